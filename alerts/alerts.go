@@ -1,4 +1,4 @@
-// Package alerts runs saved searches on schedule and delivers what they find.
+// Package alerts runs saved searches on schedule and delivers their matches.
 //
 // # Runs
 //
@@ -44,15 +44,15 @@ const (
 	// DefaultHold is how long claims last. A batch takes seconds. Claims of a killed process expire
 	// after this time, and a failed search is first retried after it.
 	DefaultHold = 2 * time.Minute
-	// maxHold bounds the pause before a failing search is retried.
+	// maxHold limits the pause before a failing search is retried.
 	maxHold = 6 * time.Hour
 	// batchSize is how many searches are claimed at once.
 	batchSize = 1_000
-	// maxRunsPerRecord and maxMatchesPerRecord bound the size of one transaction, because other
+	// maxRunsPerRecord and maxMatchesPerRecord limit the size of one transaction, because other
 	// writers wait for it.
 	maxRunsPerRecord    = 250
 	maxMatchesPerRecord = 10_000
-	// releaseTimeout bounds the release of claims when a tick is interrupted.
+	// releaseTimeout limits the release of claims when a tick is interrupted.
 	releaseTimeout = 3 * time.Second
 )
 
@@ -116,7 +116,7 @@ type Result struct {
 	Final      bool          // don't retry, such as after an SMTP 5xx
 	OurFault   bool          // our error, such as an unreachable mail server; doesn't count against the destination
 	Gone       bool          // the receiver wants no more messages (HTTP 410)
-	Verified   bool          // the endpoint answered a challenge with its token
+	Verified   bool          // the endpoint returned the token of a challenge
 	RetryAfter time.Duration // minimum pause requested by the receiver; 0 if none
 }
 

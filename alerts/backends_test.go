@@ -148,7 +148,8 @@ func TestBackendsMatchFake(t *testing.T) {
 func writeBoth(t *testing.T, r *rand.Rand, fake *fakeStore, real store.Store) {
 	t.Helper()
 	label := oak(1+r.IntN(60), cola.DateOf(fake.clock).AddDays(3-r.IntN(100)))
-	label.Summary.ProductType, label.Summary.BrandName = vocabulary.ProductType(vocabulary.ProductTypes()[r.IntN(3)]), brands[r.IntN(len(brands))]
+	label.Summary.ProductType = vocabulary.ProductType(vocabulary.ProductTypes()[r.IntN(3)])
+	label.Summary.BrandName = brands[r.IntN(len(brands))]
 	if l := fake.labels[label.Summary.TTBID]; l != nil {
 		s, _ := l.latest(fake.revision)
 		label.Summary.ApprovalDate = s.label.Summary.ApprovalDate
@@ -157,7 +158,11 @@ func writeBoth(t *testing.T, r *rand.Rand, fake *fakeStore, real store.Store) {
 	}
 	history := r.IntN(6) == 0
 	fake.write(label, history)
-	mustWrite(t, real, label, map[bool]store.Mode{false: store.Commit, true: store.History}[history])
+	mode := store.Commit
+	if history {
+		mode = store.History
+	}
+	mustWrite(t, real, label, mode)
 }
 
 func checkSameMatches(t *testing.T, fake *fakeStore, real store.Store, account cola.AccountID) {
@@ -186,7 +191,7 @@ func checkSameMatches(t *testing.T, fake *fakeStore, real store.Store, account c
 		found += len(got)
 	}
 	if found < 100 {
-		t.Errorf("only %d labels were found, too few for the test", found)
+		t.Errorf("found %d labels, want at least 100 for a meaningful comparison", found)
 	}
 }
 
@@ -248,7 +253,7 @@ func checkFoundOnce(t *testing.T, st store.Store, account cola.AccountID, search
 	for i, r := range list {
 		found += r.MatchCount
 		if i > 0 && r.DateFrom != list[i-1].DateTo {
-			t.Errorf("search %d: a run from %v follows one to %v", search, r.DateFrom, list[i-1].DateTo)
+			t.Errorf("search %d: run starts at %v, want %v", search, r.DateFrom, list[i-1].DateTo)
 		}
 	}
 	if found != labels || total != runs {

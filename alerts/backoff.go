@@ -21,7 +21,7 @@ const (
 	// maxAge is how long after its due time a message is still sent. Messages get that old if no
 	// process sends their kind or their account is suspended.
 	maxAge = 3 * 24 * time.Hour
-	// maxRetryAfter bounds the pause that a receiver may request.
+	// maxRetryAfter limits the pause that a receiver may request.
 	maxRetryAfter = 24 * time.Hour
 )
 
@@ -51,9 +51,9 @@ func retryDelay(tried time.Duration, random float64, retries int) (time.Duration
 }
 
 // attemptFor returns the attempt to record for a result. at is the start of the attempt.
-func attemptFor(due store.DueDelivery, at time.Time, took time.Duration, sent Result, random float64) store.Attempt {
-	a := store.Attempt{Due: due, At: at, Took: took, Status: sent.Status, Error: sent.Fault, Verified: sent.Verified}
-	if sent.Fault == "" {
+func attemptFor(due store.DueDelivery, at time.Time, took time.Duration, res Result, random float64) store.Attempt {
+	a := store.Attempt{Due: due, At: at, Took: took, Status: res.Status, Error: res.Fault, Verified: res.Verified}
+	if res.Fault == "" {
 		a.State = cola.DeliveryDelivered
 		return a
 	}
@@ -66,25 +66,25 @@ func attemptFor(due store.DueDelivery, at time.Time, took time.Duration, sent Re
 		retries = challengeRetries
 	}
 	wait, retry := retryDelay(at.Sub(first), random, retries)
-	if retry && !sent.Final && !sent.Gone {
-		a.State, a.Next = cola.DeliveryPending, at.Add(took+max(wait, min(sent.RetryAfter, maxRetryAfter)))
+	if retry && !res.Final && !res.Gone {
+		a.State, a.Next = cola.DeliveryPending, at.Add(took+max(wait, min(res.RetryAfter, maxRetryAfter)))
 		return a
 	}
-	a.State, a.Pause = cola.DeliveryFailed, pauseReason(due, sent)
+	a.State, a.Pause = cola.DeliveryFailed, pauseReason(due, res)
 	return a
 }
 
 // pauseReason returns the reason to pause the destination of a failed message, or "" to leave it
 // unchanged. Unconfirmed destinations stay unconfirmed. Notices about a paused destination go to
 // another one, so their failures don't count.
-func pauseReason(due store.DueDelivery, sent Result) string {
+func pauseReason(due store.DueDelivery, res Result) string {
 	counts := due.Event == cola.EventRan || due.Event == cola.EventTest
 	switch {
 	case !counts || due.Destination.State != cola.DestinationActive:
 		return ""
-	case sent.Gone:
+	case res.Gone:
 		return cola.ReasonGone
-	case sent.OurFault:
+	case res.OurFault:
 		return ""
 	}
 	return cola.ReasonFailing

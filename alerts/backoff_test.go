@@ -21,7 +21,7 @@ func TestRetries(t *testing.T) {
 	for i, gap := range want {
 		wait, again := retryDelay(tried, 0.5, len(retryGaps))
 		if wait != gap || !again {
-			t.Errorf("retry %d: retryDelay = %v, %v, want %v", i+1, wait, again, gap)
+			t.Errorf("retry %d: retryDelay = %v, %v, want %v, true", i+1, wait, again, gap)
 		}
 		tried += wait
 	}
@@ -29,13 +29,13 @@ func TestRetries(t *testing.T) {
 		t.Errorf("after %v: retryDelay = %v, %v, want no retry", tried, wait, again)
 	}
 	if wait, again := retryDelay(-time.Minute, 0, len(retryGaps)); wait != 8*time.Second || !again {
-		t.Errorf("with a first attempt in the future: retryDelay = %v, %v", wait, again)
+		t.Errorf("first attempt in the future: retryDelay = %v, %v, want 8s, true", wait, again)
 	}
 }
 
-// TestRetriesVary checks that there are ten retries, each within its range after the first attempt
+// TestRetryJitter checks that there are ten retries, each within its range after the first attempt
 // and the last 67 to 76 hours after it, for any jitter and for attempts up to half a minute late.
-func TestRetriesVary(t *testing.T) {
+func TestRetryJitter(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var tried, drawn time.Duration
 		n := 0
@@ -55,7 +55,7 @@ func TestRetriesVary(t *testing.T) {
 			n++
 		}
 		if _, again := retryDelay(tried, 0, len(retryGaps)); again || tried < 67*time.Hour || tried > 77*time.Hour {
-			t.Fatalf("another retry after %v", tried)
+			t.Fatalf("after %v: another retry = %v, want the last one after 67 to 77h", tried, again)
 		}
 	})
 }
@@ -78,12 +78,12 @@ func TestAttemptFor(t *testing.T) {
 	}
 	last := with(func(d *store.DueDelivery) { d.FirstAttemptAt = started.Add(-71 * time.Hour) })
 	for _, tt := range []struct {
-		name  string
-		due   store.DueDelivery
-		sent  Result
-		state string
-		in    time.Duration // time until the next attempt
-		pause string
+		name   string
+		due    store.DueDelivery
+		result Result
+		state  string
+		in     time.Duration // time until the next attempt
+		pause  string        // reason, if the destination is paused
 	}{
 		{"accepted", active, Result{Status: 204}, cola.DeliveryDelivered, 0, ""},
 		{"accepted at the last attempt", last, Result{Status: 204}, cola.DeliveryDelivered, 0, ""},
@@ -115,15 +115,15 @@ func TestAttemptFor(t *testing.T) {
 			Result{Fault: "no"}, cola.DeliveryFailed, 0, ""},
 		{"challenge gone", with(challenged(started)),
 			Result{Status: 410, Fault: "gone", Gone: true}, cola.DeliveryFailed, 0, ""},
-		{"challenge answered", with(challenged(started)),
+		{"challenge confirmed", with(challenged(started)),
 			Result{Status: 200, Verified: true}, cola.DeliveryDelivered, 0, ""},
 		{"final, notice about another destination", with(func(d *store.DueDelivery) { d.Event = cola.EventPaused }),
 			Result{Fault: "no", Final: true}, cola.DeliveryFailed, 0, ""},
 	} {
-		a := attemptFor(tt.due, started, 2*time.Second, tt.sent, 0.5)
-		if a.State != tt.state || a.Pause != tt.pause || a.Verified != tt.sent.Verified || a.Error != tt.sent.Fault ||
-			a.Status != tt.sent.Status {
-			t.Errorf("%s: %+v", tt.name, a)
+		a := attemptFor(tt.due, started, 2*time.Second, tt.result, 0.5)
+		if a.State != tt.state || a.Pause != tt.pause || a.Verified != tt.result.Verified || a.Error != tt.result.Fault ||
+			a.Status != tt.result.Status {
+			t.Errorf("%s: attemptFor = %+v, want state %q, pause %q", tt.name, a, tt.state, tt.pause)
 		}
 		if next := a.Next; tt.in == 0 && !next.IsZero() || tt.in != 0 && !next.Equal(started.Add(tt.in)) {
 			t.Errorf("%s: next attempt at %v, want %v after %v", tt.name, next, tt.in, started)

@@ -16,8 +16,8 @@ var (
 	benchLabels = flag.Int("labels", 100_000, "how many labels the registry has in it")
 )
 
-// searchesAnAccount is the number of active schedules per account.
-const searchesAnAccount = cola.MaxActiveSchedules
+// searchesPerAccount is the number of active schedules per account.
+const searchesPerAccount = cola.MaxActiveSchedules
 
 // BenchmarkTick measures a tick with many due weekly searches after an ordinary week. Labels have
 // arrived for months, each three days after its approval. Set both flags; see docs/PERFORMANCE.md.
@@ -43,7 +43,7 @@ func mustBenchTick(b *testing.B, r *Runner, now time.Time) Report {
 	b.Helper()
 	report, err := r.Tick(b.Context(), now)
 	if err != nil || report.Runs != *benchDue {
-		b.Fatalf("%+v, %v", report, err)
+		b.Fatalf("Tick = %+v, %v, want %d runs", report, err, *benchDue)
 	}
 	return report
 }
@@ -77,11 +77,11 @@ func mustFill(b *testing.B, st store.Store, now time.Time) {
 // yieldSearches yields accounts, then searches, then each account's own destination, until yield
 // returns false.
 func yieldSearches(now time.Time, yield func(store.Item) bool) bool {
-	accounts := (*benchDue + searchesAnAccount - 1) / searchesAnAccount
+	accounts := (*benchDue + searchesPerAccount - 1) / searchesPerAccount
 	for n := range accounts {
 		account := store.Account{
 			ID: cola.AccountID(n + 1), Email: fmt.Sprintf("account%d@example.com", n),
-			Tier: cola.TierFree, CreatedAt: now.AddDate(0, 0, -30), ActiveLimit: searchesAnAccount,
+			Tier: cola.TierFree, CreatedAt: now.AddDate(0, 0, -30), ActiveLimit: searchesPerAccount,
 		}
 		if !yield(store.Item{Kind: store.ItemAccount, Account: account}) {
 			return false
@@ -139,14 +139,14 @@ func yieldLabels(today cola.Date, yield func(store.Item) bool) bool {
 
 // weekly returns a search that ran a week ago and is due now.
 func weekly(n int, now time.Time) store.StoredSearch {
-	ran := now.AddDate(0, 0, -7)
+	lastRun := now.AddDate(0, 0, -7)
 	plan := cola.Schedule{
 		Active: true, Cadence: cola.CadenceWeekly, Day: int(now.Weekday()),
-		NextRunAt: cola.Some(cola.TimestampOf(now.Add(-time.Hour))), LastRunAt: cola.Some(cola.TimestampOf(ran)),
+		NextRunAt: cola.Some(cola.TimestampOf(now.Add(-time.Hour))), LastRunAt: cola.Some(cola.TimestampOf(lastRun)),
 	}
 	return store.StoredSearch{
-		ID: int64(n + 1), Account: cola.AccountID(n/searchesAnAccount + 1),
-		Mark: store.Mark{At: ran, Revision: revisionOf(cola.DateOf(ran))},
+		ID: int64(n + 1), Account: cola.AccountID(n/searchesPerAccount + 1),
+		Mark: store.Mark{At: lastRun, Revision: revisionOf(cola.DateOf(lastRun))},
 		SavedSearch: cola.SavedSearch{
 			UUID: searchUUID(n), Name: "weekly", Filters: watched(n),
 			Schedule: &plan, CreatedAt: cola.TimestampOf(now.AddDate(0, 0, -14)),

@@ -28,7 +28,7 @@ type arrivedLabel struct {
 	at       cola.Revision
 }
 
-// readCandidates indexes the arrived labels that were approved on or after a day.
+// readCandidates indexes the arrived labels that were approved on or after a date.
 func readCandidates(ctx context.Context, from Store, since cola.Date) (*candidates, error) {
 	references, err := from.AllReferences(ctx)
 	if err != nil {
@@ -88,7 +88,7 @@ func (c *candidates) subset(w window) *search.Subset {
 }
 
 // match returns the labels in a window that match the filters, latest approval first, with the
-// filters that each meets. It returns a panic of the index as an error, so that one search can't
+// filters that each matches. It returns a panic in the index as an error, so that one search can't
 // block the others.
 func (c *candidates) match(f cola.SavedSearchFilters, w window) (found []store.RunMatch, err error) {
 	defer func() {
@@ -99,13 +99,13 @@ func (c *candidates) match(f cola.SavedSearchFilters, w window) (found []store.R
 	for _, p := range c.view.Matches(f.AsQuery(), c.subset(w)) {
 		found = append(found, store.RunMatch{TTBID: p.TTBID, Late: w.isLate(p.Date)})
 	}
-	c.markMet(f, found)
+	c.markMatched(f, found)
 	return found, nil
 }
 
-// markMet sets the filters that each found label meets: all required filters, and of each group of
-// alternatives those that match. For alternatives it searches again among the found labels.
-func (c *candidates) markMet(f cola.SavedSearchFilters, found []store.RunMatch) {
+// markMatched sets the filters that each found label matches: all required filters, and of each
+// group of alternatives those that match. For alternatives it searches again among the found labels.
+func (c *candidates) markMatched(f cola.SavedSearchFilters, found []store.RunMatch) {
 	if len(found) == 0 {
 		return
 	}
@@ -114,7 +114,7 @@ func (c *candidates) markMet(f cola.SavedSearchFilters, found []store.RunMatch) 
 	for _, p := range parts {
 		options[p.Group]++
 	}
-	var among *search.Subset
+	var subset *search.Subset
 	for _, p := range parts {
 		filter := cola.FilterSetOf(p.Filter)
 		if p.Group == "" || options[p.Group] == 1 {
@@ -123,11 +123,11 @@ func (c *candidates) markMet(f cola.SavedSearchFilters, found []store.RunMatch) 
 			}
 			continue
 		}
-		if among == nil {
-			among = c.view.Subset(idsOf(found))
+		if subset == nil {
+			subset = c.view.Subset(idsOf(found))
 		}
 		next := 0 // both lists have the same order
-		for _, position := range c.view.Matches(p.Alone.AsQuery(), among) {
+		for _, position := range c.view.Matches(p.Alone.AsQuery(), subset) {
 			for found[next].TTBID != position.TTBID {
 				next++
 			}
@@ -191,12 +191,13 @@ func markAfter(m store.Mark, now time.Time, upto cola.Revision) store.Mark {
 	return m
 }
 
-// usualWindow is how many days back most windows reach, including those of monthly searches.
+// usualWindow is the number of days that most windows reach back, including those of monthly
+// searches.
 const usualWindow = 31 + cola.LateDays
 
-// readFrom returns the approval date to read labels from, for runs that need them from a given
-// date. It goes further back than needed, so that searches with ever older marks don't each cause
-// another read.
+// readFrom returns the approval date to start reading labels at, for runs that need those since a
+// given date. It goes further back than needed, so that searches with ever older marks don't each
+// cause another read.
 func readFrom(today, need cola.Date) cola.Date {
 	if usual := today.AddDays(-usualWindow); need >= usual {
 		return usual

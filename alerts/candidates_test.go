@@ -14,7 +14,7 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-func day(month time.Month, of int) cola.Date { return cola.NewDate(2026, month, of) }
+func date(month time.Month, day int) cola.Date { return cola.NewDate(2026, month, day) }
 
 func at(month time.Month, day, hour int) time.Time {
 	return time.Date(2026, month, day, hour, 0, 0, 0, time.UTC)
@@ -29,30 +29,30 @@ func TestWindow(t *testing.T) {
 		now      time.Time
 		approved cola.Date
 		arrived  cola.Revision
-		held     bool
+		contains bool
 		late     bool
 	}{
-		{"within", monday, at(11, 16, 6), day(11, 12), 800, true, false},
-		{"first day", monday, at(11, 16, 6), day(11, 9), 800, true, false},
-		{"first day, arrived before the last run", monday, at(11, 16, 6), day(11, 9), 600, true, false},
-		{"last day", monday, at(11, 16, 6), day(11, 16), 800, true, false},
-		{"after the last day", monday, at(11, 16, 6), day(11, 17), 800, false, false},
-		{"late", monday, at(11, 16, 6), day(11, 8), 701, true, true},
-		{"covered by the last run", monday, at(11, 16, 6), day(11, 8), 700, false, true},
-		{"oldest late day", monday, at(11, 16, 6), day(8, 11), 701, true, true},
-		{"too old", monday, at(11, 16, 6), day(8, 10), 701, false, true},
+		{"within", monday, at(11, 16, 6), date(11, 12), 800, true, false},
+		{"first day", monday, at(11, 16, 6), date(11, 9), 800, true, false},
+		{"first day, arrived before the last run", monday, at(11, 16, 6), date(11, 9), 600, true, false},
+		{"last day", monday, at(11, 16, 6), date(11, 16), 800, true, false},
+		{"after the last day", monday, at(11, 16, 6), date(11, 17), 800, false, false},
+		{"late", monday, at(11, 16, 6), date(11, 8), 701, true, true},
+		{"covered by the last run", monday, at(11, 16, 6), date(11, 8), 700, false, true},
+		{"oldest late day", monday, at(11, 16, 6), date(8, 11), 701, true, true},
+		{"too old", monday, at(11, 16, 6), date(8, 10), 701, false, true},
 		{"evening in another time zone", monday,
-			time.Date(2026, 11, 15, 22, 0, 0, 0, kingston), day(11, 16), 800, true, false},
-		{"after an outage", monday, at(12, 24, 6), day(12, 1), 800, true, false},
-		{"second run of a day", store.Mark{At: at(11, 16, 6), Revision: 800}, at(11, 16, 9), day(11, 16), 900, true, false},
-		{"clock set back", store.Mark{At: at(11, 17, 6), Revision: 800}, at(11, 16, 6), day(11, 17), 900, true, false},
+			time.Date(2026, 11, 15, 22, 0, 0, 0, kingston), date(11, 16), 800, true, false},
+		{"after an outage", monday, at(12, 24, 6), date(12, 1), 800, true, false},
+		{"second run of a day", store.Mark{At: at(11, 16, 6), Revision: 800}, at(11, 16, 9), date(11, 16), 900, true, false},
+		{"clock set back", store.Mark{At: at(11, 17, 6), Revision: 800}, at(11, 16, 6), date(11, 17), 900, true, false},
 	} {
 		w := windowOf(tt.mark, tt.now)
-		if got := w.contains(tt.approved, tt.arrived); got != tt.held {
-			t.Errorf("%s: approved %v, arrived at %d: contains = %v in %+v", tt.name, tt.approved, tt.arrived, got, w)
+		if got := w.contains(tt.approved, tt.arrived); got != tt.contains {
+			t.Errorf("%s: contains(%v, %d) = %v, want %v in %+v", tt.name, tt.approved, tt.arrived, got, tt.contains, w)
 		}
 		if got := w.isLate(tt.approved); got != tt.late {
-			t.Errorf("%s: approved %v: isLate = %v", tt.name, tt.approved, got)
+			t.Errorf("%s: isLate(%v) = %v, want %v", tt.name, tt.approved, got, tt.late)
 		}
 	}
 }
@@ -74,18 +74,18 @@ func TestMarkAfter(t *testing.T) {
 	}
 }
 
-// TestWindowsAdjoin checks that successive windows are contiguous for runs at any times, so that
+// TestContiguousWindows checks that successive windows are contiguous for runs at any times, so that
 // the next window includes labels that arrive after the run.
-func TestWindowsAdjoin(t *testing.T) {
+func TestContiguousWindows(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := store.Mark{At: at(1, 1, 0), Revision: 1}
 		last := windowOf(m, m.At)
 		for range rapid.IntRange(1, 30).Draw(t, "runs") {
-			now := m.At.Add(time.Duration(rapid.Int64Range(-int64(48*time.Hour),
-				int64(900*time.Hour)).Draw(t, "later")))
+			later := rapid.Int64Range(-int64(48*time.Hour), int64(900*time.Hour)).Draw(t, "later")
+			now := m.At.Add(time.Duration(later))
 			w := windowOf(m, now)
 			if w.From != last.To || w.To < w.From || w.From-w.Late != cola.LateDays {
-				t.Fatalf("%+v follows %+v", w, last)
+				t.Fatalf("window %+v does not adjoin its predecessor %+v", w, last)
 			}
 			last, m = w, markAfter(m, now, m.Revision+1)
 		}
@@ -94,31 +94,31 @@ func TestWindowsAdjoin(t *testing.T) {
 
 func TestReadFrom(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		today := day(11, 20)
+		today := date(11, 20)
 		need := today.AddDays(-rapid.IntRange(0, 9000).Draw(t, "days"))
 		got := readFrom(today, need)
 		switch behind := today - need; {
 		case got > need:
-			t.Fatalf("needed from %v, read from %v", need, got)
+			t.Fatalf("readFrom(%v, %v) = %v", today, need, got)
 		case behind <= usualWindow && got != today-usualWindow:
-			t.Fatalf("needed from %v, read from %v, so that the next search causes another read", need, got)
+			t.Fatalf("needed from %v, read from %v, want %v to avoid a second read", need, got, today-usualWindow)
 		case behind > usualWindow && (got > need-behind/3 || got < need-behind):
-			t.Fatalf("needed from %v, read from %v", need, got)
+			t.Fatalf("readFrom(%v, %v) = %v", today, need, got)
 		}
 	})
 }
 
 // bottled returns a label of a product type with a container type.
 func bottled(number int, kind vocabulary.ProductType, container string) cola.IndexRecord {
-	label := oak(number, day(11, 9))
+	label := oak(number, date(11, 9))
 	label.Summary.ProductType, label.ContainerType = kind, container
 	label.ABV = cola.Some(13.0)
 	return label
 }
 
-// TestMetFilters checks that a match lists the filters that the label meets, and of alternatives
-// only those that match.
-func TestMetFilters(t *testing.T) {
+// TestMatchedFilters checks that a match lists only the filters, and of alternatives only the
+// options, that the label matches.
+func TestMatchedFilters(t *testing.T) {
 	on := cola.Some(true)
 	for _, tt := range []struct {
 		name    string
@@ -164,21 +164,22 @@ func TestMetFilters(t *testing.T) {
 			}
 			slices.Sort(got)
 			if diff := cmp.Diff(tt.want, got); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
+				t.Errorf("matched filters (-want +got):\n%s", diff)
 			}
 		})
 	}
 }
 
-// TestMetManyLabels uses labels of many days, some of them late, every third of another product
-// type.
-func TestMetManyLabels(t *testing.T) {
+// TestMatchedFiltersManyLabels uses labels from many days, some of them late. Every third has
+// another product type.
+func TestMatchedFiltersManyLabels(t *testing.T) {
 	f := newFakeStore(at(11, 9, 12))
 	f.save("one",
 		cola.SavedSearchFilters{TypeWine: cola.Some(true), TypeMaltBeverage: cola.Some(true), BrandName: "oak"}, daily)
 	for i := range 60 {
 		label := bottled(60-i, vocabulary.Wine, "can")
-		if label.Summary.ApprovalDate -= cola.Date(i * 7 % 40); label.Summary.TTBID%3 == 0 {
+		label.Summary.ApprovalDate -= cola.Date(i * 7 % 40)
+		if label.Summary.TTBID%3 == 0 {
 			label.Summary.ProductType = vocabulary.MaltBeverage
 		}
 		f.write(label, false)
@@ -186,8 +187,12 @@ func TestMetManyLabels(t *testing.T) {
 	mustTick(t, New(Options{Store: f}), at(11, 10, 7))
 	wine, malt := cola.FilterSetOf("brand_name", "type_wine"), cola.FilterSetOf("brand_name", "type_malt_beverage")
 	for _, m := range f.recorded[0].new {
-		if want := map[bool]cola.FilterSet{false: wine, true: malt}[m.TTBID%3 == 0]; m.Met != want {
-			t.Errorf("%v met %v, want %v", m.TTBID, m.Met.Names(), want.Names())
+		want := wine
+		if m.TTBID%3 == 0 {
+			want = malt
+		}
+		if m.Met != want {
+			t.Errorf("%v: matched filters = %v, want %v", m.TTBID, m.Met.Names(), want.Names())
 		}
 	}
 	if n := len(f.recorded[0].new); n != 60 {

@@ -12,11 +12,11 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// Deliver sends the messages that are due at now, several at a time, until no unclaimed ones are
-// left. A failing message doesn't delay others. If the database is unavailable or the context ends,
-// Deliver returns within seconds: it waits briefly for messages in flight, records their results,
-// and releases the other claims. The report covers the work done before an error. Calling Deliver
-// again is always safe.
+// Deliver sends the messages that are due at now, several at a time, until no unclaimed ones
+// remain. A failing message doesn't delay others. If the database is unavailable or the context
+// ends, Deliver returns within seconds: it waits briefly for messages in flight, records their
+// results, and releases the other claims. The report covers the work done before an error. Calling
+// Deliver again is always safe.
 func (c *Dispatcher) Deliver(ctx context.Context, now time.Time) (DeliveryReport, error) {
 	due, err := c.due(ctx, now)
 	if err != nil || !due {
@@ -27,7 +27,7 @@ func (c *Dispatcher) Deliver(ctx context.Context, now time.Time) (DeliveryReport
 	err = r.deliver(ctx)
 	r.release(ctx)
 	if err == nil {
-		_, err = c.due(ctx, r.instant()) // updates the metric
+		_, err = c.due(ctx, r.currentTime()) // updates the metric
 	}
 	if r.report.any() {
 		c.log.Info("messages sent",
@@ -58,8 +58,8 @@ type round struct {
 	abandoned []store.DueDelivery // claimed but not tried
 }
 
-// instant returns the argument of Deliver plus the time since the start of the round.
-func (r *round) instant() time.Time { return r.now.Add(r.Dispatcher.now().Sub(r.started)) }
+// currentTime returns the argument of Deliver plus the time since the start of the round.
+func (r *round) currentTime() time.Time { return r.now.Add(r.Dispatcher.now().Sub(r.started)) }
 
 // count updates the report.
 func (r *round) count(add func(*DeliveryReport)) {
@@ -164,11 +164,10 @@ func isFatal(ctx context.Context, err error) bool {
 }
 
 const (
-	// faultCompose is shown if the program could not create a message.
+	// faultCompose is displayed if the service could not create a message.
 	faultCompose = "The service could not create the message. Contact the operator; the server log has the error."
-	// faultExpired is shown if a message expired.
-	faultExpired = "The message expired after three days, because the account was suspended or the service could not " +
-		"send messages."
+	// faultExpired is displayed if a message expired.
+	faultExpired = "The message expired after three days, because the account was suspended or the service could not send messages."
 )
 
 // process tries one delivery and records the attempt. An error ends the round.
@@ -182,24 +181,24 @@ func (r *round) process(ctx context.Context, d store.DueDelivery) error {
 		return nil
 	}
 	defer r.fairness.release(d)
-	at := r.instant()
+	at := r.currentTime()
 	if isExpired(d, at) {
 		return r.record(ctx, store.Attempt{Due: d, At: at, State: cola.DeliveryFailed, Error: faultExpired})
 	}
-	sent, err := r.attempt(ctx, d)
+	res, err := r.attempt(ctx, d)
 	switch {
 	case errors.Is(err, store.ErrNotFound):
 		r.abandon(d)
 		return nil
-	case err != nil, sent.Fault != "" && sent.Status == 0 && ctx.Err() != nil:
+	case err != nil, res.Fault != "" && res.Status == 0 && ctx.Err() != nil:
 		// The attempt was interrupted, which doesn't count against the receiver. It may get the
 		// message again with the same ID.
 		r.abandon(d)
 		return err
 	}
-	a := attemptFor(d, at, r.instant().Sub(at), sent, r.jitter())
+	a := attemptFor(d, at, r.currentTime().Sub(at), res, r.jitter())
 	r.metrics.attempted(a)
-	r.fairness.observe(a, sent)
+	r.fairness.observe(a, res)
 	return r.record(ctx, a)
 }
 
@@ -232,10 +231,10 @@ func (r *round) attempt(ctx context.Context, d store.DueDelivery) (Result, error
 }
 
 // send sends a message. A panic fails only this message.
-func (r *round) send(ctx context.Context, m Message) (sent Result) {
+func (r *round) send(ctx context.Context, m Message) (res Result) {
 	defer func() {
 		if p := recover(); p != nil {
-			sent = r.composeFailed(m.DueDelivery, fmt.Errorf("panic: %v\n%s", p, debug.Stack()))
+			res = r.composeFailed(m.DueDelivery, fmt.Errorf("panic: %v\n%s", p, debug.Stack()))
 		}
 	}()
 	return r.senders[m.Kind].Send(ctx, m)

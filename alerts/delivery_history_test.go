@@ -16,24 +16,24 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// post simulates deliveries with concurrent dispatchers under random events: messages become due
+// deliverySim simulates deliveries with concurrent dispatchers under random events: messages become due
 // and are replayed, receivers are slow or fail, the database is unavailable, and processes are
 // killed between any two steps.
-type post struct {
+type deliverySim struct {
 	*rapid.T
 	ctx   context.Context // context of the synctest bubble
 	store *fakeDeliveries
 	all   sync.WaitGroup
 
-	mu        sync.Mutex
-	fates     *rand.Rand
-	quiet     bool // no more faults, except for receivers that never accept
-	away      time.Time
-	processes []*process
-	accepted  map[try]int  // accepted messages
-	lost      map[try]bool // attempts that could not be recorded
-	replays   map[int64]int
-	broken    []string
+	mu         sync.Mutex
+	fates      *rand.Rand
+	quiet      bool      // no more faults, except for receivers that never accept
+	outage     time.Time // end of the database outage
+	processes  []*process
+	accepted   map[try]int  // accepted messages
+	lost       map[try]bool // attempts that could not be recorded
+	replays    map[int64]int
+	violations []string
 }
 
 // try is an attempt: a delivery under a claim.
@@ -43,16 +43,16 @@ func tryOf(d store.DueDelivery) try { return try{d.ID, d.Hold} }
 
 // process is a dispatcher that can be killed. Its store calls fail from then on.
 type process struct {
-	*post
+	*deliverySim
 	DispatcherStore
 	end context.CancelFunc
 
 	dead bool
 }
 
-var errDead = errors.New("the process was killed")
+var errKilled = errors.New("the process was killed")
 
-func TestEveryMessageIsDelivered(t *testing.T) {
+func TestDeliveryGuarantee(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		var stopped any
 		synctest.Test(t, func(*testing.T) {
@@ -60,14 +60,14 @@ func TestEveryMessageIsDelivered(t *testing.T) {
 			checkSettled(r)
 		})
 		if stopped != nil {
-			panic(stopped) // on the goroutine where rapid recovers it
+			panic(stopped) // on the goroutine on which rapid recovers
 		}
 	})
 }
 
 func checkSettled(t *rapid.T) {
 	ctx, end := context.WithCancel(context.Background())
-	p := &post{
+	p := &deliverySim{
 		T: t, ctx: ctx, fates: rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "fates"), 1)),
 		accepted: map[try]int{}, lost: map[try]bool{}, replays: map[int64]int{},
 	}
@@ -84,15 +84,15 @@ func checkSettled(t *rapid.T) {
 	p.check()
 }
 
-// chance reports true for the given percentage of calls, until post is quiet.
-func (p *post) chance(percent int) bool {
+// chance reports true for the given percentage of calls, until the simulation is quiet.
+func (p *deliverySim) chance(percent int) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return !p.quiet && p.fates.IntN(100) < percent
 }
 
 // event applies a random event.
-func (p *post) event() {
+func (p *deliverySim) event() {
 	switch rapid.IntRange(0, 9).Draw(p.T, "event") {
 	case 0, 1, 2, 3, 4:
 		for range rapid.IntRange(1, 20).Draw(p.T, "messages") {
@@ -109,7 +109,7 @@ func (p *post) event() {
 		}
 	case 7:
 		p.mu.Lock()
-		p.away = time.Now().Add(time.Duration(rapid.IntRange(1, 100).Draw(p.T, "away")) * time.Second)
+		p.outage = time.Now().Add(time.Duration(rapid.IntRange(1, 100).Draw(p.T, "outage")) * time.Second)
 		p.mu.Unlock()
 	case 8:
 		p.kill(rapid.IntRange(0, len(p.processes)-1).Draw(p.T, "killed"))
@@ -117,9 +117,9 @@ func (p *post) event() {
 }
 
 // start starts a process that delivers every few seconds.
-func (p *post) start() {
+func (p *deliverySim) start() {
 	ctx, end := context.WithCancel(p.ctx)
-	proc := &process{post: p, DispatcherStore: p.store, end: end}
+	proc := &process{deliverySim: p, DispatcherStore: p.store, end: end}
 	p.processes = append(p.processes, proc)
 	c := NewDispatcher(DispatcherOptions{Store: proc, Senders: map[string]Sender{cola.KindWebhook: p}, Hold: hold})
 	p.all.Go(func() {
@@ -130,7 +130,7 @@ func (p *post) start() {
 }
 
 // kill kills a process and starts another in its place.
-func (p *post) kill(i int) {
+func (p *deliverySim) kill(i int) {
 	p.mu.Lock()
 	p.processes[i].dead = true
 	p.mu.Unlock()
@@ -145,9 +145,9 @@ func (proc *process) fail() error {
 	defer proc.mu.Unlock()
 	switch {
 	case proc.dead:
-		return errDead
-	case fails || time.Now().Before(proc.away):
-		return errAway
+		return errKilled
+	case fails || time.Now().Before(proc.outage):
+		return errUnavailable
 	}
 	return nil
 }
@@ -168,13 +168,13 @@ func (proc *process) RunContent(ctx context.Context, run int64) (store.RunConten
 	return proc.DispatcherStore.RunContent(ctx, run)
 }
 
-// RecordAttempt may record the attempt and fail nevertheless.
+// RecordAttempt may fail even though it recorded the attempt.
 func (proc *process) RecordAttempt(ctx context.Context, a store.Attempt) (recorded bool, err error) {
 	if err = proc.fail(); err == nil {
 		recorded, err = proc.DispatcherStore.RecordAttempt(ctx, a)
 	}
 	if err == nil && proc.chance(3) {
-		err = errAway
+		err = errUnavailable
 	}
 	if err != nil || !recorded {
 		proc.mu.Lock()
@@ -192,9 +192,9 @@ func (proc *process) ReleaseDeliveries(ctx context.Context, claimed []store.DueD
 }
 
 // Send simulates the receivers.
-func (p *post) Send(ctx context.Context, m Message) Result {
+func (p *deliverySim) Send(ctx context.Context, m Message) Result {
 	if m.DueAt.After(time.Now()) || m.MessageID != fmt.Sprintf("msg_%d", m.ID) {
-		p.complain("message %d is sent as %s at %v, due at %v", m.ID, m.MessageID, time.Now(), m.DueAt)
+		p.violation("message %d sent as %s at %v, due at %v", m.ID, m.MessageID, time.Now(), m.DueAt)
 	}
 	if p.chance(20) && !sleep(ctx, time.Minute) {
 		return Result{Fault: "It did not answer."}
@@ -217,16 +217,16 @@ func (p *post) Send(ctx context.Context, m Message) Result {
 	return Result{Status: 200}
 }
 
-func (p *post) complain(format string, args ...any) {
+func (p *deliverySim) violation(format string, args ...any) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.broken = append(p.broken, fmt.Sprintf(format, args...))
+	p.violations = append(p.violations, fmt.Sprintf(format, args...))
 }
 
 // settle stops the faults and lets time pass until no delivery is pending.
-func (p *post) settle() {
+func (p *deliverySim) settle() {
 	p.mu.Lock()
-	p.quiet, p.away = true, time.Time{}
+	p.quiet, p.outage = true, time.Time{}
 	p.mu.Unlock()
 	for _, proc := range p.processes {
 		proc.end()
@@ -247,12 +247,12 @@ func (p *post) settle() {
 			p.Fatal(err)
 		}
 	}
-	p.Fatal("deliveries stay pending forever")
+	p.Fatal("deliveries are still pending after 100000 rounds")
 }
 
 // check compares the recorded attempts with what receivers accepted.
-func (p *post) check() {
-	for _, b := range p.broken {
+func (p *deliverySim) check() {
+	for _, b := range p.violations {
 		p.Error(b)
 	}
 	delivered, last, recorded := map[int64]int{}, map[int64]store.Attempt{}, map[try]bool{}
@@ -261,7 +261,7 @@ func (p *post) check() {
 		if a.State == cola.DeliveryDelivered {
 			delivered[a.Due.ID]++
 			if p.accepted[tryOf(a.Due)] != 1 {
-				p.Errorf("delivery %d is recorded as delivered but was not accepted", a.Due.ID)
+				p.Errorf("delivery %d was recorded as delivered but not accepted", a.Due.ID)
 			}
 		}
 		if a.At.Before(a.Due.DueAt) || a.State == cola.DeliveryPending && !a.Next.After(a.At) {
@@ -273,13 +273,13 @@ func (p *post) check() {
 	}
 	for t, times := range p.accepted {
 		if times != 1 || !recorded[t] && !p.lost[t] {
-			p.Errorf("delivery %d was accepted %d times under one claim; recorded: %v", t.delivery, times, recorded[t])
+			p.Errorf("delivery %d: accepted %d times under one claim, recorded = %v", t.delivery, times, recorded[t])
 		}
 	}
 }
 
 // checkEnd checks the final state of a delivery.
-func (p *post) checkEnd(id int64, last store.Attempt, delivered int) {
+func (p *deliverySim) checkEnd(id int64, last store.Attempt, delivered int) {
 	want := cola.DeliveryDelivered
 	if never := id % 11; never >= 5 && never <= 7 {
 		want = cola.DeliveryFailed
@@ -292,6 +292,6 @@ func (p *post) checkEnd(id int64, last store.Attempt, delivered int) {
 	}
 	first := last.Due.FirstAttemptAt
 	if tried := last.At.Sub(first); id%11 == 5 && (first.IsZero() || tried < 67*time.Hour) {
-		p.Errorf("delivery %d failed for good after %v", id, tried)
+		p.Errorf("delivery %d failed permanently after %v, want at least 67h", id, tried)
 	}
 }

@@ -18,7 +18,7 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-var errAway = fmt.Errorf("%w: no connection", store.ErrUnavailable)
+var errUnavailable = fmt.Errorf("%w: no connection", store.ErrUnavailable)
 
 // newTestDispatcher returns a dispatcher of webhooks that uses the bubble's clock, and its log.
 func newTestDispatcher(f *fakeDeliveries, s Sender) (*Dispatcher, *bytes.Buffer) {
@@ -29,20 +29,20 @@ func newTestDispatcher(f *fakeDeliveries, s Sender) (*Dispatcher, *bytes.Buffer)
 	}), log
 }
 
-// delivering runs a test in a synctest bubble, with the given number of due deliveries.
-func delivering(t *testing.T, due int, happen func(t *testing.T, f *fakeDeliveries)) {
+// withDeliveries runs a test in a synctest bubble, with the given number of due deliveries.
+func withDeliveries(t *testing.T, due int, test func(t *testing.T, f *fakeDeliveries)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		f := newFakeDeliveries(time.Now)
 		for range due {
 			f.add(cola.KindWebhook, cola.EventRan, time.Now())
 		}
-		happen(t, f)
+		test(t, f)
 	})
 }
 
 func TestDeliver(t *testing.T) {
-	delivering(t, 100, func(t *testing.T, f *fakeDeliveries) {
+	withDeliveries(t, 100, func(t *testing.T, f *fakeDeliveries) {
 		f.add(cola.KindEmail, cola.EventRan, time.Now())
 		f.add(cola.KindWebhook, cola.EventRan, time.Now().Add(time.Minute))
 		f.add(cola.KindWebhook, cola.EventTest, time.Now())
@@ -74,11 +74,11 @@ func TestDeliver(t *testing.T) {
 		for _, m := range s.messages() {
 			if m.ID != 103 &&
 				(m.Content == nil || m.Content.Run.ID != m.Run || m.Content.Run.MatchCount != foundByFake) {
-				t.Errorf("message %d: content %+v", m.ID, m.Content)
+				t.Errorf("message %d: content = %+v, want that of run %d", m.ID, m.Content, m.Run)
 			}
 		}
 		if report := mustDeliver(t, c); report.any() || f.claims != 7 {
-			t.Errorf("with no due deliveries: %+v after %d claims", report, f.claims)
+			t.Errorf("with no due deliveries: Deliver = %+v after %d claims, want an empty report after 7", report, f.claims)
 		}
 	})
 }
@@ -86,7 +86,7 @@ func TestDeliver(t *testing.T) {
 // TestDeliverInFuture checks delivery as of a future time: times count from then, and a retry is
 // not due immediately.
 func TestDeliverInFuture(t *testing.T) {
-	delivering(t, 0, func(t *testing.T, f *fakeDeliveries) {
+	withDeliveries(t, 0, func(t *testing.T, f *fakeDeliveries) {
 		tomorrow := time.Now().Add(24 * time.Hour)
 		f.add(cola.KindWebhook, cola.EventRan, tomorrow)
 		c, _ := newTestDispatcher(f, &fakeSender{answer: func(context.Context, Message) Result {
@@ -95,19 +95,19 @@ func TestDeliverInFuture(t *testing.T) {
 		}})
 		report, err := c.Deliver(t.Context(), tomorrow)
 		if err != nil || report != (DeliveryReport{Retried: 1}) {
-			t.Errorf("%+v, %v", report, err)
+			t.Errorf("Deliver = %+v, %v, want 1 retried", report, err)
 		}
 		a := f.attempts()[0]
 		if !a.At.Equal(tomorrow) || a.Took != 2*time.Second || !a.Next.Equal(tomorrow.Add(12*time.Second)) {
-			t.Errorf("attempt at %v took %v, next at %v", a.At, a.Took, a.Next)
+			t.Errorf("attempt at %v took %v, next at %v; want at %v, 2s, 12s later", a.At, a.Took, a.Next, tomorrow)
 		}
 	})
 }
 
-// TestDeliverContinues checks that Deliver continues after messages that can't be created or no
+// TestMessageErrors checks that Deliver continues after messages that can't be created or no
 // longer exist.
-func TestDeliverContinues(t *testing.T) {
-	delivering(t, 40, func(t *testing.T, f *fakeDeliveries) {
+func TestMessageErrors(t *testing.T) {
+	withDeliveries(t, 40, func(t *testing.T, f *fakeDeliveries) {
 		f.unread[1003], f.unread[1030] = store.ErrNotFound, errors.New("a filter of a newer version")
 		c, log := newTestDispatcher(f, &fakeSender{answer: func(_ context.Context, m Message) Result {
 			if m.ID == 20 {
@@ -117,15 +117,15 @@ func TestDeliverContinues(t *testing.T) {
 		}})
 		report := mustDeliver(t, c)
 		if want := (DeliveryReport{Delivered: 37, Retried: 2, Released: 1}); report != want {
-			t.Errorf("%+v, want %+v", report, want)
+			t.Errorf("Deliver = %+v, want %+v", report, want)
 		}
 		if !strings.Contains(log.String(), "a label without a name") ||
 			!strings.Contains(log.String(), "newer version") {
-			t.Errorf("log without the errors:\n%s", log)
+			t.Errorf("log lacks the errors:\n%s", log)
 		}
 		for _, a := range f.attempts() {
 			if a.State == cola.DeliveryPending && a.Error != faultCompose {
-				t.Errorf("error %q, want %q", a.Error, faultCompose)
+				t.Errorf("attempt error = %q, want %q", a.Error, faultCompose)
 			}
 		}
 	})
@@ -134,18 +134,18 @@ func TestDeliverContinues(t *testing.T) {
 // TestExpired checks that an expired message fails without pausing its destination, and that a
 // replayed message doesn't count as old.
 func TestExpired(t *testing.T) {
-	delivering(t, 0, func(t *testing.T, f *fakeDeliveries) {
+	withDeliveries(t, 0, func(t *testing.T, f *fakeDeliveries) {
 		f.add(cola.KindWebhook, cola.EventRan, time.Now().Add(-73*time.Hour))
 		f.add(cola.KindWebhook, cola.EventRan, time.Now().Add(-71*time.Hour))
 		f.add(cola.KindWebhook, cola.EventRan, time.Now()).CreatedAt = time.Now().Add(-1000 * time.Hour)
 		s := &fakeSender{}
 		c, _ := newTestDispatcher(f, s)
 		if report := mustDeliver(t, c); report != (DeliveryReport{Delivered: 2, Failed: 1}) {
-			t.Errorf("%+v", report)
+			t.Errorf("Deliver = %+v, want 2 delivered and 1 failed", report)
 		}
 		if n := len(s.messages()); n != 2 || len(f.paused) != 0 ||
 			!strings.Contains(fmt.Sprint(f.attempts()), faultExpired) {
-			t.Errorf("%d messages sent, %v paused, attempts %v", n, f.paused, f.attempts())
+			t.Errorf("%d messages sent, paused %v, attempts %v; want 2, none, and one that expired", n, f.paused, f.attempts())
 		}
 	})
 }
@@ -153,27 +153,27 @@ func TestExpired(t *testing.T) {
 // TestDatabaseOutage checks that attempts are recorded once the database recovers, and that a
 // failed claim ends the round.
 func TestDatabaseOutage(t *testing.T) {
-	delivering(t, 50, func(t *testing.T, f *fakeDeliveries) {
-		back := time.Now().Add(10 * time.Second)
+	withDeliveries(t, 50, func(t *testing.T, f *fakeDeliveries) {
+		recovery := time.Now().Add(10 * time.Second)
 		f.before = func(call string) error {
-			if call == "RecordAttempt" && time.Now().Before(back) {
-				return errAway
+			if call == "RecordAttempt" && time.Now().Before(recovery) {
+				return errUnavailable
 			}
 			return nil
 		}
 		c, _ := newTestDispatcher(f, &fakeSender{})
 		if report := mustDeliver(t, c); report != (DeliveryReport{Delivered: 50}) {
-			t.Errorf("%+v", report)
+			t.Errorf("Deliver = %+v, want 50 delivered", report)
 		}
 		f.add(cola.KindWebhook, cola.EventRan, time.Now())
 		f.before = func(call string) error {
 			if call == "ClaimDeliveries" {
-				return errAway
+				return errUnavailable
 			}
 			return nil
 		}
 		if report, err := c.Deliver(t.Context(), time.Now()); !errors.Is(err, store.ErrUnavailable) || report.any() {
-			t.Errorf("%+v, %v", report, err)
+			t.Errorf("Deliver = %+v, %v, want an empty report and %v", report, err, store.ErrUnavailable)
 		}
 	})
 }
@@ -181,11 +181,11 @@ func TestDatabaseOutage(t *testing.T) {
 // TestLongDatabaseOutage checks that a round ends before its claims expire if attempts can't be
 // recorded, and that the messages are sent again with the same IDs.
 func TestLongDatabaseOutage(t *testing.T) {
-	delivering(t, 40, func(t *testing.T, f *fakeDeliveries) {
-		away := true
+	withDeliveries(t, 40, func(t *testing.T, f *fakeDeliveries) {
+		outage := true
 		f.before = func(call string) error {
-			if call == "RecordAttempt" && away {
-				return errAway
+			if call == "RecordAttempt" && outage {
+				return errUnavailable
 			}
 			return nil
 		}
@@ -195,18 +195,18 @@ func TestLongDatabaseOutage(t *testing.T) {
 		report, err := c.Deliver(t.Context(), time.Now())
 		if !errors.Is(err, store.ErrUnavailable) || report.Unrecorded != maxInFlight ||
 			report.Released != maxInFlight || time.Since(started) > time.Minute {
-			t.Errorf("%+v, %v after %v", report, err, time.Since(started))
+			t.Errorf("Deliver = %+v, %v after %v, want %d unrecorded and released within a minute", report, err, time.Since(started), maxInFlight)
 		}
 		if n := strings.Count(log.String(), "level=ERROR"); n != maxInFlight {
 			t.Errorf("%d errors logged, want %d:\n%s", n, maxInFlight, log)
 		}
-		away = false
+		outage = false
 		time.Sleep(hold)
 		if report := mustDeliver(t, c); report != (DeliveryReport{Delivered: 40}) {
-			t.Errorf("%+v", report)
+			t.Errorf("Deliver = %+v, want 40 delivered", report)
 		}
 		if n := len(s.messages()); n != 40+maxInFlight {
-			t.Errorf("%d messages were sent", n)
+			t.Errorf("%d messages sent, want %d", n, 40+maxInFlight)
 		}
 	})
 }
@@ -214,7 +214,7 @@ func TestLongDatabaseOutage(t *testing.T) {
 // TestAttemptRejected checks that an attempt that the database rejects is logged and doesn't stop
 // the others.
 func TestAttemptRejected(t *testing.T) {
-	delivering(t, 20, func(t *testing.T, f *fakeDeliveries) {
+	withDeliveries(t, 20, func(t *testing.T, f *fakeDeliveries) {
 		first := true
 		f.before = func(call string) error {
 			if call == "RecordAttempt" && first {
@@ -226,15 +226,15 @@ func TestAttemptRejected(t *testing.T) {
 		c, log := newTestDispatcher(f, &fakeSender{})
 		if report := mustDeliver(t, c); report != (DeliveryReport{Delivered: 19, Unrecorded: 1}) ||
 			!strings.Contains(log.String(), "does not fit") {
-			t.Errorf("%+v\n%s", report, log)
+			t.Errorf("Deliver = %+v, want 19 delivered, 1 unrecorded and a logged error:\n%s", report, log)
 		}
 	})
 }
 
-// TestSlow checks that an unresponsive receiver with many waiting messages delays others by one
-// attempt only, and that an unresponsive mail server of ours delays only mail.
-func TestSlow(t *testing.T) {
-	delivering(t, 0, func(t *testing.T, f *fakeDeliveries) {
+// TestSlowReceivers checks that an unresponsive receiver with many waiting messages delays others
+// by one attempt only, and that an unresponsive mail server of ours delays only mail.
+func TestSlowReceivers(t *testing.T) {
+	withDeliveries(t, 0, func(t *testing.T, f *fakeDeliveries) {
 		for range 200 {
 			f.add(cola.KindWebhook, cola.EventRan, time.Now()).Destination.UUID = "slow"
 		}
@@ -242,7 +242,7 @@ func TestSlow(t *testing.T) {
 			f.add(cola.KindEmail, cola.EventRan, time.Now())
 		}
 		last := f.add(cola.KindWebhook, cola.EventRan, time.Now())
-		away := func(ours bool) func(context.Context, Message) Result {
+		unresponsive := func(ours bool) func(context.Context, Message) Result {
 			return func(ctx context.Context, m Message) Result {
 				if m.ID != last.ID {
 					sleep(ctx, 15*time.Second)
@@ -251,18 +251,18 @@ func TestSlow(t *testing.T) {
 				return Result{Status: 200}
 			}
 		}
-		hook, post := &fakeSender{answer: away(false)}, &fakeSender{answer: away(true)}
+		hook, post := &fakeSender{answer: unresponsive(false)}, &fakeSender{answer: unresponsive(true)}
 		c := NewDispatcher(DispatcherOptions{
 			Store: f, Senders: map[string]Sender{cola.KindWebhook: hook, cola.KindEmail: post}, Hold: hold,
 		})
 		started := time.Now()
 		report := mustDeliver(t, c)
 		if took := time.Since(started); took > time.Minute || report.Delivered != 1 {
-			t.Errorf("%+v after %v", report, took)
+			t.Errorf("Deliver = %+v after %v, want 1 delivered within a minute", report, took)
 		}
 		if tried := len(hook.messages()) + len(post.messages()); tried > 3*maxInFlight ||
 			report.Postponed < 200-2*maxInFlight {
-			t.Errorf("%d attempts: %+v", tried, report)
+			t.Errorf("%d attempts, report %+v; want at most %d and most messages postponed", tried, report, 3*maxInFlight)
 		}
 		// All are tried eventually.
 		for range 30 {
@@ -280,7 +280,7 @@ func TestSlow(t *testing.T) {
 // TestReplayDuringAttempt checks that the result of an attempt is dropped if the message is
 // replayed during it, and that the message is sent again.
 func TestReplayDuringAttempt(t *testing.T) {
-	delivering(t, 1, func(t *testing.T, f *fakeDeliveries) {
+	withDeliveries(t, 1, func(t *testing.T, f *fakeDeliveries) {
 		s := &fakeSender{answer: func(_ context.Context, m Message) Result {
 			if m.Hold == 1 {
 				f.replay(m.ID, time.Now().Add(time.Second))
@@ -289,17 +289,17 @@ func TestReplayDuringAttempt(t *testing.T) {
 		}}
 		c, _ := newTestDispatcher(f, s)
 		if report := mustDeliver(t, c); report != (DeliveryReport{Missed: 1}) {
-			t.Errorf("%+v", report)
+			t.Errorf("Deliver = %+v, want 1 missed", report)
 		}
 		time.Sleep(time.Second)
 		if report := mustDeliver(t, c); report != (DeliveryReport{Delivered: 1}) || len(s.messages()) != 2 {
-			t.Errorf("%+v, %d messages", report, len(s.messages()))
+			t.Errorf("Deliver = %+v after %d messages, want 1 delivered after 2", report, len(s.messages()))
 		}
 	})
 }
 
 func TestDispatcherMetrics(t *testing.T) {
-	delivering(t, 3, func(t *testing.T, f *fakeDeliveries) {
+	withDeliveries(t, 3, func(t *testing.T, f *fakeDeliveries) {
 		f.add(cola.KindWebhook, cola.EventRan, time.Now().Add(-100*time.Hour)) // expires without an attempt
 		registry := prometheus.NewRegistry()
 		c := NewDispatcher(DispatcherOptions{Store: f, Metrics: registry, Senders: map[string]Sender{
@@ -312,9 +312,13 @@ func TestDispatcherMetrics(t *testing.T) {
 		time.Sleep(time.Minute)
 		got := gathered(t, registry)
 		want := map[string]float64{
-			"colaregistry_delivery_attempts_total email delivered": 0, "colaregistry_delivery_attempts_total email retry": 0, "colaregistry_delivery_attempts_total email failed": 0,
-			"colaregistry_delivery_attempts_total webhook delivered": 1, "colaregistry_delivery_attempts_total webhook retry": 1, "colaregistry_delivery_attempts_total webhook failed": 1,
-			"colaregistry_delivery_duration_seconds email": 0, "colaregistry_delivery_duration_seconds webhook": 3,
+			"colaregistry_delivery_attempts_total email delivered":   0,
+			"colaregistry_delivery_attempts_total email retry":       0,
+			"colaregistry_delivery_attempts_total email failed":      0,
+			"colaregistry_delivery_attempts_total webhook delivered": 1,
+			"colaregistry_delivery_attempts_total webhook retry":     1,
+			"colaregistry_delivery_attempts_total webhook failed":    1,
+			"colaregistry_delivery_duration_seconds email":           0, "colaregistry_delivery_duration_seconds webhook": 3,
 		}
 		overdue := got["colaregistry_delivery_overdue_seconds"]
 		delete(got, "colaregistry_delivery_overdue_seconds")
@@ -322,7 +326,7 @@ func TestDispatcherMetrics(t *testing.T) {
 			t.Errorf("metrics (-want +got):\n%s", diff)
 		}
 		if overdue < 48 || overdue > 52 {
-			t.Errorf("overdue for %v s, one minute after a retry due within 12 s", overdue)
+			t.Errorf("overdue = %vs one minute after a retry due within 12s, want 48 to 52", overdue)
 		}
 	})
 }

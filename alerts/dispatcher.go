@@ -34,11 +34,11 @@ const (
 	// maxInFlight is how many messages a round claims and sends at once. A claimed message waits for
 	// at most one other, well within its hold.
 	maxInFlight = 16
-	// slowAfter is the duration of an attempt from which its receiver counts as slow.
+	// slowAfter is the attempt duration after which a receiver counts as slow.
 	slowAfter = 5 * time.Second
-	// attemptTimeout bounds one attempt.
+	// attemptTimeout limits one attempt.
 	attemptTimeout = 20 * time.Second
-	// recordTimeout bounds the recording of an attempt, with retries.
+	// recordTimeout limits the recording of an attempt, with retries.
 	recordTimeout = 20 * time.Second
 	// gracePeriod is how long a stopping dispatcher waits for a message in flight, and again for
 	// recording it.
@@ -106,7 +106,7 @@ func NewDispatcher(o DispatcherOptions) *Dispatcher {
 type DeliveryReport struct {
 	Delivered  int // accepted by the receiver
 	Retried    int // failed; will be retried
-	Failed     int // failed for good
+	Failed     int // failed permanently
 	Missed     int // sent, but replayed, taken over by another process or deleted in the meantime
 	Unrecorded int // sent, but not recorded; will be sent again with the same ID once the claim expires
 	Postponed  int // not tried, because the receiver is slow; will be tried once the claim expires
@@ -121,8 +121,8 @@ const (
 	deliverInterval = 5 * time.Second
 	// maxRounds is how many rounds may run at the same time.
 	maxRounds = 4
-	// deliveriesKept is how long deliveries are kept.
-	deliveriesKept = 90 * 24 * time.Hour
+	// deliveryRetention is how long deliveries are stored.
+	deliveryRetention = 90 * 24 * time.Hour
 	// cleanupInterval is the pause between cleanups.
 	cleanupInterval = time.Hour
 )
@@ -170,14 +170,15 @@ func (c *Dispatcher) cleanupDue(now time.Time) bool {
 	return now.UnixNano()-last >= int64(cleanupInterval) && c.lastCleanup.CompareAndSwap(last, now.UnixNano())
 }
 
-// deleteOld deletes deliveries that are older than deliveriesKept.
+// deleteOld deletes deliveries that are older than deliveryRetention.
 func (c *Dispatcher) deleteOld(ctx context.Context, now time.Time) error {
 	for deleted := 0; ; {
-		n, err := c.store.DeleteOldDeliveries(ctx, now.Add(-deliveriesKept))
+		n, err := c.store.DeleteOldDeliveries(ctx, now.Add(-deliveryRetention))
 		if err != nil {
 			return fmt.Errorf("delete old deliveries: %w", err)
 		}
-		if deleted += n; n > 0 {
+		deleted += n
+		if n > 0 {
 			continue
 		}
 		if deleted > 0 {

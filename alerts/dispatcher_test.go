@@ -17,8 +17,8 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// running runs a dispatcher until the caller calls end.
-func running(t *testing.T, c *Dispatcher) (end func()) {
+// startDispatcher runs a dispatcher until the caller calls end.
+func startDispatcher(t *testing.T, c *Dispatcher) (end func()) {
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan struct{})
 	go func() {
@@ -31,22 +31,22 @@ func running(t *testing.T, c *Dispatcher) (end func()) {
 	}
 }
 
-// TestRetriesOverThreeDays checks that a message that is never accepted is tried eleven times with
+// TestExhaustedRetries checks that a message that is never accepted is tried eleven times with
 // the same ID and then fails.
-func TestRetriesOverThreeDays(t *testing.T) {
-	delivering(t, 1, func(t *testing.T, f *fakeDeliveries) {
+func TestExhaustedRetries(t *testing.T) {
+	withDeliveries(t, 1, func(t *testing.T, f *fakeDeliveries) {
 		s := &fakeSender{answer: always(Result{Status: 500, Fault: "The receiver responded with status 500."})}
 		c, _ := newTestDispatcher(f, s)
-		end := running(t, c)
+		end := startDispatcher(t, c)
 		time.Sleep(5 * 24 * time.Hour)
 		end()
 		attempts := f.attempts()
 		if len(attempts) != 11 || len(s.messages()) != 11 {
-			t.Fatalf("%d attempts of %d messages", len(attempts), len(s.messages()))
+			t.Fatalf("%d attempts recorded, %d messages sent, want 11 of each", len(attempts), len(s.messages()))
 		}
 		for i, a := range attempts {
 			if a.Due.MessageID != "msg_1" || a.Due.Attempts != i {
-				t.Errorf("attempt %d: %+v", i, a)
+				t.Errorf("attempt %d = %+v, want message msg_1 with %d earlier attempts", i, a, i)
 			}
 			if late := a.At.Sub(a.Due.DueAt); late < 0 || late > 2*deliverInterval {
 				t.Errorf("attempt %d is %v late", i, late)
@@ -55,7 +55,8 @@ func TestRetriesOverThreeDays(t *testing.T) {
 		all := attempts[10].At.Sub(attempts[0].At)
 		if all < 71*time.Hour || all > 72*time.Hour || f.paused["destination 1"] != cola.ReasonFailing ||
 			attempts[10].State != cola.DeliveryFailed {
-			t.Errorf("last attempt after %v: %+v; paused: %v", all, attempts[10], f.paused)
+			t.Errorf("last attempt after %v: %+v; paused: %v; want a failure after about 72h that pauses the destination",
+				all, attempts[10], f.paused)
 		}
 	})
 }
@@ -63,7 +64,7 @@ func TestRetriesOverThreeDays(t *testing.T) {
 // TestDeliveredAfterRetries checks that a message accepted at the fourth attempt is not sent again,
 // and that its destination stays active.
 func TestDeliveredAfterRetries(t *testing.T) {
-	delivering(t, 1, func(t *testing.T, f *fakeDeliveries) {
+	withDeliveries(t, 1, func(t *testing.T, f *fakeDeliveries) {
 		s := &fakeSender{answer: func(_ context.Context, m Message) Result {
 			if m.Attempts < 3 {
 				return Result{Fault: "The connection was refused."}
@@ -71,50 +72,51 @@ func TestDeliveredAfterRetries(t *testing.T) {
 			return Result{Status: 200}
 		}}
 		c, _ := newTestDispatcher(f, s)
-		end := running(t, c)
+		end := startDispatcher(t, c)
 		time.Sleep(5 * 24 * time.Hour)
 		end()
 		if n := len(s.messages()); n != 4 || f.states()[cola.DeliveryDelivered] != 1 || len(f.paused) != 0 {
-			t.Errorf("%d messages, %v, paused: %v", n, f.states(), f.paused)
+			t.Errorf("%d messages, states %v, paused %v; want 4 messages, 1 delivered, none paused", n, f.states(), f.paused)
 		}
 	})
 }
 
-// TestRunContinues checks that a dispatcher survives a database outage, logs it once, and queries
-// no more than necessary.
-func TestRunContinues(t *testing.T) {
-	delivering(t, 1, func(t *testing.T, f *fakeDeliveries) {
+// TestRunSurvivesOutage checks that a dispatcher survives a database outage, logs it once, and
+// makes no unnecessary queries.
+func TestRunSurvivesOutage(t *testing.T) {
+	withDeliveries(t, 1, func(t *testing.T, f *fakeDeliveries) {
 		calls := map[string]int{}
 		f.before = func(call string) error {
-			if calls[call]++; calls["OldestPending"] < 10 {
-				return errAway
+			calls[call]++
+			if calls["OldestPending"] < 10 {
+				return errUnavailable
 			}
 			return nil
 		}
 		f.old = 25
 		s := &fakeSender{}
 		c, log := newTestDispatcher(f, s)
-		end := running(t, c)
+		end := startDispatcher(t, c)
 		time.Sleep(10 * time.Minute)
 		synctest.Wait()
 		end()
 		recovered := strings.Contains(log.String(), "message delivery recovered")
 		if n := strings.Count(log.String(), "level=ERROR"); n != 1 || !recovered || len(s.messages()) != 1 {
-			t.Errorf("%d errors logged, %d messages:\n%s", n, len(s.messages()), log)
+			t.Errorf("%d errors logged, recovered = %v, %d messages; want 1, true, 1:\n%s", n, recovered, len(s.messages()), log)
 		}
 		if calls["ClaimDeliveries"] != 1 || calls["DeleteOldDeliveries"] != 4 || calls["OldestPending"] > 122 {
-			t.Errorf("calls: %v", calls)
+			t.Errorf("calls = %v, want 1 claim, 4 deletions and at most 122 queries", calls)
 		}
-		if age := time.Since(f.deleted[0]); age < deliveriesKept || age > deliveriesKept+10*time.Minute {
-			t.Errorf("deleted deliveries older than %v", age)
+		if age := time.Since(f.deleted[0]); age < deliveryRetention || age > deliveryRetention+10*time.Minute {
+			t.Errorf("deleted deliveries older than %v, want about %v", age, deliveryRetention)
 		}
 	})
 }
 
-func TestRunCleansUpHourly(t *testing.T) {
-	delivering(t, 0, func(t *testing.T, f *fakeDeliveries) {
+func TestHourlyCleanup(t *testing.T) {
+	withDeliveries(t, 0, func(t *testing.T, f *fakeDeliveries) {
 		c, _ := newTestDispatcher(f, &fakeSender{})
-		end := running(t, c)
+		end := startDispatcher(t, c)
 		time.Sleep(5*time.Hour + 30*time.Minute)
 		end()
 		if n := len(f.deleted); n != 6 {
@@ -123,10 +125,10 @@ func TestRunCleansUpHourly(t *testing.T) {
 	})
 }
 
-// TestRunEnds ends a dispatcher in the middle of a round. Within seconds, messages that are
+// TestRunShutdown stops a dispatcher in the middle of a round. Within seconds, messages that are
 // accepted soon are recorded, and slow or untried ones are released.
-func TestRunEnds(t *testing.T) {
-	delivering(t, 40, func(t *testing.T, f *fakeDeliveries) {
+func TestRunShutdown(t *testing.T) {
+	withDeliveries(t, 40, func(t *testing.T, f *fakeDeliveries) {
 		sending := make(chan struct{}, 100)
 		s := &fakeSender{answer: func(ctx context.Context, m Message) Result {
 			sending <- struct{}{}
@@ -140,7 +142,7 @@ func TestRunEnds(t *testing.T) {
 			return Result{Status: 200}
 		}}
 		c, log := newTestDispatcher(f, s)
-		end := running(t, c)
+		end := startDispatcher(t, c)
 		for range maxInFlight {
 			<-sending
 		}
@@ -148,13 +150,13 @@ func TestRunEnds(t *testing.T) {
 		started := time.Now()
 		end()
 		if took := time.Since(started); took > 10*time.Second {
-			t.Errorf("ended after %v", took)
+			t.Errorf("shutdown took %v, want at most 10s", took)
 		}
 		if diff := cmp.Diff(map[string]int{"delivered": 5, "pending": 35}, f.states()); diff != "" {
 			t.Errorf("deliveries (-want +got):\n%s", diff)
 		}
 		if len(f.released) != 27 || len(f.attempts()) != 5 {
-			t.Errorf("%d released, %d attempts recorded", len(f.released), len(f.attempts()))
+			t.Errorf("%d released, %d attempts recorded, want 27 and 5", len(f.released), len(f.attempts()))
 		}
 		if strings.Contains(log.String(), "ERROR") {
 			t.Errorf("shutdown logged as an error:\n%s", log)
@@ -162,7 +164,7 @@ func TestRunEnds(t *testing.T) {
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		for _, d := range f.all {
-			if !d.heldUntil.IsZero() {
+			if !d.claimedUntil.IsZero() {
 				t.Errorf("delivery %d is still claimed", d.ID)
 			}
 		}
@@ -172,13 +174,13 @@ func TestRunEnds(t *testing.T) {
 // TestRecordedAfterShutdown checks that an accepted message is recorded even if the context has
 // ended and the database is slow.
 func TestRecordedAfterShutdown(t *testing.T) {
-	delivering(t, 1, func(t *testing.T, f *fakeDeliveries) {
+	withDeliveries(t, 1, func(t *testing.T, f *fakeDeliveries) {
 		ctx, cancel := context.WithCancel(t.Context())
 		tries := 0
 		f.before = func(call string) error {
 			if call == "RecordAttempt" && tries < 3 {
 				tries++
-				return errAway
+				return errUnavailable
 			}
 			return nil
 		}
@@ -188,7 +190,7 @@ func TestRecordedAfterShutdown(t *testing.T) {
 		}})
 		report, err := c.Deliver(ctx, time.Now())
 		if err == nil || report != (DeliveryReport{Delivered: 1}) {
-			t.Errorf("%+v, %v", report, err)
+			t.Errorf("Deliver = %+v, %v, want 1 delivered and the context's error", report, err)
 		}
 	})
 }
@@ -216,8 +218,8 @@ func TestConcurrentDispatchers(t *testing.T) {
 		now := func() time.Time { return at(11, 10, 7).Add(time.Duration(seconds.Load()) * time.Second) }
 		st, other := open(t, now), open(t, now)
 		account := mustAccount(t, st)
-		mustCreateDestination(t, st, account, "https://well.example")
-		ill := mustCreateDestination(t, st, account, "https://ill.example")
+		mustCreateDestination(t, st, account, "https://healthy.example")
+		failing := mustCreateDestination(t, st, account, "https://failing.example")
 		for i := range searches {
 			mustSave(t, st, account, i, oaks, daily, at(11, 9, 12))
 		}
@@ -226,7 +228,7 @@ func TestConcurrentDispatchers(t *testing.T) {
 
 		hook := &fakeSender{answer: func(_ context.Context, m Message) Result {
 			switch {
-			case m.Destination.UUID == ill.UUID:
+			case m.Destination.UUID == failing.UUID:
 				return Result{Status: 500, Fault: "The receiver responded with status 500."}
 			case m.Attempts == 0 && m.ID%3 == 0:
 				return Result{Status: 503, Fault: "The receiver responded with status 503.", RetryAfter: 30 * time.Second}
@@ -249,28 +251,29 @@ func TestConcurrentDispatchers(t *testing.T) {
 			all.Wait()
 			seconds.Add(1800)
 		}
-		checkSent(t, hook, post, ill.UUID, searches)
-		checkStates(t, st, account, ill.UUID)
+		checkSent(t, hook, post, failing.UUID, searches)
+		checkStates(t, st, account, failing.UUID)
 	})
 }
 
 // checkSent checks where each message was sent, and how often.
-func checkSent(t *testing.T, hook, post *fakeSender, ill string, searches int) {
+func checkSent(t *testing.T, hook, post *fakeSender, failing string, searches int) {
 	t.Helper()
 	tries, ids := map[int64]int{}, map[int64]string{}
 	for _, m := range hook.messages() {
-		if tries[m.ID]++; m.Content == nil || m.Content.Run.MatchCount != 1 ||
-			m.Content.Labels[0].Label.BrandName != "OAK" {
-			t.Errorf("delivery %d: content %+v", m.ID, m.Content)
+		tries[m.ID]++
+		if m.Content == nil || m.Content.Run.MatchCount != 1 || m.Content.Labels[0].Label.BrandName != "OAK" {
+			t.Errorf("delivery %d: content = %+v, want the matched label", m.ID, m.Content)
 		}
 		if id := ids[m.ID]; id != "" && id != m.MessageID {
-			t.Errorf("delivery %d: message IDs %s and %s", m.ID, id, m.MessageID)
+			t.Errorf("delivery %d: message IDs %s and %s, want one", m.ID, id, m.MessageID)
 		}
+		ids[m.ID] = m.MessageID
 		want := 1
-		if ids[m.ID] = m.MessageID; m.ID%3 == 0 {
+		if m.ID%3 == 0 {
 			want = 2
 		}
-		if m.Destination.UUID != ill && tries[m.ID] > want {
+		if m.Destination.UUID != failing && tries[m.ID] > want {
 			t.Errorf("delivery %d was sent %d times, want %d", m.ID, tries[m.ID], want)
 		}
 	}
@@ -279,8 +282,9 @@ func checkSent(t *testing.T, hook, post *fakeSender, ill string, searches int) {
 	}
 	events := map[string]int{}
 	for _, m := range post.messages() {
-		if events[m.Event]++; m.AccountEmail != "alerts@example.com" {
-			t.Errorf("email: %+v", m.DueDelivery)
+		events[m.Event]++
+		if m.AccountEmail != "alerts@example.com" {
+			t.Errorf("email to %q, want alerts@example.com", m.AccountEmail)
 		}
 	}
 	if diff := cmp.Diff(map[string]int{cola.EventRan: searches, cola.EventPaused: 1}, events); diff != "" {
@@ -289,7 +293,7 @@ func checkSent(t *testing.T, hook, post *fakeSender, ill string, searches int) {
 }
 
 // checkStates checks the final states of all deliveries and of the failing destination.
-func checkStates(t *testing.T, st store.Store, account cola.AccountID, ill string) {
+func checkStates(t *testing.T, st store.Store, account cola.AccountID, failing string) {
 	t.Helper()
 	list, total, err := st.DeliveriesOf(t.Context(), account, store.DeliveryFilter{}, store.Slice{Limit: 1000})
 	if err != nil {
@@ -297,16 +301,16 @@ func checkStates(t *testing.T, st store.Store, account cola.AccountID, ill strin
 	}
 	counts := map[string]int{}
 	for _, d := range list {
-		if counts[d.State]++; d.State == cola.DeliveryPending ||
-			d.Destination == ill && d.Event == cola.EventRan && d.State == cola.DeliveryDelivered {
-			t.Errorf("%+v", d)
+		counts[d.State]++
+		if d.State == cola.DeliveryPending || d.Destination == failing && d.Event == cola.EventRan && d.State == cola.DeliveryDelivered {
+			t.Errorf("unexpected state of delivery %+v", d)
 		}
 	}
 	if counts[cola.DeliveryDelivered] != 101 || counts[cola.DeliveryFailed] == 0 || total != 151 {
-		t.Errorf("%d deliveries: %v", total, counts)
+		t.Errorf("%d deliveries, states %v; want 151, 101 of them delivered and some failed", total, counts)
 	}
-	d, err := st.Destination(t.Context(), account, ill)
+	d, err := st.Destination(t.Context(), account, failing)
 	if err != nil || d.State != cola.DestinationPaused || d.Reason.V != cola.ReasonFailing || !d.FailingSince.OK {
-		t.Errorf("failing destination: %+v, %v", d.Destination, err)
+		t.Errorf("failing destination = %+v, %v, want it paused", d.Destination, err)
 	}
 }

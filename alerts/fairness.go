@@ -20,7 +20,8 @@ import (
 //     share the host of a platform, so both limits are divided among the accounts that use it, with
 //     one share left for the next account. A slow endpoint there delays only its own account.
 //
-// A postponed message stays claimed and is tried once the claim expires. That is not a failed attempt.
+// A postponed message stays claimed and is tried once the claim expires. That is not a failed
+// attempt.
 const (
 	// maxPerAccount limits the messages in flight per account; maxPerSlowAccount applies while the
 	// account is slow.
@@ -97,7 +98,8 @@ type requestCount struct {
 func (u *hostUsage) add(account cola.AccountID, inFlight, started int) {
 	n := u.byAccount[account]
 	n.inFlight, n.started = n.inFlight+inFlight, n.started+started
-	if u.byAccount[account] = n; n == (requestCount{}) {
+	u.byAccount[account] = n
+	if n == (requestCount{}) {
 		delete(u.byAccount, account)
 	}
 	u.all.inFlight, u.all.started = u.all.inFlight+inFlight, u.all.started+started
@@ -107,7 +109,8 @@ func (u *hostUsage) add(account cola.AccountID, inFlight, started int) {
 func (u *hostUsage) startMinute(now time.Time) {
 	u.since, u.all.started, u.previous = now, 0, len(u.byAccount)
 	for account, n := range u.byAccount {
-		if n.started = 0; n.inFlight == 0 {
+		n.started = 0
+		if n.inFlight == 0 {
 			delete(u.byAccount, account)
 			continue
 		}
@@ -202,7 +205,8 @@ func (c *fairness) release(d store.DueDelivery) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	account := d.Destination.Account
-	if c.inFlight[account]--; c.inFlight[account] == 0 {
+	c.inFlight[account]--
+	if c.inFlight[account] == 0 {
 		delete(c.inFlight, account)
 	}
 	if to := hostOf(d); to != "" {
@@ -227,10 +231,10 @@ func (c *fairness) isSlow(key any) bool { return c.now().Before(c.slow[key]) }
 
 // observe marks the receiver, account and host of a slow attempt, or its kind if the delay was
 // ours.
-func (c *fairness) observe(a store.Attempt, sent Result) {
+func (c *fairness) observe(a store.Attempt, res Result) {
 	switch {
 	case a.Took < slowAfter:
-	case sent.OurFault:
+	case res.OurFault:
 		c.markSlow(a.Due.Kind)
 	default:
 		c.markSlow(targetOf(a.Due))

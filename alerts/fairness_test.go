@@ -13,7 +13,7 @@ import (
 // TestSlowAccounts checks that accounts with many unresponsive receivers and many messages don't
 // delay others for long, even repeatedly, and that all their messages are tried.
 func TestSlowAccounts(t *testing.T) {
-	delivering(t, 0, func(t *testing.T, f *fakeDeliveries) {
+	withDeliveries(t, 0, func(t *testing.T, f *fakeDeliveries) {
 		const accounts, receivers, messages = 4, 19, 5
 		flood := func() {
 			for n := range accounts * receivers * messages {
@@ -30,7 +30,7 @@ func TestSlowAccounts(t *testing.T) {
 			return Result{Fault: "No response within 15s."}
 		}}
 		c, _ := newTestDispatcher(f, s)
-		end := running(t, c)
+		end := startDispatcher(t, c)
 		defer end()
 		for round := range 5 {
 			flood()
@@ -58,7 +58,7 @@ func TestSlowAccounts(t *testing.T) {
 // TestHostLimit checks that, across accounts, requests to a host are bounded in flight and per
 // minute, and that excess messages wait without failing or delaying other hosts.
 func TestHostLimit(t *testing.T) {
-	delivering(t, 0, func(t *testing.T, f *fakeDeliveries) {
+	withDeliveries(t, 0, func(t *testing.T, f *fakeDeliveries) {
 		const messages = 3 * DefaultHostRate
 		var mu sync.Mutex
 		inFlight, most := 0, 0
@@ -86,11 +86,11 @@ func TestHostLimit(t *testing.T) {
 		other := f.add(cola.KindWebhook, cola.EventRan, time.Now())
 		other.Destination.Account, other.Destination.Address = 1, cola.Some("https://other.example/x")
 		c, _ := newTestDispatcher(f, s)
-		end := running(t, c)
+		end := startDispatcher(t, c)
 		defer end()
 		time.Sleep(2 * time.Minute)
 		if f.stateOf(other.ID) != cola.DeliveryDelivered {
-			t.Error("a message to another host was delayed")
+			t.Error("message to another host was delayed")
 		}
 		time.Sleep(time.Hour)
 		for id, d := range f.snapshot() {
@@ -106,11 +106,11 @@ func TestHostLimit(t *testing.T) {
 		for i := DefaultHostRate; i < len(started); i++ {
 			// A sliding minute can overlap two minutes of the limiter.
 			if i >= 2*DefaultHostRate && started[i].Sub(started[i-2*DefaultHostRate]) < time.Minute {
-				t.Fatalf("%d requests in %v", 2*DefaultHostRate+1, started[i].Sub(started[i-2*DefaultHostRate]))
+				t.Fatalf("%d requests to a host in %v, want at least a minute", 2*DefaultHostRate+1, started[i].Sub(started[i-2*DefaultHostRate]))
 			}
 		}
 		if len(started) != messages {
-			t.Errorf("%d requests for %d messages", len(started), messages)
+			t.Errorf("%d requests, want one for each of %d messages", len(started), messages)
 		}
 	})
 }
@@ -125,7 +125,7 @@ func TestHostShares(t *testing.T) {
 		"flood": {0, 1}, "flood of several accounts": {0, 6}, "slow endpoints": {15 * time.Second, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
-			delivering(t, 0, func(t *testing.T, f *fakeDeliveries) {
+			withDeliveries(t, 0, func(t *testing.T, f *fakeDeliveries) {
 				const greedy, endpoints, messages = cola.AccountID(1_000_000), 20, 600
 				var mu sync.Mutex
 				var started []time.Time
@@ -155,7 +155,7 @@ func TestHostShares(t *testing.T) {
 					add(greedy+cola.AccountID(n%tt.accounts), fmt.Sprint("greedy ", n%endpoints))
 				}
 				c, _ := newTestDispatcher(f, s)
-				end := running(t, c)
+				end := startDispatcher(t, c)
 				defer end()
 				for n := range 20 {
 					time.Sleep(time.Duration(1+n*7) * time.Second)
@@ -172,11 +172,11 @@ func TestHostShares(t *testing.T) {
 				if tt.accounts == 1 && most > maxPerHost/2 {
 					t.Errorf("%d requests of an account in flight, want at most %d", most, maxPerHost/2)
 				}
-				// a sliding minute can overlap two minutes of the limiter
+				// A sliding minute can overlap two minutes of the limiter.
 				limit := 2 * DefaultHostRate * tt.accounts / (tt.accounts + 1)
 				for i := limit; i < len(started); i++ {
 					if started[i].Sub(started[i-limit]) < time.Minute {
-						t.Fatalf("%d requests of flooding accounts in %v", limit+1, started[i].Sub(started[i-limit]))
+						t.Fatalf("%d requests of flooding accounts in %v, want at least a minute", limit+1, started[i].Sub(started[i-limit]))
 					}
 				}
 				if len(started) == 0 {

@@ -25,20 +25,20 @@ type fakeDeliveries struct {
 	released []int64
 	unread   map[int64]error // errors by run whose content is unreadable
 	deleted  []time.Time
-	old      int // old deliveries yet to be deleted
+	old      int // number of old deliveries still to delete
 	claims   int
 
 	// before, if set, runs at the start of every call, one at a time. The call fails with its
 	// error.
 	before func(call string) error
-	asking sync.Mutex
+	hooks  sync.Mutex // serializes before
 }
 
 type fakeDelivery struct {
 	store.DueDelivery
-	state     string
-	next      time.Time // zero once settled
-	heldUntil time.Time
+	state        string
+	next         time.Time // zero once delivered or failed
+	claimedUntil time.Time
 }
 
 var _ DispatcherStore = (*fakeDeliveries)(nil)
@@ -70,8 +70,8 @@ func (f *fakeDeliveries) add(kind, event string, due time.Time) *fakeDelivery {
 
 // call starts a store call.
 func (f *fakeDeliveries) call(ctx context.Context, name string) error {
-	f.asking.Lock()
-	defer f.asking.Unlock()
+	f.hooks.Lock()
+	defer f.hooks.Unlock()
 	err := ctx.Err()
 	if err == nil {
 		err = hook(f.before, name)
@@ -92,9 +92,9 @@ func (f *fakeDeliveries) ClaimDeliveries(
 	defer f.mu.Unlock()
 	f.claims++
 	free := slices.DeleteFunc(f.pending(kinds),
-		func(d *fakeDelivery) bool { return d.next.After(due) || d.heldUntil.After(f.now()) })
+		func(d *fakeDelivery) bool { return d.next.After(due) || d.claimedUntil.After(f.now()) })
 	for _, d := range free[:min(limit, len(free))] {
-		d.Hold, d.heldUntil, d.DueAt = d.Hold+1, f.now().Add(hold), d.next
+		d.Hold, d.claimedUntil, d.DueAt = d.Hold+1, f.now().Add(hold), d.next
 		claimed = append(claimed, d.DueDelivery)
 	}
 	return claimed, nil
@@ -140,7 +140,7 @@ func (f *fakeDeliveries) RunContent(ctx context.Context, run int64) (c store.Run
 
 // held returns the delivery of a claim that is still valid.
 func (f *fakeDeliveries) held(d *store.DueDelivery) *fakeDelivery {
-	if h := f.all[d.ID]; h != nil && h.Hold == d.Hold && !h.heldUntil.IsZero() {
+	if h := f.all[d.ID]; h != nil && h.Hold == d.Hold && !h.claimedUntil.IsZero() {
 		return h
 	}
 	return nil
@@ -158,7 +158,7 @@ func (f *fakeDeliveries) RecordAttempt(ctx context.Context, a store.Attempt) (bo
 	}
 	f.recorded = append(f.recorded, a)
 	d.Attempts++
-	d.state, d.next, d.heldUntil = a.State, a.Next, time.Time{}
+	d.state, d.next, d.claimedUntil = a.State, a.Next, time.Time{}
 	if d.FirstAttemptAt.IsZero() {
 		d.FirstAttemptAt = a.At
 	}
@@ -177,7 +177,7 @@ func (f *fakeDeliveries) ReleaseDeliveries(ctx context.Context, claimed []store.
 	for i := range claimed {
 		f.released = append(f.released, claimed[i].ID)
 		if d := f.held(&claimed[i]); d != nil {
-			d.heldUntil = time.Time{}
+			d.claimedUntil = time.Time{}
 		}
 	}
 	return nil
@@ -200,7 +200,7 @@ func (f *fakeDeliveries) replay(id int64, due time.Time) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	d := f.all[id]
-	d.state, d.next, d.FirstAttemptAt, d.heldUntil, d.Hold = cola.DeliveryPending, due, time.Time{}, time.Time{}, d.Hold+1
+	d.state, d.next, d.FirstAttemptAt, d.claimedUntil, d.Hold = cola.DeliveryPending, due, time.Time{}, time.Time{}, d.Hold+1
 }
 
 // attempts returns the attempts recorded so far.
@@ -223,7 +223,7 @@ func (f *fakeDeliveries) states() map[string]int {
 
 // fakeSender is a Sender with scripted results. It records messages.
 type fakeSender struct {
-	answer func(ctx context.Context, m Message) Result // nil: accept everything
+	answer func(ctx context.Context, m Message) Result // default: accept every message
 
 	mu   sync.Mutex
 	sent []Message
@@ -256,8 +256,8 @@ func (s *fakeSender) messages() []Message {
 }
 
 // always returns the same result for every message.
-func always(sent Result) func(context.Context, Message) Result {
-	return func(context.Context, Message) Result { return sent }
+func always(result Result) func(context.Context, Message) Result {
+	return func(context.Context, Message) Result { return result }
 }
 
 // mustDeliver delivers everything due now.

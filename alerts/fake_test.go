@@ -26,8 +26,8 @@ type fakeStore struct {
 	aliases  []vocabulary.CategoryAlias
 	reads    int // calls that read arrived labels
 
-	// before and after, if set, run before and after every call. The call fails with their error,
-	// without or with its effect.
+	// before and after, if set, run before and after every call, which fails with their error. If
+	// before fails, the call has no effect; if after fails, it does.
 	before, after func(call string) error
 	recording     map[string]bool // searches of the current RecordRuns call
 }
@@ -36,32 +36,32 @@ var _ Store = (*fakeStore)(nil)
 
 // fakeLabel is a label with its history of states.
 type fakeLabel struct {
-	states  []fakeState // oldest first
-	history bool        // its date was written as history
-	arrived cola.Revision
-	came    time.Time // arrival time
+	states    []fakeState // oldest first
+	history   bool        // its date was written as history
+	arrived   cola.Revision
+	arrivedAt time.Time
 }
 
 type fakeState struct {
-	at      cola.Revision
-	label   cola.IndexRecord
-	arrived bool
+	revision cola.Revision
+	label    cola.IndexRecord
+	arrived  bool
 }
 
 type fakeSearch struct {
-	number    int
-	since     cola.Revision // revision at creation
-	search    cola.SavedSearch
-	mark      store.Mark
-	hold      int64
-	heldUntil time.Time
-	had       map[cola.TTBID]bool
-	fault     error
-	failures  int       // consecutive failures
-	requested time.Time // time of a requested run; zero if none is pending
+	number       int
+	since        cola.Revision // revision at creation
+	search       cola.SavedSearch
+	mark         store.Mark
+	claim        int64 // number of the latest claim
+	claimedUntil time.Time
+	seen         map[cola.TTBID]bool
+	fault        error
+	failures     int       // consecutive failures
+	requested    time.Time // time of the pending requested run, if any
 }
 
-// due returns when the search is due, by its schedule or by a requested run; zero if it is not.
+// due returns the time at which the search is due, by its schedule or by a requested run, or zero.
 func (s *fakeSearch) due() time.Time {
 	plan := s.search.Schedule
 	if plan == nil || !plan.NextRunAt.OK {
@@ -73,8 +73,8 @@ func (s *fakeSearch) due() time.Time {
 	return s.requested
 }
 
-// asDue returns the search with its due time.
-func (s *fakeSearch) asDue() cola.SavedSearch {
+// withDueTime returns the search with its due time.
+func (s *fakeSearch) withDueTime() cola.SavedSearch {
 	search := s.search
 	if search.Schedule != nil {
 		plan := *search.Schedule
@@ -97,30 +97,30 @@ func newFakeStore(clock time.Time) *fakeStore {
 	}
 }
 
-// around makes a call between the hooks before and after it.
-func (f *fakeStore) around(ctx context.Context, call string, do func() error) error {
+// call runs do between the before and after hooks.
+func (f *fakeStore) call(ctx context.Context, name string, do func() error) error {
 	for _, step := range []func() error{
 		ctx.Err,
-		func() error { return hook(f.before, call) },
+		func() error { return hook(f.before, name) },
 		func() error {
 			f.mu.Lock()
 			defer f.mu.Unlock()
 			return do()
 		},
-		func() error { return hook(f.after, call) },
+		func() error { return hook(f.after, name) },
 	} {
 		if err := step(); err != nil {
-			return fmt.Errorf("%s: %w", call, err)
+			return fmt.Errorf("%s: %w", name, err)
 		}
 	}
 	return nil
 }
 
-func hook(h func(string) error, call string) error {
+func hook(h func(string) error, name string) error {
 	if h == nil {
 		return nil
 	}
-	return h(call)
+	return h(name)
 }
 
 // write writes a label.
@@ -134,8 +134,9 @@ func (f *fakeStore) write(label cola.IndexRecord, history bool) {
 		f.labels[label.Summary.TTBID] = l
 	}
 	if label.Summary.ApprovalDate != 0 && l.arrived == 0 && !l.history {
-		if l.history = history; !history {
-			l.arrived, l.came = f.revision, f.clock
+		l.history = history
+		if !history {
+			l.arrived, l.arrivedAt = f.revision, f.clock
 		}
 	}
 	l.states = append(l.states, fakeState{f.revision, label, l.arrived != 0})
@@ -144,7 +145,7 @@ func (f *fakeStore) write(label cola.IndexRecord, history bool) {
 // latest returns the label's state at a revision.
 func (l *fakeLabel) latest(at cola.Revision) (s fakeState, ok bool) {
 	for _, s = range slices.Backward(l.states) {
-		if s.at <= at {
+		if s.revision <= at {
 			return s, true
 		}
 	}
@@ -157,7 +158,7 @@ func (f *fakeStore) save(uuid string, filters cola.SavedSearchFilters, schedule 
 	defer f.mu.Unlock()
 	schedule.Active, schedule.NextRunAt = true, cola.Some(cola.TimestampOf(schedule.Next(f.clock)))
 	s := &fakeSearch{
-		number: len(f.searches), since: f.revision, had: map[cola.TTBID]bool{},
+		number: len(f.searches), since: f.revision, seen: map[cola.TTBID]bool{},
 		mark: store.Mark{At: f.clock, Revision: f.revision},
 		search: cola.SavedSearch{
 			UUID: uuid, Name: uuid, Filters: filters, Schedule: &schedule, CreatedAt: cola.TimestampOf(f.clock),
@@ -167,18 +168,19 @@ func (f *fakeStore) save(uuid string, filters cola.SavedSearchFilters, schedule 
 	return s
 }
 
-// change changes a search and ends its claim.
-func (f *fakeStore) change(uuid string, change func(*cola.SavedSearch)) {
+// update modifies a search and invalidates its claim.
+func (f *fakeStore) update(uuid string, change func(*cola.SavedSearch)) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	s := f.searches[uuid]
 	plan := *s.search.Schedule
 	s.search.Schedule = &plan
 	change(&s.search)
-	if plan.NextRunAt = (cola.Opt[cola.Timestamp]{}); plan.Active {
+	plan.NextRunAt = cola.Opt[cola.Timestamp]{}
+	if plan.Active {
 		plan.NextRunAt = cola.Some(cola.TimestampOf(plan.Next(f.clock)))
 	}
-	s.hold, s.heldUntil = s.hold+1, time.Time{}
+	s.claim, s.claimedUntil = s.claim+1, time.Time{}
 }
 
 // request requests a run of a search, with or without a schedule.
@@ -199,7 +201,7 @@ func (f *fakeStore) remove(uuid string) {
 func (f *fakeStore) ArrivedSince(
 	ctx context.Context, since cola.Date, yield func(store.Arrival) error,
 ) (upto cola.Revision, err error) {
-	err = f.around(ctx, "ArrivedSince", func() error {
+	err = f.call(ctx, "ArrivedSince", func() error {
 		f.reads++
 		upto = f.revision
 		for _, l := range f.labels {
@@ -218,7 +220,7 @@ func (f *fakeStore) ArrivedSince(
 }
 
 func (f *fakeStore) AllReferences(ctx context.Context) (sets store.ReferenceSets, err error) {
-	err = f.around(ctx, "AllReferences", func() error {
+	err = f.call(ctx, "AllReferences", func() error {
 		sets.CategoryAliases = f.aliases
 		return nil
 	})
@@ -226,7 +228,7 @@ func (f *fakeStore) AllReferences(ctx context.Context) (sets store.ReferenceSets
 }
 
 func (f *fakeStore) NextDue(ctx context.Context) (due time.Time, err error) {
-	err = f.around(ctx, "NextDue", func() error {
+	err = f.call(ctx, "NextDue", func() error {
 		for _, s := range f.searches {
 			if next := s.due(); !next.IsZero() && (due.IsZero() || next.Before(due)) {
 				due = next
@@ -240,17 +242,17 @@ func (f *fakeStore) NextDue(ctx context.Context) (due time.Time, err error) {
 func (f *fakeStore) ClaimDue(
 	ctx context.Context, due time.Time, limit int, hold time.Duration,
 ) (claimed []store.DueSearch, err error) {
-	err = f.around(ctx, "ClaimDue", func() error {
+	err = f.call(ctx, "ClaimDue", func() error {
 		free := slices.DeleteFunc(slices.Collect(maps.Values(f.searches)), func(s *fakeSearch) bool {
-			return s.due().IsZero() || s.due().After(due) || s.heldUntil.After(f.clock)
+			return s.due().IsZero() || s.due().After(due) || s.claimedUntil.After(f.clock)
 		})
 		slices.SortFunc(free, func(a, b *fakeSearch) int {
 			return cmp.Or(a.due().Compare(b.due()), a.number-b.number)
 		})
 		for _, s := range free[:min(limit, len(free))] {
-			s.hold, s.heldUntil = s.hold+1, f.clock.Add(hold)
+			s.claim, s.claimedUntil = s.claim+1, f.clock.Add(hold)
 			claimed = append(claimed,
-				store.DueSearch{Account: 1, Search: s.asDue(), Mark: s.mark, Hold: s.hold, Fault: s.fault})
+				store.DueSearch{Account: 1, Search: s.withDueTime(), Mark: s.mark, Hold: s.claim, Fault: s.fault})
 		}
 		return nil
 	})
@@ -267,7 +269,7 @@ func (f *fakeStore) runs() []fakeRun {
 // held returns the search of a claim that is still valid.
 func (f *fakeStore) held(d *store.DueSearch) *fakeSearch {
 	s := f.searches[d.Search.UUID]
-	if s == nil || s.hold != d.Hold || s.heldUntil.IsZero() {
+	if s == nil || s.claim != d.Hold || s.claimedUntil.IsZero() {
 		return nil
 	}
 	return s
@@ -276,24 +278,24 @@ func (f *fakeStore) held(d *store.DueSearch) *fakeSearch {
 func (f *fakeStore) Postpone(
 	ctx context.Context, failed store.DueSearch, wait func(int) time.Duration,
 ) (lasts time.Duration, err error) {
-	err = f.around(ctx, "Postpone", func() error {
+	err = f.call(ctx, "Postpone", func() error {
 		s := f.held(&failed)
 		if s == nil {
 			return store.ErrNotFound
 		}
 		s.failures++
 		lasts = wait(s.failures)
-		s.heldUntil = f.clock.Add(lasts)
+		s.claimedUntil = f.clock.Add(lasts)
 		return nil
 	})
 	return lasts, err
 }
 
 func (f *fakeStore) ReleaseDue(ctx context.Context, claimed []store.DueSearch) error {
-	return f.around(ctx, "ReleaseDue", func() error {
+	return f.call(ctx, "ReleaseDue", func() error {
 		for i := range claimed {
 			if s := f.held(&claimed[i]); s != nil {
-				s.heldUntil = time.Time{}
+				s.claimedUntil = time.Time{}
 			}
 		}
 		return nil
@@ -305,7 +307,7 @@ func (f *fakeStore) RecordRuns(ctx context.Context, runs []store.RunRecord) (out
 	for i := range runs {
 		f.recording[runs[i].Due.Search.UUID] = true
 	}
-	err = f.around(ctx, "RecordRuns", func() error {
+	err = f.call(ctx, "RecordRuns", func() error {
 		for _, r := range runs {
 			outcomes = append(outcomes, f.recordRun(r))
 		}
@@ -321,12 +323,13 @@ func (f *fakeStore) recordRun(r store.RunRecord) (o store.RunOutcome) {
 	}
 	run := fakeRun{RunRecord: r, before: s.mark}
 	for _, m := range r.Matches {
-		if s.had[m.TTBID] {
+		if s.seen[m.TTBID] {
 			continue
 		}
-		s.had[m.TTBID] = true
+		s.seen[m.TTBID] = true
 		run.new = append(run.new, m)
-		if o.New++; m.Late {
+		o.New++
+		if m.Late {
 			o.Late++
 		}
 	}
@@ -336,7 +339,7 @@ func (f *fakeStore) recordRun(r store.RunRecord) (o store.RunOutcome) {
 		plan.NextRunAt = cola.Opt[cola.Timestamp]{V: r.Next, OK: r.Next != 0}
 		s.search.Schedule = &plan
 	}
-	s.requested, s.mark, s.heldUntil, s.failures = time.Time{}, r.Mark, time.Time{}, 0
+	s.requested, s.mark, s.claimedUntil, s.failures = time.Time{}, r.Mark, time.Time{}, 0
 	f.recorded = append(f.recorded, run)
 	o.Recorded, o.Run = true, int64(len(f.recorded))
 	return o

@@ -26,8 +26,8 @@ type world struct {
 	changed  map[string]bool // searches whose filters were changed
 }
 
-// died is the panic value of a tick whose process is killed.
-type died struct{}
+// killed is the panic value of a tick whose process is killed.
+type killed struct{}
 
 const hold = 2 * time.Minute
 
@@ -90,7 +90,7 @@ func (w *world) during(when string) error {
 	case 0:
 		return fmt.Errorf("%w: no connection", store.ErrUnavailable)
 	case 1:
-		panic(died{})
+		panic(killed{})
 	case 2:
 		w.pass(hold)
 	}
@@ -104,7 +104,7 @@ func (w *world) tick() {
 	w.inside++
 	defer func() {
 		w.inside--
-		if p := recover(); p != nil && p != any(died{}) {
+		if p := recover(); p != nil && p != any(killed{}) {
 			panic(p)
 		}
 	}()
@@ -132,7 +132,7 @@ func (w *world) write() {
 		s, _ := l.latest(w.store.revision)
 		label.Summary.ApprovalDate = s.label.Summary.ApprovalDate
 	}
-	if label.Summary.ApprovalDate == 0 && w.chance(80, "dated") || w.chance(5, "dated anew") {
+	if label.Summary.ApprovalDate == 0 && w.chance(80, "dated") || w.chance(5, "redated") {
 		label.Summary.ApprovalDate = cola.DateOf(w.store.clock).AddDays(rapid.IntRange(-100, 3).Draw(w.T, "approved"))
 	}
 	w.store.write(label, w.chance(15, "history"))
@@ -164,9 +164,9 @@ func (w *world) change() {
 		w.store.request(uuid)
 	case 1:
 		w.changed[uuid] = true
-		w.store.change(uuid, func(s *cola.SavedSearch) { s.Filters = w.filters() })
+		w.store.update(uuid, func(s *cola.SavedSearch) { s.Filters = w.filters() })
 	default:
-		w.store.change(uuid, func(s *cola.SavedSearch) { s.Schedule.Active = !s.Schedule.Active })
+		w.store.update(uuid, func(s *cola.SavedSearch) { s.Schedule.Active = !s.Schedule.Active })
 	}
 }
 
@@ -174,13 +174,13 @@ func (w *world) change() {
 func (w *world) settle() {
 	w.quiet = true
 	for uuid := range w.store.searches {
-		w.store.change(uuid, func(s *cola.SavedSearch) { s.Schedule.Active = true })
+		w.store.update(uuid, func(s *cola.SavedSearch) { s.Schedule.Active = true })
 	}
 	w.pass(40 * 24 * time.Hour)
 	w.tick()
 	for uuid, s := range w.store.searches {
-		if s.mark.Revision != w.store.revision || !s.heldUntil.IsZero() {
-			w.Fatalf("%s: mark %d of %d, claimed until %v", uuid, s.mark.Revision, w.store.revision, s.heldUntil)
+		if s.mark.Revision != w.store.revision || !s.claimedUntil.IsZero() {
+			w.Fatalf("%s: mark = %d, want %d; claimed until %v", uuid, s.mark.Revision, w.store.revision, s.claimedUntil)
 		}
 	}
 }
@@ -188,12 +188,12 @@ func (w *world) settle() {
 // checkRuns compares every run with the rules, applied to the labels at the revision that the run
 // read.
 func (w *world) checkRuns() {
-	had := map[string]bool{}
+	seen := map[string]bool{}
 	for _, r := range w.store.recorded {
 		from, to := cola.DateOf(r.before.At), cola.DateOf(r.Mark.At)
 		if r.From != from || r.To != to || r.Mark.At.Before(r.before.At) || r.Mark.Revision < r.before.Revision ||
 			r.Due.Mark != r.before {
-			w.Fatalf("%s: run from %v to %v, mark %+v after %+v", r.Due.Search.UUID, r.From, r.To, r.Mark, r.before)
+			w.Fatalf("%s: inconsistent run from %v to %v, mark %+v after %+v", r.Due.Search.UUID, r.From, r.To, r.Mark, r.before)
 		}
 		var want []string
 		for id, l := range w.store.labels {
@@ -201,10 +201,10 @@ func (w *world) checkRuns() {
 			d := s.label.Summary.ApprovalDate
 			late := d < from && d >= from-90 && l.arrived > r.before.Revision
 			key := fmt.Sprint(r.Due.Search.UUID, id)
-			if !ok || !s.arrived || !meets(&s, r.Due.Search.Filters) || !late && (d < from || d > to) || had[key] {
+			if !ok || !s.arrived || !meets(&s, r.Due.Search.Filters) || !late && (d < from || d > to) || seen[key] {
 				continue
 			}
-			had[key] = true
+			seen[key] = true
 			want = append(want, fmt.Sprint(id, late))
 		}
 		var got []string
@@ -225,13 +225,13 @@ func (w *world) checkRuns() {
 func (w *world) checkNoneMissed() {
 	for uuid, s := range w.store.searches {
 		for id, l := range w.store.labels {
-			if l.history && s.had[id] {
-				w.Fatalf("%s: found %v, which is history", uuid, id)
+			if l.history && s.seen[id] {
+				w.Fatalf("%s: found historical label %v", uuid, id)
 			}
 			if w.changed[uuid] || l.arrived <= s.since || !l.always(s.search.Filters) {
 				continue
 			}
-			if approved := l.approved(); approved >= cola.DateOf(l.came)-60 && !s.had[id] {
+			if approved := l.approved(); approved >= cola.DateOf(l.arrivedAt)-60 && !s.seen[id] {
 				w.Fatalf("%s: %+v missed %v, approved %v, arrived at %d",
 					uuid, s.search.Filters, id, approved, l.arrived)
 			}

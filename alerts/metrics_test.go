@@ -39,7 +39,7 @@ func gathered(t *testing.T, g prometheus.Gatherer) map[string]float64 {
 
 func TestMetrics(t *testing.T) {
 	f := withSearches(4)
-	f.write(oak(2, day(11, 1)), false)
+	f.write(oak(2, date(11, 1)), false)
 	f.searches["search 03"].fault = errors.New("newer")
 	registry := prometheus.NewRegistry()
 	r := New(Options{Store: f, Metrics: registry})
@@ -62,7 +62,7 @@ func TestMetrics(t *testing.T) {
 		t.Errorf("metrics (-want +got):\n%s", diff)
 	}
 	if want := max(0, time.Since(at(11, 10, 6)).Seconds()); overdue < 0 || overdue > want {
-		t.Errorf("overdue for %v s, want the age of the failing search, at most %v", overdue, want)
+		t.Errorf("overdue = %vs, want the age of the failing search, at most %v", overdue, want)
 	}
 }
 
@@ -76,7 +76,7 @@ func TestOverdue(t *testing.T) {
 	} {
 		m.nextDue(tt.due)
 		if got := m.due.overdue(at(11, 10, 6)); got != tt.want {
-			t.Errorf("due at %v, overdue for %v s, want %v", tt.due, got, tt.want)
+			t.Errorf("due at %v: overdue = %vs, want %v", tt.due, got, tt.want)
 		}
 	}
 }

@@ -15,7 +15,7 @@ import (
 const (
 	// tickInterval is the pause between ticks. Schedules have a resolution of an hour.
 	tickInterval = time.Minute
-	// maxStartDelay bounds the random delay of the first tick.
+	// maxStartDelay limits the random delay of the first tick.
 	maxStartDelay = 20 * time.Second
 )
 
@@ -91,7 +91,7 @@ func (r *Runner) nextDue(ctx context.Context) (time.Time, error) {
 type tick struct {
 	*Runner
 	now    time.Time
-	labels *candidates // nil until a search needs it
+	labels *candidates // loaded when a search needs it
 	report Report
 }
 
@@ -106,7 +106,8 @@ func (t *tick) runDue(ctx context.Context) error {
 		if err := t.run(ctx, claimed); err != nil {
 			return err
 		}
-		// Searches that are changed continuously could be claimed forever; leave them to the next tick.
+		// Searches that are changed continuously could be claimed forever; leave them to the next
+		// tick.
 		progress := t.report.Runs > before.Runs || t.report.Failed > before.Failed
 		if len(claimed) < t.batch || !progress {
 			return nil
@@ -179,10 +180,9 @@ func (t *tick) ensureCandidates(ctx context.Context, d *store.DueSearch, claimed
 	return nil
 }
 
-// errAhead means that a search's mark is beyond the latest revision, which doesn't happen in an
-// intact database.
-var errAhead = errors.New("the search's position is ahead of the database's latest revision; the database may have " +
-	"been rolled back")
+// errAhead is the error for a search whose mark is beyond the latest revision, which doesn't happen
+// in an intact database.
+var errAhead = errors.New("the search's position is ahead of the database's latest revision; the database may have been rolled back")
 
 // runOf computes the run of a search.
 func (t *tick) runOf(d *store.DueSearch) (r store.RunRecord, err error) {
@@ -231,7 +231,7 @@ func nextRun(plan *cola.Schedule, now time.Time) (cola.Timestamp, error) {
 	return cola.TimestampOf(next), nil
 }
 
-// postpone extends the claim of a failed search, longer with each failure, to keep it from flooding
+// postpone extends the claim of a failed search, longer with each failure, so that it doesn't flood
 // the log. The search keeps its mark. If postponing fails, the claim is unchanged.
 func (t *tick) postpone(ctx context.Context, d *store.DueSearch, reason error) {
 	t.report.Failed++
@@ -251,10 +251,11 @@ func (t *tick) postpone(ctx context.Context, d *store.DueSearch, reason error) {
 // postponement returns the pause after a number of consecutive failures. It doubles with each, up
 // to maxHold.
 func (r *Runner) postponement(failures int) time.Duration {
-	wait, most := r.hold, max(r.hold, maxHold)
+	wait, limit := r.hold, max(r.hold, maxHold)
 	for range failures - 1 {
-		if wait *= 2; wait >= most {
-			return most
+		wait *= 2
+		if wait >= limit {
+			return limit
 		}
 	}
 	return wait

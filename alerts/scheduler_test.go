@@ -16,14 +16,14 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// scheduled runs a scheduler in the test's synctest bubble until the caller calls end.
-func scheduled(t *testing.T, f *fakeStore) (end func(), log *bytes.Buffer) {
+// startScheduler runs a scheduler in the test's synctest bubble until the caller calls end.
+func startScheduler(t *testing.T, f *fakeStore) (end func(), log *bytes.Buffer) {
 	log = &bytes.Buffer{}
 	logger := slog.New(slog.NewTextHandler(log, nil))
-	start, began := f.clock, time.Now()
+	clock, start := f.clock, time.Now()
 	s := &Scheduler{
 		Runner: New(Options{Store: f, Logger: logger}), Logger: logger,
-		Now: func() time.Time { return start.Add(time.Since(began)) },
+		Now: func() time.Time { return clock.Add(time.Since(start)) },
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan struct{})
@@ -41,7 +41,7 @@ func TestScheduler(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := withSearches(3)
 		f.clock = at(11, 10, 5).Add(58 * time.Minute)
-		end, _ := scheduled(t, f)
+		end, _ := startScheduler(t, f)
 		time.Sleep(2 * time.Minute)
 		synctest.Wait()
 		if n := len(f.runs()); n != 0 {
@@ -59,9 +59,9 @@ func TestScheduler(t *testing.T) {
 	})
 }
 
-// TestSchedulerContinues checks that a scheduler continues after failed ticks and logs the failure
-// once.
-func TestSchedulerContinues(t *testing.T) {
+// TestSchedulerSurvivesOutage checks that a scheduler continues after failed ticks and logs the
+// failure once.
+func TestSchedulerSurvivesOutage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := withSearches(1)
 		failures := 0
@@ -72,7 +72,7 @@ func TestSchedulerContinues(t *testing.T) {
 			}
 			return nil
 		}
-		end, log := scheduled(t, f)
+		end, log := startScheduler(t, f)
 		time.Sleep(10 * time.Minute)
 		synctest.Wait()
 		end()
@@ -84,27 +84,27 @@ func TestSchedulerContinues(t *testing.T) {
 	})
 }
 
-// TestSchedulerEnds ends a scheduler in the middle of a tick, which must release its claims.
-func TestSchedulerEnds(t *testing.T) {
+// TestSchedulerShutdown stops a scheduler in the middle of a tick, which must release its claims.
+func TestSchedulerShutdown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := withSearches(1)
-		reading, goOn := make(chan struct{}), make(chan struct{})
+		reading, proceed := make(chan struct{}), make(chan struct{})
 		f.before = func(call string) error {
 			if call == "ArrivedSince" {
 				close(reading)
-				<-goOn
+				<-proceed
 			}
 			return nil
 		}
-		end, log := scheduled(t, f)
+		end, log := startScheduler(t, f)
 		<-reading
 		go func() {
 			time.Sleep(time.Second)
-			close(goOn)
+			close(proceed)
 		}()
 		end()
-		if s := f.searches["search 00"]; !s.heldUntil.IsZero() || len(f.runs()) != 0 {
-			t.Errorf("claimed until %v, %d runs", s.heldUntil, len(f.runs()))
+		if s := f.searches["search 00"]; !s.claimedUntil.IsZero() || len(f.runs()) != 0 {
+			t.Errorf("claimed until %v after %d runs, want no claim and no runs", s.claimedUntil, len(f.runs()))
 		}
 		if strings.Contains(log.String(), "ERROR") {
 			t.Errorf("shutdown logged as an error:\n%s", log)
@@ -119,10 +119,10 @@ func TestRequestedRuns(t *testing.T) {
 	f := withSearches(3)
 	f.clock = at(11, 9, 15)
 	f.searches["search 01"].search.Schedule = nil
-	f.change("search 02", func(s *cola.SavedSearch) { s.Schedule.Active = false })
+	f.update("search 02", func(s *cola.SavedSearch) { s.Schedule.Active = false })
 	r := New(Options{Store: f})
 	if report := mustTick(t, r, f.clock); report.Runs != 0 {
-		t.Fatalf("before the request: %+v", report)
+		t.Fatalf("before the request: Tick = %+v, want no runs", report)
 	}
 	for uuid := range f.searches {
 		f.request(uuid)
@@ -131,50 +131,50 @@ func TestRequestedRuns(t *testing.T) {
 		t.Errorf("requested run (-want +got):\n%s", diff)
 	}
 	if report := mustTick(t, r, f.clock); report.Runs != 0 {
-		t.Errorf("second tick: %+v", report)
+		t.Errorf("second tick = %+v, want no runs", report)
 	}
-	f.write(oak(2, day(11, 9)), false)
+	f.write(oak(2, date(11, 9)), false)
 	f.clock = at(11, 10, 7)
 	if report := mustTick(t, r, f.clock); report.Runs != 1 || report.Matches != 1 {
-		t.Errorf("scheduled run: %+v", report)
+		t.Errorf("scheduled run: Tick = %+v, want 1 run with 1 match", report)
 	}
 	f.request("search 01")
 	f.request("search 02")
 	if report := mustTick(t, r, f.clock); report.Runs != 2 || report.Matches != 2 {
-		t.Errorf("second request: %+v", report)
+		t.Errorf("second request: Tick = %+v, want 2 runs with 2 matches", report)
 	}
 	manual := 0
 	for _, run := range f.runs() {
 		if run.Manual != (run.MaxNamed == 0) || !run.Manual && run.MaxNamed != cola.MaxMessageLabels ||
 			run.MaxNamedOfAccount != cola.MaxDailyMessageLabels {
-			t.Errorf("recorded %+v", run.RunRecord)
+			t.Errorf("run record = %+v, want labels named only in scheduled runs", run.RunRecord)
 		}
 		if run.Manual {
 			manual++
 		}
 	}
 	if manual != 5 {
-		t.Errorf("%d runs are manual, want the 5 requested ones", manual)
+		t.Errorf("%d manual runs, want 5", manual)
 	}
 	for uuid, s := range f.searches {
-		if len(s.had) != 2 || !s.mark.At.Equal(f.clock) {
-			t.Errorf("%s: found %d labels, mark %+v", uuid, len(s.had), s.mark)
+		if len(s.seen) != 2 || !s.mark.At.Equal(f.clock) {
+			t.Errorf("%s: found %d labels, mark %+v; want 2 and %v", uuid, len(s.seen), s.mark, f.clock)
 		}
 	}
 }
 
-// TestIsManual checks that a run counts as scheduled only if a time of its schedule has come.
+// TestIsManual checks that a run counts as scheduled only if a time of its schedule has passed.
 func TestIsManual(t *testing.T) {
 	plan := func(p cola.Schedule, due time.Time) *cola.Schedule {
 		p.Active, p.NextRunAt = true, cola.Some(cola.TimestampOf(due))
 		return &p
 	}
-	// 9 November is a Monday
+	// November 9 is a Monday.
 	daily, weekly := cola.Schedule{Cadence: cola.CadenceDaily}, cola.Schedule{Cadence: cola.CadenceWeekly, Day: 1}
 	paused := plan(daily, at(11, 9, 6))
 	paused.Active = false
-	for _, k := range []struct {
-		what string
+	for _, tt := range []struct {
+		name string
 		plan *cola.Schedule
 		now  time.Time
 		want bool
@@ -191,8 +191,8 @@ func TestIsManual(t *testing.T) {
 		{"weekly, on another day", plan(weekly, at(11, 10, 6)), at(11, 11, 6), true},
 		{"an unknown cadence", plan(cola.Schedule{Cadence: "hourly"}, at(11, 9, 6)), at(11, 9, 7), true},
 	} {
-		if got := isManual(k.plan, k.now); got != k.want {
-			t.Errorf("%s: %v, want %v", k.what, got, k.want)
+		if got := isManual(tt.plan, tt.now); got != tt.want {
+			t.Errorf("%s: isManual = %v, want %v", tt.name, got, tt.want)
 		}
 	}
 }

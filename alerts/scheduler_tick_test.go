@@ -37,7 +37,7 @@ func withSearches(n int) *fakeStore {
 	for i := range n {
 		f.save(fmt.Sprintf("search %02d", i), oaks, daily)
 	}
-	f.write(oak(1, day(11, 9)), false)
+	f.write(oak(1, date(11, 9)), false)
 	f.clock = at(11, 10, 7)
 	return f
 }
@@ -53,15 +53,15 @@ func mustTick(t *testing.T, r *Runner, now time.Time) Report {
 
 func TestTick(t *testing.T) {
 	f := withSearches(25)
-	f.write(oak(2, day(11, 1)), false)
-	f.write(oak(3, day(11, 9)), true)
+	f.write(oak(2, date(11, 1)), false)
+	f.write(oak(3, date(11, 9)), true)
 	r := New(Options{Store: f, Batch: 10})
 	want := Report{Runs: 25, Matches: 50, Late: 25, Labels: 2, NextDueAt: at(11, 11, 6)}
 	if diff := cmp.Diff(want, mustTick(t, r, f.clock)); diff != "" {
 		t.Errorf("first tick (-want +got):\n%s", diff)
 	}
 	if f.reads != 1 {
-		t.Errorf("%d reads of the labels for three batches", f.reads)
+		t.Errorf("%d reads of the labels for three batches, want 1", f.reads)
 	}
 	if diff := cmp.Diff(Report{NextDueAt: at(11, 11, 6)}, mustTick(t, r, f.clock)); diff != "" {
 		t.Errorf("second tick (-want +got):\n%s", diff)
@@ -71,9 +71,9 @@ func TestTick(t *testing.T) {
 	}
 }
 
-// TestTickFails checks that a tick returns the error of any call and releases unrecorded searches,
+// TestTickErrors checks that a tick returns the error of any call and releases unrecorded searches,
 // and that the next tick runs them exactly once.
-func TestTickFails(t *testing.T) {
+func TestTickErrors(t *testing.T) {
 	for _, call := range []string{"ClaimDue", "AllReferences", "ArrivedSince", "RecordRuns", "NextDue"} {
 		for _, when := range []string{"before", "after"} {
 			t.Run(call+" "+when, func(t *testing.T) {
@@ -84,15 +84,17 @@ func TestTickFails(t *testing.T) {
 					}
 					return nil
 				}
-				if f.before = fails; when == "after" {
-					f.before, f.after = nil, fails
+				if when == "before" {
+					f.before = fails
+				} else {
+					f.after = fails
 				}
 				r := New(Options{Store: f, Batch: 4})
 				if _, err := r.Tick(t.Context(), f.clock); !errors.Is(err, store.ErrUnavailable) {
-					t.Fatalf("Tick returned %v", err)
+					t.Fatalf("Tick error = %v, want %v", err, store.ErrUnavailable)
 				}
 				f.before, f.after = nil, nil
-				// the claimed searches are unknown, so their claims must expire
+				// The caller does not know the claimed searches, so their claims must expire.
 				if call == "ClaimDue" && when == "after" {
 					f.clock = f.clock.Add(DefaultHold)
 				}
@@ -116,7 +118,7 @@ func checkEachOnce(t *testing.T, f *fakeStore, searches int) {
 		}
 	}
 	if len(found) != searches || len(f.runs()) != searches {
-		t.Errorf("%d searches with %d runs, want %d", len(found), len(f.runs()), searches)
+		t.Errorf("%d searches ran %d times, want %d of each", len(found), len(f.runs()), searches)
 	}
 }
 
@@ -133,22 +135,22 @@ func TestTickCanceled(t *testing.T) {
 	report, err := New(Options{Store: f}).Tick(ctx, f.clock)
 	if !errors.Is(err, context.Canceled) || report.Runs != maxRunsPerRecord ||
 		report.Released != batchSize-maxRunsPerRecord {
-		t.Fatalf("%+v, %v", report, err)
+		t.Fatalf("Tick = %+v, %v, want %d runs and the rest released", report, err, maxRunsPerRecord)
 	}
 	if got := mustTick(t, New(Options{Store: f}), f.clock); got.Runs != 1200-maxRunsPerRecord {
 		t.Errorf("another process ran %d searches, want %d", got.Runs, 1200-maxRunsPerRecord)
 	}
 }
 
-// TestTickWithBadSearches checks that searches that fail don't block others, are not retried
+// TestFailingSearches checks that searches that fail don't block others, are not retried
 // immediately, and keep their windows.
-func TestTickWithBadSearches(t *testing.T) {
+func TestFailingSearches(t *testing.T) {
 	for name, spoil := range map[string]func(*fakeStore, *fakeSearch){
 		"filters of a newer version":     func(_ *fakeStore, s *fakeSearch) { s.fault = errors.New(`unknown field "color"`) },
 		"a schedule without a day":       func(_ *fakeStore, s *fakeSearch) { s.search.Schedule.Cadence = cola.CadenceMonthly },
 		"an unknown cadence":             func(_ *fakeStore, s *fakeSearch) { s.search.Schedule.Cadence = "fortnightly" },
 		"a mark ahead of the labels":     func(_ *fakeStore, s *fakeSearch) { s.mark.Revision += 1_000_000 },
-		"matches that can't be recorded": func(f *fakeStore, s *fakeSearch) { f.before = refuses(f, s) },
+		"matches that can't be recorded": func(f *fakeStore, s *fakeSearch) { f.before = rejects(f, s) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := withSearches(6)
@@ -161,23 +163,24 @@ func TestTickWithBadSearches(t *testing.T) {
 			var log bytes.Buffer
 			r := New(Options{Store: f, Batch: 2, Logger: slog.New(slog.NewTextHandler(&log, nil))})
 			report := mustTick(t, r, f.clock)
-			if report.Runs != 5 || report.Failed != 1 || bad.mark != mark || len(bad.had) != 0 ||
-				!bad.heldUntil.Equal(f.clock.Add(DefaultHold)) {
-				t.Errorf("%+v; failing search: %+v", report, bad)
+			if report.Runs != 5 || report.Failed != 1 || bad.mark != mark || len(bad.seen) != 0 ||
+				!bad.claimedUntil.Equal(f.clock.Add(DefaultHold)) {
+				t.Errorf("Tick = %+v, want 5 runs and 1 failure; failing search: %+v", report, bad)
 			}
 			if !strings.Contains(log.String(), `search="search 02"`) || strings.Contains(log.String(), "oak") {
-				t.Errorf("log: %s", log.String())
+				t.Errorf("log = %s, want the search without its filters", log.String())
 			}
 			if again := mustTick(t, r, f.clock); again.Runs != 0 || again.Failed != 0 {
-				t.Errorf("second tick: %+v", again)
+				t.Errorf("second tick = %+v, want no runs and no failures", again)
 			}
 			f.before, f.clock = nil, f.clock.Add(9*24*time.Hour)
 			bad.fault, bad.mark, bad.search = nil, good.mark, good.search
 			mustTick(t, r, f.clock)
-			if last := f.recorded[len(f.recorded)-1]; !bad.had[26001001000001] || !slices.ContainsFunc(f.recorded, func(r fakeRun) bool {
-				return r.Due.Search.UUID == "search 02" && r.From == day(11, 9) && r.To == day(11, 19)
-			}) {
-				t.Errorf("after recovery: found %v; last run %+v", bad.had, last)
+			recovered := slices.ContainsFunc(f.recorded, func(r fakeRun) bool {
+				return r.Due.Search.UUID == "search 02" && r.From == date(11, 9) && r.To == date(11, 19)
+			})
+			if !bad.seen[26001001000001] || !recovered {
+				t.Errorf("after recovery: found %v, want the label; last run %+v", bad.seen, f.recorded[len(f.recorded)-1])
 			}
 		})
 	}
@@ -194,13 +197,13 @@ func TestPostpone(t *testing.T) {
 		for _, wait := range want {
 			var log bytes.Buffer
 			r := New(Options{Store: f, Logger: slog.New(slog.NewTextHandler(&log, nil))})
-			if got := mustTick(t, r, f.clock); got.Failed != 1 || !bad.heldUntil.Equal(f.clock.Add(wait)) ||
+			if got := mustTick(t, r, f.clock); got.Failed != 1 || !bad.claimedUntil.Equal(f.clock.Add(wait)) ||
 				!strings.Contains(log.String(), "after="+wait.String()) {
-				t.Fatalf("%+v; postponed for %v, want %v; log: %s", got, bad.heldUntil.Sub(f.clock), wait, log.String())
+				t.Fatalf("Tick = %+v; postponed for %v, want %v; log: %s", got, bad.claimedUntil.Sub(f.clock), wait, log.String())
 			}
 			f.clock = f.clock.Add(wait - 1)
 			if got := mustTick(t, r, f.clock); got.Failed != 0 {
-				t.Fatalf("retried before %v had passed", wait)
+				t.Fatalf("search was retried before %v had passed", wait)
 			}
 			f.clock = f.clock.Add(1)
 		}
@@ -212,19 +215,19 @@ func TestPostpone(t *testing.T) {
 	fails(append(want, maxHold, maxHold)...)
 	bad.fault = nil
 	if got := mustTick(t, New(Options{Store: f}), f.clock); got.Runs != 1 {
-		t.Fatalf("after recovery: %+v", got)
+		t.Fatalf("after recovery: Tick = %+v, want 1 run", got)
 	}
 	f.clock = f.clock.Add(24 * time.Hour)
 	fails(DefaultHold, 2*DefaultHold)
 	if long := 2 * maxHold; New(Options{Store: f, Hold: long}).postponement(9) != long {
-		t.Error("a failure shortened a long hold")
+		t.Error("postponement is shorter than a long hold")
 	}
 }
 
-// TestPostponeFails checks that a search that can't be postponed stays claimed and that the tick
+// TestPostponeErrors checks that a search that can't be postponed stays claimed and that the tick
 // continues.
-func TestPostponeFails(t *testing.T) {
-	for says, broken := range map[string]error{
+func TestPostponeErrors(t *testing.T) {
+	for message, failure := range map[string]error{
 		"database unavailable": store.ErrUnavailable, "taken over": store.ErrNotFound,
 	} {
 		f := withSearches(3)
@@ -232,21 +235,21 @@ func TestPostponeFails(t *testing.T) {
 		bad.fault = errors.New(`unknown field "color"`)
 		f.before = func(call string) error {
 			if call == "Postpone" {
-				return broken
+				return failure
 			}
 			return nil
 		}
 		var log bytes.Buffer
 		got := mustTick(t, New(Options{Store: f, Logger: slog.New(slog.NewTextHandler(&log, nil))}), f.clock)
-		if got.Runs != 2 || got.Failed != 1 || !bad.heldUntil.Equal(f.clock.Add(DefaultHold)) ||
-			!strings.Contains(log.String(), says) || !strings.Contains(log.String(), "color") {
-			t.Errorf("%+v; claimed for %v; log: %s", got, bad.heldUntil.Sub(f.clock), log.String())
+		if got.Runs != 2 || got.Failed != 1 || !bad.claimedUntil.Equal(f.clock.Add(DefaultHold)) ||
+			!strings.Contains(log.String(), message) || !strings.Contains(log.String(), "color") {
+			t.Errorf("%s: Tick = %+v, want 2 runs and 1 failure; claimed for %v; log: %s", message, got, bad.claimedUntil.Sub(f.clock), log.String())
 		}
 	}
 }
 
-// refuses returns a hook that fails calls that record a run of a search.
-func refuses(f *fakeStore, s *fakeSearch) func(string) error {
+// rejects returns a hook that fails calls that record a run of the search.
+func rejects(f *fakeStore, s *fakeSearch) func(string) error {
 	return func(call string) error {
 		if call == "RecordRuns" && f.recording[s.search.UUID] {
 			return errors.New("value too long")
@@ -255,7 +258,7 @@ func refuses(f *fakeStore, s *fakeSearch) func(string) error {
 	}
 }
 
-// TestTickPanic checks that a panic of the index is an error of the search.
+// TestTickPanic checks that a panic in the index becomes an error of the search.
 func TestTickPanic(t *testing.T) {
 	if _, err := (&candidates{}).match(oaks, window{}); err == nil {
 		t.Error("match without an index returned no error")
@@ -269,35 +272,35 @@ func TestTickDuringChange(t *testing.T) {
 	f.before = func(call string) error {
 		if call == "RecordRuns" {
 			f.before = nil
-			f.change("search 00", func(s *cola.SavedSearch) { s.Filters.BrandName = "elm"; s.Schedule.Active = false })
+			f.update("search 00", func(s *cola.SavedSearch) { s.Filters.BrandName = "elm"; s.Schedule.Active = false })
 			f.remove("search 01")
 		}
 		return nil
 	}
 	report := mustTick(t, New(Options{Store: f}), f.clock)
 	if want := (Report{Runs: 2, Matches: 2, Missed: 2, Labels: 1, NextDueAt: at(11, 11, 6)}); report != want {
-		t.Errorf("%+v, want %+v", report, want)
+		t.Errorf("Tick = %+v, want %+v", report, want)
 	}
-	if s := f.searches["search 00"]; len(s.had) != 0 || !s.mark.At.Equal(at(11, 9, 12)) {
-		t.Errorf("changed search: %+v", s)
+	if s := f.searches["search 00"]; len(s.seen) != 0 || !s.mark.At.Equal(at(11, 9, 12)) {
+		t.Errorf("changed search = %+v, want no matches and its initial mark", s)
 	}
 }
 
-// TestTickEnds checks that a tick ends even if searches change faster than they run.
-func TestTickEnds(t *testing.T) {
+// TestTickTermination checks that a tick ends even if searches change faster than they run.
+func TestTickTermination(t *testing.T) {
 	f := withSearches(3)
 	f.before = func(call string) error {
 		if call == "RecordRuns" {
 			for uuid, s := range f.searches {
 				due := s.search.Schedule.NextRunAt
-				f.change(uuid, func(*cola.SavedSearch) {})
+				f.update(uuid, func(*cola.SavedSearch) {})
 				f.searches[uuid].search.Schedule.NextRunAt = due
 			}
 		}
 		return nil
 	}
 	if report := mustTick(t, New(Options{Store: f, Batch: 3}), f.clock); report.Missed != 3 || report.Runs != 0 {
-		t.Errorf("%+v", report)
+		t.Errorf("Tick = %+v, want 3 missed and no runs", report)
 	}
 }
 
@@ -315,12 +318,12 @@ func TestLongPause(t *testing.T) {
 	report := mustTick(t, New(Options{Store: f, Batch: 3}), f.clock)
 	for i := range 40 {
 		want := min(40, i+1+cola.LateDays/20) // including late labels
-		if had := f.searches[fmt.Sprint("waiting ", i)].had; len(had) != want {
-			t.Errorf("search %d found %d labels, want %d", i, len(had), want)
+		if seen := f.searches[fmt.Sprint("waiting ", i)].seen; len(seen) != want {
+			t.Errorf("search %d found %d labels, want %d", i, len(seen), want)
 		}
 	}
 	if report.Runs != 40 || f.reads > 5 {
-		t.Errorf("%+v with %d reads of the labels", report, f.reads)
+		t.Errorf("Tick = %+v with %d reads of the labels, want 40 runs with at most 5", report, f.reads)
 	}
 }
 
@@ -330,10 +333,10 @@ func TestCategoryAliases(t *testing.T) {
 	f := newFakeStore(at(11, 9, 12))
 	f.aliases = []vocabulary.CategoryAlias{{Alias: "Wine > Red", Path: "Wine > Red Wine"}}
 	f.save("one", cola.SavedSearchFilters{DerivedCategory: "Wine > Red"}, daily)
-	label := oak(1, day(11, 9))
+	label := oak(1, date(11, 9))
 	label.CategoryPath = "Wine > Red Wine > Zweigelt"
 	f.write(label, false)
 	if report := mustTick(t, New(Options{Store: f}), at(11, 10, 7)); report.Matches != 1 {
-		t.Errorf("%+v", report)
+		t.Errorf("Tick = %+v, want 1 match", report)
 	}
 }

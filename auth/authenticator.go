@@ -21,7 +21,7 @@ type KeyFinder interface {
 	KeyByHash(ctx context.Context, hash store.KeyHash) (store.Key, error)
 }
 
-// invalidCredential is the error for an invalid credential, which counts as a failed credential.
+// invalidCredential wraps the error for a credential that counts as failed.
 type invalidCredential struct{ error }
 
 // Unwrap returns the public error.
@@ -40,9 +40,9 @@ func withStoreTimeout(ctx context.Context, operation string, do func(context.Con
 	calling, cancel := context.WithTimeout(ctx, storeTimeout)
 	defer cancel()
 	err := do(calling)
-	var refusal *cola.Error
+	var rejection *cola.Error
 	switch {
-	case err == nil || errors.As(err, &refusal):
+	case err == nil || errors.As(err, &rejection):
 		return err
 	case errors.Is(err, store.ErrUnavailable), calling.Err() != nil && ctx.Err() == nil:
 		return cola.Unavailable()
@@ -56,7 +56,7 @@ const cachedKeys = 100_000
 // Authenticator identifies the caller of a request.
 type Authenticator struct {
 	keys   KeyFinder
-	tokens *Tokens // nil: access tokens are not accepted
+	tokens *Tokens // nil if access tokens are not accepted
 	events *security.Events
 	known  *lru.Cache[store.KeyHash, identity] // never stale: a key's account never changes
 }
@@ -76,20 +76,20 @@ func New(keys KeyFinder, tokens *Tokens, events *security.Events) *Authenticator
 	return &Authenticator{keys: keys, tokens: tokens, events: events, known: known}
 }
 
-// Authenticate returns the caller identified by a request's headers: X-API-Key, or Authorization with
-// a Bearer API key or access token. KeyPrefix distinguishes keys from tokens; neither is tried as the
-// other. Credentials in the URL are ignored.
+// Authenticate returns the caller identified by a request's headers: X-API-Key, or Authorization
+// with a Bearer API key or access token. KeyPrefix distinguishes keys from tokens; neither is tried
+// as the other. Credentials in the URL are ignored.
 //
 // It fails with CodeUnauthorized for missing or invalid credentials, with CodeQuotaExceeded if the
 // client's address sent too many invalid ones, and with CodeUnavailable if the store does not
-// answer within three seconds, or the issuer of a token within five. Valid credentials are always
+// respond within three seconds, or the issuer of a token within five. Valid credentials are always
 // accepted.
 func (a *Authenticator) Authenticate(ctx context.Context, h http.Header, ch cola.Channel) (cola.Caller, error) {
-	given, bearer, err := a.credential(h)
+	credential, bearer, err := a.credential(h)
 	if err != nil {
 		return cola.Caller{}, err
 	}
-	caller, kind, err := a.prove(ctx, given, bearer, ch)
+	caller, kind, err := a.prove(ctx, credential, bearer, ch)
 	if failed, ok := errors.AsType[invalidCredential](err); ok {
 		return cola.Caller{}, a.events.Failed(ctx, kind, failed.error)
 	}
@@ -97,20 +97,20 @@ func (a *Authenticator) Authenticate(ctx context.Context, h http.Header, ch cola
 }
 
 // prove returns the caller that a credential belongs to, and the kind of the credential.
-func (a *Authenticator) prove(ctx context.Context, given string, bearer bool, ch cola.Channel) (c cola.Caller, kind security.Secret, err error) {
+func (a *Authenticator) prove(ctx context.Context, credential string, bearer bool, ch cola.Channel) (c cola.Caller, kind security.Secret, err error) {
 	switch {
-	case strings.HasPrefix(given, KeyPrefix):
-		c, err = a.keyHolder(ctx, given, ch)
+	case strings.HasPrefix(credential, KeyPrefix):
+		c, err = a.keyHolder(ctx, credential, ch)
 		return c, security.Key, err
 	case bearer && a.tokens != nil:
-		c, err = a.tokens.caller(ctx, given, ch)
+		c, err = a.tokens.caller(ctx, credential, ch)
 		return c, security.Token, err
 	}
 	return c, security.Key, invalidCredentialf("Not an API key of this service; API keys start with %q.", KeyPrefix)
 }
 
-func (a *Authenticator) keyHolder(ctx context.Context, given string, ch cola.Channel) (cola.Caller, error) {
-	secret, err := ParseSecret(given)
+func (a *Authenticator) keyHolder(ctx context.Context, key string, ch cola.Channel) (cola.Caller, error) {
+	secret, err := ParseSecret(key)
 	if err != nil {
 		return cola.Caller{}, invalidCredentialf("Invalid API key: %v. Copy the whole key again.", err)
 	}
@@ -149,30 +149,31 @@ func (a *Authenticator) identify(ctx context.Context, secret Secret) (identity, 
 
 // credential returns the secret in the headers; bearer is true if only Authorization has it.
 func (a *Authenticator) credential(h http.Header) (secret string, bearer bool, err error) {
-	var given []string
+	var found []string
 	for _, v := range h.Values("X-API-Key") {
 		if v = strings.TrimSpace(v); v != "" {
-			given = append(given, v)
+			found = append(found, v)
 		}
 	}
-	bearer = len(given) == 0
+	bearer = len(found) == 0
 	for _, v := range h.Values("Authorization") {
 		scheme, token, _ := strings.Cut(strings.TrimSpace(v), " ")
-		if token = strings.TrimSpace(token); !strings.EqualFold(scheme, "Bearer") || token == "" {
+		token = strings.TrimSpace(token)
+		if !strings.EqualFold(scheme, "Bearer") || token == "" {
 			return "", false, unauthorized("The Authorization header must be \"Bearer\" followed by %s.", a.accepted())
 		}
-		given = append(given, token)
+		found = append(found, token)
 	}
-	if len(given) == 0 {
+	if len(found) == 0 {
 		return "", false, unauthorized("Credentials are missing. Send an API key in the X-API-Key header, or "+
 			"\"Authorization: Bearer\" followed by %s.", a.accepted())
 	}
-	for _, v := range given[1:] {
-		if v != given[0] {
+	for _, v := range found[1:] {
+		if v != found[0] {
 			return "", false, unauthorized("The request has more than one credential. Send only one.")
 		}
 	}
-	return given[0], bearer, nil
+	return found[0], bearer, nil
 }
 
 // accepted describes the credentials that the Authorization header may have.
@@ -206,31 +207,30 @@ type Resource struct {
 // realm starts every challenge.
 const realm = `Bearer realm="colaregistry"`
 
-// Challenge returns the WWW-Authenticate header for a rejected request, or "". For invalid
-// credentials it has an error only if the request sent some. For a missing scope it lists the scopes
-// to request.
-func (r Resource) Challenge(sent http.Header, refusal *cola.Error) string {
+// Challenge returns the WWW-Authenticate header for a rejected request, or "". It contains an error
+// only if the request had credentials. For a missing scope, it lists the scopes to request.
+func (r Resource) Challenge(h http.Header, rejection *cola.Error) string {
 	parts := []string{realm}
 	add := func(name, value string) { parts = append(parts, fmt.Sprintf(`%s="%s"`, name, parameter(value))) }
 	scopes := r.Scopes
-	switch refusal.Code {
+	switch rejection.Code {
 	case cola.CodeUnauthorized:
-		if sent.Get("Authorization") != "" || sent.Get("X-Api-Key") != "" {
+		if h.Get("Authorization") != "" || h.Get("X-Api-Key") != "" {
 			add("error", "invalid_token")
-			add("error_description", refusal.Message)
+			add("error_description", rejection.Message)
 		}
 	case cola.CodeInsufficientScope:
-		if refusal.Details["reason"] == cola.NotAllowed {
+		if rejection.Details["reason"] == cola.NotAllowed {
 			return realm // requesting the scope would not help
 		}
-		scope, _ := refusal.Details["required_scope"].(string)
+		scope, _ := rejection.Details["required_scope"].(string)
 		scopes = append(slices.Clone(scopes), r.ScopePrefix+scope)
 		add("error", "insufficient_scope")
-		add("error_description", refusal.Message)
+		add("error_description", rejection.Message)
 	default:
 		return ""
 	}
-	if len(r.Issuers) > 0 || refusal.Code == cola.CodeInsufficientScope {
+	if len(r.Issuers) > 0 || rejection.Code == cola.CodeInsufficientScope {
 		if len(scopes) > 0 {
 			add("scope", strings.Join(scopes, " "))
 		}
@@ -242,7 +242,8 @@ func (r Resource) Challenge(sent http.Header, refusal *cola.Error) string {
 }
 
 // parameter replaces characters that are not allowed in a challenge parameter (RFC 6750, section 3):
-// quotes and backslashes become apostrophes, and others than printable ASCII question marks.
+// quotes and backslashes become apostrophes, and non-printable and non-ASCII characters become
+// question marks.
 func parameter(value string) string {
 	return strings.Map(func(c rune) rune {
 		switch {

@@ -28,12 +28,12 @@ type browserStore struct {
 	people   []store.Account // in order of creation
 	signIns  map[int64]store.SignIn
 	links    map[store.SignInLinkHash]store.Account
-	sessions map[string]keptRow
+	sessions map[string]sessionRow
 	calls    map[string]int
 	fail     map[string]error // errors by method name
 }
 
-type keptRow struct {
+type sessionRow struct {
 	data  []byte
 	until time.Time
 }
@@ -41,7 +41,7 @@ type keptRow struct {
 func newBrowserStore(now cola.Clock) *browserStore {
 	return &browserStore{
 		now: now, accounts: map[store.Identity]store.Account{}, signIns: map[int64]store.SignIn{},
-		links: map[store.SignInLinkHash]store.Account{}, sessions: map[string]keptRow{}, calls: map[string]int{}, fail: map[string]error{},
+		links: map[store.SignInLinkHash]store.Account{}, sessions: map[string]sessionRow{}, calls: map[string]int{}, fail: map[string]error{},
 	}
 }
 
@@ -71,12 +71,12 @@ func (s *browserStore) called(name string) int {
 	return n
 }
 
-// holds reports whether a sign-in is valid, as the ledger does.
-func (s *browserStore) holds(id int64) bool {
+// isActive reports whether a sign-in is active, as the ledger does.
+func (s *browserStore) isActive(id int64) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	kept, ok := s.signIns[id]
-	return ok && kept.EndedAt.IsZero() && s.now().Before(kept.ExpiresAt)
+	signIn, ok := s.signIns[id]
+	return ok && signIn.EndedAt.IsZero() && s.now().Before(signIn.ExpiresAt)
 }
 
 // link creates a sign-in link for an account.
@@ -111,14 +111,14 @@ func (s *browserStore) AccountOf(ctx context.Context, who store.Identity, verifi
 	return account, nil
 }
 
-func (s *browserStore) CreateSignIn(ctx context.Context, made store.SignIn) (store.SignIn, error) {
+func (s *browserStore) CreateSignIn(ctx context.Context, signIn store.SignIn) (store.SignIn, error) {
 	defer s.mu.Unlock()
 	if err := s.begin(ctx, "CreateSignIn"); err != nil {
 		return store.SignIn{}, err
 	}
-	made.ID, made.CreatedAt = int64(500+len(s.signIns)), s.now()
-	s.signIns[made.ID] = made
-	return made, nil
+	signIn.ID, signIn.CreatedAt = int64(500+len(s.signIns)), s.now()
+	s.signIns[signIn.ID] = signIn
+	return signIn, nil
 }
 
 func (s *browserStore) EndSignIn(ctx context.Context, account cola.AccountID, id int64) error {
@@ -126,13 +126,13 @@ func (s *browserStore) EndSignIn(ctx context.Context, account cola.AccountID, id
 	if err := s.begin(ctx, "EndSignIn"); err != nil {
 		return err
 	}
-	kept, ok := s.signIns[id]
-	if !ok || kept.Account != account {
+	signIn, ok := s.signIns[id]
+	if !ok || signIn.Account != account {
 		return store.ErrNotFound
 	}
-	if kept.EndedAt.IsZero() {
-		kept.EndedAt = s.now()
-		s.signIns[id] = kept
+	if signIn.EndedAt.IsZero() {
+		signIn.EndedAt = s.now()
+		s.signIns[id] = signIn
 	}
 	return nil
 }
@@ -179,7 +179,7 @@ func (s *browserStore) SaveSession(ctx context.Context, name string, data []byte
 	if err := s.begin(ctx, "SaveSession"); err != nil {
 		return err
 	}
-	s.sessions[name] = keptRow{bytes.Clone(data), until}
+	s.sessions[name] = sessionRow{bytes.Clone(data), until}
 	return nil
 }
 
@@ -193,28 +193,28 @@ func (s *browserStore) DeleteSession(ctx context.Context, name string) (bool, er
 	return ok && s.now().Before(row.until), nil
 }
 
-// madeClock is a manually set clock.
-type madeClock struct {
+// fakeClock is a manually set clock.
+type fakeClock struct {
 	mu sync.Mutex
 	at time.Time
 }
 
-func (c *madeClock) now() time.Time {
+func (c *fakeClock) now() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.at
 }
 
-func (c *madeClock) pass(d time.Duration) {
+func (c *fakeClock) advance(d time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.at = c.at.Add(d)
 }
 
-// desk is a Browsers with all its dependencies.
-type desk struct {
+// browserFixture is a Browsers with all its dependencies.
+type browserFixture struct {
 	*Browsers
-	clock    *madeClock
+	clock    *fakeClock
 	store    *browserStore
 	provider *provider
 	other    *provider
@@ -253,9 +253,9 @@ func newKeys(t testing.TB, lines ...string) *keyring.Keyring {
 
 func sealer(keys *keyring.Keyring) Sealer { return keys.Box("sign-in attempt") }
 
-func newDesk(t testing.TB, change func(*desk, *BrowserOptions)) *desk {
+func newBrowserFixture(t testing.TB, change func(*browserFixture, *BrowserOptions)) *browserFixture {
 	t.Helper()
-	d := &desk{clock: &madeClock{at: time.Date(2024, 3, 1, 9, 0, 0, 0, time.UTC)}, log: &lockedBuffer{}}
+	d := &browserFixture{clock: &fakeClock{at: time.Date(2024, 3, 1, 9, 0, 0, 0, time.UTC)}, log: &lockedBuffer{}}
 	d.store = newBrowserStore(d.clock.now)
 	d.provider, d.other = newProvider(t, ourIssuer, d.clock.now), newProvider(t, otherIssuer, d.clock.now)
 	d.provider.secret = "hush"
@@ -278,11 +278,11 @@ func newDesk(t testing.TB, change func(*desk, *BrowserOptions)) *desk {
 
 // browser is a browser that stores cookies.
 type browser struct {
-	*desk
+	*browserFixture
 	cookies map[string]*http.Cookie
 }
 
-func (d *desk) browser() *browser { return &browser{d, map[string]*http.Cookie{}} }
+func (d *browserFixture) browser() *browser { return &browser{d, map[string]*http.Cookie{}} }
 
 // visit requests a page with a handler.
 func (b *browser) visit(page http.HandlerFunc) *http.Response {
@@ -294,7 +294,8 @@ func (b *browser) visit(page http.HandlerFunc) *http.Response {
 	b.Load(page).ServeHTTP(w, r)
 	response := w.Result()
 	for _, c := range response.Cookies() {
-		if b.cookies[c.Name] = c; c.MaxAge < 0 {
+		b.cookies[c.Name] = c
+		if c.MaxAge < 0 {
 			delete(b.cookies, c.Name)
 		}
 	}
@@ -318,7 +319,7 @@ func (b *browser) look(action func(context.Context)) {
 // caller returns the signed-in caller if the ledger would admit it, or the zero caller.
 func (b *browser) caller() (c cola.Caller) {
 	b.look(func(ctx context.Context) { c, _ = b.Caller(ctx) })
-	if !b.store.holds(c.Credential.ID) {
+	if !b.store.isActive(c.Credential.ID) {
 		return cola.Caller{}
 	}
 	return c
@@ -351,7 +352,7 @@ func (b *browser) signIn(t testing.TB, subject string) cola.Caller {
 	}
 	c := b.caller()
 	if c.Account == 0 {
-		t.Fatal("no account is signed in after a valid sign-in")
+		t.Fatal("Finish succeeded, but no account is signed in")
 	}
 	return c
 }
@@ -372,7 +373,7 @@ func (b *browser) session(t testing.TB) string {
 	t.Helper()
 	data, ok := unseal(b.cookie(), b.store.sessions[sessionName(b.cookie())].data)
 	if !ok {
-		t.Fatal("nothing is kept that the cookie opens")
+		t.Fatal("no stored session that the cookie decrypts")
 	}
 	return string(data)
 }

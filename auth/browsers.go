@@ -26,7 +26,7 @@ import (
 const (
 	// SignInFor is the absolute lifetime of a sign-in.
 	SignInFor = 14 * 24 * time.Hour
-	// SignInIdle is how long a sign-in lasts without a request, within lastSeenEvery.
+	// SignInIdle is how long a sign-in lasts without a request, give or take lastSeenEvery.
 	SignInIdle = 24 * time.Hour
 	// AttemptFor is how long a sign-in with an issuer may take, and how long the session of a
 	// browser that is not signed in lasts.
@@ -57,15 +57,16 @@ type BrowserOptions struct {
 	Store     BrowserStore
 	PublicURL string                // scheme and host of the service; with https, cookies are for https only
 	Attempts  Sealer                // encrypts sign-in attempts
-	Issuers   []SignInIssuer        // may be empty: sign-in by links only
+	Issuers   []SignInIssuer        // without issuers, people sign in by links only
 	LinkEmail LinkPolicies          // which verified email addresses link to accounts
-	Client    *http.Client          // for requests to issuers; nil: the package's own
-	Now       cola.Clock            // nil: time.Now
-	Logger    *slog.Logger          // nil discards
-	Metrics   prometheus.Registerer // for one Browsers only; may be nil
-	Events    *security.Events      // records failed credentials, new identities and sign-ins; may be nil
+	Client    *http.Client          // for requests to issuers; optional
+	Now       cola.Clock            // default time.Now
+	Logger    *slog.Logger          // optional
+	Metrics   prometheus.Registerer // for one Browsers only; optional
+	Events    *security.Events      // records failed credentials, new identities and sign-ins; optional
 	// OnFault responds to a request whose session can't be read or stored, before any output. It
-	// shows a *cola.Error and logs any other. The request has no session. Nil: a line of text.
+	// should display a *cola.Error and log any other error. The request has no session. The default
+	// writes a plain-text line.
 	OnFault func(w http.ResponseWriter, r *http.Request, err error)
 }
 
@@ -134,15 +135,15 @@ func (b *Browsers) Caller(ctx context.Context) (c cola.Caller, ok bool) {
 	}, true
 }
 
-// Put stores a text for a later request from the same browser, and replaces one with the same key. A
-// browser has at most four texts; Put drops the oldest. Texts are truncated to 2,000 bytes.
+// Put stores a string for a later request from the same browser, replacing any with the same key. At
+// most four are stored per browser; Put drops the oldest. Strings are truncated to 2,000 bytes.
 func (b *Browsers) Put(ctx context.Context, key, value string) {
 	s := sessionOf(ctx)
 	s.data.put(key, value)
 	s.changed = true
 }
 
-// Pop returns and deletes the text that Put stored under a key.
+// Pop returns and deletes the string that Put stored under a key.
 func (b *Browsers) Pop(ctx context.Context, key string) string {
 	s := sessionOf(ctx)
 	value, found := s.data.pop(key)
@@ -151,32 +152,32 @@ func (b *Browsers) Pop(ctx context.Context, key string) string {
 }
 
 // SignOut ends the sign-in and the session of a browser. redirect is the URL at which the issuer
-// ends its own session, or "". If the store does not answer, the browser stays signed in.
+// ends its own session, or "". If the store is unavailable, the browser stays signed in.
 func (b *Browsers) SignOut(ctx context.Context) (redirect string, err error) {
 	s := sessionOf(ctx)
-	was := s.data.SignIn
-	if was != nil {
-		if err := b.endSignIn(ctx, was); err != nil {
+	prev := s.data.SignIn
+	if prev != nil {
+		if err := b.endSignIn(ctx, prev); err != nil {
 			return "", err
 		}
 	}
-	if s.token == "" && was == nil {
+	if s.token == "" && prev == nil {
 		return "", nil // there is no session to end
 	}
 	if err := b.dropSession(ctx, s); err != nil {
 		return "", err
 	}
 	s.data, s.changed = sessionData{}, true
-	if was == nil || was.SignOutAt == "" {
+	if prev == nil || prev.SignOutAt == "" {
 		return "", nil
 	}
-	return was.signOut(b.public + SignInPath), nil
+	return prev.signOut(b.public + SignInPath), nil
 }
 
 // newSignIn is a successful authentication.
 type newSignIn struct {
 	account   store.Account
-	via       string // URL of the issuer; empty: a link
+	via       string // URL of the issuer; empty for a link
 	browser   string // User-Agent
 	signOutAt string // the issuer's end_session_endpoint, if any
 	clientID  string // of this service at the issuer
@@ -187,27 +188,27 @@ type newSignIn struct {
 // old session ends, with its notices and its sign-in.
 func (b *Browsers) startSession(ctx context.Context, e newSignIn) error {
 	s := sessionOf(ctx)
-	var made store.SignIn
+	var created store.SignIn
 	if err := withStoreTimeout(ctx, "create sign-in", func(ctx context.Context) (err error) {
-		made, err = b.store.CreateSignIn(ctx, store.SignIn{
+		created, err = b.store.CreateSignIn(ctx, store.SignIn{
 			Account: e.account.ID, Via: e.via, Browser: displayBrowser(e.browser), ExpiresAt: b.now().Add(SignInFor),
 		})
 		return err
 	}); err != nil {
 		return err
 	}
-	entered := &signedIn{
-		ID: made.ID, Account: made.Account, Until: made.ExpiresAt, SignOutAt: e.signOutAt, ClientID: e.clientID, IDToken: e.idToken,
+	signIn := &signedIn{
+		ID: created.ID, Account: created.Account, Until: created.ExpiresAt, SignOutAt: e.signOutAt, ClientID: e.clientID, IDToken: e.idToken,
 	}
 	if err := b.dropSession(ctx, s); err != nil {
-		b.abandonSignIn(ctx, entered)
+		b.abandonSignIn(ctx, signIn)
 		return err
 	}
-	if was := s.data.SignIn; was != nil {
-		b.abandonSignIn(ctx, was)
+	if prev := s.data.SignIn; prev != nil {
+		b.abandonSignIn(ctx, prev)
 	}
-	b.events.Record(ctx, security.NewSignIn, made.Account, cola.Credential{Kind: cola.CredentialSignIn, ID: made.ID})
-	s.data, s.changed = sessionData{SignIn: entered}, true
+	b.events.Record(ctx, security.NewSignIn, created.Account, cola.Credential{Kind: cola.CredentialSignIn, ID: created.ID})
+	s.data, s.changed = sessionData{SignIn: signIn}, true
 	return nil
 }
 
@@ -229,19 +230,19 @@ func (b *Browsers) endSignIn(ctx context.Context, in *signedIn) error {
 // maxBrowser is the maximum length of a stored User-Agent in bytes.
 const maxBrowser = 200
 
-// displayBrowser returns a User-Agent in a form that can be stored and shown.
-func displayBrowser(said string) string {
-	said = strings.ToValidUTF8(said, "")
-	said = strings.Map(func(r rune) rune {
+// displayBrowser returns a User-Agent in a form that can be stored and displayed.
+func displayBrowser(userAgent string) string {
+	userAgent = strings.ToValidUTF8(userAgent, "")
+	userAgent = strings.Map(func(r rune) rune {
 		if vocabulary.IsInvisible(r) {
 			return -1
 		}
 		return r
-	}, said)
-	return truncate(strings.TrimSpace(said), maxBrowser)
+	}, userAgent)
+	return truncate(strings.TrimSpace(userAgent), maxBrowser)
 }
 
-// truncate returns the first characters of a text, up to a number of bytes.
+// truncate returns the first characters of a string, up to a number of bytes.
 func truncate(text string, maxBytes int) string {
 	if len(text) <= maxBytes {
 		return text
@@ -249,12 +250,12 @@ func truncate(text string, maxBytes int) string {
 	return strings.ToValidUTF8(text[:maxBytes], "")
 }
 
-// FormFor is how long a form that can be sent once may stay open.
+// FormFor is how long a single-use form can be submitted.
 const FormFor = 2 * time.Hour
 
-// OpenForm returns a token for a form that the signed-in account can send once, within FormFor. A
-// later sign-in of the account can send it too, in case the session ends in the meantime. It fails
-// with CodeUnavailable if the store does not answer.
+// OpenForm returns a token for a form that the signed-in account can submit once, within FormFor. A
+// later sign-in of the account can submit it too, in case the session ends in the meantime. OpenForm
+// fails with CodeUnavailable if the store does not respond.
 func (b *Browsers) OpenForm(ctx context.Context) (token string, err error) {
 	token = rand.Text()
 	err = withStoreTimeout(ctx, "open form", func(ctx context.Context) error {
@@ -263,9 +264,9 @@ func (b *Browsers) OpenForm(ctx context.Context) (token string, err error) {
 	return token, err
 }
 
-// TakeForm reports whether a form is sent for the first time, by the account that opened it. If it
-// is sent several times at once, to any process, only one call returns true. It fails with
-// CodeUnavailable if the store does not answer; the form may then count as sent.
+// TakeForm reports whether this is the first submission of a form, by the account that opened it. Of
+// concurrent submissions, to any process, exactly one returns true. It fails with CodeUnavailable if
+// the store does not respond; the form may then count as submitted.
 func (b *Browsers) TakeForm(ctx context.Context, token string) (first bool, err error) {
 	err = withStoreTimeout(ctx, "take form", func(ctx context.Context) (err error) {
 		first, err = b.store.DeleteSession(ctx, formName(ctx, b, token))
@@ -274,7 +275,8 @@ func (b *Browsers) TakeForm(ctx context.Context, token string) (first bool, err 
 	return first && err == nil, err
 }
 
-// formName returns the name of a form in the table of sessions, whose own names have no space.
+// formName returns the key of a form in the sessions table. The space keeps it distinct from session
+// IDs.
 func formName(ctx context.Context, b *Browsers, token string) string {
 	c, _ := b.Caller(ctx)
 	sum := sha256.Sum256(fmt.Appendf(nil, "%d %s", c.Account, token))

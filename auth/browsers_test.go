@@ -18,23 +18,23 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// TestAnonymousVisitsStoreNothing checks that anonymous visits set no cookie and do not use the store.
-func TestAnonymousVisitsStoreNothing(t *testing.T) {
-	b := newDesk(t, nil).browser()
+// TestAnonymousVisit checks that anonymous visits set no cookie and do not use the store.
+func TestAnonymousVisit(t *testing.T) {
+	b := newBrowserFixture(t, nil).browser()
 	response := b.visit(func(w http.ResponseWriter, r *http.Request) {
 		if _, ok := b.Caller(r.Context()); ok || b.Pop(r.Context(), "notice") != "" {
-			t.Error("a visitor is known")
+			t.Error("anonymous request has a caller or stored text")
 		}
 		if redirect, err := b.SignOut(r.Context()); redirect != "" || err != nil {
-			t.Errorf("sign-out without a session: %q, %v", redirect, err)
+			t.Errorf("SignOut without a session = %q, %v, want no redirect and no error", redirect, err)
 		}
 		_, _ = io.WriteString(w, "page")
 	})
 	if len(response.Header["Set-Cookie"]) != 0 || response.Header.Get("Vary") != "Cookie" {
-		t.Errorf("headers %v", response.Header)
+		t.Errorf("headers = %v, want Vary: Cookie and no Set-Cookie", response.Header)
 	}
 	if len(b.store.calls) != 0 {
-		t.Errorf("the store was asked: %v", b.store.calls)
+		t.Errorf("unexpected store calls: %v", b.store.calls)
 	}
 }
 
@@ -47,19 +47,19 @@ func TestCookies(t *testing.T) {
 		"http://127.0.0.1:8080":      {Name: "colaregistry"},
 		"http://cola.example.com:80": {Name: "colaregistry"},
 	} {
-		b := newDesk(t, func(_ *desk, o *BrowserOptions) { o.PublicURL = public }).browser()
+		b := newBrowserFixture(t, func(_ *browserFixture, o *BrowserOptions) { o.PublicURL = public }).browser()
 		response := b.visit(func(_ http.ResponseWriter, r *http.Request) { b.Put(r.Context(), "notice", "hello") })
 		c := response.Cookies()[0]
 		if len(c.Value) != 43 || c.MaxAge < 595 || c.MaxAge > 605 {
-			t.Errorf("%s: %s", public, response.Header["Set-Cookie"])
+			t.Errorf("%s: Set-Cookie = %s, want a 43-character value and a Max-Age of about 600", public, response.Header["Set-Cookie"])
 		}
 		got := http.Cookie{Name: c.Name, Secure: c.Secure}
 		if diff := cmp.Diff(want, got); diff != "" || !c.HttpOnly || c.SameSite != http.SameSiteLaxMode || c.Path != "/" || c.Domain != "" {
-			t.Errorf("%s: %s", public, response.Header["Set-Cookie"])
+			t.Errorf("%s: Set-Cookie = %s (-want +got):\n%s", public, response.Header["Set-Cookie"], diff)
 		}
 		for name := range b.store.sessions {
 			if strings.Contains(name, c.Value) {
-				t.Error("the token itself is kept")
+				t.Error("session token is stored in plain text")
 			}
 		}
 	}
@@ -69,30 +69,30 @@ func TestCookies(t *testing.T) {
 func TestForgedCookies(t *testing.T) {
 	known := newSecretText()
 	for _, planted := range []string{known, "x", strings.Repeat("A", 5000), known[:42] + "/", "a\u00e9", known + "="} {
-		d := newDesk(t, nil)
+		d := newBrowserFixture(t, nil)
 		b := d.browser()
 		b.cookies["x"] = &http.Cookie{Name: "__Host-colaregistry", Value: planted}
 		b.look(func(ctx context.Context) { b.Put(ctx, "notice", "hello") })
 		delete(b.cookies, "x")
-		if asked := d.store.called("Session"); planted != known && asked != 0 {
-			t.Errorf("the store was asked for %.50q", planted)
+		if calls := d.store.called("Session"); planted != known && calls != 0 {
+			t.Errorf("Session called with invalid ID %.50q", planted)
 		}
 		if b.cookie() == planted || b.cookie() == "" {
-			t.Fatalf("%q was taken for the session", planted)
+			t.Fatalf("planted cookie %q was accepted as the session ID", planted)
 		}
 		b.signIn(t, "ann")
 		attacker := d.browser()
 		attacker.cookies["x"] = &http.Cookie{Name: "__Host-colaregistry", Value: planted}
 		if c := attacker.caller(); c.Account != 0 {
-			t.Fatalf("who planted %q is %+v", planted, c)
+			t.Fatalf("browser with planted cookie %q is signed in as %+v", planted, c)
 		}
 	}
 }
 
-// TestTokensChange checks that signing in and signing out both invalidate the previous session
+// TestSessionFixation checks that signing in and signing out both invalidate the previous session
 // token.
-func TestTokensChange(t *testing.T) {
-	d := newDesk(t, nil)
+func TestSessionFixation(t *testing.T) {
+	d := newBrowserFixture(t, nil)
 	for name, enter := range map[string]func(b *browser){
 		"issuer": func(b *browser) { b.signIn(t, "ann") },
 		"link": func(b *browser) {
@@ -103,59 +103,59 @@ func TestTokensChange(t *testing.T) {
 		},
 	} {
 		b := d.browser()
-		b.look(func(ctx context.Context) { b.Put(ctx, "notice", "of a visitor") })
+		b.look(func(ctx context.Context) { b.Put(ctx, "notice", "anonymous") })
 		attacker := d.browser()
 		attacker.cookies["x"] = b.cookies["__Host-colaregistry"] // set or seen by the attacker
 		enter(b)
 		if attacker.caller().Account != 0 || attacker.cookie() == b.cookie() {
-			t.Errorf("%s: the old token is signed in", name)
+			t.Errorf("%s: old session token is still valid", name)
 		}
 		thief := d.browser()
 		thief.cookies["x"] = b.cookies["__Host-colaregistry"]
 		if thief.caller().Account == 0 {
-			t.Fatalf("%s: the new token is not signed in", name)
+			t.Fatalf("%s: new session token is not signed in", name)
 		}
 		b.signOut(t)
 		if thief.caller().Account != 0 || b.caller().Account != 0 || b.cookie() != "" {
-			t.Errorf("%s: signed in after signing out", name)
+			t.Errorf("%s: still signed in after SignOut", name)
 		}
 	}
 	if len(d.store.sessions) != 0 {
-		t.Errorf("%d sessions are left", len(d.store.sessions))
+		t.Errorf("%d sessions remain, want 0", len(d.store.sessions))
 	}
 }
 
-// TestSignInsEnd checks that sign-ins end after a day of inactivity, and after fourteen days in any
-// case.
-func TestSignInsEnd(t *testing.T) {
+// TestSignInExpiry checks that sign-ins end after a day of inactivity, and after fourteen days in
+// any case.
+func TestSignInExpiry(t *testing.T) {
 	for _, c := range []struct {
 		name        string
 		every, last time.Duration
 	}{
 		{"idle", 0, 24 * time.Hour},
 		{"in use", 23 * time.Hour, 14 * 24 * time.Hour},
-		{"in use all the time", 30 * time.Second, 14 * 24 * time.Hour},
+		{"in constant use", 30 * time.Second, 14 * 24 * time.Hour},
 	} {
-		b := newDesk(t, nil).browser()
+		b := newBrowserFixture(t, nil).browser()
 		b.signIn(t, "ann")
-		begun := b.clock.now()
+		start := b.clock.now()
 		if c.every > 0 {
-			for b.clock.now().Add(c.every).Before(begun.Add(c.last)) {
-				b.clock.pass(c.every)
+			for b.clock.now().Add(c.every).Before(start.Add(c.last)) {
+				b.clock.advance(c.every)
 				b.look(func(ctx context.Context) {
 					if _, ok := b.Caller(ctx); !ok {
-						t.Fatalf("%s: signed out after %v", c.name, b.clock.now().Sub(begun))
+						t.Fatalf("%s: signed out after %v", c.name, b.clock.now().Sub(start))
 					}
 				})
 			}
 		}
-		b.clock.pass(begun.Add(c.last).Sub(b.clock.now()) - time.Second)
+		b.clock.advance(start.Add(c.last).Sub(b.clock.now()) - time.Second)
 		if b.caller().Account == 0 && c.every != 30*time.Second { // last seen at most 30 seconds ago
 			t.Errorf("%s: signed out a second too early", c.name)
 		}
-		b.clock.pass(time.Second)
+		b.clock.advance(time.Second)
 		if c.every == 0 {
-			b.clock.pass(24 * time.Hour) // since the request just now
+			b.clock.advance(24 * time.Hour) // since the request just now
 		}
 		if _, ok := callerOf(b); ok {
 			t.Errorf("%s: still signed in", c.name)
@@ -171,13 +171,13 @@ func callerOf(b *browser) (c cola.Caller, ok bool) {
 // TestSignOut checks that the issuer receives the ID token of the person signing out and redirects
 // back, and that signing out reports an error if the store is unavailable.
 func TestSignOut(t *testing.T) {
-	d := newDesk(t, nil)
+	d := newBrowserFixture(t, nil)
 	b := d.browser()
 	c := b.signIn(t, "ann")
 	d.store.set(func(s *browserStore) { s.fail["EndSignIn"] = store.ErrUnavailable })
 	err := b.do(func(ctx context.Context) error { _, err := b.SignOut(ctx); return err })
 	if cola.CodeOf(err) != cola.CodeUnavailable || b.caller().Account != c.Account {
-		t.Errorf("sign-out without a store: %v", err)
+		t.Errorf("SignOut with the store unavailable: %v", err)
 	}
 	d.store.set(func(s *browserStore) { clear(s.fail) })
 	redirect, err := url.Parse(b.signOut(t))
@@ -187,15 +187,15 @@ func TestSignOut(t *testing.T) {
 	q := redirect.Query()
 	if redirect.Host != "id.example.com" || redirect.Path != "/realms/beer/bye" || q.Get("theme") != "dark" || q.Get("client_id") != "dashboard" ||
 		q.Get("post_logout_redirect_uri") != ourURL+"/sign-in" || strings.Count(q.Get("id_token_hint"), ".") != 2 {
-		t.Errorf("sent to %s", redirect)
+		t.Errorf("SignOut redirects to %s, want the end-session endpoint with all parameters", redirect)
 	}
-	if d.store.holds(c.Credential.ID) {
-		t.Error("the sign-in holds after the sign-out")
+	if d.store.isActive(c.Credential.ID) {
+		t.Error("sign-in is still active after sign-out")
 	}
 	d.provider.set(func(p *provider) { p.idToken = []change{claim("groups", strings.Repeat("g", 5000))} })
 	b.signIn(t, "ann")
 	if redirect := b.signOut(t); strings.Contains(redirect, "id_token_hint") || !strings.Contains(redirect, "client_id=dashboard") {
-		t.Errorf("with an ID token that is too long for a URL: sent to %.200s", redirect)
+		t.Errorf("ID token too long for a URL: SignOut redirects to %.200s, want client_id without id_token_hint", redirect)
 	}
 }
 
@@ -222,7 +222,7 @@ func TestBrowserOptions(t *testing.T) {
 			messages.Check(t, name, err.Error())
 		}
 	}
-	d := newDesk(t, func(d *desk, o *BrowserOptions) {
+	d := newBrowserFixture(t, func(d *browserFixture, o *BrowserOptions) {
 		o.Issuers = []SignInIssuer{d.provider.settings(), {URL: otherIssuer, ClientID: "x", Name: "Work"}}
 	})
 	if diff := cmp.Diff([]IssuerChoice{{"0", "id.example.com"}, {"1", "Work"}}, d.Issuers()); diff != "" {
@@ -230,17 +230,17 @@ func TestBrowserOptions(t *testing.T) {
 	}
 }
 
-// TestShownBrowser checks that the User-Agent is truncated and stripped of invisible characters.
-func TestShownBrowser(t *testing.T) {
-	for said, want := range map[string]string{
+// TestDisplayBrowser checks that the User-Agent is truncated and stripped of invisible characters.
+func TestDisplayBrowser(t *testing.T) {
+	for userAgent, want := range map[string]string{
 		"Mozilla/5.0 (X11)":             "Mozilla/5.0 (X11)",
 		"":                              "",
 		" a\x00b\r\nc\u202ed\xff ":      "abcd",
 		strings.Repeat("é", 300) + "xx": strings.Repeat("é", 100),
 		"x" + strings.Repeat("é", 300):  "x" + strings.Repeat("é", 99),
 	} {
-		if got := displayBrowser(said); got != want {
-			t.Errorf("%q: %q, want %q", said, got, want)
+		if got := displayBrowser(userAgent); got != want {
+			t.Errorf("displayBrowser(%q) = %q, want %q", userAgent, got, want)
 		}
 	}
 }
@@ -248,8 +248,8 @@ func TestShownBrowser(t *testing.T) {
 // TestForms checks that a form can be submitted once, by the account that opened it, before it
 // expires, even under concurrent submissions.
 func TestForms(t *testing.T) {
-	d := newDesk(t, nil)
-	ann, bob, nobody := d.browser(), d.browser(), d.browser()
+	d := newBrowserFixture(t, nil)
+	ann, bob, anonymous := d.browser(), d.browser(), d.browser()
 	ann.signIn(t, "ann")
 	bob.signIn(t, "bob")
 	open := func(b *browser) (token string) {
@@ -267,21 +267,23 @@ func TestForms(t *testing.T) {
 		return first
 	}
 	token := open(ann)
-	for name, other := range map[string]*browser{"another account": bob, "nobody": nobody} {
+	for name, other := range map[string]*browser{"another account": bob, "anonymous": anonymous} {
 		if take(other, token) {
-			t.Errorf("%s sends the form", name)
+			t.Errorf("%s: TakeForm = true, want false", name)
 		}
 	}
-	for _, odd := range []string{"", "made up", token + "\x00", "../" + token} {
-		if take(ann, odd) {
-			t.Errorf("%q is a form", odd)
+	for _, invalid := range []string{"", "unknown", token + "\x00", "../" + token} {
+		if take(ann, invalid) {
+			t.Errorf("TakeForm(%q) = true, want false", invalid)
 		}
 	}
 	var all sync.WaitGroup
 	var firsts atomic.Int32
 	for range 8 {
 		all.Go(func() {
-			ctx := context.WithValue(t.Context(), sessionKey{}, &session{data: sessionData{SignIn: &signedIn{ID: ann.caller().Credential.ID, Account: ann.caller().Account}}})
+			caller := ann.caller()
+			signIn := &signedIn{ID: caller.Credential.ID, Account: caller.Account}
+			ctx := context.WithValue(t.Context(), sessionKey{}, &session{data: sessionData{SignIn: signIn}})
 			if first, err := d.TakeForm(ctx, token); err != nil {
 				t.Error(err)
 			} else if first {
@@ -291,21 +293,22 @@ func TestForms(t *testing.T) {
 	}
 	all.Wait()
 	if firsts.Load() != 1 {
-		t.Errorf("the form was taken %d times", firsts.Load())
+		t.Errorf("TakeForm succeeded %d times, want 1", firsts.Load())
 	}
 	typed := open(ann)
 	again := d.browser()
 	again.signIn(t, "ann")
 	if !take(again, typed) || take(ann, typed) {
-		t.Error("a form that was open when the session ended is not sent once by the next one")
+		t.Error("form opened before sign-out: want exactly one submission from the next session")
 	}
 	late := open(ann)
-	d.clock.pass(FormFor)
+	d.clock.advance(FormFor)
 	if take(ann, late) {
-		t.Error("a form is open for longer than it may")
+		t.Error("TakeForm accepted an expired form")
 	}
 	d.store.set(func(s *browserStore) { s.fail["DeleteSession"] = store.ErrUnavailable })
-	if err := ann.do(func(ctx context.Context) error { _, err := d.TakeForm(ctx, late); return err }); cola.CodeOf(err) != cola.CodeUnavailable {
-		t.Errorf("without the store: %v", err)
+	err := ann.do(func(ctx context.Context) error { _, err := d.TakeForm(ctx, late); return err })
+	if cola.CodeOf(err) != cola.CodeUnavailable {
+		t.Errorf("TakeForm with the store unavailable: %v", err)
 	}
 }

@@ -36,7 +36,7 @@ func parseClaims(data []byte) (claims, error) {
 	case strictjson.Bounded(data, maxLevels, maxValues) != nil:
 		return nil, errors.New("it has too many values")
 	case !strictjson.Valid(data) || data[0] != '{':
-		return nil, errNoObject
+		return nil, errNotObject
 	}
 	members, ambiguity := strictjson.Unambiguous(data, nil)
 	if ambiguity != nil {
@@ -49,12 +49,12 @@ func parseClaims(data []byte) (claims, error) {
 	return o, nil
 }
 
-var errNoObject = errors.New("it is not a JSON object")
+var errNotObject = errors.New("it is not a JSON object")
 
 // text returns a string claim, or "" if it is missing.
 func (o claims) text(name string) (string, error) {
-	raw, given := o[name]
-	if !given {
+	raw, ok := o[name]
+	if !ok {
 		return "", nil
 	}
 	s, ok := strictjson.Text(raw)
@@ -64,10 +64,10 @@ func (o claims) text(name string) (string, error) {
 	return s, nil
 }
 
-// texts returns the strings of a claim that is an array of strings or a single one.
+// texts returns a claim that is a string or an array of strings.
 func (o claims) texts(name string) (list []string, err error) {
-	raw, given := o[name]
-	if !given {
+	raw, ok := o[name]
+	if !ok {
 		return nil, nil
 	}
 	if s, ok := strictjson.Text(raw); ok {
@@ -89,10 +89,10 @@ func (o claims) texts(name string) (list []string, err error) {
 // lastSecond is the end of the year 9999. Later times are most likely in milliseconds.
 const lastSecond = 253402300799
 
-// instant returns a claim that is a time in seconds since 1970; given is false if it is missing.
-func (o claims) instant(name string) (at time.Time, given bool, err error) {
-	raw, given := o[name]
-	if !given {
+// timestamp returns a claim that is a time in seconds since 1970; ok is false if it is missing.
+func (o claims) timestamp(name string) (at time.Time, ok bool, err error) {
+	raw, ok := o[name]
+	if !ok {
 		return time.Time{}, false, nil
 	}
 	seconds, err := strconv.ParseFloat(string(raw), 64)
@@ -118,7 +118,7 @@ type tokenClaims struct {
 	expires time.Time
 }
 
-// names are the names of this service at its issuers.
+// names holds the audiences and scope prefix that issuers use for this service.
 type names struct {
 	audiences   []string // accepted audiences
 	scopePrefix string   // optional prefix of scopes
@@ -187,17 +187,18 @@ func (o claims) checkUse(typed bool) error {
 	return nil
 }
 
-func (o claims) has(name string) bool { _, given := o[name]; return given }
+func (o claims) has(name string) bool {
+	_, ok := o[name]
+	return ok
+}
 
 func (o claims) checkAudience(ours []string) error {
 	theirs, err := o.texts("aud")
 	if err != nil {
 		return unreadableClaims(err)
 	}
-	for _, a := range theirs {
-		if slices.Contains(ours, a) {
-			return nil
-		}
+	if slices.ContainsFunc(theirs, func(a string) bool { return slices.Contains(ours, a) }) {
+		return nil
 	}
 	return unauthorized("The access token is for another audience; accepted: %s.", quotedList(ours))
 }
@@ -213,24 +214,23 @@ func quotedList(list []string) string {
 
 // checkTimes returns the expiry of the token, or an error if the token is not valid now.
 func (o claims) checkTimes(now time.Time) (expires time.Time, err error) {
-	expires, limited, err := o.instant("exp")
+	expires, ok, err := o.timestamp("exp")
 	if err != nil {
 		return time.Time{}, unreadableClaims(err)
 	}
-	if !limited {
+	if !ok {
 		return time.Time{}, unauthorized("The access token has no expiry. Request one with an exp claim.")
 	}
 	if !now.Before(expires.Add(leeway)) {
 		return time.Time{}, unauthorized("The access token has expired. Refresh it, or sign in again.")
 	}
 	for _, name := range []string{"nbf", "iat"} {
-		at, given, err := o.instant(name)
+		at, ok, err := o.timestamp(name)
 		if err != nil {
 			return time.Time{}, unreadableClaims(err)
 		}
-		if given && at.Add(-leeway).After(now) {
-			return time.Time{}, unauthorized("The access token is not valid yet (%s). The issuer's clock may be "+
-				"ahead.", name)
+		if ok && at.Add(-leeway).After(now) {
+			return time.Time{}, unauthorized("The access token is not valid yet (%s). The issuer's clock may be ahead.", name)
 		}
 	}
 	return expires, nil
@@ -250,14 +250,14 @@ func (o claims) client() (id string, err error) {
 		if !o.has(name) {
 			continue
 		}
-		given, err := o.text(name)
-		if err != nil || !isName(given) {
+		value, err := o.text(name)
+		if err != nil || !isName(value) {
 			return "", unauthorized("The access token's %s is not a client ID of 1 to %d bytes without control characters.", name, maxName)
 		}
-		if id != "" && given != id {
+		if id != "" && value != id {
 			return "", unauthorized("The access token names more than one client (client_id, azp, appid, cid).")
 		}
-		id = given
+		id = value
 	}
 	if id == "" {
 		return "", unauthorized("The access token does not name its client (client_id, azp, appid or cid).")
@@ -281,14 +281,14 @@ func (o claims) scopes(prefix string) (known []cola.Scope, err error) {
 	if err != nil {
 		return nil, unreadableClaims(err)
 	}
-	var given []string
+	var granted []string
 	for _, s := range list {
 		for scope := range strings.FieldsSeq(s) {
-			given = append(given, strings.TrimPrefix(scope, prefix))
+			granted = append(granted, strings.TrimPrefix(scope, prefix))
 		}
 	}
 	for _, s := range cola.Scopes() {
-		if slices.Contains(given, string(s)) {
+		if slices.Contains(granted, string(s)) {
 			known = append(known, s)
 		}
 	}

@@ -6,12 +6,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestClaimsTakeNoValueForAnother checks that a claim of the wrong type, including null, is an
+// TestClaimTypes checks that a claim of the wrong type, including null, is an
 // error and is never treated as empty.
-func TestClaimsTakeNoValueForAnother(t *testing.T) {
+func TestClaimTypes(t *testing.T) {
 	tests := []struct {
-		value string // empty: claim missing
-		text  any    // nil: an error
+		value string // the claim is missing if empty
+		text  any    // nil if an error is expected, as in the other fields
 		texts any
 		time  any // milliseconds
 	}{
@@ -49,9 +49,9 @@ func TestClaimsTakeNoValueForAnother(t *testing.T) {
 			if list, err := o.texts("a"); err == nil {
 				got[1] = list
 			}
-			if at, given, err := o.instant("a"); err == nil {
+			if at, ok, err := o.timestamp("a"); err == nil {
 				got[2] = int64(0)
-				if given {
+				if ok {
 					got[2] = at.UnixMilli()
 				}
 			}

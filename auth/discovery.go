@@ -62,7 +62,7 @@ func fetchKeys(ctx context.Context, client *http.Client, issuer string) (keySet,
 	if response.StatusCode != http.StatusOK {
 		return nil, fmt.Errorf("get keys: status %s", response.Status)
 	}
-	body, err := io.ReadAll(response.Body) // the client bounds it
+	body, err := io.ReadAll(response.Body) // the client limits the size of the body
 	if err != nil {
 		return nil, fmt.Errorf("get keys: %w", err)
 	}
@@ -92,15 +92,15 @@ func isTrustedURL(u *url.URL) bool {
 	return false
 }
 
-// issuerClient returns the client for requests to issuers: the given one with defaults, or our own.
-// It bounds the size of responses.
-func issuerClient(given *http.Client) *http.Client {
+// issuerClient returns the client for requests to issuers: base with defaults, or a default client
+// if base is nil. It limits the size of responses.
+func issuerClient(base *http.Client) *http.Client {
 	client := http.Client{Transport: &http.Transport{
 		Proxy: http.ProxyFromEnvironment, ForceAttemptHTTP2: true, TLSHandshakeTimeout: requestTimeout,
 		DisableKeepAlives: true, // a few requests an hour
 	}}
-	if given != nil {
-		client = *given
+	if base != nil {
+		client = *base
 	}
 	if client.Transport == nil {
 		client.Transport = http.DefaultTransport
@@ -115,11 +115,11 @@ func issuerClient(given *http.Client) *http.Client {
 	return &client
 }
 
-func checkRedirect(next *http.Request, so []*http.Request) error {
+func checkRedirect(next *http.Request, via []*http.Request) error {
 	switch {
-	case len(so) > maxRedirects:
+	case len(via) > maxRedirects:
 		return fmt.Errorf("redirected more than %d times", maxRedirects)
-	case !isTrustedURL(next.URL), next.URL.Scheme == "http" && so[0].URL.Scheme == "https":
+	case !isTrustedURL(next.URL), next.URL.Scheme == "http" && via[0].URL.Scheme == "https":
 		return errors.New("redirect target is not an https URL")
 	}
 	return nil
@@ -153,14 +153,14 @@ func (b *boundedBody) Read(p []byte) (int, error) {
 const (
 	refreshAfter   = 15 * time.Minute // older documents are fetched again, and used in the meantime
 	maxDocumentAge = 24 * time.Hour   // older documents are not used
-	// minFetchInterval is the minimum pause between fetches, so that tokens with made-up keys
+	// minFetchInterval is the minimum pause between fetches, so that tokens with unknown keys
 	// cannot flood the issuer. retryInterval applies while there is no document.
 	minFetchInterval = 30 * time.Second
 	retryInterval    = 5 * time.Second
 )
 
 // cachedDocument caches a document that an issuer publishes: its keys or its endpoints. The document
-// is fetched on use, by one request for all waiting callers. While the issuer does not answer, the
+// is fetched on use, by one request for all waiting callers. While the issuer is unavailable, the
 // cached document stays in use. It is safe for concurrent use.
 type cachedDocument[T any] struct {
 	name   string // for the log
@@ -170,7 +170,7 @@ type cachedDocument[T any] struct {
 	log    *slog.Logger
 
 	mu        sync.Mutex
-	current   *documentVersion[T] // nil before the first
+	current   *documentVersion[T] // nil before the first fetch
 	lastFetch time.Time           // start of the last fetch
 	failing   bool                // the last fetch failed
 	running   *pendingFetch[T]    // nil if no fetch is running
@@ -186,11 +186,11 @@ type documentVersion[T any] struct {
 type pendingFetch[T any] struct {
 	at      time.Time     // start of the fetch
 	done    chan struct{} // closed when the other fields are set
-	edition *documentVersion[T]
+	version *documentVersion[T]
 	err     error
 }
 
-// errFetchedRecently means that the document was fetched too recently to be fetched again.
+// errFetchedRecently is the error for a document that was fetched too recently to fetch it again.
 var errFetchedRecently = errors.New("the issuer was contacted too recently")
 
 // get returns the document. It waits only if there is no usable version.
@@ -209,19 +209,18 @@ func (p *cachedDocument[T]) get(ctx context.Context) (*documentVersion[T], error
 	return f.wait(ctx)
 }
 
-// fetchNewer returns a version that was fetched after another one, or the same one if it was
-// fetched too recently.
-func (p *cachedDocument[T]) fetchNewer(ctx context.Context, than *documentVersion[T]) (*documentVersion[T], error) {
+// fetchNewer returns a version that was fetched after old, or old if it was fetched too recently.
+func (p *cachedDocument[T]) fetchNewer(ctx context.Context, old *documentVersion[T]) (*documentVersion[T], error) {
 	p.mu.Lock()
 	e, failing := p.usable(), p.failing
-	if e != nil && e != than {
+	if e != nil && e != old {
 		p.mu.Unlock()
 		return e, nil
 	}
 	f := p.fetch()
 	p.mu.Unlock()
 	if f == nil && !failing {
-		return than, nil
+		return old, nil
 	}
 	return f.wait(ctx)
 }
@@ -248,7 +247,7 @@ func (f *pendingFetch[T]) wait(ctx context.Context) (*documentVersion[T], error)
 	}
 	select {
 	case <-f.done:
-		return f.edition, f.err
+		return f.version, f.err
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
@@ -280,7 +279,7 @@ func (p *cachedDocument[T]) fetch() *pendingFetch[T] {
 }
 
 // startFetch returns the running fetch, or starts one. It continues after its callers have left,
-// for requestTimeout at most.
+// for at most requestTimeout.
 func (p *cachedDocument[T]) startFetch() *pendingFetch[T] {
 	if p.running != nil {
 		return p.running
@@ -300,9 +299,10 @@ func (p *cachedDocument[T]) finishFetch(f *pendingFetch[T], value T, err error) 
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	defer close(f.done)
-	if f.err = err; err == nil {
-		f.edition = &documentVersion[T]{value, f.at}
-		p.current = f.edition
+	f.err = err
+	if err == nil {
+		f.version = &documentVersion[T]{value, f.at}
+		p.current = f.version
 	} else {
 		p.lastFetch = p.now() // the pause starts after a slow failure
 	}

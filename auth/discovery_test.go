@@ -14,25 +14,25 @@ import (
 	"github.com/coreos/go-oidc/v3/oidc/oidctest"
 )
 
-// TestAskOverTheNetwork fetches keys from real servers: over TLS, and in plain HTTP on localhost.
-func TestAskOverTheNetwork(t *testing.T) {
+// TestDiscovery fetches keys from real servers: over TLS, and in plain HTTP on localhost.
+func TestDiscovery(t *testing.T) {
 	key := newSigner(t, "ES256", "k1")
 	tests := []struct {
 		name   string
 		tls    bool
 		page   func(w http.ResponseWriter, r *http.Request, self string) // serves the key set
-		reason string                                                    // empty: success
+		reason string                                                    // empty if it succeeds
 	}{
 		{"https", true, publishing(key), ""},
-		{"http on this machine", false, publishing(key), ""},
-		{"redirected thrice", true, redirecting(3, key), ""},
-		{"redirected too often", true, redirecting(4, key), "redirected more than 3 times"},
-		{"redirected to http elsewhere", true, to("http://id.example.com/keys"), "not an https URL"},
-		{"redirected to http on this machine", true, to("http://127.0.0.1:1/keys"), "not an https URL"},
-		{"redirected to http elsewhere, from http", false, to("http://id.example.com/keys"), "not an https URL"},
-		{"redirected to a file", false, to("file:///etc/passwd"), "not an https URL"},
-		{"refused", true, func(w http.ResponseWriter, _ *http.Request, _ string) { w.WriteHeader(http.StatusForbidden) }, "status 403"},
-		{"too long", true, func(w http.ResponseWriter, _ *http.Request, _ string) { _, _ = w.Write(make([]byte, maxBody+1)) }, "longer than"},
+		{"http on localhost", false, publishing(key), ""},
+		{"three redirects", true, redirecting(3, key), ""},
+		{"too many redirects", true, redirecting(4, key), "redirected more than 3 times"},
+		{"redirect to another http host", true, to("http://id.example.com/keys"), "not an https URL"},
+		{"redirect to http on localhost", true, to("http://127.0.0.1:1/keys"), "not an https URL"},
+		{"redirect from http to another http host", false, to("http://id.example.com/keys"), "not an https URL"},
+		{"redirect to a file", false, to("file:///etc/passwd"), "not an https URL"},
+		{"403", true, func(w http.ResponseWriter, _ *http.Request, _ string) { w.WriteHeader(http.StatusForbidden) }, "status 403"},
+		{"oversized key set", true, func(w http.ResponseWriter, _ *http.Request, _ string) { _, _ = w.Write(make([]byte, maxBody+1)) }, "longer than"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -45,29 +45,29 @@ func TestAskOverTheNetwork(t *testing.T) {
 	}
 }
 
-// TestCertificatesAreChecked checks that the keys of an issuer with an untrusted certificate are
+// TestUntrustedCertificate checks that the keys of an issuer with an untrusted certificate are
 // not requested.
-func TestCertificatesAreChecked(t *testing.T) {
+func TestUntrustedCertificate(t *testing.T) {
 	server, _ := newServer(t, true, publishing(newSigner(t, "ES256", "k1")))
 	if err := check(t, server.URL, nil); err == nil || !strings.Contains(err.Error(), "certificate") {
-		t.Errorf("error = %v, want one of the certificate", err)
+		t.Errorf("error = %v, want a certificate error", err)
 	}
 }
 
-// TestLongErrorsAreCut checks that a long invalid discovery response is truncated in the log.
-func TestLongErrorsAreCut(t *testing.T) {
+// TestLongDiscoveryError checks that a long invalid discovery response is truncated in the log.
+func TestLongDiscoveryError(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		http.Error(w, strings.Repeat("oops ", 10_000), http.StatusInternalServerError)
 	}))
 	defer server.Close()
 	if err := check(t, server.URL, nil); err == nil || !strings.Contains(err.Error(), "500") || len(err.Error()) > 2*maxErrorLen {
-		t.Errorf("error = %v, want a short one with the status", err)
+		t.Errorf("error = %v, want a short error with the status", err)
 	}
 }
 
-// TestServerOfTheLibrary uses the test server of go-oidc.
-func TestServerOfTheLibrary(t *testing.T) {
-	b := newBench(t, nil)
+// TestOIDCTestServer runs against go-oidc's test server.
+func TestOIDCTestServer(t *testing.T) {
+	b := newTokenFixture(t, nil)
 	theirs := &oidctest.Server{PublicKeys: []oidctest.PublicKey{{PublicKey: b.key.key.Public(), KeyID: "k1", Algorithm: "ES256"}}}
 	server := httptest.NewUnstartedServer(theirs)
 	theirs.SetIssuer("http://" + server.Listener.Addr().String())
@@ -80,11 +80,11 @@ func TestServerOfTheLibrary(t *testing.T) {
 	b.Authenticator = New(&finder{}, tokens, nil)
 	good := b.claims([]change{claim("iss", server.URL)})
 	if _, err := b.send(t.Context(), b.key.sign(b.header(nil), good)); err != nil {
-		t.Errorf("a good token: %v", err)
+		t.Errorf("valid token: %v", err)
 	}
 	idToken := oidctest.SignIDToken(b.key.key, "k1", "ES256", b.claims([]change{claim("iss", server.URL), claim("scope", nil)}))
 	_, err = b.send(t.Context(), idToken)
-	wantRefusal(t, err, "is not an access token")
+	wantUnauthorized(t, err, "is not an access token")
 }
 
 // newServer starts an issuer whose key set is served by page, and returns it with a client that

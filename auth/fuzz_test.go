@@ -36,16 +36,16 @@ func FuzzParseToken(f *testing.F) {
 			return
 		}
 		if !slices.Contains(algorithms(), token.alg) || token.issuer == "" || len(raw) > maxToken || strings.Count(raw, ".") != 2 {
-			t.Fatalf("taken: %+v", token)
+			t.Fatalf("accepted invalid token %+v", token)
 		}
 		if _, err := keySet(nil).verify(t.Context(), token); err == nil {
-			t.Fatal("proven without a key")
+			t.Fatal("verified without a key")
 		}
 	})
 }
 
-// FuzzReadTokenClaims checks that accepted claims are complete, for our audience and valid now,
-// whatever an issuer signs.
+// FuzzReadTokenClaims checks that accepted claims are complete, name our audience and are currently
+// valid, no matter what the issuer signed.
 func FuzzReadTokenClaims(f *testing.F) {
 	now := time.Unix(1_800_000_000, 0)
 	for _, claims := range []string{
@@ -65,17 +65,17 @@ func FuzzReadTokenClaims(f *testing.F) {
 			return
 		}
 		if !isName(c.subject) || !isName(c.client) || !c.expires.After(now.Add(-leeway)) {
-			t.Fatalf("taken: %+v", c)
+			t.Fatalf("accepted invalid claims %+v", c)
 		}
 		var plain map[string]any
 		if err := json.Unmarshal(payload, &plain); err != nil {
-			t.Fatalf("taken: %q, which is not JSON: %v", payload, err)
+			t.Fatalf("accepted %q, which is not JSON: %v", payload, err)
 		}
 		if plain["sub"] != c.subject || plain["cnf"] != nil || !strings.Contains(toJSON(plain["aud"]), `"a"`) {
-			t.Fatalf("%q is read as %+v", payload, c)
+			t.Fatalf("readTokenClaims(%q) = %+v", payload, c)
 		}
 		if c.email != "" && plain["email"] != c.email {
-			t.Fatalf("%q has the email address %q", payload, c.email)
+			t.Fatalf("readTokenClaims(%q): email = %q", payload, c.email)
 		}
 	})
 }
@@ -107,16 +107,16 @@ func FuzzAccountOfClaims(f *testing.F) {
 		who := store.Identity{Issuer: ourIssuer, Subject: c.subject}
 		account, err := st.AccountOf(t.Context(), who, c.email)
 		if err != nil {
-			t.Fatalf("%+q: %v", email, err)
+			t.Fatalf("AccountOf(%+q): %v", email, err)
 		}
 		if account.Email != who.Name() && !equalInASCII(account.Email, email) {
-			t.Errorf("%+q reaches the account %+q", email, account.Email)
+			t.Errorf("AccountOf(%+q) returned the account of %+q", email, account.Email)
 		}
 	})
 }
 
-// equalInASCII reports whether two texts are equal except for the case of ASCII letters. It is
-// implemented independently of the program.
+// equalInASCII reports whether two strings are equal except for the case of ASCII letters. It
+// deliberately shares no code with the implementation.
 func equalInASCII(a, b string) bool {
 	upper := func(s string) []byte {
 		out := []byte(s)
@@ -132,7 +132,9 @@ func equalInASCII(a, b string) bool {
 
 // FuzzParseClaims checks that every JSON parser reads an accepted object the same way.
 func FuzzParseClaims(f *testing.F) {
-	for _, s := range []string{`{}`, `{"a":1}`, `{"a":1,"a":2}`, `{"a":1,"A":2}`, ` {"a" : [1, {"b":null}] } `, `{"a":1}x`, `{"a":1,}`, `{"\u0061":1,"a":2}`, `{"a"`, `[]`, `"a"`, ``, "{\"\xff\":1}"} {
+	for _, s := range []string{
+		`{}`, `{"a":1}`, `{"a":1,"a":2}`, `{"a":1,"A":2}`, ` {"a" : [1, {"b":null}] } `, `{"a":1}x`, `{"a":1,}`, `{"\u0061":1,"a":2}`, `{"a"`, `[]`, `"a"`, ``, "{\"\xff\":1}",
+	} {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
@@ -142,11 +144,11 @@ func FuzzParseClaims(f *testing.F) {
 		}
 		var plain map[string]json.RawMessage
 		if err := json.Unmarshal(data, &plain); err != nil || len(plain) != len(o) {
-			t.Fatalf("%q is taken with %d members; a reader finds %d, %v", data, len(o), len(plain), err)
+			t.Fatalf("parseClaims(%q): %d members, encoding/json: %d, %v", data, len(o), len(plain), err)
 		}
 		for name, value := range plain {
 			if !bytes.Equal(bytes.TrimSpace(value), o[name]) {
-				t.Fatalf("%q: %s is %q, to another reader %q", data, name, o[name], value)
+				t.Fatalf("parseClaims(%q): %s = %q, encoding/json: %q", data, name, o[name], value)
 			}
 		}
 	})

@@ -33,14 +33,14 @@ func (i *signInIssuer) identify(ctx context.Context, raw, nonce string) (person,
 		return person{}, i.untrusted("it sent an access token instead of an ID token")
 	}
 	var who person
-	var refusal error
+	var rejection error
 	err = i.keys.verify(ctx, token, func(payload []byte) error {
-		who, refusal = i.readPerson(payload, nonce)
-		return refusal
+		who, rejection = i.readPerson(payload, nonce)
+		return rejection
 	})
 	switch {
-	case refusal != nil:
-		return person{}, refusal
+	case rejection != nil:
+		return person{}, rejection
 	case cola.CodeOf(err) == cola.CodeUnauthorized:
 		return person{}, i.untrusted("its ID token is not signed with a published key")
 	case err != nil:
@@ -65,7 +65,7 @@ func (i *signInIssuer) readPerson(payload []byte, nonce string) (who person, err
 	if party, err := o.text("azp"); err != nil || (o.has("azp") || len(audiences) > 1) && party != i.ClientID {
 		return person{}, i.untrusted("its ID token was issued to another service")
 	}
-	if given, err := o.text("nonce"); err != nil || subtle.ConstantTimeCompare([]byte(given), []byte(nonce)) != 1 {
+	if got, err := o.text("nonce"); err != nil || subtle.ConstantTimeCompare([]byte(got), []byte(nonce)) != 1 {
 		return person{}, i.untrusted("its ID token belongs to another sign-in attempt")
 	}
 	if err := i.checkTimes(o, i.now()); err != nil {
@@ -80,16 +80,16 @@ func (i *signInIssuer) readPerson(payload []byte, nonce string) (who person, err
 // checkTimes rejects an ID token that is not valid now. It was issued a moment ago, so the likely
 // cause is a wrong clock.
 func (i *signInIssuer) checkTimes(o claims, now time.Time) error {
-	expires, limited, err := o.instant("exp")
-	if err != nil || !limited {
+	expires, ok, err := o.timestamp("exp")
+	if err != nil || !ok {
 		return i.untrusted("its ID token has no expiry")
 	}
 	if !now.Before(expires.Add(leeway)) {
 		return i.untrusted("its ID token has already expired; the sign-in service's clock may be slow, or ours fast")
 	}
 	for _, name := range []string{"nbf", "iat"} {
-		at, given, err := o.instant(name)
-		if err != nil || given && at.Add(-leeway).After(now) {
+		at, ok, err := o.timestamp(name)
+		if err != nil || ok && at.Add(-leeway).After(now) {
 			return i.untrusted("its ID token is not valid yet; the sign-in service's clock may be fast, or ours slow")
 		}
 	}
@@ -99,8 +99,8 @@ func (i *signInIssuer) checkTimes(o claims, now time.Time) error {
 // withEmail adds the email address in the claims to a person.
 //
 //   - An address that the policy does not link counts as missing.
-//   - An address that the issuer marks as unverified is an error: without it, a person with an
-//     account would get a second one, and they can verify it at the issuer.
+//   - An address that the issuer marks as unverified is an error: ignoring it would create a second
+//     account for someone who already has one, and they can verify the address with the issuer.
 //   - If the issuer doesn't say, the address counts as missing, as in access tokens.
 func (i *signInIssuer) withEmail(who person, o claims) (person, error) {
 	who.hasEmail = o.has("email")
@@ -108,18 +108,17 @@ func (i *signInIssuer) withEmail(who person, o claims) (person, error) {
 		return who, nil
 	}
 	who.email = i.links.linking(o.verifiedEmail())
-	if said := string(o["email_verified"]); who.hasEmail && (said == `false` || said == `"false"`) {
-		return person{}, unauthorized("%s has not verified your email address, so we can't find your account. Verify "+
-			"it there, "+
+	if verified := string(o["email_verified"]); who.hasEmail && (verified == `false` || verified == `"false"`) {
+		return person{}, unauthorized("%s has not verified your email address, so we can't find your account. Verify it there, "+
 			"then sign in again.", i.Name)
 	}
 	return who, nil
 }
 
 // fetchEmail fetches a person's email address from the issuer's user info endpoint, because many
-// issuers leave it out of ID tokens. A response without an address is accepted. If the issuer does
-// not answer, the sign-in fails: without the address, a person with an account would get a second
-// one.
+// issuers leave it out of ID tokens. A response without an address is accepted. If the
+// issuer does not respond, the sign-in fails: without the address, it would create a second account
+// for someone who already has one.
 func (i *signInIssuer) fetchEmail(ctx context.Context, at, accessToken string, who person) (person, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, at, nil)
 	if err != nil {
@@ -135,13 +134,13 @@ func (i *signInIssuer) fetchEmail(ctx context.Context, at, accessToken string, w
 	defer response.Body.Close()
 	kind, _, _ := mime.ParseMediaType(response.Header.Get("Content-Type"))
 	switch {
-	case response.StatusCode >= http.StatusInternalServerError || refusedForNow(response.StatusCode):
+	case response.StatusCode >= http.StatusInternalServerError || isTemporary(response.StatusCode):
 		i.log.Warn("fetching user info failed", "issuer", i.URL, "status", response.StatusCode)
 		return person{}, i.unavailable()
 	case response.StatusCode != http.StatusOK || kind != "application/json":
-		return who, nil // no address, or in a form that was not requested
+		return who, nil // no address, or a format that was not requested
 	}
-	body, err := io.ReadAll(response.Body) // the client bounds it
+	body, err := io.ReadAll(response.Body) // the client limits the size of the body
 	if err != nil {
 		return person{}, i.unavailable()
 	}
@@ -155,8 +154,8 @@ func (i *signInIssuer) fetchEmail(ctx context.Context, at, accessToken string, w
 	return i.withEmail(who, o)
 }
 
-// refusedForNow reports whether the same request may succeed later: after a pause, or once the
-// clocks of the issuer's servers agree.
-func refusedForNow(status int) bool {
+// isTemporary reports whether a retry may succeed. 401 counts, because a fresh access token can be
+// rejected while the issuer's clocks differ.
+func isTemporary(status int) bool {
 	return status == http.StatusTooManyRequests || status == http.StatusUnauthorized
 }

@@ -57,7 +57,7 @@ func (i *issuer) verify(ctx context.Context, t accessToken, read func(payload []
 }
 
 // singleTokenKeySet is the key set for one token. It reads the verified payload, and keeps the
-// error, which the verifier would turn into text.
+// error, which the verifier would convert to a string.
 type singleTokenKeySet struct {
 	issuer *issuer
 	token  accessToken

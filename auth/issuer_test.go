@@ -13,43 +13,43 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// inTime runs a test in a synctest bubble.
-func inTime(t *testing.T, test func(t *testing.T, b *bench)) {
+// inBubble runs a test in a synctest bubble.
+func inBubble(t *testing.T, test func(t *testing.T, b *tokenFixture)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		test(t, newBench(t, nil))
-		time.Sleep(requestTimeout) // pending fetches have ended by then
+		test(t, newTokenFixture(t, nil))
+		time.Sleep(requestTimeout) // wait for pending fetches
 	})
 }
 
-// good sends a new valid token and fails the test if it is refused.
-func (b *bench) good(t *testing.T) {
+// mustAccept sends a new valid token and fails the test if it is rejected.
+func (b *tokenFixture) mustAccept(t *testing.T) {
 	t.Helper()
 	if _, err := b.send(t.Context(), b.token(claim("jti", time.Now().String()))); err != nil {
-		t.Fatalf("a good token: %v", err)
+		t.Fatalf("valid token: %v", err)
 	}
 }
 
-func (b *bench) wantFetches(t *testing.T, want int) {
+func (b *tokenFixture) wantFetches(t *testing.T, want int) {
 	t.Helper()
 	synctest.Wait()
 	if got := b.issuer.fetches(); got != want {
-		t.Fatalf("the issuer was asked %d times, want %d", got, want)
+		t.Fatalf("%d key fetches, want %d", got, want)
 	}
 }
 
 var errDown = errors.New("connection refused")
 
-// TestFloodOfUnknownKeys checks that tokens with unknown key IDs cause at most one request in 30
+// TestUnknownKeyFlood checks that tokens with unknown key IDs cause at most one request in 30
 // seconds.
-func TestFloodOfUnknownKeys(t *testing.T) {
-	inTime(t, func(t *testing.T, b *bench) {
+func TestUnknownKeyFlood(t *testing.T) {
+	inBubble(t, func(t *testing.T, b *tokenFixture) {
 		flood := func() {
 			var all sync.WaitGroup
 			for n := range 200 {
 				all.Go(func() {
 					_, err := b.send(t.Context(), b.token(header("kid", fmt.Sprint(n))))
-					wantRefusal(t, err, "not signed with a key")
+					wantUnauthorized(t, err, "not signed with a key")
 				})
 			}
 			all.Wait()
@@ -62,27 +62,27 @@ func TestFloodOfUnknownKeys(t *testing.T) {
 		flood()
 		b.wantFetches(t, 2)
 		if n := b.other.fetches(); n != 0 {
-			t.Errorf("another issuer was asked %d times", n)
+			t.Errorf("%d requests to another issuer, want 0", n)
 		}
 	})
 }
 
-// TestUnknownIssuersAreNotContacted checks that only configured issuers receive requests.
-func TestUnknownIssuersAreNotContacted(t *testing.T) {
-	inTime(t, func(t *testing.T, b *bench) {
+// TestUnknownTokenIssuer checks that only configured issuers receive requests.
+func TestUnknownTokenIssuer(t *testing.T) {
+	inBubble(t, func(t *testing.T, b *tokenFixture) {
 		for _, c := range []change{claim("iss", "https://evil.example.com"), header("typ", "dpop+jwt"), header("alg", "HS256"), header("crit", []string{"b64"})} {
 			if _, err := b.send(t.Context(), b.token(c)); cola.CodeOf(err) != cola.CodeUnauthorized {
-				t.Errorf("%v: %v, want unauthorized", c, err)
+				t.Errorf("%v: error = %v, want unauthorized", c, err)
 			}
 		}
 		b.wantFetches(t, 0)
 	})
 }
 
-// TestFirstTokensShareOneFetch checks that keys are fetched on first use, once for all concurrent
+// TestConcurrentFirstTokens checks that keys are fetched on first use, once for all concurrent
 // tokens.
-func TestFirstTokensShareOneFetch(t *testing.T) {
-	inTime(t, func(t *testing.T, b *bench) {
+func TestConcurrentFirstTokens(t *testing.T) {
+	inBubble(t, func(t *testing.T, b *tokenFixture) {
 		hold := make(chan struct{})
 		b.issuer.set(func(f *fakeIssuer) { f.hold = hold })
 		var all sync.WaitGroup
@@ -100,41 +100,41 @@ func TestFirstTokensShareOneFetch(t *testing.T) {
 	})
 }
 
-// TestRotationIsPickedUp checks that tokens signed with a new key are accepted immediately, and
-// tokens signed with a removed key are refused.
-func TestRotationIsPickedUp(t *testing.T) {
-	inTime(t, func(t *testing.T, b *bench) {
-		b.good(t)
+// TestKeyRotation checks that tokens signed with a new key are accepted immediately, and
+// tokens signed with a removed key are rejected.
+func TestKeyRotation(t *testing.T) {
+	inBubble(t, func(t *testing.T, b *tokenFixture) {
+		b.mustAccept(t)
 		old := b.key
 		b.key = newSigner(t, "ES256", "k-new")
 		b.issuer.publish(b.key)
 		time.Sleep(minFetchInterval)
-		b.good(t)
+		b.mustAccept(t)
 		b.wantFetches(t, 2)
 		b.key = old
 		_, err := b.send(t.Context(), b.token())
-		wantRefusal(t, err, "not signed with a key")
+		wantUnauthorized(t, err, "not signed with a key")
 	})
 }
 
-// TestRotationRightAfterAFetch checks that the next fetch is due 30 seconds after the last one.
-func TestRotationRightAfterAFetch(t *testing.T) {
-	inTime(t, func(t *testing.T, b *bench) {
-		b.good(t)
+// TestRotationAfterFetch checks that the next fetch is due 30 seconds after the last one.
+func TestRotationAfterFetch(t *testing.T) {
+	inBubble(t, func(t *testing.T, b *tokenFixture) {
+		b.mustAccept(t)
 		b.key = newSigner(t, "ES256", "k-new")
 		b.issuer.publish(b.key)
 		time.Sleep(minFetchInterval - time.Second)
 		_, err := b.send(t.Context(), b.token())
-		wantRefusal(t, err, "not signed with a key")
+		wantUnauthorized(t, err, "not signed with a key")
 		time.Sleep(time.Second)
-		b.good(t)
+		b.mustAccept(t)
 	})
 }
 
-// TestRotationOfKeysWithoutNames checks that tokens without a key ID are verified with all matching
+// TestRotationWithoutKeyIDs checks that tokens without a key ID are verified with all matching
 // keys, then with newly fetched ones.
-func TestRotationOfKeysWithoutNames(t *testing.T) {
-	inTime(t, func(t *testing.T, b *bench) {
+func TestRotationWithoutKeyIDs(t *testing.T) {
+	inBubble(t, func(t *testing.T, b *tokenFixture) {
 		unnamed := func() string { return b.token(header("kid", nil), claim("jti", time.Now().String())) }
 		b.issuer.publish(newSigner(t, "EdDSA", ""), newSigner(t, "ES256", "another"), b.key)
 		if _, err := b.send(t.Context(), unnamed()); err != nil {
@@ -150,65 +150,65 @@ func TestRotationOfKeysWithoutNames(t *testing.T) {
 	})
 }
 
-// TestOldKeysAreRefreshedBehindTheScenes checks that the refresh does not block requests and drops
+// TestBackgroundRefresh checks that the refresh does not block requests and drops
 // keys that the issuer removed.
-func TestOldKeysAreRefreshedBehindTheScenes(t *testing.T) {
-	inTime(t, func(t *testing.T, b *bench) {
-		b.good(t)
+func TestBackgroundRefresh(t *testing.T) {
+	inBubble(t, func(t *testing.T, b *tokenFixture) {
+		b.mustAccept(t)
 		b.issuer.publish()
 		time.Sleep(refreshAfter - time.Second)
-		b.good(t)
+		b.mustAccept(t)
 		b.wantFetches(t, 1)
 		time.Sleep(time.Second)
 		hold := make(chan struct{})
 		b.issuer.set(func(f *fakeIssuer) { f.hold = hold })
-		b.good(t) // verified with the cached keys during the fetch
+		b.mustAccept(t) // verified with the cached keys during the fetch
 		b.wantFetches(t, 2)
 		close(hold)
 		synctest.Wait()
 		_, err := b.send(t.Context(), b.token())
-		wantRefusal(t, err, "not signed with a key")
+		wantUnauthorized(t, err, "not signed with a key")
 	})
 }
 
-// TestKnownKeysOutliveTheIssuer checks that if the issuer is down, its tokens are accepted for a
+// TestCachedKeysDuringOutage checks that if the issuer is down, its tokens are accepted for a
 // day. After that, authentication is unavailable.
-func TestKnownKeysOutliveTheIssuer(t *testing.T) {
-	inTime(t, func(t *testing.T, b *bench) {
-		b.good(t)
+func TestCachedKeysDuringOutage(t *testing.T) {
+	inBubble(t, func(t *testing.T, b *tokenFixture) {
+		b.mustAccept(t)
 		b.issuer.set(func(f *fakeIssuer) { f.err = errDown })
 		time.Sleep(refreshAfter)
-		b.good(t)
+		b.mustAccept(t)
 		b.wantFetches(t, 2)
-		b.good(t)
+		b.mustAccept(t)
 		b.wantFetches(t, 2) // at most one fetch in 30 seconds
 		_, err := b.send(t.Context(), b.token(header("kid", "k-new")))
 		if again := wantUnavailable(t, err); again > minFetchInterval {
-			t.Errorf("a key that cannot be asked for: try again in %v", again)
+			t.Errorf("unknown key while the issuer is down: Retry-After = %v, want at most %v", again, minFetchInterval)
 		}
 		time.Sleep(maxDocumentAge - refreshAfter - time.Second)
-		b.good(t)
+		b.mustAccept(t)
 		time.Sleep(time.Second)
 		_, err = b.send(t.Context(), b.token())
 		wantUnavailable(t, err)
 		b.issuer.set(func(f *fakeIssuer) { f.err = nil })
 		time.Sleep(retryInterval)
-		b.good(t)
+		b.mustAccept(t)
 	})
 }
 
-// TestIssuerThatIsDownFromTheStart checks that tokens are neither accepted nor refused, and that
+// TestIssuerDown checks that tokens are neither accepted nor rejected, and that
 // the keys are fetched again every five seconds.
-func TestIssuerThatIsDownFromTheStart(t *testing.T) {
-	inTime(t, func(t *testing.T, b *bench) {
+func TestIssuerDown(t *testing.T) {
+	inBubble(t, func(t *testing.T, b *tokenFixture) {
 		b.issuer.set(func(f *fakeIssuer) { f.err = errDown })
 		for range 20 {
 			_, err := b.send(t.Context(), b.token())
 			if again := wantUnavailable(t, err); again > retryInterval {
-				t.Errorf("try again in %v", again)
+				t.Errorf("Retry-After = %v, want at most %v", again, retryInterval)
 			}
 			if strings.Contains(err.Error(), errDown.Error()) {
-				t.Errorf("the error quotes its cause: %v", err)
+				t.Errorf("error exposes its cause: %v", err)
 			}
 		}
 		b.wantFetches(t, 1)
@@ -218,27 +218,28 @@ func TestIssuerThatIsDownFromTheStart(t *testing.T) {
 		b.wantFetches(t, 2)
 		b.issuer.set(func(f *fakeIssuer) { f.err = nil })
 		time.Sleep(retryInterval)
-		b.good(t)
+		b.mustAccept(t)
 		if len(b.store.accounts) != 1 {
-			t.Errorf("%d accounts, want the one of the good token", len(b.store.accounts))
+			t.Errorf("%d accounts, want 1", len(b.store.accounts))
 		}
 	})
 }
 
-// TestSilentIssuer checks that a request waits for at most five seconds, or until its context ends.
-func TestSilentIssuer(t *testing.T) {
-	inTime(t, func(t *testing.T, b *bench) {
+// TestUnresponsiveIssuer checks that a request waits for at most five seconds, or until its context
+// ends.
+func TestUnresponsiveIssuer(t *testing.T) {
+	inBubble(t, func(t *testing.T, b *tokenFixture) {
 		b.issuer.set(func(f *fakeIssuer) { f.hold = make(chan struct{}) })
-		begun := time.Now()
+		start := time.Now()
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if _, err := b.send(ctx, b.token()); !errors.Is(err, context.DeadlineExceeded) || time.Since(begun) != time.Second {
-			t.Errorf("a caller that waits a second: %v after %v", err, time.Since(begun))
+		if _, err := b.send(ctx, b.token()); !errors.Is(err, context.DeadlineExceeded) || time.Since(start) != time.Second {
+			t.Errorf("with a 1s timeout: error = %v after %v", err, time.Since(start))
 		}
 		_, err := b.send(t.Context(), b.token())
 		wantUnavailable(t, err)
-		if took := time.Since(begun); took != requestTimeout {
-			t.Errorf("the attempt took %v, want %v", took, requestTimeout)
+		if took := time.Since(start); took != requestTimeout {
+			t.Errorf("Authenticate took %v, want %v", took, requestTimeout)
 		}
 		b.wantFetches(t, 1)
 	})
@@ -247,40 +248,39 @@ func TestSilentIssuer(t *testing.T) {
 // TestSlowIssuer checks that the two requests for keys share a timeout of five seconds, and that
 // keys that arrive in time are used.
 func TestSlowIssuer(t *testing.T) {
-	inTime(t, func(t *testing.T, b *bench) {
+	inBubble(t, func(t *testing.T, b *tokenFixture) {
 		b.issuer.set(func(f *fakeIssuer) { f.delay = requestTimeout/2 + time.Millisecond })
-		begun := time.Now()
+		start := time.Now()
 		_, err := b.send(t.Context(), b.token())
 		wantUnavailable(t, err)
-		if took := time.Since(begun); took != requestTimeout {
-			t.Errorf("the attempt took %v, want %v", took, requestTimeout)
+		if took := time.Since(start); took != requestTimeout {
+			t.Errorf("Authenticate took %v, want %v", took, requestTimeout)
 		}
 		b.issuer.set(func(f *fakeIssuer) { f.delay = requestTimeout/2 - time.Millisecond })
 		time.Sleep(retryInterval)
-		b.good(t)
+		b.mustAccept(t)
 	})
 }
 
-// TestNewerKeysThatAreThere checks that if another request has already replaced the key set, the
+// TestFetchNewer checks that if another request has already replaced the key set, the
 // new set is used without a fetch.
-func TestNewerKeysThatAreThere(t *testing.T) {
-	inTime(t, func(t *testing.T, b *bench) {
-		b.good(t)
+func TestFetchNewer(t *testing.T) {
+	inBubble(t, func(t *testing.T, b *tokenFixture) {
+		b.mustAccept(t)
 		keys := &b.tokens.issuers[ourIssuer].keys
 		old := keys.current
 		if err := b.tokens.Check(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		if set, err := keys.fetchNewer(t.Context(), old); err != nil || set == old || set != keys.current {
-			t.Errorf("newer = %p, %v; want %p", set, err, keys.current)
+			t.Errorf("fetchNewer = %p, %v, want %p", set, err, keys.current)
 		}
 		b.wantFetches(t, 2)
 	})
 }
 
-// TestWrongAnswersOfIssuers checks that an invalid response is ignored and the cached keys are
-// kept.
-func TestWrongAnswersOfIssuers(t *testing.T) {
+// TestInvalidIssuerResponses checks that an invalid response does not replace the cached keys.
+func TestInvalidIssuerResponses(t *testing.T) {
 	tests := []struct {
 		name   string
 		change func(*fakeIssuer)
@@ -290,24 +290,24 @@ func TestWrongAnswersOfIssuers(t *testing.T) {
 		{"discovery of another issuer", func(f *fakeIssuer) {
 			f.document = `{"issuer":"https://evil.example.com","jwks_uri":"` + ourIssuer + `/keys"}`
 		}, "did not match"},
-		{"issuer with a slash more", func(f *fakeIssuer) {
+		{"issuer with an extra slash", func(f *fakeIssuer) {
 			f.document = `{"issuer":"` + ourIssuer + `/","jwks_uri":"` + ourIssuer + `/keys"}`
 		}, "did not match"},
-		{"no place of keys", func(f *fakeIssuer) { f.document = `{"issuer":"` + ourIssuer + `"}` }, "not an https URL"},
+		{"no jwks_uri", func(f *fakeIssuer) { f.document = `{"issuer":"` + ourIssuer + `"}` }, "not an https URL"},
 		{"keys over http", func(f *fakeIssuer) {
 			f.document = `{"issuer":"` + ourIssuer + `","jwks_uri":"http://id.example.com/keys"}`
 		}, "not an https URL"},
 		{"keys in a file", func(f *fakeIssuer) { f.document = `{"issuer":"` + ourIssuer + `","jwks_uri":"file:///etc/keys"}` }, "not an https URL"},
-		{"keys are a page", func(f *fakeIssuer) { f.jwks = "<html>" }, "not a key set"},
-		{"keys without any", func(f *fakeIssuer) { f.jwks = `{}` }, "not a key set"},
-		{"keys are a text", func(f *fakeIssuer) { f.jwks = `{"keys":"none"}` }, "not a key set"},
-		{"answer without end", func(f *fakeIssuer) { f.jwks = `{"keys":[` + strings.Repeat(" ", maxBody) + `]}` }, "longer than 1048576 bytes"},
+		{"keys are HTML", func(f *fakeIssuer) { f.jwks = "<html>" }, "not a key set"},
+		{"no keys", func(f *fakeIssuer) { f.jwks = `{}` }, "not a key set"},
+		{"keys are a string", func(f *fakeIssuer) { f.jwks = `{"keys":"none"}` }, "not a key set"},
+		{"oversized response", func(f *fakeIssuer) { f.jwks = `{"keys":[` + strings.Repeat(" ", maxBody) + `]}` }, "longer than 1048576 bytes"},
 		{"down", func(f *fakeIssuer) { f.err = errDown }, "connection refused"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			inTime(t, func(t *testing.T, b *bench) {
-				b.good(t)
+			inBubble(t, func(t *testing.T, b *tokenFixture) {
+				b.mustAccept(t)
 				b.issuer.set(tt.change)
 				err := b.tokens.Check(t.Context())
 				if err == nil || !strings.Contains(err.Error(), ourIssuer) || !strings.Contains(err.Error(), tt.reason) {
@@ -316,7 +316,7 @@ func TestWrongAnswersOfIssuers(t *testing.T) {
 				if strings.Contains(err.Error(), otherIssuer) || len(err.Error()) > 2*maxErrorLen {
 					t.Errorf("Check: error names another issuer or is too long: %v", err)
 				}
-				b.good(t)
+				b.mustAccept(t)
 			})
 		})
 	}
@@ -324,7 +324,7 @@ func TestWrongAnswersOfIssuers(t *testing.T) {
 
 // TestCheck checks that Check sends a request even right after a fetch.
 func TestCheck(t *testing.T) {
-	inTime(t, func(t *testing.T, b *bench) {
+	inBubble(t, func(t *testing.T, b *tokenFixture) {
 		for range 2 {
 			if err := b.tokens.Check(t.Context()); err != nil {
 				t.Fatal(err)
@@ -333,13 +333,13 @@ func TestCheck(t *testing.T) {
 		b.wantFetches(t, 2)
 		b.issuer.publish(b.key.with(map[string]any{"use": "enc"}))
 		if err := b.tokens.Check(t.Context()); err == nil || !strings.Contains(err.Error(), "no usable signing key") {
-			t.Errorf("without keys for signatures: %v", err)
+			t.Errorf("Check(no signing keys) = %v", err)
 		}
 		b.issuer.set(func(f *fakeIssuer) { f.hold = make(chan struct{}) })
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		if err := b.tokens.Check(ctx); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("of a silent issuer: %v, want the end of the context", err)
+			t.Errorf("Check(unresponsive issuer) = %v, want context.DeadlineExceeded", err)
 		}
 	})
 }

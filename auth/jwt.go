@@ -17,7 +17,7 @@ import (
 	jose "github.com/go-jose/go-jose/v4"
 )
 
-// maxToken is the maximum length of an access token in bytes. Issuers make tokens of one to four
+// maxToken is the maximum length of an access token in bytes. Typical tokens have one to four
 // KiB.
 const maxToken = 16 << 10
 
@@ -31,7 +31,7 @@ type accessToken struct {
 }
 
 // algorithms returns the accepted signature algorithms. All are asymmetric: a key that verifies
-// a signature can't make one.
+// a signature can't create one.
 func algorithms() []jose.SignatureAlgorithm {
 	return []jose.SignatureAlgorithm{
 		jose.RS256, jose.RS384, jose.RS512, jose.PS256, jose.PS384, jose.PS512,
@@ -92,7 +92,7 @@ func (t *accessToken) readHeader(data []byte) error {
 		return unauthorized("The access token's header cannot be read: %v.", err)
 	}
 	for _, name := range []string{"crit", "b64"} {
-		if _, given := header[name]; given {
+		if _, ok := header[name]; ok {
 			return unauthorized("The access token's header has the unknown parameter %q.", name)
 		}
 	}
@@ -100,7 +100,8 @@ func (t *accessToken) readHeader(data []byte) error {
 	if strings.EqualFold(alg, "none") {
 		return unauthorized("The access token is unsigned (alg none).")
 	}
-	if t.alg = jose.SignatureAlgorithm(alg); err != nil || !slices.Contains(algorithms(), t.alg) {
+	t.alg = jose.SignatureAlgorithm(alg)
+	if err != nil || !slices.Contains(algorithms(), t.alg) {
 		return unauthorized("The access token must be signed with RS, PS or ES (256, 384 or 512) or EdDSA.")
 	}
 	if t.kid, err = header.text("kid"); err != nil {
@@ -110,7 +111,7 @@ func (t *accessToken) readHeader(data []byte) error {
 }
 
 func (t *accessToken) readType(header claims) error {
-	if _, given := header["typ"]; !given {
+	if _, ok := header["typ"]; !ok {
 		return nil
 	}
 	typ, err := header.text("typ")
@@ -149,11 +150,12 @@ type keySet []signingKey
 // signingKey is a public key that verifies signatures.
 type signingKey struct {
 	id     string
-	alg    string           // its algorithm; empty if the issuer does not say
+	alg    string           // its algorithm, if the issuer states one
 	public crypto.PublicKey // *rsa.PublicKey, *ecdsa.PublicKey or ed25519.PublicKey
 }
 
-// parseKeySet parses a JWK Set. It skips keys that are not for signatures or of an unknown kind.
+// parseKeySet parses a JWK Set. It skips keys of unknown types and keys that are not for
+// signatures.
 func parseKeySet(data []byte) (keys keySet, err error) {
 	var set struct {
 		Keys *[]json.RawMessage `json:"keys"`

@@ -18,17 +18,17 @@ import (
 // An API key is the prefix, 30 random characters of base 62 (178 bits), and the CRC-32 of those 30
 // in 6 characters of base 62. The checksum identifies mistyped keys without a database lookup.
 const (
-	KeyPrefix      = "lar_"
-	keyRandom      = 30
-	keyChecksum    = 6
-	keyLength      = len(KeyPrefix) + keyRandom + keyChecksum
-	shownPrefix    = len(KeyPrefix) + 4
-	shownLastChars = 4
+	KeyPrefix        = "lar_"
+	keyRandom        = 30
+	keyChecksum      = 6
+	keyLength        = len(KeyPrefix) + keyRandom + keyChecksum
+	displayPrefix    = len(KeyPrefix) + 4
+	displayLastChars = 4
 )
 
 const base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
-// Secret is a whole API key. It is shown once, when it is created; only its hash is stored.
+// Secret is a whole API key. It is displayed once, when it is created; only its hash is stored.
 type Secret string
 
 // NewSecret returns a new random API key.
@@ -71,16 +71,16 @@ func ParseSecret(s string) (Secret, error) {
 	return Secret(s), nil
 }
 
-// Hash returns the hash that the store has for the key.
+// Hash returns the hash under which the key is stored.
 func (s Secret) Hash() store.KeyHash { return sha256.Sum256([]byte(s)) }
 
 // Key returns the key's record, without the fields that the store sets.
 func (s Secret) Key() store.Key {
-	return store.Key{Prefix: string(s[:shownPrefix]), LastFour: string(s[len(s)-shownLastChars:])}
+	return store.Key{Prefix: string(s[:displayPrefix]), LastFour: string(s[len(s)-displayLastChars:])}
 }
 
 // String hides the secret, so that it cannot be logged by accident.
-func (s Secret) String() string { return string(s[:shownPrefix]) + "…" }
+func (s Secret) String() string { return string(s[:displayPrefix]) + "…" }
 
-// Reveal returns the whole key, to be shown once.
+// Reveal returns the whole key, to display once.
 func (s Secret) Reveal() string { return string(s) }

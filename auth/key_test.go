@@ -16,19 +16,19 @@ func TestSecretRoundTrip(t *testing.T) {
 	for range 1000 {
 		s := NewSecret()
 		if seen[s] {
-			t.Fatalf("%q made twice", s.Reveal())
+			t.Fatalf("NewSecret returned %q twice", s.Reveal())
 		}
 		seen[s] = true
 		if got, err := ParseSecret(s.Reveal()); err != nil || got != s {
 			t.Fatalf("ParseSecret(%q) = %q, %v", s.Reveal(), got, err)
 		}
 		if strings.Contains(s.String(), s.Reveal()[len(KeyPrefix)+4:]) {
-			t.Fatalf("String() = %q has the secret", s)
+			t.Fatalf("String() = %q contains the secret", s)
 		}
 	}
 }
 
-func TestParseSecretRefusesTypos(t *testing.T) {
+func TestParseSecretTypos(t *testing.T) {
 	s := NewSecret().Reveal()
 	for i := len(KeyPrefix); i < len(s); i++ {
 		other := byte('a')
@@ -36,12 +36,12 @@ func TestParseSecretRefusesTypos(t *testing.T) {
 			other = 'b'
 		}
 		if typo := s[:i] + string(other) + s[i+1:]; parses(typo) {
-			t.Errorf("%q with %q at %d is accepted", s, other, i)
+			t.Errorf("ParseSecret(%q with %q at %d) succeeded, want an error", s, other, i)
 		}
 	}
 	for _, bad := range []string{"", KeyPrefix, s[1:], s + "0", s[:len(s)-1], "sk_" + s} {
 		if parses(bad) {
-			t.Errorf("%q is accepted", bad)
+			t.Errorf("ParseSecret(%q) succeeded, want an error", bad)
 		}
 	}
 }
@@ -72,21 +72,21 @@ func TestAuthenticate(t *testing.T) {
 	tests := []struct {
 		name   string
 		header http.Header
-		want   int64 // key ID; 0 is refused
+		want   int64 // key ID; 0 if rejected
 	}{
 		{"X-API-Key", http.Header{"X-Api-Key": {good.Reveal()}}, 3},
 		{"bearer", http.Header{"Authorization": {"Bearer " + good.Reveal()}}, 3},
 		{"bearer in lower case", http.Header{"Authorization": {"bearer " + good.Reveal()}}, 3},
-		{"both the same", http.Header{"X-Api-Key": {good.Reveal()}, "Authorization": {"Bearer " + good.Reveal()}}, 3},
-		{"two different", http.Header{"X-Api-Key": {good.Reveal()}, "Authorization": {"Bearer " + other.Reveal()}}, 0},
+		{"same key in both", http.Header{"X-Api-Key": {good.Reveal()}, "Authorization": {"Bearer " + good.Reveal()}}, 3},
+		{"different keys", http.Header{"X-Api-Key": {good.Reveal()}, "Authorization": {"Bearer " + other.Reveal()}}, 0},
 		{"X-API-Key twice", http.Header{"X-Api-Key": {good.Reveal(), other.Reveal()}}, 0},
 		{"none", http.Header{}, 0},
 		{"empty", http.Header{"X-Api-Key": {" "}}, 0},
 		{"basic", http.Header{"Authorization": {"Basic abc"}}, 0},
-		{"bearer alone", http.Header{"Authorization": {"Bearer"}}, 0},
+		{"bearer without a value", http.Header{"Authorization": {"Bearer"}}, 0},
 		{"unknown key", http.Header{"X-Api-Key": {NewSecret().Reveal()}}, 0},
 		{"typo", http.Header{"X-Api-Key": {good.Reveal()[:39] + "-"}}, 0},
-		{"token of somebody else", http.Header{"Authorization": {"Bearer eyJhbGciOi"}}, 0},
+		{"malformed token", http.Header{"Authorization": {"Bearer eyJhbGciOi"}}, 0},
 	}
 	a := New(keys, nil, nil)
 	for _, tt := range tests {
@@ -99,13 +99,13 @@ func TestAuthenticate(t *testing.T) {
 				t.Errorf("error = %v, want unauthorized", err)
 			}
 			if err != nil && (strings.Contains(err.Error(), good.Reveal()) || strings.Contains(err.Error(), other.Reveal())) {
-				t.Errorf("the error has the key: %v", err)
+				t.Errorf("error contains the key: %v", err)
 			}
 		})
 	}
 }
 
-func TestAuthenticateReadsEachKeyOnce(t *testing.T) {
+func TestKeyCache(t *testing.T) {
 	s := NewSecret()
 	keys := &finder{keys: map[store.KeyHash]store.Key{s.Hash(): {ID: 3, AccountID: 9}}}
 	a, header := New(keys, nil, nil), http.Header{"X-Api-Key": {s.Reveal()}}
@@ -115,15 +115,15 @@ func TestAuthenticateReadsEachKeyOnce(t *testing.T) {
 		}
 	}
 	if keys.calls != 1 {
-		t.Errorf("the store was asked %d times, want once", keys.calls)
+		t.Errorf("%d store calls, want 1", keys.calls)
 	}
 }
 
-func TestAuthenticateFailsClosed(t *testing.T) {
+func TestKeyStoreErrors(t *testing.T) {
 	header := http.Header{"X-Api-Key": {NewSecret().Reveal()}}
 	for err, want := range map[error]cola.Code{store.ErrUnavailable: cola.CodeUnavailable, errors.New("boom"): cola.CodeInternal} {
 		if _, got := New(&finder{err: err}, nil, nil).Authenticate(t.Context(), header, cola.ChannelREST); cola.CodeOf(got) != want {
-			t.Errorf("with the store failing by %v: %v, want %s", err, got, want)
+			t.Errorf("store error %v: Authenticate error = %v, want %s", err, got, want)
 		}
 	}
 }

@@ -16,7 +16,7 @@ import (
 // all addresses.
 type LinkPolicy struct {
 	never   bool
-	domains []string // folded; empty allows every domain
+	domains []string // folded; every domain if empty
 }
 
 // ParseLinkPolicy reads a policy: "verified" links every verified address,
@@ -97,7 +97,7 @@ func ParseLinkPolicies(list, issuers []string) (LinkPolicies, error) {
 
 // of returns the policy of an issuer.
 func (all LinkPolicies) of(issuer string) LinkPolicy {
-	if p, named := all.byIssuer[issuer]; named {
+	if p, ok := all.byIssuer[issuer]; ok {
 		return p
 	}
 	return all.fallback

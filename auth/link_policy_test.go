@@ -29,49 +29,49 @@ func TestLinkPolicies(t *testing.T) {
 		{"https://id.example/a=b", "ann@elsewhere.example", true},
 	} {
 		if got := all.of(tt.issuer).allows(tt.email); got != tt.want {
-			t.Errorf("%s of %s links: %v, want %v", tt.email, tt.issuer, got, tt.want)
+			t.Errorf("policy of %s: allows(%q) = %v, want %v", tt.issuer, tt.email, got, tt.want)
 		}
 	}
 	if !(LinkPolicies{}).of(ourIssuer).allows("ann@example.com") {
-		t.Error("without a policy, verified addresses link")
+		t.Error("without a policy, allows = false, want true")
 	}
-	for _, wrong := range [][]string{
+	for _, invalid := range [][]string{
 		{""}, {"always"}, {"Never"}, {"never:example.com"}, {"verified:"}, {"verified:a:"}, {"verified:b\u00fccher.example"}, {"verified:@example.com"},
 		{"verified", "never"}, {ourIssuer + "=never", ourIssuer + "=verified"}, {ourIssuer}, {ourIssuer + "/=never"}, {"=never"}, {strings.ToUpper(ourIssuer) + "=never"},
 	} {
-		if p, err := ParseLinkPolicies(wrong, []string{ourIssuer}); err == nil {
-			t.Errorf("%q is read as %+v", wrong, p)
+		if p, err := ParseLinkPolicies(invalid, []string{ourIssuer}); err == nil {
+			t.Errorf("ParseLinkPolicies(%q) = %+v, want an error", invalid, p)
 		}
 	}
 }
 
-// TestLinksOfTokens checks that the issuer's policy limits linking by the address in an access
+// TestTokenLinking checks that the issuer's policy limits linking by the address in an access
 // token.
-func TestLinksOfTokens(t *testing.T) {
+func TestTokenLinking(t *testing.T) {
 	for policy, want := range map[string]string{"verified": "ann@example.com", "never": "", "verified:example.com": "ann@example.com", "verified:example.org": ""} {
 		links, err := ParseLinkPolicies([]string{ourIssuer + "=" + policy}, []string{ourIssuer})
 		if err != nil {
 			t.Fatal(err)
 		}
-		b := newBench(t, func(o *TokenOptions) { o.LinkEmail = links })
+		b := newTokenFixture(t, func(o *TokenOptions) { o.LinkEmail = links })
 		got, err := b.send(t.Context(), b.token(claim("email", "ann@example.com"), claim("email_verified", true)))
 		if email := b.store.emails[got.Account]; err != nil || email != want {
-			t.Errorf("%s: the address is %q, %v; want %q", policy, email, err, want)
+			t.Errorf("%s: email = %q, %v; want %q", policy, email, err, want)
 		}
 	}
 }
 
-// TestLinksOfSignIns checks the same for dashboard sign-ins. An address that would not link is not
+// TestSignInLinking checks the same for dashboard sign-ins. An address that would not link is not
 // requested and does not have to be verified.
-func TestLinksOfSignIns(t *testing.T) {
+func TestSignInLinking(t *testing.T) {
 	verified := map[string]any{"email": "ann@example.com", "email_verified": true}
 	unverified := map[string]any{"email": "ann@example.com", "email_verified": false}
 	named := ourIssuer + "#ann"
 	for _, tt := range []struct {
-		policy string
-		info   map[string]any
-		want   string // account; empty: refused
-		asked  int
+		policy   string
+		info     map[string]any
+		want     string // account; empty if the sign-in fails
+		requests int
 	}{
 		{"verified", verified, "ann@example.com", 1},
 		{"verified", unverified, "", 1},
@@ -86,7 +86,7 @@ func TestLinksOfSignIns(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		d := newDesk(t, func(_ *desk, o *BrowserOptions) { o.LinkEmail = links })
+		d := newBrowserFixture(t, func(_ *browserFixture, o *BrowserOptions) { o.LinkEmail = links })
 		d.provider.info = tt.info
 		b := d.browser()
 		_, err = b.finish(d.provider.approve(t, b.begin(t, "0", "/"), "ann", ""))
@@ -94,8 +94,9 @@ func TestLinksOfSignIns(t *testing.T) {
 		if len(d.store.people) > 0 {
 			account = d.store.people[0].Email
 		}
-		if account != tt.want || (tt.want == "") != (cola.CodeOf(err) == cola.CodeUnauthorized) || d.provider.asked["/me"] != tt.asked {
-			t.Errorf("%s, %v: account %q, asked %d times, %v", tt.policy, tt.info, account, d.provider.asked["/me"], err)
+		if account != tt.want || (tt.want == "") != (cola.CodeOf(err) == cola.CodeUnauthorized) || d.provider.requests["/me"] != tt.requests {
+			t.Errorf("%s, %v: account = %q after %d userinfo requests, %v; want %q after %d",
+				tt.policy, tt.info, account, d.provider.requests["/me"], err, tt.want, tt.requests)
 		}
 	}
 }

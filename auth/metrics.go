@@ -20,7 +20,7 @@ const (
 	resultCached      = "cached"      // a cached result was used
 	resultAccepted    = "accepted"    // valid
 	resultRefused     = "refused"     // invalid
-	resultUnavailable = "unavailable" // the issuer or the store did not answer
+	resultUnavailable = "unavailable" // the issuer or the store did not respond
 	resultFailed      = "failed"      // internal error
 	resultFetched     = "ok"
 )
@@ -86,13 +86,13 @@ func newSignInCounts(r prometheus.Registerer) *prometheus.CounterVec {
 
 // resultOf returns the result to count for an error, or accepted for nil.
 func resultOf(err error, accepted string) string {
-	var refusal *cola.Error
+	var rejection *cola.Error
 	switch {
 	case err == nil:
 		return accepted
-	case !errors.As(err, &refusal):
+	case !errors.As(err, &rejection):
 		return resultFailed
-	case refusal.Code == cola.CodeUnavailable:
+	case rejection.Code == cola.CodeUnavailable:
 		return resultUnavailable
 	}
 	return resultRefused
@@ -103,8 +103,8 @@ const (
 	loggedKinds = 1_000       // kinds remembered
 )
 
-// rateLimitedLog logs at most one warning of each kind a minute, for events that strangers can cause.
-// The next warning has the number of omitted ones. It is safe for concurrent use.
+// rateLimitedLog logs at most one warning of each kind a minute, for events that strangers can
+// cause. The next warning has the number of omitted ones. It is safe for concurrent use.
 type rateLimitedLog struct {
 	log *slog.Logger
 	now cola.Clock

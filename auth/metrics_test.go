@@ -18,18 +18,18 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// TestSignInsAreCounted checks that each attempt is counted once, by outcome.
-func TestSignInsAreCounted(t *testing.T) {
+// TestSignInMetrics checks that each attempt is counted once, by outcome.
+func TestSignInMetrics(t *testing.T) {
 	metrics := prometheus.NewPedanticRegistry()
-	d := newDesk(t, func(_ *desk, o *BrowserOptions) { o.Metrics = metrics })
+	d := newBrowserFixture(t, func(_ *browserFixture, o *BrowserOptions) { o.Metrics = metrics })
 	b := d.browser()
 	link := d.store.link(store.Account{ID: 7, Email: "ann@example.com"})
 	for range 3 {
 		_ = b.do(func(ctx context.Context) error { return d.UseLink(ctx, link, "a browser") })
 	}
 	b.signIn(t, "ann")
-	if _, err := b.finish(url.Values{"state": {"made up"}, "code": {"made up"}}); err == nil {
-		t.Error("a made-up answer signs in")
+	if _, err := b.finish(url.Values{"state": {"unknown"}, "code": {"unknown"}}); err == nil {
+		t.Error("Finish accepted an unknown state and code")
 	}
 	want := map[string]float64{
 		"issuer accepted": 1, "issuer failed": 0, "issuer refused": 1, "issuer unavailable": 0,
@@ -68,7 +68,7 @@ func countersOf(t *testing.T, metrics prometheus.Gatherer, name string) map[stri
 func TestDuplicateAccounts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
-		b := newBench(t, func(o *TokenOptions) { o.Logger = slog.New(slog.NewTextHandler(&log, nil)) })
+		b := newTokenFixture(t, func(o *TokenOptions) { o.Logger = slog.New(slog.NewTextHandler(&log, nil)) })
 		b.store.change(func(s *fakeStore) {
 			for id, subject := range map[cola.AccountID]string{41: "ann", 42: "bob"} {
 				who := store.Identity{Issuer: ourIssuer, Subject: subject}
@@ -86,14 +86,14 @@ func TestDuplicateAccounts(t *testing.T) {
 				t.Fatal(err)
 			}
 			if got := strings.Count(log.String(), "account add-identity"); got != want {
-				t.Errorf("token of %s: logged %d times, want %d: %s", subject, got, want, log.String())
+				t.Errorf("token of %s: %d log lines, want %d: %s", subject, got, want, log.String())
 			}
 		}
 		expect("ann", false, 0)
 		expect("ann", true, 1)
 		if line := log.String(); !strings.Contains(line, "level=WARN") || !strings.Contains(line, "account=41") ||
 			!strings.Contains(line, "issuer="+ourIssuer) || strings.Contains(line, "known@") || strings.Contains(line, "ann") {
-			t.Errorf("log line %s", line)
+			t.Errorf("log line = %s, want a warning with account and issuer, without personal data", line)
 		}
 		expect("ann", true, 0)
 		expect("bob", true, 1)
@@ -106,11 +106,11 @@ func TestDuplicateAccounts(t *testing.T) {
 	})
 }
 
-// TestOccasionalLogIsBounded checks that each kind is logged once a minute, and that the least
+// TestRateLimitedLog checks that each kind is logged once a minute, and that the least
 // recently logged kind is evicted.
-func TestOccasionalLogIsBounded(t *testing.T) {
+func TestRateLimitedLog(t *testing.T) {
 	lines := &lockedBuffer{}
-	l := newRateLimitedLog(slog.New(slog.NewTextHandler(lines, nil)), (&madeClock{}).now)
+	l := newRateLimitedLog(slog.New(slog.NewTextHandler(lines, nil)), (&fakeClock{}).now)
 	logged := func(kind int) bool {
 		before := len(lines.text())
 		l.warn(fmt.Sprint(kind), "message")
@@ -122,6 +122,6 @@ func TestOccasionalLogIsBounded(t *testing.T) {
 		}
 	}
 	if !logged(0) || logged(loggedKinds) {
-		t.Error("want the first kind forgotten, and the last one not")
+		t.Error("want the first kind evicted and the last one retained")
 	}
 }

@@ -33,17 +33,17 @@ type provider struct {
 	answer    map[string]string        // response body by path
 	err       error                    // returned for every request
 	delay     map[string]time.Duration // by path
-	asked     map[string]int
+	requests  map[string]int
 	basic     bool // the secret was in the Authorization header
 	presented string
 }
 
-// ticket is the authorization that a code stands for.
+// ticket is the authorization behind a code.
 type ticket struct{ nonce, challenge, redirect, subject, email string }
 
 func newProvider(t testing.TB, url string, now cola.Clock) *provider {
 	p := &provider{
-		url: url, clientID: "dashboard", key: newSigner(t, "ES256", "k1"), now: now, codes: map[string]ticket{}, asked: map[string]int{},
+		url: url, clientID: "dashboard", key: newSigner(t, "ES256", "k1"), now: now, codes: map[string]ticket{}, requests: map[string]int{},
 		status: map[string]int{}, answer: map[string]string{}, infoKind: "application/json",
 		delay: map[string]time.Duration{},
 	}
@@ -75,11 +75,11 @@ func (p *provider) approve(t testing.TB, redirect, subject, email string) url.Va
 		"client_id": p.clientID, "response_type": "code", "redirect_uri": ourURL + "/sign-in/callback", "scope": "openid email", "code_challenge_method": "S256",
 	} {
 		if q.Get(name) != want {
-			t.Fatalf("sent to the issuer with %s %q, want %q", name, q.Get(name), want)
+			t.Fatalf("authorization request: %s = %q, want %q", name, q.Get(name), want)
 		}
 	}
 	if !strings.HasPrefix(redirect, p.at("/authorize?")) || len(q.Get("nonce")) < 43 || len(q.Get("state")) < 43 || len(q.Get("code_challenge")) != 43 {
-		t.Fatalf("sent to %s", redirect)
+		t.Fatalf("authorization request = %s, want the endpoint with nonce, state and code challenge", redirect)
 	}
 	code := "code-" + newSecretText()
 	p.set(func(p *provider) {
@@ -104,7 +104,7 @@ func (p *provider) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.asked[path]++
+	p.requests[path]++
 	if p.err != nil {
 		return nil, p.err
 	}
@@ -154,7 +154,8 @@ func (p *provider) serveToken(w http.ResponseWriter, r *http.Request) {
 	of, ok := p.codes[code]
 	delete(p.codes, code)
 	proof := sha256.Sum256([]byte(r.PostForm.Get("code_verifier")))
-	if !ok || client != p.clientID || secret != p.secret || base64.RawURLEncoding.EncodeToString(proof[:]) != of.challenge || r.PostForm.Get("redirect_uri") != of.redirect {
+	if !ok || client != p.clientID || secret != p.secret ||
+		base64.RawURLEncoding.EncodeToString(proof[:]) != of.challenge || r.PostForm.Get("redirect_uri") != of.redirect {
 		w.WriteHeader(http.StatusBadRequest)
 		_, _ = io.WriteString(w, `{"error":"invalid_grant","error_description":"<script>alert(1)</script>"}`)
 		return

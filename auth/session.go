@@ -24,9 +24,9 @@ import (
 // session is the session of the browser that sent a request. It belongs to the goroutine that
 // handles the request.
 type session struct {
-	token   string      // from the browser's cookie, or new; empty if no session is stored
+	token   string      // from the browser's cookie, or new; empty without a stored session
 	data    sessionData // current data of this request
-	stored  sessionData // as this request last read or wrote it
+	stored  sessionData // data as last read or written by this request
 	changed bool        // data must be stored
 	dropped bool        // the session of the browser's cookie was deleted
 
@@ -75,12 +75,12 @@ func (b *Browsers) openSession(r *http.Request) (*session, error) {
 
 // saveSession stores a changed session and returns the cookie to set, or nil. It drops an empty
 // session. A new session gets its token here, so no session is ever stored under a token that the
-// browser made up.
+// browser chose.
 //
 // Changes that other requests have stored since this one read the session are merged. If another
 // request ended the session by signing in or out, the changes of this one are discarded. Another
 // request can still intervene between the read and the write here, but not during the seconds that
-// an issuer takes to answer.
+// an issuer takes to respond.
 func (b *Browsers) saveSession(ctx context.Context, s *session) (*http.Cookie, error) {
 	if !s.changed {
 		return nil, nil
@@ -207,7 +207,7 @@ func (b *Browsers) sentToken(r *http.Request) string {
 // tokens are not stored, so the database, or a copy of it, reveals neither a token nor the content
 // of a session: ID tokens and notices for the next page.
 
-// sessionName returns the name that the session of a token is stored under.
+// sessionName returns the name under which the session of a token is stored.
 func sessionName(token string) string {
 	hash := sha256.Sum256([]byte(token))
 	return base64.RawURLEncoding.EncodeToString(hash[:])
@@ -272,7 +272,7 @@ type signedIn struct {
 	IDToken   string         `json:"id_token,omitempty"`
 }
 
-// notice is a text for a later request.
+// notice is a string for a later request.
 type notice struct {
 	Key   string `json:"key"`
 	Value string `json:"value"`

@@ -37,7 +37,7 @@ type sessionWriter struct {
 	session  *session
 	request  *http.Request // without the session
 	before   http.Header   // before next changed it
-	begun    bool
+	started  bool
 	failed   bool // OnFault has responded: output of next is dropped
 }
 
@@ -48,7 +48,7 @@ func (w *sessionWriter) save() (*http.Cookie, error) {
 
 // begin stores the session and sets the cookies, or responds with an error.
 func (w *sessionWriter) begin() {
-	w.begun = true
+	w.started = true
 	cookie, err := w.save()
 	if err != nil {
 		w.failed = true
@@ -70,7 +70,7 @@ func (w *sessionWriter) begin() {
 // stores changes made after the response started.
 func (w *sessionWriter) end() {
 	switch {
-	case !w.begun:
+	case !w.started:
 		w.begin()
 	case !w.failed && w.session.token != "":
 		if _, err := w.save(); err != nil {
@@ -81,7 +81,7 @@ func (w *sessionWriter) end() {
 
 // WriteHeader implements http.ResponseWriter.
 func (w *sessionWriter) WriteHeader(status int) {
-	if !w.begun && (status >= http.StatusOK || status == http.StatusSwitchingProtocols) { // others precede a response
+	if !w.started && (status >= http.StatusOK || status == http.StatusSwitchingProtocols) { // others precede a response
 		w.begin()
 	}
 	if !w.failed {
@@ -91,7 +91,7 @@ func (w *sessionWriter) WriteHeader(status int) {
 
 // Write implements http.ResponseWriter.
 func (w *sessionWriter) Write(p []byte) (int, error) {
-	if !w.begun {
+	if !w.started {
 		w.begin()
 	}
 	if w.failed {
@@ -102,7 +102,7 @@ func (w *sessionWriter) Write(p []byte) (int, error) {
 
 // FlushError is called by http.ResponseController.
 func (w *sessionWriter) FlushError() error {
-	if !w.begun {
+	if !w.started {
 		w.begin()
 	}
 	return http.NewResponseController(w.ResponseWriter).Flush()
@@ -111,16 +111,16 @@ func (w *sessionWriter) FlushError() error {
 // Unwrap is called by http.ResponseController.
 func (w *sessionWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-// plainFault responds in plain text that a session could not be read or stored.
+// plainFault responds with a plain-text error if a session could not be read or stored.
 func (b *Browsers) plainFault(w http.ResponseWriter, r *http.Request, err error) {
 	if r.Context().Err() != nil {
 		return // the visitor has left
 	}
 	status, message := http.StatusInternalServerError, "Something went wrong on our side. Try again."
-	var shown *cola.Error
-	if errors.As(err, &shown) {
-		status, message = http.StatusServiceUnavailable, shown.Message
-		w.Header().Set("Retry-After", strconv.Itoa(int(max(shown.RetryAfter, time.Second)/time.Second)))
+	var public *cola.Error
+	if errors.As(err, &public) {
+		status, message = http.StatusServiceUnavailable, public.Message
+		w.Header().Set("Retry-After", strconv.Itoa(int(max(public.RetryAfter, time.Second)/time.Second)))
 	} else {
 		b.log.Error("could not read or store a session", "error", err)
 	}

@@ -23,8 +23,8 @@ type shape struct {
 	scopes   []cola.Scope
 }
 
-// shapesJWT follow the issuers' documentation, reduced to the relevant claims. The type in their
-// header is JWT or missing.
+// shapesJWT returns tokens that follow the issuers' documentation, reduced to the relevant claims.
+// The type in their header is JWT or missing.
 func shapesJWT() []shape {
 	write := []cola.Scope{cola.ScopeWriteSavedSearches}
 	return []shape{
@@ -75,12 +75,12 @@ func shapesJWT() []shape {
 	}
 }
 
-// shapesTyped have an access token type in their header.
+// shapesTyped returns tokens with an access token type in their header.
 func shapesTyped() []shape {
 	write := []cola.Scope{cola.ScopeWriteSavedSearches}
 	return []shape{
 		{
-			name:   "Auth0, profile of RFC 9068",
+			name:   "Auth0, RFC 9068 profile",
 			header: `{"alg":"ES256","typ":"at+jwt","kid":%q}`,
 			claims: `{"iss":%q,"sub":"google-oauth2|1","aud":"cola-api","client_id":"my_client_id","jti":"1","scope":"openid"`,
 			client: "my_client_id", identity: "google-oauth2|1",
@@ -98,7 +98,7 @@ func shapesTyped() []shape {
 			client: "dynamic-client", identity: "acc-1",
 		},
 		{
-			name:   "type with its tree, scopes as an array, email verified by a text",
+			name:   "full media type, scope array, email_verified as a string",
 			header: `{"alg":"ES256","typ":"application/AT+JWT","kid":%q}`,
 			claims: `{"iss":%q,"sub":"1","aud":"cola-api","client_id":"c","azp":"c","scope":["saved_searches:write","a b"],"email":"Ann@Example.com","email_verified":"true","nonce":"n"`,
 			client: "c", identity: "1", email: "Ann@Example.com", scopes: write,
@@ -106,11 +106,11 @@ func shapesTyped() []shape {
 	}
 }
 
-// TestShapesOfIssuers checks that the access tokens of real issuers are accepted and understood.
-func TestShapesOfIssuers(t *testing.T) {
+// TestVendorTokens checks that the access tokens of real issuers are accepted and understood.
+func TestVendorTokens(t *testing.T) {
 	for _, tt := range append(shapesJWT(), shapesTyped()...) {
 		t.Run(tt.name, func(t *testing.T) {
-			b := newBench(t, nil)
+			b := newTokenFixture(t, nil)
 			b.store.put(store.App{Issuer: ourIssuer, ClientID: tt.client, Scopes: cola.Scopes()})
 			now := time.Now().Unix()
 			claims := fmt.Sprintf(tt.claims, ourIssuer) + fmt.Sprintf(`,"iat":%d,"nbf":%d,"exp":%d}`, now, now, now+300)
@@ -123,7 +123,7 @@ func TestShapesOfIssuers(t *testing.T) {
 			}
 			who := store.Identity{Issuer: ourIssuer, Subject: tt.identity}
 			if account, ok := b.store.accounts[who]; !ok || account != got.Account || b.store.emails[account] != tt.email {
-				t.Errorf("account %d of %v with emails %v, want %q", got.Account, b.store.accounts, b.store.emails, tt.email)
+				t.Errorf("account = %d of %v with emails %v, want email %q", got.Account, b.store.accounts, b.store.emails, tt.email)
 			}
 		})
 	}
@@ -131,15 +131,15 @@ func TestShapesOfIssuers(t *testing.T) {
 
 // TestClockLeeway checks that clocks may differ by half a minute.
 func TestClockLeeway(t *testing.T) {
-	b := newBench(t, nil)
+	b := newTokenFixture(t, nil)
 	at := func(d time.Duration) float64 { return float64(b.now().Add(d).UnixMilli()) / 1000 }
 	for name, c := range map[string]change{
-		"just expired":             claim("exp", at(-leeway+5*time.Second)),
-		"fraction of a second":     claim("exp", at(time.Minute)+0.123),
-		"valid in a moment":        claim("nbf", at(leeway-5*time.Second)),
-		"issued in a moment":       claim("iat", at(leeway-5*time.Second)),
-		"without time of issue":    claim("iat", nil),
-		"expires in a far century": claim("exp", int64(lastSecond)),
+		"just expired":          claim("exp", at(-leeway+5*time.Second)),
+		"fraction of a second":  claim("exp", at(time.Minute)+0.123),
+		"valid soon":            claim("nbf", at(leeway-5*time.Second)),
+		"issued slightly ahead": claim("iat", at(leeway-5*time.Second)),
+		"no iat":                claim("iat", nil),
+		"maximum expiry":        claim("exp", int64(lastSecond)),
 	} {
 		if _, err := b.send(t.Context(), b.token(c)); err != nil {
 			t.Errorf("%s: %v", name, err)
@@ -147,7 +147,7 @@ func TestClockLeeway(t *testing.T) {
 	}
 }
 
-func TestScopesOfTokens(t *testing.T) {
+func TestTokenScopes(t *testing.T) {
 	write := []cola.Scope{cola.ScopeWriteSavedSearches}
 	tests := []struct {
 		name       string
@@ -159,14 +159,14 @@ func TestScopesOfTokens(t *testing.T) {
 		{"among others", "a  saved_searches:write\tb", nil, write},
 		{"scp", nil, "openid saved_searches:write", write},
 		{"scp as an array", nil, []string{"saved_searches:write"}, write},
-		{"scope counts where both are", "openid", "saved_searches:write", nil},
+		{"scope overrides scp", "openid", "saved_searches:write", nil},
 		{"none", "", nil, nil},
 		{"empty array", nil, []string{}, nil},
-		{"only alike", "saved_searches:write: Saved_Searches:write saved_searches saved_searches:*", nil, nil},
+		{"similar names", "saved_searches:write: Saved_Searches:write saved_searches saved_searches:*", nil, nil},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			b := newBench(t, nil)
+			b := newTokenFixture(t, nil)
 			got, err := b.send(t.Context(), b.token(claim("scope", tt.scope), claim("scp", tt.scp), claim("Scope", "saved_searches:write")))
 			if err != nil {
 				t.Fatal(err)
@@ -188,25 +188,25 @@ func TestVerifiedEmail(t *testing.T) {
 		want            string
 	}{
 		{"verified", ann, true, ann},
-		{"verified by a text", ann, "true", ann},
+		{"string true", ann, "true", ann},
 		{"not verified", ann, false, ""},
-		{"not verified by a text", ann, "false", ""},
-		{"not said", ann, nil, ""},
-		{"verified by a number", ann, 1, ""},
-		{"verified by another word", ann, "True", ""},
+		{"string false", ann, "false", ""},
+		{"no email_verified", ann, nil, ""},
+		{"number", ann, 1, ""},
+		{"string True", ann, "True", ""},
 		{"no address", nil, true, ""},
 		{"address is a list", []string{ann}, true, ""},
 		{"not an address", "ann", true, ""},
-		{"with a name", "Ann <ann@example.com>", true, ""},
-		{"with a comment", "ann@example.com (Ann)", true, ""},
-		{"two", "ann@example.com, bob@example.com", true, ""},
-		{"space before", " " + ann, true, ""},
+		{"display name", "Ann <ann@example.com>", true, ""},
+		{"comment", "ann@example.com (Ann)", true, ""},
+		{"two addresses", "ann@example.com, bob@example.com", true, ""},
+		{"leading space", " " + ann, true, ""},
 		{"NUL", "ann\x00@example.com", true, ""},
 		{"too long", strings.Repeat("a", 250) + "@example.com", true, ""},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			b := newBench(t, nil)
+			b := newTokenFixture(t, nil)
 			got, err := b.send(t.Context(), b.token(claim("email", tt.email), claim("email_verified", tt.verified)))
 			if err != nil {
 				t.Fatal(err)
@@ -229,19 +229,19 @@ func TestScopePrefix(t *testing.T) {
 		{"api://registry/", "api://elsewhere/saved_searches:write", false},
 		{"", "api://registry/saved_searches:write", false},
 	} {
-		b := newBench(t, func(o *TokenOptions) { o.ScopePrefix = tt.prefix })
+		b := newTokenFixture(t, func(o *TokenOptions) { o.ScopePrefix = tt.prefix })
 		got, err := b.send(t.Context(), b.token(claim("scope", tt.scope)))
 		if err != nil || got.Has(cola.ScopeWriteSavedSearches) != tt.want {
-			t.Errorf("%q with the prefix %q: %v, %v", tt.scope, tt.prefix, got.Scopes, err)
+			t.Errorf("prefix %q, scope %q: scopes = %v, %v, want write access = %v", tt.prefix, tt.scope, got.Scopes, err, tt.want)
 		}
 	}
 }
 
-// TestOddAddress checks that an address that looks like an identity name is ignored.
-func TestOddAddress(t *testing.T) {
-	b := newBench(t, nil)
+// TestAddressLikeIdentityName checks that an address that looks like an identity name is ignored.
+func TestAddressLikeIdentityName(t *testing.T) {
+	b := newTokenFixture(t, nil)
 	got, err := b.send(t.Context(), b.token(claim("email", `"https://x#y"@example.com`), claim("email_verified", true)))
 	if err != nil || b.store.emails[got.Account] != "" {
-		t.Errorf("account with the address %q, %v", b.store.emails[got.Account], err)
+		t.Errorf("email = %q, %v, want none", b.store.emails[got.Account], err)
 	}
 }

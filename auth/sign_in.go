@@ -23,7 +23,7 @@ const maxCode = 4 << 10
 // Begin starts a sign-in with the issuer that has the given key, and returns the URL to redirect the
 // browser to. A cookie stores the attempt for AttemptFor; tabs have separate attempts. Finish later
 // returns returnTo, with its query, if it is a local path. Begin fails with CodeValidation for an
-// unknown key, and with CodeUnavailable if the issuer does not answer.
+// unknown key, and with CodeUnavailable if the issuer does not respond.
 func (b *Browsers) Begin(ctx context.Context, issuerKey, returnTo string) (redirect string, err error) {
 	s := sessionOf(ctx)
 	at := slices.IndexFunc(b.issuers, func(i *signInIssuer) bool { return i.key == issuerKey })
@@ -46,7 +46,7 @@ func (b *Browsers) Begin(ctx context.Context, issuerKey, returnTo string) (redir
 
 // Finish signs in the person whom an issuer redirected back with this query, and returns the page to
 // continue on; browser is the User-Agent. It fails with CodeUnauthorized and the reason, or with
-// CodeUnavailable if the issuer or the store does not answer. Either way the attempt is over; a
+// CodeUnavailable if the issuer or the store does not respond. Either way the attempt is over; a
 // failed attempt does not end an existing sign-in. The exception is an attempt that must wait for
 // the issuer: it fails with CodeQuotaExceeded or CodeUnavailable, and the same query can be retried.
 func (b *Browsers) Finish(ctx context.Context, query url.Values, browser string) (returnTo string, err error) {
@@ -130,9 +130,9 @@ func single(query url.Values, name string) string {
 }
 
 // code returns the code in a response of the issuer.
-func (i *signInIssuer) code(query url.Values, namesItself bool) (string, error) {
+func (i *signInIssuer) code(query url.Values, sendsIssuer bool) (string, error) {
 	// A code of another issuer must not be sent to this one (RFC 9207).
-	if given := query["iss"]; (len(given) > 0 || namesItself) && (len(given) != 1 || given[0] != i.URL) {
+	if iss := query["iss"]; (len(iss) > 0 || sendsIssuer) && (len(iss) != 1 || iss[0] != i.URL) {
 		return "", i.untrusted("the response names another issuer")
 	}
 	if len(query["error"]) > 0 {
@@ -145,7 +145,7 @@ func (i *signInIssuer) code(query url.Values, namesItself bool) (string, error) 
 	return code, nil
 }
 
-// refused returns the error for an error response of the issuer. Only known errors are shown.
+// refused returns the error for an error response of the issuer. It displays only known errors.
 func (i *signInIssuer) refused(reason string) error {
 	switch reason {
 	case "access_denied":
@@ -188,20 +188,19 @@ func (i *signInIssuer) redeem(
 	return who, err
 }
 
-// notRedeemed returns the error for a code that the issuer rejected. It shows and logs only the
+// notRedeemed returns the error for a code that the issuer rejected. It displays and logs only the
 // issuer's error code, because the rest may contain anything.
 func (i *signInIssuer) notRedeemed(err error) error {
-	var answer *oauth2.RetrieveError
-	if !errors.As(err, &answer) {
+	var response *oauth2.RetrieveError
+	if !errors.As(err, &response) {
 		const message = "sign-in issuer unavailable"
 		i.throttledLog.warn(message, message, "issuer", i.URL, "error", truncateError(err.Error()))
 		return i.unavailable()
 	}
 	const message = "issuer rejected a code"
-	i.throttledLog.warn(message+truncate(answer.ErrorCode, 100), message, "issuer", i.URL, "status", answer.Response.StatusCode, "reason", cola.Quoted(answer.ErrorCode))
-	if answer.ErrorCode == "invalid_grant" && answer.Response.StatusCode < http.StatusInternalServerError {
-		return unauthorized("%s says that this sign-in took too long or is already complete. Start again on the "+
-			"sign-in page.", i.Name)
+	i.throttledLog.warn(message+truncate(response.ErrorCode, 100), message, "issuer", i.URL, "status", response.Response.StatusCode, "reason", cola.Quoted(response.ErrorCode))
+	if response.ErrorCode == "invalid_grant" && response.Response.StatusCode < http.StatusInternalServerError {
+		return unauthorized("%s says that this sign-in took too long or is already complete. Start again on the sign-in page.", i.Name)
 	}
 	return i.unavailable()
 }
@@ -223,11 +222,11 @@ func (b *Browsers) accountOf(ctx context.Context, issuer string, who person) (st
 // maxReturnTo is the maximum length of the address that a sign-in returns to, in bytes.
 const maxReturnTo = 1_000
 
-// localPage returns an address if every browser reads it as a page of this service, otherwise the
-// home page. Browsers read a backslash as a slash, skip tabs and line breaks, and read two slashes
-// as the start of a host, so it rejects all of these, encoded or not.
+// localPage returns an address if every browser interprets it as a page of this service, otherwise
+// the home page. Browsers interpret a backslash as a slash, skip tabs and line breaks, and interpret
+// two slashes as the start of a host, so it rejects all of these, encoded or not.
 func localPage(address string) string {
-	if len(address) > maxReturnTo || !strings.HasPrefix(address, "/") || strings.HasPrefix(address, "//") || strings.ContainsFunc(address, isOddInAddress) {
+	if len(address) > maxReturnTo || !strings.HasPrefix(address, "/") || strings.HasPrefix(address, "//") || strings.ContainsFunc(address, needsEncoding) {
 		return homePath
 	}
 	u, err := url.Parse(address)
@@ -244,8 +243,8 @@ func localPage(address string) string {
 // LocalPage returns the page that a sign-in returns to for an address from a browser.
 func LocalPage(address string) string { return localPage(address) }
 
-// isOddInAddress reports whether a character must be encoded in an address.
-func isOddInAddress(r rune) bool { return r <= ' ' || r >= 0x7f || r == '\\' }
+// needsEncoding reports whether a character must be encoded in an address.
+func needsEncoding(r rune) bool { return r <= ' ' || r >= 0x7f || r == '\\' }
 
 // isControl reports whether a character is not allowed in a path, even encoded.
 func isControl(r rune) bool { return r < ' ' || r == 0x7f || r == '\\' }

@@ -78,7 +78,7 @@ func (k attempts) removal(name string) *http.Cookie {
 func (k attempts) seal(a attempt) *http.Cookie {
 	content, err := json.Marshal(a)
 	if err != nil {
-		panic(err) // it has only text and a time
+		panic(err) // it has only strings and a time
 	}
 	name := k.name(a.State)
 	value := base64.RawURLEncoding.EncodeToString(k.box.Seal(content, []byte(name)))
@@ -113,10 +113,10 @@ func (k attempts) open(c *http.Cookie) (a attempt, err error) {
 // the oldest beyond the limits.
 func (k attempts) start(sent []*http.Cookie, a attempt) []*http.Cookie {
 	set := []*http.Cookie{k.seal(a)}
-	kept, size := 1, sizeOf(set[0])
+	stored, size := 1, sizeOf(set[0])
 	for _, old := range k.current(sent) {
-		if more := sizeOf(old.cookie); old.err == nil && kept < maxAttempts && size+more <= maxAttemptBytes {
-			kept, size = kept+1, size+more
+		if more := sizeOf(old.cookie); old.err == nil && stored < maxAttempts && size+more <= maxAttemptBytes {
+			stored, size = stored+1, size+more
 			continue
 		}
 		set = append(set, k.removal(old.cookie.Name))
@@ -156,12 +156,12 @@ func (k attempts) find(sent []*http.Cookie, state string) (found attempt, remova
 			continue
 		}
 		removal = k.removal(name)
-		a, unopened := k.open(c)
-		if unopened == nil && subtle.ConstantTimeCompare([]byte(a.State), []byte(state)) == 1 {
+		a, openErr := k.open(c)
+		if openErr == nil && subtle.ConstantTimeCompare([]byte(a.State), []byte(state)) == 1 {
 			return a, removal, nil
 		}
-		if unopened != nil {
-			err = unopened
+		if openErr != nil {
+			err = openErr
 		}
 	}
 	return attempt{}, removal, err
@@ -181,10 +181,11 @@ const (
 	exchangeAddresses = 50_000 // addresses remembered
 )
 
-// codeExchanges limits requests to redeem codes. Anyone can start a sign-in and return with a made-up
-// code, and issuers throttle this service as a whole. So each attempt is exchanged once, an address
-// with many failed exchanges must wait, and few exchanges are in flight at a time. Successful
-// exchanges don't count. State lives in memory, per process. It is safe for concurrent use.
+// codeExchanges limits requests to redeem codes. Anyone can start a sign-in and return with an
+// invalid code, and issuers throttle this service as a whole. So each attempt is exchanged once, an
+// address with many failed exchanges must wait, and few exchanges are in flight at a time.
+// Successful exchanges don't count. State lives in memory, per process. It is safe for concurrent
+// use.
 type codeExchanges struct {
 	used      *lru.Cache[string, struct{}] // by state
 	addresses *ratelimit.Limiter[netip.Prefix]
@@ -208,7 +209,8 @@ var errTooManyExchanges = errors.New("too many exchanges in flight")
 // begin admits the exchange of an attempt, identified by its state. The caller must call done and
 // report whether the issuer accepted the code. It fails with errNoAttempt for an attempt that was
 // exchanged before, with CodeQuotaExceeded for an address over its limit, with errTooManyExchanges,
-// or with the context's error. Unless it fails with errNoAttempt, the attempt can be exchanged later.
+// or with the context's error. Unless it fails with errNoAttempt, the attempt can be exchanged
+// later.
 func (e *codeExchanges) begin(ctx context.Context, state string) (done func(accepted bool), err error) {
 	if used, _ := e.used.ContainsOrAdd(state, struct{}{}); used {
 		return nil, errNoAttempt

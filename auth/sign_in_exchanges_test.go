@@ -23,8 +23,8 @@ func (b *browser) finishFrom(address string, query url.Values) error {
 }
 
 // exchanged returns the number of codes sent to the first issuer.
-func (d *desk) exchanged() (n int) {
-	d.provider.set(func(p *provider) { n = p.asked["/token"] })
+func (d *browserFixture) exchanged() (n int) {
+	d.provider.set(func(p *provider) { n = p.requests["/token"] })
 	return n
 }
 
@@ -37,9 +37,9 @@ func stateOf(t *testing.T, redirect string) string {
 	return u.Query().Get("state")
 }
 
-// TestAttemptsAreExchangedOnce replays a callback with the cookie that its response deleted.
-func TestAttemptsAreExchangedOnce(t *testing.T) {
-	d := newDesk(t, nil)
+// TestReplayedCallback replays a callback with the cookie that its response deleted.
+func TestReplayedCallback(t *testing.T) {
+	d := newBrowserFixture(t, nil)
 	b := d.browser()
 	state := stateOf(t, b.begin(t, "0", "/"))
 	cookies := b.attemptCookies()
@@ -54,21 +54,21 @@ func TestAttemptsAreExchangedOnce(t *testing.T) {
 		}
 	}
 	if n := d.exchanged(); n != 1 {
-		t.Errorf("the issuer was asked %d times, want once", n)
+		t.Errorf("%d token requests, want 1", n)
 	}
 }
 
-// TestFailedExchangesAreLimited checks that failed exchanges limit only their own address, and that
+// TestFailedExchangeLimit checks that failed exchanges limit only their own address, and that
 // its attempts remain valid after the wait.
-func TestFailedExchangesAreLimited(t *testing.T) {
+func TestFailedExchangeLimit(t *testing.T) {
 	const flooding, honest = "203.0.113.7", "203.0.113.8"
-	d := newDesk(t, nil)
+	d := newBrowserFixture(t, nil)
 	for range 40 {
 		b := d.browser()
 		_ = b.finishFrom(flooding, url.Values{"state": {stateOf(t, b.begin(t, "0", "/"))}, "code": {"junk"}})
 	}
 	if n := d.exchanged(); n != exchangesByAddress {
-		t.Errorf("the issuer was asked %d times, want %d", n, exchangesByAddress)
+		t.Errorf("%d token requests, want %d", n, exchangesByAddress)
 	}
 	if n := strings.Count(d.log.text(), "level=WARN"); n != 1 {
 		t.Errorf("%d warnings, want 1:\n%s", n, d.log.text())
@@ -78,7 +78,7 @@ func TestFailedExchangesAreLimited(t *testing.T) {
 	var refusal *cola.Error
 	if err := late.finishFrom(flooding, answer); !errors.As(err, &refusal) || refusal.Code != cola.CodeQuotaExceeded ||
 		refusal.RetryAfter != exchangeRegained || len(late.attemptCookies()) != 1 {
-		t.Errorf("from the flooding address: %v, with %d cookies left", err, len(late.attemptCookies()))
+		t.Errorf("from the flooding address: error = %v with %d cookies, want %s with 1", err, len(late.attemptCookies()), cola.CodeQuotaExceeded)
 	}
 	for n := range 3 * exchangesByAddress { // successes do not count toward a limit
 		b := d.browser()
@@ -87,15 +87,15 @@ func TestFailedExchangesAreLimited(t *testing.T) {
 			t.Fatalf("%s from another address: %v", subject, err)
 		}
 	}
-	d.clock.pass(exchangeRegained)
+	d.clock.advance(exchangeRegained)
 	if err := late.finishFrom(flooding, answer); err != nil || len(late.attemptCookies()) != 0 {
 		t.Errorf("after the wait: %v", err)
 	}
-	d.clock.pass(time.Minute)
+	d.clock.advance(time.Minute)
 	b := d.browser()
 	_ = b.finishFrom(flooding, url.Values{"state": {stateOf(t, b.begin(t, "0", "/"))}, "code": {"junk"}})
 	if log := d.log.text(); strings.Count(log, "level=WARN") != 2 || !strings.Contains(log, "omitted=9") {
-		t.Errorf("a minute later:\n%s", log)
+		t.Errorf("a minute later: log = %s, want a second warning with omitted=9", log)
 	}
 }
 
@@ -116,14 +116,14 @@ func TestExchangesInFlight(t *testing.T) {
 			}
 			done = append(done, end)
 		}
-		begun := time.Now()
+		start := time.Now()
 		for range 2 * exchangesByAddress { // a timeout is not a failure
 			if _, err := begin(maxExchanges); !errors.Is(err, errTooManyExchanges) {
-				t.Fatalf("beyond the limit: %v", err)
+				t.Fatalf("over the limit: error = %v, want %v", err, errTooManyExchanges)
 			}
 		}
-		if took := time.Since(begun); took != 2*exchangesByAddress*slotTimeout {
-			t.Errorf("gave up after %v in all", took)
+		if took := time.Since(start); took != 2*exchangesByAddress*slotTimeout {
+			t.Errorf("timeouts took %v in total, want %v", took, 2*exchangesByAddress*slotTimeout)
 		}
 		time.AfterFunc(slotTimeout/2, func() { done[0](true) })
 		end, err := begin(maxExchanges)
@@ -135,7 +135,7 @@ func TestExchangesInFlight(t *testing.T) {
 			end(true)
 		}
 		if len(e.slots) != 0 {
-			t.Errorf("%d slots are taken", len(e.slots))
+			t.Errorf("%d slots in use, want 0", len(e.slots))
 		}
 	})
 }

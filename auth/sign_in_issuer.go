@@ -23,7 +23,7 @@ type SignInIssuer struct {
 	URL          string // exactly as in its tokens; https, or http on this machine
 	ClientID     string // of this service at the issuer
 	ClientSecret string // empty for a public client
-	Name         string // shown to people; empty: the URL's host
+	Name         string // display name; default: the URL's host
 }
 
 // IssuerChoice is an issuer on the sign-in page. Key is the argument of Begin.
@@ -54,10 +54,10 @@ type endpoints struct {
 }
 
 func newSignInIssuers(o BrowserOptions, callback string) (all []*signInIssuer, err error) {
-	asking := issuerClient(o.Client)
-	giving := *asking
-	giving.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	measured := newTokenMetrics(nil) // the metrics cover access tokens only
+	client := issuerClient(o.Client)
+	secretClient := *client
+	secretClient.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	metrics := newTokenMetrics(nil) // the metrics cover access tokens only
 	for n, i := range o.Issuers {
 		if err := checkIssuer(i.URL); err != nil {
 			return nil, err
@@ -73,9 +73,9 @@ func newSignInIssuers(o BrowserOptions, callback string) (all []*signInIssuer, e
 		}
 		in := &signInIssuer{
 			SignInIssuer: i, key: strconv.Itoa(n), links: o.LinkEmail.of(i.URL), callback: callback,
-			client: asking, secretClient: &giving, now: o.Now, log: o.Logger,
+			client: client, secretClient: &secretClient, now: o.Now, log: o.Logger,
 			throttledLog: newRateLimitedLog(o.Logger, o.Now), limit: newCodeExchanges(o.Now),
-			keys: newIssuer(i.URL, asking, o.Now, o.Logger, measured),
+			keys: newIssuer(i.URL, client, o.Now, o.Logger, metrics),
 		}
 		in.discovered = cachedDocument[*endpoints]{name: "endpoints", issuer: i.URL, load: in.discover, now: o.Now, log: o.Logger}
 		all = append(all, in)
@@ -96,24 +96,24 @@ func (b *Browsers) Issuers() []IssuerChoice {
 // issuers. The service can start without them: they are contacted again at the next sign-in.
 func (b *Browsers) Check(ctx context.Context) error {
 	var all sync.WaitGroup
-	found := make([]error, len(b.issuers))
+	errs := make([]error, len(b.issuers))
 	for n, i := range b.issuers {
 		all.Go(func() {
 			if _, err := i.discovered.refresh(ctx); err != nil {
-				found[n] = fmt.Errorf("issuer %s: %w", i.URL, err)
+				errs[n] = fmt.Errorf("issuer %s: %w", i.URL, err)
 			}
 		})
 	}
 	all.Wait()
-	return errors.Join(found...)
+	return errors.Join(errs...)
 }
 
 // endpoints returns the issuer's endpoints, or an unavailable error.
 func (i *signInIssuer) endpoints(ctx context.Context) (*endpoints, error) {
-	found, err := i.discovered.get(ctx)
+	doc, err := i.discovered.get(ctx)
 	switch {
 	case err == nil:
-		return found.value, nil
+		return doc.value, nil
 	case ctx.Err() != nil:
 		return nil, fmt.Errorf("get issuer endpoints: %w", ctx.Err())
 	}
@@ -150,7 +150,7 @@ func (i *signInIssuer) discover(ctx context.Context) (*endpoints, error) {
 		EndSession    string   `json:"end_session_endpoint"`
 		AuthMethods   []string `json:"token_endpoint_auth_methods_supported"`
 		Scopes        []string `json:"scopes_supported"`
-		NamesItself   bool     `json:"authorization_response_iss_parameter_supported"`
+		SendsIssuer   bool     `json:"authorization_response_iss_parameter_supported"`
 	}
 	if err := discover(ctx, i.client, i.URL, &document); err != nil {
 		return nil, err
@@ -172,10 +172,10 @@ func (i *signInIssuer) discover(ctx context.Context) (*endpoints, error) {
 	}
 	return &endpoints{
 		oauth: oauth2.Config{
-			ClientID: i.ClientID, ClientSecret: i.ClientSecret, RedirectURL: i.callback, Scopes: scopesToAsk(document.Scopes),
+			ClientID: i.ClientID, ClientSecret: i.ClientSecret, RedirectURL: i.callback, Scopes: scopesToRequest(document.Scopes),
 			Endpoint: oauth2.Endpoint{AuthURL: document.Authorization, TokenURL: document.Token, AuthStyle: style},
 		},
-		userInfo: document.UserInfo, signOut: document.EndSession, sendsIssuer: document.NamesItself,
+		userInfo: document.UserInfo, signOut: document.EndSession, sendsIssuer: document.SendsIssuer,
 	}, nil
 }
 
@@ -213,8 +213,8 @@ func (i *signInIssuer) authStyle(methods []string) (oauth2.AuthStyle, error) {
 		"client_secret_basic nor client_secret_post)")
 }
 
-// scopesToAsk returns the scopes to request. Some issuers reject unsupported scopes.
-func scopesToAsk(supported []string) []string {
+// scopesToRequest returns the scopes to request. Some issuers reject unsupported scopes.
+func scopesToRequest(supported []string) []string {
 	if len(supported) > 0 && !slices.Contains(supported, "email") {
 		return []string{oidc.ScopeOpenID}
 	}

@@ -31,50 +31,51 @@ func TestHostileDiscovery(t *testing.T) {
 		status   int
 		log      string
 	}{
-		"another issuer":            {document: map[string]any{"issuer": otherIssuer}, log: "did not match the issuer"},
-		"almost this issuer":        {document: map[string]any{"issuer": ourIssuer + "/"}, log: "did not match the issuer"},
-		"no authorization endpoint": {document: map[string]any{"authorization_endpoint": nil}, log: "authorization_endpoint"},
-		"no token endpoint":         {document: map[string]any{"token_endpoint": nil}, log: "token_endpoint"},
-		"plain authorization":       {document: map[string]any{"authorization_endpoint": "http://id.example.com/authorize"}, log: "is not an https URL"},
-		"plain token endpoint":      {document: map[string]any{"token_endpoint": "http://id.example.com/token"}, log: "is not an https URL"},
-		"token endpoint in here":    {document: map[string]any{"token_endpoint": "http://127.0.0.1:5432/token"}, log: "is not an https URL"},
-		"plain details":             {document: map[string]any{"userinfo_endpoint": "http://id.example.com/me"}, log: "userinfo_endpoint"},
-		"plain sign-out":            {document: map[string]any{"end_session_endpoint": "http://id.example.com/bye"}, log: "end_session_endpoint"},
-		"script as sign-out":        {document: map[string]any{"end_session_endpoint": "javascript:alert(1)"}, log: "end_session_endpoint"},
-		"policy in the host":        {document: map[string]any{"authorization_endpoint": "https://a;script-src.example/x"}, log: "has an invalid host"},
-		"policy in the sign-out":    {document: map[string]any{"end_session_endpoint": "https://a,b'unsafe-inline'/x"}, log: "has an invalid host"},
-		"password in the address":   {document: map[string]any{"token_endpoint": "https://a:b@id.example.com/token"}, log: "is not a valid endpoint URL"},
-		"fragment in the address":   {document: map[string]any{"authorization_endpoint": "https://id.example.com/a#b"}, log: "is not a valid endpoint URL"},
-		"endless address":           {document: map[string]any{"end_session_endpoint": "https://id.example.com/" + strings.Repeat("x", 2000)}, log: "is not a valid endpoint URL"},
-		"number as endpoint":        {document: map[string]any{"end_session_endpoint": 5}, log: "discover"},
-		"secret in no way":          {document: map[string]any{"token_endpoint_auth_methods_supported": []string{"private_key_jwt"}}, log: "client_secret_post"},
-		"not JSON":                  {answer: "<html>" + strings.Repeat("x", 9000), log: "discover"},
-		"more than can be read":     {answer: strings.Repeat(" ", 2<<20), log: "longer than"},
-		"an error full of text":     {answer: "\x1b[31m" + strings.Repeat("x", 9000), status: 500, log: "500"},
+		"another issuer":                    {document: map[string]any{"issuer": otherIssuer}, log: "did not match the issuer"},
+		"issuer with a trailing slash":      {document: map[string]any{"issuer": ourIssuer + "/"}, log: "did not match the issuer"},
+		"no authorization endpoint":         {document: map[string]any{"authorization_endpoint": nil}, log: "authorization_endpoint"},
+		"no token endpoint":                 {document: map[string]any{"token_endpoint": nil}, log: "token_endpoint"},
+		"http authorization endpoint":       {document: map[string]any{"authorization_endpoint": "http://id.example.com/authorize"}, log: "is not an https URL"},
+		"http token endpoint":               {document: map[string]any{"token_endpoint": "http://id.example.com/token"}, log: "is not an https URL"},
+		"loopback token endpoint":           {document: map[string]any{"token_endpoint": "http://127.0.0.1:5432/token"}, log: "is not an https URL"},
+		"http userinfo endpoint":            {document: map[string]any{"userinfo_endpoint": "http://id.example.com/me"}, log: "userinfo_endpoint"},
+		"http sign-out endpoint":            {document: map[string]any{"end_session_endpoint": "http://id.example.com/bye"}, log: "end_session_endpoint"},
+		"javascript sign-out endpoint":      {document: map[string]any{"end_session_endpoint": "javascript:alert(1)"}, log: "end_session_endpoint"},
+		"CSP directive in the host":         {document: map[string]any{"authorization_endpoint": "https://a;script-src.example/x"}, log: "has an invalid host"},
+		"CSP source in the sign-out host":   {document: map[string]any{"end_session_endpoint": "https://a,b'unsafe-inline'/x"}, log: "has an invalid host"},
+		"password in the URL":               {document: map[string]any{"token_endpoint": "https://a:b@id.example.com/token"}, log: "is not a valid endpoint URL"},
+		"fragment in the URL":               {document: map[string]any{"authorization_endpoint": "https://id.example.com/a#b"}, log: "is not a valid endpoint URL"},
+		"oversized URL":                     {document: map[string]any{"end_session_endpoint": "https://id.example.com/" + strings.Repeat("x", 2000)}, log: "is not a valid endpoint URL"},
+		"numeric endpoint":                  {document: map[string]any{"end_session_endpoint": 5}, log: "discover"},
+		"unsupported client authentication": {document: map[string]any{"token_endpoint_auth_methods_supported": []string{"private_key_jwt"}}, log: "client_secret_post"},
+		"not JSON":                          {answer: "<html>" + strings.Repeat("x", 9000), log: "discover"},
+		"oversized document":                {answer: strings.Repeat(" ", 2<<20), log: "longer than"},
+		"long error page":                   {answer: "\x1b[31m" + strings.Repeat("x", 9000), status: 500, log: "500"},
 	} {
-		d := newDesk(t, nil)
+		d := newBrowserFixture(t, nil)
 		path := "/.well-known/openid-configuration"
 		d.provider.document = c.document
 		d.provider.status[path], d.provider.answer[path] = c.status, c.answer
 		b := d.browser()
 		err := b.do(func(ctx context.Context) error { _, err := b.Begin(ctx, "0", "/"); return err })
-		var shown *cola.Error
-		if !errors.As(err, &shown) || shown.Code != cola.CodeUnavailable || shown.RetryAfter <= 0 || !strings.Contains(shown.Message, "id.example.com") {
-			t.Errorf("%s: %v", name, err)
+		var public *cola.Error
+		if !errors.As(err, &public) || public.Code != cola.CodeUnavailable || public.RetryAfter <= 0 ||
+			!strings.Contains(public.Message, "id.example.com") {
+			t.Errorf("%s: error = %v, want unavailable with a Retry-After and the issuer", name, err)
 		}
 		if log := d.log.text(); !strings.Contains(log, c.log) || len(log) > 1500 || strings.Contains(log, "\x1b") {
-			t.Errorf("%s: logged %.1600q", name, log)
+			t.Errorf("%s: log = %.1600q, want a short log with %q", name, log, c.log)
 		}
 		if b.cookie() != "" {
-			t.Errorf("%s: a session is kept", name)
+			t.Errorf("%s: a session cookie was set", name)
 		}
 	}
 }
 
-// TestIssuersThatAreAway checks that not every click sends a request to an unavailable issuer, and
+// TestUnavailableIssuer checks that not every click sends a request to an unavailable issuer, and
 // that sign-ins work soon after it recovers.
-func TestIssuersThatAreAway(t *testing.T) {
-	d := newDesk(t, nil)
+func TestUnavailableIssuer(t *testing.T) {
+	d := newBrowserFixture(t, nil)
 	b := d.browser()
 	begin := func() error {
 		return b.do(func(ctx context.Context) error { _, err := b.Begin(ctx, "0", "/"); return err })
@@ -86,32 +87,35 @@ func TestIssuersThatAreAway(t *testing.T) {
 		}
 	}
 	path := "/.well-known/openid-configuration"
-	if n := d.provider.asked[path]; n != 1 {
-		t.Errorf("asked %d times", n)
+	if n := d.provider.requests[path]; n != 1 {
+		t.Errorf("%d discovery requests, want 1", n)
 	}
 	d.provider.set(func(p *provider) { p.err = nil })
-	d.clock.pass(retryInterval)
+	d.clock.advance(retryInterval)
 	if err := begin(); err != nil {
 		t.Fatal(err)
 	}
 	d.provider.set(func(p *provider) { p.err = errors.New("connection refused") })
-	d.clock.pass(maxDocumentAge - time.Second)
+	d.clock.advance(maxDocumentAge - time.Second)
 	if err := begin(); err != nil {
-		t.Errorf("with the discovery document of a day ago: %v", err)
+		t.Errorf("with a day-old discovery document: %v", err)
 	}
 }
 
 // TestSlowIssuers checks that each step waits for an issuer for at most five seconds.
 func TestSlowIssuers(t *testing.T) {
 	for path, delay := range map[string]map[string]time.Duration{
-		"discovery": {"/.well-known/openid-configuration": time.Hour}, "code": {"/token": time.Hour}, "keys": {"/keys": time.Hour}, "details": {"/me": time.Hour},
-		"each a little": {"/token": 3 * time.Second, "/keys": time.Second, "/me": 3 * time.Second},
+		"discovery":    {"/.well-known/openid-configuration": time.Hour},
+		"code":         {"/token": time.Hour},
+		"keys":         {"/keys": time.Hour},
+		"user info":    {"/me": time.Hour},
+		"all together": {"/token": 3 * time.Second, "/keys": time.Second, "/me": 3 * time.Second},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			d := newDesk(t, nil)
+			d := newBrowserFixture(t, nil)
 			d.provider.delay = delay
 			b := d.browser()
-			begun := time.Now()
+			start := time.Now()
 			var redirect string
 			err := b.do(func(ctx context.Context) (err error) {
 				redirect, err = b.Begin(ctx, "0", "/")
@@ -120,31 +124,31 @@ func TestSlowIssuers(t *testing.T) {
 			if err == nil {
 				_, err = b.finish(d.provider.approve(t, redirect, "ann", ""))
 			}
-			if took := time.Since(begun); cola.CodeOf(err) != cola.CodeUnavailable || took > requestTimeout {
-				t.Errorf("%s: %v after %v", path, err, took)
+			if took := time.Since(start); cola.CodeOf(err) != cola.CodeUnavailable || took > requestTimeout {
+				t.Errorf("%s: error = %v after %v, want unavailable within %v", path, err, took, requestTimeout)
 			}
-			time.Sleep(requestTimeout) // pending requests end
+			time.Sleep(requestTimeout) // wait for pending requests
 		})
 	}
 }
 
 // TestCheckSignIn checks that CheckSignIn reports exactly the unusable issuers.
 func TestCheckSignIn(t *testing.T) {
-	d := newDesk(t, func(d *desk, _ *BrowserOptions) { d.other.err = errors.New("connection refused") })
+	d := newBrowserFixture(t, func(d *browserFixture, _ *BrowserOptions) { d.other.err = errors.New("connection refused") })
 	if err := d.Check(t.Context()); err == nil || !strings.Contains(err.Error(), otherIssuer) || strings.Contains(err.Error(), ourIssuer) {
-		t.Errorf("check: %v", err)
+		t.Errorf("Check = %v, want an error that names only %s", err, otherIssuer)
 	}
 }
 
-// TestScopesToAsk checks that only scopes listed by the issuer are requested, if it lists any.
-func TestScopesToAsk(t *testing.T) {
+// TestRequestedScopes checks that only scopes listed by the issuer are requested, if it lists any.
+func TestRequestedScopes(t *testing.T) {
 	for _, c := range []struct{ supported, want []string }{
 		{nil, []string{"openid", "email"}},
 		{[]string{"openid", "profile", "email"}, []string{"openid", "email"}},
 		{[]string{"openid"}, []string{"openid"}},
 	} {
-		if diff := cmp.Diff(c.want, scopesToAsk(c.supported)); diff != "" {
-			t.Errorf("%v: %s", c.supported, diff)
+		if diff := cmp.Diff(c.want, scopesToRequest(c.supported)); diff != "" {
+			t.Errorf("scopesToRequest(%v) (-want +got):\n%s", c.supported, diff)
 		}
 	}
 }
@@ -171,7 +175,7 @@ func TestSignInWithGoOIDCIssuer(t *testing.T) {
 	defer issuer.Close()
 	address = issuer.URL
 	documents.SetIssuer(address)
-	d := newDesk(t, func(d *desk, o *BrowserOptions) {
+	d := newBrowserFixture(t, func(d *browserFixture, o *BrowserOptions) {
 		d.store.now = time.Now
 		o.Issuers, o.Client, o.Now = []SignInIssuer{{URL: address, ClientID: "dashboard"}}, nil, time.Now
 	})
@@ -183,9 +187,9 @@ func TestSignInWithGoOIDCIssuer(t *testing.T) {
 	nonce = u.Query().Get("nonce")
 	returnTo, err := b.finish(url.Values{"state": {u.Query().Get("state")}, "code": {"any"}})
 	if err != nil || returnTo != "/usage" || d.store.people[0].Email != "ann@example.com" {
-		t.Fatalf("%q, %v, account %+v", returnTo, err, d.store.people)
+		t.Fatalf("Finish = %q, %v with accounts %+v, want /usage and ann@example.com", returnTo, err, d.store.people)
 	}
 	if redirect := b.signOut(t); redirect != "" {
-		t.Errorf("signed out at %q, though the issuer has no such place", redirect)
+		t.Errorf("SignOut redirects to %q, but the issuer has no end-session endpoint", redirect)
 	}
 }

@@ -21,9 +21,9 @@ func newSecretText() string {
 	return base64.RawURLEncoding.EncodeToString(secret)
 }
 
-// isSecretText reports whether a text has the form of a secret.
-func isSecretText(text string) bool {
-	secret, err := base64.RawURLEncoding.Strict().DecodeString(text)
+// isSecretText reports whether a string has the form of a secret.
+func isSecretText(s string) bool {
+	secret, err := base64.RawURLEncoding.Strict().DecodeString(s)
 	return err == nil && len(secret) == secretBytes
 }
 
@@ -54,11 +54,13 @@ func (b *Browsers) UseLink(ctx context.Context, token, browser string) (err erro
 }
 
 // byLink returns the account that find returns for a link.
-func (b *Browsers) byLink(ctx context.Context, token string, find func(context.Context, store.SignInLinkHash) (store.Account, error)) (store.Account, error) {
-	spent := unauthorized("This sign-in link was already used, has expired or is incomplete. A link works once, for a few " +
+func (b *Browsers) byLink(
+	ctx context.Context, token string, find func(context.Context, store.SignInLinkHash) (store.Account, error),
+) (store.Account, error) {
+	invalid := unauthorized("This sign-in link was already used, has expired or is incomplete. A link works once, for a few " +
 		"minutes. Ask for a new one.")
 	if !isSecretText(token) {
-		return store.Account{}, b.events.Failed(ctx, security.SignInLink, spent)
+		return store.Account{}, b.events.Failed(ctx, security.SignInLink, invalid)
 	}
 	var account store.Account
 	err := withStoreTimeout(ctx, "find sign-in link", func(ctx context.Context) (err error) {
@@ -66,7 +68,7 @@ func (b *Browsers) byLink(ctx context.Context, token string, find func(context.C
 		return err
 	})
 	if errors.Is(err, store.ErrNotFound) {
-		return store.Account{}, b.events.Failed(ctx, security.SignInLink, spent)
+		return store.Account{}, b.events.Failed(ctx, security.SignInLink, invalid)
 	}
 	return account, err
 }

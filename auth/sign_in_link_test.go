@@ -15,16 +15,16 @@ func (b *browser) use(token string) error {
 	return b.do(func(ctx context.Context) error { return b.UseLink(ctx, token, "Firefox") })
 }
 
-// TestSignInByALink checks that a link shows its account any number of times and signs in once.
-func TestSignInByALink(t *testing.T) {
-	d := newDesk(t, nil)
+// TestLinkSignIn checks that a link shows its account any number of times and signs in once.
+func TestLinkSignIn(t *testing.T) {
+	d := newBrowserFixture(t, nil)
 	token := d.store.link(store.Account{ID: 77, Email: "eve@example.com"})
 	b, other := d.browser(), d.browser()
 	for range 3 {
 		if err := b.do(func(ctx context.Context) error {
 			email, err := b.LinkAccount(ctx, token)
 			if email != "eve@example.com" {
-				t.Errorf("the link is for %q", email)
+				t.Errorf("LinkAccount = %q, want eve@example.com", email)
 			}
 			return err
 		}); err != nil {
@@ -32,55 +32,55 @@ func TestSignInByALink(t *testing.T) {
 		}
 	}
 	if b.cookie() != "" || b.caller().Account != 0 {
-		t.Error("looking at a link signs in")
+		t.Error("LinkAccount signed the browser in")
 	}
 	if err := b.use(token); err != nil || b.caller().Account != 77 {
-		t.Fatalf("%v, signed in as %+v", err, b.caller())
+		t.Fatalf("UseLink: %v, caller = %+v, want account 77", err, b.caller())
 	}
-	if made := d.store.signIns[b.caller().Credential.ID]; made.Via != "" || made.Browser != "Firefox" || made.ExpiresAt.Sub(d.clock.now()) != SignInFor {
-		t.Errorf("sign-in %+v", made)
+	if got := d.store.signIns[b.caller().Credential.ID]; got.Via != "" || got.Browser != "Firefox" || got.ExpiresAt.Sub(d.clock.now()) != SignInFor {
+		t.Errorf("sign-in = %+v, want one from Firefox that lasts %v", got, SignInFor)
 	}
 	for name, err := range map[string]error{
-		"by another browser": other.use(token),
-		"looked at":          other.do(func(ctx context.Context) error { _, err := other.LinkAccount(ctx, token); return err }),
-		"again":              b.use(token),
+		"another browser": other.use(token),
+		"LinkAccount":     other.do(func(ctx context.Context) error { _, err := other.LinkAccount(ctx, token); return err }),
+		"same browser":    b.use(token),
 	} {
 		if cola.CodeOf(err) != cola.CodeUnauthorized || !strings.Contains(err.Error(), "Ask for a new one") {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: error = %v, want unauthorized", name, err)
 		}
 	}
 	if other.caller().Account != 0 || b.caller().Account != 77 {
-		t.Error("a used link changes who is signed in")
+		t.Error("a used link changed a caller")
 	}
 	if redirect := b.signOut(t); redirect != "" {
-		t.Errorf("a sign-in by a link is signed out at %q", redirect)
+		t.Errorf("SignOut after a link sign-in = %q, want no redirect", redirect)
 	}
 }
 
 // TestInvalidLinks checks that malformed tokens return the same error as unknown ones, without
 // using the store.
 func TestInvalidLinks(t *testing.T) {
-	b := newDesk(t, nil).browser()
+	b := newBrowserFixture(t, nil).browser()
 	for _, token := range []string{"", "x", strings.Repeat("A", 42), strings.Repeat("A", 44), strings.Repeat("/", 43), "\x00", strings.Repeat("é", 5000)} {
 		if err := b.use(token); cola.CodeOf(err) != cola.CodeUnauthorized || !strings.Contains(err.Error(), "Ask for a new one") {
-			t.Errorf("%.50q: %v", token, err)
+			t.Errorf("UseLink(%.50q) = %v, want unauthorized", token, err)
 		}
 	}
 	if len(b.store.calls) != 0 {
-		t.Errorf("the store was asked: %v", b.store.calls)
+		t.Errorf("unexpected store calls: %v", b.store.calls)
 	}
 	if err := b.use(newSecretText()); cola.CodeOf(err) != cola.CodeUnauthorized {
-		t.Errorf("an unknown token: %v", err)
+		t.Errorf("UseLink(unknown token) = %v, want unauthorized", err)
 	}
 	b.store.set(func(s *browserStore) { s.fail["UseSignInLink"] = store.ErrUnavailable })
 	if err := b.use(newSecretText()); cola.CodeOf(err) != cola.CodeUnavailable {
-		t.Errorf("without a store: %v", err)
+		t.Errorf("UseLink with the store unavailable = %v, want unavailable", err)
 	}
 }
 
 // TestConcurrentLinks checks that one of many concurrent uses of a link signs in.
 func TestConcurrentLinks(t *testing.T) {
-	d := newDesk(t, nil)
+	d := newBrowserFixture(t, nil)
 	token := d.store.link(store.Account{ID: 77, Email: "eve@example.com"})
 	var all sync.WaitGroup
 	browsers := make([]*browser, 20)
@@ -96,7 +96,7 @@ func TestConcurrentLinks(t *testing.T) {
 		}
 	}
 	if signedIn != 1 || len(d.store.signIns) != 1 {
-		t.Errorf("%d are signed in, %d sign-ins", signedIn, len(d.store.signIns))
+		t.Errorf("%d browsers signed in with %d sign-ins, want 1 and 1", signedIn, len(d.store.signIns))
 	}
 }
 
@@ -105,7 +105,8 @@ func TestConcurrentLinks(t *testing.T) {
 func TestNewSignInLink(t *testing.T) {
 	one, hash := NewSignInLink()
 	two, _ := NewSignInLink()
-	if one == two || len(one) != 43 || strings.Trim(one, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_") != "" || hash != sha256.Sum256([]byte(one)) {
-		t.Errorf("%q, %q, %x", one, two, hash)
+	const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
+	if one == two || len(one) != 43 || strings.Trim(one, alphabet) != "" || hash != sha256.Sum256([]byte(one)) {
+		t.Errorf("NewSignInLink = %q, %q, hash %x, want unique URL-safe tokens and the SHA-256", one, two, hash)
 	}
 }

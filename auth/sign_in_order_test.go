@@ -13,13 +13,13 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// TestSignInsInAnyOrder lets two browsers begin and finish sign-ins, use links, sign out, and use
+// TestSignInSequences lets two browsers start and finish sign-ins, use links, sign out, and use
 // each other's responses and earlier cookies in any order. A browser is always signed in to the
 // account last proven in it, and to no account before that or after signing out.
-func TestSignInsInAnyOrder(t *testing.T) {
+func TestSignInSequences(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
-		d := newDesk(t, nil)
-		w := &walk{desk: d, t: t}
+		d := newBrowserFixture(t, nil)
+		w := &walk{browserFixture: d, t: t}
 		for range 2 {
 			w.browsers = append(w.browsers, &walker{browser: d.browser()})
 		}
@@ -35,8 +35,9 @@ func TestSignInsInAnyOrder(t *testing.T) {
 					thief.cookies["x"] = b.cookies["__Host-colaregistry"]
 					old := *thief.cookies["x"]
 					old.Value = rapid.SampledFrom(b.old).Draw(r, "cookie")
-					if thief.cookies["x"] = &old; old.Value != now && thief.caller().Account != 0 {
-						r.Fatalf("an old cookie is signed in as %+v", thief.caller())
+					thief.cookies["x"] = &old
+					if old.Value != now && thief.caller().Account != 0 {
+						r.Fatalf("earlier cookie is signed in as %+v", thief.caller())
 					}
 				}
 			},
@@ -45,9 +46,10 @@ func TestSignInsInAnyOrder(t *testing.T) {
 	})
 }
 
-// walk is two browsers and everything that an all-seeing attacker could send to either.
+// walk is two browsers and all responses and links that an attacker who sees everything could
+// send to either.
 type walk struct {
-	*desk
+	*browserFixture
 	t        *testing.T
 	browsers []*walker
 	answers  []sentAnswer
@@ -56,13 +58,13 @@ type walk struct {
 
 type walker struct {
 	*browser
-	proven cola.AccountID // zero: signed out
+	proven cola.AccountID // zero if signed out
 	old    []string       // earlier session cookies
 }
 
 type sentAnswer struct {
 	query   url.Values
-	by      *walker // the browser that began it
+	by      *walker // the browser that started it
 	subject string
 	issuer  string
 	used    bool
@@ -103,7 +105,7 @@ func (w *walk) answer(r *rapid.T) {
 		code.used = code.used || err == nil
 	}
 	if err == nil && !good {
-		r.Fatalf("an answer that is not the browser's own and whole signed it in")
+		r.Fatalf("Finish accepted a used, mixed or foreign response")
 	}
 	if err == nil {
 		b.proven = w.store.accounts[store.Identity{Issuer: a.issuer, Subject: a.subject}].ID
@@ -117,7 +119,7 @@ func (w *walk) link(r *rapid.T) {
 	}
 	b, l := w.one(r), &w.links[rapid.IntRange(0, len(w.links)-1).Draw(r, "link")]
 	if err := b.use(l.token); (err == nil) == l.used {
-		r.Fatalf("a link that was used before: %v, signs in: %v", l.used, err)
+		r.Fatalf("UseLink = %v, link used before = %v", err, l.used)
 	} else if err == nil {
 		b.proven, l.used = l.account, true
 	}
@@ -127,7 +129,7 @@ func (w *walk) link(r *rapid.T) {
 func (w *walk) check(r *rapid.T) {
 	for n, b := range w.browsers {
 		if got := b.caller().Account; got != b.proven {
-			r.Fatalf("browser %d is signed in to account %d, proven was %d", n, got, b.proven)
+			r.Fatalf("browser %d is signed in to account %d, want %d", n, got, b.proven)
 		}
 		if c := b.cookie(); c != "" {
 			b.old = append(b.old, c)
@@ -139,12 +141,12 @@ func (w *walk) check(r *rapid.T) {
 func TestLocalPage(t *testing.T) {
 	for _, good := range []string{"/", "/keys", "/keys?page=2&q=a%20b", "/saved-searches/1/runs?x=//y", "/explore?q=100%25", "/a/..b", "/colas/1#image"} {
 		if got := localPage(good); got != good {
-			t.Errorf("%q leads to %q", good, got)
+			t.Errorf("localPage(%q) = %q, want it unchanged", good, got)
 		}
 	}
 	for _, bad := range hostileReturns() {
 		if got := localPage(bad); got != "/" {
-			t.Errorf("%q leads to %q", bad, got)
+			t.Errorf("localPage(%q) = %q, want /", bad, got)
 		}
 	}
 }
@@ -165,10 +167,10 @@ func FuzzLocalPage(f *testing.F) {
 		f.Add(s)
 	}
 	base, _ := url.Parse(ourURL)
-	f.Fuzz(func(t *testing.T, given string) {
-		page := localPage(given)
-		if page != given && page != "/" {
-			t.Fatalf("%q became %q", given, page)
+	f.Fuzz(func(t *testing.T, returnTo string) {
+		page := localPage(returnTo)
+		if page != returnTo && page != "/" {
+			t.Fatalf("localPage(%q) = %q, want it unchanged or /", returnTo, page)
 		}
 		w := httptest.NewRecorder()
 		http.Redirect(w, httptest.NewRequest(http.MethodGet, "/sign-in/callback", nil), page, http.StatusSeeOther)
@@ -178,7 +180,7 @@ func FuzzLocalPage(f *testing.F) {
 			for _, a := range []string{address, liberal} {
 				u, err := base.Parse(a)
 				if err != nil || u.Scheme != "https" || u.Host != "cola.example.com" || u.User != nil || strings.HasPrefix(a, "//") {
-					t.Fatalf("%q leads to %q: %v, %v", given, a, u, err)
+					t.Fatalf("localPage(%q) leads to %q, parsed as %v, %v", returnTo, a, u, err)
 				}
 			}
 		}

@@ -14,94 +14,94 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// TestSignInByAnIssuer checks that a person returning from the issuer is signed in to their account
+// TestIssuerSignIn checks that a person returning from the issuer is signed in to their account
 // and redirected to the page they wanted.
-func TestSignInByAnIssuer(t *testing.T) {
-	d := newDesk(t, nil)
+func TestIssuerSignIn(t *testing.T) {
+	d := newBrowserFixture(t, nil)
 	b := d.browser()
 	redirect := b.begin(t, "0", "/keys?page=2")
-	d.clock.pass(AttemptFor - time.Second)
+	d.clock.advance(AttemptFor - time.Second)
 	returnTo, err := b.finish(d.provider.approve(t, redirect, "ann", "Ann@example.com"))
 	if err != nil || returnTo != "/keys?page=2" {
-		t.Fatalf("leads to %q, %v", returnTo, err)
+		t.Fatalf("Finish = %q, %v, want /keys?page=2", returnTo, err)
 	}
 	want := cola.Caller{
 		Account: 1, Credential: cola.Credential{Kind: cola.CredentialSignIn, ID: 500}, Channel: cola.ChannelDashboard, Scopes: cola.Scopes(),
 	}
 	if diff := cmp.Diff(want, b.caller()); diff != "" {
-		t.Error(diff)
+		t.Errorf("caller (-want +got):\n%s", diff)
 	}
-	made := d.store.signIns[500]
-	if diff := cmp.Diff(store.SignIn{
+	wantSignIn := store.SignIn{
 		ID: 500, Account: 1, Via: ourIssuer, Browser: "Firefox", CreatedAt: d.clock.now(), ExpiresAt: d.clock.now().Add(14 * 24 * time.Hour),
-	}, made); diff != "" {
-		t.Error(diff)
+	}
+	if diff := cmp.Diff(wantSignIn, d.store.signIns[500]); diff != "" {
+		t.Errorf("sign-in (-want +got):\n%s", diff)
 	}
 	if d.store.people[0].Email != "Ann@example.com" {
-		t.Errorf("the account is %+v", d.store.people[0])
+		t.Errorf("account = %+v, want Ann@example.com", d.store.people[0])
 	}
 	if !d.provider.basic || d.provider.presented != "hush" {
-		t.Errorf("the client secret came as %q, in the header: %v", d.provider.presented, d.provider.basic)
+		t.Errorf("client secret = %q, in the header = %v, want %q, true", d.provider.presented, d.provider.basic, "hush")
 	}
 	if d.log.text() != "" {
-		t.Errorf("logged: %s", d.log.text())
+		t.Errorf("unexpected log: %s", d.log.text())
 	}
 }
 
-// TestPublicClients checks that a client without a secret sends its ID in the request body.
-func TestPublicClients(t *testing.T) {
-	d := newDesk(t, func(d *desk, _ *BrowserOptions) { d.provider.secret = "" })
+// TestClientAuthentication checks that a client without a secret sends its ID in the request body.
+func TestClientAuthentication(t *testing.T) {
+	d := newBrowserFixture(t, func(d *browserFixture, _ *BrowserOptions) { d.provider.secret = "" })
 	d.browser().signIn(t, "ann")
 	if d.provider.basic {
-		t.Error("a public client must not use the Authorization header")
+		t.Error("public client used the Authorization header")
 	}
-	d = newDesk(t, func(d *desk, _ *BrowserOptions) {
+	d = newBrowserFixture(t, func(d *browserFixture, _ *BrowserOptions) {
 		d.provider.document = map[string]any{"token_endpoint_auth_methods_supported": []string{"private_key_jwt", "client_secret_post"}}
 	})
 	d.browser().signIn(t, "ann")
 	if d.provider.basic || d.provider.presented != "hush" {
-		t.Error("the secret must be sent as the issuer wants it")
+		t.Errorf("client secret = %q, in the header = %v, want it in the body, as the issuer supports", d.provider.presented, d.provider.basic)
 	}
 }
 
 // TestSignInAgain checks that signing in as another person removes the first person's session data.
 func TestSignInAgain(t *testing.T) {
-	b := newDesk(t, nil).browser()
+	b := newBrowserFixture(t, nil).browser()
 	first := b.signIn(t, "ann")
 	second := b.signIn(t, "bob")
-	if first.Account == second.Account || b.store.holds(first.Credential.ID) {
-		t.Errorf("%+v after %+v, whose sign-in holds", second, first)
+	if first.Account == second.Account || b.store.isActive(first.Credential.ID) {
+		t.Errorf("second caller = %+v, first = %+v; want another account and the first sign-in ended", second, first)
 	}
 }
 
 // TestTabs checks that a browser's attempts are independent, that the oldest of six is dropped, and
 // that each expires after ten minutes.
 func TestTabs(t *testing.T) {
-	d := newDesk(t, nil)
+	d := newBrowserFixture(t, nil)
 	b := d.browser()
 	var answers []url.Values
 	for range 6 {
 		answers = append(answers, d.provider.approve(t, b.begin(t, "0", "/"), "ann", ""))
-		d.clock.pass(time.Minute)
+		d.clock.advance(time.Minute)
 	}
 	if n := len(b.attemptCookies()); n != 5 {
-		t.Errorf("the browser keeps %d attempts, want 5", n)
+		t.Errorf("%d attempt cookies, want 5", n)
 	}
 	expect := func(n int, want cola.Code) {
 		t.Helper()
 		if _, err := b.finish(answers[n]); cola.CodeOf(err) != want {
-			t.Errorf("tab %d: %v, want code %q", n, err, want)
+			t.Errorf("tab %d: error = %v, want code %q", n, err, want)
 		}
 	}
 	expect(0, cola.CodeUnauthorized)
 	expect(1, "")
 	expect(1, cola.CodeUnauthorized)
 	expect(5, "") // signs in again
-	d.clock.pass(6 * time.Minute)
-	expect(2, cola.CodeUnauthorized) // begun ten minutes ago
+	d.clock.advance(6 * time.Minute)
+	expect(2, cola.CodeUnauthorized) // started ten minutes ago
 	expect(3, "")
 	if n := len(b.attemptCookies()); n != 1 {
-		t.Errorf("the browser keeps %d attempts, want the one that it has not finished", n)
+		t.Errorf("%d attempt cookies, want only the unfinished one", n)
 	}
 }
 
@@ -111,40 +111,41 @@ func with(query url.Values, name string, values ...string) url.Values {
 	for n, v := range query {
 		changed[n] = v
 	}
-	if changed[name] = values; len(values) == 0 {
+	changed[name] = values
+	if len(values) == 0 {
 		delete(changed, name)
 	}
 	return changed
 }
 
-// TestGoodAnswers covers valid differences between issuers.
-func TestGoodAnswers(t *testing.T) {
-	for name, setup := range map[string]func(*desk){
-		"audience in an array":     idToken(claim("aud", []string{"dashboard"})),
-		"two audiences, our party": idToken(claim("aud", []string{"shop", "dashboard"}), claim("azp", "dashboard")),
-		"clock a little ahead":     func(d *desk) { idToken(claim("iat", d.clock.now().Add(20*time.Second).Unix()))(d) },
-		"clock a little behind":    func(d *desk) { idToken(claim("exp", d.clock.now().Add(-20*time.Second).Unix()))(d) },
-		"typed":                    idToken(header("typ", "JWT")),
-		"key without a name":       idToken(header("kid", nil)),
-		"no details": func(d *desk) {
+// TestValidResponses covers valid differences between issuers.
+func TestValidResponses(t *testing.T) {
+	for name, setup := range map[string]func(*browserFixture){
+		"audience in an array":  idToken(claim("aud", []string{"dashboard"})),
+		"two audiences, azp":    idToken(claim("aud", []string{"shop", "dashboard"}), claim("azp", "dashboard")),
+		"clock slightly ahead":  func(d *browserFixture) { idToken(claim("iat", d.clock.now().Add(20*time.Second).Unix()))(d) },
+		"clock slightly behind": func(d *browserFixture) { idToken(claim("exp", d.clock.now().Add(-20*time.Second).Unix()))(d) },
+		"typ JWT":               idToken(header("typ", "JWT")),
+		"no key ID":             idToken(header("kid", nil)),
+		"no userinfo endpoint": func(d *browserFixture) {
 			d.provider.document = map[string]any{"userinfo_endpoint": nil, "end_session_endpoint": nil}
 		},
-		"details refused": func(d *desk) { d.provider.status["/me"] = 403 },
-		"details signed":  func(d *desk) { d.provider.infoKind = "application/jwt" },
-		"names itself": func(d *desk) {
+		"user info refused": func(d *browserFixture) { d.provider.status["/me"] = 403 },
+		"user info signed":  func(d *browserFixture) { d.provider.infoKind = "application/jwt" },
+		"advertises iss": func(d *browserFixture) {
 			d.provider.document = map[string]any{"authorization_response_iss_parameter_supported": true}
 		},
 	} {
-		d := newDesk(t, nil)
+		d := newBrowserFixture(t, nil)
 		setup(d)
 		b := d.browser()
 		good := with(d.provider.approve(t, b.begin(t, "0", ""), "ann", ""), "iss", ourIssuer)
 		if returnTo, err := b.finish(good); err != nil || returnTo != "/" {
-			t.Errorf("%s: %q, %v", name, returnTo, err)
+			t.Errorf("%s: Finish = %q, %v, want /", name, returnTo, err)
 			continue
 		}
 		if b.caller().Account != 1 || d.store.people[0].Email != ourIssuer+"#ann" {
-			t.Errorf("%s: %+v, account %+v", name, b.caller(), d.store.people)
+			t.Errorf("%s: caller = %+v, accounts = %+v", name, b.caller(), d.store.people)
 		}
 	}
 }
@@ -157,15 +158,27 @@ func TestAddresses(t *testing.T) {
 		info  map[string]any
 		want  string
 	}{
-		"in the token":                      {[]change{claim("email", "ann@example.com"), claim("email_verified", true)}, map[string]any{"email": "x@example.com", "email_verified": true}, "ann@example.com"},
-		"from user info":                    {nil, map[string]any{"email": "ann@example.com", "email_verified": true}, "ann@example.com"},
-		"from user info, as text":           {nil, map[string]any{"email": "ann@example.com", "email_verified": "true"}, "ann@example.com"},
-		"no email_verified":                 {[]change{claim("email", "ann@example.com")}, map[string]any{"email": "ann@example.com", "email_verified": true}, ourIssuer + "#ann"},
+		"in the token": {
+			[]change{claim("email", "ann@example.com"), claim("email_verified", true)},
+			map[string]any{"email": "x@example.com", "email_verified": true}, "ann@example.com",
+		},
+		"from user info": {nil, map[string]any{"email": "ann@example.com", "email_verified": true}, "ann@example.com"},
+		"email_verified is the string true": {
+			nil, map[string]any{"email": "ann@example.com", "email_verified": "true"}, "ann@example.com",
+		},
+		"no email_verified": {
+			[]change{claim("email", "ann@example.com")},
+			map[string]any{"email": "ann@example.com", "email_verified": true}, ourIssuer + "#ann",
+		},
 		"no email_verified, from user info": {nil, map[string]any{"email": "ann@example.com"}, ourIssuer + "#ann"},
-		"no address":                        {[]change{claim("email", "Ann <ann@example.com>"), claim("email_verified", true)}, nil, ourIssuer + "#ann"},
-		"like a name":                       {[]change{claim("email", "x://y#z@example.com"), claim("email_verified", true)}, nil, ourIssuer + "#ann"},
+		"address with a display name": {
+			[]change{claim("email", "Ann <ann@example.com>"), claim("email_verified", true)}, nil, ourIssuer + "#ann",
+		},
+		"like an identity name": {
+			[]change{claim("email", "x://y#z@example.com"), claim("email_verified", true)}, nil, ourIssuer + "#ann",
+		},
 	} {
-		d := newDesk(t, nil)
+		d := newBrowserFixture(t, nil)
 		d.provider.idToken, d.provider.info = c.token, c.info
 		b := d.browser()
 		if _, err := b.finish(d.provider.approve(t, b.begin(t, "0", "/"), "ann", "")); err != nil {
@@ -173,15 +186,15 @@ func TestAddresses(t *testing.T) {
 			continue
 		}
 		if got := d.store.people[0].Email; got != c.want {
-			t.Errorf("%s: account of %q, want %q", name, got, c.want)
+			t.Errorf("%s: account = %q, want %q", name, got, c.want)
 		}
 	}
 }
 
-// TestPossibleDuplicateAccountIsLogged checks that the log reports a person who may have two accounts, as it
+// TestPossibleDuplicateAccount checks that the log reports a person who may have two accounts, as it
 // does for access tokens.
-func TestPossibleDuplicateAccountIsLogged(t *testing.T) {
-	d := newDesk(t, nil)
+func TestPossibleDuplicateAccount(t *testing.T) {
+	d := newBrowserFixture(t, nil)
 	b := d.browser()
 	for _, email := range []string{"", "ann@example.com"} {
 		if _, err := b.finish(d.provider.approve(t, b.begin(t, "0", "/"), "ann", email)); err != nil {
@@ -189,14 +202,14 @@ func TestPossibleDuplicateAccountIsLogged(t *testing.T) {
 		}
 	}
 	if got := d.log.text(); strings.Count(got, "account add-identity") != 1 || !strings.Contains(got, "account=1") || strings.Contains(got, "ann") {
-		t.Errorf("log: %s", got)
+		t.Errorf("log = %s, want one line with account=1 and without the address", got)
 	}
 }
 
-// TestMixUp checks that a response is sent only to the issuer that the attempt began with, wherever
-// it came from.
+// TestMixUp checks that a response is sent only to the issuer that the attempt started with,
+// no matter where it came from.
 func TestMixUp(t *testing.T) {
-	d := newDesk(t, nil)
+	d := newBrowserFixture(t, nil)
 	b := d.browser()
 	ours, theirs := b.begin(t, "0", "/"), b.begin(t, "1", "/")
 	u, err := url.Parse(theirs)
@@ -206,56 +219,56 @@ func TestMixUp(t *testing.T) {
 	good := d.provider.approve(t, ours, "ann", "")
 	mixed := with(good, "state", u.Query().Get("state"))
 	if _, err := b.finish(mixed); err == nil {
-		t.Error("a code of one issuer was taken to another")
+		t.Error("Finish accepted a code of one issuer for an attempt with another")
 	}
-	if len(d.provider.codes) != 1 || d.other.asked["/token"] != 1 || d.provider.asked["/token"] != 0 {
-		t.Error("the code went to who did not give it")
+	if len(d.provider.codes) != 1 || d.other.requests["/token"] != 1 || d.provider.requests["/token"] != 0 {
+		t.Error("want exactly one token request, to the issuer of the attempt")
 	}
 	if _, err := b.finish(with(good, "iss", otherIssuer)); err == nil || b.caller().Account != 0 {
-		t.Errorf("an answer that names another issuer: %v", err)
+		t.Errorf("response with the iss of another issuer: error = %v, caller = %+v", err, b.caller())
 	}
-	if d.provider.asked["/token"] != 0 {
-		t.Error("the code of an answer that names another issuer was redeemed")
+	if d.provider.requests["/token"] != 0 {
+		t.Error("code was redeemed despite the iss of another issuer")
 	}
 }
 
 // TestForgedSignIn checks that a response for another browser's attempt signs no one in, which
 // prevents login CSRF.
 func TestForgedSignIn(t *testing.T) {
-	d := newDesk(t, nil)
+	d := newBrowserFixture(t, nil)
 	attacker, victim := d.browser(), d.browser()
 	answer := d.provider.approve(t, attacker.begin(t, "0", "/"), "eve", "")
 	victim.begin(t, "0", "/")
 	if _, err := victim.finish(answer); cola.CodeOf(err) != cola.CodeUnauthorized || victim.caller().Account != 0 {
-		t.Errorf("the victim is signed in as %+v: %v", victim.caller(), err)
+		t.Errorf("victim is signed in as %+v, %v", victim.caller(), err)
 	}
 	if _, err := attacker.finish(answer); err != nil {
-		t.Errorf("the browser that began it: %v", err)
+		t.Errorf("browser that started the attempt: %v", err)
 	}
 }
 
 // TestUnknownIssuers checks that an unknown issuer key does not redirect.
 func TestUnknownIssuers(t *testing.T) {
-	b := newDesk(t, nil).browser()
+	b := newBrowserFixture(t, nil).browser()
 	for _, key := range []string{"", "2", "-1", "00", ourIssuer, "0 "} {
 		err := b.do(func(ctx context.Context) error { _, err := b.Begin(ctx, key, "/"); return err })
 		if cola.CodeOf(err) != cola.CodeValidation || b.cookie() != "" {
-			t.Errorf("%q: %v", key, err)
+			t.Errorf("Begin(%q) = %v, want a validation error and no cookie", key, err)
 		}
 	}
 }
 
-// TestIssuerTakenOut checks the error for a person returning from an issuer that is no longer
+// TestRemovedIssuer checks the error for a person returning from an issuer that is no longer
 // configured.
-func TestIssuerTakenOut(t *testing.T) {
+func TestRemovedIssuer(t *testing.T) {
 	keys := newKeys(t)
-	d := newDesk(t, func(_ *desk, o *BrowserOptions) { o.Attempts = sealer(keys) })
+	d := newBrowserFixture(t, func(_ *browserFixture, o *BrowserOptions) { o.Attempts = sealer(keys) })
 	b := d.browser()
 	answer := d.provider.approve(t, b.begin(t, "0", "/"), "ann", "")
-	later := newDesk(t, func(new *desk, o *BrowserOptions) {
+	later := newBrowserFixture(t, func(new *browserFixture, o *BrowserOptions) {
 		o.Store, o.Attempts, o.Issuers = d.store, sealer(keys), []SignInIssuer{new.other.settings()}
 	})
-	b.desk = later
+	b.browserFixture = later
 	if _, err := b.finish(answer); cola.CodeOf(err) != cola.CodeUnauthorized || !strings.Contains(err.Error(), "no longer") {
 		t.Error(err)
 	}
@@ -263,13 +276,13 @@ func TestIssuerTakenOut(t *testing.T) {
 
 // TestOutsideLoad checks that session methods panic in a handler outside Load, except Caller.
 func TestOutsideLoad(t *testing.T) {
-	d := newDesk(t, nil)
+	d := newBrowserFixture(t, nil)
 	if _, ok := d.Caller(t.Context()); ok {
-		t.Error("somebody is signed in")
+		t.Error("Caller outside Load = true, want false")
 	}
 	defer func() {
 		if p, _ := recover().(string); !strings.Contains(p, "Browsers.Load") {
-			t.Errorf("panic %q", p)
+			t.Errorf("panic = %q, want one that mentions Browsers.Load", p)
 		}
 	}()
 	d.Put(t.Context(), "notice", http.StatusText(200))

@@ -19,7 +19,7 @@ import (
 	jose "github.com/go-jose/go-jose/v4"
 )
 
-// signer signs anything, including tokens that a library would refuse to create.
+// signer signs any content, including tokens that a library would not create.
 type signer struct {
 	alg, kid string
 	key      crypto.Signer
@@ -139,7 +139,7 @@ func changed(members, by map[string]any) map[string]any {
 }
 
 // header returns the changed header of a valid token.
-func (b *bench) header(changes []change) string {
+func (b *tokenFixture) header(changes []change) string {
 	members := map[string]any{"alg": b.key.alg, "kid": b.key.kid, "typ": "at+jwt"}
 	for _, c := range changes {
 		members = changed(members, c.header)
@@ -148,7 +148,7 @@ func (b *bench) header(changes []change) string {
 }
 
 // claims returns the changed claims of a valid token.
-func (b *bench) claims(changes []change) string {
+func (b *tokenFixture) claims(changes []change) string {
 	now := b.now()
 	members := map[string]any{
 		"iss": ourIssuer, "aud": ourAudience, "sub": "person-1", "client_id": "assistant",

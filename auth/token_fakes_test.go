@@ -37,11 +37,11 @@ type fakeIssuer struct {
 	err      error         // returned for every request
 	hold     chan struct{} // blocks requests until closed
 	delay    time.Duration // of every response
-	asked    map[string]int
+	requests map[string]int
 }
 
 func newFakeIssuer(url string, keys ...signer) *fakeIssuer {
-	f := &fakeIssuer{url: url, asked: map[string]int{}}
+	f := &fakeIssuer{url: url, requests: map[string]int{}}
 	f.publish(keys...)
 	return f
 }
@@ -66,13 +66,13 @@ func (f *fakeIssuer) set(change func(*fakeIssuer)) {
 func (f *fakeIssuer) fetches() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.asked["/.well-known/openid-configuration"]
+	return f.requests["/.well-known/openid-configuration"]
 }
 
 func (f *fakeIssuer) answer(r *http.Request) (string, error) {
 	path := strings.TrimPrefix(r.URL.String(), strings.TrimSuffix(f.url, "/"))
 	f.mu.Lock()
-	f.asked[path]++
+	f.requests[path]++
 	hold, delay := f.hold, f.delay
 	f.mu.Unlock()
 	select {
@@ -239,8 +239,8 @@ func ourApp() store.App {
 	return store.App{Issuer: ourIssuer, ClientID: "assistant", Name: "Assistant", Scopes: cola.Scopes()}
 }
 
-// bench is an Authenticator with all its dependencies.
-type bench struct {
+// tokenFixture is an Authenticator with all its dependencies.
+type tokenFixture struct {
 	*Authenticator
 	issuer *fakeIssuer
 	other  *fakeIssuer
@@ -249,11 +249,11 @@ type bench struct {
 	now    func() time.Time
 }
 
-// newBench returns a bench whose issuer has its own signing key. In a synctest bubble it uses the
+// newTokenFixture returns a tokenFixture whose issuer has its own signing key. In a synctest bubble it uses the
 // bubble's clock.
-func newBench(t testing.TB, change func(*TokenOptions)) *bench {
+func newTokenFixture(t testing.TB, change func(*TokenOptions)) *tokenFixture {
 	t.Helper()
-	b := &bench{key: newSigner(t, "ES256", "k1"), store: newFakeStore(ourApp()), now: time.Now}
+	b := &tokenFixture{key: newSigner(t, "ES256", "k1"), store: newFakeStore(ourApp()), now: time.Now}
 	b.issuer = newFakeIssuer(ourIssuer, b.key)
 	b.other = newFakeIssuer(otherIssuer, newSigner(t, "ES256", "k2"))
 	o := TokenOptions{
@@ -272,11 +272,11 @@ func newBench(t testing.TB, change func(*TokenOptions)) *bench {
 }
 
 // send authenticates a request with a token.
-func (b *bench) send(ctx context.Context, token string) (cola.Caller, error) {
+func (b *tokenFixture) send(ctx context.Context, token string) (cola.Caller, error) {
 	return b.Authenticate(ctx, http.Header{"Authorization": {"Bearer " + token}}, cola.ChannelMCP)
 }
 
 // token returns a valid token with changes.
-func (b *bench) token(changes ...change) string {
+func (b *tokenFixture) token(changes ...change) string {
 	return b.key.sign(b.header(changes), b.claims(changes))
 }

@@ -50,19 +50,19 @@ type TokenOptions struct {
 	// full names.
 	ScopePrefix string
 	LinkEmail   LinkPolicies          // which verified email addresses link to accounts
-	Client      *http.Client          // for requests to issuers; nil: the package's own; unset fields have its defaults
-	Now         cola.Clock            // nil: time.Now
-	Logger      *slog.Logger          // nil discards
-	Metrics     prometheus.Registerer // for one Tokens only; nil disables them
-	Events      *security.Events      // records new identities and connections; may be nil
+	Client      *http.Client          // for requests to issuers; optional, as are its fields
+	Now         cola.Clock            // default time.Now
+	Logger      *slog.Logger          // optional
+	Metrics     prometheus.Registerer // for one Tokens only; optional
+	Events      *security.Events      // records new identities and connections; optional
 }
 
 // Tokens accepts access tokens of configured issuers for accounts and connected apps. A token must
 // be signed by one of the issuers, be an access token for one of the audiences, and be valid now.
 //
-// The grant of a valid token is cached for a minute. The refusal of a valid token whose app is
+// The grant of a valid token is cached for a minute. The rejection of a valid token whose app is
 // disabled or whose connection is revoked is cached for up to a second if it is sent repeatedly,
-// which limits database reads. Other refusals are not cached: a forged token costs at most five
+// which limits database reads. Other rejections are not cached: a forged token costs at most five
 // signature checks and no additional fetch of keys.
 type Tokens struct {
 	store        TokenStore
@@ -90,9 +90,9 @@ type grant struct {
 	link    int64
 	scopes  []cola.Scope // effective scopes; read-only
 	// withheld are scopes of the token that the app may not have; read-only.
-	withheld []cola.Scope
-	refusal  error     // instead of the fields above
-	until    time.Time // when the token must be checked again
+	withheld  []cola.Scope
+	rejection error     // instead of the fields above
+	until     time.Time // when the token must be checked again
 }
 
 // NewTokens returns Tokens with these options, or an error if they are invalid. The keys of an
@@ -163,16 +163,16 @@ func checkIssuer(s string) error {
 // The service can start without them: they are contacted again when tokens arrive.
 func (t *Tokens) Check(ctx context.Context) error {
 	var all sync.WaitGroup
-	found := make([]error, len(t.urls))
+	errs := make([]error, len(t.urls))
 	for n, u := range t.urls {
-		all.Go(func() { found[n] = t.issuers[u].check(ctx) })
+		all.Go(func() { errs[n] = t.issuers[u].check(ctx) })
 	}
 	all.Wait()
-	return errors.Join(found...)
+	return errors.Join(errs...)
 }
 
 // caller returns the caller of a token. It fails with CodeUnauthorized and the failed check, with
-// CodeUnavailable if the issuer or the store does not answer, and with the context's error. Errors
+// CodeUnavailable if the issuer or the store does not respond, and with the context's error. Errors
 // contain no unverified part of the token.
 func (t *Tokens) caller(ctx context.Context, raw string, ch cola.Channel) (cola.Caller, error) {
 	g, result, err := t.grant(ctx, raw)
@@ -192,9 +192,9 @@ func (t *Tokens) caller(ctx context.Context, raw string, ch cola.Channel) (cola.
 }
 
 func (t *Tokens) grant(ctx context.Context, raw string) (g grant, result string, err error) {
-	if len(raw) <= maxToken { // longer ones are not even hashed
+	if len(raw) <= maxToken { // longer ones are not hashed
 		if g, ok := t.known.Get(sha256.Sum256([]byte(raw))); ok && t.now().Before(g.until) {
-			return g, resultCached, g.refusal
+			return g, resultCached, g.rejection
 		}
 	}
 	token, err := parseToken(raw)
@@ -213,20 +213,20 @@ func (t *Tokens) grant(ctx context.Context, raw string) (g grant, result string,
 // canceled, because others may wait for it; its parts have timeouts.
 func (t *Tokens) checkOnce(ctx context.Context, from *issuer, token accessToken) (grant, error) {
 	hash := tokenHash(sha256.Sum256([]byte(token.raw)))
-	answer := t.checks.DoChan(string(hash[:]), func() (_ any, err error) {
+	result := t.checks.DoChan(string(hash[:]), func() (_ any, err error) {
 		defer t.recovered(&err)
 		g, err := t.check(context.WithoutCancel(ctx), from, token)
-		if err == nil || g.refusal != nil {
+		if err == nil || g.rejection != nil {
 			t.known.Add(hash, g)
 		}
 		return g, err
 	})
 	select {
-	case a := <-answer:
-		if a.Err != nil {
-			return grant{}, a.Err
+	case r := <-result:
+		if r.Err != nil {
+			return grant{}, r.Err
 		}
-		return a.Val.(grant), nil
+		return r.Val.(grant), nil
 	case <-ctx.Done():
 		return grant{}, fmt.Errorf("check access token: %w", ctx.Err())
 	}
@@ -241,7 +241,7 @@ func (t *Tokens) recovered(err *error) {
 	}
 }
 
-// check verifies a token and finds its grant. It writes nothing before every check has passed.
+// check verifies a token and finds its grant. It writes to the store only after every check passed.
 //
 // Only a token without a valid signature counts as a failed credential. An expired token was valid:
 // its app must get a 401 to renew the token, even if many apps share its address.
@@ -263,7 +263,7 @@ func (t *Tokens) check(ctx context.Context, from *issuer, token accessToken) (gr
 	g, err := t.findGrant(ctx, from.url, c)
 	if cola.CodeOf(err) == cola.CodeUnauthorized {
 		again := t.refused.Take(sha256.Sum256([]byte(token.raw)), 1)
-		return grant{refusal: err, until: now.Add(again)}, err
+		return grant{rejection: err, until: now.Add(again)}, err
 	}
 	if err != nil {
 		return grant{}, err

@@ -15,10 +15,10 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// TestTokenIsRememberedForAMinute checks that a token is checked again after a minute, which picks
+// TestTokenCache checks that a token is checked again after a minute, which picks
 // up changes.
-func TestTokenIsRememberedForAMinute(t *testing.T) {
-	inTime(t, func(t *testing.T, b *bench) {
+func TestTokenCache(t *testing.T) {
+	inBubble(t, func(t *testing.T, b *tokenFixture) {
 		token := b.token()
 		send := func() cola.Caller {
 			c, err := b.send(t.Context(), token)
@@ -37,21 +37,21 @@ func TestTokenIsRememberedForAMinute(t *testing.T) {
 		})
 		time.Sleep(cachedFor - time.Second)
 		if c := send(); !c.Has(cola.ScopeWriteSavedSearches) {
-			t.Error("it was checked again within the minute")
+			t.Error("cached token was checked again within a minute")
 		}
 		if n := b.store.called("AppByClient"); n != 1 {
-			t.Errorf("the store was asked %d times, want once", n)
+			t.Errorf("AppByClient called %d times, want once", n)
 		}
 		time.Sleep(time.Second)
 		if c := send(); c.Has(cola.ScopeWriteSavedSearches) {
-			t.Error("a scope that the app has lost is effective after a minute")
+			t.Error("revoked scope is still effective after a minute")
 		}
 	})
 }
 
-// TestTokenExpiresWhileRemembered checks that a cached token is refused once it expires.
-func TestTokenExpiresWhileRemembered(t *testing.T) {
-	inTime(t, func(t *testing.T, b *bench) {
+// TestCachedTokenExpiry checks that a cached token is rejected once it expires.
+func TestCachedTokenExpiry(t *testing.T) {
+	inBubble(t, func(t *testing.T, b *tokenFixture) {
 		token := b.token(claim("exp", time.Now().Add(10*time.Second).Unix()))
 		for _, pause := range []time.Duration{0, 10 * time.Second, leeway - time.Second} {
 			time.Sleep(pause)
@@ -61,14 +61,14 @@ func TestTokenExpiresWhileRemembered(t *testing.T) {
 		}
 		time.Sleep(time.Second)
 		_, err := b.send(t.Context(), token)
-		wantRefusal(t, err, "has expired")
+		wantUnauthorized(t, err, "has expired")
 	})
 }
 
-// TestGivenIdentityShowsAfterAMinute moves an identity to another account. A cached token uses the
+// TestMovedIdentity moves an identity to another account. A cached token uses the
 // old account for a minute; a new token uses the new account immediately.
-func TestGivenIdentityShowsAfterAMinute(t *testing.T) {
-	inTime(t, func(t *testing.T, b *bench) {
+func TestMovedIdentity(t *testing.T) {
+	inBubble(t, func(t *testing.T, b *tokenFixture) {
 		account := func(token string) cola.AccountID {
 			t.Helper()
 			c, err := b.send(t.Context(), token)
@@ -78,30 +78,30 @@ func TestGivenIdentityShowsAfterAMinute(t *testing.T) {
 			return c.Account
 		}
 		before := b.token()
-		had := account(before)
+		prev := account(before)
 		b.store.change(func(s *fakeStore) {
 			for who := range s.accounts {
-				s.accounts[who] = had + 1
+				s.accounts[who] = prev + 1
 			}
 		})
 		time.Sleep(cachedFor - time.Second)
-		if got := account(before); got != had {
-			t.Errorf("within the minute the token is for account %d, want %d", got, had)
+		if got := account(before); got != prev {
+			t.Errorf("within a minute: account = %d, want %d", got, prev)
 		}
-		if got := account(b.token(claim("jti", "new"))); got != had+1 {
-			t.Errorf("a new token is for account %d, want %d", got, had+1)
+		if got := account(b.token(claim("jti", "new"))); got != prev+1 {
+			t.Errorf("new token: account = %d, want %d", got, prev+1)
 		}
 		time.Sleep(time.Second)
-		if got := account(before); got != had+1 {
-			t.Errorf("after a minute the token is for account %d, want %d", got, had+1)
+		if got := account(before); got != prev+1 {
+			t.Errorf("after a minute: account = %d, want %d", got, prev+1)
 		}
 	})
 }
 
-// TestDisabledAppIsRefusedAfterAMinute checks that the error gives the reason. The ledger refuses
+// TestDisabledApp checks that the error states the reason. The ledger rejects
 // the app earlier.
-func TestDisabledAppIsRefusedAfterAMinute(t *testing.T) {
-	inTime(t, func(t *testing.T, b *bench) {
+func TestDisabledApp(t *testing.T) {
+	inBubble(t, func(t *testing.T, b *tokenFixture) {
 		token := b.token()
 		if _, err := b.send(t.Context(), token); err != nil {
 			t.Fatal(err)
@@ -113,28 +113,28 @@ func TestDisabledAppIsRefusedAfterAMinute(t *testing.T) {
 		})
 		time.Sleep(cachedFor)
 		_, err := b.send(t.Context(), token)
-		wantRefusal(t, err, "has disabled the app")
+		wantUnauthorized(t, err, "has disabled the app")
 	})
 }
 
-// TestRefusalsAreBounded checks that repeated tokens of a refused app do not load the store, and
+// TestRejectedApp checks that repeated tokens of a rejected app do not load the store, and
 // that the app works as soon as it is registered, or a second later if it kept trying.
-func TestRefusalsAreBounded(t *testing.T) {
-	inTime(t, func(t *testing.T, b *bench) {
+func TestRejectedApp(t *testing.T) {
+	inBubble(t, func(t *testing.T, b *tokenFixture) {
 		token := b.token(claim("client_id", "new"))
 		early := b.token(claim("client_id", "new"), claim("jti", "early"))
 		_, err := b.send(t.Context(), early)
-		wantRefusal(t, err, "is not registered")
+		wantUnauthorized(t, err, "is not registered")
 		for range 100 {
 			_, err := b.send(t.Context(), token)
-			wantRefusal(t, err, "is not registered")
+			wantUnauthorized(t, err, "is not registered")
 		}
 		if n := b.store.called("AppByClient"); n > 2+refusedAtOnce {
-			t.Errorf("the store was asked %d times", n)
+			t.Errorf("AppByClient called %d times, want at most %d", n, 2+refusedAtOnce)
 		}
 		b.store.change(func(s *fakeStore) { s.put(store.App{Issuer: ourIssuer, ClientID: "new"}) })
 		if _, err := b.send(t.Context(), early); err != nil {
-			t.Errorf("once registered: %v", err)
+			t.Errorf("after registration: %v", err)
 		}
 		time.Sleep(refusedEvery)
 		if _, err := b.send(t.Context(), token); err != nil {
@@ -143,9 +143,9 @@ func TestRefusalsAreBounded(t *testing.T) {
 	})
 }
 
-// TestOneTokenAtOnceIsCheckedOnce covers an assistant that opens several connections.
-func TestOneTokenAtOnceIsCheckedOnce(t *testing.T) {
-	inTime(t, func(t *testing.T, b *bench) {
+// TestConcurrentToken covers an assistant that opens several connections.
+func TestConcurrentToken(t *testing.T) {
+	inBubble(t, func(t *testing.T, b *tokenFixture) {
 		hold := make(chan struct{})
 		b.store.hold = hold
 		token := b.token()
@@ -168,19 +168,19 @@ func TestOneTokenAtOnceIsCheckedOnce(t *testing.T) {
 	})
 }
 
-// TestCheckOutlivesItsRequest checks that requests waiting for a shared check do not fail if the
+// TestCanceledRequest checks that requests waiting for a shared check do not fail if the
 // first request is canceled.
-func TestCheckOutlivesItsRequest(t *testing.T) {
-	inTime(t, func(t *testing.T, b *bench) {
+func TestCanceledRequest(t *testing.T) {
+	inBubble(t, func(t *testing.T, b *tokenFixture) {
 		hold := make(chan struct{})
 		b.store.hold = hold
 		token := b.token()
-		first, leave := context.WithCancel(t.Context())
-		defer leave()
+		first, cancel := context.WithCancel(t.Context())
+		defer cancel()
 		var all sync.WaitGroup
 		all.Go(func() {
 			if _, err := b.send(first, token); err == nil {
-				t.Error("a request that has gone was answered")
+				t.Error("canceled request succeeded")
 			}
 		})
 		synctest.Wait()
@@ -190,28 +190,28 @@ func TestCheckOutlivesItsRequest(t *testing.T) {
 			}
 		})
 		synctest.Wait()
-		leave()
+		cancel()
 		synctest.Wait()
 		close(hold)
 		all.Wait()
 	})
 }
 
-// TestRememberedTokensAreBounded checks that the cache is bounded and does not contain tokens in
-// clear text.
-func TestRememberedTokensAreBounded(t *testing.T) {
-	b := newBench(t, nil)
+// TestTokenCacheSize checks that the cache is bounded and does not contain tokens in
+// plain text.
+func TestTokenCacheSize(t *testing.T) {
+	b := newTokenFixture(t, nil)
 	for n := range cachedTokens + 10 {
 		b.tokens.known.Add(tokenHash([]byte(fmt.Sprintf("%032d", n))), grant{})
 	}
 	if n := b.tokens.known.Len(); n != cachedTokens {
-		t.Errorf("%d are remembered, want %d", n, cachedTokens)
+		t.Errorf("%d cached tokens, want %d", n, cachedTokens)
 	}
 }
 
-func TestMetricsOfTokens(t *testing.T) {
+func TestTokenMetrics(t *testing.T) {
 	metrics := prometheus.NewRegistry()
-	b := newBench(t, func(o *TokenOptions) { o.Metrics = metrics })
+	b := newTokenFixture(t, func(o *TokenOptions) { o.Metrics = metrics })
 	token := b.token()
 	for _, s := range []string{token, token, "a.b", b.token(claim("aud", "x"))} {
 		_, _ = b.send(t.Context(), s)
@@ -241,6 +241,6 @@ func TestMetricsOfTokens(t *testing.T) {
 		}
 	}
 	if len(want) > 0 {
-		t.Errorf("not measured: %v", want)
+		t.Errorf("missing metrics: %v", want)
 	}
 }

@@ -15,12 +15,12 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// TestTokenOfEveryAlgorithm checks that a valid token authenticates as its subject's account,
+// TestTokenAlgorithms checks that a valid token authenticates as its subject's account,
 // through the link to the app.
-func TestTokenOfEveryAlgorithm(t *testing.T) {
+func TestTokenAlgorithms(t *testing.T) {
 	for _, alg := range algorithms() {
 		t.Run(string(alg), func(t *testing.T) {
-			b := newBench(t, nil)
+			b := newTokenFixture(t, nil)
 			b.key = newSigner(t, string(alg), "k1")
 			b.issuer.publish(b.key)
 			got, err := b.send(t.Context(), b.token())
@@ -38,16 +38,16 @@ func TestTokenOfEveryAlgorithm(t *testing.T) {
 	}
 }
 
-// TestKeysWorkBesideTokens checks that the prefix alone distinguishes keys from tokens, and that
+// TestKeysAndTokens checks that the prefix alone distinguishes keys from tokens, and that
 // neither is tried as the other.
-func TestKeysWorkBesideTokens(t *testing.T) {
-	b := newBench(t, nil)
+func TestKeysAndTokens(t *testing.T) {
+	b := newTokenFixture(t, nil)
 	secret, token := NewSecret(), b.token()
 	b.keys.(*finder).keys = map[store.KeyHash]store.Key{secret.Hash(): {ID: 3, AccountID: 9}}
 	tests := []struct {
 		name   string
 		header http.Header
-		want   cola.CredentialKind // empty: refused
+		want   cola.CredentialKind // empty if rejected
 		reason string
 	}{
 		{"key", http.Header{"X-Api-Key": {secret.Reveal()}}, cola.CredentialKey, ""},
@@ -59,24 +59,24 @@ func TestKeysWorkBesideTokens(t *testing.T) {
 		{"token and key", http.Header{"X-Api-Key": {secret.Reveal()}, "Authorization": {"Bearer " + token}}, "", "more than one credential"},
 		{"two tokens", http.Header{"Authorization": {"Bearer " + token, "Bearer " + b.token()}}, "", "more than one credential"},
 		{"DPoP", http.Header{"Authorization": {"DPoP " + token}}, "", `must be "Bearer" followed by the key or an access token`},
-		{"nothing", http.Header{}, "", "an access token"},
+		{"no credential", http.Header{}, "", "access token"},
 		{"mistyped key", http.Header{"Authorization": {"Bearer " + secret.Reveal()[:39] + "-"}}, "", "API key"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			c, err := b.Authenticate(t.Context(), tt.header, cola.ChannelREST)
 			if c.Credential.Kind != tt.want {
-				t.Errorf("by %q, %v; want %q", c.Credential.Kind, err, tt.want)
+				t.Errorf("credential kind = %q, %v; want %q", c.Credential.Kind, err, tt.want)
 			}
 			if tt.want == "" {
-				wantRefusal(t, err, tt.reason)
+				wantUnauthorized(t, err, tt.reason)
 			}
 		})
 	}
 }
 
-// wantRefusal checks that an error is an unauthorized one with a reason.
-func wantRefusal(t *testing.T, err error, reason string) {
+// wantUnauthorized checks that an error is an unauthorized one with a reason.
+func wantUnauthorized(t *testing.T, err error, reason string) {
 	t.Helper()
 	if cola.CodeOf(err) != cola.CodeUnauthorized || !strings.Contains(err.Error(), reason) {
 		t.Errorf("error = %v\nwant unauthorized with %q", err, reason)
@@ -88,12 +88,13 @@ func wantUnavailable(t *testing.T, err error) time.Duration {
 	t.Helper()
 	var e *cola.Error
 	if !errors.As(err, &e) || e.Code != cola.CodeUnavailable || e.RetryAfter <= 0 {
-		t.Fatalf("error = %v, want unavailable with a time to try again", err)
+		t.Fatalf("error = %v, want unavailable with a Retry-After", err)
 	}
 	return e.RetryAfter
 }
 
-func TestAppsThatMayAct(t *testing.T) {
+// TestAppAccess checks which apps are accepted and with which scopes.
+func TestAppAccess(t *testing.T) {
 	narrow, disabled := ourApp(), ourApp()
 	narrow.Scopes = nil
 	disabled.DisabledAt = time.Now()
@@ -101,41 +102,41 @@ func TestAppsThatMayAct(t *testing.T) {
 		name   string
 		app    store.App
 		any    bool
-		reason string // empty: allowed
+		reason string // of the rejection, if any
 		scopes []cola.Scope
 	}{
 		{"registered", ourApp(), false, "", cola.Scopes()},
-		{"with fewer scopes than the token", narrow, false, "", nil},
+		{"fewer scopes than the token", narrow, false, "", nil},
 		{"unknown", store.App{Issuer: otherIssuer, ClientID: "assistant"}, false, `The app "assistant" is not registered`, nil},
-		{"unknown, any may act", store.App{Issuer: otherIssuer, ClientID: "assistant"}, true, "", cola.Scopes()},
+		{"unknown, any app allowed", store.App{Issuer: otherIssuer, ClientID: "assistant"}, true, "", cola.Scopes()},
 		{"disabled", disabled, false, "has disabled the app", nil},
-		{"disabled, any may act", disabled, true, "has disabled the app", nil},
-		{"with fewer scopes, any may act", narrow, true, "", nil},
+		{"disabled, any app allowed", disabled, true, "has disabled the app", nil},
+		{"fewer scopes, any app allowed", narrow, true, "", nil},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			b := newBench(t, func(o *TokenOptions) { o.AnyApp = tt.any })
+			b := newTokenFixture(t, func(o *TokenOptions) { o.AnyApp = tt.any })
 			b.store.apps = map[string]store.App{}
 			b.store.put(tt.app)
 			got, err := b.send(t.Context(), b.token())
 			if tt.reason != "" {
-				wantRefusal(t, err, tt.reason)
+				wantUnauthorized(t, err, tt.reason)
 				if len(b.store.accounts) > 0 {
-					t.Error("an account was made for an app that may not act")
+					t.Error("account was created for a rejected app")
 				}
 				return
 			}
 			if diff := cmp.Diff(tt.scopes, got.Scopes); err != nil || diff != "" {
-				t.Errorf("%v, scopes (-want +got):\n%s", err, diff)
+				t.Errorf("Authenticate: %v, scopes (-want +got):\n%s", err, diff)
 			}
 		})
 	}
 }
 
-// TestAnyAppIsRegisteredOnce checks that an app's first request registers its client ID for the
+// TestAppRegistration checks that an app's first request registers its client ID for the
 // operator.
-func TestAnyAppIsRegisteredOnce(t *testing.T) {
-	b := newBench(t, func(o *TokenOptions) { o.AnyApp = true })
+func TestAppRegistration(t *testing.T) {
+	b := newTokenFixture(t, func(o *TokenOptions) { o.AnyApp = true })
 	b.store.apps = map[string]store.App{}
 	for _, subject := range []string{"one", "two"} {
 		if _, err := b.send(t.Context(), b.token(claim("sub", subject))); err != nil {
@@ -147,12 +148,12 @@ func TestAnyAppIsRegisteredOnce(t *testing.T) {
 		t.Errorf("apps (-want +got):\n%s", diff)
 	}
 	if n := b.store.called("EnsureApp"); n != 1 || len(b.store.accounts) != 2 {
-		t.Errorf("registered %d times for %d accounts, want once for 2", n, len(b.store.accounts))
+		t.Errorf("%d registrations for %d accounts, want 1 for 2", n, len(b.store.accounts))
 	}
 }
 
-func TestRevokedLinkIsRefused(t *testing.T) {
-	b := newBench(t, nil)
+func TestRevokedLink(t *testing.T) {
+	b := newTokenFixture(t, nil)
 	if _, err := b.send(t.Context(), b.token()); err != nil {
 		t.Fatal(err)
 	}
@@ -163,79 +164,79 @@ func TestRevokedLinkIsRefused(t *testing.T) {
 		}
 	})
 	_, err := b.send(t.Context(), b.token(claim("jti", "2")))
-	wantRefusal(t, err, `"assistant"`)
+	wantUnauthorized(t, err, `"assistant"`)
 }
 
-// TestTokensFailClosed checks that a store failure counts as neither acceptance nor refusal.
-func TestTokensFailClosed(t *testing.T) {
+// TestTokenStoreErrors checks that a store failure neither accepts nor rejects a token.
+func TestTokenStoreErrors(t *testing.T) {
 	for err, want := range map[error]cola.Code{store.ErrUnavailable: cola.CodeUnavailable, errors.New("boom"): cola.CodeInternal} {
-		b := newBench(t, nil)
+		b := newTokenFixture(t, nil)
 		b.store.err = err
 		if _, got := b.send(t.Context(), b.token()); cola.CodeOf(got) != want {
-			t.Errorf("with the store failing by %v: %v, want %s", err, got, want)
+			t.Errorf("store error %v: Authenticate error = %v, want %s", err, got, want)
 		}
 		b.store.err = nil
 		if _, err := b.send(t.Context(), b.token()); err != nil {
-			t.Errorf("with the store back: %v", err)
+			t.Errorf("after the store recovers: %v", err)
 		}
 	}
 }
 
-func TestTokensDoNotWaitForASilentStore(t *testing.T) {
+func TestTokenStoreTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := newBench(t, nil)
+		b := newTokenFixture(t, nil)
 		b.store.hold = make(chan struct{})
-		begun := time.Now()
+		start := time.Now()
 		_, err := b.send(t.Context(), b.token())
 		wantUnavailable(t, err)
-		if took := time.Since(begun); took != storeTimeout {
-			t.Errorf("after %v, want %v", took, storeTimeout)
+		if took := time.Since(start); took != storeTimeout {
+			t.Errorf("Authenticate took %v, want %v", took, storeTimeout)
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		if _, err := b.send(ctx, b.token()); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("whose caller has gone: %v, want the end of the context", err)
+			t.Errorf("with a 1s timeout: error = %v, want context.DeadlineExceeded", err)
 		}
-		time.Sleep(storeTimeout) // the check has ended by then; otherwise the bubble fails
+		time.Sleep(storeTimeout) // wait for the check to end; otherwise the bubble fails
 	})
 }
 
-// TestPanicOfACheckIsAFault checks that a panic in a check, which runs in its own goroutine, does
+// TestCheckPanic checks that a panic in a check, which runs in its own goroutine, does
 // not end the program.
-func TestPanicOfACheckIsAFault(t *testing.T) {
-	b := newBench(t, nil)
+func TestCheckPanic(t *testing.T) {
+	b := newTokenFixture(t, nil)
 	b.tokens.store = nil // causes a panic
 	if _, err := b.send(t.Context(), b.token()); cola.CodeOf(err) != cola.CodeInternal {
-		t.Errorf("error = %v, want a fault", err)
+		t.Errorf("error = %v, want an internal error", err)
 	}
 }
 
-func TestWrongOptionsAreRefused(t *testing.T) {
+func TestInvalidTokenOptions(t *testing.T) {
 	issuers, audiences := []string{ourIssuer}, []string{ourAudience}
 	tests := []struct {
 		name      string
 		issuers   []string
 		audiences []string
-		reason    string // empty: valid
+		reason    string // empty if valid
 	}{
-		{"right", issuers, audiences, ""},
+		{"valid", issuers, audiences, ""},
 		{"loopback name", []string{"http://localhost:9000/oidc"}, audiences, ""},
 		{"loopback address", []string{"http://127.0.0.1:9000", "http://[::1]:9000"}, audiences, ""},
-		{"audience that is no URL", issuers, []string{"2f1c4e0e-7c4f"}, ""},
+		{"audience not a URL", issuers, []string{"2f1c4e0e-7c4f"}, ""},
 		{"no issuer", nil, audiences, "issuer"},
 		{"empty issuer", []string{""}, audiences, "absolute https URL"},
 		{"no scheme", []string{"id.example.com"}, audiences, "absolute https URL"},
 		{"no host", []string{"https:///realms"}, audiences, "absolute https URL"},
-		{"no URL", []string{"https://id.example.com/%zz"}, audiences, "absolute https URL"},
+		{"invalid URL", []string{"https://id.example.com/%zz"}, audiences, "absolute https URL"},
 		{"with a password", []string{"https://me:secret@id.example.com"}, audiences, "absolute https URL"},
 		{"plain http", []string{"http://id.example.com"}, audiences, "this machine"},
-		{"http, name that only begins like loopback", []string{"http://localhost.example.com"}, audiences, "this machine"},
-		{"http on the next machine", []string{"http://10.0.0.1:9000"}, audiences, "this machine"},
+		{"http, host name starting with localhost", []string{"http://localhost.example.com"}, audiences, "this machine"},
+		{"http on a private network", []string{"http://10.0.0.1:9000"}, audiences, "this machine"},
 		{"another scheme", []string{"ftp://id.example.com"}, audiences, "not an https URL"},
 		{"query", []string{ourIssuer + "?a=b"}, audiences, "query or a fragment"},
 		{"empty query", []string{ourIssuer + "?"}, audiences, "query or a fragment"},
 		{"fragment", []string{ourIssuer + "#a"}, audiences, "query or a fragment"},
-		{"second issuer wrong", []string{ourIssuer, "nothing"}, audiences, `"nothing"`},
+		{"second issuer invalid", []string{ourIssuer, "nothing"}, audiences, `"nothing"`},
 		{"no audience", issuers, nil, "audience is configured"},
 		{"empty audience", issuers, []string{""}, "is empty"},
 	}
@@ -260,16 +261,16 @@ func BenchmarkNewToken(b *testing.B) {
 }
 
 func benchmarkToken(b *testing.B, alg string, known bool) {
-	asked := newBench(b, nil)
-	asked.key = newSigner(b, alg, "k1")
-	asked.issuer.publish(asked.key)
-	token := asked.token()
+	auth := newTokenFixture(b, nil)
+	auth.key = newSigner(b, alg, "k1")
+	auth.issuer.publish(auth.key)
+	token := auth.token()
 	b.ReportAllocs()
 	for b.Loop() {
 		if !known {
-			asked.tokens.known.Purge()
+			auth.tokens.known.Purge()
 		}
-		if _, err := asked.send(b.Context(), token); err != nil {
+		if _, err := auth.send(b.Context(), token); err != nil {
 			b.Fatal(err)
 		}
 	}

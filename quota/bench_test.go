@@ -64,6 +64,9 @@ func mustCaller(b *testing.B, st store.Store, i int) cola.Caller {
 	if err != nil {
 		b.Fatal(err)
 	}
-	return cola.Caller{Account: account.ID, Credential: cola.Credential{Kind: cola.CredentialKey, ID: key.ID},
-		Channel: cola.ChannelREST}
+	return cola.Caller{
+		Account:    account.ID,
+		Credential: cola.Credential{Kind: cola.CredentialKey, ID: key.ID},
+		Channel:    cola.ChannelREST,
+	}
 }

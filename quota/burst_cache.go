@@ -8,7 +8,7 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// burstCacheTTL bounds how long a full window is refused from the cache, so that a revocation or an
+// burstCacheTTL limits how long a full window is rejected from the cache, so that a revocation or an
 // upgrade takes effect within a second.
 const burstCacheTTL = time.Second
 
@@ -25,10 +25,10 @@ type burstEntry struct {
 	state cola.QuotaState
 }
 
-// update caches a burst refusal. Any other outcome removes the account.
+// update caches a burst rejection. Any other outcome removes the account.
 func (f *burstCache) update(id cola.AccountID, o outcome, now time.Time) {
-	var refusal *cola.Error
-	burst := errors.As(o.err, &refusal) && refusal.Code == cola.CodeQuotaExceeded && refusal.RetryAfter > 0
+	var rejection *cola.Error
+	burst := errors.As(o.err, &rejection) && rejection.Code == cola.CodeQuotaExceeded && rejection.RetryAfter > 0
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if !burst {
@@ -39,12 +39,12 @@ func (f *burstCache) update(id cola.AccountID, o outcome, now time.Time) {
 		f.by = map[cola.AccountID]burstEntry{}
 	}
 	f.by[id] = burstEntry{
-		until: now.Add(min(burstCacheTTL, refusal.RetryAfter)), retry: now.Add(refusal.RetryAfter),
+		until: now.Add(min(burstCacheTTL, rejection.RetryAfter)), retry: now.Add(rejection.RetryAfter),
 		state: o.grant.State,
 	}
 }
 
-// check returns the cached refusal of an account, or nil.
+// check returns the cached rejection of an account, or nil.
 func (f *burstCache) check(id cola.AccountID, now time.Time) (cola.QuotaState, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -16,7 +16,7 @@ const (
 	maxProbes     = 3                      // in flight, in case the store ignores its context
 )
 
-// circuitBreaker is open while the store does not commit. The ledger then refuses charges without
+// circuitBreaker is open while the store does not commit. The ledger then rejects charges without
 // trying them. Only the ledger's worker opens and closes it.
 //
 //	          a batch failed for openAfter, or was not committed in time

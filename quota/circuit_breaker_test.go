@@ -22,16 +22,16 @@ const (
 	upMessage   = "INFO ledger up"
 )
 
-// TestFailsFastWhileDown checks that, after the first charge has timed out, charges are refused at
-// once, that the store sees only an occasional probe, and that charges succeed again soon after the
-// store is back.
-func TestFailsFastWhileDown(t *testing.T) {
+// TestFailFast checks that, after the first charge has timed out, charges fail
+// immediately, that the store gets only an occasional probe, and that charges succeed again soon
+// after the store recovers.
+func TestFailFast(t *testing.T) {
 	const outage = time.Minute
 	tests := []struct {
 		name  string
 		fault fault
 		first time.Duration // response time of the first charge
-		back  time.Duration // maximum time from the store's return to the first grant
+		back  time.Duration // maximum time from the store's recovery to the first grant
 		tries int           // maximum calls of Settle during the outage
 	}{
 		{"refuses connections", lostBefore, chargeTimeout, probeInterval, 300},
@@ -41,11 +41,11 @@ func TestFailsFastWhileDown(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				b, log := newFakeLedger(cola.TierPro), newLogged()
+				b, log := newFakeLedger(cola.TierPro), newLogCounter()
 				end := time.Now().Add(outage)
 				b.settle = until(end, tt.fault)
 				b.void = func(int) fault { return b.settle(0, store.Batch{}) }
-				l := newLoggedLedger(t, b, log.logger())
+				l := newLedgerWithLog(t, b, log.logger())
 				want := charged{0, cola.CodeUnavailable, tt.first}
 				if diff := cmp.Diff(want, charge(t, l)); diff != "" {
 					t.Errorf("first charge (-want +got):\n%s", diff)
@@ -62,20 +62,19 @@ func TestFailsFastWhileDown(t *testing.T) {
 				time.Sleep(time.Until(end.Add(tt.back)))
 				synctest.Wait()
 				if got := charge(t, l); got.Units != 20 {
-					t.Errorf("%v after the store returned: charge = %+v, want 20 units", tt.back, got)
+					t.Errorf("%v after the store recovered: charge = %+v, want 20 units", tt.back, got)
 				}
 				if down, up := log.count(downMessage), log.count(upMessage); down != 1 || up != 1 {
-					t.Errorf("logged %d times down, %d times up; want 1, 1", down, up)
+					t.Errorf("%d log lines about down, %d about up; want 1, 1", down, up)
 				}
 			})
 		})
 	}
 }
 
-// TestQueueRefusedWhileBatchFails checks that charges queued behind a failing batch are refused
-// after a second, while the batch itself is still tried and is granted if the store returns in
-// time.
-func TestQueueRefusedWhileBatchFails(t *testing.T) {
+// TestQueueBehindFailingBatch checks that charges queued behind a failing batch fail after a
+// second, while the batch itself is retried and is granted if the store recovers in time.
+func TestQueueBehindFailingBatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newFakeLedger(cola.TierPro)
 		b.settle = until(time.Now().Add(3*time.Second), lostBefore)
@@ -103,13 +102,13 @@ func TestQueueRefusedWhileBatchFails(t *testing.T) {
 	})
 }
 
-// TestShortFailureIsNoOutage checks that a failure of under a second delays charges but refuses
+// TestShortFailure checks that a failure of under a second delays charges but rejects
 // none.
-func TestShortFailureIsNoOutage(t *testing.T) {
+func TestShortFailure(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b, log := newFakeLedger(cola.TierPro), newLogged()
+		b, log := newFakeLedger(cola.TierPro), newLogCounter()
 		b.settle = until(time.Now().Add(openAfter-retryPause), lostAfter)
-		l := newLoggedLedger(t, b, log.logger())
+		l := newLedgerWithLog(t, b, log.logger())
 		var wg sync.WaitGroup
 		for range 5 {
 			wg.Go(func() {
@@ -120,7 +119,7 @@ func TestShortFailureIsNoOutage(t *testing.T) {
 		}
 		wg.Wait()
 		if n := log.count(downMessage); n != 0 {
-			t.Errorf("logged %d times down, want 0", n)
+			t.Errorf("%d log lines about down, want 0", n)
 		}
 		if got := b.used(7).ListRecords; got != 100 {
 			t.Errorf("usage = %d, want the granted 100", got)
@@ -128,12 +127,12 @@ func TestShortFailureIsNoOutage(t *testing.T) {
 	})
 }
 
-// TestBrokenBatchIsNoOutage checks that a batch that the store rejects does not affect the next
+// TestRejectedBatch checks that a batch that the store rejects does not affect the next
 // one.
-func TestBrokenBatchIsNoOutage(t *testing.T) {
+func TestRejectedBatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newFakeLedger(cola.TierPro)
-		b.settle = inTurn(fails)
+		b.settle = sequence(fails)
 		l := newLedger(t, b)
 		want := []charged{{0, cola.CodeUnavailable, 0}, {20, "", 0}}
 		if diff := cmp.Diff(want, []charged{charge(t, l), charge(t, l)}); diff != "" {
@@ -142,7 +141,7 @@ func TestBrokenBatchIsNoOutage(t *testing.T) {
 	})
 }
 
-// TestPrecheckDuringOutage checks that Precheck refuses work during an outage.
+// TestPrecheckDuringOutage checks that Precheck rejects work during an outage.
 func TestPrecheckDuringOutage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newFakeLedger(cola.TierPro)
@@ -168,7 +167,7 @@ func TestPrecheckDuringOutage(t *testing.T) {
 func TestHangingProbes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newFakeLedger(cola.TierPro)
-		b.settle = inTurn(stuck, stuck, works)
+		b.settle = sequence(stuck, stuck, works)
 		l := newLedger(t, b)
 		charge(t, l)
 		time.Sleep(2*probeInterval + probeTimeout)
@@ -189,14 +188,15 @@ func TestHangingProbes(t *testing.T) {
 		}
 		time.Sleep(stuckFor)
 		if got := charge(t, l); got.Units != 20 {
-			t.Errorf("charge after the store returned = %+v, want 20 units", got)
+			t.Errorf("charge after the store recovered = %+v, want 20 units", got)
 		}
 	})
 }
 
 func TestCloseWhileDown(t *testing.T) {
-	for name, f := range map[string]fault{"refuses connections": lostBefore, "does not respond": hangs,
-		"ignores the context": ignoresContext} {
+	for name, f := range map[string]fault{
+		"refuses connections": lostBefore, "does not respond": hangs, "ignores the context": ignoresContext,
+	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				b := newFakeLedger(cola.TierPro)
@@ -210,7 +210,7 @@ func TestCloseWhileDown(t *testing.T) {
 					t.Errorf("Close took %v, want at most %v", took, closeTimeout)
 				}
 				if got := charge(t, l); got.Code != cola.CodeUnavailable || got.After != 0 {
-					t.Errorf("charge after Close = %+v, want unavailable at once", got)
+					t.Errorf("charge after Close = %+v, want unavailable immediately", got)
 				}
 			})
 		})
@@ -254,7 +254,7 @@ func (p *logRecorder) withoutDoubts() (list []string) {
 	return list
 }
 
-// failingStore is a store that fails with a given reason until an instant. From silent on, it fails
+// failingStore is a store that fails with a given reason until a time. Starting at silent, it fails
 // only when the context ends.
 type failingStore struct {
 	*fakeLedger
@@ -263,8 +263,9 @@ type failingStore struct {
 	probed        bool // probes (empty batches) succeed
 }
 
-func (r failingStore) Settle(ctx context.Context, b store.Batch,
-	decide func(time.Time, []store.AccountState) []store.Entry) error {
+func (r failingStore) Settle(
+	ctx context.Context, b store.Batch, decide func(time.Time, []store.AccountState) []store.Entry,
+) error {
 	switch now := time.Now(); {
 	case !now.Before(r.until), r.probed && len(b.Accounts) == 0:
 		return r.fakeLedger.Settle(ctx, b, decide)
@@ -275,7 +276,7 @@ func (r failingStore) Settle(ctx context.Context, b store.Batch,
 	return r.reason
 }
 
-// TestFailureLog checks that the log gives the store's reason for an uncommitted batch, not the
+// TestFailureLog checks that the log contains the store's reason for an uncommitted batch, not the
 // timeout, unless the store did not respond. Later batches are only counted.
 func TestFailureLog(t *testing.T) {
 	unavailable := fmt.Errorf("password authentication failed: %w", store.ErrUnavailable)
@@ -287,19 +288,19 @@ func TestFailureLog(t *testing.T) {
 		probed bool // probes succeed nevertheless
 		want   []string
 	}{
-		"refused throughout": {time.Hour, 30 * time.Second, unavailable, false, []string{
+		"connection refused throughout": {time.Hour, 30 * time.Second, unavailable, false, []string{
 			"WARN ledger batch outcome unknown, retrying charges=1 error=" + unavailable.Error(),
 			down + unavailable.Error(),
 			"ERROR ledger batch not committed charges=1 error=" + unavailable.Error(),
 			"INFO ledger up",
 		}},
-		"refused, then silent": {500 * time.Millisecond, 30 * time.Second, unavailable, false, []string{
+		"connection refused, then no response": {500 * time.Millisecond, 30 * time.Second, unavailable, false, []string{
 			"WARN ledger batch outcome unknown, retrying charges=1 error=" + unavailable.Error(),
 			down + unavailable.Error(),
 			"ERROR ledger batch not committed charges=1 error=" + unavailable.Error(),
 			"INFO ledger up",
 		}},
-		"silent": {0, 30 * time.Second, nil, false, []string{
+		"no response": {0, 30 * time.Second, nil, false, []string{
 			"ERROR ledger batch not committed charges=1 error=no response from the store within 5s",
 			down + "no response from the store within 5s",
 			"INFO ledger up",
@@ -327,8 +328,7 @@ func TestFailureLog(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				start, log := time.Now(), &logRecorder{}
-				r := failingStore{newFakeLedger(cola.TierPro), start.Add(c.fails), start.Add(c.silent), c.reason,
-					c.probed}
+				r := failingStore{newFakeLedger(cola.TierPro), start.Add(c.fails), start.Add(c.silent), c.reason, c.probed}
 				l := New(r, Options{Logger: slog.New(log)})
 				defer l.Close()
 				for time.Since(start) < c.fails {

@@ -11,7 +11,7 @@ import (
 
 const (
 	maxBatch    = 4096                   // charges per transaction
-	minTimeLeft = time.Second            // remaining part of chargeTimeout below which a charge is refused
+	minTimeLeft = time.Second            // remaining part of chargeTimeout below which a charge is rejected
 	retryPause  = 100 * time.Millisecond // between attempts to settle a batch
 )
 
@@ -26,7 +26,7 @@ func (l *Ledger) run() {
 }
 
 // collect returns the first charge and those queued behind it, without charges whose callers have
-// left. It refuses charges that expire within minTimeLeft, because the oldest charge sets the
+// left. It rejects charges that expire within minTimeLeft, because the oldest charge sets the
 // deadline of its batch.
 func collect(first *pending, queue <-chan *pending, now time.Time) []*pending {
 	var batch []*pending
@@ -34,7 +34,7 @@ func collect(first *pending, queue <-chan *pending, now time.Time) []*pending {
 		switch {
 		case !p.taken.CompareAndSwap(false, true):
 		case now.Sub(p.arrived) > chargeTimeout-minTimeLeft:
-			p.answer <- outcome{err: cola.Unavailable()}
+			p.result <- outcome{err: cola.Unavailable()}
 		default:
 			batch = append(batch, p)
 		}
@@ -50,10 +50,10 @@ func collect(first *pending, queue <-chan *pending, now time.Time) []*pending {
 }
 
 // settle commits one batch and sends the outcomes to its callers. If the batch is not committed in
-// time, it refuses the charges.
+// time, it rejects the charges.
 func (l *Ledger) settle(batch []*pending) {
 	if l.breaker.isOpen() || l.inDoubt.full() {
-		refuse(batch)
+		reject(batch)
 		return
 	}
 	g := newGroup(batch)
@@ -71,7 +71,7 @@ func (l *Ledger) settle(batch []*pending) {
 	}
 	l.failures.failedBatch(len(batch), err, time.Now())
 	l.markInDoubt(ctx, g, err)
-	refuse(batch)
+	reject(batch)
 	l.probeUntilUp()
 }
 
@@ -83,17 +83,17 @@ func (l *Ledger) reply(g *group) {
 		if !p.request.Peek {
 			l.bursts.update(p.request.Caller.Account, o, now)
 		}
-		p.answer <- o
+		p.result <- o
 	}
 }
 
-func refuse(batch []*pending) {
+func reject(batch []*pending) {
 	for _, p := range batch {
-		p.answer <- outcome{err: cola.Unavailable()}
+		p.result <- outcome{err: cola.Unavailable()}
 	}
 }
 
-// markInDoubt has a refused batch voided if it may have been committed, and opens the circuit
+// markInDoubt has a rejected batch voided if it may have been committed, and opens the circuit
 // breaker if so or if the time ran out. Later charges do not wait for the void: until then the
 // batch's units may count as used, so an account may get less than it has left, never more.
 func (l *Ledger) markInDoubt(ctx context.Context, g *group, err error) {

@@ -31,36 +31,36 @@ func charge(t *testing.T, l *Ledger) charged {
 	return c
 }
 
-// TestUncertainCharges checks that charges get an outcome in time, whatever the fault of their
-// batch, and that the ledger finally matches the grants.
+// TestUncertainCharges checks that charges get an outcome in time, regardless of the fault of
+// their batch, and that the ledger finally matches the grants.
 func TestUncertainCharges(t *testing.T) {
-	refused := func(after time.Duration) charged { return charged{0, cola.CodeUnavailable, after} }
+	rejected := func(after time.Duration) charged { return charged{0, cola.CodeUnavailable, after} }
 	granted := func(after time.Duration) charged { return charged{20, "", after} }
 	tests := []struct {
 		name   string
 		settle func(int, store.Batch) fault
 		want   charged
-		voided bool // whether Void was called
+		voided bool // whether Void is called
 	}{
-		{"lost before the decision", inTurn(lostBefore), granted(retryPause), false},
-		{"lost after the decision", inTurn(lostDecided), granted(retryPause), false},
-		{"lost after the commit", inTurn(lostAfter), granted(retryPause), false},
-		{"lost twice", inTurn(lostDecided, lostAfter), granted(2 * retryPause), false},
-		{"lost for two seconds", inTurn(repeat(lostBefore, 20)...), granted(20 * retryPause), false},
-		{"lost, committed later", inTurn(lostOpen), granted(openFor), false},
-		{"lost, rolled back later", inTurn(lostOpenBack), granted(openFor), false},
-		{"lost before the decision, permanently", always(lostBefore), refused(chargeTimeout), true},
-		{"committed, then lost permanently", inTurn(append([]fault{lostAfter}, repeat(lostBefore, 60)...)...),
-			refused(chargeTimeout), true},
-		{"no response, not committed", inTurn(hangs), refused(chargeTimeout), true},
-		{"no response, committed", inTurn(hangsAfter), refused(chargeTimeout), true},
-		{"never begun", inTurn(neverBegins), refused(chargeTimeout), false},
-		{"context ignored, then committed", inTurn(ignoresContext), refused(chargeTimeout), true},
-		{"context ignored, then decided", inTurn(ignoresContextBefore), refused(chargeTimeout), true},
-		{"context ignored, not committed", inTurn(stuck), refused(chargeTimeout), true},
-		{"permanent error", always(fails), refused(0), false},
-		{"committed, lost, then a permanent error", inTurn(lostAfter, fails), refused(retryPause), true},
-		{"lost, then a permanent error", inTurn(lostBefore, fails), refused(retryPause), true},
+		{"lost before the decision", sequence(lostBefore), granted(retryPause), false},
+		{"lost after the decision", sequence(lostDecided), granted(retryPause), false},
+		{"lost after the commit", sequence(lostAfter), granted(retryPause), false},
+		{"lost twice", sequence(lostDecided, lostAfter), granted(2 * retryPause), false},
+		{"lost for two seconds", sequence(repeat(lostBefore, 20)...), granted(20 * retryPause), false},
+		{"lost, committed later", sequence(lostOpen), granted(openFor), false},
+		{"lost, rolled back later", sequence(lostOpenBack), granted(openFor), false},
+		{"lost before the decision, permanently", always(lostBefore), rejected(chargeTimeout), true},
+		{"committed, then lost permanently", sequence(append([]fault{lostAfter}, repeat(lostBefore, 60)...)...),
+			rejected(chargeTimeout), true},
+		{"no response, not committed", sequence(hangs), rejected(chargeTimeout), true},
+		{"no response, committed", sequence(hangsAfter), rejected(chargeTimeout), true},
+		{"never started", sequence(neverBegins), rejected(chargeTimeout), false},
+		{"context ignored, then committed", sequence(ignoresContext), rejected(chargeTimeout), true},
+		{"context ignored, then decided", sequence(ignoresContextBefore), rejected(chargeTimeout), true},
+		{"context ignored, not committed", sequence(stuck), rejected(chargeTimeout), true},
+		{"permanent error", always(fails), rejected(0), false},
+		{"committed, lost, then a permanent error", sequence(lostAfter, fails), rejected(retryPause), true},
+		{"lost, then a permanent error", sequence(lostBefore, fails), rejected(retryPause), true},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -76,7 +76,7 @@ func TestUncertainCharges(t *testing.T) {
 					t.Errorf("usage = %d, want %d as granted", got, tt.want.Units)
 				}
 				if got := len(b.grants(7)); got != min(tt.want.Units, 1) {
-					t.Errorf("%d requests in the window, want those granted", got)
+					t.Errorf("%d requests in the window, want %d", got, min(tt.want.Units, 1))
 				}
 				if _, voids := b.calls(); (voids > 0) != tt.voided {
 					t.Errorf("Void called %d times, want called: %v", voids, tt.voided)
@@ -97,7 +97,7 @@ func repeat(f fault, n int) []fault {
 	return list
 }
 
-// TestLateCharges checks that a charge that has waited long behind a slow commit is refused, so
+// TestLateCharges checks that a charge that has waited long behind a slow commit is rejected, so
 // that it does not shorten the deadline of its batch.
 func TestLateCharges(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -118,8 +118,8 @@ func TestLateCharges(t *testing.T) {
 		time.Sleep(slow - time.Second)
 		wg.Go(func() { late = charge(t, l) })
 		wg.Wait()
-		if diff := cmp.Diff([]charged{{20, "", slow}, {0, cola.CodeUnavailable, slow}, {20, "", time.Second}},
-			[]charged{first, early, late}); diff != "" {
+		want := []charged{{20, "", slow}, {0, cola.CodeUnavailable, slow}, {20, "", time.Second}}
+		if diff := cmp.Diff(want, []charged{first, early, late}); diff != "" {
 			t.Errorf("outcomes (-want +got):\n%s", diff)
 		}
 		if got := b.used(7).ListRecords; got != 40 {
@@ -131,13 +131,14 @@ func TestLateCharges(t *testing.T) {
 // omittingStore is a store that omits the batch's accounts from the decision.
 type omittingStore struct{ *fakeLedger }
 
-func (f omittingStore) Settle(_ context.Context, _ store.Batch,
-	decide func(time.Time, []store.AccountState) []store.Entry) error {
+func (f omittingStore) Settle(
+	_ context.Context, _ store.Batch, decide func(time.Time, []store.AccountState) []store.Entry,
+) error {
 	decide(time.Now(), nil)
 	return nil
 }
 
-func TestUndecidedChargeIsRefused(t *testing.T) {
+func TestUndecidedCharge(t *testing.T) {
 	l := New(omittingStore{newFakeLedger(cola.TierPro)}, Options{})
 	defer l.Close()
 	if got := charge(t, l); got.Code != cola.CodeUnavailable || got.Units != 0 {

@@ -9,7 +9,7 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// reasonBurst is the details.reason of a rate-limit refusal. For an exhausted quota, the reason is
+// reasonBurst is the details.reason of a rate-limit rejection. For an exhausted quota, the reason is
 // the meter's name.
 const reasonBurst = "burst"
 
@@ -48,13 +48,13 @@ type Rules struct {
 // decide decides an account's queued requests in order of arrival, and returns the outcomes and the
 // entry to charge. For each request:
 //
-//  1. The credential must be valid and the account not suspended. Otherwise the request is refused
+//  1. The credential must be valid and the account not suspended. Otherwise the request is rejected
 //     and does not count.
 //  2. A peek gets the account's state and does not count.
-//  3. The rate-limit window must have room. Otherwise the request is refused and does not count.
-//  4. The request now counts in the window, even if step 5 refuses it.
-//  5. Detail views are granted in full or refused. List records are granted up to the quota that is
-//     left, and refused if none is left.
+//  3. The rate-limit window must have room. Otherwise the request is rejected and does not count.
+//  4. The request now counts in the window, even if step 5 rejects it.
+//  5. Detail views are granted in full or rejected. List records are granted up to the quota that is
+//     left, and rejected if none is left.
 func (r Rules) decide(now time.Time, state store.AccountState, requests []Request) ([]outcome, store.Entry) {
 	d := decision{rules: r, now: now, quota: cola.QuotaState{
 		Tier: state.Tier, Period: cola.PeriodOf(now), Limits: state.Tier.Limits(), Used: state.Used,
@@ -173,7 +173,8 @@ func (d *decision) burst() error {
 	wait := Window // all of this batch's own grants are at now
 	left := d.inWindow
 	for _, g := range d.grants {
-		if left -= g.Requests; left < limit {
+		left -= g.Requests
+		if left < limit {
 			wait = g.At.Add(Window).Sub(d.now)
 			break
 		}

@@ -14,9 +14,9 @@ import (
 )
 
 var (
-	key1    = cola.Credential{Kind: cola.CredentialKey, ID: 1}
-	key2    = cola.Credential{Kind: cola.CredentialKey, ID: 2}
-	instant = time.Date(2026, time.November, 20, 12, 0, 0, 0, time.UTC)
+	key1 = cola.Credential{Kind: cola.CredentialKey, ID: 1}
+	key2 = cola.Credential{Kind: cola.CredentialKey, ID: 2}
+	noon = time.Date(2026, time.November, 20, 12, 0, 0, 0, time.UTC)
 )
 
 func request(c cola.Credential, m cola.Meter, units int) Request {
@@ -24,8 +24,9 @@ func request(c cola.Credential, m cola.Meter, units int) Request {
 }
 
 func account(tier cola.Tier, used cola.Used, grants ...store.Grant) store.AccountState {
-	return store.AccountState{Account: 7, Exists: true, Tier: tier, Used: used, Grants: grants,
-		Valid: map[cola.Credential]bool{key1: true}}
+	return store.AccountState{
+		Account: 7, Exists: true, Tier: tier, Used: used, Grants: grants, Valid: map[cola.Credential]bool{key1: true},
+	}
 }
 
 func reason(err error) string {
@@ -40,7 +41,7 @@ func reason(err error) string {
 }
 
 func TestDecide(t *testing.T) {
-	type answer struct {
+	type outcome struct {
 		Units  int
 		Reason string
 	}
@@ -51,13 +52,13 @@ func TestDecide(t *testing.T) {
 		name     string
 		state    store.AccountState
 		requests []Request
-		want     []answer
+		want     []outcome
 		charged  store.Entry
 	}{
 		{
 			"granted in order", account(cola.TierFree, cola.Used{}),
 			[]Request{list(20), detail, free},
-			[]answer{{20, ""}, {1, ""}, {0, ""}},
+			[]outcome{{20, ""}, {1, ""}, {0, ""}},
 			store.Entry{Account: 7, Requests: 3, Units: []store.Units{
 				{Channel: "rest", Credential: key1, Meter: cola.MeterListRecords, Units: 20, Requests: 1},
 				{Channel: "rest", Credential: key1, Meter: cola.MeterDetailViews, Units: 1, Requests: 1},
@@ -65,9 +66,9 @@ func TestDecide(t *testing.T) {
 			}},
 		},
 		{
-			"page cut to the rest of the quota, then refused", account(cola.TierFree, cola.Used{ListRecords: 9_975}),
+			"page truncated to the remaining quota, then rejected", account(cola.TierFree, cola.Used{ListRecords: 9_975}),
 			[]Request{list(20), list(20), list(20), list(0)},
-			[]answer{{20, ""}, {5, ""}, {0, "list_records"}, {0, ""}},
+			[]outcome{{20, ""}, {5, ""}, {0, "list_records"}, {0, ""}},
 			store.Entry{Account: 7, Requests: 4, Units: []store.Units{
 				{Channel: "rest", Credential: key1, Meter: cola.MeterListRecords, Units: 25, Requests: 4},
 			}},
@@ -75,44 +76,44 @@ func TestDecide(t *testing.T) {
 		{
 			"last detail view", account(cola.TierFree, cola.Used{DetailViews: 199}),
 			[]Request{detail, detail},
-			[]answer{{1, ""}, {0, "detail_views"}},
+			[]outcome{{1, ""}, {0, "detail_views"}},
 			store.Entry{Account: 7, Requests: 2, Units: []store.Units{
 				{Channel: "rest", Credential: key1, Meter: cola.MeterDetailViews, Units: 1, Requests: 2},
 			}},
 		},
 		{
-			"window full after nine", account(cola.TierFree, cola.Used{},
-				store.Grant{At: instant.Add(-30 * time.Second), Requests: 9}),
+			"window full after ten requests", account(cola.TierFree, cola.Used{},
+				store.Grant{At: noon.Add(-30 * time.Second), Requests: 9}),
 			[]Request{free, free},
-			[]answer{{0, ""}, {0, "burst"}},
+			[]outcome{{0, ""}, {0, "burst"}},
 			store.Entry{Account: 7, Requests: 1,
 				Units: []store.Units{{Channel: "rest", Credential: key1, Requests: 1}}},
 		},
 		{
 			"revoked credential is not charged", account(cola.TierFree, cola.Used{}),
 			[]Request{request(key2, cola.MeterDetailViews, 1)},
-			[]answer{{0, "unauthorized"}},
+			[]outcome{{0, "unauthorized"}},
 			store.Entry{Account: 7},
 		},
 		{
 			"over the limit after a downgrade",
 			account(cola.TierFree, cola.Used{DetailViews: 5_000, ListRecords: 50_000}),
 			[]Request{detail, list(1)},
-			[]answer{{0, "detail_views"}, {0, "list_records"}},
+			[]outcome{{0, "detail_views"}, {0, "list_records"}},
 			store.Entry{Account: 7, Requests: 2, Units: []store.Units{
 				{Channel: "rest", Credential: key1, Meter: cola.MeterDetailViews, Requests: 1},
 				{Channel: "rest", Credential: key1, Meter: cola.MeterListRecords, Requests: 1},
 			}},
 		},
-		{"unknown account", store.AccountState{Account: 7}, []Request{free}, []answer{{0, "unauthorized"}},
+		{"unknown account", store.AccountState{Account: 7}, []Request{free}, []outcome{{0, "unauthorized"}},
 			store.Entry{Account: 7}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			outcomes, entry := Rules{}.decide(instant, tt.state, tt.requests)
-			got := make([]answer, len(outcomes))
+			outcomes, entry := Rules{}.decide(noon, tt.state, tt.requests)
+			got := make([]outcome, len(outcomes))
 			for i, o := range outcomes {
-				got[i] = answer{o.grant.Units, reason(o.err)}
+				got[i] = outcome{o.grant.Units, reason(o.err)}
 			}
 			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Errorf("outcomes (-want +got):\n%s", diff)
@@ -124,12 +125,12 @@ func TestDecide(t *testing.T) {
 	}
 }
 
-func TestRefusalDetails(t *testing.T) {
+func TestRejectionDetails(t *testing.T) {
 	rules := Rules{UpgradeURL: "https://registry.example/upgrade"}
 	full := account(cola.TierFree, cola.Used{DetailViews: 200},
-		store.Grant{At: instant.Add(-50 * time.Second), Requests: 4},
-		store.Grant{At: instant.Add(-20 * time.Second), Requests: 6})
-	outcomes, _ := rules.decide(instant, full, []Request{request(key1, cola.MeterNone, 0)})
+		store.Grant{At: noon.Add(-50 * time.Second), Requests: 4},
+		store.Grant{At: noon.Add(-20 * time.Second), Requests: 6})
+	outcomes, _ := rules.decide(noon, full, []Request{request(key1, cola.MeterNone, 0)})
 	var burst *cola.Error
 	if !errors.As(outcomes[0].err, &burst) {
 		t.Fatalf("error = %v, want a rate-limit error", outcomes[0].err)
@@ -139,7 +140,7 @@ func TestRefusalDetails(t *testing.T) {
 	}
 
 	full.Grants = nil
-	outcomes, _ = rules.decide(instant, full, []Request{request(key1, cola.MeterDetailViews, 1)})
+	outcomes, _ = rules.decide(noon, full, []Request{request(key1, cola.MeterDetailViews, 1)})
 	var used *cola.Error
 	if !errors.As(outcomes[0].err, &used) {
 		t.Fatalf("error = %v, want a quota error", outcomes[0].err)
@@ -153,43 +154,44 @@ func TestRefusalDetails(t *testing.T) {
 	}
 }
 
-// TestQuotaErrorMentionsLargerPlan checks that quota errors mention a larger plan only if there is
+// TestQuotaErrorLargerPlan checks that quota errors mention a larger plan only if there is
 // one. They always contain the upgrade URL.
-func TestQuotaErrorMentionsLargerPlan(t *testing.T) {
+func TestQuotaErrorLargerPlan(t *testing.T) {
 	rules := Rules{UpgradeURL: "https://registry.example/upgrade"}
 	for i, tier := range cola.Tiers() {
 		limits := tier.Limits()
 		spent := account(tier, cola.Used{DetailViews: limits.DetailViews, ListRecords: limits.ListRecords})
-		outcomes, _ := rules.decide(instant, spent,
+		outcomes, _ := rules.decide(noon, spent,
 			[]Request{request(key1, cola.MeterDetailViews, 1), request(key1, cola.MeterListRecords, 1)})
 		for _, o := range outcomes {
-			var refusal *cola.Error
-			if !errors.As(o.err, &refusal) || refusal.UpgradeURL != rules.UpgradeURL {
+			var rejection *cola.Error
+			if !errors.As(o.err, &rejection) || rejection.UpgradeURL != rules.UpgradeURL {
 				t.Fatalf("tier %s: error = %v, want a quota error with the upgrade URL", tier, o.err)
 			}
-			if larger := i < len(cola.Tiers())-1; strings.Contains(refusal.Message, "larger plan") != larger ||
-				!strings.HasSuffix(refusal.Message, ".") {
-				t.Errorf("tier %s: message = %q, want larger plan mentioned: %v", tier, refusal.Message, larger)
+			larger := i < len(cola.Tiers())-1
+			if strings.Contains(rejection.Message, "larger plan") != larger ||
+				!strings.HasSuffix(rejection.Message, ".") {
+				t.Errorf("tier %s: message = %q, want larger plan mentioned: %v", tier, rejection.Message, larger)
 			}
 		}
 	}
 }
 
-// TestRetryAfterIsExact checks that a request succeeds after the advised wait and not earlier, for
+// TestExactRetryAfter checks that a request succeeds after the advised wait and not earlier, for
 // any window.
-func TestRetryAfterIsExact(t *testing.T) {
+func TestExactRetryAfter(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		tier := rapid.SampledFrom(cola.Tiers()).Draw(t, "tier")
 		limit, state := tier.Limits().PerMinute, account(tier, cola.Used{})
-		at := instant.Add(-Window)
+		at := noon.Add(-Window)
 		for n := 0; n < limit; {
-			at = at.Add(time.Duration(rapid.Int64Range(1, Window.Microseconds()/int64(limit)).Draw(t,
-				"gap µs")) * time.Microsecond)
+			gap := rapid.Int64Range(1, Window.Microseconds()/int64(limit)).Draw(t, "gap µs")
+			at = at.Add(time.Duration(gap) * time.Microsecond)
 			g := store.Grant{At: at, Requests: rapid.IntRange(1, 5).Draw(t, "requests")}
 			state.Grants, n = append(state.Grants, g), n+g.Requests
 		}
 		one := []Request{request(key1, cola.MeterNone, 0)}
-		outcomes, _ := Rules{}.decide(instant, state, one)
+		outcomes, _ := Rules{}.decide(noon, state, one)
 		var e *cola.Error
 		if !errors.As(outcomes[0].err, &e) || e.RetryAfter <= 0 {
 			t.Fatalf("window %v: error = %v, want a rate-limit error", state.Grants, outcomes[0].err)
@@ -205,23 +207,23 @@ func TestRetryAfterIsExact(t *testing.T) {
 			o, _ := Rules{}.decide(now, later, one)
 			return o[0].err
 		}
-		if err := try(instant.Add(e.RetryAfter)); err != nil {
+		if err := try(noon.Add(e.RetryAfter)); err != nil {
 			t.Fatalf("error after waiting %v = %v, want nil", e.RetryAfter, err)
 		}
-		if try(instant.Add(e.RetryAfter-time.Microsecond)) == nil {
-			t.Fatalf("granted %v before RetryAfter", time.Microsecond)
+		if try(noon.Add(e.RetryAfter-time.Microsecond)) == nil {
+			t.Fatalf("request %v before RetryAfter was granted", time.Microsecond)
 		}
 	})
 }
 
 // TestPeek checks that a peek ignores a full window, is not counted, and needs a valid credential.
 func TestPeek(t *testing.T) {
-	full := account(cola.TierFree, cola.Used{DetailViews: 3}, store.Grant{At: instant, Requests: 10})
+	full := account(cola.TierFree, cola.Used{DetailViews: 3}, store.Grant{At: noon, Requests: 10})
 	peek := request(key1, cola.MeterNone, 0)
 	peek.Peek = true
 	revoked := peek
 	revoked.Caller.Credential = key2
-	outcomes, entry := Rules{}.decide(instant, full, []Request{peek, request(key1, cola.MeterNone, 0), revoked, peek})
+	outcomes, entry := Rules{}.decide(noon, full, []Request{peek, request(key1, cola.MeterNone, 0), revoked, peek})
 	for i, want := range []string{"", "burst", "unauthorized", ""} {
 		if got := reason(outcomes[i].err); got != want {
 			t.Errorf("request %d: reason = %q, want %q", i, got, want)
@@ -235,22 +237,21 @@ func TestPeek(t *testing.T) {
 	}
 }
 
-// TestSuspended checks that a suspended account gets no grant, not even for a peek, but the reason,
-// and that nothing is counted. A caller with an invalid credential does not learn of the
-// suspension.
+// TestSuspended checks that all requests of a suspended account, including peeks, fail with the
+// reason and are not counted. A caller with an invalid credential does not learn of the suspension.
 func TestSuspended(t *testing.T) {
-	state := account(cola.TierStarter, cola.Used{DetailViews: 3}, store.Grant{At: instant, Requests: 60})
+	state := account(cola.TierStarter, cola.Used{DetailViews: 3}, store.Grant{At: noon, Requests: 60})
 	state.Suspended = "The invoice is not paid."
 	peek := request(key1, cola.MeterNone, 0)
 	peek.Peek = true
-	outcomes, entry := Rules{}.decide(instant, state, []Request{
+	outcomes, entry := Rules{}.decide(noon, state, []Request{
 		request(key1, cola.MeterListRecords, 5), request(key1, cola.MeterNone, 0), peek,
 		request(key2, cola.MeterNone, 0),
 	})
 	for i, o := range outcomes[:3] {
-		var refusal *cola.Error
-		if !errors.As(o.err, &refusal) || refusal.Code != cola.CodeAccountSuspended ||
-			refusal.Details["reason"] != state.Suspended || !strings.Contains(refusal.Message, state.Suspended) {
+		var rejection *cola.Error
+		if !errors.As(o.err, &rejection) || rejection.Code != cola.CodeAccountSuspended ||
+			rejection.Details["reason"] != state.Suspended || !strings.Contains(rejection.Message, state.Suspended) {
 			t.Errorf("request %d: error = %v, want account_suspended with the reason", i, o.err)
 		}
 		if got := o.grant; got.Units != 0 || !got.State.Known() || got.State.Used != state.Used ||

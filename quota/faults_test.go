@@ -15,7 +15,7 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// plan is a load with the faults of the store under it.
+// plan is a load and the faults of the store during it.
 type plan struct {
 	settle, void []fault
 	charges      []planned
@@ -104,8 +104,8 @@ func (p plan) run() []string {
 		b.start[id] = cola.Used{DetailViews: limits.DetailViews - 10, ListRecords: limits.ListRecords - 200}
 		y.used[id] = b.start[id]
 	}
-	b.settle = inTurn(p.settle...)
-	void := inTurn(p.void...)
+	b.settle = sequence(p.settle...)
+	void := sequence(p.void...)
 	b.void = func(try int) fault { return void(try, store.Batch{}) }
 	processes := []*Ledger{New(b, Options{}), New(b, Options{})}
 	var wg sync.WaitGroup
@@ -148,8 +148,8 @@ func (y *tally) differences(b *fakeLedger) (faults []string) {
 				}
 			}
 			if inWindow > limits.PerMinute {
-				faults = append(faults, fmt.Sprintf("account %d: %d requests in the window, limit %d", id, inWindow,
-					limits.PerMinute))
+				faults = append(faults, fmt.Sprintf("account %d: %d requests in the window, limit %d",
+					id, inWindow, limits.PerMinute))
 			}
 		}
 		if used != y.used[id] || requests != y.requests[id] {
@@ -163,9 +163,9 @@ func (y *tally) differences(b *fakeLedger) (faults []string) {
 	return faults
 }
 
-// TestLedgerMatchesOutcomes checks that, under any faults, every charge gets an outcome in time, no
+// TestLedgerConsistency checks that, under any faults, every charge gets an outcome in time, no
 // account exceeds its limits, and the ledger finally equals the responses.
-func TestLedgerMatchesOutcomes(t *testing.T) {
+func TestLedgerConsistency(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		p := drawPlan(rt)
 		var faults []string

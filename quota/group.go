@@ -25,12 +25,12 @@ type group struct {
 	// context, ended.
 	cause   atomic.Pointer[error]
 	failing chan struct{} // closed after the first attempt with an unknown outcome
-	done    chan struct{} // closed after the last attempt; the fields below are final from then on
+	done    chan struct{} // closed after the last attempt, when the fields below are final
 
 	outcomes []outcome     // by index into pending
 	entries  []store.Entry // of the latest decision; no others can be committed
 	unclear  bool          // an attempt failed with an unknown outcome
-	err      error         // of the latest attempt; nil: committed
+	err      error         // of the latest attempt; nil if committed
 }
 
 func newGroup(batch []*pending) *group {
@@ -89,8 +89,8 @@ func (g *group) decide(rules Rules, now time.Time, states []store.AccountState) 
 	return entries
 }
 
-// late returns why the batch was not committed in time: the store's latest error if there was one,
-// since the error of the canceled attempt is less specific.
+// late returns the reason why the batch was not committed in time: the store's latest error, if any,
+// because the error of the canceled attempt is less specific.
 func (g *group) late() error {
 	if cause := g.cause.Load(); cause != nil {
 		return *cause

@@ -31,7 +31,7 @@ const (
 	neverBegins                // no response until the context ends, then an error that excludes a commit
 	ignoresContext             // commits after lateBy, regardless of the context
 	ignoresContextBefore       // decides and commits after lateBy, regardless of the context
-	stuck                      // returns after stuckFor, regardless of the context; not begun
+	stuck                      // returns after stuckFor, regardless of the context; not started
 	fails                      // permanent error; not committed
 	numFaults                  // not a fault
 )
@@ -53,7 +53,7 @@ type fakeLedger struct {
 
 	mu         sync.Mutex
 	tier       cola.Tier
-	suspended  string                       // suspension reason of all accounts; empty: not suspended
+	suspended  string                       // suspension reason of all accounts, if suspended
 	start      map[cola.AccountID]cola.Used // usage before the first batch
 	batches    map[store.BatchID]*entry
 	order      []store.BatchID
@@ -71,15 +71,19 @@ type entry struct {
 }
 
 func newFakeLedger(tier cola.Tier) *fakeLedger {
-	return &fakeLedger{turn: make(chan struct{}, 1), tier: tier, start: map[cola.AccountID]cola.Used{},
-		batches: map[store.BatchID]*entry{}}
+	return &fakeLedger{
+		turn:    make(chan struct{}, 1),
+		tier:    tier,
+		start:   map[cola.AccountID]cola.Used{},
+		batches: map[store.BatchID]*entry{},
+	}
 }
 
 // always returns the same fault for every call.
 func always(f fault) func(int, store.Batch) fault { return func(int, store.Batch) fault { return f } }
 
-// inTurn returns the given faults in order, then works.
-func inTurn(faults ...fault) func(int, store.Batch) fault {
+// sequence returns the given faults in order, then works.
+func sequence(faults ...fault) func(int, store.Batch) fault {
 	return func(try int, _ store.Batch) fault {
 		if try > len(faults) {
 			return works
@@ -88,7 +92,7 @@ func inTurn(faults ...fault) func(int, store.Batch) fault {
 	}
 }
 
-// until returns a fault until an instant, then works.
+// until returns a fault until a time, then works.
 func until(end time.Time, f fault) func(int, store.Batch) fault {
 	return func(int, store.Batch) fault {
 		if time.Now().Before(end) {
@@ -122,8 +126,9 @@ func (b *fakeLedger) begin(ctx context.Context) error {
 
 func (b *fakeLedger) leave() { <-b.turn }
 
-func (b *fakeLedger) Settle(ctx context.Context, batch store.Batch,
-	decide func(time.Time, []store.AccountState) []store.Entry) error {
+func (b *fakeLedger) Settle(
+	ctx context.Context, batch store.Batch, decide func(time.Time, []store.AccountState) []store.Entry,
+) error {
 	f := b.next(&b.tries, func(try int) fault {
 		if b.settle == nil {
 			return works
@@ -163,7 +168,7 @@ func (b *fakeLedger) Settle(ctx context.Context, batch store.Batch,
 	return b.finish(ctx, f, batch.ID, &entry{at: now, entries: decide(now, b.states(batch, now))})
 }
 
-// finish commits a decided batch or not, as the fault demands, and ends its transaction.
+// finish commits or rolls back a decided batch, depending on the fault, and ends its transaction.
 func (b *fakeLedger) finish(ctx context.Context, f fault, id store.BatchID, e *entry) error {
 	commit := func() {
 		b.mu.Lock()
@@ -255,8 +260,9 @@ func (b *fakeLedger) DailyUsage(context.Context, cola.AccountID, cola.Date, cola
 	return nil, nil
 }
 
-func (b *fakeLedger) MonthlyUsage(context.Context, cola.AccountID, cola.Period, cola.Period) ([]store.MonthUsage,
-	error) {
+func (b *fakeLedger) MonthlyUsage(
+	context.Context, cola.AccountID, cola.Period, cola.Period,
+) ([]store.MonthUsage, error) {
 	return nil, nil
 }
 
@@ -341,9 +347,9 @@ func (b *fakeLedger) calls() (settle, void int) {
 	return b.tries, b.voids
 }
 
-func newLedger(t *testing.T, b *fakeLedger) *Ledger { return newLoggedLedger(t, b, nil) }
+func newLedger(t *testing.T, b *fakeLedger) *Ledger { return newLedgerWithLog(t, b, nil) }
 
-func newLoggedLedger(t *testing.T, b *fakeLedger, log *slog.Logger) *Ledger {
+func newLedgerWithLog(t *testing.T, b *fakeLedger, log *slog.Logger) *Ledger {
 	l := New(b, Options{Logger: log})
 	t.Cleanup(func() {
 		l.Close()
@@ -354,27 +360,27 @@ func newLoggedLedger(t *testing.T, b *fakeLedger, log *slog.Logger) *Ledger {
 	return l
 }
 
-// logged counts log lines by message.
-type logged struct {
+// logCounter counts log lines by message.
+type logCounter struct {
 	mu sync.Mutex
 	by map[string]int
 }
 
-func newLogged() *logged { return &logged{by: map[string]int{}} }
+func newLogCounter() *logCounter { return &logCounter{by: map[string]int{}} }
 
-func (l *logged) logger() *slog.Logger { return slog.New(l) }
+func (l *logCounter) logger() *slog.Logger { return slog.New(l) }
 
-func (l *logged) count(message string) int {
+func (l *logCounter) count(message string) int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.by[message]
 }
 
-func (l *logged) Enabled(context.Context, slog.Level) bool { return true }
-func (l *logged) WithAttrs([]slog.Attr) slog.Handler       { return l }
-func (l *logged) WithGroup(string) slog.Handler            { return l }
+func (l *logCounter) Enabled(context.Context, slog.Level) bool { return true }
+func (l *logCounter) WithAttrs([]slog.Attr) slog.Handler       { return l }
+func (l *logCounter) WithGroup(string) slog.Handler            { return l }
 
-func (l *logged) Handle(_ context.Context, r slog.Record) error {
+func (l *logCounter) Handle(_ context.Context, r slog.Record) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.by[r.Level.String()+" "+r.Message]++

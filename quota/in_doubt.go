@@ -14,23 +14,23 @@ import (
 )
 
 const (
-	maxInDoubt   = 10_000                 // batches; when full, the ledger refuses charges
+	maxInDoubt   = 10_000                 // batches; when full, the ledger rejects charges
 	minVoidPause = 200 * time.Millisecond // before the first attempt to void; doubled after each round without progress
 	maxVoidPause = 5 * time.Second
 	voidTimeout  = 5 * time.Second // of one attempt, which waits for an open transaction of the batch
 	closeTimeout = 5 * time.Second // for voiding the remaining batches when the ledger closes
 )
 
-// inDoubt tracks batches that were refused because the store did not respond in time, although
+// inDoubt tracks batches that were rejected because the store did not respond in time, although
 // their transaction may have committed:
 //
-//  1. The ledger refuses the batch's charges and calls add.
+//  1. The ledger rejects the batch's charges and calls add.
 //  2. A background worker calls store.Ledger.Void, oldest batch first, with exponential back-off.
-//     Void undoes a committed batch and blocks one that has not committed yet, so a refused
+//     Void undoes a committed batch and blocks one that has not committed yet, so a rejected
 //     request is never charged.
 //  3. A batch whose last attempt is still running waits, because its entries may change.
 //
-// State lives in memory; after a crash the last refused batches may stay charged (docs/METERING.md,
+// State lives in memory; after a crash the last rejected batches may stay charged (docs/METERING.md,
 // "In doubt").
 type inDoubt struct {
 	store   store.Ledger
@@ -38,7 +38,7 @@ type inDoubt struct {
 	max     int
 	pending chan struct{}      // signals the worker that there may be a batch; capacity 1
 	wake    chan struct{}      // ends the worker's pause; capacity 1
-	closing chan struct{}      // closed when no more batches come
+	closing chan struct{}      // closed when no more batches are added
 	stopped chan struct{}      // closed when the worker has stopped
 	cancel  context.CancelFunc // stops the worker
 
@@ -66,7 +66,7 @@ func (d *inDoubt) len() int {
 
 func (d *inDoubt) full() bool { return d.len() >= d.max }
 
-// add adds a batch whose charges were refused.
+// add adds a batch whose charges were rejected.
 func (d *inDoubt) add(g *group) {
 	d.mu.Lock()
 	d.list = append(d.list, g)
@@ -81,7 +81,8 @@ func (d *inDoubt) add(g *group) {
 	signal(d.pending)
 }
 
-// retryNow starts the next round immediately, because the store is back or the ledger is closing.
+// retryNow starts the next round immediately, because the store has recovered or the ledger is
+// closing.
 func (d *inDoubt) retryNow() {
 	if d.len() > 0 {
 		signal(d.wake)
@@ -96,8 +97,8 @@ func signal(c chan<- struct{}) {
 	}
 }
 
-// close waits up to closeTimeout for the remaining batches to be voided, and logs those that are
-// left.
+// close waits up to closeTimeout for the remaining batches to be voided, and logs those that
+// remain.
 func (d *inDoubt) close() {
 	close(d.closing)
 	d.retryNow()

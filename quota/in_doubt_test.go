@@ -12,12 +12,12 @@ import (
 )
 
 const (
-	doubtMessage    = "WARN voiding ledger batches in doubt"
-	voidedMessage   = "INFO ledger batches in doubt voided"
-	notVoided       = "ERROR voiding ledger batch failed"
-	leftMessage     = "ERROR ledger batches left in doubt, refused charges may count"
-	tooManyMessage  = "ERROR too many ledger batches in doubt, refusing charges"
-	unreachableSoon = 40 * time.Second
+	doubtMessage   = "WARN voiding ledger batches in doubt"
+	voidedMessage  = "INFO ledger batches in doubt voided"
+	notVoided      = "ERROR voiding ledger batch failed"
+	leftMessage    = "ERROR ledger batches left in doubt, refused charges may count"
+	tooManyMessage = "ERROR too many ledger batches in doubt, refusing charges"
+	outage         = 40 * time.Second
 )
 
 // charges applies faults only to batches with charges. Probes succeed.
@@ -30,20 +30,20 @@ func charges(choose func(try int, b store.Batch) fault) func(int, store.Batch) f
 	}
 }
 
-// TestInDoubtBatchIsVoided checks that a batch that was committed but refused is voided once the
-// store is reachable, regardless of how voiding fails before, and is logged once.
-func TestInDoubtBatchIsVoided(t *testing.T) {
+// TestInDoubtBatch checks that a committed batch whose charges were rejected is voided once
+// the store is reachable, regardless of how voiding fails before, and is logged once.
+func TestInDoubtBatch(t *testing.T) {
 	for name, f := range map[string]fault{
-		"refused": lostBefore, "responses lost": lostAfter, "hanging": hangs, "hanging after": hangsAfter,
-		"broken": fails,
+		"connection lost": lostBefore, "response lost": lostAfter, "hanging": hangs, "hanging after the commit": hangsAfter,
+		"permanent error": fails,
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				b, log := newFakeLedger(cola.TierFree), newLogged()
-				back := time.Now().Add(unreachableSoon)
-				b.settle = inTurn(hangsAfter)
+				b, log := newFakeLedger(cola.TierFree), newLogCounter()
+				back := time.Now().Add(outage)
+				b.settle = sequence(hangsAfter)
 				b.void = func(int) fault { return until(back, f)(0, store.Batch{}) }
-				l := newLoggedLedger(t, b, log.logger())
+				l := newLedgerWithLog(t, b, log.logger())
 				if got := charge(t, l); got.Units != 0 || got.Code != cola.CodeUnavailable {
 					t.Fatalf("charge = %+v, want unavailable", got)
 				}
@@ -55,24 +55,24 @@ func TestInDoubtBatchIsVoided(t *testing.T) {
 					t.Errorf("usage = %+v, want zero and no grants", got)
 				}
 				if n, m := log.count(doubtMessage), log.count(voidedMessage); n != 1 || m != 1 {
-					t.Errorf("logged %d times in doubt, %d times voided; want 1, 1", n, m)
+					t.Errorf("%d log lines about doubt, %d about voiding; want 1, 1", n, m)
 				}
 				if _, voids := b.calls(); voids > 20 {
-					t.Errorf("Void called %d times in %v, want at most 20", voids, unreachableSoon)
+					t.Errorf("Void called %d times in %v, want at most 20", voids, outage)
 				}
 			})
 		})
 	}
 }
 
-// TestLatestDecisionIsVoided has another process use up most of the quota between two attempts, so
+// TestVoidedDecision has another process use up most of the quota between two attempts, so
 // that the second decision differs from the first.
-func TestLatestDecisionIsVoided(t *testing.T) {
+func TestVoidedDecision(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newFakeLedger(cola.TierFree)
 		b.start[7] = cola.Used{ListRecords: 9_970}
 		l, other := newLedger(t, b), newLedger(t, b)
-		b.settle = inTurn(lostDecided, works, hangsAfter)
+		b.settle = sequence(lostDecided, works, hangsAfter)
 		done := make(chan charged)
 		go func() { done <- charge(t, l) }()
 		synctest.Wait()
@@ -92,11 +92,11 @@ func TestLatestDecisionIsVoided(t *testing.T) {
 	})
 }
 
-// TestInDoubtBatchesAreVoidedInOrder also checks that a batch that cannot be voided does not block
+// TestVoidOrder also checks that a batch that cannot be voided does not block
 // later ones.
-func TestInDoubtBatchesAreVoidedInOrder(t *testing.T) {
+func TestVoidOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b, log := newFakeLedger(cola.TierPro), newLogged()
+		b, log := newFakeLedger(cola.TierPro), newLogCounter()
 		b.settle = charges(until(time.Now().Add(20*time.Second), hangsAfter))
 		back := time.Now().Add(time.Minute)
 		reached := 0
@@ -104,12 +104,13 @@ func TestInDoubtBatchesAreVoidedInOrder(t *testing.T) {
 			if time.Now().Before(back) {
 				return hangs
 			}
-			if reached++; reached == 1 {
+			reached++
+			if reached == 1 {
 				return fails
 			}
 			return works
 		}
-		l := newLoggedLedger(t, b, log.logger())
+		l := newLedgerWithLog(t, b, log.logger())
 		for range 4 {
 			if got := charge(t, l); got.Code != cola.CodeUnavailable {
 				t.Fatalf("charge = %+v, want unavailable", got)
@@ -133,25 +134,25 @@ func TestInDoubtBatchesAreVoidedInOrder(t *testing.T) {
 			t.Errorf("void order (-want +got):\n%s", diff)
 		}
 		if n := log.count(notVoided); n != 1 {
-			t.Errorf("logged %d failed voids, want 1", n)
+			t.Errorf("%d log lines about failed voids, want 1", n)
 		}
 		if n, m := log.count(doubtMessage), log.count(voidedMessage); n != 1 || m != 1 {
-			t.Errorf("logged %d times in doubt, %d times voided; want 1, 1", n, m)
+			t.Errorf("%d log lines about doubt, %d about voiding; want 1, 1", n, m)
 		}
 	})
 }
 
-// TestTooManyInDoubt checks that the ledger refuses charges, even if the store would accept them,
+// TestTooManyInDoubt checks that the ledger rejects charges, even if the store would accept them,
 // rather than lose track of a batch.
 func TestTooManyInDoubt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b, log := newFakeLedger(cola.TierPro), newLogged()
+		b, log := newFakeLedger(cola.TierPro), newLogCounter()
 		b.settle = charges(until(time.Now().Add(13*time.Second), hangsAfter))
 		back := time.Now().Add(time.Minute)
 		b.void = func(int) fault { return until(back, lostBefore)(0, store.Batch{}) }
-		l := newLoggedLedger(t, b, log.logger())
+		l := newLedgerWithLog(t, b, log.logger())
 		l.inDoubt.max = 3
-		for l.inDoubt.len() < l.inDoubt.max { // a charge may be refused at once, while the circuit breaker is open
+		for l.inDoubt.len() < l.inDoubt.max { // a charge may be rejected immediately, while the circuit breaker is open
 			charge(t, l)
 			time.Sleep(2 * probeInterval)
 		}
@@ -165,7 +166,7 @@ func TestTooManyInDoubt(t *testing.T) {
 			t.Errorf("Settle called %d times with too many in doubt, want 0", after-before)
 		}
 		if n := log.count(tooManyMessage); n != 1 {
-			t.Errorf("logged %d times too many, want 1", n)
+			t.Errorf("%d log lines about too many batches, want 1", n)
 		}
 		time.Sleep(time.Until(back.Add(maxVoidPause)))
 		if diff := cmp.Diff(charged{20, "", 0}, charge(t, l)); diff != "" {
@@ -177,38 +178,38 @@ func TestTooManyInDoubt(t *testing.T) {
 	})
 }
 
-// TestCloseVoidsInDoubt checks that Close voids batches within its time limit and logs the
+// TestCloseInDoubt checks that Close voids batches within its time limit and logs the
 // remaining ones.
-func TestCloseVoidsInDoubt(t *testing.T) {
+func TestCloseInDoubt(t *testing.T) {
 	tests := []struct {
-		name string
-		back time.Duration // when the store returns, after the start of Close
-		took time.Duration // maximum duration of Close
-		left int           // units still charged
+		name  string
+		back  time.Duration // when the store recovers, after the start of Close
+		limit time.Duration // maximum duration of Close
+		units int           // units still charged
 	}{
 		{"store available", 0, 2 * minVoidPause, 0},
-		{"store returns", 2 * time.Second, closeTimeout, 0},
+		{"store recovers", 2 * time.Second, closeTimeout, 0},
 		{"store stays unavailable", time.Hour, closeTimeout, 20},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				b, log := newFakeLedger(cola.TierFree), newLogged()
-				b.settle = inTurn(hangsAfter)
+				b, log := newFakeLedger(cola.TierFree), newLogCounter()
+				b.settle = sequence(hangsAfter)
 				back := time.Now().Add(chargeTimeout + tt.back)
 				b.void = func(int) fault { return until(back, lostBefore)(0, store.Batch{}) }
-				l := newLoggedLedger(t, b, log.logger())
+				l := newLedgerWithLog(t, b, log.logger())
 				charge(t, l)
 				start := time.Now()
 				l.Close()
-				if took := time.Since(start); took > tt.took {
-					t.Errorf("Close took %v, want at most %v", took, tt.took)
+				if took := time.Since(start); took > tt.limit {
+					t.Errorf("Close took %v, want at most %v", took, tt.limit)
 				}
-				if got := b.used(7).ListRecords; got != tt.left {
-					t.Errorf("usage = %d, want %d", got, tt.left)
+				if got := b.used(7).ListRecords; got != tt.units {
+					t.Errorf("usage = %d, want %d", got, tt.units)
 				}
-				if got := log.count(leftMessage); got != min(tt.left, 1) {
-					t.Errorf("logged %d times left in doubt, want %d", got, min(tt.left, 1))
+				if got := log.count(leftMessage); got != min(tt.units, 1) {
+					t.Errorf("%d log lines about remaining doubt, want %d", got, min(tt.units, 1))
 				}
 			})
 		})

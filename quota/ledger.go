@@ -4,7 +4,7 @@
 // # Contract
 //
 // Charge returns a grant only after it is committed. No account ever gets more than its limit. A
-// refused request is not charged.
+// rejected request is not charged.
 //
 // # Group commit
 //
@@ -26,9 +26,9 @@
 //	  │  └── retry with the same ID ◄── outcome unknown
 //	  │                                     │ 5 s after the first charge arrived
 //	  ▼                                     ▼
-//	not committed ──► refuse            refuse and mark in doubt ──► Void until it succeeds
+//	not committed ──► reject            reject and mark in doubt ──► Void until it succeeds
 //
-// While the store does not commit, a circuit breaker refuses charges immediately and probes the
+// While the store does not commit, a circuit breaker rejects charges immediately and probes the
 // store. docs/METERING.md has a worked example.
 package quota
 
@@ -47,7 +47,7 @@ import (
 
 const (
 	queueLength = 8192 // queued charges before Charge blocks
-	// chargeTimeout bounds every charge. One that is not committed by then is refused as
+	// chargeTimeout limits every charge. One that is not committed by then is rejected as
 	// unavailable.
 	chargeTimeout = 5 * time.Second
 )
@@ -55,8 +55,8 @@ const (
 // Options configure a Ledger. The zero value is valid.
 type Options struct {
 	Rules   Rules
-	Logger  *slog.Logger          // nil discards
-	Metrics prometheus.Registerer // for the metrics of one ledger; nil if unset
+	Logger  *slog.Logger          // optional
+	Metrics prometheus.Registerer // for one Ledger only; optional
 }
 
 // Ledger charges requests against a store's ledger in group commits. Create it with New, and Close
@@ -75,7 +75,7 @@ type Ledger struct {
 	mu      sync.RWMutex // read-locked while sending to queue, so that Close can close it
 	closed  atomic.Bool
 	closing sync.Once
-	stop    chan struct{} // closed when Close begins
+	stop    chan struct{} // closed when Close starts
 	ended   chan struct{} // closed when the worker has stopped
 }
 
@@ -84,7 +84,7 @@ type pending struct {
 	request Request
 	arrived time.Time
 	taken   atomic.Bool // set by the worker, or by the caller that gives up, whichever is first
-	answer  chan outcome
+	result  chan outcome
 }
 
 // New starts a Ledger.
@@ -106,9 +106,9 @@ func New(st store.Ledger, o Options) *Ledger {
 	return l
 }
 
-// Close settles the queued charges and stops the worker. Later charges are refused. Batches in
-// doubt get a few seconds to be voided; the IDs of the remaining ones are logged. Further calls do
-// nothing.
+// Close settles the queued charges and stops the worker. Later charges are rejected. Batches in
+// doubt get a few seconds to be voided; the IDs of the remaining ones are logged. Further calls are
+// no-ops.
 func (l *Ledger) Close() {
 	l.closing.Do(func() {
 		l.closed.Store(true)
@@ -121,10 +121,10 @@ func (l *Ledger) Close() {
 	})
 }
 
-// Precheck refuses a request without asking the store if the burst cache has the caller's account,
+// Precheck rejects a request without a store call if the burst cache has the caller's account,
 // or if the circuit breaker is open. A nil error does not mean that Charge will grant the request.
 //
-// Charge prechecks every request. Call Precheck as well before expensive work, so that a refused
+// Charge prechecks every request. Call Precheck as well before expensive work, so that a rejected
 // request costs neither the work nor a transaction.
 func (l *Ledger) Precheck(q Request) (state cola.QuotaState, err error) {
 	if !q.Peek {
@@ -134,20 +134,20 @@ func (l *Ledger) Precheck(q Request) (state cola.QuotaState, err error) {
 		err = cola.Unavailable()
 	}
 	if err != nil {
-		l.metrics.countRefusal(err)
+		l.metrics.countRejection(err)
 	}
 	return state, err
 }
 
 // Charge charges a request and returns its grant after the commit. The Grant's State is also set
-// with refusals, if it is known. Errors are *cola.Error: CodeUnauthorized for a credential that is
+// with rejections, if it is known. Errors are *cola.Error: CodeUnauthorized for a credential that is
 // no longer valid, CodeQuotaExceeded, and CodeUnavailable if the store cannot commit; or ctx's
 // error if ctx ends before the charge starts. It returns within five seconds.
 func (l *Ledger) Charge(ctx context.Context, q Request) (Grant, error) {
 	if state, err := l.Precheck(q); err != nil {
 		return Grant{State: state}, err
 	}
-	p := &pending{request: q, arrived: time.Now(), answer: make(chan outcome, 1)}
+	p := &pending{request: q, arrived: time.Now(), result: make(chan outcome, 1)}
 	o := l.enqueue(ctx, p)
 	l.metrics.observeCharge(q.Meter, o, time.Since(p.arrived))
 	return o.grant, o.err
@@ -164,7 +164,7 @@ func (l *Ledger) enqueue(ctx context.Context, p *pending) outcome {
 	}
 	var err error
 	select {
-	case o := <-p.answer:
+	case o := <-p.result:
 		return o
 	case <-ctx.Done():
 		err = ctx.Err()
@@ -176,7 +176,7 @@ func (l *Ledger) enqueue(ctx context.Context, p *pending) outcome {
 	if p.taken.CompareAndSwap(false, true) {
 		return outcome{err: err}
 	}
-	return <-p.answer // the worker has the charge, and answers in time
+	return <-p.result // the worker has the charge, and responds in time
 }
 
 func (l *Ledger) send(ctx context.Context, p *pending, down <-chan struct{}, timeout <-chan time.Time) error {

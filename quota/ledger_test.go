@@ -15,11 +15,11 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-func TestChargesStopAtLimit(t *testing.T) {
+func TestConcurrentChargesAtLimit(t *testing.T) {
 	b := newFakeLedger(cola.TierPro)
 	b.start[7] = cola.Used{DetailViews: 9_950}
 	l := newLedger(t, b)
-	var granted, refused, errs int
+	var granted, rejected, errs int
 	var mu sync.Mutex
 	var wg sync.WaitGroup
 	for range 120 {
@@ -31,71 +31,73 @@ func TestChargesStopAtLimit(t *testing.T) {
 			case err == nil:
 				granted += g.Units
 			case reason(err) == "detail_views":
-				refused++
+				rejected++
 			default:
 				errs++
 			}
 		})
 	}
 	wg.Wait()
-	if granted != 50 || refused != 70 || errs != 0 || b.used(7).DetailViews != 10_000 {
-		t.Errorf("granted %d, refused %d, errors %d, usage %d; want 50, 70, 0, 10000", granted, refused, errs,
-			b.used(7).DetailViews)
+	if granted != 50 || rejected != 70 || errs != 0 || b.used(7).DetailViews != 10_000 {
+		t.Errorf("granted %d, rejected %d, errors %d, usage %d; want 50, 70, 0, 10000",
+			granted, rejected, errs, b.used(7).DetailViews)
 	}
 }
 
-// TestBurstCache checks that a full window is refused from the cache for at most a second.
+// TestBurstCache checks that requests in a full window are rejected from the cache for at most a
+// second.
 func TestBurstCache(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newFakeLedger(cola.TierFree)
 		l := newLedger(t, b)
-		ask := func() error {
+		send := func() error {
 			_, err := l.Charge(t.Context(), request(key1, cola.MeterNone, 0))
 			return err
 		}
 		for i := range 10 {
-			if err := ask(); err != nil {
+			if err := send(); err != nil {
 				t.Fatalf("request %d: %v", i+1, err)
 			}
 		}
 		for range 50 {
-			if got := reason(ask()); got != "burst" {
+			if got := reason(send()); got != "burst" {
 				t.Fatalf("reason in a full window = %q, want burst", got)
 			}
 		}
 		if tries, _ := b.calls(); tries != 11 {
-			t.Errorf("Settle called %d times, want 11: ten grants and one refusal", tries)
+			t.Errorf("Settle called %d times, want 11: ten grants and one rejection", tries)
 		}
 		b.mu.Lock()
 		b.tier = cola.TierPro
 		b.mu.Unlock()
 		time.Sleep(burstCacheTTL)
-		if err := ask(); err != nil {
+		if err := send(); err != nil {
 			t.Errorf("after an upgrade and %v: error = %v, want nil", burstCacheTTL, err)
 		}
 	})
 }
 
-// TestSuspensionTakesEffect checks that a suspension and its end take effect with the next request,
+// TestSuspension checks that a suspension and its end take effect with the next request,
 // and that nothing is charged in between.
-func TestSuspensionTakesEffect(t *testing.T) {
+func TestSuspension(t *testing.T) {
 	b := newFakeLedger(cola.TierFree)
 	l := newLedger(t, b)
-	ask := func(peek bool) string {
+	send := func(peek bool) string {
 		q := request(key1, cola.MeterListRecords, 2)
-		if q.Peek = peek; peek {
+		q.Peek = peek
+		if peek {
 			q.Units = 0
 		}
 		grant, err := l.Charge(t.Context(), q)
 		if !grant.State.Known() {
-			t.Errorf("state missing, error %v", err)
+			t.Errorf("peek %v: grant has no state, error = %v", peek, err)
 		}
 		return reason(err)
 	}
 	for _, want := range []string{"", "Unpaid.", ""} {
 		b.suspend(want)
 		for _, peek := range []bool{false, true} {
-			if got := ask(peek); got != want {
+			if got := send(peek); got != want {
 				t.Errorf("peek %v: reason = %q, want %q", peek, got, want)
 			}
 		}
@@ -105,9 +107,9 @@ func TestSuspensionTakesEffect(t *testing.T) {
 	}
 }
 
-// TestPeekKeepsBurstCache checks that a peek does not remove the account from the burst
+// TestPeekAndBurstCache checks that a peek does not remove the account from the burst
 // cache.
-func TestPeekKeepsBurstCache(t *testing.T) {
+func TestPeekAndBurstCache(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newFakeLedger(cola.TierFree)
 		l := newLedger(t, b)
@@ -125,7 +127,7 @@ func TestPeekKeepsBurstCache(t *testing.T) {
 	})
 }
 
-// TestCachedRetryAfter checks that a refusal from the cache has the remaining wait.
+// TestCachedRetryAfter checks that a rejection from the cache reports the remaining wait.
 func TestCachedRetryAfter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newFakeLedger(cola.TierFree)
@@ -134,13 +136,13 @@ func TestCachedRetryAfter(t *testing.T) {
 		for range 11 {
 			_, err = l.Charge(t.Context(), request(key1, cola.MeterNone, 0))
 		}
-		var refusal *cola.Error
-		if !errors.As(err, &refusal) || refusal.RetryAfter != Window {
+		var rejection *cola.Error
+		if !errors.As(err, &rejection) || rejection.RetryAfter != Window {
 			t.Fatalf("eleventh request: error = %v, want RetryAfter %v", err, Window)
 		}
 		time.Sleep(500 * time.Millisecond)
 		_, err = l.Charge(t.Context(), request(key1, cola.MeterNone, 0))
-		if !errors.As(err, &refusal) || refusal.RetryAfter != Window-500*time.Millisecond {
+		if !errors.As(err, &rejection) || rejection.RetryAfter != Window-500*time.Millisecond {
 			t.Errorf("half a second later: error = %v, want RetryAfter half a second less", err)
 		}
 	})
@@ -166,7 +168,7 @@ func TestCanceledCharge(t *testing.T) {
 	}
 }
 
-func TestCloseSettlesQueue(t *testing.T) {
+func TestCloseWithQueue(t *testing.T) {
 	b := newFakeLedger(cola.TierPro)
 	l := newLedger(t, b)
 	var wg sync.WaitGroup

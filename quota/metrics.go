@@ -55,8 +55,9 @@ func newMetrics(r prometheus.Registerer, l *Ledger) *metrics {
 
 // counters registers a counter for each value of a label. Registering them up front exports zeros
 // instead of missing series.
-func counters[V ~string](factory promauto.Factory, o prometheus.CounterOpts, label string,
-	values ...V) map[V]prometheus.Counter {
+func counters[V ~string](
+	factory promauto.Factory, o prometheus.CounterOpts, label string, values ...V,
+) map[V]prometheus.Counter {
 	vec := factory.NewCounterVec(o, []string{label})
 	by := make(map[V]prometheus.Counter, len(values))
 	for _, v := range values {
@@ -94,7 +95,7 @@ func (m *metrics) observeBatch(charges int, took time.Duration) {
 func (m *metrics) observeCharge(meter cola.Meter, o outcome, waited time.Duration) {
 	m.waitTime.Observe(waited.Seconds())
 	if o.err != nil {
-		m.countRefusal(o.err)
+		m.countRejection(o.err)
 		return
 	}
 	if c := m.charged[meter]; c != nil {
@@ -102,9 +103,9 @@ func (m *metrics) observeCharge(meter cola.Meter, o outcome, waited time.Duratio
 	}
 }
 
-// countRefusal counts a refused charge by its reason. It ignores errors that are not a *cola.Error:
-// the caller left, so the charge was not refused.
-func (m *metrics) countRefusal(err error) {
+// countRejection counts a rejected charge by its reason. It ignores errors that are not a
+// *cola.Error: the caller left, so the charge was not rejected.
+func (m *metrics) countRejection(err error) {
 	var e *cola.Error
 	if !errors.As(err, &e) {
 		return

@@ -25,14 +25,14 @@ func TestMetrics(t *testing.T) {
 		l := New(b, Options{Metrics: registry})
 		defer l.Close()
 		list, detail := request(key1, cola.MeterListRecords, 20), request(key1, cola.MeterDetailViews, 1)
-		for _, q := range []Request{list, list, list, detail, detail, detail, request(key2, cola.MeterNone, 0),
-			request(key1, cola.MeterNone, 0)} {
+		free, revoked := request(key1, cola.MeterNone, 0), request(key2, cola.MeterNone, 0)
+		for _, q := range []Request{list, list, list, detail, detail, detail, revoked, free} {
 			_, _ = l.Charge(t.Context(), q)
 		}
 		b.suspend("Unpaid.")
 		_, _ = l.Charge(t.Context(), list)
 		b.suspend("")
-		for range 6 { // three granted, one refused by the store, two by the cache
+		for range 6 { // three granted, one rejected by the store, two by the cache
 			_, _ = l.Charge(t.Context(), list)
 		}
 		if _, err := l.Precheck(list); err == nil {
@@ -54,19 +54,20 @@ func TestMetrics(t *testing.T) {
 			"colaregistry_ledger_wait_seconds",
 		} {
 			if got := observed(t, registry, name); got != 13 {
-				t.Errorf("%s has %d observations, want 13: the charges that reached the store, one at a time", name,
-					got)
+				t.Errorf("%s has %d observations, want 13: one for each charge that reached the store", name, got)
 			}
 		}
 	})
 }
 
-// TestMetricsOfAnOutage checks the gauges during and after an outage.
-func TestMetricsOfAnOutage(t *testing.T) {
+// TestOutageMetrics checks the gauges during and after an outage.
+func TestOutageMetrics(t *testing.T) {
 	expect := func(t *testing.T, registry *prometheus.Registry, doubtful, waiting, unclear, up float64) {
 		t.Helper()
-		want := map[string]float64{"ledger_doubtful_batches": doubtful, "ledger_queue_length": waiting,
-			"ledger_unclear_total": unclear, "ledger_up": up}
+		want := map[string]float64{
+			"ledger_doubtful_batches": doubtful, "ledger_queue_length": waiting,
+			"ledger_unclear_total": unclear, "ledger_up": up,
+		}
 		checkMetrics(t, registry, want, slices.Collect(maps.Keys(want))...)
 	}
 	synctest.Test(t, func(t *testing.T) {

@@ -1,8 +1,10 @@
 package mail
 
 import (
+	"cmp"
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/colaregistry/colaregistry/alerts"
@@ -12,28 +14,28 @@ import (
 
 const (
 	// Limits in characters.
-	maxName  = 80  // name of a search in the subject
-	maxField = 120 // field of a label
-	maxLead  = 140 // preview text
+	maxName    = 80  // name of a search in the subject
+	maxField   = 120 // field of a label
+	maxPreview = 140 // preview text
 )
 
 // alertContent is the result of a run, for the templates.
 type alertContent struct {
-	Window string // approval dates that the run covered
-	Labels []alertLabel
-	More   string // text of the link to the remaining labels; may be empty
-	Run    string // page with all labels of the run
-	Manage string // page of the search
+	Window    string // approval dates that the run covered
+	Labels    []alertLabel
+	More      string // text of the link to the remaining labels; may be empty
+	Run       string // page with all labels of the run
+	ManageURL string // page of the search
 }
 
 // alertLabel is a label, for the templates.
 type alertLabel struct {
-	Name  string // brand and product
-	Facts string // class, origin, approval
-	TTBID string
-	Late  bool
-	Met   string // matched filters; empty if unknown
-	Link  string
+	Name           string // brand and product
+	Details        string // class, origin, approval
+	TTBID          string
+	Late           bool
+	MatchedFilters string // matched filters, if known
+	Link           string
 }
 
 // alert fills a page with the result of a run.
@@ -41,8 +43,8 @@ func (s *Sender) alert(m alerts.Message, p *page, token string) {
 	c := m.Content
 	name := oneLine(c.Search.Name, maxName)
 	p.Heading = fmt.Sprintf("%s for “%s”", newLabels(c.Run.MatchCount), name)
-	f := alertContent{Window: window(c.Run), Manage: s.public + "/saved-searches/" + c.Search.UUID}
-	f.Run = fmt.Sprintf("%s/runs/%d", f.Manage, c.Run.ID)
+	f := alertContent{Window: window(c.Run), ManageURL: s.public + "/saved-searches/" + c.Search.UUID}
+	f.Run = fmt.Sprintf("%s/runs/%d", f.ManageURL, c.Run.ID)
 	var brands []string
 	for _, l := range c.Labels {
 		f.Labels = append(f.Labels, labelOf(l))
@@ -55,11 +57,9 @@ func (s *Sender) alert(m alerts.Message, p *page, token string) {
 		f.More = "View " + count(more, "label", "labels")
 	}
 	p.Subject, p.Body = p.Heading, f
-	if p.Lead = oneLine(strings.Join(brands, " · "), maxLead); p.Lead == "" {
-		p.Lead = f.Window
-	}
-	p.Why = fmt.Sprintf("Sent to %s because the saved search “%s” at %s sends alerts to this address.", recipient(m), name, p.Site)
-	p.Stop = s.address("unsubscribe", token)
+	p.Preview = cmp.Or(oneLine(strings.Join(brands, " · "), maxPreview), f.Window)
+	p.Reason = fmt.Sprintf("Sent to %s because the saved search “%s” at %s sends alerts to this address.", recipient(m), name, p.Site)
+	p.UnsubscribeURL = s.address("unsubscribe", token)
 }
 
 // newLabels returns a count of new labels in words.
@@ -82,25 +82,18 @@ func window(r cola.SavedSearchRun) string {
 // labelOf describes a label.
 func labelOf(l store.MatchedLabel) alertLabel {
 	c := l.Label
-	f := alertLabel{TTBID: c.TTBID.String(), Late: l.Match.Late, Met: strings.Join(l.Match.Met.Words(), ", ")}
+	f := alertLabel{TTBID: c.TTBID.String(), Late: l.Match.Late, MatchedFilters: strings.Join(l.Match.Met.Words(), ", ")}
 	f.Name = oneLine(c.BrandName, maxField)
 	if product := oneLine(string(c.ProductName), maxField); product != "" {
 		f.Name = strings.TrimPrefix(f.Name+" – "+product, " – ")
 	}
-	class := oneLine(string(c.ClassName), maxField)
-	if class == "" {
-		class = string(c.ProductType)
-	}
-	facts := []string{class, oneLine(string(c.OriginName), maxField)}
+	class := cmp.Or(oneLine(string(c.ClassName), maxField), string(c.ProductType))
+	details := []string{class, oneLine(string(c.OriginName), maxField)}
 	if c.ApprovalDate != 0 {
-		facts = append(facts, "approved "+day(c.ApprovalDate))
+		details = append(details, "approved "+day(c.ApprovalDate))
 	}
-	for _, fact := range facts {
-		if fact != "" {
-			f.Facts += " · " + fact
-		}
-	}
-	f.Facts = strings.TrimPrefix(f.Facts, " · ")
+	details = slices.DeleteFunc(details, func(detail string) bool { return detail == "" })
+	f.Details = strings.Join(details, " · ")
 	f.Link = "https://ttbonline.gov/colasonline/viewColaDetails.do?action=publicDisplaySearchBasic&ttbid=" + f.TTBID
 	return f
 }
@@ -108,21 +101,21 @@ func labelOf(l store.MatchedLabel) alertLabel {
 // notice is an email of a few sentences.
 type notice struct {
 	Paragraphs []string
-	Button     string // label of Link; empty if unset
+	Button     string // label of Link, if any
 	Link       string
-	After      string // last sentence; empty: none
+	After      string // last sentence, if any
 }
 
 // test fills a page with a test message.
 func (s *Sender) test(m alerts.Message, p *page, token string) {
 	p.Subject = "Test alert"
 	p.Heading = "Test alert"
-	p.Lead = "Label alerts will reach this address."
+	p.Preview = "Label alerts will reach this address."
 	p.Body = notice{Paragraphs: []string{
 		"An account at " + p.Site + " sent this test message. If you can read it, label alerts will reach this address. You don’t need to do anything.",
 	}}
-	p.Why = fmt.Sprintf("Sent to %s, which receives label alerts from an account at %s.", recipient(m), p.Site)
-	p.Stop = s.address("unsubscribe", token)
+	p.Reason = fmt.Sprintf("Sent to %s, which receives label alerts from an account at %s.", recipient(m), p.Site)
+	p.UnsubscribeURL = s.address("unsubscribe", token)
 }
 
 // confirm fills a page with a request to confirm an email address. The only text from the account
@@ -134,7 +127,7 @@ func (s *Sender) confirm(m alerts.Message, p *page, token string) {
 	}
 	p.Subject = "Confirm your label alerts"
 	p.Heading = "Receive label alerts?"
-	p.Lead = "You won’t get any alerts unless you confirm."
+	p.Preview = "You won’t get any alerts unless you confirm."
 	p.Body = notice{
 		Paragraphs: []string{
 			fmt.Sprintf("%s wants to send you alerts about new US alcohol label approvals through %s.", sender, p.Site),
@@ -142,7 +135,7 @@ func (s *Sender) confirm(m alerts.Message, p *page, token string) {
 		Button: "Get alerts", Link: s.address("confirm", token),
 		After: "If you don’t want these alerts, ignore this email. Every alert includes an unsubscribe link.",
 	}
-	p.Why = fmt.Sprintf("Sent because someone entered %s as an address for alerts.", recipient(m))
+	p.Reason = fmt.Sprintf("Sent because someone entered %s as an address for alerts.", recipient(m))
 }
 
 // paused fills a page with a notice that one of the account's destinations was paused.
@@ -163,9 +156,9 @@ func (s *Sender) paused(m alerts.Message, p *page) {
 		fix = "To start again, the recipient must confirm: resend the confirmation email from the destination’s page."
 	}
 	if d.FailingSince.OK {
-		why += fmt.Sprintf(" Deliveries have been failing since %s.", instant(d.FailingSince.V.Time()))
+		why += fmt.Sprintf(" Deliveries have been failing since %s.", timestamp(d.FailingSince.V.Time()))
 	}
-	p.Lead = why
+	p.Preview = why
 	p.Body = notice{
 		Paragraphs: []string{
 			fmt.Sprintf("We stopped sending alerts to %s. %s", where, why),
@@ -174,11 +167,10 @@ func (s *Sender) paused(m alerts.Message, p *page) {
 		},
 		Button: "View destination", Link: s.public + "/destinations/" + d.UUID,
 	}
-	p.Why = fmt.Sprintf("Sent to %s, the email address of your account at %s.", recipient(m), p.Site)
+	p.Reason = fmt.Sprintf("Sent to %s, the email address of your account at %s.", recipient(m), p.Site)
 }
 
-// destinationName returns the address of a message's destination, without a password, and a short
-// form.
+// destinationName returns the redacted address of a message's destination, and a short form of it.
 func destinationName(m alerts.Message) (full, short string) {
 	address := oneLine(m.Destination.Address.V, 1000)
 	if address == "" {

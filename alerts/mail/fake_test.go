@@ -31,7 +31,7 @@ import (
 type fakeServer struct {
 	address   string
 	pool      *x509.CertPool
-	user      string // required login; empty: none
+	user      string // required login, if any
 	greetings []string
 
 	mu       sync.Mutex
@@ -82,19 +82,18 @@ func open(t *testing.T, safe security, user string) *fakeServer {
 	return p
 }
 
-// certificate creates a certificate for this machine.
+// certificate creates a certificate for 127.0.0.1.
 func certificate(t *testing.T) (tls.Certificate, *x509.CertPool) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		t.Fatal(err)
 	}
-	form := &x509.Certificate{
+	template := &x509.Certificate{
 		SerialNumber: big.NewInt(1), NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
-		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
-		IsCA:        true, BasicConstraintsValid: true,
+		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, IsCA: true, BasicConstraintsValid: true,
 	}
-	der, err := x509.CreateCertificate(rand.Reader, form, form, &key.PublicKey, key)
+	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -198,7 +197,7 @@ func (v *smtpSession) Logout() error { return nil }
 
 var sentAt = time.Date(2026, 11, 16, 6, 0, 4, 0, time.UTC)
 
-// linkToken is the token in the links of every mail.
+// linkToken returns the token in the links of every email.
 func linkToken(cola.AccountID, string) (string, error) {
 	return "3f6c1f1f0a9b4c52a52e84b60a1f4c2d07be8365", nil
 }
@@ -221,23 +220,27 @@ func mustSender(t *testing.T, url string, pool *x509.CertPool) (*Sender, *bytes.
 
 // due returns a due delivery to an address.
 func due(event, to string) alerts.Message {
-	d := store.DueDelivery{ID: 5, MessageID: "msg_9d3f1c7a52e84b60a1f4c2d07be8365a", Event: event, Kind: cola.KindEmail,
-		AccountEmail: "holder@example.com", CreatedAt: sentAt}
-	d.Destination.UUID, d.Destination.Kind, d.Destination.Address = "5b1d3c52-0c5c-4a52-8f6d-7d1f6f0a9b10",
-		cola.KindEmail, cola.Some(to)
+	d := store.DueDelivery{
+		ID: 5, MessageID: "msg_9d3f1c7a52e84b60a1f4c2d07be8365a", Event: event, Kind: cola.KindEmail,
+		AccountEmail: "holder@example.com", CreatedAt: sentAt,
+	}
+	d.Destination.UUID = "5b1d3c52-0c5c-4a52-8f6d-7d1f6f0a9b10"
+	d.Destination.Kind, d.Destination.Address = cola.KindEmail, cola.Some(to)
 	d.Destination.State, d.Destination.Account = cola.DestinationActive, 17
 	return alerts.Message{DueDelivery: d}
 }
 
-// ran returns a message about a run with the given number of matches that shows the given labels.
+// ran returns a message about a run with count matches, late of them late, and the given labels.
 func ran(count, late int, labels ...store.MatchedLabel) alerts.Message {
 	m := due(cola.EventRan, "alex@example.org")
 	m.Run = 1841
-	m.Content = &store.RunContent{Account: 17, Search: cola.SavedSearch{UUID: "0b9f8c0e-6a55-4f0e-9a39-2f1f0f9f6d11",
-		Name: "Herons"}}
+	m.Content = &store.RunContent{
+		Account: 17,
+		Search:  cola.SavedSearch{UUID: "0b9f8c0e-6a55-4f0e-9a39-2f1f0f9f6d11", Name: "Herons"},
+	}
 	m.Content.Run = cola.SavedSearchRun{
-		ID: 1841, RanAt: cola.TimestampOf(sentAt), DateFrom: cola.NewDate(2026, 11, 9), DateTo: cola.NewDate(2026, 11,
-			16), MatchCount: count, LateCount: late,
+		ID: 1841, RanAt: cola.TimestampOf(sentAt), DateFrom: cola.NewDate(2026, 11, 9),
+		DateTo: cola.NewDate(2026, 11, 16), MatchCount: count, LateCount: late,
 	}
 	m.Content.Labels = labels
 	return m

@@ -53,11 +53,11 @@ const (
 	dayForm  = monthDay + ", 2006"
 )
 
-// day formats a day: November 9, 2026.
+// day formats a date: November 9, 2026.
 func day(d cola.Date) string { return d.Time().Format(dayForm) }
 
-// instant formats an instant: November 23, 2026, 06:00 UTC.
-func instant(t time.Time) string { return t.UTC().Format(dayForm + ", 15:04 UTC") }
+// timestamp formats a time: November 23, 2026, 06:00 UTC.
+func timestamp(t time.Time) string { return t.UTC().Format(dayForm + ", 15:04 UTC") }
 
 // days formats a range of days: from November 9 to 16, 2026.
 func days(from, to cola.Date) string {

@@ -22,8 +22,14 @@ func TestDays(t *testing.T) {
 }
 
 func TestCount(t *testing.T) {
-	for n, want := range map[int]string{0: "0 labels", 1: "1 label", 999: "999 labels", 1000: "1,000 labels",
-		1234567: "1,234,567 labels", 100000: "100,000 labels"} {
+	for n, want := range map[int]string{
+		0:       "0 labels",
+		1:       "1 label",
+		999:     "999 labels",
+		1000:    "1,000 labels",
+		100000:  "100,000 labels",
+		1234567: "1,234,567 labels",
+	} {
 		if got := count(n, "label", "labels"); got != want {
 			t.Errorf("count(%d) = %q, want %q", n, got, want)
 		}

@@ -23,7 +23,7 @@ func FuzzParseServer(f *testing.F) {
 		s, err := parseServer(url)
 		if err != nil {
 			if strings.Contains(err.Error(), "hush-hush") {
-				t.Errorf("%q: %v", url, err)
+				t.Errorf("parseServer(%q) = %v, which contains the password", url, err)
 			}
 			return
 		}
@@ -32,26 +32,26 @@ func FuzzParseServer(f *testing.F) {
 			t.Errorf("parseServer(%q) = %+v", url, s)
 		}
 		if s.security == plaintext && !loopback(s.host) && !strings.HasPrefix(strings.ToLower(url), "smtp+insecure:") {
-			t.Errorf("%q is used without TLS", url)
+			t.Errorf("parseServer(%q) accepts a remote server without TLS", url)
 		}
 	})
 }
 
 func FuzzOneLine(f *testing.F) {
-	for _, text := range []string{"", "BLUE HERON", "a\r\nb", "\u202eevil", "\xff", "שלום", "e\u0301", "a \x17 b",
-		strings.Repeat("é", 50)} {
+	for _, text := range []string{
+		"", "BLUE HERON", "a\r\nb", "\u202eevil", "\xff", "שלום", "e\u0301", "a \x17 b", strings.Repeat("é", 50),
+	} {
 		f.Add(text, 10)
 	}
-	f.Fuzz(func(t *testing.T, text string, most int) {
-		most = max(1, most%200)
-		got := oneLine(text, most)
-		if utf8.RuneCountInString(got) > most || !utf8.ValidString(got) ||
-			strings.ContainsFunc(got, vocabulary.IsInvisible) ||
-			strings.ContainsAny(got, "\r\n\u2028\u2029") {
-			t.Errorf("oneLine(%q) = %q", text, got)
+	f.Fuzz(func(t *testing.T, text string, limit int) {
+		limit = max(1, limit%200)
+		got := oneLine(text, limit)
+		if utf8.RuneCountInString(got) > limit || !utf8.ValidString(got) ||
+			strings.ContainsFunc(got, vocabulary.IsInvisible) || strings.ContainsAny(got, "\r\n\u2028\u2029") {
+			t.Errorf("oneLine(%q, %d) = %q", text, limit, got)
 		}
-		if oneLine(got, most) != got {
-			t.Errorf("oneLine is not idempotent: %q, %q, %q", text, got, oneLine(got, most))
+		if again := oneLine(got, limit); again != got {
+			t.Errorf("oneLine is not idempotent: oneLine(%q) = %q, then %q", text, got, again)
 		}
 	})
 }

@@ -23,13 +23,13 @@ type Options struct {
 	// Link returns the token in links to confirm and unsubscribe a destination, named by its UUID.
 	Link func(account cola.AccountID, destination string) (token string, err error)
 	// Server is the URL of the relay. smtp://user:password@mail.example.com:587 uses STARTTLS, or
-	// plain text on this machine. smtps://mail.example.com:465 uses implicit TLS.
+	// plain text on localhost. smtps://mail.example.com:465 uses implicit TLS.
 	// smtp+insecure://host:25 uses plain text. User and password are optional, with special
 	// characters percent-encoded.
 	Server    string
 	From      string           // sender: "Label alerts <alerts@example.com>", or only an address
 	PublicURL string           // scheme and host of links, without a trailing slash
-	Now       func() time.Time // nil: time.Now
+	Now       func() time.Time // default time.Now
 	Logger    *slog.Logger
 }
 
@@ -42,7 +42,7 @@ type Sender struct {
 	now     func() time.Time
 	log     *slog.Logger
 	failing atomic.Bool    // the relay is not accepting mail
-	roots   *x509.CertPool // nil: those of this machine
+	roots   *x509.CertPool // default: the system's
 }
 
 var _ alerts.Sender = (*Sender)(nil)
@@ -78,9 +78,9 @@ func (s *Sender) domain() string {
 
 // Send passes a message to the relay once.
 func (s *Sender) Send(ctx context.Context, m alerts.Message) alerts.Result {
-	msg, sent := s.message(m)
+	msg, res := s.message(m)
 	if msg == nil {
-		return sent
+		return res
 	}
 	err := s.post(ctx, msg)
 	if err == nil {
@@ -89,15 +89,15 @@ func (s *Sender) Send(ctx context.Context, m alerts.Message) alerts.Result {
 		}
 		return alerts.Result{Status: 250}
 	}
-	sent = resultOf(err)
+	res = resultOf(err)
 	switch message := strings.ReplaceAll(err.Error(), recipient(m), "RECIPIENT"); {
-	case !sent.OurFault:
-		s.log.Warn("email rejected", "delivery", m.ID, "account", m.Destination.Account, "status", sent.Status, "final",
-			sent.Final, "error", message)
+	case !res.OurFault:
+		s.log.Warn("email rejected", "delivery", m.ID, "account", m.Destination.Account, "status", res.Status,
+			"final", res.Final, "error", message)
 	case ctx.Err() == nil && s.failing.CompareAndSwap(false, true):
 		s.log.Error("sending email failed; retrying", "server", s.server.name(), "error", message)
 	}
-	return sent
+	return res
 }
 
 // recipient returns the address that a message goes to: the account's for a notice that a
@@ -117,7 +117,7 @@ const (
 )
 
 // resultOf returns the result of an SMTP error. Errors about the recipient or the message count as
-// the destination's; errors about the connection, the login or the sender count as ours.
+// the destination's fault; errors about the connection, the login or the sender count as ours.
 func resultOf(err error) alerts.Result {
 	var e *gomail.SendError
 	if !errors.As(err, &e) {
@@ -139,7 +139,8 @@ func resultOf(err error) alerts.Result {
 	if code < 500 {
 		return alerts.Result{Fault: fmt.Sprintf("The mail server deferred the %s (%s).", rejected, reply), Status: code}
 	}
-	// For an address, 5.7 is a policy error. Relays return it to unknown senders, so it is not final.
+	// For an address, 5.7 is a policy error. Relays return it to unknown senders, so it is not
+	// final.
 	final := e.Reason != gomail.ErrSMTPRcptTo || !strings.HasPrefix(enhanced, "5.7.")
 	return alerts.Result{Fault: fmt.Sprintf("The mail server rejected the %s (%s).", rejected, reply), Status: code,
 		Final: final}

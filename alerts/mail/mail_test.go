@@ -20,32 +20,32 @@ func TestSend(t *testing.T) {
 		server security
 		user   string
 		scheme string
-		force  security // security to use with this machine, which is trusted without TLS
+		force  security // overrides the security, because localhost defaults to no TLS
 		tls    bool
 	}{
 		{"STARTTLS", startTLS, "", "smtp", startTLS, true},
-		{"STARTTLS, logged in", startTLS, "relay-user", "smtp", startTLS, true},
-		{"TLS from the start", implicitTLS, "", "smtps", implicitTLS, true},
-		{"TLS from the start, logged in", implicitTLS, "relay-user", "smtps", implicitTLS, true},
-		{"this machine", plaintext, "", "smtp", plaintext, false},
-		{"this machine, with STARTTLS available", startTLS, "", "smtp", plaintext, false},
-		{"smtp+insecure, logged in", plaintext, "relay-user", "smtp+insecure", plaintext, false},
+		{"STARTTLS with login", startTLS, "relay-user", "smtp", startTLS, true},
+		{"implicit TLS", implicitTLS, "", "smtps", implicitTLS, true},
+		{"implicit TLS with login", implicitTLS, "relay-user", "smtps", implicitTLS, true},
+		{"localhost", plaintext, "", "smtp", plaintext, false},
+		{"localhost, STARTTLS available", startTLS, "", "smtp", plaintext, false},
+		{"smtp+insecure with login", plaintext, "relay-user", "smtp+insecure", plaintext, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			p := open(t, tt.server, tt.user)
 			s, out := mustSender(t, urlOf(tt.scheme, tt.user, p.address), p.pool)
 			s.server.security = tt.force
-			if sent := s.Send(t.Context(),
-				ran(1, 0, label(9, "BLUE HERON", nil))); sent != (alerts.Result{Status: 250}) {
-				t.Fatalf("%+v\n%s", sent, out)
+			want := alerts.Result{Status: 250}
+			if got := s.Send(t.Context(), ran(1, 0, label(9, "BLUE HERON", nil))); got != want {
+				t.Fatalf("Send = %+v, want %+v\n%s", got, want, out)
 			}
 			got := p.all()[0]
 			if got.from != "alerts@labels.example" || got.to != "alex@example.org" || got.tls != tt.tls || got.utf8 ||
 				!strings.Contains(string(got.text), "BLUE HERON") {
-				t.Errorf("%+v", got)
+				t.Errorf("received %+v, want the message with TLS = %v", got, tt.tls)
 			}
 			if tt.user != "" && p.loggedIn != 1 {
-				t.Errorf("logged in %d times", p.loggedIn)
+				t.Errorf("%d logins, want 1", p.loggedIn)
 			}
 			if g := p.greetings[len(p.greetings)-1]; g != "labels.example" || out.Len() > 0 {
 				t.Errorf("HELO %q, want labels.example; log:\n%s", g, out)
@@ -97,20 +97,19 @@ func TestRejected(t *testing.T) {
 		if diff := cmp.Diff(tt.want, s.Send(t.Context(), ran(0, 0))); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", tt.name, diff)
 		}
-		if log := out.String(); !strings.Contains(log, "relay7.internal.example says no") ||
-			strings.Contains(log, "alex@") ||
-			strings.Contains(log, "p@ss") {
-			t.Errorf("%s: log:\n%s", tt.name, log)
+		log := out.String()
+		if !strings.Contains(log, "relay7.internal.example says no") || strings.Contains(log, "alex@") || strings.Contains(log, "p@ss") {
+			t.Errorf("%s: want the response without the address and the password in the log:\n%s", tt.name, log)
 		}
 		delete(p.fail, tt.step)
-		if sent := s.Send(t.Context(), ran(0, 0)); sent.Fault != "" {
-			t.Errorf("%s: after recovery: %+v", tt.name, sent)
+		if got := s.Send(t.Context(), ran(0, 0)); got.Fault != "" {
+			t.Errorf("%s: after recovery: Send = %+v, want success", tt.name, got)
 		}
 	}
 }
 
-// TestServerUnavailable checks that failures to reach the server count as ours, are logged once until they
-// end, and are not shown to account holders.
+// TestServerUnavailable checks that failures to reach the server count as our fault, are logged once
+// per outage, and are not visible to account holders.
 func TestServerUnavailable(t *testing.T) {
 	p := open(t, startTLS, "relay-user")
 	ours := alerts.Result{Fault: faultNotSent, OurFault: true}
@@ -133,22 +132,23 @@ func TestServerUnavailable(t *testing.T) {
 		good, roots := s.server, s.roots
 		change(s)
 		for range 3 {
-			sent := s.Send(t.Context(), ran(0, 0))
-			if sent.Status = 0; sent != ours {
-				t.Errorf("%s: %+v", name, sent)
+			got := s.Send(t.Context(), ran(0, 0))
+			got.Status = 0
+			if got != ours {
+				t.Errorf("%s: Send = %+v, want %+v", name, got, ours)
 			}
 		}
 		s.server, s.roots = good, roots
-		if sent := s.Send(t.Context(), ran(0, 0)); sent.Fault != "" {
-			t.Errorf("%s: after recovery: %+v", name, sent)
+		if got := s.Send(t.Context(), ran(0, 0)); got.Fault != "" {
+			t.Errorf("%s: after recovery: Send = %+v, want success", name, got)
 		}
 		if log := out.String(); strings.Count(log, "level=ERROR") != 1 || strings.Count(log, "level=INFO") != 1 ||
 			strings.Contains(log, "p@ss") {
-			t.Errorf("%s: log:\n%s", name, log)
+			t.Errorf("%s: want one error and one recovery without the password in the log:\n%s", name, log)
 		}
 	}
 	if n := len(plain.all()); n != 0 {
-		t.Errorf("%d emails sent without TLS", n)
+		t.Errorf("%d emails sent without TLS, want 0", n)
 	}
 }
 
@@ -161,15 +161,16 @@ func (p *fakeServer) port(t *testing.T) int {
 	return s.port
 }
 
-// TestSendTimeout checks that Send respects its context at any step at which the server goes silent.
+// TestSendTimeout checks that Send respects its context if the server stops responding at any step.
 func TestSendTimeout(t *testing.T) {
+	want := alerts.Result{Fault: faultNotSent, OurFault: true}
 	for _, step := range []string{"connect", "mail", "rcpt", "data"} {
 		p := open(t, plaintext, "")
 		p.hang = step
 		s, _ := mustSender(t, urlOf("smtp", "", p.address), p.pool)
 		ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
-		if sent := s.Send(ctx, ran(0, 0)); sent != (alerts.Result{Fault: faultNotSent, OurFault: true}) {
-			t.Errorf("%s: %+v", step, sent)
+		if got := s.Send(ctx, ran(0, 0)); got != want {
+			t.Errorf("%s: Send = %+v, want %+v", step, got, want)
 		}
 		if ctx.Err() == nil {
 			t.Errorf("%s: Send returned before its context ended", step)
@@ -178,32 +179,33 @@ func TestSendTimeout(t *testing.T) {
 	}
 }
 
-// TestNoAddress checks that a message without a usable address is given up at once, and that a missing
-// address is not the receiver's fault.
+// TestNoAddress checks that a message without a usable address fails immediately, and that a
+// missing address is not the receiver's fault.
 func TestNoAddress(t *testing.T) {
 	s, _ := mustSender(t, "smtp://127.0.0.1:1", nil)
+	want := alerts.Result{Fault: faultAddress, Final: true}
 	for _, to := range []string{
 		"alex", "alex@", "@example.org", "alex@example.org\r\nBcc: eve@example.org",
 		"alex@example.org, eve@example.org", "Alex <alex@example.org>", "<alex@example.org>",
 		"al\u202eex@example.org",
 		"alex@example.org\x00", `"a b"@example.org`, " alex@example.org", "alex@example.org;eve@example.org",
 	} {
-		if sent := s.Send(t.Context(), due(cola.EventTest, to)); sent != (alerts.Result{Fault: faultAddress,
-			Final: true}) {
-			t.Errorf("%q: %+v", to, sent)
+		if got := s.Send(t.Context(), due(cola.EventTest, to)); got != want {
+			t.Errorf("Send(to %q) = %+v, want %+v", to, got, want)
 		}
 	}
 	noAddress := alerts.Result{Fault: faultNoAddress, Final: true, OurFault: true}
-	if sent := s.Send(t.Context(), due(cola.EventTest, "")); sent != noAddress {
-		t.Errorf("%+v", sent)
+	if got := s.Send(t.Context(), due(cola.EventTest, "")); got != noAddress {
+		t.Errorf("no address: Send = %+v, want %+v", got, noAddress)
 	}
 	m := due(cola.EventPaused, "alex@example.org")
-	if m.AccountEmail = ""; s.Send(t.Context(), m) != noAddress {
-		t.Error("a notice for an account without an address was sent")
+	m.AccountEmail = ""
+	if got := s.Send(t.Context(), m); got != noAddress {
+		t.Errorf("notice to an account without an address: Send = %+v, want %+v", got, noAddress)
 	}
-	if sent := s.Send(t.Context(),
-		due("saved_search.dreamt", "alex@example.org")); sent != (alerts.Result{Fault: faultCompose, OurFault: true}) {
-		t.Errorf("%+v", sent)
+	want = alerts.Result{Fault: faultCompose, OurFault: true}
+	if got := s.Send(t.Context(), due("saved_search.unknown", "alex@example.org")); got != want {
+		t.Errorf("unknown event: Send = %+v, want %+v", got, want)
 	}
 }
 
@@ -240,8 +242,9 @@ func TestNew(t *testing.T) {
 func TestParseServer(t *testing.T) {
 	for url, want := range map[string]server{
 		"smtp://mail.example.com": {host: "mail.example.com", port: 587},
-		"smtp://user:p%40ss%3A@mail.example.com:2525/": {host: "mail.example.com", port: 2525, user: "user",
-			password: "p@ss:"},
+		"smtp://user:p%40ss%3A@mail.example.com:2525/": {
+			host: "mail.example.com", port: 2525, user: "user", password: "p@ss:",
+		},
 		"smtps://mail.example.com":     {host: "mail.example.com", port: 465, security: implicitTLS},
 		"smtps://localhost":            {host: "localhost", port: 465, security: implicitTLS},
 		"smtp+insecure://mailpit:1025": {host: "mailpit", port: 1025, security: plaintext},

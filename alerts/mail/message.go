@@ -47,7 +47,7 @@ func (s *Sender) message(m alerts.Message) (*gomail.Msg, alerts.Result) {
 	return l, alerts.Result{}
 }
 
-// isAddress reports whether mail can be sent to a bare address.
+// isAddress reports whether email can be sent to an address without a display name.
 func isAddress(address string) bool {
 	a, err := netmail.ParseAddress(address)
 	return err == nil && a.Address == address && a.Name == "" && oneLine(address, 320) == address &&
@@ -82,18 +82,18 @@ func outlook(markup string) html.HTML { return html.HTML("<!--[if mso]>" + marku
 // contents is the rendered content of an email.
 type contents struct {
 	subject, text, html string
-	unsubscribe         string // URL; empty if unset
+	unsubscribe         string // URL, if any
 }
 
 // page is the data of both templates of an email.
 type page struct {
-	Subject string
-	Lead    string // preview text in inboxes
-	Heading string
-	Body    any    // alertContent or notice
-	Why     string // why the email was sent
-	Stop    string // URL to unsubscribe; empty if unset
-	Site    string // host of the service
+	Subject        string
+	Preview        string // preview text in inboxes
+	Heading        string
+	Body           any    // alertContent or notice
+	Reason         string // why the email was sent
+	UnsubscribeURL string // URL to unsubscribe, if any
+	Site           string // host of the service
 }
 
 // compose renders the email for a message.
@@ -117,7 +117,7 @@ func (s *Sender) compose(m alerts.Message) (contents, error) {
 	default:
 		return contents{}, fmt.Errorf("unknown event %s", m.Event)
 	}
-	c := contents{subject: p.Subject, unsubscribe: p.Stop}
+	c := contents{subject: p.Subject, unsubscribe: p.UnsubscribeURL}
 	if c.text, err = rendered(texts.ExecuteTemplate, name+".txt", p); err == nil {
 		c.html, err = rendered(pages.ExecuteTemplate, name+".html", p)
 	}

@@ -30,7 +30,7 @@ type email struct {
 	text, html string
 }
 
-// mustRead parses a mail.
+// mustRead parses an email.
 func mustRead(t *testing.T, raw []byte) email {
 	t.Helper()
 	m, err := netmail.ReadMessage(bytes.NewReader(raw))
@@ -43,38 +43,41 @@ func mustRead(t *testing.T, raw []byte) email {
 	}
 	kind, params, err := mime.ParseMediaType(m.Header.Get("Content-Type"))
 	if err != nil || kind != "multipart/alternative" {
-		t.Fatalf("%s, %v", kind, err)
+		t.Fatalf("Content-Type = %s, %v, want multipart/alternative", kind, err)
 	}
 	parts := multipart.NewReader(m.Body, params["boundary"])
-	for i, want := range []string{"text/plain", "text/html"} {
+	for _, part := range []struct {
+		kind string
+		dst  *string
+	}{{"text/plain", &r.text}, {"text/html", &r.html}} {
 		p, err := parts.NextRawPart()
 		if err != nil {
 			t.Fatal(err)
 		}
 		got, charset, err := mime.ParseMediaType(p.Header.Get("Content-Type"))
-		if err != nil || got != want || !strings.EqualFold(charset["charset"], "utf-8") ||
+		if err != nil || got != part.kind || !strings.EqualFold(charset["charset"], "utf-8") ||
 			p.Header.Get("Content-Transfer-Encoding") != "quoted-printable" {
-			t.Fatalf("part %d: %v, %v", i, p.Header, err)
+			t.Fatalf("part header = %v, %v, want %s in UTF-8 and quoted-printable", p.Header, err, part.kind)
 		}
 		body, err := io.ReadAll(quotedprintable.NewReader(p))
 		if err != nil {
 			t.Fatal(err)
 		}
-		*[]*string{&r.text, &r.html}[i] = strings.ReplaceAll(string(body), "\r\n", "\n")
+		*part.dst = strings.ReplaceAll(string(body), "\r\n", "\n")
 	}
 	if _, err := parts.NextPart(); err != io.EOF {
-		t.Errorf("more than two parts: %v", err)
+		t.Errorf("after two parts: error = %v, want io.EOF", err)
 	}
 	return r
 }
 
-// mustDeliver sends a message through a server and returns the resulting mail.
+// mustDeliver sends a message through a server and returns the resulting email.
 func mustDeliver(t *testing.T, m alerts.Message) (email, []byte) {
 	t.Helper()
 	p := open(t, plaintext, "")
 	s, _ := mustSender(t, urlOf("smtp", "", p.address), nil)
-	if sent := s.Send(t.Context(), m); sent.Fault != "" {
-		t.Fatalf("%+v", sent)
+	if res := s.Send(t.Context(), m); res.Fault != "" {
+		t.Fatalf("Send = %+v, want success", res)
 	}
 	raw := p.all()[0].text
 	for line := range bytes.Lines(raw) {
@@ -86,7 +89,7 @@ func mustDeliver(t *testing.T, m alerts.Message) (email, []byte) {
 	return mustRead(t, raw), raw
 }
 
-// TestGolden compares mails with golden files. Look at the HTML in a browser after a change.
+// TestGolden compares emails with golden files. After a change, check the HTML in a browser.
 func TestGolden(t *testing.T) {
 	late := func(l *store.MatchedLabel) {
 		l.Match.Late, l.Label.ApprovalDate = true, cola.NewDate(2026, 10, 26)
@@ -94,12 +97,14 @@ func TestGolden(t *testing.T) {
 			"container_bottle")
 	}
 	sparse := func(l *store.MatchedLabel) {
-		l.Label.ProductName, l.Label.ClassName, l.Label.OriginName, l.Label.ApprovalDate, l.Match.Met = "", "", "", 0, 0
+		l.Label.ProductName, l.Label.ClassName, l.Label.OriginName = "", "", ""
+		l.Label.ApprovalDate, l.Match.Met = 0, 0
 	}
 	paused := func(reason, address string, since bool) alerts.Message {
 		m := due(cola.EventPaused, address)
-		m.Destination.Kind, m.Destination.State, m.Destination.Reason = cola.KindWebhook, cola.DestinationPaused,
-			cola.Some(reason)
+		m.Destination.Kind = cola.KindWebhook
+		m.Destination.State = cola.DestinationPaused
+		m.Destination.Reason = cola.Some(reason)
 		if since {
 			m.Destination.FailingSince = cola.Some(cola.TimestampOf(sentAt.AddDate(0, 0, -3)))
 		}
@@ -128,7 +133,7 @@ func TestGolden(t *testing.T) {
 			golden(t, name+".txt", "Subject: "+got.subject+"\n\n"+got.text)
 			golden(t, name+".html", got.html)
 			if strings.Contains(got.text+got.html, "hush") {
-				t.Error("the email contains a password")
+				t.Error("email contains a password")
 			}
 		})
 	}
@@ -163,7 +168,7 @@ func headers(r email) map[string]string {
 	return got
 }
 
-// TestHeaders checks that a mail supports one-click unsubscribe, is marked as automatic, and has
+// TestHeaders checks that an email supports one-click unsubscribe, is marked as automatic, and has
 // the same ID on every attempt.
 func TestHeaders(t *testing.T) {
 	got, raw := mustDeliver(t, ran(1, 0, label(9, "BLUE HERON", nil)))
@@ -178,19 +183,19 @@ func TestHeaders(t *testing.T) {
 	if diff := cmp.Diff(want, headers(got)); diff != "" {
 		t.Errorf("headers (-want +got):\n%s", diff)
 	}
-	if !bytes.Contains(raw,
-		[]byte("\r\nList-Unsubscribe: <https://labels.example/unsubscribe/3f6c1f1f0a9b4c52a52e84b60a1f4c2d07be8365>\r\n")) {
+	unsubscribe := "\r\nList-Unsubscribe: " + want["List-Unsubscribe"] + "\r\n"
+	if !bytes.Contains(raw, []byte(unsubscribe)) {
 		t.Error("List-Unsubscribe is not on one line")
 	}
 	for _, event := range []string{cola.EventConfirm, cola.EventPaused} {
-		if got, _ := mustDeliver(t, due(event, "alex@example.org")); got.header.Get("List-Unsubscribe") != "" ||
-			strings.Contains(got.text, "/unsubscribe/") {
+		got, _ := mustDeliver(t, due(event, "alex@example.org"))
+		if got.header.Get("List-Unsubscribe") != "" || strings.Contains(got.text, "/unsubscribe/") {
 			t.Errorf("%s has an unsubscribe link", event)
 		}
 	}
-	if got, _ := mustDeliver(t,
-		due(cola.EventPaused, "https://hooks.example.com/")); got.header.Get("To") != "<holder@example.com>" {
-		t.Errorf("notice to the account: To = %s", got.header.Get("To"))
+	notice, _ := mustDeliver(t, due(cola.EventPaused, "https://hooks.example.com/"))
+	if to := notice.header.Get("To"); to != "<holder@example.com>" {
+		t.Errorf("notice to the account: To = %s, want <holder@example.com>", to)
 	}
 }
 
@@ -204,20 +209,21 @@ func TestHostileNames(t *testing.T) {
 	}
 	for _, name := range hostile {
 		m := ran(1, 0, label(9, name, func(l *store.MatchedLabel) {
-			l.Label.ProductName, l.Label.ClassName, l.Label.OriginName = cola.Text(name), cola.Text(name),
-				cola.Text(name)
+			l.Label.ProductName = cola.Text(name)
+			l.Label.ClassName = cola.Text(name)
+			l.Label.OriginName = cola.Text(name)
 		}))
 		m.Content.Search.Name = name
 		got, raw := mustDeliver(t, m)
 		if len(got.header) != 10 || got.header.Get("Bcc") != "" || len(raw) > 30_000 || len([]rune(got.subject)) > 120 {
-			t.Errorf("%q: %d bytes, headers %v", name, len(raw), got.header)
+			t.Errorf("%q: %d bytes, headers %v; want 10 headers, no Bcc and a bounded length", name, len(raw), got.header)
 		}
 		if strings.ContainsFunc(got.subject+got.text+got.html,
 			func(r rune) bool { return r != '\n' && vocabulary.IsInvisible(r) || r == '\u2028' || r == '\u2029' }) {
-			t.Errorf("%q: hidden characters in the email", name)
+			t.Errorf("%q: email contains hidden characters", name)
 		}
 		if strings.Contains(got.html, "<script") || strings.Contains(got.html, "<a href=https://evil") {
-			t.Errorf("%q: not escaped", name)
+			t.Errorf("%q: HTML is not escaped", name)
 		}
 		for line := range strings.Lines(got.text) {
 			if strings.HasPrefix(line, "Bcc") || strings.HasPrefix(line, "Hello") {
@@ -225,20 +231,21 @@ func TestHostileNames(t *testing.T) {
 			}
 		}
 		if u := got.header.Get("List-Unsubscribe"); u != "<https://labels.example/unsubscribe/3f6c1f1f0a9b4c52a52e84b60a1f4c2d07be8365>" {
-			t.Errorf("List-Unsubscribe = %s", u)
+			t.Errorf("%q: List-Unsubscribe = %s", name, u)
 		}
 	}
 }
 
-// TestManyLabels checks that the largest mail stays below the 102 KB at which Gmail cuts HTML, and
+// TestManyLabels checks that the largest email stays below the 102 KB at which Gmail clips HTML, and
 // that it links to the remaining labels.
 func TestManyLabels(t *testing.T) {
 	var labels []store.MatchedLabel
 	for i := range cola.MaxMessageLabels {
 		labels = append(labels, label(i, "DOMAINE DES GRANDES HÉRONNIÈRES", func(l *store.MatchedLabel) {
 			l.Match.Late = i%2 == 0
-			l.Label.ProductName, l.Label.ClassName, l.Label.OriginName = "VIEILLES VIGNES RÉSERVE EXCEPTIONNELLE",
-				"SPARKLING WINE/CHAMPAGNE", "FRANCE"
+			l.Label.ProductName = "VIEILLES VIGNES RÉSERVE EXCEPTIONNELLE"
+			l.Label.ClassName = "SPARKLING WINE/CHAMPAGNE"
+			l.Label.OriginName = "FRANCE"
 			l.Match.Met = cola.FilterSetOf("query", "brand_name", "type_wine", "derived_category", "country",
 				"container_bottle")
 		}))
@@ -249,14 +256,13 @@ func TestManyLabels(t *testing.T) {
 	}
 	for _, part := range []string{got.text, got.html} {
 		if n := strings.Count(part, "ttbid="); n != cola.MaxMessageLabels ||
-			!strings.Contains(part, "1,975 more labels") ||
-			!strings.Contains(part, runLink) {
-			t.Errorf("%d labels, want %d and links to the rest", n, cola.MaxMessageLabels)
+			!strings.Contains(part, "1,975 more labels") || !strings.Contains(part, runLink) {
+			t.Errorf("%d labels, want %d and a link to the rest", n, cola.MaxMessageLabels)
 		}
 	}
 }
 
-// runLink is the address of the run in ran.
+// runLink is the URL of the run in ran.
 const runLink = "https://labels.example/saved-searches/0b9f8c0e-6a55-4f0e-9a39-2f1f0f9f6d11/runs/1841"
 
 // TestNoLabels checks that a message about a manual run gives only the count and a link.

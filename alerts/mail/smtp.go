@@ -17,10 +17,10 @@ import (
 )
 
 const (
-	// stepTimeout bounds the server's reply to one command. The caller's context bounds the whole
+	// stepTimeout limits the wait for a reply to one command. The caller's context limits the whole
 	// exchange.
 	stepTimeout = 15 * time.Second
-	// closeTimeout bounds the reply to QUIT, after the message was accepted.
+	// closeTimeout limits the wait for the reply to QUIT, after the message was accepted.
 	closeTimeout = time.Second
 )
 
@@ -38,12 +38,13 @@ type server struct {
 	host           string
 	port           int
 	security       security
-	user, password string // empty: no login
+	user, password string // empty without a login
 }
 
 const serverExamples = "smtp://user:password@mail.example.com:587, smtps://… or smtp+insecure://…"
 
-// parseServer parses the URL of a relay. Its errors don't contain the URL, which may have a password.
+// parseServer parses the URL of a relay. Its errors don't contain the URL, which may have a
+// password.
 func parseServer(text string) (s server, err error) {
 	u, err := url.Parse(text)
 	if err != nil {
@@ -55,7 +56,8 @@ func parseServer(text string) (s server, err error) {
 	}
 	switch u.Scheme {
 	case "smtp":
-		if s.port = 587; loopback(s.host) {
+		s.port = 587
+		if loopback(s.host) {
 			s.security = plaintext
 		}
 	case "smtps":
@@ -86,7 +88,7 @@ func parseServer(text string) (s server, err error) {
 	return s, nil
 }
 
-// loopback reports whether a host is this machine.
+// loopback reports whether a host is the local machine.
 func loopback(host string) bool {
 	if a, err := netip.ParseAddr(host); err == nil {
 		return a.IsLoopback()
@@ -99,10 +101,13 @@ func (s server) name() string { return net.JoinHostPort(s.host, strconv.Itoa(s.p
 
 // post sends an email over a new connection. Nil means that the server accepted it.
 func (s *Sender) post(ctx context.Context, msg *gomail.Msg) error {
-	line := &connection{ctx: ctx, security: s.server.security,
-		tls: &tls.Config{ServerName: s.server.host, MinVersion: tls.VersionTLS12, RootCAs: s.roots}}
-	defer line.close()
-	client, err := gomail.NewClient(s.server.host, s.options(line, msg)...)
+	c := &connection{
+		ctx:      ctx,
+		security: s.server.security,
+		tls:      &tls.Config{ServerName: s.server.host, MinVersion: tls.VersionTLS12, RootCAs: s.roots},
+	}
+	defer c.close()
+	client, err := gomail.NewClient(s.server.host, s.options(c, msg)...)
 	if err != nil {
 		return fmt.Errorf("configure: %w", err)
 	}
@@ -112,7 +117,7 @@ func (s *Sender) post(ctx context.Context, msg *gomail.Msg) error {
 	}
 	err = client.SendWithSMTPClient(session, msg)
 	if msg.IsDelivered() {
-		line.shortenDeadline()
+		c.shortenDeadline()
 		_ = client.CloseWithSMTPClient(session) // the message was accepted, so an error here does not matter
 		return nil
 	}
@@ -142,11 +147,13 @@ func (s *Sender) options(l *connection, msg *gomail.Msg) []gomail.Option {
 	if s.server.user == "" {
 		return o
 	}
-	mechanisms := []gomail.SMTPAuthType{gomail.SMTPAuthPlain, gomail.SMTPAuthLogin, gomail.SMTPAuthSCRAMSHA256,
-		gomail.SMTPAuthCramMD5}
+	mechanisms := []gomail.SMTPAuthType{
+		gomail.SMTPAuthPlain, gomail.SMTPAuthLogin, gomail.SMTPAuthSCRAMSHA256, gomail.SMTPAuthCramMD5,
+	}
 	if s.server.security == plaintext {
-		mechanisms = []gomail.SMTPAuthType{gomail.SMTPAuthSCRAMSHA256, gomail.SMTPAuthCramMD5,
-			gomail.SMTPAuthPlainNoEnc, gomail.SMTPAuthLoginNoEnc}
+		mechanisms = []gomail.SMTPAuthType{
+			gomail.SMTPAuthSCRAMSHA256, gomail.SMTPAuthCramMD5, gomail.SMTPAuthPlainNoEnc, gomail.SMTPAuthLoginNoEnc,
+		}
 	}
 	return append(o, gomail.WithUsername(s.server.user), gomail.WithPassword(s.server.password),
 		gomail.WithOpportunisticSMTPAuth(mechanisms...))

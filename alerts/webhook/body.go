@@ -86,11 +86,13 @@ func (s *Sender) body(m alerts.Message) ([]byte, error) {
 
 func (s *Sender) ran(m alerts.Message) ran {
 	c := m.Content
-	here := s.public + "/saved-searches/" + c.Search.UUID
+	manageURL := s.public + "/saved-searches/" + c.Search.UUID
 	data := ran{
-		SavedSearch: search{c.Search.UUID, c.Search.Name, here},
-		Run:         c.Run, Labels: []label{}, More: max(0, c.Run.MatchCount-len(c.Labels)),
-		MatchesURL: fmt.Sprintf("%s/api/v1/saved-searches/%s/runs/%d/matches", s.public, c.Search.UUID, c.Run.ID),
+		SavedSearch: search{c.Search.UUID, c.Search.Name, manageURL},
+		Run:         c.Run,
+		Labels:      []label{},
+		More:        max(0, c.Run.MatchCount-len(c.Labels)),
+		MatchesURL:  fmt.Sprintf("%s/api/v1/saved-searches/%s/runs/%d/matches", s.public, c.Search.UUID, c.Run.ID),
 	}
 	for _, l := range c.Labels {
 		data.Labels = append(data.Labels, label{l.Label, l.Match.Late, l.Match.Met})

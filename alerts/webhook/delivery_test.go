@@ -31,23 +31,23 @@ type fixture struct {
 // newFixture returns a fixture with the given number of searches.
 func newFixture(t *testing.T, r *receiver, searches int) *fixture {
 	t.Helper()
-	tr := &fixture{clock: time.Now().UTC().Add(-24 * time.Hour)}
-	now := func() time.Time { return tr.clock }
+	f := &fixture{clock: time.Now().UTC().Add(-24 * time.Hour)}
+	now := func() time.Time { return f.clock }
 	st, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "registry.db"),
 		sqlite.Options{Now: now, Logger: slog.New(slog.DiscardHandler)})
 	must(t, err)
 	t.Cleanup(func() { st.Close() })
 	account, err := st.CreateAccount(t.Context(), "alerts@example.com", cola.TierFree)
 	must(t, err)
-	tr.store, tr.account = st, account.ID
-	tr.destination, err = st.CreateDestination(t.Context(), store.NewDestination{
+	f.store, f.account = st, account.ID
+	f.destination, err = st.CreateDestination(t.Context(), store.NewDestination{
 		Account: account.ID, Kind: cola.KindWebhook, Address: r.URL,
 		State: cola.DestinationActive, Secret: secret, MaxDestinations: 20,
 	})
 	must(t, err)
 	for i := range searches {
 		plan := cola.Schedule{Active: true, Cadence: cola.CadenceDaily}
-		plan.NextRunAt = cola.Some(cola.TimestampOf(plan.Next(tr.clock)))
+		plan.NextRunAt = cola.Some(cola.TimestampOf(plan.Next(f.clock)))
 		search := cola.SavedSearch{
 			UUID: fmt.Sprintf("00000000-0000-4000-8000-%012d", i),
 			Name: "Oaks", Filters: cola.SavedSearchFilters{BrandName: "oak"}, Schedule: &plan,
@@ -58,20 +58,20 @@ func newFixture(t *testing.T, r *receiver, searches int) *fixture {
 	}
 	label := cola.Patch[cola.Cola]{Record: cola.Cola{ColaSummary: cola.ColaSummary{
 		TTBID: 26001001000001, BrandName: "OAK", ProductType: vocabulary.Wine,
-		PermitNumber: "CA-W-1", ApprovalDate: cola.DateOf(tr.clock),
+		PermitNumber: "CA-W-1", ApprovalDate: cola.DateOf(f.clock),
 	}}}
 	for i := range cola.FieldsOf[cola.Cola]() {
 		label.Fields = label.Fields.With(i)
 	}
 	_, err = st.UpsertColas(t.Context(), []cola.Patch[cola.Cola]{label}, store.Commit)
 	must(t, err)
-	tr.clock = tr.clock.Add(24 * time.Hour)
-	_, err = alerts.New(alerts.Options{Store: st}).Tick(t.Context(), tr.clock)
+	f.clock = f.clock.Add(24 * time.Hour)
+	_, err = alerts.New(alerts.Options{Store: st}).Tick(t.Context(), f.clock)
 	must(t, err)
-	tr.dispatcher = alerts.NewDispatcher(alerts.DispatcherOptions{
+	f.dispatcher = alerts.NewDispatcher(alerts.DispatcherOptions{
 		Store: st, Senders: map[string]alerts.Sender{cola.KindWebhook: sender(r)}, Now: now,
 	})
-	return tr
+	return f
 }
 
 func must(t *testing.T, err error) {
@@ -82,13 +82,13 @@ func must(t *testing.T, err error) {
 }
 
 // deliver advances the clock, delivers what is due, and checks the report.
-func (tr *fixture) deliver(t *testing.T, after time.Duration, want alerts.DeliveryReport) {
+func (f *fixture) deliver(t *testing.T, after time.Duration, want alerts.DeliveryReport) {
 	t.Helper()
-	tr.clock = tr.clock.Add(after)
-	report, err := tr.dispatcher.Deliver(t.Context(), tr.clock)
+	f.clock = f.clock.Add(after)
+	report, err := f.dispatcher.Deliver(t.Context(), f.clock)
 	must(t, err)
 	if diff := cmp.Diff(want, report); diff != "" {
-		t.Errorf("after %v more (-want +got):\n%s", after, diff)
+		t.Errorf("delivery %v later (-want +got):\n%s", after, diff)
 	}
 }
 
@@ -101,16 +101,17 @@ func TestRetries(t *testing.T) {
 		mu.Lock()
 		defer mu.Unlock()
 		id := req.Header.Get("webhook-id")
-		if attempts[id]++; attempts[id] < 3 {
+		attempts[id]++
+		if attempts[id] < 3 {
 			w.WriteHeader(http.StatusServiceUnavailable)
 		}
 	})
-	tr := newFixture(t, r, 8)
-	tr.deliver(t, 0, alerts.DeliveryReport{Retried: 8})
-	tr.deliver(t, 5*time.Second, alerts.DeliveryReport{})
-	tr.deliver(t, 10*time.Second, alerts.DeliveryReport{Retried: 8})
-	tr.deliver(t, 90*time.Second, alerts.DeliveryReport{Delivered: 8})
-	tr.deliver(t, 96*time.Hour, alerts.DeliveryReport{})
+	f := newFixture(t, r, 8)
+	f.deliver(t, 0, alerts.DeliveryReport{Retried: 8})
+	f.deliver(t, 5*time.Second, alerts.DeliveryReport{})
+	f.deliver(t, 10*time.Second, alerts.DeliveryReport{Retried: 8})
+	f.deliver(t, 90*time.Second, alerts.DeliveryReport{Delivered: 8})
+	f.deliver(t, 96*time.Hour, alerts.DeliveryReport{})
 	searches := map[string]string{}
 	for _, got := range r.all() {
 		must(t, verify(t, secret, got))
@@ -118,7 +119,7 @@ func TestRetries(t *testing.T) {
 		must(t, json.Unmarshal(got.body, &message))
 		if len(message.Data.Labels) != 1 || message.Data.Labels[0].BrandName != "OAK" ||
 			fmt.Sprint(message.Data.Labels[0].Met.Names()) != "[brand_name]" {
-			t.Errorf("%s", got.body)
+			t.Errorf("body = %s, want one OAK label that matched brand_name", got.body)
 		}
 		id := got.header.Get("webhook-id")
 		if s := searches[message.Data.SavedSearch.UUID]; s != "" && s != id {
@@ -127,19 +128,19 @@ func TestRetries(t *testing.T) {
 		searches[message.Data.SavedSearch.UUID] = id
 	}
 	if len(searches) != 8 || len(attempts) != 8 || len(r.all()) != 24 {
-		t.Errorf("%d searches, %d messages, %d requests", len(searches), len(attempts), len(r.all()))
+		t.Errorf("%d searches, %d messages, %d requests, want 8, 8, 24", len(searches), len(attempts), len(r.all()))
 	}
 }
 
-// TestGone checks that a receiver that responds 410 gets no more requests.
+// TestGone checks that a receiver that responds with 410 gets no more requests.
 func TestGone(t *testing.T) {
 	r := receive(t, true, answers(http.StatusGone))
-	tr := newFixture(t, r, 1)
-	tr.deliver(t, 0, alerts.DeliveryReport{Failed: 1})
-	tr.deliver(t, 96*time.Hour, alerts.DeliveryReport{})
-	d, err := tr.store.Destination(t.Context(), tr.account, tr.destination.UUID)
+	f := newFixture(t, r, 1)
+	f.deliver(t, 0, alerts.DeliveryReport{Failed: 1})
+	f.deliver(t, 96*time.Hour, alerts.DeliveryReport{})
+	d, err := f.store.Destination(t.Context(), f.account, f.destination.UUID)
 	must(t, err)
 	if d.State != cola.DestinationDisabled || d.Reason.V != cola.ReasonGone || len(r.all()) != 1 {
-		t.Errorf("%+v after %d requests", d.Destination, len(r.all()))
+		t.Errorf("destination = %+v after %d requests, want it disabled after 1", d.Destination, len(r.all()))
 	}
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/colaregistry/colaregistry/alerts"
 )
 
-// maxRetryAfter bounds Retry-After.
+// maxRetryAfter limits Retry-After.
 const maxRetryAfter = 7 * 24 * time.Hour
 
 // Errors that account holders see.
@@ -68,10 +68,10 @@ func retryAfter(value string, now time.Time) time.Duration {
 // faultOf describes a failed request for the account holder. It does not reveal our network.
 func faultOf(ctx context.Context, within time.Duration, err error) string {
 	var (
-		lookup    *net.DNSError
-		plain     tls.RecordHeaderError
-		op        *net.OpError
-		unchecked *tls.CertificateVerificationError
+		lookup *net.DNSError
+		plain  tls.RecordHeaderError
+		op     *net.OpError
+		cert   *tls.CertificateVerificationError
 	)
 	switch {
 	case errors.Is(err, errNotPublic):
@@ -84,8 +84,8 @@ func faultOf(ctx context.Context, within time.Duration, err error) string {
 		return faultLookup
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return faultRefused
-	case errors.As(err, &unchecked):
-		return certificateFault(unchecked)
+	case errors.As(err, &cert):
+		return certificateFault(cert)
 	case errors.As(err, &plain):
 		return faultNotTLS
 	case errors.As(err, &op) && op.Op == "remote error":

@@ -19,7 +19,7 @@ import (
 )
 
 func TestResponses(t *testing.T) {
-	asked := receive(t, true, answers(http.StatusOK))
+	target := receive(t, true, answers(http.StatusOK))
 	for _, tt := range []struct {
 		code       int
 		retryAfter string
@@ -38,19 +38,19 @@ func TestResponses(t *testing.T) {
 		{599, "", alerts.Result{Fault: "The receiver responded with status 599."}},
 	} {
 		r := receive(t, true, func(w http.ResponseWriter, _ *http.Request) {
-			w.Header().Set("Location", asked.URL)
+			w.Header().Set("Location", target.URL)
 			if tt.retryAfter != "" {
 				w.Header().Set("Retry-After", tt.retryAfter)
 			}
 			w.WriteHeader(tt.code)
 		})
 		tt.want.Status = tt.code
-		if diff := cmp.Diff(tt.want, sender(r, asked).Send(t.Context(), message(r.URL))); diff != "" {
+		if diff := cmp.Diff(tt.want, sender(r, target).Send(t.Context(), message(r.URL))); diff != "" {
 			t.Errorf("%d, Retry-After %q (-want +got):\n%s", tt.code, tt.retryAfter, diff)
 		}
 	}
-	if n := len(asked.all()); n != 0 {
-		t.Errorf("redirects were followed %d times", n)
+	if n := len(target.all()); n != 0 {
+		t.Errorf("%d redirects followed, want 0", n)
 	}
 }
 
@@ -77,7 +77,8 @@ func TestLongResponse(t *testing.T) {
 				defer func() { written <- n }()
 				for n < 1<<30 {
 					m, err := w.Write(chunk)
-					if n += m; err != nil {
+					n += m
+					if err != nil {
 						return
 					}
 					w.(http.Flusher).Flush()
@@ -88,23 +89,24 @@ func TestLongResponse(t *testing.T) {
 					}
 				}
 			})
-			if sent := sender(r).Send(t.Context(), message(r.URL)); sent != (alerts.Result{Status: 200}) {
-				t.Errorf("%+v", sent)
+			want := alerts.Result{Status: 200}
+			if got := sender(r).Send(t.Context(), message(r.URL)); got != want {
+				t.Errorf("Send = %+v, want %+v", got, want)
 			}
 			if n := <-written; n > 64<<20 {
-				t.Errorf("%d bytes of the response were read", n)
+				t.Errorf("%d bytes of the response were sent, want at most %d", n, 64<<20)
 			}
 		})
 	}
 }
 
-// TestFaults checks the fault for each cause of a missing response.
+// TestFaults checks the fault reported for each cause of a missing response.
 func TestFaults(t *testing.T) {
 	closed := receive(t, true, answers(200))
 	closed.Close()
 	ok := receive(t, true, answers(200))
 	plain := receive(t, false, answers(200))
-	slow := receive(t, true, never)
+	slow := receive(t, true, hang)
 	old := receive(t, true, answers(200))
 	old.TLS.MaxVersion = tls.VersionTLS11
 	cut := receive(t, true, func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) })
@@ -116,11 +118,11 @@ func TestFaults(t *testing.T) {
 		{"closed", closed.URL, faultRefused},
 		{"slow", slow.URL, "No response within 300ms."},
 		{"wrong host", "https://localhost:" + port(ok), faultWrongHost},
-		{"http at https", "https://127.0.0.1:" + port(plain), faultNotTLS},
-		{"https at http", "http://127.0.0.1:" + port(ok), "The receiver responded with status 400."},
+		{"HTTPS to an HTTP port", "https://127.0.0.1:" + port(plain), faultNotTLS},
+		{"HTTP to an HTTPS port", "http://127.0.0.1:" + port(ok), "The receiver responded with status 400."},
 		{"TLS 1.1", old.URL, faultTLS},
 		{"closed early", cut.URL, faultClosed},
-		{"header too long", head.URL, faultNotHTTP},
+		{"oversized header", head.URL, faultNotHTTP},
 		{"not HTTP", "http://" + banner, faultNotHTTP},
 		{"invalid URL", "https://%zz", faultAddress},
 		{"no host", "https:///x", faultAddress},
@@ -132,14 +134,15 @@ func TestFaults(t *testing.T) {
 		if tt.name == "slow" {
 			s.within = 300 * time.Millisecond
 		}
-		sent := s.Send(t.Context(), message(tt.url))
-		if sent.Status = 0; sent != (alerts.Result{Fault: tt.want}) {
-			t.Errorf("%s: %+v, want %q", tt.name, sent, tt.want)
+		got := s.Send(t.Context(), message(tt.url))
+		got.Status = 0
+		if got != (alerts.Result{Fault: tt.want}) {
+			t.Errorf("%s: Send = %+v, want fault %q", tt.name, got, tt.want)
 		}
 	}
 	checkUnresolved(t)
-	if sent := sender().Send(t.Context(), message(ok.URL)); sent != (alerts.Result{Fault: faultUntrusted}) {
-		t.Errorf("self-signed certificate: %+v, want %q", sent, faultUntrusted)
+	if got := sender().Send(t.Context(), message(ok.URL)); got != (alerts.Result{Fault: faultUntrusted}) {
+		t.Errorf("self-signed certificate: Send = %+v, want fault %q", got, faultUntrusted)
 	}
 }
 
@@ -148,16 +151,16 @@ func checkUnresolved(t *testing.T) {
 	t.Helper()
 	s := sender()
 	s.dialer.Resolver = resolver(func() netip.Addr { return netip.Addr{} })
-	if sent := s.Send(t.Context(), message("https://nowhere.example.com/")); sent != (alerts.Result{Fault: faultNotFound}) {
-		t.Errorf("unknown host: %+v, want %q", sent, faultNotFound)
+	if got := s.Send(t.Context(), message("https://nowhere.example.com/")); got != (alerts.Result{Fault: faultNotFound}) {
+		t.Errorf("unknown host: Send = %+v, want fault %q", got, faultNotFound)
 	}
 	s.dialer.Resolver.Dial = func(context.Context, string, string) (net.Conn, error) { return nil, errors.New("10.1.2.3 is down") }
-	if sent := s.Send(t.Context(), message("https://nowhere.example.com/")); sent != (alerts.Result{Fault: faultLookup}) {
-		t.Errorf("resolver down: %+v, want %q", sent, faultLookup)
+	if got := s.Send(t.Context(), message("https://nowhere.example.com/")); got != (alerts.Result{Fault: faultLookup}) {
+		t.Errorf("resolver down: Send = %+v, want fault %q", got, faultLookup)
 	}
 }
 
-// serveText starts a server that sends the same text to every client, and returns its address.
+// serveText starts a server that sends text to every client, and returns its address.
 func serveText(t *testing.T, text string) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

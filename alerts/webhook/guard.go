@@ -10,7 +10,7 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// errNotPublic means that an address is not allowed.
+// errNotPublic is the error for an address that is not allowed.
 var errNotPublic = errors.New("address is not on the public internet")
 
 // registries checks addresses against the IANA registries of special-purpose addresses. It allows

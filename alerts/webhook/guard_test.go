@@ -36,11 +36,11 @@ func TestPublicOnly(t *testing.T) {
 	}
 	for _, address := range []string{"", "8.8.8.8", "example.com:443", "8.8.8.8:https"} {
 		if publicOnly("tcp4", address, nil) == nil {
-			t.Errorf("publicOnly(tcp4, %q) allows the connection", address)
+			t.Errorf("publicOnly(tcp4, %q) allowed the connection, want an error", address)
 		}
 	}
 	if publicOnly("udp4", "8.8.8.8:443", nil) == nil {
-		t.Error("publicOnly(udp4) allows the connection")
+		t.Error("publicOnly(udp4) allowed the connection, want an error")
 	}
 }
 
@@ -54,7 +54,7 @@ func checkGuard(t *testing.T, address string, want bool) {
 	}
 	for _, port := range []string{"443", "25", "8443"} {
 		if got := publicOnly(network, net.JoinHostPort(address, port), nil) == nil; got != want {
-			t.Errorf("publicOnly(%s, %s:%s) allows the connection: %v, want %v", network, address, port, got, want)
+			t.Errorf("publicOnly(%s, %s:%s): allowed = %v, want %v", network, address, port, got, want)
 		}
 	}
 }
@@ -70,19 +70,20 @@ func TestPrivateAddresses(t *testing.T) {
 	} {
 		s := sender(r)
 		s.private, s.dialer.Control = false, publicOnly
-		if sent := s.Send(t.Context(), message("https://"+host+port)); sent != (alerts.Result{Fault: faultNotPublic}) {
-			t.Errorf("%s: %+v", host, sent)
+		if got := s.Send(t.Context(), message("https://"+host+port)); got != (alerts.Result{Fault: faultNotPublic}) {
+			t.Errorf("%s: Send = %+v, want fault %q", host, got, faultNotPublic)
 		}
 	}
 	strict := New(Options{Vault: box})
-	if sent := strict.Send(t.Context(), message(r.URL)); sent != (alerts.Result{Fault: faultNotPublic}) {
-		t.Errorf("by default: %+v", sent)
+	if got := strict.Send(t.Context(), message(r.URL)); got != (alerts.Result{Fault: faultNotPublic}) {
+		t.Errorf("default options: Send = %+v, want fault %q", got, faultNotPublic)
 	}
-	if sent := strict.Send(t.Context(), message(strings.Replace(r.URL, "https", "http", 1))); sent != (alerts.Result{Fault: faultInsecure}) {
-		t.Errorf("without https: %+v", sent)
+	plain := message(strings.Replace(r.URL, "https", "http", 1))
+	if got := strict.Send(t.Context(), plain); got != (alerts.Result{Fault: faultInsecure}) {
+		t.Errorf("without HTTPS: Send = %+v, want fault %q", got, faultInsecure)
 	}
 	if n := len(r.all()); n != 0 {
-		t.Errorf("%d messages were posted", n)
+		t.Errorf("%d requests, want 0", n)
 	}
 }
 
@@ -90,7 +91,7 @@ func TestPrivateAddresses(t *testing.T) {
 // the guarded dialer.
 func TestNoProxy(t *testing.T) {
 	if New(Options{}).transport.Proxy != nil {
-		t.Error("the transport has a proxy")
+		t.Error("transport has a proxy")
 	}
 }
 
@@ -110,16 +111,16 @@ func TestDNSRebinding(t *testing.T) {
 	})
 	if seen, err := s.dialer.Resolver.LookupHost(t.Context(), "rebind.example.com"); err != nil || len(seen) != 1 ||
 		seen[0] != "8.8.8.8" {
-		t.Fatalf("first lookup = %v, %v", seen, err)
+		t.Fatalf("first lookup = %v, %v, want 8.8.8.8", seen, err)
 	}
 	moved.Store(true)
 	m := message("https://rebind.example.com:" + port)
-	if sent := s.Send(t.Context(), m); sent != (alerts.Result{Fault: faultNotPublic}) || len(r.all()) != 0 {
-		t.Errorf("%+v", sent)
+	if got := s.Send(t.Context(), m); got != (alerts.Result{Fault: faultNotPublic}) || len(r.all()) != 0 {
+		t.Errorf("Send = %+v after %d requests, want fault %q and none", got, len(r.all()), faultNotPublic)
 	}
 	s.dialer.Control = nil
-	if sent := s.Send(t.Context(), m); sent.Status != 200 || len(r.all()) != 1 {
-		t.Errorf("without the guard: %+v, want 200", sent)
+	if got := s.Send(t.Context(), m); got.Status != 200 || len(r.all()) != 1 {
+		t.Errorf("without the guard: Send = %+v, want status 200", got)
 	}
 }
 
@@ -127,20 +128,20 @@ func TestDNSRebinding(t *testing.T) {
 // means that the name does not exist.
 func resolver(address func() netip.Addr) *net.Resolver {
 	return &net.Resolver{PreferGo: true, Dial: func(context.Context, string, string) (net.Conn, error) {
-		ours, theirs := net.Pipe()
+		client, server := net.Pipe()
 		go func() {
-			defer theirs.Close()
+			defer server.Close()
 			size := make([]byte, 2)
-			if _, err := io.ReadFull(theirs, size); err != nil {
+			if _, err := io.ReadFull(server, size); err != nil {
 				return
 			}
 			question := make([]byte, binary.BigEndian.Uint16(size))
-			if _, err := io.ReadFull(theirs, question); err != nil {
+			if _, err := io.ReadFull(server, question); err != nil {
 				return
 			}
-			_, _ = theirs.Write(reply(question, address))
+			_, _ = server.Write(reply(question, address))
 		}()
-		return ours, nil
+		return client, nil
 	}}
 }
 
@@ -157,9 +158,9 @@ func reply(question []byte, address func() netip.Addr) []byte {
 	copy(m[6:header], []byte{0, 0, 0, 0, 0, 0}) // no records
 	at := address()
 	if !at.IsValid() {
-		m[3] |= 3 // the name does not exist
-		// one record for the name in the question: TTL 0, four bytes
+		m[3] |= 3 // NXDOMAIN
 	} else if binary.BigEndian.Uint16(m[end-4:]) == typeA {
+		// one record for the name in the question: TTL 0, four bytes
 		m[7] = 1
 		m = append(m, 0xc0, header, 0, typeA, 0, 1, 0, 0, 0, 0, 0, 4)
 		m = append(m, at.AsSlice()...)

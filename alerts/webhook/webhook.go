@@ -1,11 +1,11 @@
 // Package webhook posts messages of saved searches to URLs, signed according to Standard Webhooks.
 //
 // URLs are untrusted. The sender connects only to public addresses, which it checks after resolving
-// the name for each connection. It doesn't follow redirects, uses no proxy, and reads little of a
-// response.
+// the name for each connection. It doesn't follow redirects, never uses a proxy, and reads only the
+// start of a response.
 //
-// An unconfirmed endpoint only gets challenges, which are signed messages with a random token. It
-// confirms by responding with the token.
+// An unconfirmed endpoint only gets challenges, which are signed messages with a random token. The
+// endpoint confirms by returning the token.
 package webhook
 
 import (
@@ -22,14 +22,14 @@ import (
 )
 
 const (
-	// responseTimeout bounds a request, from resolving the name to the response.
+	// responseTimeout limits a request, from resolving the name to the response.
 	responseTimeout = 15 * time.Second
-	// dropTimeout bounds reading and discarding the rest of a response.
+	// dropTimeout limits reading and discarding the rest of a response.
 	dropTimeout = time.Second
-	// maxDropped and maxHeader bound the bytes of a response's body and header that are read.
+	// maxDropped and maxHeader limit the bytes of a response's body and header that are read.
 	maxDropped = 64 << 10
 	maxHeader  = 64 << 10
-	// maxEcho bounds the bytes of the response to a challenge.
+	// maxEcho limits the bytes of the response to a challenge.
 	maxEcho = 4 << 10
 )
 
@@ -39,7 +39,7 @@ type Options struct {
 	PublicURL    string           // scheme and host of links, without a trailing slash
 	AllowPrivate bool             // allows private addresses, and http
 	Version      string           // of the program, for the User-Agent
-	Now          func() time.Time // nil: time.Now
+	Now          func() time.Time // default time.Now
 }
 
 // Sender posts messages. It is safe for concurrent use.
@@ -69,7 +69,7 @@ func New(o Options) *Sender {
 	if !o.AllowPrivate {
 		s.dialer.Control = publicOnly
 	}
-	s.transport = &http.Transport{ // Proxy is nil: ignore proxies in the environment
+	s.transport = &http.Transport{ // Proxy is nil, so proxies in the environment are ignored
 		DialContext:            s.dialer.DialContext,
 		TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12},
 		Protocols:              http1(),
@@ -90,27 +90,27 @@ func http1() *http.Protocols {
 func (s *Sender) Send(ctx context.Context, m alerts.Message) alerts.Result {
 	ctx, cancel := context.WithTimeout(ctx, s.within)
 	defer cancel()
-	req, sent := s.request(ctx, m)
+	req, res := s.request(ctx, m)
 	if req == nil {
-		return sent
+		return res
 	}
 	// RoundTrip doesn't follow redirects.
 	response, err := s.transport.RoundTrip(req)
 	if err != nil {
 		return alerts.Result{Fault: faultOf(ctx, s.within, err)}
 	}
-	sent = resultOf(response, s.now())
-	if m.Event == cola.EventConfirm && sent.Fault == "" {
+	res = resultOf(response, s.now())
+	if m.Event == cola.EventConfirm && res.Fault == "" {
 		// The timeout also covers the body; a truncated token doesn't match.
 		echo, _ := io.ReadAll(io.LimitReader(response.Body, maxEcho))
-		sent.Verified = s.answered(m, echo)
+		res.Verified = s.verified(m, echo)
 	}
 	drop(response.Body, cancel)
-	return sent
+	return res
 }
 
-// answered reports whether a response is the token of the message's challenge.
-func (s *Sender) answered(m alerts.Message, echo []byte) bool {
+// verified reports whether a response is the token of the message's challenge.
+func (s *Sender) verified(m alerts.Message, echo []byte) bool {
 	challenge, err := s.challenge(m)
 	return err == nil && challenge.AnsweredBy(echo)
 }

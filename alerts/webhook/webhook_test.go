@@ -54,7 +54,7 @@ func receive(t *testing.T, https bool, answer http.HandlerFunc) *receiver {
 	r.Server = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		body, err := io.ReadAll(req.Body)
 		if err != nil || req.Method != http.MethodPost {
-			t.Errorf("%s, reading the body: %v", req.Method, err)
+			t.Errorf("method = %s, reading the body: %v, want POST", req.Method, err)
 		}
 		r.mu.Lock()
 		r.got = append(r.got, received{req.Header, req.Host, req.URL.RequestURI(), body})
@@ -63,7 +63,8 @@ func receive(t *testing.T, https bool, answer http.HandlerFunc) *receiver {
 		answer(w, req)
 	}))
 	r.Config.ErrorLog = log.New(io.Discard, "", 0)
-	if r.EnableHTTP2 = true; https {
+	r.EnableHTTP2 = true
+	if https {
 		r.StartTLS()
 	} else {
 		r.Start()
@@ -79,8 +80,8 @@ func (r *receiver) all() []received {
 	return r.got
 }
 
-// never does not respond until the client disconnects.
-func never(_ http.ResponseWriter, req *http.Request) {
+// hang blocks until the client disconnects.
+func hang(_ http.ResponseWriter, req *http.Request) {
 	<-req.Context().Done()
 	panic(http.ErrAbortHandler)
 }
@@ -89,7 +90,7 @@ func answers(code int) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(code) }
 }
 
-// box opens the secrets of destinations.
+// box encrypts and decrypts the secrets of destinations.
 var box = vault.New(vault.Options{Keys: newKeys()})
 
 func newKeys() *keyring.Keyring {
@@ -102,8 +103,12 @@ func newKeys() *keyring.Keyring {
 
 // sender returns a sender that trusts the certificates of test receivers.
 func sender(trusted ...*receiver) *Sender {
-	s := New(Options{Vault: box, PublicURL: "https://labels.example",
-		AllowPrivate: true, Version: "v1.2.3 (dirty)\r\nX: y"})
+	s := New(Options{
+		Vault:        box,
+		PublicURL:    "https://labels.example",
+		AllowPrivate: true,
+		Version:      "v1.2.3 (dirty)\r\nX: y",
+	})
 	s.transport.TLSClientConfig.RootCAs = x509.NewCertPool()
 	for _, r := range trusted {
 		s.transport.TLSClientConfig.RootCAs.AddCert(r.Certificate())
@@ -111,7 +116,7 @@ func sender(trusted ...*receiver) *Sender {
 	return s
 }
 
-// message returns a message about a run with three matches that shows two.
+// message returns a message about a run with three matches, two of them included.
 func message(address string) alerts.Message {
 	due := store.DueDelivery{
 		ID: 5, MessageID: "msg_9d3f1c7a52e84b60a1f4c2d07be8365a", Event: cola.EventRan,
@@ -131,11 +136,18 @@ func message(address string) alerts.Message {
 			Match: cola.SavedSearchMatch{
 				RunID: 1841, TTBID: 26282001000009, Met: cola.FilterSetOf("brand_name", "type_wine"),
 			},
-			Label: cola.ColaSummary{TTBID: 26282001000009, BrandName: "BLUE HERON", ProductName: "RÉSERVE",
+			Label: cola.ColaSummary{
+				TTBID: 26282001000009, BrandName: "BLUE HERON", ProductName: "RÉSERVE",
 				ProductType: vocabulary.Wine, ClassName: "TABLE RED WINE", PermitNumber: "BWN-OR-16677",
-				ApprovalDate: cola.NewDate(2026, 11, 12), HasBarcode: true},
+				ApprovalDate: cola.NewDate(2026, 11, 12), HasBarcode: true,
+			},
 		},
-		{Match: cola.SavedSearchMatch{RunID: 1841, TTBID: 26262001000018, Late: true}, Label: cola.ColaSummary{TTBID: 26262001000018, BrandName: "GREY HERON", ProductType: vocabulary.Wine, PermitNumber: "BWN-OR-16677"}},
+		{
+			Match: cola.SavedSearchMatch{RunID: 1841, TTBID: 26262001000018, Late: true},
+			Label: cola.ColaSummary{
+				TTBID: 26262001000018, BrandName: "GREY HERON", ProductType: vocabulary.Wine, PermitNumber: "BWN-OR-16677",
+			},
+		},
 	}
 	return alerts.Message{DueDelivery: due, Content: content}
 }
@@ -150,9 +162,9 @@ const wantBody = `{"type":"saved_search.ran","timestamp":"2026-11-16T06:00:02Z",
 	`"more":1,"matches_url":"https://labels.example/api/v1/saved-searches/0b9f8c0e-6a55-4f0e-9a39-2f1f0f9f6d11/runs/1841/matches"}}`
 
 // verify checks a signature and the age of its timestamp, as receivers do.
-func verify(t *testing.T, with string, got received) error {
+func verify(t *testing.T, secret string, got received) error {
 	t.Helper()
-	checker, err := webhooks.NewWebhook(with)
+	checker, err := webhooks.NewWebhook(secret)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -162,8 +174,9 @@ func verify(t *testing.T, with string, got received) error {
 func TestSend(t *testing.T) {
 	r := receive(t, true, answers(http.StatusNoContent))
 	s := sender(r)
-	if sent := s.Send(t.Context(), message(r.URL+"/hooks?for=labels&a=%20b#part")); sent != (alerts.Result{Status: 204}) {
-		t.Fatalf("%+v", sent)
+	res := s.Send(t.Context(), message(r.URL+"/hooks?for=labels&a=%20b#part"))
+	if res != (alerts.Result{Status: 204}) {
+		t.Fatalf("Send = %+v, want status 204", res)
 	}
 	got := r.all()[0]
 	if diff := cmp.Diff(wantBody, string(got.body)); diff != "" {
@@ -173,11 +186,11 @@ func TestSend(t *testing.T) {
 		t.Error(err)
 	}
 	if err := verify(t, oldSecret, got); err == nil {
-		t.Error("verified with the wrong secret")
+		t.Error("signature verified with the wrong secret")
 	}
 	at, _ := strconv.ParseInt(got.header.Get("webhook-timestamp"), 10, 64)
 	if age := time.Since(time.Unix(at, 0)); age < 0 || age > time.Minute {
-		t.Errorf("timestamp is %v old", age)
+		t.Errorf("timestamp is %v old, want at most a minute", age)
 	}
 	got.header.Del("webhook-signature")
 	got.header.Del("webhook-timestamp")
@@ -197,21 +210,21 @@ func TestRotation(t *testing.T) {
 	r := receive(t, true, answers(http.StatusOK))
 	s := sender(r)
 	m := message(r.URL)
-	// unsealed, as stored by an earlier version
+	// unencrypted, as earlier versions stored it
 	m.Destination.Secrets.Old, m.Destination.Secrets.OldUntil = oldSecret, time.Now().Add(time.Minute)
 	s.Send(t.Context(), m)
 	m.Destination.Secrets.OldUntil = time.Now().Add(-time.Second)
 	s.Send(t.Context(), m)
 	both, one := r.all()[0], r.all()[1]
 	if verify(t, secret, both) != nil || verify(t, oldSecret, both) != nil {
-		t.Errorf("during the rotation: %q", both.header.Get("webhook-signature"))
+		t.Errorf("during the rotation: signature = %q, want one for each secret", both.header.Get("webhook-signature"))
 	}
 	if verify(t, secret, one) != nil || verify(t, oldSecret, one) == nil ||
 		strings.Contains(one.header.Get("webhook-signature"), " ") {
-		t.Errorf("after the rotation: %q", one.header.Get("webhook-signature"))
+		t.Errorf("after the rotation: signature = %q, want one for the new secret", one.header.Get("webhook-signature"))
 	}
 	if both.header.Get("webhook-id") != one.header.Get("webhook-id") {
-		t.Error("the ID has changed")
+		t.Error("message ID changed between attempts")
 	}
 }
 
@@ -219,8 +232,8 @@ func TestSendTest(t *testing.T) {
 	r := receive(t, false, answers(http.StatusOK))
 	m := message("http://user:p%40ss@" + r.Listener.Addr().String())
 	m.Event, m.Content, m.Run = cola.EventTest, nil, 0
-	if sent := sender().Send(t.Context(), m); sent != (alerts.Result{Status: 200}) {
-		t.Fatalf("%+v", sent)
+	if res := sender().Send(t.Context(), m); res != (alerts.Result{Status: 200}) {
+		t.Fatalf("Send = %+v, want status 200", res)
 	}
 	want := `{"type":"destination.test","timestamp":"2026-11-16T06:00:02Z","data":{"destination":{"uuid":"5b1d3c52-0c5c-4a52-8f6d-7d1f6f0a9b10"}}}`
 	got := r.all()[0]
@@ -230,7 +243,7 @@ func TestSendTest(t *testing.T) {
 	}
 }
 
-// TestChallenge checks that only an answer with the token confirms an endpoint.
+// TestChallenge checks that only a response with the token confirms an endpoint.
 func TestChallenge(t *testing.T) {
 	challenge := cola.NewChallenge()
 	for _, tt := range []struct {
@@ -238,19 +251,19 @@ func TestChallenge(t *testing.T) {
 		answer func(w http.ResponseWriter, body []byte)
 		want   alerts.Result
 	}{
-		{"the token", func(w http.ResponseWriter, _ []byte) { fmt.Fprintln(w, challenge) },
+		{"token", func(w http.ResponseWriter, _ []byte) { fmt.Fprintln(w, challenge) },
 			alerts.Result{Status: 200, Verified: true}},
 		{"JSON", func(w http.ResponseWriter, _ []byte) { fmt.Fprintf(w, `{"challenge": %q}`, challenge) },
 			alerts.Result{Status: 200, Verified: true}},
-		{"empty", func(w http.ResponseWriter, _ []byte) { w.WriteHeader(204) }, alerts.Result{Status: 204}},
-		{"the request body", func(w http.ResponseWriter, body []byte) { w.Write(body) }, alerts.Result{Status: 200}},
-		{"the code", func(w http.ResponseWriter, _ []byte) { fmt.Fprintln(w, challenge.Code()) },
+		{"empty response", func(w http.ResponseWriter, _ []byte) { w.WriteHeader(204) }, alerts.Result{Status: 204}},
+		{"request body", func(w http.ResponseWriter, body []byte) { w.Write(body) }, alerts.Result{Status: 200}},
+		{"code", func(w http.ResponseWriter, _ []byte) { fmt.Fprintln(w, challenge.Code()) },
 			alerts.Result{Status: 200}},
-		{"the token, and an error", func(w http.ResponseWriter, _ []byte) {
+		{"token with an error status", func(w http.ResponseWriter, _ []byte) {
 			w.WriteHeader(500)
 			fmt.Fprintln(w, challenge)
 		}, alerts.Result{Status: 500, Fault: "The receiver responded with status 500."}},
-		{"the token after 4 KiB", func(w http.ResponseWriter, _ []byte) {
+		{"token after 4 KiB", func(w http.ResponseWriter, _ []byte) {
 			fmt.Fprint(w, strings.Repeat(" ", maxEcho), challenge)
 		}, alerts.Result{Status: 200}},
 	} {
@@ -261,16 +274,16 @@ func TestChallenge(t *testing.T) {
 		m := message(r.URL)
 		m.Event, m.Content, m.Run = cola.EventConfirm, nil, 0
 		m.Destination.Challenge.Sealed = box.Seal(vault.Challenge, m.Destination.UUID, string(challenge))
-		if sent := sender(r).Send(t.Context(), m); sent != tt.want {
-			t.Errorf("%s: %+v, want %+v", tt.name, sent, tt.want)
+		if res := sender(r).Send(t.Context(), m); res != tt.want {
+			t.Errorf("%s: Send = %+v, want %+v", tt.name, res, tt.want)
 		}
 		want := fmt.Sprintf(`{"type":"destination.confirm","timestamp":"2026-11-16T06:00:02Z","data":{"destination":{"uuid":"5b1d3c52-0c5c-4a52-8f6d-7d1f6f0a9b10"},"challenge":%q,"code":%q}}`,
 			challenge, challenge.Code())
 		if got := r.all(); len(got) != 1 || verify(t, secret, got[0]) != nil || string(got[0].body) != want {
-			t.Errorf("%s: requests %+v", tt.name, got)
+			t.Errorf("%s: requests = %+v, want one signed request with %s", tt.name, got, want)
 		}
 		m.Event = cola.EventTest
-		if sent := sender(r).Send(t.Context(), m); sent.Verified {
+		if res := sender(r).Send(t.Context(), m); res.Verified {
 			t.Errorf("%s: a response to a test message confirmed the endpoint", tt.name)
 		}
 	}
@@ -283,26 +296,26 @@ func TestEmptyRun(t *testing.T) {
 	body, err := New(Options{Vault: box}).body(m)
 	var got struct{ Data ran }
 	if err != nil || json.Unmarshal(body, &got) != nil || got.Data.Labels == nil || got.Data.More != 0 {
-		t.Errorf("%s, %v", body, err)
+		t.Errorf("body = %s, %v, want an empty array of labels", body, err)
 	}
 }
 
-// TestComposeFails checks that failures on our side do not count against the receiver.
-func TestComposeFails(t *testing.T) {
+// TestComposeErrors checks that failures on our side do not count against the receiver.
+func TestComposeErrors(t *testing.T) {
 	r := receive(t, true, answers(200))
 	for _, tt := range []struct {
 		want   string
 		change func(*alerts.Message)
 	}{
-		{faultCompose, func(m *alerts.Message) { m.Event = "saved_search.dreamt" }},
+		{faultCompose, func(m *alerts.Message) { m.Event = "saved_search.unknown" }},
 		{faultCompose, func(m *alerts.Message) { m.Content = nil }},
 		{faultUnsigned, func(m *alerts.Message) { m.Destination.Secrets.Current = "" }},
 		{faultUnsigned, func(m *alerts.Message) { m.Destination.Secrets.Current = "whsec_" }},
 		{faultUnsigned, func(m *alerts.Message) { m.Destination.Secrets.Current = "whsec_#" }},
-		{faultUnsigned, func(m *alerts.Message) { m.Destination.UUID = "of another destination" }},
+		{faultUnsigned, func(m *alerts.Message) { m.Destination.UUID = "another destination" }},
 		{faultUnsigned, func(m *alerts.Message) {
-			m.Destination.Secrets.Current = vault.New(vault.Options{Keys: newKeys()}).Seal(vault.Secret,
-				m.Destination.UUID, secret)
+			other := vault.New(vault.Options{Keys: newKeys()})
+			m.Destination.Secrets.Current = other.Seal(vault.Secret, m.Destination.UUID, secret)
 		}},
 		{faultCompose, func(m *alerts.Message) { m.Event, m.Content = cola.EventConfirm, nil }},
 		{faultUnsigned, func(m *alerts.Message) {
@@ -311,27 +324,28 @@ func TestComposeFails(t *testing.T) {
 	} {
 		m := message(r.URL)
 		tt.change(&m)
-		if sent := sender(r).Send(t.Context(), m); sent != (alerts.Result{Fault: tt.want, OurFault: true}) {
-			t.Errorf("%+v, want %q", sent, tt.want)
+		want := alerts.Result{Fault: tt.want, OurFault: true}
+		if got := sender(r).Send(t.Context(), m); got != want {
+			t.Errorf("Send = %+v, want %+v", got, want)
 		}
 	}
 	if n := len(r.all()); n != 0 {
-		t.Errorf("%d messages were posted", n)
+		t.Errorf("%d requests, want 0", n)
 	}
 }
 
-func TestSendEnds(t *testing.T) {
+func TestSendCanceled(t *testing.T) {
 	reached := make(chan struct{})
 	r := receive(t, true, func(w http.ResponseWriter, req *http.Request) {
 		close(reached)
-		never(w, req)
+		hang(w, req)
 	})
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() {
 		<-reached
 		cancel()
 	}()
-	if sent := sender(r).Send(ctx, message(r.URL)); sent.Fault == "" || sent.Status != 0 {
-		t.Errorf("%+v", sent)
+	if got := sender(r).Send(ctx, message(r.URL)); got.Fault == "" || got.Status != 0 {
+		t.Errorf("Send = %+v, want a fault without a status", got)
 	}
 }

@@ -22,13 +22,13 @@ const slowAfter = 2 * time.Second
 // closing the connection that has been idle the longest. If no connection is idle, it closes the
 // one that has kept the server waiting the longest for its first request or the rest of a body.
 // Otherwise, the next connection waits in Accept and others wait in the system's backlog; they are
-// not refused or reset.
+// not rejected or reset.
 //
 // Call Attach with the server.
 type Listener struct {
 	net.Listener
-	most int
-	now  func() time.Time
+	limit int
+	now   func() time.Time
 
 	mu              sync.Mutex
 	changed         *sync.Cond  // uses mu
@@ -39,7 +39,7 @@ type Listener struct {
 	awaitingBody    *list.List                 // of waiting: body incomplete, longest first
 	idle            *list.List                 // of waiting: between requests, longest idle first
 	elements        map[net.Conn]*list.Element // in awaitingRequest, awaitingBody or idle
-	closing         map[net.Conn]struct{}      // closed to make room; the server has not noticed yet
+	closing         map[net.Conn]struct{}      // closed to make room; not yet reported by the server
 }
 
 // waiting is a connection whose client must send something next.
@@ -52,7 +52,7 @@ type waiting struct {
 // registers its metrics there.
 func New(l net.Listener, maxConns int, metrics prometheus.Registerer) *Listener {
 	c := &Listener{
-		Listener: l, most: maxConns, now: time.Now, awaitingRequest: list.New(), awaitingBody: list.New(),
+		Listener: l, limit: maxConns, now: time.Now, awaitingRequest: list.New(), awaitingBody: list.New(),
 		idle:     list.New(),
 		elements: map[net.Conn]*list.Element{}, closing: map[net.Conn]struct{}{},
 	}
@@ -95,7 +95,7 @@ func (l *Listener) Accept() (net.Conn, error) {
 func (l *Listener) admit(conn net.Conn) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for !l.closed && l.open >= l.most {
+	for !l.closed && l.open >= l.limit {
 		if len(l.closing) == 0 {
 			l.makeRoom()
 		}
@@ -138,9 +138,9 @@ func longestWaiting(a, b *list.Element) *list.Element {
 
 // forget removes a connection from its list.
 func (l *Listener) forget(conn net.Conn) {
-	if place := l.elements[conn]; place != nil {
+	if element := l.elements[conn]; element != nil {
 		for _, from := range []*list.List{l.awaitingRequest, l.awaitingBody, l.idle} {
-			from.Remove(place) // no-op for other lists
+			from.Remove(element) // no-op for other lists
 		}
 		delete(l.elements, conn)
 	}

@@ -17,8 +17,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// timeout is the timeout for expected events.
-const patience = 20 * time.Second
+// timeout limits the wait for expected events.
+const timeout = 20 * time.Second
 
 // site is a server with a connection limit. /hold responds once release is closed.
 type site struct {
@@ -29,14 +29,14 @@ type site struct {
 	ended   chan error
 }
 
-func serve(t *testing.T, most int) *site {
+func serve(t *testing.T, limit int) *site {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	s := &site{
-		Listener: New(l, most, nil), held: make(chan struct{}, 100),
+		Listener: New(l, limit, nil), held: make(chan struct{}, 100),
 		release: make(chan struct{}), ended: make(chan error, 1),
 	}
 	mux := http.NewServeMux()
@@ -51,7 +51,7 @@ func serve(t *testing.T, most int) *site {
 			w.WriteHeader(http.StatusBadRequest)
 		}
 	})
-	s.server = &http.Server{Handler: mux, ReadHeaderTimeout: patience}
+	s.server = &http.Server{Handler: mux, ReadHeaderTimeout: timeout}
 	s.Attach(s.server)
 	go func() { s.ended <- s.server.Serve(s.Listener) }()
 	t.Cleanup(func() {
@@ -87,15 +87,15 @@ func (c *client) send(path string) {
 	}
 }
 
-// answer reads a response. It returns an error if the connection was closed.
-func (c *client) answer() error {
+// response reads a response. It returns an error if the connection was closed.
+func (c *client) response() error {
 	c.t.Helper()
-	if err := c.SetReadDeadline(time.Now().Add(patience)); err != nil {
+	if err := c.SetReadDeadline(time.Now().Add(timeout)); err != nil {
 		c.t.Fatal(err)
 	}
 	resp, err := http.ReadResponse(c.in, nil)
 	if err != nil {
-		if timeout, ok := errors.AsType[net.Error](err); ok && timeout.Timeout() {
+		if e, ok := errors.AsType[net.Error](err); ok && e.Timeout() {
 			c.t.Fatal("no response")
 		}
 		return err
@@ -108,22 +108,22 @@ func (c *client) answer() error {
 func (c *client) get() error {
 	c.t.Helper()
 	c.send("/")
-	return c.answer()
+	return c.response()
 }
 
 // await waits until the server has the given number of open connections.
 func (s *site) await(t *testing.T, open int) {
 	t.Helper()
-	for end := time.Now().Add(patience); int(s.count()) != open; time.Sleep(time.Millisecond) {
-		if time.Now().After(end) {
+	for deadline := time.Now().Add(timeout); int(s.count()) != open; time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
 			t.Fatalf("%v open connections, want %d", s.count(), open)
 		}
 	}
 }
 
-// TestIdleMakesRoom checks that the connection that has been idle the longest is closed for a new
+// TestEvictIdle checks that the connection that has been idle the longest is closed for a new
 // one.
-func TestIdleMakesRoom(t *testing.T) {
+func TestEvictIdle(t *testing.T) {
 	s := serve(t, 3)
 	first, second, third := s.dial(t), s.dial(t), s.dial(t)
 	for _, c := range []*client{second, first, third, second} { // first has been idle the longest
@@ -133,22 +133,22 @@ func TestIdleMakesRoom(t *testing.T) {
 		time.Sleep(5 * time.Millisecond)
 	}
 	if err := s.dial(t).get(); err != nil {
-		t.Fatalf("a new connection at the limit: %v", err)
+		t.Fatalf("new connection at the limit: %v", err)
 	}
 	for name, c := range map[string]*client{"second": second, "third": third} {
 		if err := c.get(); err != nil {
 			t.Errorf("%s connection: %v", name, err)
 		}
 	}
-	if first.answer() == nil {
-		t.Error("the longest idle connection is still open")
+	if first.response() == nil {
+		t.Error("longest idle connection is still open")
 	}
 	s.await(t, 3)
 }
 
-// TestNewConnectionsWait checks that new connections are neither refused nor reset while all others
+// TestWaitingConnections checks that new connections are neither rejected nor reset while all others
 // are busy.
-func TestNewConnectionsWait(t *testing.T) {
+func TestWaitingConnections(t *testing.T) {
 	s := serve(t, 2)
 	busy := []*client{s.dial(t), s.dial(t)}
 	for _, c := range busy {
@@ -164,23 +164,23 @@ func TestNewConnectionsWait(t *testing.T) {
 	s.await(t, 2)
 	close(s.release)
 	for _, c := range append(busy, waiting...) {
-		if err := c.answer(); err != nil {
-			t.Errorf("a connection was not served: %v", err)
+		if err := c.response(); err != nil {
+			t.Errorf("connection was not served: %v", err)
 		}
 	}
 	s.await(t, 2)
 }
 
-// TestSilentMakesRoom checks that connections that never send a request cannot block others.
-func TestSilentMakesRoom(t *testing.T) {
+// TestEvictSilent checks that connections that never send a request cannot block others.
+func TestEvictSilent(t *testing.T) {
 	s := serve(t, 2)
 	silent := []*client{s.dial(t), s.dial(t)}
 	s.await(t, 2)
 	if err := s.dial(t).get(); err != nil {
-		t.Fatalf("connection with silent ones: %v", err)
+		t.Fatalf("new connection next to silent ones: %v", err)
 	}
-	if silent[0].answer() == nil {
-		t.Error("the longest silent connection is still open")
+	if silent[0].response() == nil {
+		t.Error("longest silent connection is still open")
 	}
 }
 
@@ -208,32 +208,32 @@ func TestSlowBodiesMakeRoom(t *testing.T) {
 				return
 			case <-time.After(100 * time.Millisecond):
 				for _, c := range slow {
-					fmt.Fprint(c, "a") // does not extend the time
+					fmt.Fprint(c, "a") // does not extend the timeout
 				}
 			}
 		}
 	}()
 	started := time.Now()
 	if err := s.dial(t).get(); err != nil {
-		t.Fatalf("connection with slow ones: %v", err)
+		t.Fatalf("new connection next to slow ones: %v", err)
 	}
 	if took := time.Since(started); took > 3*slowAfter {
-		t.Errorf("connection with slow ones waited %v", took)
+		t.Errorf("new connection next to slow ones waited %v, want at most %v", took, 3*slowAfter)
 	}
 	close(stop)
 	<-stopped
-	if slow[0].answer() == nil {
-		t.Error("the longest slow connection is still open")
+	if slow[0].response() == nil {
+		t.Error("longest slow connection is still open")
 	}
 	rest := make([]byte, 100)
 	if _, err := slow[1].Write(rest); err != nil {
 		t.Error(err)
 	}
-	if err := slow[1].answer(); err != nil {
-		t.Errorf("the other slow connection: %v", err)
+	if err := slow[1].response(); err != nil {
+		t.Errorf("other slow connection: %v", err)
 	}
 	close(s.release)
-	if err := busy.answer(); err != nil {
+	if err := busy.response(); err != nil {
 		t.Errorf("busy connection: %v", err)
 	}
 }
@@ -249,14 +249,14 @@ func TestReadBodies(t *testing.T) {
 	time.Sleep(slowAfter + slowAfter/4)
 	close(s.release)
 	for _, c := range []*client{c, next} {
-		if err := c.answer(); err != nil {
+		if err := c.response(); err != nil {
 			t.Error(err)
 		}
 	}
 }
 
-// TestCloseEndsWaiting checks that a server at its limit can shut down.
-func TestCloseEndsWaiting(t *testing.T) {
+// TestCloseAtLimit checks that a server at its limit can shut down.
+func TestCloseAtLimit(t *testing.T) {
 	s := serve(t, 1)
 	c := s.dial(t)
 	c.send("/hold")
@@ -293,7 +293,7 @@ func TestManyConnections(t *testing.T) {
 	http.DefaultClient.CloseIdleConnections()
 	s.await(t, 0)
 	if len(s.elements) != 0 || len(s.closing) != 0 || s.idle.Len()+s.awaitingRequest.Len()+s.awaitingBody.Len() != 0 {
-		t.Errorf("%d tracked, %d closing", len(s.elements), len(s.closing))
+		t.Errorf("%d tracked, %d closing, want 0, 0", len(s.elements), len(s.closing))
 	}
 }
 
@@ -301,6 +301,6 @@ func TestMetrics(t *testing.T) {
 	r := prometheus.NewRegistry()
 	New(nil, 7, r)
 	if n, err := testutil.GatherAndCount(r, "colaregistry_http_connections", "colaregistry_http_connections_max"); n != 2 || err != nil {
-		t.Errorf("%d series, %v", n, err)
+		t.Errorf("%d series, %v, want 2", n, err)
 	}
 }

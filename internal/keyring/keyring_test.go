@@ -33,19 +33,19 @@ func TestSealAndOpen(t *testing.T) {
 			t.Errorf("Open = %[2]q, %[3]v, want %[1]q", secret, got, err)
 		}
 		if _, err := box.Open(sealed, []byte("row 2")); !errors.Is(err, ErrDamaged) {
-			t.Errorf("opened for another row: %v", err)
+			t.Errorf("Open(another row) = %v, want ErrDamaged", err)
 		}
 		if _, err := k.Box("other").Open(sealed, []byte("row 1")); !errors.Is(err, ErrDamaged) {
-			t.Errorf("opened for another purpose: %v", err)
+			t.Errorf("Open(another purpose) = %v, want ErrDamaged", err)
 		}
 		if _, err := mustParse(t, NewKey()).Box("test").Open(sealed, []byte("row 1")); !errors.Is(err, ErrUnknownKey) {
-			t.Errorf("opened with another key: %v", err)
+			t.Errorf("Open(another key) = %v, want ErrUnknownKey", err)
 		}
 		for i := range sealed {
 			changed := bytes.Clone(sealed)
 			changed[i] ^= 1
 			if _, err := box.Open(changed, []byte("row 1")); err == nil {
-				t.Errorf("opened with byte %d changed", i)
+				t.Errorf("Open succeeded with byte %d changed", i)
 			}
 		}
 	}
@@ -57,14 +57,14 @@ func TestRotation(t *testing.T) {
 	both := mustParse(t, newer, older)
 	box := both.Box("test")
 	if got, err := box.Open(sealed, nil); err != nil || string(got) != "secret" || box.Current(sealed) {
-		t.Errorf("after the rotation: %q, %v, current %v", got, err, box.Current(sealed))
+		t.Errorf("after the rotation: Open = %q, %v, Current = %v, want the secret, false", got, err, box.Current(sealed))
 	}
 	again := box.Seal([]byte("secret"), nil)
 	if _, err := mustParse(t, newer).Box("test").Open(again, nil); err != nil || !box.Current(again) {
-		t.Errorf("sealed again: %v, current %v", err, box.Current(again))
+		t.Errorf("sealed again: Open error = %v, Current = %v, want nil, true", err, box.Current(again))
 	}
 	if id, ok := KeyOf(sealed); !ok || id != both.IDs()[1] {
-		t.Errorf("older secret: key %v, want the second of %v", id, both.IDs())
+		t.Errorf("KeyOf(older secret) = %v, %v, want the second of %v", id, ok, both.IDs())
 	}
 }
 
@@ -72,12 +72,12 @@ func TestParseErrors(t *testing.T) {
 	one := NewKey()
 	for name, content := range map[string]string{
 		"empty": "", "comments": "# a\n\n", "short": "AAAA", "not base64": "not a key!",
-		"twice": one + "\n" + one, "trailing bits": strings.TrimRight(one, "=")[:42] + "B=",
+		"duplicate key": one + "\n" + one, "trailing bits": strings.TrimRight(one, "=")[:42] + "B=",
 	} {
 		if k, err := Parse([]byte(content)); err == nil {
 			t.Errorf("%s: Parse = %v, want an error", name, k.IDs())
 		} else if strings.Contains(err.Error(), one) {
-			t.Errorf("%s: the error contains the key", name)
+			t.Errorf("%s: error contains the key", name)
 		}
 	}
 }
@@ -101,21 +101,21 @@ func TestCreateOnce(t *testing.T) {
 	all.Wait()
 	for _, id := range ids {
 		if id != ids[0] {
-			t.Fatalf("keys %v", ids)
+			t.Fatalf("keys = %v, want the same key in every process", ids)
 		}
 	}
 	if err := Create(path); !errors.Is(err, fs.ErrExist) {
-		t.Errorf("created over an existing file: %v", err)
+		t.Errorf("Create(existing file) = %v, want fs.ErrExist", err)
 	}
 	info, err := os.Stat(path)
 	if err != nil || info.Mode().Perm() != 0o600 {
-		t.Errorf("mode %v, %v", info.Mode(), err)
+		t.Errorf("mode = %v, %v, want 0600", info.Mode(), err)
 	}
-	if left, err := os.ReadDir(filepath.Dir(path)); err != nil || len(left) != 1 {
-		t.Errorf("remaining files: %v, %v", left, err)
+	if files, err := os.ReadDir(filepath.Dir(path)); err != nil || len(files) != 1 {
+		t.Errorf("files = %v, %v, want only the key file", files, err)
 	}
 	if _, err := Load(path + "x"); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("a missing file: %v", err)
+		t.Errorf("Load(missing file) = %v, want fs.ErrNotExist", err)
 	}
 }
 
@@ -130,12 +130,12 @@ func FuzzOpen(f *testing.F) {
 	})
 }
 
-// TestAddFirst checks that an added key encrypts from then on and that the other keys still
+// TestAddFirst checks that an added key is used for encryption and that the other keys still
 // decrypt.
 func TestAddFirst(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "secret.key")
 	if _, err := AddFirst(path); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("without a file: %v", err)
+		t.Errorf("AddFirst(missing file) = %v, want fs.ErrNotExist", err)
 	}
 	before, err := LoadOrCreate(path)
 	if err != nil {
@@ -148,13 +148,13 @@ func TestAddFirst(t *testing.T) {
 	}
 	after, err := Load(path)
 	if err != nil || len(after.IDs()) != 2 || after.IDs()[0] != added || after.IDs()[1] != before.IDs()[0] {
-		t.Fatalf("added %s: %v, %v", added, after.IDs(), err)
+		t.Fatalf("keys after adding %s = %v, %v, want it before %v", added, after.IDs(), err, before.IDs())
 	}
 	if got, err := after.Box("test").Open(sealed, nil); err != nil || string(got) != "secret" {
-		t.Errorf("%q, %v", got, err)
+		t.Errorf("Open(data of the older key) = %q, %v, want secret", got, err)
 	}
 	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
-		t.Errorf("mode %v, %v; want owner access only", info.Mode(), err)
+		t.Errorf("mode = %v, %v, want 0600", info.Mode(), err)
 	}
 }
 
@@ -169,13 +169,13 @@ func TestAddFirstThroughLink(t *testing.T) {
 		t.Fatal(err)
 	}
 	if to, err := os.Readlink(link); err != nil || to != "keys/secret.key" {
-		t.Errorf("the link points to %q, %v", to, err)
+		t.Errorf("link target = %q, %v, want keys/secret.key", to, err)
 	}
 	if k, err := Load(path); err != nil || len(k.IDs()) != 2 {
-		t.Errorf("target of the link: %v", err)
+		t.Errorf("Load(link target): error = %v, want 2 keys", err)
 	}
 	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o640 {
-		t.Errorf("mode %v, %v; want the previous mode", info.Mode(), err)
+		t.Errorf("mode = %v, %v, want 0640 as before", info.Mode(), err)
 	}
 }
 
@@ -189,9 +189,9 @@ func TestAddFirstToBusyFile(t *testing.T) {
 		return &os.LinkError{Op: "rename", Old: from, New: to, Err: syscall.EBUSY}
 	})
 	if !errors.Is(err, syscall.EBUSY) || !strings.Contains(err.Error(), "rotate it on the host") {
-		t.Errorf("error %v, want the remedy", err)
+		t.Errorf("AddFirst = %v, want EBUSY with the remedy", err)
 	}
-	if left, err := os.ReadDir(filepath.Dir(path)); err != nil || len(left) != 1 {
-		t.Errorf("remaining files: %v, %v", left, err)
+	if files, err := os.ReadDir(filepath.Dir(path)); err != nil || len(files) != 1 {
+		t.Errorf("files = %v, %v, want only the key file", files, err)
 	}
 }

@@ -16,7 +16,7 @@ const otherID = 54321
 // owner.
 func TestAddFirstKeepsOwner(t *testing.T) {
 	if os.Geteuid() != 0 {
-		t.Skip("only root gives files away")
+		t.Skip("only root can change the owner of a file")
 	}
 	path := filepath.Join(t.TempDir(), "secret.key")
 	if err := errors.Join(Create(path), os.Chown(path, otherID, otherID+1), os.Chmod(path, 0o640)); err != nil {
@@ -31,14 +31,14 @@ func TestAddFirstKeepsOwner(t *testing.T) {
 	}
 	if owner := info.Sys().(*syscall.Stat_t); owner.Uid != otherID || owner.Gid != otherID+1 ||
 		info.Mode().Perm() != 0o640 {
-		t.Errorf("user %d, group %d, %s", owner.Uid, owner.Gid, info.Mode())
+		t.Errorf("owner = %d:%d, mode = %s, want the previous ones", owner.Uid, owner.Gid, info.Mode())
 	}
 }
 
 // TestAddFirstForAnotherOwner checks that the file is unchanged if its owner can't be kept.
 func TestAddFirstForAnotherOwner(t *testing.T) {
 	if os.Geteuid() != 0 {
-		t.Skip("only root becomes another user")
+		t.Skip("only root can become another user")
 	}
 	dir := t.TempDir()
 	path := filepath.Join(dir, "secret.key")
@@ -47,39 +47,39 @@ func TestAddFirstForAnotherOwner(t *testing.T) {
 	}
 	failed := make(chan error)
 	go func() {
-		runtime.LockOSThread() // and never unlock: the thread ends with the goroutine
+		runtime.LockOSThread() // never unlocked, so that the thread exits with the goroutine
 		syscall.Setfsuid(otherID)
 		_, err := AddFirst(path)
 		failed <- err
 	}()
 	if err := <-failed; !errors.Is(err, os.ErrPermission) || !strings.Contains(err.Error(), "user 0") {
-		t.Errorf("%v, want an error that names the owner", err)
+		t.Errorf("AddFirst = %v, want a permission error that names the owner", err)
 	}
 	if k, err := Load(path); err != nil || len(k.IDs()) != 1 {
-		t.Errorf("keys %v, %v", k.IDs(), err)
+		t.Errorf("keys = %v, %v, want 1", k.IDs(), err)
 	}
-	if left, err := os.ReadDir(dir); err != nil || len(left) != 1 {
-		t.Errorf("remaining files: %v, %v", left, err)
+	if files, err := os.ReadDir(dir); err != nil || len(files) != 1 {
+		t.Errorf("files = %v, %v, want only the key file", files, err)
 	}
 }
 
 // TestAddFirstToMount checks the error for a mounted file.
 func TestAddFirstToMount(t *testing.T) {
 	dir := t.TempDir()
-	path, on := filepath.Join(dir, "secret.key"), filepath.Join(dir, "mounted.key")
-	if err := errors.Join(Create(path), os.WriteFile(on, nil, 0o600)); err != nil {
+	path, mount := filepath.Join(dir, "secret.key"), filepath.Join(dir, "mounted.key")
+	if err := errors.Join(Create(path), os.WriteFile(mount, nil, 0o600)); err != nil {
 		t.Fatal(err)
 	}
-	if err := syscall.Mount(path, on, "", syscall.MS_BIND, ""); err != nil {
-		t.Skip("no mounts here: ", err)
+	if err := syscall.Mount(path, mount, "", syscall.MS_BIND, ""); err != nil {
+		t.Skip("cannot mount: ", err)
 	}
 	t.Cleanup(func() {
-		if err := syscall.Unmount(on, syscall.MNT_DETACH); err != nil {
+		if err := syscall.Unmount(mount, syscall.MNT_DETACH); err != nil {
 			t.Error(err)
 		}
 	})
-	if _, err := AddFirst(on); !errors.Is(err, syscall.EBUSY) ||
+	if _, err := AddFirst(mount); !errors.Is(err, syscall.EBUSY) ||
 		!strings.Contains(err.Error(), "rotate it on the host") {
-		t.Errorf("error %v, want the remedy", err)
+		t.Errorf("AddFirst = %v, want EBUSY with the remedy", err)
 	}
 }

@@ -7,5 +7,5 @@ import (
 	"os"
 )
 
-// keepOwner gives a file the owner and group of another one, where files have them.
+// keepOwner does nothing on systems without file owners.
 func keepOwner(*os.File, fs.FileInfo) error { return nil }

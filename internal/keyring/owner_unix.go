@@ -10,8 +10,8 @@ import (
 )
 
 // keepOwner sets the owner and group of a file to those of another one.
-func keepOwner(file *os.File, of fs.FileInfo) error {
-	want, ok := of.Sys().(*syscall.Stat_t)
+func keepOwner(file *os.File, original fs.FileInfo) error {
+	want, ok := original.Sys().(*syscall.Stat_t)
 	if !ok {
 		return nil
 	}

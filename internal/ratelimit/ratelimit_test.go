@@ -14,13 +14,13 @@ func TestLimiter(t *testing.T) {
 	take := func(key string, n int, want time.Duration) {
 		t.Helper()
 		if got := l.Take(key, n); got != want {
-			t.Errorf("%d of %s: wait %v, want %v", n, key, got, want)
+			t.Errorf("Take(%s, %d) = %v, want %v", key, n, got, want)
 		}
 	}
 	take("a", 1, 0)
 	take("a", 2, 0)
 	take("a", 1, 2*time.Second)
-	take("a", 1, 2*time.Second) // a refusal takes no tokens
+	take("a", 1, 2*time.Second) // a rejected call takes no tokens
 	take("a", 3, 6*time.Second)
 	take("b", 3, 0)
 	now = now.Add(2 * time.Second)
@@ -44,7 +44,7 @@ func TestReturn(t *testing.T) {
 	l.Return("a", 3)
 	l.Return("a", 3)
 	if l.Take("a", 3) != 0 || l.Take("a", 1) != 2*time.Second {
-		t.Error("the bucket has more tokens than its burst")
+		t.Error("bucket has more tokens than its burst")
 	}
 }
 
@@ -53,15 +53,15 @@ func TestMemory(t *testing.T) {
 	l := New[int](1, time.Hour, 4, time.Now)
 	for key := range 5 {
 		if l.Take(key, 1) != 0 {
-			t.Errorf("key %d has to wait for others", key)
+			t.Errorf("Take(%d, 1) != 0, want no wait for a new key", key)
 		}
 	}
 	if l.buckets.Len() != 4 || l.Take(0, 1) != 0 || l.Take(4, 1) == 0 {
-		t.Errorf("%d buckets", l.buckets.Len())
+		t.Errorf("%d buckets, want 4 with the least recently used one evicted", l.buckets.Len())
 	}
 }
 
-// TestConcurrent checks that exactly the burst passes when many callers meet a new key.
+// TestConcurrent checks that exactly the burst succeeds when many callers use a new key.
 func TestConcurrent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := New[string](50, time.Hour, 4, time.Now)
@@ -81,8 +81,8 @@ func TestConcurrent(t *testing.T) {
 	})
 }
 
-// TestOverload checks that refusals have no effect: the rate is exact, and the wait afterwards is
-// that of one token.
+// TestOverload checks that rejected calls have no effect: the rate is exact, and the wait afterwards
+// is that of one token.
 func TestOverload(t *testing.T) {
 	const burst, every, callers = 10, 5 * time.Millisecond, 64
 	l := New[string](burst, every, 4, time.Now)
@@ -95,18 +95,18 @@ func TestOverload(t *testing.T) {
 				if wait := l.Take("a", 1); wait == 0 {
 					granted.Add(1)
 				} else if wait > every {
-					t.Errorf("wait %v for one token, want at most %v", wait, every)
+					t.Errorf("Take(a, 1) = %v, want at most %v", wait, every)
 					return
 				}
 			}
 		})
 	}
 	all.Wait()
-	most := burst + int64(time.Since(started)/every) + 1
-	if n := granted.Load(); n > most || n < burst {
-		t.Errorf("%d calls succeeded, want %d to %d", n, burst, most)
+	limit := burst + int64(time.Since(started)/every) + 1
+	if n := granted.Load(); n > limit || n < burst {
+		t.Errorf("%d calls succeeded, want %d to %d", n, burst, limit)
 	}
 	if wait := l.Take("a", 1); wait > every {
-		t.Errorf("after the overload: wait %v, want at most %v", wait, every)
+		t.Errorf("after the overload: Take(a, 1) = %v, want at most %v", wait, every)
 	}
 }

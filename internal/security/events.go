@@ -4,7 +4,7 @@
 //
 // Failed credentials are summarized in one line a minute, so that a flood does not fill the log,
 // and limited by client address. Because addresses are shared, the limit applies only to
-// credentials that are already known to be wrong.
+// credentials that are already known to be invalid.
 package security
 
 import (
@@ -27,8 +27,8 @@ const (
 	NewKey           Kind = "new_key"           // an API key was created
 	RevokedKey       Kind = "revoked_key"       // an API key was revoked
 	NewSignIn        Kind = "new_sign_in"       // a browser signed in
-	NewConnection    Kind = "new_connection"    // an app acted for an account for the first time
-	ChangedScope     Kind = "changed_scope"     // an app came back with different scopes
+	NewConnection    Kind = "new_connection"    // an app connected to an account for the first time
+	ChangedScope     Kind = "changed_scope"     // an app connected with different scopes
 )
 
 func kinds() []Kind {
@@ -37,9 +37,9 @@ func kinds() []Kind {
 
 // Options configure Events. All are optional.
 type Options struct {
-	Logger  *slog.Logger          // nil: discard
-	Metrics prometheus.Registerer // for at most one Events; nil: no metrics
-	Now     cola.Clock            // nil: time.Now
+	Logger  *slog.Logger          // optional
+	Metrics prometheus.Registerer // for at most one Events; optional
+	Now     cola.Clock            // default time.Now
 }
 
 // Events records security events. A nil *Events neither records nor limits. It is safe for

@@ -35,7 +35,7 @@ func lines(t *testing.T, log *bytes.Buffer) (all []map[string]any) {
 			t.Fatal(err)
 		}
 		if fields["msg"] != "security" || fields["event"] != "security" {
-			t.Errorf("logged %s", line)
+			t.Errorf("unexpected log line %s", line)
 		}
 		for _, common := range []string{"time", "level", "msg", "event"} {
 			delete(fields, common)
@@ -56,13 +56,13 @@ func TestRecord(t *testing.T) {
 		{"kind": "new_identity", "account": 6.0, "issuer": "https://issuer.example"},
 	}
 	if diff := cmp.Diff(want, lines(t, &log)); diff != "" {
-		t.Error(diff)
+		t.Errorf("log (-want +got):\n%s", diff)
 	}
 	if n := testutil.ToFloat64(e.counts[NewKey]); n != 1 {
-		t.Errorf("count of new keys = %v", n)
+		t.Errorf("new_key count = %v, want 1", n)
 	}
 	if n, err := testutil.GatherAndCount(metrics); err != nil || n != len(kinds()) {
-		t.Errorf("%d series, %v", n, err)
+		t.Errorf("%d series, %v, want %d", n, err, len(kinds()))
 	}
 }
 
@@ -84,23 +84,23 @@ func TestFailureLimit(t *testing.T) {
 	for n := range failuresPerMinute {
 		if fail("203.0.113.7") != cola.CodeUnauthorized ||
 			fail(fmt.Sprintf("2001:db8::%x", n)) != cola.CodeUnauthorized {
-			t.Fatalf("failure %d is limited", n)
+			t.Fatalf("failure %d was rate-limited", n)
 		}
 	}
-	var refusal *cola.Error
-	if err := e.Failed(from(t, "203.0.113.7"), Key, errWrong); !errors.As(err, &refusal) ||
-		refusal.Code != cola.CodeQuotaExceeded || refusal.Details["reason"] != ReasonFailedCredentials || refusal.RetryAfter != 2*time.Second {
-		t.Errorf("over the limit: %+v", refusal)
+	var limited *cola.Error
+	if err := e.Failed(from(t, "203.0.113.7"), Key, errWrong); !errors.As(err, &limited) ||
+		limited.Code != cola.CodeQuotaExceeded || limited.Details["reason"] != ReasonFailedCredentials || limited.RetryAfter != 2*time.Second {
+		t.Errorf("over the limit: Failed = %+v, want quota_exceeded with a Retry-After of 2s", err)
 	}
 	if fail("2001:db8::1:2:3:4") != cola.CodeQuotaExceeded {
 		t.Error("addresses in one IPv6 /64 have separate limits")
 	}
 	if fail("203.0.113.8") != cola.CodeUnauthorized || fail("2001:db8:0:1::1") != cola.CodeUnauthorized {
-		t.Error("another address is limited")
+		t.Error("another address was rate-limited")
 	}
 	now = now.Add(2 * time.Second)
 	if fail("203.0.113.7") != cola.CodeUnauthorized || fail("203.0.113.7") != cola.CodeQuotaExceeded {
-		t.Error("no failure allowed after two seconds")
+		t.Error("after two seconds: want exactly one more failure allowed")
 	}
 }
 
@@ -133,7 +133,7 @@ func TestFailureReport(t *testing.T) {
 			{"kind": "failed_credential", "count": 1.0, "addresses": 1.0, "feed": 1.0, "busiest": []any{"unknown 1"}},
 		}
 		if diff := cmp.Diff(want, lines(t, &log)); diff != "" {
-			t.Error(diff)
+			t.Errorf("log (-want +got):\n%s", diff)
 		}
 	})
 }

@@ -58,18 +58,18 @@ func newFailures(now cola.Clock) failures {
 	return failures{limit: limit, by: map[netip.Prefix]int{}, secrets: map[Secret]int{}}
 }
 
-// Failed records a failed credential and returns the error for the response: refusal, or a 429 if
-// the address exceeded its limit.
-func (e *Events) Failed(ctx context.Context, s Secret, refusal error) error {
+// Failed records a failed credential and returns the error for the response: err, or a 429 if the
+// address exceeded its limit.
+func (e *Events) Failed(ctx context.Context, s Secret, err error) error {
 	if e == nil {
-		return refusal
+		return err
 	}
 	e.counts[FailedCredential].Inc()
 	from := Network(cola.ClientFrom(ctx))
 	e.failures.record(from, s)
 	wait := e.failures.limit.Take(from, 1)
 	if wait == 0 {
-		return refusal
+		return err
 	}
 	return cola.TooMany(ReasonFailedCredentials, 0, wait,
 		"Too many invalid credentials from this address. Check the credential; valid ones are accepted at any time.")

@@ -1,10 +1,10 @@
 // Package vault encrypts secrets for the database and creates the tokens of links in email.
 //
-// A sealed text names its key:
+// A sealed string names its key:
 //
 //	sealed:1f2e3d4c:AR8uPUw…
 //
-// so that a query can count secrets by key, and a start can detect a missing key. Each text is
+// so that a query can count secrets by key, and startup can detect a missing key. Each string is
 // bound to its purpose and its destination: it does not open in another row.
 //
 // Links in email are not stored. Their token is the sealed identity of the destination, so they
@@ -27,14 +27,14 @@ import (
 	"github.com/colaregistry/colaregistry/internal/keyring"
 )
 
-// Prefix starts every sealed text. The key ID and a colon follow.
+// Prefix starts every sealed string. The key ID and a colon follow.
 const Prefix = "sealed:"
 
 // reloadInterval limits how often the key file is reloaded: anyone can send a link that names an
 // unknown key.
 const reloadInterval = time.Second
 
-// Purpose is the use of a text. A text sealed for one purpose does not open for another.
+// Purpose is the use of a string. A string sealed for one purpose does not open for another.
 type Purpose string
 
 // The purposes.
@@ -54,11 +54,11 @@ type Options struct {
 	// Reload reads the key file again. It is called for data sealed under an unknown key, so that a
 	// process finds keys added after its start. If nil, the keys never change.
 	Reload func() (*keyring.Keyring, error)
-	Now    func() time.Time // nil: time.Now
-	Log    *slog.Logger     // gets errors of Reload, each once until it changes; nil: slog.Default
+	Now    func() time.Time // default time.Now
+	Log    *slog.Logger     // gets errors of Reload, each once until it changes; default slog.Default()
 }
 
-// Vault seals and opens texts. It is safe for concurrent use.
+// Vault seals and opens strings. It is safe for concurrent use.
 type Vault struct {
 	reload func() (*keyring.Keyring, error)
 	now    func() time.Time
@@ -103,10 +103,10 @@ func (v *Vault) KeyIDs() []string {
 	return ids
 }
 
-// Current returns the prefix of texts sealed under the first key.
+// Current returns the prefix of strings sealed under the first key.
 func (v *Vault) Current() string { return Prefix + v.KeyIDs()[0] + ":" }
 
-// IsSealed reports whether a text is sealed. Earlier versions stored secrets in clear text.
+// IsSealed reports whether a string is sealed. Earlier versions stored secrets unencrypted.
 func IsSealed(text string) bool { return strings.HasPrefix(text, Prefix) }
 
 func (v *Vault) box(p Purpose) *keyring.Box {
@@ -115,15 +115,16 @@ func (v *Vault) box(p Purpose) *keyring.Box {
 	return v.boxes[p]
 }
 
-// Seal encrypts a text of a destination, given by its UUID, under the first key.
+// Seal encrypts a string of the destination with the given UUID under the first key.
 func (v *Vault) Seal(p Purpose, destination, text string) string {
 	sealed := v.box(p).Seal([]byte(text), []byte(destination))
 	id, _ := keyring.KeyOf(sealed)
 	return Prefix + id.String() + ":" + base64.RawURLEncoding.EncodeToString(sealed)
 }
 
-// Open decrypts a text sealed for the same purpose and destination. It returns a clear text from an
-// earlier version unchanged. The error wraps keyring.ErrUnknownKey or keyring.ErrDamaged.
+// Open decrypts a string sealed for the same purpose and destination. It returns an unencrypted
+// string from an earlier version unchanged. The error wraps keyring.ErrUnknownKey or
+// keyring.ErrDamaged.
 func (v *Vault) Open(p Purpose, destination, stored string) (string, error) {
 	if !IsSealed(stored) {
 		return stored, nil
@@ -155,7 +156,7 @@ func (v *Vault) open(p Purpose, sealed, bound []byte) ([]byte, error) {
 	return current.Open(sealed, bound) // the keys may have been reloaded by another call
 }
 
-// reloadKeys reloads the key file, unless that was done just now. A broken file leaves the keys
+// reloadKeys reloads the key file, at most once per reloadInterval. A broken file leaves the keys
 // unchanged.
 func (v *Vault) reloadKeys() {
 	v.mu.Lock()
@@ -194,7 +195,8 @@ func (b Box) Seal(secret, bound []byte) []byte { return b.v.box(b.p).Seal(secret
 // file. The error wraps keyring.ErrUnknownKey or keyring.ErrDamaged.
 func (b Box) Open(sealed, bound []byte) ([]byte, error) { return b.v.open(b.p, sealed, bound) }
 
-// Reseal seals a text of a destination, sealed under any key or in clear text, under the first key.
+// Reseal seals a destination's string under the first key. The stored string is sealed under any
+// key, or unencrypted.
 func (v *Vault) Reseal(p Purpose, destination, stored string) (string, error) {
 	text, err := v.Open(p, destination, stored)
 	if err != nil {
@@ -213,7 +215,8 @@ func (v *Vault) VerifyCheck(stored string) error {
 	return err
 }
 
-// KeyOf returns the ID of the key that sealed a text, in hexadecimal; "" for a clear text.
+// KeyOf returns the ID of the key that sealed a string, in hexadecimal, or "" for an unsealed
+// string.
 func KeyOf(stored string) string {
 	if !IsSealed(stored) {
 		return ""
@@ -232,8 +235,8 @@ func (v *Vault) Link(account cola.AccountID, destination string) (string, error)
 	if err != nil {
 		return "", fmt.Errorf("create link: %w", err)
 	}
-	about := binary.BigEndian.AppendUint64(make([]byte, 0, linkSize), uint64(account))
-	return base64.RawURLEncoding.EncodeToString(v.box(link).Seal(append(about, id[:]...), nil)), nil
+	content := binary.BigEndian.AppendUint64(make([]byte, 0, linkSize), uint64(account))
+	return base64.RawURLEncoding.EncodeToString(v.box(link).Seal(append(content, id[:]...), nil)), nil
 }
 
 // OpenLink returns the account and the destination of a link's token. ok is false for a forged
@@ -243,9 +246,9 @@ func (v *Vault) OpenLink(token string) (account cola.AccountID, destination stri
 	if err != nil || strings.ContainsAny(token, "\r\n") { // the decoder would skip these
 		return 0, "", false
 	}
-	about, err := v.open(link, sealed, nil)
-	if err != nil || len(about) != linkSize {
+	content, err := v.open(link, sealed, nil)
+	if err != nil || len(content) != linkSize {
 		return 0, "", false
 	}
-	return cola.AccountID(binary.BigEndian.Uint64(about)), uuid.UUID(about[8:]).String(), true
+	return cola.AccountID(binary.BigEndian.Uint64(content)), uuid.UUID(content[8:]).String(), true
 }

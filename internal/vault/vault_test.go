@@ -29,20 +29,20 @@ func mustKeys(t testing.TB, lines ...string) *keyring.Keyring {
 	return keys
 }
 
-func TestSealedTextsAreBound(t *testing.T) {
+func TestSealedTexts(t *testing.T) {
 	v := New(Options{Keys: mustKeys(t, keyring.NewKey())})
 	sealed := v.Seal(Secret, one, "whsec_abc")
 	if !IsSealed(sealed) || strings.Contains(sealed, "abc") || !strings.HasPrefix(sealed, v.Current()) ||
 		KeyOf(sealed) != v.KeyIDs()[0] {
-		t.Errorf("sealed as %q", sealed)
+		t.Errorf("Seal = %q, want ciphertext under the current key", sealed)
 	}
 	if got, err := v.Open(Secret, one, sealed); err != nil || got != "whsec_abc" {
-		t.Errorf("%q, %v", got, err)
+		t.Errorf("Open = %q, %v, want whsec_abc", got, err)
 	}
 	if got, err := v.Open(Secret, one, "whsec_clear"); err != nil || got != "whsec_clear" || KeyOf(got) != "" {
-		t.Errorf("clear text: %q, %v", got, err)
+		t.Errorf("Open(plain text) = %q, %v, want it unchanged", got, err)
 	}
-	for what, open := range map[string]func() (string, error){
+	for name, open := range map[string]func() (string, error){
 		"another destination": func() (string, error) { return v.Open(Secret, other, sealed) },
 		"another purpose":     func() (string, error) { return v.Open(Challenge, one, sealed) },
 		"truncated":           func() (string, error) { return v.Open(Secret, one, sealed[:len(sealed)-2]) },
@@ -50,7 +50,7 @@ func TestSealedTextsAreBound(t *testing.T) {
 		"only a prefix":       func() (string, error) { return v.Open(Secret, one, Prefix) },
 	} {
 		if got, err := open(); !errors.Is(err, keyring.ErrDamaged) || got != "" {
-			t.Errorf("%s: %q, %v; want ErrDamaged", what, got, err)
+			t.Errorf("%s: Open = %q, %v, want ErrDamaged", name, got, err)
 		}
 	}
 }
@@ -67,24 +67,24 @@ func TestRotation(t *testing.T) {
 	early := running.Seal(Secret, one, "early")
 	rotated := New(Options{Keys: mustKeys(t, after, before)})
 	late := rotated.Seal(Secret, one, "late")
-	for range 3 { // not in the file yet; the file is not read for every attempt
+	for range 3 { // the key is not in the file yet, which is not read on every attempt
 		if _, err := running.Open(Secret, one, late); !errors.Is(err, keyring.ErrUnknownKey) {
-			t.Errorf("%v, want ErrUnknownKey", err)
+			t.Errorf("Open error = %v, want ErrUnknownKey", err)
 		}
 	}
 	if reads != 1 {
-		t.Errorf("the file was read %d times, want 1", reads)
+		t.Errorf("key file read %d times, want 1", reads)
 	}
 	file, now = mustKeys(t, after, before), now.Add(reloadInterval)
 	if got, err := running.Open(Secret, one, late); err != nil || got != "late" {
-		t.Errorf("after the file has the key: %q, %v", got, err)
+		t.Errorf("once the file has the key: Open = %q, %v, want late", got, err)
 	}
 	resealed, err := running.Reseal(Secret, one, early)
 	if err != nil || KeyOf(resealed) != rotated.KeyIDs()[0] {
-		t.Errorf("%q, %v", resealed, err)
+		t.Errorf("Reseal = %q, %v, want ciphertext under the new key", resealed, err)
 	}
 	if got, err := New(Options{Keys: mustKeys(t, after)}).Open(Secret, one, resealed); err != nil || got != "early" {
-		t.Errorf("%q, %v", got, err)
+		t.Errorf("Open(resealed) = %q, %v, want early", got, err)
 	}
 }
 
@@ -102,26 +102,26 @@ func TestReloadFailure(t *testing.T) {
 	open := func() {
 		now = now.Add(reloadInterval)
 		if _, err := running.Open(Secret, one, late); !errors.Is(err, keyring.ErrUnknownKey) {
-			t.Errorf("%v, want ErrUnknownKey", err)
+			t.Errorf("Open error = %v, want ErrUnknownKey", err)
 		}
 	}
 	for range 3 {
 		open()
 	}
 	if n := strings.Count(log.String(), "permission denied"); n != 1 {
-		t.Errorf("logged %d times, want 1: %s", n, &log)
+		t.Errorf("%d log lines, want 1: %s", n, &log)
 	}
 	failure = nil
 	open()
 	failure = errors.New("permission denied")
 	open()
 	if n := strings.Count(log.String(), "permission denied"); n != 2 {
-		t.Errorf("logged %d times, want once for each failure: %s", n, &log)
+		t.Errorf("%d log lines, want one for each failure: %s", n, &log)
 	}
 }
 
-// TestConcurrentRotation checks that concurrent calls can open text sealed under a new key with one
-// reload.
+// TestConcurrentRotation checks that concurrent calls can decrypt data sealed under a new key with
+// one reload.
 func TestConcurrentRotation(t *testing.T) {
 	before, after := keyring.NewKey(), keyring.NewKey()
 	late := New(Options{Keys: mustKeys(t, after, before)}).Box(Attempt).Seal([]byte("late"), []byte("bound"))
@@ -138,26 +138,26 @@ func TestConcurrentRotation(t *testing.T) {
 			all.Go(func() {
 				<-start
 				if got, err := running.Box(Attempt).Open(late, []byte("bound")); err != nil || string(got) != "late" {
-					t.Errorf("%q, %v", got, err)
+					t.Errorf("Open = %q, %v, want late", got, err)
 				}
 			})
 		}
 		close(start)
 		all.Wait()
 		if reads.Load() != 1 {
-			t.Errorf("the file was read %d times", reads.Load())
+			t.Errorf("key file read %d times, want 1", reads.Load())
 		}
 	}
 }
 
 func TestCheck(t *testing.T) {
 	v, w := New(Options{Keys: mustKeys(t, keyring.NewKey())}), New(Options{Keys: mustKeys(t, keyring.NewKey())})
-	kept := v.NewCheck()
-	if err := v.VerifyCheck(kept); err != nil {
+	check := v.NewCheck()
+	if err := v.VerifyCheck(check); err != nil {
 		t.Error(err)
 	}
-	if err := w.VerifyCheck(kept); !errors.Is(err, keyring.ErrUnknownKey) {
-		t.Errorf("with other keys: %v", err)
+	if err := w.VerifyCheck(check); !errors.Is(err, keyring.ErrUnknownKey) {
+		t.Errorf("VerifyCheck with other keys = %v, want ErrUnknownKey", err)
 	}
 }
 
@@ -165,24 +165,24 @@ func TestLinks(t *testing.T) {
 	v := New(Options{Keys: mustKeys(t, keyring.NewKey())})
 	token, err := v.Link(42, one)
 	if err != nil || len(token) > 128 {
-		t.Fatalf("%q, %v", token, err)
+		t.Fatalf("Link = %q, %v, want at most 128 bytes", token, err)
 	}
 	if account, destination, ok := v.OpenLink(token); !ok || account != 42 || destination != one {
-		t.Errorf("%d, %s, %t", account, destination, ok)
+		t.Errorf("OpenLink = %d, %s, %t, want 42, %s, true", account, destination, ok, one)
 	}
 	if again, err := v.Link(42, one); err != nil || again == token {
-		t.Errorf("%q, %v, want another token", again, err)
+		t.Errorf("second Link = %q, %v, want another token", again, err)
 	}
 	if _, err := v.Link(42, "x"); err == nil {
 		t.Error("Link accepted an invalid UUID")
 	}
 	sealed := v.Seal(Secret, "", "whsec_abc")
-	for _, wrong := range []string{
+	for _, invalid := range []string{
 		"", "x", one, token + "A", token + "\n", token[1:], strings.ToUpper(token), sealed,
 		sealed[strings.LastIndex(sealed, ":")+1:],
 	} {
-		if account, destination, ok := v.OpenLink(wrong); ok {
-			t.Errorf("OpenLink(%q) = %d, %s", wrong, account, destination)
+		if account, destination, ok := v.OpenLink(invalid); ok {
+			t.Errorf("OpenLink(%q) = %d, %s, true, want false", invalid, account, destination)
 		}
 	}
 }
@@ -197,10 +197,10 @@ func FuzzOpenLink(f *testing.F) {
 	f.Add(token)
 	f.Add(token[:20])
 	f.Add("sealed:00000000:AAAA")
-	f.Fuzz(func(t *testing.T, given string) {
-		account, destination, ok := v.OpenLink(given)
-		if ok != (given == token) || !ok && (account != cola.AccountID(0) || destination != "") {
-			t.Errorf("%q: %d, %q, %t", given, account, destination, ok)
+	f.Fuzz(func(t *testing.T, input string) {
+		account, destination, ok := v.OpenLink(input)
+		if ok != (input == token) || !ok && (account != cola.AccountID(0) || destination != "") {
+			t.Errorf("OpenLink(%q) = %d, %q, %t", input, account, destination, ok)
 		}
 	})
 }
