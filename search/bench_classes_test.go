@@ -100,8 +100,9 @@ func (a *samples) general() []class {
 		{"barcode lookup", func(v *View, i int) int { r, _ := v.Barcode(a.code(i), 100); return r.TotalColas }},
 		{"everything at once", search(func(s *cola.ColaSearch, i int) {
 			s.Text, s.BrandName, s.Status = a.common[i%len(a.common)]+" w*", "an", vocabulary.StatusApproved
-			s.ProductTypes, s.Containers, s.Categories = vocabulary.ProductTypes()[:2], cola.ContainerTypes()[:5],
-				vocabulary.CategoryRoots()[:2]
+			s.ProductTypes = vocabulary.ProductTypes()[:2]
+			s.Containers = cola.ContainerTypes()[:5]
+			s.Categories = vocabulary.CategoryRoots()[:2]
 			s.ABVMin, s.ABVMax, s.VolumeMin = cola.Some(5.0), cola.Some(14.0), cola.Some(300.0)
 		})},
 	}
@@ -260,10 +261,13 @@ func facetClasses(g *synthetic, sample []cola.IndexRecord) []class {
 			p.ContainerType, p.DerivedSubcategory = cola.ContainerTypes()[:1+i%10], vocabulary.CategoryRoots()[i%3]
 		})},
 		{"facets: five selected, a word, default window", facets(func(p *cola.SearchParams, i int) {
-			p.Q, p.Origin, p.Status, p.ProductType = common[i%len(common)], "american", vocabulary.StatusApproved,
-				vocabulary.ProductTypes()[:1+i%3]
-			p.ContainerType, p.DerivedSubcategory, p.ApprovalDateFrom = cola.ContainerTypes()[:1+i%10],
-				vocabulary.CategoryRoots()[i%3], 0
+			p.Q = common[i%len(common)]
+			p.Origin = "american"
+			p.Status = vocabulary.StatusApproved
+			p.ProductType = vocabulary.ProductTypes()[:1+i%3]
+			p.ContainerType = cola.ContainerTypes()[:1+i%10]
+			p.DerivedSubcategory = vocabulary.CategoryRoots()[i%3]
+			p.ApprovalDateFrom = 0
 		})},
 	}
 }

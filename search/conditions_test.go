@@ -17,8 +17,11 @@ func TestEveryFilterExcludes(t *testing.T) {
 	defer x.Close()
 	u := x.Begin()
 	u.Label(labelWith(11054001000001, func(c *cola.Cola) {
-		c.BrandName, c.PermitNumber, c.ProductType, c.ApplicationStatus, c.ApprovalDate = "ZZZ", "ZZ-9",
-			vocabulary.DistilledSpirits, vocabulary.StatusRevoked, cola.NewDate(2010, 1, 1)
+		c.BrandName = "ZZZ"
+		c.PermitNumber = "ZZ-9"
+		c.ProductType = vocabulary.DistilledSpirits
+		c.ApplicationStatus = vocabulary.StatusRevoked
+		c.ApprovalDate = cola.NewDate(2010, 1, 1)
 		c.ABV, c.Volume, c.VolumeUnit = cola.Some(50.0), cola.Some(50.0), "milliliters"
 	}))
 	if err := u.Commit(Marks{Labels: 1}); err != nil {

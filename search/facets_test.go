@@ -16,9 +16,9 @@ import (
 // labels.
 var asOf = cola.NewDate(2025, 9, 1).Time()
 
-// TestFacetsMatchSearch checks that choosing a facet value finds exactly as many labels as its
+// TestFacets checks that choosing a facet value finds exactly as many labels as its
 // count, for any search and registry.
-func TestFacetsMatchSearch(t *testing.T) {
+func TestFacets(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		d := newDraws(rapid.Uint64().Draw(rt, "seed"), 60, 40)
 		h := &harness{
@@ -38,9 +38,9 @@ func TestFacetsMatchSearch(t *testing.T) {
 	})
 }
 
-// TestLargeFacetsMatchSearch repeats the check with enough labels for every kind of posting
+// TestLargeFacets repeats the check with enough labels for every kind of posting
 // list and both counting methods.
-func TestLargeFacetsMatchSearch(t *testing.T) {
+func TestLargeFacets(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
 	}

@@ -13,9 +13,9 @@ import (
 	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
-// TestIndexMatchesReference compares the index with a plain filter through builds, changes,
+// TestIndex compares the index with a plain filter through builds, changes,
 // renames, compactions and snapshots.
-func TestIndexMatchesReference(t *testing.T) {
+func TestIndex(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		d := newDraws(rapid.Uint64().Draw(rt, "seed"), 40, 40)
 		h := &harness{
@@ -39,9 +39,9 @@ func TestIndexMatchesReference(t *testing.T) {
 	})
 }
 
-// TestLargeIndexMatchesReference repeats the comparison with enough labels for every kind of
+// TestLargeIndex repeats the comparison with enough labels for every kind of
 // posting list and more than one block.
-func TestLargeIndexMatchesReference(t *testing.T) {
+func TestLargeIndex(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
 	}

@@ -30,8 +30,8 @@ func (h *harness) checkMatches() {
 	}
 }
 
-// TestMatchesOfOldView checks that a view still matches its own labels after the index has changed.
-func TestMatchesOfOldView(t *testing.T) {
+// TestMatchesInOldView checks that a view still matches its own labels after the index has changed.
+func TestMatchesInOldView(t *testing.T) {
 	x := New(Options{ManualCompaction: true})
 	defer x.Close()
 	mustPublish := func(id cola.TTBID, brand string) {

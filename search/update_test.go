@@ -49,9 +49,9 @@ func want(t *testing.T, query string, got, want []cola.TTBID) {
 	}
 }
 
-// TestCategoryPathsFoldAccents checks that a path is found without its accents and spacing, even as
+// TestCategoryFolding checks that a path is found without its accents and spacing, even as
 // the target of an alias.
-func TestCategoryPathsFoldAccents(t *testing.T) {
+func TestCategoryFolding(t *testing.T) {
 	x := New(Options{ManualCompaction: true})
 	defer x.Close()
 	u := x.Begin()
@@ -132,8 +132,8 @@ func TestCommitAndAbort(t *testing.T) {
 	}
 }
 
-// TestUpdateCopiesArguments modifies the arguments after the call.
-func TestUpdateCopiesArguments(t *testing.T) {
+// TestCopiedArguments modifies the arguments after the call.
+func TestCopiedArguments(t *testing.T) {
 	x := New(Options{ManualCompaction: true})
 	defer x.Close()
 	name := []byte("LENZ MOSER")
@@ -155,8 +155,8 @@ func TestUpdateCopiesArguments(t *testing.T) {
 	}
 }
 
-// TestViewIsImmutable reads one view across changes and compactions.
-func TestViewIsImmutable(t *testing.T) {
+// TestImmutableView reads one view across changes and compactions.
+func TestImmutableView(t *testing.T) {
 	x := New(Options{ManualCompaction: true})
 	defer x.Close()
 	u := x.Begin()
@@ -252,8 +252,8 @@ func checkOneCommit(t *testing.T, v *View, labels int) {
 	}
 }
 
-// TestLatestDatesFollowLabels removes a permittee's latest labels.
-func TestLatestDatesFollowLabels(t *testing.T) {
+// TestLatestDates removes a permittee's latest labels.
+func TestLatestDates(t *testing.T) {
 	x := New(Options{ManualCompaction: true})
 	defer x.Close()
 	day := cola.NewDate(2025, 6, 1)
