@@ -8,7 +8,7 @@ import (
 	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
-// class is a class of queries that the index must answer in under a millisecond.
+// class is a class of queries that the index must serve in under a millisecond.
 type class struct {
 	name string
 	ask  func(v *View, i int) int // runs variant i and returns the total
@@ -52,7 +52,7 @@ func edged(before string, of []string, after string) []string {
 	return out
 }
 
-// samples are the labels and texts that the classes query for.
+// samples contains the labels and search terms that the classes query for.
 type samples struct {
 	g      *synthetic
 	sample []cola.IndexRecord // existing labels

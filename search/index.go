@@ -1,4 +1,4 @@
-// Package search is the in-memory index of the registry. It answers every search, filter, count and
+// Package search is the in-memory index of the registry. It serves every search, filter, count and
 // list, with exact totals.
 //
 // # Views and updates

@@ -195,11 +195,11 @@ func (h *harness) checkSearch() {
 // checkDays compares the daily counts of one random search.
 func (h *harness) checkDays() {
 	h.t.Helper()
-	s, meant := h.search()
+	s, phrases := h.search()
 	s.To = cola.NewDate(2024, 1, 1) + cola.Date(h.IntN(620))
 	s.From = s.To.AddDays(-h.IntN(60))
 	want := make([]int, s.To-s.From+1)
-	for _, l := range h.registry.search(&s.Query, meant) {
+	for _, l := range h.registry.search(&s.Query, phrases) {
 		want[s.To-l.Summary.ApprovalDate]++
 	}
 	if diff := cmp.Diff(want, h.index.View().CountByDay(s.Query)); diff != "" {

@@ -18,7 +18,7 @@ type registry struct {
 	permittees map[string]cola.Permittee
 	aliases    []vocabulary.CategoryAlias
 	areas      []cola.AVADetail
-	words      map[cola.TTBID][][]string // cached words of the searched texts of labels; reset on every change
+	words      map[cola.TTBID][][]string // cached words of the searchable fields of labels; reset on every change
 }
 
 func newRegistry() *registry {
@@ -29,7 +29,7 @@ var plainLetters = strings.NewReplacer("É", "e", "é", "e", "Â", "a", "â", "a
 	"ø", "o",
 	"'", "", "’", "")
 
-// plain folds the characters that occur in the tests' texts.
+// plain folds the characters that occur in the test data.
 func plain(s string) string {
 	return strings.Join(strings.Fields(strings.ToLower(plainLetters.Replace(s))), " ")
 }
@@ -88,8 +88,8 @@ func (r *registry) liesIn(name, outer string, depth int) bool {
 		return true
 	}
 	return slices.ContainsFunc(r.areas, func(a cola.AVADetail) bool {
-		return plain(a.Name) == plain(name) && slices.ContainsFunc(append(slices.Clone(a.ParentAVAs),
-			stateOf[a.AVA.AVAID]), func(parent string) bool {
+		parents := append(slices.Clone(a.ParentAVAs), stateOf[a.AVA.AVAID])
+		return plain(a.Name) == plain(name) && slices.ContainsFunc(parents, func(parent string) bool {
 			return r.liesIn(parent, outer, depth-1)
 		})
 	})

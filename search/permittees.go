@@ -96,7 +96,7 @@ func (ps *permittees) find(number string) (uint32, bool) {
 	return ps.byNumber[i], true
 }
 
-// permitteeSummary returns a permittee as shown in lists on a day.
+// permitteeSummary returns a permittee in the form of list records, on a day.
 func (v *View) permitteeSummary(i uint32, today cola.Date) cola.PermitteeSummary {
 	p, f := v.permittees.records[i], &v.permittees.stats[i]
 	reason := v.activeReason(i, today)
