@@ -8,7 +8,7 @@ import (
 	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
-// class is a class of queries that the index must answer in under a millisecond.
+// class is a class of queries that the index must serve in under a millisecond.
 type class struct {
 	name string
 	ask  func(v *View, i int) int // runs variant i and returns the total
@@ -52,7 +52,7 @@ func edged(before string, of []string, after string) []string {
 	return out
 }
 
-// samples are the labels and texts that the classes query for.
+// samples contains the labels and search terms that the classes query for.
 type samples struct {
 	g      *synthetic
 	sample []cola.IndexRecord // existing labels
@@ -89,8 +89,10 @@ func (a *samples) general() []class {
 			}
 			return n
 		}},
-		{"page 100 of 100",
-			search(func(s *cola.ColaSearch, i int) { s.Text, s.Page, s.PerPage = a.common[i%10], 100, 100 })},
+		{
+			"page 100 of 100",
+			search(func(s *cola.ColaSearch, i int) { s.Text, s.Page, s.PerPage = a.common[i%10], 100, 100 }),
+		},
 		{"cursor, deep", search(func(s *cola.ColaSearch, i int) {
 			l := a.label(i)
 			s.CursorMode, s.After, s.PerPage = true, cola.Position{Date: l.ApprovalDate, TTBID: l.TTBID}, 100
@@ -98,8 +100,9 @@ func (a *samples) general() []class {
 		{"barcode lookup", func(v *View, i int) int { r, _ := v.Barcode(a.code(i), 100); return r.TotalColas }},
 		{"everything at once", search(func(s *cola.ColaSearch, i int) {
 			s.Text, s.BrandName, s.Status = a.common[i%len(a.common)]+" w*", "an", vocabulary.StatusApproved
-			s.ProductTypes, s.Containers, s.Categories = vocabulary.ProductTypes()[:2], cola.ContainerTypes()[:5],
-				vocabulary.CategoryRoots()[:2]
+			s.ProductTypes = vocabulary.ProductTypes()[:2]
+			s.Containers = cola.ContainerTypes()[:5]
+			s.Categories = vocabulary.CategoryRoots()[:2]
 			s.ABVMin, s.ABVMax, s.VolumeMin = cola.Some(5.0), cola.Some(14.0), cola.Some(300.0)
 		})},
 	}
@@ -119,8 +122,10 @@ func (a *samples) texts() []class {
 		{"text: 1-character prefix", searchText(edged("", letters(1), "*")...)},
 		{"text: 2-character prefix", searchText(edged("", letters(2), "*")...)},
 		{"text: 3-character prefix", searchText(edged("", letters(3), "*")...)},
-		{"text: prefixes of common words, digits",
-			searchText("vine*", "brew*", "cabe*", "chat*", "1*", "2*", "19*", "20*", "201*", "2015*", "0500*", "15*")},
+		{
+			"text: prefixes of common words, digits",
+			searchText("vine*", "brew*", "cabe*", "chat*", "1*", "2*", "19*", "20*", "201*", "2015*", "0500*", "15*"),
+		},
 		{"text: permit number", search(func(s *cola.ColaSearch, i int) { s.Text = a.label(i).PermitNumber })},
 		{"text: id", search(func(s *cola.ColaSearch, i int) { s.Text = a.label(i).TTBID.String() })},
 		{"text: barcode", search(func(s *cola.ColaSearch, i int) { s.Text = a.code(i) })},
@@ -130,13 +135,17 @@ func (a *samples) texts() []class {
 func (a *samples) brands() []class {
 	return []class{
 		{"brand: oak", brand("oak")},
-		{"brand: oak, default window",
-			search(func(s *cola.ColaSearch, _ int) { s.BrandName, s.From = "oak", a.today.AddDays(-365) })},
+		{
+			"brand: oak, default window",
+			search(func(s *cola.ColaSearch, _ int) { s.BrandName, s.From = "oak", a.today.AddDays(-365) }),
+		},
 		{"brand: 1 letter", brand(letters(1)...)},
 		{"brand: 2 letters", brand(letters(2)...)},
 		{"brand: 3 letters", brand(letters(3)...)},
-		{"brand: part of a common word",
-			brand("vineyard", "ineyar", "ower", "tion", "king", "ellars", "estat", "ston", "ring", "ther", "chate")},
+		{
+			"brand: part of a common word",
+			brand("vineyard", "ineyar", "ower", "tion", "king", "ellars", "estat", "ston", "ring", "ther", "chate"),
+		},
 		{"brand: any word", brand(a.g.words...)},
 		{"brand: with a space", brand(a.spaced...)},
 		{"brand: words with a space", brand(a.pairs...)},
@@ -150,12 +159,16 @@ func (a *samples) filters() []class {
 	return []class{
 		{"permit number", search(func(s *cola.ColaSearch, i int) { s.PermitNumber = a.label(i).PermitNumber })},
 		{"part of a permit number", search(func(s *cola.ColaSearch, i int) { s.PermitPart = parts[i%len(parts)] })},
-		{"origin",
-			search(func(s *cola.ColaSearch, i int) { s.OriginNames = []string{a.g.origins[i%len(a.g.origins)].Name} })},
+		{
+			"origin",
+			search(func(s *cola.ColaSearch, i int) { s.OriginNames = []string{a.g.origins[i%len(a.g.origins)].Name} }),
+		},
 		{"origin: american", search(func(s *cola.ColaSearch, i int) { s.OriginNames = american })},
 		{"category path", search(func(s *cola.ColaSearch, i int) { s.CategoryPath = a.g.paths[i%len(a.g.paths)] })},
-		{"category roots",
-			search(func(s *cola.ColaSearch, i int) { s.Categories = vocabulary.CategoryRoots()[:1+i%3] })},
+		{
+			"category roots",
+			search(func(s *cola.ColaSearch, i int) { s.Categories = vocabulary.CategoryRoots()[:1+i%3] }),
+		},
 		{"abv range", search(func(s *cola.ColaSearch, i int) {
 			s.ABVMin, s.ABVMax = cola.Some(float64(i%10)), cola.Some(float64(10+i%40)+.5)
 		})},
@@ -182,13 +195,17 @@ func (a *samples) permittees() []class {
 	}
 	short := [][]string{letters(1), letters(2), letters(3)}
 	named := func(i int) string {
-		return []string{"winery", "llc", "company", "oak", "s w",
-			a.pairs[i%len(a.pairs)], a.g.words[i%len(a.g.words)]}[i%7]
+		return []string{
+			"winery", "llc", "company", "oak", "s w",
+			a.pairs[i%len(a.pairs)], a.g.words[i%len(a.g.words)],
+		}[i%7]
 	}
 	return []class{
 		{"permittees: all", list(func(*cola.PermitteeSearch, int) {})},
-		{"permittees: name, 1 to 3 letters",
-			list(func(s *cola.PermitteeSearch, i int) { s.Name = short[i%3][i%len(short[i%3])] })},
+		{
+			"permittees: name, 1 to 3 letters",
+			list(func(s *cola.PermitteeSearch, i int) { s.Name = short[i%3][i%len(short[i%3])] }),
+		},
 		{"permittees: name", list(func(s *cola.PermitteeSearch, i int) { s.Name = named(i) })},
 		{"permittees: type, state, active", list(func(s *cola.PermitteeSearch, i int) {
 			s.Type, s.State = []string{"wine", "import", "plant"}[i%3], []string{"", "CA", "NJ"}[i/3%3]
@@ -229,21 +246,28 @@ func facetClasses(g *synthetic, sample []cola.IndexRecord) []class {
 		{"facets: any word", facets(func(p *cola.SearchParams, i int) { p.Q = g.words[i%len(g.words)] })},
 		{"facets: 1-character prefix", facets(func(p *cola.SearchParams, i int) { p.Q = letters(1)[i%26] + "*" })},
 		{"facets: brand, 1 letter", facets(func(p *cola.SearchParams, i int) { p.BrandName = letters(1)[i%26] })},
-		{"facets: category roots",
-			facets(func(p *cola.SearchParams, i int) { p.Category = vocabulary.CategoryRoots()[:1+i%3] })},
+		{
+			"facets: category roots",
+			facets(func(p *cola.SearchParams, i int) { p.Category = vocabulary.CategoryRoots()[:1+i%3] }),
+		},
 		{"facets: abv range", facets(func(p *cola.SearchParams, i int) { p.ABVMin = cola.Some(float64(i % 10)) })},
-		{"facets: permit number",
-			facets(func(p *cola.SearchParams, i int) { p.PermitNumber = sample[i%len(sample)].Summary.PermitNumber })},
+		{
+			"facets: permit number",
+			facets(func(p *cola.SearchParams, i int) { p.PermitNumber = sample[i%len(sample)].Summary.PermitNumber }),
+		},
 		{"facets: american", facets(func(p *cola.SearchParams, _ int) { p.Origin = "american" })},
 		{"facets: five selected", facets(func(p *cola.SearchParams, i int) {
 			p.Origin, p.Status, p.ProductType = "american", vocabulary.StatusApproved, vocabulary.ProductTypes()[:1+i%3]
 			p.ContainerType, p.DerivedSubcategory = cola.ContainerTypes()[:1+i%10], vocabulary.CategoryRoots()[i%3]
 		})},
 		{"facets: five selected, a word, default window", facets(func(p *cola.SearchParams, i int) {
-			p.Q, p.Origin, p.Status, p.ProductType = common[i%len(common)], "american", vocabulary.StatusApproved,
-				vocabulary.ProductTypes()[:1+i%3]
-			p.ContainerType, p.DerivedSubcategory, p.ApprovalDateFrom = cola.ContainerTypes()[:1+i%10],
-				vocabulary.CategoryRoots()[i%3], 0
+			p.Q = common[i%len(common)]
+			p.Origin = "american"
+			p.Status = vocabulary.StatusApproved
+			p.ProductType = vocabulary.ProductTypes()[:1+i%3]
+			p.ContainerType = cola.ContainerTypes()[:1+i%10]
+			p.DerivedSubcategory = vocabulary.CategoryRoots()[i%3]
+			p.ApprovalDateFrom = 0
 		})},
 	}
 }

@@ -34,17 +34,17 @@ func TestChangesDuringCompaction(t *testing.T) {
 	want(t, "the old name", find(now, `"old name"`), nil)
 	want(t, "the new name", find(now, `"new name"`), []cola.TTBID{3, 1})
 	if s := now.Stats(); s.Labels != 4 || s.Segments != 2 || s.Tombstones != 3 || now.Marks() != (Marks{Labels: 9}) {
-		t.Errorf("stats = %+v, marks %+v", s, now.Marks())
+		t.Errorf("Stats = %+v, Marks = %+v; want 4 labels, 2 segments, 3 tombstones, labels at revision 9", s, now.Marks())
 	}
 }
 
-func TestCompactionCanBeCanceled(t *testing.T) {
+func TestCanceledCompaction(t *testing.T) {
 	x := someIndex(t)
 	before := x.View()
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	if err := x.Compact(ctx); err == nil {
-		t.Error("Compact(canceled) error = nil, want the context's")
+		t.Error("Compact(canceled) error = nil, want non-nil")
 	}
 	if x.View() != before {
 		t.Error("canceled Compact changed the view")
@@ -65,8 +65,10 @@ func TestPickCompaction(t *testing.T) {
 		{[]int{4000, 2000, 2000}, 3},
 		{[]int{50_000, 4000, 2000, 2000}, 3},
 		{[]int{1 << 20, 1 << 19, 1 << 18, 1 << 17, 1 << 16, 1 << 15, 1 << 14, 1 << 13, 1 << 12, 1 << 11, 1000}, 0},
-		{[]int{1 << 21, 1 << 20, 1 << 19, 1 << 18, 1 << 17, 1 << 16,
-			1 << 15, 1 << 14, 1 << 13, 1 << 12, 1 << 11, 1001, 1000}, 2},
+		{
+			[]int{1 << 21, 1 << 20, 1 << 19, 1 << 18, 1 << 17, 1 << 16, 1 << 15, 1 << 14, 1 << 13, 1 << 12, 1 << 11, 1001, 1000},
+			2,
+		},
 	} {
 		var segments []segmentView
 		for _, size := range c.sizes {
@@ -82,8 +84,8 @@ func TestPickCompaction(t *testing.T) {
 	}
 }
 
-// TestCompactionBoundsSegments compacts as the background does, after many small updates.
-func TestCompactionBoundsSegments(t *testing.T) {
+// TestRepeatedCompaction compacts like the background worker after many small updates.
+func TestRepeatedCompaction(t *testing.T) {
 	x := New(Options{ManualCompaction: true})
 	defer x.Close()
 	const labels = 50
@@ -93,7 +95,7 @@ func TestCompactionBoundsSegments(t *testing.T) {
 		mustCommit(t, u, Marks{})
 	}
 	if compacted, err := x.compact(context.Background(), pickLarge); compacted || err != nil {
-		t.Errorf("small segments were compacted with large ones: %v, %v", compacted, err)
+		t.Errorf("compact(pickLarge) = %v, %v with only small segments; want false, nil", compacted, err)
 	}
 	for {
 		compacted, err := x.compact(context.Background(), pickSmall)
@@ -105,7 +107,7 @@ func TestCompactionBoundsSegments(t *testing.T) {
 		}
 	}
 	if s := x.View().Stats(); s.Segments != 1 || s.Labels != labels {
-		t.Errorf("stats = %+v", s)
+		t.Errorf("Stats = %+v, want 1 segment with %d labels", s, labels)
 	}
 }
 
@@ -113,17 +115,17 @@ func TestCompactionBoundsSegments(t *testing.T) {
 func TestConcurrentCompactions(t *testing.T) {
 	x := someIndex(t)
 	all := func(segments []segmentView) []segmentView { return segments }
-	_, taken := x.compactions.take(x.View, all)
-	if _, more := x.compactions.take(x.View, all); len(taken) != 2 || len(more) != 0 {
-		t.Errorf("reserved %d segments and, during their compaction, %d", len(taken), len(more))
+	_, picked := x.compactions.take(x.View, all)
+	if _, more := x.compactions.take(x.View, all); len(picked) != 2 || len(more) != 0 {
+		t.Errorf("take reserved %d segments, then %d; want 2, 0", len(picked), len(more))
 	}
 	ended, cancel := context.WithCancel(context.Background())
 	cancel()
 	if err := x.Compact(ended); err != nil || x.View().Stats().Segments != 2 {
-		t.Errorf("compaction without segments: error = %v, want nil", err)
+		t.Errorf("Compact with all segments reserved: error = %v, %d segments; want nil, 2", err, x.View().Stats().Segments)
 	}
-	x.compactions.release(taken)
+	x.compactions.release(picked)
 	if err := x.Compact(context.Background()); err != nil || x.View().Stats().Segments != 1 {
-		t.Errorf("after release: error %v, stats %+v", err, x.View().Stats())
+		t.Errorf("Compact after release: error = %v, Stats = %+v; want nil, 1 segment", err, x.View().Stats())
 	}
 }

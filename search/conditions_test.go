@@ -17,8 +17,11 @@ func TestEveryFilterExcludes(t *testing.T) {
 	defer x.Close()
 	u := x.Begin()
 	u.Label(labelWith(11054001000001, func(c *cola.Cola) {
-		c.BrandName, c.PermitNumber, c.ProductType, c.ApplicationStatus, c.ApprovalDate = "ZZZ", "ZZ-9",
-			vocabulary.DistilledSpirits, vocabulary.StatusRevoked, cola.NewDate(2010, 1, 1)
+		c.BrandName = "ZZZ"
+		c.PermitNumber = "ZZ-9"
+		c.ProductType = vocabulary.DistilledSpirits
+		c.ApplicationStatus = vocabulary.StatusRevoked
+		c.ApprovalDate = cola.NewDate(2010, 1, 1)
 		c.ABV, c.Volume, c.VolumeUnit = cola.Some(50.0), cola.Some(50.0), "milliliters"
 	}))
 	if err := u.Commit(Marks{Labels: 1}); err != nil {
@@ -26,7 +29,7 @@ func TestEveryFilterExcludes(t *testing.T) {
 	}
 	total := func(q cola.Query) int { return x.View().Search(cola.ColaSearch{Query: q, Page: 1, PerPage: 1}).Total }
 	if total(cola.Query{}) != 1 {
-		t.Fatal("label not found without filters")
+		t.Fatal("search without filters does not find the label")
 	}
 	example := func(f cola.Filter, of reflect.Type, index []int) string {
 		switch {
@@ -46,17 +49,19 @@ func TestEveryFilterExcludes(t *testing.T) {
 		}
 		if f.Param != "" {
 			field := cola.FieldsOf[cola.SearchParams]()[cola.FieldIndex[cola.SearchParams](f.Param)]
-			values := url.Values{f.Param: {example(f, reflect.TypeFor[cola.SearchParams](), field.Index)},
-				"volume_unit": {"milliliters"}}
+			values := url.Values{
+				f.Param:       {example(f, reflect.TypeFor[cola.SearchParams](), field.Index)},
+				"volume_unit": {"milliliters"},
+			}
 			s, err := search.Read(search.Fields(values), nil).Normalize(asOf)
 			if err != nil {
-				t.Fatalf("query %v: %v", values, err)
+				t.Fatalf("Normalize(%v): %v", values, err)
 			}
 			if s.DefaultWindow {
 				s.From, s.To = 0, 0
 			}
 			if n := total(s.Query); n != 0 {
-				t.Errorf("filter %v finds the label, want it excluded", values)
+				t.Errorf("filter %v: found the label, want it excluded", values)
 			}
 		}
 		for _, name := range f.Saved {
@@ -68,10 +73,10 @@ func TestEveryFilterExcludes(t *testing.T) {
 			values := url.Values{"name": {"x"}, "filters." + name: {value}, "filters.volume_unit": {"milliliters"}}
 			s, err := saved.Read(saved.Fields(values), nil).Normalize(asOf)
 			if err != nil {
-				t.Fatalf("query %v: %v", values, err)
+				t.Fatalf("Normalize(%v): %v", values, err)
 			}
 			if n := total(s.Filters.AsQuery()); n != 0 && name != "type_distilled_spirit" {
-				t.Errorf("filter %v finds the label, want it excluded", values)
+				t.Errorf("filter %v: found the label, want it excluded", values)
 			}
 		}
 	}

@@ -197,7 +197,10 @@ type valueCounter struct {
 // newValueCounter returns a counter for a column with its lists.
 func newValueCounter(column *column.Text, lists *postings.Lists) *valueCounter {
 	return &valueCounter{
-		column: &column.IDs, lists: lists, byValue: make([]uint32, column.Len()), byList: make([]uint32, lists.Len()),
+		column:  &column.IDs,
+		lists:   lists,
+		byValue: make([]uint32, column.Len()),
+		byList:  make([]uint32, lists.Len()),
 	}
 }
 

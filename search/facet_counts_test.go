@@ -9,8 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestValueCounter checks that counts are exact for common and rare values and for full and sparse blocks,
-// with either counting method.
+// TestValueCounter checks that counts are exact for common and rare values and for full and sparse
+// blocks, with either counting method.
 func TestValueCounter(t *testing.T) {
 	const docs = postings.BlockDocs + 5000
 	for _, distinct := range []int{3, 2_000, 70_000} { // columns with one, two and four bytes per value
@@ -27,10 +27,10 @@ func TestValueCounter(t *testing.T) {
 		for _, percent := range []int{0, 1, 30, 99, 100} {
 			got, ways := tallied(d, newValueCounter(column, &lists), values, percent)
 			if diff := cmp.Diff(ways.want, got); diff != "" {
-				t.Errorf("%d values, %d%% of the documents (-want +got):\n%.2000s", distinct, percent, diff)
+				t.Errorf("%d values, %d%% of documents (-want +got):\n%.2000s", distinct, percent, diff)
 			}
 			if distinct == 3 && percent >= 30 && ways.byList == 0 || percent == 0 && ways.byList > 0 {
-				t.Errorf("%d values, %d%% of the documents: counted %d by lists, %d by value",
+				t.Errorf("%d values, %d%% of documents: %d counted by list, %d by value",
 					distinct, percent, ways.byList, ways.byValue)
 			}
 		}

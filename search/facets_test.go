@@ -16,13 +16,18 @@ import (
 // labels.
 var asOf = cola.NewDate(2025, 9, 1).Time()
 
-// TestFacetsMatchSearch checks that choosing a facet value finds exactly as many labels as its
+// TestFacets checks that choosing a facet value finds exactly as many labels as its
 // count, for any search and registry.
-func TestFacetsMatchSearch(t *testing.T) {
+func TestFacets(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		d := newDraws(rapid.Uint64().Draw(rt, "seed"), 60, 40)
-		h := &harness{t: rt, index: New(Options{ManualCompaction: true}),
-			registry: newRegistry(), draws: d, dir: t.TempDir()}
+		h := &harness{
+			t:        rt,
+			index:    New(Options{ManualCompaction: true}),
+			registry: newRegistry(),
+			draws:    d,
+			dir:      t.TempDir(),
+		}
 		for range rapid.IntRange(1, 6).Draw(rt, "steps") {
 			h.step()
 			for range 6 {
@@ -33,15 +38,20 @@ func TestFacetsMatchSearch(t *testing.T) {
 	})
 }
 
-// TestLargeFacetsMatchSearch repeats the check with enough labels for every kind of posting
+// TestLargeFacets repeats the check with enough labels for every kind of posting
 // list and both counting methods.
-func TestLargeFacetsMatchSearch(t *testing.T) {
+func TestLargeFacets(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
 	}
 	d := newDraws(11, 120_000, 500)
-	h := &harness{t: t, index: New(Options{ManualCompaction: true}),
-		registry: newRegistry(), draws: d, dir: t.TempDir()}
+	h := &harness{
+		t:        t,
+		index:    New(Options{ManualCompaction: true}),
+		registry: newRegistry(),
+		draws:    d,
+		dir:      t.TempDir(),
+	}
 	defer h.index.Close()
 	h.commit(110_000, 8)
 	h.checkFacets(cola.SearchParams{})
@@ -98,7 +108,7 @@ func (h *harness) total(p cola.SearchParams) int {
 	h.t.Helper()
 	s, err := p.Normalize(asOf)
 	if err != nil {
-		h.t.Fatalf("facets of %+v: %v", p, err)
+		h.t.Fatalf("Normalize(%+v): %v", p, err)
 	}
 	return h.index.View().Search(s).Total
 }
@@ -110,7 +120,7 @@ func mustFacets(t interface {
 	t.Helper()
 	s, err := p.FacetSearch(asOf)
 	if err != nil {
-		t.Fatalf("search %+v: %v", p, err)
+		t.Fatalf("FacetSearch(%+v): %v", p, err)
 	}
 	return v.Facets(s)
 }
@@ -121,14 +131,14 @@ func (h *harness) checkFacets(p cola.SearchParams) {
 	var names []string
 	for _, f := range facets {
 		names = append(names, f.Name)
-		shown := map[string]bool{}
+		displayed := map[string]bool{}
 		for _, v := range f.Values {
-			if shown[v.Value] {
+			if displayed[v.Value] {
 				h.t.Fatalf("%+v: facet %s has %q twice: %+v", p, f.Name, v.Value, f.Values)
 			}
-			shown[v.Value] = true
+			displayed[v.Value] = true
 			if n := h.total(p.Choose(f.Name, v.Value)); n != v.Count {
-				h.t.Fatalf("%+v: facet %s, value %q: count = %d, but choosing it finds %d",
+				h.t.Fatalf("%+v: facet %s, value %q: count = %d, but searching for it finds %d",
 					p, f.Name, v.Value, v.Count, n)
 			}
 			if v.Count == 0 && !v.Chosen {
@@ -136,20 +146,20 @@ func (h *harness) checkFacets(p cola.SearchParams) {
 			}
 		}
 		if len(h.registry.labels) < 1000 {
-			h.checkComplete(p, f, shown)
+			h.checkComplete(p, f, displayed)
 		}
 	}
 	if !slices.Equal(names, cola.Facets()) {
-		h.t.Fatalf("facet names = %q", names)
+		h.t.Fatalf("facet names = %q, want %q", names, cola.Facets())
 	}
 }
 
 // checkComplete checks that a facet lists every value that matching labels have.
-func (h *harness) checkComplete(p cola.SearchParams, f cola.Facet, shown map[string]bool) {
+func (h *harness) checkComplete(p cola.SearchParams, f cola.Facet, displayed map[string]bool) {
 	h.t.Helper()
 	missing := map[string]bool{}
 	for value := range h.registry.values(f.Name, p) {
-		if !shown[value] && h.total(p.Choose(f.Name, value)) > 0 && !h.spelt(f, value) {
+		if !displayed[value] && h.total(p.Choose(f.Name, value)) > 0 && !h.hasSpelling(f, value) {
 			missing[value] = true
 		}
 	}
@@ -157,12 +167,12 @@ func (h *harness) checkComplete(p cola.SearchParams, f cola.Facet, shown map[str
 		return
 	}
 	if len(missing) > 0 {
-		h.t.Fatalf("%+v: facet %s lacks %q: %+v", p, f.Name, slices.Collect(maps.Keys(missing)), f)
+		h.t.Fatalf("%+v: facet %s is missing %q: %+v", p, f.Name, slices.Collect(maps.Keys(missing)), f)
 	}
 }
 
-// spelt reports whether the facet contains the category path in another spelling.
-func (h *harness) spelt(f cola.Facet, value string) bool {
+// hasSpelling reports whether the facet contains the category path in another spelling.
+func (h *harness) hasSpelling(f cola.Facet, value string) bool {
 	return f.Name == cola.FacetCategory && slices.ContainsFunc(f.Values,
 		func(v cola.FacetValue) bool { return vocabulary.FoldPath(v.Value) == vocabulary.FoldPath(value) })
 }
@@ -214,11 +224,15 @@ func below(path, above string) string {
 	return strings.Join(levels[:n], " > ")
 }
 
-// TestFacetsOfOddLabels checks that facets omit values that no parameter accepts, merge
+// TestFacetsWithMalformedValues checks that facets omit values that no parameter accepts, merge
 // spellings of one value, and handle cyclic aliases.
-func TestFacetsOfOddLabels(t *testing.T) {
-	h := &harness{t: t, index: New(Options{ManualCompaction: true}),
-		registry: newRegistry(), draws: newDraws(1, 10, 20)}
+func TestFacetsWithMalformedValues(t *testing.T) {
+	h := &harness{
+		t:        t,
+		index:    New(Options{ManualCompaction: true}),
+		registry: newRegistry(),
+		draws:    newDraws(1, 10, 20),
+	}
 	defer h.index.Close()
 	u := h.index.Begin()
 	for i, l := range []struct{ origin, path string }{
@@ -234,8 +248,11 @@ func TestFacetsOfOddLabels(t *testing.T) {
 			c.OriginName, c.LLMCategoryPath, c.LLMContainerType = cola.Text(l.origin), cola.Text(l.path), "amphora"
 		}))
 	}
-	u.Aliases([]vocabulary.CategoryAlias{{Alias: "X > A", Path: "X > B"},
-		{Alias: "X > B > foo", Path: "X > A > foo"}, {Alias: "Old", Path: "Beer > Dark"}})
+	u.Aliases([]vocabulary.CategoryAlias{
+		{Alias: "X > A", Path: "X > B"},
+		{Alias: "X > B > foo", Path: "X > A > foo"},
+		{Alias: "Old", Path: "Beer > Dark"},
+	})
 	if err := u.Commit(Marks{Labels: 1}); err != nil {
 		t.Fatal(err)
 	}
@@ -244,28 +261,54 @@ func TestFacetsOfOddLabels(t *testing.T) {
 		facet string
 		want  string
 	}{
-		"origins": {cola.SearchParams{}, cola.FacetOrigin,
-			"FRANCE: 4, AMERICAN: 3, <B>OZ</B>: 1, CALIFORNIA: 1, KENTUCKY: 1, \u202eATLANTIS: 1"},
-		"a chosen word": {cola.SearchParams{Origin: "french"}, cola.FacetOrigin,
-			"FRANCE: 4*, AMERICAN: 3, <B>OZ</B>: 1, CALIFORNIA: 1, KENTUCKY: 1, \u202eATLANTIS: 1"},
-		"chosen unknown origin": {cola.SearchParams{Origin: " lemuria"}, cola.FacetOrigin,
-			"FRANCE: 4, AMERICAN: 3, <B>OZ</B>: 1, CALIFORNIA: 1, KENTUCKY: 1, \u202eATLANTIS: 1, lemuria: 0*"},
+		"origins": {
+			cola.SearchParams{},
+			cola.FacetOrigin,
+			"FRANCE: 4, AMERICAN: 3, <B>OZ</B>: 1, CALIFORNIA: 1, KENTUCKY: 1, \u202eATLANTIS: 1",
+		},
+		"a chosen word": {
+			cola.SearchParams{Origin: "french"},
+			cola.FacetOrigin,
+			"FRANCE: 4*, AMERICAN: 3, <B>OZ</B>: 1, CALIFORNIA: 1, KENTUCKY: 1, \u202eATLANTIS: 1",
+		},
+		"chosen unknown origin": {
+			cola.SearchParams{Origin: " lemuria"},
+			cola.FacetOrigin,
+			"FRANCE: 4, AMERICAN: 3, <B>OZ</B>: 1, CALIFORNIA: 1, KENTUCKY: 1, \u202eATLANTIS: 1, lemuria: 0*",
+		},
 		"roots": {cola.SearchParams{}, cola.FacetCategory, "Wine: 7, Beer: 2, <script: 1, X: 1"},
-		"below a root": {cola.SearchParams{DerivedSubcategory: "WINE"},
-			cola.FacetCategory, "Wine: 7*, Wine > Red Wine: 4, Wine > \u202eRed: 1"},
-		"a leaf": {cola.SearchParams{DerivedSubcategory: "wine>red wine>zweigelt"},
-			cola.FacetCategory, "Wine > Red Wine > Zweigelt: 2*"},
-		"a former path": {cola.SearchParams{DerivedSubcategory: "Old"},
-			cola.FacetCategory, "Beer > Dark: 1*, Beer > Dark > Stout: 1"},
+		"below a root": {
+			cola.SearchParams{DerivedSubcategory: "WINE"},
+			cola.FacetCategory,
+			"Wine: 7*, Wine > Red Wine: 4, Wine > \u202eRed: 1",
+		},
+		"a leaf": {
+			cola.SearchParams{DerivedSubcategory: "wine>red wine>zweigelt"},
+			cola.FacetCategory,
+			"Wine > Red Wine > Zweigelt: 2*",
+		},
+		"a former path": {
+			cola.SearchParams{DerivedSubcategory: "Old"},
+			cola.FacetCategory,
+			"Beer > Dark: 1*, Beer > Dark > Stout: 1",
+		},
 		"in a circle": {cola.SearchParams{DerivedSubcategory: "X"}, cola.FacetCategory, "X: 1*"},
-		"no such path": {cola.SearchParams{DerivedSubcategory: "Mead > Dry"},
-			cola.FacetCategory, "Mead > Dry: 0*"},
+		"no such path": {
+			cola.SearchParams{DerivedSubcategory: "Mead > Dry"},
+			cola.FacetCategory,
+			"Mead > Dry: 0*",
+		},
 		"containers":   {cola.SearchParams{}, cola.FacetContainer, ""},
 		"a chosen bag": {cola.SearchParams{ContainerType: []string{"BAG"}}, cola.FacetContainer, "bag: 0*"},
-		"a chosen year": {cola.SearchParams{Origin: "french"}.Choose(cola.FacetYear, "1999"),
-			cola.FacetYear, "2025: 4, 1999: 0*"},
-		"part of a year": {cola.SearchParams{ApprovalDateFrom: cola.NewDate(2025, 3, 1)},
-			cola.FacetYear, "2025: 13"},
+		"a chosen year": {
+			cola.SearchParams{Origin: "french"}.Choose(cola.FacetYear, "1999"),
+			cola.FacetYear, "2025: 4, 1999: 0*",
+		},
+		"part of a year": {
+			cola.SearchParams{ApprovalDateFrom: cola.NewDate(2025, 3, 1)},
+			cola.FacetYear,
+			"2025: 13",
+		},
 		"empty query": {cola.SearchParams{Q: "&"}, cola.FacetYear, ""},
 	} {
 		facets := mustFacets(t, h.index.View(), tt.p)
@@ -300,8 +343,8 @@ func TestFacetLimit(t *testing.T) {
 		for range i + 1 {
 			id++
 			u.Label(labelWith(id, func(c *cola.Cola) {
-				c.OriginName, c.LLMCategoryPath = cola.Text(fmt.Sprintf("LAND %02d",
-					i)), cola.Text(fmt.Sprintf("Wine > Kind %02d", i))
+				c.OriginName = cola.Text(fmt.Sprintf("LAND %02d", i))
+				c.LLMCategoryPath = cola.Text(fmt.Sprintf("Wine > Kind %02d", i))
 			}))
 		}
 	}
@@ -312,13 +355,13 @@ func TestFacetLimit(t *testing.T) {
 	// Origins are counted within the chosen category, and categories within the chosen origin.
 	if f := facets[3]; f.More != 48 || len(f.Values) != 12 || describe(f)[:11] != "LAND 59: 60" ||
 		!strings.HasSuffix(describe(f), "LAND 49: 50, LAND 03: 4*") {
-		t.Errorf("origins = %s and %d more", describe(f), f.More)
+		t.Errorf("origins = %s and %d more; want the 11 largest, LAND 03 and 48 more", describe(f), f.More)
 	}
 	if f := facets[2]; f.More != 0 || describe(f) != "Wine: 4*, Wine > Kind 03: 4" {
-		t.Errorf("categories = %s and %d more", describe(f), f.More)
+		t.Errorf("categories = %s and %d more; want Wine: 4*, Wine > Kind 03: 4", describe(f), f.More)
 	}
 	facets = mustFacets(t, x.View(), cola.SearchParams{DerivedSubcategory: "Wine"})
 	if f := facets[2]; f.More != 10 || len(f.Values) != 51 || f.Values[50].Count != 11 {
-		t.Errorf("categories = %s and %d more", describe(f), f.More)
+		t.Errorf("categories = %s and %d more; want 51 values and 10 more", describe(f), f.More)
 	}
 }

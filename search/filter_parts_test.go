@@ -15,8 +15,13 @@ func TestFilterParts(t *testing.T) {
 	found, grouped := 0, 0
 	rapid.Check(t, func(rt *rapid.T) {
 		d := newDraws(rapid.Uint64().Draw(rt, "seed"), 60, 20)
-		h := &harness{t: rt, index: New(Options{ManualCompaction: true}),
-			registry: newRegistry(), draws: d, dir: t.TempDir()}
+		h := &harness{
+			t:        rt,
+			index:    New(Options{ManualCompaction: true}),
+			registry: newRegistry(),
+			draws:    d,
+			dir:      t.TempDir(),
+		}
 		defer h.index.Close()
 		h.commit(40, 6)
 		h.commit(20, 2)
@@ -30,28 +35,28 @@ func TestFilterParts(t *testing.T) {
 			filters := h.savedFilters()
 			want := v.Matches(filters.AsQuery(), all)
 			parts := filters.Parts()
-			if got := meeting(v, parts, all); !slices.Equal(want, got) {
-				rt.Fatalf("filters %+v (-whole +parts):\n%s", filters, cmp.Diff(want, got))
+			if got := matching(v, parts, all); !slices.Equal(want, got) {
+				rt.Fatalf("Matches(%+v) (-whole +parts):\n%s", filters, cmp.Diff(want, got))
 			}
-			if found += len(want); len(want) > 0 &&
-				slices.ContainsFunc(parts, func(p cola.FilterPart) bool { return p.Group != "" }) {
+			found += len(want)
+			if len(want) > 0 && slices.ContainsFunc(parts, func(p cola.FilterPart) bool { return p.Group != "" }) {
 				grouped++
 			}
 		}
 	})
 	if found < 100 || grouped < 20 {
-		t.Errorf("filters found %d labels, in %d cases by groups; the test needs more", found, grouped)
+		t.Errorf("filters found %d labels, %d cases with groups; want at least 100, 20", found, grouped)
 	}
 }
 
-// meeting returns the labels of a subset that match a part of each group and every ungrouped part.
+// matching returns the labels of a subset that match a part of each group and every ungrouped part.
 // It applies the query last, to the labels that match the other parts, because they determine
 // whether the text is a barcode or words.
-func meeting(v *View, parts []cola.FilterPart, among *Subset) []cola.Position {
+func matching(v *View, parts []cola.FilterPart, among *Subset) []cola.Position {
 	if i := slices.IndexFunc(parts, func(p cola.FilterPart) bool { return p.Filter == "query" }); i >= 0 {
 		query := parts[i].Alone.AsQuery()
 		var ids []cola.TTBID
-		for _, p := range meeting(v, slices.Delete(slices.Clone(parts), i, i+1), among) {
+		for _, p := range matching(v, slices.Delete(slices.Clone(parts), i, i+1), among) {
 			ids = append(ids, p.TTBID)
 		}
 		return v.Matches(query, v.Subset(ids))

@@ -1,4 +1,4 @@
-// Package search is the in-memory index of the registry. It answers every search, filter, count and
+// Package search is the in-memory index of the registry. It serves every search, filter, count and
 // list, with exact totals.
 //
 // # Views and updates
@@ -88,7 +88,7 @@ func (x *Index) Close() {
 
 // Options configures an Index. The zero Options are valid.
 type Options struct {
-	Logger *slog.Logger // where compactions are logged; nil discards
+	Logger *slog.Logger // logs compactions; default: discard
 	// ManualCompaction leaves compaction to calls of Compact. Otherwise the index compacts itself
 	// in the background.
 	ManualCompaction bool

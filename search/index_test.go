@@ -13,13 +13,18 @@ import (
 	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
-// TestIndexMatchesReference compares the index with a plain filter through builds, changes,
+// TestIndex compares the index with a plain filter through builds, changes,
 // renames, compactions and snapshots.
-func TestIndexMatchesReference(t *testing.T) {
+func TestIndex(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		d := newDraws(rapid.Uint64().Draw(rt, "seed"), 40, 40)
-		h := &harness{t: rt, index: New(Options{ManualCompaction: true}),
-			registry: newRegistry(), draws: d, dir: t.TempDir()}
+		h := &harness{
+			t:        rt,
+			index:    New(Options{ManualCompaction: true}),
+			registry: newRegistry(),
+			draws:    d,
+			dir:      t.TempDir(),
+		}
 		for range rapid.IntRange(1, 8).Draw(rt, "steps") {
 			h.step()
 			for range 6 {
@@ -34,15 +39,20 @@ func TestIndexMatchesReference(t *testing.T) {
 	})
 }
 
-// TestLargeIndexMatchesReference repeats the comparison with enough labels for every kind of
+// TestLargeIndex repeats the comparison with enough labels for every kind of
 // posting list and more than one block.
-func TestLargeIndexMatchesReference(t *testing.T) {
+func TestLargeIndex(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
 	}
 	d := newDraws(7, 80_000, 3000)
-	h := &harness{t: t, index: New(Options{ManualCompaction: true}),
-		registry: newRegistry(), draws: d, dir: t.TempDir()}
+	h := &harness{
+		t:        t,
+		index:    New(Options{ManualCompaction: true}),
+		registry: newRegistry(),
+		draws:    d,
+		dir:      t.TempDir(),
+	}
 	defer h.index.Close()
 	h.commit(150_000, 8)
 	h.checkMany(40)
@@ -95,9 +105,11 @@ func (h *harness) commit(labels, permittees int) {
 		h.registry.permittees[p.PermitNumber] = p
 	}
 	if h.chance(20) {
-		h.registry.aliases = []vocabulary.CategoryAlias{{Alias: "Wine > Rouge", Path: "Wine > Red Wine"}, {Alias: "Old",
-			Path: "Beer > Ale"},
-			{Alias: "Wine > Red", Path: "Wine > Red Wine"}}[:h.IntN(4)]
+		h.registry.aliases = []vocabulary.CategoryAlias{
+			{Alias: "Wine > Rouge", Path: "Wine > Red Wine"},
+			{Alias: "Old", Path: "Beer > Ale"},
+			{Alias: "Wine > Red", Path: "Wine > Red Wine"},
+		}[:h.IntN(4)]
 		u.Aliases(h.registry.aliases)
 	}
 	if h.chance(20) {
@@ -106,10 +118,10 @@ func (h *harness) commit(labels, permittees int) {
 	}
 	h.marks.Labels++
 	if err := u.Commit(h.marks); err != nil {
-		h.t.Fatalf("commit: %v", err)
+		h.t.Fatalf("Commit: %v", err)
 	}
 	if got := h.index.View().Marks(); got != h.marks {
-		h.t.Fatalf("marks = %+v, want %+v", got, h.marks)
+		h.t.Fatalf("Marks = %+v, want %+v", got, h.marks)
 	}
 }
 
@@ -133,18 +145,18 @@ func (h *harness) abort() {
 
 func (h *harness) compact() {
 	if err := h.index.Compact(context.Background()); err != nil {
-		h.t.Fatalf("compact: %v", err)
+		h.t.Fatalf("Compact: %v", err)
 	}
 	if s := h.index.View().Stats(); s.Segments > 1 || s.Tombstones > 0 {
-		h.t.Fatalf("stats after Compact = %+v", s)
+		h.t.Fatalf("Stats after Compact = %+v, want at most one segment and no tombstones", s)
 	}
 }
 
-// restore replaces the index by one restored from a snapshot.
+// restore replaces the index with one restored from a snapshot.
 func (h *harness) restore() {
 	path := filepath.Join(h.dir, "index")
 	if err := h.index.Save(path, "store"); err != nil {
-		h.t.Fatalf("save: %v", err)
+		h.t.Fatalf("Save: %v", err)
 	}
 	h.index.Close()
 	h.index = New(Options{ManualCompaction: true})
@@ -171,11 +183,11 @@ func (h *harness) checkSearch() {
 		got := h.walk(v, s, byPosition, len(expected))
 		if diff := cmp.Diff(expected[:min(len(expected), len(got))], got); diff != "" ||
 			len(got) < min(len(expected), 1000) {
-			h.t.Fatalf("search %+v (by position: %v) found %d of %d (-want +got):\n%s",
+			h.t.Fatalf("Search(%+v), by position = %v: %d of %d rows (-want +got):\n%s",
 				s, byPosition, len(got), len(expected), diff)
 		}
 		if want, rows := h.registry.rows(got), v.Rows(got); !slices.Equal(want, rows) {
-			h.t.Fatalf("rows (-want +got):\n%s", cmp.Diff(want, rows))
+			h.t.Fatalf("Rows (-want +got):\n%s", cmp.Diff(want, rows))
 		}
 	}
 }
@@ -183,24 +195,24 @@ func (h *harness) checkSearch() {
 // checkDays compares the daily counts of one random search.
 func (h *harness) checkDays() {
 	h.t.Helper()
-	s, meant := h.search()
+	s, phrases := h.search()
 	s.To = cola.NewDate(2024, 1, 1) + cola.Date(h.IntN(620))
 	s.From = s.To.AddDays(-h.IntN(60))
 	want := make([]int, s.To-s.From+1)
-	for _, l := range h.registry.search(&s.Query, meant) {
+	for _, l := range h.registry.search(&s.Query, phrases) {
 		want[s.To-l.Summary.ApprovalDate]++
 	}
 	if diff := cmp.Diff(want, h.index.View().CountByDay(s.Query)); diff != "" {
-		h.t.Fatalf("days of %+v, latest first (-want +got):\n%s", s.Query, diff)
+		h.t.Fatalf("CountByDay(%+v), latest first (-want +got):\n%s", s.Query, diff)
 	}
 }
 
-// TestRowsOfMissingLabels checks that Rows keeps the summary of a label that no longer exists.
-func TestRowsOfMissingLabels(t *testing.T) {
+// TestRowsMissingLabel checks that Rows returns the given summary of a label that no longer exists.
+func TestRowsMissingLabel(t *testing.T) {
 	label := cola.ColaSummary{TTBID: 11054001000049, BrandName: "GONE", PermitNumber: "CA-W-1"}
 	want := []cola.ColaRow{{ColaSummary: label}}
 	if diff := cmp.Diff(want, New(Options{ManualCompaction: true}).View().Rows([]cola.ColaSummary{label})); diff != "" {
-		t.Errorf("rows (-want +got):\n%s", diff)
+		t.Errorf("Rows (-want +got):\n%s", diff)
 	}
 }
 
@@ -208,9 +220,10 @@ func TestRowsOfMissingLabels(t *testing.T) {
 func TestCountByDayEmptyWindow(t *testing.T) {
 	day := cola.NewDate(2024, 1, 1)
 	for days := range 3 {
-		if got := New(Options{ManualCompaction: true}).View().CountByDay(cola.Query{From: day.AddDays(days),
-			To: day}); len(got) != max(0, 1-days) {
-			t.Errorf("CountByDay of an empty window, %d days = %v, want none", days, got)
+		q := cola.Query{From: day.AddDays(days), To: day}
+		got := New(Options{ManualCompaction: true}).View().CountByDay(q)
+		if want := max(0, 1-days); len(got) != want {
+			t.Errorf("CountByDay(window starts %d days after its end) = %v, want %d days", days, got, want)
 		}
 	}
 }
@@ -222,18 +235,19 @@ func (h *harness) walk(v *View, s cola.ColaSearch, byPosition bool, total int) [
 	for {
 		page := v.Search(s)
 		if page.Total != total {
-			h.t.Fatalf("search %+v: total = %d, want %d", s, page.Total, total)
+			h.t.Fatalf("Search(%+v): Total = %d, want %d", s, page.Total, total)
 		}
 		rows = append(rows, page.Rows...)
 		if page.HasMore != (len(rows) < total) || len(page.Rows) != min(s.PerPage, total-len(rows)+len(page.Rows)) {
-			h.t.Fatalf("search %+v: %d rows, HasMore = %v, after %d of %d",
+			h.t.Fatalf("Search(%+v): %d rows, HasMore = %v, after %d of %d",
 				s, len(page.Rows), page.HasMore, len(rows), total)
 		}
 		if !page.HasMore || len(rows) >= 1000 {
 			return rows
 		}
 		s.Page++
-		if s.CursorMode = byPosition; byPosition {
+		s.CursorMode = byPosition
+		if byPosition {
 			s.After = page.Next
 		}
 	}
@@ -246,10 +260,13 @@ func (h *harness) checkPermittees() {
 	first := min((s.Page-1)*s.PerPage, len(want))
 	last := min(first+s.PerPage, len(want))
 	got := h.index.View().Permittees(s)
-	expected := PermitteePage{Rows: append([]cola.PermitteeSummary{}, want[first:last]...),
-		Total: len(want), HasMore: last < len(want)}
+	expected := PermitteePage{
+		Rows:    append([]cola.PermitteeSummary{}, want[first:last]...),
+		Total:   len(want),
+		HasMore: last < len(want),
+	}
 	if diff := cmp.Diff(expected, got); diff != "" {
-		h.t.Fatalf("permittees %+v (-want +got):\n%s", s, diff)
+		h.t.Fatalf("Permittees(%+v) (-want +got):\n%s", s, diff)
 	}
 	for _, p := range got.Rows {
 		h.checkPermittee(p, s.Today)
@@ -266,7 +283,7 @@ func (h *harness) checkPermittee(p cola.PermitteeSummary, today cola.Date) {
 	}
 	got, ok := h.index.View().Permittee(p.PermitNumber, today, 3)
 	if diff := cmp.Diff(want, got); diff != "" || !ok {
-		h.t.Fatalf("permittee %s (found: %v) (-want +got):\n%s", p.PermitNumber, ok, diff)
+		h.t.Fatalf("Permittee(%s): ok = %v, want true (-want +got):\n%s", p.PermitNumber, ok, diff)
 	}
 }
 
@@ -282,9 +299,9 @@ func (h *harness) checkBarcode() {
 	}
 	got, ok := h.index.View().Barcode(value, 4)
 	if ok != (len(want) > 0) || got.TotalColas != len(want) {
-		h.t.Fatalf("barcode %q: found %v, total %d, want %d", value, ok, got.TotalColas, len(want))
+		h.t.Fatalf("Barcode(%q): ok = %v, TotalColas = %d; want %d", value, ok, got.TotalColas, len(want))
 	}
 	if diff := cmp.Diff(want[:min(4, len(want))], got.Colas); diff != "" {
-		h.t.Fatalf("barcode %q (-want +got):\n%s", value, diff)
+		h.t.Fatalf("Barcode(%q) (-want +got):\n%s", value, diff)
 	}
 }

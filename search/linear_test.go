@@ -18,7 +18,7 @@ type registry struct {
 	permittees map[string]cola.Permittee
 	aliases    []vocabulary.CategoryAlias
 	areas      []cola.AVADetail
-	words      map[cola.TTBID][][]string // cached words of the searched texts of labels; reset on every change
+	words      map[cola.TTBID][][]string // cached words of the searchable fields of labels; reset on every change
 }
 
 func newRegistry() *registry {
@@ -29,7 +29,7 @@ var plainLetters = strings.NewReplacer("É", "e", "é", "e", "Â", "a", "â", "a
 	"ø", "o",
 	"'", "", "’", "")
 
-// plain folds the characters that occur in the tests' texts.
+// plain folds the characters that occur in the test data.
 func plain(s string) string {
 	return strings.Join(strings.Fields(strings.ToLower(plainLetters.Replace(s))), " ")
 }
@@ -53,8 +53,8 @@ func (r *registry) searchAmong(q *cola.Query, want []text.Phrase, among func(col
 		found = filter(func(l *cola.IndexRecord) bool { return l.Summary.TTBID == id })
 	} else if q.Text == "" {
 		found = filter(func(*cola.IndexRecord) bool { return true })
-	} else if found = filter(func(l *cola.IndexRecord) bool { return carries(l, q.Text) }); found == nil {
-		found = filter(func(l *cola.IndexRecord) bool { return r.says(l, want) })
+	} else if found = filter(func(l *cola.IndexRecord) bool { return hasBarcode(l, q.Text) }); found == nil {
+		found = filter(func(l *cola.IndexRecord) bool { return r.containsAll(l, want) })
 	}
 	sort.Slice(found, func(i, j int) bool {
 		a, b := found[i].Summary, found[j].Summary
@@ -70,8 +70,10 @@ func (r *registry) searchAmong(q *cola.Query, want []text.Phrase, among func(col
 var (
 	someAreas = []cola.AVADetail{
 		{AVA: cola.AVA{AVAID: "napa_valley", Name: "Napa Valley", States: []string{"CA"}}},
-		{AVA: cola.AVA{AVAID: "oakville", Name: "Oakville", States: []string{"CA"}},
-			ParentAVAs: []string{"Napa Valley"}},
+		{
+			AVA:        cola.AVA{AVAID: "oakville", Name: "Oakville", States: []string{"CA"}},
+			ParentAVAs: []string{"Napa Valley"},
+		},
 		{AVA: cola.AVA{AVAID: "to_kalon", Name: "To Kâlon", States: []string{"CA"}}, ParentAVAs: []string{"OAKVILLE"}},
 	}
 	stateOf = map[string]string{"napa_valley": "California", "oakville": "California", "to_kalon": "California"}
@@ -86,8 +88,8 @@ func (r *registry) liesIn(name, outer string, depth int) bool {
 		return true
 	}
 	return slices.ContainsFunc(r.areas, func(a cola.AVADetail) bool {
-		return plain(a.Name) == plain(name) && slices.ContainsFunc(append(slices.Clone(a.ParentAVAs),
-			stateOf[a.AVA.AVAID]), func(parent string) bool {
+		parents := append(slices.Clone(a.ParentAVAs), stateOf[a.AVA.AVAID])
+		return plain(a.Name) == plain(name) && slices.ContainsFunc(parents, func(parent string) bool {
 			return r.liesIn(parent, outer, depth-1)
 		})
 	})
@@ -105,33 +107,34 @@ func (r *registry) filter(q *cola.Query, wanted func(l *cola.IndexRecord) bool) 
 	return found
 }
 
-// carries reports whether a text has the form of a barcode and the label has that barcode.
-func carries(l *cola.IndexRecord, text string) bool {
+// hasBarcode reports whether a text has the form of a barcode and the label has that barcode.
+func hasBarcode(l *cola.IndexRecord, text string) bool {
 	return vocabulary.BarcodeShaped(text) &&
 		slices.ContainsFunc(l.Barcodes, func(b cola.IndexBarcode) bool { return vocabulary.SameBarcode(b.Value, text) })
 }
 
-// says reports whether the label's searched texts contain every phrase.
-func (r *registry) says(l *cola.IndexRecord, want []text.Phrase) bool {
-	texts := r.searched(l)
+// containsAll reports whether the label's searchable fields contain every phrase.
+func (r *registry) containsAll(l *cola.IndexRecord, want []text.Phrase) bool {
+	texts := r.searchable(l)
 	for _, w := range want {
-		if !slices.ContainsFunc(texts, func(have []string) bool { return holds(have, w) }) {
+		if !slices.ContainsFunc(texts, func(have []string) bool { return containsPhrase(have, w) }) {
 			return false
 		}
 	}
 	return len(want) > 0
 }
 
-// searched returns the words of each searched text of the label.
-func (r *registry) searched(l *cola.IndexRecord) (texts [][]string) {
+// searchable returns the words of each searchable field of the label.
+func (r *registry) searchable(l *cola.IndexRecord) (texts [][]string) {
 	s := &l.Summary
 	if texts := r.words[s.TTBID]; texts != nil {
 		return texts
 	}
 	p := r.permittees[s.PermitNumber]
-	for _, text := range []string{s.TTBID.String(), s.BrandName, string(s.ProductName), string(s.ClassName),
-		s.PermitNumber,
-		l.AddressRecipient, string(p.CompanyName), string(p.OperatingName)} {
+	for _, text := range []string{
+		s.TTBID.String(), s.BrandName, string(s.ProductName), string(s.ClassName),
+		s.PermitNumber, l.AddressRecipient, string(p.CompanyName), string(p.OperatingName),
+	} {
 		texts = append(texts, wordPattern.FindAllString(plain(text), -1))
 	}
 	if r.words == nil {
@@ -141,8 +144,8 @@ func (r *registry) searched(l *cola.IndexRecord) (texts [][]string) {
 	return texts
 }
 
-// holds reports whether a text contains the words of a phrase in sequence.
-func holds(have []string, w text.Phrase) bool {
+// containsPhrase reports whether a text contains the words of a phrase in sequence.
+func containsPhrase(have []string, w text.Phrase) bool {
 	for i := 0; i+len(w.Words) <= len(have); i++ {
 		all := true
 		for j, word := range w.Words {
@@ -210,8 +213,11 @@ func (r *registry) rows(labels []cola.ColaSummary) []cola.ColaRow {
 	rows := make([]cola.ColaRow, len(labels))
 	for i, label := range labels {
 		l := r.labels[label.TTBID]
-		rows[i] = cola.ColaRow{ColaSummary: label,
-			CompanyName: r.permittees[label.PermitNumber].CompanyName, ABV: l.ABV}
+		rows[i] = cola.ColaRow{
+			ColaSummary: label,
+			CompanyName: r.permittees[label.PermitNumber].CompanyName,
+			ABV:         l.ABV,
+		}
 		ml, ok := vocabulary.Milliliters(l.Volume.V, l.VolumeUnit)
 		if ok && l.Volume.OK {
 			rows[i].VolumeML = cola.Some(ml)
@@ -225,9 +231,14 @@ func (r *registry) permitteeList(s *cola.PermitteeSearch) []cola.PermitteeSummar
 	counts := map[string]*cola.PermitteeSummary{}
 	latest := map[string]cola.Date{}
 	for number, p := range r.permittees {
-		counts[number] = &cola.PermitteeSummary{PermitNumber: number, CompanyName: p.CompanyName,
-			OperatingName: p.OperatingName,
-			CompanyState:  p.CompanyState, CompanyZipCode: p.CompanyZipCode, PermitteeType: p.PermitteeType}
+		counts[number] = &cola.PermitteeSummary{
+			PermitNumber:   number,
+			CompanyName:    p.CompanyName,
+			OperatingName:  p.OperatingName,
+			CompanyState:   p.CompanyState,
+			CompanyZipCode: p.CompanyZipCode,
+			PermitteeType:  p.PermitteeType,
+		}
 	}
 	for _, l := range r.labels {
 		p := counts[l.Summary.PermitNumber]

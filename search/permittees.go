@@ -86,7 +86,8 @@ func (v *View) latestApproval(number string, today cola.Date) (latest cola.Date)
 	return latest
 }
 
-// find returns the number of the permittee with a permit number in vocabulary.NormalizePermit's form.
+// find returns the number of the permittee with a permit number in vocabulary.NormalizePermit's
+// form.
 func (ps *permittees) find(number string) (uint32, bool) {
 	i := sort.Search(len(ps.byNumber), func(i int) bool { return ps.records[ps.byNumber[i]].PermitNumber >= number })
 	if i == len(ps.byNumber) || ps.records[ps.byNumber[i]].PermitNumber != number {
@@ -95,7 +96,7 @@ func (ps *permittees) find(number string) (uint32, bool) {
 	return ps.byNumber[i], true
 }
 
-// permitteeSummary returns a permittee as shown in lists on a day.
+// permitteeSummary returns a permittee in the form of list records, on a day.
 func (v *View) permitteeSummary(i uint32, today cola.Date) cola.PermitteeSummary {
 	p, f := v.permittees.records[i], &v.permittees.stats[i]
 	reason := v.activeReason(i, today)
@@ -265,13 +266,13 @@ func (v *View) Permittee(number string, today cola.Date, recent int) (d cola.Per
 func (seg *segmentView) newest(number string, n int) (docs []uint32) {
 	lists := seg.docsWithPermit(number, nil)
 	for _, of := range lists {
-		taken := 0
+		copied := 0
 		of.Each(func(doc uint32) bool {
-			if seg.isLive(doc) && taken < n {
+			if seg.isLive(doc) && copied < n {
 				docs = append(docs, doc)
-				taken++
+				copied++
 			}
-			return taken < n
+			return copied < n
 		})
 	}
 	if len(lists) > 1 { // several spellings of the number

@@ -26,8 +26,11 @@ func (ps *permittees) builder() *permitteesBuilder {
 		next.states, next.types = []string{""}, []string{""}
 	}
 	return &permitteesBuilder{
-		next: &next, added: map[string]uint32{},
-		rerank: map[uint32]bool{}, renamed: map[uint32]bool{}, stale: map[uint32]bool{},
+		next:    &next,
+		added:   map[string]uint32{},
+		rerank:  map[uint32]bool{},
+		renamed: map[uint32]bool{},
+		stale:   map[uint32]bool{},
 	}
 }
 
@@ -51,10 +54,10 @@ func (b *permitteesBuilder) number(number string) uint32 {
 // put sets the record of a permittee.
 func (b *permitteesBuilder) put(p *cola.Permittee) {
 	i := b.number(vocabulary.NormalizePermit(p.PermitNumber))
-	was := b.next.records[i]
-	now := &permittee{known: true, Permittee: copyPermittee(p, was.PermitNumber)}
+	prev := b.next.records[i]
+	now := &permittee{known: true, Permittee: copyPermittee(p, prev.PermitNumber)}
 	b.next.records[i] = now
-	if was.CompanyName != now.CompanyName || was.OperatingName != now.OperatingName {
+	if prev.CompanyName != now.CompanyName || prev.OperatingName != now.OperatingName {
 		b.renamed[i] = true
 	}
 	f := &b.next.stats[i]

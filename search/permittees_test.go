@@ -16,8 +16,13 @@ func TestFutureApprovals(t *testing.T) {
 	for i, l := range []struct {
 		permit   string
 		approved cola.Date
-	}{{"FUTURE", today.AddDays(1)}, {"BOTH", today.AddDays(30)}, {"BOTH", today.AddDays(-365)},
-		{"OLD", today.AddDays(30)}, {"OLD", today.AddDays(-366)}} {
+	}{
+		{"FUTURE", today.AddDays(1)},
+		{"BOTH", today.AddDays(30)},
+		{"BOTH", today.AddDays(-365)},
+		{"OLD", today.AddDays(30)},
+		{"OLD", today.AddDays(-366)},
+	} {
 		u.Label(labelWith(cola.TTBID(i+1),
 			func(c *cola.Cola) { c.PermitNumber, c.ApprovalDate = l.permit, l.approved }))
 		u.Permittee(&cola.Permittee{PermitNumber: l.permit})
@@ -34,10 +39,10 @@ func TestFutureApprovals(t *testing.T) {
 			listed = listed || row.PermitNumber == permit
 		}
 		if p.IsActive != want || !listed {
-			t.Errorf("%s: IsActive = %t, listed as active: %t; want %t", permit, p.IsActive, listed, want)
+			t.Errorf("%s: IsActive = %t, listed = %t; want %t, true", permit, p.IsActive, listed, want)
 		}
 	}
 	if p, _ := v.Permittee("FUTURE", today.AddDays(1), 0); !p.IsActive {
-		t.Error("approval does not count on its own day")
+		t.Error("on the day of its approval: IsActive = false, want true")
 	}
 }

@@ -274,15 +274,15 @@ func (p *plan) addWithin(paths ...string) {
 	p.scratch.Lists = lists
 	w := p.scratch.Union(p.seg.t.n, p.span, lists)
 	for _, r := range p.seg.redirected {
-		holds := func(path string) bool {
+		within := func(path string) bool {
 			return slices.ContainsFunc(paths, func(in string) bool { return vocabulary.PathWithin(path, in) })
 		}
 		docs := p.seg.categories.values.At(r.value)
 		switch {
-		case holds(r.to):
+		case within(r.to):
 			docs.OrInto(w, p.span)
 			n += docs.Len()
-		case holds(r.from):
+		case within(r.from):
 			docs.AndNotInto(w, p.span)
 		}
 	}

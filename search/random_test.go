@@ -31,9 +31,11 @@ func newDraws(seed uint64, ids, words int) *draws {
 	return d
 }
 
-var someWords = []string{"OAK", "Oak's", "OAKEN", "red", "WINE", "Château", "CHATEAU", "maker’s", "Mark", "straße",
+var someWords = []string{
+	"OAK", "Oak's", "OAKEN", "red", "WINE", "Château", "CHATEAU", "maker’s", "Mark", "straße",
 	"Øl", "12",
-	"b", "old", "Stone-Brewing", "A.B.", "&", "l", "036000291452", "12345678"}
+	"b", "old", "Stone-Brewing", "A.B.", "&", "l", "036000291452", "12345678",
+}
 
 func pick[T any](d *draws, of ...T) T { return of[d.IntN(len(of))] }
 
@@ -69,8 +71,10 @@ func (d *draws) permit() string {
 	return fmt.Sprintf("%s-%s-%d", pick(d, "NJ", "CA", "BW"), pick(d, "I", "CA", "W"), d.IntN(12))
 }
 
-var paths = []string{"", "Wine", "Wine > Red Wine", "Wine > Red Wine > Zweigelt",
-	"Wine > Red", "Beer > Ale", "Liquor", "beer > ale > IPA", "Beer > Märzen"}
+var paths = []string{
+	"", "Wine", "Wine > Red Wine", "Wine > Red Wine > Zweigelt",
+	"Wine > Red", "Beer > Ale", "Liquor", "beer > ale > IPA", "Beer > Märzen",
+}
 
 func (d *draws) barcode() string {
 	return pick(d, "", "036000291452", "0 36000 29145 2", "0036000291452",
@@ -78,17 +82,27 @@ func (d *draws) barcode() string {
 }
 
 func (d *draws) label() cola.IndexRecord {
-	c := cola.Cola{ColaSummary: cola.ColaSummary{
-		TTBID: d.id(), BrandName: d.name(3), ProductName: cola.Text(d.name(3)),
-		ProductType: pick(d, vocabulary.Wine, vocabulary.Wine, vocabulary.MaltBeverage, vocabulary.DistilledSpirits),
-		ClassName:   pick[cola.Text](d, "TABLE RED WINE", "BEER", "STRAIGHT BOURBON WHISKY", ""),
-		OriginName:  pick[cola.Text](d, "FRANCE", "CALIFORNIA", "Georgia", "OREGON", ""), PermitNumber: d.permit(),
-		ApplicationStatus: pick[cola.Text](d, "approved", "approved", "expired", "revoked", ""), ApprovalDate: d.date(),
-	}, ApplicationDate: d.date(), DomesticOrImported: pick[cola.Text](d, "domestic", "imported",
-		""), OriginID: pick[cola.Text](d, "", "", "08", "6E", "51"),
-		AddressRecipient: cola.Text(d.name(2)), AddressState: pick[cola.Text](d, "CA", "nj", ""),
-		LLMContainerType: pick[cola.Text](d, "bottle", "can", "Keg", ""), LLMCategoryPath: cola.Text(pick(d, paths...)),
-		BarcodeValue: cola.Text(d.barcode()), BarcodeType: "UPC-A",
+	c := cola.Cola{
+		ColaSummary: cola.ColaSummary{
+			TTBID:             d.id(),
+			BrandName:         d.name(3),
+			ProductName:       cola.Text(d.name(3)),
+			ProductType:       pick(d, vocabulary.Wine, vocabulary.Wine, vocabulary.MaltBeverage, vocabulary.DistilledSpirits),
+			ClassName:         pick[cola.Text](d, "TABLE RED WINE", "BEER", "STRAIGHT BOURBON WHISKY", ""),
+			OriginName:        pick[cola.Text](d, "FRANCE", "CALIFORNIA", "Georgia", "OREGON", ""),
+			PermitNumber:      d.permit(),
+			ApplicationStatus: pick[cola.Text](d, "approved", "approved", "expired", "revoked", ""),
+			ApprovalDate:      d.date(),
+		},
+		ApplicationDate:    d.date(),
+		DomesticOrImported: pick[cola.Text](d, "domestic", "imported", ""),
+		OriginID:           pick[cola.Text](d, "", "", "08", "6E", "51"),
+		AddressRecipient:   cola.Text(d.name(2)),
+		AddressState:       pick[cola.Text](d, "CA", "nj", ""),
+		LLMContainerType:   pick[cola.Text](d, "bottle", "can", "Keg", ""),
+		LLMCategoryPath:    cola.Text(pick(d, paths...)),
+		BarcodeValue:       cola.Text(d.barcode()),
+		BarcodeType:        "UPC-A",
 	}
 	if d.chance(70) {
 		c.ImageCount = d.IntN(4)
@@ -113,11 +127,15 @@ func (d *draws) label() cola.IndexRecord {
 }
 
 func (d *draws) permittee() cola.Permittee {
-	return cola.Permittee{PermitNumber: d.permit(), CompanyName: cola.Text(d.name(3)),
+	return cola.Permittee{
+		PermitNumber:   d.permit(),
+		CompanyName:    cola.Text(d.name(3)),
 		OperatingName:  cola.Text(d.name(1)),
 		CompanyState:   pick[cola.Text](d, "CA", "NJ", ""),
 		PermitteeType:  pick[cola.Text](d, "Importer (Alcohol)", "Bonded Winery", ""),
-		CompanyZipCode: pick[cola.Text](d, "07927", ""), Listed: d.chance(20)}
+		CompanyZipCode: pick[cola.Text](d, "07927", ""),
+		Listed:         d.chance(20),
+	}
 }
 
 // text returns a random query text and its meaning.
@@ -138,17 +156,17 @@ func (d *draws) text() (q string, want []text.Phrase) {
 		if len(p.Words) == 0 {
 			continue
 		}
-		shown := strings.Join(p.Words, " ")
+		query := strings.Join(p.Words, " ")
 		if p.Prefix = d.chance(30); p.Prefix {
 			last := &p.Words[len(p.Words)-1]
 			*last = (*last)[:1+d.IntN(len(*last))]
-			shown = strings.Join(p.Words, " ") + "*"
+			query = strings.Join(p.Words, " ") + "*"
 		}
 		if len(p.Words) > 1 {
-			shown = `"` + shown + `"`
+			query = `"` + query + `"`
 		}
 		want = append(want, p)
-		parts = append(parts, strings.ToUpper(shown))
+		parts = append(parts, strings.ToUpper(query))
 	}
 	return strings.Join(parts, " "), want
 }

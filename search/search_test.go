@@ -26,12 +26,12 @@ func (h *harness) checkMatches() {
 	}
 	v := h.index.View()
 	if diff := cmp.Diff(expected, v.Matches(s.Query, v.Subset(ids))); diff != "" {
-		h.t.Fatalf("matches of %+v in every %d-th label (-want +got):\n%s", s.Query, part, diff)
+		h.t.Fatalf("Matches(%+v) among every %d-th label (-want +got):\n%s", s.Query, part, diff)
 	}
 }
 
-// TestMatchesOfOldView checks that a view still matches its own labels after the index has changed.
-func TestMatchesOfOldView(t *testing.T) {
+// TestMatchesInOldView checks that a view still matches its own labels after the index has changed.
+func TestMatchesInOldView(t *testing.T) {
 	x := New(Options{ManualCompaction: true})
 	defer x.Close()
 	mustPublish := func(id cola.TTBID, brand string) {
@@ -49,29 +49,33 @@ func TestMatchesOfOldView(t *testing.T) {
 	mustPublish(26001001000002, "OAK HILL")
 	after := x.View()
 	if n := oaks(before, all); n != 1 {
-		t.Errorf("%d labels match in the old view, want 1", n)
+		t.Errorf("old view: %d labels match, want 1", n)
 	}
 	if n := oaks(after, after.Subset([]cola.TTBID{26001001000001})); n != 0 {
-		t.Errorf("%d labels match outside the subset, want 0", n)
+		t.Errorf("match outside the subset: %d labels match, want 0", n)
 	}
 	if n := oaks(after, after.Subset(nil)); n != 0 {
-		t.Errorf("%d labels of an empty subset match, want 0", n)
+		t.Errorf("empty subset: %d labels match, want 0", n)
 	}
-	for id, want := range map[cola.TTBID]string{26001001000001: "ELM", 26001001000002: "OAK HILL", 0: "",
-		26001001000003: ""} {
+	for id, want := range map[cola.TTBID]string{
+		26001001000001: "ELM",
+		26001001000002: "OAK HILL",
+		26001001000003: "",
+		0:              "",
+	} {
 		if label, ok := after.Label(id); ok != (want != "") || label.BrandName != want || ok && label.TTBID != id {
-			t.Errorf("Label(%v) = %+v, %t", id, label, ok)
+			t.Errorf("Label(%v) = %+v, %t; want brand name %q", id, label, ok, want)
 		}
 	}
 	if label, _ := before.Label(26001001000001); label.BrandName != "OAK" {
-		t.Errorf("Label in the old view = %+v", label)
+		t.Errorf("Label in the old view = %+v, want OAK", label)
 	}
 }
 
-// TestBarcodeFallsBackToText checks that a text in the form of a barcode is searched as a barcode
-// if a label with it matches the filters, and as words otherwise. An exact ID is looked up
+// TestBarcodeFallback checks that text in the form of a barcode is searched as a barcode if a label
+// with that barcode matches the filters, and as words otherwise. An exact ID is looked up
 // regardless of the filters.
-func TestBarcodeFallsBackToText(t *testing.T) {
+func TestBarcodeFallback(t *testing.T) {
 	const code = "036000291452"
 	x := New(Options{ManualCompaction: true})
 	defer x.Close()
@@ -90,15 +94,17 @@ func TestBarcodeFallsBackToText(t *testing.T) {
 		query cola.Query
 		want  []cola.TTBID
 	}{
-		"no filter":    {cola.Query{Text: code}, []cola.TTBID{11054001000001}},
-		"with hyphens": {cola.Query{Text: "0-36000-29145-2"}, []cola.TTBID{11054001000001}},
-		"its filter":   {cola.Query{Text: code, ProductTypes: []string{"wine"}}, []cola.TTBID{11054001000001}},
-		"another filter": {cola.Query{Text: code, ProductTypes: []string{"malt beverage"}},
-			[]cola.TTBID{11054001000002}},
-		"a filter of neither":  {cola.Query{Text: code, ProductTypes: []string{"distilled spirits"}}, nil},
-		"another window":       {cola.Query{Text: code, From: cola.NewDate(2030, 1, 1)}, nil},
-		"an id":                {cola.Query{Text: "11054001000003"}, []cola.TTBID{11054001000003}},
-		"an id, other filters": {cola.Query{Text: "11054001000003", ProductTypes: []string{"malt beverage"}}, nil},
+		"no filter":       {cola.Query{Text: code}, []cola.TTBID{11054001000001}},
+		"hyphens":         {cola.Query{Text: "0-36000-29145-2"}, []cola.TTBID{11054001000001}},
+		"matching filter": {cola.Query{Text: code, ProductTypes: []string{"wine"}}, []cola.TTBID{11054001000001}},
+		"filter of the other label": {
+			cola.Query{Text: code, ProductTypes: []string{"malt beverage"}},
+			[]cola.TTBID{11054001000002},
+		},
+		"filter without matches":         {cola.Query{Text: code, ProductTypes: []string{"distilled spirits"}}, nil},
+		"window without matches":         {cola.Query{Text: code, From: cola.NewDate(2030, 1, 1)}, nil},
+		"TTB ID":                         {cola.Query{Text: "11054001000003"}, []cola.TTBID{11054001000003}},
+		"TTB ID, filter without matches": {cola.Query{Text: "11054001000003", ProductTypes: []string{"malt beverage"}}, nil},
 	} {
 		var found, matched []cola.TTBID
 		for _, row := range v.Search(cola.ColaSearch{Query: tt.query, Page: 1, PerPage: 10}).Rows {
@@ -113,6 +119,6 @@ func TestBarcodeFallsBackToText(t *testing.T) {
 	}
 	facets := mustFacets(t, v, cola.SearchParams{Q: code, ApprovalDateFrom: cola.NewDate(2005, 1, 1)})
 	if describe(facets[0]) != "wine: 1, malt beverage: 1" {
-		t.Errorf("product types = %s", describe(facets[0]))
+		t.Errorf("product types = %s, want wine: 1, malt beverage: 1", describe(facets[0]))
 	}
 }

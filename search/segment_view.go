@@ -42,9 +42,9 @@ func (s *segment) redirectedCategories(aliases map[string]string) (redirected []
 	}
 	c := &s.t.text[colCategory]
 	for v := range uint32(c.Len()) {
-		if was := c.At(v); was != "" {
-			if now := vocabulary.ResolveCategory(was, aliases); vocabulary.FoldPath(now) != vocabulary.FoldPath(was) {
-				redirected = append(redirected, redirectedCategory{v, was, now})
+		if prev := c.At(v); prev != "" {
+			if now := vocabulary.ResolveCategory(prev, aliases); vocabulary.FoldPath(now) != vocabulary.FoldPath(prev) {
+				redirected = append(redirected, redirectedCategory{v, prev, now})
 			}
 		}
 	}

@@ -220,8 +220,13 @@ func (s *savedView) view() *View {
 		text := func(field int) cola.Text { return cola.Text(s.permittees.At(uint32(i*textsPerPermittee + field))) }
 		if f&flagKnown != 0 {
 			pb.put(&cola.Permittee{
-				PermitNumber: string(text(0)), CompanyName: text(1), OperatingName: text(2), CompanyState: text(3),
-				CompanyZipCode: text(4), PermitteeType: text(5), Listed: f&flagListed != 0,
+				PermitNumber:   string(text(0)),
+				CompanyName:    text(1),
+				OperatingName:  text(2),
+				CompanyState:   text(3),
+				CompanyZipCode: text(4),
+				PermitteeType:  text(5),
+				Listed:         f&flagListed != 0,
 			})
 		}
 	}

@@ -72,7 +72,7 @@ func TestSnapshotRoundTrip(t *testing.T) {
 	defer y.Close()
 	marks, err := y.Restore(path, "store")
 	if err != nil || marks != (Marks{1, 2, 3}) {
-		t.Fatalf("Restore = %+v, %v", marks, err)
+		t.Fatalf("Restore = %+v, %v; want %+v, nil", marks, err, Marks{1, 2, 3})
 	}
 	if diff := cmp.Diff(x.View().Stats(), y.View().Stats()); diff != "" {
 		t.Errorf("stats (-saved +restored):\n%s", diff)
@@ -86,7 +86,7 @@ func TestSnapshotRoundTrip(t *testing.T) {
 	u.Label(&l)
 	mustCommit(t, u, marks)
 	if _, _, ok := y.View().find(l.Summary.TTBID); !ok {
-		t.Error("label added to the restored index not found")
+		t.Error("find(label added after Restore): ok = false, want true")
 	}
 }
 
@@ -98,34 +98,34 @@ func TestRestoreErrors(t *testing.T) {
 		return b
 	}
 	for name, data := range map[string][]byte{
-		"an empty file":          {},
-		"another file":           []byte("SQLite format 3\x00 and more of that"),
-		"another version":        flipped(15),
-		"another byte order":     flipped(24),
-		"half a file":            good[:len(good)/2],
-		"all but the last byte":  good[:len(good)-1],
-		"more than a snapshot":   append(bytes.Clone(good), 0),
-		"a flipped bit":          flipped(len(good) / 2),
-		"a flipped bit at first": flipped(60),
-		"a flipped bit at last":  flipped(len(good) - 5),
-		"a flipped bit of sum":   flipped(len(good) - 1),
+		"empty file":              {},
+		"other file format":       []byte("SQLite format 3\x00 and more of that"),
+		"other version":           flipped(15),
+		"other byte order":        flipped(24),
+		"first half":              good[:len(good)/2],
+		"all but the last byte":   good[:len(good)-1],
+		"trailing byte":           append(bytes.Clone(good), 0),
+		"flipped bit":             flipped(len(good) / 2),
+		"flipped bit at start":    flipped(60),
+		"flipped bit at end":      flipped(len(good) - 5),
+		"flipped bit of checksum": flipped(len(good) - 1),
 	} {
 		path := filepath.Join(t.TempDir(), "index")
 		if err := os.WriteFile(path, data, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		refuse(t, name, path, "store", ErrSnapshot)
+		checkRejected(t, name, path, "store", ErrSnapshot)
 	}
 	path := filepath.Join(t.TempDir(), "index")
 	if err := os.WriteFile(path, good, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	refuse(t, "another store's snapshot", path, "other", ErrSnapshot)
-	refuse(t, "no file", path+"x", "store", fs.ErrNotExist)
+	checkRejected(t, "another store's snapshot", path, "other", ErrSnapshot)
+	checkRejected(t, "missing file", path+"x", "store", fs.ErrNotExist)
 }
 
-// refuse checks that a restore fails and leaves the index empty and usable.
-func refuse(t *testing.T, name, path, store string, want error) {
+// checkRejected checks that a restore fails and leaves the index empty and usable.
+func checkRejected(t *testing.T, name, path, store string, want error) {
 	t.Helper()
 	x := New(Options{ManualCompaction: true})
 	defer x.Close()
@@ -146,17 +146,17 @@ func TestSaveError(t *testing.T) {
 	x := someIndex(t)
 	dir := t.TempDir()
 	if err := x.Save(filepath.Join(dir, "missing", "index"), "store"); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("Save(missing folder) error = %v", err)
+		t.Errorf("Save(missing folder) error = %v, want fs.ErrNotExist", err)
 	}
-	taken := filepath.Join(dir, "taken")
-	if err := os.MkdirAll(filepath.Join(taken, "full"), 0o700); err != nil {
+	nonEmpty := filepath.Join(dir, "folder")
+	if err := os.MkdirAll(filepath.Join(nonEmpty, "full"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := x.Save(taken, "store"); err == nil {
-		t.Error("Save over a folder: error = nil, want non-nil")
+	if err := x.Save(nonEmpty, "store"); err == nil {
+		t.Error("Save(non-empty folder) error = nil, want non-nil")
 	}
 	if left, err := os.ReadDir(dir); err != nil || len(left) != 1 {
-		t.Errorf("files after a failed Save = %v, %v", left, err)
+		t.Errorf("files after a failed Save = %v, %v; want only the folder", left, err)
 	}
 }
 

@@ -83,13 +83,18 @@ func (g *synthetic) phrase(words int) string {
 
 func (g *synthetic) permittee(i int) cola.Permittee {
 	state := []string{"CA", "NY", "NJ", "OR", "WA", "TX", "FL", "IL", "VA", "KY"}[max(0, g.skewed(10))]
-	form := []string{"%[1]s-I-%[2]d", "BWN-%[1]s-%[2]d",
-		"BR-%[1]s-%[2]d", "DSP-%[1]s-%[2]d", "%[1]s-P-%[2]d"}[g.IntN(5)]
+	forms := []string{"%[1]s-I-%[2]d", "BWN-%[1]s-%[2]d", "BR-%[1]s-%[2]d", "DSP-%[1]s-%[2]d", "%[1]s-P-%[2]d"}
+	form := forms[g.IntN(5)]
 	number := fmt.Sprintf(form, state, i+1)
-	return cola.Permittee{PermitNumber: number, CompanyName: cola.Text(strings.ToUpper(g.phrase(2)) + []string{" LLC",
-		" INC", " COMPANY", " WINERY"}[g.IntN(4)]),
-		OperatingName: cola.Text(strings.ToUpper(g.phrase(g.IntN(3)))), CompanyState: cola.Text(state),
-		PermitteeType: cola.Text(vocabulary.PermitteeTypeOf(number)), Listed: g.IntN(3) > 0}
+	return cola.Permittee{
+		PermitNumber: number,
+		CompanyName: cola.Text(strings.ToUpper(g.phrase(2)) +
+			[]string{" LLC", " INC", " COMPANY", " WINERY"}[g.IntN(4)]),
+		OperatingName: cola.Text(strings.ToUpper(g.phrase(g.IntN(3)))),
+		CompanyState:  cola.Text(state),
+		PermitteeType: cola.Text(vocabulary.PermitteeTypeOf(number)),
+		Listed:        g.IntN(3) > 0,
+	}
 }
 
 // label returns label i of n, oldest first.
@@ -98,18 +103,24 @@ func (g *synthetic) label(i, n int) cola.IndexRecord {
 	day := g.newest.AddDays(-age)
 	p := &g.permits[max(0, g.skewed(len(g.permits)))]
 	class := &g.classes[max(0, g.skewed(len(g.classes)))]
-	c := cola.Cola{ColaSummary: cola.ColaSummary{
-		TTBID: cola.TTBID(uint64(day.Time().Year()%100)*1e12 + uint64(day.Time().YearDay())*1e9 + 1e6 +
-			uint64(i)%1_000_000 + uint64(i)/1_000_000*1e7),
-		BrandName:   g.brands[max(0, g.skewed(len(g.brands)))],
-		ProductType: class.ProductType, ClassName: cola.Text(class.Name),
-		OriginName: cola.Text(g.origins[max(0, g.skewed(len(g.origins)))].Name), PermitNumber: p.PermitNumber,
-		ApplicationStatus: []cola.Text{"approved", "approved", "approved", "expired", "surrendered"}[g.IntN(5)],
-		ApprovalDate:      day,
-		ImageCount:        1 + g.IntN(4),
-	}, ApplicationDate: day.AddDays(-g.IntN(20)), DomesticOrImported: []cola.Text{"domestic", "imported"}[g.IntN(2)],
-		AddressRecipient: p.CompanyName, AddressState: p.CompanyState,
-		LLMContainerType: cola.Text(cola.ContainerTypes()[max(0, g.skewed(10))]),
+	c := cola.Cola{
+		ColaSummary: cola.ColaSummary{
+			TTBID: cola.TTBID(uint64(day.Time().Year()%100)*1e12 + uint64(day.Time().YearDay())*1e9 + 1e6 +
+				uint64(i)%1_000_000 + uint64(i)/1_000_000*1e7),
+			BrandName:         g.brands[max(0, g.skewed(len(g.brands)))],
+			ProductType:       class.ProductType,
+			ClassName:         cola.Text(class.Name),
+			OriginName:        cola.Text(g.origins[max(0, g.skewed(len(g.origins)))].Name),
+			PermitNumber:      p.PermitNumber,
+			ApplicationStatus: []cola.Text{"approved", "approved", "approved", "expired", "surrendered"}[g.IntN(5)],
+			ApprovalDate:      day,
+			ImageCount:        1 + g.IntN(4),
+		},
+		ApplicationDate:    day.AddDays(-g.IntN(20)),
+		DomesticOrImported: []cola.Text{"domestic", "imported"}[g.IntN(2)],
+		AddressRecipient:   p.CompanyName,
+		AddressState:       p.CompanyState,
+		LLMContainerType:   cola.Text(cola.ContainerTypes()[max(0, g.skewed(10))]),
 	}
 	if g.IntN(50) == 0 {
 		c.ApprovalDate = 0
@@ -132,8 +143,8 @@ func (g *synthetic) details(c *cola.Cola) {
 		if c.ProductType == vocabulary.DistilledSpirits {
 			c.ABV = cola.Some(float64(350+g.IntN(200)) / 10)
 		}
-		c.Volume, c.VolumeUnit = cola.Some([]float64{750, 1500, 375,
-			1000, 50, 187, 200}[max(0, g.skewed(7))]), "milliliters"
+		sizes := []float64{750, 1500, 375, 1000, 50, 187, 200}
+		c.Volume, c.VolumeUnit = cola.Some(sizes[max(0, g.skewed(7))]), "milliliters"
 		if c.ProductType == vocabulary.MaltBeverage {
 			c.Volume, c.VolumeUnit = cola.Some([]float64{12, 16, 22, 32, 64, 19.2}[max(0, g.skewed(6))]), "fluid ounces"
 		}

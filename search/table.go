@@ -41,7 +41,7 @@ func splitBarcode(s string) (value, kind string) {
 	return value, kind
 }
 
-// summary returns a row as shown in lists. Its strings share the memory of the table.
+// summary returns a row in the form of list records. Its strings share the memory of the table.
 func (t *table) summary(row uint32) cola.ColaSummary {
 	s := cola.ColaSummary{
 		TTBID:             cola.TTBID(t.ids[row]),

@@ -19,7 +19,7 @@ type Update struct {
 	aliases    []vocabulary.CategoryAlias
 	hasAliases bool
 
-	appellations cola.Appellations // nil: unchanged
+	appellations cola.Appellations // nil if unchanged
 }
 
 // maxBufferedRows is the number of labels that are collected before they are converted to a table,

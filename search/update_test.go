@@ -15,10 +15,14 @@ import (
 )
 
 func labelWith(id cola.TTBID, edit func(c *cola.Cola)) *cola.IndexRecord {
-	c := cola.Cola{ColaSummary: cola.ColaSummary{TTBID: id, BrandName: "LENZ MOSER", ProductType: vocabulary.Wine,
+	c := cola.Cola{ColaSummary: cola.ColaSummary{
+		TTBID:             id,
+		BrandName:         "LENZ MOSER",
+		ProductType:       vocabulary.Wine,
 		PermitNumber:      "NJ-I-721",
 		ApplicationStatus: vocabulary.StatusApproved,
-		ApprovalDate:      cola.NewDate(2025, 3, 1)}, ApplicationDate: cola.NewDate(2025, 2, 1)}
+		ApprovalDate:      cola.NewDate(2025, 3, 1),
+	}, ApplicationDate: cola.NewDate(2025, 2, 1)}
 	if edit != nil {
 		edit(&c)
 	}
@@ -41,18 +45,21 @@ func find(v *View, text string) []cola.TTBID {
 func want(t *testing.T, query string, got, want []cola.TTBID) {
 	t.Helper()
 	if !slices.Equal(got, want) {
-		t.Errorf("%s: found %v, want %v", query, got, want)
+		t.Errorf("%s: labels = %v, want %v", query, got, want)
 	}
 }
 
-// TestCategoryPathsFoldAccents checks that a path is found without its accents and spacing, even as
+// TestCategoryFolding checks that a path is found without its accents and spacing, even as
 // the target of an alias.
-func TestCategoryPathsFoldAccents(t *testing.T) {
+func TestCategoryFolding(t *testing.T) {
 	x := New(Options{ManualCompaction: true})
 	defer x.Close()
 	u := x.Begin()
-	for id, path := range map[int]string{1: "Beer > Lager > Märzen", 2: "Beer > Lager > Marzen > Dunkel",
-		3: "Beer > Kölsch"} {
+	for id, path := range map[int]string{
+		1: "Beer > Lager > Märzen",
+		2: "Beer > Lager > Marzen > Dunkel",
+		3: "Beer > Kölsch",
+	} {
 		u.Label(labelWith(cola.TTBID(id), func(c *cola.Cola) { c.LLMCategoryPath = cola.Text(path) }))
 	}
 	u.Aliases([]vocabulary.CategoryAlias{{Alias: "Beer > Köln", Path: "Beer > Kölsch"}})
@@ -60,8 +67,12 @@ func TestCategoryPathsFoldAccents(t *testing.T) {
 		t.Fatal(err)
 	}
 	for path, found := range map[string][]cola.TTBID{
-		"Beer > Lager > Märzen": {2, 1}, "beer>lager>marzen": {2, 1}, "Beer > Lager > MÄRZEN > dunkel": {2},
-		"Beer > Kolsch": {3}, "Beer > Koln": {3}, "Beer > Lager > März": nil,
+		"Beer > Lager > Märzen":          {2, 1},
+		"beer>lager>marzen":              {2, 1},
+		"Beer > Lager > MÄRZEN > dunkel": {2},
+		"Beer > Kolsch":                  {3},
+		"Beer > Koln":                    {3},
+		"Beer > Lager > März":            nil,
 	} {
 		page := x.View().Search(cola.ColaSearch{Query: cola.Query{CategoryPath: path}, Page: 1, PerPage: 100})
 		want(t, path, ids(page), found)
@@ -74,17 +85,17 @@ func TestEmptyIndex(t *testing.T) {
 	v := x.View()
 	if p := v.Search(cola.ColaSearch{Page: 1, PerPage: 20}); p.Total != 0 || p.HasMore || p.Rows == nil ||
 		len(p.Rows) != 0 {
-		t.Errorf("Search = %+v", p)
+		t.Errorf("Search(empty index) = %+v, want no rows", p)
 	}
 	if p := v.Permittees(cola.PermitteeSearch{Name: "a", Page: 1, PerPage: 20}); p.Total != 0 || p.HasMore ||
 		p.Rows == nil {
-		t.Errorf("Permittees = %+v", p)
+		t.Errorf("Permittees(empty index) = %+v, want no rows", p)
 	}
 	if _, ok := v.Barcode("036000291452", 100); ok {
-		t.Error("Barcode found a label in an empty index")
+		t.Error("Barcode(empty index): ok = true, want false")
 	}
 	if _, ok := v.Permittee("NJ-I-721", 1, 10); ok {
-		t.Error("Permittee found in an empty index")
+		t.Error("Permittee(empty index): ok = true, want false")
 	}
 	if err := x.Compact(context.Background()); err != nil {
 		t.Error(err)
@@ -94,7 +105,7 @@ func TestEmptyIndex(t *testing.T) {
 	}
 }
 
-func TestUpdateEnds(t *testing.T) {
+func TestCommitAndAbort(t *testing.T) {
 	x := New(Options{})
 	defer x.Close()
 	u := x.Begin()
@@ -113,16 +124,16 @@ func TestUpdateEnds(t *testing.T) {
 	}
 	want(t, "after the updates, lenz", find(x.View(), "lenz"), []cola.TTBID{2})
 	if m := x.View().Marks(); m != (Marks{Labels: 7}) {
-		t.Errorf("marks = %+v", m)
+		t.Errorf("Marks = %+v, want labels at revision 7", m)
 	}
 	x.Reset()
 	if s := x.View().Stats(); s != (Stats{}) || x.View().Marks() != (Marks{}) {
-		t.Errorf("after Reset: stats %+v, marks %+v", s, x.View().Marks())
+		t.Errorf("after Reset: Stats = %+v, Marks = %+v; want zero values", s, x.View().Marks())
 	}
 }
 
-// TestUpdateCopiesArguments modifies the arguments after the call.
-func TestUpdateCopiesArguments(t *testing.T) {
+// TestCopiedArguments modifies the arguments after the call.
+func TestCopiedArguments(t *testing.T) {
 	x := New(Options{ManualCompaction: true})
 	defer x.Close()
 	name := []byte("LENZ MOSER")
@@ -140,12 +151,12 @@ func TestUpdateCopiesArguments(t *testing.T) {
 	got := x.View().Search(cola.ColaSearch{Page: 1, PerPage: 1}).Rows[0].BrandName
 	d, _ := x.View().Permittee("nj-i-721", 1, 1)
 	if got != "LENZ MOSER" || d.CompanyName != "LENZ MOSER" || x.View().publishedAliases[0].Alias != "A" {
-		t.Errorf("index has %q, %q, %+v, want the original arguments", got, d.CompanyName, x.View().publishedAliases)
+		t.Errorf("index contains %q, %q, %+v; want the original arguments", got, d.CompanyName, x.View().publishedAliases)
 	}
 }
 
-// TestViewIsImmutable reads one view across changes and compactions.
-func TestViewIsImmutable(t *testing.T) {
+// TestImmutableView reads one view across changes and compactions.
+func TestImmutableView(t *testing.T) {
 	x := New(Options{ManualCompaction: true})
 	defer x.Close()
 	u := x.Begin()
@@ -161,16 +172,17 @@ func TestViewIsImmutable(t *testing.T) {
 	if err := x.Compact(context.Background()); err != nil {
 		t.Fatal(err)
 	}
-	want(t, "the old view's lenz", find(old, "lenz"), []cola.TTBID{2, 1})
-	want(t, "the old view's old name", find(old, `"old name"`), []cola.TTBID{2, 1})
-	want(t, "the old view's new name", find(old, `"new name"`), nil)
-	want(t, "the new view's lenz", find(x.View(), "lenz"), []cola.TTBID{1})
-	want(t, "the new view's new name", find(x.View(), `"new name"`), []cola.TTBID{2, 1})
-	was, _ := old.Permittee("NJ-I-721", 1, 10)
+	want(t, "old view: lenz", find(old, "lenz"), []cola.TTBID{2, 1})
+	want(t, "old view: old name", find(old, `"old name"`), []cola.TTBID{2, 1})
+	want(t, "old view: new name", find(old, `"new name"`), nil)
+	want(t, "new view: lenz", find(x.View(), "lenz"), []cola.TTBID{1})
+	want(t, "new view: new name", find(x.View(), `"new name"`), []cola.TTBID{2, 1})
+	prev, _ := old.Permittee("NJ-I-721", 1, 10)
 	now, _ := x.View().Permittee("NJ-I-721", 1, 10)
-	if was.ColasApproved != 2 || now.ColasApproved != 1 || was.CompanyName != "OLD NAME" ||
+	if prev.ColasApproved != 2 || now.ColasApproved != 1 || prev.CompanyName != "OLD NAME" ||
 		now.CompanyName != "NEW NAME" {
-		t.Errorf("permittee was %+v, now %+v", was.PermitteeSummary, now.PermitteeSummary)
+		t.Errorf("old view: %+v, want OLD NAME with 2 approved; new view: %+v, want NEW NAME with 1",
+			prev.PermitteeSummary, now.PermitteeSummary)
 	}
 }
 
@@ -215,7 +227,7 @@ func TestReadersDuringUpdates(t *testing.T) {
 	close(done)
 	readers.Wait()
 	if s := x.View().Stats(); s.Labels != labels {
-		t.Errorf("stats = %+v", s)
+		t.Errorf("Stats = %+v, want %d labels", s, labels)
 	}
 }
 
@@ -225,23 +237,23 @@ func checkOneCommit(t *testing.T, v *View, labels int) {
 	for _, text := range []string{"", "batch", fmt.Sprintf(`"batch %d"`, c), fmt.Sprintf(`"company %d"`, c), "b*"} {
 		p := v.Search(cola.ColaSearch{Query: cola.Query{Text: text}, Page: 1, PerPage: 100})
 		if p.Total != 0 && p.Total != labels || p.Total != len(p.Rows) {
-			t.Errorf("commit %d: %q has %d labels, %d rows", c, text, p.Total, len(p.Rows))
+			t.Errorf("commit %d: Search(%q) = %d of %d labels, want 0 or %d", c, text, len(p.Rows), p.Total, labels)
 		}
 		for _, r := range p.Rows {
 			if r.ImageCount != c {
-				t.Errorf("commit %d has a label of commit %d", c, r.ImageCount)
+				t.Errorf("commit %d: found a label of commit %d", c, r.ImageCount)
 				return
 			}
 		}
 	}
 	if p, ok := v.Permittee("NJ-I-721", 1, 5); ok &&
 		(p.Colas != labels || p.CompanyName != cola.Text(fmt.Sprint("COMPANY ", c))) {
-		t.Errorf("commit %d: permittee = %+v", c, p.PermitteeSummary)
+		t.Errorf("commit %d: Permittee = %+v, want COMPANY %d with %d labels", c, p.PermitteeSummary, c, labels)
 	}
 }
 
-// TestLatestDatesFollowLabels removes a permittee's latest labels.
-func TestLatestDatesFollowLabels(t *testing.T) {
+// TestLatestDates removes a permittee's latest labels.
+func TestLatestDates(t *testing.T) {
 	x := New(Options{ManualCompaction: true})
 	defer x.Close()
 	day := cola.NewDate(2025, 6, 1)
@@ -259,10 +271,16 @@ func TestLatestDatesFollowLabels(t *testing.T) {
 	check := func(colas int, last cola.Date, reason cola.Text) {
 		t.Helper()
 		got, ok := x.View().Permittee("A-I-1", day, 0)
-		expected := cola.PermitteeSummary{PermitNumber: "A-I-1", IsActive: reason != "",
-			ActiveReason: reason, Colas: colas, ColasApproved: colas, LastColaApplicationDate: last}
+		expected := cola.PermitteeSummary{
+			PermitNumber:            "A-I-1",
+			IsActive:                reason != "",
+			ActiveReason:            reason,
+			Colas:                   colas,
+			ColasApproved:           colas,
+			LastColaApplicationDate: last,
+		}
 		if diff := cmp.Diff(expected, got.PermitteeSummary); diff != "" || !ok {
-			t.Errorf("permittee found: %v (-want +got):\n%s", ok, diff)
+			t.Errorf("Permittee: ok = %v, want true (-want +got):\n%s", ok, diff)
 		}
 	}
 	commit(at(1, day.AddDays(-400), "A-I-1"), at(2, day.AddDays(-365), "A-I-1"))
@@ -272,6 +290,6 @@ func TestLatestDatesFollowLabels(t *testing.T) {
 	commit(at(1, 0, "A-I-1"))
 	check(1, 0, "")
 	if p := x.View().Permittees(cola.PermitteeSearch{Page: 1, PerPage: 5}); p.Total != 1 {
-		t.Errorf("permit number without a permittee is listed: %+v", p)
+		t.Errorf("Permittees = %+v, want only the registered permittee", p)
 	}
 }

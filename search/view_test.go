@@ -27,7 +27,7 @@ func TestCategories(t *testing.T) {
 		"Beer > Lager", "Beer > Lager > Märzen", "Wine", "Wine > Red Wine",
 	}
 	if diff := cmp.Diff(want, x.View().Categories()); diff != "" {
-		t.Errorf("categories (-want +got):\n%s", diff)
+		t.Errorf("Categories (-want +got):\n%s", diff)
 	}
 }
 
@@ -43,7 +43,7 @@ func TestOrigins(t *testing.T) {
 		mustCommit(t, u, Marks{Labels: cola.Revision(round + 1)})
 	}
 	if diff := cmp.Diff([]string{"FRANCE", "KOSOVO", "OREGON"}, x.View().Origins()); diff != "" {
-		t.Errorf("origins (-want +got):\n%s", diff)
+		t.Errorf("Origins (-want +got):\n%s", diff)
 	}
 }
 
@@ -53,7 +53,7 @@ func TestStates(t *testing.T) {
 	x := New(Options{ManualCompaction: true})
 	defer x.Close()
 	if got := x.View().States(); len(got) != 0 {
-		t.Errorf("States of an empty index = %v, want none", got)
+		t.Errorf("States(empty index) = %v, want empty", got)
 	}
 	u := x.Begin()
 	u.Label(labelWith(1, func(c *cola.Cola) { c.PermitNumber = "TX-I-1" }))
@@ -62,6 +62,6 @@ func TestStates(t *testing.T) {
 	}
 	mustCommit(t, u, Marks{Labels: 1})
 	if diff := cmp.Diff([]string{"CA", "NJ"}, x.View().States()); diff != "" {
-		t.Errorf("states (-want +got):\n%s", diff)
+		t.Errorf("States (-want +got):\n%s", diff)
 	}
 }

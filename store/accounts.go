@@ -21,10 +21,11 @@ type Account struct {
 	NewIdentity bool // set only by AccountOf: the call linked a new identity
 }
 
-// defaultSuspendedReason is shown if a suspension has no reason.
+// defaultSuspendedReason is displayed if a suspension has no reason.
 const defaultSuspendedReason = "No reason was given."
 
-// Suspended returns why the account is suspended, for the account holder; empty if it is active.
+// Suspended returns the reason of the suspension, for the account holder. It is empty if the
+// account is active.
 func (a Account) Suspended() string {
 	switch {
 	case a.SuspendedAt.IsZero():
@@ -47,9 +48,9 @@ type Accounts interface {
 	AccountByEmail(ctx context.Context, email string) (Account, error)
 	// Accounts returns all accounts by ID.
 	Accounts(ctx context.Context) ([]Account, error)
-	// SetTier changes an account's tier from the next request on, or fails with ErrNotFound.
+	// SetTier changes an account's tier, starting with the next request, or fails with ErrNotFound.
 	SetTier(ctx context.Context, id cola.AccountID, tier cola.Tier) error
-	// Suspend suspends an account: its credentials are refused and its searches do not run. The
+	// Suspend suspends an account: its credentials are rejected and its searches do not run. The
 	// searches keep their marks. Suspending a suspended account changes the reason. It fails with
 	// ErrNotFound, and with ErrMalformed for an invalid reason.
 	Suspend(ctx context.Context, id cola.AccountID, reason string) error
@@ -70,9 +71,9 @@ type Key struct {
 	Prefix     string // first characters of the key, to recognize it
 	LastFour   string
 	CreatedAt  time.Time
-	LastUsedAt time.Time // zero if never; up to a minute late
+	LastUsedAt time.Time // zero if never used; may lag by up to a minute
 	RevokedAt  time.Time // zero if not revoked
-	ExpiresAt  time.Time // zero for never
+	ExpiresAt  time.Time // zero if it does not expire
 }
 
 // KeyHash is the SHA-256 of a whole key.
@@ -82,11 +83,11 @@ type KeyHash [32]byte
 type Keys interface {
 	// CreateKey stores a key under a hash and returns it with its ID and creation time. It fails
 	// with ErrNotFound if the account does not exist, and with a LimitError if the account already
-	// has maxKeys valid keys; 0 means no limit. The limit holds across concurrent calls in all
+	// has maxKeys valid keys. 0 means no limit. The limit holds across concurrent calls in all
 	// processes.
 	CreateKey(ctx context.Context, key Key, hash KeyHash, maxKeys int) (Key, error)
 	// ReplaceKey creates a key that replaces one of the account, in one transaction. The old key
-	// stays valid until an instant at most. The new key gets the AccountID and Name of the old one.
+	// stays valid at most until the given time. The new key gets its AccountID and Name.
 	// ReplaceKey fails with ErrNotFound if the account has no such key, with ErrNotActive if that
 	// key is no longer valid, and with a LimitError if the account has maxKeys other valid keys, so
 	// that repeated replacements cannot exceed the limit.
@@ -97,8 +98,8 @@ type Keys interface {
 	// Keys returns all keys by ID, including revoked ones; those of one account unless account is
 	// zero.
 	Keys(ctx context.Context, account cola.AccountID) ([]Key, error)
-	// RevokeKey revokes a key from the next request on, in all processes. The key must belong to
-	// the account unless account is zero. Revoking again keeps the first time. It fails with
-	// ErrNotFound.
+	// RevokeKey revokes a key, starting with the next request, in all processes. The key must
+	// belong to the account unless account is zero. Revoking it again does not change RevokedAt. It
+	// fails with ErrNotFound.
 	RevokeKey(ctx context.Context, account cola.AccountID, id int64) error
 }

@@ -29,10 +29,10 @@ func IsIdentityName(email string) bool {
 // identities.
 type Identities interface {
 	// AccountOf returns the account of an identity. A new identity gets the account with the
-	// verified email address, in any ASCII letter case, or a new account on the free tier.
-	// Concurrent calls, in any process, create only one account. verified is empty if the issuer
-	// verified no address that may link; a new account is then named by Identity.Name. Such an
-	// account takes a verified address later, unless another account has it. It fails with
+	// verified email address, regardless of ASCII letter case, or a new account on the free tier.
+	// Concurrent calls, even from several processes, create only one account. verified is empty if
+	// the issuer verified no address that may link; a new account is then named by Identity.Name.
+	// Such an account takes a verified address later, unless another account has it. It fails with
 	// ErrMalformed if Check does.
 	AccountOf(ctx context.Context, id Identity, verified string) (Account, error)
 	// AddIdentity links an identity to an account. AccountOf returns that account from then on,
@@ -55,9 +55,9 @@ type LinkedIdentity struct {
 type App struct {
 	ID         int64
 	Issuer     string
-	ClientID   string // with Issuer it is unique
+	ClientID   string // unique together with Issuer
 	Name       string
-	Scopes     []cola.Scope // that it may have at most, besides reading; sorted
+	Scopes     []cola.Scope // maximum scopes besides reading; sorted
 	CreatedAt  time.Time
 	DisabledAt time.Time // zero if enabled
 }
@@ -75,8 +75,8 @@ type Apps interface {
 	AppByClient(ctx context.Context, issuer, clientID string) (App, error)
 	// Apps returns all apps by ID.
 	Apps(ctx context.Context) ([]App, error)
-	// DisableApp disables an app for all accounts from the next request on. Disabling again keeps
-	// the first time. It fails with ErrNotFound.
+	// DisableApp disables an app for all accounts, starting with the next request. Disabling it
+	// again does not change DisabledAt. It fails with ErrNotFound.
 	DisableApp(ctx context.Context, id int64) error
 }
 
@@ -89,7 +89,7 @@ type Link struct {
 	App        App
 	Scopes     []cola.Scope // of the latest token, sorted; see Effective
 	CreatedAt  time.Time    // first use
-	LastUsedAt time.Time    // zero if never used for a request; up to a minute late
+	LastUsedAt time.Time    // zero if never used for a request; may lag by up to a minute
 	RevokedAt  time.Time    // zero if not revoked
 
 	Change LinkChange // what Connect changed; set only by Connect
@@ -104,7 +104,7 @@ const (
 	LinkScopesChanged LinkChange = "rescoped"
 )
 
-// Effective returns the scopes of the latest token that the app may have.
+// Effective returns the scopes of the latest token that the app is allowed.
 func (l Link) Effective() []cola.Scope {
 	return slices.DeleteFunc(slices.Clone(l.Scopes),
 		func(s cola.Scope) bool { return !slices.Contains(l.App.Scopes, s) })
@@ -119,9 +119,9 @@ type Links interface {
 	// Links returns all links by ID, including revoked ones; those of one account unless account is
 	// zero.
 	Links(ctx context.Context, account cola.AccountID) ([]Link, error)
-	// RevokeLink revokes a link from the next request on, in all processes. The link must belong to
-	// the account unless account is zero. Revoking again keeps the first time. It fails with
-	// ErrNotFound.
+	// RevokeLink revokes a link, starting with the next request, in all processes. The link must
+	// belong to the account unless account is zero. Revoking it again does not change RevokedAt. It
+	// fails with ErrNotFound.
 	RevokeLink(ctx context.Context, account cola.AccountID, id int64) error
 	// RestoreLink undoes RevokeLink. The link must belong to the account unless account is zero. It
 	// does nothing to a link that is not revoked, and fails with ErrNotFound.

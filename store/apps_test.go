@@ -12,18 +12,18 @@ import (
 
 func TestEffectiveScopes(t *testing.T) {
 	for _, tt := range []struct {
-		name              string
-		brought, may, got []cola.Scope
+		name                 string
+		token, allowed, want []cola.Scope
 	}{
-		{"nothing", nil, nil, nil},
-		{"the app may not", []cola.Scope{"a"}, nil, nil},
-		{"the token did not bring it", nil, []cola.Scope{"a"}, nil},
+		{"no scopes", nil, nil, nil},
+		{"not allowed for the app", []cola.Scope{"a"}, nil, nil},
+		{"not in the token", nil, []cola.Scope{"a"}, nil},
 		{"both", []cola.Scope{"a", "b", "d"}, []cola.Scope{"b", "c", "d"}, []cola.Scope{"b", "d"}},
 	} {
-		l := store.Link{Scopes: tt.brought, App: store.App{Scopes: tt.may}}
-		before := append([]cola.Scope(nil), tt.brought...)
-		if diff := cmp.Diff(tt.got, l.Effective(), cmpopts.EquateEmpty()); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", tt.name, diff)
+		l := store.Link{Scopes: tt.token, App: store.App{Scopes: tt.allowed}}
+		before := append([]cola.Scope(nil), tt.token...)
+		if diff := cmp.Diff(tt.want, l.Effective(), cmpopts.EquateEmpty()); diff != "" {
+			t.Errorf("%s: Effective (-want +got):\n%s", tt.name, diff)
 		}
 		if diff := cmp.Diff(before, l.Scopes); diff != "" {
 			t.Errorf("%s: Effective changed the link (-before +after):\n%s", tt.name, diff)

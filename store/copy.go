@@ -15,7 +15,7 @@ import (
 // of searches and deliveries, failure counts of searches, and daily allowances.
 type Copier interface {
 	// Dump calls yield with every item in the store, from one consistent snapshot, in the order of
-	// ItemKinds: an item comes after those that it refers to. An item is only valid during the
+	// ItemKinds: an item comes after those it refers to. An item is only valid during the
 	// call. Dump stops at an error of yield and returns it.
 	Dump(ctx context.Context, yield func(*Item) error) error
 	// Fill writes items, in the order of Dump, into an empty store. They keep their IDs and times.
@@ -29,7 +29,7 @@ type Copier interface {
 	Sizes(ctx context.Context) (map[ItemKind]int, error)
 }
 
-// Items returns the items of Dump as Fill takes them.
+// Items returns the items of Dump in the form that Fill accepts.
 func Items(ctx context.Context, from Copier) iter.Seq2[*Item, error] {
 	return func(yield func(*Item, error) bool) {
 		stopped := errors.New("stopped")
@@ -133,7 +133,7 @@ type AccountIdentity struct {
 	Identity
 }
 
-// StoredSearch is a saved search with its internal fields, without its addresses.
+// StoredSearch is a saved search with its internal fields and without its URLs.
 type StoredSearch struct {
 	ID      int64 // ascending by creation
 	Account cola.AccountID
@@ -143,16 +143,16 @@ type StoredSearch struct {
 
 	// Due is the due time of a requested run of a search without a schedule, or zero.
 	Due         time.Time
-	PauseReason string // of a search without a schedule; empty if it is not paused
+	PauseReason string // set for a paused search without a schedule
 }
 
 // StoredDestination is a destination with its internal fields. It has the ID of its search instead
 // of the UUID, and no address if it is the account's own.
 type StoredDestination struct {
 	ID     int64
-	Search int64 // 0: all searches
+	Search int64 // 0 for all searches
 	Destination
-	LinkHash []byte // see DestinationByLink; nil: no link
+	LinkHash []byte // nil without a link; see DestinationByLink
 }
 
 // StoredDelivery is a delivery with the IDs of its destination, search and run instead of UUIDs.
@@ -164,14 +164,14 @@ type StoredDelivery struct {
 	cola.Delivery
 }
 
-// StoredAttempt is the Nth attempt of a delivery.
+// StoredAttempt is the Nth attempt at a delivery.
 type StoredAttempt struct {
 	Delivery int64
 	N        int
 	At       time.Time
 	Took     time.Duration
-	Status   int    // 0: no response
-	Error    string // empty: delivered
+	Status   int    // 0 without a response
+	Error    string // empty if delivered
 }
 
 // StoredCreation records a request that created a saved search, so that a repeated request creates
@@ -194,7 +194,7 @@ type StoredConfirmation struct {
 // StoredRun is a run with the ID of its search.
 type StoredRun struct {
 	Search int64
-	UpTo   cola.Revision // latest arrival that it read; 0: unknown
+	UpTo   cola.Revision // latest arrival that it read; 0 if unknown
 	Named  int           // number of labels that messages name, the first by ID
 	cola.SavedSearchRun
 }
@@ -208,7 +208,8 @@ type StoredMatch struct {
 // StoredArrival records the arrival of a label, or that it never arrives.
 type StoredArrival struct {
 	TTBID cola.TTBID
-	// 0: it never arrives, because its first approval date was loaded as history or was cleared
+	// At is 0 if the label never arrives, because its first approval date was loaded as history or
+	// was cleared.
 	At           cola.Revision
 	ApprovalDate cola.Date // of the label; zero if unset
 }

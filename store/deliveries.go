@@ -17,10 +17,10 @@ import (
 // claims expire and others take over. So a message may be sent twice, with the same ID, but is
 // never lost. Package sqlstore has a diagram of the states.
 type Deliveries interface {
-	// ClaimDeliveries claims deliveries of the given kinds that are due at an instant, longest due
-	// first. No other caller, in any process, gets them until hold has passed by the database's
-	// clock. It leaves out claimed deliveries, those of suspended accounts, and runs for
-	// destinations that are not active. If it returns fewer than limit, no more are due.
+	// ClaimDeliveries claims deliveries of the given kinds that are due at the given time, longest
+	// due first. No other caller, in any process, gets them until hold has passed by the database's
+	// clock. It skips claimed deliveries, those of suspended accounts, and runs for destinations
+	// that are not active. If it returns fewer than limit, no more are due.
 	ClaimDeliveries(ctx context.Context, due time.Time, kinds []string,
 		limit int, hold time.Duration) ([]DueDelivery, error)
 	// RunContent returns the current state of a run, its search and the labels that messages name:
@@ -29,8 +29,8 @@ type Deliveries interface {
 	RunContent(ctx context.Context, run int64) (RunContent, error)
 	// RecordAttempt records an attempt at a claimed delivery in one transaction, and ends the
 	// claim: the attempt, the delivery's new state, and the destination's health. If the attempt
-	// pauses the destination, RecordAttempt skips its other deliveries and adds a notice to the
-	// account, if that has another email address.
+	// pauses the destination, RecordAttempt skips its other deliveries and notifies the account,
+	// if that has another email address.
 	//
 	// It returns false, and does not write, if the delivery is gone or the claim has ended: it was
 	// released, recorded, taken over or replayed. A delivery that was skipped in the meantime gets
@@ -51,7 +51,7 @@ type Deliveries interface {
 		which DeliveryFilter, page Slice) ([]cola.Delivery, int, error)
 	// DeliveryOf returns an account's delivery with its attempts, or ErrNotFound.
 	DeliveryOf(ctx context.Context, account cola.AccountID, id int64) (cola.DeliveryDetail, error)
-	// Replay makes a delivery in any state pending again, due at an instant. Its attempts
+	// Replay makes a delivery in any state pending again, due at the given time. Its attempts
 	// stay, its retries start over, and the outcome of an attempt in progress is not recorded. It
 	// fails with ErrNotFound, and with ErrNotActive if the destination is not active.
 	Replay(ctx context.Context, account cola.AccountID, id int64, due time.Time) (cola.Delivery, error)
@@ -59,10 +59,10 @@ type Deliveries interface {
 	// first, up to limit, and returns their number. It fails as Replay does.
 	ReplayUndelivered(ctx context.Context, account cola.AccountID,
 		destination string, due time.Time, limit int) (int, error)
-	// AddTest adds a message of EventTest to a destination, due at an instant. It fails with
+	// AddTest adds a message of EventTest to a destination, due at the given time. It fails with
 	// ErrNotFound, and with ErrNotActive if the destination is not active or has no address.
 	AddTest(ctx context.Context, account cola.AccountID, destination string, due time.Time) (cola.Delivery, error)
-	// DeleteOldDeliveries deletes deliveries that were created before an instant, with their
+	// DeleteOldDeliveries deletes deliveries that were created before the given time, with their
 	// attempts, in small transactions. It returns their number.
 	DeleteOldDeliveries(ctx context.Context, before time.Time) (int, error)
 }
@@ -78,13 +78,13 @@ type DueDelivery struct {
 	MessageID      string
 	Event          string
 	Kind           string
-	Run            int64       // 0: the event is not a run
+	Run            int64       // 0 for other events
 	Destination    Destination // of the message, or its subject
 	AccountEmail   string      // empty if the account has no email address
 	Attempts       int         // so far
 	CreatedAt      time.Time
 	DueAt          time.Time
-	FirstAttemptAt time.Time // since the creation or the latest replay; zero if there was none
+	FirstAttemptAt time.Time // since the creation or the latest replay; zero before the first
 }
 
 // RunContent is the content of a message about a run.
@@ -94,19 +94,19 @@ type RunContent struct {
 	RunLabels
 }
 
-// Attempt is an attempt to deliver, with its outcome.
+// Attempt is a delivery attempt with its outcome.
 type Attempt struct {
 	Due    DueDelivery
 	At     time.Time
 	Took   time.Duration
-	Status int    // HTTP or SMTP; 0: no response
-	Error  string // empty: delivered
+	Status int    // HTTP or SMTP status; 0 without a response
+	Error  string // empty if delivered
 	// State is the delivery's new state: pending, delivered or failed.
 	State string
 	Next  time.Time // when to try again, if pending
 	// Pause is the reason to stop messages to the destination: cola.ReasonFailing pauses it,
-	// cola.ReasonGone disables it; empty leaves it as it is.
+	// cola.ReasonGone disables it. If empty, the destination does not change.
 	Pause string
-	// Verified is true if an endpoint answered its challenge, which makes it active.
+	// Verified is true if an endpoint passed its challenge, which activates it.
 	Verified bool
 }

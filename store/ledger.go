@@ -45,7 +45,7 @@ type Ledger interface {
 	// and meter. The sum over the days of a month equals the month's counter.
 	DailyUsage(ctx context.Context, id cola.AccountID, first, last cola.Date) ([]DayUsage, error)
 	// MonthlyUsage returns an account's monthly usage from first to last, by month, without months
-	// of no usage.
+	// that have no usage.
 	MonthlyUsage(ctx context.Context, id cola.AccountID, first, last cola.Period) ([]MonthUsage, error)
 }
 
@@ -59,11 +59,11 @@ type Batch struct {
 	Credentials []cola.Credential // distinct; checked, and recorded as used if valid
 }
 
-// AccountState is the ledger's view of an account at one instant.
+// AccountState is the ledger's view of an account at a point in time.
 type AccountState struct {
 	Account cola.AccountID
 	Exists  bool
-	// Suspended is the reason of a suspension; empty if the account is active.
+	// Suspended is the reason of a suspension, or empty if the account is active.
 	Suspended string
 	Tier      cola.Tier
 	Used      cola.Used // in the current month
@@ -73,7 +73,7 @@ type AccountState struct {
 	Valid map[cola.Credential]bool
 }
 
-// Grant is a number of requests admitted at one instant.
+// Grant is a number of requests admitted at the same time.
 type Grant struct {
 	At       time.Time // by the database's clock, in whole microseconds; not before the account's previous grant
 	Requests int
@@ -140,7 +140,7 @@ func (u Units) check() error {
 }
 
 // AddGrant appends a grant that is not earlier than the others. It adds to the last grant if that
-// has the same instant.
+// has the same time.
 func AddGrant(grants []Grant, g Grant) []Grant {
 	if n := len(grants); n > 0 && grants[n-1].At.Equal(g.At) {
 		grants[n-1].Requests += g.Requests
@@ -149,7 +149,7 @@ func AddGrant(grants []Grant, g Grant) []Grant {
 	return append(grants, g)
 }
 
-// Allowance is a free use of the service with a limit per account and UTC day.
+// Allowance is a free operation with a limit per account and UTC day.
 //
 // Counts are exact, even across processes. Deleting a search or a run does not reduce them. Counts
 // of days before yesterday are deleted.
@@ -174,7 +174,7 @@ type Allowances interface {
 // MaxRefusals is the number of refusals stored per account, the latest ones.
 const MaxRefusals = 200
 
-// Refusal counts refused requests of one minute, channel, credential and reason.
+// Refusal counts rejected requests of one minute, channel, credential and reason.
 type Refusal struct {
 	Minute     time.Time // UTC
 	Channel    cola.Channel
@@ -190,11 +190,11 @@ type AccountRefusal struct {
 	Refusal
 }
 
-// Refusals records refused requests for account holders to see. They are not part of the ledger,
+// Refusals records rejected requests for account holders to see. They are not part of the ledger,
 // and the latest ones may be lost in a crash.
 type Refusals interface {
 	// RecordRefusals adds counts to the refusals with the same account, minute, channel, credential
-	// and reason, and keeps the later LastAt. It ignores unknown accounts and counts that are not
+	// and reason, and sets the later LastAt. It ignores unknown accounts and counts that are not
 	// positive. It fails with ErrMalformed for invalid text, and does not wait for the disk.
 	RecordRefusals(ctx context.Context, refusals []AccountRefusal) error
 	// Refusals returns up to limit refusals of an account, latest first.

@@ -7,8 +7,8 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// Arrivals lists the labels that arrived. A label arrives with the write that first gives it an
-// approval date, unless that write is in mode History, because bulk-loaded labels are no news. A
+// Arrivals lists labels that have arrived. A label arrives with the write that first gives it an
+// approval date, unless that write is in mode History, because bulk-loaded labels are not new. A
 // label arrives at most once: not again if it loses its date and gets another, and never if its
 // first date was history.
 type Arrivals interface {
@@ -22,14 +22,14 @@ type Arrivals interface {
 // Arrival is an arrived label, with its current content.
 type Arrival struct {
 	Label     *cola.IndexRecord
-	Permittee *cola.Permittee // nil only if it was deleted by hand
+	Permittee *cola.Permittee // nil only if it was deleted manually
 	At        cola.Revision   // revision of the arrival
 }
 
 // Runs stores the runs of saved searches.
 //
-// A search has a mark, the position in the arrivals up to which it has looked: that of its latest
-// run, or of its creation. A run takes three steps:
+// A search has a mark, the position in the arrivals up to which it has been evaluated: that of its
+// latest run, or of its creation. A run takes three steps:
 //
 //  1. ClaimDue claims the due search for a limited time.
 //  2. The runner matches the labels that arrived after the mark.
@@ -37,8 +37,8 @@ type Arrival struct {
 //
 // An interrupted run is therefore repeated from the same mark, and a recorded one never is.
 type Runs interface {
-	// ClaimDue claims searches that are due at an instant, longest due first. No other caller, in
-	// any process, gets them until hold has passed by the database's clock. It leaves out claimed
+	// ClaimDue claims searches that are due at the given time, longest due first. No other caller,
+	// in any process, gets them until hold has passed by the database's clock. It skips claimed
 	// searches and those that are paused because of their account. If it returns fewer than limit,
 	// no more are due. A search that this version of the program cannot read completely has a
 	// Fault: it must not run, and must not block the others.
@@ -59,10 +59,11 @@ type Runs interface {
 	// first runs; retrying does not record a run twice.
 	RecordRuns(ctx context.Context, runs []RunRecord) ([]RunOutcome, error)
 
-	// Postpone records that a claimed search could not run, and extends its claim by what wait
-	// returns for the number of consecutive failures, from one. A recorded run, or a change of the
-	// search's filters or schedule, resets the count. It returns the extension. It fails with
-	// ErrNotFound, and does not write, if the claim has ended. wait may be called more than once.
+	// Postpone records that a claimed search could not run, and extends its claim by the duration
+	// that wait returns for the number of consecutive failures, from one. A recorded run, or a
+	// change of the search's filters or schedule, resets the count. It returns the extension. It
+	// fails with ErrNotFound, and does not write, if the claim has ended. wait may be called more
+	// than once.
 	Postpone(ctx context.Context, failed DueSearch, wait func(failures int) time.Duration) (time.Duration, error)
 
 	// ReleaseDue releases claimed searches that were not recorded. It ignores claims that have
@@ -70,13 +71,13 @@ type Runs interface {
 	ReleaseDue(ctx context.Context, claimed []DueSearch) error
 
 	// NextDue returns the earliest due time of all searches, claimed or not, except those that are
-	// paused because of their account; zero if none is ever due. A time long past means that runs
-	// do not keep up.
+	// paused because of their account. It is zero if no search has a due time. A time long past
+	// means that runs fall behind.
 	NextDue(ctx context.Context) (time.Time, error)
 
-	// RequestRun makes an account's search due at an instant, with or without a schedule, and
+	// RequestRun makes an account's search due at the given time, with or without a schedule, and
 	// returns it without its addresses. The next run returns it to its schedule. The run counts
-	// against AllowManualRuns on the UTC day of the instant. If the search is already due or
+	// against AllowManualRuns on the UTC day of that time. If the search is already due or
 	// running, RequestRun has no effect.
 	//
 	// It fails with ErrNotFound if the account has no such search, with ErrNotActive if the search
@@ -104,8 +105,8 @@ type Runs interface {
 type Trace struct {
 	Search   cola.SavedSearch // without its addresses
 	Mark     Mark
-	Match    *cola.SavedSearchMatch // nil: not found by any run
-	Arrived  cola.Revision          // revision of its arrival; 0: it did not arrive
+	Match    *cola.SavedSearchMatch // nil if no run found it
+	Arrived  cola.Revision          // revision of its arrival; 0 if it has not arrived
 	Seen     time.Time              // time of the first run after its arrival; zero if unset
 	SeenFrom cola.Date              // first approval day of that run's window; 0 if Seen is zero
 }
@@ -113,7 +114,7 @@ type Trace struct {
 // Slice is a page of a list. Neither number is negative.
 type Slice struct{ Offset, Limit int }
 
-// Mark is the position up to which a search has looked.
+// Mark is the position up to which a search has been evaluated.
 type Mark struct {
 	At       time.Time     // of the run, or of the search's creation
 	Revision cola.Revision // of the latest arrival that was read
@@ -126,7 +127,7 @@ type DueSearch struct {
 	Mark    Mark
 	Hold    int64 // identifies the claim
 	// Fault is the reason why this version of the program cannot run the search, such as filters
-	// from a newer version; otherwise nil. Without these filters the search would find too much.
+	// from a newer version; otherwise nil. Without these filters the search would match too much.
 	Fault error
 }
 
@@ -134,7 +135,7 @@ type DueSearch struct {
 type RunRecord struct {
 	Due      DueSearch
 	Mark     Mark           // the search's new mark
-	Next     cola.Timestamp // when the search is due next; 0: never
+	Next     cola.Timestamp // when the search is due next; 0 for never
 	From, To cola.Date      // approval dates of its window, inclusive
 	Matches  []RunMatch
 
@@ -149,7 +150,7 @@ type RunRecord struct {
 type RunMatch struct {
 	TTBID cola.TTBID
 	Late  bool           // approved before the window, but arrived since the previous run
-	Met   cola.FilterSet // filters that the label meets
+	Met   cola.FilterSet // filters that the label matches
 }
 
 // RunOutcome is the outcome of RecordRuns for one run.

@@ -21,16 +21,16 @@ type SavedSearches interface {
 	// transaction that locks the account, so an account's searches are created one after another,
 	// in all processes. The search's mark has its creation time and the latest revision.
 	//
-	// If a search was created before under the same key of Once, within its time, the result
-	// depends on the fingerprint. With the same one, it returns that search in its current state
-	// with repeated set, and writes nothing; with another one, it fails with ErrReused. If that
-	// search was deleted, it creates a new one.
+	// If a search was created with the same Once.Key within Once.Within, the result depends on the
+	// fingerprint. If it is the same, CreateSavedSearch returns that search in its current state
+	// with repeated set, and does not write; if it differs, it fails with ErrReused. If that search
+	// was deleted, it creates a new one.
 	//
 	// It fails with ErrLimit, as a LimitError, if the new search has an active schedule and the
 	// account already has as many as MaxActive or its ActiveLimit allows, or if it has MaxSearches
 	// of any kind. It fails with ErrNotFound if the account does not exist, with ErrExists if the
 	// UUID is taken, and with ErrMalformed for an invalid search.
-	CreateSavedSearch(ctx context.Context, s NewSavedSearch) (made cola.SavedSearch, repeated bool, err error)
+	CreateSavedSearch(ctx context.Context, s NewSavedSearch) (created cola.SavedSearch, repeated bool, err error)
 	// SavedSearch returns an account's search, without its addresses, or ErrNotFound, also for
 	// another account's.
 	SavedSearch(ctx context.Context, account cola.AccountID, uuid string) (cola.SavedSearch, error)
@@ -62,12 +62,12 @@ type NewSavedSearch struct {
 	MaxActive int              // maximum number of the account's active schedules
 	Once      Once
 
-	MaxSearches int // maximum number of the account's searches, active or not; zero: no limit
+	MaxSearches int // maximum number of the account's searches, active or not; no limit if 0
 }
 
 // Once makes a repeated creation idempotent.
 type Once struct {
-	Key         string   // chosen by the account; empty: always create
+	Key         string   // chosen by the account; if empty, always create
 	Fingerprint [32]byte // of the request
 	// Within is the minimum time for which the creation is remembered.
 	Within time.Duration

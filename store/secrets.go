@@ -17,11 +17,11 @@ type SealedSecrets interface {
 	// SecretKeys counts the stored secrets by the ID of the key that sealed them. Clear-text ones
 	// count under "", with the link tokens that HashLinks has yet to replace.
 	SecretKeys(ctx context.Context) (map[string]int, error)
-	// RewriteSecrets calls rewrite for every secret without the prefix but, stores the result, and
-	// returns the number of changes. An empty result deletes the secret. It locks destinations in
-	// short transactions, so it may run at any time; rewrite must not block. After an error,
+	// RewriteSecrets calls rewrite for every secret without skipPrefix, stores the result,
+	// and returns the number of changes. An empty result deletes the secret. It locks destinations
+	// in short transactions, so it may run at any time; rewrite must not block. After an error,
 	// earlier changes stay.
-	RewriteSecrets(ctx context.Context, but string, rewrite func(SealedSecret) (string, error)) (int, error)
+	RewriteSecrets(ctx context.Context, skipPrefix string, rewrite func(SealedSecret) (string, error)) (int, error)
 	// HashLinks replaces clear-text tokens of links, from an earlier version, with their SHA-256,
 	// and returns their number. After an upgrade it also erases clear-text secrets from free space,
 	// if the database has any.
@@ -38,7 +38,8 @@ type SealedSecret struct {
 // SecretKind is a kind of secret in requests.
 type SecretKind string
 
-// Kinds of secrets, with their names in KnownSecrets: the bytes of a hash, or a text.
+// Kinds of secrets. The comment is the form of their names in KnownSecrets: the bytes of a hash, or
+// a string.
 const (
 	SecretKey         SecretKind = "key"          // KeyHash
 	SecretSession     SecretKind = "session"      // name of a session
@@ -59,7 +60,7 @@ type SecretFinder interface {
 	KnownSecrets(ctx context.Context, kind SecretKind, names []string) ([]string, error)
 }
 
-// StorableTexts returns the texts that can be stored.
+// StorableTexts returns the strings that can be stored.
 func StorableTexts(texts []string) []string {
 	return slices.DeleteFunc(slices.Clone(texts), func(text string) bool { return checkKeyText("name", text) != nil })
 }

@@ -7,15 +7,15 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// SignIn is the sign-in of an account holder in a browser. The browser proves it by its session,
-// which is stored separately: see Sessions.
+// SignIn is the sign-in of an account holder in a browser. The browser identifies it by its
+// session, which is stored separately: see Sessions.
 type SignIn struct {
 	ID         int64
 	Account    cola.AccountID
-	Via        string // URL of the issuer; empty: a sign-in link
+	Via        string // URL of the issuer; empty for a sign-in link
 	Browser    string // shortened User-Agent, for the account holder to recognize it
 	CreatedAt  time.Time
-	LastUsedAt time.Time // zero if never; up to a minute late
+	LastUsedAt time.Time // zero if never used; may lag by up to a minute
 	EndedAt    time.Time // zero if not ended
 	ExpiresAt  time.Time
 }
@@ -28,11 +28,11 @@ type SignIns interface {
 	CreateSignIn(ctx context.Context, s SignIn) (SignIn, error)
 	// SignIns returns the valid sign-ins of an account, newest first.
 	SignIns(ctx context.Context, account cola.AccountID) ([]SignIn, error)
-	// EndSignIn ends a sign-in of an account from the next request on, in all processes. Ending
-	// again keeps the first time. It fails with ErrNotFound if the account has no such sign-in.
+	// EndSignIn ends a sign-in; it takes effect with the next request, in all processes. Ending it
+	// again does not change EndedAt. It fails with ErrNotFound if the account has no such sign-in.
 	EndSignIn(ctx context.Context, account cola.AccountID, id int64) error
-	// EndOtherSignIns ends all valid sign-ins of an account but one, and returns their number.
-	EndOtherSignIns(ctx context.Context, account cola.AccountID, but int64) (int, error)
+	// EndOtherSignIns ends all valid sign-ins of an account except one, and returns their number.
+	EndOtherSignIns(ctx context.Context, account cola.AccountID, except int64) (int, error)
 }
 
 // SignInLinkHash is the SHA-256 of the token of a sign-in link.
@@ -40,28 +40,30 @@ type SignInLinkHash [32]byte
 
 // SignInLinks stores links that sign in once.
 type SignInLinks interface {
-	// CreateSignInLink creates a link for an account that is valid for a time by the store's clock.
-	// It fails with ErrNotFound if the account does not exist, and with ErrExists if the hash is
-	// taken. Used and expired links are deleted later.
-	CreateSignInLink(ctx context.Context, account cola.AccountID, hash SignInLinkHash, goodFor time.Duration) error
+	// CreateSignInLink creates a link for an account that is valid for lifetime by the store's
+	// clock. It fails with ErrNotFound if the account does not exist, and with ErrExists if the
+	// hash is taken. Used and expired links are deleted later.
+	CreateSignInLink(ctx context.Context, account cola.AccountID, hash SignInLinkHash, lifetime time.Duration) error
 	// SignInLink returns the account of a valid link, without using it, or ErrNotFound.
 	SignInLink(ctx context.Context, hash SignInLinkHash) (Account, error)
 	// UseSignInLink uses up a link and returns its account, or ErrNotFound if the link is unknown,
-	// used or expired. Of concurrent calls, in any process, one succeeds.
+	// used or expired. If called concurrently, even from several processes, exactly one call
+	// succeeds.
 	UseSignInLink(ctx context.Context, hash SignInLinkHash) (Account, error)
 }
 
-// Sessions stores browser data between requests, by a name that only the browser's cookie has.
+// Sessions stores browser data between requests, keyed by a name that only the browser's cookie
+// contains.
 type Sessions interface {
 	// Session returns the data of a name, or ErrNotFound if there is none or it has expired by the
 	// store's clock.
 	Session(ctx context.Context, name string) ([]byte, error)
-	// SaveSession stores data under a name until an instant, and replaces earlier data. It fails
-	// with ErrMalformed for an invalid name. It is cheap and does not wait for the disk: recent
-	// data may be lost if the machine fails, but not if the process does. Expired sessions are
-	// deleted later.
+	// SaveSession stores data under a name until the given time, replacing any earlier data. It
+	// fails with ErrMalformed for an invalid name. It is cheap and does not wait for the disk:
+	// recent data may be lost if the machine fails, but not if the process does. Expired sessions
+	// are deleted later.
 	SaveSession(ctx context.Context, name string, data []byte, until time.Time) error
 	// DeleteSession deletes the data of a name, and reports whether there was any that had not
-	// expired. Of concurrent calls, in any process, one reports true.
+	// expired. If called concurrently, even from several processes, exactly one call reports true.
 	DeleteSession(ctx context.Context, name string) (dropped bool, err error)
 }

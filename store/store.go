@@ -85,7 +85,7 @@ type Store interface {
 
 	// ID identifies the data. It is generated with the database.
 	ID() string
-	// Ping checks whether the database answers.
+	// Ping checks whether the database responds.
 	Ping(ctx context.Context) error
 	// Close waits for running calls and closes the database.
 	Close() error
@@ -96,7 +96,7 @@ type Outcome uint8
 
 // The outcomes.
 const (
-	Unchanged Outcome = iota // equal to the stored record; nothing was written
+	Unchanged Outcome = iota // equal to the stored record; not written
 	Added
 	Changed
 	Refused // not written, because the record would lack a required field (see cola.CheckNew)
@@ -170,7 +170,7 @@ type References interface {
 	AllReferences(ctx context.Context) (ReferenceSets, error)
 }
 
-// ReferenceSets is all reference data, in the order of the API.
+// ReferenceSets contains all reference data, in the order of the API.
 type ReferenceSets struct {
 	Revision cola.Revision    // of the latest change of any set
 	AVAs     []cola.AVADetail // by name, then validity, then id
@@ -199,7 +199,7 @@ type Changes interface {
 	Revision(ctx context.Context) (cola.Revision, error)
 	// HasRevision reports whether a revision is in this database's history. It is false for a
 	// revision of another database, or of a state from before a backup was restored. A revision is
-	// known for 30 days after the next one. Revision 0, before any write, is in every history.
+	// remembered for 30 days after the next one. Revision 0, before any write, is in every history.
 	HasRevision(ctx context.Context, rev cola.Revision) (bool, error)
 	// ColasSince calls yield with every label that changed after a revision, in no particular
 	// order, and returns the revision up to which the list is complete. It reads one consistent

@@ -26,8 +26,8 @@ func TestFoldEmail(t *testing.T) {
 	}
 }
 
-// FuzzFoldEmail checks that two texts are compared as equal only if they differ in ASCII letter
-// case alone.
+// FuzzFoldEmail checks that two strings are compared as equal only if they differ only in
+// ASCII letter case.
 func FuzzFoldEmail(f *testing.F) {
 	for _, pair := range [][2]string{
 		{"mike@github.com", "mi\u212ae@github.com"},
@@ -38,15 +38,15 @@ func FuzzFoldEmail(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, a, b string) {
 		if store.FoldEmail(a) == store.FoldEmail(b) && !sameInASCII(a, b) {
-			t.Errorf("FoldEmail(%+q) equals FoldEmail(%+q)", a, b)
+			t.Errorf("FoldEmail(%+q) = FoldEmail(%+q), want different results", a, b)
 		}
 		if folded := store.FoldEmail(a); !sameInASCII(folded, a) || store.FoldEmail(folded) != folded {
-			t.Errorf("FoldEmail(%+q) = %+q", a, folded)
+			t.Errorf("FoldEmail(%+q) = %+q, want a stable result that differs only in ASCII case", a, folded)
 		}
 	})
 }
 
-// sameInASCII reports whether two texts are equal except for ASCII letter case.
+// sameInASCII reports whether two strings are equal except for ASCII letter case.
 func sameInASCII(a, b string) bool {
 	if len(a) != len(b) {
 		return false
@@ -60,9 +60,9 @@ func sameInASCII(a, b string) bool {
 	return true
 }
 
-// TestIdentityNamesAreUnique checks that valid identities have unique names, and that every name is
+// TestUniqueIdentityNames checks that valid identities have unique names, and that every name is
 // recognized as one.
-func TestIdentityNamesAreUnique(t *testing.T) {
+func TestUniqueIdentityNames(t *testing.T) {
 	seen := map[string]store.Identity{}
 	for _, issuer := range []string{"https://a", "https://a/", "https://A", "https://a#b", "a", "://"} {
 		for _, subject := range []string{"b", "B", "b#c", "#b", "c", "https://a#b"} {
@@ -71,14 +71,15 @@ func TestIdentityNamesAreUnique(t *testing.T) {
 				continue
 			}
 			if other, known := seen[i.Name()]; known {
-				t.Errorf("%+v and %+v have the same name", i, other)
+				t.Errorf("Name of %+v = Name of %+v, want different names", i, other)
 			}
-			if seen[i.Name()] = i; !store.IsIdentityName(i.Name()) {
+			seen[i.Name()] = i
+			if !store.IsIdentityName(i.Name()) {
 				t.Errorf("IsIdentityName(%q) = false, want true", i.Name())
 			}
 		}
 	}
 	if len(seen) != 4*6 {
-		t.Errorf("%d identities passed Check, want those of four issuers", len(seen))
+		t.Errorf("%d identities passed Check, want %d, those of four issuers", len(seen), 4*6)
 	}
 }

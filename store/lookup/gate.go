@@ -17,10 +17,10 @@ const (
 	maxBatch      = 256
 	findTimeout   = 3 * time.Second // for one batch
 	maxFound      = 100_000         // secrets in memory; an entry is under 200 bytes
-	// voidFor is how long an existing but invalid secret counts as unknown, such as an expired
+	// voidDuration is how long an existing but invalid secret counts as unknown, such as an expired
 	// session or the feed of a suspended account. It bounds the queries for such a secret.
-	voidFor   = time.Second
-	maxVoided = 10_000
+	voidDuration = time.Second
+	maxVoided    = 10_000
 )
 
 // gate admits existing secrets of one kind.
@@ -31,24 +31,27 @@ type gate struct {
 	lookups, queries prometheus.Counter
 
 	mu      sync.Mutex
-	waiting []*question // in order of arrival
-	open    map[string]*question
+	queue   []*request // in order of arrival
+	queued  map[string]*request
 	running bool // a goroutine processes the queue
 }
 
-// question is a secret to look up in a batch. Several requests may wait for its answer.
-type question struct {
-	name     string
-	askers   int // waiting requests; guarded by the gate's mutex
-	answered chan struct{}
-	err      error // nil: it exists. Set before answered is closed
+// request is a secret to look up in a batch. Several callers may wait for its result.
+type request struct {
+	name    string
+	waiters int // waiting callers; guarded by the gate's mutex
+	done    chan struct{}
+	err     error // nil if the secret exists. Set before done is closed
 }
 
 func newGate(find func(context.Context, []string) ([]string, error), lookups, queries prometheus.Counter) *gate {
 	return &gate{
-		find: find, found: cache[struct{}](maxFound),
-		voided: cache[time.Time](maxVoided), lookups: lookups, queries: queries,
-		open: map[string]*question{},
+		find:    find,
+		found:   cache[struct{}](maxFound),
+		voided:  cache[time.Time](maxVoided),
+		lookups: lookups,
+		queries: queries,
+		queued:  map[string]*request{},
 	}
 }
 
@@ -69,36 +72,36 @@ func (g *gate) admit(ctx context.Context, name string) error {
 	if _, ok := g.found.Get(name); ok {
 		return nil
 	}
-	q := g.ask(name)
+	q := g.enqueue(name)
 	select {
-	case <-q.answered:
+	case <-q.done:
 		return q.err
 	case <-ctx.Done():
 		g.mu.Lock()
-		q.askers--
+		q.waiters--
 		g.mu.Unlock()
 		return fmt.Errorf("look up a secret: %w", ctx.Err())
 	}
 }
 
-// void makes an existing but invalid secret count as unknown for voidFor.
+// void makes an existing but invalid secret count as unknown for voidDuration.
 func (g *gate) void(name string) {
 	g.found.Remove(name)
-	g.voided.Add(name, time.Now().Add(voidFor))
+	g.voided.Add(name, time.Now().Add(voidDuration))
 }
 
-// ask adds a question to the queue, or joins a queued one. It does not join a question that was
+// enqueue adds a request to the queue, or joins a queued one. It does not join a request that was
 // already sent to the database, because the secret may have been created since.
-func (g *gate) ask(name string) *question {
+func (g *gate) enqueue(name string) *request {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	q := g.open[name]
+	q := g.queued[name]
 	if q == nil {
-		q = &question{name: name, answered: make(chan struct{})}
-		g.open[name] = q
-		g.waiting = append(g.waiting, q)
+		q = &request{name: name, done: make(chan struct{})}
+		g.queued[name] = q
+		g.queue = append(g.queue, q)
 	}
-	q.askers++
+	q.waiters++
 	if !g.running {
 		g.running = true
 		go g.run()
@@ -109,26 +112,26 @@ func (g *gate) ask(name string) *question {
 // run processes batches until the queue is empty.
 func (g *gate) run() {
 	for {
-		started := time.Now()
+		start := time.Now()
 		batch := g.take()
 		if batch == nil {
 			return
 		}
-		g.answer(batch)
-		time.Sleep(time.Until(started.Add(batchInterval)))
+		g.resolve(batch)
+		time.Sleep(time.Until(start.Add(batchInterval)))
 	}
 }
 
-// take removes the oldest questions from the queue and drops those without askers. It returns nil
+// take removes the oldest requests from the queue and drops those without waiters. It returns nil
 // if the queue is empty.
-func (g *gate) take() (batch []*question) {
+func (g *gate) take() (batch []*request) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	for len(g.waiting) > 0 && len(batch) < maxBatch {
-		q := g.waiting[0]
-		g.waiting[0], g.waiting = nil, g.waiting[1:]
-		delete(g.open, q.name)
-		if q.askers > 0 {
+	for len(g.queue) > 0 && len(batch) < maxBatch {
+		q := g.queue[0]
+		g.queue[0], g.queue = nil, g.queue[1:]
+		delete(g.queued, q.name)
+		if q.waiters > 0 {
 			batch = append(batch, q)
 		}
 	}
@@ -136,8 +139,8 @@ func (g *gate) take() (batch []*question) {
 	return batch
 }
 
-// answer looks up a batch in the database.
-func (g *gate) answer(batch []*question) {
+// resolve looks up a batch in the database.
+func (g *gate) resolve(batch []*request) {
 	names := make([]string, len(batch))
 	for i, q := range batch {
 		names[i] = q.name
@@ -156,9 +159,10 @@ func (g *gate) answer(batch []*question) {
 		g.found.Add(name, struct{}{})
 	}
 	for _, q := range batch {
-		if q.err = err; err == nil && !exists[q.name] {
+		q.err = err
+		if err == nil && !exists[q.name] {
 			q.err = store.ErrNotFound
 		}
-		close(q.answered)
+		close(q.done)
 	}
 }

@@ -5,16 +5,16 @@
 // batches: one query at a time for each kind of secret, at most one every 10 ms, with at most 256
 // secrets. A flood at any rate therefore costs at most 100 small queries a second for each kind.
 //
-//	request ──► found before? ──► the database's own answer, as without this package
+//	request ──► found before? ──► the database's own result, as without this package
 //	                │ no
 //	                ▼
 //	            wait for the next batch ──► no row: ErrNotFound
-//	                                   └──► a row: the database's own answer
+//	                                   └──► a row: the database's own result
 //
 // Wrong secrets are not cached. A batch starts after its requests arrived, so a secret that any
-// process just created works at once; verifying cached refusals would take as many queries as the
+// process just created works at once; verifying cached rejections would take as many queries as the
 // batches do. An unknown secret waits for its turn, about 0.4 s at worst with 10,000 connections.
-// It is never refused because of others.
+// It is never rejected because of other requests.
 package lookup
 
 import (
@@ -38,10 +38,12 @@ type Store struct {
 func New(st store.Store, metrics prometheus.Registerer) *Store {
 	factory := promauto.With(metrics)
 	lookups := factory.NewCounterVec(prometheus.CounterOpts{
-		Name: "colaregistry_secret_lookups_total", Help: "Secrets looked up in the database, by kind.",
+		Name: "colaregistry_secret_lookups_total",
+		Help: "Secrets looked up in the database, by kind.",
 	}, []string{"kind"})
 	queries := factory.NewCounterVec(prometheus.CounterOpts{
-		Name: "colaregistry_secret_lookup_queries_total", Help: "Database queries for secrets, by kind.",
+		Name: "colaregistry_secret_lookup_queries_total",
+		Help: "Database queries for secrets, by kind.",
 	}, []string{"kind"})
 	s := &Store{st, map[store.SecretKind]*gate{}}
 	for _, kind := range store.SecretKinds() {

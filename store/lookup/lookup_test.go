@@ -96,9 +96,9 @@ func hash(n int) (h store.KeyHash) {
 	return h
 }
 
-// TestFloodCostsFewQueries sends wrong keys from 10,000 connections for a second. The number of
+// TestLookupFlood sends wrong keys from 10,000 connections for a second. The number of
 // queries depends only on the time, and a valid key that this process has never seen is found.
-func TestFloodCostsFewQueries(t *testing.T) {
+func TestLookupFlood(t *testing.T) {
 	inTime(t, func(t *testing.T) {
 		f := newFake()
 		f.takes = 2 * time.Millisecond
@@ -136,13 +136,13 @@ func TestFloodCostsFewQueries(t *testing.T) {
 		}
 		queries := testutil.ToFloat64(s.gates[store.SecretKey].queries)
 		if int(queries) != len(f.batches) {
-			t.Errorf("query counter = %v, want %d", queries, len(f.batches))
+			t.Errorf("queries metric = %v, want %d", queries, len(f.batches))
 		}
 	})
 }
 
-// TestFoundSecretsAreReadDirectly checks that a known secret costs one query and does not wait.
-func TestFoundSecretsAreReadDirectly(t *testing.T) {
+// TestKnownSecret checks that a known secret costs one query and does not wait.
+func TestKnownSecret(t *testing.T) {
 	inTime(t, func(t *testing.T) {
 		f := newFake()
 		f.sessions["a"] = true
@@ -158,9 +158,9 @@ func TestFoundSecretsAreReadDirectly(t *testing.T) {
 	})
 }
 
-// TestNewSecretsWorkImmediately creates a key right after it was refused, while a query about it is
-// in progress.
-func TestNewSecretsWorkImmediately(t *testing.T) {
+// TestKeyCreatedDuringLookup creates a key while a query for it is in progress. The next lookup
+// finds it.
+func TestKeyCreatedDuringLookup(t *testing.T) {
 	inTime(t, func(t *testing.T) {
 		f := newFake()
 		f.takes = 5 * time.Millisecond
@@ -200,15 +200,15 @@ func TestVoidSecrets(t *testing.T) {
 			t.Errorf("%d batches, %d reads in 2.5 s; want at most 3 each", len(f.batches), f.reads)
 		}
 		f.set(func() { f.sessions["a"] = true })
-		time.Sleep(voidFor)
+		time.Sleep(voidDuration)
 		if _, err := s.Session(t.Context(), "a"); err != nil {
 			t.Errorf("valid again: error = %v, want nil", err)
 		}
 	})
 }
 
-// TestSameSecretIsLookedUpOnce checks that requests with one secret share a place in a batch.
-func TestSameSecretIsLookedUpOnce(t *testing.T) {
+// TestConcurrentLookups checks that requests with one secret share a place in a batch.
+func TestConcurrentLookups(t *testing.T) {
 	inTime(t, func(t *testing.T) {
 		f := newFake()
 		s := New(f, nil)
@@ -227,8 +227,8 @@ func TestSameSecretIsLookedUpOnce(t *testing.T) {
 	})
 }
 
-// TestCanceledRequestsAreDropped checks that requests canceled while waiting cause no lookup.
-func TestCanceledRequestsAreDropped(t *testing.T) {
+// TestCanceledRequests checks that requests canceled while waiting cause no lookup.
+func TestCanceledRequests(t *testing.T) {
 	inTime(t, func(t *testing.T) {
 		f := newFake()
 		f.takes = time.Second

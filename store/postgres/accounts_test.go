@@ -45,8 +45,12 @@ func TestSchemaBeforeIdentities(t *testing.T) {
 		`INSERT INTO usage_months VALUES (1, '2026-11', 5, 6)`)
 	now := time.Date(2026, time.November, 20, 12, 0, 0, 0, time.UTC)
 	s := mustOpen(t, url, Options{Logger: quiet(), Now: func() time.Time { return now }})
-	storetest.CheckUpgraded(t, s, store.Account{ID: 1, Email: "Ann@example.com",
-		Tier: cola.TierPro, CreatedAt: time.Unix(1, 0).UTC()},
+	storetest.CheckUpgraded(t, s, store.Account{
+		ID:        1,
+		Email:     "Ann@example.com",
+		Tier:      cola.TierPro,
+		CreatedAt: time.Unix(1, 0).UTC(),
+	},
 		cola.Credential{Kind: cola.CredentialKey, ID: 1}, cola.Used{DetailViews: 5, ListRecords: 6})
 }
 
@@ -97,8 +101,11 @@ func TestDatabaseClockForLinks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	used := store.Units{Channel: cola.ChannelMCP,
-		Credential: cola.Credential{Kind: cola.CredentialLink, ID: link.ID}, Requests: 1}
+	used := store.Units{
+		Channel:    cola.ChannelMCP,
+		Credential: cola.Credential{Kind: cola.CredentialLink, ID: link.ID},
+		Requests:   1,
+	}
 	err = s.Settle(t.Context(), store.Batch{ID: storetest.NewBatchID(), Accounts: []cola.AccountID{a.ID}},
 		func(time.Time, []store.AccountState) []store.Entry {
 			return []store.Entry{{Account: a.ID, Requests: 1, Units: []store.Units{used}}}
@@ -118,8 +125,10 @@ func TestDatabaseClockForLinks(t *testing.T) {
 		t.Fatalf("Links = %v, %v; want one link", list, err)
 	}
 	link = list[0]
-	order := []time.Time{start, a.CreatedAt, app.CreatedAt, link.CreatedAt,
-		link.LastUsedAt, link.RevokedAt, link.App.DisabledAt, ended}
+	order := []time.Time{
+		start, a.CreatedAt, app.CreatedAt, link.CreatedAt,
+		link.LastUsedAt, link.RevokedAt, link.App.DisabledAt, ended,
+	}
 	if !slices.IsSortedFunc(order, time.Time.Compare) {
 		t.Errorf("times %v are not in order", order)
 	}

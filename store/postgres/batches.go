@@ -15,8 +15,8 @@ import (
 )
 
 const (
-	// batchesKept is how long the outcome of a batch stays known.
-	batchesKept = 2 * time.Hour
+	// batchRetention is how long the outcome of a batch is stored.
+	batchRetention = 2 * time.Hour
 	// deletedPerStatement is the number of batches that one statement deletes.
 	deletedPerStatement = 5000
 	// batchLocks is the first half of the advisory locks on batches. The second half derives from
@@ -133,7 +133,7 @@ func (s *Store) Void(ctx context.Context, id store.BatchID, entries []store.Entr
 	}))
 }
 
-// revertEntries undoes the entries of a batch at its instant.
+// revertEntries undoes the entries of a batch at its time.
 func revertEntries(ctx context.Context, tx pgx.Tx, entries []store.Entry, at time.Time) error {
 	t := tally{ledgerState: ledgerState{now: at}}
 	var accounts []cola.AccountID
@@ -160,7 +160,7 @@ func revertEntries(ctx context.Context, tx pgx.Tx, entries []store.Entry, at tim
 	return t.revertGrants(ctx, tx)
 }
 
-// revertGrants removes requests from the grants of the batch's instant that are still in the
+// revertGrants removes requests from the grants at the time of the batch that are still in the
 // windows.
 func (t *tally) revertGrants(ctx context.Context, tx pgx.Tx) error {
 	if len(t.requests.keys) == 0 {
@@ -189,7 +189,7 @@ func (t *tally) revertGrants(ctx context.Context, tx pgx.Tx) error {
 // deleteOldBatches deletes old batches in chunks.
 func (s *Store) deleteOldBatches(ctx context.Context) error {
 	for {
-		done, err := s.general.Exec(ctx, deleteBatches, s.clock(), batchesKept.Seconds(), deletedPerStatement)
+		done, err := s.general.Exec(ctx, deleteBatches, s.clock(), batchRetention.Seconds(), deletedPerStatement)
 		if err != nil || done.RowsAffected() < deletedPerStatement {
 			return err
 		}

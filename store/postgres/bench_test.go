@@ -189,8 +189,11 @@ func chargeAll(ctx context.Context, s *Store, accounts []cola.AccountID) error {
 					requests = 1
 				}
 				entries = append(entries, store.Entry{Account: state.Account, Requests: requests, Units: []store.Units{{
-					Channel: cola.ChannelREST, Credential: batch.Credentials[i],
-					Meter: cola.MeterListRecords, Units: 20, Requests: 1,
+					Channel:    cola.ChannelREST,
+					Credential: batch.Credentials[i],
+					Meter:      cola.MeterListRecords,
+					Units:      20,
+					Requests:   1,
 				}}})
 			}
 		}

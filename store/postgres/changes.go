@@ -135,7 +135,7 @@ var (
 )
 
 // colaReader reads index records from rows of labels joined with their barcodes. It allocates only
-// texts that it has not seen before.
+// strings that it has not seen before.
 type colaReader struct {
 	yield    func(*cola.IndexRecord) error
 	record   cola.IndexRecord // the current label
@@ -143,7 +143,7 @@ type colaReader struct {
 	kind     string           // type of its main barcode
 	next     indexRow
 	targets  []any               // pointers into next
-	interned []map[string]string // texts by column; nil for columns with too many
+	interned []map[string]string // strings by column; nil for columns with too many
 }
 
 // indexRow is a label with one of its barcodes.
@@ -159,7 +159,7 @@ type barcodePart struct {
 }
 
 // maxInterned is the number of texts remembered per column. Reuse avoids a string per label for
-// class, origin or status. A column with more distinct texts is not worth looking up.
+// class, origin or status. A column with more distinct strings is not worth looking up.
 const maxInterned = 4096
 
 func newColaReader(yield func(*cola.IndexRecord) error) *colaReader {
@@ -177,7 +177,7 @@ func newColaReader(yield func(*cola.IndexRecord) error) *colaReader {
 	return r
 }
 
-// sharedColumn is a column whose texts are shared between rows.
+// sharedColumn is a column whose strings are shared between rows.
 type sharedColumn struct {
 	column
 	reader *colaReader
@@ -218,7 +218,7 @@ func (r *colaReader) row(rows pgx.Rows) error {
 	return nil
 }
 
-// text returns a shared copy of a text of a column. NULL is empty.
+// text returns a shared copy of a string of a column. NULL is empty.
 func (r *colaReader) text(column int, raw []byte) string {
 	seen := r.interned[column]
 	if seen == nil || len(raw) == 0 {
@@ -304,8 +304,11 @@ func (s *Store) ArrivedSince(
 			return err
 		}
 		r := newColaReader(func(record *cola.IndexRecord) error {
-			return f.keep(yield(store.Arrival{Label: record,
-				Permittee: holders[record.Summary.PermitNumber], At: at[record.Summary.TTBID]}))
+			return f.keep(yield(store.Arrival{
+				Label:     record,
+				Permittee: holders[record.Summary.PermitNumber],
+				At:        at[record.Summary.TTBID],
+			}))
 		})
 		if err := eachRow(ctx, q, arrivedColas, []any{day}, r.row); err != nil {
 			return err

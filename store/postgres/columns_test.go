@@ -31,7 +31,7 @@ func TestColumnsRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		list := rapid.SliceOf(rapid.String()).Draw(t, "list")
 		date := cola.Date(rapid.Int32Range(1, 3652059).Draw(t, "date")) // 0001-01-01 to 9999-12-31
-		at := time.UnixMicro(rapid.Int64Range(-6e16, 2e17).Draw(t, "instant")).UTC()
+		at := time.UnixMicro(rapid.Int64Range(-6e16, 2e17).Draw(t, "time")).UTC()
 		number := rapid.Float64().Draw(t, "number")
 		count := rapid.Int32().Draw(t, "count")
 		var got struct {
@@ -58,8 +58,8 @@ func TestColumnsRoundTrip(t *testing.T) {
 			}
 		}
 		for format, diff := range map[string]string{
-			"list": cmp.Diff(list, got.list), "date": cmp.Diff(date, got.date), "instant": cmp.Diff(at, got.at),
-			"instants": cmp.Diff([]time.Time{at, at}, got.times), "number": cmp.Diff(cola.Some(number), got.number),
+			"list": cmp.Diff(list, got.list), "date": cmp.Diff(date, got.date), "time": cmp.Diff(at, got.at),
+			"times": cmp.Diff([]time.Time{at, at}, got.times), "number": cmp.Diff(cola.Some(number), got.number),
 			"count": cmp.Diff(int(count), got.count), "counts": cmp.Diff([]int{int(count), int(-count)}, got.counts),
 		} {
 			if diff != "" {
@@ -83,34 +83,38 @@ func TestWrongColumns(t *testing.T) {
 	for name, c := range map[string]struct {
 		field any
 		oid   uint32
-		value any // bytes are sent as they are
+		value any // bytes are sent unchanged
 	}{
-		"text as a number":     {&n, pgtype.TextOID, "1"},
-		"a number cut off":     {&n, pgtype.Int4OID, []byte("1")},
-		"NULL as a truth":      {&truth, pgtype.BoolOID, []byte(nil)},
-		"a number as a truth":  {&truth, pgtype.Int4OID, int32(1)},
-		"text as a date":       {&date, pgtype.TextOID, "2024-01-02"},
-		"an instant as a date": {&date, pgtype.TimestamptzOID, time.Now()},
-		"a date as an instant": {&at, pgtype.DateOID, time.Now()},
-		"the end of time":      {&at, pgtype.TimestamptzOID, infinite},
-		"the last day": {&date, pgtype.DateOID,
-			pgtype.Date{InfinityModifier: pgtype.NegativeInfinity, Valid: true}},
-		"an integer as a fraction": {&known, pgtype.Int4OID, int32(1)},
-		"text as a list":           {&list, pgtype.TextArrayOID, []byte(`{"a"}`)},
-		"a list cut off": {&list, pgtype.TextArrayOID,
-			inBinary(t, pgtype.TextArrayOID, []string{"abc"})[:22]},
-		"a list with NULL":          {&list, pgtype.TextArrayOID, []*string{nil}},
-		"a list of lists":           {&list, pgtype.TextArrayOID, [][]string{{"a"}}},
-		"text as a list of numbers": {&numbers, pgtype.TextArrayOID, []string{"a"}},
-		"a short hash":              {&hash, pgtype.ByteaOID, []byte("1234")},
-		"something of unknown type": {&struct{}{}, pgtype.Int4OID, int32(1)},
+		"text as integer":   {&n, pgtype.TextOID, "1"},
+		"truncated integer": {&n, pgtype.Int4OID, []byte("1")},
+		"NULL as bool":      {&truth, pgtype.BoolOID, []byte(nil)},
+		"integer as bool":   {&truth, pgtype.Int4OID, int32(1)},
+		"text as date":      {&date, pgtype.TextOID, "2024-01-02"},
+		"time as date":      {&date, pgtype.TimestamptzOID, time.Now()},
+		"date as time":      {&at, pgtype.DateOID, time.Now()},
+		"infinite time":     {&at, pgtype.TimestamptzOID, infinite},
+		"infinite date": {
+			&date, pgtype.DateOID,
+			pgtype.Date{InfinityModifier: pgtype.NegativeInfinity, Valid: true},
+		},
+		"integer as float": {&known, pgtype.Int4OID, int32(1)},
+		"text as list":     {&list, pgtype.TextArrayOID, []byte(`{"a"}`)},
+		"truncated list": {
+			&list, pgtype.TextArrayOID,
+			inBinary(t, pgtype.TextArrayOID, []string{"abc"})[:22],
+		},
+		"list with NULL":            {&list, pgtype.TextArrayOID, []*string{nil}},
+		"nested list":               {&list, pgtype.TextArrayOID, [][]string{{"a"}}},
+		"text list as integer list": {&numbers, pgtype.TextArrayOID, []string{"a"}},
+		"short hash":                {&hash, pgtype.ByteaOID, []byte("1234")},
+		"unknown field type":        {&struct{}{}, pgtype.Int4OID, int32(1)},
 	} {
-		raw, sent := c.value.([]byte)
-		if !sent {
+		raw, ok := c.value.([]byte)
+		if !ok {
 			raw = inBinary(t, c.oid, c.value)
 		}
 		if err := scan(c.field, c.oid, raw); err == nil {
-			t.Errorf("%s: error = nil, want non-nil", name)
+			t.Errorf("%s: scan error = nil, want non-nil", name)
 		}
 	}
 }

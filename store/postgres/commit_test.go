@@ -19,8 +19,8 @@ import (
 	"github.com/colaregistry/colaregistry/store/storetest"
 )
 
-// TestCanceledStandbyWait checks that a commit whose wait for the standby an operator cancels
-// is reported as in doubt. A retry succeeds once the standby has the commit. statement_timeout does
+// TestCanceledStandbyWait checks that a commit is reported as in doubt if an operator cancels its
+// wait for the standby. A retry succeeds once the standby has the commit. statement_timeout does
 // not end the wait.
 func TestCanceledStandbyWait(t *testing.T) {
 	primary, standby, url := mustReplicate(t)
@@ -50,36 +50,39 @@ func TestCanceledStandbyWait(t *testing.T) {
 		name string
 		do   func() error
 	}{
-		{"settling", settle}, {"settling it again", settle}, {"voiding", void}, {"voiding it again", void},
-		{"setting a tier", func() error { return s.SetTier(t.Context(), account.ID, cola.TierPro) }},
+		{"Settle", settle},
+		{"second Settle", settle},
+		{"Void", void},
+		{"second Void", void},
+		{"SetTier", func() error { return s.SetTier(t.Context(), account.ID, cola.TierPro) }},
 	} {
 		done := make(chan error, 1)
 		go func() { done <- c.do() }()
 		cancelStandbyWait(t, url, done)
 		if err := <-done; !errors.Is(err, store.ErrUnavailable) || !strings.Contains(err.Error(), "standby") {
-			t.Errorf("%s: error = %v, want ErrUnavailable without a standby", c.name, err)
+			t.Errorf("%s: error = %v, want ErrUnavailable that mentions the standby", c.name, err)
 		}
 	}
 	if err := standby.Restart(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if err := settle(); !errors.Is(err, store.ErrExists) {
-		t.Errorf("Settle with the standby back: error = %v, want ErrExists", err)
+		t.Errorf("Settle after recovery: error = %v, want ErrExists", err)
 	}
 	if err := void(); err != nil {
-		t.Errorf("Void with the standby back: error = %v, want nil", err)
+		t.Errorf("Void after recovery: error = %v, want nil", err)
 	}
-	checkUsage(t, s, account.ID, 1, "with the standby back")
+	checkUsage(t, s, account.ID, 1, "after recovery")
 }
 
 // cancelStandbyWait cancels a commit that has long waited for a standby, as an operator would.
 func cancelStandbyWait(t *testing.T, url string, done <-chan error) {
 	t.Helper()
 	for deadline := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
-		var cancelled int
+		var canceled int
 		query(t, url, `SELECT count(pg_cancel_backend(pid)) FROM pg_stat_activity
-			WHERE wait_event = 'SyncRep' AND query_start < clock_timestamp() - interval '1 second'`, &cancelled)
-		if cancelled > 0 {
+			WHERE wait_event = 'SyncRep' AND query_start < clock_timestamp() - interval '1 second'`, &canceled)
+		if canceled > 0 {
 			return
 		}
 		if len(done) > 0 || time.Now().After(deadline) {
@@ -131,33 +134,33 @@ func TestFillCommitTimeout(t *testing.T) {
 // TestCommitContext checks that a commit outlives its caller, but by at most commitTimeout.
 func TestCommitContext(t *testing.T) {
 	for name, c := range map[string]struct{ within, gone, want time.Duration }{
-		"the caller waits":         {fillTimeout, time.Hour, fillTimeout},
-		"it goes away":             {fillTimeout, time.Minute, time.Minute + commitTimeout},
-		"it goes away at the end":  {fillTimeout, fillTimeout - time.Second, fillTimeout},
-		"a short one, gone before": {commitTimeout, 0, commitTimeout},
+		"caller waits":                   {fillTimeout, time.Hour, fillTimeout},
+		"caller gone":                    {fillTimeout, time.Minute, time.Minute + commitTimeout},
+		"caller gone near the end":       {fillTimeout, fillTimeout - time.Second, fillTimeout},
+		"caller gone before a short one": {commitTimeout, 0, commitTimeout},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			caller, gone := context.WithTimeout(t.Context(), c.gone)
 			defer gone()
-			begun := time.Now()
+			start := time.Now()
 			ctx, cancel := committing(caller, c.within)
 			defer cancel()
 			<-ctx.Done()
-			if took := time.Since(begun); took != c.want {
+			if took := time.Since(start); took != c.want {
 				t.Errorf("%s: canceled after %v, want %v", name, took, c.want)
 			}
 		})
 	}
 }
 
-// TestConnectionNames checks that the names of connections show operators their purpose.
+// TestConnectionNames checks that connection names tell operators the purpose of a connection.
 func TestConnectionNames(t *testing.T) {
-	for given, want := range map[string]string{
+	for name, want := range map[string]string{
 		"":     "colaregistry, colaregistry ledger, colaregistry listener",
 		"east": "east, east ledger, east listener",
 	} {
 		url := migratedDatabase(t)
-		s := mustOpen(t, withParams(t, url, map[string]string{"application_name": given}), Options{Logger: quiet()})
+		s := mustOpen(t, withParams(t, url, map[string]string{"application_name": name}), Options{Logger: quiet()})
 		<-s.Wakeups()                                                            // the listener is connected
 		if err := s.Void(t.Context(), storetest.NewBatchID(), nil); err != nil { // uses a ledger connection
 			t.Fatal(err)
@@ -166,7 +169,7 @@ func TestConnectionNames(t *testing.T) {
 		query(t, url, `SELECT string_agg(DISTINCT application_name, ', ' ORDER BY application_name) FROM pg_stat_activity
 			WHERE datname = current_database() AND pid <> pg_backend_pid()`, &got)
 		if got != want {
-			t.Errorf("application_name %q: connections %s, want %s", given, got, want)
+			t.Errorf("application_name %q: connections %s, want %s", name, got, want)
 		}
 	}
 }

@@ -21,9 +21,9 @@ import (
 	"github.com/colaregistry/colaregistry/store/storetest"
 )
 
-// refusingServer returns the address of a server without TLS that rejects every connection with an
+// rejectingServer returns the address of a server without TLS that rejects every connection with an
 // error.
-func refusingServer(t *testing.T, code, message string) string {
+func rejectingServer(t *testing.T, code, message string) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -36,7 +36,7 @@ func refusingServer(t *testing.T, code, message string) string {
 			if err != nil {
 				return
 			}
-			refuse(conn, code, message)
+			reject(conn, code, message)
 			conn.Close()
 		}
 	})
@@ -47,17 +47,21 @@ func refusingServer(t *testing.T, code, message string) string {
 	return l.Addr().String()
 }
 
-func refuse(conn net.Conn, code, message string) {
+func reject(conn net.Conn, code, message string) {
 	backend := pgproto3.NewBackend(conn, conn)
 	for {
-		switch begun, err := backend.ReceiveStartupMessage(); begun.(type) {
+		switch msg, err := backend.ReceiveStartupMessage(); msg.(type) {
 		case *pgproto3.SSLRequest, *pgproto3.GSSEncRequest:
 			if _, err := conn.Write([]byte("N")); err != nil {
 				return
 			}
 		case *pgproto3.StartupMessage:
-			backend.Send(&pgproto3.ErrorResponse{Severity: "FATAL",
-				SeverityUnlocalized: "FATAL", Code: code, Message: message})
+			backend.Send(&pgproto3.ErrorResponse{
+				Severity:            "FATAL",
+				SeverityUnlocalized: "FATAL",
+				Code:                code,
+				Message:             message,
+			})
 			_ = backend.Flush() // the client may be gone
 			return
 		default:
@@ -83,7 +87,7 @@ func TestRejectedConnections(t *testing.T) {
 		"53300": {true, ""},
 		"57P03": {true, ""},
 	} {
-		url := "postgres://u:sesame@" + refusingServer(t, code, "go away") + "/d"
+		url := "postgres://u:sesame@" + rejectingServer(t, code, "not today") + "/d"
 		_, err := pgx.Connect(t.Context(), url)
 		if got := failed("read", err); !errors.Is(got, store.ErrUnavailable) {
 			t.Errorf("%s while running: error = %v, want ErrUnavailable", code, got)
@@ -92,35 +96,40 @@ func TestRejectedConnections(t *testing.T) {
 			t.Errorf("%s: isConnectionLost = true, want false", code)
 		}
 		got := openError(t, url)
-		if errors.Is(got, store.ErrUnavailable) != c.waits || !strings.Contains(fmt.Sprint(got), "go away") ||
+		if errors.Is(got, store.ErrUnavailable) != c.waits || !strings.Contains(fmt.Sprint(got), "not today") ||
 			!strings.Contains(fmt.Sprint(got), c.hint) {
-			t.Errorf("%s on opening: error = %v, want the reason and %q; ErrUnavailable: %v",
+			t.Errorf("%s on opening: error = %v, want the reason and %q, ErrUnavailable = %v",
 				code, got, c.hint, c.waits)
 		}
 	}
 }
 
-// TestOneLine checks that an error lists each address once, with the relevant
-// reason.
+// TestOneLine checks that an error lists each address once, with the relevant reason.
 func TestOneLine(t *testing.T) {
-	closed, refusing := closedPort(t), refusingServer(t, "28000", "no entry\nfor you")
+	closed, rejecting := closedPort(t), rejectingServer(t, "28000", "no entry\nfor you")
 	for name, c := range map[string]struct {
 		url  string
 		once []string
 	}{
 		"port closed": {"postgres://u:sesame@" + closed + "/d", []string{closed, "connection refused"}},
-		"without TLS": {"postgres://u:sesame@" + refusing + "/d", []string{refusing, "no entry for you"}},
-		"several hosts": {"postgres://u:sesame@" + closed + "," + refusing + "/d",
-			[]string{closed, "connection refused", refusing, "no entry for you"}},
+		"without TLS": {"postgres://u:sesame@" + rejecting + "/d", []string{rejecting, "no entry for you"}},
+		"several hosts": {
+			"postgres://u:sesame@" + closed + "," + rejecting + "/d",
+			[]string{closed, "connection refused", rejecting, "no entry for you"},
+		},
 		"no address": {"postgres://u:sesame@host.invalid/d", []string{"lookup host.invalid"}},
-		"with settings": {"postgres://u:sesame@" + refusing + "/d?sslmode=disable",
-			[]string{refusing, "no entry for you"}},
-		"TLS required": {"postgres://u:sesame@" + refusing + "/d?sslmode=require", []string{refusing, "refused TLS"}},
+		"TLS disabled": {
+			"postgres://u:sesame@" + rejecting + "/d?sslmode=disable",
+			[]string{rejecting, "no entry for you"},
+		},
+		"TLS required": {"postgres://u:sesame@" + rejecting + "/d?sslmode=require", []string{rejecting, "refused TLS"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := pgx.Connect(t.Context(), c.url)
-			for _, got := range []string{oneLine(err).Error(), failed("read", err).Error(),
-				openError(t, c.url).Error()} {
+			for _, got := range []string{
+				oneLine(err).Error(), failed("read", err).Error(),
+				openError(t, c.url).Error(),
+			} {
 				for _, want := range c.once {
 					if strings.Count(got, want) != 1 {
 						t.Errorf("error = %q, want exactly one %q", got, want)
@@ -138,13 +147,13 @@ func TestOneLine(t *testing.T) {
 		})
 	}
 	if err := errors.New("one\nother"); oneLine(err) != err {
-		t.Error("oneLine changed an error that is not about a connection")
+		t.Error("oneLine(other error) changed the error")
 	}
 }
 
-// TestConnectionsRejectedWhileRunning checks that a running store is unavailable while the server
-// rejects it, and recovers afterwards.
-func TestConnectionsRejectedWhileRunning(t *testing.T) {
+// TestRejectionWhileRunning checks that a running store is unavailable while the server rejects its
+// connections, and recovers afterwards.
+func TestRejectionWhileRunning(t *testing.T) {
 	server := pgtest.Shared(t)
 	execute := func(sql string) {
 		t.Helper()
@@ -163,22 +172,25 @@ func TestConnectionsRejectedWhileRunning(t *testing.T) {
 	})
 	s := mustOpen(t, strings.Replace(url, "colaregistry@", "visitor@", 1), Options{Logger: quiet()})
 	cut := fmt.Sprintf(`SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = '%s'`, name)
-	for _, c := range []struct{ how, away, back string }{
+	for _, c := range []struct{ name, reject, recover string }{
 		{"no login", `ALTER ROLE visitor NOLOGIN`, `ALTER ROLE visitor LOGIN`},
-		{"no connections", `ALTER DATABASE ` + name + ` ALLOW_CONNECTIONS false`,
-			`ALTER DATABASE ` + name + ` ALLOW_CONNECTIONS true`},
+		{
+			"no connections",
+			`ALTER DATABASE ` + name + ` ALLOW_CONNECTIONS false`,
+			`ALTER DATABASE ` + name + ` ALLOW_CONNECTIONS true`,
+		},
 	} {
-		execute(c.away)
+		execute(c.reject)
 		execute(cut)
 		for method, err := range callMethods(t.Context(), s) {
 			if !errors.Is(err, store.ErrUnavailable) || strings.Contains(err.Error(), "\n") {
-				t.Errorf("%s: %s error = %v, want ErrUnavailable in one line", c.how, method, err)
+				t.Errorf("%s: %s error = %v, want ErrUnavailable in one line", c.name, method, err)
 			}
 		}
-		execute(c.back)
+		execute(c.recover)
 		for method, err := range callMethods(t.Context(), s) {
 			if err != nil && !errors.Is(err, store.ErrNotFound) {
-				t.Errorf("%s: %s after recovery: error = %v, want nil", c.how, method, err)
+				t.Errorf("%s: %s after recovery: error = %v, want nil", c.name, method, err)
 			}
 		}
 	}
@@ -210,9 +222,9 @@ func (l lines) Handle(_ context.Context, r slog.Record) error {
 	return nil
 }
 
-// TestLostListenerIsLoggedOnce checks that the store logs once that its listening connection is
-// lost, regardless of the number of attempts, and once that it is back.
-func TestLostListenerIsLoggedOnce(t *testing.T) {
+// TestListenerLog checks that the store logs once that its listening connection is lost, regardless
+// of the number of attempts, and once that it is back.
+func TestListenerLog(t *testing.T) {
 	url := migratedDatabase(t)
 	name := url[strings.LastIndex(url, "/")+1:]
 	name, _, _ = strings.Cut(name, "?")

@@ -55,7 +55,9 @@ func (d database) View(ctx context.Context, operation string, read func(q sqlsto
 // ChangeReferences implements sqlstore.Database.
 func (d database) ChangeReferences(ctx context.Context, operation string, mode store.Mode,
 	work func(ctx context.Context, q sqlstore.Querier) (sqlstore.Change, error)) ([]store.Outcome, error) {
-	return d.s.upsert(ctx, operation, change{mode: mode, reference: true,
+	return d.s.upsert(ctx, operation, change{
+		mode:      mode,
+		reference: true,
 		plan: func(ctx context.Context, q querier) (plan, error) {
 			c, err := work(ctx, reader{q})
 			p := plan{outcomes: c.Outcomes}
@@ -66,7 +68,8 @@ func (d database) ChangeReferences(ctx context.Context, operation string, mode s
 				}
 			}
 			return p, err
-		}})
+		},
+	})
 }
 
 // Labels implements sqlstore.Database.

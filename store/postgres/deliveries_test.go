@@ -26,7 +26,7 @@ func deadlocks(t *testing.T) int {
 	return strings.Count(pgtest.Shared(t).Log(), "deadlock detected")
 }
 
-// TestRejectedClaims checks that a process whose claims the database refuses gets no deliveries to
+// TestRejectedClaims checks that a process whose claims the database rejects gets no deliveries to
 // send.
 func TestRejectedClaims(t *testing.T) {
 	url := migratedDatabase(t)
@@ -51,9 +51,9 @@ func TestRejectedClaims(t *testing.T) {
 	}
 }
 
-// TestDeliveriesSkipLockedRows checks that claiming, releasing and deleting deliveries skip rows
+// TestLockedDeliveries checks that claiming, releasing and deleting deliveries skip rows
 // that another transaction has locked, such as while it records an attempt.
-func TestDeliveriesSkipLockedRows(t *testing.T) {
+func TestLockedDeliveries(t *testing.T) {
 	s := mustOpen(t, migratedDatabase(t), Options{Logger: quiet()})
 	if err := s.Fill(t.Context(), storetest.SampleSearches(10)); err != nil {
 		t.Fatal(err)

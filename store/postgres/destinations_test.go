@@ -56,9 +56,9 @@ func TestSchemaBeforeSecrets(t *testing.T) {
 	}
 }
 
-// TestRunWaitsForDeletion checks that recording a run waits for the concurrent deletion of a
+// TestRunDuringDeletion checks that recording a run waits for the concurrent deletion of a
 // destination and then creates no delivery for it.
-func TestRunWaitsForDeletion(t *testing.T) {
+func TestRunDuringDeletion(t *testing.T) {
 	url := migratedDatabase(t)
 	s := mustOpen(t, url, Options{Logger: quiet()})
 	account, err := s.CreateAccount(t.Context(), "a@example.com", cola.TierFree)
@@ -121,7 +121,7 @@ func TestConfirmationRetention(t *testing.T) {
 	var n int
 	query(t, url, `WITH old AS (INSERT INTO confirmations_asked (account_id, address_folded, asked_at)
 		SELECT $1::bigint, n::text, $2::timestamptz - make_interval(secs => CASE n WHEN 0 THEN 0 ELSE 1 END) FROM generate_series(0, 2 * $3::int + 1) n RETURNING 1)
-		SELECT count(*) FROM old`, &n, int64(account.ID), now.Add(time.Microsecond-store.ConfirmationsKept), rowsPerDelete)
+		SELECT count(*) FROM old`, &n, int64(account.ID), now.Add(time.Microsecond-store.ConfirmationRetention), rowsPerDelete)
 	if err := sqlstore.DeleteExpired(t.Context(), s.control); err != nil {
 		t.Fatal(err)
 	}

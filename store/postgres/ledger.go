@@ -218,8 +218,10 @@ func (t *tally) queueUsage(b *pgx.Batch) {
 	channels, kinds, meters := make([]string, n), make([]string, n), make([]string, n)
 	for i, k := range t.days.keys {
 		count := t.days.values[k]
-		accounts[i], channels[i], kinds[i], credentials[i] = int64(k.account), string(k.channel),
-			string(k.credential.Kind), k.credential.ID
+		accounts[i] = int64(k.account)
+		channels[i] = string(k.channel)
+		kinds[i] = string(k.credential.Kind)
+		credentials[i] = k.credential.ID
 		meters[i], units[i], requests[i] = string(k.meter), int64(count.units), int64(count.requests)
 	}
 	b.Queue(upsertDays, accounts, cola.DateOf(t.now).Time(), channels, kinds, credentials, meters, units, requests)

@@ -64,8 +64,10 @@ func readAccounts(rows pgx.Rows, err error) (now time.Time, list []accountRow, _
 		accountRow
 	}
 	all, err := collect(rows, err, func(r *row) fields {
-		return fields{&r.now, &r.account.ID, &r.account.Tier, &r.account.SuspendedAt, &r.account.SuspendedReason,
-			&r.used.DetailViews, &r.used.ListRecords, &r.at, &r.requests}
+		return fields{
+			&r.now, &r.account.ID, &r.account.Tier, &r.account.SuspendedAt, &r.account.SuspendedReason,
+			&r.used.DetailViews, &r.used.ListRecords, &r.at, &r.requests,
+		}
 	})
 	if err != nil {
 		return now, nil, err
@@ -81,13 +83,18 @@ func readAccounts(rows pgx.Rows, err error) (now time.Time, list []accountRow, _
 	return all[0].now, list, nil
 }
 
-// state returns the ledger's state of an account at an instant, and whether its window contains
-// grants ahead of that instant. A clock that was set back, or that of another server after a
+// state returns the ledger's state of an account at the given time, and whether its window contains
+// grants ahead of that time. A clock that was set back, or that of another server after a
 // failover, leaves such grants. They count as of now: left alone, they would fill the window until
 // the clock catches up, which may take hours; dropped, they would let the account exceed its limit.
 func (r accountRow) state(now time.Time) (state store.AccountState, ahead bool) {
-	state = store.AccountState{Account: r.account.ID, Exists: true,
-		Suspended: r.account.Suspended(), Tier: r.account.Tier, Used: r.used}
+	state = store.AccountState{
+		Account:   r.account.ID,
+		Exists:    true,
+		Suspended: r.account.Suspended(),
+		Tier:      r.account.Tier,
+		Used:      r.used,
+	}
 	late := 0
 	for i, at := range r.at {
 		switch {
@@ -208,7 +215,7 @@ func readStates(results pgx.BatchResults, batch store.Batch) (l ledgerState, err
 	}
 	for _, c := range credentials {
 		l.credentials[c.Credential] = c
-		if i, asked := place[c.account]; asked && c.valid(l.now) {
+		if i, requested := place[c.account]; requested && c.valid(l.now) {
 			l.states[i].Valid[c.Credential] = true
 		}
 	}

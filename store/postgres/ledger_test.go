@@ -22,7 +22,7 @@ func TestDatabaseClock(t *testing.T) {
 		query(t, url, `SELECT clock_timestamp()`, &now)
 		return now
 	}
-	begun := read()
+	start := read()
 	a, err := s.CreateAccount(t.Context(), "a@example.com", cola.TierPro)
 	if err != nil {
 		t.Fatal(err)
@@ -35,26 +35,37 @@ func TestDatabaseClock(t *testing.T) {
 		}
 		return cola.Credential{Kind: cola.CredentialKey, ID: k.ID}
 	}
-	lasting, over, later := key(1, time.Time{}), key(2, begun), key(3, begun.Add(time.Hour))
-	var instants []time.Time
-	batch := store.Batch{Accounts: []cola.AccountID{a.ID, a.ID + 1},
-		Credentials: []cola.Credential{lasting, over, later}}
+	lasting, over, later := key(1, time.Time{}), key(2, start), key(3, start.Add(time.Hour))
+	var times []time.Time
+	batch := store.Batch{
+		Accounts:    []cola.AccountID{a.ID, a.ID + 1},
+		Credentials: []cola.Credential{lasting, over, later},
+	}
 	for range 2 {
 		batch.ID = storetest.NewBatchID()
 		err := s.Settle(t.Context(), batch, func(now time.Time, states []store.AccountState) []store.Entry {
-			want := store.AccountState{Account: a.ID, Exists: true, Tier: cola.TierPro,
-				Used:  cola.Used{ListRecords: 20 * len(instants)},
-				Valid: map[cola.Credential]bool{lasting: true, later: true}}
-			for _, at := range instants {
+			want := store.AccountState{
+				Account: a.ID,
+				Exists:  true,
+				Tier:    cola.TierPro,
+				Used:    cola.Used{ListRecords: 20 * len(times)},
+				Valid:   map[cola.Credential]bool{lasting: true, later: true},
+			}
+			for _, at := range times {
 				want.Grants = append(want.Grants, store.Grant{At: at, Requests: 1})
 			}
 			if diff := cmp.Diff([]store.AccountState{want, {Account: a.ID + 1, Valid: map[cola.Credential]bool{}}},
 				states); diff != "" {
 				t.Errorf("states (-want +got):\n%s", diff)
 			}
-			instants = append(instants, now)
+			times = append(times, now)
 			return []store.Entry{{Account: a.ID, Requests: 1, Units: []store.Units{{
-				Channel: cola.ChannelREST, Credential: lasting, Meter: cola.MeterListRecords, Units: 20, Requests: 1}}}}
+				Channel:    cola.ChannelREST,
+				Credential: lasting,
+				Meter:      cola.MeterListRecords,
+				Units:      20,
+				Requests:   1,
+			}}}}
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -68,16 +79,16 @@ func TestDatabaseClock(t *testing.T) {
 		t.Fatal(err)
 	}
 	revoked, err := s.KeyByHash(t.Context(), store.KeyHash{3})
-	if err != nil || !used.LastUsedAt.Equal(instants[0]) {
+	if err != nil || !used.LastUsedAt.Equal(times[0]) {
 		t.Errorf("LastUsedAt = %v (error %v), want %v: the second use is within a minute",
-			used.LastUsedAt, err, instants[0])
+			used.LastUsedAt, err, times[0])
 	}
-	order := []time.Time{begun, a.CreatedAt, used.CreatedAt, instants[0], instants[1], revoked.RevokedAt, read()}
+	order := []time.Time{start, a.CreatedAt, used.CreatedAt, times[0], times[1], revoked.RevokedAt, read()}
 	if !slices.IsSortedFunc(order, time.Time.Compare) {
 		t.Errorf("times %v are not in order", order)
 	}
-	days, err := s.DailyUsage(t.Context(), a.ID, cola.DateOf(begun), cola.DateOf(order[6]))
-	if err != nil || len(days) == 0 || days[0].Day != cola.DateOf(instants[0]) {
-		t.Errorf("DailyUsage = %v (error %v), want day %v", days, err, cola.DateOf(instants[0]))
+	days, err := s.DailyUsage(t.Context(), a.ID, cola.DateOf(start), cola.DateOf(order[6]))
+	if err != nil || len(days) == 0 || days[0].Day != cola.DateOf(times[0]) {
+		t.Errorf("DailyUsage = %v (error %v), want day %v", days, err, cola.DateOf(times[0]))
 	}
 }

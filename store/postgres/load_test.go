@@ -19,14 +19,14 @@ import (
 type load struct {
 	s        *Store
 	accounts []cola.AccountID
-	answered []atomic.Int64 // by account
+	charged  []atomic.Int64 // by account
 	stop     chan struct{}
 	running  sync.WaitGroup
 }
 
 func startLoad(t *testing.T, s *Store, accounts int) *load {
 	t.Helper()
-	l := &load{s: s, answered: make([]atomic.Int64, accounts), stop: make(chan struct{})}
+	l := &load{s: s, charged: make([]atomic.Int64, accounts), stop: make(chan struct{})}
 	for i := range accounts {
 		a, err := s.CreateAccount(t.Context(), fmt.Sprintf("%d@example.com", i), cola.TierPro)
 		if err != nil {
@@ -54,7 +54,8 @@ func (l *load) charge(t *testing.T, i int) {
 			ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 			_, err := chargeAs(ctx, l.s, id, l.accounts[i])
 			cancel()
-			switch settled = err == nil || errors.Is(err, store.ErrExists); {
+			settled = err == nil || errors.Is(err, store.ErrExists)
+			switch {
 			case settled:
 			case errors.Is(err, store.ErrUnavailable), errors.Is(err, context.DeadlineExceeded):
 				time.Sleep(10 * time.Millisecond)
@@ -63,18 +64,18 @@ func (l *load) charge(t *testing.T, i int) {
 				return
 			}
 		}
-		l.answered[i].Add(1)
+		l.charged[i].Add(1)
 	}
 }
 
 // waitFor waits until every account has been charged the given number of additional times.
 func (l *load) waitFor(t *testing.T, more int64) {
 	t.Helper()
-	for i := range l.answered {
-		want := l.answered[i].Load() + more
-		for deadline := time.Now().Add(time.Minute); l.answered[i].Load() < want; time.Sleep(5 * time.Millisecond) {
+	for i := range l.charged {
+		want := l.charged[i].Load() + more
+		for deadline := time.Now().Add(time.Minute); l.charged[i].Load() < want; time.Sleep(5 * time.Millisecond) {
 			if time.Now().After(deadline) {
-				t.Fatalf("account %d is no longer charged", l.accounts[i])
+				t.Fatalf("account %d: no more charges within a minute", l.accounts[i])
 			}
 		}
 	}
@@ -87,7 +88,7 @@ func (l *load) end(t *testing.T) {
 	l.running.Wait()
 	for i, id := range l.accounts {
 		usage, err := l.s.AccountUsage(t.Context(), id)
-		if want := int(l.answered[i].Load()); err != nil || usage.Used.ListRecords != want {
+		if want := int(l.charged[i].Load()); err != nil || usage.Used.ListRecords != want {
 			t.Errorf("account %d: ledger has %d list records (error %v), want the %d acknowledged",
 				id, usage.Used.ListRecords, err, want)
 		}
@@ -117,12 +118,12 @@ func checkStandby(t *testing.T, address string) {
 	if !errors.Is(err, store.ErrUnavailable) {
 		t.Errorf("Settle(standby) error = %v, want ErrUnavailable", err)
 	}
-	if _, err := s.UpsertColas(t.Context(), storetest.Samples(0, 1), store.Commit); !errors.Is(err,
-		store.ErrUnavailable) {
+	_, err = s.UpsertColas(t.Context(), storetest.Samples(0, 1), store.Commit)
+	if !errors.Is(err, store.ErrUnavailable) {
 		t.Errorf("UpsertColas(standby) error = %v, want ErrUnavailable", err)
 	}
 	if _, err := s.Revision(t.Context()); err != nil {
-		t.Errorf("read on a standby: error = %v, want nil", err)
+		t.Errorf("Revision(standby) error = %v, want nil", err)
 	}
 }
 

@@ -66,10 +66,10 @@ var (
 
 // Options are the options of Open and Migrate. The zero value suits production.
 type Options struct {
-	Now       func() time.Time      // nil: the database's clock
-	Logger    *slog.Logger          // nil: slog.Default()
+	Now       func() time.Time      // default: the database's clock
+	Logger    *slog.Logger          // default: slog.Default()
 	NoMigrate bool                  // fail if the schema is missing or older than the program
-	Metrics   prometheus.Registerer // connection metrics until Close, for one store only; nil if unset
+	Metrics   prometheus.Registerer // connection metrics until Close, for one store only; optional
 }
 
 func (o Options) withDefaults() Options {
@@ -147,11 +147,11 @@ func openPool(
 
 // onConnect returns a callback that applies settings to a new connection, except those set by the
 // URL. They are not startup parameters, because poolers reject unknown ones.
-func onConnect(given map[string]string, settings ...map[string]string) func(context.Context, *pgx.Conn) error {
+func onConnect(params map[string]string, settings ...map[string]string) func(context.Context, *pgx.Conn) error {
 	var names, values []string
 	for _, some := range settings {
 		for name, value := range some {
-			if _, set := given[name]; !set {
+			if _, set := params[name]; !set {
 				names, values = append(names, name), append(values, value)
 			}
 		}
@@ -178,20 +178,20 @@ func parse(url string) (*pgxpool.Config, error) {
 	if err != nil {
 		return nil, withoutURL(err)
 	}
-	given := plain.RuntimeParams
-	if _, set := given["pool_max_conns"]; !set {
+	params := plain.RuntimeParams
+	if _, set := params["pool_max_conns"]; !set {
 		config.MaxConns = int32(max(8, 4*runtime.NumCPU()))
 	}
-	if _, set := given["pool_max_conn_lifetime"]; !set {
+	if _, set := params["pool_max_conn_lifetime"]; !set {
 		config.MaxConnLifetime = connectionLife
 	}
-	if _, set := given["pool_max_conn_lifetime_jitter"]; !set {
+	if _, set := params["pool_max_conn_lifetime_jitter"]; !set {
 		config.MaxConnLifetimeJitter = lifeJitter
 	}
-	if _, set := given["pool_health_check_period"]; !set {
+	if _, set := params["pool_health_check_period"]; !set {
 		config.HealthCheckPeriod = healthCheck
 	}
-	if _, set := given["pool_ping_timeout"]; !set {
+	if _, set := params["pool_ping_timeout"]; !set {
 		config.PingTimeout = pingTimeout
 	}
 	conn := config.ConnConfig
@@ -200,7 +200,10 @@ func parse(url string) (*pgxpool.Config, error) {
 	}
 	// Detect a dead peer within half a minute.
 	dialer := &net.Dialer{Timeout: conn.ConnectTimeout, KeepAliveConfig: net.KeepAliveConfig{
-		Enable: true, Idle: 10 * time.Second, Interval: 5 * time.Second, Count: 4,
+		Enable:   true,
+		Idle:     10 * time.Second,
+		Interval: 5 * time.Second,
+		Count:    4,
 	}}
 	conn.DialFunc = dialer.DialContext
 	if conn.RuntimeParams["application_name"] == "" {

@@ -111,15 +111,19 @@ func TestOpenErrors(t *testing.T) {
 	closed := closedPort(t)
 	guest := strings.Replace(server.URL("belongs_to_another"), "colaregistry@", "guest:sesame@", 1)
 	for name, c := range map[string]struct{ url, want string }{
-		"no such database": {strings.Replace(server.URL("missing"), "@", ":sesame@", 1),
-			"does not exist; create it with CREATE DATABASE"},
-		"no such user": {strings.Replace(server.URL("postgres"), "colaregistry@", "nobody:sesame@", 1),
-			"user"},
+		"no such database": {
+			strings.Replace(server.URL("missing"), "@", ":sesame@", 1),
+			"does not exist; create it with CREATE DATABASE",
+		},
+		"no such user": {
+			strings.Replace(server.URL("postgres"), "colaregistry@", "nobody:sesame@", 1),
+			"user",
+		},
 		"port closed":                  {"postgres://u:sesame@" + closed + "/d?sslmode=disable", "connection refused"},
 		"missing privilege":            {guest, "GRANT CREATE ON SCHEMA public"},
 		"no schema":                    {server.URL("postgres") + "&search_path=nowhere", "search_path"},
-		"bytes instead of text":        {strings.Replace(server.URL("bytes_only"), "@", ":sesame@", 1), "SQL_ASCII"},
-		"text format":                  {server.URL("postgres") + "&default_query_exec_mode=simple_protocol", "binary"},
+		"SQL_ASCII encoding":           {strings.Replace(server.URL("bytes_only"), "@", ":sesame@", 1), "SQL_ASCII"},
+		"simple protocol":              {server.URL("postgres") + "&default_query_exec_mode=simple_protocol", "binary"},
 		"slash in the password":        {"postgres://u:sesa/me@localhost/d", "percent-encoded"},
 		"@ in the password":            {"postgres://u:sesame@sesame@localhost/d", "percent-encoded"},
 		"@ in the password, two hosts": {"postgres://u:sesame@sesame@localhost,localhost/d", "percent-encoded"},
@@ -131,10 +135,13 @@ func TestOpenErrors(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, _, versions := Versions(t.Context(), c.url)
-			for method, err := range map[string]error{"Open": openError(t, c.url), "Migrate": migrateError(t, c.url),
-				"Versions": versions} {
+			for method, err := range map[string]error{
+				"Open":     openError(t, c.url),
+				"Migrate":  migrateError(t, c.url),
+				"Versions": versions,
+			} {
 				if err == nil && method == "Versions" {
-					continue // these faults do not prevent reading
+					continue // these errors do not prevent reading
 				}
 				if err == nil || !strings.Contains(err.Error(), c.want) && method == "Open" {
 					t.Errorf("%s error = %v, want it to contain %q", method, err, c.want)
@@ -188,13 +195,13 @@ func TestOpenContext(t *testing.T) {
 	defer l.Close()
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	if _, err := Open(ctx, "postgres://u@"+l.Addr().String()+"/d?sslmode=disable", Options{}); !errors.Is(err,
-		context.DeadlineExceeded) {
-		t.Errorf("Open error = %v, want the context's", err)
+	_, err = Open(ctx, "postgres://u@"+l.Addr().String()+"/d?sslmode=disable", Options{})
+	if !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("Open error = %v, want context.DeadlineExceeded", err)
 	}
 	_, err = Open(t.Context(), "postgres://u@"+l.Addr().String()+"/d?sslmode=disable&connect_timeout=1", Options{})
 	if !errors.Is(err, store.ErrUnavailable) || errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("Open error = %v, want ErrUnavailable and no context error", err)
+		t.Errorf("Open error = %v, want ErrUnavailable without DeadlineExceeded", err)
 	}
 }
 
@@ -214,10 +221,14 @@ func TestConnectionSettings(t *testing.T) {
 		application, wait string
 		connections       int32
 	}{
-		"as a rule": {nil, "colaregistry ledger", "15s", 0},
-		"from the URL": {map[string]string{"application_name": "copy", "statement_timeout": "7s", "pool_max_conns": "3"},
-			"copy ledger", "7s", 3},
-		"of the text": {map[string]string{"client_encoding": "LATIN1"}, "colaregistry ledger", "15s", 0},
+		"defaults": {nil, "colaregistry ledger", "15s", 0},
+		"from the URL": {
+			map[string]string{"application_name": "copy", "statement_timeout": "7s", "pool_max_conns": "3"},
+			"copy ledger",
+			"7s",
+			3,
+		},
+		"client encoding": {map[string]string{"client_encoding": "LATIN1"}, "colaregistry ledger", "15s", 0},
 	} {
 		s := mustOpen(t, withParams(t, url, c.params), Options{Logger: quiet()})
 		var application, wait, encoding, isolation string
@@ -225,7 +236,8 @@ func TestConnectionSettings(t *testing.T) {
 			current_setting('client_encoding'), current_setting('default_transaction_isolation')`).Scan(&application, &wait, &encoding, &isolation)
 		if err != nil || application != c.application || wait != c.wait || encoding != "UTF8" ||
 			isolation != "read committed" {
-			t.Errorf("%s: settings %q, %q, %q, %q (error %v)", name, application, wait, encoding, isolation, err)
+			t.Errorf("%s: settings = %q, %q, %q, %q (error %v), want %q, %q, \"UTF8\", \"read committed\"",
+				name, application, wait, encoding, isolation, err, c.application, c.wait)
 		}
 		most := s.general.Stat().MaxConns()
 		if c.connections == 0 && most < 8 || c.connections > 0 && most != c.connections {
@@ -275,8 +287,8 @@ func TestPoolMetrics(t *testing.T) {
 	}
 }
 
-// TestPingDetectsOtherDatabase checks that Ping detects a different database at the same address.
-func TestPingDetectsOtherDatabase(t *testing.T) {
+// TestPingOtherDatabase checks that Ping detects a different database at the same address.
+func TestPingOtherDatabase(t *testing.T) {
 	url := migratedDatabase(t)
 	s := mustOpen(t, url, Options{Logger: quiet()})
 	if err := s.Ping(t.Context()); err != nil {

@@ -19,8 +19,11 @@ import (
 // chargeAs charges an account one list record under a batch ID.
 func chargeAs(ctx context.Context, s *Store, id store.BatchID, account cola.AccountID) ([]store.Entry, error) {
 	entries := []store.Entry{{Account: account, Requests: 1, Units: []store.Units{{
-		Channel: cola.ChannelREST, Credential: cola.Credential{Kind: cola.CredentialKey, ID: 1},
-		Meter: cola.MeterListRecords, Units: 1, Requests: 1,
+		Channel:    cola.ChannelREST,
+		Credential: cola.Credential{Kind: cola.CredentialKey, ID: 1},
+		Meter:      cola.MeterListRecords,
+		Units:      1,
+		Requests:   1,
 	}}}}
 	return entries, s.Settle(ctx, store.Batch{ID: id, Accounts: []cola.AccountID{account}},
 		func(time.Time, []store.AccountState) []store.Entry { return entries })
@@ -67,14 +70,14 @@ func cutAtEveryMessage(t *testing.T, p *proxy, try func(when string)) {
 		cuts := 0
 		for n := 0; ; n++ {
 			p.cutAt(w, n)
-			try(fmt.Sprintf("cut at message %d, way %d", n, w))
+			try(fmt.Sprintf("cut at message %d, direction %d", n, w))
 			if !p.disarm() {
 				break
 			}
 			cuts++
 		}
 		if cuts < 20 {
-			t.Errorf("direction %d: cut at %d messages, want more", w, cuts)
+			t.Errorf("direction %d: cut at %d messages, want at least 20", w, cuts)
 		}
 	}
 }
@@ -138,10 +141,10 @@ func TestImportOverBrokenConnections(t *testing.T) {
 		patches := storetest.Samples(n, 2)
 		outcomes, err := through.UpsertColas(t.Context(), patches, store.Commit)
 		if err != nil && !errors.Is(err, store.ErrUnavailable) || (err == nil) != (len(outcomes) == len(patches)) {
-			t.Fatalf("%s: UpsertColas = %d outcomes, %v", when, len(outcomes), err)
+			t.Fatalf("%s: UpsertColas = %d outcomes, %v; want all outcomes or ErrUnavailable", when, len(outcomes), err)
 		}
 		if _, err := beside.UpsertColas(t.Context(), patches, store.Commit); err != nil {
-			t.Fatalf("%s: second UpsertColas: %v", when, err)
+			t.Fatalf("%s: repeated UpsertColas: %v", when, err)
 		}
 		n += len(patches)
 	})
@@ -162,7 +165,7 @@ func TestSilentConnection(t *testing.T) {
 	_, err := chargeAs(ctx, through, id, account)
 	if failed := p.disarm(); !failed || !errors.Is(err, store.ErrUnavailable) ||
 		errors.Is(err, context.DeadlineExceeded) {
-		t.Fatalf("connection failed: %v, Settle error = %v; want true, ErrUnavailable", failed, err)
+		t.Fatalf("connection failed = %v, Settle error = %v; want true, ErrUnavailable", failed, err)
 	}
 	if _, err := chargeAs(t.Context(), beside, id, account); err != nil {
 		t.Fatalf("Settle on the direct connection: %v", err)
@@ -170,29 +173,31 @@ func TestSilentConnection(t *testing.T) {
 	checkUsage(t, beside, account, 2, "after silence")
 }
 
-// TestContextEndsDuringSettle checks that the outcome of a batch is reported as unknown if its
-// context ends after it has begun.
-func TestContextEndsDuringSettle(t *testing.T) {
+// TestSettleContext checks that the outcome of a batch is reported as unknown if its context ends
+// during the transaction.
+func TestSettleContext(t *testing.T) {
 	_, s, _, account := openWithProxy(t, nil)
 	ctx, cancel := context.WithCancel(t.Context())
 	id := storetest.NewBatchID()
-	err := s.Settle(ctx, store.Batch{ID: id,
-		Accounts: []cola.AccountID{account}}, func(time.Time, []store.AccountState) []store.Entry {
+	err := s.Settle(ctx, store.Batch{
+		ID:       id,
+		Accounts: []cola.AccountID{account},
+	}, func(time.Time, []store.AccountState) []store.Entry {
 		cancel()
 		return []store.Entry{{Account: account, Requests: 1}}
 	})
 	if !errors.Is(err, store.ErrUnavailable) || errors.Is(err, context.Canceled) {
-		t.Errorf("Settle error = %v, want ErrUnavailable and no context error", err)
+		t.Errorf("Settle error = %v, want ErrUnavailable without Canceled", err)
 	}
 	if err := s.Void(t.Context(), id, []store.Entry{{Account: account, Requests: 1}}); err != nil {
 		t.Errorf("Void: %v", err)
 	}
-	checkUsage(t, s, account, 0, "after that")
+	checkUsage(t, s, account, 0, "after Void")
 }
 
-// TestSettleWaitsForLocks checks that a batch waits for an account locked by another
+// TestSettleLockWait checks that a batch waits for an account locked by another
 // transaction, but only until its context ends.
-func TestSettleWaitsForLocks(t *testing.T) {
+func TestSettleLockWait(t *testing.T) {
 	_, s, beside, account := openWithProxy(t, nil)
 	held, err := beside.general.Begin(t.Context())
 	if err != nil {
@@ -213,7 +218,7 @@ func TestSettleWaitsForLocks(t *testing.T) {
 	if _, err := chargeAs(t.Context(), s, id, account); err != nil {
 		t.Errorf("Settle after the lock is released: %v", err)
 	}
-	checkUsage(t, s, account, 1, "once it is free")
+	checkUsage(t, s, account, 1, "after the lock is released")
 }
 
 // TestTransactionRetries checks that conflicts with concurrent transactions are retried, up
@@ -225,29 +230,32 @@ func TestTransactionRetries(t *testing.T) {
 		fails, tried        int
 		unavailable, passes bool
 	}{
-		"a deadlock": {&pgconn.PgError{Code: deadlockDetected}, 1, 2, false, true},
-		"a serialization failure": {&pgconn.PgError{Code: serializationFailure},
-			attempts - 1, attempts, false, true},
-		"a deadlock that does not end": {&pgconn.PgError{Code: deadlockDetected}, attempts, attempts, true, false},
-		"rows of others":               {sqlstore.ErrConflict, 1, 2, false, true},
-		"conflicts without end":        {sqlstore.ErrConflict, attempts, attempts, true, false},
-		"another error":                {&pgconn.PgError{Code: uniqueViolation}, 1, 1, false, false},
+		"deadlock": {&pgconn.PgError{Code: deadlockDetected}, 1, 2, false, true},
+		"serialization failure": {
+			&pgconn.PgError{Code: serializationFailure},
+			attempts - 1, attempts, false, true,
+		},
+		"permanent deadlock": {&pgconn.PgError{Code: deadlockDetected}, attempts, attempts, true, false},
+		"conflict":           {sqlstore.ErrConflict, 1, 2, false, true},
+		"permanent conflict": {sqlstore.ErrConflict, attempts, attempts, true, false},
+		"other error":        {&pgconn.PgError{Code: uniqueViolation}, 1, 1, false, false},
 	} {
 		tried := 0
 		err := s.transact(t.Context(), "try", func(tx pgx.Tx) error {
 			if _, err := tx.Exec(t.Context(), `UPDATE meta SET revision = revision + 1`); err != nil {
 				return err
 			}
-			if tried++; tried <= c.fails {
+			tried++
+			if tried <= c.fails {
 				return c.err
 			}
 			return nil
 		})
 		if (err == nil) != c.passes || errors.Is(err, store.ErrUnavailable) != c.unavailable || tried != c.tried {
-			t.Errorf("%s: error %v after %d attempts, want %d attempts", name, err, tried, c.tried)
+			t.Errorf("%s: transact error = %v after %d attempts; want success = %v after %d", name, err, tried, c.passes, c.tried)
 		}
 	}
 	if rev, err := s.Revision(t.Context()); err != nil || rev != 3 {
-		t.Errorf("revision = %d (error %v), want 3: failed attempts leave no trace", rev, err)
+		t.Errorf("revision = %d (error %v), want 3 without the failed attempts", rev, err)
 	}
 }

@@ -22,7 +22,7 @@ func readMethods(s *Store, account cola.AccountID, label cola.TTBID) map[string]
 		"Cola": func(ctx context.Context) error {
 			c, err := s.Cola(ctx, label)
 			if err == nil && c.TTBID != label {
-				err = errors.New("another label")
+				err = errors.New("wrong label")
 			}
 			return err
 		},
@@ -63,9 +63,9 @@ func readMethods(s *Store, account cola.AccountID, label cola.TTBID) map[string]
 	}
 }
 
-// TestReadsRetryBrokenConnections checks that a read succeeds on another connection, wherever the
+// TestReadRetry checks that a read succeeds on another connection, wherever the
 // first is cut.
-func TestReadsRetryBrokenConnections(t *testing.T) {
+func TestReadRetry(t *testing.T) {
 	p, through, beside, account := openWithProxy(t, nil)
 	samples := storetest.Samples(0, 1)
 	if _, err := beside.UpsertColas(t.Context(), samples, store.Commit); err != nil {
@@ -106,13 +106,13 @@ func TestReadRetryLimit(t *testing.T) {
 	tried := 0
 	err := s.read(t.Context(), "read", func() error { tried++; return lose() })
 	if tried != 2 || !errors.Is(err, store.ErrUnavailable) {
-		t.Errorf("%d attempts, error %v; want 2, ErrUnavailable", tried, err)
+		t.Errorf("lost connection: %d attempts, error %v; want 2, ErrUnavailable", tried, err)
 	}
 	tried = 0
 	ctx, cancel := context.WithCancel(t.Context())
 	err = s.read(ctx, "read", func() error { tried++; cancel(); return lose() })
 	if tried != 1 || !errors.Is(err, context.Canceled) {
-		t.Errorf("canceled: %d attempts, error %v; want 1 and the context's error", tried, err)
+		t.Errorf("canceled: %d attempts, error %v; want 1, context.Canceled", tried, err)
 	}
 	tried = 0
 	if err := s.read(t.Context(), "read", func() error { tried++; return store.ErrNotFound }); tried != 1 ||

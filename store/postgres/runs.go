@@ -192,14 +192,16 @@ func (r *runRecorder) grantNames(ctx context.Context, tx pgx.Tx) error {
 func (r *runRecorder) queueRuns(b *pgx.Batch) {
 	n := len(r.held)
 	manual := make([]bool, n)
-	runs, searches, found, late, upto := make([]int64, n), make([]int64, n), make([]int64, n), make([]int64,
-		n), make([]int64, n)
+	runs, searches, upto := make([]int64, n), make([]int64, n), make([]int64, n)
+	found, late := make([]int64, n), make([]int64, n)
 	at, from, to := make([]time.Time, n), make([]time.Time, n), make([]time.Time, n)
 	for i, h := range r.held {
 		record, o := &r.runs[h.n], r.outcomes[h.n]
 		runs[i], searches[i], found[i], late[i] = o.Run, h.search, int64(o.New), int64(o.Late)
-		at[i], from[i], to[i], upto[i] = record.Mark.At, record.From.Time(), record.To.Time(),
-			int64(record.Mark.Revision)
+		at[i] = record.Mark.At
+		from[i] = record.From.Time()
+		to[i] = record.To.Time()
+		upto[i] = int64(record.Mark.Revision)
 		manual[i] = record.Manual
 	}
 	b.Queue(insertRuns, runs, searches, at, from, to, found, late, upto, manual, r.named)
@@ -231,11 +233,11 @@ type heldSearch struct {
 // lockClaims locks the claimed searches whose claims are still valid, and returns them by ascending
 // ID, without duplicates.
 func lockClaims(ctx context.Context, tx pgx.Tx, claimed []store.DueSearch) ([]heldSearch, error) {
-	uuids, holds := make([]string, len(claimed)), make([]int64, len(claimed))
+	uuids, durations := make([]string, len(claimed)), make([]int64, len(claimed))
 	for i := range claimed {
-		uuids[i], holds[i] = claimed[i].Search.UUID, claimed[i].Hold
+		uuids[i], durations[i] = claimed[i].Search.UUID, claimed[i].Hold
 	}
-	rows, err := tx.Query(ctx, lockClaimed, uuids, holds)
+	rows, err := tx.Query(ctx, lockClaimed, uuids, durations)
 	held, err := collect(rows, err, func(h *heldSearch) fields { return fields{&h.n, &h.search, &h.account} })
 	for i := range held {
 		held[i].n--

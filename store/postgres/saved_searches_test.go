@@ -35,8 +35,9 @@ func TestCreationRetention(t *testing.T) {
 	}
 	for key, within := range map[string]time.Duration{"old": time.Hour, "new": time.Hour + time.Microsecond} {
 		_, _, err := s.CreateSavedSearch(t.Context(), store.NewSavedSearch{
-			Account: account.ID, Search: cola.SavedSearch{UUID: key, Name: key},
-			Once: store.Once{Key: key, Within: within},
+			Account: account.ID,
+			Search:  cola.SavedSearch{UUID: key, Name: key},
+			Once:    store.Once{Key: key, Within: within},
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -85,9 +86,9 @@ func TestSchemaBeforeRuns(t *testing.T) {
 	storetest.CheckRowsBeforeRuns(t, mustOpen(t, url, Options{Logger: quiet()}))
 }
 
-// TestClaimSkipsLockedSearches checks that a claim skips a search that another transaction has
+// TestClaimDueLockedSearches checks that a claim skips a search that another transaction has
 // locked, such as while changing it.
-func TestClaimSkipsLockedSearches(t *testing.T) {
+func TestClaimDueLockedSearches(t *testing.T) {
 	s := mustOpen(t, migratedDatabase(t), Options{Logger: quiet()})
 	if err := s.Fill(t.Context(), storetest.SampleSearches(2)); err != nil {
 		t.Fatal(err)

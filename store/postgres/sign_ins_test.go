@@ -42,13 +42,13 @@ func TestSessionRetention(t *testing.T) {
 	query(t, url, `SELECT string_agg(name, ' ') FROM sessions`, &left)
 	query(t, url, `SELECT count(*) FROM sign_in_links`, &n)
 	if left != "lasting" || n != 1 {
-		t.Errorf("sessions %q and %d links left, want only the new ones", left, n)
+		t.Errorf("sessions left = %q, %d links; want lasting, 1", left, n)
 	}
 }
 
-// TestUnsyncedDoesNotWait checks that an unsynced commit waits neither for the disk nor for a
+// TestUnsyncedCommit checks that an unsynced commit waits neither for the disk nor for a
 // standby, and that the next one on its connection does.
-func TestUnsyncedDoesNotWait(t *testing.T) {
+func TestUnsyncedCommit(t *testing.T) {
 	s := mustOpen(t, withParams(t, migratedDatabase(t), map[string]string{"synchronous_commit": "on"}),
 		Options{Logger: quiet()})
 	for _, k := range []struct {
@@ -66,9 +66,9 @@ func TestUnsyncedDoesNotWait(t *testing.T) {
 	}
 }
 
-// TestUnusableIndexIsReplaced checks that a migration replaces the unusable index that an
-// interrupted migration left.
-func TestUnusableIndexIsReplaced(t *testing.T) {
+// TestUnusableIndex checks that a migration replaces an unusable index that an interrupted
+// migration left behind.
+func TestUnusableIndex(t *testing.T) {
 	url := oldDatabase(t, 12)
 	var n int
 	query(t, url, `WITH cut AS (UPDATE pg_index SET indisvalid = FALSE WHERE indexrelid = 'colas_by_resubmitted'::regclass RETURNING 1) SELECT count(*) FROM cut`, &n)
@@ -79,7 +79,7 @@ func TestUnusableIndexIsReplaced(t *testing.T) {
 	var valid bool
 	query(t, url, `SELECT indisvalid FROM pg_index WHERE indexrelid = 'colas_by_resubmitted'::regclass`, &valid)
 	if !valid {
-		t.Error("unusable index not replaced")
+		t.Error("index is still unusable after the migration")
 	}
 }
 
@@ -106,7 +106,7 @@ func TestAllowanceRetention(t *testing.T) {
 	}
 	for _, table := range []string{"daily_allowances", "previewed_labels"} {
 		if query(t, url, `SELECT count(*) FROM `+table, &n); n != 2 {
-			t.Errorf("%s has %d rows, want those of today and yesterday", table, n)
+			t.Errorf("%s has %d rows, want 2, for today and yesterday", table, n)
 		}
 	}
 }

@@ -31,13 +31,13 @@ type Store struct {
 
 	id      string
 	created bool
-	now     func() time.Time // nil: the database's clock
+	now     func() time.Time // nil for the database's clock
 	logger  *slog.Logger
 
 	general *pgxpool.Pool
 	ledger  *pgxpool.Pool // settles and voids batches
 	upkeep  *upkeep
-	metrics *poolCollector // nil: no metrics
+	metrics *poolCollector // nil without metrics
 
 	mu      sync.Mutex
 	closed  bool

@@ -183,19 +183,29 @@ func poolMetrics() []poolMetric {
 	wait := prometheus.NewDesc("colaregistry_db_acquire_wait_seconds_total",
 		"Time spent waiting for connections.", pool, nil)
 	return []poolMetric{
-		{connections, prometheus.GaugeValue, []string{"idle"},
-			func(s *pgxpool.Stat) float64 { return float64(s.IdleConns()) }},
-		{connections, prometheus.GaugeValue, []string{"in_use"},
-			func(s *pgxpool.Stat) float64 { return float64(s.AcquiredConns()) }},
-		{connections, prometheus.GaugeValue, []string{"constructing"},
-			func(s *pgxpool.Stat) float64 { return float64(s.ConstructingConns()) }},
+		{
+			connections, prometheus.GaugeValue, []string{"idle"},
+			func(s *pgxpool.Stat) float64 { return float64(s.IdleConns()) },
+		},
+		{
+			connections, prometheus.GaugeValue, []string{"in_use"},
+			func(s *pgxpool.Stat) float64 { return float64(s.AcquiredConns()) },
+		},
+		{
+			connections, prometheus.GaugeValue, []string{"constructing"},
+			func(s *pgxpool.Stat) float64 { return float64(s.ConstructingConns()) },
+		},
 		{maxConns, prometheus.GaugeValue, nil, func(s *pgxpool.Stat) float64 { return float64(s.MaxConns()) }},
 		{acquires, prometheus.CounterValue, nil, func(s *pgxpool.Stat) float64 { return float64(s.AcquireCount()) }},
 		{empty, prometheus.CounterValue, nil, func(s *pgxpool.Stat) float64 { return float64(s.EmptyAcquireCount()) }},
-		{canceled, prometheus.CounterValue, nil,
-			func(s *pgxpool.Stat) float64 { return float64(s.CanceledAcquireCount()) }},
-		{wait, prometheus.CounterValue, nil,
-			func(s *pgxpool.Stat) float64 { return s.EmptyAcquireWaitTime().Seconds() }},
+		{
+			canceled, prometheus.CounterValue, nil,
+			func(s *pgxpool.Stat) float64 { return float64(s.CanceledAcquireCount()) },
+		},
+		{
+			wait, prometheus.CounterValue, nil,
+			func(s *pgxpool.Stat) float64 { return s.EmptyAcquireWaitTime().Seconds() },
+		},
 	}
 }
 

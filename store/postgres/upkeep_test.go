@@ -79,7 +79,7 @@ func TestWakeupsFromOtherProcesses(t *testing.T) {
 	// last.
 	select {
 	case <-following.Wakeups():
-		t.Error("wake-up without a change")
+		t.Error("got a wake-up without a change")
 	default:
 	}
 }
@@ -89,7 +89,7 @@ func TestBatchRetention(t *testing.T) {
 	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	s := mustOpen(t, url, Options{Logger: quiet(), Now: func() time.Time { return now }})
 	ids := map[time.Duration]store.BatchID{}
-	for _, age := range []time.Duration{batchesKept + time.Minute, batchesKept - time.Minute, 0} {
+	for _, age := range []time.Duration{batchRetention + time.Minute, batchRetention - time.Minute, 0} {
 		ids[age] = storetest.NewBatchID()
 		at := now
 		now = now.Add(-age)
@@ -101,7 +101,7 @@ func TestBatchRetention(t *testing.T) {
 	}
 	var n int
 	query(t, url, `WITH old AS (INSERT INTO ledger_batches (id, settled_at)
-		SELECT gen_random_uuid(), $1 FROM generate_series(1, 2 * $2::int + 1) RETURNING 1) SELECT count(*) FROM old`, &n, now.Add(-3*batchesKept), deletedPerStatement)
+		SELECT gen_random_uuid(), $1 FROM generate_series(1, 2 * $2::int + 1) RETURNING 1) SELECT count(*) FROM old`, &n, now.Add(-3*batchRetention), deletedPerStatement)
 	if err := s.deleteOldBatches(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -110,8 +110,8 @@ func TestBatchRetention(t *testing.T) {
 		t.Errorf("%d batches left, want 2", n)
 	}
 	for age, id := range ids {
-		if known := storetest.IsSettled(t, s, id); known != (age < batchesKept) {
-			t.Errorf("batch of age %v: known = %v", age, known)
+		if known := storetest.IsSettled(t, s, id); known != (age < batchRetention) {
+			t.Errorf("batch of age %v: IsSettled = %v, want %v", age, known, !known)
 		}
 	}
 }
@@ -166,7 +166,7 @@ func TestFailover(t *testing.T) {
 	}
 	load.waitFor(t, 100)
 	if err := s.Ping(t.Context()); err != nil {
-		t.Errorf("after the failover: %v", err)
+		t.Errorf("Ping after the failover: %v", err)
 	}
 	load.end(t)
 }

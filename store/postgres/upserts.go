@@ -116,8 +116,8 @@ func copyRows(ctx context.Context, tx pgx.Tx, table string, columns []string, co
 	return err
 }
 
-// revisionsKept is how long a revision stays known after the next one.
-const revisionsKept = 30 * 24 * time.Hour
+// revisionRetention is how long a revision is stored after the next one.
+const revisionRetention = 30 * 24 * time.Hour
 
 const (
 	lockRevision = `SELECT revision, coalesce($1, clock_timestamp()) FROM meta FOR UPDATE`
@@ -137,7 +137,7 @@ func (s *Store) nextRevision(ctx context.Context, tx pgx.Tx) (latest, next cola.
 }
 
 func (s *Store) deleteOldRevisions(ctx context.Context) error {
-	_, err := s.general.Exec(ctx, deleteRevisions, s.clock(), revisionsKept.Seconds())
+	_, err := s.general.Exec(ctx, deleteRevisions, s.clock(), revisionRetention.Seconds())
 	return err
 }
 

@@ -50,27 +50,27 @@ func TestRevisionRetention(t *testing.T) {
 		old = append(old, mustImport(t, s, i, 1))
 	}
 	latest := old[len(old)-1]
-	now = now.Add(revisionsKept + time.Hour)
+	now = now.Add(revisionRetention + time.Hour)
 	deleteOld()
 	checkRevisionKnown(t, s, latest, true)
-	lately := []cola.Revision{mustImport(t, s, 5, 1), mustImport(t, s, 6, 1)}
+	recent := []cola.Revision{mustImport(t, s, 5, 1), mustImport(t, s, 6, 1)}
 	deleteOld()
 	for _, rev := range old {
 		checkRevisionKnown(t, s, rev, rev == latest)
 	}
-	now = now.Add(revisionsKept - time.Second)
+	now = now.Add(revisionRetention - time.Second)
 	deleteOld()
 	checkRevisionKnown(t, s, latest, true)
 	now = now.Add(time.Second + time.Microsecond)
 	deleteOld()
 	checkRevisionKnown(t, s, latest, false)
-	checkRevisionKnown(t, s, lately[0], false)
-	checkRevisionKnown(t, s, lately[1], true)
+	checkRevisionKnown(t, s, recent[0], false)
+	checkRevisionKnown(t, s, recent[1], true)
 }
 
 // TestSchemaBeforeRevisions checks that a database from before the revisions table knows its
-// current revision, and records those taken by processes of the old version. Times come from the
-// server.
+// current revision, and records revisions assigned by processes of the old version. Times come from
+// the server.
 func TestSchemaBeforeRevisions(t *testing.T) {
 	url := pgtest.NewDatabase(t)
 	config, err := pgx.ParseConfig(url)

@@ -21,7 +21,7 @@ type Reader interface {
 // ones. The zero value is empty.
 type Colas struct {
 	History    bool                      // labels don't arrive
-	labels     map[cola.TTBID]*cola.Cola // loaded labels; nil: does not exist
+	labels     map[cola.TTBID]*cola.Cola // loaded labels; nil if there is none
 	permittees Permittees
 }
 
@@ -34,7 +34,7 @@ type ColaChange struct {
 	HadImages, HadBarcodes bool       // it has stored rows of these parts
 	HadDate, LosesDate     bool       // it had an approval date; the change clears it
 	Arrives                bool       // it gets its first approval date, judging by its row
-	Permittee              *Permittee // also to be written; nil: unchanged
+	Permittee              *Permittee // also to be written; nil if unchanged
 }
 
 // Plan loads the records that the patches affect, and returns an outcome and a change per patch.
@@ -100,8 +100,10 @@ func (pl *Colas) merge(patch *cola.Patch[cola.Cola]) (store.Outcome, *ColaChange
 	outcome := store.Added
 	if old != nil {
 		outcome = store.Changed
-		c.Exists, c.HadDate, c.HadImages, c.HadBarcodes = true, old.ApprovalDate != 0, len(old.Images) > 0,
-			len(old.Barcodes) > 0
+		c.Exists = true
+		c.HadDate = old.ApprovalDate != 0
+		c.HadImages = len(old.Images) > 0
+		c.HadBarcodes = len(old.Barcodes) > 0
 		c.Row = !Same(ColaColumns(label), ColaColumns(old))
 		c.Images = !slices.Equal(label.Images, old.Images)
 		c.Barcodes = !slices.Equal(label.Barcodes, old.Barcodes)
@@ -182,7 +184,7 @@ func (ps *Permittees) SeenOn(c *cola.Cola) *Permittee {
 	return &p
 }
 
-// fill sets a text if it is empty.
+// fill sets a string if it is empty.
 func fill(t *cola.Text, from cola.Text) {
 	if *t == "" {
 		*t = from

@@ -7,8 +7,8 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// TestFieldsHaveColumns fails if a new field of a record has no column.
-func TestFieldsHaveColumns(t *testing.T) {
+// TestColumnsComplete fails if a new field of a record has no column.
+func TestColumnsComplete(t *testing.T) {
 	var c cola.Cola
 	var a cola.AVADetail
 	var r cola.ProductionReport
@@ -19,11 +19,15 @@ func TestFieldsHaveColumns(t *testing.T) {
 		fields  []cola.Field
 		apart   []string // in separate tables, derived, or the key
 	}{
-		{"colas", ColaColumns(&c), reflect.ValueOf(&c), cola.FieldsOf[cola.Cola](),
-			[]string{"ttb_id", "has_barcode", "images", "barcodes"}},
+		{
+			"colas", ColaColumns(&c), reflect.ValueOf(&c), cola.FieldsOf[cola.Cola](),
+			[]string{"ttb_id", "has_barcode", "images", "barcodes"},
+		},
 		{"avas", AVAs.Columns(&a), reflect.ValueOf(&a), cola.FieldsOf[cola.AVADetail](), nil},
-		{"production_reports", ProductionReports.Columns(&r),
-			reflect.ValueOf(&r), cola.FieldsOf[cola.ProductionReport](), nil},
+		{
+			"production_reports", ProductionReports.Columns(&r),
+			reflect.ValueOf(&r), cola.FieldsOf[cola.ProductionReport](), nil,
+		},
 	} {
 		columns := map[string]any{}
 		for _, col := range table.columns {
@@ -38,12 +42,12 @@ func TestFieldsHaveColumns(t *testing.T) {
 				t.Errorf("%s: no column for field %s", table.name, f.Name)
 			}
 			if want := table.record.Elem().FieldByIndex(f.Index).Addr().Interface(); ptr != nil && ptr != want {
-				t.Errorf("%s: column %s has another field", table.name, f.Name)
+				t.Errorf("%s: column %s does not point to its field", table.name, f.Name)
 			}
 			delete(columns, f.Name)
 		}
 		if len(columns) > 0 {
-			t.Errorf("%s: columns without a field: %v", table.name, columns)
+			t.Errorf("%s: columns without a field = %v, want none", table.name, columns)
 		}
 	}
 }

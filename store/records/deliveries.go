@@ -62,7 +62,7 @@ func EndOfAttempt(a *store.Attempt) time.Time { return toMicroseconds(a.At.Add(a
 func toMicroseconds(t time.Time) time.Time { return t.UTC().Truncate(time.Microsecond) }
 
 // Apply applies an attempt. paused reports whether it pauses the destination, so that its other
-// deliveries are skipped; notify reports whether the account gets a notice.
+// deliveries are skipped; notify reports whether the account is notified.
 func (r *AttemptedDelivery) Apply(a *store.Attempt) (paused, notify bool) {
 	if r.Event != cola.EventPaused { // notices of a pause go elsewhere
 		paused = r.applyToDestination(a)
@@ -109,7 +109,8 @@ func (r *AttemptedDelivery) applyToDestination(a *store.Attempt) (paused bool) {
 	return false
 }
 
-// Skipping returns why messages to the destination are skipped; empty if they are sent.
+// Skipping returns the reason why messages to the destination are skipped, or empty if they are
+// sent.
 func (d *DestinationState) Skipping() string {
 	return store.Destination{Destination: cola.Destination{State: d.State}}.Skipping()
 }

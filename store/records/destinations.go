@@ -11,8 +11,8 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// ConfirmationHistory has the times of earlier confirmation requests that reach a limit; zero if it
-// is not reached.
+// ConfirmationHistory contains the times of the earlier confirmation requests that reach a limit,
+// or zero if the limit is not reached.
 type ConfirmationHistory struct {
 	Repeated  time.Time // of the account to the recipient
 	ByAccount time.Time // of the account
@@ -33,8 +33,11 @@ func (a ConfirmationHistory) Check(kind, recipient string, l store.ConfirmationL
 		limit store.ConfirmationLimit
 		at    time.Time
 		lasts time.Duration
-	}{{store.LimitRepeats, a.Repeated, l.RepeatWindow}, {store.LimitByAccount, a.ByAccount, l.Window},
-		{store.LimitOfAddress, a.OfAddress, l.Window}} {
+	}{
+		{store.LimitRepeats, a.Repeated, l.RepeatWindow},
+		{store.LimitByAccount, a.ByAccount, l.Window},
+		{store.LimitOfAddress, a.OfAddress, l.Window},
+	} {
 		if wait := one.at.Add(one.lasts).Sub(now); !one.at.IsZero() && wait > longest.Wait {
 			longest = store.ConfirmationLimitError{Limit: one.limit, Wait: wait}
 		}
@@ -86,16 +89,16 @@ type DestinationSecrets struct {
 	Current, Old, LastChallenge string
 }
 
-// Rewrite rewrites each secret that does not have the prefix but, and returns the number of
+// Rewrite rewrites each secret that does not have skipPrefix, and returns the number of
 // changes.
 func (d *DestinationSecrets) Rewrite(
-	but string, rewrite func(store.SealedSecret) (string, error),
+	skipPrefix string, rewrite func(store.SealedSecret) (string, error),
 ) (changed int, err error) {
 	for _, s := range []struct {
 		text      *string
 		challenge bool
 	}{{&d.Current, false}, {&d.Old, false}, {&d.LastChallenge, true}} {
-		if *s.text == "" || strings.HasPrefix(*s.text, but) {
+		if *s.text == "" || strings.HasPrefix(*s.text, skipPrefix) {
 			continue
 		}
 		text, err := rewrite(store.SealedSecret{Destination: d.UUID, Challenge: s.challenge, Text: *s.text})

@@ -17,14 +17,14 @@ type SavedSearch struct {
 	UUID      string
 	Name      string
 	Filters   string    // JSON
-	Cadence   cola.Text // empty: no schedule
+	Cadence   cola.Text // empty without a schedule
 	Day       cola.Opt[int]
 	Active    bool
 	NextRunAt time.Time
 	LastRunAt time.Time
 	CreatedAt time.Time
 
-	PausedBecause cola.Text // reason of a pause because of the account; empty: not paused
+	PausedBecause cola.Text // reason of a pause because of the account; empty if not paused
 }
 
 // NewSavedSearch returns the row of a search. It fails with store.ErrMalformed for filters that
@@ -88,7 +88,7 @@ func (r Refusal) Error() string { return "refused: " + r.Reason.Error() }
 // Change applies a change and reports whether it activates the search. Unchanged filters keep their
 // stored form, including those that this version of the program does not know. A search that
 // remains without a schedule keeps its requested run. Change fails with a Refusal if change fails,
-// and with store.ErrMalformed for an invalid search; the row then stays unchanged.
+// and with store.ErrMalformed for an invalid search; the row then does not change.
 func (r *SavedSearch) Change(change func(cola.SavedSearch) (cola.SavedSearch, error)) (activated bool, err error) {
 	before, err := r.Search()
 	if err != nil {
@@ -147,9 +147,14 @@ func (r *SavedSearch) Due() (s cola.SavedSearch, fault error) {
 func (r *SavedSearch) withoutFilters() cola.SavedSearch {
 	s := cola.SavedSearch{UUID: r.UUID, Name: r.Name, CreatedAt: cola.TimestampOf(r.CreatedAt)}
 	if r.Cadence != "" {
-		s.Schedule = &cola.Schedule{Active: r.Active, Cadence: string(r.Cadence), Day: r.Day.V,
-			NextRunAt: timestampOf(r.NextRunAt), LastRunAt: timestampOf(r.LastRunAt),
-			PausedBecause: cola.Opt[string]{V: string(r.PausedBecause), OK: r.PausedBecause != ""}}
+		s.Schedule = &cola.Schedule{
+			Active:        r.Active,
+			Cadence:       string(r.Cadence),
+			Day:           r.Day.V,
+			NextRunAt:     timestampOf(r.NextRunAt),
+			LastRunAt:     timestampOf(r.LastRunAt),
+			PausedBecause: cola.Opt[string]{V: string(r.PausedBecause), OK: r.PausedBecause != ""},
+		}
 	}
 	return s
 }

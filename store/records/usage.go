@@ -15,7 +15,7 @@ func Granted(wanted, used, limit int) int { return max(0, min(wanted, limit-(use
 // PreviewLabels is the result of deciding which labels a preview may name.
 type PreviewLabels struct {
 	Labels []cola.TTBID // in the given order
-	New    []cola.TTBID // those not named before
+	New    []cola.TTBID // labels not named before
 }
 
 // NewPreviewLabels decides which labels a preview may name. known are those named before, and used
@@ -64,7 +64,7 @@ func SumRefusals(refusals []store.AccountRefusal) ([]store.AccountRefusal, error
 	return summed, nil
 }
 
-// compareRefusals orders refusals by their key. Instants have microseconds.
+// compareRefusals orders refusals by their key. Times have microseconds.
 func compareRefusals(a, b store.AccountRefusal) int {
 	return cmp.Or(cmp.Compare(a.Account, b.Account), cmp.Compare(a.Minute.UnixMicro(),
 		b.Minute.UnixMicro()), cmp.Compare(a.Channel, b.Channel),

@@ -16,8 +16,9 @@ func TestGranted(t *testing.T) {
 			wanted := r.IntN(26)
 			used += wanted
 			got := Granted(wanted, used, limit)
-			if granted += got; got < 0 || got > wanted || granted != min(used, limit) {
-				t.Fatalf("Granted(%d, %d, %d) = %d, want %d granted in all", wanted, used, limit, got, min(used, limit))
+			granted += got
+			if got < 0 || got > wanted || granted != min(used, limit) {
+				t.Fatalf("Granted(%d, %d, %d) = %d, total %d; want total %d", wanted, used, limit, got, granted, min(used, limit))
 			}
 		}
 	}
@@ -39,7 +40,7 @@ func TestNewPreviewLabels(t *testing.T) {
 			n := NewPreviewLabels(requested, named, len(named), limit)
 			for _, id := range n.New {
 				if known[id] {
-					t.Fatalf("label %d: in New twice", id)
+					t.Fatalf("NewPreviewLabels: label %d appears in New twice", id)
 				}
 				known[id], named = true, append(named, id)
 			}
@@ -49,11 +50,11 @@ func TestNewPreviewLabels(t *testing.T) {
 			}
 			for _, id := range requested {
 				if inLabels[id] != known[id] {
-					t.Fatalf("label %d: in Labels = %t, want %t", id, inLabels[id], known[id])
+					t.Fatalf("NewPreviewLabels: label %d in Labels = %t, want %t", id, inLabels[id], known[id])
 				}
 			}
 			if len(named) > limit {
-				t.Fatalf("%d labels named, want at most %d", len(named), limit)
+				t.Fatalf("NewPreviewLabels named %d labels, want at most %d", len(named), limit)
 			}
 		}
 	}

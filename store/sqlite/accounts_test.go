@@ -42,8 +42,12 @@ func TestSchemaBeforeIdentities(t *testing.T) {
 			INSERT INTO usage_months VALUES (1, '2026-11', 5, 6)`, make([]byte, 32))
 	now := time.Date(2026, time.November, 20, 12, 0, 0, 0, time.UTC)
 	s := mustOpen(t, path, Options{Logger: quiet(), Now: func() time.Time { return now }})
-	storetest.CheckUpgraded(t, s, store.Account{ID: 1, Email: "Ann@example.com",
-		Tier: cola.TierPro, CreatedAt: time.Unix(1, 0).UTC()},
+	storetest.CheckUpgraded(t, s, store.Account{
+		ID:        1,
+		Email:     "Ann@example.com",
+		Tier:      cola.TierPro,
+		CreatedAt: time.Unix(1, 0).UTC(),
+	},
 		cola.Credential{Kind: cola.CredentialKey, ID: 1}, cola.Used{DetailViews: 5, ListRecords: 6})
 }
 

@@ -11,8 +11,8 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// batchesKept is how long the outcome of a batch stays known.
-const batchesKept = 2 * time.Hour
+// batchRetention is how long the outcome of a batch is stored.
+const batchRetention = 2 * time.Hour
 
 const (
 	selectBatch = `SELECT settled_at, voided FROM ledger_batches WHERE id = ?`
@@ -46,7 +46,7 @@ func (s *Store) Void(ctx context.Context, id store.BatchID, entries []store.Entr
 		case err != nil || b.voided:
 			return err
 		case !b.known:
-			return s.ledger.exec(ctx, insertBatch, id[:], s.instant().UnixMicro(), true)
+			return s.ledger.exec(ctx, insertBatch, id[:], s.currentTime().UnixMicro(), true)
 		}
 		for _, e := range entries {
 			if err := s.revertCharge(ctx, e, b.settledAt); err != nil {
@@ -72,10 +72,10 @@ func (s *Store) recordBatch(ctx context.Context, id store.BatchID, now time.Time
 	if err := s.ledger.exec(ctx, insertBatch, id[:], now.UnixMicro(), false); err != nil {
 		return err
 	}
-	return s.ledger.exec(ctx, deleteOldBatches, now.Add(-batchesKept).UnixMicro())
+	return s.ledger.exec(ctx, deleteOldBatches, now.Add(-batchRetention).UnixMicro())
 }
 
-// revertCharge reverts a charge at the instant of its batch.
+// revertCharge reverts a charge at the time of its batch.
 func (s *Store) revertCharge(ctx context.Context, e store.Entry, at time.Time) error {
 	account := int64(e.Account)
 	if err := s.revertGrant(ctx, account, e.Requests, at); err != nil {
@@ -96,7 +96,7 @@ func (s *Store) revertCharge(ctx context.Context, e store.Entry, at time.Time) e
 		WHERE account_id = ? AND period = ?`, used.DetailViews, used.ListRecords, account, cola.PeriodOf(at).String())
 }
 
-// revertGrant removes requests from the grant of an instant, if it is still in the window.
+// revertGrant removes requests from the grant of a given time, if it is still in the window.
 func (s *Store) revertGrant(ctx context.Context, account int64, requests int, at time.Time) error {
 	err := s.ledger.exec(ctx, `UPDATE burst_grants SET requests = requests - ? WHERE account_id = ? AND granted_at = ?`,
 		requests, account, at.UnixMicro())

@@ -228,14 +228,21 @@ func sampleKeys(b *testing.B, s *Store, accounts []cola.AccountID) {
 // of its account.
 func chargeOne(ctx context.Context, s *Store, account cola.AccountID) error {
 	key := cola.Credential{Kind: cola.CredentialKey, ID: int64(account)}
-	batch := store.Batch{ID: storetest.NewBatchID(),
-		Accounts: []cola.AccountID{account}, Credentials: []cola.Credential{key}}
+	batch := store.Batch{
+		ID:          storetest.NewBatchID(),
+		Accounts:    []cola.AccountID{account},
+		Credentials: []cola.Credential{key},
+	}
 	return s.Settle(ctx, batch, func(_ time.Time, states []store.AccountState) []store.Entry {
 		if !states[0].Valid[key] {
 			return nil
 		}
 		return []store.Entry{{Account: account, Requests: 1, Units: []store.Units{{
-			Channel: cola.ChannelREST, Credential: key, Meter: cola.MeterListRecords, Units: 20, Requests: 1,
+			Channel:    cola.ChannelREST,
+			Credential: key,
+			Meter:      cola.MeterListRecords,
+			Units:      20,
+			Requests:   1,
 		}}}}
 	})
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/colaregistry/colaregistry/store/records"
 )
 
-// colaChunk is the number of labels that are planned at a time: large enough to spread the cost of
-// reading, small enough to fit into memory and to let other importers proceed.
+// colaChunk is the number of labels planned at once: large enough to amortize the cost of reading,
+// small enough to fit into memory and to let other importers proceed.
 const colaChunk = 500
 
 // UpsertColas implements store.Colas.
@@ -27,14 +27,17 @@ func (s *Store) UpsertColas(
 	outcomes := make([]store.Outcome, 0, len(patches))
 	rehearsed := new(records.Colas) // changes of a dry run so far, which the database does not contain
 	for chunk := range slices.Chunk(patches, colaChunk) {
-		stored, err := s.apply(ctx, change{mode: mode, split: true,
+		stored, err := s.apply(ctx, change{
+			mode:  mode,
+			split: true,
 			plan: func(ctx context.Context, q querier, done int) (*plan, error) {
 				planner := rehearsed
 				if mode.Writes() {
 					planner = &records.Colas{History: mode == store.History}
 				}
 				return planColas(ctx, q, planner, chunk[done:])
-			}})
+			},
+		})
 		outcomes = append(outcomes, stored...)
 		if err != nil {
 			return outcomes, failed(operation, err)
@@ -66,12 +69,19 @@ func (s *Store) Cola(ctx context.Context, id cola.TTBID) (cola.Cola, error) {
 	return *c, nil
 }
 
+// Column names of labels and their parts.
 var (
-	selectColas = `SELECT ttb_id, ` + strings.Join(records.Names(records.ColaColumns(new(cola.Cola))), ", ") + `
+	colaNames    = records.Names(records.ColaColumns(new(cola.Cola)))
+	imageNames   = records.Names(records.ImageColumns(new(cola.Image)))
+	barcodeNames = records.Names(records.BarcodeColumns(new(cola.Barcode)))
+)
+
+var (
+	selectColas = `SELECT ttb_id, ` + strings.Join(colaNames, ", ") + `
 		FROM colas WHERE ttb_id IN (SELECT value FROM json_each(?))`
-	selectImages = `SELECT ttb_id, ` + strings.Join(records.Names(records.ImageColumns(new(cola.Image))), ", ") + `
+	selectImages = `SELECT ttb_id, ` + strings.Join(imageNames, ", ") + `
 		FROM cola_images WHERE ttb_id IN (SELECT value FROM json_each(?)) ORDER BY ttb_id, position`
-	selectBarcodes = `SELECT ttb_id, ` + strings.Join(records.Names(records.BarcodeColumns(new(cola.Barcode))), ", ") + `
+	selectBarcodes = `SELECT ttb_id, ` + strings.Join(barcodeNames, ", ") + `
 		FROM cola_barcodes WHERE ttb_id IN (SELECT value FROM json_each(?)) ORDER BY ttb_id, position`
 )
 
@@ -172,14 +182,14 @@ func (s stored) Colas(ctx context.Context, ids []cola.TTBID, found func(*cola.Co
 type colaStep struct{ *records.ColaChange }
 
 var (
-	insertCola = `INSERT INTO colas (ttb_id, revision, ` + strings.Join(records.Names(records.ColaColumns(new(cola.Cola))), ", ") + `)
-		VALUES (?, ?, ` + placeholders(len(records.ColaColumns(new(cola.Cola)))) + `)`
-	updateCola = `UPDATE colas SET revision = ?, ` + strings.Join(records.Names(records.ColaColumns(new(cola.Cola))), " = ?, ") + ` = ?
+	insertCola = `INSERT INTO colas (ttb_id, revision, ` + strings.Join(colaNames, ", ") + `)
+		VALUES (?, ?, ` + placeholders(len(colaNames)) + `)`
+	updateCola = `UPDATE colas SET revision = ?, ` + strings.Join(colaNames, " = ?, ") + ` = ?
 		WHERE ttb_id = ?`
-	insertImage = `INSERT INTO cola_images (ttb_id, position, ` + strings.Join(records.Names(records.ImageColumns(new(cola.Image))), ", ") + `)
-		VALUES (?, ?, ` + placeholders(len(records.ImageColumns(new(cola.Image)))) + `)`
-	insertBarcode = `INSERT INTO cola_barcodes (ttb_id, position, ` + strings.Join(records.Names(records.BarcodeColumns(new(cola.Barcode))), ", ") + `)
-		VALUES (?, ?, ` + placeholders(len(records.BarcodeColumns(new(cola.Barcode)))) + `)`
+	insertImage = `INSERT INTO cola_images (ttb_id, position, ` + strings.Join(imageNames, ", ") + `)
+		VALUES (?, ?, ` + placeholders(len(imageNames)) + `)`
+	insertBarcode = `INSERT INTO cola_barcodes (ttb_id, position, ` + strings.Join(barcodeNames, ", ") + `)
+		VALUES (?, ?, ` + placeholders(len(barcodeNames)) + `)`
 )
 
 func (c colaStep) write(ctx context.Context, w *writer, rev cola.Revision) error {
@@ -221,31 +231,29 @@ func (c colaStep) writeRow(ctx context.Context, w *writer, rev cola.Revision) er
 }
 
 func (c colaStep) writeImages(ctx context.Context, w *writer) error {
-	id := int64(c.Label.TTBID)
 	if c.HadImages {
-		if err := w.exec(ctx, `DELETE FROM cola_images WHERE ttb_id = ?`, id); err != nil {
+		if err := w.exec(ctx, `DELETE FROM cola_images WHERE ttb_id = ?`, int64(c.Label.TTBID)); err != nil {
 			return err
 		}
 	}
-	for i := range c.Label.Images {
-		if err := w.exec(ctx, insertImage,
-			append([]any{id, i}, values(records.ImageColumns(&c.Label.Images[i]))...)...); err != nil {
-			return err
-		}
-	}
-	return nil
+	return insertParts(ctx, w, insertImage, c.Label.TTBID, c.Label.Images, records.ImageColumns)
 }
 
 func (c colaStep) writeBarcodes(ctx context.Context, w *writer) error {
-	id := int64(c.Label.TTBID)
 	if c.HadBarcodes {
-		if err := w.exec(ctx, `DELETE FROM cola_barcodes WHERE ttb_id = ?`, id); err != nil {
+		if err := w.exec(ctx, `DELETE FROM cola_barcodes WHERE ttb_id = ?`, int64(c.Label.TTBID)); err != nil {
 			return err
 		}
 	}
-	for i := range c.Label.Barcodes {
-		if err := w.exec(ctx, insertBarcode,
-			append([]any{id, i}, values(records.BarcodeColumns(&c.Label.Barcodes[i]))...)...); err != nil {
+	return insertParts(ctx, w, insertBarcode, c.Label.TTBID, c.Label.Barcodes, records.BarcodeColumns)
+}
+
+// insertParts inserts a label's images or barcodes with their positions.
+func insertParts[T any](ctx context.Context, w *writer, query string, id cola.TTBID, parts []T,
+	columns func(*T) []records.Column) error {
+	for i := range parts {
+		args := append([]any{int64(id), i}, values(columns(&parts[i]))...)
+		if err := w.exec(ctx, query, args...); err != nil {
 			return err
 		}
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/colaregistry/colaregistry/store/storetest"
 )
 
-// TestListsRoundTrip checks that lists of texts survive encoding and scanning.
+// TestListsRoundTrip checks that lists of strings survive encoding and scanning.
 func TestListsRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		list := rapid.SliceOf(rapid.String()).Draw(t, "list")
@@ -37,7 +37,16 @@ func TestWrongColumns(t *testing.T) {
 	for _, c := range []struct {
 		field any
 		value any
-	}{{&n, "1"}, {&truth, nil}, {&n, 1.5}, {&date, "tomorrow"}, {&date, int64(1)}, {&list, `{"a":1}`}, {&known, "1"}, {&known, []byte("1")}} {
+	}{
+		{&n, "1"},
+		{&truth, nil},
+		{&n, 1.5},
+		{&date, "tomorrow"},
+		{&date, int64(1)},
+		{&list, `{"a":1}`},
+		{&known, "1"},
+		{&known, []byte("1")},
+	} {
 		if err := (target{c.field}).Scan(c.value); err == nil {
 			t.Errorf("scan %#v into %T: error = nil, want non-nil", c.value, c.field)
 		}

@@ -56,15 +56,15 @@ func TestSchemaBeforeSecrets(t *testing.T) {
 	}
 	for _, clear := range []string{"whsec_", "3f6c1f1f0a9b4c52"} {
 		if bytes.Contains(content, []byte(clear)) {
-			t.Errorf("file still contains %s…", clear)
+			t.Errorf("file contains %q, want no clear-text secrets", clear)
 		}
 	}
 }
 
-// TestClearTextSecretsAreErased checks that after the upgrade no page of the file, used or free,
+// TestClearTextErasure checks that after the upgrade no page of the file, used or free,
 // contains a clear-text secret or token of an earlier version, even after rows were deleted and
 // moved.
-func TestClearTextSecretsAreErased(t *testing.T) {
+func TestClearTextErasure(t *testing.T) {
 	const destinations = 800
 	clear := make([]string, destinations)
 	rows := make([]string, destinations)
@@ -76,7 +76,7 @@ func TestClearTextSecretsAreErased(t *testing.T) {
 		INSERT INTO destinations (uuid, account_id, kind, address, address_folded, state, token, secret, created_at, last_delivered_at) VALUES `+strings.Join(rows, ", ")+`;
 		DELETE FROM destinations WHERE id % 7 = 0; UPDATE destinations SET uuid = uuid || '-and-a-longer-one-that-moves-the-row' WHERE id % 3 = 0`)
 	s := mustOpen(t, path, Options{Logger: quiet()})
-	for range 2 { // as at every start
+	for range 2 { // runs at every start
 		if _, err := s.RewriteSecrets(t.Context(), "sealed:",
 			func(store.SealedSecret) (string, error) { return "sealed:00000000:x", nil }); err != nil {
 			t.Fatal(err)
@@ -102,18 +102,18 @@ func TestClearTextSecretsAreErased(t *testing.T) {
 			}
 		}
 		if left > 0 {
-			t.Errorf("%s: file still contains %d of %d secrets", when, left, destinations)
+			t.Errorf("%s: file contains %d of %d secrets, want 0", when, left, destinations)
 		}
 	}
-	check("while it is open")
+	check("while open")
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	check("once it is closed")
+	check("after Close")
 }
 
-// TestConfirmationRetention checks that a new request deletes some of those that no limit needs any
-// more.
+// TestConfirmationRetention checks that a new request deletes some of the requests that no limit
+// needs any more.
 func TestConfirmationRetention(t *testing.T) {
 	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	s := mustOpen(t, filepath.Join(t.TempDir(), "registry.db"),
@@ -122,24 +122,29 @@ func TestConfirmationRetention(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ask := func(n int) {
+	request := func(n int) {
 		t.Helper()
 		_, err := s.CreateDestination(t.Context(), store.NewDestination{
-			Account: account.ID, Kind: cola.KindEmail, Address: fmt.Sprintf("x%d@example.com", n),
-			State: cola.DestinationUnconfirmed, MaxDestinations: 100,
-			Confirm: &store.ConfirmationRequest{Due: now,
-				Limits: store.ConfirmationLimits{Window: time.Hour, MaxByAccount: 100, MaxOfAddress: 100}},
+			Account:         account.ID,
+			Kind:            cola.KindEmail,
+			Address:         fmt.Sprintf("x%d@example.com", n),
+			State:           cola.DestinationUnconfirmed,
+			MaxDestinations: 100,
+			Confirm: &store.ConfirmationRequest{
+				Due:    now,
+				Limits: store.ConfirmationLimits{Window: time.Hour, MaxByAccount: 100, MaxOfAddress: 100},
+			},
 		})
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
 	for n := range 10 {
-		ask(n)
+		request(n)
 	}
 	for i, want := range []int{11, 4, 2, 3} { // each request deletes eight and adds one
 		var left int
-		ask(20 + i)
+		request(20 + i)
 		if err := s.read.db.QueryRow(`SELECT count(*) FROM confirmations_asked`).Scan(&left); err != nil {
 			t.Fatal(err)
 		}
@@ -147,7 +152,7 @@ func TestConfirmationRetention(t *testing.T) {
 			t.Errorf("%d confirmation requests left after %d new ones, want %d", left, i+1, want)
 		}
 		if i == 0 {
-			now = now.Add(store.ConfirmationsKept)
+			now = now.Add(store.ConfirmationRetention)
 		}
 	}
 }

@@ -27,7 +27,7 @@ func (s *Store) Settle(
 	ctx context.Context, batch store.Batch, decide func(time.Time, []store.AccountState) []store.Entry,
 ) error {
 	return s.transact(ctx, "settle batch", func(ctx context.Context) error {
-		now := s.instant()
+		now := s.currentTime()
 		if err := s.recordBatch(ctx, batch.ID, now); err != nil {
 			return err
 		}
@@ -54,7 +54,7 @@ func (s *Store) AccountUsage(ctx context.Context, id cola.AccountID) (store.Acco
 	defer s.done()
 	var state store.AccountState
 	err := s.read.view(ctx, func(q querier) (err error) {
-		state, _, err = readState(ctx, q, id, s.instant())
+		state, _, err = readState(ctx, q, id, s.currentTime())
 		return err
 	})
 	if err == nil && !state.Exists {

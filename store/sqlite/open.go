@@ -23,14 +23,14 @@ const (
 	// free. Polling matters where files cannot be locked, or while another program, such as a
 	// backup, uses the file.
 	busyMilliseconds = 5000
-	// journalKept bounds the size of the journal file, in bytes, once it has started over.
-	journalKept = 64 << 20
+	// maxJournalSize bounds the size of the journal file, in bytes, once it has started over.
+	maxJournalSize = 64 << 20
 )
 
 // Options are the options of Open and Migrate. The zero value suits production.
 type Options struct {
-	Now       func() time.Time // the database's clock; nil: time.Now
-	Logger    *slog.Logger     // nil: slog.Default()
+	Now       func() time.Time // the database's clock; default: time.Now
+	Logger    *slog.Logger     // default: slog.Default()
 	NoMigrate bool             // fail if the schema is missing or older than the program
 }
 
@@ -107,7 +107,7 @@ func openWriter(ctx context.Context, path string, pragmas ...string) (*writer, e
 		return nil, err
 	}
 	// A checkpoint within a commit would delay the ledger; see upkeep.
-	pragmas = append(pragmas, "wal_autocheckpoint(0)", fmt.Sprintf("journal_size_limit(%d)", journalKept))
+	pragmas = append(pragmas, "wal_autocheckpoint(0)", fmt.Sprintf("journal_size_limit(%d)", maxJournalSize))
 	db, err := openDB(path, 1, pragmas...)
 	if err != nil {
 		return nil, errors.Join(err, gate.Close())
@@ -133,8 +133,11 @@ func openDB(path string, connections int, pragmas ...string) (*sql.DB, error) {
 	if !strings.HasPrefix(slashed, "/") {
 		slashed = "/" + slashed // path with a drive letter
 	}
-	u := url.URL{Scheme: "file", Path: slashed,
-		RawQuery: url.Values{"_pragma": pragmas, "_txlock": {"immediate"}}.Encode()}
+	u := url.URL{
+		Scheme:   "file",
+		Path:     slashed,
+		RawQuery: url.Values{"_pragma": pragmas, "_txlock": {"immediate"}}.Encode(),
+	}
 	db, err := sql.Open("sqlite", u.String())
 	if err != nil {
 		return nil, err

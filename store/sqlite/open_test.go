@@ -59,7 +59,7 @@ func TestSchemaVersions(t *testing.T) {
 		t.Errorf("Versions(missing file) = %d, %d, %v; want 0, the latest, nil", current, latest, err)
 	}
 	if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("Versions created the file (error %v)", err)
+		t.Errorf("Stat after Versions: error = %v, want fs.ErrNotExist", err)
 	}
 	for _, want := range []int64{0, latest} {
 		if from, to, err := Migrate(t.Context(), path, Options{Logger: quiet()}); err != nil || from != want ||
@@ -118,11 +118,14 @@ func TestOpenErrors(t *testing.T) {
 	if err := os.WriteFile(text, []byte(strings.Repeat("not a database ", 500)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for name, path := range map[string]string{"a folder": dir, "another file": text,
-		"a file as a folder": filepath.Join(text, "x.db")} {
+	for name, path := range map[string]string{
+		"folder":            dir,
+		"other file format": text,
+		"file as a folder":  filepath.Join(text, "x.db"),
+	} {
 		err := openError(t, path)
 		if err == nil || !strings.Contains(err.Error(), "open database") {
-			t.Errorf("Open(%s) error = %v", name, err)
+			t.Errorf("Open(%s) error = %v, want one that contains \"open database\"", name, err)
 		}
 	}
 }
@@ -147,7 +150,7 @@ func TestFullDatabase(t *testing.T) {
 		t.Errorf("UpsertColas(full database) error = %v, want ErrUnavailable", err)
 	}
 	if stored := storetest.CheckSamples(t, s); stored != len(outcomes) || stored == 1_000 {
-		t.Errorf("%d labels stored, want %d, one per outcome", stored, len(outcomes))
+		t.Errorf("%d labels stored, want %d as reported, fewer than 1000", stored, len(outcomes))
 	}
 	var accountErr error
 	for i := 0; i < 1_000 && accountErr == nil; i++ {
@@ -162,7 +165,7 @@ func TestFullDatabase(t *testing.T) {
 		t.Errorf("UpsertColas after freeing space: %v", err)
 	}
 	if stored := storetest.CheckSamples(t, s); stored != 1_000 {
-		t.Errorf("%d labels stored, want all", stored)
+		t.Errorf("%d labels stored, want 1000", stored)
 	}
 	if _, err := s.CreateAccount(t.Context(), "last@example.com", cola.TierFree); err != nil {
 		t.Errorf("CreateAccount after freeing space: %v", err)
@@ -188,14 +191,14 @@ func TestJournalSize(t *testing.T) {
 		}
 		return info.Size()
 	}
-	all, moved := journal(1<<30), journal(1<<20/pageSize)
-	if moved > all/2 {
-		t.Errorf("journal has %d bytes, of %d written to it", moved, all)
+	unlimited, limited := journal(1<<30), journal(1<<20/pageSize)
+	if limited > unlimited/2 {
+		t.Errorf("journal has %d bytes, want at most %d", limited, unlimited/2)
 	}
 }
 
-// TestCloseLeavesOneFile checks that closing the last store leaves all data in the database file.
-func TestCloseLeavesOneFile(t *testing.T) {
+// TestFilesAfterClose checks that closing the last store leaves all data in the database file.
+func TestFilesAfterClose(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "registry.db")
 	s, other := mustOpen(t, path, Options{Logger: quiet()}), mustOpen(t, path, Options{Logger: quiet()})
 	if _, err := s.CreateAccount(t.Context(), "a@example.com", cola.TierFree); err != nil {
@@ -210,12 +213,12 @@ func TestCloseLeavesOneFile(t *testing.T) {
 		}
 	}
 	if _, err := os.Stat(path + walFile); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("journal left after Close: %v", err)
+		t.Errorf("Stat(journal) after Close: error = %v, want fs.ErrNotExist", err)
 	}
 	if err := Remove(path); err != nil {
 		t.Fatal(err)
 	}
 	if left, err := filepath.Glob(path + "*"); err != nil || len(left) > 0 {
-		t.Errorf("files left after Remove: %v, %v", left, err)
+		t.Errorf("files after Remove = %v, %v; want none", left, err)
 	}
 }

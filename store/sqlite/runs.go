@@ -51,8 +51,8 @@ func (s *Store) RecordRuns(ctx context.Context, runs []store.RunRecord) ([]store
 func (s *Store) recordSome(ctx context.Context, runs []store.RunRecord) (outcomes []store.RunOutcome, err error) {
 	start := time.Now() // real time, since it bounds the waiting of others
 	for i := range runs {
-		taken := time.Since(start)
-		if i > 0 && (taken >= maxTurnAlone || taken >= minTurn && s.ledger.gate.Contended()) {
+		elapsed := time.Since(start)
+		if i > 0 && (elapsed >= maxTurnAlone || elapsed >= minTurn && s.ledger.gate.Contended()) {
 			break
 		}
 		o, err := s.record(ctx, &runs[i])

@@ -25,8 +25,8 @@ func TestSearchRows(t *testing.T) {
 	})
 }
 
-// TestCreationRetention checks that a creation deletes some of those that can no longer be
-// repeated.
+// TestCreationRetention checks that a creation deletes some of the creations that can no
+// longer be repeated.
 func TestCreationRetention(t *testing.T) {
 	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	s := mustOpen(t, filepath.Join(t.TempDir(), "registry.db"),
@@ -39,8 +39,9 @@ func TestCreationRetention(t *testing.T) {
 		t.Helper()
 		name := fmt.Sprintf("n%d", n)
 		_, _, err := s.CreateSavedSearch(t.Context(), store.NewSavedSearch{
-			Account: account.ID, Search: cola.SavedSearch{UUID: name, Name: name},
-			Once: store.Once{Key: name, Within: within},
+			Account: account.ID,
+			Search:  cola.SavedSearch{UUID: name, Name: name},
+			Once:    store.Once{Key: name, Within: within},
 		})
 		if err != nil {
 			t.Fatal(err)

@@ -18,7 +18,7 @@ func checkCount(t *testing.T, s *Store, table string, want int, when string) {
 		t.Fatal(err)
 	}
 	if n != want {
-		t.Errorf("%s: %d rows of %s, want %d", when, n, table, want)
+		t.Errorf("%s: %s has %d rows, want %d", when, table, n, want)
 	}
 }
 
@@ -28,21 +28,21 @@ func TestSessionRetention(t *testing.T) {
 	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	s := mustOpen(t, filepath.Join(t.TempDir(), "registry.db"),
 		Options{Logger: quiet(), Now: func() time.Time { return now }})
-	keep := func(name string, until time.Time) {
+	save := func(name string, until time.Time) {
 		t.Helper()
 		if err := s.SaveSession(t.Context(), name, []byte("data"), until); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for n := range 20 {
-		keep(fmt.Sprint("old", n), now.Add(time.Hour))
+		save(fmt.Sprint("old", n), now.Add(time.Hour))
 	}
-	keep("lasting", now.Add(3*time.Hour))
+	save("lasting", now.Add(3*time.Hour))
 	now = now.Add(time.Hour)
-	keep("lasting", now.Add(3*time.Hour))
+	save("lasting", now.Add(3*time.Hour))
 	checkCount(t, s, "sessions", 21, "after a page view")
 	for i, want := range []int{21 - 8 + 1, 21 - 16 + 2, 1 + 3, 1 + 4} { // each new session deletes eight and adds one
-		keep(fmt.Sprint("new", i), now.Add(time.Hour))
+		save(fmt.Sprint("new", i), now.Add(time.Hour))
 		checkCount(t, s, "sessions", want, fmt.Sprintf("after %d new ones", i+1))
 	}
 }
@@ -72,7 +72,7 @@ func TestSignInLinkRetention(t *testing.T) {
 	if _, err := s.UseSignInLink(t.Context(), store.SignInLinkHash{20}); err != nil {
 		t.Fatal(err)
 	}
-	checkCount(t, s, "sign_in_links", 2, "after one was used")
+	checkCount(t, s, "sign_in_links", 2, "after using one")
 }
 
 // TestSessionsDuringImport checks that a page view does not wait for the end of an import,
@@ -115,10 +115,17 @@ func TestAllowanceRetention(t *testing.T) {
 	for _, k := range []struct {
 		after      time.Duration
 		days, rows int
-	}{{24 * time.Hour, 3, 6}, {24 * time.Hour, 3, 6}, {48 * time.Hour, 2, 4}} {
+	}{
+		{24 * time.Hour, 3, 6},
+		{24 * time.Hour, 3, 6},
+		{48 * time.Hour, 2, 4},
+	} {
 		now = now.Add(k.after)
 		name(cola.DateOf(now) + 1)
-		for query, want := range map[string]int{`SELECT count(*) FROM daily_allowances`: k.days, `SELECT count(*) FROM previewed_labels`: k.rows} {
+		for query, want := range map[string]int{
+			`SELECT count(*) FROM daily_allowances`: k.days,
+			`SELECT count(*) FROM previewed_labels`: k.rows,
+		} {
 			var got int
 			if err := s.read.db.QueryRow(query).Scan(&got); err != nil || got != want {
 				t.Errorf("at %v: %s = %d (error %v), want %d", now, query, got, err, want)

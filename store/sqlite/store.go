@@ -152,8 +152,8 @@ func (s *Store) transactErasing(ctx context.Context, operation string, work func
 	})
 }
 
-// instant returns the time as it is stored: UTC, in whole microseconds.
-func (s *Store) instant() time.Time { return s.now().UTC().Truncate(time.Microsecond) }
+// currentTime returns the time as it is stored: UTC, in whole microseconds.
+func (s *Store) currentTime() time.Time { return s.now().UTC().Truncate(time.Microsecond) }
 
 // checkpointIfDue keeps the journal short after a write of records. A failure does not fail the
 // write.

@@ -34,7 +34,9 @@ func TestConformance(t *testing.T) {
 func TestProcesses(t *testing.T) {
 	path := func(t testing.TB) string { return filepath.Join(t.TempDir(), "registry.db") }
 	storetest.RunProcesses(t, storetest.Backend{
-		Open: openDatabase, Empty: path, New: path,
+		Open:  openDatabase,
+		Empty: path,
+		New:   path,
 		Check: func(t *testing.T, db storetest.Database) { checkFile(t, db.(*Store)) },
 	})
 }
@@ -66,7 +68,7 @@ func checkFile(t *testing.T, s *Store) {
 	t.Helper()
 	var verdict string
 	if err := s.read.db.QueryRow(`PRAGMA integrity_check`).Scan(&verdict); err != nil || verdict != "ok" {
-		t.Errorf("integrity check = %s, %v", verdict, err)
+		t.Errorf("integrity check = %s, %v; want ok, nil", verdict, err)
 	}
 	var orphans int
 	if err := s.read.db.QueryRow(`SELECT count(*) FROM pragma_foreign_key_check`).Scan(&orphans); err != nil ||
@@ -99,6 +101,6 @@ func TestConcurrentViews(t *testing.T) {
 	}
 	ended.Wait()
 	if _, ok := s.read.stmts.Load(query); !ok {
-		t.Error("statement not prepared for the next view")
+		t.Error("statement is not prepared after the views")
 	}
 }

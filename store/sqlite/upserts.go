@@ -178,22 +178,22 @@ func (s *Store) writeSome(ctx context.Context, steps []step, from int, rev cola.
 	return len(steps), nil
 }
 
-func (s *Store) turnOver(taken time.Duration) bool {
-	if taken < minTurn {
+func (s *Store) turnOver(elapsed time.Duration) bool {
+	if elapsed < minTurn {
 		return false
 	}
 	if s.records.gate.Contended() {
 		s.lastWaiter = time.Now()
 		return true
 	}
-	return taken >= maxTurnAlone || taken >= maxTurnShared && s.isShared()
+	return elapsed >= maxTurnAlone || elapsed >= maxTurnShared && s.isShared()
 }
 
 // isShared reports whether another writer has recently waited for a split write.
 func (s *Store) isShared() bool { return time.Since(s.lastWaiter) < sharedFor }
 
-// revisionsKept is how long a revision stays known after the next one.
-const revisionsKept = 30 * 24 * time.Hour
+// revisionRetention is how long a revision is stored after the next one.
+const revisionRetention = 30 * 24 * time.Hour
 
 const (
 	setRevision = `UPDATE meta SET revision = ?1 WHERE revision = ?2`
@@ -208,7 +208,7 @@ const (
 // requires the write lock, which is held until the commit, so revisions become visible in order and
 // followers miss none.
 func (s *Store) nextRevision(ctx context.Context, base cola.Revision, reference bool) (cola.Revision, error) {
-	now := s.instant()
+	now := s.currentTime()
 	next := max(base+1, cola.Revision(now.UnixMicro()))
 	query := setRevision
 	if reference {
@@ -221,12 +221,12 @@ func (s *Store) nextRevision(ctx context.Context, base cola.Revision, reference 
 	case n == 0:
 		return 0, errConflict
 	}
-	return next, s.records.exec(ctx, deleteRevisions, now.Add(-revisionsKept).UnixMicro())
+	return next, s.records.exec(ctx, deleteRevisions, now.Add(-revisionRetention).UnixMicro())
 }
 
 // firstRevision takes the first revision of a filled store, above a known one.
 func (s *Store) firstRevision(ctx context.Context, above cola.Revision) error {
-	return s.records.exec(ctx, setBoth, max(int64(above)+1, s.instant().UnixMicro()), 0)
+	return s.records.exec(ctx, setBoth, max(int64(above)+1, s.currentTime().UnixMicro()), 0)
 }
 
 // UpsertPermittees implements store.Permittees in one transaction. Callers split large numbers of
@@ -234,7 +234,8 @@ func (s *Store) firstRevision(ctx context.Context, above cola.Revision) error {
 func (s *Store) UpsertPermittees(
 	ctx context.Context, patches []cola.Patch[cola.Permittee], mode store.Mode,
 ) ([]store.Outcome, error) {
-	return s.upsert(ctx, "upsert permittees", change{mode: mode,
+	return s.upsert(ctx, "upsert permittees", change{
+		mode: mode,
 		plan: func(ctx context.Context, q querier, _ int) (*plan, error) {
 			var known records.Permittees
 			numbers := make([]string, len(patches))
@@ -254,7 +255,8 @@ func (s *Store) UpsertPermittees(
 				p.add(outcome, permitteeStep(*changed))
 			}
 			return p, nil
-		}})
+		},
+	})
 }
 
 var (

@@ -20,10 +20,10 @@ type noStep struct{}
 
 func (noStep) write(context.Context, *writer, cola.Revision) error { return nil }
 
-// TestOvertakenWrite checks conflicts where files cannot be locked: records may change
-// between planning and writing. The write then plans again from the first record that is not
-// stored, and gives up after too many conflicts.
-func TestOvertakenWrite(t *testing.T) {
+// TestWriteConflict checks writes on systems without file locks, where records may change between
+// planning and writing. The write is re-planned from the first unstored record, and gives up after
+// too many conflicts.
+func TestWriteConflict(t *testing.T) {
 	now := time.Date(2026, time.November, 20, 12, 0, 0, 0, time.UTC)
 	for _, times := range []int{0, 1, 3, attempts} {
 		path := filepath.Join(t.TempDir(), "registry.db")
@@ -50,19 +50,20 @@ func TestOvertakenWrite(t *testing.T) {
 			}})
 		if times == attempts {
 			if !errors.Is(err, store.ErrUnavailable) || len(outcomes) > 0 {
-				t.Errorf("overtaken every time: UpsertColas = %v, %v; want no outcomes, ErrUnavailable", outcomes, err)
+				t.Errorf("after %d conflicts: apply = %v, %v; want no outcomes, ErrUnavailable", times, outcomes, err)
 			}
 			continue
 		}
 		if diff := cmp.Diff([]store.Outcome{store.Added}, outcomes); err != nil || diff != "" || plans != times+1 {
-			t.Errorf("overtaken %d times: error %v after %d plans (-want +got):\n%s", times, err, plans, diff)
+			t.Errorf("after %d conflicts: apply error = %v, %d plans; want nil, %d plans (-want +got):\n%s",
+				times, err, plans, times+1, diff)
 		}
 		want := cola.Revision(now.UnixMicro())
 		if times > 0 {
 			want += cola.Revision(times) + 1 // after those of the other writer
 		}
 		if rev, err := s.Revision(t.Context()); err != nil || rev != want {
-			t.Errorf("overtaken %d times: revision = %d (error %v), want %d", times, rev, err, want)
+			t.Errorf("after %d conflicts: revision = %d (error %v), want %d", times, rev, err, want)
 		}
 	}
 }
@@ -98,30 +99,30 @@ func TestRevisionRetention(t *testing.T) {
 		old = append(old, mustImport(t, s, i, 1))
 	}
 	latest := old[len(old)-1]
-	now = now.Add(revisionsKept + time.Hour)
-	var lately []cola.Revision
+	now = now.Add(revisionRetention + time.Hour)
+	var recent []cola.Revision
 	for i := range 10 {
-		lately = append(lately, mustImport(t, s, 50+i, 1))
+		recent = append(recent, mustImport(t, s, 50+i, 1))
 	}
 	for _, rev := range old {
 		checkRevisionKnown(t, s, rev, rev == latest)
 	}
-	now = now.Add(revisionsKept - time.Second)
-	lately = append(lately, mustImport(t, s, 60, 1))
+	now = now.Add(revisionRetention - time.Second)
+	recent = append(recent, mustImport(t, s, 60, 1))
 	checkRevisionKnown(t, s, latest, true)
-	for _, rev := range lately {
+	for _, rev := range recent {
 		checkRevisionKnown(t, s, rev, true)
 	}
 	now = now.Add(time.Second)
-	lately = append(lately, mustImport(t, s, 61, 1))
+	recent = append(recent, mustImport(t, s, 61, 1))
 	checkRevisionKnown(t, s, latest, false) // it ceased to be the latest 30 days ago
-	for _, rev := range lately {
+	for _, rev := range recent {
 		checkRevisionKnown(t, s, rev, true)
 	}
 }
 
-// TestSchemaBeforeRevisions checks that a database from before the revisions table knows its
-// current revision, and records those taken by processes of the old version.
+// TestSchemaBeforeRevisions checks that a database migrated from before the revisions table has its
+// current revision, and records revisions assigned by processes of the old version.
 func TestSchemaBeforeRevisions(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "registry.db")
 	db, err := sql.Open("sqlite", path)
@@ -148,7 +149,7 @@ func TestSchemaBeforeRevisions(t *testing.T) {
 	checkRevisionKnown(t, s, 501, true)
 	before := time.Now().UnixMicro()
 	if rev := mustImport(t, s, 0, 1); int64(rev) < before {
-		t.Errorf("revision = %d, want the current time; before: %d", rev, before)
+		t.Errorf("revision = %d, want at least the current time, %d", rev, before)
 	}
 	checkRevisionKnown(t, s, 501, true)
 }

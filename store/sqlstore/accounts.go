@@ -32,20 +32,20 @@ func (s *Store) CreateAccount(ctx context.Context, email string, tier cola.Tier)
 	if err := store.CheckEmail(email); err != nil {
 		return store.Account{}, s.db.Failed(operation, err)
 	}
-	var made store.Account
+	var account store.Account
 	err := s.db.Transact(ctx, operation, func(ctx context.Context, tx Tx) (err error) {
-		made, err = one(ctx, tx, func(a *store.Account) []any { return []any{&a.ID, &a.CreatedAt, &a.ActiveLimit} },
+		account, err = one(ctx, tx, func(a *store.Account) []any { return []any{&a.ID, &a.CreatedAt, &a.ActiveLimit} },
 			insertAccount+` RETURNING id, created_at, active_limit`, email, store.FoldEmail(email), string(tier), s.clock())
 		if s.db.IsDuplicate(err) {
 			return store.ErrExists
 		}
-		made.Email, made.Tier = email, tier
+		account.Email, account.Tier = email, tier
 		return err
 	})
 	if err != nil {
 		return store.Account{}, err
 	}
-	return made, nil
+	return account, nil
 }
 
 // Account implements store.Accounts.

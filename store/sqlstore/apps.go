@@ -107,22 +107,22 @@ func (s *Store) Connect(ctx context.Context, account cola.AccountID, app int64,
 	if err != nil {
 		change = store.LinkCreated
 	}
-	var made store.Link
+	var link store.Link
 	err = s.db.Transact(ctx, operation, func(ctx context.Context, tx Tx) error {
 		_, err := tx.Exec(ctx, upsertLink, int64(account), app, &scopes, s.clock())
 		if err != nil {
 			return err
 		}
-		made, err = one(ctx, tx, linkColumns, linkByEnds, int64(account), app)
+		link, err = one(ctx, tx, linkColumns, linkByEnds, int64(account), app)
 		return err
 	})
 	if err != nil {
 		return store.Link{}, err
 	}
-	if made.RevokedAt.IsZero() {
-		made.Change = change
+	if link.RevokedAt.IsZero() {
+		link.Change = change
 	}
-	return made, nil
+	return link, nil
 }
 
 // Links implements store.Links.

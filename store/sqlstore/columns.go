@@ -9,8 +9,8 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// Value returns the column value for the field behind a pointer: NULL if it is unknown, else a
-// string, int64, float64, bool, []byte, []string, time.Time or cola.Date.
+// Value returns the column value of the field that a pointer refers to: NULL if it is unknown,
+// else a string, int64, float64, bool, []byte, []string, time.Time or cola.Date.
 func Value(field any) any {
 	switch f := field.(type) {
 	case *cola.Text:
@@ -68,7 +68,7 @@ func Value(field any) any {
 	return text(field)
 }
 
-// text returns the string behind a pointer to a string type. It panics for any other field.
+// text returns the string that a pointer to a string type refers to. It panics for any other field.
 func text(field any) string {
 	switch f := field.(type) {
 	case *string:
@@ -94,7 +94,7 @@ func known[T any](v T, ok bool) any {
 	return v
 }
 
-// Clear sets the field behind a pointer to its value for NULL, and reports whether it can be NULL.
+// Clear sets a field to the value that represents NULL, and reports whether it can be NULL.
 func Clear(field any) bool {
 	switch f := field.(type) {
 	case *int:

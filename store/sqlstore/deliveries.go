@@ -45,9 +45,11 @@ const (
 var deleteDeliveries = deleteOldest("deliveries", "id", "created_at < $1")
 
 func deliveryColumns(d *cola.Delivery) []any {
-	return []any{&d.ID, &d.MessageID, &d.Event, &d.Destination, &d.Kind, &d.SavedSearch, &d.RunID, &d.State, &d.Error,
+	return []any{
+		&d.ID, &d.MessageID, &d.Event, &d.Destination, &d.Kind, &d.SavedSearch, &d.RunID, &d.State, &d.Error,
 		&d.AttemptCount, &d.CreatedAt,
-		&d.NextAttemptAt, &d.SettledAt}
+		&d.NextAttemptAt, &d.SettledAt,
+	}
 }
 
 // deliveryConditions returns the WHERE clause of a filter, and its arguments.

@@ -119,8 +119,10 @@ func readClaimed(ctx context.Context, tx Tx, ids []int64) ([]store.DueDelivery, 
 		email string
 	}
 	all, err := list(ctx, tx, func(c *row) []any {
-		return append([]any{&c.ID, &c.Hold, &c.MessageID, &c.Event, &c.Kind, &c.Run,
-			&c.Attempts, &c.CreatedAt, &c.DueAt, &c.FirstAttemptAt, &c.email},
+		return append([]any{
+			&c.ID, &c.Hold, &c.MessageID, &c.Event, &c.Kind, &c.Run,
+			&c.Attempts, &c.CreatedAt, &c.DueAt, &c.FirstAttemptAt, &c.email,
+		},
 			destinationColumns(&c.Destination)...)
 	}, claimedDeliveries, ids)
 	claimed := make([]store.DueDelivery, len(all))
@@ -164,8 +166,10 @@ func recordAttempt(ctx context.Context, tx Tx, a *store.Attempt) (recorded bool,
 	ended, failure := records.EndOfAttempt(a), records.StorableText(a.Error)
 	statements := []Statement{
 		{updateDeliveryState, append([]any{a.Due.ID}, targets(r.Delivery.Columns())...)},
-		{insertAttempt, arguments([]any{a.Due.ID, r.Delivery.Attempts, a.At,
-			a.Took.Microseconds(), orNull(&a.Status), orNull(&failure)})},
+		{insertAttempt, arguments([]any{
+			a.Due.ID, r.Delivery.Attempts, a.At,
+			a.Took.Microseconds(), orNull(&a.Status), orNull(&failure),
+		})},
 		{updateDestinationState, append([]any{destination}, targets(r.Destination.Columns())...)},
 	}
 	if paused {

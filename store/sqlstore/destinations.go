@@ -40,9 +40,9 @@ const (
 	updateDestination = `UPDATE destinations SET state = $3, reason = $4, send_empty = $5, failing_since = $6, secret = $7, old_secret = $8,
 		old_secret_until = $9, challenge = $10, challenge_tries = $11, verified_at = $12 WHERE account_id = $1 AND uuid = $2 RETURNING id`
 	deleteDestination = `DELETE FROM destinations WHERE account_id = $1 AND uuid = $2`
-	// skipPending marks pending messages to a destination as skipped, at an instant, with a reason.
-	// It leaves notices about the destination, which have another recipient. Attempts in progress
-	// continue, and their outcomes are recorded.
+	// skipPending marks pending messages to a destination as skipped, at the given time, with a
+	// reason. It leaves notices about the destination, which have another recipient. Attempts in
+	// progress continue, and their outcomes are recorded.
 	skipPending = `UPDATE deliveries SET state = '` + cola.DeliverySkipped + `', error = $3, next_attempt_at = NULL, settled_at = coalesce($2, clock_timestamp())
 		WHERE destination_id = $1 AND state = '` + cola.DeliveryPending + `' AND event <> '` + cola.EventPaused + `'`
 	setFeed = `UPDATE saved_searches SET feed_hash = $3 WHERE account_id = $1 AND uuid = $2`
@@ -50,9 +50,11 @@ const (
 
 // destinationColumns returns the scan targets for destinationNames.
 func destinationColumns(d *store.Destination) []any {
-	return []any{&d.UUID, &d.Account, &d.SavedSearch, &d.Kind, &d.Address, &d.Own, &d.SendEmpty, &d.State, &d.Reason,
+	return []any{
+		&d.UUID, &d.Account, &d.SavedSearch, &d.Kind, &d.Address, &d.Own, &d.SendEmpty, &d.State, &d.Reason,
 		&d.VerifiedAt, &d.Secrets.Current, &d.Secrets.Old, &d.Secrets.OldUntil, &d.Challenge.Sealed, &d.Challenge.Tries,
-		&d.CreatedAt, &d.LastDeliveredAt, &d.FailingSince}
+		&d.CreatedAt, &d.LastDeliveredAt, &d.FailingSince,
+	}
 }
 
 // findDestination returns the destination of a query. It returns ErrNotFound if there is none or if
@@ -68,37 +70,37 @@ func (s *Store) CreateDestination(ctx context.Context, n store.NewDestination) (
 	if err := n.Check(); err != nil {
 		return store.Destination{}, s.db.Failed(operation, err)
 	}
-	var made store.Destination
+	var created store.Destination
 	err := s.db.Transact(ctx, operation, func(ctx context.Context, tx Tx) (err error) {
-		if made, err = s.createDestination(ctx, tx, n); err == nil && n.Confirm != nil {
-			_, err = s.requestConfirmation(ctx, tx, &made, n.Confirm)
+		if created, err = s.createDestination(ctx, tx, n); err == nil && n.Confirm != nil {
+			_, err = s.requestConfirmation(ctx, tx, &created, n.Confirm)
 		}
 		return err
 	})
 	if err != nil {
 		return store.Destination{}, err
 	}
-	return made, nil
+	return created, nil
 }
 
 // createDestination creates a destination of an account, which it locks.
 func (s *Store) createDestination(ctx context.Context, tx Tx,
-	n store.NewDestination) (made store.Destination, err error) {
+	n store.NewDestination) (created store.Destination, err error) {
 	if err := lockAccountRow(ctx, tx, n.Account); err != nil {
-		return made, err
+		return created, err
 	}
 	var search int64
 	if n.SavedSearch != "" {
 		if search, err = value[int64](ctx, tx, searchID, int64(n.Account), n.SavedSearch); err != nil {
-			return made, s.notFoundIfInvalid(err)
+			return created, s.notFoundIfInvalid(err)
 		}
 	}
 	if err := checkDestinationLimit(ctx, tx, n, search); err != nil {
-		return made, err
+		return created, err
 	}
-	now, err := s.instant(ctx, tx)
+	now, err := s.currentTime(ctx, tx)
 	if err != nil {
-		return made, err
+		return created, err
 	}
 	var verified time.Time
 	if n.Verified() {
@@ -106,10 +108,12 @@ func (s *Store) createDestination(ctx context.Context, tx Tx,
 	}
 	id := records.DestinationUUID(n)
 	_, err = tx.Exec(ctx, insertDestination,
-		arguments([]any{id, int64(n.Account), orNull(&search), n.Kind, n.Address, cola.FoldAddress(n.Kind, n.Address),
-			n.SendEmpty, n.State, orNull(&n.Secret), orNull(&n.Challenge), &verified, now})...)
+		arguments([]any{
+			id, int64(n.Account), orNull(&search), n.Kind, n.Address, cola.FoldAddress(n.Kind, n.Address),
+			n.SendEmpty, n.State, orNull(&n.Secret), orNull(&n.Challenge), &verified, now,
+		})...)
 	if err != nil {
-		return made, err
+		return created, err
 	}
 	return s.findDestination(ctx, tx, destinationByUUID, int64(n.Account), id)
 }
@@ -181,9 +185,11 @@ func (s *Store) updateDestination(ctx context.Context, tx Tx, account cola.Accou
 		return d, err
 	}
 	id, err := value[int64](ctx, tx, updateDestination,
-		arguments([]any{int64(account), uuid, d.State, &d.Reason, d.SendEmpty, &d.FailingSince,
+		arguments([]any{
+			int64(account), uuid, d.State, &d.Reason, d.SendEmpty, &d.FailingSince,
 			orNull(&d.Secrets.Current), orNull(&d.Secrets.Old), &d.Secrets.OldUntil, orNull(&d.Challenge.Sealed),
-			d.Challenge.Tries, &d.VerifiedAt})...)
+			d.Challenge.Tries, &d.VerifiedAt,
+		})...)
 	if text := d.Skipping(); err == nil && text != "" {
 		_, err = tx.Exec(ctx, skipPending, id, s.clock(), text)
 	}
@@ -256,8 +262,10 @@ func (s *Store) requestConfirmation(
 		now time.Time
 	}
 	history, err := one(ctx, tx, func(r *row) []any {
-		return []any{&r.now, &r.Repeated, &r.ByAccount, &r.OfAddress,
-			&r.Latest}
+		return []any{
+			&r.now, &r.Repeated, &r.ByAccount, &r.OfAddress,
+			&r.Latest,
+		}
 	},
 		selectConfirmations, int64(d.Account), recipient, ask.Limits.MaxByAccount, ask.Limits.MaxOfAddress, s.clock(),
 		max(1, ask.Limits.MaxRepeats))
@@ -287,7 +295,7 @@ func recipientLock(recipient string) int32 {
 	return int32(h.Sum32())
 }
 
-// addMessage adds a message of an event to a locked destination, due at an instant.
+// addMessage adds a message of an event to a locked destination, due at the given time.
 func addMessage(ctx context.Context, tx Tx, d *store.Destination, event string, due time.Time) (cola.Delivery, error) {
 	id, err := value[int64](ctx, tx, insertMessage, int64(d.Account), d.UUID, event, due)
 	if err != nil {

@@ -20,41 +20,43 @@ const (
 )
 
 func keyColumns(k *store.Key) []any {
-	return []any{&k.ID, &k.AccountID, &k.Email, &k.Name, &k.Prefix, &k.LastFour,
-		&k.CreatedAt, &k.LastUsedAt, &k.RevokedAt, &k.ExpiresAt}
+	return []any{
+		&k.ID, &k.AccountID, &k.Email, &k.Name, &k.Prefix, &k.LastFour,
+		&k.CreatedAt, &k.LastUsedAt, &k.RevokedAt, &k.ExpiresAt,
+	}
 }
 
 // CreateKey implements store.Keys. It locks the account first, so that concurrent calls count its
 // keys one after another.
 func (s *Store) CreateKey(ctx context.Context, key store.Key, hash store.KeyHash, maxKeys int) (store.Key, error) {
-	var made store.Key
+	var created store.Key
 	err := s.db.Transact(ctx, "create key", func(ctx context.Context, tx Tx) error {
 		if err := lockAccountRow(ctx, tx, key.AccountID); err != nil {
 			return err
 		}
-		now, err := s.instant(ctx, tx)
+		now, err := s.currentTime(ctx, tx)
 		if err != nil {
 			return err
 		}
 		if err := checkKeyLimit(ctx, tx, key.AccountID, 0, now, maxKeys); err != nil {
 			return err
 		}
-		made, err = s.insertKeyRow(ctx, tx, key, hash, now)
+		created, err = s.insertKeyRow(ctx, tx, key, hash, now)
 		return err
 	})
 	if err != nil {
 		return store.Key{}, err
 	}
-	return made, nil
+	return created, nil
 }
 
 // checkKeyLimit fails with a LimitError if a locked account has maxKeys valid keys, not counting
 // the key but.
-func checkKeyLimit(ctx context.Context, tx Tx, account cola.AccountID, but int64, now time.Time, maxKeys int) error {
+func checkKeyLimit(ctx context.Context, tx Tx, account cola.AccountID, except int64, now time.Time, maxKeys int) error {
 	if maxKeys == 0 {
 		return nil
 	}
-	held, err := value[int](ctx, tx, countKeys, int64(account), but, now)
+	held, err := value[int](ctx, tx, countKeys, int64(account), except, now)
 	if err == nil && held >= maxKeys {
 		err = store.LimitError{Limit: maxKeys}
 	}
@@ -79,7 +81,7 @@ func (s *Store) insertKeyRow(ctx context.Context, tx Tx, key store.Key, hash sto
 // key.
 func (s *Store) ReplaceKey(ctx context.Context, account cola.AccountID, id int64, key store.Key, hash store.KeyHash,
 	until time.Time, maxKeys int) (store.Key, error) {
-	var made store.Key
+	var created store.Key
 	err := s.db.Transact(ctx, "replace key", func(ctx context.Context, tx Tx) error {
 		if err := lockAccountRow(ctx, tx, account); err != nil {
 			return err
@@ -88,7 +90,7 @@ func (s *Store) ReplaceKey(ctx context.Context, account cola.AccountID, id int64
 		if err != nil {
 			return err
 		}
-		now, err := s.instant(ctx, tx)
+		now, err := s.currentTime(ctx, tx)
 		switch {
 		case err != nil:
 			return err
@@ -106,13 +108,13 @@ func (s *Store) ReplaceKey(ctx context.Context, account cola.AccountID, id int64
 			return err
 		}
 		key.AccountID, key.Name = old.AccountID, old.Name
-		made, err = s.insertKeyRow(ctx, tx, key, hash, now)
+		created, err = s.insertKeyRow(ctx, tx, key, hash, now)
 		return err
 	})
 	if err != nil {
 		return store.Key{}, err
 	}
-	return made, nil
+	return created, nil
 }
 
 // KeyByHash implements store.Keys.

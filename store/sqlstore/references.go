@@ -136,8 +136,10 @@ func reportRows(rows []cola.ProductionReport) []Statement {
 		if i > 0 && rows[i].Key() != rows[i-1].Key() {
 			position = 0
 		}
-		all = append(all, Statement{insertReportRow,
-			append([]any{position}, targets(records.ProductionReports.Columns(&rows[i]))...)})
+		all = append(all, Statement{
+			insertReportRow,
+			append([]any{position}, targets(records.ProductionReports.Columns(&rows[i]))...),
+		})
 	}
 	return all
 }

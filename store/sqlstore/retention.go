@@ -13,27 +13,48 @@ import (
 // expiring is a kind of row that is deleted at a certain age.
 type expiring struct {
 	name     string
-	query    string        // deletes up to $2 of the oldest rows before an instant or day
+	query    string        // deletes up to $2 of the oldest rows before the given time or day
 	age      time.Duration // age at which a row is deleted
 	daily    bool          // the age counts from the end of a day
 	perWrite int           // maximum number of rows that one write adds
 }
 
 var (
-	expiredSessions = expiring{name: "sessions",
-		query: deleteOldest("sessions", "name", "expires_at <= $1"), perWrite: 1}
-	expiredSignInLinks = expiring{name: "sign-in links",
-		query: deleteOldest("sign_in_links", "hash", "expires_at <= $1"), perWrite: 1}
-	expiredCreations = expiring{name: "creations of saved searches",
-		query: deleteOldest("saved_search_creations", "account_id, once_key", "kept_until <= $1"), perWrite: 1}
-	expiredConfirmations = expiring{name: "confirmation requests",
-		query: deleteOldest("confirmations_asked", "id", "asked_at <= $1"), age: store.ConfirmationsKept, perWrite: 1}
-	expiredAllowances = expiring{name: "daily allowances",
-		query: deleteOldest("daily_allowances", "account_id, day, allowance", "day < $1"), age: 24 * time.Hour,
-		daily: true, perWrite: 1}
-	expiredPreviews = expiring{name: "previewed labels",
-		query: deleteOldest("previewed_labels", "account_id, day, ttb_id", "day < $1"), age: 24 * time.Hour,
-		daily: true, perWrite: 8}
+	expiredSessions = expiring{
+		name:     "sessions",
+		query:    deleteOldest("sessions", "name", "expires_at <= $1"),
+		perWrite: 1,
+	}
+	expiredSignInLinks = expiring{
+		name:     "sign-in links",
+		query:    deleteOldest("sign_in_links", "hash", "expires_at <= $1"),
+		perWrite: 1,
+	}
+	expiredCreations = expiring{
+		name:     "creations of saved searches",
+		query:    deleteOldest("saved_search_creations", "account_id, once_key", "kept_until <= $1"),
+		perWrite: 1,
+	}
+	expiredConfirmations = expiring{
+		name:     "confirmation requests",
+		query:    deleteOldest("confirmations_asked", "id", "asked_at <= $1"),
+		age:      store.ConfirmationRetention,
+		perWrite: 1,
+	}
+	expiredAllowances = expiring{
+		name:     "daily allowances",
+		query:    deleteOldest("daily_allowances", "account_id, day, allowance", "day < $1"),
+		age:      24 * time.Hour,
+		daily:    true,
+		perWrite: 1,
+	}
+	expiredPreviews = expiring{
+		name:     "previewed labels",
+		query:    deleteOldest("previewed_labels", "account_id, day, ttb_id", "day < $1"),
+		age:      24 * time.Hour,
+		daily:    true,
+		perWrite: 8,
+	}
 )
 
 // deleteOldest returns the statement that deletes up to $2 rows of a table that match a condition
@@ -54,8 +75,10 @@ const deletedPerStatement = 1_000
 // call it periodically.
 func DeleteExpired(ctx context.Context, s *Store) error {
 	var errs []error
-	for _, o := range []expiring{expiredSessions, expiredSignInLinks, expiredCreations, expiredConfirmations,
-		expiredAllowances, expiredPreviews} {
+	for _, o := range []expiring{
+		expiredSessions, expiredSignInLinks, expiredCreations, expiredConfirmations,
+		expiredAllowances, expiredPreviews,
+	} {
 		errs = append(errs, s.deleteAllExpired(ctx, o))
 	}
 	return errors.Join(errs...)
@@ -87,7 +110,7 @@ func (s *Store) deleteSomeExpired(ctx context.Context, tx Tx, o expiring) error 
 
 // deleteExpired deletes up to limit expired rows.
 func (s *Store) deleteExpired(ctx context.Context, tx Tx, o expiring, limit int) (int, error) {
-	now, err := s.instant(ctx, tx)
+	now, err := s.currentTime(ctx, tx)
 	if err != nil {
 		return 0, err
 	}

@@ -43,7 +43,7 @@ func (s *Store) readSearch(ctx context.Context, q Querier, account cola.AccountI
 
 // CreateSavedSearch implements store.SavedSearches.
 func (s *Store) CreateSavedSearch(ctx context.Context,
-	n store.NewSavedSearch) (made cola.SavedSearch, repeated bool, err error) {
+	n store.NewSavedSearch) (created cola.SavedSearch, repeated bool, err error) {
 	const operation = "create saved search"
 	if err := n.Check(); err != nil {
 		return cola.SavedSearch{}, false, s.db.Failed(operation, err)
@@ -53,39 +53,39 @@ func (s *Store) CreateSavedSearch(ctx context.Context,
 		return cola.SavedSearch{}, false, s.db.Failed(operation, err)
 	}
 	err = s.db.Transact(ctx, operation, func(ctx context.Context, tx Tx) (err error) {
-		made, repeated, err = s.createOnce(ctx, tx, n, &row)
+		created, repeated, err = s.createOnce(ctx, tx, n, &row)
 		return err
 	})
 	if err != nil {
 		return cola.SavedSearch{}, false, err
 	}
-	return made, repeated, nil
+	return created, repeated, nil
 }
 
 // createOnce creates a search unless an earlier request with the same key created one. It locks the
 // account before it reads the clock and everything else.
 func (s *Store) createOnce(ctx context.Context, tx Tx, n store.NewSavedSearch,
-	row *records.SavedSearch) (made cola.SavedSearch, repeated bool, err error) {
+	row *records.SavedSearch) (created cola.SavedSearch, repeated bool, err error) {
 	if err := lockAccountRow(ctx, tx, n.Account); err != nil {
-		return made, false, err
+		return created, false, err
 	}
-	if row.CreatedAt, err = s.instant(ctx, tx); err != nil {
-		return made, false, err
+	if row.CreatedAt, err = s.currentTime(ctx, tx); err != nil {
+		return created, false, err
 	}
 	if n.Once.Key != "" {
-		made, err = s.createdBefore(ctx, tx, n, row.CreatedAt)
+		created, err = s.createdBefore(ctx, tx, n, row.CreatedAt)
 		if !errors.Is(err, store.ErrNotFound) {
-			return made, err == nil, err
+			return created, err == nil, err
 		}
 	}
 	if err := checkSearchLimits(ctx, tx, n, row.Active); err != nil {
-		return made, false, err
+		return created, false, err
 	}
 	if err := s.insertSearchRow(ctx, tx, n, row); err != nil {
-		return made, false, err
+		return created, false, err
 	}
-	made, err = s.settledSearch(ctx, tx, n.Account, row.UUID)
-	return made, false, err
+	created, err = s.settledSearch(ctx, tx, n.Account, row.UUID)
+	return created, false, err
 }
 
 // settledSearch updates which searches of a locked account are paused, and returns one of them.

@@ -65,7 +65,7 @@ func (s *Store) SecretKeys(ctx context.Context) (map[string]int, error) {
 }
 
 // RewriteSecrets implements store.SealedSecrets.
-func (s *Store) RewriteSecrets(ctx context.Context, but string,
+func (s *Store) RewriteSecrets(ctx context.Context, skipPrefix string,
 	rewrite func(store.SealedSecret) (string, error)) (changed int, err error) {
 	var after int64
 	for more := true; more && err == nil; {
@@ -74,11 +74,11 @@ func (s *Store) RewriteSecrets(ctx context.Context, but string,
 		err = s.db.TransactErasing(ctx, "rewrite secrets", func(ctx context.Context, tx Tx) (err error) {
 			all, err = list(ctx, tx, func(d *records.DestinationSecrets) []any {
 				return []any{&d.ID, &d.UUID, &d.Current, &d.Old, &d.LastChallenge}
-			}, secretsToRewrite, after, but, records.SecretsPerBatch)
+			}, secretsToRewrite, after, skipPrefix, records.SecretsPerBatch)
 			n = 0
 			for i := 0; i < len(all) && err == nil; i++ {
 				var some int
-				if some, err = all[i].Rewrite(but, rewrite); some > 0 && err == nil {
+				if some, err = all[i].Rewrite(skipPrefix, rewrite); some > 0 && err == nil {
 					_, err = tx.Exec(ctx, rewriteSecrets, all[i].ID, all[i].Current, all[i].Old, all[i].LastChallenge)
 				}
 				n += some

@@ -29,16 +29,16 @@ func (s *Store) CreateSignIn(ctx context.Context, i store.SignIn) (store.SignIn,
 	if err := i.Check(); err != nil {
 		return store.SignIn{}, s.db.Failed(operation, err)
 	}
-	var made store.SignIn
+	var signIn store.SignIn
 	err := s.db.Transact(ctx, operation, func(ctx context.Context, tx Tx) (err error) {
-		made, err = one(ctx, tx, signInColumns, insertSignIn,
+		signIn, err = one(ctx, tx, signInColumns, insertSignIn,
 			int64(i.Account), i.Via, i.Browser, s.clock(), i.ExpiresAt)
 		return err
 	})
 	if err != nil {
 		return store.SignIn{}, err
 	}
-	return made, nil
+	return signIn, nil
 }
 
 // SignIns implements store.SignIns.
@@ -53,16 +53,16 @@ func (s *Store) EndSignIn(ctx context.Context, account cola.AccountID, id int64)
 
 // EndOtherSignIns implements store.SignIns. It locks the account first, as a settlement does,
 // because a settlement may update the last use of several sign-ins.
-func (s *Store) EndOtherSignIns(ctx context.Context, account cola.AccountID, but int64) (ended int, err error) {
+func (s *Store) EndOtherSignIns(ctx context.Context, account cola.AccountID, except int64) (ended int, err error) {
 	err = s.db.Transact(ctx, "end other sign-ins", func(ctx context.Context, tx Tx) error {
 		if err := tx.LockRows(ctx, lockAccount, int64(account)); err != nil {
 			return err
 		}
-		now, err := s.instant(ctx, tx)
+		now, err := s.currentTime(ctx, tx)
 		if err != nil {
 			return err
 		}
-		ended, err = tx.Exec(ctx, endOtherSignIns, int64(account), but, now)
+		ended, err = tx.Exec(ctx, endOtherSignIns, int64(account), except, now)
 		return err
 	})
 	if err != nil {
@@ -82,12 +82,12 @@ const (
 
 // CreateSignInLink implements store.SignInLinks.
 func (s *Store) CreateSignInLink(ctx context.Context, account cola.AccountID, hash store.SignInLinkHash,
-	goodFor time.Duration) error {
+	lifetime time.Duration) error {
 	return s.db.Transact(ctx, "create sign-in link", func(ctx context.Context, tx Tx) error {
 		if err := s.deleteSomeExpired(ctx, tx, expiredSignInLinks); err != nil {
 			return err
 		}
-		err := execOne(ctx, tx, insertSignInLink, int64(account), hash[:], s.clock(), goodFor.Seconds())
+		err := execOne(ctx, tx, insertSignInLink, int64(account), hash[:], s.clock(), lifetime.Seconds())
 		if s.db.IsDuplicate(err) {
 			return store.ErrExists
 		}

@@ -1,7 +1,7 @@
 // Package sqlstore implements the control plane of a store once for both databases: accounts,
-// credentials, sessions, saved searches, destinations and deliveries. The stores embed a Store and
-// implement themselves what differs for speed or exactness: the ledger, labels, bulk writes and
-// migrations.
+// credentials, sessions, saved searches, destinations and deliveries. Each store embeds a
+// Store and has its own implementation of the parts that differ for speed or correctness: the
+// ledger, labels, bulk writes and migrations.
 //
 // # Dialect
 //
@@ -84,14 +84,14 @@ type Database interface {
 	Labels(ctx context.Context, q Querier, ids []cola.TTBID) (map[cola.TTBID]*cola.Cola, error)
 	// Failed wraps an error with an operation that failed before it reached the database.
 	Failed(operation string, err error) error
-	// IsDuplicate reports whether a row was refused because its key exists.
+	// IsDuplicate reports whether a row was rejected because its key exists.
 	IsDuplicate(err error) bool
-	// IsInvalidText reports whether an argument was refused because the database can't store such a
-	// text.
+	// IsInvalidText reports whether an argument was rejected because it contains text that the
+	// database can't store.
 	IsInvalidText(err error) bool
 }
 
-// Querier reads.
+// Querier runs queries.
 type Querier interface {
 	Query(ctx context.Context, query string, args ...any) (Rows, error)
 }
@@ -109,13 +109,13 @@ type Tx interface {
 	AdvisoryLock(ctx context.Context, class, key int32) error
 }
 
-// Statement is a statement with its arguments.
+// Statement is an SQL statement and its arguments.
 type Statement struct {
 	Query string
 	Args  []any
 }
 
-// Rows are the rows of a query.
+// Rows iterates over the result of a query.
 type Rows interface {
 	Next() bool
 	Scan(into ...any) error
@@ -126,17 +126,17 @@ type Rows interface {
 // ErrConflict makes the database retry a transaction that conflicts with a concurrent one.
 var ErrConflict = fmt.Errorf("concurrent changes of the same rows: %w", store.ErrUnavailable)
 
-// Options say how a database is used.
+// Options configures a Store.
 type Options struct {
-	Now func() time.Time // the clock of the database; nil: the server's
-	// DeleteWithWrites is how many expired rows a write deletes for each row that it adds. With 0,
+	Now func() time.Time // default: the database server's clock
+	// DeleteWithWrites is how many expired rows a write deletes for each row that it adds. If zero,
 	// only DeleteExpired deletes them.
 	DeleteWithWrites int
 	// Grants is the table, or a subquery, of the requests of the last minute, with the columns
 	// account_id, granted_at and requests.
 	Grants string
-	// MaxRows is how many rows a transaction claims, releases or deletes at most, to bound the wait
-	// of others; 0: no limit.
+	// MaxRows is how many rows a transaction claims, releases or deletes at most, so that other
+	// transactions don't wait long. Zero means no limit.
 	MaxRows int
 }
 
@@ -157,7 +157,7 @@ type Store struct {
 // New returns a Store over a database.
 func New(db Database, opts Options) *Store { return &Store{db: db, opts: opts} }
 
-// clock returns the time for a statement that takes the server's clock where it is NULL.
+// clock returns the current time, or nil to make the statement use the server's clock.
 func (s *Store) clock() *time.Time {
 	if s.opts.Now == nil {
 		return nil
@@ -166,8 +166,8 @@ func (s *Store) clock() *time.Time {
 	return &now
 }
 
-// instant reads the clock within a transaction that holds its locks by then.
-func (s *Store) instant(ctx context.Context, q Querier) (time.Time, error) {
+// currentTime returns the current time. Call it after the transaction has taken its locks.
+func (s *Store) currentTime(ctx context.Context, q Querier) (time.Time, error) {
 	if now := s.clock(); now != nil {
 		return *now, nil
 	}
@@ -181,8 +181,8 @@ func (s *Store) affectOne(ctx context.Context, operation, query string, args ...
 	})
 }
 
-// resolveClocks replaces clocks among arguments by the current time. A transaction calls it once it
-// holds its locks.
+// resolveClocks replaces clocks among arguments with the current time. A transaction calls it once
+// it holds its locks.
 func resolveClocks(args []any) []any {
 	args = slices.Clone(args)
 	for i, arg := range args {
@@ -193,8 +193,8 @@ func resolveClocks(args []any) []any {
 	return args
 }
 
-// notFoundIfInvalid replaces the error for text that the database can't store by ErrNotFound, since
-// no row has it.
+// notFoundIfInvalid replaces the error for text that the database can't store with ErrNotFound,
+// since no row has it.
 func (s *Store) notFoundIfInvalid(err error) error {
 	if s.db.IsInvalidText(err) {
 		return store.ErrNotFound
@@ -219,22 +219,18 @@ func list[T any](ctx context.Context, q Querier, columns func(*T) []any, query s
 	}
 	defer rows.Close()
 	var all []T
-	var row *T // each row overwrites all columns of the one before
-	var into []any
+	var row T // each row overwrites all columns of the previous one
+	into := columns(&row)
 	for rows.Next() {
-		if row == nil {
-			row = new(T)
-			into = columns(row)
-		}
 		if err := rows.Scan(into...); err != nil {
 			return nil, err
 		}
-		all = append(all, *row)
+		all = append(all, row)
 	}
 	return all, rows.Err()
 }
 
-// one reads the row of a query that gives one, or fails with ErrNotFound.
+// one reads the first row of a query, or fails with ErrNotFound.
 func one[T any](ctx context.Context, q Querier, columns func(*T) []any, query string, args ...any) (row T, err error) {
 	rows, err := q.Query(ctx, query, args...)
 	if err != nil {
@@ -261,7 +257,8 @@ func value[T any](ctx context.Context, q Querier, query string, args ...any) (T,
 
 func column[T any](v *T) []any { return []any{v} }
 
-// readOne is a method that reads one row.
+// readOne reads the single row of a query as one store operation. It fails with ErrNotFound if
+// there is none.
 func readOne[T any](ctx context.Context, s *Store, operation string, columns func(*T) []any, query string,
 	args ...any) (row T, err error) {
 	err = s.db.Read(ctx, operation, func(q Querier) (err error) {
@@ -271,7 +268,7 @@ func readOne[T any](ctx context.Context, s *Store, operation string, columns fun
 	return row, err
 }
 
-// readList is a method that reads all rows of a query.
+// readList reads all rows of a query as one store operation.
 func readList[T any](ctx context.Context, s *Store, operation string, columns func(*T) []any, query string,
 	args ...any) (all []T, err error) {
 	err = s.db.Read(ctx, operation, func(q Querier) (err error) {
@@ -281,8 +278,7 @@ func readList[T any](ctx context.Context, s *Store, operation string, columns fu
 	return all, err
 }
 
-// ofAccount narrows a query down to the rows of one account by an indexed column, unless the
-// account is zero.
+// ofAccount restricts a query to one account, unless the account is zero. column must be indexed.
 func ofAccount(query, column string, account cola.AccountID) (string, []any) {
 	if account == 0 {
 		return query, nil
@@ -290,8 +286,8 @@ func ofAccount(query, column string, account cola.AccountID) (string, []any) {
 	return query + ` WHERE ` + column + ` = $1`, []any{int64(account)}
 }
 
-// targets returns pointers to the fields of columns: arguments of a statement, or what to scan a
-// row into.
+// targets returns pointers to the fields of columns, for use as statement arguments or scan
+// destinations.
 func targets(columns []records.Column) []any {
 	into := make([]any, len(columns))
 	for i, c := range columns {
@@ -300,7 +296,7 @@ func targets(columns []records.Column) []any {
 	return into
 }
 
-// parameters lists n parameters, numbered from first on.
+// parameters lists n parameters, starting at $first.
 func parameters(first, n int) string {
 	all := make([]string, n)
 	for i := range all {
@@ -309,7 +305,7 @@ func parameters(first, n int) string {
 	return strings.Join(all, ", ")
 }
 
-// assignments lists columns with their parameters, numbered from first on.
+// assignments lists columns with their parameters, starting at $first.
 func assignments(columns []records.Column, first int) string {
 	all := records.Names(columns)
 	for i := range all {

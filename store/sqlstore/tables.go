@@ -92,9 +92,12 @@ func arguments(fields []any) []any {
 // table returns a Table whose rows are the same pointers to fields both ways.
 func table(kind store.ItemKind, name, columns, order string, fields func(i *store.Item) []any) Table {
 	return Table{
-		Kind: kind, Name: name, Columns: strings.Split(columns, ", "), Order: order,
-		Fields: func(i *store.Item) ([]any, func() error) { return into(fields(i)), nil },
-		Row:    func(i *store.Item) ([]any, error) { return arguments(fields(i)), nil },
+		Kind:    kind,
+		Name:    name,
+		Columns: strings.Split(columns, ", "),
+		Order:   order,
+		Fields:  func(i *store.Item) ([]any, func() error) { return into(fields(i)), nil },
+		Row:     func(i *store.Item) ([]any, error) { return arguments(fields(i)), nil },
 	}
 }
 
@@ -109,8 +112,10 @@ func Tables(grants string) []Table {
 			"id, account_id, hash, name, prefix, last_four, created_at, last_used_at, revoked_at, expires_at", "id",
 			func(i *store.Item) []any {
 				k := &i.Key
-				return []any{&k.ID, &k.AccountID, &k.Hash, &k.Name, &k.Prefix, &k.LastFour,
-					&k.CreatedAt, &k.LastUsedAt, &k.RevokedAt, &k.ExpiresAt}
+				return []any{
+					&k.ID, &k.AccountID, &k.Hash, &k.Name, &k.Prefix, &k.LastFour,
+					&k.CreatedAt, &k.LastUsedAt, &k.RevokedAt, &k.ExpiresAt,
+				}
 			}),
 		table(store.ItemApp, "apps", appNames, "id", func(i *store.Item) []any { return appColumns(&i.App) }),
 		table(store.ItemIdentity, "identities", "account_id, issuer, subject", "issuer, subject",
@@ -139,10 +144,12 @@ func Tables(grants string) []Table {
 				"state, error, attempts, created_at, first_attempt_at, next_attempt_at, settled_at", "id",
 			func(i *store.Item) []any {
 				d := &i.Delivery
-				return []any{&d.ID, &d.MessageID, &d.Account, &d.Destination, orNull(&d.Search), orNull(&d.Run),
+				return []any{
+					&d.ID, &d.MessageID, &d.Account, &d.Destination, orNull(&d.Search), orNull(&d.Run),
 					&d.Event, &d.Kind,
 					&d.State, &d.Error, &d.AttemptCount, &d.CreatedAt, &d.FirstAttemptAt, &d.NextAttemptAt,
-					&d.SettledAt}
+					&d.SettledAt,
+				}
 			}),
 		attemptTable(),
 		table(store.ItemCreation, "saved_search_creations", "account_id, once_key, fingerprint, uuid, kept_until",
@@ -175,8 +182,10 @@ func Tables(grants string) []Table {
 
 // Sizes implements store.Copier.
 func (s *Store) Sizes(ctx context.Context) (map[store.ItemKind]int, error) {
-	counts := map[store.ItemKind]string{store.ItemReferences: countReferences,
-		store.ItemCola: `SELECT count(*) FROM colas`}
+	counts := map[store.ItemKind]string{
+		store.ItemReferences: countReferences,
+		store.ItemCola:       `SELECT count(*) FROM colas`,
+	}
 	for _, t := range Tables(s.opts.Grants) {
 		counts[t.Kind] = `SELECT count(*) FROM ` + t.Name
 	}
@@ -252,8 +261,10 @@ func accountTable() Table {
 	t.Row = func(i *store.Item) ([]any, error) {
 		a := &i.Account
 		folded := store.FoldEmail(a.Email)
-		return arguments([]any{&a.ID, &a.Email, &a.Tier, &a.CreatedAt, &a.SuspendedAt, orNull(&a.SuspendedReason),
-			&a.ActiveLimit, &folded}), nil
+		return arguments([]any{
+			&a.ID, &a.Email, &a.Tier, &a.CreatedAt, &a.SuspendedAt, orNull(&a.SuspendedReason),
+			&a.ActiveLimit, &folded,
+		}), nil
 	}
 	return t
 }
@@ -265,7 +276,10 @@ func searchTable() Table {
 		return append([]any{&s.ID, &s.Account, &s.Mark.At, &s.Mark.Revision, &s.Feed}, targets(r.Columns())...)
 	}
 	return Table{
-		Kind: store.ItemSearch, Name: "saved_searches", Columns: columns, Order: "id",
+		Kind:    store.ItemSearch,
+		Name:    "saved_searches",
+		Columns: columns,
+		Order:   "id",
 		Fields: func(i *store.Item) ([]any, func() error) {
 			row := &records.SavedSearch{}
 			return fields(&i.Search, row), func() error { return row.Store(&i.Search) }
@@ -281,13 +295,18 @@ func destinationTable() Table {
 	const columns = `id, search_id, link_hash, uuid, account_id, kind, address, address_folded, send_empty, state, reason, ` +
 		`verified_at, secret, old_secret, old_secret_until, challenge, challenge_tries, created_at, last_delivered_at, failing_since`
 	fields := func(d *store.StoredDestination, address, folded *cola.Opt[string]) []any {
-		return []any{&d.ID, orNull(&d.Search), &d.LinkHash, &d.UUID, &d.Account, &d.Kind, address, folded, &d.SendEmpty,
+		return []any{
+			&d.ID, orNull(&d.Search), &d.LinkHash, &d.UUID, &d.Account, &d.Kind, address, folded, &d.SendEmpty,
 			&d.State,
 			&d.Reason, &d.VerifiedAt, orNull(&d.Secrets.Current), orNull(&d.Secrets.Old), &d.Secrets.OldUntil,
-			orNull(&d.Challenge.Sealed), &d.Challenge.Tries, &d.CreatedAt, &d.LastDeliveredAt, &d.FailingSince}
+			orNull(&d.Challenge.Sealed), &d.Challenge.Tries, &d.CreatedAt, &d.LastDeliveredAt, &d.FailingSince,
+		}
 	}
 	return Table{
-		Kind: store.ItemDestination, Name: "destinations", Columns: strings.Split(columns, ", "), Order: "id",
+		Kind:    store.ItemDestination,
+		Name:    "destinations",
+		Columns: strings.Split(columns, ", "),
+		Order:   "id",
 		Fields: func(i *store.Item) ([]any, func() error) {
 			d := &i.Destination
 			return into(fields(d, &d.Address, new(cola.Opt[string]))), func() error {
@@ -311,7 +330,9 @@ func attemptTable() Table {
 		return []any{&a.Delivery, &a.N, &a.At, took, orNull(&a.Status), orNull(&a.Error)}
 	}
 	return Table{
-		Kind: store.ItemAttempt, Name: "delivery_attempts", Order: "delivery_id, n",
+		Kind:    store.ItemAttempt,
+		Name:    "delivery_attempts",
+		Order:   "delivery_id, n",
 		Columns: []string{"delivery_id", "n", "at", "took", "status", "error"},
 		Fields: func(i *store.Item) ([]any, func() error) {
 			var took int64 // in microseconds
@@ -336,7 +357,9 @@ func confirmationTable() Table {
 
 func monthTable() Table {
 	return Table{
-		Kind: store.ItemMonth, Name: "usage_months", Order: "account_id, period",
+		Kind:    store.ItemMonth,
+		Name:    "usage_months",
+		Order:   "account_id, period",
 		Columns: []string{"account_id", "period", "detail_views", "list_records"},
 		Fields: func(i *store.Item) ([]any, func() error) {
 			var m storedMonth

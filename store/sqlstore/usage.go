@@ -180,8 +180,10 @@ func (s *Store) RecordRefusals(ctx context.Context, refusals []store.AccountRefu
 func refusalStatements(query string, refusals []store.AccountRefusal) []Statement {
 	statements := make([]Statement, len(refusals))
 	for i := range refusals {
-		statements[i] = Statement{query,
-			append([]any{int64(refusals[i].Account)}, refusalColumns(&refusals[i].Refusal)...)}
+		statements[i] = Statement{
+			query,
+			append([]any{int64(refusals[i].Account)}, refusalColumns(&refusals[i].Refusal)...),
+		}
 	}
 	return statements
 }

@@ -18,11 +18,11 @@ func downgradePausesNewest(t *testing.T, st store.Store, _ *clock) {
 	for _, n := range []int{4, 2, 3, 1, 5} { // creation order matters
 		uuids[n] = mustCreate(t, st, dueSearch(a.ID, n, epoch)).UUID
 	}
-	mustPause(t, st, a.ID, 6)
+	mustCreatePaused(t, st, a.ID, 6)
 	turn := func(n int, active bool) {
 		mustChange(t, st, a.ID, uuids[n], func(s cola.SavedSearch) (cola.SavedSearch, error) {
-			s.Schedule.Active, s.Schedule.NextRunAt = active,
-				cola.Opt[cola.Timestamp]{V: cola.TimestampOf(epoch), OK: active}
+			s.Schedule.Active = active
+			s.Schedule.NextRunAt = cola.Opt[cola.Timestamp]{V: cola.TimestampOf(epoch), OK: active}
 			return s, nil
 		})
 	}
@@ -37,7 +37,7 @@ func downgradePausesNewest(t *testing.T, st store.Store, _ *clock) {
 		{"limit 0", func() { limit(0) }, []int{4, 2, 3, 1, 5}},
 		{"limit 3", func() { limit(3) }, []int{1, 5}},
 		{"pause search 2", func() { turn(2, false) }, []int{5}},
-		{"rename downgraded search 5", func() { mustChange(t, st, a.ID, uuids[5], renamed("search 5")) }, []int{5}},
+		{"rename downgraded search 5", func() { mustChange(t, st, a.ID, uuids[5], rename("search 5")) }, []int{5}},
 		{"delete search 4", func() { mustDo(t, st.DeleteSavedSearch(t.Context(), a.ID, uuids[4])) }, nil},
 		{"limit 2 again", func() { limit(2) }, []int{5}},
 		{"limit 4, then resume older search 2", func() { limit(4); turn(2, true) }, nil},
@@ -74,14 +74,14 @@ func checkDowngraded(t *testing.T, st store.Store, account cola.AccountID, uuids
 
 func activeLimitOnCreateAndResume(t *testing.T, st store.Store, _ *clock) {
 	a := mustAccount(t, st, "a@example.com", cola.TierFree)
-	paused := mustPause(t, st, a.ID, 100)
+	paused := mustCreatePaused(t, st, a.ID, 100)
 	for n := range 3 {
 		mustCreate(t, st, newSearch(a.ID, n))
 	}
 	wantLimitError := func(desc string, limit int) {
 		t.Helper()
 		_, _, created := st.CreateSavedSearch(t.Context(), newSearch(a.ID, 50))
-		_, resumed := st.UpdateSavedSearch(t.Context(), a.ID, paused.UUID, maxActive, activated(true))
+		_, resumed := st.UpdateSavedSearch(t.Context(), a.ID, paused.UUID, maxActive, setActive(true))
 		for method, err := range map[string]error{"CreateSavedSearch": created, "UpdateSavedSearch": resumed} {
 			var reached store.LimitError
 			if !errors.Is(err, store.ErrLimit) || !errors.As(err, &reached) || reached.Limit != limit {
@@ -93,13 +93,13 @@ func activeLimitOnCreateAndResume(t *testing.T, st store.Store, _ *clock) {
 		mustDo(t, st.SetActiveLimit(t.Context(), a.ID, limit))
 		wantLimitError(fmt.Sprintf("limit %d", limit), limit)
 	}
-	mustPause(t, st, a.ID, 101) // creating a paused search is still allowed
+	mustCreatePaused(t, st, a.ID, 101) // creating a paused search is still allowed
 	mustDo(t, st.SetActiveLimit(t.Context(), a.ID, 4))
-	if _, err := st.UpdateSavedSearch(t.Context(), a.ID, paused.UUID, 3, activated(true)); !errors.Is(err,
-		store.ErrLimit) {
+	_, err := st.UpdateSavedSearch(t.Context(), a.ID, paused.UUID, 3, setActive(true))
+	if !errors.Is(err, store.ErrLimit) {
 		t.Errorf("UpdateSavedSearch above the caller's limit: error = %v, want ErrLimit", err)
 	}
-	mustChange(t, st, a.ID, paused.UUID, activated(true))
+	mustChange(t, st, a.ID, paused.UUID, setActive(true))
 	if _, _, err := st.CreateSavedSearch(t.Context(), newSearch(a.ID, 50)); !errors.Is(err, store.ErrLimit) {
 		t.Errorf("CreateSavedSearch at the limit: error = %v, want ErrLimit", err)
 	}
@@ -113,14 +113,20 @@ func pauseReasonPrecedence(t *testing.T, st store.Store, _ *clock) {
 	for n := range 3 {
 		mustCreate(t, st, newSearch(a.ID, n))
 	}
-	downgraded := map[string]string{"search 0": "", "search 1": cola.PausedDowngraded,
-		"search 2": cola.PausedDowngraded}
+	downgraded := map[string]string{
+		"search 0": "",
+		"search 1": cola.PausedDowngraded,
+		"search 2": cola.PausedDowngraded,
+	}
 	mustDo(t, st.SetActiveLimit(t.Context(), a.ID, 1))
 	checkEqual(t, "pause reasons after the downgrade", downgraded, pauses(t, st, a.ID))
 	mustDo(t, st.Suspend(t.Context(), a.ID, ""))
 	mustDo(t, st.SetActiveLimit(t.Context(), a.ID, 0))
-	suspended := map[string]string{"search 0": cola.PausedSuspended, "search 1": cola.PausedSuspended,
-		"search 2": cola.PausedSuspended}
+	suspended := map[string]string{
+		"search 0": cola.PausedSuspended,
+		"search 1": cola.PausedSuspended,
+		"search 2": cola.PausedSuspended,
+	}
 	checkEqual(t, "pause reasons after Suspend", suspended, pauses(t, st, a.ID))
 	mustDo(t, st.SetActiveLimit(t.Context(), a.ID, 1))
 	mustDo(t, st.Restore(t.Context(), a.ID))
@@ -134,16 +140,16 @@ func requestedRunSurvivesChanges(t *testing.T, st store.Store, _ *clock) {
 	unscheduled := newSearch(a.ID, 1)
 	unscheduled.Search.Schedule = nil
 	mustCreate(t, st, unscheduled)
-	mustPause(t, st, a.ID, 2)
+	mustCreatePaused(t, st, a.ID, 2)
 	mustCreate(t, st, newSearch(a.ID, 3))
 	for n := range 3 {
 		uuid := newSearch(a.ID, n+1).Search.UUID
-		asked, err := st.RequestRun(t.Context(), a.ID, uuid, epoch, everyID)
-		if must(t, asked, err); asked.Schedule != nil {
-			checkEqual(t, "NextRunAt after RequestRun", cola.Some(cola.TimestampOf(epoch)), asked.Schedule.NextRunAt)
+		found, err := st.RequestRun(t.Context(), a.ID, uuid, epoch, everyID)
+		if must(t, found, err); found.Schedule != nil {
+			checkEqual(t, "NextRunAt after RequestRun", cola.Some(cola.TimestampOf(epoch)), found.Schedule.NextRunAt)
 		}
-		changed := mustChange(t, st, a.ID, uuid, renamed(fmt.Sprint("requested ", n+1)))
-		checkEqual(t, "schedule after the rename", asked.Schedule, changed.Schedule)
+		changed := mustChange(t, st, a.ID, uuid, rename(fmt.Sprint("requested ", n+1)))
+		checkEqual(t, "schedule after the rename", found.Schedule, changed.Schedule)
 	}
 	checkEqual(t, "due searches", []string{"requested 1", "requested 2", "requested 3"}, claimable(t, st))
 	mustDo(t, st.Suspend(t.Context(), a.ID, ""))
@@ -193,7 +199,7 @@ func searchOperations(ctx context.Context, st store.Store, account cola.AccountI
 		},
 		func(n int) error { return st.SetActiveLimit(ctx, account, 2+n%4) },
 		func(n int) error {
-			_, err := st.UpdateSavedSearch(ctx, account, uuid(n%6), maxActive, activated(n%3 > 0))
+			_, err := st.UpdateSavedSearch(ctx, account, uuid(n%6), maxActive, setActive(n%3 > 0))
 			return err
 		},
 		func(n int) error {
@@ -205,9 +211,14 @@ func searchOperations(ctx context.Context, st store.Store, account cola.AccountI
 			claimed, err := st.ClaimDue(ctx, duePast, everyID, anHour)
 			var runs []store.RunRecord
 			for _, d := range claimed {
-				runs = append(runs, store.RunRecord{Due: d, Mark: store.Mark{At: duePast},
-					Next: cola.TimestampOf(epoch), From: dayOne, To: dayOne,
-					Matches: []store.RunMatch{{TTBID: firstID + cola.TTBID(n)}}})
+				runs = append(runs, store.RunRecord{
+					Due:     d,
+					Mark:    store.Mark{At: duePast},
+					Next:    cola.TimestampOf(epoch),
+					From:    dayOne,
+					To:      dayOne,
+					Matches: []store.RunMatch{{TTBID: firstID + cola.TTBID(n)}},
+				})
 			}
 			if err == nil {
 				_, err = st.RecordRuns(ctx, runs)

@@ -88,8 +88,11 @@ func settleReportsSuspension(t *testing.T, st store.Store, _ *clock) {
 		{func() error { return st.Restore(t.Context(), a.ID) }, ""},
 	} {
 		mustDo(t, k.do())
-		batch := store.Batch{ID: NewBatchID(), Accounts: []cola.AccountID{a.ID, b.ID},
-			Credentials: []cola.Credential{keyCredential(key.ID)}}
+		batch := store.Batch{
+			ID:          NewBatchID(),
+			Accounts:    []cola.AccountID{a.ID, b.ID},
+			Credentials: []cola.Credential{keyCredential(key.ID)},
+		}
 		err := st.Settle(t.Context(), batch, func(_ time.Time, states []store.AccountState) []store.Entry {
 			checkEqual(t, "Suspended in the account states", []string{k.want, ""},
 				[]string{states[0].Suspended, states[1].Suspended})
@@ -130,7 +133,7 @@ func suspendedSearchesNotDue(t *testing.T, st store.Store, _ *clock) {
 	a, b := mustAccount(t, st, "a@example.com", cola.TierFree), mustAccount(t, st, "b@example.com", cola.TierFree)
 	mustAddColas(t, st, dated(1, dayOne))
 	mustCreate(t, st, dueSearch(a.ID, 1, epoch))
-	mustPause(t, st, a.ID, 2)
+	mustCreatePaused(t, st, a.ID, 2)
 	unscheduled := newSearch(a.ID, 3)
 	unscheduled.Search.Schedule = nil
 	mustCreate(t, st, unscheduled)
@@ -147,8 +150,8 @@ func suspendedSearchesNotDue(t *testing.T, st store.Store, _ *clock) {
 		t.Errorf("NextDue = %v, want %v of the other account", due, duePast)
 	}
 	for n := range 3 {
-		if _, err := st.RequestRun(t.Context(), a.ID, newSearch(a.ID, n+1).Search.UUID, epoch, everyID); !errors.Is(err,
-			store.ErrNotActive) {
+		_, err := st.RequestRun(t.Context(), a.ID, newSearch(a.ID, n+1).Search.UUID, epoch, everyID)
+		if !errors.Is(err, store.ErrNotActive) {
 			t.Errorf("RequestRun(search %d) error = %v, want ErrNotActive", n+1, err)
 		}
 	}
@@ -182,14 +185,16 @@ func changeSuspendedSearches(t *testing.T, st store.Store, _ *clock) {
 		mustCreate(t, st, withKey(newSearch(a.ID, 2), "key", 1)).Schedule.PausedBecause)
 	checkEqual(t, "PausedBecause of a repeated creation", because,
 		mustRepeat(t, st, withKey(newSearch(a.ID, 2), "key", 1)).Schedule.PausedBecause)
-	paused := mustPause(t, st, a.ID, 3)
+	paused := mustCreatePaused(t, st, a.ID, 3)
 	checkEqual(t, "PausedBecause of an inactive search", because, paused.Schedule.PausedBecause)
-	for _, change := range []change{renamed("x"), activated(false), activated(true),
+	for _, change := range []change{
+		rename("x"), setActive(false), setActive(true),
 		func(s cola.SavedSearch) (cola.SavedSearch, error) {
 			checkEqual(t, "PausedBecause passed to the change", because, s.Schedule.PausedBecause)
 			s.Schedule.PausedBecause = cola.Opt[string]{} // ignored: a change cannot set the reason
 			return s, nil
-		}} {
+		},
+	} {
 		checkEqual(t, "PausedBecause after the change", because,
 			mustChange(t, st, a.ID, first.UUID, change).Schedule.PausedBecause)
 	}

@@ -44,8 +44,13 @@ func accountRoundTrip(t *testing.T, st store.Store, c *clock) {
 	if a.ID == 0 || b.ID <= a.ID {
 		t.Errorf("CreateAccount IDs = %d, %d; want increasing IDs above 0", a.ID, b.ID)
 	}
-	checkEqual(t, "CreateAccount", store.Account{ID: a.ID, Email: "Ann@Example.com", Tier: cola.TierFree,
-		CreatedAt: epoch, ActiveLimit: cola.MaxActiveSchedules}, a)
+	checkEqual(t, "CreateAccount", store.Account{
+		ID:          a.ID,
+		Email:       "Ann@Example.com",
+		Tier:        cola.TierFree,
+		CreatedAt:   epoch,
+		ActiveLimit: cola.MaxActiveSchedules,
+	}, a)
 	found, err := st.AccountByEmail(t.Context(), b.Email)
 	checkEqual(t, "AccountByEmail", b, must(t, found, err))
 	for _, want := range []store.Account{a, b} {
@@ -119,8 +124,15 @@ func keyHash(fill byte) (h store.KeyHash) {
 func keyRoundTrip(t *testing.T, st store.Store, c *clock) {
 	a, b := mustAccount(t, st, "Ann@example.com", cola.TierFree), mustAccount(t, st, "b@example.com", cola.TierFree)
 	c.advance(time.Hour)
-	want := store.Key{AccountID: a.ID, Name: "o'key 100%_", Prefix: "lar_abcd", LastFour: "wxyz",
-		ExpiresAt: c.now().Add(24 * time.Hour), RevokedAt: epoch, LastUsedAt: epoch}
+	want := store.Key{
+		AccountID:  a.ID,
+		Name:       "o'key 100%_",
+		Prefix:     "lar_abcd",
+		LastFour:   "wxyz",
+		ExpiresAt:  c.now().Add(24 * time.Hour),
+		RevokedAt:  epoch,
+		LastUsedAt: epoch,
+	}
 	got, err := st.CreateKey(t.Context(), want, keyHash(0), 0)
 	must(t, got, err)
 	want.ID, want.CreatedAt, want.RevokedAt, want.LastUsedAt = got.ID, c.now(), time.Time{}, time.Time{}
@@ -143,8 +155,8 @@ func keyRoundTrip(t *testing.T, st store.Store, c *clock) {
 }
 
 func createKeyErrors(t *testing.T, st store.Store, _ *clock) {
-	if _, err := st.CreateKey(t.Context(), store.Key{AccountID: 42}, keyHash(1), 0); !errors.Is(err,
-		store.ErrNotFound) {
+	_, err := st.CreateKey(t.Context(), store.Key{AccountID: 42}, keyHash(1), 0)
+	if !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("CreateKey(unknown account) error = %v, want ErrNotFound", err)
 	}
 	if _, err := st.KeyByHash(t.Context(), keyHash(1)); !errors.Is(err, store.ErrNotFound) {
@@ -152,8 +164,8 @@ func createKeyErrors(t *testing.T, st store.Store, _ *clock) {
 	}
 	a := mustAccount(t, st, "a@example.com", cola.TierFree)
 	mustKey(t, st, a.ID, 1)
-	if _, err := st.CreateKey(t.Context(), store.Key{AccountID: a.ID}, keyHash(1), 0); !errors.Is(err,
-		store.ErrExists) {
+	_, err = st.CreateKey(t.Context(), store.Key{AccountID: a.ID}, keyHash(1), 0)
+	if !errors.Is(err, store.ErrExists) {
 		t.Errorf("CreateKey(duplicate hash) error = %v, want ErrExists", err)
 	}
 }

@@ -127,7 +127,7 @@ func runRequestLimitConcurrent(t *testing.T, st store.Store, _ *clock) {
 	const limit = 4
 	a := mustAccount(t, st, "a@example.com", cola.TierFree)
 	var mu sync.Mutex
-	asked := 0
+	requests := 0
 	var wg sync.WaitGroup
 	for n := range 3 * limit {
 		unscheduled := newSearch(a.ID, n+1)
@@ -138,14 +138,14 @@ func runRequestLimitConcurrent(t *testing.T, st store.Store, _ *clock) {
 			mu.Lock()
 			defer mu.Unlock()
 			if err == nil {
-				asked++
+				requests++
 			} else if !errors.Is(err, store.ErrLimit) {
 				t.Error(err)
 			}
 		})
 	}
 	wg.Wait()
-	checkEqual(t, "number of successful requests", limit, asked)
+	checkEqual(t, "number of successful requests", limit, requests)
 	checkEqual(t, "number of claimed searches", limit, len(mustClaim(t, st, everyID, anHour)))
 }
 
@@ -157,8 +157,13 @@ func getRun(t *testing.T, st store.Store, _ *clock) {
 	number := mustRecord(t, st, run).Run
 	found, err := st.RunOf(t.Context(), a.ID, search.UUID, number)
 	want := cola.SavedSearchRun{
-		ID: number, RanAt: cola.TimestampOf(duePast), DateFrom: run.From, DateTo: run.To, MatchCount: 2, LateCount: 1,
-		Manual: true,
+		ID:         number,
+		RanAt:      cola.TimestampOf(duePast),
+		DateFrom:   run.From,
+		DateTo:     run.To,
+		MatchCount: 2,
+		LateCount:  1,
+		Manual:     true,
 	}
 	checkEqual(t, "RunOf", want, must(t, found, err))
 	list, _, err := st.RunsOf(t.Context(), a.ID, search.UUID, store.Slice{Limit: 10})
@@ -167,8 +172,13 @@ func getRun(t *testing.T, st store.Store, _ *clock) {
 		account cola.AccountID
 		uuid    string
 		run     int64
-	}{{b.ID, search.UUID, number}, {a.ID, other.UUID, number}, {a.ID, search.UUID, number + 1}, {a.ID, search.UUID, 0},
-		{a.ID, "\xff", number}} {
+	}{
+		{b.ID, search.UUID, number},
+		{a.ID, other.UUID, number},
+		{a.ID, search.UUID, number + 1},
+		{a.ID, search.UUID, 0},
+		{a.ID, "\xff", number},
+	} {
 		if found, err := st.RunOf(t.Context(), k.account, k.uuid, k.run); !errors.Is(err, store.ErrNotFound) {
 			t.Errorf("RunOf(%d, %q, %d) = %+v, %v; want ErrNotFound", k.account, k.uuid, k.run, found, err)
 		}

@@ -56,13 +56,25 @@ func mustDo(t tb, err error) {
 func appRoundTrip(t *testing.T, st store.Store, c *clock) {
 	checkApps(t, st)
 	c.set(epoch.In(time.FixedZone("", 3600)).Add(789 * time.Nanosecond)) // stored in UTC, in whole microseconds
-	given := store.App{ID: 42, Issuer: testIssuer, ClientID: "https://app.example.com/client.json",
-		Name:   "o'App 100%_ ünï",
-		Scopes: scopes("b", "a", `quoted "c"`, "a"), CreatedAt: epoch.Add(time.Hour), DisabledAt: epoch}
-	a, err := st.RegisterApp(t.Context(), given)
-	checkEqual(t, "RegisterApp", store.App{ID: a.ID, Issuer: testIssuer, ClientID: given.ClientID, Name: given.Name,
-		Scopes: scopes("a", "b", `quoted "c"`), CreatedAt: epoch}, must(t, a, err))
-	checkEqual(t, "scopes of the argument", scopes("b", "a", `quoted "c"`, "a"), given.Scopes)
+	params := store.App{
+		ID:         42,
+		Issuer:     testIssuer,
+		ClientID:   "https://app.example.com/client.json",
+		Name:       "o'App 100%_ ünï",
+		Scopes:     scopes("b", "a", `quoted "c"`, "a"),
+		CreatedAt:  epoch.Add(time.Hour),
+		DisabledAt: epoch,
+	}
+	a, err := st.RegisterApp(t.Context(), params)
+	checkEqual(t, "RegisterApp", store.App{
+		ID:        a.ID,
+		Issuer:    testIssuer,
+		ClientID:  params.ClientID,
+		Name:      params.Name,
+		Scopes:    scopes("a", "b", `quoted "c"`),
+		CreatedAt: epoch,
+	}, must(t, a, err))
+	checkEqual(t, "scopes of the argument", scopes("b", "a", `quoted "c"`, "a"), params.Scopes)
 	b := mustApp(t, st, "App")
 	checkEqual(t, "scopes of an app without scopes", scopes(), b.Scopes)
 	differing := mustApp(t, st, "app")
@@ -75,7 +87,7 @@ func appRoundTrip(t *testing.T, st store.Store, c *clock) {
 	}
 	for _, client := range []string{"", "APP", "App\x00", "\xff", "%"} {
 		if _, err := st.AppByClient(t.Context(), testIssuer, client); !errors.Is(err, store.ErrNotFound) {
-			t.Errorf("AppByClient(%q): %v, want ErrNotFound", client, err)
+			t.Errorf("AppByClient(%q) error = %v, want ErrNotFound", client, err)
 		}
 	}
 }
@@ -94,8 +106,14 @@ func registerAppAgain(t *testing.T, st store.Store, c *clock) {
 func ensureApp(t *testing.T, st store.Store, c *clock) {
 	first, err := st.EnsureApp(t.Context(),
 		store.App{Issuer: testIssuer, ClientID: "app", Name: "App", Scopes: scopes("b", "a")})
-	checkEqual(t, "EnsureApp", store.App{ID: first.ID, Issuer: testIssuer, ClientID: "app", Name: "App",
-		Scopes: scopes("a", "b"), CreatedAt: epoch}, must(t, first, err))
+	checkEqual(t, "EnsureApp", store.App{
+		ID:        first.ID,
+		Issuer:    testIssuer,
+		ClientID:  "app",
+		Name:      "App",
+		Scopes:    scopes("a", "b"),
+		CreatedAt: epoch,
+	}, must(t, first, err))
 	c.advance(time.Minute)
 	mustDo(t, st.DisableApp(t.Context(), first.ID))
 	first.DisabledAt = c.now()
@@ -149,7 +167,7 @@ func registerAppConcurrently(t *testing.T, st store.Store, _ *clock) {
 			}
 			a, err := register(t.Context(), store.App{Issuer: testIssuer, ClientID: fmt.Sprint(round), Name: "App"})
 			if err != nil {
-				t.Errorf("register app: %v", err)
+				t.Errorf("concurrent registration: %v", err)
 			}
 			got[i] = a
 		})

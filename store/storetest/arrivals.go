@@ -82,19 +82,19 @@ func noArrivals(t *testing.T, st store.Store, _ *clock) {
 	checkArrived(t, st, "in an empty store", map[cola.TTBID]cola.Revision{})
 	has, err := st.HasColas(t.Context())
 	if must(t, has, err) {
-		t.Error("HasColas = true in an empty store")
+		t.Error("HasColas(empty store) = true, want false")
 	}
 	mustWriteColas(t, st, store.DryRun, dated(1, dayOne))
 	// This label is rejected.
 	mustWriteColas(t, st, store.Commit, cola.Cola{ColaSummary: cola.ColaSummary{TTBID: firstID, ApprovalDate: dayOne}})
 	if has, err = st.HasColas(t.Context()); must(t, has, err) {
-		t.Error("HasColas = true after a dry run and a rejected write")
+		t.Error("HasColas = true after a dry run and a rejected write, want false")
 	}
 	checkArrived(t, st, "after a dry run", map[cola.TTBID]cola.Revision{})
 	mustAddColas(t, st, label(1))
 	checkArrived(t, st, "without an approval date", map[cola.TTBID]cola.Revision{})
 	if has, err = st.HasColas(t.Context()); !must(t, has, err) {
-		t.Error("HasColas = false with a label")
+		t.Error("HasColas = false after adding a label, want true")
 	}
 }
 

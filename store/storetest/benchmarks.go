@@ -52,28 +52,44 @@ func BenchmarkHotPaths(b *testing.B, st store.Store) {
 func SampleSearches(n int) iter.Seq2[*store.Item, error] {
 	return func(yield func(*store.Item, error) bool) {
 		for i := 0; i < n; i += 10 {
-			a := store.Account{ID: cola.AccountID(i/10 + 1), Email: fmt.Sprintf("%d@example.com", i),
-				Tier: cola.TierPro, CreatedAt: epoch, ActiveLimit: 10}
+			a := store.Account{
+				ID:          cola.AccountID(i/10 + 1),
+				Email:       fmt.Sprintf("%d@example.com", i),
+				Tier:        cola.TierPro,
+				CreatedAt:   epoch,
+				ActiveLimit: 10,
+			}
 			if !yield(&store.Item{Kind: store.ItemAccount, Account: a}, nil) {
 				return
 			}
 		}
 		for i := range n {
 			s := dueSearch(cola.AccountID(i/10+1), i, epoch)
-			s.Search.CreatedAt, s.Search.Schedule.Cadence, s.Search.Schedule.Day = cola.TimestampOf(epoch),
-				cola.CadenceDaily, 0
-			stored := store.StoredSearch{ID: int64(i + 1), Account: s.Account, Mark: store.Mark{At: epoch, Revision: 1},
-				SavedSearch: s.Search}
+			s.Search.CreatedAt = cola.TimestampOf(epoch)
+			s.Search.Schedule.Cadence = cola.CadenceDaily
+			s.Search.Schedule.Day = 0
+			stored := store.StoredSearch{
+				ID:          int64(i + 1),
+				Account:     s.Account,
+				Mark:        store.Mark{At: epoch, Revision: 1},
+				SavedSearch: s.Search,
+			}
 			if !yield(&store.Item{Kind: store.ItemSearch, Search: stored}, nil) {
 				return
 			}
 		}
 		for i := range (n + 9) / 10 {
 			name := fmt.Sprintf("own %d", i)
-			own := cola.Destination{UUID: name, Kind: cola.KindEmail, State: cola.DestinationActive,
-				CreatedAt: cola.TimestampOf(epoch)}
-			stored := store.StoredDestination{ID: int64(i + 1),
-				Destination: store.Destination{Destination: own, Account: cola.AccountID(i + 1), Own: true}}
+			own := cola.Destination{
+				UUID:      name,
+				Kind:      cola.KindEmail,
+				State:     cola.DestinationActive,
+				CreatedAt: cola.TimestampOf(epoch),
+			}
+			stored := store.StoredDestination{
+				ID:          int64(i + 1),
+				Destination: store.Destination{Destination: own, Account: cola.AccountID(i + 1), Own: true},
+			}
 			if !yield(&store.Item{Kind: store.ItemDestination, Destination: stored}, nil) {
 				return
 			}
@@ -97,8 +113,13 @@ func RunSampleSearches(ctx context.Context, st store.Store, day int) (runs int, 
 		}
 		records := make([]store.RunRecord, len(claimed))
 		for i, d := range claimed {
-			records[i] = store.RunRecord{Due: d, Mark: mark, Next: next, From: cola.DateOf(d.Mark.At),
-				To: cola.DateOf(now)}
+			records[i] = store.RunRecord{
+				Due:  d,
+				Mark: mark,
+				Next: next,
+				From: cola.DateOf(d.Mark.At),
+				To:   cola.DateOf(now),
+			}
 			for m := range i % 3 {
 				records[i].Matches = append(records[i].Matches,
 					store.RunMatch{TTBID: firstID + cola.TTBID(10*day+m), Late: m == 1})

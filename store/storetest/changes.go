@@ -35,8 +35,11 @@ func indexRecordsMatchLabels(t *testing.T, st store.Store, _ *clock) {
 	again.Derive()
 	bare := label(3)
 	onlyParts := label(9)
-	onlyParts.Barcodes = []cola.Barcode{{BarcodeValue: "1"}, {BarcodeValue: "2", BarcodeType: "X"},
-		{BarcodeValue: "1", BarcodeType: "Y"}}
+	onlyParts.Barcodes = []cola.Barcode{
+		{BarcodeValue: "1"},
+		{BarcodeValue: "2", BarcodeType: "X"},
+		{BarcodeValue: "1", BarcodeType: "Y"},
+	}
 	onlyParts.Derive()
 	mustAddColas(t, st, onlyParts, full, bare, again)
 	for name, after := range map[string]cola.Revision{"all": 0, "changed": mustRevision(t, st) - 1} {
@@ -83,8 +86,8 @@ func changesCallbackError(t *testing.T, st store.Store, _ *clock) {
 		func(*cola.IndexRecord) error { calls++; return errCallback }); !errors.Is(err, errCallback) || calls != 1 {
 		t.Errorf("ColasSince error = %v after %d calls, want the callback's error after 1", err, calls)
 	}
-	if _, err := st.PermitteesSince(t.Context(), 0, func(*cola.Permittee) error { return errCallback }); !errors.Is(err,
-		errCallback) {
+	_, err := st.PermitteesSince(t.Context(), 0, func(*cola.Permittee) error { return errCallback })
+	if !errors.Is(err, errCallback) {
 		t.Errorf("PermitteesSince error = %v, want the callback's error", err)
 	}
 	mustAddColas(t, st, label(2)) // the store still accepts writes
@@ -166,8 +169,11 @@ func noLostUpdates(t *testing.T, st store.Store, _ *clock) {
 		var patches []cola.Patch[cola.Cola]
 		for n := range labels * rounds {
 			text := cola.Text(fmt.Sprint("ROUND ", n/labels))
-			record := cola.Cola{ColaSummary: cola.ColaSummary{TTBID: label(n % labels).TTBID, ProductName: text,
-				ClassName: text}}
+			record := cola.Cola{ColaSummary: cola.ColaSummary{
+				TTBID:       label(n % labels).TTBID,
+				ProductName: text,
+				ClassName:   text,
+			}}
 			patches = append(patches, only(record, field))
 		}
 		wg.Go(func() {
@@ -179,8 +185,8 @@ func noLostUpdates(t *testing.T, st store.Store, _ *clock) {
 	wg.Wait()
 	for i := range labels {
 		want := label(i)
-		want.ProductName, want.ClassName = cola.Text(fmt.Sprint("ROUND ", rounds-1)),
-			cola.Text(fmt.Sprint("ROUND ", rounds-1))
+		want.ProductName = cola.Text(fmt.Sprint("ROUND ", rounds-1))
+		want.ClassName = cola.Text(fmt.Sprint("ROUND ", rounds-1))
 		checkEqual(t, "Cola after concurrent patches", want, mustCola(t, st, want.TTBID))
 	}
 }

@@ -297,7 +297,7 @@ func (w *sharedWork) killed(t *testing.T, b Backend) {
 	}
 	p := start(t, w.claim, dsn)
 	if n := p.number(t, "claimed %d"); n == 0 {
-		t.Error("no work left to claim; the test needs some")
+		t.Error("claimed no work; the test needs some")
 	}
 	p.Kill()
 	until, cancel := context.WithTimeout(t.Context(), time.Minute)

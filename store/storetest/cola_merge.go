@@ -30,8 +30,11 @@ func patchKeepsOtherFields(t *testing.T, st store.Store, _ *clock) {
 		only(cola.Cola{ColaSummary: cola.ColaSummary{TTBID: want.TTBID}}, "ttb_id"))
 	checkEqual(t, "Cola after an empty patch", want, mustCola(t, st, want.TTBID))
 
-	patch := cola.Cola{ColaSummary: cola.ColaSummary{TTBID: want.TTBID, BrandName: "not carried",
-		ApplicationStatus: "expired"}}
+	patch := cola.Cola{ColaSummary: cola.ColaSummary{
+		TTBID:             want.TTBID,
+		BrandName:         "not carried",
+		ApplicationStatus: "expired",
+	}}
 	mustUpsert(t, st, []store.Outcome{store.Changed},
 		only(patch, "ttb_id", "application_status", "wine_vintage_year", "grape_varietals"))
 	want.ApplicationStatus, want.WineVintageYear, want.GrapeVarietals = "expired", cola.Opt[int]{}, []string{}
@@ -62,8 +65,10 @@ func laterPatchesSeeEarlier(t *testing.T, st store.Store, _ *clock) {
 	name := func(s cola.Text) cola.Patch[cola.Cola] {
 		return only(cola.Cola{ColaSummary: cola.ColaSummary{TTBID: c.TTBID, ProductName: s}}, "product_name")
 	}
-	mustUpsert(t, st, []store.Outcome{store.Refused, store.Added, store.Changed, store.Unchanged, store.Changed,
-		store.Refused, store.Unchanged},
+	mustUpsert(t, st, []store.Outcome{
+		store.Refused, store.Added, store.Changed, store.Unchanged, store.Changed,
+		store.Refused, store.Unchanged,
+	},
 		name("A"), patchOf(c), name("A"), name("A"), name("B"),
 		only(cola.Cola{ColaSummary: cola.ColaSummary{TTBID: c.TTBID}}, "brand_name"), name("B"))
 	c.ProductName = "B"
@@ -79,8 +84,10 @@ func laterPatchesSeeEarlier(t *testing.T, st store.Store, _ *clock) {
 		want = append(want, store.Added)
 	}
 	for i := n / 2; i < n; i++ {
-		patches[i] = only(cola.Cola{ColaSummary: cola.ColaSummary{TTBID: patches[i].Record.TTBID,
-			ProductName: "AGAIN"}}, "product_name")
+		patches[i] = only(cola.Cola{ColaSummary: cola.ColaSummary{
+			TTBID:       patches[i].Record.TTBID,
+			ProductName: "AGAIN",
+		}}, "product_name")
 		want[i] = store.Changed
 	}
 	mustUpsert(t, st, want, patches...)

@@ -71,7 +71,7 @@ func unknownValues(t *testing.T, st store.Store, _ *clock) {
 	checkEqual(t, "Cola with zeros", known, mustCola(t, st, known.TTBID))
 }
 
-// awkward contains texts that a careless backend would alter.
+// awkward contains strings that a careless backend would alter.
 var awkward = []string{
 	`100% O'BRIEN'S _RESERVE_ \ "No. 5"`, `%`, `_`, `\`, `''`, `"`, `a\%b`, `?1 $1 :x @y`, `NULL`, `null`,
 	`0`, `007`, `1e3`, ` padded `,
@@ -92,10 +92,10 @@ func textRoundTrip(t *testing.T, st store.Store, _ *clock) {
 		labels = append(labels, c)
 	}
 	mustAddColas(t, st, labels...)
-	made := permittees(t, st)
+	stored := permittees(t, st)
 	for _, c := range labels {
 		checkEqual(t, "Cola", c, mustCola(t, st, c.TTBID))
-		if p := made[c.PermitNumber]; p.PermitNumber != c.PermitNumber || p.CompanyName != c.AddressRecipient {
+		if p := stored[c.PermitNumber]; p.PermitNumber != c.PermitNumber || p.CompanyName != c.AddressRecipient {
 			t.Errorf("permittee %q = %+v, want company name %q", c.PermitNumber, p, c.AddressRecipient)
 		}
 	}
@@ -192,8 +192,10 @@ func testImages(t *testing.T, open Opener) {
 		{"MainImages matches Cola", func(t *testing.T, st store.Store, _ *clock) {
 			stated, back, bare := label(1), label(2), label(3)
 			stated.MainImageURL = "https://example.com/stated?a=1&b=<ü>"
-			back.Images = []cola.Image{{TTBImageID: "1"},
-				{TTBImageID: "2", ImageIndex: 1, ContainerPosition: "back", ImageURL: "/images/2"}}
+			back.Images = []cola.Image{
+				{TTBImageID: "1"},
+				{TTBImageID: "2", ImageIndex: 1, ContainerPosition: "back", ImageURL: "/images/2"},
+			}
 			mustAddColas(t, st, fullLabel(), stated, back, bare)
 			ids := []cola.TTBID{firstID + 3, firstID + 2, firstID + 99, firstID + 1, firstID, firstID + 1}
 			want := map[cola.TTBID]string{}
@@ -213,8 +215,11 @@ func testImages(t *testing.T, open Opener) {
 		{"main image after an image change", func(t *testing.T, st store.Store, _ *clock) {
 			c := fullLabel()
 			mustAddColas(t, st, c)
-			c.Images = []cola.Image{{TTBImageID: "9", ContainerPosition: "neck",
-				ImageURL: "https://example.com/images/9"}}
+			c.Images = []cola.Image{{
+				TTBImageID:        "9",
+				ContainerPosition: "neck",
+				ImageURL:          "https://example.com/images/9",
+			}}
 			mustUpsert(t, st, []store.Outcome{store.Changed}, patchOf(c))
 			got, err := st.MainImages(t.Context(), []cola.TTBID{c.TTBID})
 			if err != nil || got[c.TTBID] != "https://example.com/images/9" {

@@ -29,15 +29,21 @@ func testConfirmations(t *testing.T, open Opener) {
 }
 
 // newConfirmation returns a confirmation request that is within all limits. Its message is due at
-// an instant.
+// the given time.
 func newConfirmation(due time.Time) store.ConfirmationRequest {
-	return store.ConfirmationRequest{Due: due,
-		Limits: store.ConfirmationLimits{MaxByAccount: everyID, MaxOfAddress: everyID}}
+	return store.ConfirmationRequest{
+		Due:    due,
+		Limits: store.ConfirmationLimits{MaxByAccount: everyID, MaxOfAddress: everyID},
+	}
 }
 
-// limited is the set of limits that most tests use.
-var confirmLimits = store.ConfirmationLimits{RepeatWindow: time.Hour, Window: 24 * time.Hour, MaxByAccount: 4,
-	MaxOfAddress: 3}
+// confirmLimits contains the limits that most tests use.
+var confirmLimits = store.ConfirmationLimits{
+	RepeatWindow: time.Hour,
+	Window:       24 * time.Hour,
+	MaxByAccount: 4,
+	MaxOfAddress: 3,
+}
 
 // unconfirmedMailbox returns a new email destination with a confirmation request under the given
 // limits.
@@ -60,11 +66,11 @@ func unchangedDestination(*store.Destination) error { return nil }
 
 // confirmOnce creates a destination with a confirmation request, then deletes it.
 func confirmOnce(ctx context.Context, st store.Store, n store.NewDestination) error {
-	made, err := st.CreateDestination(ctx, n)
+	dest, err := st.CreateDestination(ctx, n)
 	if err != nil {
 		return err
 	}
-	return st.DeleteDestination(ctx, n.Account, made.UUID)
+	return st.DeleteDestination(ctx, n.Account, dest.UUID)
 }
 
 // checkConfirmLimit checks for the error of a limit with the given wait, or for no error if wait is
@@ -83,14 +89,14 @@ func checkConfirmLimit(t tb, desc string, err error, limit store.ConfirmationLim
 
 func createAndConfirm(t *testing.T, st store.Store, _ *clock) {
 	a := mustAccount(t, st, "a@example.com", cola.TierFree)
-	made := mustDestination(t, st, unconfirmedMailbox(a.ID, "x@example.com", confirmLimits))
-	checkEqual(t, "destination state", cola.DestinationUnconfirmed, made.State)
+	dest := mustDestination(t, st, unconfirmedMailbox(a.ID, "x@example.com", confirmLimits))
+	checkEqual(t, "destination state", cola.DestinationUnconfirmed, dest.State)
 	list := deliveriesOf(t, st, a.ID, store.DeliveryFilter{})
-	if len(list) != 1 || list[0].Event != cola.EventConfirm || list[0].Destination != made.UUID ||
+	if len(list) != 1 || list[0].Event != cola.EventConfirm || list[0].Destination != dest.UUID ||
 		list[0].NextAttemptAt != cola.Some(cola.TimestampOf(duePast)) {
 		t.Errorf("deliveries = %+v, want one confirmation message", list)
 	}
-	mustDo(t, st.DeleteDestination(t.Context(), a.ID, made.UUID))
+	mustDo(t, st.DeleteDestination(t.Context(), a.ID, dest.UUID))
 	before := storeContents(t, st)
 	_, err := st.CreateDestination(t.Context(), unconfirmedMailbox(a.ID, "x@example.com", confirmLimits))
 	checkConfirmLimit(t, "repeated request", err, store.LimitRepeats, time.Hour)
@@ -129,21 +135,21 @@ func confirmRepeatWindow(t *testing.T, st store.Store, c *clock) {
 
 func confirmAccountLimit(t *testing.T, st store.Store, c *clock) {
 	a, b := mustAccount(t, st, "a@example.com", cola.TierFree), mustAccount(t, st, "b@example.com", cola.TierFree)
-	ask := func(account cola.AccountID, n int) error {
+	request := func(account cola.AccountID, n int) error {
 		return confirmOnce(t.Context(), st,
 			unconfirmedMailbox(account, fmt.Sprintf("x%d@example.com", n), confirmLimits))
 	}
 	for n := range confirmLimits.MaxByAccount {
-		mustDo(t, ask(a.ID, n))
+		mustDo(t, request(a.ID, n))
 		c.advance(time.Hour)
 	}
 	for range 2 { // rejected requests do not count
-		checkConfirmLimit(t, "request over the limit", ask(a.ID, 9), store.LimitByAccount, 20*time.Hour)
+		checkConfirmLimit(t, "request over the limit", request(a.ID, 9), store.LimitByAccount, 20*time.Hour)
 	}
-	mustDo(t, ask(b.ID, 9))
+	mustDo(t, request(b.ID, 9))
 	c.advance(20 * time.Hour)
-	checkConfirmLimit(t, "a day after the first request", ask(a.ID, 9), store.LimitByAccount, 0)
-	checkConfirmLimit(t, "right after that", ask(a.ID, 10), store.LimitByAccount, time.Hour)
+	checkConfirmLimit(t, "a day after the first request", request(a.ID, 9), store.LimitByAccount, 0)
+	checkConfirmLimit(t, "right after that", request(a.ID, 10), store.LimitByAccount, time.Hour)
 }
 
 func confirmAddressLimit(t *testing.T, st store.Store, c *clock) {
@@ -166,8 +172,12 @@ func confirmAddressLimit(t *testing.T, st store.Store, c *clock) {
 
 func confirmLongestWait(t *testing.T, st store.Store, _ *clock) {
 	a := mustAccount(t, st, "a@example.com", cola.TierFree)
-	limits := store.ConfirmationLimits{RepeatWindow: time.Hour, Window: 24 * time.Hour, MaxByAccount: 1,
-		MaxOfAddress: everyID}
+	limits := store.ConfirmationLimits{
+		RepeatWindow: time.Hour,
+		Window:       24 * time.Hour,
+		MaxByAccount: 1,
+		MaxOfAddress: everyID,
+	}
 	mustDo(t, confirmOnce(t.Context(), st, unconfirmedMailbox(a.ID, "x@example.com", limits)))
 	checkConfirmLimit(t, "account limit waits longer",
 		confirmOnce(t.Context(), st, unconfirmedMailbox(a.ID, "x@example.com", limits)), store.LimitByAccount,
@@ -180,19 +190,19 @@ func confirmLongestWait(t *testing.T, st store.Store, _ *clock) {
 
 func changeAndConfirm(t *testing.T, st store.Store, c *clock) {
 	a, b := mustAccount(t, st, "a@example.com", cola.TierFree), mustAccount(t, st, "b@example.com", cola.TierFree)
-	made := changeDestination(t, st, mustDestination(t, st, newMailbox(a.ID, "x@example.com")),
+	dest := changeDestination(t, st, mustDestination(t, st, newMailbox(a.ID, "x@example.com")),
 		inState(cola.DestinationPaused, cola.ReasonUnsubscribed))
-	ask := store.ConfirmationRequest{Due: duePast, Limits: confirmLimits}
-	toAsked := func(d *store.Destination) error {
+	request := store.ConfirmationRequest{Due: duePast, Limits: confirmLimits}
+	markAsked := func(d *store.Destination) error {
 		d.Destination = d.Asked()
 		return nil
 	}
-	d, err := st.RequestConfirmation(t.Context(), a.ID, made.UUID, ask, toAsked)
+	d, err := st.RequestConfirmation(t.Context(), a.ID, dest.UUID, request, markAsked)
 	checkEqual(t, "confirmation event", cola.EventConfirm, must(t, d, err).Event)
-	checkEqual(t, "destination after the request", made.Asked(), mustReload(t, st, made).Destination)
-	changeDestination(t, st, made, inState(cola.DestinationPaused, cola.ReasonUnsubscribed))
+	checkEqual(t, "destination after the request", dest.Asked(), mustReload(t, st, dest).Destination)
+	changeDestination(t, st, dest, inState(cola.DestinationPaused, cola.ReasonUnsubscribed))
 	before := storeContents(t, st)
-	_, err = st.RequestConfirmation(t.Context(), a.ID, made.UUID, ask, toAsked)
+	_, err = st.RequestConfirmation(t.Context(), a.ID, dest.UUID, request, markAsked)
 	checkConfirmLimit(t, "repeated request", err, store.LimitRepeats, time.Hour)
 	c.advance(time.Hour)
 	for _, k := range []struct {
@@ -202,20 +212,24 @@ func changeAndConfirm(t *testing.T, st store.Store, c *clock) {
 		change  func(*store.Destination) error
 		want    error
 	}{
-		{"another account", b.ID, made.UUID, toAsked, store.ErrNotFound},
-		{"unknown account", b.ID + 100, made.UUID, toAsked, store.ErrNotFound},
-		{"unknown destination", a.ID, "x\x00", toAsked, store.ErrNotFound},
-		{"change returns an error", a.ID, made.UUID, func(*store.Destination) error { return errCallback },
-			errCallback},
-		{"malformed change", a.ID, made.UUID, func(d *store.Destination) error { d.State = ""; return nil },
-			store.ErrMalformed},
+		{"another account", b.ID, dest.UUID, markAsked, store.ErrNotFound},
+		{"unknown account", b.ID + 100, dest.UUID, markAsked, store.ErrNotFound},
+		{"unknown destination", a.ID, "x\x00", markAsked, store.ErrNotFound},
+		{
+			"change returns an error", a.ID, dest.UUID,
+			func(*store.Destination) error { return errCallback }, errCallback,
+		},
+		{
+			"malformed change", a.ID, dest.UUID,
+			func(d *store.Destination) error { d.State = ""; return nil }, store.ErrMalformed,
+		},
 	} {
-		if d, err := st.RequestConfirmation(t.Context(), k.account, k.uuid, ask, k.change); !errors.Is(err, k.want) {
+		if d, err := st.RequestConfirmation(t.Context(), k.account, k.uuid, request, k.change); !errors.Is(err, k.want) {
 			t.Errorf("%s: RequestConfirmation = %+v, %v; want %v", k.desc, d, err, k.want)
 		}
 	}
 	checkEqual(t, "store contents", before, storeContents(t, st))
-	d, err = st.RequestConfirmation(t.Context(), a.ID, made.UUID, ask, toAsked) // the rejected requests did not count
+	d, err = st.RequestConfirmation(t.Context(), a.ID, dest.UUID, request, markAsked) // the rejected requests did not count
 	must(t, d, err)
 }
 
@@ -237,14 +251,14 @@ var processConfirmLimits = store.ConfirmationLimits{Window: time.Hour, MaxByAcco
 // confirmUntilLimit requests confirmations of one address from one account until the limit, and
 // returns how many succeeded.
 func confirmUntilLimit(ctx context.Context, st store.Store, account cola.AccountID,
-	limits store.ConfirmationLimits) (asked int, err error) {
-	for ; ; asked++ {
+	limits store.ConfirmationLimits) (requested int, err error) {
+	for ; ; requested++ {
 		err := confirmOnce(ctx, st, unconfirmedMailbox(account, "stranger@example.com", limits))
 		switch {
 		case errors.Is(err, store.ErrConfirmationLimit):
-			return asked, nil
+			return requested, nil
 		case err != nil:
-			return asked, fmt.Errorf("request: %w", err)
+			return requested, fmt.Errorf("request: %w", err)
 		}
 	}
 }
@@ -256,8 +270,8 @@ func childConfirm(ctx context.Context, st store.Store, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	asked, err := confirmUntilLimit(ctx, st, account.ID, processConfirmLimits)
-	fmt.Fprintf(out, "requested %d\n", asked)
+	requested, err := confirmUntilLimit(ctx, st, account.ID, processConfirmLimits)
+	fmt.Fprintf(out, "requested %d\n", requested)
 	return err
 }
 
@@ -288,11 +302,11 @@ func confirmFromAccounts(t *testing.T, st store.Store, limits store.Confirmation
 	for n := range 4 {
 		account := mustAccount(t, st, fmt.Sprintf("asks%d@example.com", n), cola.TierFree)
 		wg.Go(func() {
-			asked, err := confirmUntilLimit(t.Context(), st, account.ID, limits)
+			requested, err := confirmUntilLimit(t.Context(), st, account.ID, limits)
 			if err != nil {
 				t.Error(err)
 			}
-			total.Add(int64(asked))
+			total.Add(int64(requested))
 		})
 	}
 }

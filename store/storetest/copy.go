@@ -117,8 +117,13 @@ func populate(t *testing.T, st store.Store, c *clock) {
 		[]cola.ProcessingTime{{Commodity: "wine", SnapshotDate: mustDate(t, "2026-01-02")}}, store.Commit)
 	must(t, outcomes, err)
 	key := cola.ReportKey{Commodity: "wine", ReportType: "monthly", ReportDate: mustDate(t, "2026-01-01")}
-	row := cola.ProductionReport{Commodity: key.Commodity, ReportType: key.ReportType, ReportDate: key.ReportDate,
-		Year: 2026, StatisticalDetail: "z"}
+	row := cola.ProductionReport{
+		Commodity:         key.Commodity,
+		ReportType:        key.ReportType,
+		ReportDate:        key.ReportDate,
+		Year:              2026,
+		StatisticalDetail: "z",
+	}
 	second := row
 	second.StatisticalDetail = "a"
 	outcomes, err = st.ReplaceProductionReport(t.Context(), key, []cola.ProductionReport{row, second}, store.Commit)

@@ -121,9 +121,9 @@ func populateDestinations(t *testing.T, st store.Store, account cola.AccountID) 
 	changeDestination(t, st, hooked, func(d *store.Destination) {
 		d.SendEmpty, d.Secrets = true, store.Secrets{Current: "whsec_new", Old: secret, OldUntil: epoch.Add(time.Hour)}
 	})
-	asked := forSearch(newMailbox(account, "O'Brien@Example.com"), search)
-	asked.State = cola.DestinationUnconfirmed
-	mustDestination(t, st, asked)
+	unconfirmed := forSearch(newMailbox(account, "O'Brien@Example.com"), search)
+	unconfirmed.State = cola.DestinationUnconfirmed
+	mustDestination(t, st, unconfirmed)
 	mustDo(t, confirmOnce(t.Context(), st, unconfirmedMailbox(account, copiedAddress, confirmLimits)))
 	failing := mustDestination(t, st, newHook(account, hook+"/2"))
 	changeDestination(t, st, failing, func(d *store.Destination) {
@@ -153,14 +153,14 @@ func populateAttempts(t *testing.T, st store.Store, account cola.AccountID) {
 // requested run, and an account with a limit of no active searches.
 func populateSuspended(t *testing.T, st store.Store) {
 	t.Helper()
-	c, d := mustAccount(t, st, "suspended@example.com", cola.TierFree),
-		mustAccount(t, st, "downgraded@example.com", cola.TierFree)
+	c := mustAccount(t, st, "suspended@example.com", cola.TierFree)
+	d := mustAccount(t, st, "downgraded@example.com", cola.TierFree)
 	fed := mustCreate(t, st, dueSearch(c.ID, 20, epoch))
 	mustDo(t, st.SetFeed(t.Context(), c.ID, fed.UUID, &copiedFeed))
 	unscheduled := newSearch(c.ID, 21)
 	unscheduled.Search.Schedule = nil
-	asked, err := st.RequestRun(t.Context(), c.ID, mustCreate(t, st, unscheduled).UUID, epoch, everyID)
-	must(t, asked, err)
+	unconfirmed, err := st.RequestRun(t.Context(), c.ID, mustCreate(t, st, unscheduled).UUID, epoch, everyID)
+	must(t, unconfirmed, err)
 	mustDo(t, st.Suspend(t.Context(), c.ID, "Ünpaid."))
 	mustCreate(t, st, dueSearch(d.ID, 22, epoch))
 	mustDo(t, st.SetActiveLimit(t.Context(), d.ID, 0))
@@ -175,9 +175,9 @@ func checkCopiedDeliveries(t *testing.T, from, to store.Store, account cola.Acco
 	if pending < 0 || list[pending].Challenge.Sealed == "" {
 		t.Errorf("destinations = %+v, want a pending one", list)
 	}
-	sent, all := deliveriesOf(t, from, account, store.DeliveryFilter{}),
+	deliveries, all := deliveriesOf(t, from, account, store.DeliveryFilter{}),
 		deliveriesOf(t, to, account, store.DeliveryFilter{})
-	checkEqual(t, "DeliveriesOf", sent, all)
+	checkEqual(t, "DeliveriesOf", deliveries, all)
 	var unsent, claimed []int64
 	for _, d := range all {
 		checkEqual(t, "DeliveryOf", mustDelivery(t, from, account, d.ID), mustDelivery(t, to, account, d.ID))
@@ -194,15 +194,15 @@ func checkCopiedDeliveries(t *testing.T, from, to store.Store, account cola.Acco
 	if checkEqual(t, "sent deliveries", unsent, claimed); len(unsent) < 2 {
 		t.Errorf("pending deliveries = %v, want at least the failed and the claimed one", unsent)
 	}
-	if err := confirmOnce(t.Context(), to, unconfirmedMailbox(account, copiedAddress, confirmLimits)); !errors.Is(err,
-		store.ErrConfirmationLimit) {
+	err = confirmOnce(t.Context(), to, unconfirmedMailbox(account, copiedAddress, confirmLimits))
+	if !errors.Is(err, store.ErrConfirmationLimit) {
 		t.Errorf("repeated confirmation request in the copy: error = %v, want ErrConfirmationLimit", err)
 	}
-	made := mustDestination(t, to, newHook(account, hook+"/new"))
-	if fresh, last := mustSendTest(t, to, made, duePast), all[len(all)-1]; fresh.ID <= last.ID {
+	dest := mustDestination(t, to, newHook(account, hook+"/new"))
+	if fresh, last := mustSendTest(t, to, dest, duePast), all[len(all)-1]; fresh.ID <= last.ID {
 		t.Errorf("new delivery ID = %d, want one after %d", fresh.ID, last.ID)
 	}
-	if last := mustDestinations(t, to, account); last[len(last)-1].UUID != made.UUID {
+	if last := mustDestinations(t, to, account); last[len(last)-1].UUID != dest.UUID {
 		t.Errorf("destinations = %+v, want the new one last", last)
 	}
 	if _, err := to.CreateDestination(t.Context(), newHook(account, hook)); err == nil {

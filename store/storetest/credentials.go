@@ -46,12 +46,15 @@ func validCredentials(t *testing.T, st store.Store, accounts []cola.AccountID,
 func linkValidity(t *testing.T, st store.Store, c *clock) {
 	a, b := mustAccount(t, st, "a@example.com", cola.TierFree), mustAccount(t, st, "b@example.com", cola.TierFree)
 	app, other := mustApp(t, st, "app"), mustApp(t, st, "other")
-	one, two, others := mustConnect(t, st, a.ID, app.ID), mustConnect(t, st, a.ID, other.ID),
-		mustConnect(t, st, b.ID, app.ID)
+	one := mustConnect(t, st, a.ID, app.ID)
+	two := mustConnect(t, st, a.ID, other.ID)
+	others := mustConnect(t, st, b.ID, app.ID)
 	expect := func(when string, want ...int64) {
 		t.Helper()
-		list := []cola.Credential{linkCredential(two.ID), linkCredential(others.ID), linkCredential(others.ID + 100),
-			linkCredential(one.ID)}
+		list := []cola.Credential{
+			linkCredential(two.ID), linkCredential(others.ID), linkCredential(others.ID + 100),
+			linkCredential(one.ID),
+		}
 		valid := map[int64]bool{}
 		for _, c := range validCredentials(t, st, []cola.AccountID{a.ID}, list...)[a.ID] {
 			valid[c.ID] = true
@@ -114,8 +117,10 @@ func linkLastUsed(t *testing.T, st store.Store, c *clock) {
 	a, b := mustAccount(t, st, "a@example.com", cola.TierFree), mustAccount(t, st, "b@example.com", cola.TierFree)
 	key, link := mustKeyAndLink(t, st, a.ID)
 	other := mustConnect(t, st, b.ID, mustLinks(t, st, a.ID)[0].App.ID)
-	batch := store.Batch{Accounts: []cola.AccountID{a.ID},
-		Credentials: []cola.Credential{link, linkCredential(other.ID)}}
+	batch := store.Batch{
+		Accounts:    []cola.AccountID{a.ID},
+		Credentials: []cola.Credential{link, linkCredential(other.ID)},
+	}
 	use := charge(a.ID, 1, restBy(link, cola.MeterNone, 0), restBy(linkCredential(other.ID), cola.MeterNone, 0))
 	var lastUse time.Time
 	for i, advance := range []time.Duration{0, time.Second, 58 * time.Second, time.Second, time.Hour} {
@@ -155,8 +160,10 @@ func lastUsedWithoutCharge(t *testing.T, st store.Store, c *clock) {
 	signIn := mustSignIn(t, st, a.ID)
 	batch := store.Batch{
 		Accounts: []cola.AccountID{a.ID},
-		Credentials: []cola.Credential{key, link, signInCredential(signIn.ID), keyCredential(other.ID),
-			keyCredential(ended.ID)},
+		Credentials: []cola.Credential{
+			key, link, signInCredential(signIn.ID), keyCredential(other.ID),
+			keyCredential(ended.ID),
+		},
 	}
 	var lastUse time.Time
 	for i, advance := range []time.Duration{0, time.Second, 58 * time.Second, time.Second, time.Hour} {
@@ -166,14 +173,21 @@ func lastUsedWithoutCharge(t *testing.T, st store.Store, c *clock) {
 		if i == 0 || i >= 3 { // at least a minute after the last recorded use
 			lastUse = c.now()
 		}
-		uses := map[string]time.Time{"link": mustLinks(t, st, a.ID)[0].LastUsedAt,
-			"sign-in": everySignIn(t, st)[0].LastUsedAt}
+		uses := map[string]time.Time{
+			"link":    mustLinks(t, st, a.ID)[0].LastUsedAt,
+			"sign-in": everySignIn(t, st)[0].LastUsedAt,
+		}
 		keys, err := st.Keys(t.Context(), 0)
 		for _, k := range must(t, keys, err) {
 			uses[fmt.Sprint("key ", k.ID)] = k.LastUsedAt
 		}
-		want := map[string]time.Time{"link": lastUse, "sign-in": lastUse, fmt.Sprint("key ", key.ID): lastUse,
-			fmt.Sprint("key ", other.ID): {}, fmt.Sprint("key ", ended.ID): {}}
+		want := map[string]time.Time{
+			"link":                       lastUse,
+			"sign-in":                    lastUse,
+			fmt.Sprint("key ", key.ID):   lastUse,
+			fmt.Sprint("key ", other.ID): {},
+			fmt.Sprint("key ", ended.ID): {},
+		}
 		checkEqual(t, fmt.Sprintf("last uses after lookup %d", i), want, uses)
 	}
 	day := cola.DateOf(c.now())

@@ -18,8 +18,10 @@ import (
 // consistent. A backend may check more afterwards, such as that the database reported no deadlocks.
 func CheckDeadlocks(t *testing.T, st store.Store) {
 	a := roomyAccount(t, st, "a@example.com")
-	m := deadlockTest{t, st, mustCreate(t, st, dueSearch(a.ID, 0, epoch)), mustDestination(t, st, newHook(a.ID, hook)),
-		mustOwn(t, st, a.ID)}
+	m := deadlockTest{
+		t, st, mustCreate(t, st, dueSearch(a.ID, 0, epoch)), mustDestination(t, st, newHook(a.ID, hook)),
+		mustOwn(t, st, a.ID),
+	}
 	for n := range 25 {
 		m.round(n)
 	}
@@ -49,8 +51,10 @@ func (m deadlockTest) round(n int) {
 		if i%4 == 3 {
 			continue
 		}
-		a := []store.Attempt{deliveredAttempt(d, duePast), retriedAttempt(d, duePast),
-			failedAttempt(d, duePast, cola.ReasonGone)}[i%4]
+		a := []store.Attempt{
+			deliveredAttempt(d, duePast), retriedAttempt(d, duePast),
+			failedAttempt(d, duePast, cola.ReasonGone),
+		}[i%4]
 		wg.Go(func() { m.accept(m.attempt(a)) })
 	}
 	wg.Go(func() { m.accept(m.st.ReleaseDeliveries(m.Context(), claimed[:len(claimed)/2])) })

@@ -30,8 +30,13 @@ func listDeliveries(t *testing.T, st store.Store, _ *clock) {
 	for _, k := range []struct {
 		page       store.Slice
 		from, upto int // counted from the end of all
-	}{{store.Slice{Limit: 3}, 0, 3}, {store.Slice{Offset: 3, Limit: 3}, 3, 6},
-		{store.Slice{Offset: 9, Limit: 3}, 9, 10}, {store.Slice{Offset: 10, Limit: 3}, 10, 10}, {store.Slice{}, 0, 0}} {
+	}{
+		{store.Slice{Limit: 3}, 0, 3},
+		{store.Slice{Offset: 3, Limit: 3}, 3, 6},
+		{store.Slice{Offset: 9, Limit: 3}, 9, 10},
+		{store.Slice{Offset: 10, Limit: 3}, 10, 10},
+		{store.Slice{}, 0, 0},
+	} {
 		list, total, err := st.DeliveriesOf(t.Context(), a.ID, store.DeliveryFilter{}, k.page)
 		checkEqual(t, "total", 10, total)
 		var want []cola.Delivery
@@ -76,7 +81,7 @@ func filterDeliveries(t *testing.T, st store.Store, _ *clock) {
 			if k.which.Destination != "" && d.Destination != k.which.Destination ||
 				k.which.State != "" && d.State != k.which.State ||
 				k.which.SavedSearch != "" && d.SavedSearch != cola.Some(k.which.SavedSearch) {
-				t.Errorf("DeliveriesOf(%+v) returned %+v", k.which, d)
+				t.Errorf("DeliveriesOf(%+v) returned %+v, which does not match", k.which, d)
 			}
 		}
 	}
@@ -90,8 +95,14 @@ func deliveriesOfAnotherAccount(t *testing.T, st store.Store, _ *clock) {
 		account     cola.AccountID
 		id          int64
 		destination string
-	}{{b.ID, id, a.hook.UUID}, {b.ID + 100, id, a.hook.UUID}, {a.ID, id + 100, b.hook.UUID}, {a.ID, -1, ""},
-		{a.ID, 0, "\x00"}, {a.ID, 0, "\xff"}} {
+	}{
+		{b.ID, id, a.hook.UUID},
+		{b.ID + 100, id, a.hook.UUID},
+		{a.ID, id + 100, b.hook.UUID},
+		{a.ID, -1, ""},
+		{a.ID, 0, "\x00"},
+		{a.ID, 0, "\xff"},
+	} {
 		_, err := st.DeliveryOf(t.Context(), k.account, k.id)
 		errs := map[string]error{"DeliveryOf": err}
 		_, errs["Replay"] = st.Replay(t.Context(), k.account, k.id, duePast)
@@ -120,8 +131,9 @@ func replayDelivery(t *testing.T, st store.Store, _ *clock) {
 		if want.State == cola.DeliverySkipped {
 			want.Error = cola.Opt[string]{}
 		}
-		want.State, want.NextAttemptAt, want.SettledAt = cola.DeliveryPending, cola.Some(cola.TimestampOf(at)),
-			cola.Opt[cola.Timestamp]{}
+		want.State = cola.DeliveryPending
+		want.NextAttemptAt = cola.Some(cola.TimestampOf(at))
+		want.SettledAt = cola.Opt[cola.Timestamp]{}
 		checkEqual(t, "Replay of a "+desc, want.Delivery, must(t, got, err))
 		checkEqual(t, desc+": DeliveryOf", want, mustDelivery(t, st, a.ID, d.ID))
 		early, err := st.ClaimDeliveries(t.Context(), at.Add(-time.Microsecond), allKinds, everyID, anHour)
@@ -197,8 +209,10 @@ func replayUndelivered(t *testing.T, st store.Store, _ *clock) {
 	replay(0, 0)
 	replay(3, 10)
 	replay(0, 10)
-	own := deliveriesOf(t, st, a.ID, store.DeliveryFilter{Destination: mustOwn(t, st, a.ID).UUID,
-		State: cola.DeliverySkipped})
+	own := deliveriesOf(t, st, a.ID, store.DeliveryFilter{
+		Destination: mustOwn(t, st, a.ID).UUID,
+		State:       cola.DeliverySkipped,
+	})
 	checkEqual(t, "skipped deliveries of another destination", 6, len(own))
 	checkEqual(t, "state of the test message", skipped,
 		deliveriesOf(t, st, a.ID, store.DeliveryFilter{Destination: a.hook.UUID})[6].State)
@@ -210,8 +224,8 @@ func addMessages(t *testing.T, st store.Store, _ *clock) {
 	search := mustCreate(t, st, newSearch(a.ID, 1))
 	unconfirmed := newMailbox(a.ID, "x@example.com")
 	unconfirmed.State = cola.DestinationUnconfirmed
-	hooked, mailbox := mustDestination(t, st, forSearch(newHook(a.ID, hook), search)),
-		mustDestination(t, st, unconfirmed)
+	hooked := mustDestination(t, st, forSearch(newHook(a.ID, hook), search))
+	mailbox := mustDestination(t, st, unconfirmed)
 	at := duePast.Add(789 * time.Nanosecond) // stored in whole microseconds
 	due := cola.TimestampOf(duePast)
 	for _, k := range []struct {
@@ -224,9 +238,16 @@ func addMessages(t *testing.T, st store.Store, _ *clock) {
 		{mailbox, cola.EventConfirm, mustRequestConfirmation},
 	} {
 		d := k.add(t, st, k.to, at)
-		checkEqual(t, "added message", cola.Delivery{ID: d.ID, MessageID: d.MessageID, Event: k.event,
-			Destination: k.to.UUID, Kind: k.to.Kind, State: cola.DeliveryPending,
-			CreatedAt: due, NextAttemptAt: cola.Some(due)}, d)
+		checkEqual(t, "added message", cola.Delivery{
+			ID:            d.ID,
+			MessageID:     d.MessageID,
+			Event:         k.event,
+			Destination:   k.to.UUID,
+			Kind:          k.to.Kind,
+			State:         cola.DeliveryPending,
+			CreatedAt:     due,
+			NextAttemptAt: cola.Some(due),
+		}, d)
 		checkEqual(t, "DeliveryOf", cola.DeliveryDetail{Delivery: d, Attempts: []cola.DeliveryAttempt{}},
 			mustDelivery(t, st, a.ID, d.ID))
 	}

@@ -25,8 +25,8 @@ func testAttempts(t *testing.T, open Opener) {
 	})
 }
 
-// endOf returns the end of an attempt that began at an instant.
-func endOf(at time.Time) cola.Opt[cola.Timestamp] {
+// endTime returns the end time of an attempt that began at the given time.
+func endTime(at time.Time) cola.Opt[cola.Timestamp] {
 	return cola.Some(cola.TimestampOf(at.Add(attemptDuration)))
 }
 
@@ -38,14 +38,22 @@ func attemptDelivered(t *testing.T, st store.Store, _ *clock) {
 	at = at.Truncate(time.Microsecond)
 	got := mustDelivery(t, st, a.ID, d.ID)
 	checkEqual(t, "DeliveryOf", cola.DeliveryDetail{
-		Delivery: cola.Delivery{ID: d.ID, MessageID: d.MessageID, Event: cola.EventRan, Destination: a.hook.UUID,
-			Kind:        cola.KindWebhook,
-			SavedSearch: cola.Some(a.search.UUID), RunID: cola.Some(a.run), State: cola.DeliveryDelivered,
+		Delivery: cola.Delivery{
+			ID:           d.ID,
+			MessageID:    d.MessageID,
+			Event:        cola.EventRan,
+			Destination:  a.hook.UUID,
+			Kind:         cola.KindWebhook,
+			SavedSearch:  cola.Some(a.search.UUID),
+			RunID:        cola.Some(a.run),
+			State:        cola.DeliveryDelivered,
 			AttemptCount: 1,
-			CreatedAt:    cola.TimestampOf(duePast), SettledAt: endOf(at)},
+			CreatedAt:    cola.TimestampOf(duePast),
+			SettledAt:    endTime(at),
+		},
 		Attempts: []cola.DeliveryAttempt{{At: cola.TimestampOf(at), DurationMS: 184, Status: cola.Some(200)}},
 	}, got)
-	a.hook.LastDeliveredAt = endOf(at)
+	a.hook.LastDeliveredAt = endTime(at)
 	checkEqual(t, "destination", a.hook, mustReload(t, st, a.hook))
 	claimed, err := st.ClaimDeliveries(t.Context(), duePast.Add(1000*week), allKinds, everyID, anHour)
 	checkEqual(t, "deliveries due later", []int64{}, deliveryIDs(must(t, claimed, err)))
@@ -57,12 +65,18 @@ func attemptRetriedThenFailed(t *testing.T, st store.Store, _ *clock) {
 	d := mustClaimDelivery(t, st)
 	mustRecordAttempt(t, st, retriedAttempt(d, at))
 	got := mustDelivery(t, st, a.ID, d.ID)
-	attempt := cola.DeliveryAttempt{At: first.V, DurationMS: 184, Status: cola.Some(503),
-		Error: cola.Some(receiverError)}
+	attempt := cola.DeliveryAttempt{
+		At:         first.V,
+		DurationMS: 184,
+		Status:     cola.Some(503),
+		Error:      cola.Some(receiverError),
+	}
 	want := cola.DeliveryDetail{Delivery: got.Delivery, Attempts: []cola.DeliveryAttempt{attempt}}
-	want.State, want.Error, want.AttemptCount, want.NextAttemptAt, want.SettledAt = cola.DeliveryPending,
-		cola.Some(receiverError), 1,
-		cola.Some(cola.TimestampOf(at.Add(anHour))), cola.Opt[cola.Timestamp]{}
+	want.State = cola.DeliveryPending
+	want.Error = cola.Some(receiverError)
+	want.AttemptCount = 1
+	want.NextAttemptAt = cola.Some(cola.TimestampOf(at.Add(anHour)))
+	want.SettledAt = cola.Opt[cola.Timestamp]{}
 	checkEqual(t, "DeliveryOf after a retry", want, got)
 	a.hook.FailingSince = first
 	checkEqual(t, "failing destination", a.hook, mustReload(t, st, a.hook))
@@ -86,15 +100,18 @@ func attemptRetriedThenFailed(t *testing.T, st store.Store, _ *clock) {
 	mustRecordAttempt(t, st, failedAttempt(next(anHour), at, ""))
 	got = mustDelivery(t, st, a.ID, d.ID)
 	checkEqual(t, "number of attempts", 5, len(got.Attempts))
-	checkEqual(t, "last attempt", cola.DeliveryAttempt{At: cola.TimestampOf(at), DurationMS: 184,
-		Error: cola.Some(receiverError)}, got.Attempts[4])
-	want.Attempts, want.State, want.AttemptCount, want.NextAttemptAt, want.SettledAt = got.Attempts,
-		cola.DeliveryFailed, 5, cola.Opt[cola.Timestamp]{}, endOf(at)
+	last := cola.DeliveryAttempt{At: cola.TimestampOf(at), DurationMS: 184, Error: cola.Some(receiverError)}
+	checkEqual(t, "last attempt", last, got.Attempts[4])
+	want.Attempts = got.Attempts
+	want.State = cola.DeliveryFailed
+	want.AttemptCount = 5
+	want.NextAttemptAt = cola.Opt[cola.Timestamp]{}
+	want.SettledAt = endTime(at)
 	checkEqual(t, "failed delivery", want, got)
 
 	test := mustSendTest(t, st, a.hook, at)
 	mustRecordAttempt(t, st, deliveredAttempt(next(time.Minute), at))
-	a.hook.FailingSince, a.hook.LastDeliveredAt = cola.Opt[cola.Timestamp]{}, endOf(at)
+	a.hook.FailingSince, a.hook.LastDeliveredAt = cola.Opt[cola.Timestamp]{}, endTime(at)
 	checkEqual(t, "recovered destination", a.hook, mustReload(t, st, a.hook))
 	checkEqual(t, "state of the test message", cola.DeliveryDelivered, mustDelivery(t, st, a.ID, test.ID).State)
 }
@@ -117,15 +134,25 @@ func failingDestinationPaused(t *testing.T, st store.Store, c *clock) {
 	}
 	checkEqual(t, "state of the failed delivery", cola.DeliveryFailed, list[0].State)
 	for _, d := range list[1:4] {
-		got := [...]any{d.State, d.Error, d.NextAttemptAt, d.SettledAt, d.AttemptCount}
-		checkEqual(t, "pending delivery after the pause",
-			[...]any{cola.DeliverySkipped, cola.Some("The destination was paused."), cola.Opt[cola.Timestamp]{},
-				endOf(at), 0}, got)
+		want := d
+		want.State = cola.DeliverySkipped
+		want.Error = cola.Some("The destination was paused.")
+		want.NextAttemptAt = cola.Opt[cola.Timestamp]{}
+		want.SettledAt = endTime(at)
+		want.AttemptCount = 0
+		checkEqual(t, "pending delivery after the pause", want, d)
 	}
 	notice := list[4]
-	checkEqual(t, "pause notification", cola.Delivery{ID: notice.ID, MessageID: notice.MessageID,
-		Event: cola.EventPaused, Destination: a.hook.UUID, Kind: cola.KindEmail,
-		State: cola.DeliveryPending, CreatedAt: endOf(at).V, NextAttemptAt: endOf(at)}, notice)
+	checkEqual(t, "pause notification", cola.Delivery{
+		ID:            notice.ID,
+		MessageID:     notice.MessageID,
+		Event:         cola.EventPaused,
+		Destination:   a.hook.UUID,
+		Kind:          cola.KindEmail,
+		State:         cola.DeliveryPending,
+		CreatedAt:     endTime(at).V,
+		NextAttemptAt: endTime(at),
+	}, notice)
 	checkEqual(t, "pending deliveries of another destination", 1,
 		len(deliveriesOf(t, st, a.ID, store.DeliveryFilter{Destination: other.UUID, State: cola.DeliveryPending})))
 	mustRecordAttempt(t, st, deliveredAttempt(claimed[1], at)) // already being sent
@@ -156,9 +183,11 @@ func goneDestinationDisabled(t *testing.T, st store.Store, _ *clock) {
 	for _, d := range deliveriesOf(t, st, a.ID, store.DeliveryFilter{Destination: a.hook.UUID}) {
 		events[d.Event+" "+d.State]++
 	}
-	checkEqual(t, "deliveries by event and state",
-		map[string]int{cola.EventRan + " " + cola.DeliveryFailed: 2, cola.EventRan + " " + cola.DeliverySkipped: 1,
-			cola.EventPaused + " " + cola.DeliveryPending: 1}, events)
+	checkEqual(t, "deliveries by event and state", map[string]int{
+		cola.EventRan + " " + cola.DeliveryFailed:     2,
+		cola.EventRan + " " + cola.DeliverySkipped:    1,
+		cola.EventPaused + " " + cola.DeliveryPending: 1,
+	}, events)
 	mustSetActive(t, st, a.hook, true)
 	mustRun(t, st, a.search, 1_000)
 	list := deliveriesOf(t, st, a.ID, store.DeliveryFilter{Destination: a.hook.UUID, State: cola.DeliveryPending})
@@ -177,7 +206,7 @@ func workingDestinationNotPaused(t *testing.T, st store.Store, _ *clock) {
 	checkEqual(t, "number of deliveries", 3,
 		len(deliveriesOf(t, st, a.ID, store.DeliveryFilter{Destination: a.hook.UUID})))
 
-	mustRecordAttempt(t, st, retriedAttempt(claimed[1], duePast.Add(time.Minute))) // began before the delivered one
+	mustRecordAttempt(t, st, retriedAttempt(claimed[1], duePast.Add(time.Minute))) // started before the delivered one
 	test := mustSendTest(t, st, a.hook, duePast.Add(2*time.Hour))
 	due, err := st.ClaimDeliveries(t.Context(), duePast.Add(2*time.Hour), allKinds, everyID, anHour)
 	for _, d := range must(t, due, err) {
@@ -185,7 +214,7 @@ func workingDestinationNotPaused(t *testing.T, st store.Store, _ *clock) {
 			mustRecordAttempt(t, st, failedAttempt(d, duePast.Add(80*time.Hour), cola.ReasonFailing))
 		}
 	}
-	checkEqual(t, "state of a destination without a delivery since the message", cola.DestinationPaused,
+	checkEqual(t, "state of a destination with no successful delivery since the message was created", cola.DestinationPaused,
 		mustReload(t, st, a.hook).State)
 }
 
@@ -200,7 +229,8 @@ func pauseNotification(t *testing.T, st store.Store, _ *clock) {
 		}
 		due, err := st.ClaimDeliveries(t.Context(), duePast.Add(week), allKinds, everyID, anHour)
 		for _, d := range must(t, due, err) {
-			if count++; d.Event != cola.EventPaused || d.Kind != cola.KindEmail {
+			count++
+			if d.Event != cola.EventPaused || d.Kind != cola.KindEmail {
 				t.Errorf("claimed %+v, want a pause notification by email", d)
 			}
 			mustRecordAttempt(t, st, deliveredAttempt(d, duePast))
@@ -216,7 +246,7 @@ func pauseNotification(t *testing.T, st store.Store, _ *clock) {
 	checkEqual(t, "notifications for the account's own address, for one search", 0,
 		pause(mustDestination(t, st, forSearch(newMailbox(a.ID, "ANN@example.com"), search))))
 	named := mustAccountOf(t, st, testIssuer, "1", "")
-	checkEqual(t, "notifications of an account without email", 0,
+	checkEqual(t, "notifications for an account without an email address", 0,
 		pause(mustDestination(t, st, newHook(named.ID, hook))))
 }
 
@@ -295,9 +325,10 @@ func concurrentFailures(t *testing.T, st store.Store, _ *clock) {
 	for _, d := range deliveriesOf(t, st, a.ID, store.DeliveryFilter{Destination: a.hook.UUID}) {
 		counts[d.Event+" "+d.State]++
 	}
-	checkEqual(t, "deliveries by event and state",
-		map[string]int{cola.EventRan + " " + cola.DeliveryFailed: messages, cola.EventPaused + " " +
-			cola.DeliveryPending: 1}, counts)
+	checkEqual(t, "deliveries by event and state", map[string]int{
+		cola.EventRan + " " + cola.DeliveryFailed:     messages,
+		cola.EventPaused + " " + cola.DeliveryPending: 1,
+	}, counts)
 }
 
 // concurrentPauseAndRuns checks that a destination paused for failures has no pending deliveries,

@@ -61,16 +61,27 @@ func deliveryClaimContents(t *testing.T, st store.Store, c *clock) {
 	if d.Hold == 0 {
 		t.Error("Hold = 0, want nonzero")
 	}
-	checkEqual(t, "claim", store.DueDelivery{ID: want.ID, Hold: d.Hold, MessageID: want.MessageID, Event: cola.EventRan,
-		Kind: cola.KindWebhook, Run: a.run,
-		Destination: a.hook, AccountEmail: "Ann@example.com", CreatedAt: duePast, DueAt: duePast}, d)
+	checkEqual(t, "claim", store.DueDelivery{
+		ID:           want.ID,
+		Hold:         d.Hold,
+		MessageID:    want.MessageID,
+		Event:        cola.EventRan,
+		Kind:         cola.KindWebhook,
+		Run:          a.run,
+		Destination:  a.hook,
+		AccountEmail: "Ann@example.com",
+		CreatedAt:    duePast,
+		DueAt:        duePast,
+	}, d)
 	mustRecordAttempt(t, st, retriedAttempt(d, duePast.Add(time.Minute)))
 	again, err := st.ClaimDeliveries(t.Context(), duePast.Add(2*anHour), allKinds, everyID, anHour)
 	if len(must(t, again, err)) != 1 || again[0].Hold == d.Hold {
 		t.Fatalf("ClaimDeliveries = %+v, want the same delivery with another hold", again)
 	}
-	d.Hold, d.Attempts, d.FirstAttemptAt, d.DueAt = again[0].Hold, 1, duePast.Add(time.Minute),
-		duePast.Add(time.Minute+anHour)
+	d.Hold = again[0].Hold
+	d.Attempts = 1
+	d.FirstAttemptAt = duePast.Add(time.Minute)
+	d.DueAt = duePast.Add(time.Minute + anHour)
 	d.Destination = mustReload(t, st, a.hook)
 	checkEqual(t, "second claim", d, again[0])
 
@@ -79,9 +90,16 @@ func deliveryClaimContents(t *testing.T, st store.Store, c *clock) {
 	test := mustSendTest(t, st, hooked, duePast)
 	d = mustClaimDelivery(t, st)
 	checkEqual(t, "claim for an account without email",
-		store.DueDelivery{ID: test.ID, Hold: d.Hold, MessageID: test.MessageID, Event: cola.EventTest,
+		store.DueDelivery{
+			ID:          test.ID,
+			Hold:        d.Hold,
+			MessageID:   test.MessageID,
+			Event:       cola.EventTest,
 			Kind:        cola.KindWebhook,
-			Destination: hooked, CreatedAt: duePast, DueAt: duePast}, d)
+			Destination: hooked,
+			CreatedAt:   duePast,
+			DueAt:       duePast,
+		}, d)
 }
 
 func deliveryClaimsExpire(t *testing.T, st store.Store, c *clock) {
@@ -203,9 +221,9 @@ func inactiveDestinationNotClaimed(t *testing.T, st store.Store, _ *clock) {
 	}
 	checkEqual(t, "claim after Replay", test.ID, mustClaimDelivery(t, st).ID)
 
-	asked := newMailbox(a.ID, "x@example.com")
-	asked.State = cola.DestinationUnconfirmed
-	confirm := mustRequestConfirmation(t, st, mustDestination(t, st, asked), duePast)
+	unconfirmed := newMailbox(a.ID, "x@example.com")
+	unconfirmed.State = cola.DestinationUnconfirmed
+	confirm := mustRequestConfirmation(t, st, mustDestination(t, st, unconfirmed), duePast)
 	checkEqual(t, "claimed confirmation", confirm.ID, mustClaimDelivery(t, st).ID)
 }
 
@@ -270,9 +288,11 @@ func expiredClaimRecordsNoAttempt(t *testing.T, st store.Store, c *clock) {
 	first := mustClaimDelivery(t, st)
 	c.advance(anHour)
 	second := mustClaimDelivery(t, st)
-	for desc, a := range map[string]store.Attempt{"delivered": deliveredAttempt(first, duePast),
-		"retried": retriedAttempt(first, duePast),
-		"failed":  failedAttempt(first, duePast, cola.ReasonGone)} {
+	for desc, a := range map[string]store.Attempt{
+		"delivered": deliveredAttempt(first, duePast),
+		"retried":   retriedAttempt(first, duePast),
+		"failed":    failedAttempt(first, duePast, cola.ReasonGone),
+	} {
 		checkAttemptRejected(t, st, desc+" under the first claim", a)
 	}
 	mustDo(t, st.ReleaseDeliveries(t.Context(), []store.DueDelivery{first}))
@@ -287,8 +307,9 @@ const sharedMessages = 300
 
 // deliverUntilDone claims messages and records successful attempts until none is due, reporting the
 // running total to progress. It returns the total.
-func deliverUntilDone(ctx context.Context, st store.Store, hold time.Duration, progress func(n int)) (total int,
-	err error) {
+func deliverUntilDone(
+	ctx context.Context, st store.Store, hold time.Duration, progress func(n int),
+) (total int, err error) {
 	for {
 		claimed, err := st.ClaimDeliveries(ctx, duePast, allKinds, 4, hold)
 		if err != nil || len(claimed) == 0 {
@@ -334,8 +355,13 @@ func checkDeliveredOnce(t *testing.T, db Database, account cola.AccountID) {
 
 // delivering is the delivery of messages as shared work.
 var delivering = sharedWork{
-	jobs: sharedMessages, work: "deliver", briefly: "deliver briefly", claim: "claim deliveries",
-	share: mustShareMessages, done: checkDeliveredOnce, untilDone: deliverUntilDone,
+	jobs:      sharedMessages,
+	work:      "deliver",
+	briefly:   "deliver briefly",
+	claim:     "claim deliveries",
+	share:     mustShareMessages,
+	done:      checkDeliveredOnce,
+	untilDone: deliverUntilDone,
 	claimAll: func(ctx context.Context, st store.Store) (int, error) {
 		claimed, err := st.ClaimDeliveries(ctx, duePast, allKinds, everyID, shortClaim)
 		return len(claimed), err

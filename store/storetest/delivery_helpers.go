@@ -84,7 +84,7 @@ func deliveryIDs(claimed []store.DueDelivery) []int64 {
 	return list
 }
 
-// took is the duration of attempts in tests.
+// attemptDuration is the duration of attempts in tests.
 const attemptDuration = 184 * time.Millisecond
 
 // deliveredAttempt returns a successful attempt.
@@ -94,14 +94,27 @@ func deliveredAttempt(d store.DueDelivery, at time.Time) store.Attempt {
 
 // retriedAttempt returns a failed attempt with a retry in an hour.
 func retriedAttempt(d store.DueDelivery, at time.Time) store.Attempt {
-	return store.Attempt{Due: d, At: at, Took: attemptDuration, Status: 503, Error: receiverError,
-		State: cola.DeliveryPending, Next: at.Add(anHour)}
+	return store.Attempt{
+		Due:    d,
+		At:     at,
+		Took:   attemptDuration,
+		Status: 503,
+		Error:  receiverError,
+		State:  cola.DeliveryPending,
+		Next:   at.Add(anHour),
+	}
 }
 
 // failedAttempt returns a final failed attempt with its effect on the destination.
 func failedAttempt(d store.DueDelivery, at time.Time, pause string) store.Attempt {
-	return store.Attempt{Due: d, At: at, Took: attemptDuration, Error: receiverError, State: cola.DeliveryFailed,
-		Pause: pause}
+	return store.Attempt{
+		Due:   d,
+		At:    at,
+		Took:  attemptDuration,
+		Error: receiverError,
+		State: cola.DeliveryFailed,
+		Pause: pause,
+	}
 }
 
 const receiverError = "The receiver answered 503."
@@ -183,8 +196,11 @@ func populateDelivered(t *testing.T, st store.Store) (account cola.AccountID, fi
 func checkDeliveryCounts(t tb, st store.Store, destinations, deliveries, attempts int) {
 	t.Helper()
 	sizes, err := st.Sizes(context.Background())
-	want := map[store.ItemKind]int{store.ItemDestination: destinations, store.ItemDelivery: deliveries,
-		store.ItemAttempt: attempts}
+	want := map[store.ItemKind]int{
+		store.ItemDestination: destinations,
+		store.ItemDelivery:    deliveries,
+		store.ItemAttempt:     attempts,
+	}
 	got := map[store.ItemKind]int{}
 	for kind := range want {
 		got[kind] = must(t, sizes, err)[kind]

@@ -55,8 +55,10 @@ func updateDestination(t *testing.T, st store.Store, _ *clock) {
 		func(d *store.Destination) { d.VerifiedAt = epoch.Add(time.Minute) },
 		inState(cola.DestinationDisabled, cola.ReasonGone),
 		func(d *store.Destination) {
-			d.State, d.Reason, d.FailingSince, d.Secrets = cola.DestinationActive, cola.Opt[string]{},
-				cola.Opt[cola.Timestamp]{}, store.Secrets{Current: "whsec_newer"}
+			d.State = cola.DestinationActive
+			d.Reason = cola.Opt[string]{}
+			d.FailingSince = cola.Opt[cola.Timestamp]{}
+			d.Secrets = store.Secrets{Current: "whsec_newer"}
 		},
 	} {
 		old := want
@@ -79,20 +81,22 @@ func updateDestination(t *testing.T, st store.Store, _ *clock) {
 
 func rejectDestinationChange(t *testing.T, st store.Store, _ *clock) {
 	a := mustAccount(t, st, "a@example.com", cola.TierFree)
-	made := mustDestination(t, st, newHook(a.ID, hook))
-	refuse := func(spoil func(d *store.Destination), refusal error) error {
-		changed, err := st.UpdateDestination(t.Context(), a.ID, made.UUID, func(d *store.Destination) error {
+	dest := mustDestination(t, st, newHook(a.ID, hook))
+	reject := func(spoil func(d *store.Destination), reason error) error {
+		changed, err := st.UpdateDestination(t.Context(), a.ID, dest.UUID, func(d *store.Destination) error {
 			d.State, d.SendEmpty = cola.DestinationPaused, true
 			spoil(d)
-			return refusal
+			return reason
 		})
 		checkEqual(t, "returned destination", store.Destination{}, changed)
 		return err
 	}
-	for _, refusal := range []error{errors.New("not that"), cola.Errorf(cola.CodeValidation, "Not that."),
-		store.ErrUnavailable, store.ErrNotFound} {
-		if err := refuse(func(*store.Destination) {}, refusal); err != refusal {
-			t.Errorf("UpdateDestination error = %v, want the callback's error %v", err, refusal)
+	for _, reason := range []error{
+		errors.New("not that"), cola.Errorf(cola.CodeValidation, "Not that."),
+		store.ErrUnavailable, store.ErrNotFound,
+	} {
+		if err := reject(func(*store.Destination) {}, reason); err != reason {
+			t.Errorf("UpdateDestination error = %v, want the callback's error %v", err, reason)
 		}
 	}
 	for name, spoil := range map[string]func(d *store.Destination){
@@ -102,36 +106,36 @@ func rejectDestinationChange(t *testing.T, st store.Store, _ *clock) {
 		"old secret is not UTF-8": func(d *store.Destination) { d.Secrets.Old = "\xff" },
 		"challenge is not UTF-8":  func(d *store.Destination) { d.Challenge.Sealed = "\xff" },
 	} {
-		if err := refuse(spoil, nil); !errors.Is(err, store.ErrMalformed) {
+		if err := reject(spoil, nil); !errors.Is(err, store.ErrMalformed) {
 			t.Errorf("%s: UpdateDestination error = %v, want ErrMalformed", name, err)
 		}
 	}
-	found, err := st.Destination(t.Context(), a.ID, made.UUID)
-	checkEqual(t, "Destination after rejected changes", made, must(t, found, err))
+	found, err := st.Destination(t.Context(), a.ID, dest.UUID)
+	checkEqual(t, "Destination after rejected changes", dest, must(t, found, err))
 }
 
 // concurrentDestinationChanges checks that concurrent changes each see the result of the previous
 // one.
 func concurrentDestinationChanges(t *testing.T, st store.Store, _ *clock) {
 	a := mustAccount(t, st, "a@example.com", cola.TierFree)
-	made := mustDestination(t, st, newHook(a.ID, hook))
+	dest := mustDestination(t, st, newHook(a.ID, hook))
 	var wg sync.WaitGroup
 	for range 10 {
 		wg.Go(func() {
-			changeDestination(t, st, made, func(d *store.Destination) { d.Secrets.Old += "." })
+			changeDestination(t, st, dest, func(d *store.Destination) { d.Secrets.Old += "." })
 		})
 	}
 	wg.Wait()
-	found, err := st.Destination(t.Context(), a.ID, made.UUID)
+	found, err := st.Destination(t.Context(), a.ID, dest.UUID)
 	checkEqual(t, "old secret", "..........", must(t, found, err).Secrets.Old)
 }
 
 // runWithMatch runs the n-th search of an account with a match, and returns the search.
 func runWithMatch(t tb, st store.Store, account cola.AccountID, n int) cola.SavedSearch {
 	t.Helper()
-	made := mustCreate(t, st, dueSearch(account, n, epoch))
+	dest := mustCreate(t, st, dueSearch(account, n, epoch))
 	mustRecord(t, st, runOf(t, st, mustClaimOne(t, st), 1))
-	return made
+	return dest
 }
 
 // mustDeliveries returns an account's deliveries, newest first.
@@ -175,9 +179,11 @@ func deactivationSkipsPending(t *testing.T, st store.Store, c *clock) {
 			}
 			skipped++
 			got := [...]any{d.State, d.Error, d.NextAttemptAt, d.SettledAt, d.AttemptCount}
-			checkEqual(t, d.Event, [...]any{cola.DeliverySkipped, cola.Some("The destination was " + state + "."),
+			checkEqual(t, d.Event, [...]any{
+				cola.DeliverySkipped, cola.Some("The destination was " + state + "."),
 				cola.Opt[cola.Timestamp]{},
-				cola.Some(cola.TimestampOf(c.now())), 0}, got)
+				cola.Some(cola.TimestampOf(c.now())), 0,
+			}, got)
 		}
 		checkEqual(t, "number of skipped deliveries", 2, skipped)
 		for _, under := range []struct{ event, failure, state, becomes string }{ // attempts in progress are recorded
@@ -211,15 +217,16 @@ func oneMessagePerRun(t *testing.T, st store.Store, _ *clock) {
 
 	b := mustAccount(t, st, "b@example.com", cola.TierFree)
 	search := mustCreate(t, st, dueSearch(b.ID, 3, epoch))
-	asked := forSearch(newMailbox(b.ID, "B@example.com"), search)
-	asked.State = cola.DestinationUnconfirmed
-	unconfirmed := mustDestination(t, st, asked)
+	pending := forSearch(newMailbox(b.ID, "B@example.com"), search)
+	pending.State = cola.DestinationUnconfirmed
+	unconfirmed := mustDestination(t, st, pending)
 	mustDestination(t, st, newHook(b.ID, hook+"/A"))
 	mustDestination(t, st, forSearch(newHook(b.ID, hook+"/a"), search)) // a different address
 	kinds := map[string]int{}
 	mustRecord(t, st, runOf(t, st, mustClaimOne(t, st), 1))
 	for _, d := range mustDeliveries(t, st, b.ID) {
-		if kinds[d.Kind]++; d.Destination == unconfirmed.UUID {
+		kinds[d.Kind]++
+		if d.Destination == unconfirmed.UUID {
 			t.Error("message sent to an unconfirmed destination")
 		}
 	}
@@ -235,8 +242,15 @@ func attempt(t tb, st store.Store, claimed map[string]store.DueDelivery, d store
 		t.Fatalf("no %s delivery claimed for destination %s", event, d.UUID)
 	}
 	recorded, err := st.RecordAttempt(context.Background(),
-		store.Attempt{Due: due, At: duePast, Took: 184_123 * time.Microsecond, Status: 503, Error: failure,
-			State: state, Next: duePast.Add(2 * week)})
+		store.Attempt{
+			Due:    due,
+			At:     duePast,
+			Took:   184_123 * time.Microsecond,
+			Status: 503,
+			Error:  failure,
+			State:  state,
+			Next:   duePast.Add(2 * week),
+		})
 	if !recorded || err != nil {
 		t.Errorf("RecordAttempt = %v, %v; want true, nil", recorded, err)
 	}
@@ -269,12 +283,17 @@ func setFeed(t *testing.T, st store.Store, _ *clock) {
 		mustDo(t, st.SetFeed(t.Context(), a.ID, k.search.UUID, k.hash))
 		checkEqual(t, "feeds", k.want, feeds())
 	}
-	mustChange(t, st, a.ID, one.UUID, renamed("renamed")) // does not affect the feed
+	mustChange(t, st, a.ID, one.UUID, rename("renamed")) // does not affect the feed
 	for _, k := range []struct {
 		account cola.AccountID
 		uuid    string
-	}{{b.ID, one.UUID}, {b.ID + 100, one.UUID}, {a.ID, ""}, {a.ID, one.UUID + "\x00"},
-		{a.ID, newSearch(a.ID, 3).Search.UUID}} {
+	}{
+		{b.ID, one.UUID},
+		{b.ID + 100, one.UUID},
+		{a.ID, ""},
+		{a.ID, one.UUID + "\x00"},
+		{a.ID, newSearch(a.ID, 3).Search.UUID},
+	} {
 		if err := st.SetFeed(t.Context(), k.account, k.uuid, hashes[2]); !errors.Is(err, store.ErrNotFound) {
 			t.Errorf("SetFeed(%d, %q): %v, want ErrNotFound", k.account, k.uuid, err)
 		}

@@ -33,10 +33,11 @@ func destinationLimit(t *testing.T, st store.Store, _ *clock) {
 	checkEqual(t, "number of destinations", 3, len(mustDestinations(t, st, a.ID)))
 }
 
-// addUntilLimit adds webhooks, starting at number n, until the limit, and returns how many it has
+// addUntilLimit adds webhooks, starting at number n, until the limit, and returns how many it
 // added.
-func addUntilLimit(ctx context.Context, st store.Store, account cola.AccountID, n, maxDestinations int) (added int,
-	err error) {
+func addUntilLimit(
+	ctx context.Context, st store.Store, account cola.AccountID, n, maxDestinations int,
+) (added int, err error) {
 	for ; ; added++ {
 		next := newHook(account, fmt.Sprint(hook, n+added))
 		next.MaxDestinations = maxDestinations
@@ -54,7 +55,7 @@ func addUntilLimit(ctx context.Context, st store.Store, account cola.AccountID, 
 // to overlap.
 const processDestinationLimit = 120
 
-// childAdd adds destinations to the account until the limit and prints how many it has added.
+// childAdd adds destinations to the account until the limit and prints how many it added.
 func childAdd(ctx context.Context, st store.Store, out io.Writer) error {
 	account, err := st.AccountByEmail(ctx, chargedAccount)
 	if err != nil {
@@ -76,7 +77,7 @@ func addAcrossProcesses(t *testing.T, b Backend) {
 	})
 	if stored := mustDestinations(t, db, account.ID); len(stored) != processDestinationLimit ||
 		total != processDestinationLimit-1 {
-		t.Errorf("%d destinations stored, %d added; want %d including the account's own", len(stored), total,
+		t.Errorf("%d destinations added, %d stored; want %d including the account's own", total, len(stored),
 			processDestinationLimit)
 	}
 }

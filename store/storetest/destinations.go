@@ -35,15 +35,25 @@ const (
 
 // newHook returns a new webhook for all searches of an account.
 func newHook(account cola.AccountID, address string) store.NewDestination {
-	return store.NewDestination{Account: account, Kind: cola.KindWebhook, Address: address,
-		State: cola.DestinationActive, Secret: secret,
-		MaxDestinations: cola.MaxDestinations}
+	return store.NewDestination{
+		Account:         account,
+		Kind:            cola.KindWebhook,
+		Address:         address,
+		State:           cola.DestinationActive,
+		Secret:          secret,
+		MaxDestinations: cola.MaxDestinations,
+	}
 }
 
 // newMailbox returns a new email destination for all searches of an account.
 func newMailbox(account cola.AccountID, address string) store.NewDestination {
-	return store.NewDestination{Account: account, Kind: cola.KindEmail, Address: address, State: cola.DestinationActive,
-		MaxDestinations: cola.MaxDestinations}
+	return store.NewDestination{
+		Account:         account,
+		Kind:            cola.KindEmail,
+		Address:         address,
+		State:           cola.DestinationActive,
+		MaxDestinations: cola.MaxDestinations,
+	}
 }
 
 // forSearch restricts a new destination to one search.
@@ -54,8 +64,8 @@ func forSearch(n store.NewDestination, search cola.SavedSearch) store.NewDestina
 
 func mustDestination(t tb, st store.Store, n store.NewDestination) store.Destination {
 	t.Helper()
-	made, err := st.CreateDestination(context.Background(), n)
-	return must(t, made, err)
+	created, err := st.CreateDestination(context.Background(), n)
+	return must(t, created, err)
 }
 
 func mustDestinations(t tb, st store.Store, account cola.AccountID) []store.Destination {
@@ -79,27 +89,35 @@ func mustOwn(t tb, st store.Store, account cola.AccountID) store.Destination {
 
 func ownDestination(t *testing.T, st store.Store, c *clock) {
 	c.set(epoch.In(time.FixedZone("", 3600)).Add(789 * time.Nanosecond)) // stored in UTC, in whole microseconds
-	made := mustAccount(t, st, "Ann@Example.com", cola.TierFree)
+	created := mustAccount(t, st, "Ann@Example.com", cola.TierFree)
 	named := mustAccountOf(t, st, testIssuer, "1", "")
 	verified := mustAccountOf(t, st, testIssuer, "2", "Ben@example.com")
 	for _, k := range []struct {
 		account store.Account
 		address cola.Opt[string]
-	}{{made, cola.Some("Ann@Example.com")}, {named, cola.Opt[string]{}}, {verified, cola.Some("Ben@example.com")}} {
+	}{{created, cola.Some("Ann@Example.com")}, {named, cola.Opt[string]{}}, {verified, cola.Some("Ben@example.com")}} {
 		list := mustDestinations(t, st, k.account.ID)
 		if len(list) != 1 || list[0].UUID == "" {
 			t.Fatalf("destinations of account %d = %+v, want one with a UUID", k.account.ID, list)
 		}
-		want := cola.Destination{UUID: list[0].UUID, Kind: cola.KindEmail, Address: k.address,
-			State: cola.DestinationActive, CreatedAt: cola.TimestampOf(epoch)}
+		want := cola.Destination{
+			UUID:      list[0].UUID,
+			Kind:      cola.KindEmail,
+			Address:   k.address,
+			State:     cola.DestinationActive,
+			CreatedAt: cola.TimestampOf(epoch),
+		}
 		checkEqual(t, "own destination", store.Destination{Destination: want, Account: k.account.ID, Own: true},
 			list[0])
 	}
-	checkEqual(t, "account by its email", made.ID, mustAccountOf(t, st, testIssuer, "3", "ann@example.com").ID)
+	checkEqual(t, "account by its email", created.ID, mustAccountOf(t, st, testIssuer, "3", "ann@example.com").ID)
 	checkEqual(t, "account by its identity", verified.ID, mustAccountOf(t, st, testIssuer, "2", "Ben@example.com").ID)
 	checkEqual(t, "account with a new email", named.ID, mustAccountOf(t, st, testIssuer, "1", "cat@example.com").ID)
-	for account, address := range map[cola.AccountID]string{made.ID: "Ann@Example.com", verified.ID: "Ben@example.com",
-		named.ID: "cat@example.com"} {
+	for account, address := range map[cola.AccountID]string{
+		created.ID:  "Ann@Example.com",
+		verified.ID: "Ben@example.com",
+		named.ID:    "cat@example.com",
+	} {
 		list := mustDestinations(t, st, account)
 		if len(list) != 1 || list[0].Address != cola.Some(address) {
 			t.Errorf("destinations = %+v, want one for %s", list, address)
@@ -108,40 +126,52 @@ func ownDestination(t *testing.T, st store.Store, c *clock) {
 	if _, err := st.CreateAccount(t.Context(), "ann@example.com", cola.TierFree); !errors.Is(err, store.ErrExists) {
 		t.Errorf("CreateAccount(duplicate email) error = %v, want ErrExists", err)
 	}
-	checkEqual(t, "number of destinations of the existing account", 1, len(mustDestinations(t, st, made.ID)))
+	checkEqual(t, "number of destinations of the existing account", 1, len(mustDestinations(t, st, created.ID)))
 }
 
 func destinationRoundTrip(t *testing.T, st store.Store, c *clock) {
 	a := mustAccount(t, st, "a@example.com", cola.TierFree)
 	search := mustCreate(t, st, newSearch(a.ID, 1))
 	c.set(epoch.Add(time.Hour).In(time.FixedZone("", 3600)).Add(789 * time.Nanosecond))
-	asked := newMailbox(a.ID, "o'Brien+100%_@Example.com")
-	asked.State = cola.DestinationUnconfirmed
+	unconfirmed := newMailbox(a.ID, "o'Brien+100%_@Example.com")
+	unconfirmed.State = cola.DestinationUnconfirmed
 	empty := forSearch(newHook(a.ID, hook+"?a=%20&b=ü"), search)
 	empty.SendEmpty = true
 	named := newHook(a.ID, hook+"/named")
-	named.UUID, named.Challenge, named.State = "5b1d3c52-0c5c-4a52-8f6d-7d1f6f0a9b10", "sealed:1",
-		cola.DestinationPending
+	named.UUID = "5b1d3c52-0c5c-4a52-8f6d-7d1f6f0a9b10"
+	named.Challenge = "sealed:1"
+	named.State = cola.DestinationPending
 	uuids := map[string]bool{}
-	for _, n := range []store.NewDestination{newHook(a.ID, hook), forSearch(newMailbox(a.ID, "x@example.com"), search),
-		empty, asked, named} {
-		made := mustDestination(t, st, n)
-		uuids[made.UUID] = true
-		want := cola.Destination{UUID: made.UUID, Kind: n.Kind, Address: cola.Some(n.Address), SendEmpty: n.SendEmpty,
+	for _, n := range []store.NewDestination{
+		newHook(a.ID, hook), forSearch(newMailbox(a.ID, "x@example.com"), search),
+		empty, unconfirmed, named,
+	} {
+		created := mustDestination(t, st, n)
+		uuids[created.UUID] = true
+		want := cola.Destination{
+			UUID:        created.UUID,
+			Kind:        n.Kind,
+			Address:     cola.Some(n.Address),
+			SendEmpty:   n.SendEmpty,
 			State:       n.State,
 			SavedSearch: cola.Opt[string]{V: n.SavedSearch, OK: n.SavedSearch != ""},
-			CreatedAt:   cola.TimestampOf(epoch.Add(time.Hour))}
+			CreatedAt:   cola.TimestampOf(epoch.Add(time.Hour)),
+		}
 		var verified time.Time
 		if n.Kind == cola.KindWebhook && n.State == cola.DestinationActive {
 			verified = epoch.Add(time.Hour)
 		}
-		checkEqual(t, "CreateDestination", store.Destination{Destination: want, Account: a.ID, VerifiedAt: verified,
-			Secrets:   store.Secrets{Current: n.Secret},
-			Challenge: store.Challenge{Sealed: n.Challenge}}, made)
-		found, err := st.Destination(t.Context(), a.ID, made.UUID)
-		checkEqual(t, "Destination", made, must(t, found, err))
+		checkEqual(t, "CreateDestination", store.Destination{
+			Destination: want,
+			Account:     a.ID,
+			VerifiedAt:  verified,
+			Secrets:     store.Secrets{Current: n.Secret},
+			Challenge:   store.Challenge{Sealed: n.Challenge},
+		}, created)
+		found, err := st.Destination(t.Context(), a.ID, created.UUID)
+		checkEqual(t, "Destination", created, must(t, found, err))
 		list := mustDestinations(t, st, a.ID)
-		checkEqual(t, "last of Destinations", made, list[len(list)-1])
+		checkEqual(t, "last of Destinations", created, list[len(list)-1])
 	}
 	if uuids[""] || !uuids[named.UUID] || len(uuids) != 5 {
 		t.Errorf("UUIDs = %v, want 5 including the given one", uuids)
@@ -175,12 +205,12 @@ func uniqueAddress(t *testing.T, st store.Store, _ *clock) {
 			t.Errorf("%s: CreateDestination error = %v, want %v", k.desc, err, k.want)
 		}
 		if after := len(mustDestinations(t, st, k.make.Account)); (after > before) != (k.want == nil) {
-			t.Errorf("%s: number of destinations went from %d to %d", k.desc, before, after)
+			t.Errorf("%s: %d destinations before and %d after", k.desc, before, after)
 		}
 	}
 	mustDo(t, st.DeleteDestination(t.Context(), b.ID, mustOwn(t, st, b.ID).UUID))
 	if again := mustDestination(t, st, newMailbox(b.ID, "b@example.com")); again.Own {
-		t.Error("Own = true for an address that was added")
+		t.Error("CreateDestination: Own = true, want false")
 	}
 }
 
@@ -191,8 +221,8 @@ func destinationUnknownOwner(t *testing.T, st store.Store, _ *clock) {
 		newHook(42, hook), forSearch(newHook(a.ID, hook), search), forSearch(newHook(42, hook), search),
 		forSearch(newHook(a.ID, hook), cola.SavedSearch{UUID: "x\x00"}),
 	} {
-		if made, err := st.CreateDestination(t.Context(), n); !errors.Is(err, store.ErrNotFound) {
-			t.Errorf("CreateDestination(%+v) = %+v, %v; want ErrNotFound", n, made, err)
+		if created, err := st.CreateDestination(t.Context(), n); !errors.Is(err, store.ErrNotFound) {
+			t.Errorf("CreateDestination(%+v) = %+v, %v; want ErrNotFound", n, created, err)
 		}
 	}
 	for _, account := range []cola.AccountID{a.ID, b.ID} {
@@ -250,30 +280,38 @@ func listDestinations(t *testing.T, st store.Store, c *clock) {
 
 func destinationOfAnotherAccount(t *testing.T, st store.Store, _ *clock) {
 	a, b := mustAccount(t, st, "a@example.com", cola.TierFree), mustAccount(t, st, "b@example.com", cola.TierFree)
-	made := mustDestination(t, st, newHook(a.ID, hook))
+	created := mustDestination(t, st, newHook(a.ID, hook))
 	for _, k := range []struct {
 		account cola.AccountID
 		uuid    string
 	}{
-		{b.ID, made.UUID}, {b.ID + 100, made.UUID}, {a.ID, ""}, {a.ID, "%"}, {a.ID, made.UUID + "\x00"}, {a.ID, "\xff"},
+		{b.ID, created.UUID},
+		{b.ID + 100, created.UUID},
+		{a.ID, ""},
+		{a.ID, "%"},
+		{a.ID, created.UUID + "\x00"},
+		{a.ID, "\xff"},
 		{a.ID, newSearch(a.ID, 2).Search.UUID},
 	} {
 		_, read := st.Destination(t.Context(), k.account, k.uuid)
 		_, changed := st.UpdateDestination(t.Context(), k.account, k.uuid, func(d *store.Destination) error {
-			t.Errorf("UpdateDestination(%d, %q) called the change with %+v", k.account, k.uuid, d)
+			t.Errorf("UpdateDestination(%d, %q) called the callback with %+v", k.account, k.uuid, d)
 			return nil
 		})
-		for method, err := range map[string]error{"Destination": read, "UpdateDestination": changed,
-			"DeleteDestination": st.DeleteDestination(t.Context(), k.account, k.uuid)} {
+		for method, err := range map[string]error{
+			"Destination":       read,
+			"UpdateDestination": changed,
+			"DeleteDestination": st.DeleteDestination(t.Context(), k.account, k.uuid),
+		} {
 			if !errors.Is(err, store.ErrNotFound) {
-				t.Errorf("%s(%d, %q): %v, want ErrNotFound", method, k.account, k.uuid, err)
+				t.Errorf("%s(%d, %q) error = %v, want ErrNotFound", method, k.account, k.uuid, err)
 			}
 		}
 	}
-	for _, hash := range [][]byte{nil, {}, make([]byte, 32), []byte(made.UUID)} {
+	for _, hash := range [][]byte{nil, {}, make([]byte, 32), []byte(created.UUID)} {
 		if _, err := st.DestinationByLink(t.Context(), hash); !errors.Is(err, store.ErrNotFound) {
-			t.Errorf("DestinationByLink(%q): %v, want ErrNotFound", hash, err)
+			t.Errorf("DestinationByLink(%q) error = %v, want ErrNotFound", hash, err)
 		}
 	}
-	checkEqual(t, "Destinations", []store.Destination{mustOwn(t, st, a.ID), made}, mustDestinations(t, st, a.ID))
+	checkEqual(t, "Destinations", []store.Destination{mustOwn(t, st, a.ID), created}, mustDestinations(t, st, a.ID))
 }

@@ -24,73 +24,74 @@ func testEndpoints(t *testing.T, open Opener) {
 // pendingHook returns a new webhook with an open challenge.
 func pendingHook(account cola.AccountID, address string) store.NewDestination {
 	n := newHook(account, address)
-	n.State, n.Challenge, n.Confirm = cola.DestinationPending, "sealed:01234567:one",
-		&store.ConfirmationRequest{Due: duePast, Limits: newConfirmation(duePast).Limits}
+	n.State = cola.DestinationPending
+	n.Challenge = "sealed:01234567:one"
+	n.Confirm = &store.ConfirmationRequest{Due: duePast, Limits: newConfirmation(duePast).Limits}
 	return n
 }
 
 func unconfirmedStaysPending(t *testing.T, st store.Store, _ *clock) {
 	a := mustAccount(t, st, "a@example.com", cola.TierFree)
-	made := mustDestination(t, st, pendingHook(a.ID, hook))
+	dest := mustDestination(t, st, pendingHook(a.ID, hook))
 	for state, reason := range map[string]string{
 		cola.DestinationActive: "", cola.DestinationPaused: cola.ReasonHolder,
 		cola.DestinationDisabled: cola.ReasonGone, cola.DestinationUnconfirmed: "",
 	} {
-		checkEqual(t, "UpdateDestination to "+state, made, changeDestination(t, st, made, inState(state, reason)))
+		checkEqual(t, "UpdateDestination to "+state, dest, changeDestination(t, st, dest, inState(state, reason)))
 		n := newHook(a.ID, hook+"/"+state)
 		if n.State = state; state != cola.DestinationActive { // a new active one counts as verified
 			checkEqual(t, "state created as "+state, cola.DestinationPending, mustDestination(t, st, n).State)
 		}
 	}
-	made.State, made.VerifiedAt = cola.DestinationActive, epoch
-	confirmed := changeDestination(t, st, made,
+	dest.State, dest.VerifiedAt = cola.DestinationActive, epoch
+	confirmed := changeDestination(t, st, dest,
 		func(d *store.Destination) { d.State, d.VerifiedAt = cola.DestinationActive, epoch })
-	checkEqual(t, "verified destination", made, confirmed)
-	checkEqual(t, "state after pausing", cola.DestinationPaused, mustSetActive(t, st, made, false).State)
-	checkEqual(t, "state after resuming", cola.DestinationActive, mustSetActive(t, st, made, true).State)
+	checkEqual(t, "verified destination", dest, confirmed)
+	checkEqual(t, "state after pausing", cola.DestinationPaused, mustSetActive(t, st, dest, false).State)
+	checkEqual(t, "state after resuming", cola.DestinationActive, mustSetActive(t, st, dest, true).State)
 }
 
 func confirmByResponse(t *testing.T, st store.Store, _ *clock) {
 	a := mustAccount(t, st, "a@example.com", cola.TierFree)
-	made := mustDestination(t, st, pendingHook(a.ID, hook))
+	dest := mustDestination(t, st, pendingHook(a.ID, hook))
 	d := mustClaimDelivery(t, st)
-	checkEqual(t, "claimed delivery", [...]any{cola.EventConfirm, made}, [...]any{d.Event, d.Destination})
+	checkEqual(t, "claimed delivery", [...]any{cola.EventConfirm, dest}, [...]any{d.Event, d.Destination})
 	mustRecordAttempt(t, st, deliveredAttempt(d, duePast)) // accepted, but the response does not echo the token
-	got := mustReload(t, st, made)
+	got := mustReload(t, st, dest)
 	checkEqual(t, "state after a response without the token", [...]any{cola.DestinationPending, time.Time{}},
 		[...]any{got.State, got.VerifiedAt})
 
-	mustRequestConfirmation(t, st, made, duePast)
-	answered := deliveredAttempt(mustClaimDelivery(t, st), duePast)
-	answered.Verified = true
-	mustRecordAttempt(t, st, answered)
-	got = mustReload(t, st, made)
+	mustRequestConfirmation(t, st, dest, duePast)
+	attempt := deliveredAttempt(mustClaimDelivery(t, st), duePast)
+	attempt.Verified = true
+	mustRecordAttempt(t, st, attempt)
+	got = mustReload(t, st, dest)
 	checkEqual(t, "state after a response with the token",
 		[...]any{cola.DestinationActive, duePast.Add(attemptDuration)}, [...]any{got.State, got.VerifiedAt})
 
-	mustSetActive(t, st, made, false)
-	changeDestination(t, st, made, func(*store.Destination) {})
-	mustRequestConfirmation(t, st, made, duePast)
-	answered = deliveredAttempt(mustClaimDelivery(t, st), duePast)
-	answered.Verified = true
-	mustRecordAttempt(t, st, answered)
-	checkEqual(t, "state after a response while paused", cola.DestinationPaused, mustReload(t, st, made).State)
+	mustSetActive(t, st, dest, false)
+	changeDestination(t, st, dest, func(*store.Destination) {})
+	mustRequestConfirmation(t, st, dest, duePast)
+	attempt = deliveredAttempt(mustClaimDelivery(t, st), duePast)
+	attempt.Verified = true
+	mustRecordAttempt(t, st, attempt)
+	checkEqual(t, "state after a response while paused", cola.DestinationPaused, mustReload(t, st, dest).State)
 }
 
 func pendingReceivesChallenges(t *testing.T, st store.Store, _ *clock) {
 	a := mustAccount(t, st, "a@example.com", cola.TierFree)
-	made := mustDestination(t, st, pendingHook(a.ID, hook))
+	dest := mustDestination(t, st, pendingHook(a.ID, hook))
 	mustSetActive(t, st, mustOwn(t, st, a.ID), false)
 	runWithMatch(t, st, a.ID, 1)
-	_, errTest := st.AddTest(t.Context(), a.ID, made.UUID, duePast)
-	_, errReplay := st.ReplayUndelivered(t.Context(), a.ID, made.UUID, duePast, 10)
+	_, errTest := st.AddTest(t.Context(), a.ID, dest.UUID, duePast)
+	_, errReplay := st.ReplayUndelivered(t.Context(), a.ID, dest.UUID, duePast, 10)
 	for desc, err := range map[string]error{"AddTest": errTest, "ReplayUndelivered": errReplay} {
 		if !errors.Is(err, store.ErrNotActive) {
 			t.Errorf("%s: %v, want ErrNotActive", desc, err)
 		}
 	}
 	checkEqual(t, "event of the claimed delivery", cola.EventConfirm, mustClaimDelivery(t, st).Event)
-	for _, d := range deliveriesOf(t, st, a.ID, store.DeliveryFilter{Destination: made.UUID}) {
+	for _, d := range deliveriesOf(t, st, a.ID, store.DeliveryFilter{Destination: dest.UUID}) {
 		if _, err := st.Replay(t.Context(), a.ID, d.ID, duePast); !errors.Is(err, store.ErrNotActive) {
 			t.Errorf("Replay(%s delivery) error = %v, want ErrNotActive", d.Event, err)
 		}
@@ -98,19 +99,25 @@ func pendingReceivesChallenges(t *testing.T, st store.Store, _ *clock) {
 			checkEqual(t, "state of the run's delivery", cola.DeliverySkipped, d.State)
 		}
 	}
-	changeDestination(t, st, made, func(d *store.Destination) { d.SendEmpty = true })
+	changeDestination(t, st, dest, func(d *store.Destination) { d.SendEmpty = true })
 	checkEqual(t, "number of pending challenges", 1,
 		len(deliveriesOf(t, st, a.ID, store.DeliveryFilter{State: cola.DeliveryPending})))
-	changeDestination(t, st, made, func(d *store.Destination) { d.State, d.VerifiedAt = cola.DestinationActive, epoch })
-	n, err := st.ReplayUndelivered(t.Context(), a.ID, made.UUID, duePast, 10)
+	changeDestination(t, st, dest, func(d *store.Destination) { d.State, d.VerifiedAt = cola.DestinationActive, epoch })
+	n, err := st.ReplayUndelivered(t.Context(), a.ID, dest.UUID, duePast, 10)
 	checkEqual(t, "ReplayUndelivered after the confirmation", 1, must(t, n, err))
 }
 
 func confirmLimitsPerHost(t *testing.T, st store.Store, clock *clock) {
-	a, b, c := mustAccount(t, st, "a@example.com", cola.TierFree), mustAccount(t, st, "b@example.com", cola.TierFree),
-		mustAccount(t, st, "c@example.com", cola.TierFree)
-	limits := store.ConfirmationLimits{RepeatWindow: time.Hour, MaxRepeats: 2, Window: 24 * time.Hour,
-		MaxByAccount: everyID, MaxOfAddress: 3}
+	a := mustAccount(t, st, "a@example.com", cola.TierFree)
+	b := mustAccount(t, st, "b@example.com", cola.TierFree)
+	c := mustAccount(t, st, "c@example.com", cola.TierFree)
+	limits := store.ConfirmationLimits{
+		RepeatWindow: time.Hour,
+		MaxRepeats:   2,
+		Window:       24 * time.Hour,
+		MaxByAccount: everyID,
+		MaxOfAddress: 3,
+	}
 	ask := func(account cola.AccountID, address string) error {
 		n := pendingHook(account, address)
 		n.Confirm.Limits = limits
@@ -146,7 +153,7 @@ const earlierToken = "3f6c1f1f0a9b4c52a52e84b60a1f4c2d07be8365"
 
 // RowsBeforeSecrets returns statements that write an account with an email destination and three
 // endpoints to the schema before sealed secrets. One endpoint has accepted a message; of the other
-// two, one is paused. created is an instant in the format of the backend.
+// two, one is paused. created is a time in the format of the backend.
 func RowsBeforeSecrets(created string) string {
 	return fmt.Sprintf(`INSERT INTO accounts (id, email, email_folded, tier, created_at) VALUES (1, 'ann@example.com', 'ann@example.com', 'pro', %[1]s);
 		INSERT INTO destinations (uuid, account_id, kind, address, address_folded, state, reason, token, secret, old_secret, created_at, last_delivered_at) VALUES
@@ -170,8 +177,12 @@ func CheckRowsBeforeSecrets(t *testing.T, st store.Store, created string, run fu
 		}
 		return states
 	}
-	want := map[string]string{"mailbox": cola.DestinationUnconfirmed, "taken": cola.DestinationActive,
-		"fresh": cola.DestinationPending, "paused": cola.DestinationPending}
+	want := map[string]string{
+		"mailbox": cola.DestinationUnconfirmed,
+		"taken":   cola.DestinationActive,
+		"fresh":   cola.DestinationPending,
+		"paused":  cola.DestinationPending,
+	}
 	checkEqual(t, "states after the migration", want, states())
 	mustDo(t, run(`UPDATE destinations SET state = 'active', reason = NULL WHERE uuid = 'paused'`))
 	mustDo(t, run(fmt.Sprintf(`INSERT INTO destinations (uuid, account_id, kind, address, address_folded, state, secret, created_at) VALUES

@@ -43,8 +43,10 @@ func runContents(t *testing.T, st store.Store, _ *clock) {
 	mustAddColas(t, st, fullLabel(), dated(1, dayOne), dated(2, dayOne), dated(7, dayOne))
 	claimed := mustClaimOne(t, st)
 	run := runOf(t, st, claimed, 7, -1, 3) // label 3 is not in the store
-	run.Matches = append(run.Matches, store.RunMatch{TTBID: firstID,
-		Met: cola.FilterSetOf("brand_name", "type_wine", "container_jug")})
+	run.Matches = append(run.Matches, store.RunMatch{
+		TTBID: firstID,
+		Met:   cola.FilterSetOf("brand_name", "type_wine", "container_jug"),
+	})
 	id := mustRecord(t, st, run).Run
 	renamed := dated(7, dayOne)
 	renamed.ProductName = "NEW"

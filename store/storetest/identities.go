@@ -52,8 +52,13 @@ func checkAccounts(t tb, st store.Store, want ...store.Account) {
 func identityGetsAccount(t *testing.T, st store.Store, c *clock) {
 	c.set(epoch.In(time.FixedZone("", 3600)).Add(789 * time.Nanosecond)) // stored in UTC, in whole microseconds
 	a := mustAccountOf(t, st, testIssuer, "1", "Ann@Example.com")
-	checkEqual(t, "AccountOf", store.Account{ID: a.ID, Email: "Ann@Example.com", Tier: cola.TierFree, CreatedAt: epoch,
-		ActiveLimit: cola.MaxActiveSchedules}, a)
+	checkEqual(t, "AccountOf", store.Account{
+		ID:          a.ID,
+		Email:       "Ann@Example.com",
+		Tier:        cola.TierFree,
+		CreatedAt:   epoch,
+		ActiveLimit: cola.MaxActiveSchedules,
+	}, a)
 	c.advance(time.Hour)
 	mustDo(t, st.SetTier(t.Context(), a.ID, cola.TierPro))
 	a.Tier = cola.TierPro
@@ -64,8 +69,13 @@ func identityGetsAccount(t *testing.T, st store.Store, c *clock) {
 	checkAccounts(t, st, a)
 	b := mustAccountOf(t, st, "https://other.example.com", "1", "")
 	checkEqual(t, "account of the same subject at another issuer",
-		store.Account{ID: b.ID, Email: "https://other.example.com#1", Tier: cola.TierFree,
-			CreatedAt: c.now().UTC().Truncate(time.Microsecond), ActiveLimit: cola.MaxActiveSchedules}, b)
+		store.Account{
+			ID:          b.ID,
+			Email:       "https://other.example.com#1",
+			Tier:        cola.TierFree,
+			CreatedAt:   c.now().UTC().Truncate(time.Microsecond),
+			ActiveLimit: cola.MaxActiveSchedules,
+		}, b)
 	checkEqual(t, "second AccountOf", b, mustAccountOf(t, st, "https://other.example.com", "1", ""))
 	checkAccounts(t, st, a, b)
 	found, err := st.AccountByEmail(t.Context(), b.Email)
@@ -161,8 +171,11 @@ func CheckFolding(t *testing.T, st store.Store, created string, run func(stateme
 // that the ASCII address is free.
 func CheckRowsBeforeEmailFolding(t *testing.T, st store.Store) {
 	t.Helper()
-	for email, want := range map[string]cola.AccountID{"mi\u212ae@github.com": 1, testIssuer + "#\u00c4": 2,
-		"ANN@example.com": 3} {
+	for email, want := range map[string]cola.AccountID{
+		"mi\u212ae@github.com": 1,
+		testIssuer + "#\u00c4": 2,
+		"ANN@example.com":      3,
+	} {
 		found, err := st.AccountByEmail(t.Context(), email)
 		if must(t, found, err); found.ID != want {
 			t.Errorf("AccountByEmail(%+q) = account %d, want %d", email, found.ID, want)

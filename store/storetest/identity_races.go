@@ -45,7 +45,7 @@ func concurrentIdentity(t *testing.T, st store.Store, _ *clock) {
 				address = a.Email
 			}
 			if a.Email != address {
-				t.Errorf("round %d: email changed from %s to %s", round, address, a.Email)
+				t.Errorf("round %d: Email = %s, then %s; want no change", round, address, a.Email)
 			}
 		}
 		list, err := st.Accounts(t.Context())
@@ -100,14 +100,14 @@ func concurrentEmailAdoption(t *testing.T, st store.Store, _ *clock) {
 		for i := range before {
 			before[i] = tryAccountOf(t, st, fmt.Sprint(round, " ", i), "")
 		}
-		made := false
+		created := false
 		concurrently(9, func(i int) {
 			if i > 0 {
 				tryAccountOf(t, st, fmt.Sprint(round, " ", i%2), address)
 				return
 			}
 			_, err := st.CreateAccount(t.Context(), address, cola.TierPro)
-			if made = err == nil; !made && !errors.Is(err, store.ErrExists) {
+			if created = err == nil; !created && !errors.Is(err, store.ErrExists) {
 				t.Errorf("CreateAccount error = %v, want nil or ErrExists", err)
 			}
 		})
@@ -115,14 +115,14 @@ func concurrentEmailAdoption(t *testing.T, st store.Store, _ *clock) {
 		for i := range after {
 			after[i] = tryAccountOf(t, st, fmt.Sprint(round, " ", i), address)
 			if after[i].ID != before[i].ID {
-				t.Errorf("account of an identity changed from %+v to %+v", before[i], after[i])
+				t.Errorf("account of an identity = %+v, then %+v; want no change", before[i], after[i])
 			}
 			if after[i].Email == address {
 				have++
 			}
 		}
-		if have > 1 || made != (have == 0) {
-			t.Errorf("%d accounts adopted the email, CreateAccount succeeded = %v; want exactly one owner", have, made)
+		if have > 1 || created != (have == 0) {
+			t.Errorf("%d accounts adopted the email, CreateAccount succeeded = %v; want exactly one owner", have, created)
 		}
 	}
 }
@@ -193,8 +193,10 @@ func signUpAcrossProcesses(t *testing.T, b Backend) {
 		if _, known := of[verified]; !known {
 			of[verified] = mine[0][n]
 		}
-		for _, got := range []int{mine[0][n], mine[1][n], mine[2][n], others[0].number(t, "account %d"),
-			others[1].number(t, "account %d")} {
+		for _, got := range []int{
+			mine[0][n], mine[1][n], mine[2][n], others[0].number(t, "account %d"),
+			others[1].number(t, "account %d"),
+		} {
 			if got != of[verified] {
 				t.Errorf("identity %d: account = %d, want %d", n, got, of[verified])
 			}

@@ -40,7 +40,7 @@ func createNumberedKey(ctx context.Context, st store.Store, account cola.Account
 // checkLimit checks for a LimitError with the given limit.
 func checkLimit(t tb, desc string, err error, limit int) {
 	t.Helper()
-	if given, ok := errors.AsType[store.LimitError](err); !ok || given != (store.LimitError{Limit: limit}) ||
+	if limitErr, ok := errors.AsType[store.LimitError](err); !ok || limitErr != (store.LimitError{Limit: limit}) ||
 		!errors.Is(err, store.ErrLimit) {
 		t.Errorf("%s: error = %v, want ErrLimit with limit %d", desc, err, limit)
 	}
@@ -83,19 +83,20 @@ const processKeyLimit = 120
 
 // createKeysUntilLimit creates keys, starting at number n, until the limit, and returns how many it
 // has created. It also replaces keys, which does not make room.
-func createKeysUntilLimit(ctx context.Context, st store.Store, account cola.AccountID, n, maxKeys int) (made int,
-	err error) {
-	for ; ; made++ {
-		k, err := createNumberedKey(ctx, st, account, n+2*made, maxKeys)
+func createKeysUntilLimit(
+	ctx context.Context, st store.Store, account cola.AccountID, n, maxKeys int,
+) (created int, err error) {
+	for ; ; created++ {
+		k, err := createNumberedKey(ctx, st, account, n+2*created, maxKeys)
 		switch {
 		case errors.Is(err, store.ErrLimit):
-			return made, nil
+			return created, nil
 		case err != nil:
-			return made, err
+			return created, err
 		}
-		if _, err := st.ReplaceKey(ctx, account, k.ID, store.Key{}, numberedHash(n+2*made+1), time.Time{},
+		if _, err := st.ReplaceKey(ctx, account, k.ID, store.Key{}, numberedHash(n+2*created+1), time.Time{},
 			maxKeys); err != nil {
-			return made, fmt.Errorf("replace key: %w", err)
+			return created, fmt.Errorf("replace key: %w", err)
 		}
 	}
 }
@@ -115,27 +116,27 @@ func validKeys(t tb, st store.Store, account cola.AccountID, now time.Time) (lis
 func keyLimitConcurrent(t *testing.T, st store.Store, c *clock) {
 	const most = 30
 	a := mustAccount(t, st, "a@example.com", cola.TierFree)
-	var made atomic.Int64
+	var created atomic.Int64
 	concurrently(8, func(i int) {
 		n, err := createKeysUntilLimit(t.Context(), st, a.ID, 1_000*i, most)
 		if err != nil {
 			t.Error(err)
 		}
-		made.Add(int64(n))
+		created.Add(int64(n))
 	})
-	if valid := validKeys(t, st, a.ID, c.now()); len(valid) != most || made.Load() != most {
-		t.Errorf("%d keys created, %d valid; want %d", made.Load(), len(valid), most)
+	if valid := validKeys(t, st, a.ID, c.now()); len(valid) != most || created.Load() != most {
+		t.Errorf("%d keys created, %d valid; want %d", created.Load(), len(valid), most)
 	}
 }
 
-// childKeys creates keys until the limit and prints how many it has created.
+// childKeys creates keys until the limit and prints how many it created.
 func childKeys(ctx context.Context, st store.Store, out io.Writer) error {
 	account, err := st.AccountByEmail(ctx, chargedAccount)
 	if err != nil {
 		return err
 	}
-	made, err := createKeysUntilLimit(ctx, st, account.ID, 1_000*os.Getpid(), processKeyLimit)
-	fmt.Fprintf(out, "created %d\n", made)
+	created, err := createKeysUntilLimit(ctx, st, account.ID, 1_000*os.Getpid(), processKeyLimit)
+	fmt.Fprintf(out, "created %d\n", created)
 	return err
 }
 
@@ -159,32 +160,46 @@ func replaceKey(t *testing.T, st store.Store, c *clock) {
 	old.Email, other.Email = a.Email, a.Email
 	c.advance(time.Minute)
 	until := c.now().Add(24 * time.Hour)
-	given := store.Key{ID: 42, AccountID: b.ID, Name: "another", Prefix: "lar_new", LastFour: "9999", RevokedAt: epoch,
+	params := store.Key{
+		ID:         42,
+		AccountID:  b.ID,
+		Name:       "another",
+		Prefix:     "lar_new",
+		LastFour:   "9999",
+		RevokedAt:  epoch,
 		LastUsedAt: epoch,
-		ExpiresAt:  until.Add(time.Hour)}
-	made, err := st.ReplaceKey(t.Context(), a.ID, old.ID, given, keyHash(3), until, 0)
-	must(t, made, err)
-	want := store.Key{ID: made.ID, AccountID: a.ID, Email: a.Email, Name: old.Name, Prefix: given.Prefix,
-		LastFour:  given.LastFour,
-		CreatedAt: c.now(), ExpiresAt: given.ExpiresAt}
+		ExpiresAt:  until.Add(time.Hour),
+	}
+	created, err := st.ReplaceKey(t.Context(), a.ID, old.ID, params, keyHash(3), until, 0)
+	must(t, created, err)
+	want := store.Key{
+		ID:        created.ID,
+		AccountID: a.ID,
+		Email:     a.Email,
+		Name:      old.Name,
+		Prefix:    params.Prefix,
+		LastFour:  params.LastFour,
+		CreatedAt: c.now(),
+		ExpiresAt: params.ExpiresAt,
+	}
 	found, err := st.KeyByHash(t.Context(), keyHash(3))
-	checkEqual(t, "KeyByHash", made, must(t, found, err))
-	made.Email = a.Email // backends may or may not fill it
-	checkEqual(t, "ReplaceKey", want, made)
+	checkEqual(t, "KeyByHash", created, must(t, found, err))
+	created.Email = a.Email // backends may or may not fill it
+	checkEqual(t, "ReplaceKey", want, created)
 	old.ExpiresAt = until
 	list, err := st.Keys(t.Context(), 0)
 	checkEqual(t, "Keys", []store.Key{old, other, want}, must(t, list, err))
 
-	asked := []cola.Credential{keyCredential(old.ID), keyCredential(made.ID)}
+	creds := []cola.Credential{keyCredential(old.ID), keyCredential(created.ID)}
 	expect := func(when string, want ...cola.Credential) {
 		t.Helper()
-		checkEqual(t, "valid credentials "+when, want, validCredentials(t, st, []cola.AccountID{a.ID}, asked...)[a.ID])
+		checkEqual(t, "valid credentials "+when, want, validCredentials(t, st, []cola.AccountID{a.ID}, creds...)[a.ID])
 	}
-	expect("during the overlap", asked...)
+	expect("during the overlap", creds...)
 	c.set(until.Add(-time.Microsecond))
-	expect("just before the overlap ends", asked...)
+	expect("just before the overlap ends", creds...)
 	c.set(until)
-	expect("after the overlap", asked[1])
+	expect("after the overlap", creds[1])
 }
 
 func replaceKeyExpiry(t *testing.T, st store.Store, c *clock) {
@@ -203,9 +218,9 @@ func replaceKeyExpiry(t *testing.T, st store.Store, c *clock) {
 	} {
 		old, err := st.CreateKey(t.Context(), store.Key{AccountID: a.ID, ExpiresAt: k.ends}, numberedHash(2*n), 0)
 		must(t, old, err)
-		made, err := st.ReplaceKey(t.Context(), a.ID, old.ID, store.Key{}, numberedHash(2*n+1), k.until, 0)
-		if must(t, made, err); !made.ExpiresAt.IsZero() {
-			t.Errorf("case %d: new key: ExpiresAt = %v, want zero", n, made.ExpiresAt)
+		created, err := st.ReplaceKey(t.Context(), a.ID, old.ID, store.Key{}, numberedHash(2*n+1), k.until, 0)
+		if must(t, created, err); !created.ExpiresAt.IsZero() {
+			t.Errorf("case %d: new key: ExpiresAt = %v, want zero", n, created.ExpiresAt)
 		}
 		found, err := st.KeyByHash(t.Context(), numberedHash(2*n))
 		checkEqual(t, fmt.Sprintf("case %d: old key: ExpiresAt", n), k.want, must(t, found, err).ExpiresAt)
@@ -240,9 +255,9 @@ func replaceInvalidKey(t *testing.T, st store.Store, c *clock) {
 		"unknown key":           {a.ID, expired.ID + 100, keyHash(9), store.ErrNotFound},
 		"duplicate hash":        {a.ID, fine.ID, keyHash(3), store.ErrExists},
 	} {
-		if made, err := st.ReplaceKey(t.Context(), k.account, k.id, store.Key{}, k.hash, c.now(), 0); !errors.Is(err,
-			k.want) || made != (store.Key{}) {
-			t.Errorf("%s: ReplaceKey = %+v, %v; want %v", name, made, err, k.want)
+		created, err := st.ReplaceKey(t.Context(), k.account, k.id, store.Key{}, k.hash, c.now(), 0)
+		if !errors.Is(err, k.want) || created != (store.Key{}) {
+			t.Errorf("%s: ReplaceKey = %+v, %v; want %v", name, created, err, k.want)
 		}
 	}
 	after, err := st.Keys(t.Context(), 0)
@@ -262,8 +277,11 @@ func replacedKeyLimit(t *testing.T, st store.Store, c *clock) {
 	}
 	third, err := replace(3, first.ID)
 	must(t, third, err)
-	for desc, id := range map[string]int64{"the replaced key": first.ID, "the new key": third.ID,
-		"another key": second.ID} {
+	for desc, id := range map[string]int64{
+		"the replaced key": first.ID,
+		"the new key":      third.ID,
+		"another key":      second.ID,
+	} {
 		_, err := replace(4, id)
 		checkLimit(t, "replacing "+desc, err, 2)
 	}

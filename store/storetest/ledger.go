@@ -92,9 +92,14 @@ func accountStates(t *testing.T, st store.Store, c *clock) {
 	granted := c.now()
 	c.set(granted.Add(time.Second + 789*time.Nanosecond)) // database clocks have microsecond precision
 	unknown := b.ID + 100
-	batch := store.Batch{ID: NewBatchID(), Accounts: []cola.AccountID{a.ID, b.ID, unknown},
-		Credentials: []cola.Credential{keyCredential(kb.ID), keyCredential(ka.ID), keyCredential(kb.ID + 100),
-			{Kind: "other", ID: ka.ID}}}
+	batch := store.Batch{
+		ID:       NewBatchID(),
+		Accounts: []cola.AccountID{a.ID, b.ID, unknown},
+		Credentials: []cola.Credential{
+			keyCredential(kb.ID), keyCredential(ka.ID), keyCredential(kb.ID + 100),
+			{Kind: "other", ID: ka.ID},
+		},
+	}
 	calls := 0
 	err := st.Settle(t.Context(), batch, func(now time.Time, got []store.AccountState) []store.Entry {
 		calls++
@@ -102,11 +107,20 @@ func accountStates(t *testing.T, st store.Store, c *clock) {
 			t.Errorf("now = %v, want %v", now, want)
 		}
 		checkEqual(t, "account states", []store.AccountState{
-			{Account: a.ID, Exists: true, Tier: cola.TierFree,
-				Valid: map[cola.Credential]bool{keyCredential(ka.ID): true}},
-			{Account: b.ID, Exists: true, Tier: cola.TierPro, Used: cola.Used{DetailViews: 3, ListRecords: 20},
-				Grants: []store.Grant{{At: granted, Requests: 2}},
-				Valid:  map[cola.Credential]bool{keyCredential(kb.ID): true}},
+			{
+				Account: a.ID,
+				Exists:  true,
+				Tier:    cola.TierFree,
+				Valid:   map[cola.Credential]bool{keyCredential(ka.ID): true},
+			},
+			{
+				Account: b.ID,
+				Exists:  true,
+				Tier:    cola.TierPro,
+				Used:    cola.Used{DetailViews: 3, ListRecords: 20},
+				Grants:  []store.Grant{{At: granted, Requests: 2}},
+				Valid:   map[cola.Credential]bool{keyCredential(kb.ID): true},
+			},
 			{Account: unknown, Valid: map[cola.Credential]bool{}},
 		}, got)
 		return nil
@@ -116,9 +130,13 @@ func accountStates(t *testing.T, st store.Store, c *clock) {
 	}
 	usage := mustUsage(t, st, b.ID)
 	usage.Valid = nil
-	checkEqual(t, "AccountUsage", store.AccountState{Account: b.ID, Exists: true, Tier: cola.TierPro,
-		Used:   cola.Used{DetailViews: 3, ListRecords: 20},
-		Grants: []store.Grant{{At: granted, Requests: 2}}}, usage)
+	checkEqual(t, "AccountUsage", store.AccountState{
+		Account: b.ID,
+		Exists:  true,
+		Tier:    cola.TierPro,
+		Used:    cola.Used{DetailViews: 3, ListRecords: 20},
+		Grants:  []store.Grant{{At: granted, Requests: 2}},
+	}, usage)
 }
 
 func monthChange(t *testing.T, st store.Store, c *clock) {
@@ -139,10 +157,22 @@ func monthChange(t *testing.T, st store.Store, c *clock) {
 	}
 	days, err := st.DailyUsage(t.Context(), a.ID, cola.DateOf(newYear)-1, cola.DateOf(newYear))
 	checkEqual(t, "DailyUsage", []store.DayUsage{
-		{Day: mustDate(t, "2026-12-31"), Channel: cola.ChannelREST, Credential: keyCredential(1),
-			Meter: cola.MeterListRecords, Units: 7, Requests: 1},
-		{Day: mustDate(t, "2027-01-01"), Channel: cola.ChannelREST, Credential: keyCredential(1),
-			Meter: cola.MeterDetailViews, Units: 1, Requests: 1},
+		{
+			Day:        mustDate(t, "2026-12-31"),
+			Channel:    cola.ChannelREST,
+			Credential: keyCredential(1),
+			Meter:      cola.MeterListRecords,
+			Units:      7,
+			Requests:   1,
+		},
+		{
+			Day:        mustDate(t, "2027-01-01"),
+			Channel:    cola.ChannelREST,
+			Credential: keyCredential(1),
+			Meter:      cola.MeterDetailViews,
+			Units:      1,
+			Requests:   1,
+		},
 	}, must(t, days, err))
 }
 
@@ -222,8 +252,10 @@ func chargesStopAtLimit(t *testing.T, st store.Store, _ *clock) {
 					func(_ time.Time, states []store.AccountState) []store.Entry {
 						left = limit - states[0].Used.ListRecords
 						got = min(left, units)
-						return []store.Entry{charge(a.ID, 1, rest(1, cola.MeterListRecords, got)),
-							charge(b.ID, 0, rest(1, cola.MeterDetailViews, 1))}
+						return []store.Entry{
+							charge(a.ID, 1, rest(1, cola.MeterListRecords, got)),
+							charge(b.ID, 0, rest(1, cola.MeterDetailViews, 1)),
+						}
 					})
 				if err != nil {
 					t.Errorf("worker %d: %v", w, err)

@@ -70,7 +70,7 @@ func checkSettled(t *testing.T, st store.Store, id store.BatchID, want bool) {
 }
 
 // IsSettled reports whether a batch was committed and not voided. It settles the batch again under
-// its ID; if the store asks for a decision, it panics and so changes nothing.
+// its ID; if the store calls decide, it panics and so has no effect.
 func IsSettled(t *testing.T, st store.Store, id store.BatchID) (settled bool) {
 	t.Helper()
 	defer func() {
@@ -186,13 +186,15 @@ func voidBeforeSettle(t *testing.T, st store.Store, _ *clock) {
 	}
 }
 
-// voidOnlyOwnCharges settles two similar batches at one instant and voids one of them within the
+// voidOnlyOwnCharges settles two similar batches at one time and voids one of them within the
 // window.
 func voidOnlyOwnCharges(t *testing.T, st store.Store, c *clock) {
 	a, b := mustAccount(t, st, "a@example.com", cola.TierFree), mustAccount(t, st, "b@example.com", cola.TierFree)
 	voided := store.Batch{ID: NewBatchID(), Accounts: []cola.AccountID{a.ID, b.ID}}
-	entries := []store.Entry{charge(a.ID, 2, rest(1, cola.MeterListRecords, 5)),
-		charge(b.ID, 1, rest(2, cola.MeterListRecords, 4))}
+	entries := []store.Entry{
+		charge(a.ID, 2, rest(1, cola.MeterListRecords, 5)),
+		charge(b.ID, 1, rest(2, cola.MeterListRecords, 4)),
+	}
 	settle(t, st, a.ID, charge(a.ID, 1, rest(1, cola.MeterListRecords, 7)))
 	if err := st.Settle(t.Context(), voided,
 		func(time.Time, []store.AccountState) []store.Entry { return entries }); err != nil {
@@ -269,7 +271,7 @@ func panicRollsBack(t *testing.T, st store.Store, _ *clock) {
 	func() {
 		defer func() {
 			if recover() == nil {
-				t.Error("Settle did not pass on the panic of decide")
+				t.Error("Settle returned, want the panic of decide")
 			}
 		}()
 		_ = st.Settle(t.Context(), batch, func(time.Time, []store.AccountState) []store.Entry { panic("decide") })

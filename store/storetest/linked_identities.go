@@ -91,8 +91,10 @@ func listIdentities(t *testing.T, st store.Store, _ *clock) {
 		mustDo(t, st.AddIdentity(t.Context(), a.ID, id))
 	}
 	mustDo(t, st.AddIdentity(t.Context(), b.ID, identity("0")))
-	of := []store.LinkedIdentity{linkedTo(a, other), linkedTo(a, identity("B")), linkedTo(a, identity("a")),
-		linkedTo(a, identity("b")), linkedTo(a, identity("ä"))}
+	of := []store.LinkedIdentity{
+		linkedTo(a, other), linkedTo(a, identity("B")), linkedTo(a, identity("a")),
+		linkedTo(a, identity("b")), linkedTo(a, identity("ä")),
+	}
 	checkIdentities(t, st, a.ID, of...)
 	checkIdentities(t, st, b.ID, linkedTo(b, identity("0")))
 	checkIdentities(t, st, 0, append(of, linkedTo(b, identity("0")))...)
@@ -149,13 +151,13 @@ func concurrentAddAndSignIn(t *testing.T, st store.Store, _ *clock) {
 		checkEqual(t, "final account", paid, mustAccountOf(t, st, testIssuer, subject, ""))
 		checkIdentities(t, st, paid.ID, linkedTo(paid, identity(subject)))
 		list, err := st.Accounts(t.Context())
-		made := slices.DeleteFunc(must(t, list, err), func(a store.Account) bool { return a.ID <= paid.ID })
-		if len(made) > 1 {
-			t.Errorf("round %d: accounts %+v created, want at most one", round, made)
+		created := slices.DeleteFunc(must(t, list, err), func(a store.Account) bool { return a.ID <= paid.ID })
+		if len(created) > 1 {
+			t.Errorf("round %d: accounts %+v created, want at most one", round, created)
 		}
 		for _, a := range got {
-			if a.ID != paid.ID && (len(made) == 0 || a.ID != made[0].ID) {
-				t.Errorf("round %d: AccountOf = account %d, want the created one of %+v", round, a.ID, made)
+			if a.ID != paid.ID && (len(created) == 0 || a.ID != created[0].ID) {
+				t.Errorf("round %d: AccountOf = account %d, want the created one of %+v", round, a.ID, created)
 			}
 		}
 	}
@@ -182,8 +184,9 @@ func concurrentAddToTwo(t *testing.T, st store.Store, _ *clock) {
 // sign in with one address. Both must end up with the account.
 func concurrentAddAndAdoption(t *testing.T, st store.Store, _ *clock) {
 	for round := range 10 {
-		first, second, address := fmt.Sprint(round, " first"), fmt.Sprint(round, " second"),
-			fmt.Sprintf("a%d@example.com", round)
+		first := fmt.Sprint(round, " first")
+		second := fmt.Sprint(round, " second")
+		address := fmt.Sprintf("a%d@example.com", round)
 		a := mustAccountOf(t, st, testIssuer, first, "")
 		concurrently(9, func(i int) {
 			switch i % 3 {

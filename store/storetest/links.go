@@ -69,9 +69,14 @@ func linkRoundTrip(t *testing.T, st store.Store, c *clock) {
 	c.set(epoch.In(time.FixedZone("", 3600)).Add(time.Hour + 789*time.Nanosecond))
 	granted := []string{"openid", "a", "openid"}
 	l := mustConnect(t, st, a.ID, app.ID, granted...)
-	checkEqual(t, "Connect", store.Link{ID: l.ID, Account: a.ID, Email: "Ann@example.com", App: app,
+	checkEqual(t, "Connect", store.Link{
+		ID:        l.ID,
+		Account:   a.ID,
+		Email:     "Ann@example.com",
+		App:       app,
 		Scopes:    scopes("a", "openid"),
-		CreatedAt: epoch.Add(time.Hour)}, l)
+		CreatedAt: epoch.Add(time.Hour),
+	}, l)
 	checkEqual(t, "scopes of the argument", []string{"openid", "a", "openid"}, granted)
 	second, third := mustConnect(t, st, a.ID, other.ID), mustConnect(t, st, b.ID, app.ID)
 	checkEqual(t, "scopes of a token without scopes", scopes(), second.Scopes)
@@ -109,8 +114,11 @@ func connectErrors(t *testing.T, st store.Store, _ *clock) {
 	for name, ends := range map[string]struct {
 		account cola.AccountID
 		app     int64
-	}{"unknown account": {a.ID + 100, app.ID}, "unknown app": {a.ID, app.ID + 100},
-		"both unknown": {a.ID + 100, app.ID + 100}} {
+	}{
+		"unknown account": {a.ID + 100, app.ID},
+		"unknown app":     {a.ID, app.ID + 100},
+		"both unknown":    {a.ID + 100, app.ID + 100},
+	} {
 		if _, err := st.Connect(t.Context(), ends.account, ends.app, nil); !errors.Is(err, store.ErrNotFound) {
 			t.Errorf("Connect(%s) error = %v, want ErrNotFound", name, err)
 		}
@@ -137,8 +145,10 @@ func revokeLinkTwice(t *testing.T, st store.Store, c *clock) {
 	checkEqual(t, "Connect with other scopes", l, mustConnect(t, st, a.ID, app.ID, "b"))
 	checkEqual(t, "Links", []store.Link{l, second}, mustLinks(t, st, 0))
 	mustDo(t, st.RevokeLink(t.Context(), a.ID, l.ID))
-	for name, change := range map[string]func(context.Context, cola.AccountID, int64) error{"RevokeLink": st.RevokeLink,
-		"RestoreLink": st.RestoreLink} {
+	for name, change := range map[string]func(context.Context, cola.AccountID, int64) error{
+		"RevokeLink":  st.RevokeLink,
+		"RestoreLink": st.RestoreLink,
+	} {
 		for _, account := range []cola.AccountID{0, a.ID} {
 			if err := change(t.Context(), account, second.ID+100); !errors.Is(err, store.ErrNotFound) {
 				t.Errorf("%s(unknown link, account %d) error = %v, want ErrNotFound", name, account, err)
@@ -262,8 +272,8 @@ func checkCopiedSearches(t *testing.T, from, to store.Store, account cola.Accoun
 	if must(t, again, err); !repeated || again.UUID != newSearch(other.ID, 2).Search.UUID {
 		t.Errorf("repeated request in the copy = %+v, repeated %v; want the copied search", again, repeated)
 	}
-	if _, _, err := to.CreateSavedSearch(t.Context(), withKey(newSearch(other.ID, 4), "key", 2)); !errors.Is(err,
-		store.ErrReused) {
+	_, _, err = to.CreateSavedSearch(t.Context(), withKey(newSearch(other.ID, 4), "key", 2))
+	if !errors.Is(err, store.ErrReused) {
 		t.Errorf("CreateSavedSearch(reused key) error = %v, want ErrReused", err)
 	}
 	fresh := withKey(newSearch(other.ID, 3), "new key", 1)
@@ -272,6 +282,6 @@ func checkCopiedSearches(t *testing.T, from, to store.Store, account cola.Accoun
 		t.Errorf("third active search: error = %v, want ErrLimit", err)
 	}
 	fresh.MaxActive = 3
-	made := mustCreate(t, to, fresh)
-	checkEqual(t, "newest search", made, mustSearches(t, to, other.ID)[2])
+	search := mustCreate(t, to, fresh)
+	checkEqual(t, "newest search", search, mustSearches(t, to, other.ID)[2])
 }

@@ -46,9 +46,13 @@ func permitteeFromLabel(t *testing.T, st store.Store, _ *clock) {
 		applicant(1, "XX", "", "", ""),
 		applicant(2, "NJ-I-721", "ANOTHER NAME", "PA", ""))
 	checkPermittees(t, st,
-		cola.Permittee{PermitNumber: "NJ-I-721", CompanyName: "NIEDERHOFF IMPORTS INC", CompanyState: "NJ",
+		cola.Permittee{
+			PermitNumber:   "NJ-I-721",
+			CompanyName:    "NIEDERHOFF IMPORTS INC",
+			CompanyState:   "NJ",
 			CompanyZipCode: "07927",
-			PermitteeType:  cola.Text(vocabulary.PermitteeTypeOf("NJ-I-721"))},
+			PermitteeType:  cola.Text(vocabulary.PermitteeTypeOf("NJ-I-721")),
+		},
 		cola.Permittee{PermitNumber: "XX"})
 }
 
@@ -58,8 +62,12 @@ func labelsFillFields(t *testing.T, st store.Store, _ *clock) {
 	mustAddColas(t, st, applicant(1, "XX", "FIRST NAME", "PA", ""))
 	checkPermittees(t, st, cola.Permittee{PermitNumber: "XX", CompanyName: "FIRST NAME", CompanyState: "NJ"})
 	mustAddColas(t, st, applicant(2, "XX", "SECOND NAME", "", "07927"))
-	checkPermittees(t, st, cola.Permittee{PermitNumber: "XX", CompanyName: "FIRST NAME", CompanyState: "NJ",
-		CompanyZipCode: "07927"})
+	checkPermittees(t, st, cola.Permittee{
+		PermitNumber:   "XX",
+		CompanyName:    "FIRST NAME",
+		CompanyState:   "NJ",
+		CompanyZipCode: "07927",
+	})
 	if after := mustRevision(t, st); after <= before {
 		t.Errorf("revision after the permittee changed = %d, want more than %d", after, before)
 	}
@@ -73,8 +81,12 @@ func labelsFillFields(t *testing.T, st store.Store, _ *clock) {
 
 func listOverridesLabels(t *testing.T, st store.Store, _ *clock) {
 	mustAddColas(t, st, applicant(0, "CA-I-881", "NAME ON LABEL", "CA", "94558"))
-	listed := cola.Permittee{PermitNumber: "CA-I-881", CompanyName: "NAME ON LIST", OperatingName: "TRADE NAME",
-		Listed: true}
+	listed := cola.Permittee{
+		PermitNumber:  "CA-I-881",
+		CompanyName:   "NAME ON LIST",
+		OperatingName: "TRADE NAME",
+		Listed:        true,
+	}
 	patch := only(listed, "permit_number", "company_name", "operating_name", "company_zip_code") // clears the ZIP code
 	mustPermittees(t, st, []store.Outcome{store.Changed}, patch)
 	want := listed
@@ -87,9 +99,15 @@ func listOverridesLabels(t *testing.T, st store.Store, _ *clock) {
 }
 
 func listsMerge(t *testing.T, st store.Store, _ *clock) {
-	p := cola.Permittee{PermitNumber: "BR-ME-MAI-7", CompanyName: "Ølhus 100% _A_", CompanyState: "ME",
+	p := cola.Permittee{
+		PermitNumber:   "BR-ME-MAI-7",
+		CompanyName:    "Ølhus 100% _A_",
+		CompanyState:   "ME",
 		CompanyZipCode: "04101",
-		OperatingName:  "PUB", PermitteeType: "Brewery", Listed: true}
+		OperatingName:  "PUB",
+		PermitteeType:  "Brewery",
+		Listed:         true,
+	}
 	renamed := only(cola.Permittee{PermitNumber: p.PermitNumber, CompanyName: "NEW"}, "company_name")
 	mustPermittees(t, st, []store.Outcome{store.Added, store.Unchanged, store.Changed, store.Unchanged, store.Added},
 		permitteePatch(p), permitteePatch(p), renamed, renamed, permitteePatch(cola.Permittee{PermitNumber: "ZZ-1"}))

@@ -106,7 +106,7 @@ func concurrentOpen(t *testing.T, b Backend) {
 	}
 	wg.Wait()
 	id := b.mustOpen(t, dsn).ID()
-	if made, found := seen[openedLine(true, id)], seen[openedLine(false, id)]; made != 1 || found != 5 {
+	if created, found := seen[openedLine(true, id)], seen[openedLine(false, id)]; created != 1 || found != 5 {
 		t.Errorf("opens = %v, want one that created database %s and five that found it", seen, id)
 	}
 }

@@ -32,28 +32,44 @@ func mustReferences(t *testing.T, st store.Store) store.ReferenceSets {
 
 // ava returns an AVA without nil lists.
 func ava(id, name string) cola.AVADetail {
-	return cola.AVADetail{AVA: cola.AVA{AVAID: id, Name: name, States: []string{}, Counties: []string{}},
-		ParentAVAs: []string{}, ChildAVAs: []string{}}
+	return cola.AVADetail{
+		AVA:        cola.AVA{AVAID: id, Name: name, States: []string{}, Counties: []string{}},
+		ParentAVAs: []string{},
+		ChildAVAs:  []string{},
+	}
 }
 
 func mergeAVAs(t *testing.T, st store.Store, _ *clock) {
 	full := cola.AVADetail{
-		AVA: cola.AVA{AVAID: "sonoma|2", Name: "Sonoma", AKA: "O'Sonoma 100%", States: []string{"CA", "OR"},
+		AVA: cola.AVA{
+			AVAID:           "sonoma|2",
+			Name:            "Sonoma",
+			AKA:             "O'Sonoma 100%",
+			States:          []string{"CA", "OR"},
 			Counties:        []string{"Napa, \"upper\""},
-			EstablishedDate: mustDate(t, "1984-11-23"), RemovedDate: mustDate(t, "2001-01-02"),
-			ValidEndDate: mustDate(t, "2001-01-01")},
+			EstablishedDate: mustDate(t, "1984-11-23"),
+			RemovedDate:     mustDate(t, "2001-01-02"),
+			ValidEndDate:    mustDate(t, "2001-01-01"),
+		},
 		ValidStartDate: mustDate(t, "1990-09-11"),
-		ParentAVAs:     []string{"North Coast"}, ChildAVAs: []string{"A", "B"}, Petitioner: "P", CFRAuthor: "C",
-		CFRIndex: "9.20",
+		ParentAVAs:     []string{"North Coast"},
+		ChildAVAs:      []string{"A", "B"},
+		Petitioner:     "P",
+		CFRAuthor:      "C",
+		CFRIndex:       "9.20",
 	}
-	first, current, other, twin := ava("sonoma|1", "Sonoma"), ava("sonoma|3", "Sonoma"), ava("alta", "Alta"),
-		ava("sonoma|0", "Sonoma")
+	first := ava("sonoma|1", "Sonoma")
+	current := ava("sonoma|3", "Sonoma")
+	other := ava("alta", "Alta")
+	twin := ava("sonoma|0", "Sonoma")
 	first.ValidEndDate = mustDate(t, "1990-09-10")
 	current.ValidStartDate = mustDate(t, "2001-01-02")
 	twin.ValidEndDate = first.ValidEndDate
 	open := ava("sonoma", "Sonoma") // valid since the same first day, without a last day
-	patches := []cola.Patch[cola.AVADetail]{allOf(current), allOf(full), allOf(first), allOf(other), allOf(twin),
-		allOf(open), allOf(full)}
+	patches := []cola.Patch[cola.AVADetail]{
+		allOf(current), allOf(full), allOf(first), allOf(other), allOf(twin),
+		allOf(open), allOf(full),
+	}
 	got, err := st.UpsertAVAs(t.Context(), patches, store.Commit)
 	checkEqual(t, "UpsertAVAs outcomes",
 		[]store.Outcome{store.Added, store.Added, store.Added, store.Added, store.Added, store.Added, store.Unchanged},
@@ -89,10 +105,17 @@ func upsertTwice[T any](t *testing.T, upsert func([]T, store.Mode) ([]store.Outc
 
 func processingTimes(t *testing.T, st store.Store, _ *clock) {
 	june, july := mustDate(t, "2025-06-30"), mustDate(t, "2025-07-31")
-	wine := cola.ProcessingTime{Commodity: "Wine", SnapshotDate: june, TurnaroundDaysMedian: cola.Some(4),
-		QueueFrontierDate: june.AddDays(-4), QueueDepthDays: cola.Some(0)}
-	rows := []cola.ProcessingTime{wine, {Commodity: "Malt Beverage", SnapshotDate: june},
-		{Commodity: "Wine", SnapshotDate: july}}
+	wine := cola.ProcessingTime{
+		Commodity:            "Wine",
+		SnapshotDate:         june,
+		TurnaroundDaysMedian: cola.Some(4),
+		QueueFrontierDate:    june.AddDays(-4),
+		QueueDepthDays:       cola.Some(0),
+	}
+	rows := []cola.ProcessingTime{
+		wine, {Commodity: "Malt Beverage", SnapshotDate: june},
+		{Commodity: "Wine", SnapshotDate: july},
+	}
 	changed := wine
 	changed.QueueDepthDays = cola.Opt[int]{}
 	upsertTwice(t, func(r []cola.ProcessingTime, m store.Mode) ([]store.Outcome, error) {
@@ -106,8 +129,13 @@ func formulaTimes(t *testing.T, st store.Store, _ *clock) {
 	june, july := mustDate(t, "2025-06-30"), mustDate(t, "2025-07-31")
 	rows := []cola.FormulaProcessingTime{
 		{Commodity: "Wine", FormulaType: "B", SnapshotDate: june, TurnaroundDaysMedian: cola.Some(7)},
-		{Commodity: "Wine", FormulaType: "A", SnapshotDate: june, QueueFrontierDate: june,
-			QueueDepthDays: cola.Some(1)},
+		{
+			Commodity:         "Wine",
+			FormulaType:       "A",
+			SnapshotDate:      june,
+			QueueFrontierDate: june,
+			QueueDepthDays:    cola.Some(1),
+		},
 		{Commodity: "Distilled Spirits", FormulaType: "Z", SnapshotDate: june},
 		{Commodity: "Wine", FormulaType: "A", SnapshotDate: july},
 	}
@@ -124,8 +152,13 @@ func registrationTimes(t *testing.T, st store.Store, _ *clock) {
 	may, june := mustDate(t, "2025-05-01"), mustDate(t, "2025-06-01")
 	rows := []cola.RegistrationProcessingTime{
 		{Category: "Alcohol", ApplicationType: "Winery", ReportMonth: may, SnapshotDate: june},
-		{Category: "Alcohol", ApplicationType: "Brewery", ReportMonth: may, TurnaroundDaysMedian: cola.Some(57),
-			SnapshotDate: june},
+		{
+			Category:             "Alcohol",
+			ApplicationType:      "Brewery",
+			ReportMonth:          may,
+			TurnaroundDaysMedian: cola.Some(57),
+			SnapshotDate:         june,
+		},
 		{Category: "Alcohol", ApplicationType: "Winery", ReportMonth: june, SnapshotDate: june},
 	}
 	changed := rows[0] // the publication date is not part of the key
@@ -138,8 +171,11 @@ func registrationTimes(t *testing.T, st store.Store, _ *clock) {
 }
 
 func categoryAliases(t *testing.T, st store.Store, _ *clock) {
-	rows := []vocabulary.CategoryAlias{{Alias: "Wine > Rosé", Path: "Wine > Pink"},
-		{Alias: "Beer > 100%_Lager", Path: "Beer > Lager"}, {Alias: "beer > 100%_lager", Path: "X"}}
+	rows := []vocabulary.CategoryAlias{
+		{Alias: "Wine > Rosé", Path: "Wine > Pink"},
+		{Alias: "Beer > 100%_Lager", Path: "Beer > Lager"},
+		{Alias: "beer > 100%_lager", Path: "X"},
+	}
 	changed := vocabulary.CategoryAlias{Alias: "Wine > Rosé", Path: "Wine > Rosé Wine"}
 	upsertTwice(t, func(r []vocabulary.CategoryAlias, m store.Mode) ([]store.Outcome, error) {
 		return st.UpsertCategoryAliases(t.Context(), r, m)
@@ -187,13 +223,23 @@ func testProductionReports(t *testing.T, open Opener) {
 
 func beerReport(t *testing.T, date string) []cola.ProductionReport {
 	row := cola.ProductionReport{
-		Commodity: "Beer", ReportType: "monthly", Year: 2019, MonthNumber: cola.Some(3), ReportDate: mustDate(t, date),
-		StatisticalGroup: "Barrels Produced", StatisticalCategory: "Taxable", StatisticalDetail: "In bottles and cans",
-		CountIMs: cola.Some(42), Value: cola.Some(13222104.5), ValueUnit: "barrels",
+		Commodity:           "Beer",
+		ReportType:          "monthly",
+		Year:                2019,
+		MonthNumber:         cola.Some(3),
+		ReportDate:          mustDate(t, date),
+		StatisticalGroup:    "Barrels Produced",
+		StatisticalCategory: "Taxable",
+		StatisticalDetail:   "In bottles and cans",
+		CountIMs:            cola.Some(42),
+		Value:               cola.Some(13222104.5),
+		ValueUnit:           "barrels",
 	}
 	redacted := row
-	redacted.StatisticalDetail, redacted.Value, redacted.CountIMs, redacted.IsRedacted = "", cola.Opt[float64]{},
-		cola.Opt[int]{}, true
+	redacted.StatisticalDetail = ""
+	redacted.Value = cola.Opt[float64]{}
+	redacted.CountIMs = cola.Opt[int]{}
+	redacted.IsRedacted = true
 	third := row
 	third.StatisticalGroup, third.MonthNumber = "A", cola.Opt[int]{}
 	return []cola.ProductionReport{row, redacted, third}
@@ -237,8 +283,11 @@ func replaceReportRows(t *testing.T, st store.Store, _ *clock) {
 	}{
 		{[]cola.ProductionReport{a, b}, []store.Outcome{store.Added, store.Added}, true},
 		{[]cola.ProductionReport{a, b}, []store.Outcome{store.Unchanged, store.Unchanged}, false},
-		{[]cola.ProductionReport{a, b, b, c},
-			[]store.Outcome{store.Unchanged, store.Unchanged, store.Changed, store.Changed}, true},
+		{
+			[]cola.ProductionReport{a, b, b, c},
+			[]store.Outcome{store.Unchanged, store.Unchanged, store.Changed, store.Changed},
+			true,
+		},
 		// A subset, in a different order.
 		{[]cola.ProductionReport{c, b, a}, []store.Outcome{store.Unchanged, store.Unchanged, store.Unchanged}, true},
 		{[]cola.ProductionReport{a, b, c}, []store.Outcome{store.Unchanged, store.Unchanged, store.Unchanged}, true},

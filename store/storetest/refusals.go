@@ -27,9 +27,17 @@ func testRefusals(t *testing.T, open Opener) {
 // newRefusal returns a refusal at the start of a minute, counted from the epoch.
 func newRefusal(account cola.AccountID, minute int, reason string, count int) store.AccountRefusal {
 	at := epoch.Truncate(time.Minute).Add(time.Duration(minute) * time.Minute)
-	return store.AccountRefusal{Account: account,
-		Refusal: store.Refusal{Minute: at, Channel: cola.ChannelREST, Credential: keyCredential(1),
-			Reason: reason, Count: count, LastAt: at}}
+	return store.AccountRefusal{
+		Account: account,
+		Refusal: store.Refusal{
+			Minute:     at,
+			Channel:    cola.ChannelREST,
+			Credential: keyCredential(1),
+			Reason:     reason,
+			Count:      count,
+			LastAt:     at,
+		},
+	}
 }
 
 func mustRecordRefusals(t tb, st store.Store, refusals ...store.AccountRefusal) {
@@ -47,13 +55,14 @@ func listRefusals(t *testing.T, st store.Store, _ *clock) {
 	a, b := mustAccount(t, st, "a@example.com", cola.TierFree), mustAccount(t, st, "b@example.com", cola.TierFree)
 	mustRecordRefusals(t, st)
 	checkEqual(t, "number of refusals without any", 0, len(mustRefusals(t, st, a.ID)))
-	first, second, others := newRefusal(a.ID, 1, "burst", 3), newRefusal(a.ID, 2, "o'reason 100%_ ü", 1),
-		newRefusal(b.ID, 3, "quota", 1)
+	first := newRefusal(a.ID, 1, "burst", 3)
+	second := newRefusal(a.ID, 2, "o'reason 100%_ ü", 1)
+	others := newRefusal(b.ID, 3, "quota", 1)
 	second.Channel, second.Credential = cola.ChannelDashboard, signInCredential(7)
-	given := first
+	local := first
 	// Stored in UTC, in whole microseconds.
-	given.Minute, given.LastAt = first.Minute.In(time.FixedZone("", 3600)), first.LastAt.Add(789*time.Nanosecond)
-	mustRecordRefusals(t, st, given, others, second)
+	local.Minute, local.LastAt = first.Minute.In(time.FixedZone("", 3600)), first.LastAt.Add(789*time.Nanosecond)
+	mustRecordRefusals(t, st, local, others, second)
 	checkEqual(t, "Refusals", []store.Refusal{second.Refusal, first.Refusal}, mustRefusals(t, st, a.ID))
 	checkEqual(t, "Refusals of another account", []store.Refusal{others.Refusal}, mustRefusals(t, st, b.ID))
 	for most, want := range map[int][]store.Refusal{1: {second.Refusal}, 0: nil, -1: nil} {
@@ -126,7 +135,7 @@ func refusalLimit(t *testing.T, st store.Store, _ *clock) {
 	retained = mustRefusals(t, st, a.ID)
 	if last := slices.MaxFunc(retained, func(x, y store.Refusal) int { return cmp.Compare(x.Count, y.Count) }); len(
 		retained) != store.MaxRefusals || last.Count != 2 {
-		t.Errorf("%d refusals retained; want %d with the one counted twice", len(retained), store.MaxRefusals)
+		t.Errorf("%d refusals retained; want %d, one of them counted twice", len(retained), store.MaxRefusals)
 	}
 	checkEqual(t, "Refusals of another account", []store.Refusal{newRefusal(b.ID, 0, "burst", 1).Refusal},
 		mustRefusals(t, st, b.ID))
@@ -140,9 +149,8 @@ func invalidRefusals(t *testing.T, st store.Store, _ *clock) {
 	mustRecordRefusals(t, st, newRefusal(a.ID+100, 1, "burst", 1))
 	checkEqual(t, "Refusals", []store.Refusal{good.Refusal}, mustRefusals(t, st, a.ID))
 	for _, reason := range []string{"a\x00b", "\xff"} {
-		if err := st.RecordRefusals(t.Context(),
-			[]store.AccountRefusal{newRefusal(a.ID, 2, "quota", 1), newRefusal(a.ID, 2, reason, 1)}); !errors.Is(err,
-			store.ErrMalformed) {
+		list := []store.AccountRefusal{newRefusal(a.ID, 2, "quota", 1), newRefusal(a.ID, 2, reason, 1)}
+		if err := st.RecordRefusals(t.Context(), list); !errors.Is(err, store.ErrMalformed) {
 			t.Errorf("RecordRefusals(reason %q) error = %v, want ErrMalformed", reason, err)
 		}
 	}
@@ -189,8 +197,10 @@ func checkRefusalTotal(t *testing.T, st store.Store, accounts []store.Account, w
 }
 
 func concurrentRefusals(t *testing.T, st store.Store, _ *clock) {
-	accounts := []store.Account{mustAccount(t, st, "a@example.com", cola.TierFree),
-		mustAccount(t, st, "b@example.com", cola.TierFree)}
+	accounts := []store.Account{
+		mustAccount(t, st, "a@example.com", cola.TierFree),
+		mustAccount(t, st, "b@example.com", cola.TierFree),
+	}
 	const many = 6
 	concurrently(many, func(i int) {
 		if _, err := recordManyRefusals(t.Context(), st, accounts, i); err != nil {
@@ -216,8 +226,10 @@ func childRefusals(ctx context.Context, st store.Store, out io.Writer) error {
 func refusalsAcrossProcesses(t *testing.T, b Backend) {
 	dsn := b.New(t)
 	db := b.mustOpen(t, dsn)
-	accounts := []store.Account{mustAccount(t, db, chargedAccount, cola.TierFree),
-		mustAccount(t, db, "b@example.com", cola.TierFree)}
+	accounts := []store.Account{
+		mustAccount(t, db, chargedAccount, cola.TierFree),
+		mustAccount(t, db, "b@example.com", cola.TierFree),
+	}
 	total := runTogether(t, dsn, "refusals", "recorded %d",
 		func(i int) (int, error) { return recordManyRefusals(t.Context(), db, accounts, i) })
 	checkRefusalTotal(t, db, accounts, total)

@@ -130,10 +130,10 @@ const (
 	everyID = 1_000_000 // a limit above all counts
 )
 
-// duePast is an instant at which the searches of newSearch are due.
+// duePast is a time at which the searches of newSearch are due.
 var duePast = epoch.Add(72 * time.Hour)
 
-// dueSearch returns a new search that is due at an instant.
+// dueSearch returns a new search that is due at the given time.
 func dueSearch(account cola.AccountID, n int, due time.Time) store.NewSavedSearch {
 	s := newSearch(account, n)
 	s.MaxActive = 10_000
@@ -169,9 +169,15 @@ func names(claimed []store.DueSearch) []string {
 // a late match.
 func runOf(t tb, st store.Store, d store.DueSearch, labels ...int) store.RunRecord {
 	t.Helper()
-	r := store.RunRecord{Due: d, Mark: store.Mark{At: duePast, Revision: mustRevision(t, st)},
-		Next: cola.TimestampOf(duePast.Add(week)),
-		From: cola.DateOf(d.Mark.At), To: cola.DateOf(duePast), MaxNamed: everyID, MaxNamedOfAccount: everyID}
+	r := store.RunRecord{
+		Due:               d,
+		Mark:              store.Mark{At: duePast, Revision: mustRevision(t, st)},
+		Next:              cola.TimestampOf(duePast.Add(week)),
+		From:              cola.DateOf(d.Mark.At),
+		To:                cola.DateOf(duePast),
+		MaxNamed:          everyID,
+		MaxNamedOfAccount: everyID,
+	}
 	for _, n := range labels {
 		r.Matches = append(r.Matches, store.RunMatch{TTBID: firstID + cola.TTBID(max(n, -n)), Late: n < 0})
 	}

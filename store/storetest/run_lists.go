@@ -69,8 +69,10 @@ func listMatches(t *testing.T, st store.Store, _ *clock) {
 	match := func(run, n int, late bool) cola.SavedSearchMatch {
 		return cola.SavedSearchMatch{RunID: numbers[run], TTBID: firstID + cola.TTBID(n), Late: late}
 	}
-	all := []cola.SavedSearchMatch{match(2, 2, false), match(2, 7, false), match(0, 1, true), match(0, 5, false),
-		match(0, 9, false)}
+	all := []cola.SavedSearchMatch{
+		match(2, 2, false), match(2, 7, false), match(0, 1, true), match(0, 5, false),
+		match(0, 9, false),
+	}
 	for _, k := range []struct {
 		run   int64
 		page  store.Slice
@@ -107,8 +109,8 @@ func listRunsErrors(t *testing.T, st store.Store, _ *clock) {
 		{a.ID, s.UUID + "\x00", 0}, {a.ID, "\xff", 0}, {b.ID, other.UUID, run}, {a.ID, s.UUID, run + 1},
 		{a.ID, s.UUID, -1},
 	} {
-		if list, total, err := st.MatchesOf(t.Context(), k.account, k.uuid, k.run, page); !errors.Is(err,
-			store.ErrNotFound) {
+		list, total, err := st.MatchesOf(t.Context(), k.account, k.uuid, k.run, page)
+		if !errors.Is(err, store.ErrNotFound) {
 			t.Errorf("MatchesOf(%d, %q, %d) = %v, total %d, %v; want ErrNotFound", k.account, k.uuid, k.run, list,
 				total, err)
 		}

@@ -33,19 +33,36 @@ func runCreatesDeliveries(t *testing.T, st store.Store, _ *clock) {
 		t.Fatalf("deliveries = %+v, want two with distinct IDs", list)
 	}
 	ran := cola.TimestampOf(duePast)
-	checkEqual(t, "delivery", cola.Delivery{ID: list[1].ID, MessageID: list[1].MessageID, Event: cola.EventRan,
-		Destination: a.hook.UUID, Kind: cola.KindWebhook,
-		SavedSearch: cola.Some(a.search.UUID), RunID: cola.Some(a.run), State: cola.DeliveryPending, CreatedAt: ran,
-		NextAttemptAt: cola.Some(ran)}, list[1])
+	checkEqual(t, "delivery", cola.Delivery{
+		ID:            list[1].ID,
+		MessageID:     list[1].MessageID,
+		Event:         cola.EventRan,
+		Destination:   a.hook.UUID,
+		Kind:          cola.KindWebhook,
+		SavedSearch:   cola.Some(a.search.UUID),
+		RunID:         cola.Some(a.run),
+		State:         cola.DeliveryPending,
+		CreatedAt:     ran,
+		NextAttemptAt: cola.Some(ran),
+	}, list[1])
 	own := deliveriesOf(t, st, a.ID, store.DeliveryFilter{Destination: mustOwn(t, st, a.ID).UUID}) // paused
 	if len(own) != 2 {
 		t.Fatalf("deliveries = %+v, want two", own)
 	}
 	checkEqual(t, "delivery to a paused destination",
-		cola.Delivery{ID: own[1].ID, MessageID: own[1].MessageID, Event: cola.EventRan, Destination: own[1].Destination,
-			Kind: cola.KindEmail, SavedSearch: cola.Some(a.search.UUID), RunID: cola.Some(a.run),
-			State: cola.DeliverySkipped,
-			Error: cola.Some("The destination was paused."), CreatedAt: ran, SettledAt: cola.Some(ran)}, own[1])
+		cola.Delivery{
+			ID:          own[1].ID,
+			MessageID:   own[1].MessageID,
+			Event:       cola.EventRan,
+			Destination: own[1].Destination,
+			Kind:        cola.KindEmail,
+			SavedSearch: cola.Some(a.search.UUID),
+			RunID:       cola.Some(a.run),
+			State:       cola.DeliverySkipped,
+			Error:       cola.Some("The destination was paused."),
+			CreatedAt:   ran,
+			SettledAt:   cola.Some(ran),
+		}, own[1])
 }
 
 // deliveredTo returns the names of the destinations of a run's messages. A minus marks skipped
@@ -104,9 +121,11 @@ func runDestinations(t *testing.T, st store.Store, _ *clock) {
 func runWithoutEmail(t *testing.T, st store.Store, _ *clock) {
 	a := mustAccountOf(t, st, testIssuer, "1", "")
 	search := mustCreate(t, st, newSearch(a.ID, 1))
-	names := map[string]string{mustOwn(t, st, a.ID).UUID: "own",
+	names := map[string]string{
+		mustOwn(t, st, a.ID).UUID:                                      "own",
 		mustDestination(t, st, newHook(a.ID, hook)).UUID:               "hook",
-		mustDestination(t, st, newMailbox(a.ID, "x@example.com")).UUID: "mailbox"}
+		mustDestination(t, st, newMailbox(a.ID, "x@example.com")).UUID: "mailbox",
+	}
 	checkEqual(t, "destinations without an email", []string{"hook", "mailbox"},
 		deliveredTo(t, st, a.ID, mustRun(t, st, search, 1).Run, names))
 	checkEqual(t, "account", a.ID, mustAccountOf(t, st, testIssuer, "1", "x@Example.com").ID)
@@ -119,10 +138,13 @@ func searchDestinationReplaces(t *testing.T, st store.Store, _ *clock) {
 	search, other := mustCreate(t, st, newSearch(a.ID, 1)), mustCreate(t, st, newSearch(a.ID, 2))
 	mine := mustDestination(t, st, forSearch(newMailbox(a.ID, "ann@EXAMPLE.com"), search))
 	hooked := mustDestination(t, st, forSearch(newHook(a.ID, hook), search))
-	names := map[string]string{mustOwn(t, st, a.ID).UUID: "own", mine.UUID: "own of the search",
-		hooked.UUID: "hook of the search",
+	names := map[string]string{
+		mustOwn(t, st, a.ID).UUID: "own",
+		mine.UUID:                 "own of the search",
+		hooked.UUID:               "hook of the search",
 		mustDestination(t, st, newHook(a.ID, hook)).UUID:                               "hook",
-		mustDestination(t, st, newHook(a.ID, "https://HOOKS.example.com/labels")).UUID: "hook in another case"}
+		mustDestination(t, st, newHook(a.ID, "https://HOOKS.example.com/labels")).UUID: "hook in another case",
+	}
 	run := func(s cola.SavedSearch, label int) []string {
 		return deliveredTo(t, st, a.ID, mustRun(t, st, s, label).Run, names)
 	}

@@ -27,23 +27,27 @@ func recordingChecks() []check {
 
 func recordRun(t *testing.T, st store.Store, c *clock) {
 	a := mustAccount(t, st, "a@example.com", cola.TierFree)
-	made := mustCreate(t, st, newSearch(a.ID, 1))
+	search := mustCreate(t, st, newSearch(a.ID, 1))
 	mustAddColas(t, st, dated(1, dayOne))
 	d := mustClaimOne(t, st)
 	run := runOf(t, st, d, 1, 2, -3)
 	o := mustRecord(t, st, run)
 	checkEqual(t, "RecordRuns", store.RunOutcome{Recorded: true, Run: o.Run, New: 3, Late: 1}, o)
-	made.Schedule.LastRunAt, made.Schedule.NextRunAt = cola.Some(cola.TimestampOf(duePast)), cola.Some(run.Next)
-	found, err := st.SavedSearch(t.Context(), a.ID, made.UUID)
-	checkEqual(t, "SavedSearch", made, must(t, found, err))
+	search.Schedule.LastRunAt, search.Schedule.NextRunAt = cola.Some(cola.TimestampOf(duePast)), cola.Some(run.Next)
+	found, err := st.SavedSearch(t.Context(), a.ID, search.UUID)
+	checkEqual(t, "SavedSearch", search, must(t, found, err))
 	checkEqual(t, "claims right after the run", []string{}, names(mustClaim(t, st, everyID, anHour)))
 
 	claimed, err := st.ClaimDue(t.Context(), duePast.Add(week), 1, anHour) // recording released the claim
 	if len(must(t, claimed, err)) != 1 {
-		t.Fatal("search is not due a week later")
+		t.Fatal("ClaimDue a week later returned no searches, want one")
 	}
-	checkEqual(t, "claim a week later", store.DueSearch{Account: a.ID, Search: made, Mark: run.Mark,
-		Hold: claimed[0].Hold}, claimed[0])
+	checkEqual(t, "claim a week later", store.DueSearch{
+		Account: a.ID,
+		Search:  search,
+		Mark:    run.Mark,
+		Hold:    claimed[0].Hold,
+	}, claimed[0])
 	if d.Hold == claimed[0].Hold {
 		t.Errorf("Hold of the second claim = %v, want another one", d.Hold)
 	}
@@ -56,7 +60,7 @@ func recordRun(t *testing.T, st store.Store, c *clock) {
 		{ID: o.Run + 1, RanAt: cola.TimestampOf(duePast.Add(week)), DateFrom: empty.From, DateTo: empty.To},
 		{ID: o.Run, RanAt: cola.TimestampOf(duePast), DateFrom: run.From, DateTo: run.To, MatchCount: 3, LateCount: 1},
 	}
-	got, total, err := st.RunsOf(t.Context(), a.ID, made.UUID, store.Slice{Limit: 10})
+	got, total, err := st.RunsOf(t.Context(), a.ID, search.UUID, store.Slice{Limit: 10})
 	if must(t, got, err); total != 2 || got[0].ID <= got[1].ID {
 		t.Fatalf("RunsOf = %+v, total %d; want two, newest first", got, total)
 	}
@@ -193,11 +197,11 @@ func unknownMark(t *testing.T, st store.Store, _ *clock) {
 
 func noNextRun(t *testing.T, st store.Store, _ *clock) {
 	a := mustAccount(t, st, "a@example.com", cola.TierFree)
-	made := mustCreate(t, st, newSearch(a.ID, 1))
+	search := mustCreate(t, st, newSearch(a.ID, 1))
 	run := runOf(t, st, mustClaimOne(t, st))
 	run.Next = 0
 	mustRecord(t, st, run)
-	found, err := st.SavedSearch(t.Context(), a.ID, made.UUID)
+	found, err := st.SavedSearch(t.Context(), a.ID, search.UUID)
 	if must(t, found, err); found.Schedule.NextRunAt.OK {
 		t.Errorf("NextRunAt = %s, want an empty result", found.Schedule.NextRunAt.V.Time())
 	}
@@ -209,7 +213,7 @@ func noNextRun(t *testing.T, st store.Store, _ *clock) {
 // stored once.
 func concurrentRecording(t *testing.T, st store.Store, c *clock) {
 	a := mustAccount(t, st, "a@example.com", cola.TierFree)
-	made := mustCreate(t, st, newSearch(a.ID, 1))
+	search := mustCreate(t, st, newSearch(a.ID, 1))
 	old := mustClaimOne(t, st)
 	c.advance(anHour)
 	runs := []store.RunRecord{runOf(t, st, old, 1, 2), runOf(t, st, mustClaimOne(t, st), 1, 2)}
@@ -226,12 +230,12 @@ func concurrentRecording(t *testing.T, st store.Store, c *clock) {
 			mu.Lock()
 			defer mu.Unlock()
 			if recorded += outcomes[0].New; outcomes[0].Recorded && i%2 == 0 {
-				t.Error("run recorded under a claim that was taken over")
+				t.Error("RecordRuns under a claim that was taken over: Recorded = true, want false")
 			}
 		})
 	}
 	wg.Wait()
-	list, total, err := st.RunsOf(t.Context(), a.ID, made.UUID, store.Slice{Limit: 10})
+	list, total, err := st.RunsOf(t.Context(), a.ID, search.UUID, store.Slice{Limit: 10})
 	if must(t, list, err); total != 1 || recorded != 2 {
 		t.Errorf("%d runs recorded with %d new matches, want 1 with 2", total, recorded)
 	}
@@ -240,14 +244,14 @@ func concurrentRecording(t *testing.T, st store.Store, c *clock) {
 func manyMatches(t *testing.T, st store.Store, _ *clock) {
 	const found = 24_000 // more than a backend writes at a time
 	a := mustAccount(t, st, "a@example.com", cola.TierFree)
-	made := mustCreate(t, st, newSearch(a.ID, 1))
+	search := mustCreate(t, st, newSearch(a.ID, 1))
 	run := runOf(t, st, mustClaimOne(t, st))
 	for n := range found {
 		run.Matches = append(run.Matches, store.RunMatch{TTBID: firstID + cola.TTBID(n), Late: n%3 == 0})
 	}
 	o := mustRecord(t, st, run)
 	checkEqual(t, "RecordRuns", store.RunOutcome{Recorded: true, Run: o.Run, New: found, Late: found / 3}, o)
-	list, total, err := st.MatchesOf(t.Context(), a.ID, made.UUID, o.Run, store.Slice{Offset: found - 1, Limit: 10})
+	list, total, err := st.MatchesOf(t.Context(), a.ID, search.UUID, o.Run, store.Slice{Offset: found - 1, Limit: 10})
 	checkEqual(t, "last match", []cola.SavedSearchMatch{{RunID: o.Run, TTBID: firstID + found - 1}}, must(t, list, err))
 	checkEqual(t, "number of matches", found, total)
 }

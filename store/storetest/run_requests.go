@@ -83,14 +83,14 @@ func requestUnscheduled(t *testing.T, st store.Store, _ *clock) {
 	}
 	checkEqual(t, "number of deliveries", 4, len(deliveriesOf(t, st, a.ID, store.DeliveryFilter{})))
 	search := requestRun(t, st, a.ID, unscheduled.Search, duePast)
-	mustChange(t, st, a.ID, search.UUID, renamed("renamed")) // does not cancel the request
+	mustChange(t, st, a.ID, search.UUID, rename("renamed")) // does not cancel the request
 	checkEqual(t, "claimed searches", []string{"renamed"}, names(mustClaim(t, st, everyID, anHour)))
 }
 
 func requestNotAllowed(t *testing.T, st store.Store, _ *clock) {
 	a, b := mustAccount(t, st, "a@example.com", cola.TierFree), mustAccount(t, st, "b@example.com", cola.TierFree)
-	search, later := mustCreate(t, st, dueSearch(a.ID, 1, duePast.Add(week))),
-		mustCreate(t, st, dueSearch(a.ID, 2, duePast.Add(week)))
+	search := mustCreate(t, st, dueSearch(a.ID, 1, duePast.Add(week)))
+	later := mustCreate(t, st, dueSearch(a.ID, 2, duePast.Add(week)))
 	checkRejected := func(account cola.AccountID, uuid string, want error) {
 		t.Helper()
 		before := storeContents(t, st)
@@ -144,8 +144,14 @@ func traceContents(t *testing.T, st store.Store, c *clock) {
 	now, err := st.SavedSearch(t.Context(), a.ID, search.UUID)
 	must(t, now, err)
 	match := cola.SavedSearchMatch{RunID: number, TTBID: firstID + 2, Late: true, Met: run.Matches[0].Met}
-	checkEqual(t, "trace of a match", store.Trace{Search: now, Mark: run.Mark, Match: &match, Arrived: created.Revision,
-		Seen: duePast, SeenFrom: run.From}, trace(2))
+	checkEqual(t, "trace of a match", store.Trace{
+		Search:   now,
+		Mark:     run.Mark,
+		Match:    &match,
+		Arrived:  created.Revision,
+		Seen:     duePast,
+		SeenFrom: run.From,
+	}, trace(2))
 	checkEqual(t, "trace of a deleted match", cola.TTBID(firstID+9), trace(9).Match.TTBID)
 	mustAddColas(t, st, dated(3, dayOne))
 	checkEqual(t, "trace of a later arrival", store.Trace{Search: now, Mark: run.Mark, Arrived: mustRevision(t, st)},
@@ -202,8 +208,10 @@ func matchFilters(t *testing.T, st store.Store, _ *clock) {
 	a := mustAccount(t, st, "a@example.com", cola.TierFree)
 	search := mustCreate(t, st, newSearch(a.ID, 1))
 	run := runOf(t, st, mustClaimOne(t, st), 1, -2, 3, -4, 5)
-	sets := []cola.FilterSet{0, cola.FilterSetOf("query"), cola.FilterSetOf(cola.FilterNames()...),
-		cola.FilterSetOf("query"), 1 << 62}
+	sets := []cola.FilterSet{
+		0, cola.FilterSetOf("query"), cola.FilterSetOf(cola.FilterNames()...),
+		cola.FilterSetOf("query"), 1 << 62,
+	}
 	want := make([]cola.SavedSearchMatch, len(sets))
 	for i, met := range sets {
 		run.Matches[i].Met = met

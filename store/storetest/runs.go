@@ -60,12 +60,12 @@ func claimContents(t *testing.T, st store.Store, c *clock) {
 	a := mustAccount(t, st, "a@example.com", cola.TierFree)
 	full := fullSearch()
 	full.Schedule.Active, full.Schedule.NextRunAt = true, cola.Some(cola.TimestampOf(epoch))
-	made := mustCreate(t, st, store.NewSavedSearch{Account: a.ID, Search: full, MaxActive: 1})
+	search := mustCreate(t, st, store.NewSavedSearch{Account: a.ID, Search: full, MaxActive: 1})
 	d := mustClaimOne(t, st)
 	if d.Hold == 0 {
 		t.Error("Hold = 0, want nonzero")
 	}
-	checkEqual(t, "claim", store.DueSearch{Account: a.ID, Search: made, Mark: store.Mark{At: c.now()}, Hold: d.Hold}, d)
+	checkEqual(t, "claim", store.DueSearch{Account: a.ID, Search: search, Mark: store.Mark{At: c.now()}, Hold: d.Hold}, d)
 }
 
 func markOfNewSearch(t *testing.T, st store.Store, c *clock) {
@@ -250,8 +250,9 @@ const sharedSearches = 300
 
 // runUntilDone claims and records until no search is due, reporting the running total to progress.
 // It returns the total.
-func runUntilDone(ctx context.Context, st store.Store, hold time.Duration, progress func(n int)) (recorded int,
-	err error) {
+func runUntilDone(
+	ctx context.Context, st store.Store, hold time.Duration, progress func(n int),
+) (recorded int, err error) {
 	for {
 		claimed, err := st.ClaimDue(ctx, duePast, 4, hold)
 		if err != nil || len(claimed) == 0 {
@@ -259,8 +260,14 @@ func runUntilDone(ctx context.Context, st store.Store, hold time.Duration, progr
 		}
 		runs := make([]store.RunRecord, len(claimed))
 		for i, d := range claimed {
-			runs[i] = store.RunRecord{Due: d, Mark: store.Mark{At: duePast}, Next: cola.TimestampOf(duePast.Add(week)),
-				From: cola.DateOf(d.Mark.At), To: cola.DateOf(duePast), Matches: []store.RunMatch{{TTBID: firstID}}}
+			runs[i] = store.RunRecord{
+				Due:     d,
+				Mark:    store.Mark{At: duePast},
+				Next:    cola.TimestampOf(duePast.Add(week)),
+				From:    cola.DateOf(d.Mark.At),
+				To:      cola.DateOf(duePast),
+				Matches: []store.RunMatch{{TTBID: firstID}},
+			}
 		}
 		outcomes, err := st.RecordRuns(ctx, runs)
 		if err != nil {
@@ -298,8 +305,13 @@ func checkRunOnce(t *testing.T, db Database, account cola.AccountID) {
 
 // running is the running of searches as shared work.
 var running = sharedWork{
-	jobs: sharedSearches, work: "run", briefly: "run briefly", claim: "claim",
-	share: mustShareSearches, done: checkRunOnce, untilDone: runUntilDone,
+	jobs:      sharedSearches,
+	work:      "run",
+	briefly:   "run briefly",
+	claim:     "claim",
+	share:     mustShareSearches,
+	done:      checkRunOnce,
+	untilDone: runUntilDone,
 	claimAll: func(ctx context.Context, st store.Store) (int, error) {
 		claimed, err := st.ClaimDue(ctx, duePast, everyID, shortClaim)
 		return len(claimed), err

@@ -19,35 +19,53 @@ import (
 func Sample(n int) cola.Patch[cola.Cola] {
 	r := rand.New(rand.NewPCG(uint64(n), 7))
 	c := cola.Cola{ColaSummary: cola.ColaSummary{
-		TTBID: SampleID(n), BrandName: fmt.Sprintf("BRAND OF OAK CREEK %d", r.IntN(50_000)),
-		ProductName: cola.Text(fmt.Sprintf("ESTATE RESERVE %d", r.IntN(1_000_000))), ProductType: vocabulary.Wine,
-		ClassName: "TABLE RED WINE", OriginName: "CALIFORNIA",
+		TTBID:             SampleID(n),
+		BrandName:         fmt.Sprintf("BRAND OF OAK CREEK %d", r.IntN(50_000)),
+		ProductName:       cola.Text(fmt.Sprintf("ESTATE RESERVE %d", r.IntN(1_000_000))),
+		ProductType:       vocabulary.Wine,
+		ClassName:         "TABLE RED WINE",
+		OriginName:        "CALIFORNIA",
 		PermitNumber:      fmt.Sprintf("BWN-CA-%d", int(150_000*r.Float64()*r.Float64()*r.Float64())),
-		ApplicationStatus: vocabulary.StatusApproved, ApprovalDate: cola.Date(732_000 + n%7_000),
+		ApplicationStatus: vocabulary.StatusApproved,
+		ApprovalDate:      cola.Date(732_000 + n%7_000),
 	}}
 	c.ApplicationType, c.ApplicationDate, c.LatestUpdateDate = "LABEL APPROVAL", c.ApprovalDate-20, c.ApprovalDate+400
 	c.ClassID, c.OriginID, c.DomesticOrImported = "80", "1B", vocabulary.Domestic
 	c.IsDistinctiveContainer, c.IsResubmission = cola.Some(false), cola.Some(false)
 	c.AddressRecipient, c.AddressZipCode, c.AddressState = cola.Text(c.PermitNumber+" CELLARS LLC"), "94558", "CA"
-	c.GrapeVarietals, c.WineVintageYear, c.WineAppellation = []string{"Cabernet Sauvignon", "Merlot"}, cola.Some(2019),
-		"NAPA VALLEY"
+	c.GrapeVarietals = []string{"Cabernet Sauvignon", "Merlot"}
+	c.WineVintageYear = cola.Some(2019)
+	c.WineAppellation = "NAPA VALLEY"
 	c.ABV, c.Volume, c.VolumeUnit = cola.Some(13.5), cola.Some(750.0), "milliliters"
 	c.LLMContainerType, c.LLMCategoryPath = "bottle", "Wine > Red Wine > Cabernet Sauvignon"
 	c.LLMProductDescription = "A full-bodied red wine with notes of black cherry, cedar and vanilla, aged in French oak for eighteen months."
 	c.LLMTastingNoteFlavors = []string{"black cherry", "cedar", "vanilla"}
 	for i, position := range []cola.Text{"front", "back"} {
 		id := fmt.Sprintf("%s-%d", c.TTBID, i+1)
-		c.Images = append(c.Images, cola.Image{TTBImageID: id, ImageIndex: i, ContainerPosition: position,
-			ExtensionType: "jpg",
-			WidthPixels:   cola.Some(900), HeightPixels: cola.Some(1200), WidthInches: cola.Some(3.0),
-			HeightInches: cola.Some(4.0),
-			FileSizeMB:   cola.Some(0.42), BarcodeCount: cola.Some(i), QRCodeCount: cola.Some(0),
-			ImageURL: cola.Text("/images/" + id)})
+		c.Images = append(c.Images, cola.Image{
+			TTBImageID:        id,
+			ImageIndex:        i,
+			ContainerPosition: position,
+			ExtensionType:     "jpg",
+			WidthPixels:       cola.Some(900),
+			HeightPixels:      cola.Some(1200),
+			WidthInches:       cola.Some(3.0),
+			HeightInches:      cola.Some(4.0),
+			FileSizeMB:        cola.Some(0.42),
+			BarcodeCount:      cola.Some(i),
+			QRCodeCount:       cola.Some(0),
+			ImageURL:          cola.Text("/images/" + id),
+		})
 	}
-	c.Barcodes = []cola.Barcode{{BarcodeType: "UPC-A", BarcodeValue: fmt.Sprintf("%012d", n),
-		TTBImageID:  cola.Text(c.Images[1].TTBImageID),
-		WidthPixels: cola.Some(210), HeightPixels: cola.Some(90), Orientation: "horizontal",
-		RelativeImagePosition: "bottom right"}}
+	c.Barcodes = []cola.Barcode{{
+		BarcodeType:           "UPC-A",
+		BarcodeValue:          fmt.Sprintf("%012d", n),
+		TTBImageID:            cola.Text(c.Images[1].TTBImageID),
+		WidthPixels:           cola.Some(210),
+		HeightPixels:          cola.Some(90),
+		Orientation:           "horizontal",
+		RelativeImagePosition: "bottom right",
+	}}
 	return patchOf(c)
 }
 
@@ -148,41 +166,80 @@ func fullLabel() cola.Cola {
 	date := func(s string) cola.Date { d, _ := cola.ParseDate(s); return d }
 	c := cola.Cola{
 		ColaSummary: cola.ColaSummary{
-			TTBID: firstID, BrandName: "LENZ MOSER", ProductName: "PRESTIGE", ProductType: vocabulary.Wine,
-			ClassName:  "TABLE RED WINE",
-			OriginName: "AUSTRIA", PermitNumber: "NJ-I-721", ApplicationStatus: "surrendered",
-			ApprovalDate: date("2011-03-18"),
+			TTBID:             firstID,
+			BrandName:         "LENZ MOSER",
+			ProductName:       "PRESTIGE",
+			ProductType:       vocabulary.Wine,
+			ClassName:         "TABLE RED WINE",
+			OriginName:        "AUSTRIA",
+			PermitNumber:      "NJ-I-721",
+			ApplicationStatus: "surrendered",
+			ApprovalDate:      date("2011-03-18"),
 		},
-		ApplicationType: "LABEL APPROVAL", ApplicationDate: date("2011-02-23"), ExpirationDate: date("2025-10-23"),
-		LatestUpdateDate: date("2025-07-16"), ClassID: "80", OriginID: "64", DomesticOrImported: vocabulary.Imported,
-		IsDistinctiveContainer: cola.Some(true), ForDistinctiveCapacity: "750 MILLILITERS",
-		IsResubmission:       cola.Some(true),
-		ForResubmissionTTBID: 11024001000092, ForExemptionState: "NJ", AddressRecipient: "NIEDERHOFF IMPORTS INC",
-		AddressZipCode: "07927", AddressState: "NJ", GrapeVarietals: []string{"Zweigelt", "Blaufränkisch"},
-		WineVintageYear: cola.Some(2009), WineAppellation: "BURGENLAND", ABV: cola.Some(12.5), Volume: cola.Some(750.0),
-		VolumeUnit: "milliliters", LLMContainerType: "bottle", LLMProductDescription: "A dry red wine.",
-		LLMBrandEstablishedYear: cola.Some(1849), LLMCategory: "Zweigelt",
-		LLMCategoryPath:       "Wine > Red Wine > Zweigelt",
-		LLMTastingNoteFlavors: []string{"cherry", "pepper"}, LLMArtworkCredit: "J. Huber",
-		LLMWineDesignation: "reserve",
-		LLMBeerIBU:         "40-45", LLMBeerHopsVarieties: []string{"Citra"}, LLMLiquorAgedYears: cola.Some(12),
-		LLMLiquorFinishing: "sherry cask", LLMLiquorGrains: []string{"rye", "corn"},
-		BarcodeType: "UPC-A", BarcodeValue: "036000291452", QRCodeURL: "https://example.com/wine",
+		ApplicationType:         "LABEL APPROVAL",
+		ApplicationDate:         date("2011-02-23"),
+		ExpirationDate:          date("2025-10-23"),
+		LatestUpdateDate:        date("2025-07-16"),
+		ClassID:                 "80",
+		OriginID:                "64",
+		DomesticOrImported:      vocabulary.Imported,
+		IsDistinctiveContainer:  cola.Some(true),
+		ForDistinctiveCapacity:  "750 MILLILITERS",
+		IsResubmission:          cola.Some(true),
+		ForResubmissionTTBID:    11024001000092,
+		ForExemptionState:       "NJ",
+		AddressRecipient:        "NIEDERHOFF IMPORTS INC",
+		AddressZipCode:          "07927",
+		AddressState:            "NJ",
+		GrapeVarietals:          []string{"Zweigelt", "Blaufränkisch"},
+		WineVintageYear:         cola.Some(2009),
+		WineAppellation:         "BURGENLAND",
+		ABV:                     cola.Some(12.5),
+		Volume:                  cola.Some(750.0),
+		VolumeUnit:              "milliliters",
+		LLMContainerType:        "bottle",
+		LLMProductDescription:   "A dry red wine.",
+		LLMBrandEstablishedYear: cola.Some(1849),
+		LLMCategory:             "Zweigelt",
+		LLMCategoryPath:         "Wine > Red Wine > Zweigelt",
+		LLMTastingNoteFlavors:   []string{"cherry", "pepper"},
+		LLMArtworkCredit:        "J. Huber",
+		LLMWineDesignation:      "reserve",
+		LLMBeerIBU:              "40-45",
+		LLMBeerHopsVarieties:    []string{"Citra"},
+		LLMLiquorAgedYears:      cola.Some(12),
+		LLMLiquorFinishing:      "sherry cask",
+		LLMLiquorGrains:         []string{"rye", "corn"},
+		BarcodeType:             "UPC-A",
+		BarcodeValue:            "036000291452",
+		QRCodeURL:               "https://example.com/wine",
 		Images: []cola.Image{
 			{
-				TTBImageID: "09079001000202-2", ImageIndex: 1, ContainerPosition: "back", ExtensionType: "jpg",
-				WidthPixels: cola.Some(900), HeightPixels: cola.Some(1200), WidthInches: cola.Some(3.0),
-				HeightInches: cola.Some(4.25), FileSizeMB: cola.Some(0.42), BarcodeCount: cola.Some(1),
-				QRCodeCount: cola.Some(0), ImageURL: "https://example.com/images/2",
+				TTBImageID:        "09079001000202-2",
+				ImageIndex:        1,
+				ContainerPosition: "back",
+				ExtensionType:     "jpg",
+				WidthPixels:       cola.Some(900),
+				HeightPixels:      cola.Some(1200),
+				WidthInches:       cola.Some(3.0),
+				HeightInches:      cola.Some(4.25),
+				FileSizeMB:        cola.Some(0.42),
+				BarcodeCount:      cola.Some(1),
+				QRCodeCount:       cola.Some(0),
+				ImageURL:          "https://example.com/images/2",
 			},
 			{TTBImageID: "09079001000202-1", ContainerPosition: "front", ImageURL: "https://example.com/images/1"},
 			{TTBImageID: "09079001000202-3", ImageIndex: 2},
 		},
 		Barcodes: []cola.Barcode{
 			{
-				BarcodeType: "EAN-13", BarcodeValue: "4006381333931", TTBImageID: "09079001000202-2",
-				WidthPixels:  cola.Some(210),
-				HeightPixels: cola.Some(90), Orientation: "horizontal", RelativeImagePosition: "bottom right",
+				BarcodeType:           "EAN-13",
+				BarcodeValue:          "4006381333931",
+				TTBImageID:            "09079001000202-2",
+				WidthPixels:           cola.Some(210),
+				HeightPixels:          cola.Some(90),
+				Orientation:           "horizontal",
+				RelativeImagePosition: "bottom right",
 			},
 			{BarcodeValue: "036000291452"},
 		},

@@ -33,15 +33,16 @@ func testSavedSearchChanges(t *testing.T, open Opener) {
 // change is the callback of UpdateSavedSearch.
 type change func(cola.SavedSearch) (cola.SavedSearch, error)
 
-func renamed(name string) change {
+// rename returns a change that sets the name.
+func rename(name string) change {
 	return func(s cola.SavedSearch) (cola.SavedSearch, error) {
 		s.Name = name
 		return s, nil
 	}
 }
 
-// activated returns a change that activates or pauses the schedule.
-func activated(active bool) change {
+// setActive returns a change that activates or pauses the schedule.
+func setActive(active bool) change {
 	return func(s cola.SavedSearch) (cola.SavedSearch, error) {
 		s.Schedule.Active = active
 		return s, nil
@@ -54,8 +55,8 @@ func mustChange(t tb, st store.Store, account cola.AccountID, uuid string, chang
 	return must(t, changed, err)
 }
 
-// mustPause creates a search with a paused schedule.
-func mustPause(t tb, st store.Store, account cola.AccountID, n int) cola.SavedSearch {
+// mustCreatePaused creates a search with a paused schedule.
+func mustCreatePaused(t tb, st store.Store, account cola.AccountID, n int) cola.SavedSearch {
 	t.Helper()
 	paused := newSearch(account, n)
 	paused.Search.Schedule.Active, paused.Search.Schedule.NextRunAt = false, cola.Opt[cola.Timestamp]{}
@@ -66,8 +67,8 @@ func pageSearches(t *testing.T, st store.Store, _ *clock) {
 	a, b := mustAccount(t, st, "a@example.com", cola.TierFree), mustAccount(t, st, "b@example.com", cola.TierFree)
 	var all []cola.SavedSearch
 	for n := range 5 {
-		all = append(all, mustPause(t, st, a.ID, n))
-		mustPause(t, st, b.ID, 100+n)
+		all = append(all, mustCreatePaused(t, st, a.ID, n))
+		mustCreatePaused(t, st, b.ID, 100+n)
 	}
 	for _, p := range []struct {
 		account       cola.AccountID
@@ -75,12 +76,17 @@ func pageSearches(t *testing.T, st store.Store, _ *clock) {
 		want          []cola.SavedSearch
 		total         int
 	}{
-		{a.ID, 0, 2, all[:2], 5}, {a.ID, 2, 2, all[2:4], 5}, {a.ID, 4, 2, all[4:], 5}, {a.ID, 5, 2, nil, 5},
+		{a.ID, 0, 2, all[:2], 5},
+		{a.ID, 2, 2, all[2:4], 5},
+		{a.ID, 4, 2, all[4:], 5},
+		{a.ID, 5, 2, nil, 5},
 		{a.ID, 0, 0, nil, 5},
-		{a.ID, math.MaxInt32 * 100, 100, nil, 5}, {a.ID, 1, 1, all[1:2], 5}, {b.ID + 100, 0, 10, nil, 0},
+		{a.ID, math.MaxInt32 * 100, 100, nil, 5},
+		{a.ID, 1, 1, all[1:2], 5},
+		{b.ID + 100, 0, 10, nil, 0},
 	} {
 		page, total, err := st.SavedSearches(t.Context(), p.account, p.offset, p.limit)
-		desc := fmt.Sprintf("SavedSearches of account %d after %d", p.account, p.offset)
+		desc := fmt.Sprintf("SavedSearches(account %d, offset %d)", p.account, p.offset)
 		checkEqual(t, desc, append([]cola.SavedSearch{}, p.want...),
 			append([]cola.SavedSearch{}, must(t, page, err)...))
 		checkEqual(t, desc+", total", p.total, total)
@@ -89,12 +95,16 @@ func pageSearches(t *testing.T, st store.Store, _ *clock) {
 
 func updateSearch(t *testing.T, st store.Store, c *clock) {
 	a := mustAccount(t, st, "a@example.com", cola.TierFree)
-	first, last := mustPause(t, st, a.ID, 1), mustPause(t, st, a.ID, 2)
+	first, last := mustCreatePaused(t, st, a.ID, 1), mustCreatePaused(t, st, a.ID, 2)
 	c.advance(time.Hour)
 	full := fullSearch()
 	scheduled := full
-	scheduled.Schedule = &cola.Schedule{Active: true, Cadence: cola.CadenceDaily,
-		NextRunAt: cola.Some(cola.TimestampOf(epoch)), LastRunAt: cola.Some(cola.TimestampOf(epoch.Add(-time.Hour)))}
+	scheduled.Schedule = &cola.Schedule{
+		Active:    true,
+		Cadence:   cola.CadenceDaily,
+		NextRunAt: cola.Some(cola.TimestampOf(epoch)),
+		LastRunAt: cola.Some(cola.TimestampOf(epoch.Add(-time.Hour))),
+	}
 	unscheduled := cola.SavedSearch{Name: "bare"}
 	for _, want := range []cola.SavedSearch{full, scheduled, unscheduled, scheduled} {
 		want.UUID, want.CreatedAt = first.UUID, first.CreatedAt
@@ -109,86 +119,100 @@ func updateSearch(t *testing.T, st store.Store, c *clock) {
 
 func immutableSearchFields(t *testing.T, st store.Store, c *clock) {
 	a := mustAccount(t, st, "a@example.com", cola.TierFree)
-	made := mustPause(t, st, a.ID, 1)
+	search := mustCreatePaused(t, st, a.ID, 1)
 	c.advance(time.Hour)
-	changed := mustChange(t, st, a.ID, made.UUID, func(s cola.SavedSearch) (cola.SavedSearch, error) {
-		checkEqual(t, "search passed to the change", made, s)
-		s.UUID, s.CreatedAt, s.ManageURL, s.DashboardURL = newSearch(a.ID, 2).Search.UUID, 1, "https://example.com/1",
-			"https://example.com"
+	changed := mustChange(t, st, a.ID, search.UUID, func(s cola.SavedSearch) (cola.SavedSearch, error) {
+		checkEqual(t, "search passed to the callback", search, s)
+		s.UUID = newSearch(a.ID, 2).Search.UUID
+		s.CreatedAt = 1
+		s.ManageURL = "https://example.com/1"
+		s.DashboardURL = "https://example.com"
 		return s, nil
 	})
-	checkEqual(t, "UpdateSavedSearch", made, changed)
-	checkEqual(t, "SavedSearches", []cola.SavedSearch{made}, mustSearches(t, st, a.ID))
+	checkEqual(t, "UpdateSavedSearch", search, changed)
+	checkEqual(t, "SavedSearches", []cola.SavedSearch{search}, mustSearches(t, st, a.ID))
 }
 
 func rejectChange(t *testing.T, st store.Store, _ *clock) {
 	a := mustAccount(t, st, "a@example.com", cola.TierFree)
-	made := mustCreate(t, st, newSearch(a.ID, 1))
-	for _, refusal := range []error{errors.New("not that"), cola.Errorf(cola.CodeValidation, "Not that."),
-		store.ErrUnavailable, store.ErrNotFound} {
-		changed, err := st.UpdateSavedSearch(t.Context(), a.ID, made.UUID, maxActive,
+	search := mustCreate(t, st, newSearch(a.ID, 1))
+	for _, reason := range []error{
+		errors.New("not that"),
+		cola.Errorf(cola.CodeValidation, "Not that."),
+		store.ErrUnavailable,
+		store.ErrNotFound,
+	} {
+		changed, err := st.UpdateSavedSearch(t.Context(), a.ID, search.UUID, maxActive,
 			func(s cola.SavedSearch) (cola.SavedSearch, error) {
 				s.Name, s.Schedule.Active = "changed", false
-				return s, refusal
+				return s, reason
 			})
-		if err != refusal {
-			t.Errorf("UpdateSavedSearch error = %v, want the callback's error %v", err, refusal)
+		if err != reason {
+			t.Errorf("UpdateSavedSearch error = %v, want the callback's error %v", err, reason)
 		}
 		checkEqual(t, "returned search", cola.SavedSearch{}, changed)
 	}
-	checkEqual(t, "SavedSearches", []cola.SavedSearch{made}, mustSearches(t, st, a.ID))
+	checkEqual(t, "SavedSearches", []cola.SavedSearch{search}, mustSearches(t, st, a.ID))
 }
 
 func malformedChange(t *testing.T, st store.Store, _ *clock) {
 	a := mustAccount(t, st, "a@example.com", cola.TierFree)
-	made := mustCreate(t, st, newSearch(a.ID, 1))
+	search := mustCreate(t, st, newSearch(a.ID, 1))
 	broken := func(s cola.SavedSearch) (cola.SavedSearch, error) {
 		s.Filters.ABVMin = cola.Some(math.NaN())
 		return s, nil
 	}
-	for name, change := range map[string]change{"name with NUL": renamed("a\x00"), "name is not UTF-8": renamed("\xff"),
-		"number is NaN": broken} {
-		if _, err := st.UpdateSavedSearch(t.Context(), a.ID, made.UUID, maxActive, change); !errors.Is(err,
-			store.ErrMalformed) {
+	for name, change := range map[string]change{
+		"name with NUL":     rename("a\x00"),
+		"name is not UTF-8": rename("\xff"),
+		"number is NaN":     broken,
+	} {
+		_, err := st.UpdateSavedSearch(t.Context(), a.ID, search.UUID, maxActive, change)
+		if !errors.Is(err, store.ErrMalformed) {
 			t.Errorf("%s: UpdateSavedSearch error = %v, want ErrMalformed", name, err)
 		}
 	}
-	checkEqual(t, "SavedSearches", []cola.SavedSearch{made}, mustSearches(t, st, a.ID))
+	checkEqual(t, "SavedSearches", []cola.SavedSearch{search}, mustSearches(t, st, a.ID))
 }
 
 func changeOfAnotherAccount(t *testing.T, st store.Store, _ *clock) {
 	a, b := mustAccount(t, st, "a@example.com", cola.TierFree), mustAccount(t, st, "b@example.com", cola.TierFree)
-	made := mustCreate(t, st, newSearch(a.ID, 1))
+	search := mustCreate(t, st, newSearch(a.ID, 1))
 	for _, k := range []struct {
 		account cola.AccountID
 		uuid    string
 	}{
-		{b.ID, made.UUID}, {b.ID + 100, made.UUID}, {a.ID, ""}, {a.ID, "%"}, {a.ID, made.UUID + "\x00"}, {a.ID, "\xff"},
+		{b.ID, search.UUID},
+		{b.ID + 100, search.UUID},
+		{a.ID, ""},
+		{a.ID, "%"},
+		{a.ID, search.UUID + "\x00"},
+		{a.ID, "\xff"},
 		{a.ID, newSearch(a.ID, 2).Search.UUID},
 	} {
 		_, err := st.UpdateSavedSearch(t.Context(), k.account, k.uuid, maxActive,
 			func(s cola.SavedSearch) (cola.SavedSearch, error) {
-				t.Errorf("UpdateSavedSearch(%d, %q) called the change with %+v", k.account, k.uuid, s)
+				t.Errorf("UpdateSavedSearch(%d, %q) called the callback with %+v", k.account, k.uuid, s)
 				return s, nil
 			})
 		if !errors.Is(err, store.ErrNotFound) {
-			t.Errorf("UpdateSavedSearch(%d, %q): %v, want ErrNotFound", k.account, k.uuid, err)
+			t.Errorf("UpdateSavedSearch(%d, %q) error = %v, want ErrNotFound", k.account, k.uuid, err)
 		}
 		if err := st.DeleteSavedSearch(t.Context(), k.account, k.uuid); !errors.Is(err, store.ErrNotFound) {
-			t.Errorf("DeleteSavedSearch(%d, %q): %v, want ErrNotFound", k.account, k.uuid, err)
+			t.Errorf("DeleteSavedSearch(%d, %q) error = %v, want ErrNotFound", k.account, k.uuid, err)
 		}
 	}
-	checkEqual(t, "SavedSearches", []cola.SavedSearch{made}, mustSearches(t, st, a.ID))
+	checkEqual(t, "SavedSearches", []cola.SavedSearch{search}, mustSearches(t, st, a.ID))
 }
 
 func resumeAtLimit(t *testing.T, st store.Store, _ *clock) {
 	a, b := mustAccount(t, st, "a@example.com", cola.TierFree), mustAccount(t, st, "b@example.com", cola.TierFree)
-	paused, others := mustPause(t, st, a.ID, 100), mustPause(t, st, b.ID, 200)
+	paused, other := mustCreatePaused(t, st, a.ID, 100), mustCreatePaused(t, st, b.ID, 200)
 	for n := range maxActive {
 		mustCreate(t, st, newSearch(a.ID, n))
 	}
 	resume := func() error {
-		_, err := st.UpdateSavedSearch(t.Context(), a.ID, paused.UUID, maxActive, activated(true))
+		_, err := st.UpdateSavedSearch(t.Context(), a.ID, paused.UUID, maxActive, setActive(true))
 		return err
 	}
 	if err := resume(); !errors.Is(err, store.ErrLimit) {
@@ -196,20 +220,20 @@ func resumeAtLimit(t *testing.T, st store.Store, _ *clock) {
 	}
 	found, err := st.SavedSearch(t.Context(), a.ID, paused.UUID)
 	checkEqual(t, "SavedSearch after the rejected resume", paused, must(t, found, err))
-	mustChange(t, st, a.ID, paused.UUID, renamed("paused still"))
+	mustChange(t, st, a.ID, paused.UUID, rename("paused still"))
 	active := newSearch(a.ID, 0).Search
-	if _, err := st.UpdateSavedSearch(t.Context(), a.ID, active.UUID, 1, renamed("active already")); err != nil {
+	if _, err := st.UpdateSavedSearch(t.Context(), a.ID, active.UUID, 1, rename("active already")); err != nil {
 		t.Errorf("change of an active search over the limit: error = %v, want nil", err)
 	}
-	mustChange(t, st, b.ID, others.UUID, activated(true))
-	mustChange(t, st, a.ID, active.UUID, activated(false))
+	mustChange(t, st, b.ID, other.UUID, setActive(true))
+	mustChange(t, st, a.ID, active.UUID, setActive(false))
 	if err := resume(); err != nil {
 		t.Errorf("resume after pausing another search: error = %v, want nil", err)
 	}
 	if err := st.DeleteSavedSearch(t.Context(), a.ID, paused.UUID); err != nil {
 		t.Error(err)
 	}
-	mustChange(t, st, a.ID, active.UUID, activated(true)) // takes the place of the deleted one
+	mustChange(t, st, a.ID, active.UUID, setActive(true)) // takes the place of the deleted one
 }
 
 func concurrentResumes(t *testing.T, st store.Store, _ *clock) {
@@ -217,16 +241,16 @@ func concurrentResumes(t *testing.T, st store.Store, _ *clock) {
 	for n := range maxActive - 3 {
 		mustCreate(t, st, newSearch(a.ID, n))
 	}
-	var resumed, refused atomic.Int64
+	var resumed, rejected atomic.Int64
 	var wg sync.WaitGroup
 	for n := range 10 {
-		paused := mustPause(t, st, a.ID, 100+n)
+		paused := mustCreatePaused(t, st, a.ID, 100+n)
 		wg.Go(func() {
-			switch _, err := st.UpdateSavedSearch(t.Context(), a.ID, paused.UUID, maxActive, activated(true)); {
+			switch _, err := st.UpdateSavedSearch(t.Context(), a.ID, paused.UUID, maxActive, setActive(true)); {
 			case err == nil:
 				resumed.Add(1)
 			case errors.Is(err, store.ErrLimit):
-				refused.Add(1)
+				rejected.Add(1)
 			default:
 				t.Errorf("UpdateSavedSearch: %v", err)
 			}
@@ -239,20 +263,20 @@ func concurrentResumes(t *testing.T, st store.Store, _ *clock) {
 			active++
 		}
 	}
-	if active != maxActive || resumed.Load() != 3 || refused.Load() != 7 {
-		t.Errorf("%d active, %d resumed, %d rejected; want %d, 3, 7", active, resumed.Load(), refused.Load(), maxActive)
+	if active != maxActive || resumed.Load() != 3 || rejected.Load() != 7 {
+		t.Errorf("%d active, %d resumed, %d rejected; want %d, 3, 7", active, resumed.Load(), rejected.Load(), maxActive)
 	}
 }
 
 // concurrentChanges checks that concurrent changes each see the result of the previous one.
 func concurrentChanges(t *testing.T, st store.Store, _ *clock) {
 	a := mustAccount(t, st, "a@example.com", cola.TierFree)
-	made := mustPause(t, st, a.ID, 1)
-	mustChange(t, st, a.ID, made.UUID, renamed("."))
+	search := mustCreatePaused(t, st, a.ID, 1)
+	mustChange(t, st, a.ID, search.UUID, rename("."))
 	var wg sync.WaitGroup
 	for range 10 {
 		wg.Go(func() {
-			_, err := st.UpdateSavedSearch(t.Context(), a.ID, made.UUID, maxActive,
+			_, err := st.UpdateSavedSearch(t.Context(), a.ID, search.UUID, maxActive,
 				func(s cola.SavedSearch) (cola.SavedSearch, error) {
 					s.Name += "."
 					return s, nil
@@ -263,7 +287,7 @@ func concurrentChanges(t *testing.T, st store.Store, _ *clock) {
 		})
 	}
 	wg.Wait()
-	found, err := st.SavedSearch(t.Context(), a.ID, made.UUID)
+	found, err := st.SavedSearch(t.Context(), a.ID, search.UUID)
 	checkEqual(t, "name", "...........", must(t, found, err).Name)
 }
 
@@ -276,8 +300,8 @@ func deleteSearch(t *testing.T, st store.Store, _ *clock) {
 	if _, err := st.SavedSearch(t.Context(), a.ID, first.UUID); !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("SavedSearch(deleted) error = %v, want ErrNotFound", err)
 	}
-	if _, err := st.UpdateSavedSearch(t.Context(), a.ID, first.UUID, maxActive, renamed("x")); !errors.Is(err,
-		store.ErrNotFound) {
+	_, err := st.UpdateSavedSearch(t.Context(), a.ID, first.UUID, maxActive, rename("x"))
+	if !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("UpdateSavedSearch(deleted) error = %v, want ErrNotFound", err)
 	}
 	if err := st.DeleteSavedSearch(t.Context(), a.ID, first.UUID); !errors.Is(err, store.ErrNotFound) {
@@ -292,13 +316,13 @@ func deleteSearch(t *testing.T, st store.Store, _ *clock) {
 func concurrentChangeAndDelete(t *testing.T, st store.Store, _ *clock) {
 	a := mustAccount(t, st, "a@example.com", cola.TierFree)
 	for round := range 10 {
-		made := mustCreate(t, st, newSearch(a.ID, round))
+		search := mustCreate(t, st, newSearch(a.ID, round))
 		var wg sync.WaitGroup
 		for n := range 4 {
 			wg.Go(func() {
 				for i := range 5 {
-					changed, err := st.UpdateSavedSearch(t.Context(), a.ID, made.UUID, maxActive,
-						renamed(fmt.Sprint(n, i)))
+					changed, err := st.UpdateSavedSearch(t.Context(), a.ID, search.UUID, maxActive,
+						rename(fmt.Sprint(n, i)))
 					if err == nil && changed.Name != fmt.Sprint(n, i) ||
 						err != nil && !errors.Is(err, store.ErrNotFound) {
 						t.Errorf("UpdateSavedSearch = %+v, %v; want the new name or ErrNotFound", changed, err)
@@ -307,7 +331,7 @@ func concurrentChangeAndDelete(t *testing.T, st store.Store, _ *clock) {
 			})
 		}
 		wg.Go(func() {
-			if err := st.DeleteSavedSearch(t.Context(), a.ID, made.UUID); err != nil {
+			if err := st.DeleteSavedSearch(t.Context(), a.ID, search.UUID); err != nil {
 				t.Errorf("DeleteSavedSearch: %v", err)
 			}
 		})

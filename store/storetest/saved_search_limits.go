@@ -15,27 +15,28 @@ import (
 )
 
 // createUntilLimit creates active searches, starting at number n, until the limit, and returns how
-// many it has created.
-func createUntilLimit(ctx context.Context, st store.Store, account cola.AccountID, n, maxSearches int) (made int,
-	err error) {
-	for ; ; made++ {
-		next := newSearch(account, n+made)
+// many it created.
+func createUntilLimit(
+	ctx context.Context, st store.Store, account cola.AccountID, n, maxSearches int,
+) (created int, err error) {
+	for ; ; created++ {
+		next := newSearch(account, n+created)
 		next.MaxActive = maxSearches
 		_, repeated, err := st.CreateSavedSearch(ctx, next)
 		switch {
 		case errors.Is(err, store.ErrLimit):
-			return made, nil
+			return created, nil
 		case err != nil:
-			return made, fmt.Errorf("create saved search: %w", err)
+			return created, fmt.Errorf("create saved search: %w", err)
 		case repeated:
-			return made, errors.New("creation without an idempotency key was treated as a repeat")
+			return created, errors.New("creation without an idempotency key was treated as a repeat")
 		}
 	}
 }
 
-// unscheduledOf returns a new search without a schedule, subject to a limit on all searches of the
+// newUnscheduled returns a new search without a schedule, subject to a limit on all searches of the
 // account.
-func unscheduledOf(account cola.AccountID, n, maxSearches int) store.NewSavedSearch {
+func newUnscheduled(account cola.AccountID, n, maxSearches int) store.NewSavedSearch {
 	next := newSearch(account, n)
 	next.Search.Schedule, next.MaxSearches = nil, maxSearches
 	return next
@@ -45,12 +46,14 @@ func searchLimit(t *testing.T, st store.Store, _ *clock) {
 	a, b := mustAccount(t, st, "a@example.com", cola.TierFree), mustAccount(t, st, "b@example.com", cola.TierFree)
 	active, paused := newSearch(a.ID, 1), newSearch(a.ID, 2)
 	paused.Search.Schedule.Active = false
-	made, last := mustCreate(t, st, withKey(active, "key", 1)), mustCreate(t, st, paused)
-	mustCreate(t, st, unscheduledOf(a.ID, 3, 3))
-	refusedActive := newSearch(a.ID, 4)
-	refusedActive.MaxSearches, refusedActive.MaxActive = 3, 1
-	for desc, n := range map[string]store.NewSavedSearch{"over the limit": unscheduledOf(a.ID, 4, 3),
-		"active search over both limits": refusedActive} {
+	created, last := mustCreate(t, st, withKey(active, "key", 1)), mustCreate(t, st, paused)
+	mustCreate(t, st, newUnscheduled(a.ID, 3, 3))
+	rejectedActive := newSearch(a.ID, 4)
+	rejectedActive.MaxSearches, rejectedActive.MaxActive = 3, 1
+	for desc, n := range map[string]store.NewSavedSearch{
+		"over the limit":                 newUnscheduled(a.ID, 4, 3),
+		"active search over both limits": rejectedActive,
+	} {
 		_, _, err := st.CreateSavedSearch(t.Context(), n)
 		if limit, ok := errors.AsType[store.LimitError](err); !ok || limit != (store.LimitError{Limit: 3, All: true}) ||
 			!errors.Is(err, store.ErrLimit) {
@@ -60,24 +63,24 @@ func searchLimit(t *testing.T, st store.Store, _ *clock) {
 	again := withKey(active, "key", 1)
 	again.MaxSearches = 3 // a repeated request creates no search, so the limit does not apply
 	found, repeated, err := st.CreateSavedSearch(t.Context(), again)
-	if must(t, found, err); !repeated || found.UUID != made.UUID {
-		t.Errorf("repeated request = %+v, repeated %v; want the first search, true", found, repeated)
+	if must(t, found, err); !repeated || found.UUID != created.UUID {
+		t.Errorf("repeated request = %+v, repeated = %v; want the first search, true", found, repeated)
 	}
-	mustCreate(t, st, unscheduledOf(b.ID, 5, 3))
+	mustCreate(t, st, newUnscheduled(b.ID, 5, 3))
 	mustDo(t, st.DeleteSavedSearch(t.Context(), a.ID, last.UUID))
-	mustCreate(t, st, unscheduledOf(a.ID, 4, 3))
+	mustCreate(t, st, newUnscheduled(a.ID, 4, 3))
 	checkEqual(t, "number of searches", 3, len(mustSearches(t, st, a.ID)))
 }
 
 func searchLimitConcurrent(t *testing.T, st store.Store, _ *clock) {
 	const most = 30
 	a := mustAccount(t, st, "a@example.com", cola.TierFree)
-	var made atomic.Int64
+	var created atomic.Int64
 	var wg sync.WaitGroup
 	for i := range 10 {
 		wg.Go(func() {
 			for n := 0; ; n++ {
-				_, _, err := st.CreateSavedSearch(t.Context(), unscheduledOf(a.ID, 100*i+n, most))
+				_, _, err := st.CreateSavedSearch(t.Context(), newUnscheduled(a.ID, 100*i+n, most))
 				if errors.Is(err, store.ErrLimit) {
 					return
 				}
@@ -85,13 +88,13 @@ func searchLimitConcurrent(t *testing.T, st store.Store, _ *clock) {
 					t.Error(err)
 					return
 				}
-				made.Add(1)
+				created.Add(1)
 			}
 		})
 	}
 	wg.Wait()
-	if stored := mustSearches(t, st, a.ID); len(stored) != most || made.Load() != most {
-		t.Errorf("%d searches created, %d stored; want %d", made.Load(), len(stored), most)
+	if stored := mustSearches(t, st, a.ID); len(stored) != most || created.Load() != most {
+		t.Errorf("%d searches created, %d stored; want %d", created.Load(), len(stored), most)
 	}
 }
 
@@ -103,28 +106,29 @@ const processActiveLimit = 150
 func isActive(s cola.SavedSearch) bool { return s.Schedule != nil && s.Schedule.Active }
 
 // resumeUntilLimit resumes an account's searches, starting at number n, until the limit, and
-// returns how many it has resumed. Others may resume the same searches concurrently.
-func resumeUntilLimit(ctx context.Context, st store.Store, account cola.AccountID, n, maxActive int) (resumed int,
-	err error) {
+// returns how many it resumed. Others may resume the same searches concurrently.
+func resumeUntilLimit(
+	ctx context.Context, st store.Store, account cola.AccountID, n, maxActive int,
+) (resumed int, err error) {
 	all, total, err := st.SavedSearches(ctx, account, 0, 10*processActiveLimit)
 	for i := 0; i < total && err == nil; i++ {
-		var was bool
+		var wasActive bool
 		_, err = st.UpdateSavedSearch(ctx, account, all[(n+i)%total].UUID, maxActive,
 			func(s cola.SavedSearch) (cola.SavedSearch, error) {
-				was = isActive(s)
-				return activated(true)(s)
+				wasActive = isActive(s)
+				return setActive(true)(s)
 			})
 		switch {
 		case errors.Is(err, store.ErrLimit):
 			return resumed, nil
-		case err == nil && !was:
+		case err == nil && !wasActive:
 			resumed++
 		}
 	}
 	return resumed, errors.Join(err, errors.New("limit not reached"))
 }
 
-// childResume resumes searches until the limit and prints how many it has resumed.
+// childResume resumes searches until the limit and prints how many it resumed.
 func childResume(ctx context.Context, st store.Store, out io.Writer) error {
 	account, err := st.AccountByEmail(ctx, chargedAccount)
 	if err != nil {
@@ -135,14 +139,14 @@ func childResume(ctx context.Context, st store.Store, out io.Writer) error {
 	return err
 }
 
-// childCreate creates searches until the limit and prints how many it has created.
+// childCreate creates searches until the limit and prints how many it created.
 func childCreate(ctx context.Context, st store.Store, out io.Writer) error {
 	account, err := st.AccountByEmail(ctx, chargedAccount)
 	if err != nil {
 		return err
 	}
-	made, err := createUntilLimit(ctx, st, account.ID, 1_000*os.Getpid(), processActiveLimit)
-	fmt.Fprintf(out, "created %d\n", made)
+	created, err := createUntilLimit(ctx, st, account.ID, 1_000*os.Getpid(), processActiveLimit)
+	fmt.Fprintf(out, "created %d\n", created)
 	return err
 }
 
@@ -156,7 +160,7 @@ func createAcrossProcesses(t *testing.T, b Backend) {
 		return createUntilLimit(t.Context(), db, account.ID, 1_000*i, processActiveLimit)
 	})
 	if stored := mustSearches(t, db, account.ID); len(stored) != processActiveLimit || total != processActiveLimit {
-		t.Errorf("%d searches stored, %d created; want %d", len(stored), total, processActiveLimit)
+		t.Errorf("%d searches created, %d stored; want %d", total, len(stored), processActiveLimit)
 	}
 }
 
@@ -167,7 +171,7 @@ func resumeAcrossProcesses(t *testing.T, b Backend) {
 	db := b.mustOpen(t, dsn)
 	account := roomyAccount(t, db, chargedAccount)
 	for n := range 2 * processActiveLimit {
-		mustPause(t, db, account.ID, n)
+		mustCreatePaused(t, db, account.ID, n)
 	}
 	total := runTogether(t, dsn, "resume", "resumed %d", func(i int) (int, error) {
 		return resumeUntilLimit(t.Context(), db, account.ID, 70*i, processActiveLimit)

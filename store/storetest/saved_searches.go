@@ -43,8 +43,12 @@ func newSearch(account cola.AccountID, n int) store.NewSavedSearch {
 			UUID:    fmt.Sprintf("0b9f8c0e-6a55-4f0e-9a39-%012d", n),
 			Name:    fmt.Sprintf("search %d", n),
 			Filters: cola.SavedSearchFilters{BrandName: "oak"},
-			Schedule: &cola.Schedule{Active: true, Cadence: cola.CadenceWeekly, Day: 0,
-				NextRunAt: cola.Some(cola.TimestampOf(epoch.Add(48 * time.Hour)))},
+			Schedule: &cola.Schedule{
+				Active:    true,
+				Cadence:   cola.CadenceWeekly,
+				Day:       0,
+				NextRunAt: cola.Some(cola.TimestampOf(epoch.Add(48 * time.Hour))),
+			},
 		},
 	}
 }
@@ -60,21 +64,21 @@ func withKey(n store.NewSavedSearch, key string, fill byte) store.NewSavedSearch
 
 func mustCreate(t tb, st store.Store, n store.NewSavedSearch) cola.SavedSearch {
 	t.Helper()
-	made, repeated, err := st.CreateSavedSearch(context.Background(), n)
+	created, repeated, err := st.CreateSavedSearch(context.Background(), n)
 	if repeated {
 		t.Errorf("CreateSavedSearch(%s): repeated = true, want false", n.Search.UUID)
 	}
-	return must(t, made, err)
+	return must(t, created, err)
 }
 
 // mustRepeat repeats a creation and checks that it returns the existing search.
 func mustRepeat(t tb, st store.Store, n store.NewSavedSearch) cola.SavedSearch {
 	t.Helper()
-	made, repeated, err := st.CreateSavedSearch(context.Background(), n)
+	created, repeated, err := st.CreateSavedSearch(context.Background(), n)
 	if !repeated && err == nil {
-		t.Errorf("CreateSavedSearch = new search %s, want the existing one", made.UUID)
+		t.Errorf("CreateSavedSearch = new search %s, want the existing one", created.UUID)
 	}
-	return must(t, made, err)
+	return must(t, created, err)
 }
 
 func mustSearches(t tb, st store.Store, account cola.AccountID) []cola.SavedSearch {
@@ -93,17 +97,31 @@ func fullSearch() cola.SavedSearch {
 		UUID: "0b9f8c0e-6a55-4f0e-9a39-2f1f0f9f6d11",
 		Name: "o'brien's \"ünïcode\" \U0001f377 100%_ <b> \u2028",
 		Filters: cola.SavedSearchFilters{
-			Query: `"table red" <&>`, BrandName: "château's", BarcodeValue: "0 36000 29145 2",
+			Query:             `"table red" <&>`,
+			BrandName:         "château's",
+			BarcodeValue:      "0 36000 29145 2",
 			ApplicationStatus: vocabulary.StatusApproved,
-			TypeWine:          on, DerivedLiquor: on, DerivedCategory: "Wine > Red Wine", OriginImported: on,
-			Country: "côte d'ivoire", USState: "ohio",
-			PermitNumberText: "ca-w", ApplicantUSState: "NY", ABVMin: cola.Some(0.0),
-			ABVMax:     cola.Some(14.499999999999998),
-			VolumeUnit: "milliliters", VolumeMin: cola.Some(1e-7), VolumeMax: cola.Some(1e21), ContainerBottle: on,
-			ContainerJug: on,
+			TypeWine:          on,
+			DerivedLiquor:     on,
+			DerivedCategory:   "Wine > Red Wine",
+			OriginImported:    on,
+			Country:           "côte d'ivoire",
+			USState:           "ohio",
+			PermitNumberText:  "ca-w",
+			ApplicantUSState:  "NY",
+			ABVMin:            cola.Some(0.0),
+			ABVMax:            cola.Some(14.499999999999998),
+			VolumeUnit:        "milliliters",
+			VolumeMin:         cola.Some(1e-7),
+			VolumeMax:         cola.Some(1e21),
+			ContainerBottle:   on,
+			ContainerJug:      on,
 		},
-		Schedule: &cola.Schedule{Cadence: cola.CadenceMonthly, Day: 28,
-			LastRunAt: cola.Some(cola.TimestampOf(epoch.Add(-time.Hour)))},
+		Schedule: &cola.Schedule{
+			Cadence:   cola.CadenceMonthly,
+			Day:       28,
+			LastRunAt: cola.Some(cola.TimestampOf(epoch.Add(-time.Hour))),
+		},
 	}
 }
 
@@ -117,13 +135,16 @@ func searchRoundTrip(t *testing.T, st store.Store, c *clock) {
 	full.CreatedAt, full.ManageURL, full.DashboardURL = 1, "https://example.com/1", "https://example.com"
 	unscheduled := cola.SavedSearch{UUID: "0b9f8c0e-6a55-4f0e-9a39-2f1f0f9f6d12", Name: "n"}
 	daily := unscheduled
-	daily.UUID, daily.Schedule = "0b9f8c0e-6a55-4f0e-9a39-2f1f0f9f6d13",
-		&cola.Schedule{Active: true, Cadence: cola.CadenceDaily,
-			NextRunAt: cola.Some(cola.TimestampOf(epoch.Add(time.Hour)))}
+	daily.UUID = "0b9f8c0e-6a55-4f0e-9a39-2f1f0f9f6d13"
+	daily.Schedule = &cola.Schedule{
+		Active:    true,
+		Cadence:   cola.CadenceDaily,
+		NextRunAt: cola.Some(cola.TimestampOf(epoch.Add(time.Hour))),
+	}
 	for _, s := range []cola.SavedSearch{full, unscheduled, daily} {
-		made := mustCreate(t, st, store.NewSavedSearch{Account: a.ID, Search: s, MaxActive: 1})
+		created := mustCreate(t, st, store.NewSavedSearch{Account: a.ID, Search: s, MaxActive: 1})
 		s.CreatedAt, s.ManageURL, s.DashboardURL = cola.TimestampOf(epoch), "", ""
-		checkEqual(t, "CreateSavedSearch", s, made)
+		checkEqual(t, "CreateSavedSearch", s, created)
 		found, err := st.SavedSearch(t.Context(), a.ID, s.UUID)
 		checkEqual(t, "SavedSearch", s, must(t, found, err))
 		list := mustSearches(t, st, a.ID)
@@ -134,7 +155,7 @@ func searchRoundTrip(t *testing.T, st store.Store, c *clock) {
 func listSearches(t *testing.T, st store.Store, c *clock) {
 	a, b := mustAccount(t, st, "a@example.com", cola.TierFree), mustAccount(t, st, "b@example.com", cola.TierFree)
 	var want []cola.SavedSearch
-	for _, n := range []int{5, 3, 9, 1} { // at one instant, then with the clock set back
+	for _, n := range []int{5, 3, 9, 1} { // at one time, then with the clock set back
 		want = append(want, mustCreate(t, st, newSearch(a.ID, n)))
 		mustCreate(t, st, newSearch(b.ID, 100+n))
 		if n == 3 {
@@ -146,12 +167,12 @@ func listSearches(t *testing.T, st store.Store, c *clock) {
 
 func searchOfAnotherAccount(t *testing.T, st store.Store, _ *clock) {
 	a, b := mustAccount(t, st, "a@example.com", cola.TierFree), mustAccount(t, st, "b@example.com", cola.TierFree)
-	made := mustCreate(t, st, newSearch(a.ID, 1))
+	created := mustCreate(t, st, newSearch(a.ID, 1))
 	for _, k := range []struct {
 		account cola.AccountID
 		uuid    string
 	}{
-		{b.ID, made.UUID}, {b.ID + 100, made.UUID}, {a.ID, ""}, {a.ID, "x"}, {a.ID, "%"}, {a.ID, made.UUID + "\x00"},
+		{b.ID, created.UUID}, {b.ID + 100, created.UUID}, {a.ID, ""}, {a.ID, "x"}, {a.ID, "%"}, {a.ID, created.UUID + "\x00"},
 		{a.ID, "\xff"},
 		{a.ID, newSearch(a.ID, 2).Search.UUID},
 	} {
@@ -165,12 +186,12 @@ func searchOfAnotherAccount(t *testing.T, st store.Store, _ *clock) {
 }
 
 func createSearchErrors(t *testing.T, st store.Store, _ *clock) {
-	if _, _, err := st.CreateSavedSearch(t.Context(), withKey(newSearch(42, 1), "key", 1)); !errors.Is(err,
-		store.ErrNotFound) {
+	_, _, err := st.CreateSavedSearch(t.Context(), withKey(newSearch(42, 1), "key", 1))
+	if !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("CreateSavedSearch(unknown account) error = %v, want ErrNotFound", err)
 	}
 	a, b := mustAccount(t, st, "a@example.com", cola.TierFree), mustAccount(t, st, "b@example.com", cola.TierFree)
-	made := mustCreate(t, st, newSearch(a.ID, 1))
+	created := mustCreate(t, st, newSearch(a.ID, 1))
 	for _, account := range []cola.AccountID{a.ID, b.ID} {
 		again := withKey(newSearch(account, 1), "key", 1)
 		if _, _, err := st.CreateSavedSearch(t.Context(), again); !errors.Is(err, store.ErrExists) {
@@ -179,7 +200,7 @@ func createSearchErrors(t *testing.T, st store.Store, _ *clock) {
 		again.Search.UUID = newSearch(account, int(account)+10).Search.UUID
 		mustCreate(t, st, again) // the failed request did not use up the key
 	}
-	checkEqual(t, "first search", made, mustSearches(t, st, a.ID)[0])
+	checkEqual(t, "first search", created, mustSearches(t, st, a.ID)[0])
 }
 
 func malformedSearch(t *testing.T, st store.Store, _ *clock) {
@@ -208,25 +229,25 @@ func idempotentCreation(t *testing.T, st store.Store, c *clock) {
 	for range 2 { // without a key, every request creates a search
 		mustCreate(t, st, newSearch(a.ID, len(mustSearches(t, st, a.ID))))
 	}
-	made := mustCreate(t, st, withKey(newSearch(a.ID, 10), "key", 1))
+	created := mustCreate(t, st, withKey(newSearch(a.ID, 10), "key", 1))
 	c.advance(59 * time.Minute)
 	again := withKey(newSearch(a.ID, 11), "key", 1)
 	again.Search.Name = "later"
 	again.MaxActive = 0 // a repeated request creates no search, so the limit does not apply
-	checkEqual(t, "repeated creation", made, mustRepeat(t, st, again))
+	checkEqual(t, "repeated creation", created, mustRepeat(t, st, again))
 	checkEqual(t, "number of searches", 3, len(mustSearches(t, st, a.ID)))
 	mustCreate(t, st, withKey(newSearch(a.ID, 12), "KEY", 1)) // a different key
 }
 
 func reusedKey(t *testing.T, st store.Store, _ *clock) {
 	a := mustAccount(t, st, "a@example.com", cola.TierFree)
-	made := mustCreate(t, st, withKey(newSearch(a.ID, 1), "key", 1))
-	if _, repeated, err := st.CreateSavedSearch(t.Context(), withKey(newSearch(a.ID, 2), "key", 2)); !errors.Is(err,
-		store.ErrReused) || repeated {
+	created := mustCreate(t, st, withKey(newSearch(a.ID, 1), "key", 1))
+	_, repeated, err := st.CreateSavedSearch(t.Context(), withKey(newSearch(a.ID, 2), "key", 2))
+	if !errors.Is(err, store.ErrReused) || repeated {
 		t.Errorf("CreateSavedSearch(reused key) error = %v, want ErrReused", err)
 	}
-	checkEqual(t, "repeated creation", made, mustRepeat(t, st, withKey(newSearch(a.ID, 3), "key", 1)))
-	checkEqual(t, "SavedSearches", []cola.SavedSearch{made}, mustSearches(t, st, a.ID))
+	checkEqual(t, "repeated creation", created, mustRepeat(t, st, withKey(newSearch(a.ID, 3), "key", 1)))
+	checkEqual(t, "SavedSearches", []cola.SavedSearch{created}, mustSearches(t, st, a.ID))
 }
 
 func keyExpiry(t *testing.T, st store.Store, c *clock) {
@@ -257,13 +278,14 @@ func concurrentRepeats(t *testing.T, st store.Store, _ *clock) {
 	var wg sync.WaitGroup
 	for i := range 20 {
 		wg.Go(func() {
-			made, repeated, err := st.CreateSavedSearch(t.Context(), withKey(newSearch(a.ID, i), "key", 1))
+			search, repeated, err := st.CreateSavedSearch(t.Context(), withKey(newSearch(a.ID, i), "key", 1))
 			if err != nil {
 				t.Errorf("CreateSavedSearch: %v", err)
 			}
 			mu.Lock()
 			defer mu.Unlock()
-			if uuids[made.UUID] = true; !repeated {
+			uuids[search.UUID] = true
+			if !repeated {
 				created++
 			}
 		})
@@ -283,8 +305,8 @@ func activeLimit(t *testing.T, st store.Store, _ *clock) {
 	for n := range maxActive {
 		mustCreate(t, st, newSearch(a.ID, n))
 	}
-	refused := withKey(newSearch(a.ID, 50), "key", 1)
-	_, _, err := st.CreateSavedSearch(t.Context(), refused)
+	rejected := withKey(newSearch(a.ID, 50), "key", 1)
+	_, _, err := st.CreateSavedSearch(t.Context(), rejected)
 	if limit, ok := errors.AsType[store.LimitError](err); !ok || limit.Limit != maxActive ||
 		!errors.Is(err, store.ErrLimit) {
 		t.Errorf("over the limit: error = %v, want ErrLimit with the limit", err)
@@ -293,15 +315,15 @@ func activeLimit(t *testing.T, st store.Store, _ *clock) {
 	mustCreate(t, st, paused) // even at the limit
 	mustCreate(t, st, unscheduled)
 	mustCreate(t, st, newSearch(b.ID, 300))
-	refused.MaxActive++
-	mustCreate(t, st, refused) // the rejected request did not use up the key
+	rejected.MaxActive++
+	mustCreate(t, st, rejected) // the rejected request did not use up the key
 	checkEqual(t, "number of searches", maxActive+5, len(mustSearches(t, st, a.ID)))
 }
 
 func activeLimitConcurrent(t *testing.T, st store.Store, _ *clock) {
 	a := mustAccount(t, st, "a@example.com", cola.TierFree)
 	var mu sync.Mutex
-	made := 0
+	created := 0
 	var wg sync.WaitGroup
 	for i := range 20 {
 		wg.Go(func() {
@@ -311,11 +333,11 @@ func activeLimitConcurrent(t *testing.T, st store.Store, _ *clock) {
 			}
 			mu.Lock()
 			defer mu.Unlock()
-			made += n
+			created += n
 		})
 	}
 	wg.Wait()
-	if stored := mustSearches(t, st, a.ID); made != maxActive || len(stored) != maxActive {
-		t.Errorf("%d searches created, %d stored; want %d", made, len(stored), maxActive)
+	if stored := mustSearches(t, st, a.ID); created != maxActive || len(stored) != maxActive {
+		t.Errorf("%d searches created, %d stored; want %d", created, len(stored), maxActive)
 	}
 }

@@ -59,9 +59,9 @@ func firstKeyCheckWins(t *testing.T, st store.Store, _ *clock) {
 func sealedHook(t *testing.T, st store.Store, account cola.AccountID, n int, current, old,
 	challenge string) store.Destination {
 	t.Helper()
-	made := newHook(account, fmt.Sprint(hook, n))
-	made.MaxDestinations = everyID
-	d := mustDestination(t, st, made)
+	created := newHook(account, fmt.Sprint(hook, n))
+	created.MaxDestinations = everyID
+	d := mustDestination(t, st, created)
 	return changeDestination(t, st, d, func(d *store.Destination) {
 		d.Secrets, d.Challenge.Sealed = store.Secrets{Current: current, Old: old}, challenge
 	})
@@ -79,30 +79,30 @@ func countSecrets(t *testing.T, st store.Store, _ *clock) {
 
 func rewriteSecrets(t *testing.T, st store.Store, _ *clock) {
 	const endpoints = 250 // more than one batch
-	const but = "sealed:89abcdef:"
+	const sealedPrefix = "sealed:89abcdef:"
 	a := mustAccount(t, st, "a@example.com", cola.TierFree)
 	for n := range endpoints {
 		d := newHook(a.ID, fmt.Sprint(hook, n))
 		d.MaxDestinations, d.Secret = everyID, fmt.Sprint("sealed:01234567:", n)
 		mustDestination(t, st, d)
 	}
-	done := sealedHook(t, st, a.ID, -1, but+"x", "", but+"y")
-	part := sealedHook(t, st, a.ID, -2, but+"x", "whsec_old", "sealed:01234567:challenge")
+	done := sealedHook(t, st, a.ID, -1, sealedPrefix+"x", "", sealedPrefix+"y")
+	part := sealedHook(t, st, a.ID, -2, sealedPrefix+"x", "whsec_old", "sealed:01234567:challenge")
 	unseen := map[store.SealedSecret]bool{
 		{Destination: part.UUID, Text: "whsec_old"}:                                  true,
 		{Destination: part.UUID, Text: "sealed:01234567:challenge", Challenge: true}: true,
 	}
 	rewrite := func(s store.SealedSecret) (string, error) {
 		delete(unseen, s)
-		return but + s.Text, nil
+		return sealedPrefix + s.Text, nil
 	}
-	n, err := st.RewriteSecrets(t.Context(), but, rewrite)
+	n, err := st.RewriteSecrets(t.Context(), sealedPrefix, rewrite)
 	checkEqual(t, "RewriteSecrets", endpoints+2, must(t, n, err))
 	checkEqual(t, "secrets not passed to the callback", map[store.SealedSecret]bool{}, unseen)
 	checkEqual(t, "destination sealed with the key", done, mustReload(t, st, done))
-	part.Secrets.Old, part.Challenge.Sealed = but+"whsec_old", but+"sealed:01234567:challenge"
+	part.Secrets.Old, part.Challenge.Sealed = sealedPrefix+"whsec_old", sealedPrefix+"sealed:01234567:challenge"
 	checkEqual(t, "destination partly sealed with the key", part, mustReload(t, st, part))
-	n, err = st.RewriteSecrets(t.Context(), but, rewrite)
+	n, err = st.RewriteSecrets(t.Context(), sealedPrefix, rewrite)
 	checkEqual(t, "second RewriteSecrets", 0, must(t, n, err))
 
 	n, err = st.RewriteSecrets(t.Context(), "x", func(s store.SealedSecret) (string, error) {
@@ -125,10 +125,10 @@ func rewriteSecrets(t *testing.T, st store.Store, _ *clock) {
 // not undo each other.
 func concurrentRewrites(t *testing.T, st store.Store, _ *clock) {
 	a := mustAccount(t, st, "a@example.com", cola.TierFree)
-	made := sealedHook(t, st, a.ID, 1, "", ".", "")
+	created := sealedHook(t, st, a.ID, 1, "", ".", "")
 	var wg sync.WaitGroup
 	for range 10 {
-		wg.Go(func() { changeDestination(t, st, made, func(d *store.Destination) { d.Secrets.Old += "c" }) })
+		wg.Go(func() { changeDestination(t, st, created, func(d *store.Destination) { d.Secrets.Old += "c" }) })
 		wg.Go(func() {
 			_, err := st.RewriteSecrets(t.Context(), "x",
 				func(s store.SealedSecret) (string, error) { return s.Text + "r", nil })
@@ -138,7 +138,7 @@ func concurrentRewrites(t *testing.T, st store.Store, _ *clock) {
 		})
 	}
 	wg.Wait()
-	checkEqual(t, "number of changes", 21, len(mustReload(t, st, made).Secrets.Old))
+	checkEqual(t, "number of changes", 21, len(mustReload(t, st, created).Secrets.Old))
 }
 
 func testKnownSecrets(t *testing.T, open Opener) {
@@ -156,7 +156,7 @@ func testKnownSecrets(t *testing.T, open Opener) {
 // createSecrets creates two secrets of each kind and returns their names.
 func createSecrets(t *testing.T, st store.Store, c *clock) map[store.SecretKind][]string {
 	t.Helper()
-	made := map[store.SecretKind][]string{}
+	created := map[store.SecretKind][]string{}
 	account := mustAccount(t, st, "secrets@example.com", cola.TierFree)
 	for n := range byte(2) {
 		mustKey(t, st, account.ID, 10+n)
@@ -171,15 +171,15 @@ func createSecrets(t *testing.T, st store.Store, c *clock) map[store.SecretKind]
 			store.SecretKey: string(key[:]), store.SecretSession: session, store.SecretSignInLink: string(link[:]),
 			store.SecretFeed: string(feed[:]),
 		} {
-			made[kind] = append(made[kind], name)
+			created[kind] = append(created[kind], name)
 		}
 	}
-	return made
+	return created
 }
 
-func checkKnownSecrets(t *testing.T, st store.Store, kind store.SecretKind, asked, want []string) {
+func checkKnownSecrets(t *testing.T, st store.Store, kind store.SecretKind, requested, want []string) {
 	t.Helper()
-	known, err := st.KnownSecrets(context.Background(), kind, asked)
+	known, err := st.KnownSecrets(context.Background(), kind, requested)
 	if err != nil {
 		t.Errorf("KnownSecrets(%s): %v", kind, err)
 	}
@@ -192,13 +192,13 @@ func checkKnownSecrets(t *testing.T, st store.Store, kind store.SecretKind, aske
 
 // secretKinds returns all kinds of secrets except links in email, which only earlier versions wrote
 // (see CheckRowsBeforeSecrets).
-func secretKinds(t *testing.T, made map[store.SecretKind][]string) (kinds []store.SecretKind) {
+func secretKinds(t *testing.T, created map[store.SecretKind][]string) (kinds []store.SecretKind) {
 	t.Helper()
 	for _, kind := range store.SecretKinds() {
 		if kind == store.SecretDestination {
 			continue
 		}
-		if len(made[kind]) == 0 {
+		if len(created[kind]) == 0 {
 			t.Errorf("no secret of kind %s created; the test needs one", kind)
 			continue
 		}
@@ -208,16 +208,16 @@ func secretKinds(t *testing.T, made map[store.SecretKind][]string) (kinds []stor
 }
 
 func knownSecrets(t *testing.T, st store.Store, c *clock) {
-	made := createSecrets(t, st, c)
-	for _, kind := range secretKinds(t, made) {
-		others := []string{strings.Repeat("\x00", 32), "", strings.ToUpper(made[kind][0]) + "x"}
+	created := createSecrets(t, st, c)
+	for _, kind := range secretKinds(t, created) {
+		others := []string{strings.Repeat("\x00", 32), "", strings.ToUpper(created[kind][0]) + "x"}
 		for n := range byte(250) {
 			others = append(others, string(bytes.Repeat([]byte{n}, 31)))
 		}
 		checkKnownSecrets(t, st, kind, nil, nil)
 		checkKnownSecrets(t, st, kind, others, nil)
-		checkKnownSecrets(t, st, kind, append(others, made[kind]...), made[kind])
-		for other, names := range made {
+		checkKnownSecrets(t, st, kind, append(others, created[kind]...), created[kind])
+		for other, names := range created {
 			if other != kind {
 				checkKnownSecrets(t, st, kind, names, nil)
 			}
@@ -226,9 +226,9 @@ func knownSecrets(t *testing.T, st store.Store, c *clock) {
 }
 
 func malformedSecretNames(t *testing.T, st store.Store, c *clock) {
-	made := createSecrets(t, st, c)
-	for _, kind := range secretKinds(t, made) {
-		odd := []string{"\xff", "a\x00", "'", `"`, `\`, "[]", "%", strings.Repeat("x", 10_000)}
-		checkKnownSecrets(t, st, kind, append(odd, made[kind][0]), made[kind][:1])
+	created := createSecrets(t, st, c)
+	for _, kind := range secretKinds(t, created) {
+		unknown := []string{"\xff", "a\x00", "'", `"`, `\`, "[]", "%", strings.Repeat("x", 10_000)}
+		checkKnownSecrets(t, st, kind, append(unknown, created[kind][0]), created[kind][:1])
 	}
 }

@@ -86,8 +86,8 @@ func replaceSession(t *testing.T, st store.Store, c *clock) {
 
 func malformedSession(t *testing.T, st store.Store, c *clock) {
 	for _, name := range []string{"", "a\x00b", "\xff", strings.Repeat("a", store.MaxKeyText+1)} {
-		if err := st.SaveSession(t.Context(), name, []byte("data"), c.now().Add(time.Hour)); !errors.Is(err,
-			store.ErrMalformed) {
+		err := st.SaveSession(t.Context(), name, []byte("data"), c.now().Add(time.Hour))
+		if !errors.Is(err, store.ErrMalformed) {
 			t.Errorf("SaveSession(%.10q) error = %v, want ErrMalformed", name, err)
 		}
 		checkNoSession(t, st, name)
@@ -246,11 +246,11 @@ func checkLinkUnusable(t tb, st store.Store, desc string, n int) {
 
 func signInLinkExpiry(t *testing.T, st store.Store, c *clock) {
 	a := mustAccount(t, st, "a@example.com", cola.TierFree)
-	const goodFor = 15*time.Minute + 7*time.Microsecond
+	const lifetime = 15*time.Minute + 7*time.Microsecond
 	for n := range 20 { // more than each new one deletes
-		mustDo(t, st.CreateSignInLink(t.Context(), a.ID, linkHash(n), goodFor))
+		mustDo(t, st.CreateSignInLink(t.Context(), a.ID, linkHash(n), lifetime))
 	}
-	c.advance(goodFor - time.Microsecond)
+	c.advance(lifetime - time.Microsecond)
 	used, err := st.UseSignInLink(t.Context(), linkHash(0))
 	checkEqual(t, "UseSignInLink just before the expiry", a, must(t, used, err))
 	c.advance(time.Microsecond)

@@ -60,17 +60,29 @@ func signInCredential(id int64) cola.Credential {
 func signInRoundTrip(t *testing.T, st store.Store, c *clock) {
 	a := mustAccount(t, st, "a@example.com", cola.TierFree)
 	c.set(epoch.In(time.FixedZone("", 3600)).Add(789 * time.Nanosecond)) // stored in UTC, in whole microseconds
-	given := store.SignIn{ID: 42, Account: a.ID, Via: "https://issuer.example/?a=b&c='",
-		Browser:   "<script>o'browser</script> 100%_ ünï\u202e\t",
-		CreatedAt: epoch.Add(time.Hour), LastUsedAt: epoch, EndedAt: epoch,
-		ExpiresAt: epoch.Add(signInLifetime).In(time.FixedZone("", -3600))}
-	made, err := st.CreateSignIn(t.Context(), given)
-	want := store.SignIn{ID: must(t, made, err).ID, Account: a.ID, Via: given.Via, Browser: given.Browser,
-		CreatedAt: epoch, ExpiresAt: epoch.Add(signInLifetime)}
-	checkEqual(t, "CreateSignIn", want, made)
-	byLink, err := st.CreateSignIn(t.Context(), store.SignIn{Account: a.ID, ExpiresAt: given.ExpiresAt})
-	if must(t, byLink, err); byLink.ID <= made.ID {
-		t.Errorf("CreateSignIn IDs = %d, %d; want increasing IDs", made.ID, byLink.ID)
+	params := store.SignIn{
+		ID:         42,
+		Account:    a.ID,
+		Via:        "https://issuer.example/?a=b&c='",
+		Browser:    "<script>o'browser</script> 100%_ ünï\u202e\t",
+		CreatedAt:  epoch.Add(time.Hour),
+		LastUsedAt: epoch,
+		EndedAt:    epoch,
+		ExpiresAt:  epoch.Add(signInLifetime).In(time.FixedZone("", -3600)),
+	}
+	created, err := st.CreateSignIn(t.Context(), params)
+	want := store.SignIn{
+		ID:        must(t, created, err).ID,
+		Account:   a.ID,
+		Via:       params.Via,
+		Browser:   params.Browser,
+		CreatedAt: epoch,
+		ExpiresAt: epoch.Add(signInLifetime),
+	}
+	checkEqual(t, "CreateSignIn", want, created)
+	byLink, err := st.CreateSignIn(t.Context(), store.SignIn{Account: a.ID, ExpiresAt: params.ExpiresAt})
+	if must(t, byLink, err); byLink.ID <= created.ID {
+		t.Errorf("CreateSignIn IDs = %d, %d; want increasing IDs", created.ID, byLink.ID)
 	}
 	checkEqual(t, "SignIns", []store.SignIn{byLink, want}, mustSignIns(t, st, a.ID))
 }
@@ -143,8 +155,11 @@ func endOtherSignIns(t *testing.T, st store.Store, c *clock) {
 	a, b := mustAccount(t, st, "a@example.com", cola.TierFree), mustAccount(t, st, "b@example.com", cola.TierFree)
 	over, err := st.CreateSignIn(t.Context(), store.SignIn{Account: a.ID, ExpiresAt: epoch.Add(time.Minute)})
 	must(t, over, err)
-	ended, current, first, second, others := mustSignIn(t, st, a.ID), mustSignIn(t, st, a.ID), mustSignIn(t, st, a.ID),
-		mustSignIn(t, st, a.ID), mustSignIn(t, st, b.ID)
+	ended := mustSignIn(t, st, a.ID)
+	current := mustSignIn(t, st, a.ID)
+	first := mustSignIn(t, st, a.ID)
+	second := mustSignIn(t, st, a.ID)
+	others := mustSignIn(t, st, b.ID)
 	mustDo(t, st.EndSignIn(t.Context(), a.ID, ended.ID))
 	ended.EndedAt = c.now()
 	c.advance(time.Minute)
@@ -170,25 +185,27 @@ func signInValidity(t *testing.T, st store.Store, c *clock) {
 	if first.ID != key.ID {
 		t.Fatalf("first key ID = %d, first sign-in ID = %d; the test needs them equal", key.ID, first.ID)
 	}
-	asked := []cola.Credential{signInCredential(first.ID), signInCredential(second.ID), signInCredential(others.ID),
-		signInCredential(others.ID + 100)}
+	creds := []cola.Credential{
+		signInCredential(first.ID), signInCredential(second.ID), signInCredential(others.ID),
+		signInCredential(others.ID + 100),
+	}
 	expect := func(when string, want ...cola.Credential) {
 		t.Helper()
-		checkEqual(t, "valid sign-ins "+when, want, validCredentials(t, st, []cola.AccountID{a.ID}, asked...)[a.ID])
+		checkEqual(t, "valid sign-ins "+when, want, validCredentials(t, st, []cola.AccountID{a.ID}, creds...)[a.ID])
 	}
-	expect("at first", asked[0], asked[1])
+	expect("at first", creds[0], creds[1])
 	mustDo(t, st.EndSignIn(t.Context(), a.ID, second.ID))
-	expect("after ending one", asked[0])
+	expect("after ending one", creds[0])
 	mustDo(t, st.RevokeKey(t.Context(), a.ID, key.ID))
 	mustDo(t, st.RevokeLink(t.Context(), a.ID, link.ID))
-	expect("after revoking the key and link with the same ID", asked[0])
+	expect("after revoking the key and link with the same ID", creds[0])
 	c.set(first.ExpiresAt.Add(-time.Microsecond))
-	expect("just before the expiry", asked[0])
+	expect("just before the expiry", creds[0])
 	c.set(first.ExpiresAt)
 	expect("after the expiry")
 	fresh, err := st.CreateSignIn(t.Context(), store.SignIn{Account: a.ID, ExpiresAt: c.now().Add(time.Hour)})
-	asked = append(asked, signInCredential(must(t, fresh, err).ID))
-	expect("after signing in again", asked[4])
+	creds = append(creds, signInCredential(must(t, fresh, err).ID))
+	expect("after signing in again", creds[4])
 	n, err := st.EndOtherSignIns(t.Context(), a.ID, 0)
 	checkEqual(t, "EndOtherSignIns", 1, must(t, n, err))
 	expect("after ending all")
@@ -228,8 +245,14 @@ func signInCharges(t *testing.T, st store.Store, c *clock) {
 	day := cola.DateOf(c.now())
 	days, err := st.DailyUsage(t.Context(), a.ID, day, day)
 	checkEqual(t, "DailyUsage", []store.DayUsage{
-		{Day: day, Channel: cola.ChannelDashboard, Credential: signIn, Meter: cola.MeterDetailViews, Units: 2,
-			Requests: 1},
+		{
+			Day:        day,
+			Channel:    cola.ChannelDashboard,
+			Credential: signIn,
+			Meter:      cola.MeterDetailViews,
+			Units:      2,
+			Requests:   1,
+		},
 		{Day: day, Channel: cola.ChannelREST, Credential: key, Meter: cola.MeterDetailViews, Units: 1, Requests: 1},
 	}, must(t, days, err))
 }
@@ -298,13 +321,13 @@ func populateSignIns(t *testing.T, st store.Store, c *clock, account cola.Accoun
 func checkCopiedSignIns(t *testing.T, from, to store.Store, account cola.AccountID) {
 	want := everySignIn(t, from)
 	checkEqual(t, "sign-ins", want, everySignIn(t, to))
-	var asked []cola.Credential
+	var creds []cola.Credential
 	for _, i := range want {
-		asked = append(asked, signInCredential(i.ID))
+		creds = append(creds, signInCredential(i.ID))
 	}
 	accounts := []cola.AccountID{account}
-	checkEqual(t, "valid sign-ins", validCredentials(t, from, accounts, asked...),
-		validCredentials(t, to, accounts, asked...))
+	checkEqual(t, "valid sign-ins", validCredentials(t, from, accounts, creds...),
+		validCredentials(t, to, accounts, creds...))
 	if fresh := mustSignIn(t, to, account); fresh.ID <= want[len(want)-1].ID {
 		t.Errorf("new sign-in ID = %d, want one after the copied IDs", fresh.ID)
 	}

@@ -197,7 +197,7 @@ func afterCloseSearches(ctx context.Context, st store.Store, errs map[string]err
 	_, _, errs["CreateSavedSearch"] = st.CreateSavedSearch(ctx, newSearch(1, 1))
 	_, errs["SavedSearch"] = st.SavedSearch(ctx, 1, "x")
 	_, _, errs["SavedSearches"] = st.SavedSearches(ctx, 1, 0, 1)
-	_, errs["UpdateSavedSearch"] = st.UpdateSavedSearch(ctx, 1, "x", 1, renamed("y"))
+	_, errs["UpdateSavedSearch"] = st.UpdateSavedSearch(ctx, 1, "x", 1, rename("y"))
 	errs["DeleteSavedSearch"] = st.DeleteSavedSearch(ctx, 1, "x")
 	_, errs["CreateDestination"] = st.CreateDestination(ctx, newHook(1, hook))
 	_, errs["Destination"] = st.Destination(ctx, 1, "x")

@@ -12,7 +12,7 @@ import (
 )
 
 // CheckRunRows checks what happens to claims when other processes change the rows of saved
-// searches, and how a store handles rows that other versions have written. The store must have no
+// searches, and how a store handles rows written by other versions. The store must have no
 // accounts. execute runs a statement on its database.
 func CheckRunRows(t *testing.T, st store.Store, execute func(sql string)) {
 	a := mustAccount(t, st, "a@example.com", cola.TierFree)
@@ -22,7 +22,7 @@ func CheckRunRows(t *testing.T, st store.Store, execute func(sql string)) {
 	c.deleteCascades()
 	c.unreadableSearches()
 	c.missingMarks()
-	c.handWrittenDates()
+	c.manualDateChanges()
 }
 
 type runRows struct {
@@ -39,11 +39,11 @@ func (c runRows) changesInvalidateClaims() {
 		`filters = '{"brand_name":"elm"}'`, `cadence = 'daily', day = NULL`, `day = 3`, `active = FALSE`,
 		`name = 'x', filters = filters, cadence = cadence, day = day, active = active, last_run_at = NULL`,
 	} {
-		made := mustCreate(c, c.st, dueSearch(c.account, n, epoch))
+		search := mustCreate(c, c.st, dueSearch(c.account, n, epoch))
 		d := mustClaimOne(c, c.st)
-		c.execute(fmt.Sprintf(`UPDATE saved_searches SET %s WHERE uuid = '%s'`, set, made.UUID))
+		c.execute(fmt.Sprintf(`UPDATE saved_searches SET %s WHERE uuid = '%s'`, set, search.UUID))
 		checkRunRejected(c, c.st, set, runOf(c, c.st, d, 1))
-		c.execute(fmt.Sprintf(`UPDATE saved_searches SET active = TRUE WHERE uuid = '%s'`, made.UUID))
+		c.execute(fmt.Sprintf(`UPDATE saved_searches SET active = TRUE WHERE uuid = '%s'`, search.UUID))
 		again := mustClaimOne(c, c.st)
 		checkEqual(c, set+": mark", d.Mark, again.Mark)
 		mustRecord(c, c.st, runOf(c, c.st, again, 1))
@@ -52,9 +52,9 @@ func (c runRows) changesInvalidateClaims() {
 
 // renameKeepsClaim checks that changes irrelevant to a run do not end a claim.
 func (c runRows) renameKeepsClaim() {
-	made := mustCreate(c, c.st, dueSearch(c.account, 100, epoch))
+	search := mustCreate(c, c.st, dueSearch(c.account, 100, epoch))
 	d := mustClaimOne(c, c.st)
-	c.execute(fmt.Sprintf(`UPDATE saved_searches SET name = 'renamed' WHERE uuid = '%s'`, made.UUID))
+	c.execute(fmt.Sprintf(`UPDATE saved_searches SET name = 'renamed' WHERE uuid = '%s'`, search.UUID))
 	checkEqual(c, "claims after a rename", []string{}, names(mustClaim(c, c.st, everyID, anHour)))
 	mustRecord(c, c.st, runOf(c, c.st, d, 1))
 }
@@ -65,16 +65,16 @@ func (c runRows) deleteCascades() {
 	c.execute(`DELETE FROM saved_searches`)
 	sizes := mustSizes(c.T, c.st)
 	for _, kind := range []store.ItemKind{store.ItemSearch, store.ItemRun, store.ItemMatch, store.ItemDelivery} {
-		checkEqual(c, string(kind)+"number of remaining ", 0, sizes[kind])
+		checkEqual(c, "number of remaining "+string(kind)+" rows", 0, sizes[kind])
 	}
 	checkDeliveryCounts(c, c.st, 1, 0, 0) // the account's own destination remains
-	made := mustCreate(c, c.st, dueSearch(c.account, 200, epoch))
+	search := mustCreate(c, c.st, dueSearch(c.account, 200, epoch))
 	run := runOf(c, c.st, mustClaimOne(c, c.st), 1)
 	c.execute(`DELETE FROM saved_searches`)
 	checkRunRejected(c, c.st, "deleted search", run)
-	// To the claim, it looks like the deleted one.
-	remade := mustCreate(c, c.st, dueSearch(c.account, 200, epoch))
-	checkEqual(c, "UUID", made.UUID, remade.UUID)
+	// The claim can't tell it from the deleted search.
+	recreated := mustCreate(c, c.st, dueSearch(c.account, 200, epoch))
+	checkEqual(c, "UUID", search.UUID, recreated.UUID)
 	checkRunRejected(c, c.st, "search deleted and created again", run)
 	if o := mustRecord(c, c.st, runOf(c, c.st, mustClaimOne(c, c.st), 1)); o.New != 1 {
 		c.Errorf("RecordRuns = %+v, want 1 new match for the new search", o)
@@ -95,15 +95,20 @@ func (c runRows) unreadableSearches() {
 		`filters = '{"brand_name":"elm","scent":"rose"}'`, `filters = '{"brand_name":'`,
 		`filters = '{"brand_name":["a","b"]}'`, `cadence = 'hourly'`, `name = 'good'`,
 	} {
-		made := mustCreate(c, c.st, dueSearch(c.account, 300+n, epoch.Add(time.Duration(n)*time.Second)))
-		c.execute(fmt.Sprintf(`UPDATE saved_searches SET %s WHERE uuid = '%s'`, set, made.UUID))
+		search := mustCreate(c, c.st, dueSearch(c.account, 300+n, epoch.Add(time.Duration(n)*time.Second)))
+		c.execute(fmt.Sprintf(`UPDATE saved_searches SET %s WHERE uuid = '%s'`, set, search.UUID))
 		claimed := mustClaimOne(c, c.st)
-		checkEqual(c, set+": UUID", made.UUID, claimed.Search.UUID)
+		checkEqual(c, set+": UUID", search.UUID, claimed.Search.UUID)
 		want, faulty := faults[set]
-		if (claimed.Fault != nil) != faulty ||
-			faulty && !(strings.Contains(claimed.Fault.Error(), want) && strings.Contains(claimed.Fault.Error(),
-				made.UUID)) {
-			c.Errorf("%s: fault = %v, want one with %q and the search: %v", set, claimed.Fault, want, faulty)
+		if !faulty {
+			if claimed.Fault != nil {
+				c.Errorf("%s: Fault = %v, want nil", set, claimed.Fault)
+			}
+			continue
+		}
+		msg := fmt.Sprint(claimed.Fault)
+		if claimed.Fault == nil || !strings.Contains(msg, want) || !strings.Contains(msg, search.UUID) {
+			c.Errorf("%s: Fault = %v, want one that contains %q and %q", set, claimed.Fault, want, search.UUID)
 		}
 	}
 }
@@ -113,17 +118,17 @@ func (c runRows) unreadableSearches() {
 func (c runRows) missingMarks() {
 	c.execute(`DELETE FROM saved_searches`)
 	mustAddColas(c, c.st, dated(1, dayOne))
-	made := mustCreate(c, c.st, dueSearch(c.account, 400, epoch))
+	search := mustCreate(c, c.st, dueSearch(c.account, 400, epoch))
 	c.execute(`INSERT INTO saved_searches (uuid, account_id, name, filters, cadence, day, active, next_run_at, created_at)
 		SELECT 'old', account_id, 'old', filters, cadence, day, active, next_run_at, created_at FROM saved_searches`)
-	want := store.Mark{At: made.CreatedAt.Time(), Revision: mustRevision(c, c.st)}
+	want := store.Mark{At: search.CreatedAt.Time(), Revision: mustRevision(c, c.st)}
 	for _, d := range mustClaim(c, c.st, 2, anHour) {
 		checkEqual(c, d.Search.Name+": mark", want, d.Mark)
 	}
 }
 
-// handWrittenDates checks that arrivals follow dates set directly in the database.
-func (c runRows) handWrittenDates() {
+// manualDateChanges checks that arrivals reflect dates changed directly in the database.
+func (c runRows) manualDateChanges() {
 	set := func(date string) {
 		c.execute(fmt.Sprintf(`UPDATE colas SET approval_date = %s WHERE ttb_id = %d`, date, firstID+1))
 	}
@@ -151,11 +156,13 @@ func RowsBeforeRuns(created, ran string) string {
 		UPDATE meta SET revision = 500`, created, ran, firstID+1)
 }
 
-// CheckRowsBeforeRuns checks the migration of these rows.
+// CheckRowsBeforeRuns checks the migration of the rows that RowsBeforeRuns writes.
 func CheckRowsBeforeRuns(t *testing.T, st store.Store) {
 	created := time.Date(2025, time.November, 20, 12, 0, 0, 0, time.UTC)
-	want := map[string]store.Mark{"new": {At: created, Revision: 500},
-		"ran": {At: created.Add(10_000 * time.Second), Revision: 500}}
+	want := map[string]store.Mark{
+		"new": {At: created, Revision: 500},
+		"ran": {At: created.Add(10_000 * time.Second), Revision: 500},
+	}
 	got := map[string]store.Mark{}
 	for _, d := range mustClaim(t, st, everyID, anHour) {
 		got[d.Search.Name] = d.Mark
@@ -168,7 +175,7 @@ func CheckRowsBeforeRuns(t *testing.T, st store.Store) {
 	checkArrived(t, st, "after the migration", map[cola.TTBID]cola.Revision{firstID + 2: mustRevision(t, st)})
 }
 
-// CheckSearchRows checks how a store handles saved searches whose rows others have changed. The
+// CheckSearchRows checks how a store handles saved searches whose rows were changed externally. The
 // store must have no accounts. execute runs a statement on its database.
 func CheckSearchRows(t *testing.T, st store.Store, execute func(sql string)) {
 	a := mustAccount(t, st, "a@example.com", cola.TierFree)
@@ -183,7 +190,7 @@ func CheckSearchRows(t *testing.T, st store.Store, execute func(sql string)) {
 	checkEqual(t, "SavedSearches with unknown filters", []cola.SavedSearch{want}, mustSearches(t, st, a.ID))
 
 	want.Name = "renamed"
-	changed, err := st.UpdateSavedSearch(t.Context(), a.ID, want.UUID, maxActive, renamed(want.Name))
+	changed, err := st.UpdateSavedSearch(t.Context(), a.ID, want.UUID, maxActive, rename(want.Name))
 	checkEqual(t, "UpdateSavedSearch with unknown filters", want, must(t, changed, err))
 	filters := `{"scent": {"of": ["rose"]}, "brand_name": "elm", "mood": null}`
 	execute(fmt.Sprintf(`UPDATE saved_searches SET name = 'unknown filters remain' WHERE filters = '%s'`, filters))
@@ -198,7 +205,7 @@ func CheckSearchRows(t *testing.T, st store.Store, execute func(sql string)) {
 	if _, _, err := st.SavedSearches(t.Context(), a.ID, 0, 10); err == nil {
 		t.Error("SavedSearches with broken filters: error = nil, want non-nil")
 	}
-	_, err = st.UpdateSavedSearch(t.Context(), a.ID, want.UUID, maxActive, renamed("other"))
+	_, err = st.UpdateSavedSearch(t.Context(), a.ID, want.UUID, maxActive, rename("other"))
 	if err == nil || errors.Is(err, store.ErrNotFound) || !strings.Contains(err.Error(), want.UUID) {
 		t.Errorf("UpdateSavedSearch with broken filters: error = %v, want one that names the search", err)
 	}
@@ -207,8 +214,8 @@ func CheckSearchRows(t *testing.T, st store.Store, execute func(sql string)) {
 	mustCreate(t, st, withKey(newSearch(a.ID, 2), "key", 1))
 	execute(`DELETE FROM saved_searches`)
 	// Deleting the search also freed its idempotency key.
-	made := mustCreate(t, st, withKey(newSearch(a.ID, 3), "key", 2))
-	checkEqual(t, "repeated creation", made, mustRepeat(t, st, withKey(newSearch(a.ID, 4), "key", 2)))
+	search := mustCreate(t, st, withKey(newSearch(a.ID, 3), "key", 2))
+	checkEqual(t, "repeated creation", search, mustRepeat(t, st, withKey(newSearch(a.ID, 4), "key", 2)))
 }
 
 // RowsBeforeDeliveries returns statements that write to the schema without deliveries: two
@@ -229,8 +236,8 @@ func RowsBeforeDeliveries(created, due string) string {
 		UPDATE saved_searches SET mark_revision = 450 WHERE uuid = '1'`, created, due, testIssuer, firstID+1)
 }
 
-// CheckRowsBeforeDeliveries checks the migration of these rows: each account has a destination for
-// its own address, and only the active search runs.
+// CheckRowsBeforeDeliveries checks the migration of the rows that RowsBeforeDeliveries writes: each
+// account has a destination for its own address, and only the active search runs.
 func CheckRowsBeforeDeliveries(t *testing.T, st store.Store) {
 	created := time.Date(2025, time.November, 20, 12, 0, 0, 0, time.UTC)
 	due := created.Add(10_000 * time.Second)
@@ -240,8 +247,13 @@ func CheckRowsBeforeDeliveries(t *testing.T, st store.Store) {
 		at      time.Time
 	}{{1, cola.Some("Ann@example.com"), created}, {2, cola.Opt[string]{}, due}} {
 		own := mustOwn(t, st, k.account)
-		want := cola.Destination{UUID: own.UUID, Kind: cola.KindEmail, Address: k.address,
-			State: cola.DestinationActive, CreatedAt: cola.TimestampOf(k.at)}
+		want := cola.Destination{
+			UUID:      own.UUID,
+			Kind:      cola.KindEmail,
+			Address:   k.address,
+			State:     cola.DestinationActive,
+			CreatedAt: cola.TimestampOf(k.at),
+		}
 		checkEqual(t, "destinations", []store.Destination{{Destination: want, Account: k.account, Own: true}},
 			mustDestinations(t, st, k.account))
 	}
@@ -268,6 +280,6 @@ func CheckRowsBeforeDeliveries(t *testing.T, st store.Store) {
 		t.Errorf("claimed deliveries = %v, want the run to the account's own address", claimed)
 	}
 	if fresh := mustAccount(t, st, "fresh@example.com", cola.TierFree); !mustOwn(t, st, fresh.ID).Own {
-		t.Error("new account has no destination for its own address")
+		t.Error("destinations of the new account do not include its own address")
 	}
 }

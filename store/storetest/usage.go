@@ -45,8 +45,14 @@ func dailyUsage(t *testing.T, st store.Store, c *clock) {
 		{Day: day, Channel: "rest", Credential: keyCredential(2), Meter: cola.MeterNone, Requests: 3},
 		{Day: day, Channel: "rest", Credential: keyCredential(2), Meter: cola.MeterDetailViews, Requests: 1},
 		{Day: day, Channel: "rest", Credential: keyCredential(2), Meter: cola.MeterListRecords, Units: 25, Requests: 3},
-		{Day: day + 1, Channel: "rest", Credential: keyCredential(1), Meter: cola.MeterListRecords, Units: 4,
-			Requests: 1},
+		{
+			Day:        day + 1,
+			Channel:    "rest",
+			Credential: keyCredential(1),
+			Meter:      cola.MeterListRecords,
+			Units:      4,
+			Requests:   1,
+		},
 	}
 	for _, span := range []struct {
 		first, last cola.Date
@@ -146,11 +152,15 @@ func daysMatchMonth(t *testing.T, st store.Store, c *clock) {
 func unitsGenerator() *rapid.Generator[store.Units] {
 	return rapid.Custom(func(t *rapid.T) store.Units {
 		u := store.Units{
-			Channel: rapid.SampledFrom([]cola.Channel{cola.ChannelREST, cola.ChannelMCP,
-				cola.ChannelDashboard}).Draw(t, "channel"),
+			Channel: rapid.SampledFrom([]cola.Channel{
+				cola.ChannelREST, cola.ChannelMCP,
+				cola.ChannelDashboard,
+			}).Draw(t, "channel"),
 			Credential: keyCredential(rapid.Int64Range(1, 2).Draw(t, "key")),
-			Meter: rapid.SampledFrom([]cola.Meter{cola.MeterNone, cola.MeterDetailViews,
-				cola.MeterListRecords}).Draw(t, "meter"),
+			Meter: rapid.SampledFrom([]cola.Meter{
+				cola.MeterNone, cola.MeterDetailViews,
+				cola.MeterListRecords,
+			}).Draw(t, "meter"),
 			Requests: rapid.IntRange(0, 3).Draw(t, "requests"),
 		}
 		if u.Meter != cola.MeterNone {
@@ -176,7 +186,7 @@ func sumOfDays(t tb, st store.Store, account cola.AccountID, p cola.Period) (sum
 func testBurstWindow(t *testing.T, open Opener) {
 	runChecks(t, open, []check{
 		{"grants count for 60 seconds", grantsExpire},
-		{"grants of one instant are merged", func(t *testing.T, st store.Store, c *clock) {
+		{"grants of one time are merged", func(t *testing.T, st store.Store, c *clock) {
 			a := mustAccount(t, st, "a@example.com", cola.TierFree)
 			for range 3 {
 				settle(t, st, a.ID, charge(a.ID, 2))
@@ -251,7 +261,7 @@ func clockSetBack(t *testing.T, st store.Store, c *clock) {
 		settle(t, st, a.ID)[0].Grants)
 }
 
-// burstLimit has many workers ask concurrently while the clock advances unevenly, and
+// burstLimit sends requests from many workers while the clock advances unevenly, and
 // checks every window of 60 seconds.
 func burstLimit(t *testing.T, st store.Store, c *clock) {
 	const limit, workers, rounds = 10, 8, 40
