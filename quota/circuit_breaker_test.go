@@ -18,7 +18,7 @@ import (
 )
 
 const (
-	downMessage = "WARN ledger down, refusing charges"
+	downMessage = "WARN ledger down; refusing charges"
 	upMessage   = "INFO ledger up"
 )
 
@@ -280,7 +280,7 @@ func (r failingStore) Settle(
 // timeout, unless the store did not respond. Later batches are only counted.
 func TestFailureLog(t *testing.T) {
 	unavailable := fmt.Errorf("password authentication failed: %w", store.ErrUnavailable)
-	const down = "WARN ledger down, refusing charges error="
+	const down = "WARN ledger down; refusing charges error="
 	for name, c := range map[string]struct {
 		silent time.Duration // when the store stops responding
 		fails  time.Duration
@@ -289,13 +289,13 @@ func TestFailureLog(t *testing.T) {
 		want   []string
 	}{
 		"connection refused throughout": {time.Hour, 30 * time.Second, unavailable, false, []string{
-			"WARN ledger batch outcome unknown, retrying charges=1 error=" + unavailable.Error(),
+			"WARN ledger batch outcome unknown; retrying charges=1 error=" + unavailable.Error(),
 			down + unavailable.Error(),
 			"ERROR ledger batch not committed charges=1 error=" + unavailable.Error(),
 			"INFO ledger up",
 		}},
 		"connection refused, then no response": {500 * time.Millisecond, 30 * time.Second, unavailable, false, []string{
-			"WARN ledger batch outcome unknown, retrying charges=1 error=" + unavailable.Error(),
+			"WARN ledger batch outcome unknown; retrying charges=1 error=" + unavailable.Error(),
 			down + unavailable.Error(),
 			"ERROR ledger batch not committed charges=1 error=" + unavailable.Error(),
 			"INFO ledger up",
@@ -307,22 +307,22 @@ func TestFailureLog(t *testing.T) {
 		}},
 		"broken for seconds": {time.Hour, 3 * time.Second, errors.New("disk on fire"), false, []string{
 			"ERROR ledger batch not committed charges=1 error=disk on fire",
-			"INFO ledger batches committing again failed_batches=3 failed_charges=3",
+			"INFO ledger batch commits recovered failed_batches=3 failed_charges=3",
 		}},
 		"up and down": {time.Hour, 12 * time.Second, unavailable, true, []string{
-			"WARN ledger batch outcome unknown, retrying charges=1 error=" + unavailable.Error(),
+			"WARN ledger batch outcome unknown; retrying charges=1 error=" + unavailable.Error(),
 			down + unavailable.Error(),
 			"ERROR ledger batch not committed charges=1 error=" + unavailable.Error(),
 			"INFO ledger up",
 			down + unavailable.Error(),
 			"INFO ledger up",
-			"INFO ledger batches committing again failed_batches=2 failed_charges=2",
+			"INFO ledger batch commits recovered failed_batches=2 failed_charges=2",
 		}},
 		"broken for minutes": {time.Hour, 2*time.Minute + time.Second, errors.New("disk on fire"), false, []string{
 			"ERROR ledger batch not committed charges=1 error=disk on fire",
 			"ERROR ledger batches still not committed batches=61 charges=61 error=disk on fire",
 			"ERROR ledger batches still not committed batches=121 charges=121 error=disk on fire",
-			"INFO ledger batches committing again failed_batches=121 failed_charges=121",
+			"INFO ledger batch commits recovered failed_batches=121 failed_charges=121",
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {

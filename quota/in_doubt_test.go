@@ -14,9 +14,9 @@ import (
 const (
 	doubtMessage   = "WARN voiding ledger batches in doubt"
 	voidedMessage  = "INFO ledger batches in doubt voided"
-	notVoided      = "ERROR voiding ledger batch failed"
-	leftMessage    = "ERROR ledger batches left in doubt, refused charges may count"
-	tooManyMessage = "ERROR too many ledger batches in doubt, refusing charges"
+	notVoided      = "ERROR voiding a ledger batch failed"
+	leftMessage    = "ERROR ledger batches left in doubt; refused charges may still be counted"
+	tooManyMessage = "ERROR too many ledger batches in doubt; refusing charges"
 	outage         = 40 * time.Second
 )
 
