@@ -102,13 +102,13 @@ func TestFormAfterSession(t *testing.T) {
 	s := mustSite(t)
 	s.join("bob@example.com", cola.TierFree)
 	typed := url.Values{"name": {`Oak & "ash" <b>`}, "filters.brand_name": {"oak", "ash"}}
-	kept := s.by("").post("/saved-searches/new?x=1", typed)
-	kept.shows(t, http.StatusUnauthorized, `action="/saved-searches/new?x=1"`, `name="name" value="Oak & "ash" <b>"`,
+	resubmit := s.by("").post("/saved-searches/new?x=1", typed)
+	resubmit.shows(t, http.StatusUnauthorized, `action="/saved-searches/new?x=1"`, `name="name" value="Oak & "ash" <b>"`,
 		`name="filters.brand_name" value="oak"`, `name="filters.brand_name" value="ash"`)
-	if strings.Contains(kept.body, "<b>") {
-		t.Errorf("a field was not escaped:\n%s", kept.body)
+	if strings.Contains(resubmit.body, "<b>") {
+		t.Errorf("a field was not escaped:\n%s", resubmit.body)
 	}
-	kept.checkHTML(t)
+	resubmit.checkHTML(t)
 	live := httptest.NewRequest(http.MethodPost, "/saved-searches/preview", strings.NewReader(typed.Encode()))
 	live.Header.Set("Hx-Request", "true")
 	part := s.by("").send(live)

@@ -33,9 +33,9 @@ func TestConnectedApps(t *testing.T) {
 	list.checkHTML(t)
 	list.shows(t, http.StatusOK, "Claude", `<span class="state good">active</span>`, "https://issuer.example",
 		"create, edit and delete saved searches", "Nov 20, 2026, 12:00 UTC", "<dd>1</dd>")
-	asked := s.get(appPath(app, "revoke"))
-	asked.checkHTML(t)
-	asked.shows(t, http.StatusOK, "Claude", `action="`+appPath(app, "revoke")+`"`)
+	confirm := s.get(appPath(app, "revoke"))
+	confirm.checkHTML(t)
+	confirm.shows(t, http.StatusOK, "Claude", `action="`+appPath(app, "revoke")+`"`)
 	if !s.hasAccess(app) {
 		t.Fatal("the confirmation page revoked the app")
 	}

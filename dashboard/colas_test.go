@@ -124,9 +124,9 @@ func TestEveryFieldIsShown(t *testing.T) {
 	fields := 0
 	fieldsWithin(reflect.ValueOf(&full).Elem(), "", func(path string, field reflect.Value) {
 		fields++
-		was := reflect.New(field.Type()).Elem()
-		was.Set(field)
-		if text, ok := was.Interface().(cola.Text); ok && !strings.Contains(all.text, string(text)) {
+		prev := reflect.New(field.Type()).Elem()
+		prev.Set(field)
+		if text, ok := prev.Interface().(cola.Text); ok && !strings.Contains(all.text, string(text)) {
 			t.Errorf("%s: page lacks %q", path, text)
 		}
 		field.SetZero()
@@ -134,7 +134,7 @@ func TestEveryFieldIsShown(t *testing.T) {
 		if without.StatusCode != http.StatusOK || without.body == all.body {
 			t.Errorf("%s: removing it does not change the page (status %d)", path, without.StatusCode)
 		}
-		field.Set(was)
+		field.Set(prev)
 	})
 	if fields < 60 {
 		t.Errorf("%d fields, want at least 60", fields)

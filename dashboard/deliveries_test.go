@@ -40,10 +40,10 @@ func TestDeliveries(t *testing.T) {
 	s.get("/deliveries").shows(t, http.StatusOK, `class="empty"`)
 	search := s.mustSaved(wideSearch())
 	hookPath, _ := s.mustWebhook(typedWebhook("saved_search", search[16:]))
-	sent := s.mustSent(search, hookPath, "")
-	page := s.get(fmt.Sprint("/deliveries/", sent.ID))
-	page.shows(t, http.StatusOK, "Run 1 · “All wine”", "delivered", hook, sent.MessageID, "204", search+"/runs/1",
-		fmt.Sprintf(`action="/deliveries/%d/replay"`, sent.ID))
+	delivery := s.mustSent(search, hookPath, "")
+	page := s.get(fmt.Sprint("/deliveries/", delivery.ID))
+	page.shows(t, http.StatusOK, "Run 1 · “All wine”", "delivered", hook, delivery.MessageID, "204", search+"/runs/1",
+		fmt.Sprintf(`action="/deliveries/%d/replay"`, delivery.ID))
 	page.checkHTML(t)
 	s.get("/deliveries").shows(t, http.StatusOK, "Run 1 · “All wine”", hook, ann, "delivered")
 	s.get(search).shows(t, http.StatusOK, "Run 1 · “All wine”", "/deliveries?saved_search=")
@@ -116,10 +116,10 @@ func (s *site) mustRunAgain(search string) int {
 func TestTestMessage(t *testing.T) {
 	s := mustSite(t)
 	path, _ := s.mustWebhook(typedWebhook())
-	sent := s.post(path+"/test", nil).redirects(t)
-	s.get(sent).shows(t, http.StatusOK, `class="notice"`, "Test message", "pending")
+	next := s.post(path+"/test", nil).redirects(t)
+	s.get(next).shows(t, http.StatusOK, `class="notice"`, "Test message", "pending")
 	s.registry.Deliver(t, "The receiver answered 404.")
-	s.get(sent).shows(t, http.StatusOK, "failed", "The receiver answered 404.")
+	s.get(next).shows(t, http.StatusOK, "failed", "The receiver answered 404.")
 }
 
 // TestTooManyTestMessages checks that a destination's page explains the limit on test messages and
@@ -140,9 +140,9 @@ func TestDeliveriesOfOthers(t *testing.T) {
 	s := mustSite(t)
 	s.join("bob@example.com", cola.TierFree)
 	path, _ := s.mustWebhook(typedWebhook())
-	sent := s.post(path+"/test", nil).redirects(t)
+	next := s.post(path+"/test", nil).redirects(t)
 	bob := s.by("bob@example.com")
-	for _, id := range []string{sent, "/deliveries/0", "/deliveries/-1", "/deliveries/01", "/deliveries/x",
+	for _, id := range []string{next, "/deliveries/0", "/deliveries/-1", "/deliveries/01", "/deliveries/x",
 		"/deliveries/99999999999999999999", "/deliveries/%00"} {
 		bob.get(id).shows(t, http.StatusNotFound)
 		bob.post(id+"/replay", nil).shows(t, http.StatusNotFound)
@@ -157,12 +157,12 @@ func TestDeliveriesOfManySearches(t *testing.T) {
 	var last string
 	save := func(name string) {
 		p := cola.SavedSearchParams{Name: name, Filters: &cola.SavedSearchFilters{}}
-		made, _, err := s.registry.CreateSavedSearch(t.Context(), s.browsers.callers[s.as], p)
+		created, _, err := s.registry.CreateSavedSearch(t.Context(), s.browsers.callers[s.as], p)
 		if err != nil {
 			t.Fatal(err)
 		}
 		s.registry.Pass(time.Second) // avoids the rate limit; searches are listed oldest first
-		last = made.Search.UUID
+		last = created.Search.UUID
 	}
 	for i := range maxSearchOptions {
 		save(fmt.Sprint("Search ", i))

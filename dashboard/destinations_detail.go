@@ -44,12 +44,12 @@ func (req *request) showDestination(status int, actionError string, problems []s
 	}}
 	p.CanResend = d.NeedsConsent() && !req.ownAddress(d) && !p.Unreachable
 	p.Resumable = d.State != cola.DestinationActive && (!d.NeedsConsent() || req.ownAddress(d))
-	sent, _, err := req.svc.Deliveries(req.ctx(), req.caller,
+	deliveries, _, err := req.svc.Deliveries(req.ctx(), req.caller,
 		cola.DeliveryListParams{Destination: d.UUID, PerPage: cola.Some(latestDeliveries)})
 	if err != nil {
 		return err
 	}
-	p.Deliveries = names.rows(sent.Rows)
+	p.Deliveries = names.rows(deliveries.Rows)
 	return req.show(status, "destination", page{Title: p.Name, Data: p,
 		Call: req.call(http.MethodGet, destinationPath(d.UUID), freeCost)})
 }

@@ -80,7 +80,7 @@ func (req *request) addDestination() error {
 		return err
 	}
 	p := newDestinationReader.Read(newDestinationReader.Fields(typed), nil)
-	made, state, err := req.svc.CreateDestination(req.ctx(), req.caller, p)
+	created, state, err := req.svc.CreateDestination(req.ctx(), req.caller, p)
 	req.recordQuota(state)
 	if err != nil {
 		f := &destinationForm{Values: typed}
@@ -91,14 +91,14 @@ func (req *request) addDestination() error {
 		req.setRetryAfter(err)
 		return req.showDestinationForm(web.StatusOf(cola.CodeOf(err)), f)
 	}
-	if made.Secret.OK {
-		return req.showSecret(http.StatusCreated, made, "Webhook added", req.destinationCall(typed))
+	if created.Secret.OK {
+		return req.showSecret(http.StatusCreated, created, "Webhook added", req.destinationCall(typed))
 	}
 	notice := "Destination added."
-	if made.State == cola.DestinationUnconfirmed {
+	if created.State == cola.DestinationUnconfirmed {
 		notice = "Destination added. Alerts start once the recipient confirms by email."
 	}
-	return req.redirect(destinationPath(made.UUID), notice)
+	return req.redirect(destinationPath(created.UUID), notice)
 }
 
 // showDestinationForm shows the form, with the searches that a destination may be for.
@@ -147,7 +147,7 @@ func (req *request) destinationCall(typed url.Values) *apiCall {
 
 // setRetryAfter sets the Retry-After header of a rate limit error.
 func (req *request) setRetryAfter(err error) {
-	if shown, _ := web.PublicError(err, ""); shown.RetryAfter > 0 {
-		req.w.Header().Set("Retry-After", strconv.FormatInt(web.RetrySeconds(shown.RetryAfter), 10))
+	if public, _ := web.PublicError(err, ""); public.RetryAfter > 0 {
+		req.w.Header().Set("Retry-After", strconv.FormatInt(web.RetrySeconds(public.RetryAfter), 10))
 	}
 }

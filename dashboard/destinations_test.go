@@ -48,11 +48,11 @@ func (s *site) mustWebhook(form url.Values) (path, secret string) {
 // mustPending adds a webhook with an unconfirmed endpoint.
 func (s *site) mustPending(form url.Values) (path, secret string) {
 	s.t.Helper()
-	made := s.post("/destinations/new", form)
-	made.shows(s.t, http.StatusCreated, "whsec_")
-	made.checkHTML(s.t)
+	created := s.post("/destinations/new", form)
+	created.shows(s.t, http.StatusCreated, "whsec_")
+	created.checkHTML(s.t)
 	paths := s.destinationsOf(s.as)
-	return paths[len(paths)-1], "whsec_" + cutOut(made.text, "<code>whsec_", "<")
+	return paths[len(paths)-1], "whsec_" + cutOut(created.text, "<code>whsec_", "<")
 }
 
 func TestWebhook(t *testing.T) {
@@ -99,11 +99,11 @@ func TestSecretIsShownOnce(t *testing.T) {
 	again.shows(t, http.StatusOK, `class="notice"`)
 	again.lacks(t, first, second)
 	id := path[len("/destinations/"):]
-	kept, err := s.registry.Store.Destination(t.Context(), s.browsers.callers[ann].Account, id)
+	stored, err := s.registry.Store.Destination(t.Context(), s.browsers.callers[ann].Account, id)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if current, err := s.registry.Vault.Open(vault.Secret, id, kept.Secrets.Current); err != nil || current != second {
+	if current, err := s.registry.Vault.Open(vault.Secret, id, stored.Secrets.Current); err != nil || current != second {
 		t.Errorf("stored secret = %q, %v, want the shown one", current, err)
 	}
 	ask = s.get(s.destinationsOf(ann)[0] + "/secret")
@@ -141,7 +141,7 @@ func TestConfirmEndpoint(t *testing.T) {
 	}
 	s.registry.Pass(time.Minute)
 	s.post(path+"/confirmation", nil).redirects(t)
-	code := s.registry.Code(t, s.browsers.callers[ann].Account, path[len("/destinations/"):])
+	code := s.registry.ConfirmationCode(t, s.browsers.callers[ann].Account, path[len("/destinations/"):])
 	s.post(path+"/confirm", url.Values{"code": {strings.ToLower(code)}}).redirects(t)
 	s.get(path).shows(t, http.StatusOK, "active", `class="notice"`, path+"/test")
 }

@@ -116,9 +116,9 @@ type notFoundPage struct {
 // showNotFound shows that a record does not exist, with a search for its identifier.
 func (req *request) showNotFound(err error, title, sought string) error {
 	web.EventOf(req.ctx()).Code = cola.CodeNotFound
-	shown, _ := web.PublicError(err, "")
+	public, _ := web.PublicError(err, "")
 	return req.show(http.StatusNotFound, "not_found",
-		page{Title: title, Data: notFoundPage{shown.Message, singleLine(truncate(sought, 200))}})
+		page{Title: title, Data: notFoundPage{public.Message, singleLine(truncate(sought, 200))}})
 }
 
 // price is the cost of opening a page.

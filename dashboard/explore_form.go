@@ -217,8 +217,8 @@ func (f exploreForm) Field(name string) exploreField {
 	}
 	one := exploreField{Name: name, Label: filter.Label, Hint: filter.Hint, Kind: "text", MaxLength: 200,
 		Problems: f.Problems[name]}
-	sent := f.values[name]
-	one.Value = strings.ToValidUTF8(strings.Join(sent, " "), "\uFFFD")
+	submitted := f.values[name]
+	one.Value = strings.ToValidUTF8(strings.Join(submitted, " "), "\uFFFD")
 	switch filter.Kind {
 	case cola.DateFilter:
 		// A date input would drop an invalid value and hide the problem.
@@ -234,7 +234,7 @@ func (f exploreForm) Field(name string) exploreField {
 	}
 	for _, word := range filter.Words {
 		one.Options = append(one.Options, option{Value: word, Label: word,
-			Chosen: slices.ContainsFunc(sent, func(s string) bool { return listContains(s, word) })})
+			Chosen: slices.ContainsFunc(submitted, func(s string) bool { return listContains(s, word) })})
 	}
 	return one
 }

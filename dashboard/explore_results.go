@@ -153,11 +153,11 @@ func filterChips(p cola.SearchParams) []filterChip {
 	values := searchQuery(p)
 	for _, f := range cola.FieldsOf[cola.SearchParams]() {
 		for _, value := range values[f.Name] {
-			asked, ok := p.Condition(f.Name, truncate(singleLine(value), maxShownName))
-			if !ok || asked.Kind == cola.UnitFilter { // the bounds have the unit
+			condition, ok := p.Condition(f.Name, truncate(singleLine(value), maxShownName))
+			if !ok || condition.Kind == cola.UnitFilter { // the bounds have the unit
 				continue
 			}
-			chips = append(chips, filterChip{asked.String(), exploreURL(withoutValue(values, f.Name, value))})
+			chips = append(chips, filterChip{condition.String(), exploreURL(withoutValue(values, f.Name, value))})
 		}
 	}
 	return chips

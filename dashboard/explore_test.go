@@ -160,14 +160,14 @@ func TestChips(t *testing.T) {
 // TestCanonicalURL checks that submitting a form leads to a URL without its empty fields.
 func TestCanonicalURL(t *testing.T) {
 	s := mustSite(t)
-	for sent, want := range map[string]string{
+	for target, want := range map[string]string{
 		"q=oak&brand_name=&abv_min=&volume_min=&volume_unit=milliliters": "/explore?q=oak",
 		"q=&brand_name=": "/explore?q=",
 		"q=&volume_min=700&volume_max=&volume_unit=milliliters":              "/explore?volume_min=700&volume_unit=milliliters",
 		"q=&product_type=wine&product_type=malt+beverage&container_type=can": "/explore?container_type=can&product_type=wine&product_type=malt+beverage",
 	} {
-		if got := s.get("/explore?" + sent).redirects(t); got != want {
-			t.Errorf("%s redirects to %s, want %s", sent, got, want)
+		if got := s.get("/explore?" + target).redirects(t); got != want {
+			t.Errorf("%s redirects to %s, want %s", target, got, want)
 		}
 		s.get(want).shows(t, http.StatusOK)
 	}
@@ -341,17 +341,17 @@ func TestExploreAtLimits(t *testing.T) {
 func TestBackCache(t *testing.T) {
 	s := mustSite(t)
 	id := s.someLabel()
-	for target, kept := range map[string]bool{
+	for target, cached := range map[string]bool{
 		"/explore": false, "/explore?q=": true, "/explore?page=0": false, "/explore/" +
 			id: true, "/explore/12345678901234": false, "/keys": false,
 	} {
 		got := s.get(target).Header
 		want := "private, no-store"
-		if kept {
+		if cached {
 			want = "private, no-cache"
 		}
 		if got.Get("Cache-Control") != want ||
-			kept && !strings.Contains(strings.Join(got.Values("Vary"), ","), "Cookie") {
+			cached && !strings.Contains(strings.Join(got.Values("Vary"), ","), "Cookie") {
 			t.Errorf("%s: %s, Vary %q", target, got.Get("Cache-Control"), got.Values("Vary"))
 		}
 	}

@@ -143,7 +143,7 @@ func (req *request) createKey() error {
 	if !first {
 		return req.redirectFormUsed()
 	}
-	made, state, err := req.svc.CreateKey(req.ctx(), req.caller, keyParams(form.Get("name"), form.Get("expires")))
+	key, state, err := req.svc.CreateKey(req.ctx(), req.caller, keyParams(form.Get("name"), form.Get("expires")))
 	req.recordQuota(state)
 	if problems, sentence, ok := correctable(err); ok {
 		f := keyForm{Name: stripHidden(form.Get("name")), Expires: stripHidden(form.Get("expires")), Problems: problems,
@@ -153,7 +153,7 @@ func (req *request) createKey() error {
 	if err != nil {
 		return err
 	}
-	return req.showNewKey(newKeyPage{Key: made})
+	return req.showNewKey(newKeyPage{Key: key})
 }
 
 // keyParams reads the form of a new key.
@@ -263,7 +263,7 @@ func (req *request) rotateKey() error {
 	if !first {
 		return req.redirectFormUsed()
 	}
-	made, state, err := req.svc.RotateKey(req.ctx(), req.caller, old.ID,
+	key, state, err := req.svc.RotateKey(req.ctx(), req.caller, old.ID,
 		registry.KeyRotationParams{Overlap: form.Get("overlap")})
 	req.recordQuota(state)
 	if problems, sentence, ok := correctable(err); ok && old.Active {
@@ -272,7 +272,7 @@ func (req *request) rotateKey() error {
 	if err != nil {
 		return err
 	}
-	p := newKeyPage{Key: made, Old: &old}
+	p := newKeyPage{Key: key, Old: &old}
 	if now, err := req.key(); err == nil { // otherwise show the new key anyway: it can't be shown later
 		p.Old, p.OldIsCurrent = &now, true
 	}

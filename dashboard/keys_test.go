@@ -86,14 +86,14 @@ func TestCreateKey(t *testing.T) {
 	form := s.get("/keys/new")
 	form.shows(t, http.StatusOK)
 	form.checkHTML(t)
-	made := s.makeKey("price list job", "2027-05-31")
-	made.checkHTML(t)
-	secret := made.secret(t)
-	made.shows(t, http.StatusOK, "price list job", "Jun 1, 2027, 00:00 UTC",
+	created := s.makeKey("price list job", "2027-05-31")
+	created.checkHTML(t)
+	secret := created.secret(t)
+	created.shows(t, http.StatusOK, "price list job", "Jun 1, 2027, 00:00 UTC",
 		`aria-label="API key"><code>`+secret+`</code></pre><button type="button" class="copy" data-copy`,
 		"export KEY="+secret+"\n"+`curl -H "X-API-Key: $KEY" 'https://registry.example/api/v1/usage'`,
 		"claude mcp add --transport http colaregistry 'https://registry.example/mcp' --header 'Authorization: Bearer "+secret+"'", `"env": { "COLAREGISTRY_API_KEY": "`+secret+`" }`, `"headers": { "Authorization": "Bearer `+secret+`" }`)
-	if got := made.Header.Get("Cache-Control"); !strings.Contains(got, "no-store") {
+	if got := created.Header.Get("Cache-Control"); !strings.Contains(got, "no-store") {
 		t.Errorf("Cache-Control = %q, want no-store", got)
 	}
 	if !s.accepts(secret) {
@@ -116,8 +116,8 @@ func TestKeySecrecy(t *testing.T) {
 	})
 	token := s.get("/keys/new").token(t)
 	form := url.Values{"form": {token}, "name": {"mine"}}
-	made := s.post("/keys/new", form)
-	first := made.secret(t)
+	created := s.post("/keys/new", form)
+	first := created.secret(t)
 	old := s.keys()[0]
 	rotated := s.post(keyPath(old, "rotate"), url.Values{"form": {s.get(keyPath(old, "rotate")).token(t)},
 		"overlap": {"7 days"}})
@@ -194,7 +194,7 @@ func TestSeveralKeyForms(t *testing.T) {
 
 func TestKeyProblems(t *testing.T) {
 	s := mustSite(t)
-	made := 0
+	created := 0
 	for _, test := range []struct {
 		name, key, expires, field string
 	}{
@@ -219,11 +219,11 @@ func TestKeyProblems(t *testing.T) {
 			if typed := strings.TrimSpace(stripHidden(test.key)); !strings.Contains(a.text, typed) {
 				t.Errorf("the entered name %q is lost:\n%s", typed, a.body)
 			}
-			if len(s.keys()) != made {
+			if len(s.keys()) != created {
 				t.Error("a key was created")
 			}
 			s.post("/keys/new", url.Values{"form": {a.token(t)}, "name": {"better"}}).secret(t)
-			made++
+			created++
 		})
 	}
 }
@@ -272,10 +272,10 @@ func TestRotateKey(t *testing.T) {
 			form := s.get(keyPath(old, "rotate"))
 			form.checkHTML(t)
 			form.shows(t, http.StatusOK, "laptop", before[:8]+"…", `value="none"`, `value="30 days"`)
-			made := s.post(keyPath(old, "rotate"), url.Values{"form": {form.token(t)}, "overlap": {test.overlap}})
-			made.checkHTML(t)
-			after := made.secret(t)
-			words := regexp.MustCompile(`<[^>]*>`).ReplaceAllString(made.text, "")
+			rotated := s.post(keyPath(old, "rotate"), url.Values{"form": {form.token(t)}, "overlap": {test.overlap}})
+			rotated.checkHTML(t)
+			after := rotated.secret(t)
+			words := regexp.MustCompile(`<[^>]*>`).ReplaceAllString(rotated.text, "")
 			if !strings.Contains(words, test.says) {
 				t.Errorf("page lacks %q:\n%s", test.says, words)
 			}
@@ -314,12 +314,12 @@ func TestNewKeyInOutage(t *testing.T) {
 	s.handler = New(&failingKeys{s.registry.Service, 2}, s.browsers,
 		Options{PublicURL: registrytest.PublicURL, Logger: slog.New(slog.DiscardHandler), Now: s.registry.Now})
 	token := s.get(keyPath(key, "rotate")).token(t)
-	made := s.post(keyPath(key, "rotate"), url.Values{"form": {token}, "overlap": {"1 day"}})
-	made.checkHTML(t)
-	if secret := made.secret(t); !s.accepts(secret) {
+	rotated := s.post(keyPath(key, "rotate"), url.Values{"form": {token}, "overlap": {"1 day"}})
+	rotated.checkHTML(t)
+	if secret := rotated.secret(t); !s.accepts(secret) {
 		t.Error("the key is rejected")
 	}
-	made.shows(t, http.StatusOK, `class="warning"`)
+	rotated.shows(t, http.StatusOK, `class="warning"`)
 	s.get("/keys").shows(t, http.StatusServiceUnavailable)
 }
 
@@ -355,9 +355,9 @@ func TestRevokeKey(t *testing.T) {
 	if !s.accepts(secret) {
 		t.Fatal("the key is rejected")
 	}
-	asked := s.get(keyPath(key, "revoke"))
-	asked.checkHTML(t)
-	asked.shows(t, http.StatusOK, "laptop", "Nov 20, 2026, 12:00 UTC", "<dd>1</dd>", keyPath(key, "rotate"))
+	confirm := s.get(keyPath(key, "revoke"))
+	confirm.checkHTML(t)
+	confirm.shows(t, http.StatusOK, "laptop", "Nov 20, 2026, 12:00 UTC", "<dd>1</dd>", keyPath(key, "rotate"))
 	if !s.accepts(secret) {
 		t.Error("the confirmation page revoked the key")
 	}

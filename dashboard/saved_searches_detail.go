@@ -64,12 +64,12 @@ func (req *request) showSearch(status int, actionError string) error {
 		p.Destinations = append(p.Destinations, req.destinationRow(d, map[string]string{s.UUID: s.Name}))
 	}
 	names.searches = map[string]string{s.UUID: s.Name}
-	sent, _, err := req.svc.Deliveries(req.ctx(), req.caller,
+	deliveries, _, err := req.svc.Deliveries(req.ctx(), req.caller,
 		cola.DeliveryListParams{SavedSearch: s.UUID, PerPage: cola.Some(latestDeliveries)})
 	if err != nil {
 		return err
 	}
-	p.Deliveries = names.rows(sent.Rows)
+	p.Deliveries = names.rows(deliveries.Rows)
 	return req.show(status, "saved_search", page{Title: s.Name, Data: p,
 		Call: req.call(http.MethodGet, searchPath(s.UUID), freeCost)})
 }
@@ -118,12 +118,12 @@ func (req *request) setActive(active bool, notice string) error {
 }
 
 func (req *request) runSearch() error {
-	asked, state, err := req.svc.RunSavedSearch(req.ctx(), req.caller, req.path("uuid"))
+	run, state, err := req.svc.RunSavedSearch(req.ctx(), req.caller, req.path("uuid"))
 	req.recordQuota(state)
 	if err != nil {
 		return req.showSearchError(err)
 	}
-	return req.redirect(searchPath(asked.UUID),
+	return req.redirect(searchPath(run.UUID),
 		"Run requested. Reload this page in about a minute.")
 }
 

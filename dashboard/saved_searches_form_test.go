@@ -20,33 +20,33 @@ import (
 // and that previews and validation errors preserve the form's base version.
 func TestConflictingEdits(t *testing.T) {
 	s := mustSite(t)
-	made := typedSearch("filters.query", "oak", "filters.volume_max", "1.50", "filters.volume_unit", "liters",
+	form := typedSearch("filters.query", "oak", "filters.volume_max", "1.50", "filters.volume_unit", "liters",
 		"schedule.cadence", "weekly", "schedule.weekday", "2")
 	for name, change := range map[string]func(path string){
-		"name": func(path string) { s.post(path+"/edit", with(made, "name", "Other")).redirects(t) },
+		"name": func(path string) { s.post(path+"/edit", with(form, "name", "Other")).redirects(t) },
 		"filters": func(path string) {
 			s.post(path+"/edit",
-				with(made, "filters.brand_name", "other")).redirects(t)
+				with(form, "filters.brand_name", "other")).redirects(t)
 		},
-		"fewer filters": func(path string) { s.post(path+"/edit", with(made, "filters.query", "")).redirects(t) },
+		"fewer filters": func(path string) { s.post(path+"/edit", with(form, "filters.query", "")).redirects(t) },
 		"cadence": func(path string) {
 			s.post(path+"/edit",
-				with(made, "schedule.cadence", "daily")).redirects(t)
+				with(form, "schedule.cadence", "daily")).redirects(t)
 		},
-		"day":         func(path string) { s.post(path+"/edit", with(made, "schedule.weekday", "3")).redirects(t) },
-		"no schedule": func(path string) { s.post(path+"/edit", with(made, "schedule.cadence", "")).redirects(t) },
+		"day":         func(path string) { s.post(path+"/edit", with(form, "schedule.weekday", "3")).redirects(t) },
+		"no schedule": func(path string) { s.post(path+"/edit", with(form, "schedule.cadence", "")).redirects(t) },
 		"pause":       func(path string) { s.post(path+"/pause", nil).redirects(t) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			s.registry.Pass(time.Minute) // stays under the page rate limit
-			path := s.mustSaved(made)
-			was := cutOut(s.get(path+"/edit").body, `name="was" value="`, `"`)
-			if was == "" {
+			path := s.mustSaved(form)
+			fingerprint := cutOut(s.get(path+"/edit").body, `name="was" value="`, `"`)
+			if fingerprint == "" {
 				t.Fatal("the form has no fingerprint")
 			}
-			mine := with(made, "name", "Mine", "was", was)
+			mine := with(form, "name", "Mine", "was", fingerprint)
 			change(path)
-			s.post(path+"/edit", with(mine, "preview", "true")).shows(t, http.StatusOK, `name="was" value="`+was+`"`)
+			s.post(path+"/edit", with(mine, "preview", "true")).shows(t, http.StatusOK, `name="was" value="`+fingerprint+`"`)
 			again := s.post(path+"/edit", mine)
 			again.shows(t, http.StatusConflict, `value="Mine"`, `role="alert"`)
 			again.checkHTML(t)
@@ -56,7 +56,7 @@ func TestConflictingEdits(t *testing.T) {
 				`name="was" value="`+mine.Get("was")+`"`)
 			s.post(path+"/edit", mine).redirects(t)
 			s.get(path).shows(t, http.StatusOK, "Mine")
-			s.post(path+"/edit", with(mine, "was", was)).redirects(t) // double submit
+			s.post(path+"/edit", with(mine, "was", fingerprint)).redirects(t) // double submit
 			s.post(path+"/delete", nil).redirects(t)
 		})
 	}
@@ -111,10 +111,10 @@ func TestDayBounds(t *testing.T) {
 func TestFingerprint(t *testing.T) {
 	s := mustSite(t)
 	path := s.mustSaved(typedSearch("filters.type_malt_beverage", "true", "filters.abv_max", "99"))
-	was := cutOut(s.get(path+"/edit").body, `name="was" value="`, `"`)
+	fingerprint := cutOut(s.get(path+"/edit").body, `name="was" value="`, `"`)
 	s.mustRun(path)
-	s.post(path+"/edit", typedSearch("filters.query", "oak", "was", was)).redirects(t)
-	for _, hostile := range []string{`"><script>`, "\x00", "\xff", strings.Repeat("A", 9000), was} {
+	s.post(path+"/edit", typedSearch("filters.query", "oak", "was", fingerprint)).redirects(t)
+	for _, hostile := range []string{`"><script>`, "\x00", "\xff", strings.Repeat("A", 9000), fingerprint} {
 		a := s.post(path+"/edit", typedSearch("name", "Again", "was", hostile))
 		a.shows(t, http.StatusConflict, `role="alert"`)
 		if strings.Contains(a.body, "<script>") {
@@ -130,12 +130,12 @@ func TestUnknownFormToken(t *testing.T) {
 	s := mustSite(t)
 	path := s.mustSaved(typedSearch())
 	hookPath, _ := s.mustWebhook(typedWebhook())
-	for form, shown := range map[string]string{path + "/feed": path, hookPath + "/secret": hookPath,
+	for form, want := range map[string]string{path + "/feed": path, hookPath + "/secret": hookPath,
 		"/keys/new": "/keys"} {
-		if to := s.post(form, url.Values{"form": {"never"}, "name": {"x"}}).redirects(t); to != shown {
-			t.Errorf("%s redirects to %s, want %s", form, to, shown)
+		if to := s.post(form, url.Values{"form": {"never"}, "name": {"x"}}).redirects(t); to != want {
+			t.Errorf("%s redirects to %s, want %s", form, to, want)
 		}
-		page := s.get(shown)
+		page := s.get(want)
 		page.shows(t, http.StatusOK, `class="notice"`, formUsed)
 	}
 	s.get(path).lacks(t, path+"/feed/end")
@@ -257,8 +257,8 @@ func TestEveryFilterHasAField(t *testing.T) {
 			t.Errorf("Explore has no field for %s", field.Name)
 		}
 		example := reflect.TypeFor[cola.SearchParams]().FieldByIndex(field.Index).Tag.Get("example")
-		asked := readSearch(params.New[cola.SearchParams]("a test"), url.Values{field.Name: {example}}.Encode())
-		if chips := filterChips(asked.params); len(chips) == 0 && field.Name != "volume_unit" {
+		search := readSearch(params.New[cola.SearchParams]("a test"), url.Values{field.Name: {example}}.Encode())
+		if chips := filterChips(search.params); len(chips) == 0 && field.Name != "volume_unit" {
 			t.Errorf("a search with %s has no chip", field.Name)
 		}
 	}

@@ -17,12 +17,12 @@ func (s *site) mustPreview(form url.Values) (total int) {
 	s.t.Helper()
 	a := s.post("/saved-searches/preview", form)
 	a.shows(s.t, http.StatusOK, `id="preview-said"`, `id="found"`)
-	said := strings.ReplaceAll(cutOut(a.text, `hx-swap-oob="innerHTML">`, "<"), ",", "")
-	if strings.HasPrefix(said, "No labels") {
+	summary := strings.ReplaceAll(cutOut(a.text, `hx-swap-oob="innerHTML">`, "<"), ",", "")
+	if strings.HasPrefix(summary, "No labels") {
 		return 0
 	}
-	if _, err := fmt.Sscanf(said, "%d label", &total); err != nil {
-		s.t.Fatalf("summary %q: %v", said, err)
+	if _, err := fmt.Sscanf(summary, "%d label", &total); err != nil {
+		s.t.Fatalf("summary %q: %v", summary, err)
 	}
 	return total
 }

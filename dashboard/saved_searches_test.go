@@ -260,20 +260,20 @@ func TestRunsOfASearch(t *testing.T) {
 	page.checkHTML(t)
 	s.costs(before, 0, 0)
 
-	shown := found[:min(len(found), cola.DefaultPerPage)]
+	firstPage := found[:min(len(found), cola.DefaultPerPage)]
 	page = s.get(fmt.Sprint(path, "/runs/", run.ID, "/labels"))
 	page.shows(t, http.StatusOK, plural(run.MatchCount, "new label", "new labels"), "ABV", "/matches'",
-		plural(len(shown), "list record", "list records"))
+		plural(len(firstPage), "list record", "list records"))
 	page.checkHTML(t)
-	for _, l := range shown {
+	for _, l := range firstPage {
 		page.shows(t, http.StatusOK, l.TTBID.String(), l.Label.BrandName, string(l.Label.ApplicationStatus))
 	}
-	s.costs(before, len(shown), 0)
+	s.costs(before, len(firstPage), 0)
 	for _, other := range []string{"0", "-1", "999999", "x", "1e3", "%00", "01"} {
 		s.get(path+"/runs/"+other).shows(t, http.StatusNotFound)
 		s.get(path+"/runs/"+other+"/labels").shows(t, http.StatusNotFound)
 	}
-	s.costs(before, len(shown), 0)
+	s.costs(before, len(firstPage), 0)
 }
 
 // longRuns is a registry whose runs have three pages of labels. With cut, too few list records
@@ -352,9 +352,9 @@ func TestFeedIsShownOnce(t *testing.T) {
 	ask := s.get(path + "/feed")
 	ask.shows(t, http.StatusOK, "“All wine”?", ">Create feed</button>")
 	form := url.Values{"form": {cutOut(ask.body, `name="form" value="`, `"`)}}
-	made := s.post(path+"/feed", form)
-	made.shows(t, http.StatusCreated, "https://registry.example/feeds/")
-	token := cutOut(made.text, "https://registry.example/feeds/", "<")
+	created := s.post(path+"/feed", form)
+	created.shows(t, http.StatusCreated, "https://registry.example/feeds/")
+	token := cutOut(created.text, "https://registry.example/feeds/", "<")
 	if _, err := s.registry.Feed(t.Context(), token); err != nil {
 		t.Errorf("feed at the shown URL: %v", err)
 	}

@@ -88,8 +88,8 @@ func (req *request) useSignInLink() error {
 		return err
 	}
 	to := homePath
-	if kept, err := req.http.Cookie(req.returnCookie()); err == nil {
-		if to, err = url.QueryUnescape(kept.Value); err != nil {
+	if cookie, err := req.http.Cookie(req.returnCookie()); err == nil {
+		if to, err = url.QueryUnescape(cookie.Value); err != nil {
 			to = homePath
 		}
 		req.setReturnCookie("", -1)

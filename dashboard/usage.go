@@ -200,11 +200,11 @@ func (req *request) plans() error {
 		p.Plans = append(p.Plans, plan{Tier: t, Limits: t.Limits(), Price: priceOf(t), Own: own})
 		p.Largest = p.Largest || own && t.Largest()
 	}
-	shown := page{Title: "Plans", Data: p}
+	view := page{Title: "Plans", Data: p}
 	if req.signedIn {
-		shown.Call = req.call("GET", "/usage", "Free. Returns your plan and its limits.").forTool("get_usage", nil)
+		view.Call = req.call("GET", "/usage", "Free. Returns your plan and its limits.").forTool("get_usage", nil)
 	}
-	return req.show(http.StatusOK, "plans", shown)
+	return req.show(http.StatusOK, "plans", view)
 }
 
 // priceOf returns the price of a tier for display.

@@ -47,8 +47,8 @@ func TestDemoResponsesFit(t *testing.T) {
 			for _, v := range []view{{false}, {true}} {
 				rows := rowLimiter[cola.ColaSummary]{view: v}
 				var a toolResult
-				if kept := rows.limit(page); kept != len(page) {
-					t.Errorf("%d of %d rows fit", kept, len(page))
+				if fits := rows.limit(page); fits != len(page) {
+					t.Errorf("%d of %d rows fit", fits, len(page))
 				}
 				a.setData(v.append(nil, page))
 				weigh("search_colas", a)

@@ -201,8 +201,8 @@ func (f *fake) SearchColasLimited(ctx context.Context, _ cola.Caller, p cola.Sea
 		return registry.ColaPage{}, state, err
 	}
 	found := f.matching(&f.search.Query)
-	given, more, state := page(f, found, f.search.PerPage, fit)
-	result := registry.ColaPage{Colas: given, Pagination: cola.Pagination{
+	rows, more, state := page(f, found, f.search.PerPage, fit)
+	result := registry.ColaPage{Colas: rows, Pagination: cola.Pagination{
 		Mode: "offset", Page: 1, PerPage: f.search.PerPage, Total: len(found), Pages: pages(len(found), f.search.PerPage), HasMore: more,
 	}, Notes: f.notes}
 	if more {
@@ -255,8 +255,8 @@ func (f *fake) SearchPermitteesLimited(ctx context.Context, _ cola.Caller, p col
 		return registry.PermitteePage{}, state, err
 	}
 	found := f.holders(&q)
-	given, more, state := page(f, found, q.PerPage, fit)
-	return registry.PermitteePage{Permittees: given, Pagination: cola.Pagination{
+	rows, more, state := page(f, found, q.PerPage, fit)
+	return registry.PermitteePage{Permittees: rows, Pagination: cola.Pagination{
 		Mode: "offset", Page: q.Page, PerPage: q.PerPage, Total: len(found), Pages: pages(len(found), q.PerPage), HasMore: more,
 	}}, state, nil
 }
@@ -266,8 +266,8 @@ func (f *fake) BarcodeLimited(ctx context.Context, _ cola.Caller, value string, 
 	if err != nil {
 		return t.Value, state, err
 	}
-	given, _, state := page(f, f.labels, 100, fit)
-	return cola.BarcodeResult{BarcodeValue: value, BarcodeType: "UPC-A", Colas: given, TotalColas: len(f.labels)}, state, nil
+	rows, _, state := page(f, f.labels, 100, fit)
+	return cola.BarcodeResult{BarcodeValue: value, BarcodeType: "UPC-A", Colas: rows, TotalColas: len(f.labels)}, state, nil
 }
 
 func (f *fake) Usage(ctx context.Context, _ cola.Caller) (cola.UsageStats, cola.QuotaState, error) {

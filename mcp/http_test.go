@@ -34,13 +34,13 @@ func modernHeaders(method, name string) []string {
 
 func TestHandshake(t *testing.T) {
 	h := mustServe(t, newFake(), io.Discard)
-	for asked, want := range map[string]string{
+	for requested, want := range map[string]string{
 		"2025-03-26": "2025-03-26", "2025-06-18": "2025-06-18", "2025-11-25": "2025-11-25",
 		"2024-11-05": "2025-11-25", "1999-01-01": "2025-11-25", "2026-07-28": "2025-11-25", "2030-01-01": "2025-11-25",
 	} {
-		got := rpc(t, h, "initialize", `{"protocolVersion":"`+asked+`","capabilities":{},"clientInfo":{"name":"a","version":"1"}}`)
+		got := rpc(t, h, "initialize", `{"protocolVersion":"`+requested+`","capabilities":{},"clientInfo":{"name":"a","version":"1"}}`)
 		if got.json.Result["protocolVersion"] != want {
-			t.Errorf("%s: got %s", asked, got.body)
+			t.Errorf("%s: got %s", requested, got.body)
 		}
 		if got.Header.Get("Mcp-Session-Id") != "" {
 			t.Error("server created a session")

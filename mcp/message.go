@@ -129,7 +129,7 @@ func (m *message) read(body json.RawMessage, length int) error {
 	}
 	version, _ := strictjson.Text(strictjson.Find(all, "jsonrpc"))
 	m.method, _ = strictjson.Text(strictjson.Find(all, "method"))
-	given := strictjson.Find(all, "params")
+	params := strictjson.Find(all, "params")
 	switch {
 	case version != protocol.JSONRPC_VERSION:
 		return invalidMessage(`The message is not JSON-RPC 2.0: set "jsonrpc" to "2.0".`)
@@ -137,10 +137,10 @@ func (m *message) read(body json.RawMessage, length int) error {
 		return invalidMessage(`The message has no "method". This server sends no requests, so it accepts no responses.`)
 	case length > maxOtherBytes && m.method != string(protocol.MethodToolsCall):
 		return cola.Errorf(cola.CodePayloadTooLarge, messageTooLong, maxOtherBytes)
-	case given != nil && given[0] != '{' && given[0] != 'n':
+	case params != nil && params[0] != '{' && params[0] != 'n':
 		return invalidMessage(`"params" must be an object, such as {"name": "get_usage"}.`)
-	case given != nil && given[0] == '{':
-		wrong = m.readParams(given)
+	case params != nil && params[0] == '{':
+		wrong = m.readParams(params)
 	}
 	if wrong == nil {
 		wrong = m.checkTarget()
@@ -178,10 +178,10 @@ func (m *message) readParams(given json.RawMessage) *rpcError {
 	default:
 		m.target = p.Name
 	}
-	if sent := p.Arguments; sent != nil && sent[0] == '{' {
-		m.arguments = strictjson.Members(sent)
+	if raw := p.Arguments; raw != nil && raw[0] == '{' {
+		m.arguments = strictjson.Members(raw)
 	} else {
-		m.malformed = sent != nil && sent[0] != 'n'
+		m.malformed = raw != nil && raw[0] != 'n'
 	}
 	p.Arguments = nil
 	return nil

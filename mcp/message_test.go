@@ -59,20 +59,20 @@ func FuzzParse(f *testing.F) {
 func TestNumericTTBID(t *testing.T) {
 	f := newFake()
 	h := mustServe(t, f, &strings.Builder{})
-	for sent, asked := range map[string]string{
+	for number, want := range map[string]string{
 		`11054001000049`: "11054001000049", `5054001000049`: "05054001000049", `11054001000049.0`: "11054001000049", `1.1054001000049e13`: "11054001000049",
 		`"11054001000049"`: "11054001000049", `" 11054001000049 "`: " 11054001000049 ", `"5054001000049"`: "5054001000049",
 	} {
 		f.asked = ""
-		if call(t, h, "get_cola", `{"ttb_id":`+sent+`}`); f.asked != asked {
-			t.Errorf("%s requests %q, want %q", sent, f.asked, asked)
+		if call(t, h, "get_cola", `{"ttb_id":`+number+`}`); f.asked != want {
+			t.Errorf("%s requests %q, want %q", number, f.asked, want)
 		}
 	}
-	for _, sent := range []string{`1`, `-11054001000049`, `11054001000049.5`, `110540010000490`, `0`, `505400100004`, `1e13000`} {
+	for _, number := range []string{`1`, `-11054001000049`, `11054001000049.5`, `110540010000490`, `0`, `505400100004`, `1e13000`} {
 		f.asked = ""
-		got := call(t, h, "get_cola", `{"ttb_id":`+sent+`}`)
+		got := call(t, h, "get_cola", `{"ttb_id":`+number+`}`)
 		if f.asked != "" || got.code(t) != "validation_error" || !strings.Contains(got.texts[0], "14 digits") {
-			t.Errorf("%s: got %s", sent, got.texts[0])
+			t.Errorf("%s: got %s", number, got.texts[0])
 		}
 	}
 }

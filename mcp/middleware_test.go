@@ -65,9 +65,9 @@ func TestOrigins(t *testing.T) {
 			if refused := got.StatusCode == http.StatusForbidden; refused == allowed {
 				t.Errorf("%s from %s: got %d", method, origin, got.StatusCode)
 			}
-			shown := got.Header.Get("Access-Control-Allow-Origin")
-			if allowed && method == "POST" && shown != origin || !allowed && shown != "" {
-				t.Errorf("%s from %s: readable by %q", method, origin, shown)
+			allowOrigin := got.Header.Get("Access-Control-Allow-Origin")
+			if allowed && method == "POST" && allowOrigin != origin || !allowed && allowOrigin != "" {
+				t.Errorf("%s from %s: readable by %q", method, origin, allowOrigin)
 			}
 		}
 		if !allowed && f.looks+f.spent > 0 {
@@ -125,9 +125,9 @@ func TestErrorsHaveCORSHeaders(t *testing.T) {
 		} {
 			h := mustServe(t, newFake(), io.Discard)
 			got := send(t, h, tt.method, tt.body, append(tt.more, "Origin: "+origin)...)
-			shown := got.Header.Get("Access-Control-Allow-Origin")
-			if allowed && (got.StatusCode != tt.status || shown != origin) || !allowed && (got.StatusCode != 403 || shown != "") {
-				t.Errorf("%s with %v from %s: %d, readable by %q", tt.method, tt.more, origin, got.StatusCode, shown)
+			allowOrigin := got.Header.Get("Access-Control-Allow-Origin")
+			if allowed && (got.StatusCode != tt.status || allowOrigin != origin) || !allowed && (got.StatusCode != 403 || allowOrigin != "") {
+				t.Errorf("%s with %v from %s: %d, readable by %q", tt.method, tt.more, origin, got.StatusCode, allowOrigin)
 			}
 			exposed := strings.Split(got.Header.Get("Access-Control-Expose-Headers"), ", ")
 			if allowed && (got.Header.Get(tt.header) == "" || !slices.Contains(exposed, tt.header)) {

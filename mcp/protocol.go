@@ -83,12 +83,12 @@ func (e *edge) newProtocol(table []tool) *server.MCPServer {
 // callProtocol returns mcp-go's response to a message: a result or an error. It does not use
 // mcp-go's HTTP transport, because headers depend on the response.
 func (e *edge) callProtocol(ctx context.Context, req *request, h http.Header) (result any, wrong *rpcError) {
-	sent := json.RawMessage(mustJSON(req.params))
-	if wrong := req.checkHeaders(h, sent); wrong != nil {
+	raw := json.RawMessage(mustJSON(req.params))
+	if wrong := req.checkHeaders(h, raw); wrong != nil {
 		return nil, wrong
 	}
 	message := mustJSON(object{{"jsonrpc", protocol.JSONRPC_VERSION}, {"id", req.id}, {"method", req.method},
-		{"params", sent}})
+		{"params", raw}})
 	switch a := e.protocol.HandleMessage(server.WithSupportedProtocolVersions(ctx, protocolVersions), message).(type) {
 	case protocol.JSONRPCResponse:
 		return a.Result, nil
@@ -161,12 +161,12 @@ func (e *edge) toolHandler(t *tool) server.ToolHandlerFunc {
 			return errorResult(req.refused, t, req.state), nil
 		}
 		var ans toolResult
-		shown := e.execute(ctx, t.meter, func(ctx context.Context, req *request) (state cola.QuotaState, err error) {
+		public := e.execute(ctx, t.meter, func(ctx context.Context, req *request) (state cola.QuotaState, err error) {
 			ans, state, err = t.run(ctx, e.svc, req)
 			return state, err
 		})
-		if shown != nil {
-			return errorResult(shown, t, req.state), nil
+		if public != nil {
+			return errorResult(public, t, req.state), nil
 		}
 		e.noteLocalLinks(&ans)
 		return ans.callResult(), nil

@@ -130,12 +130,12 @@ func (e *edge) resourceHandler(
 ) server.ResourceHandlerFunc {
 	return func(ctx context.Context, call protocol.ReadResourceRequest) ([]protocol.ResourceContents, error) {
 		var content []byte
-		shown := e.execute(ctx, m, func(ctx context.Context, req *request) (state cola.QuotaState, err error) {
+		public := e.execute(ctx, m, func(ctx context.Context, req *request) (state cola.QuotaState, err error) {
 			content, state, err = read(ctx, req)
 			return state, err
 		})
-		if shown != nil {
-			return nil, requestFrom(ctx).setFailure(shown)
+		if public != nil {
+			return nil, requestFrom(ctx).setFailure(public)
 		}
 		return []protocol.ResourceContents{protocol.TextResourceContents{URI: call.Params.URI, MIMEType: jsonType,
 			Text: string(content)}}, nil

@@ -185,12 +185,12 @@ func TestCompletion(t *testing.T) {
 		total, _ = completion["total"].(float64)
 		return values, total
 	}
-	for asked, want := range map[[2]string]string{
+	for completed, want := range map[[2]string]string{
 		{"category", "wine > "}: "[Wine > Red Wine Wine > White Wine]", {"category", "RED"}: "[Wine > Red Wine]", {"state", "c"}: "[CA CO]",
 		{"origin", "oreg"}: "[OREGON]", {"origin", "zzz"}: "[]", {"brand_name", "o"}: "[]", {"class", "table red"}: "[TABLE RED WINE]",
 	} {
-		if values, _ := complete(asked[0], asked[1]); fmt.Sprint(values) != want {
-			t.Errorf("completion of %v = %v, want %s", asked, values, want)
+		if values, _ := complete(completed[0], completed[1]); fmt.Sprint(values) != want {
+			t.Errorf("completion of %v = %v, want %s", completed, values, want)
 		}
 	}
 	if values, total := complete("origin", ""); len(values) != maxCompletions || int(total) != len(distinct(vocabulary.Origins())) {

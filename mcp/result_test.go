@@ -134,14 +134,14 @@ func TestEncodedSize(t *testing.T) {
 }
 
 func TestSanitize(t *testing.T) {
-	for sent, want := range map[string]string{
+	for in, want := range map[string]string{
 		"plain": "plain", "three\nlines\r\nand\ttabs\r": "three\nlines\nand tabs\n", "gap\n\r\n\r\r\n": "gap\n\n\n\n", "bell\a null\x00 escape\x1b[31m del\x7f c1\u0085": "bell null escape[31m del c1",
 		"right\u202eto left\u2066": "rightto left", "zero\u200bwidth\ufeff": "zerowidth", "tag\U000e0041\U000e007f": "tag", "varied\U000e0101": "varied",
 		"family 👨‍👩‍👧 ❤️": "family 👨‍👩‍👧 ❤️", "soft\u00adhyphen": "softhyphen", "line\u2028separator": "line\nseparator", `back\slash "quoted" <&>`: `back\slash "quoted" <&>`,
 	} {
 		var got string
-		if err := json.Unmarshal(sanitizeJSON(mustJSON(sent)), &got); err != nil || got != want {
-			t.Errorf("sanitize %q = %q, want %q (%v)", sent, got, want, err)
+		if err := json.Unmarshal(sanitizeJSON(mustJSON(in)), &got); err != nil || got != want {
+			t.Errorf("sanitize %q = %q, want %q (%v)", in, got, want, err)
 		}
 	}
 }
@@ -156,8 +156,8 @@ func FuzzSanitize(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		sent := mustJSON(map[string]any{"a": s, "b": []string{s, ""}})
-		cleaned := sanitizeJSON(sent)
+		data := mustJSON(map[string]any{"a": s, "b": []string{s, ""}})
+		cleaned := sanitizeJSON(data)
 		var got struct {
 			A string
 			B []string
@@ -165,7 +165,7 @@ func FuzzSanitize(f *testing.F) {
 		if err := json.Unmarshal(cleaned, &got); err != nil || len(got.B) != 2 || got.A != got.B[0] {
 			t.Fatalf("sanitize %q = %s: %v", s, cleaned, err)
 		}
-		if strings.ContainsFunc(got.A, isHidden) || len(cleaned) > len(sent) {
+		if strings.ContainsFunc(got.A, isHidden) || len(cleaned) > len(data) {
 			t.Errorf("sanitize %q = %q", s, got.A)
 		}
 		if lines := strings.NewReplacer("\r\n", "\n", "\r", "\n", "\u2028", "\n", "\u2029", "\n").Replace(s); strings.Count(got.A, "\n") != strings.Count(lines, "\n") {

@@ -89,7 +89,7 @@ func checkNotes(t *testing.T, what string, got called, want ...string) {
 // TestUpdateSavedSearch checks that given values change and that absent or null ones do not.
 func TestUpdateSavedSearch(t *testing.T) {
 	filters := cola.SavedSearchFilters{BrandName: "elm", ContainerCan: cola.Some(true)}
-	for sent, want := range map[string]cola.SavedSearchChangeParams{
+	for arguments, want := range map[string]cola.SavedSearchChangeParams{
 		`"name":"Elms"`:                         {Name: "Elms"},
 		`"schedule":{"active":false}`:           {Schedule: &cola.ScheduleChangeParams{Active: cola.Some(false)}},
 		`"schedule":{"active":"true"}`:          {Schedule: &cola.ScheduleChangeParams{Active: cola.Some(true)}},
@@ -100,23 +100,23 @@ func TestUpdateSavedSearch(t *testing.T) {
 		`"name":"Elms","filters":{"query":null},"schedule":{"active":null,"day":null}`: {Name: "Elms"},
 	} {
 		f := newFake()
-		got := call(t, mustServe(t, f, io.Discard), "update_saved_search", `{"uuid":"`+savedUUID+`",`+sent+`}`)
+		got := call(t, mustServe(t, f, io.Discard), "update_saved_search", `{"uuid":"`+savedUUID+`",`+arguments+`}`)
 		if diff := cmp.Diff(want, f.changed); diff != "" || got.failed || f.spent != 1 {
-			t.Errorf("%s: %s, %d requests counted (-want +got):\n%s", sent, got.texts, f.spent, diff)
+			t.Errorf("%s: %s, %d requests counted (-want +got):\n%s", arguments, got.texts, f.spent, diff)
 		}
 		var data any
 		if err := json.Unmarshal(mustJSON(f.saved[0]), &data); err != nil || !cmp.Equal(data, got.content["data"]) {
-			t.Errorf("%s: response differs from the saved search (%v): %s", sent, err, cmp.Diff(data, got.content["data"]))
+			t.Errorf("%s: response differs from the saved search (%v): %s", arguments, err, cmp.Diff(data, got.content["data"]))
 		}
 	}
-	for sent, wrong := range map[string]string{
+	for arguments, wrong := range map[string]string{
 		`{"name":"Elms"}`: "uuid", `{"uuid":null,"name":"Elms"}`: "uuid", `{"uuid":"` + savedUUID + `"}`: "body",
 		`{"uuid":"` + savedUUID + `","schedule":{"active":false},"remove_schedule":true}`: "remove_schedule",
 		`{"uuid":"` + savedUUID + `","filters":{"abv_min":200}}`:                          "filters.abv_min",
 	} {
 		f := newFake()
-		if got := call(t, mustServe(t, f, io.Discard), "update_saved_search", sent); got.code(t) != "validation_error" || got.problems(t)[wrong] == nil || f.spent != 1 {
-			t.Errorf("%s: %s, %d requests counted", sent, got.texts[0], f.spent)
+		if got := call(t, mustServe(t, f, io.Discard), "update_saved_search", arguments); got.code(t) != "validation_error" || got.problems(t)[wrong] == nil || f.spent != 1 {
+			t.Errorf("%s: %s, %d requests counted", arguments, got.texts[0], f.spent)
 		}
 	}
 }

@@ -210,8 +210,8 @@ func TestAdminListenFailsFirst(t *testing.T) {
 			if err == nil || !strings.Contains(string(out), "--admin-listen: listen on "+address) {
 				t.Errorf("%v --admin-listen %s: %v\n%s", args, address, err, out)
 			}
-			if made, err := os.ReadDir(h.DataDir); err != nil || len(made) > 0 {
-				t.Errorf("%v --admin-listen %s created %v, %v", args, address, made, err)
+			if entries, err := os.ReadDir(h.DataDir); err != nil || len(entries) > 0 {
+				t.Errorf("%v --admin-listen %s created %v, %v", args, address, entries, err)
 			}
 		}
 	}

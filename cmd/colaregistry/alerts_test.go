@@ -43,9 +43,9 @@ func TestAlerts(t *testing.T) {
 	onBoth(t, func(t *testing.T, h testRegistry) {
 		s, st := startServer(t, h), mustOpen(t, h)
 		_, secret, _ := mustAccount(t, st, "alerts@example.com", cola.TierStarter)
-		made := s.create(t, secret.Reveal(),
+		created := s.create(t, secret.Reveal(),
 			`{"name":"News","filters":{"brand_name":"zyzzyva"},"schedule":{"cadence":"daily"}}`)
-		uuid, _ := made.at("data", "uuid").(string)
+		uuid, _ := created.at("data", "uuid").(string)
 		now := time.Now().UTC()
 		h.run(t, "import", "colas", mustNews(t, "ZYZZYVA HILL", 1, 3, cola.DateOf(now)))
 		tomorrow := now.AddDate(0, 0, 1).Format(time.RFC3339)

@@ -46,7 +46,7 @@ func TestCORS(t *testing.T) {
 			if got.Get("Access-Control-Allow-Origin") != tt.allowed {
 				t.Errorf("%s %s from %s: %v", tt.method, tt.url, tt.origin, got)
 			}
-			if asked := tt.method == "OPTIONS" && tt.allowed != ""; asked &&
+			if preflight := tt.method == "OPTIONS" && tt.allowed != ""; preflight &&
 				!strings.Contains(strings.ToLower(got.Get("Access-Control-Allow-Headers")), "x-cola-client") {
 				t.Errorf("%s %s from %s: allowed headers %q",
 					tt.method, tt.url, tt.origin, got.Get("Access-Control-Allow-Headers"))

@@ -35,8 +35,8 @@ func (s *serverProcess) watch(
 	t.Helper()
 	uuids := make([]string, searches)
 	for i := range uuids {
-		made := s.create(t, key, fmt.Sprintf(`{"name":"%s %d","filters":{"brand_name":"%s"},"schedule":{"cadence":"daily"}}`, brand, i, brand))
-		uuids[i], _ = made.at("data", "uuid").(string)
+		created := s.create(t, key, fmt.Sprintf(`{"name":"%s %d","filters":{"brand_name":"%s"},"schedule":{"cadence":"daily"}}`, brand, i, brand))
+		uuids[i], _ = created.at("data", "uuid").(string)
 		receiver.destination(t, s, key, uuids[i], "/"+uuids[i])
 	}
 	receiver.confirm(t, s, key, tick)

@@ -17,8 +17,8 @@ func TestExamplesHaveResults(t *testing.T) {
 	t.Parallel()
 	s := startServer(t, embedded(t))
 	checkFound(t, s, firstCall(t, s))
-	if made := s.create(t, s.key, `{"name":"To be listed","filters":{}}`); made.StatusCode != http.StatusCreated {
-		t.Fatalf("%d %s", made.StatusCode, made.body)
+	if created := s.create(t, s.key, `{"name":"To be listed","filters":{}}`); created.StatusCode != http.StatusCreated {
+		t.Fatalf("%d %s", created.StatusCode, created.body)
 	}
 	s.mustAnswer(t, http.StatusCreated, http.MethodPost, "/destinations",
 		s.key, `{"kind":"webhook","address":"https://hooks.invalid/"}`)

@@ -109,8 +109,8 @@ func TestAddIdentityKeepsPreviousAccount(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, h testRegistry) {
 		p := mustTwoAccounts(t, h)
-		if made := p.rest(t, "POST", "/saved-searches", p.token(t, nil), createBody); made.StatusCode != 201 {
-			t.Fatalf("%d %s", made.StatusCode, made.body)
+		if created := p.rest(t, "POST", "/saved-searches", p.token(t, nil), createBody); created.StatusCode != 201 {
+			t.Fatalf("%d %s", created.StatusCode, created.body)
 		}
 		p.repair(t)
 		p.mustUse(t, "/usage", p.token(t, nil))
@@ -119,8 +119,8 @@ func TestAddIdentityKeepsPreviousAccount(t *testing.T) {
 			t.Errorf("usage of the previous account: %+v, %v", usage.Used, err)
 		}
 		for account, want := range map[cola.AccountID]int{p.free.ID: 1, p.paid.ID: 0} {
-			if made, _, err := p.st.SavedSearches(t.Context(), account, 0, 10); err != nil || len(made) != want {
-				t.Errorf("account %d: saved searches %+v, %v; want %d", account, made, err, want)
+			if searches, _, err := p.st.SavedSearches(t.Context(), account, 0, 10); err != nil || len(searches) != want {
+				t.Errorf("account %d: saved searches %+v, %v; want %d", account, searches, err, want)
 			}
 		}
 		list := p.run(t, "app", "links")

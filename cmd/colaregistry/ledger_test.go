@@ -194,9 +194,9 @@ func rateLimitInAnyMinute(t *testing.T, h testRegistry) {
 	type grant struct{ sent, answered time.Time }
 	var grants []grant
 	for started, i := time.Now(), 0; time.Since(started) < 75*time.Second; i++ {
-		sent := time.Now()
+		start := time.Now()
 		if servers[i%2].get(t, "/usage", secret.Reveal()).StatusCode == http.StatusOK {
-			grants = append(grants, grant{sent, time.Now()})
+			grants = append(grants, grant{start, time.Now()})
 		}
 		time.Sleep(20 * time.Millisecond)
 	}

@@ -160,13 +160,13 @@ func TestStepUp(t *testing.T) {
 				t.Errorf("%s: %s", edge, got.body)
 			}
 		}
-		if made := s.rest(t, "POST", "/saved-searches", writes, createBody); made.StatusCode != 201 ||
-			made.Header.Get("Location") == "" {
-			t.Errorf("REST: %d %s", made.StatusCode, made.body)
+		if created := s.rest(t, "POST", "/saved-searches", writes, createBody); created.StatusCode != 201 ||
+			created.Header.Get("Location") == "" {
+			t.Errorf("REST: %d %s", created.StatusCode, created.body)
 		}
-		if made := s.post(t, "", createCall, "Authorization: Bearer "+writes); made.StatusCode != 200 ||
-			!strings.Contains(string(made.body), "uuid") {
-			t.Errorf("MCP: %d %s", made.StatusCode, made.body)
+		if created := s.post(t, "", createCall, "Authorization: Bearer "+writes); created.StatusCode != 200 ||
+			!strings.Contains(string(created.body), "uuid") {
+			t.Errorf("MCP: %d %s", created.StatusCode, created.body)
 		}
 		// An app gets only those scopes of its token that it is registered for.
 		registerApp(t, h, i)
@@ -346,8 +346,8 @@ func TestScopeCannotBeBypassed(t *testing.T) {
 			}
 		}
 		account := signedIn(t, st, s, i)
-		if made, _, err := st.SavedSearches(t.Context(), account, 0, 100); err != nil || len(made) != 0 {
-			t.Errorf("created without the scope: %+v, %v", made, err)
+		if searches, _, err := st.SavedSearches(t.Context(), account, 0, 100); err != nil || len(searches) != 0 {
+			t.Errorf("created without the scope: %+v, %v", searches, err)
 		}
 	})
 }

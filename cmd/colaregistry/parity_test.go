@@ -60,14 +60,14 @@ func parityCases(t *testing.T) (cases []parityCase) {
 				t.Errorf("%s of %s has no example", name, l.params)
 			}
 			for _, value := range []string{example, unacceptable(f)} {
-				given := map[string]string{name: value}
+				arguments := map[string]string{name: value}
 				if strings.HasPrefix(name, "volume_m") {
-					given["volume_unit"] = "milliliters"
+					arguments["volume_unit"] = "milliliters"
 				}
 				if name == "volume_unit" && value == example {
-					given["volume_min"] = "1"
+					arguments["volume_min"] = "1"
 				}
-				cases = append(cases, newParityCase(l.path, l.tool, l.beside, l.params, given))
+				cases = append(cases, newParityCase(l.path, l.tool, l.beside, l.params, arguments))
 			}
 		}
 	}

@@ -80,9 +80,9 @@ func TestUnreadableFileIsReportedOnce(t *testing.T) {
 		if code := p.run(t.Context()); code != exitFailed {
 			t.Errorf("exit code %d", code)
 		}
-		if said := stdout.String() + stderr.String(); strings.Count(said, file) != 1 ||
+		if output := stdout.String() + stderr.String(); strings.Count(output, file) != 1 ||
 			!strings.Contains(stderr.String(), file) {
-			t.Errorf("the file is not named exactly once:\n%s", said)
+			t.Errorf("the file is not named exactly once:\n%s", output)
 		}
 	}
 }

@@ -22,17 +22,17 @@ func TestDoubleOptIn(t *testing.T) {
 		s := startSender(t, h, post)
 		_, secret, _ := mustAccount(t, mustOpen(t, h), "holder@example.com", cola.TierPro)
 		key := secret.Reveal()
-		made := s.mustAnswer(t, 201, "POST", "/destinations", key, `{"kind":"email","address":"stranger@example.com"}`)
-		place := strings.TrimPrefix(made.Header.Get("Location"), "/api/v1")
-		if made.at("data", "state") != cola.DestinationUnconfirmed || made.at("data", "secret") != nil {
-			t.Errorf("created: %s", made.body)
+		created := s.mustAnswer(t, 201, "POST", "/destinations", key, `{"kind":"email","address":"stranger@example.com"}`)
+		place := strings.TrimPrefix(created.Header.Get("Location"), "/api/v1")
+		if created.at("data", "state") != cola.DestinationUnconfirmed || created.at("data", "secret") != nil {
+			t.Errorf("created: %s", created.body)
 		}
-		asked := awaitMail(t, post, 1)
+		confirmation := awaitMail(t, post, 1)
 		s.mustAnswer(t, 409, "POST", place+"/test", key, "")
 		s.mustAnswer(t, 409, "PATCH", place, key, `{"active":true}`)
 		s.mustAnswer(t, 429, "POST", place+"/confirmation", key, "")
 
-		confirm := linkIn(t, asked, "confirm")
+		confirm := linkIn(t, confirmation, "confirm")
 		for _, method := range []string{"GET", "HEAD"} {
 			if page := visit(t, method, confirm); method == "GET" &&
 				!strings.Contains(string(page.body), "s…@example.com") {
@@ -43,9 +43,9 @@ func TestDoubleOptIn(t *testing.T) {
 		visit(t, "POST", confirm)
 		s.expectState(t, place, key, cola.DestinationActive, nil)
 
-		sent := s.mustAnswer(t, 202, "POST", place+"/test", key, "")
+		test := s.mustAnswer(t, 202, "POST", place+"/test", key, "")
 		awaitMail(t, post, 2)
-		s.mustAnswer(t, 200, "GET", fmt.Sprintf("/deliveries/%.0f", sent.at("data", "id")), key, "")
+		s.mustAnswer(t, 200, "GET", fmt.Sprintf("/deliveries/%.0f", test.at("data", "id")), key, "")
 		visit(t, "POST", strings.Replace(confirm, "/confirm/", "/unsubscribe/", 1))
 		s.expectState(t, place, key, cola.DestinationPaused, cola.ReasonUnsubscribed)
 		s.mustAnswer(t, 204, "DELETE", place, key, "")
@@ -71,13 +71,13 @@ func TestFeed(t *testing.T) {
 		st := mustOpen(t, h)
 		account, secret, _ := mustAccount(t, st, "feed@example.com", cola.TierPro)
 		key := secret.Reveal()
-		made := s.create(t, key,
+		created := s.create(t, key,
 			`{"name":"Bettongs","filters":{"brand_name":"bettong"},"schedule":{"cadence":"daily"}}`)
-		place := "/saved-searches/" + made.at("data", "uuid").(string)
+		place := "/saved-searches/" + created.at("data", "uuid").(string)
 		address := func() string { return s.mustAnswer(t, 201, "POST", place+"/feed", key, "").at("data", "url").(string) }
 		first := address()
 		h.run(t, "import", "colas", mustNews(t, "BETTONG", 1, 2, cola.DateOf(time.Now())))
-		makeDue(t, st, account.ID, made.at("data", "uuid").(string))
+		makeDue(t, st, account.ID, created.at("data", "uuid").(string))
 		var feed answer
 		for range 90 { // the next tick comes within a minute
 			if feed = get(t, first); strings.Contains(string(feed.body), "<entry>") {

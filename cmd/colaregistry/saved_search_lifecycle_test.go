@@ -33,17 +33,17 @@ func TestSavedSearchLifecycle(t *testing.T) {
 		_, others, _ := mustAccount(t, st, "another@example.com", cola.TierPro)
 		key, other := secret.Reveal(), others.Reveal()
 
-		made := s.create(t, key,
+		created := s.create(t, key,
 			`{"name":"Oaks","filters":{"brand_name":"oak"},"schedule":{"cadence":"weekly","day":1}}`)
-		location := strings.TrimPrefix(made.Header.Get("Location"), "/api/v1")
+		location := strings.TrimPrefix(created.Header.Get("Location"), "/api/v1")
 		s.create(t, key, `{"name":"Elms","filters":{}}`)
 		s.create(t, other, `{"name":"Another's","filters":{}}`)
 		read := s.mustAnswer(t, 200, "GET", location, key, "")
-		if diff := cmp.Diff(made.json, read.json); diff != "" {
+		if diff := cmp.Diff(created.json, read.json); diff != "" {
 			t.Errorf("created and read (-created +read):\n%s", diff)
 		}
 		list := s.mustAnswer(t, 200, "GET", "/saved-searches?per_page=1", key, "")
-		if diff := cmp.Diff(map[string]any{"total": 2., "page": 1., "per_page": 1., "has_more": true, "truncated_by_quota": false}, list.at("meta")); diff != "" || !cmp.Equal(list.at("data"), any([]any{made.at("data")})) {
+		if diff := cmp.Diff(map[string]any{"total": 2., "page": 1., "per_page": 1., "has_more": true, "truncated_by_quota": false}, list.at("meta")); diff != "" || !cmp.Equal(list.at("data"), any([]any{created.at("data")})) {
 			t.Errorf("listed: %s", list.body)
 		}
 
@@ -110,9 +110,9 @@ func TestSavedSearchChangesParity(t *testing.T) {
 			account, secret, _ := mustAccount(t, st, fmt.Sprintf("change%d@example.com", i), cola.TierPro)
 			key := secret.Reveal()
 			create := func() string {
-				made := s.create(t, key,
+				created := s.create(t, key,
 					`{"name":"Oaks","filters":{"brand_name":"oak"},"schedule":{"cadence":"weekly","day":1}}`)
-				return fmt.Sprint(made.at("data", "uuid"))
+				return fmt.Sprint(created.at("data", "uuid"))
 			}
 			byREST, byTool := create(), create()
 			tool := func(key, name, uuid, arguments string) answer {
@@ -163,8 +163,8 @@ func TestResumingAtTheLimit(t *testing.T) {
 		account, secret, _ := mustAccount(t, st, "resume@example.com", cola.TierPro)
 		key := secret.Reveal()
 		search := func(active bool) string {
-			made := servers[0].create(t, key, fmt.Sprintf(`{"name":"n","filters":{"brand_name":"oak"},"schedule":{"cadence":"daily","active":%v}}`, active))
-			return "/saved-searches/" + fmt.Sprint(made.at("data", "uuid"))
+			created := servers[0].create(t, key, fmt.Sprintf(`{"name":"n","filters":{"brand_name":"oak"},"schedule":{"cadence":"daily","active":%v}}`, active))
+			return "/saved-searches/" + fmt.Sprint(created.at("data", "uuid"))
 		}
 		for range cola.MaxActiveSchedules - 3 {
 			search(true)
@@ -185,9 +185,9 @@ func TestResumingAtTheLimit(t *testing.T) {
 		for _, status := range statuses {
 			count[status]++
 		}
-		kept, _, err := st.SavedSearches(t.Context(), account.ID, 0, 100)
+		stored, _, err := st.SavedSearches(t.Context(), account.ID, 0, 100)
 		active := 0
-		for _, s := range kept {
+		for _, s := range stored {
 			if s.Schedule.Active {
 				active++
 			}
@@ -266,8 +266,8 @@ func TestScopeOfSavedSearches(t *testing.T) {
 			return map[string]any{"email": "ada@example.com", "email_verified": true, "scope": scope}
 		}
 		reads, writes := i.token(t, s, claims("openid")), i.token(t, s, claims("openid saved_searches:write"))
-		made := s.rest(t, "POST", "/saved-searches", writes, createBody)
-		location := "/saved-searches/" + fmt.Sprint(made.at("data", "uuid"))
+		created := s.rest(t, "POST", "/saved-searches", writes, createBody)
+		location := "/saved-searches/" + fmt.Sprint(created.at("data", "uuid"))
 		for _, tt := range []struct {
 			method, path, body string
 			without, with      int

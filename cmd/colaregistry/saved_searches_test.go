@@ -82,7 +82,7 @@ func savedCases(t *testing.T) (cases []savedCase) {
 
 // otherSavedCases are the cases that involve more than one field.
 func otherSavedCases() (cases []savedCase) {
-	for _, sent := range []string{
+	for _, body := range []string{
 		`{"name":" Ünïcode \"<&>\" ","filters":{}}`,
 		`{"name":"1849","filters":{"abv_min":12,"type_wine":true,"query":null}}`,
 		`{"name":"Daily","filters":{"abv_max":99.5},"schedule":{"cadence":"DAILY"}}`,
@@ -90,9 +90,9 @@ func otherSavedCases() (cases []savedCase) {
 		`{"name":"Sundays","filters":{"country":"DE"},"schedule":{"cadence":"weekly"}}`,
 		`{"name":"Paused","filters":{"type_wine":true},"schedule":{"cadence":"monthly","day":1,"active":false}}`,
 	} {
-		cases = append(cases, savedCase{sent: sent})
+		cases = append(cases, savedCase{sent: body})
 	}
-	for _, sent := range []string{
+	for _, body := range []string{
 		`{}`, `{"name":"x"}`, `{"filters":{"brand_name":"oak"}}`,
 		`{"name":"   ","filters":{}}`, `{"name":null,"filters":null}`,
 		`{"name":"x","filters":{"brand":"oak","approval_date_from":"2024-01-01"},"brand_name":"oak","schedule":{"hour":6}}`,
@@ -104,7 +104,7 @@ func otherSavedCases() (cases []savedCase) {
 		`{"name":"x","filters":{"application_status":"approved"},"schedule":{"cadence":"daily"}}`,
 		`{"name":"x","filters":{"type_wine":true,"type_malt_beverage":true,"type_distilled_spirit":true,"abv_min":0},"schedule":{"cadence":"daily","active":false}}`,
 	} {
-		cases = append(cases, savedCase{sent: sent, fails: true})
+		cases = append(cases, savedCase{sent: body, fails: true})
 	}
 	return cases
 }
@@ -148,15 +148,15 @@ func TestSavedSearchParity(t *testing.T) {
 			if first != (spent{requests: 1}) || second.sub(first) != first {
 				t.Errorf("%s: REST cost %+v, tool %+v", c.sent, first, second.sub(first))
 			}
-			kept, _, err := st.SavedSearches(t.Context(), account.ID, 0, 100)
+			stored, _, err := st.SavedSearches(t.Context(), account.ID, 0, 100)
 			if err != nil {
 				t.Fatal(err)
 			}
 			if c.fails {
-				checkBothRejected(t, c, rest, tool, kept)
+				checkBothRejected(t, c, rest, tool, stored)
 				continue
 			}
-			checkBothCreated(t, c, rest, tool, kept)
+			checkBothCreated(t, c, rest, tool, stored)
 		}
 	})
 }
@@ -252,18 +252,18 @@ func TestRepeatedCreation(t *testing.T) {
 			t.Errorf("the key with another search: %d %s", reused.StatusCode, reused.body)
 		}
 		call, repeated := s.createByTool(t, key, body), s.createByTool(t, key, body)
-		made := call.at("result", "structuredContent", "data")
-		if diff := cmp.Diff(made, repeated.at("result", "structuredContent", "data")); diff != "" || made == nil ||
-			cmp.Equal(made, first.at("data")) {
+		created := call.at("result", "structuredContent", "data")
+		if diff := cmp.Diff(created, repeated.at("result", "structuredContent", "data")); diff != "" || created == nil ||
+			cmp.Equal(created, first.at("data")) {
 			t.Errorf("repeated call (-first +second):\n%s%s", diff, call.body)
 		}
 		if notes := fmt.Sprint(repeated.at("result", "structuredContent", "notes")); !strings.Contains(notes, "created this search before") {
 			t.Errorf("notes of a repeated call: %s", notes)
 		}
 		twice, thrice := s.create(t, key, body), s.create(t, key, body)
-		kept, _, err := st.SavedSearches(t.Context(), account.ID, 0, 100)
-		if err != nil || len(kept) != 4 || twice.at("data", "uuid") == thrice.at("data", "uuid") {
-			t.Errorf("%d searches stored, want 4: one by REST with a key, one by the tool, two by REST without a key (%v)", len(kept), err)
+		stored, _, err := st.SavedSearches(t.Context(), account.ID, 0, 100)
+		if err != nil || len(stored) != 4 || twice.at("data", "uuid") == thrice.at("data", "uuid") {
+			t.Errorf("%d searches stored, want 4: one by REST with a key, one by the tool, two by REST without a key (%v)", len(stored), err)
 		}
 		if got := spentBy(t, st, account); got != (spent{requests: 7}) {
 			t.Errorf("total cost %+v", got)
@@ -301,11 +301,11 @@ func TestSavedSearchLimit(t *testing.T) {
 		if paused.StatusCode != 201 || none.at("result", "structuredContent", "data") == nil {
 			t.Errorf("paused search: %d %s; search without a schedule: %s", paused.StatusCode, paused.body, none.body)
 		}
-		kept, _, err := st.SavedSearches(t.Context(), account.ID, 0, 100)
-		active := slices.DeleteFunc(slices.Clone(kept),
+		stored, _, err := st.SavedSearches(t.Context(), account.ID, 0, 100)
+		active := slices.DeleteFunc(slices.Clone(stored),
 			func(s cola.SavedSearch) bool { return s.Schedule == nil || !s.Schedule.Active })
-		if err != nil || len(kept) != 12 || len(active) != cola.MaxActiveSchedules {
-			t.Errorf("%d stored, %d active (%v)", len(kept), len(active), err)
+		if err != nil || len(stored) != 12 || len(active) != cola.MaxActiveSchedules {
+			t.Errorf("%d stored, %d active (%v)", len(stored), len(active), err)
 		}
 	})
 }

@@ -148,9 +148,9 @@ func freeAccount(t *testing.T, h testRegistry) {
 		t.Errorf("eleventh request: %d, Retry-After %d: %s", eleventh.StatusCode, wait, eleventh.body)
 	}
 
-	poor, secret, made := mustAccount(t, st, "poor@example.com", cola.TierFree)
+	poor, secret, keyID := mustAccount(t, st, "poor@example.com", cola.TierFree)
 	key = secret.Reveal()
-	spend(t, st, poor, made, 9_985)
+	spend(t, st, poor, keyID, 9_985)
 	cut := s.get(t, "/colas?per_page=20", key)
 	if len(cut.ids()) != 15 || cut.at("pagination", "has_more") != true || cut.at("pagination", "next_cursor") == nil {
 		t.Errorf("with 15 records left: %d rows, %v", len(cut.ids()), cut.at("pagination"))
@@ -166,7 +166,7 @@ func freeAccount(t *testing.T, h testRegistry) {
 	if len(upgraded.ids()) != 20 || upgraded.ids()[0] == cut.ids()[14] {
 		t.Errorf("after an upgrade: %d %.200s", upgraded.StatusCode, upgraded.body)
 	}
-	h.run(t, "key", "revoke", strconv.FormatInt(made.ID, 10))
+	h.run(t, "key", "revoke", strconv.FormatInt(keyID.ID, 10))
 	if a := s.get(t, "/usage", key); a.StatusCode != http.StatusUnauthorized {
 		t.Errorf("status right after revoking the key: %d", a.StatusCode)
 	}
@@ -303,8 +303,8 @@ func TestRestoredBackup(t *testing.T) {
 	if lost := ids(restored, "afterwards", s.key); len(lost) > 0 {
 		t.Errorf("the restored registry shows lost label %v", lost)
 	}
-	if shown := restored.get(t, "/colas?per_page=1&approval_date_from=2005-01-01&brand_name=later", s.key).at("pagination", "total"); shown != 1_000.0 {
-		t.Errorf("the restored registry shows %v of the 1000 labels imported into it", shown)
+	if total := restored.get(t, "/colas?per_page=1&approval_date_from=2005-01-01&brand_name=later", s.key).at("pagination", "total"); total != 1_000.0 {
+		t.Errorf("the restored registry shows %v of the 1000 labels imported into it", total)
 	}
 	if a := restored.get(t, "/colas?per_page=1", s.key); a.StatusCode != http.StatusOK || len(a.ids()) != 1 {
 		t.Errorf("response of the restored registry: %d %s", a.StatusCode, a.body)

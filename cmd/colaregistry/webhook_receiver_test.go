@@ -48,9 +48,9 @@ func newHooked(t *testing.T, answer func(id string, n int) int) *webhookReceiver
 // destination creates a destination for an account's saved search at a path of the receiver.
 func (h *webhookReceiver) destination(t *testing.T, s *serverProcess, key, search, path string) {
 	t.Helper()
-	made := s.mustAnswer(t, 201, "POST", "/destinations", key,
+	created := s.mustAnswer(t, 201, "POST", "/destinations", key,
 		`{"kind":"webhook","address":"`+h.URL+path+`","saved_search":"`+search+`"}`)
-	secret, _ := made.at("data", "secret").(string)
+	secret, _ := created.at("data", "secret").(string)
 	checker, err := webhooks.NewWebhook(secret)
 	if err != nil {
 		t.Fatalf("secret %q: %v", secret, err)

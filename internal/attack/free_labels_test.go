@@ -41,8 +41,8 @@ func TestManualRunsDeliverNoLabels(t *testing.T) {
 		}
 		s.arrive("QUARRY", 20, slices.Sorted(maps.Values(types))...)
 		for _, search := range searches {
-			if asked := s.rest(a.Key.Reveal(), http.MethodPost, "/saved-searches/"+search+"/run", nil); asked.Status != http.StatusAccepted {
-				t.Fatalf("run: %d %s", asked.Status, asked.Body)
+			if run := s.rest(a.Key.Reveal(), http.MethodPost, "/saved-searches/"+search+"/run", nil); run.Status != http.StatusAccepted {
+				t.Fatalf("run: %d %s", run.Status, run.Body)
 			}
 		}
 		s.tick(time.Now())
@@ -217,18 +217,18 @@ func TestDailyManualRuns(t *testing.T) {
 			})
 		}
 		all.Wait()
-		taken := 0
+		accepted := 0
 		for n, got := range answers {
 			switch {
 			case got.Status == http.StatusAccepted:
-				taken++
+				accepted++
 				s.rest(a.Key.Reveal(), http.MethodDelete, "/saved-searches/"+searches[n], nil)
 			default:
 				s.checkNoManualRuns(got)
 			}
 		}
-		if taken != cola.MaxDailyManualRuns {
-			t.Errorf("%d concurrent runs accepted, want %d", taken, cola.MaxDailyManualRuns)
+		if accepted != cola.MaxDailyManualRuns {
+			t.Errorf("%d concurrent runs accepted, want %d", accepted, cola.MaxDailyManualRuns)
 		}
 		last := s.save(a, "After others were deleted", map[string]any{"brand_name": "quarry"}, nil)
 		s.checkNoManualRuns(s.rest(a.Key.Reveal(), http.MethodPost, "/saved-searches/"+last+"/run", nil))
@@ -268,12 +268,12 @@ func distinct(text string) map[string]bool {
 // save creates a saved search and returns its UUID.
 func (s *site) save(a *loadtest.Account, name string, filters map[string]any, schedule any) string {
 	s.t.Helper()
-	made := s.rest(a.Key.Reveal(), http.MethodPost, "/saved-searches",
+	created := s.rest(a.Key.Reveal(), http.MethodPost, "/saved-searches",
 		map[string]any{"name": name, "filters": filters, "schedule": schedule})
-	if made.Status != http.StatusCreated {
-		s.t.Fatalf("save %s: %d %s", name, made.Status, made.Body)
+	if created.Status != http.StatusCreated {
+		s.t.Fatalf("save %s: %d %s", name, created.Status, created.Body)
 	}
-	return made.JSON(s.t)["data"].(map[string]any)["uuid"].(string)
+	return created.JSON(s.t)["data"].(map[string]any)["uuid"].(string)
 }
 
 func (s *site) mustPost(a *loadtest.Account, path string, want int) {
@@ -295,8 +295,8 @@ func (s *site) list(a *loadtest.Account, path string) (rows []map[string]any) {
 // feed creates a feed of a search and reads it.
 func (s *site) feed(a *loadtest.Account, search string) string {
 	s.t.Helper()
-	made := s.rest(a.Key.Reveal(), http.MethodPost, "/saved-searches/"+search+"/feed", nil)
-	url, _ := made.JSON(s.t)["data"].(map[string]any)["url"].(string)
+	created := s.rest(a.Key.Reveal(), http.MethodPost, "/saved-searches/"+search+"/feed", nil)
+	url, _ := created.JSON(s.t)["data"].(map[string]any)["url"].(string)
 	_, token, _ := strings.Cut(url, "/feeds/")
 	return string(s.send(http.DefaultClient, http.MethodGet, "/feeds/"+token, nil, nil).Body)
 }

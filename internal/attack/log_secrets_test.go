@@ -37,8 +37,8 @@ func TestServerLogHasNoSecrets(t *testing.T) {
 func TestProxyLogHasNoSecrets(t *testing.T) {
 	s := startOnSQLite(t, program.Options{})
 	proxy, log := s.startProxy("", "")
-	sent := s.sendSecrets(proxy)
-	lines := linesOf(t, log, sent)
+	requests := s.sendSecrets(proxy)
+	lines := linesOf(t, log, requests)
 	if strings.Contains(lines, "SECRET") {
 		t.Errorf("log with secrets:\n%s", linesWith(lines, "SECRET"))
 	}

@@ -137,10 +137,10 @@ func TestSharedHostIsNotLocked(t *testing.T) {
 			}
 		}
 		customer := s.account("customer@example.com", cola.TierFree).Key.Reveal()
-		made := s.destination(customer, "webhook", platform.URL+"/customer")
+		destination := s.destination(customer, "webhook", platform.URL+"/customer")
 		awaitTrue(t, "the challenge", func() bool {
 			for _, m := range platform.of(cola.EventConfirm) {
-				if m["data"].(map[string]any)["destination"].(map[string]any)["uuid"] == made["uuid"] {
+				if m["data"].(map[string]any)["destination"].(map[string]any)["uuid"] == destination["uuid"] {
 					return true
 				}
 			}

@@ -147,11 +147,11 @@ func (w *world) collect(mail *mailtest.Server) {
 	feed := w.data(http.MethodPost, search+"/feed", nil, http.StatusCreated).(map[string]any)
 	w.ids["feeds/{token}"] = filepath.Base(feed["url"].(string))
 	awaitTrue(w.t, "a delivery is listed", func() bool {
-		sent := w.data(http.MethodGet, "/deliveries", nil, http.StatusOK).([]any)
-		if len(sent) > 0 {
-			w.ids["deliveries/{id}"] = fmt.Sprint(sent[0].(map[string]any)["id"])
+		deliveries := w.data(http.MethodGet, "/deliveries", nil, http.StatusOK).([]any)
+		if len(deliveries) > 0 {
+			w.ids["deliveries/{id}"] = fmt.Sprint(deliveries[0].(map[string]any)["id"])
 		}
-		return len(sent) > 0
+		return len(deliveries) > 0
 	})
 	awaitTrue(w.t, "an email arrives", func() bool { return len(mail.Messages()) > 0 })
 	for _, m := range mail.Messages() {

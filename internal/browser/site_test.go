@@ -143,14 +143,14 @@ func (s *site) addHistory() (ids recordIDs) {
 // mustSave creates a saved search for Ann.
 func (s *site) mustSave(name string, filters cola.SavedSearchFilters, daily bool) cola.SavedSearch {
 	s.t.Helper()
-	made, _, err := s.registry.CreateSavedSearch(s.t.Context(), s.holder, cola.SavedSearchParams{
+	search, _, err := s.registry.CreateSavedSearch(s.t.Context(), s.holder, cola.SavedSearchParams{
 		Name: name, Filters: &filters, Schedule: &cola.ScheduleParams{Cadence: cola.CadenceDaily,
 			Active: cola.Some(daily)},
 	})
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	return made.Search
+	return search.Search
 }
 
 // use makes the callers request labels every day until the clock reaches its starting point, with

@@ -18,7 +18,7 @@ type fetched struct {
 	Error   string            `json:"error"` // browser error if it blocks the request or the response
 }
 
-// browse fetches from a page of another origin, as scripts with an SDK and tracing do.
+// browse makes cross-origin requests with the headers that SDKs and tracing add.
 func (b *bench) browse(t *testing.T) {
 	started := time.Now()
 	tab := newTab(t)
@@ -101,7 +101,7 @@ func newTab(t *testing.T) context.Context {
 	t.Cleanup(cancel)
 	tab, cancel := chromedp.NewContext(allocated)
 	t.Cleanup(func() {
-		if err := chromedp.Cancel(tab); err != nil { // wait for its exit, so that its folder can be removed
+		if err := chromedp.Cancel(tab); err != nil { // wait for Chromium to exit, so that its profile can be removed
 			t.Logf("Chromium: %v", err)
 		}
 		cancel()

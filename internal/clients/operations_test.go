@@ -89,10 +89,10 @@ func mustSample(t *testing.T, op operation, source string) sample {
 	if s.query, err = url.ParseQuery(query); err != nil {
 		t.Fatalf("%s: %v", op.id, err)
 	}
-	template, given := strings.Split(op.path, "/"), strings.Split(path, "/")
+	template, parts := strings.Split(op.path, "/"), strings.Split(path, "/")
 	for i, part := range template {
-		if name := variable.FindStringSubmatch(part); name != nil && i < len(given) {
-			if s.path[name[1]], err = url.PathUnescape(given[i]); err != nil {
+		if name := variable.FindStringSubmatch(part); name != nil && i < len(parts) {
+			if s.path[name[1]], err = url.PathUnescape(parts[i]); err != nil {
 				t.Fatalf("%s: %v", op.id, err)
 			}
 		}

@@ -97,9 +97,9 @@ func TestKeep(t *testing.T) {
 
 func TestCheckRevision(t *testing.T) {
 	call := func(revision string) exchange {
-		return exchange{method: "POST", path: endpoint, asked: "tools/call", revision: revision}
+		return exchange{method: "POST", path: endpoint, rpcMethod: "tools/call", revision: revision}
 	}
-	probe := exchange{method: "POST", path: endpoint, asked: "initialize", revision: "2020-01-01"}
+	probe := exchange{method: "POST", path: endpoint, rpcMethod: "initialize", revision: "2020-01-01"}
 	for _, tt := range []struct {
 		exchanges []exchange
 		want      string
@@ -115,12 +115,12 @@ func TestCheckRevision(t *testing.T) {
 	}
 }
 
-func TestAbout(t *testing.T) {
+func TestFlagTarget(t *testing.T) {
 	for want, flags := range map[string][]string{
 		"x": {"--a", "b", "--uri", "x"}, "": {"--strict"}, "y": {"--prompt-name", "y", "--prompt-args"},
 	} {
-		if got := about(flags); got != want {
-			t.Errorf("about(%v) = %q, want %q", flags, got, want)
+		if got := flagTarget(flags); got != want {
+			t.Errorf("flagTarget(%v) = %q, want %q", flags, got, want)
 		}
 	}
 }

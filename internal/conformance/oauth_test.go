@@ -28,27 +28,27 @@ func mustBench(t *testing.T) *bench {
 func walked(b *bench) []exchange {
 	server, issuer := b.public, b.issuer.recorder
 	sign := func(scope string) exchange {
-		return exchange{by: issuer, method: "GET", path: "/auth", status: http.StatusSeeOther, query: url.Values{
+		return exchange{server: issuer, method: "GET", path: "/auth", status: http.StatusSeeOther, query: url.Values{
 			"response_type": {"code"}, "code_challenge_method": {"S256"},
 			"code_challenge": {"x"}, "resource": {b.resource()}, "scope": {scope},
 		}}
 	}
-	redeem := exchange{by: issuer, method: "POST", path: "/token", status: 200, form: url.Values{
+	redeem := exchange{server: issuer, method: "POST", path: "/token", status: 200, form: url.Values{
 		"grant_type": {"authorization_code"}, "code_verifier": {"x"}, "resource": {b.resource()},
 	}}
-	call := func(asked, about string, status int, challenge string) exchange {
+	call := func(method, target string, status int, challenge string) exchange {
 		return exchange{
-			by: server, method: "POST", path: endpoint, asked: asked,
-			about: about, status: status, challenge: challenge, credentials: true,
+			server: server, method: "POST", path: endpoint, rpcMethod: method, target: target,
+			status: status, challenge: challenge, credentials: true,
 		}
 	}
 	first := call("initialize", "", 401, `Bearer realm="x", resource_metadata="`+b.public.origin()+resourceMetadata+`"`)
 	first.credentials = false
 	return []exchange{
 		first,
-		{by: server, method: "GET", path: resourceMetadata, status: 200},
-		{by: issuer, method: "GET", path: issuerMetadata[0], status: 200, agent: "node"},
-		{by: issuer, method: "POST", path: "/reg", status: 201},
+		{server: server, method: "GET", path: resourceMetadata, status: 200},
+		{server: issuer, method: "GET", path: issuerMetadata[0], status: 200, agent: "node"},
+		{server: issuer, method: "POST", path: "/reg", status: 201},
 		sign("registry.read"), redeem,
 		call("tools/list", "", 200, ""), call("tools/call", "search_colas", 200, ""),
 		call("tools/call", "create_saved_search", 403,

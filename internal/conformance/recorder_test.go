@@ -114,11 +114,11 @@ func TestRecorderExchanges(t *testing.T) {
 		call.status != http.StatusTeapot || call.challenge != "Bearer" {
 		t.Errorf("recorded call: %+v", call)
 	}
-	if !read.asks("tools/list", "resources/read") || read.about != "a://b" || read.credentials || broken.asked != "" {
+	if !read.isMethod("tools/list", "resources/read") || read.target != "a://b" || read.credentials || broken.rpcMethod != "" {
 		t.Errorf("recorded: %+v, %+v", read, broken)
 	}
 	if form.path != "/token" || form.form.Get("grant_type") != "authorization_code" || form.query.Get("x") != "1" ||
-		form.by != other {
+		form.server != other {
 		t.Errorf("recorded form: %+v", form)
 	}
 	if !(call.at < form.at && form.at < read.at) {

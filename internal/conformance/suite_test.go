@@ -70,7 +70,7 @@ func TestBaselineCheck(t *testing.T) {
 	results := mustResults(t, triedRequired, tried)
 	session := entry{"streams", "session", "no sessions"}
 	fixture := entry{"tools-call-x", "x", "test_x"}
-	asked := []exchange{{asked: "tools/call", about: "test_y"}}
+	requests := []exchange{{rpcMethod: "tools/call", target: "test_y"}}
 	for _, tt := range []struct {
 		name string
 		list baseline
@@ -87,7 +87,7 @@ func TestBaselineCheck(t *testing.T) {
 		{"failing warning", baseline{warnings: []entry{{"tools-call-x", "x", "why"}}}, "status FAILURE"},
 	} {
 		r := newReport("suite", "")
-		tt.list.check(r, results, asked)
+		tt.list.check(r, results, requests)
 		var out bytes.Buffer
 		r.print(&out, true)
 		if r.ok() != (tt.want == "") || !strings.Contains(out.String(), tt.want) {

@@ -65,7 +65,7 @@ func (m *labelMaker) enrich(d *rng, c *cola.Cola, p *product) {
 		c.LLMBrandEstablishedYear = cola.Some(int(p.brand.established))
 	}
 	if d.chance(0.02) {
-		c.LLMArtworkCredit = cola.Text(title(pick(d, p.brand.tongue.Given) + " " + pick(d, p.brand.tongue.Surnames)))
+		c.LLMArtworkCredit = cola.Text(title(pick(d, p.brand.lang.Given) + " " + pick(d, p.brand.lang.Surnames)))
 	}
 	switch p.kind {
 	case vocabulary.Wine:

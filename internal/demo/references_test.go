@@ -184,16 +184,16 @@ func TestProcessingTimesMatchLabels(t *testing.T) {
 			published[yearOf(r.SnapshotDate)] = append(published[yearOf(r.SnapshotDate)], r.TurnaroundDaysMedian.V)
 		}
 	}
-	taken := map[int][]int{}
+	actual := map[int][]int{}
 	for c := range Labels(ordinary) {
 		if c.ProductType == vocabulary.Wine && c.ApprovalDate != 0 {
 			year := yearOf(c.ApplicationDate)
-			taken[year] = append(taken[year], int(c.ApprovalDate-c.ApplicationDate))
+			actual[year] = append(actual[year], int(c.ApprovalDate-c.ApplicationDate))
 		}
 	}
 	median := func(v []int) int { slices.Sort(v); return v[len(v)/2] }
 	for year, days := range published {
-		if got, want := median(taken[year]), median(days); got-want > 3 || want-got > 3 {
+		if got, want := median(actual[year]), median(days); got-want > 3 || want-got > 3 {
 			t.Errorf("%d: labels took %d days, processing times have %d", year, got, want)
 		}
 	}

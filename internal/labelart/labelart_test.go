@@ -137,11 +137,11 @@ func TestStatedFormats(t *testing.T) {
 }
 
 func TestParseFormat(t *testing.T) {
-	for given, want := range map[string]Format{
+	for name, want := range map[string]Format{
 		"jpg": JPEG, "JPEG": JPEG, "png": PNG, "Svg": SVG, "tif": "", "": "", ".png": "",
 	} {
-		if got, ok := ParseFormat(given); got != want || ok != (want != "") {
-			t.Errorf("%q: %q, %t", given, got, ok)
+		if got, ok := ParseFormat(name); got != want || ok != (want != "") {
+			t.Errorf("%q: %q, %t", name, got, ok)
 		}
 	}
 	if got := FormatOf(&cola.Image{ExtensionType: "tif"}); got != PNG {

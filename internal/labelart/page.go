@@ -83,15 +83,15 @@ type item struct {
 // stack draws items from top to bottom, each in its share of the box.
 func (p *page) stack(b box, items ...item) {
 	weights := make([]float64, 0, len(items))
-	shown := items[:0:0]
+	visible := items[:0:0]
 	for _, it := range items {
 		if it.draw != nil {
-			shown = append(shown, it)
+			visible = append(visible, it)
 			weights = append(weights, it.weight)
 		}
 	}
 	for i, row := range b.rows(weights...) {
-		shown[i].draw(row)
+		visible[i].draw(row)
 	}
 }
 

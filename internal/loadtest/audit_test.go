@@ -102,11 +102,11 @@ func TestAuditRateLimit(t *testing.T) {
 	within := func(last float64) []Exchange {
 		var all []Exchange
 		for i := range limit + 1 {
-			sent := float64(i)
+			seconds := float64(i)
 			if i == limit {
-				sent = last
+				seconds = last
 			}
-			all = append(all, Exchange{Account: account, Status: 400, Sent: at(sent), Answered: at(sent + 1)})
+			all = append(all, Exchange{Account: account, Status: 400, Sent: at(seconds), Answered: at(seconds + 1)})
 		}
 		return all
 	}

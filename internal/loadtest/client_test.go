@@ -189,14 +189,14 @@ func TestLoad(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan struct{})
 	go func() { defer close(done); crowd.Run(ctx) }()
-	asked := func() map[*Account]int {
+	requests := func() map[*Account]int {
 		by := map[*Account]int{}
 		for _, e := range log.Exchanges() {
 			by[e.Account]++
 		}
 		return by
 	}
-	for len(asked()) < len(crowd.Accounts) {
+	for len(requests()) < len(crowd.Accounts) {
 		time.Sleep(time.Millisecond)
 	}
 	cancel()

@@ -145,9 +145,9 @@ func TestFinish(t *testing.T) {
 }
 
 func TestAwait(t *testing.T) {
-	asked := 0
+	requests := 0
 	ready := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		if asked++; asked < 3 {
+		if requests++; requests < 3 {
 			w.WriteHeader(http.StatusServiceUnavailable)
 		}
 	}))
@@ -156,8 +156,8 @@ func TestAwait(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := d.Await(t.Context(), ready.URL); err != nil || asked != 3 {
-		t.Errorf("Await: %v after %d requests", err, asked)
+	if err := d.Await(t.Context(), ready.URL); err != nil || requests != 3 {
+		t.Errorf("Await: %v after %d requests", err, requests)
 	}
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()

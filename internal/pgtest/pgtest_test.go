@@ -193,10 +193,10 @@ func TestStartCanceled(t *testing.T) {
 
 // TestTakenPort takes the chosen port before the server does.
 func TestTakenPort(t *testing.T) {
-	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	mustDo(t, err)
-	defer taken.Close()
-	number := taken.Addr().(*net.TCPAddr).Port
+	defer listener.Close()
+	number := listener.Addr().(*net.TCPAddr).Port
 	tries := 0
 	s, err := start(t.Context(), Options{}, "primary", func() (*reservation, error) {
 		r, err := reservePort()
