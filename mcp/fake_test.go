@@ -52,7 +52,7 @@ type fake struct {
 	wait   bool // calls block until canceled
 
 	search cola.ColaSearch // latest, normalized
-	asked  string          // latest single value
+	target string          // latest requested ID
 
 	saved    []cola.SavedSearch
 	created  cola.SavedSearchParams       // latest
@@ -60,7 +60,7 @@ type fake struct {
 	repeated bool                         // creations return an earlier result
 	paused   cola.Opt[string]             // reason why an active schedule does not run
 
-	mu sync.Mutex // guards the counters and asked during concurrent bridge calls
+	mu sync.Mutex // guards the counters and target during concurrent bridge calls
 }
 
 func newFake() *fake {
@@ -218,7 +218,7 @@ func (f *fake) SearchColasLimited(ctx context.Context, _ cola.Caller, p cola.Sea
 func tagged[T any](ctx context.Context, f *fake, want, got string, value T, m cola.Meter) (registry.Tagged[T], cola.QuotaState, error) {
 	state, err := f.admit(ctx)
 	f.mu.Lock()
-	f.asked = got
+	f.target = got
 	f.mu.Unlock()
 	if err == nil && got != want {
 		err = cola.Errorf(cola.CodeNotFound, "There is no %s.", cola.Quoted(got))
@@ -362,7 +362,7 @@ func (f *fake) SavedSearches(ctx context.Context, _ cola.Caller, p cola.SavedSea
 // writing admits a call that changes a saved search and returns the search's index.
 func (f *fake) writing(ctx context.Context, c cola.Caller, id string) (i int, state cola.QuotaState, err error) {
 	state, err = f.admit(ctx)
-	f.asked = id
+	f.target = id
 	i = slices.IndexFunc(f.saved, func(s cola.SavedSearch) bool { return s.UUID == id })
 	switch {
 	case err != nil:

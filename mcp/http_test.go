@@ -69,8 +69,8 @@ func TestEveryRevision(t *testing.T) {
 
 const usageCall = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"get_usage"}}`
 
-// refusals are invalid requests and the expected responses.
-var refusals = []struct {
+// invalidRequests are invalid requests and the expected responses.
+var invalidRequests = []struct {
 	name, method, body, lines string
 	status                    int
 	want                      string // part of the body
@@ -119,7 +119,7 @@ var refusals = []struct {
 // TestRefusedMessages checks that each kind of invalid request gets its status and does not reach a
 // tool, and that only calls count toward the rate limit.
 func TestRefusedMessages(t *testing.T) {
-	for _, tt := range refusals {
+	for _, tt := range invalidRequests {
 		t.Run(tt.name, func(t *testing.T) {
 			f := newFake()
 			method, _, query := strings.Cut(tt.method, "?")
@@ -197,7 +197,7 @@ func TestModernErrors(t *testing.T) {
 	}
 }
 
-// TestFutureRevision checks that an unsupported revision is refused with the list of supported
+// TestFutureRevision checks that an unsupported revision is rejected with the list of supported
 // ones.
 func TestFutureRevision(t *testing.T) {
 	f := newFake()

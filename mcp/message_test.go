@@ -26,7 +26,7 @@ func FuzzParse(f *testing.F) {
 	f.Fuzz(func(t *testing.T, body []byte) {
 		m, wrong := parse(body)
 		if wrong != nil {
-			if refusal, ok := wrong.(*rpcError); !ok || refusal.Message == "" || refusal.status(true) != 400 {
+			if rpcErr, ok := wrong.(*rpcError); !ok || rpcErr.Message == "" || rpcErr.status(true) != 400 {
 				t.Errorf("%q: error %+v", body, wrong)
 			}
 			return
@@ -63,22 +63,22 @@ func TestNumericTTBID(t *testing.T) {
 		`11054001000049`: "11054001000049", `5054001000049`: "05054001000049", `11054001000049.0`: "11054001000049", `1.1054001000049e13`: "11054001000049",
 		`"11054001000049"`: "11054001000049", `" 11054001000049 "`: " 11054001000049 ", `"5054001000049"`: "5054001000049",
 	} {
-		f.asked = ""
-		if call(t, h, "get_cola", `{"ttb_id":`+number+`}`); f.asked != want {
-			t.Errorf("%s requests %q, want %q", number, f.asked, want)
+		f.target = ""
+		if call(t, h, "get_cola", `{"ttb_id":`+number+`}`); f.target != want {
+			t.Errorf("%s requests %q, want %q", number, f.target, want)
 		}
 	}
 	for _, number := range []string{`1`, `-11054001000049`, `11054001000049.5`, `110540010000490`, `0`, `505400100004`, `1e13000`} {
-		f.asked = ""
+		f.target = ""
 		got := call(t, h, "get_cola", `{"ttb_id":`+number+`}`)
-		if f.asked != "" || got.code(t) != "validation_error" || !strings.Contains(got.texts[0], "14 digits") {
+		if f.target != "" || got.code(t) != "validation_error" || !strings.Contains(got.texts[0], "14 digits") {
 			t.Errorf("%s: got %s", number, got.texts[0])
 		}
 	}
 }
 
 // TestMessageIDs checks that every response repeats the message ID as sent. An invalid ID is
-// refused, not treated as missing.
+// rejected, not treated as missing.
 func TestMessageIDs(t *testing.T) {
 	h := mustServe(t, newFake(), io.Discard)
 	send := func(id, method string) reply {
@@ -103,7 +103,7 @@ func TestMessageIDs(t *testing.T) {
 
 const promptToComplete = `"ref":{"type":"ref/prompt","name":"brand_clearance"}`
 
-// misshapen are messages that mcp-go would refuse with Go error texts or misinterpret.
+// misshapen are messages that mcp-go would reject with Go error texts or misinterpret.
 var misshapen = []struct {
 	method, params string
 	code           int

@@ -18,7 +18,7 @@ import (
 	"github.com/colaregistry/colaregistry/internal/strictjson"
 )
 
-// TestHosts checks that an unknown Host is refused for any method and credentials, before calling
+// TestHosts checks that an unknown Host is rejected for any method and credentials, before calling
 // the service.
 func TestHosts(t *testing.T) {
 	for host, want := range map[string]int{
@@ -62,7 +62,7 @@ func TestOrigins(t *testing.T) {
 		h := mustServe(t, f, io.Discard)
 		for _, method := range []string{"POST", "GET", "DELETE", "OPTIONS", "PUT", "HEAD"} {
 			got := send(t, h, method, `{"jsonrpc":"2.0","id":1,"method":"ping"}`, "Origin: "+origin)
-			if refused := got.StatusCode == http.StatusForbidden; refused == allowed {
+			if rejected := got.StatusCode == http.StatusForbidden; rejected == allowed {
 				t.Errorf("%s from %s: got %d", method, origin, got.StatusCode)
 			}
 			allowOrigin := got.Header.Get("Access-Control-Allow-Origin")
@@ -76,7 +76,7 @@ func TestOrigins(t *testing.T) {
 	}
 }
 
-// TestSeveralOrigins checks that a request with two Origin headers is refused.
+// TestSeveralOrigins checks that a request with two Origin headers is rejected.
 func TestSeveralOrigins(t *testing.T) {
 	r := httptest.NewRequest(http.MethodPost, "https://"+testHost+Path, nil)
 	r.Header["Origin"] = []string{"https://registry.example", "https://registry.example"}
@@ -103,8 +103,8 @@ func TestPreflight(t *testing.T) {
 	}
 }
 
-// TestErrorsHaveCORSHeaders checks that pages of allowed origins, and no others, can read every
-// refusal.
+// TestErrorsHaveCORSHeaders checks that pages of allowed origins, and no others, can read every error
+// response.
 func TestErrorsHaveCORSHeaders(t *testing.T) {
 	const body = `{"jsonrpc":"2.0","id":1,"method":"ping"}`
 	for _, origin := range []string{"https://app.example:8443", "https://evil.example"} {
@@ -157,13 +157,13 @@ func TestMessageLimits(t *testing.T) {
 		return cola.Caller{Account: account, Credential: cola.Credential{Kind: cola.CredentialKey, ID: key}}
 	}
 	for n := range messagesPerMinute {
-		if refusal := l.take(caller(1, 1), 100); refusal != nil {
-			t.Fatalf("message %d: %v", n, refusal)
+		if got := l.take(caller(1, 1), 100); got != nil {
+			t.Fatalf("message %d: %v", n, got)
 		}
 	}
-	refusal := l.take(caller(1, 1), 100)
-	if refusal == nil || refusal.Code != cola.CodeQuotaExceeded || refusal.Details["reason"] != "messages" || refusal.RetryAfter <= 0 {
-		t.Fatalf("message over the limit: %+v", refusal)
+	got := l.take(caller(1, 1), 100)
+	if got == nil || got.Code != cola.CodeQuotaExceeded || got.Details["reason"] != "messages" || got.RetryAfter <= 0 {
+		t.Fatalf("message over the limit: %+v", got)
 	}
 	if l.take(caller(2, 2), 100) != nil || l.take(caller(1, 3), 100) != nil {
 		t.Error("another credential is limited, too")
@@ -273,7 +273,7 @@ func TestMessageBounds(t *testing.T) {
 	}
 }
 
-// TestBridgeAtTheLimit checks that an assistant on standard input learns which message was refused.
+// TestBridgeAtTheLimit checks that an assistant on standard input learns which message was rejected.
 func TestBridgeAtTheLimit(t *testing.T) {
 	h := New(newFake(), keys{}, Options{Logger: slog.New(slog.DiscardHandler), Hosts: []string{"localhost"}, Now: stopped})
 	for range messagesPerMinute {

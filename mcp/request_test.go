@@ -56,7 +56,7 @@ func TestSlowMessages(t *testing.T) {
 	checkHeaders(t, got)
 }
 
-// TestRefusedImmediately checks that a request refused on its headers does not wait for its message. The
+// TestRefusedImmediately checks that a request rejected on its headers does not wait for its message. The
 // servers' read timeout is one hour.
 func TestRefusedImmediately(t *testing.T) {
 	h := mustServe(t, newFake(), io.Discard)

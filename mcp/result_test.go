@@ -269,6 +269,6 @@ func TestUnknownValuesInPrompts(t *testing.T) {
 		}
 	}
 	if f.spent != 3 || f.used != (cola.Used{}) {
-		t.Errorf("three refused prompts count %d requests and use %+v, want 3 requests and no quota", f.spent, f.used)
+		t.Errorf("three rejected prompts count %d requests and use %+v, want 3 requests and no quota", f.spent, f.used)
 	}
 }

@@ -209,13 +209,13 @@ func TestScopeOfSavedSearches(t *testing.T) {
 	for tool, arguments := range map[string]string{
 		"create_saved_search": goodSearch, "update_saved_search": `{"uuid":"` + savedUUID + `","name":"x"}`, "delete_saved_search": `{"uuid":"` + savedUUID + `"}`,
 	} {
-		f.spent, f.asked = 0, ""
-		refused := rpc(t, h, "tools/call", `{"name":"`+tool+`","arguments":`+arguments+`}`, token...)
-		if refused.StatusCode != http.StatusForbidden || !strings.Contains(refused.Header.Get("Www-Authenticate"), `error="insufficient_scope"`) || f.spent != 1 {
-			t.Errorf("%s: %d %s, %d requests counted", tool, refused.StatusCode, refused.body, f.spent)
+		f.spent, f.target = 0, ""
+		rejected := rpc(t, h, "tools/call", `{"name":"`+tool+`","arguments":`+arguments+`}`, token...)
+		if rejected.StatusCode != http.StatusForbidden || !strings.Contains(rejected.Header.Get("Www-Authenticate"), `error="insufficient_scope"`) || f.spent != 1 {
+			t.Errorf("%s: %d %s, %d requests counted", tool, rejected.StatusCode, rejected.body, f.spent)
 		}
-		if f.created.Name != "" || f.asked != "" {
-			t.Errorf("%s: service was called with %+v, %q", tool, f.created, f.asked)
+		if f.created.Name != "" || f.target != "" {
+			t.Errorf("%s: service was called with %+v, %q", tool, f.created, f.target)
 		}
 	}
 	for _, tool := range []string{"get_usage", "list_saved_searches"} {
@@ -231,13 +231,13 @@ func TestScopeOfSavedSearches(t *testing.T) {
 func TestScopeAtTheRateLimit(t *testing.T) {
 	token := []string{"X-API-Key: ", "Authorization: Bearer " + testToken}
 	create := `{"name":"create_saved_search","arguments":` + goodSearch + `}`
-	for code, refusal := range map[string]*cola.Error{
+	for code, limitErr := range map[string]*cola.Error{
 		"quota_exceeded": {Code: cola.CodeQuotaExceeded, Message: "Too fast.", RetryAfter: 12e9, Details: map[string]any{"reason": "burst"}},
 		"unavailable":    cola.Unavailable(),
 		"internal_error": {Code: cola.CodeInternal, Message: "secret"},
 	} {
 		f := newFake()
-		f.err = refusal
+		f.err = limitErr
 		h := mustServe(t, f, io.Discard)
 		usual := rpc(t, h, "tools/call", `{"name":"get_usage"}`, append(token, "X-Request-Id: seen")...)
 		f.spent, f.looks = 0, 0

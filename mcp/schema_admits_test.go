@@ -69,8 +69,8 @@ func TestSchemasAdmitAcceptedValues(t *testing.T) {
 				f.saved = newFake().saved
 				arguments := encoded(t, with(exampleArguments(t, &one), name, json.RawMessage(value)))
 				got := call(t, h, one.name, arguments)
-				refused := got.failed && got.code(t) == "validation_error"
-				if refused && slices.ContainsFunc(slices.Collect(maps.Keys(got.problems(t))), func(p string) bool {
+				rejected := got.failed && got.code(t) == "validation_error"
+				if rejected && slices.ContainsFunc(slices.Collect(maps.Keys(got.problems(t))), func(p string) bool {
 					return p == name || strings.HasPrefix(p, name+".") || strings.HasPrefix(name, p+".")
 				}) {
 					continue

@@ -57,8 +57,8 @@ func TestAllProblemsAreReported(t *testing.T) {
 				t.Errorf("%s %s: %s", tool, arguments, got.texts[0])
 			}
 		}
-		if f.asked != "" || f.spent != 4 {
-			t.Errorf("%s: service called with %q, %d requests counted", tool, f.asked, f.spent)
+		if f.target != "" || f.spent != 4 {
+			t.Errorf("%s: service called with %q, %d requests counted", tool, f.target, f.spent)
 		}
 	}
 	for _, arguments := range []string{`[]`, `"q"`, `1`, `true`} {
@@ -68,7 +68,7 @@ func TestAllProblemsAreReported(t *testing.T) {
 	}
 }
 
-// TestKindsOfProcessingTimes checks that a filter that does not apply to the kind is refused, not
+// TestKindsOfProcessingTimes checks that a filter that does not apply to the kind is rejected, not
 // ignored.
 func TestKindsOfProcessingTimes(t *testing.T) {
 	h := mustServe(t, newFake(), io.Discard)

@@ -58,7 +58,7 @@ func makeDue(t *testing.T, st store.Store, account cola.AccountID, uuid string) 
 	}
 }
 
-// TestDeliveries runs two servers that share the due deliveries. The receiver refuses each first
+// TestDeliveries runs two servers that share the due deliveries. The receiver rejects each first
 // attempt and accepts each message once, verified by the Standard Webhooks library. Each run also
 // sends an email with an unsubscribe link.
 func TestDeliveries(t *testing.T) {
@@ -249,7 +249,7 @@ func TestSenderKilled(t *testing.T) {
 	})
 }
 
-// TestSuspendedAlerts checks that a suspended account's requests are refused with the reason and
+// TestSuspendedAlerts checks that a suspended account's requests are rejected with the reason and
 // its searches wait, and that both resume afterwards.
 func TestSuspendedAlerts(t *testing.T) {
 	t.Parallel()
@@ -262,10 +262,10 @@ func TestSuspendedAlerts(t *testing.T) {
 		if out := h.run(t, "account", "suspend", "--account", "late@example.com", "--reason", "The invoice is open"); !strings.Contains(out, "The invoice is open.") {
 			t.Errorf("suspend: %s", out)
 		}
-		refused := s.mustAnswer(t, 403, "GET", "/usage", key, "")
-		if refused.at("error", "code") != string(cola.CodeAccountSuspended) ||
-			!strings.Contains(string(refused.body), "The invoice is open.") {
-			t.Errorf("response while suspended: %s", refused.body)
+		rejected := s.mustAnswer(t, 403, "GET", "/usage", key, "")
+		if rejected.at("error", "code") != string(cola.CodeAccountSuspended) ||
+			!strings.Contains(string(rejected.body), "The invoice is open.") {
+			t.Errorf("response while suspended: %s", rejected.body)
 		}
 		tick := []string{"alerts", "tick", "--at", time.Now().AddDate(0, 0, 1).UTC().Format(time.RFC3339)}
 		if out := h.run(t, tick...); !strings.HasPrefix(out, "0 searches ran") {

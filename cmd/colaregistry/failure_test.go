@@ -45,7 +45,7 @@ func TestDatabaseStoppedUnderLoad(t *testing.T) {
 		loadRun.awaitMore(t, http.StatusOK, 10)
 	}
 	if tally := loadRun.requireExact(t, false); tally.Unavailable == 0 {
-		t.Error("no request was refused during the outage")
+		t.Error("no request was rejected during the outage")
 	}
 }
 
@@ -172,7 +172,7 @@ func TestPrimaryLostUnderLoad(t *testing.T) {
 	}
 	loadRun.awaitMore(t, http.StatusOK, 20)
 	if tally := loadRun.requireExact(t, false); tally.Unavailable == 0 {
-		t.Error("no request was refused during the outage")
+		t.Error("no request was rejected during the outage")
 	}
 	requireShown(t, h, servers, key)
 }
@@ -240,7 +240,7 @@ func mustNewLabel(t *testing.T) string {
 	return file
 }
 
-// TestRollingRestart replaces three processes one after another under load. No request is refused
+// TestRollingRestart replaces three processes one after another under load. No request is rejected
 // and no charge is lost.
 func TestRollingRestart(t *testing.T) {
 	t.Parallel()
@@ -294,9 +294,9 @@ func TestProcessesShareRateLimit(t *testing.T) {
 		wg.Go(func() { c.call(client, servers[i%3].base, secret.Reveal(), 1) })
 	}
 	wg.Wait()
-	if c.requests != limit || c.refused != 2*limit || len(c.errs) > 0 {
-		t.Errorf("%d of %d requests granted, %d refused, failures %v; want %d and %d",
-			c.requests, 3*limit, c.refused, c.errs, limit, 2*limit)
+	if c.requests != limit || c.rejected != 2*limit || len(c.errs) > 0 {
+		t.Errorf("%d of %d requests granted, %d rejected, failures %v; want %d and %d",
+			c.requests, 3*limit, c.rejected, c.errs, limit, 2*limit)
 	}
 	if rows, requests := charged(t, st, account); rows != limit || requests != limit {
 		t.Errorf("charged %d records in %d requests, want %d each", rows, requests, limit)

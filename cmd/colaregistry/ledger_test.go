@@ -21,7 +21,7 @@ type tally struct {
 	mu       sync.Mutex
 	requests int // responses with status 200
 	rows     int // list records in those responses
-	refused  int // responses with status 429
+	rejected int // responses with status 429
 	inFlight int // maximum charge of requests without a response
 	errs     []error
 }
@@ -56,7 +56,7 @@ func (c *tally) call(client *http.Client, url, key string, page int) {
 		c.requests++
 		c.rows += len(body.Data)
 	case resp.StatusCode == http.StatusTooManyRequests:
-		c.refused++
+		c.rejected++
 	default:
 		c.errs = append(c.errs, fmt.Errorf("status %d", resp.StatusCode))
 	}
@@ -161,8 +161,8 @@ func twoProcessesShareOneLedger(t *testing.T, h testRegistry) {
 	}
 
 	burst, secret, _ := mustAccount(t, st, "both@example.com", cola.TierPro)
-	if c := drive(secret.Reveal(), 200); c.requests != 120 || c.refused != 80 {
-		t.Errorf("%d of 200 requests granted, %d refused; want 120 and 80", c.requests, c.refused)
+	if c := drive(secret.Reveal(), 200); c.requests != 120 || c.rejected != 80 {
+		t.Errorf("%d of 200 requests granted, %d rejected; want 120 and 80", c.requests, c.rejected)
 	}
 	if rows, requests := charged(t, st, burst); rows != 1200 || requests != 120 {
 		t.Errorf("charged %d records in %d requests, want 1200 in 120", rows, requests)

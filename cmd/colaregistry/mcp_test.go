@@ -230,8 +230,8 @@ func TestOneCounter(t *testing.T) {
 		first := s.get(t, "/colas?per_page=10", secret.Reveal())                  // 20 left
 		second := a.call(t, "search_colas", map[string]any{"per_page": 12})       // 8 left
 		third := a.call(t, "search_colas", nil)                                   // the last 8
-		fourth := a.call(t, "search_colas", nil)                                  // refused
-		fifth := s.get(t, "/permittees", secret.Reveal())                         // refused
+		fourth := a.call(t, "search_colas", nil)                                  // rejected
+		fifth := s.get(t, "/permittees", secret.Reveal())                         // rejected
 		detail := a.call(t, "get_cola", map[string]any{"ttb_id": first.ids()[0]}) // 199 left
 		sixth := s.get(t, "/usage", secret.Reveal())                              // includes the usage over MCP
 		if len(first.ids()) != 10 || used(second) != 8. || len(third.ids()) != 8 || used(detail) != 199. {

@@ -124,7 +124,7 @@ func TestTokens(t *testing.T) {
 		s.expect(t, "disabled", token, 401, "access was revoked")
 		registerApp(t, h, i)
 		i.Close()
-		s.expect(t, "registered again, while the issuer is away", token, 200, "detail_views")
+		s.expect(t, "registered again, while the issuer is down", token, 200, "detail_views")
 		s.expect(t, "of another account", i.token(t, s, map[string]any{"sub": "else"}), 200, `"free"`)
 		accounts, err := st.Accounts(t.Context())
 		if last := accounts[len(accounts)-1]; err != nil || last.Email != i.URL+"#else" {

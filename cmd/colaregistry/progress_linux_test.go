@@ -62,16 +62,16 @@ func mustTerminal(t *testing.T, width uint16) (screen, terminal *os.File) {
 }
 
 // TestUnreadableFileIsReportedOnce checks that an unreadable file is reported once, even when the
-// report lists refused rows of another file.
+// report lists rejected rows of another file.
 func TestUnreadableFileIsReportedOnce(t *testing.T) {
 	dir := t.TempDir()
-	file, refused := filepath.Join(dir, "labels.json"), filepath.Join(dir, "refused.json")
-	for name, content := range map[string]string{file: "no labels", refused: `{"ttb_id":"24001001000001"}`} {
+	file, rejected := filepath.Join(dir, "labels.json"), filepath.Join(dir, "refused.json")
+	for name, content := range map[string]string{file: "no labels", rejected: `{"ttb_id":"24001001000001"}`} {
 		if err := os.WriteFile(name, []byte(content), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
-	for _, files := range [][]string{{file}, {file, refused}} {
+	for _, files := range [][]string{{file}, {file, rejected}} {
 		var stdout, stderr strings.Builder
 		p := program{
 			args:  append([]string{"import", "colas", "--data-dir", dir}, files...),

@@ -176,7 +176,7 @@ func TestResumingAtTheLimit(t *testing.T) {
 			wg.Go(func() {
 				got := servers[i%2].rest(t, "PATCH", location, key, `{"schedule":{"active":true}}`)
 				if statuses[i] = got.StatusCode; got.StatusCode == 409 && (got.at("error", "code") != "watchlist_limit_reached" || got.at("error", "details", "limit") != 10.) {
-					t.Errorf("refused: %s", got.body)
+					t.Errorf("rejected: %s", got.body)
 				}
 			})
 		}
@@ -193,7 +193,7 @@ func TestResumingAtTheLimit(t *testing.T) {
 			}
 		}
 		if err != nil || count[200] != 3 || count[409] != 7 || active != cola.MaxActiveSchedules {
-			t.Errorf("responses %v, %d active (%v), want 3 resumed, 7 refused", count, active, err)
+			t.Errorf("responses %v, %d active (%v), want 3 resumed, 7 rejected", count, active, err)
 		}
 	})
 }

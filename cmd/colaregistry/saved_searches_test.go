@@ -271,7 +271,7 @@ func TestRepeatedCreation(t *testing.T) {
 	})
 }
 
-// TestSavedSearchLimit checks that both ways refuse the eleventh active search with the same error
+// TestSavedSearchLimit checks that both ways reject the eleventh active search with the same error
 // but accept inactive ones.
 func TestSavedSearchLimit(t *testing.T) {
 	t.Parallel()

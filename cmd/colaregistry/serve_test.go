@@ -155,11 +155,11 @@ func freeAccount(t *testing.T, h testRegistry) {
 	if len(cut.ids()) != 15 || cut.at("pagination", "has_more") != true || cut.at("pagination", "next_cursor") == nil {
 		t.Errorf("with 15 records left: %d rows, %v", len(cut.ids()), cut.at("pagination"))
 	}
-	refused := s.get(t, "/colas?per_page=20", key)
-	if refused.StatusCode != http.StatusTooManyRequests || refused.at("upgrade_url") == nil ||
-		refused.at("error", "details",
-			"upgrade_url") != refused.at("upgrade_url") || refused.Header.Get("Retry-After") != "" {
-		t.Errorf("without quota: %d %s", refused.StatusCode, refused.body)
+	rejected := s.get(t, "/colas?per_page=20", key)
+	if rejected.StatusCode != http.StatusTooManyRequests || rejected.at("upgrade_url") == nil ||
+		rejected.at("error", "details",
+			"upgrade_url") != rejected.at("upgrade_url") || rejected.Header.Get("Retry-After") != "" {
+		t.Errorf("without quota: %d %s", rejected.StatusCode, rejected.body)
 	}
 	h.run(t, "account", "set-tier", "--account", "poor@example.com", "--tier", "starter")
 	upgraded := s.get(t, "/colas?per_page=20&cursor="+cut.at("pagination", "next_cursor").(string), key)

@@ -190,9 +190,9 @@ func (s *site) checkCutMatches(of string) {
 		cut.Header.Get("X-List-Records-Remaining") != "0" {
 		s.t.Errorf("with 3 list records left: %d matches, %v, %v", n, meta, cut.Header)
 	}
-	if refused := s.rest(poor.Key.Reveal(), http.MethodGet, path, nil); refused.Status != http.StatusTooManyRequests ||
-		ttbID.Match(refused.Body) {
-		s.t.Errorf("without quota: %d %s", refused.Status, refused.Body)
+	if rejected := s.rest(poor.Key.Reveal(), http.MethodGet, path, nil); rejected.Status != http.StatusTooManyRequests ||
+		ttbID.Match(rejected.Body) {
+		s.t.Errorf("without quota: %d %s", rejected.Status, rejected.Body)
 	}
 	if other := s.rest(poor.Key.Reveal(), http.MethodGet, "/saved-searches/"+of+"/matches", nil); other.Status != http.StatusNotFound {
 		s.t.Errorf("matches of another account: %d", other.Status)
@@ -202,16 +202,16 @@ func (s *site) checkCutMatches(of string) {
 // TestDailyManualRuns requests 30 runs at once, and another one after deleting the searches.
 func TestDailyManualRuns(t *testing.T) {
 	onBoth(t, withoutAlerts, func(t *testing.T, s *site) {
-		const asked = 30
+		const attempts = 30
 		a := s.account("manual@example.com", cola.TierPro)
 		var searches []string
-		for n := range asked {
+		for n := range attempts {
 			searches = append(searches,
 				s.save(a, fmt.Sprint("Search ", n), map[string]any{"brand_name": "quarry"}, nil))
 		}
-		answers := make([]answer, asked)
+		answers := make([]answer, attempts)
 		var all sync.WaitGroup
-		for n := range asked {
+		for n := range attempts {
 			all.Go(func() {
 				answers[n] = s.rest(a.Key.Reveal(), http.MethodPost, "/saved-searches/"+searches[n]+"/run", nil)
 			})
@@ -334,8 +334,8 @@ func (s *site) tick(at time.Time) {
 
 // receiver records the webhooks of an account.
 type receiver struct {
-	mu    sync.Mutex
-	taken []message
+	mu       sync.Mutex
+	received []message
 }
 
 // message is the body of a webhook.
@@ -378,11 +378,11 @@ func (r *receiver) ServeHTTP(_ http.ResponseWriter, req *http.Request) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.taken = append(r.taken, m)
+	r.received = append(r.received, m)
 }
 
 func (r *receiver) messages() []message {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return slices.Clone(r.taken)
+	return slices.Clone(r.received)
 }

@@ -15,7 +15,7 @@ import (
 )
 
 // TestImageFlood requests hundreds of distinct label images at once, without credentials. The
-// server must draw a few, queue some, refuse the rest, and continue to answer metered requests.
+// server must draw a few, queue some, reject the rest, and continue to answer metered requests.
 // Canceled requests must free their slots.
 func TestImageFlood(t *testing.T) {
 	onBoth(t, program.Options{}, func(t *testing.T, s *site) {
@@ -23,7 +23,7 @@ func TestImageFlood(t *testing.T) {
 		images := s.images(a.Key.Reveal(), 400)
 		ctx, leave := context.WithCancel(t.Context())
 		defer leave()
-		refused := make(chan string, len(images)) // Retry-After headers of refused requests
+		rejected := make(chan string, len(images)) // Retry-After headers of rejected requests
 		client := &http.Client{Transport: &http.Transport{}}
 		defer client.CloseIdleConnections()
 		var flood sync.WaitGroup
@@ -41,17 +41,17 @@ func TestImageFlood(t *testing.T) {
 				defer resp.Body.Close()
 				io.Copy(io.Discard, resp.Body)
 				if resp.StatusCode == http.StatusServiceUnavailable {
-					refused <- resp.Header.Get("Retry-After")
+					rejected <- resp.Header.Get("Retry-After")
 				}
 			})
 		}
 		select {
-		case after := <-refused:
+		case after := <-rejected:
 			if after == "" {
-				t.Error("refused request without Retry-After")
+				t.Error("rejected request without Retry-After")
 			}
 		case <-time.After(20 * time.Second):
-			t.Error("no request was refused")
+			t.Error("no request was rejected")
 		}
 		if found := s.rest(a.Key.Reveal(), http.MethodGet, "/colas?per_page=1", nil); found.Status != http.StatusOK {
 			t.Errorf("search during the flood: %d %s", found.Status, found.Body)

@@ -21,7 +21,7 @@ func (s *site) sendMessage(key, message string) answer {
 const ping = `{"jsonrpc":"2.0","id":1,"method":"ping"}`
 
 // TestMessageFlood sends messages outside the rate limit at full speed with one key. The flood must
-// be refused and another account served. Long messages count as several, and use up most of the
+// be rejected and another account served. Long messages count as several, and use up most of the
 // limit first, because a ledger commit per message takes long on a slow disk.
 func TestMessageFlood(t *testing.T) {
 	onBoth(t, program.Options{}, func(t *testing.T, s *site) {
@@ -33,19 +33,19 @@ func TestMessageFlood(t *testing.T) {
 				t.Fatalf("long ping: %d %s", a.Status, a.Body)
 			}
 		}
-		var refused atomic.Pointer[answer]
+		var rejected atomic.Pointer[answer]
 		var flood sync.WaitGroup
 		for range 8 {
 			flood.Go(func() {
-				for n := 0; n < 100 && refused.Load() == nil; n++ {
+				for n := 0; n < 100 && rejected.Load() == nil; n++ {
 					if a := s.sendMessage(attacker.Key.Reveal(), ping); a.Status != http.StatusOK {
-						refused.Store(&a)
+						rejected.Store(&a)
 					}
 				}
 			})
 		}
 		flood.Wait()
-		a := refused.Load()
+		a := rejected.Load()
 		if a == nil {
 			t.Fatal("800 messages were accepted")
 		}

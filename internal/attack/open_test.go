@@ -113,7 +113,7 @@ func (w *world) floods(client *http.Client) {
 	w.t.Helper()
 	floods := maps.Clone(open)
 	for _, name := range []string{"GET /api/v1/colas", "POST /api/v1/saved-searches", "GET /explore", "POST /mcp"} {
-		floods[name] = inMemory // refused immediately
+		floods[name] = inMemory // rejected immediately
 	}
 	for name, b := range floods {
 		method, route, _ := strings.Cut(name, " ")

@@ -84,11 +84,11 @@ func TestWrongCredentials(t *testing.T) {
 				t.Errorf("wrong cookies don't redirect to the sign-in: %v", statuses)
 			}
 		}
-		refused := s.rest(auth.NewSecret().Reveal(), http.MethodGet, "/usage", nil)
-		failure := refused.JSON(t)["error"].(map[string]any)
-		if refused.Status == http.StatusTooManyRequests &&
-			(refused.Header.Get("Retry-After") == "" || failure["code"] != "quota_exceeded" || failure["details"].(map[string]any)["reason"] != "failed_credentials") {
-			t.Errorf("limited response: %v %s", refused.Header, refused.Body)
+		rejected := s.rest(auth.NewSecret().Reveal(), http.MethodGet, "/usage", nil)
+		failure := rejected.JSON(t)["error"].(map[string]any)
+		if rejected.Status == http.StatusTooManyRequests &&
+			(rejected.Header.Get("Retry-After") == "" || failure["code"] != "quota_exceeded" || failure["details"].(map[string]any)["reason"] != "failed_credentials") {
+			t.Errorf("limited response: %v %s", rejected.Header, rejected.Body)
 		}
 		for name, key := range map[string]string{"known": known.Key.Reveal(), "never seen": unseen.Key.Reveal()} {
 			if a := s.rest(key, http.MethodGet, "/usage", nil); a.Status != http.StatusOK {

@@ -98,8 +98,8 @@ func walkRevocation(t *testing.T, p *server, b *tab, key string) {
 	b.open(p.base + revoke)
 	b.shows("Walker <script>")
 	b.click("main form .button")
-	if status, refusal := p.call("GET", "/usage", key); status != http.StatusUnauthorized {
-		t.Errorf("call with a revoked key: %d %v, want 401", status, refusal)
+	if status, body := p.call("GET", "/usage", key); status != http.StatusUnauthorized {
+		t.Errorf("call with a revoked key: %d %v, want 401", status, body)
 	}
 	b.shows("revoked")
 }

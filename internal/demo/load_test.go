@@ -21,7 +21,7 @@ type shelf struct {
 	rows        map[string]int
 	largest     int    // largest batch of labels
 	fails       string // kind of write that fails
-	refuses     bool   // refuse the first label of every batch
+	rejectFirst bool   // reject the first label of every batch
 	news        bool   // a label was written as new rather than as history
 }
 
@@ -53,7 +53,7 @@ func (s *shelf) UpsertColas(
 		s.colas[c.TTBID] = c
 	}
 	outcomes, err := s.write("colas", len(patches))
-	if s.refuses {
+	if s.rejectFirst {
 		outcomes[0] = store.Refused
 	}
 	return outcomes, err
@@ -182,9 +182,9 @@ func TestLoadErrors(t *testing.T) {
 		}
 	}
 	s := newShelf()
-	s.refuses = true
+	s.rejectFirst = true
 	if err := Load(context.Background(), s, o, nil); err == nil || !strings.Contains(err.Error(), "refused") {
-		t.Errorf("a refused label: %v", err)
+		t.Errorf("a rejected label: %v", err)
 	}
 	if err := Load(context.Background(), newShelf(), Options{Colas: -1, AsOf: testDay}, nil); err == nil {
 		t.Error("Load accepted options that fail Check")

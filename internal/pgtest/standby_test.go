@@ -77,8 +77,8 @@ func TestSetSynchronousErrors(t *testing.T) {
 		t.Errorf("server that is not durable: %v", err)
 	}
 	s := mustStart(t, Options{Durable: true})
-	var refused *pgconn.PgError
-	if err := s.SetSynchronous(t.Context(), "FIRST of 'all"); !errors.As(err, &refused) {
+	var pgErr *pgconn.PgError
+	if err := s.SetSynchronous(t.Context(), "FIRST of 'all"); !errors.As(err, &pgErr) {
 		t.Errorf("error %v", err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
@@ -129,9 +129,9 @@ func requireWaiting(t *testing.T, s *Server, committed <-chan error) {
 func requireReadOnly(t *testing.T, s *Server) {
 	t.Helper()
 	const readOnly = "25006"
-	var refused *pgconn.PgError
+	var pgErr *pgconn.PgError
 	err := s.Execute(t.Context(), "postgres", `CREATE TABLE mine ()`)
-	if !errors.As(err, &refused) || refused.Code != readOnly {
+	if !errors.As(err, &pgErr) || pgErr.Code != readOnly {
 		t.Errorf("writing to a standby: %v", err)
 	}
 }
