@@ -85,8 +85,8 @@ func TestDisabledApps(t *testing.T) {
 	}
 }
 
-// TestAppsOfOthers checks that apps connected to another account are not found.
-func TestAppsOfOthers(t *testing.T) {
+// TestForeignApps checks that apps connected to another account are not found.
+func TestForeignApps(t *testing.T) {
 	s := mustSite(t)
 	s.join(bob, cola.TierFree)
 	app := s.registry.App(t, s.browsers.callers[ann].Account, "annsapp")
@@ -106,8 +106,8 @@ func TestAppsOfOthers(t *testing.T) {
 	}
 }
 
-// TestAppNamesAreEscaped checks that app names, which apps choose, are escaped.
-func TestAppNamesAreEscaped(t *testing.T) {
+// TestAppNameEscaping checks that app names, which apps choose, are escaped.
+func TestAppNameEscaping(t *testing.T) {
 	s := mustSite(t)
 	hostile := "<script>alert(1)</script>\" onclick=x\u202e\u200b{{.}}"
 	seen := "<script>alert(1)</script>\" onclick=x{{.}}"
@@ -173,7 +173,7 @@ func TestSignOutCurrentSession(t *testing.T) {
 	}
 }
 
-func TestSignInsOfOthers(t *testing.T) {
+func TestForeignSignIns(t *testing.T) {
 	s := mustSite(t)
 	other := s.join(bob, cola.TierFree)
 	for _, path := range []string{endPath(other), "/account/sign-ins/0/end", "/account/sign-ins/x/end",
@@ -189,7 +189,7 @@ func TestSignInsOfOthers(t *testing.T) {
 	}
 }
 
-func TestSignInsArePaged(t *testing.T) {
+func TestSignInPages(t *testing.T) {
 	s := mustSite(t)
 	for range 60 {
 		s.registry.SignIn(t, s.browsers.callers[ann].Account, "x", "")

@@ -110,9 +110,9 @@ func fieldsWithin(v reflect.Value, path string, do func(path string, field refle
 	do(path, v)
 }
 
-// TestEveryFieldIsShown checks that every field of a label, its images and its barcodes changes the
+// TestLabelFields checks that every field of a label, its images and its barcodes changes the
 // page. Unknown values are omitted.
-func TestEveryFieldIsShown(t *testing.T) {
+func TestLabelFields(t *testing.T) {
 	_, show := mustShowLabel(t)
 	var full cola.Cola
 	n := 0

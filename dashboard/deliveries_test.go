@@ -135,8 +135,8 @@ func TestTooManyTestMessages(t *testing.T) {
 	s.post(path+"/test", nil).redirects(t)
 }
 
-// TestDeliveriesOfOthers checks that another account's delivery is not found.
-func TestDeliveriesOfOthers(t *testing.T) {
+// TestForeignDeliveries checks that another account's delivery is not found.
+func TestForeignDeliveries(t *testing.T) {
 	s := mustSite(t)
 	s.join("bob@example.com", cola.TierFree)
 	path, _ := s.mustWebhook(typedWebhook())
@@ -150,9 +150,9 @@ func TestDeliveriesOfOthers(t *testing.T) {
 	bob.get("/deliveries?destination="+path[14:]).shows(t, http.StatusOK, `class="empty"`)
 }
 
-// TestDeliveriesOfManySearches checks that a filter that omits some searches says so and how to
+// TestDeliveryFilterLimit checks that a filter that omits some searches says so and how to
 // reach the others, and that an omitted one stays selected.
-func TestDeliveriesOfManySearches(t *testing.T) {
+func TestDeliveryFilterLimit(t *testing.T) {
 	s := mustSite(t)
 	var last string
 	save := func(name string) {

@@ -79,9 +79,9 @@ func TestWebhook(t *testing.T) {
 		hook)
 }
 
-// TestSecretIsShownOnce checks that reloading the response creates no second secret and that no
+// TestWebhookSecret checks that reloading the response creates no second secret and that no
 // later page shows one.
-func TestSecretIsShownOnce(t *testing.T) {
+func TestWebhookSecret(t *testing.T) {
 	s := mustSite(t)
 	path, first := s.mustWebhook(typedWebhook())
 	ask := s.get(path + "/secret")
@@ -246,8 +246,8 @@ func TestDestinationProblems(t *testing.T) {
 	s.post("/destinations/new", typedWebhook()).shows(t, http.StatusConflict, "limit of 20 destinations", hook)
 }
 
-// TestDestinationsOfOthers checks that another account's destination is not found.
-func TestDestinationsOfOthers(t *testing.T) {
+// TestForeignDestinations checks that another account's destination is not found.
+func TestForeignDestinations(t *testing.T) {
 	s := mustSite(t)
 	s.join("bob@example.com", cola.TierFree)
 	path, _ := s.mustWebhook(typedWebhook())

@@ -120,8 +120,8 @@ func TestEmbeddedChargedPages(t *testing.T) {
 	}
 }
 
-// TestTopLevelPagesAreCharged checks that a person who opens a page is charged, with any headers.
-func TestTopLevelPagesAreCharged(t *testing.T) {
+// TestTopLevelPages checks that a person who opens a page is charged, with any headers.
+func TestTopLevelPages(t *testing.T) {
 	s := mustSite(t)
 	label := s.someLabel()
 	for _, headers := range [][]string{
@@ -130,7 +130,7 @@ func TestTopLevelPagesAreCharged(t *testing.T) {
 	} {
 		before := s.used()
 		if page := s.ask(http.MethodGet, "/explore/"+label, headers...); page.StatusCode != http.StatusOK {
-			t.Errorf("%v: %d", headers, page.StatusCode)
+			t.Errorf("%v: status %d, want 200", headers, page.StatusCode)
 		}
 		s.costs(before, 0, 1)
 	}
@@ -147,7 +147,7 @@ func TestEmbeddedPages(t *testing.T) {
 			{"Sec-Fetch-Dest: empty", "Sec-Fetch-Site: same-site"}, {"Sec-Fetch-Dest: empty"},
 		} {
 			if page := s.ask(http.MethodGet, target, headers...); page.StatusCode != http.StatusForbidden {
-				t.Errorf("%s, %v: %d", target, headers, page.StatusCode)
+				t.Errorf("%s, %v: status %d, want 403", target, headers, page.StatusCode)
 			}
 		}
 	}
@@ -168,8 +168,8 @@ func TestFreePagesFromOtherSites(t *testing.T) {
 	}
 }
 
-// TestHeadIsFree checks that a HEAD request is free and does not reveal the page's content.
-func TestHeadIsFree(t *testing.T) {
+// TestHead checks that a HEAD request is free and does not reveal the page's content.
+func TestHead(t *testing.T) {
 	s := mustSite(t)
 	for target := range s.chargedPages() {
 		for _, header := range []string{"Sec-Fetch-Site: none", "Sec-Fetch-Site: cross-site", "Sec-Purpose: prefetch"} {

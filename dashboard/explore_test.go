@@ -203,9 +203,9 @@ func TestExploreProblems(t *testing.T) {
 	s.costs(cola.Used{}, 0, 0)
 }
 
-// TestExploreIgnoresUnknownParameters checks that unknown parameters, such as those of campaigns,
+// TestExploreUnknownParameters checks that unknown parameters, such as those of campaigns,
 // are ignored, with a hint if the name resembles a filter.
-func TestExploreIgnoresUnknownParameters(t *testing.T) {
+func TestExploreUnknownParameters(t *testing.T) {
 	s := mustSite(t)
 	want := s.get("/explore?q=oak").total(t)
 	before := s.used()
@@ -360,8 +360,8 @@ func TestBackCache(t *testing.T) {
 	}
 }
 
-// TestPrefetchIsFree checks that prefetching a page is free.
-func TestPrefetchIsFree(t *testing.T) {
+// TestPrefetch checks that prefetching a page is free.
+func TestPrefetch(t *testing.T) {
 	s := mustSite(t)
 	for _, target := range []string{"/explore?q=", "/explore/" + s.someLabel()} {
 		before := s.used()

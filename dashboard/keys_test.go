@@ -374,8 +374,8 @@ func TestRevokeKey(t *testing.T) {
 	s.post(keyPath(key, "revoke"), nil).redirects(t)
 }
 
-// TestKeysOfOthers checks that another account's key is not found.
-func TestKeysOfOthers(t *testing.T) {
+// TestForeignKeys checks that another account's key is not found.
+func TestForeignKeys(t *testing.T) {
 	s := mustSite(t)
 	s.join(bob, cola.TierFree)
 	secret := s.makeKey("annskey", "").secret(t)
@@ -415,7 +415,7 @@ func TestKeysOfOthers(t *testing.T) {
 	}
 }
 
-func TestKeyNamesAreEscaped(t *testing.T) {
+func TestKeyNameEscaping(t *testing.T) {
 	s := mustSite(t)
 	hostile := `"><script>alert(1)</script><img src=x onerror=alert(1)>{{.}}`
 	s.makeKey(hostile, "").shows(t, http.StatusOK, hostile)
@@ -432,7 +432,7 @@ func TestKeyNamesAreEscaped(t *testing.T) {
 	s.get("/keys/ended").shows(t, http.StatusOK, hostile)
 }
 
-func TestEndedKeysArePaged(t *testing.T) {
+func TestInactiveKeyPages(t *testing.T) {
 	s := mustSite(t)
 	for i := range 30 {
 		c := s.registry.Key(t, s.browsers.callers[ann].Account, fmt.Sprintf("old %02d", i))

@@ -50,7 +50,7 @@ func TestPictures(t *testing.T) {
 	}
 }
 
-func TestNoLinksToOurselves(t *testing.T) {
+func TestLinksToOwnHost(t *testing.T) {
 	own := strings.TrimPrefix(registrytest.PublicURL, "https://")
 	for _, address := range []string{
 		registrytest.PublicURL + "/explore/11054001000049", registrytest.PublicURL, registrytest.PublicURL + "/imagesx",

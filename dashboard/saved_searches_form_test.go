@@ -62,9 +62,9 @@ func TestConflictingEdits(t *testing.T) {
 	}
 }
 
-// TestFormsOfAnotherAccount checks that a form opened in one account is rejected if another account
+// TestForeignForms checks that a form opened in one account is rejected if another account
 // has signed in since.
-func TestFormsOfAnotherAccount(t *testing.T) {
+func TestForeignForms(t *testing.T) {
 	s := mustSite(t)
 	s.join("bob@example.com", cola.TierPro)
 	bob := s.by("bob@example.com")
@@ -221,9 +221,9 @@ func TestFilterSummary(t *testing.T) {
 	}
 }
 
-// TestEveryFilterHasAField checks that both forms have a field for every filter, and that every
+// TestFilterFields checks that both forms have a field for every filter, and that every
 // filter of a search shows a chip.
-func TestEveryFilterHasAField(t *testing.T) {
+func TestFilterFields(t *testing.T) {
 	form := &searchForm{Values: url.Values{}}
 	fields := map[string]bool{}
 	for _, s := range form.Sections() {

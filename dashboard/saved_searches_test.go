@@ -157,7 +157,7 @@ func TestSearchProblems(t *testing.T) {
 	}
 }
 
-func TestLimitOfActiveSearches(t *testing.T) {
+func TestActiveSearchLimit(t *testing.T) {
 	s := mustSite(t)
 	for i := range cola.MaxActiveSchedules {
 		s.mustSaved(typedSearch("name", fmt.Sprint("Search ", i)))
@@ -241,9 +241,9 @@ func TestSearchOnHold(t *testing.T) {
 	s.post(path+"/run", nil).shows(t, http.StatusConflict, `role="alert"`)
 }
 
-// TestRunsOfASearch checks that a run's counts are free and that its labels, on their own page,
+// TestSearchRuns checks that a run's counts are free and that its labels, on their own page,
 // cost a list record each.
-func TestRunsOfASearch(t *testing.T) {
+func TestSearchRuns(t *testing.T) {
 	s := mustSite(t)
 	path := s.mustSaved(typedSearch("filters.type_malt_beverage", "true", "filters.abv_max", "99"))
 	run := s.mustRun(path)
@@ -292,9 +292,9 @@ func (l longRuns) RunLabels(ctx context.Context, c cola.Caller, id, run string,
 	return list, state, err
 }
 
-// TestCutLabelsOfARun checks that a page cut by the quota says so and does not link past the
+// TestTruncatedRunLabels checks that a page cut by the quota says so and does not link past the
 // missing labels.
-func TestCutLabelsOfARun(t *testing.T) {
+func TestTruncatedRunLabels(t *testing.T) {
 	s := mustSite(t)
 	path := s.mustSaved(typedSearch("filters.type_malt_beverage", "true", "filters.abv_max", "99"))
 	run := s.mustRun(path)
@@ -345,7 +345,7 @@ func TestLateLabels(t *testing.T) {
 		`<span class="state bad">late</span>`)
 }
 
-func TestFeedIsShownOnce(t *testing.T) {
+func TestFeedURL(t *testing.T) {
 	s := mustSite(t)
 	path := s.mustSaved(typedSearch())
 	s.get(path).lacks(t, path+"/feed/end")
@@ -374,8 +374,8 @@ func TestFeedIsShownOnce(t *testing.T) {
 	s.get(path).lacks(t, path+"/feed/end")
 }
 
-// TestSearchesOfOthers checks that every page and form of another account's search is not found.
-func TestSearchesOfOthers(t *testing.T) {
+// TestForeignSearches checks that every page and form of another account's search is not found.
+func TestForeignSearches(t *testing.T) {
 	s := mustSite(t)
 	s.join("bob@example.com", cola.TierFree)
 	path := s.mustSaved(typedSearch("name", "Of Ann"))
@@ -404,7 +404,7 @@ func TestSearchesOfOthers(t *testing.T) {
 	}
 }
 
-func TestPagesOfSearches(t *testing.T) {
+func TestSearchPages(t *testing.T) {
 	s := mustSite(t)
 	for i := range 23 {
 		s.mustSaved(typedSearch("name", fmt.Sprint("Search ", i), "schedule.cadence", ""))
@@ -486,8 +486,8 @@ func TestExplainSearch(t *testing.T) {
 	s.costs(before, 2, 0)
 }
 
-// TestExampleOfNewSearch checks that an empty form shows a valid API call.
-func TestExampleOfNewSearch(t *testing.T) {
+// TestNewSearchExample checks that an empty form shows a valid API call.
+func TestNewSearchExample(t *testing.T) {
 	s := mustSite(t)
 	s.get("/saved-searches/new").shows(t, http.StatusOK, `"filters":{"brand_name":"oak"}`)
 	s.post("/saved-searches/new", url.Values{"preview": {"true"}, "filters.query": {"red"}}).shows(t, http.StatusOK,

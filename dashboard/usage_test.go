@@ -105,9 +105,9 @@ func TestNewForecast(t *testing.T) {
 	}
 }
 
-// TestUsageOfManySources checks that with more keys and apps than rows, channel totals stay exact and each
+// TestUsageManySources checks that with more keys and apps than rows, channel totals stay exact and each
 // plot shows the rest as one series. A plot omits sources with zero usage.
-func TestUsageOfManySources(t *testing.T) {
+func TestUsageManySources(t *testing.T) {
 	s := mustSite(t)
 	account := s.browsers.callers[ann].Account
 	for n := range 30 {
@@ -133,9 +133,9 @@ func TestUsageOfManySources(t *testing.T) {
 	}
 }
 
-// TestOthersAreOneSource checks that usage combined by the registry, for any channel, and
+// TestOtherSource checks that usage combined by the registry, for any channel, and
 // sources beyond the limit form one last series. A key with the same name stays separate.
-func TestOthersAreOneSource(t *testing.T) {
+func TestOtherSource(t *testing.T) {
 	r := fullReport("x")
 	for _, i := range []int{9, 10, 11} {
 		r.Rows[i].Name, r.Rows[i].Credential = "others", cola.Credential{}
@@ -239,8 +239,8 @@ func TestFullUsage(t *testing.T) {
 	}
 }
 
-// TestSourcesAddUp checks that the series add up to the total usage for any number of sources.
-func TestSourcesAddUp(t *testing.T) {
+// TestUsageSums checks that the series add up to the total usage for any number of sources.
+func TestUsageSums(t *testing.T) {
 	r := fullReport("x")
 	for name, all := range map[string][]usageSeries{"channels": channelSeries(r), "sources": sourceSeries(r)} {
 		if len(all) > len(seriesClasses()) {
@@ -258,7 +258,7 @@ func TestSourcesAddUp(t *testing.T) {
 	}
 }
 
-func TestRotatedKeyIsOneSource(t *testing.T) {
+func TestRotatedKeyUsage(t *testing.T) {
 	r := fullReport("x")
 	for i := range r.Rows {
 		r.Rows[i].Name = "laptop"
@@ -268,9 +268,9 @@ func TestRotatedKeyIsOneSource(t *testing.T) {
 	}
 }
 
-// TestBurstsInABrowser checks the advice on exceeded rate limits: people wait a minute, and
+// TestBrowserBursts checks the advice on exceeded rate limits: people wait a minute, and
 // programs follow Retry-After.
-func TestBurstsInABrowser(t *testing.T) {
+func TestBrowserBursts(t *testing.T) {
 	r := registry.UsageReport{Refusals: []registry.Refusal{
 		{Channel: cola.ChannelDashboard, Reason: registry.RefusedBurst}, {Channel: cola.ChannelREST,
 			Reason: registry.RefusedBurst},

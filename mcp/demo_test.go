@@ -11,9 +11,9 @@ import (
 	"github.com/colaregistry/colaregistry/internal/demo"
 )
 
-// TestDemoResponsesFit checks that every demo label, and every page of a hundred, is
+// TestDemoResponseSizes checks that every demo label, and every page of a hundred, is
 // returned whole in either response format.
-func TestDemoResponsesFit(t *testing.T) {
+func TestDemoResponseSizes(t *testing.T) {
 	if testing.Short() {
 		t.Skip("answers twenty thousand labels")
 	}
@@ -64,9 +64,9 @@ func TestDemoResponsesFit(t *testing.T) {
 	}
 }
 
-// TestDemoReferenceDataFits checks that reference data fits in either response
+// TestDemoReferenceSizes checks that reference data fits in either response
 // format, cut if necessary.
-func TestDemoReferenceDataFits(t *testing.T) {
+func TestDemoReferenceSizes(t *testing.T) {
 	o := demo.Options{Colas: 100, Seed: 1, AsOf: cola.DateOf(now)}
 	f := newFake()
 	f.times, f.reports = demo.ProcessingTimes(o), demo.ProductionReports(o)
@@ -88,8 +88,8 @@ func TestDemoReferenceDataFits(t *testing.T) {
 	}
 }
 
-// TestRealLabelsFit checks that published records of real labels stay far below the limit.
-func TestRealLabelsFit(t *testing.T) {
+// TestRealLabelSizes checks that published records of real labels stay far below the limit.
+func TestRealLabelSizes(t *testing.T) {
 	folder := os.Getenv("COLAREGISTRY_SHARED_DATA")
 	if folder == "" {
 		folder = filepath.Join("..", "..", "shared", "data")

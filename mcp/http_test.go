@@ -116,9 +116,9 @@ var invalidRequests = []struct {
 	{"a key in the address", "POST?api_key=" + testKey, usageCall, "X-API-Key:", 401, `"unauthorized"`, 0},
 }
 
-// TestRefusedMessages checks that each kind of invalid request gets its status and does not reach a
+// TestInvalidRequests checks that each kind of invalid request gets its status and does not reach a
 // tool, and that only calls count toward the rate limit.
-func TestRefusedMessages(t *testing.T) {
+func TestInvalidRequests(t *testing.T) {
 	for _, tt := range invalidRequests {
 		t.Run(tt.name, func(t *testing.T) {
 			f := newFake()
@@ -253,9 +253,9 @@ func TestNotifications(t *testing.T) {
 	}
 }
 
-// TestCancelOwnCallsOnly checks that a cancellation does not affect another client's call
+// TestCancelForeignCall checks that a cancellation does not affect another client's call
 // with the same ID. IDs are unique per client only.
-func TestCancelOwnCallsOnly(t *testing.T) {
+func TestCancelForeignCall(t *testing.T) {
 	f := newFake()
 	f.wait = true
 	h := New(f, keys{}, Options{Logger: slog.New(slog.DiscardHandler), Hosts: []string{testHost}, Timeout: 300 * time.Millisecond})
@@ -270,8 +270,8 @@ func TestCancelOwnCallsOnly(t *testing.T) {
 	}
 }
 
-// TestCredentialsEndDuringCall checks that a revoked key gets an HTTP 401, even during a call.
-func TestCredentialsEndDuringCall(t *testing.T) {
+// TestRevokedDuringCall checks that a revoked key gets an HTTP 401, even during a call.
+func TestRevokedDuringCall(t *testing.T) {
 	for _, message := range []string{
 		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"get_usage"}}`,
 		`{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"uri":"registry://reference/tiers"}}`,
@@ -309,9 +309,9 @@ func TestUnavailable(t *testing.T) {
 	}
 }
 
-// TestFaultsExposeOnlyAnID checks that a panic or database error appears only in the log, and that
+// TestInternalErrors checks that a panic or database error appears only in the log, and that
 // the response has the request ID.
-func TestFaultsExposeOnlyAnID(t *testing.T) {
+func TestInternalErrors(t *testing.T) {
 	for name, set := range map[string]func(*fake){
 		"panic": func(f *fake) { f.panic = errBroken }, "error": func(f *fake) { f.err = fmt.Errorf("select: %w", errBroken) },
 	} {
@@ -334,8 +334,8 @@ func TestFaultsExposeOnlyAnID(t *testing.T) {
 	}
 }
 
-// TestClientDisconnects checks that if the caller disconnects, there is no response and no server error.
-func TestClientDisconnects(t *testing.T) {
+// TestClientDisconnect checks that if the caller disconnects, there is no response and no server error.
+func TestClientDisconnect(t *testing.T) {
 	f := newFake()
 	f.wait = true
 	var log strings.Builder
@@ -351,9 +351,9 @@ func TestClientDisconnects(t *testing.T) {
 	}
 }
 
-// TestOneLogLinePerRequest checks the log line of each kind of message. It has a fixed name for the
+// TestLogLines checks the log line of each kind of message. It has a fixed name for the
 // request and never the arguments.
-func TestOneLogLinePerRequest(t *testing.T) {
+func TestLogLines(t *testing.T) {
 	tests := []struct {
 		body string
 		want []string
@@ -381,7 +381,7 @@ func TestOneLogLinePerRequest(t *testing.T) {
 	}
 }
 
-func TestMethodsAreKnown(t *testing.T) {
+func TestMethods(t *testing.T) {
 	for _, m := range countedMethods {
 		if !slices.Contains(servedMethods, m) {
 			t.Errorf("%s is counted but not served", m)

@@ -59,11 +59,11 @@ func TestMetadata(t *testing.T) {
 	}
 }
 
-// TestNoMetadataForKeysOnly checks that a server without an issuer has no metadata.
-func TestNoMetadataForKeysOnly(t *testing.T) {
+// TestNoMetadata checks that a server without an issuer has no metadata.
+func TestNoMetadata(t *testing.T) {
 	h := oauthServer()
 	if got := get(t, h, "GET", wellKnown+Path, nil); got.StatusCode != 404 {
-		t.Errorf("%d %s", got.StatusCode, got.body)
+		t.Errorf("status %d, want 404: %s", got.StatusCode, got.body)
 	}
 	got := mustReply(t, send(t, h, "POST", `{}`, "X-API-Key:"))
 	if challenge := got.Header.Get("WWW-Authenticate"); got.StatusCode != 401 || challenge != `Bearer realm="colaregistry"` {
@@ -71,9 +71,9 @@ func TestNoMetadataForKeysOnly(t *testing.T) {
 	}
 }
 
-// TestUnauthorizedNamesTheMetadata checks that the challenge links to the configured server's
+// TestChallenge checks that the challenge links to the configured server's
 // metadata.
-func TestUnauthorizedNamesTheMetadata(t *testing.T) {
+func TestChallenge(t *testing.T) {
 	got := mustReply(t, send(t, oauthServer("https://issuer.example"), "POST", `{}`, "X-API-Key:"))
 	const want = `Bearer realm="colaregistry", resource_metadata="https://registry.example/.well-known/oauth-protected-resource/mcp"`
 	if challenge := got.Header.Get("WWW-Authenticate"); got.StatusCode != 401 || challenge != want {

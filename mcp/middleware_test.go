@@ -33,9 +33,9 @@ func TestHosts(t *testing.T) {
 	}
 }
 
-// TestHostIsTheAddress checks that the connection's local address is accepted as the Host. It
+// TestAddressAsHost checks that the connection's local address is accepted as the Host. It
 // cannot come from DNS rebinding.
-func TestHostIsTheAddress(t *testing.T) {
+func TestAddressAsHost(t *testing.T) {
 	h := mustServe(t, newFake(), io.Discard)
 	for host, want := range map[string]int{"192.0.2.7:8080": 202, "192.0.2.7": 202, "192.0.2.8": 403, "[::ffff:192.0.2.7]": 202} {
 		r := httptest.NewRequest(http.MethodPost, "http://"+host+Path, strings.NewReader(`{"jsonrpc":"2.0","method":"notifications/initialized"}`))
@@ -83,7 +83,7 @@ func TestSeveralOrigins(t *testing.T) {
 	w := httptest.NewRecorder()
 	mustServe(t, newFake(), io.Discard).ServeHTTP(w, r)
 	if w.Code != http.StatusForbidden {
-		t.Errorf("two origins: got %d", w.Code)
+		t.Errorf("two origins: status %d, want 403", w.Code)
 	}
 }
 
@@ -103,9 +103,9 @@ func TestPreflight(t *testing.T) {
 	}
 }
 
-// TestErrorsHaveCORSHeaders checks that pages of allowed origins, and no others, can read every error
+// TestErrorCORSHeaders checks that pages of allowed origins, and no others, can read every error
 // response.
-func TestErrorsHaveCORSHeaders(t *testing.T) {
+func TestErrorCORSHeaders(t *testing.T) {
 	const body = `{"jsonrpc":"2.0","id":1,"method":"ping"}`
 	for _, origin := range []string{"https://app.example:8443", "https://evil.example"} {
 		allowed := origin == "https://app.example:8443"
@@ -191,8 +191,8 @@ func TestAccountMessageLimit(t *testing.T) {
 	}
 }
 
-// TestLongMessagesCountMore checks that a message counts once per 64 KiB.
-func TestLongMessagesCountMore(t *testing.T) {
+// TestLongMessages checks that a message counts once per 64 KiB.
+func TestLongMessages(t *testing.T) {
 	for length, units := range map[int64]int{0: 1, 1: 1, messageUnit: 1, messageUnit + 1: 2, maxMessageBytes: 16, maxMessageBytes + 1: 16, -1: 16} {
 		l, passed := newMessageLimiter(stopped), 0
 		for l.take(cola.Caller{Account: 1}, length) == nil {
@@ -273,8 +273,8 @@ func TestMessageBounds(t *testing.T) {
 	}
 }
 
-// TestBridgeAtTheLimit checks that an assistant on standard input learns which message was rejected.
-func TestBridgeAtTheLimit(t *testing.T) {
+// TestBridgeLimit checks that an assistant on standard input learns which message was rejected.
+func TestBridgeLimit(t *testing.T) {
 	h := New(newFake(), keys{}, Options{Logger: slog.New(slog.DiscardHandler), Hosts: []string{"localhost"}, Now: stopped})
 	for range messagesPerMinute {
 		send(t, h, http.MethodPost, pingMessage, "Host: localhost")

@@ -56,9 +56,9 @@ func TestSlowMessages(t *testing.T) {
 	checkHeaders(t, got)
 }
 
-// TestRefusedImmediately checks that a request rejected on its headers does not wait for its message. The
+// TestEarlyRejection checks that a request rejected on its headers does not wait for its message. The
 // servers' read timeout is one hour.
-func TestRefusedImmediately(t *testing.T) {
+func TestEarlyRejection(t *testing.T) {
 	h := mustServe(t, newFake(), io.Discard)
 	for name, tt := range map[string]struct {
 		h      http.Handler

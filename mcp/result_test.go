@@ -15,10 +15,10 @@ import (
 // tokens estimates the number of tokens in a result.
 func tokens(body string) int { return len(body) * 2 / 7 }
 
-// TestLargestAnswers checks that for records of any size, a response stays under the limit,
+// TestLargestResponses checks that for records of any size, a response stays under the limit,
 // including its structured copy, says what it omitted, and charges only the records that it
 // returns.
-func TestLargestAnswers(t *testing.T) {
+func TestLargestResponses(t *testing.T) {
 	huge := func(n int) cola.Text { return cola.Text(strings.Repeat(`<&>"Ä`, n)) }
 	for name, size := range map[string]int{"usual": 4, "long": 40, "longest": 100} { // names have at most 500 characters
 		f := newFake()
@@ -201,8 +201,8 @@ func TestThirdPartyText(t *testing.T) {
 	}
 }
 
-// TestNotesOfTheService checks that the service's notes come before the tool's own.
-func TestNotesOfTheService(t *testing.T) {
+// TestServiceNotes checks that the service's notes come before the tool's own.
+func TestServiceNotes(t *testing.T) {
 	f := newFake()
 	f.notes = []string{"DE was read as Delaware."}
 	h := mustServe(t, f, io.Discard)

@@ -47,8 +47,8 @@ func TestCreateSavedSearch(t *testing.T) {
 	}
 }
 
-// TestNotesOnSavedSearches checks that the notes say whether and when the search runs.
-func TestNotesOnSavedSearches(t *testing.T) {
+// TestSavedSearchNotes checks that the notes say whether and when the search runs.
+func TestSavedSearchNotes(t *testing.T) {
 	const look = "search_colas"
 	var runs cola.Opt[string] // not paused
 	tests := []struct {
@@ -164,9 +164,9 @@ func TestListSavedSearches(t *testing.T) {
 	checkNotes(t, "a large page", large, "per_page")
 }
 
-// TestProblemsOfSavedSearches checks that all problems are reported at once, nested ones by dotted
+// TestSavedSearchProblems checks that all problems are reported at once, nested ones by dotted
 // names and missing ones with the service's messages.
-func TestProblemsOfSavedSearches(t *testing.T) {
+func TestSavedSearchProblems(t *testing.T) {
 	f := newFake()
 	got := call(t, mustServe(t, f, io.Discard), "create_saved_search",
 		`{"filters":{"brand":"oak","approval_date_from":"2024-01-01","abv_min":200,"type_wine":"yes"},"schedule":{"cadence":"hourly"},"brand_name":"oak"}`)
@@ -188,8 +188,8 @@ func TestProblemsOfSavedSearches(t *testing.T) {
 	}
 }
 
-// TestRefusedSavedSearches checks that a service error becomes a result that a model can act on.
-func TestRefusedSavedSearches(t *testing.T) {
+// TestSavedSearchErrors checks that a service error becomes a result that a model can act on.
+func TestSavedSearchErrors(t *testing.T) {
 	for code, hint := range map[cola.Code]string{cola.CodeSearchTooBroad: "brand_name", cola.CodeWatchlistLimit: "update_saved_search"} {
 		f := newFake()
 		f.err = &cola.Error{Code: code, Message: "No.", Details: map[string]any{"limit": 10}}
@@ -200,9 +200,9 @@ func TestRefusedSavedSearches(t *testing.T) {
 	}
 }
 
-// TestScopeOfSavedSearches checks that a token without the write scope gets an HTTP 403 from tools
+// TestSavedSearchScope checks that a token without the write scope gets an HTTP 403 from tools
 // that write, and can read.
-func TestScopeOfSavedSearches(t *testing.T) {
+func TestSavedSearchScope(t *testing.T) {
 	f := newFake()
 	h := mustServe(t, f, io.Discard)
 	token := []string{"X-API-Key: ", "Authorization: Bearer " + testToken}

@@ -75,9 +75,9 @@ func TestBridge(t *testing.T) {
 	}
 }
 
-// TestBridgeToAServer checks that an HTTP error from the server becomes an error for the message,
+// TestBridgeServerErrors checks that an HTTP error from the server becomes an error for the message,
 // with its reason.
-func TestBridgeToAServer(t *testing.T) {
+func TestBridgeServerErrors(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Authorization") != "Bearer "+testKey || r.Header.Get("Content-Type") != "application/json" || !strings.Contains(r.Header.Get("Accept"), "application/json") {
 			t.Errorf("headers %v", r.Header)
@@ -109,9 +109,9 @@ func TestBridgeToAServer(t *testing.T) {
 	}
 }
 
-// TestBridgeCancels checks that a call canceled by the assistant is aborted without a reply and
+// TestBridgeCancellation checks that a call canceled by the assistant is aborted without a reply and
 // that others continue.
-func TestBridgeCancels(t *testing.T) {
+func TestBridgeCancellation(t *testing.T) {
 	f := newFake()
 	f.wait = true
 	in, assistant := io.Pipe()

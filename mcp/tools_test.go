@@ -15,9 +15,9 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// TestExamplesAreAnswered checks that each tool's example call works, that its structured content
+// TestExamples checks that each tool's example call works, that its structured content
 // equals the text, and that it has the fields that the schema requires in either format.
-func TestExamplesAreAnswered(t *testing.T) {
+func TestExamples(t *testing.T) {
 	for _, one := range tools() {
 		for _, format := range responseFormats {
 			arguments := one.example
@@ -40,8 +40,8 @@ func TestExamplesAreAnswered(t *testing.T) {
 	}
 }
 
-// TestAllProblemsAreReported checks that a call reports the problems of all its arguments and counts once.
-func TestAllProblemsAreReported(t *testing.T) {
+// TestAllProblems checks that a call reports the problems of all its arguments and counts once.
+func TestAllProblems(t *testing.T) {
 	f := newFake()
 	got := call(t, mustServe(t, f, io.Discard), "search_colas",
 		`{"page":"two","statsu":"approved","product_type":["vine"],"volume_min":1,"response_format":"brief","abv_min":20,"abv_max":10}`)
@@ -68,9 +68,9 @@ func TestAllProblemsAreReported(t *testing.T) {
 	}
 }
 
-// TestKindsOfProcessingTimes checks that a filter that does not apply to the kind is rejected, not
+// TestProcessingTimeKinds checks that a filter that does not apply to the kind is rejected, not
 // ignored.
-func TestKindsOfProcessingTimes(t *testing.T) {
+func TestProcessingTimeKinds(t *testing.T) {
 	h := mustServe(t, newFake(), io.Discard)
 	for arguments, want := range map[string]string{
 		`{}`: "Wine", `{"kind":"COLA","commodity":"wine"}`: "Wine", `{"kind":"formula","commodity":"wine","formula_type":"formula approval"}`: "Formula Approval",

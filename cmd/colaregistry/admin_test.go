@@ -54,7 +54,7 @@ func scrape(t *testing.T, address string) map[string]float64 {
 	t.Helper()
 	status, text := fetch(t, address+"/metrics")
 	if status != http.StatusOK {
-		t.Fatalf("/metrics: %d %s", status, text)
+		t.Fatalf("/metrics: status %d, want 200: %s", status, text)
 	}
 	samples := map[string]float64{}
 	for line := range strings.Lines(text) {
@@ -194,9 +194,9 @@ func TestAdminListener(t *testing.T) {
 	}
 }
 
-// TestAdminListenFailsFirst checks that the server reports an unusable admin address before it
+// TestAdminListenError checks that the server reports an unusable admin address before it
 // creates any data.
-func TestAdminListenFailsFirst(t *testing.T) {
+func TestAdminListenError(t *testing.T) {
 	t.Parallel()
 	busy, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -247,8 +247,8 @@ func TestAdminProbes(t *testing.T) {
 	check("/healthz", http.StatusOK, "ok")
 }
 
-// TestAdminCloseDoesNotWaitForProfiles checks that a running profile does not delay exit.
-func TestAdminCloseDoesNotWaitForProfiles(t *testing.T) {
+// TestAdminCloseDuringProfile checks that a running profile does not delay exit.
+func TestAdminCloseDuringProfile(t *testing.T) {
 	t.Parallel()
 	a, address := mustAdmin(t)
 	ended := make(chan error, 1)

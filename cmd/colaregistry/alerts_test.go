@@ -69,7 +69,7 @@ func TestAlerts(t *testing.T) {
 			}
 		}
 		if got := get("/runs/999/matches"); got.StatusCode != 404 {
-			t.Errorf("unknown run: %d %s", got.StatusCode, got.body)
+			t.Errorf("unknown run: status %d, want 404: %s", got.StatusCode, got.body)
 		}
 	})
 }
@@ -157,8 +157,8 @@ func TestTickKilled(t *testing.T) {
 	})
 }
 
-// TestTicksShareTheWork checks that concurrent ticks run every search exactly once between them.
-func TestTicksShareTheWork(t *testing.T) {
+// TestConcurrentTicks checks that concurrent ticks run every search exactly once between them.
+func TestConcurrentTicks(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, h testRegistry) {
 		const searches, processes = 1_500, 3
@@ -198,9 +198,9 @@ func TestTicksShareTheWork(t *testing.T) {
 	})
 }
 
-// TestServersRunSearches checks that servers run saved searches unless a flag disables it, and that
+// TestAlertsFlag checks that servers run saved searches unless a flag disables it, and that
 // they count the runs in their metrics.
-func TestServersRunSearches(t *testing.T) {
+func TestAlertsFlag(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, h testRegistry) {
 		idle, busy := startServer(t, h, "--alerts", "off", "--admin-listen", "127.0.0.1:0"), startServer(t,

@@ -59,7 +59,7 @@ func TestContractDecisions(t *testing.T) {
 		}
 		if a := get("page=101"); a.StatusCode != http.StatusBadRequest ||
 			!strings.Contains(string(a.body), "next_cursor") {
-			t.Errorf("page 101: %d %s", a.StatusCode, a.body)
+			t.Errorf("page 101: status %d, want 400 with next_cursor: %s", a.StatusCode, a.body)
 		}
 		cursor, _ := get("per_page=1").at("pagination", "next_cursor").(string)
 		next := s.get(t, "/colas?approval_date_from=2005-01-01&brand_name=Contract&per_page=1&cursor="+cursor,

@@ -15,9 +15,9 @@ import (
 	"github.com/colaregistry/colaregistry/store/sqlite"
 )
 
-// TestCopyComparesEverything checks that the checksum of a copy covers every field of every kind of
+// TestCopyChecksum checks that the checksum of a copy covers every field of every kind of
 // record.
-func TestCopyComparesEverything(t *testing.T) {
+func TestCopyChecksum(t *testing.T) {
 	fields := reflect.TypeFor[store.Item]()
 	kinds := map[string]store.ItemKind{
 		"Cola": store.ItemCola, "Permittee": store.ItemPermittee, "References": store.ItemReferences,
@@ -44,9 +44,9 @@ func TestCopyComparesEverything(t *testing.T) {
 	}
 }
 
-// TestCopyRefusesClearSecrets checks that a database with clear-text secrets can't be copied until
+// TestCopyClearTextSecrets checks that a database with clear-text secrets can't be copied until
 // they are encrypted, and that links in earlier email work on the copy.
-func TestCopyRefusesClearSecrets(t *testing.T) {
+func TestCopyClearTextSecrets(t *testing.T) {
 	for name, open := range map[string]func(*testing.T) testRegistry{"sqlite": embedded, "postgres": onPostgres} {
 		t.Run(name, func(t *testing.T) {
 			const token = "3f6c1f1f0a9b4c52a52e84b60a1f4c2d07be8365"

@@ -66,18 +66,18 @@ func TestAccountLink(t *testing.T) {
 		for range 2 { // GET does not use up the link
 			if status, text := browse(t, b, "GET", link); status != http.StatusOK ||
 				!strings.Contains(text, "ann@example.com") {
-				t.Fatalf("link: %d %s", status, text)
+				t.Fatalf("link: status %d, want 200 with ann@example.com: %s", status, text)
 			}
 		}
 		if status, text := browse(t, b, "POST", link); status != http.StatusSeeOther {
-			t.Fatalf("first use: %d %s", status, text)
+			t.Fatalf("first use: status %d, want 303: %s", status, text)
 		}
 		if status, text := browse(t, b, "GET", at(one)+"/account"); status != http.StatusOK ||
 			!strings.Contains(text, "ann@example.com") {
-			t.Errorf("signed in: %d %s", status, text)
+			t.Errorf("signed in: status %d, want 200 with ann@example.com: %s", status, text)
 		}
 		if status, text := browse(t, visitor(t), "POST", strings.Replace(link, at(one), at(two), 1)); status != http.StatusUnauthorized {
-			t.Errorf("second use: %d %s", status, text)
+			t.Errorf("second use: status %d, want 401: %s", status, text)
 		}
 		if strings.Contains(one.err.String()+two.err.String(), link[len(link)-20:]) {
 			t.Error("the log contains the token of the link")

@@ -171,7 +171,7 @@ func checkMail(t *testing.T, s *serverProcess, key string, post *mailtest.Server
 		body, _ := io.ReadAll(resp.Body)
 		resp.Body.Close()
 		if resp.StatusCode != http.StatusOK {
-			t.Fatalf("unsubscribe: %d %s", resp.StatusCode, body)
+			t.Fatalf("unsubscribe: status %d, want 200: %s", resp.StatusCode, body)
 		}
 	}
 	own := s.get(t, "/destinations?per_page=1", key).at("data").([]any)[0].(map[string]any)

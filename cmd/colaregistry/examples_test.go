@@ -11,9 +11,9 @@ import (
 	"testing"
 )
 
-// TestExamplesHaveResults checks that every example in the reference returns demo records, unless
+// TestReferenceExamples checks that every example in the reference returns demo records, unless
 // its label marks it as a placeholder.
-func TestExamplesHaveResults(t *testing.T) {
+func TestReferenceExamples(t *testing.T) {
 	t.Parallel()
 	s := startServer(t, embedded(t))
 	checkFound(t, s, firstCall(t, s))

@@ -277,9 +277,9 @@ func TestRollingRestart(t *testing.T) {
 	loadRun.requireExact(t, true, endings...)
 }
 
-// TestProcessesShareRateLimit checks that one account gets exactly its rate limit across three
+// TestSharedRateLimit checks that one account gets exactly its rate limit across three
 // processes, and that revoking its key takes effect on all of them at once.
-func TestProcessesShareRateLimit(t *testing.T) {
+func TestSharedRateLimit(t *testing.T) {
 	t.Parallel()
 	h := withDemoData(t)
 	servers := []*serverProcess{
@@ -305,7 +305,7 @@ func TestProcessesShareRateLimit(t *testing.T) {
 	_, secret, key := mustAccount(t, st, "revoked@example.com", cola.TierPro)
 	for _, s := range servers {
 		if status := s.get(t, "/usage", secret.Reveal()).StatusCode; status != http.StatusOK {
-			t.Errorf("before the key is revoked: %d", status)
+			t.Errorf("before the key is revoked: status %d, want 200", status)
 		}
 	}
 	h.run(t, "key", "revoke", fmt.Sprint(key.ID))
@@ -318,8 +318,8 @@ func TestProcessesShareRateLimit(t *testing.T) {
 	}
 }
 
-// TestProcessesMigrateOnce starts three processes concurrently on an empty database.
-func TestProcessesMigrateOnce(t *testing.T) {
+// TestConcurrentMigration starts three processes concurrently on an empty database.
+func TestConcurrentMigration(t *testing.T) {
 	t.Parallel()
 	h := onPostgres(t)
 	var servers []*serverProcess

@@ -55,7 +55,7 @@ func (p *twoAccounts) mustUse(t *testing.T, path, credential string) answer {
 	t.Helper()
 	got := p.rest(t, "GET", path, credential, "")
 	if got.StatusCode != 200 {
-		t.Fatalf("%s: %d %s", path, got.StatusCode, got.body)
+		t.Fatalf("%s: status %d, want 200: %s", path, got.StatusCode, got.body)
 	}
 	return got
 }
@@ -103,14 +103,14 @@ func TestAddIdentity(t *testing.T) {
 	})
 }
 
-// TestAddIdentityKeepsPreviousAccount checks that the previous account keeps its usage, saved
+// TestAddIdentityPreviousAccount checks that the previous account keeps its usage, saved
 // searches and link.
-func TestAddIdentityKeepsPreviousAccount(t *testing.T) {
+func TestAddIdentityPreviousAccount(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, h testRegistry) {
 		p := mustTwoAccounts(t, h)
 		if created := p.rest(t, "POST", "/saved-searches", p.token(t, nil), createBody); created.StatusCode != 201 {
-			t.Fatalf("%d %s", created.StatusCode, created.body)
+			t.Fatalf("status %d, want 201: %s", created.StatusCode, created.body)
 		}
 		p.repair(t)
 		p.mustUse(t, "/usage", p.token(t, nil))

@@ -81,7 +81,7 @@ func TestImportMetricsWhileRunning(t *testing.T) {
 			read, added, increases(nil, now, "import_sources", "import_sources_done", "import_read_bytes_total"))
 	}
 	if status, text := fetch(t, address+"/readyz"); status != http.StatusOK {
-		t.Errorf("/readyz: %d %s", status, text)
+		t.Errorf("/readyz: status %d, want 200: %s", status, text)
 	}
 	end()
 }

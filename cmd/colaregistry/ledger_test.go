@@ -85,9 +85,9 @@ func charged(t *testing.T, st store.Ledger, a store.Account) (rows, requests int
 	return rows, requests
 }
 
-// TestKillLosesNothing checks that after kill -9 under load the ledger contains every answered
+// TestKillUnderLoad checks that after kill -9 under load the ledger contains every answered
 // request, and at most the in-flight ones besides.
-func TestKillLosesNothing(t *testing.T) {
+func TestKillUnderLoad(t *testing.T) {
 	t.Parallel()
 	onBoth(t, killLosesNothing)
 }
@@ -135,9 +135,9 @@ func killLosesNothing(t *testing.T, h testRegistry) {
 	}
 }
 
-// TestTwoProcessesShareOneLedger checks that two servers on one database together enforce an
+// TestSharedLedger checks that two servers on one database together enforce an
 // account's exact limits.
-func TestTwoProcessesShareOneLedger(t *testing.T) {
+func TestSharedLedger(t *testing.T) {
 	t.Parallel()
 	onBoth(t, twoProcessesShareOneLedger)
 }
@@ -176,9 +176,9 @@ func twoProcessesShareOneLedger(t *testing.T, h testRegistry) {
 	}
 }
 
-// TestRateLimitInAnyMinute sends as many requests as it can from a free account through
+// TestRateLimitWindow sends as many requests as it can from a free account through
 // two processes for longer than a rate-limit window.
-func TestRateLimitInAnyMinute(t *testing.T) {
+func TestRateLimitWindow(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes 75 seconds")
 	}
@@ -211,9 +211,9 @@ func rateLimitInAnyMinute(t *testing.T, h testRegistry) {
 	}
 }
 
-// TestStopDrains checks that a stopping server answers every request that reached it and charges no
+// TestGracefulShutdown checks that a stopping server answers every request that reached it and charges no
 // others.
-func TestStopDrains(t *testing.T) {
+func TestGracefulShutdown(t *testing.T) {
 	t.Parallel()
 	onBoth(t, stopDrains)
 }

@@ -10,9 +10,9 @@ import (
 	"testing"
 )
 
-// TestNoSecretInTheLog sends keys and search terms in every possible place and checks that the log
+// TestLogSecrets sends keys and search terms in every possible place and checks that the log
 // doesn't contain them, even at the most verbose level.
-func TestNoSecretInTheLog(t *testing.T) {
+func TestLogSecrets(t *testing.T) {
 	t.Parallel()
 	const sought = "soughtafter"
 	s := startServer(t, seeded(t), "--log-level", "debug", "--log-format", "json")

@@ -216,9 +216,9 @@ func TestToolCursorWalk(t *testing.T) {
 	}
 }
 
-// TestOneCounter checks that REST and MCP requests with one key share one quota and one rate limit,
+// TestSharedUsage checks that REST and MCP requests with one key share one quota and one rate limit,
 // and that both report what remains.
-func TestOneCounter(t *testing.T) {
+func TestSharedUsage(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, h testRegistry) {
 		s := startServer(t, h)
@@ -306,9 +306,9 @@ func (s *serverProcess) post(t *testing.T, key, body string, lines ...string) an
 	return a
 }
 
-// TestProtection checks that a running server rejects unauthenticated, cross-origin and malformed
+// TestMCPProtection checks that a running server rejects unauthenticated, cross-origin and malformed
 // messages, and logs none of their content.
-func TestProtection(t *testing.T) {
+func TestMCPProtection(t *testing.T) {
 	t.Parallel()
 	s := startServer(t, seeded(t), "--allowed-origin", "https://app.example", "--allowed-host", "registry.internal")
 	list := `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`
@@ -347,9 +347,9 @@ func TestProtection(t *testing.T) {
 	}
 }
 
-// TestMCPRefusesToStart checks that mcp fails without a key, without a registry, and with an
+// TestInvalidMCPFlags checks that mcp fails without a key, without a registry, and with an
 // invalid URL.
-func TestMCPRefusesToStart(t *testing.T) {
+func TestInvalidMCPFlags(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		key, want string

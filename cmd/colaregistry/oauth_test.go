@@ -166,7 +166,7 @@ func TestStepUp(t *testing.T) {
 		}
 		if created := s.post(t, "", createCall, "Authorization: Bearer "+writes); created.StatusCode != 200 ||
 			!strings.Contains(string(created.body), "uuid") {
-			t.Errorf("MCP: %d %s", created.StatusCode, created.body)
+			t.Errorf("MCP: status %d, want 200 with uuid: %s", created.StatusCode, created.body)
 		}
 		// An app gets only those scopes of its token that it is registered for.
 		registerApp(t, h, i)
@@ -275,9 +275,9 @@ func sendHuge(t *testing.T, s *serverProcess, path string) int {
 	return resp.StatusCode
 }
 
-// TestScopeCannotBeBypassed checks that ambiguous messages, and messages that hide which tool they
+// TestScopeBypass checks that ambiguous messages, and messages that hide which tool they
 // call, create no saved search.
-func TestScopeCannotBeBypassed(t *testing.T) {
+func TestScopeBypass(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, h testRegistry) {
 		i := startIssuer(t)
@@ -356,7 +356,7 @@ func TestScopeCannotBeBypassed(t *testing.T) {
 func signedIn(t *testing.T, st store.Store, s *serverProcess, i issuer) cola.AccountID {
 	t.Helper()
 	if got := s.rest(t, "GET", "/usage", i.token(t, s, nil), ""); got.StatusCode != 200 {
-		t.Fatalf("%d %s", got.StatusCode, got.body)
+		t.Fatalf("status %d, want 200: %s", got.StatusCode, got.body)
 	}
 	a, err := st.AccountByEmail(t.Context(), i.URL+"#somebody")
 	if err != nil {

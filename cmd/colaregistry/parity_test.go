@@ -166,7 +166,7 @@ func recordCases(t *testing.T, s *serverProcess, st store.Store) (cases []parity
 }
 
 // comparing sends both forms from one account and compares the responses, the errors and the ledger
-// changes. Tools return extra fields in list records; TestRowsAgreeWithDetails checks those.
+// changes. Tools return extra fields in list records; TestRowFields checks those.
 func comparing(t *testing.T, s *serverProcess, st store.Store, account store.Account, key string, c parityCase) {
 	t.Helper()
 	arguments := map[string]any{}
@@ -254,9 +254,9 @@ func withoutRowFields(v any) any {
 	return v
 }
 
-// TestRowsAgreeWithDetails checks that the company, ABV and volume in list records match the detail
+// TestRowFields checks that the company, ABV and volume in list records match the detail
 // view of the label and its permittee.
-func TestRowsAgreeWithDetails(t *testing.T) {
+func TestRowFields(t *testing.T) {
 	t.Parallel()
 	s := startServer(t, seeded(t))
 	a := mustConnect(t, s.endpoint(), s.key)

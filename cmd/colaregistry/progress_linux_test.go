@@ -61,9 +61,9 @@ func mustTerminal(t *testing.T, width uint16) (screen, terminal *os.File) {
 	return screen, terminal
 }
 
-// TestUnreadableFileIsReportedOnce checks that an unreadable file is reported once, even when the
+// TestUnreadableFile checks that an unreadable file is reported once, even when the
 // report lists rejected rows of another file.
-func TestUnreadableFileIsReportedOnce(t *testing.T) {
+func TestUnreadableFile(t *testing.T) {
 	dir := t.TempDir()
 	file, rejected := filepath.Join(dir, "labels.json"), filepath.Join(dir, "refused.json")
 	for name, content := range map[string]string{file: "no labels", rejected: `{"ttb_id":"24001001000001"}`} {

@@ -51,7 +51,7 @@ func TestDoubleOptIn(t *testing.T) {
 		s.mustAnswer(t, 204, "DELETE", place, key, "")
 		if gone := get(t, confirm); gone.StatusCode != http.StatusNotFound ||
 			!strings.Contains(string(gone.body), "Link not found") {
-			t.Errorf("after unsubscribing: %d %s", gone.StatusCode, gone.body)
+			t.Errorf("after unsubscribing: status %d, want 404 with Link not found: %s", gone.StatusCode, gone.body)
 		}
 		if got := len(post.Messages()); got != 2 {
 			t.Errorf("%d messages were sent, want 2", got)
@@ -97,7 +97,7 @@ func TestFeed(t *testing.T) {
 		}
 		s.mustAnswer(t, 204, "DELETE", place+"/feed", key, "")
 		if ended := get(t, second); ended.StatusCode != http.StatusNotFound {
-			t.Errorf("deleted feed: %d", ended.StatusCode)
+			t.Errorf("deleted feed: status %d, want 404", ended.StatusCode)
 		}
 	})
 }
@@ -120,7 +120,7 @@ func visit(t *testing.T, method, address string) answer {
 	}
 	got := do(t, req)
 	if got.StatusCode != http.StatusOK {
-		t.Errorf("%s page: %d %s", method, got.StatusCode, got.body)
+		t.Errorf("%s page: status %d, want 200: %s", method, got.StatusCode, got.body)
 	}
 	return got
 }

@@ -153,9 +153,9 @@ func TestSavedSearchChangesParity(t *testing.T) {
 	})
 }
 
-// TestResumingAtTheLimit sends many concurrent resume requests to two processes and checks that
+// TestConcurrentResume sends many concurrent resume requests to two processes and checks that
 // exactly as many succeed as the limit allows.
-func TestResumingAtTheLimit(t *testing.T) {
+func TestConcurrentResume(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, h testRegistry) {
 		servers := []*serverProcess{startServer(t, h), startServer(t, h)}
@@ -198,9 +198,9 @@ func TestResumingAtTheLimit(t *testing.T) {
 	})
 }
 
-// TestPreviewMatchesSearch checks that the daily counts of a preview match the totals of
+// TestPreviewCounts checks that the daily counts of a preview match the totals of
 // searches for those days, and that a preview uses no quota.
-func TestPreviewMatchesSearch(t *testing.T) {
+func TestPreviewCounts(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, h testRegistry) {
 		s, st := startServer(t, h), mustOpen(t, h)
@@ -253,9 +253,9 @@ func mustDay(t *testing.T, date string) time.Time {
 	return day
 }
 
-// TestScopeOfSavedSearches checks that an access token without the write scope can read and
+// TestSavedSearchScope checks that an access token without the write scope can read and
 // preview, and gets a scope challenge for everything else.
-func TestScopeOfSavedSearches(t *testing.T) {
+func TestSavedSearchScope(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, h testRegistry) {
 		i := startIssuer(t)

@@ -168,7 +168,7 @@ func freeAccount(t *testing.T, h testRegistry) {
 	}
 	h.run(t, "key", "revoke", strconv.FormatInt(keyID.ID, 10))
 	if a := s.get(t, "/usage", key); a.StatusCode != http.StatusUnauthorized {
-		t.Errorf("status right after revoking the key: %d", a.StatusCode)
+		t.Errorf("right after revoking the key: status %d, want 401", a.StatusCode)
 	}
 }
 
@@ -189,8 +189,8 @@ func spend(t *testing.T, st store.Ledger, a store.Account, k store.Key, units in
 	}
 }
 
-// TestServeRefusesBadFlags checks that invalid flags are reported before any data is created.
-func TestServeRefusesBadFlags(t *testing.T) {
+// TestInvalidServeFlags checks that invalid flags are reported before any data is created.
+func TestInvalidServeFlags(t *testing.T) {
 	t.Parallel()
 	for flag, value := range map[string]string{
 		"--listen": "nowhere:99999", "--public-url": "https://registry.example/base",

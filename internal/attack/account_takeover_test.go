@@ -76,7 +76,7 @@ func TestSquattedAddress(t *testing.T) {
 	onBoth(t, program.Options{Flags: i.flags()}, func(t *testing.T, s *site) {
 		s.bearer(i.accessToken(person("eve", "mi\u212ae@github.com")), "/usage")
 		if got := s.bearer(i.accessToken(person("mike", "mike@github.com")), "/usage"); got.Status != http.StatusOK {
-			t.Fatalf("%d %s", got.Status, got.Body)
+			t.Fatalf("status %d, want 200: %s", got.Status, got.Body)
 		}
 		if eve, mike := s.accountOf(i, "eve"), s.accountOf(i, "mike"); eve == 0 || mike == 0 || eve == mike {
 			t.Errorf("attacker has account %d, victim %d", eve, mike)

@@ -17,9 +17,9 @@ var hidden = []string{"T0SECRET", "B0SECRET", "carol@", "holder@", "whsec_", "/f
 // pathParameter is a variable in a path of the OpenAPI document.
 var pathParameter = regexp.MustCompile(`\{[^}]*\}`)
 
-// TestAppReadsDestinations calls every REST operation and tool as an app without the write scope,
+// TestAppDestinations calls every REST operation and tool as an app without the write scope,
 // and checks that no answer reveals the addresses of destinations.
-func TestAppReadsDestinations(t *testing.T) {
+func TestAppDestinations(t *testing.T) {
 	issuer := newIssuer(t)
 	o := program.Options{Flags: append(issuer.flags(), "--smtp", "smtp://127.0.0.1:1",
 		"--mail-from", "alerts@example.com", "--alerts", "off")}
@@ -82,7 +82,7 @@ func (s *site) addDestinations(key string) map[string]string {
 	create := func(path string, body any) map[string]any {
 		got := s.rest(key, http.MethodPost, path, body)
 		if got.Status != http.StatusCreated {
-			s.t.Fatalf("%s: %d %s", path, got.Status, got.Body)
+			s.t.Fatalf("%s: status %d, want 201: %s", path, got.Status, got.Body)
 		}
 		return got.JSON(s.t)["data"].(map[string]any)
 	}

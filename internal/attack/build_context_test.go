@@ -7,9 +7,9 @@ import (
 	"testing"
 )
 
-// TestBuildContextHasNoSecrets checks that files ignored by git, such as .env, data and secrets,
+// TestBuildContextSecrets checks that files ignored by git, such as .env, data and secrets,
 // also stay out of container images and build caches.
-func TestBuildContextHasNoSecrets(t *testing.T) {
+func TestBuildContextSecrets(t *testing.T) {
 	lines := func(file string) (patterns []string) {
 		content, err := os.ReadFile(file)
 		if err != nil {

@@ -13,10 +13,10 @@ import (
 	"github.com/colaregistry/colaregistry/internal/program"
 )
 
-// TestEmbeddedPagesAreFree opens every dashboard page as a browser does when another page embeds,
+// TestEmbeddedPages opens every dashboard page as a browser does when another page embeds,
 // fetches or prefetches it, and checks that the account is not charged. The router lists the pages,
 // so new pages are covered.
-func TestEmbeddedPagesAreFree(t *testing.T) {
+func TestEmbeddedPages(t *testing.T) {
 	onBoth(t, program.Options{}, func(t *testing.T, s *site) {
 		a := s.account("reader@example.com", cola.TierPro)
 		browser := s.signIn("reader@example.com")
@@ -115,7 +115,7 @@ func TestHostileImageAddress(t *testing.T) {
 		browser := s.signIn("reader@example.com")
 		page := s.send(browser, http.MethodGet, "/explore/20001001000001", nil, nil)
 		if page.Status != http.StatusOK || !strings.Contains(string(page.Body), "HOSTILE") {
-			t.Fatalf("label page: %d %s", page.Status, page.Body)
+			t.Fatalf("label page: status %d, want 200 with HOSTILE: %s", page.Status, page.Body)
 		}
 		links := regexp.MustCompile(`<img [^>]*|<a [^>]*noreferrer[^>]*`)
 		for _, found := range links.FindAllString(string(page.Body), -1) {

@@ -16,10 +16,10 @@ import (
 
 var printedSecret = regexp.MustCompile(`lar_\w+|/sign-in/link/\S+`)
 
-// TestFirstStartPrintsNoSecrets starts a server that other machines can reach, with its output in a
+// TestFirstStartSecrets starts a server that other machines can reach, with its output in a
 // pipe as in a container. Neither the first nor a later start may print a credential; both must
 // print working commands that create them.
-func TestFirstStartPrintsNoSecrets(t *testing.T) {
+func TestFirstStartSecrets(t *testing.T) {
 	dir := t.TempDir()
 	markFirstStart(t, dir)
 	everywhere := program.Options{Dir: dir, Address: strings.Replace(program.Address(t), "127.0.0.1", "0.0.0.0", 1)}

@@ -25,9 +25,9 @@ import (
 // withoutAlerts starts a server that leaves runs and messages to the test's own commands.
 var withoutAlerts = program.Options{Flags: []string{"--alerts", "off", "--webhook-allow-private"}}
 
-// TestManualRunsDeliverNoLabels manually runs three unscheduled searches, one per product type,
+// TestManualRunLabels manually runs three unscheduled searches, one per product type,
 // that together find every new label. Messages, replays and feeds must not name any label.
-func TestManualRunsDeliverNoLabels(t *testing.T) {
+func TestManualRunLabels(t *testing.T) {
 	onBoth(t, withoutAlerts, func(t *testing.T, s *site) {
 		a, hook := s.account("runs@example.com", cola.TierPro), s.receiver("runs@example.com")
 		types := map[string]vocabulary.ProductType{
@@ -42,7 +42,7 @@ func TestManualRunsDeliverNoLabels(t *testing.T) {
 		s.arrive("QUARRY", 20, slices.Sorted(maps.Values(types))...)
 		for _, search := range searches {
 			if run := s.rest(a.Key.Reveal(), http.MethodPost, "/saved-searches/"+search+"/run", nil); run.Status != http.StatusAccepted {
-				t.Fatalf("run: %d %s", run.Status, run.Body)
+				t.Fatalf("run: status %d, want 202: %s", run.Status, run.Body)
 			}
 		}
 		s.tick(time.Now())
@@ -71,9 +71,9 @@ func TestManualRunsDeliverNoLabels(t *testing.T) {
 	})
 }
 
-// TestScheduledMessagesNameFewLabels lets a run find more labels than messages and feeds may name,
+// TestScheduledMessageLabels lets a run find more labels than messages and feeds may name,
 // and then runs further searches on the same day.
-func TestScheduledMessagesNameFewLabels(t *testing.T) {
+func TestScheduledMessageLabels(t *testing.T) {
 	onBoth(t, withoutAlerts, func(t *testing.T, s *site) {
 		a, hook := s.account("alerts@example.com", cola.TierPro), s.receiver("alerts@example.com")
 		daily := map[string]any{"cadence": "daily", "active": true}
@@ -85,7 +85,7 @@ func TestScheduledMessagesNameFewLabels(t *testing.T) {
 		activate := func(schedule any, searches ...string) {
 			for _, search := range searches {
 				if got := s.rest(a.Key.Reveal(), http.MethodPatch, "/saved-searches/"+search, map[string]any{"schedule": schedule}); got.Status != http.StatusOK {
-					t.Fatalf("schedule %v: %d %s", schedule, got.Status, got.Body)
+					t.Fatalf("schedule %v: status %d, want 200: %s", schedule, got.Status, got.Body)
 				}
 			}
 		}
@@ -126,8 +126,8 @@ func TestScheduledMessagesNameFewLabels(t *testing.T) {
 	})
 }
 
-// TestMatchesCostListRecords reads the labels of a run in every possible way.
-func TestMatchesCostListRecords(t *testing.T) {
+// TestMatchCharges reads the labels of a run in every possible way.
+func TestMatchCharges(t *testing.T) {
 	onBoth(t, withoutAlerts, func(t *testing.T, s *site) {
 		a := s.account("matches@example.com", cola.TierStarter)
 		search := s.save(a, "Quarry", map[string]any{"brand_name": "quarry"}, nil)
@@ -195,7 +195,7 @@ func (s *site) checkCutMatches(of string) {
 		s.t.Errorf("without quota: %d %s", rejected.Status, rejected.Body)
 	}
 	if other := s.rest(poor.Key.Reveal(), http.MethodGet, "/saved-searches/"+of+"/matches", nil); other.Status != http.StatusNotFound {
-		s.t.Errorf("matches of another account: %d", other.Status)
+		s.t.Errorf("matches of another account: status %d, want 404", other.Status)
 	}
 }
 
@@ -235,7 +235,7 @@ func TestDailyManualRuns(t *testing.T) {
 		page := s.send(s.signIn("manual@example.com"), http.MethodPost,
 			"/saved-searches/"+last+"/run", http.Header{"Origin": {s.URL}}, nil)
 		if page.Status != http.StatusTooManyRequests {
-			t.Errorf("dashboard: %d", page.Status)
+			t.Errorf("dashboard: status %d, want 429", page.Status)
 		}
 	})
 }
@@ -271,7 +271,7 @@ func (s *site) save(a *loadtest.Account, name string, filters map[string]any, sc
 	created := s.rest(a.Key.Reveal(), http.MethodPost, "/saved-searches",
 		map[string]any{"name": name, "filters": filters, "schedule": schedule})
 	if created.Status != http.StatusCreated {
-		s.t.Fatalf("save %s: %d %s", name, created.Status, created.Body)
+		s.t.Fatalf("save %s: status %d, want 201: %s", name, created.Status, created.Body)
 	}
 	return created.JSON(s.t)["data"].(map[string]any)["uuid"].(string)
 }

@@ -14,9 +14,9 @@ import (
 	"github.com/colaregistry/colaregistry/internal/program"
 )
 
-// TestPreviewsNameFewLabels previews searches for many brands, like a script that splits filters
+// TestPreviewLabels previews searches for many brands, like a script that splits filters
 // until every label is in some preview. Counts must continue to work; labels must not.
-func TestPreviewsNameFewLabels(t *testing.T) {
+func TestPreviewLabels(t *testing.T) {
 	onBoth(t, program.Options{Flags: []string{"--alerts", "off"}}, func(t *testing.T, s *site) {
 		a := s.account("previews@example.com", cola.TierFree)
 		const brands, each = 30, 4

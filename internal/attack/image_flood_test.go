@@ -54,7 +54,7 @@ func TestImageFlood(t *testing.T) {
 			t.Error("no request was rejected")
 		}
 		if found := s.rest(a.Key.Reveal(), http.MethodGet, "/colas?per_page=1", nil); found.Status != http.StatusOK {
-			t.Errorf("search during the flood: %d %s", found.Status, found.Body)
+			t.Errorf("search during the flood: status %d, want 200: %s", found.Status, found.Body)
 		}
 		leave()
 		flood.Wait()
@@ -77,7 +77,7 @@ func TestMissingImageFlood(t *testing.T) {
 	onBoth(t, program.Options{}, func(t *testing.T, s *site) {
 		images := s.images(s.account("missing@example.com", cola.TierPro).Key.Reveal(), 40)
 		if first := s.send(http.DefaultClient, http.MethodGet, images[0], nil, nil); first.Status != http.StatusOK {
-			t.Fatalf("before the flood: %d %s", first.Status, first.Body)
+			t.Fatalf("before the flood: status %d, want 200: %s", first.Status, first.Body)
 		}
 		const flooders = 400
 		client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: flooders}}
@@ -93,7 +93,7 @@ func TestMissingImageFlood(t *testing.T) {
 					default:
 					}
 					if missing := s.send(client, http.MethodGet, "/images/99999999999999-1", nil, nil); missing.Status != http.StatusNotFound {
-						t.Errorf("missing image: %d %s", missing.Status, missing.Body)
+						t.Errorf("missing image: status %d, want 404: %s", missing.Status, missing.Body)
 						return
 					}
 				}
@@ -102,7 +102,7 @@ func TestMissingImageFlood(t *testing.T) {
 		for _, path := range images {
 			for _, one := range []string{images[0], path} {
 				if got := s.send(http.DefaultClient, http.MethodGet, one, nil, nil); got.Status != http.StatusOK {
-					t.Errorf("%s during the flood: %d %s", one, got.Status, got.Body)
+					t.Errorf("%s during the flood: status %d, want 200: %s", one, got.Status, got.Body)
 				}
 			}
 		}

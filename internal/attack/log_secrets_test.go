@@ -21,9 +21,9 @@ import (
 // code.
 const secretPart = "Zx7_SECRET-9q"
 
-// TestServerLogHasNoSecrets sends a secret in the path and the query of every route. It must not
+// TestServerLogSecrets sends a secret in the path and the query of every route. It must not
 // appear in the server's log.
-func TestServerLogHasNoSecrets(t *testing.T) {
+func TestServerLogSecrets(t *testing.T) {
 	onBoth(t, program.Options{Flags: []string{"--log-level", "debug"}}, func(t *testing.T, s *site) {
 		s.sendSecrets(s.URL)
 		if log := s.Log(); strings.Contains(log, "SECRET") || !strings.Contains(log, "/sign-in/link/{token}") {
@@ -32,9 +32,9 @@ func TestServerLogHasNoSecrets(t *testing.T) {
 	})
 }
 
-// TestProxyLogHasNoSecrets repeats the test through HAProxy with deploy/haproxy.cfg, whose log
+// TestProxyLogSecrets repeats the test through HAProxy with deploy/haproxy.cfg, whose log
 // must contain only route names.
-func TestProxyLogHasNoSecrets(t *testing.T) {
+func TestProxyLogSecrets(t *testing.T) {
 	s := startOnSQLite(t, program.Options{})
 	proxy, log := s.startProxy("", "")
 	requests := s.sendSecrets(proxy)
@@ -55,9 +55,9 @@ func TestProxyLogHasNoSecrets(t *testing.T) {
 	}
 }
 
-// TestProxyLimitsClients checks that HAProxy answers a flooding client with 429 and Retry-After,
+// TestProxyClientLimits checks that HAProxy answers a flooding client with 429 and Retry-After,
 // and rejects oversized headers.
-func TestProxyLimitsClients(t *testing.T) {
+func TestProxyClientLimits(t *testing.T) {
 	s := startOnSQLite(t, program.Options{})
 	proxy, _ := s.startProxy("sc_http_req_rate(0) gt 2000", "sc_http_req_rate(0) gt 20")
 	last := answer{}

@@ -30,7 +30,7 @@ func TestMessageFlood(t *testing.T) {
 		long := `{"jsonrpc":"2.0","id":1,"method":"ping","params":{"a":"` + strings.Repeat("x", 1_000_000) + `"}}`
 		for range 30 {
 			if a := s.sendMessage(attacker.Key.Reveal(), long); a.Status != http.StatusRequestEntityTooLarge {
-				t.Fatalf("long ping: %d %s", a.Status, a.Body)
+				t.Fatalf("long ping: status %d, want 413: %s", a.Status, a.Body)
 			}
 		}
 		var rejected atomic.Pointer[answer]
@@ -56,10 +56,10 @@ func TestMessageFlood(t *testing.T) {
 			t.Errorf("refusal of the flood: %d %v %s", a.Status, a.Header, a.Body)
 		}
 		if a := s.sendMessage(other.Key.Reveal(), ping); a.Status != http.StatusOK {
-			t.Errorf("another account: %d %s", a.Status, a.Body)
+			t.Errorf("another account: status %d, want 200: %s", a.Status, a.Body)
 		}
 		if a := s.rest(attacker.Key.Reveal(), http.MethodGet, "/usage", nil); a.Status != http.StatusOK {
-			t.Errorf("the REST API with the same key: %d %s", a.Status, a.Body)
+			t.Errorf("the REST API with the same key: status %d, want 200: %s", a.Status, a.Body)
 		}
 	})
 }

@@ -76,9 +76,9 @@ func closed(method, route string, a answer) bool {
 	return slices.Contains([]int{http.StatusUnauthorized, http.StatusMethodNotAllowed}, a.Status)
 }
 
-// TestOpenRoutesAreBounded requests every route without credentials. Routes that respond must be
+// TestOpenRouteBounds requests every route without credentials. Routes that respond must be
 // listed in open, and a flood of requests must stay within their bound.
-func TestOpenRoutesAreBounded(t *testing.T) {
+func TestOpenRouteBounds(t *testing.T) {
 	w := newBareWorld(t, startOnPostgres, "--alerts", "off") // alerts would also use the database
 	client := &http.Client{
 		Transport:     &http.Transport{MaxIdleConnsPerHost: flooders},

@@ -163,10 +163,10 @@ func TestUncharged(t *testing.T) {
 	}
 }
 
-// TestLabelsAreCharged requests every route with every method, and every tool, resource and prompt
+// TestLabelCharges requests every route with every method, and every tool, resource and prompt
 // at /mcp. Only the routes in free may show more labels than they charge, so a new route that does
 // fails.
-func TestLabelsAreCharged(t *testing.T) {
+func TestLabelCharges(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		showed := map[string]int{}
 		check := func(name string, ask func() (string, answer)) {

@@ -43,7 +43,7 @@ func TestSecretsAtRest(t *testing.T) {
 			t.Fatalf("no link in %s", post.Messages()[before].Text)
 		}
 		if page := s.send(http.DefaultClient, http.MethodGet, "/confirm/"+link[1], nil, nil); page.Status != http.StatusOK {
-			t.Errorf("link: %d", page.Status)
+			t.Errorf("link: status %d, want 200", page.Status)
 		}
 		s.requireNoneOf(map[string]string{
 			"secret": hook["secret"].(string), "replaced secret": rotated["secret"].(string), "link": link[1],
@@ -153,7 +153,7 @@ func (s *site) destination(key, kind, address string) map[string]any {
 	s.t.Helper()
 	got := s.rest(key, http.MethodPost, "/destinations", map[string]any{"kind": kind, "address": address})
 	if got.Status != http.StatusCreated {
-		s.t.Fatalf("%s: %d %s", address, got.Status, got.Body)
+		s.t.Fatalf("%s: status %d, want 201: %s", address, got.Status, got.Body)
 	}
 	return got.JSON(s.t)["data"].(map[string]any)
 }

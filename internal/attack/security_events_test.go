@@ -38,7 +38,7 @@ func TestSecurityEvents(t *testing.T) {
 		list := s.send(browser, http.MethodGet, "/keys", nil, nil)
 		revoke := regexp.MustCompile(`/keys/\d+/revoke`).FindString(string(list.Body))
 		if a := s.post(browser, revoke, url.Values{}); a.Status != http.StatusOK {
-			t.Fatalf("%s: %d", revoke, a.Status)
+			t.Fatalf("%s: status %d, want 200", revoke, a.Status)
 		}
 		s.Stop()
 		log := s.Log()

@@ -107,7 +107,7 @@ func TestWebhookFlood(t *testing.T) {
 				{http.MethodPatch, "", map[string]any{"active": true}},
 			} {
 				if got := s.rest(key, way.method, path+way.path, way.body); got.Status != http.StatusConflict {
-					t.Errorf("%s %s of a pending endpoint: %d %s", way.method, way.path, got.Status, got.Body)
+					t.Errorf("%s %s of a pending endpoint: status %d, want 409: %s", way.method, way.path, got.Status, got.Body)
 				}
 			}
 			if d["state"] != cola.DestinationPending {
@@ -125,9 +125,9 @@ func TestWebhookFlood(t *testing.T) {
 	})
 }
 
-// TestSharedHostIsNotLocked checks that an endpoint at a platform's host still gets its challenge
+// TestSharedHost checks that an endpoint at a platform's host still gets its challenge
 // after ten other accounts have reached their limits for that host.
-func TestSharedHostIsNotLocked(t *testing.T) {
+func TestSharedHost(t *testing.T) {
 	onBoth(t, program.Options{Flags: []string{"--webhook-allow-private"}}, func(t *testing.T, s *site) {
 		platform := newEndpoint(t, http.StatusOK)
 		for n := range 10 {
@@ -179,7 +179,7 @@ func TestTestMessageFlood(t *testing.T) {
 			t.Errorf("%d test messages accepted, want 10 to %d", accepted, most)
 		}
 		if got := s.rest(key, http.MethodPost, paths[1]+"/test", nil); got.Status != http.StatusAccepted {
-			t.Errorf("another destination: %d %s", got.Status, got.Body)
+			t.Errorf("another destination: status %d, want 202: %s", got.Status, got.Body)
 		}
 	})
 }
@@ -192,7 +192,7 @@ func (s *site) findNews(key string) {
 		"schedule": map[string]any{"cadence": "daily"},
 	}
 	if got := s.rest(key, http.MethodPost, "/saved-searches", search); got.Status != http.StatusCreated {
-		s.t.Fatalf("%d %s", got.Status, got.Body)
+		s.t.Fatalf("status %d, want 201: %s", got.Status, got.Body)
 	}
 	news := fmt.Sprintf(`{"ttb_id":"99365001000017","brand_name":"BLUE HERON","product_type":"wine","permit_number":"CA-W-1","approval_date":"%s"}`, cola.DateOf(time.Now()))
 	s.importLabels([]byte(news))
@@ -203,9 +203,9 @@ func (s *site) findNews(key string) {
 	}
 }
 
-// TestEndpointConfirms checks both ways to confirm: an endpoint answers the challenge, or the
+// TestEndpointConfirmation checks both ways to confirm: an endpoint answers the challenge, or the
 // account holder enters the code.
-func TestEndpointConfirms(t *testing.T) {
+func TestEndpointConfirmation(t *testing.T) {
 	onBoth(t, program.Options{Flags: []string{"--webhook-allow-private"}}, func(t *testing.T, s *site) {
 		echoing, mute := newEndpoint(t, http.StatusOK), newEndpoint(t, http.StatusOK)
 		echoing.echoes = true
@@ -219,17 +219,17 @@ func TestEndpointConfirms(t *testing.T) {
 		code := mute.await(t, cola.EventConfirm)["data"].(map[string]any)["code"]
 		confirm := "/destinations/" + second + "/confirm"
 		if got := s.rest(key, http.MethodPost, confirm, map[string]any{"code": "AAAA-AAAA"}); got.Status != http.StatusBadRequest {
-			t.Errorf("wrong code: %d %s", got.Status, got.Body)
+			t.Errorf("wrong code: status %d, want 400: %s", got.Status, got.Body)
 		}
 		if got := state(second); got != cola.DestinationPending {
 			t.Errorf("endpoint that did not answer the challenge: %s", got)
 		}
 		if got := s.rest(key, http.MethodPost, confirm, map[string]any{"code": code}); got.Status != http.StatusOK {
-			t.Errorf("correct code: %d %s", got.Status, got.Body)
+			t.Errorf("correct code: status %d, want 200: %s", got.Status, got.Body)
 		}
 		for uuid, e := range map[string]*endpoint{first: echoing, second: mute} {
 			if got := s.rest(key, http.MethodPost, "/destinations/"+uuid+"/test", nil); got.Status != http.StatusAccepted {
-				t.Errorf("test message: %d %s", got.Status, got.Body)
+				t.Errorf("test message: status %d, want 202: %s", got.Status, got.Body)
 			}
 			e.await(t, cola.EventTest)
 		}

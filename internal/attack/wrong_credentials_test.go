@@ -92,12 +92,12 @@ func TestWrongCredentials(t *testing.T) {
 		}
 		for name, key := range map[string]string{"known": known.Key.Reveal(), "never seen": unseen.Key.Reveal()} {
 			if a := s.rest(key, http.MethodGet, "/usage", nil); a.Status != http.StatusOK {
-				t.Errorf("valid key (%s) from the limited address: %d %s", name, a.Status, a.Body)
+				t.Errorf("valid key (%s) from the limited address: status %d, want 200: %s", name, a.Status, a.Body)
 			}
 		}
 		if a := s.send(browser, http.MethodGet, "/usage", nil, nil); a.Status != http.StatusOK ||
 			!strings.Contains(string(a.Body), "known@example.com") {
-			t.Errorf("signed-in browser from the limited address: %d", a.Status)
+			t.Errorf("signed-in browser from the limited address: status %d, want 200 with known@example.com", a.Status)
 		}
 		s.signIn("unseen@example.com") // from a link that was never used
 		missing := s.send(http.DefaultClient, http.MethodGet, "/api/v1/usage", nil, nil)

@@ -48,7 +48,7 @@ func TestIssuer(t *testing.T) {
 
 	token := b.connectApp(issuer, base+"/mcp", redirect, codes)
 	if status, body := p.call("GET", "/colas?per_page=5", token); status != http.StatusOK {
-		t.Fatalf("call with the app's token: %d %v", status, body)
+		t.Fatalf("call with the app's token: status %d, want 200: %v", status, body)
 	}
 	b.open(base + "/usage")
 	b.shows("5 of 10,000")

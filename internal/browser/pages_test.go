@@ -187,9 +187,9 @@ func TestFormResponses(t *testing.T) {
 	}
 }
 
-// TestFormOfAnEndedSession checks that form input survives while the user signs in again and is
+// TestSignedOutForm checks that form input survives while the user signs in again and is
 // then submitted once.
-func TestFormOfAnEndedSession(t *testing.T) {
+func TestSignedOutForm(t *testing.T) {
 	s := newSite(t)
 	s.registry.Holder(t, ann, cola.TierFree)
 	axe := mustAxe(t)

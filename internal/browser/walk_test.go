@@ -75,11 +75,11 @@ func walkUsage(t *testing.T, p *server, b *tab, key string) {
 	t.Helper()
 	status, page := p.call("GET", "/colas?per_page=7", key)
 	if status != http.StatusOK {
-		t.Fatalf("call with the key: %d %v", status, page)
+		t.Fatalf("call with the key: status %d, want 200: %v", status, page)
 	}
 	label := page["data"].([]any)[0].(map[string]any)["ttb_id"].(string)
 	if status, _ := p.call("GET", "/colas/"+label, key); status != http.StatusOK {
-		t.Errorf("GET the label: %d", status)
+		t.Errorf("GET the label: status %d, want 200", status)
 	}
 	b.open(p.base + "/usage")
 	b.shows("7 of 1,000,000", "1 of 10,000", "Walker <script>")

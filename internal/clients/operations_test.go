@@ -105,8 +105,8 @@ func mustSample(t *testing.T, op operation, source string) sample {
 	return s
 }
 
-// TestEveryOperationHasAStep checks that the steps call every operation.
-func TestEveryOperationHasAStep(t *testing.T) {
+// TestOperationSteps checks that the steps call every operation.
+func TestOperationSteps(t *testing.T) {
 	operations := readOperations(t)
 	called := map[string]bool{}
 	for _, s := range steps {

@@ -22,8 +22,8 @@ func TestShortRun(t *testing.T) {
 	t.Logf("\n%s", out.String())
 }
 
-// TestReportFails checks that each possible problem fails a run.
-func TestReportFails(t *testing.T) {
+// TestReportFailures checks that each possible problem fails a run.
+func TestReportFailures(t *testing.T) {
 	good := func() *report {
 		return &report{
 			tallies: []loadtest.Tally{{OK: 1}, {OK: 1, Unavailable: 9, Unknown: 3}},

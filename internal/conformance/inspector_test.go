@@ -11,8 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestEveryToolHasAnExample checks that the documented tools and the examples have the same names.
-func TestEveryToolHasAnExample(t *testing.T) {
+// TestToolExamples checks that the documented tools and the examples have the same names.
+func TestToolExamples(t *testing.T) {
 	content, err := os.ReadFile(filepath.Join("..", "..", "tools.md"))
 	if err != nil {
 		t.Fatal(err)

@@ -15,7 +15,7 @@ var testDay = cola.NewDate(2026, 11, 20)
 // ordinary are the options of the registry in most tests.
 var ordinary = Options{Colas: DefaultColas, Seed: 1, AsOf: testDay}
 
-func TestLabelsAreValid(t *testing.T) {
+func TestLabels(t *testing.T) {
 	n := 0
 	for c := range Labels(ordinary) {
 		n++
@@ -70,7 +70,7 @@ func TestIDs(t *testing.T) {
 	}
 }
 
-func TestResubmissionsFormChains(t *testing.T) {
+func TestResubmissionChains(t *testing.T) {
 	byID := map[cola.TTBID]*cola.Cola{}
 	longest := 0
 	for c := range Labels(ordinary) {
@@ -92,7 +92,7 @@ func TestResubmissionsFormChains(t *testing.T) {
 	}
 }
 
-func TestNoLaterDates(t *testing.T) {
+func TestDates(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		o := Options{
 			Colas: rapid.IntRange(0, 300).Draw(t, "colas"),
@@ -177,7 +177,7 @@ func TestBarcodes(t *testing.T) {
 	}
 }
 
-func TestUPCEExpandsToUPCA(t *testing.T) {
+func TestUPCE(t *testing.T) {
 	for company := range 90 {
 		c := upceCode(company, company*37)
 		if numbers := vocabulary.GTINs(c.value); len(c.value) != 8 || len(numbers) != 2 {

@@ -112,7 +112,7 @@ func (s *shelf) UpsertCategoryAliases(
 	return s.write("aliases", len(rows))
 }
 
-func TestLoadWritesEverything(t *testing.T) {
+func TestLoad(t *testing.T) {
 	o := Options{Colas: 1_234, Seed: 4, AsOf: testDay}
 	s := newShelf()
 	var seen []int

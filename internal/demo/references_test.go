@@ -126,7 +126,7 @@ func sharedData(t *testing.T, name string) string {
 	return path
 }
 
-func TestAVAsMatchPublished(t *testing.T) {
+func TestPublishedAVAs(t *testing.T) {
 	f, err := os.Open(sharedData(t, "ava/avas.jsonl"))
 	if err != nil {
 		t.Fatal(err)
@@ -177,7 +177,7 @@ func TestProcessingTimes(t *testing.T) {
 	}
 }
 
-func TestProcessingTimesMatchLabels(t *testing.T) {
+func TestProcessingTimesOfLabels(t *testing.T) {
 	published := map[int][]int{}
 	for _, r := range ProcessingTimes(ordinary) {
 		if r.Commodity == "Wine" && r.TurnaroundDaysMedian.OK {

@@ -95,7 +95,7 @@ func busiest(o Options, key func(*cola.Cola) string) []int {
 	return list
 }
 
-func TestBrandsAndPermitteesAreSkewed(t *testing.T) {
+func TestLongTail(t *testing.T) {
 	big := Options{Colas: 200_000, Seed: 2, AsOf: testDay}
 	for _, test := range []struct {
 		name string
@@ -118,7 +118,7 @@ func TestBrandsAndPermitteesAreSkewed(t *testing.T) {
 	}
 }
 
-func TestCategoriesVary(t *testing.T) {
+func TestCategories(t *testing.T) {
 	depths, roots := map[int]int{}, map[string]int{}
 	paths := map[string]bool{}
 	for c := range Labels(ordinary) {

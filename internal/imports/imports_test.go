@@ -115,7 +115,7 @@ type importing struct {
 // ours returns the imported package relative to the module; ok is false for other modules.
 func (i importing) ours() (name string, ok bool) { return strings.CutPrefix(i.path, module+"/") }
 
-func TestImportsPointDown(t *testing.T) {
+func TestImports(t *testing.T) {
 	seen := map[string]bool{}
 	for _, i := range readImports(t, moduleRoot(t)) {
 		if !known(i.from) {
@@ -133,7 +133,7 @@ func TestImportsPointDown(t *testing.T) {
 	}
 }
 
-func TestColaIsStandardLibraryOnly(t *testing.T) {
+func TestColaImports(t *testing.T) {
 	for _, i := range readImports(t, moduleRoot(t)) {
 		first, _, _ := strings.Cut(i.path, "/")
 		if _, own := i.ours(); !own && !i.test && strings.HasPrefix(i.from, "cola") && strings.Contains(first, ".") {
@@ -142,8 +142,8 @@ func TestColaIsStandardLibraryOnly(t *testing.T) {
 	}
 }
 
-// TestBackendsHaveTheSameFiles checks that both backends use the same file name for a resource.
-func TestBackendsHaveTheSameFiles(t *testing.T) {
+// TestBackendFiles checks that both backends use the same file name for a resource.
+func TestBackendFiles(t *testing.T) {
 	root := moduleRoot(t)
 	sqlite, postgres := filepath.Join(root, "store", "sqlite"), filepath.Join(root, "store", "postgres")
 	for _, dir := range []string{sqlite, postgres} {

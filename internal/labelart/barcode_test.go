@@ -168,7 +168,7 @@ func mustScan(t testing.TB, c *cola.Cola, img *cola.Image) string {
 	return scan(picture, false)
 }
 
-func TestBarcodesScan(t *testing.T) {
+func TestBarcodes(t *testing.T) {
 	tests := []struct {
 		kind        cola.Text
 		value, want string // expected as an EAN-13 if the symbol is one
@@ -201,7 +201,7 @@ func TestBarcodesScan(t *testing.T) {
 	}
 }
 
-func TestEveryNumberScans(t *testing.T) {
+func TestRandomBarcodes(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		digits := rapid.StringMatching(`[0-9]{12}`).Draw(t, "digits")
 		value := digits + string(rune(vocabulary.CheckDigit(digits)))
@@ -214,7 +214,7 @@ func TestEveryNumberScans(t *testing.T) {
 	})
 }
 
-func TestOtherValuesAreText(t *testing.T) {
+func TestInvalidBarcodes(t *testing.T) {
 	for _, value := range []string{"LOT-2019/A", "123", "10036000291459", "１２３４５６７８"} {
 		c, img := withBarcode("CODE-128", value, 900, 1100)
 		if _, _, text := svgText(t, mustSVG(t, c, img)); !strings.Contains(text, value) {
@@ -238,7 +238,7 @@ func TestOtherImagesBarcodes(t *testing.T) {
 	}
 }
 
-func TestDemoBarcodesScan(t *testing.T) {
+func TestDemoBarcodes(t *testing.T) {
 	read, carried := 0, 0
 	for _, c := range sampleLabels(110) {
 		for i := range c.Barcodes {

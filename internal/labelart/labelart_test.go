@@ -241,7 +241,7 @@ func TestDeterministic(t *testing.T) {
 	}
 }
 
-func TestBrandsLookDifferent(t *testing.T) {
+func TestBrandLooks(t *testing.T) {
 	looks := map[string]bool{}
 	for _, brand := range []string{
 		"ALDER", "BIRCH", "CEDAR", "DOGWOOD", "ELM", "FIR", "GINKGO", "HAZEL", "IRONWOOD", "JUNIPER",
@@ -260,7 +260,7 @@ func TestBrandsLookDifferent(t *testing.T) {
 	}
 }
 
-func TestTextStaysOnTheLabel(t *testing.T) {
+func TestTextBounds(t *testing.T) {
 	for _, c := range sampleLabels(300) {
 		for i := range c.Images {
 			d, err := layout(c, &c.Images[i])
@@ -302,7 +302,7 @@ func contrast(a, b ink) float64 {
 	return (math.Max(x, y) + 0.05) / (math.Min(x, y) + 0.05)
 }
 
-func TestPalettesAreLegible(t *testing.T) {
+func TestPaletteContrast(t *testing.T) {
 	for name, palettes := range map[string][]palette{
 		"wine": winePalettes, "beer": beerPalettes, "spirits": spiritPalettes,
 	} {

@@ -52,7 +52,7 @@ func FuzzClean(f *testing.F) {
 	})
 }
 
-func TestFittedTextFits(t *testing.T) {
+func TestFit(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := clean(rapid.StringN(1, 120, -1).Draw(t, "text"), 120)
 		if text == "" {
@@ -87,7 +87,7 @@ func TestFittedTextFits(t *testing.T) {
 	})
 }
 
-func TestWrapKeepsEveryWord(t *testing.T) {
+func TestWrap(t *testing.T) {
 	const text = "Consumption of alcoholic beverages impairs your ability to drive a car"
 	for width := 40.0; width > 5; width-- {
 		lines := wrap(text, sans, width, 0)
@@ -112,7 +112,7 @@ func hostile(t *rapid.T, name string) string {
 	).Draw(t, name)
 }
 
-func TestAnyRecordDraws(t *testing.T) {
+func TestAnyRecord(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := func(name string) cola.Text { return cola.Text(hostile(t, name)) }
 		number := func(name string) cola.Opt[float64] {

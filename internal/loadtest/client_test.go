@@ -139,7 +139,7 @@ func TestBalancerRetries(t *testing.T) {
 	}
 }
 
-func TestBalancerPrefersReady(t *testing.T) {
+func TestBalancerReadiness(t *testing.T) {
 	var unready atomic.Int64
 	probe := func(status int) http.HandlerFunc {
 		return func(w http.ResponseWriter, r *http.Request) {

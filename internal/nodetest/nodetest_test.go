@@ -58,8 +58,8 @@ func TestInstallOnce(t *testing.T) {
 	}
 }
 
-// TestInstallFails checks that a failed installation is not mistaken for a complete one later.
-func TestInstallFails(t *testing.T) {
+// TestInstallFailure checks that a failed installation is not mistaken for a complete one later.
+func TestInstallFailure(t *testing.T) {
 	mustFakeNPM(t, "mkdir node_modules; echo no network >&2; exit 7")
 	o := mustOptions(t)
 	if dir, err := o.installPackages(t.Context()); err == nil || !strings.Contains(err.Error(), "exit status 7") ||

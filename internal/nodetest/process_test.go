@@ -68,8 +68,8 @@ func mustFile(t *testing.T, name string) {
 	t.Fatalf("%s was not written", name)
 }
 
-// TestContextEndsGroup checks that canceling the context also ends a child's descendants.
-func TestContextEndsGroup(t *testing.T) {
+// TestContextStopsGroup checks that canceling the context also ends a child's descendants.
+func TestContextStopsGroup(t *testing.T) {
 	pid := filepath.Join(t.TempDir(), "pid")
 	ctx, cancel := context.WithCancel(t.Context())
 	d, err := Launch(Command(ctx, mustShell(t), "-c", "sleep 600 & echo $! >"+pid+"; wait"), io.Discard)

@@ -66,9 +66,9 @@ func runVictim() {
 	select {}
 }
 
-// TestServerOfKilledProcess kills a process that owns a server. The server must end too, and the
+// TestKilledOwner kills a process that owns a server. The server must end too, and the
 // next start removes its folder.
-func TestServerOfKilledProcess(t *testing.T) {
+func TestKilledOwner(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("requires Linux")
 	}

@@ -77,7 +77,7 @@ func TestUnusualSettings(t *testing.T) {
 	}
 }
 
-func TestDatabasesAreSeparate(t *testing.T) {
+func TestSeparateDatabases(t *testing.T) {
 	first, second := NewDatabase(t), NewDatabase(t)
 	if first == second {
 		t.Fatalf("two databases have the URL %s", first)
@@ -128,9 +128,9 @@ func TestCutConnections(t *testing.T) {
 	mustText(t, s.URL("postgres"), `SELECT 'let in again'`)
 }
 
-// TestRestartKeepsAddressAndData stops a durable server in every mode. No committed data may be
+// TestRestart stops a durable server in every mode. No committed data may be
 // lost, and connections must be refused rather than held while the server is stopped.
-func TestRestartKeepsAddressAndData(t *testing.T) {
+func TestRestart(t *testing.T) {
 	s := mustStart(t,
 		Options{Durable: true, Settings: map[string]string{"work_mem": "7MB", "cluster_name": `it's\a "name"`}})
 	mustExecute(t, s, `CREATE TABLE kept (mode text)`)
@@ -191,8 +191,8 @@ func TestStartCanceled(t *testing.T) {
 	}
 }
 
-// TestTakenPort takes the chosen port before the server does.
-func TestTakenPort(t *testing.T) {
+// TestPortInUse takes the chosen port before the server does.
+func TestPortInUse(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	mustDo(t, err)
 	defer listener.Close()
@@ -217,7 +217,7 @@ func TestTakenPort(t *testing.T) {
 	}
 }
 
-func TestGivenFolderIsKept(t *testing.T) {
+func TestPermanentFolder(t *testing.T) {
 	useTempDir(t)
 	o := Options{Dir: filepath.Join(os.TempDir(), "made", "for it")}
 	defer os.RemoveAll(filepath.Dir(o.Dir))
@@ -232,7 +232,7 @@ func TestGivenFolderIsKept(t *testing.T) {
 	}
 }
 
-func TestCloseCleansUp(t *testing.T) {
+func TestClose(t *testing.T) {
 	useTempDir(t)
 	s, err := Start(t.Context(), Options{})
 	mustDo(t, err)

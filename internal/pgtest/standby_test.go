@@ -51,9 +51,9 @@ func TestPromote(t *testing.T) {
 	}
 }
 
-// TestSynchronousCommitWaits stops the standby. A commit must not return until the standby is back,
+// TestSynchronousCommit stops the standby. A commit must not return until the standby is back,
 // and must return at once when no standby is synchronous.
-func TestSynchronousCommitWaits(t *testing.T) {
+func TestSynchronousCommit(t *testing.T) {
 	primary, standby := mustStandby(t)
 	mustExecute(t, primary, `CREATE TABLE kept ()`)
 	mustDo(t, primary.SetSynchronous(t.Context(), "FIRST 1 ("+standby.Name()+")"))
@@ -88,7 +88,7 @@ func TestSetSynchronousErrors(t *testing.T) {
 	}
 }
 
-func TestStandbyOfStoppedServer(t *testing.T) {
+func TestStandbyStoppedServer(t *testing.T) {
 	useTempDir(t)
 	s := mustStart(t, Options{})
 	mustDo(t, s.Stop(t.Context(), Fast))

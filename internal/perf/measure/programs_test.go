@@ -19,7 +19,7 @@ func mustScript(t *testing.T, lines string) string {
 	return path
 }
 
-func TestImportPipes(t *testing.T) {
+func TestImport(t *testing.T) {
 	dir := t.TempDir()
 	program := mustScript(t,
 		`if [ "$1" = demo ]; then echo "made $3"; else echo "$@" >`+dir+`/args; cat >`+dir+`/read; fi`)
@@ -33,15 +33,15 @@ func TestImportPipes(t *testing.T) {
 	}
 }
 
-// TestImportFails checks that a failed import also ends the program that generates labels.
-func TestImportFails(t *testing.T) {
+// TestImportFailure checks that a failed import also ends the program that generates labels.
+func TestImportFailure(t *testing.T) {
 	program := mustScript(t, `if [ "$1" = demo ]; then yes; else exit 3; fi`)
 	if err := Import(t.Context(), program, 7); err == nil || !strings.Contains(err.Error(), "exit status 3") {
 		t.Errorf("an import that fails gives %v", err)
 	}
 }
 
-func TestServeFails(t *testing.T) {
+func TestServeFailure(t *testing.T) {
 	log := filepath.Join(t.TempDir(), "log")
 	_, err := Serve(t.Context(), mustScript(t, `echo "no $1" >&2; exit 4`), log)
 	if err == nil || !strings.Contains(err.Error(), "exit status 4") || !strings.Contains(err.Error(), log) {
@@ -52,8 +52,8 @@ func TestServeFails(t *testing.T) {
 	}
 }
 
-// TestServeEndsWithItsContext checks that Serve stops waiting for a server when its context ends.
-func TestServeEndsWithItsContext(t *testing.T) {
+// TestServeCanceled checks that Serve stops waiting for a server when its context ends.
+func TestServeCanceled(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer cancel()
 	if _, err := Serve(ctx, mustScript(t, "exec sleep 600"), filepath.Join(t.TempDir(), "log")); err == nil {
