@@ -325,10 +325,10 @@ func TestInternalErrors(t *testing.T) {
 			set(f)
 			got := mustReply(t, send(t, mustServe(t, f, &log), "POST", message, "X-Request-Id: seen"))
 			if got.StatusCode != 200 || strings.Contains(got.body, "disk") || !strings.Contains(got.body, "internal_error") || !strings.Contains(got.body, "seen") {
-				t.Errorf("%s in %s: got %d %s", name, message, got.StatusCode, got.body)
+				t.Errorf("%s in %s: status %d, want 200 with internal_error and no details: %s", name, message, got.StatusCode, got.body)
 			}
 			if !strings.Contains(log.String(), "disk full of secrets") || strings.Contains(log.String(), `"stack"`) != (name == "panic") {
-				t.Errorf("%s in %s logs %s", name, message, log.String())
+				t.Errorf("%s in %s: want the cause in the log: %s", name, message, log.String())
 			}
 		}
 	}
@@ -347,7 +347,7 @@ func TestClientDisconnect(t *testing.T) {
 	w := httptest.NewRecorder()
 	mustServe(t, f, &log).ServeHTTP(w, r)
 	if w.Code != web.StatusClientGone || w.Body.Len() != 0 || strings.Contains(log.String(), "ERROR") {
-		t.Errorf("%d %q\n%s", w.Code, w.Body, log.String())
+		t.Errorf("status %d, body %q; want 499, no body and no error in the log:\n%s", w.Code, w.Body, log.String())
 	}
 }
 
@@ -371,7 +371,7 @@ func TestLogLines(t *testing.T) {
 		var log strings.Builder
 		send(t, mustServe(t, newFake(), &log), "POST", tt.body)
 		if strings.Count(log.String(), "\n") != 1 || strings.Contains(log.String(), "sensitive") || strings.Contains(log.String(), "raven") || strings.Contains(log.String(), testKey) {
-			t.Errorf("%s logs %s", tt.body, log.String())
+			t.Errorf("%s: want one log line without arguments or keys: %s", tt.body, log.String())
 		}
 		for _, want := range tt.want {
 			if !strings.Contains(log.String(), want) {
@@ -397,14 +397,14 @@ func TestLogLevels(t *testing.T) {
 	for _, level := range logLevels {
 		got := rpc(t, h, "logging/setLevel", `{"level":"`+level+`"}`)
 		if got.StatusCode != 200 || got.json.Error != nil || got.json.Result == nil || len(got.json.Result) != 0 {
-			t.Errorf("%s: got %d %s", level, got.StatusCode, got.body)
+			t.Errorf("level %s: status %d, want 200 with an empty result: %s", level, got.StatusCode, got.body)
 		}
 		checkHeaders(t, got)
 	}
 	for params, code := range map[string]int{`{"level":"loud"}`: -32602, `{}`: -32602, `{"level":1}`: -32602, `{"Level":"info"}`: -32600} {
 		got := rpc(t, h, "logging/setLevel", params)
 		if got.json.Error == nil || got.json.Error.Code != code {
-			t.Errorf("%s: got %d %s", params, got.StatusCode, got.body)
+			t.Errorf("%s: status %d, want error code %d: %s", params, got.StatusCode, code, got.body)
 		}
 	}
 	if f.spent != 0 {
@@ -412,6 +412,6 @@ func TestLogLevels(t *testing.T) {
 	}
 	listed := rpc(t, h, "initialize", `{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"a","version":"1"}}`)
 	if capabilities := listed.json.Result["capabilities"].(map[string]any); capabilities["tools"] == nil || capabilities["logging"] != nil {
-		t.Errorf("capabilities = %v", capabilities)
+		t.Errorf("capabilities = %v, want tools and no logging", capabilities)
 	}
 }

@@ -28,7 +28,7 @@ func TestHosts(t *testing.T) {
 		f := newFake()
 		got := rpc(t, mustServe(t, f, io.Discard), "ping", "{}", "Host: "+host)
 		if got.StatusCode != want || (want == 403) != strings.Contains(got.body, `"code":"forbidden"`) || (want == 403) != (f.looks == 0) {
-			t.Errorf("%s: got %d %s", host, got.StatusCode, got.body)
+			t.Errorf("host %s: status %d, want %d: %s", host, got.StatusCode, want, got.body)
 		}
 	}
 }
@@ -46,7 +46,7 @@ func TestAddressAsHost(t *testing.T) {
 		w := httptest.NewRecorder()
 		h.ServeHTTP(w, r)
 		if w.Code != want {
-			t.Errorf("%s: got %d, want %d: %s", host, w.Code, want, w.Body)
+			t.Errorf("host %s: status %d, want %d: %s", host, w.Code, want, w.Body)
 		}
 	}
 }
@@ -63,7 +63,7 @@ func TestOrigins(t *testing.T) {
 		for _, method := range []string{"POST", "GET", "DELETE", "OPTIONS", "PUT", "HEAD"} {
 			got := send(t, h, method, `{"jsonrpc":"2.0","id":1,"method":"ping"}`, "Origin: "+origin)
 			if rejected := got.StatusCode == http.StatusForbidden; rejected == allowed {
-				t.Errorf("%s from %s: got %d", method, origin, got.StatusCode)
+				t.Errorf("%s from %s: status %d; want origin allowed: %t", method, origin, got.StatusCode, allowed)
 			}
 			allowOrigin := got.Header.Get("Access-Control-Allow-Origin")
 			if allowed && method == "POST" && allowOrigin != origin || !allowed && allowOrigin != "" {
@@ -94,7 +94,7 @@ func TestPreflight(t *testing.T) {
 		"Access-Control-Request-Headers: authorization,content-type,mcp-protocol-version,mcp-method,mcp-name")
 	if got.StatusCode != http.StatusOK || got.Header.Get("Access-Control-Allow-Origin") != "https://app.example:8443" ||
 		got.Header.Get("Access-Control-Allow-Credentials") != "" || f.looks+f.spent > 0 {
-		t.Errorf("%d, %v", got.StatusCode, got.Header)
+		t.Errorf("preflight: status %d, headers %v", got.StatusCode, got.Header)
 	}
 	for _, name := range []string{"authorization", "mcp-name"} {
 		if !strings.Contains(strings.ToLower(got.Header.Get("Access-Control-Allow-Headers")), name) {
@@ -158,15 +158,15 @@ func TestMessageLimits(t *testing.T) {
 	}
 	for n := range messagesPerMinute {
 		if got := l.take(caller(1, 1), 100); got != nil {
-			t.Fatalf("message %d: %v", n, got)
+			t.Fatalf("take(message %d) = %v, want nil", n, got)
 		}
 	}
 	got := l.take(caller(1, 1), 100)
 	if got == nil || got.Code != cola.CodeQuotaExceeded || got.Details["reason"] != "messages" || got.RetryAfter <= 0 {
-		t.Fatalf("message over the limit: %+v", got)
+		t.Fatalf("take over the limit = %+v, want quota_exceeded for messages", got)
 	}
 	if l.take(caller(2, 2), 100) != nil || l.take(caller(1, 3), 100) != nil {
-		t.Error("another credential is limited, too")
+		t.Error("another credential is limited")
 	}
 	now = now.Add(time.Minute / messagesPerMinute)
 	if l.take(caller(1, 1), 100) != nil || l.take(caller(1, 1), 100) == nil {
@@ -232,14 +232,14 @@ func TestMessageFlood(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got.StatusCode != http.StatusTooManyRequests || got.Header.Get("Retry-After") != "1" || got.Header.Get("Connection") != "close" {
-		t.Errorf("%d %v", got.StatusCode, got.Header)
+		t.Errorf("status %d, headers %v; want 429 with Retry-After: 1 and Connection: close", got.StatusCode, got.Header)
 	}
 	if e := answer.Error; e.Code != codeRefused || e.Data.Error.Code != cola.CodeQuotaExceeded || e.Data.Error.Details.Reason != "messages" || answer.ID != nil {
-		t.Errorf("got %s", got.body)
+		t.Errorf("want quota_exceeded for messages: %s", got.body)
 	}
 	f.err = nil
 	if resp := send(t, h, http.MethodPost, pingMessage, "Authorization: Bearer "+testToken, "X-API-Key:"); resp.StatusCode != http.StatusOK {
-		t.Errorf("another credential: %s", resp.Status)
+		t.Errorf("with another credential: status %s, want 200", resp.Status)
 	}
 }
 
@@ -268,7 +268,7 @@ func TestMessageBounds(t *testing.T) {
 	} {
 		got := mustReply(t, send(t, h, http.MethodPost, tt.body))
 		if got.StatusCode != tt.status || !strings.Contains(got.body, tt.holds) {
-			t.Errorf("%s: %d %.200s", name, got.StatusCode, got.body)
+			t.Errorf("%s: status %d, want %d with %q: %.200s", name, got.StatusCode, tt.status, tt.holds, got.body)
 		}
 	}
 }
@@ -282,7 +282,7 @@ func TestBridgeLimit(t *testing.T) {
 	b := &Bridge{URL: "http://localhost/mcp", Key: testKey, Client: InProcess(h), Logger: slog.New(slog.DiscardHandler)}
 	got := mustLines(t, b, `{"jsonrpc":"2.0","id":"last","method":"ping"}`, `{"jsonrpc":"2.0","method":"notifications/initialized"}`)
 	if len(got) != 1 || got[0].json.ID != "last" || got[0].json.Error == nil || got[0].json.Error.Data["error"].(map[string]any)["code"] != "quota_exceeded" {
-		t.Errorf("got %v", got)
+		t.Errorf("responses = %v, want one quota_exceeded for the last message", got)
 	}
 }
 

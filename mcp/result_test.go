@@ -46,7 +46,7 @@ func TestLargestResponses(t *testing.T) {
 				f.used = cola.Used{}
 				got := call(t, h, tool, arguments+`,"response_format":"`+format+`"}`)
 				if n := tokens(got.body); got.failed || n >= maxTokens {
-					t.Errorf("%s, %s: %s has %d tokens", name, format, tool, n)
+					t.Errorf("%s, %s: %s returns %d tokens, want fewer than %d", name, format, tool, n, maxTokens)
 				}
 				rows := rowsOf(got.content)
 				if charged, metered := got.content["charged"].(map[string]any); metered && rows > 0 && tool != "get_permittee" {
@@ -94,11 +94,11 @@ func TestOneHugeRecord(t *testing.T) {
 	for _, format := range responseFormats {
 		got := call(t, h, "get_cola", `{"ttb_id":"11054001000049","response_format":"`+format+`"}`)
 		if n := tokens(got.body); got.failed || n >= maxTokens || n < maxTokens/8 {
-			t.Errorf("%s has %d tokens", format, n)
+			t.Errorf("%s: %d tokens, want %d to %d", format, n, maxTokens/8, maxTokens)
 		}
 		data := got.content["data"].(map[string]any)
 		if data["ttb_id"] != "11054001000049" || data["brand_name"] != "LENZ MOSER" {
-			t.Errorf("%s: ttb_id = %v", format, data["ttb_id"])
+			t.Errorf("%s: data = %v, want the label of LENZ MOSER", format, data["ttb_id"])
 		}
 		varietals := data["grape_varietals"].([]any)
 		if note := fmt.Sprintf("grape_varietals has the first %d of 501 entries", len(varietals)); !strings.Contains(got.texts[0], note) {
@@ -141,7 +141,7 @@ func TestSanitize(t *testing.T) {
 	} {
 		var got string
 		if err := json.Unmarshal(sanitizeJSON(mustJSON(in)), &got); err != nil || got != want {
-			t.Errorf("sanitize %q = %q, want %q (%v)", in, got, want, err)
+			t.Errorf("sanitize(%q) = %q, want %q (%v)", in, got, want, err)
 		}
 	}
 }
@@ -163,16 +163,16 @@ func FuzzSanitize(f *testing.F) {
 			B []string
 		}
 		if err := json.Unmarshal(cleaned, &got); err != nil || len(got.B) != 2 || got.A != got.B[0] {
-			t.Fatalf("sanitize %q = %s: %v", s, cleaned, err)
+			t.Fatalf("sanitize(%q) = %s: %v", s, cleaned, err)
 		}
 		if strings.ContainsFunc(got.A, isHidden) || len(cleaned) > len(data) {
-			t.Errorf("sanitize %q = %q", s, got.A)
+			t.Errorf("sanitize(%q) = %q, want no hidden characters", s, got.A)
 		}
 		if lines := strings.NewReplacer("\r\n", "\n", "\r", "\n", "\u2028", "\n", "\u2029", "\n").Replace(s); strings.Count(got.A, "\n") != strings.Count(lines, "\n") {
-			t.Errorf("sanitize %q = %q: lines differ", s, got.A)
+			t.Errorf("sanitize(%q) = %q, want the same lines", s, got.A)
 		}
 		if utf8.ValidString(s) && !strings.ContainsFunc(s, func(r rune) bool { return isHidden(r) || r == '\u2028' || r == '\u2029' }) && got.A != s {
-			t.Errorf("sanitize %q = %q, want unchanged", s, got.A)
+			t.Errorf("sanitize(%q) = %q, want it unchanged", s, got.A)
 		}
 	})
 }
@@ -196,7 +196,7 @@ func TestThirdPartyText(t *testing.T) {
 			t.Errorf("%s: %s", tool, got.texts[0])
 		}
 		if strings.Contains(fmt.Sprint(got.content["notes"]), "IGNORE") {
-			t.Errorf("%s: notes %v", tool, got.content["notes"])
+			t.Errorf("%s: notes contain label text: %v", tool, got.content["notes"])
 		}
 	}
 }
@@ -228,7 +228,7 @@ func TestUnknownValuesInSavedSearches(t *testing.T) {
 		got := call(t, h, "create_saved_search", `{"name":"x","filters":{`+filters+`}}`)
 		notes := fmt.Sprint(got.content["notes"])
 		if got.failed || !strings.Contains(notes, want) || strings.Contains(notes, "no matches yet") != (want != "") {
-			t.Errorf("%s: %s", filters, got.texts[0])
+			t.Errorf("filters %s: want notes with %q: %s", filters, want, got.texts[0])
 		}
 	}
 }

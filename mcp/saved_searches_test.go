@@ -129,16 +129,16 @@ func TestDeleteSavedSearch(t *testing.T) {
 	const arguments = `{"uuid":"` + savedUUID + `"}`
 	got := call(t, h, "delete_saved_search", arguments)
 	if want := map[string]any{"uuid": savedUUID, "deleted": true}; got.failed || !cmp.Equal(got.content["data"], any(want)) || len(f.saved) != 0 {
-		t.Errorf("%s, %d left", got.texts, len(f.saved))
+		t.Errorf("delete_saved_search = %s, %d searches left; want 0", got.texts, len(f.saved))
 	}
 	for tool, arguments := range map[string]string{"delete_saved_search": arguments, "update_saved_search": strings.TrimSuffix(arguments, "}") + `,"name":"x"}`} {
 		got := call(t, h, tool, arguments)
 		if got.code(t) != "not_found" || !strings.Contains(got.texts[1], "list_saved_searches") {
-			t.Errorf("%s: %q", tool, got.texts)
+			t.Errorf("%s: want not_found and a hint: %q", tool, got.texts)
 		}
 	}
 	if got := call(t, h, "list_saved_searches", `{}`); rowsOf(got.content) != 0 || got.failed {
-		t.Errorf("after deletion: %s", got.texts[0])
+		t.Errorf("list after deletion: want no searches: %s", got.texts[0])
 	}
 }
 
@@ -152,7 +152,7 @@ func TestListSavedSearches(t *testing.T) {
 	checkNotes(t, "the first page", first, "page 2")
 	checkNotes(t, "the second page", second)
 	if rowsOf(first.content) != 20 || rowsOf(second.content) != 5 {
-		t.Errorf("%d and %d rows", rowsOf(first.content), rowsOf(second.content))
+		t.Errorf("pages have %d and %d rows, want 20 and 5", rowsOf(first.content), rowsOf(second.content))
 	}
 	f.saved[0].Name = strings.Repeat("ü", 200)
 	f.saved[0].Filters.Query = strings.Repeat("<", 200)
@@ -195,7 +195,7 @@ func TestSavedSearchErrors(t *testing.T) {
 		f.err = &cola.Error{Code: code, Message: "No.", Details: map[string]any{"limit": 10}}
 		got := call(t, mustServe(t, f, io.Discard), "create_saved_search", goodSearch)
 		if got.StatusCode != http.StatusOK || !got.failed || got.content != nil || got.code(t) != string(code) || len(got.texts) != 2 || !strings.Contains(got.texts[1], hint) {
-			t.Errorf("%s: %d %q", code, got.StatusCode, got.texts)
+			t.Errorf("%s: status %d, want 200 with the error and a hint: %q", code, got.StatusCode, got.texts)
 		}
 	}
 }
@@ -221,7 +221,7 @@ func TestSavedSearchScope(t *testing.T) {
 	for _, tool := range []string{"get_usage", "list_saved_searches"} {
 		read := rpc(t, h, "tools/call", `{"name":"`+tool+`","arguments":{}}`, token...)
 		if read.StatusCode != http.StatusOK || read.json.Result["isError"] == true {
-			t.Errorf("%s: got %d %s", tool, read.StatusCode, read.body)
+			t.Errorf("%s: status %d, want 200: %s", tool, read.StatusCode, read.body)
 		}
 	}
 }
@@ -248,10 +248,10 @@ func TestScopeAtTheRateLimit(t *testing.T) {
 			}
 			got := rpc(t, h, "tools/call", revision[0], lines...)
 			if got.StatusCode != http.StatusOK || got.json.Result["isError"] != true || !strings.Contains(got.body, code) || strings.Contains(got.body, "secret") {
-				t.Errorf("%s %s: %d %s", code, revision[1], got.StatusCode, got.body)
+				t.Errorf("%s %s: status %d, want 200 with the error: %s", code, revision[1], got.StatusCode, got.body)
 			}
 			if revision[1] == "" && got.body != usual.body {
-				t.Errorf("%s: got %s, usually %s", code, got.body, usual.body)
+				t.Errorf("%s: %s, want the error of an authorized call: %s", code, got.body, usual.body)
 			}
 			checkHeaders(t, got)
 		}

@@ -152,7 +152,7 @@ func TestArgumentParity(t *testing.T) {
 					s = s.Items
 				}
 				if words := f.Tag.Get("enum"); words != "" && fmt.Sprint(s.Enum) != fmt.Sprint(strings.Split(words, ",")) {
-					t.Errorf("%s: %s = %v, REST has %s", one.name, name, s.Enum, words)
+					t.Errorf("%s: enum of %s = %v, REST has %s", one.name, name, s.Enum, words)
 				}
 				if most := f.Tag.Get("maxLength"); most != "" && (s.MaxLength == nil || fmt.Sprint(*s.MaxLength) != most) {
 					t.Errorf("%s: %s is not limited to %s characters", one.name, name, most)

@@ -26,7 +26,7 @@ func TestExamples(t *testing.T) {
 			}
 			got := call(t, mustServe(t, newFake(), io.Discard), one.name, arguments)
 			if got.failed {
-				t.Errorf("%s %s: %s", one.name, arguments, got.texts[0])
+				t.Errorf("%s %s: want success: %s", one.name, arguments, got.texts[0])
 				continue
 			}
 			var fromText map[string]any
@@ -54,7 +54,7 @@ func TestAllProblems(t *testing.T) {
 		h := mustServe(t, f, io.Discard)
 		for _, arguments := range []string{`{}`, `null`, `{"` + missing + `":null}`, `{"` + missing + `":""}`} {
 			if got := call(t, h, tool, arguments); got.code(t) != "validation_error" || got.problems(t)[missing] == nil {
-				t.Errorf("%s %s: %s", tool, arguments, got.texts[0])
+				t.Errorf("%s %s: want a problem of %s: %s", tool, arguments, missing, got.texts[0])
 			}
 		}
 		if f.target != "" || f.spent != 4 {
@@ -63,7 +63,7 @@ func TestAllProblems(t *testing.T) {
 	}
 	for _, arguments := range []string{`[]`, `"q"`, `1`, `true`} {
 		if got := call(t, mustServe(t, newFake(), io.Discard), "search_colas", arguments); got.problems(t)["arguments"] == nil {
-			t.Errorf("arguments %s: %s", arguments, got.texts[0])
+			t.Errorf("arguments %s: want a problem of the arguments: %s", arguments, got.texts[0])
 		}
 	}
 }
@@ -77,7 +77,7 @@ func TestProcessingTimeKinds(t *testing.T) {
 		`{"kind":"registration","category":"a","application_type":"b"}`: `"data":[]`,
 	} {
 		if got := call(t, h, "get_processing_times", arguments); got.failed || !strings.Contains(got.texts[0], want) {
-			t.Errorf("%s: %s", arguments, got.texts[0])
+			t.Errorf("%s: want %v: %s", arguments, want, got.texts[0])
 		}
 	}
 	for arguments, want := range map[string]string{
@@ -87,7 +87,7 @@ func TestProcessingTimeKinds(t *testing.T) {
 		`{"kind":"label"}`:                        "cola, formula, registration",
 	} {
 		if got := call(t, h, "get_processing_times", arguments); !strings.Contains(fmt.Sprint(got.problems(t)), want) {
-			t.Errorf("%s: %s", arguments, got.texts[0])
+			t.Errorf("%s: want %v: %s", arguments, want, got.texts[0])
 		}
 	}
 }
@@ -155,7 +155,7 @@ func TestCurrentAreas(t *testing.T) {
 	for arguments, want := range map[string]int{`{}`: 1, `{"current":true}`: 1, `{"current":null}`: 1, `{"current":"false"}`: 2} {
 		got := call(t, h, "search_avas", arguments)
 		if rowsOf(got.content) != want || strings.Contains(got.texts[0], `"valid_end_date":"2008-04-09"`) != (want == 2) {
-			t.Errorf("%s: %s", arguments, got.texts[0])
+			t.Errorf("%s: want %v: %s", arguments, want, got.texts[0])
 		}
 	}
 }
@@ -201,11 +201,11 @@ func TestLocalLinks(t *testing.T) {
 		h := New(f, keys{}, Options{PublicURL: publicURL, Hosts: []string{testHost}, Logger: slog.New(slog.DiscardHandler)})
 		for tool, arguments := range map[string]string{"get_cola": `{"ttb_id":"11054001000049"}`, "list_saved_searches": `{}`} {
 			if got := call(t, h, tool, arguments); strings.Contains(fmt.Sprint(got.content["notes"]), local) != noted || got.failed {
-				t.Errorf("%s, %s: %s", publicURL, tool, got.texts[0])
+				t.Errorf("%s, %s: want a note on local links: %t: %s", publicURL, tool, noted, got.texts[0])
 			}
 		}
 		if got := rpc(t, h, "resources/read", `{"uri":"registry://colas/11054001000049"}`); strings.Contains(got.body, "--public-url") != noted {
-			t.Errorf("%s: resource %s", publicURL, got.body)
+			t.Errorf("%s: resource: want a note on local links: %t: %s", publicURL, noted, got.body)
 		}
 		if got := call(t, h, "search_colas", `{"approval_date_from":"2005-01-01"}`); got.content["notes"] != nil {
 			t.Errorf("response without links has notes %v", got.content["notes"])
@@ -219,11 +219,11 @@ func TestPageSize(t *testing.T) {
 	h := mustServe(t, f, io.Discard)
 	for arguments, want := range map[string]int{`{}`: 20, `{"per_page":1}`: 1, `{"per_page":100}`: 100} {
 		if call(t, h, "search_colas", arguments); f.search.PerPage != want {
-			t.Errorf("%s: per_page = %d", arguments, f.search.PerPage)
+			t.Errorf("%s: per_page = %d, want %d", arguments, f.search.PerPage, want)
 		}
 	}
 	if got := call(t, h, "search_colas", `{"per_page":101}`); got.code(t) != "validation_error" {
-		t.Errorf("per_page 101: %s", got.texts[0])
+		t.Errorf("per_page 101: want validation_error: %s", got.texts[0])
 	}
 }
 
@@ -243,7 +243,7 @@ func TestConciseFields(t *testing.T) {
 		t.Errorf("detailed format differs from the record: %s", cmp.Diff(whole, long))
 	}
 	if short["llm_beer_ibu"] != nil || short["images"] != nil || len(short) > 30 || len(short) > len(long)/2 || short["abv"] != 12.5 {
-		t.Errorf("concise has %v", short)
+		t.Errorf("concise record = %v, want at most 30 known fields", short)
 	}
 }
 
@@ -268,7 +268,7 @@ func TestErrorHints(t *testing.T) {
 		f.err = tt.err
 		got := call(t, mustServe(t, f, io.Discard), "get_cola", `{"ttb_id":"11054001000049"}`)
 		if got.StatusCode != 200 || !got.failed || got.content != nil || got.code(t) != tt.code || len(got.texts) != 2 || !strings.Contains(got.texts[1], tt.hint) {
-			t.Errorf("%v: %d %q", tt.err, got.StatusCode, got.texts)
+			t.Errorf("%v: status %d, want 200 with %s and a hint: %q", tt.err, got.StatusCode, tt.code, got.texts)
 		}
 	}
 	for _, tt := range []struct {

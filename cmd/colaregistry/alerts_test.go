@@ -50,22 +50,22 @@ func TestAlerts(t *testing.T) {
 		h.run(t, "import", "colas", mustNews(t, "ZYZZYVA HILL", 1, 3, cola.DateOf(now)))
 		tomorrow := now.AddDate(0, 0, 1).Format(time.RFC3339)
 		if out := h.run(t, "alerts", "tick", "--at", tomorrow); !strings.HasPrefix(out, "1 search ran and found 3 labels. Next due 2") {
-			t.Errorf("first tick: %q", out)
+			t.Errorf("first tick printed %q, want 1 search and 3 labels", out)
 		}
 		if out := h.run(t, "alerts", "tick", "--at", tomorrow); !strings.HasPrefix(out, "0 searches ran and found 0 labels. Next due 2") {
-			t.Errorf("second tick: %q", out)
+			t.Errorf("second tick printed %q, want 0 searches", out)
 		}
 		get := func(path string) answer { return s.get(t, "/saved-searches/"+uuid+path, secret.Reveal()) }
 		runs := get("/runs")
 		run, _ := runs.at("data").([]any)[0].(map[string]any)
 		if runs.at("meta", "total") != 1.0 || run["match_count"] != 3.0 || run["late_count"] != 0.0 ||
 			run["date_from"] != now.Format(time.DateOnly) {
-			t.Errorf("runs: %s", runs.body)
+			t.Errorf("runs = %s, want one run with 3 matches, none late, from today", runs.body)
 		}
 		for _, path := range []string{"/matches", fmt.Sprintf("/runs/%.0f/matches", run["id"])} {
 			if found := get(path); found.StatusCode != 200 ||
 				fmt.Sprint(found.ids()) != "[99365001000001 99365001000002 99365001000003]" {
-				t.Errorf("%s: %d %s", path, found.StatusCode, found.body)
+				t.Errorf("%s: status %d, want the 3 new labels: %s", path, found.StatusCode, found.body)
 			}
 		}
 		if got := get("/runs/999/matches"); got.StatusCode != 404 {
@@ -183,7 +183,7 @@ func TestConcurrentTicks(t *testing.T) {
 			}
 			var ran int
 			if _, err := fmt.Sscan(outs[i].String(), &ran); err != nil {
-				t.Errorf("tick output %q", outs[i].String())
+				t.Errorf("tick printed %q, want the number of searches", outs[i].String())
 			}
 			total += ran
 		}
@@ -192,7 +192,7 @@ func TestConcurrentTicks(t *testing.T) {
 		}
 		for i := 0; i < searches; i += 100 {
 			if runs, _ := runsOf(t, st, account, i); runs != 1 {
-				t.Errorf("search %d: %d runs", i, runs)
+				t.Errorf("search %d: %d runs, want 1", i, runs)
 			}
 		}
 	})
@@ -217,10 +217,10 @@ func TestAlertsFlag(t *testing.T) {
 			time.Sleep(100 * time.Millisecond) // poll interval
 		}
 		if _, text := fetch(t, busy.admin(t)+"/metrics"); !strings.Contains(text, "colaregistry_alert_runs_total 3") {
-			t.Error("no runs counted by the server that runs searches")
+			t.Error("server with alerts: colaregistry_alert_runs_total is not 3")
 		}
 		if _, text := fetch(t, idle.admin(t)+"/metrics"); strings.Contains(text, "colaregistry_alert_runs_total") {
-			t.Error("runs counted by the server with --alerts off")
+			t.Error("server with --alerts off exposes colaregistry_alert_runs_total")
 		}
 		busy.stop(t)
 		idle.stop(t)

@@ -74,7 +74,7 @@ func TestCopyClearTextSecrets(t *testing.T) {
 			code := program{args: args, stdin: strings.NewReader(""), stdout: &out, stderr: &errs}.run(t.Context())
 			if _, err := os.Stat(target); code != exitFailed ||
 				!strings.Contains(errs.String(), "colaregistry secret reseal") || err == nil {
-				t.Errorf("with clear-text secrets: exit code %d, %s", code, errs.String())
+				t.Errorf("with clear-text secrets: exit code %d, want %d and no target: %s", code, exitFailed, errs.String())
 			}
 			reseal := []string{"secret", "reseal"}
 			if h.keyFile != "" {
@@ -85,7 +85,7 @@ func TestCopyClearTextSecrets(t *testing.T) {
 			}
 			h.run(t, reseal...)
 			if code := (program{args: args, stdin: strings.NewReader(""), stdout: &out, stderr: &errs}).run(t.Context()); code != 0 {
-				t.Fatalf("with encrypted secrets: exit code %d, %s", code, errs.String())
+				t.Fatalf("with encrypted secrets: exit code %d, want 0: %s", code, errs.String())
 			}
 			st, err := sqlite.Open(t.Context(), target, sqlite.Options{})
 			if err != nil {
@@ -94,7 +94,7 @@ func TestCopyClearTextSecrets(t *testing.T) {
 			defer st.Close()
 			hash := sha256.Sum256([]byte(token))
 			if d, err := st.DestinationByLink(t.Context(), hash[:]); err != nil || d.UUID != "mailbox" {
-				t.Errorf("destination of the link: %+v, %v", d, err)
+				t.Errorf("DestinationByLink = %+v, %v; want mailbox", d, err)
 			}
 		})
 	}

@@ -141,7 +141,7 @@ func TestDemoLink(t *testing.T) {
 		s := startServer(t, h)
 		link := printedLink.FindString(s.out.String())
 		if status, text := browse(t, visitor(t), "POST", link); link == "" || status != http.StatusSeeOther {
-			t.Errorf("printed link %q: %d %s", link, status, text)
+			t.Errorf("printed link %q: status %d, want 303: %s", link, status, text)
 		}
 		s.stop(t)
 	}
@@ -150,7 +150,7 @@ func TestDemoLink(t *testing.T) {
 		"issuer": {"--sign-in-issuer", "http://127.0.0.1:1", "--sign-in-client-id", "dashboard"},
 	} {
 		if s := startServer(t, h, flags...); printedLink.MatchString(s.out.String()) {
-			t.Errorf("%s: printed a link:\n%s", name, s.out.String())
+			t.Errorf("%s: want no link in the output:\n%s", name, s.out.String())
 		}
 	}
 }
@@ -179,7 +179,7 @@ func TestUnknownAddress(t *testing.T) {
 		}
 		resp.Body.Close()
 		if got := resp.Header.Get("Content-Type"); resp.StatusCode != http.StatusNotFound || got != tt.kind {
-			t.Errorf("%s for %s: %d, %s", tt.path, tt.accept, resp.StatusCode, got)
+			t.Errorf("%s for %s: status %d, %s; want 404, %s", tt.path, tt.accept, resp.StatusCode, got, tt.kind)
 		}
 	}
 }
@@ -205,7 +205,7 @@ func TestSignInFlags(t *testing.T) {
 			tt.flags...)...)
 		out, err := c.CombinedOutput()
 		if err == nil || !strings.Contains(string(out), tt.want) {
-			t.Errorf("%s: %v\n%s", name, err, out)
+			t.Errorf("%s: error %v, want output with %q:\n%s", name, err, tt.want, out)
 		}
 	}
 }

@@ -86,7 +86,7 @@ func TestDeliveries(t *testing.T) {
 		for _, uuid := range uuids {
 			want := []string{"99365001000001", "99365001000002", "99365001000003"}
 			if len(received[uuid]) != 1 || !slices.Equal(received[uuid][0].Labels, want) {
-				t.Errorf("search %s: messages %+v", uuid, received[uuid])
+				t.Errorf("search %s: messages %+v, want one with the labels %v", uuid, received[uuid], want)
 			}
 		}
 		first.checkListed(t, key, searches)
@@ -122,7 +122,7 @@ func (s *serverProcess) checkListed(t *testing.T, key string, webhooks int) {
 		attempts, _ := detail.at("data", "attempts").([]any)
 		if len(attempts) != 2 || attempts[0].(map[string]any)["status"] != 503. ||
 			attempts[1].(map[string]any)["status"] != 204. {
-			t.Errorf("attempts: %s", detail.body)
+			t.Errorf("attempts = %s, want 503 and 204", detail.body)
 		}
 	}
 	if got := delivered(); got != webhooks {
@@ -153,7 +153,7 @@ func checkMail(t *testing.T, s *serverProcess, key string, post *mailtest.Server
 		}
 		if m.To != "deliveries@example.com" || !strings.HasPrefix(m.Subject, "3 new labels for ") ||
 			m.Header.Get("List-Unsubscribe-Post") != "List-Unsubscribe=One-Click" {
-			t.Errorf("to %s: %q %v", m.To, m.Subject, m.Header)
+			t.Errorf("message to %s has subject %q and headers %v", m.To, m.Subject, m.Header)
 		}
 	}
 	if len(got) != messages || len(ids) != messages {
@@ -260,7 +260,7 @@ func TestSuspendedAlerts(t *testing.T) {
 		s.create(t, key, `{"name":"Bilby","filters":{"brand_name":"bilby"},"schedule":{"cadence":"daily"}}`)
 		h.run(t, "import", "colas", mustNews(t, "BILBY", 1, 1, cola.DateOf(time.Now())))
 		if out := h.run(t, "account", "suspend", "--account", "late@example.com", "--reason", "The invoice is open"); !strings.Contains(out, "The invoice is open.") {
-			t.Errorf("suspend: %s", out)
+			t.Errorf("account suspend printed %q, want the reason", out)
 		}
 		rejected := s.mustAnswer(t, 403, "GET", "/usage", key, "")
 		if rejected.at("error", "code") != string(cola.CodeAccountSuspended) ||

@@ -126,18 +126,18 @@ func checkSent(t *testing.T, s *serverProcess, source string) {
 		got := s.create(t, s.key, body)
 		if uuid, _ := got.at("data", "uuid").(string); got.StatusCode != http.StatusCreated || uuid == "" ||
 			!strings.HasSuffix(got.Header.Get("Location"), "/"+uuid) {
-			t.Errorf("%s: %d %.300s", source, got.StatusCode, got.body)
+			t.Errorf("%s: status %d, want 201 with the Location of the search: %.300s", source, got.StatusCode, got.body)
 		}
 	case s.base + "/destinations":
 		got := s.rest(t, http.MethodPost, "/destinations", s.key, body)
 		if secret, _ := got.at("data", "secret").(string); got.StatusCode != http.StatusCreated ||
 			!strings.HasPrefix(secret, "whsec_") {
-			t.Errorf("%s: %d %.300s", source, got.StatusCode, got.body)
+			t.Errorf("%s: status %d, want 201 with a secret: %.300s", source, got.StatusCode, got.body)
 		}
 	case s.base + "/saved-searches/preview":
 		if got := s.rest(t, http.MethodPost, "/saved-searches/preview", s.key, body); got.StatusCode != http.StatusOK ||
 			got.at("data", "total") == 0. {
-			t.Errorf("%s: %d %.300s", source, got.StatusCode, got.body)
+			t.Errorf("%s: status %d, want 200 with labels: %.300s", source, got.StatusCode, got.body)
 		}
 	default:
 		t.Errorf("%s: unexpected URL %s", source, address)
@@ -154,6 +154,6 @@ func checkFound(t *testing.T, s *serverProcess, address string) {
 	req.Header.Set("X-API-Key", s.key)
 	got := do(t, req)
 	if rows, isList := got.at("data").([]any); got.StatusCode != http.StatusOK || isList && len(rows) == 0 {
-		t.Errorf("%s: %d %.200s", address, got.StatusCode, got.body)
+		t.Errorf("%s: status %d, want 200 with records: %.200s", address, got.StatusCode, got.body)
 	}
 }

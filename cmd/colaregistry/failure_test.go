@@ -71,17 +71,17 @@ func TestConnectionsCutUnderLoad(t *testing.T) {
 	}
 	t.Logf("%d of %d imports were cut off", failures, cuts)
 	if got := lastLine(h.run(t, "import", "colas", file)); !strings.HasPrefix(got, fmt.Sprintf("read=%d ", len(labels))) || !strings.HasSuffix(got, " refused=0") {
-		t.Errorf("last import: %s", got)
+		t.Errorf("last import printed %q, want all labels read and none refused", got)
 	}
 	if got, want := lastLine(h.run(t, "import", "colas", file)), fmt.Sprintf("read=%d added=0 changed=0 unchanged=%[1]d refused=0", len(labels)); got != want {
-		t.Errorf("repeated import: %s, want %s", got, want)
+		t.Errorf("repeated import printed %q, want %q", got, want)
 	}
 	await(t, "the server shows every label", func() bool {
 		return scrape(t, s.admin(t))["colaregistry_index_labels"] == float64(loadTestLabels+len(labels))
 	})
 	for _, id := range []string{labels[0], labels[len(labels)-1]} {
 		if found := s.get(t, "/colas?q="+id, key).ids(); len(found) != 1 || found[0] != id {
-			t.Errorf("imported label %s: found %v", id, found)
+			t.Errorf("search for imported label %s found %v", id, found)
 		}
 	}
 	loadRun.requireExact(t, false)
@@ -107,7 +107,7 @@ func cutDuringImport(t *testing.T, pg *pgtest.Server, h testRegistry, file strin
 	}
 	if text := out.String(); importing.ProcessState.ExitCode() != 1 || !strings.Contains(text, "colaregistry: ") ||
 		strings.Contains(text, "panic") {
-		t.Errorf("import: %v\n%s", err, text)
+		t.Errorf("interrupted import: %v, want exit code 1 and no panic:\n%s", err, text)
 	}
 	return true
 }
@@ -332,7 +332,7 @@ func TestConcurrentMigration(t *testing.T) {
 		migrated += strings.Count(s.err.String(), "database schema migrated")
 	}
 	if migrated != 1 {
-		t.Errorf("the schema was migrated %d times", migrated)
+		t.Errorf("%d migrations in the log, want 1", migrated)
 	}
 	_, secret, _ := mustAccount(t, mustOpen(t, h), "empty@example.com", cola.TierFree)
 	for _, s := range servers {

@@ -56,7 +56,7 @@ func TestImportMetrics(t *testing.T) {
 		}
 	}
 	if problems, err := testutil.CollectAndLint(m); err != nil || len(problems) > 0 {
-		t.Errorf("names: %v, %v", problems, err)
+		t.Errorf("CollectAndLint = %v, %v; want no problems", problems, err)
 	}
 }
 

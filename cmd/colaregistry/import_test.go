@@ -91,11 +91,11 @@ func realData(t *testing.T, h testRegistry) {
 	// Permittees known only from labels are on no list. The list for one county adds 971 permittees.
 	before := get("/permittees").at("pagination", "total").(float64)
 	if got := lastLine(load("permittees", producers)); got != "read=972 added=971 changed=0 unchanged=1 refused=0" {
-		t.Errorf("import permittees: %s", got)
+		t.Errorf("import permittees printed %q, want 971 added", got)
 	}
 	eventually(t, func() bool { return get("/permittees").at("pagination", "total").(float64) == before+971 })
 	if name := get("/permittees/CA-W-21448").at("data", "company_name"); name != "ZERO LINK MARKETS, INC." {
-		t.Errorf("company_name = %v", name)
+		t.Errorf("company_name = %v, want ZERO LINK MARKETS, INC.", name)
 	}
 	if total := get("/avas").at("meta", "total"); total != 333.0 {
 		t.Errorf("%v AVAs, want 333", total)

@@ -125,7 +125,7 @@ func mustPipe(t *testing.T, key string, flags ...string) assistant {
 func useEveryTool(t *testing.T, a assistant) {
 	list, err := a.ListTools(t.Context(), protocol.ListToolsRequest{})
 	if err != nil || len(list.Tools) != 14 {
-		t.Fatalf("%d tools, %v", len(list.Tools), err)
+		t.Fatalf("ListTools: %d tools, %v; want 14", len(list.Tools), err)
 	}
 	id, permit := "", ""
 	for _, row := range a.call(t, "search_colas", map[string]any{"per_page": 50, "q": "oak", "response_format": "detailed"}).at("data").([]any) {
@@ -157,7 +157,7 @@ func useEveryTool(t *testing.T, a assistant) {
 	for _, tool := range list.Tools {
 		got := a.call(t, tool.Name, calls[tool.Name])
 		if rows, isList := got.at("data").([]any); got.failed || isList && len(rows) == 0 {
-			t.Errorf("%s %v: %s", tool.Name, calls[tool.Name], got.text)
+			t.Errorf("%s %v: want records: %s", tool.Name, calls[tool.Name], got.text)
 		}
 	}
 	number := json.Number(strings.TrimPrefix(id, "0"))
@@ -239,14 +239,14 @@ func TestSharedUsage(t *testing.T) {
 				len(first.ids()), used(second), len(third.ids()), used(detail))
 		}
 		if !strings.Contains(fmt.Sprint(third.at("notes")), "cut to 8 of 20 rows") {
-			t.Errorf("notes of the last page: %v", third.at("notes"))
+			t.Errorf("last page: notes = %v", third.at("notes"))
 		}
 		if !fourth.failed || fourth.at("error", "code") != "quota_exceeded" || fourth.at("upgrade_url") == nil ||
 			!strings.Contains(fourth.text, "larger plan") || fifth.StatusCode != 429 {
-			t.Errorf("beyond the quota: %v, %q, REST %d", fourth.json, fourth.text, fifth.StatusCode)
+			t.Errorf("over quota: tool %v, %q; REST status %d, want quota_exceeded and 429", fourth.json, fourth.text, fifth.StatusCode)
 		}
 		if sixth.at("data", "list_records", "remaining") != 0. || sixth.at("data", "detail_views", "used") != 1. {
-			t.Errorf("usage by REST: %v", sixth.at("data"))
+			t.Errorf("GET /usage = %v", sixth.at("data"))
 		}
 		for range 3 { // eighth to tenth request of the minute
 			a.call(t, "get_usage", nil)
@@ -254,7 +254,7 @@ func TestSharedUsage(t *testing.T) {
 		full, rest := a.call(t, "get_usage", nil), s.get(t, "/usage", secret.Reveal())
 		if !full.failed || full.at("error", "details", "reason") != "burst" || !strings.HasPrefix(full.text, "Wait ") ||
 			rest.StatusCode != 429 {
-			t.Errorf("eleventh request: %v; REST %d", full.json, rest.StatusCode)
+			t.Errorf("eleventh request: tool %v; REST status %d, want burst and 429", full.json, rest.StatusCode)
 		}
 		if _, err := a.ListTools(t.Context(), protocol.ListToolsRequest{}); err != nil {
 			t.Errorf("connecting at the rate limit: %v", err)
@@ -265,7 +265,7 @@ func TestSharedUsage(t *testing.T) {
 			requests[d.Channel] += d.Requests
 		}
 		if err != nil || requests[cola.ChannelMCP] != 7 || requests[cola.ChannelREST] != 3 {
-			t.Errorf("requests by channel: %v, %v", requests, err)
+			t.Errorf("requests per channel = %v, %v", requests, err)
 		}
 		h.run(t, "key", "revoke", fmt.Sprint(key.ID))
 		if got := s.post(t, secret.Reveal(), `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`); got.StatusCode != 401 ||
@@ -365,7 +365,7 @@ func TestInvalidMCPFlags(t *testing.T) {
 		var out, errs bytes.Buffer
 		c.Stdout, c.Stderr = &out, &errs
 		if err := c.Run(); err == nil || !strings.Contains(errs.String(), tt.want) || out.Len() > 0 {
-			t.Errorf("%v: %v\n%s%s", tt.flags, err, errs.String(), out.String())
+			t.Errorf("%v: error %v, want %q on stderr only:\n%s%s", tt.flags, err, tt.want, errs.String(), out.String())
 		}
 	}
 }

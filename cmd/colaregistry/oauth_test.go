@@ -64,7 +64,7 @@ func (s *serverProcess) expect(t *testing.T, when, token string, status int, wan
 		challenged := strings.Contains(challenge, `error="invalid_token"`) &&
 			strings.Contains(challenge, "resource_metadata=")
 		if challenged != (status == 401) {
-			t.Errorf("%s, %s: %d with challenge %q", when, edge, got.StatusCode, challenge)
+			t.Errorf("%s, %s: status %d with challenge %q, want a challenge only with 401", when, edge, got.StatusCode, challenge)
 		}
 	}
 }
@@ -110,7 +110,7 @@ func TestTokens(t *testing.T) {
 		}
 		link := fmt.Sprint(links[0].ID)
 		if list := h.run(t, "app", "links", "--account", "ada@example.com"); !strings.Contains(list, "Ada@example.com\tAssistant\treads\t") {
-			t.Errorf("app links: %s", list)
+			t.Errorf("app links printed %q, want Ada's link", list)
 		}
 		h.run(t, "app", "revoke-link", link)
 		s.expect(t, "revoked", token, 401, "access was revoked")
@@ -125,10 +125,10 @@ func TestTokens(t *testing.T) {
 		registerApp(t, h, i)
 		i.Close()
 		s.expect(t, "registered again, while the issuer is down", token, 200, "detail_views")
-		s.expect(t, "of another account", i.token(t, s, map[string]any{"sub": "else"}), 200, `"free"`)
+		s.expect(t, "another account", i.token(t, s, map[string]any{"sub": "else"}), 200, `"free"`)
 		accounts, err := st.Accounts(t.Context())
 		if last := accounts[len(accounts)-1]; err != nil || last.Email != i.URL+"#else" {
-			t.Errorf("accounts: %+v, %v", accounts, err)
+			t.Errorf("Accounts = %+v, %v", accounts, err)
 		}
 	})
 }
@@ -157,12 +157,12 @@ func TestStepUp(t *testing.T) {
 			}
 			if got.at("error", "code") != "insufficient_scope" ||
 				got.at("error", "details", "required_scope") != "saved_searches:write" {
-				t.Errorf("%s: %s", edge, got.body)
+				t.Errorf("%s: want insufficient_scope and the required scope: %s", edge, got.body)
 			}
 		}
 		if created := s.rest(t, "POST", "/saved-searches", writes, createBody); created.StatusCode != 201 ||
 			created.Header.Get("Location") == "" {
-			t.Errorf("REST: %d %s", created.StatusCode, created.body)
+			t.Errorf("REST: status %d, want 201 with Location: %s", created.StatusCode, created.body)
 		}
 		if created := s.post(t, "", createCall, "Authorization: Bearer "+writes); created.StatusCode != 200 ||
 			!strings.Contains(string(created.body), "uuid") {
@@ -247,7 +247,7 @@ func TestHostileTokens(t *testing.T) {
 	s.expect(t, "the good one", good, 200, "detail_views")
 	// the demo account and the account of the valid token
 	if accounts, err := st.Accounts(t.Context()); err != nil || len(accounts) != 2 {
-		t.Errorf("accounts: %+v, %v", accounts, err)
+		t.Errorf("Accounts = %+v, %v", accounts, err)
 	}
 	s.stop(t)
 	for _, tt := range append(tests, struct{ name, token, want string }{name: "good", token: good}) {
@@ -331,7 +331,7 @@ func TestScopeBypass(t *testing.T) {
 			got := s.post(t, "", attempt.body, append(attempt.lines, "Authorization: Bearer "+token)...)
 			if strings.Contains(string(got.body), "uuid") ||
 				got.StatusCode == 200 && !strings.Contains(string(got.body), `"error"`) {
-				t.Errorf("%s: %d %s", name, got.StatusCode, got.body)
+				t.Errorf("%s: status %d, want an error: %s", name, got.StatusCode, got.body)
 			}
 		}
 		for _, attempt := range []struct{ method, path string }{
@@ -342,7 +342,7 @@ func TestScopeBypass(t *testing.T) {
 			got := s.rest(t, attempt.method, attempt.path, token, createBody,
 				"X-HTTP-Method-Override: POST", "X-Scope: saved_searches:write")
 			if got.StatusCode < 400 {
-				t.Errorf("%s %s: %d %s", attempt.method, attempt.path, got.StatusCode, got.body)
+				t.Errorf("%s %s: status %d, want an error: %s", attempt.method, attempt.path, got.StatusCode, got.body)
 			}
 		}
 		account := signedIn(t, st, s, i)

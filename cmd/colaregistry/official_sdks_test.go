@@ -273,7 +273,7 @@ func TestOfficialSDKRecords(t *testing.T) {
 			n++
 		}
 		if n != 2_000 {
-			t.Errorf("%d records", n)
+			t.Errorf("%d records, want 2000", n)
 		}
 	})
 	t.Run("sparse", func(t *testing.T) {

@@ -72,8 +72,8 @@ func parityCases(t *testing.T) (cases []parityCase) {
 		}
 	}
 	// Cases that involve more than one parameter.
-	colas := func(given map[string]string) parityCase {
-		return newParityCase("/colas", "search_colas", nil, reflect.TypeFor[cola.SearchParams](), given)
+	colas := func(arguments map[string]string) parityCase {
+		return newParityCase("/colas", "search_colas", nil, reflect.TypeFor[cola.SearchParams](), arguments)
 	}
 	return append(cases,
 		colas(map[string]string{"volume_min": "1"}), colas(map[string]string{"abv_min": "20", "abv_max": "10"}),
@@ -189,7 +189,7 @@ func comparing(t *testing.T, s *serverProcess, st store.Store, account store.Acc
 	mcp := s.post(t, key, string(body))
 	second := spentBy(t, st, account)
 	if second.sub(first) != first || first.requests != 1 {
-		t.Errorf("%s: REST cost %+v, %s %+v", path, first, c.tool, second.sub(first))
+		t.Errorf("%s: REST cost %+v, %s cost %+v; want the same cost and one request", path, first, c.tool, second.sub(first))
 	}
 	structured := mcp.at("result", "structuredContent")
 	if rest.StatusCode != http.StatusOK {
@@ -216,7 +216,7 @@ func comparing(t *testing.T, s *serverProcess, st store.Store, account store.Acc
 	}
 	for _, name := range []string{"X-Detail-Views-Limit", "X-List-Records-Limit", "X-Quota-Reset"} {
 		if mcp.Header.Get(name) != rest.Header.Get(name) || mcp.Header.Get(name) == "" {
-			t.Errorf("%s: %s = %q and %q", path, name, rest.Header.Get(name), mcp.Header.Get(name))
+			t.Errorf("%s: %s = %q over REST and %q over MCP", path, name, rest.Header.Get(name), mcp.Header.Get(name))
 		}
 	}
 	if want := fmt.Sprint(account.Tier.Limits().ListRecords - second.listRecords); mcp.Header.Get("X-List-Records-Remaining") != want {

@@ -31,7 +31,7 @@ func TestProgressWithoutWidth(t *testing.T) {
 			shown = append(shown, b[:n]...)
 		}
 		if !bytes.Contains(shown, []byte("Importing colas")) || bytes.Contains(shown, []byte("7 rows,")) != lines {
-			t.Errorf("width %d: output %q", width, shown)
+			t.Errorf("width %d: output %q, want progress as lines: %t", width, shown, lines)
 		}
 	}
 }
@@ -78,7 +78,7 @@ func TestUnreadableFile(t *testing.T) {
 			stdin: strings.NewReader(""), stdout: &stdout, stderr: &stderr,
 		}
 		if code := p.run(t.Context()); code != exitFailed {
-			t.Errorf("exit code %d", code)
+			t.Errorf("exit code %d, want %d", code, exitFailed)
 		}
 		if output := stdout.String() + stderr.String(); strings.Count(output, file) != 1 ||
 			!strings.Contains(stderr.String(), file) {

@@ -59,7 +59,7 @@ func TestReceiver(t *testing.T) {
 			t.Errorf("%s: got %d and %q, want %d and %q…", tt.id, status, out.String(), tt.status, tt.line)
 		}
 		if (answer == "KX7Q2MFA\n") != (tt.id == "msg_4") {
-			t.Errorf("%s: response %q", tt.id, answer)
+			t.Errorf("%s: response %q, want the code only for msg_4", tt.id, answer)
 		}
 	}
 	if done != 1 {

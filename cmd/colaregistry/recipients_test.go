@@ -25,7 +25,7 @@ func TestDoubleOptIn(t *testing.T) {
 		created := s.mustAnswer(t, 201, "POST", "/destinations", key, `{"kind":"email","address":"stranger@example.com"}`)
 		place := strings.TrimPrefix(created.Header.Get("Location"), "/api/v1")
 		if created.at("data", "state") != cola.DestinationUnconfirmed || created.at("data", "secret") != nil {
-			t.Errorf("created: %s", created.body)
+			t.Errorf("created destination: want it unconfirmed and without a secret: %s", created.body)
 		}
 		confirmation := awaitMail(t, post, 1)
 		s.mustAnswer(t, 409, "POST", place+"/test", key, "")
@@ -36,7 +36,7 @@ func TestDoubleOptIn(t *testing.T) {
 		for _, method := range []string{"GET", "HEAD"} {
 			if page := visit(t, method, confirm); method == "GET" &&
 				!strings.Contains(string(page.body), "s…@example.com") {
-				t.Errorf("page: %s", page.body)
+				t.Errorf("confirmation page: want the masked address: %s", page.body)
 			}
 		}
 		s.expectState(t, place, key, cola.DestinationUnconfirmed, nil)
@@ -93,7 +93,7 @@ func TestFeed(t *testing.T) {
 		second := address()
 		if old, fresh := get(t, first), get(t, second); old.StatusCode != http.StatusNotFound ||
 			fresh.StatusCode != http.StatusOK {
-			t.Errorf("old URL: %d, new URL: %d", old.StatusCode, fresh.StatusCode)
+			t.Errorf("status %d at the old URL, %d at the new one; want 404 and 200", old.StatusCode, fresh.StatusCode)
 		}
 		s.mustAnswer(t, 204, "DELETE", place+"/feed", key, "")
 		if ended := get(t, second); ended.StatusCode != http.StatusNotFound {

@@ -44,27 +44,27 @@ func TestSavedSearchLifecycle(t *testing.T) {
 		}
 		list := s.mustAnswer(t, 200, "GET", "/saved-searches?per_page=1", key, "")
 		if diff := cmp.Diff(map[string]any{"total": 2., "page": 1., "per_page": 1., "has_more": true, "truncated_by_quota": false}, list.at("meta")); diff != "" || !cmp.Equal(list.at("data"), any([]any{created.at("data")})) {
-			t.Errorf("listed: %s", list.body)
+			t.Errorf("list: want only the created search: %s", list.body)
 		}
 
 		s.checkIsolation(t, location, other)
 		paused := s.mustAnswer(t, 200, "PATCH", location, key, `{"schedule":{"active":false}}`)
 		if paused.at("data", "schedule", "active") != false || paused.at("data", "schedule", "next_run_at") != nil ||
 			paused.at("data", "schedule", "cadence") != "weekly" {
-			t.Errorf("paused: %s", paused.body)
+			t.Errorf("paused search: want an inactive weekly schedule: %s", paused.body)
 		}
 		changed := s.mustAnswer(t, 200, "PATCH", location, key,
 			`{"name":"Elms","filters":{"brand_name":"elm"},"schedule":{"active":true,"cadence":"daily"}}`)
 		if again := s.mustAnswer(t, 200, "GET", location, key, ""); !cmp.Equal(changed.json, again.json) ||
 			again.at("data", "filters", "brand_name") != "elm" ||
 			again.at("data", "schedule", "day") != 0.0 || again.at("data", "schedule", "next_run_at") == nil {
-			t.Errorf("changed: %s, read: %s", changed.body, again.body)
+			t.Errorf("changed to %s, read %s", changed.body, again.body)
 		}
 		s.mustAnswer(t, 400, "PATCH", location, key, `{"filters":{}}`)
 		s.mustAnswer(t, 400, "PATCH", location, key, `{}`)
 
 		if gone := s.mustAnswer(t, 204, "DELETE", location, key, ""); len(gone.body) != 0 {
-			t.Errorf("DELETE response %q", gone.body)
+			t.Errorf("DELETE returned %q, want no body", gone.body)
 		}
 		for _, method := range []string{"GET", "DELETE"} {
 			s.mustAnswer(t, 404, method, location, key, "")
@@ -140,7 +140,7 @@ func TestSavedSearchChangesParity(t *testing.T) {
 			}
 			s.mustAnswer(t, http.StatusNoContent, "DELETE", "/saved-searches/"+byREST, key, "")
 			if gone := tool(key, "delete_saved_search", byTool, ""); gone.at("result", "structuredContent", "data", "deleted") != true {
-				t.Errorf("deleted: %s", gone.body)
+				t.Errorf("delete_saved_search: deleted is not true: %s", gone.body)
 			}
 			again := s.rest(t, "DELETE", "/saved-searches/"+byTool, key, "")
 			if diff := cmp.Diff(again.json, toolError(t, tool(key, "delete_saved_search", byTool, ""))); diff != "" {
@@ -176,7 +176,7 @@ func TestConcurrentResume(t *testing.T) {
 			wg.Go(func() {
 				got := servers[i%2].rest(t, "PATCH", location, key, `{"schedule":{"active":true}}`)
 				if statuses[i] = got.StatusCode; got.StatusCode == 409 && (got.at("error", "code") != "watchlist_limit_reached" || got.at("error", "details", "limit") != 10.) {
-					t.Errorf("rejected: %s", got.body)
+					t.Errorf("409: want watchlist_limit_reached with limit 10: %s", got.body)
 				}
 			})
 		}
@@ -218,12 +218,12 @@ func TestPreviewCounts(t *testing.T) {
 			}
 			first, last := days[0].(map[string]any)["date"].(string), days[len(days)-1].(map[string]any)["date"].(string)
 			if age := time.Since(mustDay(t, first)); age < 0 || age > 25*time.Hour {
-				t.Errorf("%s: first day %s", filters, first)
+				t.Errorf("%s: first day = %s, want today or yesterday", filters, first)
 			}
 			whole := s.mustAnswer(t, http.StatusOK, "GET",
 				"/colas?per_page=1&approval_date_from="+last+"&approval_date_to="+first+"&"+query, key, "")
 			if total := preview.at("data", "total"); total == 0. || total != whole.at("pagination", "total") {
-				t.Errorf("%s: total %v, search total %v", filters, total, whole.at("pagination", "total"))
+				t.Errorf("%s: preview total %v, search total %v", filters, total, whole.at("pagination", "total"))
 			}
 			for _, day := range days[:10] {
 				day := day.(map[string]any)
@@ -231,7 +231,7 @@ func TestPreviewCounts(t *testing.T) {
 				found := s.mustAnswer(t, http.StatusOK, "GET",
 					"/colas?per_page=1&approval_date_from="+date+"&approval_date_to="+date+"&"+query, key, "")
 				if day["count"] != found.at("pagination", "total") {
-					t.Errorf("%s: %v, search total %v", filters, day, found.at("pagination", "total"))
+					t.Errorf("%s: preview of the day %v, search total %v", filters, day, found.at("pagination", "total"))
 				}
 			}
 		}
@@ -239,7 +239,7 @@ func TestPreviewCounts(t *testing.T) {
 		s.mustAnswer(t, http.StatusOK, "POST", "/saved-searches/preview", key, `{"filters":{}}`)
 		s.mustAnswer(t, http.StatusBadRequest, "POST", "/saved-searches/preview", key, `{"filters":{"brand":1}}`)
 		if got := spentBy(t, st, account).sub(before); got != (spent{requests: 2}) {
-			t.Errorf("previews cost %+v", got)
+			t.Errorf("previews cost %+v, want two requests", got)
 		}
 	})
 }

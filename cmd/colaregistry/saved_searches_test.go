@@ -164,7 +164,7 @@ func TestSavedSearchParity(t *testing.T) {
 func checkBothRejected(t *testing.T, c savedCase, rest, tool answer, kept []cola.SavedSearch) {
 	t.Helper()
 	if rest.StatusCode != http.StatusBadRequest || len(kept) != 0 {
-		t.Errorf("%s: %d %.300s, %d stored", c.sent, rest.StatusCode, rest.body, len(kept))
+		t.Errorf("%s: status %d, want 400: %.300s; %d stored, want 0", c.sent, rest.StatusCode, rest.body, len(kept))
 	}
 	envelope := toolError(t, tool)
 	if diff := cmp.Diff(rest.json, envelope); diff != "" || tool.at("result", "isError") != true {
@@ -177,7 +177,7 @@ func toolError(t *testing.T, tool answer) (envelope map[string]any) {
 	t.Helper()
 	parts, _ := tool.at("result", "content").([]any)
 	if len(parts) == 0 {
-		t.Fatalf("tool response: %d %.300s", tool.StatusCode, tool.body)
+		t.Fatalf("tool response without content: status %d: %.300s", tool.StatusCode, tool.body)
 	}
 	// an invalid envelope is compared as missing
 	_ = json.Unmarshal([]byte(parts[0].(map[string]any)["text"].(string)), &envelope)
@@ -241,7 +241,7 @@ func TestRepeatedCreation(t *testing.T) {
 			` { "filters" : {"brand_name":" oak "},"name":"Oaks"}`, "Idempotency-Key: a")
 		if first.StatusCode != 201 || again.StatusCode != 201 || !cmp.Equal(first.json, again.json) ||
 			first.Header.Get("Location") != again.Header.Get("Location") {
-			t.Errorf("first %d %s, second %d %s", first.StatusCode, first.body, again.StatusCode, again.body)
+			t.Errorf("first response: status %d %s; second: %d %s; want the same 201", first.StatusCode, first.body, again.StatusCode, again.body)
 		}
 		if first.Header.Get("Idempotent-Replayed") != "" || again.Header.Get("Idempotent-Replayed") != "true" {
 			t.Errorf("Idempotent-Replayed: first %q, second %q",
@@ -266,7 +266,7 @@ func TestRepeatedCreation(t *testing.T) {
 			t.Errorf("%d searches stored, want 4: one by REST with a key, one by the tool, two by REST without a key (%v)", len(stored), err)
 		}
 		if got := spentBy(t, st, account); got != (spent{requests: 7}) {
-			t.Errorf("total cost %+v", got)
+			t.Errorf("total cost = %+v, want 7 requests", got)
 		}
 	})
 }
@@ -284,7 +284,7 @@ func TestSavedSearchLimit(t *testing.T) {
 		}
 		for i := range cola.MaxActiveSchedules {
 			if got := s.create(t, key, search(fmt.Sprint(i), `{"cadence":"daily"}`)); got.StatusCode != 201 {
-				t.Fatalf("search %d: %d %s", i, got.StatusCode, got.body)
+				t.Fatalf("search %d: status %d, want 201: %s", i, got.StatusCode, got.body)
 			}
 		}
 		rest, tool := s.create(t, key, search("x", `{"cadence":"daily"}`)), s.createByTool(t,
@@ -305,7 +305,7 @@ func TestSavedSearchLimit(t *testing.T) {
 		active := slices.DeleteFunc(slices.Clone(stored),
 			func(s cola.SavedSearch) bool { return s.Schedule == nil || !s.Schedule.Active })
 		if err != nil || len(stored) != 12 || len(active) != cola.MaxActiveSchedules {
-			t.Errorf("%d stored, %d active (%v)", len(stored), len(active), err)
+			t.Errorf("%d stored, %d active (%v); want 12 and %d", len(stored), len(active), err, cola.MaxActiveSchedules)
 		}
 	})
 }
