@@ -37,7 +37,7 @@ func TestExternalRedirect(t *testing.T) {
 		a.shows(t, http.StatusOK, `<meta http-equiv="refresh" content="0;url=https://login.example.org/`)
 		if strings.Contains(a.body, "<script>&") ||
 			!strings.Contains(a.Header.Get("Content-Security-Policy"), "form-action 'self';") {
-			t.Errorf("%s: %v\n%s", path, a.Header, a.body)
+			t.Errorf("%s: want no script and a form-action of self; headers %v\n%s", path, a.Header, a.body)
 		}
 		a.checkHTML(t)
 	}
@@ -47,7 +47,7 @@ func TestExternalRedirect(t *testing.T) {
 func TestSignOutWithoutSession(t *testing.T) {
 	s := mustSite(t)
 	if to := s.by("").post("/sign-out", nil).redirects(t); to != "/sign-in" || len(s.browsers.put) != 0 {
-		t.Errorf("redirect to %s, stored %v, want /sign-in and nothing", to, s.browsers.put)
+		t.Errorf("redirect to %s, stored %v; want /sign-in, no values", to, s.browsers.put)
 	}
 	if s.post("/sign-out", nil).redirects(t); len(s.browsers.put) != 1 {
 		t.Error("signing out stored no notice")
@@ -60,12 +60,12 @@ func TestReturn(t *testing.T) {
 	s := mustSite(t)
 	wanted := s.by("").get("/explore/26324001000004?x=1").redirects(t)
 	if wanted != "/sign-in?return=%2Fexplore%2F26324001000004%3Fx%3D1" {
-		t.Fatalf("redirect to %s", wanted)
+		t.Fatalf("redirect to %s, want the sign-in page with the requested path", wanted)
 	}
 	page := s.by("").get(wanted)
 	page.shows(t, http.StatusOK)
 	if len(page.Cookies()) != 1 || !page.Cookies()[0].Secure || !page.Cookies()[0].HttpOnly {
-		t.Fatalf("cookies %v", page.Cookies())
+		t.Fatalf("cookies = %v, want one that is Secure and HttpOnly", page.Cookies())
 	}
 	use := func(value string) string {
 		r := httptest.NewRequest(http.MethodPost, "/sign-in/link/good", nil)

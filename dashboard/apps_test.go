@@ -144,7 +144,7 @@ func TestSignIns(t *testing.T) {
 		t.Errorf("the current session is not marked once, or hidden characters are shown:\n%s", a.body)
 	}
 	if to := s.post(endPath(phone), nil).redirects(t); to != "/account" {
-		t.Errorf("redirect to %s", to)
+		t.Errorf("redirect to %s, want /account", to)
 	}
 	if s.hasAccess(phone) || !s.hasAccess(strange) {
 		t.Error("the wrong session was signed out")
@@ -166,10 +166,10 @@ func TestSignIns(t *testing.T) {
 func TestSignOutCurrentSession(t *testing.T) {
 	s := mustSite(t)
 	if to := s.post(endPath(s.browsers.callers[ann]), nil).redirects(t); to != "/sign-in" {
-		t.Errorf("redirect to %s", to)
+		t.Errorf("redirect to %s, want /sign-in", to)
 	}
 	if len(s.browsers.ended) != 1 || s.browsers.ended[0] != ann {
-		t.Errorf("signed out: %q", s.browsers.ended)
+		t.Errorf("ended sessions of %q, want only ann", s.browsers.ended)
 	}
 }
 

@@ -183,7 +183,7 @@ func TestHostileLabels(t *testing.T) {
 		for _, bad := range []string{"<script>alert", "<script></", "onerror=alert(2)>", `href="javascript`,
 			`src="javascript`, "\u202e", "\u2066", "<b>", `"onerror`} {
 			if strings.Contains(page.body, bad) {
-				t.Errorf("%s has %q:\n%s", target, bad, page.body)
+				t.Errorf("%s contains %q:\n%s", target, bad, page.body)
 			}
 		}
 	}
@@ -228,7 +228,7 @@ func TestUnknownLabels(t *testing.T) {
 		page.shows(t, http.StatusNotFound, `id="sought"`)
 		page.checkHTML(t)
 		if strings.Contains(page.body, "<script>alert") {
-			t.Errorf("%s: %s", id, page.body)
+			t.Errorf("%s: script is not escaped:\n%s", id, page.body)
 		}
 	}
 	s.get("/explore/99999999999999").shows(t, http.StatusNotFound, `value="99999999999999"`)

@@ -198,7 +198,7 @@ func TestWithoutEmail(t *testing.T) {
 	list, _, err := s.registry.Deliveries(t.Context(), s.browsers.callers[ann],
 		cola.DeliveryListParams{State: cola.DeliveryPending})
 	if err != nil || len(list.Rows) != 2 {
-		t.Fatalf("%+v, %v", list, err)
+		t.Fatalf("Deliveries = %+v, %v; want 2", list, err)
 	}
 	due := map[bool]string{true: "scheduled ", false: "email isn’t set up"}
 	for _, sends := range []bool{true, false} {

@@ -63,7 +63,7 @@ func TestWebhook(t *testing.T) {
 	s.mustWebhook(typedWebhook("saved_search", search[16:], "send_empty", "true"))
 	paths := s.destinationsOf(ann)
 	if len(paths) != 2 {
-		t.Fatalf("there are %v", paths)
+		t.Fatalf("destinations = %v, want 2", paths)
 	}
 	page := s.get(paths[1])
 	page.shows(t, http.StatusOK, hook, "active", "All wine", `name="send_empty" value="false"`)
@@ -91,7 +91,7 @@ func TestWebhookSecret(t *testing.T) {
 	rotated.shows(t, http.StatusOK, "24 hours")
 	second := "whsec_" + cutOut(rotated.text, "<code>whsec_", "<")
 	if second == first || len(second) != len(first) {
-		t.Errorf("rotated %q to %q", first, second)
+		t.Errorf("rotated %q to %q, want another secret of the same length", first, second)
 	}
 	s.post(path+"/secret", form).redirects(t)
 	s.post(path+"/secret", url.Values{}).redirects(t)
@@ -104,7 +104,7 @@ func TestWebhookSecret(t *testing.T) {
 		t.Fatal(err)
 	}
 	if current, err := s.registry.Vault.Open(vault.Secret, id, stored.Secrets.Current); err != nil || current != second {
-		t.Errorf("stored secret = %q, %v, want the shown one", current, err)
+		t.Errorf("stored secret = %q, %v; want the displayed one", current, err)
 	}
 	ask = s.get(s.destinationsOf(ann)[0] + "/secret")
 	form.Set("form", cutOut(ask.body, `name="form" value="`, `"`))
@@ -203,7 +203,7 @@ func TestConfirmationByEmail(t *testing.T) {
 	path = s.post("/destinations/new", url.Values{"kind": {"email"}, "address": {"team@example.com"}}).redirects(t)
 	s.registry.Pass(2 * time.Hour)
 	if to := s.post(path+"/confirmation", nil).redirects(t); !strings.HasPrefix(to, "/deliveries/") {
-		t.Errorf("redirect to %s", to)
+		t.Errorf("redirect to %s, want a delivery", to)
 	}
 }
 

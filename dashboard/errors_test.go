@@ -67,7 +67,7 @@ func TestFormInOutage(t *testing.T) {
 			`action="/saved-searches/new?x=1"`, `name="name" value="Oak & "ash" <b>"`)
 		resubmit.lacks(t, "You’re signed out", "<p>Try again in", `<p><a href="/sign-in">`)
 		if strings.Contains(resubmit.body, "<b>") || resubmit.Header.Get("Retry-After") == "" {
-			t.Errorf("%v:\n%s", resubmit.Header, resubmit.body)
+			t.Errorf("want escaped fields and Retry-After; headers %v:\n%s", resubmit.Header, resubmit.body)
 		}
 		resubmit.checkHTML(t)
 		huge := out.post("/saved-searches/new", url.Values{"name": {strings.Repeat("x", 70_000)}})

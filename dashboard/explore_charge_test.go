@@ -66,7 +66,7 @@ func TestChargedPagesFromOtherSites(t *testing.T) {
 			page.shows(t, http.StatusOK, price, `<a class="button" href="`+target+`">`)
 			page.checkHTML(t)
 			if got := page.Header.Get("Cache-Control"); got != "private, no-store" {
-				t.Errorf("%s: %s", target, got)
+				t.Errorf("%s: Cache-Control = %q, want private, no-store", target, got)
 			}
 			s.costs(before, 0, 0)
 			if n := s.requests(); n != requests {
@@ -110,7 +110,7 @@ func TestEmbeddedChargedPages(t *testing.T) {
 			before, requests := s.used(), s.requests()
 			page := s.ask(http.MethodGet, target, header, "Sec-Fetch-Site: same-origin")
 			if page.StatusCode != http.StatusForbidden || strings.Contains(page.body, label+`"`) {
-				t.Errorf("%s, %s: %d", target, header, page.StatusCode)
+				t.Errorf("%s, %s: status %d, want 403 without labels", target, header, page.StatusCode)
 			}
 			s.costs(before, 0, 0)
 			if n := s.requests(); n != requests {
@@ -164,7 +164,7 @@ func TestFreePagesFromOtherSites(t *testing.T) {
 	}
 	if to := s.ask(http.MethodGet, "/explore?q=oak&brand_name=",
 		"Sec-Fetch-Site: cross-site").redirects(t); to != "/explore?q=oak" {
-		t.Errorf("redirect to %s", to)
+		t.Errorf("redirect to %s, want /explore?q=oak", to)
 	}
 }
 
@@ -177,7 +177,7 @@ func TestHead(t *testing.T) {
 			head := s.ask(http.MethodHead, target, header)
 			if head.StatusCode != http.StatusOK || head.body != "" ||
 				head.Header.Get("Content-Type") != "text/html; charset=utf-8" {
-				t.Errorf("HEAD %s: %d, %v, %q", target, head.StatusCode, head.Header, head.body)
+				t.Errorf("HEAD %s: status %d, headers %v, body %q; want 200 as HTML without a body", target, head.StatusCode, head.Header, head.body)
 			}
 			s.costs(before, 0, 0)
 			if n := s.requests(); n != requests {
@@ -186,7 +186,7 @@ func TestHead(t *testing.T) {
 		}
 	}
 	if to := s.by("").ask(http.MethodHead, "/explore?q=oak").redirects(t); !strings.HasPrefix(to, signInPath) {
-		t.Errorf("HEAD redirects to %s", to)
+		t.Errorf("HEAD redirects to %s, want the sign-in page", to)
 	}
 }
 

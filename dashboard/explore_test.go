@@ -75,7 +75,7 @@ func TestExploreResults(t *testing.T) {
 	page.checkHTML(t)
 	rows := strings.Count(page.body, `loading="lazy"`) + strings.Count(page.body, `class="none"`)
 	if total := page.total(t); rows == 0 || rows > 20 || rows < 20 && rows != total {
-		t.Errorf("%d rows of %d labels", rows, total)
+		t.Errorf("%d rows of %d labels, want a full first page", rows, total)
 	}
 	page.shows(t, http.StatusOK, "labels approved since", "Nov 20, 2025", "approval_date_from=2005-01-01",
 		"<title>wine · Explore", strconv.Itoa(rows)+" list records; "+count(1_000_000-rows)+" of 1,000,000 left",
@@ -106,7 +106,7 @@ func TestFacetLinks(t *testing.T) {
 		page := s.get("/explore" + from)
 		links := facetLinks.FindAllStringSubmatch(page.body, -1)
 		if len(links) < 5 {
-			t.Fatalf("%s has %d links:\n%s", from, len(links), page.body)
+			t.Fatalf("%s has %d facet links, want at least 5:\n%s", from, len(links), page.body)
 		}
 		for i, link := range links {
 			s.registry.Pass(time.Second) // avoids the rate limit
@@ -133,7 +133,7 @@ func TestFacetNotes(t *testing.T) {
 	page.shows(t, http.StatusOK, window)
 	for _, n := range regexp.MustCompile(`<span class="n">([0-9,]+)<span class="unseen"> (labels?)<`).FindAllStringSubmatch(page.body, -1) {
 		if (n[1] == "1") != (n[2] == "label") {
-			t.Errorf("%s %s", n[1], n[2])
+			t.Errorf("count %s has the noun %q", n[1], n[2])
 		}
 	}
 	all := s.get("/explore?approval_date_from=2005-01-01")
@@ -352,7 +352,7 @@ func TestBackCache(t *testing.T) {
 		}
 		if got.Get("Cache-Control") != want ||
 			cached && !strings.Contains(strings.Join(got.Values("Vary"), ","), "Cookie") {
-			t.Errorf("%s: %s, Vary %q", target, got.Get("Cache-Control"), got.Values("Vary"))
+			t.Errorf("%s: Cache-Control %q, Vary %q; want %q", target, got.Get("Cache-Control"), got.Values("Vary"), want)
 		}
 	}
 	if got := s.post("/sign-out", nil).Header.Get("Clear-Site-Data"); got != `"cache"` {
@@ -410,7 +410,7 @@ func (s *site) someLabel() string {
 	page, _, err := s.registry.SearchColas(s.t.Context(), s.browsers.callers[ann],
 		cola.SearchParams{ApprovalDateFrom: historyBegins})
 	if err != nil || len(page.Colas) == 0 {
-		s.t.Fatalf("%d labels, %v", len(page.Colas), err)
+		s.t.Fatalf("search found %d labels, %v; want at least 1", len(page.Colas), err)
 	}
 	return page.Colas[0].TTBID.String()
 }

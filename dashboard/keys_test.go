@@ -49,7 +49,7 @@ func (a response) secret(t *testing.T) string {
 	a.shows(t, http.StatusOK)
 	secret := wholeKey.FindString(a.body)
 	if _, err := auth.ParseSecret(secret); err != nil {
-		t.Fatalf("%v:\n%s", err, a.body)
+		t.Fatalf("ParseSecret: %v:\n%s", err, a.body)
 	}
 	return secret
 }
@@ -160,7 +160,7 @@ func TestKeyFormToken(t *testing.T) {
 	form := url.Values{"form": {s.get("/keys/new").token(t)}, "name": {"mine"}}
 	s.post("/keys/new", form).secret(t)
 	if to := s.post("/keys/new", form).redirects(t); to != "/keys" {
-		t.Errorf("redirect to %s", to)
+		t.Errorf("redirect to %s, want /keys", to)
 	}
 	s.get("/keys").shows(t, http.StatusOK, `class="notice"`, formUsed)
 	theirs := s.by(bob).get("/keys/new").token(t)
@@ -362,7 +362,7 @@ func TestRevokeKey(t *testing.T) {
 		t.Error("the confirmation page revoked the key")
 	}
 	if to := s.post(keyPath(key, "revoke"), nil).redirects(t); to != "/keys" {
-		t.Errorf("redirect to %s", to)
+		t.Errorf("redirect to %s, want /keys", to)
 	}
 	if s.accepts(secret) {
 		t.Error("a revoked key is accepted")

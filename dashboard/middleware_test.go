@@ -20,7 +20,7 @@ func TestRateLimit(t *testing.T) {
 	rejected := s.get("/connect")
 	rejected.shows(t, http.StatusTooManyRequests, "too quickly")
 	if rejected.Header.Get("Retry-After") != "1" {
-		t.Errorf("Retry-After: %q", rejected.Header.Get("Retry-After"))
+		t.Errorf("Retry-After = %q, want 1", rejected.Header.Get("Retry-After"))
 	}
 	s.by("bob@example.com").get("/connect").shows(t, http.StatusOK)
 	s.registry.Pass(time.Second)

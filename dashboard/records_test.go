@@ -45,7 +45,7 @@ func TestPictures(t *testing.T) {
 			want.Text = address
 		}
 		if got := testLinks().picture(address); got != want {
-			t.Errorf("%q: %+v, want %+v", truncate(address, 60), got, want)
+			t.Errorf("picture(%q) = %+v, want %+v", truncate(address, 60), got, want)
 		}
 	}
 }
@@ -81,7 +81,7 @@ func TestLinksToOwnHost(t *testing.T) {
 		"https://0/explore",
 	} {
 		if p := testLinks().picture(address); p.Src != "" || p.Href != "" {
-			t.Errorf("%q: %+v", address, p)
+			t.Errorf("picture(%q) = %+v, want no URLs", address, p)
 		}
 	}
 }

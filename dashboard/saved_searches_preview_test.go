@@ -40,7 +40,7 @@ func TestPreview(t *testing.T) {
 	}
 	a := s.post("/saved-searches/preview", form)
 	if n := strings.Count(a.body, `href="/explore/`); n != min(total, cola.MaxPreviewLabels) {
-		t.Errorf("of %d labels %d are named", total, n)
+		t.Errorf("%[2]d of %[1]d labels are named", total, n)
 	}
 	if strings.Contains(a.body, "<html") {
 		t.Error("got a whole page, want a fragment")
@@ -53,7 +53,7 @@ func TestPreview(t *testing.T) {
 	s.get("/saved-searches").shows(t, http.StatusOK, `class="empty"`)
 	state, err := s.registry.Standing(t.Context(), s.browsers.callers[ann])
 	if err != nil || state.Used != (cola.Used{}) {
-		t.Errorf("previews have used %+v, %v", state.Used, err)
+		t.Errorf("previews used %+v, %v; want no quota", state.Used, err)
 	}
 }
 
@@ -103,14 +103,14 @@ func TestPreviewWithoutNames(t *testing.T) {
 	named, err := s.registry.Store.NamePreviewLabels(t.Context(), account, cola.DateOf(s.registry.Now()), others,
 		cola.MaxDailyPreviewLabels)
 	if err != nil || len(named) != len(others) {
-		t.Fatalf("%d labels are named, %v", len(named), err)
+		t.Fatalf("%d labels are named, %v; want %d", len(named), err, len(others))
 	}
 	a := s.post("/saved-searches/preview", form)
 	a.shows(t, http.StatusOK, strconv.Itoa(cola.MaxDailyPreviewLabels)+" previewed labels", `class="lately"`)
 	a.lacks(t, `href="/explore/`)
 	s.registry.Pass(-24 * time.Hour)
 	if again := s.mustPreview(form); again != total {
-		t.Errorf("%d labels, and then %d", total, again)
+		t.Errorf("second preview counts %d labels, want %d", again, total)
 	}
 }
 
@@ -189,7 +189,7 @@ func TestFormFromSearch(t *testing.T) {
 		a := s.get("/saved-searches/new?" + hostile)
 		if a.shows(t, http.StatusOK, "New saved search"); strings.Contains(a.body, "<script>") ||
 			strings.Contains(a.body, `value="true" checked> Wine`) {
-			t.Errorf("%s:\n%s", hostile, a.body)
+			t.Errorf("%s: a value was not escaped or applied:\n%s", hostile, a.body)
 		}
 	}
 	s.get("/saved-searches/new?abv_min=x").shows(t, http.StatusOK, "invalid values")

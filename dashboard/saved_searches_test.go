@@ -35,7 +35,7 @@ func (s *site) mustSaved(form url.Values) string {
 	s.t.Helper()
 	path := s.post("/saved-searches/new", form).redirects(s.t)
 	if !strings.HasPrefix(path, "/saved-searches/") {
-		s.t.Fatalf("saving redirects to %s", path)
+		s.t.Fatalf("saving redirects to %s, want the search", path)
 	}
 	return path
 }
@@ -98,7 +98,7 @@ func TestDoubleSubmit(t *testing.T) {
 	again.shows(t, http.StatusConflict, `role="alert"`, "Another")
 	once := cutOut(again.body, `name="once" value="`, `"`)
 	if once == "" || once == form.Get("once") {
-		t.Fatalf("new idempotency key %q, want another one", once)
+		t.Fatalf("new form has the same idempotency key %q", once)
 	}
 	form.Set("once", once)
 	if other := s.mustSaved(form); other == first {
@@ -184,7 +184,7 @@ func TestChangeSavedSearch(t *testing.T) {
 	}
 	if next := s.post(path+"/edit", url.Values{"name": {"Gins"}, "filters.query": {"gin"},
 		"schedule.cadence": {"daily"}}).redirects(t); next != path {
-		t.Errorf("redirect to %s", next)
+		t.Errorf("saving redirects to %s", next)
 	}
 	page := s.get(path)
 	page.shows(t, http.StatusOK, "Gins", ">gin<", "Daily", "paused")
@@ -220,7 +220,7 @@ func TestPauseRunAndDeleteSavedSearch(t *testing.T) {
 	s.get(path+"/delete").shows(t, http.StatusOK, "Delete “All wine”?", path+"/delete", "pause it")
 	s.get(path).shows(t, http.StatusOK, "All wine") // the confirmation page changes nothing
 	if next := s.post(path+"/delete", nil).redirects(t); next != "/saved-searches" {
-		t.Errorf("redirect to %s", next)
+		t.Errorf("saving redirects to %s", next)
 	}
 	s.get(path).shows(t, http.StatusNotFound)
 	s.post(path+"/delete", nil).shows(t, http.StatusNotFound)
@@ -356,7 +356,7 @@ func TestFeedURL(t *testing.T) {
 	created.shows(t, http.StatusCreated, "https://registry.example/feeds/")
 	token := cutOut(created.text, "https://registry.example/feeds/", "<")
 	if _, err := s.registry.Feed(t.Context(), token); err != nil {
-		t.Errorf("feed at the shown URL: %v", err)
+		t.Errorf("feed at the displayed URL: %v", err)
 	}
 	s.post(path+"/feed", form).redirects(t) // reloads the response
 	s.get(path).shows(t, http.StatusOK, `class="notice"`, formUsed)
@@ -435,7 +435,7 @@ func TestHostileSearch(t *testing.T) {
 		a := s.get(page)
 		if a.StatusCode != http.StatusOK || strings.Contains(a.body, "<script>alert") ||
 			strings.Contains(a.body, "<img src=x") {
-			t.Errorf("%s: %d\n%s", page, a.StatusCode, a.body)
+			t.Errorf("%s: status %d, want 200 with escaped text:\n%s", page, a.StatusCode, a.body)
 		}
 		a.checkHTML(t)
 	}
@@ -450,7 +450,7 @@ func (s *site) mustFind(path string, run cola.SavedSearchRun) []registry.RunLabe
 			strings.TrimPrefix(path, "/saved-searches/"), fmt.Sprint(run.ID),
 			cola.SavedSearchListParams{PerPage: cola.Some(100)})
 		if err != nil || len(found.Rows) == 0 {
-			s.t.Fatalf("%+v, %v", found, err)
+			s.t.Fatalf("matches = %+v, %v; want at least 1", found, err)
 		}
 		if !slices.ContainsFunc(found.Rows, func(l registry.RunLabel) bool { return l.Label == nil }) {
 			return found.Rows
@@ -479,7 +479,7 @@ func TestExplainSearch(t *testing.T) {
 	for _, unknown := range []string{"1", "x", "99999999999999", "%00", "<script>"} {
 		if a := s.get(path + "/explain?ttb_id=" + unknown); a.StatusCode != http.StatusNotFound ||
 			strings.Contains(a.body, "<script>") {
-			t.Errorf("%s: %d\n%s", unknown, a.StatusCode, a.body)
+			t.Errorf("%s: status %d, want 404 with escaped text:\n%s", unknown, a.StatusCode, a.body)
 		}
 	}
 	s.get(path + "/explain").redirects(t)

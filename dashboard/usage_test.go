@@ -23,7 +23,7 @@ func (s *site) spend(c cola.Caller, list, details int) {
 	page, _, err := s.registry.SearchColas(s.t.Context(), c, cola.SearchParams{ApprovalDateFrom: cola.NewDate(2005, 1,
 		1), PerPage: cola.Some(list)})
 	if err != nil || len(page.Colas) != list {
-		s.t.Fatalf("%d labels: %v", len(page.Colas), err)
+		s.t.Fatalf("search returned %d labels, %v; want %d", len(page.Colas), err, list)
 	}
 	for i := range details {
 		if _, _, err := s.registry.Cola(s.t.Context(), c, page.Colas[i].TTBID.String(), ""); err != nil {
@@ -40,7 +40,7 @@ func TestNoUsage(t *testing.T) {
 		"No rejected requests", "curl -H \"X-API-Key: $KEY\" 'https://registry.example/api/v1/usage'",
 		`"name": "get_usage"`)
 	if to := s.by("").get("/usage").redirects(t); to != "/sign-in?return=%2Fusage" {
-		t.Errorf("signed out, redirect to %s", to)
+		t.Errorf("signed out: redirect to %s", to)
 	}
 }
 
@@ -244,7 +244,7 @@ func TestUsageSums(t *testing.T) {
 	r := fullReport("x")
 	for name, all := range map[string][]usageSeries{"channels": channelSeries(r), "sources": sourceSeries(r)} {
 		if len(all) > len(seriesClasses()) {
-			t.Errorf("%d series of %s", len(all), name)
+			t.Errorf("%d series of %s, want at most %d", len(all), name, len(seriesClasses()))
 		}
 		for d, day := range r.Days {
 			var sum registry.Usage
@@ -264,7 +264,7 @@ func TestRotatedKeyUsage(t *testing.T) {
 		r.Rows[i].Name = "laptop"
 	}
 	if got := sourceSeries(r); len(got) != 1 || got[0].name != "laptop" {
-		t.Errorf("%d sources", len(got))
+		t.Errorf("%d sources, want only laptop", len(got))
 	}
 }
 

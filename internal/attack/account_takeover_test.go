@@ -46,12 +46,12 @@ func TestLookalikeAddresses(t *testing.T) {
 				case "token":
 					got := s.bearer(i.accessToken(person(subject, email)), "/usage")
 					if got.Status != http.StatusOK || !strings.Contains(string(got.Body), `"tier":"free"`) {
-						t.Errorf("%s: response to a token: %d %s", name, got.Status, got.Body)
+						t.Errorf("%s: token: status %d, want 200 in the free tier: %s", name, got.Status, got.Body)
 					}
 				case "dashboard":
 					page := s.signInAt(newBrowser(t), i, person(subject, email))
 					if page.Status != http.StatusOK || strings.Contains(string(page.Body), "mike@github.com") {
-						t.Errorf("%s: dashboard: %d\n%s", name, page.Status, page.Body)
+						t.Errorf("%s: dashboard: status %d, want 200 without the victim's address:\n%s", name, page.Status, page.Body)
 					}
 				}
 				if id := s.accountOf(i, subject); id == 0 || id == victim.ID {
@@ -120,6 +120,6 @@ func TestLinkPolicyUnknownIssuer(t *testing.T) {
 	i := newIssuer(t)
 	s := program.Launch(t, program.Options{Flags: append(i.flags(), "--oidc-link-email", i.URL+"/=never")})
 	if err := s.ExitError(); err == nil || !strings.Contains(err.Error(), "--oidc-link-email") {
-		t.Errorf("exit error: %v", err)
+		t.Errorf("exit error = %v, want one about --oidc-link-email", err)
 	}
 }

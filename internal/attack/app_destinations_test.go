@@ -50,13 +50,13 @@ func TestAppDestinations(t *testing.T) {
 				}
 				got := read(method, "/api/v1"+path, body)
 				if calls++; got.Status >= 500 || got.Status == http.StatusUnauthorized {
-					t.Errorf("%s %s: %d %s", method, path, got.Status, got.Body)
+					t.Errorf("%s %s: status %d, want no server error or 401: %s", method, path, got.Status, got.Body)
 				}
 				requireHidden(t, method+" "+path, got)
 			}
 		}
 		if calls < 20 {
-			t.Errorf("%d operations were called", calls)
+			t.Errorf("%d operations called, want at least 20", calls)
 		}
 		for _, message := range []string{"tools/list", "resources/list", "prompts/list"} {
 			requireHidden(t, message,

@@ -25,7 +25,7 @@ func TestConditionalRequests(t *testing.T) {
 			read := s.rest(reader.Key.Reveal(), http.MethodGet, path, nil)
 			tag := read.Header.Get("Etag")
 			if read.Status != http.StatusOK || tag == "" {
-				t.Fatalf("%s: %d, ETag %q", path, read.Status, tag)
+				t.Fatalf("%s: status %d, ETag %q; want 200 with an ETag", path, read.Status, tag)
 			}
 			var body struct{ Data json.RawMessage }
 			if err := json.Unmarshal(read.Body, &body); err != nil {

@@ -31,7 +31,7 @@ func TestEmbeddedPages(t *testing.T) {
 				header.Set("Sec-Fetch-Site", "same-origin")
 				status := s.send(browser, http.MethodGet, page, header, nil).Status
 				if status == http.StatusTooManyRequests || charged && status != http.StatusForbidden {
-					t.Errorf("%s with %v: %d", page, header, status)
+					t.Errorf("%s with %v: status %d; charged page: %t", page, header, status, charged)
 				}
 			}
 		}

@@ -66,7 +66,7 @@ func TestManualRunLabels(t *testing.T) {
 			}
 		}
 		if used := s.used(a); used != (cola.Used{}) {
-			t.Errorf("used %+v", used)
+			t.Errorf("used %+v, want no quota", used)
 		}
 	})
 }
@@ -279,7 +279,7 @@ func (s *site) save(a *loadtest.Account, name string, filters map[string]any, sc
 func (s *site) mustPost(a *loadtest.Account, path string, want int) {
 	s.t.Helper()
 	if got := s.rest(a.Key.Reveal(), http.MethodPost, path, nil); got.Status != want {
-		s.t.Fatalf("POST %s: %d %s", path, got.Status, got.Body)
+		s.t.Fatalf("POST %s: status %d, want %d: %s", path, got.Status, want, got.Body)
 	}
 }
 

@@ -42,7 +42,7 @@ func TestPreviewLabels(t *testing.T) {
 			t.Errorf("preview by the API: %d %s", counted.Status, counted.Body)
 		}
 		if used := s.used(a); used != (cola.Used{}) {
-			t.Errorf("used %+v", used)
+			t.Errorf("used %+v, want no quota", used)
 		}
 	})
 }
@@ -66,6 +66,6 @@ func (s *site) awaitPreview(browser *http.Client, brand string, labels int) stri
 		}
 		time.Sleep(200 * time.Millisecond) // previews count toward the rate limit of pages
 	}
-	s.t.Fatalf("preview of %s: %d %s", brand, page.Status, page.Body)
+	s.t.Fatalf("preview of %s: status %d: %s", brand, page.Status, page.Body)
 	return ""
 }

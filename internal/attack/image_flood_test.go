@@ -124,7 +124,7 @@ func (s *site) images(key string, n int) (paths []string) {
 		list := s.rest(key, http.MethodGet, fmt.Sprintf("/colas?approval_date_from=2005-01-01&per_page=100&page=%d",
 			page), nil)
 		if err := json.Unmarshal(list.Body, &found); err != nil || len(found.Data) == 0 {
-			s.t.Fatalf("page %d of labels: %v, %s", page, err, list.Body)
+			s.t.Fatalf("page %d of the labels: %v in %s", page, err, list.Body)
 		}
 		for _, label := range found.Data {
 			if label.Images > 0 {

@@ -27,7 +27,7 @@ func TestServerLogSecrets(t *testing.T) {
 	onBoth(t, program.Options{Flags: []string{"--log-level", "debug"}}, func(t *testing.T, s *site) {
 		s.sendSecrets(s.URL)
 		if log := s.Log(); strings.Contains(log, "SECRET") || !strings.Contains(log, "/sign-in/link/{token}") {
-			t.Errorf("log with secrets:\n%s", linesWith(log, "SECRET"))
+			t.Errorf("log contains secrets, or lacks the routes:\n%s", linesWith(log, "SECRET"))
 		}
 	})
 }
@@ -40,7 +40,7 @@ func TestProxyLogSecrets(t *testing.T) {
 	requests := s.sendSecrets(proxy)
 	lines := linesOf(t, log, requests)
 	if strings.Contains(lines, "SECRET") {
-		t.Errorf("log with secrets:\n%s", linesWith(lines, "SECRET"))
+		t.Errorf("log contains secrets:\n%s", linesWith(lines, "SECRET"))
 	}
 	for _, want := range []string{"route=sign-in ", "route=feeds ", "route=unsubscribe ", "route=confirm ",
 		"route=api/v1/colas ", "route=home ", "route=other ", "method=other "} {
@@ -66,12 +66,12 @@ func TestProxyClientLimits(t *testing.T) {
 	}
 	if body := last.JSON(t); last.Status != http.StatusTooManyRequests || last.Header.Get("Retry-After") == "" ||
 		body["error"] == nil {
-		t.Errorf("flood: %d %v %s", last.Status, last.Header, last.Body)
+		t.Errorf("flood: status %d, headers %v; want 429 with Retry-After: %s", last.Status, last.Header, last.Body)
 	}
 	proxy, _ = s.startProxy("", "")
 	if large := s.sendTo(proxy, http.MethodGet, "/healthz",
 		http.Header{"X-Large": {strings.Repeat("x", 20<<10)}}); large.Status < 400 {
-		t.Errorf("headers of 20 KiB: %d", large.Status)
+		t.Errorf("20 KiB of headers: status %d, want an error", large.Status)
 	}
 }
 

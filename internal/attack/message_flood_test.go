@@ -47,13 +47,13 @@ func TestMessageFlood(t *testing.T) {
 		flood.Wait()
 		a := rejected.Load()
 		if a == nil {
-			t.Fatal("800 messages were accepted")
+			t.Fatal("800 messages were accepted, want a rejection")
 		}
 		data := a.JSON(t)["error"].(map[string]any)["data"].(map[string]any)["error"].(map[string]any)
 		if a.Status != http.StatusTooManyRequests || a.Header.Get("Retry-After") == "" ||
 			data["code"] != "quota_exceeded" ||
 			data["details"].(map[string]any)["reason"] != "messages" {
-			t.Errorf("refusal of the flood: %d %v %s", a.Status, a.Header, a.Body)
+			t.Errorf("flood: status %d, headers %v: %s", a.Status, a.Header, a.Body)
 		}
 		if a := s.sendMessage(other.Key.Reveal(), ping); a.Status != http.StatusOK {
 			t.Errorf("another account: status %d, want 200: %s", a.Status, a.Body)
@@ -82,7 +82,7 @@ func TestHostileMessages(t *testing.T) {
 			"100,000 levels":                   {strings.Repeat(`{"a":`, 100_000), http.StatusBadRequest},
 		} {
 			if a := s.sendMessage(key, tt.message); a.Status != tt.status {
-				t.Errorf("%s: %d %.300s", name, a.Status, a.Body)
+				t.Errorf("%s: status %d, want %d: %.300s", name, a.Status, tt.status, a.Body)
 			}
 		}
 		many := `{"name":"a","filters":{` + strings.Repeat(`"a":1,`, 9_000) + `"b":1}}`

@@ -55,7 +55,7 @@ func TestSecretsAtRest(t *testing.T) {
 			"code":      code, "code without a hyphen": strings.ReplaceAll(code, "-", ""),
 		})
 		if status := s.Run("secret", "status"); !regexp.MustCompile(`^[0-9a-f]{8} +3 secrets`).MatchString(status) {
-			t.Errorf("secret status: %s", status)
+			t.Errorf("secret status printed %q, want one key with 3 secrets", status)
 		}
 	})
 }
@@ -97,7 +97,7 @@ func (s *site) stolen() (content []byte) {
 	}
 	queries, err := pgx.CollectRows(rows, pgx.RowTo[string])
 	if err != nil || len(queries) < 50 {
-		s.t.Fatalf("%d columns, %v", len(queries), err)
+		s.t.Fatalf("%d text columns, %v; want at least 50", len(queries), err)
 	}
 	for _, query := range queries {
 		var text string
@@ -123,7 +123,7 @@ func TestWrongKeyFile(t *testing.T) {
 		}
 		err := program.Launch(t, o).ExitError()
 		if err == nil || !strings.Contains(err.Error(), "to which this database is bound") {
-			t.Errorf("another key file: %v", err)
+			t.Errorf("start with another key file: %v, want a rejection", err)
 		}
 		if s.DatabaseURL != "" {
 			o.Flags = nil

@@ -89,7 +89,7 @@ func TestWebhookFlood(t *testing.T) {
 		}
 		if statuses[http.StatusCreated] == 0 || statuses[http.StatusCreated] > 5 ||
 			statuses[http.StatusTooManyRequests] != 12-statuses[http.StatusCreated] {
-			t.Errorf("statuses of 12 requests: %v", statuses)
+			t.Errorf("statuses of 12 requests = %v, want up to 5 created and the others limited", statuses)
 		}
 		s.findNews(key)
 		confirmed := 0
@@ -199,7 +199,7 @@ func (s *site) findNews(key string) {
 	report := s.Run("alerts", "tick",
 		"--webhook-allow-private", "--at", time.Now().AddDate(0, 0, 2).UTC().Format(time.RFC3339))
 	if !strings.Contains(report, "found 1 label") {
-		s.t.Fatalf("alerts tick: %s", report)
+		s.t.Fatalf("alerts tick printed %q, want 1 label", report)
 	}
 }
 

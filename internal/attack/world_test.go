@@ -105,7 +105,7 @@ func (w *world) data(method, path string, body any, status int) any {
 	w.t.Helper()
 	a := w.rest(w.account.Key.Reveal(), method, path, body)
 	if a.Status != status {
-		w.t.Fatalf("%s %s: %d %s", method, path, a.Status, a.Body)
+		w.t.Fatalf("%s %s: status %d, want %d: %s", method, path, a.Status, status, a.Body)
 	}
 	return a.JSON(w.t)["data"]
 }

@@ -88,7 +88,7 @@ func TestWrongCredentials(t *testing.T) {
 		failure := rejected.JSON(t)["error"].(map[string]any)
 		if rejected.Status == http.StatusTooManyRequests &&
 			(rejected.Header.Get("Retry-After") == "" || failure["code"] != "quota_exceeded" || failure["details"].(map[string]any)["reason"] != "failed_credentials") {
-			t.Errorf("limited response: %v %s", rejected.Header, rejected.Body)
+			t.Errorf("429: want failed_credentials with Retry-After: headers %v: %s", rejected.Header, rejected.Body)
 		}
 		for name, key := range map[string]string{"known": known.Key.Reveal(), "never seen": unseen.Key.Reveal()} {
 			if a := s.rest(key, http.MethodGet, "/usage", nil); a.Status != http.StatusOK {
@@ -129,7 +129,7 @@ func TestKeyCreatedAfterFailure(t *testing.T) {
 				t.Fatal(err)
 			}
 			if a := s.rest(secret.Reveal(), http.MethodGet, "/usage", nil); a.Status != http.StatusOK {
-				t.Fatalf("new key %d: %d %s", n, a.Status, a.Body)
+				t.Fatalf("new key %d: status %d, want 200: %s", n, a.Status, a.Body)
 			}
 		}
 	})

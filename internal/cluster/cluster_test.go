@@ -42,10 +42,10 @@ func TestReportFailures(t *testing.T) {
 	} {
 		r := good()
 		if !r.ok() {
-			t.Fatal("a good run failed")
+			t.Fatal("valid run failed")
 		}
 		if spoil(r); r.ok() {
-			t.Errorf("a run passed with: %s", name)
+			t.Errorf("run passed, want a failure: %s", name)
 		}
 		r.print(&bytes.Buffer{}, true)
 	}

@@ -63,20 +63,20 @@ func TestSteps(t *testing.T) {
 	b := mustBench(t)
 	steps, all := b.steps(), walked(b)
 	if len(steps) != len(all) {
-		t.Fatalf("%d steps and %d exchanges", len(steps), len(all))
+		t.Fatalf("%d steps for %d exchanges, want one for each", len(steps), len(all))
 	}
 	if names, err := matchSteps(steps, all); err != nil || len(names) != len(steps) {
-		t.Fatalf("%d steps: %v", len(names), err)
+		t.Fatalf("matchSteps = %d steps, %v; want all", len(names), err)
 	}
 	for i, s := range steps {
 		if _, err := matchSteps(steps, slices.Delete(slices.Clone(all), i, i+1)); err == nil {
-			t.Errorf("accepted without the step: %s", s.name)
+			t.Errorf("matchSteps accepted exchanges without the step: %s", s.name)
 		}
 	}
 	swapped := slices.Clone(all)
 	swapped[6], swapped[8] = swapped[8], swapped[6]
 	if _, err := matchSteps(steps, swapped); err == nil {
-		t.Error("accepted in another order")
+		t.Error("matchSteps accepted exchanges in another order")
 	}
 	for name, spoil := range map[string]func(all []exchange){
 		"credentials from the start":   func(all []exchange) { all[0].credentials = true },
@@ -96,7 +96,7 @@ func TestSteps(t *testing.T) {
 		spoilt := walked(b)
 		spoil(spoilt)
 		if _, err := matchSteps(steps, spoilt); err == nil {
-			t.Errorf("accepted with: %s", name)
+			t.Errorf("matchSteps accepted exchanges with: %s", name)
 		}
 	}
 }

@@ -107,7 +107,7 @@ func TestRecorderExchanges(t *testing.T) {
 	mustSend(t, r, endpoint, `{`, "Content-Type", "application/json")
 	got, others := r.since(started), other.since(started)
 	if len(got) != 3 || len(others) != 1 {
-		t.Fatalf("recorded %d and %d exchanges", len(got), len(others))
+		t.Fatalf("recorded %d and %d exchanges, want 3 and 1", len(got), len(others))
 	}
 	call, read, broken, form := got[0], got[1], got[2], others[0]
 	if !call.calls("get_ava") || call.calls("x") || call.revision != "2026-07-28" || !call.credentials ||
@@ -115,7 +115,7 @@ func TestRecorderExchanges(t *testing.T) {
 		t.Errorf("recorded call: %+v", call)
 	}
 	if !read.isMethod("tools/list", "resources/read") || read.target != "a://b" || read.credentials || broken.rpcMethod != "" {
-		t.Errorf("recorded: %+v, %+v", read, broken)
+		t.Errorf("recorded read: %+v; recorded invalid message: %+v", read, broken)
 	}
 	if form.path != "/token" || form.form.Get("grant_type") != "authorization_code" || form.query.Get("x") != "1" ||
 		form.server != other {
@@ -140,6 +140,6 @@ func TestRecorderWithoutServer(t *testing.T) {
 	}
 	resp.Body.Close()
 	if resp.StatusCode != http.StatusBadGateway || r.since(0)[0].status != 0 {
-		t.Errorf("%d, %+v", resp.StatusCode, r.since(0))
+		t.Errorf("status %d, want 502; recorded %+v, want no status", resp.StatusCode, r.since(0))
 	}
 }

@@ -91,7 +91,7 @@ func TestBaselineCheck(t *testing.T) {
 		var out bytes.Buffer
 		r.print(&out, true)
 		if r.ok() != (tt.want == "") || !strings.Contains(out.String(), tt.want) {
-			t.Errorf("%s:\n%s", tt.name, out.String())
+			t.Errorf("%s: want %q in the report:\n%s", tt.name, tt.want, out.String())
 		}
 	}
 }

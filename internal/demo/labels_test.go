@@ -50,7 +50,7 @@ func TestIDs(t *testing.T) {
 	var last cola.TTBID
 	for c := range Labels(Options{Colas: n, Seed: 9, AsOf: testDay}) {
 		if seen[c.TTBID] || c.TTBID <= last {
-			t.Fatalf("%s follows %s", c.TTBID, last)
+			t.Fatalf("%s follows %s, want unique ascending IDs", c.TTBID, last)
 		}
 		seen[c.TTBID], last = true, c.TTBID
 		id := c.TTBID.String()
@@ -104,7 +104,7 @@ func TestDates(t *testing.T) {
 			n++
 			for _, d := range []cola.Date{c.ApplicationDate, c.ApprovalDate, c.ExpirationDate, c.LatestUpdateDate} {
 				if d > o.AsOf || d != 0 && d < firstReceipt {
-					t.Fatalf("%s is dated %s", c.TTBID, d)
+					t.Fatalf("%s has the date %s, want %s to %s", c.TTBID, d, firstReceipt, o.AsOf)
 				}
 			}
 			if c.ApprovalDate != 0 && (c.ApprovalDate < c.ApplicationDate || c.LatestUpdateDate < c.ApprovalDate) {
@@ -199,7 +199,7 @@ func TestImages(t *testing.T) {
 			positions[img.ContainerPosition]++
 			if want := c.TTBID.String() + "-" + string(rune('1'+i)); img.TTBImageID != want || img.ImageIndex != i ||
 				string(img.ImageURL) != "/images/"+want {
-				t.Fatalf("image %d is %+v", i, img)
+				t.Fatalf("image %d = %+v, want ID %s", i, img, want)
 			}
 			dpi := float64(img.WidthPixels.V) / img.WidthInches.V
 			if got := float64(img.HeightPixels.V) / img.HeightInches.V; got-dpi > 1e-6 || dpi-got > 1e-6 ||
@@ -208,7 +208,7 @@ func TestImages(t *testing.T) {
 					img.TTBImageID, img.WidthPixels.V, img.HeightPixels.V, img.WidthInches.V, img.HeightInches.V)
 			}
 			if img.FileSizeMB.V <= 0 || img.FileSizeMB.V > 20 {
-				t.Fatalf("%s: %v MB", img.TTBImageID, img.FileSizeMB.V)
+				t.Fatalf("%s: file size %v MB, want up to 20", img.TTBImageID, img.FileSizeMB.V)
 			}
 			codes += img.QRCodeCount.V
 		}

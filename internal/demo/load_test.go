@@ -184,7 +184,7 @@ func TestLoadErrors(t *testing.T) {
 	s := newShelf()
 	s.rejectFirst = true
 	if err := Load(context.Background(), s, o, nil); err == nil || !strings.Contains(err.Error(), "refused") {
-		t.Errorf("a rejected label: %v", err)
+		t.Errorf("Load with a rejected label = %v, want an error", err)
 	}
 	if err := Load(context.Background(), newShelf(), Options{Colas: -1, AsOf: testDay}, nil); err == nil {
 		t.Error("Load accepted options that fail Check")
@@ -208,6 +208,6 @@ func TestLoadNoLabels(t *testing.T) {
 	s := newShelf()
 	if err := Load(context.Background(), s, Options{AsOf: testDay}, nil); err != nil || len(s.colas) != 0 ||
 		s.rows["avas"] == 0 {
-		t.Errorf("%v, %v", err, s.rows)
+		t.Errorf("Load = %v, wrote %v; want reference data and no labels", err, s.rows)
 	}
 }

@@ -113,7 +113,7 @@ func TestLongTail(t *testing.T) {
 				test.name, median, counts[0])
 		}
 		if len(counts) < 1000 {
-			t.Errorf("%s: only %d", test.name, len(counts))
+			t.Errorf("%s: %d distinct, want at least 1000", test.name, len(counts))
 		}
 	}
 }
@@ -144,7 +144,7 @@ func TestCategories(t *testing.T) {
 		}
 	}
 	if len(roots) != 3 || len(paths) < 80 {
-		t.Errorf("roots %v, %d paths", roots, len(paths))
+		t.Errorf("roots %v, %d paths; want 3 roots and at least 80 paths", roots, len(paths))
 	}
 	table := vocabulary.AliasTable(CategoryAliases(ordinary))
 	for path := range paths {

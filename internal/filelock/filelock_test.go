@@ -71,7 +71,7 @@ func TestMutualExclusion(t *testing.T) {
 					return
 				}
 				if n := inside.Add(1); n != 1 {
-					t.Errorf("%d holders at once", n)
+					t.Errorf("%d holders at once, want 1", n)
 				}
 				entries.Add(1)
 				inside.Add(-1)

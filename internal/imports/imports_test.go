@@ -198,10 +198,10 @@ func TestTable(t *testing.T) {
 		{"somewhere", "cola", false, false},
 	} {
 		if got := mayImport(tt.from, tt.to, false); got != tt.code {
-			t.Errorf("mayImport(%s, %s) = %t", tt.from, tt.to, got)
+			t.Errorf("mayImport(%s, %s) = %t, want %t", tt.from, tt.to, got, tt.code)
 		}
 		if got := mayImport(tt.from, tt.to, true); got != tt.test {
-			t.Errorf("mayImport(%s, %s) for tests = %t", tt.from, tt.to, got)
+			t.Errorf("mayImport(%s, %s) for tests = %t, want %t", tt.from, tt.to, got, tt.test)
 		}
 	}
 	for _, edge := range edges {

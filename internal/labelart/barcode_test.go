@@ -209,7 +209,7 @@ func TestRandomBarcodes(t *testing.T) {
 		d.fill(white, rectangle(d.bounds()))
 		d.bars(d.bounds(), false)
 		if got := scan(d.raster(), false); got != value {
-			t.Fatalf("%s scans as %q", value, got)
+			t.Fatalf("%s scans as %q, want the value", value, got)
 		}
 	})
 }
@@ -258,6 +258,6 @@ func TestDemoBarcodes(t *testing.T) {
 		}
 	}
 	if carried < 70 || read != carried {
-		t.Errorf("%d of %d barcodes scan", read, carried)
+		t.Errorf("%d of %d barcodes scan, want all of at least 70", read, carried)
 	}
 }

@@ -132,7 +132,7 @@ func TestStatedFormats(t *testing.T) {
 		}
 	}
 	if drawn["jpeg"] < 20 || drawn["png"] < 10 {
-		t.Errorf("drawn: %v", drawn)
+		t.Errorf("drawn images per format = %v, want at least 20 JPEG and 10 PNG", drawn)
 	}
 }
 
@@ -141,11 +141,11 @@ func TestParseFormat(t *testing.T) {
 		"jpg": JPEG, "JPEG": JPEG, "png": PNG, "Svg": SVG, "tif": "", "": "", ".png": "",
 	} {
 		if got, ok := ParseFormat(name); got != want || ok != (want != "") {
-			t.Errorf("%q: %q, %t", name, got, ok)
+			t.Errorf("ParseFormat(%q) = %q, %t; want %q", name, got, ok, want)
 		}
 	}
 	if got := FormatOf(&cola.Image{ExtensionType: "tif"}); got != PNG {
-		t.Errorf("format for TIFF = %s", got)
+		t.Errorf("FormatOf(TIFF) = %s, want %s", got, PNG)
 	}
 }
 
@@ -156,7 +156,7 @@ func TestStatedSize(t *testing.T) {
 				c, img := label(vocabulary.ProductType(kind), position, size[0], size[1])
 				config, err := png.DecodeConfig(bytes.NewReader(mustPNG(t, c, img)))
 				if err != nil || config.Width != size[0] || config.Height != size[1] {
-					t.Errorf("%s %q %v: the PNG is %dx%d, %v", kind, position, size, config.Width, config.Height, err)
+					t.Errorf("%s %q: want %v, the PNG is %dx%d, %v", kind, position, size, config.Width, config.Height, err)
 				}
 			}
 		}

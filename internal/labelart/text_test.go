@@ -39,7 +39,7 @@ func FuzzClean(f *testing.F) {
 		most = max(1, most%500)
 		got := clean(s, most)
 		if !utf8.ValidString(got) || utf8.RuneCountInString(got) > most+2 {
-			t.Fatalf("clean(%q, %d) = %q", s, most, got)
+			t.Fatalf("clean(%q, %d) = %q, want valid text within the limit", s, most, got)
 		}
 		for _, r := range got {
 			if unicode.IsControl(r) || r == 0xfffe || r == 0xffff {
@@ -47,7 +47,7 @@ func FuzzClean(f *testing.F) {
 			}
 		}
 		if again := clean(got, most+2); again != got {
-			t.Fatalf("clean(%q) = %q, then %q", s, got, again)
+			t.Fatalf("clean(%q) = %q, cleaned again %q", s, got, again)
 		}
 	})
 }
@@ -92,7 +92,7 @@ func TestWrap(t *testing.T) {
 	for width := 40.0; width > 5; width-- {
 		lines := wrap(text, sans, width, 0)
 		if got := strings.Join(lines, " "); got != text {
-			t.Errorf("width %v: lines %q", width, lines)
+			t.Errorf("width %v: lines = %q, want all words", width, lines)
 		}
 	}
 	if lines := wrap(text, sans, 3, 0); lines != nil {

@@ -86,7 +86,7 @@ func TestAudit(t *testing.T) {
 		}
 		got, err := Audit(t.Context(), tt.ledger, []*Account{account}, exchanges, endings, time.Now())
 		if err != nil || len(got) != 1 {
-			t.Fatalf("%s: %d statements, %v", tt.name, len(got), err)
+			t.Fatalf("%s: %d statements, %v; want 1", tt.name, len(got), err)
 		}
 		problems := strings.Join(got[0].Problems, "; ")
 		if got[0].Verdict != tt.want || !strings.Contains(problems, tt.problem) ||

@@ -217,7 +217,7 @@ func TestDraw(t *testing.T) {
 		kind, _, _ := strings.Cut(strings.TrimPrefix(q.Path, "/"), "?")
 		kinds[kind]++
 		if (q.Meter == cola.MeterNone) != (q.Most == 0) || q.Want == 0 {
-			t.Fatalf("%+v", q)
+			t.Fatalf("inconsistent question: %+v", q)
 		}
 	}
 	for _, kind := range []string{

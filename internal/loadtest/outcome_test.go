@@ -71,11 +71,11 @@ func TestTallies(t *testing.T) {
 	calm, kill := tallies[0], tallies[1]
 	if calm.Requests != 4 || calm.OK != 1 || calm.Wrong != 1 || calm.TooMany != 1 || calm.Unavailable != 1 ||
 		len(calm.Faults) != 1 {
-		t.Errorf("calm: %+v", calm)
+		t.Errorf("calm phase: wrong tally %+v", calm)
 	}
 	if kill.Requests != 5 || kill.OK != 2 || kill.Unavailable != 1 || kill.Unresolved != 1 || kill.Unknown != 1 ||
 		kill.NotStarted != 1 || len(kill.Faults) != 2 {
-		t.Errorf("kill: %+v", kill)
+		t.Errorf("kill phase: wrong tally %+v", kill)
 	}
 	if calm.Longest != 2*time.Second || kill.Longest != 18*time.Second {
 		t.Errorf("longest without 200: %v and %v, want 2s and 18s", calm.Longest, kill.Longest)

@@ -107,7 +107,7 @@ func TestStopStubborn(t *testing.T) {
 	}
 	mustFile(t, ready)
 	if err := d.Stop(10 * time.Millisecond); err == nil || !strings.Contains(err.Error(), "did not exit within") {
-		t.Errorf("Stop: %v", err)
+		t.Errorf("Stop = %v, want a timeout", err)
 	}
 }
 
@@ -118,7 +118,7 @@ func TestStopEnded(t *testing.T) {
 	}
 	<-d.Exited
 	if err := d.Stop(time.Minute); err == nil || !strings.Contains(err.Error(), "exited unexpectedly: exit status 3") {
-		t.Errorf("Stop: %v", err)
+		t.Errorf("Stop = %v, want exit status 3", err)
 	}
 }
 
@@ -126,10 +126,10 @@ func TestFinish(t *testing.T) {
 	shell := mustShell(t)
 	out, err := Finish(Command(t.Context(), shell, "-c", "echo out; echo err >&2; exit 6"))
 	if err != nil || out.Code != 6 || string(out.Stdout) != "out\n" || string(out.Stderr) != "err\n" {
-		t.Errorf("%+v, %v", out, err)
+		t.Errorf("Finish = %+v, %v; want exit code 6 with both outputs", out, err)
 	}
 	if got := out.Tail(); got != "\nout\nerr" {
-		t.Errorf("Tail() = %q", got)
+		t.Errorf("Tail() = %q, want both outputs", got)
 	}
 	if _, err := Succeed(Command(t.Context(), shell, "-c", "echo no >&2; exit 6")); err == nil ||
 		!strings.Contains(err.Error(), "exit status 6\nno") {
@@ -137,7 +137,7 @@ func TestFinish(t *testing.T) {
 	}
 	if _, err := Finish(Command(t.Context(), shell, "-c", "kill -9 $$")); err == nil ||
 		!strings.Contains(err.Error(), "killed") {
-		t.Errorf("killed child: %v", err)
+		t.Errorf("Finish(killed child) = %v, want an error", err)
 	}
 	if _, err := Finish(Command(t.Context(), filepath.Join(t.TempDir(), "nothing"))); err == nil {
 		t.Error("Finish ran a missing program")
@@ -157,7 +157,7 @@ func TestAwait(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := d.Await(t.Context(), ready.URL); err != nil || requests != 3 {
-		t.Errorf("Await: %v after %d requests", err, requests)
+		t.Errorf("Await = %v after %d requests, want success after 3", err, requests)
 	}
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -169,6 +169,6 @@ func TestAwait(t *testing.T) {
 	}
 	if err := d.Await(t.Context(), ready.URL+"\x00"); err == nil ||
 		!strings.Contains(err.Error(), "exited before it was ready") {
-		t.Errorf("after the exit: %v", err)
+		t.Errorf("Await after the exit = %v, want an error", err)
 	}
 }

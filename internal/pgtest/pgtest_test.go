@@ -110,7 +110,7 @@ func TestDropDatabase(t *testing.T) {
 		"invalid URL":      "postgres://%",
 	} {
 		if err := s.DropDatabase(t.Context(), url); err == nil {
-			t.Errorf("dropped %s", name)
+			t.Errorf("DropDatabase(%s) = nil, want an error", name)
 		}
 	}
 }
@@ -147,7 +147,7 @@ func TestRestart(t *testing.T) {
 			t.Errorf("%s: connecting to the stopped server: %v", name, err)
 		}
 		if pids := serverProcesses(t, s); len(pids) > 0 {
-			t.Errorf("%s: processes %v are left", name, pids)
+			t.Errorf("%s: processes %v still run", name, pids)
 		}
 		if slices.Contains(sharedMemory(t), memory) {
 			t.Errorf("%s: shared memory %s still exists", name, memory)
@@ -173,7 +173,7 @@ func TestStartError(t *testing.T) {
 	useTempDir(t)
 	_, err := Start(t.Context(), Options{Settings: map[string]string{"shared_buffers": "much"}})
 	if err == nil || !strings.Contains(err.Error(), `invalid value for parameter "shared_buffers": "much"`) {
-		t.Errorf("error %v", err)
+		t.Errorf("Start = %v, want the server's error", err)
 	}
 	if _, err := Start(t.Context(), Options{Settings: map[string]string{"port": "5432"}}); err == nil ||
 		!strings.Contains(err.Error(), "the port") {
@@ -187,7 +187,7 @@ func TestStartCanceled(t *testing.T) {
 	why := errors.New("no more time")
 	cancel(why)
 	if _, err := Start(ctx, Options{}); !errors.Is(err, why) {
-		t.Errorf("error %v", err)
+		t.Errorf("Start = %v, want %v", err, why)
 	}
 }
 
@@ -248,7 +248,7 @@ func TestClose(t *testing.T) {
 		t.Errorf("the folder still exists: %v", err)
 	}
 	if !strings.Contains(s.Log(), "database system is ready to accept connections") {
-		t.Errorf("log after Close = %q", s.Log())
+		t.Errorf("log after Close = %q, want the server's output", s.Log())
 	}
 	if err := s.Restart(t.Context()); err == nil {
 		t.Error("Restart of a closed server succeeded")

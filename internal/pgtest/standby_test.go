@@ -34,7 +34,7 @@ func mustStandby(t *testing.T) (primary, standby *Server) {
 func TestPromote(t *testing.T) {
 	primary, standby := mustStandby(t)
 	if standby.Name() != "standby1" {
-		t.Errorf("standby name = %q", standby.Name())
+		t.Errorf("Name() = %q, want standby1", standby.Name())
 	}
 	mustDo(t, primary.SetSynchronous(t.Context(), standby.Name()))
 	mustExecute(t, primary, `CREATE TABLE kept (); INSERT INTO kept DEFAULT VALUES`)
@@ -79,7 +79,7 @@ func TestSetSynchronousErrors(t *testing.T) {
 	s := mustStart(t, Options{Durable: true})
 	var pgErr *pgconn.PgError
 	if err := s.SetSynchronous(t.Context(), "FIRST of 'all"); !errors.As(err, &pgErr) {
-		t.Errorf("error %v", err)
+		t.Errorf("SetSynchronous = %v, want a PostgreSQL error", err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer cancel()
@@ -132,6 +132,6 @@ func requireReadOnly(t *testing.T, s *Server) {
 	var pgErr *pgconn.PgError
 	err := s.Execute(t.Context(), "postgres", `CREATE TABLE mine ()`)
 	if !errors.As(err, &pgErr) || pgErr.Code != readOnly {
-		t.Errorf("writing to a standby: %v", err)
+		t.Errorf("writing to a standby: %v, want SQLSTATE %s", err, readOnly)
 	}
 }

@@ -64,10 +64,10 @@ func TestPanicBeforeResponse(t *testing.T) {
 	}
 	if resp.StatusCode != http.StatusInternalServerError || strings.Contains(body.String(), "disk") ||
 		!strings.Contains(body.String(), `"request_id":"seen"`) {
-		t.Errorf("response to a panic: %s", body.String())
+		t.Errorf("response to a panic: want status 500 with only the request ID: %s", body.String())
 	}
 	if !strings.Contains(log.String(), "disk full of secrets") || !strings.Contains(log.String(), "web_test.go") {
-		t.Errorf("log of a panic: %s", log.String())
+		t.Errorf("log of a panic: want the cause and the stack: %s", log.String())
 	}
 }
 
@@ -80,7 +80,7 @@ func TestPanicDuringResponse(t *testing.T) {
 	})
 	defer func() {
 		if p := recover(); p != http.ErrAbortHandler {
-			t.Errorf("recovered %v", p)
+			t.Errorf("recovered %v, want %v", p, http.ErrAbortHandler)
 		}
 	}()
 	get(h, "")
@@ -100,7 +100,7 @@ func TestInvalidDetails(t *testing.T) {
 	}
 	if resp.StatusCode != http.StatusBadRequest ||
 		!strings.Contains(body.String(), `{"error":{"code":"validation_error","message":"Odd.","details":{}}}`) {
-		t.Errorf("response: %s", body.String())
+		t.Errorf("response: want status 400 with empty details: %s", body.String())
 	}
 	if !strings.Contains(log.String(), "unsupported type") {
 		t.Errorf("the log lacks the encoding error: %s", log.String())

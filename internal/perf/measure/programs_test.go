@@ -28,7 +28,7 @@ func TestImport(t *testing.T) {
 	}
 	for file, want := range map[string]string{"args": "import --data-dir here colas -\n", "read": "made 7\n"} {
 		if got, err := os.ReadFile(filepath.Join(dir, file)); err != nil || string(got) != want {
-			t.Errorf("%s: %q, %v, not %q", file, got, err, want)
+			t.Errorf("%s = %q, %v; want %q", file, got, err, want)
 		}
 	}
 }
@@ -37,7 +37,7 @@ func TestImport(t *testing.T) {
 func TestImportFailure(t *testing.T) {
 	program := mustScript(t, `if [ "$1" = demo ]; then yes; else exit 3; fi`)
 	if err := Import(t.Context(), program, 7); err == nil || !strings.Contains(err.Error(), "exit status 3") {
-		t.Errorf("an import that fails gives %v", err)
+		t.Errorf("failed import: err = %v", err)
 	}
 }
 
@@ -45,10 +45,10 @@ func TestServeFailure(t *testing.T) {
 	log := filepath.Join(t.TempDir(), "log")
 	_, err := Serve(t.Context(), mustScript(t, `echo "no $1" >&2; exit 4`), log)
 	if err == nil || !strings.Contains(err.Error(), "exit status 4") || !strings.Contains(err.Error(), log) {
-		t.Errorf("a server that ends gives %v", err)
+		t.Errorf("server that exits: err = %v", err)
 	}
 	if got, err := os.ReadFile(log); err != nil || string(got) != "no serve\n" {
-		t.Errorf("its log is %q, %v", got, err)
+		t.Errorf("log = %q, %v; want its output", got, err)
 	}
 }
 
@@ -57,6 +57,6 @@ func TestServeCanceled(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer cancel()
 	if _, err := Serve(ctx, mustScript(t, "exec sleep 600"), filepath.Join(t.TempDir(), "log")); err == nil {
-		t.Error("a server that never answers is ready")
+		t.Error("Serve reports an unresponsive server as ready")
 	}
 }
