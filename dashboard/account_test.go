@@ -30,8 +30,11 @@ func (externalIssuer) SignOut(context.Context) (string, error) {
 // are unknown.
 func TestExternalRedirect(t *testing.T) {
 	s := mustSite(t)
-	s.handler = New(s.registry.Service, externalIssuer{s.browsers}, Options{PublicURL: registrytest.PublicURL, Logger: quiet,
-		Now: s.registry.Now})
+	s.handler = New(s.registry.Service, externalIssuer{s.browsers}, Options{
+		PublicURL: registrytest.PublicURL,
+		Logger:    quiet,
+		Now:       s.registry.Now,
+	})
 	for _, path := range []string{"/sign-in", "/sign-out"} {
 		a := s.post(path, url.Values{"issuer": {"0"}})
 		a.shows(t, http.StatusOK, `<meta http-equiv="refresh" content="0;url=https://login.example.org/`)
@@ -49,7 +52,8 @@ func TestSignOutWithoutSession(t *testing.T) {
 	if to := s.by("").post("/sign-out", nil).redirects(t); to != "/sign-in" || len(s.browsers.put) != 0 {
 		t.Errorf("redirect to %s, stored %v; want /sign-in, no values", to, s.browsers.put)
 	}
-	if s.post("/sign-out", nil).redirects(t); len(s.browsers.put) != 1 {
+	s.post("/sign-out", nil).redirects(t)
+	if len(s.browsers.put) != 1 {
 		t.Error("signing out stored no notice")
 	}
 }
@@ -80,8 +84,10 @@ func TestReturn(t *testing.T) {
 			t.Errorf("the link redirects to %s, want %s", to, wanted)
 		}
 	}
-	for _, odd := range []string{"//evil.example", "/sign-out?x=1", "/%73ign-out", "/sign-in?return=/x",
-		"https://evil.example", "/sign-out", "/sign-in?return=/keys", "/api/v1/usage", "/%5cevil.example", "%zz", ""} {
+	for _, odd := range []string{
+		"//evil.example", "/sign-out?x=1", "/%73ign-out", "/sign-in?return=/x",
+		"https://evil.example", "/sign-out", "/sign-in?return=/keys", "/api/v1/usage", "/%5cevil.example", "%zz", "",
+	} {
 		if to := use(url.QueryEscape(odd)); to != "/" {
 			t.Errorf("return=%q: the link redirects to %s, want /", odd, to)
 		}
@@ -123,8 +129,10 @@ func TestFormAfterSession(t *testing.T) {
 // Host header, and that others are rejected.
 func TestTrustedOrigin(t *testing.T) {
 	s := mustSite(t)
-	for origin, want := range map[string]int{registrytest.PublicURL: http.StatusSeeOther,
-		"https://evil.example": http.StatusForbidden, "null": http.StatusForbidden} {
+	for origin, want := range map[string]int{
+		registrytest.PublicURL: http.StatusSeeOther,
+		"https://evil.example": http.StatusForbidden, "null": http.StatusForbidden,
+	} {
 		r := httptest.NewRequest(http.MethodPost, "http://internal:8080/sign-out", nil)
 		r.Header.Set("Origin", origin)
 		s.send(r).shows(t, want)

@@ -92,8 +92,10 @@ func TestForeignApps(t *testing.T) {
 	app := s.registry.App(t, s.browsers.callers[ann].Account, "annsapp")
 	revoked := s.registry.App(t, s.browsers.callers[ann].Account, "annsother")
 	s.post(appPath(revoked, "revoke"), nil).redirects(t)
-	for _, path := range []string{appPath(app, "revoke"), appPath(revoked, "restore"), "/apps/0/revoke",
-		"/apps/x/revoke", "/apps/-1/restore", "/apps/99999999999999999999/restore", "/apps/%00/revoke"} {
+	for _, path := range []string{
+		appPath(app, "revoke"), appPath(revoked, "restore"), "/apps/0/revoke",
+		"/apps/x/revoke", "/apps/-1/restore", "/apps/99999999999999999999/restore", "/apps/%00/revoke",
+	} {
 		for _, a := range []response{s.by(bob).get(path), s.by(bob).post(path, nil)} {
 			a.shows(t, http.StatusNotFound)
 			if strings.Contains(a.body, "anns") {
@@ -176,8 +178,10 @@ func TestSignOutCurrentSession(t *testing.T) {
 func TestForeignSignIns(t *testing.T) {
 	s := mustSite(t)
 	other := s.join(bob, cola.TierFree)
-	for _, path := range []string{endPath(other), "/account/sign-ins/0/end", "/account/sign-ins/x/end",
-		"/account/sign-ins/%00/end", "/account/sign-ins/99999999999999999999/end"} {
+	for _, path := range []string{
+		endPath(other), "/account/sign-ins/0/end", "/account/sign-ins/x/end",
+		"/account/sign-ins/%00/end", "/account/sign-ins/99999999999999999999/end",
+	} {
 		s.post(path, nil).shows(t, http.StatusNotFound)
 	}
 	s.post("/account/sign-ins/end-others", nil).redirects(t)
@@ -194,8 +198,10 @@ func TestSignInPages(t *testing.T) {
 	for range 60 {
 		s.registry.SignIn(t, s.browsers.callers[ann].Account, "x", "")
 	}
-	for page, want := range map[string]string{"": "1 to 25 of 61", "?page=3": "51 to 61 of 61",
-		"?page=9": "51 to 61 of 61", "?page=-1": "1 to 25 of 61", "?page=1&page=2": "1 to 25 of 61"} {
+	for page, want := range map[string]string{
+		"": "1 to 25 of 61", "?page=3": "51 to 61 of 61",
+		"?page=9": "51 to 61 of 61", "?page=-1": "1 to 25 of 61", "?page=1&page=2": "1 to 25 of 61",
+	} {
 		a := s.get("/account" + page)
 		a.shows(t, http.StatusOK, want)
 		a.checkHTML(t)

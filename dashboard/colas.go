@@ -83,8 +83,11 @@ func (req *request) label() error {
 	call := req.call("GET", "/colas/"+p.Row.ID,
 		"Costs one detail view; free if the label doesn’t exist.").
 		forTool("get_cola", map[string]any{"ttb_id": p.Row.ID, "response_format": "detailed"})
-	return req.show(http.StatusOK, "label", page{Title: strings.TrimSpace(p.Row.Brand + " " + p.Row.Product), Data: p,
-		Call: call})
+	return req.show(http.StatusOK, "label", page{
+		Title: strings.TrimSpace(p.Row.Brand + " " + p.Row.Product),
+		Data:  p,
+		Call:  call,
+	})
 }
 
 // labelPage prepares a label for the page.

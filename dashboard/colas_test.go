@@ -32,8 +32,11 @@ func mustShowLabel(t *testing.T) (s *site, show func(cola.Cola) response) {
 	t.Helper()
 	s = mustSite(t)
 	one := &oneLabel{Service: s.registry.Service}
-	s.handler = New(one, s.browsers, Options{PublicURL: registrytest.PublicURL, Logger: slog.New(slog.DiscardHandler),
-		Now: s.registry.Now})
+	s.handler = New(one, s.browsers, Options{
+		PublicURL: registrytest.PublicURL,
+		Logger:    slog.New(slog.DiscardHandler),
+		Now:       s.registry.Now,
+	})
 	return s, func(c cola.Cola) response {
 		one.page = registry.LabelPage{Label: c}
 		s.registry.Pass(time.Second) // stays under the page rate limit
@@ -139,8 +142,11 @@ func TestLabelFields(t *testing.T) {
 	if fields < 60 {
 		t.Errorf("%d fields, want at least 60", fields)
 	}
-	bare := show(cola.Cola{ColaSummary: cola.ColaSummary{TTBID: 11_054_001_000_049, BrandName: "BARE",
-		PermitNumber: "X"}})
+	bare := show(cola.Cola{ColaSummary: cola.ColaSummary{
+		TTBID:        11_054_001_000_049,
+		BrandName:    "BARE",
+		PermitNumber: "X",
+	}})
 	bare.shows(t, http.StatusOK, "BARE", `class="empty"`, `<span class="state soft">status unknown`)
 	bare.checkHTML(t)
 	for _, name := range []string{"Grapes", "Alcohol by volume", "Hops", "Vintage"} {
@@ -164,10 +170,20 @@ func hostile(id cola.TTBID) cola.Cola {
 		LLMProductDescription: cola.Text(strings.Repeat("<i>",
 			3333)), QRCodeURL: "javascript:alert(1)", GrapeVarietals: []string{`</dd><script>`, "\u2066a"},
 		Images: []cola.Image{
-			{TTBImageID: `1"><script>`, ContainerPosition: "front", ImageURL: "javascript:alert(1)",
-				WidthPixels: cola.Some(1 << 30), HeightPixels: cola.Some(1)},
-			{TTBImageID: "2", ImageIndex: 1, ImageURL: `https://e.example/"onerror="alert(1)`,
-				WidthPixels: cola.Some(10), HeightPixels: cola.Some(20)},
+			{
+				TTBImageID:        `1"><script>`,
+				ContainerPosition: "front",
+				ImageURL:          "javascript:alert(1)",
+				WidthPixels:       cola.Some(1 << 30),
+				HeightPixels:      cola.Some(1),
+			},
+			{
+				TTBImageID:   "2",
+				ImageIndex:   1,
+				ImageURL:     `https://e.example/"onerror="alert(1)`,
+				WidthPixels:  cola.Some(10),
+				HeightPixels: cola.Some(20),
+			},
 		},
 		Barcodes: []cola.Barcode{{BarcodeValue: `"><script>alert(1)`, BarcodeType: "UPC-A", TTBImageID: `1"><script>`}},
 	}
@@ -180,8 +196,10 @@ func TestHostileLabels(t *testing.T) {
 		page := s.get(target)
 		page.shows(t, http.StatusOK, "HOSTILE")
 		page.checkHTML(t)
-		for _, bad := range []string{"<script>alert", "<script></", "onerror=alert(2)>", `href="javascript`,
-			`src="javascript`, "\u202e", "\u2066", "<b>", `"onerror`} {
+		for _, bad := range []string{
+			"<script>alert", "<script></", "onerror=alert(2)>", `href="javascript`,
+			`src="javascript`, "\u202e", "\u2066", "<b>", `"onerror`,
+		} {
 			if strings.Contains(page.body, bad) {
 				t.Errorf("%s contains %q:\n%s", target, bad, page.body)
 			}
@@ -196,8 +214,12 @@ func TestHeavyLabels(t *testing.T) {
 	_, show := mustShowLabel(t)
 	c := cola.Cola{ColaSummary: cola.ColaSummary{TTBID: 1, BrandName: "MANY"}}
 	for range 1000 {
-		c.Images = append(c.Images, cola.Image{TTBImageID: "x", ImageURL: "https://pictures.example/x",
-			WidthPixels: cola.Some(900), HeightPixels: cola.Some(900)})
+		c.Images = append(c.Images, cola.Image{
+			TTBImageID:   "x",
+			ImageURL:     "https://pictures.example/x",
+			WidthPixels:  cola.Some(900),
+			HeightPixels: cola.Some(900),
+		})
 		c.Barcodes = append(c.Barcodes, cola.Barcode{BarcodeValue: "036000291452", BarcodeType: "UPC-A"})
 		c.GrapeVarietals = append(c.GrapeVarietals, "Zweigelt")
 	}
@@ -222,8 +244,10 @@ func TestLabels(t *testing.T) {
 
 func TestUnknownLabels(t *testing.T) {
 	s := mustSite(t)
-	for _, id := range []string{"99999999999999", "00000000000000", "1", "permittees", "%3Cscript%3Ealert(1)", "%00",
-		"%ff%fe", "%2e%2e%2fkeys", strings.Repeat("9", 5000), "100000000000000000000000000"} {
+	for _, id := range []string{
+		"99999999999999", "00000000000000", "1", "permittees", "%3Cscript%3Ealert(1)", "%00",
+		"%ff%fe", "%2e%2e%2fkeys", strings.Repeat("9", 5000), "100000000000000000000000000",
+	} {
 		page := s.get("/explore/" + id)
 		page.shows(t, http.StatusNotFound, `id="sought"`)
 		page.checkHTML(t)
@@ -241,8 +265,13 @@ func TestChains(t *testing.T) {
 	s := mustSite(t)
 	label := func(id, earlier cola.TTBID) cola.Cola {
 		return cola.Cola{
-			ColaSummary: cola.ColaSummary{TTBID: id, BrandName: "CHAINED", ProductType: vocabulary.Wine,
-				PermitNumber: "NJ-I-721", ApprovalDate: cola.NewDate(2026, time.November, 1)},
+			ColaSummary: cola.ColaSummary{
+				TTBID:        id,
+				BrandName:    "CHAINED",
+				ProductType:  vocabulary.Wine,
+				PermitNumber: "NJ-I-721",
+				ApprovalDate: cola.NewDate(2026, time.November, 1),
+			},
 			IsResubmission: cola.Some(earlier != 0), ForResubmissionTTBID: earlier,
 		}
 	}

@@ -54,14 +54,18 @@ func TestDeliveries(t *testing.T) {
 			"&state=skipped": false,
 	} {
 		a := s.get("/deliveries?" + query)
-		if a.shows(t, http.StatusOK, "/api/v1/deliveries"); strings.Contains(a.text, "Delivery ") != finds {
+		a.shows(t, http.StatusOK, "/api/v1/deliveries")
+		if strings.Contains(a.text, "Delivery ") != finds {
 			t.Errorf("%s: deliveries found: %t, want %t", query, !finds, finds)
 		}
 	}
-	for _, wrong := range []string{"state=lost", "destination=x", "saved_search=%00", "page=0", "page=1000000000000",
-		"state=failed&state=failed", "destination=%3Cscript%3E"} {
+	for _, wrong := range []string{
+		"state=lost", "destination=x", "saved_search=%00", "page=0", "page=1000000000000",
+		"state=failed&state=failed", "destination=%3Cscript%3E",
+	} {
 		a := s.get("/deliveries?" + wrong)
-		if a.shows(t, http.StatusBadRequest); strings.Contains(a.body, "<script>") {
+		a.shows(t, http.StatusBadRequest)
+		if strings.Contains(a.body, "<script>") {
 			t.Errorf("%s was not escaped", wrong)
 		}
 	}
@@ -142,8 +146,10 @@ func TestForeignDeliveries(t *testing.T) {
 	path, _ := s.mustWebhook(typedWebhook())
 	next := s.post(path+"/test", nil).redirects(t)
 	bob := s.by("bob@example.com")
-	for _, id := range []string{next, "/deliveries/0", "/deliveries/-1", "/deliveries/01", "/deliveries/x",
-		"/deliveries/99999999999999999999", "/deliveries/%00"} {
+	for _, id := range []string{
+		next, "/deliveries/0", "/deliveries/-1", "/deliveries/01", "/deliveries/x",
+		"/deliveries/99999999999999999999", "/deliveries/%00",
+	} {
 		bob.get(id).shows(t, http.StatusNotFound)
 		bob.post(id+"/replay", nil).shows(t, http.StatusNotFound)
 	}
@@ -200,26 +206,29 @@ func TestWithoutEmail(t *testing.T) {
 	if err != nil || len(list.Rows) != 2 {
 		t.Fatalf("Deliveries = %+v, %v; want 2", list, err)
 	}
-	due := map[bool]string{true: "scheduled ", false: "email isn’t set up"}
+	const scheduled, withoutMail = "scheduled ", "email isn’t set up"
 	for _, sends := range []bool{true, false} {
 		if !sends {
 			s.handler = New(noMail{s.registry.Service}, s.browsers,
 				Options{PublicURL: registrytest.PublicURL, Logger: slog.New(slog.DiscardHandler), Now: s.registry.Now})
 		}
 		for _, d := range list.Rows {
-			want := due[sends || d.Kind == cola.KindWebhook]
+			want, other := withoutMail, scheduled
+			if sends || d.Kind == cola.KindWebhook {
+				want, other = scheduled, withoutMail
+			}
 			table := s.get("/deliveries?destination=" + d.Destination)
 			table.shows(t, http.StatusOK, want)
-			table.lacks(t, due[want != due[true]])
+			table.lacks(t, other)
 			page := s.get(fmt.Sprint("/deliveries/", d.ID))
 			page.shows(t, http.StatusOK, "Next attempt", "pending")
-			if strings.Contains(page.text, "None: email isn’t set up") != (want != due[true]) {
+			if strings.Contains(page.text, "None: email isn’t set up") != (want == withoutMail) {
 				t.Errorf("%s, email set up: %t:\n%s", d.Kind, sends, page.body)
 			}
 		}
 		for path, stuck := range map[string]bool{search: !sends, hookPath: false} {
-			if table := cutOut(s.get(path).text, "Recent deliveries", "</table>"); strings.Contains(table,
-				due[false]) != stuck {
+			table := cutOut(s.get(path).text, "Recent deliveries", "</table>")
+			if strings.Contains(table, withoutMail) != stuck {
 				t.Errorf("%s, email set up: %t:\n%s", path, sends, table)
 			}
 		}

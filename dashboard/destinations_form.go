@@ -27,8 +27,10 @@ type destinationForm struct {
 	SendsMail bool
 }
 
-var destinationLabels = map[string]string{"kind": "Type", "address": "Address", "saved_search": "Searches",
-	"send_empty": "Alert when nothing is new"}
+var destinationLabels = map[string]string{
+	"kind": "Type", "address": "Address", "saved_search": "Searches",
+	"send_empty": "Alert when nothing is new",
+}
 
 var destinationHints = map[string]string{
 	"address":      "A public HTTPS URL or an email address.",
@@ -53,8 +55,14 @@ func (f *destinationForm) ProblemList() []fieldProblem {
 
 // Field returns a field with its value and problems.
 func (f *destinationForm) Field(name string) formField {
-	field := formField{Name: name, Label: destinationLabels[name], Value: f.Text(name), Problems: f.Problems[name],
-		Hint: destinationHints[name], MaxLength: 1000}
+	field := formField{
+		Name:      name,
+		Label:     destinationLabels[name],
+		Value:     f.Text(name),
+		Problems:  f.Problems[name],
+		Hint:      destinationHints[name],
+		MaxLength: 1000,
+	}
 	if name == "address" {
 		field.Mode = "url"
 		if f.Is("kind", cola.KindEmail) {
@@ -65,8 +73,10 @@ func (f *destinationForm) Field(name string) formField {
 }
 
 func (req *request) newDestination() error {
-	f := &destinationForm{Values: url.Values{"kind": {cola.KindWebhook},
-		"saved_search": {req.query().Get("saved_search")}}}
+	f := &destinationForm{Values: url.Values{
+		"kind":         {cola.KindWebhook},
+		"saved_search": {req.query().Get("saved_search")},
+	}}
 	if kind := req.query().Get("kind"); kind != "" {
 		f.Values.Set("kind", kind)
 	}

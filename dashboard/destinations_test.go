@@ -215,19 +215,27 @@ func TestDestinationProblems(t *testing.T) {
 	}{
 		"empty":        {url.Values{}, []string{`href="#kind"`, `href="#address"`}},
 		"another kind": {typedWebhook("kind", "fax"), []string{`"fax"`}},
-		"private": {typedWebhook("address", "https://127.0.0.1/"),
-			[]string{"https://127.0.0.1/", `aria-invalid="true"`}},
-		"with a script": {typedWebhook("kind", "email", "address", `a@a.example"><script>alert(1)</script>`),
-			[]string{`value="a@a.example"><script>`, `href="#address"`}},
+		"private": {
+			typedWebhook("address", "https://127.0.0.1/"),
+			[]string{"https://127.0.0.1/", `aria-invalid="true"`},
+		},
+		"with a script": {
+			typedWebhook("kind", "email", "address", `a@a.example"><script>alert(1)</script>`),
+			[]string{`value="a@a.example"><script>`, `href="#address"`},
+		},
 		"NUL": {typedWebhook("address", "https://a.example/\x00"), []string{`href="#address"`}},
-		"no such search": {typedWebhook("saved_search", "0b9f8c0e-6a55-4f0e-9a39-2f1f0f9f6d11"),
-			[]string{`href="#saved_search"`}},
+		"no such search": {
+			typedWebhook("saved_search", "0b9f8c0e-6a55-4f0e-9a39-2f1f0f9f6d11"),
+			[]string{`href="#saved_search"`},
+		},
 		"no id":          {typedWebhook("saved_search", "<script>"), []string{`href="#saved_search"`}},
 		"no box":         {typedWebhook("send_empty", "perhaps"), []string{`href="#send_empty"`}},
 		"unknown":        {typedWebhook("secret", "whsec_x"), []string{"<li>secret:"}},
 		"email or a URL": {typedWebhook("kind", "email"), []string{`href="#address"`, hook}},
-		"endless": {typedWebhook("address", "https://a.example/"+strings.Repeat("x", 2000)),
-			[]string{`href="#address"`, "1000"}},
+		"endless": {
+			typedWebhook("address", "https://a.example/"+strings.Repeat("x", 2000)),
+			[]string{`href="#address"`, "1000"},
+		},
 	} {
 		a := s.post("/destinations/new", tt.form)
 		t.Log(name)
@@ -252,19 +260,25 @@ func TestForeignDestinations(t *testing.T) {
 	s.join("bob@example.com", cola.TierFree)
 	path, _ := s.mustWebhook(typedWebhook())
 	bob := s.by("bob@example.com")
-	for _, id := range []string{path, "/destinations/0b9f8c0e-6a55-4f0e-9a39-2f1f0f9f6d11", "/destinations/x",
-		"/destinations/%00", "/destinations/%ff"} {
+	for _, id := range []string{
+		path, "/destinations/0b9f8c0e-6a55-4f0e-9a39-2f1f0f9f6d11", "/destinations/x",
+		"/destinations/%00", "/destinations/%ff",
+	} {
 		s.registry.Pass(time.Minute) // stays under the page rate limit
 		for _, page := range []string{"", "/secret", "/delete"} {
 			a := bob.get(id + page)
 			a.shows(t, http.StatusNotFound)
 			a.lacks(t, hook)
 		}
-		form := url.Values{"send_empty": {"true"}, "code": {"KX7Q-2MFA"},
+		form := url.Values{
+			"send_empty": {"true"}, "code": {"KX7Q-2MFA"},
 			"form": {cutOut(bob.get(bob.destinationsOf("bob@example.com")[0]+"/secret").body, `name="form" value="`,
-				`"`)}}
-		for _, action := range []string{"/pause", "/resume", "/empty", "/test", "/confirmation", "/confirm", "/replay",
-			"/secret", "/delete"} {
+				`"`)},
+		}
+		for _, action := range []string{
+			"/pause", "/resume", "/empty", "/test", "/confirmation", "/confirm", "/replay",
+			"/secret", "/delete",
+		} {
 			bob.post(id+action, form).shows(t, http.StatusNotFound)
 		}
 	}

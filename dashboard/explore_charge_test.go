@@ -73,8 +73,9 @@ func TestChargedPagesFromOtherSites(t *testing.T) {
 				t.Errorf("%s from %s counts as %d requests", target, from, n-requests)
 			}
 		}
-		for _, from := range []string{"Sec-Fetch-Site: same-origin", "Sec-Fetch-Site: none",
-			"Sec-Fetch-Mode: navigate"} {
+		for _, from := range []string{
+			"Sec-Fetch-Site: same-origin", "Sec-Fetch-Site: none", "Sec-Fetch-Mode: navigate",
+		} {
 			if page := s.ask(http.MethodGet, target, from); strings.Contains(page.text, `<a class="button" href="`+target+`">`) {
 				t.Errorf("%s, %s: got a confirmation page", target, from)
 			}
@@ -139,11 +140,13 @@ func TestTopLevelPages(t *testing.T) {
 // TestEmbeddedPages checks that no page can be embedded. Only our own scripts can fetch free pages.
 func TestEmbeddedPages(t *testing.T) {
 	s := mustSite(t)
-	for _, target := range []string{"/", "/keys/new", "/usage", "/sign-in", "/sign-in/callback?code=x&state=y",
-		"/sign-in/link/x", "/nothing/here"} {
+	for _, target := range []string{
+		"/", "/keys/new", "/usage", "/sign-in", "/sign-in/callback?code=x&state=y",
+		"/sign-in/link/x", "/nothing/here",
+	} {
 		for _, headers := range [][]string{
-			{"Sec-Fetch-Dest: image", "Sec-Fetch-Site: same-origin"}, {"Sec-Fetch-Dest: iframe",
-				"Sec-Fetch-Site: same-origin"},
+			{"Sec-Fetch-Dest: image", "Sec-Fetch-Site: same-origin"},
+			{"Sec-Fetch-Dest: iframe", "Sec-Fetch-Site: same-origin"},
 			{"Sec-Fetch-Dest: empty", "Sec-Fetch-Site: same-site"}, {"Sec-Fetch-Dest: empty"},
 		} {
 			if page := s.ask(http.MethodGet, target, headers...); page.StatusCode != http.StatusForbidden {
@@ -158,8 +161,11 @@ func TestEmbeddedPages(t *testing.T) {
 // TestFreePagesFromOtherSites checks that a free page opens directly from other sites.
 func TestFreePagesFromOtherSites(t *testing.T) {
 	s := mustSite(t)
-	for target, says := range map[string]string{"/explore": `id="examples"`, "/usage": `id="month"`,
-		"/": `id="month"`} {
+	for target, says := range map[string]string{
+		"/explore": `id="examples"`,
+		"/usage":   `id="month"`,
+		"/":        `id="month"`,
+	} {
 		s.ask(http.MethodGet, target, "Sec-Fetch-Site: cross-site").shows(t, http.StatusOK, says)
 	}
 	if to := s.ask(http.MethodGet, "/explore?q=oak&brand_name=",

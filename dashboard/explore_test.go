@@ -101,8 +101,10 @@ var facetLinks = regexp.MustCompile(`<li><a href="(/explore\?[^"]*)"( aria-curre
 // selected one links to its removal.
 func TestFacetLinks(t *testing.T) {
 	s := mustSite(t)
-	for _, from := range []string{"?q=", "?status=expired", "?category=Wine&derived_subcategory=Wine+%3E+Red+Wine",
-		"?approval_date_from=2020-01-01&approval_date_to=2020-12-31", "?origin=italian"} {
+	for _, from := range []string{
+		"?q=", "?status=expired", "?category=Wine&derived_subcategory=Wine+%3E+Red+Wine",
+		"?approval_date_from=2020-01-01&approval_date_to=2020-12-31", "?origin=italian",
+	} {
 		page := s.get("/explore" + from)
 		links := facetLinks.FindAllStringSubmatch(page.body, -1)
 		if len(links) < 5 {
@@ -226,8 +228,10 @@ func TestExploreUnknownParameters(t *testing.T) {
 		s.get("/explore?"+query).shows(t, http.StatusOK, hint, `id="examples"`)
 	}
 	s.costs(before, 0, 0) // no filter given
-	for _, path := range []string{"/", "/usage", "/keys", "/plans", "/saved-searches", "/saved-searches/new",
-		"/destinations", "/deliveries"} {
+	for _, path := range []string{
+		"/", "/usage", "/keys", "/plans", "/saved-searches", "/saved-searches/new",
+		"/destinations", "/deliveries",
+	} {
 		s.get(path+"?utm_source=x").shows(t, http.StatusOK)
 	}
 }
@@ -272,26 +276,47 @@ func TestExplorePages(t *testing.T) {
 // cut page continues where it was cut.
 func TestSearchPager(t *testing.T) {
 	p := cola.SearchParams{Q: "a", Page: cola.Some(100), Cursor: "old"}
-	at := cola.Pagination{Mode: "offset", Page: 100, PerPage: 20, Total: 5000, Pages: 250, HasMore: true,
-		NextCursor: "new"}
+	at := cola.Pagination{
+		Mode:       "offset",
+		Page:       100,
+		PerPage:    20,
+		Total:      5000,
+		Pages:      250,
+		HasMore:    true,
+		NextCursor: "new",
+	}
 	for _, tt := range []struct {
 		name string
 		at   func(*cola.Pagination)
 		cut  bool
 		want pager
 	}{
-		{"the last that has a number", func(*cola.Pagination) {}, false,
-			pager{First: 1981, Last: 2000, Previous: "/explore?page=99&q=a", Next: "/explore?cursor=new&q=a"}},
-		{"one before", func(p *cola.Pagination) { p.Page = 99 }, false,
-			pager{First: 1961, Last: 1980, Previous: "/explore?page=98&q=a", Next: "/explore?page=100&q=a"}},
-		{"the second", func(p *cola.Pagination) { p.Page = 2 }, false,
-			pager{First: 21, Last: 40, Previous: "/explore?q=a", Next: "/explore?page=3&q=a"}},
-		{"cut", func(p *cola.Pagination) { p.Page = 2 }, true, pager{First: 21, Last: 40, Previous: "/explore?q=a",
-			Next: "/explore?cursor=new&q=a"}},
-		{"by cursor", func(p *cola.Pagination) { p.Mode, p.Page = "cursor", 101 }, false,
-			pager{Next: "/explore?cursor=new&q=a"}},
-		{"the last", func(p *cola.Pagination) { p.HasMore, p.NextCursor = false, "" }, false,
-			pager{First: 1981, Last: 2000, Previous: "/explore?page=99&q=a"}},
+		{
+			"the last that has a number", func(*cola.Pagination) {}, false,
+			pager{First: 1981, Last: 2000, Previous: "/explore?page=99&q=a", Next: "/explore?cursor=new&q=a"},
+		},
+		{
+			"one before", func(p *cola.Pagination) { p.Page = 99 }, false,
+			pager{First: 1961, Last: 1980, Previous: "/explore?page=98&q=a", Next: "/explore?page=100&q=a"},
+		},
+		{
+			"the second", func(p *cola.Pagination) { p.Page = 2 }, false,
+			pager{First: 21, Last: 40, Previous: "/explore?q=a", Next: "/explore?page=3&q=a"},
+		},
+		{"cut", func(p *cola.Pagination) { p.Page = 2 }, true, pager{
+			First:    21,
+			Last:     40,
+			Previous: "/explore?q=a",
+			Next:     "/explore?cursor=new&q=a",
+		}},
+		{
+			"by cursor", func(p *cola.Pagination) { p.Mode, p.Page = "cursor", 101 }, false,
+			pager{Next: "/explore?cursor=new&q=a"},
+		},
+		{
+			"the last", func(p *cola.Pagination) { p.HasMore, p.NextCursor = false, "" }, false,
+			pager{First: 1981, Last: 2000, Previous: "/explore?page=99&q=a"},
+		},
 	} {
 		here := at
 		tt.at(&here)

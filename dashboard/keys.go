@@ -52,8 +52,11 @@ func (k keyRow) Shown() string { return k.Prefix + "…" + k.LastFour }
 
 func (req *request) keyRow(k registry.Key) keyRow {
 	now := req.now()
-	return keyRow{Key: k, Active: k.IsActive(now),
-		ExpiresSoon: !k.ExpiresAt.IsZero() && k.ExpiresAt.Sub(now) < expirySoon}
+	return keyRow{
+		Key:         k,
+		Active:      k.IsActive(now),
+		ExpiresSoon: !k.ExpiresAt.IsZero() && k.ExpiresAt.Sub(now) < expirySoon,
+	}
 }
 
 // keysPage lists the active keys and some inactive ones, or all inactive keys.
@@ -146,8 +149,12 @@ func (req *request) createKey() error {
 	key, state, err := req.svc.CreateKey(req.ctx(), req.caller, keyParams(form.Get("name"), form.Get("expires")))
 	req.recordQuota(state)
 	if problems, sentence, ok := correctable(err); ok {
-		f := keyForm{Name: stripHidden(form.Get("name")), Expires: stripHidden(form.Get("expires")), Problems: problems,
-			Error: sentence}
+		f := keyForm{
+			Name:     stripHidden(form.Get("name")),
+			Expires:  stripHidden(form.Get("expires")),
+			Problems: problems,
+			Error:    sentence,
+		}
 		return req.showKeyForm(statusOf(err), f)
 	}
 	if err != nil {

@@ -119,15 +119,19 @@ func TestKeySecrecy(t *testing.T) {
 	created := s.post("/keys/new", form)
 	first := created.secret(t)
 	old := s.keys()[0]
-	rotated := s.post(keyPath(old, "rotate"), url.Values{"form": {s.get(keyPath(old, "rotate")).token(t)},
-		"overlap": {"7 days"}})
+	rotated := s.post(keyPath(old, "rotate"), url.Values{
+		"form":    {s.get(keyPath(old, "rotate")).token(t)},
+		"overlap": {"7 days"},
+	})
 	second := rotated.secret(t)
 	if first == second {
 		t.Fatal("the new key is the old one")
 	}
 	pages := map[string]response{"again": s.post("/keys/new", form), "rotated": rotated}
-	for _, path := range []string{"/", "/keys", "/keys/new", "/keys/ended", keyPath(old, "rotate"),
-		keyPath(old, "revoke"), "/usage", "/account", "/apps", "/connect", "/plans"} {
+	for _, path := range []string{
+		"/", "/keys", "/keys/new", "/keys/ended", keyPath(old, "rotate"),
+		keyPath(old, "revoke"), "/usage", "/account", "/apps", "/connect", "/plans",
+	} {
 		pages[path] = s.get(path)
 	}
 	for name, a := range pages {
@@ -236,8 +240,10 @@ func TestTooManyKeys(t *testing.T) {
 	a := s.makeKey("one more", "")
 	a.shows(t, http.StatusConflict, "100", `value="one more"`, `role="alert"`)
 	a.checkHTML(t)
-	for page, rows := range map[string]int{"": 25, "?page=4": 25, "?page=5": 25, "?page=0": 25, "?page=-1": 25,
-		"?page=1000000000000": 25, "?page=x%00%ff&page=2": 25} {
+	for page, rows := range map[string]int{
+		"": 25, "?page=4": 25, "?page=5": 25, "?page=0": 25, "?page=-1": 25,
+		"?page=1000000000000": 25, "?page=x%00%ff&page=2": 25,
+	} {
 		list := s.get("/keys" + page)
 		list.shows(t, http.StatusOK, "of 100")
 		list.checkHTML(t)
@@ -246,8 +252,10 @@ func TestTooManyKeys(t *testing.T) {
 		}
 	}
 	rotate := func(k registry.Key) response {
-		return s.post(keyPath(k, "rotate"), url.Values{"form": {s.get(keyPath(k, "rotate")).token(t)},
-			"overlap": {"1 day"}})
+		return s.post(keyPath(k, "rotate"), url.Values{
+			"form":    {s.get(keyPath(k, "rotate")).token(t)},
+			"overlap": {"1 day"},
+		})
 	}
 	keys := s.keys()
 	rotate(keys[0]).secret(t) // the expiring old key does not count toward the limit
@@ -334,8 +342,10 @@ func TestRotationProblems(t *testing.T) {
 	s.makeKey("mine", "")
 	key := s.keys()[0]
 	for _, overlap := range []string{"", "2 years", "<script>", "\x00"} {
-		a := s.post(keyPath(key, "rotate"), url.Values{"form": {s.get(keyPath(key, "rotate")).token(t)},
-			"overlap": {overlap}})
+		a := s.post(keyPath(key, "rotate"), url.Values{
+			"form":    {s.get(keyPath(key, "rotate")).token(t)},
+			"overlap": {overlap},
+		})
 		a.shows(t, http.StatusBadRequest, `href="#overlap"`, `role="alert"`)
 		a.checkHTML(t)
 	}
@@ -382,13 +392,17 @@ func TestForeignKeys(t *testing.T) {
 	key := s.keys()[0]
 	theirs := s.by(bob)
 	unknown := theirs.get("/keys/999999/revoke")
-	for _, id := range []string{fmt.Sprint(key.ID), "0", "-1", "x", "1e3", "99999999999999999999", "%00", "1%2f2",
-		"%ff"} {
+	for _, id := range []string{
+		fmt.Sprint(key.ID), "0", "-1", "x", "1e3", "99999999999999999999", "%00", "1%2f2",
+		"%ff",
+	} {
 		for _, action := range []string{"rotate", "revoke"} {
 			for _, a := range []response{
 				theirs.get("/keys/" + id + "/" + action),
-				theirs.post("/keys/"+id+"/"+action, url.Values{"form": {theirs.get("/keys/new").token(t)},
-					"overlap": {"none"}}),
+				theirs.post("/keys/"+id+"/"+action, url.Values{
+					"form":    {theirs.get("/keys/new").token(t)},
+					"overlap": {"none"},
+				}),
 			} {
 				a.shows(t, http.StatusNotFound)
 				if strings.Contains(a.body, "annskey") {

@@ -171,8 +171,10 @@ func changeParams(typed url.Values) cola.SavedSearchChangeParams {
 // an unchecked box means false.
 func apiFields(typed url.Values) url.Values {
 	fields := maps.Clone(typed)
-	for _, name := range []string{idempotencyField, previewField, fingerprintField, "schedule.weekday",
-		"schedule.monthday"} {
+	for _, name := range []string{
+		idempotencyField, previewField, fingerprintField, "schedule.weekday",
+		"schedule.monthday",
+	} {
 		delete(fields, name)
 	}
 	switch typed.Get("schedule.cadence") {

@@ -28,8 +28,10 @@ var (
 
 // newSearch shows an empty form, or one filled from the query of a search in Explore or GET /colas.
 func (req *request) newSearch() error {
-	f := &searchForm{Values: url.Values{"schedule.cadence": {cola.CadenceDaily}, "schedule.active": {"true"}},
-		IdempotencyKey: rand.Text()}
+	f := &searchForm{
+		Values:         url.Values{"schedule.cadence": {cola.CadenceDaily}, "schedule.active": {"true"}},
+		IdempotencyKey: rand.Text(),
+	}
 	f.fillFromSearch(req.query())
 	return req.showSearchForm(http.StatusOK, f, nil)
 }
@@ -87,8 +89,10 @@ func (req *request) editSearch() error {
 	if err != nil {
 		return err
 	}
-	return req.showSearchForm(http.StatusOK, &searchForm{Values: formValues(s),
-		Fingerprint: formFingerprint(formValues(s))}, nil)
+	return req.showSearchForm(http.StatusOK, &searchForm{
+		Values:      formValues(s),
+		Fingerprint: formFingerprint(formValues(s)),
+	}, nil)
 }
 
 // changeSearch saves a changed search. If the search has changed since the form was opened, it

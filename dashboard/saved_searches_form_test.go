@@ -25,13 +25,11 @@ func TestConflictingEdits(t *testing.T) {
 	for name, change := range map[string]func(path string){
 		"name": func(path string) { s.post(path+"/edit", with(form, "name", "Other")).redirects(t) },
 		"filters": func(path string) {
-			s.post(path+"/edit",
-				with(form, "filters.brand_name", "other")).redirects(t)
+			s.post(path+"/edit", with(form, "filters.brand_name", "other")).redirects(t)
 		},
 		"fewer filters": func(path string) { s.post(path+"/edit", with(form, "filters.query", "")).redirects(t) },
 		"cadence": func(path string) {
-			s.post(path+"/edit",
-				with(form, "schedule.cadence", "daily")).redirects(t)
+			s.post(path+"/edit", with(form, "schedule.cadence", "daily")).redirects(t)
 		},
 		"day":         func(path string) { s.post(path+"/edit", with(form, "schedule.weekday", "3")).redirects(t) },
 		"no schedule": func(path string) { s.post(path+"/edit", with(form, "schedule.cadence", "")).redirects(t) },
@@ -68,8 +66,10 @@ func TestForeignForms(t *testing.T) {
 	s := mustSite(t)
 	s.join("bob@example.com", cola.TierPro)
 	bob := s.by("bob@example.com")
-	for path, typed := range map[string]url.Values{"/saved-searches/new": typedSearch(),
-		"/destinations/new": typedWebhook()} {
+	for path, typed := range map[string]url.Values{
+		"/saved-searches/new": typedSearch(),
+		"/destinations/new":   typedWebhook(),
+	} {
 		typed = with(typed, "holder", cutOut(s.get(path).body, `name="holder" value="`, `"`))
 		if typed.Get("holder") == "" {
 			t.Fatalf("the form at %s has no account", path)
@@ -130,8 +130,10 @@ func TestUnknownFormToken(t *testing.T) {
 	s := mustSite(t)
 	path := s.mustSaved(typedSearch())
 	hookPath, _ := s.mustWebhook(typedWebhook())
-	for form, want := range map[string]string{path + "/feed": path, hookPath + "/secret": hookPath,
-		"/keys/new": "/keys"} {
+	for form, want := range map[string]string{
+		path + "/feed": path, hookPath + "/secret": hookPath,
+		"/keys/new": "/keys",
+	} {
 		if to := s.post(form, url.Values{"form": {"never"}, "name": {"x"}}).redirects(t); to != want {
 			t.Errorf("%s redirects to %s, want %s", form, to, want)
 		}
@@ -208,12 +210,19 @@ func TestFilterSummary(t *testing.T) {
 		"category Wine > Red Wine · from france":   {DerivedCategory: "Wine > Red Wine", Country: "france"},
 		"imported":        {OriginImported: yes},
 		"status approved": {OriginImported: yes, OriginDomestic: yes, ApplicationStatus: "approved"},
-		"at least 12% ABV · at most 1.5 liters · can": {ABVMin: cola.Some(12.0),
-			VolumeMax: cola.Some(1.5), VolumeUnit: "liters", ContainerCan: yes},
-		"permit contains “CA-W” · applicant in CA · at least 5% ABV · at most 7% ABV": {ApplicantUSState: "CA",
-			PermitNumberText: "CA-W", ABVMin: cola.Some(5.0), ABVMax: cola.Some(7.0)},
-		"brand contains “ab” · barcode 036": {BrandName: "a\u202eb",
-			BarcodeValue: "036"},
+		"at least 12% ABV · at most 1.5 liters · can": {
+			ABVMin:       cola.Some(12.0),
+			VolumeMax:    cola.Some(1.5),
+			VolumeUnit:   "liters",
+			ContainerCan: yes,
+		},
+		"permit contains “CA-W” · applicant in CA · at least 5% ABV · at most 7% ABV": {
+			ApplicantUSState: "CA",
+			PermitNumberText: "CA-W",
+			ABVMin:           cola.Some(5.0),
+			ABVMax:           cola.Some(7.0),
+		},
+		"brand contains “ab” · barcode 036": {BrandName: "a\u202eb", BarcodeValue: "036"},
 	} {
 		if got := filterSummary(f); got != want {
 			t.Errorf("filterSummary(%+v) = %q, want %q", f, got, want)
@@ -267,14 +276,16 @@ func TestFilterFields(t *testing.T) {
 func TestScheduleText(t *testing.T) {
 	var got []string
 	for _, s := range []*cola.Schedule{
-		nil, {Cadence: "daily"}, {Cadence: "weekly", Day: 0}, {Cadence: "monthly", Day: 1}, {Cadence: "monthly",
-			Day: 11},
+		nil, {Cadence: "daily"}, {Cadence: "weekly", Day: 0}, {Cadence: "monthly", Day: 1},
+		{Cadence: "monthly", Day: 11},
 		{Cadence: "monthly", Day: 22}, {Cadence: "monthly", Day: 13}, {Cadence: "monthly", Day: 23},
 	} {
 		got = append(got, scheduleText(s))
 	}
-	want := []string{"", "Daily", "Every Sunday", "Monthly on the 1st", "Monthly on the 11th", "Monthly on the 22nd",
-		"Monthly on the 13th", "Monthly on the 23rd"}
+	want := []string{
+		"", "Daily", "Every Sunday", "Monthly on the 1st", "Monthly on the 11th", "Monthly on the 22nd",
+		"Monthly on the 13th", "Monthly on the 23rd",
+	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

@@ -32,8 +32,11 @@ func TestPreview(t *testing.T) {
 	form := typedSearch("filters.type_malt_beverage", "true", "filters.abv_min", "1")
 	total := s.mustPreview(form)
 	want, _, err := s.registry.PreviewSavedSearch(t.Context(), s.browsers.callers[ann], cola.PreviewParams{
-		Filters: &cola.SavedSearchFilters{TypeWine: cola.Some(true), TypeMaltBeverage: cola.Some(true),
-			ABVMin: cola.Some(1.0)},
+		Filters: &cola.SavedSearchFilters{
+			TypeWine:         cola.Some(true),
+			TypeMaltBeverage: cola.Some(true),
+			ABVMin:           cola.Some(1.0),
+		},
 	})
 	if err != nil || total != want.Total || total == 0 {
 		t.Fatalf("the page counts %d, the API %d, %v", total, want.Total, err)
@@ -184,10 +187,13 @@ func TestFormFromSearch(t *testing.T) {
 		url.QueryEscape("?q=barrel&status=approved")); !strings.Contains(whole.text, `value="barrel"`) {
 		t.Errorf("from= was ignored:\n%s", whole.body)
 	}
-	for _, hostile := range []string{"category=category", "category=<script>", "container_type=%00", "abv_min=x",
-		"approval_date_to=yesterday", "q=a&q=b", "from=%25zz", "product_type=,,,", "q=%ff"} {
+	for _, hostile := range []string{
+		"category=category", "category=<script>", "container_type=%00", "abv_min=x",
+		"approval_date_to=yesterday", "q=a&q=b", "from=%25zz", "product_type=,,,", "q=%ff",
+	} {
 		a := s.get("/saved-searches/new?" + hostile)
-		if a.shows(t, http.StatusOK, "New saved search"); strings.Contains(a.body, "<script>") ||
+		a.shows(t, http.StatusOK, "New saved search")
+		if strings.Contains(a.body, "<script>") ||
 			strings.Contains(a.body, `value="true" checked> Wine`) {
 			t.Errorf("%s: a value was not escaped or applied:\n%s", hostile, a.body)
 		}

@@ -16,8 +16,10 @@ import (
 
 // typedSearch returns the form for a daily search for wine, with some fields replaced.
 func typedSearch(fields ...string) url.Values {
-	form := url.Values{"name": {"All wine"}, "filters.type_wine": {"true"}, "schedule.cadence": {"daily"},
-		"schedule.active": {"true"}}
+	form := url.Values{
+		"name": {"All wine"}, "filters.type_wine": {"true"}, "schedule.cadence": {"daily"},
+		"schedule.active": {"true"},
+	}
 	for i := 0; i < len(fields); i += 2 {
 		form.Set(fields[i], fields[i+1])
 	}
@@ -124,28 +126,46 @@ func TestSearchProblems(t *testing.T) {
 		status int
 		says   []string
 	}{
-		"no name": {typedSearch("name", " "), 400, []string{`href="#name"`, `aria-invalid="true"`,
-			`aria-describedby="name-hint name-problems"`}},
+		"no name": {typedSearch("name", " "), 400, []string{
+			`href="#name"`, `aria-invalid="true"`,
+			`aria-describedby="name-hint name-problems"`,
+		}},
 		"too broad": {typedSearch("filters.type_wine", ""), 400, []string{"Too broad", `value="All wine"`}},
-		"no unit": {typedSearch("filters.volume_min", "700"), 400,
-			[]string{`href="#filters-volume_unit"`, `value="700"`, `<details class="group" open>`}},
-		"no number": {typedSearch("filters.abv_max", "strong"), 400,
-			[]string{`href="#filters-abv_max"`, `value="strong"`}},
-		"no such day": {typedSearch("schedule.cadence", "monthly", "schedule.monthday", "29"), 400,
-			[]string{`href="#schedule-monthday"`}},
-		"another day": {typedSearch("schedule.cadence", "weekly", "schedule.weekday", "9"), 400,
-			[]string{`href="#schedule-weekday"`}},
-		"no such cadence": {typedSearch("schedule.cadence", "hourly"), 400,
-			[]string{`href="#schedule-cadence"`, `"hourly"`}},
-		"unknown field": {typedSearch("filters.brand", "x"), 400,
-			[]string{"<li>filters.brand:", "filters.brand_name"}},
-		"twice": {url.Values{"name": {"a", "b"}, "filters.type_wine": {"true"}}, 400,
-			[]string{`href="#name"`}},
+		"no unit": {
+			typedSearch("filters.volume_min", "700"), 400,
+			[]string{`href="#filters-volume_unit"`, `value="700"`, `<details class="group" open>`},
+		},
+		"no number": {
+			typedSearch("filters.abv_max", "strong"), 400,
+			[]string{`href="#filters-abv_max"`, `value="strong"`},
+		},
+		"no such day": {
+			typedSearch("schedule.cadence", "monthly", "schedule.monthday", "29"), 400,
+			[]string{`href="#schedule-monthday"`},
+		},
+		"another day": {
+			typedSearch("schedule.cadence", "weekly", "schedule.weekday", "9"), 400,
+			[]string{`href="#schedule-weekday"`},
+		},
+		"no such cadence": {
+			typedSearch("schedule.cadence", "hourly"), 400,
+			[]string{`href="#schedule-cadence"`, `"hourly"`},
+		},
+		"unknown field": {
+			typedSearch("filters.brand", "x"), 400,
+			[]string{"<li>filters.brand:", "filters.brand_name"},
+		},
+		"twice": {
+			url.Values{"name": {"a", "b"}, "filters.type_wine": {"true"}}, 400,
+			[]string{`href="#name"`},
+		},
 		"hidden in name": {typedSearch("name", "a\u202eb"), 400, []string{`href="#name"`}},
 		"control":        {typedSearch("filters.query", "a\x00b"), 400, []string{`href="#filters-query"`}},
 		"broken UTF-8":   {typedSearch("filters.query", "a\xff"), 400, []string{`href="#filters-query"`}},
-		"long": {typedSearch("filters.brand_name", strings.Repeat("é", 201)), 400,
-			[]string{`href="#filters-brand_name"`, "200"}},
+		"long": {
+			typedSearch("filters.brand_name", strings.Repeat("é", 201)), 400,
+			[]string{`href="#filters-brand_name"`, "200"},
+		},
 	} {
 		a := s.post("/saved-searches/new", tt.form)
 		t.Log(name)
@@ -182,8 +202,10 @@ func TestChangeSavedSearch(t *testing.T) {
 	if strings.Contains(edit.body, "<b>oak") {
 		t.Error("a filter was not escaped")
 	}
-	if next := s.post(path+"/edit", url.Values{"name": {"Gins"}, "filters.query": {"gin"},
-		"schedule.cadence": {"daily"}}).redirects(t); next != path {
+	if next := s.post(path+"/edit", url.Values{
+		"name": {"Gins"}, "filters.query": {"gin"},
+		"schedule.cadence": {"daily"},
+	}).redirects(t); next != path {
 		t.Errorf("saving redirects to %s", next)
 	}
 	page := s.get(path)
@@ -380,14 +402,19 @@ func TestForeignSearches(t *testing.T) {
 	s.join("bob@example.com", cola.TierFree)
 	path := s.mustSaved(typedSearch("name", "Of Ann"))
 	bob := s.by("bob@example.com")
-	for _, id := range []string{path, "/saved-searches/0b9f8c0e-6a55-4f0e-9a39-2f1f0f9f6d11", "/saved-searches/x",
-		"/saved-searches/%00", "/saved-searches/%ff", "/saved-searches/%3Cscript%3E"} {
+	for _, id := range []string{
+		path, "/saved-searches/0b9f8c0e-6a55-4f0e-9a39-2f1f0f9f6d11", "/saved-searches/x",
+		"/saved-searches/%00", "/saved-searches/%ff", "/saved-searches/%3Cscript%3E",
+	} {
 		s.registry.Pass(time.Minute) // stays under the page rate limit
-		for _, page := range []string{"", "/edit", "/delete", "/feed", "/feed/end", "/runs/1", "/runs/1/labels",
-			"/explain?ttb_id=11054001000049"} {
+		for _, page := range []string{
+			"", "/edit", "/delete", "/feed", "/feed/end", "/runs/1", "/runs/1/labels",
+			"/explain?ttb_id=11054001000049",
+		} {
 			a := bob.get(id + page)
 			a.shows(t, http.StatusNotFound)
-			if a.lacks(t, "Of Ann"); strings.Contains(a.body, "<script>") {
+			a.lacks(t, "Of Ann")
+			if strings.Contains(a.body, "<script>") {
 				t.Errorf("an ID was not escaped:\n%s", a.body)
 			}
 		}
@@ -429,9 +456,11 @@ func TestHostileSearch(t *testing.T) {
 		"filters.derived_category", hostile))
 	s.registry.Pass(24 * time.Hour)
 	s.registry.RunDue(t)
-	for _, page := range []string{"/saved-searches", path, path + "/edit", path + "/delete", path + "/feed",
+	for _, page := range []string{
+		"/saved-searches", path, path + "/edit", path + "/delete", path + "/feed",
 		path + "/feed/end", path + "/runs/1", path + "/runs/1/labels", "/destinations/new?saved_search=" + path[16:],
-		"/deliveries", "/"} {
+		"/deliveries", "/",
+	} {
 		a := s.get(page)
 		if a.StatusCode != http.StatusOK || strings.Contains(a.body, "<script>alert") ||
 			strings.Contains(a.body, "<img src=x") {

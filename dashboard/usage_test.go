@@ -20,8 +20,10 @@ import (
 // spend searches for labels as a caller and reads some of them.
 func (s *site) spend(c cola.Caller, list, details int) {
 	s.t.Helper()
-	page, _, err := s.registry.SearchColas(s.t.Context(), c, cola.SearchParams{ApprovalDateFrom: cola.NewDate(2005, 1,
-		1), PerPage: cola.Some(list)})
+	page, _, err := s.registry.SearchColas(s.t.Context(), c, cola.SearchParams{
+		ApprovalDateFrom: cola.NewDate(2005, 1, 1),
+		PerPage:          cola.Some(list),
+	})
 	if err != nil || len(page.Colas) != list {
 		s.t.Fatalf("search returned %d labels, %v; want %d", len(page.Colas), err, list)
 	}
@@ -91,11 +93,19 @@ func TestNewForecast(t *testing.T) {
 		{"unused", 0, 200, 0, forecast{Last: last}},
 		{"within", 100, 200, 150, forecast{Projected: 150, Last: last}},
 		{"just", 100, 200, 200, forecast{Projected: 200, Last: last}},
-		{"over", 150, 200, 300, forecast{Projected: 300, Over: true, Last: last,
-			ExhaustedOn: cola.NewDate(2026, 11, 21)}},
+		{"over", 150, 200, 300, forecast{
+			Projected:   300,
+			Over:        true,
+			Last:        last,
+			ExhaustedOn: cola.NewDate(2026, 11, 21),
+		}},
 		{"used up", 200, 200, 300, forecast{Projected: 300, Over: true, Exhausted: true, Last: last}},
-		{"more than there is, after a downgrade", 900, 200, 900, forecast{Projected: 900, Over: true, Exhausted: true,
-			Last: last}},
+		{"more than there is, after a downgrade", 900, 200, 900, forecast{
+			Projected: 900,
+			Over:      true,
+			Exhausted: true,
+			Last:      last,
+		}},
 	} {
 		m := meter{"Detail views", test.used, test.limit}
 		test.want.Meter = m
@@ -122,8 +132,10 @@ func TestUsageManySources(t *testing.T) {
 		"REST API 30, Assistants 3.", ", Other 28. ", `<bdi>REST API</bdi> <span class="soft">30</span>`,
 		`<bdi>Other</bdi> <span class="soft">28</span>`,
 		`<th scope="row" role="rowheader"><bdi>Other</bdi></th><td role="cell" data-label="Channel">REST API</td>`)
-	for _, bad := range []string{">others<", "The others", "Others", "Browser sessions", " 0. All", "Assistants 0",
-		`<span class="soft">0</span>`} {
+	for _, bad := range []string{
+		">others<", "The others", "Others", "Browser sessions", " 0. All", "Assistants 0",
+		`<span class="soft">0</span>`,
+	} {
 		if strings.Contains(a.body, bad) {
 			t.Errorf("page contains %q", bad)
 		}
@@ -147,7 +159,8 @@ func TestOtherSource(t *testing.T) {
 	}
 	for rows, want := range map[int]int{12: 6, 4: 3} {
 		some := r
-		if some.Rows = r.Rows; rows < 12 {
+		some.Rows = r.Rows
+		if rows < 12 {
 			some.Rows = append(slices.Clone(r.Rows[:rows-1]), r.Rows[11]) // one of them has no usage of either kind
 		}
 		got := sourceSeries(some)
@@ -183,8 +196,12 @@ func (s *site) setReport(r registry.UsageReport) {
 func fullReport(name string) registry.UsageReport {
 	month := cola.PeriodOf(time.Date(2026, 12, 31, 12, 0, 0, 0, time.UTC))
 	r := registry.UsageReport{
-		State: cola.QuotaState{Tier: cola.TierStarter, Period: month, Limits: cola.TierStarter.Limits(),
-			Used: cola.Used{DetailViews: 2_000, ListRecords: 60_000}},
+		State: cola.QuotaState{
+			Tier:   cola.TierStarter,
+			Period: month,
+			Limits: cola.TierStarter.Limits(),
+			Used:   cola.Used{DetailViews: 2_000, ListRecords: 60_000},
+		},
 		Projected: cola.Used{DetailViews: 2_000, ListRecords: 120_000},
 	}
 	for i := range 12 {
@@ -193,11 +210,16 @@ func fullReport(name string) registry.UsageReport {
 		r.Rows = append(r.Rows, registry.UsageRow{
 			Channel: channel, Credential: cola.Credential{Kind: kind, ID: int64(i)}, Name: fmt.Sprintf("%s %d", name,
 				i),
-			Total: registry.Usage{DetailViews: 31 * (500 + i), ListRecords: 31 * (88_000 + i),
-				Requests: 31 * (600 + i)},
+			Total: registry.Usage{
+				DetailViews: 31 * (500 + i),
+				ListRecords: 31 * (88_000 + i),
+				Requests:    31 * (600 + i),
+			},
 		})
-		r.Months = append(r.Months, registry.MonthUsage{Period: month - 11 + cola.Period(i),
-			Used: cola.Used{DetailViews: 1_900 + i, ListRecords: 96_000 + i}})
+		r.Months = append(r.Months, registry.MonthUsage{
+			Period: month - 11 + cola.Period(i),
+			Used:   cola.Used{DetailViews: 1_900 + i, ListRecords: 96_000 + i},
+		})
 	}
 	for d := range 31 {
 		day := registry.DayUsage{Day: cola.NewDate(2026, 12, 1+d), By: make([]registry.Usage, 12)}
@@ -207,12 +229,18 @@ func fullReport(name string) registry.UsageReport {
 		}
 		r.Days = append(r.Days, day)
 	}
-	reasons := []string{registry.RefusedBurst, registry.RefusedDetailViews, registry.RefusedListRecords,
-		registry.RefusedScope, registry.RefusedCredential, registry.RefusedSuspended, "<script>"}
+	reasons := []string{
+		registry.RefusedBurst, registry.RefusedDetailViews, registry.RefusedListRecords,
+		registry.RefusedScope, registry.RefusedCredential, registry.RefusedSuspended, "<script>",
+	}
 	for i := range 50 {
 		r.Refusals = append(r.Refusals, registry.Refusal{
-			LastAt: registrytest.StartTime, Channel: cola.ChannelREST, Credential: cola.Credential{Kind: cola.CredentialKey,
-				ID: 1}, Name: name, Reason: reasons[i%len(reasons)], Count: 1000,
+			LastAt:     registrytest.StartTime,
+			Channel:    cola.ChannelREST,
+			Credential: cola.Credential{Kind: cola.CredentialKey, ID: 1},
+			Name:       name,
+			Reason:     reasons[i%len(reasons)],
+			Count:      1000,
 		})
 	}
 	return r
@@ -272,8 +300,8 @@ func TestRotatedKeyUsage(t *testing.T) {
 // programs follow Retry-After.
 func TestBrowserBursts(t *testing.T) {
 	r := registry.UsageReport{Refusals: []registry.Refusal{
-		{Channel: cola.ChannelDashboard, Reason: registry.RefusedBurst}, {Channel: cola.ChannelREST,
-			Reason: registry.RefusedBurst},
+		{Channel: cola.ChannelDashboard, Reason: registry.RefusedBurst},
+		{Channel: cola.ChannelREST, Reason: registry.RefusedBurst},
 	}}
 	rows := refusalRows(r, 2)
 	if rows[0].Do == rows[1].Do || strings.Contains(rows[0].Do, "Retry-After") ||

@@ -43,7 +43,8 @@ func TestDemoResponseSizes(t *testing.T) {
 			putRecord(&a, v, *label)
 			weigh("get_cola", a)
 		}
-		if page = append(page, label.ColaSummary); len(page) == cola.MaxPerPage {
+		page = append(page, label.ColaSummary)
+		if len(page) == cola.MaxPerPage {
 			for _, v := range []view{{false}, {true}} {
 				rows := rowLimiter[cola.ColaSummary]{view: v}
 				var a toolResult

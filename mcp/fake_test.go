@@ -94,10 +94,12 @@ func newFake() *fake {
 		ValidStartDate: cola.NewDate(2008, 4, 10), ParentAVAs: []string{"North Coast"}, ChildAVAs: []string{}, CFRIndex: "9.53",
 	}
 	f.times = []cola.ProcessingTime{{Commodity: "Wine", SnapshotDate: cola.NewDate(2026, 11, 16), TurnaroundDaysMedian: cola.Some(4), QueueFrontierDate: cola.NewDate(2026, 11, 12), QueueDepthDays: cola.Some(4)}}
-	f.reports = []cola.ProductionReport{{
-		Commodity: "Beer", ReportType: "monthly", Year: 2019, MonthNumber: cola.Some(3), ReportDate: cola.NewDate(2019, 3, 31),
-		StatisticalGroup: "Barrels Produced", StatisticalCategory: "Totals", StatisticalDetail: "Production", Value: cola.Some(15513319.0), ValueUnit: "barrels",
-	}, {Commodity: "Beer", ReportType: "monthly", Year: 2019, MonthNumber: cola.Some(2), ReportDate: cola.NewDate(2019, 2, 28), IsRedacted: true}}
+	f.reports = []cola.ProductionReport{
+		{
+			Commodity: "Beer", ReportType: "monthly", Year: 2019, MonthNumber: cola.Some(3), ReportDate: cola.NewDate(2019, 3, 31),
+			StatisticalGroup: "Barrels Produced", StatisticalCategory: "Totals", StatisticalDetail: "Production", Value: cola.Some(15513319.0), ValueUnit: "barrels",
+		}, {Commodity: "Beer", ReportType: "monthly", Year: 2019, MonthNumber: cola.Some(2), ReportDate: cola.NewDate(2019, 2, 28), IsRedacted: true},
+	}
 	f.saved = []cola.SavedSearch{{
 		UUID: savedUUID, Name: "New Oak brands", Filters: cola.SavedSearchFilters{BrandName: "oak", TypeWine: cola.Some(true)},
 		Schedule: &cola.Schedule{
@@ -202,9 +204,13 @@ func (f *fake) SearchColasLimited(ctx context.Context, _ cola.Caller, p cola.Sea
 	}
 	found := f.matching(&f.search.Query)
 	rows, more, state := page(f, found, f.search.PerPage, fit)
-	result := registry.ColaPage{Colas: rows, Pagination: cola.Pagination{
-		Mode: "offset", Page: 1, PerPage: f.search.PerPage, Total: len(found), Pages: pages(len(found), f.search.PerPage), HasMore: more,
-	}, Notes: f.notes}
+	result := registry.ColaPage{
+		Colas: rows,
+		Pagination: cola.Pagination{
+			Mode: "offset", Page: 1, PerPage: f.search.PerPage, Total: len(found), Pages: pages(len(found), f.search.PerPage), HasMore: more,
+		},
+		Notes: f.notes,
+	}
 	if more {
 		result.Pagination.NextCursor = "AQAB"
 	}

@@ -358,8 +358,10 @@ func TestLogLines(t *testing.T) {
 		body string
 		want []string
 	}{
-		{`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"search_colas","arguments":{"q":"raven"}}}`,
-			[]string{`"route":"/mcp"`, `"status":200`, `"channel":"mcp"`, `"account":7`, `"credential":3`, `"units":3`, `"meter":"list_records"`, `"mcp_method":"tools/call"`, `"mcp_tool":"search_colas"`}},
+		{
+			`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"search_colas","arguments":{"q":"raven"}}}`,
+			[]string{`"route":"/mcp"`, `"status":200`, `"channel":"mcp"`, `"account":7`, `"credential":3`, `"units":3`, `"meter":"list_records"`, `"mcp_method":"tools/call"`, `"mcp_tool":"search_colas"`},
+		},
 		{`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"sensitive"}}`, []string{`"mcp_tool":"other"`, `"code":"not_found"`, `"units":0`}},
 		{`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"get_ava","arguments":{"ava_id":"sensitive"}}}`, []string{`"mcp_tool":"get_ava"`, `"code":"not_found"`}},
 		{`{"jsonrpc":"2.0","id":1,"method":"sensitive"}`, []string{`"mcp_method":"other"`}},

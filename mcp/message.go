@@ -86,8 +86,10 @@ const (
 // knownNames are the member names that are refused in another letter case.
 var knownNames = map[string][]string{
 	"message": {"jsonrpc", "id", "method", "params", "result", "error"},
-	"params": {"name", "uri", "arguments", "ref", "argument", "context", "cursor", "level", "protocolVersion",
-		"capabilities", "clientInfo", "task", "requestState", "inputResponses", "_meta"},
+	"params": {
+		"name", "uri", "arguments", "ref", "argument", "context", "cursor", "level", "protocolVersion",
+		"capabilities", "clientInfo", "task", "requestState", "inputResponses", "_meta",
+	},
 	"ref":      {"type", "name", "uri"},
 	"argument": {"name", "value"},
 	"_meta":    {protocol.MetaKeyProtocolVersion, protocol.MetaKeyClientCapabilities, protocol.MetaKeyClientInfo},

@@ -64,7 +64,8 @@ func TestNumericTTBID(t *testing.T) {
 		`"11054001000049"`: "11054001000049", `" 11054001000049 "`: " 11054001000049 ", `"5054001000049"`: "5054001000049",
 	} {
 		f.target = ""
-		if call(t, h, "get_cola", `{"ttb_id":`+number+`}`); f.target != want {
+		call(t, h, "get_cola", `{"ttb_id":`+number+`}`)
+		if f.target != want {
 			t.Errorf("ttb_id %s requests label %q, want %q", number, f.target, want)
 		}
 	}

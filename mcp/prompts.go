@@ -67,8 +67,11 @@ func addPrompt[P any](
 ) {
 	for _, f := range cola.FieldsOf[P]() {
 		doc := reflect.TypeFor[P]().FieldByIndex(f.Index).Tag.Get("doc")
-		p.Arguments = append(p.Arguments, protocol.PromptArgument{Name: f.Name, Description: doc,
-			Required: slices.Contains(required, f.Name)})
+		p.Arguments = append(p.Arguments, protocol.PromptArgument{
+			Name:        f.Name,
+			Description: doc,
+			Required:    slices.Contains(required, f.Name),
+		})
 	}
 	e.prompts = append(e.prompts, p.Name)
 	reader := params.New[P]("this prompt")

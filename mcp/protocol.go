@@ -87,8 +87,10 @@ func (e *edge) callProtocol(ctx context.Context, req *request, h http.Header) (r
 	if wrong := req.checkHeaders(h, raw); wrong != nil {
 		return nil, wrong
 	}
-	message := mustJSON(object{{"jsonrpc", protocol.JSONRPC_VERSION}, {"id", req.id}, {"method", req.method},
-		{"params", raw}})
+	message := mustJSON(object{
+		{"jsonrpc", protocol.JSONRPC_VERSION}, {"id", req.id}, {"method", req.method},
+		{"params", raw},
+	})
 	switch a := e.protocol.HandleMessage(server.WithSupportedProtocolVersions(ctx, protocolVersions), message).(type) {
 	case protocol.JSONRPCResponse:
 		return a.Result, nil
@@ -126,8 +128,10 @@ func (m *message) checkHeaders(h http.Header, params json.RawMessage) *rpcError 
 		return mismatch("The header %s is %s, but %s is %s.", protocol.HeaderProtocolVersion, cola.Quoted(revision),
 			protocol.MetaKeyProtocolVersion, cola.Quoted(m.protocolVersion))
 	case !slices.Contains(protocolVersions, revision):
-		return fromJSONRPCError(protocol.UnsupportedProtocolVersionError{Version: revision,
-			Supported: protocolVersions}.JSONRPCError())
+		return fromJSONRPCError(protocol.UnsupportedProtocolVersionError{
+			Version:   revision,
+			Supported: protocolVersions,
+		}.JSONRPCError())
 	}
 	if err := protocol.ValidateStandardHeaders(h.Get, revision, protocol.MCPMethod(m.method), params); err != nil {
 		return mismatch("%v", err)

@@ -38,8 +38,10 @@ func requestFrom(ctx context.Context) *request {
 
 // countedMethods count toward the rate limit. The handshake and the lists do not, because clients
 // send them on their own.
-var countedMethods = []string{string(protocol.MethodToolsCall), string(protocol.MethodResourcesRead),
-	string(protocol.MethodPromptsGet)}
+var countedMethods = []string{
+	string(protocol.MethodToolsCall), string(protocol.MethodResourcesRead),
+	string(protocol.MethodPromptsGet),
+}
 
 // servedMethods are the supported methods. All others share one label in the log.
 var servedMethods = append([]string{

@@ -37,8 +37,10 @@ var referenceResources = []referenceResource{
 					break
 				}
 			}
-			return object{{"roots", vocabulary.CategoryRoots()}, {"total", len(words.Categories)},
-				{"paths", nonNilRows(paths)}}, err
+			return object{
+				{"roots", vocabulary.CategoryRoots()}, {"total", len(words.Categories)},
+				{"paths", nonNilRows(paths)},
+			}, err
 		},
 	},
 	{
@@ -75,8 +77,10 @@ func filterWords() object {
 	}
 	var classes, origins []object
 	for _, c := range vocabulary.Classes() {
-		classes = append(classes, object{{"class_id", c.ID}, {"class_name", c.Name},
-			{"product_type", cola.Text(c.ProductType)}})
+		classes = append(classes, object{
+			{"class_id", c.ID}, {"class_name", c.Name},
+			{"product_type", cola.Text(c.ProductType)},
+		})
 	}
 	for _, o := range vocabulary.Origins() {
 		origins = append(origins, object{{"origin_id", o.ID}, {"origin_name", o.Name}})
@@ -137,8 +141,11 @@ func (e *edge) resourceHandler(
 		if public != nil {
 			return nil, requestFrom(ctx).setFailure(public)
 		}
-		return []protocol.ResourceContents{protocol.TextResourceContents{URI: call.Params.URI, MIMEType: jsonType,
-			Text: string(content)}}, nil
+		return []protocol.ResourceContents{protocol.TextResourceContents{
+			URI:      call.Params.URI,
+			MIMEType: jsonType,
+			Text:     string(content),
+		}}, nil
 	}
 }
 

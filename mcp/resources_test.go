@@ -95,8 +95,10 @@ func TestPrompts(t *testing.T) {
 		want            []string // parts of the text
 	}{
 		{"brand_clearance", `{"brand_name":"Raven \"Oak\""}`, []string{`brand_name "Raven \"Oak\""`, "per_page 20."}},
-		{"brand_clearance", `{"brand_name":"Oak","class":"TABLE RED WINE","category":"Wine > Red Wine","origin":"OREGON"}`,
-			[]string{`class "TABLE RED WINE", category "Wine > Red Wine", origin "OREGON"`, `per_page 20 and derived_subcategory "Wine > Red Wine" and origin "OREGON".`}},
+		{
+			"brand_clearance", `{"brand_name":"Oak","class":"TABLE RED WINE","category":"Wine > Red Wine","origin":"OREGON"}`,
+			[]string{`class "TABLE RED WINE", category "Wine > Red Wine", origin "OREGON"`, `per_page 20 and derived_subcategory "Wine > Red Wine" and origin "OREGON".`},
+		},
 		{"permittee_report", `{"company":"NJ-I-721"}`, []string{`"NJ-I-721"`, "get_permittee"}},
 		{"permittee_report", `{"company":"Lenz","state":"nj"}`, []string{`state "NJ" and per_page 5`}},
 	}
@@ -162,8 +164,10 @@ func TestWatchBrand(t *testing.T) {
 	h := mustServe(t, newFake(), io.Discard)
 	for _, tt := range [][2]string{
 		{`{"brand_name":"Oak"}`, `filters with brand_name "Oak";`},
-		{`{"brand_name":"Oak","class":"VODKA","category":"Wine > White Wine","origin":"FRANCE"}`,
-			`brand_name "Oak", derived_category "Wine > White Wine", country "FRANCE" (`},
+		{
+			`{"brand_name":"Oak","class":"VODKA","category":"Wine > White Wine","origin":"FRANCE"}`,
+			`brand_name "Oak", derived_category "Wine > White Wine", country "FRANCE" (`,
+		},
 		{`{"brand_name":"Oak","category":"wine"}`, `per_page 5 and derived_subcategory "wine".`},
 		{`{"brand_name":"Oak"}`, `create_saved_search`},
 	} {

@@ -69,8 +69,10 @@ func (a *toolResult) json() json.RawMessage {
 func (a *toolResult) callResult() *protocol.CallToolResult {
 	content := a.json()
 	return &protocol.CallToolResult{
-		Content: []protocol.Content{protocol.TextContent{Type: protocol.ContentTypeText,
-			Text: string(content)}},
+		Content: []protocol.Content{protocol.TextContent{
+			Type: protocol.ContentTypeText,
+			Text: string(content),
+		}},
 		StructuredContent: content,
 	}
 }
@@ -118,8 +120,10 @@ type rowLimiter[T any] struct {
 
 // newLabelLimiter is a rowLimiter for labels, which become rows.
 func newLabelLimiter(v view, svc Service) rowLimiter[cola.ColaSummary] {
-	return rowLimiter[cola.ColaSummary]{view: v,
-		shown: func(label cola.ColaSummary) any { return svc.Rows([]cola.ColaSummary{label})[0] }}
+	return rowLimiter[cola.ColaSummary]{
+		view:  v,
+		shown: func(label cola.ColaSummary) any { return svc.Rows([]cola.ColaSummary{label})[0] },
+	}
 }
 
 func (f *rowLimiter[T]) limit(rows []T) int {

@@ -131,8 +131,10 @@ func TestArgumentParity(t *testing.T) {
 		"list_saved_searches":  {reflect.TypeFor[cola.SavedSearchListParams]()}, "update_saved_search": {reflect.TypeFor[cola.SavedSearchChangeParams]()},
 		"get_usage": {}, "get_cola": {}, "lookup_barcode": {}, "get_permittee": {}, "get_ava": {}, "delete_saved_search": {},
 	}
-	beside := map[string]bool{"response_format": true, "kind": true, "ttb_id": true, "barcode_value": true, "permit_number": true, "ava_id": true,
-		"uuid": true, "remove_schedule": true}
+	beside := map[string]bool{
+		"response_format": true, "kind": true, "ttb_id": true, "barcode_value": true, "permit_number": true, "ava_id": true,
+		"uuid": true, "remove_schedule": true,
+	}
 	for _, one := range tools() {
 		types, known := parameters[one.name]
 		if !known {

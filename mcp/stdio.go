@@ -310,7 +310,8 @@ func readLines(ctx context.Context, in io.Reader) <-chan inputLine {
 func readLine(r *bufio.Reader) (line inputLine) {
 	for {
 		part, err := r.ReadSlice('\n')
-		if line.tooLong = line.tooLong || len(line.text)+len(part) > maxMessageBytes+1; !line.tooLong {
+		line.tooLong = line.tooLong || len(line.text)+len(part) > maxMessageBytes+1
+		if !line.tooLong {
 			line.text = append(line.text, part...)
 		}
 		switch {

@@ -175,7 +175,8 @@ func TestLabelRows(t *testing.T) {
 	} {
 		data := call(t, h, tt.tool, tt.arguments).content["data"]
 		if record, ok := data.(map[string]any); ok {
-			if data = record["recent_colas"]; data == nil {
+			data = record["recent_colas"]
+			if data == nil {
 				data = record["colas"]
 			}
 		}
@@ -218,7 +219,8 @@ func TestPageSize(t *testing.T) {
 	f := newFake()
 	h := mustServe(t, f, io.Discard)
 	for arguments, want := range map[string]int{`{}`: 20, `{"per_page":1}`: 1, `{"per_page":100}`: 100} {
-		if call(t, h, "search_colas", arguments); f.search.PerPage != want {
+		call(t, h, "search_colas", arguments)
+		if f.search.PerPage != want {
 			t.Errorf("%s: per_page = %d, want %d", arguments, f.search.PerPage, want)
 		}
 	}

@@ -233,8 +233,12 @@ func TestTickFlags(t *testing.T) {
 		"--at 2026-11-23": "is not a time", "--hold 10ms": "too short", "--hold soon": "--hold", "": "no registry at",
 	} {
 		var out output
-		p := program{args: append([]string{"alerts", "tick", "--data-dir", filepath.Join(t.TempDir(), "none")},
-			strings.Fields(flags)...), stdout: &out, stderr: &out}
+		p := program{
+			args: append([]string{"alerts", "tick", "--data-dir", filepath.Join(t.TempDir(), "none")},
+				strings.Fields(flags)...),
+			stdout: &out,
+			stderr: &out,
+		}
 		if code := p.run(t.Context()); code == 0 || !strings.Contains(out.String(), want) {
 			t.Errorf("alerts tick %s: exit %d, %s", flags, code, out.String())
 		}

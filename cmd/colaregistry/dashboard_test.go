@@ -190,15 +190,25 @@ func TestSignInFlags(t *testing.T) {
 		flags []string
 		want  string
 	}{
-		"issuer without a client": {[]string{"--sign-in-issuer", "https://a.example"},
-			"--sign-in-client-id: 0 given for 1"},
+		"issuer without a client": {
+			[]string{"--sign-in-issuer", "https://a.example"},
+			"--sign-in-client-id: 0 given for 1",
+		},
 		"client without an issuer": {[]string{"--sign-in-client-id", "a"}, "--sign-in-client-id: 1 given for 0"},
-		"two issuers, one secret": {[]string{"--sign-in-issuer", "https://a.example,https://b.example",
-			"--sign-in-client-id", "a,b", "--sign-in-client-secret", "s"}, "--sign-in-client-secret: 1 given for 2"},
-		"invalid issuer": {[]string{"--sign-in-issuer", "a.example", "--sign-in-client-id", "a"},
-			"--sign-in-issuer"},
-		"issuer without https": {[]string{"--sign-in-issuer", "http://a.example", "--sign-in-client-id", "a"},
-			"--sign-in-issuer"},
+		"two issuers, one secret": {
+			[]string{
+				"--sign-in-issuer", "https://a.example,https://b.example",
+				"--sign-in-client-id", "a,b", "--sign-in-client-secret", "s",
+			}, "--sign-in-client-secret: 1 given for 2",
+		},
+		"invalid issuer": {
+			[]string{"--sign-in-issuer", "a.example", "--sign-in-client-id", "a"},
+			"--sign-in-issuer",
+		},
+		"issuer without https": {
+			[]string{"--sign-in-issuer", "http://a.example", "--sign-in-client-id", "a"},
+			"--sign-in-issuer",
+		},
 		"invalid billing URL": {[]string{"--billing-url", "shop"}, "--billing-url"},
 	} {
 		c := command(append([]string{"serve", "--listen", "127.0.0.1:0", "--data-dir", t.TempDir(), "--demo", "never"},

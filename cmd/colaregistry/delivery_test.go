@@ -225,7 +225,8 @@ func TestSenderKilled(t *testing.T) {
 		}
 		_ = killed.Wait()
 		for range 60 { // until the claims expire
-			if mustRun(t, tick...); receiver.messages() == searches {
+			mustRun(t, tick...)
+			if receiver.messages() == searches {
 				break
 			}
 			time.Sleep(time.Second)

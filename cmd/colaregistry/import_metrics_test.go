@@ -32,19 +32,31 @@ func TestImportMetrics(t *testing.T) {
 		progress ingest.Progress
 		want     []string // expected metric lines
 	}{
-		{ingest.Progress{},
-			[]string{"rows_read_total 0", "read_bytes_total 0", "sources_done 0", "sources 3", "source_bytes 150"}},
-		{ingest.Progress{Index: 0, BytesRead: 60, Counts: counts(5, 0, 0, 1)},
-			[]string{"rows_read_total 6", `rows_total{outcome="added"} 5`, `rows_total{outcome="refused"} 1`, "read_bytes_total 60", "sources_done 0"}},
-		{ingest.Progress{Index: 0, BytesRead: 100, Counts: counts(8, 0, 0, 1), Done: true},
-			[]string{"read_bytes_total 100", "sources_done 1"}},
-		{ingest.Progress{Index: 1, BytesRead: 7, Counts: counts(8, 2, 0, 1)},
-			[]string{`rows_total{outcome="changed"} 2`, "read_bytes_total 107", "sources_done 1"}},
-		{ingest.Progress{Index: 2, BytesRead: 50, Counts: counts(8, 2, 3, 1), Done: true},
-			[]string{"rows_read_total 14", `rows_total{outcome="unchanged"} 3`, "read_bytes_total 157", "sources_done 3"}},
+		{
+			ingest.Progress{},
+			[]string{"rows_read_total 0", "read_bytes_total 0", "sources_done 0", "sources 3", "source_bytes 150"},
+		},
+		{
+			ingest.Progress{Index: 0, BytesRead: 60, Counts: counts(5, 0, 0, 1)},
+			[]string{"rows_read_total 6", `rows_total{outcome="added"} 5`, `rows_total{outcome="refused"} 1`, "read_bytes_total 60", "sources_done 0"},
+		},
+		{
+			ingest.Progress{Index: 0, BytesRead: 100, Counts: counts(8, 0, 0, 1), Done: true},
+			[]string{"read_bytes_total 100", "sources_done 1"},
+		},
+		{
+			ingest.Progress{Index: 1, BytesRead: 7, Counts: counts(8, 2, 0, 1)},
+			[]string{`rows_total{outcome="changed"} 2`, "read_bytes_total 107", "sources_done 1"},
+		},
+		{
+			ingest.Progress{Index: 2, BytesRead: 50, Counts: counts(8, 2, 3, 1), Done: true},
+			[]string{"rows_read_total 14", `rows_total{outcome="unchanged"} 3`, "read_bytes_total 157", "sources_done 3"},
+		},
 		// production reports, written at the end
-		{ingest.Progress{Index: 2, BytesRead: 50, Counts: counts(9, 2, 3, 1), Done: true},
-			[]string{`rows_total{outcome="added"} 9`, "read_bytes_total 157", "sources_done 3"}},
+		{
+			ingest.Progress{Index: 2, BytesRead: 50, Counts: counts(9, 2, 3, 1), Done: true},
+			[]string{`rows_total{outcome="added"} 9`, "read_bytes_total 157", "sources_done 3"},
+		},
 	}
 	for i, step := range steps {
 		m.set(step.progress)

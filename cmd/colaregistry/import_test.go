@@ -47,12 +47,18 @@ func realData(t *testing.T, h testRegistry) {
 		{"colas", []string{records}, "read=50 added=0 changed=0 unchanged=50 refused=0"},
 		{"avas", []string{areas}, "read=333 added=333 changed=0 unchanged=0 refused=0"},
 		{"avas", geo, "read=12 added=0 changed=0 unchanged=12 refused=0"},
-		{"production-reports", []string{sharedData(t, "ttb/production_reports.jsonl")},
-			"read=6648 added=6648 changed=0 unchanged=0 refused=0"},
-		{"production-reports", []string{sharedData(t, "ttb/production_reports.jsonl")},
-			"read=6648 added=0 changed=0 unchanged=6648 refused=0"},
-		{"registration-processing-times", []string{sharedData(t, "ttb/registration_processing_times.jsonl")},
-			"read=69 added=69 changed=0 unchanged=0 refused=0"},
+		{
+			"production-reports", []string{sharedData(t, "ttb/production_reports.jsonl")},
+			"read=6648 added=6648 changed=0 unchanged=0 refused=0",
+		},
+		{
+			"production-reports", []string{sharedData(t, "ttb/production_reports.jsonl")},
+			"read=6648 added=0 changed=0 unchanged=6648 refused=0",
+		},
+		{
+			"registration-processing-times", []string{sharedData(t, "ttb/registration_processing_times.jsonl")},
+			"read=69 added=69 changed=0 unchanged=0 refused=0",
+		},
 	}
 	for _, step := range steps {
 		if got := lastLine(load(step.kind, step.files...)); got != step.want {

@@ -142,8 +142,10 @@ func useEveryTool(t *testing.T, a assistant) {
 		"search_permittees": {"state": "CA"}, "get_permittee": {"permit_number": permit},
 		"get_usage": {}, "get_processing_times": {"kind": "registration"},
 		"list_production_reports": {"commodity": "wine"}, "search_avas": {"state": "OR"}, "get_ava": {"ava_id": area},
-		"create_saved_search": {"name": "Oaks", "filters": map[string]any{"brand_name": "oak", "type_wine": true},
-			"schedule": map[string]any{"cadence": "weekly", "day": 1}},
+		"create_saved_search": {
+			"name": "Oaks", "filters": map[string]any{"brand_name": "oak", "type_wine": true},
+			"schedule": map[string]any{"cadence": "weekly", "day": 1},
+		},
 	}
 	create := func(name string) any {
 		return a.call(t, "create_saved_search",

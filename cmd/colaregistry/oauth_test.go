@@ -207,29 +207,37 @@ func TestHostileTokens(t *testing.T) {
 	none := base64.RawURLEncoding.EncodeToString([]byte(`{"alg":"none","typ":"at+jwt"}`))
 	soon, past := time.Now().Add(time.Hour).Unix(), time.Now().Add(-time.Hour).Unix()
 	tests := []struct{ name, token, want string }{
-		{"for another audience", i.token(t, s, map[string]any{"aud": "https://onOtherMachine.example/mcp"}),
-			"for another audience"},
+		{
+			"for another audience", i.token(t, s, map[string]any{"aud": "https://onOtherMachine.example/mcp"}),
+			"for another audience",
+		},
 		{"for the REST API's address", i.token(t, s, map[string]any{"aud": s.base}), "for another audience"},
 		{"from another issuer", other.token(t, s, nil), "issuer"},
 		{"signed by another issuer's key", sign(t, jose.RS256, stranger, "current", "at+jwt", i.claims(s, nil)), "signature"},
 		{"unsigned", none + "." + parts[1] + ".", ""},
 		{"unsigned, with a signature", none + "." + parts[1] + "." + parts[2], ""},
-		{"signed with the public key as a secret",
-			sign(t, jose.HS256, public, "current", "at+jwt", i.claims(s, nil)), ""},
+		{
+			"signed with the public key as a secret",
+			sign(t, jose.HS256, public, "current", "at+jwt", i.claims(s, nil)), "",
+		},
 		{"signed by an unknown key", sign(t, jose.RS256, i.key, "former", "at+jwt", i.claims(s, nil)), ""},
 		{"expired", i.token(t, s, map[string]any{"exp": past}), "expired"},
 		{"without expiration", i.token(t, s, map[string]any{"exp": nil}), "exp"},
 		{"not valid yet", i.token(t, s, map[string]any{"nbf": soon}), "not valid yet"},
-		{"an ID token", sign(t, jose.RS256, i.key, "current", "JWT",
-			i.claims(s, map[string]any{"scope": nil, "nonce": "n", "aud": s.endpoint()})), "ID token"},
+		{
+			"an ID token", sign(t, jose.RS256, i.key, "current", "JWT",
+				i.claims(s, map[string]any{"scope": nil, "nonce": "n", "aud": s.endpoint()})), "ID token",
+		},
 		{"a logout token", sign(t, jose.RS256, i.key, "current", "logout+jwt", i.claims(s, nil)), ""},
 		{"bound to a key", i.token(t, s, map[string]any{"cnf": map[string]any{"jkt": "x"}}), "cnf"},
 		{"from an unregistered app", i.token(t, s, map[string]any{"client_id": "stranger"}), "not registered"},
 		{"without an app", i.token(t, s, map[string]any{"client_id": nil}), "app"},
 		{"without a subject", i.token(t, s, map[string]any{"sub": ""}), "sub"},
-		{"changed payload",
+		{
+			"changed payload",
 			parts[0] + "." + base64.RawURLEncoding.EncodeToString([]byte(`{"iss":"`+i.URL+`"}`)) + "." + parts[2],
-			"signature"},
+			"signature",
+		},
 		{"cut", good[:len(good)-10], ""},
 		{"garbage", "x.y.z", ""},
 		{"not a token", "0", ""},
@@ -298,12 +306,18 @@ func TestScopeBypass(t *testing.T) {
 			lines []string
 		}{
 			"unchanged": {createCall, nil},
-			"the name twice": {params(`"name":"get_usage","name":"create_saved_search",` + arguments),
-				nil},
-			"the name twice, reversed": {params(`"name":"create_saved_search","name":"get_usage",` + arguments),
-				nil},
-			"the name with another case": {params(`"name":"get_usage","Name":"create_saved_search",` + arguments),
-				nil},
+			"the name twice": {
+				params(`"name":"get_usage","name":"create_saved_search",` + arguments),
+				nil,
+			},
+			"the name twice, reversed": {
+				params(`"name":"create_saved_search","name":"get_usage",` + arguments),
+				nil,
+			},
+			"the name with another case": {
+				params(`"name":"get_usage","Name":"create_saved_search",` + arguments),
+				nil,
+			},
 			"only with another case":           {params(`"NAME":"create_saved_search",` + arguments), nil},
 			"the parameters twice":             {`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"get_usage"},"params":{"name":"create_saved_search",` + arguments + `}}`, nil},
 			"the parameters with another case": {`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"get_usage"},"Params":{"name":"create_saved_search",` + arguments + `}}`, nil},
@@ -313,19 +327,30 @@ func TestScopeBypass(t *testing.T) {
 			"two messages":                     {usageCall + "\n" + createCall, nil},
 			"no ID":                            {strings.Replace(createCall, `"id":1,`, "", 1), nil},
 			"null ID":                          {strings.Replace(createCall, `"id":1`, `"id":null`, 1), nil},
-			"an escaped name": {strings.Replace(createCall, "create_saved", `create\u005fsaved`, 1),
-				nil},
+			"an escaped name": {
+				strings.Replace(createCall, "create_saved", `create\u005fsaved`, 1),
+				nil,
+			},
 			"the name with a space": {strings.Replace(createCall, `search"`, `search "`, 1), nil},
-			"the name in an array": {strings.Replace(createCall,
-				`"create_saved_search"`, `["create_saved_search"]`, 1), nil},
-			"a scope in the parameters": {strings.Replace(createCall, `"params":{`,
-				`"params":{"scope":"saved_searches:write","_meta":{"scope":"saved_searches:write"},`, 1), nil},
-			"a harmless name in the header": {params(`"name":"create_saved_search",` + arguments + modern),
-				[]string{"Mcp-Protocol-Version: 2026-07-28", "Mcp-Method: tools/call", "Mcp-Name: get_usage"}},
-			"a harmless method in the header": {params(`"name":"create_saved_search",` + arguments + modern),
-				[]string{"Mcp-Protocol-Version: 2026-07-28", "Mcp-Method: ping"}},
-			"its name in the header only": {params(`"name":"get_usage",` + arguments + modern),
-				[]string{"Mcp-Protocol-Version: 2026-07-28", "Mcp-Method: tools/call", "Mcp-Name: create_saved_search"}},
+			"the name in an array": {
+				strings.Replace(createCall, `"create_saved_search"`, `["create_saved_search"]`, 1), nil,
+			},
+			"a scope in the parameters": {
+				strings.Replace(createCall, `"params":{`,
+					`"params":{"scope":"saved_searches:write","_meta":{"scope":"saved_searches:write"},`, 1), nil,
+			},
+			"a harmless name in the header": {
+				params(`"name":"create_saved_search",` + arguments + modern),
+				[]string{"Mcp-Protocol-Version: 2026-07-28", "Mcp-Method: tools/call", "Mcp-Name: get_usage"},
+			},
+			"a harmless method in the header": {
+				params(`"name":"create_saved_search",` + arguments + modern),
+				[]string{"Mcp-Protocol-Version: 2026-07-28", "Mcp-Method: ping"},
+			},
+			"its name in the header only": {
+				params(`"name":"get_usage",` + arguments + modern),
+				[]string{"Mcp-Protocol-Version: 2026-07-28", "Mcp-Method: tools/call", "Mcp-Name: create_saved_search"},
+			},
 			"a byte order mark": {"\ufeff" + createCall, nil},
 		} {
 			got := s.post(t, "", attempt.body, append(attempt.lines, "Authorization: Bearer "+token)...)

@@ -37,12 +37,18 @@ var lists = []struct {
 	// so that the tool returns the same fields as REST
 	{"/avas", "search_avas", map[string]any{"current": false}, reflect.TypeFor[cola.AVAParams]()},
 	{"/saved-searches", "list_saved_searches", nil, reflect.TypeFor[cola.SavedSearchListParams]()},
-	{"/processing-times", "get_processing_times", map[string]any{"kind": "cola"},
-		reflect.TypeFor[cola.ProcessingTimeParams]()},
-	{"/processing-times/formula", "get_processing_times", map[string]any{"kind": "formula"},
-		reflect.TypeFor[cola.FormulaProcessingTimeParams]()},
-	{"/processing-times/registration", "get_processing_times", map[string]any{"kind": "registration"},
-		reflect.TypeFor[cola.RegistrationProcessingTimeParams]()},
+	{
+		"/processing-times", "get_processing_times", map[string]any{"kind": "cola"},
+		reflect.TypeFor[cola.ProcessingTimeParams](),
+	},
+	{
+		"/processing-times/formula", "get_processing_times", map[string]any{"kind": "formula"},
+		reflect.TypeFor[cola.FormulaProcessingTimeParams](),
+	},
+	{
+		"/processing-times/registration", "get_processing_times", map[string]any{"kind": "registration"},
+		reflect.TypeFor[cola.RegistrationProcessingTimeParams](),
+	},
 }
 
 // parityCases returns a case for the example of every parameter and for an invalid value of it. A

@@ -80,7 +80,8 @@ func TestFeed(t *testing.T) {
 		makeDue(t, st, account.ID, created.at("data", "uuid").(string))
 		var feed answer
 		for range 90 { // the next tick comes within a minute
-			if feed = get(t, first); strings.Contains(string(feed.body), "<entry>") {
+			feed = get(t, first)
+			if strings.Contains(string(feed.body), "<entry>") {
 				break
 			}
 			time.Sleep(time.Second) // within the rate limit of feeds

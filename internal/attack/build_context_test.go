@@ -16,7 +16,8 @@ func TestBuildContextSecrets(t *testing.T) {
 			t.Fatal(err)
 		}
 		for line := range strings.Lines(string(content)) {
-			if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "#") {
+			line = strings.TrimSpace(line)
+			if line != "" && !strings.HasPrefix(line, "#") {
 				patterns = append(patterns, strings.TrimPrefix(strings.Trim(line, "/"), "**/"))
 			}
 		}

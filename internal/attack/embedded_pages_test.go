@@ -44,8 +44,10 @@ func TestEmbeddedPages(t *testing.T) {
 // embedding returns headers of requests that browsers make without a person opening the page.
 func embedding() (headers []http.Header) {
 	headers = append(headers, http.Header{"Sec-Purpose": {"prefetch"}, "Sec-Fetch-Dest": {"document"}})
-	for _, dest := range []string{"image", "iframe", "frame", "embed", "object", "empty", "script", "style",
-		"video", "audio", "track", "worker"} {
+	for _, dest := range []string{
+		"image", "iframe", "frame", "embed", "object", "empty", "script", "style",
+		"video", "audio", "track", "worker",
+	} {
 		headers = append(headers, http.Header{"Sec-Fetch-Dest": {dest}})
 	}
 	for _, name := range []string{"Purpose", "X-Moz"} {

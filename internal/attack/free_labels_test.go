@@ -144,19 +144,29 @@ func TestMatchCharges(t *testing.T) {
 			cost int
 		}{
 			{"runs", func() answer { return s.rest(a.Key.Reveal(), http.MethodGet, path+"/runs", nil) }, 0},
-			{"matches",
-				func() answer { return s.rest(a.Key.Reveal(), http.MethodGet, path+"/matches?per_page=7", nil) }, 7},
-			{"matches of a run",
+			{
+				"matches",
+				func() answer { return s.rest(a.Key.Reveal(), http.MethodGet, path+"/matches?per_page=7", nil) }, 7,
+			},
+			{
+				"matches of a run",
 				func() answer { return s.rest(a.Key.Reveal(), http.MethodGet, run+"/matches?page=3&per_page=13", nil) },
-				4},
-			{"no more matches",
-				func() answer { return s.rest(a.Key.Reveal(), http.MethodGet, path+"/matches?page=9", nil) }, 0},
+				4,
+			},
+			{
+				"no more matches",
+				func() answer { return s.rest(a.Key.Reveal(), http.MethodGet, path+"/matches?page=9", nil) }, 0,
+			},
 			{"page of the search", func() answer { return s.send(browser, http.MethodGet, path, nil, nil) }, 0},
 			{"page of the run", func() answer { return s.send(browser, http.MethodGet, run, nil, nil) }, 0},
-			{"page of the deliveries",
-				func() answer { return s.send(browser, http.MethodGet, "/deliveries", nil, nil) }, 0},
-			{"page of the run's labels",
-				func() answer { return s.send(browser, http.MethodGet, run+"/labels?page=2", nil, nil) }, 10},
+			{
+				"page of the deliveries",
+				func() answer { return s.send(browser, http.MethodGet, "/deliveries", nil, nil) }, 0,
+			},
+			{
+				"page of the run's labels",
+				func() answer { return s.send(browser, http.MethodGet, run+"/labels?page=2", nil, nil) }, 10,
+			},
 		} {
 			got := step.read()
 			spent += step.cost
@@ -240,7 +250,7 @@ func TestDailyManualRuns(t *testing.T) {
 	})
 }
 
-// checkNoManualRuns checks the refusal of a manual run beyond the daily limit.
+// checkNoManualRuns checks that a manual run beyond the daily limit is rejected.
 func (s *site) checkNoManualRuns(got answer) {
 	s.t.Helper()
 	var body struct {
@@ -250,9 +260,10 @@ func (s *site) checkNoManualRuns(got answer) {
 	}
 	err := json.Unmarshal(got.Body, &body)
 	wait, waitErr := strconv.Atoi(got.Header.Get("Retry-After"))
-	if err = errors.Join(err, waitErr); got.Status != http.StatusTooManyRequests ||
-		body.Error.Details.Reason != "manual_runs" || err != nil || wait < 1 || wait > 24*60*60 {
-		s.t.Errorf("run beyond the limit: %d, %v, %s", got.Status, got.Header, got.Body)
+	err = errors.Join(err, waitErr)
+	if got.Status != http.StatusTooManyRequests || body.Error.Details.Reason != "manual_runs" || err != nil ||
+		wait < 1 || wait > 24*60*60 {
+		s.t.Errorf("run beyond the limit: status %d, headers %v; want 429 for manual_runs: %s", got.Status, got.Header, got.Body)
 	}
 }
 

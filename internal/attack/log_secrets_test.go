@@ -42,8 +42,10 @@ func TestProxyLogSecrets(t *testing.T) {
 	if strings.Contains(lines, "SECRET") {
 		t.Errorf("log contains secrets:\n%s", linesWith(lines, "SECRET"))
 	}
-	for _, want := range []string{"route=sign-in ", "route=feeds ", "route=unsubscribe ", "route=confirm ",
-		"route=api/v1/colas ", "route=home ", "route=other ", "method=other "} {
+	for _, want := range []string{
+		"route=sign-in ", "route=feeds ", "route=unsubscribe ", "route=confirm ",
+		"route=api/v1/colas ", "route=home ", "route=other ", "method=other ",
+	} {
 		if !strings.Contains(lines, want) {
 			t.Errorf("no line with %s in\n%s", want, lines)
 		}

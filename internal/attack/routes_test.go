@@ -76,7 +76,8 @@ func (w *world) as(method, route string) (request string, a answer) {
 	w.t.Helper()
 	request = w.path(route) + queries[method+" "+route]
 	for {
-		if a = w.once(method, route, request); a.Status != http.StatusTooManyRequests {
+		a = w.once(method, route, request)
+		if a.Status != http.StatusTooManyRequests {
 			return request, a
 		}
 		wait, err := time.ParseDuration(cmp.Or(a.Header.Get("Retry-After"), "x") + "s")
@@ -262,8 +263,10 @@ func (w *world) messages() (messages [][2]string) {
 	}
 	for _, template := range w.listed("resources/templates/list", "resourceTemplates", "uriTemplate") {
 		argument := strings.Trim(parameter.FindString(template), "{}")
-		messages = append(messages, [2]string{"completion/complete",
-			fmt.Sprintf(`{"ref":{"type":"ref/resource","uri":%q},"argument":{"name":%q,"value":"9"}}`, template, argument)})
+		messages = append(messages, [2]string{
+			"completion/complete",
+			fmt.Sprintf(`{"ref":{"type":"ref/resource","uri":%q},"argument":{"name":%q,"value":"9"}}`, template, argument),
+		})
 	}
 	return messages
 }

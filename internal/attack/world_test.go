@@ -70,8 +70,13 @@ func newBareWorld(t *testing.T, start func(*testing.T, program.Options) *site, f
 	t.Helper()
 	admin := program.Address(t)
 	s := start(t, program.Options{Flags: append([]string{"--admin-listen", admin}, flags...)})
-	w := &world{site: s, account: s.account(worldEmail, cola.TierPro),
-		admin: "http://" + admin, ids: map[string]string{}, labels: map[string]bool{}}
+	w := &world{
+		site:    s,
+		account: s.account(worldEmail, cola.TierPro),
+		admin:   "http://" + admin,
+		ids:     map[string]string{},
+		labels:  map[string]bool{},
+	}
 	for c := range demo.Labels(demo.Options{Colas: labels, Seed: 1, AsOf: cola.DateOf(time.Now())}) {
 		w.labels[c.TTBID.String()] = true
 	}

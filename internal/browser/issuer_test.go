@@ -101,8 +101,11 @@ func (b *tab) connectApp(issuer, resource, redirect string, codes <-chan string)
 	b.t.Helper()
 	flow := oauth2.Config{
 		ClientID: "app", RedirectURL: redirect, Scopes: []string{"openid", "registry.read"},
-		Endpoint: oauth2.Endpoint{AuthURL: issuer + "/auth", TokenURL: issuer + "/token",
-			AuthStyle: oauth2.AuthStyleInParams},
+		Endpoint: oauth2.Endpoint{
+			AuthURL:   issuer + "/auth",
+			TokenURL:  issuer + "/token",
+			AuthStyle: oauth2.AuthStyleInParams,
+		},
 	}
 	verifier := oauth2.GenerateVerifier()
 	b.open(flow.AuthCodeURL("state", oauth2.S256ChallengeOption(verifier),

@@ -146,8 +146,10 @@ func TestForgedRequests(t *testing.T) {
 		t.Errorf("session after sign-in = %q, want a new one", now)
 	}
 
-	for _, to := range []string{"/keys/new", "/keys", "/sign-out", "/saved-searches/new",
-		"/account/sign-ins/end-others", "/sign-in"} {
+	for _, to := range []string{
+		"/keys/new", "/keys", "/sign-out", "/saved-searches/new",
+		"/account/sign-ins/end-others", "/sign-in",
+	} {
 		b.open(attacker + "/?to=" + to)
 		b.click("button")
 		b.shows("another site")

@@ -37,8 +37,10 @@ func (b *bench) browse(t *testing.T) {
 		header                        string // a response header that the script must be able to read
 	}{
 		{"search", "GET", "/api/v1/colas?per_page=1", key, "", 200, "x-quota-reset"},
-		{"create", "POST", "/api/v1/saved-searches", key,
-			`{"name":"From a page","filters":{"brand_name":"oak"}}`, 201, "location"},
+		{
+			"create", "POST", "/api/v1/saved-searches", key,
+			`{"name":"From a page","filters":{"brand_name":"oak"}}`, 201, "location",
+		},
 		{"invalid", "GET", "/api/v1/colas?per_page=1000", key, "", 400, "x-request-id"},
 		{"unauthorized", "GET", "/api/v1/usage", "wrong", "", 401, "www-authenticate"},
 		{"wrong method", "PUT", "/api/v1/colas", key, "", 405, "allow"},

@@ -65,9 +65,11 @@ func newProcess(number int, program, dir, database, keyFile string, log *slog.Lo
 	if p.admin, err = loadtest.QuietAddress(); err != nil {
 		return nil, err
 	}
-	p.flags = []string{"serve", "--demo", "never", "--log-level", "warn", "--drain-delay", drainDelay.String(),
+	p.flags = []string{
+		"serve", "--demo", "never", "--log-level", "warn", "--drain-delay", drainDelay.String(),
 		"--listen", p.listen, "--admin-listen", p.admin, "--data-dir", dir,
-		"--database-url", database, "--secret-key-file", keyFile}
+		"--database-url", database, "--secret-key-file", keyFile,
+	}
 	return p, nil
 }
 

@@ -71,8 +71,10 @@ func TestRecorderAddsKeys(t *testing.T) {
 		{nil, target + "||Bearer one|x"},
 		{[]string{"Authorization", "Bearer other"}, target + "||Bearer two|x"},
 		{[]string{"Content-Type", "application/json"}, target + "||Bearer one|" + savedSearchCall},
-		{[]string{"Host", "evil.example.com", "Origin", "http://evil.example.com"},
-			"evil.example.com|http://evil.example.com|Bearer one|x"},
+		{
+			[]string{"Host", "evil.example.com", "Origin", "http://evil.example.com"},
+			"evil.example.com|http://evil.example.com|Bearer one|x",
+		},
 	} {
 		body := "x"
 		if strings.HasSuffix(tt.want, savedSearchCall) {

@@ -25,8 +25,10 @@ func TestReports(t *testing.T) {
 		{"good", []*report{good(), good()}, true},
 		{"none", nil, false},
 		{"empty", []*report{good(), newReport("empty", "")}, false},
-		{"bad",
-			[]*report{func() *report { r := good(); r.check("more", errors.New("no")); return r }(), good()}, false},
+		{
+			"bad",
+			[]*report{func() *report { r := good(); r.check("more", errors.New("no")); return r }(), good()}, false,
+		},
 	} {
 		if got := printAll(&bytes.Buffer{}, tt.reports, true); got != tt.ok {
 			t.Errorf("%s: printAll = %t, want %t", tt.name, got, tt.ok)
@@ -72,7 +74,8 @@ func TestServerReport(t *testing.T) {
 			t.Errorf("log line %s: failures %v, want pass = %t", line, r.fails, ok)
 		}
 		log.Close()
-		if s.stopped = errors.New("exit status 2"); s.report().ok() {
+		s.stopped = errors.New("exit status 2")
+		if s.report().ok() {
 			t.Error("report passes although the server failed to stop")
 		}
 	}

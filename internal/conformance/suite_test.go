@@ -79,11 +79,15 @@ func TestBaselineCheck(t *testing.T) {
 		{"justified", baseline{failures: []entry{fixture}, warnings: []entry{session}}, ""},
 		{"requested fixture", baseline{failures: []entry{{"tools-call-x", "x", "test_y"}}}, ""},
 		{"another reason", baseline{failures: []entry{{"tools-call-x", "x", "test_z"}}}, "missing test_z"},
-		{"passing failure", baseline{failures: []entry{{"tools-call-x", "wire", "test_x"}}},
-			"failure no longer occurs"},
+		{
+			"passing failure", baseline{failures: []entry{{"tools-call-x", "wire", "test_x"}}},
+			"failure no longer occurs",
+		},
 		{"unknown scenario", baseline{failures: []entry{{"gone", "x", "test_x"}}}, "failure no longer occurs"},
-		{"passing warning", baseline{warnings: []entry{{"server-initialize", "one", "why"}}},
-			"warning no longer occurs"},
+		{
+			"passing warning", baseline{warnings: []entry{{"server-initialize", "one", "why"}}},
+			"warning no longer occurs",
+		},
 		{"failing warning", baseline{warnings: []entry{{"tools-call-x", "x", "why"}}}, "status FAILURE"},
 	} {
 		r := newReport("suite", "")

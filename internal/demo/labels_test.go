@@ -35,7 +35,8 @@ func TestLabels(t *testing.T) {
 			t.Fatalf("%s: permit %q has an unknown kind", c.TTBID, c.PermitNumber)
 		}
 		again := *c
-		if again.Derive(); !cmp.Equal(again, *c) {
+		again.Derive()
+		if !cmp.Equal(again, *c) {
 			t.Fatalf("%s: derived fields are wrong: %s", c.TTBID, cmp.Diff(*c, again))
 		}
 	}

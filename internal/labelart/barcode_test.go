@@ -112,12 +112,20 @@ func readDigits(w []int) string {
 	return s
 }
 
+// parityLetter returns the letter for the parity of a digit.
+func parityLetter(even bool) string {
+	if even {
+		return "E"
+	}
+	return "O"
+}
+
 func readEAN13(w []int) string {
 	parity, digits := "", ""
 	for i := range 6 {
 		d, even := readDigit(w[3+4*i:][:4])
 		digits += string(rune(d))
-		parity += map[bool]string{false: "O", true: "E"}[even]
+		parity += parityLetter(even)
 	}
 	first := strings.Index("OOOOOO OOEOEE OOEEOE OOEEEO OEOOEE OEEOOE OEEEOO OEOEOE OEOEEO OEEOEO ", parity+" ")
 	if first < 0 {
@@ -131,7 +139,7 @@ func readUPCE(w []int) string {
 	for i := range 6 {
 		d, even := readDigit(w[3+4*i:][:4])
 		digits += string(rune(d))
-		parity += map[bool]string{false: "O", true: "E"}[even]
+		parity += parityLetter(even)
 	}
 	system := "0"
 	check := strings.Index("EEEOOO EEOEOO EEOOEO EEOOOE EOEEOO EOOEEO EOOOEE EOEOEO EOEOOE EOOEOE ", parity+" ")
@@ -148,8 +156,12 @@ func readUPCE(w []int) string {
 // withBarcode returns a record with a barcode on its back label.
 func withBarcode(kind cola.Text, value string, w, h int) (*cola.Cola, *cola.Image) {
 	c, img := label(vocabulary.Wine, "back", w, h)
-	c.Barcodes = []cola.Barcode{{BarcodeType: kind, BarcodeValue: value,
-		TTBImageID: cola.Text(img.TTBImageID), RelativeImagePosition: "bottom right"}}
+	c.Barcodes = []cola.Barcode{{
+		BarcodeType:           kind,
+		BarcodeValue:          value,
+		TTBImageID:            cola.Text(img.TTBImageID),
+		RelativeImagePosition: "bottom right",
+	}}
 	return c, img
 }
 

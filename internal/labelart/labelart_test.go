@@ -24,8 +24,12 @@ func label(kind vocabulary.ProductType, position cola.Text, w, h int) (*cola.Col
 	c.ClassName, c.OriginName, c.AddressRecipient = "TABLE RED WINE", "CALIFORNIA", "STONE RIDGE LLC"
 	c.ABV, c.Volume, c.VolumeUnit = cola.Some(13.5), cola.Some(750.0), "milliliters"
 	c.LLMProductDescription = "A dry wine."
-	c.Images = []cola.Image{{TTBImageID: "26001001000001-1", ContainerPosition: position,
-		WidthPixels: cola.Some(w), HeightPixels: cola.Some(h)}}
+	c.Images = []cola.Image{{
+		TTBImageID:        "26001001000001-1",
+		ContainerPosition: position,
+		WidthPixels:       cola.Some(w),
+		HeightPixels:      cola.Some(h),
+	}}
 	return c, &c.Images[0]
 }
 

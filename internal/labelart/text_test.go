@@ -137,8 +137,12 @@ func TestAnyRecord(t *testing.T) {
 		c.ABV, c.Volume, c.VolumeUnit = number("abv"), number("volume"), text("unit")
 		side := rapid.OneOf(rapid.IntRange(1, 40), rapid.IntRange(1, 700))
 		position := rapid.SampledFrom([]cola.Text{"front", "back", "neck", "strip", "other", "", "?"})
-		c.Images = []cola.Image{{TTBImageID: "1", ContainerPosition: position.Draw(t, "position"),
-			WidthPixels: cola.Some(side.Draw(t, "w")), HeightPixels: cola.Some(side.Draw(t, "h"))}}
+		c.Images = []cola.Image{{
+			TTBImageID:        "1",
+			ContainerPosition: position.Draw(t, "position"),
+			WidthPixels:       cola.Some(side.Draw(t, "w")),
+			HeightPixels:      cola.Some(side.Draw(t, "h")),
+		}}
 		if rapid.Bool().Draw(t, "coded") {
 			c.Barcodes = []cola.Barcode{{
 				BarcodeType:           text("symbology"),

@@ -74,8 +74,10 @@ func TestAudit(t *testing.T) {
 		{"unknown charged", cutOff, charges(101, 9_985, 4), Bounds, ""},
 		{"more than unknown", cutOff, charges(101, 9_986, 4), Over, "more than"},
 		{"less than answered, with unknown", cutOff, charges(101, 9_964, 4), Lost, "less than"},
-		{"above the quota", append(cutOff[:len(cutOff):len(cutOff)], cutOff[5], cutOff[5]),
-			charges(101, 10_001, 4), Over, "exceed the limits"},
+		{
+			"above the quota", append(cutOff[:len(cutOff):len(cutOff)], cutOff[5], cutOff[5]),
+			charges(101, 10_001, 4), Over, "exceed the limits",
+		},
 		{"inconsistent days", answered, inconsistent, Over, "add up"},
 	} {
 		account := &Account{Account: store.Account{ID: 7, Tier: cola.TierFree}, Key: auth.NewSecret(), Spent: spent}

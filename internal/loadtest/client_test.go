@@ -99,13 +99,16 @@ func TestExchangeFailures(t *testing.T) {
 		want    Failure
 	}{
 		"no listener": {mustClosedAddress(t), Refused},
-		"closed before the response": {mustServe(t,
-			func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }), Reset},
-		"closed within the response": {mustServe(t, func(w http.ResponseWriter, _ *http.Request) {
-			fmt.Fprint(w, `{"data":[`)
-			http.NewResponseController(w).Flush()
-			panic(http.ErrAbortHandler)
-		}), Broken},
+		"closed before the response": {
+			mustServe(t, func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }), Reset,
+		},
+		"closed within the response": {
+			mustServe(t, func(w http.ResponseWriter, _ *http.Request) {
+				fmt.Fprint(w, `{"data":[`)
+				http.NewResponseController(w).Flush()
+				panic(http.ErrAbortHandler)
+			}), Broken,
+		},
 	} {
 		e := exchange(&http.Client{Transport: newTransport()},
 			tt.address, Exchange{Account: caller(), Question: asksList})

@@ -43,8 +43,10 @@ func TestRequestID(t *testing.T) {
 	}
 	const key = "lar_test"
 	seen := map[string]bool{}
-	for _, bad := range []string{"", "has space", "semi;colon", "naïve", "-leading", strings.Repeat("x", 65),
-		`"><script>`, key, "id-" + key} {
+	for _, bad := range []string{
+		"", "has space", "semi;colon", "naïve", "-leading", strings.Repeat("x", 65),
+		`"><script>`, key, "id-" + key,
+	} {
 		got := get(h, bad).Header.Get("X-Request-Id")
 		if got == bad || !validRequestID(got) || seen[got] {
 			t.Errorf("invalid request ID %q: response has %q", bad, got)
