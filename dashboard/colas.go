@@ -55,7 +55,7 @@ type labelImage struct {
 type labelBarcode struct {
 	Value, Kind, Image, Size, Orientation, Place string
 	Href                                         string // URL of a search for labels with it
-	ImageNumber                                  int    // number of the image on the page, from 1; 0: not shown
+	ImageNumber                                  int    // number of the image on the page, from 1, or 0 if not displayed
 }
 
 // chainLink is a label in a chain of resubmissions.

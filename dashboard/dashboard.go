@@ -67,8 +67,8 @@ type Options struct {
 	// SignInForApps is true if apps can sign in with an issuer, besides using keys.
 	SignInForApps bool
 	Logger        *slog.Logger          // gets one event per request
-	Metrics       prometheus.Registerer // registers the edge's metrics, once per registerer; nil disables them
-	Now           cola.Clock            // nil: time.Now
+	Metrics       prometheus.Registerer // registers the edge's metrics, once per registerer; optional
+	Now           cola.Clock            // default time.Now
 }
 
 // edge serves the dashboard.

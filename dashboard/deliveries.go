@@ -21,8 +21,8 @@ func deliveryPath(id int64) string { return deliveriesPath + "/" + strconv.Forma
 type deliveryRow struct {
 	cola.Delivery
 	About         string // subject of the message
-	To            string // address of the destination; empty if it was deleted
-	Path          string // page of the destination; empty if the message goes to another address
+	To            string // address of the destination, unless it was deleted
+	Path          string // page of the destination, unless the message goes to another address
 	Class         string // style class of the state
 	Undeliverable bool   // a pending email on a server that sends no email
 }

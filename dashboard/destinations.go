@@ -80,7 +80,7 @@ type destinationRow struct {
 	cola.Destination
 	Name        string // its address
 	Own         bool   // the account's own email address
-	For         string // name of its saved search; empty: all
+	For         string // name of its saved search, or empty for all searches
 	Class       string // style class of the state
 	Why         string // reason for the state; may be empty
 	Short       string // short form of Why

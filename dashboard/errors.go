@@ -20,9 +20,9 @@ type errorPage struct {
 	Message        string
 	Details        []errorDetail
 	RequestID      string // for internal errors only
-	RetryAfter     int64  // seconds; 0: unknown, or stated in the message
+	RetryAfter     int64  // seconds, or 0 if unknown or stated in the message
 	Upgrade        string // upgrade page
-	RetryURL       string // URL to retry after a limit or an outage; empty for forms
+	RetryURL       string // URL to retry after a limit or an outage; not for forms
 	Suspended      bool
 	SessionUnknown bool          // the session could not be read
 	Resubmit       *resubmitForm // the rejected form; may be nil

@@ -166,7 +166,7 @@ type exploreField struct {
 	Options           []option
 }
 
-// DescribedBy returns the ID of the field's description; empty if unset.
+// DescribedBy returns the ID of the field's description, if it has one.
 func (f exploreField) DescribedBy() string {
 	if f.Hint == "" && len(f.Problems) == 0 {
 		return ""

@@ -139,7 +139,7 @@ func (req *request) runSearch() error {
 // searchConfirmation asks for confirmation of an irreversible action.
 type searchConfirmation struct {
 	Search  cola.SavedSearch
-	Form    string // single-use form token; empty if submitting twice is harmless
+	Form    string // single-use form token, unless submitting twice is harmless
 	HasFeed bool   // the action replaces a feed
 }
 

@@ -78,7 +78,7 @@ type forecast struct {
 	Over        bool      // Projected exceeds the limit
 	Exhausted   bool      // no quota left
 	Last        cola.Date // last day of the month
-	ExhaustedOn cola.Date // projected day of exhaustion; zero: not this month
+	ExhaustedOn cola.Date // projected day of exhaustion, or zero if not this month
 }
 
 func forecasts(r registry.UsageReport) []forecast {
@@ -189,7 +189,7 @@ type plan struct {
 // plansPage compares the tiers.
 type plansPage struct {
 	Plans   []plan
-	Billing string // page to change the plan; empty: ask the administrator
+	Billing string // page to change the plan; without it, the administrator does
 	Largest bool   // the account has the largest plan
 }
 

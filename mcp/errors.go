@@ -25,7 +25,7 @@ type rpcError struct {
 	Message string `json:"message"`
 	Data    any    `json:"data,omitempty"` // the envelope that REST would answer with, or an unread
 
-	httpStatus int // 0: derived from Code
+	httpStatus int // default derived from Code
 }
 
 // readErrorData is the data of a failed read: the envelope and, as the newest protocol version
@@ -81,7 +81,7 @@ func (e *rpcError) status(modern bool) int {
 	return http.StatusOK
 }
 
-// response returns the error response to the message with an ID; nil if the ID is unreadable.
+// response returns the error response to the message with an ID, or nil if the ID is unreadable.
 func (e *rpcError) response(id json.RawMessage) []byte {
 	if len(id) == 0 {
 		id = json.RawMessage("null")

@@ -104,9 +104,9 @@ type Authenticator interface {
 type Options struct {
 	PublicURL string        // where callers reach the service; may be empty
 	Version   string        // of the program
-	Logger    *slog.Logger  // gets one line per request; nil: slog.Default
-	Timeout   time.Duration // for the work on one message; zero: 30 seconds
-	Now       cola.Clock    // nil: time.Now
+	Logger    *slog.Logger  // gets one line per request; default slog.Default
+	Timeout   time.Duration // for the work on one message; default 30 seconds
+	Now       cola.Clock    // default time.Now
 
 	// Hosts are the accepted host names, without ports. Requests with another name in the Host
 	// header are refused, unless it is the address they came in at. This prevents DNS rebinding.
@@ -118,7 +118,7 @@ type Options struct {
 	// Resource describes the edge to OAuth clients; zero if API keys are the only credentials.
 	Resource auth.Resource
 
-	// Metrics registers the edge's metrics, once per registerer; nil disables them.
+	// Metrics registers the edge's metrics, once per registerer. It is optional.
 	Metrics prometheus.Registerer
 }
 

@@ -32,7 +32,7 @@ const (
 // twice or in another letter case. mcp-go gets the decoded parameters, so both act on the same
 // message.
 type message struct {
-	id              json.RawMessage // nil: a notification
+	id              json.RawMessage // nil for a notification
 	method          string
 	params          messageParams
 	target          string              // name of a tool or prompt, URI of a resource, or log level

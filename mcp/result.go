@@ -113,7 +113,7 @@ func encodedSize(b []byte) int {
 // rowLimiter limits the rows of a list to the response size. It records how many rows fit.
 type rowLimiter[T any] struct {
 	view  view
-	shown func(T) any // converts a row for the result; nil: no conversion
+	shown func(T) any // converts a row for the result; optional
 	found int         // rows there were
 	kept  int
 }

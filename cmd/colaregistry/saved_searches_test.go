@@ -40,7 +40,7 @@ func (s *serverProcess) createByTool(t *testing.T, key, arguments string) answer
 // savedCase is one saved search in its REST form and its tool form.
 type savedCase struct {
 	sent  string
-	field string // expected filters of the created search, in Go syntax; empty: not checked
+	field string // expected filters of the created search, in Go syntax; not checked if empty
 	fails bool
 }
 

@@ -249,7 +249,7 @@ func (b *bench) runCalls(
 	return outcomes
 }
 
-// problems returns an error for each call by name; nil if the call succeeded.
+// problems returns the error of each call by name, or nil if it succeeded.
 func problems(t *testing.T, tools map[string]tool, calls []toolCall, outcomes []toolOutcome) map[string]error {
 	t.Helper()
 	wrong := map[string]error{}

@@ -74,7 +74,7 @@ func TestBaselineCheck(t *testing.T) {
 	for _, tt := range []struct {
 		name string
 		list baseline
-		want string // text in the report; empty: the list passes
+		want string // text in the report, or empty if the list passes
 	}{
 		{"justified", baseline{failures: []entry{fixture}, warnings: []entry{session}}, ""},
 		{"requested fixture", baseline{failures: []entry{{"tools-call-x", "x", "test_y"}}}, ""},

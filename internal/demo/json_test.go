@@ -136,7 +136,7 @@ func TestCheck(t *testing.T) {
 	tests := []struct {
 		name string
 		o    Options
-		want string // part of the message; empty: no error
+		want string // part of the message, or empty if there is no error
 	}{
 		{"ordinary", ordinary, ""},
 		{"none", Options{AsOf: testDay}, ""},

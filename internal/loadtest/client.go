@@ -40,7 +40,7 @@ type Exchange struct {
 	Units    int       // units of the question's meter in the response
 	Burst    bool      // refused by the rate limit: the request did not count
 	Failure  Failure
-	Problem  string // defect of the response; empty if it is correct
+	Problem  string // defect of the response, if any
 }
 
 // newTransport returns a transport that sends every request once, over a new connection. With

@@ -44,7 +44,7 @@ type exchange struct {
 	status               int
 	body                 string
 	change               func(http.Header)
-	fails                string // part of the failure; empty if the response is valid
+	fails                string // part of the failure, or empty if the response is valid
 }
 
 func with(name, value string) func(http.Header) { return func(h http.Header) { h.Set(name, value) } }
