@@ -168,7 +168,7 @@ func ShowSessionError(w http.ResponseWriter, r *http.Request, err error) {
 	req.showError(err, p)
 }
 
-// noSession is Browsers for a request without a session; it stores nothing.
+// noSession is Browsers for a request without a session and stores no values.
 type noSession struct{ Browsers }
 
 func (noSession) Put(context.Context, string, string)        {}

@@ -63,7 +63,7 @@ func (req *request) finishSignIn() error {
 	return req.redirect(returnTo, "")
 }
 
-// linkPage asks for confirmation before signing in by a link: opening the link must do nothing,
+// linkPage asks for confirmation before signing in by a link: opening the link must have no effect,
 // because mail scanners and previews open links too.
 type linkPage struct {
 	Email  string

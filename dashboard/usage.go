@@ -21,7 +21,7 @@ func usageRoutes() []route {
 	return append(routes, get(usagePath, (*request).usage), get(usagePath+"/refusals", (*request).refusals))
 }
 
-// refusalsShown is how many refusals the usage page shows.
+// refusalsShown is how many rejections the usage page shows.
 const refusalsShown = 8
 
 // usagePage shows the usage of an account.
@@ -35,7 +35,7 @@ type usagePage struct {
 	Months    []chart
 	Rows      []usageRow
 	Refusals  []refusalRow
-	Refused   int // total number of rows of refusals
+	Refused   int // total number of rejection rows
 }
 
 func (req *request) usage() error {
@@ -135,7 +135,7 @@ type refusalRow struct {
 	Link, LinkText           string // page to fix it; may be empty
 }
 
-// refusalRows returns at most limit refusals, latest first.
+// refusalRows returns at most limit rejections, latest first.
 func refusalRows(r registry.UsageReport, limit int) []refusalRow {
 	rows := make([]refusalRow, min(limit, len(r.Refusals)))
 	for i := range rows {

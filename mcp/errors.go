@@ -175,7 +175,7 @@ func (e *edge) handleUnserved(ctx context.Context, req *request, wrong *rpcError
 	}
 }
 
-// countRefused counts a message that mcp-go refused toward the rate limit. refusal replaces
+// countRefused counts a message that mcp-go rejected toward the rate limit. refusal replaces
 // mcp-go's error; nil keeps it.
 func (e *edge) countRefused(ctx context.Context, req *request, refusal *cola.Error) {
 	public := e.execute(context.WithValue(ctx, requestKey{}, req), cola.MeterNone,

@@ -28,7 +28,7 @@ const (
 	messageTooLong = "The message is larger than %d bytes."
 )
 
-// message is one JSON-RPC message. parse refuses ambiguous ones: a name given
+// message is one JSON-RPC message. parse rejects ambiguous ones: a name given
 // twice or in another letter case. mcp-go gets the decoded parameters, so both act on the same
 // message.
 type message struct {
@@ -83,7 +83,7 @@ const (
 	resourceReference = "ref/resource"
 )
 
-// knownNames are the member names that are refused in another letter case.
+// knownNames are the member names that are rejected in another letter case.
 var knownNames = map[string][]string{
 	"message": {"jsonrpc", "id", "method", "params", "result", "error"},
 	"params": {

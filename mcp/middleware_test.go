@@ -286,7 +286,7 @@ func TestBridgeLimit(t *testing.T) {
 	}
 }
 
-// BenchmarkParse measures refusing hostile messages of 1 MiB, and parsing the longest accepted one.
+// BenchmarkParse measures rejecting hostile messages of 1 MiB, and parsing the longest accepted one.
 func BenchmarkParse(b *testing.B) {
 	for name, body := range map[string]string{
 		"members": `{"jsonrpc":"2.0","id":1,"method":"ping","params":{` + strings.Repeat(`"a":0,`, 90_000) + `"b":"` + strings.Repeat("x", 500_000) + `"}}`,

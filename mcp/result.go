@@ -38,7 +38,7 @@ func (a *toolResult) note(format string, args ...any) {
 // setData sets the data.
 func (a *toolResult) setData(data []byte) { a.data = sanitizeJSON(data) }
 
-// addMember adds a member beside the data.
+// addMember adds a member next to the data.
 func (a *toolResult) addMember(name string, value any) { a.extra = append(a.extra, field{name, value}) }
 
 // setCharge sets the cost, unless the call is free.
@@ -86,7 +86,7 @@ var (
 	chargedMember    = field{"charged", reflect.TypeFor[charged]()}
 )
 
-// Limits on the size of a result. Clients cut or refuse larger ones, and may show both copies of the
+// Limits on the size of a result. Clients cut or reject larger ones, and may show both copies of the
 // content to the model.
 const (
 	maxTokens       = 25_000
@@ -145,7 +145,7 @@ func (f *rowLimiter[T]) limit(rows []T) int {
 // rowLimit returns the limiter as a registry.RowLimit.
 func (f *rowLimiter[T]) rowLimit() registry.RowLimit[T] { return f.limit }
 
-// putRecord sets the data to one record. If it is too large, its longest lists and texts are cut,
+// putRecord sets the data to one record. If it is too large, its longest lists and strings are cut,
 // with a note.
 func putRecord[T any](a *toolResult, v view, record T) {
 	r := reflect.New(reflect.TypeFor[T]()).Elem()
@@ -185,7 +185,7 @@ func largestField(v view, r reflect.Value, fields []outputField) (index int) {
 	return index
 }
 
-// halve cuts a list or a text in half; a list of one text has the text cut. It does not modify
+// halve cuts a list or a string in half. In a list of one string, it cuts the string. It does not modify
 // shared backing arrays.
 func halve(v reflect.Value) {
 	switch n := length(v); {
@@ -203,7 +203,7 @@ func halve(v reflect.Value) {
 	}
 }
 
-// length counts the entries of a list, or the characters of a text.
+// length counts the entries of a list, or the characters of a string.
 func length(v reflect.Value) int {
 	if v.Kind() == reflect.String {
 		return len([]rune(v.String()))
@@ -233,7 +233,7 @@ func nonNilRows[T any](rows []T) []T {
 // resetDay returns the day on which the quota resets.
 func resetDay(state cola.QuotaState) string { return state.Period.End().Format("2 January 2006") }
 
-// sanitizeJSON removes hidden characters from the texts in JSON: control characters, and characters
+// sanitizeJSON removes hidden characters from the strings in JSON: control characters, and characters
 // that are invisible or change the direction of text. Line breaks stay and become \n; a tab becomes
 // a space. The JSON must be compact and as encoding/json writes it, so that these characters occur
 // only within strings.

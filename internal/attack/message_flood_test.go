@@ -65,7 +65,7 @@ func TestMessageFlood(t *testing.T) {
 }
 
 // TestHostileMessages sends messages that are costly to decode. BenchmarkParse in package mcp
-// measures the cost of refusing them.
+// measures the cost of rejecting them.
 func TestHostileMessages(t *testing.T) {
 	onBoth(t, program.Options{}, func(t *testing.T, s *site) {
 		key := s.account("attacker@example.com", cola.TierPro).Key.Reveal()

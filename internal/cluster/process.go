@@ -49,7 +49,7 @@ type instance struct {
 	gone      chan struct{} // closed when it has exited or failed to start
 	err       error         // start or exit error
 	started   time.Time
-	signaled  time.Time // when it was asked to stop
+	signaled  time.Time // when it was told to stop
 	lastClear time.Time // when it was last known to have no batch in doubt; zero before it served
 }
 

@@ -10,7 +10,7 @@ import (
 type Phase struct {
 	Name string
 	From time.Time
-	// Quiet marks a phase without noticeable disturbance: only limits may refuse requests.
+	// Quiet marks a phase without noticeable disturbance: only limits may reject requests.
 	Quiet bool
 }
 

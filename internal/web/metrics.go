@@ -40,7 +40,7 @@ type outcome struct {
 	status int
 }
 
-// newMetrics registers the metrics of an edge with these routes, or returns nil without a
+// newMetrics registers the metrics of an API with these routes, or returns nil without a
 // registerer. Edges that share a registerer share the metrics.
 func newMetrics(registerer prometheus.Registerer, patterns []string) *metrics {
 	if registerer == nil {

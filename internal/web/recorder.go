@@ -1,4 +1,4 @@
-// Package web contains code shared by all HTTP edges: request IDs, log lines, metrics, panic recovery,
+// Package web contains code shared by all HTTP APIs: request IDs, log lines, metrics, panic recovery,
 // and the formats of errors and quota headers. It knows no routes or operations.
 package web
 

@@ -109,7 +109,7 @@ func TestInvalidDetails(t *testing.T) {
 	}
 }
 
-// TestSharedMetrics checks that two edges with one registerer share their counters.
+// TestSharedMetrics checks that two APIs with one registerer share their counters.
 func TestSharedMetrics(t *testing.T) {
 	registry := prometheus.NewPedanticRegistry()
 	ok := func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) }
