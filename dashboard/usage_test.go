@@ -115,8 +115,8 @@ func TestNewForecast(t *testing.T) {
 	}
 }
 
-// TestUsageManySources checks that with more keys and apps than rows, channel totals stay exact and each
-// plot shows the rest as one series. A plot omits sources with zero usage.
+// TestUsageManySources checks that with more keys and apps than rows, channel totals stay exact and
+// each plot shows the rest as one series. A plot omits sources with zero usage.
 func TestUsageManySources(t *testing.T) {
 	s := mustSite(t)
 	account := s.browsers.callers[ann].Account

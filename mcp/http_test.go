@@ -334,7 +334,8 @@ func TestInternalErrors(t *testing.T) {
 	}
 }
 
-// TestClientDisconnect checks that if the caller disconnects, there is no response and no server error.
+// TestClientDisconnect checks that if the caller disconnects, there is no response and no server
+// error.
 func TestClientDisconnect(t *testing.T) {
 	f := newFake()
 	f.wait = true

@@ -31,17 +31,17 @@ import (
 // Path is the path of the endpoint.
 const Path = "/mcp"
 
-// Service contains the operations of the registry that this package uses; *registry.Service implements
-// it. Every method but Standing, Rows and Vocabulary counts toward the caller's rate limit. Methods
-// return the quota state with errors too, if it is known.
+// Service contains the operations of the registry that this package uses; *registry.Service
+// implements it. Every method but Standing, Rows and Vocabulary counts toward the caller's rate
+// limit. Methods return the quota state with errors too, if it is known.
 type Service interface {
 	// Standing returns the quota state for messages that count toward no limit, and checks the
 	// credential.
 	Standing(context.Context, cola.Caller) (cola.QuotaState, error)
 	// Admit counts a free request toward the rate limit.
 	Admit(context.Context, cola.Caller) (cola.QuotaState, error)
-	// Refuse admits a request that this package rejects itself, and returns the rejection, or the error if
-	// it is not admitted.
+	// Refuse admits a request that this package rejects itself, and returns the rejection, or the
+	// error if it is not admitted.
 	Refuse(ctx context.Context, c cola.Caller, refusal error) (cola.QuotaState, error)
 
 	SearchColasLimited(
@@ -115,7 +115,8 @@ type Options struct {
 	// without an origin don't come from scripts.
 	Origins []string
 
-	// Resource describes the endpoint to OAuth clients. It is zero if API keys are the only credentials.
+	// Resource describes the endpoint to OAuth clients. It is zero if API keys are the only
+	// credentials.
 	Resource auth.Resource
 
 	// Metrics registers the metrics, once per registerer. It is optional.

@@ -121,8 +121,8 @@ func newMessageLimiter(now cola.Clock) messageLimiter {
 	}
 }
 
-// take counts a request of a caller, or returns the error that rejects it. The body has not been read yet; a body
-// of unknown length counts as the longest.
+// take counts a request of a caller, or returns the error that rejects it. The body has not been
+// read yet; a body of unknown length counts as the longest.
 func (l messageLimiter) take(c cola.Caller, length int64) *cola.Error {
 	if length < 0 || length > maxMessageBytes {
 		length = maxMessageBytes

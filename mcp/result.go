@@ -185,8 +185,8 @@ func largestField(v view, r reflect.Value, fields []outputField) (index int) {
 	return index
 }
 
-// halve cuts a list or a string in half. In a list of one string, it cuts the string. It does not modify
-// shared backing arrays.
+// halve cuts a list or a string in half. In a list of one string, it cuts the string. It does not
+// modify shared backing arrays.
 func halve(v reflect.Value) {
 	switch n := length(v); {
 	case v.Kind() == reflect.String && n < 2:

@@ -196,9 +196,9 @@ func mustJSON(v any) []byte {
 	return b
 }
 
-// outputSchema describes the structured content of a tool: data with a record, or a list of records, of
-// one of the types, and the members next to it. It names the fields without their types, which OpenAPI
-// has: assistants pay for the list of tools with every call.
+// outputSchema describes the structured content of a tool: data with a record, or a list of
+// records, of one of the types, and the members next to it. It names the fields without their
+// types, which OpenAPI has: assistants pay for the list of tools with every call.
 func outputSchema(list bool, beside []field, types ...reflect.Type) object {
 	data := namedFields(types...)
 	if list {

@@ -211,8 +211,8 @@ func rateLimitInAnyMinute(t *testing.T, h testRegistry) {
 	}
 }
 
-// TestGracefulShutdown checks that a stopping server answers every request that reached it and charges no
-// others.
+// TestGracefulShutdown checks that a stopping server answers every request that reached it and
+// charges no others.
 func TestGracefulShutdown(t *testing.T) {
 	t.Parallel()
 	onBoth(t, stopDrains)

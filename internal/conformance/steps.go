@@ -99,8 +99,8 @@ func challengeScopes(challenge string) []string {
 	return strings.Fields(scopes)
 }
 
-// matchSteps returns the names of the steps that were completed in order, and an error that names the first missing
-// one.
+// matchSteps returns the names of the steps that were completed in order, and an error that names
+// the first missing one.
 func matchSteps(steps []step, exchanges []exchange) (names []string, missing error) {
 	at := 0
 	for _, s := range steps {

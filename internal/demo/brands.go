@@ -110,8 +110,8 @@ func (b *brand) setOrigin(d *rng, p *permittee, abroad weights) {
 	}
 }
 
-// setActivePeriod sets the period in which a brand files labels. The most active brands always do; most others
-// come and go.
+// setActivePeriod sets the period in which a brand files labels. The most active brands always do;
+// most others come and go.
 func (b *brand) setActivePeriod(d *rng, rank, count int, last cola.Date) {
 	b.from, b.to = firstReceipt, last
 	if rank > count/50 {

@@ -52,8 +52,8 @@ func mustEnter(t *testing.T, ts *FairLock) {
 	}
 }
 
-// TestMutualExclusion checks that only one goroutine holds the lock, whether goroutines share a FairLock
-// or open their own.
+// TestMutualExclusion checks that only one goroutine holds the lock, whether goroutines share a
+// FairLock or open their own.
 func TestMutualExclusion(t *testing.T) {
 	dir := t.TempDir()
 	shared := mustOpen(t, dir)
