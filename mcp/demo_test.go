@@ -58,7 +58,7 @@ func TestDemoResponseSizes(t *testing.T) {
 		}
 	}
 	for what, n := range largest {
-		t.Logf("the largest answer of %s has some %d tokens, both copies together", what, n)
+		t.Logf("largest response of %s: about %d tokens in both copies", what, n)
 		if n >= maxTokens {
 			t.Errorf("%s: %d tokens", what, n)
 		}
@@ -108,7 +108,8 @@ func TestRealLabelSizes(t *testing.T) {
 		}
 		largest = max(largest, encodedSize(record)*2/7)
 	}
-	if t.Logf("the largest real label takes some %d tokens", largest); largest == 0 || largest > maxTokens/4 {
-		t.Errorf("the largest real label takes %d tokens", largest)
+	t.Logf("largest real label: about %d tokens", largest)
+	if largest == 0 || largest > maxTokens/4 {
+		t.Errorf("largest real label: %d tokens, want at most %d", largest, maxTokens/4)
 	}
 }

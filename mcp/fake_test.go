@@ -326,7 +326,7 @@ func (f *fake) AVAs(ctx context.Context, _ cola.Caller, p cola.AVAParams) (regis
 	superseded := f.ava.AVA
 	superseded.AVAID, superseded.ValidEndDate = "alexander_valley_19841123", cola.NewDate(2008, 4, 9)
 	return rowsFor(ctx, f, err, kept([]cola.AVA{superseded, f.ava.AVA}, func(a cola.AVA) bool {
-		return (!q.Current || a.IsCurrent(cola.DateOf(now))) && holds(a.Name, q.Q) && (q.State == "" || slices.Contains(a.States, q.State))
+		return (!q.Current || a.IsCurrent(cola.DateOf(now))) && containsFold(a.Name, q.Q) && (q.State == "" || slices.Contains(a.States, q.State))
 	})...)
 }
 

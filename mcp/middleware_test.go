@@ -253,9 +253,9 @@ func TestMessageBounds(t *testing.T) {
 	long := strings.Repeat("x", maxOtherBytes)
 	many := strings.Repeat(`{"a":1},`, 90_000) + "{}"
 	for name, tt := range map[string]struct {
-		body   string
-		status int
-		holds  string
+		body     string
+		status   int
+		contains string
 	}{
 		"ping of 64 KiB":     {message("ping", `{"a":"`+long[:maxOtherBytes-64]+`"}`), 200, `"result"`},
 		"longer ping":        {message("ping", `{"a":"`+long+`"}`), 413, `"payload_too_large"`},
@@ -267,8 +267,8 @@ func TestMessageBounds(t *testing.T) {
 		"many values, batch": {"[" + many + "]", 400, `"code":-32600`},
 	} {
 		got := mustReply(t, send(t, h, http.MethodPost, tt.body))
-		if got.StatusCode != tt.status || !strings.Contains(got.body, tt.holds) {
-			t.Errorf("%s: status %d, want %d with %q: %.200s", name, got.StatusCode, tt.status, tt.holds, got.body)
+		if got.StatusCode != tt.status || !strings.Contains(got.body, tt.contains) {
+			t.Errorf("%s: status %d, want %d with %q: %.200s", name, got.StatusCode, tt.status, tt.contains, got.body)
 		}
 	}
 }

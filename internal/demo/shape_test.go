@@ -15,8 +15,8 @@ type shares struct {
 	counts map[string]int
 }
 
-func (s *shares) note(what string, holds bool) {
-	if holds {
+func (s *shares) note(what string, ok bool) {
+	if ok {
 		s.counts[what]++
 	}
 }
