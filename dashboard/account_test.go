@@ -77,11 +77,11 @@ func TestReturn(t *testing.T) {
 		return s.by("").send(r).redirects(t)
 	}
 	if to := use(page.Cookies()[0].Value); to != "/explore/26324001000004?x=1" {
-		t.Errorf("the link redirects to %s", to)
+		t.Errorf("link redirects to %s, want the requested page", to)
 	}
 	for _, wanted := range []string{"/explore?brand_name=oak", "/keys?page=2", "/deliveries?status=failed"} {
 		if to := use(url.QueryEscape(wanted)); to != wanted {
-			t.Errorf("the link redirects to %s, want %s", to, wanted)
+			t.Errorf("link redirects to %s, want %s", to, wanted)
 		}
 	}
 	for _, odd := range []string{
@@ -112,7 +112,7 @@ func TestFormAfterSession(t *testing.T) {
 	resubmit.shows(t, http.StatusUnauthorized, `action="/saved-searches/new?x=1"`, `name="name" value="Oak & "ash" <b>"`,
 		`name="filters.brand_name" value="oak"`, `name="filters.brand_name" value="ash"`)
 	if strings.Contains(resubmit.body, "<b>") {
-		t.Errorf("a field was not escaped:\n%s", resubmit.body)
+		t.Errorf("field was not escaped:\n%s", resubmit.body)
 	}
 	resubmit.checkHTML(t)
 	live := httptest.NewRequest(http.MethodPost, "/saved-searches/preview", strings.NewReader(typed.Encode()))

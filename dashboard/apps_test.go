@@ -37,11 +37,11 @@ func TestConnectedApps(t *testing.T) {
 	confirm.checkHTML(t)
 	confirm.shows(t, http.StatusOK, "Claude", `action="`+appPath(app, "revoke")+`"`)
 	if !s.hasAccess(app) {
-		t.Fatal("the confirmation page revoked the app")
+		t.Fatal("confirmation page revoked the app")
 	}
 	s.post(appPath(app, "revoke"), nil).redirects(t)
 	if s.hasAccess(app) {
-		t.Error("a revoked app still has access")
+		t.Error("revoked app still has access")
 	}
 	revoked := s.get("/apps")
 	revoked.checkHTML(t)
@@ -53,11 +53,11 @@ func TestConnectedApps(t *testing.T) {
 	again.checkHTML(t)
 	again.shows(t, http.StatusOK, "Claude", `action="`+appPath(app, "restore")+`"`)
 	if s.hasAccess(app) {
-		t.Error("the confirmation page restored access")
+		t.Error("confirmation page restored access")
 	}
 	s.post(appPath(app, "restore"), nil).redirects(t)
 	if !s.hasAccess(app) {
-		t.Error("a restored app has no access")
+		t.Error("restored app has no access")
 	}
 	s.get(appPath(app, "restore")).redirects(t)
 }
@@ -76,12 +76,12 @@ func TestDisabledApps(t *testing.T) {
 	list := s.get("/apps")
 	list.shows(t, http.StatusOK, "disabled by administrator")
 	if strings.Contains(list.body, "/restore") {
-		t.Error("the page offers to restore a disabled app")
+		t.Error("page offers to restore a disabled app")
 	}
 	s.get(appPath(app, "restore")).lacks(t, "<form method=\"post\" action=\"/apps/")
 	s.post(appPath(app, "restore"), nil).shows(t, http.StatusConflict)
 	if s.hasAccess(app) {
-		t.Error("a disabled app has access")
+		t.Error("disabled app has access")
 	}
 }
 
@@ -143,24 +143,24 @@ func TestSignIns(t *testing.T) {
 		"2 other sessions")
 	if strings.Count(a.body, "current</span>") != 2 ||
 		strings.Contains(a.body, "\u202e") { // the badge, and the text for its button
-		t.Errorf("the current session is not marked once, or hidden characters are shown:\n%s", a.body)
+		t.Errorf("current session is not marked once, or hidden characters are shown:\n%s", a.body)
 	}
 	if to := s.post(endPath(phone), nil).redirects(t); to != "/account" {
 		t.Errorf("redirect to %s, want /account", to)
 	}
 	if s.hasAccess(phone) || !s.hasAccess(strange) {
-		t.Error("the wrong session was signed out")
+		t.Error("wrong session was signed out")
 	}
 	s.get("/account").shows(t, http.StatusOK, `class="notice"`, "1 other session<")
 	s.post("/account/sign-ins/end-others", nil).redirects(t)
 	if s.hasAccess(strange) || !s.hasAccess(s.browsers.callers[ann]) {
-		t.Error("the other sessions are not signed out, or the current one is")
+		t.Error("other sessions are not signed out, or the current one is")
 	}
 	alone := s.get("/account")
 	alone.checkHTML(t)
 	alone.shows(t, http.StatusOK, `class="notice" role="status">1 `)
 	if strings.Contains(alone.body, "end-others") {
-		t.Error("the page offers to sign out other sessions; there are none")
+		t.Error("page offers to sign out other sessions; there are none")
 	}
 }
 
@@ -186,10 +186,10 @@ func TestForeignSignIns(t *testing.T) {
 	}
 	s.post("/account/sign-ins/end-others", nil).redirects(t)
 	if !s.hasAccess(other) {
-		t.Error("a session of another account was signed out")
+		t.Error("session of another account was signed out")
 	}
 	if strings.Contains(s.get("/account").body, bob) {
-		t.Error("the page shows another account")
+		t.Error("page shows another account")
 	}
 }
 
@@ -217,7 +217,7 @@ func TestCrossSiteForms(t *testing.T) {
 		s.send(r).shows(t, http.StatusForbidden)
 	}
 	if !s.hasAccess(app) {
-		t.Error("a cross-site form revoked an app")
+		t.Error("cross-site form revoked an app")
 	}
 }
 

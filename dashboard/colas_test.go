@@ -287,7 +287,7 @@ func TestChains(t *testing.T) {
 		t.Errorf("chain positions %v, want ascending", order)
 	}
 	if strings.Count(page.body, `<li aria-current="true">`) != 1 {
-		t.Error("the current label is not marked once")
+		t.Error("current label is not marked once")
 	}
 }
 

@@ -73,7 +73,7 @@ func TestWebhook(t *testing.T) {
 	s.get(search).shows(t, http.StatusOK, hook, "this search only")
 	s.mustWebhook(typedWebhook())
 	if both := s.get(search); strings.Count(both.body, hook) != 1 {
-		t.Errorf("the account-wide webhook is listed beside the search's own one, which overrides it:\n%s", both.body)
+		t.Errorf("account-wide webhook is listed next to the search's own one, which overrides it:\n%s", both.body)
 	}
 	s.post("/destinations/new", typedWebhook("saved_search", search[16:])).shows(t, http.StatusConflict, `role="alert"`,
 		hook)
@@ -242,14 +242,14 @@ func TestDestinationProblems(t *testing.T) {
 		a.shows(t, http.StatusBadRequest, append(tt.says, `role="alert"`)...)
 		a.checkHTML(t)
 		if strings.Contains(a.body, "<script>") {
-			t.Error("a field was not escaped")
+			t.Error("field was not escaped")
 		}
 	}
 	for i := range cola.MaxDestinations - 1 {
 		s.registry.Endpoint(t, s.browsers.callers[ann].Account, hook+"/"+string(rune('a'+i))+`"><script>x</script>`)
 	}
 	if list := s.get("/destinations"); strings.Contains(list.body, "<script>") {
-		t.Error("an address was not escaped")
+		t.Error("address was not escaped")
 	}
 	s.post("/destinations/new", typedWebhook()).shows(t, http.StatusConflict, "limit of 20 destinations", hook)
 }

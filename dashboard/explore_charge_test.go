@@ -208,10 +208,10 @@ func TestTryAgain(t *testing.T) {
 	form := s.post("/keys/new", nil)
 	form.shows(t, http.StatusTooManyRequests, `<a href="/">Back`)
 	if strings.Contains(form.text, "Try again</a>") {
-		t.Errorf("a form has a retry link:\n%s", form.body)
+		t.Errorf("form has a retry link:\n%s", form.body)
 	}
 	s.registry.Pass(time.Minute)
 	if page := s.get("/explore/99999999999999"); strings.Contains(page.text, "Try again</a>") {
-		t.Error("a 404 has a retry link")
+		t.Error("404 has a retry link")
 	}
 }

@@ -141,7 +141,7 @@ func TestFacetNotes(t *testing.T) {
 	all := s.get("/explore?approval_date_from=2005-01-01")
 	all.shows(t, http.StatusOK)
 	if strings.Contains(all.text, window) {
-		t.Error("a search of all years mentions the default window")
+		t.Error("search of all years mentions the default window")
 	}
 	s.get("/explore?q="+s.someLabel()).shows(t, http.StatusOK, `1<span class="unseen"> label<`)
 }

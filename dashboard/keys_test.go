@@ -31,7 +31,7 @@ func (a response) token(t *testing.T) string {
 	t.Helper()
 	found := formToken.FindStringSubmatch(a.body)
 	if found == nil || found[1] == "" {
-		t.Fatalf("the page has no form token:\n%s", a.body)
+		t.Fatalf("page has no form token:\n%s", a.body)
 	}
 	return found[1]
 }
@@ -97,7 +97,7 @@ func TestCreateKey(t *testing.T) {
 		t.Errorf("Cache-Control = %q, want no-store", got)
 	}
 	if !s.accepts(secret) {
-		t.Error("the key is rejected")
+		t.Error("key is rejected, want it accepted")
 	}
 	list := s.get("/keys")
 	list.checkHTML(t)
@@ -125,7 +125,7 @@ func TestKeySecrecy(t *testing.T) {
 	})
 	second := rotated.secret(t)
 	if first == second {
-		t.Fatal("the new key is the old one")
+		t.Fatal("new key is the old one")
 	}
 	pages := map[string]response{"again": s.post("/keys/new", form), "rotated": rotated}
 	for _, path := range []string{
@@ -148,11 +148,11 @@ func TestKeySecrecy(t *testing.T) {
 	}
 	for name, text := range s.browsers.put {
 		if wholeKey.MatchString(text) {
-			t.Errorf("the session has a key under %s", name)
+			t.Errorf("session has a key under %s", name)
 		}
 	}
 	if log.Len() == 0 || wholeKey.MatchString(log.String()) {
-		t.Errorf("the log is empty or contains a key:\n%s", log.String())
+		t.Errorf("log is empty or contains a key:\n%s", log.String())
 	}
 }
 
@@ -221,10 +221,10 @@ func TestKeyProblems(t *testing.T) {
 				`aria-invalid="true"`)
 			a.checkHTML(t)
 			if typed := strings.TrimSpace(stripHidden(test.key)); !strings.Contains(a.text, typed) {
-				t.Errorf("the entered name %q is lost:\n%s", typed, a.body)
+				t.Errorf("entered name %q is lost:\n%s", typed, a.body)
 			}
 			if len(s.keys()) != created {
-				t.Error("a key was created")
+				t.Error("key was created")
 			}
 			s.post("/keys/new", url.Values{"form": {a.token(t)}, "name": {"better"}}).secret(t)
 			created++
@@ -289,7 +289,7 @@ func TestRotateKey(t *testing.T) {
 			}
 			s.registry.Pass(test.until - time.Second)
 			if test.until > 0 && !s.accepts(before) {
-				t.Error("the old key is rejected before it expires")
+				t.Error("old key is rejected before it expires")
 			}
 			s.registry.Pass(2 * time.Second)
 			if s.accepts(before) || !s.accepts(after) {
@@ -325,7 +325,7 @@ func TestNewKeyInOutage(t *testing.T) {
 	rotated := s.post(keyPath(key, "rotate"), url.Values{"form": {token}, "overlap": {"1 day"}})
 	rotated.checkHTML(t)
 	if secret := rotated.secret(t); !s.accepts(secret) {
-		t.Error("the key is rejected")
+		t.Error("key is rejected, want it accepted")
 	}
 	rotated.shows(t, http.StatusOK, `class="warning"`)
 	s.get("/keys").shows(t, http.StatusServiceUnavailable)
@@ -363,19 +363,19 @@ func TestRevokeKey(t *testing.T) {
 	secret := s.makeKey("laptop", "").secret(t)
 	key := s.keys()[0]
 	if !s.accepts(secret) {
-		t.Fatal("the key is rejected")
+		t.Fatal("key is rejected, want it accepted")
 	}
 	confirm := s.get(keyPath(key, "revoke"))
 	confirm.checkHTML(t)
 	confirm.shows(t, http.StatusOK, "laptop", "Nov 20, 2026, 12:00 UTC", "<dd>1</dd>", keyPath(key, "rotate"))
 	if !s.accepts(secret) {
-		t.Error("the confirmation page revoked the key")
+		t.Error("confirmation page revoked the key")
 	}
 	if to := s.post(keyPath(key, "revoke"), nil).redirects(t); to != "/keys" {
 		t.Errorf("redirect to %s, want /keys", to)
 	}
 	if s.accepts(secret) {
-		t.Error("a revoked key is accepted")
+		t.Error("revoked key is accepted")
 	}
 	list := s.get("/keys")
 	list.checkHTML(t)
@@ -406,7 +406,7 @@ func TestForeignKeys(t *testing.T) {
 			} {
 				a.shows(t, http.StatusNotFound)
 				if strings.Contains(a.body, "annskey") {
-					t.Errorf("the response for %s reveals the key:\n%s", id, a.body)
+					t.Errorf("response for %s reveals the key:\n%s", id, a.body)
 				}
 			}
 		}
@@ -425,7 +425,7 @@ func TestForeignKeys(t *testing.T) {
 	}
 	s.by("").post(keyPath(key, "revoke"), nil).shows(t, http.StatusUnauthorized)
 	if !s.accepts(secret) {
-		t.Error("a signed-out visitor revoked the key")
+		t.Error("signed-out visitor revoked the key")
 	}
 }
 
@@ -457,7 +457,7 @@ func TestInactiveKeyPages(t *testing.T) {
 	list := s.get("/keys")
 	list.shows(t, http.StatusOK, "30 inactive keys<", "View all 30", "old 29", "old 25")
 	if strings.Contains(list.body, "old 24") {
-		t.Error("the list shows more than the five newest inactive keys")
+		t.Error("list shows more than the five newest inactive keys")
 	}
 	s.get("/keys/ended").shows(t, http.StatusOK, "1 to 25 of 30", "old 05")
 	last := s.get("/keys/ended?page=2")

@@ -40,7 +40,7 @@ func TestConflictingEdits(t *testing.T) {
 			path := s.mustSaved(form)
 			fingerprint := cutOut(s.get(path+"/edit").body, `name="was" value="`, `"`)
 			if fingerprint == "" {
-				t.Fatal("the form has no fingerprint")
+				t.Fatal("form has no fingerprint")
 			}
 			mine := with(form, "name", "Mine", "was", fingerprint)
 			change(path)
@@ -72,7 +72,7 @@ func TestForeignForms(t *testing.T) {
 	} {
 		typed = with(typed, "holder", cutOut(s.get(path).body, `name="holder" value="`, `"`))
 		if typed.Get("holder") == "" {
-			t.Fatalf("the form at %s has no account", path)
+			t.Fatalf("form at %s has no account", path)
 		}
 		rejected := bob.post(path, typed)
 		rejected.shows(t, http.StatusForbidden, "different account")
@@ -118,7 +118,7 @@ func TestFingerprint(t *testing.T) {
 		a := s.post(path+"/edit", typedSearch("name", "Again", "was", hostile))
 		a.shows(t, http.StatusConflict, `role="alert"`)
 		if strings.Contains(a.body, "<script>") {
-			t.Errorf("a field was not escaped:\n%s", a.body)
+			t.Errorf("field was not escaped:\n%s", a.body)
 		}
 	}
 	s.get(path).shows(t, http.StatusOK, "All wine", "oak")
@@ -185,7 +185,7 @@ func TestUnknownWords(t *testing.T) {
 					a.lacks(t, "No label has", "No label is from")
 				}
 				if strings.Contains(a.body, "<script>alert") {
-					t.Errorf("a value was not escaped:\n%s", a.body)
+					t.Errorf("value was not escaped:\n%s", a.body)
 				}
 			}
 			page := s.get(path)
@@ -237,7 +237,7 @@ func TestFilterFields(t *testing.T) {
 	fields := map[string]bool{}
 	for _, s := range form.Sections() {
 		if s.Title == "" {
-			t.Error("a section of the form has no title")
+			t.Error("section of the form has no title")
 		}
 		for _, f := range s.Fields {
 			fields[f.Name] = f.Label != ""
@@ -268,7 +268,7 @@ func TestFilterFields(t *testing.T) {
 		example := reflect.TypeFor[cola.SearchParams]().FieldByIndex(field.Index).Tag.Get("example")
 		search := readSearch(params.New[cola.SearchParams]("a test"), url.Values{field.Name: {example}}.Encode())
 		if chips := filterChips(search.params); len(chips) == 0 && field.Name != "volume_unit" {
-			t.Errorf("a search with %s has no chip", field.Name)
+			t.Errorf("search with %s has no chip", field.Name)
 		}
 	}
 }

@@ -39,7 +39,7 @@ func TestPreview(t *testing.T) {
 		},
 	})
 	if err != nil || total != want.Total || total == 0 {
-		t.Fatalf("the page counts %d, the API %d, %v", total, want.Total, err)
+		t.Fatalf("page counts %d, the API %d, %v", total, want.Total, err)
 	}
 	a := s.post("/saved-searches/preview", form)
 	if n := strings.Count(a.body, `href="/explore/`); n != min(total, cola.MaxPreviewLabels) {
@@ -80,7 +80,7 @@ func TestPreviewWithoutCounts(t *testing.T) {
 		t.Log(name)
 		a.shows(t, http.StatusOK, tt.says)
 		if strings.Contains(a.body, "<script") {
-			t.Error("a field was not escaped")
+			t.Error("field was not escaped")
 		}
 	}
 	s.post("/saved-searches/preview", url.Values{"filters.query": {strings.Repeat("x", 70_000)}}).shows(t,
@@ -157,7 +157,7 @@ func TestPreviewMatchesRun(t *testing.T) {
 		}
 	}
 	if counted == 0 || after-before != counted {
-		t.Errorf("the preview counts %d more labels, and the run found %d", after-before, counted)
+		t.Errorf("preview counts %d more labels, and the run found %d", after-before, counted)
 	}
 }
 

@@ -104,7 +104,7 @@ func TestDoubleSubmit(t *testing.T) {
 	}
 	form.Set("once", once)
 	if other := s.mustSaved(form); other == first {
-		t.Error("the other search was not saved")
+		t.Error("other search was not saved")
 	}
 	if a, b := s.mustSaved(typedSearch("once", "é\x00")), s.mustSaved(typedSearch("once",
 		strings.Repeat("A", 300))); a == b {
@@ -173,7 +173,7 @@ func TestSearchProblems(t *testing.T) {
 		a.checkHTML(t)
 	}
 	if list := s.get("/saved-searches"); !strings.Contains(list.text, `class="empty"`) {
-		t.Error("an invalid search was saved")
+		t.Error("invalid search was saved")
 	}
 }
 
@@ -200,7 +200,7 @@ func TestChangeSavedSearch(t *testing.T) {
 		`<option value="0" selected>Sunday`, `value="<b>oak</b> "barrel""`,
 		`name="schedule.active" value="true" checked`)
 	if strings.Contains(edit.body, "<b>oak") {
-		t.Error("a filter was not escaped")
+		t.Error("filter was not escaped")
 	}
 	if next := s.post(path+"/edit", url.Values{
 		"name": {"Gins"}, "filters.query": {"gin"},
@@ -270,7 +270,7 @@ func TestSearchRuns(t *testing.T) {
 	path := s.mustSaved(typedSearch("filters.type_malt_beverage", "true", "filters.abv_max", "99"))
 	run := s.mustRun(path)
 	if run.MatchCount == 0 {
-		t.Fatal("the run has no matches")
+		t.Fatal("run has no matches")
 	}
 	found := s.mustFind(path, run)
 	before := s.used()

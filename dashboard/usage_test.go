@@ -317,14 +317,14 @@ func TestPlans(t *testing.T) {
 	open.shows(t, http.StatusOK, "Free", "Starter", "Pro", "39 USD", "99 USD", "10,000", "1,000,000",
 		"ask your administrator", `href="/sign-in?return=%2Fplans"`)
 	if strings.Contains(open.body, "your plan</span>") {
-		t.Error("a signed-out visitor has a plan")
+		t.Error("signed-out visitor has a plan")
 	}
 	own := s.get("/plans")
 	own.checkHTML(t)
 	own.shows(t, http.StatusOK, `<th scope="col" class="own">Pro <span class="state good">your plan</span></th>`,
 		`href="/usage"`, "/api/v1/usage'")
 	if strings.Count(own.body, "your plan</span>") != 1 {
-		t.Error("the account's plan is not marked once")
+		t.Error("account's plan is not marked once")
 	}
 	s.handler = New(s.registry.Service, s.browsers, Options{
 		PublicURL: registrytest.PublicURL, BillingURL: "https://billing.example/change?a=1&b=2",

@@ -139,7 +139,7 @@ func TestErrorCORSHeaders(t *testing.T) {
 			preflight := send(t, h, "OPTIONS", "", "X-API-Key:", "Origin: "+origin, "Access-Control-Request-Method: "+tt.method,
 				"Access-Control-Request-Headers: authorization,traceparent")
 			if ok := preflight.StatusCode == http.StatusOK && preflight.Header.Get("Access-Control-Allow-Headers") != ""; ok != allowed {
-				t.Errorf("a preflight for %s from %s: %d %v", tt.method, origin, preflight.StatusCode, preflight.Header)
+				t.Errorf("preflight for %s from %s: %d %v", tt.method, origin, preflight.StatusCode, preflight.Header)
 			}
 		}
 	}

@@ -106,7 +106,7 @@ func TestOneHugeRecord(t *testing.T) {
 		}
 	}
 	if len(f.label.GrapeVarietals) != 501 || len(f.label.Images) != 500 || len(f.label.LLMLiquorGrains[0]) != 200_000 {
-		t.Error("the stored record was modified")
+		t.Error("stored record was modified")
 	}
 	read := rpc(t, h, "resources/read", `{"uri":"registry://colas/11054001000049"}`)
 	if n := tokens(read.body); read.json.Result == nil || n >= maxTokens {

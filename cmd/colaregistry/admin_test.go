@@ -190,7 +190,7 @@ func TestAdminListener(t *testing.T) {
 	}
 	s.stop(t)
 	if _, err := http.Get(admin + "/healthz"); err == nil {
-		t.Error("the admin listener still responds after the server stopped")
+		t.Error("admin listener still responds after the server stopped")
 	}
 }
 

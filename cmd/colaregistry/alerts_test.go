@@ -144,7 +144,7 @@ func TestTickKilled(t *testing.T) {
 		killed.Process.Kill()
 		killed.Wait()
 		if runs, _ := runsOf(t, st, account, searches-1); runs > 0 {
-			t.Fatal("the tick had finished before the kill")
+			t.Fatal("tick had finished before the kill")
 		}
 		mustRun(t, tick...)
 		time.Sleep(3 * time.Second) // until the killed process's claims expire, by the database clock

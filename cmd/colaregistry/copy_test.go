@@ -39,7 +39,7 @@ func TestCopyChecksum(t *testing.T) {
 			t.Fatalf("%s has no field to change", name)
 		}
 		if bytes.Equal(sumOf(t, fresh()), sumOf(t, changed)) {
-			t.Errorf("the checksum ignores a field of %s", name)
+			t.Errorf("checksum ignores a field of %s", name)
 		}
 	}
 }

@@ -80,7 +80,7 @@ func TestAccountLink(t *testing.T) {
 			t.Errorf("second use: status %d, want 401: %s", status, text)
 		}
 		if strings.Contains(one.err.String()+two.err.String(), link[len(link)-20:]) {
-			t.Error("the log contains the token of the link")
+			t.Error("log contains the token of the link")
 		}
 	})
 }

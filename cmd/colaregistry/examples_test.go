@@ -66,7 +66,7 @@ func firstCall(t *testing.T, s *serverProcess) string {
 	}
 	_, call, ok := strings.Cut(html.UnescapeString(string(page)), "curl -H")
 	if !ok {
-		t.Fatal("the reference page has no first call")
+		t.Fatal("reference page has no first call")
 	}
 	return pasted(t, call)
 }

@@ -88,7 +88,7 @@ func TestAddIdentity(t *testing.T) {
 			return strings.Contains(p.err.String(), fmt.Sprintf("account=%d issuer=%s", p.free.ID, p.issuer.URL))
 		})
 		if log := p.err.String(); strings.Contains(strings.ToLower(log), "ada@example.com") {
-			t.Errorf("the log contains personal data: %s", log)
+			t.Errorf("log contains personal data: %s", log)
 		}
 		if list := p.run(t, "account", "identities"); list != fmt.Sprintf("%s\t%s\tsomebody\n", p.free.Email, p.issuer.URL) {
 			t.Errorf("identities: %s", list)

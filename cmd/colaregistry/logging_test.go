@@ -55,7 +55,7 @@ func TestLogSecrets(t *testing.T) {
 	log := s.err.String()
 	for _, secret := range []string{s.key, wrong, s.key[4:20], sought} {
 		if before, _, found := strings.Cut(log, secret); found {
-			t.Errorf("the log contains %s: …%s%s", secret, before[strings.LastIndex(before, "\n")+1:], secret)
+			t.Errorf("log contains %s: …%s%s", secret, before[strings.LastIndex(before, "\n")+1:], secret)
 		}
 	}
 	if lines := strings.Count(log, `"msg":"request"`); lines != requests {

@@ -260,7 +260,7 @@ func TestHostileTokens(t *testing.T) {
 	s.stop(t)
 	for _, tt := range append(tests, struct{ name, token, want string }{name: "good", token: good}) {
 		if len(tt.token) > 20 && strings.Contains(s.err.String(), tt.token[len(tt.token)-20:]) {
-			t.Errorf("the log contains the token: %s", tt.name)
+			t.Errorf("log contains the token: %s", tt.name)
 		}
 	}
 }

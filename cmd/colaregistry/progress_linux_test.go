@@ -82,7 +82,7 @@ func TestUnreadableFile(t *testing.T) {
 		}
 		if output := stdout.String() + stderr.String(); strings.Count(output, file) != 1 ||
 			!strings.Contains(stderr.String(), file) {
-			t.Errorf("the file is not named exactly once:\n%s", output)
+			t.Errorf("file is not named exactly once:\n%s", output)
 		}
 	}
 }

@@ -57,7 +57,7 @@ func TestDoubleOptIn(t *testing.T) {
 			t.Errorf("%d messages were sent, want 2", got)
 		}
 		if token := confirm[strings.LastIndex(confirm, "/")+1:]; strings.Contains(s.err.String(), token) {
-			t.Error("the log contains the token")
+			t.Error("log contains the token")
 		}
 	})
 }

@@ -85,7 +85,7 @@ func TestSecretFileProblems(t *testing.T) {
 	t.Setenv("COLAREGISTRY_DATABASE_URL", "sqlite:y")
 	if _, _, err := parsed(t, "key", "list", "--database-url-file", path); err == nil ||
 		!strings.Contains(err.Error(), "both") {
-		t.Errorf("a flag and the environment: %v", err)
+		t.Errorf("flag and the environment: %v", err)
 	}
 }
 

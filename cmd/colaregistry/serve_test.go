@@ -44,12 +44,12 @@ func TestFirstStart(t *testing.T) {
 	}
 	s.stop(t)
 	if strings.Contains(s.err.String(), s.key) {
-		t.Error("the log contains the key")
+		t.Error("log contains the key")
 	}
 
 	again := startServer(t, h)
 	if again.key != "" || strings.Contains(again.out.String(), "lar_") {
-		t.Errorf("the second start prints a key:\n%s", again.out.String())
+		t.Errorf("second start prints a key:\n%s", again.out.String())
 	}
 	after := again.get(t, "/colas?approval_date_from=2005-01-01", s.key)
 	if after.at("pagination", "total") != before.at("pagination", "total") {
@@ -57,7 +57,7 @@ func TestFirstStart(t *testing.T) {
 			after.at("pagination", "total"), before.at("pagination", "total"))
 	}
 	if !strings.Contains(again.err.String(), "from_snapshot=true") {
-		t.Errorf("the index snapshot was not used:\n%s", again.err.String())
+		t.Errorf("index snapshot was not used:\n%s", again.err.String())
 	}
 	used := again.get(t, "/usage", s.key).at("data", "list_records", "used")
 	if used.(float64) != 43 { // 3 from the first curl line, 40 here
@@ -83,7 +83,7 @@ func TestInterruptedFirstStart(t *testing.T) {
 	c.Wait()
 	s := startServer(t, h)
 	if s.key == "" {
-		t.Fatalf("the second start did not finish the first:\n%s", s.out.String())
+		t.Fatalf("second start did not finish the first:\n%s", s.out.String())
 	}
 	st := mustOpen(t, h)
 	n := 0
@@ -94,7 +94,7 @@ func TestInterruptedFirstStart(t *testing.T) {
 	st.Close()
 	s.stop(t)
 	if again := startServer(t, h); again.key != "" {
-		t.Error("the third start prints a key again")
+		t.Error("third start prints a key again")
 	}
 }
 
@@ -301,10 +301,10 @@ func TestRestoredBackup(t *testing.T) {
 	h.run(t, "import", "colas", later)
 	restored := startServer(t, h)
 	if lost := ids(restored, "afterwards", s.key); len(lost) > 0 {
-		t.Errorf("the restored registry shows lost label %v", lost)
+		t.Errorf("restored registry shows lost label %v", lost)
 	}
 	if total := restored.get(t, "/colas?per_page=1&approval_date_from=2005-01-01&brand_name=later", s.key).at("pagination", "total"); total != 1_000.0 {
-		t.Errorf("the restored registry shows %v of the 1000 labels imported into it", total)
+		t.Errorf("restored registry shows %v of the 1000 labels imported into it", total)
 	}
 	if a := restored.get(t, "/colas?per_page=1", s.key); a.StatusCode != http.StatusOK || len(a.ids()) != 1 {
 		t.Errorf("response of the restored registry: %d %s", a.StatusCode, a.body)

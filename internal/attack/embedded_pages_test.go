@@ -122,7 +122,7 @@ func TestHostileImageAddress(t *testing.T) {
 		links := regexp.MustCompile(`<img [^>]*|<a [^>]*noreferrer[^>]*`)
 		for _, found := range links.FindAllString(string(page.Body), -1) {
 			if strings.Contains(found, "HOSTILE") {
-				t.Errorf("the page contains %s", found)
+				t.Errorf("page contains %s", found)
 			}
 		}
 	})

@@ -27,10 +27,10 @@ func TestFirstStartSecrets(t *testing.T) {
 		s := program.Start(t, everywhere)
 		s.AwaitOutput("account link")
 		if found := printedSecret.FindString(s.Output() + s.Log()); found != "" {
-			t.Errorf("the %s start prints %s", when, found)
+			t.Errorf("%s start prints %s", when, found)
 		}
 		if keys := s.Run("key", "list"); strings.Contains(keys, "first start") {
-			t.Errorf("the %s start created a key without printing it:\n%s", when, keys)
+			t.Errorf("%s start created a key without printing it:\n%s", when, keys)
 		}
 		for _, line := range strings.Split(s.Output(), "\n") {
 			_, command, ok := strings.Cut(line, "colaregistry ")

@@ -54,7 +54,7 @@ func TestManualRunLabels(t *testing.T) {
 		for _, m := range hook.messages() {
 			found += m.Data.Run.MatchCount
 			if len(m.Data.Labels) > 0 || ttbID.MatchString(m.body) {
-				t.Errorf("a message about a manual run names labels: %s", m.body)
+				t.Errorf("message about a manual run names labels: %s", m.body)
 			}
 		}
 		if want := 2 * 60; found != want { // each message was sent twice
@@ -62,7 +62,7 @@ func TestManualRunLabels(t *testing.T) {
 		}
 		for _, search := range searches {
 			if feed := s.feed(a, search); ttbID.MatchString(feed) || !strings.Contains(feed, "20 new labels") {
-				t.Errorf("the feed of a manual run names labels or has no count: %s", feed)
+				t.Errorf("feed of a manual run names labels or has no count: %s", feed)
 			}
 		}
 		if used := s.used(a); used != (cola.Used{}) {
@@ -95,13 +95,13 @@ func TestScheduledMessageLabels(t *testing.T) {
 		s.tick(tomorrow)
 		feed := s.feed(a, first[0])
 		if n := len(distinct(feed)); n != cola.MaxMessageLabels {
-			t.Errorf("the feed names %d labels", n)
+			t.Errorf("feed names %d labels", n)
 		}
 		before := hook.messages()
 		for _, m := range before {
 			if len(m.Data.Labels) != cola.MaxMessageLabels || m.Data.More != 15 ||
 				!maps.Equal(distinct(m.body), distinct(feed)) {
-				t.Errorf("a message names %d labels and counts %d more", len(m.Data.Labels), m.Data.More)
+				t.Errorf("message names %d labels and counts %d more", len(m.Data.Labels), m.Data.More)
 			}
 		}
 		s.mustPost(a, fmt.Sprintf("/deliveries/%.0f/replay", s.list(a, "/deliveries")[0]["id"]), http.StatusAccepted)
@@ -267,7 +267,7 @@ func (s *site) checkNoManualRuns(got answer) {
 	}
 }
 
-// distinct returns the TTB IDs in a text.
+// distinct returns the TTB IDs in text.
 func distinct(text string) map[string]bool {
 	ids := map[string]bool{}
 	for _, id := range ttbID.FindAllString(text, -1) {

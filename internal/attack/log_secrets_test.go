@@ -206,7 +206,7 @@ func linesOf(t *testing.T, file string, most int) string {
 	return ""
 }
 
-// linesWith returns the lines that contain a text.
+// linesWith returns the lines that contain text.
 func linesWith(text, part string) string {
 	var found strings.Builder
 	for line := range strings.Lines(text) {

@@ -66,7 +66,7 @@ func (s *site) requireNoneOf(secrets map[string]string) {
 	content := s.stolen()
 	for what, secret := range secrets {
 		if bytes.Contains(content, []byte(strings.TrimPrefix(secret, "whsec_"))) {
-			s.t.Errorf("the database contains the %s in clear text", what)
+			s.t.Errorf("database contains the %s in clear text", what)
 		}
 	}
 }

@@ -54,7 +54,7 @@ func TestSecurityEvents(t *testing.T) {
 		}
 		for _, private := range []string{secret, secret[4:16], "holder@example.com", "intruder"} {
 			if strings.Contains(log, private) {
-				t.Errorf("the log contains %s", private)
+				t.Errorf("log contains %s", private)
 			}
 		}
 	})

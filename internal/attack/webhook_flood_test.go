@@ -120,7 +120,7 @@ func TestWebhookFlood(t *testing.T) {
 		awaitTrue(t, "the challenges",
 			func() bool { return len(victim.of(cola.EventConfirm)) == statuses[http.StatusCreated] })
 		if n, all := len(victim.of(cola.EventConfirm)), victim.all(); all != n || n > 5 {
-			t.Errorf("the victim got %d requests, %d of them challenges", all, n)
+			t.Errorf("victim got %d requests, %d of them challenges", all, n)
 		}
 	})
 }

@@ -120,7 +120,7 @@ func TestKeyCreatedAfterFailure(t *testing.T) {
 			secret := auth.NewSecret()
 			for range 3 {
 				if a := s.rest(secret.Reveal(), http.MethodGet, "/usage", nil); a.Status == http.StatusOK {
-					t.Fatalf("an unknown key was accepted: %s", a.Body)
+					t.Fatalf("unknown key was accepted: %s", a.Body)
 				}
 			}
 			key := secret.Key()
@@ -154,7 +154,7 @@ func TestForgedClientAddress(t *testing.T) {
 	forged := func(n int) string { return fmt.Sprintf("198.51.100.%d", n) }
 	onBoth(t, program.Options{}, func(t *testing.T, s *site) {
 		if s.fail(forged) == 0 {
-			t.Error("an untrusted peer evaded the limit")
+			t.Error("untrusted peer evaded the limit")
 		}
 	})
 	onBoth(t, program.Options{Flags: []string{"--trusted-proxy", "127.0.0.0/8"}}, func(t *testing.T, s *site) {
@@ -162,7 +162,7 @@ func TestForgedClientAddress(t *testing.T) {
 			t.Errorf("%d clients of a trusted proxy were limited because of others", n)
 		}
 		if s.fail(func(n int) string { return forged(n) + ", 203.0.113.7" }) == 0 {
-			t.Error("a client behind a trusted proxy evaded the limit")
+			t.Error("client behind a trusted proxy evaded the limit")
 		}
 	})
 }

@@ -31,7 +31,7 @@ func TestIssuer(t *testing.T) {
 		"registry.read", "--sign-in-client-id", "dashboard", "--sign-in-client-secret", "test-client-secret",
 		"--sign-in-name", "Example Accounts")
 	if printedLink.MatchString(p.Output()) {
-		t.Error("a sign-in link was printed although an issuer is configured")
+		t.Error("sign-in link was printed although an issuer is configured")
 	}
 
 	b := newTab(t, newChromium(t, ""), false)

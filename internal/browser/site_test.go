@@ -98,7 +98,7 @@ func (s *site) signIn(email string) *tab {
 	b.open(s.link(email))
 	b.click("main form button")
 	if at := b.at(); at != registrytest.PublicURL+"/" {
-		s.t.Fatalf("the link redirects to %s", at)
+		s.t.Fatalf("link redirects to %s", at)
 	}
 	return b
 }

@@ -22,7 +22,7 @@ func TestWalk(t *testing.T) {
 	b.shows("demo@example.com")
 	b.press("Sign in as demo@example.com")
 	if at := b.at(); at != p.base+"/" {
-		t.Errorf("the link redirects to %s", at)
+		t.Errorf("link redirects to %s", at)
 	}
 	b.shows("Overview", "Detail views", "0 of 10,000")
 
@@ -31,7 +31,7 @@ func TestWalk(t *testing.T) {
 	replayed.shows("used")
 	replayed.open(p.base + "/keys")
 	if at := replayed.at(); !strings.HasPrefix(at, p.base+"/sign-in") {
-		t.Errorf("a used link signed in: at %s", at)
+		t.Errorf("used link signed in: at %s", at)
 	}
 
 	key := walkKey(t, p, b)
@@ -41,7 +41,7 @@ func TestWalk(t *testing.T) {
 	b.checkErrors("the walk")
 	if logged := p.Log(); strings.Contains(logged, key) ||
 		strings.Contains(logged, link[len(p.base+auth.SignInLinkPath):]) {
-		t.Error("the log contains a key or the token of a link")
+		t.Error("log contains a key or the token of a link")
 	}
 }
 
@@ -65,7 +65,7 @@ func walkKey(t *testing.T, p *server, b *tab) string {
 	b.open(p.base + "/keys")
 	b.shows("Walker <script>", key[:8], key[len(key)-4:])
 	if strings.Contains(b.dump(), key) || ask(b, chromedp.Evaluate[bool]("window.struck === true")) {
-		t.Error("the list shows the key, or ran a script in its name")
+		t.Error("list shows the key, or ran a script in its name")
 	}
 	return key
 }
@@ -156,7 +156,7 @@ func TestForgedRequests(t *testing.T) {
 	}
 	b.open(p.base + "/keys")
 	if strings.Contains(b.dump(), "forged") || !strings.HasSuffix(b.at(), "/keys") {
-		t.Errorf("a forged form was accepted\n%s", b.dump())
+		t.Errorf("forged form was accepted\n%s", b.dump())
 	}
 	b.open(p.base + "/")
 	b.checkErrors("after forged forms")

@@ -38,7 +38,7 @@ func TestStableBytes(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got != string(want) {
-		t.Errorf("the demo labels have changed: hash %swant %s", got, want)
+		t.Errorf("demo labels have changed: hash %swant %s", got, want)
 	}
 }
 
@@ -79,7 +79,7 @@ func TestAllFields(t *testing.T) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("a filled record reads back differently (-generated +read):\n%s", diff)
+		t.Errorf("filled record reads back differently (-generated +read):\n%s", diff)
 	}
 }
 

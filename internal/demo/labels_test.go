@@ -89,7 +89,7 @@ func TestResubmissionChains(t *testing.T) {
 		longest = max(longest, length)
 	}
 	if longest < 2 {
-		t.Errorf("the longest chain has %d resubmissions, want at least 2", longest)
+		t.Errorf("longest chain has %d resubmissions, want at least 2", longest)
 	}
 }
 

@@ -161,7 +161,7 @@ func TestLoad(t *testing.T) {
 			}
 		}
 		if n != count {
-			t.Fatalf("the report %+v was written with %d rows, want %d at once", key, n, count)
+			t.Fatalf("report %+v was written with %d rows, want %d at once", key, n, count)
 		}
 	}
 }

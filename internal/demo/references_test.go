@@ -235,7 +235,7 @@ func TestProductionReports(t *testing.T) {
 		if r.Key() != before {
 			done[before], before = true, r.Key()
 			if done[before] {
-				t.Fatalf("the rows of %+v are not adjacent", before)
+				t.Fatalf("rows of %+v are not adjacent", before)
 			}
 		}
 		kinds[r.Commodity+" "+r.ReportType]++
@@ -256,6 +256,6 @@ func TestProductionReports(t *testing.T) {
 		t.Errorf("%d rows, %d redacted, kinds %v; want 6 kinds with a few redacted rows", len(rows), redacted, kinds)
 	}
 	if last := rows[len(rows)-1].ReportDate; last < testDay-120 {
-		t.Errorf("the last report is for %s", last)
+		t.Errorf("last report is for %s", last)
 	}
 }

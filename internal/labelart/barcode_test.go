@@ -242,7 +242,7 @@ func TestOtherImagesBarcodes(t *testing.T) {
 	c, img := withBarcode("UPC-A", "036000291452", 900, 1100)
 	c.Barcodes[0].TTBImageID = "26001001000001-9"
 	if got := mustScan(t, c, img); got != "" {
-		t.Errorf("the barcode of another image is drawn: %s", got)
+		t.Errorf("barcode of another image is drawn: %s", got)
 	}
 	c.Barcodes, c.BarcodeType, c.BarcodeValue = nil, "UPC-A", "036000291452"
 	if got := mustScan(t, c, img); got != "0036000291452" {

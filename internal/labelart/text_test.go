@@ -96,7 +96,7 @@ func TestWrap(t *testing.T) {
 		}
 	}
 	if lines := wrap(text, sans, 3, 0); lines != nil {
-		t.Errorf("a word wider than the line: %q", lines)
+		t.Errorf("word wider than the line: %q", lines)
 	}
 }
 
@@ -169,7 +169,7 @@ func TestAnyRecord(t *testing.T) {
 		mustBeXML(t, svg.String())
 		if strings.Contains(svg.String(), "NaN") && !strings.Contains(svg.String(), "NaN%") ||
 			strings.Contains(svg.String(), `"Inf`) {
-			t.Fatalf("a coordinate is not a number:\n%s", svg.String())
+			t.Fatalf("coordinate is not a number:\n%s", svg.String())
 		}
 	})
 }

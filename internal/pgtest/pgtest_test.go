@@ -89,7 +89,7 @@ func TestSeparateDatabases(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := mustText(t, second, `SELECT coalesce(to_regclass('mine')::text, 'none')`); got != "none" {
-		t.Errorf("the second database has the first database's table")
+		t.Errorf("second database has the first database's table")
 	}
 }
 
@@ -123,7 +123,7 @@ func TestCutConnections(t *testing.T) {
 	mustDo(t, conn.Ping(t.Context()))
 	mustDo(t, s.CutConnections(t.Context()))
 	if err := conn.Ping(t.Context()); err == nil {
-		t.Error("a connection still works after it was cut")
+		t.Error("connection still works after it was cut")
 	}
 	mustText(t, s.URL("postgres"), `SELECT 'let in again'`)
 }
@@ -245,7 +245,7 @@ func TestClose(t *testing.T) {
 		t.Errorf("processes %v still run", pids)
 	}
 	if _, err := os.Stat(s.folder.path); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("the folder still exists: %v", err)
+		t.Errorf("folder still exists: %v", err)
 	}
 	if !strings.Contains(s.Log(), "database system is ready to accept connections") {
 		t.Errorf("log after Close = %q, want the server's output", s.Log())

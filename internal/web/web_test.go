@@ -105,7 +105,7 @@ func TestInvalidDetails(t *testing.T) {
 		t.Errorf("response: want status 400 with empty details: %s", body.String())
 	}
 	if !strings.Contains(log.String(), "unsupported type") {
-		t.Errorf("the log lacks the encoding error: %s", log.String())
+		t.Errorf("log lacks the encoding error: %s", log.String())
 	}
 }
 
