@@ -240,7 +240,7 @@ func TestSharedUsage(t *testing.T) {
 			t.Errorf("%d rows, then %v left, then %d rows, then %v detail views left",
 				len(first.ids()), used(second), len(third.ids()), used(detail))
 		}
-		if !strings.Contains(fmt.Sprint(third.at("notes")), "cut to 8 of 20 rows") {
+		if !strings.Contains(fmt.Sprint(third.at("notes")), "8 of 20 rows") {
 			t.Errorf("last page: notes = %v", third.at("notes"))
 		}
 		if !fourth.failed || fourth.at("error", "code") != "quota_exceeded" || fourth.at("upgrade_url") == nil ||

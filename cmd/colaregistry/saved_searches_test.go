@@ -257,7 +257,7 @@ func TestRepeatedCreation(t *testing.T) {
 			cmp.Equal(created, first.at("data")) {
 			t.Errorf("repeated call (-first +second):\n%s%s", diff, call.body)
 		}
-		if notes := fmt.Sprint(repeated.at("result", "structuredContent", "notes")); !strings.Contains(notes, "created this search before") {
+		if notes := fmt.Sprint(repeated.at("result", "structuredContent", "notes")); !strings.Contains(notes, "earlier call") {
 			t.Errorf("notes of a repeated call: %s", notes)
 		}
 		twice, thrice := s.create(t, key, body), s.create(t, key, body)
