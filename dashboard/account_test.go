@@ -30,14 +30,17 @@ func (externalIssuer) SignOut(context.Context) (string, error) {
 // are unknown.
 func TestExternalRedirect(t *testing.T) {
 	s := mustSite(t)
-	s.handler = New(s.registry.Service, externalIssuer{s.browsers}, Options{PublicURL: registrytest.PublicURL, Logger: quiet,
-		Now: s.registry.Now})
+	s.handler = New(s.registry.Service, externalIssuer{s.browsers}, Options{
+		PublicURL: registrytest.PublicURL,
+		Logger:    quiet,
+		Now:       s.registry.Now,
+	})
 	for _, path := range []string{"/sign-in", "/sign-out"} {
 		a := s.post(path, url.Values{"issuer": {"0"}})
 		a.shows(t, http.StatusOK, `<meta http-equiv="refresh" content="0;url=https://login.example.org/`)
 		if strings.Contains(a.body, "<script>&") ||
 			!strings.Contains(a.Header.Get("Content-Security-Policy"), "form-action 'self';") {
-			t.Errorf("%s: %v\n%s", path, a.Header, a.body)
+			t.Errorf("%s: want no script and a form-action of self; headers %v\n%s", path, a.Header, a.body)
 		}
 		a.checkHTML(t)
 	}
@@ -47,9 +50,10 @@ func TestExternalRedirect(t *testing.T) {
 func TestSignOutWithoutSession(t *testing.T) {
 	s := mustSite(t)
 	if to := s.by("").post("/sign-out", nil).redirects(t); to != "/sign-in" || len(s.browsers.put) != 0 {
-		t.Errorf("redirect to %s, stored %v, want /sign-in and nothing", to, s.browsers.put)
+		t.Errorf("redirect to %s, stored %v; want /sign-in, no values", to, s.browsers.put)
 	}
-	if s.post("/sign-out", nil).redirects(t); len(s.browsers.put) != 1 {
+	s.post("/sign-out", nil).redirects(t)
+	if len(s.browsers.put) != 1 {
 		t.Error("signing out stored no notice")
 	}
 }
@@ -60,12 +64,12 @@ func TestReturn(t *testing.T) {
 	s := mustSite(t)
 	wanted := s.by("").get("/explore/26324001000004?x=1").redirects(t)
 	if wanted != "/sign-in?return=%2Fexplore%2F26324001000004%3Fx%3D1" {
-		t.Fatalf("redirect to %s", wanted)
+		t.Fatalf("redirect to %s, want the sign-in page with the requested path", wanted)
 	}
 	page := s.by("").get(wanted)
 	page.shows(t, http.StatusOK)
 	if len(page.Cookies()) != 1 || !page.Cookies()[0].Secure || !page.Cookies()[0].HttpOnly {
-		t.Fatalf("cookies %v", page.Cookies())
+		t.Fatalf("cookies = %v, want one that is Secure and HttpOnly", page.Cookies())
 	}
 	use := func(value string) string {
 		r := httptest.NewRequest(http.MethodPost, "/sign-in/link/good", nil)
@@ -73,15 +77,17 @@ func TestReturn(t *testing.T) {
 		return s.by("").send(r).redirects(t)
 	}
 	if to := use(page.Cookies()[0].Value); to != "/explore/26324001000004?x=1" {
-		t.Errorf("the link redirects to %s", to)
+		t.Errorf("link redirects to %s, want the requested page", to)
 	}
 	for _, wanted := range []string{"/explore?brand_name=oak", "/keys?page=2", "/deliveries?status=failed"} {
 		if to := use(url.QueryEscape(wanted)); to != wanted {
-			t.Errorf("the link redirects to %s, want %s", to, wanted)
+			t.Errorf("link redirects to %s, want %s", to, wanted)
 		}
 	}
-	for _, odd := range []string{"//evil.example", "/sign-out?x=1", "/%73ign-out", "/sign-in?return=/x",
-		"https://evil.example", "/sign-out", "/sign-in?return=/keys", "/api/v1/usage", "/%5cevil.example", "%zz", ""} {
+	for _, odd := range []string{
+		"//evil.example", "/sign-out?x=1", "/%73ign-out", "/sign-in?return=/x",
+		"https://evil.example", "/sign-out", "/sign-in?return=/keys", "/api/v1/usage", "/%5cevil.example", "%zz", "",
+	} {
 		if to := use(url.QueryEscape(odd)); to != "/" {
 			t.Errorf("return=%q: the link redirects to %s, want /", odd, to)
 		}
@@ -102,13 +108,13 @@ func TestFormAfterSession(t *testing.T) {
 	s := mustSite(t)
 	s.join("bob@example.com", cola.TierFree)
 	typed := url.Values{"name": {`Oak & "ash" <b>`}, "filters.brand_name": {"oak", "ash"}}
-	kept := s.by("").post("/saved-searches/new?x=1", typed)
-	kept.shows(t, http.StatusUnauthorized, `action="/saved-searches/new?x=1"`, `name="name" value="Oak & "ash" <b>"`,
+	resubmit := s.by("").post("/saved-searches/new?x=1", typed)
+	resubmit.shows(t, http.StatusUnauthorized, `action="/saved-searches/new?x=1"`, `name="name" value="Oak & "ash" <b>"`,
 		`name="filters.brand_name" value="oak"`, `name="filters.brand_name" value="ash"`)
-	if strings.Contains(kept.body, "<b>") {
-		t.Errorf("a field was not escaped:\n%s", kept.body)
+	if strings.Contains(resubmit.body, "<b>") {
+		t.Errorf("field was not escaped:\n%s", resubmit.body)
 	}
-	kept.checkHTML(t)
+	resubmit.checkHTML(t)
 	live := httptest.NewRequest(http.MethodPost, "/saved-searches/preview", strings.NewReader(typed.Encode()))
 	live.Header.Set("Hx-Request", "true")
 	part := s.by("").send(live)
@@ -123,8 +129,10 @@ func TestFormAfterSession(t *testing.T) {
 // Host header, and that others are rejected.
 func TestTrustedOrigin(t *testing.T) {
 	s := mustSite(t)
-	for origin, want := range map[string]int{registrytest.PublicURL: http.StatusSeeOther,
-		"https://evil.example": http.StatusForbidden, "null": http.StatusForbidden} {
+	for origin, want := range map[string]int{
+		registrytest.PublicURL: http.StatusSeeOther,
+		"https://evil.example": http.StatusForbidden, "null": http.StatusForbidden,
+	} {
 		r := httptest.NewRequest(http.MethodPost, "http://internal:8080/sign-out", nil)
 		r.Header.Set("Origin", origin)
 		s.send(r).shows(t, want)

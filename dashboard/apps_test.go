@@ -33,15 +33,15 @@ func TestConnectedApps(t *testing.T) {
 	list.checkHTML(t)
 	list.shows(t, http.StatusOK, "Claude", `<span class="state good">active</span>`, "https://issuer.example",
 		"create, edit and delete saved searches", "Nov 20, 2026, 12:00 UTC", "<dd>1</dd>")
-	asked := s.get(appPath(app, "revoke"))
-	asked.checkHTML(t)
-	asked.shows(t, http.StatusOK, "Claude", `action="`+appPath(app, "revoke")+`"`)
+	confirm := s.get(appPath(app, "revoke"))
+	confirm.checkHTML(t)
+	confirm.shows(t, http.StatusOK, "Claude", `action="`+appPath(app, "revoke")+`"`)
 	if !s.hasAccess(app) {
-		t.Fatal("the confirmation page revoked the app")
+		t.Fatal("confirmation page revoked the app")
 	}
 	s.post(appPath(app, "revoke"), nil).redirects(t)
 	if s.hasAccess(app) {
-		t.Error("a revoked app still has access")
+		t.Error("revoked app still has access")
 	}
 	revoked := s.get("/apps")
 	revoked.checkHTML(t)
@@ -53,11 +53,11 @@ func TestConnectedApps(t *testing.T) {
 	again.checkHTML(t)
 	again.shows(t, http.StatusOK, "Claude", `action="`+appPath(app, "restore")+`"`)
 	if s.hasAccess(app) {
-		t.Error("the confirmation page restored access")
+		t.Error("confirmation page restored access")
 	}
 	s.post(appPath(app, "restore"), nil).redirects(t)
 	if !s.hasAccess(app) {
-		t.Error("a restored app has no access")
+		t.Error("restored app has no access")
 	}
 	s.get(appPath(app, "restore")).redirects(t)
 }
@@ -76,24 +76,26 @@ func TestDisabledApps(t *testing.T) {
 	list := s.get("/apps")
 	list.shows(t, http.StatusOK, "disabled by administrator")
 	if strings.Contains(list.body, "/restore") {
-		t.Error("the page offers to restore a disabled app")
+		t.Error("page offers to restore a disabled app")
 	}
 	s.get(appPath(app, "restore")).lacks(t, "<form method=\"post\" action=\"/apps/")
 	s.post(appPath(app, "restore"), nil).shows(t, http.StatusConflict)
 	if s.hasAccess(app) {
-		t.Error("a disabled app has access")
+		t.Error("disabled app has access")
 	}
 }
 
-// TestAppsOfOthers checks that apps connected to another account are not found.
-func TestAppsOfOthers(t *testing.T) {
+// TestForeignApps checks that apps connected to another account are not found.
+func TestForeignApps(t *testing.T) {
 	s := mustSite(t)
 	s.join(bob, cola.TierFree)
 	app := s.registry.App(t, s.browsers.callers[ann].Account, "annsapp")
 	revoked := s.registry.App(t, s.browsers.callers[ann].Account, "annsother")
 	s.post(appPath(revoked, "revoke"), nil).redirects(t)
-	for _, path := range []string{appPath(app, "revoke"), appPath(revoked, "restore"), "/apps/0/revoke",
-		"/apps/x/revoke", "/apps/-1/restore", "/apps/99999999999999999999/restore", "/apps/%00/revoke"} {
+	for _, path := range []string{
+		appPath(app, "revoke"), appPath(revoked, "restore"), "/apps/0/revoke",
+		"/apps/x/revoke", "/apps/-1/restore", "/apps/99999999999999999999/restore", "/apps/%00/revoke",
+	} {
 		for _, a := range []response{s.by(bob).get(path), s.by(bob).post(path, nil)} {
 			a.shows(t, http.StatusNotFound)
 			if strings.Contains(a.body, "anns") {
@@ -106,8 +108,8 @@ func TestAppsOfOthers(t *testing.T) {
 	}
 }
 
-// TestAppNamesAreEscaped checks that app names, which apps choose, are escaped.
-func TestAppNamesAreEscaped(t *testing.T) {
+// TestAppNameEscaping checks that app names, which apps choose, are escaped.
+func TestAppNameEscaping(t *testing.T) {
 	s := mustSite(t)
 	hostile := "<script>alert(1)</script>\" onclick=x\u202e\u200b{{.}}"
 	seen := "<script>alert(1)</script>\" onclick=x{{.}}"
@@ -141,24 +143,24 @@ func TestSignIns(t *testing.T) {
 		"2 other sessions")
 	if strings.Count(a.body, "current</span>") != 2 ||
 		strings.Contains(a.body, "\u202e") { // the badge, and the text for its button
-		t.Errorf("the current session is not marked once, or hidden characters are shown:\n%s", a.body)
+		t.Errorf("current session is not marked once, or hidden characters are shown:\n%s", a.body)
 	}
 	if to := s.post(endPath(phone), nil).redirects(t); to != "/account" {
-		t.Errorf("redirect to %s", to)
+		t.Errorf("redirect to %s, want /account", to)
 	}
 	if s.hasAccess(phone) || !s.hasAccess(strange) {
-		t.Error("the wrong session was signed out")
+		t.Error("wrong session was signed out")
 	}
 	s.get("/account").shows(t, http.StatusOK, `class="notice"`, "1 other session<")
 	s.post("/account/sign-ins/end-others", nil).redirects(t)
 	if s.hasAccess(strange) || !s.hasAccess(s.browsers.callers[ann]) {
-		t.Error("the other sessions are not signed out, or the current one is")
+		t.Error("other sessions are not signed out, or the current one is")
 	}
 	alone := s.get("/account")
 	alone.checkHTML(t)
 	alone.shows(t, http.StatusOK, `class="notice" role="status">1 `)
 	if strings.Contains(alone.body, "end-others") {
-		t.Error("the page offers to sign out other sessions; there are none")
+		t.Error("page offers to sign out other sessions; there are none")
 	}
 }
 
@@ -166,36 +168,40 @@ func TestSignIns(t *testing.T) {
 func TestSignOutCurrentSession(t *testing.T) {
 	s := mustSite(t)
 	if to := s.post(endPath(s.browsers.callers[ann]), nil).redirects(t); to != "/sign-in" {
-		t.Errorf("redirect to %s", to)
+		t.Errorf("redirect to %s, want /sign-in", to)
 	}
 	if len(s.browsers.ended) != 1 || s.browsers.ended[0] != ann {
-		t.Errorf("signed out: %q", s.browsers.ended)
+		t.Errorf("ended sessions of %q, want only ann", s.browsers.ended)
 	}
 }
 
-func TestSignInsOfOthers(t *testing.T) {
+func TestForeignSignIns(t *testing.T) {
 	s := mustSite(t)
 	other := s.join(bob, cola.TierFree)
-	for _, path := range []string{endPath(other), "/account/sign-ins/0/end", "/account/sign-ins/x/end",
-		"/account/sign-ins/%00/end", "/account/sign-ins/99999999999999999999/end"} {
+	for _, path := range []string{
+		endPath(other), "/account/sign-ins/0/end", "/account/sign-ins/x/end",
+		"/account/sign-ins/%00/end", "/account/sign-ins/99999999999999999999/end",
+	} {
 		s.post(path, nil).shows(t, http.StatusNotFound)
 	}
 	s.post("/account/sign-ins/end-others", nil).redirects(t)
 	if !s.hasAccess(other) {
-		t.Error("a session of another account was signed out")
+		t.Error("session of another account was signed out")
 	}
 	if strings.Contains(s.get("/account").body, bob) {
-		t.Error("the page shows another account")
+		t.Error("page shows another account")
 	}
 }
 
-func TestSignInsArePaged(t *testing.T) {
+func TestSignInPages(t *testing.T) {
 	s := mustSite(t)
 	for range 60 {
 		s.registry.SignIn(t, s.browsers.callers[ann].Account, "x", "")
 	}
-	for page, want := range map[string]string{"": "1 to 25 of 61", "?page=3": "51 to 61 of 61",
-		"?page=9": "51 to 61 of 61", "?page=-1": "1 to 25 of 61", "?page=1&page=2": "1 to 25 of 61"} {
+	for page, want := range map[string]string{
+		"": "1 to 25 of 61", "?page=3": "51 to 61 of 61",
+		"?page=9": "51 to 61 of 61", "?page=-1": "1 to 25 of 61", "?page=1&page=2": "1 to 25 of 61",
+	} {
 		a := s.get("/account" + page)
 		a.shows(t, http.StatusOK, want)
 		a.checkHTML(t)
@@ -211,7 +217,7 @@ func TestCrossSiteForms(t *testing.T) {
 		s.send(r).shows(t, http.StatusForbidden)
 	}
 	if !s.hasAccess(app) {
-		t.Error("a cross-site form revoked an app")
+		t.Error("cross-site form revoked an app")
 	}
 }
 

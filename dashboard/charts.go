@@ -104,8 +104,15 @@ func (p chart) Rows() []row {
 
 // newChart draws series by step. unit is the plural noun for the counted things.
 func newChart(id, title, of, unit string, steps []chartStep, all []series) chart {
-	p := chart{ID: id, Title: title, Measure: capitalize(unit), TimeUnit: of, Steps: steps, Series: all,
-		Totals: totalsOf(len(steps), all)}
+	p := chart{
+		ID:       id,
+		Title:    title,
+		Measure:  capitalize(unit),
+		TimeUnit: of,
+		Steps:    steps,
+		Series:   all,
+		Totals:   totalsOf(len(steps), all),
+	}
 	top, levels := roundLevels(maxValue(p.Totals))
 	for _, level := range levels {
 		p.Levels = append(p.Levels, axisLabel{barsBottom - barHeight(level, top), shortCount(level)})

@@ -55,7 +55,7 @@ type labelImage struct {
 type labelBarcode struct {
 	Value, Kind, Image, Size, Orientation, Place string
 	Href                                         string // URL of a search for labels with it
-	ImageNumber                                  int    // number of the image on the page, from 1; 0: not shown
+	ImageNumber                                  int    // number of the image on the page, from 1, or 0 if not displayed
 }
 
 // chainLink is a label in a chain of resubmissions.
@@ -83,8 +83,11 @@ func (req *request) label() error {
 	call := req.call("GET", "/colas/"+p.Row.ID,
 		"Costs one detail view; free if the label doesn’t exist.").
 		forTool("get_cola", map[string]any{"ttb_id": p.Row.ID, "response_format": "detailed"})
-	return req.show(http.StatusOK, "label", page{Title: strings.TrimSpace(p.Row.Brand + " " + p.Row.Product), Data: p,
-		Call: call})
+	return req.show(http.StatusOK, "label", page{
+		Title: strings.TrimSpace(p.Row.Brand + " " + p.Row.Product),
+		Data:  p,
+		Call:  call,
+	})
 }
 
 // labelPage prepares a label for the page.

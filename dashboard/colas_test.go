@@ -32,8 +32,11 @@ func mustShowLabel(t *testing.T) (s *site, show func(cola.Cola) response) {
 	t.Helper()
 	s = mustSite(t)
 	one := &oneLabel{Service: s.registry.Service}
-	s.handler = New(one, s.browsers, Options{PublicURL: registrytest.PublicURL, Logger: slog.New(slog.DiscardHandler),
-		Now: s.registry.Now})
+	s.handler = New(one, s.browsers, Options{
+		PublicURL: registrytest.PublicURL,
+		Logger:    slog.New(slog.DiscardHandler),
+		Now:       s.registry.Now,
+	})
 	return s, func(c cola.Cola) response {
 		one.page = registry.LabelPage{Label: c}
 		s.registry.Pass(time.Second) // stays under the page rate limit
@@ -110,9 +113,9 @@ func fieldsWithin(v reflect.Value, path string, do func(path string, field refle
 	do(path, v)
 }
 
-// TestEveryFieldIsShown checks that every field of a label, its images and its barcodes changes the
+// TestLabelFields checks that every field of a label, its images and its barcodes changes the
 // page. Unknown values are omitted.
-func TestEveryFieldIsShown(t *testing.T) {
+func TestLabelFields(t *testing.T) {
 	_, show := mustShowLabel(t)
 	var full cola.Cola
 	n := 0
@@ -124,9 +127,9 @@ func TestEveryFieldIsShown(t *testing.T) {
 	fields := 0
 	fieldsWithin(reflect.ValueOf(&full).Elem(), "", func(path string, field reflect.Value) {
 		fields++
-		was := reflect.New(field.Type()).Elem()
-		was.Set(field)
-		if text, ok := was.Interface().(cola.Text); ok && !strings.Contains(all.text, string(text)) {
+		prev := reflect.New(field.Type()).Elem()
+		prev.Set(field)
+		if text, ok := prev.Interface().(cola.Text); ok && !strings.Contains(all.text, string(text)) {
 			t.Errorf("%s: page lacks %q", path, text)
 		}
 		field.SetZero()
@@ -134,13 +137,16 @@ func TestEveryFieldIsShown(t *testing.T) {
 		if without.StatusCode != http.StatusOK || without.body == all.body {
 			t.Errorf("%s: removing it does not change the page (status %d)", path, without.StatusCode)
 		}
-		field.Set(was)
+		field.Set(prev)
 	})
 	if fields < 60 {
 		t.Errorf("%d fields, want at least 60", fields)
 	}
-	bare := show(cola.Cola{ColaSummary: cola.ColaSummary{TTBID: 11_054_001_000_049, BrandName: "BARE",
-		PermitNumber: "X"}})
+	bare := show(cola.Cola{ColaSummary: cola.ColaSummary{
+		TTBID:        11_054_001_000_049,
+		BrandName:    "BARE",
+		PermitNumber: "X",
+	}})
 	bare.shows(t, http.StatusOK, "BARE", `class="empty"`, `<span class="state soft">status unknown`)
 	bare.checkHTML(t)
 	for _, name := range []string{"Grapes", "Alcohol by volume", "Hops", "Vintage"} {
@@ -164,10 +170,20 @@ func hostile(id cola.TTBID) cola.Cola {
 		LLMProductDescription: cola.Text(strings.Repeat("<i>",
 			3333)), QRCodeURL: "javascript:alert(1)", GrapeVarietals: []string{`</dd><script>`, "\u2066a"},
 		Images: []cola.Image{
-			{TTBImageID: `1"><script>`, ContainerPosition: "front", ImageURL: "javascript:alert(1)",
-				WidthPixels: cola.Some(1 << 30), HeightPixels: cola.Some(1)},
-			{TTBImageID: "2", ImageIndex: 1, ImageURL: `https://e.example/"onerror="alert(1)`,
-				WidthPixels: cola.Some(10), HeightPixels: cola.Some(20)},
+			{
+				TTBImageID:        `1"><script>`,
+				ContainerPosition: "front",
+				ImageURL:          "javascript:alert(1)",
+				WidthPixels:       cola.Some(1 << 30),
+				HeightPixels:      cola.Some(1),
+			},
+			{
+				TTBImageID:   "2",
+				ImageIndex:   1,
+				ImageURL:     `https://e.example/"onerror="alert(1)`,
+				WidthPixels:  cola.Some(10),
+				HeightPixels: cola.Some(20),
+			},
 		},
 		Barcodes: []cola.Barcode{{BarcodeValue: `"><script>alert(1)`, BarcodeType: "UPC-A", TTBImageID: `1"><script>`}},
 	}
@@ -180,10 +196,12 @@ func TestHostileLabels(t *testing.T) {
 		page := s.get(target)
 		page.shows(t, http.StatusOK, "HOSTILE")
 		page.checkHTML(t)
-		for _, bad := range []string{"<script>alert", "<script></", "onerror=alert(2)>", `href="javascript`,
-			`src="javascript`, "\u202e", "\u2066", "<b>", `"onerror`} {
+		for _, bad := range []string{
+			"<script>alert", "<script></", "onerror=alert(2)>", `href="javascript`,
+			`src="javascript`, "\u202e", "\u2066", "<b>", `"onerror`,
+		} {
 			if strings.Contains(page.body, bad) {
-				t.Errorf("%s has %q:\n%s", target, bad, page.body)
+				t.Errorf("%s contains %q:\n%s", target, bad, page.body)
 			}
 		}
 	}
@@ -196,8 +214,12 @@ func TestHeavyLabels(t *testing.T) {
 	_, show := mustShowLabel(t)
 	c := cola.Cola{ColaSummary: cola.ColaSummary{TTBID: 1, BrandName: "MANY"}}
 	for range 1000 {
-		c.Images = append(c.Images, cola.Image{TTBImageID: "x", ImageURL: "https://pictures.example/x",
-			WidthPixels: cola.Some(900), HeightPixels: cola.Some(900)})
+		c.Images = append(c.Images, cola.Image{
+			TTBImageID:   "x",
+			ImageURL:     "https://pictures.example/x",
+			WidthPixels:  cola.Some(900),
+			HeightPixels: cola.Some(900),
+		})
 		c.Barcodes = append(c.Barcodes, cola.Barcode{BarcodeValue: "036000291452", BarcodeType: "UPC-A"})
 		c.GrapeVarietals = append(c.GrapeVarietals, "Zweigelt")
 	}
@@ -222,13 +244,15 @@ func TestLabels(t *testing.T) {
 
 func TestUnknownLabels(t *testing.T) {
 	s := mustSite(t)
-	for _, id := range []string{"99999999999999", "00000000000000", "1", "permittees", "%3Cscript%3Ealert(1)", "%00",
-		"%ff%fe", "%2e%2e%2fkeys", strings.Repeat("9", 5000), "100000000000000000000000000"} {
+	for _, id := range []string{
+		"99999999999999", "00000000000000", "1", "permittees", "%3Cscript%3Ealert(1)", "%00",
+		"%ff%fe", "%2e%2e%2fkeys", strings.Repeat("9", 5000), "100000000000000000000000000",
+	} {
 		page := s.get("/explore/" + id)
 		page.shows(t, http.StatusNotFound, `id="sought"`)
 		page.checkHTML(t)
 		if strings.Contains(page.body, "<script>alert") {
-			t.Errorf("%s: %s", id, page.body)
+			t.Errorf("%s: script is not escaped:\n%s", id, page.body)
 		}
 	}
 	s.get("/explore/99999999999999").shows(t, http.StatusNotFound, `value="99999999999999"`)
@@ -241,8 +265,13 @@ func TestChains(t *testing.T) {
 	s := mustSite(t)
 	label := func(id, earlier cola.TTBID) cola.Cola {
 		return cola.Cola{
-			ColaSummary: cola.ColaSummary{TTBID: id, BrandName: "CHAINED", ProductType: vocabulary.Wine,
-				PermitNumber: "NJ-I-721", ApprovalDate: cola.NewDate(2026, time.November, 1)},
+			ColaSummary: cola.ColaSummary{
+				TTBID:        id,
+				BrandName:    "CHAINED",
+				ProductType:  vocabulary.Wine,
+				PermitNumber: "NJ-I-721",
+				ApprovalDate: cola.NewDate(2026, time.November, 1),
+			},
 			IsResubmission: cola.Some(earlier != 0), ForResubmissionTTBID: earlier,
 		}
 	}
@@ -258,7 +287,7 @@ func TestChains(t *testing.T) {
 		t.Errorf("chain positions %v, want ascending", order)
 	}
 	if strings.Count(page.body, `<li aria-current="true">`) != 1 {
-		t.Error("the current label is not marked once")
+		t.Error("current label is not marked once")
 	}
 }
 

@@ -34,7 +34,7 @@ func templateFuncs(a *assets) template.FuncMap {
 	}
 }
 
-// timeHTML shows an instant in UTC to the minute. A script adds the reader's local time as a
+// timeHTML shows a time in UTC to the minute. A script adds the reader's local time as a
 // tooltip.
 func timeHTML(t time.Time) template.HTML {
 	if t.IsZero() {
@@ -156,7 +156,7 @@ func (c *apiCall) ToolCall() string {
 		c.Tool, compactJSON(arguments))
 }
 
-// shellQuote quotes a text for a shell.
+// shellQuote quotes a string for a shell.
 func shellQuote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
 
 func compactJSON(v any) string {
@@ -259,7 +259,7 @@ func capitalize(s string) string {
 	return strings.ToUpper(s[:1]) + s[1:]
 }
 
-// truncate shortens a text to limit characters and an ellipsis.
+// truncate shortens a string to limit characters and an ellipsis.
 func truncate(s string, limit int) string {
 	if utf8.RuneCountInString(s) <= limit {
 		return s

@@ -18,7 +18,7 @@ func TestConnectWithKeys(t *testing.T) {
 		"/keys/new", "read -rs KEY",
 		"claude mcp add --transport http colaregistry 'https://registry.example/mcp' --header 'Authorization: Bearer YOUR_KEY'", `id="chatgpt"`, "Claude Desktop", "Cursor", "VS Code")
 	if strings.Contains(a.text, "By signing in") || strings.Contains(a.body, `href="/apps">connected apps`) {
-		t.Error("the page offers sign-in, which is not set up")
+		t.Error("page offers sign-in, which is not set up")
 	}
 	s.by("").get("/connect").redirects(t)
 }
@@ -35,7 +35,7 @@ func TestConnectBySigningIn(t *testing.T) {
 		"claude mcp add --transport http colaregistry 'https://registry.example/mcp'</code>", "With a key",
 		"https://registry.example/mcp</code>", `id="chatgpt"`)
 	if strings.Contains(a.text, "example//") {
-		t.Error("a URL has a double slash")
+		t.Error("URL has a double slash")
 	}
 }
 

@@ -3,7 +3,7 @@
 // shows the API call that returns the same data.
 //
 // A request is handled in three steps:
-//  1. The session cookie identifies the caller. The ledger checks the caller as in any other edge.
+//  1. The session cookie identifies the caller. The ledger checks the caller as in the other APIs.
 //  2. The handler reads the form into a parameter struct of package cola or registry, and calls one
 //     method of the service.
 //  3. It shows a page or redirects. Errors are pages too (see errors.go).
@@ -67,8 +67,8 @@ type Options struct {
 	// SignInForApps is true if apps can sign in with an issuer, besides using keys.
 	SignInForApps bool
 	Logger        *slog.Logger          // gets one event per request
-	Metrics       prometheus.Registerer // registers the edge's metrics, once per registerer; nil disables them
-	Now           cola.Clock            // nil: time.Now
+	Metrics       prometheus.Registerer // registers the metrics, once per registerer; optional
+	Now           cola.Clock            // default time.Now
 }
 
 // edge serves the dashboard.

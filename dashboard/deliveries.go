@@ -21,8 +21,8 @@ func deliveryPath(id int64) string { return deliveriesPath + "/" + strconv.Forma
 type deliveryRow struct {
 	cola.Delivery
 	About         string // subject of the message
-	To            string // address of the destination; empty if it was deleted
-	Path          string // page of the destination; empty if the message goes to another address
+	To            string // address of the destination, unless it was deleted
+	Path          string // page of the destination, unless the message goes to another address
 	Class         string // style class of the state
 	Undeliverable bool   // a pending email on a server that sends no email
 }
@@ -37,8 +37,12 @@ func (n nameIndex) rows(list []cola.Delivery) []deliveryRow {
 }
 
 func (n nameIndex) row(d cola.Delivery) deliveryRow {
-	row := deliveryRow{Delivery: d, To: n.destinations[d.Destination], Path: destinationPath(d.Destination),
-		Class: "soft"}
+	row := deliveryRow{
+		Delivery: d,
+		To:       n.destinations[d.Destination],
+		Path:     destinationPath(d.Destination),
+		Class:    "soft",
+	}
 	row.Undeliverable = n.noMail && d.Kind == cola.KindEmail && d.State == cola.DeliveryPending
 	switch d.Event {
 	case cola.EventRan:
@@ -108,11 +112,17 @@ func (req *request) deliveries() error {
 	p.Destinations = []option{{Label: "Any"}}
 	for _, d := range names.all {
 		p.Destinations = append(p.Destinations,
-			option{Value: d.UUID, Label: names.destinations[d.UUID],
-				Chosen: strings.EqualFold(d.UUID, filters.Get("destination"))})
+			option{
+				Value:  d.UUID,
+				Label:  names.destinations[d.UUID],
+				Chosen: strings.EqualFold(d.UUID, filters.Get("destination")),
+			})
 	}
-	return req.show(http.StatusOK, "deliveries", page{Title: "Deliveries", Data: p,
-		Call: req.call(http.MethodGet, withQuery(deliveriesPath, filters), freeCost)})
+	return req.show(http.StatusOK, "deliveries", page{
+		Title: "Deliveries",
+		Data:  p,
+		Call:  req.call(http.MethodGet, withQuery(deliveriesPath, filters), freeCost),
+	})
 }
 
 // withQuery adds parameters to a path.
@@ -145,8 +155,11 @@ func (req *request) showDelivery(status int, actionError string) error {
 	}
 	d := found.Value
 	p := deliveryPage{deliveryRow: names.row(d.Delivery), ActionError: actionError, Attempts: d.Attempts}
-	return req.show(status, "delivery", page{Title: "Delivery " + strconv.FormatInt(d.ID, 10), Data: p,
-		Call: req.call(http.MethodGet, deliveryPath(d.ID), freeCost)})
+	return req.show(status, "delivery", page{
+		Title: "Delivery " + strconv.FormatInt(d.ID, 10),
+		Data:  p,
+		Call:  req.call(http.MethodGet, deliveryPath(d.ID), freeCost),
+	})
 }
 
 func (req *request) replayDelivery() error {

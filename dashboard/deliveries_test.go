@@ -40,10 +40,10 @@ func TestDeliveries(t *testing.T) {
 	s.get("/deliveries").shows(t, http.StatusOK, `class="empty"`)
 	search := s.mustSaved(wideSearch())
 	hookPath, _ := s.mustWebhook(typedWebhook("saved_search", search[16:]))
-	sent := s.mustSent(search, hookPath, "")
-	page := s.get(fmt.Sprint("/deliveries/", sent.ID))
-	page.shows(t, http.StatusOK, "Run 1 · “All wine”", "delivered", hook, sent.MessageID, "204", search+"/runs/1",
-		fmt.Sprintf(`action="/deliveries/%d/replay"`, sent.ID))
+	delivery := s.mustSent(search, hookPath, "")
+	page := s.get(fmt.Sprint("/deliveries/", delivery.ID))
+	page.shows(t, http.StatusOK, "Run 1 · “All wine”", "delivered", hook, delivery.MessageID, "204", search+"/runs/1",
+		fmt.Sprintf(`action="/deliveries/%d/replay"`, delivery.ID))
 	page.checkHTML(t)
 	s.get("/deliveries").shows(t, http.StatusOK, "Run 1 · “All wine”", hook, ann, "delivered")
 	s.get(search).shows(t, http.StatusOK, "Run 1 · “All wine”", "/deliveries?saved_search=")
@@ -54,14 +54,18 @@ func TestDeliveries(t *testing.T) {
 			"&state=skipped": false,
 	} {
 		a := s.get("/deliveries?" + query)
-		if a.shows(t, http.StatusOK, "/api/v1/deliveries"); strings.Contains(a.text, "Delivery ") != finds {
+		a.shows(t, http.StatusOK, "/api/v1/deliveries")
+		if strings.Contains(a.text, "Delivery ") != finds {
 			t.Errorf("%s: deliveries found: %t, want %t", query, !finds, finds)
 		}
 	}
-	for _, wrong := range []string{"state=lost", "destination=x", "saved_search=%00", "page=0", "page=1000000000000",
-		"state=failed&state=failed", "destination=%3Cscript%3E"} {
+	for _, wrong := range []string{
+		"state=lost", "destination=x", "saved_search=%00", "page=0", "page=1000000000000",
+		"state=failed&state=failed", "destination=%3Cscript%3E",
+	} {
 		a := s.get("/deliveries?" + wrong)
-		if a.shows(t, http.StatusBadRequest); strings.Contains(a.body, "<script>") {
+		a.shows(t, http.StatusBadRequest)
+		if strings.Contains(a.body, "<script>") {
 			t.Errorf("%s was not escaped", wrong)
 		}
 	}
@@ -116,10 +120,10 @@ func (s *site) mustRunAgain(search string) int {
 func TestTestMessage(t *testing.T) {
 	s := mustSite(t)
 	path, _ := s.mustWebhook(typedWebhook())
-	sent := s.post(path+"/test", nil).redirects(t)
-	s.get(sent).shows(t, http.StatusOK, `class="notice"`, "Test message", "pending")
+	next := s.post(path+"/test", nil).redirects(t)
+	s.get(next).shows(t, http.StatusOK, `class="notice"`, "Test message", "pending")
 	s.registry.Deliver(t, "The receiver answered 404.")
-	s.get(sent).shows(t, http.StatusOK, "failed", "The receiver answered 404.")
+	s.get(next).shows(t, http.StatusOK, "failed", "The receiver answered 404.")
 }
 
 // TestTooManyTestMessages checks that a destination's page explains the limit on test messages and
@@ -135,34 +139,36 @@ func TestTooManyTestMessages(t *testing.T) {
 	s.post(path+"/test", nil).redirects(t)
 }
 
-// TestDeliveriesOfOthers checks that another account's delivery is not found.
-func TestDeliveriesOfOthers(t *testing.T) {
+// TestForeignDeliveries checks that another account's delivery is not found.
+func TestForeignDeliveries(t *testing.T) {
 	s := mustSite(t)
 	s.join("bob@example.com", cola.TierFree)
 	path, _ := s.mustWebhook(typedWebhook())
-	sent := s.post(path+"/test", nil).redirects(t)
+	next := s.post(path+"/test", nil).redirects(t)
 	bob := s.by("bob@example.com")
-	for _, id := range []string{sent, "/deliveries/0", "/deliveries/-1", "/deliveries/01", "/deliveries/x",
-		"/deliveries/99999999999999999999", "/deliveries/%00"} {
+	for _, id := range []string{
+		next, "/deliveries/0", "/deliveries/-1", "/deliveries/01", "/deliveries/x",
+		"/deliveries/99999999999999999999", "/deliveries/%00",
+	} {
 		bob.get(id).shows(t, http.StatusNotFound)
 		bob.post(id+"/replay", nil).shows(t, http.StatusNotFound)
 	}
 	bob.get("/deliveries?destination="+path[14:]).shows(t, http.StatusOK, `class="empty"`)
 }
 
-// TestDeliveriesOfManySearches checks that a filter that omits some searches says so and how to
+// TestDeliveryFilterLimit checks that a filter that omits some searches says so and how to
 // reach the others, and that an omitted one stays selected.
-func TestDeliveriesOfManySearches(t *testing.T) {
+func TestDeliveryFilterLimit(t *testing.T) {
 	s := mustSite(t)
 	var last string
 	save := func(name string) {
 		p := cola.SavedSearchParams{Name: name, Filters: &cola.SavedSearchFilters{}}
-		made, _, err := s.registry.CreateSavedSearch(t.Context(), s.browsers.callers[s.as], p)
+		created, _, err := s.registry.CreateSavedSearch(t.Context(), s.browsers.callers[s.as], p)
 		if err != nil {
 			t.Fatal(err)
 		}
 		s.registry.Pass(time.Second) // avoids the rate limit; searches are listed oldest first
-		last = made.Search.UUID
+		last = created.Search.UUID
 	}
 	for i := range maxSearchOptions {
 		save(fmt.Sprint("Search ", i))
@@ -198,28 +204,31 @@ func TestWithoutEmail(t *testing.T) {
 	list, _, err := s.registry.Deliveries(t.Context(), s.browsers.callers[ann],
 		cola.DeliveryListParams{State: cola.DeliveryPending})
 	if err != nil || len(list.Rows) != 2 {
-		t.Fatalf("%+v, %v", list, err)
+		t.Fatalf("Deliveries = %+v, %v; want 2", list, err)
 	}
-	due := map[bool]string{true: "scheduled ", false: "email isn’t set up"}
+	const scheduled, withoutMail = "scheduled ", "email isn’t set up"
 	for _, sends := range []bool{true, false} {
 		if !sends {
 			s.handler = New(noMail{s.registry.Service}, s.browsers,
 				Options{PublicURL: registrytest.PublicURL, Logger: slog.New(slog.DiscardHandler), Now: s.registry.Now})
 		}
 		for _, d := range list.Rows {
-			want := due[sends || d.Kind == cola.KindWebhook]
+			want, other := withoutMail, scheduled
+			if sends || d.Kind == cola.KindWebhook {
+				want, other = scheduled, withoutMail
+			}
 			table := s.get("/deliveries?destination=" + d.Destination)
 			table.shows(t, http.StatusOK, want)
-			table.lacks(t, due[want != due[true]])
+			table.lacks(t, other)
 			page := s.get(fmt.Sprint("/deliveries/", d.ID))
 			page.shows(t, http.StatusOK, "Next attempt", "pending")
-			if strings.Contains(page.text, "None: email isn’t set up") != (want != due[true]) {
+			if strings.Contains(page.text, "None: email isn’t set up") != (want == withoutMail) {
 				t.Errorf("%s, email set up: %t:\n%s", d.Kind, sends, page.body)
 			}
 		}
 		for path, stuck := range map[string]bool{search: !sends, hookPath: false} {
-			if table := cutOut(s.get(path).text, "Recent deliveries", "</table>"); strings.Contains(table,
-				due[false]) != stuck {
+			table := cutOut(s.get(path).text, "Recent deliveries", "</table>")
+			if strings.Contains(table, withoutMail) != stuck {
 				t.Errorf("%s, email set up: %t:\n%s", path, sends, table)
 			}
 		}

@@ -80,7 +80,7 @@ type destinationRow struct {
 	cola.Destination
 	Name        string // its address
 	Own         bool   // the account's own email address
-	For         string // name of its saved search; empty: all
+	For         string // name of its saved search, or empty for all searches
 	Class       string // style class of the state
 	Why         string // reason for the state; may be empty
 	Short       string // short form of Why
@@ -93,13 +93,20 @@ const ownAddressName = "Your account email"
 
 // destinationRow describes a destination. searches has the names of saved searches by ID.
 func (req *request) destinationRow(d cola.Destination, searches map[string]string) destinationRow {
-	row := destinationRow{Destination: d, Name: d.Address.V, Own: req.isOwn(d), Class: "soft", Why: stateReason(d),
-		Short: shortStateReason(d)}
+	row := destinationRow{
+		Destination: d,
+		Name:        d.Address.V,
+		Own:         req.isOwn(d),
+		Class:       "soft",
+		Why:         stateReason(d),
+		Short:       shortStateReason(d),
+	}
 	if row.Name == "" {
 		row.Name = ownAddressName
 	}
 	if d.SavedSearch.OK {
-		if row.For = searches[d.SavedSearch.V]; row.For == "" {
+		row.For = searches[d.SavedSearch.V]
+		if row.For == "" {
 			row.For = "One search"
 		}
 	}
@@ -180,8 +187,12 @@ func (req *request) loadDestinationNames() (nameIndex, error) {
 		return nameIndex{}, err
 	}
 	req.recordQuota(state)
-	n := nameIndex{all: list.Rows, destinations: map[string]string{}, searches: map[string]string{},
-		noMail: !req.svc.SendsMail()}
+	n := nameIndex{
+		all:          list.Rows,
+		destinations: map[string]string{},
+		searches:     map[string]string{},
+		noMail:       !req.svc.SendsMail(),
+	}
 	for _, d := range list.Rows {
 		n.destinations[d.UUID] = req.destinationRow(d, nil).Name
 	}

@@ -44,14 +44,17 @@ func (req *request) showDestination(status int, actionError string, problems []s
 	}}
 	p.CanResend = d.NeedsConsent() && !req.ownAddress(d) && !p.Unreachable
 	p.Resumable = d.State != cola.DestinationActive && (!d.NeedsConsent() || req.ownAddress(d))
-	sent, _, err := req.svc.Deliveries(req.ctx(), req.caller,
+	deliveries, _, err := req.svc.Deliveries(req.ctx(), req.caller,
 		cola.DeliveryListParams{Destination: d.UUID, PerPage: cola.Some(latestDeliveries)})
 	if err != nil {
 		return err
 	}
-	p.Deliveries = names.rows(sent.Rows)
-	return req.show(status, "destination", page{Title: p.Name, Data: p,
-		Call: req.call(http.MethodGet, destinationPath(d.UUID), freeCost)})
+	p.Deliveries = names.rows(deliveries.Rows)
+	return req.show(status, "destination", page{
+		Title: p.Name,
+		Data:  p,
+		Call:  req.call(http.MethodGet, destinationPath(d.UUID), freeCost),
+	})
 }
 
 // ownAddress reports whether a destination is the account's own email address, for any searches. It
@@ -186,8 +189,11 @@ func (req *request) confirmDestinationAction(template, title, method, below stri
 			return err
 		}
 	}
-	return req.show(http.StatusOK, template, page{Title: title + row.Name, Data: row,
-		Call: req.call(method, destinationPath(row.UUID)+below, freeCost)})
+	return req.show(http.StatusOK, template, page{
+		Title: title + row.Name,
+		Data:  row,
+		Call:  req.call(method, destinationPath(row.UUID)+below, freeCost),
+	})
 }
 
 func (req *request) rotateSecret() error {

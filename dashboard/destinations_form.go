@@ -27,8 +27,10 @@ type destinationForm struct {
 	SendsMail bool
 }
 
-var destinationLabels = map[string]string{"kind": "Type", "address": "Address", "saved_search": "Searches",
-	"send_empty": "Alert when nothing is new"}
+var destinationLabels = map[string]string{
+	"kind": "Type", "address": "Address", "saved_search": "Searches",
+	"send_empty": "Alert when nothing is new",
+}
 
 var destinationHints = map[string]string{
 	"address":      "A public HTTPS URL or an email address.",
@@ -53,8 +55,14 @@ func (f *destinationForm) ProblemList() []fieldProblem {
 
 // Field returns a field with its value and problems.
 func (f *destinationForm) Field(name string) formField {
-	field := formField{Name: name, Label: destinationLabels[name], Value: f.Text(name), Problems: f.Problems[name],
-		Hint: destinationHints[name], MaxLength: 1000}
+	field := formField{
+		Name:      name,
+		Label:     destinationLabels[name],
+		Value:     f.Text(name),
+		Problems:  f.Problems[name],
+		Hint:      destinationHints[name],
+		MaxLength: 1000,
+	}
 	if name == "address" {
 		field.Mode = "url"
 		if f.Is("kind", cola.KindEmail) {
@@ -65,8 +73,10 @@ func (f *destinationForm) Field(name string) formField {
 }
 
 func (req *request) newDestination() error {
-	f := &destinationForm{Values: url.Values{"kind": {cola.KindWebhook},
-		"saved_search": {req.query().Get("saved_search")}}}
+	f := &destinationForm{Values: url.Values{
+		"kind":         {cola.KindWebhook},
+		"saved_search": {req.query().Get("saved_search")},
+	}}
 	if kind := req.query().Get("kind"); kind != "" {
 		f.Values.Set("kind", kind)
 	}
@@ -80,7 +90,7 @@ func (req *request) addDestination() error {
 		return err
 	}
 	p := newDestinationReader.Read(newDestinationReader.Fields(typed), nil)
-	made, state, err := req.svc.CreateDestination(req.ctx(), req.caller, p)
+	created, state, err := req.svc.CreateDestination(req.ctx(), req.caller, p)
 	req.recordQuota(state)
 	if err != nil {
 		f := &destinationForm{Values: typed}
@@ -91,14 +101,14 @@ func (req *request) addDestination() error {
 		req.setRetryAfter(err)
 		return req.showDestinationForm(web.StatusOf(cola.CodeOf(err)), f)
 	}
-	if made.Secret.OK {
-		return req.showSecret(http.StatusCreated, made, "Webhook added", req.destinationCall(typed))
+	if created.Secret.OK {
+		return req.showSecret(http.StatusCreated, created, "Webhook added", req.destinationCall(typed))
 	}
 	notice := "Destination added."
-	if made.State == cola.DestinationUnconfirmed {
+	if created.State == cola.DestinationUnconfirmed {
 		notice = "Destination added. Alerts start once the recipient confirms by email."
 	}
-	return req.redirect(destinationPath(made.UUID), notice)
+	return req.redirect(destinationPath(created.UUID), notice)
 }
 
 // showDestinationForm shows the form, with the searches that a destination may be for.
@@ -147,7 +157,7 @@ func (req *request) destinationCall(typed url.Values) *apiCall {
 
 // setRetryAfter sets the Retry-After header of a rate limit error.
 func (req *request) setRetryAfter(err error) {
-	if shown, _ := web.PublicError(err, ""); shown.RetryAfter > 0 {
-		req.w.Header().Set("Retry-After", strconv.FormatInt(web.RetrySeconds(shown.RetryAfter), 10))
+	if public, _ := web.PublicError(err, ""); public.RetryAfter > 0 {
+		req.w.Header().Set("Retry-After", strconv.FormatInt(web.RetrySeconds(public.RetryAfter), 10))
 	}
 }

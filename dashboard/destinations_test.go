@@ -48,11 +48,11 @@ func (s *site) mustWebhook(form url.Values) (path, secret string) {
 // mustPending adds a webhook with an unconfirmed endpoint.
 func (s *site) mustPending(form url.Values) (path, secret string) {
 	s.t.Helper()
-	made := s.post("/destinations/new", form)
-	made.shows(s.t, http.StatusCreated, "whsec_")
-	made.checkHTML(s.t)
+	created := s.post("/destinations/new", form)
+	created.shows(s.t, http.StatusCreated, "whsec_")
+	created.checkHTML(s.t)
 	paths := s.destinationsOf(s.as)
-	return paths[len(paths)-1], "whsec_" + cutOut(made.text, "<code>whsec_", "<")
+	return paths[len(paths)-1], "whsec_" + cutOut(created.text, "<code>whsec_", "<")
 }
 
 func TestWebhook(t *testing.T) {
@@ -63,7 +63,7 @@ func TestWebhook(t *testing.T) {
 	s.mustWebhook(typedWebhook("saved_search", search[16:], "send_empty", "true"))
 	paths := s.destinationsOf(ann)
 	if len(paths) != 2 {
-		t.Fatalf("there are %v", paths)
+		t.Fatalf("destinations = %v, want 2", paths)
 	}
 	page := s.get(paths[1])
 	page.shows(t, http.StatusOK, hook, "active", "All wine", `name="send_empty" value="false"`)
@@ -73,15 +73,15 @@ func TestWebhook(t *testing.T) {
 	s.get(search).shows(t, http.StatusOK, hook, "this search only")
 	s.mustWebhook(typedWebhook())
 	if both := s.get(search); strings.Count(both.body, hook) != 1 {
-		t.Errorf("the account-wide webhook is listed beside the search's own one, which overrides it:\n%s", both.body)
+		t.Errorf("account-wide webhook is listed next to the search's own one, which overrides it:\n%s", both.body)
 	}
 	s.post("/destinations/new", typedWebhook("saved_search", search[16:])).shows(t, http.StatusConflict, `role="alert"`,
 		hook)
 }
 
-// TestSecretIsShownOnce checks that reloading the response creates no second secret and that no
+// TestWebhookSecret checks that reloading the response creates no second secret and that no
 // later page shows one.
-func TestSecretIsShownOnce(t *testing.T) {
+func TestWebhookSecret(t *testing.T) {
 	s := mustSite(t)
 	path, first := s.mustWebhook(typedWebhook())
 	ask := s.get(path + "/secret")
@@ -91,7 +91,7 @@ func TestSecretIsShownOnce(t *testing.T) {
 	rotated.shows(t, http.StatusOK, "24 hours")
 	second := "whsec_" + cutOut(rotated.text, "<code>whsec_", "<")
 	if second == first || len(second) != len(first) {
-		t.Errorf("rotated %q to %q", first, second)
+		t.Errorf("rotated %q to %q, want another secret of the same length", first, second)
 	}
 	s.post(path+"/secret", form).redirects(t)
 	s.post(path+"/secret", url.Values{}).redirects(t)
@@ -99,12 +99,12 @@ func TestSecretIsShownOnce(t *testing.T) {
 	again.shows(t, http.StatusOK, `class="notice"`)
 	again.lacks(t, first, second)
 	id := path[len("/destinations/"):]
-	kept, err := s.registry.Store.Destination(t.Context(), s.browsers.callers[ann].Account, id)
+	stored, err := s.registry.Store.Destination(t.Context(), s.browsers.callers[ann].Account, id)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if current, err := s.registry.Vault.Open(vault.Secret, id, kept.Secrets.Current); err != nil || current != second {
-		t.Errorf("stored secret = %q, %v, want the shown one", current, err)
+	if current, err := s.registry.Vault.Open(vault.Secret, id, stored.Secrets.Current); err != nil || current != second {
+		t.Errorf("stored secret = %q, %v; want the displayed one", current, err)
 	}
 	ask = s.get(s.destinationsOf(ann)[0] + "/secret")
 	form.Set("form", cutOut(ask.body, `name="form" value="`, `"`))
@@ -141,7 +141,7 @@ func TestConfirmEndpoint(t *testing.T) {
 	}
 	s.registry.Pass(time.Minute)
 	s.post(path+"/confirmation", nil).redirects(t)
-	code := s.registry.Code(t, s.browsers.callers[ann].Account, path[len("/destinations/"):])
+	code := s.registry.ConfirmationCode(t, s.browsers.callers[ann].Account, path[len("/destinations/"):])
 	s.post(path+"/confirm", url.Values{"code": {strings.ToLower(code)}}).redirects(t)
 	s.get(path).shows(t, http.StatusOK, "active", `class="notice"`, path+"/test")
 }
@@ -203,7 +203,7 @@ func TestConfirmationByEmail(t *testing.T) {
 	path = s.post("/destinations/new", url.Values{"kind": {"email"}, "address": {"team@example.com"}}).redirects(t)
 	s.registry.Pass(2 * time.Hour)
 	if to := s.post(path+"/confirmation", nil).redirects(t); !strings.HasPrefix(to, "/deliveries/") {
-		t.Errorf("redirect to %s", to)
+		t.Errorf("redirect to %s, want a delivery", to)
 	}
 }
 
@@ -215,56 +215,70 @@ func TestDestinationProblems(t *testing.T) {
 	}{
 		"empty":        {url.Values{}, []string{`href="#kind"`, `href="#address"`}},
 		"another kind": {typedWebhook("kind", "fax"), []string{`"fax"`}},
-		"private": {typedWebhook("address", "https://127.0.0.1/"),
-			[]string{"https://127.0.0.1/", `aria-invalid="true"`}},
-		"with a script": {typedWebhook("kind", "email", "address", `a@a.example"><script>alert(1)</script>`),
-			[]string{`value="a@a.example"><script>`, `href="#address"`}},
+		"private": {
+			typedWebhook("address", "https://127.0.0.1/"),
+			[]string{"https://127.0.0.1/", `aria-invalid="true"`},
+		},
+		"with a script": {
+			typedWebhook("kind", "email", "address", `a@a.example"><script>alert(1)</script>`),
+			[]string{`value="a@a.example"><script>`, `href="#address"`},
+		},
 		"NUL": {typedWebhook("address", "https://a.example/\x00"), []string{`href="#address"`}},
-		"no such search": {typedWebhook("saved_search", "0b9f8c0e-6a55-4f0e-9a39-2f1f0f9f6d11"),
-			[]string{`href="#saved_search"`}},
+		"no such search": {
+			typedWebhook("saved_search", "0b9f8c0e-6a55-4f0e-9a39-2f1f0f9f6d11"),
+			[]string{`href="#saved_search"`},
+		},
 		"no id":          {typedWebhook("saved_search", "<script>"), []string{`href="#saved_search"`}},
 		"no box":         {typedWebhook("send_empty", "perhaps"), []string{`href="#send_empty"`}},
 		"unknown":        {typedWebhook("secret", "whsec_x"), []string{"<li>secret:"}},
 		"email or a URL": {typedWebhook("kind", "email"), []string{`href="#address"`, hook}},
-		"endless": {typedWebhook("address", "https://a.example/"+strings.Repeat("x", 2000)),
-			[]string{`href="#address"`, "1000"}},
+		"endless": {
+			typedWebhook("address", "https://a.example/"+strings.Repeat("x", 2000)),
+			[]string{`href="#address"`, "1000"},
+		},
 	} {
 		a := s.post("/destinations/new", tt.form)
 		t.Log(name)
 		a.shows(t, http.StatusBadRequest, append(tt.says, `role="alert"`)...)
 		a.checkHTML(t)
 		if strings.Contains(a.body, "<script>") {
-			t.Error("a field was not escaped")
+			t.Error("field was not escaped")
 		}
 	}
 	for i := range cola.MaxDestinations - 1 {
 		s.registry.Endpoint(t, s.browsers.callers[ann].Account, hook+"/"+string(rune('a'+i))+`"><script>x</script>`)
 	}
 	if list := s.get("/destinations"); strings.Contains(list.body, "<script>") {
-		t.Error("an address was not escaped")
+		t.Error("address was not escaped")
 	}
 	s.post("/destinations/new", typedWebhook()).shows(t, http.StatusConflict, "limit of 20 destinations", hook)
 }
 
-// TestDestinationsOfOthers checks that another account's destination is not found.
-func TestDestinationsOfOthers(t *testing.T) {
+// TestForeignDestinations checks that another account's destination is not found.
+func TestForeignDestinations(t *testing.T) {
 	s := mustSite(t)
 	s.join("bob@example.com", cola.TierFree)
 	path, _ := s.mustWebhook(typedWebhook())
 	bob := s.by("bob@example.com")
-	for _, id := range []string{path, "/destinations/0b9f8c0e-6a55-4f0e-9a39-2f1f0f9f6d11", "/destinations/x",
-		"/destinations/%00", "/destinations/%ff"} {
+	for _, id := range []string{
+		path, "/destinations/0b9f8c0e-6a55-4f0e-9a39-2f1f0f9f6d11", "/destinations/x",
+		"/destinations/%00", "/destinations/%ff",
+	} {
 		s.registry.Pass(time.Minute) // stays under the page rate limit
 		for _, page := range []string{"", "/secret", "/delete"} {
 			a := bob.get(id + page)
 			a.shows(t, http.StatusNotFound)
 			a.lacks(t, hook)
 		}
-		form := url.Values{"send_empty": {"true"}, "code": {"KX7Q-2MFA"},
+		form := url.Values{
+			"send_empty": {"true"}, "code": {"KX7Q-2MFA"},
 			"form": {cutOut(bob.get(bob.destinationsOf("bob@example.com")[0]+"/secret").body, `name="form" value="`,
-				`"`)}}
-		for _, action := range []string{"/pause", "/resume", "/empty", "/test", "/confirmation", "/confirm", "/replay",
-			"/secret", "/delete"} {
+				`"`)},
+		}
+		for _, action := range []string{
+			"/pause", "/resume", "/empty", "/test", "/confirmation", "/confirm", "/replay",
+			"/secret", "/delete",
+		} {
 			bob.post(id+action, form).shows(t, http.StatusNotFound)
 		}
 	}

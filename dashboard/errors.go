@@ -20,9 +20,9 @@ type errorPage struct {
 	Message        string
 	Details        []errorDetail
 	RequestID      string // for internal errors only
-	RetryAfter     int64  // seconds; 0: unknown, or stated in the message
+	RetryAfter     int64  // seconds, or 0 if unknown or stated in the message
 	Upgrade        string // upgrade page
-	RetryURL       string // URL to retry after a limit or an outage; empty for forms
+	RetryURL       string // URL to retry after a limit or an outage; not for forms
 	Suspended      bool
 	SessionUnknown bool          // the session could not be read
 	Resubmit       *resubmitForm // the rejected form; may be nil
@@ -42,8 +42,8 @@ func (req *request) fail(err error) { req.showError(err, errorPage{}) }
 func (req *request) failRetryable(err error) {
 	p := errorPage{}
 	if req.offersResubmit(err) {
-		if kept, unread := req.readResubmitForm(); unread == nil {
-			p.Resubmit = &kept
+		if form, unread := req.readResubmitForm(); unread == nil {
+			p.Resubmit = &form
 		}
 	}
 	req.showError(err, p)
@@ -55,8 +55,8 @@ func (req *request) offersResubmit(err error) bool {
 	if req.http.Method != http.MethodPost || req.http.Header.Get("Hx-Request") != "" {
 		return false
 	}
-	shown, _ := web.PublicError(err, "")
-	status := web.StatusOf(shown.Code)
+	public, _ := web.PublicError(err, "")
+	status := web.StatusOf(public.Code)
 	return status >= http.StatusInternalServerError || status == http.StatusTooManyRequests
 }
 
@@ -67,25 +67,25 @@ func (req *request) showError(err error, p errorPage) {
 		req.w.WriteHeader(web.StatusClientGone)
 		return
 	}
-	shown, fault := web.PublicError(err, event.RequestID)
-	event.Code = shown.Code
+	public, fault := web.PublicError(err, event.RequestID)
+	event.Code = public.Code
 	if event.Fault == nil {
 		event.Fault = fault
 	}
-	p.Status, p.Message, p.Upgrade, p.Suspended = web.StatusOf(shown.Code), shown.Message, shown.UpgradeURL,
-		shown.Code == cola.CodeAccountSuspended
-	if shown.Code == cola.CodeInternal {
+	p.Status, p.Message, p.Upgrade, p.Suspended = web.StatusOf(public.Code), public.Message, public.UpgradeURL,
+		public.Code == cola.CodeAccountSuspended
+	if public.Code == cola.CodeInternal {
 		p.RequestID = event.RequestID
 	}
 	p.RetryURL = req.retryURL(p.Status)
-	if shown.RetryAfter > 0 {
-		seconds := web.RetrySeconds(shown.RetryAfter)
+	if public.RetryAfter > 0 {
+		seconds := web.RetrySeconds(public.RetryAfter)
 		req.w.Header().Set("Retry-After", strconv.FormatInt(seconds, 10))
 		if !mentionsRetry.MatchString(p.Message) {
 			p.RetryAfter = seconds
 		}
 	}
-	for field, messages := range fieldProblems(shown) {
+	for field, messages := range fieldProblems(public) {
 		p.Details = append(p.Details, errorDetail{field, messages})
 	}
 	sortErrorDetails(p.Details)
@@ -161,14 +161,14 @@ func ShowSessionError(w http.ResponseWriter, r *http.Request, err error) {
 	req := &request{edge: &unknown, w: w, http: r}
 	p := errorPage{SessionUnknown: true}
 	if req.offersResubmit(err) && e.crossOriginProtection().Check(r) == nil {
-		if kept, unread := req.readResubmitForm(); unread == nil && len(kept.Fields) > 0 {
-			p.Resubmit = &kept
+		if form, unread := req.readResubmitForm(); unread == nil && len(form.Fields) > 0 {
+			p.Resubmit = &form
 		}
 	}
 	req.showError(err, p)
 }
 
-// noSession is Browsers for a request without a session; it stores nothing.
+// noSession is Browsers for a request without a session and stores no values.
 type noSession struct{ Browsers }
 
 func (noSession) Put(context.Context, string, string)        {}

@@ -62,14 +62,14 @@ func TestFormInOutage(t *testing.T) {
 	typed := typedSearch("name", `Oak & "ash" <b>`)
 	for name, out := range s.outages() {
 		t.Log(name)
-		kept := out.post("/saved-searches/new?x=1", typed)
-		kept.shows(t, http.StatusServiceUnavailable,
+		resubmit := out.post("/saved-searches/new?x=1", typed)
+		resubmit.shows(t, http.StatusServiceUnavailable,
 			`action="/saved-searches/new?x=1"`, `name="name" value="Oak & "ash" <b>"`)
-		kept.lacks(t, "You’re signed out", "<p>Try again in", `<p><a href="/sign-in">`)
-		if strings.Contains(kept.body, "<b>") || kept.Header.Get("Retry-After") == "" {
-			t.Errorf("%v:\n%s", kept.Header, kept.body)
+		resubmit.lacks(t, "You’re signed out", "<p>Try again in", `<p><a href="/sign-in">`)
+		if strings.Contains(resubmit.body, "<b>") || resubmit.Header.Get("Retry-After") == "" {
+			t.Errorf("want escaped fields and Retry-After; headers %v:\n%s", resubmit.Header, resubmit.body)
 		}
-		kept.checkHTML(t)
+		resubmit.checkHTML(t)
 		huge := out.post("/saved-searches/new", url.Values{"name": {strings.Repeat("x", 70_000)}})
 		huge.shows(t, http.StatusServiceUnavailable)
 		huge.lacks(t, resubmitButton)

@@ -57,8 +57,12 @@ func (req *request) explore(reader *params.Reader[cola.SearchParams]) error {
 	search := readSearch(reader, req.http.URL.RawQuery)
 	if len(search.values) == 0 && len(search.params.Problems) == 0 {
 		return req.show(http.StatusOK, "explore",
-			page{Title: "Explore", Data: explorePage{Form: search.form(nil), Hints: search.hints,
-				Examples: exampleSearches(), Quota: req.quota}})
+			page{Title: "Explore", Data: explorePage{
+				Form:     search.form(nil),
+				Hints:    search.hints,
+				Examples: exampleSearches(),
+				Quota:    req.quota,
+			}})
 	}
 	if to := search.canonicalURL(); to != "" {
 		return req.redirect(to, "")
@@ -71,15 +75,21 @@ func (req *request) explore(reader *params.Reader[cola.SearchParams]) error {
 	if problems := fieldProblems(err); problems != nil {
 		web.EventOf(req.ctx()).Code = cola.CodeValidation
 		return req.show(http.StatusBadRequest, "explore",
-			page{Title: "Invalid search · Explore",
-				Data: explorePage{Form: search.form(problems), Hints: search.hints, Quota: req.quota}})
+			page{
+				Title: "Invalid search · Explore",
+				Data:  explorePage{Form: search.form(problems), Hints: search.hints, Quota: req.quota},
+			})
 	}
 	if err != nil {
 		return err
 	}
 	req.allowBackCache()
-	p := explorePage{Form: search.form(nil), Hints: append(search.hints, result.Notes...),
-		Results: req.searchResults(search.params, result), Quota: req.quota}
+	p := explorePage{
+		Form:    search.form(nil),
+		Hints:   append(search.hints, result.Notes...),
+		Results: req.searchResults(search.params, result),
+		Quota:   req.quota,
+	}
 	return req.show(http.StatusOK, "explore",
 		page{Title: p.Results.Title(), Data: p, Call: req.searchCall(search.params)})
 }
@@ -116,9 +126,9 @@ type notFoundPage struct {
 // showNotFound shows that a record does not exist, with a search for its identifier.
 func (req *request) showNotFound(err error, title, sought string) error {
 	web.EventOf(req.ctx()).Code = cola.CodeNotFound
-	shown, _ := web.PublicError(err, "")
+	public, _ := web.PublicError(err, "")
 	return req.show(http.StatusNotFound, "not_found",
-		page{Title: title, Data: notFoundPage{shown.Message, singleLine(truncate(sought, 200))}})
+		page{Title: title, Data: notFoundPage{public.Message, singleLine(truncate(sought, 200))}})
 }
 
 // price is the cost of opening a page.

@@ -66,15 +66,16 @@ func TestChargedPagesFromOtherSites(t *testing.T) {
 			page.shows(t, http.StatusOK, price, `<a class="button" href="`+target+`">`)
 			page.checkHTML(t)
 			if got := page.Header.Get("Cache-Control"); got != "private, no-store" {
-				t.Errorf("%s: %s", target, got)
+				t.Errorf("%s: Cache-Control = %q, want private, no-store", target, got)
 			}
 			s.costs(before, 0, 0)
 			if n := s.requests(); n != requests {
 				t.Errorf("%s from %s counts as %d requests", target, from, n-requests)
 			}
 		}
-		for _, from := range []string{"Sec-Fetch-Site: same-origin", "Sec-Fetch-Site: none",
-			"Sec-Fetch-Mode: navigate"} {
+		for _, from := range []string{
+			"Sec-Fetch-Site: same-origin", "Sec-Fetch-Site: none", "Sec-Fetch-Mode: navigate",
+		} {
 			if page := s.ask(http.MethodGet, target, from); strings.Contains(page.text, `<a class="button" href="`+target+`">`) {
 				t.Errorf("%s, %s: got a confirmation page", target, from)
 			}
@@ -110,7 +111,7 @@ func TestEmbeddedChargedPages(t *testing.T) {
 			before, requests := s.used(), s.requests()
 			page := s.ask(http.MethodGet, target, header, "Sec-Fetch-Site: same-origin")
 			if page.StatusCode != http.StatusForbidden || strings.Contains(page.body, label+`"`) {
-				t.Errorf("%s, %s: %d", target, header, page.StatusCode)
+				t.Errorf("%s, %s: status %d, want 403 without labels", target, header, page.StatusCode)
 			}
 			s.costs(before, 0, 0)
 			if n := s.requests(); n != requests {
@@ -120,8 +121,8 @@ func TestEmbeddedChargedPages(t *testing.T) {
 	}
 }
 
-// TestTopLevelPagesAreCharged checks that a person who opens a page is charged, with any headers.
-func TestTopLevelPagesAreCharged(t *testing.T) {
+// TestTopLevelPages checks that a person who opens a page is charged, with any headers.
+func TestTopLevelPages(t *testing.T) {
 	s := mustSite(t)
 	label := s.someLabel()
 	for _, headers := range [][]string{
@@ -130,7 +131,7 @@ func TestTopLevelPagesAreCharged(t *testing.T) {
 	} {
 		before := s.used()
 		if page := s.ask(http.MethodGet, "/explore/"+label, headers...); page.StatusCode != http.StatusOK {
-			t.Errorf("%v: %d", headers, page.StatusCode)
+			t.Errorf("%v: status %d, want 200", headers, page.StatusCode)
 		}
 		s.costs(before, 0, 1)
 	}
@@ -139,15 +140,17 @@ func TestTopLevelPagesAreCharged(t *testing.T) {
 // TestEmbeddedPages checks that no page can be embedded. Only our own scripts can fetch free pages.
 func TestEmbeddedPages(t *testing.T) {
 	s := mustSite(t)
-	for _, target := range []string{"/", "/keys/new", "/usage", "/sign-in", "/sign-in/callback?code=x&state=y",
-		"/sign-in/link/x", "/nothing/here"} {
+	for _, target := range []string{
+		"/", "/keys/new", "/usage", "/sign-in", "/sign-in/callback?code=x&state=y",
+		"/sign-in/link/x", "/nothing/here",
+	} {
 		for _, headers := range [][]string{
-			{"Sec-Fetch-Dest: image", "Sec-Fetch-Site: same-origin"}, {"Sec-Fetch-Dest: iframe",
-				"Sec-Fetch-Site: same-origin"},
+			{"Sec-Fetch-Dest: image", "Sec-Fetch-Site: same-origin"},
+			{"Sec-Fetch-Dest: iframe", "Sec-Fetch-Site: same-origin"},
 			{"Sec-Fetch-Dest: empty", "Sec-Fetch-Site: same-site"}, {"Sec-Fetch-Dest: empty"},
 		} {
 			if page := s.ask(http.MethodGet, target, headers...); page.StatusCode != http.StatusForbidden {
-				t.Errorf("%s, %v: %d", target, headers, page.StatusCode)
+				t.Errorf("%s, %v: status %d, want 403", target, headers, page.StatusCode)
 			}
 		}
 	}
@@ -158,18 +161,21 @@ func TestEmbeddedPages(t *testing.T) {
 // TestFreePagesFromOtherSites checks that a free page opens directly from other sites.
 func TestFreePagesFromOtherSites(t *testing.T) {
 	s := mustSite(t)
-	for target, says := range map[string]string{"/explore": `id="examples"`, "/usage": `id="month"`,
-		"/": `id="month"`} {
+	for target, says := range map[string]string{
+		"/explore": `id="examples"`,
+		"/usage":   `id="month"`,
+		"/":        `id="month"`,
+	} {
 		s.ask(http.MethodGet, target, "Sec-Fetch-Site: cross-site").shows(t, http.StatusOK, says)
 	}
 	if to := s.ask(http.MethodGet, "/explore?q=oak&brand_name=",
 		"Sec-Fetch-Site: cross-site").redirects(t); to != "/explore?q=oak" {
-		t.Errorf("redirect to %s", to)
+		t.Errorf("redirect to %s, want /explore?q=oak", to)
 	}
 }
 
-// TestHeadIsFree checks that a HEAD request is free and does not reveal the page's content.
-func TestHeadIsFree(t *testing.T) {
+// TestHead checks that a HEAD request is free and does not reveal the page's content.
+func TestHead(t *testing.T) {
 	s := mustSite(t)
 	for target := range s.chargedPages() {
 		for _, header := range []string{"Sec-Fetch-Site: none", "Sec-Fetch-Site: cross-site", "Sec-Purpose: prefetch"} {
@@ -177,7 +183,7 @@ func TestHeadIsFree(t *testing.T) {
 			head := s.ask(http.MethodHead, target, header)
 			if head.StatusCode != http.StatusOK || head.body != "" ||
 				head.Header.Get("Content-Type") != "text/html; charset=utf-8" {
-				t.Errorf("HEAD %s: %d, %v, %q", target, head.StatusCode, head.Header, head.body)
+				t.Errorf("HEAD %s: status %d, headers %v, body %q; want 200 as HTML without a body", target, head.StatusCode, head.Header, head.body)
 			}
 			s.costs(before, 0, 0)
 			if n := s.requests(); n != requests {
@@ -186,7 +192,7 @@ func TestHeadIsFree(t *testing.T) {
 		}
 	}
 	if to := s.by("").ask(http.MethodHead, "/explore?q=oak").redirects(t); !strings.HasPrefix(to, signInPath) {
-		t.Errorf("HEAD redirects to %s", to)
+		t.Errorf("HEAD redirects to %s, want the sign-in page", to)
 	}
 }
 
@@ -202,10 +208,10 @@ func TestTryAgain(t *testing.T) {
 	form := s.post("/keys/new", nil)
 	form.shows(t, http.StatusTooManyRequests, `<a href="/">Back`)
 	if strings.Contains(form.text, "Try again</a>") {
-		t.Errorf("a form has a retry link:\n%s", form.body)
+		t.Errorf("form has a retry link:\n%s", form.body)
 	}
 	s.registry.Pass(time.Minute)
 	if page := s.get("/explore/99999999999999"); strings.Contains(page.text, "Try again</a>") {
-		t.Error("a 404 has a retry link")
+		t.Error("404 has a retry link")
 	}
 }

@@ -166,7 +166,7 @@ type exploreField struct {
 	Options           []option
 }
 
-// DescribedBy returns the ID of the field's description; empty if unset.
+// DescribedBy returns the ID of the field's description, if it has one.
 func (f exploreField) DescribedBy() string {
 	if f.Hint == "" && len(f.Problems) == 0 {
 		return ""
@@ -189,8 +189,10 @@ func exploreLabel(name string) string {
 	if f, ok := cola.FilterOf(name); ok && name != "q" {
 		return f.Label
 	}
-	labels := map[string]string{"q": "Search labels", "page": "Page", "per_page": "Labels per page",
-		"cursor": "Cursor", addressField: "URL"}
+	labels := map[string]string{
+		"q": "Search labels", "page": "Page", "per_page": "Labels per page",
+		"cursor": "Cursor", addressField: "URL",
+	}
 	return cmp.Or(labels[name], name)
 }
 
@@ -215,10 +217,16 @@ func (f exploreForm) Field(name string) exploreField {
 	if !ok {
 		return exploreField{Name: name}
 	}
-	one := exploreField{Name: name, Label: filter.Label, Hint: filter.Hint, Kind: "text", MaxLength: 200,
-		Problems: f.Problems[name]}
-	sent := f.values[name]
-	one.Value = strings.ToValidUTF8(strings.Join(sent, " "), "\uFFFD")
+	one := exploreField{
+		Name:      name,
+		Label:     filter.Label,
+		Hint:      filter.Hint,
+		Kind:      "text",
+		MaxLength: 200,
+		Problems:  f.Problems[name],
+	}
+	submitted := f.values[name]
+	one.Value = strings.ToValidUTF8(strings.Join(submitted, " "), "\uFFFD")
 	switch filter.Kind {
 	case cola.DateFilter:
 		// A date input would drop an invalid value and hide the problem.
@@ -233,8 +241,11 @@ func (f exploreForm) Field(name string) exploreField {
 		one.Kind = "unit"
 	}
 	for _, word := range filter.Words {
-		one.Options = append(one.Options, option{Value: word, Label: word,
-			Chosen: slices.ContainsFunc(sent, func(s string) bool { return listContains(s, word) })})
+		one.Options = append(one.Options, option{
+			Value:  word,
+			Label:  word,
+			Chosen: slices.ContainsFunc(submitted, func(s string) bool { return listContains(s, word) }),
+		})
 	}
 	return one
 }

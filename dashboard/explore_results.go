@@ -153,11 +153,11 @@ func filterChips(p cola.SearchParams) []filterChip {
 	values := searchQuery(p)
 	for _, f := range cola.FieldsOf[cola.SearchParams]() {
 		for _, value := range values[f.Name] {
-			asked, ok := p.Condition(f.Name, truncate(singleLine(value), maxShownName))
-			if !ok || asked.Kind == cola.UnitFilter { // the bounds have the unit
+			condition, ok := p.Condition(f.Name, truncate(singleLine(value), maxShownName))
+			if !ok || condition.Kind == cola.UnitFilter { // the bounds have the unit
 				continue
 			}
-			chips = append(chips, filterChip{asked.String(), exploreURL(withoutValue(values, f.Name, value))})
+			chips = append(chips, filterChip{condition.String(), exploreURL(withoutValue(values, f.Name, value))})
 		}
 	}
 	return chips
@@ -222,8 +222,10 @@ func facetGroups(p cola.SearchParams, facets []cola.Facet) []facetGroup {
 			if f.Name == cola.FacetCategory && value.Value != p.DerivedSubcategory {
 				label = cmp.Or(vocabulary.CategoryLeaf(label), label)
 			}
-			g.Values = append(g.Values, facetLink{truncate(singleLine(label), maxShownName), value.Count, value.Chosen,
-				exploreURL(searchQuery(p.Toggle(f.Name, value.Value)))})
+			g.Values = append(g.Values, facetLink{
+				truncate(singleLine(label), maxShownName), value.Count, value.Chosen,
+				exploreURL(searchQuery(p.Toggle(f.Name, value.Value))),
+			})
 		}
 		if len(g.Values)+len(g.Parents) > 0 {
 			groups = append(groups, g)
@@ -244,8 +246,11 @@ func categoryParents(p cola.SearchParams) []facetLink {
 	levels := strings.Split(path, separator)
 	for i, level := range levels {
 		within := strings.Join(levels[:i+1], separator)
-		up = append(up, facetLink{Label: truncate(singleLine(level), maxShownName), Chosen: i == len(levels)-1,
-			Href: exploreURL(searchQuery(p.Choose(cola.FacetCategory, within)))})
+		up = append(up, facetLink{
+			Label:  truncate(singleLine(level), maxShownName),
+			Chosen: i == len(levels)-1,
+			Href:   exploreURL(searchQuery(p.Choose(cola.FacetCategory, within))),
+		})
 	}
 	return up
 }

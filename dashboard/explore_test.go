@@ -75,7 +75,7 @@ func TestExploreResults(t *testing.T) {
 	page.checkHTML(t)
 	rows := strings.Count(page.body, `loading="lazy"`) + strings.Count(page.body, `class="none"`)
 	if total := page.total(t); rows == 0 || rows > 20 || rows < 20 && rows != total {
-		t.Errorf("%d rows of %d labels", rows, total)
+		t.Errorf("%d rows of %d labels, want a full first page", rows, total)
 	}
 	page.shows(t, http.StatusOK, "labels approved since", "Nov 20, 2025", "approval_date_from=2005-01-01",
 		"<title>wine · Explore", strconv.Itoa(rows)+" list records; "+count(1_000_000-rows)+" of 1,000,000 left",
@@ -101,12 +101,14 @@ var facetLinks = regexp.MustCompile(`<li><a href="(/explore\?[^"]*)"( aria-curre
 // selected one links to its removal.
 func TestFacetLinks(t *testing.T) {
 	s := mustSite(t)
-	for _, from := range []string{"?q=", "?status=expired", "?category=Wine&derived_subcategory=Wine+%3E+Red+Wine",
-		"?approval_date_from=2020-01-01&approval_date_to=2020-12-31", "?origin=italian"} {
+	for _, from := range []string{
+		"?q=", "?status=expired", "?category=Wine&derived_subcategory=Wine+%3E+Red+Wine",
+		"?approval_date_from=2020-01-01&approval_date_to=2020-12-31", "?origin=italian",
+	} {
 		page := s.get("/explore" + from)
 		links := facetLinks.FindAllStringSubmatch(page.body, -1)
 		if len(links) < 5 {
-			t.Fatalf("%s has %d links:\n%s", from, len(links), page.body)
+			t.Fatalf("%s has %d facet links, want at least 5:\n%s", from, len(links), page.body)
 		}
 		for i, link := range links {
 			s.registry.Pass(time.Second) // avoids the rate limit
@@ -133,13 +135,13 @@ func TestFacetNotes(t *testing.T) {
 	page.shows(t, http.StatusOK, window)
 	for _, n := range regexp.MustCompile(`<span class="n">([0-9,]+)<span class="unseen"> (labels?)<`).FindAllStringSubmatch(page.body, -1) {
 		if (n[1] == "1") != (n[2] == "label") {
-			t.Errorf("%s %s", n[1], n[2])
+			t.Errorf("count %s has the noun %q", n[1], n[2])
 		}
 	}
 	all := s.get("/explore?approval_date_from=2005-01-01")
 	all.shows(t, http.StatusOK)
 	if strings.Contains(all.text, window) {
-		t.Error("a search of all years mentions the default window")
+		t.Error("search of all years mentions the default window")
 	}
 	s.get("/explore?q="+s.someLabel()).shows(t, http.StatusOK, `1<span class="unseen"> label<`)
 }
@@ -160,14 +162,14 @@ func TestChips(t *testing.T) {
 // TestCanonicalURL checks that submitting a form leads to a URL without its empty fields.
 func TestCanonicalURL(t *testing.T) {
 	s := mustSite(t)
-	for sent, want := range map[string]string{
+	for target, want := range map[string]string{
 		"q=oak&brand_name=&abv_min=&volume_min=&volume_unit=milliliters": "/explore?q=oak",
 		"q=&brand_name=": "/explore?q=",
 		"q=&volume_min=700&volume_max=&volume_unit=milliliters":              "/explore?volume_min=700&volume_unit=milliliters",
 		"q=&product_type=wine&product_type=malt+beverage&container_type=can": "/explore?container_type=can&product_type=wine&product_type=malt+beverage",
 	} {
-		if got := s.get("/explore?" + sent).redirects(t); got != want {
-			t.Errorf("%s redirects to %s, want %s", sent, got, want)
+		if got := s.get("/explore?" + target).redirects(t); got != want {
+			t.Errorf("%s redirects to %s, want %s", target, got, want)
 		}
 		s.get(want).shows(t, http.StatusOK)
 	}
@@ -203,9 +205,9 @@ func TestExploreProblems(t *testing.T) {
 	s.costs(cola.Used{}, 0, 0)
 }
 
-// TestExploreIgnoresUnknownParameters checks that unknown parameters, such as those of campaigns,
+// TestExploreUnknownParameters checks that unknown parameters, such as those of campaigns,
 // are ignored, with a hint if the name resembles a filter.
-func TestExploreIgnoresUnknownParameters(t *testing.T) {
+func TestExploreUnknownParameters(t *testing.T) {
 	s := mustSite(t)
 	want := s.get("/explore?q=oak").total(t)
 	before := s.used()
@@ -226,8 +228,10 @@ func TestExploreIgnoresUnknownParameters(t *testing.T) {
 		s.get("/explore?"+query).shows(t, http.StatusOK, hint, `id="examples"`)
 	}
 	s.costs(before, 0, 0) // no filter given
-	for _, path := range []string{"/", "/usage", "/keys", "/plans", "/saved-searches", "/saved-searches/new",
-		"/destinations", "/deliveries"} {
+	for _, path := range []string{
+		"/", "/usage", "/keys", "/plans", "/saved-searches", "/saved-searches/new",
+		"/destinations", "/deliveries",
+	} {
 		s.get(path+"?utm_source=x").shows(t, http.StatusOK)
 	}
 }
@@ -272,26 +276,47 @@ func TestExplorePages(t *testing.T) {
 // cut page continues where it was cut.
 func TestSearchPager(t *testing.T) {
 	p := cola.SearchParams{Q: "a", Page: cola.Some(100), Cursor: "old"}
-	at := cola.Pagination{Mode: "offset", Page: 100, PerPage: 20, Total: 5000, Pages: 250, HasMore: true,
-		NextCursor: "new"}
+	at := cola.Pagination{
+		Mode:       "offset",
+		Page:       100,
+		PerPage:    20,
+		Total:      5000,
+		Pages:      250,
+		HasMore:    true,
+		NextCursor: "new",
+	}
 	for _, tt := range []struct {
 		name string
 		at   func(*cola.Pagination)
 		cut  bool
 		want pager
 	}{
-		{"the last that has a number", func(*cola.Pagination) {}, false,
-			pager{First: 1981, Last: 2000, Previous: "/explore?page=99&q=a", Next: "/explore?cursor=new&q=a"}},
-		{"one before", func(p *cola.Pagination) { p.Page = 99 }, false,
-			pager{First: 1961, Last: 1980, Previous: "/explore?page=98&q=a", Next: "/explore?page=100&q=a"}},
-		{"the second", func(p *cola.Pagination) { p.Page = 2 }, false,
-			pager{First: 21, Last: 40, Previous: "/explore?q=a", Next: "/explore?page=3&q=a"}},
-		{"cut", func(p *cola.Pagination) { p.Page = 2 }, true, pager{First: 21, Last: 40, Previous: "/explore?q=a",
-			Next: "/explore?cursor=new&q=a"}},
-		{"by cursor", func(p *cola.Pagination) { p.Mode, p.Page = "cursor", 101 }, false,
-			pager{Next: "/explore?cursor=new&q=a"}},
-		{"the last", func(p *cola.Pagination) { p.HasMore, p.NextCursor = false, "" }, false,
-			pager{First: 1981, Last: 2000, Previous: "/explore?page=99&q=a"}},
+		{
+			"the last that has a number", func(*cola.Pagination) {}, false,
+			pager{First: 1981, Last: 2000, Previous: "/explore?page=99&q=a", Next: "/explore?cursor=new&q=a"},
+		},
+		{
+			"one before", func(p *cola.Pagination) { p.Page = 99 }, false,
+			pager{First: 1961, Last: 1980, Previous: "/explore?page=98&q=a", Next: "/explore?page=100&q=a"},
+		},
+		{
+			"the second", func(p *cola.Pagination) { p.Page = 2 }, false,
+			pager{First: 21, Last: 40, Previous: "/explore?q=a", Next: "/explore?page=3&q=a"},
+		},
+		{"cut", func(p *cola.Pagination) { p.Page = 2 }, true, pager{
+			First:    21,
+			Last:     40,
+			Previous: "/explore?q=a",
+			Next:     "/explore?cursor=new&q=a",
+		}},
+		{
+			"by cursor", func(p *cola.Pagination) { p.Mode, p.Page = "cursor", 101 }, false,
+			pager{Next: "/explore?cursor=new&q=a"},
+		},
+		{
+			"the last", func(p *cola.Pagination) { p.HasMore, p.NextCursor = false, "" }, false,
+			pager{First: 1981, Last: 2000, Previous: "/explore?page=99&q=a"},
+		},
 	} {
 		here := at
 		tt.at(&here)
@@ -341,18 +366,18 @@ func TestExploreAtLimits(t *testing.T) {
 func TestBackCache(t *testing.T) {
 	s := mustSite(t)
 	id := s.someLabel()
-	for target, kept := range map[string]bool{
+	for target, cached := range map[string]bool{
 		"/explore": false, "/explore?q=": true, "/explore?page=0": false, "/explore/" +
 			id: true, "/explore/12345678901234": false, "/keys": false,
 	} {
 		got := s.get(target).Header
 		want := "private, no-store"
-		if kept {
+		if cached {
 			want = "private, no-cache"
 		}
 		if got.Get("Cache-Control") != want ||
-			kept && !strings.Contains(strings.Join(got.Values("Vary"), ","), "Cookie") {
-			t.Errorf("%s: %s, Vary %q", target, got.Get("Cache-Control"), got.Values("Vary"))
+			cached && !strings.Contains(strings.Join(got.Values("Vary"), ","), "Cookie") {
+			t.Errorf("%s: Cache-Control %q, Vary %q; want %q", target, got.Get("Cache-Control"), got.Values("Vary"), want)
 		}
 	}
 	if got := s.post("/sign-out", nil).Header.Get("Clear-Site-Data"); got != `"cache"` {
@@ -360,8 +385,8 @@ func TestBackCache(t *testing.T) {
 	}
 }
 
-// TestPrefetchIsFree checks that prefetching a page is free.
-func TestPrefetchIsFree(t *testing.T) {
+// TestPrefetch checks that prefetching a page is free.
+func TestPrefetch(t *testing.T) {
 	s := mustSite(t)
 	for _, target := range []string{"/explore?q=", "/explore/" + s.someLabel()} {
 		before := s.used()
@@ -410,7 +435,7 @@ func (s *site) someLabel() string {
 	page, _, err := s.registry.SearchColas(s.t.Context(), s.browsers.callers[ann],
 		cola.SearchParams{ApprovalDateFrom: historyBegins})
 	if err != nil || len(page.Colas) == 0 {
-		s.t.Fatalf("%d labels, %v", len(page.Colas), err)
+		s.t.Fatalf("search found %d labels, %v; want at least 1", len(page.Colas), err)
 	}
 	return page.Colas[0].TTBID.String()
 }

@@ -61,11 +61,20 @@ func (req *request) confirmMakeFeed() error {
 	if exists {
 		title = "Replace the feed URL for"
 	}
-	return req.confirmSearchAction(searchAction{template: "saved_search_feed_create", title: title,
-		method: http.MethodPost, path: "/feed", hasFeed: exists})
+	return req.confirmSearchAction(searchAction{
+		template: "saved_search_feed_create",
+		title:    title,
+		method:   http.MethodPost,
+		path:     "/feed",
+		hasFeed:  exists,
+	})
 }
 
 func (req *request) confirmEndFeed() error {
-	return req.confirmSearchAction(searchAction{template: "saved_search_feed_end", title: "Delete the feed for",
-		method: http.MethodDelete, path: "/feed"})
+	return req.confirmSearchAction(searchAction{
+		template: "saved_search_feed_end",
+		title:    "Delete the feed for",
+		method:   http.MethodDelete,
+		path:     "/feed",
+	})
 }

@@ -128,7 +128,7 @@ type formField struct {
 // ID returns the element ID of the field.
 func (f formField) ID() string { return fieldID(f.Name) }
 
-// DescribedBy returns the IDs of the field's descriptions; empty if unset.
+// DescribedBy returns the IDs of the field's descriptions, if it has any.
 func (f formField) DescribedBy() string {
 	var ids []string
 	if f.Hint != "" {

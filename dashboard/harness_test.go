@@ -117,8 +117,12 @@ var quiet = slog.New(slog.DiscardHandler)
 
 func mustSite(t *testing.T) *site {
 	t.Helper()
-	s := &site{t: t, registry: registrytest.New(t), browsers: &fakeBrowsers{callers: map[string]cola.Caller{},
-		put: map[string]string{}}, as: ann}
+	s := &site{
+		t:        t,
+		registry: registrytest.New(t),
+		browsers: &fakeBrowsers{callers: map[string]cola.Caller{}, put: map[string]string{}},
+		as:       ann,
+	}
 	s.join(ann, cola.TierPro)
 	s.handler = New(s.registry.Service, s.browsers,
 		Options{PublicURL: registrytest.PublicURL, Logger: slog.New(slog.DiscardHandler), Now: s.registry.Now})

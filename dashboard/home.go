@@ -57,8 +57,11 @@ func (req *request) home() error {
 		return err
 	}
 	p.Searches, p.Saved = list.Rows, list.Meta.Total
-	return req.show(http.StatusOK, "home", page{Title: "Overview", Data: p,
-		Call: req.call("GET", "/usage", freeCost).forTool("get_usage", nil)})
+	return req.show(http.StatusOK, "home", page{
+		Title: "Overview",
+		Data:  p,
+		Call:  req.call("GET", "/usage", freeCost).forTool("get_usage", nil),
+	})
 }
 
 // countActive counts the active keys.

@@ -52,8 +52,11 @@ func (k keyRow) Shown() string { return k.Prefix + "…" + k.LastFour }
 
 func (req *request) keyRow(k registry.Key) keyRow {
 	now := req.now()
-	return keyRow{Key: k, Active: k.IsActive(now),
-		ExpiresSoon: !k.ExpiresAt.IsZero() && k.ExpiresAt.Sub(now) < expirySoon}
+	return keyRow{
+		Key:         k,
+		Active:      k.IsActive(now),
+		ExpiresSoon: !k.ExpiresAt.IsZero() && k.ExpiresAt.Sub(now) < expirySoon,
+	}
 }
 
 // keysPage lists the active keys and some inactive ones, or all inactive keys.
@@ -143,17 +146,21 @@ func (req *request) createKey() error {
 	if !first {
 		return req.redirectFormUsed()
 	}
-	made, state, err := req.svc.CreateKey(req.ctx(), req.caller, keyParams(form.Get("name"), form.Get("expires")))
+	key, state, err := req.svc.CreateKey(req.ctx(), req.caller, keyParams(form.Get("name"), form.Get("expires")))
 	req.recordQuota(state)
 	if problems, sentence, ok := correctable(err); ok {
-		f := keyForm{Name: stripHidden(form.Get("name")), Expires: stripHidden(form.Get("expires")), Problems: problems,
-			Error: sentence}
+		f := keyForm{
+			Name:     stripHidden(form.Get("name")),
+			Expires:  stripHidden(form.Get("expires")),
+			Problems: problems,
+			Error:    sentence,
+		}
 		return req.showKeyForm(statusOf(err), f)
 	}
 	if err != nil {
 		return err
 	}
-	return req.showNewKey(newKeyPage{Key: made})
+	return req.showNewKey(newKeyPage{Key: key})
 }
 
 // keyParams reads the form of a new key.
@@ -263,7 +270,7 @@ func (req *request) rotateKey() error {
 	if !first {
 		return req.redirectFormUsed()
 	}
-	made, state, err := req.svc.RotateKey(req.ctx(), req.caller, old.ID,
+	key, state, err := req.svc.RotateKey(req.ctx(), req.caller, old.ID,
 		registry.KeyRotationParams{Overlap: form.Get("overlap")})
 	req.recordQuota(state)
 	if problems, sentence, ok := correctable(err); ok && old.Active {
@@ -272,7 +279,7 @@ func (req *request) rotateKey() error {
 	if err != nil {
 		return err
 	}
-	p := newKeyPage{Key: made, Old: &old}
+	p := newKeyPage{Key: key, Old: &old}
 	if now, err := req.key(); err == nil { // otherwise show the new key anyway: it can't be shown later
 		p.Old, p.OldIsCurrent = &now, true
 	}

@@ -31,7 +31,7 @@ func (a response) token(t *testing.T) string {
 	t.Helper()
 	found := formToken.FindStringSubmatch(a.body)
 	if found == nil || found[1] == "" {
-		t.Fatalf("the page has no form token:\n%s", a.body)
+		t.Fatalf("page has no form token:\n%s", a.body)
 	}
 	return found[1]
 }
@@ -49,7 +49,7 @@ func (a response) secret(t *testing.T) string {
 	a.shows(t, http.StatusOK)
 	secret := wholeKey.FindString(a.body)
 	if _, err := auth.ParseSecret(secret); err != nil {
-		t.Fatalf("%v:\n%s", err, a.body)
+		t.Fatalf("ParseSecret: %v:\n%s", err, a.body)
 	}
 	return secret
 }
@@ -86,18 +86,18 @@ func TestCreateKey(t *testing.T) {
 	form := s.get("/keys/new")
 	form.shows(t, http.StatusOK)
 	form.checkHTML(t)
-	made := s.makeKey("price list job", "2027-05-31")
-	made.checkHTML(t)
-	secret := made.secret(t)
-	made.shows(t, http.StatusOK, "price list job", "Jun 1, 2027, 00:00 UTC",
+	created := s.makeKey("price list job", "2027-05-31")
+	created.checkHTML(t)
+	secret := created.secret(t)
+	created.shows(t, http.StatusOK, "price list job", "Jun 1, 2027, 00:00 UTC",
 		`aria-label="API key"><code>`+secret+`</code></pre><button type="button" class="copy" data-copy`,
 		"export KEY="+secret+"\n"+`curl -H "X-API-Key: $KEY" 'https://registry.example/api/v1/usage'`,
 		"claude mcp add --transport http colaregistry 'https://registry.example/mcp' --header 'Authorization: Bearer "+secret+"'", `"env": { "COLAREGISTRY_API_KEY": "`+secret+`" }`, `"headers": { "Authorization": "Bearer `+secret+`" }`)
-	if got := made.Header.Get("Cache-Control"); !strings.Contains(got, "no-store") {
+	if got := created.Header.Get("Cache-Control"); !strings.Contains(got, "no-store") {
 		t.Errorf("Cache-Control = %q, want no-store", got)
 	}
 	if !s.accepts(secret) {
-		t.Error("the key is rejected")
+		t.Error("key is rejected, want it accepted")
 	}
 	list := s.get("/keys")
 	list.checkHTML(t)
@@ -116,18 +116,22 @@ func TestKeySecrecy(t *testing.T) {
 	})
 	token := s.get("/keys/new").token(t)
 	form := url.Values{"form": {token}, "name": {"mine"}}
-	made := s.post("/keys/new", form)
-	first := made.secret(t)
+	created := s.post("/keys/new", form)
+	first := created.secret(t)
 	old := s.keys()[0]
-	rotated := s.post(keyPath(old, "rotate"), url.Values{"form": {s.get(keyPath(old, "rotate")).token(t)},
-		"overlap": {"7 days"}})
+	rotated := s.post(keyPath(old, "rotate"), url.Values{
+		"form":    {s.get(keyPath(old, "rotate")).token(t)},
+		"overlap": {"7 days"},
+	})
 	second := rotated.secret(t)
 	if first == second {
-		t.Fatal("the new key is the old one")
+		t.Fatal("new key is the old one")
 	}
 	pages := map[string]response{"again": s.post("/keys/new", form), "rotated": rotated}
-	for _, path := range []string{"/", "/keys", "/keys/new", "/keys/ended", keyPath(old, "rotate"),
-		keyPath(old, "revoke"), "/usage", "/account", "/apps", "/connect", "/plans"} {
+	for _, path := range []string{
+		"/", "/keys", "/keys/new", "/keys/ended", keyPath(old, "rotate"),
+		keyPath(old, "revoke"), "/usage", "/account", "/apps", "/connect", "/plans",
+	} {
 		pages[path] = s.get(path)
 	}
 	for name, a := range pages {
@@ -144,11 +148,11 @@ func TestKeySecrecy(t *testing.T) {
 	}
 	for name, text := range s.browsers.put {
 		if wholeKey.MatchString(text) {
-			t.Errorf("the session has a key under %s", name)
+			t.Errorf("session has a key under %s", name)
 		}
 	}
 	if log.Len() == 0 || wholeKey.MatchString(log.String()) {
-		t.Errorf("the log is empty or contains a key:\n%s", log.String())
+		t.Errorf("log is empty or contains a key:\n%s", log.String())
 	}
 }
 
@@ -160,7 +164,7 @@ func TestKeyFormToken(t *testing.T) {
 	form := url.Values{"form": {s.get("/keys/new").token(t)}, "name": {"mine"}}
 	s.post("/keys/new", form).secret(t)
 	if to := s.post("/keys/new", form).redirects(t); to != "/keys" {
-		t.Errorf("redirect to %s", to)
+		t.Errorf("redirect to %s, want /keys", to)
 	}
 	s.get("/keys").shows(t, http.StatusOK, `class="notice"`, formUsed)
 	theirs := s.by(bob).get("/keys/new").token(t)
@@ -194,7 +198,7 @@ func TestSeveralKeyForms(t *testing.T) {
 
 func TestKeyProblems(t *testing.T) {
 	s := mustSite(t)
-	made := 0
+	created := 0
 	for _, test := range []struct {
 		name, key, expires, field string
 	}{
@@ -217,13 +221,13 @@ func TestKeyProblems(t *testing.T) {
 				`aria-invalid="true"`)
 			a.checkHTML(t)
 			if typed := strings.TrimSpace(stripHidden(test.key)); !strings.Contains(a.text, typed) {
-				t.Errorf("the entered name %q is lost:\n%s", typed, a.body)
+				t.Errorf("entered name %q is lost:\n%s", typed, a.body)
 			}
-			if len(s.keys()) != made {
-				t.Error("a key was created")
+			if len(s.keys()) != created {
+				t.Error("key was created")
 			}
 			s.post("/keys/new", url.Values{"form": {a.token(t)}, "name": {"better"}}).secret(t)
-			made++
+			created++
 		})
 	}
 }
@@ -236,8 +240,10 @@ func TestTooManyKeys(t *testing.T) {
 	a := s.makeKey("one more", "")
 	a.shows(t, http.StatusConflict, "100", `value="one more"`, `role="alert"`)
 	a.checkHTML(t)
-	for page, rows := range map[string]int{"": 25, "?page=4": 25, "?page=5": 25, "?page=0": 25, "?page=-1": 25,
-		"?page=1000000000000": 25, "?page=x%00%ff&page=2": 25} {
+	for page, rows := range map[string]int{
+		"": 25, "?page=4": 25, "?page=5": 25, "?page=0": 25, "?page=-1": 25,
+		"?page=1000000000000": 25, "?page=x%00%ff&page=2": 25,
+	} {
 		list := s.get("/keys" + page)
 		list.shows(t, http.StatusOK, "of 100")
 		list.checkHTML(t)
@@ -246,8 +252,10 @@ func TestTooManyKeys(t *testing.T) {
 		}
 	}
 	rotate := func(k registry.Key) response {
-		return s.post(keyPath(k, "rotate"), url.Values{"form": {s.get(keyPath(k, "rotate")).token(t)},
-			"overlap": {"1 day"}})
+		return s.post(keyPath(k, "rotate"), url.Values{
+			"form":    {s.get(keyPath(k, "rotate")).token(t)},
+			"overlap": {"1 day"},
+		})
 	}
 	keys := s.keys()
 	rotate(keys[0]).secret(t) // the expiring old key does not count toward the limit
@@ -272,16 +280,16 @@ func TestRotateKey(t *testing.T) {
 			form := s.get(keyPath(old, "rotate"))
 			form.checkHTML(t)
 			form.shows(t, http.StatusOK, "laptop", before[:8]+"…", `value="none"`, `value="30 days"`)
-			made := s.post(keyPath(old, "rotate"), url.Values{"form": {form.token(t)}, "overlap": {test.overlap}})
-			made.checkHTML(t)
-			after := made.secret(t)
-			words := regexp.MustCompile(`<[^>]*>`).ReplaceAllString(made.text, "")
+			rotated := s.post(keyPath(old, "rotate"), url.Values{"form": {form.token(t)}, "overlap": {test.overlap}})
+			rotated.checkHTML(t)
+			after := rotated.secret(t)
+			words := regexp.MustCompile(`<[^>]*>`).ReplaceAllString(rotated.text, "")
 			if !strings.Contains(words, test.says) {
 				t.Errorf("page lacks %q:\n%s", test.says, words)
 			}
 			s.registry.Pass(test.until - time.Second)
 			if test.until > 0 && !s.accepts(before) {
-				t.Error("the old key is rejected before it expires")
+				t.Error("old key is rejected before it expires")
 			}
 			s.registry.Pass(2 * time.Second)
 			if s.accepts(before) || !s.accepts(after) {
@@ -314,12 +322,12 @@ func TestNewKeyInOutage(t *testing.T) {
 	s.handler = New(&failingKeys{s.registry.Service, 2}, s.browsers,
 		Options{PublicURL: registrytest.PublicURL, Logger: slog.New(slog.DiscardHandler), Now: s.registry.Now})
 	token := s.get(keyPath(key, "rotate")).token(t)
-	made := s.post(keyPath(key, "rotate"), url.Values{"form": {token}, "overlap": {"1 day"}})
-	made.checkHTML(t)
-	if secret := made.secret(t); !s.accepts(secret) {
-		t.Error("the key is rejected")
+	rotated := s.post(keyPath(key, "rotate"), url.Values{"form": {token}, "overlap": {"1 day"}})
+	rotated.checkHTML(t)
+	if secret := rotated.secret(t); !s.accepts(secret) {
+		t.Error("key is rejected, want it accepted")
 	}
-	made.shows(t, http.StatusOK, `class="warning"`)
+	rotated.shows(t, http.StatusOK, `class="warning"`)
 	s.get("/keys").shows(t, http.StatusServiceUnavailable)
 }
 
@@ -334,8 +342,10 @@ func TestRotationProblems(t *testing.T) {
 	s.makeKey("mine", "")
 	key := s.keys()[0]
 	for _, overlap := range []string{"", "2 years", "<script>", "\x00"} {
-		a := s.post(keyPath(key, "rotate"), url.Values{"form": {s.get(keyPath(key, "rotate")).token(t)},
-			"overlap": {overlap}})
+		a := s.post(keyPath(key, "rotate"), url.Values{
+			"form":    {s.get(keyPath(key, "rotate")).token(t)},
+			"overlap": {overlap},
+		})
 		a.shows(t, http.StatusBadRequest, `href="#overlap"`, `role="alert"`)
 		a.checkHTML(t)
 	}
@@ -353,19 +363,19 @@ func TestRevokeKey(t *testing.T) {
 	secret := s.makeKey("laptop", "").secret(t)
 	key := s.keys()[0]
 	if !s.accepts(secret) {
-		t.Fatal("the key is rejected")
+		t.Fatal("key is rejected, want it accepted")
 	}
-	asked := s.get(keyPath(key, "revoke"))
-	asked.checkHTML(t)
-	asked.shows(t, http.StatusOK, "laptop", "Nov 20, 2026, 12:00 UTC", "<dd>1</dd>", keyPath(key, "rotate"))
+	confirm := s.get(keyPath(key, "revoke"))
+	confirm.checkHTML(t)
+	confirm.shows(t, http.StatusOK, "laptop", "Nov 20, 2026, 12:00 UTC", "<dd>1</dd>", keyPath(key, "rotate"))
 	if !s.accepts(secret) {
-		t.Error("the confirmation page revoked the key")
+		t.Error("confirmation page revoked the key")
 	}
 	if to := s.post(keyPath(key, "revoke"), nil).redirects(t); to != "/keys" {
-		t.Errorf("redirect to %s", to)
+		t.Errorf("redirect to %s, want /keys", to)
 	}
 	if s.accepts(secret) {
-		t.Error("a revoked key is accepted")
+		t.Error("revoked key is accepted")
 	}
 	list := s.get("/keys")
 	list.checkHTML(t)
@@ -374,25 +384,29 @@ func TestRevokeKey(t *testing.T) {
 	s.post(keyPath(key, "revoke"), nil).redirects(t)
 }
 
-// TestKeysOfOthers checks that another account's key is not found.
-func TestKeysOfOthers(t *testing.T) {
+// TestForeignKeys checks that another account's key is not found.
+func TestForeignKeys(t *testing.T) {
 	s := mustSite(t)
 	s.join(bob, cola.TierFree)
 	secret := s.makeKey("annskey", "").secret(t)
 	key := s.keys()[0]
 	theirs := s.by(bob)
 	unknown := theirs.get("/keys/999999/revoke")
-	for _, id := range []string{fmt.Sprint(key.ID), "0", "-1", "x", "1e3", "99999999999999999999", "%00", "1%2f2",
-		"%ff"} {
+	for _, id := range []string{
+		fmt.Sprint(key.ID), "0", "-1", "x", "1e3", "99999999999999999999", "%00", "1%2f2",
+		"%ff",
+	} {
 		for _, action := range []string{"rotate", "revoke"} {
 			for _, a := range []response{
 				theirs.get("/keys/" + id + "/" + action),
-				theirs.post("/keys/"+id+"/"+action, url.Values{"form": {theirs.get("/keys/new").token(t)},
-					"overlap": {"none"}}),
+				theirs.post("/keys/"+id+"/"+action, url.Values{
+					"form":    {theirs.get("/keys/new").token(t)},
+					"overlap": {"none"},
+				}),
 			} {
 				a.shows(t, http.StatusNotFound)
 				if strings.Contains(a.body, "annskey") {
-					t.Errorf("the response for %s reveals the key:\n%s", id, a.body)
+					t.Errorf("response for %s reveals the key:\n%s", id, a.body)
 				}
 			}
 		}
@@ -411,11 +425,11 @@ func TestKeysOfOthers(t *testing.T) {
 	}
 	s.by("").post(keyPath(key, "revoke"), nil).shows(t, http.StatusUnauthorized)
 	if !s.accepts(secret) {
-		t.Error("a signed-out visitor revoked the key")
+		t.Error("signed-out visitor revoked the key")
 	}
 }
 
-func TestKeyNamesAreEscaped(t *testing.T) {
+func TestKeyNameEscaping(t *testing.T) {
 	s := mustSite(t)
 	hostile := `"><script>alert(1)</script><img src=x onerror=alert(1)>{{.}}`
 	s.makeKey(hostile, "").shows(t, http.StatusOK, hostile)
@@ -432,7 +446,7 @@ func TestKeyNamesAreEscaped(t *testing.T) {
 	s.get("/keys/ended").shows(t, http.StatusOK, hostile)
 }
 
-func TestEndedKeysArePaged(t *testing.T) {
+func TestInactiveKeyPages(t *testing.T) {
 	s := mustSite(t)
 	for i := range 30 {
 		c := s.registry.Key(t, s.browsers.callers[ann].Account, fmt.Sprintf("old %02d", i))
@@ -443,7 +457,7 @@ func TestEndedKeysArePaged(t *testing.T) {
 	list := s.get("/keys")
 	list.shows(t, http.StatusOK, "30 inactive keys<", "View all 30", "old 29", "old 25")
 	if strings.Contains(list.body, "old 24") {
-		t.Error("the list shows more than the five newest inactive keys")
+		t.Error("list shows more than the five newest inactive keys")
 	}
 	s.get("/keys/ended").shows(t, http.StatusOK, "1 to 25 of 30", "old 05")
 	last := s.get("/keys/ended?page=2")

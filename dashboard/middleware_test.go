@@ -20,7 +20,7 @@ func TestRateLimit(t *testing.T) {
 	rejected := s.get("/connect")
 	rejected.shows(t, http.StatusTooManyRequests, "too quickly")
 	if rejected.Header.Get("Retry-After") != "1" {
-		t.Errorf("Retry-After: %q", rejected.Header.Get("Retry-After"))
+		t.Errorf("Retry-After = %q, want 1", rejected.Header.Get("Retry-After"))
 	}
 	s.by("bob@example.com").get("/connect").shows(t, http.StatusOK)
 	s.registry.Pass(time.Second)
@@ -30,9 +30,9 @@ func TestRateLimit(t *testing.T) {
 	s.get("/connect").shows(t, http.StatusTooManyRequests)
 }
 
-// TestRateLimitOfEndedSignIns checks that requests from a signed-out browser do not use the account's
+// TestSignedOutRateLimit checks that requests from a signed-out browser do not use the account's
 // page rate limit.
-func TestRateLimitOfEndedSignIns(t *testing.T) {
+func TestSignedOutRateLimit(t *testing.T) {
 	s := mustSite(t)
 	s.browsers.callers["thief"] = s.registry.SignIn(t, s.browsers.callers[ann].Account, "Thief", "")
 	s.by("thief").get("/connect").shows(t, http.StatusOK)

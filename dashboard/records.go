@@ -115,11 +115,11 @@ func isLocal(host string) bool {
 
 // picture is an image of a label.
 type picture struct {
-	Src    string // address to load it from; empty if not shown
-	Href   string // address to open it at; empty if it cannot be opened
+	Src    string // address to load it from, if it is displayed
+	Href   string // address to open it at, if it can be opened
 	Text   string // address in the record
 	Alt    string
-	Width  int // pixels; 0: unknown
+	Width  int // pixels, or 0 if unknown
 	Height int
 }
 

@@ -30,11 +30,11 @@ func (req *request) ctx() context.Context { return req.http.Context() }
 // path returns a path parameter, decoded exactly once. chi returns the escaped form if the path
 // contains significant escapes, such as a slash within a parameter, and the decoded form otherwise.
 func (req *request) path(name string) string {
-	sent := chi.URLParam(req.http, name)
+	param := chi.URLParam(req.http, name)
 	if req.http.URL.RawPath == "" {
-		return sent
+		return param
 	}
-	value, err := url.PathUnescape(sent)
+	value, err := url.PathUnescape(param)
 	if err != nil {
 		return "" // matches no record
 	}

@@ -48,7 +48,7 @@ type runLabelsPage struct {
 // runRow is a match of a run.
 type runRow struct {
 	registry.RunLabel
-	Name string // brand and product; empty if the label was deleted
+	Name string // brand and product, unless the label was deleted
 	Met  string // matched filters
 }
 

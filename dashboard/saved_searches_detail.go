@@ -42,9 +42,15 @@ func (req *request) showSearch(status int, actionError string) error {
 	if err != nil {
 		return err
 	}
-	p := searchPage{Search: s, Filters: filterTexts(s.Filters), State: scheduleStateOf(s.Schedule),
-		ScheduleText: scheduleText(s.Schedule), Due: isDue(s.Schedule, req.now()), ActionError: actionError,
-		SendsMail: req.svc.SendsMail()}
+	p := searchPage{
+		Search:       s,
+		Filters:      filterTexts(s.Filters),
+		State:        scheduleStateOf(s.Schedule),
+		ScheduleText: scheduleText(s.Schedule),
+		Due:          isDue(s.Schedule, req.now()),
+		ActionError:  actionError,
+		SendsMail:    req.svc.SendsMail(),
+	}
 	if words, err := req.svc.Vocabulary(req.ctx()); err == nil { // skip the notes until the index is built
 		p.UnknownWords = words.UnknownWords(s.Filters)
 		p.Reading = vocabulary.OriginNote(s.Filters.Country, s.Filters.AsQuery().Domestic)
@@ -64,14 +70,17 @@ func (req *request) showSearch(status int, actionError string) error {
 		p.Destinations = append(p.Destinations, req.destinationRow(d, map[string]string{s.UUID: s.Name}))
 	}
 	names.searches = map[string]string{s.UUID: s.Name}
-	sent, _, err := req.svc.Deliveries(req.ctx(), req.caller,
+	deliveries, _, err := req.svc.Deliveries(req.ctx(), req.caller,
 		cola.DeliveryListParams{SavedSearch: s.UUID, PerPage: cola.Some(latestDeliveries)})
 	if err != nil {
 		return err
 	}
-	p.Deliveries = names.rows(sent.Rows)
-	return req.show(status, "saved_search", page{Title: s.Name, Data: p,
-		Call: req.call(http.MethodGet, searchPath(s.UUID), freeCost)})
+	p.Deliveries = names.rows(deliveries.Rows)
+	return req.show(status, "saved_search", page{
+		Title: s.Name,
+		Data:  p,
+		Call:  req.call(http.MethodGet, searchPath(s.UUID), freeCost),
+	})
 }
 
 // isDue reports whether a scheduled search is due to run, on schedule or on request. It is false
@@ -118,19 +127,19 @@ func (req *request) setActive(active bool, notice string) error {
 }
 
 func (req *request) runSearch() error {
-	asked, state, err := req.svc.RunSavedSearch(req.ctx(), req.caller, req.path("uuid"))
+	run, state, err := req.svc.RunSavedSearch(req.ctx(), req.caller, req.path("uuid"))
 	req.recordQuota(state)
 	if err != nil {
 		return req.showSearchError(err)
 	}
-	return req.redirect(searchPath(asked.UUID),
+	return req.redirect(searchPath(run.UUID),
 		"Run requested. Reload this page in about a minute.")
 }
 
 // searchConfirmation asks for confirmation of an irreversible action.
 type searchConfirmation struct {
 	Search  cola.SavedSearch
-	Form    string // single-use form token; empty if submitting twice is harmless
+	Form    string // single-use form token, unless submitting twice is harmless
 	HasFeed bool   // the action replaces a feed
 }
 
@@ -142,8 +151,11 @@ type searchAction struct {
 }
 
 func (req *request) confirmDeleteSearch() error {
-	return req.confirmSearchAction(searchAction{template: "saved_search_delete", title: "Delete",
-		method: http.MethodDelete})
+	return req.confirmSearchAction(searchAction{
+		template: "saved_search_delete",
+		title:    "Delete",
+		method:   http.MethodDelete,
+	})
 }
 
 // confirmSearchAction shows a confirmation page.
@@ -207,8 +219,12 @@ func (req *request) explainSearch() error {
 		return err
 	}
 	req.allowBackCache()
-	p := explainPage{Search: search, Explanation: e, Name: labelName(&e.Label),
-		VerdictText: verdictText(e)}
+	p := explainPage{
+		Search:      search,
+		Explanation: e,
+		Name:        labelName(&e.Label),
+		VerdictText: verdictText(e),
+	}
 	for _, f := range e.Filters {
 		p.Filters = append(p.Filters, explainedFilter{filterWords(cola.FilterSetOf(f.Filter)), filterValue(f), f.Met})
 	}

@@ -79,7 +79,7 @@ type searchForm struct {
 	Values               url.Values
 	Problems             map[string][]string
 	Error                string // a problem that concerns no single field
-	IdempotencyKey       string // makes submitting twice one request; empty for a change
+	IdempotencyKey       string // identifies a repeated submission; only for new searches
 	Fingerprint          string // of the search when the form was opened; see formFingerprint
 	Preview              preview
 	Unsupported          []string // parts of the source search that saved searches don't support
@@ -171,8 +171,10 @@ func changeParams(typed url.Values) cola.SavedSearchChangeParams {
 // an unchecked box means false.
 func apiFields(typed url.Values) url.Values {
 	fields := maps.Clone(typed)
-	for _, name := range []string{idempotencyField, previewField, fingerprintField, "schedule.weekday",
-		"schedule.monthday"} {
+	for _, name := range []string{
+		idempotencyField, previewField, fingerprintField, "schedule.weekday",
+		"schedule.monthday",
+	} {
 		delete(fields, name)
 	}
 	switch typed.Get("schedule.cadence") {

@@ -28,8 +28,10 @@ var (
 
 // newSearch shows an empty form, or one filled from the query of a search in Explore or GET /colas.
 func (req *request) newSearch() error {
-	f := &searchForm{Values: url.Values{"schedule.cadence": {cola.CadenceDaily}, "schedule.active": {"true"}},
-		IdempotencyKey: rand.Text()}
+	f := &searchForm{
+		Values:         url.Values{"schedule.cadence": {cola.CadenceDaily}, "schedule.active": {"true"}},
+		IdempotencyKey: rand.Text(),
+	}
 	f.fillFromSearch(req.query())
 	return req.showSearchForm(http.StatusOK, f, nil)
 }
@@ -49,16 +51,16 @@ func (req *request) saveSearch() error {
 	if p.Filters == nil {
 		p.Filters = &cola.SavedSearchFilters{}
 	}
-	made, state, err := req.svc.CreateSavedSearch(req.ctx(), req.caller, p)
+	search, state, err := req.svc.CreateSavedSearch(req.ctx(), req.caller, p)
 	req.recordQuota(state)
 	if err != nil {
 		return req.showSearchForm(0, f, err)
 	}
-	notice := savedNotice(made.Search)
-	if made.Repeated {
+	notice := savedNotice(search.Search)
+	if search.Repeated {
 		notice = "You already saved this search."
 	}
-	return req.redirect(searchPath(made.Search.UUID), notice)
+	return req.redirect(searchPath(search.Search.UUID), notice)
 }
 
 // idempotencyKey returns the key that the form was created with. Submitting it twice saves once.
@@ -87,8 +89,10 @@ func (req *request) editSearch() error {
 	if err != nil {
 		return err
 	}
-	return req.showSearchForm(http.StatusOK, &searchForm{Values: formValues(s),
-		Fingerprint: formFingerprint(formValues(s))}, nil)
+	return req.showSearchForm(http.StatusOK, &searchForm{
+		Values:      formValues(s),
+		Fingerprint: formFingerprint(formValues(s)),
+	}, nil)
 }
 
 // changeSearch saves a changed search. If the search has changed since the form was opened, it
@@ -146,11 +150,11 @@ func (req *request) showSearchForm(status int, f *searchForm, formErr error) err
 		return err
 	}
 	f.Categories, f.Origins = limitWords(words.Categories), limitWords(words.Origins())
-	filters, shown, err := req.preview(f.Values, words)
+	filters, preview, err := req.preview(f.Values, words)
 	if err != nil {
 		return err
 	}
-	f.Preview = shown
+	f.Preview = preview
 	p := page{Title: "New saved search", Data: f}
 	f.Action, f.Submit, f.Back = newSearchPath, "Save search", searchesPath
 	if f.IdempotencyKey == "" {

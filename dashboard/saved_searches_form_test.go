@@ -20,33 +20,31 @@ import (
 // and that previews and validation errors preserve the form's base version.
 func TestConflictingEdits(t *testing.T) {
 	s := mustSite(t)
-	made := typedSearch("filters.query", "oak", "filters.volume_max", "1.50", "filters.volume_unit", "liters",
+	form := typedSearch("filters.query", "oak", "filters.volume_max", "1.50", "filters.volume_unit", "liters",
 		"schedule.cadence", "weekly", "schedule.weekday", "2")
 	for name, change := range map[string]func(path string){
-		"name": func(path string) { s.post(path+"/edit", with(made, "name", "Other")).redirects(t) },
+		"name": func(path string) { s.post(path+"/edit", with(form, "name", "Other")).redirects(t) },
 		"filters": func(path string) {
-			s.post(path+"/edit",
-				with(made, "filters.brand_name", "other")).redirects(t)
+			s.post(path+"/edit", with(form, "filters.brand_name", "other")).redirects(t)
 		},
-		"fewer filters": func(path string) { s.post(path+"/edit", with(made, "filters.query", "")).redirects(t) },
+		"fewer filters": func(path string) { s.post(path+"/edit", with(form, "filters.query", "")).redirects(t) },
 		"cadence": func(path string) {
-			s.post(path+"/edit",
-				with(made, "schedule.cadence", "daily")).redirects(t)
+			s.post(path+"/edit", with(form, "schedule.cadence", "daily")).redirects(t)
 		},
-		"day":         func(path string) { s.post(path+"/edit", with(made, "schedule.weekday", "3")).redirects(t) },
-		"no schedule": func(path string) { s.post(path+"/edit", with(made, "schedule.cadence", "")).redirects(t) },
+		"day":         func(path string) { s.post(path+"/edit", with(form, "schedule.weekday", "3")).redirects(t) },
+		"no schedule": func(path string) { s.post(path+"/edit", with(form, "schedule.cadence", "")).redirects(t) },
 		"pause":       func(path string) { s.post(path+"/pause", nil).redirects(t) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			s.registry.Pass(time.Minute) // stays under the page rate limit
-			path := s.mustSaved(made)
-			was := cutOut(s.get(path+"/edit").body, `name="was" value="`, `"`)
-			if was == "" {
-				t.Fatal("the form has no fingerprint")
+			path := s.mustSaved(form)
+			fingerprint := cutOut(s.get(path+"/edit").body, `name="was" value="`, `"`)
+			if fingerprint == "" {
+				t.Fatal("form has no fingerprint")
 			}
-			mine := with(made, "name", "Mine", "was", was)
+			mine := with(form, "name", "Mine", "was", fingerprint)
 			change(path)
-			s.post(path+"/edit", with(mine, "preview", "true")).shows(t, http.StatusOK, `name="was" value="`+was+`"`)
+			s.post(path+"/edit", with(mine, "preview", "true")).shows(t, http.StatusOK, `name="was" value="`+fingerprint+`"`)
 			again := s.post(path+"/edit", mine)
 			again.shows(t, http.StatusConflict, `value="Mine"`, `role="alert"`)
 			again.checkHTML(t)
@@ -56,23 +54,25 @@ func TestConflictingEdits(t *testing.T) {
 				`name="was" value="`+mine.Get("was")+`"`)
 			s.post(path+"/edit", mine).redirects(t)
 			s.get(path).shows(t, http.StatusOK, "Mine")
-			s.post(path+"/edit", with(mine, "was", was)).redirects(t) // double submit
+			s.post(path+"/edit", with(mine, "was", fingerprint)).redirects(t) // double submit
 			s.post(path+"/delete", nil).redirects(t)
 		})
 	}
 }
 
-// TestFormsOfAnotherAccount checks that a form opened in one account is rejected if another account
+// TestForeignForms checks that a form opened in one account is rejected if another account
 // has signed in since.
-func TestFormsOfAnotherAccount(t *testing.T) {
+func TestForeignForms(t *testing.T) {
 	s := mustSite(t)
 	s.join("bob@example.com", cola.TierPro)
 	bob := s.by("bob@example.com")
-	for path, typed := range map[string]url.Values{"/saved-searches/new": typedSearch(),
-		"/destinations/new": typedWebhook()} {
+	for path, typed := range map[string]url.Values{
+		"/saved-searches/new": typedSearch(),
+		"/destinations/new":   typedWebhook(),
+	} {
 		typed = with(typed, "holder", cutOut(s.get(path).body, `name="holder" value="`, `"`))
 		if typed.Get("holder") == "" {
-			t.Fatalf("the form at %s has no account", path)
+			t.Fatalf("form at %s has no account", path)
 		}
 		rejected := bob.post(path, typed)
 		rejected.shows(t, http.StatusForbidden, "different account")
@@ -111,14 +111,14 @@ func TestDayBounds(t *testing.T) {
 func TestFingerprint(t *testing.T) {
 	s := mustSite(t)
 	path := s.mustSaved(typedSearch("filters.type_malt_beverage", "true", "filters.abv_max", "99"))
-	was := cutOut(s.get(path+"/edit").body, `name="was" value="`, `"`)
+	fingerprint := cutOut(s.get(path+"/edit").body, `name="was" value="`, `"`)
 	s.mustRun(path)
-	s.post(path+"/edit", typedSearch("filters.query", "oak", "was", was)).redirects(t)
-	for _, hostile := range []string{`"><script>`, "\x00", "\xff", strings.Repeat("A", 9000), was} {
+	s.post(path+"/edit", typedSearch("filters.query", "oak", "was", fingerprint)).redirects(t)
+	for _, hostile := range []string{`"><script>`, "\x00", "\xff", strings.Repeat("A", 9000), fingerprint} {
 		a := s.post(path+"/edit", typedSearch("name", "Again", "was", hostile))
 		a.shows(t, http.StatusConflict, `role="alert"`)
 		if strings.Contains(a.body, "<script>") {
-			t.Errorf("a field was not escaped:\n%s", a.body)
+			t.Errorf("field was not escaped:\n%s", a.body)
 		}
 	}
 	s.get(path).shows(t, http.StatusOK, "All wine", "oak")
@@ -130,12 +130,14 @@ func TestUnknownFormToken(t *testing.T) {
 	s := mustSite(t)
 	path := s.mustSaved(typedSearch())
 	hookPath, _ := s.mustWebhook(typedWebhook())
-	for form, shown := range map[string]string{path + "/feed": path, hookPath + "/secret": hookPath,
-		"/keys/new": "/keys"} {
-		if to := s.post(form, url.Values{"form": {"never"}, "name": {"x"}}).redirects(t); to != shown {
-			t.Errorf("%s redirects to %s, want %s", form, to, shown)
+	for form, want := range map[string]string{
+		path + "/feed": path, hookPath + "/secret": hookPath,
+		"/keys/new": "/keys",
+	} {
+		if to := s.post(form, url.Values{"form": {"never"}, "name": {"x"}}).redirects(t); to != want {
+			t.Errorf("%s redirects to %s, want %s", form, to, want)
 		}
-		page := s.get(shown)
+		page := s.get(want)
 		page.shows(t, http.StatusOK, `class="notice"`, formUsed)
 	}
 	s.get(path).lacks(t, path+"/feed/end")
@@ -183,7 +185,7 @@ func TestUnknownWords(t *testing.T) {
 					a.lacks(t, "No label has", "No label is from")
 				}
 				if strings.Contains(a.body, "<script>alert") {
-					t.Errorf("a value was not escaped:\n%s", a.body)
+					t.Errorf("value was not escaped:\n%s", a.body)
 				}
 			}
 			page := s.get(path)
@@ -208,12 +210,19 @@ func TestFilterSummary(t *testing.T) {
 		"category Wine > Red Wine · from france":   {DerivedCategory: "Wine > Red Wine", Country: "france"},
 		"imported":        {OriginImported: yes},
 		"status approved": {OriginImported: yes, OriginDomestic: yes, ApplicationStatus: "approved"},
-		"at least 12% ABV · at most 1.5 liters · can": {ABVMin: cola.Some(12.0),
-			VolumeMax: cola.Some(1.5), VolumeUnit: "liters", ContainerCan: yes},
-		"permit contains “CA-W” · applicant in CA · at least 5% ABV · at most 7% ABV": {ApplicantUSState: "CA",
-			PermitNumberText: "CA-W", ABVMin: cola.Some(5.0), ABVMax: cola.Some(7.0)},
-		"brand contains “ab” · barcode 036": {BrandName: "a\u202eb",
-			BarcodeValue: "036"},
+		"at least 12% ABV · at most 1.5 liters · can": {
+			ABVMin:       cola.Some(12.0),
+			VolumeMax:    cola.Some(1.5),
+			VolumeUnit:   "liters",
+			ContainerCan: yes,
+		},
+		"permit contains “CA-W” · applicant in CA · at least 5% ABV · at most 7% ABV": {
+			ApplicantUSState: "CA",
+			PermitNumberText: "CA-W",
+			ABVMin:           cola.Some(5.0),
+			ABVMax:           cola.Some(7.0),
+		},
+		"brand contains “ab” · barcode 036": {BrandName: "a\u202eb", BarcodeValue: "036"},
 	} {
 		if got := filterSummary(f); got != want {
 			t.Errorf("filterSummary(%+v) = %q, want %q", f, got, want)
@@ -221,14 +230,14 @@ func TestFilterSummary(t *testing.T) {
 	}
 }
 
-// TestEveryFilterHasAField checks that both forms have a field for every filter, and that every
+// TestFilterFields checks that both forms have a field for every filter, and that every
 // filter of a search shows a chip.
-func TestEveryFilterHasAField(t *testing.T) {
+func TestFilterFields(t *testing.T) {
 	form := &searchForm{Values: url.Values{}}
 	fields := map[string]bool{}
 	for _, s := range form.Sections() {
 		if s.Title == "" {
-			t.Error("a section of the form has no title")
+			t.Error("section of the form has no title")
 		}
 		for _, f := range s.Fields {
 			fields[f.Name] = f.Label != ""
@@ -257,9 +266,9 @@ func TestEveryFilterHasAField(t *testing.T) {
 			t.Errorf("Explore has no field for %s", field.Name)
 		}
 		example := reflect.TypeFor[cola.SearchParams]().FieldByIndex(field.Index).Tag.Get("example")
-		asked := readSearch(params.New[cola.SearchParams]("a test"), url.Values{field.Name: {example}}.Encode())
-		if chips := filterChips(asked.params); len(chips) == 0 && field.Name != "volume_unit" {
-			t.Errorf("a search with %s has no chip", field.Name)
+		search := readSearch(params.New[cola.SearchParams]("a test"), url.Values{field.Name: {example}}.Encode())
+		if chips := filterChips(search.params); len(chips) == 0 && field.Name != "volume_unit" {
+			t.Errorf("search with %s has no chip", field.Name)
 		}
 	}
 }
@@ -267,14 +276,16 @@ func TestEveryFilterHasAField(t *testing.T) {
 func TestScheduleText(t *testing.T) {
 	var got []string
 	for _, s := range []*cola.Schedule{
-		nil, {Cadence: "daily"}, {Cadence: "weekly", Day: 0}, {Cadence: "monthly", Day: 1}, {Cadence: "monthly",
-			Day: 11},
+		nil, {Cadence: "daily"}, {Cadence: "weekly", Day: 0}, {Cadence: "monthly", Day: 1},
+		{Cadence: "monthly", Day: 11},
 		{Cadence: "monthly", Day: 22}, {Cadence: "monthly", Day: 13}, {Cadence: "monthly", Day: 23},
 	} {
 		got = append(got, scheduleText(s))
 	}
-	want := []string{"", "Daily", "Every Sunday", "Monthly on the 1st", "Monthly on the 11th", "Monthly on the 22nd",
-		"Monthly on the 13th", "Monthly on the 23rd"}
+	want := []string{
+		"", "Daily", "Every Sunday", "Monthly on the 1st", "Monthly on the 11th", "Monthly on the 22nd",
+		"Monthly on the 13th", "Monthly on the 23rd",
+	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

@@ -53,11 +53,11 @@ func (req *request) previewSearch() error {
 	if err != nil {
 		return err
 	}
-	_, shown, err := req.preview(typed, words)
+	_, preview, err := req.preview(typed, words)
 	if err != nil {
 		return err
 	}
-	return req.showPart("saved_search_form", "preview", shown)
+	return req.showPart("saved_search_form", "preview", preview)
 }
 
 // preview counts the matches of a form's filters. words is the vocabulary of labels. Invalid filters

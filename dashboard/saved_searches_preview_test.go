@@ -17,12 +17,12 @@ func (s *site) mustPreview(form url.Values) (total int) {
 	s.t.Helper()
 	a := s.post("/saved-searches/preview", form)
 	a.shows(s.t, http.StatusOK, `id="preview-said"`, `id="found"`)
-	said := strings.ReplaceAll(cutOut(a.text, `hx-swap-oob="innerHTML">`, "<"), ",", "")
-	if strings.HasPrefix(said, "No labels") {
+	summary := strings.ReplaceAll(cutOut(a.text, `hx-swap-oob="innerHTML">`, "<"), ",", "")
+	if strings.HasPrefix(summary, "No labels") {
 		return 0
 	}
-	if _, err := fmt.Sscanf(said, "%d label", &total); err != nil {
-		s.t.Fatalf("summary %q: %v", said, err)
+	if _, err := fmt.Sscanf(summary, "%d label", &total); err != nil {
+		s.t.Fatalf("summary %q: %v", summary, err)
 	}
 	return total
 }
@@ -32,15 +32,18 @@ func TestPreview(t *testing.T) {
 	form := typedSearch("filters.type_malt_beverage", "true", "filters.abv_min", "1")
 	total := s.mustPreview(form)
 	want, _, err := s.registry.PreviewSavedSearch(t.Context(), s.browsers.callers[ann], cola.PreviewParams{
-		Filters: &cola.SavedSearchFilters{TypeWine: cola.Some(true), TypeMaltBeverage: cola.Some(true),
-			ABVMin: cola.Some(1.0)},
+		Filters: &cola.SavedSearchFilters{
+			TypeWine:         cola.Some(true),
+			TypeMaltBeverage: cola.Some(true),
+			ABVMin:           cola.Some(1.0),
+		},
 	})
 	if err != nil || total != want.Total || total == 0 {
-		t.Fatalf("the page counts %d, the API %d, %v", total, want.Total, err)
+		t.Fatalf("page counts %d, the API %d, %v", total, want.Total, err)
 	}
 	a := s.post("/saved-searches/preview", form)
 	if n := strings.Count(a.body, `href="/explore/`); n != min(total, cola.MaxPreviewLabels) {
-		t.Errorf("of %d labels %d are named", total, n)
+		t.Errorf("%[2]d of %[1]d labels are named", total, n)
 	}
 	if strings.Contains(a.body, "<html") {
 		t.Error("got a whole page, want a fragment")
@@ -53,7 +56,7 @@ func TestPreview(t *testing.T) {
 	s.get("/saved-searches").shows(t, http.StatusOK, `class="empty"`)
 	state, err := s.registry.Standing(t.Context(), s.browsers.callers[ann])
 	if err != nil || state.Used != (cola.Used{}) {
-		t.Errorf("previews have used %+v, %v", state.Used, err)
+		t.Errorf("previews used %+v, %v; want no quota", state.Used, err)
 	}
 }
 
@@ -77,7 +80,7 @@ func TestPreviewWithoutCounts(t *testing.T) {
 		t.Log(name)
 		a.shows(t, http.StatusOK, tt.says)
 		if strings.Contains(a.body, "<script") {
-			t.Error("a field was not escaped")
+			t.Error("field was not escaped")
 		}
 	}
 	s.post("/saved-searches/preview", url.Values{"filters.query": {strings.Repeat("x", 70_000)}}).shows(t,
@@ -103,14 +106,14 @@ func TestPreviewWithoutNames(t *testing.T) {
 	named, err := s.registry.Store.NamePreviewLabels(t.Context(), account, cola.DateOf(s.registry.Now()), others,
 		cola.MaxDailyPreviewLabels)
 	if err != nil || len(named) != len(others) {
-		t.Fatalf("%d labels are named, %v", len(named), err)
+		t.Fatalf("%d labels are named, %v; want %d", len(named), err, len(others))
 	}
 	a := s.post("/saved-searches/preview", form)
 	a.shows(t, http.StatusOK, strconv.Itoa(cola.MaxDailyPreviewLabels)+" previewed labels", `class="lately"`)
 	a.lacks(t, `href="/explore/`)
 	s.registry.Pass(-24 * time.Hour)
 	if again := s.mustPreview(form); again != total {
-		t.Errorf("%d labels, and then %d", total, again)
+		t.Errorf("second preview counts %d labels, want %d", again, total)
 	}
 }
 
@@ -154,7 +157,7 @@ func TestPreviewMatchesRun(t *testing.T) {
 		}
 	}
 	if counted == 0 || after-before != counted {
-		t.Errorf("the preview counts %d more labels, and the run found %d", after-before, counted)
+		t.Errorf("preview counts %d more labels, and the run found %d", after-before, counted)
 	}
 }
 
@@ -184,12 +187,15 @@ func TestFormFromSearch(t *testing.T) {
 		url.QueryEscape("?q=barrel&status=approved")); !strings.Contains(whole.text, `value="barrel"`) {
 		t.Errorf("from= was ignored:\n%s", whole.body)
 	}
-	for _, hostile := range []string{"category=category", "category=<script>", "container_type=%00", "abv_min=x",
-		"approval_date_to=yesterday", "q=a&q=b", "from=%25zz", "product_type=,,,", "q=%ff"} {
+	for _, hostile := range []string{
+		"category=category", "category=<script>", "container_type=%00", "abv_min=x",
+		"approval_date_to=yesterday", "q=a&q=b", "from=%25zz", "product_type=,,,", "q=%ff",
+	} {
 		a := s.get("/saved-searches/new?" + hostile)
-		if a.shows(t, http.StatusOK, "New saved search"); strings.Contains(a.body, "<script>") ||
+		a.shows(t, http.StatusOK, "New saved search")
+		if strings.Contains(a.body, "<script>") ||
 			strings.Contains(a.body, `value="true" checked> Wine`) {
-			t.Errorf("%s:\n%s", hostile, a.body)
+			t.Errorf("%s: a value was not escaped or applied:\n%s", hostile, a.body)
 		}
 	}
 	s.get("/saved-searches/new?abv_min=x").shows(t, http.StatusOK, "invalid values")

@@ -16,8 +16,10 @@ import (
 
 // typedSearch returns the form for a daily search for wine, with some fields replaced.
 func typedSearch(fields ...string) url.Values {
-	form := url.Values{"name": {"All wine"}, "filters.type_wine": {"true"}, "schedule.cadence": {"daily"},
-		"schedule.active": {"true"}}
+	form := url.Values{
+		"name": {"All wine"}, "filters.type_wine": {"true"}, "schedule.cadence": {"daily"},
+		"schedule.active": {"true"},
+	}
 	for i := 0; i < len(fields); i += 2 {
 		form.Set(fields[i], fields[i+1])
 	}
@@ -35,7 +37,7 @@ func (s *site) mustSaved(form url.Values) string {
 	s.t.Helper()
 	path := s.post("/saved-searches/new", form).redirects(s.t)
 	if !strings.HasPrefix(path, "/saved-searches/") {
-		s.t.Fatalf("saving redirects to %s", path)
+		s.t.Fatalf("saving redirects to %s, want the search", path)
 	}
 	return path
 }
@@ -98,11 +100,11 @@ func TestDoubleSubmit(t *testing.T) {
 	again.shows(t, http.StatusConflict, `role="alert"`, "Another")
 	once := cutOut(again.body, `name="once" value="`, `"`)
 	if once == "" || once == form.Get("once") {
-		t.Fatalf("new idempotency key %q, want another one", once)
+		t.Fatalf("new form has the same idempotency key %q", once)
 	}
 	form.Set("once", once)
 	if other := s.mustSaved(form); other == first {
-		t.Error("the other search was not saved")
+		t.Error("other search was not saved")
 	}
 	if a, b := s.mustSaved(typedSearch("once", "é\x00")), s.mustSaved(typedSearch("once",
 		strings.Repeat("A", 300))); a == b {
@@ -124,28 +126,46 @@ func TestSearchProblems(t *testing.T) {
 		status int
 		says   []string
 	}{
-		"no name": {typedSearch("name", " "), 400, []string{`href="#name"`, `aria-invalid="true"`,
-			`aria-describedby="name-hint name-problems"`}},
+		"no name": {typedSearch("name", " "), 400, []string{
+			`href="#name"`, `aria-invalid="true"`,
+			`aria-describedby="name-hint name-problems"`,
+		}},
 		"too broad": {typedSearch("filters.type_wine", ""), 400, []string{"Too broad", `value="All wine"`}},
-		"no unit": {typedSearch("filters.volume_min", "700"), 400,
-			[]string{`href="#filters-volume_unit"`, `value="700"`, `<details class="group" open>`}},
-		"no number": {typedSearch("filters.abv_max", "strong"), 400,
-			[]string{`href="#filters-abv_max"`, `value="strong"`}},
-		"no such day": {typedSearch("schedule.cadence", "monthly", "schedule.monthday", "29"), 400,
-			[]string{`href="#schedule-monthday"`}},
-		"another day": {typedSearch("schedule.cadence", "weekly", "schedule.weekday", "9"), 400,
-			[]string{`href="#schedule-weekday"`}},
-		"no such cadence": {typedSearch("schedule.cadence", "hourly"), 400,
-			[]string{`href="#schedule-cadence"`, `"hourly"`}},
-		"unknown field": {typedSearch("filters.brand", "x"), 400,
-			[]string{"<li>filters.brand:", "filters.brand_name"}},
-		"twice": {url.Values{"name": {"a", "b"}, "filters.type_wine": {"true"}}, 400,
-			[]string{`href="#name"`}},
+		"no unit": {
+			typedSearch("filters.volume_min", "700"), 400,
+			[]string{`href="#filters-volume_unit"`, `value="700"`, `<details class="group" open>`},
+		},
+		"no number": {
+			typedSearch("filters.abv_max", "strong"), 400,
+			[]string{`href="#filters-abv_max"`, `value="strong"`},
+		},
+		"no such day": {
+			typedSearch("schedule.cadence", "monthly", "schedule.monthday", "29"), 400,
+			[]string{`href="#schedule-monthday"`},
+		},
+		"another day": {
+			typedSearch("schedule.cadence", "weekly", "schedule.weekday", "9"), 400,
+			[]string{`href="#schedule-weekday"`},
+		},
+		"no such cadence": {
+			typedSearch("schedule.cadence", "hourly"), 400,
+			[]string{`href="#schedule-cadence"`, `"hourly"`},
+		},
+		"unknown field": {
+			typedSearch("filters.brand", "x"), 400,
+			[]string{"<li>filters.brand:", "filters.brand_name"},
+		},
+		"twice": {
+			url.Values{"name": {"a", "b"}, "filters.type_wine": {"true"}}, 400,
+			[]string{`href="#name"`},
+		},
 		"hidden in name": {typedSearch("name", "a\u202eb"), 400, []string{`href="#name"`}},
 		"control":        {typedSearch("filters.query", "a\x00b"), 400, []string{`href="#filters-query"`}},
 		"broken UTF-8":   {typedSearch("filters.query", "a\xff"), 400, []string{`href="#filters-query"`}},
-		"long": {typedSearch("filters.brand_name", strings.Repeat("é", 201)), 400,
-			[]string{`href="#filters-brand_name"`, "200"}},
+		"long": {
+			typedSearch("filters.brand_name", strings.Repeat("é", 201)), 400,
+			[]string{`href="#filters-brand_name"`, "200"},
+		},
 	} {
 		a := s.post("/saved-searches/new", tt.form)
 		t.Log(name)
@@ -153,11 +173,11 @@ func TestSearchProblems(t *testing.T) {
 		a.checkHTML(t)
 	}
 	if list := s.get("/saved-searches"); !strings.Contains(list.text, `class="empty"`) {
-		t.Error("an invalid search was saved")
+		t.Error("invalid search was saved")
 	}
 }
 
-func TestLimitOfActiveSearches(t *testing.T) {
+func TestActiveSearchLimit(t *testing.T) {
 	s := mustSite(t)
 	for i := range cola.MaxActiveSchedules {
 		s.mustSaved(typedSearch("name", fmt.Sprint("Search ", i)))
@@ -180,11 +200,13 @@ func TestChangeSavedSearch(t *testing.T) {
 		`<option value="0" selected>Sunday`, `value="<b>oak</b> "barrel""`,
 		`name="schedule.active" value="true" checked`)
 	if strings.Contains(edit.body, "<b>oak") {
-		t.Error("a filter was not escaped")
+		t.Error("filter was not escaped")
 	}
-	if next := s.post(path+"/edit", url.Values{"name": {"Gins"}, "filters.query": {"gin"},
-		"schedule.cadence": {"daily"}}).redirects(t); next != path {
-		t.Errorf("redirect to %s", next)
+	if next := s.post(path+"/edit", url.Values{
+		"name": {"Gins"}, "filters.query": {"gin"},
+		"schedule.cadence": {"daily"},
+	}).redirects(t); next != path {
+		t.Errorf("saving redirects to %s", next)
 	}
 	page := s.get(path)
 	page.shows(t, http.StatusOK, "Gins", ">gin<", "Daily", "paused")
@@ -220,7 +242,7 @@ func TestPauseRunAndDeleteSavedSearch(t *testing.T) {
 	s.get(path+"/delete").shows(t, http.StatusOK, "Delete “All wine”?", path+"/delete", "pause it")
 	s.get(path).shows(t, http.StatusOK, "All wine") // the confirmation page changes nothing
 	if next := s.post(path+"/delete", nil).redirects(t); next != "/saved-searches" {
-		t.Errorf("redirect to %s", next)
+		t.Errorf("saving redirects to %s", next)
 	}
 	s.get(path).shows(t, http.StatusNotFound)
 	s.post(path+"/delete", nil).shows(t, http.StatusNotFound)
@@ -241,14 +263,14 @@ func TestSearchOnHold(t *testing.T) {
 	s.post(path+"/run", nil).shows(t, http.StatusConflict, `role="alert"`)
 }
 
-// TestRunsOfASearch checks that a run's counts are free and that its labels, on their own page,
+// TestSearchRuns checks that a run's counts are free and that its labels, on their own page,
 // cost a list record each.
-func TestRunsOfASearch(t *testing.T) {
+func TestSearchRuns(t *testing.T) {
 	s := mustSite(t)
 	path := s.mustSaved(typedSearch("filters.type_malt_beverage", "true", "filters.abv_max", "99"))
 	run := s.mustRun(path)
 	if run.MatchCount == 0 {
-		t.Fatal("the run has no matches")
+		t.Fatal("run has no matches")
 	}
 	found := s.mustFind(path, run)
 	before := s.used()
@@ -260,20 +282,20 @@ func TestRunsOfASearch(t *testing.T) {
 	page.checkHTML(t)
 	s.costs(before, 0, 0)
 
-	shown := found[:min(len(found), cola.DefaultPerPage)]
+	firstPage := found[:min(len(found), cola.DefaultPerPage)]
 	page = s.get(fmt.Sprint(path, "/runs/", run.ID, "/labels"))
 	page.shows(t, http.StatusOK, plural(run.MatchCount, "new label", "new labels"), "ABV", "/matches'",
-		plural(len(shown), "list record", "list records"))
+		plural(len(firstPage), "list record", "list records"))
 	page.checkHTML(t)
-	for _, l := range shown {
+	for _, l := range firstPage {
 		page.shows(t, http.StatusOK, l.TTBID.String(), l.Label.BrandName, string(l.Label.ApplicationStatus))
 	}
-	s.costs(before, len(shown), 0)
+	s.costs(before, len(firstPage), 0)
 	for _, other := range []string{"0", "-1", "999999", "x", "1e3", "%00", "01"} {
 		s.get(path+"/runs/"+other).shows(t, http.StatusNotFound)
 		s.get(path+"/runs/"+other+"/labels").shows(t, http.StatusNotFound)
 	}
-	s.costs(before, len(shown), 0)
+	s.costs(before, len(firstPage), 0)
 }
 
 // longRuns is a registry whose runs have three pages of labels. With cut, too few list records
@@ -292,9 +314,9 @@ func (l longRuns) RunLabels(ctx context.Context, c cola.Caller, id, run string,
 	return list, state, err
 }
 
-// TestCutLabelsOfARun checks that a page cut by the quota says so and does not link past the
+// TestTruncatedRunLabels checks that a page cut by the quota says so and does not link past the
 // missing labels.
-func TestCutLabelsOfARun(t *testing.T) {
+func TestTruncatedRunLabels(t *testing.T) {
 	s := mustSite(t)
 	path := s.mustSaved(typedSearch("filters.type_malt_beverage", "true", "filters.abv_max", "99"))
 	run := s.mustRun(path)
@@ -345,18 +367,18 @@ func TestLateLabels(t *testing.T) {
 		`<span class="state bad">late</span>`)
 }
 
-func TestFeedIsShownOnce(t *testing.T) {
+func TestFeedURL(t *testing.T) {
 	s := mustSite(t)
 	path := s.mustSaved(typedSearch())
 	s.get(path).lacks(t, path+"/feed/end")
 	ask := s.get(path + "/feed")
 	ask.shows(t, http.StatusOK, "“All wine”?", ">Create feed</button>")
 	form := url.Values{"form": {cutOut(ask.body, `name="form" value="`, `"`)}}
-	made := s.post(path+"/feed", form)
-	made.shows(t, http.StatusCreated, "https://registry.example/feeds/")
-	token := cutOut(made.text, "https://registry.example/feeds/", "<")
+	created := s.post(path+"/feed", form)
+	created.shows(t, http.StatusCreated, "https://registry.example/feeds/")
+	token := cutOut(created.text, "https://registry.example/feeds/", "<")
 	if _, err := s.registry.Feed(t.Context(), token); err != nil {
-		t.Errorf("feed at the shown URL: %v", err)
+		t.Errorf("feed at the displayed URL: %v", err)
 	}
 	s.post(path+"/feed", form).redirects(t) // reloads the response
 	s.get(path).shows(t, http.StatusOK, `class="notice"`, formUsed)
@@ -374,20 +396,25 @@ func TestFeedIsShownOnce(t *testing.T) {
 	s.get(path).lacks(t, path+"/feed/end")
 }
 
-// TestSearchesOfOthers checks that every page and form of another account's search is not found.
-func TestSearchesOfOthers(t *testing.T) {
+// TestForeignSearches checks that every page and form of another account's search is not found.
+func TestForeignSearches(t *testing.T) {
 	s := mustSite(t)
 	s.join("bob@example.com", cola.TierFree)
 	path := s.mustSaved(typedSearch("name", "Of Ann"))
 	bob := s.by("bob@example.com")
-	for _, id := range []string{path, "/saved-searches/0b9f8c0e-6a55-4f0e-9a39-2f1f0f9f6d11", "/saved-searches/x",
-		"/saved-searches/%00", "/saved-searches/%ff", "/saved-searches/%3Cscript%3E"} {
+	for _, id := range []string{
+		path, "/saved-searches/0b9f8c0e-6a55-4f0e-9a39-2f1f0f9f6d11", "/saved-searches/x",
+		"/saved-searches/%00", "/saved-searches/%ff", "/saved-searches/%3Cscript%3E",
+	} {
 		s.registry.Pass(time.Minute) // stays under the page rate limit
-		for _, page := range []string{"", "/edit", "/delete", "/feed", "/feed/end", "/runs/1", "/runs/1/labels",
-			"/explain?ttb_id=11054001000049"} {
+		for _, page := range []string{
+			"", "/edit", "/delete", "/feed", "/feed/end", "/runs/1", "/runs/1/labels",
+			"/explain?ttb_id=11054001000049",
+		} {
 			a := bob.get(id + page)
 			a.shows(t, http.StatusNotFound)
-			if a.lacks(t, "Of Ann"); strings.Contains(a.body, "<script>") {
+			a.lacks(t, "Of Ann")
+			if strings.Contains(a.body, "<script>") {
 				t.Errorf("an ID was not escaped:\n%s", a.body)
 			}
 		}
@@ -404,7 +431,7 @@ func TestSearchesOfOthers(t *testing.T) {
 	}
 }
 
-func TestPagesOfSearches(t *testing.T) {
+func TestSearchPages(t *testing.T) {
 	s := mustSite(t)
 	for i := range 23 {
 		s.mustSaved(typedSearch("name", fmt.Sprint("Search ", i), "schedule.cadence", ""))
@@ -429,13 +456,15 @@ func TestHostileSearch(t *testing.T) {
 		"filters.derived_category", hostile))
 	s.registry.Pass(24 * time.Hour)
 	s.registry.RunDue(t)
-	for _, page := range []string{"/saved-searches", path, path + "/edit", path + "/delete", path + "/feed",
+	for _, page := range []string{
+		"/saved-searches", path, path + "/edit", path + "/delete", path + "/feed",
 		path + "/feed/end", path + "/runs/1", path + "/runs/1/labels", "/destinations/new?saved_search=" + path[16:],
-		"/deliveries", "/"} {
+		"/deliveries", "/",
+	} {
 		a := s.get(page)
 		if a.StatusCode != http.StatusOK || strings.Contains(a.body, "<script>alert") ||
 			strings.Contains(a.body, "<img src=x") {
-			t.Errorf("%s: %d\n%s", page, a.StatusCode, a.body)
+			t.Errorf("%s: status %d, want 200 with escaped text:\n%s", page, a.StatusCode, a.body)
 		}
 		a.checkHTML(t)
 	}
@@ -450,7 +479,7 @@ func (s *site) mustFind(path string, run cola.SavedSearchRun) []registry.RunLabe
 			strings.TrimPrefix(path, "/saved-searches/"), fmt.Sprint(run.ID),
 			cola.SavedSearchListParams{PerPage: cola.Some(100)})
 		if err != nil || len(found.Rows) == 0 {
-			s.t.Fatalf("%+v, %v", found, err)
+			s.t.Fatalf("matches = %+v, %v; want at least 1", found, err)
 		}
 		if !slices.ContainsFunc(found.Rows, func(l registry.RunLabel) bool { return l.Label == nil }) {
 			return found.Rows
@@ -479,15 +508,15 @@ func TestExplainSearch(t *testing.T) {
 	for _, unknown := range []string{"1", "x", "99999999999999", "%00", "<script>"} {
 		if a := s.get(path + "/explain?ttb_id=" + unknown); a.StatusCode != http.StatusNotFound ||
 			strings.Contains(a.body, "<script>") {
-			t.Errorf("%s: %d\n%s", unknown, a.StatusCode, a.body)
+			t.Errorf("%s: status %d, want 404 with escaped text:\n%s", unknown, a.StatusCode, a.body)
 		}
 	}
 	s.get(path + "/explain").redirects(t)
 	s.costs(before, 2, 0)
 }
 
-// TestExampleOfNewSearch checks that an empty form shows a valid API call.
-func TestExampleOfNewSearch(t *testing.T) {
+// TestNewSearchExample checks that an empty form shows a valid API call.
+func TestNewSearchExample(t *testing.T) {
 	s := mustSite(t)
 	s.get("/saved-searches/new").shows(t, http.StatusOK, `"filters":{"brand_name":"oak"}`)
 	s.post("/saved-searches/new", url.Values{"preview": {"true"}, "filters.query": {"red"}}).shows(t, http.StatusOK,

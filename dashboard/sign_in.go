@@ -63,7 +63,7 @@ func (req *request) finishSignIn() error {
 	return req.redirect(returnTo, "")
 }
 
-// linkPage asks for confirmation before signing in by a link: opening the link must do nothing,
+// linkPage asks for confirmation before signing in by a link: opening the link must have no effect,
 // because mail scanners and previews open links too.
 type linkPage struct {
 	Email  string
@@ -88,8 +88,8 @@ func (req *request) useSignInLink() error {
 		return err
 	}
 	to := homePath
-	if kept, err := req.http.Cookie(req.returnCookie()); err == nil {
-		if to, err = url.QueryUnescape(kept.Value); err != nil {
+	if cookie, err := req.http.Cookie(req.returnCookie()); err == nil {
+		if to, err = url.QueryUnescape(cookie.Value); err != nil {
 			to = homePath
 		}
 		req.setReturnCookie("", -1)

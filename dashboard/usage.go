@@ -21,7 +21,7 @@ func usageRoutes() []route {
 	return append(routes, get(usagePath, (*request).usage), get(usagePath+"/refusals", (*request).refusals))
 }
 
-// refusalsShown is how many refusals the usage page shows.
+// refusalsShown is how many rejections the usage page shows.
 const refusalsShown = 8
 
 // usagePage shows the usage of an account.
@@ -35,7 +35,7 @@ type usagePage struct {
 	Months    []chart
 	Rows      []usageRow
 	Refusals  []refusalRow
-	Refused   int // total number of rows of refusals
+	Refused   int // total number of rejection rows
 }
 
 func (req *request) usage() error {
@@ -78,7 +78,7 @@ type forecast struct {
 	Over        bool      // Projected exceeds the limit
 	Exhausted   bool      // no quota left
 	Last        cola.Date // last day of the month
-	ExhaustedOn cola.Date // projected day of exhaustion; zero: not this month
+	ExhaustedOn cola.Date // projected day of exhaustion, or zero if not this month
 }
 
 func forecasts(r registry.UsageReport) []forecast {
@@ -135,7 +135,7 @@ type refusalRow struct {
 	Link, LinkText           string // page to fix it; may be empty
 }
 
-// refusalRows returns at most limit refusals, latest first.
+// refusalRows returns at most limit rejections, latest first.
 func refusalRows(r registry.UsageReport, limit int) []refusalRow {
 	rows := make([]refusalRow, min(limit, len(r.Refusals)))
 	for i := range rows {
@@ -189,7 +189,7 @@ type plan struct {
 // plansPage compares the tiers.
 type plansPage struct {
 	Plans   []plan
-	Billing string // page to change the plan; empty: ask the administrator
+	Billing string // page to change the plan; without it, the administrator does
 	Largest bool   // the account has the largest plan
 }
 
@@ -200,11 +200,11 @@ func (req *request) plans() error {
 		p.Plans = append(p.Plans, plan{Tier: t, Limits: t.Limits(), Price: priceOf(t), Own: own})
 		p.Largest = p.Largest || own && t.Largest()
 	}
-	shown := page{Title: "Plans", Data: p}
+	view := page{Title: "Plans", Data: p}
 	if req.signedIn {
-		shown.Call = req.call("GET", "/usage", "Free. Returns your plan and its limits.").forTool("get_usage", nil)
+		view.Call = req.call("GET", "/usage", "Free. Returns your plan and its limits.").forTool("get_usage", nil)
 	}
-	return req.show(http.StatusOK, "plans", shown)
+	return req.show(http.StatusOK, "plans", view)
 }
 
 // priceOf returns the price of a tier for display.

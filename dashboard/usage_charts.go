@@ -170,8 +170,10 @@ func monthCharts(r registry.UsageReport) []chart {
 			s.Below = m.Period.Start().Format("Jan 2006")
 		}
 		steps = append(steps, s)
-		whole.uses = append(whole.uses, registry.Usage{DetailViews: m.Used.DetailViews,
-			ListRecords: m.Used.ListRecords})
+		whole.uses = append(whole.uses, registry.Usage{
+			DetailViews: m.Used.DetailViews,
+			ListRecords: m.Used.ListRecords,
+		})
 	}
 	return newCharts("months", "", steps, []usageSeries{whole})
 }

@@ -20,10 +20,12 @@ import (
 // spend searches for labels as a caller and reads some of them.
 func (s *site) spend(c cola.Caller, list, details int) {
 	s.t.Helper()
-	page, _, err := s.registry.SearchColas(s.t.Context(), c, cola.SearchParams{ApprovalDateFrom: cola.NewDate(2005, 1,
-		1), PerPage: cola.Some(list)})
+	page, _, err := s.registry.SearchColas(s.t.Context(), c, cola.SearchParams{
+		ApprovalDateFrom: cola.NewDate(2005, 1, 1),
+		PerPage:          cola.Some(list),
+	})
 	if err != nil || len(page.Colas) != list {
-		s.t.Fatalf("%d labels: %v", len(page.Colas), err)
+		s.t.Fatalf("search returned %d labels, %v; want %d", len(page.Colas), err, list)
 	}
 	for i := range details {
 		if _, _, err := s.registry.Cola(s.t.Context(), c, page.Colas[i].TTBID.String(), ""); err != nil {
@@ -40,7 +42,7 @@ func TestNoUsage(t *testing.T) {
 		"No rejected requests", "curl -H \"X-API-Key: $KEY\" 'https://registry.example/api/v1/usage'",
 		`"name": "get_usage"`)
 	if to := s.by("").get("/usage").redirects(t); to != "/sign-in?return=%2Fusage" {
-		t.Errorf("signed out, redirect to %s", to)
+		t.Errorf("signed out: redirect to %s", to)
 	}
 }
 
@@ -91,11 +93,19 @@ func TestNewForecast(t *testing.T) {
 		{"unused", 0, 200, 0, forecast{Last: last}},
 		{"within", 100, 200, 150, forecast{Projected: 150, Last: last}},
 		{"just", 100, 200, 200, forecast{Projected: 200, Last: last}},
-		{"over", 150, 200, 300, forecast{Projected: 300, Over: true, Last: last,
-			ExhaustedOn: cola.NewDate(2026, 11, 21)}},
+		{"over", 150, 200, 300, forecast{
+			Projected:   300,
+			Over:        true,
+			Last:        last,
+			ExhaustedOn: cola.NewDate(2026, 11, 21),
+		}},
 		{"used up", 200, 200, 300, forecast{Projected: 300, Over: true, Exhausted: true, Last: last}},
-		{"more than there is, after a downgrade", 900, 200, 900, forecast{Projected: 900, Over: true, Exhausted: true,
-			Last: last}},
+		{"more than there is, after a downgrade", 900, 200, 900, forecast{
+			Projected: 900,
+			Over:      true,
+			Exhausted: true,
+			Last:      last,
+		}},
 	} {
 		m := meter{"Detail views", test.used, test.limit}
 		test.want.Meter = m
@@ -105,9 +115,9 @@ func TestNewForecast(t *testing.T) {
 	}
 }
 
-// TestUsageOfManySources checks that with more keys and apps than rows, channel totals stay exact and each
-// plot shows the rest as one series. A plot omits sources with zero usage.
-func TestUsageOfManySources(t *testing.T) {
+// TestUsageManySources checks that with more keys and apps than rows, channel totals stay exact and
+// each plot shows the rest as one series. A plot omits sources with zero usage.
+func TestUsageManySources(t *testing.T) {
 	s := mustSite(t)
 	account := s.browsers.callers[ann].Account
 	for n := range 30 {
@@ -122,8 +132,10 @@ func TestUsageOfManySources(t *testing.T) {
 		"REST API 30, Assistants 3.", ", Other 28. ", `<bdi>REST API</bdi> <span class="soft">30</span>`,
 		`<bdi>Other</bdi> <span class="soft">28</span>`,
 		`<th scope="row" role="rowheader"><bdi>Other</bdi></th><td role="cell" data-label="Channel">REST API</td>`)
-	for _, bad := range []string{">others<", "The others", "Others", "Browser sessions", " 0. All", "Assistants 0",
-		`<span class="soft">0</span>`} {
+	for _, bad := range []string{
+		">others<", "The others", "Others", "Browser sessions", " 0. All", "Assistants 0",
+		`<span class="soft">0</span>`,
+	} {
 		if strings.Contains(a.body, bad) {
 			t.Errorf("page contains %q", bad)
 		}
@@ -133,9 +145,9 @@ func TestUsageOfManySources(t *testing.T) {
 	}
 }
 
-// TestOthersAreOneSource checks that usage combined by the registry, for any channel, and
+// TestOtherSource checks that usage combined by the registry, for any channel, and
 // sources beyond the limit form one last series. A key with the same name stays separate.
-func TestOthersAreOneSource(t *testing.T) {
+func TestOtherSource(t *testing.T) {
 	r := fullReport("x")
 	for _, i := range []int{9, 10, 11} {
 		r.Rows[i].Name, r.Rows[i].Credential = "others", cola.Credential{}
@@ -147,7 +159,8 @@ func TestOthersAreOneSource(t *testing.T) {
 	}
 	for rows, want := range map[int]int{12: 6, 4: 3} {
 		some := r
-		if some.Rows = r.Rows; rows < 12 {
+		some.Rows = r.Rows
+		if rows < 12 {
 			some.Rows = append(slices.Clone(r.Rows[:rows-1]), r.Rows[11]) // one of them has no usage of either kind
 		}
 		got := sourceSeries(some)
@@ -183,8 +196,12 @@ func (s *site) setReport(r registry.UsageReport) {
 func fullReport(name string) registry.UsageReport {
 	month := cola.PeriodOf(time.Date(2026, 12, 31, 12, 0, 0, 0, time.UTC))
 	r := registry.UsageReport{
-		State: cola.QuotaState{Tier: cola.TierStarter, Period: month, Limits: cola.TierStarter.Limits(),
-			Used: cola.Used{DetailViews: 2_000, ListRecords: 60_000}},
+		State: cola.QuotaState{
+			Tier:   cola.TierStarter,
+			Period: month,
+			Limits: cola.TierStarter.Limits(),
+			Used:   cola.Used{DetailViews: 2_000, ListRecords: 60_000},
+		},
 		Projected: cola.Used{DetailViews: 2_000, ListRecords: 120_000},
 	}
 	for i := range 12 {
@@ -193,11 +210,16 @@ func fullReport(name string) registry.UsageReport {
 		r.Rows = append(r.Rows, registry.UsageRow{
 			Channel: channel, Credential: cola.Credential{Kind: kind, ID: int64(i)}, Name: fmt.Sprintf("%s %d", name,
 				i),
-			Total: registry.Usage{DetailViews: 31 * (500 + i), ListRecords: 31 * (88_000 + i),
-				Requests: 31 * (600 + i)},
+			Total: registry.Usage{
+				DetailViews: 31 * (500 + i),
+				ListRecords: 31 * (88_000 + i),
+				Requests:    31 * (600 + i),
+			},
 		})
-		r.Months = append(r.Months, registry.MonthUsage{Period: month - 11 + cola.Period(i),
-			Used: cola.Used{DetailViews: 1_900 + i, ListRecords: 96_000 + i}})
+		r.Months = append(r.Months, registry.MonthUsage{
+			Period: month - 11 + cola.Period(i),
+			Used:   cola.Used{DetailViews: 1_900 + i, ListRecords: 96_000 + i},
+		})
 	}
 	for d := range 31 {
 		day := registry.DayUsage{Day: cola.NewDate(2026, 12, 1+d), By: make([]registry.Usage, 12)}
@@ -207,12 +229,18 @@ func fullReport(name string) registry.UsageReport {
 		}
 		r.Days = append(r.Days, day)
 	}
-	reasons := []string{registry.RefusedBurst, registry.RefusedDetailViews, registry.RefusedListRecords,
-		registry.RefusedScope, registry.RefusedCredential, registry.RefusedSuspended, "<script>"}
+	reasons := []string{
+		registry.RefusedBurst, registry.RefusedDetailViews, registry.RefusedListRecords,
+		registry.RefusedScope, registry.RefusedCredential, registry.RefusedSuspended, "<script>",
+	}
 	for i := range 50 {
 		r.Refusals = append(r.Refusals, registry.Refusal{
-			LastAt: registrytest.StartTime, Channel: cola.ChannelREST, Credential: cola.Credential{Kind: cola.CredentialKey,
-				ID: 1}, Name: name, Reason: reasons[i%len(reasons)], Count: 1000,
+			LastAt:     registrytest.StartTime,
+			Channel:    cola.ChannelREST,
+			Credential: cola.Credential{Kind: cola.CredentialKey, ID: 1},
+			Name:       name,
+			Reason:     reasons[i%len(reasons)],
+			Count:      1000,
 		})
 	}
 	return r
@@ -239,12 +267,12 @@ func TestFullUsage(t *testing.T) {
 	}
 }
 
-// TestSourcesAddUp checks that the series add up to the total usage for any number of sources.
-func TestSourcesAddUp(t *testing.T) {
+// TestUsageSums checks that the series add up to the total usage for any number of sources.
+func TestUsageSums(t *testing.T) {
 	r := fullReport("x")
 	for name, all := range map[string][]usageSeries{"channels": channelSeries(r), "sources": sourceSeries(r)} {
 		if len(all) > len(seriesClasses()) {
-			t.Errorf("%d series of %s", len(all), name)
+			t.Errorf("%d series of %s, want at most %d", len(all), name, len(seriesClasses()))
 		}
 		for d, day := range r.Days {
 			var sum registry.Usage
@@ -258,22 +286,22 @@ func TestSourcesAddUp(t *testing.T) {
 	}
 }
 
-func TestRotatedKeyIsOneSource(t *testing.T) {
+func TestRotatedKeyUsage(t *testing.T) {
 	r := fullReport("x")
 	for i := range r.Rows {
 		r.Rows[i].Name = "laptop"
 	}
 	if got := sourceSeries(r); len(got) != 1 || got[0].name != "laptop" {
-		t.Errorf("%d sources", len(got))
+		t.Errorf("%d sources, want only laptop", len(got))
 	}
 }
 
-// TestBurstsInABrowser checks the advice on exceeded rate limits: people wait a minute, and
+// TestBrowserBursts checks the advice on exceeded rate limits: people wait a minute, and
 // programs follow Retry-After.
-func TestBurstsInABrowser(t *testing.T) {
+func TestBrowserBursts(t *testing.T) {
 	r := registry.UsageReport{Refusals: []registry.Refusal{
-		{Channel: cola.ChannelDashboard, Reason: registry.RefusedBurst}, {Channel: cola.ChannelREST,
-			Reason: registry.RefusedBurst},
+		{Channel: cola.ChannelDashboard, Reason: registry.RefusedBurst},
+		{Channel: cola.ChannelREST, Reason: registry.RefusedBurst},
 	}}
 	rows := refusalRows(r, 2)
 	if rows[0].Do == rows[1].Do || strings.Contains(rows[0].Do, "Retry-After") ||
@@ -289,14 +317,14 @@ func TestPlans(t *testing.T) {
 	open.shows(t, http.StatusOK, "Free", "Starter", "Pro", "39 USD", "99 USD", "10,000", "1,000,000",
 		"ask your administrator", `href="/sign-in?return=%2Fplans"`)
 	if strings.Contains(open.body, "your plan</span>") {
-		t.Error("a signed-out visitor has a plan")
+		t.Error("signed-out visitor has a plan")
 	}
 	own := s.get("/plans")
 	own.checkHTML(t)
 	own.shows(t, http.StatusOK, `<th scope="col" class="own">Pro <span class="state good">your plan</span></th>`,
 		`href="/usage"`, "/api/v1/usage'")
 	if strings.Count(own.body, "your plan</span>") != 1 {
-		t.Error("the account's plan is not marked once")
+		t.Error("account's plan is not marked once")
 	}
 	s.handler = New(s.registry.Service, s.browsers, Options{
 		PublicURL: registrytest.PublicURL, BillingURL: "https://billing.example/change?a=1&b=2",

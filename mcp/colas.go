@@ -70,12 +70,12 @@ func searchColas(
 			"approval_date_from to 2005-01-01.", d.DateFrom)
 		a.addMember("defaults_applied", d)
 	}
-	given := len(page.Colas)
-	rows.noteTruncation(&a, given, state)
-	if page.Pagination.HasMore && given > 0 {
+	returned := len(page.Colas)
+	rows.noteTruncation(&a, returned, state)
+	if page.Pagination.HasMore && returned > 0 {
 		a.note("Showing %d of %d labels. For more, call search_colas with the same filters and cursor set to "+
 			"pagination.next_cursor.",
-			given, page.Pagination.Total)
+			returned, page.Pagination.Total)
 	}
 	a.notes = append(a.notes, page.Notes...)
 	a.setData(v.append(nil, svc.Rows(page.Colas)))

@@ -11,9 +11,9 @@ import (
 	"github.com/colaregistry/colaregistry/internal/demo"
 )
 
-// TestDemoResponsesFit checks that every demo label, and every page of a hundred, is
+// TestDemoResponseSizes checks that every demo label, and every page of a hundred, is
 // returned whole in either response format.
-func TestDemoResponsesFit(t *testing.T) {
+func TestDemoResponseSizes(t *testing.T) {
 	if testing.Short() {
 		t.Skip("answers twenty thousand labels")
 	}
@@ -43,12 +43,13 @@ func TestDemoResponsesFit(t *testing.T) {
 			putRecord(&a, v, *label)
 			weigh("get_cola", a)
 		}
-		if page = append(page, label.ColaSummary); len(page) == cola.MaxPerPage {
+		page = append(page, label.ColaSummary)
+		if len(page) == cola.MaxPerPage {
 			for _, v := range []view{{false}, {true}} {
 				rows := rowLimiter[cola.ColaSummary]{view: v}
 				var a toolResult
-				if kept := rows.limit(page); kept != len(page) {
-					t.Errorf("%d of %d rows fit", kept, len(page))
+				if fits := rows.limit(page); fits != len(page) {
+					t.Errorf("%d of %d rows fit", fits, len(page))
 				}
 				a.setData(v.append(nil, page))
 				weigh("search_colas", a)
@@ -57,16 +58,16 @@ func TestDemoResponsesFit(t *testing.T) {
 		}
 	}
 	for what, n := range largest {
-		t.Logf("the largest answer of %s has some %d tokens, both copies together", what, n)
+		t.Logf("largest response of %s: about %d tokens in both copies", what, n)
 		if n >= maxTokens {
 			t.Errorf("%s: %d tokens", what, n)
 		}
 	}
 }
 
-// TestDemoReferenceDataFits checks that reference data fits in either response
+// TestDemoReferenceSizes checks that reference data fits in either response
 // format, cut if necessary.
-func TestDemoReferenceDataFits(t *testing.T) {
+func TestDemoReferenceSizes(t *testing.T) {
 	o := demo.Options{Colas: 100, Seed: 1, AsOf: cola.DateOf(now)}
 	f := newFake()
 	f.times, f.reports = demo.ProcessingTimes(o), demo.ProductionReports(o)
@@ -88,8 +89,8 @@ func TestDemoReferenceDataFits(t *testing.T) {
 	}
 }
 
-// TestRealLabelsFit checks that published records of real labels stay far below the limit.
-func TestRealLabelsFit(t *testing.T) {
+// TestRealLabelSizes checks that published records of real labels stay far below the limit.
+func TestRealLabelSizes(t *testing.T) {
 	folder := os.Getenv("COLAREGISTRY_SHARED_DATA")
 	if folder == "" {
 		folder = filepath.Join("..", "..", "shared", "data")
@@ -107,7 +108,8 @@ func TestRealLabelsFit(t *testing.T) {
 		}
 		largest = max(largest, encodedSize(record)*2/7)
 	}
-	if t.Logf("the largest real label takes some %d tokens", largest); largest == 0 || largest > maxTokens/4 {
-		t.Errorf("the largest real label takes %d tokens", largest)
+	t.Logf("largest real label: about %d tokens", largest)
+	if largest == 0 || largest > maxTokens/4 {
+		t.Errorf("largest real label: %d tokens, want at most %d", largest, maxTokens/4)
 	}
 }

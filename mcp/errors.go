@@ -25,7 +25,7 @@ type rpcError struct {
 	Message string `json:"message"`
 	Data    any    `json:"data,omitempty"` // the envelope that REST would answer with, or an unread
 
-	httpStatus int // 0: derived from Code
+	httpStatus int // default derived from Code
 }
 
 // readErrorData is the data of a failed read: the envelope and, as the newest protocol version
@@ -81,7 +81,7 @@ func (e *rpcError) status(modern bool) int {
 	return http.StatusOK
 }
 
-// response returns the error response to the message with an ID; nil if the ID is unreadable.
+// response returns the error response to the message with an ID, or nil if the ID is unreadable.
 func (e *rpcError) response(id json.RawMessage) []byte {
 	if len(id) == 0 {
 		id = json.RawMessage("null")
@@ -177,10 +177,10 @@ func (e *edge) handleUnserved(ctx context.Context, req *request, wrong *rpcError
 	}
 }
 
-// countRefused counts a message that mcp-go refused toward the rate limit. refusal replaces
+// countRefused counts a message that mcp-go rejected toward the rate limit. refusal replaces
 // mcp-go's error; nil keeps it.
 func (e *edge) countRefused(ctx context.Context, req *request, refusal *cola.Error) {
-	shown := e.execute(context.WithValue(ctx, requestKey{}, req), cola.MeterNone,
+	public := e.execute(context.WithValue(ctx, requestKey{}, req), cola.MeterNone,
 		func(ctx context.Context, req *request) (cola.QuotaState, error) {
 			if refusal == nil {
 				return e.svc.Refuse(ctx, req.caller, cola.Errorf(cola.CodeNotFound, "refused by the protocol"))
@@ -188,13 +188,13 @@ func (e *edge) countRefused(ctx context.Context, req *request, refusal *cola.Err
 			return e.svc.Refuse(ctx, req.caller, refusal)
 		})
 	switch {
-	case req.failure != nil || shown == nil:
-	case shown.Code != cola.CodeNotFound:
-		req.failure = newRPCError(shown, req)
+	case req.failure != nil || public == nil:
+	case public.Code != cola.CodeNotFound:
+		req.failure = newRPCError(public, req)
 	case refusal != nil && req.method == string(protocol.MethodResourcesRead):
-		req.failure = newRPCError(shown, req)
+		req.failure = newRPCError(public, req)
 	case refusal != nil:
-		req.failure = &rpcError{Code: protocol.INVALID_PARAMS, Message: shown.Message, Data: web.Envelope(shown)}
+		req.failure = &rpcError{Code: protocol.INVALID_PARAMS, Message: public.Message, Data: web.Envelope(public)}
 	}
 }
 

@@ -7,8 +7,8 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// holds reports whether a text contains a part, ignoring case.
-func holds[T ~string](text T, part string) bool {
+// containsFold reports whether text contains part, ignoring case.
+func containsFold[T ~string](text T, part string) bool {
 	return strings.Contains(strings.ToUpper(string(text)), strings.ToUpper(part))
 }
 
@@ -17,7 +17,7 @@ func holds[T ~string](text T, part string) bool {
 func (f *fake) matching(q *cola.Query) (found []cola.ColaSummary) {
 	for _, l := range f.labels {
 		switch {
-		case !holds(l.BrandName+" "+string(l.ProductName)+" "+string(l.ClassName), q.Text), !holds(l.BrandName, q.BrandName):
+		case !containsFold(l.BrandName+" "+string(l.ProductName)+" "+string(l.ClassName), q.Text), !containsFold(l.BrandName, q.BrandName):
 		case q.ProductTypes != nil && !slices.Contains(q.ProductTypes, string(l.ProductType)):
 		case q.OriginNames != nil && !slices.Contains(q.OriginNames, string(l.OriginName)):
 		case q.CategoryPath != "" && !f.words.HasCategory(q.CategoryPath):
@@ -33,7 +33,7 @@ func (f *fake) matching(q *cola.Query) (found []cola.ColaSummary) {
 // holders returns the permittees that match a search.
 func (f *fake) holders(q *cola.PermitteeSearch) []cola.PermitteeSummary {
 	return kept(f.permittees, func(p cola.PermitteeSummary) bool {
-		return holds(p.CompanyName+" "+p.OperatingName, q.Name) && (q.State == "" || string(p.CompanyState) == q.State) && holds(p.PermitteeType, q.Type)
+		return containsFold(p.CompanyName+" "+p.OperatingName, q.Name) && (q.State == "" || string(p.CompanyState) == q.State) && containsFold(p.PermitteeType, q.Type)
 	})
 }
 

@@ -52,7 +52,7 @@ type fake struct {
 	wait   bool // calls block until canceled
 
 	search cola.ColaSearch // latest, normalized
-	asked  string          // latest single value
+	target string          // latest requested ID
 
 	saved    []cola.SavedSearch
 	created  cola.SavedSearchParams       // latest
@@ -60,7 +60,7 @@ type fake struct {
 	repeated bool                         // creations return an earlier result
 	paused   cola.Opt[string]             // reason why an active schedule does not run
 
-	mu sync.Mutex // guards the counters and asked during concurrent bridge calls
+	mu sync.Mutex // guards the counters and target during concurrent bridge calls
 }
 
 func newFake() *fake {
@@ -94,10 +94,12 @@ func newFake() *fake {
 		ValidStartDate: cola.NewDate(2008, 4, 10), ParentAVAs: []string{"North Coast"}, ChildAVAs: []string{}, CFRIndex: "9.53",
 	}
 	f.times = []cola.ProcessingTime{{Commodity: "Wine", SnapshotDate: cola.NewDate(2026, 11, 16), TurnaroundDaysMedian: cola.Some(4), QueueFrontierDate: cola.NewDate(2026, 11, 12), QueueDepthDays: cola.Some(4)}}
-	f.reports = []cola.ProductionReport{{
-		Commodity: "Beer", ReportType: "monthly", Year: 2019, MonthNumber: cola.Some(3), ReportDate: cola.NewDate(2019, 3, 31),
-		StatisticalGroup: "Barrels Produced", StatisticalCategory: "Totals", StatisticalDetail: "Production", Value: cola.Some(15513319.0), ValueUnit: "barrels",
-	}, {Commodity: "Beer", ReportType: "monthly", Year: 2019, MonthNumber: cola.Some(2), ReportDate: cola.NewDate(2019, 2, 28), IsRedacted: true}}
+	f.reports = []cola.ProductionReport{
+		{
+			Commodity: "Beer", ReportType: "monthly", Year: 2019, MonthNumber: cola.Some(3), ReportDate: cola.NewDate(2019, 3, 31),
+			StatisticalGroup: "Barrels Produced", StatisticalCategory: "Totals", StatisticalDetail: "Production", Value: cola.Some(15513319.0), ValueUnit: "barrels",
+		}, {Commodity: "Beer", ReportType: "monthly", Year: 2019, MonthNumber: cola.Some(2), ReportDate: cola.NewDate(2019, 2, 28), IsRedacted: true},
+	}
 	f.saved = []cola.SavedSearch{{
 		UUID: savedUUID, Name: "New Oak brands", Filters: cola.SavedSearchFilters{BrandName: "oak", TypeWine: cola.Some(true)},
 		Schedule: &cola.Schedule{
@@ -201,10 +203,14 @@ func (f *fake) SearchColasLimited(ctx context.Context, _ cola.Caller, p cola.Sea
 		return registry.ColaPage{}, state, err
 	}
 	found := f.matching(&f.search.Query)
-	given, more, state := page(f, found, f.search.PerPage, fit)
-	result := registry.ColaPage{Colas: given, Pagination: cola.Pagination{
-		Mode: "offset", Page: 1, PerPage: f.search.PerPage, Total: len(found), Pages: pages(len(found), f.search.PerPage), HasMore: more,
-	}, Notes: f.notes}
+	rows, more, state := page(f, found, f.search.PerPage, fit)
+	result := registry.ColaPage{
+		Colas: rows,
+		Pagination: cola.Pagination{
+			Mode: "offset", Page: 1, PerPage: f.search.PerPage, Total: len(found), Pages: pages(len(found), f.search.PerPage), HasMore: more,
+		},
+		Notes: f.notes,
+	}
 	if more {
 		result.Pagination.NextCursor = "AQAB"
 	}
@@ -218,7 +224,7 @@ func (f *fake) SearchColasLimited(ctx context.Context, _ cola.Caller, p cola.Sea
 func tagged[T any](ctx context.Context, f *fake, want, got string, value T, m cola.Meter) (registry.Tagged[T], cola.QuotaState, error) {
 	state, err := f.admit(ctx)
 	f.mu.Lock()
-	f.asked = got
+	f.target = got
 	f.mu.Unlock()
 	if err == nil && got != want {
 		err = cola.Errorf(cola.CodeNotFound, "There is no %s.", cola.Quoted(got))
@@ -255,8 +261,8 @@ func (f *fake) SearchPermitteesLimited(ctx context.Context, _ cola.Caller, p col
 		return registry.PermitteePage{}, state, err
 	}
 	found := f.holders(&q)
-	given, more, state := page(f, found, q.PerPage, fit)
-	return registry.PermitteePage{Permittees: given, Pagination: cola.Pagination{
+	rows, more, state := page(f, found, q.PerPage, fit)
+	return registry.PermitteePage{Permittees: rows, Pagination: cola.Pagination{
 		Mode: "offset", Page: q.Page, PerPage: q.PerPage, Total: len(found), Pages: pages(len(found), q.PerPage), HasMore: more,
 	}}, state, nil
 }
@@ -266,8 +272,8 @@ func (f *fake) BarcodeLimited(ctx context.Context, _ cola.Caller, value string, 
 	if err != nil {
 		return t.Value, state, err
 	}
-	given, _, state := page(f, f.labels, 100, fit)
-	return cola.BarcodeResult{BarcodeValue: value, BarcodeType: "UPC-A", Colas: given, TotalColas: len(f.labels)}, state, nil
+	rows, _, state := page(f, f.labels, 100, fit)
+	return cola.BarcodeResult{BarcodeValue: value, BarcodeType: "UPC-A", Colas: rows, TotalColas: len(f.labels)}, state, nil
 }
 
 func (f *fake) Usage(ctx context.Context, _ cola.Caller) (cola.UsageStats, cola.QuotaState, error) {
@@ -320,7 +326,7 @@ func (f *fake) AVAs(ctx context.Context, _ cola.Caller, p cola.AVAParams) (regis
 	superseded := f.ava.AVA
 	superseded.AVAID, superseded.ValidEndDate = "alexander_valley_19841123", cola.NewDate(2008, 4, 9)
 	return rowsFor(ctx, f, err, kept([]cola.AVA{superseded, f.ava.AVA}, func(a cola.AVA) bool {
-		return (!q.Current || a.IsCurrent(cola.DateOf(now))) && holds(a.Name, q.Q) && (q.State == "" || slices.Contains(a.States, q.State))
+		return (!q.Current || a.IsCurrent(cola.DateOf(now))) && containsFold(a.Name, q.Q) && (q.State == "" || slices.Contains(a.States, q.State))
 	})...)
 }
 
@@ -362,7 +368,7 @@ func (f *fake) SavedSearches(ctx context.Context, _ cola.Caller, p cola.SavedSea
 // writing admits a call that changes a saved search and returns the search's index.
 func (f *fake) writing(ctx context.Context, c cola.Caller, id string) (i int, state cola.QuotaState, err error) {
 	state, err = f.admit(ctx)
-	f.asked = id
+	f.target = id
 	i = slices.IndexFunc(f.saved, func(s cola.SavedSearch) bool { return s.UUID == id })
 	switch {
 	case err != nil:

@@ -48,7 +48,8 @@ func send(t testing.TB, h http.Handler, method, body string, lines ...string) *h
 	r.Header.Set("Content-Type", "application/json")
 	for _, line := range lines {
 		name, value, _ := strings.Cut(line, ":")
-		if value = strings.TrimSpace(value); value == "" {
+		value = strings.TrimSpace(value)
+		if value == "" {
 			r.Header.Del(name)
 			continue
 		}

@@ -69,9 +69,9 @@ func (e *edge) missingScope(req *request) cola.Scope {
 	return t.scope
 }
 
-// refuseForScope refuses a call for a missing scope with an HTTP 403, so that the client asks the
+// refuseForScope rejects a call for a missing scope with an HTTP 403, so that the client asks the
 // account holder for the scope and retries; an error result would not make it do so. If the rate
-// limit refuses the call already, it responds like any other call, without asking the service
+// limit already rejects the call, it responds like any other call, without asking the service
 // again.
 func (e *edge) refuseForScope(w http.ResponseWriter, r *http.Request, req *request, scope cola.Scope) {
 	refused := e.execute(r.Context(), cola.MeterNone, func(ctx context.Context, req *request) (cola.QuotaState, error) {
@@ -114,7 +114,7 @@ func displayMethod(method string) string {
 	return method
 }
 
-// refuse refuses a request before it reaches the protocol. The request counts toward no limit; only
+// refuse rejects a request before it reaches the protocol. The request counts toward no limit; only
 // the quota headers are looked up.
 func (e *edge) refuse(w http.ResponseWriter, r *http.Request, req *request, refusal error) {
 	if state, err := e.svc.Standing(web.Detach(r.Context()), req.caller); err != nil {

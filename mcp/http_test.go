@@ -34,13 +34,13 @@ func modernHeaders(method, name string) []string {
 
 func TestHandshake(t *testing.T) {
 	h := mustServe(t, newFake(), io.Discard)
-	for asked, want := range map[string]string{
+	for requested, want := range map[string]string{
 		"2025-03-26": "2025-03-26", "2025-06-18": "2025-06-18", "2025-11-25": "2025-11-25",
 		"2024-11-05": "2025-11-25", "1999-01-01": "2025-11-25", "2026-07-28": "2025-11-25", "2030-01-01": "2025-11-25",
 	} {
-		got := rpc(t, h, "initialize", `{"protocolVersion":"`+asked+`","capabilities":{},"clientInfo":{"name":"a","version":"1"}}`)
+		got := rpc(t, h, "initialize", `{"protocolVersion":"`+requested+`","capabilities":{},"clientInfo":{"name":"a","version":"1"}}`)
 		if got.json.Result["protocolVersion"] != want {
-			t.Errorf("%s: got %s", asked, got.body)
+			t.Errorf("%s: got %s", requested, got.body)
 		}
 		if got.Header.Get("Mcp-Session-Id") != "" {
 			t.Error("server created a session")
@@ -69,8 +69,8 @@ func TestEveryRevision(t *testing.T) {
 
 const usageCall = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"get_usage"}}`
 
-// refusals are invalid requests and the expected responses.
-var refusals = []struct {
+// invalidRequests are invalid requests and the expected responses.
+var invalidRequests = []struct {
 	name, method, body, lines string
 	status                    int
 	want                      string // part of the body
@@ -116,10 +116,10 @@ var refusals = []struct {
 	{"a key in the address", "POST?api_key=" + testKey, usageCall, "X-API-Key:", 401, `"unauthorized"`, 0},
 }
 
-// TestRefusedMessages checks that each kind of invalid request gets its status and does not reach a
+// TestInvalidRequests checks that each kind of invalid request gets its status and does not reach a
 // tool, and that only calls count toward the rate limit.
-func TestRefusedMessages(t *testing.T) {
-	for _, tt := range refusals {
+func TestInvalidRequests(t *testing.T) {
+	for _, tt := range invalidRequests {
 		t.Run(tt.name, func(t *testing.T) {
 			f := newFake()
 			method, _, query := strings.Cut(tt.method, "?")
@@ -197,7 +197,7 @@ func TestModernErrors(t *testing.T) {
 	}
 }
 
-// TestFutureRevision checks that an unsupported revision is refused with the list of supported
+// TestFutureRevision checks that an unsupported revision is rejected with the list of supported
 // ones.
 func TestFutureRevision(t *testing.T) {
 	f := newFake()
@@ -253,9 +253,9 @@ func TestNotifications(t *testing.T) {
 	}
 }
 
-// TestCancelOwnCallsOnly checks that a cancellation does not affect another client's call
+// TestCancelForeignCall checks that a cancellation does not affect another client's call
 // with the same ID. IDs are unique per client only.
-func TestCancelOwnCallsOnly(t *testing.T) {
+func TestCancelForeignCall(t *testing.T) {
 	f := newFake()
 	f.wait = true
 	h := New(f, keys{}, Options{Logger: slog.New(slog.DiscardHandler), Hosts: []string{testHost}, Timeout: 300 * time.Millisecond})
@@ -270,8 +270,8 @@ func TestCancelOwnCallsOnly(t *testing.T) {
 	}
 }
 
-// TestCredentialsEndDuringCall checks that a revoked key gets an HTTP 401, even during a call.
-func TestCredentialsEndDuringCall(t *testing.T) {
+// TestRevokedDuringCall checks that a revoked key gets an HTTP 401, even during a call.
+func TestRevokedDuringCall(t *testing.T) {
 	for _, message := range []string{
 		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"get_usage"}}`,
 		`{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"uri":"registry://reference/tiers"}}`,
@@ -309,9 +309,9 @@ func TestUnavailable(t *testing.T) {
 	}
 }
 
-// TestFaultsExposeOnlyAnID checks that a panic or database error appears only in the log, and that
+// TestInternalErrors checks that a panic or database error appears only in the log, and that
 // the response has the request ID.
-func TestFaultsExposeOnlyAnID(t *testing.T) {
+func TestInternalErrors(t *testing.T) {
 	for name, set := range map[string]func(*fake){
 		"panic": func(f *fake) { f.panic = errBroken }, "error": func(f *fake) { f.err = fmt.Errorf("select: %w", errBroken) },
 	} {
@@ -325,17 +325,18 @@ func TestFaultsExposeOnlyAnID(t *testing.T) {
 			set(f)
 			got := mustReply(t, send(t, mustServe(t, f, &log), "POST", message, "X-Request-Id: seen"))
 			if got.StatusCode != 200 || strings.Contains(got.body, "disk") || !strings.Contains(got.body, "internal_error") || !strings.Contains(got.body, "seen") {
-				t.Errorf("%s in %s: got %d %s", name, message, got.StatusCode, got.body)
+				t.Errorf("%s in %s: status %d, want 200 with internal_error and no details: %s", name, message, got.StatusCode, got.body)
 			}
 			if !strings.Contains(log.String(), "disk full of secrets") || strings.Contains(log.String(), `"stack"`) != (name == "panic") {
-				t.Errorf("%s in %s logs %s", name, message, log.String())
+				t.Errorf("%s in %s: want the cause in the log: %s", name, message, log.String())
 			}
 		}
 	}
 }
 
-// TestClientDisconnects checks that if the caller disconnects, there is no response and no server error.
-func TestClientDisconnects(t *testing.T) {
+// TestClientDisconnect checks that if the caller disconnects, there is no response and no server
+// error.
+func TestClientDisconnect(t *testing.T) {
 	f := newFake()
 	f.wait = true
 	var log strings.Builder
@@ -347,19 +348,21 @@ func TestClientDisconnects(t *testing.T) {
 	w := httptest.NewRecorder()
 	mustServe(t, f, &log).ServeHTTP(w, r)
 	if w.Code != web.StatusClientGone || w.Body.Len() != 0 || strings.Contains(log.String(), "ERROR") {
-		t.Errorf("%d %q\n%s", w.Code, w.Body, log.String())
+		t.Errorf("status %d, body %q; want 499, no body and no error in the log:\n%s", w.Code, w.Body, log.String())
 	}
 }
 
-// TestOneLogLinePerRequest checks the log line of each kind of message. It has a fixed name for the
+// TestLogLines checks the log line of each kind of message. It has a fixed name for the
 // request and never the arguments.
-func TestOneLogLinePerRequest(t *testing.T) {
+func TestLogLines(t *testing.T) {
 	tests := []struct {
 		body string
 		want []string
 	}{
-		{`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"search_colas","arguments":{"q":"raven"}}}`,
-			[]string{`"route":"/mcp"`, `"status":200`, `"channel":"mcp"`, `"account":7`, `"credential":3`, `"units":3`, `"meter":"list_records"`, `"mcp_method":"tools/call"`, `"mcp_tool":"search_colas"`}},
+		{
+			`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"search_colas","arguments":{"q":"raven"}}}`,
+			[]string{`"route":"/mcp"`, `"status":200`, `"channel":"mcp"`, `"account":7`, `"credential":3`, `"units":3`, `"meter":"list_records"`, `"mcp_method":"tools/call"`, `"mcp_tool":"search_colas"`},
+		},
 		{`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"sensitive"}}`, []string{`"mcp_tool":"other"`, `"code":"not_found"`, `"units":0`}},
 		{`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"get_ava","arguments":{"ava_id":"sensitive"}}}`, []string{`"mcp_tool":"get_ava"`, `"code":"not_found"`}},
 		{`{"jsonrpc":"2.0","id":1,"method":"sensitive"}`, []string{`"mcp_method":"other"`}},
@@ -371,7 +374,7 @@ func TestOneLogLinePerRequest(t *testing.T) {
 		var log strings.Builder
 		send(t, mustServe(t, newFake(), &log), "POST", tt.body)
 		if strings.Count(log.String(), "\n") != 1 || strings.Contains(log.String(), "sensitive") || strings.Contains(log.String(), "raven") || strings.Contains(log.String(), testKey) {
-			t.Errorf("%s logs %s", tt.body, log.String())
+			t.Errorf("%s: want one log line without arguments or keys: %s", tt.body, log.String())
 		}
 		for _, want := range tt.want {
 			if !strings.Contains(log.String(), want) {
@@ -381,7 +384,7 @@ func TestOneLogLinePerRequest(t *testing.T) {
 	}
 }
 
-func TestMethodsAreKnown(t *testing.T) {
+func TestMethods(t *testing.T) {
 	for _, m := range countedMethods {
 		if !slices.Contains(servedMethods, m) {
 			t.Errorf("%s is counted but not served", m)
@@ -397,14 +400,14 @@ func TestLogLevels(t *testing.T) {
 	for _, level := range logLevels {
 		got := rpc(t, h, "logging/setLevel", `{"level":"`+level+`"}`)
 		if got.StatusCode != 200 || got.json.Error != nil || got.json.Result == nil || len(got.json.Result) != 0 {
-			t.Errorf("%s: got %d %s", level, got.StatusCode, got.body)
+			t.Errorf("level %s: status %d, want 200 with an empty result: %s", level, got.StatusCode, got.body)
 		}
 		checkHeaders(t, got)
 	}
 	for params, code := range map[string]int{`{"level":"loud"}`: -32602, `{}`: -32602, `{"level":1}`: -32602, `{"Level":"info"}`: -32600} {
 		got := rpc(t, h, "logging/setLevel", params)
 		if got.json.Error == nil || got.json.Error.Code != code {
-			t.Errorf("%s: got %d %s", params, got.StatusCode, got.body)
+			t.Errorf("%s: status %d, want error code %d: %s", params, got.StatusCode, code, got.body)
 		}
 	}
 	if f.spent != 0 {
@@ -412,6 +415,6 @@ func TestLogLevels(t *testing.T) {
 	}
 	listed := rpc(t, h, "initialize", `{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"a","version":"1"}}`)
 	if capabilities := listed.json.Result["capabilities"].(map[string]any); capabilities["tools"] == nil || capabilities["logging"] != nil {
-		t.Errorf("capabilities = %v", capabilities)
+		t.Errorf("capabilities = %v, want tools and no logging", capabilities)
 	}
 }

@@ -1,8 +1,8 @@
-// Package mcp is the edge for assistants: the registry's operations as tools of the Model Context
+// Package mcp is the API for assistants: the registry's operations as tools of the Model Context
 // Protocol, over Streamable HTTP on one path and over standard input and output.
 //
 // One table of tools defines what is offered and documented. A tool decodes its arguments into the
-// same parameters as the REST edge and calls the same method of package registry, so the two cannot
+// same parameters as the REST API and calls the same method of package registry, so the two cannot
 // differ. mcp-go implements the protocol itself. This package keeps what must not depend on it:
 // authentication, strict parsing, charging and error messages.
 //
@@ -31,17 +31,17 @@ import (
 // Path is the path of the endpoint.
 const Path = "/mcp"
 
-// Service contains the operations of the registry that the edge uses; *registry.Service implements
-// it. Every method but Standing, Rows and Vocabulary counts toward the caller's rate limit. Methods
-// return the quota state with errors too, if it is known.
+// Service contains the operations of the registry that this package uses; *registry.Service
+// implements it. Every method but Standing, Rows and Vocabulary counts toward the caller's rate
+// limit. Methods return the quota state with errors too, if it is known.
 type Service interface {
 	// Standing returns the quota state for messages that count toward no limit, and checks the
 	// credential.
 	Standing(context.Context, cola.Caller) (cola.QuotaState, error)
 	// Admit counts a free request toward the rate limit.
 	Admit(context.Context, cola.Caller) (cola.QuotaState, error)
-	// Refuse admits a request that the edge refuses itself, and returns the refusal, or the error if
-	// it is not admitted.
+	// Refuse admits a request that this package rejects itself, and returns the rejection, or the
+	// error if it is not admitted.
 	Refuse(ctx context.Context, c cola.Caller, refusal error) (cola.QuotaState, error)
 
 	SearchColasLimited(
@@ -100,25 +100,26 @@ type Authenticator interface {
 	Authenticate(context.Context, http.Header, cola.Channel) (cola.Caller, error)
 }
 
-// Options configure the edge. Hosts must be set, or every request is refused.
+// Options configure the endpoint. Hosts must be set, or every request is rejected.
 type Options struct {
 	PublicURL string        // where callers reach the service; may be empty
 	Version   string        // of the program
-	Logger    *slog.Logger  // gets one line per request; nil: slog.Default
-	Timeout   time.Duration // for the work on one message; zero: 30 seconds
-	Now       cola.Clock    // nil: time.Now
+	Logger    *slog.Logger  // gets one line per request; default slog.Default
+	Timeout   time.Duration // for the work on one message; default 30 seconds
+	Now       cola.Clock    // default time.Now
 
 	// Hosts are the accepted host names, without ports. Requests with another name in the Host
-	// header are refused, unless it is the address they came in at. This prevents DNS rebinding.
+	// header are rejected, unless it is the address they came in at. This prevents DNS rebinding.
 	Hosts []string
 	// Origins are the origins (scheme, host and port) of pages whose scripts may call. Requests
 	// without an origin don't come from scripts.
 	Origins []string
 
-	// Resource describes the edge to OAuth clients; zero if API keys are the only credentials.
+	// Resource describes the endpoint to OAuth clients. It is zero if API keys are the only
+	// credentials.
 	Resource auth.Resource
 
-	// Metrics registers the edge's metrics, once per registerer; nil disables them.
+	// Metrics registers the metrics, once per registerer. It is optional.
 	Metrics prometheus.Registerer
 }
 
@@ -136,7 +137,7 @@ type edge struct {
 	metrics      *metrics
 }
 
-// New returns the handler of the paths that the edge Handles.
+// New returns the handler of the paths that Handles accepts.
 func New(svc Service, authenticator Authenticator, o Options) http.Handler {
 	if o.Logger == nil {
 		o.Logger = slog.Default()
@@ -185,10 +186,10 @@ func chain(h http.Handler, wraps ...func(http.Handler) http.Handler) http.Handle
 // (RFC 9728, section 3). Clients that know the endpoint append its path.
 const wellKnown = "/.well-known/oauth-protected-resource"
 
-// paths are the paths that the edge serves.
+// paths are the paths that this package serves.
 var paths = []string{Path, wellKnown, wellKnown + Path}
 
-// Handles reports whether the edge serves a path.
+// Handles reports whether this package serves a path.
 func Handles(path string) bool { return slices.Contains(paths, path) }
 
 // Resource returns the description for OAuth clients. publicURL is the scheme and host for callers,

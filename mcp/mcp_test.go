@@ -39,19 +39,19 @@ func TestMetadata(t *testing.T) {
 		}
 		got := get(t, h, "GET", path, map[string]string{"Origin": "https://anybody.example"})
 		if got.StatusCode != 200 || got.body != want || got.Header.Get("Content-Type") != "application/json" {
-			t.Errorf("%s: %d %s\nwant %s", path, got.StatusCode, got.body, want)
+			t.Errorf("%s: status %d %s\nwant 200 %s", path, got.StatusCode, got.body, want)
 		}
 		if got.Header.Get("Access-Control-Allow-Origin") != "*" || got.Header.Get("X-Request-Id") == "" {
-			t.Errorf("%s: headers %v", path, got.Header)
+			t.Errorf("%s: headers %v, want CORS for any origin and a request ID", path, got.Header)
 		}
 		before := get(t, h, "OPTIONS", path, map[string]string{
 			"Origin": "https://anybody.example", "Access-Control-Request-Method": "GET", "Access-Control-Request-Headers": "mcp-protocol-version",
 		})
 		if before.Header.Get("Access-Control-Allow-Origin") != "*" || before.Header.Get("Access-Control-Allow-Headers") == "" {
-			t.Errorf("%s: preflight %d %v", path, before.StatusCode, before.Header)
+			t.Errorf("%s: preflight status %d, headers %v; want CORS for any origin", path, before.StatusCode, before.Header)
 		}
 		if got := get(t, h, "POST", path, nil); got.StatusCode != 405 || got.Header.Get("Allow") != "GET, HEAD" {
-			t.Errorf("POST %s: %d %v", path, got.StatusCode, got.Header)
+			t.Errorf("POST %s: status %d, headers %v; want 405 with Allow: GET, HEAD", path, got.StatusCode, got.Header)
 		}
 	}
 	if Handles("/.well-known/oauth-protected-resource/mcp/") || Handles("/.well-known/") {
@@ -59,24 +59,24 @@ func TestMetadata(t *testing.T) {
 	}
 }
 
-// TestNoMetadataForKeysOnly checks that a server without an issuer has no metadata.
-func TestNoMetadataForKeysOnly(t *testing.T) {
+// TestNoMetadata checks that a server without an issuer has no metadata.
+func TestNoMetadata(t *testing.T) {
 	h := oauthServer()
 	if got := get(t, h, "GET", wellKnown+Path, nil); got.StatusCode != 404 {
-		t.Errorf("%d %s", got.StatusCode, got.body)
+		t.Errorf("status %d, want 404: %s", got.StatusCode, got.body)
 	}
 	got := mustReply(t, send(t, h, "POST", `{}`, "X-API-Key:"))
 	if challenge := got.Header.Get("WWW-Authenticate"); got.StatusCode != 401 || challenge != `Bearer realm="colaregistry"` {
-		t.Errorf("%d %q", got.StatusCode, challenge)
+		t.Errorf("status %d, challenge %q; want 401 without metadata", got.StatusCode, challenge)
 	}
 }
 
-// TestUnauthorizedNamesTheMetadata checks that the challenge links to the configured server's
+// TestChallenge checks that the challenge links to the configured server's
 // metadata.
-func TestUnauthorizedNamesTheMetadata(t *testing.T) {
+func TestChallenge(t *testing.T) {
 	got := mustReply(t, send(t, oauthServer("https://issuer.example"), "POST", `{}`, "X-API-Key:"))
 	const want = `Bearer realm="colaregistry", resource_metadata="https://registry.example/.well-known/oauth-protected-resource/mcp"`
 	if challenge := got.Header.Get("WWW-Authenticate"); got.StatusCode != 401 || challenge != want {
-		t.Errorf("%d %q, want %q", got.StatusCode, challenge, want)
+		t.Errorf("status %d, challenge %q; want 401, %q", got.StatusCode, challenge, want)
 	}
 }

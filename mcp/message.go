@@ -28,11 +28,11 @@ const (
 	messageTooLong = "The message is larger than %d bytes."
 )
 
-// message is one JSON-RPC message. parse refuses ambiguous ones: a name given
+// message is one JSON-RPC message. parse rejects ambiguous ones: a name given
 // twice or in another letter case. mcp-go gets the decoded parameters, so both act on the same
 // message.
 type message struct {
-	id              json.RawMessage // nil: a notification
+	id              json.RawMessage // nil for a notification
 	method          string
 	params          messageParams
 	target          string              // name of a tool or prompt, URI of a resource, or log level
@@ -83,11 +83,13 @@ const (
 	resourceReference = "ref/resource"
 )
 
-// knownNames are the member names that are refused in another letter case.
+// knownNames are the member names that are rejected in another letter case.
 var knownNames = map[string][]string{
 	"message": {"jsonrpc", "id", "method", "params", "result", "error"},
-	"params": {"name", "uri", "arguments", "ref", "argument", "context", "cursor", "level", "protocolVersion",
-		"capabilities", "clientInfo", "task", "requestState", "inputResponses", "_meta"},
+	"params": {
+		"name", "uri", "arguments", "ref", "argument", "context", "cursor", "level", "protocolVersion",
+		"capabilities", "clientInfo", "task", "requestState", "inputResponses", "_meta",
+	},
 	"ref":      {"type", "name", "uri"},
 	"argument": {"name", "value"},
 	"_meta":    {protocol.MetaKeyProtocolVersion, protocol.MetaKeyClientCapabilities, protocol.MetaKeyClientInfo},
@@ -129,7 +131,7 @@ func (m *message) read(body json.RawMessage, length int) error {
 	}
 	version, _ := strictjson.Text(strictjson.Find(all, "jsonrpc"))
 	m.method, _ = strictjson.Text(strictjson.Find(all, "method"))
-	given := strictjson.Find(all, "params")
+	params := strictjson.Find(all, "params")
 	switch {
 	case version != protocol.JSONRPC_VERSION:
 		return invalidMessage(`The message is not JSON-RPC 2.0: set "jsonrpc" to "2.0".`)
@@ -137,10 +139,10 @@ func (m *message) read(body json.RawMessage, length int) error {
 		return invalidMessage(`The message has no "method". This server sends no requests, so it accepts no responses.`)
 	case length > maxOtherBytes && m.method != string(protocol.MethodToolsCall):
 		return cola.Errorf(cola.CodePayloadTooLarge, messageTooLong, maxOtherBytes)
-	case given != nil && given[0] != '{' && given[0] != 'n':
+	case params != nil && params[0] != '{' && params[0] != 'n':
 		return invalidMessage(`"params" must be an object, such as {"name": "get_usage"}.`)
-	case given != nil && given[0] == '{':
-		wrong = m.readParams(given)
+	case params != nil && params[0] == '{':
+		wrong = m.readParams(params)
 	}
 	if wrong == nil {
 		wrong = m.checkTarget()
@@ -178,10 +180,10 @@ func (m *message) readParams(given json.RawMessage) *rpcError {
 	default:
 		m.target = p.Name
 	}
-	if sent := p.Arguments; sent != nil && sent[0] == '{' {
-		m.arguments = strictjson.Members(sent)
+	if raw := p.Arguments; raw != nil && raw[0] == '{' {
+		m.arguments = strictjson.Members(raw)
 	} else {
-		m.malformed = sent != nil && sent[0] != 'n'
+		m.malformed = raw != nil && raw[0] != 'n'
 	}
 	p.Arguments = nil
 	return nil

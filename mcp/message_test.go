@@ -26,8 +26,8 @@ func FuzzParse(f *testing.F) {
 	f.Fuzz(func(t *testing.T, body []byte) {
 		m, wrong := parse(body)
 		if wrong != nil {
-			if refusal, ok := wrong.(*rpcError); !ok || refusal.Message == "" || refusal.status(true) != 400 {
-				t.Errorf("%q: error %+v", body, wrong)
+			if rpcErr, ok := wrong.(*rpcError); !ok || rpcErr.Message == "" || rpcErr.status(true) != 400 {
+				t.Errorf("parse(%q): error %+v, want a JSON-RPC error with status 400", body, wrong)
 			}
 			return
 		}
@@ -42,7 +42,7 @@ func FuzzParse(f *testing.F) {
 		}
 		var called struct{ Name string }
 		if json.Unmarshal(loose.Params, &called) == nil && m.method != "resources/read" && called.Name != m.target {
-			t.Errorf("%q calls %q or %q", body, called.Name, m.target)
+			t.Errorf("%q calls %q according to encoding/json, %q according to parse", body, called.Name, m.target)
 		}
 		if loose.Method != m.method || (loose.ID == nil) != (m.id == nil) || loose.JSONRPC != "2.0" {
 			t.Errorf("%q: encoding/json reads %+v, parse %+v", body, loose, m)
@@ -59,26 +59,27 @@ func FuzzParse(f *testing.F) {
 func TestNumericTTBID(t *testing.T) {
 	f := newFake()
 	h := mustServe(t, f, &strings.Builder{})
-	for sent, asked := range map[string]string{
+	for number, want := range map[string]string{
 		`11054001000049`: "11054001000049", `5054001000049`: "05054001000049", `11054001000049.0`: "11054001000049", `1.1054001000049e13`: "11054001000049",
 		`"11054001000049"`: "11054001000049", `" 11054001000049 "`: " 11054001000049 ", `"5054001000049"`: "5054001000049",
 	} {
-		f.asked = ""
-		if call(t, h, "get_cola", `{"ttb_id":`+sent+`}`); f.asked != asked {
-			t.Errorf("%s requests %q, want %q", sent, f.asked, asked)
+		f.target = ""
+		call(t, h, "get_cola", `{"ttb_id":`+number+`}`)
+		if f.target != want {
+			t.Errorf("ttb_id %s requests label %q, want %q", number, f.target, want)
 		}
 	}
-	for _, sent := range []string{`1`, `-11054001000049`, `11054001000049.5`, `110540010000490`, `0`, `505400100004`, `1e13000`} {
-		f.asked = ""
-		got := call(t, h, "get_cola", `{"ttb_id":`+sent+`}`)
-		if f.asked != "" || got.code(t) != "validation_error" || !strings.Contains(got.texts[0], "14 digits") {
-			t.Errorf("%s: got %s", sent, got.texts[0])
+	for _, number := range []string{`1`, `-11054001000049`, `11054001000049.5`, `110540010000490`, `0`, `505400100004`, `1e13000`} {
+		f.target = ""
+		got := call(t, h, "get_cola", `{"ttb_id":`+number+`}`)
+		if f.target != "" || got.code(t) != "validation_error" || !strings.Contains(got.texts[0], "14 digits") {
+			t.Errorf("ttb_id %s: want validation_error about 14 digits: %s", number, got.texts[0])
 		}
 	}
 }
 
 // TestMessageIDs checks that every response repeats the message ID as sent. An invalid ID is
-// refused, not treated as missing.
+// rejected, not treated as missing.
 func TestMessageIDs(t *testing.T) {
 	h := mustServe(t, newFake(), io.Discard)
 	send := func(id, method string) reply {
@@ -89,21 +90,21 @@ func TestMessageIDs(t *testing.T) {
 	} {
 		for _, method := range []string{"tools/call", "tools/list", "ping", "no/such"} {
 			if got := send(id, method); got.StatusCode != http.StatusOK || !strings.HasPrefix(got.body, `{"jsonrpc":"2.0","id":`+id+`,"`) || !json.Valid([]byte(got.body)) {
-				t.Errorf("%s, id %s: got %d %.100s", method, id, got.StatusCode, got.body)
+				t.Errorf("%s, id %s: status %d, want 200 with the same id: %.100s", method, id, got.StatusCode, got.body)
 			}
 		}
 	}
 	for _, id := range []string{`null`, `1.5`, `9007199254740993`, `-9007199254740993`, `1e16`, `1e400`, `123456789012345678901234567890`, `true`, `[]`, `[1]`, `{}`} {
 		got := send(id, "tools/call")
 		if got.StatusCode != http.StatusBadRequest || !strings.HasPrefix(got.body, `{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"`) {
-			t.Errorf("id %s: got %d %s", id, got.StatusCode, got.body)
+			t.Errorf("id %s: status %d, want 400 with id null: %s", id, got.StatusCode, got.body)
 		}
 	}
 }
 
 const promptToComplete = `"ref":{"type":"ref/prompt","name":"brand_clearance"}`
 
-// misshapen are messages that mcp-go would refuse with Go error texts or misinterpret.
+// misshapen are messages that mcp-go would reject with Go error texts or misinterpret.
 var misshapen = []struct {
 	method, params string
 	code           int
@@ -166,7 +167,8 @@ func TestGoldenMessages(t *testing.T) {
 			status = http.StatusBadRequest
 		}
 		if got.StatusCode != status || got.json.Error == nil || got.json.Error.Code != tt.code || got.json.ID != 1. {
-			t.Errorf("%s %s: %d %s", tt.method, tt.params, got.StatusCode, got.body)
+			t.Errorf("%s %s: status %d, want %d with error code %d: %s",
+				tt.method, tt.params, got.StatusCode, status, tt.code, got.body)
 		}
 		if got.json.Error != nil {
 			fmt.Fprintf(&messages, "%s %s\n\t%s\n", tt.method, tt.params, got.json.Error.Message)
@@ -208,7 +210,7 @@ func TestUnknownCompletions(t *testing.T) {
 	} {
 		got := rpc(t, h, "completion/complete", params)
 		if completion, _ := got.json.Result["completion"].(map[string]any); completion == nil || fmt.Sprint(completion["values"]) != "[]" {
-			t.Errorf("%s: %s", params, got.body)
+			t.Errorf("%s: want no completions: %s", params, got.body)
 		}
 	}
 }

@@ -121,8 +121,8 @@ func newMessageLimiter(now cola.Clock) messageLimiter {
 	}
 }
 
-// take counts a request of a caller, or returns its refusal. The body has not been read yet; a body
-// of unknown length counts as the longest.
+// take counts a request of a caller, or returns the error that rejects it. The body has not been
+// read yet; a body of unknown length counts as the longest.
 func (l messageLimiter) take(c cola.Caller, length int64) *cola.Error {
 	if length < 0 || length > maxMessageBytes {
 		length = maxMessageBytes
@@ -144,7 +144,11 @@ func (l messageLimiter) take(c cola.Caller, length int64) *cola.Error {
 func (e *edge) refuseMessage(w http.ResponseWriter, r *http.Request, req *request, refusal *cola.Error) {
 	req.event.Code = refusal.Code
 	web.PrepareFailure(w, r, refusal)
-	wrong := &rpcError{Code: codeRefused, Message: refusal.Message, Data: web.Envelope(refusal),
-		httpStatus: web.StatusOf(refusal.Code)}
+	wrong := &rpcError{
+		Code:       codeRefused,
+		Message:    refusal.Message,
+		Data:       web.Envelope(refusal),
+		httpStatus: web.StatusOf(refusal.Code),
+	}
 	web.WriteJSON(w, wrong.status(req.modern), wrong.response(req.id))
 }

@@ -18,7 +18,7 @@ import (
 	"github.com/colaregistry/colaregistry/internal/strictjson"
 )
 
-// TestHosts checks that an unknown Host is refused for any method and credentials, before calling
+// TestHosts checks that an unknown Host is rejected for any method and credentials, before calling
 // the service.
 func TestHosts(t *testing.T) {
 	for host, want := range map[string]int{
@@ -28,14 +28,14 @@ func TestHosts(t *testing.T) {
 		f := newFake()
 		got := rpc(t, mustServe(t, f, io.Discard), "ping", "{}", "Host: "+host)
 		if got.StatusCode != want || (want == 403) != strings.Contains(got.body, `"code":"forbidden"`) || (want == 403) != (f.looks == 0) {
-			t.Errorf("%s: got %d %s", host, got.StatusCode, got.body)
+			t.Errorf("host %s: status %d, want %d: %s", host, got.StatusCode, want, got.body)
 		}
 	}
 }
 
-// TestHostIsTheAddress checks that the connection's local address is accepted as the Host. It
+// TestAddressAsHost checks that the connection's local address is accepted as the Host. It
 // cannot come from DNS rebinding.
-func TestHostIsTheAddress(t *testing.T) {
+func TestAddressAsHost(t *testing.T) {
 	h := mustServe(t, newFake(), io.Discard)
 	for host, want := range map[string]int{"192.0.2.7:8080": 202, "192.0.2.7": 202, "192.0.2.8": 403, "[::ffff:192.0.2.7]": 202} {
 		r := httptest.NewRequest(http.MethodPost, "http://"+host+Path, strings.NewReader(`{"jsonrpc":"2.0","method":"notifications/initialized"}`))
@@ -46,7 +46,7 @@ func TestHostIsTheAddress(t *testing.T) {
 		w := httptest.NewRecorder()
 		h.ServeHTTP(w, r)
 		if w.Code != want {
-			t.Errorf("%s: got %d, want %d: %s", host, w.Code, want, w.Body)
+			t.Errorf("host %s: status %d, want %d: %s", host, w.Code, want, w.Body)
 		}
 	}
 }
@@ -62,12 +62,12 @@ func TestOrigins(t *testing.T) {
 		h := mustServe(t, f, io.Discard)
 		for _, method := range []string{"POST", "GET", "DELETE", "OPTIONS", "PUT", "HEAD"} {
 			got := send(t, h, method, `{"jsonrpc":"2.0","id":1,"method":"ping"}`, "Origin: "+origin)
-			if refused := got.StatusCode == http.StatusForbidden; refused == allowed {
-				t.Errorf("%s from %s: got %d", method, origin, got.StatusCode)
+			if rejected := got.StatusCode == http.StatusForbidden; rejected == allowed {
+				t.Errorf("%s from %s: status %d; want origin allowed: %t", method, origin, got.StatusCode, allowed)
 			}
-			shown := got.Header.Get("Access-Control-Allow-Origin")
-			if allowed && method == "POST" && shown != origin || !allowed && shown != "" {
-				t.Errorf("%s from %s: readable by %q", method, origin, shown)
+			allowOrigin := got.Header.Get("Access-Control-Allow-Origin")
+			if allowed && method == "POST" && allowOrigin != origin || !allowed && allowOrigin != "" {
+				t.Errorf("%s from %s: readable by %q", method, origin, allowOrigin)
 			}
 		}
 		if !allowed && f.looks+f.spent > 0 {
@@ -76,14 +76,14 @@ func TestOrigins(t *testing.T) {
 	}
 }
 
-// TestSeveralOrigins checks that a request with two Origin headers is refused.
+// TestSeveralOrigins checks that a request with two Origin headers is rejected.
 func TestSeveralOrigins(t *testing.T) {
 	r := httptest.NewRequest(http.MethodPost, "https://"+testHost+Path, nil)
 	r.Header["Origin"] = []string{"https://registry.example", "https://registry.example"}
 	w := httptest.NewRecorder()
 	mustServe(t, newFake(), io.Discard).ServeHTTP(w, r)
 	if w.Code != http.StatusForbidden {
-		t.Errorf("two origins: got %d", w.Code)
+		t.Errorf("two origins: status %d, want 403", w.Code)
 	}
 }
 
@@ -94,7 +94,7 @@ func TestPreflight(t *testing.T) {
 		"Access-Control-Request-Headers: authorization,content-type,mcp-protocol-version,mcp-method,mcp-name")
 	if got.StatusCode != http.StatusOK || got.Header.Get("Access-Control-Allow-Origin") != "https://app.example:8443" ||
 		got.Header.Get("Access-Control-Allow-Credentials") != "" || f.looks+f.spent > 0 {
-		t.Errorf("%d, %v", got.StatusCode, got.Header)
+		t.Errorf("preflight: status %d, headers %v", got.StatusCode, got.Header)
 	}
 	for _, name := range []string{"authorization", "mcp-name"} {
 		if !strings.Contains(strings.ToLower(got.Header.Get("Access-Control-Allow-Headers")), name) {
@@ -103,9 +103,9 @@ func TestPreflight(t *testing.T) {
 	}
 }
 
-// TestErrorsHaveCORSHeaders checks that pages of allowed origins, and no others, can read every
-// refusal.
-func TestErrorsHaveCORSHeaders(t *testing.T) {
+// TestErrorCORSHeaders checks that pages of allowed origins, and no others, can read every error
+// response.
+func TestErrorCORSHeaders(t *testing.T) {
 	const body = `{"jsonrpc":"2.0","id":1,"method":"ping"}`
 	for _, origin := range []string{"https://app.example:8443", "https://evil.example"} {
 		allowed := origin == "https://app.example:8443"
@@ -125,9 +125,9 @@ func TestErrorsHaveCORSHeaders(t *testing.T) {
 		} {
 			h := mustServe(t, newFake(), io.Discard)
 			got := send(t, h, tt.method, tt.body, append(tt.more, "Origin: "+origin)...)
-			shown := got.Header.Get("Access-Control-Allow-Origin")
-			if allowed && (got.StatusCode != tt.status || shown != origin) || !allowed && (got.StatusCode != 403 || shown != "") {
-				t.Errorf("%s with %v from %s: %d, readable by %q", tt.method, tt.more, origin, got.StatusCode, shown)
+			allowOrigin := got.Header.Get("Access-Control-Allow-Origin")
+			if allowed && (got.StatusCode != tt.status || allowOrigin != origin) || !allowed && (got.StatusCode != 403 || allowOrigin != "") {
+				t.Errorf("%s with %v from %s: %d, readable by %q", tt.method, tt.more, origin, got.StatusCode, allowOrigin)
 			}
 			exposed := strings.Split(got.Header.Get("Access-Control-Expose-Headers"), ", ")
 			if allowed && (got.Header.Get(tt.header) == "" || !slices.Contains(exposed, tt.header)) {
@@ -139,7 +139,7 @@ func TestErrorsHaveCORSHeaders(t *testing.T) {
 			preflight := send(t, h, "OPTIONS", "", "X-API-Key:", "Origin: "+origin, "Access-Control-Request-Method: "+tt.method,
 				"Access-Control-Request-Headers: authorization,traceparent")
 			if ok := preflight.StatusCode == http.StatusOK && preflight.Header.Get("Access-Control-Allow-Headers") != ""; ok != allowed {
-				t.Errorf("a preflight for %s from %s: %d %v", tt.method, origin, preflight.StatusCode, preflight.Header)
+				t.Errorf("preflight for %s from %s: %d %v", tt.method, origin, preflight.StatusCode, preflight.Header)
 			}
 		}
 	}
@@ -157,16 +157,16 @@ func TestMessageLimits(t *testing.T) {
 		return cola.Caller{Account: account, Credential: cola.Credential{Kind: cola.CredentialKey, ID: key}}
 	}
 	for n := range messagesPerMinute {
-		if refusal := l.take(caller(1, 1), 100); refusal != nil {
-			t.Fatalf("message %d: %v", n, refusal)
+		if got := l.take(caller(1, 1), 100); got != nil {
+			t.Fatalf("take(message %d) = %v, want nil", n, got)
 		}
 	}
-	refusal := l.take(caller(1, 1), 100)
-	if refusal == nil || refusal.Code != cola.CodeQuotaExceeded || refusal.Details["reason"] != "messages" || refusal.RetryAfter <= 0 {
-		t.Fatalf("message over the limit: %+v", refusal)
+	got := l.take(caller(1, 1), 100)
+	if got == nil || got.Code != cola.CodeQuotaExceeded || got.Details["reason"] != "messages" || got.RetryAfter <= 0 {
+		t.Fatalf("take over the limit = %+v, want quota_exceeded for messages", got)
 	}
 	if l.take(caller(2, 2), 100) != nil || l.take(caller(1, 3), 100) != nil {
-		t.Error("another credential is limited, too")
+		t.Error("another credential is limited")
 	}
 	now = now.Add(time.Minute / messagesPerMinute)
 	if l.take(caller(1, 1), 100) != nil || l.take(caller(1, 1), 100) == nil {
@@ -191,8 +191,8 @@ func TestAccountMessageLimit(t *testing.T) {
 	}
 }
 
-// TestLongMessagesCountMore checks that a message counts once per 64 KiB.
-func TestLongMessagesCountMore(t *testing.T) {
+// TestLongMessages checks that a message counts once per 64 KiB.
+func TestLongMessages(t *testing.T) {
 	for length, units := range map[int64]int{0: 1, 1: 1, messageUnit: 1, messageUnit + 1: 2, maxMessageBytes: 16, maxMessageBytes + 1: 16, -1: 16} {
 		l, passed := newMessageLimiter(stopped), 0
 		for l.take(cola.Caller{Account: 1}, length) == nil {
@@ -232,14 +232,14 @@ func TestMessageFlood(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got.StatusCode != http.StatusTooManyRequests || got.Header.Get("Retry-After") != "1" || got.Header.Get("Connection") != "close" {
-		t.Errorf("%d %v", got.StatusCode, got.Header)
+		t.Errorf("status %d, headers %v; want 429 with Retry-After: 1 and Connection: close", got.StatusCode, got.Header)
 	}
 	if e := answer.Error; e.Code != codeRefused || e.Data.Error.Code != cola.CodeQuotaExceeded || e.Data.Error.Details.Reason != "messages" || answer.ID != nil {
-		t.Errorf("got %s", got.body)
+		t.Errorf("want quota_exceeded for messages: %s", got.body)
 	}
 	f.err = nil
 	if resp := send(t, h, http.MethodPost, pingMessage, "Authorization: Bearer "+testToken, "X-API-Key:"); resp.StatusCode != http.StatusOK {
-		t.Errorf("another credential: %s", resp.Status)
+		t.Errorf("with another credential: status %s, want 200", resp.Status)
 	}
 }
 
@@ -253,9 +253,9 @@ func TestMessageBounds(t *testing.T) {
 	long := strings.Repeat("x", maxOtherBytes)
 	many := strings.Repeat(`{"a":1},`, 90_000) + "{}"
 	for name, tt := range map[string]struct {
-		body   string
-		status int
-		holds  string
+		body     string
+		status   int
+		contains string
 	}{
 		"ping of 64 KiB":     {message("ping", `{"a":"`+long[:maxOtherBytes-64]+`"}`), 200, `"result"`},
 		"longer ping":        {message("ping", `{"a":"`+long+`"}`), 413, `"payload_too_large"`},
@@ -267,14 +267,14 @@ func TestMessageBounds(t *testing.T) {
 		"many values, batch": {"[" + many + "]", 400, `"code":-32600`},
 	} {
 		got := mustReply(t, send(t, h, http.MethodPost, tt.body))
-		if got.StatusCode != tt.status || !strings.Contains(got.body, tt.holds) {
-			t.Errorf("%s: %d %.200s", name, got.StatusCode, got.body)
+		if got.StatusCode != tt.status || !strings.Contains(got.body, tt.contains) {
+			t.Errorf("%s: status %d, want %d with %q: %.200s", name, got.StatusCode, tt.status, tt.contains, got.body)
 		}
 	}
 }
 
-// TestBridgeAtTheLimit checks that an assistant on standard input learns which message was refused.
-func TestBridgeAtTheLimit(t *testing.T) {
+// TestBridgeLimit checks that an assistant on standard input learns which message was rejected.
+func TestBridgeLimit(t *testing.T) {
 	h := New(newFake(), keys{}, Options{Logger: slog.New(slog.DiscardHandler), Hosts: []string{"localhost"}, Now: stopped})
 	for range messagesPerMinute {
 		send(t, h, http.MethodPost, pingMessage, "Host: localhost")
@@ -282,11 +282,11 @@ func TestBridgeAtTheLimit(t *testing.T) {
 	b := &Bridge{URL: "http://localhost/mcp", Key: testKey, Client: InProcess(h), Logger: slog.New(slog.DiscardHandler)}
 	got := mustLines(t, b, `{"jsonrpc":"2.0","id":"last","method":"ping"}`, `{"jsonrpc":"2.0","method":"notifications/initialized"}`)
 	if len(got) != 1 || got[0].json.ID != "last" || got[0].json.Error == nil || got[0].json.Error.Data["error"].(map[string]any)["code"] != "quota_exceeded" {
-		t.Errorf("got %v", got)
+		t.Errorf("responses = %v, want one quota_exceeded for the last message", got)
 	}
 }
 
-// BenchmarkParse measures refusing hostile messages of 1 MiB, and parsing the longest accepted one.
+// BenchmarkParse measures rejecting hostile messages of 1 MiB, and parsing the longest accepted one.
 func BenchmarkParse(b *testing.B) {
 	for name, body := range map[string]string{
 		"members": `{"jsonrpc":"2.0","id":1,"method":"ping","params":{` + strings.Repeat(`"a":0,`, 90_000) + `"b":"` + strings.Repeat("x", 500_000) + `"}}`,

@@ -64,15 +64,15 @@ func searchPermittees(
 	if err != nil {
 		return a, state, err
 	}
-	given := len(page.Permittees)
-	rows.noteTruncation(&a, given, state)
+	returned := len(page.Permittees)
+	rows.noteTruncation(&a, returned, state)
 	switch at := page.Pagination; {
-	case rows.kept < rows.found && given == rows.kept:
+	case rows.kept < rows.found && returned == rows.kept:
 		a.note("Later pages skip the omitted rows; to see them, set per_page to %d or less.", max(1, rows.kept))
-	case at.HasMore && given > 0 && given == rows.found:
+	case at.HasMore && returned > 0 && returned == rows.found:
 		a.note(
 			"Showing %d of %d permittees. For more, call search_permittees with the same filters and page %d.",
-			given, at.Total, at.Page+1)
+			returned, at.Total, at.Page+1)
 	}
 	a.setData(v.append(nil, nonNilRows(page.Permittees)))
 	a.addMember("pagination", page.Pagination)

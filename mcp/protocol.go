@@ -84,12 +84,14 @@ func (e *edge) newProtocol(table []tool) *server.MCPServer {
 // callProtocol returns mcp-go's response to a message: a result or an error. It does not use
 // mcp-go's HTTP transport, because headers depend on the response.
 func (e *edge) callProtocol(ctx context.Context, req *request, h http.Header) (result any, wrong *rpcError) {
-	sent := json.RawMessage(mustJSON(req.params))
-	if wrong := req.checkHeaders(h, sent); wrong != nil {
+	raw := json.RawMessage(mustJSON(req.params))
+	if wrong := req.checkHeaders(h, raw); wrong != nil {
 		return nil, wrong
 	}
-	message := mustJSON(object{{"jsonrpc", protocol.JSONRPC_VERSION}, {"id", req.id}, {"method", req.method},
-		{"params", sent}})
+	message := mustJSON(object{
+		{"jsonrpc", protocol.JSONRPC_VERSION}, {"id", req.id}, {"method", req.method},
+		{"params", raw},
+	})
 	switch a := e.protocol.HandleMessage(server.WithSupportedProtocolVersions(ctx, protocolVersions), message).(type) {
 	case protocol.JSONRPCResponse:
 		return a.Result, nil
@@ -127,8 +129,10 @@ func (m *message) checkHeaders(h http.Header, params json.RawMessage) *rpcError 
 		return mismatch("The header %s is %s, but %s is %s.", protocol.HeaderProtocolVersion, cola.Quoted(revision),
 			protocol.MetaKeyProtocolVersion, cola.Quoted(m.protocolVersion))
 	case !slices.Contains(protocolVersions, revision):
-		return fromJSONRPCError(protocol.UnsupportedProtocolVersionError{Version: revision,
-			Supported: protocolVersions}.JSONRPCError())
+		return fromJSONRPCError(protocol.UnsupportedProtocolVersionError{
+			Version:   revision,
+			Supported: protocolVersions,
+		}.JSONRPCError())
 	}
 	if err := protocol.ValidateStandardHeaders(h.Get, revision, protocol.MCPMethod(m.method), params); err != nil {
 		return mismatch("%v", err)
@@ -162,12 +166,12 @@ func (e *edge) toolHandler(t *tool) server.ToolHandlerFunc {
 			return errorResult(req.refused, t, req.state), nil
 		}
 		var ans toolResult
-		shown := e.execute(ctx, t.meter, func(ctx context.Context, req *request) (state cola.QuotaState, err error) {
+		public := e.execute(ctx, t.meter, func(ctx context.Context, req *request) (state cola.QuotaState, err error) {
 			ans, state, err = t.run(ctx, e.svc, req)
 			return state, err
 		})
-		if shown != nil {
-			return errorResult(shown, t, req.state), nil
+		if public != nil {
+			return errorResult(public, t, req.state), nil
 		}
 		e.noteLocalLinks(&ans)
 		return ans.callResult(), nil

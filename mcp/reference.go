@@ -126,11 +126,11 @@ const maxConciseRows = 30
 // filters that were not set.
 func putList[T any](v view, list registry.List[T], filters []filterValue) (a toolResult) {
 	rows := rowLimiter[T]{view: v}
-	kept := rows.limit(list.Rows)
+	count := rows.limit(list.Rows)
 	if !v.detailed {
-		kept = min(kept, maxConciseRows)
+		count = min(count, maxConciseRows)
 	}
-	if total := list.Meta.Total; kept < total {
+	if total := list.Meta.Total; count < total {
 		var ways []string
 		for _, f := range filters {
 			if f.value == "" {
@@ -140,14 +140,14 @@ func putList[T any](v view, list registry.List[T], filters []filterValue) (a too
 		if !v.detailed {
 			ways = append(ways, "set response_format to detailed for more rows")
 		}
-		note := fmt.Sprintf("Showing the first %d of %d rows.", kept, total)
+		note := fmt.Sprintf("Showing the first %d of %d rows.", count, total)
 		if len(ways) > 0 {
 			note += " To see others, " + strings.Join(ways, " or ") + "."
 		}
 		a.notes = append(a.notes, note)
 	}
 	a.notes = append(a.notes, list.Notes...)
-	a.setData(v.append(nil, nonNilRows(list.Rows[:kept])))
+	a.setData(v.append(nil, nonNilRows(list.Rows[:count])))
 	a.addMember("meta", list.Meta)
 	return a
 }
@@ -187,16 +187,16 @@ func listProductionReports(
 // page.
 func putPage[T any](a *toolResult, v view, page registry.PageList[T], name string) {
 	rows := rowLimiter[T]{view: v}
-	kept := rows.limit(page.Rows)
+	count := rows.limit(page.Rows)
 	switch at := page.Meta; {
-	case kept < len(page.Rows):
-		a.note("Showing %d of %d rows to limit the response size. Set per_page to %d or less.", kept,
-			len(page.Rows), max(1, kept))
+	case count < len(page.Rows):
+		a.note("Showing %d of %d rows to limit the response size. Set per_page to %d or less.", count,
+			len(page.Rows), max(1, count))
 	case at.HasMore && at.Page < cola.MaxPage:
-		a.note("Showing %d of %d rows. For more, call %s with the same filters and page %d.", kept, at.Total,
+		a.note("Showing %d of %d rows. For more, call %s with the same filters and page %d.", count, at.Total,
 			name, at.Page+1)
 	}
 	a.notes = append(a.notes, page.Notes...)
-	a.setData(v.append(nil, nonNilRows(page.Rows[:kept])))
+	a.setData(v.append(nil, nonNilRows(page.Rows[:count])))
 	a.addMember("meta", page.Meta)
 }

@@ -24,8 +24,8 @@ type request struct {
 	caller  cola.Caller
 	event   *web.Event
 	state   cola.QuotaState // quota state after the message, for the headers; unknown until it is looked up
-	handled bool            // a handler has asked the service
-	refused *cola.Error     // the service's refusal before a handler was called
+	handled bool            // a handler has called the service
+	refused *cola.Error     // the service's error before a handler was called
 	failure error           // replaces mcp-go's response: a *rpcError, or a *cola.Error for an HTTP error
 }
 
@@ -38,8 +38,10 @@ func requestFrom(ctx context.Context) *request {
 
 // countedMethods count toward the rate limit. The handshake and the lists do not, because clients
 // send them on their own.
-var countedMethods = []string{string(protocol.MethodToolsCall), string(protocol.MethodResourcesRead),
-	string(protocol.MethodPromptsGet)}
+var countedMethods = []string{
+	string(protocol.MethodToolsCall), string(protocol.MethodResourcesRead),
+	string(protocol.MethodPromptsGet),
+}
 
 // servedMethods are the supported methods. All others share one label in the log.
 var servedMethods = append([]string{
@@ -88,20 +90,20 @@ func (e *edge) execute(
 	ctx context.Context, meter cola.Meter, work func(context.Context, *request) (cola.QuotaState, error),
 ) *cola.Error {
 	req := requestFrom(ctx)
-	begun := time.Now()
+	start := time.Now()
 	req.handled = true
 	limited, cancel := context.WithTimeout(ctx, e.opts.Timeout)
 	defer cancel()
 	state, err := req.callRecovered(limited, work)
 	req.state = state
 	req.event.Meter, req.event.Units = meter, state.Charged
-	shown := req.publicError(ctx, err)
+	public := req.publicError(ctx, err)
 	code := "ok"
-	if shown != nil {
-		code = string(shown.Code)
+	if public != nil {
+		code = string(public.Code)
 	}
-	e.metrics.observeCall(req.metricLabel(e), code, time.Since(begun))
-	return shown
+	e.metrics.observeCall(req.metricLabel(e), code, time.Since(start))
+	return public
 }
 
 // callRecovered calls work and turns a panic into an error.
@@ -123,15 +125,15 @@ func (req *request) publicError(ctx context.Context, err error) *cola.Error {
 	if err == nil {
 		return nil
 	}
-	shown, fault := web.PublicError(err, req.event.RequestID)
+	public, fault := web.PublicError(err, req.event.RequestID)
 	if !errors.Is(ctx.Err(), context.Canceled) { // otherwise the client has disconnected
 		req.event.Fault = fault
 	}
-	req.event.Code = shown.Code
-	if isAuthError(shown.Code) {
-		req.failure = shown
+	req.event.Code = public.Code
+	if isAuthError(public.Code) {
+		req.failure = public
 	}
-	return shown
+	return public
 }
 
 // isAuthError reports whether an error concerns credentials. Those become HTTP errors, so that

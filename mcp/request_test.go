@@ -56,9 +56,9 @@ func TestSlowMessages(t *testing.T) {
 	checkHeaders(t, got)
 }
 
-// TestRefusedImmediately checks that a request refused on its headers does not wait for its message. The
+// TestEarlyRejection checks that a request rejected on its headers does not wait for its message. The
 // servers' read timeout is one hour.
-func TestRefusedImmediately(t *testing.T) {
+func TestEarlyRejection(t *testing.T) {
 	h := mustServe(t, newFake(), io.Discard)
 	for name, tt := range map[string]struct {
 		h      http.Handler
@@ -66,7 +66,7 @@ func TestRefusedImmediately(t *testing.T) {
 		status int
 	}{"no credentials": {h, "POST", 401}, "another method": {withKey(h), "PUT", 405}} {
 		if got := mustBegin(t, tt.h, time.Hour, tt.method); got.StatusCode != tt.status || !got.Close {
-			t.Errorf("%s: %d, closing %t", name, got.StatusCode, got.Close)
+			t.Errorf("%s: status %d, closing %t; want %d, true", name, got.StatusCode, got.Close, tt.status)
 		}
 	}
 }
@@ -102,7 +102,7 @@ func TestSuspendedAccount(t *testing.T) {
 			})
 			got := mustReply(t, send(t, h, http.MethodPost, message, "X-API-Key:", credential))
 			if got.StatusCode != http.StatusForbidden || !strings.HasPrefix(got.body, `{"error":{"code":"account_suspended"`) || !strings.Contains(got.body, `"details":{"reason":"Unpaid."}`) {
-				t.Errorf("%s: got %d %s", message, got.StatusCode, got.body)
+				t.Errorf("%s: status %d, want 403 with account_suspended and the reason: %s", message, got.StatusCode, got.body)
 			}
 			checkHeaders(t, got)
 			if f.created.Name != "" && credential == "Authorization: Bearer "+testToken {
@@ -122,7 +122,7 @@ func TestSuspendedOverStdio(t *testing.T) {
 	}
 	for _, r := range got {
 		if r.json.Error == nil || r.json.Error.Code != codeRefused || r.json.Error.Message != suspended().Message {
-			t.Errorf("%s", r.body)
+			t.Errorf("want the error of a suspended account: %s", r.body)
 		}
 	}
 }

@@ -37,8 +37,10 @@ var referenceResources = []referenceResource{
 					break
 				}
 			}
-			return object{{"roots", vocabulary.CategoryRoots()}, {"total", len(words.Categories)},
-				{"paths", nonNilRows(paths)}}, err
+			return object{
+				{"roots", vocabulary.CategoryRoots()}, {"total", len(words.Categories)},
+				{"paths", nonNilRows(paths)},
+			}, err
 		},
 	},
 	{
@@ -75,8 +77,10 @@ func filterWords() object {
 	}
 	var classes, origins []object
 	for _, c := range vocabulary.Classes() {
-		classes = append(classes, object{{"class_id", c.ID}, {"class_name", c.Name},
-			{"product_type", cola.Text(c.ProductType)}})
+		classes = append(classes, object{
+			{"class_id", c.ID}, {"class_name", c.Name},
+			{"product_type", cola.Text(c.ProductType)},
+		})
 	}
 	for _, o := range vocabulary.Origins() {
 		origins = append(origins, object{{"origin_id", o.ID}, {"origin_name", o.Name}})
@@ -130,15 +134,18 @@ func (e *edge) resourceHandler(
 ) server.ResourceHandlerFunc {
 	return func(ctx context.Context, call protocol.ReadResourceRequest) ([]protocol.ResourceContents, error) {
 		var content []byte
-		shown := e.execute(ctx, m, func(ctx context.Context, req *request) (state cola.QuotaState, err error) {
+		public := e.execute(ctx, m, func(ctx context.Context, req *request) (state cola.QuotaState, err error) {
 			content, state, err = read(ctx, req)
 			return state, err
 		})
-		if shown != nil {
-			return nil, requestFrom(ctx).setFailure(shown)
+		if public != nil {
+			return nil, requestFrom(ctx).setFailure(public)
 		}
-		return []protocol.ResourceContents{protocol.TextResourceContents{URI: call.Params.URI, MIMEType: jsonType,
-			Text: string(content)}}, nil
+		return []protocol.ResourceContents{protocol.TextResourceContents{
+			URI:      call.Params.URI,
+			MIMEType: jsonType,
+			Text:     string(content),
+		}}, nil
 	}
 }
 

@@ -23,11 +23,11 @@ import (
 func content(t *testing.T, r reply) (v map[string]any) {
 	t.Helper()
 	if r.json.Result == nil {
-		t.Fatalf("read failed: %s", r.body)
+		t.Fatalf("resource has no result: %s", r.body)
 	}
 	one := r.json.Result["contents"].([]any)[0].(map[string]any)
 	if one["mimeType"] != "application/json" {
-		t.Errorf("MIME type %v", one["mimeType"])
+		t.Errorf("mimeType = %v, want application/json", one["mimeType"])
 	}
 	if err := json.Unmarshal([]byte(one["text"].(string)), &v); err != nil {
 		t.Fatal(err)
@@ -42,17 +42,17 @@ func TestReferenceResources(t *testing.T) {
 		return content(t, rpc(t, h, "resources/read", `{"uri":"registry://reference/`+name+`"}`))
 	}
 	if got := read("categories"); fmt.Sprint(got["roots"]) != "[Beer Wine Liquor]" || len(got["paths"].([]any)) != 3 || got["total"] != 3. {
-		t.Errorf("categories: %v", got)
+		t.Errorf("categories = %v, want 3 paths", got)
 	}
 	filters := read("filters")
 	words := filters["filters"].(map[string]any)
 	if len(words) != 6 || fmt.Sprint(words["status"]) != "[approved expired surrendered revoked]" || len(filters["classes"].([]any)) < 100 || len(filters["origins"].([]any)) < 100 {
-		t.Errorf("filters: %v", words)
+		t.Errorf("filters = %v, want 6 lists", words)
 	}
 	tiers := read("tiers")["tiers"].([]any)
 	free := tiers[0].(map[string]any)
 	if len(tiers) != 3 || free["tier"] != "free" || free["detail_views_per_month"] != 200. || free["requests_per_minute"] != 10. || free["price"] != "none" {
-		t.Errorf("tiers: %v", tiers)
+		t.Errorf("tiers = %v, want 3 with the free limits", tiers)
 	}
 	if f.spent != 3 || f.used != (cola.Used{}) {
 		t.Errorf("%d requests and %+v for reference data", f.spent, f.used)
@@ -70,18 +70,18 @@ func TestLabelResource(t *testing.T) {
 	h := mustServe(t, f, io.Discard)
 	got := content(t, rpc(t, h, "resources/read", `{"uri":"registry://colas/11054001000049"}`))
 	if got["data"].(map[string]any)["brand_name"] != "LENZ MOSER" || got["charged"].(map[string]any)["units"] != 1. || f.used.DetailViews != 1 {
-		t.Errorf("%v, %+v", got, f.used)
+		t.Errorf("read = %v, used %+v; want LENZ MOSER for one detail view", got, f.used)
 	}
 	for _, uri := range []string{"registry://colas/1", "registry://colas/11054001000048", "registry://colas/..%2F", "registry://colas/", "registry://reference/x", "test://x"} {
 		r := rpc(t, h, "resources/read", `{"uri":"`+uri+`"}`)
 		if r.json.Error == nil || r.json.Error.Code != -32002 || r.StatusCode != 200 || r.json.Error.Data["uri"] != uri {
-			t.Errorf("%s: got %d %s", uri, r.StatusCode, r.body)
+			t.Errorf("%s: status %d, want 200 with error code -32002: %s", uri, r.StatusCode, r.body)
 		}
 	}
 	f.err = &cola.Error{Code: cola.CodeQuotaExceeded, Message: "Used up.", UpgradeURL: "https://plans.example"}
 	r := rpc(t, h, "resources/read", `{"uri":"registry://colas/11054001000049"}`)
 	if r.json.Error == nil || r.json.Error.Code != codeRefused || r.json.Error.Data["upgrade_url"] != "https://plans.example" || f.used.DetailViews != 1 {
-		t.Errorf("a used-up quota: %s", r.body)
+		t.Errorf("with the quota used up: %s", r.body)
 	}
 }
 
@@ -95,8 +95,10 @@ func TestPrompts(t *testing.T) {
 		want            []string // parts of the text
 	}{
 		{"brand_clearance", `{"brand_name":"Raven \"Oak\""}`, []string{`brand_name "Raven \"Oak\""`, "per_page 20."}},
-		{"brand_clearance", `{"brand_name":"Oak","class":"TABLE RED WINE","category":"Wine > Red Wine","origin":"OREGON"}`,
-			[]string{`class "TABLE RED WINE", category "Wine > Red Wine", origin "OREGON"`, `per_page 20 and derived_subcategory "Wine > Red Wine" and origin "OREGON".`}},
+		{
+			"brand_clearance", `{"brand_name":"Oak","class":"TABLE RED WINE","category":"Wine > Red Wine","origin":"OREGON"}`,
+			[]string{`class "TABLE RED WINE", category "Wine > Red Wine", origin "OREGON"`, `per_page 20 and derived_subcategory "Wine > Red Wine" and origin "OREGON".`},
+		},
 		{"permittee_report", `{"company":"NJ-I-721"}`, []string{`"NJ-I-721"`, "get_permittee"}},
 		{"permittee_report", `{"company":"Lenz","state":"nj"}`, []string{`state "NJ" and per_page 5`}},
 	}
@@ -162,8 +164,10 @@ func TestWatchBrand(t *testing.T) {
 	h := mustServe(t, newFake(), io.Discard)
 	for _, tt := range [][2]string{
 		{`{"brand_name":"Oak"}`, `filters with brand_name "Oak";`},
-		{`{"brand_name":"Oak","class":"VODKA","category":"Wine > White Wine","origin":"FRANCE"}`,
-			`brand_name "Oak", derived_category "Wine > White Wine", country "FRANCE" (`},
+		{
+			`{"brand_name":"Oak","class":"VODKA","category":"Wine > White Wine","origin":"FRANCE"}`,
+			`brand_name "Oak", derived_category "Wine > White Wine", country "FRANCE" (`,
+		},
 		{`{"brand_name":"Oak","category":"wine"}`, `per_page 5 and derived_subcategory "wine".`},
 		{`{"brand_name":"Oak"}`, `create_saved_search`},
 	} {
@@ -185,19 +189,19 @@ func TestCompletion(t *testing.T) {
 		total, _ = completion["total"].(float64)
 		return values, total
 	}
-	for asked, want := range map[[2]string]string{
+	for completed, want := range map[[2]string]string{
 		{"category", "wine > "}: "[Wine > Red Wine Wine > White Wine]", {"category", "RED"}: "[Wine > Red Wine]", {"state", "c"}: "[CA CO]",
 		{"origin", "oreg"}: "[OREGON]", {"origin", "zzz"}: "[]", {"brand_name", "o"}: "[]", {"class", "table red"}: "[TABLE RED WINE]",
 	} {
-		if values, _ := complete(asked[0], asked[1]); fmt.Sprint(values) != want {
-			t.Errorf("completion of %v = %v, want %s", asked, values, want)
+		if values, _ := complete(completed[0], completed[1]); fmt.Sprint(values) != want {
+			t.Errorf("completion of %v = %v, want %s", completed, values, want)
 		}
 	}
 	if values, total := complete("origin", ""); len(values) != maxCompletions || int(total) != len(distinct(vocabulary.Origins())) {
-		t.Errorf("%d origins of %v", len(values), total)
+		t.Errorf("%d origins, total %v; want %d of all origins", len(values), total, maxCompletions)
 	}
 	if values, _ := complete("class", "wine"); len(values) < 2 || !strings.HasPrefix(values[0], "WINE") && !strings.Contains(values[0], "WINE") {
-		t.Errorf("classes: %v", values)
+		t.Errorf("completed classes = %v, want those with WINE", values)
 	}
 	if f.spent != 0 {
 		t.Errorf("completion counted %d requests", f.spent)
@@ -223,7 +227,7 @@ func TestMetrics(t *testing.T) {
 	f := newFake()
 	h := New(f, keys{}, Options{Logger: slog.New(slog.DiscardHandler), Hosts: []string{testHost}, Metrics: registry})
 	if n, err := testutil.GatherAndCount(registry, "colaregistry_mcp_call_duration_seconds"); err != nil || n != len(tools())+3 {
-		t.Errorf("%d tools have metrics at start (%v)", n, err)
+		t.Errorf("%d tools have metrics at startup (%v)", n, err)
 	}
 	for range 2 {
 		call(t, h, "search_colas", `{}`)
@@ -256,6 +260,6 @@ func TestMetrics(t *testing.T) {
 		t.Errorf("counted %v, want %v", got, want)
 	}
 	if problems, err := testutil.GatherAndLint(registry); err != nil || len(problems) > 0 {
-		t.Errorf("names: %v, %v", problems, err)
+		t.Errorf("GatherAndLint = %v, %v; want no problems", problems, err)
 	}
 }

@@ -38,7 +38,7 @@ func (a *toolResult) note(format string, args ...any) {
 // setData sets the data.
 func (a *toolResult) setData(data []byte) { a.data = sanitizeJSON(data) }
 
-// addMember adds a member beside the data.
+// addMember adds a member next to the data.
 func (a *toolResult) addMember(name string, value any) { a.extra = append(a.extra, field{name, value}) }
 
 // setCharge sets the cost, unless the call is free.
@@ -69,8 +69,10 @@ func (a *toolResult) json() json.RawMessage {
 func (a *toolResult) callResult() *protocol.CallToolResult {
 	content := a.json()
 	return &protocol.CallToolResult{
-		Content: []protocol.Content{protocol.TextContent{Type: protocol.ContentTypeText,
-			Text: string(content)}},
+		Content: []protocol.Content{protocol.TextContent{
+			Type: protocol.ContentTypeText,
+			Text: string(content),
+		}},
 		StructuredContent: content,
 	}
 }
@@ -84,7 +86,7 @@ var (
 	chargedMember    = field{"charged", reflect.TypeFor[charged]()}
 )
 
-// Limits on the size of a result. Clients cut or refuse larger ones, and may show both copies of the
+// Limits on the size of a result. Clients cut or reject larger ones, and may show both copies of the
 // content to the model.
 const (
 	maxTokens       = 25_000
@@ -111,15 +113,17 @@ func encodedSize(b []byte) int {
 // rowLimiter limits the rows of a list to the response size. It records how many rows fit.
 type rowLimiter[T any] struct {
 	view  view
-	shown func(T) any // converts a row for the result; nil: no conversion
+	shown func(T) any // converts a row for the result; optional
 	found int         // rows there were
 	kept  int
 }
 
 // newLabelLimiter is a rowLimiter for labels, which become rows.
 func newLabelLimiter(v view, svc Service) rowLimiter[cola.ColaSummary] {
-	return rowLimiter[cola.ColaSummary]{view: v,
-		shown: func(label cola.ColaSummary) any { return svc.Rows([]cola.ColaSummary{label})[0] }}
+	return rowLimiter[cola.ColaSummary]{
+		view:  v,
+		shown: func(label cola.ColaSummary) any { return svc.Rows([]cola.ColaSummary{label})[0] },
+	}
 }
 
 func (f *rowLimiter[T]) limit(rows []T) int {
@@ -141,7 +145,7 @@ func (f *rowLimiter[T]) limit(rows []T) int {
 // rowLimit returns the limiter as a registry.RowLimit.
 func (f *rowLimiter[T]) rowLimit() registry.RowLimit[T] { return f.limit }
 
-// putRecord sets the data to one record. If it is too large, its longest lists and texts are cut,
+// putRecord sets the data to one record. If it is too large, its longest lists and strings are cut,
 // with a note.
 func putRecord[T any](a *toolResult, v view, record T) {
 	r := reflect.New(reflect.TypeFor[T]()).Elem()
@@ -181,8 +185,8 @@ func largestField(v view, r reflect.Value, fields []outputField) (index int) {
 	return index
 }
 
-// halve cuts a list or a text in half; a list of one text has the text cut. It does not modify
-// shared backing arrays.
+// halve cuts a list or a string in half. In a list of one string, it cuts the string. It does not
+// modify shared backing arrays.
 func halve(v reflect.Value) {
 	switch n := length(v); {
 	case v.Kind() == reflect.String && n < 2:
@@ -199,7 +203,7 @@ func halve(v reflect.Value) {
 	}
 }
 
-// length counts the entries of a list, or the characters of a text.
+// length counts the entries of a list, or the characters of a string.
 func length(v reflect.Value) int {
 	if v.Kind() == reflect.String {
 		return len([]rune(v.String()))
@@ -230,7 +234,7 @@ func nonNilRows[T any](rows []T) []T {
 // resetDay returns the day on which the quota resets.
 func resetDay(state cola.QuotaState) string { return state.Period.End().Format("2 January 2006") }
 
-// sanitizeJSON removes hidden characters from the texts in JSON: control characters, and characters
+// sanitizeJSON removes hidden characters from the strings in JSON: control characters, and characters
 // that are invisible or change the direction of text. Line breaks stay and become \n; a tab becomes
 // a space. The JSON must be compact and as encoding/json writes it, so that these characters occur
 // only within strings.

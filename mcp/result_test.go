@@ -15,10 +15,10 @@ import (
 // tokens estimates the number of tokens in a result.
 func tokens(body string) int { return len(body) * 2 / 7 }
 
-// TestLargestAnswers checks that for records of any size, a response stays under the limit,
+// TestLargestResponses checks that for records of any size, a response stays under the limit,
 // including its structured copy, says what it omitted, and charges only the records that it
 // returns.
-func TestLargestAnswers(t *testing.T) {
+func TestLargestResponses(t *testing.T) {
 	huge := func(n int) cola.Text { return cola.Text(strings.Repeat(`<&>"Ä`, n)) }
 	for name, size := range map[string]int{"usual": 4, "long": 40, "longest": 100} { // names have at most 500 characters
 		f := newFake()
@@ -46,7 +46,7 @@ func TestLargestAnswers(t *testing.T) {
 				f.used = cola.Used{}
 				got := call(t, h, tool, arguments+`,"response_format":"`+format+`"}`)
 				if n := tokens(got.body); got.failed || n >= maxTokens {
-					t.Errorf("%s, %s: %s has %d tokens", name, format, tool, n)
+					t.Errorf("%s, %s: %s returns %d tokens, want fewer than %d", name, format, tool, n, maxTokens)
 				}
 				rows := rowsOf(got.content)
 				if charged, metered := got.content["charged"].(map[string]any); metered && rows > 0 && tool != "get_permittee" {
@@ -94,11 +94,11 @@ func TestOneHugeRecord(t *testing.T) {
 	for _, format := range responseFormats {
 		got := call(t, h, "get_cola", `{"ttb_id":"11054001000049","response_format":"`+format+`"}`)
 		if n := tokens(got.body); got.failed || n >= maxTokens || n < maxTokens/8 {
-			t.Errorf("%s has %d tokens", format, n)
+			t.Errorf("%s: %d tokens, want %d to %d", format, n, maxTokens/8, maxTokens)
 		}
 		data := got.content["data"].(map[string]any)
 		if data["ttb_id"] != "11054001000049" || data["brand_name"] != "LENZ MOSER" {
-			t.Errorf("%s: ttb_id = %v", format, data["ttb_id"])
+			t.Errorf("%s: data = %v, want the label of LENZ MOSER", format, data["ttb_id"])
 		}
 		varietals := data["grape_varietals"].([]any)
 		if note := fmt.Sprintf("first %d of 501 entries", len(varietals)); !strings.Contains(got.texts[0], note) {
@@ -106,7 +106,7 @@ func TestOneHugeRecord(t *testing.T) {
 		}
 	}
 	if len(f.label.GrapeVarietals) != 501 || len(f.label.Images) != 500 || len(f.label.LLMLiquorGrains[0]) != 200_000 {
-		t.Error("the stored record was modified")
+		t.Error("stored record was modified")
 	}
 	read := rpc(t, h, "resources/read", `{"uri":"registry://colas/11054001000049"}`)
 	if n := tokens(read.body); read.json.Result == nil || n >= maxTokens {
@@ -134,14 +134,14 @@ func TestEncodedSize(t *testing.T) {
 }
 
 func TestSanitize(t *testing.T) {
-	for sent, want := range map[string]string{
+	for in, want := range map[string]string{
 		"plain": "plain", "three\nlines\r\nand\ttabs\r": "three\nlines\nand tabs\n", "gap\n\r\n\r\r\n": "gap\n\n\n\n", "bell\a null\x00 escape\x1b[31m del\x7f c1\u0085": "bell null escape[31m del c1",
 		"right\u202eto left\u2066": "rightto left", "zero\u200bwidth\ufeff": "zerowidth", "tag\U000e0041\U000e007f": "tag", "varied\U000e0101": "varied",
 		"family 👨‍👩‍👧 ❤️": "family 👨‍👩‍👧 ❤️", "soft\u00adhyphen": "softhyphen", "line\u2028separator": "line\nseparator", `back\slash "quoted" <&>`: `back\slash "quoted" <&>`,
 	} {
 		var got string
-		if err := json.Unmarshal(sanitizeJSON(mustJSON(sent)), &got); err != nil || got != want {
-			t.Errorf("sanitize %q = %q, want %q (%v)", sent, got, want, err)
+		if err := json.Unmarshal(sanitizeJSON(mustJSON(in)), &got); err != nil || got != want {
+			t.Errorf("sanitize(%q) = %q, want %q (%v)", in, got, want, err)
 		}
 	}
 }
@@ -156,23 +156,23 @@ func FuzzSanitize(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		sent := mustJSON(map[string]any{"a": s, "b": []string{s, ""}})
-		cleaned := sanitizeJSON(sent)
+		data := mustJSON(map[string]any{"a": s, "b": []string{s, ""}})
+		cleaned := sanitizeJSON(data)
 		var got struct {
 			A string
 			B []string
 		}
 		if err := json.Unmarshal(cleaned, &got); err != nil || len(got.B) != 2 || got.A != got.B[0] {
-			t.Fatalf("sanitize %q = %s: %v", s, cleaned, err)
+			t.Fatalf("sanitize(%q) = %s: %v", s, cleaned, err)
 		}
-		if strings.ContainsFunc(got.A, isHidden) || len(cleaned) > len(sent) {
-			t.Errorf("sanitize %q = %q", s, got.A)
+		if strings.ContainsFunc(got.A, isHidden) || len(cleaned) > len(data) {
+			t.Errorf("sanitize(%q) = %q, want no hidden characters", s, got.A)
 		}
 		if lines := strings.NewReplacer("\r\n", "\n", "\r", "\n", "\u2028", "\n", "\u2029", "\n").Replace(s); strings.Count(got.A, "\n") != strings.Count(lines, "\n") {
-			t.Errorf("sanitize %q = %q: lines differ", s, got.A)
+			t.Errorf("sanitize(%q) = %q, want the same lines", s, got.A)
 		}
 		if utf8.ValidString(s) && !strings.ContainsFunc(s, func(r rune) bool { return isHidden(r) || r == '\u2028' || r == '\u2029' }) && got.A != s {
-			t.Errorf("sanitize %q = %q, want unchanged", s, got.A)
+			t.Errorf("sanitize(%q) = %q, want it unchanged", s, got.A)
 		}
 	})
 }
@@ -196,13 +196,13 @@ func TestThirdPartyText(t *testing.T) {
 			t.Errorf("%s: %s", tool, got.texts[0])
 		}
 		if strings.Contains(fmt.Sprint(got.content["notes"]), "IGNORE") {
-			t.Errorf("%s: notes %v", tool, got.content["notes"])
+			t.Errorf("%s: notes contain label text: %v", tool, got.content["notes"])
 		}
 	}
 }
 
-// TestNotesOfTheService checks that the service's notes come before the tool's own.
-func TestNotesOfTheService(t *testing.T) {
+// TestServiceNotes checks that the service's notes come before the tool's own.
+func TestServiceNotes(t *testing.T) {
 	f := newFake()
 	f.notes = []string{"DE was read as Delaware."}
 	h := mustServe(t, f, io.Discard)
@@ -228,7 +228,7 @@ func TestUnknownValuesInSavedSearches(t *testing.T) {
 		got := call(t, h, "create_saved_search", `{"name":"x","filters":{`+filters+`}}`)
 		notes := fmt.Sprint(got.content["notes"])
 		if got.failed || !strings.Contains(notes, want) || strings.Contains(notes, "no matches yet") != (want != "") {
-			t.Errorf("%s: %s", filters, got.texts[0])
+			t.Errorf("filters %s: want notes with %q: %s", filters, want, got.texts[0])
 		}
 	}
 }
@@ -269,6 +269,6 @@ func TestUnknownValuesInPrompts(t *testing.T) {
 		}
 	}
 	if f.spent != 3 || f.used != (cola.Used{}) {
-		t.Errorf("three refused prompts count %d requests and use %+v, want 3 requests and no quota", f.spent, f.used)
+		t.Errorf("three rejected prompts count %d requests and use %+v, want 3 requests and no quota", f.spent, f.used)
 	}
 }

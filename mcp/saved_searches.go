@@ -125,14 +125,14 @@ func listSavedSearches(
 func createSavedSearch(
 	ctx context.Context, svc Service, c cola.Caller, p cola.SavedSearchParams,
 ) (a toolResult, state cola.QuotaState, err error) {
-	made, state, err := svc.CreateSavedSearch(ctx, c, p)
+	search, state, err := svc.CreateSavedSearch(ctx, c, p)
 	if err != nil {
 		return a, state, err
 	}
-	if made.Repeated {
+	if search.Repeated {
 		a.note("An identical earlier call created this search; it was not created again.")
 	}
-	putSavedSearch(ctx, svc, &a, made.Search)
+	putSavedSearch(ctx, svc, &a, search.Search)
 	return a, state, nil
 }
 

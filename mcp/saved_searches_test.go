@@ -47,8 +47,8 @@ func TestCreateSavedSearch(t *testing.T) {
 	}
 }
 
-// TestNotesOnSavedSearches checks that the notes say whether and when the search runs.
-func TestNotesOnSavedSearches(t *testing.T) {
+// TestSavedSearchNotes checks that the notes say whether and when the search runs.
+func TestSavedSearchNotes(t *testing.T) {
 	const look = "search_colas"
 	var runs cola.Opt[string] // not paused
 	tests := []struct {
@@ -89,7 +89,7 @@ func checkNotes(t *testing.T, what string, got called, want ...string) {
 // TestUpdateSavedSearch checks that given values change and that absent or null ones do not.
 func TestUpdateSavedSearch(t *testing.T) {
 	filters := cola.SavedSearchFilters{BrandName: "elm", ContainerCan: cola.Some(true)}
-	for sent, want := range map[string]cola.SavedSearchChangeParams{
+	for arguments, want := range map[string]cola.SavedSearchChangeParams{
 		`"name":"Elms"`:                         {Name: "Elms"},
 		`"schedule":{"active":false}`:           {Schedule: &cola.ScheduleChangeParams{Active: cola.Some(false)}},
 		`"schedule":{"active":"true"}`:          {Schedule: &cola.ScheduleChangeParams{Active: cola.Some(true)}},
@@ -100,23 +100,23 @@ func TestUpdateSavedSearch(t *testing.T) {
 		`"name":"Elms","filters":{"query":null},"schedule":{"active":null,"day":null}`: {Name: "Elms"},
 	} {
 		f := newFake()
-		got := call(t, mustServe(t, f, io.Discard), "update_saved_search", `{"uuid":"`+savedUUID+`",`+sent+`}`)
+		got := call(t, mustServe(t, f, io.Discard), "update_saved_search", `{"uuid":"`+savedUUID+`",`+arguments+`}`)
 		if diff := cmp.Diff(want, f.changed); diff != "" || got.failed || f.spent != 1 {
-			t.Errorf("%s: %s, %d requests counted (-want +got):\n%s", sent, got.texts, f.spent, diff)
+			t.Errorf("%s: %s, %d requests counted (-want +got):\n%s", arguments, got.texts, f.spent, diff)
 		}
 		var data any
 		if err := json.Unmarshal(mustJSON(f.saved[0]), &data); err != nil || !cmp.Equal(data, got.content["data"]) {
-			t.Errorf("%s: response differs from the saved search (%v): %s", sent, err, cmp.Diff(data, got.content["data"]))
+			t.Errorf("%s: response differs from the saved search (%v): %s", arguments, err, cmp.Diff(data, got.content["data"]))
 		}
 	}
-	for sent, wrong := range map[string]string{
+	for arguments, wrong := range map[string]string{
 		`{"name":"Elms"}`: "uuid", `{"uuid":null,"name":"Elms"}`: "uuid", `{"uuid":"` + savedUUID + `"}`: "body",
 		`{"uuid":"` + savedUUID + `","schedule":{"active":false},"remove_schedule":true}`: "remove_schedule",
 		`{"uuid":"` + savedUUID + `","filters":{"abv_min":200}}`:                          "filters.abv_min",
 	} {
 		f := newFake()
-		if got := call(t, mustServe(t, f, io.Discard), "update_saved_search", sent); got.code(t) != "validation_error" || got.problems(t)[wrong] == nil || f.spent != 1 {
-			t.Errorf("%s: %s, %d requests counted", sent, got.texts[0], f.spent)
+		if got := call(t, mustServe(t, f, io.Discard), "update_saved_search", arguments); got.code(t) != "validation_error" || got.problems(t)[wrong] == nil || f.spent != 1 {
+			t.Errorf("%s: %s, %d requests counted", arguments, got.texts[0], f.spent)
 		}
 	}
 }
@@ -129,16 +129,16 @@ func TestDeleteSavedSearch(t *testing.T) {
 	const arguments = `{"uuid":"` + savedUUID + `"}`
 	got := call(t, h, "delete_saved_search", arguments)
 	if want := map[string]any{"uuid": savedUUID, "deleted": true}; got.failed || !cmp.Equal(got.content["data"], any(want)) || len(f.saved) != 0 {
-		t.Errorf("%s, %d left", got.texts, len(f.saved))
+		t.Errorf("delete_saved_search = %s, %d searches left; want 0", got.texts, len(f.saved))
 	}
 	for tool, arguments := range map[string]string{"delete_saved_search": arguments, "update_saved_search": strings.TrimSuffix(arguments, "}") + `,"name":"x"}`} {
 		got := call(t, h, tool, arguments)
 		if got.code(t) != "not_found" || !strings.Contains(got.texts[1], "list_saved_searches") {
-			t.Errorf("%s: %q", tool, got.texts)
+			t.Errorf("%s: want not_found and a hint: %q", tool, got.texts)
 		}
 	}
 	if got := call(t, h, "list_saved_searches", `{}`); rowsOf(got.content) != 0 || got.failed {
-		t.Errorf("after deletion: %s", got.texts[0])
+		t.Errorf("list after deletion: want no searches: %s", got.texts[0])
 	}
 }
 
@@ -152,7 +152,7 @@ func TestListSavedSearches(t *testing.T) {
 	checkNotes(t, "the first page", first, "page 2")
 	checkNotes(t, "the second page", second)
 	if rowsOf(first.content) != 20 || rowsOf(second.content) != 5 {
-		t.Errorf("%d and %d rows", rowsOf(first.content), rowsOf(second.content))
+		t.Errorf("pages have %d and %d rows, want 20 and 5", rowsOf(first.content), rowsOf(second.content))
 	}
 	f.saved[0].Name = strings.Repeat("ü", 200)
 	f.saved[0].Filters.Query = strings.Repeat("<", 200)
@@ -164,9 +164,9 @@ func TestListSavedSearches(t *testing.T) {
 	checkNotes(t, "a large page", large, "per_page")
 }
 
-// TestProblemsOfSavedSearches checks that all problems are reported at once, nested ones by dotted
+// TestSavedSearchProblems checks that all problems are reported at once, nested ones by dotted
 // names and missing ones with the service's messages.
-func TestProblemsOfSavedSearches(t *testing.T) {
+func TestSavedSearchProblems(t *testing.T) {
 	f := newFake()
 	got := call(t, mustServe(t, f, io.Discard), "create_saved_search",
 		`{"filters":{"brand":"oak","approval_date_from":"2024-01-01","abv_min":200,"type_wine":"yes"},"schedule":{"cadence":"hourly"},"brand_name":"oak"}`)
@@ -188,40 +188,40 @@ func TestProblemsOfSavedSearches(t *testing.T) {
 	}
 }
 
-// TestRefusedSavedSearches checks that a service error becomes a result that a model can act on.
-func TestRefusedSavedSearches(t *testing.T) {
+// TestSavedSearchErrors checks that a service error becomes a result that a model can act on.
+func TestSavedSearchErrors(t *testing.T) {
 	for code, hint := range map[cola.Code]string{cola.CodeSearchTooBroad: "brand_name", cola.CodeWatchlistLimit: "update_saved_search"} {
 		f := newFake()
 		f.err = &cola.Error{Code: code, Message: "No.", Details: map[string]any{"limit": 10}}
 		got := call(t, mustServe(t, f, io.Discard), "create_saved_search", goodSearch)
 		if got.StatusCode != http.StatusOK || !got.failed || got.content != nil || got.code(t) != string(code) || len(got.texts) != 2 || !strings.Contains(got.texts[1], hint) {
-			t.Errorf("%s: %d %q", code, got.StatusCode, got.texts)
+			t.Errorf("%s: status %d, want 200 with the error and a hint: %q", code, got.StatusCode, got.texts)
 		}
 	}
 }
 
-// TestScopeOfSavedSearches checks that a token without the write scope gets an HTTP 403 from tools
+// TestSavedSearchScope checks that a token without the write scope gets an HTTP 403 from tools
 // that write, and can read.
-func TestScopeOfSavedSearches(t *testing.T) {
+func TestSavedSearchScope(t *testing.T) {
 	f := newFake()
 	h := mustServe(t, f, io.Discard)
 	token := []string{"X-API-Key: ", "Authorization: Bearer " + testToken}
 	for tool, arguments := range map[string]string{
 		"create_saved_search": goodSearch, "update_saved_search": `{"uuid":"` + savedUUID + `","name":"x"}`, "delete_saved_search": `{"uuid":"` + savedUUID + `"}`,
 	} {
-		f.spent, f.asked = 0, ""
-		refused := rpc(t, h, "tools/call", `{"name":"`+tool+`","arguments":`+arguments+`}`, token...)
-		if refused.StatusCode != http.StatusForbidden || !strings.Contains(refused.Header.Get("Www-Authenticate"), `error="insufficient_scope"`) || f.spent != 1 {
-			t.Errorf("%s: %d %s, %d requests counted", tool, refused.StatusCode, refused.body, f.spent)
+		f.spent, f.target = 0, ""
+		rejected := rpc(t, h, "tools/call", `{"name":"`+tool+`","arguments":`+arguments+`}`, token...)
+		if rejected.StatusCode != http.StatusForbidden || !strings.Contains(rejected.Header.Get("Www-Authenticate"), `error="insufficient_scope"`) || f.spent != 1 {
+			t.Errorf("%s: %d %s, %d requests counted", tool, rejected.StatusCode, rejected.body, f.spent)
 		}
-		if f.created.Name != "" || f.asked != "" {
-			t.Errorf("%s: service was called with %+v, %q", tool, f.created, f.asked)
+		if f.created.Name != "" || f.target != "" {
+			t.Errorf("%s: service was called with %+v, %q", tool, f.created, f.target)
 		}
 	}
 	for _, tool := range []string{"get_usage", "list_saved_searches"} {
 		read := rpc(t, h, "tools/call", `{"name":"`+tool+`","arguments":{}}`, token...)
 		if read.StatusCode != http.StatusOK || read.json.Result["isError"] == true {
-			t.Errorf("%s: got %d %s", tool, read.StatusCode, read.body)
+			t.Errorf("%s: status %d, want 200: %s", tool, read.StatusCode, read.body)
 		}
 	}
 }
@@ -231,13 +231,13 @@ func TestScopeOfSavedSearches(t *testing.T) {
 func TestScopeAtTheRateLimit(t *testing.T) {
 	token := []string{"X-API-Key: ", "Authorization: Bearer " + testToken}
 	create := `{"name":"create_saved_search","arguments":` + goodSearch + `}`
-	for code, refusal := range map[string]*cola.Error{
+	for code, limitErr := range map[string]*cola.Error{
 		"quota_exceeded": {Code: cola.CodeQuotaExceeded, Message: "Too fast.", RetryAfter: 12e9, Details: map[string]any{"reason": "burst"}},
 		"unavailable":    cola.Unavailable(),
 		"internal_error": {Code: cola.CodeInternal, Message: "secret"},
 	} {
 		f := newFake()
-		f.err = refusal
+		f.err = limitErr
 		h := mustServe(t, f, io.Discard)
 		usual := rpc(t, h, "tools/call", `{"name":"get_usage"}`, append(token, "X-Request-Id: seen")...)
 		f.spent, f.looks = 0, 0
@@ -248,10 +248,10 @@ func TestScopeAtTheRateLimit(t *testing.T) {
 			}
 			got := rpc(t, h, "tools/call", revision[0], lines...)
 			if got.StatusCode != http.StatusOK || got.json.Result["isError"] != true || !strings.Contains(got.body, code) || strings.Contains(got.body, "secret") {
-				t.Errorf("%s %s: %d %s", code, revision[1], got.StatusCode, got.body)
+				t.Errorf("%s %s: status %d, want 200 with the error: %s", code, revision[1], got.StatusCode, got.body)
 			}
 			if revision[1] == "" && got.body != usual.body {
-				t.Errorf("%s: got %s, usually %s", code, got.body, usual.body)
+				t.Errorf("%s: %s, want the error of an authorized call: %s", code, got.body, usual.body)
 			}
 			checkHeaders(t, got)
 		}

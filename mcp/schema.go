@@ -93,7 +93,7 @@ func closedObject(members []argument) object {
 }
 
 // publishedSchema returns the argument's schema in the list of tools. It admits every JSON type
-// that params.Reader.Values accepts, so that clients that validate don't refuse valid calls.
+// that params.Reader.Values accepts, so that clients that validate don't reject valid calls.
 func (a *argument) publishedSchema() object {
 	s := a.schema
 	types := acceptedTypes(s)
@@ -196,9 +196,9 @@ func mustJSON(v any) []byte {
 	return b
 }
 
-// outputSchema describes the structured content of a tool: data with a record, or a list of records, of
-// one of the types, and the members beside it. It names the fields without their types, which OpenAPI
-// has: assistants pay for the list of tools with every call.
+// outputSchema describes the structured content of a tool: data with a record, or a list of
+// records, of one of the types, and the members next to it. It names the fields without their
+// types, which OpenAPI has: assistants pay for the list of tools with every call.
 func outputSchema(list bool, beside []field, types ...reflect.Type) object {
 	data := namedFields(types...)
 	if list {

@@ -64,8 +64,8 @@ var effects = map[string][2]bool{
 	"create_saved_search": {false, false}, "update_saved_search": {true, true}, "delete_saved_search": {true, true},
 }
 
-// TestToolsAreDescribed checks the properties by which an assistant chooses a tool.
-func TestToolsAreDescribed(t *testing.T) {
+// TestToolDescriptions checks the properties by which an assistant chooses a tool.
+func TestToolDescriptions(t *testing.T) {
 	names := map[string]bool{}
 	for _, one := range tools() {
 		names[one.name] = true
@@ -110,19 +110,19 @@ func checkStrict(t *testing.T, name string, input map[string]any) {
 	}
 }
 
-// TestListOfToolsIsSmall limits the tool list, which assistants pay for with every call. Raise the
+// TestToolListSize limits the tool list, which assistants pay for with every call. Raise the
 // limit only for a good reason.
-func TestListOfToolsIsSmall(t *testing.T) {
+func TestToolListSize(t *testing.T) {
 	const limit = 30_000
 	if n := len(rpc(t, mustServe(t, newFake(), io.Discard), "tools/list", "{}").body); n > limit {
 		t.Errorf("tools/list has %d bytes, limit %d", n, limit)
 	}
 }
 
-// TestArgumentsAreTheParameters checks that every REST parameter is an argument with the same name,
+// TestArgumentParity checks that every REST parameter is an argument with the same name,
 // bounds and description. The only other arguments are the response format, the kind of a list,
 // REST path values, and replacements for null.
-func TestArgumentsAreTheParameters(t *testing.T) {
+func TestArgumentParity(t *testing.T) {
 	parameters := map[string][]reflect.Type{
 		"search_colas": {reflect.TypeFor[cola.SearchParams]()}, "search_permittees": {reflect.TypeFor[cola.PermitteeParams]()},
 		"list_production_reports": {reflect.TypeFor[cola.ProductionReportParams]()}, "search_avas": {reflect.TypeFor[cola.AVAParams]()},
@@ -131,8 +131,10 @@ func TestArgumentsAreTheParameters(t *testing.T) {
 		"list_saved_searches":  {reflect.TypeFor[cola.SavedSearchListParams]()}, "update_saved_search": {reflect.TypeFor[cola.SavedSearchChangeParams]()},
 		"get_usage": {}, "get_cola": {}, "lookup_barcode": {}, "get_permittee": {}, "get_ava": {}, "delete_saved_search": {},
 	}
-	beside := map[string]bool{"response_format": true, "kind": true, "ttb_id": true, "barcode_value": true, "permit_number": true, "ava_id": true,
-		"uuid": true, "remove_schedule": true}
+	beside := map[string]bool{
+		"response_format": true, "kind": true, "ttb_id": true, "barcode_value": true, "permit_number": true, "ava_id": true,
+		"uuid": true, "remove_schedule": true,
+	}
 	for _, one := range tools() {
 		types, known := parameters[one.name]
 		if !known {
@@ -152,7 +154,7 @@ func TestArgumentsAreTheParameters(t *testing.T) {
 					s = s.Items
 				}
 				if words := f.Tag.Get("enum"); words != "" && fmt.Sprint(s.Enum) != fmt.Sprint(strings.Split(words, ",")) {
-					t.Errorf("%s: %s = %v, REST has %s", one.name, name, s.Enum, words)
+					t.Errorf("%s: enum of %s = %v, REST has %s", one.name, name, s.Enum, words)
 				}
 				if most := f.Tag.Get("maxLength"); most != "" && (s.MaxLength == nil || fmt.Sprint(*s.MaxLength) != most) {
 					t.Errorf("%s: %s is not limited to %s characters", one.name, name, most)

@@ -111,7 +111,7 @@ func (b *Bridge) send(ctx context.Context, head messageHead, sent []byte) []byte
 }
 
 // anonymousError returns the error in an answer without an ID, or nil for any other answer. A
-// server that refuses a message unread doesn't know its ID, but the assistant waits for an answer
+// server that rejects a message unread doesn't know its ID, but the assistant waits for an answer
 // with it.
 func anonymousError(body []byte) *rpcError {
 	var answer struct {
@@ -159,7 +159,7 @@ type messageHead struct {
 }
 
 func parseHead(sent []byte) (h messageHead) {
-	_ = json.Unmarshal(sent, &h) // the server refuses invalid messages
+	_ = json.Unmarshal(sent, &h) // the server rejects invalid messages
 	var params struct {
 		Meta map[string]any `json:"_meta"`
 	}
@@ -311,7 +311,8 @@ func readLines(ctx context.Context, in io.Reader) <-chan inputLine {
 func readLine(r *bufio.Reader) (line inputLine) {
 	for {
 		part, err := r.ReadSlice('\n')
-		if line.tooLong = line.tooLong || len(line.text)+len(part) > maxMessageBytes+1; !line.tooLong {
+		line.tooLong = line.tooLong || len(line.text)+len(part) > maxMessageBytes+1
+		if !line.tooLong {
 			line.text = append(line.text, part...)
 		}
 		switch {

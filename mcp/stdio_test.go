@@ -62,25 +62,25 @@ func TestBridge(t *testing.T) {
 		byID[fmt.Sprint(r.json.ID)] = r
 	}
 	if byID["first"].json.Result["protocolVersion"] != "2025-06-18" || byID["2"].json.Result["structuredContent"] == nil || byID["5"].json.Result == nil {
-		t.Errorf("responses: %v", got)
+		t.Errorf("responses = %v, want results for first, 2 and 5", got)
 	}
 	if byID["3"].json.Result["supportedVersions"] == nil || byID["4"].json.Result["resultType"] != "complete" {
-		t.Errorf("the newest revision: got %s and %s", byID["3"].body, byID["4"].body)
+		t.Errorf("in the newest revision: %s and %s", byID["3"].body, byID["4"].body)
 	}
 	if len(byID) != 5 || len(without) != 2 || without[0]+without[1] != -32700-32600 {
-		t.Errorf("%d responses with an ID, %v without", len(byID), without)
+		t.Errorf("%d responses with an ID; without: %v", len(byID), without)
 	}
 	if f.used.DetailViews != 1 || f.spent != 2 {
 		t.Errorf("%+v, %d requests counted", f.used, f.spent)
 	}
 }
 
-// TestBridgeToAServer checks that an HTTP error from the server becomes an error for the message,
+// TestBridgeServerErrors checks that an HTTP error from the server becomes an error for the message,
 // with its reason.
-func TestBridgeToAServer(t *testing.T) {
+func TestBridgeServerErrors(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Authorization") != "Bearer "+testKey || r.Header.Get("Content-Type") != "application/json" || !strings.Contains(r.Header.Get("Accept"), "application/json") {
-			t.Errorf("headers %v", r.Header)
+			t.Errorf("headers = %v, want the key and JSON types", r.Header)
 		}
 		switch r.URL.Path {
 		case "/html":
@@ -100,7 +100,7 @@ func TestBridgeToAServer(t *testing.T) {
 		b := &Bridge{URL: server.URL + path, Key: testKey, Client: client, Logger: slog.New(slog.DiscardHandler)}
 		got := mustLines(t, b, ping, `{"jsonrpc":"2.0","method":"notifications/initialized"}`)
 		if len(got) != 1 || got[0].json.Error == nil || got[0].json.ID != 7. || !strings.Contains(got[0].json.Error.Message, want) {
-			t.Errorf("%s: %v", path, got)
+			t.Errorf("%s: responses = %v, want one error with %q", path, got, want)
 		}
 	}
 	b := &Bridge{URL: "http://127.0.0.1:1/mcp", Key: testKey, Client: client, Logger: slog.New(slog.DiscardHandler)}
@@ -109,9 +109,9 @@ func TestBridgeToAServer(t *testing.T) {
 	}
 }
 
-// TestBridgeCancels checks that a call canceled by the assistant is aborted without a reply and
+// TestBridgeCancellation checks that a call canceled by the assistant is aborted without a reply and
 // that others continue.
-func TestBridgeCancels(t *testing.T) {
+func TestBridgeCancellation(t *testing.T) {
 	f := newFake()
 	f.wait = true
 	in, assistant := io.Pipe()
@@ -148,7 +148,7 @@ func TestBridgeStops(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if err := b.Serve(ctx, in, io.Discard); err != nil {
-		t.Errorf("Serve = %v", err)
+		t.Errorf("Serve = %v, want nil", err)
 	}
 	broken := errors.New("nobody reads")
 	endless := io.MultiReader(strings.NewReader(strings.Repeat(`{"jsonrpc":"2.0","id":1,"method":"ping"}`+"\n", 1000)), in)

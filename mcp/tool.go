@@ -45,7 +45,7 @@ const (
 const free = "free; counts toward the rate limit."
 
 // newTool completes a tool with arguments of type P. ask gets the arguments with their problems,
-// missing ones included, and lets the service refuse them, so that the caller learns of all
+// missing ones included, and lets the service reject them, so that the caller learns of all
 // problems at once.
 func newTool[P any](
 	t tool, ask func(ctx context.Context, svc Service, c cola.Caller, p P) (toolResult, cola.QuotaState, error),

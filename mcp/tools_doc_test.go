@@ -60,7 +60,11 @@ func writeTool(t *testing.T, b *strings.Builder, h http.Handler, one *tool) {
 
 func writeArguments(b *strings.Builder, prefix string, all []argument) {
 	for _, a := range all {
-		fmt.Fprintf(b, "| `%s`%s | %s | %s |\n", prefix+a.name, map[bool]string{true: " (required)"}[a.required], typeOf(a.schema), cell(a.schema.Description))
+		name := "`" + prefix + a.name + "`"
+		if a.required {
+			name += " (required)"
+		}
+		fmt.Fprintf(b, "| %s | %s | %s |\n", name, typeOf(a.schema), cell(a.schema.Description))
 		writeArguments(b, prefix+a.name+".", a.members)
 	}
 }

@@ -15,9 +15,9 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// TestExamplesAreAnswered checks that each tool's example call works, that its structured content
+// TestExamples checks that each tool's example call works, that its structured content
 // equals the text, and that it has the fields that the schema requires in either format.
-func TestExamplesAreAnswered(t *testing.T) {
+func TestExamples(t *testing.T) {
 	for _, one := range tools() {
 		for _, format := range responseFormats {
 			arguments := one.example
@@ -26,7 +26,7 @@ func TestExamplesAreAnswered(t *testing.T) {
 			}
 			got := call(t, mustServe(t, newFake(), io.Discard), one.name, arguments)
 			if got.failed {
-				t.Errorf("%s %s: %s", one.name, arguments, got.texts[0])
+				t.Errorf("%s %s: want success: %s", one.name, arguments, got.texts[0])
 				continue
 			}
 			var fromText map[string]any
@@ -40,8 +40,8 @@ func TestExamplesAreAnswered(t *testing.T) {
 	}
 }
 
-// TestAllProblemsAreReported checks that a call reports the problems of all its arguments and counts once.
-func TestAllProblemsAreReported(t *testing.T) {
+// TestAllProblems checks that a call reports the problems of all its arguments and counts once.
+func TestAllProblems(t *testing.T) {
 	f := newFake()
 	got := call(t, mustServe(t, f, io.Discard), "search_colas",
 		`{"page":"two","statsu":"approved","product_type":["vine"],"volume_min":1,"response_format":"brief","abv_min":20,"abv_max":10}`)
@@ -54,30 +54,30 @@ func TestAllProblemsAreReported(t *testing.T) {
 		h := mustServe(t, f, io.Discard)
 		for _, arguments := range []string{`{}`, `null`, `{"` + missing + `":null}`, `{"` + missing + `":""}`} {
 			if got := call(t, h, tool, arguments); got.code(t) != "validation_error" || got.problems(t)[missing] == nil {
-				t.Errorf("%s %s: %s", tool, arguments, got.texts[0])
+				t.Errorf("%s %s: want a problem of %s: %s", tool, arguments, missing, got.texts[0])
 			}
 		}
-		if f.asked != "" || f.spent != 4 {
-			t.Errorf("%s: service called with %q, %d requests counted", tool, f.asked, f.spent)
+		if f.target != "" || f.spent != 4 {
+			t.Errorf("%s: service called with %q, %d requests counted", tool, f.target, f.spent)
 		}
 	}
 	for _, arguments := range []string{`[]`, `"q"`, `1`, `true`} {
 		if got := call(t, mustServe(t, newFake(), io.Discard), "search_colas", arguments); got.problems(t)["arguments"] == nil {
-			t.Errorf("arguments %s: %s", arguments, got.texts[0])
+			t.Errorf("arguments %s: want a problem of the arguments: %s", arguments, got.texts[0])
 		}
 	}
 }
 
-// TestKindsOfProcessingTimes checks that a filter that does not apply to the kind is refused, not
+// TestProcessingTimeKinds checks that a filter that does not apply to the kind is rejected, not
 // ignored.
-func TestKindsOfProcessingTimes(t *testing.T) {
+func TestProcessingTimeKinds(t *testing.T) {
 	h := mustServe(t, newFake(), io.Discard)
 	for arguments, want := range map[string]string{
 		`{}`: "Wine", `{"kind":"COLA","commodity":"wine"}`: "Wine", `{"kind":"formula","commodity":"wine","formula_type":"formula approval"}`: "Formula Approval",
 		`{"kind":"registration","category":"a","application_type":"b"}`: `"data":[]`,
 	} {
 		if got := call(t, h, "get_processing_times", arguments); got.failed || !strings.Contains(got.texts[0], want) {
-			t.Errorf("%s: %s", arguments, got.texts[0])
+			t.Errorf("%s: want %v: %s", arguments, want, got.texts[0])
 		}
 	}
 	for arguments, want := range map[string]string{
@@ -87,7 +87,7 @@ func TestKindsOfProcessingTimes(t *testing.T) {
 		`{"kind":"label"}`:                        "cola, formula, registration",
 	} {
 		if got := call(t, h, "get_processing_times", arguments); !strings.Contains(fmt.Sprint(got.problems(t)), want) {
-			t.Errorf("%s: %s", arguments, got.texts[0])
+			t.Errorf("%s: want %v: %s", arguments, want, got.texts[0])
 		}
 	}
 }
@@ -155,7 +155,7 @@ func TestCurrentAreas(t *testing.T) {
 	for arguments, want := range map[string]int{`{}`: 1, `{"current":true}`: 1, `{"current":null}`: 1, `{"current":"false"}`: 2} {
 		got := call(t, h, "search_avas", arguments)
 		if rowsOf(got.content) != want || strings.Contains(got.texts[0], `"valid_end_date":"2008-04-09"`) != (want == 2) {
-			t.Errorf("%s: %s", arguments, got.texts[0])
+			t.Errorf("%s: want %v: %s", arguments, want, got.texts[0])
 		}
 	}
 }
@@ -175,7 +175,8 @@ func TestLabelRows(t *testing.T) {
 	} {
 		data := call(t, h, tt.tool, tt.arguments).content["data"]
 		if record, ok := data.(map[string]any); ok {
-			if data = record["recent_colas"]; data == nil {
+			data = record["recent_colas"]
+			if data == nil {
 				data = record["colas"]
 			}
 		}
@@ -201,11 +202,11 @@ func TestLocalLinks(t *testing.T) {
 		h := New(f, keys{}, Options{PublicURL: publicURL, Hosts: []string{testHost}, Logger: slog.New(slog.DiscardHandler)})
 		for tool, arguments := range map[string]string{"get_cola": `{"ttb_id":"11054001000049"}`, "list_saved_searches": `{}`} {
 			if got := call(t, h, tool, arguments); strings.Contains(fmt.Sprint(got.content["notes"]), local) != noted || got.failed {
-				t.Errorf("%s, %s: %s", publicURL, tool, got.texts[0])
+				t.Errorf("%s, %s: want a note on local links: %t: %s", publicURL, tool, noted, got.texts[0])
 			}
 		}
 		if got := rpc(t, h, "resources/read", `{"uri":"registry://colas/11054001000049"}`); strings.Contains(got.body, "--public-url") != noted {
-			t.Errorf("%s: resource %s", publicURL, got.body)
+			t.Errorf("%s: resource: want a note on local links: %t: %s", publicURL, noted, got.body)
 		}
 		if got := call(t, h, "search_colas", `{"approval_date_from":"2005-01-01"}`); got.content["notes"] != nil {
 			t.Errorf("response without links has notes %v", got.content["notes"])
@@ -218,12 +219,13 @@ func TestPageSize(t *testing.T) {
 	f := newFake()
 	h := mustServe(t, f, io.Discard)
 	for arguments, want := range map[string]int{`{}`: 20, `{"per_page":1}`: 1, `{"per_page":100}`: 100} {
-		if call(t, h, "search_colas", arguments); f.search.PerPage != want {
-			t.Errorf("%s: per_page = %d", arguments, f.search.PerPage)
+		call(t, h, "search_colas", arguments)
+		if f.search.PerPage != want {
+			t.Errorf("%s: per_page = %d, want %d", arguments, f.search.PerPage, want)
 		}
 	}
 	if got := call(t, h, "search_colas", `{"per_page":101}`); got.code(t) != "validation_error" {
-		t.Errorf("per_page 101: %s", got.texts[0])
+		t.Errorf("per_page 101: want validation_error: %s", got.texts[0])
 	}
 }
 
@@ -243,7 +245,7 @@ func TestConciseFields(t *testing.T) {
 		t.Errorf("detailed format differs from the record: %s", cmp.Diff(whole, long))
 	}
 	if short["llm_beer_ibu"] != nil || short["images"] != nil || len(short) > 30 || len(short) > len(long)/2 || short["abv"] != 12.5 {
-		t.Errorf("concise has %v", short)
+		t.Errorf("concise record = %v, want at most 30 known fields", short)
 	}
 }
 
@@ -268,7 +270,7 @@ func TestErrorHints(t *testing.T) {
 		f.err = tt.err
 		got := call(t, mustServe(t, f, io.Discard), "get_cola", `{"ttb_id":"11054001000049"}`)
 		if got.StatusCode != 200 || !got.failed || got.content != nil || got.code(t) != tt.code || len(got.texts) != 2 || !strings.Contains(got.texts[1], tt.hint) {
-			t.Errorf("%v: %d %q", tt.err, got.StatusCode, got.texts)
+			t.Errorf("%v: status %d, want 200 with %s and a hint: %q", tt.err, got.StatusCode, tt.code, got.texts)
 		}
 	}
 	for _, tt := range []struct {

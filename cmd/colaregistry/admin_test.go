@@ -54,7 +54,7 @@ func scrape(t *testing.T, address string) map[string]float64 {
 	t.Helper()
 	status, text := fetch(t, address+"/metrics")
 	if status != http.StatusOK {
-		t.Fatalf("/metrics: %d %s", status, text)
+		t.Fatalf("/metrics: status %d, want 200: %s", status, text)
 	}
 	samples := map[string]float64{}
 	for line := range strings.Lines(text) {
@@ -159,16 +159,16 @@ func TestAdminListener(t *testing.T) {
 	} {
 		status, text := fetch(t, admin+path)
 		if status != http.StatusOK || text == "" || strings.Contains(text, s.key) {
-			t.Errorf("admin %s: %d, %d bytes", path, status, len(text))
+			t.Errorf("admin %s: status %d, %d bytes; want 200 with a body and no key", path, status, len(text))
 		}
 		if status, _ := fetch(t, public+path); status == http.StatusOK && path != "/healthz" && path != "/readyz" &&
 			path != "/" {
-			t.Errorf("%s is public", path)
+			t.Errorf("%s is public, want it only on the admin listener", path)
 		}
 	}
 	for _, path := range []string{"/debug/pprof/cmdline", "/api/v1/usage", "/docs"} {
 		if status, _ := fetch(t, admin+path); status != http.StatusNotFound {
-			t.Errorf("admin %s: %d, want 404", path, status)
+			t.Errorf("admin %s: status %d, want 404", path, status)
 		}
 	}
 	_, text := fetch(t, admin+"/metrics")
@@ -190,13 +190,13 @@ func TestAdminListener(t *testing.T) {
 	}
 	s.stop(t)
 	if _, err := http.Get(admin + "/healthz"); err == nil {
-		t.Error("the admin listener outlives the server")
+		t.Error("admin listener still responds after the server stopped")
 	}
 }
 
-// TestAdminListenFailsFirst checks that the server reports an unusable admin address before it
+// TestAdminListenError checks that the server reports an unusable admin address before it
 // creates any data.
-func TestAdminListenFailsFirst(t *testing.T) {
+func TestAdminListenError(t *testing.T) {
 	t.Parallel()
 	busy, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -208,10 +208,10 @@ func TestAdminListenFailsFirst(t *testing.T) {
 			h := embedded(t)
 			out, err := command(append(append(args, h.flags()...), "--admin-listen", address)...).CombinedOutput()
 			if err == nil || !strings.Contains(string(out), "--admin-listen: listen on "+address) {
-				t.Errorf("%v --admin-listen %s: %v\n%s", args, address, err, out)
+				t.Errorf("%v --admin-listen %s: error %v, want one that names the address:\n%s", args, address, err, out)
 			}
-			if made, err := os.ReadDir(h.DataDir); err != nil || len(made) > 0 {
-				t.Errorf("%v --admin-listen %s created %v, %v", args, address, made, err)
+			if entries, err := os.ReadDir(h.DataDir); err != nil || len(entries) > 0 {
+				t.Errorf("%v --admin-listen %s created %v, %v", args, address, entries, err)
 			}
 		}
 	}
@@ -234,7 +234,7 @@ func TestAdminProbes(t *testing.T) {
 	check := func(path string, status int, body string) {
 		t.Helper()
 		if got, text := fetch(t, address+path); got != status || text != body+"\n" {
-			t.Errorf("%s: %d %q, want %d %q", path, got, text, status, body)
+			t.Errorf("%s: status %d %q, want %d %q", path, got, text, status, body)
 		}
 	}
 	check("/healthz", http.StatusOK, "ok")
@@ -247,8 +247,8 @@ func TestAdminProbes(t *testing.T) {
 	check("/healthz", http.StatusOK, "ok")
 }
 
-// TestAdminCloseDoesNotWaitForProfiles checks that a running profile does not delay exit.
-func TestAdminCloseDoesNotWaitForProfiles(t *testing.T) {
+// TestAdminCloseDuringProfile checks that a running profile does not delay exit.
+func TestAdminCloseDuringProfile(t *testing.T) {
 	t.Parallel()
 	a, address := mustAdmin(t)
 	ended := make(chan error, 1)
@@ -269,7 +269,7 @@ func TestAdminCloseDoesNotWaitForProfiles(t *testing.T) {
 func TestNoAdmin(t *testing.T) {
 	a, err := openAdmin(&environment{Context: t.Context()}, "")
 	if a != nil || err != nil {
-		t.Fatalf("without an address: %v, %v", a, err)
+		t.Fatalf("openAdmin without an address = %v, %v; want nil, nil", a, err)
 	}
 	a.register(newImportMetrics(nil))
 	a.probe(func(context.Context) error { return nil })
@@ -284,10 +284,10 @@ func TestIsLoopback(t *testing.T) {
 		"127.0.0.1": true, "127.8.8.8": true, "::1": true, "0.0.0.0": false, "::": false, "192.0.2.1": false,
 	} {
 		if got := isLoopback(&net.TCPAddr{IP: net.ParseIP(ip), Port: 1}); got != want {
-			t.Errorf("isLoopback(%s) = %t", ip, got)
+			t.Errorf("isLoopback(%s) = %t, want %t", ip, got, want)
 		}
 	}
 	if isLoopback(&net.UnixAddr{Name: "x"}) {
-		t.Error("isLoopback of an unknown address = true")
+		t.Error("isLoopback(Unix socket) = true, want false")
 	}
 }

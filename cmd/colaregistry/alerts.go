@@ -51,7 +51,8 @@ func (c *alertsTick) Run(env *environment) (err error) {
 		return err
 	}
 	if publicURL == "" {
-		if publicURL = "http://127.0.0.1:8080"; c.SMTP != "" {
+		publicURL = "http://127.0.0.1:8080"
+		if c.SMTP != "" {
 			return errors.New("--smtp requires --public-url, for links in email")
 		}
 	}

@@ -49,10 +49,10 @@ func TestWalk(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%v\n%s", err, out)
 		}
-		said := string(out)
+		output := string(out)
 		for _, want := range outcomes(string(guide)) { // in document order
 			var ok bool
-			if _, said, ok = strings.Cut(said, want); !ok {
+			if _, output, ok = strings.Cut(output, want); !ok {
 				t.Fatalf("no %q at this point of the output:\n%s", want, out)
 			}
 		}

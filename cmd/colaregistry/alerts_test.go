@@ -43,33 +43,33 @@ func TestAlerts(t *testing.T) {
 	onBoth(t, func(t *testing.T, h testRegistry) {
 		s, st := startServer(t, h), mustOpen(t, h)
 		_, secret, _ := mustAccount(t, st, "alerts@example.com", cola.TierStarter)
-		made := s.create(t, secret.Reveal(),
+		created := s.create(t, secret.Reveal(),
 			`{"name":"News","filters":{"brand_name":"zyzzyva"},"schedule":{"cadence":"daily"}}`)
-		uuid, _ := made.at("data", "uuid").(string)
+		uuid, _ := created.at("data", "uuid").(string)
 		now := time.Now().UTC()
 		h.run(t, "import", "colas", mustNews(t, "ZYZZYVA HILL", 1, 3, cola.DateOf(now)))
 		tomorrow := now.AddDate(0, 0, 1).Format(time.RFC3339)
 		if out := h.run(t, "alerts", "tick", "--at", tomorrow); !strings.HasPrefix(out, "1 search ran and found 3 labels. Next due 2") {
-			t.Errorf("first tick: %q", out)
+			t.Errorf("first tick printed %q, want 1 search and 3 labels", out)
 		}
 		if out := h.run(t, "alerts", "tick", "--at", tomorrow); !strings.HasPrefix(out, "0 searches ran and found 0 labels. Next due 2") {
-			t.Errorf("second tick: %q", out)
+			t.Errorf("second tick printed %q, want 0 searches", out)
 		}
 		get := func(path string) answer { return s.get(t, "/saved-searches/"+uuid+path, secret.Reveal()) }
 		runs := get("/runs")
 		run, _ := runs.at("data").([]any)[0].(map[string]any)
 		if runs.at("meta", "total") != 1.0 || run["match_count"] != 3.0 || run["late_count"] != 0.0 ||
 			run["date_from"] != now.Format(time.DateOnly) {
-			t.Errorf("runs: %s", runs.body)
+			t.Errorf("runs = %s, want one run with 3 matches, none late, from today", runs.body)
 		}
 		for _, path := range []string{"/matches", fmt.Sprintf("/runs/%.0f/matches", run["id"])} {
 			if found := get(path); found.StatusCode != 200 ||
 				fmt.Sprint(found.ids()) != "[99365001000001 99365001000002 99365001000003]" {
-				t.Errorf("%s: %d %s", path, found.StatusCode, found.body)
+				t.Errorf("%s: status %d, want the 3 new labels: %s", path, found.StatusCode, found.body)
 			}
 		}
 		if got := get("/runs/999/matches"); got.StatusCode != 404 {
-			t.Errorf("unknown run: %d %s", got.StatusCode, got.body)
+			t.Errorf("unknown run: status %d, want 404: %s", got.StatusCode, got.body)
 		}
 	})
 }
@@ -144,7 +144,7 @@ func TestTickKilled(t *testing.T) {
 		killed.Process.Kill()
 		killed.Wait()
 		if runs, _ := runsOf(t, st, account, searches-1); runs > 0 {
-			t.Fatal("the tick had finished before the kill")
+			t.Fatal("tick had finished before the kill")
 		}
 		mustRun(t, tick...)
 		time.Sleep(3 * time.Second) // until the killed process's claims expire, by the database clock
@@ -157,8 +157,8 @@ func TestTickKilled(t *testing.T) {
 	})
 }
 
-// TestTicksShareTheWork checks that concurrent ticks run every search exactly once between them.
-func TestTicksShareTheWork(t *testing.T) {
+// TestConcurrentTicks checks that concurrent ticks run every search exactly once between them.
+func TestConcurrentTicks(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, h testRegistry) {
 		const searches, processes = 1_500, 3
@@ -183,7 +183,7 @@ func TestTicksShareTheWork(t *testing.T) {
 			}
 			var ran int
 			if _, err := fmt.Sscan(outs[i].String(), &ran); err != nil {
-				t.Errorf("tick output %q", outs[i].String())
+				t.Errorf("tick printed %q, want the number of searches", outs[i].String())
 			}
 			total += ran
 		}
@@ -192,15 +192,15 @@ func TestTicksShareTheWork(t *testing.T) {
 		}
 		for i := 0; i < searches; i += 100 {
 			if runs, _ := runsOf(t, st, account, i); runs != 1 {
-				t.Errorf("search %d: %d runs", i, runs)
+				t.Errorf("search %d: %d runs, want 1", i, runs)
 			}
 		}
 	})
 }
 
-// TestServersRunSearches checks that servers run saved searches unless a flag disables it, and that
+// TestAlertsFlag checks that servers run saved searches unless a flag disables it, and that
 // they count the runs in their metrics.
-func TestServersRunSearches(t *testing.T) {
+func TestAlertsFlag(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, h testRegistry) {
 		idle, busy := startServer(t, h, "--alerts", "off", "--admin-listen", "127.0.0.1:0"), startServer(t,
@@ -217,10 +217,10 @@ func TestServersRunSearches(t *testing.T) {
 			time.Sleep(100 * time.Millisecond) // poll interval
 		}
 		if _, text := fetch(t, busy.admin(t)+"/metrics"); !strings.Contains(text, "colaregistry_alert_runs_total 3") {
-			t.Error("no runs counted by the server that runs searches")
+			t.Error("server with alerts: colaregistry_alert_runs_total is not 3")
 		}
 		if _, text := fetch(t, idle.admin(t)+"/metrics"); strings.Contains(text, "colaregistry_alert_runs_total") {
-			t.Error("runs counted by the server with --alerts off")
+			t.Error("server with --alerts off exposes colaregistry_alert_runs_total")
 		}
 		busy.stop(t)
 		idle.stop(t)
@@ -233,8 +233,12 @@ func TestTickFlags(t *testing.T) {
 		"--at 2026-11-23": "is not a time", "--hold 10ms": "too short", "--hold soon": "--hold", "": "no registry at",
 	} {
 		var out output
-		p := program{args: append([]string{"alerts", "tick", "--data-dir", filepath.Join(t.TempDir(), "none")},
-			strings.Fields(flags)...), stdout: &out, stderr: &out}
+		p := program{
+			args: append([]string{"alerts", "tick", "--data-dir", filepath.Join(t.TempDir(), "none")},
+				strings.Fields(flags)...),
+			stdout: &out,
+			stderr: &out,
+		}
 		if code := p.run(t.Context()); code == 0 || !strings.Contains(out.String(), want) {
 			t.Errorf("alerts tick %s: exit %d, %s", flags, code, out.String())
 		}

@@ -51,27 +51,27 @@ func TestContractDecisions(t *testing.T) {
 		} {
 			if notes := fmt.Sprint(get(query).at("notes")); (note == "") != (notes == "<nil>") ||
 				!strings.Contains(notes, note) {
-				t.Errorf("%s: notes %s", query, notes)
+				t.Errorf("%s: notes = %s, want a mention of %q", query, notes, note)
 			}
 		}
 		if a := get("per_page=1"); a.at("pagination", "truncated_by_quota") != false {
-			t.Errorf("truncated_by_quota: %s", a.body)
+			t.Errorf("truncated_by_quota is not false: %s", a.body)
 		}
 		if a := get("page=101"); a.StatusCode != http.StatusBadRequest ||
 			!strings.Contains(string(a.body), "next_cursor") {
-			t.Errorf("page 101: %d %s", a.StatusCode, a.body)
+			t.Errorf("page 101: status %d, want 400 with next_cursor: %s", a.StatusCode, a.body)
 		}
 		cursor, _ := get("per_page=1").at("pagination", "next_cursor").(string)
 		next := s.get(t, "/colas?approval_date_from=2005-01-01&brand_name=Contract&per_page=1&cursor="+cursor,
 			secret.Reveal())
 		if next.StatusCode != http.StatusOK || len(next.ids()) != 1 {
-			t.Errorf("cursor with another letter case: %d %s", next.StatusCode, next.body)
+			t.Errorf("cursor with another letter case: status %d, want one label: %s", next.StatusCode, next.body)
 		}
 		if a := s.get(t, "/colas/"+country, secret.Reveal()); a.at("data", "image_count") != 0.0 {
-			t.Errorf("unknown image count = %v", a.at("data", "image_count"))
+			t.Errorf("unknown image_count = %v, want 0", a.at("data", "image_count"))
 		}
 		if a := s.get(t, "/processing-times?commodity=beer", secret.Reveal()); !strings.Contains(fmt.Sprint(a.at("notes")), "Malt Beverage") {
-			t.Errorf("unknown commodity: %s", a.body)
+			t.Errorf("unknown commodity: want a note with Malt Beverage: %s", a.body)
 		}
 	})
 }

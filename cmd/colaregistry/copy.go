@@ -40,7 +40,7 @@ func (c *copyCommand) Run(env *environment) (err error) {
 		return fmt.Errorf("--from: %w", err)
 	}
 	limitResources()
-	sent, err := c.fill(env, source, to)
+	copied, err := c.fill(env, source, to)
 	if err != nil {
 		return err
 	}
@@ -49,11 +49,11 @@ func (c *copyCommand) Run(env *environment) (err error) {
 		return err
 	}
 	defer closing(target, &err)
-	arrived, err := readBack(env, target, sent.total())
+	arrived, err := readBack(env, target, copied.total())
 	if err != nil {
 		return err
 	}
-	if err := report(env, sent, arrived); err != nil {
+	if err := report(env, copied, arrived); err != nil {
 		return err
 	}
 	check, err := target.KeyCheck(env, "")
@@ -193,17 +193,17 @@ func readBack(env *environment, target database, expected int) (*digests, error)
 }
 
 // report prints one line per kind and returns an error if any differs.
-func report(env *environment, sent, arrived *digests) error {
+func report(env *environment, copied, arrived *digests) error {
 	var b bytes.Buffer
 	table := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	var mismatch error
 	for _, kind := range store.ItemKinds() {
-		was, is := sent.byKind[kind], arrived.byKind[kind]
+		before, after := copied.byKind[kind], arrived.byKind[kind]
 		verdict := "identical"
-		if was.count != is.count || !bytes.Equal(was.sum.Sum(nil), is.sum.Sum(nil)) {
-			verdict, mismatch = fmt.Sprintf("DIFFERENT: %d in the copy", is.count), errMismatch
+		if before.count != after.count || !bytes.Equal(before.sum.Sum(nil), after.sum.Sum(nil)) {
+			verdict, mismatch = fmt.Sprintf("DIFFERENT: %d in the copy", after.count), errMismatch
 		}
-		fmt.Fprintf(table, "%s\t%d\t%s\n", kind, was.count, verdict)
+		fmt.Fprintf(table, "%s\t%d\t%s\n", kind, before.count, verdict)
 	}
 	if err := table.Flush(); err != nil {
 		return err

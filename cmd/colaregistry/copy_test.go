@@ -15,9 +15,9 @@ import (
 	"github.com/colaregistry/colaregistry/store/sqlite"
 )
 
-// TestCopyComparesEverything checks that the checksum of a copy covers every field of every kind of
+// TestCopyChecksum checks that the checksum of a copy covers every field of every kind of
 // record.
-func TestCopyComparesEverything(t *testing.T) {
+func TestCopyChecksum(t *testing.T) {
 	fields := reflect.TypeFor[store.Item]()
 	kinds := map[string]store.ItemKind{
 		"Cola": store.ItemCola, "Permittee": store.ItemPermittee, "References": store.ItemReferences,
@@ -39,14 +39,14 @@ func TestCopyComparesEverything(t *testing.T) {
 			t.Fatalf("%s has no field to change", name)
 		}
 		if bytes.Equal(sumOf(t, fresh()), sumOf(t, changed)) {
-			t.Errorf("the checksum ignores a field of %s", name)
+			t.Errorf("checksum ignores a field of %s", name)
 		}
 	}
 }
 
-// TestCopyRefusesClearSecrets checks that a database with clear-text secrets can't be copied until
+// TestCopyClearTextSecrets checks that a database with clear-text secrets can't be copied until
 // they are encrypted, and that links in earlier email work on the copy.
-func TestCopyRefusesClearSecrets(t *testing.T) {
+func TestCopyClearTextSecrets(t *testing.T) {
 	for name, open := range map[string]func(*testing.T) testRegistry{"sqlite": embedded, "postgres": onPostgres} {
 		t.Run(name, func(t *testing.T) {
 			const token = "3f6c1f1f0a9b4c52a52e84b60a1f4c2d07be8365"
@@ -74,7 +74,7 @@ func TestCopyRefusesClearSecrets(t *testing.T) {
 			code := program{args: args, stdin: strings.NewReader(""), stdout: &out, stderr: &errs}.run(t.Context())
 			if _, err := os.Stat(target); code != exitFailed ||
 				!strings.Contains(errs.String(), "colaregistry secret reseal") || err == nil {
-				t.Errorf("with clear-text secrets: exit code %d, %s", code, errs.String())
+				t.Errorf("with clear-text secrets: exit code %d, want %d and no target: %s", code, exitFailed, errs.String())
 			}
 			reseal := []string{"secret", "reseal"}
 			if h.keyFile != "" {
@@ -85,7 +85,7 @@ func TestCopyRefusesClearSecrets(t *testing.T) {
 			}
 			h.run(t, reseal...)
 			if code := (program{args: args, stdin: strings.NewReader(""), stdout: &out, stderr: &errs}).run(t.Context()); code != 0 {
-				t.Fatalf("with encrypted secrets: exit code %d, %s", code, errs.String())
+				t.Fatalf("with encrypted secrets: exit code %d, want 0: %s", code, errs.String())
 			}
 			st, err := sqlite.Open(t.Context(), target, sqlite.Options{})
 			if err != nil {
@@ -94,7 +94,7 @@ func TestCopyRefusesClearSecrets(t *testing.T) {
 			defer st.Close()
 			hash := sha256.Sum256([]byte(token))
 			if d, err := st.DestinationByLink(t.Context(), hash[:]); err != nil || d.UUID != "mailbox" {
-				t.Errorf("destination of the link: %+v, %v", d, err)
+				t.Errorf("DestinationByLink = %+v, %v; want mailbox", d, err)
 			}
 		})
 	}

@@ -44,11 +44,13 @@ func TestCORS(t *testing.T) {
 		for _, key := range []string{s.key, ""} {
 			got := ask(tt.method, tt.url, tt.origin, key)
 			if got.Get("Access-Control-Allow-Origin") != tt.allowed {
-				t.Errorf("%s %s from %s: %v", tt.method, tt.url, tt.origin, got)
+				t.Errorf("%s %s from %s: headers %v, want Access-Control-Allow-Origin %q",
+					tt.method, tt.url, tt.origin, got, tt.allowed)
 			}
-			if asked := tt.method == "OPTIONS" && tt.allowed != ""; asked &&
+			allowsPreflight := tt.method == "OPTIONS" && tt.allowed != ""
+			if allowsPreflight &&
 				!strings.Contains(strings.ToLower(got.Get("Access-Control-Allow-Headers")), "x-cola-client") {
-				t.Errorf("%s %s from %s: allowed headers %q",
+				t.Errorf("%s %s from %s: allowed headers %q, want x-cola-client among them",
 					tt.method, tt.url, tt.origin, got.Get("Access-Control-Allow-Headers"))
 			}
 		}

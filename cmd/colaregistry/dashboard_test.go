@@ -66,21 +66,21 @@ func TestAccountLink(t *testing.T) {
 		for range 2 { // GET does not use up the link
 			if status, text := browse(t, b, "GET", link); status != http.StatusOK ||
 				!strings.Contains(text, "ann@example.com") {
-				t.Fatalf("link: %d %s", status, text)
+				t.Fatalf("link: status %d, want 200 with ann@example.com: %s", status, text)
 			}
 		}
 		if status, text := browse(t, b, "POST", link); status != http.StatusSeeOther {
-			t.Fatalf("first use: %d %s", status, text)
+			t.Fatalf("first use: status %d, want 303: %s", status, text)
 		}
 		if status, text := browse(t, b, "GET", at(one)+"/account"); status != http.StatusOK ||
 			!strings.Contains(text, "ann@example.com") {
-			t.Errorf("signed in: %d %s", status, text)
+			t.Errorf("signed in: status %d, want 200 with ann@example.com: %s", status, text)
 		}
 		if status, text := browse(t, visitor(t), "POST", strings.Replace(link, at(one), at(two), 1)); status != http.StatusUnauthorized {
-			t.Errorf("second use: %d %s", status, text)
+			t.Errorf("second use: status %d, want 401: %s", status, text)
 		}
 		if strings.Contains(one.err.String()+two.err.String(), link[len(link)-20:]) {
-			t.Error("the log contains the token of the link")
+			t.Error("log contains the token of the link")
 		}
 	})
 }
@@ -141,7 +141,7 @@ func TestDemoLink(t *testing.T) {
 		s := startServer(t, h)
 		link := printedLink.FindString(s.out.String())
 		if status, text := browse(t, visitor(t), "POST", link); link == "" || status != http.StatusSeeOther {
-			t.Errorf("printed link %q: %d %s", link, status, text)
+			t.Errorf("printed link %q: status %d, want 303: %s", link, status, text)
 		}
 		s.stop(t)
 	}
@@ -150,7 +150,7 @@ func TestDemoLink(t *testing.T) {
 		"issuer": {"--sign-in-issuer", "http://127.0.0.1:1", "--sign-in-client-id", "dashboard"},
 	} {
 		if s := startServer(t, h, flags...); printedLink.MatchString(s.out.String()) {
-			t.Errorf("%s: printed a link:\n%s", name, s.out.String())
+			t.Errorf("%s: want no link in the output:\n%s", name, s.out.String())
 		}
 	}
 }
@@ -179,7 +179,7 @@ func TestUnknownAddress(t *testing.T) {
 		}
 		resp.Body.Close()
 		if got := resp.Header.Get("Content-Type"); resp.StatusCode != http.StatusNotFound || got != tt.kind {
-			t.Errorf("%s for %s: %d, %s", tt.path, tt.accept, resp.StatusCode, got)
+			t.Errorf("%s for %s: status %d, %s; want 404, %s", tt.path, tt.accept, resp.StatusCode, got, tt.kind)
 		}
 	}
 }
@@ -190,22 +190,32 @@ func TestSignInFlags(t *testing.T) {
 		flags []string
 		want  string
 	}{
-		"issuer without a client": {[]string{"--sign-in-issuer", "https://a.example"},
-			"--sign-in-client-id: 0 given for 1"},
+		"issuer without a client": {
+			[]string{"--sign-in-issuer", "https://a.example"},
+			"--sign-in-client-id: 0 given for 1",
+		},
 		"client without an issuer": {[]string{"--sign-in-client-id", "a"}, "--sign-in-client-id: 1 given for 0"},
-		"two issuers, one secret": {[]string{"--sign-in-issuer", "https://a.example,https://b.example",
-			"--sign-in-client-id", "a,b", "--sign-in-client-secret", "s"}, "--sign-in-client-secret: 1 given for 2"},
-		"invalid issuer": {[]string{"--sign-in-issuer", "a.example", "--sign-in-client-id", "a"},
-			"--sign-in-issuer"},
-		"issuer without https": {[]string{"--sign-in-issuer", "http://a.example", "--sign-in-client-id", "a"},
-			"--sign-in-issuer"},
+		"two issuers, one secret": {
+			[]string{
+				"--sign-in-issuer", "https://a.example,https://b.example",
+				"--sign-in-client-id", "a,b", "--sign-in-client-secret", "s",
+			}, "--sign-in-client-secret: 1 given for 2",
+		},
+		"invalid issuer": {
+			[]string{"--sign-in-issuer", "a.example", "--sign-in-client-id", "a"},
+			"--sign-in-issuer",
+		},
+		"issuer without https": {
+			[]string{"--sign-in-issuer", "http://a.example", "--sign-in-client-id", "a"},
+			"--sign-in-issuer",
+		},
 		"invalid billing URL": {[]string{"--billing-url", "shop"}, "--billing-url"},
 	} {
 		c := command(append([]string{"serve", "--listen", "127.0.0.1:0", "--data-dir", t.TempDir(), "--demo", "never"},
 			tt.flags...)...)
 		out, err := c.CombinedOutput()
 		if err == nil || !strings.Contains(string(out), tt.want) {
-			t.Errorf("%s: %v\n%s", name, err, out)
+			t.Errorf("%s: error %v, want output with %q:\n%s", name, err, tt.want, out)
 		}
 	}
 }

@@ -76,7 +76,8 @@ func (f storeFlags) place() (place, error) {
 	return p, nil
 }
 
-// snapshot returns the path of the index snapshot: beside an SQLite file, else in the data directory.
+// snapshot returns the path of the index snapshot: next to an SQLite file, otherwise in the data
+// directory.
 func (f storeFlags) snapshot() string {
 	p, err := f.place()
 	switch {

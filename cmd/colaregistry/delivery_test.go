@@ -35,8 +35,8 @@ func (s *serverProcess) watch(
 	t.Helper()
 	uuids := make([]string, searches)
 	for i := range uuids {
-		made := s.create(t, key, fmt.Sprintf(`{"name":"%s %d","filters":{"brand_name":"%s"},"schedule":{"cadence":"daily"}}`, brand, i, brand))
-		uuids[i], _ = made.at("data", "uuid").(string)
+		created := s.create(t, key, fmt.Sprintf(`{"name":"%s %d","filters":{"brand_name":"%s"},"schedule":{"cadence":"daily"}}`, brand, i, brand))
+		uuids[i], _ = created.at("data", "uuid").(string)
 		receiver.destination(t, s, key, uuids[i], "/"+uuids[i])
 	}
 	receiver.confirm(t, s, key, tick)
@@ -58,7 +58,7 @@ func makeDue(t *testing.T, st store.Store, account cola.AccountID, uuid string) 
 	}
 }
 
-// TestDeliveries runs two servers that share the due deliveries. The receiver refuses each first
+// TestDeliveries runs two servers that share the due deliveries. The receiver rejects each first
 // attempt and accepts each message once, verified by the Standard Webhooks library. Each run also
 // sends an email with an unsubscribe link.
 func TestDeliveries(t *testing.T) {
@@ -86,7 +86,7 @@ func TestDeliveries(t *testing.T) {
 		for _, uuid := range uuids {
 			want := []string{"99365001000001", "99365001000002", "99365001000003"}
 			if len(received[uuid]) != 1 || !slices.Equal(received[uuid][0].Labels, want) {
-				t.Errorf("search %s: messages %+v", uuid, received[uuid])
+				t.Errorf("search %s: messages %+v, want one with the labels %v", uuid, received[uuid], want)
 			}
 		}
 		first.checkListed(t, key, searches)
@@ -122,7 +122,7 @@ func (s *serverProcess) checkListed(t *testing.T, key string, webhooks int) {
 		attempts, _ := detail.at("data", "attempts").([]any)
 		if len(attempts) != 2 || attempts[0].(map[string]any)["status"] != 503. ||
 			attempts[1].(map[string]any)["status"] != 204. {
-			t.Errorf("attempts: %s", detail.body)
+			t.Errorf("attempts = %s, want 503 and 204", detail.body)
 		}
 	}
 	if got := delivered(); got != webhooks {
@@ -153,7 +153,7 @@ func checkMail(t *testing.T, s *serverProcess, key string, post *mailtest.Server
 		}
 		if m.To != "deliveries@example.com" || !strings.HasPrefix(m.Subject, "3 new labels for ") ||
 			m.Header.Get("List-Unsubscribe-Post") != "List-Unsubscribe=One-Click" {
-			t.Errorf("to %s: %q %v", m.To, m.Subject, m.Header)
+			t.Errorf("message to %s has subject %q and headers %v", m.To, m.Subject, m.Header)
 		}
 	}
 	if len(got) != messages || len(ids) != messages {
@@ -171,7 +171,7 @@ func checkMail(t *testing.T, s *serverProcess, key string, post *mailtest.Server
 		body, _ := io.ReadAll(resp.Body)
 		resp.Body.Close()
 		if resp.StatusCode != http.StatusOK {
-			t.Fatalf("unsubscribe: %d %s", resp.StatusCode, body)
+			t.Fatalf("unsubscribe: status %d, want 200: %s", resp.StatusCode, body)
 		}
 	}
 	own := s.get(t, "/destinations?per_page=1", key).at("data").([]any)[0].(map[string]any)
@@ -225,7 +225,8 @@ func TestSenderKilled(t *testing.T) {
 		}
 		_ = killed.Wait()
 		for range 60 { // until the claims expire
-			if mustRun(t, tick...); receiver.messages() == searches {
+			mustRun(t, tick...)
+			if receiver.messages() == searches {
 				break
 			}
 			time.Sleep(time.Second)
@@ -249,7 +250,7 @@ func TestSenderKilled(t *testing.T) {
 	})
 }
 
-// TestSuspendedAlerts checks that a suspended account's requests are refused with the reason and
+// TestSuspendedAlerts checks that a suspended account's requests are rejected with the reason and
 // its searches wait, and that both resume afterwards.
 func TestSuspendedAlerts(t *testing.T) {
 	t.Parallel()
@@ -260,12 +261,12 @@ func TestSuspendedAlerts(t *testing.T) {
 		s.create(t, key, `{"name":"Bilby","filters":{"brand_name":"bilby"},"schedule":{"cadence":"daily"}}`)
 		h.run(t, "import", "colas", mustNews(t, "BILBY", 1, 1, cola.DateOf(time.Now())))
 		if out := h.run(t, "account", "suspend", "--account", "late@example.com", "--reason", "The invoice is open"); !strings.Contains(out, "The invoice is open.") {
-			t.Errorf("suspend: %s", out)
+			t.Errorf("account suspend printed %q, want the reason", out)
 		}
-		refused := s.mustAnswer(t, 403, "GET", "/usage", key, "")
-		if refused.at("error", "code") != string(cola.CodeAccountSuspended) ||
-			!strings.Contains(string(refused.body), "The invoice is open.") {
-			t.Errorf("response while suspended: %s", refused.body)
+		rejected := s.mustAnswer(t, 403, "GET", "/usage", key, "")
+		if rejected.at("error", "code") != string(cola.CodeAccountSuspended) ||
+			!strings.Contains(string(rejected.body), "The invoice is open.") {
+			t.Errorf("response while suspended: %s", rejected.body)
 		}
 		tick := []string{"alerts", "tick", "--at", time.Now().AddDate(0, 0, 1).UTC().Format(time.RFC3339)}
 		if out := h.run(t, tick...); !strings.HasPrefix(out, "0 searches ran") {

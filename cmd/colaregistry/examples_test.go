@@ -11,14 +11,14 @@ import (
 	"testing"
 )
 
-// TestExamplesHaveResults checks that every example in the reference returns demo records, unless
+// TestReferenceExamples checks that every example in the reference returns demo records, unless
 // its label marks it as a placeholder.
-func TestExamplesHaveResults(t *testing.T) {
+func TestReferenceExamples(t *testing.T) {
 	t.Parallel()
 	s := startServer(t, embedded(t))
 	checkFound(t, s, firstCall(t, s))
-	if made := s.create(t, s.key, `{"name":"To be listed","filters":{}}`); made.StatusCode != http.StatusCreated {
-		t.Fatalf("%d %s", made.StatusCode, made.body)
+	if created := s.create(t, s.key, `{"name":"To be listed","filters":{}}`); created.StatusCode != http.StatusCreated {
+		t.Fatalf("%d %s", created.StatusCode, created.body)
 	}
 	s.mustAnswer(t, http.StatusCreated, http.MethodPost, "/destinations",
 		s.key, `{"kind":"webhook","address":"https://hooks.invalid/"}`)
@@ -66,7 +66,7 @@ func firstCall(t *testing.T, s *serverProcess) string {
 	}
 	_, call, ok := strings.Cut(html.UnescapeString(string(page)), "curl -H")
 	if !ok {
-		t.Fatal("the reference page has no first call")
+		t.Fatal("reference page has no first call")
 	}
 	return pasted(t, call)
 }
@@ -126,18 +126,18 @@ func checkSent(t *testing.T, s *serverProcess, source string) {
 		got := s.create(t, s.key, body)
 		if uuid, _ := got.at("data", "uuid").(string); got.StatusCode != http.StatusCreated || uuid == "" ||
 			!strings.HasSuffix(got.Header.Get("Location"), "/"+uuid) {
-			t.Errorf("%s: %d %.300s", source, got.StatusCode, got.body)
+			t.Errorf("%s: status %d, want 201 with the Location of the search: %.300s", source, got.StatusCode, got.body)
 		}
 	case s.base + "/destinations":
 		got := s.rest(t, http.MethodPost, "/destinations", s.key, body)
 		if secret, _ := got.at("data", "secret").(string); got.StatusCode != http.StatusCreated ||
 			!strings.HasPrefix(secret, "whsec_") {
-			t.Errorf("%s: %d %.300s", source, got.StatusCode, got.body)
+			t.Errorf("%s: status %d, want 201 with a secret: %.300s", source, got.StatusCode, got.body)
 		}
 	case s.base + "/saved-searches/preview":
 		if got := s.rest(t, http.MethodPost, "/saved-searches/preview", s.key, body); got.StatusCode != http.StatusOK ||
 			got.at("data", "total") == 0. {
-			t.Errorf("%s: %d %.300s", source, got.StatusCode, got.body)
+			t.Errorf("%s: status %d, want 200 with labels: %.300s", source, got.StatusCode, got.body)
 		}
 	default:
 		t.Errorf("%s: unexpected URL %s", source, address)
@@ -154,6 +154,6 @@ func checkFound(t *testing.T, s *serverProcess, address string) {
 	req.Header.Set("X-API-Key", s.key)
 	got := do(t, req)
 	if rows, isList := got.at("data").([]any); got.StatusCode != http.StatusOK || isList && len(rows) == 0 {
-		t.Errorf("%s: %d %.200s", address, got.StatusCode, got.body)
+		t.Errorf("%s: status %d, want 200 with records: %.200s", address, got.StatusCode, got.body)
 	}
 }

@@ -45,7 +45,7 @@ func TestDatabaseStoppedUnderLoad(t *testing.T) {
 		loadRun.awaitMore(t, http.StatusOK, 10)
 	}
 	if tally := loadRun.requireExact(t, false); tally.Unavailable == 0 {
-		t.Error("no request was refused during the outage")
+		t.Error("no request was rejected during the outage")
 	}
 }
 
@@ -71,17 +71,17 @@ func TestConnectionsCutUnderLoad(t *testing.T) {
 	}
 	t.Logf("%d of %d imports were cut off", failures, cuts)
 	if got := lastLine(h.run(t, "import", "colas", file)); !strings.HasPrefix(got, fmt.Sprintf("read=%d ", len(labels))) || !strings.HasSuffix(got, " refused=0") {
-		t.Errorf("last import: %s", got)
+		t.Errorf("last import printed %q, want all labels read and none refused", got)
 	}
 	if got, want := lastLine(h.run(t, "import", "colas", file)), fmt.Sprintf("read=%d added=0 changed=0 unchanged=%[1]d refused=0", len(labels)); got != want {
-		t.Errorf("repeated import: %s, want %s", got, want)
+		t.Errorf("repeated import printed %q, want %q", got, want)
 	}
 	await(t, "the server shows every label", func() bool {
 		return scrape(t, s.admin(t))["colaregistry_index_labels"] == float64(loadTestLabels+len(labels))
 	})
 	for _, id := range []string{labels[0], labels[len(labels)-1]} {
 		if found := s.get(t, "/colas?q="+id, key).ids(); len(found) != 1 || found[0] != id {
-			t.Errorf("imported label %s: found %v", id, found)
+			t.Errorf("search for imported label %s found %v", id, found)
 		}
 	}
 	loadRun.requireExact(t, false)
@@ -107,7 +107,7 @@ func cutDuringImport(t *testing.T, pg *pgtest.Server, h testRegistry, file strin
 	}
 	if text := out.String(); importing.ProcessState.ExitCode() != 1 || !strings.Contains(text, "colaregistry: ") ||
 		strings.Contains(text, "panic") {
-		t.Errorf("import: %v\n%s", err, text)
+		t.Errorf("interrupted import: %v, want exit code 1 and no panic:\n%s", err, text)
 	}
 	return true
 }
@@ -172,7 +172,7 @@ func TestPrimaryLostUnderLoad(t *testing.T) {
 	}
 	loadRun.awaitMore(t, http.StatusOK, 20)
 	if tally := loadRun.requireExact(t, false); tally.Unavailable == 0 {
-		t.Error("no request was refused during the outage")
+		t.Error("no request was rejected during the outage")
 	}
 	requireShown(t, h, servers, key)
 }
@@ -240,7 +240,7 @@ func mustNewLabel(t *testing.T) string {
 	return file
 }
 
-// TestRollingRestart replaces three processes one after another under load. No request is refused
+// TestRollingRestart replaces three processes one after another under load. No request is rejected
 // and no charge is lost.
 func TestRollingRestart(t *testing.T) {
 	t.Parallel()
@@ -277,9 +277,9 @@ func TestRollingRestart(t *testing.T) {
 	loadRun.requireExact(t, true, endings...)
 }
 
-// TestProcessesShareRateLimit checks that one account gets exactly its rate limit across three
+// TestSharedRateLimit checks that one account gets exactly its rate limit across three
 // processes, and that revoking its key takes effect on all of them at once.
-func TestProcessesShareRateLimit(t *testing.T) {
+func TestSharedRateLimit(t *testing.T) {
 	t.Parallel()
 	h := withDemoData(t)
 	servers := []*serverProcess{
@@ -294,9 +294,9 @@ func TestProcessesShareRateLimit(t *testing.T) {
 		wg.Go(func() { c.call(client, servers[i%3].base, secret.Reveal(), 1) })
 	}
 	wg.Wait()
-	if c.requests != limit || c.refused != 2*limit || len(c.errs) > 0 {
-		t.Errorf("%d of %d requests granted, %d refused, failures %v; want %d and %d",
-			c.requests, 3*limit, c.refused, c.errs, limit, 2*limit)
+	if c.requests != limit || c.rejected != 2*limit || len(c.errs) > 0 {
+		t.Errorf("%d of %d requests granted, %d rejected, failures %v; want %d and %d",
+			c.requests, 3*limit, c.rejected, c.errs, limit, 2*limit)
 	}
 	if rows, requests := charged(t, st, account); rows != limit || requests != limit {
 		t.Errorf("charged %d records in %d requests, want %d each", rows, requests, limit)
@@ -305,7 +305,7 @@ func TestProcessesShareRateLimit(t *testing.T) {
 	_, secret, key := mustAccount(t, st, "revoked@example.com", cola.TierPro)
 	for _, s := range servers {
 		if status := s.get(t, "/usage", secret.Reveal()).StatusCode; status != http.StatusOK {
-			t.Errorf("before the key is revoked: %d", status)
+			t.Errorf("before the key is revoked: status %d, want 200", status)
 		}
 	}
 	h.run(t, "key", "revoke", fmt.Sprint(key.ID))
@@ -318,8 +318,8 @@ func TestProcessesShareRateLimit(t *testing.T) {
 	}
 }
 
-// TestProcessesMigrateOnce starts three processes concurrently on an empty database.
-func TestProcessesMigrateOnce(t *testing.T) {
+// TestConcurrentMigration starts three processes concurrently on an empty database.
+func TestConcurrentMigration(t *testing.T) {
 	t.Parallel()
 	h := onPostgres(t)
 	var servers []*serverProcess
@@ -332,7 +332,7 @@ func TestProcessesMigrateOnce(t *testing.T) {
 		migrated += strings.Count(s.err.String(), "database schema migrated")
 	}
 	if migrated != 1 {
-		t.Errorf("the schema was migrated %d times", migrated)
+		t.Errorf("%d migrations in the log, want 1", migrated)
 	}
 	_, secret, _ := mustAccount(t, mustOpen(t, h), "empty@example.com", cola.TierFree)
 	for _, s := range servers {

@@ -55,7 +55,7 @@ func (p *twoAccounts) mustUse(t *testing.T, path, credential string) answer {
 	t.Helper()
 	got := p.rest(t, "GET", path, credential, "")
 	if got.StatusCode != 200 {
-		t.Fatalf("%s: %d %s", path, got.StatusCode, got.body)
+		t.Fatalf("%s: status %d, want 200: %s", path, got.StatusCode, got.body)
 	}
 	return got
 }
@@ -88,7 +88,7 @@ func TestAddIdentity(t *testing.T) {
 			return strings.Contains(p.err.String(), fmt.Sprintf("account=%d issuer=%s", p.free.ID, p.issuer.URL))
 		})
 		if log := p.err.String(); strings.Contains(strings.ToLower(log), "ada@example.com") {
-			t.Errorf("the log contains personal data: %s", log)
+			t.Errorf("log contains personal data: %s", log)
 		}
 		if list := p.run(t, "account", "identities"); list != fmt.Sprintf("%s\t%s\tsomebody\n", p.free.Email, p.issuer.URL) {
 			t.Errorf("identities: %s", list)
@@ -103,14 +103,14 @@ func TestAddIdentity(t *testing.T) {
 	})
 }
 
-// TestAddIdentityKeepsPreviousAccount checks that the previous account keeps its usage, saved
+// TestAddIdentityPreviousAccount checks that the previous account keeps its usage, saved
 // searches and link.
-func TestAddIdentityKeepsPreviousAccount(t *testing.T) {
+func TestAddIdentityPreviousAccount(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, h testRegistry) {
 		p := mustTwoAccounts(t, h)
-		if made := p.rest(t, "POST", "/saved-searches", p.token(t, nil), createBody); made.StatusCode != 201 {
-			t.Fatalf("%d %s", made.StatusCode, made.body)
+		if created := p.rest(t, "POST", "/saved-searches", p.token(t, nil), createBody); created.StatusCode != 201 {
+			t.Fatalf("status %d, want 201: %s", created.StatusCode, created.body)
 		}
 		p.repair(t)
 		p.mustUse(t, "/usage", p.token(t, nil))
@@ -119,8 +119,8 @@ func TestAddIdentityKeepsPreviousAccount(t *testing.T) {
 			t.Errorf("usage of the previous account: %+v, %v", usage.Used, err)
 		}
 		for account, want := range map[cola.AccountID]int{p.free.ID: 1, p.paid.ID: 0} {
-			if made, _, err := p.st.SavedSearches(t.Context(), account, 0, 10); err != nil || len(made) != want {
-				t.Errorf("account %d: saved searches %+v, %v; want %d", account, made, err, want)
+			if searches, _, err := p.st.SavedSearches(t.Context(), account, 0, 10); err != nil || len(searches) != want {
+				t.Errorf("account %d: saved searches %+v, %v; want %d", account, searches, err, want)
 			}
 		}
 		list := p.run(t, "app", "links")

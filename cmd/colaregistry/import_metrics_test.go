@@ -32,19 +32,31 @@ func TestImportMetrics(t *testing.T) {
 		progress ingest.Progress
 		want     []string // expected metric lines
 	}{
-		{ingest.Progress{},
-			[]string{"rows_read_total 0", "read_bytes_total 0", "sources_done 0", "sources 3", "source_bytes 150"}},
-		{ingest.Progress{Index: 0, BytesRead: 60, Counts: counts(5, 0, 0, 1)},
-			[]string{"rows_read_total 6", `rows_total{outcome="added"} 5`, `rows_total{outcome="refused"} 1`, "read_bytes_total 60", "sources_done 0"}},
-		{ingest.Progress{Index: 0, BytesRead: 100, Counts: counts(8, 0, 0, 1), Done: true},
-			[]string{"read_bytes_total 100", "sources_done 1"}},
-		{ingest.Progress{Index: 1, BytesRead: 7, Counts: counts(8, 2, 0, 1)},
-			[]string{`rows_total{outcome="changed"} 2`, "read_bytes_total 107", "sources_done 1"}},
-		{ingest.Progress{Index: 2, BytesRead: 50, Counts: counts(8, 2, 3, 1), Done: true},
-			[]string{"rows_read_total 14", `rows_total{outcome="unchanged"} 3`, "read_bytes_total 157", "sources_done 3"}},
+		{
+			ingest.Progress{},
+			[]string{"rows_read_total 0", "read_bytes_total 0", "sources_done 0", "sources 3", "source_bytes 150"},
+		},
+		{
+			ingest.Progress{Index: 0, BytesRead: 60, Counts: counts(5, 0, 0, 1)},
+			[]string{"rows_read_total 6", `rows_total{outcome="added"} 5`, `rows_total{outcome="refused"} 1`, "read_bytes_total 60", "sources_done 0"},
+		},
+		{
+			ingest.Progress{Index: 0, BytesRead: 100, Counts: counts(8, 0, 0, 1), Done: true},
+			[]string{"read_bytes_total 100", "sources_done 1"},
+		},
+		{
+			ingest.Progress{Index: 1, BytesRead: 7, Counts: counts(8, 2, 0, 1)},
+			[]string{`rows_total{outcome="changed"} 2`, "read_bytes_total 107", "sources_done 1"},
+		},
+		{
+			ingest.Progress{Index: 2, BytesRead: 50, Counts: counts(8, 2, 3, 1), Done: true},
+			[]string{"rows_read_total 14", `rows_total{outcome="unchanged"} 3`, "read_bytes_total 157", "sources_done 3"},
+		},
 		// production reports, written at the end
-		{ingest.Progress{Index: 2, BytesRead: 50, Counts: counts(9, 2, 3, 1), Done: true},
-			[]string{`rows_total{outcome="added"} 9`, "read_bytes_total 157", "sources_done 3"}},
+		{
+			ingest.Progress{Index: 2, BytesRead: 50, Counts: counts(9, 2, 3, 1), Done: true},
+			[]string{`rows_total{outcome="added"} 9`, "read_bytes_total 157", "sources_done 3"},
+		},
 	}
 	for i, step := range steps {
 		m.set(step.progress)
@@ -56,7 +68,7 @@ func TestImportMetrics(t *testing.T) {
 		}
 	}
 	if problems, err := testutil.CollectAndLint(m); err != nil || len(problems) > 0 {
-		t.Errorf("names: %v, %v", problems, err)
+		t.Errorf("CollectAndLint = %v, %v; want no problems", problems, err)
 	}
 }
 
@@ -81,7 +93,7 @@ func TestImportMetricsWhileRunning(t *testing.T) {
 			read, added, increases(nil, now, "import_sources", "import_sources_done", "import_read_bytes_total"))
 	}
 	if status, text := fetch(t, address+"/readyz"); status != http.StatusOK {
-		t.Errorf("/readyz: %d %s", status, text)
+		t.Errorf("/readyz: status %d, want 200: %s", status, text)
 	}
 	end()
 }

@@ -47,12 +47,18 @@ func realData(t *testing.T, h testRegistry) {
 		{"colas", []string{records}, "read=50 added=0 changed=0 unchanged=50 refused=0"},
 		{"avas", []string{areas}, "read=333 added=333 changed=0 unchanged=0 refused=0"},
 		{"avas", geo, "read=12 added=0 changed=0 unchanged=12 refused=0"},
-		{"production-reports", []string{sharedData(t, "ttb/production_reports.jsonl")},
-			"read=6648 added=6648 changed=0 unchanged=0 refused=0"},
-		{"production-reports", []string{sharedData(t, "ttb/production_reports.jsonl")},
-			"read=6648 added=0 changed=0 unchanged=6648 refused=0"},
-		{"registration-processing-times", []string{sharedData(t, "ttb/registration_processing_times.jsonl")},
-			"read=69 added=69 changed=0 unchanged=0 refused=0"},
+		{
+			"production-reports", []string{sharedData(t, "ttb/production_reports.jsonl")},
+			"read=6648 added=6648 changed=0 unchanged=0 refused=0",
+		},
+		{
+			"production-reports", []string{sharedData(t, "ttb/production_reports.jsonl")},
+			"read=6648 added=0 changed=0 unchanged=6648 refused=0",
+		},
+		{
+			"registration-processing-times", []string{sharedData(t, "ttb/registration_processing_times.jsonl")},
+			"read=69 added=69 changed=0 unchanged=0 refused=0",
+		},
 	}
 	for _, step := range steps {
 		if got := lastLine(load(step.kind, step.files...)); got != step.want {
@@ -91,11 +97,11 @@ func realData(t *testing.T, h testRegistry) {
 	// Permittees known only from labels are on no list. The list for one county adds 971 permittees.
 	before := get("/permittees").at("pagination", "total").(float64)
 	if got := lastLine(load("permittees", producers)); got != "read=972 added=971 changed=0 unchanged=1 refused=0" {
-		t.Errorf("import permittees: %s", got)
+		t.Errorf("import permittees printed %q, want 971 added", got)
 	}
 	eventually(t, func() bool { return get("/permittees").at("pagination", "total").(float64) == before+971 })
 	if name := get("/permittees/CA-W-21448").at("data", "company_name"); name != "ZERO LINK MARKETS, INC." {
-		t.Errorf("company_name = %v", name)
+		t.Errorf("company_name = %v, want ZERO LINK MARKETS, INC.", name)
 	}
 	if total := get("/avas").at("meta", "total"); total != 333.0 {
 		t.Errorf("%v AVAs, want 333", total)

@@ -30,8 +30,11 @@ func startIssuer(t *testing.T) issuer {
 	if err != nil {
 		t.Fatal(err)
 	}
-	published := &oidctest.Server{PublicKeys: []oidctest.PublicKey{{PublicKey: key.Public(),
-		KeyID: "current", Algorithm: oidc.RS256}}}
+	published := &oidctest.Server{PublicKeys: []oidctest.PublicKey{{
+		PublicKey: key.Public(),
+		KeyID:     "current",
+		Algorithm: oidc.RS256,
+	}}}
 	i := issuer{httptest.NewUnstartedServer(published), key}
 	published.SetIssuer("http://" + i.Listener.Addr().String())
 	i.Start()

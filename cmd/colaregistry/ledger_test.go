@@ -21,7 +21,7 @@ type tally struct {
 	mu       sync.Mutex
 	requests int // responses with status 200
 	rows     int // list records in those responses
-	refused  int // responses with status 429
+	rejected int // responses with status 429
 	inFlight int // maximum charge of requests without a response
 	errs     []error
 }
@@ -56,7 +56,7 @@ func (c *tally) call(client *http.Client, url, key string, page int) {
 		c.requests++
 		c.rows += len(body.Data)
 	case resp.StatusCode == http.StatusTooManyRequests:
-		c.refused++
+		c.rejected++
 	default:
 		c.errs = append(c.errs, fmt.Errorf("status %d", resp.StatusCode))
 	}
@@ -85,9 +85,9 @@ func charged(t *testing.T, st store.Ledger, a store.Account) (rows, requests int
 	return rows, requests
 }
 
-// TestKillLosesNothing checks that after kill -9 under load the ledger contains every answered
+// TestKillUnderLoad checks that after kill -9 under load the ledger contains every answered
 // request, and at most the in-flight ones besides.
-func TestKillLosesNothing(t *testing.T) {
+func TestKillUnderLoad(t *testing.T) {
 	t.Parallel()
 	onBoth(t, killLosesNothing)
 }
@@ -135,9 +135,9 @@ func killLosesNothing(t *testing.T, h testRegistry) {
 	}
 }
 
-// TestTwoProcessesShareOneLedger checks that two servers on one database together enforce an
+// TestSharedLedger checks that two servers on one database together enforce an
 // account's exact limits.
-func TestTwoProcessesShareOneLedger(t *testing.T) {
+func TestSharedLedger(t *testing.T) {
 	t.Parallel()
 	onBoth(t, twoProcessesShareOneLedger)
 }
@@ -161,8 +161,8 @@ func twoProcessesShareOneLedger(t *testing.T, h testRegistry) {
 	}
 
 	burst, secret, _ := mustAccount(t, st, "both@example.com", cola.TierPro)
-	if c := drive(secret.Reveal(), 200); c.requests != 120 || c.refused != 80 {
-		t.Errorf("%d of 200 requests granted, %d refused; want 120 and 80", c.requests, c.refused)
+	if c := drive(secret.Reveal(), 200); c.requests != 120 || c.rejected != 80 {
+		t.Errorf("%d of 200 requests granted, %d rejected; want 120 and 80", c.requests, c.rejected)
 	}
 	if rows, requests := charged(t, st, burst); rows != 1200 || requests != 120 {
 		t.Errorf("charged %d records in %d requests, want 1200 in 120", rows, requests)
@@ -176,9 +176,9 @@ func twoProcessesShareOneLedger(t *testing.T, h testRegistry) {
 	}
 }
 
-// TestRateLimitInAnyMinute sends as many requests as it can from a free account through
+// TestRateLimitWindow sends as many requests as it can from a free account through
 // two processes for longer than a rate-limit window.
-func TestRateLimitInAnyMinute(t *testing.T) {
+func TestRateLimitWindow(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes 75 seconds")
 	}
@@ -194,9 +194,9 @@ func rateLimitInAnyMinute(t *testing.T, h testRegistry) {
 	type grant struct{ sent, answered time.Time }
 	var grants []grant
 	for started, i := time.Now(), 0; time.Since(started) < 75*time.Second; i++ {
-		sent := time.Now()
+		start := time.Now()
 		if servers[i%2].get(t, "/usage", secret.Reveal()).StatusCode == http.StatusOK {
-			grants = append(grants, grant{sent, time.Now()})
+			grants = append(grants, grant{start, time.Now()})
 		}
 		time.Sleep(20 * time.Millisecond)
 	}
@@ -211,9 +211,9 @@ func rateLimitInAnyMinute(t *testing.T, h testRegistry) {
 	}
 }
 
-// TestStopDrains checks that a stopping server answers every request that reached it and charges no
-// others.
-func TestStopDrains(t *testing.T) {
+// TestGracefulShutdown checks that a stopping server answers every request that reached it and
+// charges no others.
+func TestGracefulShutdown(t *testing.T) {
 	t.Parallel()
 	onBoth(t, stopDrains)
 }

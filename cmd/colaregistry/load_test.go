@@ -178,10 +178,10 @@ func (s *serverProcess) awaitReady(t *testing.T, key string) {
 	await(t, "the server charges", func() bool { return s.get(t, "/usage", key).StatusCode == http.StatusOK })
 }
 
-// awaitDown waits until the server correctly refuses a request with the key and reports not ready.
+// awaitDown waits until the server correctly rejects a request with the key and reports not ready.
 func (s *serverProcess) awaitDown(t *testing.T, key string) {
 	t.Helper()
-	await(t, "the server refuses with 503", func() bool {
+	await(t, "the server returns 503", func() bool {
 		a := s.get(t, "/colas?per_page=1", key)
 		if a.StatusCode != http.StatusServiceUnavailable {
 			return false

@@ -10,9 +10,9 @@ import (
 	"testing"
 )
 
-// TestNoSecretInTheLog sends keys and search terms in every possible place and checks that the log
+// TestLogSecrets sends keys and search terms in every possible place and checks that the log
 // doesn't contain them, even at the most verbose level.
-func TestNoSecretInTheLog(t *testing.T) {
+func TestLogSecrets(t *testing.T) {
 	t.Parallel()
 	const sought = "soughtafter"
 	s := startServer(t, seeded(t), "--log-level", "debug", "--log-format", "json")
@@ -55,7 +55,7 @@ func TestNoSecretInTheLog(t *testing.T) {
 	log := s.err.String()
 	for _, secret := range []string{s.key, wrong, s.key[4:20], sought} {
 		if before, _, found := strings.Cut(log, secret); found {
-			t.Errorf("the log contains %s: …%s%s", secret, before[strings.LastIndex(before, "\n")+1:], secret)
+			t.Errorf("log contains %s: …%s%s", secret, before[strings.LastIndex(before, "\n")+1:], secret)
 		}
 	}
 	if lines := strings.Count(log, `"msg":"request"`); lines != requests {

@@ -125,7 +125,7 @@ func mustPipe(t *testing.T, key string, flags ...string) assistant {
 func useEveryTool(t *testing.T, a assistant) {
 	list, err := a.ListTools(t.Context(), protocol.ListToolsRequest{})
 	if err != nil || len(list.Tools) != 14 {
-		t.Fatalf("%d tools, %v", len(list.Tools), err)
+		t.Fatalf("ListTools: %d tools, %v; want 14", len(list.Tools), err)
 	}
 	id, permit := "", ""
 	for _, row := range a.call(t, "search_colas", map[string]any{"per_page": 50, "q": "oak", "response_format": "detailed"}).at("data").([]any) {
@@ -142,8 +142,10 @@ func useEveryTool(t *testing.T, a assistant) {
 		"search_permittees": {"state": "CA"}, "get_permittee": {"permit_number": permit},
 		"get_usage": {}, "get_processing_times": {"kind": "registration"},
 		"list_production_reports": {"commodity": "wine"}, "search_avas": {"state": "OR"}, "get_ava": {"ava_id": area},
-		"create_saved_search": {"name": "Oaks", "filters": map[string]any{"brand_name": "oak", "type_wine": true},
-			"schedule": map[string]any{"cadence": "weekly", "day": 1}},
+		"create_saved_search": {
+			"name": "Oaks", "filters": map[string]any{"brand_name": "oak", "type_wine": true},
+			"schedule": map[string]any{"cadence": "weekly", "day": 1},
+		},
 	}
 	create := func(name string) any {
 		return a.call(t, "create_saved_search",
@@ -157,7 +159,7 @@ func useEveryTool(t *testing.T, a assistant) {
 	for _, tool := range list.Tools {
 		got := a.call(t, tool.Name, calls[tool.Name])
 		if rows, isList := got.at("data").([]any); got.failed || isList && len(rows) == 0 {
-			t.Errorf("%s %v: %s", tool.Name, calls[tool.Name], got.text)
+			t.Errorf("%s %v: want records: %s", tool.Name, calls[tool.Name], got.text)
 		}
 	}
 	number := json.Number(strings.TrimPrefix(id, "0"))
@@ -216,9 +218,9 @@ func TestToolCursorWalk(t *testing.T) {
 	}
 }
 
-// TestOneCounter checks that REST and MCP requests with one key share one quota and one rate limit,
+// TestSharedUsage checks that REST and MCP requests with one key share one quota and one rate limit,
 // and that both report what remains.
-func TestOneCounter(t *testing.T) {
+func TestSharedUsage(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, h testRegistry) {
 		s := startServer(t, h)
@@ -230,23 +232,23 @@ func TestOneCounter(t *testing.T) {
 		first := s.get(t, "/colas?per_page=10", secret.Reveal())                  // 20 left
 		second := a.call(t, "search_colas", map[string]any{"per_page": 12})       // 8 left
 		third := a.call(t, "search_colas", nil)                                   // the last 8
-		fourth := a.call(t, "search_colas", nil)                                  // refused
-		fifth := s.get(t, "/permittees", secret.Reveal())                         // refused
+		fourth := a.call(t, "search_colas", nil)                                  // rejected
+		fifth := s.get(t, "/permittees", secret.Reveal())                         // rejected
 		detail := a.call(t, "get_cola", map[string]any{"ttb_id": first.ids()[0]}) // 199 left
 		sixth := s.get(t, "/usage", secret.Reveal())                              // includes the usage over MCP
 		if len(first.ids()) != 10 || used(second) != 8. || len(third.ids()) != 8 || used(detail) != 199. {
 			t.Errorf("%d rows, then %v left, then %d rows, then %v detail views left",
 				len(first.ids()), used(second), len(third.ids()), used(detail))
 		}
-		if !strings.Contains(fmt.Sprint(third.at("notes")), "cut to 8 of 20 rows") {
-			t.Errorf("notes of the last page: %v", third.at("notes"))
+		if !strings.Contains(fmt.Sprint(third.at("notes")), "8 of 20 rows") {
+			t.Errorf("last page: notes = %v", third.at("notes"))
 		}
 		if !fourth.failed || fourth.at("error", "code") != "quota_exceeded" || fourth.at("upgrade_url") == nil ||
 			!strings.Contains(fourth.text, "larger plan") || fifth.StatusCode != 429 {
-			t.Errorf("beyond the quota: %v, %q, REST %d", fourth.json, fourth.text, fifth.StatusCode)
+			t.Errorf("over quota: tool %v, %q; REST status %d, want quota_exceeded and 429", fourth.json, fourth.text, fifth.StatusCode)
 		}
 		if sixth.at("data", "list_records", "remaining") != 0. || sixth.at("data", "detail_views", "used") != 1. {
-			t.Errorf("usage by REST: %v", sixth.at("data"))
+			t.Errorf("GET /usage = %v", sixth.at("data"))
 		}
 		for range 3 { // eighth to tenth request of the minute
 			a.call(t, "get_usage", nil)
@@ -254,7 +256,7 @@ func TestOneCounter(t *testing.T) {
 		full, rest := a.call(t, "get_usage", nil), s.get(t, "/usage", secret.Reveal())
 		if !full.failed || full.at("error", "details", "reason") != "burst" || !strings.HasPrefix(full.text, "Wait ") ||
 			rest.StatusCode != 429 {
-			t.Errorf("eleventh request: %v; REST %d", full.json, rest.StatusCode)
+			t.Errorf("eleventh request: tool %v; REST status %d, want burst and 429", full.json, rest.StatusCode)
 		}
 		if _, err := a.ListTools(t.Context(), protocol.ListToolsRequest{}); err != nil {
 			t.Errorf("connecting at the rate limit: %v", err)
@@ -265,7 +267,7 @@ func TestOneCounter(t *testing.T) {
 			requests[d.Channel] += d.Requests
 		}
 		if err != nil || requests[cola.ChannelMCP] != 7 || requests[cola.ChannelREST] != 3 {
-			t.Errorf("requests by channel: %v, %v", requests, err)
+			t.Errorf("requests per channel = %v, %v", requests, err)
 		}
 		h.run(t, "key", "revoke", fmt.Sprint(key.ID))
 		if got := s.post(t, secret.Reveal(), `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`); got.StatusCode != 401 ||
@@ -306,9 +308,9 @@ func (s *serverProcess) post(t *testing.T, key, body string, lines ...string) an
 	return a
 }
 
-// TestProtection checks that a running server rejects unauthenticated, cross-origin and malformed
+// TestMCPProtection checks that a running server rejects unauthenticated, cross-origin and malformed
 // messages, and logs none of their content.
-func TestProtection(t *testing.T) {
+func TestMCPProtection(t *testing.T) {
 	t.Parallel()
 	s := startServer(t, seeded(t), "--allowed-origin", "https://app.example", "--allowed-host", "registry.internal")
 	list := `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`
@@ -343,13 +345,13 @@ func TestProtection(t *testing.T) {
 	}
 	s.stop(t)
 	if log := s.err.String(); strings.Contains(log, s.key) || strings.Contains(log, "evil.example") {
-		t.Error("the log contains a key or content of a message")
+		t.Error("log contains a key or content of a message")
 	}
 }
 
-// TestMCPRefusesToStart checks that mcp fails without a key, without a registry, and with an
+// TestInvalidMCPFlags checks that mcp fails without a key, without a registry, and with an
 // invalid URL.
-func TestMCPRefusesToStart(t *testing.T) {
+func TestInvalidMCPFlags(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		key, want string
@@ -365,7 +367,7 @@ func TestMCPRefusesToStart(t *testing.T) {
 		var out, errs bytes.Buffer
 		c.Stdout, c.Stderr = &out, &errs
 		if err := c.Run(); err == nil || !strings.Contains(errs.String(), tt.want) || out.Len() > 0 {
-			t.Errorf("%v: %v\n%s%s", tt.flags, err, errs.String(), out.String())
+			t.Errorf("%v: error %v, want %q on stderr only:\n%s%s", tt.flags, err, tt.want, errs.String(), out.String())
 		}
 	}
 }

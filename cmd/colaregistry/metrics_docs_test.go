@@ -69,9 +69,9 @@ func (table metricTable) add(t *testing.T, address string) {
 	}
 }
 
-// TestMetricsAreDocumented checks that the operations guide documents exactly the metrics that a
+// TestDocumentedMetrics checks that the operations guide documents exactly the metrics that a
 // server and an import expose with either database, with their types and labels.
-func TestMetricsAreDocumented(t *testing.T) {
+func TestDocumentedMetrics(t *testing.T) {
 	t.Parallel()
 	b, err := os.ReadFile("../../docs/OPERATIONS.md")
 	if err != nil {

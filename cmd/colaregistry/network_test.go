@@ -7,21 +7,21 @@ import (
 )
 
 func TestTrustedProxies(t *testing.T) {
-	for given, want := range map[string]string{
+	for flag, want := range map[string]string{
 		"10.0.0.0/8": "[10.0.0.0/8]", "10.1.2.3/8": "[10.0.0.0/8]",
 		"192.0.2.1": "[192.0.2.1/32]", "::1": "[::1/128]", "2001:db8::/32": "[2001:db8::/32]",
 		"": "", "proxy": "", "10.0.0.0/33": "", "0.0.0.0/0": "", "::/0": "", "10.0.0.0/8,": "", "http://10.0.0.1": "",
 	} {
-		f := networkFlags{TrustedProxies: []string{given}, MaxConnections: 1}
+		f := networkFlags{TrustedProxies: []string{flag}, MaxConnections: 1}
 		networks, err := f.proxies()
 		if want == "" {
 			if err == nil || f.check() == nil {
-				t.Errorf("%q: networks %v, want an error", given, networks)
+				t.Errorf("%q: networks %v, want an error", flag, networks)
 			}
 			continue
 		}
 		if got := fmt.Sprint([]any{networks[0]}...); err != nil || "["+got+"]" != want {
-			t.Errorf("%q: %v, %v; want %s", given, networks, err, want)
+			t.Errorf("%q: %v, %v; want %s", flag, networks, err, want)
 		}
 	}
 }

@@ -64,7 +64,7 @@ func (s *serverProcess) expect(t *testing.T, when, token string, status int, wan
 		challenged := strings.Contains(challenge, `error="invalid_token"`) &&
 			strings.Contains(challenge, "resource_metadata=")
 		if challenged != (status == 401) {
-			t.Errorf("%s, %s: %d with challenge %q", when, edge, got.StatusCode, challenge)
+			t.Errorf("%s, %s: status %d with challenge %q, want a challenge only with 401", when, edge, got.StatusCode, challenge)
 		}
 	}
 }
@@ -110,7 +110,7 @@ func TestTokens(t *testing.T) {
 		}
 		link := fmt.Sprint(links[0].ID)
 		if list := h.run(t, "app", "links", "--account", "ada@example.com"); !strings.Contains(list, "Ada@example.com\tAssistant\tread-only\t") {
-			t.Errorf("app links: %s", list)
+			t.Errorf("app links printed %q, want Ada's link", list)
 		}
 		h.run(t, "app", "revoke-link", link)
 		s.expect(t, "revoked", token, 401, "access was revoked")
@@ -124,11 +124,11 @@ func TestTokens(t *testing.T) {
 		s.expect(t, "disabled", token, 401, "access was revoked")
 		registerApp(t, h, i)
 		i.Close()
-		s.expect(t, "registered again, while the issuer is away", token, 200, "detail_views")
-		s.expect(t, "of another account", i.token(t, s, map[string]any{"sub": "else"}), 200, `"free"`)
+		s.expect(t, "registered again, while the issuer is down", token, 200, "detail_views")
+		s.expect(t, "another account", i.token(t, s, map[string]any{"sub": "else"}), 200, `"free"`)
 		accounts, err := st.Accounts(t.Context())
 		if last := accounts[len(accounts)-1]; err != nil || last.Email != i.URL+"#else" {
-			t.Errorf("accounts: %+v, %v", accounts, err)
+			t.Errorf("Accounts = %+v, %v", accounts, err)
 		}
 	})
 }
@@ -157,16 +157,16 @@ func TestStepUp(t *testing.T) {
 			}
 			if got.at("error", "code") != "insufficient_scope" ||
 				got.at("error", "details", "required_scope") != "saved_searches:write" {
-				t.Errorf("%s: %s", edge, got.body)
+				t.Errorf("%s: want insufficient_scope and the required scope: %s", edge, got.body)
 			}
 		}
-		if made := s.rest(t, "POST", "/saved-searches", writes, createBody); made.StatusCode != 201 ||
-			made.Header.Get("Location") == "" {
-			t.Errorf("REST: %d %s", made.StatusCode, made.body)
+		if created := s.rest(t, "POST", "/saved-searches", writes, createBody); created.StatusCode != 201 ||
+			created.Header.Get("Location") == "" {
+			t.Errorf("REST: status %d, want 201 with Location: %s", created.StatusCode, created.body)
 		}
-		if made := s.post(t, "", createCall, "Authorization: Bearer "+writes); made.StatusCode != 200 ||
-			!strings.Contains(string(made.body), "uuid") {
-			t.Errorf("MCP: %d %s", made.StatusCode, made.body)
+		if created := s.post(t, "", createCall, "Authorization: Bearer "+writes); created.StatusCode != 200 ||
+			!strings.Contains(string(created.body), "uuid") {
+			t.Errorf("MCP: status %d, want 200 with uuid: %s", created.StatusCode, created.body)
 		}
 		// An app gets only those scopes of its token that it is registered for.
 		registerApp(t, h, i)
@@ -207,29 +207,37 @@ func TestHostileTokens(t *testing.T) {
 	none := base64.RawURLEncoding.EncodeToString([]byte(`{"alg":"none","typ":"at+jwt"}`))
 	soon, past := time.Now().Add(time.Hour).Unix(), time.Now().Add(-time.Hour).Unix()
 	tests := []struct{ name, token, want string }{
-		{"for another audience", i.token(t, s, map[string]any{"aud": "https://onOtherMachine.example/mcp"}),
-			"for another audience"},
+		{
+			"for another audience", i.token(t, s, map[string]any{"aud": "https://onOtherMachine.example/mcp"}),
+			"for another audience",
+		},
 		{"for the REST API's address", i.token(t, s, map[string]any{"aud": s.base}), "for another audience"},
 		{"from another issuer", other.token(t, s, nil), "issuer"},
 		{"signed by another issuer's key", sign(t, jose.RS256, stranger, "current", "at+jwt", i.claims(s, nil)), "signature"},
 		{"unsigned", none + "." + parts[1] + ".", ""},
 		{"unsigned, with a signature", none + "." + parts[1] + "." + parts[2], ""},
-		{"signed with the public key as a secret",
-			sign(t, jose.HS256, public, "current", "at+jwt", i.claims(s, nil)), ""},
+		{
+			"signed with the public key as a secret",
+			sign(t, jose.HS256, public, "current", "at+jwt", i.claims(s, nil)), "",
+		},
 		{"signed by an unknown key", sign(t, jose.RS256, i.key, "former", "at+jwt", i.claims(s, nil)), ""},
 		{"expired", i.token(t, s, map[string]any{"exp": past}), "expired"},
 		{"without expiration", i.token(t, s, map[string]any{"exp": nil}), "exp"},
 		{"not valid yet", i.token(t, s, map[string]any{"nbf": soon}), "not valid yet"},
-		{"an ID token", sign(t, jose.RS256, i.key, "current", "JWT",
-			i.claims(s, map[string]any{"scope": nil, "nonce": "n", "aud": s.endpoint()})), "ID token"},
+		{
+			"an ID token", sign(t, jose.RS256, i.key, "current", "JWT",
+				i.claims(s, map[string]any{"scope": nil, "nonce": "n", "aud": s.endpoint()})), "ID token",
+		},
 		{"a logout token", sign(t, jose.RS256, i.key, "current", "logout+jwt", i.claims(s, nil)), ""},
 		{"bound to a key", i.token(t, s, map[string]any{"cnf": map[string]any{"jkt": "x"}}), "cnf"},
 		{"from an unregistered app", i.token(t, s, map[string]any{"client_id": "stranger"}), "not registered"},
 		{"without an app", i.token(t, s, map[string]any{"client_id": nil}), "app"},
 		{"without a subject", i.token(t, s, map[string]any{"sub": ""}), "sub"},
-		{"changed payload",
+		{
+			"changed payload",
 			parts[0] + "." + base64.RawURLEncoding.EncodeToString([]byte(`{"iss":"`+i.URL+`"}`)) + "." + parts[2],
-			"signature"},
+			"signature",
+		},
 		{"cut", good[:len(good)-10], ""},
 		{"garbage", "x.y.z", ""},
 		{"not a token", "0", ""},
@@ -247,12 +255,12 @@ func TestHostileTokens(t *testing.T) {
 	s.expect(t, "the good one", good, 200, "detail_views")
 	// the demo account and the account of the valid token
 	if accounts, err := st.Accounts(t.Context()); err != nil || len(accounts) != 2 {
-		t.Errorf("accounts: %+v, %v", accounts, err)
+		t.Errorf("Accounts = %+v, %v", accounts, err)
 	}
 	s.stop(t)
 	for _, tt := range append(tests, struct{ name, token, want string }{name: "good", token: good}) {
 		if len(tt.token) > 20 && strings.Contains(s.err.String(), tt.token[len(tt.token)-20:]) {
-			t.Errorf("the log contains the token: %s", tt.name)
+			t.Errorf("log contains the token: %s", tt.name)
 		}
 	}
 }
@@ -275,9 +283,9 @@ func sendHuge(t *testing.T, s *serverProcess, path string) int {
 	return resp.StatusCode
 }
 
-// TestScopeCannotBeBypassed checks that ambiguous messages, and messages that hide which tool they
+// TestScopeBypass checks that ambiguous messages, and messages that hide which tool they
 // call, create no saved search.
-func TestScopeCannotBeBypassed(t *testing.T) {
+func TestScopeBypass(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, h testRegistry) {
 		i := startIssuer(t)
@@ -298,12 +306,18 @@ func TestScopeCannotBeBypassed(t *testing.T) {
 			lines []string
 		}{
 			"unchanged": {createCall, nil},
-			"the name twice": {params(`"name":"get_usage","name":"create_saved_search",` + arguments),
-				nil},
-			"the name twice, reversed": {params(`"name":"create_saved_search","name":"get_usage",` + arguments),
-				nil},
-			"the name with another case": {params(`"name":"get_usage","Name":"create_saved_search",` + arguments),
-				nil},
+			"the name twice": {
+				params(`"name":"get_usage","name":"create_saved_search",` + arguments),
+				nil,
+			},
+			"the name twice, reversed": {
+				params(`"name":"create_saved_search","name":"get_usage",` + arguments),
+				nil,
+			},
+			"the name with another case": {
+				params(`"name":"get_usage","Name":"create_saved_search",` + arguments),
+				nil,
+			},
 			"only with another case":           {params(`"NAME":"create_saved_search",` + arguments), nil},
 			"the parameters twice":             {`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"get_usage"},"params":{"name":"create_saved_search",` + arguments + `}}`, nil},
 			"the parameters with another case": {`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"get_usage"},"Params":{"name":"create_saved_search",` + arguments + `}}`, nil},
@@ -313,25 +327,36 @@ func TestScopeCannotBeBypassed(t *testing.T) {
 			"two messages":                     {usageCall + "\n" + createCall, nil},
 			"no ID":                            {strings.Replace(createCall, `"id":1,`, "", 1), nil},
 			"null ID":                          {strings.Replace(createCall, `"id":1`, `"id":null`, 1), nil},
-			"an escaped name": {strings.Replace(createCall, "create_saved", `create\u005fsaved`, 1),
-				nil},
+			"an escaped name": {
+				strings.Replace(createCall, "create_saved", `create\u005fsaved`, 1),
+				nil,
+			},
 			"the name with a space": {strings.Replace(createCall, `search"`, `search "`, 1), nil},
-			"the name in an array": {strings.Replace(createCall,
-				`"create_saved_search"`, `["create_saved_search"]`, 1), nil},
-			"a scope in the parameters": {strings.Replace(createCall, `"params":{`,
-				`"params":{"scope":"saved_searches:write","_meta":{"scope":"saved_searches:write"},`, 1), nil},
-			"a harmless name in the header": {params(`"name":"create_saved_search",` + arguments + modern),
-				[]string{"Mcp-Protocol-Version: 2026-07-28", "Mcp-Method: tools/call", "Mcp-Name: get_usage"}},
-			"a harmless method in the header": {params(`"name":"create_saved_search",` + arguments + modern),
-				[]string{"Mcp-Protocol-Version: 2026-07-28", "Mcp-Method: ping"}},
-			"its name in the header only": {params(`"name":"get_usage",` + arguments + modern),
-				[]string{"Mcp-Protocol-Version: 2026-07-28", "Mcp-Method: tools/call", "Mcp-Name: create_saved_search"}},
+			"the name in an array": {
+				strings.Replace(createCall, `"create_saved_search"`, `["create_saved_search"]`, 1), nil,
+			},
+			"a scope in the parameters": {
+				strings.Replace(createCall, `"params":{`,
+					`"params":{"scope":"saved_searches:write","_meta":{"scope":"saved_searches:write"},`, 1), nil,
+			},
+			"a harmless name in the header": {
+				params(`"name":"create_saved_search",` + arguments + modern),
+				[]string{"Mcp-Protocol-Version: 2026-07-28", "Mcp-Method: tools/call", "Mcp-Name: get_usage"},
+			},
+			"a harmless method in the header": {
+				params(`"name":"create_saved_search",` + arguments + modern),
+				[]string{"Mcp-Protocol-Version: 2026-07-28", "Mcp-Method: ping"},
+			},
+			"its name in the header only": {
+				params(`"name":"get_usage",` + arguments + modern),
+				[]string{"Mcp-Protocol-Version: 2026-07-28", "Mcp-Method: tools/call", "Mcp-Name: create_saved_search"},
+			},
 			"a byte order mark": {"\ufeff" + createCall, nil},
 		} {
 			got := s.post(t, "", attempt.body, append(attempt.lines, "Authorization: Bearer "+token)...)
 			if strings.Contains(string(got.body), "uuid") ||
 				got.StatusCode == 200 && !strings.Contains(string(got.body), `"error"`) {
-				t.Errorf("%s: %d %s", name, got.StatusCode, got.body)
+				t.Errorf("%s: status %d, want an error: %s", name, got.StatusCode, got.body)
 			}
 		}
 		for _, attempt := range []struct{ method, path string }{
@@ -342,12 +367,12 @@ func TestScopeCannotBeBypassed(t *testing.T) {
 			got := s.rest(t, attempt.method, attempt.path, token, createBody,
 				"X-HTTP-Method-Override: POST", "X-Scope: saved_searches:write")
 			if got.StatusCode < 400 {
-				t.Errorf("%s %s: %d %s", attempt.method, attempt.path, got.StatusCode, got.body)
+				t.Errorf("%s %s: status %d, want an error: %s", attempt.method, attempt.path, got.StatusCode, got.body)
 			}
 		}
 		account := signedIn(t, st, s, i)
-		if made, _, err := st.SavedSearches(t.Context(), account, 0, 100); err != nil || len(made) != 0 {
-			t.Errorf("created without the scope: %+v, %v", made, err)
+		if searches, _, err := st.SavedSearches(t.Context(), account, 0, 100); err != nil || len(searches) != 0 {
+			t.Errorf("created without the scope: %+v, %v", searches, err)
 		}
 	})
 }
@@ -356,7 +381,7 @@ func TestScopeCannotBeBypassed(t *testing.T) {
 func signedIn(t *testing.T, st store.Store, s *serverProcess, i issuer) cola.AccountID {
 	t.Helper()
 	if got := s.rest(t, "GET", "/usage", i.token(t, s, nil), ""); got.StatusCode != 200 {
-		t.Fatalf("%d %s", got.StatusCode, got.body)
+		t.Fatalf("status %d, want 200: %s", got.StatusCode, got.body)
 	}
 	a, err := st.AccountByEmail(t.Context(), i.URL+"#somebody")
 	if err != nil {

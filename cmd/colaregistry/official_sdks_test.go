@@ -188,8 +188,8 @@ func sdkFields(t *testing.T) map[string][]sdkField {
 	return models
 }
 
-// TestSchemaFitsTheOfficialSDKs compares the OpenAPI schema with the SDK models, field by field.
-func TestSchemaFitsTheOfficialSDKs(t *testing.T) {
+// TestOfficialSDKSchema compares the OpenAPI schema with the SDK models, field by field.
+func TestOfficialSDKSchema(t *testing.T) {
 	b, err := os.ReadFile(filepath.Join("..", "..", "httpapi", "openapi.json"))
 	if err != nil {
 		t.Fatal(err)
@@ -262,9 +262,9 @@ func fits(have, want string) bool {
 	return have == want || have == "integer" && want == "number" || have == "date" && want == "string"
 }
 
-// TestRecordsFitTheOfficialSDKs checks demo records, and real ones if available, against the Python
+// TestOfficialSDKRecords checks demo records, and real ones if available, against the Python
 // models.
-func TestRecordsFitTheOfficialSDKs(t *testing.T) {
+func TestOfficialSDKRecords(t *testing.T) {
 	models := sdkFields(t)
 	t.Run("demo data", func(t *testing.T) {
 		n := 0
@@ -273,7 +273,7 @@ func TestRecordsFitTheOfficialSDKs(t *testing.T) {
 			n++
 		}
 		if n != 2_000 {
-			t.Errorf("%d records", n)
+			t.Errorf("%d records, want 2000", n)
 		}
 	})
 	t.Run("sparse", func(t *testing.T) {

@@ -37,12 +37,18 @@ var lists = []struct {
 	// so that the tool returns the same fields as REST
 	{"/avas", "search_avas", map[string]any{"current": false}, reflect.TypeFor[cola.AVAParams]()},
 	{"/saved-searches", "list_saved_searches", nil, reflect.TypeFor[cola.SavedSearchListParams]()},
-	{"/processing-times", "get_processing_times", map[string]any{"kind": "cola"},
-		reflect.TypeFor[cola.ProcessingTimeParams]()},
-	{"/processing-times/formula", "get_processing_times", map[string]any{"kind": "formula"},
-		reflect.TypeFor[cola.FormulaProcessingTimeParams]()},
-	{"/processing-times/registration", "get_processing_times", map[string]any{"kind": "registration"},
-		reflect.TypeFor[cola.RegistrationProcessingTimeParams]()},
+	{
+		"/processing-times", "get_processing_times", map[string]any{"kind": "cola"},
+		reflect.TypeFor[cola.ProcessingTimeParams](),
+	},
+	{
+		"/processing-times/formula", "get_processing_times", map[string]any{"kind": "formula"},
+		reflect.TypeFor[cola.FormulaProcessingTimeParams](),
+	},
+	{
+		"/processing-times/registration", "get_processing_times", map[string]any{"kind": "registration"},
+		reflect.TypeFor[cola.RegistrationProcessingTimeParams](),
+	},
 }
 
 // parityCases returns a case for the example of every parameter and for an invalid value of it. A
@@ -60,20 +66,20 @@ func parityCases(t *testing.T) (cases []parityCase) {
 				t.Errorf("%s of %s has no example", name, l.params)
 			}
 			for _, value := range []string{example, unacceptable(f)} {
-				given := map[string]string{name: value}
+				arguments := map[string]string{name: value}
 				if strings.HasPrefix(name, "volume_m") {
-					given["volume_unit"] = "milliliters"
+					arguments["volume_unit"] = "milliliters"
 				}
 				if name == "volume_unit" && value == example {
-					given["volume_min"] = "1"
+					arguments["volume_min"] = "1"
 				}
-				cases = append(cases, newParityCase(l.path, l.tool, l.beside, l.params, given))
+				cases = append(cases, newParityCase(l.path, l.tool, l.beside, l.params, arguments))
 			}
 		}
 	}
 	// Cases that involve more than one parameter.
-	colas := func(given map[string]string) parityCase {
-		return newParityCase("/colas", "search_colas", nil, reflect.TypeFor[cola.SearchParams](), given)
+	colas := func(arguments map[string]string) parityCase {
+		return newParityCase("/colas", "search_colas", nil, reflect.TypeFor[cola.SearchParams](), arguments)
 	}
 	return append(cases,
 		colas(map[string]string{"volume_min": "1"}), colas(map[string]string{"abv_min": "20", "abv_max": "10"}),
@@ -166,7 +172,7 @@ func recordCases(t *testing.T, s *serverProcess, st store.Store) (cases []parity
 }
 
 // comparing sends both forms from one account and compares the responses, the errors and the ledger
-// changes. Tools return extra fields in list records; TestRowsAgreeWithDetails checks those.
+// changes. Tools return extra fields in list records; TestRowFields checks those.
 func comparing(t *testing.T, s *serverProcess, st store.Store, account store.Account, key string, c parityCase) {
 	t.Helper()
 	arguments := map[string]any{}
@@ -189,7 +195,7 @@ func comparing(t *testing.T, s *serverProcess, st store.Store, account store.Acc
 	mcp := s.post(t, key, string(body))
 	second := spentBy(t, st, account)
 	if second.sub(first) != first || first.requests != 1 {
-		t.Errorf("%s: REST cost %+v, %s %+v", path, first, c.tool, second.sub(first))
+		t.Errorf("%s: REST cost %+v, %s cost %+v; want the same cost and one request", path, first, c.tool, second.sub(first))
 	}
 	structured := mcp.at("result", "structuredContent")
 	if rest.StatusCode != http.StatusOK {
@@ -216,7 +222,7 @@ func comparing(t *testing.T, s *serverProcess, st store.Store, account store.Acc
 	}
 	for _, name := range []string{"X-Detail-Views-Limit", "X-List-Records-Limit", "X-Quota-Reset"} {
 		if mcp.Header.Get(name) != rest.Header.Get(name) || mcp.Header.Get(name) == "" {
-			t.Errorf("%s: %s = %q and %q", path, name, rest.Header.Get(name), mcp.Header.Get(name))
+			t.Errorf("%s: %s = %q over REST and %q over MCP", path, name, rest.Header.Get(name), mcp.Header.Get(name))
 		}
 	}
 	if want := fmt.Sprint(account.Tier.Limits().ListRecords - second.listRecords); mcp.Header.Get("X-List-Records-Remaining") != want {
@@ -254,9 +260,9 @@ func withoutRowFields(v any) any {
 	return v
 }
 
-// TestRowsAgreeWithDetails checks that the company, ABV and volume in list records match the detail
+// TestRowFields checks that the company, ABV and volume in list records match the detail
 // view of the label and its permittee.
-func TestRowsAgreeWithDetails(t *testing.T) {
+func TestRowFields(t *testing.T) {
 	t.Parallel()
 	s := startServer(t, seeded(t))
 	a := mustConnect(t, s.endpoint(), s.key)

@@ -31,7 +31,7 @@ func TestProgressWithoutWidth(t *testing.T) {
 			shown = append(shown, b[:n]...)
 		}
 		if !bytes.Contains(shown, []byte("Importing colas")) || bytes.Contains(shown, []byte("7 rows,")) != lines {
-			t.Errorf("width %d: output %q", width, shown)
+			t.Errorf("width %d: output %q, want progress as lines: %t", width, shown, lines)
 		}
 	}
 }
@@ -61,28 +61,28 @@ func mustTerminal(t *testing.T, width uint16) (screen, terminal *os.File) {
 	return screen, terminal
 }
 
-// TestUnreadableFileIsReportedOnce checks that an unreadable file is reported once, even when the
-// report lists refused rows of another file.
-func TestUnreadableFileIsReportedOnce(t *testing.T) {
+// TestUnreadableFile checks that an unreadable file is reported once, even when the
+// report lists rejected rows of another file.
+func TestUnreadableFile(t *testing.T) {
 	dir := t.TempDir()
-	file, refused := filepath.Join(dir, "labels.json"), filepath.Join(dir, "refused.json")
-	for name, content := range map[string]string{file: "no labels", refused: `{"ttb_id":"24001001000001"}`} {
+	file, rejected := filepath.Join(dir, "labels.json"), filepath.Join(dir, "refused.json")
+	for name, content := range map[string]string{file: "no labels", rejected: `{"ttb_id":"24001001000001"}`} {
 		if err := os.WriteFile(name, []byte(content), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
-	for _, files := range [][]string{{file}, {file, refused}} {
+	for _, files := range [][]string{{file}, {file, rejected}} {
 		var stdout, stderr strings.Builder
 		p := program{
 			args:  append([]string{"import", "colas", "--data-dir", dir}, files...),
 			stdin: strings.NewReader(""), stdout: &stdout, stderr: &stderr,
 		}
 		if code := p.run(t.Context()); code != exitFailed {
-			t.Errorf("exit code %d", code)
+			t.Errorf("exit code %d, want %d", code, exitFailed)
 		}
-		if said := stdout.String() + stderr.String(); strings.Count(said, file) != 1 ||
+		if output := stdout.String() + stderr.String(); strings.Count(output, file) != 1 ||
 			!strings.Contains(stderr.String(), file) {
-			t.Errorf("the file is not named exactly once:\n%s", said)
+			t.Errorf("file is not named exactly once:\n%s", output)
 		}
 	}
 }

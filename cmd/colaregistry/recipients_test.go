@@ -22,42 +22,42 @@ func TestDoubleOptIn(t *testing.T) {
 		s := startSender(t, h, post)
 		_, secret, _ := mustAccount(t, mustOpen(t, h), "holder@example.com", cola.TierPro)
 		key := secret.Reveal()
-		made := s.mustAnswer(t, 201, "POST", "/destinations", key, `{"kind":"email","address":"stranger@example.com"}`)
-		place := strings.TrimPrefix(made.Header.Get("Location"), "/api/v1")
-		if made.at("data", "state") != cola.DestinationUnconfirmed || made.at("data", "secret") != nil {
-			t.Errorf("created: %s", made.body)
+		created := s.mustAnswer(t, 201, "POST", "/destinations", key, `{"kind":"email","address":"stranger@example.com"}`)
+		place := strings.TrimPrefix(created.Header.Get("Location"), "/api/v1")
+		if created.at("data", "state") != cola.DestinationUnconfirmed || created.at("data", "secret") != nil {
+			t.Errorf("created destination: want it unconfirmed and without a secret: %s", created.body)
 		}
-		asked := awaitMail(t, post, 1)
+		confirmation := awaitMail(t, post, 1)
 		s.mustAnswer(t, 409, "POST", place+"/test", key, "")
 		s.mustAnswer(t, 409, "PATCH", place, key, `{"active":true}`)
 		s.mustAnswer(t, 429, "POST", place+"/confirmation", key, "")
 
-		confirm := linkIn(t, asked, "confirm")
+		confirm := linkIn(t, confirmation, "confirm")
 		for _, method := range []string{"GET", "HEAD"} {
 			if page := visit(t, method, confirm); method == "GET" &&
 				!strings.Contains(string(page.body), "s…@example.com") {
-				t.Errorf("page: %s", page.body)
+				t.Errorf("confirmation page: want the masked address: %s", page.body)
 			}
 		}
 		s.expectState(t, place, key, cola.DestinationUnconfirmed, nil)
 		visit(t, "POST", confirm)
 		s.expectState(t, place, key, cola.DestinationActive, nil)
 
-		sent := s.mustAnswer(t, 202, "POST", place+"/test", key, "")
+		test := s.mustAnswer(t, 202, "POST", place+"/test", key, "")
 		awaitMail(t, post, 2)
-		s.mustAnswer(t, 200, "GET", fmt.Sprintf("/deliveries/%.0f", sent.at("data", "id")), key, "")
+		s.mustAnswer(t, 200, "GET", fmt.Sprintf("/deliveries/%.0f", test.at("data", "id")), key, "")
 		visit(t, "POST", strings.Replace(confirm, "/confirm/", "/unsubscribe/", 1))
 		s.expectState(t, place, key, cola.DestinationPaused, cola.ReasonUnsubscribed)
 		s.mustAnswer(t, 204, "DELETE", place, key, "")
 		if gone := get(t, confirm); gone.StatusCode != http.StatusNotFound ||
 			!strings.Contains(string(gone.body), "Link not found") {
-			t.Errorf("after unsubscribing: %d %s", gone.StatusCode, gone.body)
+			t.Errorf("after unsubscribing: status %d, want 404 with Link not found: %s", gone.StatusCode, gone.body)
 		}
 		if got := len(post.Messages()); got != 2 {
 			t.Errorf("%d messages were sent, want 2", got)
 		}
 		if token := confirm[strings.LastIndex(confirm, "/")+1:]; strings.Contains(s.err.String(), token) {
-			t.Error("the log contains the token")
+			t.Error("log contains the token")
 		}
 	})
 }
@@ -71,16 +71,17 @@ func TestFeed(t *testing.T) {
 		st := mustOpen(t, h)
 		account, secret, _ := mustAccount(t, st, "feed@example.com", cola.TierPro)
 		key := secret.Reveal()
-		made := s.create(t, key,
+		created := s.create(t, key,
 			`{"name":"Bettongs","filters":{"brand_name":"bettong"},"schedule":{"cadence":"daily"}}`)
-		place := "/saved-searches/" + made.at("data", "uuid").(string)
+		place := "/saved-searches/" + created.at("data", "uuid").(string)
 		address := func() string { return s.mustAnswer(t, 201, "POST", place+"/feed", key, "").at("data", "url").(string) }
 		first := address()
 		h.run(t, "import", "colas", mustNews(t, "BETTONG", 1, 2, cola.DateOf(time.Now())))
-		makeDue(t, st, account.ID, made.at("data", "uuid").(string))
+		makeDue(t, st, account.ID, created.at("data", "uuid").(string))
 		var feed answer
 		for range 90 { // the next tick comes within a minute
-			if feed = get(t, first); strings.Contains(string(feed.body), "<entry>") {
+			feed = get(t, first)
+			if strings.Contains(string(feed.body), "<entry>") {
 				break
 			}
 			time.Sleep(time.Second) // within the rate limit of feeds
@@ -93,11 +94,11 @@ func TestFeed(t *testing.T) {
 		second := address()
 		if old, fresh := get(t, first), get(t, second); old.StatusCode != http.StatusNotFound ||
 			fresh.StatusCode != http.StatusOK {
-			t.Errorf("old URL: %d, new URL: %d", old.StatusCode, fresh.StatusCode)
+			t.Errorf("status %d at the old URL, %d at the new one; want 404 and 200", old.StatusCode, fresh.StatusCode)
 		}
 		s.mustAnswer(t, 204, "DELETE", place+"/feed", key, "")
 		if ended := get(t, second); ended.StatusCode != http.StatusNotFound {
-			t.Errorf("deleted feed: %d", ended.StatusCode)
+			t.Errorf("deleted feed: status %d, want 404", ended.StatusCode)
 		}
 	})
 }
@@ -120,7 +121,7 @@ func visit(t *testing.T, method, address string) answer {
 	}
 	got := do(t, req)
 	if got.StatusCode != http.StatusOK {
-		t.Errorf("%s page: %d %s", method, got.StatusCode, got.body)
+		t.Errorf("%s page: status %d, want 200: %s", method, got.StatusCode, got.body)
 	}
 	return got
 }

@@ -33,38 +33,38 @@ func TestSavedSearchLifecycle(t *testing.T) {
 		_, others, _ := mustAccount(t, st, "another@example.com", cola.TierPro)
 		key, other := secret.Reveal(), others.Reveal()
 
-		made := s.create(t, key,
+		created := s.create(t, key,
 			`{"name":"Oaks","filters":{"brand_name":"oak"},"schedule":{"cadence":"weekly","day":1}}`)
-		location := strings.TrimPrefix(made.Header.Get("Location"), "/api/v1")
+		location := strings.TrimPrefix(created.Header.Get("Location"), "/api/v1")
 		s.create(t, key, `{"name":"Elms","filters":{}}`)
 		s.create(t, other, `{"name":"Another's","filters":{}}`)
 		read := s.mustAnswer(t, 200, "GET", location, key, "")
-		if diff := cmp.Diff(made.json, read.json); diff != "" {
+		if diff := cmp.Diff(created.json, read.json); diff != "" {
 			t.Errorf("created and read (-created +read):\n%s", diff)
 		}
 		list := s.mustAnswer(t, 200, "GET", "/saved-searches?per_page=1", key, "")
-		if diff := cmp.Diff(map[string]any{"total": 2., "page": 1., "per_page": 1., "has_more": true, "truncated_by_quota": false}, list.at("meta")); diff != "" || !cmp.Equal(list.at("data"), any([]any{made.at("data")})) {
-			t.Errorf("listed: %s", list.body)
+		if diff := cmp.Diff(map[string]any{"total": 2., "page": 1., "per_page": 1., "has_more": true, "truncated_by_quota": false}, list.at("meta")); diff != "" || !cmp.Equal(list.at("data"), any([]any{created.at("data")})) {
+			t.Errorf("list: want only the created search: %s", list.body)
 		}
 
 		s.checkIsolation(t, location, other)
 		paused := s.mustAnswer(t, 200, "PATCH", location, key, `{"schedule":{"active":false}}`)
 		if paused.at("data", "schedule", "active") != false || paused.at("data", "schedule", "next_run_at") != nil ||
 			paused.at("data", "schedule", "cadence") != "weekly" {
-			t.Errorf("paused: %s", paused.body)
+			t.Errorf("paused search: want an inactive weekly schedule: %s", paused.body)
 		}
 		changed := s.mustAnswer(t, 200, "PATCH", location, key,
 			`{"name":"Elms","filters":{"brand_name":"elm"},"schedule":{"active":true,"cadence":"daily"}}`)
 		if again := s.mustAnswer(t, 200, "GET", location, key, ""); !cmp.Equal(changed.json, again.json) ||
 			again.at("data", "filters", "brand_name") != "elm" ||
 			again.at("data", "schedule", "day") != 0.0 || again.at("data", "schedule", "next_run_at") == nil {
-			t.Errorf("changed: %s, read: %s", changed.body, again.body)
+			t.Errorf("changed to %s, read %s", changed.body, again.body)
 		}
 		s.mustAnswer(t, 400, "PATCH", location, key, `{"filters":{}}`)
 		s.mustAnswer(t, 400, "PATCH", location, key, `{}`)
 
 		if gone := s.mustAnswer(t, 204, "DELETE", location, key, ""); len(gone.body) != 0 {
-			t.Errorf("DELETE response %q", gone.body)
+			t.Errorf("DELETE returned %q, want no body", gone.body)
 		}
 		for _, method := range []string{"GET", "DELETE"} {
 			s.mustAnswer(t, 404, method, location, key, "")
@@ -110,9 +110,9 @@ func TestSavedSearchChangesParity(t *testing.T) {
 			account, secret, _ := mustAccount(t, st, fmt.Sprintf("change%d@example.com", i), cola.TierPro)
 			key := secret.Reveal()
 			create := func() string {
-				made := s.create(t, key,
+				created := s.create(t, key,
 					`{"name":"Oaks","filters":{"brand_name":"oak"},"schedule":{"cadence":"weekly","day":1}}`)
-				return fmt.Sprint(made.at("data", "uuid"))
+				return fmt.Sprint(created.at("data", "uuid"))
 			}
 			byREST, byTool := create(), create()
 			tool := func(key, name, uuid, arguments string) answer {
@@ -140,7 +140,7 @@ func TestSavedSearchChangesParity(t *testing.T) {
 			}
 			s.mustAnswer(t, http.StatusNoContent, "DELETE", "/saved-searches/"+byREST, key, "")
 			if gone := tool(key, "delete_saved_search", byTool, ""); gone.at("result", "structuredContent", "data", "deleted") != true {
-				t.Errorf("deleted: %s", gone.body)
+				t.Errorf("delete_saved_search: deleted is not true: %s", gone.body)
 			}
 			again := s.rest(t, "DELETE", "/saved-searches/"+byTool, key, "")
 			if diff := cmp.Diff(again.json, toolError(t, tool(key, "delete_saved_search", byTool, ""))); diff != "" {
@@ -153,9 +153,9 @@ func TestSavedSearchChangesParity(t *testing.T) {
 	})
 }
 
-// TestResumingAtTheLimit sends many concurrent resume requests to two processes and checks that
+// TestConcurrentResume sends many concurrent resume requests to two processes and checks that
 // exactly as many succeed as the limit allows.
-func TestResumingAtTheLimit(t *testing.T) {
+func TestConcurrentResume(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, h testRegistry) {
 		servers := []*serverProcess{startServer(t, h), startServer(t, h)}
@@ -163,8 +163,8 @@ func TestResumingAtTheLimit(t *testing.T) {
 		account, secret, _ := mustAccount(t, st, "resume@example.com", cola.TierPro)
 		key := secret.Reveal()
 		search := func(active bool) string {
-			made := servers[0].create(t, key, fmt.Sprintf(`{"name":"n","filters":{"brand_name":"oak"},"schedule":{"cadence":"daily","active":%v}}`, active))
-			return "/saved-searches/" + fmt.Sprint(made.at("data", "uuid"))
+			created := servers[0].create(t, key, fmt.Sprintf(`{"name":"n","filters":{"brand_name":"oak"},"schedule":{"cadence":"daily","active":%v}}`, active))
+			return "/saved-searches/" + fmt.Sprint(created.at("data", "uuid"))
 		}
 		for range cola.MaxActiveSchedules - 3 {
 			search(true)
@@ -176,7 +176,7 @@ func TestResumingAtTheLimit(t *testing.T) {
 			wg.Go(func() {
 				got := servers[i%2].rest(t, "PATCH", location, key, `{"schedule":{"active":true}}`)
 				if statuses[i] = got.StatusCode; got.StatusCode == 409 && (got.at("error", "code") != "watchlist_limit_reached" || got.at("error", "details", "limit") != 10.) {
-					t.Errorf("refused: %s", got.body)
+					t.Errorf("409: want watchlist_limit_reached with limit 10: %s", got.body)
 				}
 			})
 		}
@@ -185,22 +185,22 @@ func TestResumingAtTheLimit(t *testing.T) {
 		for _, status := range statuses {
 			count[status]++
 		}
-		kept, _, err := st.SavedSearches(t.Context(), account.ID, 0, 100)
+		stored, _, err := st.SavedSearches(t.Context(), account.ID, 0, 100)
 		active := 0
-		for _, s := range kept {
+		for _, s := range stored {
 			if s.Schedule.Active {
 				active++
 			}
 		}
 		if err != nil || count[200] != 3 || count[409] != 7 || active != cola.MaxActiveSchedules {
-			t.Errorf("responses %v, %d active (%v), want 3 resumed, 7 refused", count, active, err)
+			t.Errorf("responses %v, %d active (%v), want 3 resumed, 7 rejected", count, active, err)
 		}
 	})
 }
 
-// TestPreviewMatchesSearch checks that the daily counts of a preview match the totals of
+// TestPreviewCounts checks that the daily counts of a preview match the totals of
 // searches for those days, and that a preview uses no quota.
-func TestPreviewMatchesSearch(t *testing.T) {
+func TestPreviewCounts(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, h testRegistry) {
 		s, st := startServer(t, h), mustOpen(t, h)
@@ -218,12 +218,12 @@ func TestPreviewMatchesSearch(t *testing.T) {
 			}
 			first, last := days[0].(map[string]any)["date"].(string), days[len(days)-1].(map[string]any)["date"].(string)
 			if age := time.Since(mustDay(t, first)); age < 0 || age > 25*time.Hour {
-				t.Errorf("%s: first day %s", filters, first)
+				t.Errorf("%s: first day = %s, want today or yesterday", filters, first)
 			}
 			whole := s.mustAnswer(t, http.StatusOK, "GET",
 				"/colas?per_page=1&approval_date_from="+last+"&approval_date_to="+first+"&"+query, key, "")
 			if total := preview.at("data", "total"); total == 0. || total != whole.at("pagination", "total") {
-				t.Errorf("%s: total %v, search total %v", filters, total, whole.at("pagination", "total"))
+				t.Errorf("%s: preview total %v, search total %v", filters, total, whole.at("pagination", "total"))
 			}
 			for _, day := range days[:10] {
 				day := day.(map[string]any)
@@ -231,7 +231,7 @@ func TestPreviewMatchesSearch(t *testing.T) {
 				found := s.mustAnswer(t, http.StatusOK, "GET",
 					"/colas?per_page=1&approval_date_from="+date+"&approval_date_to="+date+"&"+query, key, "")
 				if day["count"] != found.at("pagination", "total") {
-					t.Errorf("%s: %v, search total %v", filters, day, found.at("pagination", "total"))
+					t.Errorf("%s: preview of the day %v, search total %v", filters, day, found.at("pagination", "total"))
 				}
 			}
 		}
@@ -239,7 +239,7 @@ func TestPreviewMatchesSearch(t *testing.T) {
 		s.mustAnswer(t, http.StatusOK, "POST", "/saved-searches/preview", key, `{"filters":{}}`)
 		s.mustAnswer(t, http.StatusBadRequest, "POST", "/saved-searches/preview", key, `{"filters":{"brand":1}}`)
 		if got := spentBy(t, st, account).sub(before); got != (spent{requests: 2}) {
-			t.Errorf("previews cost %+v", got)
+			t.Errorf("previews cost %+v, want two requests", got)
 		}
 	})
 }
@@ -253,9 +253,9 @@ func mustDay(t *testing.T, date string) time.Time {
 	return day
 }
 
-// TestScopeOfSavedSearches checks that an access token without the write scope can read and
+// TestSavedSearchScope checks that an access token without the write scope can read and
 // preview, and gets a scope challenge for everything else.
-func TestScopeOfSavedSearches(t *testing.T) {
+func TestSavedSearchScope(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, h testRegistry) {
 		i := startIssuer(t)
@@ -266,8 +266,8 @@ func TestScopeOfSavedSearches(t *testing.T) {
 			return map[string]any{"email": "ada@example.com", "email_verified": true, "scope": scope}
 		}
 		reads, writes := i.token(t, s, claims("openid")), i.token(t, s, claims("openid saved_searches:write"))
-		made := s.rest(t, "POST", "/saved-searches", writes, createBody)
-		location := "/saved-searches/" + fmt.Sprint(made.at("data", "uuid"))
+		created := s.rest(t, "POST", "/saved-searches", writes, createBody)
+		location := "/saved-searches/" + fmt.Sprint(created.at("data", "uuid"))
 		for _, tt := range []struct {
 			method, path, body string
 			without, with      int

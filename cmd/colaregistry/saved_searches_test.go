@@ -40,7 +40,7 @@ func (s *serverProcess) createByTool(t *testing.T, key, arguments string) answer
 // savedCase is one saved search in its REST form and its tool form.
 type savedCase struct {
 	sent  string
-	field string // expected filters of the created search, in Go syntax; empty: not checked
+	field string // expected filters of the created search, in Go syntax; not checked if empty
 	fails bool
 }
 
@@ -82,7 +82,7 @@ func savedCases(t *testing.T) (cases []savedCase) {
 
 // otherSavedCases are the cases that involve more than one field.
 func otherSavedCases() (cases []savedCase) {
-	for _, sent := range []string{
+	for _, body := range []string{
 		`{"name":" Ünïcode \"<&>\" ","filters":{}}`,
 		`{"name":"1849","filters":{"abv_min":12,"type_wine":true,"query":null}}`,
 		`{"name":"Daily","filters":{"abv_max":99.5},"schedule":{"cadence":"DAILY"}}`,
@@ -90,9 +90,9 @@ func otherSavedCases() (cases []savedCase) {
 		`{"name":"Sundays","filters":{"country":"DE"},"schedule":{"cadence":"weekly"}}`,
 		`{"name":"Paused","filters":{"type_wine":true},"schedule":{"cadence":"monthly","day":1,"active":false}}`,
 	} {
-		cases = append(cases, savedCase{sent: sent})
+		cases = append(cases, savedCase{sent: body})
 	}
-	for _, sent := range []string{
+	for _, body := range []string{
 		`{}`, `{"name":"x"}`, `{"filters":{"brand_name":"oak"}}`,
 		`{"name":"   ","filters":{}}`, `{"name":null,"filters":null}`,
 		`{"name":"x","filters":{"brand":"oak","approval_date_from":"2024-01-01"},"brand_name":"oak","schedule":{"hour":6}}`,
@@ -104,7 +104,7 @@ func otherSavedCases() (cases []savedCase) {
 		`{"name":"x","filters":{"application_status":"approved"},"schedule":{"cadence":"daily"}}`,
 		`{"name":"x","filters":{"type_wine":true,"type_malt_beverage":true,"type_distilled_spirit":true,"abv_min":0},"schedule":{"cadence":"daily","active":false}}`,
 	} {
-		cases = append(cases, savedCase{sent: sent, fails: true})
+		cases = append(cases, savedCase{sent: body, fails: true})
 	}
 	return cases
 }
@@ -148,15 +148,15 @@ func TestSavedSearchParity(t *testing.T) {
 			if first != (spent{requests: 1}) || second.sub(first) != first {
 				t.Errorf("%s: REST cost %+v, tool %+v", c.sent, first, second.sub(first))
 			}
-			kept, _, err := st.SavedSearches(t.Context(), account.ID, 0, 100)
+			stored, _, err := st.SavedSearches(t.Context(), account.ID, 0, 100)
 			if err != nil {
 				t.Fatal(err)
 			}
 			if c.fails {
-				checkBothRejected(t, c, rest, tool, kept)
+				checkBothRejected(t, c, rest, tool, stored)
 				continue
 			}
-			checkBothCreated(t, c, rest, tool, kept)
+			checkBothCreated(t, c, rest, tool, stored)
 		}
 	})
 }
@@ -164,7 +164,7 @@ func TestSavedSearchParity(t *testing.T) {
 func checkBothRejected(t *testing.T, c savedCase, rest, tool answer, kept []cola.SavedSearch) {
 	t.Helper()
 	if rest.StatusCode != http.StatusBadRequest || len(kept) != 0 {
-		t.Errorf("%s: %d %.300s, %d stored", c.sent, rest.StatusCode, rest.body, len(kept))
+		t.Errorf("%s: status %d, want 400: %.300s; %d stored, want 0", c.sent, rest.StatusCode, rest.body, len(kept))
 	}
 	envelope := toolError(t, tool)
 	if diff := cmp.Diff(rest.json, envelope); diff != "" || tool.at("result", "isError") != true {
@@ -177,7 +177,7 @@ func toolError(t *testing.T, tool answer) (envelope map[string]any) {
 	t.Helper()
 	parts, _ := tool.at("result", "content").([]any)
 	if len(parts) == 0 {
-		t.Fatalf("tool response: %d %.300s", tool.StatusCode, tool.body)
+		t.Fatalf("tool response without content: status %d: %.300s", tool.StatusCode, tool.body)
 	}
 	// an invalid envelope is compared as missing
 	_ = json.Unmarshal([]byte(parts[0].(map[string]any)["text"].(string)), &envelope)
@@ -241,7 +241,7 @@ func TestRepeatedCreation(t *testing.T) {
 			` { "filters" : {"brand_name":" oak "},"name":"Oaks"}`, "Idempotency-Key: a")
 		if first.StatusCode != 201 || again.StatusCode != 201 || !cmp.Equal(first.json, again.json) ||
 			first.Header.Get("Location") != again.Header.Get("Location") {
-			t.Errorf("first %d %s, second %d %s", first.StatusCode, first.body, again.StatusCode, again.body)
+			t.Errorf("first response: status %d %s; second: %d %s; want the same 201", first.StatusCode, first.body, again.StatusCode, again.body)
 		}
 		if first.Header.Get("Idempotent-Replayed") != "" || again.Header.Get("Idempotent-Replayed") != "true" {
 			t.Errorf("Idempotent-Replayed: first %q, second %q",
@@ -249,29 +249,29 @@ func TestRepeatedCreation(t *testing.T) {
 		}
 		if reused := s.create(t, key, other, "Idempotency-Key: a"); reused.StatusCode != 409 ||
 			reused.at("error", "code") != "idempotency_key_reused" {
-			t.Errorf("the key with another search: %d %s", reused.StatusCode, reused.body)
+			t.Errorf("key with another search: status %d, want 409 with idempotency_key_reused: %s", reused.StatusCode, reused.body)
 		}
 		call, repeated := s.createByTool(t, key, body), s.createByTool(t, key, body)
-		made := call.at("result", "structuredContent", "data")
-		if diff := cmp.Diff(made, repeated.at("result", "structuredContent", "data")); diff != "" || made == nil ||
-			cmp.Equal(made, first.at("data")) {
+		created := call.at("result", "structuredContent", "data")
+		if diff := cmp.Diff(created, repeated.at("result", "structuredContent", "data")); diff != "" || created == nil ||
+			cmp.Equal(created, first.at("data")) {
 			t.Errorf("repeated call (-first +second):\n%s%s", diff, call.body)
 		}
-		if notes := fmt.Sprint(repeated.at("result", "structuredContent", "notes")); !strings.Contains(notes, "created this search before") {
+		if notes := fmt.Sprint(repeated.at("result", "structuredContent", "notes")); !strings.Contains(notes, "earlier call") {
 			t.Errorf("notes of a repeated call: %s", notes)
 		}
 		twice, thrice := s.create(t, key, body), s.create(t, key, body)
-		kept, _, err := st.SavedSearches(t.Context(), account.ID, 0, 100)
-		if err != nil || len(kept) != 4 || twice.at("data", "uuid") == thrice.at("data", "uuid") {
-			t.Errorf("%d searches stored, want 4: one by REST with a key, one by the tool, two by REST without a key (%v)", len(kept), err)
+		stored, _, err := st.SavedSearches(t.Context(), account.ID, 0, 100)
+		if err != nil || len(stored) != 4 || twice.at("data", "uuid") == thrice.at("data", "uuid") {
+			t.Errorf("%d searches stored, want 4: one by REST with a key, one by the tool, two by REST without a key (%v)", len(stored), err)
 		}
 		if got := spentBy(t, st, account); got != (spent{requests: 7}) {
-			t.Errorf("total cost %+v", got)
+			t.Errorf("total cost = %+v, want 7 requests", got)
 		}
 	})
 }
 
-// TestSavedSearchLimit checks that both ways refuse the eleventh active search with the same error
+// TestSavedSearchLimit checks that both ways reject the eleventh active search with the same error
 // but accept inactive ones.
 func TestSavedSearchLimit(t *testing.T) {
 	t.Parallel()
@@ -284,7 +284,7 @@ func TestSavedSearchLimit(t *testing.T) {
 		}
 		for i := range cola.MaxActiveSchedules {
 			if got := s.create(t, key, search(fmt.Sprint(i), `{"cadence":"daily"}`)); got.StatusCode != 201 {
-				t.Fatalf("search %d: %d %s", i, got.StatusCode, got.body)
+				t.Fatalf("search %d: status %d, want 201: %s", i, got.StatusCode, got.body)
 			}
 		}
 		rest, tool := s.create(t, key, search("x", `{"cadence":"daily"}`)), s.createByTool(t,
@@ -301,11 +301,11 @@ func TestSavedSearchLimit(t *testing.T) {
 		if paused.StatusCode != 201 || none.at("result", "structuredContent", "data") == nil {
 			t.Errorf("paused search: %d %s; search without a schedule: %s", paused.StatusCode, paused.body, none.body)
 		}
-		kept, _, err := st.SavedSearches(t.Context(), account.ID, 0, 100)
-		active := slices.DeleteFunc(slices.Clone(kept),
+		stored, _, err := st.SavedSearches(t.Context(), account.ID, 0, 100)
+		active := slices.DeleteFunc(slices.Clone(stored),
 			func(s cola.SavedSearch) bool { return s.Schedule == nil || !s.Schedule.Active })
-		if err != nil || len(kept) != 12 || len(active) != cola.MaxActiveSchedules {
-			t.Errorf("%d stored, %d active (%v)", len(kept), len(active), err)
+		if err != nil || len(stored) != 12 || len(active) != cola.MaxActiveSchedules {
+			t.Errorf("%d stored, %d active (%v); want 12 and %d", len(stored), len(active), err, cola.MaxActiveSchedules)
 		}
 	})
 }

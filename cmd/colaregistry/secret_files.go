@@ -55,7 +55,7 @@ func readSecretFiles(flags []*kong.Flag, log *slog.Logger) error {
 	return errors.Join(errs...)
 }
 
-// secretPaths returns the non-empty paths of a flag of type secretFile; nil for other flags.
+// secretPaths returns the non-empty paths of a secretFile flag, or nil for other flags.
 func secretPaths(f *kong.Flag) (paths []string) {
 	switch target := f.Target.Interface().(type) {
 	case secretFile:

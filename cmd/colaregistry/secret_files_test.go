@@ -85,12 +85,12 @@ func TestSecretFileProblems(t *testing.T) {
 	t.Setenv("COLAREGISTRY_DATABASE_URL", "sqlite:y")
 	if _, _, err := parsed(t, "key", "list", "--database-url-file", path); err == nil ||
 		!strings.Contains(err.Error(), "both") {
-		t.Errorf("a flag and the environment: %v", err)
+		t.Errorf("flag and the environment: %v", err)
 	}
 }
 
-// TestKeyFileReadableByOthers checks the warning about key files that other users can read.
-func TestKeyFileReadableByOthers(t *testing.T) {
+// TestKeyFilePermissions checks the warning about key files that other users can read.
+func TestKeyFilePermissions(t *testing.T) {
 	for mode, warned := range map[os.FileMode]bool{0o600: false, 0o640: false, 0o604: true, 0o644: true} {
 		var log bytes.Buffer
 		path := writeSecret(t, keyring.NewKey()+"\n", mode)
@@ -111,8 +111,8 @@ func TestKeyFileReadableByOthers(t *testing.T) {
 	}
 }
 
-// TestSecretFlagsHaveFiles checks that every secret flag of every command has a file variant.
-func TestSecretFlagsHaveFiles(t *testing.T) {
+// TestSecretFileFlags checks that every secret flag of every command has a file variant.
+func TestSecretFileFlags(t *testing.T) {
 	parser, err := kong.New(&cli{})
 	if err != nil {
 		t.Fatal(err)

@@ -81,7 +81,7 @@ func (c *serveCommand) Run(env *environment) (err error) {
 	}
 	warnPlainCookies(env.log, publicURL, listener.Addr())
 	private := isPrivate(env, listener.Addr())
-	made, err := c.firstStart(env, st, private)
+	account, err := c.firstStart(env, st, private)
 	if err != nil {
 		return err
 	}
@@ -97,7 +97,7 @@ func (c *serveCommand) Run(env *environment) (err error) {
 		return err
 	}
 	defer s.close()
-	s.onReady = func() error { return c.welcome(env, st, publicURL, made, private, s.index) }
+	s.onReady = func() error { return c.welcome(env, st, publicURL, account, private, s.index) }
 	limited := connlimit.New(listener, c.connections(env), admin.registerer())
 	limited.Attach(s.http)
 	return s.serve(env, limited)

@@ -41,17 +41,17 @@ func (f *networkFlags) check() error {
 // proxies returns the networks of trusted proxies. A single address is a network of one.
 func (f *networkFlags) proxies() (web.Proxies, error) {
 	var networks web.Proxies
-	for _, given := range f.TrustedProxies {
-		network, err := netip.ParsePrefix(given)
-		if address, single := netip.ParseAddr(given); single == nil {
+	for _, value := range f.TrustedProxies {
+		network, err := netip.ParsePrefix(value)
+		if address, single := netip.ParseAddr(value); single == nil {
 			network, err = netip.PrefixFrom(address, address.BitLen()), nil
 		}
 		if err != nil {
-			return nil, fmt.Errorf("--trusted-proxy: %q is not an IP address or a network such as 10.0.0.0/8", given)
+			return nil, fmt.Errorf("--trusted-proxy: %q is not an IP address or a network such as 10.0.0.0/8", value)
 		}
 		if network.Bits() == 0 {
 			return nil, fmt.Errorf("--trusted-proxy: %s includes every address, so any client could spoof its IP; "+
-				"list only your proxies' networks", given)
+				"list only your proxies' networks", value)
 		}
 		networks = append(networks, network.Masked())
 	}
@@ -181,7 +181,7 @@ func (f *deliveryFlags) senders(v *vault.Vault, publicURL string, log *slog.Logg
 	return senders, nil
 }
 
-// summarizeDeliveries summarizes a round of deliveries; "" if nothing was sent.
+// summarizeDeliveries summarizes a round of deliveries; empty if there were none.
 func summarizeDeliveries(r alerts.DeliveryReport) string {
 	var parts []string
 	add := func(n int, outcome string) {

@@ -44,12 +44,12 @@ func TestFirstStart(t *testing.T) {
 	}
 	s.stop(t)
 	if strings.Contains(s.err.String(), s.key) {
-		t.Error("the log contains the key")
+		t.Error("log contains the key")
 	}
 
 	again := startServer(t, h)
 	if again.key != "" || strings.Contains(again.out.String(), "lar_") {
-		t.Errorf("the second start prints a key:\n%s", again.out.String())
+		t.Errorf("second start prints a key:\n%s", again.out.String())
 	}
 	after := again.get(t, "/colas?approval_date_from=2005-01-01", s.key)
 	if after.at("pagination", "total") != before.at("pagination", "total") {
@@ -57,7 +57,7 @@ func TestFirstStart(t *testing.T) {
 			after.at("pagination", "total"), before.at("pagination", "total"))
 	}
 	if !strings.Contains(again.err.String(), "from_snapshot=true") {
-		t.Errorf("the index snapshot was not used:\n%s", again.err.String())
+		t.Errorf("index snapshot was not used:\n%s", again.err.String())
 	}
 	used := again.get(t, "/usage", s.key).at("data", "list_records", "used")
 	if used.(float64) != 43 { // 3 from the first curl line, 40 here
@@ -83,7 +83,7 @@ func TestInterruptedFirstStart(t *testing.T) {
 	c.Wait()
 	s := startServer(t, h)
 	if s.key == "" {
-		t.Fatalf("the second start did not finish the first:\n%s", s.out.String())
+		t.Fatalf("second start did not finish the first:\n%s", s.out.String())
 	}
 	st := mustOpen(t, h)
 	n := 0
@@ -94,7 +94,7 @@ func TestInterruptedFirstStart(t *testing.T) {
 	st.Close()
 	s.stop(t)
 	if again := startServer(t, h); again.key != "" {
-		t.Error("the third start prints a key again")
+		t.Error("third start prints a key again")
 	}
 }
 
@@ -148,27 +148,27 @@ func freeAccount(t *testing.T, h testRegistry) {
 		t.Errorf("eleventh request: %d, Retry-After %d: %s", eleventh.StatusCode, wait, eleventh.body)
 	}
 
-	poor, secret, made := mustAccount(t, st, "poor@example.com", cola.TierFree)
+	poor, secret, keyID := mustAccount(t, st, "poor@example.com", cola.TierFree)
 	key = secret.Reveal()
-	spend(t, st, poor, made, 9_985)
+	spend(t, st, poor, keyID, 9_985)
 	cut := s.get(t, "/colas?per_page=20", key)
 	if len(cut.ids()) != 15 || cut.at("pagination", "has_more") != true || cut.at("pagination", "next_cursor") == nil {
 		t.Errorf("with 15 records left: %d rows, %v", len(cut.ids()), cut.at("pagination"))
 	}
-	refused := s.get(t, "/colas?per_page=20", key)
-	if refused.StatusCode != http.StatusTooManyRequests || refused.at("upgrade_url") == nil ||
-		refused.at("error", "details",
-			"upgrade_url") != refused.at("upgrade_url") || refused.Header.Get("Retry-After") != "" {
-		t.Errorf("without quota: %d %s", refused.StatusCode, refused.body)
+	rejected := s.get(t, "/colas?per_page=20", key)
+	if rejected.StatusCode != http.StatusTooManyRequests || rejected.at("upgrade_url") == nil ||
+		rejected.at("error", "details",
+			"upgrade_url") != rejected.at("upgrade_url") || rejected.Header.Get("Retry-After") != "" {
+		t.Errorf("without quota: %d %s", rejected.StatusCode, rejected.body)
 	}
 	h.run(t, "account", "set-tier", "--account", "poor@example.com", "--tier", "starter")
 	upgraded := s.get(t, "/colas?per_page=20&cursor="+cut.at("pagination", "next_cursor").(string), key)
 	if len(upgraded.ids()) != 20 || upgraded.ids()[0] == cut.ids()[14] {
 		t.Errorf("after an upgrade: %d %.200s", upgraded.StatusCode, upgraded.body)
 	}
-	h.run(t, "key", "revoke", strconv.FormatInt(made.ID, 10))
+	h.run(t, "key", "revoke", strconv.FormatInt(keyID.ID, 10))
 	if a := s.get(t, "/usage", key); a.StatusCode != http.StatusUnauthorized {
-		t.Errorf("status right after revoking the key: %d", a.StatusCode)
+		t.Errorf("right after revoking the key: status %d, want 401", a.StatusCode)
 	}
 }
 
@@ -189,8 +189,8 @@ func spend(t *testing.T, st store.Ledger, a store.Account, k store.Key, units in
 	}
 }
 
-// TestServeRefusesBadFlags checks that invalid flags are reported before any data is created.
-func TestServeRefusesBadFlags(t *testing.T) {
+// TestInvalidServeFlags checks that invalid flags are reported before any data is created.
+func TestInvalidServeFlags(t *testing.T) {
 	t.Parallel()
 	for flag, value := range map[string]string{
 		"--listen": "nowhere:99999", "--public-url": "https://registry.example/base",
@@ -301,10 +301,10 @@ func TestRestoredBackup(t *testing.T) {
 	h.run(t, "import", "colas", later)
 	restored := startServer(t, h)
 	if lost := ids(restored, "afterwards", s.key); len(lost) > 0 {
-		t.Errorf("the restored registry shows lost label %v", lost)
+		t.Errorf("restored registry shows lost label %v", lost)
 	}
-	if shown := restored.get(t, "/colas?per_page=1&approval_date_from=2005-01-01&brand_name=later", s.key).at("pagination", "total"); shown != 1_000.0 {
-		t.Errorf("the restored registry shows %v of the 1000 labels imported into it", shown)
+	if total := restored.get(t, "/colas?per_page=1&approval_date_from=2005-01-01&brand_name=later", s.key).at("pagination", "total"); total != 1_000.0 {
+		t.Errorf("restored registry shows %v of the 1000 labels imported into it", total)
 	}
 	if a := restored.get(t, "/colas?per_page=1", s.key); a.StatusCode != http.StatusOK || len(a.ids()) != 1 {
 		t.Errorf("response of the restored registry: %d %s", a.StatusCode, a.body)

@@ -119,7 +119,7 @@ func (p *path) close() {
 	p.restore(true)
 }
 
-// TestSilentDatabase silences a running database. The server must still refuse requests in time and
+// TestSilentDatabase silences a running database. The server must still reject requests in time and
 // must recover when the network does, over the old connections or only over new ones.
 func TestSilentDatabase(t *testing.T) {
 	t.Parallel()

@@ -23,7 +23,7 @@ type webhookReceiver struct {
 	secrets  map[string]*webhooks.Webhook // by path
 	attempts map[string]int               // by id
 	accepted map[string]hook              // by ID; only messages answered with a 2xx status
-	refused  []string
+	rejected []string
 }
 
 // hook is the payload of a message.
@@ -48,9 +48,9 @@ func newHooked(t *testing.T, answer func(id string, n int) int) *webhookReceiver
 // destination creates a destination for an account's saved search at a path of the receiver.
 func (h *webhookReceiver) destination(t *testing.T, s *serverProcess, key, search, path string) {
 	t.Helper()
-	made := s.mustAnswer(t, 201, "POST", "/destinations", key,
+	created := s.mustAnswer(t, 201, "POST", "/destinations", key,
 		`{"kind":"webhook","address":"`+h.URL+path+`","saved_search":"`+search+`"}`)
-	secret, _ := made.at("data", "secret").(string)
+	secret, _ := created.at("data", "secret").(string)
 	checker, err := webhooks.NewWebhook(secret)
 	if err != nil {
 		t.Fatalf("secret %q: %v", secret, err)
@@ -92,7 +92,7 @@ func (h *webhookReceiver) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	checker := h.secrets[r.URL.Path]
 	id := r.Header.Get(webhooks.HeaderWebhookID)
 	if checker == nil || checker.Verify(body, r.Header) != nil {
-		h.refused = append(h.refused, r.URL.Path)
+		h.rejected = append(h.rejected, r.URL.Path)
 		h.mu.Unlock()
 		w.WriteHeader(http.StatusUnauthorized)
 		return
@@ -123,7 +123,7 @@ func (h *webhookReceiver) take(id string, body []byte) {
 		} `json:"data"`
 	}
 	if err := json.Unmarshal(body, &m); err != nil {
-		h.refused = append(h.refused, err.Error())
+		h.rejected = append(h.rejected, err.Error())
 		return
 	}
 	received := hook{Search: m.Data.SavedSearch.UUID, Run: m.Data.Run.ID, Late: m.Data.Run.LateCount}
@@ -153,8 +153,8 @@ func (h *webhookReceiver) await(t *testing.T, messages int) map[string][]hook {
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if len(h.accepted) != messages || len(h.refused) > 0 {
-		t.Errorf("%d messages accepted, want %d; refused: %s", len(h.accepted), messages, strings.Join(h.refused, ", "))
+	if len(h.accepted) != messages || len(h.rejected) > 0 {
+		t.Errorf("%d messages accepted, want %d; rejected: %s", len(h.accepted), messages, strings.Join(h.rejected, ", "))
 	}
 	by := map[string][]hook{}
 	for _, received := range h.accepted {

@@ -17,9 +17,9 @@ import (
 // welcome is the text that a server prints when it is ready.
 type welcome struct {
 	publicURL string
-	dataFlag  string      // --data-dir for commands, with a leading space; empty for the default
+	dataFlag  string      // --data-dir for commands, with a leading space, or empty by default
 	demo      bool        // whether the demo account exists
-	link      string      // sign-in link for that account; empty if the output is not private
+	link      string      // sign-in link for that account, only if the output is private
 	key       auth.Secret // empty if none was created
 }
 

@@ -46,12 +46,12 @@ func TestLookalikeAddresses(t *testing.T) {
 				case "token":
 					got := s.bearer(i.accessToken(person(subject, email)), "/usage")
 					if got.Status != http.StatusOK || !strings.Contains(string(got.Body), `"tier":"free"`) {
-						t.Errorf("%s: response to a token: %d %s", name, got.Status, got.Body)
+						t.Errorf("%s: token: status %d, want 200 in the free tier: %s", name, got.Status, got.Body)
 					}
 				case "dashboard":
 					page := s.signInAt(newBrowser(t), i, person(subject, email))
 					if page.Status != http.StatusOK || strings.Contains(string(page.Body), "mike@github.com") {
-						t.Errorf("%s: dashboard: %d\n%s", name, page.Status, page.Body)
+						t.Errorf("%s: dashboard: status %d, want 200 without the victim's address:\n%s", name, page.Status, page.Body)
 					}
 				}
 				if id := s.accountOf(i, subject); id == 0 || id == victim.ID {
@@ -76,7 +76,7 @@ func TestSquattedAddress(t *testing.T) {
 	onBoth(t, program.Options{Flags: i.flags()}, func(t *testing.T, s *site) {
 		s.bearer(i.accessToken(person("eve", "mi\u212ae@github.com")), "/usage")
 		if got := s.bearer(i.accessToken(person("mike", "mike@github.com")), "/usage"); got.Status != http.StatusOK {
-			t.Fatalf("%d %s", got.Status, got.Body)
+			t.Fatalf("status %d, want 200: %s", got.Status, got.Body)
 		}
 		if eve, mike := s.accountOf(i, "eve"), s.accountOf(i, "mike"); eve == 0 || mike == 0 || eve == mike {
 			t.Errorf("attacker has account %d, victim %d", eve, mike)
@@ -120,6 +120,6 @@ func TestLinkPolicyUnknownIssuer(t *testing.T) {
 	i := newIssuer(t)
 	s := program.Launch(t, program.Options{Flags: append(i.flags(), "--oidc-link-email", i.URL+"/=never")})
 	if err := s.ExitError(); err == nil || !strings.Contains(err.Error(), "--oidc-link-email") {
-		t.Errorf("exit error: %v", err)
+		t.Errorf("exit error = %v, want one about --oidc-link-email", err)
 	}
 }

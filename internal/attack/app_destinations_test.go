@@ -17,9 +17,9 @@ var hidden = []string{"T0SECRET", "B0SECRET", "carol@", "holder@", "whsec_", "/f
 // pathParameter is a variable in a path of the OpenAPI document.
 var pathParameter = regexp.MustCompile(`\{[^}]*\}`)
 
-// TestAppReadsDestinations calls every REST operation and tool as an app without the write scope,
+// TestAppDestinations calls every REST operation and tool as an app without the write scope,
 // and checks that no answer reveals the addresses of destinations.
-func TestAppReadsDestinations(t *testing.T) {
+func TestAppDestinations(t *testing.T) {
 	issuer := newIssuer(t)
 	o := program.Options{Flags: append(issuer.flags(), "--smtp", "smtp://127.0.0.1:1",
 		"--mail-from", "alerts@example.com", "--alerts", "off")}
@@ -34,7 +34,7 @@ func TestAppReadsDestinations(t *testing.T) {
 		if got := read(http.MethodGet, "/api/v1/destinations", nil); !strings.Contains(string(got.Body), `"https://hooks.slack.com"`) {
 			t.Errorf("host missing in the response for an app: %d %s", got.Status, got.Body)
 		}
-		asked := 0
+		calls := 0
 		for path, methods := range s.rest(a.Key.Reveal(), http.MethodGet, "/openapi.json", nil).JSON(t)["paths"].(map[string]any) {
 			if !strings.HasPrefix(path, "/destinations") && !strings.HasPrefix(path, "/deliveries") &&
 				!strings.HasPrefix(path, "/saved-searches") {
@@ -49,14 +49,14 @@ func TestAppReadsDestinations(t *testing.T) {
 					body = map[string]any{}
 				}
 				got := read(method, "/api/v1"+path, body)
-				if asked++; got.Status >= 500 || got.Status == http.StatusUnauthorized {
-					t.Errorf("%s %s: %d %s", method, path, got.Status, got.Body)
+				if calls++; got.Status >= 500 || got.Status == http.StatusUnauthorized {
+					t.Errorf("%s %s: status %d, want no server error or 401: %s", method, path, got.Status, got.Body)
 				}
 				requireHidden(t, method+" "+path, got)
 			}
 		}
-		if asked < 20 {
-			t.Errorf("%d operations were called", asked)
+		if calls < 20 {
+			t.Errorf("%d operations called, want at least 20", calls)
 		}
 		for _, message := range []string{"tools/list", "resources/list", "prompts/list"} {
 			requireHidden(t, message,
@@ -79,19 +79,19 @@ func requireHidden(t *testing.T, operation string, got answer) {
 // to an account, and returns an ID for each area of the API.
 func (s *site) addDestinations(key string) map[string]string {
 	s.t.Helper()
-	made := func(path string, body any) map[string]any {
+	create := func(path string, body any) map[string]any {
 		got := s.rest(key, http.MethodPost, path, body)
 		if got.Status != http.StatusCreated {
-			s.t.Fatalf("%s: %d %s", path, got.Status, got.Body)
+			s.t.Fatalf("%s: status %d, want 201: %s", path, got.Status, got.Body)
 		}
 		return got.JSON(s.t)["data"].(map[string]any)
 	}
-	search := made("/saved-searches",
+	search := create("/saved-searches",
 		map[string]any{"name": "Herons", "filters": map[string]any{"brand_name": "heron"}})["uuid"].(string)
-	made("/saved-searches/"+search+"/feed", nil)
-	hook := made("/destinations",
+	create("/saved-searches/"+search+"/feed", nil)
+	hook := create("/destinations",
 		map[string]any{"kind": "webhook", "address": "https://hooks.slack.com/services/T0SECRET/B0SECRET"})
-	made("/destinations", map[string]any{"kind": "email", "address": "carol@example.com"})
+	create("/destinations", map[string]any{"kind": "email", "address": "carol@example.com"})
 	list := s.rest(key, http.MethodGet, "/deliveries", nil).JSON(s.t)["data"].([]any)
 	if len(list) == 0 {
 		s.t.Fatal("no delivery")

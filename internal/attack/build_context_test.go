@@ -7,16 +7,17 @@ import (
 	"testing"
 )
 
-// TestBuildContextHasNoSecrets checks that files ignored by git, such as .env, data and secrets,
+// TestBuildContextSecrets checks that files ignored by git, such as .env, data and secrets,
 // also stay out of container images and build caches.
-func TestBuildContextHasNoSecrets(t *testing.T) {
+func TestBuildContextSecrets(t *testing.T) {
 	lines := func(file string) (patterns []string) {
 		content, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for line := range strings.Lines(string(content)) {
-			if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "#") {
+			line = strings.TrimSpace(line)
+			if line != "" && !strings.HasPrefix(line, "#") {
 				patterns = append(patterns, strings.TrimPrefix(strings.Trim(line, "/"), "**/"))
 			}
 		}

@@ -20,12 +20,14 @@ func TestConditionalRequests(t *testing.T) {
 		reader, other := s.account("reader@example.com", cola.TierPro), s.account("other@example.com", cola.TierPro)
 		list := s.rest(reader.Key.Reveal(), http.MethodGet, "/colas?per_page=1", nil).JSON(t)
 		row := list["data"].([]any)[0].(map[string]any)
-		for _, path := range []string{"/colas/" + row["ttb_id"].(string),
-			"/permittees/" + url.PathEscape(row["permit_number"].(string))} {
+		for _, path := range []string{
+			"/colas/" + row["ttb_id"].(string),
+			"/permittees/" + url.PathEscape(row["permit_number"].(string)),
+		} {
 			read := s.rest(reader.Key.Reveal(), http.MethodGet, path, nil)
 			tag := read.Header.Get("Etag")
 			if read.Status != http.StatusOK || tag == "" {
-				t.Fatalf("%s: %d, ETag %q", path, read.Status, tag)
+				t.Fatalf("%s: status %d, ETag %q; want 200 with an ETag", path, read.Status, tag)
 			}
 			var body struct{ Data json.RawMessage }
 			if err := json.Unmarshal(read.Body, &body); err != nil {
@@ -33,8 +35,10 @@ func TestConditionalRequests(t *testing.T) {
 			}
 			sum := sha256.Sum256(body.Data)
 			computed := `"` + base64.RawURLEncoding.EncodeToString(sum[:12]) + `"`
-			for _, forged := range []string{"*", "*, *", `"x", *`, "W/*", tag, computed, "W/" + computed,
-				strings.ToLower(tag)} {
+			for _, forged := range []string{
+				"*", "*, *", `"x", *`, "W/*", tag, computed, "W/" + computed,
+				strings.ToLower(tag),
+			} {
 				before := s.used(other)
 				got := s.send(http.DefaultClient, http.MethodGet, "/api/v1"+path,
 					http.Header{"X-Api-Key": {other.Key.Reveal()}, "If-None-Match": {forged}}, nil)

@@ -13,10 +13,10 @@ import (
 	"github.com/colaregistry/colaregistry/internal/program"
 )
 
-// TestEmbeddedPagesAreFree opens every dashboard page as a browser does when another page embeds,
+// TestEmbeddedPages opens every dashboard page as a browser does when another page embeds,
 // fetches or prefetches it, and checks that the account is not charged. The router lists the pages,
 // so new pages are covered.
-func TestEmbeddedPagesAreFree(t *testing.T) {
+func TestEmbeddedPages(t *testing.T) {
 	onBoth(t, program.Options{}, func(t *testing.T, s *site) {
 		a := s.account("reader@example.com", cola.TierPro)
 		browser := s.signIn("reader@example.com")
@@ -31,7 +31,7 @@ func TestEmbeddedPagesAreFree(t *testing.T) {
 				header.Set("Sec-Fetch-Site", "same-origin")
 				status := s.send(browser, http.MethodGet, page, header, nil).Status
 				if status == http.StatusTooManyRequests || charged && status != http.StatusForbidden {
-					t.Errorf("%s with %v: %d", page, header, status)
+					t.Errorf("%s with %v: status %d; charged page: %t", page, header, status, charged)
 				}
 			}
 		}
@@ -44,8 +44,10 @@ func TestEmbeddedPagesAreFree(t *testing.T) {
 // embedding returns headers of requests that browsers make without a person opening the page.
 func embedding() (headers []http.Header) {
 	headers = append(headers, http.Header{"Sec-Purpose": {"prefetch"}, "Sec-Fetch-Dest": {"document"}})
-	for _, dest := range []string{"image", "iframe", "frame", "embed", "object", "empty", "script", "style",
-		"video", "audio", "track", "worker"} {
+	for _, dest := range []string{
+		"image", "iframe", "frame", "embed", "object", "empty", "script", "style",
+		"video", "audio", "track", "worker",
+	} {
 		headers = append(headers, http.Header{"Sec-Fetch-Dest": {dest}})
 	}
 	for _, name := range []string{"Purpose", "X-Moz"} {
@@ -115,12 +117,12 @@ func TestHostileImageAddress(t *testing.T) {
 		browser := s.signIn("reader@example.com")
 		page := s.send(browser, http.MethodGet, "/explore/20001001000001", nil, nil)
 		if page.Status != http.StatusOK || !strings.Contains(string(page.Body), "HOSTILE") {
-			t.Fatalf("label page: %d %s", page.Status, page.Body)
+			t.Fatalf("label page: status %d, want 200 with HOSTILE: %s", page.Status, page.Body)
 		}
 		links := regexp.MustCompile(`<img [^>]*|<a [^>]*noreferrer[^>]*`)
 		for _, found := range links.FindAllString(string(page.Body), -1) {
 			if strings.Contains(found, "HOSTILE") {
-				t.Errorf("the page contains %s", found)
+				t.Errorf("page contains %s", found)
 			}
 		}
 	})

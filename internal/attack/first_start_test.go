@@ -16,10 +16,10 @@ import (
 
 var printedSecret = regexp.MustCompile(`lar_\w+|/sign-in/link/\S+`)
 
-// TestFirstStartPrintsNoSecrets starts a server that other machines can reach, with its output in a
+// TestFirstStartSecrets starts a server that other machines can reach, with its output in a
 // pipe as in a container. Neither the first nor a later start may print a credential; both must
 // print working commands that create them.
-func TestFirstStartPrintsNoSecrets(t *testing.T) {
+func TestFirstStartSecrets(t *testing.T) {
 	dir := t.TempDir()
 	markFirstStart(t, dir)
 	everywhere := program.Options{Dir: dir, Address: strings.Replace(program.Address(t), "127.0.0.1", "0.0.0.0", 1)}
@@ -27,10 +27,10 @@ func TestFirstStartPrintsNoSecrets(t *testing.T) {
 		s := program.Start(t, everywhere)
 		s.AwaitOutput("account link")
 		if found := printedSecret.FindString(s.Output() + s.Log()); found != "" {
-			t.Errorf("the %s start prints %s", when, found)
+			t.Errorf("%s start prints %s", when, found)
 		}
 		if keys := s.Run("key", "list"); strings.Contains(keys, "first start") {
-			t.Errorf("the %s start created a key without printing it:\n%s", when, keys)
+			t.Errorf("%s start created a key without printing it:\n%s", when, keys)
 		}
 		for _, line := range strings.Split(s.Output(), "\n") {
 			_, command, ok := strings.Cut(line, "colaregistry ")

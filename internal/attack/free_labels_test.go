@@ -25,9 +25,9 @@ import (
 // withoutAlerts starts a server that leaves runs and messages to the test's own commands.
 var withoutAlerts = program.Options{Flags: []string{"--alerts", "off", "--webhook-allow-private"}}
 
-// TestManualRunsDeliverNoLabels manually runs three unscheduled searches, one per product type,
+// TestManualRunLabels manually runs three unscheduled searches, one per product type,
 // that together find every new label. Messages, replays and feeds must not name any label.
-func TestManualRunsDeliverNoLabels(t *testing.T) {
+func TestManualRunLabels(t *testing.T) {
 	onBoth(t, withoutAlerts, func(t *testing.T, s *site) {
 		a, hook := s.account("runs@example.com", cola.TierPro), s.receiver("runs@example.com")
 		types := map[string]vocabulary.ProductType{
@@ -41,8 +41,8 @@ func TestManualRunsDeliverNoLabels(t *testing.T) {
 		}
 		s.arrive("QUARRY", 20, slices.Sorted(maps.Values(types))...)
 		for _, search := range searches {
-			if asked := s.rest(a.Key.Reveal(), http.MethodPost, "/saved-searches/"+search+"/run", nil); asked.Status != http.StatusAccepted {
-				t.Fatalf("run: %d %s", asked.Status, asked.Body)
+			if run := s.rest(a.Key.Reveal(), http.MethodPost, "/saved-searches/"+search+"/run", nil); run.Status != http.StatusAccepted {
+				t.Fatalf("run: status %d, want 202: %s", run.Status, run.Body)
 			}
 		}
 		s.tick(time.Now())
@@ -54,7 +54,7 @@ func TestManualRunsDeliverNoLabels(t *testing.T) {
 		for _, m := range hook.messages() {
 			found += m.Data.Run.MatchCount
 			if len(m.Data.Labels) > 0 || ttbID.MatchString(m.body) {
-				t.Errorf("a message about a manual run names labels: %s", m.body)
+				t.Errorf("message about a manual run names labels: %s", m.body)
 			}
 		}
 		if want := 2 * 60; found != want { // each message was sent twice
@@ -62,18 +62,18 @@ func TestManualRunsDeliverNoLabels(t *testing.T) {
 		}
 		for _, search := range searches {
 			if feed := s.feed(a, search); ttbID.MatchString(feed) || !strings.Contains(feed, "20 new labels") {
-				t.Errorf("the feed of a manual run names labels or has no count: %s", feed)
+				t.Errorf("feed of a manual run names labels or has no count: %s", feed)
 			}
 		}
 		if used := s.used(a); used != (cola.Used{}) {
-			t.Errorf("used %+v", used)
+			t.Errorf("used %+v, want no quota", used)
 		}
 	})
 }
 
-// TestScheduledMessagesNameFewLabels lets a run find more labels than messages and feeds may name,
+// TestScheduledMessageLabels lets a run find more labels than messages and feeds may name,
 // and then runs further searches on the same day.
-func TestScheduledMessagesNameFewLabels(t *testing.T) {
+func TestScheduledMessageLabels(t *testing.T) {
 	onBoth(t, withoutAlerts, func(t *testing.T, s *site) {
 		a, hook := s.account("alerts@example.com", cola.TierPro), s.receiver("alerts@example.com")
 		daily := map[string]any{"cadence": "daily", "active": true}
@@ -85,7 +85,7 @@ func TestScheduledMessagesNameFewLabels(t *testing.T) {
 		activate := func(schedule any, searches ...string) {
 			for _, search := range searches {
 				if got := s.rest(a.Key.Reveal(), http.MethodPatch, "/saved-searches/"+search, map[string]any{"schedule": schedule}); got.Status != http.StatusOK {
-					t.Fatalf("schedule %v: %d %s", schedule, got.Status, got.Body)
+					t.Fatalf("schedule %v: status %d, want 200: %s", schedule, got.Status, got.Body)
 				}
 			}
 		}
@@ -95,13 +95,13 @@ func TestScheduledMessagesNameFewLabels(t *testing.T) {
 		s.tick(tomorrow)
 		feed := s.feed(a, first[0])
 		if n := len(distinct(feed)); n != cola.MaxMessageLabels {
-			t.Errorf("the feed names %d labels", n)
+			t.Errorf("feed names %d labels", n)
 		}
 		before := hook.messages()
 		for _, m := range before {
 			if len(m.Data.Labels) != cola.MaxMessageLabels || m.Data.More != 15 ||
 				!maps.Equal(distinct(m.body), distinct(feed)) {
-				t.Errorf("a message names %d labels and counts %d more", len(m.Data.Labels), m.Data.More)
+				t.Errorf("message names %d labels and counts %d more", len(m.Data.Labels), m.Data.More)
 			}
 		}
 		s.mustPost(a, fmt.Sprintf("/deliveries/%.0f/replay", s.list(a, "/deliveries")[0]["id"]), http.StatusAccepted)
@@ -126,8 +126,8 @@ func TestScheduledMessagesNameFewLabels(t *testing.T) {
 	})
 }
 
-// TestMatchesCostListRecords reads the labels of a run in every possible way.
-func TestMatchesCostListRecords(t *testing.T) {
+// TestMatchCharges reads the labels of a run in every possible way.
+func TestMatchCharges(t *testing.T) {
 	onBoth(t, withoutAlerts, func(t *testing.T, s *site) {
 		a := s.account("matches@example.com", cola.TierStarter)
 		search := s.save(a, "Quarry", map[string]any{"brand_name": "quarry"}, nil)
@@ -144,19 +144,29 @@ func TestMatchesCostListRecords(t *testing.T) {
 			cost int
 		}{
 			{"runs", func() answer { return s.rest(a.Key.Reveal(), http.MethodGet, path+"/runs", nil) }, 0},
-			{"matches",
-				func() answer { return s.rest(a.Key.Reveal(), http.MethodGet, path+"/matches?per_page=7", nil) }, 7},
-			{"matches of a run",
+			{
+				"matches",
+				func() answer { return s.rest(a.Key.Reveal(), http.MethodGet, path+"/matches?per_page=7", nil) }, 7,
+			},
+			{
+				"matches of a run",
 				func() answer { return s.rest(a.Key.Reveal(), http.MethodGet, run+"/matches?page=3&per_page=13", nil) },
-				4},
-			{"no more matches",
-				func() answer { return s.rest(a.Key.Reveal(), http.MethodGet, path+"/matches?page=9", nil) }, 0},
+				4,
+			},
+			{
+				"no more matches",
+				func() answer { return s.rest(a.Key.Reveal(), http.MethodGet, path+"/matches?page=9", nil) }, 0,
+			},
 			{"page of the search", func() answer { return s.send(browser, http.MethodGet, path, nil, nil) }, 0},
 			{"page of the run", func() answer { return s.send(browser, http.MethodGet, run, nil, nil) }, 0},
-			{"page of the deliveries",
-				func() answer { return s.send(browser, http.MethodGet, "/deliveries", nil, nil) }, 0},
-			{"page of the run's labels",
-				func() answer { return s.send(browser, http.MethodGet, run+"/labels?page=2", nil, nil) }, 10},
+			{
+				"page of the deliveries",
+				func() answer { return s.send(browser, http.MethodGet, "/deliveries", nil, nil) }, 0,
+			},
+			{
+				"page of the run's labels",
+				func() answer { return s.send(browser, http.MethodGet, run+"/labels?page=2", nil, nil) }, 10,
+			},
 		} {
 			got := step.read()
 			spent += step.cost
@@ -190,57 +200,57 @@ func (s *site) checkCutMatches(of string) {
 		cut.Header.Get("X-List-Records-Remaining") != "0" {
 		s.t.Errorf("with 3 list records left: %d matches, %v, %v", n, meta, cut.Header)
 	}
-	if refused := s.rest(poor.Key.Reveal(), http.MethodGet, path, nil); refused.Status != http.StatusTooManyRequests ||
-		ttbID.Match(refused.Body) {
-		s.t.Errorf("without quota: %d %s", refused.Status, refused.Body)
+	if rejected := s.rest(poor.Key.Reveal(), http.MethodGet, path, nil); rejected.Status != http.StatusTooManyRequests ||
+		ttbID.Match(rejected.Body) {
+		s.t.Errorf("without quota: %d %s", rejected.Status, rejected.Body)
 	}
 	if other := s.rest(poor.Key.Reveal(), http.MethodGet, "/saved-searches/"+of+"/matches", nil); other.Status != http.StatusNotFound {
-		s.t.Errorf("matches of another account: %d", other.Status)
+		s.t.Errorf("matches of another account: status %d, want 404", other.Status)
 	}
 }
 
 // TestDailyManualRuns requests 30 runs at once, and another one after deleting the searches.
 func TestDailyManualRuns(t *testing.T) {
 	onBoth(t, withoutAlerts, func(t *testing.T, s *site) {
-		const asked = 30
+		const attempts = 30
 		a := s.account("manual@example.com", cola.TierPro)
 		var searches []string
-		for n := range asked {
+		for n := range attempts {
 			searches = append(searches,
 				s.save(a, fmt.Sprint("Search ", n), map[string]any{"brand_name": "quarry"}, nil))
 		}
-		answers := make([]answer, asked)
+		answers := make([]answer, attempts)
 		var all sync.WaitGroup
-		for n := range asked {
+		for n := range attempts {
 			all.Go(func() {
 				answers[n] = s.rest(a.Key.Reveal(), http.MethodPost, "/saved-searches/"+searches[n]+"/run", nil)
 			})
 		}
 		all.Wait()
-		taken := 0
+		accepted := 0
 		for n, got := range answers {
 			switch {
 			case got.Status == http.StatusAccepted:
-				taken++
+				accepted++
 				s.rest(a.Key.Reveal(), http.MethodDelete, "/saved-searches/"+searches[n], nil)
 			default:
 				s.checkNoManualRuns(got)
 			}
 		}
-		if taken != cola.MaxDailyManualRuns {
-			t.Errorf("%d concurrent runs accepted, want %d", taken, cola.MaxDailyManualRuns)
+		if accepted != cola.MaxDailyManualRuns {
+			t.Errorf("%d concurrent runs accepted, want %d", accepted, cola.MaxDailyManualRuns)
 		}
 		last := s.save(a, "After others were deleted", map[string]any{"brand_name": "quarry"}, nil)
 		s.checkNoManualRuns(s.rest(a.Key.Reveal(), http.MethodPost, "/saved-searches/"+last+"/run", nil))
 		page := s.send(s.signIn("manual@example.com"), http.MethodPost,
 			"/saved-searches/"+last+"/run", http.Header{"Origin": {s.URL}}, nil)
 		if page.Status != http.StatusTooManyRequests {
-			t.Errorf("dashboard: %d", page.Status)
+			t.Errorf("dashboard: status %d, want 429", page.Status)
 		}
 	})
 }
 
-// checkNoManualRuns checks the refusal of a manual run beyond the daily limit.
+// checkNoManualRuns checks that a manual run beyond the daily limit is rejected.
 func (s *site) checkNoManualRuns(got answer) {
 	s.t.Helper()
 	var body struct {
@@ -250,13 +260,14 @@ func (s *site) checkNoManualRuns(got answer) {
 	}
 	err := json.Unmarshal(got.Body, &body)
 	wait, waitErr := strconv.Atoi(got.Header.Get("Retry-After"))
-	if err = errors.Join(err, waitErr); got.Status != http.StatusTooManyRequests ||
-		body.Error.Details.Reason != "manual_runs" || err != nil || wait < 1 || wait > 24*60*60 {
-		s.t.Errorf("run beyond the limit: %d, %v, %s", got.Status, got.Header, got.Body)
+	err = errors.Join(err, waitErr)
+	if got.Status != http.StatusTooManyRequests || body.Error.Details.Reason != "manual_runs" || err != nil ||
+		wait < 1 || wait > 24*60*60 {
+		s.t.Errorf("run beyond the limit: status %d, headers %v; want 429 for manual_runs: %s", got.Status, got.Header, got.Body)
 	}
 }
 
-// distinct returns the TTB IDs in a text.
+// distinct returns the TTB IDs in text.
 func distinct(text string) map[string]bool {
 	ids := map[string]bool{}
 	for _, id := range ttbID.FindAllString(text, -1) {
@@ -268,18 +279,18 @@ func distinct(text string) map[string]bool {
 // save creates a saved search and returns its UUID.
 func (s *site) save(a *loadtest.Account, name string, filters map[string]any, schedule any) string {
 	s.t.Helper()
-	made := s.rest(a.Key.Reveal(), http.MethodPost, "/saved-searches",
+	created := s.rest(a.Key.Reveal(), http.MethodPost, "/saved-searches",
 		map[string]any{"name": name, "filters": filters, "schedule": schedule})
-	if made.Status != http.StatusCreated {
-		s.t.Fatalf("save %s: %d %s", name, made.Status, made.Body)
+	if created.Status != http.StatusCreated {
+		s.t.Fatalf("save %s: status %d, want 201: %s", name, created.Status, created.Body)
 	}
-	return made.JSON(s.t)["data"].(map[string]any)["uuid"].(string)
+	return created.JSON(s.t)["data"].(map[string]any)["uuid"].(string)
 }
 
 func (s *site) mustPost(a *loadtest.Account, path string, want int) {
 	s.t.Helper()
 	if got := s.rest(a.Key.Reveal(), http.MethodPost, path, nil); got.Status != want {
-		s.t.Fatalf("POST %s: %d %s", path, got.Status, got.Body)
+		s.t.Fatalf("POST %s: status %d, want %d: %s", path, got.Status, want, got.Body)
 	}
 }
 
@@ -295,8 +306,8 @@ func (s *site) list(a *loadtest.Account, path string) (rows []map[string]any) {
 // feed creates a feed of a search and reads it.
 func (s *site) feed(a *loadtest.Account, search string) string {
 	s.t.Helper()
-	made := s.rest(a.Key.Reveal(), http.MethodPost, "/saved-searches/"+search+"/feed", nil)
-	url, _ := made.JSON(s.t)["data"].(map[string]any)["url"].(string)
+	created := s.rest(a.Key.Reveal(), http.MethodPost, "/saved-searches/"+search+"/feed", nil)
+	url, _ := created.JSON(s.t)["data"].(map[string]any)["url"].(string)
 	_, token, _ := strings.Cut(url, "/feeds/")
 	return string(s.send(http.DefaultClient, http.MethodGet, "/feeds/"+token, nil, nil).Body)
 }
@@ -334,8 +345,8 @@ func (s *site) tick(at time.Time) {
 
 // receiver records the webhooks of an account.
 type receiver struct {
-	mu    sync.Mutex
-	taken []message
+	mu       sync.Mutex
+	received []message
 }
 
 // message is the body of a webhook.
@@ -378,11 +389,11 @@ func (r *receiver) ServeHTTP(_ http.ResponseWriter, req *http.Request) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.taken = append(r.taken, m)
+	r.received = append(r.received, m)
 }
 
 func (r *receiver) messages() []message {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return slices.Clone(r.taken)
+	return slices.Clone(r.received)
 }

@@ -14,9 +14,9 @@ import (
 	"github.com/colaregistry/colaregistry/internal/program"
 )
 
-// TestPreviewsNameFewLabels previews searches for many brands, like a script that splits filters
+// TestPreviewLabels previews searches for many brands, like a script that splits filters
 // until every label is in some preview. Counts must continue to work; labels must not.
-func TestPreviewsNameFewLabels(t *testing.T) {
+func TestPreviewLabels(t *testing.T) {
 	onBoth(t, program.Options{Flags: []string{"--alerts", "off"}}, func(t *testing.T, s *site) {
 		a := s.account("previews@example.com", cola.TierFree)
 		const brands, each = 30, 4
@@ -42,7 +42,7 @@ func TestPreviewsNameFewLabels(t *testing.T) {
 			t.Errorf("preview by the API: %d %s", counted.Status, counted.Body)
 		}
 		if used := s.used(a); used != (cola.Used{}) {
-			t.Errorf("used %+v", used)
+			t.Errorf("used %+v, want no quota", used)
 		}
 	})
 }
@@ -66,6 +66,6 @@ func (s *site) awaitPreview(browser *http.Client, brand string, labels int) stri
 		}
 		time.Sleep(200 * time.Millisecond) // previews count toward the rate limit of pages
 	}
-	s.t.Fatalf("preview of %s: %d %s", brand, page.Status, page.Body)
+	s.t.Fatalf("preview of %s: status %d: %s", brand, page.Status, page.Body)
 	return ""
 }

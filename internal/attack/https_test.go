@@ -33,8 +33,10 @@ func (s *site) responses(key string) map[string]answer {
 // TestStrictTransport checks that every response has HSTS if the public URL is https, and that none
 // has it otherwise.
 func TestStrictTransport(t *testing.T) {
-	for public, want := range map[string]string{"https://registry.example": "max-age=31536000",
-		"http://registry.example": ""} {
+	for public, want := range map[string]string{
+		"https://registry.example": "max-age=31536000",
+		"http://registry.example":  "",
+	} {
 		onBoth(t, program.Options{Flags: []string{"--public-url", public}}, func(t *testing.T, s *site) {
 			for request, got := range s.responses(s.account("holder@example.com", cola.TierPro).Key.Reveal()) {
 				if header := got.Header.Get("Strict-Transport-Security"); header != want {

@@ -30,10 +30,10 @@ func TestIdleConnections(t *testing.T) {
 			defer conn.Close()
 		}
 		if a := get(t, "http://"+admin+"/readyz"); a.Status != http.StatusOK {
-			t.Errorf("/readyz on the admin listener: %d %s", a.Status, a.Body)
+			t.Errorf("/readyz on the admin listener: status %d, want 200: %s", a.Status, a.Body)
 		}
 		if open := s.metric(admin, "colaregistry_http_connections"); open > 20 {
-			t.Errorf("%v open connections", open)
+			t.Errorf("%v open connections, want at most 20", open)
 		}
 		client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: 2 * time.Minute}
 		for range 3 {
@@ -80,7 +80,7 @@ func TestSlowBodies(t *testing.T) {
 			})
 		}
 		if open := s.metric(admin, "colaregistry_http_connections"); open > 20 {
-			t.Errorf("%v open connections", open)
+			t.Errorf("%v open connections, want at most 20", open)
 		}
 		client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: 2 * time.Minute}
 		for range 3 {

@@ -15,7 +15,7 @@ import (
 )
 
 // TestImageFlood requests hundreds of distinct label images at once, without credentials. The
-// server must draw a few, queue some, refuse the rest, and continue to answer metered requests.
+// server must draw a few, queue some, reject the rest, and continue to answer metered requests.
 // Canceled requests must free their slots.
 func TestImageFlood(t *testing.T) {
 	onBoth(t, program.Options{}, func(t *testing.T, s *site) {
@@ -23,7 +23,7 @@ func TestImageFlood(t *testing.T) {
 		images := s.images(a.Key.Reveal(), 400)
 		ctx, leave := context.WithCancel(t.Context())
 		defer leave()
-		refused := make(chan string, len(images)) // Retry-After headers of refused requests
+		rejected := make(chan string, len(images)) // Retry-After headers of rejected requests
 		client := &http.Client{Transport: &http.Transport{}}
 		defer client.CloseIdleConnections()
 		var flood sync.WaitGroup
@@ -41,20 +41,20 @@ func TestImageFlood(t *testing.T) {
 				defer resp.Body.Close()
 				io.Copy(io.Discard, resp.Body)
 				if resp.StatusCode == http.StatusServiceUnavailable {
-					refused <- resp.Header.Get("Retry-After")
+					rejected <- resp.Header.Get("Retry-After")
 				}
 			})
 		}
 		select {
-		case after := <-refused:
+		case after := <-rejected:
 			if after == "" {
-				t.Error("refused request without Retry-After")
+				t.Error("rejected request without Retry-After")
 			}
 		case <-time.After(20 * time.Second):
-			t.Error("no request was refused")
+			t.Error("no request was rejected")
 		}
 		if found := s.rest(a.Key.Reveal(), http.MethodGet, "/colas?per_page=1", nil); found.Status != http.StatusOK {
-			t.Errorf("search during the flood: %d %s", found.Status, found.Body)
+			t.Errorf("search during the flood: status %d, want 200: %s", found.Status, found.Body)
 		}
 		leave()
 		flood.Wait()
@@ -77,7 +77,7 @@ func TestMissingImageFlood(t *testing.T) {
 	onBoth(t, program.Options{}, func(t *testing.T, s *site) {
 		images := s.images(s.account("missing@example.com", cola.TierPro).Key.Reveal(), 40)
 		if first := s.send(http.DefaultClient, http.MethodGet, images[0], nil, nil); first.Status != http.StatusOK {
-			t.Fatalf("before the flood: %d %s", first.Status, first.Body)
+			t.Fatalf("before the flood: status %d, want 200: %s", first.Status, first.Body)
 		}
 		const flooders = 400
 		client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: flooders}}
@@ -93,7 +93,7 @@ func TestMissingImageFlood(t *testing.T) {
 					default:
 					}
 					if missing := s.send(client, http.MethodGet, "/images/99999999999999-1", nil, nil); missing.Status != http.StatusNotFound {
-						t.Errorf("missing image: %d %s", missing.Status, missing.Body)
+						t.Errorf("missing image: status %d, want 404: %s", missing.Status, missing.Body)
 						return
 					}
 				}
@@ -102,7 +102,7 @@ func TestMissingImageFlood(t *testing.T) {
 		for _, path := range images {
 			for _, one := range []string{images[0], path} {
 				if got := s.send(http.DefaultClient, http.MethodGet, one, nil, nil); got.Status != http.StatusOK {
-					t.Errorf("%s during the flood: %d %s", one, got.Status, got.Body)
+					t.Errorf("%s during the flood: status %d, want 200: %s", one, got.Status, got.Body)
 				}
 			}
 		}
@@ -124,7 +124,7 @@ func (s *site) images(key string, n int) (paths []string) {
 		list := s.rest(key, http.MethodGet, fmt.Sprintf("/colas?approval_date_from=2005-01-01&per_page=100&page=%d",
 			page), nil)
 		if err := json.Unmarshal(list.Body, &found); err != nil || len(found.Data) == 0 {
-			s.t.Fatalf("page %d of labels: %v, %s", page, err, list.Body)
+			s.t.Fatalf("page %d of the labels: %v in %s", page, err, list.Body)
 		}
 		for _, label := range found.Data {
 			if label.Images > 0 {

@@ -31,7 +31,7 @@ func TestSignInDuringRotation(t *testing.T) {
 			browser := newBrowser(t)
 			authorize, page := from.beginSignIn(browser, "/usage")
 			if authorize == nil {
-				t.Fatalf("%s: %d %s", email, page.Status, page.Body)
+				t.Fatalf("%s: want a redirect to the issuer: status %d: %s", email, page.Status, page.Body)
 			}
 			a := to.send(browser, http.MethodGet, i.approve(authorize, person(email, email)), nil, nil)
 			if !strings.Contains(string(a.Body), email) {

@@ -21,29 +21,31 @@ import (
 // code.
 const secretPart = "Zx7_SECRET-9q"
 
-// TestServerLogHasNoSecrets sends a secret in the path and the query of every route. It must not
+// TestServerLogSecrets sends a secret in the path and the query of every route. It must not
 // appear in the server's log.
-func TestServerLogHasNoSecrets(t *testing.T) {
+func TestServerLogSecrets(t *testing.T) {
 	onBoth(t, program.Options{Flags: []string{"--log-level", "debug"}}, func(t *testing.T, s *site) {
 		s.sendSecrets(s.URL)
 		if log := s.Log(); strings.Contains(log, "SECRET") || !strings.Contains(log, "/sign-in/link/{token}") {
-			t.Errorf("log with secrets:\n%s", linesWith(log, "SECRET"))
+			t.Errorf("log contains secrets, or lacks the routes:\n%s", linesWith(log, "SECRET"))
 		}
 	})
 }
 
-// TestProxyLogHasNoSecrets repeats the test through HAProxy with deploy/haproxy.cfg, whose log
+// TestProxyLogSecrets repeats the test through HAProxy with deploy/haproxy.cfg, whose log
 // must contain only route names.
-func TestProxyLogHasNoSecrets(t *testing.T) {
+func TestProxyLogSecrets(t *testing.T) {
 	s := startOnSQLite(t, program.Options{})
 	proxy, log := s.startProxy("", "")
-	sent := s.sendSecrets(proxy)
-	lines := linesOf(t, log, sent)
+	requests := s.sendSecrets(proxy)
+	lines := linesOf(t, log, requests)
 	if strings.Contains(lines, "SECRET") {
-		t.Errorf("log with secrets:\n%s", linesWith(lines, "SECRET"))
+		t.Errorf("log contains secrets:\n%s", linesWith(lines, "SECRET"))
 	}
-	for _, want := range []string{"route=sign-in ", "route=feeds ", "route=unsubscribe ", "route=confirm ",
-		"route=api/v1/colas ", "route=home ", "route=other ", "method=other "} {
+	for _, want := range []string{
+		"route=sign-in ", "route=feeds ", "route=unsubscribe ", "route=confirm ",
+		"route=api/v1/colas ", "route=home ", "route=other ", "method=other ",
+	} {
 		if !strings.Contains(lines, want) {
 			t.Errorf("no line with %s in\n%s", want, lines)
 		}
@@ -55,9 +57,9 @@ func TestProxyLogHasNoSecrets(t *testing.T) {
 	}
 }
 
-// TestProxyLimitsClients checks that HAProxy answers a flooding client with 429 and Retry-After,
+// TestProxyClientLimits checks that HAProxy answers a flooding client with 429 and Retry-After,
 // and rejects oversized headers.
-func TestProxyLimitsClients(t *testing.T) {
+func TestProxyClientLimits(t *testing.T) {
 	s := startOnSQLite(t, program.Options{})
 	proxy, _ := s.startProxy("sc_http_req_rate(0) gt 2000", "sc_http_req_rate(0) gt 20")
 	last := answer{}
@@ -66,12 +68,12 @@ func TestProxyLimitsClients(t *testing.T) {
 	}
 	if body := last.JSON(t); last.Status != http.StatusTooManyRequests || last.Header.Get("Retry-After") == "" ||
 		body["error"] == nil {
-		t.Errorf("flood: %d %v %s", last.Status, last.Header, last.Body)
+		t.Errorf("flood: status %d, headers %v; want 429 with Retry-After: %s", last.Status, last.Header, last.Body)
 	}
 	proxy, _ = s.startProxy("", "")
 	if large := s.sendTo(proxy, http.MethodGet, "/healthz",
 		http.Header{"X-Large": {strings.Repeat("x", 20<<10)}}); large.Status < 400 {
-		t.Errorf("headers of 20 KiB: %d", large.Status)
+		t.Errorf("20 KiB of headers: status %d, want an error", large.Status)
 	}
 }
 
@@ -204,7 +206,7 @@ func linesOf(t *testing.T, file string, most int) string {
 	return ""
 }
 
-// linesWith returns the lines that contain a text.
+// linesWith returns the lines that contain text.
 func linesWith(text, part string) string {
 	var found strings.Builder
 	for line := range strings.Lines(text) {

@@ -21,7 +21,7 @@ func (s *site) sendMessage(key, message string) answer {
 const ping = `{"jsonrpc":"2.0","id":1,"method":"ping"}`
 
 // TestMessageFlood sends messages outside the rate limit at full speed with one key. The flood must
-// be refused and another account served. Long messages count as several, and use up most of the
+// be rejected and another account served. Long messages count as several, and use up most of the
 // limit first, because a ledger commit per message takes long on a slow disk.
 func TestMessageFlood(t *testing.T) {
 	onBoth(t, program.Options{}, func(t *testing.T, s *site) {
@@ -30,42 +30,42 @@ func TestMessageFlood(t *testing.T) {
 		long := `{"jsonrpc":"2.0","id":1,"method":"ping","params":{"a":"` + strings.Repeat("x", 1_000_000) + `"}}`
 		for range 30 {
 			if a := s.sendMessage(attacker.Key.Reveal(), long); a.Status != http.StatusRequestEntityTooLarge {
-				t.Fatalf("long ping: %d %s", a.Status, a.Body)
+				t.Fatalf("long ping: status %d, want 413: %s", a.Status, a.Body)
 			}
 		}
-		var refused atomic.Pointer[answer]
+		var rejected atomic.Pointer[answer]
 		var flood sync.WaitGroup
 		for range 8 {
 			flood.Go(func() {
-				for n := 0; n < 100 && refused.Load() == nil; n++ {
+				for n := 0; n < 100 && rejected.Load() == nil; n++ {
 					if a := s.sendMessage(attacker.Key.Reveal(), ping); a.Status != http.StatusOK {
-						refused.Store(&a)
+						rejected.Store(&a)
 					}
 				}
 			})
 		}
 		flood.Wait()
-		a := refused.Load()
+		a := rejected.Load()
 		if a == nil {
-			t.Fatal("800 messages were accepted")
+			t.Fatal("800 messages were accepted, want a rejection")
 		}
 		data := a.JSON(t)["error"].(map[string]any)["data"].(map[string]any)["error"].(map[string]any)
 		if a.Status != http.StatusTooManyRequests || a.Header.Get("Retry-After") == "" ||
 			data["code"] != "quota_exceeded" ||
 			data["details"].(map[string]any)["reason"] != "messages" {
-			t.Errorf("refusal of the flood: %d %v %s", a.Status, a.Header, a.Body)
+			t.Errorf("flood: status %d, headers %v: %s", a.Status, a.Header, a.Body)
 		}
 		if a := s.sendMessage(other.Key.Reveal(), ping); a.Status != http.StatusOK {
-			t.Errorf("another account: %d %s", a.Status, a.Body)
+			t.Errorf("another account: status %d, want 200: %s", a.Status, a.Body)
 		}
 		if a := s.rest(attacker.Key.Reveal(), http.MethodGet, "/usage", nil); a.Status != http.StatusOK {
-			t.Errorf("the REST API with the same key: %d %s", a.Status, a.Body)
+			t.Errorf("the REST API with the same key: status %d, want 200: %s", a.Status, a.Body)
 		}
 	})
 }
 
 // TestHostileMessages sends messages that are costly to decode. BenchmarkParse in package mcp
-// measures the cost of refusing them.
+// measures the cost of rejecting them.
 func TestHostileMessages(t *testing.T) {
 	onBoth(t, program.Options{}, func(t *testing.T, s *site) {
 		key := s.account("attacker@example.com", cola.TierPro).Key.Reveal()
@@ -82,7 +82,7 @@ func TestHostileMessages(t *testing.T) {
 			"100,000 levels":                   {strings.Repeat(`{"a":`, 100_000), http.StatusBadRequest},
 		} {
 			if a := s.sendMessage(key, tt.message); a.Status != tt.status {
-				t.Errorf("%s: %d %.300s", name, a.Status, a.Body)
+				t.Errorf("%s: status %d, want %d: %.300s", name, a.Status, tt.status, a.Body)
 			}
 		}
 		many := `{"name":"a","filters":{` + strings.Repeat(`"a":1,`, 9_000) + `"b":1}}`

@@ -76,9 +76,9 @@ func closed(method, route string, a answer) bool {
 	return slices.Contains([]int{http.StatusUnauthorized, http.StatusMethodNotAllowed}, a.Status)
 }
 
-// TestOpenRoutesAreBounded requests every route without credentials. Routes that respond must be
+// TestOpenRouteBounds requests every route without credentials. Routes that respond must be
 // listed in open, and a flood of requests must stay within their bound.
-func TestOpenRoutesAreBounded(t *testing.T) {
+func TestOpenRouteBounds(t *testing.T) {
 	w := newBareWorld(t, startOnPostgres, "--alerts", "off") // alerts would also use the database
 	client := &http.Client{
 		Transport:     &http.Transport{MaxIdleConnsPerHost: flooders},
@@ -113,7 +113,7 @@ func (w *world) floods(client *http.Client) {
 	w.t.Helper()
 	floods := maps.Clone(open)
 	for _, name := range []string{"GET /api/v1/colas", "POST /api/v1/saved-searches", "GET /explore", "POST /mcp"} {
-		floods[name] = inMemory // refused immediately
+		floods[name] = inMemory // rejected immediately
 	}
 	for name, b := range floods {
 		method, route, _ := strings.Cut(name, " ")

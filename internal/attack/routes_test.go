@@ -76,7 +76,8 @@ func (w *world) as(method, route string) (request string, a answer) {
 	w.t.Helper()
 	request = w.path(route) + queries[method+" "+route]
 	for {
-		if a = w.once(method, route, request); a.Status != http.StatusTooManyRequests {
+		a = w.once(method, route, request)
+		if a.Status != http.StatusTooManyRequests {
 			return request, a
 		}
 		wait, err := time.ParseDuration(cmp.Or(a.Header.Get("Retry-After"), "x") + "s")
@@ -163,10 +164,10 @@ func TestUncharged(t *testing.T) {
 	}
 }
 
-// TestLabelsAreCharged requests every route with every method, and every tool, resource and prompt
+// TestLabelCharges requests every route with every method, and every tool, resource and prompt
 // at /mcp. Only the routes in free may show more labels than they charge, so a new route that does
 // fails.
-func TestLabelsAreCharged(t *testing.T) {
+func TestLabelCharges(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		showed := map[string]int{}
 		check := func(name string, ask func() (string, answer)) {
@@ -262,8 +263,10 @@ func (w *world) messages() (messages [][2]string) {
 	}
 	for _, template := range w.listed("resources/templates/list", "resourceTemplates", "uriTemplate") {
 		argument := strings.Trim(parameter.FindString(template), "{}")
-		messages = append(messages, [2]string{"completion/complete",
-			fmt.Sprintf(`{"ref":{"type":"ref/resource","uri":%q},"argument":{"name":%q,"value":"9"}}`, template, argument)})
+		messages = append(messages, [2]string{
+			"completion/complete",
+			fmt.Sprintf(`{"ref":{"type":"ref/resource","uri":%q},"argument":{"name":%q,"value":"9"}}`, template, argument),
+		})
 	}
 	return messages
 }

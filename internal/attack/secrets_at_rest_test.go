@@ -43,7 +43,7 @@ func TestSecretsAtRest(t *testing.T) {
 			t.Fatalf("no link in %s", post.Messages()[before].Text)
 		}
 		if page := s.send(http.DefaultClient, http.MethodGet, "/confirm/"+link[1], nil, nil); page.Status != http.StatusOK {
-			t.Errorf("link: %d", page.Status)
+			t.Errorf("link: status %d, want 200", page.Status)
 		}
 		s.requireNoneOf(map[string]string{
 			"secret": hook["secret"].(string), "replaced secret": rotated["secret"].(string), "link": link[1],
@@ -55,7 +55,7 @@ func TestSecretsAtRest(t *testing.T) {
 			"code":      code, "code without a hyphen": strings.ReplaceAll(code, "-", ""),
 		})
 		if status := s.Run("secret", "status"); !regexp.MustCompile(`^[0-9a-f]{8} +3 secrets`).MatchString(status) {
-			t.Errorf("secret status: %s", status)
+			t.Errorf("secret status printed %q, want one key with 3 secrets", status)
 		}
 	})
 }
@@ -66,7 +66,7 @@ func (s *site) requireNoneOf(secrets map[string]string) {
 	content := s.stolen()
 	for what, secret := range secrets {
 		if bytes.Contains(content, []byte(strings.TrimPrefix(secret, "whsec_"))) {
-			s.t.Errorf("the database contains the %s in clear text", what)
+			s.t.Errorf("database contains the %s in clear text", what)
 		}
 	}
 }
@@ -97,7 +97,7 @@ func (s *site) stolen() (content []byte) {
 	}
 	queries, err := pgx.CollectRows(rows, pgx.RowTo[string])
 	if err != nil || len(queries) < 50 {
-		s.t.Fatalf("%d columns, %v", len(queries), err)
+		s.t.Fatalf("%d text columns, %v; want at least 50", len(queries), err)
 	}
 	for _, query := range queries {
 		var text string
@@ -123,7 +123,7 @@ func TestWrongKeyFile(t *testing.T) {
 		}
 		err := program.Launch(t, o).ExitError()
 		if err == nil || !strings.Contains(err.Error(), "to which this database is bound") {
-			t.Errorf("another key file: %v", err)
+			t.Errorf("start with another key file: %v, want a rejection", err)
 		}
 		if s.DatabaseURL != "" {
 			o.Flags = nil
@@ -153,7 +153,7 @@ func (s *site) destination(key, kind, address string) map[string]any {
 	s.t.Helper()
 	got := s.rest(key, http.MethodPost, "/destinations", map[string]any{"kind": kind, "address": address})
 	if got.Status != http.StatusCreated {
-		s.t.Fatalf("%s: %d %s", address, got.Status, got.Body)
+		s.t.Fatalf("%s: status %d, want 201: %s", address, got.Status, got.Body)
 	}
 	return got.JSON(s.t)["data"].(map[string]any)
 }

@@ -14,9 +14,9 @@ import (
 // post submits the form of a page, including its hidden fields.
 func (s *site) post(browser *http.Client, page string, fields url.Values) answer {
 	s.t.Helper()
-	shown := s.send(browser, http.MethodGet, page, nil, nil)
+	form := s.send(browser, http.MethodGet, page, nil, nil)
 	hidden := regexp.MustCompile(`<input type="hidden" name="(\w+)" value="([^"]*)">`)
-	for _, field := range hidden.FindAllStringSubmatch(string(shown.Body), -1) {
+	for _, field := range hidden.FindAllStringSubmatch(string(form.Body), -1) {
 		fields.Set(field[1], field[2])
 	}
 	header := http.Header{"Content-Type": {"application/x-www-form-urlencoded"}, "Origin": {s.URL}}
@@ -30,15 +30,15 @@ func TestSecurityEvents(t *testing.T) {
 		s.account("holder@example.com", cola.TierPro)
 		browser := s.signIn("holder@example.com")
 		browser.Transport = forwarded("198.51.100.9")
-		made := s.post(browser, "/keys/new", url.Values{"name": {"intruder"}})
-		secret := regexp.MustCompile(`lar_[0-9A-Za-z]{36}`).FindString(string(made.Body))
-		if made.Status != http.StatusOK || secret == "" {
-			t.Fatalf("no key created: %d %s", made.Status, made.Body)
+		created := s.post(browser, "/keys/new", url.Values{"name": {"intruder"}})
+		secret := regexp.MustCompile(`lar_[0-9A-Za-z]{36}`).FindString(string(created.Body))
+		if created.Status != http.StatusOK || secret == "" {
+			t.Fatalf("no key created: %d %s", created.Status, created.Body)
 		}
 		list := s.send(browser, http.MethodGet, "/keys", nil, nil)
 		revoke := regexp.MustCompile(`/keys/\d+/revoke`).FindString(string(list.Body))
 		if a := s.post(browser, revoke, url.Values{}); a.Status != http.StatusOK {
-			t.Fatalf("%s: %d", revoke, a.Status)
+			t.Fatalf("%s: status %d, want 200", revoke, a.Status)
 		}
 		s.Stop()
 		log := s.Log()
@@ -54,7 +54,7 @@ func TestSecurityEvents(t *testing.T) {
 		}
 		for _, private := range []string{secret, secret[4:16], "holder@example.com", "intruder"} {
 			if strings.Contains(log, private) {
-				t.Errorf("the log contains %s", private)
+				t.Errorf("log contains %s", private)
 			}
 		}
 	})

@@ -65,7 +65,7 @@ func TestCallbackFlood(t *testing.T) {
 		start := func(browser *http.Client) (callback string, cookie http.Header) {
 			authorize, page := s.beginSignIn(browser, "/")
 			if authorize == nil {
-				t.Errorf("starting a sign-in: %d %s", page.Status, page.Body)
+				t.Errorf("starting a sign-in: want a redirect to the issuer: status %d: %s", page.Status, page.Body)
 				return "/sign-in/callback", nil
 			}
 			cookie = http.Header{}

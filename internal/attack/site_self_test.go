@@ -14,7 +14,7 @@ func TestSite(t *testing.T) {
 	onBoth(t, program.Options{}, func(t *testing.T, s *site) {
 		a := s.account("holder@example.com", cola.TierPro)
 		if found := s.rest(a.Key.Reveal(), http.MethodGet, "/colas?per_page=3", nil); found.Status != http.StatusOK {
-			t.Fatalf("search: %d %s", found.Status, found.Body)
+			t.Fatalf("search: status %d, want 200: %s", found.Status, found.Body)
 		}
 		if used := s.used(a); used.ListRecords != 3 {
 			t.Errorf("used %+v after a page of 3", used)

@@ -246,7 +246,7 @@ func (s *site) signIn(email string) *http.Client {
 	link := s.Run("account", "link", "--account", email, "--public-url", s.URL)
 	path := strings.TrimPrefix(link, s.URL)
 	if page := s.send(browser, http.MethodPost, path, http.Header{"Origin": {s.URL}}, nil); page.Status != http.StatusOK {
-		s.t.Fatalf("sign in with %s: %d %s", path, page.Status, page.Body)
+		s.t.Fatalf("sign in with %s: status %d, want 200: %s", path, page.Status, page.Body)
 	}
 	return browser
 }

@@ -89,7 +89,7 @@ func TestWebhookFlood(t *testing.T) {
 		}
 		if statuses[http.StatusCreated] == 0 || statuses[http.StatusCreated] > 5 ||
 			statuses[http.StatusTooManyRequests] != 12-statuses[http.StatusCreated] {
-			t.Errorf("statuses of 12 requests: %v", statuses)
+			t.Errorf("statuses of 12 requests = %v, want up to 5 created and the others limited", statuses)
 		}
 		s.findNews(key)
 		confirmed := 0
@@ -107,7 +107,7 @@ func TestWebhookFlood(t *testing.T) {
 				{http.MethodPatch, "", map[string]any{"active": true}},
 			} {
 				if got := s.rest(key, way.method, path+way.path, way.body); got.Status != http.StatusConflict {
-					t.Errorf("%s %s of a pending endpoint: %d %s", way.method, way.path, got.Status, got.Body)
+					t.Errorf("%s %s of a pending endpoint: status %d, want 409: %s", way.method, way.path, got.Status, got.Body)
 				}
 			}
 			if d["state"] != cola.DestinationPending {
@@ -120,14 +120,14 @@ func TestWebhookFlood(t *testing.T) {
 		awaitTrue(t, "the challenges",
 			func() bool { return len(victim.of(cola.EventConfirm)) == statuses[http.StatusCreated] })
 		if n, all := len(victim.of(cola.EventConfirm)), victim.all(); all != n || n > 5 {
-			t.Errorf("the victim got %d requests, %d of them challenges", all, n)
+			t.Errorf("victim got %d requests, %d of them challenges", all, n)
 		}
 	})
 }
 
-// TestSharedHostIsNotLocked checks that an endpoint at a platform's host still gets its challenge
+// TestSharedHost checks that an endpoint at a platform's host still gets its challenge
 // after ten other accounts have reached their limits for that host.
-func TestSharedHostIsNotLocked(t *testing.T) {
+func TestSharedHost(t *testing.T) {
 	onBoth(t, program.Options{Flags: []string{"--webhook-allow-private"}}, func(t *testing.T, s *site) {
 		platform := newEndpoint(t, http.StatusOK)
 		for n := range 10 {
@@ -137,10 +137,10 @@ func TestSharedHostIsNotLocked(t *testing.T) {
 			}
 		}
 		customer := s.account("customer@example.com", cola.TierFree).Key.Reveal()
-		made := s.destination(customer, "webhook", platform.URL+"/customer")
+		destination := s.destination(customer, "webhook", platform.URL+"/customer")
 		awaitTrue(t, "the challenge", func() bool {
 			for _, m := range platform.of(cola.EventConfirm) {
-				if m["data"].(map[string]any)["destination"].(map[string]any)["uuid"] == made["uuid"] {
+				if m["data"].(map[string]any)["destination"].(map[string]any)["uuid"] == destination["uuid"] {
 					return true
 				}
 			}
@@ -179,7 +179,7 @@ func TestTestMessageFlood(t *testing.T) {
 			t.Errorf("%d test messages accepted, want 10 to %d", accepted, most)
 		}
 		if got := s.rest(key, http.MethodPost, paths[1]+"/test", nil); got.Status != http.StatusAccepted {
-			t.Errorf("another destination: %d %s", got.Status, got.Body)
+			t.Errorf("another destination: status %d, want 202: %s", got.Status, got.Body)
 		}
 	})
 }
@@ -192,20 +192,20 @@ func (s *site) findNews(key string) {
 		"schedule": map[string]any{"cadence": "daily"},
 	}
 	if got := s.rest(key, http.MethodPost, "/saved-searches", search); got.Status != http.StatusCreated {
-		s.t.Fatalf("%d %s", got.Status, got.Body)
+		s.t.Fatalf("status %d, want 201: %s", got.Status, got.Body)
 	}
 	news := fmt.Sprintf(`{"ttb_id":"99365001000017","brand_name":"BLUE HERON","product_type":"wine","permit_number":"CA-W-1","approval_date":"%s"}`, cola.DateOf(time.Now()))
 	s.importLabels([]byte(news))
 	report := s.Run("alerts", "tick",
 		"--webhook-allow-private", "--at", time.Now().AddDate(0, 0, 2).UTC().Format(time.RFC3339))
 	if !strings.Contains(report, "found 1 label") {
-		s.t.Fatalf("alerts tick: %s", report)
+		s.t.Fatalf("alerts tick printed %q, want 1 label", report)
 	}
 }
 
-// TestEndpointConfirms checks both ways to confirm: an endpoint answers the challenge, or the
+// TestEndpointConfirmation checks both ways to confirm: an endpoint answers the challenge, or the
 // account holder enters the code.
-func TestEndpointConfirms(t *testing.T) {
+func TestEndpointConfirmation(t *testing.T) {
 	onBoth(t, program.Options{Flags: []string{"--webhook-allow-private"}}, func(t *testing.T, s *site) {
 		echoing, mute := newEndpoint(t, http.StatusOK), newEndpoint(t, http.StatusOK)
 		echoing.echoes = true
@@ -219,17 +219,17 @@ func TestEndpointConfirms(t *testing.T) {
 		code := mute.await(t, cola.EventConfirm)["data"].(map[string]any)["code"]
 		confirm := "/destinations/" + second + "/confirm"
 		if got := s.rest(key, http.MethodPost, confirm, map[string]any{"code": "AAAA-AAAA"}); got.Status != http.StatusBadRequest {
-			t.Errorf("wrong code: %d %s", got.Status, got.Body)
+			t.Errorf("wrong code: status %d, want 400: %s", got.Status, got.Body)
 		}
 		if got := state(second); got != cola.DestinationPending {
 			t.Errorf("endpoint that did not answer the challenge: %s", got)
 		}
 		if got := s.rest(key, http.MethodPost, confirm, map[string]any{"code": code}); got.Status != http.StatusOK {
-			t.Errorf("correct code: %d %s", got.Status, got.Body)
+			t.Errorf("correct code: status %d, want 200: %s", got.Status, got.Body)
 		}
 		for uuid, e := range map[string]*endpoint{first: echoing, second: mute} {
 			if got := s.rest(key, http.MethodPost, "/destinations/"+uuid+"/test", nil); got.Status != http.StatusAccepted {
-				t.Errorf("test message: %d %s", got.Status, got.Body)
+				t.Errorf("test message: status %d, want 202: %s", got.Status, got.Body)
 			}
 			e.await(t, cola.EventTest)
 		}

@@ -70,8 +70,13 @@ func newBareWorld(t *testing.T, start func(*testing.T, program.Options) *site, f
 	t.Helper()
 	admin := program.Address(t)
 	s := start(t, program.Options{Flags: append([]string{"--admin-listen", admin}, flags...)})
-	w := &world{site: s, account: s.account(worldEmail, cola.TierPro),
-		admin: "http://" + admin, ids: map[string]string{}, labels: map[string]bool{}}
+	w := &world{
+		site:    s,
+		account: s.account(worldEmail, cola.TierPro),
+		admin:   "http://" + admin,
+		ids:     map[string]string{},
+		labels:  map[string]bool{},
+	}
 	for c := range demo.Labels(demo.Options{Colas: labels, Seed: 1, AsOf: cola.DateOf(time.Now())}) {
 		w.labels[c.TTBID.String()] = true
 	}
@@ -105,7 +110,7 @@ func (w *world) data(method, path string, body any, status int) any {
 	w.t.Helper()
 	a := w.rest(w.account.Key.Reveal(), method, path, body)
 	if a.Status != status {
-		w.t.Fatalf("%s %s: %d %s", method, path, a.Status, a.Body)
+		w.t.Fatalf("%s %s: status %d, want %d: %s", method, path, a.Status, status, a.Body)
 	}
 	return a.JSON(w.t)["data"]
 }
@@ -147,11 +152,11 @@ func (w *world) collect(mail *mailtest.Server) {
 	feed := w.data(http.MethodPost, search+"/feed", nil, http.StatusCreated).(map[string]any)
 	w.ids["feeds/{token}"] = filepath.Base(feed["url"].(string))
 	awaitTrue(w.t, "a delivery is listed", func() bool {
-		sent := w.data(http.MethodGet, "/deliveries", nil, http.StatusOK).([]any)
-		if len(sent) > 0 {
-			w.ids["deliveries/{id}"] = fmt.Sprint(sent[0].(map[string]any)["id"])
+		deliveries := w.data(http.MethodGet, "/deliveries", nil, http.StatusOK).([]any)
+		if len(deliveries) > 0 {
+			w.ids["deliveries/{id}"] = fmt.Sprint(deliveries[0].(map[string]any)["id"])
 		}
-		return len(sent) > 0
+		return len(deliveries) > 0
 	})
 	awaitTrue(w.t, "an email arrives", func() bool { return len(mail.Messages()) > 0 })
 	for _, m := range mail.Messages() {

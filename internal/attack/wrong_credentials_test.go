@@ -73,9 +73,9 @@ func TestWrongCredentials(t *testing.T) {
 				})
 			}
 			flood.Wait()
-			if made, most := s.metric(admin, queries)-before, time.Since(started)/(10*time.Millisecond)+2; made < 1 ||
-				made > float64(most) {
-				t.Errorf("400 wrong secrets of kind %s caused %v queries, want at most %d", kind, made, most)
+			if count, most := s.metric(admin, queries)-before, time.Since(started)/(10*time.Millisecond)+2; count < 1 ||
+				count > float64(most) {
+				t.Errorf("400 wrong secrets of kind %s caused %v queries, want at most %d", kind, count, most)
 			}
 			if kind != "session" && statuses[http.StatusTooManyRequests] == 0 {
 				t.Errorf("%s: no request was limited: %v", kind, statuses)
@@ -84,20 +84,20 @@ func TestWrongCredentials(t *testing.T) {
 				t.Errorf("wrong cookies don't redirect to the sign-in: %v", statuses)
 			}
 		}
-		refused := s.rest(auth.NewSecret().Reveal(), http.MethodGet, "/usage", nil)
-		failure := refused.JSON(t)["error"].(map[string]any)
-		if refused.Status == http.StatusTooManyRequests &&
-			(refused.Header.Get("Retry-After") == "" || failure["code"] != "quota_exceeded" || failure["details"].(map[string]any)["reason"] != "failed_credentials") {
-			t.Errorf("limited response: %v %s", refused.Header, refused.Body)
+		rejected := s.rest(auth.NewSecret().Reveal(), http.MethodGet, "/usage", nil)
+		failure := rejected.JSON(t)["error"].(map[string]any)
+		if rejected.Status == http.StatusTooManyRequests &&
+			(rejected.Header.Get("Retry-After") == "" || failure["code"] != "quota_exceeded" || failure["details"].(map[string]any)["reason"] != "failed_credentials") {
+			t.Errorf("429: want failed_credentials with Retry-After: headers %v: %s", rejected.Header, rejected.Body)
 		}
 		for name, key := range map[string]string{"known": known.Key.Reveal(), "never seen": unseen.Key.Reveal()} {
 			if a := s.rest(key, http.MethodGet, "/usage", nil); a.Status != http.StatusOK {
-				t.Errorf("valid key (%s) from the limited address: %d %s", name, a.Status, a.Body)
+				t.Errorf("valid key (%s) from the limited address: status %d, want 200: %s", name, a.Status, a.Body)
 			}
 		}
 		if a := s.send(browser, http.MethodGet, "/usage", nil, nil); a.Status != http.StatusOK ||
 			!strings.Contains(string(a.Body), "known@example.com") {
-			t.Errorf("signed-in browser from the limited address: %d", a.Status)
+			t.Errorf("signed-in browser from the limited address: status %d, want 200 with known@example.com", a.Status)
 		}
 		s.signIn("unseen@example.com") // from a link that was never used
 		missing := s.send(http.DefaultClient, http.MethodGet, "/api/v1/usage", nil, nil)
@@ -120,7 +120,7 @@ func TestKeyCreatedAfterFailure(t *testing.T) {
 			secret := auth.NewSecret()
 			for range 3 {
 				if a := s.rest(secret.Reveal(), http.MethodGet, "/usage", nil); a.Status == http.StatusOK {
-					t.Fatalf("an unknown key was accepted: %s", a.Body)
+					t.Fatalf("unknown key was accepted: %s", a.Body)
 				}
 			}
 			key := secret.Key()
@@ -129,7 +129,7 @@ func TestKeyCreatedAfterFailure(t *testing.T) {
 				t.Fatal(err)
 			}
 			if a := s.rest(secret.Reveal(), http.MethodGet, "/usage", nil); a.Status != http.StatusOK {
-				t.Fatalf("new key %d: %d %s", n, a.Status, a.Body)
+				t.Fatalf("new key %d: status %d, want 200: %s", n, a.Status, a.Body)
 			}
 		}
 	})
@@ -154,7 +154,7 @@ func TestForgedClientAddress(t *testing.T) {
 	forged := func(n int) string { return fmt.Sprintf("198.51.100.%d", n) }
 	onBoth(t, program.Options{}, func(t *testing.T, s *site) {
 		if s.fail(forged) == 0 {
-			t.Error("an untrusted peer evaded the limit")
+			t.Error("untrusted peer evaded the limit")
 		}
 	})
 	onBoth(t, program.Options{Flags: []string{"--trusted-proxy", "127.0.0.0/8"}}, func(t *testing.T, s *site) {
@@ -162,7 +162,7 @@ func TestForgedClientAddress(t *testing.T) {
 			t.Errorf("%d clients of a trusted proxy were limited because of others", n)
 		}
 		if s.fail(func(n int) string { return forged(n) + ", 203.0.113.7" }) == 0 {
-			t.Error("a client behind a trusted proxy evaded the limit")
+			t.Error("client behind a trusted proxy evaded the limit")
 		}
 	})
 }

@@ -31,7 +31,7 @@ func TestIssuer(t *testing.T) {
 		"registry.read", "--sign-in-client-id", "dashboard", "--sign-in-client-secret", "test-client-secret",
 		"--sign-in-name", "Example Accounts")
 	if printedLink.MatchString(p.Output()) {
-		t.Error("a sign-in link was printed although an issuer is configured")
+		t.Error("sign-in link was printed although an issuer is configured")
 	}
 
 	b := newTab(t, newChromium(t, ""), false)
@@ -48,7 +48,7 @@ func TestIssuer(t *testing.T) {
 
 	token := b.connectApp(issuer, base+"/mcp", redirect, codes)
 	if status, body := p.call("GET", "/colas?per_page=5", token); status != http.StatusOK {
-		t.Fatalf("call with the app's token: %d %v", status, body)
+		t.Fatalf("call with the app's token: status %d, want 200: %v", status, body)
 	}
 	b.open(base + "/usage")
 	b.shows("5 of 10,000")
@@ -101,8 +101,11 @@ func (b *tab) connectApp(issuer, resource, redirect string, codes <-chan string)
 	b.t.Helper()
 	flow := oauth2.Config{
 		ClientID: "app", RedirectURL: redirect, Scopes: []string{"openid", "registry.read"},
-		Endpoint: oauth2.Endpoint{AuthURL: issuer + "/auth", TokenURL: issuer + "/token",
-			AuthStyle: oauth2.AuthStyleInParams},
+		Endpoint: oauth2.Endpoint{
+			AuthURL:   issuer + "/auth",
+			TokenURL:  issuer + "/token",
+			AuthStyle: oauth2.AuthStyleInParams,
+		},
 	}
 	verifier := oauth2.GenerateVerifier()
 	b.open(flow.AuthCodeURL("state", oauth2.S256ChallengeOption(verifier),

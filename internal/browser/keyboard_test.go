@@ -33,7 +33,7 @@ func (b *tab) tabTo(text string) {
 			continue // end of the page; the browser starts over from there
 		}
 		if !at.Visible {
-			b.t.Errorf("the focus of %q is not visible", at.Text)
+			b.t.Errorf("focus of %q is not visible", at.Text)
 		}
 		if at.Text == text {
 			return
@@ -76,7 +76,7 @@ func TestKeyboard(t *testing.T) {
 	b.enter()
 	b.shows("labels")
 	if !strings.Contains(b.at(), "q=red") {
-		t.Errorf("the search redirects to %s", b.at())
+		t.Errorf("search redirects to %s", b.at())
 	}
 
 	b.open(registrytest.PublicURL + "/saved-searches/new")

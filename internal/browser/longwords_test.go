@@ -22,18 +22,31 @@ func TestLongWords(t *testing.T) {
 	name := cola.Text(strings.Repeat("Unaussprechlichkeit", 8))
 	label := func(id, earlier cola.TTBID) cola.Cola {
 		return cola.Cola{
-			ColaSummary: cola.ColaSummary{TTBID: id, BrandName: "CHAINED", ProductName: name,
-				ProductType: vocabulary.Wine, PermitNumber: "NJ-I-721"},
+			ColaSummary: cola.ColaSummary{
+				TTBID:        id,
+				BrandName:    "CHAINED",
+				ProductName:  name,
+				ProductType:  vocabulary.Wine,
+				PermitNumber: "NJ-I-721",
+			},
 			IsResubmission: cola.Some(earlier != 0), ForResubmissionTTBID: earlier,
 		}
 	}
 	s.registry.AddLabels(t, label(26_101_001_000_901, 0), label(26_201_001_000_902, 26_101_001_000_901))
 	key := s.registry.Key(t, s.holder.Account, strings.Repeat("k", 100))
 	at := s.registry.Now()
-	refusal := store.Refusal{Minute: at.Truncate(time.Minute), Channel: cola.ChannelREST, Credential: key.Credential,
-		Reason: registry.RefusedBurst, Count: 1_000, LastAt: at}
-	if err := s.registry.Store.RecordRefusals(t.Context(), []store.AccountRefusal{{Account: s.holder.Account,
-		Refusal: refusal}}); err != nil {
+	refusal := store.Refusal{
+		Minute:     at.Truncate(time.Minute),
+		Channel:    cola.ChannelREST,
+		Credential: key.Credential,
+		Reason:     registry.RefusedBurst,
+		Count:      1_000,
+		LastAt:     at,
+	}
+	if err := s.registry.Store.RecordRefusals(t.Context(), []store.AccountRefusal{{
+		Account: s.holder.Account,
+		Refusal: refusal,
+	}}); err != nil {
 		t.Fatal(err)
 	}
 	b := s.signIn(ann)

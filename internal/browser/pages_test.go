@@ -105,8 +105,8 @@ func TestPages(t *testing.T) {
 		{b, (*tab).open, ids.pages()},
 		{b, (*tab).openFromOtherSite, ids.pagesFromOtherSite()},
 		{stranger, (*tab).open, []namedPage{
-			{"sign-in", "/sign-in", 200}, {"sign-in-link", strings.TrimPrefix(s.link(ann), registrytest.PublicURL),
-				200}, {"link-used", "/sign-in/link/used", 401},
+			{"sign-in", "/sign-in", 200},
+			{"sign-in-link", strings.TrimPrefix(s.link(ann), registrytest.PublicURL), 200}, {"link-used", "/sign-in/link/used", 401},
 			{"plans-open", "/plans", 200},
 		}},
 	} {
@@ -149,18 +149,25 @@ func TestFormResponses(t *testing.T) {
 		status int
 		says   string
 	}{
-		"a key without a name": {"/keys/new", map[string]string{"[name=name]": " "}, "main form .button", 400,
-			`href="#name"`},
-		"a key": {"/keys/new", map[string]string{"[name=name]": "Axe"}, "main form .button", 200,
-			"lar_"},
+		"a key without a name": {
+			"/keys/new", map[string]string{"[name=name]": " "}, "main form .button", 400,
+			`href="#name"`,
+		},
+		"a key": {
+			"/keys/new", map[string]string{"[name=name]": "Axe"}, "main form .button", 200,
+			"lar_",
+		},
 		"a rotated key": {"/keys/" + ids.Key + "/rotate", nil, "main form .button", 200, "lar_"},
-		"a search without filters": {"/saved-searches/new", map[string]string{"[name=name]": "All"},
-			"main form .button:not(.small)", 400, "Too broad"},
-		"a webhook to nowhere": {"/destinations/new", map[string]string{"[name=address]": "nowhere"},
-			"main form .button", 400, "nowhere"},
+		"a search without filters": {
+			"/saved-searches/new", map[string]string{"[name=name]": "All"},
+			"main form .button:not(.small)", 400, "Too broad",
+		},
+		"a webhook to nowhere": {
+			"/destinations/new", map[string]string{"[name=address]": "nowhere"},
+			"main form .button", 400, "nowhere",
+		},
 		"a label search misspelled": {"/explore?approval_date_from=soon", nil, "", 400, "approval"},
-		"a feed": {"/saved-searches/" + ids.Search + "/feed", nil, "main form .button", 201,
-			"/feeds/"},
+		"a feed":                    {"/saved-searches/" + ids.Search + "/feed", nil, "main form .button", 201, "/feeds/"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := b.in(t)
@@ -187,9 +194,9 @@ func TestFormResponses(t *testing.T) {
 	}
 }
 
-// TestFormOfAnEndedSession checks that form input survives while the user signs in again and is
+// TestSignedOutForm checks that form input survives while the user signs in again and is
 // then submitted once.
-func TestFormOfAnEndedSession(t *testing.T) {
+func TestSignedOutForm(t *testing.T) {
 	s := newSite(t)
 	s.registry.Holder(t, ann, cola.TierFree)
 	axe := mustAxe(t)

@@ -92,7 +92,7 @@ func startIssuer(t *testing.T, dashboard, app string) string {
 	}
 	t.Cleanup(func() {
 		if err := issuer.Stop(time.Minute); err != nil {
-			t.Errorf("the issuer: %v", err)
+			t.Errorf("issuer: %v", err)
 		}
 		log.Close()
 	})

@@ -63,8 +63,11 @@ func (s *site) handler() http.Handler {
 	}
 	rest := httpapi.New(s.registry.Service, auth.New(s.registry.Store, nil, nil),
 		httpapi.Options{PublicURL: registrytest.PublicURL, Logger: quiet})
-	people := dashboard.New(s.registry.Service, browsers, dashboard.Options{PublicURL: registrytest.PublicURL,
-		Logger: quiet, Now: s.registry.Now})
+	people := dashboard.New(s.registry.Service, browsers, dashboard.Options{
+		PublicURL: registrytest.PublicURL,
+		Logger:    quiet,
+		Now:       s.registry.Now,
+	})
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if dashboard.Handles(r.URL.Path) {
 			people.ServeHTTP(w, r)
@@ -95,7 +98,7 @@ func (s *site) signIn(email string) *tab {
 	b.open(s.link(email))
 	b.click("main form button")
 	if at := b.at(); at != registrytest.PublicURL+"/" {
-		s.t.Fatalf("the link redirects to %s", at)
+		s.t.Fatalf("link redirects to %s", at)
 	}
 	return b
 }
@@ -126,8 +129,10 @@ func (s *site) addHistory() (ids recordIDs) {
 	}
 	ids.EndedApp = fmt.Sprint(gone.Credential.ID)
 
-	search := s.mustSave("New wines from France", cola.SavedSearchFilters{TypeWine: cola.Some(true),
-		OriginImported: cola.Some(true)}, true)
+	search := s.mustSave("New wines from France", cola.SavedSearchFilters{
+		TypeWine:       cola.Some(true),
+		OriginImported: cola.Some(true),
+	}, true)
 	ids.Search = search.UUID
 	s.mustSave("Lagers in cans", cola.SavedSearchFilters{Query: "lager", ContainerCan: cola.Some(true)}, false)
 	ids.Destination = r.Endpoint(t, s.holder.Account, "https://hooks.example.com/labels")
@@ -143,14 +148,16 @@ func (s *site) addHistory() (ids recordIDs) {
 // mustSave creates a saved search for Ann.
 func (s *site) mustSave(name string, filters cola.SavedSearchFilters, daily bool) cola.SavedSearch {
 	s.t.Helper()
-	made, _, err := s.registry.CreateSavedSearch(s.t.Context(), s.holder, cola.SavedSearchParams{
-		Name: name, Filters: &filters, Schedule: &cola.ScheduleParams{Cadence: cola.CadenceDaily,
-			Active: cola.Some(daily)},
+	search, _, err := s.registry.CreateSavedSearch(s.t.Context(), s.holder, cola.SavedSearchParams{
+		Name: name, Filters: &filters, Schedule: &cola.ScheduleParams{
+			Cadence: cola.CadenceDaily,
+			Active:  cola.Some(daily),
+		},
 	})
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	return made.Search
+	return search.Search
 }
 
 // use makes the callers request labels every day until the clock reaches its starting point, with
@@ -159,8 +166,11 @@ func (s *site) use(laptop, nightly, app cola.Caller) (label cola.ColaSummary) {
 	t, r := s.t, s.registry
 	t.Helper()
 	list := func(c cola.Caller, n int) {
-		page, _, err := r.SearchColas(t.Context(), c, cola.SearchParams{Status: vocabulary.StatusApproved,
-			ApprovalDateFrom: allHistory, PerPage: cola.Some(n)})
+		page, _, err := r.SearchColas(t.Context(), c, cola.SearchParams{
+			Status:           vocabulary.StatusApproved,
+			ApprovalDateFrom: allHistory,
+			PerPage:          cola.Some(n),
+		})
 		if err != nil && cola.CodeOf(err) != cola.CodeQuotaExceeded {
 			t.Fatal(err)
 		}
@@ -206,22 +216,22 @@ func (h recordIDs) pages() []namedPage {
 	permittee := "/explore/permittees/" + url.PathEscape(h.Permittee)
 	search, destination := "/saved-searches/"+h.Search, "/destinations/"+h.Destination
 	return []namedPage{
-		{"overview", "/", 200}, {"keys", "/keys", 200}, {"key-new", "/keys/new", 200}, {"key-rotate",
-			"/keys/" + h.Key + "/rotate", 200}, {"key-revoke", "/keys/" + h.Key + "/revoke", 200},
-		{"usage", "/usage", 200}, {"plans", "/plans", 200}, {"apps", "/apps", 200}, {"app-revoke",
-			"/apps/" + h.App + "/revoke", 200}, {"account", "/account", 200}, {"connect", "/connect", 200},
+		{"overview", "/", 200}, {"keys", "/keys", 200}, {"key-new", "/keys/new", 200},
+		{"key-rotate", "/keys/" + h.Key + "/rotate", 200}, {"key-revoke", "/keys/" + h.Key + "/revoke", 200},
+		{"usage", "/usage", 200}, {"plans", "/plans", 200}, {"apps", "/apps", 200},
+		{"app-revoke", "/apps/" + h.App + "/revoke", 200}, {"account", "/account", 200}, {"connect", "/connect", 200},
 		{"searches", "/saved-searches", 200}, {"search-new", "/saved-searches/new", 200}, {"search", search, 200},
 		{"search-edit", search + "/edit", 200}, {"search-delete", search + "/delete", 200},
-		{"run", search + "/runs/" + h.Run, 200}, {"run-labels", search + "/runs/" + h.Run + "/labels",
-			200}, {"destinations", "/destinations", 200}, {"destination-new", "/destinations/new", 200},
-		{"destination", destination, 200}, {"deliveries", "/deliveries", 200}, {"delivery", "/deliveries/" + h.Delivery,
-			200},
-		{"explore", "/explore", 200}, {"explore-found", "/explore?product_type=wine&approval_date_from=2005-01-01",
-			200}, {"label", "/explore/" + h.Label, 200}, {"permittee", permittee, 200},
-		{"keys-ended", "/keys/ended", 200}, {"usage-refusals", "/usage/refusals", 200}, {"app-restore",
-			"/apps/" + h.EndedApp + "/restore", 200},
-		{"search-feed", search + "/feed", 200}, {"search-feed-end", search + "/feed/end", 200}, {"search-explain",
-			search + "/explain?ttb_id=" + h.Label, 200},
+		{"run", search + "/runs/" + h.Run, 200},
+		{"run-labels", search + "/runs/" + h.Run + "/labels", 200}, {"destinations", "/destinations", 200}, {"destination-new", "/destinations/new", 200},
+		{"destination", destination, 200}, {"deliveries", "/deliveries", 200},
+		{"delivery", "/deliveries/" + h.Delivery, 200},
+		{"explore", "/explore", 200},
+		{"explore-found", "/explore?product_type=wine&approval_date_from=2005-01-01", 200}, {"label", "/explore/" + h.Label, 200}, {"permittee", permittee, 200},
+		{"keys-ended", "/keys/ended", 200}, {"usage-refusals", "/usage/refusals", 200},
+		{"app-restore", "/apps/" + h.EndedApp + "/restore", 200},
+		{"search-feed", search + "/feed", 200}, {"search-feed-end", search + "/feed/end", 200},
+		{"search-explain", search + "/explain?ttb_id=" + h.Label, 200},
 		{"destination-secret", destination + "/secret", 200}, {"destination-delete", destination + "/delete", 200},
 		{"not-found", "/keys/999999/revoke", 404},
 	}

@@ -163,8 +163,12 @@ func (b *tab) at() string {
 func (b *tab) setSize(width int64, scheme string) {
 	b.t.Helper()
 	b.do(
-		command(emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{Width: width, Height: 900,
-			DeviceScaleFactor: 1, Mobile: width < 500}),
+		command(emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{
+			Width:             width,
+			Height:            900,
+			DeviceScaleFactor: 1,
+			Mobile:            width < 500,
+		}),
 		command(emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{
 			{Name: "prefers-color-scheme", Value: scheme}, {Name: "prefers-reduced-motion", Value: "reduce"},
 		}}),

@@ -22,7 +22,7 @@ func TestWalk(t *testing.T) {
 	b.shows("demo@example.com")
 	b.press("Sign in as demo@example.com")
 	if at := b.at(); at != p.base+"/" {
-		t.Errorf("the link redirects to %s", at)
+		t.Errorf("link redirects to %s", at)
 	}
 	b.shows("Overview", "Detail views", "0 of 10,000")
 
@@ -31,7 +31,7 @@ func TestWalk(t *testing.T) {
 	replayed.shows("used")
 	replayed.open(p.base + "/keys")
 	if at := replayed.at(); !strings.HasPrefix(at, p.base+"/sign-in") {
-		t.Errorf("a used link signed in: at %s", at)
+		t.Errorf("used link signed in: at %s", at)
 	}
 
 	key := walkKey(t, p, b)
@@ -41,7 +41,7 @@ func TestWalk(t *testing.T) {
 	b.checkErrors("the walk")
 	if logged := p.Log(); strings.Contains(logged, key) ||
 		strings.Contains(logged, link[len(p.base+auth.SignInLinkPath):]) {
-		t.Error("the log contains a key or the token of a link")
+		t.Error("log contains a key or the token of a link")
 	}
 }
 
@@ -65,7 +65,7 @@ func walkKey(t *testing.T, p *server, b *tab) string {
 	b.open(p.base + "/keys")
 	b.shows("Walker <script>", key[:8], key[len(key)-4:])
 	if strings.Contains(b.dump(), key) || ask(b, chromedp.Evaluate[bool]("window.struck === true")) {
-		t.Error("the list shows the key, or ran a script in its name")
+		t.Error("list shows the key, or ran a script in its name")
 	}
 	return key
 }
@@ -75,11 +75,11 @@ func walkUsage(t *testing.T, p *server, b *tab, key string) {
 	t.Helper()
 	status, page := p.call("GET", "/colas?per_page=7", key)
 	if status != http.StatusOK {
-		t.Fatalf("call with the key: %d %v", status, page)
+		t.Fatalf("call with the key: status %d, want 200: %v", status, page)
 	}
 	label := page["data"].([]any)[0].(map[string]any)["ttb_id"].(string)
 	if status, _ := p.call("GET", "/colas/"+label, key); status != http.StatusOK {
-		t.Errorf("GET the label: %d", status)
+		t.Errorf("GET the label: status %d, want 200", status)
 	}
 	b.open(p.base + "/usage")
 	b.shows("7 of 1,000,000", "1 of 10,000", "Walker <script>")
@@ -98,8 +98,8 @@ func walkRevocation(t *testing.T, p *server, b *tab, key string) {
 	b.open(p.base + revoke)
 	b.shows("Walker <script>")
 	b.click("main form .button")
-	if status, refusal := p.call("GET", "/usage", key); status != http.StatusUnauthorized {
-		t.Errorf("call with a revoked key: %d %v, want 401", status, refusal)
+	if status, body := p.call("GET", "/usage", key); status != http.StatusUnauthorized {
+		t.Errorf("call with a revoked key: %d %v, want 401", status, body)
 	}
 	b.shows("revoked")
 }
@@ -146,15 +146,17 @@ func TestForgedRequests(t *testing.T) {
 		t.Errorf("session after sign-in = %q, want a new one", now)
 	}
 
-	for _, to := range []string{"/keys/new", "/keys", "/sign-out", "/saved-searches/new",
-		"/account/sign-ins/end-others", "/sign-in"} {
+	for _, to := range []string{
+		"/keys/new", "/keys", "/sign-out", "/saved-searches/new",
+		"/account/sign-ins/end-others", "/sign-in",
+	} {
 		b.open(attacker + "/?to=" + to)
 		b.click("button")
 		b.shows("another site")
 	}
 	b.open(p.base + "/keys")
 	if strings.Contains(b.dump(), "forged") || !strings.HasSuffix(b.at(), "/keys") {
-		t.Errorf("a forged form was accepted\n%s", b.dump())
+		t.Errorf("forged form was accepted\n%s", b.dump())
 	}
 	b.open(p.base + "/")
 	b.checkErrors("after forged forms")

@@ -18,7 +18,7 @@ type fetched struct {
 	Error   string            `json:"error"` // browser error if it blocks the request or the response
 }
 
-// browse fetches from a page of another origin, as scripts with an SDK and tracing do.
+// browse makes cross-origin requests with the headers that SDKs and tracing add.
 func (b *bench) browse(t *testing.T) {
 	started := time.Now()
 	tab := newTab(t)
@@ -37,8 +37,10 @@ func (b *bench) browse(t *testing.T) {
 		header                        string // a response header that the script must be able to read
 	}{
 		{"search", "GET", "/api/v1/colas?per_page=1", key, "", 200, "x-quota-reset"},
-		{"create", "POST", "/api/v1/saved-searches", key,
-			`{"name":"From a page","filters":{"brand_name":"oak"}}`, 201, "location"},
+		{
+			"create", "POST", "/api/v1/saved-searches", key,
+			`{"name":"From a page","filters":{"brand_name":"oak"}}`, 201, "location",
+		},
 		{"invalid", "GET", "/api/v1/colas?per_page=1000", key, "", 400, "x-request-id"},
 		{"unauthorized", "GET", "/api/v1/usage", "wrong", "", 401, "www-authenticate"},
 		{"wrong method", "PUT", "/api/v1/colas", key, "", 405, "allow"},
@@ -101,7 +103,7 @@ func newTab(t *testing.T) context.Context {
 	t.Cleanup(cancel)
 	tab, cancel := chromedp.NewContext(allocated)
 	t.Cleanup(func() {
-		if err := chromedp.Cancel(tab); err != nil { // wait for its exit, so that its folder can be removed
+		if err := chromedp.Cancel(tab); err != nil { // wait for Chromium to exit, so that its profile can be removed
 			t.Logf("Chromium: %v", err)
 		}
 		cancel()

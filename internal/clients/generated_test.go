@@ -40,10 +40,14 @@ func (b *bench) generateTypeScript(t *testing.T, document string) {
 		client, name, runs, did string
 		args                    []string
 	}{
-		{"openapi-typescript", "openapi-typescript", "openapi-typescript",
-			"generated types", []string{document, "-o", "generated/schema.ts"}},
-		{"@hey-api/openapi-ts", "@hey-api/openapi-ts", "openapi-ts", "generated a client",
-			[]string{"-i", document, "-o", "generated/hey", "-c", "@hey-api/client-fetch"}},
+		{
+			"openapi-typescript", "openapi-typescript", "openapi-typescript",
+			"generated types", []string{document, "-o", "generated/schema.ts"},
+		},
+		{
+			"@hey-api/openapi-ts", "@hey-api/openapi-ts", "openapi-ts", "generated a client",
+			[]string{"-i", document, "-o", "generated/hey", "-c", "@hey-api/client-fetch"},
+		},
 		{"typescript", "typescript", "tsc", "compiled both", []string{"-p", "."}},
 	} {
 		started := time.Now()
@@ -68,8 +72,10 @@ func (b *bench) generateGo(t *testing.T, document string) {
 		client, did string
 		args        []string
 	}{
-		{"github.com/ogen-go/ogen", "generated a client and a server",
-			[]string{"tool", "ogen", "--target", "ogen", "--package", "ogen", document}},
+		{
+			"github.com/ogen-go/ogen", "generated a client and a server",
+			[]string{"tool", "ogen", "--target", "ogen", "--package", "ogen", document},
+		},
 		{"github.com/oapi-codegen/oapi-codegen/v2", "generated a client", []string{
 			"tool", "oapi-codegen", "-generate", "models,client", "-package", "oapi", "-o", "oapi/client.go", document,
 		}},

@@ -134,7 +134,7 @@ func (b *bench) listTools(t *testing.T, gosdk, endpoint, key string) map[string]
 		}
 	}
 	if len(tools) < 10 {
-		t.Fatalf("only %d read tools: %v", len(tools), listed)
+		t.Fatalf("%d read tools, want at least 10: %v", len(tools), listed)
 	}
 	return tools
 }
@@ -244,12 +244,12 @@ func (b *bench) runCalls(
 	}
 	readJSON(t, out, &outcomes)
 	if len(outcomes) != len(calls) {
-		t.Fatalf("%d of %d calls made", len(outcomes), len(calls))
+		t.Fatalf("%d outcomes for %d calls", len(outcomes), len(calls))
 	}
 	return outcomes
 }
 
-// problems returns an error for each call by name; nil if the call succeeded.
+// problems returns the error of each call by name, or nil if it succeeded.
 func problems(t *testing.T, tools map[string]tool, calls []toolCall, outcomes []toolOutcome) map[string]error {
 	t.Helper()
 	wrong := map[string]error{}

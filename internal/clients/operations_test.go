@@ -89,10 +89,10 @@ func mustSample(t *testing.T, op operation, source string) sample {
 	if s.query, err = url.ParseQuery(query); err != nil {
 		t.Fatalf("%s: %v", op.id, err)
 	}
-	template, given := strings.Split(op.path, "/"), strings.Split(path, "/")
+	template, parts := strings.Split(op.path, "/"), strings.Split(path, "/")
 	for i, part := range template {
-		if name := variable.FindStringSubmatch(part); name != nil && i < len(given) {
-			if s.path[name[1]], err = url.PathUnescape(given[i]); err != nil {
+		if name := variable.FindStringSubmatch(part); name != nil && i < len(parts) {
+			if s.path[name[1]], err = url.PathUnescape(parts[i]); err != nil {
 				t.Fatalf("%s: %v", op.id, err)
 			}
 		}
@@ -105,8 +105,8 @@ func mustSample(t *testing.T, op operation, source string) sample {
 	return s
 }
 
-// TestEveryOperationHasAStep checks that the steps call every operation.
-func TestEveryOperationHasAStep(t *testing.T) {
+// TestOperationSteps checks that the steps call every operation.
+func TestOperationSteps(t *testing.T) {
 	operations := readOperations(t)
 	called := map[string]bool{}
 	for _, s := range steps {

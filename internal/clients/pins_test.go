@@ -59,7 +59,7 @@ func TestDocumentedVersions(t *testing.T) {
 	_, section, _ := bytes.Cut(content, []byte("\n## Clients\n"))
 	rows := regexp.MustCompile("(?m)^\\| `(.+)` \\| ([0-9.]+) \\|").FindAllSubmatch(section, -1)
 	if len(rows) != 10 {
-		t.Errorf("%d documented clients", len(rows))
+		t.Errorf("%d documented clients, want 10", len(rows))
 	}
 	for _, row := range rows {
 		if pinned := versionOf(string(row[1])); pinned != string(row[2]) {

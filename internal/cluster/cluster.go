@@ -82,11 +82,11 @@ func (c *cluster) startServers(ctx context.Context) (err error) {
 	if c.standby, err = c.primary.StartStandby(ctx, pgtest.Options{Durable: true}); err != nil {
 		return err
 	}
-	made, err := c.primary.CreateDatabase(ctx)
+	databaseURL, err := c.primary.CreateDatabase(ctx)
 	if err != nil {
 		return err
 	}
-	u, err := url.Parse(made)
+	u, err := url.Parse(databaseURL)
 	if err != nil {
 		return err
 	}

@@ -22,8 +22,8 @@ func TestShortRun(t *testing.T) {
 	t.Logf("\n%s", out.String())
 }
 
-// TestReportFails checks that each possible problem fails a run.
-func TestReportFails(t *testing.T) {
+// TestReportFailures checks that each possible problem fails a run.
+func TestReportFailures(t *testing.T) {
 	good := func() *report {
 		return &report{
 			tallies: []loadtest.Tally{{OK: 1}, {OK: 1, Unavailable: 9, Unknown: 3}},
@@ -42,10 +42,11 @@ func TestReportFails(t *testing.T) {
 	} {
 		r := good()
 		if !r.ok() {
-			t.Fatal("a good run failed")
+			t.Fatal("valid run failed")
 		}
-		if spoil(r); r.ok() {
-			t.Errorf("a run passed with: %s", name)
+		spoil(r)
+		if r.ok() {
+			t.Errorf("run passed, want a failure: %s", name)
 		}
 		r.print(&bytes.Buffer{}, true)
 	}

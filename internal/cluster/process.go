@@ -49,7 +49,7 @@ type instance struct {
 	gone      chan struct{} // closed when it has exited or failed to start
 	err       error         // start or exit error
 	started   time.Time
-	signaled  time.Time // when it was asked to stop
+	signaled  time.Time // when it was told to stop
 	lastClear time.Time // when it was last known to have no batch in doubt; zero before it served
 }
 
@@ -65,9 +65,11 @@ func newProcess(number int, program, dir, database, keyFile string, log *slog.Lo
 	if p.admin, err = loadtest.QuietAddress(); err != nil {
 		return nil, err
 	}
-	p.flags = []string{"serve", "--demo", "never", "--log-level", "warn", "--drain-delay", drainDelay.String(),
+	p.flags = []string{
+		"serve", "--demo", "never", "--log-level", "warn", "--drain-delay", drainDelay.String(),
 		"--listen", p.listen, "--admin-listen", p.admin, "--data-dir", dir,
-		"--database-url", database, "--secret-key-file", keyFile}
+		"--database-url", database, "--secret-key-file", keyFile,
+	}
 	return p, nil
 }
 

@@ -56,7 +56,7 @@ func (r *report) printPhases(out io.Writer) {
 		"phase\trequests\t200\t400, 404\t429\t503\tunresolved 503\tnot started\tunknown\tfaults\tlongest without 200\t")
 	for _, t := range r.tallies {
 		fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%.1f s\t\n", t.Name, t.Requests, t.OK, t.Wrong, t.TooMany,
-			t.Unavailable, t.Unresolved, t.NotBegun, t.Unknown, len(t.Faults), t.Longest.Seconds())
+			t.Unavailable, t.Unresolved, t.NotStarted, t.Unknown, len(t.Faults), t.Longest.Seconds())
 	}
 }
 

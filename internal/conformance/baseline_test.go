@@ -30,14 +30,14 @@ func TestExpectedFailures(t *testing.T) {
 		}
 	}
 	if len(failures) == 0 || len(warnings) == 0 {
-		t.Errorf("%d failures and %d warnings", len(failures), len(warnings))
+		t.Errorf("%d expected failures and %d expected warnings, want some of each", len(failures), len(warnings))
 	}
 }
 
 func TestParseBaseline(t *testing.T) {
 	got, err := parseBaseline("# all\n\nserver:\n  # some\n  - a:b # test_c\n\n  - a:d # why so\n")
 	if diff := cmp.Diff([]entry{{"a", "b", "test_c"}, {"a", "d", "why so"}}, got, cmp.AllowUnexported(entry{})); diff != "" || err != nil {
-		t.Errorf("%v\n%s", err, diff)
+		t.Errorf("%v (-want +got):\n%s", err, diff)
 	}
 	if got, want := writeBaseline(got), "server:\n  - a:b\n  - a:d\n"; got != want {
 		t.Errorf("writeBaseline = %q, want %q", got, want)
@@ -69,7 +69,7 @@ func FuzzParseBaseline(f *testing.F) {
 		}
 		for _, e := range entries {
 			if e.scenario == "" || e.check == "" || e.reason == "" || strings.ContainsAny(e.String(), "\n ") {
-				t.Errorf("parseBaseline(%q) = %+v", content, e)
+				t.Errorf("parseBaseline(%q) = %+v, want complete entries", content, e)
 			}
 		}
 	})

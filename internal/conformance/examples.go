@@ -30,9 +30,11 @@ var examples = []example{
 	{"list_production_reports", `{"commodity":"beer","per_page":2}`, nil},
 	{"search_avas", `{"state":"CA"}`, keepArea},
 	{"get_ava", `{"ava_id":"$ava_id"}`, nil},
-	{"create_saved_search",
+	{
+		"create_saved_search",
 		`{"name":"Oak wines","filters":{"brand_name":"oak","type_wine":true},"schedule":{"cadence":"weekly","day":1}}`,
-		keepSearch},
+		keepSearch,
+	},
 	{"list_saved_searches", `{}`, nil},
 	{"update_saved_search", `{"uuid":"$uuid","schedule":{"active":false}}`, nil},
 	{"delete_saved_search", `{"uuid":"$uuid"}`, nil},

@@ -45,11 +45,11 @@ func runInspector(ctx context.Context, b *bench) (*report, error) {
 func checkRevision(revision string, exchanges []exchange) error {
 	calls := 0
 	for _, x := range exchanges {
-		if !x.asks("tools/call", "resources/read", "prompts/get", "tools/list") {
+		if !x.isMethod("tools/call", "resources/read", "prompts/get", "tools/list") {
 			continue
 		}
 		if calls++; x.revision != revision {
-			return fmt.Errorf("%s message in revision %q", x.asked, x.revision)
+			return fmt.Errorf("%s message in revision %q", x.rpcMethod, x.revision)
 		}
 	}
 	if calls == 0 {
@@ -90,7 +90,7 @@ func (in *inspection) result(ctx context.Context, v any, method string, flags ..
 	if err != nil {
 		return false, err
 	}
-	name := strings.TrimSpace(fmt.Sprintf("%s: %s %s", in.era, method, about(flags)))
+	name := strings.TrimSpace(fmt.Sprintf("%s: %s %s", in.era, method, flagTarget(flags)))
 	if out.Code != 0 {
 		in.fail(name, "exit status %d%s", out.Code, out.Tail())
 		return false, nil
@@ -99,8 +99,8 @@ func (in *inspection) result(ctx context.Context, v any, method string, flags ..
 	return in.check(name, json.Unmarshal(out.Stdout, &printed)), nil
 }
 
-// about returns the tool name, URI or prompt name in the flags.
-func about(flags []string) string {
+// flagTarget returns the tool name, URI or prompt name in the flags.
+func flagTarget(flags []string) string {
 	for i, flag := range flags[:max(0, len(flags)-1)] {
 		if slices.Contains([]string{"--tool-name", "--uri", "--prompt-name"}, flag) {
 			return flags[i+1]

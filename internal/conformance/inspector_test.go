@@ -11,8 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestEveryToolHasAnExample checks that the documented tools and the examples have the same names.
-func TestEveryToolHasAnExample(t *testing.T) {
+// TestToolExamples checks that the documented tools and the examples have the same names.
+func TestToolExamples(t *testing.T) {
 	content, err := os.ReadFile(filepath.Join("..", "..", "tools.md"))
 	if err != nil {
 		t.Fatal(err)
@@ -47,24 +47,24 @@ func TestComplaints(t *testing.T) {
 	const one, other = "Warning: tool \"a\"\n  Path: x\n  Issue: `type` is an array ([\"string\"]).", "Error: tool \"b\"\n  Issue: no type"
 	expected, others := complaints(one + "\n\n" + other + "\n\n" + one + "\n\n0 errors, 3 warnings across 2 tools.\n")
 	if expected != 2 || others != other {
-		t.Errorf("complaints = %d, %q", expected, others)
+		t.Errorf("complaints = %d, %q; want 2, %q", expected, others, other)
 	}
 	if expected, others := complaints("\n"); expected != 0 || others != "" {
-		t.Errorf("empty output: complaints = %d, %q", expected, others)
+		t.Errorf("complaints(empty output) = %d, %q; want 0", expected, others)
 	}
 }
 
 func TestFill(t *testing.T) {
 	known := map[string]string{"ttb_id": `1"2\`}
 	if got, err := (example{arguments: `{"a":"$ttb_id"}`}).fill(known); got != `{"a":"1\"2\\"}` || err != nil {
-		t.Errorf("%s, %v", got, err)
+		t.Errorf("fill = %s, %v; want the escaped ID", got, err)
 	}
 	if _, err := (example{arguments: `{"a":"$ttb_id","b":"$ava_id"}`}).fill(known); err == nil ||
 		!strings.Contains(err.Error(), "$ava_id") {
 		t.Errorf("unknown: %v", err)
 	}
 	if got, err := fillTemplate("a://{ttb_id}/x", map[string]string{"ttb_id": "1"}); got != "a://1/x" || err != nil {
-		t.Errorf("%s, %v", got, err)
+		t.Errorf("fillTemplate = %s, %v; want a://1/x", got, err)
 	}
 	if got, err := fillTemplate("a://{other}/x", known); err == nil {
 		t.Errorf("unknown variable: fillTemplate = %s", got)
@@ -97,9 +97,9 @@ func TestKeep(t *testing.T) {
 
 func TestCheckRevision(t *testing.T) {
 	call := func(revision string) exchange {
-		return exchange{method: "POST", path: endpoint, asked: "tools/call", revision: revision}
+		return exchange{method: "POST", path: endpoint, rpcMethod: "tools/call", revision: revision}
 	}
-	probe := exchange{method: "POST", path: endpoint, asked: "initialize", revision: "2020-01-01"}
+	probe := exchange{method: "POST", path: endpoint, rpcMethod: "initialize", revision: "2020-01-01"}
 	for _, tt := range []struct {
 		exchanges []exchange
 		want      string
@@ -115,12 +115,12 @@ func TestCheckRevision(t *testing.T) {
 	}
 }
 
-func TestAbout(t *testing.T) {
+func TestFlagTarget(t *testing.T) {
 	for want, flags := range map[string][]string{
 		"x": {"--a", "b", "--uri", "x"}, "": {"--strict"}, "y": {"--prompt-name", "y", "--prompt-args"},
 	} {
-		if got := about(flags); got != want {
-			t.Errorf("about(%v) = %q, want %q", flags, got, want)
+		if got := flagTarget(flags); got != want {
+			t.Errorf("flagTarget(%v) = %q, want %q", flags, got, want)
 		}
 	}
 }
@@ -128,9 +128,9 @@ func TestAbout(t *testing.T) {
 func TestParts(t *testing.T) {
 	chosen, err := options{only: []string{"oauth", "suite"}}.parts()
 	if err != nil || len(chosen) != 2 || chosen[0].name != "suite" || chosen[1].name != "oauth" {
-		t.Errorf("%v, %v", chosen, err)
+		t.Errorf("chosen parts = %v, %v; want suite and oauth", chosen, err)
 	}
 	if _, err := (options{only: []string{"suit"}}).parts(); err == nil || !slices.Contains(partNames(), "suite") {
-		t.Errorf("unknown part: %v", err)
+		t.Errorf("unknown part: err = %v, want an error", err)
 	}
 }

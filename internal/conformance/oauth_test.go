@@ -28,27 +28,27 @@ func mustBench(t *testing.T) *bench {
 func walked(b *bench) []exchange {
 	server, issuer := b.public, b.issuer.recorder
 	sign := func(scope string) exchange {
-		return exchange{by: issuer, method: "GET", path: "/auth", status: http.StatusSeeOther, query: url.Values{
+		return exchange{server: issuer, method: "GET", path: "/auth", status: http.StatusSeeOther, query: url.Values{
 			"response_type": {"code"}, "code_challenge_method": {"S256"},
 			"code_challenge": {"x"}, "resource": {b.resource()}, "scope": {scope},
 		}}
 	}
-	redeem := exchange{by: issuer, method: "POST", path: "/token", status: 200, form: url.Values{
+	redeem := exchange{server: issuer, method: "POST", path: "/token", status: 200, form: url.Values{
 		"grant_type": {"authorization_code"}, "code_verifier": {"x"}, "resource": {b.resource()},
 	}}
-	call := func(asked, about string, status int, challenge string) exchange {
+	call := func(method, target string, status int, challenge string) exchange {
 		return exchange{
-			by: server, method: "POST", path: endpoint, asked: asked,
-			about: about, status: status, challenge: challenge, credentials: true,
+			server: server, method: "POST", path: endpoint, rpcMethod: method, target: target,
+			status: status, challenge: challenge, credentials: true,
 		}
 	}
 	first := call("initialize", "", 401, `Bearer realm="x", resource_metadata="`+b.public.origin()+resourceMetadata+`"`)
 	first.credentials = false
 	return []exchange{
 		first,
-		{by: server, method: "GET", path: resourceMetadata, status: 200},
-		{by: issuer, method: "GET", path: issuerMetadata[0], status: 200, agent: "node"},
-		{by: issuer, method: "POST", path: "/reg", status: 201},
+		{server: server, method: "GET", path: resourceMetadata, status: 200},
+		{server: issuer, method: "GET", path: issuerMetadata[0], status: 200, agent: "node"},
+		{server: issuer, method: "POST", path: "/reg", status: 201},
 		sign("registry.read"), redeem,
 		call("tools/list", "", 200, ""), call("tools/call", "search_colas", 200, ""),
 		call("tools/call", "create_saved_search", 403,
@@ -63,20 +63,20 @@ func TestSteps(t *testing.T) {
 	b := mustBench(t)
 	steps, all := b.steps(), walked(b)
 	if len(steps) != len(all) {
-		t.Fatalf("%d steps and %d exchanges", len(steps), len(all))
+		t.Fatalf("%d steps for %d exchanges, want one for each", len(steps), len(all))
 	}
 	if names, err := matchSteps(steps, all); err != nil || len(names) != len(steps) {
-		t.Fatalf("%d steps: %v", len(names), err)
+		t.Fatalf("matchSteps = %d steps, %v; want all", len(names), err)
 	}
 	for i, s := range steps {
 		if _, err := matchSteps(steps, slices.Delete(slices.Clone(all), i, i+1)); err == nil {
-			t.Errorf("accepted without the step: %s", s.name)
+			t.Errorf("matchSteps accepted exchanges without the step: %s", s.name)
 		}
 	}
 	swapped := slices.Clone(all)
 	swapped[6], swapped[8] = swapped[8], swapped[6]
 	if _, err := matchSteps(steps, swapped); err == nil {
-		t.Error("accepted in another order")
+		t.Error("matchSteps accepted exchanges in another order")
 	}
 	for name, spoil := range map[string]func(all []exchange){
 		"credentials from the start":   func(all []exchange) { all[0].credentials = true },
@@ -96,7 +96,7 @@ func TestSteps(t *testing.T) {
 		spoilt := walked(b)
 		spoil(spoilt)
 		if _, err := matchSteps(steps, spoilt); err == nil {
-			t.Errorf("accepted with: %s", name)
+			t.Errorf("matchSteps accepted exchanges with: %s", name)
 		}
 	}
 }

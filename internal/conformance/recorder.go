@@ -38,14 +38,14 @@ type recorder struct {
 // exchange is one request and its response, without credentials.
 type exchange struct {
 	at           int64 // sequence number over all recorders
-	by           *recorder
+	server       *recorder
 	agent        string // User-Agent
 	method, path string
 	query, form  url.Values // from the URL and from a form body
 	revision     string     // protocol revision in the header
-	asked        string     // method of an MCP message
-	about        string     // name or URI in the message
-	status       int        // 0: no response
+	rpcMethod    string     // method of an MCP message
+	target       string     // tool, prompt or resource URI in the message
+	status       int        // 0 if there was no response
 	challenge    string     // WWW-Authenticate
 	credentials  bool       // the request had an Authorization header
 }
@@ -92,7 +92,7 @@ func (r *recorder) serve(proxy http.Handler, w http.ResponseWriter, req *http.Re
 	req.Body, req.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
 	x := newExchange(req, body)
 	r.mu.Lock()
-	x.at, x.by = r.count.Add(1), r
+	x.at, x.server = r.count.Add(1), r
 	r.exchanges = append(r.exchanges, x)
 	r.mu.Unlock()
 	proxy.ServeHTTP(w, req.WithContext(context.WithValue(req.Context(), exchangeKey{}, &recorded{r, x})))
@@ -119,14 +119,14 @@ func newExchange(req *http.Request, body []byte) *exchange {
 			Params struct{ Name, URI string }
 		}
 		if json.Unmarshal(body, &message) == nil {
-			x.asked, x.about = message.Method, message.Params.Name+message.Params.URI
+			x.rpcMethod, x.target = message.Method, message.Params.Name+message.Params.URI
 		}
 	}
 	return x
 }
 
 // rewrite prepares the request to the server. When it adds a key, it replaces the recorder's own
-// address in the Host header by the server's. It leaves other Host headers and Origin unchanged,
+// address in the Host header with the server's. It leaves other Host headers and Origin unchanged,
 // because tests check how the server handles foreign ones.
 func (r *recorder) rewrite(p *httputil.ProxyRequest) {
 	r.mu.Lock()
@@ -149,7 +149,7 @@ func (r *recorder) rewrite(p *httputil.ProxyRequest) {
 
 // ownsState reports whether an exchange reads or changes data of one account, so that it must
 // always use the same key.
-func (x *exchange) ownsState() bool { return strings.Contains(x.about, "saved_search") }
+func (x *exchange) ownsState() bool { return strings.Contains(x.target, "saved_search") }
 
 // note records the response to a request.
 func note(resp *http.Response) error {
@@ -181,7 +181,7 @@ func (r *recorder) close() error {
 	return err
 }
 
-// asks reports whether an exchange is an MCP message with one of these methods.
-func (x exchange) asks(methods ...string) bool {
-	return x.path == endpoint && x.method == http.MethodPost && slices.Contains(methods, x.asked)
+// isMethod reports whether an exchange is an MCP message with one of these methods.
+func (x exchange) isMethod(methods ...string) bool {
+	return x.path == endpoint && x.method == http.MethodPost && slices.Contains(methods, x.rpcMethod)
 }

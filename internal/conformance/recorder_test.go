@@ -71,8 +71,10 @@ func TestRecorderAddsKeys(t *testing.T) {
 		{nil, target + "||Bearer one|x"},
 		{[]string{"Authorization", "Bearer other"}, target + "||Bearer two|x"},
 		{[]string{"Content-Type", "application/json"}, target + "||Bearer one|" + savedSearchCall},
-		{[]string{"Host", "evil.example.com", "Origin", "http://evil.example.com"},
-			"evil.example.com|http://evil.example.com|Bearer one|x"},
+		{
+			[]string{"Host", "evil.example.com", "Origin", "http://evil.example.com"},
+			"evil.example.com|http://evil.example.com|Bearer one|x",
+		},
 	} {
 		body := "x"
 		if strings.HasSuffix(tt.want, savedSearchCall) {
@@ -107,18 +109,18 @@ func TestRecorderExchanges(t *testing.T) {
 	mustSend(t, r, endpoint, `{`, "Content-Type", "application/json")
 	got, others := r.since(started), other.since(started)
 	if len(got) != 3 || len(others) != 1 {
-		t.Fatalf("recorded %d and %d exchanges", len(got), len(others))
+		t.Fatalf("recorded %d and %d exchanges, want 3 and 1", len(got), len(others))
 	}
 	call, read, broken, form := got[0], got[1], got[2], others[0]
 	if !call.calls("get_ava") || call.calls("x") || call.revision != "2026-07-28" || !call.credentials ||
 		call.status != http.StatusTeapot || call.challenge != "Bearer" {
 		t.Errorf("recorded call: %+v", call)
 	}
-	if !read.asks("tools/list", "resources/read") || read.about != "a://b" || read.credentials || broken.asked != "" {
-		t.Errorf("recorded: %+v, %+v", read, broken)
+	if !read.isMethod("tools/list", "resources/read") || read.target != "a://b" || read.credentials || broken.rpcMethod != "" {
+		t.Errorf("recorded read: %+v; recorded invalid message: %+v", read, broken)
 	}
 	if form.path != "/token" || form.form.Get("grant_type") != "authorization_code" || form.query.Get("x") != "1" ||
-		form.by != other {
+		form.server != other {
 		t.Errorf("recorded form: %+v", form)
 	}
 	if !(call.at < form.at && form.at < read.at) {
@@ -140,6 +142,6 @@ func TestRecorderWithoutServer(t *testing.T) {
 	}
 	resp.Body.Close()
 	if resp.StatusCode != http.StatusBadGateway || r.since(0)[0].status != 0 {
-		t.Errorf("%d, %+v", resp.StatusCode, r.since(0))
+		t.Errorf("status %d, want 502; recorded %+v, want no status", resp.StatusCode, r.since(0))
 	}
 }

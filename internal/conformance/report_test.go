@@ -25,11 +25,13 @@ func TestReports(t *testing.T) {
 		{"good", []*report{good(), good()}, true},
 		{"none", nil, false},
 		{"empty", []*report{good(), newReport("empty", "")}, false},
-		{"bad",
-			[]*report{func() *report { r := good(); r.check("more", errors.New("no")); return r }(), good()}, false},
+		{
+			"bad",
+			[]*report{func() *report { r := good(); r.check("more", errors.New("no")); return r }(), good()}, false,
+		},
 	} {
 		if got := printAll(&bytes.Buffer{}, tt.reports, true); got != tt.ok {
-			t.Errorf("%s: %t", tt.name, got)
+			t.Errorf("%s: printAll = %t, want %t", tt.name, got, tt.ok)
 		}
 	}
 }
@@ -45,11 +47,11 @@ func TestPrint(t *testing.T) {
 	r.print(&out, false)
 	const want = "part: title (1.5 s)\n  3 tools\n  note  odd\n  FAIL  broke: because\n    of x\n  2 checks, 1 failed: NOT as expected\n\n"
 	if out.String() != want {
-		t.Errorf("printed\n%s", out.String())
+		t.Errorf("printed\n%s\nwant\n%s", out.String(), want)
 	}
 	out.Reset()
 	if r.print(&out, true); !strings.Contains(out.String(), "  ok  good\n") {
-		t.Errorf("printed\n%s", out.String())
+		t.Errorf("verbose report lacks the passed check:\n%s", out.String())
 	}
 }
 
@@ -69,10 +71,11 @@ func TestServerReport(t *testing.T) {
 		}
 		s := &server{log: log}
 		if r := s.report(); r.ok() != ok {
-			t.Errorf("%s: %v", line, r.fails)
+			t.Errorf("log line %s: failures %v, want pass = %t", line, r.fails, ok)
 		}
 		log.Close()
-		if s.stopped = errors.New("exit status 2"); s.report().ok() {
+		s.stopped = errors.New("exit status 2")
+		if s.report().ok() {
 			t.Error("report passes although the server failed to stop")
 		}
 	}

@@ -18,12 +18,13 @@ type step struct {
 
 // steps lead a client from the bare resource URL to its first write, in order.
 func (b *bench) steps() []step {
-	server := func(x exchange) bool { return x.by == b.public }
-	issuer := func(x exchange) bool { return x.by == b.issuer.recorder && !strings.HasPrefix(x.agent, "Go-") }
+	server := func(x exchange) bool { return x.server == b.public }
+	issuer := func(x exchange) bool { return x.server == b.issuer.recorder && !strings.HasPrefix(x.agent, "Go-") }
 	return []step{
 		{"calls without credentials and gets a challenge", func(x exchange) bool {
 			return server(x) && x.path == endpoint && x.status == http.StatusUnauthorized && !x.credentials &&
-				strings.Contains(x.challenge, `resource_metadata="`+b.public.origin()+resourceMetadata+`"`) && !strings.Contains(x.challenge, "error=")
+				strings.Contains(x.challenge, `resource_metadata="`+b.public.origin()+resourceMetadata+`"`) &&
+				!strings.Contains(x.challenge, "error=")
 		}},
 		{"reads the resource metadata", func(x exchange) bool {
 			return server(x) && x.path == resourceMetadata && x.status == http.StatusOK
@@ -37,11 +38,15 @@ func (b *bench) steps() []step {
 		{"requests authorization for the resource, with PKCE", func(x exchange) bool {
 			return issuer(x) && b.authorizes(x) && !asksFor(x, writeScope)
 		}},
-		{"redeems the code, for the resource", func(x exchange) bool { return issuer(x) && b.redeems(x) }},
-		{"lists the tools",
-			func(x exchange) bool { return server(x) && x.asks("tools/list") && x.status == http.StatusOK }},
-		{"searches",
-			func(x exchange) bool { return server(x) && x.calls("search_colas") && x.status == http.StatusOK }},
+		{"redeems the code, for the resource", func(x exchange) bool {
+			return issuer(x) && b.redeems(x)
+		}},
+		{"lists the tools", func(x exchange) bool {
+			return server(x) && x.isMethod("tools/list") && x.status == http.StatusOK
+		}},
+		{"searches", func(x exchange) bool {
+			return server(x) && x.calls("search_colas") && x.status == http.StatusOK
+		}},
 		{"is denied a write and gets the missing scope", func(x exchange) bool {
 			return server(x) && x.calls("create_saved_search") && x.status == http.StatusForbidden &&
 				strings.Contains(x.challenge, `error="insufficient_scope"`) &&
@@ -50,23 +55,26 @@ func (b *bench) steps() []step {
 		{"requests authorization for that scope, with PKCE", func(x exchange) bool {
 			return issuer(x) && b.authorizes(x) && asksFor(x, writeScope)
 		}},
-		{"redeems the second code", func(x exchange) bool { return issuer(x) && b.redeems(x) }},
-		{"writes",
-			func(x exchange) bool { return server(x) && x.calls("create_saved_search") && x.status == http.StatusOK }},
+		{"redeems the second code", func(x exchange) bool {
+			return issuer(x) && b.redeems(x)
+		}},
+		{"writes", func(x exchange) bool {
+			return server(x) && x.calls("create_saved_search") && x.status == http.StatusOK
+		}},
 	}
 }
 
-// resourceMetadata and issuerMetadata are the metadata paths of the resource and of an issuer.
+// resourceMetadata is the path of the resource's metadata.
 const resourceMetadata = "/.well-known/oauth-protected-resource" + endpoint
 
+// issuerMetadata lists the paths at which clients look for an issuer's metadata.
 var issuerMetadata = []string{"/.well-known/oauth-authorization-server", "/.well-known/openid-configuration"}
 
 // authorizes reports whether an exchange is an authorization request for the resource with PKCE.
 func (b *bench) authorizes(x exchange) bool {
 	q := x.query
 	return x.path == "/auth" && q.Get("response_type") == "code" && q.Get("code_challenge_method") == "S256" &&
-		q.Get("code_challenge") != "" &&
-		q.Get("resource") == b.resource() && x.status == http.StatusSeeOther
+		q.Get("code_challenge") != "" && q.Get("resource") == b.resource() && x.status == http.StatusSeeOther
 }
 
 // redeems reports whether an exchange redeems a code, with its PKCE verifier, for a token for the
@@ -82,7 +90,7 @@ func asksFor(x exchange, scope string) bool {
 }
 
 // calls reports whether an exchange is a tool call.
-func (x exchange) calls(tool string) bool { return x.asks("tools/call") && x.about == tool }
+func (x exchange) calls(tool string) bool { return x.isMethod("tools/call") && x.target == tool }
 
 // challengeScopes returns the scopes that a challenge names.
 func challengeScopes(challenge string) []string {
@@ -91,8 +99,8 @@ func challengeScopes(challenge string) []string {
 	return strings.Fields(scopes)
 }
 
-// matchSteps returns the names of the steps taken in order, and an error that names the first missing
-// one.
+// matchSteps returns the names of the steps that were completed in order, and an error that names
+// the first missing one.
 func matchSteps(steps []step, exchanges []exchange) (names []string, missing error) {
 	at := 0
 	for _, s := range steps {
@@ -111,7 +119,7 @@ func matchSteps(steps []step, exchanges []exchange) (names []string, missing err
 func listing(exchanges []exchange) string {
 	var b strings.Builder
 	for _, x := range exchanges {
-		fmt.Fprintf(&b, "\n%d %s %s %s %s %s", x.status, x.method, x.path, x.asked, x.about, x.challenge)
+		fmt.Fprintf(&b, "\n%d %s %s %s %s %s", x.status, x.method, x.path, x.rpcMethod, x.target, x.challenge)
 	}
 	return b.String()
 }

@@ -70,28 +70,32 @@ func TestBaselineCheck(t *testing.T) {
 	results := mustResults(t, triedRequired, tried)
 	session := entry{"streams", "session", "no sessions"}
 	fixture := entry{"tools-call-x", "x", "test_x"}
-	asked := []exchange{{asked: "tools/call", about: "test_y"}}
+	requests := []exchange{{rpcMethod: "tools/call", target: "test_y"}}
 	for _, tt := range []struct {
 		name string
 		list baseline
-		want string // text in the report; empty: the list passes
+		want string // text in the report, or empty if the list passes
 	}{
 		{"justified", baseline{failures: []entry{fixture}, warnings: []entry{session}}, ""},
 		{"requested fixture", baseline{failures: []entry{{"tools-call-x", "x", "test_y"}}}, ""},
 		{"another reason", baseline{failures: []entry{{"tools-call-x", "x", "test_z"}}}, "missing test_z"},
-		{"passing failure", baseline{failures: []entry{{"tools-call-x", "wire", "test_x"}}},
-			"failure no longer occurs"},
+		{
+			"passing failure", baseline{failures: []entry{{"tools-call-x", "wire", "test_x"}}},
+			"failure no longer occurs",
+		},
 		{"unknown scenario", baseline{failures: []entry{{"gone", "x", "test_x"}}}, "failure no longer occurs"},
-		{"passing warning", baseline{warnings: []entry{{"server-initialize", "one", "why"}}},
-			"warning no longer occurs"},
+		{
+			"passing warning", baseline{warnings: []entry{{"server-initialize", "one", "why"}}},
+			"warning no longer occurs",
+		},
 		{"failing warning", baseline{warnings: []entry{{"tools-call-x", "x", "why"}}}, "status FAILURE"},
 	} {
 		r := newReport("suite", "")
-		tt.list.check(r, results, asked)
+		tt.list.check(r, results, requests)
 		var out bytes.Buffer
 		r.print(&out, true)
 		if r.ok() != (tt.want == "") || !strings.Contains(out.String(), tt.want) {
-			t.Errorf("%s:\n%s", tt.name, out.String())
+			t.Errorf("%s: want %q in the report:\n%s", tt.name, tt.want, out.String())
 		}
 	}
 }

@@ -43,9 +43,9 @@ func (t tally) optional() string {
 
 // check checks that each entry of the baseline is justified by the results of all revisions. The
 // suite itself reports unlisted failures and listed checks that passed.
-func (b baseline) check(r *report, results []result, asked []exchange) {
+func (b baseline) check(r *report, results []result, requests []exchange) {
 	for _, e := range b.failures {
-		r.check(e.String(), e.checkFailure(results, asked))
+		r.check(e.String(), e.checkFailure(results, requests))
 	}
 	for _, e := range b.warnings {
 		found := e.found(results)
@@ -62,7 +62,7 @@ func (b baseline) check(r *report, results []result, asked []exchange) {
 
 // checkFailure returns an error if an expected failure did not occur or has a cause other than its
 // missing fixture.
-func (e entry) checkFailure(results []result, asked []exchange) error {
+func (e entry) checkFailure(results []result, requests []exchange) error {
 	found := e.found(results)
 	if len(found) == 0 {
 		return errors.New("this failure no longer occurs; remove it from the list")
@@ -71,7 +71,7 @@ func (e entry) checkFailure(results []result, asked []exchange) error {
 		if strings.Contains(f.Message, e.reason) {
 			continue
 		}
-		if !wasRequested(e.reason, asked) {
+		if !wasRequested(e.reason, requests) {
 			return fmt.Errorf("not caused by the missing %s, which was never requested: %s", e.reason, f.Message)
 		}
 	}
@@ -89,9 +89,9 @@ func (e entry) found(results []result) (found []result) {
 }
 
 // wasRequested reports whether a message requested a fixture of the suite.
-func wasRequested(fixture string, asked []exchange) bool {
-	for _, x := range asked {
-		if x.about == fixture {
+func wasRequested(fixture string, requests []exchange) bool {
+	for _, x := range requests {
+		if x.target == fixture {
 			return true
 		}
 	}

@@ -16,7 +16,7 @@ type brand struct {
 	holder      int32  // index of the permittee
 	products    int32  // number of products
 	origin      string // TTB code
-	tongue      *language
+	lang        *language
 	country     *country // nil if domestic
 	from, to    cola.Date
 	established int16 // year on the label, or 0
@@ -77,28 +77,28 @@ func newLine(o Options, kind vocabulary.ProductType, holders []permittee) brandL
 	for rank := range holders {
 		owners.add(holders[rank].affinity(kind) / (float64(rank) + 1 + flatten))
 	}
-	abroad := weighed(table().Countries, func(c country) float64 { return *c.of(kind) })
+	abroad := weightedBy(table().Countries, func(c country) float64 { return *c.of(kind) })
 	for rank := range l.brands {
 		d := newRNG(o.Seed, streamBrand, uint64(rank)<<2|kindNumber(kind))
 		b := &l.brands[rank]
 		b.holder = int32(owners.draw(&d))
 		b.products = 1 + int32(colas*l.share(rank)/2.6)
-		b.place(&d, &holders[b.holder], abroad)
-		b.name = b.tongue.fill(&d, pick(&d, *b.tongue.of(kind)))
+		b.setOrigin(&d, &holders[b.holder], abroad)
+		b.name = b.lang.fill(&d, pick(&d, *b.lang.of(kind)))
 		b.name = spelling(&d, b.name)
-		b.live(&d, rank, count, o.AsOf)
+		b.setActivePeriod(&d, rank, count, o.AsOf)
 	}
 	return l
 }
 
-// place sets the origin of a brand's products. Importers bring them from abroad. The others produce
-// them at home, sometimes with bought grapes or grain.
-func (b *brand) place(d *rng, p *permittee, abroad weights) {
-	b.origin, b.tongue = p.home.Origin, english()
+// setOrigin sets the origin of a brand's products. Importers bring them from abroad. The others
+// produce them at home, sometimes from purchased grapes or grain.
+func (b *brand) setOrigin(d *rng, p *permittee, abroad weights) {
+	b.origin, b.lang = p.home.Origin, english()
 	switch {
 	case p.trade == importer, p.trade == wholesaler && d.chance(0.5):
 		b.country = &table().Countries[abroad.draw(d)]
-		b.origin, b.tongue = b.country.Origin, table().Tongues[b.country.Tongue]
+		b.origin, b.lang = b.country.Origin, table().Tongues[b.country.Tongue]
 		return
 	case p.trade == winery && d.chance(0.06), d.chance(0.02):
 		b.origin = originAmerican
@@ -106,13 +106,13 @@ func (b *brand) place(d *rng, p *permittee, abroad weights) {
 		b.origin = pick(d, table().States).Origin
 	}
 	if p.trade == winery && d.chance(0.09) {
-		b.tongue = table().Tongues[pick(d, []string{"french", "italian", "spanish", "german"})]
+		b.lang = table().Tongues[pick(d, []string{"french", "italian", "spanish", "german"})]
 	}
 }
 
-// live sets the period in which a brand files labels. The most active brands always do; most others
-// come and go.
-func (b *brand) live(d *rng, rank, count int, last cola.Date) {
+// setActivePeriod sets the period in which a brand files labels. The most active brands always do;
+// most others come and go.
+func (b *brand) setActivePeriod(d *rng, rank, count int, last cola.Date) {
 	b.from, b.to = firstReceipt, last
 	if rank > count/50 {
 		span := int(last - firstReceipt)
@@ -163,14 +163,12 @@ func title(s string) string {
 var particles = strings.NewReplacer(" Du ", " du ", " De ", " de ", " Des ", " des ",
 	" Del ", " del ", " Di ", " di ", " Of ", " of ", " And ", " and ", " La ", " la ")
 
-// yearOf returns the calendar year of a day.
 func yearOf(day cola.Date) int { return day.Time().Year() }
 
-// firstOfMonth returns the first day of a month.
 func firstOfMonth(year int, month time.Month) cola.Date { return cola.NewDate(year, month, 1) }
 
 // language contains the material for names in one language: words, syllables for coined names, and
-// patterns in which a verb in braces stands for a word.
+// patterns in which a placeholder letter in braces stands for a word.
 //
 //	{s} surname  {g} given name  {c} coined name  {a} adjective  {n} land or thing  {t} tree or plant  {k} creature
 //	{p} place    {#} number word  {m} things, more than one
@@ -186,9 +184,9 @@ type language struct {
 	perKind[[]string]             // patterns of brand names
 }
 
-// word returns a random word for a verb.
-func (t *language) word(d *rng, verb byte) string {
-	switch verb {
+// word returns a random word for a placeholder.
+func (t *language) word(d *rng, placeholder byte) string {
+	switch placeholder {
 	case 's':
 		return pick(d, t.Surnames)
 	case 'g':
@@ -210,10 +208,10 @@ func (t *language) word(d *rng, verb byte) string {
 	case '#':
 		return pick(d, t.Numbers)
 	}
-	panic("demo: no such word: " + string(verb))
+	panic("demo: no such word: " + string(placeholder))
 }
 
-// fill replaces the verbs of a pattern with words.
+// fill replaces the placeholders in a pattern with words.
 func (t *language) fill(d *rng, pattern string) string {
 	b := make([]byte, 0, 48)
 	for i := 0; i < len(pattern); i++ {

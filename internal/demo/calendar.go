@@ -23,14 +23,14 @@ func calendar(n int, last cola.Date) iter.Seq[receipts] {
 		for day := firstReceipt; day <= last; day++ {
 			total += dayWeight(day)
 		}
-		running, made := 0, 0
+		running, assigned := 0, 0
 		for day := firstReceipt; day <= last; day++ {
 			running += dayWeight(day)
 			due := int(int64(n) * int64(running) / int64(total))
-			if due > made && !yield(receipts{day, due - made}) {
+			if due > assigned && !yield(receipts{day, due - assigned}) {
 				return
 			}
-			made = due
+			assigned = due
 		}
 	}
 }

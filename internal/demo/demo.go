@@ -103,7 +103,7 @@ func newWorld(o Options) *world {
 				w.menus[key] = newMenu(*table().Styles.of(l.kind), key.origin, w.domestic[key.origin])
 			}
 		}
-		*w.containers.of(l.kind) = weighed(*table().Containers.of(l.kind),
+		*w.containers.of(l.kind) = weightedBy(*table().Containers.of(l.kind),
 			func(c container) float64 { return c.Weight })
 	}
 	return w

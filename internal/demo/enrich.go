@@ -65,7 +65,7 @@ func (m *labelMaker) enrich(d *rng, c *cola.Cola, p *product) {
 		c.LLMBrandEstablishedYear = cola.Some(int(p.brand.established))
 	}
 	if d.chance(0.02) {
-		c.LLMArtworkCredit = cola.Text(title(pick(d, p.brand.tongue.Given) + " " + pick(d, p.brand.tongue.Surnames)))
+		c.LLMArtworkCredit = cola.Text(title(pick(d, p.brand.lang.Given) + " " + pick(d, p.brand.lang.Surnames)))
 	}
 	switch p.kind {
 	case vocabulary.Wine:
@@ -113,12 +113,18 @@ func enrichSpirits(d *rng, c *cola.Cola, p *product) {
 }
 
 var characters = map[vocabulary.ProductType][]string{
-	vocabulary.Wine: {"A bright", "A dry", "A medium-bodied", "A full-bodied",
-		"A fresh", "A supple", "An elegant", "A structured", "A layered"},
-	vocabulary.MaltBeverage: {"A crisp", "A balanced", "A juicy",
-		"A hop-forward", "A malty", "A refreshing", "A bold", "An easy-drinking"},
-	vocabulary.DistilledSpirits: {"A smooth", "A rich", "A warming",
-		"A bold", "A delicate", "A small-batch", "A complex", "An aromatic"},
+	vocabulary.Wine: {
+		"A bright", "A dry", "A medium-bodied", "A full-bodied",
+		"A fresh", "A supple", "An elegant", "A structured", "A layered",
+	},
+	vocabulary.MaltBeverage: {
+		"A crisp", "A balanced", "A juicy",
+		"A hop-forward", "A malty", "A refreshing", "A bold", "An easy-drinking",
+	},
+	vocabulary.DistilledSpirits: {
+		"A smooth", "A rich", "A warming",
+		"A bold", "A delicate", "A small-batch", "A complex", "An aromatic",
+	},
 }
 
 // describe returns one sentence about the product.

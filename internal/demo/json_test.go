@@ -19,9 +19,9 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// TestBytesAreStable checks that the same options produce the same bytes in any build on any
+// TestStableBytes checks that the same options produce the same bytes in any build on any
 // machine. A change affects users: rewrite the golden file with -update and mention the change.
-func TestBytesAreStable(t *testing.T) {
+func TestStableBytes(t *testing.T) {
 	h := sha256.New()
 	if err := WriteColas(h, Options{Colas: 5_000, Seed: 42, AsOf: testDay}); err != nil {
 		t.Fatal(err)
@@ -38,11 +38,11 @@ func TestBytesAreStable(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got != string(want) {
-		t.Errorf("the demo labels have changed: hash %swant %s", got, want)
+		t.Errorf("demo labels have changed: hash %swant %s", got, want)
 	}
 }
 
-func TestLinesReadBack(t *testing.T) {
+func TestRoundTrip(t *testing.T) {
 	o := Options{Colas: 2_000, Seed: 5, AsOf: testDay}
 	var b bytes.Buffer
 	if err := WriteColas(&b, o); err != nil {
@@ -70,8 +70,8 @@ func TestLinesReadBack(t *testing.T) {
 	}
 }
 
-// TestEveryFieldIsWritten fills every field of a record, so that new fields cannot be forgotten.
-func TestEveryFieldIsWritten(t *testing.T) {
+// TestAllFields fills every field of a record, so that new fields cannot be forgotten.
+func TestAllFields(t *testing.T) {
 	var want cola.Cola
 	fill(t, reflect.ValueOf(&want).Elem())
 	var got cola.Cola
@@ -79,7 +79,7 @@ func TestEveryFieldIsWritten(t *testing.T) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("a filled record reads back differently (-generated +read):\n%s", diff)
+		t.Errorf("filled record reads back differently (-generated +read):\n%s", diff)
 	}
 }
 
@@ -136,7 +136,7 @@ func TestCheck(t *testing.T) {
 	tests := []struct {
 		name string
 		o    Options
-		want string // part of the message; empty: no error
+		want string // part of the message, or empty if there is no error
 	}{
 		{"ordinary", ordinary, ""},
 		{"none", Options{AsOf: testDay}, ""},
@@ -179,7 +179,7 @@ func TestMaxLabels(t *testing.T) {
 	}
 }
 
-func TestLabelsBreak(t *testing.T) {
+func TestLabelsEarlyBreak(t *testing.T) {
 	n := 0
 	for range Labels(ordinary) {
 		if n++; n == 3 {

@@ -10,7 +10,7 @@ import (
 )
 
 // Labels generates labels in order of receipt, which is also the order of their IDs. The caller may
-// keep and modify each label. If the options fail Check, Labels yields nothing.
+// keep and modify each label. If the options fail Check, Labels yields no labels.
 func Labels(o Options) iter.Seq[*cola.Cola] {
 	return func(yield func(*cola.Cola) bool) {
 		if o.Check() != nil || o.Colas == 0 {

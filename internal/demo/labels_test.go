@@ -15,7 +15,7 @@ var testDay = cola.NewDate(2026, 11, 20)
 // ordinary are the options of the registry in most tests.
 var ordinary = Options{Colas: DefaultColas, Seed: 1, AsOf: testDay}
 
-func TestLabelsAreValid(t *testing.T) {
+func TestLabels(t *testing.T) {
 	n := 0
 	for c := range Labels(ordinary) {
 		n++
@@ -35,7 +35,8 @@ func TestLabelsAreValid(t *testing.T) {
 			t.Fatalf("%s: permit %q has an unknown kind", c.TTBID, c.PermitNumber)
 		}
 		again := *c
-		if again.Derive(); !cmp.Equal(again, *c) {
+		again.Derive()
+		if !cmp.Equal(again, *c) {
 			t.Fatalf("%s: derived fields are wrong: %s", c.TTBID, cmp.Diff(*c, again))
 		}
 	}
@@ -50,7 +51,7 @@ func TestIDs(t *testing.T) {
 	var last cola.TTBID
 	for c := range Labels(Options{Colas: n, Seed: 9, AsOf: testDay}) {
 		if seen[c.TTBID] || c.TTBID <= last {
-			t.Fatalf("%s follows %s", c.TTBID, last)
+			t.Fatalf("%s follows %s, want unique ascending IDs", c.TTBID, last)
 		}
 		seen[c.TTBID], last = true, c.TTBID
 		id := c.TTBID.String()
@@ -70,7 +71,7 @@ func TestIDs(t *testing.T) {
 	}
 }
 
-func TestResubmissionsFormChains(t *testing.T) {
+func TestResubmissionChains(t *testing.T) {
 	byID := map[cola.TTBID]*cola.Cola{}
 	longest := 0
 	for c := range Labels(ordinary) {
@@ -88,11 +89,11 @@ func TestResubmissionsFormChains(t *testing.T) {
 		longest = max(longest, length)
 	}
 	if longest < 2 {
-		t.Errorf("the longest chain has %d resubmissions, want at least 2", longest)
+		t.Errorf("longest chain has %d resubmissions, want at least 2", longest)
 	}
 }
 
-func TestNoLaterDates(t *testing.T) {
+func TestDates(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		o := Options{
 			Colas: rapid.IntRange(0, 300).Draw(t, "colas"),
@@ -104,7 +105,7 @@ func TestNoLaterDates(t *testing.T) {
 			n++
 			for _, d := range []cola.Date{c.ApplicationDate, c.ApprovalDate, c.ExpirationDate, c.LatestUpdateDate} {
 				if d > o.AsOf || d != 0 && d < firstReceipt {
-					t.Fatalf("%s is dated %s", c.TTBID, d)
+					t.Fatalf("%s has the date %s, want %s to %s", c.TTBID, d, firstReceipt, o.AsOf)
 				}
 			}
 			if c.ApprovalDate != 0 && (c.ApprovalDate < c.ApplicationDate || c.LatestUpdateDate < c.ApprovalDate) {
@@ -177,7 +178,7 @@ func TestBarcodes(t *testing.T) {
 	}
 }
 
-func TestUPCEExpandsToUPCA(t *testing.T) {
+func TestUPCE(t *testing.T) {
 	for company := range 90 {
 		c := upceCode(company, company*37)
 		if numbers := vocabulary.GTINs(c.value); len(c.value) != 8 || len(numbers) != 2 {
@@ -199,7 +200,7 @@ func TestImages(t *testing.T) {
 			positions[img.ContainerPosition]++
 			if want := c.TTBID.String() + "-" + string(rune('1'+i)); img.TTBImageID != want || img.ImageIndex != i ||
 				string(img.ImageURL) != "/images/"+want {
-				t.Fatalf("image %d is %+v", i, img)
+				t.Fatalf("image %d = %+v, want ID %s", i, img, want)
 			}
 			dpi := float64(img.WidthPixels.V) / img.WidthInches.V
 			if got := float64(img.HeightPixels.V) / img.HeightInches.V; got-dpi > 1e-6 || dpi-got > 1e-6 ||
@@ -208,7 +209,7 @@ func TestImages(t *testing.T) {
 					img.TTBImageID, img.WidthPixels.V, img.HeightPixels.V, img.WidthInches.V, img.HeightInches.V)
 			}
 			if img.FileSizeMB.V <= 0 || img.FileSizeMB.V > 20 {
-				t.Fatalf("%s: %v MB", img.TTBImageID, img.FileSizeMB.V)
+				t.Fatalf("%s: file size %v MB, want up to 20", img.TTBImageID, img.FileSizeMB.V)
 			}
 			codes += img.QRCodeCount.V
 		}

@@ -21,7 +21,7 @@ type shelf struct {
 	rows        map[string]int
 	largest     int    // largest batch of labels
 	fails       string // kind of write that fails
-	refuses     bool   // refuse the first label of every batch
+	rejectFirst bool   // reject the first label of every batch
 	news        bool   // a label was written as new rather than as history
 }
 
@@ -53,7 +53,7 @@ func (s *shelf) UpsertColas(
 		s.colas[c.TTBID] = c
 	}
 	outcomes, err := s.write("colas", len(patches))
-	if s.refuses {
+	if s.rejectFirst {
 		outcomes[0] = store.Refused
 	}
 	return outcomes, err
@@ -112,7 +112,7 @@ func (s *shelf) UpsertCategoryAliases(
 	return s.write("aliases", len(rows))
 }
 
-func TestLoadWritesEverything(t *testing.T) {
+func TestLoad(t *testing.T) {
 	o := Options{Colas: 1_234, Seed: 4, AsOf: testDay}
 	s := newShelf()
 	var seen []int
@@ -161,7 +161,7 @@ func TestLoadWritesEverything(t *testing.T) {
 			}
 		}
 		if n != count {
-			t.Fatalf("the report %+v was written with %d rows, want %d at once", key, n, count)
+			t.Fatalf("report %+v was written with %d rows, want %d at once", key, n, count)
 		}
 	}
 }
@@ -182,9 +182,9 @@ func TestLoadErrors(t *testing.T) {
 		}
 	}
 	s := newShelf()
-	s.refuses = true
+	s.rejectFirst = true
 	if err := Load(context.Background(), s, o, nil); err == nil || !strings.Contains(err.Error(), "refused") {
-		t.Errorf("a refused label: %v", err)
+		t.Errorf("Load with a rejected label = %v, want an error", err)
 	}
 	if err := Load(context.Background(), newShelf(), Options{Colas: -1, AsOf: testDay}, nil); err == nil {
 		t.Error("Load accepted options that fail Check")
@@ -208,6 +208,6 @@ func TestLoadNoLabels(t *testing.T) {
 	s := newShelf()
 	if err := Load(context.Background(), s, Options{AsOf: testDay}, nil); err != nil || len(s.colas) != 0 ||
 		s.rows["avas"] == 0 {
-		t.Errorf("%v, %v", err, s.rows)
+		t.Errorf("Load = %v, wrote %v; want reference data and no labels", err, s.rows)
 	}
 }

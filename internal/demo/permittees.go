@@ -20,7 +20,7 @@ const (
 )
 
 // tradeWeights is the relative frequency of the trades among permittees.
-var tradeWeights = weighed([]float64{42, 20, 24, 13, 1}, func(w float64) float64 { return w })
+var tradeWeights = weightedBy([]float64{42, 20, 24, 13, 1}, func(w float64) float64 { return w })
 
 // busiestTrades are the trades of the most active permittees. They are fixed, so that the head of
 // the list does not depend on chance.
@@ -75,13 +75,13 @@ func permitteeCount(colas int) int { return max(24, int(2.2*math.Pow(float64(col
 // newPermittees generates the permittees of a world, most active first.
 func newPermittees(o Options) []permittee {
 	holders := make([]permittee, permitteeCount(o.Colas))
-	taken := make(map[string]bool, len(holders))
+	used := make(map[string]bool, len(holders))
 	homes := [wholesaler + 1]weights{
-		winery:     weighed(table().States, func(s state) float64 { return s.Wine }),
-		importer:   weighed(table().States, func(s state) float64 { return s.Wine + s.Spirits }),
-		brewery:    weighed(table().States, func(s state) float64 { return s.Beer }),
-		distillery: weighed(table().States, func(s state) float64 { return s.Spirits }),
-		wholesaler: weighed(table().States, func(s state) float64 { return s.Wine + s.Beer }),
+		winery:     weightedBy(table().States, func(s state) float64 { return s.Wine }),
+		importer:   weightedBy(table().States, func(s state) float64 { return s.Wine + s.Spirits }),
+		brewery:    weightedBy(table().States, func(s state) float64 { return s.Beer }),
+		distillery: weightedBy(table().States, func(s state) float64 { return s.Spirits }),
+		wholesaler: weightedBy(table().States, func(s state) float64 { return s.Wine + s.Beer }),
 	}
 	for i := range holders {
 		d := newRNG(o.Seed, streamPermittee, uint64(i))
@@ -96,10 +96,10 @@ func newPermittees(o Options) []permittee {
 		p.known = d.chance(0.92)
 		p.listed = p.known && d.chance(0.8)
 		p.number = permitNumber(&d, p)
-		for taken[p.number] {
+		for used[p.number] {
 			p.number = permitNumber(&d, p)
 		}
-		taken[p.number] = true
+		used[p.number] = true
 	}
 	return holders
 }

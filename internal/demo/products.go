@@ -146,7 +146,7 @@ func fancifulName(d *rng, p *product) string {
 	if d.chance(0.46) {
 		return ""
 	}
-	t, s := p.brand.tongue, p.style
+	t, s := p.brand.lang, p.style
 	var name string
 	switch at := d.unit(); {
 	case p.kind == vocabulary.MaltBeverage && at < 0.62:

@@ -121,8 +121,8 @@ func ranked(n int, offset float64) weights {
 	return w
 }
 
-// weighed returns the weights of items that carry their own.
-func weighed[T any](items []T, weight func(T) float64) weights {
+// weightedBy returns the weights of items that carry their own.
+func weightedBy[T any](items []T, weight func(T) float64) weights {
 	w := make(weights, 0, len(items))
 	for _, item := range items {
 		w.add(weight(item))

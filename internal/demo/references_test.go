@@ -29,7 +29,7 @@ func TestPermittees(t *testing.T) {
 		parts[strings.Count(p.PermitNumber, "-")+1]++
 		if p.PermitNumber != vocabulary.NormalizePermit(p.PermitNumber) || p.CompanyName == "" ||
 			len(p.CompanyState) != 2 || len(p.CompanyZipCode) != 5 {
-			t.Fatalf("%+v", p)
+			t.Fatalf("invalid permittee: %+v", p)
 		}
 		if p.Listed {
 			listed++
@@ -78,7 +78,7 @@ func TestAVAs(t *testing.T) {
 	for _, a := range areas {
 		if ids[a.AVAID] || a.Name == "" || len(a.States) == 0 || a.EstablishedDate == 0 ||
 			!strings.HasPrefix(string(a.CFRIndex), "9.") {
-			t.Errorf("%+v", a)
+			t.Errorf("invalid AVA: %+v", a)
 		}
 		ids[a.AVAID] = true
 		if a.ValidEndDate != 0 {
@@ -106,7 +106,7 @@ func TestAVAs(t *testing.T) {
 		}
 	}
 	if len(current["Napa Valley"].ChildAVAs) < 4 || !slices.Contains(current["Oakville"].ParentAVAs, "North Coast") {
-		t.Errorf("Napa Valley %+v, Oakville %+v", current["Napa Valley"], current["Oakville"])
+		t.Errorf("Napa Valley = %+v, Oakville = %+v", current["Napa Valley"], current["Oakville"])
 	}
 }
 
@@ -126,7 +126,7 @@ func sharedData(t *testing.T, name string) string {
 	return path
 }
 
-func TestAVAsMatchPublished(t *testing.T) {
+func TestPublishedAVAs(t *testing.T) {
 	f, err := os.Open(sharedData(t, "ava/avas.jsonl"))
 	if err != nil {
 		t.Fatal(err)
@@ -160,7 +160,7 @@ func TestProcessingTimes(t *testing.T) {
 		k := key{r.Commodity, r.SnapshotDate}
 		if seen[k] || r.SnapshotDate > testDay || int(r.SnapshotDate-r.QueueFrontierDate) != r.QueueDepthDays.V ||
 			r.QueueDepthDays.V < 1 {
-			t.Fatalf("%+v", r)
+			t.Fatalf("inconsistent row: %+v", r)
 		}
 		seen[k] = true
 		if r.SnapshotDate > testDay-31 {
@@ -169,7 +169,7 @@ func TestProcessingTimes(t *testing.T) {
 		if !r.TurnaroundDaysMedian.OK {
 			unknown++
 		} else if r.TurnaroundDaysMedian.V < 1 || r.TurnaroundDaysMedian.V > 40 {
-			t.Fatalf("%+v", r)
+			t.Fatalf("inconsistent row: %+v", r)
 		}
 	}
 	if len(rows) < 3*12*10 || recent < 3*4 || unknown == 0 || unknown*20 > len(rows) {
@@ -177,23 +177,23 @@ func TestProcessingTimes(t *testing.T) {
 	}
 }
 
-func TestProcessingTimesMatchLabels(t *testing.T) {
+func TestProcessingTimesOfLabels(t *testing.T) {
 	published := map[int][]int{}
 	for _, r := range ProcessingTimes(ordinary) {
 		if r.Commodity == "Wine" && r.TurnaroundDaysMedian.OK {
 			published[yearOf(r.SnapshotDate)] = append(published[yearOf(r.SnapshotDate)], r.TurnaroundDaysMedian.V)
 		}
 	}
-	taken := map[int][]int{}
+	actual := map[int][]int{}
 	for c := range Labels(ordinary) {
 		if c.ProductType == vocabulary.Wine && c.ApprovalDate != 0 {
 			year := yearOf(c.ApplicationDate)
-			taken[year] = append(taken[year], int(c.ApprovalDate-c.ApplicationDate))
+			actual[year] = append(actual[year], int(c.ApprovalDate-c.ApplicationDate))
 		}
 	}
 	median := func(v []int) int { slices.Sort(v); return v[len(v)/2] }
 	for year, days := range published {
-		if got, want := median(taken[year]), median(days); got-want > 3 || want-got > 3 {
+		if got, want := median(actual[year]), median(days); got-want > 3 || want-got > 3 {
 			t.Errorf("%d: labels took %d days, processing times have %d", year, got, want)
 		}
 	}
@@ -205,17 +205,17 @@ func TestFormulaAndRegistrationTimes(t *testing.T) {
 		types[r.Commodity+"/"+r.FormulaType]++
 		if r.SnapshotDate > testDay || int(r.SnapshotDate-r.QueueFrontierDate) != r.QueueDepthDays.V ||
 			r.TurnaroundDaysMedian.V < 1 {
-			t.Fatalf("%+v", r)
+			t.Fatalf("inconsistent row: %+v", r)
 		}
 	}
 	if len(types) != 9 || types["Wine/Formula Approval"] < 12*10 {
-		t.Errorf("formula times: %v", types)
+		t.Errorf("formula times = %v, want 9 types", types)
 	}
 	categories, unknown := map[string]int{}, 0
 	for _, r := range RegistrationProcessingTimes(ordinary) {
 		categories[r.Category]++
 		if r.SnapshotDate > testDay || r.ReportMonth.Time().Day() != 1 || r.SnapshotDate < r.ReportMonth {
-			t.Fatalf("%+v", r)
+			t.Fatalf("inconsistent row: %+v", r)
 		}
 		if !r.TurnaroundDaysMedian.OK {
 			unknown++
@@ -235,27 +235,27 @@ func TestProductionReports(t *testing.T) {
 		if r.Key() != before {
 			done[before], before = true, r.Key()
 			if done[before] {
-				t.Fatalf("the rows of %+v are not adjacent", before)
+				t.Fatalf("rows of %+v are not adjacent", before)
 			}
 		}
 		kinds[r.Commodity+" "+r.ReportType]++
 		if r.ReportDate > testDay || yearOf(r.ReportDate) != r.Year || r.MonthNumber.OK != (r.ReportType == "monthly") {
-			t.Fatalf("%+v", r)
+			t.Fatalf("inconsistent row: %+v", r)
 		}
 		if r.IsRedacted {
 			redacted++
 		}
 		if r.IsRedacted == r.Value.OK || r.Value.OK && r.Value.V < 0 {
-			t.Fatalf("%+v", r)
+			t.Fatalf("inconsistent row: %+v", r)
 		}
 		if r.CountIMs.OK && (r.CountIMs.V < minMembers) != r.IsRedacted {
-			t.Fatalf("%+v", r)
+			t.Fatalf("inconsistent row: %+v", r)
 		}
 	}
 	if len(kinds) != 6 || redacted == 0 || redacted*5 > len(rows) {
-		t.Errorf("%d rows, %d redacted: %v", len(rows), redacted, kinds)
+		t.Errorf("%d rows, %d redacted, kinds %v; want 6 kinds with a few redacted rows", len(rows), redacted, kinds)
 	}
 	if last := rows[len(rows)-1].ReportDate; last < testDay-120 {
-		t.Errorf("the last report is for %s", last)
+		t.Errorf("last report is for %s", last)
 	}
 }

@@ -164,12 +164,12 @@ type style struct {
 	Path     string     // category path
 	Weight   float64    // relative frequency within its product type
 	ABV      [2]float64 // lowest and highest, in percent
-	Only     []string   // allowed origins; nil for any
+	Only     []string   // allowed origins; default any
 	Domestic bool       // made in the United States only
 	Flavors  []string   // for tasting notes
 	Names    []string   // words for fanciful names
 
-	Grapes grapes // wine: selects among a region's grapes; empty for others
+	Grapes grapes // for wine: selects among a region's grapes
 
 	IBU [2]int // malt beverages: bitterness, 0 if never stated
 

@@ -41,12 +41,12 @@ func (l *Lock) Lock(ctx context.Context) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	taken, err := l.take(false)
+	locked, err := l.take(false)
 	if err != nil {
 		<-l.held
 		return err
 	}
-	if taken {
+	if locked {
 		return nil
 	}
 	return l.wait(ctx)
@@ -85,11 +85,11 @@ func (l *Lock) TryLock() (bool, error) {
 	default:
 		return false, nil
 	}
-	taken, err := l.take(false)
-	if !taken || err != nil {
+	locked, err := l.take(false)
+	if !locked || err != nil {
 		<-l.held
 	}
-	return taken, err
+	return locked, err
 }
 
 // Unlock releases the lock. Only the holder may call it.
@@ -113,7 +113,7 @@ func (l *Lock) take(wait bool) (bool, error) {
 	if l.private.Load() {
 		return true, nil
 	}
-	taken, err := lockFile(l.file, wait)
+	locked, err := lockFile(l.file, wait)
 	if errors.Is(err, errors.ErrUnsupported) {
 		l.private.Store(true)
 		return true, nil
@@ -121,5 +121,5 @@ func (l *Lock) take(wait bool) (bool, error) {
 	if err != nil {
 		return false, fmt.Errorf("lock %s: %w", l.file.Name(), err)
 	}
-	return taken, nil
+	return locked, nil
 }

@@ -52,9 +52,9 @@ func mustEnter(t *testing.T, ts *FairLock) {
 	}
 }
 
-// TestOneAtATime checks that only one goroutine holds the lock, whether goroutines share a FairLock
-// or open their own.
-func TestOneAtATime(t *testing.T) {
+// TestMutualExclusion checks that only one goroutine holds the lock, whether goroutines share a
+// FairLock or open their own.
+func TestMutualExclusion(t *testing.T) {
 	dir := t.TempDir()
 	shared := mustOpen(t, dir)
 	var inside, entries atomic.Int64 // atomic, because the race detector doesn't know the kernel's locks
@@ -71,7 +71,7 @@ func TestOneAtATime(t *testing.T) {
 					return
 				}
 				if n := inside.Add(1); n != 1 {
-					t.Errorf("%d holders at once", n)
+					t.Errorf("%d holders at once, want 1", n)
 				}
 				entries.Add(1)
 				inside.Add(-1)
@@ -112,8 +112,8 @@ func TestContended(t *testing.T) {
 	}
 }
 
-// TestLastHolderWaits checks that a holder that yields gets the lock again only after the waiter.
-func TestLastHolderWaits(t *testing.T) {
+// TestFairness checks that a holder that yields gets the lock again only after the waiter.
+func TestFairness(t *testing.T) {
 	dir := t.TempDir()
 	a, b := mustOpen(t, dir), mustOpen(t, dir)
 	if !a.Shared() {
@@ -144,8 +144,8 @@ func TestLastHolderWaits(t *testing.T) {
 	}
 }
 
-// TestContextEnds checks that a canceled wait leaves the lock unchanged.
-func TestContextEnds(t *testing.T) {
+// TestCanceledWait checks that a canceled wait leaves the lock unchanged.
+func TestCanceledWait(t *testing.T) {
 	dir := t.TempDir()
 	a, b := mustOpen(t, dir), mustOpen(t, dir)
 	ended, end := context.WithCancel(context.Background())
@@ -175,8 +175,8 @@ func TestContextEnds(t *testing.T) {
 	}
 }
 
-// TestHolderDies checks that the kernel releases the lock of a killed process.
-func TestHolderDies(t *testing.T) {
+// TestKilledHolder checks that the kernel releases the lock of a killed process.
+func TestKilledHolder(t *testing.T) {
 	dir := t.TempDir()
 	ts := mustOpen(t, dir)
 	if !ts.Shared() {
@@ -210,7 +210,7 @@ func TestHolderDies(t *testing.T) {
 	ts.Unlock()
 }
 
-func TestLockNeedsItsFolder(t *testing.T) {
+func TestMissingFolder(t *testing.T) {
 	if _, err := OpenLock(filepath.Join(t.TempDir(), "missing", "lock")); err == nil {
 		t.Error("no error for a missing folder")
 	}

@@ -32,21 +32,31 @@ var table = map[string][]string{
 	"store/sqlstore":  {"cola", "store", "store/records"},
 	"store/sqlite":    {"cola", "store", "store/records", "store/sqlstore", "internal/filelock"},
 	"store/postgres":  {"cola", "store", "store/records", "store/sqlstore"},
-	"search": {"cola", "search/internal/codec", "search/internal/column",
-		"search/internal/postings", "search/internal/text"},
+	"search": {
+		"cola", "search/internal/codec", "search/internal/column",
+		"search/internal/postings", "search/internal/text",
+	},
 	"quota": {"cola", "store"},
-	"auth": {"cola", "store", "internal/keyring",
-		"internal/ratelimit", "internal/security", "internal/strictjson"},
+	"auth": {
+		"cola", "store", "internal/keyring",
+		"internal/ratelimit", "internal/security", "internal/strictjson",
+	},
 	"ingest": {"cola", "store"},
-	"registry": {"cola", "store", "search", "quota", "auth",
-		"internal/ratelimit", "internal/security", "internal/vault"},
+	"registry": {
+		"cola", "store", "search", "quota", "auth",
+		"internal/ratelimit", "internal/security", "internal/vault",
+	},
 	"alerts":         {"cola", "store", "search"},
 	"alerts/mail":    {"cola", "store", "alerts"},
 	"alerts/webhook": {"cola", "store", "alerts", "internal/vault"},
-	"httpapi": {"cola", "registry", "auth", "internal/labelart",
-		"internal/params", "internal/schemas", "internal/strictjson", "internal/web"},
-	"mcp": {"cola", "registry", "auth", "internal/params",
-		"internal/ratelimit", "internal/schemas", "internal/strictjson", "internal/web"},
+	"httpapi": {
+		"cola", "registry", "auth", "internal/labelart",
+		"internal/params", "internal/schemas", "internal/strictjson", "internal/web",
+	},
+	"mcp": {
+		"cola", "registry", "auth", "internal/params",
+		"internal/ratelimit", "internal/schemas", "internal/strictjson", "internal/web",
+	},
 	"dashboard": {"cola", "registry", "auth", "internal/params", "internal/ratelimit", "internal/web"},
 
 	"search/internal/codec":    {},
@@ -115,7 +125,7 @@ type importing struct {
 // ours returns the imported package relative to the module; ok is false for other modules.
 func (i importing) ours() (name string, ok bool) { return strings.CutPrefix(i.path, module+"/") }
 
-func TestImportsPointDown(t *testing.T) {
+func TestImports(t *testing.T) {
 	seen := map[string]bool{}
 	for _, i := range readImports(t, moduleRoot(t)) {
 		if !known(i.from) {
@@ -133,7 +143,7 @@ func TestImportsPointDown(t *testing.T) {
 	}
 }
 
-func TestColaIsStandardLibraryOnly(t *testing.T) {
+func TestColaImports(t *testing.T) {
 	for _, i := range readImports(t, moduleRoot(t)) {
 		first, _, _ := strings.Cut(i.path, "/")
 		if _, own := i.ours(); !own && !i.test && strings.HasPrefix(i.from, "cola") && strings.Contains(first, ".") {
@@ -142,8 +152,8 @@ func TestColaIsStandardLibraryOnly(t *testing.T) {
 	}
 }
 
-// TestBackendsHaveTheSameFiles checks that both backends use the same file name for a resource.
-func TestBackendsHaveTheSameFiles(t *testing.T) {
+// TestBackendFiles checks that both backends use the same file name for a resource.
+func TestBackendFiles(t *testing.T) {
 	root := moduleRoot(t)
 	sqlite, postgres := filepath.Join(root, "store", "sqlite"), filepath.Join(root, "store", "postgres")
 	for _, dir := range []string{sqlite, postgres} {
@@ -198,10 +208,10 @@ func TestTable(t *testing.T) {
 		{"somewhere", "cola", false, false},
 	} {
 		if got := mayImport(tt.from, tt.to, false); got != tt.code {
-			t.Errorf("mayImport(%s, %s) = %t", tt.from, tt.to, got)
+			t.Errorf("mayImport(%s, %s) = %t, want %t", tt.from, tt.to, got, tt.code)
 		}
 		if got := mayImport(tt.from, tt.to, true); got != tt.test {
-			t.Errorf("mayImport(%s, %s) for tests = %t", tt.from, tt.to, got)
+			t.Errorf("mayImport(%s, %s) for tests = %t, want %t", tt.from, tt.to, got, tt.test)
 		}
 	}
 	for _, edge := range edges {

@@ -8,7 +8,7 @@ import (
 
 // symbol is a barcode: its bars and its human-readable digits.
 type symbol struct {
-	bars   string // one character per module: 1 dark, 0 light; empty if the value has no bars
+	bars   string // one character per module: 1 dark, 0 light; none if the value has no bars
 	guards string // for each module, 1 if its bar is longer
 	digits string
 	quiet  [2]int // light modules required on each side

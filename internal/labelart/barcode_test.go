@@ -112,12 +112,20 @@ func readDigits(w []int) string {
 	return s
 }
 
+// parityLetter returns the letter for the parity of a digit.
+func parityLetter(even bool) string {
+	if even {
+		return "E"
+	}
+	return "O"
+}
+
 func readEAN13(w []int) string {
 	parity, digits := "", ""
 	for i := range 6 {
 		d, even := readDigit(w[3+4*i:][:4])
 		digits += string(rune(d))
-		parity += map[bool]string{false: "O", true: "E"}[even]
+		parity += parityLetter(even)
 	}
 	first := strings.Index("OOOOOO OOEOEE OOEEOE OOEEEO OEOOEE OEEOOE OEEEOO OEOEOE OEOEEO OEEOEO ", parity+" ")
 	if first < 0 {
@@ -131,7 +139,7 @@ func readUPCE(w []int) string {
 	for i := range 6 {
 		d, even := readDigit(w[3+4*i:][:4])
 		digits += string(rune(d))
-		parity += map[bool]string{false: "O", true: "E"}[even]
+		parity += parityLetter(even)
 	}
 	system := "0"
 	check := strings.Index("EEEOOO EEOEOO EEOOEO EEOOOE EOEEOO EOOEEO EOOOEE EOEOEO EOEOOE EOOEOE ", parity+" ")
@@ -148,8 +156,12 @@ func readUPCE(w []int) string {
 // withBarcode returns a record with a barcode on its back label.
 func withBarcode(kind cola.Text, value string, w, h int) (*cola.Cola, *cola.Image) {
 	c, img := label(vocabulary.Wine, "back", w, h)
-	c.Barcodes = []cola.Barcode{{BarcodeType: kind, BarcodeValue: value,
-		TTBImageID: cola.Text(img.TTBImageID), RelativeImagePosition: "bottom right"}}
+	c.Barcodes = []cola.Barcode{{
+		BarcodeType:           kind,
+		BarcodeValue:          value,
+		TTBImageID:            cola.Text(img.TTBImageID),
+		RelativeImagePosition: "bottom right",
+	}}
 	return c, img
 }
 
@@ -168,7 +180,7 @@ func mustScan(t testing.TB, c *cola.Cola, img *cola.Image) string {
 	return scan(picture, false)
 }
 
-func TestBarcodesScan(t *testing.T) {
+func TestBarcodes(t *testing.T) {
 	tests := []struct {
 		kind        cola.Text
 		value, want string // expected as an EAN-13 if the symbol is one
@@ -201,7 +213,7 @@ func TestBarcodesScan(t *testing.T) {
 	}
 }
 
-func TestEveryNumberScans(t *testing.T) {
+func TestRandomBarcodes(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		digits := rapid.StringMatching(`[0-9]{12}`).Draw(t, "digits")
 		value := digits + string(rune(vocabulary.CheckDigit(digits)))
@@ -209,12 +221,12 @@ func TestEveryNumberScans(t *testing.T) {
 		d.fill(white, rectangle(d.bounds()))
 		d.bars(d.bounds(), false)
 		if got := scan(d.raster(), false); got != value {
-			t.Fatalf("%s scans as %q", value, got)
+			t.Fatalf("%s scans as %q, want the value", value, got)
 		}
 	})
 }
 
-func TestOtherValuesAreText(t *testing.T) {
+func TestInvalidBarcodes(t *testing.T) {
 	for _, value := range []string{"LOT-2019/A", "123", "10036000291459", "１２３４５６７８"} {
 		c, img := withBarcode("CODE-128", value, 900, 1100)
 		if _, _, text := svgText(t, mustSVG(t, c, img)); !strings.Contains(text, value) {
@@ -230,7 +242,7 @@ func TestOtherImagesBarcodes(t *testing.T) {
 	c, img := withBarcode("UPC-A", "036000291452", 900, 1100)
 	c.Barcodes[0].TTBImageID = "26001001000001-9"
 	if got := mustScan(t, c, img); got != "" {
-		t.Errorf("the barcode of another image is drawn: %s", got)
+		t.Errorf("barcode of another image is drawn: %s", got)
 	}
 	c.Barcodes, c.BarcodeType, c.BarcodeValue = nil, "UPC-A", "036000291452"
 	if got := mustScan(t, c, img); got != "0036000291452" {
@@ -238,7 +250,7 @@ func TestOtherImagesBarcodes(t *testing.T) {
 	}
 }
 
-func TestDemoBarcodesScan(t *testing.T) {
+func TestDemoBarcodes(t *testing.T) {
 	read, carried := 0, 0
 	for _, c := range sampleLabels(110) {
 		for i := range c.Barcodes {
@@ -258,6 +270,6 @@ func TestDemoBarcodesScan(t *testing.T) {
 		}
 	}
 	if carried < 70 || read != carried {
-		t.Errorf("%d of %d barcodes scan", read, carried)
+		t.Errorf("%d of %d barcodes scan, want all of at least 70", read, carried)
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
-// content contains the texts of a label, ready for layout.
+// content contains the text of a label, ready for layout.
 type content struct {
 	brand, fanciful    string
 	designation        string // kind of product

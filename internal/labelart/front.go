@@ -103,9 +103,11 @@ func (p *page) ornament(weight float64, k, ground ink) item {
 func (p *page) classic(b box) {
 	p.fill(p.paper, rectangle(b))
 	in := p.border(b, p.accent)
-	items := []item{gap(0.15), p.ornament(3, p.accent, p.paper),
+	items := []item{
+		gap(0.15), p.ornament(3, p.accent, p.paper),
 		p.line(0.4, p.established, p.accent, textStyle{face: sans, maxSize: p.unit * 0.03, lines: 1, track: 0.2}),
-		p.brandLine(2.4, p.ink)}
+		p.brandLine(2.4, p.ink),
+	}
 	items = append(items, p.particulars(p.ink, p.accent)...)
 	p.stack(in, append(items, gap(0.1), p.footer(0.6, p.ink))...)
 }

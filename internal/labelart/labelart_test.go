@@ -24,8 +24,12 @@ func label(kind vocabulary.ProductType, position cola.Text, w, h int) (*cola.Col
 	c.ClassName, c.OriginName, c.AddressRecipient = "TABLE RED WINE", "CALIFORNIA", "STONE RIDGE LLC"
 	c.ABV, c.Volume, c.VolumeUnit = cola.Some(13.5), cola.Some(750.0), "milliliters"
 	c.LLMProductDescription = "A dry wine."
-	c.Images = []cola.Image{{TTBImageID: "26001001000001-1", ContainerPosition: position,
-		WidthPixels: cola.Some(w), HeightPixels: cola.Some(h)}}
+	c.Images = []cola.Image{{
+		TTBImageID:        "26001001000001-1",
+		ContainerPosition: position,
+		WidthPixels:       cola.Some(w),
+		HeightPixels:      cola.Some(h),
+	}}
 	return c, &c.Images[0]
 }
 
@@ -132,20 +136,20 @@ func TestStatedFormats(t *testing.T) {
 		}
 	}
 	if drawn["jpeg"] < 20 || drawn["png"] < 10 {
-		t.Errorf("drawn: %v", drawn)
+		t.Errorf("drawn images per format = %v, want at least 20 JPEG and 10 PNG", drawn)
 	}
 }
 
 func TestParseFormat(t *testing.T) {
-	for given, want := range map[string]Format{
+	for name, want := range map[string]Format{
 		"jpg": JPEG, "JPEG": JPEG, "png": PNG, "Svg": SVG, "tif": "", "": "", ".png": "",
 	} {
-		if got, ok := ParseFormat(given); got != want || ok != (want != "") {
-			t.Errorf("%q: %q, %t", given, got, ok)
+		if got, ok := ParseFormat(name); got != want || ok != (want != "") {
+			t.Errorf("ParseFormat(%q) = %q, %t; want %q", name, got, ok, want)
 		}
 	}
 	if got := FormatOf(&cola.Image{ExtensionType: "tif"}); got != PNG {
-		t.Errorf("format for TIFF = %s", got)
+		t.Errorf("FormatOf(TIFF) = %s, want %s", got, PNG)
 	}
 }
 
@@ -156,7 +160,7 @@ func TestStatedSize(t *testing.T) {
 				c, img := label(vocabulary.ProductType(kind), position, size[0], size[1])
 				config, err := png.DecodeConfig(bytes.NewReader(mustPNG(t, c, img)))
 				if err != nil || config.Width != size[0] || config.Height != size[1] {
-					t.Errorf("%s %q %v: the PNG is %dx%d, %v", kind, position, size, config.Width, config.Height, err)
+					t.Errorf("%s %q: want %v, the PNG is %dx%d, %v", kind, position, size, config.Width, config.Height, err)
 				}
 			}
 		}
@@ -241,7 +245,7 @@ func TestDeterministic(t *testing.T) {
 	}
 }
 
-func TestBrandsLookDifferent(t *testing.T) {
+func TestBrandLooks(t *testing.T) {
 	looks := map[string]bool{}
 	for _, brand := range []string{
 		"ALDER", "BIRCH", "CEDAR", "DOGWOOD", "ELM", "FIR", "GINKGO", "HAZEL", "IRONWOOD", "JUNIPER",
@@ -260,7 +264,7 @@ func TestBrandsLookDifferent(t *testing.T) {
 	}
 }
 
-func TestTextStaysOnTheLabel(t *testing.T) {
+func TestTextBounds(t *testing.T) {
 	for _, c := range sampleLabels(300) {
 		for i := range c.Images {
 			d, err := layout(c, &c.Images[i])
@@ -302,7 +306,7 @@ func contrast(a, b ink) float64 {
 	return (math.Max(x, y) + 0.05) / (math.Min(x, y) + 0.05)
 }
 
-func TestPalettesAreLegible(t *testing.T) {
+func TestPaletteContrast(t *testing.T) {
 	for name, palettes := range map[string][]palette{
 		"wine": winePalettes, "beer": beerPalettes, "spirits": spiritPalettes,
 	} {

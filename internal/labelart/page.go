@@ -9,7 +9,7 @@ import (
 	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
-// page is an unfinished drawing with the data it shows: the record's texts, its theme and its
+// page is an unfinished drawing with the data it shows: the record's text, its theme and its
 // barcode.
 type page struct {
 	*drawing
@@ -83,19 +83,19 @@ type item struct {
 // stack draws items from top to bottom, each in its share of the box.
 func (p *page) stack(b box, items ...item) {
 	weights := make([]float64, 0, len(items))
-	shown := items[:0:0]
+	visible := items[:0:0]
 	for _, it := range items {
 		if it.draw != nil {
-			shown = append(shown, it)
+			visible = append(visible, it)
 			weights = append(weights, it.weight)
 		}
 	}
 	for i, row := range b.rows(weights...) {
-		shown[i].draw(row)
+		visible[i].draw(row)
 	}
 }
 
-// line returns an item that draws a text, or an empty item for an empty text.
+// line returns an item that draws text, or an empty item for empty text.
 func (p *page) line(weight float64, text string, k ink, m textStyle) item {
 	if text == "" {
 		return item{}
@@ -221,7 +221,7 @@ func themeOf(c *cola.Cola) theme {
 	}
 }
 
-// hashOf returns a hash of some texts.
+// hashOf returns a hash of some strings.
 func hashOf(texts ...string) uint64 {
 	h := fnv.New64a()
 	for _, t := range texts {

@@ -46,7 +46,7 @@ func clean(s string, maxRunes int) string {
 	return b.String()
 }
 
-// textStyle describes how to set a text in a box.
+// textStyle describes how to set text in a box.
 type textStyle struct {
 	face    face
 	maxSize float64 // maximum font size
@@ -121,7 +121,7 @@ func (p *page) set(b box, text string, k ink, m textStyle) {
 	}
 }
 
-// fit returns the largest size in which a text fits a box, and the lines. It returns no lines if
+// fit returns the largest size in which text fits a box, and the lines. It returns no lines if
 // there is no room.
 func fit(text string, b box, m *textStyle) (size float64, lines []string) {
 	fits := func(size float64) ([]string, bool) {
@@ -154,7 +154,7 @@ func fit(text string, b box, m *textStyle) (size float64, lines []string) {
 	return low, balance(lines, text, b.w/low, m)
 }
 
-// wrap breaks a text into lines no wider than width, in ems. It returns nil if a single word is
+// wrap breaks text into lines no wider than width, in ems. It returns nil if a single word is
 // wider.
 func wrap(text string, f face, width, track float64) []string {
 	space := f.measure(" ", 0) + 2*track
@@ -202,7 +202,7 @@ func balance(lines []string, text string, width float64, m *textStyle) []string 
 	return lines
 }
 
-// cut truncates a text to fit in the smallest size, with an ellipsis.
+// cut truncates text to fit in the smallest size, with an ellipsis.
 func cut(text string, b box, m *textStyle) []string {
 	const size = minSize
 	lines := wrap(text, m.face, b.w/size, m.track)
@@ -288,10 +288,10 @@ func (t *typeface) advance(buffer *sfnt.Buffer, r rune) float64 {
 	return float64(width) / 64 / t.em
 }
 
-// measure returns the width of a text in ems, including letter spacing of track ems.
+// measure returns the width of text in ems, including letter spacing of track ems.
 func (f face) measure(s string, track float64) float64 {
 	t := typefaces()[f]
-	var buffer *sfnt.Buffer // takes several KB, and few texts need it
+	var buffer *sfnt.Buffer // takes several KB, and few strings need it
 	width := 0.0
 	for _, r := range s {
 		if int(r) < len(t.latin) {

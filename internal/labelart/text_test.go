@@ -39,7 +39,7 @@ func FuzzClean(f *testing.F) {
 		most = max(1, most%500)
 		got := clean(s, most)
 		if !utf8.ValidString(got) || utf8.RuneCountInString(got) > most+2 {
-			t.Fatalf("clean(%q, %d) = %q", s, most, got)
+			t.Fatalf("clean(%q, %d) = %q, want valid text within the limit", s, most, got)
 		}
 		for _, r := range got {
 			if unicode.IsControl(r) || r == 0xfffe || r == 0xffff {
@@ -47,12 +47,12 @@ func FuzzClean(f *testing.F) {
 			}
 		}
 		if again := clean(got, most+2); again != got {
-			t.Fatalf("clean(%q) = %q, then %q", s, got, again)
+			t.Fatalf("clean(%q) = %q, cleaned again %q", s, got, again)
 		}
 	})
 }
 
-func TestFittedTextFits(t *testing.T) {
+func TestFit(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := clean(rapid.StringN(1, 120, -1).Draw(t, "text"), 120)
 		if text == "" {
@@ -87,16 +87,16 @@ func TestFittedTextFits(t *testing.T) {
 	})
 }
 
-func TestWrapKeepsEveryWord(t *testing.T) {
+func TestWrap(t *testing.T) {
 	const text = "Consumption of alcoholic beverages impairs your ability to drive a car"
 	for width := 40.0; width > 5; width-- {
 		lines := wrap(text, sans, width, 0)
 		if got := strings.Join(lines, " "); got != text {
-			t.Errorf("width %v: lines %q", width, lines)
+			t.Errorf("width %v: lines = %q, want all words", width, lines)
 		}
 	}
 	if lines := wrap(text, sans, 3, 0); lines != nil {
-		t.Errorf("a word wider than the line: %q", lines)
+		t.Errorf("word wider than the line: %q", lines)
 	}
 }
 
@@ -112,7 +112,7 @@ func hostile(t *rapid.T, name string) string {
 	).Draw(t, name)
 }
 
-func TestAnyRecordDraws(t *testing.T) {
+func TestAnyRecord(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := func(name string) cola.Text { return cola.Text(hostile(t, name)) }
 		number := func(name string) cola.Opt[float64] {
@@ -137,8 +137,12 @@ func TestAnyRecordDraws(t *testing.T) {
 		c.ABV, c.Volume, c.VolumeUnit = number("abv"), number("volume"), text("unit")
 		side := rapid.OneOf(rapid.IntRange(1, 40), rapid.IntRange(1, 700))
 		position := rapid.SampledFrom([]cola.Text{"front", "back", "neck", "strip", "other", "", "?"})
-		c.Images = []cola.Image{{TTBImageID: "1", ContainerPosition: position.Draw(t, "position"),
-			WidthPixels: cola.Some(side.Draw(t, "w")), HeightPixels: cola.Some(side.Draw(t, "h"))}}
+		c.Images = []cola.Image{{
+			TTBImageID:        "1",
+			ContainerPosition: position.Draw(t, "position"),
+			WidthPixels:       cola.Some(side.Draw(t, "w")),
+			HeightPixels:      cola.Some(side.Draw(t, "h")),
+		}}
 		if rapid.Bool().Draw(t, "coded") {
 			c.Barcodes = []cola.Barcode{{
 				BarcodeType:           text("symbology"),
@@ -165,7 +169,7 @@ func TestAnyRecordDraws(t *testing.T) {
 		mustBeXML(t, svg.String())
 		if strings.Contains(svg.String(), "NaN") && !strings.Contains(svg.String(), "NaN%") ||
 			strings.Contains(svg.String(), `"Inf`) {
-			t.Fatalf("a coordinate is not a number:\n%s", svg.String())
+			t.Fatalf("coordinate is not a number:\n%s", svg.String())
 		}
 	})
 }

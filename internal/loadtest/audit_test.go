@@ -74,8 +74,10 @@ func TestAudit(t *testing.T) {
 		{"unknown charged", cutOff, charges(101, 9_985, 4), Bounds, ""},
 		{"more than unknown", cutOff, charges(101, 9_986, 4), Over, "more than"},
 		{"less than answered, with unknown", cutOff, charges(101, 9_964, 4), Lost, "less than"},
-		{"above the quota", append(cutOff[:len(cutOff):len(cutOff)], cutOff[5], cutOff[5]),
-			charges(101, 10_001, 4), Over, "exceed the limits"},
+		{
+			"above the quota", append(cutOff[:len(cutOff):len(cutOff)], cutOff[5], cutOff[5]),
+			charges(101, 10_001, 4), Over, "exceed the limits",
+		},
 		{"inconsistent days", answered, inconsistent, Over, "add up"},
 	} {
 		account := &Account{Account: store.Account{ID: 7, Tier: cola.TierFree}, Key: auth.NewSecret(), Spent: spent}
@@ -86,7 +88,7 @@ func TestAudit(t *testing.T) {
 		}
 		got, err := Audit(t.Context(), tt.ledger, []*Account{account}, exchanges, endings, time.Now())
 		if err != nil || len(got) != 1 {
-			t.Fatalf("%s: %d statements, %v", tt.name, len(got), err)
+			t.Fatalf("%s: %d statements, %v; want 1", tt.name, len(got), err)
 		}
 		problems := strings.Join(got[0].Problems, "; ")
 		if got[0].Verdict != tt.want || !strings.Contains(problems, tt.problem) ||
@@ -102,11 +104,11 @@ func TestAuditRateLimit(t *testing.T) {
 	within := func(last float64) []Exchange {
 		var all []Exchange
 		for i := range limit + 1 {
-			sent := float64(i)
+			seconds := float64(i)
 			if i == limit {
-				sent = last
+				seconds = last
 			}
-			all = append(all, Exchange{Account: account, Status: 400, Sent: at(sent), Answered: at(sent + 1)})
+			all = append(all, Exchange{Account: account, Status: 400, Sent: at(seconds), Answered: at(seconds + 1)})
 		}
 		return all
 	}

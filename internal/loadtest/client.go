@@ -38,9 +38,9 @@ type Exchange struct {
 	Answered time.Time // time of the complete response or the failure
 	Status   int       // 0 without a response
 	Units    int       // units of the question's meter in the response
-	Burst    bool      // refused by the rate limit: the request did not count
+	Burst    bool      // rejected by the rate limit: the request did not count
 	Failure  Failure
-	Problem  string // defect of the response; empty if it is correct
+	Problem  string // defect of the response, if any
 }
 
 // newTransport returns a transport that sends every request once, over a new connection. With

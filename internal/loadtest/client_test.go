@@ -99,13 +99,16 @@ func TestExchangeFailures(t *testing.T) {
 		want    Failure
 	}{
 		"no listener": {mustClosedAddress(t), Refused},
-		"closed before the response": {mustServe(t,
-			func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }), Reset},
-		"closed within the response": {mustServe(t, func(w http.ResponseWriter, _ *http.Request) {
-			fmt.Fprint(w, `{"data":[`)
-			http.NewResponseController(w).Flush()
-			panic(http.ErrAbortHandler)
-		}), Broken},
+		"closed before the response": {
+			mustServe(t, func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }), Reset,
+		},
+		"closed within the response": {
+			mustServe(t, func(w http.ResponseWriter, _ *http.Request) {
+				fmt.Fprint(w, `{"data":[`)
+				http.NewResponseController(w).Flush()
+				panic(http.ErrAbortHandler)
+			}), Broken,
+		},
 	} {
 		e := exchange(&http.Client{Transport: newTransport()},
 			tt.address, Exchange{Account: caller(), Question: asksList})
@@ -139,7 +142,7 @@ func TestBalancerRetries(t *testing.T) {
 	}
 }
 
-func TestBalancerPrefersReady(t *testing.T) {
+func TestBalancerReadiness(t *testing.T) {
 	var unready atomic.Int64
 	probe := func(status int) http.HandlerFunc {
 		return func(w http.ResponseWriter, r *http.Request) {
@@ -189,14 +192,14 @@ func TestLoad(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan struct{})
 	go func() { defer close(done); crowd.Run(ctx) }()
-	asked := func() map[*Account]int {
+	requests := func() map[*Account]int {
 		by := map[*Account]int{}
 		for _, e := range log.Exchanges() {
 			by[e.Account]++
 		}
 		return by
 	}
-	for len(asked()) < len(crowd.Accounts) {
+	for len(requests()) < len(crowd.Accounts) {
 		time.Sleep(time.Millisecond)
 	}
 	cancel()
@@ -217,7 +220,7 @@ func TestDraw(t *testing.T) {
 		kind, _, _ := strings.Cut(strings.TrimPrefix(q.Path, "/"), "?")
 		kinds[kind]++
 		if (q.Meter == cola.MeterNone) != (q.Most == 0) || q.Want == 0 {
-			t.Fatalf("%+v", q)
+			t.Fatalf("inconsistent question: %+v", q)
 		}
 	}
 	for _, kind := range []string{

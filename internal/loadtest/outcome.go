@@ -22,10 +22,10 @@ type Outcome uint8
 
 // Outcomes.
 const (
-	Granted Outcome = iota // granted by the ledger and answered: counts toward the rate limit and costs its units
-	Held                   // 429 from the rate limit, or 503: does not count
+	Granted  Outcome = iota // granted by the ledger and answered: counts toward the rate limit and costs its units
+	Rejected                // 429 from the rate limit, or 503: does not count
 	// not started: the connection was refused, or closed unread by a process that exited cleanly
-	NotBegun
+	NotStarted
 	Unknown    // the process was killed during the request: may have been charged
 	Unresolved // 503 from a process that was killed with commits in doubt: may have been charged
 	Failed     // no response for an unknown reason: may have been charged
@@ -35,21 +35,21 @@ const (
 func (e *Exchange) outcome(endings []Ending) Outcome {
 	switch {
 	case e.Failure == Refused:
-		return NotBegun
+		return NotStarted
 	case e.Failure != None:
 		return e.lost(endings)
 	case e.Status == http.StatusServiceUnavailable:
 		if e.mayBeInDoubt(endings) {
 			return Unresolved
 		}
-		return Held
+		return Rejected
 	case e.Burst:
-		return Held
+		return Rejected
 	}
 	return Granted
 }
 
-// immediateRefusal is the time within which an unavailable ledger refuses requests without a batch.
+// immediateRefusal is the time within which an unavailable ledger rejects requests without a batch.
 // It retries a batch for at least a second before giving up.
 const immediateRefusal = time.Second / 2
 
@@ -69,7 +69,7 @@ func (e *Exchange) lost(endings []Ending) Outcome {
 	case next.Killed:
 		return Unknown
 	case e.Failure == Reset: // the listener never accepted it
-		return NotBegun
+		return NotStarted
 	}
 	return Failed
 }

@@ -13,8 +13,8 @@ func at(seconds float64) time.Time {
 
 func TestOutcome(t *testing.T) {
 	killed := Ending{Process: 1, At: at(10), Gone: at(11), Killed: true, Clear: at(8)}
-	asked := Ending{Process: 1, At: at(20), Gone: at(21)}
-	endings := []Ending{{Process: 0, At: at(1), Gone: at(99), Killed: true}, killed, asked}
+	graceful := Ending{Process: 1, At: at(20), Gone: at(21)}
+	endings := []Ending{{Process: 0, At: at(1), Gone: at(99), Killed: true}, killed, graceful}
 	const unavailable = http.StatusServiceUnavailable
 	for _, tt := range []struct {
 		name           string
@@ -27,20 +27,20 @@ func TestOutcome(t *testing.T) {
 		{"200", 5, 6, 200, false, None, Granted},
 		{"429 for the quota", 5, 6, 429, false, None, Granted},
 		{"404", 5, 6, 404, false, None, Granted},
-		{"429 for the rate limit", 5, 6, 429, true, None, Held},
-		{"refused connection", 10.2, 10.3, 0, false, Refused, NotBegun},
+		{"429 for the rate limit", 5, 6, 429, true, None, Rejected},
+		{"refused connection", 10.2, 10.3, 0, false, Refused, NotStarted},
 		{"closed by a kill", 9, 10.5, 0, false, Reset, Unknown},
 		{"closed by a kill within the response", 9, 10.5, 0, false, Broken, Unknown},
 		{"closed before the kill", 8, 9.5, 0, false, Reset, Failed},
 		{"closed long after the kill", 11.5, 12, 0, false, Reset, Failed},
-		{"closed unread during shutdown", 19, 20.5, 0, false, Reset, NotBegun},
+		{"closed unread during shutdown", 19, 20.5, 0, false, Reset, NotStarted},
 		{"closed within the response during shutdown", 19, 20.5, 0, false, Broken, Failed},
-		{"closed without an ending", 30, 31, 0, false, Reset, Failed},
-		{"503 before the clear time", 1, 7.9, unavailable, false, None, Held},
+		{"closed while the process kept running", 30, 31, 0, false, Reset, Failed},
+		{"503 before the clear time", 1, 7.9, unavailable, false, None, Rejected},
 		{"503 after the clear time", 1, 8.1, unavailable, false, None, Unresolved},
-		{"immediate 503", 8.5, 8.9, unavailable, false, None, Held},
-		{"503 during shutdown", 12, 17, unavailable, false, None, Held},
-		{"503 of a running process", 30, 35, unavailable, false, None, Held},
+		{"immediate 503", 8.5, 8.9, unavailable, false, None, Rejected},
+		{"503 during shutdown", 12, 17, unavailable, false, None, Rejected},
+		{"503 from a running process", 30, 35, unavailable, false, None, Rejected},
 	} {
 		e := Exchange{
 			Process: 1, Sent: at(tt.sent), Answered: at(tt.answered),
@@ -71,11 +71,11 @@ func TestTallies(t *testing.T) {
 	calm, kill := tallies[0], tallies[1]
 	if calm.Requests != 4 || calm.OK != 1 || calm.Wrong != 1 || calm.TooMany != 1 || calm.Unavailable != 1 ||
 		len(calm.Faults) != 1 {
-		t.Errorf("calm: %+v", calm)
+		t.Errorf("calm phase: wrong tally %+v", calm)
 	}
 	if kill.Requests != 5 || kill.OK != 2 || kill.Unavailable != 1 || kill.Unresolved != 1 || kill.Unknown != 1 ||
-		kill.NotBegun != 1 || len(kill.Faults) != 2 {
-		t.Errorf("kill: %+v", kill)
+		kill.NotStarted != 1 || len(kill.Faults) != 2 {
+		t.Errorf("kill phase: wrong tally %+v", kill)
 	}
 	if calm.Longest != 2*time.Second || kill.Longest != 18*time.Second {
 		t.Errorf("longest without 200: %v and %v, want 2s and 18s", calm.Longest, kill.Longest)

@@ -10,7 +10,7 @@ import (
 type Phase struct {
 	Name string
 	From time.Time
-	// Quiet marks a phase without noticeable disturbance: only limits may refuse requests.
+	// Quiet marks a phase without noticeable disturbance: only limits may reject requests.
 	Quiet bool
 }
 
@@ -23,7 +23,7 @@ type Tally struct {
 	TooMany     int // status 429
 	Unavailable int // status 503
 	Unresolved  int // 503s of processes that were killed with commits in doubt
-	NotBegun    int // refused connections, and connections that an exiting process did not read from
+	NotStarted  int // refused connections, and connections that an exiting process did not read from
 	Unknown     int // no response because the process was killed
 	Faults      []string
 	// Longest is the longest period without a 200 response whose midpoint is in the phase.
@@ -68,8 +68,8 @@ func Tallies(phases []Phase, end time.Time, exchanges []Exchange, endings []Endi
 
 // count adds an exchange.
 func (t *Tally) count(e *Exchange, o Outcome) {
-	if o == NotBegun {
-		t.NotBegun++
+	if o == NotStarted {
+		t.NotStarted++
 		return
 	}
 	t.Requests++

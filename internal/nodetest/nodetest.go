@@ -31,7 +31,7 @@ type Kit struct {
 
 // Options configures a kit. All fields except Cache are required.
 type Options struct {
-	Files fs.FS  // package.json, package-lock.json, and files to place beside the packages
+	Files fs.FS  // package.json, package-lock.json, and files to place next to the packages
 	Name  string // name of the package folder in the user's cache
 	Cache string // replaces that folder if not empty
 	Dir   string // folder of the kit, which Install replaces

@@ -51,28 +51,28 @@ func TestInstallOnce(t *testing.T) {
 	}
 	if got, err := os.ReadFile(ran); err != nil || strings.Count(string(got), "\n") != 1 ||
 		!strings.HasPrefix(string(got), "ci --ignore-scripts") {
-		t.Errorf("npm runs: %q, %v", got, err)
+		t.Errorf("npm runs = %q, %v", got, err)
 	}
 	if _, err := os.Stat(filepath.Join(first, "node_modules")); err != nil {
 		t.Error(err)
 	}
 }
 
-// TestInstallFails checks that a failed installation is not mistaken for a complete one later.
-func TestInstallFails(t *testing.T) {
+// TestInstallFailure checks that a failed installation is not mistaken for a complete one later.
+func TestInstallFailure(t *testing.T) {
 	mustFakeNPM(t, "mkdir node_modules; echo no network >&2; exit 7")
 	o := mustOptions(t)
 	if dir, err := o.installPackages(t.Context()); err == nil || !strings.Contains(err.Error(), "exit status 7") ||
 		!strings.Contains(err.Error(), "no network") {
-		t.Errorf("%s, %v", dir, err)
+		t.Errorf("installPackages = %s, %v; want exit status 7", dir, err)
 	}
 	if left, err := os.ReadDir(o.Cache); err != nil || len(left) != 0 {
-		t.Errorf("left behind: %v, %v", left, err)
+		t.Errorf("remaining files: %v, %v", left, err)
 	}
 	t.Setenv("PATH", t.TempDir())
 	if _, err := o.installPackages(t.Context()); err == nil ||
 		!strings.Contains(err.Error(), "make tools installs it") {
-		t.Errorf("without npm: %v", err)
+		t.Errorf("without npm: err = %v", err)
 	}
 }
 
@@ -104,7 +104,7 @@ func TestKit(t *testing.T) {
 	}
 	if got, err := k.Program("a", "run"); err != nil ||
 		got != filepath.Join(dir, "node_modules", "a", "dist", "index.js") {
-		t.Errorf("output %s, %v", got, err)
+		t.Errorf("Program(a, run) = %s, %v; want dist/index.js", got, err)
 	}
 	for name, runs := range map[string]string{"a": "walk", "b": "run"} {
 		if got, err := k.Program(name, runs); err == nil {

@@ -8,7 +8,7 @@ import (
 	"os/exec"
 )
 
-// lead does nothing, because this system has no process groups.
+// lead is a no-op, because this system has no process groups.
 func lead(*exec.Cmd) {}
 
 // terminate kills a child, because this system has no SIGTERM.

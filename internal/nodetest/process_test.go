@@ -68,8 +68,8 @@ func mustFile(t *testing.T, name string) {
 	t.Fatalf("%s was not written", name)
 }
 
-// TestContextEndsGroup checks that canceling the context also ends a child's descendants.
-func TestContextEndsGroup(t *testing.T) {
+// TestContextStopsGroup checks that canceling the context also ends a child's descendants.
+func TestContextStopsGroup(t *testing.T) {
 	pid := filepath.Join(t.TempDir(), "pid")
 	ctx, cancel := context.WithCancel(t.Context())
 	d, err := Launch(Command(ctx, mustShell(t), "-c", "sleep 600 & echo $! >"+pid+"; wait"), io.Discard)
@@ -107,7 +107,7 @@ func TestStopStubborn(t *testing.T) {
 	}
 	mustFile(t, ready)
 	if err := d.Stop(10 * time.Millisecond); err == nil || !strings.Contains(err.Error(), "did not exit within") {
-		t.Errorf("Stop: %v", err)
+		t.Errorf("Stop = %v, want a timeout", err)
 	}
 }
 
@@ -118,7 +118,7 @@ func TestStopEnded(t *testing.T) {
 	}
 	<-d.Exited
 	if err := d.Stop(time.Minute); err == nil || !strings.Contains(err.Error(), "exited unexpectedly: exit status 3") {
-		t.Errorf("Stop: %v", err)
+		t.Errorf("Stop = %v, want exit status 3", err)
 	}
 }
 
@@ -126,10 +126,10 @@ func TestFinish(t *testing.T) {
 	shell := mustShell(t)
 	out, err := Finish(Command(t.Context(), shell, "-c", "echo out; echo err >&2; exit 6"))
 	if err != nil || out.Code != 6 || string(out.Stdout) != "out\n" || string(out.Stderr) != "err\n" {
-		t.Errorf("%+v, %v", out, err)
+		t.Errorf("Finish = %+v, %v; want exit code 6 with both outputs", out, err)
 	}
 	if got := out.Tail(); got != "\nout\nerr" {
-		t.Errorf("Tail() = %q", got)
+		t.Errorf("Tail() = %q, want both outputs", got)
 	}
 	if _, err := Succeed(Command(t.Context(), shell, "-c", "echo no >&2; exit 6")); err == nil ||
 		!strings.Contains(err.Error(), "exit status 6\nno") {
@@ -137,7 +137,7 @@ func TestFinish(t *testing.T) {
 	}
 	if _, err := Finish(Command(t.Context(), shell, "-c", "kill -9 $$")); err == nil ||
 		!strings.Contains(err.Error(), "killed") {
-		t.Errorf("killed child: %v", err)
+		t.Errorf("Finish(killed child) = %v, want an error", err)
 	}
 	if _, err := Finish(Command(t.Context(), filepath.Join(t.TempDir(), "nothing"))); err == nil {
 		t.Error("Finish ran a missing program")
@@ -145,9 +145,9 @@ func TestFinish(t *testing.T) {
 }
 
 func TestAwait(t *testing.T) {
-	asked := 0
+	requests := 0
 	ready := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		if asked++; asked < 3 {
+		if requests++; requests < 3 {
 			w.WriteHeader(http.StatusServiceUnavailable)
 		}
 	}))
@@ -156,8 +156,8 @@ func TestAwait(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := d.Await(t.Context(), ready.URL); err != nil || asked != 3 {
-		t.Errorf("Await: %v after %d requests", err, asked)
+	if err := d.Await(t.Context(), ready.URL); err != nil || requests != 3 {
+		t.Errorf("Await = %v after %d requests, want success after 3", err, requests)
 	}
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -169,6 +169,6 @@ func TestAwait(t *testing.T) {
 	}
 	if err := d.Await(t.Context(), ready.URL+"\x00"); err == nil ||
 		!strings.Contains(err.Error(), "exited before it was ready") {
-		t.Errorf("after the exit: %v", err)
+		t.Errorf("Await after the exit = %v, want an error", err)
 	}
 }

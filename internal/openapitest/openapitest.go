@@ -99,11 +99,11 @@ func (s *Spec) Validate(t testing.TB, req *http.Request, resp *http.Response) {
 }
 
 func (s *Spec) check(req *http.Request, resp *http.Response, body []byte) error {
-	asked := req.Clone(req.Context())
+	clone := req.Clone(req.Context())
 	if req.Method == http.MethodHead {
-		asked.Method = http.MethodGet // HEAD has the same headers
+		clone.Method = http.MethodGet // HEAD has the same headers
 	}
-	route, params, err := s.router.FindRoute(asked)
+	route, params, err := s.router.FindRoute(clone)
 	switch {
 	case err != nil && s.isOutside(req) && (resp.StatusCode < 400 || !isJSON(resp)):
 		return checkRequestID(resp)
@@ -116,7 +116,7 @@ func (s *Spec) check(req *http.Request, resp *http.Response, body []byte) error 
 	}
 	input := &openapi3filter.ResponseValidationInput{
 		RequestValidationInput: &openapi3filter.RequestValidationInput{
-			Request: asked, Route: route, PathParams: params,
+			Request: clone, Route: route, PathParams: params,
 		},
 		Status: resp.StatusCode,
 		Header: resp.Header,

@@ -34,10 +34,10 @@ func initialize(ctx context.Context, s *Server) error {
 func (s *Server) runProgram(ctx context.Context, name string, arguments ...string) error {
 	cmd := exec.CommandContext(ctx, s.programs.path(name), arguments...)
 	s.prepare(cmd)
-	// On SIGTERM, unlike SIGKILL, the program also ends its children.
+	// On SIGTERM, unlike SIGKILL, the program also terminates its children.
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	cmd.WaitDelay = programGrace
-	// The kernel ends a program when the thread that started it exits.
+	// Pdeathsig kills the program when the OS thread that started it exits, so stay on that thread.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	if output, err := cmd.CombinedOutput(); err != nil {

@@ -66,9 +66,9 @@ func runVictim() {
 	select {}
 }
 
-// TestServerOfKilledProcess kills a process that owns a server. The server must end too, and the
+// TestKilledOwner kills a process that owns a server. The server must end too, and the
 // next start removes its folder.
-func TestServerOfKilledProcess(t *testing.T) {
+func TestKilledOwner(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("requires Linux")
 	}
@@ -84,11 +84,11 @@ func TestServerOfKilledProcess(t *testing.T) {
 
 	removeAbandoned(os.TempDir())
 	if len(processesIn(t, folder)) == 0 {
-		t.Fatal("the server is not running")
+		t.Fatal("server is not running")
 	}
 	mustDo(t, cmd.Process.Kill())
 	if err := cmd.Wait(); err == nil {
-		t.Fatal("the process was not killed")
+		t.Fatal("process was not killed")
 	}
 	mustDo(t, poll(t.Context(), func() error {
 		if pids := processesIn(t, folder); len(pids) > 0 {
@@ -99,7 +99,7 @@ func TestServerOfKilledProcess(t *testing.T) {
 	mustDo(t, poll(t.Context(), func() error { // another test binary may be removing it concurrently
 		removeAbandoned(os.TempDir())
 		if _, err := os.Stat(folder); !errors.Is(err, os.ErrNotExist) {
-			return fmt.Errorf("the folder still exists: %v", err)
+			return fmt.Errorf("folder still exists: %v", err)
 		}
 		return nil
 	}))

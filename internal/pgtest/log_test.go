@@ -26,6 +26,6 @@ func TestLogTail(t *testing.T) {
 	l.keep()
 	mustDo(t, os.Remove(l.path))
 	if l.tail(100) != want[0] {
-		t.Errorf("kept log = %q", l.tail(100))
+		t.Errorf("tail(100) = %q, want %q", l.tail(100), want[0])
 	}
 }

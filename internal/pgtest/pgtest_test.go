@@ -77,7 +77,7 @@ func TestUnusualSettings(t *testing.T) {
 	}
 }
 
-func TestDatabasesAreSeparate(t *testing.T) {
+func TestSeparateDatabases(t *testing.T) {
 	first, second := NewDatabase(t), NewDatabase(t)
 	if first == second {
 		t.Fatalf("two databases have the URL %s", first)
@@ -89,7 +89,7 @@ func TestDatabasesAreSeparate(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := mustText(t, second, `SELECT coalesce(to_regclass('mine')::text, 'none')`); got != "none" {
-		t.Errorf("the second database has the first database's table")
+		t.Errorf("second database has the first database's table")
 	}
 }
 
@@ -110,7 +110,7 @@ func TestDropDatabase(t *testing.T) {
 		"invalid URL":      "postgres://%",
 	} {
 		if err := s.DropDatabase(t.Context(), url); err == nil {
-			t.Errorf("dropped %s", name)
+			t.Errorf("DropDatabase(%s) = nil, want an error", name)
 		}
 	}
 }
@@ -123,14 +123,14 @@ func TestCutConnections(t *testing.T) {
 	mustDo(t, conn.Ping(t.Context()))
 	mustDo(t, s.CutConnections(t.Context()))
 	if err := conn.Ping(t.Context()); err == nil {
-		t.Error("a connection still works after it was cut")
+		t.Error("connection still works after it was cut")
 	}
 	mustText(t, s.URL("postgres"), `SELECT 'let in again'`)
 }
 
-// TestRestartKeepsAddressAndData stops a durable server in every mode. No committed data may be
+// TestRestart stops a durable server in every mode. No committed data may be
 // lost, and connections must be refused rather than held while the server is stopped.
-func TestRestartKeepsAddressAndData(t *testing.T) {
+func TestRestart(t *testing.T) {
 	s := mustStart(t,
 		Options{Durable: true, Settings: map[string]string{"work_mem": "7MB", "cluster_name": `it's\a "name"`}})
 	mustExecute(t, s, `CREATE TABLE kept (mode text)`)
@@ -147,7 +147,7 @@ func TestRestartKeepsAddressAndData(t *testing.T) {
 			t.Errorf("%s: connecting to the stopped server: %v", name, err)
 		}
 		if pids := serverProcesses(t, s); len(pids) > 0 {
-			t.Errorf("%s: processes %v are left", name, pids)
+			t.Errorf("%s: processes %v still run", name, pids)
 		}
 		if slices.Contains(sharedMemory(t), memory) {
 			t.Errorf("%s: shared memory %s still exists", name, memory)
@@ -173,7 +173,7 @@ func TestStartError(t *testing.T) {
 	useTempDir(t)
 	_, err := Start(t.Context(), Options{Settings: map[string]string{"shared_buffers": "much"}})
 	if err == nil || !strings.Contains(err.Error(), `invalid value for parameter "shared_buffers": "much"`) {
-		t.Errorf("error %v", err)
+		t.Errorf("Start = %v, want the server's error", err)
 	}
 	if _, err := Start(t.Context(), Options{Settings: map[string]string{"port": "5432"}}); err == nil ||
 		!strings.Contains(err.Error(), "the port") {
@@ -187,16 +187,16 @@ func TestStartCanceled(t *testing.T) {
 	why := errors.New("no more time")
 	cancel(why)
 	if _, err := Start(ctx, Options{}); !errors.Is(err, why) {
-		t.Errorf("error %v", err)
+		t.Errorf("Start = %v, want %v", err, why)
 	}
 }
 
-// TestTakenPort takes the chosen port before the server does.
-func TestTakenPort(t *testing.T) {
-	taken, err := net.Listen("tcp", "127.0.0.1:0")
+// TestPortInUse takes the chosen port before the server does.
+func TestPortInUse(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	mustDo(t, err)
-	defer taken.Close()
-	number := taken.Addr().(*net.TCPAddr).Port
+	defer listener.Close()
+	number := listener.Addr().(*net.TCPAddr).Port
 	tries := 0
 	s, err := start(t.Context(), Options{}, "primary", func() (*reservation, error) {
 		r, err := reservePort()
@@ -217,7 +217,7 @@ func TestTakenPort(t *testing.T) {
 	}
 }
 
-func TestGivenFolderIsKept(t *testing.T) {
+func TestPermanentFolder(t *testing.T) {
 	useTempDir(t)
 	o := Options{Dir: filepath.Join(os.TempDir(), "made", "for it")}
 	defer os.RemoveAll(filepath.Dir(o.Dir))
@@ -232,7 +232,7 @@ func TestGivenFolderIsKept(t *testing.T) {
 	}
 }
 
-func TestCloseCleansUp(t *testing.T) {
+func TestClose(t *testing.T) {
 	useTempDir(t)
 	s, err := Start(t.Context(), Options{})
 	mustDo(t, err)
@@ -245,10 +245,10 @@ func TestCloseCleansUp(t *testing.T) {
 		t.Errorf("processes %v still run", pids)
 	}
 	if _, err := os.Stat(s.folder.path); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("the folder still exists: %v", err)
+		t.Errorf("folder still exists: %v", err)
 	}
 	if !strings.Contains(s.Log(), "database system is ready to accept connections") {
-		t.Errorf("log after Close = %q", s.Log())
+		t.Errorf("log after Close = %q, want the server's output", s.Log())
 	}
 	if err := s.Restart(t.Context()); err == nil {
 		t.Error("Restart of a closed server succeeded")

@@ -66,17 +66,17 @@ func sharedServer() (*Server, error) {
 // when the test ends.
 func NewDatabase(t testing.TB) string {
 	t.Helper()
-	return temporary(t, func(s *Server) (string, error) { return s.CreateDatabase(t.Context()) })
+	return newTempDatabase(t, func(s *Server) (string, error) { return s.CreateDatabase(t.Context()) })
 }
 
 // CloneDatabase returns the URL of a copy of a database on the shared server. The original must
 // have no connections. The copy is dropped when the test ends.
 func CloneDatabase(t testing.TB, url string) string {
 	t.Helper()
-	return temporary(t, func(s *Server) (string, error) { return s.CloneDatabase(t.Context(), url) })
+	return newTempDatabase(t, func(s *Server) (string, error) { return s.CloneDatabase(t.Context(), url) })
 }
 
-func temporary(t testing.TB, create func(*Server) (string, error)) string {
+func newTempDatabase(t testing.TB, create func(*Server) (string, error)) string {
 	t.Helper()
 	s := Shared(t)
 	url, err := create(s)

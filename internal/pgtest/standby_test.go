@@ -34,7 +34,7 @@ func mustStandby(t *testing.T) (primary, standby *Server) {
 func TestPromote(t *testing.T) {
 	primary, standby := mustStandby(t)
 	if standby.Name() != "standby1" {
-		t.Errorf("standby name = %q", standby.Name())
+		t.Errorf("Name() = %q, want standby1", standby.Name())
 	}
 	mustDo(t, primary.SetSynchronous(t.Context(), standby.Name()))
 	mustExecute(t, primary, `CREATE TABLE kept (); INSERT INTO kept DEFAULT VALUES`)
@@ -51,9 +51,9 @@ func TestPromote(t *testing.T) {
 	}
 }
 
-// TestSynchronousCommitWaits stops the standby. A commit must not return until the standby is back,
+// TestSynchronousCommit stops the standby. A commit must not return until the standby is back,
 // and must return at once when no standby is synchronous.
-func TestSynchronousCommitWaits(t *testing.T) {
+func TestSynchronousCommit(t *testing.T) {
 	primary, standby := mustStandby(t)
 	mustExecute(t, primary, `CREATE TABLE kept ()`)
 	mustDo(t, primary.SetSynchronous(t.Context(), "FIRST 1 ("+standby.Name()+")"))
@@ -77,9 +77,9 @@ func TestSetSynchronousErrors(t *testing.T) {
 		t.Errorf("server that is not durable: %v", err)
 	}
 	s := mustStart(t, Options{Durable: true})
-	var refused *pgconn.PgError
-	if err := s.SetSynchronous(t.Context(), "FIRST of 'all"); !errors.As(err, &refused) {
-		t.Errorf("error %v", err)
+	var pgErr *pgconn.PgError
+	if err := s.SetSynchronous(t.Context(), "FIRST of 'all"); !errors.As(err, &pgErr) {
+		t.Errorf("SetSynchronous = %v, want a PostgreSQL error", err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer cancel()
@@ -88,7 +88,7 @@ func TestSetSynchronousErrors(t *testing.T) {
 	}
 }
 
-func TestStandbyOfStoppedServer(t *testing.T) {
+func TestStandbyStoppedServer(t *testing.T) {
 	useTempDir(t)
 	s := mustStart(t, Options{})
 	mustDo(t, s.Stop(t.Context(), Fast))
@@ -129,9 +129,9 @@ func requireWaiting(t *testing.T, s *Server, committed <-chan error) {
 func requireReadOnly(t *testing.T, s *Server) {
 	t.Helper()
 	const readOnly = "25006"
-	var refused *pgconn.PgError
+	var pgErr *pgconn.PgError
 	err := s.Execute(t.Context(), "postgres", `CREATE TABLE mine ()`)
-	if !errors.As(err, &refused) || refused.Code != readOnly {
-		t.Errorf("writing to a standby: %v", err)
+	if !errors.As(err, &pgErr) || pgErr.Code != readOnly {
+		t.Errorf("writing to a standby: %v, want SQLSTATE %s", err, readOnly)
 	}
 }

@@ -38,10 +38,10 @@ func sharedMemory(t *testing.T) (ids []string) {
 
 func TestOrdinaryUser(t *testing.T) {
 	if i, err := ordinaryUser(1000); i != nil || err != nil {
-		t.Errorf("ordinaryUser(1000) = %v, %v", i, err)
+		t.Errorf("ordinaryUser(1000) = %v, %v; want nil, nil", i, err)
 	}
 	if i, err := ordinaryUser(0); err != nil || i.uid == 0 {
-		t.Errorf("ordinaryUser(0) = %v, %v", i, err)
+		t.Errorf("ordinaryUser(0) = %v, %v; want another user", i, err)
 	}
 }
 
@@ -77,7 +77,7 @@ func TestUnreachableFolder(t *testing.T) {
 	stranger := &identity{name: "stranger", uid: 1<<31 - 7, gid: 1<<31 - 7}
 	if err := stranger.canReach(inside); err == nil || !strings.Contains(err.Error(), closed) ||
 		!strings.Contains(err.Error(), "stranger") {
-		t.Errorf("error %v", err)
+		t.Errorf("canReach = %v, want an error about %s", err, closed)
 	}
 	if err := stranger.canReach(string(filepath.Separator)); err != nil {
 		t.Error(err)

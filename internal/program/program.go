@@ -55,8 +55,8 @@ func Path(t testing.TB) string {
 // Options configures a server. The zero value starts one with an empty data directory on a free
 // port.
 type Options struct {
-	Address     string   // host and port; empty picks a free port on loopback
-	Dir         string   // data directory; empty makes one that is deleted after the test
+	Address     string   // host and port; default a free port on loopback
+	Dir         string   // data directory; default one that is deleted after the test
 	DatabaseURL string   // empty uses the embedded database in Dir
 	NoKeyFile   bool     // start on DatabaseURL without the key file that is otherwise created in Dir
 	Flags       []string // additional flags of serve

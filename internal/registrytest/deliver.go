@@ -11,32 +11,32 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// receiver stands for every destination. It accepts messages and confirms challenges, or fails with
-// a fixed fault.
-type receiver struct{ sent alerts.Result }
+// receiver is a sender for all destinations. It accepts messages and confirms challenges, or fails
+// with a fixed fault.
+type receiver struct{ result alerts.Result }
 
 // Send implements alerts.Sender.
 func (r receiver) Send(_ context.Context, m alerts.Message) alerts.Result {
-	sent := r.sent
-	sent.Verified = m.Event == cola.EventConfirm && sent.Fault == ""
-	return sent
+	result := r.result
+	result.Verified = m.Event == cola.EventConfirm && result.Fault == ""
+	return result
 }
 
 // Endpoint creates a confirmed webhook for all searches of an account and returns its UUID.
 func (r *Registry) Endpoint(t testing.TB, account cola.AccountID, address string) string {
 	t.Helper()
-	made, err := r.Store.CreateDestination(t.Context(), store.NewDestination{
+	destination, err := r.Store.CreateDestination(t.Context(), store.NewDestination{
 		Account: account, Kind: cola.KindWebhook, Address: address,
 		State: cola.DestinationActive, MaxDestinations: cola.MaxDestinations,
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return made.UUID
+	return destination.UUID
 }
 
-// Code returns the code of an endpoint's latest challenge.
-func (r *Registry) Code(t testing.TB, account cola.AccountID, destination string) string {
+// ConfirmationCode returns the code of an endpoint's latest challenge.
+func (r *Registry) ConfirmationCode(t testing.TB, account cola.AccountID, destination string) string {
 	t.Helper()
 	d, err := r.Store.Destination(t.Context(), account, destination)
 	if err != nil {
@@ -53,13 +53,13 @@ func (r *Registry) Code(t testing.TB, account cola.AccountID, destination string
 // every attempt fails permanently with that fault.
 func (r *Registry) Deliver(t testing.TB, fault string) {
 	t.Helper()
-	answer := receiver{alerts.Result{Status: 204, Fault: fault}}
+	sender := receiver{alerts.Result{Status: 204, Fault: fault}}
 	if fault != "" {
-		answer.sent.Status, answer.sent.Final = 404, true
+		sender.result.Status, sender.result.Final = 404, true
 	}
 	dispatcher := alerts.NewDispatcher(alerts.DispatcherOptions{
 		Store: r.Store, Now: r.Now, Logger: slog.New(slog.DiscardHandler),
-		Senders: map[string]alerts.Sender{cola.KindEmail: answer, cola.KindWebhook: answer},
+		Senders: map[string]alerts.Sender{cola.KindEmail: sender, cola.KindWebhook: sender},
 	})
 	if _, err := dispatcher.Deliver(t.Context(), r.Now()); err != nil {
 		t.Fatal(err)

@@ -62,7 +62,8 @@ func mustTemplate(t testing.TB) []byte {
 			err = errors.Join(demo.Load(t.Context(), st,
 				demo.Options{Colas: labels, Seed: 1, AsOf: cola.DateOf(StartTime)}, nil), st.Close())
 		}
-		if template.err = err; err == nil {
+		template.err = err
+		if err == nil {
 			template.file, template.err = os.ReadFile(file)
 		}
 	})

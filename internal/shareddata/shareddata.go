@@ -8,7 +8,7 @@ import (
 )
 
 // File returns the path of a file in the data folder. It skips the test if the file is missing. The
-// folder is COLAREGISTRY_SHARED_DATA, by default shared/data beside the module.
+// folder is COLAREGISTRY_SHARED_DATA, by default shared/data next to the module.
 func File(t testing.TB, name string) string {
 	t.Helper()
 	paths := Files(t, name)

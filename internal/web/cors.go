@@ -10,10 +10,10 @@ import (
 )
 
 // maxRequestedHeaders limits the Access-Control-Request-Headers value that a preflight response
-// repeats, in bytes.
+// echoes, in bytes.
 const maxRequestedHeaders = 2 << 10
 
-// CORS lets pages of other origins call an edge. Scripts send credentials in headers, never in
+// CORS lets pages from other origins call an API. Scripts send credentials in headers, never in
 // cookies, so responses never allow credentials.
 type CORS struct {
 	AllowOrigin func(origin string) bool // nil allows every origin
@@ -47,8 +47,8 @@ func (c CORS) Handler(next http.Handler) http.Handler {
 	})
 }
 
-// areHeaderNames reports whether a list is short enough to repeat and contains only letters,
-// digits, hyphens, underscores and dots, which are the characters that the cors package repeats.
+// areHeaderNames reports whether a list is short enough to echo and contains only letters,
+// digits, hyphens, underscores and dots, which are the characters that the cors package echoes.
 func areHeaderNames(list string) bool {
 	if len(list) > maxRequestedHeaders {
 		return false

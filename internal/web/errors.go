@@ -119,19 +119,19 @@ func Fail(w http.ResponseWriter, r *http.Request, err error) {
 		w.WriteHeader(StatusClientGone)
 		return
 	}
-	shown, fault := PublicError(err, event.RequestID)
+	public, fault := PublicError(err, event.RequestID)
 	if event.Fault == nil { // otherwise a handler set a more specific one
 		event.Fault = fault
 	}
-	event.Code = shown.Code
-	PrepareFailure(w, r, shown)
-	b, err := cola.AppendJSON(nil, Envelope(shown))
+	event.Code = public.Code
+	PrepareFailure(w, r, public)
+	b, err := cola.AppendJSON(nil, Envelope(public))
 	if err != nil {
 		// The details are not valid JSON. Send the error without them.
 		event.Fault = errors.Join(event.Fault, err)
-		b, _ = cola.AppendJSON(nil, Envelope(&cola.Error{Code: shown.Code, Message: shown.Message}))
+		b, _ = cola.AppendJSON(nil, Envelope(&cola.Error{Code: public.Code, Message: public.Message}))
 	}
-	WriteJSON(w, StatusOf(shown.Code), b)
+	WriteJSON(w, StatusOf(public.Code), b)
 }
 
 // PrepareFailure sets the response headers for an error that is safe to show. The body can have any

@@ -40,7 +40,7 @@ type outcome struct {
 	status int
 }
 
-// newMetrics registers the metrics of an edge with these routes, or returns nil without a
+// newMetrics registers the metrics of an API with these routes, or returns nil without a
 // registerer. Edges that share a registerer share the metrics.
 func newMetrics(registerer prometheus.Registerer, patterns []string) *metrics {
 	if registerer == nil {
@@ -55,7 +55,7 @@ func newMetrics(registerer prometheus.Registerer, patterns []string) *metrics {
 		Help:    "Time from the request's headers until its response was handed to the network.",
 		Buckets: []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10},
 	}, []string{"route"}))
-	sent := registerOrReuse(registerer, prometheus.NewCounterVec(prometheus.CounterOpts{
+	bytes := registerOrReuse(registerer, prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "colaregistry_http_response_bytes_total",
 		Help: "Bytes of response bodies, after compression.",
 	}, []string{"route"}))
@@ -73,7 +73,7 @@ func newMetrics(registerer prometheus.Registerer, patterns []string) *metrics {
 	for _, route := range slices.Concat(patterns, []string{Other}) {
 		r := &routeMetrics{
 			duration: durations.WithLabelValues(route),
-			bytes:    sent.WithLabelValues(route),
+			bytes:    bytes.WithLabelValues(route),
 			requests: requests.MustCurryWith(prometheus.Labels{"route": route}),
 		}
 		r.counters.Store(&map[outcome]prometheus.Counter{})

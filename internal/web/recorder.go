@@ -1,4 +1,4 @@
-// Package web contains code shared by all HTTP edges: request IDs, log lines, metrics, panic recovery,
+// Package web contains code shared by all HTTP APIs: request IDs, log lines, metrics, panic recovery,
 // and the formats of errors and quota headers. It knows no routes or operations.
 package web
 
@@ -109,13 +109,13 @@ func (rec *Recorder) Record(next http.Handler) http.Handler {
 		ww := middleware.NewWrapResponseWriter(w, r.ProtoMajor)
 		defer func() {
 			// Deferred, so that a request aborted by a panic is recorded too.
-			took, route, sent := time.Since(start), rec.route(r), ww.BytesWritten()
+			took, route, size := time.Since(start), rec.route(r), ww.BytesWritten()
 			if r.Method == http.MethodHead {
-				sent = 0 // net/http discards the body
+				size = 0 // net/http discards the body
 			}
 			o := outcome{methodLabel(r.Method), ww.Status()}
-			rec.metrics.finishRequest(route, o, took, sent, EventOf(r.Context()).Stack != nil)
-			rec.logEvent(r, route, o, took, sent)
+			rec.metrics.finishRequest(route, o, took, size, EventOf(r.Context()).Stack != nil)
+			rec.logEvent(r, route, o, took, size)
 		}()
 		next.ServeHTTP(ww, r)
 	})

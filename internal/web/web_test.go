@@ -43,8 +43,10 @@ func TestRequestID(t *testing.T) {
 	}
 	const key = "lar_test"
 	seen := map[string]bool{}
-	for _, bad := range []string{"", "has space", "semi;colon", "naïve", "-leading", strings.Repeat("x", 65),
-		`"><script>`, key, "id-" + key} {
+	for _, bad := range []string{
+		"", "has space", "semi;colon", "naïve", "-leading", strings.Repeat("x", 65),
+		`"><script>`, key, "id-" + key,
+	} {
 		got := get(h, bad).Header.Get("X-Request-Id")
 		if got == bad || !validRequestID(got) || seen[got] {
 			t.Errorf("invalid request ID %q: response has %q", bad, got)
@@ -64,10 +66,10 @@ func TestPanicBeforeResponse(t *testing.T) {
 	}
 	if resp.StatusCode != http.StatusInternalServerError || strings.Contains(body.String(), "disk") ||
 		!strings.Contains(body.String(), `"request_id":"seen"`) {
-		t.Errorf("response to a panic: %s", body.String())
+		t.Errorf("response to a panic: want status 500 with only the request ID: %s", body.String())
 	}
 	if !strings.Contains(log.String(), "disk full of secrets") || !strings.Contains(log.String(), "web_test.go") {
-		t.Errorf("log of a panic: %s", log.String())
+		t.Errorf("log of a panic: want the cause and the stack: %s", log.String())
 	}
 }
 
@@ -80,7 +82,7 @@ func TestPanicDuringResponse(t *testing.T) {
 	})
 	defer func() {
 		if p := recover(); p != http.ErrAbortHandler {
-			t.Errorf("recovered %v", p)
+			t.Errorf("recovered %v, want %v", p, http.ErrAbortHandler)
 		}
 	}()
 	get(h, "")
@@ -100,14 +102,14 @@ func TestInvalidDetails(t *testing.T) {
 	}
 	if resp.StatusCode != http.StatusBadRequest ||
 		!strings.Contains(body.String(), `{"error":{"code":"validation_error","message":"Odd.","details":{}}}`) {
-		t.Errorf("response: %s", body.String())
+		t.Errorf("response: want status 400 with empty details: %s", body.String())
 	}
 	if !strings.Contains(log.String(), "unsupported type") {
-		t.Errorf("the log lacks the encoding error: %s", log.String())
+		t.Errorf("log lacks the encoding error: %s", log.String())
 	}
 }
 
-// TestSharedMetrics checks that two edges with one registerer share their counters.
+// TestSharedMetrics checks that two APIs with one registerer share their counters.
 func TestSharedMetrics(t *testing.T) {
 	registry := prometheus.NewPedanticRegistry()
 	ok := func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) }

@@ -31,7 +31,8 @@ func Accounts(ctx context.Context, st store.Store, n int) (keys []string, err er
 	return keys, nil
 }
 
-// Get makes one request with a key, decodes the response into dst, and returns the total time.
+// Get makes one request with a key, copies the response body to dst, and returns the status and
+// the total time.
 func Get(
 	ctx context.Context, client *http.Client, url, key string, dst io.Writer,
 ) (status int, took time.Duration, err error) {

@@ -8,7 +8,7 @@ import (
 func TestLatencies(t *testing.T) {
 	var l Latencies
 	if l.At(0.5) != 0 {
-		t.Errorf("the median of nothing is %v", l.At(0.5))
+		t.Errorf("At(0.5) without latencies = %v, want 0", l.At(0.5))
 	}
 	for i := 100; i > 0; i-- {
 		l = append(l, time.Duration(i))
@@ -19,16 +19,16 @@ func TestLatencies(t *testing.T) {
 		want     time.Duration
 	}{{0, 1}, {0.5, 51}, {0.99, 100}, {1, 100}} {
 		if got := l.At(tt.quantile); got != tt.want {
-			t.Errorf("quantile %v is %v, not %v", tt.quantile, got, tt.want)
+			t.Errorf("At(%v) = %v, want %v", tt.quantile, got, tt.want)
 		}
 	}
 }
 
 func TestRatio(t *testing.T) {
 	if got := Ratio(3*time.Second, 2*time.Second); got != 1.5 {
-		t.Errorf("3 s are %v times 2 s", got)
+		t.Errorf("Ratio(3s, 2s) = %v, want 1.5", got)
 	}
 	if got := Ratio(time.Second, 0); got != 0 {
-		t.Errorf("a ratio to nothing is %v, not 0", got)
+		t.Errorf("Ratio to zero = %v, want 0", got)
 	}
 }

@@ -19,7 +19,7 @@ func mustScript(t *testing.T, lines string) string {
 	return path
 }
 
-func TestImportPipes(t *testing.T) {
+func TestImport(t *testing.T) {
 	dir := t.TempDir()
 	program := mustScript(t,
 		`if [ "$1" = demo ]; then echo "made $3"; else echo "$@" >`+dir+`/args; cat >`+dir+`/read; fi`)
@@ -28,35 +28,35 @@ func TestImportPipes(t *testing.T) {
 	}
 	for file, want := range map[string]string{"args": "import --data-dir here colas -\n", "read": "made 7\n"} {
 		if got, err := os.ReadFile(filepath.Join(dir, file)); err != nil || string(got) != want {
-			t.Errorf("%s: %q, %v, not %q", file, got, err, want)
+			t.Errorf("%s = %q, %v; want %q", file, got, err, want)
 		}
 	}
 }
 
-// TestImportFails checks that a failed import also ends the program that generates labels.
-func TestImportFails(t *testing.T) {
+// TestImportFailure checks that a failed import also ends the program that generates labels.
+func TestImportFailure(t *testing.T) {
 	program := mustScript(t, `if [ "$1" = demo ]; then yes; else exit 3; fi`)
 	if err := Import(t.Context(), program, 7); err == nil || !strings.Contains(err.Error(), "exit status 3") {
-		t.Errorf("an import that fails gives %v", err)
+		t.Errorf("failed import: err = %v", err)
 	}
 }
 
-func TestServeFails(t *testing.T) {
+func TestServeFailure(t *testing.T) {
 	log := filepath.Join(t.TempDir(), "log")
 	_, err := Serve(t.Context(), mustScript(t, `echo "no $1" >&2; exit 4`), log)
 	if err == nil || !strings.Contains(err.Error(), "exit status 4") || !strings.Contains(err.Error(), log) {
-		t.Errorf("a server that ends gives %v", err)
+		t.Errorf("server that exits: err = %v", err)
 	}
 	if got, err := os.ReadFile(log); err != nil || string(got) != "no serve\n" {
-		t.Errorf("its log is %q, %v", got, err)
+		t.Errorf("log = %q, %v; want its output", got, err)
 	}
 }
 
-// TestServeEndsWithItsContext checks that Serve stops waiting for a server when its context ends.
-func TestServeEndsWithItsContext(t *testing.T) {
+// TestServeCanceled checks that Serve stops waiting for a server when its context ends.
+func TestServeCanceled(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer cancel()
 	if _, err := Serve(ctx, mustScript(t, "exec sleep 600"), filepath.Join(t.TempDir(), "log")); err == nil {
-		t.Error("a server that never answers is ready")
+		t.Error("Serve reports an unresponsive server as ready")
 	}
 }
