@@ -43,7 +43,7 @@ func fullCola() *Cola {
 	return c
 }
 
-func TestCheckColaAcceptsValid(t *testing.T) {
+func TestCheckColaValid(t *testing.T) {
 	c := fullCola()
 	v := reflect.ValueOf(c).Elem()
 	for _, f := range FieldsOf[Cola]() {
@@ -144,9 +144,9 @@ func TestCheckColaMessages(t *testing.T) {
 	}
 }
 
-// TestCheckColaCoversEveryText makes each text of a label, its images and its barcodes invalid in
+// TestCheckColaTextFields makes each text of a label, its images and its barcodes invalid in
 // turn, to check that CheckCola covers every field.
-func TestCheckColaCoversEveryText(t *testing.T) {
+func TestCheckColaTextFields(t *testing.T) {
 	spoil := func(name string, c *Cola, v reflect.Value) {
 		if v.Kind() == reflect.Slice && v.Type().Elem().Kind() == reflect.String {
 			v = v.Index(0)
@@ -173,8 +173,8 @@ func TestCheckColaCoversEveryText(t *testing.T) {
 	}
 }
 
-// TestCheckColaCoversEveryNumber does the same with a number that is invalid in every field.
-func TestCheckColaCoversEveryNumber(t *testing.T) {
+// TestCheckColaNumberFields does the same with a number that is invalid in every field.
+func TestCheckColaNumberFields(t *testing.T) {
 	spoil := func(name string, c *Cola, field any) {
 		switch v := field.(type) {
 		case *Opt[int]:
@@ -206,7 +206,7 @@ func TestCheckColaCoversEveryNumber(t *testing.T) {
 	}
 }
 
-func TestCheckColaReportsAllErrors(t *testing.T) {
+func TestCheckColaAllErrors(t *testing.T) {
 	c := fullCola()
 	c.ABV, c.ProductType, c.Images[0].WidthPixels = Some(101.0), "x", Some(-1)
 	err := CheckCola(c)
@@ -237,7 +237,7 @@ func TestCheckNew(t *testing.T) {
 	}
 }
 
-func TestRealLabelsAreValid(t *testing.T) {
+func TestCheckColaRealLabels(t *testing.T) {
 	f, err := os.Open(shareddata.File(t, "ttb/cola_records.jsonl"))
 	if err != nil {
 		t.Fatal(err)
@@ -265,7 +265,7 @@ func TestRealLabelsAreValid(t *testing.T) {
 	}
 }
 
-func TestCheckColaDoesNotAllocate(t *testing.T) {
+func TestCheckColaAllocations(t *testing.T) {
 	c := fullCola()
 	if n := testing.AllocsPerRun(100, func() {
 		if err := CheckCola(c); err != nil {

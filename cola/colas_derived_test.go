@@ -8,9 +8,9 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestImagesAndBarcodesAreComplete checks that fields documented as never null are derived from the
+// TestDeriveImagesAndBarcodes checks that fields documented as never null are derived from the
 // record.
-func TestImagesAndBarcodesAreComplete(t *testing.T) {
+func TestDeriveImagesAndBarcodes(t *testing.T) {
 	const id TTBID = 11054001000049
 	counted := func(n int) Image { return Image{TTBImageID: "b", ExtensionType: "png", BarcodeCount: Some(n)} }
 	for name, tt := range map[string]struct {
@@ -76,8 +76,8 @@ func TestImagesAndBarcodesAreComplete(t *testing.T) {
 	}
 }
 
-// TestDerivedLabelsHaveNoNullParts checks the same for any stored images and barcodes.
-func TestDerivedLabelsHaveNoNullParts(t *testing.T) {
+// TestDerivedPartsNotNull checks the same for any stored images and barcodes.
+func TestDerivedPartsNotNull(t *testing.T) {
 	text := rapid.SampledFrom([]string{"", "unknown", "other", "jpg", "11054001000049", "036000291452", "/a.png", "x"})
 	rapid.Check(t, func(t *rapid.T) {
 		c := Cola{ColaSummary: ColaSummary{TTBID: 11054001000049}}

@@ -37,7 +37,7 @@ func TestDeriveFromImages(t *testing.T) {
 	}
 }
 
-func TestDeriveWithoutImagesKeepsWhatIsStated(t *testing.T) {
+func TestDeriveWithoutImages(t *testing.T) {
 	c := Cola{ColaSummary: ColaSummary{ImageCount: 2}, HasFrontImage: Some(true), MainImageURL: "https://example.com/1"}
 	c.Derive()
 	if c.ImageCount != 2 || c.HasFrontImage != Some(true) || c.HasBackImage.OK || c.MainImageURL != "https://example.com/1" {
@@ -90,7 +90,7 @@ func TestDeriveCategory(t *testing.T) {
 	}
 }
 
-func TestDerivedLabelHasNoNullArrays(t *testing.T) {
+func TestDerivedArraysNotNull(t *testing.T) {
 	var c Cola
 	c.Derive()
 	b, err := json.Marshal(c)
@@ -106,7 +106,7 @@ func TestDerivedLabelHasNoNullArrays(t *testing.T) {
 	}
 }
 
-func TestDeriveTwiceIsOnce(t *testing.T) {
+func TestDeriveIdempotent(t *testing.T) {
 	position := rapid.SampledFrom(append(ContainerPositions(), ""))
 	rapid.Check(t, func(t *rapid.T) {
 		c := Cola{

@@ -42,7 +42,7 @@ func TestCursorRoundTrip(t *testing.T) {
 	})
 }
 
-func TestDamagedCursorIsRefused(t *testing.T) {
+func TestDamagedCursor(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := []byte(cursorGenerator().Draw(t, "cursor").Encode())
 		at := rapid.IntRange(0, len(text)-1).Draw(t, "at")
@@ -61,7 +61,7 @@ func TestDamagedCursorIsRefused(t *testing.T) {
 	})
 }
 
-func TestImpossibleCursorsAreRefused(t *testing.T) {
+func TestImpossibleCursors(t *testing.T) {
 	good := Cursor{Position: Position{Date: 734214, TTBID: 11054001000049}, Page: 1}
 	for name, c := range map[string]Cursor{
 		"no id":               {Position: Position{Date: 1}, Page: 1},
@@ -104,7 +104,7 @@ func FuzzDecodeCursor(f *testing.F) {
 	})
 }
 
-func TestCursorGoesOnWhereThePageEnded(t *testing.T) {
+func TestCursorPosition(t *testing.T) {
 	last := Position{Date: NewDate(2026, 3, 1), TTBID: 26050001000123}
 	undated := Position{TTBID: 9079001000202}
 	params := SearchParams{Q: "lenz", PerPage: Some(10), Page: Some(3)}
@@ -125,7 +125,7 @@ func TestCursorGoesOnWhereThePageEnded(t *testing.T) {
 	}
 }
 
-func TestWalkKeepsItsWindowPastMidnight(t *testing.T) {
+func TestWalkPastMidnight(t *testing.T) {
 	s := mustNormalize(t, SearchParams{})
 	walk := SearchParams{Cursor: s.CursorAfter(Position{Date: NewDate(2026, 1, 1), TTBID: 1})}
 	later, err := walk.Normalize(testNow.Add(72 * time.Hour))
@@ -141,7 +141,7 @@ func TestWalkKeepsItsWindowPastMidnight(t *testing.T) {
 	}
 }
 
-func TestCursorIsBoundToItsFilters(t *testing.T) {
+func TestCursorFilters(t *testing.T) {
 	base := SearchParams{Q: "lenz", ProductType: []string{"wine", "malt beverage"}, VolumeUnit: "liters", VolumeMin: Some(1.0)}
 	cursor := mustNormalize(t, base).CursorAfter(Position{Date: 734214, TTBID: 1})
 	for name, change := range map[string]func(*SearchParams){
@@ -178,7 +178,7 @@ func TestCursorIsBoundToItsFilters(t *testing.T) {
 	}
 }
 
-func TestCursorSurvivesWhatDoesNotChangeTheResult(t *testing.T) {
+func TestCursorEquivalentSearches(t *testing.T) {
 	base := SearchParams{Q: "lenz", BrandName: "chateau oak", ProductType: []string{"wine", "malt beverage"}, Origin: "french", DerivedSubcategory: "Wine > Red"}
 	cursor := mustNormalize(t, base).CursorAfter(Position{Date: 734214, TTBID: 1})
 	for name, change := range map[string]func(*SearchParams){
@@ -209,8 +209,8 @@ func TestCursorWithAPage(t *testing.T) {
 	}
 }
 
-// TestFingerprintsAreKept pins the hashed text, because cursors must remain valid across versions.
-func TestFingerprintsAreKept(t *testing.T) {
+// TestStableFingerprints pins the hashed text, because cursors must remain valid across versions.
+func TestStableFingerprints(t *testing.T) {
 	for _, tt := range []struct {
 		params SearchParams
 		hashed string
@@ -231,9 +231,9 @@ func TestFingerprintsAreKept(t *testing.T) {
 	}
 }
 
-// TestEarlierFingerprintsAreAccepted checks that cursors from versions with case-sensitive
+// TestEarlierFingerprints checks that cursors from versions with case-sensitive
 // fingerprints still work.
-func TestEarlierFingerprintsAreAccepted(t *testing.T) {
+func TestEarlierFingerprints(t *testing.T) {
 	h := fnvhash.New64a()
 	h.Write([]byte("q\x00Lenz\x00brand_name\x00OAK\x00"))
 	c := Cursor{Position: Position{Date: 734214, TTBID: 1}, Page: 1, Fingerprint: h.Sum64(), DefaultWindow: true, From: windowStart}
@@ -245,7 +245,7 @@ func TestEarlierFingerprintsAreAccepted(t *testing.T) {
 	}
 }
 
-func TestCursorEncodingIsKept(t *testing.T) {
+func TestStableCursorEncoding(t *testing.T) {
 	c := Cursor{
 		Position: Position{Date: NewDate(2026, 3, 1), TTBID: 26050001000123}, Page: 3, Fingerprint: 0x0123456789abcdef,
 		DefaultWindow: true, From: windowStart,

@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-func TestDateAgreesWithTimeOnEveryDay(t *testing.T) {
+func TestDateMatchesTime(t *testing.T) {
 	day := time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC)
 	for d := Date(1); d <= maxDate; d++ {
 		if got, want := d.String(), day.Format(time.DateOnly); got != want {
@@ -27,7 +27,7 @@ func TestDateAgreesWithTimeOnEveryDay(t *testing.T) {
 	}
 }
 
-func TestDateOfIsTheUTCDay(t *testing.T) {
+func TestDateOfUTC(t *testing.T) {
 	tokyo := time.FixedZone("UTC+9", 9*3600)
 	for _, tt := range []struct {
 		at   time.Time

@@ -130,8 +130,8 @@ func TestWebhookURLs(t *testing.T) {
 	}
 }
 
-// TestNormalizeWebhookURLIsIdempotent checks that a normalized URL normalizes to itself.
-func TestNormalizeWebhookURLIsIdempotent(t *testing.T) {
+// TestNormalizeWebhookURLIdempotent checks that a normalized URL normalizes to itself.
+func TestNormalizeWebhookURLIdempotent(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := DestinationParams{Kind: KindWebhook, Address: rapid.StringMatching(`[hH]ttps?://[a-zA-Z0-9.:\[\]-]{1,12}\.[a-zA-Z]{2}(:[0-9]{1,5})?(/.{0,9}){0,2}`).Draw(t, "address")}
 		rules := DestinationRules{PrivateWebhooks: rapid.Bool().Draw(t, "private")}
@@ -283,9 +283,9 @@ func TestStandings(t *testing.T) {
 	}
 }
 
-// TestNoWayAroundConsent checks that no action of the account holder activates a destination
+// TestConsentRequired checks that no action of the account holder activates a destination
 // without its recipient's consent.
-func TestNoWayAroundConsent(t *testing.T) {
+func TestConsentRequired(t *testing.T) {
 	for _, from := range []standing{unconfirmed, pending, unsubscribed} {
 		d := from.destination()
 		for _, p := range []DestinationChangeParams{{Active: Some(false)}, {SendEmpty: Some(true)}, {Active: Some(false), SendEmpty: Some(false)}, {Active: Some(false)}} {

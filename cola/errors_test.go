@@ -55,7 +55,7 @@ func TestProblems(t *testing.T) {
 	}
 }
 
-func TestProblemsErrIsACopy(t *testing.T) {
+func TestProblemsErrCopy(t *testing.T) {
 	var p Problems
 	p.Add("q", "one")
 	err := p.Err()
@@ -66,7 +66,7 @@ func TestProblemsErrIsACopy(t *testing.T) {
 	}
 }
 
-func TestMergeKeepsTheOther(t *testing.T) {
+func TestProblemsMerge(t *testing.T) {
 	var a, b Problems
 	b.Add("q", "one")
 	a.Merge(b)

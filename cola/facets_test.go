@@ -17,7 +17,7 @@ func walked() cola.SearchParams {
 	}
 }
 
-func TestChoosingFacets(t *testing.T) {
+func TestChoose(t *testing.T) {
 	for name, tt := range map[string]struct {
 		got    cola.SearchParams
 		change func(p *cola.SearchParams)
@@ -64,9 +64,9 @@ func TestChoosingFacets(t *testing.T) {
 	}
 }
 
-// TestChoosingChangesNothingElse checks that building a link does not modify the parameters, so
+// TestChooseOtherFilters checks that building a link does not modify the parameters, so
 // that the next link starts from the same ones.
-func TestChoosingChangesNothingElse(t *testing.T) {
+func TestChooseOtherFilters(t *testing.T) {
 	p := walked()
 	p.ContainerType = append(make([]string, 0, 8), p.ContainerType...)
 	for _, facet := range cola.Facets() {

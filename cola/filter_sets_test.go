@@ -9,9 +9,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestEveryFilterHasABit checks that the fields of SavedSearchFilters are the filters of a
+// TestFilterBits checks that the fields of SavedSearchFilters are the filters of a
 // FilterSet, in the same order.
-func TestEveryFilterHasABit(t *testing.T) {
+func TestFilterBits(t *testing.T) {
 	var names []string
 	fields := reflect.TypeFor[SavedSearchFilters]()
 	for i := range fields.NumField() {
@@ -29,7 +29,7 @@ func TestEveryFilterHasABit(t *testing.T) {
 	}
 }
 
-func TestFilterSetAsJSON(t *testing.T) {
+func TestFilterSetJSON(t *testing.T) {
 	for set, want := range map[FilterSet]string{
 		0:                                      `[]`,
 		FilterSetOf("type_wine", "brand_name"): `["brand_name","type_wine"]`,
@@ -50,9 +50,9 @@ func TestFilterSetAsJSON(t *testing.T) {
 	}
 }
 
-// TestEveryFilterIsAPart checks that filters with every field set have each one as a part, with
+// TestFilterParts checks that filters with every field set have each one as a part, with
 // only its own field and value.
-func TestEveryFilterIsAPart(t *testing.T) {
+func TestFilterParts(t *testing.T) {
 	whole := everyFilter()
 	parts := whole.Parts()
 	var names []string

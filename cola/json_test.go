@@ -95,7 +95,7 @@ func summaryGenerator() *rapid.Generator[ColaSummary] {
 	})
 }
 
-func TestColaSummaryAppendJSONIsEncodingJSON(t *testing.T) {
+func TestColaSummaryAppendJSON(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := summaryGenerator().Draw(t, "summary")
 		if got, want := c.AppendJSON(nil), encode(t, c); !bytes.Equal(got, want) {
@@ -104,7 +104,7 @@ func TestColaSummaryAppendJSONIsEncodingJSON(t *testing.T) {
 	})
 }
 
-func TestColaSummaryAppendJSONDoesNotAllocate(t *testing.T) {
+func TestColaSummaryAppendJSONAllocations(t *testing.T) {
 	c := exampleSummary()
 	b := make([]byte, 0, 1024)
 	if n := testing.AllocsPerRun(100, func() { b = c.AppendJSON(b[:0]) }); n != 0 {
@@ -112,9 +112,9 @@ func TestColaSummaryAppendJSONDoesNotAllocate(t *testing.T) {
 	}
 }
 
-// TestTextEscapesLikeAString compares the encoding of Text with that of a string, with and without
+// TestTextJSON compares the encoding of Text with that of a string, with and without
 // HTML escaping.
-func TestTextEscapesLikeAString(t *testing.T) {
+func TestTextJSON(t *testing.T) {
 	for _, s := range trickyStrings[1:] {
 		if got, want := encode(t, Text(s)), encode(t, s); !bytes.Equal(got, want) {
 			t.Errorf("Text(%q) is %s, a string %s", s, got, want)

@@ -39,7 +39,7 @@ func TestOptAndTextJSON(t *testing.T) {
 	}
 }
 
-func TestOptRefusesOtherTypes(t *testing.T) {
+func TestOptInvalidTypes(t *testing.T) {
 	for _, in := range []string{`{"n":"2"}`, `{"n":2.5}`, `{"f":"x"}`, `{"b":1}`, `{"t":5}`, `{"n":[1]}`} {
 		r := optRow{N: Some(7), F: Some(7.0), B: Some(true), T: "kept"}
 		if err := json.Unmarshal([]byte(in), &r); err == nil {
@@ -48,7 +48,7 @@ func TestOptRefusesOtherTypes(t *testing.T) {
 	}
 }
 
-func TestOptNullClears(t *testing.T) {
+func TestOptNull(t *testing.T) {
 	r := optRow{N: Some(7), F: Some(7.0), B: Some(true), T: "old"}
 	if err := json.Unmarshal([]byte(`{"n":null,"f":null,"b":null,"t":null}`), &r); err != nil || r != (optRow{}) {
 		t.Errorf("null leaves %+v, %v", r, err)

@@ -17,7 +17,7 @@ func mustField[T any](t interface{ Fatalf(string, ...any) }, name string) int {
 	return i
 }
 
-func TestPatchAppliesOnlyCarriedFields(t *testing.T) {
+func TestPatchPresentFields(t *testing.T) {
 	stored := Cola{
 		ColaSummary:    ColaSummary{TTBID: 1, BrandName: "OLD", ProductName: "KEPT", ImageCount: 2},
 		GrapeVarietals: []string{"Merlot"},
@@ -43,7 +43,7 @@ func TestEmptyPatch(t *testing.T) {
 	}
 }
 
-func TestPatchTwiceIsOnce(t *testing.T) {
+func TestPatchIdempotent(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := Cola{ColaSummary: summaryGenerator().Draw(t, "stored")}
 		p := Patch[Cola]{
@@ -59,7 +59,7 @@ func TestPatchTwiceIsOnce(t *testing.T) {
 	})
 }
 
-func TestFieldsOfFollowsTheJSON(t *testing.T) {
+func TestFieldsOfJSON(t *testing.T) {
 	seen := map[string]bool{}
 	for i, f := range FieldsOf[Cola]() {
 		if seen[f.Name] {
@@ -157,7 +157,7 @@ func TestCompletePatch(t *testing.T) {
 	}
 }
 
-func TestCompletingTwiceIsOnce(t *testing.T) {
+func TestCompleteIdempotent(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := Patch[Cola]{Record: Cola{ColaSummary: summaryGenerator().Draw(t, "patch")}, Fields: Fields(rapid.Uint64().Draw(t, "fields"))}
 		before := p.Fields

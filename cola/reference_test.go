@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestAVAIsCurrent(t *testing.T) {
+func TestAVACurrent(t *testing.T) {
 	today := NewDate(2026, 11, 20)
 	for _, tt := range []struct {
 		ends, removed Date
@@ -48,7 +48,7 @@ func TestNormalizePermittees(t *testing.T) {
 	}
 }
 
-func TestNormalizePermitteesRefuses(t *testing.T) {
+func TestNormalizeInvalidPermittees(t *testing.T) {
 	p := PermitteeParams{Q: "a\x01", State: "New Jersye", Page: Some(0), PerPage: Some(101)}
 	p.Problems.Add("limit", "It is not a parameter.")
 	s, err := p.Normalize(testNow)
@@ -134,7 +134,7 @@ func TestNormalizeProcessingTimes(t *testing.T) {
 	}
 }
 
-func TestNormalizeProcessingTimesRefuses(t *testing.T) {
+func TestNormalizeInvalidProcessingTimes(t *testing.T) {
 	var decoded Decoded
 	decoded.Problems.Add("comodity", "It is not a parameter. Did you mean commodity?")
 	_, first := ProcessingTimeParams{Decoded: decoded, Commodity: "\xff"}.Normalize()

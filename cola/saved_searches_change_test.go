@@ -43,7 +43,7 @@ func scheduledAs(s SavedSearch, cadence string, day int, active bool) SavedSearc
 	return s
 }
 
-func TestChangeASavedSearch(t *testing.T) {
+func TestSavedSearchChange(t *testing.T) {
 	active, paused := kept(true), kept(false)
 	broad := unscheduled(kept(true))
 	broad.Filters = SavedSearchFilters{ApplicationStatus: vocabulary.StatusApproved}
@@ -113,7 +113,7 @@ func (s SavedSearch) clone() *SavedSearch {
 	return &s
 }
 
-func TestRefusedChangesOfASavedSearch(t *testing.T) {
+func TestInvalidSavedSearchChanges(t *testing.T) {
 	active, none := kept(true), unscheduled(kept(true))
 	broad := &SavedSearchFilters{ApplicationStatus: vocabulary.StatusApproved}
 	legacy := kept(false)
@@ -160,9 +160,9 @@ func TestRefusedChangesOfASavedSearch(t *testing.T) {
 	}
 }
 
-// TestChangesProperties checks that a changed search could also have been created, and that changes
+// TestSavedSearchChangeProperties checks that a changed search could also have been created, and that changes
 // are idempotent.
-func TestChangesProperties(t *testing.T) {
+func TestSavedSearchChangeProperties(t *testing.T) {
 	days := rapid.SampledFrom([]Opt[int]{{}, Some(0), Some(1), Some(6), Some(7), Some(28)})
 	flags := rapid.SampledFrom([]Opt[bool]{{}, Some(true), Some(false)})
 	filters := rapid.SampledFrom([]*SavedSearchFilters{nil, {}, {BrandName: "oak"}, {TypeWine: Some(true)}, {ABVMin: Some(0.0)}})

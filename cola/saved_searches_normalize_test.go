@@ -21,7 +21,7 @@ func saved(change func(p *SavedSearchParams)) SavedSearchParams {
 	return p
 }
 
-func TestNormalizeASavedSearch(t *testing.T) {
+func TestNormalizeSavedSearch(t *testing.T) {
 	off := Some(false)
 	got, err := SavedSearchParams{
 		Name: "  Neue Weine 👩‍🌾 ",
@@ -57,7 +57,7 @@ func TestNormalizeASavedSearch(t *testing.T) {
 	}
 }
 
-func TestNormalizeDoesNotChangeTheParameters(t *testing.T) {
+func TestNormalizeLeavesInput(t *testing.T) {
 	p := saved(func(p *SavedSearchParams) {
 		p.Problems = Problems{"filters.x": {"Unknown."}}
 		p.Filters.TypeWine = Some(false)
@@ -265,9 +265,9 @@ func FuzzNormalizeSavedSearch(f *testing.F) {
 	})
 }
 
-// TestDayOfASchedule checks that every cadence accepts a missing day. Daily ignores a day; the
+// TestScheduleDay checks that every cadence accepts a missing day. Daily ignores a day; the
 // others have a default.
-func TestDayOfASchedule(t *testing.T) {
+func TestScheduleDay(t *testing.T) {
 	for _, tt := range []struct {
 		sent ScheduleParams
 		want int

@@ -132,7 +132,7 @@ func TestNextRunProperties(t *testing.T) {
 	})
 }
 
-func TestFingerprintOfASavedSearch(t *testing.T) {
+func TestSavedSearchFingerprint(t *testing.T) {
 	base := func() SavedSearch {
 		return SavedSearch{Name: "n", Filters: SavedSearchFilters{BrandName: "oak", ABVMin: Some(0.0)}, Schedule: &Schedule{Active: true, Cadence: CadenceWeekly, Day: 1}}
 	}
@@ -165,9 +165,9 @@ func TestFingerprintOfASavedSearch(t *testing.T) {
 	}
 }
 
-// TestEveryFilterIsKept checks that each normalized filter is in the fingerprint, in the JSON and,
+// TestNormalizeEveryFilter checks that each normalized filter is in the fingerprint, in the JSON and,
 // except for a unit alone, in the query.
-func TestEveryFilterIsKept(t *testing.T) {
+func TestNormalizeEveryFilter(t *testing.T) {
 	fields := reflect.TypeFor[SavedSearchFilters]()
 	none := SavedSearch{}.Fingerprint()
 	for i := range fields.NumField() {

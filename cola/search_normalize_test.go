@@ -37,7 +37,7 @@ func details(err error) map[string][]string {
 	return found
 }
 
-func TestNormalizeHandlesEveryParameter(t *testing.T) {
+func TestNormalizeEveryParameter(t *testing.T) {
 	got := mustNormalize(t, SearchParams{
 		Q:                  "  lenz moser ",
 		ProductType:        []string{"WINE", " malt  beverage", "", "wine"},
@@ -168,7 +168,7 @@ func refusals() []refusal {
 	}
 }
 
-func TestNormalizeRefuses(t *testing.T) {
+func TestNormalizeInvalid(t *testing.T) {
 	for _, tt := range refusals() {
 		t.Run(tt.name, func(t *testing.T) {
 			s, err := tt.params.Normalize(testNow)
@@ -192,7 +192,7 @@ func TestNormalizeRefuses(t *testing.T) {
 	}
 }
 
-func TestNormalizeReportsAllProblems(t *testing.T) {
+func TestNormalizeAllProblems(t *testing.T) {
 	p := SearchParams{
 		Status: "x", Page: Some(0), PerPage: Some(1000), ABVMin: Some(200.0), VolumeMin: Some(-5.0), ProductType: []string{"x", "y"},
 	}
@@ -215,7 +215,7 @@ func TestNormalizeReportsAllProblems(t *testing.T) {
 	}
 }
 
-func TestManyWrongValuesAreCounted(t *testing.T) {
+func TestNormalizeManyInvalidValues(t *testing.T) {
 	var p SearchParams
 	for i := range 1000 {
 		p.ContainerType = append(p.ContainerType, fmt.Sprintf("%d%s", i, strings.Repeat("x", 5000)))
@@ -230,7 +230,7 @@ func TestManyWrongValuesAreCounted(t *testing.T) {
 	}
 }
 
-func TestTextAtTheLimitIsAllowed(t *testing.T) {
+func TestNormalizeLongestText(t *testing.T) {
 	if s := mustNormalize(t, SearchParams{Q: strings.Repeat("é", 200)}); len(s.Text) != 400 {
 		t.Errorf("200 characters became %d bytes", len(s.Text))
 	}
@@ -239,7 +239,7 @@ func TestTextAtTheLimitIsAllowed(t *testing.T) {
 	}
 }
 
-func TestUnknownOriginStillFilters(t *testing.T) {
+func TestUnknownOrigin(t *testing.T) {
 	if s := mustNormalize(t, SearchParams{Origin: "?"}); len(s.OriginNames) != 1 {
 		t.Errorf("origin ? filters by %v; it must not match everything", s.OriginNames)
 	}

@@ -8,9 +8,9 @@ import (
 	"testing"
 )
 
-// TestDocumentedBoundsAreTheOnesChecked checks that each parameter is refused just outside the
+// TestDocumentedBounds checks that each parameter is refused just outside the
 // bounds in its tags, which the API reference shows, and accepted just inside.
-func TestDocumentedBoundsAreTheOnesChecked(t *testing.T) {
+func TestDocumentedBounds(t *testing.T) {
 	for _, tt := range []struct {
 		params    any // pointer to a new struct
 		normalize func(any) error
@@ -108,8 +108,8 @@ func enumTrials(f reflect.StructField) (found []trial) {
 	return found
 }
 
-// TestDefaultsAreTheDocumentedOnes checks the paging defaults against the tags.
-func TestDefaultsAreTheDocumentedOnes(t *testing.T) {
+// TestDocumentedDefaults checks the paging defaults against the tags.
+func TestDocumentedDefaults(t *testing.T) {
 	s := mustNormalize(t, SearchParams{})
 	for name, got := range map[string]int{"Page": s.Page, "PerPage": s.PerPage} {
 		f, _ := reflect.TypeFor[SearchParams]().FieldByName(name)

@@ -85,9 +85,9 @@ func anyParams(t *rapid.T) SearchParams {
 	return p
 }
 
-// TestNormalizeOfAnything checks that the result is a search within all bounds or a validation
+// TestNormalizeRandom checks that the result is a search within all bounds or a validation
 // error that names parameters.
-func TestNormalizeOfAnything(t *testing.T) {
+func TestNormalizeRandom(t *testing.T) {
 	accepted, refused := 0, 0
 	rapid.Check(t, func(t *rapid.T) {
 		p := anyParams(t)
@@ -122,9 +122,9 @@ func TestNormalizeOfAnything(t *testing.T) {
 	}
 }
 
-// TestNormalizeIsIdempotent checks that normalized parameters normalize to the same
+// TestNormalizeIdempotent checks that normalized parameters normalize to the same
 // search at any time of day.
-func TestNormalizeIsIdempotent(t *testing.T) {
+func TestNormalizeIdempotent(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := goodParams(t)
 		s := mustNormalize(t, p)
@@ -137,9 +137,9 @@ func TestNormalizeIsIdempotent(t *testing.T) {
 	})
 }
 
-// TestCursorsWalkAnySearch checks that a cursor continues any valid search, and only with the same
+// TestCursorWalkRandom checks that a cursor continues any valid search, and only with the same
 // filters.
-func TestCursorsWalkAnySearch(t *testing.T) {
+func TestCursorWalkRandom(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := goodParams(t)
 		s := mustNormalize(t, p)

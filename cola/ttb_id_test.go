@@ -67,7 +67,7 @@ func TestTTBIDRoundTrip(t *testing.T) {
 	})
 }
 
-func TestTTBIDNone(t *testing.T) {
+func TestZeroTTBID(t *testing.T) {
 	if s := TTBID(0).String(); s != "" {
 		t.Errorf("none is %q, want an empty text", s)
 	}

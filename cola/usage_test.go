@@ -25,7 +25,7 @@ func TestPeriodOf(t *testing.T) {
 	}
 }
 
-func TestPeriodHoldsItsInstants(t *testing.T) {
+func TestPeriodBounds(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		at := time.Unix(rapid.Int64Range(0, 250_000_000_000).Draw(t, "second"), 0)
 		p := PeriodOf(at)
@@ -83,7 +83,7 @@ func TestQuotaStateStats(t *testing.T) {
 	}
 }
 
-func TestRemainingIsNeverNegative(t *testing.T) {
+func TestRemainingNotNegative(t *testing.T) {
 	downgraded := QuotaState{Tier: TierFree, Limits: TierFree.Limits(), Used: Used{DetailViews: 1_500, ListRecords: 70_000}}
 	if d, l := downgraded.DetailViewsRemaining(), downgraded.ListRecordsRemaining(); d != 0 || l != 0 {
 		t.Errorf("after a downgrade %d detail views and %d list records remain, want none", d, l)

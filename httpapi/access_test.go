@@ -14,7 +14,7 @@ import (
 	"github.com/colaregistry/colaregistry/internal/web"
 )
 
-func TestCredentialsComeFirst(t *testing.T) {
+func TestUnauthorizedFirst(t *testing.T) {
 	spec := openapitest.Load(t, goldenOpenAPI)
 	tests := []struct{ method, target string }{
 		{"GET", "/api/v1/colas"},
@@ -70,7 +70,7 @@ func TestAuthenticatorUnavailable(t *testing.T) {
 	}
 }
 
-func TestOpenWithoutAKey(t *testing.T) {
+func TestPublicRoutes(t *testing.T) {
 	for _, target := range []string{"/api/v1/openapi.json", "/docs", "/healthz", "/readyz", "/images/11054001000049-1", "/images/11054001000049-1.svg", unsubscribeTarget, confirmTarget, feedTarget} {
 		f := newFake()
 		resp := send(t, mustServe(t, f, io.Discard), "GET", target)
@@ -80,9 +80,9 @@ func TestOpenWithoutAKey(t *testing.T) {
 	}
 }
 
-// TestRefusedByTheEdge checks that requests without an operation count toward the rate limit and
+// TestRequestErrors checks that requests without an operation count toward the rate limit and
 // return the quota headers like any other.
-func TestRefusedByTheEdge(t *testing.T) {
+func TestRequestErrors(t *testing.T) {
 	spec := openapitest.Load(t, goldenOpenAPI)
 	tests := []struct {
 		method, target, code, allow, message string
@@ -129,8 +129,8 @@ func TestRefusedByTheEdge(t *testing.T) {
 	}
 }
 
-// TestMessagesStayShort checks that a response truncates very long names.
-func TestMessagesStayShort(t *testing.T) {
+// TestMessageLength checks that a response truncates very long names.
+func TestMessageLength(t *testing.T) {
 	long := strings.Repeat("x", 5000)
 	tests := []struct{ method, target string }{
 		{"GET", "/" + long},
@@ -156,7 +156,7 @@ func TestMessagesStayShort(t *testing.T) {
 	}
 }
 
-func TestRefusedInTheBurst(t *testing.T) {
+func TestRateLimitFirst(t *testing.T) {
 	f := newFake()
 	f.err = &cola.Error{Code: cola.CodeQuotaExceeded, Message: "Too fast.", RetryAfter: 1}
 	for _, target := range []string{"/api/v1/nothing", "/api/v1/usage?x=1"} {
@@ -232,7 +232,7 @@ func TestPathValues(t *testing.T) {
 	}
 }
 
-func TestQuotaHeadersStepWithTheCharge(t *testing.T) {
+func TestQuotaHeadersAfterCharge(t *testing.T) {
 	f := newFake()
 	h := mustServe(t, f, io.Discard)
 	for i := 1; i <= 3; i++ {

@@ -145,8 +145,8 @@ func TestDecodeEncoded(t *testing.T) {
 	})
 }
 
-// TestUnknownNamesAreReported checks that unknown parameters are always reported.
-func TestUnknownNamesAreReported(t *testing.T) {
+// TestDecodeUnknownNames checks that unknown parameters are always reported.
+func TestDecodeUnknownNames(t *testing.T) {
 	d := newDecoder[cola.PermitteeParams]()
 	rapid.Check(t, func(t *rapid.T) {
 		name := rapid.StringN(1, params.MaxTextLength, -1).Draw(t, "name")
@@ -204,9 +204,9 @@ const createPath = basePath + savedSearchesPath
 // goodBody creates a search without a schedule.
 const goodBody = `{"name":"Oaks","filters":{"brand_name":"oak"}}`
 
-// TestBodiesThatAreNotRead checks that each unreadable body is refused as documented and costs one
+// TestRejectedBodies checks that each unreadable body is refused as documented and costs one
 // request.
-func TestBodiesThatAreNotRead(t *testing.T) {
+func TestRejectedBodies(t *testing.T) {
 	spec := openapitest.Load(t, goldenOpenAPI)
 	messages := golden.Load(t, "unreadable_bodies")
 	tests := []struct {
@@ -266,7 +266,7 @@ func postReplacing(t *testing.T, h http.Handler, body, line string) *http.Respon
 	return sendBody(t, h, http.MethodPost, createPath, strings.NewReader(body), lines...)
 }
 
-func TestBodiesThatAreRead(t *testing.T) {
+func TestAcceptedBodies(t *testing.T) {
 	padded := goodBody[:len(goodBody)-1] + `,"schedule":null` + strings.Repeat(" ", maxBodyBytes-len(goodBody)-len(`,"schedule":null`)) + "}"
 	for name, tt := range map[string][2]string{
 		"charset":       {goodBody, "Content-Type: application/json; charset=UTF-8"},
@@ -332,9 +332,9 @@ func TestBodyFieldsInQuery(t *testing.T) {
 	}
 }
 
-// TestFullMinuteComesFirst checks that an exceeded rate limit takes precedence over an unreadable
+// TestRateLimitBeforeBody checks that an exceeded rate limit takes precedence over an unreadable
 // body.
-func TestFullMinuteComesFirst(t *testing.T) {
+func TestRateLimitBeforeBody(t *testing.T) {
 	f := newFake()
 	f.err = &cola.Error{Code: cola.CodeQuotaExceeded, Message: "Too fast.", RetryAfter: 1}
 	for _, body := range []string{"", goodBody} {
@@ -344,9 +344,9 @@ func TestFullMinuteComesFirst(t *testing.T) {
 	}
 }
 
-// TestMethodsOfSavedSearches checks that each path returns its allowed methods for any other
+// TestSavedSearchMethods checks that each path returns its allowed methods for any other
 // method, and that the log has the route.
-func TestMethodsOfSavedSearches(t *testing.T) {
+func TestSavedSearchMethods(t *testing.T) {
 	spec := openapitest.Load(t, goldenOpenAPI)
 	for _, tt := range []struct {
 		path, route, allow string

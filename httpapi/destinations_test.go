@@ -46,7 +46,7 @@ func destinationExchanges() []exchange {
 	}
 }
 
-func TestDestinationReachesTheService(t *testing.T) {
+func TestCreateDestination(t *testing.T) {
 	f := newFake()
 	resp := post(t, mustServe(t, f, io.Discard), destinationsTarget, `{"kind":"WEBHOOK","address":" https://hooks.example.com/labels ","saved_search":"`+exampleUUID+`","send_empty":true}`)
 	want := cola.Destination{Kind: cola.KindWebhook, Address: cola.Some("https://hooks.example.com/labels"), SavedSearch: cola.Some(exampleUUID), SendEmpty: true}
@@ -113,9 +113,9 @@ func TestDestinationOperations(t *testing.T) {
 	}
 }
 
-// TestBodiesOfDestinationsAreStrict checks that ambiguous bodies are refused, as for saved
+// TestInvalidDestinationBodies checks that ambiguous bodies are refused, as for saved
 // searches.
-func TestBodiesOfDestinationsAreStrict(t *testing.T) {
+func TestInvalidDestinationBodies(t *testing.T) {
 	spec := openapitest.Load(t, goldenOpenAPI)
 	messages := golden.Load(t, "strict_destinations")
 	for _, tt := range []struct{ method, target, body, field string }{
@@ -146,9 +146,9 @@ func TestBodiesOfDestinationsAreStrict(t *testing.T) {
 	}
 }
 
-// TestRefusedDestinations checks the response to each service error against the OpenAPI
+// TestRejectedDestinations checks the response to each service error against the OpenAPI
 // description.
-func TestRefusedDestinations(t *testing.T) {
+func TestRejectedDestinations(t *testing.T) {
 	spec := openapitest.Load(t, goldenOpenAPI)
 	const patch = `{"active":true}`
 	asked := destinationErrors()[2].examples["asked"]
@@ -181,9 +181,9 @@ func TestRefusedDestinations(t *testing.T) {
 	}
 }
 
-// TestExampleDestinationsAgree checks that the examples agree with each other, with the delivered
+// TestExampleDestinations checks that the examples agree with each other, with the delivered
 // run and with the rules.
-func TestExampleDestinationsAgree(t *testing.T) {
+func TestExampleDestinations(t *testing.T) {
 	settled, err := exampleDestinationBody().Normalize(cola.DestinationRules{})
 	made := exampleNewWebhook()
 	if err != nil || settled.Kind != made.Kind || settled.Address != made.Address || settled.SendEmpty != made.SendEmpty || !strings.HasPrefix(made.Secret.V, "whsec_") {

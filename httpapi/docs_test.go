@@ -13,9 +13,9 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// TestReferenceShowsEverything checks that the page shows every operation, parameter, object, field
+// TestReferencePage checks that the page shows every operation, parameter, object, field
 // and cost in the description.
-func TestReferenceShowsEverything(t *testing.T) {
+func TestReferencePage(t *testing.T) {
 	doc := describe(operations(newFake()), "https://registry.example")
 	page := html.UnescapeString(mustRead(t, send(t, mustServe(t, newFake(), io.Discard), "GET", "/docs")))
 	want := []string{"http://127.0.0.1:8080/api/v1", "1,000,000", "upgrade_url", "Retry-After", `id="plans"`, "plain text", "placeholder for <code>ttb_id</code>", "curl -X DELETE", "No body.",
@@ -49,7 +49,7 @@ func TestReferenceShowsEverything(t *testing.T) {
 	}
 }
 
-func TestReferenceLinksLead(t *testing.T) {
+func TestReferenceLinks(t *testing.T) {
 	page := mustRead(t, send(t, mustServe(t, newFake(), io.Discard), "GET", "/docs"))
 	ids := map[string]int{}
 	for _, id := range regexp.MustCompile(` id="([^"]+)"`).FindAllStringSubmatch(page, -1) {
@@ -117,9 +117,9 @@ func TestTypeOf(t *testing.T) {
 	}
 }
 
-// TestSamplesAreInOrder compares the first and last fields of the generated examples with
+// TestSampleFieldOrder compares the first and last fields of the generated examples with
 // encoding/json.
-func TestSamplesAreInOrder(t *testing.T) {
+func TestSampleFieldOrder(t *testing.T) {
 	s := newComponents()
 	for _, op := range operations(newFake()) {
 		if op.Response == nil {

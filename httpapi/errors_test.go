@@ -37,7 +37,7 @@ func mustDecode(t *testing.T, resp *http.Response) decoded {
 	return d
 }
 
-func TestStatusOfEveryCode(t *testing.T) {
+func TestErrorStatuses(t *testing.T) {
 	want := map[cola.Code]int{
 		cola.CodeUnauthorized: 401, cola.CodeNotFound: 404, cola.CodeQuotaExceeded: 429, cola.CodeValidation: 400,
 		cola.CodeInsufficientScope: 403, cola.CodeSearchTooBroad: 400, cola.CodeWatchlistLimit: 409,
@@ -102,8 +102,8 @@ func failures() []failure {
 	}
 }
 
-// TestErrorsOfTheService checks every error from every endpoint against the OpenAPI description.
-func TestErrorsOfTheService(t *testing.T) {
+// TestServiceErrors checks every error from every endpoint against the OpenAPI description.
+func TestServiceErrors(t *testing.T) {
 	spec := openapitest.Load(t, goldenOpenAPI)
 	for _, tt := range failures() {
 		f := newFake()
@@ -144,7 +144,7 @@ func checkFailure(t *testing.T, want failure, resp *http.Response) {
 	}
 }
 
-func TestInternalErrorsHaveNoDetails(t *testing.T) {
+func TestInternalErrors(t *testing.T) {
 	faults := map[string]func(*fake){
 		"error":          func(f *fake) { f.err = errBroken },
 		"internal error": func(f *fake) { f.err = &cola.Error{Code: cola.CodeInternal, Message: errBroken.Error()} },
@@ -173,9 +173,9 @@ func TestInternalErrorsHaveNoDetails(t *testing.T) {
 	}
 }
 
-// TestDisconnectedCaller checks that if the caller disconnects while the service works, there is no
+// TestClientDisconnect checks that if the caller disconnects while the service works, there is no
 // response and no server error.
-func TestDisconnectedCaller(t *testing.T) {
+func TestClientDisconnect(t *testing.T) {
 	var log strings.Builder
 	f := newFake()
 	f.err = fmt.Errorf("search: %w", context.Canceled)

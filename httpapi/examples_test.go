@@ -11,9 +11,9 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// TestExampleSearchAgrees checks the label search's example response against its example call. The
+// TestExampleSearch checks the label search's example response against its example call. The
 // rows match the parameters, and the counts agree with each other.
-func TestExampleSearchAgrees(t *testing.T) {
+func TestExampleSearch(t *testing.T) {
 	page := exampleColas()
 	s, err := newDecoder[cola.SearchParams]().decode(sampleOf(t, "searchColas")).Normalize(now)
 	if err != nil {
@@ -39,7 +39,7 @@ func TestExampleSearchAgrees(t *testing.T) {
 	}
 }
 
-func TestExamplePermitteesAgree(t *testing.T) {
+func TestExamplePermittees(t *testing.T) {
 	page := examplePermittees()
 	s, err := newDecoder[cola.PermitteeParams]().decode(sampleOf(t, "searchPermittees")).Normalize(now)
 	if err != nil {
@@ -63,7 +63,7 @@ func TestExamplePermitteesAgree(t *testing.T) {
 	}
 }
 
-func TestExampleReportsAgree(t *testing.T) {
+func TestExampleReports(t *testing.T) {
 	page := exampleReports()
 	s, err := newDecoder[cola.ProductionReportParams]().decode(sampleOf(t, "listProductionReports")).Normalize()
 	if err != nil {
@@ -75,7 +75,7 @@ func TestExampleReportsAgree(t *testing.T) {
 	}, len(page.Data), s.PerPage)
 }
 
-func TestExampleSavedSearchesAgree(t *testing.T) {
+func TestExampleSavedSearches(t *testing.T) {
 	page := exampleSavedSearches()
 	s, err := newDecoder[cola.SavedSearchListParams]().decode(sampleOf(t, "listSavedSearches")).Normalize()
 	if err != nil {
@@ -99,8 +99,8 @@ func TestExampleSavedSearchesAgree(t *testing.T) {
 	}
 }
 
-// TestExampleListsCountTheirRows covers lists with generated examples, which have one row.
-func TestExampleListsCountTheirRows(t *testing.T) {
+// TestExamplePagination covers lists with generated examples, which have one row.
+func TestExamplePagination(t *testing.T) {
 	s := newComponents()
 	for _, op := range operations(newFake()) {
 		if !strings.HasPrefix(op.ID, "list") || op.Example != nil {

@@ -99,8 +99,8 @@ func TestFeed(t *testing.T) {
 	}
 }
 
-// TestFeedTag checks that a reader with the current ETag gets a 304 until the feed changes.
-func TestFeedTag(t *testing.T) {
+// TestFeedETag checks that a reader with the current ETag gets a 304 until the feed changes.
+func TestFeedETag(t *testing.T) {
 	spec := openapitest.Load(t, goldenOpenAPI)
 	f := newFake()
 	h := mustServe(t, f, io.Discard)
@@ -135,7 +135,7 @@ func TestFeedTag(t *testing.T) {
 	}
 }
 
-func TestFeedRefused(t *testing.T) {
+func TestFeedErrors(t *testing.T) {
 	spec := openapitest.Load(t, goldenOpenAPI)
 	for _, tt := range []struct {
 		target string
@@ -154,9 +154,9 @@ func TestFeedRefused(t *testing.T) {
 	}
 }
 
-// TestHostileTexts checks that any names of labels and searches produce a valid feed and appear as
+// TestHostileFeedNames checks that any names of labels and searches produce a valid feed and appear as
 // text.
-func TestHostileTexts(t *testing.T) {
+func TestHostileFeedNames(t *testing.T) {
 	for _, name := range []string{
 		`<script>alert(1)</script>`, `]]>`, `<![CDATA[ x ]]>`, `&lt;b&gt;`, `"><img src=x onerror=alert(1)>`, "</content></entry></feed>", `<!--`, `{{.}}`, "a\x00b\x08c\x1bd", "\uFFFE\uFFFF", "a\r\n\tb", "\u202Egnp.exe", "é 酒 🍷",
 	} {
@@ -218,8 +218,8 @@ func shownInXML(text string) string {
 	}, text)
 }
 
-// TestFeedWithAnyText checks the same for random texts.
-func TestFeedWithAnyText(t *testing.T) {
+// TestFeedRandomNames checks the same for random texts.
+func TestFeedRandomNames(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		name := rapid.String().Draw(rt, "name")
 		if rapid.Bool().Draw(rt, "bytes") {

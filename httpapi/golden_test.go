@@ -88,9 +88,9 @@ func recordExchanges() []exchange {
 	)
 }
 
-// TestGoldenAnswers compares the status, headers and body of every endpoint's response with a
+// TestGoldenResponses compares the status, headers and body of every endpoint's response with a
 // compareGolden file.
-func TestGoldenAnswers(t *testing.T) {
+func TestGoldenResponses(t *testing.T) {
 	spec := openapitest.Load(t, goldenOpenAPI)
 	for _, tt := range exchanges() {
 		t.Run(tt.name, func(t *testing.T) {
@@ -136,8 +136,8 @@ func compareGolden(t *testing.T, name string, resp *http.Response) {
 	}
 }
 
-// TestGoldenTableCoversEveryOperation checks that the table above covers every endpoint.
-func TestGoldenTableCoversEveryOperation(t *testing.T) {
+// TestGoldenOperations checks that the table above covers every endpoint.
+func TestGoldenOperations(t *testing.T) {
 	for _, op := range operations(newFake()) {
 		fixed, _, hasValue := strings.Cut(basePath+op.Path, "{")
 		asked := slices.ContainsFunc(exchanges(), func(e exchange) bool {
@@ -145,12 +145,12 @@ func TestGoldenTableCoversEveryOperation(t *testing.T) {
 			return e.method() == op.method() && (path == fixed || hasValue && strings.HasPrefix(path, fixed))
 		})
 		if !asked {
-			t.Errorf("%s is not asked for in TestGoldenAnswers", op.Path)
+			t.Errorf("%s is not asked for in TestGoldenResponses", op.Path)
 		}
 	}
 }
 
-func TestHeadIsGetWithoutBody(t *testing.T) {
+func TestHead(t *testing.T) {
 	for _, target := range []string{"/api/v1/colas", "/api/v1/colas/11054001000049", "/api/v1/nothing", "/healthz", "/docs", unsubscribeTarget, confirmTarget, feedTarget} {
 		f, g := newFake(), newFake()
 		head := send(t, mustServe(t, f, io.Discard), http.MethodHead, target, "X-API-Key: "+testKey, "X-Request-Id: same")
@@ -167,8 +167,8 @@ func TestHeadIsGetWithoutBody(t *testing.T) {
 	}
 }
 
-// TestHeadSendsNoBody uses a real connection because net/http removes the body.
-func TestHeadSendsNoBody(t *testing.T) {
+// TestHeadBody uses a real connection because net/http removes the body.
+func TestHeadBody(t *testing.T) {
 	server := httptest.NewServer(mustServe(t, newFake(), io.Discard))
 	defer server.Close()
 	req, err := http.NewRequest(http.MethodHead, server.URL+"/api/v1/colas", nil)
@@ -186,7 +186,7 @@ func TestHeadSendsNoBody(t *testing.T) {
 	}
 }
 
-func TestSearchParametersReachTheService(t *testing.T) {
+func TestSearchParameters(t *testing.T) {
 	f := newFake()
 	resp := get(t, mustServe(t, f, io.Discard), "/api/v1/colas?q=oak&product_type=wine,malt%20beverage&product_type=distilled+spirits"+
 		"&status=approved&approval_date_to=2024-12-31&abv_min=12.5&container_type=can&per_page=7&brand_name=")

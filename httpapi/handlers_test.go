@@ -23,8 +23,8 @@ import (
 	"github.com/colaregistry/colaregistry/internal/web"
 )
 
-// TestOneEventARequest checks the log line of each kind of request.
-func TestOneEventARequest(t *testing.T) {
+// TestRequestLog checks the log line of each kind of request.
+func TestRequestLog(t *testing.T) {
 	tests := []struct {
 		method, target string
 		key            bool
@@ -76,7 +76,7 @@ func TestOneEventARequest(t *testing.T) {
 	}
 }
 
-func TestAbortStaysAnAbort(t *testing.T) {
+func TestAbortHandler(t *testing.T) {
 	f := newFake()
 	f.panic = http.ErrAbortHandler
 	var log strings.Builder
@@ -154,9 +154,9 @@ func TestPreflight(t *testing.T) {
 	}
 }
 
-// TestScriptsReadHeaders checks that a script on another origin can read responses of every kind,
+// TestExposedHeaders checks that a script on another origin can read responses of every kind,
 // including errors, with all headers that are relevant to callers.
-func TestScriptsReadHeaders(t *testing.T) {
+func TestExposedHeaders(t *testing.T) {
 	// The first line lists the headers that browsers always expose. Browsers consume the others themselves.
 	known := []string{"Cache-Control", "Content-Length", "Content-Type",
 		"Access-Control-Allow-Origin", "Access-Control-Expose-Headers", "Content-Encoding", "Content-Security-Policy",
@@ -212,8 +212,8 @@ func TestTimeout(t *testing.T) {
 	}
 }
 
-// TestHostIsNotTrusted checks that a forged Host appears nowhere in a response.
-func TestHostIsNotTrusted(t *testing.T) {
+// TestUntrustedHost checks that a forged Host appears nowhere in a response.
+func TestUntrustedHost(t *testing.T) {
 	h := mustServe(t, newFake(), io.Discard)
 	for _, target := range []string{"/docs", "/api/v1/openapi.json", "/api/v1/colas/11054001000049", "/api/v1/nothing"} {
 		r := httptest.NewRequest("GET", target, nil)
@@ -278,9 +278,9 @@ func TestSlowBodies(t *testing.T) {
 	}
 }
 
-// TestRefusedAtOnce checks that a request refused on its headers does not wait for its body. The
+// TestImmediateRejection checks that a request refused on its headers does not wait for its body. The
 // server's read timeout is one hour.
-func TestRefusedAtOnce(t *testing.T) {
+func TestImmediateRejection(t *testing.T) {
 	for head, status := range map[string]int{
 		"POST " + createPath + " HTTP/1.1\r\nContent-Length: 20":                                                        401,
 		"POST " + createPath + " HTTP/1.1\r\nX-API-Key: wrong\r\nTransfer-Encoding: chunked":                            401,
@@ -296,8 +296,8 @@ func TestRefusedAtOnce(t *testing.T) {
 	}
 }
 
-// TestConnectionsAreKept checks that connections are reused if the body was read or is empty.
-func TestConnectionsAreKept(t *testing.T) {
+// TestKeepAlive checks that connections are reused if the body was read or is empty.
+func TestKeepAlive(t *testing.T) {
 	server := httptest.NewServer(mustServe(t, newFake(), io.Discard))
 	defer server.Close()
 	for _, body := range []string{"", "{}"} {

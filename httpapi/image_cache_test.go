@@ -23,7 +23,7 @@ func hold() (draw func() ([]byte, error), drawn *atomic.Int32, release func()) {
 	}, drawn, func() { close(gate) }
 }
 
-func TestDrawnOnceForAll(t *testing.T) {
+func TestConcurrentRender(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDrawingCache(2, 2, 1<<20)
 		draw, drawn, release := hold()
@@ -44,8 +44,8 @@ func TestDrawnOnceForAll(t *testing.T) {
 	})
 }
 
-// TestDrawingQueue fills the queue. Further requests are refused until a waiting one is canceled.
-func TestDrawingQueue(t *testing.T) {
+// TestRenderQueue fills the queue. Further requests are refused until a waiting one is canceled.
+func TestRenderQueue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const running, waiting = 2, 3
 		d := newDrawingCache(running, waiting, 1<<20)
@@ -86,9 +86,9 @@ func TestDrawingQueue(t *testing.T) {
 	})
 }
 
-// TestDrawingOutlivesItsFirstRequest checks that a drawing continues for other requests, and that a
+// TestRenderAfterDisconnect checks that a drawing continues for other requests, and that a
 // started one is cached even if no request is waiting.
-func TestDrawingOutlivesItsFirstRequest(t *testing.T) {
+func TestRenderAfterDisconnect(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDrawingCache(1, 1, 1<<20)
 		draw, drawn, release := hold()
@@ -116,7 +116,7 @@ func TestDrawingOutlivesItsFirstRequest(t *testing.T) {
 	})
 }
 
-func TestFailedDrawing(t *testing.T) {
+func TestFailedRender(t *testing.T) {
 	d := newDrawingCache(1, 1, 1<<20)
 	if _, err := d.get(t.Context(), "a", func() ([]byte, error) { panic("of a drawing") }); err == nil {
 		t.Error("a panic is no error")
@@ -127,7 +127,7 @@ func TestFailedDrawing(t *testing.T) {
 	}
 }
 
-func TestKeptBytes(t *testing.T) {
+func TestImageCacheEviction(t *testing.T) {
 	k := newByteCache(10 * (1000 + entryOverhead))
 	for i := range 100 {
 		k.add(fmt.Sprint(i), bytes.Repeat([]byte{1}, 1000))

@@ -84,7 +84,7 @@ func checkPicture(t *testing.T, format string, resp *http.Response) {
 	}
 }
 
-func TestImageRefused(t *testing.T) {
+func TestImageErrors(t *testing.T) {
 	spec := openapitest.Load(t, goldenOpenAPI)
 	tests := []struct {
 		target  string
@@ -119,7 +119,7 @@ func TestImageRefused(t *testing.T) {
 	}
 }
 
-func TestImageOfImpossibleSize(t *testing.T) {
+func TestOversizedImage(t *testing.T) {
 	for _, width := range []int{-1, 0, labelart.MaxSide + 1, 1 << 40} {
 		f := newFake()
 		f.label.Images[0].WidthPixels = cola.Some(width)
@@ -129,7 +129,7 @@ func TestImageOfImpossibleSize(t *testing.T) {
 	}
 }
 
-func TestImageTag(t *testing.T) { synctest.Test(t, testImageTag) }
+func TestImageETag(t *testing.T) { synctest.Test(t, testImageTag) }
 
 func testImageTag(t *testing.T) {
 	f := newFake()
@@ -167,9 +167,9 @@ func TestImageQueueFull(t *testing.T) {
 	}
 }
 
-// TestKeptImages checks that cached drawings and unknown IDs need no read and no queue slot. The
+// TestImageCache checks that cached drawings and unknown IDs need no read and no queue slot. The
 // record is read again after the cache TTL; if that fails, the cached drawing is sent.
-func TestKeptImages(t *testing.T) {
+func TestImageCache(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake()
 		a := &api{
@@ -268,9 +268,9 @@ func TestDocuments(t *testing.T) {
 	}
 }
 
-// TestServedDescription checks that the served description equals the committed one, except for the
+// TestServedOpenAPI checks that the served description equals the committed one, except for the
 // server URL.
-func TestServedDescription(t *testing.T) {
+func TestServedOpenAPI(t *testing.T) {
 	served := func(h http.Handler) (doc struct{ Servers []struct{ URL string } }) {
 		if err := json.Unmarshal([]byte(mustRead(t, send(t, h, "GET", "/api/v1/openapi.json"))), &doc); err != nil {
 			t.Fatal(err)

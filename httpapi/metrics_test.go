@@ -60,8 +60,8 @@ func nonzero(all map[string]float64) map[string]float64 {
 	return all
 }
 
-// TestRequestsAreCounted checks the metrics after requests with every outcome.
-func TestRequestsAreCounted(t *testing.T) {
+// TestRequestMetrics checks the metrics after requests with every outcome.
+func TestRequestMetrics(t *testing.T) {
 	h, registry := mustMeasure(t, newFake())
 	requests := []struct{ method, target, lines string }{
 		{"GET", "/api/v1/colas?q=oak", "X-API-Key: " + testKey},
@@ -109,9 +109,9 @@ func TestRequestsAreCounted(t *testing.T) {
 	}
 }
 
-// TestEveryRouteIsMeasured checks that every route has a series from the start, so that the first
+// TestRouteMetrics checks that every route has a series from the start, so that the first
 // request shows as an increase.
-func TestEveryRouteIsMeasured(t *testing.T) {
+func TestRouteMetrics(t *testing.T) {
 	_, registry := mustMeasure(t, newFake())
 	routes := samples(t, registry, "colaregistry_http_request_duration_seconds")
 	want := []string{"/docs", "/healthz", "/readyz", "/images/{image}", "/api/v1/openapi.json", unsubscribePath, confirmPath, feedPath, web.Other}
@@ -128,8 +128,8 @@ func TestEveryRouteIsMeasured(t *testing.T) {
 	}
 }
 
-// TestCallersMakeNoSeries checks that requests cannot create new label values.
-func TestCallersMakeNoSeries(t *testing.T) {
+// TestBoundedSeries checks that requests cannot create new label values.
+func TestBoundedSeries(t *testing.T) {
 	h, registry := mustMeasure(t, newFake())
 	for i := range 100 {
 		send(t, h, fmt.Sprintf("M%d", i), fmt.Sprintf("/api/v1/x%d", i), "X-API-Key: "+testKey)
@@ -166,7 +166,7 @@ func TestInFlight(t *testing.T) {
 	}
 }
 
-func TestPanicsAreCounted(t *testing.T) {
+func TestPanicMetrics(t *testing.T) {
 	f := newFake()
 	h, registry := mustMeasure(t, f)
 	f.panic = "broken"
@@ -192,9 +192,9 @@ func TestPanicsAreCounted(t *testing.T) {
 	}
 }
 
-// TestNoSecretIsLogged sends valid and invalid keys in every possible place, and searches, with
+// TestLogHasNoSecrets sends valid and invalid keys in every possible place, and searches, with
 // debug logging. The log must not contain any of them.
-func TestNoSecretIsLogged(t *testing.T) {
+func TestLogHasNoSecrets(t *testing.T) {
 	const wrong, sought = "lar_wrongwrongwrong", "soughtafter"
 	f := newFake()
 	var log strings.Builder

@@ -40,9 +40,9 @@ func TestGoldenOpenAPI(t *testing.T) {
 	}
 }
 
-// TestEverythingIsDescribed finds gaps that linters miss. Each parameter, field and header needs a
+// TestOpenAPIDescriptions finds gaps that linters miss. Each parameter, field and header needs a
 // description and an example, each response an example, and each operation its cost and errors.
-func TestEverythingIsDescribed(t *testing.T) {
+func TestOpenAPIDescriptions(t *testing.T) {
 	doc := describe(operations(newFake()), "")
 	for name, schema := range doc.Components.Schemas.Map() {
 		for field, property := range schema.Properties {
@@ -91,7 +91,7 @@ func checkField(t *testing.T, name string, s *huma.Schema) {
 	}
 }
 
-func TestOperationsDescribeWhatTheyAnswer(t *testing.T) {
+func TestDescribedResponses(t *testing.T) {
 	ops := operations(newFake())
 	doc := describe(ops, "")
 	for _, op := range ops {
@@ -155,9 +155,9 @@ func operationIn(t *testing.T, doc description, id string) documentedOperation {
 	return doc.operations[i]
 }
 
-// TestDescribedParametersAreDecoded checks that the described parameters are exactly those that the
+// TestDescribedParameters checks that the described parameters are exactly those that the
 // decoder accepts.
-func TestDescribedParametersAreDecoded(t *testing.T) {
+func TestDescribedParameters(t *testing.T) {
 	for _, op := range operations(newFake()) {
 		if op.method() != http.MethodGet {
 			continue // parameters are body fields, or there are none
@@ -205,8 +205,8 @@ func TestOneServer(t *testing.T) {
 	}
 }
 
-// TestSampleCallsWork sends the example call of every operation.
-func TestSampleCallsWork(t *testing.T) {
+// TestSampleCalls sends the example call of every operation.
+func TestSampleCalls(t *testing.T) {
 	doc := describe(operations(newFake()), "")
 	h := mustServe(t, newFake(), io.Discard)
 	for _, op := range doc.operations {

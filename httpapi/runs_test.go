@@ -67,7 +67,7 @@ func TestRuns(t *testing.T) {
 	}
 }
 
-func TestRunsRefused(t *testing.T) {
+func TestRunErrors(t *testing.T) {
 	spec := openapitest.Load(t, goldenOpenAPI)
 	for target, want := range map[string]int{
 		"/api/v1/saved-searches/other/runs":                             404,
@@ -86,9 +86,9 @@ func TestRunsRefused(t *testing.T) {
 	}
 }
 
-// TestExampleRunsAgree checks that the examples agree with each other, with their search and with
+// TestExampleRuns checks that the examples agree with each other, with their search and with
 // their matches.
-func TestExampleRunsAgree(t *testing.T) {
+func TestExampleRuns(t *testing.T) {
 	search, runs, matches := exampleSavedSearch(), exampleRuns(), exampleMatches()
 	late := 0
 	for _, m := range matches.Data {

@@ -21,8 +21,8 @@ const (
 	pauseBody   = `{"schedule":{"active":false}}`
 )
 
-// TestChangeReachesTheService checks that present, null and empty values are distinguished.
-func TestChangeReachesTheService(t *testing.T) {
+// TestChangeSavedSearch checks that present, null and empty values are distinguished.
+func TestChangeSavedSearch(t *testing.T) {
 	for body, want := range map[string]cola.SavedSearchChangeParams{
 		`{"name":"Elms"}`:                          {Name: "Elms"},
 		`{"filters":{},"schedule":null,"name":""}`: {Filters: &cola.SavedSearchFilters{}, Nulled: cola.Nulled{Nulls: []string{"schedule"}}},
@@ -44,7 +44,7 @@ func TestChangeReachesTheService(t *testing.T) {
 	}
 }
 
-func TestMediaTypesOfAChange(t *testing.T) {
+func TestChangeMediaTypes(t *testing.T) {
 	spec := openapitest.Load(t, goldenOpenAPI)
 	for _, tt := range []struct {
 		method, path, body, line string
@@ -69,9 +69,9 @@ func TestMediaTypesOfAChange(t *testing.T) {
 	}
 }
 
-// TestBodiesOfSavedSearchesAreStrict checks that each path refuses ambiguous bodies without any
+// TestInvalidSavedSearchBodies checks that each path refuses ambiguous bodies without any
 // effect.
-func TestBodiesOfSavedSearchesAreStrict(t *testing.T) {
+func TestInvalidSavedSearchBodies(t *testing.T) {
 	spec := openapitest.Load(t, goldenOpenAPI)
 	messages := golden.Load(t, "strict_saved_searches")
 	for _, tt := range []struct{ method, target, body, field string }{
@@ -111,8 +111,8 @@ func TestBodiesOfSavedSearchesAreStrict(t *testing.T) {
 	}
 }
 
-// TestDeletionHasNoBody checks that a 204 has the quota headers but no body and no Content-Type.
-func TestDeletionHasNoBody(t *testing.T) {
+// TestDeleteSavedSearch checks that a 204 has the quota headers but no body and no Content-Type.
+func TestDeleteSavedSearch(t *testing.T) {
 	f := newFake()
 	resp := write(t, mustServe(t, f, io.Discard), http.MethodDelete, onePath, "")
 	h := resp.Header
@@ -129,8 +129,8 @@ func TestDeletionHasNoBody(t *testing.T) {
 	}
 }
 
-// TestRefusedChanges checks the response to each service error against the OpenAPI description.
-func TestRefusedChanges(t *testing.T) {
+// TestRejectedChanges checks the response to each service error against the OpenAPI description.
+func TestRejectedChanges(t *testing.T) {
 	spec := openapitest.Load(t, goldenOpenAPI)
 	for _, tt := range []struct {
 		err     *cola.Error
@@ -155,9 +155,9 @@ func TestRefusedChanges(t *testing.T) {
 	}
 }
 
-// TestScopeOfAChange checks that a token without the write scope can read and preview but not
+// TestChangeScope checks that a token without the write scope can read and preview but not
 // change.
-func TestScopeOfAChange(t *testing.T) {
+func TestChangeScope(t *testing.T) {
 	for _, tt := range []struct {
 		method, path, body string
 		status             int

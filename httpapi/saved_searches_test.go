@@ -15,7 +15,7 @@ import (
 	"github.com/colaregistry/colaregistry/internal/openapitest"
 )
 
-func TestSavedSearchReachesTheService(t *testing.T) {
+func TestCreateSavedSearch(t *testing.T) {
 	f := newFake()
 	resp := post(t, mustServe(t, f, io.Discard), createPath,
 		`{"name":"Oaks","filters":{"brand_name":"oak","type_wine":true,"container_can":false,"abv_min":12.5,"volume_unit":"liters","volume_max":2},"schedule":{"cadence":"monthly","day":28,"active":false}}`,
@@ -38,9 +38,9 @@ func TestSavedSearchReachesTheService(t *testing.T) {
 	}
 }
 
-// TestSentAgain checks that the response to a repeated request is marked as such and otherwise
+// TestIdempotentReplay checks that the response to a repeated request is marked as such and otherwise
 // equal.
-func TestSentAgain(t *testing.T) {
+func TestIdempotentReplay(t *testing.T) {
 	spec := openapitest.Load(t, goldenOpenAPI)
 	f := newFake()
 	h := mustServe(t, f, io.Discard)
@@ -91,9 +91,9 @@ func TestIdempotencyKeys(t *testing.T) {
 	}
 }
 
-// TestRefusedSavedSearches checks the response to each service error against the OpenAPI
+// TestRejectedSavedSearches checks the response to each service error against the OpenAPI
 // description.
-func TestRefusedSavedSearches(t *testing.T) {
+func TestRejectedSavedSearches(t *testing.T) {
 	spec := openapitest.Load(t, goldenOpenAPI)
 	tests := []struct {
 		err       *cola.Error
@@ -120,9 +120,9 @@ func TestRefusedSavedSearches(t *testing.T) {
 	}
 }
 
-// TestScopeOfACreation checks that a token without the write scope can read but not create, and
+// TestCreateScope checks that a token without the write scope can read but not create, and
 // that the scope error comes before others.
-func TestScopeOfACreation(t *testing.T) {
+func TestCreateScope(t *testing.T) {
 	for _, body := range []string{goodBody, `{"filters":{"brand":1}}`} {
 		f := newFake()
 		resp := sendBody(t, mustServe(t, f, io.Discard), http.MethodPost, createPath, strings.NewReader(body), "Authorization: Bearer "+testToken, "Content-Type: application/json")
@@ -136,9 +136,9 @@ func TestScopeOfACreation(t *testing.T) {
 	}
 }
 
-// TestScriptsCreate checks that a script on another origin can send a creation's headers and read
+// TestCreateFromBrowser checks that a script on another origin can send a creation's headers and read
 // the Location.
-func TestScriptsCreate(t *testing.T) {
+func TestCreateFromBrowser(t *testing.T) {
 	h := mustServe(t, newFake(), io.Discard)
 	preflight := send(t, h, http.MethodOptions, createPath, "Origin: https://shop.example", "Access-Control-Request-Method: POST",
 		"Access-Control-Request-Headers: content-type,idempotency-key,x-api-key")
@@ -156,8 +156,8 @@ func TestScriptsCreate(t *testing.T) {
 	}
 }
 
-// TestExampleSavedSearchAgrees checks that the example response is the normalized example body.
-func TestExampleSavedSearchAgrees(t *testing.T) {
+// TestExampleSavedSearch checks that the example response is the normalized example body.
+func TestExampleSavedSearch(t *testing.T) {
 	want := exampleSavedSearch()
 	got, err := exampleSavedSearchBody().Normalize(want.CreatedAt.Time())
 	if err != nil {
@@ -169,9 +169,9 @@ func TestExampleSavedSearchAgrees(t *testing.T) {
 	}
 }
 
-// TestRequestSchemaIsStrict checks that client-side validation finds misspelled fields and accepts
+// TestRequestSchema checks that client-side validation finds misspelled fields and accepts
 // missing optional ones.
-func TestRequestSchemaIsStrict(t *testing.T) {
+func TestRequestSchema(t *testing.T) {
 	schemas := describe(operations(newFake()), "").Components.Schemas.Map()
 	for name, required := range map[string][]string{
 		"SavedSearchRequest": {"name", "filters"}, "ScheduleRequest": {"cadence"}, "PreviewRequest": {"filters"}, "SavedSearchChange": {}, "ScheduleChange": {},
@@ -195,9 +195,9 @@ const (
 	runPath     = onePath + "/run"
 )
 
-// TestExplanationIsCharged checks that an explanation costs the label that it returns, and that
+// TestExplanationCharge checks that an explanation costs the label that it returns, and that
 // "not found" is free.
-func TestExplanationIsCharged(t *testing.T) {
+func TestExplanationCharge(t *testing.T) {
 	spec := openapitest.Load(t, goldenOpenAPI)
 	for target, want := range map[string]int{
 		explainPath:                           200,
@@ -238,8 +238,8 @@ func TestRunNow(t *testing.T) {
 	}
 }
 
-// TestRefusedRuns checks the response to each service error against the OpenAPI description.
-func TestRefusedRuns(t *testing.T) {
+// TestRejectedRuns checks the response to each service error against the OpenAPI description.
+func TestRejectedRuns(t *testing.T) {
 	spec := openapitest.Load(t, goldenOpenAPI)
 	for status, refusal := range map[int]*cola.Error{
 		400: cola.Errorf(cola.CodeSearchTooBroad, "Too broad."),
@@ -261,8 +261,8 @@ func TestRefusedRuns(t *testing.T) {
 	}
 }
 
-// TestExampleExplanationAgrees checks the example against the example search and match.
-func TestExampleExplanationAgrees(t *testing.T) {
+// TestExampleExplanation checks the example against the example search and match.
+func TestExampleExplanation(t *testing.T) {
 	e, match := exampleExplanation(), exampleMatches().Data[0]
 	var filters []string
 	for _, f := range e.Filters {

@@ -69,9 +69,9 @@ func seen(t *testing.T, page string) string {
 	return b.String()
 }
 
-// TestGetChangesNothing checks that GET and HEAD requests, which link scanners send, change
+// TestSubscriptionPage checks that GET and HEAD requests, which link scanners send, change
 // nothing.
-func TestGetChangesNothing(t *testing.T) {
+func TestSubscriptionPage(t *testing.T) {
 	spec := openapitest.Load(t, goldenOpenAPI)
 	for _, target := range []string{unsubscribeTarget, confirmTarget, unsubscribeTarget + "?utm_source=mail", "/unsubscribe/%30" + exampleMailToken[1:]} {
 		for _, method := range []string{"GET", "HEAD"} {
@@ -86,8 +86,8 @@ func TestGetChangesNothing(t *testing.T) {
 	}
 }
 
-// TestPagesOfRecipients covers each page in each state.
-func TestPagesOfRecipients(t *testing.T) {
+// TestSubscriptionPages covers each page in each state.
+func TestSubscriptionPages(t *testing.T) {
 	const stop, agree, again, no = " [Unsubscribe /unsubscribe/]", " [Subscribe /confirm/]*", " [Subscribe again /confirm/]*", " [No, thanks /unsubscribe/]"
 	const gone, asks, on = "You’re unsubscribed" + again, "Subscribe?" + agree + no, "You’re subscribed" + stop
 	active := registry.Subscription{Address: "t…@example.com", State: cola.DestinationActive}
@@ -122,8 +122,8 @@ func TestPagesOfRecipients(t *testing.T) {
 	}
 }
 
-// TestSearchNamesAreEscaped checks that search names are escaped.
-func TestSearchNamesAreEscaped(t *testing.T) {
+// TestEscapedSearchNames checks that search names are escaped.
+func TestEscapedSearchNames(t *testing.T) {
 	f := newFake()
 	f.sending.recipient = registry.Subscription{Search: `</p><script>alert(1)</script>"'&`, State: cola.DestinationActive}
 	page := mustRead(t, send(t, mustServe(t, f, io.Discard), "GET", confirmTarget))
@@ -167,9 +167,9 @@ func TestOneClick(t *testing.T) {
 	}
 }
 
-// TestRecipientErrors checks that errors appear on a page, or as plain text for one-click
+// TestSubscriptionErrors checks that errors appear on a page, or as plain text for one-click
 // requests.
-func TestRecipientErrors(t *testing.T) {
+func TestSubscriptionErrors(t *testing.T) {
 	spec := openapitest.Load(t, goldenOpenAPI)
 	for _, tt := range []struct {
 		err    error
@@ -208,7 +208,7 @@ func TestRecipientErrors(t *testing.T) {
 	}
 }
 
-func TestOtherMethodsOfRecipients(t *testing.T) {
+func TestSubscriptionMethods(t *testing.T) {
 	for target, want := range map[string]string{unsubscribeTarget: "GET, HEAD, POST", confirmTarget: "GET, HEAD, POST", "/feeds/" + exampleFeedToken: "GET, HEAD"} {
 		for _, method := range []string{"PUT", "DELETE", "BREW"} {
 			f := newFake()
@@ -220,9 +220,9 @@ func TestOtherMethodsOfRecipients(t *testing.T) {
 	}
 }
 
-// TestTokensAreNotLogged checks that the log has only the route of requests with a token in the
+// TestLogHasNoTokens checks that the log has only the route of requests with a token in the
 // URL, whether it is valid or not. These tokens are as sensitive as passwords.
-func TestTokensAreNotLogged(t *testing.T) {
+func TestLogHasNoTokens(t *testing.T) {
 	for _, lost := range []error{nil, cola.Unavailable(), errBroken} {
 		var log strings.Builder
 		f := newFake()
@@ -253,8 +253,8 @@ func TestTokensAreNotLogged(t *testing.T) {
 	}
 }
 
-// TestPanicOnAPage checks that a panic on a page returns the usual error.
-func TestPanicOnAPage(t *testing.T) {
+// TestPagePanic checks that a panic on a page returns the usual error.
+func TestPagePanic(t *testing.T) {
 	spec := openapitest.Load(t, goldenOpenAPI)
 	f := newFake()
 	f.panic = errBroken

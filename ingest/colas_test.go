@@ -79,7 +79,7 @@ func TestColaValues(t *testing.T) {
 	}
 }
 
-func TestColaRefusals(t *testing.T) {
+func TestColaRejections(t *testing.T) {
 	reasons := golden.Load(t, "cola_refusals")
 	for _, row := range []string{
 		`{"brand_name":"A"}`,

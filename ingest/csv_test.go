@@ -55,7 +55,7 @@ func TestCSVRows(t *testing.T) {
 
 func rowAt(line int, text string) string { return fmt.Sprintf("%d: %s", line, text) }
 
-func TestCSVRowsReadFailure(t *testing.T) {
+func TestCSVReadError(t *testing.T) {
 	failure := errors.New("the disk is gone")
 	for _, text := range []string{"a,b\nc,", "a,b\nc,\"d\ne"} {
 		in := newInput(io.MultiReader(strings.NewReader(text), iotest.ErrReader(failure)))

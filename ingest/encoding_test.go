@@ -82,7 +82,7 @@ func TestEncodings(t *testing.T) {
 	}
 }
 
-func TestEncodingsRefused(t *testing.T) {
+func TestInvalidEncodings(t *testing.T) {
 	for name, test := range map[string]struct{ content, want string }{
 		"workbook":        {"PK\x03\x04....", "Excel workbook"},
 		"error page":      {"\r\n<!DOCTYPE html><html>", "HTML"},
@@ -114,8 +114,8 @@ func TestEncodingsRefused(t *testing.T) {
 // breakEnd corrupts the length and checksum at the end of compressed data.
 func breakEnd(s string) string { return s[:len(s)-6] + "\x01\x02\x03\x04\x05\x06" }
 
-// TestCutOffKeepsRows checks that the complete rows of a truncated file are stored.
-func TestCutOffKeepsRows(t *testing.T) {
+// TestTruncatedCSV checks that the complete rows of a truncated file are stored.
+func TestTruncatedCSV(t *testing.T) {
 	whole := gzipped(t, labelRows(3000))
 	st := newFakeStore()
 	report, err := Import(t.Context(), st, Colas, texts(whole[:len(whole)/2]), Options{})

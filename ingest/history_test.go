@@ -51,8 +51,8 @@ func TestHistory(t *testing.T) {
 	}
 }
 
-// TestOnlyLabelsAreHistory checks that only labels can be history.
-func TestOnlyLabelsAreHistory(t *testing.T) {
+// TestHistoryKinds checks that only labels can be history.
+func TestHistoryKinds(t *testing.T) {
 	st := newFakeStore()
 	st.lookErr = errors.New("unexpected read of labels")
 	report, err := Import(t.Context(), st, CategoryAliases, texts("alias,path\nWine > Red,Wine > Red Wine\n"), Options{History: true})

@@ -43,7 +43,7 @@ func labelRows(n int) string {
 	return b.String()
 }
 
-func TestImportLaterRowsWin(t *testing.T) {
+func TestImportDuplicateRows(t *testing.T) {
 	const id = `{"ttb_id":"24001001000001",`
 	text := `{` + newRow + "}\n" + id + `"brand_name":"B"}` + "\n" + id + `"brand_name":"B"}` + "\n" + id + `"brand_name":"C","approval_date":"2024-01-01"}` + "\n"
 	st := newFakeStore()
@@ -109,7 +109,7 @@ func TestImportBrokenSource(t *testing.T) {
 	}
 }
 
-func TestImportStoreFails(t *testing.T) {
+func TestImportStoreError(t *testing.T) {
 	st := newFakeStore()
 	st.failAt, st.err = 2, errors.New("disk full")
 	report, err := Import(t.Context(), st, Colas, texts(labelRows(5*batchRows), labelRow(9999)), Options{})
@@ -185,7 +185,7 @@ func TestImportProgress(t *testing.T) {
 	}
 }
 
-func TestImportBoundsRefusals(t *testing.T) {
+func TestImportRejectionLimit(t *testing.T) {
 	text := labelRow(1) + strings.Repeat("{\"ttb_id\":1}\n", maxRefusals+234)
 	report, err := Import(t.Context(), newFakeStore(), Colas, texts(text), Options{})
 	if !errors.Is(err, ErrRefused) || !strings.Contains(err.Error(), "1234 of 1235 rows were refused") {
@@ -239,9 +239,9 @@ func TestImportEmpty(t *testing.T) {
 	}
 }
 
-// TestImportUndatedLooksUp checks that a label is read only if neither the row nor the outcome
+// TestImportUndated checks that a label is read only if neither the row nor the outcome
 // shows whether it has a date.
-func TestImportUndatedLooksUp(t *testing.T) {
+func TestImportUndated(t *testing.T) {
 	st := newFakeStore()
 	mustImport(t, st, Colas, texts(labelRows(50))...)
 	mustImport(t, st, Colas, texts(`{`+newRow+`}`)...)

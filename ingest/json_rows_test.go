@@ -80,7 +80,7 @@ func TestJSONRows(t *testing.T) {
 	}
 }
 
-func TestJSONRowsDrop(t *testing.T) {
+func TestJSONRowsSkip(t *testing.T) {
 	geometry := strings.Repeat("[[1.5,2.5],[3,4]],", maxRow/10)
 	text := `{"type":"Feature","geometry":{"coordinates":[` + geometry + `[]]},"properties":{"ava_id":"a"}}` + "\n"
 	want := []string{
@@ -111,7 +111,7 @@ func TestJSONRowsTooLong(t *testing.T) {
 	}
 }
 
-func TestRowsReadFailure(t *testing.T) {
+func TestRowsReadError(t *testing.T) {
 	failure := errors.New("the disk is gone")
 	for _, text := range []string{"", `{"a":1}` + "\n" + `{"a":`, `[{"a":1},{"a`, `{"data":[{"a":1}],`, `{"a":`} {
 		in := newInput(io.MultiReader(strings.NewReader(text), iotest.ErrReader(failure)))

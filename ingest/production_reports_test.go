@@ -10,9 +10,9 @@ import (
 	"github.com/colaregistry/colaregistry/internal/golden"
 )
 
-// TestProductionRefusedRow checks that a report that may contain a refused row stays unchanged, and
+// TestProductionRejectedRow checks that a report that may contain a refused row stays unchanged, and
 // that its other rows count as refused.
-func TestProductionRefusedRow(t *testing.T) {
+func TestProductionRejectedRow(t *testing.T) {
 	const header = "commodity,report_type,year,month_number,report_date,statistical_group,value\n"
 	const good = "Wine,monthly,2024,1,,New,1\nWine,monthly,2024,2,,New,1\nBeer,monthly,2024,1,,New,1\nWine,yearly,2024,,,New,1\n"
 	const all = "Wine 2024-01,Wine 2024-02,Beer 2024-01,Wine 2024"
@@ -87,9 +87,9 @@ func keptReports(st *fakeStore) string {
 	return strings.Join(kept, ",")
 }
 
-// TestProductionRefusedRowElsewhere checks that a refused row that identifies its report blocks it
+// TestProductionRejectedRowOtherYear checks that a refused row that identifies its report blocks it
 // in all sources, and one that does not only in its own source.
-func TestProductionRefusedRowElsewhere(t *testing.T) {
+func TestProductionRejectedRowOtherYear(t *testing.T) {
 	row := func(month, value string) string {
 		return `{"commodity":"Wine","report_type":"monthly","year":2024,"month_number":` + month + `,"value":` + value + `}` + "\n"
 	}

@@ -104,8 +104,8 @@ func TestReferenceRows(t *testing.T) {
 	}
 }
 
-// TestInvalidFieldIsNotMissing checks that an invalid field is not also reported as missing.
-func TestInvalidFieldIsNotMissing(t *testing.T) {
+// TestInvalidField checks that an invalid field is not also reported as missing.
+func TestInvalidField(t *testing.T) {
 	reports := golden.Load(t, "invalid_fields")
 	for kind, text := range map[Kind]string{
 		Colas:             `{"ttb_id":"1","brand_name":null}`,
@@ -121,8 +121,8 @@ func TestInvalidFieldIsNotMissing(t *testing.T) {
 	}
 }
 
-// TestAliasCircleWithStored checks aliases against stored ones, and that a dry run stores none.
-func TestAliasCircleWithStored(t *testing.T) {
+// TestStoredAliasCycle checks aliases against stored ones, and that a dry run stores none.
+func TestStoredAliasCycle(t *testing.T) {
 	st := newFakeStore()
 	back := texts(`{"alias":"Beer > B > X","path":"Beer > A > X"}`)
 	if report, err := Import(t.Context(), st, CategoryAliases, texts(`{"alias":"Beer > A","path":"Beer > B"}`), Options{DryRun: true}); err != nil || report.Added != 1 {
@@ -135,9 +135,9 @@ func TestAliasCircleWithStored(t *testing.T) {
 	}
 }
 
-// TestProductionReplaces checks that a report is replaced as a whole, with the rows of all sources
+// TestProductionReplacement checks that a report is replaced as a whole, with the rows of all sources
 // in input order.
-func TestProductionReplaces(t *testing.T) {
+func TestProductionReplacement(t *testing.T) {
 	row := func(month, group string) string {
 		return `{"commodity":"Wine","report_type":"monthly","year":2024,"month_number":` + month + `,"statistical_group":"` + group + `"}` + "\n"
 	}

@@ -130,9 +130,9 @@ func (w *world) mustStand(t *testing.T, holder cola.Caller, why string) {
 	}
 }
 
-// TestOnlyAccountHoldersManage checks that API keys and apps of any scope cannot create keys or end
+// TestManagementChannel checks that API keys and apps of any scope cannot create keys or end
 // access, and that the error says where to do so.
-func TestOnlyAccountHoldersManage(t *testing.T) {
+func TestManagementChannel(t *testing.T) {
 	w := mustWorld(t, 0)
 	holder, _, on := managed(t, w, "holder@example.com")
 	on2 := func(c cola.Caller, channel cola.Channel) cola.Caller { c.Channel = channel; return c }
@@ -155,9 +155,9 @@ func TestOnlyAccountHoldersManage(t *testing.T) {
 	w.mustStand(t, holder, "afterwards")
 }
 
-// TestManagementRequiresPermission checks that callers change nothing when signed out, suspended, or using
+// TestManagementScope checks that callers change nothing when signed out, suspended, or using
 // another account's sign-in.
-func TestManagementRequiresPermission(t *testing.T) {
+func TestManagementScope(t *testing.T) {
 	w := mustWorld(t, 0)
 	holder, second, on := managed(t, w, "holder@example.com")
 	other := w.mustHolder(t, "other@example.com", cola.TierFree)
@@ -192,9 +192,9 @@ func TestManagementRequiresPermission(t *testing.T) {
 	}
 }
 
-// TestOthersIDs checks that other accounts' IDs return "not found" and that their objects stay
+// TestForeignIDs checks that other accounts' IDs return "not found" and that their objects stay
 // unchanged.
-func TestOthersIDs(t *testing.T) {
+func TestForeignIDs(t *testing.T) {
 	w := mustWorld(t, 0)
 	victim, _, on := managed(t, w, "victim@example.com")
 	thief := w.mustHolder(t, "thief@example.com", cola.TierPro)
@@ -213,9 +213,9 @@ func TestOthersIDs(t *testing.T) {
 	w.mustStand(t, victim, "afterwards")
 }
 
-// TestManagingCountsNowhere checks that account management works when the rate limit and quota are
+// TestManagementIsFree checks that account management works when the rate limit and quota are
 // exhausted, and before the index is built.
-func TestManagingCountsNowhere(t *testing.T) {
+func TestManagementIsFree(t *testing.T) {
 	w := mustWorld(t, 0)
 	holder, _, on := managed(t, w, "holder@example.com")
 	caller := keyCaller(holder.Account, on.key)
@@ -297,9 +297,9 @@ func either[T any](f *failing, work func() (T, error)) (T, error) {
 	return work()
 }
 
-// TestManagingWithABadDatabase checks that an unreachable database is reported as such, without
+// TestManagementOutage checks that an unreachable database is reported as such, without
 // claiming that the change was not made, and that other faults are internal errors.
-func TestManagingWithABadDatabase(t *testing.T) {
+func TestManagementOutage(t *testing.T) {
 	bad := &failing{}
 	w := mustWorldOf(t, 0, func(o *registry.Options) { bad.Store, o.Store = o.Store, bad })
 	holder, _, on := managed(t, w, "holder@example.com")

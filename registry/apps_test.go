@@ -76,9 +76,9 @@ func TestDisabledApp(t *testing.T) {
 	}
 }
 
-// TestScopesOfConnections checks that a connection lists only those of the token's scopes that its
+// TestConnectionScopes checks that a connection lists only those of the token's scopes that its
 // app may have.
-func TestScopesOfConnections(t *testing.T) {
+func TestConnectionScopes(t *testing.T) {
 	w := mustWorld(t, 0)
 	holder := w.mustHolder(t, "scopes@example.com", cola.TierFree)
 	w.mustConnect(t, holder.Account, "Assistant")

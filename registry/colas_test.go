@@ -43,7 +43,7 @@ func TestRowLimit(t *testing.T) {
 	}
 }
 
-func TestRowLimitOfABarcode(t *testing.T) {
+func TestBarcodeRowLimit(t *testing.T) {
 	w := mustWorld(t, 300)
 	c := w.mustCaller(t, "fit@example.com", cola.TierPro)
 	value := w.barcode(t, c)
@@ -167,7 +167,7 @@ func BenchmarkSearchColas(b *testing.B) {
 	})
 }
 
-func TestSearchChargesWhatItReturns(t *testing.T) {
+func TestSearchCharge(t *testing.T) {
 	w := mustWorld(t, 2_000)
 	c := w.mustCaller(t, "search@example.com", cola.TierPro)
 	page, state, err := w.SearchColas(t.Context(), c, cola.SearchParams{PerPage: cola.Some(7)})
@@ -222,7 +222,7 @@ func TestCursorWalk(t *testing.T) {
 	}
 }
 
-func TestPageIsCutToTheQuota(t *testing.T) {
+func TestPageTruncatedByQuota(t *testing.T) {
 	w := mustWorld(t, 1_000)
 	c := w.mustCaller(t, "cut@example.com", cola.TierFree)
 	w.spend(t, c, 9_990)

@@ -154,9 +154,9 @@ func TestReplayAll(t *testing.T) {
 	}
 }
 
-// TestSecretIsReplaced checks that the previous secret stays valid for a day after rotation and
+// TestSecretRotation checks that the previous secret stays valid for a day after rotation and
 // earlier ones do not.
-func TestSecretIsReplaced(t *testing.T) {
+func TestSecretRotation(t *testing.T) {
 	w := mustWorld(t, 0)
 	c := w.mustWriter(t, "secret@example.com", cola.TierPro)
 	made := w.mustHook(t, c, hook)

@@ -26,8 +26,8 @@ func enter(code string) cola.DestinationConfirmParams {
 	return cola.DestinationConfirmParams{Code: code}
 }
 
-// TestEndpointIsConfirmed checks that a pending endpoint gets no messages until its code is entered.
-func TestEndpointIsConfirmed(t *testing.T) {
+// TestConfirmEndpoint checks that a pending endpoint gets no messages until its code is entered.
+func TestConfirmEndpoint(t *testing.T) {
 	w := mustWorld(t, 0)
 	c, other := w.mustWriter(t, "endpoint@example.com", cola.TierPro), w.mustWriter(t, "other@example.com", cola.TierPro)
 	made := w.mustAdd(t, c, webhookTo(hook))
@@ -74,8 +74,8 @@ func TestEndpointIsConfirmed(t *testing.T) {
 	}
 }
 
-// TestCodesAreFew checks that after ten wrong codes for a challenge, even the right one is refused.
-func TestCodesAreFew(t *testing.T) {
+// TestChallengeLimit checks that after ten wrong codes for a challenge, even the right one is refused.
+func TestChallengeLimit(t *testing.T) {
 	w := mustWorld(t, 0)
 	c := w.mustWriter(t, "guess@example.com", cola.TierPro)
 	made := w.mustAdd(t, c, webhookTo(hook))
@@ -164,8 +164,8 @@ func TestSharedHosts(t *testing.T) {
 	}
 }
 
-// TestTestMessagesAreFew checks that a destination gets at most ten test messages a minute, and that each has its own limit.
-func TestTestMessagesAreFew(t *testing.T) {
+// TestTestMessageLimit checks that a destination gets at most ten test messages a minute, and that each has its own limit.
+func TestTestMessageLimit(t *testing.T) {
 	w := mustWorld(t, 0)
 	c := w.mustWriter(t, "flood@example.com", cola.TierPro)
 	first, second := w.mustHook(t, c, hook), w.mustHook(t, c, hook+"/2")
@@ -210,9 +210,9 @@ func reaches(from, to reflect.Type) bool {
 	return false
 }
 
-// TestRedactedForReaders covers every operation that returns destinations or deliveries. An app
+// TestRedactedDestinations covers every operation that returns destinations or deliveries. An app
 // without the write scope is refused or sees no address. Add new operations here.
-func TestRedactedForReaders(t *testing.T) {
+func TestRedactedDestinations(t *testing.T) {
 	w := mustWorld(t, 0)
 	writer := w.mustWriter(t, "holder@example.com", cola.TierPro)
 	made := w.mustHook(t, writer, "https://user:password@hooks.example.com/TEAM-PATH/B0/secret?key=1")

@@ -91,8 +91,8 @@ func (f flaky) DeliveryOf(ctx context.Context, a cola.AccountID, id int64) (cola
 // maxAskedOne is the daily limit of confirmation emails to one address.
 const maxAskedOne = 3
 
-// TestDestinationsFail checks that errors with an unknown outcome say what to do next.
-func TestDestinationsFail(t *testing.T) {
+// TestDestinationOutage checks that errors with an unknown outcome say what to do next.
+func TestDestinationOutage(t *testing.T) {
 	w := mustWorld(t, 0)
 	c := w.mustWriter(t, "fails@example.com", cola.TierPro)
 	made := w.mustHook(t, c, hook)

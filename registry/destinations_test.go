@@ -128,7 +128,7 @@ func (w *world) sent(t *testing.T, c cola.Caller, uuid string) (events []string)
 	return events
 }
 
-func TestWebhookIsAdded(t *testing.T) {
+func TestAddWebhook(t *testing.T) {
 	w := mustWorld(t, 0)
 	c := w.mustWriter(t, "hook@example.com", cola.TierPro)
 	search := w.mustSave(t, c, alert("oaks")).Search.UUID
@@ -191,9 +191,9 @@ func TestOwnAddress(t *testing.T) {
 	}
 }
 
-// TestOtherAddressesMustConfirm checks that an address other than the account's own gets only a
+// TestOtherAddresses checks that an address other than the account's own gets only a
 // confirmation request until its owner agrees.
-func TestOtherAddressesMustConfirm(t *testing.T) {
+func TestOtherAddresses(t *testing.T) {
 	w := mustWorld(t, 0)
 	c := w.mustWriter(t, "asker@example.com", cola.TierPro)
 	made := w.mustAdd(t, c, mailTo("stranger@example.com"))
@@ -232,7 +232,7 @@ func TestOtherAddressesMustConfirm(t *testing.T) {
 	}
 }
 
-func TestConfirmationIsResent(t *testing.T) {
+func TestResendConfirmation(t *testing.T) {
 	w := mustWorld(t, 0)
 	c := w.mustWriter(t, "again@example.com", cola.TierPro)
 	made := w.mustAdd(t, c, mailTo("stranger@example.com"))
@@ -329,9 +329,9 @@ func TestDailyConfirmationLimit(t *testing.T) {
 	w.mustAdd(t, third, mailTo("STRANGER@example.com"))
 }
 
-// TestConfirmationLimitOutlivesDestinations checks that deleting and re-adding an address does not bypass the
+// TestConfirmationLimitAfterDeletion checks that deleting and re-adding an address does not bypass the
 // hourly limit.
-func TestConfirmationLimitOutlivesDestinations(t *testing.T) {
+func TestConfirmationLimitAfterDeletion(t *testing.T) {
 	w := mustWorld(t, 0)
 	c := w.mustWriter(t, "around@example.com", cola.TierPro)
 	made := w.mustAdd(t, c, mailTo("stranger@example.com"))
@@ -346,9 +346,9 @@ func TestConfirmationLimitOutlivesDestinations(t *testing.T) {
 	}
 }
 
-// TestRefusedDestinations checks that each refused request counts toward the rate limit, is free
+// TestRejectedDestinations checks that each refused request counts toward the rate limit, is free
 // and creates no destination.
-func TestRefusedDestinations(t *testing.T) {
+func TestRejectedDestinations(t *testing.T) {
 	w := mustWorld(t, 0)
 	c, other := w.mustWriter(t, "refused@example.com", cola.TierPro), w.mustWriter(t, "else@example.com", cola.TierPro)
 	reader := c
@@ -401,9 +401,9 @@ func TestRefusedDestinations(t *testing.T) {
 	}
 }
 
-// TestNoMailIsSent checks that a server without email says so and still accepts webhooks, including
+// TestMailDisabled checks that a server without email says so and still accepts webhooks, including
 // webhooks to its own network if allowed.
-func TestNoMailIsSent(t *testing.T) {
+func TestMailDisabled(t *testing.T) {
 	w := mustWorldOf(t, 0, func(o *registry.Options) { o.SendsMail, o.PrivateWebhooks = false, true })
 	c := w.mustWriter(t, "nomail@example.com", cola.TierPro)
 	_, _, err := w.CreateDestination(t.Context(), c, mailTo("stranger@example.com"))

@@ -47,10 +47,10 @@ func mustBlind(t *testing.T, labels int) (*world, blind) {
 	return w, b
 }
 
-// TestExploreIsASearchWithMore checks that the page, charge and errors match those of a search,
+// TestExploreSearch checks that the page, charge and errors match those of a search,
 // that each facet count matches a search with that value, and that the images are those of the
 // labels.
-func TestExploreIsASearchWithMore(t *testing.T) {
+func TestExploreSearch(t *testing.T) {
 	w := mustWorld(t, 2_000)
 	c, same := w.mustHolder(t, "explore@example.com", cola.TierPro), w.mustHolder(t, "search@example.com", cola.TierPro)
 	for _, p := range []cola.SearchParams{
@@ -115,7 +115,7 @@ func (w *world) checkImages(t *testing.T, got registry.ExploreResult) {
 	}
 }
 
-func TestExploreRefused(t *testing.T) {
+func TestExploreErrors(t *testing.T) {
 	w, b := mustBlind(t, 800)
 	c := w.mustHolder(t, "refused@example.com", cola.TierFree)
 	bad, state, err := w.Explore(t.Context(), c, cola.SearchParams{Status: "gone", PerPage: cola.Some(1_000)})
@@ -234,9 +234,9 @@ func TestLabelPage(t *testing.T) {
 	}
 }
 
-// TestFreeRequestsOfTheDashboard checks that the dashboard's free requests do not use the rate
+// TestFreeDashboardRequests checks that the dashboard's free requests do not use the rate
 // limit and pass when it is exhausted. Searches and detail views do neither.
-func TestFreeRequestsOfTheDashboard(t *testing.T) {
+func TestFreeDashboardRequests(t *testing.T) {
 	w, b := mustBlind(t, 100)
 	holder := w.mustHolder(t, "window@example.com", cola.TierFree)
 	program := keyCaller(holder.Account, w.mustMake(t, holder, registry.KeyParams{Name: "program"}).ID)

@@ -107,8 +107,8 @@ func (w *world) mustKeepLabels(t *testing.T, ids ...cola.TTBID) {
 	}
 }
 
-// TestFeedTokenIsNotStored checks that the database does not contain the feed token.
-func TestFeedTokenIsNotStored(t *testing.T) {
+// TestFeedTokenStorage checks that the database does not contain the feed token.
+func TestFeedTokenStorage(t *testing.T) {
 	w := mustWorld(t, 0)
 	c := w.mustWriter(t, "hash@example.com", cola.TierPro)
 	token := w.mustMakeFeed(t, c, w.mustSave(t, c, alert("oaks")).Search.UUID)
@@ -121,7 +121,7 @@ func TestFeedTokenIsNotStored(t *testing.T) {
 	}
 }
 
-func TestFeedsRefused(t *testing.T) {
+func TestRejectedFeeds(t *testing.T) {
 	w := mustWorld(t, 0)
 	c, other := w.mustWriter(t, "refused@example.com", cola.TierPro), w.mustWriter(t, "other@example.com", cola.TierPro)
 	search := w.mustSave(t, c, alert("oaks")).Search.UUID

@@ -240,8 +240,8 @@ func (o *observed) eventuallyShows(t *testing.T, want content) {
 	t.Errorf("not what is stored (-want +got):\n%s", diff)
 }
 
-// TestSnapshotOfLostPast starts from a snapshot saved before the database was restored to a backup.
-func TestSnapshotOfLostPast(t *testing.T) {
+// TestSnapshotAfterRestore starts from a snapshot saved before the database was restored to a backup.
+func TestSnapshotAfterRestore(t *testing.T) {
 	t.Parallel()
 	s, snapshot := mustPasts(t), filepath.Join(t.TempDir(), "registry.index")
 	for _, step := range []struct {
@@ -295,8 +295,8 @@ func TestStoreRollbackWhileFollowing(t *testing.T) {
 	}
 }
 
-// TestNotReadyDuringRebuild checks that requests fail while the index is being rebuilt.
-func TestNotReadyDuringRebuild(t *testing.T) {
+// TestReadinessDuringRebuild checks that requests fail while the index is being rebuilt.
+func TestReadinessDuringRebuild(t *testing.T) {
 	t.Parallel()
 	s := mustPasts(t)
 	s.hold, s.after = make(chan struct{}), "Revision"

@@ -20,9 +20,9 @@ import (
 	"github.com/colaregistry/colaregistry/store/sqlite"
 )
 
-// TestFollowerShowsWhatIsWritten checks that the follower picks up new labels, permittees and
+// TestFollowerUpdates checks that the follower picks up new labels, permittees and
 // reference data.
-func TestFollowerShowsWhatIsWritten(t *testing.T) {
+func TestFollowerUpdates(t *testing.T) {
 	w := mustWorld(t, 0)
 	c := w.mustCaller(t, "follow@example.com", cola.TierPro)
 	label := cola.Patch[cola.Cola]{Record: cola.Cola{ColaSummary: cola.ColaSummary{
@@ -158,8 +158,8 @@ func (w woken) Revision(ctx context.Context) (cola.Revision, error) {
 	return w.Store.Revision(ctx)
 }
 
-// TestFollowerIsWoken checks that each wake-up makes the follower read the store's revision.
-func TestFollowerIsWoken(t *testing.T) {
+// TestFollowerWakeup checks that each wake-up makes the follower read the store's revision.
+func TestFollowerWakeup(t *testing.T) {
 	inner, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "registry.db"), sqlite.Options{Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
@@ -196,9 +196,9 @@ func follow(t *testing.T, ctx context.Context, st store.Store) {
 	}
 }
 
-// TestNotReadyWhileCommitsFail uses a database that answers reads but does not commit, like a
+// TestReadinessWithoutCommits uses a database that answers reads but does not commit, like a
 // primary without its standby.
-func TestNotReadyWhileCommitsFail(t *testing.T) {
+func TestReadinessWithoutCommits(t *testing.T) {
 	w := mustWorld(t, 1)
 	c := w.mustCaller(t, "stuck@example.com", cola.TierFree)
 	w.stuck.Store(true)
@@ -218,9 +218,9 @@ func TestNotReadyWhileCommitsFail(t *testing.T) {
 	}
 }
 
-// TestDrainingIsNotReady checks that a draining service still answers requests but reports that it
+// TestReadinessWhileDraining checks that a draining service still answers requests but reports that it
 // is not ready.
-func TestDrainingIsNotReady(t *testing.T) {
+func TestReadinessWhileDraining(t *testing.T) {
 	w := mustWorld(t, 1)
 	c := w.mustCaller(t, "drain@example.com", cola.TierFree)
 	if err := w.Ready(t.Context()); err != nil {
@@ -243,9 +243,9 @@ func (deaf) Ping(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// TestReadyDoesNotWaitForever checks that a readiness probe gets a response even if the database
+// TestReadinessTimeout checks that a readiness probe gets a response even if the database
 // does not respond.
-func TestReadyDoesNotWaitForever(t *testing.T) {
+func TestReadinessTimeout(t *testing.T) {
 	index := search.New(search.Options{})
 	defer index.Close()
 	service := registry.New(registry.Options{Store: deaf{mustWorld(t, 0).store}, Index: index, PublicURL: publicURL, Now: time.Now})

@@ -106,8 +106,8 @@ func TestKeyParams(t *testing.T) {
 	}
 }
 
-// TestKeyExpires checks that a key is valid through its last day.
-func TestKeyExpires(t *testing.T) {
+// TestKeyExpiry checks that a key is valid through its last day.
+func TestKeyExpiry(t *testing.T) {
 	w := mustWorld(t, 0)
 	holder := w.mustHolder(t, "expires@example.com", cola.TierFree)
 	made := w.mustMake(t, holder, registry.KeyParams{Name: "n", Expires: cola.NewDate(2026, 11, 21)})
@@ -168,9 +168,9 @@ func TestKeyLimit(t *testing.T) {
 	w.mustMake(t, holder, registry.KeyParams{Name: "with room again"})
 }
 
-// TestReplacingKeepsToTheLimit checks that repeated rotation with an overlap cannot exceed the key
+// TestKeyLimitOnReplacement checks that repeated rotation with an overlap cannot exceed the key
 // limit.
-func TestReplacingKeepsToTheLimit(t *testing.T) {
+func TestKeyLimitOnReplacement(t *testing.T) {
 	w := mustWorld(t, 0)
 	holder := w.mustHolder(t, "again@example.com", cola.TierFree)
 	made := w.mustMake(t, holder, registry.KeyParams{Name: "n"})
@@ -187,9 +187,9 @@ func TestReplacingKeepsToTheLimit(t *testing.T) {
 	}
 }
 
-// TestKeysMadeInADay checks that each key counts toward the daily limit for 24 hours after its
+// TestDailyKeyLimit checks that each key counts toward the daily limit for 24 hours after its
 // creation, even if it expired or was revoked.
-func TestKeysMadeInADay(t *testing.T) {
+func TestDailyKeyLimit(t *testing.T) {
 	w := mustWorld(t, 0)
 	holder, other := w.mustHolder(t, "busy@example.com", cola.TierFree), w.mustHolder(t, "calm@example.com", cola.TierFree)
 	made := w.mustMake(t, holder, registry.KeyParams{Name: "n"})
@@ -263,8 +263,8 @@ func TestRotateKey(t *testing.T) {
 	}
 }
 
-// TestRefusedRotations checks that invalid keys and unknown overlaps are refused.
-func TestRefusedRotations(t *testing.T) {
+// TestRejectedRotations checks that invalid keys and unknown overlaps are refused.
+func TestRejectedRotations(t *testing.T) {
 	w := mustWorld(t, 0)
 	holder := w.mustHolder(t, "no@example.com", cola.TierFree)
 	expired := w.mustMake(t, holder, registry.KeyParams{Name: "expired", Expires: cola.NewDate(2026, 11, 21)})
@@ -296,9 +296,9 @@ func TestRefusedRotations(t *testing.T) {
 	}
 }
 
-// TestRotatedAgain checks that a key can be rotated again during its overlap, for example after its
+// TestRepeatedRotation checks that a key can be rotated again during its overlap, for example after its
 // first successor is lost, and that each successor expires at the same time.
-func TestRotatedAgain(t *testing.T) {
+func TestRepeatedRotation(t *testing.T) {
 	w := mustWorld(t, 0)
 	holder := w.mustHolder(t, "again@example.com", cola.TierFree)
 	for name, expires := range map[string]cola.Date{"forever": 0, "till spring": cola.NewDate(2027, 3, 31)} {
@@ -319,8 +319,8 @@ func TestRotatedAgain(t *testing.T) {
 	}
 }
 
-// TestRotatedTwiceAtOnce checks that a key rotated without an overlap has one successor.
-func TestRotatedTwiceAtOnce(t *testing.T) {
+// TestConcurrentRotations checks that a key rotated without an overlap has one successor.
+func TestConcurrentRotations(t *testing.T) {
 	w := mustWorld(t, 0)
 	holder := w.mustHolder(t, "twice@example.com", cola.TierFree)
 	old := w.mustMake(t, holder, registry.KeyParams{Name: "n"})
@@ -365,8 +365,8 @@ func TestRevokeKey(t *testing.T) {
 	}
 }
 
-// TestRequestsOfKeys checks that a key's requests this month are counted, whatever they cost.
-func TestRequestsOfKeys(t *testing.T) {
+// TestKeyRequests checks that a key's requests this month are counted, whatever they cost.
+func TestKeyRequests(t *testing.T) {
 	w := mustWorld(t, 300)
 	holder := w.mustHolder(t, "requests@example.com", cola.TierPro)
 	busy, idle := w.mustMake(t, holder, registry.KeyParams{Name: "busy"}), w.mustMake(t, holder, registry.KeyParams{Name: "idle"})

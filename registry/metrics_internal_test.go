@@ -68,9 +68,9 @@ func TestClassNames(t *testing.T) {
 	}
 }
 
-// TestSightings covers a follower that is up to date, behind, still behind, up to date again, and
+// TestFollowerStats covers a follower that is up to date, behind, still behind, up to date again, and
 // one whose store was restored to a backup.
-func TestSightings(t *testing.T) {
+func TestFollowerStats(t *testing.T) {
 	at := func(second int) time.Time { return time.Date(2026, 11, 20, 12, 0, second, 0, time.UTC) }
 	level := func(at cola.Revision) search.Marks { return search.Marks{Labels: at, Permittees: at, References: at} }
 	var s followerStats
@@ -107,7 +107,7 @@ func TestSightings(t *testing.T) {
 	}
 }
 
-func TestSightingsOfFailure(t *testing.T) {
+func TestFollowerFailures(t *testing.T) {
 	var s followerStats
 	for i, err := range []error{nil, errors.New("gone"), errors.New("gone"), nil} {
 		s.finished(err)

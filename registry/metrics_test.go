@@ -57,9 +57,9 @@ func (w *world) gauge(t *testing.T, name string) float64 {
 	return value
 }
 
-// TestSearchesAreCounted checks that searches are counted by class, and that searches that never
+// TestSearchMetrics checks that searches are counted by class, and that searches that never
 // reach the index are not counted.
-func TestSearchesAreCounted(t *testing.T) {
+func TestSearchMetrics(t *testing.T) {
 	w := mustWorld(t, 300)
 	c := w.mustCaller(t, "measured@example.com", cola.TierPro)
 	for _, p := range []cola.SearchParams{
@@ -85,8 +85,8 @@ func TestSearchesAreCounted(t *testing.T) {
 	}
 }
 
-// TestIndexIsMeasured checks that the index metrics match the stored records.
-func TestIndexIsMeasured(t *testing.T) {
+// TestIndexMetrics checks that the index metrics match the stored records.
+func TestIndexMetrics(t *testing.T) {
 	begun := time.Now().Add(-time.Second)
 	w := mustWorld(t, 300)
 	stats, marks := w.index.View().Stats(), w.index.View().Marks()
@@ -117,9 +117,9 @@ func TestIndexIsMeasured(t *testing.T) {
 	}
 }
 
-// TestLagIsMeasured checks that the metrics show how long changes have been unreadable, and
+// TestLagMetrics checks that the metrics show how long changes have been unreadable, and
 // recover.
-func TestLagIsMeasured(t *testing.T) {
+func TestLagMetrics(t *testing.T) {
 	w := mustWorld(t, 10)
 	before := w.gauge(t, "index_revision")
 	w.mute.Store(true)
@@ -149,9 +149,9 @@ func TestLagIsMeasured(t *testing.T) {
 	}
 }
 
-// TestImageErrorsOmitTheImage checks that a logged error contains the label but no other part of the
+// TestImageErrorPrivacy checks that a logged error contains the label but no other part of the
 // image path.
-func TestImageErrorsOmitTheImage(t *testing.T) {
+func TestImageErrorPrivacy(t *testing.T) {
 	w := mustWorld(t, 1)
 	id := w.newest(t, w.mustCaller(t, "image@example.com", cola.TierPro), cola.SearchParams{})[0].TTBID.String()
 	ctx, cancel := context.WithCancel(t.Context())

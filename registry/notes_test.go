@@ -74,8 +74,8 @@ func TestSearchNotes(t *testing.T) {
 	}
 }
 
-// TestSearchNotesCostNothing checks that the counts behind a note are free.
-func TestSearchNotesCostNothing(t *testing.T) {
+// TestSearchNoteCharge checks that the counts behind a note are free.
+func TestSearchNoteCharge(t *testing.T) {
 	w := mustWorld(t, 100)
 	c := w.mustCaller(t, "free@example.com", cola.TierPro)
 	page, state, err := w.SearchColas(t.Context(), c, cola.SearchParams{Origin: "narnia", ABVMin: cola.Some(1.0)})
@@ -146,9 +146,9 @@ func TestTruncatedByQuota(t *testing.T) {
 	}
 }
 
-// TestWordsHold checks that the vocabulary matches the records, for every spelling that filters
+// TestQueryWords checks that the vocabulary matches the records, for every spelling that filters
 // accept.
-func TestWordsHold(t *testing.T) {
+func TestQueryWords(t *testing.T) {
 	w := mustWorld(t, 500)
 	words, err := w.Vocabulary(t.Context())
 	if err != nil {
@@ -175,9 +175,9 @@ func TestWordsHold(t *testing.T) {
 	}
 }
 
-// TestFormerPathsAreKnown checks that the vocabulary knows a renamed category path if labels have
+// TestFormerPaths checks that the vocabulary knows a renamed category path if labels have
 // it, as searches do.
-func TestFormerPathsAreKnown(t *testing.T) {
+func TestFormerPaths(t *testing.T) {
 	w := mustWorld(t, 200)
 	o := demo.Options{Colas: 200, Seed: 1, AsOf: cola.DateOf(instant)}
 	words, err := w.Vocabulary(t.Context())
@@ -195,9 +195,9 @@ func TestFormerPathsAreKnown(t *testing.T) {
 	}
 }
 
-// TestWordsOfLists checks that each value appears once, in order, and that values with rows are
+// TestListWords checks that each value appears once, in order, and that values with rows are
 // reported as having rows.
-func TestWordsOfLists(t *testing.T) {
+func TestListWords(t *testing.T) {
 	w := mustWorld(t, 10)
 	words, err := w.Vocabulary(t.Context())
 	if err != nil {

@@ -58,9 +58,9 @@ func newSilent(t *testing.T) *Service {
 	return s
 }
 
-// TestSilentStoreIsUnavailable checks that reading a label from an unresponsive store fails after
+// TestUnresponsiveStore checks that reading a label from an unresponsive store fails after
 // three seconds, or earlier if the context ends, and returns a retry time.
-func TestSilentStoreIsUnavailable(t *testing.T) {
+func TestUnresponsiveStore(t *testing.T) {
 	for name, ask := range map[string]func(context.Context, *Service) error{
 		"a label": func(ctx context.Context, s *Service) error {
 			_, _, err := s.Cola(ctx, cola.Caller{Account: 7}, "11054001000049", "")
@@ -94,9 +94,9 @@ func TestSilentStoreIsUnavailable(t *testing.T) {
 	}
 }
 
-// TestFollowerDoesNotWaitForASilentStore checks that the follower times out as quickly as a
+// TestFollowerUnresponsiveStore checks that the follower times out as quickly as a
 // request.
-func TestFollowerDoesNotWaitForASilentStore(t *testing.T) {
+func TestFollowerUnresponsiveStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := NewFollower(newSilent(t), FollowerOptions{})
 		begun := time.Now()
@@ -106,9 +106,9 @@ func TestFollowerDoesNotWaitForASilentStore(t *testing.T) {
 	})
 }
 
-// TestNoReadsWhileCommitsFail checks that once the ledger knows that the store does not
+// TestReadsWithoutCommits checks that once the ledger knows that the store does not
 // commit, reads fail immediately too.
-func TestNoReadsWhileCommitsFail(t *testing.T) {
+func TestReadsWithoutCommits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSilent(t)
 		caller := cola.Caller{Account: 7}
@@ -144,8 +144,8 @@ func (admitting) CreateSavedSearch(ctx context.Context, _ store.NewSavedSearch) 
 	return cola.SavedSearch{}, false, ctx.Err()
 }
 
-// TestSavingDoesNotWaitForASilentStore checks that saving times out as quickly as a charge.
-func TestSavingDoesNotWaitForASilentStore(t *testing.T) {
+// TestSaveUnresponsiveStore checks that saving times out as quickly as a charge.
+func TestSaveUnresponsiveStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ledger := quota.New(admitting{}, quota.Options{})
 		t.Cleanup(ledger.Close)

@@ -26,10 +26,10 @@ func (w *world) refused(t *testing.T, holder cola.Caller) []string {
 	return told
 }
 
-// TestRejectedRequestsAreReported checks that account holders see each refused request once, with its reason,
+// TestRejectedRequests checks that account holders see each refused request once, with its reason,
 // by key and app. Refusals reported elsewhere and requests that failed for other reasons are
 // excluded.
-func TestRejectedRequestsAreReported(t *testing.T) {
+func TestRejectedRequests(t *testing.T) {
 	w := mustWorld(t, 300)
 	holder, stranger := w.mustHolder(t, "told@example.com", cola.TierFree), w.mustHolder(t, "stranger@example.com", cola.TierFree)
 	ci, old := w.mustMake(t, holder, registry.KeyParams{Name: "CI"}), w.mustMake(t, holder, registry.KeyParams{Name: "old"})
@@ -87,8 +87,8 @@ func TestRejectedRequestsAreReported(t *testing.T) {
 	}
 }
 
-// TestExhaustedQuotaIsReported checks that exhausting each of the two quotas is reported with its own reason.
-func TestExhaustedQuotaIsReported(t *testing.T) {
+// TestExhaustedQuota checks that exhausting each of the two quotas is reported with its own reason.
+func TestExhaustedQuota(t *testing.T) {
 	w := mustWorld(t, 300)
 	holder := w.mustHolder(t, "usedup@example.com", cola.TierPro)
 	key := keyCaller(holder.Account, w.mustMake(t, holder, registry.KeyParams{Name: "CI"}).ID)
@@ -116,9 +116,9 @@ func TestExhaustedQuotaIsReported(t *testing.T) {
 	}
 }
 
-// TestReportListsLatestRejections checks that the report lists at most 50 refusals, the latest ones, with
+// TestLatestRejections checks that the report lists at most 50 refusals, the latest ones, with
 // their times.
-func TestReportListsLatestRejections(t *testing.T) {
+func TestLatestRejections(t *testing.T) {
 	w := mustWorld(t, 0)
 	holder := w.mustHolder(t, "latest@example.com", cola.TierFree)
 	key := w.mustMake(t, holder, registry.KeyParams{Name: "CI"})

@@ -94,9 +94,9 @@ func keyOfAccount(n int) cola.Caller {
 	return cola.Caller{Account: cola.AccountID(n), Credential: cola.Credential{Kind: cola.CredentialKey, ID: int64(n)}, Channel: cola.ChannelREST}
 }
 
-// TestReasonRefused checks the reason reported to account holders for each error, and which errors
+// TestRejectionReason checks the reason reported to account holders for each error, and which errors
 // are not reported.
-func TestReasonRefused(t *testing.T) {
+func TestRejectionReason(t *testing.T) {
 	quotaError := func(reason string) error {
 		return &cola.Error{Code: cola.CodeQuotaExceeded, Details: map[string]any{"reason": reason}}
 	}
@@ -125,9 +125,9 @@ func TestReasonRefused(t *testing.T) {
 	}
 }
 
-// TestRefusalsAreAddedUp checks that refusals are summed by account, minute, channel, credential
+// TestRejectionTotals checks that refusals are summed by account, minute, channel, credential
 // and reason, and written after two seconds. There are no earlier writes and no empty ones.
-func TestRefusalsAreAddedUp(t *testing.T) {
+func TestRejectionTotals(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := &notebook{}
 		r := notingIn(n)
@@ -172,9 +172,9 @@ func TestRefusalsAreAddedUp(t *testing.T) {
 	})
 }
 
-// TestRejectionsSurviveStoreErrors checks that refusals that the store rejected are kept, merged with
+// TestRejectionStoreErrors checks that refusals that the store rejected are kept, merged with
 // later ones, and written when the store works again.
-func TestRejectionsSurviveStoreErrors(t *testing.T) {
+func TestRejectionStoreErrors(t *testing.T) {
 	for name, fail := range map[string]func(*notebook){
 		"it fails": func(n *notebook) { n.set(store.ErrUnavailable, false) },
 		"it hangs": func(n *notebook) { n.set(nil, true) },
@@ -220,9 +220,9 @@ func TestRejectionsSurviveStoreErrors(t *testing.T) {
 	}
 }
 
-// TestRefusalsAreBounded checks that pending refusals are limited while writes fail, and that the
+// TestRejectionLimit checks that pending refusals are limited while writes fail, and that the
 // excess is counted as dropped. Refusals of the same kind share one entry.
-func TestRefusalsAreBounded(t *testing.T) {
+func TestRejectionLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := &notebook{fault: store.ErrUnavailable}
 		r := notingIn(n)
@@ -250,9 +250,9 @@ func TestRefusalsAreBounded(t *testing.T) {
 	})
 }
 
-// TestUnwrittenRejectionsAreBounded checks that refusals from a failed write and those recorded meanwhile stay
+// TestUnwrittenRejectionLimit checks that refusals from a failed write and those recorded meanwhile stay
 // within the limit together.
-func TestUnwrittenRejectionsAreBounded(t *testing.T) {
+func TestUnwrittenRejectionLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := &notebook{hangs: true}
 		r := notingIn(n)
@@ -274,9 +274,9 @@ func TestUnwrittenRejectionsAreBounded(t *testing.T) {
 	})
 }
 
-// TestCloseLosesNothingItNeedNot checks that closing writes pending refusals, returns in time if
+// TestCloseFlush checks that closing writes pending refusals, returns in time if
 // the store does not respond, and reports the number lost.
-func TestCloseLosesNothingItNeedNot(t *testing.T) {
+func TestCloseFlush(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := &notebook{}
 		r := notingIn(n)

@@ -198,8 +198,8 @@ func TestBarcode(t *testing.T) {
 	t.Fatal("no label has a barcode")
 }
 
-// TestPermitteesAgreeWithLabels checks that a permittee's counts match those of a search.
-func TestPermitteesAgreeWithLabels(t *testing.T) {
+// TestPermitteeCounts checks that a permittee's counts match those of a search.
+func TestPermitteeCounts(t *testing.T) {
 	w := mustWorld(t, 1_000)
 	c := w.mustCaller(t, "permittees@example.com", cola.TierPro)
 	page, state, err := w.SearchPermittees(t.Context(), c, cola.PermitteeParams{PerPage: cola.Some(20)})
@@ -217,7 +217,7 @@ func TestPermitteesAgreeWithLabels(t *testing.T) {
 	}
 }
 
-func TestReferenceDataIsFree(t *testing.T) {
+func TestReferenceDataCharge(t *testing.T) {
 	w := mustWorld(t, 10)
 	c := w.mustCaller(t, "free@example.com", cola.TierPro)
 	counts := map[string]int{}
@@ -256,9 +256,9 @@ func TestReferenceDataIsFree(t *testing.T) {
 	}
 }
 
-// TestTagProvesReading checks that an account that has read a record cannot compute the tag for
+// TestETagPerAccount checks that an account that has read a record cannot compute the tag for
 // another account, and that the record alone is not enough to compute one.
-func TestTagProvesReading(t *testing.T) {
+func TestETagPerAccount(t *testing.T) {
 	w := mustWorld(t, 50)
 	reader, other := w.mustCaller(t, "reader@example.com", cola.TierPro), w.mustCaller(t, "other@example.com", cola.TierPro)
 	id := w.newest(t, reader, cola.SearchParams{})[0].TTBID.String()
@@ -281,9 +281,9 @@ func TestTagProvesReading(t *testing.T) {
 	}
 }
 
-// TestFailsClosed checks that if the database cannot commit, requests return no data and errors do
+// TestCommitOutage checks that if the database cannot commit, requests return no data and errors do
 // not reveal the cause.
-func TestFailsClosed(t *testing.T) {
+func TestCommitOutage(t *testing.T) {
 	w := mustWorld(t, 50)
 	c := w.mustCaller(t, "closed@example.com", cola.TierPro)
 	id := w.newest(t, c, cola.SearchParams{})[0].TTBID.String()

@@ -42,7 +42,7 @@ func (w *world) mustRun(t *testing.T, found ...int) {
 	}
 }
 
-func TestRunsOfASavedSearch(t *testing.T) {
+func TestRuns(t *testing.T) {
 	w := mustWorld(t, 0)
 	c := w.mustWriter(t, "runs@example.com", cola.TierFree)
 	id := w.mustSave(t, c, alert("Oaks")).Search.UUID
@@ -94,9 +94,9 @@ func (w *world) checkMatches(t *testing.T, c cola.Caller, id, latest string) {
 	}
 }
 
-// TestMatchesCost checks that each returned match costs a list record, and that a page is cut to
+// TestMatchCharge checks that each returned match costs a list record, and that a page is cut to
 // the remaining quota.
-func TestMatchesCost(t *testing.T) {
+func TestMatchCharge(t *testing.T) {
 	w := mustWorld(t, 0)
 	c := w.mustWriter(t, "matches@example.com", cola.TierFree)
 	id := w.mustSave(t, c, alert("Oaks")).Search.UUID
@@ -164,9 +164,9 @@ func TestRunsNotFound(t *testing.T) {
 	}
 }
 
-// TestRunASavedSearch checks that a manual run makes a search due immediately, even if it has no
+// TestRunNow checks that a manual run makes a search due immediately, even if it has no
 // schedule or a paused one, and that the schedule resumes afterwards.
-func TestRunASavedSearch(t *testing.T) {
+func TestRunNow(t *testing.T) {
 	w := mustWorld(t, 0)
 	c := w.mustWriter(t, "run@example.com", cola.TierPro)
 	weekly := w.mustSave(t, c, alert("weekly")).Search
@@ -202,8 +202,8 @@ func TestRunASavedSearch(t *testing.T) {
 	}
 }
 
-// TestManualRunsADay checks the limit on manual runs per UTC day and its Retry-After.
-func TestManualRunsADay(t *testing.T) {
+// TestManualRunLimit checks the limit on manual runs per UTC day and its Retry-After.
+func TestManualRunLimit(t *testing.T) {
 	w := mustWorld(t, 0)
 	c := w.mustWriter(t, "manual@example.com", cola.TierPro)
 	run := func() error {
@@ -234,8 +234,8 @@ func TestManualRunsADay(t *testing.T) {
 	}
 }
 
-// TestRefusedRuns checks that each refused request is free and starts no run.
-func TestRefusedRuns(t *testing.T) {
+// TestRejectedRuns checks that each refused request is free and starts no run.
+func TestRejectedRuns(t *testing.T) {
 	w := mustWorld(t, 0)
 	c, other := w.mustWriter(t, "refused@example.com", cola.TierPro), w.mustWriter(t, "other@example.com", cola.TierPro)
 	reader := c

@@ -256,9 +256,9 @@ func (w *world) mustRecord(t *testing.T, found ...store.RunMatch) {
 	}
 }
 
-// TestExplanationsAreCharged checks that an explanation costs a list record, and that "not found"
+// TestExplanationCharge checks that an explanation costs a list record, and that "not found"
 // errors of any kind are free.
-func TestExplanationsAreCharged(t *testing.T) {
+func TestExplanationCharge(t *testing.T) {
 	w := mustWorld(t, 0)
 	c, other := w.mustWriter(t, "charged@example.com", cola.TierFree), w.mustWriter(t, "other@example.com", cola.TierPro)
 	w.mustImport(t, store.Commit, bottle(26001001000001, "OAK", cola.DateOf(instant)))

@@ -21,9 +21,9 @@ type filterCase struct {
 	holds   func(r *cola.IndexRecord) bool
 }
 
-// TestEveryFilterOfASavedSearch checks that each filter, alone and combined, finds exactly the
+// TestSavedSearchFilters checks that each filter, alone and combined, finds exactly the
 // labels that match its predicate.
-func TestEveryFilterOfASavedSearch(t *testing.T) {
+func TestSavedSearchFilters(t *testing.T) {
 	w := mustWorld(t, 3_000)
 	w.mustKeepBothGeorgias(t)
 	labels := w.labels(t)
@@ -242,9 +242,9 @@ func optionCases() []filterCase {
 	return cases
 }
 
-// TestTheTwoGeorgias checks that terms for the United States never find labels from the country
+// TestBothGeorgias checks that terms for the United States never find labels from the country
 // Georgia, although the origin names are the same. The name finds both; each has its own code.
-func TestTheTwoGeorgias(t *testing.T) {
+func TestBothGeorgias(t *testing.T) {
 	w := mustWorld(t, 50)
 	w.mustKeepBothGeorgias(t)
 	const state, country = cola.TTBID(11054001000048), cola.TTBID(11054001000049)

@@ -61,9 +61,9 @@ func (w *world) mustChange(t *testing.T, c cola.Caller, uuid string, p cola.Save
 	return changed
 }
 
-// TestSavedSearchIsChanged pauses, resumes and renames a search, and checks that the response
+// TestChangeSavedSearch pauses, resumes and renames a search, and checks that the response
 // matches later reads and lists, including its URLs.
-func TestSavedSearchIsChanged(t *testing.T) {
+func TestChangeSavedSearch(t *testing.T) {
 	w := mustWorld(t, 0)
 	c := w.mustWriter(t, "change@example.com", cola.TierPro)
 	made := w.mustSave(t, c, alert("oaks")).Search
@@ -99,7 +99,7 @@ func TestSavedSearchIsChanged(t *testing.T) {
 	}
 }
 
-func TestSavedSearchesInPages(t *testing.T) {
+func TestSavedSearchPages(t *testing.T) {
 	w := mustWorld(t, 0)
 	c, other := w.mustWriter(t, "pages@example.com", cola.TierPro), w.mustWriter(t, "other@example.com", cola.TierPro)
 	for _, name := range []string{"a", "b", "c", "d", "e"} {
@@ -131,9 +131,9 @@ func TestSavedSearchesInPages(t *testing.T) {
 	}
 }
 
-// TestRefusedSavedSearchLife checks that each refused request counts toward the rate limit, is free
+// TestRejectedSavedSearchActions checks that each refused request counts toward the rate limit, is free
 // and changes nothing.
-func TestRefusedSavedSearchLife(t *testing.T) {
+func TestRejectedSavedSearchActions(t *testing.T) {
 	w := mustWorld(t, 0)
 	c, other := w.mustWriter(t, "life@example.com", cola.TierPro), w.mustWriter(t, "else@example.com", cola.TierPro)
 	reader := c
@@ -191,7 +191,7 @@ func TestRefusedSavedSearchLife(t *testing.T) {
 	}
 }
 
-func TestDeletedSavedSearch(t *testing.T) {
+func TestDeleteSavedSearch(t *testing.T) {
 	w := mustWorld(t, 0)
 	c := w.mustWriter(t, "delete@example.com", cola.TierPro)
 	made := w.mustSave(t, c, alert("oaks")).Search
@@ -205,9 +205,9 @@ func TestDeletedSavedSearch(t *testing.T) {
 	w.mustHaveSaved(t, c, "elms")
 }
 
-// TestResumedAtTheLimit checks that an eleventh search cannot be resumed, even by concurrent
+// TestResumeAtLimit checks that an eleventh search cannot be resumed, even by concurrent
 // requests, and that an active one can still be changed at the limit.
-func TestResumedAtTheLimit(t *testing.T) {
+func TestResumeAtLimit(t *testing.T) {
 	w := mustWorld(t, 0)
 	c := w.mustWriter(t, "resume@example.com", cola.TierPro)
 	var active cola.SavedSearch
@@ -243,9 +243,9 @@ func TestResumedAtTheLimit(t *testing.T) {
 	}
 }
 
-// TestChangingFails checks that an error with an unknown outcome says that the request can be sent
+// TestChangeOutage checks that an error with an unknown outcome says that the request can be sent
 // again.
-func TestChangingFails(t *testing.T) {
+func TestChangeOutage(t *testing.T) {
 	w := mustWorld(t, 0)
 	c := w.mustWriter(t, "fails@example.com", cola.TierPro)
 	made := w.mustSave(t, c, alert("oaks")).Search
@@ -294,9 +294,9 @@ func TestChangingFails(t *testing.T) {
 	w.mustHaveSaved(t, c, "oaks")
 }
 
-// TestPreviewIsWhatASearchFinds checks that each day's count equals the total of a search for that
+// TestPreviewMatchesSearch checks that each day's count equals the total of a search for that
 // day, for any filters.
-func TestPreviewIsWhatASearchFinds(t *testing.T) {
+func TestPreviewMatchesSearch(t *testing.T) {
 	w := mustWorld(t, 5000)
 	c := w.mustCaller(t, "preview@example.com", cola.TierPro) // reads need no scope
 	today, nonzero := cola.DateOf(instant), 0
@@ -336,9 +336,9 @@ func TestPreviewIsWhatASearchFinds(t *testing.T) {
 	}
 }
 
-// TestNoSearchBeforeTheIndexIsBuilt checks that saved search operations return the standard
+// TestSearchBeforeIndex checks that saved search operations return the standard
 // error until the index is built.
-func TestNoSearchBeforeTheIndexIsBuilt(t *testing.T) {
+func TestSearchBeforeIndex(t *testing.T) {
 	s := registry.New(registry.Options{Now: time.Now})
 	caller, id := cola.Caller{Scopes: cola.Scopes()}, "0b9f8c0e-6a55-4f0e-9a39-2f1f0f9f6d11"
 	errs := map[string]error{}

@@ -48,8 +48,8 @@ func TestPreviewWithLabels(t *testing.T) {
 	}
 }
 
-// TestLabelsForPagesAlone checks that previews and runs name labels only in the dashboard.
-func TestLabelsForPagesAlone(t *testing.T) {
+// TestPreviewLabelsChannel checks that previews and runs name labels only in the dashboard.
+func TestPreviewLabelsChannel(t *testing.T) {
 	w := mustWorld(t, 0)
 	c := w.mustWriter(t, "elsewhere@example.com", cola.TierPro)
 	id := w.mustSave(t, c, alert("Oaks")).Search.UUID
@@ -85,8 +85,8 @@ func (w *world) foundAndGone(t *testing.T, c cola.Caller, labels int) {
 	}
 }
 
-// TestLabelsOfARun checks that a run's labels cost list records each time they are returned.
-func TestLabelsOfARun(t *testing.T) {
+// TestRunLabels checks that a run's labels cost list records each time they are returned.
+func TestRunLabels(t *testing.T) {
 	w := mustWorld(t, 300)
 	c := onDashboard(w.mustWriter(t, "runs@example.com", cola.TierPro))
 	id := w.mustSave(t, c, alert("Oaks")).Search.UUID
@@ -109,8 +109,8 @@ func TestLabelsOfARun(t *testing.T) {
 	}
 }
 
-// TestRunOfASavedSearch checks that the count of a run's matches is free.
-func TestRunOfASavedSearch(t *testing.T) {
+// TestRunRecord checks that the count of a run's matches is free.
+func TestRunRecord(t *testing.T) {
 	w := mustWorld(t, 0)
 	c, other := w.mustWriter(t, "run@example.com", cola.TierPro), w.mustWriter(t, "other@example.com", cola.TierPro)
 	id := w.mustSave(t, c, alert("Oaks")).Search.UUID
@@ -129,9 +129,9 @@ func TestRunOfASavedSearch(t *testing.T) {
 	}
 }
 
-// TestPreviewsNameFewLabels checks that an account's previews name a limited number of distinct
+// TestPreviewLabelLimit checks that an account's previews name a limited number of distinct
 // labels per UTC day, however the filters are split, and still return counts beyond it.
-func TestPreviewsNameFewLabels(t *testing.T) {
+func TestPreviewLabelLimit(t *testing.T) {
 	w := mustWorld(t, 0)
 	c := onDashboard(w.mustWriter(t, "previews@example.com", cola.TierFree))
 	const brands, each = 40, 3

@@ -107,9 +107,9 @@ func TestCreateSavedSearch(t *testing.T) {
 	}
 }
 
-// TestRefusedSavedSearches checks that refused requests count toward the rate limit, are free and
+// TestRejectedSavedSearches checks that refused requests count toward the rate limit, are free and
 // save nothing.
-func TestRefusedSavedSearches(t *testing.T) {
+func TestRejectedSavedSearches(t *testing.T) {
 	w := mustWorld(t, 0)
 	writer := w.mustWriter(t, "refused@example.com", cola.TierPro)
 	reader := writer
@@ -148,8 +148,8 @@ func TestRefusedSavedSearches(t *testing.T) {
 	w.mustHaveSaved(t, writer)
 }
 
-// TestRejectedSearchIsNotSaved checks that a request that the ledger refuses saves nothing.
-func TestRejectedSearchIsNotSaved(t *testing.T) {
+// TestRejectedSearchNotSaved checks that a request that the ledger refuses saves nothing.
+func TestRejectedSearchNotSaved(t *testing.T) {
 	w := mustWorld(t, 0)
 	c := w.mustWriter(t, "burst@example.com", cola.TierFree)
 	paused := alert("n")
@@ -204,9 +204,9 @@ func TestIdempotencyKey(t *testing.T) {
 	w.mustHaveSaved(t, c, "n", "n", "another")
 }
 
-// TestToolCallSentAgain checks that a repeated tool call, which has no idempotency key, is
+// TestRepeatedToolCall checks that a repeated tool call, which has no idempotency key, is
 // recognized for ten minutes by its content and credential.
-func TestToolCallSentAgain(t *testing.T) {
+func TestRepeatedToolCall(t *testing.T) {
 	w := mustWorld(t, 0)
 	rest := w.mustWriter(t, "call@example.com", cola.TierPro)
 	c := rest
@@ -242,7 +242,7 @@ func TestToolCallSentAgain(t *testing.T) {
 
 func (w *world) advance(d time.Duration) { w.clock.Add(d.Microseconds()) }
 
-func TestActiveSchedulesAreLimited(t *testing.T) {
+func TestActiveScheduleLimit(t *testing.T) {
 	w := mustWorld(t, 0)
 	c := w.mustWriter(t, "limit@example.com", cola.TierPro)
 	var made, refused atomic.Int64
@@ -279,9 +279,9 @@ func TestActiveSchedulesAreLimited(t *testing.T) {
 	w.mustSave(t, w.mustWriter(t, "another@example.com", cola.TierPro), alert("n"))
 }
 
-// TestSavingFails checks that an error with an unknown outcome says how to find out whether the
+// TestSaveOutage checks that an error with an unknown outcome says how to find out whether the
 // search was saved without creating a second one.
-func TestSavingFails(t *testing.T) {
+func TestSaveOutage(t *testing.T) {
 	w := mustWorld(t, 0)
 	c := w.mustWriter(t, "fails@example.com", cola.TierPro)
 	w.full.Store(true)
@@ -301,9 +301,9 @@ func TestSavingFails(t *testing.T) {
 	w.mustHaveSaved(t, c, "n")
 }
 
-// TestOwnLimit checks that errors show an account's own lower limit, and that its searches above
+// TestAccountLimit checks that errors show an account's own lower limit, and that its searches above
 // the limit have no next run time.
-func TestOwnLimit(t *testing.T) {
+func TestAccountLimit(t *testing.T) {
 	w := mustWorld(t, 0)
 	c := w.mustWriter(t, "low@example.com", cola.TierPro)
 	for _, name := range []string{"a", "b", "c"} {
@@ -344,9 +344,9 @@ func TestOwnLimit(t *testing.T) {
 	}
 }
 
-// TestSavedSearchesAreLimited checks the total number of saved searches per account, and that the
+// TestSavedSearchLimit checks the total number of saved searches per account, and that the
 // error says what to do.
-func TestSavedSearchesAreLimited(t *testing.T) {
+func TestSavedSearchLimit(t *testing.T) {
 	w := mustWorld(t, 0)
 	c := w.mustWriter(t, "full@example.com", cola.TierPro)
 	var last string

@@ -51,9 +51,9 @@ func TestSubscription(t *testing.T) {
 	}
 }
 
-// TestConsentChangesNothingElse checks that confirming an address does not undo the account
+// TestConsentFields checks that confirming an address does not undo the account
 // holder's settings.
-func TestConsentChangesNothingElse(t *testing.T) {
+func TestConsentFields(t *testing.T) {
 	w := mustWorld(t, 0)
 	c := w.mustWriter(t, "holder@example.com", cola.TierPro)
 	own := w.mustOwn(t, c)
@@ -72,7 +72,7 @@ func TestConsentChangesNothingElse(t *testing.T) {
 	}
 }
 
-func TestSubscriptionsRefused(t *testing.T) {
+func TestRejectedSubscriptions(t *testing.T) {
 	w := mustWorld(t, 0)
 	c := w.mustWriter(t, "holder@example.com", cola.TierPro)
 	stranger, webhook := w.mustAdd(t, c, mailTo("stranger@example.com")), w.mustAdd(t, c, webhookTo(hook))

@@ -162,7 +162,7 @@ var fewPaths = rapid.Custom(func(t *rapid.T) string {
 	return strings.Join(rapid.SliceOfN(rapid.SampledFrom([]string{"A", "b", "C c"}), 1, 4).Draw(t, "levels"), " > ")
 })
 
-func TestResolvingTwiceIsOnce(t *testing.T) {
+func TestResolveCategoryIdempotent(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var aliases []CategoryAlias
 		for range rapid.IntRange(0, 6).Draw(t, "aliases") {

@@ -60,9 +60,9 @@ func TestClassesMatchTTB(t *testing.T) {
 	}
 }
 
-// TestRulesAgreeWithRealLabels compares values derived from codes with those stated in full
+// TestClassRulesRealLabels compares values derived from codes with those stated in full
 // records.
-func TestRulesAgreeWithRealLabels(t *testing.T) {
+func TestClassRulesRealLabels(t *testing.T) {
 	f, err := os.Open(shareddata.File(t, "ttb/cola_records.jsonl"))
 	if err != nil {
 		t.Fatal(err)

@@ -116,7 +116,7 @@ func digitString(n int) *rapid.Generator[string] {
 	return rapid.StringMatching(fmt.Sprintf("[0-9]{%d}", n))
 }
 
-func TestCheckDigitMakesAValidGTINAndCatchesOneWrongDigit(t *testing.T) {
+func TestCheckDigitProperties(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		payload := digitString(rapid.SampledFrom([]int{11, 12, 13}).Draw(t, "length")).Draw(t, "payload")
 		code := []byte(payload + string(CheckDigit(payload)))
@@ -155,7 +155,7 @@ func abbreviate(upca string) (upce string, ok bool) {
 	return "", false
 }
 
-func TestUPCEExpandsToWhatItAbbreviates(t *testing.T) {
+func TestUPCEExpansion(t *testing.T) {
 	found := 0
 	rapid.Check(t, func(t *rapid.T) {
 		zeros := rapid.IntRange(0, 4).Draw(t, "zeros")

@@ -57,7 +57,7 @@ func TestOriginNames(t *testing.T) {
 	}
 }
 
-func TestOriginNamesOfBothKoreas(t *testing.T) {
+func TestOriginNamesKorea(t *testing.T) {
 	for word, want := range map[string][]string{
 		"korean": {"SOUTH KOREA", "NORTH KOREA", "KOREA"}, "south korean": {"SOUTH KOREA"}, "north korea": {"NORTH KOREA"},
 	} {
@@ -73,7 +73,7 @@ func TestOriginNamesOfBothKoreas(t *testing.T) {
 	}
 }
 
-func TestOriginNamesOfCountriesWithParts(t *testing.T) {
+func TestOriginNamesCountryParts(t *testing.T) {
 	for _, word := range []string{"usa", "U.S.A.", "US", "american", "USA", "America", "united states", "United States of America"} {
 		got := OriginNames(word)
 		for _, o := range Origins() {
@@ -95,7 +95,7 @@ func TestOriginNamesOfCountriesWithParts(t *testing.T) {
 	}
 }
 
-func TestEveryOriginIsFoundByItsNameInAnyCase(t *testing.T) {
+func TestOriginByNameAnyCase(t *testing.T) {
 	for _, o := range Origins() {
 		for _, word := range []string{o.Name, strings.ToLower(o.Name), " " + strings.ToUpper(o.Name[:1]) + strings.ToLower(o.Name[1:])} {
 			if got := OriginNames(word); !slices.Contains(got, o.Name) {
@@ -105,10 +105,10 @@ func TestEveryOriginIsFoundByItsNameInAnyCase(t *testing.T) {
 	}
 }
 
-// TestEveryPlaceHasAnAdjective checks that every place can be found by adjective, as the
+// TestPlaceAdjectives checks that every place can be found by adjective, as the
 // parameter's documentation promises. Exceptions are names that are not places, and places whose
 // adjective belongs to the country that they are part of.
-func TestEveryPlaceHasAnAdjective(t *testing.T) {
+func TestPlaceAdjectives(t *testing.T) {
 	without := []string{"AMERICAN", "GREAT BRITAIN", "UNITED KINGDOM", "SINGANI", "MULTIPLE COUNTRIES", "ADMIN CODE"}
 	for _, p := range places {
 		if p.words == "" && !slices.Contains(without, p.name) {
@@ -159,7 +159,7 @@ func TestOriginCodes(t *testing.T) {
 	}
 }
 
-func TestOriginNamesIsStable(t *testing.T) {
+func TestOriginNamesStable(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		word := rapid.OneOf(rapid.String(), rapid.SampledFrom([]string{"usa", "french", "IRAQ", "côte d'ivoire"})).Draw(t, "word")
 		names := OriginNames(word)
@@ -252,9 +252,9 @@ func TestOriginNote(t *testing.T) {
 	}
 }
 
-// TestOriginNoteOfOneGeorgia checks that there is no note if the search says which Georgia it
+// TestOriginNoteGeorgia checks that there is no note if the search says which Georgia it
 // means.
-func TestOriginNoteOfOneGeorgia(t *testing.T) {
+func TestOriginNoteGeorgia(t *testing.T) {
 	for _, domestic := range []string{Domestic, Imported} {
 		if got := OriginNote("georgia", domestic); got != "" {
 			t.Errorf("%s georgia: %s", domestic, got)

@@ -32,9 +32,9 @@ func TestStates(t *testing.T) {
 	}
 }
 
-// TestEveryDomesticPlaceIsAState checks that alerts can filter by every place in the United States,
+// TestDomesticStates checks that alerts can filter by every place in the United States,
 // except for the country itself.
-func TestEveryDomesticPlaceIsAState(t *testing.T) {
+func TestDomesticStates(t *testing.T) {
 	for _, o := range Origins() {
 		if o.Domestic && o.Name != "AMERICAN" && len(StatesNamed(o.Name)) == 0 {
 			t.Errorf("%s is no state", o.Name)

@@ -31,7 +31,7 @@ func TestMilliliters(t *testing.T) {
 	}
 }
 
-func TestMillilitersRefuses(t *testing.T) {
+func TestMillilitersInvalid(t *testing.T) {
 	for _, tt := range []struct {
 		v    float64
 		unit string
@@ -45,7 +45,7 @@ func TestMillilitersRefuses(t *testing.T) {
 	}
 }
 
-func TestEveryUnitConverts(t *testing.T) {
+func TestMillilitersUnits(t *testing.T) {
 	for _, unit := range VolumeUnits() {
 		if ml, ok := Milliliters(1, unit); !ok || ml <= 0 {
 			t.Errorf("1 %s = %v ml, %t", unit, ml, ok)
@@ -53,9 +53,9 @@ func TestEveryUnitConverts(t *testing.T) {
 	}
 }
 
-// TestEqualVolumesCompareEqual checks that equal volumes in different units convert to the same
+// TestMillilitersEqualVolumes checks that equal volumes in different units convert to the same
 // number.
-func TestEqualVolumesCompareEqual(t *testing.T) {
+func TestMillilitersEqualVolumes(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := float64(rapid.IntRange(0, 100_000).Draw(t, "n"))
 		for _, same := range []struct {
@@ -77,7 +77,7 @@ func TestEqualVolumesCompareEqual(t *testing.T) {
 	})
 }
 
-func TestMillilitersKeepsOrder(t *testing.T) {
+func TestMillilitersOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		unit := rapid.SampledFrom(VolumeUnits()).Draw(t, "unit")
 		a := rapid.Float64Range(0, 1e9).Draw(t, "a")

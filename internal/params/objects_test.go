@@ -76,8 +76,8 @@ func TestProblemsWithinObjects(t *testing.T) {
 	}
 }
 
-// TestFloodsAreNotRepeated checks that the number of reported problems is limited.
-func TestFloodsAreNotRepeated(t *testing.T) {
+// TestProblemLimit checks that the number of reported problems is limited.
+func TestProblemLimit(t *testing.T) {
 	var b strings.Builder
 	for i := range 5000 {
 		fmt.Fprintf(&b, `"made_up_%d":1,`, i)
@@ -99,9 +99,9 @@ func TestFloodsAreNotRepeated(t *testing.T) {
 	}
 }
 
-// TestQueryStringsHaveNoObjects checks that a query string cannot contain an object, whole or in
+// TestQueryStringObjects checks that a query string cannot contain an object, whole or in
 // parts.
-func TestQueryStringsHaveNoObjects(t *testing.T) {
+func TestQueryStringObjects(t *testing.T) {
 	got := savedSearch.Read([]Value{{Name: "filters", Text: "oak"}, {Name: "filters.query", Text: "oak"}, {Name: "name", Text: "a"}}, nil)
 	golden.Load(t, "query_objects").Check(t, "filters", got.Problems)
 	if got.Filters != nil || got.Name != "a" {
