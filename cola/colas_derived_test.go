@@ -63,13 +63,13 @@ func TestDeriveImagesAndBarcodes(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			tt.label.TTBID = id
-			sent := append([]Image(nil), tt.label.Images...)
+			before := append([]Image(nil), tt.label.Images...)
 			shared := tt.label.Images
 			tt.label.Derive()
 			if tt.images != nil && !cmp.Equal(tt.images, tt.label.Images) || tt.barcodes != nil && !cmp.Equal(tt.barcodes, tt.label.Barcodes) {
 				t.Errorf("images (-want +got):\n%s\nbarcodes (-want +got):\n%s", cmp.Diff(tt.images, tt.label.Images), cmp.Diff(tt.barcodes, tt.label.Barcodes))
 			}
-			if !cmp.Equal(sent, shared) {
+			if !cmp.Equal(before, shared) {
 				t.Error("Derive changed a list that other copies of the record share")
 			}
 		})

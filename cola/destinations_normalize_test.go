@@ -50,18 +50,18 @@ func FuzzChallenge(f *testing.F) {
 	f.Add([]byte(c))
 	f.Add([]byte(`{"challenge":"KX7OBIFAABCDEFGHIJKLMNOPQR"}`))
 	f.Add([]byte("kx7o-bifa"))
-	f.Fuzz(func(t *testing.T, given []byte) {
+	f.Fuzz(func(t *testing.T, body []byte) {
 		var decoded map[string]any
-		_ = json.Unmarshal(given, &decoded)
-		held := strings.Contains(string(given), string(c))
+		_ = json.Unmarshal(body, &decoded)
+		contains := strings.Contains(string(body), string(c))
 		for _, v := range decoded {
-			held = held || v == string(c)
+			contains = contains || v == string(c)
 		}
-		if c.AnsweredBy(given) && !held {
-			t.Errorf("answered by %q", given)
+		if c.AnsweredBy(body) && !contains {
+			t.Errorf("answered by %q", body)
 		}
-		if c.Matches(string(given)) && len(lookalikes.Replace(strings.ToUpper(strings.TrimSpace(string(given))))) != codeLength {
-			t.Errorf("%q fits", given)
+		if c.Matches(string(body)) && len(lookalikes.Replace(strings.ToUpper(strings.TrimSpace(string(body))))) != codeLength {
+			t.Errorf("%q fits", body)
 		}
 	})
 }

@@ -123,7 +123,7 @@ func TestWebhookURLs(t *testing.T) {
 	} {
 		for _, allowed := range []bool{false, true} {
 			got, err := DestinationParams{Kind: KindWebhook, Address: address}.Normalize(DestinationRules{PrivateWebhooks: allowed})
-			if taken := err == nil; taken != (want == good || want == private && allowed) {
+			if accepted := err == nil; accepted != (want == good || want == private && allowed) {
 				t.Errorf("%s, private ones allowed %t: %v, %v", address, allowed, got.Address, err)
 			}
 		}
@@ -254,9 +254,9 @@ func TestStandings(t *testing.T) {
 		{failing, active, active, failing, failing, unsubscribed, refused},
 		{gone, active, active, gone, gone, unsubscribed, refused},
 	} {
-		d, asked := tt.from.destination(), unconfirmed
+		d, requested := tt.from.destination(), unconfirmed
 		if d.Kind == KindWebhook {
-			asked = pending
+			requested = pending
 		}
 		for name, k := range map[string]struct {
 			got  func() (Destination, error)
@@ -267,7 +267,7 @@ func TestStandings(t *testing.T) {
 			"paused":       {func() (Destination, error) { return DestinationChangeParams{Active: Some(false)}.Apply(d, false) }, tt.paused},
 			"confirmed":    {func() (Destination, error) { return d.Confirmed(), nil }, tt.confirmed},
 			"unsubscribed": {func() (Destination, error) { return d.Unsubscribed(), nil }, tt.unsubscribed},
-			"asked":        {func() (Destination, error) { return d.Asked(), nil }, asked},
+			"asked":        {func() (Destination, error) { return d.Asked(), nil }, requested},
 			"used": {func() (Destination, error) {
 				if err := d.CheckActive(false); err != nil {
 					return Destination{}, err

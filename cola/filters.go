@@ -32,7 +32,7 @@ type Filter struct {
 	apply          func(q *Query, v filterValue)               // sets field, if the value needs a conversion
 	normalize      func(p *Problems, name, text string) string // of a text; Problems.text if nil
 	normalizeSaved func(p *Problems, name, text string) string // the same in saved searches; normalize if nil
-	fold           func(string) string                         // returns equal texts for equal meanings; nil: normalized texts
+	fold           func(string) string                         // returns equal strings for equal meanings; default: normalization
 	unfolded       bool                                        // cursors of early versions did not fold the text
 	broad          bool                                        // does not narrow a saved search enough to run it
 	measured       bool                                        // a bound in the unit of the UnitFilter

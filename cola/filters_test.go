@@ -101,8 +101,8 @@ func TestEverySavedFilterIsAFilter(t *testing.T) {
 		if parts := s.Parts(); len(parts) != 1 || parts[0].Filter != field.Name || parts[0].Alone != s && !f.measured && parts[0].Alone.VolumeUnit != "" {
 			t.Errorf("%s has the parts %+v", field.Name, parts)
 		}
-		if asked := s.Conditions(); len(asked) != 1 || asked[0].Label == "" || strings.TrimSpace(asked[0].Value) == "" || strings.Contains(asked[0].String(), "%s") || f.Section == "" {
-			t.Errorf("%s asks for %+v", field.Name, asked)
+		if conditions := s.Conditions(); len(conditions) != 1 || conditions[0].Label == "" || strings.TrimSpace(conditions[0].Value) == "" || strings.Contains(conditions[0].String(), "%s") || f.Section == "" {
+			t.Errorf("%s asks for %+v", field.Name, conditions)
 		}
 		if words := FilterSetOf(field.Name).Words(); len(words) != 1 || words[0] == "" || strings.ContainsAny(words[0], "_,%") {
 			t.Errorf("%s is called %q", field.Name, words)

@@ -127,7 +127,7 @@ func (p *Problems) Choice(name, value string, allowed []string) string {
 // allowed.
 func (p *Problems) choices(name string, values, allowed []string) []string {
 	chosen := make(map[string]bool, len(allowed))
-	refused := 0
+	rejected := 0
 	for _, value := range values {
 		if value = strings.TrimSpace(value); value == "" {
 			continue
@@ -137,11 +137,11 @@ func (p *Problems) choices(name string, values, allowed []string) []string {
 			chosen[word] = true
 			continue
 		}
-		if refused++; refused <= maxShownValues {
+		if rejected++; rejected <= maxShownValues {
 			p.refuseChoice(name, value, allowed)
 		}
 	}
-	if more := refused - maxShownValues; more > 0 {
+	if more := rejected - maxShownValues; more > 0 {
 		p.Add(name, "%d more values are not allowed.", more)
 	}
 	var words []string

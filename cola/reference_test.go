@@ -53,11 +53,11 @@ func TestNormalizeInvalidPermittees(t *testing.T) {
 	p.Problems.Add("limit", "It is not a parameter.")
 	s, err := p.Normalize(testNow)
 	found := details(err)
-	for parameter, says := range map[string]string{
+	for parameter, part := range map[string]string{
 		"q": "control", "state": "Did you mean new jersey?", "page": "0", "per_page": "1 to 100", "limit": "not a parameter",
 	} {
-		if len(found[parameter]) != 1 || !strings.Contains(found[parameter][0], says) {
-			t.Errorf("%s has the problems %q, want one that says %q", parameter, found[parameter], says)
+		if len(found[parameter]) != 1 || !strings.Contains(found[parameter][0], part) {
+			t.Errorf("%s has the problems %q, want one that says %q", parameter, found[parameter], part)
 		}
 	}
 	if s != (PermitteeSearch{}) {

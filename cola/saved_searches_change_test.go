@@ -93,12 +93,12 @@ func TestSavedSearchChange(t *testing.T) {
 		{"broad, paused", legacy, schedule(ScheduleChangeParams{Active: off}), scheduledAs(legacy, CadenceWeekly, 1, false)},
 	}
 	for _, tt := range tests {
-		was := *tt.from.clone()
+		prev := *tt.from.clone()
 		got, err := tt.change.Apply(tt.from, testNow)
 		if diff := cmp.Diff(tt.want, got); err != nil || diff != "" {
 			t.Errorf("%s: %v (-want +got):\n%s", tt.name, err, diff)
 		}
-		if diff := cmp.Diff(was, tt.from); diff != "" {
+		if diff := cmp.Diff(prev, tt.from); diff != "" {
 			t.Errorf("%s: what was changed is changed itself (-before +after):\n%s", tt.name, diff)
 		}
 	}
@@ -127,7 +127,7 @@ func TestInvalidSavedSearchChanges(t *testing.T) {
 		name   string
 		from   SavedSearch
 		change SavedSearchChangeParams
-		want   []string // parameters with problems; nil: too broad
+		want   []string // parameters with problems; nil if too broad
 	}{
 		{"nothing", active, SavedSearchChangeParams{}, []string{"body"}},
 		{"an empty schedule", active, schedule(ScheduleChangeParams{}), []string{"schedule"}},
@@ -204,8 +204,8 @@ func checkSettled(t *rapid.T, s SavedSearch) {
 			t.Fatalf("%+v", *s.Schedule)
 		}
 	}
-	made, err := p.Normalize(testNow)
-	if err != nil || made.Fingerprint() != s.Fingerprint() {
+	created, err := p.Normalize(testNow)
+	if err != nil || created.Fingerprint() != s.Fingerprint() {
 		t.Fatalf("%+v cannot be made: %v", s, err)
 	}
 }

@@ -250,8 +250,8 @@ func FuzzNormalizeSavedSearch(f *testing.F) {
 		}}
 		s, err := p.Normalize(testNow)
 		if err != nil {
-			var shown *Error
-			if !errors.As(err, &shown) || shown.Message == "" || shown.Code == CodeValidation && len(shown.Details) == 0 {
+			var target *Error
+			if !errors.As(err, &target) || target.Message == "" || target.Code == CodeValidation && len(target.Details) == 0 {
 				t.Fatalf("refused without saying why: %v", err)
 			}
 			return

@@ -36,7 +36,7 @@ func TestDocumentedBounds(t *testing.T) {
 				}
 				err := tt.normalize(p.Interface())
 				name := f.Tag.Get("json")
-				if refused := len(details(err)[name]) > 0; refused == trial.right || trial.right && err != nil {
+				if rejected := len(details(err)[name]) > 0; rejected == trial.right || trial.right && err != nil {
 					t.Errorf("%s with %s = %.30v…: error %v, %v", kind.Name(), name, trial.value, err, details(err))
 				}
 			}

@@ -20,11 +20,11 @@ func goodParams(t *rapid.T) SearchParams {
 	}
 	pair := func(name string, most float64) (low, high Opt[float64]) {
 		a, b := rapid.Float64Range(0, most).Draw(t, name), rapid.Float64Range(0, most).Draw(t, name)
-		given := rapid.IntRange(0, 3).Draw(t, name+" given")
-		if given&1 != 0 {
+		count := rapid.IntRange(0, 3).Draw(t, name+" given")
+		if count&1 != 0 {
 			low = Some(min(a, b))
 		}
-		if given&2 != 0 {
+		if count&2 != 0 {
 			high = Some(max(a, b))
 		}
 		return low, high
@@ -88,12 +88,12 @@ func anyParams(t *rapid.T) SearchParams {
 // TestNormalizeRandom checks that the result is a search within all bounds or a validation
 // error that names parameters.
 func TestNormalizeRandom(t *testing.T) {
-	accepted, refused := 0, 0
+	accepted, rejected := 0, 0
 	rapid.Check(t, func(t *rapid.T) {
 		p := anyParams(t)
 		s, err := p.Normalize(testNow)
 		if err != nil {
-			refused++
+			rejected++
 			if CodeOf(err) != CodeValidation || len(details(err)) == 0 {
 				t.Fatalf("error is %v", err)
 			}
@@ -117,8 +117,8 @@ func TestNormalizeRandom(t *testing.T) {
 			t.Fatalf("dates %s to %s", s.From, s.To)
 		}
 	})
-	if accepted == 0 || refused == 0 {
-		t.Errorf("%d accepted, %d refused: one side was not tried", accepted, refused)
+	if accepted == 0 || rejected == 0 {
+		t.Errorf("%d accepted, %d refused: one side was not tried", accepted, rejected)
 	}
 }
 

@@ -8,7 +8,7 @@ import (
 )
 
 func barcodeOperations(svc Service) []operation {
-	ask := func(r *http.Request, caller cola.Caller) (cola.BarcodeResult, cola.QuotaState, error) {
+	fetch := func(r *http.Request, caller cola.Caller) (cola.BarcodeResult, cola.QuotaState, error) {
 		return svc.Barcode(r.Context(), caller, pathValue(r, "barcode_value"))
 	}
 	render := func(b cola.BarcodeResult) result {
@@ -24,6 +24,6 @@ func barcodeOperations(svc Service) []operation {
 		Response: reflect.TypeFor[dataOf[cola.BarcodeResult]](),
 		Example:  dataOf[cola.BarcodeResult]{exampleBarcode()},
 		Meter:    cola.MeterListRecords, Cost: "One list record per label returned. Not found is free.",
-		call: bareCall(svc, ask, render),
+		call: bareCall(svc, fetch, render),
 	}}
 }

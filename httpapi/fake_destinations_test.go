@@ -56,12 +56,12 @@ func (f *fake) CreateDestination(_ context.Context, c cola.Caller, p cola.Destin
 	if err != nil {
 		return cola.DestinationWithSecret{}, state, err
 	}
-	made := cola.DestinationWithSecret{Destination: f.sending.kept}
-	made.UUID, made.State, made.CreatedAt = exampleDestinationUUID, cola.DestinationUnconfirmed, cola.TimestampOf(now)
-	if made.Kind == cola.KindWebhook {
-		made.State, made.Secret = cola.DestinationPending, exampleNewWebhook().Secret
+	created := cola.DestinationWithSecret{Destination: f.sending.kept}
+	created.UUID, created.State, created.CreatedAt = exampleDestinationUUID, cola.DestinationUnconfirmed, cola.TimestampOf(now)
+	if created.Kind == cola.KindWebhook {
+		created.State, created.Secret = cola.DestinationPending, exampleNewWebhook().Secret
 	}
-	return made, state, nil
+	return created, state, nil
 }
 
 // onOne starts every operation on the one destination.

@@ -107,11 +107,11 @@ type Authenticator interface {
 
 // Options configures the edge. The zero value uses defaults.
 type Options struct {
-	PublicURL   string        // URL of the service, without a trailing slash; empty: links are relative
+	PublicURL   string        // URL of the service, without a trailing slash; links are relative if empty
 	Version     string        // program version, reported by /healthz
-	Logger      *slog.Logger  // logs one event per request; nil: slog.Default
-	Timeout     time.Duration // per request; zero: 30 seconds
-	MaxDrawings int           // concurrent drawings of label images; 0: one fewer than processors, at least one
+	Logger      *slog.Logger  // logs one event per request; default: slog.Default()
+	Timeout     time.Duration // per request; default: 30 seconds
+	MaxDrawings int           // concurrent drawings of label images; default: one less than the number of processors, at least one
 
 	// Resource describes the API to OAuth clients whose token is rejected; zero if only API keys are
 	// accepted.

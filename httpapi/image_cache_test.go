@@ -31,7 +31,7 @@ func TestConcurrentRender(t *testing.T) {
 		for range 20 {
 			group.Go(func() {
 				if content, err := d.get(t.Context(), "a", draw); err != nil || string(content) != "drawn" {
-					t.Errorf("%q, %v", content, err)
+					t.Errorf("get = %q, %v; want drawn", content, err)
 				}
 			})
 		}
@@ -39,7 +39,7 @@ func TestConcurrentRender(t *testing.T) {
 		release()
 		group.Wait()
 		if _, err := d.get(t.Context(), "a", draw); err != nil || drawn.Load() != 1 {
-			t.Errorf("drawn %d times, %v", drawn.Load(), err)
+			t.Errorf("drawn %d times, %v; want once", drawn.Load(), err)
 		}
 	})
 }
@@ -52,29 +52,29 @@ func TestRenderQueue(t *testing.T) {
 		draw, drawn, release := hold()
 		var group sync.WaitGroup
 		leave := map[int]context.CancelFunc{}
-		ask := func(i int, want error) {
+		request := func(i int, want error) {
 			ctx, cancel := context.WithCancel(t.Context())
 			leave[i] = cancel
 			group.Go(func() {
 				if _, err := d.get(ctx, fmt.Sprint(i), draw); !errors.Is(err, want) {
-					t.Errorf("image %d: %v, want %v", i, err, want)
+					t.Errorf("image %d: error = %v, want %v", i, err, want)
 				}
 			})
 			synctest.Wait()
 		}
 		for i := range running + waiting - 1 {
-			ask(i, nil)
+			request(i, nil)
 		}
 		const leaves, comes = 98, 99
-		ask(leaves, context.Canceled)
+		request(leaves, context.Canceled)
 		if _, err := d.get(t.Context(), "one more", draw); cola.CodeOf(err) != cola.CodeUnavailable {
-			t.Errorf("beyond the queue: %v", err)
+			t.Errorf("full queue: error = %v, want unavailable", err)
 		}
 		leave[leaves]()
 		synctest.Wait()
-		ask(comes, nil)
+		request(comes, nil)
 		if drawn.Load() != running {
-			t.Errorf("%d drawings at a time, want %d", drawn.Load(), running)
+			t.Errorf("%d concurrent drawings, want %d", drawn.Load(), running)
 		}
 		release()
 		group.Wait()
@@ -96,7 +96,7 @@ func TestRenderAfterDisconnect(t *testing.T) {
 		var group sync.WaitGroup
 		group.Go(func() {
 			if _, err := d.get(first, "a", draw); !errors.Is(err, context.Canceled) {
-				t.Errorf("the first: %v", err)
+				t.Errorf("first request: error = %v, want context.Canceled", err)
 			}
 		})
 		synctest.Wait()
@@ -104,14 +104,14 @@ func TestRenderAfterDisconnect(t *testing.T) {
 		group.Wait()
 		group.Go(func() {
 			if _, err := d.get(t.Context(), "a", draw); err != nil {
-				t.Errorf("the second: %v", err)
+				t.Errorf("second request: error = %v", err)
 			}
 		})
 		synctest.Wait()
 		release()
 		group.Wait()
 		if drawn.Load() != 1 {
-			t.Errorf("drawn %d times", drawn.Load())
+			t.Errorf("drawn %d times, want once", drawn.Load())
 		}
 	})
 }
@@ -119,11 +119,11 @@ func TestRenderAfterDisconnect(t *testing.T) {
 func TestFailedRender(t *testing.T) {
 	d := newDrawingCache(1, 1, 1<<20)
 	if _, err := d.get(t.Context(), "a", func() ([]byte, error) { panic("of a drawing") }); err == nil {
-		t.Error("a panic is no error")
+		t.Error("get succeeded after a panic, want an error")
 	}
 	if content, err := d.get(t.Context(), "a", func() ([]byte, error) { return []byte("b"), nil }); err != nil ||
 		string(content) != "b" {
-		t.Errorf("after a panic: %q, %v", content, err)
+		t.Errorf("after a panic: get = %q, %v; want b", content, err)
 	}
 }
 

@@ -147,9 +147,9 @@ func (a *api) requestedImage(r *http.Request) (id string, format labelart.Format
 	if f, ok := labelart.ParseFormat(strings.TrimPrefix(path.Ext(id), ".")); ok {
 		return strings.TrimSuffix(id, path.Ext(id)), f, query.Problems.Err()
 	}
-	if wanted := strings.TrimSpace(query.Format); wanted != "" {
+	if requested := strings.TrimSpace(query.Format); requested != "" {
 		var ok bool
-		if format, ok = labelart.ParseFormat(wanted); !ok {
+		if format, ok = labelart.ParseFormat(requested); !ok {
 			query.Problems.Add("format", "%s is not a supported format; use jpg, png or svg.",
 				params.Quoted(query.Format))
 		}

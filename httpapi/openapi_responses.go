@@ -313,8 +313,8 @@ func searchRunErrors() []errorKind {
 
 // destinationErrors are the errors specific to destinations and deliveries.
 func destinationErrors() []errorKind {
-	asked := quotaExamples()
-	asked["asked"] = &cola.Error{
+	requested := quotaExamples()
+	requested["asked"] = &cola.Error{
 		Code:    cola.CodeQuotaExceeded,
 		Message: "The owner of this address was asked within the last hour. Try again in 42 minutes.",
 		Details: map[string]any{"reason": "confirmations", "retry_after": 2520}, RetryAfter: 42 * time.Minute,
@@ -351,7 +351,7 @@ func destinationErrors() []errorKind {
 		{status: http.StatusTooManyRequests, name: "AskedTooOften",
 			description: "Too many confirmation requests from the account, or to the host or address (details.reason " +
 				"is confirmations), or the rate limit was reached (burst). Retry-After is set.",
-			headers: append([]string{"Retry-After"}, commonHeaders()...), examples: asked},
+			headers: append([]string{"Retry-After"}, commonHeaders()...), examples: requested},
 		{status: http.StatusTooManyRequests, name: "TestedTooOften",
 			description: "More than ten test messages to the destination in a minute (details.reason is tests), or " +
 				"the rate limit was reached (burst). Retry-After is set.",

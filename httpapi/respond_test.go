@@ -62,7 +62,7 @@ func TestColaPageJSON(t *testing.T) {
 			rt.Fatal(err)
 		}
 		if want := "kept" + string(mustEncode(t, page)); string(got) != want {
-			rt.Fatalf("got  %s\nwant %s", got, want)
+			rt.Fatalf("appendJSON:\ngot  %s\nwant %s", got, want)
 		}
 	})
 }
@@ -74,7 +74,7 @@ func TestBufferReuse(t *testing.T) {
 	for range 3 {
 		short := mustRead(t, get(t, h, "/api/v1/usage"))
 		if !json.Valid([]byte(short)) || len(short) >= len(long) {
-			t.Fatalf("after a long answer: %s", short)
+			t.Fatalf("response after a long one: %s", short)
 		}
 	}
 }

@@ -59,10 +59,10 @@ func TestRuns(t *testing.T) {
 		resp := get(t, mustServe(t, f, io.Discard), tt.target)
 		spec.Validate(t, httptest.NewRequest(http.MethodGet, tt.target, nil), resp)
 		if got := mustRead(t, resp); resp.StatusCode != http.StatusOK || got != tt.want || f.asked != tt.asked {
-			t.Errorf("%s: %d, asked for %q\n got %s\nwant %s", tt.target, resp.StatusCode, f.asked, got, tt.want)
+			t.Errorf("%s: status = %d, service received %q\n got %s\nwant %s", tt.target, resp.StatusCode, f.asked, got, tt.want)
 		}
 		if f.spent != 1 || f.used != (cola.Used{}) {
-			t.Errorf("%s cost %d requests and %+v", tt.target, f.spent, f.used)
+			t.Errorf("%s: spent %d requests and %+v, want 1 request only", tt.target, f.spent, f.used)
 		}
 	}
 }
@@ -81,7 +81,7 @@ func TestRunErrors(t *testing.T) {
 		resp := get(t, mustServe(t, f, io.Discard), target)
 		spec.Validate(t, httptest.NewRequest(http.MethodGet, target, nil), resp)
 		if resp.StatusCode != want || f.spent != 1 {
-			t.Errorf("%s: %d after %d requests, want %d", target, resp.StatusCode, f.spent, want)
+			t.Errorf("%s: status = %d, %d requests spent; want %d, 1", target, resp.StatusCode, f.spent, want)
 		}
 	}
 }
@@ -93,20 +93,20 @@ func TestExampleRuns(t *testing.T) {
 	late := 0
 	for _, m := range matches.Data {
 		if m.RunID != runs.Data[0].ID {
-			t.Errorf("a match of run %d, not of the latest", m.RunID)
+			t.Errorf("match of run %d, want the latest run", m.RunID)
 		}
 		if m.Late {
 			late++
 		}
 	}
 	if latest := runs.Data[0]; latest.MatchCount != len(matches.Data) || latest.LateCount != late || matches.Meta.Total != len(matches.Data) {
-		t.Errorf("%+v found %d labels, %d late", latest, len(matches.Data), late)
+		t.Errorf("example run %+v has %d matches, %d late", latest, len(matches.Data), late)
 	}
 	after := search.CreatedAt
 	for i := len(runs.Data) - 1; i >= 0; i-- {
 		r := runs.Data[i]
 		if r.RanAt.Time() != search.Schedule.Next(after.Time()) || r.DateFrom != cola.DateOf(after.Time()) || r.DateTo != cola.DateOf(r.RanAt.Time()) {
-			t.Errorf("%+v is not the run after %v", r, after.Time())
+			t.Errorf("example run %+v does not follow %v", r, after.Time())
 		}
 		after = r.RanAt
 	}

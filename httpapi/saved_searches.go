@@ -64,7 +64,7 @@ func savedSearchOperations(svc Service) []operation {
 }
 
 func previewSavedSearch(svc Service) operation {
-	ask := func(r *http.Request, caller cola.Caller, p cola.PreviewParams) (cola.SavedSearchPreview, cola.QuotaState,
+	do := func(r *http.Request, caller cola.Caller, p cola.PreviewParams) (cola.SavedSearchPreview, cola.QuotaState,
 		error) {
 		return svc.PreviewSavedSearch(r.Context(), caller, p)
 	}
@@ -85,13 +85,13 @@ func previewSavedSearch(svc Service) operation {
 		Example:  dataOf[cola.SavedSearchPreview]{examplePreview()},
 		Cost:     free,
 		Errors:   []string{"UnsupportedMediaType"},
-		call:     bodyCall(svc, []string{mediaJSON}, ask, render),
+		call:     bodyCall(svc, []string{mediaJSON}, do, render),
 	}
 }
 
 func changeSavedSearch(svc Service) operation {
 	media := []string{mediaJSON, mediaMergePatch}
-	ask := func(r *http.Request, caller cola.Caller, p cola.SavedSearchChangeParams) (cola.SavedSearch, cola.QuotaState,
+	do := func(r *http.Request, caller cola.Caller, p cola.SavedSearchChangeParams) (cola.SavedSearch, cola.QuotaState,
 		error) {
 		return svc.ChangeSavedSearch(r.Context(), caller, pathValue(r, "uuid"), p)
 	}
@@ -118,12 +118,12 @@ func changeSavedSearch(svc Service) operation {
 		Example:  notedOf[cola.SavedSearch]{Data: examplePausedSearch()},
 		Cost:     free,
 		Errors:   []string{"BadSavedSearch", "InsufficientScope", "LimitReached", "UnsupportedMediaType"},
-		call:     bodyCall(svc, media, ask, render),
+		call:     bodyCall(svc, media, do, render),
 	}
 }
 
 func createSavedSearch(svc Service) operation {
-	ask := func(r *http.Request, caller cola.Caller, p cola.SavedSearchParams) (registry.CreatedSavedSearch,
+	do := func(r *http.Request, caller cola.Caller, p cola.SavedSearchParams) (registry.CreatedSavedSearch,
 		cola.QuotaState, error) {
 		p.IdempotencyKey = singleHeader(r.Header, idempotencyKey, &p.Problems)
 		return svc.CreateSavedSearch(r.Context(), caller, p)
@@ -157,7 +157,7 @@ func createSavedSearch(svc Service) operation {
 		Example:    notedOf[cola.SavedSearch]{Data: exampleSavedSearch()},
 		Cost:       free,
 		Errors:     []string{"BadSavedSearch", "InsufficientScope", "Conflict", "UnsupportedMediaType"},
-		call:       bodyCall(svc, []string{mediaJSON}, ask, render),
+		call:       bodyCall(svc, []string{mediaJSON}, do, render),
 	}
 }
 

@@ -36,10 +36,10 @@ func TestChangeSavedSearch(t *testing.T) {
 		f := newFake()
 		resp := write(t, mustServe(t, f, io.Discard), http.MethodPatch, onePath, body)
 		if diff := cmp.Diff(want, f.changed); resp.StatusCode != http.StatusOK || diff != "" {
-			t.Errorf("%s: %d %s (-want +got):\n%s", body, resp.StatusCode, mustRead(t, resp), diff)
+			t.Errorf("%s: response = %d %s, want 200 (-want +got):\n%s", body, resp.StatusCode, mustRead(t, resp), diff)
 		}
 		if f.asked != exampleUUID || f.spent != 1 || f.used != (cola.Used{}) {
-			t.Errorf("%s: asked for %q, at %d requests and %+v", body, f.asked, f.spent, f.used)
+			t.Errorf("%s: service received %q, spent %d requests and %+v", body, f.asked, f.spent, f.used)
 		}
 	}
 }
@@ -64,7 +64,7 @@ func TestChangeMediaTypes(t *testing.T) {
 		spec.Validate(t, httptest.NewRequest(tt.method, tt.path, nil), resp)
 		if body := mustRead(t, resp); resp.StatusCode != tt.status || f.spent != 1 ||
 			tt.status == 415 && strings.Contains(body, "application/json or application/merge-patch+json") != (tt.method == "PATCH") {
-			t.Errorf("%s %s, %s: %d %s", tt.method, tt.path, tt.line, resp.StatusCode, body)
+			t.Errorf("%s %s, %s: response = %d %s, want %d", tt.method, tt.path, tt.line, resp.StatusCode, body, tt.status)
 		}
 	}
 }
@@ -103,10 +103,10 @@ func TestInvalidSavedSearchBodies(t *testing.T) {
 		got := mustDecode(t, resp)
 		messages.Check(t, tt.method+" "+tt.target+" "+tt.body, got.Error.Details)
 		if resp.StatusCode != http.StatusBadRequest || got.Error.Details[tt.field] == nil {
-			t.Errorf("%s %s %s: %d %v", tt.method, tt.target, tt.body, resp.StatusCode, got.Error)
+			t.Errorf("%s %s %s: response = %d %v, want 400 with a problem of %s", tt.method, tt.target, tt.body, resp.StatusCode, got.Error, tt.field)
 		}
 		if f.spent != 1 || f.deleted != "" {
-			t.Errorf("%s %s %s: %d requests spent, deleted %q", tt.method, tt.target, tt.body, f.spent, f.deleted)
+			t.Errorf("%s %s %s: spent %d requests, deleted %q; want 1 request, nothing deleted", tt.method, tt.target, tt.body, f.spent, f.deleted)
 		}
 	}
 }
@@ -117,15 +117,15 @@ func TestDeleteSavedSearch(t *testing.T) {
 	resp := write(t, mustServe(t, f, io.Discard), http.MethodDelete, onePath, "")
 	h := resp.Header
 	if resp.StatusCode != http.StatusNoContent || mustRead(t, resp) != "" || h.Get("Content-Type") != "" || h.Get("Content-Length") != "" || h.Get("Cache-Control") != "private, no-store" {
-		t.Errorf("%d %v", resp.StatusCode, h)
+		t.Errorf("response = %d %v, want 204 without a body", resp.StatusCode, h)
 	}
 	for _, name := range web.QuotaHeaders() {
 		if h.Get(name) == "" {
-			t.Errorf("%s is missing", name)
+			t.Errorf("header %s is missing", name)
 		}
 	}
 	if f.deleted != exampleUUID || f.spent != 1 || f.used != (cola.Used{}) {
-		t.Errorf("deleted %q, at %d requests and %+v", f.deleted, f.spent, f.used)
+		t.Errorf("deleted %q, spent %d requests and %+v", f.deleted, f.spent, f.used)
 	}
 }
 
@@ -149,7 +149,7 @@ func TestRejectedChanges(t *testing.T) {
 			resp := write(t, mustServe(t, f, io.Discard), method, onePath, body)
 			spec.Validate(t, httptest.NewRequest(method, onePath, nil), resp)
 			if got := mustDecode(t, resp); resp.StatusCode != tt.status || got.Error.Code != string(tt.err.Code) {
-				t.Errorf("%s, %s: %d %s", method, tt.err.Code, resp.StatusCode, got.Error.Code)
+				t.Errorf("%s, %s: response = %d %s, want %d", method, tt.err.Code, resp.StatusCode, got.Error.Code, tt.status)
 			}
 		}
 	}
@@ -170,7 +170,7 @@ func TestChangeScope(t *testing.T) {
 		resp := sendBody(t, mustServe(t, f, io.Discard), tt.method, tt.path, strings.NewReader(tt.body), lines...)
 		challenged := strings.Contains(resp.Header.Get("Www-Authenticate"), `error="insufficient_scope"`)
 		if resp.StatusCode != tt.status || challenged != (tt.status == 403) || f.spent != 1 || f.deleted != "" {
-			t.Errorf("%s %s: %d, %d requests spent", tt.method, tt.path, resp.StatusCode, f.spent)
+			t.Errorf("%s %s: status = %d, %d requests spent; want %d, 1", tt.method, tt.path, resp.StatusCode, f.spent, tt.status)
 		}
 	}
 }

@@ -14,7 +14,7 @@ import (
 
 // textForm is the form of a text in the input, which determines how it is read.
 type textForm struct {
-	lists string // list separators, in order of preference; empty: a comma
+	lists string // list separators, in order of preference; default: a comma
 	prose bool   // a long text that keeps its line breaks
 	zip   bool   // a ZIP code, which may have lost leading zeros as a number or in a spreadsheet
 }

@@ -39,17 +39,17 @@ func (w *colaWork) finish(context.Context) error { return nil }
 
 // write stores a batch and adds warnings about its labels.
 func (w *colaWork) write(ctx context.Context, patches []cola.Patch[cola.Cola], lines []int) ([]refusedRow, error) {
-	refused, err := w.keep(ctx, patches, lines)
+	rejected, err := w.keep(ctx, patches, lines)
 	for i, outcome := range w.outcomes[:min(len(w.outcomes), len(patches))] {
 		if outcome == store.Refused {
 			continue
 		}
 		if followErr := w.warnAbout(ctx, &patches[i], outcome); followErr != nil {
-			return refused, errors.Join(err, followErr)
+			return rejected, errors.Join(err, followErr)
 		}
 	}
 	w.run.report.Undated = len(w.undated)
-	return refused, err
+	return rejected, err
 }
 
 // warningUnitless is the warning about labels that volume searches cannot find.

@@ -87,8 +87,8 @@ func TestSplitCSV(t *testing.T) {
 		{record: `"a"b,"c"`, loose: true, want: `"a"b|c`, quote: "-q"},
 	} {
 		cells, err := splitCSV([]byte(test.record), nil, test.loose)
-		if !errors.Is(err, test.err) || err == nil != (test.err == nil) {
-			t.Errorf("%s: error %v, want %v", test.record, err, test.err)
+		if !errors.Is(err, test.err) {
+			t.Errorf("splitCSV(%s): error = %v, want %v", test.record, err, test.err)
 		}
 		if test.err != nil {
 			continue
@@ -97,10 +97,14 @@ func TestSplitCSV(t *testing.T) {
 		quotes := ""
 		for _, c := range cells {
 			texts = append(texts, string(c.text))
-			quotes += map[bool]string{true: "q", false: "-"}[c.quoted]
+			if c.quoted {
+				quotes += "q"
+			} else {
+				quotes += "-"
+			}
 		}
 		if got := strings.Join(texts, "|"); got != test.want || quotes != test.quote {
-			t.Errorf("%s: %s %s, want %s %s", test.record, got, quotes, test.want, test.quote)
+			t.Errorf("splitCSV(%s) = %s %s, want %s %s", test.record, got, quotes, test.want, test.quote)
 		}
 	}
 }

@@ -85,7 +85,7 @@ type Options struct {
 	Progress func(Progress)
 	// Logger logs the start and end of each source; nil discards.
 	Logger *slog.Logger
-	// Workers is the number of decoding goroutines; zero: one per processor, at most eight.
+	// Workers is the number of decoding goroutines. Default: one per processor, at most eight.
 	Workers int
 }
 

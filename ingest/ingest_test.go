@@ -116,9 +116,9 @@ func TestImportStoreError(t *testing.T) {
 	if !errors.Is(err, st.err) || !strings.Contains(err.Error(), "rows of -") {
 		t.Error(err)
 	}
-	kept := batchRows + batchRows/2
-	if report.Counts != (Counts{Read: kept, Added: kept}) || len(st.colas) != kept {
-		t.Errorf("%s, %d stored, want %d", report.Summary(), len(st.colas), kept)
+	stored := batchRows + batchRows/2
+	if report.Counts != (Counts{Read: stored, Added: stored}) || len(st.colas) != stored {
+		t.Errorf("%s, %d stored, want %d", report.Summary(), len(st.colas), stored)
 	}
 }
 
@@ -138,12 +138,12 @@ func TestImportCancelled(t *testing.T) {
 
 // TestImportCancelledWhileWaiting checks that an import waiting for input ends when it is canceled.
 func TestImportCancelledWhileWaiting(t *testing.T) {
-	for _, sent := range []string{"", labelRows(batchRows) + `{"ttb_id":`} {
+	for _, content := range []string{"", labelRows(batchRows) + `{"ttb_id":`} {
 		ctx, cancel := context.WithCancel(t.Context())
 		r, w := io.Pipe()
 		sentAll := make(chan struct{})
 		go func() {
-			io.WriteString(w, sent)
+			io.WriteString(w, content)
 			close(sentAll)
 		}()
 		opts := Options{Progress: func(p Progress) {
@@ -151,7 +151,7 @@ func TestImportCancelledWhileWaiting(t *testing.T) {
 				cancel()
 			}
 		}}
-		if sent == "" {
+		if content == "" {
 			cancel()
 		}
 		report, err := Import(ctx, newFakeStore(), Colas, []Source{ReaderSource("-", r)}, opts)

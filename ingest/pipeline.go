@@ -150,7 +150,7 @@ func sourceError(s Source, err error) error {
 
 // store writes one batch, completely even if ctx is canceled, and adds it to the report.
 func (p *pipeline[T]) store(ctx context.Context, s Source, b *batch[T]) error {
-	refused := b.refused
+	rejected := b.refused
 	if p.refused != nil {
 		p.refused(b.partial)
 	}
@@ -158,10 +158,10 @@ func (p *pipeline[T]) store(ctx context.Context, s Source, b *batch[T]) error {
 	if len(b.patches) > 0 {
 		var more []refusedRow
 		more, err = p.write(context.WithoutCancel(ctx), b.patches, b.lines)
-		refused = append(refused, more...)
-		slices.SortStableFunc(refused, func(a, b refusedRow) int { return cmp.Compare(a.line, b.line) })
+		rejected = append(rejected, more...)
+		slices.SortStableFunc(rejected, func(a, b refusedRow) int { return cmp.Compare(a.line, b.line) })
 	}
-	for _, r := range refused {
+	for _, r := range rejected {
 		p.run.report.refuse(Refusal{Source: s.Name, Line: r.line, Reason: r.reason})
 	}
 	p.run.report.warnRows(s.Name, b.notes)
@@ -199,14 +199,14 @@ func upsert[T any](
 		if err == nil && len(outcomes) != len(patches) {
 			err = fmt.Errorf("the store returned %d outcomes for %d records", len(outcomes), len(patches))
 		}
-		var refused []refusedRow
+		var rejected []refusedRow
 		for i, outcome := range outcomes[:min(len(outcomes), len(patches))] {
 			if outcome == store.Refused {
-				refused = append(refused, refusedRow{lines[i], reason(&patches[i])})
+				rejected = append(rejected, refusedRow{lines[i], reason(&patches[i])})
 				continue
 			}
 			r.report.count(outcome)
 		}
-		return refused, err
+		return rejected, err
 	}
 }

@@ -67,14 +67,14 @@ func (w *productionWork) source(ctx context.Context, s Source) error {
 func (w *productionWork) collect(_ context.Context, patches []cola.Patch[cola.ProductionReport], lines []int) ([]refusedRow, error) {
 	for i := range patches {
 		row := patches[i].Record
-		held := w.reports[row.Key()]
-		if held == nil {
-			held = &report{}
-			w.reports[row.Key()] = held
+		stored := w.reports[row.Key()]
+		if stored == nil {
+			stored = &report{}
+			w.reports[row.Key()] = stored
 			w.order = append(w.order, row.Key())
 		}
-		held.rows = append(held.rows, row)
-		held.from = append(held.from, rowPosition{w.run.source, lines[i]})
+		stored.rows = append(stored.rows, row)
+		stored.from = append(stored.from, rowPosition{w.run.source, lines[i]})
 	}
 	return nil, nil
 }
@@ -88,18 +88,18 @@ func (w *productionWork) finish(ctx context.Context) error {
 		if ctx.Err() != nil {
 			return stoppedError(ctx)
 		}
-		held := w.reports[key]
-		if held.broken {
-			w.refuse(held, func(string) string { return "its file is truncated" })
+		stored := w.reports[key]
+		if stored.broken {
+			w.refuse(stored, func(string) string { return "its file is truncated" })
 			continue
 		}
-		if lost, ok := w.refusedRows.forReport(key, held); ok {
-			w.refuse(held, lost.refusedFor)
+		if lost, ok := w.refusedRows.forReport(key, stored); ok {
+			w.refuse(stored, lost.refusedFor)
 			continue
 		}
-		outcomes, err := w.st.ReplaceProductionReport(context.WithoutCancel(ctx), key, held.rows, w.run.mode())
-		if err == nil && len(outcomes) != len(held.rows) {
-			err = fmt.Errorf("the store returned %d outcomes for %d rows", len(outcomes), len(held.rows))
+		outcomes, err := w.st.ReplaceProductionReport(context.WithoutCancel(ctx), key, stored.rows, w.run.mode())
+		if err == nil && len(outcomes) != len(stored.rows) {
+			err = fmt.Errorf("the store returned %d outcomes for %d rows", len(outcomes), len(stored.rows))
 		}
 		if err != nil {
 			return fmt.Errorf("store the %s %s report of %s: %w", key.ReportType, key.Commodity, key.ReportDate, err)
@@ -112,8 +112,8 @@ func (w *productionWork) finish(ctx context.Context) error {
 }
 
 // refuse refuses the rows of an incomplete report. why returns the reason for rows of a source.
-func (w *productionWork) refuse(held *report, why func(source string) string) {
-	for _, from := range held.from {
+func (w *productionWork) refuse(stored *report, why func(source string) string) {
+	for _, from := range stored.from {
 		w.run.report.refuse(Refusal{
 			Source: from.source, Line: from.line,
 			Reason: "report not written, because " + why(from.source),
@@ -199,9 +199,9 @@ func (l *refusedReportRows) add(at rowPosition, read *cola.ProductionReport) {
 
 // forReport returns the first refused row that may belong to a report. A row that does not identify
 // its report may belong to any report with other rows in the same source.
-func (l *refusedReportRows) forReport(key cola.ReportKey, held *report) (rowPosition, bool) {
+func (l *refusedReportRows) forReport(key cola.ReportKey, stored *report) (rowPosition, bool) {
 	for _, row := range l.rows {
-		if row.mayBelongTo(key) && (row.identifiesReport() || held.hasRowsOf(row.source)) {
+		if row.mayBelongTo(key) && (row.identifiesReport() || stored.hasRowsOf(row.source)) {
 			return l.first[row], true
 		}
 	}

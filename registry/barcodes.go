@@ -26,9 +26,9 @@ func (s *Service) BarcodeLimited(
 	if state, err := s.precheck(c); err != nil {
 		return cola.BarcodeResult{}, state, err
 	}
-	begun := time.Now()
+	start := time.Now()
 	found, ok := s.index.View().Barcode(value, maxBarcodeColas)
-	s.metrics.observeSearch(byBarcode, begun)
+	s.metrics.observeSearch(byBarcode, start)
 	if !ok {
 		state, err := s.Refuse(ctx, c, cola.Errorf(cola.CodeNotFound, "No label has the barcode %s.",
 			cola.Quoted(value)))

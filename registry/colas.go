@@ -50,9 +50,9 @@ func (s *Service) searchColas(
 		state, err := s.Refuse(ctx, c, err)
 		return ColaPage{}, nil, state, err
 	}
-	begun, view := time.Now(), s.index.View()
+	start, view := time.Now(), s.index.View()
 	found := view.Search(q)
-	s.metrics.observeSearch(classifyQuery(&q.Query), begun)
+	s.metrics.observeSearch(classifyQuery(&q.Query), start)
 	rows, fewer := limit.cut(found.Rows)
 	found.Rows, found.HasMore = rows, found.HasMore || fewer
 	grant, err := s.ledger.Charge(ctx, quotaRequest(c, cola.MeterListRecords, len(found.Rows)))

@@ -33,13 +33,13 @@ func (s *Service) Explore(
 	if err != nil {
 		return ExploreResult{}, state, err
 	}
-	begun := time.Now()
+	start := time.Now()
 	facets, err := p.FacetSearch(s.now())
 	if err != nil {
 		return ExploreResult{}, state, fmt.Errorf("count facets: %w", err)
 	}
 	counted := view.Facets(facets)
-	s.metrics.observeSearch(facetCounts, begun)
+	s.metrics.observeSearch(facetCounts, start)
 	return ExploreResult{ColaPage: page, Facets: counted, Images: s.mainImages(ctx, page.Colas)}, state, nil
 }
 

@@ -72,7 +72,7 @@ func NewFollower(s *Service, o FollowerOptions) *Follower {
 // canceled; then it saves the snapshot. It retries after failures: while the store is unreachable,
 // the service returns older data.
 func (f *Follower) Run(ctx context.Context) error {
-	begun := time.Now()
+	start := time.Now()
 	f.restored = f.restore()
 	for p := (pollPause{}); f.wait(ctx, p); {
 		labels, err := f.sync(ctx)
@@ -87,7 +87,7 @@ func (f *Follower) Run(ctx context.Context) error {
 		if f.service.ready.Store(true); !f.reportedBuilt {
 			f.reportedBuilt = true
 			stats := f.service.index.View().Stats()
-			f.options.Built(Build{Labels: stats.Labels, Undated: stats.Undated, Took: time.Since(begun),
+			f.options.Built(Build{Labels: stats.Labels, Undated: stats.Undated, Took: time.Since(start),
 				Restored: f.restored})
 		}
 		f.saveWhenIdle()

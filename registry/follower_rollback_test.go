@@ -27,7 +27,7 @@ type switching struct {
 	*sqlite.Store
 	other *sqlite.Store
 	after string        // the method after which the store switches, once armed
-	hold  chan struct{} // blocks reading the lost changes again until closed; nil: no blocking
+	hold  chan struct{} // blocks reading the lost changes again until closed, if not nil
 	armed atomic.Bool
 	back  atomic.Bool
 	ahead atomic.Int64 // clock offset in nanoseconds, for both databases
@@ -113,7 +113,7 @@ func mustPasts(t *testing.T) *switching {
 	other, err := s.other.Revision(t.Context())
 	must(t, func() error { return err })
 	if s.Store.ID() != s.other.ID() || other <= first {
-		t.Fatalf("databases %s at %d and %s at %d are not two pasts of one, the second further on", s.Store.ID(), first, s.other.ID(), other)
+		t.Fatalf("databases %s at %d and %s at %d must share an ID, the second at a later revision", s.Store.ID(), first, s.other.ID(), other)
 	}
 	return s
 }
@@ -232,12 +232,12 @@ func (o *observed) shows(t *testing.T) content {
 func (o *observed) eventuallyShows(t *testing.T, want content) {
 	t.Helper()
 	var diff string
-	for begun := time.Now(); time.Since(begun) < time.Minute; time.Sleep(20 * time.Millisecond) {
+	for start := time.Now(); time.Since(start) < time.Minute; time.Sleep(20 * time.Millisecond) {
 		if diff = cmp.Diff(want, o.shows(t), cmp.AllowUnexported(content{})); diff == "" {
 			return
 		}
 	}
-	t.Errorf("not what is stored (-want +got):\n%s", diff)
+	t.Errorf("index differs from the store (-want +got):\n%s", diff)
 }
 
 // TestSnapshotAfterRestore starts from a snapshot saved before the database was restored to a backup.
@@ -258,10 +258,10 @@ func TestSnapshotAfterRestore(t *testing.T) {
 		s.back.Store(step.back)
 		o := observe(t, s, snapshot)
 		if o.build.Restored != step.restored {
-			t.Errorf("%s: from the snapshot: %v, want %v", step.what, o.build.Restored, step.restored)
+			t.Errorf("%s: restored from the snapshot = %v, want %v", step.what, o.build.Restored, step.restored)
 		}
 		if diff := cmp.Diff(stored(t, s.present()), o.shows(t), cmp.AllowUnexported(content{})); diff != "" {
-			t.Errorf("%s: not what is stored (-want +got):\n%s", step.what, diff)
+			t.Errorf("%s: index differs from the store (-want +got):\n%s", step.what, diff)
 		}
 		o.stop()
 	}
@@ -285,7 +285,7 @@ func TestStoreRollbackWhileFollowing(t *testing.T) {
 				}
 				o.eventuallyShows(t, stored(t, s.other))
 				if !s.back.Load() {
-					t.Error("it was not set back")
+					t.Error("store was not rolled back")
 				}
 				mustName(t, s.other, "NEWS", 1, 11)
 				mustTime(t, s.other, "News")
@@ -305,7 +305,7 @@ func TestReadinessDuringRebuild(t *testing.T) {
 	s.armed.Store(true)
 	eventually(t, "that the service is not ready", func() bool { return o.Ready(t.Context()) != nil })
 	if _, _, err := o.SearchColas(t.Context(), o.caller, cola.SearchParams{}); code(err) != cola.CodeUnavailable {
-		t.Errorf("a search: %v, want that it is unavailable", err)
+		t.Errorf("SearchColas during a rebuild: error = %v, want unavailable", err)
 	}
 	close(s.hold)
 	eventually(t, "that the service is ready again", func() bool { return o.Ready(t.Context()) == nil })

@@ -72,9 +72,9 @@ func must(t *testing.T, do func() error) {
 
 func eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()
-	for begun := time.Now(); !ok(); time.Sleep(50 * time.Millisecond) {
-		if time.Since(begun) > time.Minute {
-			t.Fatalf("%s is not shown", what)
+	for start := time.Now(); !ok(); time.Sleep(50 * time.Millisecond) {
+		if time.Since(start) > time.Minute {
+			t.Fatalf("timeout waiting for %s in the index", what)
 		}
 	}
 }
@@ -117,30 +117,30 @@ func TestSnapshot(t *testing.T) {
 	st, snapshot := open("a.db"), filepath.Join(dir, "a.index")
 	load(st, 300)
 	if b := run(t, st, snapshot); b.Restored || b.Labels != 300 {
-		t.Fatalf("first build: %+v", b)
+		t.Fatalf("first start: %+v, want 300 labels, not restored", b)
 	}
 	if b := run(t, st, snapshot); !b.Restored || b.Labels != 300 {
-		t.Errorf("second start: %+v, want it restored", b)
+		t.Errorf("second start: %+v, want 300 labels, restored", b)
 	}
 	load(st, 320)
 	if b := run(t, st, snapshot); !b.Restored || b.Labels < 320 {
-		t.Errorf("after an import: %+v, want it restored and brought up to date", b)
+		t.Errorf("after an import: %+v, want restored and updated", b)
 	}
 
 	other := open("b.db")
 	load(other, 100)
 	if b := run(t, other, snapshot); b.Restored || b.Labels != 100 {
-		t.Errorf("the snapshot of another database: %+v, want it built anew", b)
+		t.Errorf("snapshot of another database: %+v, want rebuilt", b)
 	}
 	if b := run(t, st, snapshot); b.Restored {
-		t.Errorf("the other database's snapshot is used: %+v", b)
+		t.Errorf("overwritten snapshot: %+v, want rebuilt", b)
 	}
 	raw, err := os.ReadFile(snapshot)
 	must(t, func() error { return err })
 	raw[len(raw)/2] ^= 1
 	must(t, func() error { return os.WriteFile(snapshot, raw, 0o600) })
 	if b := run(t, st, snapshot); b.Restored || b.Labels < 320 {
-		t.Errorf("a damaged snapshot: %+v, want it built anew", b)
+		t.Errorf("damaged snapshot: %+v, want rebuilt", b)
 	}
 }
 
@@ -180,8 +180,8 @@ func TestFollowerWakeup(t *testing.T) {
 		}
 	}()
 	follow(t, ctx, st)
-	if asked := st.asked.Load(); asked < wakeups {
-		t.Errorf("the store was asked for its revision %d times after %d wake-ups", asked, wakeups)
+	if requests := st.asked.Load(); requests < wakeups {
+		t.Errorf("%d revision queries after %d wake-ups", requests, wakeups)
 	}
 }
 
@@ -202,19 +202,19 @@ func TestReadinessWithoutCommits(t *testing.T) {
 	w := mustWorld(t, 1)
 	c := w.mustCaller(t, "stuck@example.com", cola.TierFree)
 	w.stuck.Store(true)
-	var refused *cola.Error
-	if _, _, err := w.Usage(t.Context(), c); !errors.As(err, &refused) || refused.Code != cola.CodeUnavailable || refused.RetryAfter == 0 {
-		t.Errorf("Usage: %v, want CodeUnavailable with a time to come back", err)
+	var unavailable *cola.Error
+	if _, _, err := w.Usage(t.Context(), c); !errors.As(err, &unavailable) || unavailable.Code != cola.CodeUnavailable || unavailable.RetryAfter == 0 {
+		t.Errorf("Usage without commits: error = %v, want unavailable with Retry-After", err)
 	}
 	if err := w.Ready(t.Context()); err == nil {
-		t.Error("ready, though nothing commits")
+		t.Error("Ready = nil, want an error without commits")
 	}
 	w.stuck.Store(false)
 	for w.Ready(t.Context()) != nil { // detected without a request
 		time.Sleep(10 * time.Millisecond)
 	}
 	if _, _, err := w.Usage(t.Context(), c); err != nil {
-		t.Errorf("Usage afterwards: %v", err)
+		t.Errorf("Usage after the outage: %v", err)
 	}
 }
 
@@ -228,10 +228,10 @@ func TestReadinessWhileDraining(t *testing.T) {
 	}
 	w.Drain()
 	if err := w.Ready(t.Context()); err == nil {
-		t.Error("a draining service says that it is ready")
+		t.Error("Ready = nil while draining, want an error")
 	}
 	if _, _, err := w.Usage(t.Context(), c); err != nil {
-		t.Errorf("a draining service does not answer: %v", err)
+		t.Errorf("Usage while draining: %v", err)
 	}
 }
 
@@ -256,6 +256,6 @@ func TestReadinessTimeout(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := service.Ready(context.Background()); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("with a database that does not answer: %v", err)
+		t.Errorf("Ready with an unresponsive database = %v, want context.DeadlineExceeded", err)
 	}
 }

@@ -44,10 +44,10 @@ func newMetrics(registerer prometheus.Registerer, s *Service) *metrics {
 }
 
 // observeSearch records a query that started at begun and has just finished.
-func (m *metrics) observeSearch(c searchClass, begun time.Time) {
+func (m *metrics) observeSearch(c searchClass, start time.Time) {
 	if m != nil {
 		m.searches[c].Inc()
-		m.took[c].Observe(time.Since(begun).Seconds())
+		m.took[c].Observe(time.Since(start).Seconds())
 	}
 }
 

@@ -39,9 +39,9 @@ func (s *Service) SearchPermitteesLimited(
 		state, err := s.Refuse(ctx, c, err)
 		return PermitteePage{}, state, err
 	}
-	begun := time.Now()
+	start := time.Now()
 	found := s.index.View().Permittees(q)
-	s.metrics.observeSearch(permitteeSearch, begun)
+	s.metrics.observeSearch(permitteeSearch, start)
 	rows, fewer := limit.cut(found.Rows)
 	found.Rows, found.HasMore = rows, found.HasMore || fewer
 	grant, err := s.ledger.Charge(ctx, quotaRequest(c, cola.MeterListRecords, len(found.Rows)))
@@ -65,9 +65,9 @@ func (s *Service) Permittee(
 	ctx context.Context, c cola.Caller, number, ifNoneMatch string,
 ) (Tagged[cola.PermitteeDetail], cola.QuotaState, error) {
 	return lookup(ctx, s, c, cola.MeterDetailViews, ifNoneMatch, func() (cola.PermitteeDetail, error) {
-		begun := time.Now()
+		start := time.Now()
 		detail, ok := s.index.View().Permittee(vocabulary.NormalizePermit(number), s.today(), maxRecentColas)
-		s.metrics.observeSearch(permitteeDetails, begun)
+		s.metrics.observeSearch(permitteeDetails, start)
 		if !ok {
 			return detail, cola.Errorf(cola.CodeNotFound, "No permittee has the permit number %s.", cola.Quoted(number))
 		}

@@ -156,9 +156,9 @@ func (r *refusalRecorder) add(which refusalKey, more refusalCount) {
 func (r *refusalRecorder) takePending() map[refusalKey]*refusalCount {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	taken := r.pending
+	batch := r.pending
 	r.pending = nil
-	return taken
+	return batch
 }
 
 // requeue returns unwritten refusals to the pending ones. It merges the smaller map into the larger

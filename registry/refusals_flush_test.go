@@ -18,12 +18,12 @@ func (w *world) refused(t *testing.T, holder cola.Caller) []string {
 	t.Helper()
 	w.Close()
 	r := w.mustReport(t, holder)
-	told := []string{}
+	got := []string{}
 	for _, n := range r.Refusals {
-		told = append(told, fmt.Sprintf("%s %s %q: %d %s", n.Channel, n.Credential.Kind, n.Name, n.Count, n.Reason))
+		got = append(got, fmt.Sprintf("%s %s %q: %d %s", n.Channel, n.Credential.Kind, n.Name, n.Count, n.Reason))
 	}
-	slices.Sort(told)
-	return told
+	slices.Sort(got)
+	return got
 }
 
 // TestRejectedRequests checks that account holders see each refused request once, with its reason,
@@ -76,14 +76,14 @@ func TestRejectedRequests(t *testing.T) {
 		`rest key "CI": 1 account_suspended`, `rest key "CI": 5 burst`, `rest key "old": 2 credential_ended`,
 	}
 	if diff := cmp.Diff(want, w.refused(t, holder)); diff != "" {
-		t.Errorf("refused (-want +got):\n%s", diff)
+		t.Errorf("rejections (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff([]string{}, w.refused(t, stranger)); diff != "" {
-		t.Errorf("of another account (-want +got):\n%s", diff)
+		t.Errorf("rejections of another account (-want +got):\n%s", diff)
 	}
 	recorded, dropped := w.measured(t, "refusals_recorded_total")[""], w.measured(t, "refusals_dropped_total")[""]
 	if recorded != 11 || dropped != 0 {
-		t.Errorf("counted %v as recorded and %v as dropped", recorded, dropped)
+		t.Errorf("recorded = %v, dropped = %v, want 11, 0", recorded, dropped)
 	}
 }
 
@@ -112,7 +112,7 @@ func TestExhaustedQuota(t *testing.T) {
 	}
 	want := []string{`dashboard sign_in "": 3 detail_views`, `rest key "CI": 3 list_records`}
 	if diff := cmp.Diff(want, w.refused(t, holder)); diff != "" {
-		t.Errorf("refused (-want +got):\n%s", diff)
+		t.Errorf("rejections (-want +got):\n%s", diff)
 	}
 }
 
@@ -132,7 +132,7 @@ func TestLatestRejections(t *testing.T) {
 	w.Close()
 	got := w.mustReport(t, holder).Refusals
 	if len(got) != 50 || !got[0].LastAt.Equal(w.now()) || !got[49].LastAt.Equal(w.now().Add(-49*time.Minute)) {
-		t.Errorf("%d refusals, the first of %v", len(got), got[0].LastAt)
+		t.Errorf("%d rejections, first at %v, want 50 from now", len(got), got[0].LastAt)
 	}
 }
 
@@ -154,6 +154,6 @@ func TestRejectionsWithoutAccount(t *testing.T) {
 		Reason: registry.RefusedSuspended, Count: 1, LastAt: instant,
 	}}
 	if diff := cmp.Diff(want, got); err != nil || diff != "" {
-		t.Errorf("%v (-want +got):\n%s", err, diff)
+		t.Errorf("rejections: %v (-want +got):\n%s", err, diff)
 	}
 }

@@ -56,8 +56,8 @@ func (s *Service) CreateSavedSearch(
 	if err != nil {
 		return CreatedSavedSearch{}, state, err
 	}
-	made, err := s.saveSearch(ctx, c, search, idempotencyOf(c, p.IdempotencyKey, search))
-	return made, state, err
+	created, err := s.saveSearch(ctx, c, search, idempotencyOf(c, p.IdempotencyKey, search))
+	return created, state, err
 }
 
 // SavedSearchNotes returns notes on the filters of a saved search: how an ambiguous country was
@@ -88,9 +88,9 @@ func (s *Service) saveSearch(
 		return CreatedSavedSearch{}, fmt.Errorf("create saved search UUID: %w", err)
 	}
 	search.UUID = id.String()
-	var made CreatedSavedSearch
+	var created CreatedSavedSearch
 	err = withTimeout(ctx, saveTimeout, func(ctx context.Context) (err error) {
-		made.Search, made.Repeated, err = s.store.CreateSavedSearch(ctx, store.NewSavedSearch{
+		created.Search, created.Repeated, err = s.store.CreateSavedSearch(ctx, store.NewSavedSearch{
 			Account: c.Account, Search: search, MaxActive: cola.MaxActiveSchedules, MaxSearches: cola.MaxSavedSearches,
 			Once: once,
 		})
@@ -99,8 +99,8 @@ func (s *Service) saveSearch(
 	if err != nil {
 		return CreatedSavedSearch{}, saveSearchError(err)
 	}
-	s.setURLs(&made.Search)
-	return made, nil
+	s.setURLs(&created.Search)
+	return created, nil
 }
 
 // setURLs adds the dashboard links to a stored search, and hides the next run of a search on hold.

@@ -28,7 +28,7 @@ func TestSavedSearchFilters(t *testing.T) {
 	w.mustKeepBothGeorgias(t)
 	labels := w.labels(t)
 	cases := filterCases(labels)
-	tried := map[string]bool{}
+	covered := map[string]bool{}
 	for _, k := range cases {
 		t.Run(k.filters, func(t *testing.T) {
 			var filters cola.SavedSearchFilters
@@ -39,10 +39,10 @@ func TestSavedSearchFilters(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			note(tried, k.filters)
+			note(covered, k.filters)
 			want := idsOf(labels, k.holds)
 			if len(want) == 0 || len(want) == len(labels) {
-				t.Errorf("%d of %d labels are meant: the test shows nothing", len(want), len(labels))
+				t.Errorf("filters match %d of %d labels, want some but not all", len(want), len(labels))
 			}
 			if diff := cmp.Diff(want, w.idsFound(settled.Filters.AsQuery())); diff != "" {
 				t.Errorf("labels (-want +got):\n%s", diff)
@@ -52,18 +52,18 @@ func TestSavedSearchFilters(t *testing.T) {
 	fields := reflect.TypeFor[cola.SavedSearchFilters]()
 	for i := range fields.NumField() {
 		name, _, _ := strings.Cut(fields.Field(i).Tag.Get("json"), ",")
-		if !tried[name] {
-			t.Errorf("no case has the filter %s", name)
+		if !covered[name] {
+			t.Errorf("no test case for filter %s", name)
 		}
 	}
 }
 
 // note records the filters that a case has.
-func note(tried map[string]bool, filters string) {
+func note(covered map[string]bool, filters string) {
 	var members map[string]any
 	if json.Unmarshal([]byte(filters), &members) == nil {
 		for name := range members {
-			tried[name] = true
+			covered[name] = true
 		}
 	}
 }
@@ -84,11 +84,11 @@ func TestFiltersWithoutMatches(t *testing.T) {
 		{DerivedBeer: cola.Some(true), DerivedCategory: "Wine"},
 	} {
 		if got := w.idsFound(filters.AsQuery()); len(got) != 0 {
-			t.Errorf("%+v find %d labels, want none", filters, len(got))
+			t.Errorf("filters %+v match %d labels, want 0", filters, len(got))
 		}
 	}
 	if got := w.idsFound(cola.SavedSearchFilters{OriginDomestic: cola.Some(true), OriginImported: cola.Some(true)}.AsQuery()); len(got) != len(w.labels(t)) {
-		t.Errorf("both origins find %d labels, want all", len(got))
+		t.Errorf("both origins match %d labels, want all", len(got))
 	}
 }
 
@@ -107,7 +107,7 @@ func (w *world) mustKeepBothGeorgias(t *testing.T) {
 	}
 	for looks := 0; len(w.idsFound(cola.Query{Text: "tbilisi"})) < 2; looks++ {
 		if looks == 1_000 {
-			t.Fatal("the index does not get the labels")
+			t.Fatal("timeout waiting for the labels in the index")
 		}
 		time.Sleep(10 * time.Millisecond) // polling interval
 	}
@@ -135,10 +135,10 @@ func (w *world) idsFound(q cola.Query) []cola.TTBID {
 	return ids
 }
 
-func idsOf(labels []cola.IndexRecord, holds func(*cola.IndexRecord) bool) []cola.TTBID {
+func idsOf(labels []cola.IndexRecord, match func(*cola.IndexRecord) bool) []cola.TTBID {
 	ids := []cola.TTBID{}
 	for i := range labels {
-		if holds(&labels[i]) {
+		if match(&labels[i]) {
 			ids = append(ids, labels[i].Summary.TTBID)
 		}
 	}

@@ -35,7 +35,7 @@ func TestProjected(t *testing.T) {
 		{"very much", cola.Used{DetailViews: math.MaxInt32}, at(16, 0), cola.Used{DetailViews: 2 * math.MaxInt32}},
 	} {
 		if got := projectUsage(tt.used, november, tt.now); got != tt.want {
-			t.Errorf("%s: %+v, want %+v", tt.name, got, tt.want)
+			t.Errorf("%s: projectUsage = %+v, want %+v", tt.name, got, tt.want)
 		}
 	}
 }

@@ -64,14 +64,14 @@ func TestNumberForAnID(t *testing.T) {
 		TTBID string `json:"ttb_id"`
 	}
 	r := New[labelParams]("a test")
-	for sent, want := range map[string]string{`11054001000049`: "11054001000049", `5054001000049`: "05054001000049", `"5054001000049"`: "5054001000049"} {
-		if got := readJSON(r, `{"ttb_id":`+sent+`}`); got.TTBID != want || got.Problems != nil {
-			t.Errorf("%s is read as %+v", sent, got)
+	for input, want := range map[string]string{`11054001000049`: "11054001000049", `5054001000049`: "05054001000049", `"5054001000049"`: "5054001000049"} {
+		if got := readJSON(r, `{"ttb_id":`+input+`}`); got.TTBID != want || got.Problems != nil {
+			t.Errorf("%s is read as %+v", input, got)
 		}
 	}
-	for _, sent := range []string{`1`, `-11054001000049`, `110540010000490`, `1.5`, `1e13000`} {
-		if got := readJSON(r, `{"ttb_id":`+sent+`}`).Problems["ttb_id"]; len(got) != 1 {
-			t.Errorf("problems of ttb_id %s: %q, want one", sent, got)
+	for _, input := range []string{`1`, `-11054001000049`, `110540010000490`, `1.5`, `1e13000`} {
+		if got := readJSON(r, `{"ttb_id":`+input+`}`).Problems["ttb_id"]; len(got) != 1 {
+			t.Errorf("problems of ttb_id %s: %q, want one", input, got)
 		}
 	}
 }

@@ -219,20 +219,20 @@ func checkRead(t *testing.T, loose map[string]any, got reflect.Value) {
 			t.Errorf("%q is left out", name)
 			continue
 		}
-		switch sent := loose[name].(type) {
+		switch value := loose[name].(type) {
 		case nil:
 			if !field.IsZero() {
 				t.Errorf("%q is null, and read as %v", name, field)
 			}
 		case map[string]any:
-			checkRead(t, sent, field.Elem())
+			checkRead(t, value, field.Elem())
 		case string:
-			if text := field.Interface(); field.Kind() == reflect.String && text != sent || field.IsZero() && strings.TrimSpace(sent) != "" {
-				t.Errorf("%q is %q, and read as %v", name, sent, text)
+			if text := field.Interface(); field.Kind() == reflect.String && text != value || field.IsZero() && strings.TrimSpace(value) != "" {
+				t.Errorf("%q is %q, and read as %v", name, value, text)
 			}
 		default:
 			if field.IsZero() {
-				t.Errorf("%q is %v, and not read", name, sent)
+				t.Errorf("%q is %v, and not read", name, value)
 			}
 		}
 		delete(fields, name)
