@@ -48,14 +48,14 @@ func TestCheckColaValid(t *testing.T) {
 	v := reflect.ValueOf(c).Elem()
 	for _, f := range FieldsOf[Cola]() {
 		if v.FieldByIndex(f.Index).IsZero() {
-			t.Errorf("the example lacks %s", f.Name)
+			t.Errorf("example label has no %s", f.Name)
 		}
 	}
 	if err := CheckCola(c); err != nil {
-		t.Errorf("CheckNew of the example: %v", err)
+		t.Errorf("CheckCola(example): %v", err)
 	}
 	if err := CheckCola(&Cola{}); err != nil {
-		t.Errorf("a patch that carries nothing is refused: %v", err)
+		t.Errorf("CheckCola(empty label) = %v, want nil", err)
 	}
 	for name, change := range map[string]func(*Cola){
 		"accents":         func(c *Cola) { c.BrandName = "CHÂTEAU 日本酒" },
@@ -75,7 +75,7 @@ func TestCheckColaValid(t *testing.T) {
 		c := fullCola()
 		change(c)
 		if err := CheckCola(c); err != nil {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("CheckCola(%s): %v", name, err)
 		}
 	}
 }
@@ -156,7 +156,7 @@ func TestCheckColaTextFields(t *testing.T) {
 		}
 		v.SetString("bad\x07text")
 		if err := CheckCola(c); err == nil || !strings.Contains(err.Error(), name) {
-			t.Errorf("%s with a control character: %v", name, err)
+			t.Errorf("CheckCola(%s with a control character) = %v, want an error naming the field", name, err)
 		}
 	}
 	for _, f := range FieldsOf[Cola]() {
@@ -189,7 +189,7 @@ func TestCheckColaNumberFields(t *testing.T) {
 			return
 		}
 		if err := CheckCola(c); err == nil || !strings.Contains(err.Error(), name) {
-			t.Errorf("%s out of range: %v", name, err)
+			t.Errorf("CheckCola(%s out of range) = %v, want an error naming the field", name, err)
 		}
 	}
 	for _, f := range FieldsOf[Cola]() {
@@ -217,11 +217,11 @@ func TestCheckColaAllErrors(t *testing.T) {
 
 func TestCheckNew(t *testing.T) {
 	if err := CheckNew(fullCola()); err != nil {
-		t.Errorf("CheckNew of the example: %v", err)
+		t.Errorf("CheckNew(example): %v", err)
 	}
 	err := CheckNew(&Cola{})
 	if err == nil || !strings.HasSuffix(err.Error(), ": ttb_id, brand_name, product_type, permit_number") {
-		t.Errorf("CheckNew of an empty label: %v, want all required fields", err)
+		t.Errorf("CheckNew(empty label) = %v, want all required fields", err)
 	}
 	for name, change := range map[string]func(*Cola){
 		"ttb_id":        func(c *Cola) { c.TTBID = 0 },
@@ -232,7 +232,7 @@ func TestCheckNew(t *testing.T) {
 		c := fullCola()
 		change(c)
 		if err := CheckNew(c); err == nil || !strings.HasSuffix(err.Error(), ": "+name) {
-			t.Errorf("CheckNew without %s: %v", name, err)
+			t.Errorf("CheckNew(without %s) = %v, want an error naming the field", name, err)
 		}
 	}
 }
@@ -253,15 +253,15 @@ func TestCheckColaRealLabels(t *testing.T) {
 			t.Fatal(err)
 		}
 		if err := CheckCola(&c.Cola); err != nil {
-			t.Errorf("%s: %v", c.TTBID, err)
+			t.Errorf("CheckCola(%s): %v", c.TTBID, err)
 		}
 		if err := CheckNew(&c.Cola); err != nil {
-			t.Errorf("%s: %v", c.TTBID, err)
+			t.Errorf("CheckNew(%s): %v", c.TTBID, err)
 		}
 		ids = append(ids, c.TTBID)
 	}
 	if slices.Sort(ids); len(slices.Compact(ids)) != 50 {
-		t.Errorf("%d labels were read, want 50", len(ids))
+		t.Errorf("read %d labels, want 50", len(ids))
 	}
 }
 
@@ -272,7 +272,7 @@ func TestCheckColaAllocations(t *testing.T) {
 			t.Error(err)
 		}
 	}); n != 0 {
-		t.Errorf("CheckCola allocates %v times for a valid label", n)
+		t.Errorf("CheckCola allocates %v times for a valid label, want 0", n)
 	}
 }
 

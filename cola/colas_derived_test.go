@@ -70,7 +70,7 @@ func TestDeriveImagesAndBarcodes(t *testing.T) {
 				t.Errorf("images (-want +got):\n%s\nbarcodes (-want +got):\n%s", cmp.Diff(tt.images, tt.label.Images), cmp.Diff(tt.barcodes, tt.label.Barcodes))
 			}
 			if !cmp.Equal(before, shared) {
-				t.Error("Derive changed a list that other copies of the record share")
+				t.Error("Derive changed a shared list")
 			}
 		})
 	}
@@ -100,12 +100,12 @@ func TestDerivedPartsNotNull(t *testing.T) {
 		}
 		for _, m := range got.Images {
 			if m["ttb_image_id"] == nil || m["container_position"] == nil || m["extension_type"] == nil {
-				t.Fatalf("a field of the image %v is null", m)
+				t.Fatalf("image %v has a null field", m)
 			}
 		}
 		for _, m := range got.Barcodes {
 			if m["barcode_value"] == nil || m["barcode_type"] == nil || m["ttb_image_id"] == nil {
-				t.Fatalf("a field of the barcode %v is null", m)
+				t.Fatalf("barcode %v has a null field", m)
 			}
 		}
 	})

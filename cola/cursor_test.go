@@ -34,10 +34,10 @@ func TestCursorRoundTrip(t *testing.T) {
 		text := c.Encode()
 		got, err := DecodeCursor(text)
 		if err != nil || got != c {
-			t.Fatalf("%+v is written as %q and read as %+v, %v", c, text, got, err)
+			t.Fatalf("cursor %+v: Encode = %q, decoded = %+v, %v", c, text, got, err)
 		}
 		if len(text) > 50 || strings.Trim(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_") != "" {
-			t.Fatalf("%q is not short and URL-safe", text)
+			t.Fatalf("cursor %q is too long or not URL-safe", text)
 		}
 	})
 }
@@ -56,7 +56,7 @@ func TestDamagedCursor(t *testing.T) {
 			text = append(text, letter)
 		}
 		if c, err := DecodeCursor(string(text)); err == nil {
-			t.Fatalf("%q is read as %+v", text, c)
+			t.Fatalf("DecodeCursor(%q) = %+v, want an error", text, c)
 		}
 	})
 }
@@ -73,15 +73,15 @@ func TestImpossibleCursors(t *testing.T) {
 		"a window of no date": {Position: good.Position, Page: 1, DefaultWindow: true},
 	} {
 		if got, err := DecodeCursor(c.Encode()); err == nil {
-			t.Errorf("%s: read as %+v", name, got)
+			t.Errorf("%s: DecodeCursor = %+v, want an error", name, got)
 		}
 	}
 	if _, err := DecodeCursor(good.Encode()); err != nil {
-		t.Errorf("a good cursor is refused: %v", err)
+		t.Errorf("DecodeCursor(valid cursor): %v", err)
 	}
 	for _, text := range []string{"", "A", "AQ", "====", "не курсор", strings.Repeat("A", 1000)} {
 		if got, err := DecodeCursor(text); err == nil {
-			t.Errorf("%q is read as %+v", text, got)
+			t.Errorf("DecodeCursor(%q) = %+v, want an error", text, got)
 		}
 	}
 }
@@ -94,12 +94,12 @@ func FuzzDecodeCursor(f *testing.F) {
 		c, err := DecodeCursor(s)
 		if err != nil {
 			if c != (Cursor{}) {
-				t.Fatalf("a refused cursor is %+v", c)
+				t.Fatalf("DecodeCursor returned %+v with an error", c)
 			}
 			return
 		}
 		if c.Encode() != s {
-			t.Fatalf("%q is read as %+v, which is written as %q", s, c, c.Encode())
+			t.Fatalf("DecodeCursor(%q) = %+v, which encodes to %q", s, c, c.Encode())
 		}
 	})
 }
@@ -115,13 +115,13 @@ func TestCursorPosition(t *testing.T) {
 	want := first
 	want.Page, want.PerPage, want.CursorMode, want.After = 4, 25, true, last
 	if diff := cmp.Diff(want, second); diff != "" {
-		t.Errorf("page after page 3 (-want +got):\n%s", diff)
+		t.Errorf("page 4 (-want +got):\n%s", diff)
 	}
 
 	params.Page, params.Cursor = Some(1), second.CursorAfter(undated)
 	third := mustNormalize(t, params)
 	if third.Page != 5 || third.After != undated || !third.CursorMode {
-		t.Errorf("the next page is %d after %+v", third.Page, third.After)
+		t.Errorf("next page = %d after %+v", third.Page, third.After)
 	}
 }
 
@@ -133,11 +133,11 @@ func TestWalkPastMidnight(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !later.DefaultWindow || later.From != windowStart || later.To != DateOf(testNow) {
-		t.Errorf("three days later the window starts on %s, want %s", later.From, windowStart)
+		t.Errorf("after three days: window starts on %s, want %s", later.From, windowStart)
 	}
 	again, err := SearchParams{Cursor: later.CursorAfter(Position{TTBID: 1})}.Normalize(testNow.Add(144 * time.Hour))
 	if err != nil || again.From != windowStart {
-		t.Errorf("on the next page it starts on %s, %v", again.From, err)
+		t.Errorf("next page: window starts on %s, error = %v", again.From, err)
 	}
 }
 
@@ -173,7 +173,7 @@ func TestCursorFilters(t *testing.T) {
 		_, err := p.Normalize(testNow)
 		messages := details(err)["cursor"]
 		if len(messages) != 1 || !strings.Contains(messages[0], "other filters") {
-			t.Errorf("%s: %v, %v; want a problem of cursor that says other filters", name, messages, err)
+			t.Errorf("%s: problems = %v, %v, want one about other filters", name, messages, err)
 		}
 	}
 }
@@ -196,7 +196,7 @@ func TestCursorEquivalentSearches(t *testing.T) {
 		p.Cursor = cursor
 		change(&p)
 		if _, err := p.Normalize(testNow); err != nil {
-			t.Errorf("%s: %v", name, details(err))
+			t.Errorf("%s: problems = %v, want none", name, details(err))
 		}
 	}
 }
@@ -205,7 +205,7 @@ func TestCursorWithAPage(t *testing.T) {
 	cursor := mustNormalize(t, SearchParams{}).CursorAfter(Position{Date: 734214, TTBID: 1})
 	_, err := SearchParams{Cursor: cursor, Page: Some(2)}.Normalize(testNow)
 	if messages := details(err)["page"]; len(messages) != 1 || !strings.Contains(messages[0], "cursor") {
-		t.Errorf("page 2 with a cursor: %v", err)
+		t.Errorf("page 2 with a cursor: error = %v, want a problem of page", err)
 	}
 }
 
@@ -226,7 +226,7 @@ func TestStableFingerprints(t *testing.T) {
 		h := fnvhash.New64a()
 		h.Write([]byte(tt.hashed))
 		if got := mustNormalize(t, tt.params).Fingerprint; got != h.Sum64() {
-			t.Errorf("fingerprint of %+v is %#x, want that of %q, %#x", tt.params, got, tt.hashed, h.Sum64())
+			t.Errorf("fingerprint of %+v = %#x, want the hash of %q, %#x", tt.params, got, tt.hashed, h.Sum64())
 		}
 	}
 }
@@ -238,10 +238,10 @@ func TestEarlierFingerprints(t *testing.T) {
 	h.Write([]byte("q\x00Lenz\x00brand_name\x00OAK\x00"))
 	c := Cursor{Position: Position{Date: 734214, TTBID: 1}, Page: 1, Fingerprint: h.Sum64(), DefaultWindow: true, From: windowStart}
 	if _, err := (SearchParams{Q: "Lenz", BrandName: "OAK", Cursor: c.Encode()}).Normalize(testNow); err != nil {
-		t.Errorf("refused: %v", details(err))
+		t.Errorf("earlier cursor: problems = %v, want none", details(err))
 	}
 	if _, err := (SearchParams{Q: "lenz", BrandName: "OAK", Cursor: c.Encode()}).Normalize(testNow); err == nil {
-		t.Error("the cursor of another search is accepted")
+		t.Error("cursor of another search is accepted")
 	}
 }
 
@@ -252,6 +252,6 @@ func TestStableCursorEncoding(t *testing.T) {
 	}
 	const text = "AQHcki0DF7E9Dla7ASNFZ4mrze_3kS3a9LXO"
 	if got := c.Encode(); got != text {
-		t.Errorf("cursor is %q, want %q", got, text)
+		t.Errorf("Encode = %q, want %q", got, text)
 	}
 }

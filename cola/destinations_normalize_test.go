@@ -9,21 +9,21 @@ import (
 func TestChallengeCode(t *testing.T) {
 	c := Challenge("KX7OBIFA" + "ABCDEFGHIJKLMNOPQR")
 	if c.Code() != "KX7O-BIFA" {
-		t.Errorf("code %s", c.Code())
+		t.Errorf("Code = %s, want KX7O-BIFA", c.Code())
 	}
 	for typed, want := range map[string]bool{
 		"KX7O-BIFA": true, "kx7obifa": true, " kx7o bifa\n": true, "KX70-81FA": true,
 		"": false, "KX7O-BIF": false, "KX7O-BIFAA": false, "KX7O-BIFB": false, string(c): false,
 	} {
 		if got := c.Matches(typed); got != want {
-			t.Errorf("%q: %t", typed, got)
+			t.Errorf("Matches(%q) = %t", typed, got)
 		}
 	}
 	if Challenge("").Matches("") || Challenge("").AnsweredBy(nil) || Challenge("").AnsweredBy([]byte("{}")) {
-		t.Error("no challenge is answered by nothing")
+		t.Error("empty challenge accepts an empty answer")
 	}
 	if a, b := NewChallenge(), NewChallenge(); a == b || len(a) < 26 || !a.Matches(a.Code()) {
-		t.Errorf("new challenges %q and %q", a, b)
+		t.Errorf("NewChallenge = %q, then %q", a, b)
 	}
 }
 
@@ -38,7 +38,7 @@ func TestChallengeAnswer(t *testing.T) {
 		`"` + token + `"`: false, `[{"challenge": "` + token + `"}]`: false,
 	} {
 		if got := c.AnsweredBy([]byte(body)); got != want {
-			t.Errorf("%q: %t", body, got)
+			t.Errorf("AnsweredBy(%q) = %t", body, got)
 		}
 	}
 }
@@ -58,22 +58,22 @@ func FuzzChallenge(f *testing.F) {
 			contains = contains || v == string(c)
 		}
 		if c.AnsweredBy(body) && !contains {
-			t.Errorf("answered by %q", body)
+			t.Errorf("AnsweredBy(%q) = true, but the answer does not contain the challenge", body)
 		}
 		if c.Matches(string(body)) && len(lookalikes.Replace(strings.ToUpper(strings.TrimSpace(string(body))))) != codeLength {
-			t.Errorf("%q fits", body)
+			t.Errorf("Matches(%q) = true, but the code has the wrong length", body)
 		}
 	})
 }
 
 func TestConfirmParams(t *testing.T) {
 	if got, err := (DestinationConfirmParams{Code: " KX7O-BIFA "}).Normalize(); err != nil || got.Code != "KX7O-BIFA" {
-		t.Errorf("%+v, %v", got, err)
+		t.Errorf("Normalize = %+v, %v", got, err)
 	}
 	for _, wrong := range []string{"", " ", strings.Repeat("A", 41), "A\x00"} {
 		_, err := DestinationConfirmParams{Code: wrong}.Normalize()
 		if refusal, ok := err.(*Error); !ok || refusal.Code != CodeValidation || refusal.Details["code"] == nil {
-			t.Errorf("%q: %v", wrong, err)
+			t.Errorf("Normalize(%q): error = %v, want a problem of code", wrong, err)
 		}
 	}
 }

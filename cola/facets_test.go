@@ -77,11 +77,11 @@ func TestChooseOtherFilters(t *testing.T) {
 		}
 	}
 	if diff := cmp.Diff(walked(), p); diff != "" {
-		t.Errorf("the parameters changed (-before +after):\n%s", diff)
+		t.Errorf("parameters changed (-before +after):\n%s", diff)
 	}
 	one, other := p.Toggle(cola.FacetContainer, "keg"), p.Toggle(cola.FacetContainer, "box")
 	if one.ContainerType[2] != "keg" || other.ContainerType[2] != "box" {
-		t.Errorf("two links share their values: %q, %q", one.ContainerType, other.ContainerType)
+		t.Errorf("results share a list: %q, %q", one.ContainerType, other.ContainerType)
 	}
 }
 
@@ -90,7 +90,7 @@ func TestChosen(t *testing.T) {
 	for _, facet := range cola.Facets() {
 		for _, value := range []string{"", "wine", "approved", "2024", " "} {
 			if none.Chosen(facet, value) {
-				t.Errorf("a search for everything has %s %q", facet, value)
+				t.Errorf("Chosen(%s, %q) = true for an empty search", facet, value)
 			}
 		}
 	}
@@ -102,7 +102,7 @@ func TestChosen(t *testing.T) {
 	} {
 		for value, want := range values {
 			if got := walked().Chosen(facet, value); got != want {
-				t.Errorf("%s %q chosen: %v", facet, value, got)
+				t.Errorf("Chosen(%s, %q) = %v", facet, value, got)
 			}
 		}
 	}

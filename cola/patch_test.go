@@ -12,7 +12,7 @@ import (
 func mustField[T any](t interface{ Fatalf(string, ...any) }, name string) int {
 	i := FieldIndex[T](name)
 	if i < 0 {
-		t.Fatalf("no field %s", name)
+		t.Fatalf("field %s is missing", name)
 	}
 	return i
 }
@@ -39,7 +39,7 @@ func TestEmptyPatch(t *testing.T) {
 	before := c
 	(&Patch[Cola]{Record: Cola{ClassID: "x"}}).Apply(&c)
 	if diff := cmp.Diff(before, c); diff != "" {
-		t.Errorf("an empty patch changed (-before +after):\n%s", diff)
+		t.Errorf("empty patch changed the label (-before +after):\n%s", diff)
 	}
 }
 
@@ -54,7 +54,7 @@ func TestPatchIdempotent(t *testing.T) {
 		once := c
 		p.Apply(&c)
 		if diff := cmp.Diff(once, c); diff != "" {
-			t.Fatalf("second time (-once +twice):\n%s", diff)
+			t.Fatalf("second Apply (-once +twice):\n%s", diff)
 		}
 	})
 }
@@ -63,29 +63,29 @@ func TestFieldsOfJSON(t *testing.T) {
 	seen := map[string]bool{}
 	for i, f := range FieldsOf[Cola]() {
 		if seen[f.Name] {
-			t.Errorf("field %s comes twice", f.Name)
+			t.Errorf("duplicate field %s", f.Name)
 		}
 		seen[f.Name] = true
 		if got := FieldIndex[Cola](f.Name); got != i {
 			t.Errorf("FieldIndex(%s) = %d, want %d", f.Name, got, i)
 		}
 		if got := reflect.TypeFor[Cola]().FieldByIndex(f.Index); got.Type != f.Type || !strings.HasPrefix(got.Tag.Get("json"), f.Name) {
-			t.Errorf("field %s leads to %s", f.Name, got.Name)
+			t.Errorf("field %s has the index of %s", f.Name, got.Name)
 		}
 	}
 	if first := FieldsOf[Cola]()[0].Name; first != "ttb_id" {
-		t.Errorf("the first field is %s, want ttb_id of the embedded summary", first)
+		t.Errorf("first field = %s, want ttb_id of the embedded summary", first)
 	}
 	for _, name := range []string{"barcodes", "volume_unit", "has_barcode"} {
 		if !seen[name] {
-			t.Errorf("no field %s", name)
+			t.Errorf("field %s is missing", name)
 		}
 	}
 	if i := FieldIndex[Permittee]("-"); i >= 0 {
-		t.Errorf("the unnamed field Listed is field %d", i)
+		t.Errorf("FieldIndex(-) = %d, want -1", i)
 	}
 	if i := FieldIndex[Cola]("colour"); i >= 0 {
-		t.Errorf("an unknown name is field %d", i)
+		t.Errorf("FieldIndex(unknown name) = %d, want -1", i)
 	}
 }
 
@@ -93,7 +93,7 @@ func TestFields(t *testing.T) {
 	f := Fields(0).With(0).With(63)
 	for i := range 64 {
 		if got, want := f.Has(i), i == 0 || i == 63; got != want {
-			t.Errorf("field %d: %t, want %t", i, got, want)
+			t.Errorf("Has(%d) = %t, want %t", i, got, want)
 		}
 	}
 }
@@ -165,7 +165,7 @@ func TestCompleteIdempotent(t *testing.T) {
 		once := p
 		CompletePatch(&p)
 		if diff := cmp.Diff(once, p); diff != "" || once.Fields&before != before {
-			t.Fatalf("fields %b, then %b (-once +twice):\n%s", before, p.Fields, diff)
+			t.Fatalf("second Complete: fields %b, then %b (-once +twice):\n%s", before, p.Fields, diff)
 		}
 	})
 }

@@ -99,7 +99,7 @@ func TestSavedSearchChange(t *testing.T) {
 			t.Errorf("%s: %v (-want +got):\n%s", tt.name, err, diff)
 		}
 		if diff := cmp.Diff(prev, tt.from); diff != "" {
-			t.Errorf("%s: what was changed is changed itself (-before +after):\n%s", tt.name, diff)
+			t.Errorf("%s: Apply changed its argument (-before +after):\n%s", tt.name, diff)
 		}
 	}
 }
@@ -151,11 +151,11 @@ func TestInvalidSavedSearchChanges(t *testing.T) {
 		got, err := tt.change.Apply(tt.from, testNow)
 		var refusal *Error
 		if !errors.As(err, &refusal) || !cmp.Equal(got, SavedSearch{}) {
-			t.Errorf("%s: %+v, %v; want a refusal", tt.name, got, err)
+			t.Errorf("%s: Apply = %+v, %v, want an error", tt.name, got, err)
 			continue
 		}
 		if got := slices.Sorted(maps.Keys(refusal.Details)); !cmp.Equal(tt.want, got) || (tt.want == nil) != (refusal.Code == CodeSearchTooBroad) {
-			t.Errorf("%s: %s lists %q, want %q", tt.name, refusal.Code, got, tt.want)
+			t.Errorf("%s: details of %s = %q, want %q", tt.name, refusal.Code, got, tt.want)
 		}
 	}
 }
@@ -187,7 +187,7 @@ func TestSavedSearchChangeProperties(t *testing.T) {
 			}
 			checkSettled(t, after)
 			if again, err := p.Apply(after, testNow.Add(time.Minute)); err != nil || !cmp.Equal(after, again) {
-				t.Fatalf("made twice: %v\n%s", err, cmp.Diff(after, again))
+				t.Fatalf("second Apply: %v\n%s", err, cmp.Diff(after, again))
 			}
 			s = after
 		}
@@ -201,22 +201,22 @@ func checkSettled(t *rapid.T, s SavedSearch) {
 	if s.Schedule != nil {
 		p.Schedule = &ScheduleParams{Cadence: s.Schedule.Cadence, Day: Some(s.Schedule.Day), Active: Some(s.Schedule.Active)}
 		if s.Schedule.NextRunAt.OK != s.Schedule.Active {
-			t.Fatalf("%+v", *s.Schedule)
+			t.Fatalf("schedule %+v: next_run_at must be set only when active", *s.Schedule)
 		}
 	}
 	created, err := p.Normalize(testNow)
 	if err != nil || created.Fingerprint() != s.Fingerprint() {
-		t.Fatalf("%+v cannot be made: %v", s, err)
+		t.Fatalf("Normalize(%+v): %v", s, err)
 	}
 }
 
 func TestPreviewParams(t *testing.T) {
 	got, err := PreviewParams{Filters: &SavedSearchFilters{BrandName: " oak ", TypeWine: Some(false)}}.Normalize()
 	if err != nil || got != (SavedSearchFilters{BrandName: "oak"}) {
-		t.Errorf("%+v, %v", got, err)
+		t.Errorf("Normalize = %+v, %v", got, err)
 	}
 	if got, err := (PreviewParams{Filters: &SavedSearchFilters{}}).Normalize(); err != nil || got.Narrow() {
-		t.Errorf("broad filters: %+v, %v", got, err)
+		t.Errorf("broad filters: Normalize = %+v, %v", got, err)
 	}
 	for name, p := range map[string]PreviewParams{
 		"filters":         {},
@@ -225,7 +225,7 @@ func TestPreviewParams(t *testing.T) {
 	} {
 		var refusal *Error
 		if _, err := p.Normalize(); !errors.As(err, &refusal) || refusal.Code != CodeValidation || len(refusal.Details) != 1 || refusal.Details[name] == nil {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: error = %v, want a problem of it", name, err)
 		}
 	}
 }
@@ -246,7 +246,7 @@ func TestSavedSearchList(t *testing.T) {
 		got, err := tt.params.Normalize()
 		var refusal *Error
 		if errors.As(err, &refusal); got != tt.want || (tt.wrong != "") != (refusal != nil) || refusal != nil && refusal.Details[tt.wrong] == nil {
-			t.Errorf("%+v: %+v, %v", tt.params, got, err)
+			t.Errorf("Normalize(%+v) = %+v, %v", tt.params, got, err)
 		}
 	}
 }

@@ -53,7 +53,7 @@ func TestNormalizeSavedSearch(t *testing.T) {
 		t.Errorf("search (-want +got):\n%s", diff)
 	}
 	if math.Signbit(got.Filters.ABVMin.V) {
-		t.Error("a bound of -0 stayed one")
+		t.Error("abv_min = -0, want 0")
 	}
 }
 
@@ -66,11 +66,11 @@ func TestNormalizeLeavesInput(t *testing.T) {
 	for range 2 {
 		_, err := p.Normalize(testNow)
 		if got := details(err); len(got) != 1 || len(got["filters.x"]) != 1 {
-			t.Errorf("problems: %v, want the one that was noted before", got)
+			t.Errorf("problems = %v, want the previous one", got)
 		}
 	}
 	if !p.Filters.TypeWine.OK || p.Filters.BrandName != " oak" {
-		t.Errorf("the parameters became %+v", p.Filters)
+		t.Errorf("Normalize changed its parameters: %+v", p.Filters)
 	}
 }
 
@@ -146,7 +146,7 @@ func TestInvalidSavedSearches(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			got, err := tt.params.Normalize(testNow)
 			if CodeOf(err) != CodeValidation || !cmp.Equal(got, SavedSearch{}) {
-				t.Fatalf("%+v, %v; want a validation error and nothing else", got, err)
+				t.Fatalf("Normalize = %+v, %v, want validation_error and an empty search", got, err)
 			}
 			messages.Check(t, tt.name, details(err))
 		})
@@ -219,22 +219,22 @@ func TestTooBroadToRun(t *testing.T) {
 				got, err := p.Normalize(testNow)
 				if tt.narrow {
 					if err != nil || got.Schedule.Active != active.Or(true) || got.Schedule.NextRunAt.OK != got.Schedule.Active {
-						t.Errorf("active %v: %+v, %v; want a search that runs next only when active", active, got.Schedule, err)
+						t.Errorf("active = %v: Normalize = %+v, %v, want a next run only when active", active, got.Schedule, err)
 					}
 					continue
 				}
 				if CodeOf(err) != CodeSearchTooBroad || !strings.Contains(err.Error(), "brand_name") {
-					t.Errorf("active %v: %v; want too broad, with what to add", active, err)
+					t.Errorf("active = %v: error = %v, want search_too_broad with a suggestion", active, err)
 				}
 			}
 			if _, err := (SavedSearchParams{Name: "n", Filters: &tt.filters}).Normalize(testNow); err != nil {
-				t.Errorf("without a schedule: %v; want it kept", err)
+				t.Errorf("without a schedule: error = %v, want nil", err)
 			}
 		})
 	}
 	broad := SavedSearchParams{Filters: &SavedSearchFilters{}, Schedule: &ScheduleParams{Cadence: CadenceDaily}}
 	if _, err := broad.Normalize(testNow); CodeOf(err) != CodeValidation {
-		t.Errorf("broad and without a name: %v; want what is invalid first", err)
+		t.Errorf("broad and without a name: error = %v, want validation_error", err)
 	}
 }
 
@@ -252,7 +252,7 @@ func FuzzNormalizeSavedSearch(f *testing.F) {
 		if err != nil {
 			var target *Error
 			if !errors.As(err, &target) || target.Message == "" || target.Code == CodeValidation && len(target.Details) == 0 {
-				t.Fatalf("refused without saying why: %v", err)
+				t.Fatalf("error without an explanation: %v", err)
 			}
 			return
 		}
@@ -260,7 +260,7 @@ func FuzzNormalizeSavedSearch(f *testing.F) {
 			Cadence: s.Schedule.Cadence, Day: Some(s.Schedule.Day), Active: Some(s.Schedule.Active),
 		}}.Normalize(testNow)
 		if diff := cmp.Diff(s, again); err != nil || diff != "" || s.Fingerprint() != again.Fingerprint() {
-			t.Fatalf("normalized twice: %v (-once +twice):\n%s", err, diff)
+			t.Fatalf("second Normalize: %v (-once +twice):\n%s", err, diff)
 		}
 	})
 }
@@ -278,7 +278,7 @@ func TestScheduleDay(t *testing.T) {
 	} {
 		s, err := SavedSearchParams{Name: "n", Filters: &SavedSearchFilters{Query: "oak"}, Schedule: &tt.sent}.Normalize(testNow)
 		if err != nil || s.Schedule.Day != tt.want || !s.Schedule.NextRunAt.OK {
-			t.Errorf("%+v: %+v, %v; want day %d", tt.sent, s.Schedule, err, tt.want)
+			t.Errorf("Normalize(%+v) = %+v, %v, want day %d", tt.sent, s.Schedule, err, tt.want)
 		}
 	}
 }
@@ -333,7 +333,7 @@ func TestCountryAndState(t *testing.T) {
 		}
 		for _, country := range []string{"french", "narnia", "!"} {
 			if got := (SavedSearchFilters{USState: s.Code, Country: country}).AsQuery().OriginNames; got == nil || len(got) > 0 {
-				t.Errorf("%s in %s asks for the origins %v, want none at all", s.Code, country, got)
+				t.Errorf("%s in %s: origins = %v, want an empty list", s.Code, country, got)
 			}
 		}
 	}

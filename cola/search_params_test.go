@@ -58,7 +58,7 @@ func trials(t *testing.T, f reflect.StructField) (found []trial) {
 		}
 		n, err := strconv.Atoi(text)
 		if err != nil {
-			t.Fatalf("%s of %s is %q", tag, f.Name, text)
+			t.Fatalf("%s of %s = %q", tag, f.Name, text)
 		}
 		return n, true
 	}
@@ -114,7 +114,7 @@ func TestDocumentedDefaults(t *testing.T) {
 	for name, got := range map[string]int{"Page": s.Page, "PerPage": s.PerPage} {
 		f, _ := reflect.TypeFor[SearchParams]().FieldByName(name)
 		if want := f.Tag.Get("default"); want != strconv.Itoa(got) {
-			t.Errorf("%s is %d by default, documented as %q", name, got, want)
+			t.Errorf("%s: default = %d, documented as %q", name, got, want)
 		}
 	}
 }

@@ -95,30 +95,30 @@ func TestNormalizeRandom(t *testing.T) {
 		if err != nil {
 			rejected++
 			if CodeOf(err) != CodeValidation || len(details(err)) == 0 {
-				t.Fatalf("error is %v", err)
+				t.Fatalf("error = %v, want validation_error with details", err)
 			}
 			return
 		}
 		accepted++
 		if s.Page < 1 || s.Page > MaxPage || s.PerPage < 1 || s.PerPage > MaxPerPage || s.CursorMode {
-			t.Fatalf("page %d of %d, cursor %t", s.Page, s.PerPage, s.CursorMode)
+			t.Fatalf("page = %d, per_page = %d, cursor = %t", s.Page, s.PerPage, s.CursorMode)
 		}
 		for _, pair := range [][2]Opt[float64]{{s.ABVMin, s.ABVMax}, {s.VolumeMin, s.VolumeMax}} {
 			for _, v := range pair {
 				if v.OK && !(v.V >= 0 && v.V <= math.MaxFloat64) {
-					t.Fatalf("bound %v", v.V)
+					t.Fatalf("bound = %v, out of range", v.V)
 				}
 			}
 			if pair[0].OK && pair[1].OK && pair[0].V > pair[1].V {
-				t.Fatalf("bounds %v upside down", pair)
+				t.Fatalf("bounds = %v, minimum above maximum", pair)
 			}
 		}
 		if s.From != 0 && s.To != 0 && s.From > s.To {
-			t.Fatalf("dates %s to %s", s.From, s.To)
+			t.Fatalf("dates = %s to %s, start after end", s.From, s.To)
 		}
 	})
 	if accepted == 0 || rejected == 0 {
-		t.Errorf("%d accepted, %d refused: one side was not tried", accepted, rejected)
+		t.Errorf("%d accepted, %d rejected, want some of each", accepted, rejected)
 	}
 }
 
@@ -132,7 +132,7 @@ func TestNormalizeIdempotent(t *testing.T) {
 		normalized.Page, normalized.PerPage = Some(s.Page), Some(s.PerPage)
 		again, err := normalized.Normalize(testNow.Add(-12 * time.Hour))
 		if diff := cmp.Diff(s, again); diff != "" || err != nil {
-			t.Fatalf("%+v (-once +twice), error %v:\n%s", p, err, diff)
+			t.Fatalf("Normalize(%+v) again (-once +twice), error = %v:\n%s", p, err, diff)
 		}
 	})
 }
@@ -147,7 +147,7 @@ func TestCursorWalkRandom(t *testing.T) {
 		p.Cursor, p.Page = s.CursorAfter(after), Opt[int]{}
 		next, err := p.Normalize(testNow.Add(48 * time.Hour))
 		if err != nil {
-			t.Fatalf("the cursor is refused: %v", details(err))
+			t.Fatalf("cursor is rejected: %v", details(err))
 		}
 		want := s
 		want.Page, want.CursorMode, want.After = s.Page+1, true, after
@@ -156,7 +156,7 @@ func TestCursorWalkRandom(t *testing.T) {
 		}
 		p.BrandName = s.BrandName + "x"
 		if _, err := p.Normalize(testNow); len(details(err)["cursor"]) != 1 {
-			t.Fatalf("another brand name with the cursor gives %v", err)
+			t.Fatalf("cursor with another brand name: error = %v, want a problem of cursor", err)
 		}
 	})
 }

@@ -46,7 +46,7 @@ func TestCSVRows(t *testing.T) {
 				"byte by byte": iotest.OneByteReader(strings.NewReader(test.text)),
 			} {
 				if diff := cmp.Diff(want, allRows(&csvRows{in: newInput(text)})); diff != "" {
-					t.Errorf("%s: %s", name, diff)
+					t.Errorf("%s (-want +got):\n%s", name, diff)
 				}
 			}
 		})
@@ -61,7 +61,7 @@ func TestCSVReadError(t *testing.T) {
 		in := newInput(io.MultiReader(strings.NewReader(text), iotest.ErrReader(failure)))
 		got := allRows(&csvRows{in: in})
 		if len(got) != 2 || got[0] != "1: a,b" || !strings.Contains(got[1], failure.Error()) {
-			t.Errorf("%q: %q", text, got)
+			t.Errorf("rows(%q) = %q, want one row and the error", text, got)
 		}
 	}
 }

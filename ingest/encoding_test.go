@@ -76,7 +76,7 @@ func TestEncodings(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			st := newFakeStore()
 			if mustImport(t, st, Colas, FileSource(mustWrite(t, content))); st.colas[theID].BrandName != "CHÂTEAU" {
-				t.Errorf("stored %+v", st.colas)
+				t.Errorf("stored labels = %+v, want brand CHÂTEAU", st.colas)
 			}
 		})
 	}
@@ -102,10 +102,10 @@ func TestInvalidEncodings(t *testing.T) {
 			report, err := Import(t.Context(), st, Colas, texts(test.content), Options{})
 			var failure *SourceError
 			if !errors.As(err, &failure) || !strings.Contains(err.Error(), test.want) {
-				t.Fatalf("%v, want %q", err, test.want)
+				t.Fatalf("error = %v, want %q", err, test.want)
 			}
 			if report.Added != len(st.colas) || report.Refused > 0 {
-				t.Errorf("%s, %d stored", report.Summary(), len(st.colas))
+				t.Errorf("report = %s, %d labels stored", report.Summary(), len(st.colas))
 			}
 		})
 	}
@@ -120,6 +120,6 @@ func TestTruncatedCSV(t *testing.T) {
 	st := newFakeStore()
 	report, err := Import(t.Context(), st, Colas, texts(whole[:len(whole)/2]), Options{})
 	if err == nil || report.Added < 100 || report.Added > 2900 || report.Refused != 0 || len(st.colas) != report.Added {
-		t.Errorf("%v %s", err, report.Summary())
+		t.Errorf("error = %v, report = %s; want an error after some labels", err, report.Summary())
 	}
 }

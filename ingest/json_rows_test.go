@@ -74,7 +74,7 @@ func TestJSONRows(t *testing.T) {
 			rows.Check(t, test.name, got)
 			byByte := allRows(newJSONRows(newInput(iotest.OneByteReader(strings.NewReader(test.text)))))
 			if diff := cmp.Diff(got, byByte); diff != "" {
-				t.Errorf("read byte by byte (-at once +by byte): %s", diff)
+				t.Errorf("rows (-at once +byte by byte):\n%s", diff)
 			}
 		})
 	}
@@ -117,10 +117,10 @@ func TestRowsReadError(t *testing.T) {
 		in := newInput(io.MultiReader(strings.NewReader(text), iotest.ErrReader(failure)))
 		got := allRows(newJSONRows(in))
 		if len(got) == 0 || !strings.Contains(got[len(got)-1], failure.Error()) {
-			t.Errorf("%q: %q", text, got)
+			t.Errorf("rows(%q) = %q, want the error last", text, got)
 		}
 		if strings.HasPrefix(text, `{"a":1}`) && len(got) != 2 {
-			t.Errorf("%q: a row that could not be read whole was returned: %q", text, got)
+			t.Errorf("rows(%q) returned an incomplete row: %q", text, got)
 		}
 	}
 }

@@ -42,7 +42,7 @@ func TestProductionRejectedRow(t *testing.T) {
 					t.Fatal(err)
 				}
 				if diff := cmp.Diff(test.kept, keptReports(st)); diff != "" {
-					t.Errorf("reports that were kept: %s", diff)
+					t.Errorf("stored reports (-want +got):\n%s", diff)
 				}
 				held := 0
 				if test.kept != "" {
@@ -57,7 +57,7 @@ func TestProductionRejectedRow(t *testing.T) {
 				}
 				for _, r := range report.Refusals[1:] {
 					if !strings.Contains(r.Reason, "line "+line+" ") {
-						t.Errorf("refusal %v, want line %s in it", r, line)
+						t.Errorf("rejection = %v, want line %s in it", r, line)
 					}
 				}
 			}
@@ -96,7 +96,7 @@ func TestProductionRejectedRowOtherYear(t *testing.T) {
 	st := newFakeStore()
 	report, err := Import(t.Context(), st, ProductionReports, texts(row("1", `"much"`)+row("2", "1")+"{]\n", row("1", "1")+row("3", "1")), Options{})
 	if err == nil || report.Counts != (Counts{Read: 5, Added: 1, Refused: 4}) || len(st.reports) != 1 {
-		t.Errorf("%v %s %v", err, report.Summary(), st.reports)
+		t.Errorf("error = %v, report = %s, stored reports = %v", err, report.Summary(), st.reports)
 	}
 	checkReport(t, golden.Load(t, "production_refused"), "elsewhere", report)
 }
@@ -114,7 +114,7 @@ func TestProductionProgress(t *testing.T) {
 			t.Fatal(err)
 		}
 		if last.Counts != counts || !last.Done || last.Source != "2" || last.Index != 1 || last.Sources != 2 {
-			t.Errorf("last progress: %+v, want %+v", last, counts)
+			t.Errorf("last progress = %+v, want %+v", last, counts)
 		}
 	}
 }

@@ -31,7 +31,7 @@ func TestAVAFeatures(t *testing.T) {
 			st := newFakeStore()
 			report := mustImport(t, st, AVAs, texts(text)...)
 			if diff := cmp.Diff(want, st.avas["a_b"]); diff != "" || len(report.Warnings) > 0 {
-				t.Errorf("%v %s", report.Warnings, diff)
+				t.Errorf("warnings = %v (-want +got):\n%s", report.Warnings, diff)
 			}
 		})
 	}
@@ -97,7 +97,7 @@ func TestReferenceRows(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			report, err := Import(t.Context(), newFakeStore(), test.kind, texts(test.text), Options{SkipInvalid: true})
 			if err != nil || report.Counts != test.counts {
-				t.Errorf("%v %s", err, report.Summary())
+				t.Errorf("error = %v, report = %s", err, report.Summary())
 			}
 			checkReport(t, reports, test.name, report)
 		})
@@ -115,7 +115,7 @@ func TestInvalidField(t *testing.T) {
 	} {
 		report, err := Import(t.Context(), newFakeStore(), kind, texts(text), Options{SkipInvalid: true})
 		if err != nil {
-			t.Errorf("%s: %v", kind, err)
+			t.Errorf("Import(%s): error = %v", kind, err)
 		}
 		checkReport(t, reports, string(kind), report)
 	}
@@ -126,12 +126,12 @@ func TestStoredAliasCycle(t *testing.T) {
 	st := newFakeStore()
 	back := texts(`{"alias":"Beer > B > X","path":"Beer > A > X"}`)
 	if report, err := Import(t.Context(), st, CategoryAliases, texts(`{"alias":"Beer > A","path":"Beer > B"}`), Options{DryRun: true}); err != nil || report.Added != 1 {
-		t.Errorf("%v %s", err, report.Summary())
+		t.Errorf("dry run: error = %v, report = %s, want one row added", err, report.Summary())
 	}
 	mustImport(t, st, CategoryAliases, back...)
 	report, _ := Import(t.Context(), st, CategoryAliases, texts(`{"alias":"Beer > A","path":"Beer > B"}`), Options{})
 	if report.Counts != (Counts{Read: 1, Refused: 1}) || len(st.aliases) != 1 {
-		t.Errorf("%s %v", report.Summary(), st.aliases)
+		t.Errorf("report = %s, aliases = %v", report.Summary(), st.aliases)
 	}
 }
 
@@ -151,17 +151,17 @@ func TestProductionReplacement(t *testing.T) {
 		return s
 	}
 	if len(st.reports) != 2 || groups() != "ABC" {
-		t.Errorf("%d reports, January %s", len(st.reports), groups())
+		t.Errorf("%d reports, groups of January = %s, want ABC", len(st.reports), groups())
 	}
 	report := mustImport(t, st, ProductionReports, texts(row("1", "C")+row("1", "D"))...)
 	if groups() != "CD" || report.Counts != (Counts{Read: 2, Unchanged: 1, Changed: 1}) {
-		t.Errorf("January %s, %s", groups(), report.Summary())
+		t.Errorf("groups of January = %s, want CD; report = %s", groups(), report.Summary())
 	}
 
 	broken := "[" + strings.TrimSpace(row("1", "E")) + ","
 	report, err := Import(t.Context(), st, ProductionReports, texts(broken, row("2", "Z")), Options{})
 	if err == nil || groups() != "CD" || report.Counts != (Counts{Read: 2, Changed: 1, Refused: 1}) {
-		t.Errorf("a report that may not be whole was written: January %s, %s, %v", groups(), report.Summary(), err)
+		t.Errorf("incomplete report was stored: groups of January = %s, report = %s, error = %v", groups(), report.Summary(), err)
 	}
 	checkReport(t, golden.Load(t, "production_truncated"), "truncated", report)
 }

@@ -88,14 +88,14 @@ func TestTTBExport(t *testing.T) {
 				t.Fatal(err)
 			}
 			if got := exportRow(st.colas[10363001000317]); got != "10363001000317|NJ-I-721|2025-07-16||LENZ MOSER|64|AUSTRIA|81|TABLE WHITE WINE" {
-				t.Errorf("row before: %s", got)
+				t.Errorf("row before the rejected one = %s", got)
 			}
 			if got := exportRow(st.colas[11024001000092]); got != "11024001000092|NJ-I-721|2025-07-16||FETE|64|AUSTRIA|80|TABLE RED WINE" {
-				t.Errorf("row after: %s", got)
+				t.Errorf("row after the rejected one = %s", got)
 			}
 			if test.want == "!" {
 				if len(report.Refusals) != 1 || report.Refusals[0].Line != 3 || len(st.colas) != 2 {
-					t.Errorf("%d labels, refusals %v, want 2 labels and line 3 refused", len(st.colas), report.Refusals)
+					t.Errorf("%d labels, rejections = %v, want 2 labels and line 3 rejected", len(st.colas), report.Refusals)
 				}
 				checkReport(t, reports, test.name, report)
 				return
@@ -115,7 +115,7 @@ func originWithComma(t *testing.T) (code, name string) {
 			return o.ID, o.Name
 		}
 	}
-	t.Fatal("TTB's table has no origin with a comma")
+	t.Fatal("no origin in the table of the TTB has a comma")
 	return "", ""
 }
 
@@ -131,17 +131,17 @@ func TestTTBExportMeaning(t *testing.T) {
 	st.colas[stored.TTBID] = stored
 	report := mustImport(t, st, Colas, texts(text)...)
 	if report.Counts != (Counts{Read: 2, Added: 1, Changed: 1}) || report.Undated != 1 {
-		t.Errorf("%s, undated %d", report.Summary(), report.Undated)
+		t.Errorf("report = %s, undated = %d", report.Summary(), report.Undated)
 	}
 	first, second := st.colas[12345001000001], st.colas[12345001000002]
 	if first.ProductName != "KEPT" || first.ApprovalDate != cola.NewDate(2020, 1, 2) {
-		t.Errorf("the export blanked what it does not tell: %+v", first.ColaSummary)
+		t.Errorf("export cleared fields that it does not contain: %+v", first.ColaSummary)
 	}
 	if first.BrandName != "A" || first.ProductType != vocabulary.Wine || first.DomesticOrImported != vocabulary.Domestic {
-		t.Errorf("first: %+v %s", first.ColaSummary, first.DomesticOrImported)
+		t.Errorf("first label = %+v %s", first.ColaSummary, first.DomesticOrImported)
 	}
 	if second.ProductType != vocabulary.DistilledSpirits || second.DomesticOrImported != vocabulary.Imported || second.ApprovalDate != 0 {
-		t.Errorf("second: %+v %s", second.ColaSummary, second.DomesticOrImported)
+		t.Errorf("second label = %+v %s", second.ColaSummary, second.DomesticOrImported)
 	}
 }
 

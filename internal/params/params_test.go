@@ -38,7 +38,7 @@ func TestUnsupportedFields(t *testing.T) {
 		func() {
 			defer func() {
 				if recover() == nil {
-					t.Error("a struct that cannot be decoded is accepted")
+					t.Error("New did not panic for an unsupported field")
 				}
 			}()
 			build()
