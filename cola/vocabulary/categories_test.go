@@ -94,7 +94,7 @@ func TestPathWithin(t *testing.T) {
 		{"", "Wine", false},
 	} {
 		if got := PathWithin(tt.path, tt.prefix); got != tt.want {
-			t.Errorf("PathWithin(%q, %q) = %t", tt.path, tt.prefix, got)
+			t.Errorf("PathWithin(%q, %q) = %t, want %t", tt.path, tt.prefix, got, tt.want)
 		}
 	}
 }
@@ -152,7 +152,7 @@ func TestResolveCategory(t *testing.T) {
 		})
 	}
 	if got := ResolveCategory("Wine>Blush", nil); got != "Wine > Blush" {
-		t.Errorf("without transitions the path is %q, want it normalized", got)
+		t.Errorf("ResolveCategory without a table = %q, want it normalized", got)
 	}
 }
 
@@ -172,10 +172,10 @@ func TestResolveCategoryIdempotent(t *testing.T) {
 		path := fewPaths.Draw(t, "path")
 		once := ResolveCategory(path, table)
 		if twice := ResolveCategory(once, table); twice != once {
-			t.Fatalf("%q resolves to %q, and that to %q, by %v", path, once, twice, table)
+			t.Fatalf("ResolveCategory(%q) = %q, resolved again = %q, table %v", path, once, twice, table)
 		}
 		if NormalizePath(once) != once {
-			t.Fatalf("%q resolves to %q, which is not normalized", path, once)
+			t.Fatalf("ResolveCategory(%q) = %q, want it normalized", path, once)
 		}
 	})
 }
@@ -188,21 +188,21 @@ func FuzzCategoryPath(f *testing.F) {
 	f.Fuzz(func(t *testing.T, path, prefix, target string) {
 		normalized := NormalizePath(path)
 		if again := NormalizePath(normalized); again != normalized {
-			t.Fatalf("%q normalizes to %q, and that to %q", path, normalized, again)
+			t.Fatalf("NormalizePath(%q) = %q, normalized again = %q", path, normalized, again)
 		}
 		if !PathWithin(path, "") || !PathWithin(path, path) || !PathWithin(path+" > below", path) {
-			t.Fatalf("%q is not within itself", path)
+			t.Fatalf("PathWithin(%q, itself) = false", path)
 		}
 		folded := FoldPath(path)
 		if strings.Count(folded, ">") != strings.Count(normalized, ">") || FoldPath(folded) != folded || !PathWithin(folded, path) {
-			t.Fatalf("%q normalizes to %q and folds to %q", path, normalized, folded)
+			t.Fatalf("path %q: normalized = %q, folded = %q", path, normalized, folded)
 		}
 		if normalized != "" && CategoryLeaf(path) == "" || !strings.HasSuffix(normalized, CategoryLeaf(path)) {
-			t.Fatalf("the leaf of %q is %q", path, CategoryLeaf(path))
+			t.Fatalf("CategoryLeaf(%q) = %q", path, CategoryLeaf(path))
 		}
 		table := AliasTable([]CategoryAlias{{prefix, target}, {target, path}})
 		if once := ResolveCategory(path, table); ResolveCategory(once, table) != once {
-			t.Fatalf("%q resolves to %q, and not twice to the same", path, once)
+			t.Fatalf("ResolveCategory(%q) = %q, which resolves to another path", path, once)
 		}
 	})
 }

@@ -50,10 +50,10 @@ func TestNearest(t *testing.T) {
 
 func TestNearestTie(t *testing.T) {
 	if got, _ := Nearest("abv_m", []string{"abv_max", "abv_min"}); got != "abv_max" {
-		t.Errorf("got %q", got)
+		t.Errorf("Nearest = %q, want the first", got)
 	}
 	if got, _ := Nearest("abv_m", []string{"abv_min", "abv_max"}); got != "abv_min" {
-		t.Errorf("got %q", got)
+		t.Errorf("Nearest = %q, want the first", got)
 	}
 }
 

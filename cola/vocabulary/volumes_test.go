@@ -40,7 +40,7 @@ func TestMillilitersInvalid(t *testing.T) {
 		{math.MaxFloat64, "beer barrels"}, {math.MaxFloat64, "milliliters"},
 	} {
 		if got, ok := Milliliters(tt.v, tt.unit); ok || got != 0 {
-			t.Errorf("%v %q = %v ml, %t; want it refused", tt.v, tt.unit, got, ok)
+			t.Errorf("Milliliters(%v, %q) = %v, %t, want 0, false", tt.v, tt.unit, got, ok)
 		}
 	}
 }
@@ -48,7 +48,7 @@ func TestMillilitersInvalid(t *testing.T) {
 func TestMillilitersUnits(t *testing.T) {
 	for _, unit := range VolumeUnits() {
 		if ml, ok := Milliliters(1, unit); !ok || ml <= 0 {
-			t.Errorf("1 %s = %v ml, %t", unit, ml, ok)
+			t.Errorf("Milliliters(1, %s) = %v, %t", unit, ml, ok)
 		}
 	}
 }
@@ -71,7 +71,7 @@ func TestMillilitersEqualVolumes(t *testing.T) {
 			a, _ := Milliliters(same.v, same.unit)
 			b, _ := Milliliters(same.w, same.than)
 			if a != b {
-				t.Fatalf("%v %s = %v ml, but %v %s = %v ml", same.v, same.unit, a, same.w, same.than, b)
+				t.Fatalf("Milliliters(%v, %s) = %v, Milliliters(%v, %s) = %v, want them equal", same.v, same.unit, a, same.w, same.than, b)
 			}
 		}
 	})
