@@ -51,9 +51,9 @@ func TestDeriveMainImage(t *testing.T) {
 		images []Image
 		want   Text
 	}{
-		{"first when none is in front", []Image{{ContainerPosition: "back", ImageURL: "a"}, {ImageURL: "b"}}, "a"},
-		{"first with an address", []Image{{ContainerPosition: "front"}, {ContainerPosition: "neck", ImageURL: "b"}}, "b"},
-		{"none has an address", []Image{{ContainerPosition: "front"}}, ""},
+		{"first without a front image", []Image{{ContainerPosition: "back", ImageURL: "a"}, {ImageURL: "b"}}, "a"},
+		{"first with a URL", []Image{{ContainerPosition: "front"}, {ContainerPosition: "neck", ImageURL: "b"}}, "b"},
+		{"no URL", []Image{{ContainerPosition: "front"}}, ""},
 	} {
 		c := Cola{Images: tt.images}
 		c.Derive()

@@ -159,7 +159,7 @@ func (h fnv) list(name string, values []string) fnv {
 	return h
 }
 
-// number adds a number that is given.
+// number adds a number, if set.
 func (h fnv) number(name string, v Opt[float64]) fnv {
 	if !v.OK {
 		return h

@@ -64,13 +64,13 @@ func TestDamagedCursor(t *testing.T) {
 func TestImpossibleCursors(t *testing.T) {
 	good := Cursor{Position: Position{Date: 734214, TTBID: 11054001000049}, Page: 1}
 	for name, c := range map[string]Cursor{
-		"no id":               {Position: Position{Date: 1}, Page: 1},
-		"fifteen digits":      {Position: Position{TTBID: maxTTBID + 1}, Page: 1},
-		"no page":             {Position: good.Position},
-		"a negative page":     {Position: good.Position, Page: -1},
-		"a negative date":     {Position: Position{Date: -1, TTBID: 1}, Page: 1},
-		"a date after 9999":   {Position: Position{Date: maxDate + 1, TTBID: 1}, Page: 1},
-		"a window of no date": {Position: good.Position, Page: 1, DefaultWindow: true},
+		"no ID":                 {Position: Position{Date: 1}, Page: 1},
+		"15-digit ID":           {Position: Position{TTBID: maxTTBID + 1}, Page: 1},
+		"no page":               {Position: good.Position},
+		"a negative page":       {Position: good.Position, Page: -1},
+		"a negative date":       {Position: Position{Date: -1, TTBID: 1}, Page: 1},
+		"a date after 9999":     {Position: Position{Date: maxDate + 1, TTBID: 1}, Page: 1},
+		"window without a date": {Position: good.Position, Page: 1, DefaultWindow: true},
 	} {
 		if got, err := DecodeCursor(c.Encode()); err == nil {
 			t.Errorf("%s: DecodeCursor = %+v, want an error", name, got)
@@ -145,7 +145,7 @@ func TestCursorFilters(t *testing.T) {
 	base := SearchParams{Q: "lenz", ProductType: []string{"wine", "malt beverage"}, VolumeUnit: "liters", VolumeMin: Some(1.0)}
 	cursor := mustNormalize(t, base).CursorAfter(Position{Date: 734214, TTBID: 1})
 	for name, change := range map[string]func(*SearchParams){
-		"another q":           func(p *SearchParams) { p.Q = "moser" },
+		"different q":         func(p *SearchParams) { p.Q = "moser" },
 		"no q":                func(p *SearchParams) { p.Q = "" },
 		"fewer product types": func(p *SearchParams) { p.ProductType = []string{"wine"} },
 		"a category":          func(p *SearchParams) { p.Category = []string{"Wine"} },
@@ -161,9 +161,9 @@ func TestCursorFilters(t *testing.T) {
 		"a last day":          func(p *SearchParams) { p.ApprovalDateTo = windowStart },
 		"an ABV":              func(p *SearchParams) { p.ABVMin = Some(0.0) },
 		"an upper ABV":        func(p *SearchParams) { p.ABVMax = Some(100.0) },
-		"another volume":      func(p *SearchParams) { p.VolumeMin = Some(1.5) },
-		"the volume as upper": func(p *SearchParams) { p.VolumeMin, p.VolumeMax = Opt[float64]{}, Some(1.0) },
-		"another unit":        func(p *SearchParams) { p.VolumeUnit = "gallons" },
+		"different volume":    func(p *SearchParams) { p.VolumeMin = Some(1.5) },
+		"volume as a maximum": func(p *SearchParams) { p.VolumeMin, p.VolumeMax = Opt[float64]{}, Some(1.0) },
+		"different unit":      func(p *SearchParams) { p.VolumeUnit = "gallons" },
 		"a container":         func(p *SearchParams) { p.ContainerType = []string{"can"} },
 		"q as brand":          func(p *SearchParams) { p.Q, p.BrandName = "", "lenz" },
 	} {
@@ -182,13 +182,13 @@ func TestCursorEquivalentSearches(t *testing.T) {
 	base := SearchParams{Q: "lenz", BrandName: "chateau oak", ProductType: []string{"wine", "malt beverage"}, Origin: "french", DerivedSubcategory: "Wine > Red"}
 	cursor := mustNormalize(t, base).CursorAfter(Position{Date: 734214, TTBID: 1})
 	for name, change := range map[string]func(*SearchParams){
-		"nothing":                   func(*SearchParams) {},
+		"no change":                 func(*SearchParams) {},
 		"per_page":                  func(p *SearchParams) { p.PerPage = Some(100) },
-		"the order of values":       func(p *SearchParams) { p.ProductType = []string{"Malt Beverage", "WINE"} },
+		"order of values":           func(p *SearchParams) { p.ProductType = []string{"Malt Beverage", "WINE"} },
 		"white space":               func(p *SearchParams) { p.Q = " lenz " },
 		"letter case of the origin": func(p *SearchParams) { p.Origin = "French" },
 		"spacing of the path":       func(p *SearchParams) { p.DerivedSubcategory = "wine>red" },
-		"a unit without a volume":   func(p *SearchParams) { p.VolumeUnit = "liters" },
+		"unit without a volume":     func(p *SearchParams) { p.VolumeUnit = "liters" },
 		"letter case of q":          func(p *SearchParams) { p.Q = "LENZ" },
 		"letter case of the brand":  func(p *SearchParams) { p.BrandName = "Château OAK" },
 	} {

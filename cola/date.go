@@ -19,7 +19,7 @@ func NewDate(year int, month time.Month, day int) Date {
 	return DateOf(time.Date(year, month, day, 0, 0, 0, 0, time.UTC))
 }
 
-// DateOf returns the UTC day of an instant.
+// DateOf returns the UTC date of a time.
 func DateOf(t time.Time) Date {
 	s := t.Unix()
 	days := s / 86400

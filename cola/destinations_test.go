@@ -27,7 +27,7 @@ func TestDestinationParams(t *testing.T) {
 			DestinationParams{Kind: "Webhook", Address: "HTTPS://Hooks.Example.com:8443/Labels?to=me", SendEmpty: Some(true)},
 			Destination{Kind: KindWebhook, Address: Some("https://hooks.example.com:8443/Labels?to=me"), SendEmpty: true},
 		},
-		"of one search": {
+		"for one search": {
 			DestinationParams{Kind: "email", Address: "a@example.com", SavedSearch: strings.ToUpper(search), SendEmpty: Some(false)},
 			Destination{Kind: KindEmail, Address: Some("a@example.com"), SavedSearch: Some(search)},
 		},
@@ -45,20 +45,20 @@ func TestDestinationProblems(t *testing.T) {
 		rules  DestinationRules
 		want   map[string]string // part of the one message, by parameter
 	}{
-		"nothing": {DestinationParams{}, public, map[string]string{"kind": "email, webhook", "address": "URL"}},
-		"everything": {
+		"empty": {DestinationParams{}, public, map[string]string{"kind": "email, webhook", "address": "URL"}},
+		"all parameters": {
 			DestinationParams{Kind: "fax", Address: "\x00", SavedSearch: "oaks", Decoded: Decoded{Problems: Problems{"adress": {"Unknown parameter."}}}}, public,
 			map[string]string{"kind": `"fax"`, "address": "control character", "saved_search": `"oaks" is not a UUID`, "adress": "Unknown"},
 		},
-		"email where none is sent":  {DestinationParams{Kind: "email", Address: "a@example.com"}, DestinationRules{}, map[string]string{"kind": "webhook"}},
+		"email disabled":            {DestinationParams{Kind: "email", Address: "a@example.com"}, DestinationRules{}, map[string]string{"kind": "webhook"}},
 		"an email address as a URL": {DestinationParams{Kind: "webhook", Address: "a@example.com"}, public, map[string]string{"address": "https"}},
 		"a URL as an email address": {DestinationParams{Kind: "email", Address: "https://example.com/"}, public, map[string]string{"address": "email address"}},
-		"no kind, and an address":   {DestinationParams{Address: "a@example.com"}, public, map[string]string{"kind": "email, webhook"}},
+		"address without a kind":    {DestinationParams{Address: "a@example.com"}, public, map[string]string{"kind": "email, webhook"}},
 		"a UUID without hyphens": {
 			DestinationParams{Kind: "email", Address: "a@example.com", SavedSearch: "0b9f8c0e6a554f0e9a392f1f0f9f6d11"}, public, map[string]string{"saved_search": "is not a UUID"},
 		},
-		"an endless URL": {DestinationParams{Kind: "webhook", Address: "https://a.example/" + strings.Repeat("x", 983)}, public, map[string]string{"address": "1000"}},
-		"a URL that is endless when escaped": {
+		"too long URL": {DestinationParams{Kind: "webhook", Address: "https://a.example/" + strings.Repeat("x", 983)}, public, map[string]string{"address": "1000"}},
+		"too long escaped URL": {
 			DestinationParams{Kind: "webhook", Address: "https://a.example/" + strings.Repeat("é", 200)}, public, map[string]string{"address": "1000"},
 		},
 	} {

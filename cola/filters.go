@@ -21,7 +21,7 @@ type Filter struct {
 
 	Section string // of forms with many fields
 	Label   string // of its field in forms
-	Hint    string // what the field accepts, if Label does not say it
+	Hint    string // accepted values, if not clear from Label
 	Phrase  string // phrase for people; %s is the value
 	Noun    string // record field it compares
 
@@ -30,7 +30,7 @@ type Filter struct {
 
 	field          string                                      // of Query
 	apply          func(q *Query, v filterValue)               // sets field, if the value needs a conversion
-	normalize      func(p *Problems, name, text string) string // of a text; Problems.text if nil
+	normalize      func(p *Problems, name, text string) string // default: Problems.text
 	normalizeSaved func(p *Problems, name, text string) string // the same in saved searches; normalize if nil
 	fold           func(string) string                         // returns equal strings for equal meanings; default: normalization
 	unfolded       bool                                        // cursors of early versions did not fold the text

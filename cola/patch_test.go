@@ -119,13 +119,13 @@ func TestCompletePatch(t *testing.T) {
 		patch  Patch[Cola]
 		change func(*Cola) // effect on the stored label
 	}{
-		{"nothing carried", patchOf(t, Cola{}), func(*Cola) {}},
+		{"empty patch", patchOf(t, Cola{}), func(*Cola) {}},
 		{"images null", patchOf(t, Cola{}, "images"), noImages},
 		{"images empty", patchOf(t, Cola{Images: []Image{}}, "images"), noImages},
-		{"what the patch states itself", patchOf(t, Cola{ColaSummary: ColaSummary{ImageCount: 3}, HasNeckImage: Some(true)},
+		{"derived fields in the patch", patchOf(t, Cola{ColaSummary: ColaSummary{ImageCount: 3}, HasNeckImage: Some(true)},
 			"images", "image_count", "has_neck_image"),
 			func(c *Cola) { noImages(c); c.ImageCount, c.HasNeckImage = 3, Some(true) }},
-		{"what the patch holds and does not carry", patchOf(t, Cola{ColaSummary: ColaSummary{ImageCount: 9}, MainImageURL: "x"}, "images"), noImages},
+		{"values without their fields", patchOf(t, Cola{ColaSummary: ColaSummary{ImageCount: 9}, MainImageURL: "x"}, "images"), noImages},
 		{"other images", patchOf(t, Cola{Images: []Image{image}}, "images"), func(c *Cola) {
 			c.Images, c.ImageCount, c.MainImageURL = []Image{image}, 1, image.ImageURL
 			c.HasFrontImage, c.HasBackImage = Some(false), Some(true)

@@ -84,20 +84,20 @@ var longText = strings.Repeat("é", 201)
 
 func invalidNamesAndKeys() []invalidSearch {
 	return []invalidSearch{
-		{"nothing", SavedSearchParams{}},
+		{"empty", SavedSearchParams{}},
 		{"a blank name", saved(func(p *SavedSearchParams) { p.Name = " \u00a0\t" })},
 		{"an invisible name", saved(func(p *SavedSearchParams) { p.Name = "\u200b\u2060\u0301" })},
-		{"a name of a mark", saved(func(p *SavedSearchParams) { p.Name = "\u0301" })},
-		{"a name that turns around", saved(func(p *SavedSearchParams) { p.Name = "oak\u202egnp.exe" })},
-		{"a name that hides text", saved(func(p *SavedSearchParams) { p.Name = "oak\U000e0041" })},
+		{"combining mark as a name", saved(func(p *SavedSearchParams) { p.Name = "\u0301" })},
+		{"name with a bidi control", saved(func(p *SavedSearchParams) { p.Name = "oak\u202egnp.exe" })},
+		{"name with tag characters", saved(func(p *SavedSearchParams) { p.Name = "oak\U000e0041" })},
 		{"a long name", saved(func(p *SavedSearchParams) { p.Name = longText })},
-		{"a name of two lines", saved(func(p *SavedSearchParams) { p.Name = "a\r\nBcc: b" })},
-		{"a name that is no text", saved(func(p *SavedSearchParams) { p.Name = "\xff" })},
-		{"a name that was unreadable", SavedSearchParams{Decoded: Decoded{Problems{"name": {"Not a text."}, "filters": {"Not an object."}}}}},
+		{"two-line name", saved(func(p *SavedSearchParams) { p.Name = "a\r\nBcc: b" })},
+		{"name not UTF-8", saved(func(p *SavedSearchParams) { p.Name = "\xff" })},
+		{"undecodable name", SavedSearchParams{Decoded: Decoded{Problems{"name": {"Not a text."}, "filters": {"Not an object."}}}}},
 		{"a key with a space", saved(func(p *SavedSearchParams) { p.IdempotencyKey = "a b" })},
-		{"a key of other letters", saved(func(p *SavedSearchParams) { p.IdempotencyKey = "schlüssel" })},
+		{"non-ASCII key", saved(func(p *SavedSearchParams) { p.IdempotencyKey = "schlüssel" })},
 		{"a long key", saved(func(p *SavedSearchParams) { p.IdempotencyKey = strings.Repeat("k", 256) })},
-		{"all at once", SavedSearchParams{Filters: &SavedSearchFilters{ABVMin: Some(101.0)}, Schedule: &ScheduleParams{Cadence: "never"}, IdempotencyKey: " "}},
+		{"several problems", SavedSearchParams{Filters: &SavedSearchFilters{ABVMin: Some(101.0)}, Schedule: &ScheduleParams{Cadence: "never"}, IdempotencyKey: " "}},
 	}
 }
 
@@ -106,23 +106,23 @@ func invalidFilters() []invalidSearch {
 		return saved(func(p *SavedSearchParams) { change(p.Filters) })
 	}
 	return []invalidSearch{
-		{"bad texts", filters(func(f *SavedSearchFilters) {
+		{"invalid strings", filters(func(f *SavedSearchFilters) {
 			f.Query, f.BrandName, f.BarcodeValue, f.DerivedCategory = longText, "\x00", longText, "\x01"
 			f.Country, f.USState, f.PermitNumberText, f.ApplicantUSState = "\xff", longText, "\x7f", longText
 		})},
-		{"a query without a word", filters(func(f *SavedSearchFilters) { f.Query = " -– \u0301!" })},
-		{"bad words", filters(func(f *SavedSearchFilters) { f.ApplicationStatus, f.VolumeUnit = "aproved", "liter" })},
-		{"no states", filters(func(f *SavedSearchFilters) { f.USState, f.ApplicantUSState = "califronia", "ZZ" })},
-		{"the whole country as a state", filters(func(f *SavedSearchFilters) { f.USState, f.ApplicantUSState = "american", "US" })},
-		{"several states as an address", filters(func(f *SavedSearchFilters) { f.ApplicantUSState = "dakotan" })},
-		{"bounds", filters(func(f *SavedSearchFilters) { f.ABVMin, f.ABVMax = Some(-1.0), Some(100.5) })},
-		{"bounds the wrong way", filters(func(f *SavedSearchFilters) { f.ABVMin, f.ABVMax = Some(14.0), Some(12.0) })},
-		{"numbers that are none", filters(func(f *SavedSearchFilters) {
+		{"query without letters or digits", filters(func(f *SavedSearchFilters) { f.Query = " -– \u0301!" })},
+		{"invalid words", filters(func(f *SavedSearchFilters) { f.ApplicationStatus, f.VolumeUnit = "aproved", "liter" })},
+		{"unknown states", filters(func(f *SavedSearchFilters) { f.USState, f.ApplicantUSState = "califronia", "ZZ" })},
+		{"country as a state", filters(func(f *SavedSearchFilters) { f.USState, f.ApplicantUSState = "american", "US" })},
+		{"several states in an address", filters(func(f *SavedSearchFilters) { f.ApplicantUSState = "dakotan" })},
+		{"bounds out of range", filters(func(f *SavedSearchFilters) { f.ABVMin, f.ABVMax = Some(-1.0), Some(100.5) })},
+		{"reversed bounds", filters(func(f *SavedSearchFilters) { f.ABVMin, f.ABVMax = Some(14.0), Some(12.0) })},
+		{"NaN and infinity", filters(func(f *SavedSearchFilters) {
 			f.ABVMin, f.VolumeMax, f.VolumeUnit = Some(math.NaN()), Some(math.Inf(1)), "liters"
 		})},
 		{"a volume without a unit", filters(func(f *SavedSearchFilters) { f.VolumeMin = Some(1.0) })},
-		{"volumes the wrong way", filters(func(f *SavedSearchFilters) { f.VolumeMin, f.VolumeMax, f.VolumeUnit = Some(2.0), Some(1.0), "pints" })},
-		{"a volume too large to tell", filters(func(f *SavedSearchFilters) { f.VolumeMin, f.VolumeUnit = Some(math.MaxFloat64), "gallons" })},
+		{"reversed volumes", filters(func(f *SavedSearchFilters) { f.VolumeMin, f.VolumeMax, f.VolumeUnit = Some(2.0), Some(1.0), "pints" })},
+		{"volume out of range", filters(func(f *SavedSearchFilters) { f.VolumeMin, f.VolumeUnit = Some(math.MaxFloat64), "gallons" })},
 	}
 }
 
@@ -132,7 +132,7 @@ func invalidSchedules() []invalidSearch {
 	}
 	return []invalidSearch{
 		{"no cadence", scheduled(ScheduleParams{Day: Some(1)})},
-		{"a bad cadence", scheduled(ScheduleParams{Cadence: "dayly"})},
+		{"unknown cadence", scheduled(ScheduleParams{Cadence: "dayly"})},
 		{"weekly on day 7", scheduled(ScheduleParams{Cadence: "weekly", Day: Some(7)})},
 		{"weekly on day -1", scheduled(ScheduleParams{Cadence: "weekly", Day: Some(-1)})},
 		{"monthly on day 0", scheduled(ScheduleParams{Cadence: "monthly", Day: Some(0)})},
@@ -175,10 +175,10 @@ func broadnesses() []broadness {
 		return f
 	}
 	return []broadness{
-		{"nothing", SavedSearchFilters{}, false},
+		{"empty", SavedSearchFilters{}, false},
 		{"a status", SavedSearchFilters{ApplicationStatus: "revoked"}, false},
-		{"bounds that leave out nothing", SavedSearchFilters{ABVMin: Some(0.0), ABVMax: Some(100.0)}, false},
-		{"a volume of 0 and more", SavedSearchFilters{VolumeMin: Some(0.0), VolumeUnit: "pints"}, false},
+		{"bounds that match everything", SavedSearchFilters{ABVMin: Some(0.0), ABVMax: Some(100.0)}, false},
+		{"minimum volume of 0", SavedSearchFilters{VolumeMin: Some(0.0), VolumeUnit: "pints"}, false},
 		{"a unit", SavedSearchFilters{VolumeUnit: "pints"}, false},
 		{"false ones", SavedSearchFilters{TypeWine: Some(false), ContainerCan: Some(false)}, false},
 		{"every type", with(func(f *SavedSearchFilters) { every(f, GroupType) }), false},
@@ -238,7 +238,7 @@ func TestTooBroadToRun(t *testing.T) {
 	}
 }
 
-// FuzzNormalizeSavedSearch checks that any input is refused with a message or normalized, and that
+// FuzzNormalizeSavedSearch checks that any input is rejected with a message or normalized, and that
 // normalization is idempotent.
 func FuzzNormalizeSavedSearch(f *testing.F) {
 	f.Add("n", "oak", "ohio", "NY", "weekly", 1, 1.5, 2.5, "liters", "key")
@@ -290,7 +290,7 @@ func TestQueryOfSavedFilters(t *testing.T) {
 		filters SavedSearchFilters
 		want    Query
 	}{
-		{"nothing", SavedSearchFilters{}, Query{}},
+		{"empty", SavedSearchFilters{}, Query{}},
 		{"texts", SavedSearchFilters{Query: "a", BrandName: "b", BarcodeValue: "c", PermitNumberText: "d", ApplicantUSState: "NY",
 			DerivedCategory: "Wine > e", ApplicationStatus: "revoked", Country: "french"},
 			Query{Text: "a", BrandName: "b", Barcode: "c", PermitPart: "d", AddressState: "NY", CategoryPath: "Wine > e", Status: "revoked", OriginNames: []string{"FRANCE"}}},

@@ -122,12 +122,12 @@ func TestDefaultWindow(t *testing.T) {
 	}
 }
 
-// refusal is a set of parameters with one problem, and what its message must contain.
+// refusal is a set of parameters with one problem, and strings that its message must contain.
 type refusal struct {
 	name      string
 	params    SearchParams
 	parameter string
-	says      []string
+	contains  []string
 }
 
 func refusals() []refusal {
@@ -177,7 +177,7 @@ func TestNormalizeInvalid(t *testing.T) {
 				t.Fatalf("problems = %v, %v, want one for %s", found, err, tt.parameter)
 			}
 			message := found[tt.parameter][0]
-			for _, part := range tt.says {
+			for _, part := range tt.contains {
 				if !strings.Contains(message, part) {
 					t.Errorf("message %q does not contain %q", message, part)
 				}

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestDocumentedBounds checks that each parameter is refused just outside the
+// TestDocumentedBounds checks that each parameter is rejected just outside the
 // bounds in its tags, which the API reference shows, and accepted just inside.
 func TestDocumentedBounds(t *testing.T) {
 	for _, tt := range []struct {

@@ -198,7 +198,7 @@ func TestLargeBody(t *testing.T) {
 
 // TestPathValues checks that identifiers in many encodings are each decoded exactly once.
 func TestPathValues(t *testing.T) {
-	tests := []struct{ sent, want string }{
+	tests := []struct{ escaped, want string }{
 		{"NJ-I-721", "NJ-I-721"},
 		{"NJ%2DI%2D721", "NJ-I-721"},
 		{"%4EJ-I-721", "NJ-I-721"},
@@ -220,9 +220,9 @@ func TestPathValues(t *testing.T) {
 	for _, path := range []string{"/api/v1/permittees/", "/api/v1/colas/", "/api/v1/barcode/", "/api/v1/avas/"} {
 		for _, tt := range tests {
 			f := newFake()
-			get(t, mustServe(t, f, io.Discard), path+tt.sent)
-			if f.asked != tt.want {
-				t.Errorf("%s%s: service received %q, want %q", path, tt.sent, f.asked, tt.want)
+			get(t, mustServe(t, f, io.Discard), path+tt.escaped)
+			if f.received != tt.want {
+				t.Errorf("%s%s: service received %q, want %q", path, tt.escaped, f.received, tt.want)
 			}
 		}
 	}

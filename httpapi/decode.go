@@ -202,7 +202,7 @@ func objectProblem(body []byte, form string) string {
 	return ""
 }
 
-// singleHeader returns the value of a header, and reports a problem if it is given more than once.
+// singleHeader returns the value of a header, and reports a problem if it is repeated.
 func singleHeader(h http.Header, name string, problems *cola.Problems) string {
 	values := h.Values(name)
 	if len(values) > 1 {

@@ -204,7 +204,7 @@ const createPath = basePath + savedSearchesPath
 // goodBody creates a search without a schedule.
 const goodBody = `{"name":"Oaks","filters":{"brand_name":"oak"}}`
 
-// TestRejectedBodies checks that each unreadable body is refused as documented and costs one
+// TestRejectedBodies checks that each unreadable body is rejected as documented and costs one
 // request.
 func TestRejectedBodies(t *testing.T) {
 	spec := openapitest.Load(t, goldenOpenAPI)
@@ -217,8 +217,8 @@ func TestRejectedBodies(t *testing.T) {
 		{"empty", "", "", 400, "validation_error"},
 		{"blank", " \r\n\t ", "", 400, "validation_error"},
 		{"text", "name=Oaks", "", 400, "validation_error"},
-		{"cut off", goodBody[:20], "", 400, "validation_error"},
-		{"two", goodBody + goodBody, "", 400, "validation_error"},
+		{"truncated", goodBody[:20], "", 400, "validation_error"},
+		{"two objects", goodBody + goodBody, "", 400, "validation_error"},
 		{"trailing comma", `{"name":"a",}`, "", 400, "validation_error"},
 		{"byte order mark", "\ufeff" + goodBody, "", 400, "validation_error"},
 		{"no-break space", "\u00a0" + goodBody, "", 400, "validation_error"},
@@ -226,12 +226,12 @@ func TestRejectedBodies(t *testing.T) {
 		{"array", "[" + goodBody + "]", "", 400, "validation_error"},
 		{"null", "null", "", 400, "validation_error"},
 		{"string", `"x"`, "", 400, "validation_error"},
-		{"deep", `{"a":` + strings.Repeat("[", 5000) + strings.Repeat("]", 5000) + `}`, "", 400, "validation_error"},
+		{"deeply nested", `{"a":` + strings.Repeat("[", 5000) + strings.Repeat("]", 5000) + `}`, "", 400, "validation_error"},
 
 		{"no type", goodBody, "Content-Type: ", 415, "unsupported_media_type"},
 		{"form", goodBody, "Content-Type: application/x-www-form-urlencoded", 415, "unsupported_media_type"},
 		{"text type", goodBody, "Content-Type: text/json", 415, "unsupported_media_type"},
-		{"broken type", goodBody, "Content-Type: application/json; charset", 415, "unsupported_media_type"},
+		{"malformed type", goodBody, "Content-Type: application/json; charset", 415, "unsupported_media_type"},
 		{"other charset", goodBody, "Content-Type: application/json; charset=utf-16", 415, "unsupported_media_type"},
 		{"compressed", goodBody, "Content-Encoding: gzip", 415, "unsupported_media_type"},
 		{"large", `{"name":"` + strings.Repeat("x", maxBodyBytes) + `"}`, "", 413, "payload_too_large"},
@@ -285,7 +285,7 @@ func TestAcceptedBodies(t *testing.T) {
 }
 
 // TestChunkedBodies checks that bodies without a Content-Length are cut off at the limit, and that
-// a truncated one is refused.
+// a truncated one is rejected.
 func TestChunkedBodies(t *testing.T) {
 	f := newFake()
 	server := httptest.NewServer(mustServe(t, f, io.Discard))
@@ -318,7 +318,7 @@ func TestChunkedBodies(t *testing.T) {
 	}
 }
 
-// TestBodyFieldsInQuery checks that body fields in the query string are refused.
+// TestBodyFieldsInQuery checks that body fields in the query string are rejected.
 func TestBodyFieldsInQuery(t *testing.T) {
 	f := newFake()
 	got := mustDecode(t, post(t, mustServe(t, f, io.Discard), createPath+"?dry_run=1&name=x&name=y&%zz", goodBody))
@@ -387,8 +387,8 @@ func TestSavedSearchMethods(t *testing.T) {
 	}
 }
 
-// TestBodyWithManyValues checks that a body with thousands of values, within 64 KiB, is refused before
-// it is decoded.
+// TestBodyWithManyValues checks that a body with thousands of values, within 64 KiB, is rejected
+// before it is decoded.
 func TestBodyWithManyValues(t *testing.T) {
 	many := `{"name":"a","filters":{` + strings.Repeat(`"a":1,`, 5_000) + `"a":1}}`
 	if problem := objectProblem([]byte(many), "{}"); !strings.Contains(problem, "too many values") {

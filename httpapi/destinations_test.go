@@ -50,7 +50,7 @@ func TestCreateDestination(t *testing.T) {
 	f := newFake()
 	resp := post(t, mustServe(t, f, io.Discard), destinationsTarget, `{"kind":"WEBHOOK","address":" https://hooks.example.com/labels ","saved_search":"`+exampleUUID+`","send_empty":true}`)
 	want := cola.Destination{Kind: cola.KindWebhook, Address: cola.Some("https://hooks.example.com/labels"), SavedSearch: cola.Some(exampleUUID), SendEmpty: true}
-	if diff := cmp.Diff(want, f.sending.kept); resp.StatusCode != http.StatusCreated || diff != "" || f.spent != 1 || f.used != (cola.Used{}) {
+	if diff := cmp.Diff(want, f.sending.created); resp.StatusCode != http.StatusCreated || diff != "" || f.spent != 1 || f.used != (cola.Used{}) {
 		t.Errorf("status = %d, %d requests spent; want 201, 1 (-want +got):\n%s", resp.StatusCode, f.spent, diff)
 	}
 	for body, want := range map[string]cola.DestinationChangeParams{
@@ -61,14 +61,14 @@ func TestCreateDestination(t *testing.T) {
 	} {
 		f := newFake()
 		resp := write(t, mustServe(t, f, io.Discard), http.MethodPatch, oneDestination, body)
-		if diff := cmp.Diff(want, f.sending.change); diff != "" || resp.StatusCode != http.StatusOK || f.asked != exampleDestinationUUID || f.spent != 1 {
+		if diff := cmp.Diff(want, f.sending.change); diff != "" || resp.StatusCode != http.StatusOK || f.received != exampleDestinationUUID || f.spent != 1 {
 			t.Errorf("%s: status = %d, want 200 (-want +got):\n%s", body, resp.StatusCode, diff)
 		}
 	}
 	f = newFake()
 	get(t, mustServe(t, f, io.Discard), "/api/v1/deliveries?state=Failed&destination="+strings.ToUpper(exampleDestinationUUID)+"&page=3")
-	if want := (cola.DeliveryPage{Destination: exampleDestinationUUID, State: cola.DeliveryFailed, Page: 3, PerPage: 20}); f.sending.wanted != want {
-		t.Errorf("service received %+v, want %+v", f.sending.wanted, want)
+	if want := (cola.DeliveryPage{Destination: exampleDestinationUUID, State: cola.DeliveryFailed, Page: 3, PerPage: 20}); f.sending.page != want {
+		t.Errorf("service received %+v, want %+v", f.sending.page, want)
 	}
 }
 
@@ -113,7 +113,7 @@ func TestDestinationOperations(t *testing.T) {
 	}
 }
 
-// TestInvalidDestinationBodies checks that ambiguous bodies are refused, as for saved
+// TestInvalidDestinationBodies checks that ambiguous bodies are rejected, as for saved
 // searches.
 func TestInvalidDestinationBodies(t *testing.T) {
 	spec := openapitest.Load(t, goldenOpenAPI)

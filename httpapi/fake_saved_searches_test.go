@@ -48,7 +48,7 @@ func (f *fake) SavedSearch(_ context.Context, _ cola.Caller, id, ifNoneMatch str
 // write starts every change and deletion.
 func (f *fake) write(c cola.Caller, id string) (cola.QuotaState, error) {
 	state, err := f.admit()
-	f.asked = id
+	f.received = id
 	switch {
 	case err != nil:
 	case !c.Has(cola.ScopeWriteSavedSearches):

@@ -38,7 +38,7 @@ type fake struct {
 	panic any
 
 	search   cola.ColaSearch        // latest, normalized
-	asked    string                 // latest path value
+	received string                 // latest path value
 	created  cola.SavedSearchParams // latest
 	repeated bool                   // creations return an earlier result
 	listed   cola.SavedSearchPage   // latest, normalized
@@ -140,7 +140,7 @@ func (f *fake) SearchColas(_ context.Context, _ cola.Caller, p cola.SearchParams
 // tagged returns a record if the requested identifier matches.
 func tagged[T any](f *fake, want, got, ifNoneMatch string, value T, m cola.Meter) (registry.Tagged[T], cola.QuotaState, error) {
 	state, err := f.admit()
-	f.asked = got
+	f.received = got
 	switch {
 	case err != nil:
 		return registry.Tagged[T]{}, state, err

@@ -161,11 +161,11 @@ func TestHostileFeedNames(t *testing.T) {
 		`<script>alert(1)</script>`, `]]>`, `<![CDATA[ x ]]>`, `&lt;b&gt;`, `"><img src=x onerror=alert(1)>`, "</content></entry></feed>", `<!--`, `{{.}}`, "a\x00b\x08c\x1bd", "\uFFFE\uFFFF", "a\r\n\tb", "\u202Egnp.exe", "é 酒 🍷",
 	} {
 		feed, content := hostile(t, name)
-		if got := feed.Title; got != shownInXML(name) {
+		if got := feed.Title; got != xmlText(name) {
 			t.Errorf("name %q: title = %q", name, got)
 		}
 		text := feed.Entries[0].Content.Text
-		if !strings.Contains(html.UnescapeString(text), "<strong>"+shownInEntry(name)+"</strong>") {
+		if !strings.Contains(html.UnescapeString(text), "<strong>"+entryText(name)+"</strong>") {
 			t.Errorf("name %q: entry =\n%s", name, text)
 		}
 		for _, tag := range regexp.MustCompile(`<[^>]*>`).FindAllString(text, -1) {
@@ -181,10 +181,10 @@ func TestHostileFeedNames(t *testing.T) {
 // toLabel is the link to the one label of a hostile feed.
 const toLabel = `<a href="https://ttbonline.gov/colasonline/viewColaDetails.do?action=publicDisplaySearchBasic&amp;ttbid=26266001000016">`
 
-// shownInEntry returns a text as a run's entry shows it, without invisible characters and those
+// entryText returns a text as a run's entry shows it, without invisible characters and those
 // that are invalid in HTML or XML.
-func shownInEntry(text string) string {
-	return shownInXML(strings.NewReplacer("\u202e", "", "\x08", "", "\x1b", "", "\x00", "\uFFFD").Replace(text))
+func entryText(text string) string {
+	return xmlText(strings.NewReplacer("\u202e", "", "\x08", "", "\x1b", "", "\x00", "\uFFFD").Replace(text))
 }
 
 // hostile returns a feed in which every user-supplied text is name.
@@ -208,8 +208,8 @@ func hostile(t testing.TB, name string) (atomFeed, string) {
 	return feed, string(content)
 }
 
-// shownInXML replaces the characters that are invalid in XML.
-func shownInXML(text string) string {
+// xmlText replaces the characters that are invalid in XML.
+func xmlText(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r < ' ' && r != '\t' && r != '\n' && r != '\r' || r == 0xFFFE || r == 0xFFFF {
 			return utf8.RuneError
@@ -225,7 +225,7 @@ func TestFeedRandomNames(t *testing.T) {
 		if rapid.Bool().Draw(rt, "bytes") {
 			name = string(rapid.SliceOf(rapid.Byte()).Draw(rt, "raw"))
 		}
-		if feed, content := hostile(t, name); strings.Count(content, "<entry>") != 1 || utf8.ValidString(name) && feed.Title != shownInXML(name) {
+		if feed, content := hostile(t, name); strings.Count(content, "<entry>") != 1 || utf8.ValidString(name) && feed.Title != xmlText(name) {
 			rt.Fatalf("name %q: feed =\n%s", name, content)
 		}
 	})

@@ -278,8 +278,8 @@ func TestSlowBodies(t *testing.T) {
 	}
 }
 
-// TestImmediateRejection checks that a request refused on its headers does not wait for its body. The
-// server's read timeout is one hour.
+// TestImmediateRejection checks that a request rejected on its headers does not wait for its body.
+// The server's read timeout is one hour.
 func TestImmediateRejection(t *testing.T) {
 	for head, status := range map[string]int{
 		"POST " + createPath + " HTTP/1.1\r\nContent-Length: 20":                                                        401,

@@ -44,7 +44,7 @@ func TestConcurrentRender(t *testing.T) {
 	})
 }
 
-// TestRenderQueue fills the queue. Further requests are refused until a waiting one is canceled.
+// TestRenderQueue fills the queue. Further requests are rejected until a waiting one is canceled.
 func TestRenderQueue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const running, waiting = 2, 3
@@ -80,7 +80,7 @@ func TestRenderQueue(t *testing.T) {
 		group.Wait()
 		synctest.Wait()
 		if drawn.Load() != running+waiting || len(d.queue.places) != 0 || len(d.queue.slots) != 0 || len(d.pending) != 0 {
-			t.Errorf("%d drawn; %d places and %d slots taken, %d pending", drawn.Load(), len(d.queue.places),
+			t.Errorf("%d drawn, %d places and %d slots in use, %d pending", drawn.Load(), len(d.queue.places),
 				len(d.queue.slots), len(d.pending))
 		}
 	})
@@ -138,7 +138,7 @@ func TestImageCacheEviction(t *testing.T) {
 	_, newest := k.get("99")
 	_, large := k.get("too large")
 	if oldest || !newest || large || k.bytes > k.maxBytes || k.lru.Len() != 10 {
-		t.Errorf("oldest %t, newest %t, large %t; %d bytes of %d in %d entries", oldest, newest, large, k.bytes,
+		t.Errorf("oldest = %t, newest = %t, large = %t, %d bytes of %d in %d entries; want false, true, false", oldest, newest, large, k.bytes,
 			k.maxBytes, k.lru.Len())
 	}
 }

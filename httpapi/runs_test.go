@@ -16,7 +16,7 @@ import (
 func pageFor[T any](f *fake, id string, p cola.SavedSearchListParams, rows ...T) (registry.PageList[T], cola.QuotaState, error) {
 	page, err := p.Normalize()
 	l, state, err := rowsFor(f, err, rows...)
-	f.asked = id
+	f.received = id
 	if err == nil && id != exampleUUID {
 		err = cola.Errorf(cola.CodeNotFound, "There is no %s.", cola.Quoted(id))
 	}
@@ -35,7 +35,7 @@ func (f *fake) SavedSearchMatches(_ context.Context, _ cola.Caller, id string, p
 
 func (f *fake) RunMatches(_ context.Context, _ cola.Caller, id, run string, p cola.SavedSearchListParams) (registry.PageList[cola.SavedSearchMatch], cola.QuotaState, error) {
 	l, state, err := pageFor(f, id, p, cola.SavedSearchMatch{RunID: 5, TTBID: 26282001000009, Late: true, Met: exampleMet()})
-	f.asked += " " + run
+	f.received += " " + run
 	return l, state, err
 }
 
@@ -43,7 +43,7 @@ func TestRuns(t *testing.T) {
 	const search = "/api/v1/saved-searches/" + exampleUUID
 	spec := openapitest.Load(t, goldenOpenAPI)
 	for _, tt := range []struct {
-		target, asked, want string
+		target, received, want string
 	}{
 		{
 			search + "/runs?page=2&per_page=1", exampleUUID,
@@ -58,8 +58,8 @@ func TestRuns(t *testing.T) {
 		f := newFake()
 		resp := get(t, mustServe(t, f, io.Discard), tt.target)
 		spec.Validate(t, httptest.NewRequest(http.MethodGet, tt.target, nil), resp)
-		if got := mustRead(t, resp); resp.StatusCode != http.StatusOK || got != tt.want || f.asked != tt.asked {
-			t.Errorf("%s: status = %d, service received %q\n got %s\nwant %s", tt.target, resp.StatusCode, f.asked, got, tt.want)
+		if got := mustRead(t, resp); resp.StatusCode != http.StatusOK || got != tt.want || f.received != tt.received {
+			t.Errorf("%s: status = %d, service received %q\n got %s\nwant %s", tt.target, resp.StatusCode, f.received, got, tt.want)
 		}
 		if f.spent != 1 || f.used != (cola.Used{}) {
 			t.Errorf("%s: spent %d requests and %+v, want 1 request only", tt.target, f.spent, f.used)

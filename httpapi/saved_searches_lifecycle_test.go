@@ -38,8 +38,8 @@ func TestChangeSavedSearch(t *testing.T) {
 		if diff := cmp.Diff(want, f.changed); resp.StatusCode != http.StatusOK || diff != "" {
 			t.Errorf("%s: response = %d %s, want 200 (-want +got):\n%s", body, resp.StatusCode, mustRead(t, resp), diff)
 		}
-		if f.asked != exampleUUID || f.spent != 1 || f.used != (cola.Used{}) {
-			t.Errorf("%s: service received %q, spent %d requests and %+v", body, f.asked, f.spent, f.used)
+		if f.received != exampleUUID || f.spent != 1 || f.used != (cola.Used{}) {
+			t.Errorf("%s: service received %q, spent %d requests and %+v", body, f.received, f.spent, f.used)
 		}
 	}
 }
@@ -69,7 +69,7 @@ func TestChangeMediaTypes(t *testing.T) {
 	}
 }
 
-// TestInvalidSavedSearchBodies checks that each path refuses ambiguous bodies without any
+// TestInvalidSavedSearchBodies checks that each path rejects ambiguous bodies without any
 // effect.
 func TestInvalidSavedSearchBodies(t *testing.T) {
 	spec := openapitest.Load(t, goldenOpenAPI)

@@ -62,8 +62,8 @@ func TestIdempotentReplay(t *testing.T) {
 
 func TestIdempotencyKeys(t *testing.T) {
 	for name, tt := range map[string]struct {
-		keys []string
-		says string
+		keys    []string
+		message string
 	}{
 		"none": {}, "one": {keys: []string{"8e03978e-40d5-43dd-bc93-6894a57f9324"}}, "longest": {keys: []string{strings.Repeat("x", 255)}},
 		"too long":    {[]string{strings.Repeat("x", 256)}, "255"},
@@ -78,15 +78,15 @@ func TestIdempotencyKeys(t *testing.T) {
 			lines = append(lines, "Idempotency-Key: "+key)
 		}
 		resp := post(t, mustServe(t, f, io.Discard), createPath, goodBody, lines...)
-		if tt.says == "" {
+		if tt.message == "" {
 			if resp.StatusCode != http.StatusCreated || f.created.IdempotencyKey != strings.Join(tt.keys, "") {
 				t.Errorf("%s: status = %d, idempotency key = %q", name, resp.StatusCode, f.created.IdempotencyKey)
 			}
 			continue
 		}
 		messages, _ := mustDecode(t, resp).Error.Details["Idempotency-Key"].([]any)
-		if resp.StatusCode != http.StatusBadRequest || len(messages) != 1 || !strings.Contains(messages[0].(string), tt.says) {
-			t.Errorf("%s: response = %d %v, want 400 with one problem containing %q", name, resp.StatusCode, messages, tt.says)
+		if resp.StatusCode != http.StatusBadRequest || len(messages) != 1 || !strings.Contains(messages[0].(string), tt.message) {
+			t.Errorf("%s: response = %d %v, want 400 with one problem containing %q", name, resp.StatusCode, messages, tt.message)
 		}
 	}
 }
@@ -219,7 +219,7 @@ func TestExplanationCharge(t *testing.T) {
 }
 
 // TestRunNow checks that a manual run is accepted with a 202 and that the search shows when it is
-// due. The body is ignored and a query string is refused.
+// due. The body is ignored and a query string is rejected.
 func TestRunNow(t *testing.T) {
 	spec := openapitest.Load(t, goldenOpenAPI)
 	for _, tt := range []struct {

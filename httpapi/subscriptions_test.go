@@ -146,15 +146,15 @@ func TestOneClick(t *testing.T) {
 		lines []string
 		text  bool
 	}{
-		"urlencoded":            {oneClickForm, []string{formType}, true},
-		"multipart":             {parts.String(), []string{"Content-Type: " + form.FormDataContentType()}, true},
-		"from another site":     {oneClickForm, []string{formType, "Origin: https://mail.example.com", "Sec-Fetch-Site: cross-site"}, true},
-		"the button":            {"", []string{formType, "Origin: http://127.0.0.1:8080"}, false},
-		"nothing":               {"", nil, false},
-		"something else":        {"a=b", []string{formType}, false},
-		"not said to be a form": {oneClickForm, nil, false},
-		"broken":                {"%zz&" + strings.Repeat("x", 1<<20), []string{formType}, false},
-		"a broken multipart":    {"--x\r\n", []string{"Content-Type: multipart/form-data; boundary=x"}, false},
+		"urlencoded":        {oneClickForm, []string{formType}, true},
+		"multipart":         {parts.String(), []string{"Content-Type: " + form.FormDataContentType()}, true},
+		"from another site": {oneClickForm, []string{formType, "Origin: https://mail.example.com", "Sec-Fetch-Site: cross-site"}, true},
+		"the button":        {"", []string{formType, "Origin: http://127.0.0.1:8080"}, false},
+		"empty":             {"", nil, false},
+		"other field":       {"a=b", []string{formType}, false},
+		"no content type":   {oneClickForm, nil, false},
+		"invalid":           {"%zz&" + strings.Repeat("x", 1<<20), []string{formType}, false},
+		"invalid multipart": {"--x\r\n", []string{"Content-Type: multipart/form-data; boundary=x"}, false},
 	} {
 		f := newFake()
 		resp := sendBody(t, mustServe(t, f, io.Discard), "POST", unsubscribeTarget, strings.NewReader(tt.body), tt.lines...)
@@ -176,10 +176,10 @@ func TestOneClick(t *testing.T) {
 func TestSubscriptionErrors(t *testing.T) {
 	spec := openapitest.Load(t, goldenOpenAPI)
 	for _, tt := range []struct {
-		err    error
-		status int
-		says   string
-		retry  string
+		err     error
+		status  int
+		message string
+		retry   string
 	}{
 		{nil, 404, "Link not found", ""}, // unknown token
 		{cola.Unavailable(), 503, "Something went wrong", "5"},
@@ -196,7 +196,7 @@ func TestSubscriptionErrors(t *testing.T) {
 			resp := sendBody(t, mustServe(t, f, &log), request[0], target, strings.NewReader(form), formType, "X-Request-Id: find-me")
 			spec.Validate(t, httptest.NewRequest(request[0], target, nil), resp)
 			body := mustRead(t, resp)
-			if resp.StatusCode != tt.status || form == "" && !strings.HasPrefix(seen(t, body), tt.says) || strings.Contains(body, "secrets") || strings.Contains(body, "abab") || resp.Header.Get("Retry-After") != tt.retry {
+			if resp.StatusCode != tt.status || form == "" && !strings.HasPrefix(seen(t, body), tt.message) || strings.Contains(body, "secrets") || strings.Contains(body, "abab") || resp.Header.Get("Retry-After") != tt.retry {
 				t.Errorf("%v, %v: status = %d, Retry-After = %q\n%s", request, tt.err, resp.StatusCode, resp.Header.Get("Retry-After"), body)
 			}
 			if plain := strings.HasPrefix(resp.Header.Get("Content-Type"), "text/plain"); plain != (form != "") {

@@ -187,7 +187,7 @@ func normalizeImage(image *cola.Image) { lower(&image.ContainerPosition) }
 
 func lower(t *cola.Text) { *t = cola.Text(strings.ToLower(string(*t))) }
 
-// missingFields returns the reason why the store refused a label.
+// missingFields returns the reason why the store rejected a label.
 func missingFields(patch *cola.Patch[cola.Cola]) string {
 	c := &patch.Record
 	err := cola.CheckNew(c)

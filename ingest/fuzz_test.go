@@ -210,10 +210,10 @@ func FuzzImport(f *testing.F) {
 			t.Fatalf("first import: %s, second import: %s", first.Summary(), second.Summary())
 		}
 		if kind == CategoryAliases {
-			return // which alias of a cycle is refused depends on the stored ones
+			return // which alias of a cycle is rejected depends on the stored ones
 		}
 		if first.Refused != second.Refused {
-			return // a refused row may be valid once a later row has added its label
+			return // a rejected row may be valid once a later row has added its label
 		}
 		for i, after := range []any{st.colas, st.permittees, st.avas, st.reports, st.times} {
 			if !reflect.DeepEqual(before[i], after) {

@@ -19,8 +19,8 @@ const (
 	batchBytes = 1 << 20
 )
 
-// decodeFunc decodes one row into a zero patch. problem is why the row is refused, or empty. The
-// patch of a refused row has the fields that could be read. Warnings go to notes. A decodeFunc is
+// decodeFunc decodes one row into a zero patch. problem is why the row is rejected, or empty. The
+// patch of a rejected row has the fields that could be read. Warnings go to notes. A decodeFunc is
 // not safe for concurrent use, and may modify raw.
 type decodeFunc[T any] func(raw []byte, patch *cola.Patch[T], notes notes) (problem string)
 
@@ -50,7 +50,7 @@ type refusedRow struct {
 	reason string
 }
 
-// partialRow is a refused row with the fields that could be read.
+// partialRow is a rejected row with the fields that could be read.
 type partialRow[T any] struct {
 	line   int
 	record T
@@ -67,7 +67,7 @@ type batch[T any] struct {
 	patches []cola.Patch[T]
 	lines   []int // line of each patch
 	refused []refusedRow
-	partial []partialRow[T] // refused rows, if the pool keeps them
+	partial []partialRow[T] // rejected rows, if the pool keeps them
 	notes   notes
 }
 
@@ -187,8 +187,8 @@ func (p *pipeline[T]) progress(s Source, bytes int64, done bool) {
 	})
 }
 
-// upsert adapts a write function of the store to a pipeline. It counts outcomes, and calls reason for
-// refused patches.
+// upsert adapts a write function of the store to a pipeline. It counts outcomes, and calls reason
+// for rejected patches.
 func upsert[T any](
 	r *run,
 	write func(context.Context, []cola.Patch[T], store.Mode) ([]store.Outcome, error),

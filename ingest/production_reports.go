@@ -13,7 +13,7 @@ import (
 
 // productionWork imports production reports. Rows have no key, so each report in the input replaces
 // the stored one, after the whole input has been read; it is small. A report is not written if it
-// may be incomplete: its source was truncated, or a refused row may belong to it.
+// may be incomplete: its source was truncated, or a rejected row may belong to it.
 type productionWork struct {
 	pipeline[cola.ProductionReport]
 	st          Target
@@ -43,7 +43,7 @@ func newProductionWork(r *run, st Target) *productionWork {
 	return w
 }
 
-// addRefused adds the refused rows of a batch.
+// addRefused adds the rejected rows of a batch.
 func (w *productionWork) addRefused(rows []partialRow[cola.ProductionReport]) {
 	for i := range rows {
 		w.refusedRows.add(rowPosition{w.run.source, rows[i].line}, &rows[i].record)
@@ -111,7 +111,7 @@ func (w *productionWork) finish(ctx context.Context) error {
 	return nil
 }
 
-// refuse refuses the rows of an incomplete report. why returns the reason for rows of a source.
+// refuse rejects the rows of an incomplete report. why returns the reason for rows of a source.
 func (w *productionWork) refuse(stored *report, why func(source string) string) {
 	for _, from := range stored.from {
 		w.run.report.refuse(Refusal{
@@ -169,7 +169,7 @@ func setReportDate(r *recordReader, p *cola.ProductionReport, month int) {
 	}
 }
 
-// refusedReportRow has the fields of a refused row that identify its report. Zero fields are
+// refusedReportRow has the fields of a rejected row that identify its report. Zero fields are
 // unknown.
 type refusedReportRow struct {
 	source      string
@@ -179,7 +179,8 @@ type refusedReportRow struct {
 	year, month int
 }
 
-// refusedReportRows are the refused rows of an import, without duplicates. The zero value is empty.
+// refusedReportRows are the rejected rows of an import, without duplicates. The zero value is
+// empty.
 type refusedReportRows struct {
 	rows  []refusedReportRow
 	first map[refusedReportRow]rowPosition // first occurrence
@@ -197,8 +198,8 @@ func (l *refusedReportRows) add(at rowPosition, read *cola.ProductionReport) {
 	l.rows = append(l.rows, row)
 }
 
-// forReport returns the first refused row that may belong to a report. A row that does not identify
-// its report may belong to any report with other rows in the same source.
+// forReport returns the first rejected row that may belong to a report. A row that does not
+// identify its report may belong to any report with other rows in the same source.
 func (l *refusedReportRows) forReport(key cola.ReportKey, stored *report) (rowPosition, bool) {
 	for _, row := range l.rows {
 		if row.mayBelongTo(key) && (row.identifiesReport() || stored.hasRowsOf(row.source)) {
@@ -212,7 +213,7 @@ func (r *report) hasRowsOf(source string) bool {
 	return slices.ContainsFunc(r.from, func(from rowPosition) bool { return from.source == source })
 }
 
-// refusedFor returns the reason for rows of a source that this row was refused.
+// refusedFor returns the reason for rows of a source that this row was rejected.
 func (p rowPosition) refusedFor(source string) string {
 	if p.source == source {
 		return fmt.Sprintf("line %d was refused", p.line)
@@ -220,7 +221,7 @@ func (p rowPosition) refusedFor(source string) string {
 	return fmt.Sprintf("line %d of %s was refused", p.line, p.source)
 }
 
-// newRefusedReportRow returns the reliable fields of a refused row.
+// newRefusedReportRow returns the reliable fields of a rejected row.
 func newRefusedReportRow(source string, read cola.ProductionReport) refusedReportRow {
 	normalizeCommodity(&read.Commodity, productionCommodities...)
 	row := refusedReportRow{source: source, commodity: read.Commodity, reportType: strings.ToLower(read.ReportType), date: read.ReportDate}

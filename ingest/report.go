@@ -10,7 +10,7 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// maxRefusals is the number of refused rows listed in a report. Further ones are only counted.
+// maxRefusals is the number of rejected rows listed in a report. Further ones are only counted.
 const maxRefusals = 1000
 
 // maxReason is the maximum length of a reason, in bytes.
@@ -111,7 +111,7 @@ func (r *Report) count(outcome store.Outcome) {
 	}
 }
 
-// refuse counts a refused row and lists it up to maxRefusals.
+// refuse counts a rejected row and lists it up to maxRefusals.
 func (r *Report) refuse(refusal Refusal) {
 	r.Read++
 	r.Refused++

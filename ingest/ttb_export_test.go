@@ -24,7 +24,7 @@ func TestTTBExport(t *testing.T) {
 	reports := golden.Load(t, "ttb_export")
 	for _, test := range []struct {
 		name, text string
-		want       string // the label in the form of exportRow, or "!" if the row is refused
+		want       string // the label in the form of exportRow, or "!" if the row is rejected
 	}{
 		{"well formed", id + ",BR-ME-MAI-7,24MA1,01/02/2024,DOUBLE,OLD TOM,51,FRANCE,80,TABLE RED WINE",
 			id + "|BR-ME-MAI-7|2024-01-02|DOUBLE|OLD TOM|51|FRANCE|80|TABLE RED WINE"},
@@ -65,13 +65,13 @@ func TestTTBExport(t *testing.T) {
 		{"no origin", id + ",NJ-I-721,1,01/02/2024,A,B,,,80,TABLE RED WINE", id + "|NJ-I-721|2024-01-02|A|B|||80|TABLE RED WINE"},
 		{"too few fields", id + ",NJ-I-721,1,01/02/2024,A,B,51,FRANCE", "!"},
 		{"a field lost", id + ",NJ-I-721,1,01/02/2024,B,51,FRANCE,80,TABLE RED WINE,", "!"},
-		{"a class code of another form", id + ",NJ-I-721,1,01/02/2024,A,B,51,FRANCE,99999,WHAT", "!"},
-		{"an origin code of another form", id + ",NJ-I-721,1,01/02/2024,A,B,FRA,FRANCE,80,TABLE RED WINE", "!"},
-		{"a class code of another form and a comma", id + ",NJ-I-721,1,01/02/2024,A,B, C,51,FRANCE,99999,WHAT", "!"},
+		{"malformed class code", id + ",NJ-I-721,1,01/02/2024,A,B,51,FRANCE,99999,WHAT", "!"},
+		{"malformed origin code", id + ",NJ-I-721,1,01/02/2024,A,B,FRA,FRANCE,80,TABLE RED WINE", "!"},
+		{"malformed class code after a comma", id + ",NJ-I-721,1,01/02/2024,A,B, C,51,FRANCE,99999,WHAT", "!"},
 		{"commas without end", id + ",NJ-I-721,1,01/02/2024" + strings.Repeat(",51,80", 100_000), "!"},
 		{"no date anywhere", id + ",NJ-I-721,1,2024-01-02,A,B,51,FRANCE,80,TABLE RED WINE", "!"},
 		{"an impossible date", id + ",NJ-I-721,1,13/45/2024,A,B,51,FRANCE,80,TABLE RED WINE", "!"},
-		{"an id of 13 digits", "2345001000001,NJ-I-721,1,01/02/2024,A,B,51,FRANCE,80,TABLE RED WINE", "!"},
+		{"13-digit ID", "2345001000001,NJ-I-721,1,01/02/2024,A,B,51,FRANCE,80,TABLE RED WINE", "!"},
 		{"an id rounded by a spreadsheet", "1.2345E+13,NJ-I-721,1,01/02/2024,A,B,51,FRANCE,80,TABLE RED WINE", "!"},
 		{"not a row", "3 rows found", "!"},
 		{"a class without product type", id + ",NJ-I-721,1,01/02/2024,A,B,51,FRANCE,990,MIXES", "!"},

@@ -65,9 +65,9 @@ func keyCaller(account cola.AccountID, id int64) cola.Caller {
 type target struct{ key, link, signIn int64 }
 
 // managing calls every account management method and returns each result.
-func managing(ctx context.Context, s *registry.Service, c cola.Caller, on target) map[string]answered {
-	result := map[string]answered{}
-	note := func(name string, state cola.QuotaState, err error) { result[name] = answered{state, err} }
+func managing(ctx context.Context, s *registry.Service, c cola.Caller, on target) map[string]outcome {
+	result := map[string]outcome{}
+	note := func(name string, state cola.QuotaState, err error) { result[name] = outcome{state, err} }
 	_, state, err := s.Account(ctx, c)
 	note("account", state, err)
 	_, state, err = s.Keys(ctx, c)
@@ -95,7 +95,7 @@ func managing(ctx context.Context, s *registry.Service, c cola.Caller, on target
 	return result
 }
 
-type answered struct {
+type outcome struct {
 	state cola.QuotaState
 	err   error
 }
@@ -236,7 +236,7 @@ func TestManagementIsFree(t *testing.T) {
 			t.Errorf("%s = %v, %+v, want success without a charge", call, result.err, result.state)
 		}
 	}
-	days, err := w.store.DailyUsage(t.Context(), holder.Account, cola.DateOf(instant), cola.DateOf(instant))
+	days, err := w.store.DailyUsage(t.Context(), holder.Account, cola.DateOf(testNow), cola.DateOf(testNow))
 	if err != nil || len(days) != 1 || days[0].Requests != cola.TierPro.Limits().PerMinute || days[0].Credential.Kind != cola.CredentialKey {
 		t.Errorf("usage of the day = %+v, %v, want only the key's requests", days, err)
 	}
@@ -330,7 +330,7 @@ func TestAccount(t *testing.T) {
 		t.Fatal(err)
 	}
 	got, state, err := w.Account(t.Context(), holder)
-	want := registry.Account{Email: "Holder@example.com", Tier: cola.TierStarter, CreatedAt: instant, ActiveLimit: 3}
+	want := registry.Account{Email: "Holder@example.com", Tier: cola.TierStarter, CreatedAt: testNow, ActiveLimit: 3}
 	if err != nil || got != want || state.Tier != cola.TierStarter {
 		t.Errorf("Account = %+v, %+v, %v, want %+v", got, state, err, want)
 	}
@@ -354,7 +354,7 @@ func TestSignIns(t *testing.T) {
 	got, state, err := w.SignIns(t.Context(), first)
 	want := []registry.SignIn{
 		{ID: second.Credential.ID, Via: "https://issuer.example", Browser: "<b>Chromium</b>", CreatedAt: w.now(), ExpiresAt: w.now().AddDate(0, 0, 14)},
-		{ID: first.Credential.ID, Via: "https://issuer.example", Browser: "Firefox", CreatedAt: instant, ExpiresAt: instant.AddDate(0, 0, 14), Current: true},
+		{ID: first.Credential.ID, Via: "https://issuer.example", Browser: "Firefox", CreatedAt: testNow, ExpiresAt: testNow.AddDate(0, 0, 14), Current: true},
 	}
 	for i := range got {
 		got[i].LastUsedAt = time.Time{}

@@ -27,7 +27,7 @@ func TestConnections(t *testing.T) {
 	want := []registry.Connection{
 		{App: "Idle", ClientID: "client-Idle", Issuer: "https://issuer.example", Scopes: cola.Scopes(), CreatedAt: w.now()},
 		{ID: app.Credential.ID, App: "Assistant", ClientID: "client-Assistant", Issuer: "https://issuer.example", Scopes: cola.Scopes(),
-			CreatedAt: instant, LastUsedAt: w.now(), Requests: 1},
+			CreatedAt: testNow, LastUsedAt: w.now(), Requests: 1},
 	}
 	want[0].ID = got[0].ID
 	if diff := cmp.Diff(want, got); err != nil || diff != "" || !state.Known() {

@@ -11,7 +11,7 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// ColaPage is the answer to SearchColas.
+// ColaPage is the result of SearchColas.
 type ColaPage struct {
 	Colas      []cola.ColaSummary
 	Pagination cola.Pagination

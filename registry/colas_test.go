@@ -97,7 +97,7 @@ func TestStanding(t *testing.T) {
 			t.Errorf("Admit after Standing: error = %v, want quota_exceeded", err)
 		}
 	}
-	days, err := w.store.DailyUsage(t.Context(), c.Account, cola.DateOf(instant), cola.DateOf(instant))
+	days, err := w.store.DailyUsage(t.Context(), c.Account, cola.DateOf(testNow), cola.DateOf(testNow))
 	if err != nil || len(days) != 1 || days[0].Requests != 10 {
 		t.Errorf("usage of the day = %+v, %v", days, err)
 	}

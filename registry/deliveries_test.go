@@ -166,8 +166,8 @@ func TestSecretRotation(t *testing.T) {
 		if err != nil || !got.Secret.OK || got.Secret.V == before || !cmp.Equal(got.Destination, created.Destination) || !state.Known() {
 			t.Fatalf("RotateSecret = %+v, %v", got, err)
 		}
-		stored := w.kept(t, c, created.UUID)
-		if want := (store.Secrets{Current: got.Secret.V, Old: before, OldUntil: instant.Add(24 * time.Hour)}); stored.Secrets != want {
+		stored := w.mustStored(t, c, created.UUID)
+		if want := (store.Secrets{Current: got.Secret.V, Old: before, OldUntil: testNow.Add(24 * time.Hour)}); stored.Secrets != want {
 			t.Errorf("stored secrets = %+v, want %+v", stored.Secrets, want)
 		}
 		before = got.Secret.V

@@ -39,7 +39,7 @@ func (s *Service) Destinations(
 		})
 }
 
-// listPage answers a free list of the caller's account: it checks the page, admits the request and
+// listPage serves a free list of the caller's account: it checks the page, admits the request and
 // reads.
 func listPage[T any](ctx context.Context, s *Service, c cola.Caller, page cola.SavedSearchPage, invalid error,
 	operation string,

@@ -19,7 +19,7 @@ import (
 // code returns the code of an endpoint's latest challenge.
 func (w *world) code(t *testing.T, c cola.Caller, id string) string {
 	t.Helper()
-	return cola.Challenge(w.kept(t, c, id).Challenge.Sealed).Code()
+	return cola.Challenge(w.mustStored(t, c, id).Challenge.Sealed).Code()
 }
 
 func enter(code string) cola.DestinationConfirmParams {
@@ -63,7 +63,7 @@ func TestConfirmEndpoint(t *testing.T) {
 			t.Errorf("ConfirmDestination = %+v, %v, want active", got, err)
 		}
 	}
-	if stored := w.kept(t, c, created.UUID); !stored.VerifiedAt.Equal(w.now()) {
+	if stored := w.mustStored(t, c, created.UUID); !stored.VerifiedAt.Equal(w.now()) {
 		t.Errorf("verified at %v, want now", stored.VerifiedAt)
 	}
 	if _, _, err := w.TestDestination(t.Context(), c, created.UUID); err != nil {
@@ -74,7 +74,8 @@ func TestConfirmEndpoint(t *testing.T) {
 	}
 }
 
-// TestChallengeLimit checks that after ten wrong codes for a challenge, even the right one is refused.
+// TestChallengeLimit checks that after ten wrong codes for a challenge, even the right one is
+// rejected.
 func TestChallengeLimit(t *testing.T) {
 	w := mustWorld(t, 0)
 	c := w.mustWriter(t, "guess@example.com", cola.TierPro)
@@ -211,7 +212,7 @@ func reaches(from, to reflect.Type) bool {
 }
 
 // TestRedactedDestinations covers every operation that returns destinations or deliveries. An app
-// without the write scope is refused or sees no address. Add new operations here.
+// without the write scope is rejected or sees no address. Add new operations here.
 func TestRedactedDestinations(t *testing.T) {
 	w := mustWorld(t, 0)
 	writer := w.mustWriter(t, "holder@example.com", cola.TierPro)
@@ -297,8 +298,8 @@ func TestEarlierLinks(t *testing.T) {
 		t.Errorf("unknown token: error = %v, want not_found", err)
 	}
 	hash := sha256.Sum256([]byte(token))
-	w.earlier = func(asked []byte) (store.Destination, error) {
-		if !cmp.Equal(asked, hash[:]) {
+	w.earlier = func(h []byte) (store.Destination, error) {
+		if !cmp.Equal(h, hash[:]) {
 			return store.Destination{}, store.ErrNotFound
 		}
 		return w.store.Destination(t.Context(), c.Account, created.UUID)

@@ -131,7 +131,7 @@ func TestDestinationOutage(t *testing.T) {
 			t.Errorf("%s with a revoked key: error = %v, want unauthorized", name, err)
 		}
 	}
-	if stored := w.kept(t, c, created.UUID); stored.State != cola.DestinationActive || stored.Secrets.Current != created.Secret.V {
+	if stored := w.mustStored(t, c, created.UUID); stored.State != cola.DestinationActive || stored.Secrets.Current != created.Secret.V {
 		t.Errorf("rejected request changed the destination: %+v", stored)
 	}
 }

@@ -83,8 +83,8 @@ func (w *world) token(t *testing.T, c cola.Caller, uuid string) string {
 	return token
 }
 
-// kept returns a stored destination with its secrets decrypted.
-func (w *world) kept(t *testing.T, c cola.Caller, uuid string) store.Destination {
+// mustStored returns a stored destination with its secrets decrypted.
+func (w *world) mustStored(t *testing.T, c cola.Caller, uuid string) store.Destination {
 	t.Helper()
 	d, err := w.store.Destination(t.Context(), c.Account, uuid)
 	for text, p := range map[*string]vault.Purpose{&d.Secrets.Current: vault.Secret, &d.Secrets.Old: vault.Secret, &d.Challenge.Sealed: vault.Challenge} {
@@ -137,12 +137,12 @@ func TestAddWebhook(t *testing.T) {
 	created := w.mustAdd(t, c, p)
 	want := cola.Destination{
 		UUID: created.UUID, Kind: cola.KindWebhook, Address: cola.Some(hook), SavedSearch: cola.Some(search), SendEmpty: true,
-		State: cola.DestinationPending, CreatedAt: cola.TimestampOf(instant),
+		State: cola.DestinationPending, CreatedAt: cola.TimestampOf(testNow),
 	}
 	if diff := cmp.Diff(want, created.Destination); diff != "" || !uuidPattern.MatchString(created.UUID) {
 		t.Errorf("created destination (-want +got):\n%s", diff)
 	}
-	if stored := w.kept(t, c, created.UUID); !strings.HasPrefix(created.Secret.V, "whsec_") || stored.Secrets != (store.Secrets{Current: created.Secret.V}) {
+	if stored := w.mustStored(t, c, created.UUID); !strings.HasPrefix(created.Secret.V, "whsec_") || stored.Secrets != (store.Secrets{Current: created.Secret.V}) {
 		t.Errorf("secret = %v, stored secrets = %+v", created.Secret, stored.Secrets)
 	}
 	read, state, err := w.Destination(t.Context(), c, strings.ToUpper(created.UUID), "")
@@ -215,7 +215,7 @@ func TestOtherAddresses(t *testing.T) {
 		t.Fatalf("Confirm = %+v, %v, want active", s, err)
 	}
 	delivery, _, err := w.TestDestination(t.Context(), c, created.UUID)
-	if err != nil || delivery.Event != cola.EventTest || delivery.State != cola.DeliveryPending || delivery.Destination != created.UUID || delivery.NextAttemptAt != cola.Some(cola.TimestampOf(instant)) {
+	if err != nil || delivery.Event != cola.EventTest || delivery.State != cola.DeliveryPending || delivery.Destination != created.UUID || delivery.NextAttemptAt != cola.Some(cola.TimestampOf(testNow)) {
 		t.Errorf("test message after confirmation = %+v, %v", delivery, err)
 	}
 	if s, err := w.Unsubscribe(t.Context(), token); err != nil || !s.Ended() {
@@ -301,7 +301,7 @@ func TestDailyConfirmationLimit(t *testing.T) {
 	}
 	other := w.mustWriter(t, "other@example.com", cola.TierPro)
 	first := w.mustAdd(t, other, mailTo("stranger@example.com"))
-	for range 12 { // requests refused for another reason do not count
+	for range 12 { // requests rejected for another reason do not count
 		if _, _, err := w.CreateDestination(t.Context(), other, mailTo("Stranger@example.com")); code(err) != cola.CodeDestinationExists {
 			t.Errorf("duplicate address: error = %v, want destination_exists", err)
 		}
@@ -346,7 +346,7 @@ func TestConfirmationLimitAfterDeletion(t *testing.T) {
 	}
 }
 
-// TestRejectedDestinations checks that each refused request counts toward the rate limit, is free
+// TestRejectedDestinations checks that each rejected request counts toward the rate limit, is free
 // and creates no destination.
 func TestRejectedDestinations(t *testing.T) {
 	w := mustWorld(t, 0)
@@ -368,10 +368,10 @@ func TestRejectedDestinations(t *testing.T) {
 	}{
 		{"without the scope, and invalid", reader, cola.DestinationParams{}, cola.CodeInsufficientScope, "required_scope"},
 		{"invalid", c, cola.DestinationParams{}, cola.CodeValidation, "kind"},
-		{"to this machine", c, webhookTo("https://127.0.0.1/"), cola.CodeValidation, "address"},
-		{"of another account's search", c, of(webhookTo(hook+"/2"), theirs), cola.CodeValidation, "saved_search"},
-		{"of no search", c, of(mailTo("stranger@example.com"), "0b9f8c0e-6a55-4f0e-9a39-2f1f0f9f6d11"), cola.CodeValidation, "saved_search"},
-		{"there already", c, webhookTo("https://HOOKS.example.com/labels"), cola.CodeDestinationExists, ""},
+		{"loopback address", c, webhookTo("https://127.0.0.1/"), cola.CodeValidation, "address"},
+		{"search of another account", c, of(webhookTo(hook+"/2"), theirs), cola.CodeValidation, "saved_search"},
+		{"unknown search", c, of(mailTo("stranger@example.com"), "0b9f8c0e-6a55-4f0e-9a39-2f1f0f9f6d11"), cola.CodeValidation, "saved_search"},
+		{"duplicate", c, webhookTo("https://HOOKS.example.com/labels"), cola.CodeDestinationExists, ""},
 	}
 	for _, tt := range tests {
 		created, state, err := w.CreateDestination(t.Context(), tt.caller, tt.params)
@@ -395,7 +395,7 @@ func TestRejectedDestinations(t *testing.T) {
 	if err != nil || list.Meta.Total != cola.MaxDestinations {
 		t.Errorf("%d destinations, %v", list.Meta.Total, err)
 	}
-	days, err := w.store.DailyUsage(t.Context(), c.Account, cola.DateOf(instant), cola.DateOf(instant))
+	days, err := w.store.DailyUsage(t.Context(), c.Account, cola.DateOf(testNow), cola.DateOf(testNow))
 	if want := 1 + len(tests) + 1 + 1; err != nil || len(days) != 1 || days[0].Requests != want || days[0].Units != 0 {
 		t.Errorf("usage of the day = %+v, %v, want %d free requests", days, err, want)
 	}

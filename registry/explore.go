@@ -23,7 +23,7 @@ type ExploreResult struct {
 
 // Explore is SearchColas with facets. It costs the same.
 //
-// Facets and images are added after the charge, so that a refused request does no more work than a
+// Facets and images are added after the charge, so that a rejected request does no more work than a
 // search. They can't fail: facets are counted in memory, and images that can't be read are left
 // out.
 func (s *Service) Explore(

@@ -71,7 +71,7 @@ func TestExploreSearch(t *testing.T) {
 		w.checkFacets(t, p, got.Facets)
 		w.checkImages(t, got)
 	}
-	days, err := w.store.DailyUsage(t.Context(), c.Account, cola.DateOf(instant), cola.DateOf(instant))
+	days, err := w.store.DailyUsage(t.Context(), c.Account, cola.DateOf(testNow), cola.DateOf(testNow))
 	if err != nil || len(days) != 1 || days[0].Channel != cola.ChannelDashboard || days[0].Requests != 5 {
 		t.Errorf("usage = %+v, %v, want five dashboard requests", days, err)
 	}
@@ -239,7 +239,7 @@ func TestLabelPage(t *testing.T) {
 func TestFreeDashboardRequests(t *testing.T) {
 	w, b := mustBlind(t, 100)
 	holder := w.mustHolder(t, "window@example.com", cola.TierFree)
-	program := keyCaller(holder.Account, w.mustMake(t, holder, registry.KeyParams{Name: "program"}).ID)
+	program := keyCaller(holder.Account, w.mustCreateKey(t, holder, registry.KeyParams{Name: "program"}).ID)
 	id := w.index.View().Search(cola.ColaSearch{PerPage: 1}).Rows[0].TTBID.String()
 	free, metered := freeRequests(t, w, holder, id), meteredRequests(t, w, id)
 	try := func(when string) {
@@ -263,7 +263,7 @@ func TestFreeDashboardRequests(t *testing.T) {
 	if _, err := w.Admit(t.Context(), program); err != nil {
 		t.Fatalf("API request after nine dashboard requests: error = %v", err)
 	}
-	try("with a full window") // even if no request has been refused yet
+	try("with a full window") // even if no request has been rejected yet
 	reads := b.reads.Load()
 	for range 2 {
 		for name, do := range metered {
@@ -305,11 +305,11 @@ func freeRequests(t *testing.T, w *world, holder cola.Caller, id string) map[str
 		},
 		"a missing saved search": func(c cola.Caller) (cola.QuotaState, error) {
 			_, state, err := w.SavedSearch(t.Context(), c, "0b9f8c0e-6a55-4f0e-9a39-000000000000", "")
-			return state, wanted(err, cola.CodeNotFound)
+			return state, wantCode(err, cola.CodeNotFound)
 		},
 		"a missing label": func(c cola.Caller) (cola.QuotaState, error) {
 			_, state, err := w.LabelPage(t.Context(), c, "99999999999999")
-			return state, wanted(err, cola.CodeNotFound)
+			return state, wantCode(err, cola.CodeNotFound)
 		},
 		"a label that is there already": func(c cola.Caller) (cola.QuotaState, error) {
 			label, state, err := w.Cola(t.Context(), c, id, read.ETag)
@@ -320,7 +320,7 @@ func freeRequests(t *testing.T, w *world, holder cola.Caller, id string) map[str
 		},
 		"a search that is none": func(c cola.Caller) (cola.QuotaState, error) {
 			_, state, err := w.Explore(t.Context(), c, cola.SearchParams{Status: "gone"})
-			return state, wanted(err, cola.CodeValidation)
+			return state, wantCode(err, cola.CodeValidation)
 		},
 	}
 }
@@ -340,8 +340,8 @@ func meteredRequests(t *testing.T, w *world, id string) map[string]request {
 	}
 }
 
-// wanted returns nil for an error with the given code, and any other error unchanged.
-func wanted(err error, c cola.Code) error {
+// wantCode returns nil for an error with the given code, and any other error unchanged.
+func wantCode(err error, c cola.Code) error {
 	if code(err) == c {
 		return nil
 	}

@@ -136,11 +136,11 @@ func TestRejectedFeeds(t *testing.T) {
 		err  error
 		want cola.Code
 	}{
-		"made without the scope":   {third(w.CreateFeed(t.Context(), reader, search)), cola.CodeInsufficientScope},
-		"made by another account":  {third(w.CreateFeed(t.Context(), other, search)), cola.CodeNotFound},
-		"made of nothing":          {third(w.CreateFeed(t.Context(), c, "x")), cola.CodeNotFound},
-		"ended without the scope":  {end(reader, search), cola.CodeInsufficientScope},
-		"ended by another account": {end(other, search), cola.CodeNotFound},
+		"created without the scope":     {third(w.CreateFeed(t.Context(), reader, search)), cola.CodeInsufficientScope},
+		"created by another account":    {third(w.CreateFeed(t.Context(), other, search)), cola.CodeNotFound},
+		"created for an unknown search": {third(w.CreateFeed(t.Context(), c, "x")), cola.CodeNotFound},
+		"deleted without the scope":     {end(reader, search), cola.CodeInsufficientScope},
+		"deleted by another account":    {end(other, search), cola.CodeNotFound},
 	} {
 		if code(tt.err) != tt.want {
 			t.Errorf("%s: error = %v, want %s", name, tt.err, tt.want)

@@ -303,7 +303,7 @@ func (f *Follower) checkRollback(ctx context.Context, marks ...search.Marks) err
 }
 
 // rebuild builds the index from scratch. The service is not ready until it is done, because an
-// almost empty index would give wrong answers.
+// almost empty index would return wrong results.
 func (f *Follower) rebuild(ctx context.Context) (labels int, err error) {
 	f.service.log.Warn("the database was replaced or rolled back; rebuilding the index")
 	f.service.ready.Store(false)

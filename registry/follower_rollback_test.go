@@ -137,7 +137,7 @@ func mustName(t *testing.T, st store.Store, name string, ids ...cola.TTBID) {
 // mustTime writes reference data.
 func mustTime(t *testing.T, st store.Store, commodity string) {
 	t.Helper()
-	_, err := st.UpsertProcessingTimes(t.Context(), []cola.ProcessingTime{{Commodity: commodity, SnapshotDate: cola.DateOf(instant)}}, store.Commit)
+	_, err := st.UpsertProcessingTimes(t.Context(), []cola.ProcessingTime{{Commodity: commodity, SnapshotDate: cola.DateOf(testNow)}}, store.Commit)
 	must(t, func() error { return err })
 }
 
@@ -207,16 +207,16 @@ func observe(t *testing.T, s *switching, snapshot string) *observed {
 	return o
 }
 
-// shows returns the content that the service shows. It advances the clock so that waiting never
+// indexed returns the content that the service returns. It advances the clock so that waiting never
 // exhausts the rate limit.
-func (o *observed) shows(t *testing.T) content {
+func (o *observed) indexed(t *testing.T) content {
 	t.Helper()
 	c := content{brands: map[cola.TTBID]string{}, holders: map[string]cola.Text{}}
 	view := o.index.View()
 	for _, row := range view.Search(cola.ColaSearch{Page: 1, PerPage: 100}).Rows {
 		c.brands[row.TTBID] = row.BrandName
 	}
-	for _, row := range view.Permittees(cola.PermitteeSearch{Page: 1, PerPage: 100, Today: cola.DateOf(instant)}).Rows {
+	for _, row := range view.Permittees(cola.PermitteeSearch{Page: 1, PerPage: 100, Today: cola.DateOf(testNow)}).Rows {
 		c.holders[row.PermitNumber] = row.CompanyName
 	}
 	o.store.ahead.Add(int64(time.Second))
@@ -233,7 +233,7 @@ func (o *observed) eventuallyShows(t *testing.T, want content) {
 	t.Helper()
 	var diff string
 	for start := time.Now(); time.Since(start) < time.Minute; time.Sleep(20 * time.Millisecond) {
-		if diff = cmp.Diff(want, o.shows(t), cmp.AllowUnexported(content{})); diff == "" {
+		if diff = cmp.Diff(want, o.indexed(t), cmp.AllowUnexported(content{})); diff == "" {
 			return
 		}
 	}
@@ -260,7 +260,7 @@ func TestSnapshotAfterRestore(t *testing.T) {
 		if o.build.Restored != step.restored {
 			t.Errorf("%s: restored from the snapshot = %v, want %v", step.what, o.build.Restored, step.restored)
 		}
-		if diff := cmp.Diff(stored(t, s.present()), o.shows(t), cmp.AllowUnexported(content{})); diff != "" {
+		if diff := cmp.Diff(stored(t, s.present()), o.indexed(t), cmp.AllowUnexported(content{})); diff != "" {
 			t.Errorf("%s: index differs from the store (-want +got):\n%s", step.what, diff)
 		}
 		o.stop()

@@ -26,7 +26,7 @@ func TestFollowerUpdates(t *testing.T) {
 	w := mustWorld(t, 0)
 	c := w.mustCaller(t, "follow@example.com", cola.TierPro)
 	label := cola.Patch[cola.Cola]{Record: cola.Cola{ColaSummary: cola.ColaSummary{
-		TTBID: 11054001000049, BrandName: "LENZ MOSER", ProductType: vocabulary.Wine, PermitNumber: "NJ-I-721", ApprovalDate: cola.DateOf(instant),
+		TTBID: 11054001000049, BrandName: "LENZ MOSER", ProductType: vocabulary.Wine, PermitNumber: "NJ-I-721", ApprovalDate: cola.DateOf(testNow),
 	}, AddressRecipient: "NIEDERHOFF IMPORTS"}, Fields: ^cola.Fields(0)}
 	must(t, func() error {
 		_, err := w.store.UpsertColas(t.Context(), []cola.Patch[cola.Cola]{label}, store.Commit)
@@ -42,7 +42,7 @@ func TestFollowerUpdates(t *testing.T) {
 	eventually(t, "a label by its permittee's new name", func() bool { return w.count(t, c, "gosser") == 1 })
 
 	must(t, func() error {
-		_, err := w.store.UpsertProcessingTimes(t.Context(), []cola.ProcessingTime{{Commodity: "Wine", SnapshotDate: cola.DateOf(instant)}}, store.Commit)
+		_, err := w.store.UpsertProcessingTimes(t.Context(), []cola.ProcessingTime{{Commodity: "Wine", SnapshotDate: cola.DateOf(testNow)}}, store.Commit)
 		return err
 	})
 	eventually(t, "a processing time", func() bool {
@@ -111,7 +111,7 @@ func TestSnapshot(t *testing.T) {
 	}
 	load := func(st *sqlite.Store, labels int) {
 		must(t, func() error {
-			return demo.Load(t.Context(), st, demo.Options{Colas: labels, Seed: 1, AsOf: cola.DateOf(instant)}, func(int, int) {})
+			return demo.Load(t.Context(), st, demo.Options{Colas: labels, Seed: 1, AsOf: cola.DateOf(testNow)}, func(int, int) {})
 		})
 	}
 	st, snapshot := open("a.db"), filepath.Join(dir, "a.index")
@@ -147,14 +147,14 @@ func TestSnapshot(t *testing.T) {
 // woken is a store that wakes its follower.
 type woken struct {
 	store.Store
-	wakeups chan struct{}
-	asked   *atomic.Int64
+	wakeups       chan struct{}
+	revisionCalls *atomic.Int64
 }
 
 func (w woken) Wakeups() <-chan struct{} { return w.wakeups }
 
 func (w woken) Revision(ctx context.Context) (cola.Revision, error) {
-	w.asked.Add(1)
+	w.revisionCalls.Add(1)
 	return w.Store.Revision(ctx)
 }
 
@@ -180,7 +180,7 @@ func TestFollowerWakeup(t *testing.T) {
 		}
 	}()
 	follow(t, ctx, st)
-	if requests := st.asked.Load(); requests < wakeups {
+	if requests := st.revisionCalls.Load(); requests < wakeups {
 		t.Errorf("%d revision queries after %d wake-ups", requests, wakeups)
 	}
 }

@@ -38,7 +38,7 @@ type Key struct {
 	Requests   int       // this month
 }
 
-// IsActive reports whether the key is valid at an instant.
+// IsActive reports whether the key is valid at a time.
 func (k Key) IsActive(now time.Time) bool {
 	return k.RevokedAt.IsZero() && (k.ExpiresAt.IsZero() || k.ExpiresAt.After(now))
 }

@@ -19,8 +19,8 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// mustMake creates an API key.
-func (w *world) mustMake(t *testing.T, c cola.Caller, p registry.KeyParams) registry.NewKey {
+// mustCreateKey creates an API key.
+func (w *world) mustCreateKey(t *testing.T, c cola.Caller, p registry.KeyParams) registry.NewKey {
 	t.Helper()
 	created, _, err := w.CreateKey(t.Context(), c, p)
 	if err != nil {
@@ -43,7 +43,7 @@ func (w *world) lets(t *testing.T, account cola.AccountID, key int64) bool {
 func TestNewKey(t *testing.T) {
 	w := mustWorld(t, 0)
 	holder := w.mustHolder(t, "keys@example.com", cola.TierFree)
-	created := w.mustMake(t, holder, registry.KeyParams{Name: "  <script>alert(1)</script> Łódź 🍺 "})
+	created := w.mustCreateKey(t, holder, registry.KeyParams{Name: "  <script>alert(1)</script> Łódź 🍺 "})
 	h := http.Header{"X-Api-Key": {created.Secret}}
 	caller, err := auth.New(w.store, nil, nil).Authenticate(t.Context(), h, cola.ChannelREST)
 	if err != nil || caller.Account != holder.Account || caller.Credential.ID != created.ID {
@@ -55,7 +55,7 @@ func TestNewKey(t *testing.T) {
 	keys, state, err := w.Keys(t.Context(), holder)
 	want := []registry.Key{{
 		ID: created.ID, Name: "<script>alert(1)</script> Łódź 🍺", Prefix: created.Secret[:8], LastFour: created.Secret[len(created.Secret)-4:],
-		CreatedAt: instant, LastUsedAt: instant, Requests: 1,
+		CreatedAt: testNow, LastUsedAt: testNow, Requests: 1,
 	}}
 	if diff := cmp.Diff(want, keys); err != nil || diff != "" || !state.Known() {
 		t.Errorf("Keys: %v (-want +got):\n%s", err, diff)
@@ -70,25 +70,25 @@ func TestNewKey(t *testing.T) {
 func TestKeyParams(t *testing.T) {
 	w := mustWorld(t, 0)
 	holder := w.mustHolder(t, "params@example.com", cola.TierFree)
-	today := cola.DateOf(instant)
+	today := cola.DateOf(testNow)
 	messages := golden.Load(t, "key_params")
 	for _, tt := range []struct {
 		name string
 		p    registry.KeyParams
 	}{
-		{"nothing", registry.KeyParams{}},
-		{"blanks", registry.KeyParams{Name: " \u3000\t"}},
+		{"empty", registry.KeyParams{}},
+		{"blank name", registry.KeyParams{Name: " \u3000\t"}},
 		{"a long name", registry.KeyParams{Name: strings.Repeat("ł", 101)}},
 		{"a NUL", registry.KeyParams{Name: "a\x00b"}},
 		{"a new line", registry.KeyParams{Name: "a\nb"}},
-		{"turned writing", registry.KeyParams{Name: "a\u202eb"}},
+		{"bidi control", registry.KeyParams{Name: "a\u202eb"}},
 		{"hidden characters", registry.KeyParams{Name: "a\u200bb"}},
 		{"only an accent", registry.KeyParams{Name: "\u0301"}},
-		{"broken UTF-8", registry.KeyParams{Name: "a\xffb"}},
-		{"today", registry.KeyParams{Name: "n", Expires: today}},
-		{"long ago", registry.KeyParams{Name: "n", Expires: 1}},
-		{"too late", registry.KeyParams{Name: "n", Expires: cola.NewDate(2036, 11, 21)}},
-		{"both, and what the page found", registry.KeyParams{Expires: today, Decoded: cola.Decoded{Problems: cola.Problems{"other": {"Odd."}}}}},
+		{"invalid UTF-8", registry.KeyParams{Name: "a\xffb"}},
+		{"expiry today", registry.KeyParams{Name: "n", Expires: today}},
+		{"expiry in the past", registry.KeyParams{Name: "n", Expires: 1}},
+		{"expiry too late", registry.KeyParams{Name: "n", Expires: cola.NewDate(2036, 11, 21)}},
+		{"several problems", registry.KeyParams{Expires: today, Decoded: cola.Decoded{Problems: cola.Problems{"other": {"Odd."}}}}},
 	} {
 		created, state, err := w.CreateKey(t.Context(), holder, tt.p)
 		var refusal *cola.Error
@@ -101,7 +101,7 @@ func TestKeyParams(t *testing.T) {
 	if keys, _, err := w.Keys(t.Context(), holder); err != nil || len(keys) != 0 {
 		t.Errorf("Keys = %+v, %v, want none", keys, err)
 	}
-	if created := w.mustMake(t, holder, registry.KeyParams{Name: strings.Repeat("ł", 100), Expires: cola.NewDate(2036, 11, 20)}); created.ExpiresAt.IsZero() {
+	if created := w.mustCreateKey(t, holder, registry.KeyParams{Name: strings.Repeat("ł", 100), Expires: cola.NewDate(2036, 11, 20)}); created.ExpiresAt.IsZero() {
 		t.Errorf("key %+v has no expiry", created)
 	}
 }
@@ -110,7 +110,7 @@ func TestKeyParams(t *testing.T) {
 func TestKeyExpiry(t *testing.T) {
 	w := mustWorld(t, 0)
 	holder := w.mustHolder(t, "expires@example.com", cola.TierFree)
-	created := w.mustMake(t, holder, registry.KeyParams{Name: "n", Expires: cola.NewDate(2026, 11, 21)})
+	created := w.mustCreateKey(t, holder, registry.KeyParams{Name: "n", Expires: cola.NewDate(2026, 11, 21)})
 	end := time.Date(2026, 11, 22, 0, 0, 0, 0, time.UTC)
 	if !created.ExpiresAt.Equal(end) || !created.IsActive(end.Add(-1)) || created.IsActive(end) {
 		t.Errorf("expires at %v, want %v", created.ExpiresAt, end)
@@ -165,7 +165,7 @@ func TestKeyLimit(t *testing.T) {
 	if _, err := w.RevokeKey(t.Context(), holder, first+1); err != nil {
 		t.Fatal(err)
 	}
-	w.mustMake(t, holder, registry.KeyParams{Name: "with room again"})
+	w.mustCreateKey(t, holder, registry.KeyParams{Name: "with room again"})
 }
 
 // TestKeyLimitOnReplacement checks that repeated rotation with an overlap cannot exceed the key
@@ -173,7 +173,7 @@ func TestKeyLimit(t *testing.T) {
 func TestKeyLimitOnReplacement(t *testing.T) {
 	w := mustWorld(t, 0)
 	holder := w.mustHolder(t, "again@example.com", cola.TierFree)
-	created := w.mustMake(t, holder, registry.KeyParams{Name: "n"})
+	created := w.mustCreateKey(t, holder, registry.KeyParams{Name: "n"})
 	var err error
 	for n := 0; err == nil && n < 2*registry.MaxKeys; n++ {
 		_, _, err = w.RotateKey(t.Context(), holder, created.ID, registry.KeyRotationParams{Overlap: "30 days"})
@@ -192,7 +192,7 @@ func TestKeyLimitOnReplacement(t *testing.T) {
 func TestDailyKeyLimit(t *testing.T) {
 	w := mustWorld(t, 0)
 	holder, other := w.mustHolder(t, "busy@example.com", cola.TierFree), w.mustHolder(t, "calm@example.com", cola.TierFree)
-	created := w.mustMake(t, holder, registry.KeyParams{Name: "n"})
+	created := w.mustCreateKey(t, holder, registry.KeyParams{Name: "n"})
 	w.advance(time.Hour)
 	for range 2*registry.MaxKeys - 1 {
 		var err error
@@ -210,9 +210,9 @@ func TestDailyKeyLimit(t *testing.T) {
 	if !w.lets(t, holder.Account, created.ID) {
 		t.Error("latest key is rejected")
 	}
-	w.mustMake(t, other, registry.KeyParams{Name: "n"})
+	w.mustCreateKey(t, other, registry.KeyParams{Name: "n"})
 	w.advance(23 * time.Hour)
-	w.mustMake(t, holder, registry.KeyParams{Name: "a day after the first"})
+	w.mustCreateKey(t, holder, registry.KeyParams{Name: "a day after the first"})
 	if _, _, err := w.CreateKey(t.Context(), holder, registry.KeyParams{Name: "n"}); code(err) != cola.CodeKeyLimit {
 		t.Errorf("second attempt: error = %v, want key_limit", err)
 	}
@@ -238,7 +238,7 @@ func TestRotateKey(t *testing.T) {
 	} {
 		w := mustWorld(t, 0)
 		holder := w.mustHolder(t, "rotate@example.com", cola.TierFree)
-		old := w.mustMake(t, holder, registry.KeyParams{Name: "CI", Expires: tt.expires})
+		old := w.mustCreateKey(t, holder, registry.KeyParams{Name: "CI", Expires: tt.expires})
 		w.advance(tt.after)
 		created, state, err := w.RotateKey(t.Context(), holder, old.ID, registry.KeyRotationParams{Overlap: tt.overlap})
 		if err != nil || created.Name != "CI" || created.ID == old.ID || created.Secret == old.Secret || !state.Known() {
@@ -263,13 +263,13 @@ func TestRotateKey(t *testing.T) {
 	}
 }
 
-// TestRejectedRotations checks that invalid keys and unknown overlaps are refused.
+// TestRejectedRotations checks that invalid keys and unknown overlaps are rejected.
 func TestRejectedRotations(t *testing.T) {
 	w := mustWorld(t, 0)
 	holder := w.mustHolder(t, "no@example.com", cola.TierFree)
-	expired := w.mustMake(t, holder, registry.KeyParams{Name: "expired", Expires: cola.NewDate(2026, 11, 21)})
+	expired := w.mustCreateKey(t, holder, registry.KeyParams{Name: "expired", Expires: cola.NewDate(2026, 11, 21)})
 	w.advance(48 * time.Hour)
-	revoked, valid := w.mustMake(t, holder, registry.KeyParams{Name: "revoked"}), w.mustMake(t, holder, registry.KeyParams{Name: "holds"})
+	revoked, valid := w.mustCreateKey(t, holder, registry.KeyParams{Name: "revoked"}), w.mustCreateKey(t, holder, registry.KeyParams{Name: "holds"})
 	if _, err := w.RevokeKey(t.Context(), holder, revoked.ID); err != nil {
 		t.Fatal(err)
 	}
@@ -278,7 +278,7 @@ func TestRejectedRotations(t *testing.T) {
 		id      int64
 		overlap string
 		want    cola.Code
-		says    string
+		message string
 	}{
 		{"expired", expired.ID, "none", cola.CodeNotActive, "new key"},
 		{"revoked", revoked.ID, "1 day", cola.CodeNotActive, "new key"},
@@ -287,7 +287,7 @@ func TestRejectedRotations(t *testing.T) {
 		{"no key", valid.ID + 1, "none", cola.CodeNotFound, "API key"},
 	} {
 		created, _, err := w.RotateKey(t.Context(), holder, tt.id, registry.KeyRotationParams{Overlap: tt.overlap})
-		if code(err) != tt.want || !strings.Contains(err.Error(), tt.says) || created != (registry.NewKey{}) {
+		if code(err) != tt.want || !strings.Contains(err.Error(), tt.message) || created != (registry.NewKey{}) {
 			t.Errorf("%s: RotateKey = %+v, %v, want %s", tt.name, created, err, tt.want)
 		}
 	}
@@ -302,8 +302,8 @@ func TestRepeatedRotation(t *testing.T) {
 	w := mustWorld(t, 0)
 	holder := w.mustHolder(t, "again@example.com", cola.TierFree)
 	for name, expires := range map[string]cola.Date{"forever": 0, "till spring": cola.NewDate(2027, 3, 31)} {
-		w.mustMake(t, holder, registry.KeyParams{Name: "another"})
-		old := w.mustMake(t, holder, registry.KeyParams{Name: name, Expires: expires})
+		w.mustCreateKey(t, holder, registry.KeyParams{Name: "another"})
+		old := w.mustCreateKey(t, holder, registry.KeyParams{Name: name, Expires: expires})
 		var ends []time.Time
 		for range 3 {
 			created, _, err := w.RotateKey(t.Context(), holder, old.ID, registry.KeyRotationParams{Overlap: "1 hour"})
@@ -323,7 +323,7 @@ func TestRepeatedRotation(t *testing.T) {
 func TestConcurrentRotations(t *testing.T) {
 	w := mustWorld(t, 0)
 	holder := w.mustHolder(t, "twice@example.com", cola.TierFree)
-	old := w.mustMake(t, holder, registry.KeyParams{Name: "n"})
+	old := w.mustCreateKey(t, holder, registry.KeyParams{Name: "n"})
 	errs := make([]error, 6)
 	var all sync.WaitGroup
 	for i := range errs {
@@ -349,7 +349,7 @@ func TestConcurrentRotations(t *testing.T) {
 func TestRevokeKey(t *testing.T) {
 	w := mustWorld(t, 0)
 	holder := w.mustHolder(t, "revoke@example.com", cola.TierFree)
-	older, newer := w.mustMake(t, holder, registry.KeyParams{Name: "older"}), w.mustMake(t, holder, registry.KeyParams{Name: "newer"})
+	older, newer := w.mustCreateKey(t, holder, registry.KeyParams{Name: "older"}), w.mustCreateKey(t, holder, registry.KeyParams{Name: "newer"})
 	for range 2 {
 		if _, err := w.RevokeKey(t.Context(), holder, older.ID); err != nil {
 			t.Fatal(err)
@@ -360,7 +360,7 @@ func TestRevokeKey(t *testing.T) {
 		t.Error("want only the newer key accepted")
 	}
 	keys, _, err := w.Keys(t.Context(), holder)
-	if err != nil || len(keys) != 2 || keys[0].ID != newer.ID || !keys[1].RevokedAt.Equal(instant) || keys[1].IsActive(instant) {
+	if err != nil || len(keys) != 2 || keys[0].ID != newer.ID || !keys[1].RevokedAt.Equal(testNow) || keys[1].IsActive(testNow) {
 		t.Errorf("Keys = %+v, %v, want newest first, with one revoked", keys, err)
 	}
 }
@@ -369,7 +369,7 @@ func TestRevokeKey(t *testing.T) {
 func TestKeyRequests(t *testing.T) {
 	w := mustWorld(t, 300)
 	holder := w.mustHolder(t, "requests@example.com", cola.TierPro)
-	busy, idle := w.mustMake(t, holder, registry.KeyParams{Name: "busy"}), w.mustMake(t, holder, registry.KeyParams{Name: "idle"})
+	busy, idle := w.mustCreateKey(t, holder, registry.KeyParams{Name: "busy"}), w.mustCreateKey(t, holder, registry.KeyParams{Name: "idle"})
 	count := func(want int) {
 		t.Helper()
 		keys, _, err := w.Keys(t.Context(), holder)

@@ -43,7 +43,7 @@ func newMetrics(registerer prometheus.Registerer, s *Service) *metrics {
 	return m
 }
 
-// observeSearch records a query that started at begun and has just finished.
+// observeSearch records a query that started at start and has just finished.
 func (m *metrics) observeSearch(c searchClass, start time.Time) {
 	if m != nil {
 		m.searches[c].Inc()

@@ -17,7 +17,7 @@ import (
 func labelOf(id cola.TTBID, edit func(c *cola.Cola)) cola.Cola {
 	var c cola.Cola
 	c.TTBID, c.BrandName, c.ProductType, c.PermitNumber = id, "HAPAX", vocabulary.Wine, "NJ-I-721"
-	c.ApprovalDate = cola.DateOf(instant)
+	c.ApprovalDate = cola.DateOf(testNow)
 	edit(&c)
 	return c
 }
@@ -30,7 +30,7 @@ func TestSearchNotes(t *testing.T) {
 		labelOf(26001001000001, func(c *cola.Cola) { c.ABV, c.Volume, c.VolumeUnit = cola.Some(12.0), cola.Some(750.0), "milliliters" }),
 		labelOf(26001001000002, func(*cola.Cola) {}),
 		labelOf(26001001000003, func(c *cola.Cola) { c.BrandName, c.ApprovalDate = "BYGONE", cola.NewDate(2009, 5, 1) }),
-		labelOf(26001001000004, func(c *cola.Cola) { c.BrandName, c.ApprovalDate = "TOMORROW", cola.DateOf(instant).AddDays(1) }),
+		labelOf(26001001000004, func(c *cola.Cola) { c.BrandName, c.ApprovalDate = "TOMORROW", cola.DateOf(testNow).AddDays(1) }),
 		labelOf(26001001000005, func(c *cola.Cola) { c.BrandName, c.OriginName = "TWOFOLD", "DELAWARE" }),
 		labelOf(26001001000006, func(c *cola.Cola) { c.BrandName, c.OriginName, c.OriginID = "TWOFOLD", "GEORGIA", "6E" }),
 		labelOf(26001001000007, func(c *cola.Cola) {
@@ -179,7 +179,7 @@ func TestQueryWords(t *testing.T) {
 // it, as searches do.
 func TestFormerPaths(t *testing.T) {
 	w := mustWorld(t, 200)
-	o := demo.Options{Colas: 200, Seed: 1, AsOf: cola.DateOf(instant)}
+	o := demo.Options{Colas: 200, Seed: 1, AsOf: cola.DateOf(testNow)}
 	words, err := w.Vocabulary(t.Context())
 	if err != nil {
 		t.Fatal(err)

@@ -11,7 +11,7 @@ import (
 // maxRecentColas limits the labels in a permittee's details.
 const maxRecentColas = 10
 
-// PermitteePage is the answer to SearchPermittees.
+// PermitteePage is the result of SearchPermittees.
 type PermitteePage struct {
 	Permittees []cola.PermitteeSummary
 	Pagination cola.Pagination

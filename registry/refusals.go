@@ -25,7 +25,7 @@ const (
 	flushBatchSize = 50
 )
 
-// recordingLedger is a ledger that records the requests it refuses.
+// recordingLedger is a ledger that records the requests it rejects.
 type recordingLedger struct {
 	*quota.Ledger
 	refusals *refusalRecorder
@@ -78,7 +78,7 @@ type refusalRecorder struct {
 	log     *slog.Logger
 	metrics *refusalMetrics
 
-	flushing chan struct{} // holds one while the database writes
+	flushing chan struct{} // full during a database write
 	failing  bool          // the latest write failed; guarded by flushing
 
 	mu      sync.Mutex

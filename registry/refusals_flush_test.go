@@ -13,7 +13,7 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// refused writes all pending refusals and returns the account holder's view of them, unordered.
+// refused writes all pending rejections and returns the account holder's view of them, unordered.
 func (w *world) refused(t *testing.T, holder cola.Caller) []string {
 	t.Helper()
 	w.Close()
@@ -26,13 +26,13 @@ func (w *world) refused(t *testing.T, holder cola.Caller) []string {
 	return got
 }
 
-// TestRejectedRequests checks that account holders see each refused request once, with its reason,
+// TestRejectedRequests checks that account holders see each rejected request once, with its reason,
 // by key and app. Refusals reported elsewhere and requests that failed for other reasons are
 // excluded.
 func TestRejectedRequests(t *testing.T) {
 	w := mustWorld(t, 300)
 	holder, stranger := w.mustHolder(t, "told@example.com", cola.TierFree), w.mustHolder(t, "stranger@example.com", cola.TierFree)
-	ci, old := w.mustMake(t, holder, registry.KeyParams{Name: "CI"}), w.mustMake(t, holder, registry.KeyParams{Name: "old"})
+	ci, old := w.mustCreateKey(t, holder, registry.KeyParams{Name: "CI"}), w.mustCreateKey(t, holder, registry.KeyParams{Name: "old"})
 	key := keyCaller(holder.Account, ci.ID)
 	_, app := w.mustConnect(t, holder.Account, "Assistant")
 	app.Scopes = nil
@@ -67,7 +67,7 @@ func TestRejectedRequests(t *testing.T) {
 	for range 10 + 3 { // exhausts the rate limit of ten
 		w.Admit(t.Context(), key)
 	}
-	for range 2 { // refused before processing
+	for range 2 { // rejected before processing
 		w.SearchColas(t.Context(), key, cola.SearchParams{})
 	}
 	w.SearchColas(t.Context(), holder, cola.SearchParams{})
@@ -91,7 +91,7 @@ func TestRejectedRequests(t *testing.T) {
 func TestExhaustedQuota(t *testing.T) {
 	w := mustWorld(t, 300)
 	holder := w.mustHolder(t, "usedup@example.com", cola.TierPro)
-	key := keyCaller(holder.Account, w.mustMake(t, holder, registry.KeyParams{Name: "CI"}).ID)
+	key := keyCaller(holder.Account, w.mustCreateKey(t, holder, registry.KeyParams{Name: "CI"}).ID)
 	labels := w.newest(t, key, cola.SearchParams{PerPage: cola.Some(100), ApprovalDateFrom: cola.NewDate(2005, 1, 1)})
 	for n := range cola.TierFree.Limits().ListRecords / 100 {
 		w.newest(t, key, cola.SearchParams{PerPage: cola.Some(100), ApprovalDateFrom: cola.NewDate(2005, 1, 1)})
@@ -105,7 +105,7 @@ func TestExhaustedQuota(t *testing.T) {
 	if err := w.store.SetTier(t.Context(), holder.Account, cola.TierFree); err != nil {
 		t.Fatal(err)
 	}
-	w.advance(30*time.Second - time.Duration(w.now().Second())*time.Second) // all refusals fall in one minute
+	w.advance(30*time.Second - time.Duration(w.now().Second())*time.Second) // all rejections fall in one minute
 	for range 3 {
 		w.SearchColas(t.Context(), key, cola.SearchParams{})
 		w.Cola(t.Context(), holder, labels[0].TTBID.String(), "")
@@ -116,12 +116,12 @@ func TestExhaustedQuota(t *testing.T) {
 	}
 }
 
-// TestLatestRejections checks that the report lists at most 50 refusals, the latest ones, with
+// TestLatestRejections checks that the report lists at most 50 rejections, the latest ones, with
 // their times.
 func TestLatestRejections(t *testing.T) {
 	w := mustWorld(t, 0)
 	holder := w.mustHolder(t, "latest@example.com", cola.TierFree)
-	key := w.mustMake(t, holder, registry.KeyParams{Name: "CI"})
+	key := w.mustCreateKey(t, holder, registry.KeyParams{Name: "CI"})
 	if _, err := w.RevokeKey(t.Context(), holder, key.ID); err != nil {
 		t.Fatal(err)
 	}
@@ -136,12 +136,12 @@ func TestLatestRejections(t *testing.T) {
 	}
 }
 
-// TestRejectionsWithoutAccount checks that refusals of an unknown account are dropped and do not block
-// those of other accounts.
+// TestRejectionsWithoutAccount checks that rejections of an unknown account are dropped and do not
+// block those of other accounts.
 func TestRejectionsWithoutAccount(t *testing.T) {
 	w := mustWorld(t, 0)
 	holder := w.mustHolder(t, "somebody@example.com", cola.TierFree)
-	key := w.mustMake(t, holder, registry.KeyParams{Name: "CI"})
+	key := w.mustCreateKey(t, holder, registry.KeyParams{Name: "CI"})
 	if err := w.store.Suspend(t.Context(), holder.Account, "Bills"); err != nil {
 		t.Fatal(err)
 	}
@@ -150,8 +150,8 @@ func TestRejectionsWithoutAccount(t *testing.T) {
 	w.Close()
 	got, err := w.store.Refusals(t.Context(), holder.Account, 10)
 	want := []store.Refusal{{
-		Minute: instant, Channel: cola.ChannelREST, Credential: cola.Credential{Kind: cola.CredentialKey, ID: key.ID},
-		Reason: registry.RefusedSuspended, Count: 1, LastAt: instant,
+		Minute: testNow, Channel: cola.ChannelREST, Credential: cola.Credential{Kind: cola.CredentialKey, ID: key.ID},
+		Reason: registry.RefusedSuspended, Count: 1, LastAt: testNow,
 	}}
 	if diff := cmp.Diff(want, got); err != nil || diff != "" {
 		t.Errorf("rejections: %v (-want +got):\n%s", err, diff)

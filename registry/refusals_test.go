@@ -18,13 +18,13 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// notebook records refusals, or fails on demand.
+// notebook records rejections, or fails on demand.
 type notebook struct {
 	mu    sync.Mutex
 	fault error
 	hangs bool // until the context ends
 	calls []int
-	sums  map[store.AccountRefusal]int // keyed by refusal with zero Count and LastAt
+	sums  map[store.AccountRefusal]int // keyed by rejection with zero Count and LastAt
 }
 
 func (n *notebook) RecordRefusals(ctx context.Context, refusals []store.AccountRefusal) error {
@@ -79,7 +79,7 @@ func notingIn(n *notebook) *refusalRecorder {
 	return newRefusalRecorder(n, time.Now, slog.New(slog.DiscardHandler), newRefusalMetrics(nil))
 }
 
-// waits returns the number of pending kinds of refusals, and whether a flush is scheduled.
+// waits returns the number of pending kinds of rejections, and whether a flush is scheduled.
 func (r *refusalRecorder) waits() (kinds int, timed bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -125,7 +125,7 @@ func TestRejectionReason(t *testing.T) {
 	}
 }
 
-// TestRejectionTotals checks that refusals are summed by account, minute, channel, credential
+// TestRejectionTotals checks that rejections are summed by account, minute, channel, credential
 // and reason, and written after two seconds. There are no earlier writes and no empty ones.
 func TestRejectionTotals(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -172,7 +172,7 @@ func TestRejectionTotals(t *testing.T) {
 	})
 }
 
-// TestRejectionStoreErrors checks that refusals that the store rejected are kept, merged with
+// TestRejectionStoreErrors checks that rejections that the store could not write are kept, merged with
 // later ones, and written when the store works again.
 func TestRejectionStoreErrors(t *testing.T) {
 	for name, fail := range map[string]func(*notebook){
@@ -220,7 +220,7 @@ func TestRejectionStoreErrors(t *testing.T) {
 	}
 }
 
-// TestRejectionLimit checks that pending refusals are limited while writes fail, and that the
+// TestRejectionLimit checks that pending rejections are limited while writes fail, and that the
 // excess is counted as dropped. Refusals of the same kind share one entry.
 func TestRejectionLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -250,8 +250,8 @@ func TestRejectionLimit(t *testing.T) {
 	})
 }
 
-// TestUnwrittenRejectionLimit checks that refusals from a failed write and those recorded meanwhile stay
-// within the limit together.
+// TestUnwrittenRejectionLimit checks that rejections from a failed write and those recorded
+// meanwhile stay within the limit together.
 func TestUnwrittenRejectionLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := &notebook{hangs: true}
@@ -274,7 +274,7 @@ func TestUnwrittenRejectionLimit(t *testing.T) {
 	})
 }
 
-// TestCloseFlush checks that closing writes pending refusals, returns in time if
+// TestCloseFlush checks that closing writes pending rejections, returns in time if
 // the store does not respond, and reports the number lost.
 func TestCloseFlush(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -301,7 +301,7 @@ func TestCloseFlush(t *testing.T) {
 }
 
 // TestConcurrentRejections checks that concurrent recording, writing, failing and closing neither
-// lose nor duplicate refusals.
+// lose nor duplicate rejections.
 func TestConcurrentRejections(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := &notebook{}
@@ -327,7 +327,7 @@ func TestConcurrentRejections(t *testing.T) {
 	})
 }
 
-// BenchmarkNote measures the cost of recording a refusal.
+// BenchmarkNote measures the cost of recording a rejection.
 func BenchmarkNote(b *testing.B) {
 	for name, accounts := range map[string]int{"one account": 1, "5000 accounts": 5_000} {
 		b.Run(name, func(b *testing.B) {

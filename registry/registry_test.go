@@ -30,7 +30,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const publicURL = "https://registry.example"
 
-var instant = time.Date(2026, time.November, 20, 12, 0, 0, 0, time.UTC)
+var testNow = time.Date(2026, time.November, 20, 12, 0, 0, 0, time.UTC)
 
 // world is a registry over an embedded database with demo data.
 type world struct {
@@ -95,7 +95,7 @@ func mustWorld(t testing.TB, labels int) *world {
 func mustWorldOf(t testing.TB, labels int, set func(*registry.Options)) *world {
 	t.Helper()
 	w := &world{metrics: prometheus.NewPedanticRegistry()}
-	w.clock.Store(instant.UnixMicro())
+	w.clock.Store(testNow.UnixMicro())
 	quiet := slog.New(slog.DiscardHandler)
 	st, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "registry.db"), sqlite.Options{Now: w.now, Logger: quiet})
 	if err != nil {
@@ -103,7 +103,7 @@ func mustWorldOf(t testing.TB, labels int, set func(*registry.Options)) *world {
 	}
 	w.store, w.index = st, search.New(search.Options{})
 	if labels > 0 {
-		o := demo.Options{Colas: labels, Seed: 1, AsOf: cola.DateOf(instant)}
+		o := demo.Options{Colas: labels, Seed: 1, AsOf: cola.DateOf(testNow)}
 		if err := demo.Load(t.Context(), st, o, func(int, int) {}); err != nil {
 			t.Fatal(err)
 		}

@@ -19,7 +19,7 @@ import (
 func (w *world) mustRun(t *testing.T, found ...int) {
 	t.Helper()
 	label := cola.TTBID(26001001000000)
-	at := instant
+	at := testNow
 	for _, n := range found {
 		at = at.AddDate(0, 0, 7)
 		claimed, err := w.store.ClaimDue(t.Context(), at, 10, time.Minute)
@@ -234,7 +234,7 @@ func TestManualRunLimit(t *testing.T) {
 	}
 }
 
-// TestRejectedRuns checks that each refused request is free and starts no run.
+// TestRejectedRuns checks that each rejected request is free and starts no run.
 func TestRejectedRuns(t *testing.T) {
 	w := mustWorld(t, 0)
 	c, other := w.mustWriter(t, "refused@example.com", cola.TierPro), w.mustWriter(t, "other@example.com", cola.TierPro)
@@ -276,13 +276,13 @@ func TestRejectedRuns(t *testing.T) {
 	}
 }
 
-// TestSuspendedAccount checks that every operation is refused with the operator's reason and is
+// TestSuspendedAccount checks that every operation is rejected with the operator's reason and is
 // free, and that operations work again once the account is restored.
 func TestSuspendedAccount(t *testing.T) {
 	const because = "The invoice of October is not paid."
 	w := mustWorld(t, 0)
 	c := w.mustWriter(t, "suspended@example.com", cola.TierPro)
-	w.mustImport(t, store.Commit, bottle(26001001000001, "OAK", cola.DateOf(instant)))
+	w.mustImport(t, store.Commit, bottle(26001001000001, "OAK", cola.DateOf(testNow)))
 	id := w.mustSave(t, c, alert("oaks")).Search.UUID
 	operations := map[string]func() (cola.QuotaState, error){
 		"standing": func() (cola.QuotaState, error) { return w.Standing(t.Context(), c) },

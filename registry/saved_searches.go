@@ -24,7 +24,7 @@ const (
 	saveTimeout = 5 * time.Second
 )
 
-// CreatedSavedSearch is the answer to CreateSavedSearch.
+// CreatedSavedSearch is the result of CreateSavedSearch.
 type CreatedSavedSearch struct {
 	Search   cola.SavedSearch
 	Repeated bool // an earlier identical request created it
@@ -32,7 +32,7 @@ type CreatedSavedSearch struct {
 
 // CreateSavedSearch stores a search for the caller's account. It is free and needs the scope
 // cola.ScopeWriteSavedSearches. Repeating a request creates no second search: within 24 hours with
-// the same idempotency key or, on MCP, which has none, within ten minutes with the same content and
+// the same idempotency key or, on MCP, which has no such keys, within ten minutes with the same content and
 // credential. It then returns the search in its current state. Besides the errors of Normalize, it
 // fails with CodeIdempotencyKeyReused if the key was used for another search, and with
 // CodeWatchlistLimit if the account has cola.MaxActiveSchedules active searches, or
@@ -66,7 +66,7 @@ func (s *Service) SavedSearchNotes(f cola.SavedSearchFilters) []string {
 	return vocabularyOf(s.index.View()).SavedSearchNotes(f)
 }
 
-// idempotencyOf returns what identifies a repeated request.
+// idempotencyOf returns the identity by which a repeated request is recognized.
 func idempotencyOf(c cola.Caller, key string, search cola.SavedSearch) store.Once {
 	once := store.Once{Fingerprint: search.Fingerprint()}
 	switch {

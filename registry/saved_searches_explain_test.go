@@ -167,7 +167,7 @@ func timedCases() []verdictCase {
 		{"", func(t *store.Trace) { t.Arrived = 0 }, "not_yet"},
 		{"2026-11-21", as, "not_yet"},
 		{"2026-11-20", as, "next_run"},
-		{"2026-11-20", planned(func(s *cola.Schedule) { s.NextRunAt = cola.Some(cola.TimestampOf(instant)) }), "next_run"},
+		{"2026-11-20", planned(func(s *cola.Schedule) { s.NextRunAt = cola.Some(cola.TimestampOf(testNow)) }), "next_run"},
 		{"2026-11-16", seen(5, 9, 2), "next_run"},
 		{"2026-08-18", as, "next_run"},
 
@@ -261,13 +261,13 @@ func (w *world) mustRecord(t *testing.T, found ...store.RunMatch) {
 func TestExplanationCharge(t *testing.T) {
 	w := mustWorld(t, 0)
 	c, other := w.mustWriter(t, "charged@example.com", cola.TierFree), w.mustWriter(t, "other@example.com", cola.TierPro)
-	w.mustImport(t, store.Commit, bottle(26001001000001, "OAK", cola.DateOf(instant)))
+	w.mustImport(t, store.Commit, bottle(26001001000001, "OAK", cola.DateOf(testNow)))
 	id := w.mustSave(t, c, alert("oaks")).Search.UUID
 	c.Scopes = nil // any credential of the account may read
 	for _, tt := range []struct {
 		caller    cola.Caller
 		id, label string
-		says      string // empty if found
+		message   string // empty if found
 	}{
 		{c, id, "26001001000001", ""}, {c, strings.ToUpper(id), " 26001001000001 ", ""},
 		{c, id, "26001001000002", "26001001000002"}, {c, id, "oak", "14 digits"}, {c, id, "", "14 digits"},
@@ -277,13 +277,13 @@ func TestExplanationCharge(t *testing.T) {
 		before, _, _ := w.Usage(t.Context(), tt.caller)
 		e, state, err := w.ExplainSavedSearch(t.Context(), tt.caller, tt.id, tt.label)
 		cost := 0
-		if tt.says == "" {
+		if tt.message == "" {
 			cost = 1
 		}
 		if state.Used.ListRecords-before.ListRecords.Used != cost || state.Charged != cost || state.Used.DetailViews != 0 {
 			t.Errorf("ExplainSavedSearch(%q of %q): used %+v after %+v", tt.label, tt.id, state.Used, before.ListRecords)
 		}
-		if tt.says == "" && (err != nil || e.Verdict == "") || tt.says != "" && (code(err) != cola.CodeNotFound || !strings.Contains(err.Error(), tt.says) || e.Verdict != "") {
+		if tt.message == "" && (err != nil || e.Verdict == "") || tt.message != "" && (code(err) != cola.CodeNotFound || !strings.Contains(err.Error(), tt.message) || e.Verdict != "") {
 			t.Errorf("ExplainSavedSearch(%q of %q) = %+v, %v", tt.label, tt.id, e, err)
 		}
 		w.advance(time.Minute)

@@ -35,7 +35,7 @@ func TestSavedSearchFilters(t *testing.T) {
 			if err := json.Unmarshal([]byte(k.filters), &filters); err != nil {
 				t.Fatal(err)
 			}
-			settled, err := cola.SavedSearchParams{Name: "n", Filters: &filters}.Normalize(instant)
+			settled, err := cola.SavedSearchParams{Name: "n", Filters: &filters}.Normalize(testNow)
 			if err != nil {
 				t.Fatal(err)
 			}

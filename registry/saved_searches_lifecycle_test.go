@@ -131,8 +131,8 @@ func TestSavedSearchPages(t *testing.T) {
 	}
 }
 
-// TestRejectedSavedSearchActions checks that each refused request counts toward the rate limit, is free
-// and changes nothing.
+// TestRejectedSavedSearchActions checks that each rejected request counts toward the rate limit, is
+// free and changes nothing.
 func TestRejectedSavedSearchActions(t *testing.T) {
 	w := mustWorld(t, 0)
 	c, other := w.mustWriter(t, "life@example.com", cola.TierPro), w.mustWriter(t, "else@example.com", cola.TierPro)
@@ -165,7 +165,7 @@ func TestRejectedSavedSearchActions(t *testing.T) {
 		{"too broad", change(c, created.UUID, broad), cola.CodeSearchTooBroad},
 		{"read by another account", read(other, created.UUID), cola.CodeNotFound},
 		{"changed by another account", change(other, created.UUID, setActive(false)), cola.CodeNotFound},
-		{"changed to nothing by another account", change(other, created.UUID, cola.SavedSearchChangeParams{}), cola.CodeNotFound},
+		{"empty change by another account", change(other, created.UUID, cola.SavedSearchChangeParams{}), cola.CodeNotFound},
 		{"deleted by another account", remove(other, created.UUID), cola.CodeNotFound},
 	}
 	for _, id := range []string{unknown, "", "x", "preview", strings.ReplaceAll(created.UUID, "-", ""), "{" + created.UUID + "}", "urn:uuid:" + created.UUID, created.UUID + " ", created.UUID + "\x00", "\xff"} {
@@ -185,7 +185,7 @@ func TestRejectedSavedSearchActions(t *testing.T) {
 	if got, _, err := w.SavedSearch(t.Context(), reader, created.UUID, ""); err != nil || !cmp.Equal(got.Value, created) {
 		t.Errorf("SavedSearch without a scope: %v\n%s", err, cmp.Diff(created, got.Value))
 	}
-	days, err := w.store.DailyUsage(t.Context(), c.Account, cola.DateOf(instant), cola.DateOf(instant))
+	days, err := w.store.DailyUsage(t.Context(), c.Account, cola.DateOf(testNow), cola.DateOf(testNow))
 	if want := 1 + 5 + 30 + 1; err != nil || len(days) != 1 || days[0].Requests != want || days[0].Units != 0 {
 		t.Errorf("usage of the day = %+v, %v, want %d free requests", days, err, want)
 	}
@@ -299,7 +299,7 @@ func TestChangeOutage(t *testing.T) {
 func TestPreviewMatchesSearch(t *testing.T) {
 	w := mustWorld(t, 5000)
 	c := w.mustCaller(t, "preview@example.com", cola.TierPro) // reads need no scope
-	today, nonzero := cola.DateOf(instant), 0
+	today, nonzero := cola.DateOf(testNow), 0
 	for _, filters := range []cola.SavedSearchFilters{
 		{}, {TypeWine: cola.Some(true)}, {Query: "wine"}, {BrandName: "a", ABVMin: cola.Some(12.0)}, {ApplicationStatus: "approved", ContainerCan: cola.Some(true)},
 		{Country: "narnia"}, {BrandName: "!"},

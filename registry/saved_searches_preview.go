@@ -82,8 +82,8 @@ func (s *Service) takeAllowance(
 	return named, withheld
 }
 
-// admitDashboard admits a free request from the dashboard, or refuses it with invalid if that is not
-// nil.
+// admitDashboard admits a free request from the dashboard, or rejects it with invalid if that is
+// not nil.
 func (s *Service) admitDashboard(ctx context.Context, c cola.Caller, invalid error) (cola.QuotaState, error) {
 	if c.Channel != cola.ChannelDashboard {
 		invalid = cola.Errorf(cola.CodeForbidden, dashboardLabelsOnly)

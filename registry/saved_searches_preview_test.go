@@ -66,16 +66,16 @@ func TestPreviewLabelsChannel(t *testing.T) {
 	}
 }
 
-// foundAndGone records a run one week after instant. Its matches are labels in the registry and one
+// foundAndGone records a run one week after testNow. Its matches are labels in the registry and one
 // deleted label, which is first by ID.
 func (w *world) foundAndGone(t *testing.T, c cola.Caller, labels int) {
 	t.Helper()
-	at := instant.AddDate(0, 0, 7)
+	at := testNow.AddDate(0, 0, 7)
 	due, err := w.store.ClaimDue(t.Context(), at, 1, time.Minute)
 	if err != nil || len(due) != 1 {
 		t.Fatalf("due searches = %v, %v", due, err)
 	}
-	record := store.RunRecord{Due: due[0], Mark: store.Mark{At: at, Revision: due[0].Mark.Revision}, From: cola.DateOf(instant), To: cola.DateOf(at)}
+	record := store.RunRecord{Due: due[0], Mark: store.Mark{At: at, Revision: due[0].Mark.Revision}, From: cola.DateOf(testNow), To: cola.DateOf(at)}
 	record.Matches = []store.RunMatch{{TTBID: 1, Late: true}}
 	for _, l := range w.newest(t, c, cola.SearchParams{PerPage: cola.Some(labels), ApprovalDateFrom: 1}) {
 		record.Matches = append(record.Matches, store.RunMatch{TTBID: l.TTBID})
@@ -137,7 +137,7 @@ func TestPreviewLabelLimit(t *testing.T) {
 	const brands, each = 40, 3
 	var labels []cola.Cola
 	for n := range brands * each {
-		labels = append(labels, bottle(cola.TTBID(26001001000001+n), fmt.Sprintf("BRAND %02d", n/each), cola.DateOf(instant)))
+		labels = append(labels, bottle(cola.TTBID(26001001000001+n), fmt.Sprintf("BRAND %02d", n/each), cola.DateOf(testNow)))
 	}
 	w.mustImport(t, store.Commit, labels...)
 	preview := func(brand int) registry.PreviewPage {

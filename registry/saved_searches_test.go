@@ -88,7 +88,7 @@ func TestCreateSavedSearch(t *testing.T) {
 		UUID: id, Name: "New oak", Filters: cola.SavedSearchFilters{BrandName: "oak"},
 		Schedule: &cola.Schedule{Active: true, Cadence: cola.CadenceWeekly, Day: 1,
 			NextRunAt: cola.Some(cola.TimestampOf(time.Date(2026, 11, 23, cola.RunHour, 0, 0, 0, time.UTC)))},
-		CreatedAt: cola.TimestampOf(instant),
+		CreatedAt: cola.TimestampOf(testNow),
 		ManageURL: publicURL + "/saved-searches/" + id, DashboardURL: publicURL + "/saved-searches",
 	}
 	if diff := cmp.Diff(want, created.Search); diff != "" || !uuidPattern.MatchString(id) {
@@ -99,7 +99,7 @@ func TestCreateSavedSearch(t *testing.T) {
 	if diff := cmp.Diff(want, stored); err != nil || diff != "" {
 		t.Errorf("stored search: %v (-want +got):\n%s", err, diff)
 	}
-	if days, err := w.store.DailyUsage(t.Context(), c.Account, cola.DateOf(instant), cola.DateOf(instant)); err != nil || len(days) != 1 || days[0].Requests != 1 || days[0].Units != 0 {
+	if days, err := w.store.DailyUsage(t.Context(), c.Account, cola.DateOf(testNow), cola.DateOf(testNow)); err != nil || len(days) != 1 || days[0].Requests != 1 || days[0].Units != 0 {
 		t.Errorf("usage of the day = %+v, %v, want one free request", days, err)
 	}
 	if again := w.mustSave(t, c, alert("New oak")); again.Repeated || again.Search.UUID == id {
@@ -107,7 +107,7 @@ func TestCreateSavedSearch(t *testing.T) {
 	}
 }
 
-// TestRejectedSavedSearches checks that refused requests count toward the rate limit, are free and
+// TestRejectedSavedSearches checks that rejected requests count toward the rate limit, are free and
 // save nothing.
 func TestRejectedSavedSearches(t *testing.T) {
 	w := mustWorld(t, 0)
@@ -126,9 +126,9 @@ func TestRejectedSavedSearches(t *testing.T) {
 		{"without the scope", reader, alert("n"), cola.CodeInsufficientScope, "required_scope"},
 		{"without the scope, and invalid", reader, cola.SavedSearchParams{}, cola.CodeInsufficientScope, "required_scope"},
 		{"invalid", writer, cola.SavedSearchParams{}, cola.CodeValidation, "filters"},
-		{"found unreadable by the edge", writer, cola.SavedSearchParams{Decoded: cola.Decoded{Problems: cola.Problems{"filters.brand": {"Unknown."}}},
+		{"invalid JSON member", writer, cola.SavedSearchParams{Decoded: cola.Decoded{Problems: cola.Problems{"filters.brand": {"Unknown."}}},
 			Name: "n", Filters: &cola.SavedSearchFilters{}}, cola.CodeValidation, "filters.brand"},
-		{"with a bad key", writer, withKey("n", "a key"), cola.CodeValidation, "Idempotency-Key"},
+		{"invalid key", writer, withKey("n", "a key"), cola.CodeValidation, "Idempotency-Key"},
 		{"too broad", writer, broad, cola.CodeSearchTooBroad, ""},
 	} {
 		created, state, err := w.CreateSavedSearch(t.Context(), tt.caller, tt.params)
@@ -141,14 +141,14 @@ func TestRejectedSavedSearches(t *testing.T) {
 			t.Errorf("%s: details = %v, want %s", tt.name, refusal.Details, tt.detail)
 		}
 	}
-	days, err := w.store.DailyUsage(t.Context(), writer.Account, cola.DateOf(instant), cola.DateOf(instant))
+	days, err := w.store.DailyUsage(t.Context(), writer.Account, cola.DateOf(testNow), cola.DateOf(testNow))
 	if err != nil || len(days) != 1 || days[0].Requests != 6 {
 		t.Errorf("usage of the day = %+v, %v, want 6 requests", days, err)
 	}
 	w.mustHaveSaved(t, writer)
 }
 
-// TestRejectedSearchNotSaved checks that a request that the ledger refuses saves nothing.
+// TestRejectedSearchNotSaved checks that a request that the ledger rejects saves nothing.
 func TestRejectedSearchNotSaved(t *testing.T) {
 	w := mustWorld(t, 0)
 	c := w.mustWriter(t, "burst@example.com", cola.TierFree)
@@ -269,7 +269,7 @@ func TestActiveScheduleLimit(t *testing.T) {
 	if !errors.As(err, &refusal) || refusal.Details["limit"] != 10 || !strings.Contains(refusal.Message, `"active": false`) {
 		t.Errorf("beyond the limit: error = %v, want the limit and a remedy", err)
 	}
-	paused, unscheduled := withKey("paused", "k"), alert("unscheduled") // the refused request did not use up the key
+	paused, unscheduled := withKey("paused", "k"), alert("unscheduled") // the rejected request did not use up the key
 	paused.Schedule.Active, unscheduled.Schedule = cola.Some(false), nil
 	for _, p := range []cola.SavedSearchParams{paused, unscheduled} {
 		if got := w.mustSave(t, c, p).Search.Schedule; got != nil && (got.Active || got.NextRunAt.OK) {

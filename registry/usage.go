@@ -89,7 +89,7 @@ const (
 	RefusedSuspended   = "account_suspended"
 )
 
-// Refusal counts refused requests of one minute with the same source and reason.
+// Refusal counts rejected requests of one minute with the same source and reason.
 type Refusal struct {
 	LastAt     time.Time // time of the latest
 	Channel    cola.Channel
@@ -281,7 +281,7 @@ func (r usageData) name(c cola.Credential) string {
 	return fmt.Sprintf("removed key (%d)", c.ID)
 }
 
-// daily returns the days of a month up to now, with the rows given.
+// daily returns the days of a month up to now, for the given rows.
 func (r usageData) daily(month cola.Period, now time.Time, rows int, rowOf map[usageSource]int) []DayUsage {
 	first, last := periodDays(month)
 	today := min(max(cola.DateOf(now), first), last)

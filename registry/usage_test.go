@@ -75,7 +75,7 @@ func TestUsageReport(t *testing.T) {
 	w := mustWorld(t, 300)
 	holder := w.mustHolder(t, "report@example.com", cola.TierPro)
 	second := w.mustSignIn(t, holder.Account, "Chromium")
-	busy, gone := w.mustMake(t, holder, registry.KeyParams{Name: "busy"}), w.mustMake(t, holder, registry.KeyParams{Name: "gone"})
+	busy, gone := w.mustCreateKey(t, holder, registry.KeyParams{Name: "busy"}), w.mustCreateKey(t, holder, registry.KeyParams{Name: "gone"})
 	_, app := w.mustConnect(t, holder.Account, "Assistant")
 	stranger := w.mustHolder(t, "stranger@example.com", cola.TierPro)
 	w.mustSpend(t, stranger, 50)
@@ -141,7 +141,7 @@ func TestManyRows(t *testing.T) {
 		w := mustWorld(t, 0)
 		holder := w.mustHolder(t, "many@example.com", cola.TierPro)
 		for n := range keys {
-			c := keyCaller(holder.Account, w.mustMake(t, holder, registry.KeyParams{Name: fmt.Sprint(n)}).ID)
+			c := keyCaller(holder.Account, w.mustCreateKey(t, holder, registry.KeyParams{Name: fmt.Sprint(n)}).ID)
 			for range 1 + n/5 {
 				if _, err := w.Admit(t.Context(), c); err != nil {
 					t.Fatal(err)
@@ -174,7 +174,7 @@ func TestManyRowsByChannel(t *testing.T) {
 		holder := w.mustHolder(t, "channels@example.com", cola.TierPro)
 		var callers []cola.Caller
 		for n := range test.keys {
-			c := keyCaller(holder.Account, w.mustMake(t, holder, registry.KeyParams{Name: fmt.Sprint(n)}).ID)
+			c := keyCaller(holder.Account, w.mustCreateKey(t, holder, registry.KeyParams{Name: fmt.Sprint(n)}).ID)
 			callers = append(callers, c, c) // two requests per key
 		}
 		for n := range test.apps {
@@ -205,7 +205,7 @@ func TestManyRowsByChannel(t *testing.T) {
 func TestUsageReportWhileSpending(t *testing.T) {
 	w := mustWorld(t, 100)
 	holder := w.mustHolder(t, "meanwhile@example.com", cola.TierPro)
-	c := keyCaller(holder.Account, w.mustMake(t, holder, registry.KeyParams{Name: "busy"}).ID)
+	c := keyCaller(holder.Account, w.mustCreateKey(t, holder, registry.KeyParams{Name: "busy"}).ID)
 	ctx, cancel := context.WithCancel(t.Context())
 	var all sync.WaitGroup
 	for range 2 {

@@ -257,10 +257,10 @@ func TestOriginNote(t *testing.T) {
 func TestOriginNoteGeorgia(t *testing.T) {
 	for _, domestic := range []string{Domestic, Imported} {
 		if got := OriginNote("georgia", domestic); got != "" {
-			t.Errorf("domestic = %s, georgia: note = %s", domestic, got)
+			t.Errorf("OriginNote(georgia, %s) = %q, want none", domestic, got)
 		}
 		if OriginNote("DE", domestic) == "" {
-			t.Errorf("domestic = %s, DE: note is empty", domestic)
+			t.Errorf("OriginNote(DE, %s) is empty", domestic)
 		}
 	}
 }

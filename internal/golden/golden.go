@@ -26,7 +26,7 @@ type Cases struct {
 	got  map[string]json.RawMessage
 }
 
-// Load returns the cases in testdata/name.golden. When t ends, it rewrites the file if asked to, and
+// Load returns the cases in testdata/name.golden. When t ends, it rewrites the file with -update, and
 // otherwise fails if the file has cases that were not checked.
 func Load(t *testing.T, name string) *Cases {
 	t.Helper()

@@ -1,5 +1,5 @@
 // Package params parses parameters, sent as text, into the parameter structs of package cola. Each
-// edge has its own request format but parses the values here, so that all edges report problems
+// API has its own request format but parses the values here, so that all APIs report problems
 // with the same messages.
 package params
 
