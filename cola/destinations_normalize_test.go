@@ -43,8 +43,8 @@ func TestChallengeAnswer(t *testing.T) {
 	}
 }
 
-// FuzzChallenge checks that a body answers a challenge only if it contains the token, and that a code
-// matches only by its letters.
+// FuzzChallenge checks that a body answers a challenge only if it contains the token, and that a
+// code matches only by its letters.
 func FuzzChallenge(f *testing.F) {
 	const c Challenge = "KX7OBIFAABCDEFGHIJKLMNOPQR"
 	f.Add([]byte(c))

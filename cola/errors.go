@@ -66,7 +66,8 @@ func Quoted(value string) string {
 	return strconv.Quote(value)
 }
 
-// CodeOf returns the code of the Error in err's chain, CodeInternal for any other error, and "" for nil.
+// CodeOf returns the code of the Error in err's chain, CodeInternal for any other error, and "" for
+// nil.
 func CodeOf(err error) Code {
 	var e *Error
 	switch {

@@ -82,8 +82,12 @@ func TestTooMany(t *testing.T) {
 		121 * time.Second: "3 minutes", 42 * time.Minute: "42 minutes", 24 * time.Hour: "24 hours",
 	} {
 		err := TooMany("burst", 10, wait, "Too many.")
-		want := &Error{Code: CodeQuotaExceeded, Message: "Too many. Try again in " + words + ".", RetryAfter: wait,
-			Details: map[string]any{"reason": "burst", "limit": 10, "retry_after": int((wait + time.Second - 1) / time.Second)}}
+		want := &Error{
+			Code:       CodeQuotaExceeded,
+			Message:    "Too many. Try again in " + words + ".",
+			RetryAfter: wait,
+			Details:    map[string]any{"reason": "burst", "limit": 10, "retry_after": int((wait + time.Second - 1) / time.Second)},
+		}
 		if diff := cmp.Diff(want, err); diff != "" {
 			t.Errorf("wait %v: details (-want +got):\n%s", wait, diff)
 		}

@@ -8,9 +8,9 @@ import (
 	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
-// Filter describes one filter of label searches. Normalization, cursor fingerprints, saved searches,
-// explanations, facets, forms, chips and emails all loop over Filters. CONTRIBUTING.md lists the
-// steps to add one.
+// Filter describes one filter of label searches. Normalization, cursor fingerprints, saved
+// searches, explanations, facets, forms, chips and emails all loop over Filters. CONTRIBUTING.md
+// lists the steps to add one.
 type Filter struct {
 	Param string     // name in SearchParams; empty if only saved searches have the filter
 	Saved []string   // names in SavedSearchFilters: one, or a boolean for each of Words; nil if unset

@@ -20,7 +20,8 @@ const (
 )
 
 // Problems maps the names of a request's invalid parameters to messages. The zero value is ready to
-// use. Its validating methods return the normalized value, or the zero value after adding a problem.
+// use. Its validating methods return the normalized value, or the zero value after adding a
+// problem.
 type Problems map[string][]string
 
 // Add adds a problem of a parameter. The message is a sentence without the parameter's name.
@@ -217,8 +218,8 @@ func (p *Problems) bound(name string, v Opt[float64], maximum float64) Opt[float
 	return Opt[float64]{}
 }
 
-// State normalizes the name, adjective or code of a US state to the code. It accepts any two letters,
-// because records may have codes of other places.
+// State normalizes the name, adjective or code of a US state to the code. It accepts any two
+// letters, because records may have codes of other places.
 func (p *Problems) State(name, value string) string {
 	if code := strings.ToUpper(strings.TrimSpace(value)); vocabulary.IsStateCode(code) {
 		return code

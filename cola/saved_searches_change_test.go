@@ -160,8 +160,8 @@ func TestInvalidSavedSearchChanges(t *testing.T) {
 	}
 }
 
-// TestSavedSearchChangeProperties checks that a changed search could also have been created, and that changes
-// are idempotent.
+// TestSavedSearchChangeProperties checks that a changed search could also have been created, and
+// that changes are idempotent.
 func TestSavedSearchChangeProperties(t *testing.T) {
 	days := rapid.SampledFrom([]Opt[int]{{}, Some(0), Some(1), Some(6), Some(7), Some(28)})
 	flags := rapid.SampledFrom([]Opt[bool]{{}, Some(true), Some(false)})

@@ -46,8 +46,12 @@ func TestNormalizeSavedSearch(t *testing.T) {
 			PermitNumberText: "ca-w", ApplicantUSState: "NY", ABVMin: Some(0.0), ABVMax: Some(100.0),
 			VolumeUnit: "liters", VolumeMin: Some(0.75), ContainerCan: Some(true),
 		},
-		Schedule: &Schedule{Active: true, Cadence: CadenceWeekly, Day: 1,
-			NextRunAt: Some(TimestampOf(time.Date(2026, 11, 23, RunHour, 0, 0, 0, time.UTC)))},
+		Schedule: &Schedule{
+			Active:    true,
+			Cadence:   CadenceWeekly,
+			Day:       1,
+			NextRunAt: Some(TimestampOf(time.Date(2026, 11, 23, RunHour, 0, 0, 0, time.UTC))),
+		},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("search (-want +got):\n%s", diff)
@@ -291,14 +295,32 @@ func TestQueryOfSavedFilters(t *testing.T) {
 		want    Query
 	}{
 		{"empty", SavedSearchFilters{}, Query{}},
-		{"texts", SavedSearchFilters{Query: "a", BrandName: "b", BarcodeValue: "c", PermitNumberText: "d", ApplicantUSState: "NY",
-			DerivedCategory: "Wine > e", ApplicationStatus: "revoked", Country: "french"},
+		{"texts", SavedSearchFilters{
+			Query:             "a",
+			BrandName:         "b",
+			BarcodeValue:      "c",
+			PermitNumberText:  "d",
+			ApplicantUSState:  "NY",
+			DerivedCategory:   "Wine > e",
+			ApplicationStatus: "revoked",
+			Country:           "french",
+		},
 			Query{Text: "a", BrandName: "b", Barcode: "c", PermitPart: "d", AddressState: "NY", CategoryPath: "Wine > e", Status: "revoked", OriginNames: []string{"FRANCE"}}},
 		{"types in their order", SavedSearchFilters{TypeDistilledSpirit: on, TypeWine: on, TypeMaltBeverage: on}, Query{ProductTypes: vocabulary.ProductTypes()}},
 		{"one type", SavedSearchFilters{TypeMaltBeverage: on}, Query{ProductTypes: []string{"malt beverage"}}},
 		{"roots in their order", SavedSearchFilters{DerivedLiquor: on, DerivedBeer: on, DerivedWine: on}, Query{Categories: vocabulary.CategoryRoots()}},
-		{"containers in their order", SavedSearchFilters{ContainerBottle: on, ContainerCan: on, ContainerKeg: on, ContainerBox: on, ContainerCask: on,
-			ContainerPouch: on, ContainerPod: on, ContainerCarton: on, ContainerBag: on, ContainerJug: on}, Query{Containers: ContainerTypes()}},
+		{"containers in their order", SavedSearchFilters{
+			ContainerBottle: on,
+			ContainerCan:    on,
+			ContainerKeg:    on,
+			ContainerBox:    on,
+			ContainerCask:   on,
+			ContainerPouch:  on,
+			ContainerPod:    on,
+			ContainerCarton: on,
+			ContainerBag:    on,
+			ContainerJug:    on,
+		}, Query{Containers: ContainerTypes()}},
 		{"domestic", SavedSearchFilters{OriginDomestic: on}, Query{Domestic: vocabulary.Domestic}},
 		{"imported", SavedSearchFilters{OriginImported: on}, Query{Domestic: vocabulary.Imported}},
 		{"both", SavedSearchFilters{OriginDomestic: on, OriginImported: on}, Query{}},

@@ -165,8 +165,8 @@ func TestSavedSearchFingerprint(t *testing.T) {
 	}
 }
 
-// TestNormalizeEveryFilter checks that each normalized filter is in the fingerprint, in the JSON and,
-// except for a unit alone, in the query.
+// TestNormalizeEveryFilter checks that each normalized filter is in the fingerprint, in the JSON
+// and, except for a unit alone, in the query.
 func TestNormalizeEveryFilter(t *testing.T) {
 	fields := reflect.TypeFor[SavedSearchFilters]()
 	none := SavedSearch{}.Fingerprint()

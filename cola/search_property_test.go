@@ -39,7 +39,8 @@ func goodParams(t *rapid.T) SearchParams {
 	}
 	p.ABVMin, p.ABVMax = pair("abv", 100)
 	p.VolumeMin, p.VolumeMax = pair("volume", 1e12)
-	if p.VolumeUnit = text("unit", vocabulary.VolumeUnits()...); p.VolumeMin.OK || p.VolumeMax.OK {
+	p.VolumeUnit = text("unit", vocabulary.VolumeUnits()...)
+	if p.VolumeMin.OK || p.VolumeMax.OK {
 		p.VolumeUnit = rapid.SampledFrom(vocabulary.VolumeUnits()).Draw(t, "required unit")
 	}
 	days := []Date{0, Date(rapid.Int32Range(1, int32(maxDate)).Draw(t, "from"))}

@@ -19,8 +19,12 @@ func barcodeOperations(svc Service) []operation {
 		Description: "Finds every label with this barcode, in any of its images. Digits are compared as GTIN-14: " +
 			"UPC-E, UPC-A, EAN-8 and EAN-13 forms of the same number are equal. Spaces and hyphens are ignored. " +
 			"To combine a barcode with other filters, use `barcode_value` of GET /colas.",
-		PathParam: pathParam{Name: "barcode_value", Doc: "Value of the barcode.", Example: "036000291452",
-			Placeholder: true},
+		PathParam: pathParam{
+			Name:        "barcode_value",
+			Doc:         "Value of the barcode.",
+			Example:     "036000291452",
+			Placeholder: true,
+		},
 		Response: reflect.TypeFor[dataOf[cola.BarcodeResult]](),
 		Example:  dataOf[cola.BarcodeResult]{exampleBarcode()},
 		Meter:    cola.MeterListRecords, Cost: "One list record per label returned. Not found is free.",

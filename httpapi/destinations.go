@@ -55,8 +55,12 @@ const needsScope = " An access token needs the scope `saved_searches:write`; an 
 
 // destinationID is the path parameter for a destination.
 func destinationID() pathParam {
-	return pathParam{Name: "uuid", Doc: "UUID of the destination, in any letter case.", Example: exampleDestinationUUID,
-		Placeholder: true}
+	return pathParam{
+		Name:        "uuid",
+		Doc:         "UUID of the destination, in any letter case.",
+		Example:     exampleDestinationUUID,
+		Placeholder: true,
+	}
 }
 
 func destinationOperations(svc Service) []operation {

@@ -118,8 +118,11 @@ func examplePermittee() cola.PermitteeDetail {
 
 // exampleUsage agrees with the examples of the quota headers.
 func exampleUsage() cola.UsageStats {
-	state := cola.QuotaState{Tier: cola.TierFree, Limits: cola.TierFree.Limits(),
-		Used: cola.Used{DetailViews: 12, ListRecords: 400}}
+	state := cola.QuotaState{
+		Tier:   cola.TierFree,
+		Limits: cola.TierFree.Limits(),
+		Used:   cola.Used{DetailViews: 12, ListRecords: 400},
+	}
 	usage := state.Stats()
 	usage.CurrentPeriod = "2026-11"
 	return usage

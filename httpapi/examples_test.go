@@ -90,7 +90,8 @@ func TestExampleSavedSearches(t *testing.T) {
 	}
 	total := 0
 	for i, day := range examplePreview().Days {
-		if total += day.Count; day.Date != cola.DateOf(now).AddDays(-i) {
+		total += day.Count
+		if day.Date != cola.DateOf(now).AddDays(-i) {
 			t.Errorf("preview day %d = %s", i, day.Date)
 		}
 	}

@@ -70,8 +70,12 @@ func newFake() *fake {
 	label.Derive()
 	f := &fake{label: label, sending: newSending()}
 	f.permittee = cola.PermitteeDetail{
-		PermitteeSummary: cola.PermitteeSummary{PermitNumber: "NJ-I-721", CompanyName: "NIEDERHOFF IMPORTS INC", Colas: 1,
-			LastColaApplicationDate: cola.NewDate(2011, 2, 23)},
+		PermitteeSummary: cola.PermitteeSummary{
+			PermitNumber:            "NJ-I-721",
+			CompanyName:             "NIEDERHOFF IMPORTS INC",
+			Colas:                   1,
+			LastColaApplicationDate: cola.NewDate(2011, 2, 23),
+		},
 		RecentColas: []cola.ColaSummary{label.ColaSummary},
 	}
 	f.ava = cola.AVADetail{

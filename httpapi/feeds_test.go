@@ -154,8 +154,8 @@ func TestFeedErrors(t *testing.T) {
 	}
 }
 
-// TestHostileFeedNames checks that any names of labels and searches produce a valid feed and appear as
-// text.
+// TestHostileFeedNames checks that any names of labels and searches produce a valid feed and appear
+// as text.
 func TestHostileFeedNames(t *testing.T) {
 	for _, name := range []string{
 		`<script>alert(1)</script>`, `]]>`, `<![CDATA[ x ]]>`, `&lt;b&gt;`, `"><img src=x onerror=alert(1)>`, "</content></entry></feed>", `<!--`, `{{.}}`, "a\x00b\x08c\x1bd", "\uFFFE\uFFFF", "a\r\n\tb", "\u202Egnp.exe", "é 酒 🍷",

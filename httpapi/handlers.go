@@ -77,8 +77,12 @@ func (a *api) notFoundPublic(w http.ResponseWriter, r *http.Request) {
 // pathNotFoundError suggests the nearest existing path. The comparison leaves out the common
 // prefix, which would make any two paths similar.
 func (a *api) pathNotFoundError(r *http.Request) error {
-	full := map[string]string{"/docs": "/docs", "/healthz": "/healthz", "/readyz": "/readyz",
-		"/openapi.json": basePath + "/openapi.json"}
+	full := map[string]string{
+		"/docs":         "/docs",
+		"/healthz":      "/healthz",
+		"/readyz":       "/readyz",
+		"/openapi.json": basePath + "/openapi.json",
+	}
 	for i := range a.ops {
 		if a.ops[i].PathParam.Name == "" {
 			full[a.ops[i].Path] = basePath + a.ops[i].Path

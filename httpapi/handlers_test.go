@@ -157,7 +157,8 @@ func TestPreflight(t *testing.T) {
 // TestExposedHeaders checks that a script on another origin can read responses of every kind,
 // including errors, with all headers that are relevant to callers.
 func TestExposedHeaders(t *testing.T) {
-	// The first line lists the headers that browsers always expose. Browsers consume the others themselves.
+	// The first line lists the headers that browsers always expose. Browsers consume the others
+	// themselves.
 	known := []string{"Cache-Control", "Content-Length", "Content-Type",
 		"Access-Control-Allow-Origin", "Access-Control-Expose-Headers", "Content-Encoding", "Content-Security-Policy",
 		"Referrer-Policy", "Vary", "X-Content-Type-Options", "X-Robots-Tag"}

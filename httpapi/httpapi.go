@@ -113,8 +113,8 @@ type Options struct {
 	Timeout     time.Duration // per request; default: 30 seconds
 	MaxDrawings int           // concurrent drawings of label images; default: one less than the number of processors, at least one
 
-	// Resource describes the API to OAuth clients whose token is rejected; zero if only API keys are
-	// accepted.
+	// Resource describes the API to OAuth clients whose token is rejected; zero if only API keys
+	// are accepted.
 	Resource auth.Resource
 
 	// Metrics registers the API's metrics, once per registerer; nil disables them.

@@ -49,8 +49,11 @@ type pendingDrawing struct {
 }
 
 func newDrawingCache(running, waiting, keep int) *drawingCache {
-	return &drawingCache{queue: newWorkQueue(running, waiting), pending: map[string]*pendingDrawing{},
-		kept: newByteCache(keep)}
+	return &drawingCache{
+		queue:   newWorkQueue(running, waiting),
+		pending: map[string]*pendingDrawing{},
+		kept:    newByteCache(keep),
+	}
 }
 
 // cached returns the cached drawing of a key, if any.

@@ -18,8 +18,12 @@ const savedSearchesPath = "/saved-searches"
 
 // savedSearchID is the path parameter for a saved search.
 func savedSearchID() pathParam {
-	return pathParam{Name: "uuid", Doc: "UUID of the search, in any letter case.", Example: exampleUUID,
-		Placeholder: true}
+	return pathParam{
+		Name:        "uuid",
+		Doc:         "UUID of the search, in any letter case.",
+		Example:     exampleUUID,
+		Placeholder: true,
+	}
 }
 
 const oneSavedSearchPath = savedSearchesPath + "/{uuid}"
@@ -169,8 +173,11 @@ func explainSavedSearch(svc Service) operation {
 			"it, will find it, or won't: `verdict` is a code, `message` explains it. A label matches if it matches " +
 			"every filter without a group, and one filter of each group.",
 		PathParam: savedSearchID(),
-		InnerParam: pathParam{Name: "ttb_id", Doc: "TTB ID of the label, 14 digits.",
-			Example: exampleMatches().Data[0].TTBID.String()},
+		InnerParam: pathParam{
+			Name:    "ttb_id",
+			Doc:     "TTB ID of the label, 14 digits.",
+			Example: exampleMatches().Data[0].TTBID.String(),
+		},
 		Response: reflect.TypeFor[dataOf[cola.Explanation]](),
 		Example:  dataOf[cola.Explanation]{exampleExplanation()},
 		Meter:    cola.MeterListRecords,
@@ -190,8 +197,12 @@ func exampleExplanation() cola.Explanation {
 			"previous run.",
 	}
 	for _, p := range exampleSavedSearch().Filters.Parts() {
-		e.Filters = append(e.Filters, cola.FilterFinding{Filter: p.Filter,
-			Group: cola.Opt[string]{V: p.Group, OK: p.Group != ""}, Sought: p.Sought, Met: true})
+		e.Filters = append(e.Filters, cola.FilterFinding{
+			Filter: p.Filter,
+			Group:  cola.Opt[string]{V: p.Group, OK: p.Group != ""},
+			Sought: p.Sought,
+			Met:    true,
+		})
 	}
 	return e
 }

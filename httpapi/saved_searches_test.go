@@ -38,8 +38,8 @@ func TestCreateSavedSearch(t *testing.T) {
 	}
 }
 
-// TestIdempotentReplay checks that the response to a repeated request is marked as such and otherwise
-// equal.
+// TestIdempotentReplay checks that the response to a repeated request is marked as such and
+// otherwise equal.
 func TestIdempotentReplay(t *testing.T) {
 	spec := openapitest.Load(t, goldenOpenAPI)
 	f := newFake()
@@ -136,8 +136,8 @@ func TestCreateScope(t *testing.T) {
 	}
 }
 
-// TestCreateFromBrowser checks that a script on another origin can send a creation's headers and read
-// the Location.
+// TestCreateFromBrowser checks that a script on another origin can send a creation's headers and
+// read the Location.
 func TestCreateFromBrowser(t *testing.T) {
 	h := mustServe(t, newFake(), io.Discard)
 	preflight := send(t, h, http.MethodOptions, createPath, "Origin: https://shop.example", "Access-Control-Request-Method: POST",

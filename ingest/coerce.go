@@ -235,8 +235,8 @@ func isNormalized(s string) bool {
 	return !space || s == ""
 }
 
-// splitList splits a string into normalized, nonempty values. The separator is the first of the given
-// ones that occurs in the text; without separators it is a comma.
+// splitList splits a string into normalized, nonempty values. The separator is the first of the
+// given ones that occurs in the text; without separators it is a comma.
 func splitList(s, separators string) []string {
 	separator := ","
 	for i := range len(separators) {

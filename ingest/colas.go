@@ -55,8 +55,8 @@ func (w *colaWork) write(ctx context.Context, patches []cola.Patch[cola.Cola], l
 // warningUnitless is the warning about labels that volume searches cannot find.
 const warningUnitless = "volume without volume_unit; volume filters exclude the label"
 
-// warnAbout adds warnings about a label that has no approval date, or a volume without a unit, after
-// its patch.
+// warnAbout adds warnings about a label that has no approval date, or a volume without a unit,
+// after its patch.
 func (w *colaWork) warnAbout(ctx context.Context, patch *cola.Patch[cola.Cola], outcome store.Outcome) error {
 	dated, err := w.hasApprovalDate(ctx, patch, outcome)
 	if err != nil {

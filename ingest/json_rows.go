@@ -163,7 +163,8 @@ func (r *jsonRows) element(dst []byte) (text []byte, row rawRow, more bool, err 
 	switch c {
 	case ']':
 		in.take()
-		if r.state = atTop; r.wraps {
+		r.state = atTop
+		if r.wraps {
 			r.state = inTail
 		}
 		return dst, rawRow{}, false, nil

@@ -126,8 +126,8 @@ var productionCommodities = []string{"Beer", "Wine", "Distilled Spirits"}
 
 var productionSchema = newSchema[cola.ProductionReport]()
 
-// normalizeProduction checks a row of a production report. A missing report date is derived from year
-// and month.
+// normalizeProduction checks a row of a production report. A missing report date is derived from
+// year and month.
 func normalizeProduction(r *recordReader, p *cola.ProductionReport, carried cola.Fields) {
 	normalizeCommodity(&p.Commodity, productionCommodities...)
 	p.ReportType = strings.ToLower(p.ReportType)

@@ -205,7 +205,8 @@ func (r *recordReader) elements(name string, read func(in place) error) error {
 	return r.each(name, func(i int) error { return read(place{name, i}) })
 }
 
-// texts reads an array of strings. It skips nulls and empty strings, and accepts numbers as strings.
+// texts reads an array of strings. It skips nulls and empty strings, and accepts numbers as
+// strings.
 func (r *recordReader) texts(f *schemaField, list *[]string, in place) error {
 	*list = []string{}
 	element := &schemaField{name: f.name}

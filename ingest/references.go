@@ -142,8 +142,8 @@ func findCycle(table map[string]string) string {
 
 var aliasSchema = newSchema[vocabulary.CategoryAlias]()
 
-// normalizeAlias converts an alias to its stored form and checks it. A path below its own alias is a
-// cycle too, because the alias replaces all paths below it.
+// normalizeAlias converts an alias to its stored form and checks it. A path below its own alias is
+// a cycle too, because the alias replaces all paths below it.
 func normalizeAlias(r *recordReader, a *vocabulary.CategoryAlias, _ cola.Fields) {
 	a.Alias, a.Path = vocabulary.NormalizePath(a.Alias), vocabulary.NormalizeCategory(a.Path)
 	r.require("alias", a.Alias != "")

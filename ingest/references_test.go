@@ -15,8 +15,13 @@ func TestAVAFeatures(t *testing.T) {
 		`"county":"Napa|San  Diego","state":"CA|OR","within":"South Coast|Big, Coast","contains":null,"petitioner":"P",` +
 		`"cfr_author":null,"cfr_index":9.20,"valid_start":"2008-01-01","valid_end":null,"lcsh":"x","sameas":null,"boundary_description":"…"}`
 	want := cola.AVADetail{
-		AVA: cola.AVA{AVAID: "a_b", Name: "A B", States: []string{"CA", "OR"}, Counties: []string{"Napa", "San Diego"},
-			EstablishedDate: cola.NewDate(2006, 1, 6)},
+		AVA: cola.AVA{
+			AVAID:           "a_b",
+			Name:            "A B",
+			States:          []string{"CA", "OR"},
+			Counties:        []string{"Napa", "San Diego"},
+			EstablishedDate: cola.NewDate(2006, 1, 6),
+		},
 		ValidStartDate: cola.NewDate(2008, 1, 1), ParentAVAs: []string{"South Coast", "Big, Coast"}, ChildAVAs: []string{},
 		Petitioner: "P", CFRIndex: "9.20",
 	}
@@ -135,8 +140,8 @@ func TestStoredAliasCycle(t *testing.T) {
 	}
 }
 
-// TestProductionReplacement checks that a report is replaced as a whole, with the rows of all sources
-// in input order.
+// TestProductionReplacement checks that a report is replaced as a whole, with the rows of all
+// sources in input order.
 func TestProductionReplacement(t *testing.T) {
 	row := func(month, group string) string {
 		return `{"commodity":"Wine","report_type":"monthly","year":2024,"month_number":` + month + `,"statistical_group":"` + group + `"}` + "\n"

@@ -37,8 +37,8 @@ type Report struct {
 	// History is true if the labels trigger no alerts. Initial is true if the store had no labels
 	// before, which implies History. They are only set for Colas.
 	History, Initial bool
-	// Undated is the number of labels in the input that have no approval date after the import (in a
-	// dry run, would have none). It is only set for Colas.
+	// Undated is the number of labels in the input that have no approval date after the import (in
+	// a dry run, would have none). It is only set for Colas.
 	Undated int
 	// Refusals lists the first 1,000 rejected rows, in order.
 	Refusals []Refusal
@@ -152,9 +152,9 @@ func (r Report) Summary() string {
 		r.Read, r.Added, r.Changed, r.Unchanged, r.Refused)
 }
 
-// WriteTo writes the report for humans: one "file:line: reason" line per rejected row, the warnings,
-// whether the labels are history, and the Summary. It omits failures, which the error of Import
-// includes.
+// WriteTo writes the report for humans: one "file:line: reason" line per rejected row, the
+// warnings, whether the labels are history, and the Summary. It omits failures, which the error of
+// Import includes.
 func (r Report) WriteTo(w io.Writer) (int64, error) {
 	var b bytes.Buffer
 	for _, refusal := range r.Refusals {

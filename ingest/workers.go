@@ -51,7 +51,8 @@ func (f *decodePool[T]) read(r *countingReader, detect func(*input) (format[T], 
 		if b == nil {
 			return
 		}
-		if b.err = err; err == nil {
+		b.err = err
+		if err == nil {
 			b.err = f.fillBatch(b)
 		}
 		b.bytes = r.n.Load()

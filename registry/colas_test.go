@@ -13,8 +13,8 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// TestRowLimit checks that a page cut to fit the response size is charged only for the rows returned,
-// and that the cursor continues at the next row.
+// TestRowLimit checks that a page cut to fit the response size is charged only for the rows
+// returned, and that the cursor continues at the next row.
 func TestRowLimit(t *testing.T) {
 	w := mustWorld(t, 300)
 	c := w.mustCaller(t, "fit@example.com", cola.TierPro)
@@ -208,7 +208,8 @@ func TestCursorWalk(t *testing.T) {
 			walked = append(walked, row.TTBID)
 		}
 		total = got.Pagination.Total
-		if params.Cursor = got.Pagination.NextCursor; params.Cursor == "" {
+		params.Cursor = got.Pagination.NextCursor
+		if params.Cursor == "" {
 			break
 		}
 		params.PerPage = cola.Some(40 + page)

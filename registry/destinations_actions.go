@@ -199,8 +199,13 @@ const (
 
 // confirmationRequest returns a request to confirm a destination of a kind, due now.
 func (s *Service) confirmationRequest(kind string) store.ConfirmationRequest {
-	l := store.ConfirmationLimits{RepeatWindow: askAddressAgain, MaxRepeats: 1, Window: askedWithin, MaxByAccount: maxAsked,
-		MaxOfAddress: maxAskedAddress}
+	l := store.ConfirmationLimits{
+		RepeatWindow: askAddressAgain,
+		MaxRepeats:   1,
+		Window:       askedWithin,
+		MaxByAccount: maxAsked,
+		MaxOfAddress: maxAskedAddress,
+	}
 	if kind == cola.KindWebhook {
 		l.RepeatWindow, l.MaxRepeats, l.MaxOfAddress = askHostAgain, maxAskedByOne, maxAskedHost
 	}

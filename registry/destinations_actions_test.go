@@ -136,8 +136,8 @@ func TestDailyChallengeLimit(t *testing.T) {
 	}
 }
 
-// TestSharedHosts checks that accounts that exhaust a host's challenges for the day leave other accounts their first one, and as
-// many as they need once it is confirmed.
+// TestSharedHosts checks that accounts that exhaust a host's challenges for the day leave other
+// accounts their first one, and as many as they need once it is confirmed.
 func TestSharedHosts(t *testing.T) {
 	w := mustWorld(t, 0)
 	request := func(c cola.Caller, n int) error {
@@ -165,7 +165,8 @@ func TestSharedHosts(t *testing.T) {
 	}
 }
 
-// TestTestMessageLimit checks that a destination gets at most ten test messages a minute, and that each has its own limit.
+// TestTestMessageLimit checks that a destination gets at most ten test messages a minute, and that
+// each has its own limit.
 func TestTestMessageLimit(t *testing.T) {
 	w := mustWorld(t, 0)
 	c := w.mustWriter(t, "flood@example.com", cola.TierPro)

@@ -136,8 +136,8 @@ func TestDestinationOutage(t *testing.T) {
 	}
 }
 
-// TestConfirmationOutage checks that an error with an unknown outcome says how to find out whether a
-// confirmation was sent, and that unsent confirmations do not count toward a limit.
+// TestConfirmationOutage checks that an error with an unknown outcome says how to find out whether
+// a confirmation was sent, and that unsent confirmations do not count toward a limit.
 func TestConfirmationOutage(t *testing.T) {
 	w := mustWorld(t, 0)
 	c := w.mustWriter(t, "half@example.com", cola.TierPro)

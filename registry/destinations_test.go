@@ -271,8 +271,8 @@ func TestResendConfirmation(t *testing.T) {
 	}
 }
 
-// TestDailyConfirmationLimit checks that an account cannot exceed the daily limit of confirmation emails,
-// whether requests are sequential or concurrent.
+// TestDailyConfirmationLimit checks that an account cannot exceed the daily limit of confirmation
+// emails, whether requests are sequential or concurrent.
 func TestDailyConfirmationLimit(t *testing.T) {
 	w := mustWorld(t, 0)
 	c := w.mustWriter(t, "few@example.com", cola.TierPro)
@@ -329,8 +329,8 @@ func TestDailyConfirmationLimit(t *testing.T) {
 	w.mustAdd(t, third, mailTo("STRANGER@example.com"))
 }
 
-// TestConfirmationLimitAfterDeletion checks that deleting and re-adding an address does not bypass the
-// hourly limit.
+// TestConfirmationLimitAfterDeletion checks that deleting and re-adding an address does not bypass
+// the hourly limit.
 func TestConfirmationLimitAfterDeletion(t *testing.T) {
 	w := mustWorld(t, 0)
 	c := w.mustWriter(t, "around@example.com", cola.TierPro)

@@ -65,8 +65,8 @@ func (s *Service) CreateFeed(
 	return cola.SavedSearchFeed{URL: s.publicURL + feedsPath + token}, state, nil
 }
 
-// DeleteFeed deletes the feed of a search of the caller's account. A missing feed is not an error. It
-// is free and needs the scope cola.ScopeWriteSavedSearches. It fails with CodeNotFound also for
+// DeleteFeed deletes the feed of a search of the caller's account. A missing feed is not an error.
+// It is free and needs the scope cola.ScopeWriteSavedSearches. It fails with CodeNotFound also for
 // another account's search.
 func (s *Service) DeleteFeed(ctx context.Context, c cola.Caller, id string) (cola.QuotaState, error) {
 	key, state, err := s.authorizeSearchWrite(ctx, c, id)

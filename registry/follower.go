@@ -81,14 +81,19 @@ func (f *Follower) Run(ctx context.Context) error {
 		}
 		f.service.followed.finished(err)
 		f.logOutcome(err)
-		if p = f.pauseAfter(labels, err); err != nil {
+		p = f.pauseAfter(labels, err)
+		if err != nil {
 			continue
 		}
 		if f.service.ready.Store(true); !f.reportedBuilt {
 			f.reportedBuilt = true
 			stats := f.service.index.View().Stats()
-			f.options.Built(Build{Labels: stats.Labels, Undated: stats.Undated, Took: time.Since(start),
-				Restored: f.restored})
+			f.options.Built(Build{
+				Labels:   stats.Labels,
+				Undated:  stats.Undated,
+				Took:     time.Since(start),
+				Restored: f.restored,
+			})
 		}
 		f.saveWhenIdle()
 	}
@@ -279,9 +284,9 @@ func (f *Follower) save() error {
 var errRolledBack = errors.New("the database was rolled back")
 
 // checkRollback fails with errRolledBack unless the store still has every revision that the index
-// contains or is about to contain. Revisions disappear if a backup is restored, or a standby without
-// the latest commits takes over; later revisions may still be higher. Call it after all reads, so
-// that a rollback between them is detected.
+// contains or is about to contain. Revisions disappear if a backup is restored, or a standby
+// without the latest commits takes over; later revisions may still be higher. Call it after all
+// reads, so that a rollback between them is detected.
 func (f *Follower) checkRollback(ctx context.Context, marks ...search.Marks) error {
 	var revisions []cola.Revision
 	for _, m := range marks {

@@ -240,7 +240,8 @@ func (o *observed) eventuallyShows(t *testing.T, want content) {
 	t.Errorf("index differs from the store (-want +got):\n%s", diff)
 }
 
-// TestSnapshotAfterRestore starts from a snapshot saved before the database was restored to a backup.
+// TestSnapshotAfterRestore starts from a snapshot saved before the database was restored to a
+// backup.
 func TestSnapshotAfterRestore(t *testing.T) {
 	t.Parallel()
 	s, snapshot := mustPasts(t), filepath.Join(t.TempDir(), "registry.index")
@@ -267,8 +268,8 @@ func TestSnapshotAfterRestore(t *testing.T) {
 	}
 }
 
-// TestStoreRollbackWhileFollowing restores the database to a backup at each point of the first build and
-// of an update.
+// TestStoreRollbackWhileFollowing restores the database to a backup at each point of the first
+// build and of an update.
 func TestStoreRollbackWhileFollowing(t *testing.T) {
 	for _, method := range []string{"Revision", "ColasSince", "PermitteesSince", "ReferenceRevision", "AllReferences", "HasRevision"} {
 		for when, building := range map[string]bool{"while it is built": true, "later": false} {

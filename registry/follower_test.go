@@ -218,8 +218,8 @@ func TestReadinessWithoutCommits(t *testing.T) {
 	}
 }
 
-// TestReadinessWhileDraining checks that a draining service still answers requests but reports that it
-// is not ready.
+// TestReadinessWhileDraining checks that a draining service still answers requests but reports that
+// it is not ready.
 func TestReadinessWhileDraining(t *testing.T) {
 	w := mustWorld(t, 1)
 	c := w.mustCaller(t, "drain@example.com", cola.TierFree)

@@ -225,8 +225,8 @@ func (s *Service) recordKeyEvent(
 	}
 }
 
-// checkDailyKeyLimit returns an account's keys. It fails with CodeKeyLimit if the account has created
-// maxKeysPerDay keys in the last 24 hours.
+// checkDailyKeyLimit returns an account's keys. It fails with CodeKeyLimit if the account has
+// created maxKeysPerDay keys in the last 24 hours.
 func (s *Service) checkDailyKeyLimit(ctx context.Context, account cola.AccountID) ([]store.Key, error) {
 	keys, err := s.store.Keys(ctx, account)
 	since := s.now().Add(-24 * time.Hour)
@@ -301,9 +301,9 @@ func keyLimitError() error {
 	return refusal
 }
 
-// RevokeKey revokes a key of the caller's account, starting with the next request. Revoking twice is
-// not an error. It fails with CodeNotFound also for another account's key. After CodeUnavailable the
-// outcome may be unknown.
+// RevokeKey revokes a key of the caller's account, starting with the next request. Revoking twice
+// is not an error. It fails with CodeNotFound also for another account's key. After CodeUnavailable
+// the outcome may be unknown.
 func (s *Service) RevokeKey(ctx context.Context, c cola.Caller, id int64) (cola.QuotaState, error) {
 	state, err := s.authorizeHolder(ctx, c)
 	if err != nil {

@@ -296,8 +296,8 @@ func TestRejectedRotations(t *testing.T) {
 	}
 }
 
-// TestRepeatedRotation checks that a key can be rotated again during its overlap, for example after its
-// first successor is lost, and that each successor expires at the same time.
+// TestRepeatedRotation checks that a key can be rotated again during its overlap, for example after
+// its first successor is lost, and that each successor expires at the same time.
 func TestRepeatedRotation(t *testing.T) {
 	w := mustWorld(t, 0)
 	holder := w.mustHolder(t, "again@example.com", cola.TierFree)

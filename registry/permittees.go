@@ -17,8 +17,8 @@ type PermitteePage struct {
 	Pagination cola.Pagination
 }
 
-// SearchPermittees returns a page of the permittees that match, most labels first. It costs one list
-// record per permittee returned. If fewer list records are left, the page is cut and
+// SearchPermittees returns a page of the permittees that match, most labels first. It costs one
+// list record per permittee returned. If fewer list records are left, the page is cut and
 // TruncatedByQuota is true.
 func (s *Service) SearchPermittees(
 	ctx context.Context, c cola.Caller, p cola.PermitteeParams,
@@ -26,8 +26,8 @@ func (s *Service) SearchPermittees(
 	return s.SearchPermitteesLimited(ctx, c, p, nil)
 }
 
-// SearchPermitteesLimited is SearchPermittees for a response of limited size; it cuts the page to the
-// rows that fit.
+// SearchPermitteesLimited is SearchPermittees for a response of limited size; it cuts the page to
+// the rows that fit.
 func (s *Service) SearchPermitteesLimited(
 	ctx context.Context, c cola.Caller, p cola.PermitteeParams, limit RowLimit[cola.PermitteeSummary],
 ) (PermitteePage, cola.QuotaState, error) {

@@ -94,8 +94,8 @@ func keyOfAccount(n int) cola.Caller {
 	return cola.Caller{Account: cola.AccountID(n), Credential: cola.Credential{Kind: cola.CredentialKey, ID: int64(n)}, Channel: cola.ChannelREST}
 }
 
-// TestRejectionReason checks the reason reported to account holders for each error, and which errors
-// are not reported.
+// TestRejectionReason checks the reason reported to account holders for each error, and which
+// errors are not reported.
 func TestRejectionReason(t *testing.T) {
 	quotaError := func(reason string) error {
 		return &cola.Error{Code: cola.CodeQuotaExceeded, Details: map[string]any{"reason": reason}}
@@ -172,8 +172,8 @@ func TestRejectionTotals(t *testing.T) {
 	})
 }
 
-// TestRejectionStoreErrors checks that rejections that the store could not write are kept, merged with
-// later ones, and written when the store works again.
+// TestRejectionStoreErrors checks that rejections that the store could not write are kept, merged
+// with later ones, and written when the store works again.
 func TestRejectionStoreErrors(t *testing.T) {
 	for name, fail := range map[string]func(*notebook){
 		"it fails": func(n *notebook) { n.set(store.ErrUnavailable, false) },

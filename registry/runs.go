@@ -203,8 +203,11 @@ func manualRunLimitError(now time.Time) error {
 		Code: cola.CodeQuotaExceeded,
 		Message: fmt.Sprintf("Your account has used all %d manual runs for today. The limit resets at 00:00 UTC; "+
 			"scheduled runs continue.", cola.MaxDailyManualRuns),
-		Details: map[string]any{"reason": ReasonManualRuns, "limit": cola.MaxDailyManualRuns,
-			"retry_after": int(math.Ceil(wait.Seconds()))},
+		Details: map[string]any{
+			"reason":      ReasonManualRuns,
+			"limit":       cola.MaxDailyManualRuns,
+			"retry_after": int(math.Ceil(wait.Seconds())),
+		},
 		RetryAfter: wait,
 	}
 }

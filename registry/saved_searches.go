@@ -32,10 +32,10 @@ type CreatedSavedSearch struct {
 
 // CreateSavedSearch stores a search for the caller's account. It is free and needs the scope
 // cola.ScopeWriteSavedSearches. Repeating a request creates no second search: within 24 hours with
-// the same idempotency key or, on MCP, which has no such keys, within ten minutes with the same content and
-// credential. It then returns the search in its current state. Besides the errors of Normalize, it
-// fails with CodeIdempotencyKeyReused if the key was used for another search, and with
-// CodeWatchlistLimit if the account has cola.MaxActiveSchedules active searches, or
+// the same idempotency key or, on MCP, which has no such keys, within ten minutes with the same
+// content and credential. It then returns the search in its current state. Besides the errors of
+// Normalize, it fails with CodeIdempotencyKeyReused if the key was used for another search, and
+// with CodeWatchlistLimit if the account has cola.MaxActiveSchedules active searches, or
 // cola.MaxSavedSearches in total. After CodeUnavailable the outcome may be unknown.
 func (s *Service) CreateSavedSearch(
 	ctx context.Context, c cola.Caller, p cola.SavedSearchParams,

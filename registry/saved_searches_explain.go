@@ -170,8 +170,8 @@ func (v verdict) timing() (word, message string) {
 // the search was created.
 func (v verdict) seen() (word, message string) {
 	approved, created := v.Label.ApprovalDate, v.trace.Search.CreatedAt
-	// Revisions are only approximately timestamps. Until the first run, the mark is exact: it is from
-	// the search's creation.
+	// Revisions are only approximately timestamps. Until the first run, the mark is exact: it is
+	// from the search's creation.
 	before := v.trace.Arrived <= cola.Revision(created) || v.trace.Mark.At.Equal(created.Time())
 	switch {
 	case before && approved < cola.DateOf(created.Time()):

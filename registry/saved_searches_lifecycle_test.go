@@ -73,8 +73,12 @@ func TestChangeSavedSearch(t *testing.T) {
 	if diff := cmp.Diff(want, w.mustChange(t, c, created.UUID, setActive(false))); diff != "" {
 		t.Errorf("paused search (-want +got):\n%s", diff)
 	}
-	want.Schedule = &cola.Schedule{Active: true, Cadence: cola.CadenceWeekly, Day: 1,
-		NextRunAt: cola.Some(cola.TimestampOf(time.Date(2026, 11, 30, cola.RunHour, 0, 0, 0, time.UTC)))}
+	want.Schedule = &cola.Schedule{
+		Active:    true,
+		Cadence:   cola.CadenceWeekly,
+		Day:       1,
+		NextRunAt: cola.Some(cola.TimestampOf(time.Date(2026, 11, 30, cola.RunHour, 0, 0, 0, time.UTC))),
+	}
 	if diff := cmp.Diff(want, w.mustChange(t, c, strings.ToUpper(created.UUID), setActive(true))); diff != "" {
 		t.Errorf("resumed search (-want +got):\n%s", diff)
 	}

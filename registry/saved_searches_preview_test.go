@@ -94,7 +94,8 @@ func TestRunLabels(t *testing.T) {
 	spent := 44 // charged by the search
 	for page, rows := range []int{20, 20, 5, 0} {
 		list, state, err := w.RunLabels(t.Context(), c, id, "1", cola.SavedSearchListParams{Page: cola.Some(page + 1)})
-		if spent += rows; err != nil || state.Used.ListRecords != spent || list.Meta.Total != 45 || len(list.Rows) != rows {
+		spent += rows
+		if err != nil || state.Used.ListRecords != spent || list.Meta.Total != 45 || len(list.Rows) != rows {
 			t.Fatalf("RunLabels = %+v, used %+v, %v, want %d rows and %d list records", list.Meta, state.Used, err, rows, spent)
 		}
 		for i, l := range list.Rows {
@@ -157,7 +158,8 @@ func TestPreviewLabelLimit(t *testing.T) {
 			if want < each {
 				withheld = registry.WithheldDailyLimit
 			}
-			if named += len(page.Labels); len(page.Labels) != want || page.Withheld != withheld {
+			named += len(page.Labels)
+			if len(page.Labels) != want || page.Withheld != withheld {
 				t.Errorf("brand %d: %d labels, withheld = %q, want %d, %q", n, len(page.Labels), page.Withheld, want, withheld)
 			}
 		}

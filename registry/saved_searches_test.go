@@ -86,8 +86,12 @@ func TestCreateSavedSearch(t *testing.T) {
 	id := created.Search.UUID
 	want := cola.SavedSearch{
 		UUID: id, Name: "New oak", Filters: cola.SavedSearchFilters{BrandName: "oak"},
-		Schedule: &cola.Schedule{Active: true, Cadence: cola.CadenceWeekly, Day: 1,
-			NextRunAt: cola.Some(cola.TimestampOf(time.Date(2026, 11, 23, cola.RunHour, 0, 0, 0, time.UTC)))},
+		Schedule: &cola.Schedule{
+			Active:    true,
+			Cadence:   cola.CadenceWeekly,
+			Day:       1,
+			NextRunAt: cola.Some(cola.TimestampOf(time.Date(2026, 11, 23, cola.RunHour, 0, 0, 0, time.UTC))),
+		},
 		CreatedAt: cola.TimestampOf(testNow),
 		ManageURL: publicURL + "/saved-searches/" + id, DashboardURL: publicURL + "/saved-searches",
 	}
@@ -126,8 +130,11 @@ func TestRejectedSavedSearches(t *testing.T) {
 		{"without the scope", reader, alert("n"), cola.CodeInsufficientScope, "required_scope"},
 		{"without the scope, and invalid", reader, cola.SavedSearchParams{}, cola.CodeInsufficientScope, "required_scope"},
 		{"invalid", writer, cola.SavedSearchParams{}, cola.CodeValidation, "filters"},
-		{"invalid JSON member", writer, cola.SavedSearchParams{Decoded: cola.Decoded{Problems: cola.Problems{"filters.brand": {"Unknown."}}},
-			Name: "n", Filters: &cola.SavedSearchFilters{}}, cola.CodeValidation, "filters.brand"},
+		{"invalid JSON member", writer, cola.SavedSearchParams{
+			Decoded: cola.Decoded{Problems: cola.Problems{"filters.brand": {"Unknown."}}},
+			Name:    "n",
+			Filters: &cola.SavedSearchFilters{},
+		}, cola.CodeValidation, "filters.brand"},
 		{"invalid key", writer, withKey("n", "a key"), cola.CodeValidation, "Idempotency-Key"},
 		{"too broad", writer, broad, cola.CodeSearchTooBroad, ""},
 	} {
@@ -301,8 +308,8 @@ func TestSaveOutage(t *testing.T) {
 	w.mustHaveSaved(t, c, "n")
 }
 
-// TestAccountLimit checks that errors show an account's own lower limit, and that its searches above
-// the limit have no next run time.
+// TestAccountLimit checks that errors show an account's own lower limit, and that its searches
+// above the limit have no next run time.
 func TestAccountLimit(t *testing.T) {
 	w := mustWorld(t, 0)
 	c := w.mustWriter(t, "low@example.com", cola.TierPro)

@@ -108,7 +108,8 @@ type Service struct {
 	draining   atomic.Bool
 }
 
-// New returns a Service. Its operations fail with CodeUnavailable until its Follower has built the index.
+// New returns a Service. Its operations fail with CodeUnavailable until its Follower has built the
+// index.
 func New(o Options) *Service {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
@@ -172,8 +173,12 @@ func (s *Service) charge(ctx context.Context, c cola.Caller, m cola.Meter, units
 // counted: browsing the pages must not use up the rate limit of the account's programs, or be
 // blocked by them.
 func quotaRequest(c cola.Caller, m cola.Meter, units int) quota.Request {
-	return quota.Request{Caller: c, Meter: m, Units: units,
-		Peek: c.Channel == cola.ChannelDashboard && m == cola.MeterNone}
+	return quota.Request{
+		Caller: c,
+		Meter:  m,
+		Units:  units,
+		Peek:   c.Channel == cola.ChannelDashboard && m == cola.MeterNone,
+	}
 }
 
 // precheck rejects requests before any work on them: until the index is built, or if the caller's

@@ -62,7 +62,8 @@ func (f *flattener) object(o *object, members []strictjson.Member) {
 			f.problems.Add(v.Name, "Duplicate; send it once.")
 		case seen[m.Name] > 2:
 		case m.Value[0] == 'n':
-			if v.null = true; f.nulls {
+			v.null = true
+			if f.nulls {
 				f.values = append(f.values, v)
 			}
 		case field.object != nil && m.Value[0] == '{':

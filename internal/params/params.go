@@ -36,8 +36,8 @@ type Value struct {
 // response.
 const maxUnknown = 20
 
-// New returns a Reader. taker is the owner of the parameters in messages about unknown ones, such as
-// "this endpoint". New panics on a field of an unsupported type, which any test finds.
+// New returns a Reader. taker is the owner of the parameters in messages about unknown ones, such
+// as "this endpoint". New panics on a field of an unsupported type, which any test finds.
 func New[P any](taker string) *Reader[P] {
 	t := reflect.TypeFor[P]()
 	found, ok := t.FieldByName("Problems")
