@@ -165,9 +165,10 @@ func isFatal(ctx context.Context, err error) bool {
 
 const (
 	// faultCompose is shown if the program could not create a message.
-	faultCompose = "The service could not create the message. The error is in the operator's log."
+	faultCompose = "The service could not create the message. Contact the operator; the server log has the error."
 	// faultExpired is shown if a message expired.
-	faultExpired = "The message expired after three days: the account was suspended, or the service was not sending."
+	faultExpired = "The message expired after three days, because the account was suspended or the service could not " +
+		"send messages."
 )
 
 // process tries one delivery and records the attempt. An error ends the round.

@@ -201,13 +201,13 @@ func (p *post) Send(ctx context.Context, m Message) Result {
 	}
 	switch {
 	case m.ID%11 == 5:
-		return Result{Status: 500, Fault: "The receiver answered 500."}
+		return Result{Status: 500, Fault: "The receiver responded with status 500."}
 	case m.ID%11 == 6:
 		return Result{Status: 410, Fault: "It is gone.", Gone: true}
 	case m.ID%11 == 7:
 		return Result{Status: 550, Fault: "It was refused.", Final: true}
 	case p.chance(20):
-		return Result{Status: 503, Fault: "The receiver answered 503.", RetryAfter: time.Minute}
+		return Result{Status: 503, Fault: "The receiver responded with status 503.", RetryAfter: time.Minute}
 	case p.chance(10):
 		panic("compose failed")
 	}

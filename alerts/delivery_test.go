@@ -50,7 +50,7 @@ func TestDeliver(t *testing.T) {
 			time.Sleep(time.Second)
 			switch m.ID {
 			case 7:
-				return Result{Status: 500, Fault: "The receiver answered 500."}
+				return Result{Status: 500, Fault: "The receiver responded with status 500."}
 			case 8:
 				return Result{Status: 410, Fault: "It is gone.", Gone: true}
 			}

@@ -160,7 +160,7 @@ func (c *Dispatcher) logErrors(err error) {
 	case err != nil && c.failing.CompareAndSwap(false, true):
 		c.log.Error("delivering messages failed; retrying", "error", err)
 	case err == nil && c.failing.CompareAndSwap(true, false):
-		c.log.Info("delivering messages again")
+		c.log.Info("message delivery recovered")
 	}
 }
 
@@ -224,7 +224,8 @@ func newDispatcherMetrics(registerer prometheus.Registerer, kinds []string) *dis
 	}
 	overdue := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "colaregistry_delivery_overdue_seconds",
-		Help: "How long the earliest due message has been due, as of the latest successful query; 0 while no message is due.",
+		Help: "How long the earliest due message has been due, as of the latest successful query; 0 while no message " +
+			"is due.",
 	}, func() float64 { return m.due.overdue(time.Now()) })
 	registerer.MustRegister(m.attempts, m.took, overdue)
 	return m

@@ -35,7 +35,7 @@ func running(t *testing.T, c *Dispatcher) (end func()) {
 // the same ID and then fails.
 func TestRetriesOverThreeDays(t *testing.T) {
 	delivering(t, 1, func(t *testing.T, f *fakeDeliveries) {
-		s := &fakeSender{answer: always(Result{Status: 500, Fault: "The receiver answered 500."})}
+		s := &fakeSender{answer: always(Result{Status: 500, Fault: "The receiver responded with status 500."})}
 		c, _ := newTestDispatcher(f, s)
 		end := running(t, c)
 		time.Sleep(5 * 24 * time.Hour)
@@ -98,7 +98,7 @@ func TestRunContinues(t *testing.T) {
 		time.Sleep(10 * time.Minute)
 		synctest.Wait()
 		end()
-		recovered := strings.Contains(log.String(), "delivering messages again")
+		recovered := strings.Contains(log.String(), "message delivery recovered")
 		if n := strings.Count(log.String(), "level=ERROR"); n != 1 || !recovered || len(s.messages()) != 1 {
 			t.Errorf("%d errors logged, %d messages:\n%s", n, len(s.messages()), log)
 		}
@@ -227,9 +227,9 @@ func TestConcurrentDispatchers(t *testing.T) {
 		hook := &fakeSender{answer: func(_ context.Context, m Message) Result {
 			switch {
 			case m.Destination.UUID == ill.UUID:
-				return Result{Status: 500, Fault: "The receiver answered 500."}
+				return Result{Status: 500, Fault: "The receiver responded with status 500."}
 			case m.Attempts == 0 && m.ID%3 == 0:
-				return Result{Status: 503, Fault: "The receiver answered 503.", RetryAfter: 30 * time.Second}
+				return Result{Status: 503, Fault: "The receiver responded with status 503.", RetryAfter: 30 * time.Second}
 			}
 			return Result{Status: 200}
 		}}

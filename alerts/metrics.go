@@ -29,7 +29,7 @@ func newMetrics(registerer prometheus.Registerer) *metrics {
 	}, []string{"late"})
 	failures := prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "colaregistry_alert_failures_total",
-		Help: "Failures that will be retried: of a search or a whole tick.",
+		Help: "Failures of a single search or a whole tick; all are retried.",
 	}, []string{"of"})
 	took := prometheus.NewHistogram(prometheus.HistogramOpts{
 		Name:    "colaregistry_alert_tick_duration_seconds",
@@ -42,7 +42,8 @@ func newMetrics(registerer prometheus.Registerer) *metrics {
 	}
 	overdue := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "colaregistry_alert_overdue_seconds",
-		Help: "How long the earliest due saved search has been due, as of the latest successful tick; 0 while no search is due.",
+		Help: "How long the earliest due saved search has been due, as of the latest successful tick; 0 while no " +
+			"search is due.",
 	}, func() float64 { return m.due.overdue(time.Now()) })
 	registerer.MustRegister(runs, matches, failures, took, overdue)
 	return m

@@ -40,7 +40,7 @@ func (s *Scheduler) Run(ctx context.Context) {
 		case err != nil && !failing:
 			s.Logger.Error("running saved searches failed; retrying every minute", "error", err)
 		case err == nil && failing:
-			s.Logger.Info("running saved searches again")
+			s.Logger.Info("saved searches recovered")
 		}
 		failing = err != nil
 	}
@@ -181,7 +181,8 @@ func (t *tick) ensureCandidates(ctx context.Context, d *store.DueSearch, claimed
 
 // errAhead means that a search's mark is beyond the latest revision, which doesn't happen in an
 // intact database.
-var errAhead = errors.New("the mark of the search is beyond the latest revision of the database")
+var errAhead = errors.New("the search's position is ahead of the database's latest revision; the database may have " +
+	"been rolled back")
 
 // runOf computes the run of a search.
 func (t *tick) runOf(d *store.DueSearch) (r store.RunRecord, err error) {

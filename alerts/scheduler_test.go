@@ -78,7 +78,7 @@ func TestSchedulerContinues(t *testing.T) {
 		end()
 		checkEachOnce(t, f, 1)
 		if n := strings.Count(log.String(), "level=ERROR"); n != 1 ||
-			!strings.Contains(log.String(), "running saved searches again") {
+			!strings.Contains(log.String(), "saved searches recovered") {
 			t.Errorf("%d errors logged, want 1 and the recovery:\n%s", n, log)
 		}
 	})

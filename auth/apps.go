@@ -32,7 +32,8 @@ func (t *Tokens) findGrant(ctx context.Context, issuer string, c tokenClaims) (g
 		}
 		t.recordLink(ctx, link)
 		if !link.RevokedAt.IsZero() {
-			return unauthorized("The account holder has revoked access for the app %s.", cola.Quoted(c.client))
+			return unauthorized("The account holder has revoked access for the app %s, and can restore it in the "+
+				"dashboard.", cola.Quoted(c.client))
 		}
 		g = grant{account: account.ID, link: link.ID, scopes: intersect(c.scopes, app.Scopes), withheld: subtract(c.scopes, app.Scopes)}
 		return nil
@@ -66,7 +67,8 @@ func (t *Tokens) app(ctx context.Context, issuer, clientID string) (store.App, e
 	app, err := t.store.AppByClient(ctx, issuer, clientID)
 	if errors.Is(err, store.ErrNotFound) {
 		if !t.anyApp {
-			return store.App{}, unauthorized("The app %s is not registered with this service. Ask the operator to register it "+
+			return store.App{}, unauthorized("The app %s is not registered with this service. Ask the operator to "+
+				"register it "+
 				"(app register).", cola.Quoted(clientID))
 		}
 		app, err = t.store.EnsureApp(ctx, store.App{Issuer: issuer, ClientID: clientID, Name: clientID, Scopes: cola.Scopes()})
@@ -75,7 +77,8 @@ func (t *Tokens) app(ctx context.Context, issuer, clientID string) (store.App, e
 		return store.App{}, err
 	}
 	if !app.DisabledAt.IsZero() {
-		return store.App{}, unauthorized("The operator has disabled the app %s.", cola.Quoted(clientID))
+		return store.App{}, unauthorized("The operator has disabled the app %s. Contact the operator, or use an API "+
+			"key.", cola.Quoted(clientID))
 	}
 	return app, nil
 }

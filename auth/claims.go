@@ -160,11 +160,12 @@ func readTokenClaims(payload []byte, typed bool, ours names, now time.Time) (c t
 // Without it, the token needs a scope and must not have claims of ID tokens.
 func (o claims) checkUse(typed bool) error {
 	if o.has("cnf") {
-		return unauthorized("The access token is bound to a client key (cnf: DPoP or mutual TLS), which this service does not " +
+		return unauthorized("The access token is bound to a client key (cnf: DPoP or mutual TLS), which this service " +
+			"does not " +
 			"support. Request a plain bearer token.")
 	}
 	if o.has("events") {
-		return unauthorized("The token is a security event token (events), not an access token.")
+		return unauthorized("The token is a security event token (it has events). Send an access token.")
 	}
 	for _, c := range []struct{ name, want string }{{"typ", "Bearer"}, {"token_use", "access"}} { // Keycloak, Cognito
 		if use, err := o.text(c.name); o.has(c.name) && (err != nil || !strings.EqualFold(use, c.want)) {
@@ -180,7 +181,8 @@ func (o claims) checkUse(typed bool) error {
 		}
 	}
 	if !o.has("scope") && !o.has("scp") {
-		return unauthorized("The token is not an access token: it needs the type at+jwt in its header, or a scope or scp claim.")
+		return unauthorized("The token is not an access token: it needs the type at+jwt in its header, or a scope or " +
+			"scp claim.")
 	}
 	return nil
 }
@@ -216,7 +218,7 @@ func (o claims) checkTimes(now time.Time) (expires time.Time, err error) {
 		return time.Time{}, unreadableClaims(err)
 	}
 	if !limited {
-		return time.Time{}, unauthorized("The access token has no expiry (exp).")
+		return time.Time{}, unauthorized("The access token has no expiry. Request one with an exp claim.")
 	}
 	if !now.Before(expires.Add(leeway)) {
 		return time.Time{}, unauthorized("The access token has expired. Refresh it, or sign in again.")
@@ -227,7 +229,8 @@ func (o claims) checkTimes(now time.Time) (expires time.Time, err error) {
 			return time.Time{}, unreadableClaims(err)
 		}
 		if given && at.Add(-leeway).After(now) {
-			return time.Time{}, unauthorized("The access token is not valid yet (%s). The issuer's clock may be ahead.", name)
+			return time.Time{}, unauthorized("The access token is not valid yet (%s). The issuer's clock may be "+
+				"ahead.", name)
 		}
 	}
 	return expires, nil

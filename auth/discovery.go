@@ -310,7 +310,7 @@ func (p *cachedDocument[T]) finishFetch(f *pendingFetch[T], value T, err error) 
 	case err != nil:
 		p.log.Warn("could not fetch issuer "+p.name, "issuer", p.issuer, "error", err, "known", p.usable() != nil)
 	case p.failing:
-		p.log.Info("fetched issuer "+p.name+" again", "issuer", p.issuer)
+		p.log.Info("fetching issuer "+p.name+" recovered", "issuer", p.issuer)
 	}
 	p.failing, p.running = err != nil, nil
 }

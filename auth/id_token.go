@@ -85,12 +85,12 @@ func (i *signInIssuer) checkTimes(o claims, now time.Time) error {
 		return i.untrusted("its ID token has no expiry")
 	}
 	if !now.Before(expires.Add(leeway)) {
-		return i.untrusted("its ID token has already expired; its clock may be slow, or ours fast")
+		return i.untrusted("its ID token has already expired; the sign-in service's clock may be slow, or ours fast")
 	}
 	for _, name := range []string{"nbf", "iat"} {
 		at, given, err := o.instant(name)
 		if err != nil || given && at.Add(-leeway).After(now) {
-			return i.untrusted("its ID token is not valid yet; its clock may be fast, or ours slow")
+			return i.untrusted("its ID token is not valid yet; the sign-in service's clock may be fast, or ours slow")
 		}
 	}
 	return nil
@@ -109,7 +109,8 @@ func (i *signInIssuer) withEmail(who person, o claims) (person, error) {
 	}
 	who.email = i.links.linking(o.verifiedEmail())
 	if said := string(o["email_verified"]); who.hasEmail && (said == `false` || said == `"false"`) {
-		return person{}, unauthorized("%s has not verified your email address, so we can't find your account. Verify it there, "+
+		return person{}, unauthorized("%s has not verified your email address, so we can't find your account. Verify "+
+			"it there, "+
 			"then sign in again.", i.Name)
 	}
 	return who, nil
@@ -128,14 +129,14 @@ func (i *signInIssuer) fetchEmail(ctx context.Context, at, accessToken string, w
 	request.Header.Set("Authorization", "Bearer "+accessToken)
 	response, err := i.secretClient.Do(request)
 	if err != nil {
-		i.log.Warn("could not fetch user info", "issuer", i.URL, "error", truncateError(err.Error()))
+		i.log.Warn("fetching user info failed", "issuer", i.URL, "error", truncateError(err.Error()))
 		return person{}, i.unavailable()
 	}
 	defer response.Body.Close()
 	kind, _, _ := mime.ParseMediaType(response.Header.Get("Content-Type"))
 	switch {
 	case response.StatusCode >= http.StatusInternalServerError || refusedForNow(response.StatusCode):
-		i.log.Warn("could not fetch user info", "issuer", i.URL, "status", response.StatusCode)
+		i.log.Warn("fetching user info failed", "issuer", i.URL, "status", response.StatusCode)
 		return person{}, i.unavailable()
 	case response.StatusCode != http.StatusOK || kind != "application/json":
 		return who, nil // no address, or in a form that was not requested

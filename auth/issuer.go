@@ -51,7 +51,7 @@ func (i *issuer) verify(ctx context.Context, t accessToken, read func(payload []
 	case proof.err != nil:
 		return proof.err
 	case err != nil: // its message may contain parts of the token
-		return unauthorized("The access token's header or claims cannot be read.")
+		return unauthorized("The access token's header or payload cannot be read.")
 	}
 	return nil
 }
@@ -96,7 +96,8 @@ func (i *issuer) prove(ctx context.Context, t accessToken) ([]byte, error) {
 	case errors.Is(err, errAlgorithm):
 		return nil, unauthorized("The access token's algorithm (alg) does not match its key (kid).")
 	case err != nil:
-		return nil, unauthorized("The access token's signature is invalid: the token was truncated or modified, or is not from its issuer.")
+		return nil, unauthorized("The access token's signature is invalid: the token was truncated or modified, or " +
+			"is not from its issuer.")
 	}
 	return payload, nil
 }
@@ -119,8 +120,9 @@ func (i *issuer) unavailable(ctx context.Context) error {
 		return ctx.Err()
 	}
 	return &cola.Error{
-		Code:       cola.CodeUnavailable,
-		Message:    "The issuer of the access token is unavailable right now. You were not charged. Try again in a few seconds.",
+		Code: cola.CodeUnavailable,
+		Message: "The issuer of the access token is unavailable right now. You were not charged. Try again in a " +
+			"few seconds.",
 		RetryAfter: i.keys.retryAfter(),
 	}
 }

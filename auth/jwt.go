@@ -46,7 +46,8 @@ func parseToken(raw string) (accessToken, error) {
 	}
 	parts := strings.SplitN(raw, ".", 4)
 	if len(parts) != 3 {
-		return accessToken{}, unauthorized("The credential is neither an API key of this service (%s…) nor a signed access "+
+		return accessToken{}, unauthorized("The credential is neither an API key of this service (%s…) nor a signed "+
+			"access "+
 			"token (a JWT). Request a token for this service's audience.", KeyPrefix)
 	}
 	t := accessToken{raw: raw}
@@ -125,7 +126,7 @@ func (t *accessToken) readType(header claims) error {
 }
 
 func unreadableClaims(err error) error {
-	return unauthorized("The access token's claims cannot be read: %v.", err)
+	return unauthorized("The access token's payload cannot be read: %v.", err)
 }
 
 const (

@@ -110,7 +110,8 @@ func (b *Browsers) attempt(s *session, query url.Values) (attempt, *signInIssuer
 	}
 	at := slices.IndexFunc(b.issuers, func(i *signInIssuer) bool { return i.URL == a.Issuer })
 	if at < 0 {
-		return attempt{}, nil, unauthorized("This sign-in option is no longer available. Choose another on the sign-in page.")
+		return attempt{}, nil, unauthorized("This sign-in option is no longer available. Choose another on the " +
+			"sign-in page.")
 	}
 	return a, b.issuers[at], nil
 }
@@ -161,7 +162,8 @@ func (i *signInIssuer) refused(reason string) error {
 func (i *signInIssuer) untrusted(reason string) error {
 	const message = "issuer response failed a check"
 	i.throttledLog.warn(message+reason, message, "issuer", i.URL, "reason", reason)
-	return unauthorized("You were not signed in: the response of %s failed a check (%s). Sign in again. If this keeps "+
+	return unauthorized("You were not signed in: the response from %s failed a check (%s). Sign in again. If this "+
+		"keeps "+
 		"happening, contact the operator of this service.", i.Name, reason)
 }
 
@@ -198,7 +200,8 @@ func (i *signInIssuer) notRedeemed(err error) error {
 	const message = "issuer rejected a code"
 	i.throttledLog.warn(message+truncate(answer.ErrorCode, 100), message, "issuer", i.URL, "status", answer.Response.StatusCode, "reason", cola.Quoted(answer.ErrorCode))
 	if answer.ErrorCode == "invalid_grant" && answer.Response.StatusCode < http.StatusInternalServerError {
-		return unauthorized("%s says that this sign-in took too long or is already complete. Start again on the sign-in page.", i.Name)
+		return unauthorized("%s says that this sign-in took too long or is already complete. Start again on the "+
+			"sign-in page.", i.Name)
 	}
 	return i.unavailable()
 }

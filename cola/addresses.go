@@ -85,7 +85,7 @@ func (p *Problems) webhook(name, value string, private bool) string {
 	p.host(name, u, private)
 	normalized := u.String()
 	if len(normalized) > maxAddressLength {
-		p.Add(name, "The escaped URL has %d characters; the limit is %d.", len(normalized), maxAddressLength)
+		p.Add(name, "The escaped URL is %d characters long; the limit is %d.", len(normalized), maxAddressLength)
 	}
 	if len((*p)[name]) > 0 {
 		return ""

@@ -58,7 +58,7 @@ func (c *Cola) checkIdentity(f *recordErrors) {
 	f.oneOf("domestic_or_imported", string(c.DomesticOrImported), []string{vocabulary.Domestic, vocabulary.Imported})
 	f.name("permit_number", c.PermitNumber)
 	if c.PermitNumber != vocabulary.NormalizePermit(c.PermitNumber) {
-		f.add("permit_number", "%s must be upper case without surrounding white space", Quoted(c.PermitNumber))
+		f.add("permit_number", "%s must be uppercase, without leading or trailing whitespace", Quoted(c.PermitNumber))
 	}
 	f.name("address_recipient", string(c.AddressRecipient))
 	f.name("address_zip_code", string(c.AddressZipCode))
@@ -78,7 +78,7 @@ func (c *Cola) checkApplication(f *recordErrors) {
 	case id > maxTTBID:
 		f.add("for_resubmission_ttb_id", "%d has more than 14 digits", uint64(id))
 	case id != 0 && id == c.TTBID:
-		f.add("for_resubmission_ttb_id", "%s is the label itself", id)
+		f.add("for_resubmission_ttb_id", "must not be the label's own TTB ID (%s)", id)
 	}
 }
 

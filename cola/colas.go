@@ -117,7 +117,7 @@ type BarcodeResult struct {
 	Colas        []ColaSummary `json:"colas" nullable:"false" maxItems:"100" doc:"Labels with the barcode, newest approval first; at most 100."`
 	TotalColas   int           `json:"total_colas" doc:"Number of labels with the barcode." example:"2"`
 
-	TruncatedByQuota bool `json:"truncated_by_quota" doc:"Whether colas was cut because the monthly list records are used up." example:"false"`
+	TruncatedByQuota bool `json:"truncated_by_quota" doc:"Whether colas was truncated because the monthly list records are used up." example:"false"`
 }
 
 // Derive sets the fields that follow from others: image count and positions, main image, main

@@ -41,11 +41,11 @@ const (
 type Destination struct {
 	UUID            string         `json:"uuid" format:"uuid" doc:"ID of the destination." example:"5b1d3c52-0c5c-4a52-8f6d-7d1f6f0a9b10"`
 	Kind            string         `json:"kind" enum:"email,webhook" doc:"How messages are sent." example:"webhook"`
-	Address         Opt[string]    `json:"address" nullable:"true" doc:"Email address or URL. Null for the account's own address if it has no email. Without the scope saved_searches:write, an app sees only a URL's scheme and host, or an email's first letter and domain." example:"https://hooks.example.com/labels"`
+	Address         Opt[string]    `json:"address" nullable:"true" doc:"Email address or URL. Null if this is the account's own address and the account has no email address. Without the scope saved_searches:write, an app sees only a URL's scheme and host, or an email's first letter and domain." example:"https://hooks.example.com/labels"`
 	SavedSearch     Opt[string]    `json:"saved_search" nullable:"true" doc:"UUID of the saved search whose messages are sent. Null: all searches, except those with their own destination for the same address." example:"0b9f8c0e-6a55-4f0e-9a39-2f1f0f9f6d11"`
 	SendEmpty       bool           `json:"send_empty" doc:"Whether runs without matches send messages too." example:"false"`
-	State           string         `json:"state" enum:"active,unconfirmed,pending,paused,disabled" doc:"active: messages are sent. unconfirmed: the owner of the address was asked by email to agree. pending: the endpoint was sent a challenge. paused, disabled: see reason. In pending, paused and disabled, messages are recorded as skipped." example:"active"`
-	Reason          Opt[string]    `json:"reason" nullable:"true" enum:"holder,unsubscribed,failing,gone" doc:"Why it is paused or disabled. holder: paused by the account holder. unsubscribed: by the recipient. failing: messages failed for three days. gone: the receiver answered 410." example:"failing"`
+	State           string         `json:"state" enum:"active,unconfirmed,pending,paused,disabled" doc:"active: messages are sent. unconfirmed: the owner of the address has been asked by email to confirm. pending: the endpoint was sent a challenge. paused, disabled: see reason. While pending, paused or disabled, messages are recorded as skipped." example:"active"`
+	Reason          Opt[string]    `json:"reason" nullable:"true" enum:"holder,unsubscribed,failing,gone" doc:"Why it is paused or disabled. holder: paused by the account holder. unsubscribed: by the recipient. failing: messages failed for three days. gone: the receiver responded with 410." example:"failing"`
 	CreatedAt       Timestamp      `json:"created_at" format:"date-time" doc:"Creation time (UTC)." example:"2026-11-20T13:14:15Z"`
 	LastDeliveredAt Opt[Timestamp] `json:"last_delivered_at" nullable:"true" format:"date-time" doc:"Time of the last delivered message (UTC)." example:"2026-11-23T06:00:04Z"`
 	FailingSince    Opt[Timestamp] `json:"failing_since" nullable:"true" format:"date-time" doc:"When deliveries started to fail (UTC); null if they succeed." example:"2026-11-23T06:00:04Z"`
@@ -70,7 +70,7 @@ type DestinationParams struct {
 // unchanged.
 type DestinationChangeParams struct {
 	Decoded
-	Active    Opt[bool] `json:"active,omitzero" doc:"false pauses the destination: messages are recorded as skipped. true resumes it, unless the recipient must agree." example:"true"`
+	Active    Opt[bool] `json:"active,omitzero" doc:"false pauses the destination: messages are recorded as skipped. true resumes it, unless the recipient must confirm first." example:"true"`
 	SendEmpty Opt[bool] `json:"send_empty,omitzero" doc:"Whether runs without matches send messages too." example:"false"`
 }
 
@@ -120,12 +120,12 @@ type Delivery struct {
 	Kind          string         `json:"kind" enum:"email,webhook" doc:"How the message is sent." example:"webhook"`
 	SavedSearch   Opt[string]    `json:"saved_search" nullable:"true" doc:"UUID of the saved search." example:"0b9f8c0e-6a55-4f0e-9a39-2f1f0f9f6d11"`
 	RunID         Opt[int64]     `json:"run_id" nullable:"true" doc:"Number of the run." example:"1841"`
-	State         string         `json:"state" enum:"pending,delivered,failed,skipped" doc:"delivered: accepted by the receiver. failed: given up. skipped: not sent, because the destination was not active." example:"delivered"`
+	State         string         `json:"state" enum:"pending,delivered,failed,skipped" doc:"delivered: accepted by the receiver. failed: abandoned after the last attempt. skipped: not sent, because the destination was not active." example:"delivered"`
 	Error         Opt[string]    `json:"error" nullable:"true" doc:"Why the latest attempt failed, or why the message was skipped." example:"The receiver answered 503."`
 	AttemptCount  int            `json:"attempt_count" doc:"Attempts so far." example:"2"`
 	CreatedAt     Timestamp      `json:"created_at" format:"date-time" doc:"When the message was created (UTC); for a run, when it ran." example:"2026-11-23T06:00:02Z"`
 	NextAttemptAt Opt[Timestamp] `json:"next_attempt_at" nullable:"true" format:"date-time" doc:"Time of the next attempt (UTC); null once settled." example:"2026-11-23T06:05:04Z"`
-	SettledAt     Opt[Timestamp] `json:"settled_at" nullable:"true" format:"date-time" doc:"When it was delivered, given up or skipped (UTC)." example:"2026-11-23T06:00:16Z"`
+	SettledAt     Opt[Timestamp] `json:"settled_at" nullable:"true" format:"date-time" doc:"When it was delivered, abandoned or skipped (UTC)." example:"2026-11-23T06:00:16Z"`
 }
 
 // DeliveryAttempt is one attempt to deliver.
@@ -183,10 +183,12 @@ func (d Destination) notConfirmed() error {
 	resend := "POST /destinations/" + d.UUID + "/confirmation"
 	switch {
 	case d.State == DestinationPending:
-		return inactive(d, "The endpoint has not confirmed yet. It must answer the challenge, or you can send its code with "+
+		return inactive(d, "The endpoint has not confirmed yet. It must answer the challenge, or you can send its "+
+			"code with "+
 			"POST /destinations/"+d.UUID+"/confirm. To send another challenge, use "+resend+".")
 	case d.State == DestinationUnconfirmed:
-		return inactive(d, "The owner of this address has not confirmed yet, using the link in the email. To ask again, use "+
+		return inactive(d, "The owner of this address has not confirmed yet, using the link in the email. To ask "+
+			"again, use "+
 			resend+".")
 	}
 	return inactive(d, "The owner of this address has unsubscribed and must agree again. To ask, use "+resend+".")

@@ -87,7 +87,7 @@ func (p *Problems) textUpTo(name, value string, maxLength int) string {
 	case strings.ContainsFunc(value, unicode.IsControl):
 		p.Add(name, "%s contains a control character; only printable text is allowed.", Quoted(value))
 	case utf8.RuneCountInString(value) > maxLength:
-		p.Add(name, "The text has %d characters; the limit is %d.", utf8.RuneCountInString(value), maxLength)
+		p.Add(name, "The text is %d characters long; the limit is %d.", utf8.RuneCountInString(value), maxLength)
 	default:
 		return value
 	}

@@ -51,7 +51,7 @@ func (f *recordErrors) add(field, format string, args ...any) {
 // required checks that a field of a list item is set.
 func (f *recordErrors) required(field, value string) {
 	if value == "" {
-		f.add(field, "is required")
+		f.add(field, "must not be empty")
 	}
 }
 
@@ -163,7 +163,7 @@ func (f *recordErrors) year(field string, v Opt[int], first int) {
 // date checks a day from minYear to maxYear.
 func (f *recordErrors) date(field string, d Date) {
 	if d != 0 && (d < minDay || d > maxDay) {
-		f.add(field, "%s is not between %d and %d", d, minYear, maxYear)
+		f.add(field, "%s is not in the years %d to %d", d, minYear, maxYear)
 	}
 }
 

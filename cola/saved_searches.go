@@ -22,7 +22,7 @@ const MaxSavedSearches = 1_000
 
 // SavedSearchFilters are the filters of a saved search. Empty values and false booleans are absent.
 type SavedSearchFilters struct {
-	Query               string       `json:"query,omitzero" doc:"Full text, like q of the label search." maxLength:"200" example:"barrel aged"`
+	Query               string       `json:"query,omitzero" doc:"Full text, as in the label search's q parameter." maxLength:"200" example:"barrel aged"`
 	BrandName           string       `json:"brand_name,omitzero" doc:"Part of the brand name, any case." maxLength:"200" example:"oak"`
 	BarcodeValue        string       `json:"barcode_value,omitzero" doc:"Main barcode; spaces and hyphens are ignored." maxLength:"200" example:"036000291452"`
 	ApplicationStatus   string       `json:"application_status,omitzero" enum:"approved,expired,surrendered,revoked" doc:"Status of the approval." example:"approved"`
@@ -33,9 +33,9 @@ type SavedSearchFilters struct {
 	DerivedWine         Opt[bool]    `json:"derived_wine,omitzero" doc:"Category Wine." example:"true"`
 	DerivedLiquor       Opt[bool]    `json:"derived_liquor,omitzero" doc:"Category Liquor." example:"false"`
 	DerivedCategory     string       `json:"derived_category,omitzero" doc:"Category path prefix, levels joined by ' > '. Former paths with a published alias work too." maxLength:"200" example:"Wine > Red Wine"`
-	OriginDomestic      Opt[bool]    `json:"origin_domestic,omitzero" doc:"Made in the United States. With origin_imported: either." example:"true"`
-	OriginImported      Opt[bool]    `json:"origin_imported,omitzero" doc:"Made elsewhere. With origin_domestic: either." example:"false"`
-	Country             string       `json:"country,omitzero" doc:"Origin or country, like origin of the label search: name, adjective or code, any case." maxLength:"200" example:"france"`
+	OriginDomestic      Opt[bool]    `json:"origin_domestic,omitzero" doc:"Made in the United States. If origin_imported is also true, any origin matches." example:"true"`
+	OriginImported      Opt[bool]    `json:"origin_imported,omitzero" doc:"Made outside the United States. If origin_domestic is also true, any origin matches." example:"false"`
+	Country             string       `json:"country,omitzero" doc:"Origin or country, as in the label search's origin parameter: name, adjective or code, any case." maxLength:"200" example:"france"`
 	USState             string       `json:"us_state,omitzero" doc:"US state of origin: name, adjective or two-letter code, any case." maxLength:"200" example:"california"`
 	PermitNumberText    string       `json:"permit_number_text,omitzero" doc:"Part of the permit number, any case." maxLength:"200" example:"CA-W"`
 	ApplicantUSState    string       `json:"applicant_us_state,omitzero" doc:"US state of the applicant: two-letter code or name, any case." maxLength:"200" example:"CA"`
@@ -62,7 +62,7 @@ type SavedSearchFilters struct {
 type ScheduleParams struct {
 	Cadence string    `json:"cadence" enum:"daily,weekly,monthly" doc:"How often the search runs." example:"weekly"`
 	Day     Opt[int]  `json:"day,omitzero" minimum:"0" maximum:"28" doc:"weekly: day of the week, 0 to 6, default 0 (Sunday). monthly: day of the month, 1 to 28, default 1. daily: ignored." example:"1"`
-	Active  Opt[bool] `json:"active,omitzero" doc:"Default true. false saves the schedule paused." example:"true"`
+	Active  Opt[bool] `json:"active,omitzero" doc:"Defaults to true. Set to false to save the schedule as paused." example:"true"`
 }
 
 // SavedSearchParams are the body of POST /saved-searches and the arguments of create_saved_search.
@@ -70,7 +70,7 @@ type ScheduleParams struct {
 type SavedSearchParams struct {
 	Decoded
 	Name     string              `json:"name" minLength:"1" maxLength:"200" doc:"Name of the search." example:"New Oak brands"`
-	Filters  *SavedSearchFilters `json:"filters" doc:"Labels must match all filters. Several types, categories or containers mean any of them. There is no date filter: each scheduled run covers the time since the previous one."`
+	Filters  *SavedSearchFilters `json:"filters" doc:"Labels must match all filters. With several types, categories or containers, any one of them is enough. There is no date filter: each scheduled run covers the time since the previous one."`
 	Schedule *ScheduleParams     `json:"schedule,omitempty" doc:"Makes the search an alert, which needs a filter that narrows it."`
 
 	// IdempotencyKey makes a repeated request return the same search: 1 to 255 visible ASCII
@@ -104,7 +104,7 @@ type Schedule struct {
 	NextRunAt Opt[Timestamp] `json:"next_run_at" nullable:"true" format:"date-time" doc:"Time of the next run (UTC); null if paused or on hold." example:"2026-11-23T06:00:00Z"`
 	LastRunAt Opt[Timestamp] `json:"last_run_at" nullable:"true" format:"date-time" doc:"Time of the last run (UTC); null if it has never run." example:"2026-11-16T06:00:00Z"`
 
-	PausedBecause Opt[string] `json:"paused_because" nullable:"true" enum:"account_suspended,downgraded" doc:"Why an active schedule is on hold: the account is suspended, or has more active schedules than allowed (the oldest run). Otherwise null. The next run finds labels missed meanwhile." example:"downgraded"`
+	PausedBecause Opt[string] `json:"paused_because" nullable:"true" enum:"account_suspended,downgraded" doc:"Why an active schedule is on hold: the account is suspended, or has more active schedules than allowed (only the oldest ones run). Otherwise null. The next run finds labels missed meanwhile." example:"downgraded"`
 }
 
 // Reasons why a search with an active schedule doesn't run.
@@ -189,7 +189,7 @@ type SavedSearchRun struct {
 	DateTo     Date      `json:"date_to" format:"date" doc:"Last approval date covered." example:"2026-11-16"`
 	MatchCount int       `json:"match_count" doc:"Number of labels that no earlier run had found." example:"3"`
 	LateCount  int       `json:"late_count" doc:"Of these, labels approved before date_from that reached the registry after the previous run." example:"1"`
-	Manual     bool      `json:"manual" doc:"Whether the account requested the run. Messages and feeds give only the label count of manual runs." example:"false"`
+	Manual     bool      `json:"manual" doc:"Whether the run was started manually. Messages and feeds give only the label count of manual runs." example:"false"`
 }
 
 // SavedSearchMatch is one label that a run of a saved search found.
@@ -198,7 +198,7 @@ type SavedSearchMatch struct {
 	TTBID TTBID `json:"ttb_id" doc:"TTB ID of the label, 14 digits." example:"26282001000009"`
 	Late  bool  `json:"late" doc:"Whether it was approved before the run's dates and reached the registry after the previous run." example:"false"`
 	// Met is empty for matches recorded by versions that didn't store it.
-	Met FilterSet `json:"met" nullable:"false" doc:"Filters that the label matched when it was found. Of alternatives, only those that matched. Without volume_unit, and without origins if both are set. Empty for matches found by an old server version." example:"brand_name,type_wine"`
+	Met FilterSet `json:"met" nullable:"false" doc:"Filters that the label matched when it was found. If any one of several filters was enough, lists only those that matched. Omits volume_unit, and omits the origin filters if both are set. Empty for matches found by an old server version." example:"brand_name,type_wine"`
 }
 
 // SavedSearchListParams are the parameters of lists of saved searches, runs and matches, as sent.

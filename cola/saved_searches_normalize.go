@@ -72,7 +72,7 @@ func (p *Problems) key(name, value string) {
 	case strings.ContainsFunc(value, hidden):
 		p.Add(name, "%s contains a character other than visible ASCII. Use a UUID, for example.", Quoted(value))
 	case len(value) > maxKeyLength:
-		p.Add(name, "The key has %d characters; the limit is %d. Use a UUID, for example.", len(value), maxKeyLength)
+		p.Add(name, "The key is %d characters long; the limit is %d. Use a UUID, for example.", len(value), maxKeyLength)
 	}
 }
 
@@ -146,7 +146,7 @@ func (p *Problems) refuseState(name, value string) {
 	if near, ok := vocabulary.NearestState(value); ok {
 		hint = " Did you mean " + near + "?"
 	}
-	p.Add(name, "%s is not a US state; use a name or two-letter code, such as california or CA.%s", Quoted(value), hint)
+	p.Add(name, "%s is not a US state; use a name or two-letter code, such as California or CA.%s", Quoted(value), hint)
 }
 
 // normalize returns the schedule, with its first run after now if it is active.
@@ -268,7 +268,7 @@ func (PreviewParams) WhyNot(name string) string {
 	if whyNoDate(name) == "" {
 		return ""
 	}
-	return "A preview always covers the last 30 days. Omit it."
+	return "A preview always covers the last 30 days. Omit this parameter."
 }
 
 // WhyNot explains why there is no date filter. It is empty for other names.
@@ -279,8 +279,8 @@ func whyNoDate(name string) string {
 	if !strings.HasPrefix(name, "approval_date") && !strings.HasPrefix(name, "date_") {
 		return ""
 	}
-	return "Saved searches have no approval-date filters: each scheduled run covers the time since the previous one. Omit it, " +
-		"or search labels directly for a date range."
+	return "Saved searches have no approval-date filters: each scheduled run covers the time since the previous one. " +
+		"Omit this filter, or search labels directly for a date range."
 }
 
 // Explanation explains why a saved search finds a label or doesn't.
@@ -288,7 +288,7 @@ type Explanation struct {
 	TTBID   TTBID             `json:"ttb_id" pattern:"^[0-9]{14}$" doc:"TTB ID of the label, 14 digits." example:"26282001000009"`
 	Label   ColaSummary       `json:"label" doc:"Current record of the label."`
 	Matches bool              `json:"matches" doc:"Whether the label currently matches the filters." example:"false"`
-	Filters []FilterFinding   `json:"filters" nullable:"false" doc:"Result of each filter. Of filters in the same group, one match is enough. Without volume_unit, and without origins if both are set."`
+	Filters []FilterFinding   `json:"filters" nullable:"false" doc:"Result of each filter. Of filters in the same group, one match is enough. Omits volume_unit, and omits origin_domestic and origin_imported if both are set."`
 	Found   *SavedSearchMatch `json:"found" ornull:"true" doc:"The match, if a run has found the label."`
 	Verdict string            `json:"verdict" enum:"found,next_run,not_yet,filters,never_news,before_search,too_old,passed,not_scheduled" doc:"found: a run has found it. filters: it doesn't match. not_scheduled: the search has no schedule, or it is paused or on hold. never_news: part of the initial import. not_yet: its approval date is in the future or unknown. next_run: the next run will find it. before_search: approved and in the registry before the search was created. too_old: reached the registry too late; runs cover late labels for 90 days. passed: runs have covered it, and it didn't match at that time." example:"filters"`
 	Message string            `json:"message" doc:"Explanation of the verdict." example:"It doesn't match brand_name."`

@@ -47,9 +47,9 @@ func (t Tier) Price() string {
 	case TierFree:
 		return "none"
 	case TierStarter:
-		return "39 USD a month"
+		return "39 USD per month"
 	case TierPro:
-		return "99 USD a month"
+		return "99 USD per month"
 	}
 	return ""
 }
@@ -126,11 +126,11 @@ func (q QuotaState) Known() bool { return q.Tier != "" }
 
 // UsageStats is the payload of GET /usage.
 type UsageStats struct {
-	Tier           Tier       `json:"tier" enum:"free,starter,pro" doc:"Plan of the account." example:"free"`
+	Tier           Tier       `json:"tier" enum:"free,starter,pro" doc:"The account's plan." example:"free"`
 	CurrentPeriod  string     `json:"current_period" doc:"Calendar month (UTC) of the counters, YYYY-MM." example:"2026-11"`
 	DetailViews    MeterUsage `json:"detail_views" doc:"Single-record lookups this month."`
 	ListRecords    MeterUsage `json:"list_records" doc:"Records returned by lists and searches this month."`
-	PerMinuteLimit int        `json:"per_minute_limit" doc:"Requests allowed in any 60 seconds." example:"10"`
+	PerMinuteLimit int        `json:"per_minute_limit" doc:"Requests allowed in any 60-second window." example:"10"`
 }
 
 // MeterUsage is one meter's usage and limit.

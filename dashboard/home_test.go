@@ -38,15 +38,15 @@ func TestOverview(t *testing.T) {
 func TestSuspended(t *testing.T) {
 	s := mustSite(t)
 	account := s.browsers.callers[ann].Account
-	if err := s.registry.Store.Suspend(t.Context(), account, "The invoice of October is open."); err != nil {
+	if err := s.registry.Store.Suspend(t.Context(), account, "The October invoice is unpaid."); err != nil {
 		t.Fatal(err)
 	}
 	for _, path := range []string{"/", "/keys", "/usage", "/explore?q=oak", "/saved-searches/new"} {
 		a := s.get(path)
-		a.shows(t, http.StatusForbidden, "The invoice of October is open.", "Sign out")
+		a.shows(t, http.StatusForbidden, "The October invoice is unpaid.", "Sign out")
 		a.checkHTML(t)
 	}
-	s.post("/keys/new", nil).shows(t, http.StatusForbidden, "The invoice of October is open.")
+	s.post("/keys/new", nil).shows(t, http.StatusForbidden, "The October invoice is unpaid.")
 	s.get("/plans").shows(t, http.StatusOK)
 	if to := s.post("/sign-out", nil).redirects(t); to != signInPath || len(s.browsers.ended) != 1 {
 		t.Errorf("signing out redirects to %s and ended %v", to, s.browsers.ended)

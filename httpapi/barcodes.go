@@ -27,7 +27,7 @@ func barcodeOperations(svc Service) []operation {
 		},
 		Response: reflect.TypeFor[dataOf[cola.BarcodeResult]](),
 		Example:  dataOf[cola.BarcodeResult]{exampleBarcode()},
-		Meter:    cola.MeterListRecords, Cost: "One list record per label returned. Not found is free.",
+		Meter:    cola.MeterListRecords, Cost: "One list record per label returned. 404 responses are free.",
 		call: bareCall(svc, fetch, render),
 	}}
 }

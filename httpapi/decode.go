@@ -43,7 +43,7 @@ const queryField = "query"
 // parameter and continues; url.ParseQuery would drop it and report only the first error.
 func splitQuery(raw string, problems *cola.Problems) []params.Value {
 	if len(raw) > maxQueryBytes {
-		problems.Add(queryField, "The query string has %d bytes; the limit is %d.", len(raw), maxQueryBytes)
+		problems.Add(queryField, "The query string is %d bytes; the limit is %d.", len(raw), maxQueryBytes)
 		return nil
 	}
 	var pairs []params.Value
@@ -66,7 +66,7 @@ func splitPair(part string, problems *cola.Problems) (params.Value, bool) {
 	rawName, rawValue, _ := strings.Cut(part, "=")
 	name, err := url.QueryUnescape(rawName)
 	if err != nil {
-		problems.Add(params.Truncate(rawName), "The parameter name has %s.", badEscape(err))
+		problems.Add(params.Truncate(rawName), "The parameter name contains %s.", badEscape(err))
 		return params.Value{}, false
 	}
 	if name == "" {
@@ -111,7 +111,7 @@ const (
 // mediaTypeMessage is the message of an unsupported_media_type error.
 func mediaTypeMessage(media []string) string {
 	return "The body must be " + strings.Join(media, " or ") +
-		" in UTF-8, without a content encoding; set Content-Type: " + media[0] + "."
+		" in UTF-8, without compression (no Content-Encoding); set Content-Type: " + media[0] + "."
 }
 
 // bodyCall returns the call of an endpoint with a JSON body in one of the media types. An
@@ -144,7 +144,7 @@ func rejectQuery(raw string, problems *cola.Problems) {
 	var wrong cola.Problems
 	for _, v := range splitQuery(raw, &wrong) {
 		if name := params.Truncate(v.Name); len(wrong[name]) == 0 {
-			wrong.Add(name, "Query parameters are not accepted here; send it in the body.")
+			wrong.Add(name, "Query parameters are not accepted here; send this one in the body.")
 		}
 	}
 	problems.Merge(wrong)

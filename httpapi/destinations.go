@@ -51,7 +51,7 @@ const (
 const redacts = " An access token without the scope `saved_searches:write` sees only the scheme and host of URLs, and the first letter and the domain of email addresses."
 
 // needsScope ends the descriptions of operations that need the write scope.
-const needsScope = " An access token needs the scope `saved_searches:write`; an API key has it."
+const needsScope = " An access token needs the `saved_searches:write` scope; API keys always have it."
 
 // destinationID is the path parameter for a destination.
 func destinationID() pathParam {
@@ -77,7 +77,7 @@ func destinationOperations(svc Service) []operation {
 		createDestination(svc),
 		{
 			ID: "getDestination", Path: oneDestinationPath, Tag: tagDestinations, Summary: "Get a destination",
-			Description: "A destination and its state. Another account's destination is not found." + redacts,
+			Description: "A destination and its state. A destination of another account returns 404." + redacts,
 			PathParam:   destinationID(), Response: reflect.TypeFor[dataOf[destination]](),
 			Example: dataOf[destination]{exampleWebhook()},
 			Cost:    free, HasETag: true,
@@ -121,15 +121,15 @@ func createDestination(svc Service) operation {
 	return operation{
 		ID: "createDestination", Method: http.MethodPost, Path: destinationsPath, Tag: tagDestinations,
 		Summary: "Add a destination",
-		Description: "Sends the messages of one saved search, or of all, to an email address or a webhook. A search's " +
+		Description: "Sends the messages of one saved search, or of all, to an email address or a webhook. A " +
+			"search's " +
 			"own destination overrides an account-wide one with the same address. The limit is 20 per account.\n\n" +
 			"Each **webhook** message is a POST of JSON, signed as in Standard Webhooks " +
 			"(https://www.standardwebhooks.com: `webhook-id`, `webhook-timestamp`, `webhook-signature`) with the " +
-			"`secret` in the response, which is shown only once. A receiver accepts a message with any 2xx within 15 " +
-			"seconds. Otherwise the message is retried for three days, with the same `webhook-id`. A 410 disables " +
+			"`secret` in the response, which is shown only once. A receiver accepts a message by responding with any 2xx status within 15 seconds. Otherwise the message is retried for three days, with the same `webhook-id`. A 410 disables " +
 			"the destination.\n\n" +
 			"A new endpoint is `pending` and receives only a challenge: a signed message of type " +
-			"`destination.confirm`. The endpoint confirms by answering 2xx with the token in `data.challenge`, as " +
+			"`destination.confirm`. The endpoint confirms by responding with 2xx and the token in `data.challenge`, as " +
 			"text or as `{\"challenge\": token}`. Or confirm it yourself by sending the message's `data.code` to " +
 			"`/destinations/{uuid}/confirm`. A challenge is retried for about half an hour.\n\n" +
 			"An **email** address other than the account's own is `unconfirmed` until its owner agrees through a " +
@@ -268,14 +268,13 @@ func confirmDestination(svc Service) operation {
 func replayDestination(svc Service) operation {
 	return operation{
 		ID: "replayDestination", Method: http.MethodPost, Path: oneDestinationPath + "/replay", Tag: tagDestinations,
-		Summary: "Resend missed messages",
-		Description: "Resends the oldest 1,000 run messages that failed, or were skipped while the destination was " +
-			"paused, with the same message IDs. Repeat while `count` is 1,000." + needsScope,
-		PathParam: destinationID(),
-		Async:     true,
-		Response:  reflect.TypeFor[dataOf[cola.Replayed]](),
-		Cost:      free,
-		Errors:    []string{"InsufficientScope", "DestinationNotActive"},
-		call:      bareCall(svc, withUUID(svc.ReplayDestination), accepted[cola.Replayed]),
+		Summary:     "Resend missed messages",
+		Description: "Resends up to 1,000 messages about runs, oldest first, that failed or were skipped while the destination was paused. Message IDs stay the same. Repeat while `count` is 1,000." + needsScope,
+		PathParam:   destinationID(),
+		Async:       true,
+		Response:    reflect.TypeFor[dataOf[cola.Replayed]](),
+		Cost:        free,
+		Errors:      []string{"InsufficientScope", "DestinationNotActive"},
+		call:        bareCall(svc, withUUID(svc.ReplayDestination), accepted[cola.Replayed]),
 	}
 }

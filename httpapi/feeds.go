@@ -53,7 +53,7 @@ func feedOperations(svc Service) []operation {
 		{
 			ID: "endFeed", Method: http.MethodDelete, Path: oneSavedSearchPath + "/feed", Tag: tagSearches,
 			Summary:     "Delete a feed",
-			Description: "The search's feed URL stops working. Succeeds if the search has no feed." + needsScope,
+			Description: "Deletes the search's feed; its URL stops working. Also succeeds if the search has no feed." + needsScope,
 			PathParam:   savedSearchID(), Cost: free, Errors: []string{"InsufficientScope"},
 			call: bareCall(svc,
 				withUUID(func(ctx context.Context, c cola.Caller, id string) (struct{}, cola.QuotaState, error) {

@@ -33,7 +33,7 @@ func (a *api) authenticate(next http.Handler) http.Handler {
 		r = r.WithContext(cola.WithCaller(r.Context(), caller))
 		if r.ContentLength > maxBodyBytes {
 			a.refuse(w, r, cola.Errorf(cola.CodePayloadTooLarge,
-				"The body has %d bytes; the limit is %d.", r.ContentLength, maxBodyBytes))
+				"The body is %d bytes; the limit is %d.", r.ContentLength, maxBodyBytes))
 			return
 		}
 		next.ServeHTTP(w, r)

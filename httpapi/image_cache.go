@@ -272,7 +272,7 @@ func (g workQueue) run(ctx context.Context, work func() error) error {
 
 func errTooManyImages() error {
 	return &cola.Error{
-		Code: cola.CodeUnavailable, Message: "Too many label images are being drawn. Try again shortly.",
+		Code: cola.CodeUnavailable, Message: "Too many label images are being rendered. Try again shortly.",
 		RetryAfter: cola.UnavailableRetry,
 	}
 }

@@ -89,7 +89,7 @@ func (a *api) drawableImage(ctx context.Context, id string) (label cola.Cola, im
 		return err
 	})
 	if err == nil && !drawable(img) {
-		err = cola.Errorf(cola.CodeNotFound, "The image %s can't be drawn: each side must have 1 to %d pixels.",
+		err = cola.Errorf(cola.CodeNotFound, "The image %s can't be rendered: each side must be 1 to %d pixels.",
 			cola.Quoted(id), labelart.MaxSide)
 	}
 	return label, img, err

@@ -112,15 +112,14 @@ func introduction() string {
 			"saved searches.",
 		"**Quotas.** Looking up a single record uses one detail view. Lists and searches use one list record per " +
 			"record returned. " +
-			"Both are counted per account and calendar month (UTC), across all keys and channels. " +
-			"Every request also counts toward the rate limit, the requests allowed in any 60 seconds. " +
+			"Both are counted per account per calendar month (UTC), across all keys and apps. " +
+			"Every request also counts toward the rate limit, which limits requests in any 60-second window. " +
 			"Every authenticated response, including errors, has the five quota headers.",
 		"**Parameters.** All problems of a request are reported at once. Unknown parameters are rejected; empty " +
 			"values are ignored. " +
 			"Separate several values of a filter with commas, or repeat the parameter. Enumerated values are " +
 			"case-insensitive.",
-		"**Single records** have an `ETag` that is valid for your account. Send it as `If-None-Match`; an unchanged " +
-			"record is a free 304. " +
+		"**Single records** have an `ETag` that is valid for your account. Send it as `If-None-Match`; an unchanged record returns 304 at no charge. " +
 			"`If-None-Match: *` is ignored for metered records. HEAD is charged like GET.",
 	}, "\n\n")
 }
@@ -180,7 +179,7 @@ func addConditional(o *huma.Operation) {
 	named := append(commonHeaders(), "ETag")
 	o.Responses["200"].Headers = headerRefs(named)
 	o.Responses["304"] = &huma.Response{
-		Description: "Not modified: you have the current version. Free.",
+		Description: "Not modified: you have the current version. Not charged.",
 		Headers:     headerRefs(named),
 	}
 }
@@ -207,7 +206,7 @@ func (s components) describeSuccess(o *huma.Operation, op *operation) {
 		response.Description = "Created."
 		response.Headers = headerRefs(append(commonHeaders(), "Location"))
 	case op.Async:
-		response.Description = "Accepted; done in the background."
+		response.Description = "Accepted. The work continues in the background."
 	case op.Response == nil:
 		response.Description = "Done."
 	}
@@ -227,7 +226,8 @@ func (s components) describeSuccess(o *huma.Operation, op *operation) {
 func idempotencyKeyParam() *huma.Param {
 	return &huma.Param{
 		Name: idempotencyKey, In: "header", Example: "5f0c2c1e-7d6f-4a8e-9f0e-3f4f4a1d2b6c",
-		Description: "A unique value, such as a UUID, that makes it safe to repeat this request for 24 hours. 1 to 255 " +
+		Description: "A unique value, such as a UUID, that makes it safe to repeat this request for 24 hours. 1 to " +
+			"255 " +
 			"visible ASCII characters.",
 		Schema: &huma.Schema{Type: huma.TypeString, MaxLength: new(255), Pattern: "^[!-~]{1,255}$"},
 	}

@@ -50,7 +50,8 @@ func headers(s components) map[string]*huma.Param {
 			Description: "Identifies the request in our logs. To choose it, send up to 64 letters, digits, dots, " +
 				"hyphens and underscores."},
 		"Retry-After": {Schema: whole(), Example: 12,
-			Description: "Seconds to wait before a retry. Sent with 503, and with 429 unless a monthly quota is used up."},
+			Description: "Seconds to wait before a retry. Sent with 503, and with 429 unless a monthly quota is used " +
+				"up."},
 		"Location": {Required: true, Schema: text(), Example: basePath + savedSearchesPath + "/" + exampleUUID,
 			Description: "Path of the created record."},
 		replayedHeader: {Schema: text(), Example: "true",
@@ -95,12 +96,12 @@ func errorKinds() []errorKind {
 		{http.StatusUnauthorized, "Unauthorized", "Credentials are missing or invalid.",
 			append(requestID, "WWW-Authenticate"),
 			map[string]*cola.Error{"missing": cola.Errorf(cola.CodeUnauthorized,
-				"Credentials are missing. Send your API key in the X-API-Key header.")}},
+				"Credentials are missing. Send an API key in the X-API-Key header, or \"Authorization: Bearer\" followed by the key.")}},
 		{http.StatusForbidden, "AccountSuspended",
 			"The account is suspended: its requests are rejected and its searches don't run. Its data is kept.",
 			commonHeaders(),
 			map[string]*cola.Error{"suspended": exampleSuspended()}},
-		{http.StatusNotFound, "NotFound", "The record does not exist. Free.", commonHeaders(),
+		{http.StatusNotFound, "NotFound", "The record does not exist. Not charged.", commonHeaders(),
 			map[string]*cola.Error{"unknown": cola.Errorf(cola.CodeNotFound,
 				"No label has the TTB ID \"11054001000048\".")}},
 		{http.StatusRequestTimeout, "RequestTimeout",
@@ -110,14 +111,15 @@ func errorKinds() []errorKind {
 		{http.StatusRequestEntityTooLarge, "PayloadTooLarge", "The request body is too large.",
 			commonHeaders(),
 			map[string]*cola.Error{"large": cola.Errorf(cola.CodePayloadTooLarge,
-				"The body has 70000 bytes; the limit is %d.", maxBodyBytes)}},
+				"The body is 70000 bytes; the limit is %d.", maxBodyBytes)}},
 		{http.StatusUnsupportedMediaType, "UnsupportedMediaType", "The body is not application/json in UTF-8.",
 			commonHeaders(),
 			map[string]*cola.Error{"form": {Code: cola.CodeUnsupportedMediaType,
 				Message: mediaTypeMessage([]string{mediaJSON})}}},
 		{http.StatusTooManyRequests, "QuotaExceeded",
 			"A limit was reached; details.reason says which. detail_views, list_records: a monthly quota is used up, " +
-				"and upgrade_url is set. burst: too many requests in 60 seconds. failed_credentials: too many invalid " +
+				"and upgrade_url is set. burst: too many requests in 60 seconds. failed_credentials: too many " +
+				"invalid " +
 				"credentials from your address; valid ones are still accepted. requests: a feed or emailed link was " +
 				"requested too often. Retry-After is set unless a monthly quota is used up.",
 			append([]string{"Retry-After"}, requestID...), quotaExamples()},
@@ -133,9 +135,10 @@ func errorKinds() []errorKind {
 
 func exampleSuspended() *cola.Error {
 	return &cola.Error{
-		Code:    cola.CodeAccountSuspended,
-		Message: "The account is suspended: The invoice of October is not paid. Contact the operator. Your data is kept.",
-		Details: map[string]any{"reason": "The invoice of October is not paid."},
+		Code: cola.CodeAccountSuspended,
+		Message: "The account is suspended: The October invoice is unpaid. Contact the operator. Your data is " +
+			"retained.",
+		Details: map[string]any{"reason": "The October invoice is unpaid."},
 	}
 }
 
@@ -143,7 +146,7 @@ func quotaExamples() map[string]*cola.Error {
 	return map[string]*cola.Error{
 		"quota": {
 			Code:    cola.CodeQuotaExceeded,
-			Message: `The free plan's 200 detail views for 2026-11 are used up. The quota resets on 2026-12-01. A larger plan has more.`,
+			Message: `The free plan's 200 detail views for 2026-11 are used up. The quota resets on 2026-12-01. A larger plan includes more.`,
 			Details: map[string]any{
 				"reason": "detail_views",
 				"limit":  200,
@@ -172,7 +175,7 @@ func quotaExamples() map[string]*cola.Error {
 // have none.
 func scopeChallenge() *huma.Param {
 	return &huma.Param{
-		Description: "Only with insufficient_scope: the scope to request, if the app may have it.",
+		Description: "Present only with insufficient_scope: the scope to request, if the app is allowed to have it.",
 		Example:     `Bearer realm="colaregistry", error="insufficient_scope", scope="saved_searches:write"`,
 		Schema:      &huma.Schema{Type: huma.TypeString},
 	}
@@ -206,7 +209,7 @@ func errorResponses(s components) map[string]*huma.Response {
 	for _, kind := range errorKinds() {
 		examples := map[string]*huma.Example{}
 		for name, e := range kind.examples {
-			examples[name] = &huma.Example{Summary: strings.ToUpper(name[:1]) + name[1:], Value: web.Envelope(e)}
+			examples[name] = &huma.Example{Summary: strings.ReplaceAll(name, "_", " "), Value: web.Envelope(e)}
 		}
 		content := map[string]*huma.MediaType{"application/json": {Schema: schema, Examples: examples}}
 		responses[kind.name] = &huma.Response{
@@ -275,7 +278,8 @@ func searchLimitErrors() []errorKind {
 					"another one first."),
 				"full": {
 					Code: cola.CodeWatchlistLimit,
-					Message: "The account has the maximum of 1000 saved searches. Delete one first: GET /saved-searches " +
+					Message: "The account has the maximum of 1000 saved searches. Delete one first: GET " +
+						"/saved-searches " +
 						"lists them, DELETE /saved-searches/{uuid} deletes one.",
 					Details: map[string]any{"limit": cola.MaxSavedSearches},
 				},
@@ -307,16 +311,17 @@ func searchRunErrors() []errorKind {
 	}
 	return []errorKind{
 		{http.StatusConflict, "SearchNotActive",
-			"The search is on hold because of the account.", commonHeaders(),
+			"The search is on hold: the account is suspended or has more active schedules than allowed.", commonHeaders(),
 			map[string]*cola.Error{"downgraded": {
 				Code: cola.CodeNotActive,
 				Message: "The search is on hold: the account has more active schedules than allowed, and only the " +
-					"oldest run. Pause or delete one of the others. Its next run will find the labels missed meanwhile.",
+					"oldest run. Pause or delete one of the others. Its next run will find the labels missed " +
+					"meanwhile.",
 				Details: map[string]any{"reason": cola.PausedDowngraded},
 			}}},
 		{http.StatusTooManyRequests, "TooManyManualRuns",
-			"The account has used all manual runs of the UTC day (details.reason is manual_runs), or reached the rate " +
-				"limit (burst). Retry-After is set.",
+			"The account has used all of its manual runs for the day (UTC; details.reason is manual_runs) or has " +
+				"reached the rate limit (burst). Retry-After is set.",
 			append([]string{"Retry-After"}, commonHeaders()...), manualRuns},
 	}
 }
@@ -325,8 +330,9 @@ func searchRunErrors() []errorKind {
 func destinationErrors() []errorKind {
 	requested := quotaExamples()
 	requested["asked"] = &cola.Error{
-		Code:    cola.CodeQuotaExceeded,
-		Message: "The owner of this address was asked within the last hour. Try again in 42 minutes.",
+		Code: cola.CodeQuotaExceeded,
+		Message: "The owner of this address was already asked to confirm within the last hour. Try again in 42 " +
+			"minutes.",
 		Details: map[string]any{"reason": "confirmations", "retry_after": 2520}, RetryAfter: 42 * time.Minute,
 	}
 	tested := quotaExamples()
@@ -338,7 +344,8 @@ func destinationErrors() []errorKind {
 	}
 	return []errorKind{
 		{status: http.StatusConflict, name: "DestinationConflict",
-			description: "The account already has this destination, or the maximum number.", headers: commonHeaders(),
+			description: "The account already has this destination, or has reached the maximum number of " +
+				"destinations.", headers: commonHeaders(),
 			examples: map[string]*cola.Error{
 				"exists": cola.Errorf(cola.CodeDestinationExists,
 					"The account already has this destination, for the same searches. GET /destinations lists it. To "+

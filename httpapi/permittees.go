@@ -17,18 +17,18 @@ func permitteeOperations(svc Service) []operation {
 	return []operation{
 		{
 			ID: "searchPermittees", Path: "/permittees", Tag: tagPermittees, Summary: "Search permittees",
-			Description: "Finds permit holders, most labels first. Counts are exact.",
+			Description: "Finds permittees, most labels first. Counts are exact.",
 			Params:      reflect.TypeFor[cola.PermitteeParams](), Sample: "q=vineyards&state=CA&per_page=2",
 			Response: reflect.TypeFor[permitteePage](), Example: examplePermittees(),
 			Meter: cola.MeterListRecords,
-			Cost:  "One list record per permittee returned. If fewer remain, the page is cut to that number.",
+			Cost:  "One list record per permittee returned. If fewer remain, the page is truncated to that number.",
 			call: listCall(svc.SearchPermittees, func(p registry.PermitteePage) result {
 				return result{body: jsonBody(permitteePage{nonNilRows(p.Permittees), p.Pagination})}
 			}),
 		},
 		{
 			ID: "getPermittee", Path: "/permittees/{permit_number}", Tag: tagPermittees, Summary: "Get one permittee",
-			Description: "A permit holder and its ten most recent labels. Write a slash in a permit number as %2F.",
+			Description: "A permittee and its ten most recent labels. Write a slash in a permit number as %2F.",
 			PathParam: pathParam{
 				Name:        "permit_number",
 				Doc:         "Permit number, any case.",

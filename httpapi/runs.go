@@ -10,9 +10,7 @@ import (
 )
 
 // matchesCost describes the cost of reading matches.
-const matchesCost = "One list record per match returned. If fewer remain, the page is cut and `truncated_by_quota` is " +
-	"true. To read the rest, request the same page again once quota is available; all its matches are charged. The " +
-	"next page would skip the rows that were cut."
+const matchesCost = "One list record per match returned. If fewer remain, the page is truncated and `truncated_by_quota` is true. To read the rest, request the same page again once quota is available; all its matches are charged. The next page would skip the truncated rows."
 
 // runOperations list runs and matches, start a manual run, and explain why a search matches a
 // label.
@@ -41,7 +39,7 @@ func runOperations(svc Service) []operation {
 		{
 			ID: "listSavedSearchMatches", Path: savedSearchesPath + "/{uuid}/matches", Tag: tagSearches,
 			Summary: "List a search's matches",
-			Description: "TTB IDs of the labels that all runs of the search found, latest run first, with the filters " +
+			Description: "TTB IDs of the labels found by any run of the search, latest run first, with the filters " +
 				"that each label matched. Of alternative filters, only those that matched are listed. " +
 				"`/saved-searches/{uuid}/explain/{ttb_id}` explains why the search does or doesn't match a label. " +
 				"Counts are free at `/saved-searches/{uuid}/runs`.",
@@ -85,9 +83,11 @@ func runSavedSearch(svc Service) operation {
 		Summary: "Run a saved search now",
 		Description: "Runs the search within about a minute, with or without a schedule. It covers the same window " +
 			"as the next run would, and no later run finds the same labels. " +
-			"Messages and feeds give only the number of labels and a link; to see the labels, list the run's matches. " +
+			"Messages and feeds give only the number of labels and a link; to see the labels, list the run's " +
+			"matches. " +
 			"The schedule is unchanged.\n\n" +
-			"The limit is 24 manual runs per account and day (UTC). A request for a search that is already due is not " +
+			"The limit is 24 manual runs per account per day (UTC). A request for a search that is already due is " +
+			"not " +
 			"counted, so it is safe to repeat. The search needs a filter that narrows it." + needsScope,
 		PathParam: savedSearchID(),
 		Async:     true,

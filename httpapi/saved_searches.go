@@ -45,7 +45,7 @@ func savedSearchOperations(svc Service) []operation {
 		previewSavedSearch(svc),
 		{
 			ID: "getSavedSearch", Path: oneSavedSearchPath, Tag: tagSearches, Summary: "Get a saved search",
-			Description: "A saved search of the account. Another account's search is not found.",
+			Description: "A saved search of the account. A search of another account returns 404.",
 			PathParam:   savedSearchID(), Response: reflect.TypeFor[dataOf[search]](),
 			Example: dataOf[search]{exampleSavedSearch()},
 			Cost:    free, HasETag: true,
@@ -110,12 +110,14 @@ func changeSavedSearch(svc Service) operation {
 			"`{\"schedule\": null}` removes the schedule. If the search has no schedule, send a complete one. " +
 			"A new cadence uses its default day unless `day` is given. A changed or resumed schedule next runs at its " +
 			"first scheduled time from now.\n\n" +
-			"The result must satisfy the rules for new searches, including the limit on active schedules. Changes are " +
+			"The result must satisfy the rules for new searches, including the limit on active schedules. Changes " +
+			"are " +
 			"idempotent." + needsScope,
 		PathParam: savedSearchID(),
 		Body: &requestBody{
 			Type: reflect.TypeFor[cola.SavedSearchChangeParams](), Example: exampleChangeBody(), Media: media,
-			Doc: "At least one field to change. Unknown fields are rejected. null removes a schedule or its day, and is " +
+			Doc: "At least one field to change. Unknown fields are rejected. null removes a schedule or its day, and " +
+				"is " +
 				"invalid for name, filters, cadence and active.",
 		},
 		Response: reflect.TypeFor[notedOf[cola.SavedSearch]](),

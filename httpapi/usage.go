@@ -13,7 +13,7 @@ func usageOperations(svc Service) []operation {
 	}
 	return []operation{{
 		ID: "getUsage", Path: "/usage", Tag: tagAccount, Summary: "Get usage",
-		Description: "The account's usage this month and its limits, across all keys and channels.",
+		Description: "The account's usage this month and its limits, across all keys and apps.",
 		Response:    reflect.TypeFor[dataOf[cola.UsageStats]](),
 		Example:     dataOf[cola.UsageStats]{exampleUsage()},
 		Cost:        free,

@@ -47,7 +47,7 @@ func setText(field any, s string, form textForm) error {
 	case *cola.Opt[int], *int, *cola.Opt[float64]:
 		return setNumber(f, s, form)
 	default:
-		return fmt.Errorf("must be a list of objects, not text")
+		return fmt.Errorf("must be an array of objects, not text")
 	}
 	return nil
 }

@@ -132,7 +132,7 @@ func detectColas(in *input) (format[cola.Cola], error) {
 	})
 	switch {
 	case err != nil:
-		return format[cola.Cola]{}, fmt.Errorf("%w; expected JSON, or CSV with a column ttb_id", err)
+		return format[cola.Cola]{}, fmt.Errorf("%w; expected JSON, or CSV with a ttb_id column", err)
 	case slices.Equal(header.names, ttbColumns):
 		return format[cola.Cola]{rows: newTTBRows(in, header), decoder: ttbDecoder}, nil
 	case slices.Contains(header.names, "permit_no"):

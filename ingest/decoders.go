@@ -169,7 +169,7 @@ func detect[R, T any](in *input, s *schema, key string, finish finishFunc[R, T])
 	}
 	header, err := readHeader(in, func(names []string) bool { _, ok := s.column(names, key); return ok })
 	if err != nil {
-		return format[T]{}, fmt.Errorf("%w; expected JSON, or CSV with a column %s", err, key)
+		return format[T]{}, fmt.Errorf("%w; expected JSON, or CSV with a %s column", err, key)
 	}
 	return csvFormat(in, s, header, finish), nil
 }

@@ -85,7 +85,7 @@ var otherFormats = []struct{ start, is string }{
 	{"\xd0\xcf\x11\xe0", "an old Excel workbook; save the sheet as CSV"},
 	{"\xfd7zXZ\x00", "xz-compressed data; decompress it first, or use gzip or zstd"},
 	{"7z\xbc\xaf", "a 7-Zip archive; extract it"},
-	{"%PDF-", "a PDF document"},
+	{"%PDF-", "a PDF document; export the data as JSON lines or CSV"},
 	{"PAR1", "a Parquet file; convert it to JSON lines or CSV"},
 	{"SQLite format 3\x00", "an SQLite database; convert its rows to JSON lines or CSV"},
 	{"<!DOCTYPE", "an HTML or XML page, perhaps a saved error page"},

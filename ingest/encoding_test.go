@@ -88,7 +88,7 @@ func TestInvalidEncodings(t *testing.T) {
 		"error page":      {"\r\n<!DOCTYPE html><html>", "HTML"},
 		"binary":          {"abc\x00\x01\x02", "binary data"},
 		"database":        {"SQLite format 3\x00", "SQLite database"},
-		"no header":       {"24001001000001,A,wine,CA-W-1\n", "column ttb_id"},
+		"no header":       {"24001001000001,A,wine,CA-W-1\n", "ttb_id column"},
 		"tabs":            {"ttb_id\tbrand_name\n", "tabs or semicolons"},
 		"damaged gzip":    {"\x1f\x8b\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff", "damaged gzip data"},
 		"damaged zstd":    {"\x28\xb5\x2f\xfd\xff\xff\xff\xff\xff\xff", "damaged zstd data"},

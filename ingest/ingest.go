@@ -101,7 +101,7 @@ type Progress struct {
 }
 
 // ErrRefused is wrapped by the error of an import that completed but rejected rows.
-var ErrRefused = errors.New("rows were refused")
+var ErrRefused = errors.New("rows were rejected")
 
 // Import reads every source and merges its rows into the store. The report is valid even with an
 // error: it counts the work done before it.

@@ -188,7 +188,7 @@ func TestImportProgress(t *testing.T) {
 func TestImportRejectionLimit(t *testing.T) {
 	text := labelRow(1) + strings.Repeat("{\"ttb_id\":1}\n", maxRefusals+234)
 	report, err := Import(t.Context(), newFakeStore(), Colas, texts(text), Options{})
-	if !errors.Is(err, ErrRefused) || !strings.Contains(err.Error(), "1234 of 1235 rows were refused") {
+	if !errors.Is(err, ErrRefused) || !strings.Contains(err.Error(), "1234 of 1235 rows were rejected") {
 		t.Error(err)
 	}
 	if report.Refused != maxRefusals+234 || len(report.Refusals) != maxRefusals {

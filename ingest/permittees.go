@@ -18,7 +18,7 @@ import (
 type permitteeWork struct{ pipeline[cola.Permittee] }
 
 func newPermitteeWork(r *run, st Target) *permitteeWork {
-	never := func(*cola.Patch[cola.Permittee]) string { return "rejected by the store" }
+	never := func(*cola.Patch[cola.Permittee]) string { return "rejected by the database" }
 	return &permitteeWork{pipeline[cola.Permittee]{
 		run: r, detect: detectPermittees, write: upsert(r, st.UpsertPermittees, never),
 	}}
@@ -56,7 +56,7 @@ func detectPermittees(in *input) (format[cola.Permittee], error) {
 	header, err := readHeader(in, func(names []string) bool { return slices.Contains(names, "permit_number") })
 	switch {
 	case err != nil:
-		return format[cola.Permittee]{}, fmt.Errorf("%w; expected JSON, or CSV with a column permit_number", err)
+		return format[cola.Permittee]{}, fmt.Errorf("%w; expected JSON, or CSV with a permit_number column", err)
 	case slices.Contains(header.names, "owner_name"):
 		return ttbList(in, header), nil
 	}
@@ -143,5 +143,5 @@ func (l *permitList) warnings() []string {
 	if l.announced == 0 || l.announced == len(l.permits) {
 		return nil
 	}
-	return []string{fmt.Sprintf("the stated total is %d permits, but %d were read", l.announced, len(l.permits))}
+	return []string{fmt.Sprintf("the file states a total of %d permits, but contains %d", l.announced, len(l.permits))}
 }

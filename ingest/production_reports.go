@@ -116,7 +116,7 @@ func (w *productionWork) refuse(stored *report, why func(source string) string) 
 	for _, from := range stored.from {
 		w.run.report.refuse(Refusal{
 			Source: from.source, Line: from.line,
-			Reason: "report not written, because " + why(from.source),
+			Reason: "report not imported, because " + why(from.source),
 		})
 	}
 }
@@ -139,9 +139,9 @@ func normalizeProduction(r *recordReader, p *cola.ProductionReport, carried cola
 	month := 12
 	switch {
 	case p.ReportType != "monthly" && p.ReportType != "yearly":
-		r.problems.add("report_type", fmt.Errorf("%s is not monthly or yearly", quote(p.ReportType)))
+		r.problems.add("report_type", fmt.Errorf("%s must be monthly or yearly", quote(p.ReportType)))
 	case p.ReportType == "yearly" && p.MonthNumber.OK:
-		r.problems.add("month_number", errors.New("must be absent in a yearly report"))
+		r.problems.add("month_number", errors.New("must be omitted in a yearly report"))
 	case p.ReportType == "monthly" && (p.MonthNumber.V < 1 || p.MonthNumber.V > 12):
 		r.problems.add("month_number", errors.New("must be 1 to 12 in a monthly report"))
 	case p.MonthNumber.OK:
@@ -216,7 +216,7 @@ func (r *report) hasRowsOf(source string) bool {
 // refusedFor returns the reason for rows of a source that this row was rejected.
 func (p rowPosition) refusedFor(source string) string {
 	if p.source == source {
-		return fmt.Sprintf("line %d was refused", p.line)
+		return fmt.Sprintf("line %d was rejected", p.line)
 	}
 	return fmt.Sprintf("line %d of %s was refused", p.line, p.source)
 }

@@ -17,7 +17,7 @@ import (
 type avaWork struct{ pipeline[cola.AVADetail] }
 
 func newAVAWork(r *run, st Target) *avaWork {
-	never := func(*cola.Patch[cola.AVADetail]) string { return "rejected by the store" }
+	never := func(*cola.Patch[cola.AVADetail]) string { return "rejected by the database" }
 	return &avaWork{pipeline[cola.AVADetail]{run: r, detect: detectAVAs, write: upsert(r, st.UpsertAVAs, never)}}
 }
 
@@ -57,7 +57,7 @@ func detectAVAs(in *input) (format[cola.AVADetail], error) {
 // normalizeAVA checks a viticultural area.
 func normalizeAVA(r *recordReader, a *cola.AVADetail, _ cola.Fields) {
 	if a.AVAID == "" || a.Name == "" {
-		r.problems.add("", errors.New("ava_id and name are required"))
+		r.problems.add("", errors.New("missing required fields: ava_id, name"))
 	}
 	if a.ValidStartDate != 0 && a.ValidEndDate != 0 && a.ValidEndDate < a.ValidStartDate {
 		r.problems.add("valid_end_date", fmt.Errorf("%s is before valid_start_date %s", a.ValidEndDate, a.ValidStartDate))
@@ -121,7 +121,7 @@ func (w *aliasWork) dropCircular(patches []cola.Patch[vocabulary.CategoryAlias],
 		with := maps.Clone(w.table)
 		maps.Copy(with, vocabulary.AliasTable([]vocabulary.CategoryAlias{alias}))
 		if from := findCycle(with); from != "" {
-			rejected = append(rejected, refusedRow{lines[i], fmt.Sprintf("creates a cycle of aliases through %s", quote(from))})
+			rejected = append(rejected, refusedRow{lines[i], fmt.Sprintf("creates an alias cycle through %s", quote(from))})
 			continue
 		}
 		w.table = with
@@ -181,7 +181,7 @@ func newTimesWork[T any](
 	return &timesWork[T]{pipeline[T]{
 		run:    r,
 		detect: func(in *input) (format[T], error) { return detect(in, kind.schema, kind.key, same(kind.check)) },
-		write:  upsert(r, rows, func(*cola.Patch[T]) string { return "rejected by the store" }),
+		write:  upsert(r, rows, func(*cola.Patch[T]) string { return "rejected by the database" }),
 	}}
 }
 

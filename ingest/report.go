@@ -161,13 +161,13 @@ func (r Report) WriteTo(w io.Writer) (int64, error) {
 		fmt.Fprintln(&b, refusal)
 	}
 	if more := r.Refused - len(r.Refusals); more > 0 {
-		fmt.Fprintf(&b, "and %d more refused rows\n", more)
+		fmt.Fprintf(&b, "and %d more rejected rows\n", more)
 	}
 	for _, warning := range r.Warnings {
 		fmt.Fprintf(&b, "warning: %s\n", warning)
 	}
 	if r.Kind == Colas && r.Read > 0 {
-		fmt.Fprintf(&b, "without approval date: %d labels%s\n", r.Undated, undatedHint(r.Undated))
+		fmt.Fprintf(&b, "labels without an approval date: %d%s\n", r.Undated, undatedHint(r.Undated))
 	}
 	if r.History && r.Read > 0 {
 		fmt.Fprintf(&b, "history: these labels trigger no alerts%s\n", initialHint(r.Initial))
@@ -184,7 +184,8 @@ func initialHint(initial bool) string {
 	if !initial {
 		return ""
 	}
-	return ", because the registry was empty; use --history for the rest of the same load, or to resume this import"
+	return ", because the registry was empty; use --history for the remaining files of this initial load, or to " +
+		"resume this import"
 }
 
 func undatedHint(n int) string {

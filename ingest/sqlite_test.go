@@ -113,7 +113,7 @@ func TestRealDataIntoSQLite(t *testing.T) {
 // checkUndated checks the number of labels without an approval date in a report.
 func checkUndated(t *testing.T, what string, report ingest.Report, want int) {
 	t.Helper()
-	if text := written(t, report); report.Undated != want || !strings.Contains(text, fmt.Sprintf("without approval date: %d ", want)) {
+	if text := written(t, report); report.Undated != want || !strings.Contains(text, fmt.Sprintf("without an approval date: %d", want)) {
 		t.Errorf("%s: undated = %d, want %d:\n%s", what, report.Undated, want, text)
 	}
 }

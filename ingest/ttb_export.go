@@ -12,7 +12,8 @@ import (
 )
 
 // ttbHeader is the header of the export of TTB's public registry.
-const ttbHeader = "TTB ID,Permit No.,Serial Number,Completed Date,Fanciful Name,Brand Name,Origin,Origin Desc,Class/Type,Class/Type Desc"
+const ttbHeader = "TTB ID,Permit No.,Serial Number,Completed Date,Fanciful Name,Brand Name,Origin,Origin " +
+	"Desc,Class/Type,Class/Type Desc"
 
 // The columns of the export.
 const (
@@ -202,7 +203,7 @@ func ttbLabel(row ttbRow) (cola.Cola, error) {
 	if completed := unwrapText(row[ttbCompleted]); completed != "" {
 		day, err := time.Parse("1/2/2006", completed)
 		if err != nil {
-			return label, fmt.Errorf("the completed date %s is not a date; use MM/DD/YYYY", quote(completed))
+			return label, fmt.Errorf("column Completed Date: %s is not a date; use MM/DD/YYYY", quote(completed))
 		}
 		label.LatestUpdateDate = cola.DateOf(day)
 	}

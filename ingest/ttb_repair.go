@@ -20,7 +20,7 @@ type ttbRow [ttbWidth]string
 var (
 	errTTBShort  = errors.New("has fewer fields than the header")
 	errTTBLong   = errors.New("has far more fields than the header")
-	errTTBDate   = errors.New("ambiguous fields: no Completed Date (MM/DD/YYYY) in its place")
+	errTTBDate   = errors.New("ambiguous fields: no Completed Date (MM/DD/YYYY) in the expected position")
 	errTTBTail   = errors.New("ambiguous fields: can't find where the origin and class start")
 	errTTBMiddle = errors.New("ambiguous comma in the fanciful name or the brand name; quote the field")
 )
@@ -95,10 +95,10 @@ func lastTTBCodes(cells []csvField, first int) (origin, class int, err error) {
 	none := func(at int) bool { return len(cells[at].text) == 0 && len(cells[at+1].text) == 0 }
 	var unknown []string
 	if code := cells[origin].text; !originShaped(code) && !none(origin) {
-		unknown = append(unknown, fmt.Sprintf("%s is not an origin code: two capitals or digits", quote(code)))
+		unknown = append(unknown, fmt.Sprintf("%s is not an origin code; use two uppercase letters or digits", quote(code)))
 	}
 	if code := cells[class].text; !classShaped(code) && !none(class) {
-		unknown = append(unknown, fmt.Sprintf("%s is not a class code: one to three digits and an optional capital", quote(code)))
+		unknown = append(unknown, fmt.Sprintf("%s is not a class code; use one to three digits and an optional uppercase letter", quote(code)))
 	}
 	switch {
 	case origin < first || unknown != nil && len(cells) > ttbWidth:

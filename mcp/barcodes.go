@@ -30,7 +30,7 @@ func barcodeTools() []tool {
 		cost: "1 list record per label returned.", meter: cola.MeterListRecords,
 		required: []string{"barcode_value"},
 		output:   outputSchema(false, []field{chargedMember}, reflect.TypeFor[barcodeRecord]()),
-		notFound: "The value may be misread. Try search_colas by brand or product name.",
+		notFound: "The barcode may have been misread. Try search_colas by brand or product name.",
 		example:  `{"barcode_value":"0 36000 29145 2"}`,
 	}, lookUpBarcode)}
 }

@@ -110,7 +110,8 @@ func errorHint(e *cola.Error, t *tool, state cola.QuotaState) string {
 	case cola.CodeValidation:
 		return "Correct all arguments listed in error.details, then call again. This call was free."
 	case cola.CodeSearchTooBroad:
-		return "The search was not saved. Add a narrower filter, such as brand_name or query, or save it without a schedule."
+		return "The search was not saved. Add a narrower filter, such as brand_name or query, or save it without a " +
+			"schedule."
 	case cola.CodeWatchlistLimit:
 		return "The search was not saved; retrying won't help. The user has reached the limit of active alerts: " +
 			"offer to pause one with update_saved_search, or to save this search without a schedule or with " +
@@ -120,7 +121,8 @@ func errorHint(e *cola.Error, t *tool, state cola.QuotaState) string {
 	case cola.CodeUnavailable:
 		return fmt.Sprintf("This call was free. Wait %s, then retry once.", cola.WaitWords(e.RetryAfter))
 	case cola.CodeInternal:
-		return "The service failed; the arguments are fine. Retry once. If it fails again, give the user the request_id in error.details."
+		return "The service failed; the arguments are fine. Retry once. If it fails again, give the user the " +
+			"request_id in error.details."
 	case cola.CodeQuotaExceeded:
 		return quotaHint(e, state)
 	}
@@ -166,7 +168,7 @@ func (e *edge) handleUnserved(ctx context.Context, req *request, wrong *rpcError
 	case wrong.Code == protocol.INVALID_PARAMS, wrong.Code == protocol.RESOURCE_NOT_FOUND:
 		refusal = e.unknownTarget(req)
 	case wrong.Code == protocol.INVALID_REQUEST:
-		refusal = cola.Errorf(cola.CodeValidation, "The params of %s are invalid.", cola.Quoted(req.method))
+		refusal = cola.Errorf(cola.CodeValidation, "Invalid params for %s. Check them against the MCP specification.", cola.Quoted(req.method))
 	}
 	if req.isCounted() {
 		e.countRefused(ctx, req, refusal)
@@ -217,7 +219,7 @@ func unknownName(kind, name string, names []string) *cola.Error {
 	case ok && nearest == name:
 		return nil
 	case name == "":
-		return cola.Errorf(cola.CodeValidation, "params.name is missing; available %ss: %s.", kind, all)
+		return cola.Errorf(cola.CodeValidation, "params.name is missing. Available %ss: %s.", kind, all)
 	case ok:
 		return cola.Errorf(cola.CodeNotFound, "Unknown %s %s. Did you mean %s?", kind, cola.Quoted(name), nearest)
 	default:

@@ -102,7 +102,7 @@ func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	if err != nil || media != "application/json" || charset != "" && !strings.EqualFold(charset, "utf-8") ||
 		encoding != "" && !strings.EqualFold(encoding, "identity") {
 		return nil, cola.Errorf(cola.CodeUnsupportedMediaType,
-			"Send messages as application/json in UTF-8, without a content encoding.")
+			"Send messages as application/json in UTF-8, without compression (no Content-Encoding).")
 	}
 	return web.ReadBody(r, maxMessageBytes, messageTooLong)
 }

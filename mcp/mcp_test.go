@@ -32,7 +32,7 @@ func get(t *testing.T, h http.Handler, method, path string, lines map[string]str
 func TestMetadata(t *testing.T) {
 	h := oauthServer("https://issuer.example", "https://other.example/")
 	const want = `{"resource":"https://registry.example/mcp","authorization_servers":["https://issuer.example","https://other.example/"],` +
-		`"bearer_methods_supported":["header"],"resource_name":"US label approval registry","resource_documentation":"https://registry.example/docs"}`
+		`"bearer_methods_supported":["header"],"resource_name":"Label approval registry","resource_documentation":"https://registry.example/docs"}`
 	for _, path := range []string{"/.well-known/oauth-protected-resource", "/.well-known/oauth-protected-resource/mcp"} {
 		if !Handles(path) {
 			t.Errorf("%s is not handled", path)

@@ -197,7 +197,7 @@ func wrongType(err *json.UnmarshalTypeError) *rpcError {
 	if err.Type.Kind() == reflect.String {
 		wanted = "a string"
 	}
-	return invalidParams("The %s in %s must be %s.", name, in, wanted)
+	return invalidParams("%[2]s.%[1]s must be %[3]s.", name, in, wanted)
 }
 
 // checkTarget reports well-typed requests that can't be met: a further page of a list with a single

@@ -42,8 +42,8 @@ func permitteeTools() []tool {
 		}, searchPermittees),
 		newTool(tool{
 			name: "get_permittee", title: "Get one permittee",
-			description: "Get one permittee by permit number: name, location, permit type, activity, label " +
-				"counts and its ten newest labels in any status. Find permit numbers with " +
+			description: "Get one permittee by permit number: name, location, permit type, whether it is active, " +
+				"label counts and its ten newest labels in any status. Find permit numbers with " +
 				"search_permittees or on a label. For its other labels, call search_colas with " +
 				"permit_number.",
 			cost: "1 detail view, including its labels; free if not found.", meter: cola.MeterDetailViews,

@@ -29,10 +29,11 @@ func isUnsupportedVersion(revision string) bool {
 }
 
 // serverTitle is the server's display name.
-const serverTitle = "US label approval registry"
+const serverTitle = "Label approval registry"
 
 // instructions describe the whole server to assistants.
-const instructions = "Registry of US alcohol label approvals (COLAs) since 2005: labels, permittees, barcodes and TTB's " +
+const instructions = "Registry of US alcohol label approvals (COLAs) since 2005: labels, permittees, barcodes and " +
+	"TTB's " +
 	"reference data.\n\n" +
 	"Cost: search_colas, search_permittees and lookup_barcode use one list record per record returned; " +
 	"get_cola and get_permittee use one detail view each. Both are monthly quotas, and small plans allow few " +
@@ -95,7 +96,7 @@ func (e *edge) callProtocol(ctx context.Context, req *request, h http.Header) (r
 	case protocol.JSONRPCError:
 		return nil, fromJSONRPCError(a)
 	}
-	return nil, &rpcError{Code: protocol.INTERNAL_ERROR, Message: "The message has no response."} // not of a message with an id
+	return nil, &rpcError{Code: protocol.INTERNAL_ERROR, Message: "The server produced no response. Try again."} // not of a message with an id
 }
 
 func fromJSONRPCError(e protocol.JSONRPCError) *rpcError {

@@ -210,11 +210,12 @@ func length(v reflect.Value) int {
 func truncationNote(name string, cut reflect.Value, whole int) string {
 	if cut.Kind() == reflect.String {
 		return fmt.Sprintf(
-			"%s has the first %d of %d characters to limit the response size; the REST API returns all of it.", name,
+			"%s contains only the first %d of %d characters, to limit the response size; the REST API returns all of "+
+				"it.", name,
 			length(cut)-1, whole)
 	}
 	return fmt.Sprintf(
-		"%s has the first %d of %d entries to limit the response size; the REST API returns all of them.", name,
+		"%s contains only the first %d of %d entries, to limit the response size; the REST API returns all of them.", name,
 		length(cut), whole)
 }
 

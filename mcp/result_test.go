@@ -101,7 +101,7 @@ func TestOneHugeRecord(t *testing.T) {
 			t.Errorf("%s: ttb_id = %v", format, data["ttb_id"])
 		}
 		varietals := data["grape_varietals"].([]any)
-		if note := fmt.Sprintf("grape_varietals has the first %d of 501 entries", len(varietals)); !strings.Contains(got.texts[0], note) {
+		if note := fmt.Sprintf("first %d of 501 entries", len(varietals)); !strings.Contains(got.texts[0], note) {
 			t.Errorf("%s: %v lacks %q", format, got.content["notes"], note)
 		}
 	}

@@ -59,10 +59,9 @@ func createSavedSearchTool() tool {
 		description: "Save a search. With a schedule it becomes an alert: each daily, weekly or monthly run " +
 			"reports labels approved since the last run, and older ones that reached the registry " +
 			"late. Results go to the account's destinations for free, up to 25 labels a message. " +
-			"Ask the user to confirm filters and schedule first. For labels now, use search_colas.\n\n" +
-			"Filters combine with AND, several types, categories or containers with OR. A schedule " +
-			"needs at least one filter besides a status or all product types. Limits: 10 active " +
-			"schedules, 1,000 saved searches. Repeating a call within 10 minutes returns the same " +
+			"Ask the user to confirm filters and schedule first. To see current matches, use search_colas.\n\n" +
+			"Filters combine with AND, several types, categories or containers with OR. A schedule needs a " +
+			"filter besides a status or all product types. Limits: 10 active schedules, 1,000 saved searches. Repeating a call within 10 minutes returns the same " +
 			"search. " + needsScope,
 		cost:   free,
 		scope:  cola.ScopeWriteSavedSearches,
@@ -76,7 +75,8 @@ func updateSavedSearchTool() tool {
 	return newTool(tool{
 		name: "update_saved_search", title: "Change a saved search",
 		description: "Change a saved search; omitted fields stay the same. schedule.active false pauses its " +
-			"alert, true resumes it. filters replaces all filters, so include those to keep. Find " +
+			"alert, true resumes it. filters replaces all existing filters, so include the ones you want to keep. " +
+			"Find " +
 			"the uuid with list_saved_searches. " + needsScope,
 		cost:   free,
 		scope:  cola.ScopeWriteSavedSearches,
@@ -187,7 +187,7 @@ func putSavedSearch(ctx context.Context, svc Service, a *toolResult, search cola
 	case !s.Active:
 		a.note("Saved with the alert paused.")
 	case s.PausedBecause == cola.Some(cola.PausedDowngraded):
-		a.note("The search is saved but does not run: the account has more active schedules than it may, and only " +
+		a.note("The search is saved but does not run: the account has more active schedules than allowed, so only " +
 			"the oldest ones run.")
 	case s.PausedBecause.OK:
 		a.note("Saved, but the alert doesn't run: the account is suspended.")

@@ -86,7 +86,8 @@ func (b *Bridge) send(ctx context.Context, head messageHead, sent []byte) []byte
 	switch {
 	case err != nil && ctx.Err() == nil:
 		b.Logger.Error("server unreachable", "error", err)
-		return head.response(&rpcError{Code: codeRefused, Message: "The registry server is unreachable."})
+		return head.response(&rpcError{Code: codeRefused, Message: "The registry server is unreachable. Check --url " +
+			"and your network."})
 	case err != nil || status == http.StatusAccepted:
 		return nil
 	}
@@ -97,7 +98,7 @@ func (b *Bridge) send(ctx context.Context, head messageHead, sent []byte) []byte
 	}
 	var told web.ErrorBody
 	if status != http.StatusOK && json.Unmarshal(body, &told) == nil && told.Error.Code != "" {
-		b.Logger.Warn("the server refused a message", "status", status, "code", told.Error.Code, "reason",
+		b.Logger.Warn("the server rejected a message", "status", status, "code", told.Error.Code, "reason",
 			told.Error.Message)
 		return head.response(&rpcError{Code: codeRefused, Message: told.Error.Message, Data: told})
 	}

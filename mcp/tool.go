@@ -56,7 +56,7 @@ func newTool[P any](
 		values, problems := req.values(reader)
 		for _, name := range t.required {
 			if !t.serviceValidates && !isGiven(values, name) && problems[name] == nil {
-				problems.Add(name, "It is required.")
+				problems.Add(name, "This argument is required.")
 			}
 		}
 		ans, state, err := ask(ctx, svc, req.caller, reader.Read(values, problems))

@@ -31,13 +31,14 @@ const toolsIntroduction = `# Tools
 This page documents the MCP tools at ` + "`/mcp`" + `. ` + "`make generate`" + ` writes it; the example responses come from a few
 demo records. [Assistants](docs/ASSISTANTS.md) explains how to connect a client.
 
-- Every call counts as one request toward the account's rate limit, like a request of the REST API. Connecting and listing tools don't count.
+- Every call counts as one request toward the account's rate limit, like a REST API request. Connecting and
+  listing tools don't count.
 - Arguments have the same names as REST parameters. An unknown argument is an error that suggests the closest name. All problems
   are reported at once.
-- Some other JSON types are accepted: a number for a string, a string for a number or boolean, one value for an array. Null means
-  absent.
+- Values of some other JSON types are converted: a number for a string, a string for a number or boolean, one value for an array.
+  Null means absent.
 - ` + "`response_format`" + ` is ` + "`concise`" + ` (omits empty and rarely needed fields) or ` + "`detailed`" + `. Responses are limited to 25,000
-  tokens: longer ones are truncated before they are charged, with a note.
+  tokens: longer ones are truncated, only the returned records are charged, and a note says so.
 - A result has ` + "`notes`" + ` (messages from this service), ` + "`data`" + ` (records, which contain third-party text) and, if it used quota,
   ` + "`charged`" + `. It is returned as structured content and as the same JSON in a text block.
 - A failed call returns a result with ` + "`isError`" + `, the REST API's error envelope, and a hint. Missing or invalid credentials return
@@ -47,7 +48,7 @@ demo records. [Assistants](docs/ASSISTANTS.md) explains how to connect a client.
 func writeTool(t *testing.T, b *strings.Builder, h http.Handler, one *tool) {
 	fmt.Fprintf(b, "\n## %s\n\n**%s.** %s\n\nCost: %s\n", one.name, one.title, one.description, one.cost)
 	if len(one.input) > 0 {
-		fmt.Fprint(b, "\n| argument | type | |\n|---|---|---|\n")
+		fmt.Fprint(b, "\n| Argument | Type | Description |\n|---|---|---|\n")
 	}
 	writeArguments(b, "", one.input)
 	got := call(t, h, one.name, one.example)

@@ -75,7 +75,7 @@ func (l *Ledger) Up() bool { return !l.breaker.isOpen() }
 
 func (l *Ledger) openCircuit(cause error) {
 	if l.breaker.trip(time.Now()) {
-		l.log.Warn("ledger down, refusing charges", "error", cause)
+		l.log.Warn("ledger down; refusing charges", "error", cause)
 	}
 }
 
@@ -152,7 +152,7 @@ func (f *failureLog) unclearAttempt(charges int, err error) {
 		return
 	}
 	f.unclear = true
-	f.log.Warn("ledger batch outcome unknown, retrying", "charges", charges, "error", err)
+	f.log.Warn("ledger batch outcome unknown; retrying", "charges", charges, "error", err)
 }
 
 // failedBatch logs a batch that was not committed.
@@ -177,7 +177,7 @@ func (f *failureLog) committed() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.batches > 1 {
-		f.log.Info("ledger batches committing again", "failed_batches", f.batches, "failed_charges", f.charges)
+		f.log.Info("ledger batch commits recovered", "failed_batches", f.batches, "failed_charges", f.charges)
 	}
 	f.unclear, f.batches, f.charges = false, 0, 0
 }

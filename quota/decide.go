@@ -89,7 +89,7 @@ func invalidCredential(c cola.Credential) error {
 		return cola.Errorf(cola.CodeUnauthorized,
 			"This app's access was revoked by the account holder or the operator.")
 	case cola.CredentialSignIn:
-		return cola.Errorf(cola.CodeUnauthorized, "This browser was signed out. Sign in again.")
+		return cola.Errorf(cola.CodeUnauthorized, "This session was signed out. Sign in again.")
 	}
 	return cola.Errorf(cola.CodeUnauthorized, "The API key was revoked or has expired. Create a new one.")
 }
@@ -185,7 +185,7 @@ func (d *decision) burst() error {
 func burstError(q cola.QuotaState, wait time.Duration) error {
 	limit := q.Limits.PerMinute
 	return cola.TooMany(reasonBurst, limit, wait,
-		fmt.Sprintf("The %s plan allows %d requests in any 60 seconds.", q.Tier, limit))
+		fmt.Sprintf("The %s plan allows %d requests in any 60-second window.", q.Tier, limit))
 }
 
 // exhausted returns the error for an exhausted monthly quota.
@@ -195,7 +195,7 @@ func (d *decision) exhausted(m cola.Meter, used, limit int) error {
 	if m == cola.MeterListRecords {
 		units = "list records"
 	}
-	upgrade := " A larger plan has more."
+	upgrade := " A larger plan includes more."
 	if d.quota.Tier.Largest() {
 		upgrade = ""
 	}

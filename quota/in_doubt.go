@@ -76,7 +76,7 @@ func (d *inDoubt) add(g *group) {
 	case 1:
 		d.log.Warn("voiding ledger batches in doubt")
 	case d.max:
-		d.log.Error("too many ledger batches in doubt, refusing charges", "batches", n)
+		d.log.Error("too many ledger batches in doubt; refusing charges", "batches", n)
 	}
 	signal(d.pending)
 }
@@ -117,7 +117,7 @@ func (d *inDoubt) close() {
 	for i, g := range d.list {
 		ids[i] = fmt.Sprintf("%x", g.batch.ID)
 	}
-	d.log.Error("ledger batches left in doubt, refused charges may count", "batches", len(ids), "ids", ids)
+	d.log.Error("ledger batches left in doubt; refused charges may still be counted", "batches", len(ids), "ids", ids)
 }
 
 // run voids batches until the list is empty and closing, or ctx ends.
@@ -172,7 +172,7 @@ func (d *inDoubt) voidAll(ctx context.Context) (progress bool) {
 		case errors.Is(err, store.ErrUnavailable) || errors.Is(err, context.DeadlineExceeded) || ctx.Err() != nil:
 			return progress
 		default:
-			d.log.Error("voiding ledger batch failed", "id", fmt.Sprintf("%x", g.batch.ID), "error", err)
+			d.log.Error("voiding a ledger batch failed", "id", fmt.Sprintf("%x", g.batch.ID), "error", err)
 		}
 	}
 	return progress

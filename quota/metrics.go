@@ -29,7 +29,7 @@ func newMetrics(r prometheus.Registerer, l *Ledger) *metrics {
 	registerGauges(factory, l)
 	return &metrics{
 		batchCharges: factory.NewHistogram(prometheus.HistogramOpts{
-			Name: "colaregistry_ledger_batch_charges", Help: "Charges per batch, settled in one transaction.",
+			Name: "colaregistry_ledger_batch_charges", Help: "Number of charges per batch. Each batch is settled in one transaction.",
 			Buckets: prometheus.ExponentialBuckets(1, 2, 13),
 		}),
 		commitTime: factory.NewHistogram(prometheus.HistogramOpts{
@@ -38,10 +38,10 @@ func newMetrics(r prometheus.Registerer, l *Ledger) *metrics {
 		}),
 		waitTime: factory.NewHistogram(prometheus.HistogramOpts{
 			Name: "colaregistry_ledger_wait_seconds",
-			Help: "Time from a charge to its outcome, without charges refused immediately.", Buckets: times,
+			Help: "Time from a charge to its outcome, excluding charges refused immediately.", Buckets: times,
 		}),
 		unclear: factory.NewCounter(prometheus.CounterOpts{
-			Name: "colaregistry_ledger_unclear_total", Help: "Attempts to settle a batch with an unknown outcome.",
+			Name: "colaregistry_ledger_unclear_total", Help: "Attempts to settle a batch whose outcome is unknown.",
 		}),
 		refused: counters(factory, prometheus.CounterOpts{
 			Name: "colaregistry_charges_refused_total", Help: "Refused charges, by reason.",

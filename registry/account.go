@@ -41,7 +41,7 @@ type Account struct {
 
 // Messages for requests with an unknown outcome.
 const (
-	revokeUnconfirmed  = "The access may not have been revoked. Try again in a few seconds; it's safe to repeat."
+	revokeUnconfirmed  = "The app's access may not have been revoked. Try again in a few seconds; it's safe to repeat."
 	restoreUnconfirmed = "The app's access may not have been restored. Try again in a few seconds; it's safe to repeat."
 	signOutUnconfirmed = "The browser may not have been signed out. Try again in a few seconds; it's safe to repeat."
 )

@@ -186,7 +186,7 @@ func (s *Service) storeDestination(ctx context.Context, n store.NewDestination) 
 				"a lost secret, send POST /destinations/{uuid}/secret.")
 	case errors.Is(err, store.ErrLimit):
 		refusal := cola.Errorf(cola.CodeDestinationLimit,
-			"The account has the maximum of %d destinations. Delete one first.",
+			"The account has reached the maximum of %d destinations. Delete one first.",
 			n.MaxDestinations)
 		refusal.Details = map[string]any{"limit": n.MaxDestinations}
 		return created, refusal

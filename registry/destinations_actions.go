@@ -20,10 +20,14 @@ const maxReplayed = 1_000
 
 // Messages for requests with an unknown outcome.
 const (
-	changeDestinationUnconfirmed = "The destination may not have been changed. Send the same request again in a few seconds; it's safe to repeat."
-	deleteDestinationUnconfirmed = "The destination may not have been deleted. Send the same request again in a few seconds; not_found means that it was."
-	rotateSecretUnconfirmed      = "The secret may not have been replaced. Send the same request again in a few seconds; the latest secret is valid."
-	sendUnconfirmed              = "The message may not be sent. Check GET /deliveries, or send the same request again in a few seconds."
+	changeDestinationUnconfirmed = "The destination may not have been changed. Send the same request again in a few " +
+		"seconds; it's safe to repeat."
+	deleteDestinationUnconfirmed = "The destination may not have been deleted. Send the same request again in a few " +
+		"seconds; not_found means that it was."
+	rotateSecretUnconfirmed = "The secret may not have been replaced. Send the same request again in a few " +
+		"seconds; the latest secret is valid."
+	sendUnconfirmed = "The message may not have been queued. Check GET /deliveries, or send the same " +
+		"request again in a few seconds."
 )
 
 // RotateSecret replaces the secret that signs webhooks to a destination, and returns the new one.
@@ -231,13 +235,14 @@ func confirmationLimitMessage(kind string, limit store.ConfirmationLimit) string
 	webhook := kind == cola.KindWebhook
 	switch {
 	case limit == store.LimitRepeats && webhook:
-		return fmt.Sprintf("An account can send a host at most %d challenges an hour.", maxAskedByOne)
+		return fmt.Sprintf("An account can send at most %d challenges per hour to a host.", maxAskedByOne)
 	case limit == store.LimitRepeats:
-		return "The owner of this address was asked within the last hour."
+		return "The owner of this address was already asked to confirm within the last hour."
 	case limit == store.LimitOfAddress && webhook:
-		return fmt.Sprintf("A host gets at most %d challenges in 24 hours, from all accounts.", maxAskedHost)
+		return fmt.Sprintf("At most %d challenges in 24 hours can be sent to a host, across all accounts.", maxAskedHost)
 	case limit == store.LimitOfAddress:
-		return fmt.Sprintf("An address gets at most %d confirmation requests in 24 hours.", maxAskedAddress)
+		return fmt.Sprintf("At most %d confirmation requests in 24 hours can be sent to an address, across all "+
+			"accounts.", maxAskedAddress)
 	}
 	return fmt.Sprintf("An account can request at most %d confirmations in 24 hours.", maxAsked)
 }
@@ -302,7 +307,7 @@ func (s *Service) checkCode(d *store.Destination, code string) error {
 		return codesExhaustedError(d)
 	}
 	var problems cola.Problems
-	problems.Add("code", "Wrong code for the latest challenge. Tries left: %d.",
+	problems.Add("code", "Incorrect code. Use the one from the latest challenge. Attempts left: %d.",
 		cola.MaxCodeTries-d.Challenge.Tries)
 	return problems.Err()
 }
@@ -310,7 +315,7 @@ func (s *Service) checkCode(d *store.Destination, code string) error {
 // codesExhaustedError returns the error after too many wrong codes.
 func codesExhaustedError(d *store.Destination) error {
 	refusal := cola.Errorf(cola.CodeNotActive,
-		"No code is valid now: no challenge was sent, or too many wrong codes were entered. "+
+		"No code is currently valid: no challenge was sent, or too many wrong codes were entered. "+
 			"To send another challenge, use POST /destinations/%s/confirmation.", d.UUID)
 	refusal.Details = map[string]any{"state": d.State}
 	return refusal

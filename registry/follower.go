@@ -262,7 +262,7 @@ func (f *Follower) saveWhenIdle() {
 		return
 	}
 	if err := f.save(); err != nil {
-		f.service.log.Warn("index snapshot not saved", "error", err)
+		f.service.log.Warn("saving the index snapshot failed", "error", err)
 		f.changed = time.Now() // retry after snapshotIdleTime
 	}
 }

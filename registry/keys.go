@@ -232,7 +232,7 @@ func (s *Service) checkDailyKeyLimit(ctx context.Context, account cola.AccountID
 	since := s.now().Add(-24 * time.Hour)
 	if n := len(keys); n >= maxKeysPerDay && keys[n-maxKeysPerDay].CreatedAt.After(since) {
 		refusal := cola.Errorf(cola.CodeKeyLimit,
-			"The account has created the maximum of %d API keys in 24 hours. Try again tomorrow.", maxKeysPerDay)
+			"The account has reached the limit of %d new API keys in 24 hours. Try again tomorrow.", maxKeysPerDay)
 		refusal.Details = map[string]any{"limit": maxKeysPerDay}
 		return nil, refusal
 	}
@@ -295,7 +295,7 @@ const createKeyUnconfirmed = "The key may not have been created. Check the list 
 
 func keyLimitError() error {
 	refusal := cola.Errorf(cola.CodeKeyLimit,
-		"The account has the maximum of %d active API keys. Revoke one first.",
+		"The account has reached the maximum of %d active API keys. Revoke one first.",
 		MaxKeys)
 	refusal.Details = map[string]any{"limit": MaxKeys}
 	return refusal

@@ -29,7 +29,7 @@ func newMetrics(registerer prometheus.Registerer, s *Service) *metrics {
 	}, []string{"class"})
 	took := prometheus.NewHistogramVec(prometheus.HistogramOpts{
 		Name: "colaregistry_search_duration_seconds",
-		Help: "Duration of index queries, without ledger and network, by class.",
+		Help: "Duration of index queries, excluding the ledger and the network, by class.",
 		Buckets: []float64{
 			10e-6, 25e-6, 50e-6, 100e-6, 250e-6, 500e-6, .001, .0025, .005, .01, .025, .05, .1, .25, 1,
 		},
@@ -152,7 +152,7 @@ func (c *indexCollector) addIndex() {
 	c.add(gauge, "index_labels", "Labels in the index.", func(m *indexState) float64 { return float64(m.Labels) })
 	c.add(gauge, "index_undated_labels", "Labels in the index without an approval date.",
 		func(m *indexState) float64 { return float64(m.Undated) })
-	c.add(gauge, "index_replaced_labels", "Replaced labels that stay in memory until their segment is folded.",
+	c.add(gauge, "index_replaced_labels", "Replaced labels that stay in memory until their segment is compacted.",
 		func(m *indexState) float64 { return float64(m.Tombstones) })
 	c.add(gauge, "index_permittees", "Permittees in the index.",
 		func(m *indexState) float64 { return float64(m.Permittees) })
@@ -172,9 +172,9 @@ func (c *indexCollector) addIndex() {
 // addFollowing adds the metrics of the follower.
 func (c *indexCollector) addFollowing() {
 	const gauge, counter = prometheus.GaugeValue, prometheus.CounterValue
-	c.add(gauge, "index_revision", "Store revision that the index is complete up to, about microseconds since 1970.",
+	c.add(gauge, "index_revision", "Store revision up to which the index is complete, roughly in microseconds since 1970.",
 		func(m *indexState) float64 { return float64(indexedRevision(m.marks)) })
-	c.add(gauge, "store_revision", "Latest known revision of the store, about microseconds since 1970.",
+	c.add(gauge, "store_revision", "Latest known revision of the store, roughly in microseconds since 1970.",
 		func(m *indexState) float64 { return float64(m.store) })
 	c.add(gauge, "index_lag_seconds", "How long the index has been behind the store; 0 if it is current.",
 		func(m *indexState) float64 {

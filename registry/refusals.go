@@ -193,7 +193,7 @@ func (r *refusalRecorder) flush() {
 	case err != nil && !r.failing:
 		r.log.Warn("could not record refusals; retrying", "error", err)
 	case err == nil && r.failing:
-		r.log.Info("refusals are recorded again")
+		r.log.Info("recording refusals recovered")
 	}
 	r.failing = err != nil
 	r.requeue(waiting)

@@ -214,10 +214,11 @@ func manualRunLimitError(now time.Time) error {
 
 // notActiveError returns the error for a search that is paused because of its account.
 func notActiveError(plan *cola.Schedule) error {
-	reason, because := cola.PausedSuspended, "the account is suspended. Ask the operator of this service."
+	reason, because := cola.PausedSuspended, "the account is suspended. Contact the operator."
 	if plan != nil && plan.PausedBecause.V == cola.PausedDowngraded {
 		reason = cola.PausedDowngraded
-		because = "the account has more active schedules than allowed, and only the oldest run. Pause or delete one " +
+		because = "the account has more active schedules than allowed, so only the oldest ones run. Pause or delete " +
+			"one " +
 			"of the others."
 	}
 	refusal := cola.Errorf(cola.CodeNotActive,

@@ -124,7 +124,8 @@ func saveSearchError(err error) error {
 			"delete another one first.")
 	case errors.Is(err, store.ErrUnavailable):
 		refusal := cola.Unavailable()
-		refusal.Message = "The search may not have been saved. Send the same request again in a few seconds; with the " +
+		refusal.Message = "The search may not have been saved. Send the same request again in a few seconds; with " +
+			"the " +
 			"same Idempotency-Key, or as a tool call, it is saved only once."
 		return refusal
 	}
@@ -141,12 +142,12 @@ func activeLimitError(err error, instead string) error {
 		limit = reached.Limit // accounts can have a lower limit
 	}
 	refusal := cola.Errorf(cola.CodeWatchlistLimit,
-		"The account has the maximum of %d saved searches with an active schedule. %s", limit, instead)
+		"The account has reached the maximum of %d saved searches with an active schedule. %s", limit, instead)
 	switch limit {
 	case 0:
-		refusal.Message = "This account can't have active schedules. Ask the operator of this service."
+		refusal.Message = "This account can't have active schedules. Contact the operator."
 	case 1:
-		refusal.Message = "This account can have one saved search with an active schedule, and already has it. " + instead
+		refusal.Message = "This account can have only one saved search with an active schedule, and already has one. " + instead
 	}
 	refusal.Details = map[string]any{"limit": limit}
 	return refusal
@@ -155,7 +156,8 @@ func activeLimitError(err error, instead string) error {
 // searchLimitError returns the error for too many saved searches.
 func searchLimitError(limit int) error {
 	refusal := cola.Errorf(cola.CodeWatchlistLimit,
-		"The account has the maximum of %d saved searches. Delete one first: GET /saved-searches lists them, DELETE "+
+		"The account has reached the maximum of %d saved searches. Delete one first: GET /saved-searches lists them, "+
+			"DELETE "+
 			"/saved-searches/{uuid} deletes one.", limit)
 	refusal.Details = map[string]any{"limit": limit}
 	return refusal
@@ -316,9 +318,12 @@ func savedSearchNotFound(id string) *cola.Error {
 
 // Messages for requests with an unknown outcome.
 const (
-	changeSearchUnconfirmed = "The search may not have been changed. Send the same request again in a few seconds; it's safe to repeat."
-	deleteSearchUnconfirmed = "The search may not have been deleted. Send the same request again in a few seconds; not_found means that it was."
-	runSearchUnconfirmed    = "The run may not have been requested. Send the same request again in a few seconds; it's safe to repeat."
+	changeSearchUnconfirmed = "The search may not have been changed. Send the same request again in a few seconds; " +
+		"it's safe to repeat."
+	deleteSearchUnconfirmed = "The search may not have been deleted. Send the same request again in a few seconds; " +
+		"not_found means that it was."
+	runSearchUnconfirmed = "The run may not have been requested. Send the same request again in a few seconds; " +
+		"it's safe to repeat."
 )
 
 // changeSearchError returns the public error of a failed change or deletion. unknown is the message

@@ -134,7 +134,7 @@ func (v verdict) idle() string {
 		return "It matches the filters, but the search has no schedule."
 	case plan.PausedBecause.V == cola.PausedDowngraded:
 		return "It matches the filters, but the search is on hold: the account has more active schedules than " +
-			"allowed, and only the oldest run."
+			"allowed, so only the oldest ones run."
 	case plan.PausedBecause.V == cola.PausedSuspended:
 		return "It matches the filters, but the search is on hold: the account is suspended."
 	case !plan.Active && !plan.NextRunAt.OK:
@@ -189,8 +189,8 @@ func (v verdict) seen() (word, message string) {
 
 // tooOld returns the message for an approval before the window that starts on a day.
 func (v verdict) tooOld(from cola.Date) string {
-	return fmt.Sprintf("It was approved on %v and reached the registry on %v. The run for that time includes late "+
-		"labels only from the previous %d days, since %v.",
+	return fmt.Sprintf("It was approved on %v and reached the registry on %v. The run that covered that time "+
+		"included only late labels approved in the previous %d days (on or after %v).",
 		v.Label.ApprovalDate, cola.DateOf(time.UnixMicro(int64(v.trace.Arrived))), cola.LateDays,
 		from.AddDays(-cola.LateDays))
 }

@@ -37,7 +37,8 @@ var (
 	// ErrVoid means that the batch was voided and will never be charged.
 	ErrVoid = errors.New("batch voided")
 	// ErrHalfFilled means that Fill was interrupted; the database must be deleted.
-	ErrHalfFilled = errors.New("database partially filled; delete it")
+	ErrHalfFilled = errors.New("the database is incomplete because a copy into it was interrupted; delete it and " +
+		"copy again")
 	// ErrOlderSchema means that the schema is older than the program, and migrations are off.
 	ErrOlderSchema = errors.New("the database has an older schema than this program")
 	// ErrNewerSchema means that a newer version of the program has migrated the database.

@@ -95,7 +95,7 @@ func (s *Sender) Send(ctx context.Context, m alerts.Message) alerts.Result {
 		s.log.Warn("email rejected", "delivery", m.ID, "account", m.Destination.Account, "status", sent.Status, "final",
 			sent.Final, "error", message)
 	case ctx.Err() == nil && s.failing.CompareAndSwap(false, true):
-		s.log.Error("cannot send email; retrying", "server", s.server.name(), "error", message)
+		s.log.Error("sending email failed; retrying", "server", s.server.name(), "error", message)
 	}
 	return sent
 }

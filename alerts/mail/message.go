@@ -28,7 +28,7 @@ func (s *Sender) message(m alerts.Message) (*gomail.Msg, alerts.Result) {
 	}
 	c, err := s.compose(m)
 	if err != nil {
-		s.log.Error("cannot compose email", "delivery", m.ID, "event", m.Event, "error", err)
+		s.log.Error("composing an email failed", "delivery", m.ID, "event", m.Event, "error", err)
 		return nil, alerts.Result{Fault: faultCompose, OurFault: true}
 	}
 	l := gomail.NewMsg(gomail.WithNoDefaultUserAgent(), gomail.WithEncoding(gomail.EncodingQP))

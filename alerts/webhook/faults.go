@@ -42,14 +42,14 @@ func resultOf(response *http.Response, now time.Time) alerts.Result {
 	case code >= 200 && code < 300:
 		return s
 	case code >= 300 && code < 400:
-		s.Fault = fmt.Sprintf("The receiver answered %d. Redirects are not followed.", code)
+		s.Fault = fmt.Sprintf("The receiver responded with status %d. Redirects are not followed.", code)
 	case code == http.StatusGone:
-		s.Gone, s.Fault = true, "The receiver answered 410: it wants no more messages."
+		s.Gone, s.Fault = true, "The receiver responded with 410 (Gone), so no more messages will be sent."
 	case code == http.StatusTooManyRequests || code == http.StatusServiceUnavailable:
 		s.RetryAfter = retryAfter(response.Header.Get("Retry-After"), now)
 		fallthrough
 	default:
-		s.Fault = fmt.Sprintf("The receiver answered %d.", code)
+		s.Fault = fmt.Sprintf("The receiver responded with status %d.", code)
 	}
 	return s
 }

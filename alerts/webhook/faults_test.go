@@ -26,16 +26,16 @@ func TestResponses(t *testing.T) {
 		want       alerts.Result
 	}{
 		{200, "", alerts.Result{}}, {201, "", alerts.Result{}}, {299, "30", alerts.Result{}},
-		{301, "", alerts.Result{Fault: "The receiver answered 301. Redirects are not followed."}},
-		{308, "", alerts.Result{Fault: "The receiver answered 308. Redirects are not followed."}},
-		{400, "30", alerts.Result{Fault: "The receiver answered 400."}},
-		{410, "", alerts.Result{Fault: "The receiver answered 410: it wants no more messages.", Gone: true}},
-		{429, "30", alerts.Result{Fault: "The receiver answered 429.", RetryAfter: 30 * time.Second}},
-		{503, "", alerts.Result{Fault: "The receiver answered 503."}},
-		{503, "99999999", alerts.Result{Fault: "The receiver answered 503.", RetryAfter: maxRetryAfter}},
-		{503, "soon", alerts.Result{Fault: "The receiver answered 503."}},
-		{503, "-5", alerts.Result{Fault: "The receiver answered 503."}},
-		{599, "", alerts.Result{Fault: "The receiver answered 599."}},
+		{301, "", alerts.Result{Fault: "The receiver responded with status 301. Redirects are not followed."}},
+		{308, "", alerts.Result{Fault: "The receiver responded with status 308. Redirects are not followed."}},
+		{400, "30", alerts.Result{Fault: "The receiver responded with status 400."}},
+		{410, "", alerts.Result{Fault: "The receiver responded with 410 (Gone), so no more messages will be sent.", Gone: true}},
+		{429, "30", alerts.Result{Fault: "The receiver responded with status 429.", RetryAfter: 30 * time.Second}},
+		{503, "", alerts.Result{Fault: "The receiver responded with status 503."}},
+		{503, "99999999", alerts.Result{Fault: "The receiver responded with status 503.", RetryAfter: maxRetryAfter}},
+		{503, "soon", alerts.Result{Fault: "The receiver responded with status 503."}},
+		{503, "-5", alerts.Result{Fault: "The receiver responded with status 503."}},
+		{599, "", alerts.Result{Fault: "The receiver responded with status 599."}},
 	} {
 		r := receive(t, true, func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Location", asked.URL)
@@ -117,7 +117,7 @@ func TestFaults(t *testing.T) {
 		{"slow", slow.URL, "No response within 300ms."},
 		{"wrong host", "https://localhost:" + port(ok), faultWrongHost},
 		{"http at https", "https://127.0.0.1:" + port(plain), faultNotTLS},
-		{"https at http", "http://127.0.0.1:" + port(ok), "The receiver answered 400."},
+		{"https at http", "http://127.0.0.1:" + port(ok), "The receiver responded with status 400."},
 		{"TLS 1.1", old.URL, faultTLS},
 		{"closed early", cut.URL, faultClosed},
 		{"header too long", head.URL, faultNotHTTP},

@@ -249,7 +249,7 @@ func TestChallenge(t *testing.T) {
 		{"the token, and an error", func(w http.ResponseWriter, _ []byte) {
 			w.WriteHeader(500)
 			fmt.Fprintln(w, challenge)
-		}, alerts.Result{Status: 500, Fault: "The receiver answered 500."}},
+		}, alerts.Result{Status: 500, Fault: "The receiver responded with status 500."}},
 		{"the token after 4 KiB", func(w http.ResponseWriter, _ []byte) {
 			fmt.Fprint(w, strings.Repeat(" ", maxEcho), challenge)
 		}, alerts.Result{Status: 200}},

@@ -90,7 +90,7 @@ func findAccount(env *environment, st store.Accounts, email string) (store.Accou
 		return a, err
 	}
 	if invalid := cola.CheckEmail(email); invalid != nil && !store.IsIdentityName(email) {
-		return a, fmt.Errorf("no such account: %w", invalid)
+		return a, fmt.Errorf("--account: %w", invalid)
 	}
 	return a, fmt.Errorf("no account with the email %s; see account list", email)
 }
@@ -128,7 +128,7 @@ func (c *accountSuspend) Run(env *environment) error {
 func sentence(text string) (string, error) {
 	text = strings.TrimSpace(text)
 	if text == "" || len([]rune(text)) > maxReason || strings.ContainsFunc(text, unicode.IsControl) {
-		return "", fmt.Errorf("--reason must have 1 to %d printable characters", maxReason)
+		return "", fmt.Errorf("--reason must be 1 to %d printable characters long", maxReason)
 	}
 	if !strings.ContainsAny(text[len(text)-1:], ".!?") {
 		text += "."
@@ -302,7 +302,7 @@ func (c *accountLink) Run(env *environment) (err error) {
 	}
 	fmt.Fprintln(env.stdout, link)
 	fmt.Fprintf(env.stderr,
-		"Open this link within 15 minutes to sign in as %s. It works once, for anyone who has it.\n", account.Email)
+		"Open this link within 15 minutes to sign in as %s. It works once, and anyone who has it can use it.\n", account.Email)
 	return nil
 }
 

@@ -73,14 +73,14 @@ func (c *appRegister) app() (app store.App, err error) {
 // variable.
 func checkIssuer(issuer string) error {
 	if u, err := url.Parse(issuer); err != nil || u.Host == "" || strings.Contains(issuer, ",") {
-		return fmt.Errorf("--issuer: %q is not an issuer URL", issuer)
+		return fmt.Errorf("--issuer: %q is not an issuer URL; use one URL, such as https://issuer.example", issuer)
 	}
 	return nil
 }
 
 func joinScopes(scopes []cola.Scope) string {
 	if len(scopes) == 0 {
-		return "reads"
+		return "read-only"
 	}
 	names := make([]string, len(scopes))
 	for i, s := range scopes {
@@ -107,7 +107,7 @@ func (c *appList) Run(env *environment) error {
 
 type appDisable struct {
 	storeFlags
-	ID int64 `arg:"" help:"ID of the app in app list."`
+	ID int64 `arg:"" help:"ID of the app, as shown by app list."`
 }
 
 // Run disables the app.
@@ -143,7 +143,7 @@ func linkLine(l store.Link) string {
 
 type appRevokeLink struct {
 	storeFlags
-	ID int64 `arg:"" help:"ID of the link in app links."`
+	ID int64 `arg:"" help:"ID of the link, as shown by app links."`
 }
 
 // Run revokes the link.
@@ -154,7 +154,7 @@ func (c *appRevokeLink) Run(env *environment) error {
 
 type appRestoreLink struct {
 	storeFlags
-	ID int64 `arg:"" help:"ID of the link in app links."`
+	ID int64 `arg:"" help:"ID of the link, as shown by app links."`
 }
 
 // Run restores the link.

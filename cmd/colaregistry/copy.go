@@ -71,7 +71,7 @@ func (c *copyCommand) Run(env *environment) (err error) {
 func rejectClearText(env *environment, source database) error {
 	keys, err := source.SecretKeys(env)
 	if n := keys[""]; err == nil && n > 0 {
-		err = fmt.Errorf("the database still stores %s of an earlier version in clear text; "+
+		err = fmt.Errorf("the database still has %s in clear text, stored by an earlier version; "+
 			"first run \"colaregistry secret reseal\", or start and stop \"colaregistry serve\"",
 			amount(n, "secret", "secrets"))
 	}
@@ -100,7 +100,7 @@ func (c *copyCommand) fill(env *environment, source database, to place) (sent *d
 		return fillStore(env, source, to)
 	}
 	if _, err := os.Stat(to.path); !errors.Is(err, fs.ErrNotExist) {
-		return nil, errors.Join(fmt.Errorf("--to: %s already exists", to), err)
+		return nil, errors.Join(fmt.Errorf("--to: %s already exists; use the path of a new file", to), err)
 	}
 	filling := place{path: to.path + ".filling"}
 	if err := sqlite.Remove(filling.path); err != nil { // left by an interrupted copy
@@ -161,7 +161,7 @@ func checkEmpty(env *environment, to place, target database) error {
 	sizes, err := target.Sizes(env)
 	for kind, n := range sizes {
 		if n > 0 {
-			return fmt.Errorf("--to: %s already contains a registry (%s: %d)", to, kind, n)
+			return fmt.Errorf("--to: %s already contains a registry (%s: %d); copy into an empty database", to, kind, n)
 		}
 	}
 	return err

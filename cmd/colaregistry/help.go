@@ -30,7 +30,7 @@ Examples:
 
 // Help describes the command.
 func (*importCommand) Help() string {
-	return `The format is detected: JSON, JSON lines, CSV or GeoJSON. A running server shows the rows within
+	return `Accepts JSON, JSON lines, CSV or GeoJSON; the format is detected automatically. A running server shows the rows within
 two seconds. Invalid rows are reported and skipped, and the exit code is 1 unless --skip-invalid is set.
 
 Examples:
@@ -66,7 +66,7 @@ Examples:
 
 // Help describes the command.
 func (*accountCreate) Help() string {
-	return `Creates the database if there is none. Prints the account as account list does.
+	return `Creates the database if there is none. Prints the account in the format of account list.
 
 Example:
 
@@ -76,7 +76,7 @@ Example:
 
 // Help describes the command.
 func (*accountList) Help() string {
-	return `Columns: ID, email, tier, created; for a suspended account also the time and the reason.
+	return `Columns: ID, email, tier, created and, for suspended accounts, the time and reason.
 
 Example:
 
@@ -104,7 +104,7 @@ func (*accountSetTier) Help() string {
 
 // Help describes the command.
 func (*accountSetAlerts) Help() string {
-	return `The oldest alerts up to the limit stay active; newer ones wait.
+	return `The oldest alerts up to the limit keep running; newer ones are put on hold.
 
 Example:
 
@@ -114,7 +114,7 @@ Example:
 
 // Help describes the command.
 func (*accountSuspend) Help() string {
-	return `Rejects the account's requests and pauses its alerts until account restore. No data is lost.
+	return `Rejects the account's requests and pauses its alerts until you run account restore. No data is lost.
 
 Example:
 
@@ -124,7 +124,7 @@ Example:
 
 // Help describes the command.
 func (*accountRestore) Help() string {
-	return `The account's alerts catch up on the time of the suspension.
+	return `The account's next alerts include labels missed during the suspension.
 
 Example:
 
@@ -204,7 +204,7 @@ Example:
 
 // Help describes the command.
 func (*appDisable) Help() string {
-	return `Disables the app for every account. To enable it again, use app register.
+	return `To enable it again, use app register.
 
 Example:
 
@@ -264,7 +264,7 @@ Example:
 
 // Help describes the command.
 func (*secretReseal) Help() string {
-	return `The newest key is the first one in the key file. Afterwards the others can be removed; see secret status.
+	return `The newest key is the first one in the key file. Afterward, the other keys can be removed; see secret status.
 
 Examples:
 
@@ -296,8 +296,8 @@ Examples:
 
 // Help describes the command.
 func (*copyCommand) Help() string {
-	return `Copies labels, reference data, accounts, keys and the ledger, then compares both databases. Stop the
-servers of the original first; later writes are not copied.
+	return `Copies labels, reference data, accounts, keys, saved searches and usage, then compares both databases. First stop the
+servers that use the original; later writes are not copied.
 
 Example:
 
@@ -307,7 +307,7 @@ Example:
 
 // Help describes the command.
 func (*migrateCommand) Help() string {
-	return `Starting the server migrates, too. Migrate separately to control when the schema changes.
+	return `Starting the server also migrates the schema. Use this command to control when that happens.
 
 Examples:
 

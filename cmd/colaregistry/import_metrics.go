@@ -27,8 +27,8 @@ func newImportMetrics(sources []ingest.Source) *importMetrics {
 	m := &importMetrics{
 		rows:     desc("rows_read_total", "Rows processed."),
 		outcomes: desc("rows_total", "Rows processed, by outcome: added, changed, unchanged or refused.", "outcome"),
-		read:     desc("read_bytes_total", "Bytes read from the files before decompression, ahead of the rows stored."),
-		size:     desc("source_bytes", "Size of the files in bytes, without standard input."),
+		read:     desc("read_bytes_total", "Compressed bytes read from the files; runs ahead of the rows stored."),
+		size:     desc("source_bytes", "Size of the files in bytes, excluding standard input."),
 		sources:  desc("sources", "Files to read."),
 		done:     desc("sources_done", "Files read completely."),
 		count:    len(sources),

@@ -50,7 +50,7 @@ func recordName(name, kind string) (string, error) {
 	name = strings.TrimSpace(name)
 	if name == "" || len([]rune(name)) > 100 ||
 		strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r == 0x7f }) {
-		return "", fmt.Errorf("--name: the name of %s must have 1 to 100 printable characters", kind)
+		return "", fmt.Errorf("--name: the name of %s must be 1 to 100 printable characters long", kind)
 	}
 	return name, nil
 }
@@ -89,7 +89,7 @@ func lastUse(at time.Time) string {
 
 type keyRevoke struct {
 	storeFlags
-	ID int64 `arg:"" help:"ID of the key in key list."`
+	ID int64 `arg:"" help:"ID of the key, as shown by key list."`
 }
 
 // Run revokes the key.

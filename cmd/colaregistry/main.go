@@ -45,7 +45,7 @@ type cli struct {
 	Secret  secretCommand  `cmd:"" help:"Manage the keys that encrypt secrets in the database."`
 	Demo    demoCommand    `cmd:"" help:"Generate demo labels as JSON lines."`
 	Copy    copyCommand    `cmd:"" help:"Copy a registry to another database."`
-	Migrate migrateCommand `cmd:"" help:"Migrate the database schema to this version."`
+	Migrate migrateCommand `cmd:"" help:"Migrate the database schema to this program's version."`
 	Version versionCommand `cmd:"" help:"Print the version."`
 }
 

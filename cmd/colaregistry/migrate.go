@@ -24,7 +24,7 @@ func (c *migrateCommand) Run(env *environment) error {
 		fmt.Fprintf(env.stdout, "%s already has schema version %d\n", p, to)
 		return nil
 	}
-	fmt.Fprintf(env.stdout, "%s: schema version %d, was %d\n", p, to, from)
+	fmt.Fprintf(env.stdout, "%s: migrated from schema version %[3]d to %[2]d\n", p, to, from)
 	return nil
 }
 

@@ -109,7 +109,7 @@ func TestTokens(t *testing.T) {
 			t.Fatalf("links of the account: %+v, %v", links, err)
 		}
 		link := fmt.Sprint(links[0].ID)
-		if list := h.run(t, "app", "links", "--account", "ada@example.com"); !strings.Contains(list, "Ada@example.com\tAssistant\treads\t") {
+		if list := h.run(t, "app", "links", "--account", "ada@example.com"); !strings.Contains(list, "Ada@example.com\tAssistant\tread-only\t") {
 			t.Errorf("app links: %s", list)
 		}
 		h.run(t, "app", "revoke-link", link)

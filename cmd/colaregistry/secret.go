@@ -170,7 +170,7 @@ func sealClear(env *environment, st store.SealedSecrets, v *vault.Vault) error {
 	}
 	hashed, err := st.HashLinks(env)
 	if err == nil && sealed+hashed > 0 {
-		env.log.Info("encrypted secrets of an earlier version", "secrets", sealed, "links", hashed)
+		env.log.Info("encrypted secrets stored by an earlier version", "secrets", sealed, "links", hashed)
 	}
 	return err
 }
@@ -325,7 +325,7 @@ func (c *secretStatus) Run(env *environment) (err error) {
 		fmt.Fprintf(table, "%s\t%s\tMISSING from the key file\n", id, amount(inUse[id], "secret", "secrets"))
 	}
 	if n := inUse[""]; n > 0 {
-		fmt.Fprintf(table, "in clear text\t%s\tencrypted at the next start of serve\n", amount(n, "secret", "secrets"))
+		fmt.Fprintf(table, "in clear text\t%s\twill be encrypted the next time serve starts\n", amount(n, "secret", "secrets"))
 	}
 	if err := table.Flush(); err != nil {
 		return err

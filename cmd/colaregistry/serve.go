@@ -27,7 +27,7 @@ type serveCommand struct {
 	AdminListen    string        `placeholder:"ADDR" help:"Address of the admin listener, which serves metrics, probes and profiles without authentication (default: disabled)."`
 	PublicURL      string        `name:"public-url" placeholder:"URL" help:"Scheme and host at which users reach the server (default: http:// and the listen address)."`
 	UpgradeURL     string        `name:"upgrade-url" placeholder:"URL" help:"Upgrade page, linked from quota errors (default: the dashboard's plans page)."`
-	AllowedHosts   []string      `name:"allowed-host" placeholder:"NAME" help:"Additional Host, without port, accepted by /mcp besides those of the public URL and the listen address (repeatable)."`
+	AllowedHosts   []string      `name:"allowed-host" placeholder:"NAME" help:"Additional host name, without a port, that /mcp accepts besides those in the public URL and the listen address (repeatable)."`
 	AllowedOrigins []string      `name:"allowed-origin" placeholder:"ORIGIN" help:"Additional browser origin, such as https://app.example.com, that may call /mcp (repeatable)."`
 	DrainDelay     time.Duration `placeholder:"DURATION" help:"On shutdown, time between failing /readyz and closing the listener, for load balancers to notice (default: ${default})." default:"0s"`
 	Alerts         string        `default:"on" enum:"on,off" placeholder:"on|off" help:"Whether this process runs due saved searches and sends alerts (default: ${default}). Several processes share the work."`
@@ -136,7 +136,7 @@ func (c *serveCommand) check() (publicURL string, err error) {
 	}
 	for _, name := range c.AllowedHosts {
 		if name == "" || strings.ContainsAny(name, "/:* ") && net.ParseIP(name) == nil {
-			return "", fmt.Errorf("--allowed-host: %q is not a host name without scheme and port", name)
+			return "", fmt.Errorf("--allowed-host: %q must be a host name without a scheme or port", name)
 		}
 	}
 	for _, origin := range c.AllowedOrigins {

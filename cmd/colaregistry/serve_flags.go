@@ -154,7 +154,7 @@ type deliveryFlags struct {
 // check validates the flags without opening the database or connecting to the mail server.
 func (f *deliveryFlags) check() error {
 	if (f.SMTP == "") != (f.MailFrom == "") {
-		return errors.New("--smtp (or --smtp-file) and --mail-from require each other")
+		return errors.New("--smtp (or --smtp-file) and --mail-from must be set together")
 	}
 	_, err := f.senders(nil, "http://localhost", slog.New(slog.DiscardHandler))
 	return err

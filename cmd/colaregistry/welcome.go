@@ -98,15 +98,15 @@ func (w *welcome) firstText(label string) string {
 	for _, path := range []string{"/colas?brand_name=oak&product_type=wine&per_page=3", "/colas/" + label, "/usage"} {
 		fmt.Fprintf(&b, "  curl -H 'X-API-Key: %s' '%s/api/v1%s'\n", key, w.publicURL, path)
 	}
-	b.WriteString("\nStop with Ctrl-C; the next start keeps the data.\n")
+	b.WriteString("\nPress Ctrl-C to stop. Your data is kept.\n")
 	return b.String()
 }
 
 // restartText returns the text of a later start.
 func (w *welcome) restartText(labels int) string {
-	text := "\nThe registry is ready.\n\n" + w.links()
+	text := "\nThe server is ready.\n\n" + w.links()
 	if labels == 0 {
-		text += "\nThe registry is empty. Fill it with colaregistry import.\n" +
+		text += "\nThe registry is empty. Add data with colaregistry import.\n" +
 			"To use the API, run colaregistry account create, then colaregistry key create.\n"
 	}
 	return text

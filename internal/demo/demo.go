@@ -46,11 +46,11 @@ var firstReceipt = cola.NewDate(2005, time.January, 3)
 // repeat.
 func (o Options) Check() error {
 	if o.Colas < 0 || o.Colas > MaxColas {
-		return fmt.Errorf("demo data: %d labels asked for; the number is from 0 to %d", o.Colas, MaxColas)
+		return fmt.Errorf("--colas must be between 0 and %[2]d, not %[1]d", o.Colas, MaxColas)
 	}
 	first, last := cola.NewDate(2006, time.January, 1), cola.NewDate(2099, time.December, 31)
 	if o.AsOf < first || o.AsOf > last {
-		return fmt.Errorf("demo data: day %q; it is from %s to %s", o.AsOf, first, last)
+		return fmt.Errorf("--as-of must be between %[2]s and %[3]s, not %[1]s", o.AsOf, first, last)
 	}
 	return nil
 }

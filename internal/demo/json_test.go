@@ -140,7 +140,7 @@ func TestCheck(t *testing.T) {
 	}{
 		{"ordinary", ordinary, ""},
 		{"none", Options{AsOf: testDay}, ""},
-		{"negative", Options{Colas: -1, AsOf: testDay}, "-1 labels"},
+		{"negative", Options{Colas: -1, AsOf: testDay}, "--colas"},
 		{"too many", Options{Colas: MaxColas + 1, AsOf: testDay}, "10000000"},
 		{"no day", Options{Colas: 1}, "2006-01-01"},
 		{"too early", Options{Colas: 1, AsOf: cola.NewDate(2005, 12, 31)}, "2005-12-31"},

@@ -71,7 +71,7 @@ func Parse(content []byte) (*Keyring, error) {
 		secret, err := base64.StdEncoding.Strict().DecodeString(line)
 		if err != nil || len(secret) != keySize {
 			// omit the line, which may be secret
-			return nil, fmt.Errorf("line %d is not a key: want %d bytes in base64", n+1, keySize)
+			return nil, fmt.Errorf("line %d is not a key; expected %d bytes in base64", n+1, keySize)
 		}
 		added := key{newID(secret), secret}
 		if seen[added.id] {

@@ -160,7 +160,7 @@ func findNode(ctx context.Context, packages string) (string, error) {
 		return "", err
 	}
 	if major, err := majorOf(version); err != nil || major < nodeMajor {
-		return "", fmt.Errorf("Node.js %s is too old, want at least %d; no npm package provides it for this platform",
+		return "", fmt.Errorf("found Node.js %s, which is too old, want at least %d; no npm package provides it for this platform",
 			strings.TrimSpace(version), nodeMajor)
 	}
 	return node, nil

@@ -59,7 +59,7 @@ func (f *flattener) object(o *object, members []strictjson.Member) {
 		seen[m.Name]++
 		switch {
 		case seen[m.Name] == 2:
-			f.problems.Add(v.Name, "Duplicate; send it once.")
+			f.problems.Add(v.Name, "Duplicate parameter; send it only once.")
 		case seen[m.Name] > 2:
 		case m.Value[0] == 'n':
 			v.null = true

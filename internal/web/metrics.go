@@ -66,7 +66,7 @@ func newMetrics(registerer prometheus.Registerer, patterns []string) *metrics {
 		})),
 		panics: registerOrReuse(registerer, prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "colaregistry_http_panics_total",
-			Help: "Requests that panicked. The log has the stacks.",
+			Help: "Requests that panicked. The log has the stack traces.",
 		})),
 		routes: map[string]*routeMetrics{},
 	}

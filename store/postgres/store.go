@@ -65,7 +65,7 @@ func (s *Store) ping(ctx context.Context) error {
 	case err != nil:
 		return err
 	case id != s.id:
-		return fmt.Errorf("server has database %s, opened %s: %w", id, s.id, store.ErrUnavailable)
+		return fmt.Errorf("the server now has database %s, not %s, which this process opened: %w", id, s.id, store.ErrUnavailable)
 	case standby:
 		s.reconnect()
 		return fmt.Errorf("server is a standby: %w", store.ErrUnavailable)

@@ -70,7 +70,7 @@ func (u *upkeep) follow(ctx context.Context) {
 			return
 		}
 		if !lost {
-			u.store.logger.Warn("not listening for changes, polling instead", "error", oneLine(err))
+			u.store.logger.Warn("not listening for changes; polling instead", "error", oneLine(err))
 		}
 		lost = true
 		select {

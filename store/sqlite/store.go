@@ -64,7 +64,7 @@ func (s *Store) Ping(ctx context.Context) error {
 	var id string
 	err := s.read.row(ctx, `SELECT store_id FROM meta`).Scan(&id)
 	if err == nil && id != s.id {
-		err = fmt.Errorf("file has database %s, opened %s: %w", id, s.id, store.ErrUnavailable)
+		err = fmt.Errorf("the file now contains database %s, not %s, which this process opened: %w", id, s.id, store.ErrUnavailable)
 	}
 	return failed(operation, err)
 }

@@ -160,7 +160,7 @@ func (s *Store) eraseFree(ctx context.Context) error {
 	start := time.Now()
 	s.logger.Info("rewriting database file to erase clear-text secrets from free pages")
 	if err := s.upkeep.vacuum(ctx); err != nil {
-		s.logger.Warn("rewriting database file failed, retrying on next start", "error", err)
+		s.logger.Warn("rewriting the database file failed; retrying on the next start", "error", err)
 		return ctx.Err()
 	}
 	s.logger.Info("database file rewritten", "took", time.Since(start).Round(time.Millisecond))

@@ -18,14 +18,14 @@ import (
 // costly are precomputed.
 type Substrings struct {
 	values       column.Dict
-	words        column.Dict    // words of the values, sorted
-	suffixes     []uint32       // offset in words.Blob of each suffix of a word, sorted by suffix
-	suffixWord   []uint32       // word of each suffix
-	wordValues   postings.Lists // values with each word
-	wordDocs     postings.Lists // documents with each word
-	needleDocs   unions         // documents of costly needles
-	prefixValues unions         // values with a word that begins with a costly prefix
-	suffixValues unions         // values with a word that ends with a costly suffix
+	words        column.Dict    // sorted
+	suffixes     []uint32       // offsets in words.Blob, sorted by suffix
+	suffixWord   []uint32       // the word, per suffix
+	wordValues   postings.Lists // per word
+	wordDocs     postings.Lists // per word
+	needleDocs   unions         // documents per costly needle
+	prefixValues unions         // values per costly word prefix
+	suffixValues unions         // values per costly word suffix
 }
 
 // Match appends lists whose union is the documents whose value contains the needle, which must be
