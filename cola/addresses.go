@@ -22,8 +22,9 @@ const (
 )
 
 // CheckEmail returns a readable error unless text is an email address in plain form: ASCII, without
-// a display name, comments, quotes or white space. Only such an address names an account or receives
-// email, because apart from ASCII letter case all mail software agrees which of them are equal.
+// a display name, comments, quotes or white space. Only such an address names an account or
+// receives email, because apart from ASCII letter case all mail software agrees which of them are
+// equal.
 func CheckEmail(text string) error {
 	for _, r := range text {
 		if r > unicode.MaxASCII {

@@ -73,10 +73,10 @@ func TestRealAppellations(t *testing.T) {
 		"russian river valley": "Sonoma County", "walla walla valley": "Columbia Valley",
 	} {
 		if !slices.Contains(table.Within(outer), inner) {
-			t.Errorf("%s does not include %s", outer, inner)
+			t.Errorf("Within(%s) does not include %s", outer, inner)
 		}
 	}
 	if slices.Contains(table.Within("Napa Valley"), "paso robles") {
-		t.Error("Napa Valley includes Paso Robles")
+		t.Error("Within(Napa Valley) includes Paso Robles")
 	}
 }

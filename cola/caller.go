@@ -10,7 +10,7 @@ import (
 // AccountID identifies an account within one store.
 type AccountID int64
 
-// Channel is the edge that a request came through. Usage is counted by channel.
+// Channel is the API or interface that a request came through. Usage is counted by channel.
 type Channel string
 
 // The channels.

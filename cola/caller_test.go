@@ -8,7 +8,7 @@ import (
 
 func TestCallerInContext(t *testing.T) {
 	if c, ok := CallerFrom(t.Context()); ok {
-		t.Errorf("a bare context carries %+v", c)
+		t.Errorf("CallerFrom(empty context) = %+v, want none", c)
 	}
 	want := Caller{Account: 7, Credential: Credential{CredentialKey, 3}, Channel: ChannelREST, Scopes: []Scope{ScopeWriteSavedSearches}}
 	got, ok := CallerFrom(WithCaller(t.Context(), want))
@@ -16,6 +16,6 @@ func TestCallerInContext(t *testing.T) {
 		t.Errorf("caller %t (-want +got):\n%s", ok, diff)
 	}
 	if !got.Has(ScopeWriteSavedSearches) || got.Has("colas:read") || (Caller{}).Has(ScopeWriteSavedSearches) {
-		t.Error("a caller has the scopes it holds, and no others")
+		t.Error("Has must report exactly the caller's scopes")
 	}
 }

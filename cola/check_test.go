@@ -43,19 +43,19 @@ func fullCola() *Cola {
 	return c
 }
 
-func TestCheckColaAcceptsValid(t *testing.T) {
+func TestCheckColaValid(t *testing.T) {
 	c := fullCola()
 	v := reflect.ValueOf(c).Elem()
 	for _, f := range FieldsOf[Cola]() {
 		if v.FieldByIndex(f.Index).IsZero() {
-			t.Errorf("the example lacks %s", f.Name)
+			t.Errorf("example label has no %s", f.Name)
 		}
 	}
 	if err := CheckCola(c); err != nil {
-		t.Errorf("CheckNew of the example: %v", err)
+		t.Errorf("CheckCola(example): %v", err)
 	}
 	if err := CheckCola(&Cola{}); err != nil {
-		t.Errorf("a patch that carries nothing is refused: %v", err)
+		t.Errorf("CheckCola(empty label) = %v, want nil", err)
 	}
 	for name, change := range map[string]func(*Cola){
 		"accents":         func(c *Cola) { c.BrandName = "CHÂTEAU 日本酒" },
@@ -75,7 +75,7 @@ func TestCheckColaAcceptsValid(t *testing.T) {
 		c := fullCola()
 		change(c)
 		if err := CheckCola(c); err != nil {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("CheckCola(%s): %v", name, err)
 		}
 	}
 }
@@ -144,9 +144,9 @@ func TestCheckColaMessages(t *testing.T) {
 	}
 }
 
-// TestCheckColaCoversEveryText makes each text of a label, its images and its barcodes invalid in
+// TestCheckColaTextFields makes each text of a label, its images and its barcodes invalid in
 // turn, to check that CheckCola covers every field.
-func TestCheckColaCoversEveryText(t *testing.T) {
+func TestCheckColaTextFields(t *testing.T) {
 	spoil := func(name string, c *Cola, v reflect.Value) {
 		if v.Kind() == reflect.Slice && v.Type().Elem().Kind() == reflect.String {
 			v = v.Index(0)
@@ -156,7 +156,7 @@ func TestCheckColaCoversEveryText(t *testing.T) {
 		}
 		v.SetString("bad\x07text")
 		if err := CheckCola(c); err == nil || !strings.Contains(err.Error(), name) {
-			t.Errorf("%s with a control character: %v", name, err)
+			t.Errorf("CheckCola(%s with a control character) = %v, want an error naming the field", name, err)
 		}
 	}
 	for _, f := range FieldsOf[Cola]() {
@@ -173,8 +173,8 @@ func TestCheckColaCoversEveryText(t *testing.T) {
 	}
 }
 
-// TestCheckColaCoversEveryNumber does the same with a number that is invalid in every field.
-func TestCheckColaCoversEveryNumber(t *testing.T) {
+// TestCheckColaNumberFields does the same with a number that is invalid in every field.
+func TestCheckColaNumberFields(t *testing.T) {
 	spoil := func(name string, c *Cola, field any) {
 		switch v := field.(type) {
 		case *Opt[int]:
@@ -189,7 +189,7 @@ func TestCheckColaCoversEveryNumber(t *testing.T) {
 			return
 		}
 		if err := CheckCola(c); err == nil || !strings.Contains(err.Error(), name) {
-			t.Errorf("%s out of range: %v", name, err)
+			t.Errorf("CheckCola(%s out of range) = %v, want an error naming the field", name, err)
 		}
 	}
 	for _, f := range FieldsOf[Cola]() {
@@ -206,7 +206,7 @@ func TestCheckColaCoversEveryNumber(t *testing.T) {
 	}
 }
 
-func TestCheckColaReportsAllErrors(t *testing.T) {
+func TestCheckColaAllErrors(t *testing.T) {
 	c := fullCola()
 	c.ABV, c.ProductType, c.Images[0].WidthPixels = Some(101.0), "x", Some(-1)
 	err := CheckCola(c)
@@ -217,11 +217,11 @@ func TestCheckColaReportsAllErrors(t *testing.T) {
 
 func TestCheckNew(t *testing.T) {
 	if err := CheckNew(fullCola()); err != nil {
-		t.Errorf("CheckNew of the example: %v", err)
+		t.Errorf("CheckNew(example): %v", err)
 	}
 	err := CheckNew(&Cola{})
 	if err == nil || !strings.HasSuffix(err.Error(), ": ttb_id, brand_name, product_type, permit_number") {
-		t.Errorf("CheckNew of an empty label: %v, want all required fields", err)
+		t.Errorf("CheckNew(empty label) = %v, want all required fields", err)
 	}
 	for name, change := range map[string]func(*Cola){
 		"ttb_id":        func(c *Cola) { c.TTBID = 0 },
@@ -232,12 +232,12 @@ func TestCheckNew(t *testing.T) {
 		c := fullCola()
 		change(c)
 		if err := CheckNew(c); err == nil || !strings.HasSuffix(err.Error(), ": "+name) {
-			t.Errorf("CheckNew without %s: %v", name, err)
+			t.Errorf("CheckNew(without %s) = %v, want an error naming the field", name, err)
 		}
 	}
 }
 
-func TestRealLabelsAreValid(t *testing.T) {
+func TestCheckColaRealLabels(t *testing.T) {
 	f, err := os.Open(shareddata.File(t, "ttb/cola_records.jsonl"))
 	if err != nil {
 		t.Fatal(err)
@@ -253,26 +253,26 @@ func TestRealLabelsAreValid(t *testing.T) {
 			t.Fatal(err)
 		}
 		if err := CheckCola(&c.Cola); err != nil {
-			t.Errorf("%s: %v", c.TTBID, err)
+			t.Errorf("CheckCola(%s): %v", c.TTBID, err)
 		}
 		if err := CheckNew(&c.Cola); err != nil {
-			t.Errorf("%s: %v", c.TTBID, err)
+			t.Errorf("CheckNew(%s): %v", c.TTBID, err)
 		}
 		ids = append(ids, c.TTBID)
 	}
 	if slices.Sort(ids); len(slices.Compact(ids)) != 50 {
-		t.Errorf("%d labels were read, want 50", len(ids))
+		t.Errorf("read %d labels, want 50", len(ids))
 	}
 }
 
-func TestCheckColaDoesNotAllocate(t *testing.T) {
+func TestCheckColaAllocations(t *testing.T) {
 	c := fullCola()
 	if n := testing.AllocsPerRun(100, func() {
 		if err := CheckCola(c); err != nil {
 			t.Error(err)
 		}
 	}); n != 0 {
-		t.Errorf("CheckCola allocates %v times for a valid label", n)
+		t.Errorf("CheckCola allocates %v times for a valid label, want 0", n)
 	}
 }
 

@@ -10,8 +10,9 @@ import (
 	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
-// Values of the fields of images and barcodes that are never null, for a record that neither states nor implies them.
-// CheckCola rejects an import that would need unknownType; labels stored before that rule may have it.
+// Values of the fields of images and barcodes that are never null, for a record that neither states
+// nor implies them. CheckCola rejects an import that would need unknownType; labels stored before
+// that rule may have it.
 const (
 	otherPosition Text = "other"
 	unknownType   Text = "unknown"
@@ -67,7 +68,7 @@ func known(value, placeholder Text) Text {
 }
 
 // barcodeImage returns the ID of the image that barcodes must be on: the only image, or the only
-// one with a barcode count. It is empty if several or none qualify.
+// one with a barcode count. It is empty unless exactly one qualifies.
 func (c *Cola) barcodeImage() (id Text) {
 	if len(c.Images) == 1 {
 		return Text(c.Images[0].TTBImageID)

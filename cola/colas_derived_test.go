@@ -8,9 +8,9 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestImagesAndBarcodesAreComplete checks that fields documented as never null are derived from the
+// TestDeriveImagesAndBarcodes checks that fields documented as never null are derived from the
 // record.
-func TestImagesAndBarcodesAreComplete(t *testing.T) {
+func TestDeriveImagesAndBarcodes(t *testing.T) {
 	const id TTBID = 11054001000049
 	counted := func(n int) Image { return Image{TTBImageID: "b", ExtensionType: "png", BarcodeCount: Some(n)} }
 	for name, tt := range map[string]struct {
@@ -63,21 +63,21 @@ func TestImagesAndBarcodesAreComplete(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			tt.label.TTBID = id
-			sent := append([]Image(nil), tt.label.Images...)
+			before := append([]Image(nil), tt.label.Images...)
 			shared := tt.label.Images
 			tt.label.Derive()
 			if tt.images != nil && !cmp.Equal(tt.images, tt.label.Images) || tt.barcodes != nil && !cmp.Equal(tt.barcodes, tt.label.Barcodes) {
 				t.Errorf("images (-want +got):\n%s\nbarcodes (-want +got):\n%s", cmp.Diff(tt.images, tt.label.Images), cmp.Diff(tt.barcodes, tt.label.Barcodes))
 			}
-			if !cmp.Equal(sent, shared) {
-				t.Error("Derive changed a list that other copies of the record share")
+			if !cmp.Equal(before, shared) {
+				t.Error("Derive changed a shared list")
 			}
 		})
 	}
 }
 
-// TestDerivedLabelsHaveNoNullParts checks the same for any stored images and barcodes.
-func TestDerivedLabelsHaveNoNullParts(t *testing.T) {
+// TestDerivedPartsNotNull checks the same for any stored images and barcodes.
+func TestDerivedPartsNotNull(t *testing.T) {
 	text := rapid.SampledFrom([]string{"", "unknown", "other", "jpg", "11054001000049", "036000291452", "/a.png", "x"})
 	rapid.Check(t, func(t *rapid.T) {
 		c := Cola{ColaSummary: ColaSummary{TTBID: 11054001000049}}
@@ -100,12 +100,12 @@ func TestDerivedLabelsHaveNoNullParts(t *testing.T) {
 		}
 		for _, m := range got.Images {
 			if m["ttb_image_id"] == nil || m["container_position"] == nil || m["extension_type"] == nil {
-				t.Fatalf("a field of the image %v is null", m)
+				t.Fatalf("image %v has a null field", m)
 			}
 		}
 		for _, m := range got.Barcodes {
 			if m["barcode_value"] == nil || m["barcode_type"] == nil || m["ttb_image_id"] == nil {
-				t.Fatalf("a field of the barcode %v is null", m)
+				t.Fatalf("barcode %v has a null field", m)
 			}
 		}
 	})

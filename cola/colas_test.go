@@ -23,25 +23,25 @@ func TestDeriveFromImages(t *testing.T) {
 	}
 	c.Derive()
 	if c.ImageCount != 3 {
-		t.Errorf("image_count is %v, want the 3 images", c.ImageCount)
+		t.Errorf("image_count = %v, want 3", c.ImageCount)
 	}
 	got := []Opt[bool]{c.HasFrontImage, c.HasBackImage, c.HasNeckImage, c.HasStripImage}
 	if diff := cmp.Diff([]Opt[bool]{Some(true), Some(true), Some(false), Some(false)}, got); diff != "" {
-		t.Errorf("positions front, back, neck, strip (-want +got):\n%s", diff)
+		t.Errorf("positions (-want +got):\n%s", diff)
 	}
 	if c.MainImageURL != "/images/3" {
-		t.Errorf("main image is %q, want the front image that has an address", c.MainImageURL)
+		t.Errorf("main_image_url = %q, want the first front image with a URL", c.MainImageURL)
 	}
 	if c.HasBarcode {
-		t.Error("has_barcode is true without a barcode")
+		t.Error("has_barcode = true without a barcode")
 	}
 }
 
-func TestDeriveWithoutImagesKeepsWhatIsStated(t *testing.T) {
+func TestDeriveWithoutImages(t *testing.T) {
 	c := Cola{ColaSummary: ColaSummary{ImageCount: 2}, HasFrontImage: Some(true), MainImageURL: "https://example.com/1"}
 	c.Derive()
 	if c.ImageCount != 2 || c.HasFrontImage != Some(true) || c.HasBackImage.OK || c.MainImageURL != "https://example.com/1" {
-		t.Errorf("derived %v %v %v %q", c.ImageCount, c.HasFrontImage, c.HasBackImage, c.MainImageURL)
+		t.Errorf("derived %v, %v, %v, %q; want 2 images, a front image and its URL", c.ImageCount, c.HasFrontImage, c.HasBackImage, c.MainImageURL)
 	}
 }
 
@@ -51,14 +51,14 @@ func TestDeriveMainImage(t *testing.T) {
 		images []Image
 		want   Text
 	}{
-		{"first when none is in front", []Image{{ContainerPosition: "back", ImageURL: "a"}, {ImageURL: "b"}}, "a"},
-		{"first with an address", []Image{{ContainerPosition: "front"}, {ContainerPosition: "neck", ImageURL: "b"}}, "b"},
-		{"none has an address", []Image{{ContainerPosition: "front"}}, ""},
+		{"first without a front image", []Image{{ContainerPosition: "back", ImageURL: "a"}, {ImageURL: "b"}}, "a"},
+		{"first with a URL", []Image{{ContainerPosition: "front"}, {ContainerPosition: "neck", ImageURL: "b"}}, "b"},
+		{"no URL", []Image{{ContainerPosition: "front"}}, ""},
 	} {
 		c := Cola{Images: tt.images}
 		c.Derive()
 		if c.MainImageURL != tt.want {
-			t.Errorf("%s: main image is %q, want %q", tt.name, c.MainImageURL, tt.want)
+			t.Errorf("%s: main_image_url = %q, want %q", tt.name, c.MainImageURL, tt.want)
 		}
 	}
 }
@@ -68,12 +68,12 @@ func TestDeriveMainBarcode(t *testing.T) {
 	first := Cola{Barcodes: rows}
 	first.Derive()
 	if first.BarcodeValue != "4006381333931" || first.BarcodeType != "EAN-13" || !first.HasBarcode {
-		t.Errorf("main barcode is %q %q %t, want the first row's", first.BarcodeType, first.BarcodeValue, first.HasBarcode)
+		t.Errorf("main barcode = %q, %q, %t; want the first row's", first.BarcodeType, first.BarcodeValue, first.HasBarcode)
 	}
 	stated := Cola{BarcodeType: "UPC-A", BarcodeValue: "036000291452", Barcodes: rows}
 	stated.Derive()
 	if stated.BarcodeValue != "036000291452" || stated.BarcodeType != "UPC-A" {
-		t.Errorf("main barcode is %q %q, want the stated one", stated.BarcodeType, stated.BarcodeValue)
+		t.Errorf("main barcode = %q, %q; want the stored one", stated.BarcodeType, stated.BarcodeValue)
 	}
 }
 
@@ -81,16 +81,16 @@ func TestDeriveCategory(t *testing.T) {
 	c := Cola{LLMCategoryPath: "Wine > Red Wine > Zweigelt"}
 	c.Derive()
 	if c.LLMCategory != "Zweigelt" {
-		t.Errorf("category is %q, want the last level of its path", c.LLMCategory)
+		t.Errorf("category = %q, want the last level of its path", c.LLMCategory)
 	}
 	c = Cola{LLMCategoryPath: "Wine > Red Wine", LLMCategory: "Rotwein"}
 	c.Derive()
 	if c.LLMCategory != "Rotwein" {
-		t.Errorf("category is %q, want the stated one", c.LLMCategory)
+		t.Errorf("category = %q, want the stored one", c.LLMCategory)
 	}
 }
 
-func TestDerivedLabelHasNoNullArrays(t *testing.T) {
+func TestDerivedArraysNotNull(t *testing.T) {
 	var c Cola
 	c.Derive()
 	b, err := json.Marshal(c)
@@ -101,12 +101,12 @@ func TestDerivedLabelHasNoNullArrays(t *testing.T) {
 		"grape_varietals", "llm_tasting_note_flavors", "llm_beer_hops_varieties", "llm_liquor_grains", "images", "barcodes",
 	} {
 		if !strings.Contains(string(b), `"`+name+`":[]`) {
-			t.Errorf("%s is not an empty array in %s", name, b)
+			t.Errorf("%s is not an empty array: %s", name, b)
 		}
 	}
 }
 
-func TestDeriveTwiceIsOnce(t *testing.T) {
+func TestDeriveIdempotent(t *testing.T) {
 	position := rapid.SampledFrom(append(ContainerPositions(), ""))
 	rapid.Check(t, func(t *rapid.T) {
 		c := Cola{
@@ -127,7 +127,7 @@ func TestDeriveTwiceIsOnce(t *testing.T) {
 		once := c
 		c.Derive()
 		if diff := cmp.Diff(once, c); diff != "" {
-			t.Fatalf("second time (-once +twice):\n%s", diff)
+			t.Fatalf("second Derive (-once +twice):\n%s", diff)
 		}
 	})
 }

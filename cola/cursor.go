@@ -83,7 +83,8 @@ func readCursor(flags byte, b []byte) (c Cursor, ok bool) {
 		Page:        int(page),
 		Fingerprint: binary.BigEndian.Uint64(b[6:14]),
 	}
-	if b = b[14:]; flags == cursorWindowed {
+	b = b[14:]
+	if flags == cursorWindowed {
 		from, rest, ok := uvarint(b, uint64(maxDate))
 		if !ok || from == 0 {
 			return c, false
@@ -159,7 +160,7 @@ func (h fnv) list(name string, values []string) fnv {
 	return h
 }
 
-// number adds a number that is given.
+// number adds a number, if set.
 func (h fnv) number(name string, v Opt[float64]) fnv {
 	if !v.OK {
 		return h

@@ -34,15 +34,15 @@ func TestCursorRoundTrip(t *testing.T) {
 		text := c.Encode()
 		got, err := DecodeCursor(text)
 		if err != nil || got != c {
-			t.Fatalf("%+v is written as %q and read as %+v, %v", c, text, got, err)
+			t.Fatalf("cursor %+v: Encode = %q, decoded = %+v, %v", c, text, got, err)
 		}
 		if len(text) > 50 || strings.Trim(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_") != "" {
-			t.Fatalf("%q is not short and URL-safe", text)
+			t.Fatalf("cursor %q is too long or not URL-safe", text)
 		}
 	})
 }
 
-func TestDamagedCursorIsRefused(t *testing.T) {
+func TestDamagedCursor(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := []byte(cursorGenerator().Draw(t, "cursor").Encode())
 		at := rapid.IntRange(0, len(text)-1).Draw(t, "at")
@@ -56,32 +56,32 @@ func TestDamagedCursorIsRefused(t *testing.T) {
 			text = append(text, letter)
 		}
 		if c, err := DecodeCursor(string(text)); err == nil {
-			t.Fatalf("%q is read as %+v", text, c)
+			t.Fatalf("DecodeCursor(%q) = %+v, want an error", text, c)
 		}
 	})
 }
 
-func TestImpossibleCursorsAreRefused(t *testing.T) {
+func TestImpossibleCursors(t *testing.T) {
 	good := Cursor{Position: Position{Date: 734214, TTBID: 11054001000049}, Page: 1}
 	for name, c := range map[string]Cursor{
-		"no id":               {Position: Position{Date: 1}, Page: 1},
-		"fifteen digits":      {Position: Position{TTBID: maxTTBID + 1}, Page: 1},
-		"no page":             {Position: good.Position},
-		"a negative page":     {Position: good.Position, Page: -1},
-		"a negative date":     {Position: Position{Date: -1, TTBID: 1}, Page: 1},
-		"a date after 9999":   {Position: Position{Date: maxDate + 1, TTBID: 1}, Page: 1},
-		"a window of no date": {Position: good.Position, Page: 1, DefaultWindow: true},
+		"no ID":                 {Position: Position{Date: 1}, Page: 1},
+		"15-digit ID":           {Position: Position{TTBID: maxTTBID + 1}, Page: 1},
+		"no page":               {Position: good.Position},
+		"a negative page":       {Position: good.Position, Page: -1},
+		"a negative date":       {Position: Position{Date: -1, TTBID: 1}, Page: 1},
+		"a date after 9999":     {Position: Position{Date: maxDate + 1, TTBID: 1}, Page: 1},
+		"window without a date": {Position: good.Position, Page: 1, DefaultWindow: true},
 	} {
 		if got, err := DecodeCursor(c.Encode()); err == nil {
-			t.Errorf("%s: read as %+v", name, got)
+			t.Errorf("%s: DecodeCursor = %+v, want an error", name, got)
 		}
 	}
 	if _, err := DecodeCursor(good.Encode()); err != nil {
-		t.Errorf("a good cursor is refused: %v", err)
+		t.Errorf("DecodeCursor(valid cursor): %v", err)
 	}
 	for _, text := range []string{"", "A", "AQ", "====", "не курсор", strings.Repeat("A", 1000)} {
 		if got, err := DecodeCursor(text); err == nil {
-			t.Errorf("%q is read as %+v", text, got)
+			t.Errorf("DecodeCursor(%q) = %+v, want an error", text, got)
 		}
 	}
 }
@@ -94,17 +94,17 @@ func FuzzDecodeCursor(f *testing.F) {
 		c, err := DecodeCursor(s)
 		if err != nil {
 			if c != (Cursor{}) {
-				t.Fatalf("a refused cursor is %+v", c)
+				t.Fatalf("DecodeCursor returned %+v with an error", c)
 			}
 			return
 		}
 		if c.Encode() != s {
-			t.Fatalf("%q is read as %+v, which is written as %q", s, c, c.Encode())
+			t.Fatalf("DecodeCursor(%q) = %+v, which encodes to %q", s, c, c.Encode())
 		}
 	})
 }
 
-func TestCursorGoesOnWhereThePageEnded(t *testing.T) {
+func TestCursorPosition(t *testing.T) {
 	last := Position{Date: NewDate(2026, 3, 1), TTBID: 26050001000123}
 	undated := Position{TTBID: 9079001000202}
 	params := SearchParams{Q: "lenz", PerPage: Some(10), Page: Some(3)}
@@ -115,17 +115,17 @@ func TestCursorGoesOnWhereThePageEnded(t *testing.T) {
 	want := first
 	want.Page, want.PerPage, want.CursorMode, want.After = 4, 25, true, last
 	if diff := cmp.Diff(want, second); diff != "" {
-		t.Errorf("page after page 3 (-want +got):\n%s", diff)
+		t.Errorf("page 4 (-want +got):\n%s", diff)
 	}
 
 	params.Page, params.Cursor = Some(1), second.CursorAfter(undated)
 	third := mustNormalize(t, params)
 	if third.Page != 5 || third.After != undated || !third.CursorMode {
-		t.Errorf("the next page is %d after %+v", third.Page, third.After)
+		t.Errorf("next page = %d after %+v", third.Page, third.After)
 	}
 }
 
-func TestWalkKeepsItsWindowPastMidnight(t *testing.T) {
+func TestWalkPastMidnight(t *testing.T) {
 	s := mustNormalize(t, SearchParams{})
 	walk := SearchParams{Cursor: s.CursorAfter(Position{Date: NewDate(2026, 1, 1), TTBID: 1})}
 	later, err := walk.Normalize(testNow.Add(72 * time.Hour))
@@ -133,19 +133,19 @@ func TestWalkKeepsItsWindowPastMidnight(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !later.DefaultWindow || later.From != windowStart || later.To != DateOf(testNow) {
-		t.Errorf("three days later the window starts on %s, want %s", later.From, windowStart)
+		t.Errorf("after three days: window starts on %s, want %s", later.From, windowStart)
 	}
 	again, err := SearchParams{Cursor: later.CursorAfter(Position{TTBID: 1})}.Normalize(testNow.Add(144 * time.Hour))
 	if err != nil || again.From != windowStart {
-		t.Errorf("on the next page it starts on %s, %v", again.From, err)
+		t.Errorf("next page: window starts on %s, error = %v", again.From, err)
 	}
 }
 
-func TestCursorIsBoundToItsFilters(t *testing.T) {
+func TestCursorFilters(t *testing.T) {
 	base := SearchParams{Q: "lenz", ProductType: []string{"wine", "malt beverage"}, VolumeUnit: "liters", VolumeMin: Some(1.0)}
 	cursor := mustNormalize(t, base).CursorAfter(Position{Date: 734214, TTBID: 1})
 	for name, change := range map[string]func(*SearchParams){
-		"another q":           func(p *SearchParams) { p.Q = "moser" },
+		"different q":         func(p *SearchParams) { p.Q = "moser" },
 		"no q":                func(p *SearchParams) { p.Q = "" },
 		"fewer product types": func(p *SearchParams) { p.ProductType = []string{"wine"} },
 		"a category":          func(p *SearchParams) { p.Category = []string{"Wine"} },
@@ -161,9 +161,9 @@ func TestCursorIsBoundToItsFilters(t *testing.T) {
 		"a last day":          func(p *SearchParams) { p.ApprovalDateTo = windowStart },
 		"an ABV":              func(p *SearchParams) { p.ABVMin = Some(0.0) },
 		"an upper ABV":        func(p *SearchParams) { p.ABVMax = Some(100.0) },
-		"another volume":      func(p *SearchParams) { p.VolumeMin = Some(1.5) },
-		"the volume as upper": func(p *SearchParams) { p.VolumeMin, p.VolumeMax = Opt[float64]{}, Some(1.0) },
-		"another unit":        func(p *SearchParams) { p.VolumeUnit = "gallons" },
+		"different volume":    func(p *SearchParams) { p.VolumeMin = Some(1.5) },
+		"volume as a maximum": func(p *SearchParams) { p.VolumeMin, p.VolumeMax = Opt[float64]{}, Some(1.0) },
+		"different unit":      func(p *SearchParams) { p.VolumeUnit = "gallons" },
 		"a container":         func(p *SearchParams) { p.ContainerType = []string{"can"} },
 		"q as brand":          func(p *SearchParams) { p.Q, p.BrandName = "", "lenz" },
 	} {
@@ -173,22 +173,22 @@ func TestCursorIsBoundToItsFilters(t *testing.T) {
 		_, err := p.Normalize(testNow)
 		messages := details(err)["cursor"]
 		if len(messages) != 1 || !strings.Contains(messages[0], "other filters") {
-			t.Errorf("%s: %v, %v; want a problem of cursor that says other filters", name, messages, err)
+			t.Errorf("%s: problems = %v, %v, want one about other filters", name, messages, err)
 		}
 	}
 }
 
-func TestCursorSurvivesWhatDoesNotChangeTheResult(t *testing.T) {
+func TestCursorEquivalentSearches(t *testing.T) {
 	base := SearchParams{Q: "lenz", BrandName: "chateau oak", ProductType: []string{"wine", "malt beverage"}, Origin: "french", DerivedSubcategory: "Wine > Red"}
 	cursor := mustNormalize(t, base).CursorAfter(Position{Date: 734214, TTBID: 1})
 	for name, change := range map[string]func(*SearchParams){
-		"nothing":                   func(*SearchParams) {},
+		"no change":                 func(*SearchParams) {},
 		"per_page":                  func(p *SearchParams) { p.PerPage = Some(100) },
-		"the order of values":       func(p *SearchParams) { p.ProductType = []string{"Malt Beverage", "WINE"} },
+		"order of values":           func(p *SearchParams) { p.ProductType = []string{"Malt Beverage", "WINE"} },
 		"white space":               func(p *SearchParams) { p.Q = " lenz " },
 		"letter case of the origin": func(p *SearchParams) { p.Origin = "French" },
 		"spacing of the path":       func(p *SearchParams) { p.DerivedSubcategory = "wine>red" },
-		"a unit without a volume":   func(p *SearchParams) { p.VolumeUnit = "liters" },
+		"unit without a volume":     func(p *SearchParams) { p.VolumeUnit = "liters" },
 		"letter case of q":          func(p *SearchParams) { p.Q = "LENZ" },
 		"letter case of the brand":  func(p *SearchParams) { p.BrandName = "Château OAK" },
 	} {
@@ -196,7 +196,7 @@ func TestCursorSurvivesWhatDoesNotChangeTheResult(t *testing.T) {
 		p.Cursor = cursor
 		change(&p)
 		if _, err := p.Normalize(testNow); err != nil {
-			t.Errorf("%s: %v", name, details(err))
+			t.Errorf("%s: problems = %v, want none", name, details(err))
 		}
 	}
 }
@@ -205,12 +205,12 @@ func TestCursorWithAPage(t *testing.T) {
 	cursor := mustNormalize(t, SearchParams{}).CursorAfter(Position{Date: 734214, TTBID: 1})
 	_, err := SearchParams{Cursor: cursor, Page: Some(2)}.Normalize(testNow)
 	if messages := details(err)["page"]; len(messages) != 1 || !strings.Contains(messages[0], "cursor") {
-		t.Errorf("page 2 with a cursor: %v", err)
+		t.Errorf("page 2 with a cursor: error = %v, want a problem of page", err)
 	}
 }
 
-// TestFingerprintsAreKept pins the hashed text, because cursors must remain valid across versions.
-func TestFingerprintsAreKept(t *testing.T) {
+// TestStableFingerprints pins the hashed text, because cursors must remain valid across versions.
+func TestStableFingerprints(t *testing.T) {
 	for _, tt := range []struct {
 		params SearchParams
 		hashed string
@@ -226,32 +226,32 @@ func TestFingerprintsAreKept(t *testing.T) {
 		h := fnvhash.New64a()
 		h.Write([]byte(tt.hashed))
 		if got := mustNormalize(t, tt.params).Fingerprint; got != h.Sum64() {
-			t.Errorf("fingerprint of %+v is %#x, want that of %q, %#x", tt.params, got, tt.hashed, h.Sum64())
+			t.Errorf("fingerprint of %+v = %#x, want the hash of %q, %#x", tt.params, got, tt.hashed, h.Sum64())
 		}
 	}
 }
 
-// TestEarlierFingerprintsAreAccepted checks that cursors from versions with case-sensitive
+// TestEarlierFingerprints checks that cursors from versions with case-sensitive
 // fingerprints still work.
-func TestEarlierFingerprintsAreAccepted(t *testing.T) {
+func TestEarlierFingerprints(t *testing.T) {
 	h := fnvhash.New64a()
 	h.Write([]byte("q\x00Lenz\x00brand_name\x00OAK\x00"))
 	c := Cursor{Position: Position{Date: 734214, TTBID: 1}, Page: 1, Fingerprint: h.Sum64(), DefaultWindow: true, From: windowStart}
 	if _, err := (SearchParams{Q: "Lenz", BrandName: "OAK", Cursor: c.Encode()}).Normalize(testNow); err != nil {
-		t.Errorf("refused: %v", details(err))
+		t.Errorf("earlier cursor: problems = %v, want none", details(err))
 	}
 	if _, err := (SearchParams{Q: "lenz", BrandName: "OAK", Cursor: c.Encode()}).Normalize(testNow); err == nil {
-		t.Error("the cursor of another search is accepted")
+		t.Error("cursor of another search is accepted")
 	}
 }
 
-func TestCursorEncodingIsKept(t *testing.T) {
+func TestStableCursorEncoding(t *testing.T) {
 	c := Cursor{
 		Position: Position{Date: NewDate(2026, 3, 1), TTBID: 26050001000123}, Page: 3, Fingerprint: 0x0123456789abcdef,
 		DefaultWindow: true, From: windowStart,
 	}
 	const text = "AQHcki0DF7E9Dla7ASNFZ4mrze_3kS3a9LXO"
 	if got := c.Encode(); got != text {
-		t.Errorf("cursor is %q, want %q", got, text)
+		t.Errorf("Encode = %q, want %q", got, text)
 	}
 }

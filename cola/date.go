@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Date is a calendar day, counted as in Rata Die: 0001-01-01 is day 1. The zero Date is unknown (JSON
-// null). Dates compare and subtract as integers.
+// Date is a calendar day, counted as in Rata Die: 0001-01-01 is day 1. The zero Date is unknown
+// (JSON null). Dates compare and subtract as integers.
 type Date int32
 
 const (
@@ -14,12 +14,13 @@ const (
 	maxDate   Date = 3652059 // 9999-12-31
 )
 
-// NewDate returns the date of a year, month and day; values out of range carry over as in time.Date.
+// NewDate returns the date of a year, month and day; values out of range carry over as in
+// time.Date.
 func NewDate(year int, month time.Month, day int) Date {
 	return DateOf(time.Date(year, month, day, 0, 0, 0, 0, time.UTC))
 }
 
-// DateOf returns the UTC day of an instant.
+// DateOf returns the UTC date of a time.
 func DateOf(t time.Time) Date {
 	s := t.Unix()
 	days := s / 86400

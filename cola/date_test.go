@@ -9,11 +9,11 @@ import (
 	"pgregory.net/rapid"
 )
 
-func TestDateAgreesWithTimeOnEveryDay(t *testing.T) {
+func TestDateMatchesTime(t *testing.T) {
 	day := time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC)
 	for d := Date(1); d <= maxDate; d++ {
 		if got, want := d.String(), day.Format(time.DateOnly); got != want {
-			t.Fatalf("day %d is %s, want %s", d, got, want)
+			t.Fatalf("Date(%d) = %s, want %s", d, got, want)
 		}
 		if d%97 == 0 {
 			if got := DateOf(day); got != d {
@@ -27,7 +27,7 @@ func TestDateAgreesWithTimeOnEveryDay(t *testing.T) {
 	}
 }
 
-func TestDateOfIsTheUTCDay(t *testing.T) {
+func TestDateOfUTC(t *testing.T) {
 	tokyo := time.FixedZone("UTC+9", 9*3600)
 	for _, tt := range []struct {
 		at   time.Time
@@ -60,7 +60,7 @@ func TestParseDate(t *testing.T) {
 		if d, err := ParseDate(bad); err == nil {
 			t.Errorf("ParseDate(%q) = %s, want an error", bad, d)
 		} else if !strings.Contains(err.Error(), "YYYY-MM-DD") {
-			t.Errorf("ParseDate(%q): %q does not say what is allowed", bad, err)
+			t.Errorf("ParseDate(%q): error %q does not contain the format", bad, err)
 		}
 	}
 }
@@ -75,10 +75,10 @@ func FuzzParseDate(f *testing.F) {
 			return
 		}
 		if d.String() != s {
-			t.Fatalf("ParseDate(%q) is %s", s, d)
+			t.Fatalf("ParseDate(%q) = %s", s, d)
 		}
 		if d < 1 || d > maxDate {
-			t.Fatalf("ParseDate(%q) is day %d", s, d)
+			t.Fatalf("ParseDate(%q) = day %d, out of range", s, d)
 		}
 	})
 }
@@ -99,15 +99,15 @@ func TestDateJSON(t *testing.T) {
 	} {
 		var r row
 		if err := json.Unmarshal([]byte(tt.in), &r); err != nil || r.D != tt.want {
-			t.Errorf("%s: %s, %v; want %s", tt.in, r.D, err, tt.want)
+			t.Errorf("Unmarshal(%s) = %s, %v, want %s", tt.in, r.D, err, tt.want)
 		}
 		if out, err := json.Marshal(r); err != nil || string(out) != tt.out {
-			t.Errorf("%s is written as %s, %v; want %s", tt.in, out, err, tt.out)
+			t.Errorf("Marshal(%s) = %s, %v, want %s", tt.in, out, err, tt.out)
 		}
 	}
 	var r row
 	if err := json.Unmarshal([]byte(`{"d":"18.3.2011"}`), &r); err == nil {
-		t.Errorf("18.3.2011 was read as %s", r.D)
+		t.Errorf("Unmarshal(18.3.2011) = %s, want an error", r.D)
 	}
 }
 
@@ -116,7 +116,7 @@ func TestDateArithmetic(t *testing.T) {
 		d := Date(rapid.Int32Range(1, int32(maxDate)-4000).Draw(t, "day"))
 		n := rapid.IntRange(0, 4000).Draw(t, "days")
 		if got := d.AddDays(n).Time(); !got.Equal(d.Time().AddDate(0, 0, n)) {
-			t.Fatalf("%s + %d days = %s", d, n, got)
+			t.Fatalf("%s.AddDays(%d) = %s", d, n, got)
 		}
 		year, month, day := d.Time().Date()
 		if got := NewDate(year, month, day); got != d {
@@ -124,9 +124,9 @@ func TestDateArithmetic(t *testing.T) {
 		}
 	})
 	if got := NewDate(2023, 2, 29); got != NewDate(2023, 3, 1) {
-		t.Errorf("NewDate(2023, 2, 29) = %s, want the day to carry over", got)
+		t.Errorf("NewDate(2023, 2, 29) = %s, want 2023-03-01", got)
 	}
 	if got := Date(0).String(); got != "" {
-		t.Errorf("no date is %q, want an empty text", got)
+		t.Errorf("Date(0).String() = %q, want an empty string", got)
 	}
 }

@@ -21,7 +21,7 @@ const (
 	DestinationUnconfirmed = "unconfirmed" // an email address whose owner has not agreed; it gets only the request to agree
 	DestinationPending     = "pending"     // an endpoint that has not confirmed; it gets only challenges
 	DestinationPaused      = "paused"      // no messages are sent; Reason says why
-	DestinationDisabled    = "disabled"    // the receiver answered 410 Gone; no messages are sent until it is made active again
+	DestinationDisabled    = "disabled"    // the receiver returned 410 Gone; no messages are sent until it is made active again
 )
 
 // DestinationStates lists every state of a destination.
@@ -34,7 +34,7 @@ const (
 	ReasonHolder       = "holder"       // the account holder paused it
 	ReasonUnsubscribed = "unsubscribed" // the recipient unsubscribed
 	ReasonFailing      = "failing"      // messages failed for days
-	ReasonGone         = "gone"         // the receiver answered 410
+	ReasonGone         = "gone"         // the receiver returned 410
 )
 
 // Destination is where messages of saved searches are sent.
@@ -102,7 +102,7 @@ const (
 const (
 	DeliveryPending   = "pending"   // waiting for its first or next attempt
 	DeliveryDelivered = "delivered" // accepted by the receiver
-	DeliveryFailed    = "failed"    // given up
+	DeliveryFailed    = "failed"    // attempts exhausted
 	DeliverySkipped   = "skipped"   // not sent because the destination was paused
 )
 

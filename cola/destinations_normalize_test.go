@@ -9,21 +9,21 @@ import (
 func TestChallengeCode(t *testing.T) {
 	c := Challenge("KX7OBIFA" + "ABCDEFGHIJKLMNOPQR")
 	if c.Code() != "KX7O-BIFA" {
-		t.Errorf("code %s", c.Code())
+		t.Errorf("Code = %s, want KX7O-BIFA", c.Code())
 	}
 	for typed, want := range map[string]bool{
 		"KX7O-BIFA": true, "kx7obifa": true, " kx7o bifa\n": true, "KX70-81FA": true,
 		"": false, "KX7O-BIF": false, "KX7O-BIFAA": false, "KX7O-BIFB": false, string(c): false,
 	} {
 		if got := c.Matches(typed); got != want {
-			t.Errorf("%q: %t", typed, got)
+			t.Errorf("Matches(%q) = %t", typed, got)
 		}
 	}
 	if Challenge("").Matches("") || Challenge("").AnsweredBy(nil) || Challenge("").AnsweredBy([]byte("{}")) {
-		t.Error("no challenge is answered by nothing")
+		t.Error("empty challenge accepts an empty answer")
 	}
 	if a, b := NewChallenge(), NewChallenge(); a == b || len(a) < 26 || !a.Matches(a.Code()) {
-		t.Errorf("new challenges %q and %q", a, b)
+		t.Errorf("NewChallenge = %q, then %q", a, b)
 	}
 }
 
@@ -38,42 +38,42 @@ func TestChallengeAnswer(t *testing.T) {
 		`"` + token + `"`: false, `[{"challenge": "` + token + `"}]`: false,
 	} {
 		if got := c.AnsweredBy([]byte(body)); got != want {
-			t.Errorf("%q: %t", body, got)
+			t.Errorf("AnsweredBy(%q) = %t", body, got)
 		}
 	}
 }
 
-// FuzzChallenge checks that a body answers a challenge only if it contains the token, and that a code
-// matches only by its letters.
+// FuzzChallenge checks that a body answers a challenge only if it contains the token, and that a
+// code matches only by its letters.
 func FuzzChallenge(f *testing.F) {
 	const c Challenge = "KX7OBIFAABCDEFGHIJKLMNOPQR"
 	f.Add([]byte(c))
 	f.Add([]byte(`{"challenge":"KX7OBIFAABCDEFGHIJKLMNOPQR"}`))
 	f.Add([]byte("kx7o-bifa"))
-	f.Fuzz(func(t *testing.T, given []byte) {
+	f.Fuzz(func(t *testing.T, body []byte) {
 		var decoded map[string]any
-		_ = json.Unmarshal(given, &decoded)
-		held := strings.Contains(string(given), string(c))
+		_ = json.Unmarshal(body, &decoded)
+		contains := strings.Contains(string(body), string(c))
 		for _, v := range decoded {
-			held = held || v == string(c)
+			contains = contains || v == string(c)
 		}
-		if c.AnsweredBy(given) && !held {
-			t.Errorf("answered by %q", given)
+		if c.AnsweredBy(body) && !contains {
+			t.Errorf("AnsweredBy(%q) = true, but the answer does not contain the challenge", body)
 		}
-		if c.Matches(string(given)) && len(lookalikes.Replace(strings.ToUpper(strings.TrimSpace(string(given))))) != codeLength {
-			t.Errorf("%q fits", given)
+		if c.Matches(string(body)) && len(lookalikes.Replace(strings.ToUpper(strings.TrimSpace(string(body))))) != codeLength {
+			t.Errorf("Matches(%q) = true, but the code has the wrong length", body)
 		}
 	})
 }
 
 func TestConfirmParams(t *testing.T) {
 	if got, err := (DestinationConfirmParams{Code: " KX7O-BIFA "}).Normalize(); err != nil || got.Code != "KX7O-BIFA" {
-		t.Errorf("%+v, %v", got, err)
+		t.Errorf("Normalize = %+v, %v", got, err)
 	}
 	for _, wrong := range []string{"", " ", strings.Repeat("A", 41), "A\x00"} {
 		_, err := DestinationConfirmParams{Code: wrong}.Normalize()
 		if refusal, ok := err.(*Error); !ok || refusal.Code != CodeValidation || refusal.Details["code"] == nil {
-			t.Errorf("%q: %v", wrong, err)
+			t.Errorf("Normalize(%q): error = %v, want a problem of code", wrong, err)
 		}
 	}
 }

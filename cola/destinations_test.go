@@ -27,7 +27,7 @@ func TestDestinationParams(t *testing.T) {
 			DestinationParams{Kind: "Webhook", Address: "HTTPS://Hooks.Example.com:8443/Labels?to=me", SendEmpty: Some(true)},
 			Destination{Kind: KindWebhook, Address: Some("https://hooks.example.com:8443/Labels?to=me"), SendEmpty: true},
 		},
-		"of one search": {
+		"for one search": {
 			DestinationParams{Kind: "email", Address: "a@example.com", SavedSearch: strings.ToUpper(search), SendEmpty: Some(false)},
 			Destination{Kind: KindEmail, Address: Some("a@example.com"), SavedSearch: Some(search)},
 		},
@@ -45,27 +45,27 @@ func TestDestinationProblems(t *testing.T) {
 		rules  DestinationRules
 		want   map[string]string // part of the one message, by parameter
 	}{
-		"nothing": {DestinationParams{}, public, map[string]string{"kind": "email, webhook", "address": "URL"}},
-		"everything": {
+		"empty": {DestinationParams{}, public, map[string]string{"kind": "email, webhook", "address": "URL"}},
+		"all parameters": {
 			DestinationParams{Kind: "fax", Address: "\x00", SavedSearch: "oaks", Decoded: Decoded{Problems: Problems{"adress": {"Unknown parameter."}}}}, public,
 			map[string]string{"kind": `"fax"`, "address": "control character", "saved_search": `"oaks" is not a UUID`, "adress": "Unknown"},
 		},
-		"email where none is sent":  {DestinationParams{Kind: "email", Address: "a@example.com"}, DestinationRules{}, map[string]string{"kind": "webhook"}},
+		"email disabled":            {DestinationParams{Kind: "email", Address: "a@example.com"}, DestinationRules{}, map[string]string{"kind": "webhook"}},
 		"an email address as a URL": {DestinationParams{Kind: "webhook", Address: "a@example.com"}, public, map[string]string{"address": "https"}},
 		"a URL as an email address": {DestinationParams{Kind: "email", Address: "https://example.com/"}, public, map[string]string{"address": "email address"}},
-		"no kind, and an address":   {DestinationParams{Address: "a@example.com"}, public, map[string]string{"kind": "email, webhook"}},
+		"address without a kind":    {DestinationParams{Address: "a@example.com"}, public, map[string]string{"kind": "email, webhook"}},
 		"a UUID without hyphens": {
 			DestinationParams{Kind: "email", Address: "a@example.com", SavedSearch: "0b9f8c0e6a554f0e9a392f1f0f9f6d11"}, public, map[string]string{"saved_search": "is not a UUID"},
 		},
-		"an endless URL": {DestinationParams{Kind: "webhook", Address: "https://a.example/" + strings.Repeat("x", 983)}, public, map[string]string{"address": "1000"}},
-		"a URL that is endless when escaped": {
+		"too long URL": {DestinationParams{Kind: "webhook", Address: "https://a.example/" + strings.Repeat("x", 983)}, public, map[string]string{"address": "1000"}},
+		"too long escaped URL": {
 			DestinationParams{Kind: "webhook", Address: "https://a.example/" + strings.Repeat("é", 200)}, public, map[string]string{"address": "1000"},
 		},
 	} {
 		got, err := tt.params.Normalize(tt.rules)
 		checkProblems(t, name, err, tt.want)
 		if diff := cmp.Diff(Destination{}, got); diff != "" {
-			t.Errorf("%s: destination returned with the error: %s", name, diff)
+			t.Errorf("%s: destination returned with an error: %s", name, diff)
 		}
 	}
 }
@@ -75,13 +75,13 @@ func checkProblems(t *testing.T, name string, err error, want map[string]string)
 	t.Helper()
 	refusal, ok := err.(*Error)
 	if !ok || refusal.Code != CodeValidation || len(refusal.Details) != len(want) {
-		t.Errorf("%s: %v, want problems of %v", name, err, want)
+		t.Errorf("%s: error = %v, want problems of %v", name, err, want)
 		return
 	}
 	for parameter, part := range want {
 		messages, _ := refusal.Details[parameter].([]string)
 		if len(messages) != 1 || !strings.Contains(messages[0], part) || len(messages[0]) > 250 {
-			t.Errorf("%s: details of %s = %q, want %q", name, parameter, messages, part)
+			t.Errorf("%s: problems of %s = %q, want %q", name, parameter, messages, part)
 		}
 	}
 }
@@ -99,10 +99,10 @@ func TestMailboxes(t *testing.T) {
 	} {
 		got, err := DestinationParams{Kind: KindEmail, Address: address}.Normalize(public)
 		if good && (err != nil || got.Address != Some(address)) {
-			t.Errorf("%s: %v", address, err)
+			t.Errorf("email address %s: error = %v", address, err)
 		}
 		if !good && CodeOf(err) != CodeValidation {
-			t.Errorf("%s is taken for an email address: %v", address, got.Address)
+			t.Errorf("invalid email address %s is accepted: %v", address, got.Address)
 		}
 	}
 }
@@ -123,15 +123,15 @@ func TestWebhookURLs(t *testing.T) {
 	} {
 		for _, allowed := range []bool{false, true} {
 			got, err := DestinationParams{Kind: KindWebhook, Address: address}.Normalize(DestinationRules{PrivateWebhooks: allowed})
-			if taken := err == nil; taken != (want == good || want == private && allowed) {
-				t.Errorf("%s, private ones allowed %t: %v, %v", address, allowed, got.Address, err)
+			if accepted := err == nil; accepted != (want == good || want == private && allowed) {
+				t.Errorf("webhook %s, private addresses allowed = %t: Normalize = %v, %v", address, allowed, got.Address, err)
 			}
 		}
 	}
 }
 
-// TestNormalizeWebhookURLIsIdempotent checks that a normalized URL normalizes to itself.
-func TestNormalizeWebhookURLIsIdempotent(t *testing.T) {
+// TestNormalizeWebhookURLIdempotent checks that a normalized URL normalizes to itself.
+func TestNormalizeWebhookURLIdempotent(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := DestinationParams{Kind: KindWebhook, Address: rapid.StringMatching(`[hH]ttps?://[a-zA-Z0-9.:\[\]-]{1,12}\.[a-zA-Z]{2}(:[0-9]{1,5})?(/.{0,9}){0,2}`).Draw(t, "address")}
 		rules := DestinationRules{PrivateWebhooks: rapid.Bool().Draw(t, "private")}
@@ -141,7 +141,7 @@ func TestNormalizeWebhookURLIsIdempotent(t *testing.T) {
 		}
 		p.Address = first.Address.V
 		if again, err := p.Normalize(rules); err != nil || again != first {
-			t.Fatalf("%+v normalizes to %+v, %v", first, again, err)
+			t.Fatalf("Normalize(%+v) = %+v, %v, want it unchanged", first, again, err)
 		}
 	})
 }
@@ -155,11 +155,11 @@ func TestPublicAddresses(t *testing.T) {
 		"2002:7f00:1::": false, "3fff::1": false, "fc00::1": false, "fd12::1": false, "fe80::1": false, "fe80::1%eth0": false, "fec0::1": false, "ff02::1": false, "2606:4700::1%eth0": false, "5f00::1": false,
 	} {
 		if got := IsPublic(netip.MustParseAddr(address)); got != want {
-			t.Errorf("%s is public: %t", address, got)
+			t.Errorf("IsPublic(%s) = %t", address, got)
 		}
 	}
 	if IsPublic(netip.Addr{}) {
-		t.Error("no address is public")
+		t.Error("IsPublic(zero address) = true")
 	}
 }
 
@@ -167,10 +167,10 @@ func TestDeliveryListParams(t *testing.T) {
 	const id = "0b9f8c0e-6a55-4f0e-9a39-2f1f0f9f6d11"
 	got, err := DeliveryListParams{Destination: strings.ToUpper(id), SavedSearch: id, State: "Failed", PerPage: Some(5)}.Normalize()
 	if want := (DeliveryPage{Destination: id, SavedSearch: id, State: DeliveryFailed, Page: 1, PerPage: 5}); err != nil || got != want {
-		t.Errorf("%+v, %v; want %+v", got, err, want)
+		t.Errorf("Normalize = %+v, %v, want %+v", got, err, want)
 	}
 	if got, err := (DeliveryListParams{}).Normalize(); err != nil || got != (DeliveryPage{Page: 1, PerPage: DefaultPerPage}) {
-		t.Errorf("without parameters: %+v, %v", got, err)
+		t.Errorf("without parameters: Normalize = %+v, %v", got, err)
 	}
 	_, err = DeliveryListParams{Destination: "x", SavedSearch: "y", State: "lost", Page: Some(0), PerPage: Some(101)}.Normalize()
 	checkProblems(t, "all wrong", err, map[string]string{
@@ -184,7 +184,7 @@ func TestWebhookSecrets(t *testing.T) {
 		secret := NewWebhookSecret()
 		bits, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(secret, "whsec_"))
 		if !strings.HasPrefix(secret, "whsec_") || err != nil || len(bits) != 32 || met[secret] {
-			t.Fatalf("%s: %v", secret, err)
+			t.Fatalf("NewWebhookSecret = %s, %v", secret, err)
 		}
 		met[secret] = true
 	}
@@ -206,7 +206,7 @@ func FuzzDestination(f *testing.F) {
 			}
 			p.Address = first.Address.V
 			if again, err := p.Normalize(rules); err != nil || again != first || len(p.Address) > maxAddressLength || strings.ContainsAny(p.Address, " \r\n\x00") {
-				t.Errorf("%q normalizes to %q, and that to %+v, %v", address, p.Address, again, err)
+				t.Errorf("address %q: Normalize = %q, normalized again = %+v, %v", address, p.Address, again, err)
 			}
 		}
 	})
@@ -254,9 +254,9 @@ func TestStandings(t *testing.T) {
 		{failing, active, active, failing, failing, unsubscribed, refused},
 		{gone, active, active, gone, gone, unsubscribed, refused},
 	} {
-		d, asked := tt.from.destination(), unconfirmed
+		d, requested := tt.from.destination(), unconfirmed
 		if d.Kind == KindWebhook {
-			asked = pending
+			requested = pending
 		}
 		for name, k := range map[string]struct {
 			got  func() (Destination, error)
@@ -267,7 +267,7 @@ func TestStandings(t *testing.T) {
 			"paused":       {func() (Destination, error) { return DestinationChangeParams{Active: Some(false)}.Apply(d, false) }, tt.paused},
 			"confirmed":    {func() (Destination, error) { return d.Confirmed(), nil }, tt.confirmed},
 			"unsubscribed": {func() (Destination, error) { return d.Unsubscribed(), nil }, tt.unsubscribed},
-			"asked":        {func() (Destination, error) { return d.Asked(), nil }, asked},
+			"asked":        {func() (Destination, error) { return d.Asked(), nil }, requested},
 			"used": {func() (Destination, error) {
 				if err := d.CheckActive(false); err != nil {
 					return Destination{}, err
@@ -277,15 +277,15 @@ func TestStandings(t *testing.T) {
 		} {
 			got, err := k.got()
 			if standingOf(got) != k.want || (err != nil) != (k.want == refused) || err != nil && CodeOf(err) != CodeNotActive {
-				t.Errorf("%v, %s: %v, %v; want %v", tt.from, name, standingOf(got), err, k.want)
+				t.Errorf("%v, %s: %v, %v, want %v", tt.from, name, standingOf(got), err, k.want)
 			}
 		}
 	}
 }
 
-// TestNoWayAroundConsent checks that no action of the account holder activates a destination
+// TestConsentRequired checks that no action of the account holder activates a destination
 // without its recipient's consent.
-func TestNoWayAroundConsent(t *testing.T) {
+func TestConsentRequired(t *testing.T) {
 	for _, from := range []standing{unconfirmed, pending, unsubscribed} {
 		d := from.destination()
 		for _, p := range []DestinationChangeParams{{Active: Some(false)}, {SendEmpty: Some(true)}, {Active: Some(false), SendEmpty: Some(false)}, {Active: Some(false)}} {
@@ -294,7 +294,7 @@ func TestNoWayAroundConsent(t *testing.T) {
 				t.Fatal(err)
 			}
 			if _, err := (DestinationChangeParams{Active: Some(true)}).Apply(d, false); CodeOf(err) != CodeNotActive || !strings.Contains(err.Error(), "/destinations/"+d.UUID+"/confirmation") {
-				t.Errorf("%v after %+v: %v, want a confirmation error", from, p, err)
+				t.Errorf("%v after %+v: error = %v, want a confirmation error", from, p, err)
 			}
 		}
 	}
@@ -309,26 +309,26 @@ func TestDestinationChange(t *testing.T) {
 		t.Errorf("%v (-want +got):\n%s", err, diff)
 	}
 	if got, err := (DestinationChangeParams{SendEmpty: Some(true)}).Apply(d, false); err != nil || standingOf(got) != failing || !got.SendEmpty || !got.FailingSince.OK {
-		t.Errorf("only send_empty: %+v, %v", got, err)
+		t.Errorf("only send_empty: Apply = %+v, %v", got, err)
 	}
 	if err := d.CheckActive(false); err == nil || !strings.Contains(err.Error(), `PATCH /destinations/`+d.UUID+` with {"active": true}`) {
-		t.Errorf("a paused one is used: %v", err)
+		t.Errorf("CheckActive(paused) = %v, want an error with the request that resumes it", err)
 	}
 	for _, from := range []standing{unconfirmed, pending, gone} {
 		details := from.destination().CheckActive(false).(*Error).Details
 		if reason, has := details["reason"]; details["state"] != from.state || has != (from.reason != "") || has && reason != from.reason {
-			t.Errorf("%v has the details %v", from, details)
+			t.Errorf("%v: details = %v", from, details)
 		}
 	}
 	if own := unsubscribed.destination(); !strings.Contains(own.CheckActive(true).Error(), "PATCH") {
-		t.Errorf("the own one: %v", own.CheckActive(true))
+		t.Errorf("own address: CheckActive = %v, want the request that resumes it", own.CheckActive(true))
 	}
 }
 
 func TestDestinationChangeParams(t *testing.T) {
 	for _, p := range []DestinationChangeParams{{Active: Some(false)}, {SendEmpty: Some(false)}, {Active: Some(true), SendEmpty: Some(true)}} {
 		if got, err := p.Normalize(); err != nil || !cmp.Equal(got, p) {
-			t.Errorf("%+v: %+v, %v", p, got, err)
+			t.Errorf("Normalize(%+v) = %+v, %v", p, got, err)
 		}
 	}
 	_, err := DestinationChangeParams{}.Normalize()
@@ -347,12 +347,12 @@ func TestRedacted(t *testing.T) {
 		{KindEmail, "nobody", ""},
 	} {
 		if got := (Destination{Kind: tt.kind, Address: Some(tt.address)}).Redacted().Address; got != Some(tt.want) {
-			t.Errorf("%s: %v", tt.address, got)
+			t.Errorf("Redacted(%s) = %v", tt.address, got)
 		}
 	}
 	for _, d := range []Destination{{Kind: KindEmail}, {Kind: KindWebhook, Address: Some("://secret")}, {Kind: KindWebhook, Address: Some("secret")}} {
 		if got := d.Redacted().Address; got.OK {
-			t.Errorf("%+v: %v, want none", d, got)
+			t.Errorf("Redacted(%+v) = %v, want no address", d, got)
 		}
 	}
 }

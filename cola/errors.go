@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// Code classifies an error that callers see. Each edge maps codes to its own format.
+// Code classifies an error that callers see. Each API maps codes to its own format.
 type Code string
 
 // The error codes in the API reference.
@@ -41,7 +41,7 @@ const (
 type Error struct {
 	Code    Code
 	Message string         // one or two sentences: the problem and the remedy
-	Details map[string]any // may be nil; shown as an object
+	Details map[string]any // may be nil; encoded as an object
 
 	RetryAfter time.Duration // how long to wait; set for rate limits and CodeUnavailable
 	UpgradeURL string        // upgrade page; for quota errors only
@@ -66,7 +66,8 @@ func Quoted(value string) string {
 	return strconv.Quote(value)
 }
 
-// CodeOf returns the code of the Error in err's chain, CodeInternal for any other error, and "" for nil.
+// CodeOf returns the code of the Error in err's chain, CodeInternal for any other error, and "" for
+// nil.
 func CodeOf(err error) Code {
 	var e *Error
 	switch {
@@ -81,7 +82,7 @@ func CodeOf(err error) Code {
 // UnavailableRetry is the Retry-After while the database can't commit.
 const UnavailableRetry = 5 * time.Second
 
-// Unavailable returns the error for an operation that can't be metered or answered now.
+// Unavailable returns the error for an operation that can't be metered or served now.
 func Unavailable() *Error {
 	return &Error{
 		Code:       CodeUnavailable,

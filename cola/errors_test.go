@@ -29,7 +29,7 @@ func TestCodeOf(t *testing.T) {
 func TestProblems(t *testing.T) {
 	var p Problems
 	if err := p.Err(); err != nil {
-		t.Fatalf("no problem is the error %v", err)
+		t.Fatalf("Err() without problems = %v, want nil", err)
 	}
 	p.Add("per_page", "%d is too large.", 500)
 	p.Add("abv_min", "%v is above abv_max.", 50.5)
@@ -55,24 +55,24 @@ func TestProblems(t *testing.T) {
 	}
 }
 
-func TestProblemsErrIsACopy(t *testing.T) {
+func TestProblemsErrCopy(t *testing.T) {
 	var p Problems
 	p.Add("q", "one")
 	err := p.Err()
 	p.Add("q", "two")
 	var e *Error
 	if !errors.As(err, &e) || len(e.Details["q"].([]string)) != 1 {
-		t.Errorf("an error changed after it was made: %v", e.Details)
+		t.Errorf("error changed with its problems: %v", e.Details)
 	}
 }
 
-func TestMergeKeepsTheOther(t *testing.T) {
+func TestProblemsMerge(t *testing.T) {
 	var a, b Problems
 	b.Add("q", "one")
 	a.Merge(b)
 	a.Add("q", "two")
 	if len(b["q"]) != 1 {
-		t.Errorf("merging changed what was merged: %v", b)
+		t.Errorf("Merge changed its argument: %v", b)
 	}
 }
 
@@ -82,13 +82,17 @@ func TestTooMany(t *testing.T) {
 		121 * time.Second: "3 minutes", 42 * time.Minute: "42 minutes", 24 * time.Hour: "24 hours",
 	} {
 		err := TooMany("burst", 10, wait, "Too many.")
-		want := &Error{Code: CodeQuotaExceeded, Message: "Too many. Try again in " + words + ".", RetryAfter: wait,
-			Details: map[string]any{"reason": "burst", "limit": 10, "retry_after": int((wait + time.Second - 1) / time.Second)}}
+		want := &Error{
+			Code:       CodeQuotaExceeded,
+			Message:    "Too many. Try again in " + words + ".",
+			RetryAfter: wait,
+			Details:    map[string]any{"reason": "burst", "limit": 10, "retry_after": int((wait + time.Second - 1) / time.Second)},
+		}
 		if diff := cmp.Diff(want, err); diff != "" {
-			t.Errorf("%v: %s", wait, diff)
+			t.Errorf("wait %v: details (-want +got):\n%s", wait, diff)
 		}
 	}
 	if _, ok := TooMany("burst", 0, 1, "").Details["limit"]; ok {
-		t.Error("a limit that is not known is in the details")
+		t.Error("unknown limit is in the details")
 	}
 }

@@ -17,20 +17,20 @@ func walked() cola.SearchParams {
 	}
 }
 
-func TestChoosingFacets(t *testing.T) {
+func TestChoose(t *testing.T) {
 	for name, tt := range map[string]struct {
 		got    cola.SearchParams
 		change func(p *cola.SearchParams)
 	}{
-		"another type":         {walked().Choose(cola.FacetProductType, "malt beverage"), func(p *cola.SearchParams) { p.ProductType = []string{"malt beverage"} }},
-		"another status":       {walked().Choose(cola.FacetStatus, "revoked"), func(p *cola.SearchParams) { p.Status = "revoked" }},
-		"another category":     {walked().Choose(cola.FacetCategory, "Beer"), func(p *cola.SearchParams) { p.DerivedSubcategory = "Beer" }},
-		"another origin":       {walked().Choose(cola.FacetOrigin, "IRAQ"), func(p *cola.SearchParams) { p.Origin = "IRAQ" }},
+		"different type":       {walked().Choose(cola.FacetProductType, "malt beverage"), func(p *cola.SearchParams) { p.ProductType = []string{"malt beverage"} }},
+		"different status":     {walked().Choose(cola.FacetStatus, "revoked"), func(p *cola.SearchParams) { p.Status = "revoked" }},
+		"different category":   {walked().Choose(cola.FacetCategory, "Beer"), func(p *cola.SearchParams) { p.DerivedSubcategory = "Beer" }},
+		"different origin":     {walked().Choose(cola.FacetOrigin, "IRAQ"), func(p *cola.SearchParams) { p.Origin = "IRAQ" }},
 		"one container":        {walked().Choose(cola.FacetContainer, "keg"), func(p *cola.SearchParams) { p.ContainerType = []string{"keg"} }},
 		"a leap year":          {walked().Choose(cola.FacetYear, "2020"), func(p *cola.SearchParams) { p.ApprovalDateFrom, p.ApprovalDateTo = 737425, 737790 }},
 		"the first year":       {walked().Choose(cola.FacetYear, "1"), func(p *cola.SearchParams) { p.ApprovalDateFrom, p.ApprovalDateTo = 1, 365 }},
-		"a year that is none":  {walked().Choose(cola.FacetYear, "0"), func(p *cola.SearchParams) { p.ApprovalDateFrom, p.ApprovalDateTo = 0, 0 }},
-		"a year too late":      {walked().Choose(cola.FacetYear, "10000"), func(p *cola.SearchParams) { p.ApprovalDateFrom, p.ApprovalDateTo = 0, 0 }},
+		"year 0":               {walked().Choose(cola.FacetYear, "0"), func(p *cola.SearchParams) { p.ApprovalDateFrom, p.ApprovalDateTo = 0, 0 }},
+		"year 10000":           {walked().Choose(cola.FacetYear, "10000"), func(p *cola.SearchParams) { p.ApprovalDateFrom, p.ApprovalDateTo = 0, 0 }},
 		"no type":              {walked().Without(cola.FacetProductType), func(p *cola.SearchParams) { p.ProductType = nil }},
 		"no status":            {walked().Without(cola.FacetStatus), func(p *cola.SearchParams) { p.Status = "" }},
 		"no category":          {walked().Without(cola.FacetCategory), func(p *cola.SearchParams) { p.DerivedSubcategory = "" }},
@@ -64,9 +64,9 @@ func TestChoosingFacets(t *testing.T) {
 	}
 }
 
-// TestChoosingChangesNothingElse checks that building a link does not modify the parameters, so
+// TestChooseOtherFilters checks that building a link does not modify the parameters, so
 // that the next link starts from the same ones.
-func TestChoosingChangesNothingElse(t *testing.T) {
+func TestChooseOtherFilters(t *testing.T) {
 	p := walked()
 	p.ContainerType = append(make([]string, 0, 8), p.ContainerType...)
 	for _, facet := range cola.Facets() {
@@ -77,11 +77,11 @@ func TestChoosingChangesNothingElse(t *testing.T) {
 		}
 	}
 	if diff := cmp.Diff(walked(), p); diff != "" {
-		t.Errorf("the parameters changed (-before +after):\n%s", diff)
+		t.Errorf("parameters changed (-before +after):\n%s", diff)
 	}
 	one, other := p.Toggle(cola.FacetContainer, "keg"), p.Toggle(cola.FacetContainer, "box")
 	if one.ContainerType[2] != "keg" || other.ContainerType[2] != "box" {
-		t.Errorf("two links share their values: %q, %q", one.ContainerType, other.ContainerType)
+		t.Errorf("results share a list: %q, %q", one.ContainerType, other.ContainerType)
 	}
 }
 
@@ -90,7 +90,7 @@ func TestChosen(t *testing.T) {
 	for _, facet := range cola.Facets() {
 		for _, value := range []string{"", "wine", "approved", "2024", " "} {
 			if none.Chosen(facet, value) {
-				t.Errorf("a search for everything has %s %q", facet, value)
+				t.Errorf("Chosen(%s, %q) = true for an empty search", facet, value)
 			}
 		}
 	}
@@ -102,7 +102,7 @@ func TestChosen(t *testing.T) {
 	} {
 		for value, want := range values {
 			if got := walked().Chosen(facet, value); got != want {
-				t.Errorf("%s %q chosen: %v", facet, value, got)
+				t.Errorf("Chosen(%s, %q) = %v", facet, value, got)
 			}
 		}
 	}

@@ -75,7 +75,7 @@ func (s *FilterSet) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// The groups of boolean filters. A label must match any of the filters given in a group.
+// The groups of boolean filters. A label must match any of the filters set in a group.
 const (
 	GroupType      = "type"
 	GroupCategory  = "category"
@@ -87,7 +87,7 @@ const (
 type FilterPart struct {
 	Filter string // its name
 	Group  string // group of a boolean; empty for a filter that must match by itself
-	Sought any    // value as given: a string, a float64 or true
+	Sought any    // value from the request: a string, a float64 or true
 	Alone  SavedSearchFilters
 }
 

@@ -9,27 +9,27 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestEveryFilterHasABit checks that the fields of SavedSearchFilters are the filters of a
+// TestFilterBits checks that the fields of SavedSearchFilters are the filters of a
 // FilterSet, in the same order.
-func TestEveryFilterHasABit(t *testing.T) {
+func TestFilterBits(t *testing.T) {
 	var names []string
 	fields := reflect.TypeFor[SavedSearchFilters]()
 	for i := range fields.NumField() {
 		name, _, _ := strings.Cut(fields.Field(i).Tag.Get("json"), ",")
 		names = append(names, name)
 		if got := FilterSetOf(name).Names(); len(got) != 1 || got[0] != name {
-			t.Errorf("the set of %s has %v", name, got)
+			t.Errorf("FilterSetOf(%s).Names() = %v", name, got)
 		}
 	}
 	if diff := cmp.Diff(names, FilterNames()); diff != "" {
 		t.Errorf("filters (-fields +bits):\n%s", diff)
 	}
 	if whole := FilterSetOf(names...); len(whole.Names()) != len(names) || FilterSetOf("brand", "") != 0 {
-		t.Errorf("all filters are %v", whole.Names())
+		t.Errorf("FilterSetOf(all names).Names() = %v", whole.Names())
 	}
 }
 
-func TestFilterSetAsJSON(t *testing.T) {
+func TestFilterSetJSON(t *testing.T) {
 	for set, want := range map[FilterSet]string{
 		0:                                      `[]`,
 		FilterSetOf("type_wine", "brand_name"): `["brand_name","type_wine"]`,
@@ -37,22 +37,22 @@ func TestFilterSetAsJSON(t *testing.T) {
 	} {
 		b, err := json.Marshal(set)
 		if err != nil || string(b) != want {
-			t.Errorf("%b is %s, %v; want %s", set, b, err, want)
+			t.Errorf("Marshal(%b) = %s, %v, want %s", set, b, err, want)
 		}
 		var read FilterSet
 		if err := json.Unmarshal(b, &read); err != nil || read != set&(1<<len(filterNames)-1) {
-			t.Errorf("%s is read as %b, %v", b, read, err)
+			t.Errorf("Unmarshal(%s) = %b, %v", b, read, err)
 		}
 	}
 	var s FilterSet
 	if err := json.Unmarshal([]byte(`{"brand_name":true}`), &s); err == nil {
-		t.Errorf("an object is read as %v", s.Names())
+		t.Errorf("Unmarshal(object) = %v, want an error", s.Names())
 	}
 }
 
-// TestEveryFilterIsAPart checks that filters with every field set have each one as a part, with
+// TestFilterParts checks that filters with every field set have each one as a part, with
 // only its own field and value.
-func TestEveryFilterIsAPart(t *testing.T) {
+func TestFilterParts(t *testing.T) {
 	whole := everyFilter()
 	parts := whole.Parts()
 	var names []string
@@ -75,7 +75,7 @@ func TestEveryFilterIsAPart(t *testing.T) {
 			group = ""
 		}
 		if p.Group != group {
-			t.Errorf("%s is of the group %q, want %q", p.Filter, p.Group, group)
+			t.Errorf("%s: group = %q, want %q", p.Filter, p.Group, group)
 		}
 	}
 	want := FilterSetOf(FilterNames()...) &^ FilterSetOf("volume_unit", "origin_imported")
@@ -122,11 +122,11 @@ func TestFiltersWithoutParts(t *testing.T) {
 		"an option is off": {TypeWine: Some(false), OriginImported: Some(false)},
 	} {
 		if parts := f.Parts(); len(parts) != 0 {
-			t.Errorf("%s: %+v", name, parts)
+			t.Errorf("%s: Parts = %+v, want none", name, parts)
 		}
 	}
 	one := SavedSearchFilters{OriginDomestic: Some(false), OriginImported: Some(true), ABVMin: Some(0.0)}.Parts()
 	if len(one) != 2 || one[0].Filter != "origin_imported" || one[1].Filter != "abv_min" || one[1].Sought != 0.0 {
-		t.Errorf("one origin and a bound of 0: %+v", one)
+		t.Errorf("one origin and a bound of 0: Parts = %+v", one)
 	}
 }

@@ -8,9 +8,9 @@ import (
 	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
-// Filter describes one filter of label searches. Normalization, cursor fingerprints, saved searches,
-// explanations, facets, forms, chips and emails all loop over Filters. CONTRIBUTING.md lists the
-// steps to add one.
+// Filter describes one filter of label searches. Normalization, cursor fingerprints, saved
+// searches, explanations, facets, forms, chips and emails all loop over Filters. CONTRIBUTING.md
+// lists the steps to add one.
 type Filter struct {
 	Param string     // name in SearchParams; empty if only saved searches have the filter
 	Saved []string   // names in SavedSearchFilters: one, or a boolean for each of Words; nil if unset
@@ -21,7 +21,7 @@ type Filter struct {
 
 	Section string // of forms with many fields
 	Label   string // of its field in forms
-	Hint    string // what the field accepts, if Label does not say it
+	Hint    string // accepted values, if not clear from Label
 	Phrase  string // phrase for people; %s is the value
 	Noun    string // record field it compares
 
@@ -30,9 +30,9 @@ type Filter struct {
 
 	field          string                                      // of Query
 	apply          func(q *Query, v filterValue)               // sets field, if the value needs a conversion
-	normalize      func(p *Problems, name, text string) string // of a text; Problems.text if nil
+	normalize      func(p *Problems, name, text string) string // default: Problems.text
 	normalizeSaved func(p *Problems, name, text string) string // the same in saved searches; normalize if nil
-	fold           func(string) string                         // returns equal texts for equal meanings; nil: normalized texts
+	fold           func(string) string                         // returns equal strings for equal meanings; default: normalization
 	unfolded       bool                                        // cursors of early versions did not fold the text
 	broad          bool                                        // does not narrow a saved search enough to run it
 	measured       bool                                        // a bound in the unit of the UnitFilter

@@ -35,7 +35,7 @@ func setExample[T any](t *testing.T, s *T, name string) {
 		}
 		*at = d
 	default:
-		t.Fatalf("no example for a field of %T", at)
+		t.Fatalf("no example value for type %T", at)
 	}
 }
 
@@ -61,7 +61,7 @@ func TestEverySearchParamIsAFilter(t *testing.T) {
 		}
 		f, ok := FilterOf(field.Name)
 		if !ok || f.Label == "" || f.Noun == "" || !strings.Contains(f.Phrase, "%s") {
-			t.Errorf("%s has no words: %+v", field.Name, f)
+			t.Errorf("%s: incomplete filter %+v", field.Name, f)
 		}
 	}
 }
@@ -73,12 +73,12 @@ func TestEverySavedFilterIsAFilter(t *testing.T) {
 	for _, f := range Filters() {
 		names = append(names, f.Saved...)
 		if len(f.Saved) > 1 && len(f.Saved) != len(f.Words) {
-			t.Errorf("%d booleans stand for %d words of %s", len(f.Saved), len(f.Words), f.Noun)
+			t.Errorf("%d booleans, but %d words for %s", len(f.Saved), len(f.Words), f.Noun)
 		}
 	}
 	slices.Sort(names)
 	if diff := cmp.Diff(slices.Sorted(slices.Values(FilterNames())), names); diff != "" {
-		t.Errorf("names of the bits and of the table (-bits +table):\n%s", diff)
+		t.Errorf("filter names (-bits +table):\n%s", diff)
 	}
 	for _, field := range FieldsOf[SavedSearchFilters]() {
 		base := SavedSearchFilters{VolumeUnit: "liters"}
@@ -99,13 +99,13 @@ func TestEverySavedFilterIsAFilter(t *testing.T) {
 			continue
 		}
 		if parts := s.Parts(); len(parts) != 1 || parts[0].Filter != field.Name || parts[0].Alone != s && !f.measured && parts[0].Alone.VolumeUnit != "" {
-			t.Errorf("%s has the parts %+v", field.Name, parts)
+			t.Errorf("%s: Parts = %+v", field.Name, parts)
 		}
-		if asked := s.Conditions(); len(asked) != 1 || asked[0].Label == "" || strings.TrimSpace(asked[0].Value) == "" || strings.Contains(asked[0].String(), "%s") || f.Section == "" {
-			t.Errorf("%s asks for %+v", field.Name, asked)
+		if conditions := s.Conditions(); len(conditions) != 1 || conditions[0].Label == "" || strings.TrimSpace(conditions[0].Value) == "" || strings.Contains(conditions[0].String(), "%s") || f.Section == "" {
+			t.Errorf("%s: Conditions = %+v", field.Name, conditions)
 		}
 		if words := FilterSetOf(field.Name).Words(); len(words) != 1 || words[0] == "" || strings.ContainsAny(words[0], "_,%") {
-			t.Errorf("%s is called %q", field.Name, words)
+			t.Errorf("%s: Words = %q", field.Name, words)
 		}
 	}
 }
@@ -136,6 +136,6 @@ func TestForSavedSearch(t *testing.T) {
 
 func TestFacetSearchOfInvalidParams(t *testing.T) {
 	if _, err := (SearchParams{Status: "gone"}).FacetSearch(testNow); CodeOf(err) != CodeValidation {
-		t.Errorf("%v", err)
+		t.Errorf("FacetSearch(invalid status): error = %v, want validation_error", err)
 	}
 }

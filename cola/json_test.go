@@ -47,7 +47,7 @@ func FuzzAppendJSONString(f *testing.F) {
 			t.Fatalf("AppendJSONString(%q) = %s, want %s", s, got, want)
 		}
 		if !json.Valid(got) || !utf8.Valid(got) {
-			t.Fatalf("AppendJSONString(%q) = %s is not JSON", s, got)
+			t.Fatalf("AppendJSONString(%q) = %s, want valid JSON", s, got)
 		}
 	})
 }
@@ -68,7 +68,7 @@ func FuzzColaSummaryAppendJSON(f *testing.F) {
 			c.ImageCount = images
 		}
 		if got, want := c.AppendJSON(nil), encode(t, c); !bytes.Equal(got, want) {
-			t.Fatalf("AppendJSON:\n%s\nwant\n%s", got, want)
+			t.Fatalf("AppendJSON =\n%s\nwant\n%s", got, want)
 		}
 	})
 }
@@ -95,36 +95,36 @@ func summaryGenerator() *rapid.Generator[ColaSummary] {
 	})
 }
 
-func TestColaSummaryAppendJSONIsEncodingJSON(t *testing.T) {
+func TestColaSummaryAppendJSON(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := summaryGenerator().Draw(t, "summary")
 		if got, want := c.AppendJSON(nil), encode(t, c); !bytes.Equal(got, want) {
-			t.Fatalf("AppendJSON:\n%s\nwant\n%s", got, want)
+			t.Fatalf("AppendJSON =\n%s\nwant\n%s", got, want)
 		}
 	})
 }
 
-func TestColaSummaryAppendJSONDoesNotAllocate(t *testing.T) {
+func TestColaSummaryAppendJSONAllocations(t *testing.T) {
 	c := exampleSummary()
 	b := make([]byte, 0, 1024)
 	if n := testing.AllocsPerRun(100, func() { b = c.AppendJSON(b[:0]) }); n != 0 {
-		t.Errorf("AppendJSON allocates %v times", n)
+		t.Errorf("AppendJSON allocates %v times, want 0", n)
 	}
 }
 
-// TestTextEscapesLikeAString compares the encoding of Text with that of a string, with and without
+// TestTextJSON compares the encoding of Text with that of a string, with and without
 // HTML escaping.
-func TestTextEscapesLikeAString(t *testing.T) {
+func TestTextJSON(t *testing.T) {
 	for _, s := range trickyStrings[1:] {
 		if got, want := encode(t, Text(s)), encode(t, s); !bytes.Equal(got, want) {
-			t.Errorf("Text(%q) is %s, a string %s", s, got, want)
+			t.Errorf("Marshal(Text(%q)) = %s, want %s", s, got, want)
 		}
 		got, err := json.Marshal(Text(s))
 		if err != nil {
 			t.Fatal(err)
 		}
 		if want, _ := json.Marshal(s); !bytes.Equal(got, want) {
-			t.Errorf("Text(%q) is %s in HTML-safe JSON, a string %s", s, got, want)
+			t.Errorf("Marshal(Text(%q)) with HTML escaping = %s, want %s", s, got, want)
 		}
 	}
 }

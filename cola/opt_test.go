@@ -27,39 +27,39 @@ func TestOptAndTextJSON(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			var got optRow
 			if err := json.Unmarshal([]byte(tt.in), &got); err != nil || got != tt.want {
-				t.Fatalf("%s is read as %+v, %v; want %+v", tt.in, got, err, tt.want)
+				t.Fatalf("Unmarshal(%s) = %+v, %v, want %+v", tt.in, got, err, tt.want)
 			}
 			if tt.out == "" {
 				tt.out = tt.in
 			}
 			if out, err := json.Marshal(got); err != nil || string(out) != tt.out {
-				t.Errorf("%+v is written as %s, %v; want %s", got, out, err, tt.out)
+				t.Errorf("Marshal(%+v) = %s, %v, want %s", got, out, err, tt.out)
 			}
 		})
 	}
 }
 
-func TestOptRefusesOtherTypes(t *testing.T) {
+func TestOptInvalidTypes(t *testing.T) {
 	for _, in := range []string{`{"n":"2"}`, `{"n":2.5}`, `{"f":"x"}`, `{"b":1}`, `{"t":5}`, `{"n":[1]}`} {
 		r := optRow{N: Some(7), F: Some(7.0), B: Some(true), T: "kept"}
 		if err := json.Unmarshal([]byte(in), &r); err == nil {
-			t.Errorf("%s is read as %+v, want an error", in, r)
+			t.Errorf("Unmarshal(%s) = %+v, want an error", in, r)
 		}
 	}
 }
 
-func TestOptNullClears(t *testing.T) {
+func TestOptNull(t *testing.T) {
 	r := optRow{N: Some(7), F: Some(7.0), B: Some(true), T: "old"}
 	if err := json.Unmarshal([]byte(`{"n":null,"f":null,"b":null,"t":null}`), &r); err != nil || r != (optRow{}) {
-		t.Errorf("null leaves %+v, %v", r, err)
+		t.Errorf("Unmarshal(null) = %+v, %v, want no values", r, err)
 	}
 }
 
 func TestOptOr(t *testing.T) {
 	if got := (Opt[int]{}).Or(20); got != 20 {
-		t.Errorf("unknown or 20 is %d", got)
+		t.Errorf("Opt{}.Or(20) = %d", got)
 	}
 	if got := Some(0).Or(20); got != 0 {
-		t.Errorf("0 or 20 is %d", got)
+		t.Errorf("Some(0).Or(20) = %d, want 0", got)
 	}
 }

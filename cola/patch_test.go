@@ -12,12 +12,12 @@ import (
 func mustField[T any](t interface{ Fatalf(string, ...any) }, name string) int {
 	i := FieldIndex[T](name)
 	if i < 0 {
-		t.Fatalf("no field %s", name)
+		t.Fatalf("field %s is missing", name)
 	}
 	return i
 }
 
-func TestPatchAppliesOnlyCarriedFields(t *testing.T) {
+func TestPatchPresentFields(t *testing.T) {
 	stored := Cola{
 		ColaSummary:    ColaSummary{TTBID: 1, BrandName: "OLD", ProductName: "KEPT", ImageCount: 2},
 		GrapeVarietals: []string{"Merlot"},
@@ -39,11 +39,11 @@ func TestEmptyPatch(t *testing.T) {
 	before := c
 	(&Patch[Cola]{Record: Cola{ClassID: "x"}}).Apply(&c)
 	if diff := cmp.Diff(before, c); diff != "" {
-		t.Errorf("an empty patch changed (-before +after):\n%s", diff)
+		t.Errorf("empty patch changed the label (-before +after):\n%s", diff)
 	}
 }
 
-func TestPatchTwiceIsOnce(t *testing.T) {
+func TestPatchIdempotent(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := Cola{ColaSummary: summaryGenerator().Draw(t, "stored")}
 		p := Patch[Cola]{
@@ -54,38 +54,38 @@ func TestPatchTwiceIsOnce(t *testing.T) {
 		once := c
 		p.Apply(&c)
 		if diff := cmp.Diff(once, c); diff != "" {
-			t.Fatalf("second time (-once +twice):\n%s", diff)
+			t.Fatalf("second Apply (-once +twice):\n%s", diff)
 		}
 	})
 }
 
-func TestFieldsOfFollowsTheJSON(t *testing.T) {
+func TestFieldsOfJSON(t *testing.T) {
 	seen := map[string]bool{}
 	for i, f := range FieldsOf[Cola]() {
 		if seen[f.Name] {
-			t.Errorf("field %s comes twice", f.Name)
+			t.Errorf("duplicate field %s", f.Name)
 		}
 		seen[f.Name] = true
 		if got := FieldIndex[Cola](f.Name); got != i {
 			t.Errorf("FieldIndex(%s) = %d, want %d", f.Name, got, i)
 		}
 		if got := reflect.TypeFor[Cola]().FieldByIndex(f.Index); got.Type != f.Type || !strings.HasPrefix(got.Tag.Get("json"), f.Name) {
-			t.Errorf("field %s leads to %s", f.Name, got.Name)
+			t.Errorf("field %s has the index of %s", f.Name, got.Name)
 		}
 	}
 	if first := FieldsOf[Cola]()[0].Name; first != "ttb_id" {
-		t.Errorf("the first field is %s, want ttb_id of the embedded summary", first)
+		t.Errorf("first field = %s, want ttb_id of the embedded summary", first)
 	}
 	for _, name := range []string{"barcodes", "volume_unit", "has_barcode"} {
 		if !seen[name] {
-			t.Errorf("no field %s", name)
+			t.Errorf("field %s is missing", name)
 		}
 	}
 	if i := FieldIndex[Permittee]("-"); i >= 0 {
-		t.Errorf("the unnamed field Listed is field %d", i)
+		t.Errorf("FieldIndex(-) = %d, want -1", i)
 	}
 	if i := FieldIndex[Cola]("colour"); i >= 0 {
-		t.Errorf("an unknown name is field %d", i)
+		t.Errorf("FieldIndex(unknown name) = %d, want -1", i)
 	}
 }
 
@@ -93,7 +93,7 @@ func TestFields(t *testing.T) {
 	f := Fields(0).With(0).With(63)
 	for i := range 64 {
 		if got, want := f.Has(i), i == 0 || i == 63; got != want {
-			t.Errorf("field %d: %t, want %t", i, got, want)
+			t.Errorf("Has(%d) = %t, want %t", i, got, want)
 		}
 	}
 }
@@ -119,13 +119,13 @@ func TestCompletePatch(t *testing.T) {
 		patch  Patch[Cola]
 		change func(*Cola) // effect on the stored label
 	}{
-		{"nothing carried", patchOf(t, Cola{}), func(*Cola) {}},
+		{"empty patch", patchOf(t, Cola{}), func(*Cola) {}},
 		{"images null", patchOf(t, Cola{}, "images"), noImages},
 		{"images empty", patchOf(t, Cola{Images: []Image{}}, "images"), noImages},
-		{"what the patch states itself", patchOf(t, Cola{ColaSummary: ColaSummary{ImageCount: 3}, HasNeckImage: Some(true)},
+		{"derived fields in the patch", patchOf(t, Cola{ColaSummary: ColaSummary{ImageCount: 3}, HasNeckImage: Some(true)},
 			"images", "image_count", "has_neck_image"),
 			func(c *Cola) { noImages(c); c.ImageCount, c.HasNeckImage = 3, Some(true) }},
-		{"what the patch holds and does not carry", patchOf(t, Cola{ColaSummary: ColaSummary{ImageCount: 9}, MainImageURL: "x"}, "images"), noImages},
+		{"values without their fields", patchOf(t, Cola{ColaSummary: ColaSummary{ImageCount: 9}, MainImageURL: "x"}, "images"), noImages},
 		{"other images", patchOf(t, Cola{Images: []Image{image}}, "images"), func(c *Cola) {
 			c.Images, c.ImageCount, c.MainImageURL = []Image{image}, 1, image.ImageURL
 			c.HasFrontImage, c.HasBackImage = Some(false), Some(true)
@@ -157,7 +157,7 @@ func TestCompletePatch(t *testing.T) {
 	}
 }
 
-func TestCompletingTwiceIsOnce(t *testing.T) {
+func TestCompleteIdempotent(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := Patch[Cola]{Record: Cola{ColaSummary: summaryGenerator().Draw(t, "patch")}, Fields: Fields(rapid.Uint64().Draw(t, "fields"))}
 		before := p.Fields
@@ -165,7 +165,7 @@ func TestCompletingTwiceIsOnce(t *testing.T) {
 		once := p
 		CompletePatch(&p)
 		if diff := cmp.Diff(once, p); diff != "" || once.Fields&before != before {
-			t.Fatalf("fields %b, then %b (-once +twice):\n%s", before, p.Fields, diff)
+			t.Fatalf("second Complete: fields %b, then %b (-once +twice):\n%s", before, p.Fields, diff)
 		}
 	})
 }

@@ -20,7 +20,8 @@ const (
 )
 
 // Problems maps the names of a request's invalid parameters to messages. The zero value is ready to
-// use. Its validating methods return the normalized value, or the zero value after adding a problem.
+// use. Its validating methods return the normalized value, or the zero value after adding a
+// problem.
 type Problems map[string][]string
 
 // Add adds a problem of a parameter. The message is a sentence without the parameter's name.
@@ -127,7 +128,7 @@ func (p *Problems) Choice(name, value string, allowed []string) string {
 // allowed.
 func (p *Problems) choices(name string, values, allowed []string) []string {
 	chosen := make(map[string]bool, len(allowed))
-	refused := 0
+	rejected := 0
 	for _, value := range values {
 		if value = strings.TrimSpace(value); value == "" {
 			continue
@@ -137,11 +138,11 @@ func (p *Problems) choices(name string, values, allowed []string) []string {
 			chosen[word] = true
 			continue
 		}
-		if refused++; refused <= maxShownValues {
+		if rejected++; rejected <= maxShownValues {
 			p.refuseChoice(name, value, allowed)
 		}
 	}
-	if more := refused - maxShownValues; more > 0 {
+	if more := rejected - maxShownValues; more > 0 {
 		p.Add(name, "%d more values are not allowed.", more)
 	}
 	var words []string
@@ -217,8 +218,8 @@ func (p *Problems) bound(name string, v Opt[float64], maximum float64) Opt[float
 	return Opt[float64]{}
 }
 
-// State normalizes the name, adjective or code of a US state to the code. It accepts any two letters,
-// because records may have codes of other places.
+// State normalizes the name, adjective or code of a US state to the code. It accepts any two
+// letters, because records may have codes of other places.
 func (p *Problems) State(name, value string) string {
 	if code := strings.ToUpper(strings.TrimSpace(value)); vocabulary.IsStateCode(code) {
 		return code

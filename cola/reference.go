@@ -121,7 +121,8 @@ type FormulaProcessingTimeParams struct {
 	Latest      Opt[bool] `json:"latest" doc:"true: only the newest figures per commodity and formula type." example:"true"`
 }
 
-// RegistrationProcessingTimeParams are the parameters of GET /processing-times/registration, as sent.
+// RegistrationProcessingTimeParams are the parameters of GET /processing-times/registration, as
+// sent.
 type RegistrationProcessingTimeParams struct {
 	Decoded
 	Category        string    `json:"category" doc:"Category, any case." maxLength:"200" example:"Alcohol"`

@@ -164,7 +164,7 @@ type Timestamp int64
 // TimestampOf returns t, truncated to microseconds.
 func TimestampOf(t time.Time) Timestamp { return Timestamp(t.UnixMicro()) }
 
-// Time returns the instant in UTC.
+// Time returns the time in UTC.
 func (t Timestamp) Time() time.Time { return time.UnixMicro(int64(t)).UTC() }
 
 // MarshalText writes ISO 8601 in UTC.

@@ -13,8 +13,8 @@ import (
 	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
-// kept returns a weekly search that last ran at testNow, active or paused.
-func kept(active bool) SavedSearch {
+// weekly returns a weekly search that last ran at testNow, active or paused.
+func weekly(active bool) SavedSearch {
 	s := SavedSearch{
 		UUID: "u", Name: "Oaks", Filters: SavedSearchFilters{BrandName: "oak"}, CreatedAt: 7,
 		Schedule: &Schedule{Active: active, Cadence: CadenceWeekly, Day: 1, LastRunAt: Some(TimestampOf(testNow))},
@@ -43,11 +43,11 @@ func scheduledAs(s SavedSearch, cadence string, day int, active bool) SavedSearc
 	return s
 }
 
-func TestChangeASavedSearch(t *testing.T) {
-	active, paused := kept(true), kept(false)
-	broad := unscheduled(kept(true))
+func TestSavedSearchChange(t *testing.T) {
+	active, paused := weekly(true), weekly(false)
+	broad := unscheduled(weekly(true))
 	broad.Filters = SavedSearchFilters{ApplicationStatus: vocabulary.StatusApproved}
-	legacy := kept(true) // narrowed by a filter of a later version
+	legacy := weekly(true) // narrowed by a filter of a later version
 	legacy.Filters = SavedSearchFilters{}
 	with := func(s SavedSearch, change func(*SavedSearch)) SavedSearch {
 		change(&s)
@@ -63,18 +63,18 @@ func TestChangeASavedSearch(t *testing.T) {
 		want   SavedSearch
 	}{
 		{"a name", active, SavedSearchChangeParams{Name: " Elms "}, with(active, func(s *SavedSearch) { s.Name = "Elms" })},
-		{"filters, as a whole", active, SavedSearchChangeParams{Filters: &SavedSearchFilters{Query: " elm ", TypeWine: off}},
+		{"replaced filters", active, SavedSearchChangeParams{Filters: &SavedSearchFilters{Query: " elm ", TypeWine: off}},
 			with(active, func(s *SavedSearch) { s.Filters = SavedSearchFilters{Query: "elm"} })},
 		{"no filters", unscheduled(active), SavedSearchChangeParams{Filters: &SavedSearchFilters{}},
 			with(unscheduled(active), func(s *SavedSearch) { s.Filters = SavedSearchFilters{} })},
 		{"paused", active, schedule(ScheduleChangeParams{Active: off}), scheduledAs(active, CadenceWeekly, 1, false)},
 		{"paused again", paused, schedule(ScheduleChangeParams{Active: off}), paused},
 		{"resumed", paused, schedule(ScheduleChangeParams{Active: on}), scheduledAs(paused, CadenceWeekly, 1, true)},
-		{"resumed while it runs", active, schedule(ScheduleChangeParams{Active: on}), active},
-		{"the same cadence in other letters", active, schedule(ScheduleChangeParams{Cadence: " WEEKLY "}), active},
-		{"another day", active, schedule(ScheduleChangeParams{Day: Some(3)}), scheduledAs(active, CadenceWeekly, 3, true)},
-		{"another day while paused", paused, schedule(ScheduleChangeParams{Day: Some(3)}), scheduledAs(paused, CadenceWeekly, 3, false)},
-		{"daily, without the day of the week", active, schedule(ScheduleChangeParams{Cadence: "daily"}), scheduledAs(active, CadenceDaily, 0, true)},
+		{"resumed while active", active, schedule(ScheduleChangeParams{Active: on}), active},
+		{"same cadence in upper case", active, schedule(ScheduleChangeParams{Cadence: " WEEKLY "}), active},
+		{"different day", active, schedule(ScheduleChangeParams{Day: Some(3)}), scheduledAs(active, CadenceWeekly, 3, true)},
+		{"different day while paused", paused, schedule(ScheduleChangeParams{Day: Some(3)}), scheduledAs(paused, CadenceWeekly, 3, false)},
+		{"weekly to daily", active, schedule(ScheduleChangeParams{Cadence: "daily"}), scheduledAs(active, CadenceDaily, 0, true)},
 		{"daily, with null for the day", active, SavedSearchChangeParams{Nulled: null("schedule.day"), Schedule: &ScheduleChangeParams{Cadence: "daily"}},
 			scheduledAs(active, CadenceDaily, 0, true)},
 		{"daily, with a day", active, schedule(ScheduleChangeParams{Cadence: "daily", Day: Some(99)}), scheduledAs(active, CadenceDaily, 0, true)},
@@ -82,24 +82,24 @@ func TestChangeASavedSearch(t *testing.T) {
 		{"monthly without a day", active, schedule(ScheduleChangeParams{Cadence: "monthly"}), scheduledAs(active, CadenceMonthly, 1, true)},
 		{"a first schedule without a day", unscheduled(active), schedule(ScheduleChangeParams{Cadence: "weekly"}), scheduledAs(unscheduled(active), CadenceWeekly, 0, true)},
 		{"monthly and paused", active, schedule(ScheduleChangeParams{Cadence: "monthly", Day: Some(28), Active: off}), scheduledAs(active, CadenceMonthly, 28, false)},
-		{"no schedule any more", active, SavedSearchChangeParams{Nulled: null("schedule")}, unscheduled(active)},
-		{"no schedule, as before", unscheduled(active), SavedSearchChangeParams{Nulled: null("schedule")}, unscheduled(active)},
+		{"schedule removed", active, SavedSearchChangeParams{Nulled: null("schedule")}, unscheduled(active)},
+		{"still no schedule", unscheduled(active), SavedSearchChangeParams{Nulled: null("schedule")}, unscheduled(active)},
 		{"a first schedule", unscheduled(active), schedule(ScheduleChangeParams{Cadence: "daily"}), scheduledAs(unscheduled(active), CadenceDaily, 0, true)},
-		{"a first schedule, with filters that narrow", broad, SavedSearchChangeParams{Filters: &SavedSearchFilters{Query: "elm"}, Schedule: &ScheduleChangeParams{Cadence: "daily", Active: off}},
+		{"first schedule with narrower filters", broad, SavedSearchChangeParams{Filters: &SavedSearchFilters{Query: "elm"}, Schedule: &ScheduleChangeParams{Cadence: "daily", Active: off}},
 			scheduledAs(with(broad, func(s *SavedSearch) { s.Filters = SavedSearchFilters{Query: "elm"} }), CadenceDaily, 0, false)},
-		{"broad filters and no schedule any more", active, SavedSearchChangeParams{Nulled: null("schedule"), Filters: &broad.Filters},
+		{"broad filters, schedule removed", active, SavedSearchChangeParams{Nulled: null("schedule"), Filters: &broad.Filters},
 			with(broad, func(*SavedSearch) {})},
 		{"broad, renamed", legacy, SavedSearchChangeParams{Name: "n"}, with(legacy, func(s *SavedSearch) { s.Name = "n" })},
 		{"broad, paused", legacy, schedule(ScheduleChangeParams{Active: off}), scheduledAs(legacy, CadenceWeekly, 1, false)},
 	}
 	for _, tt := range tests {
-		was := *tt.from.clone()
+		prev := *tt.from.clone()
 		got, err := tt.change.Apply(tt.from, testNow)
 		if diff := cmp.Diff(tt.want, got); err != nil || diff != "" {
 			t.Errorf("%s: %v (-want +got):\n%s", tt.name, err, diff)
 		}
-		if diff := cmp.Diff(was, tt.from); diff != "" {
-			t.Errorf("%s: what was changed is changed itself (-before +after):\n%s", tt.name, diff)
+		if diff := cmp.Diff(prev, tt.from); diff != "" {
+			t.Errorf("%s: Apply changed its argument (-before +after):\n%s", tt.name, diff)
 		}
 	}
 }
@@ -113,10 +113,10 @@ func (s SavedSearch) clone() *SavedSearch {
 	return &s
 }
 
-func TestRefusedChangesOfASavedSearch(t *testing.T) {
-	active, none := kept(true), unscheduled(kept(true))
+func TestInvalidSavedSearchChanges(t *testing.T) {
+	active, none := weekly(true), unscheduled(weekly(true))
 	broad := &SavedSearchFilters{ApplicationStatus: vocabulary.StatusApproved}
-	legacy := kept(false)
+	legacy := weekly(false)
 	legacy.Filters = *broad
 	schedule := func(c ScheduleChangeParams) SavedSearchChangeParams { return SavedSearchChangeParams{Schedule: &c} }
 	nulls := func(names ...string) SavedSearchChangeParams {
@@ -127,9 +127,9 @@ func TestRefusedChangesOfASavedSearch(t *testing.T) {
 		name   string
 		from   SavedSearch
 		change SavedSearchChangeParams
-		want   []string // parameters with problems; nil: too broad
+		want   []string // parameters with problems; nil if too broad
 	}{
-		{"nothing", active, SavedSearchChangeParams{}, []string{"body"}},
+		{"empty", active, SavedSearchChangeParams{}, []string{"body"}},
 		{"an empty schedule", active, schedule(ScheduleChangeParams{}), []string{"schedule"}},
 		{"an empty first schedule", none, schedule(ScheduleChangeParams{}), []string{"schedule", "schedule.cadence"}},
 		{"a blank name", active, SavedSearchChangeParams{Name: "  "}, []string{"name"}},
@@ -137,13 +137,13 @@ func TestRefusedChangesOfASavedSearch(t *testing.T) {
 		{"a day beyond the week", active, schedule(ScheduleChangeParams{Day: Some(7)}), []string{"schedule.day"}},
 		{"hourly", active, schedule(ScheduleChangeParams{Cadence: "hourly"}), []string{"schedule.cadence"}},
 		{"an incomplete first schedule", none, schedule(ScheduleChangeParams{Active: Some(true)}), []string{"schedule.cadence"}},
-		{"bad filters", active, SavedSearchChangeParams{Filters: &SavedSearchFilters{USState: "narnia", ABVMin: Some(101.0)}}, []string{"filters.abv_min", "filters.us_state"}},
-		{"what the edge found", active, SavedSearchChangeParams{Decoded: bad("filters.brand")}, []string{"filters.brand"}},
-		{"an unreadable day alone", active, SavedSearchChangeParams{Decoded: bad("schedule.day"), Schedule: &ScheduleChangeParams{}}, []string{"schedule.day"}},
-		{"all at once", active, SavedSearchChangeParams{Decoded: bad("x"), Name: " ", Filters: &SavedSearchFilters{ABVMax: Some(-1.0)}, Schedule: &ScheduleChangeParams{Cadence: "monthly", Day: Some(0)}},
+		{"invalid filters", active, SavedSearchChangeParams{Filters: &SavedSearchFilters{USState: "narnia", ABVMin: Some(101.0)}}, []string{"filters.abv_min", "filters.us_state"}},
+		{"decoding problem", active, SavedSearchChangeParams{Decoded: bad("filters.brand")}, []string{"filters.brand"}},
+		{"undecodable day only", active, SavedSearchChangeParams{Decoded: bad("schedule.day"), Schedule: &ScheduleChangeParams{}}, []string{"schedule.day"}},
+		{"several problems", active, SavedSearchChangeParams{Decoded: bad("x"), Name: " ", Filters: &SavedSearchFilters{ABVMax: Some(-1.0)}, Schedule: &ScheduleChangeParams{Cadence: "monthly", Day: Some(0)}},
 			[]string{"filters.abv_max", "name", "schedule.day", "x"}},
 		{"broad filters", active, SavedSearchChangeParams{Filters: broad}, nil},
-		{"broad filters while paused", kept(false), SavedSearchChangeParams{Filters: broad}, nil},
+		{"broad filters while paused", weekly(false), SavedSearchChangeParams{Filters: broad}, nil},
 		{"broad filters, pausing", active, SavedSearchChangeParams{Filters: broad, Schedule: &ScheduleChangeParams{Active: Some(false)}}, nil},
 		{"a broad search gets a schedule", unscheduled(legacy), schedule(ScheduleChangeParams{Cadence: "daily", Active: Some(false)}), nil},
 		{"a broad search is resumed", legacy, schedule(ScheduleChangeParams{Active: Some(true)}), nil},
@@ -151,23 +151,23 @@ func TestRefusedChangesOfASavedSearch(t *testing.T) {
 		got, err := tt.change.Apply(tt.from, testNow)
 		var refusal *Error
 		if !errors.As(err, &refusal) || !cmp.Equal(got, SavedSearch{}) {
-			t.Errorf("%s: %+v, %v; want a refusal", tt.name, got, err)
+			t.Errorf("%s: Apply = %+v, %v, want an error", tt.name, got, err)
 			continue
 		}
 		if got := slices.Sorted(maps.Keys(refusal.Details)); !cmp.Equal(tt.want, got) || (tt.want == nil) != (refusal.Code == CodeSearchTooBroad) {
-			t.Errorf("%s: %s lists %q, want %q", tt.name, refusal.Code, got, tt.want)
+			t.Errorf("%s: details of %s = %q, want %q", tt.name, refusal.Code, got, tt.want)
 		}
 	}
 }
 
-// TestChangesProperties checks that a changed search could also have been created, and that changes
-// are idempotent.
-func TestChangesProperties(t *testing.T) {
+// TestSavedSearchChangeProperties checks that a changed search could also have been created, and
+// that changes are idempotent.
+func TestSavedSearchChangeProperties(t *testing.T) {
 	days := rapid.SampledFrom([]Opt[int]{{}, Some(0), Some(1), Some(6), Some(7), Some(28)})
 	flags := rapid.SampledFrom([]Opt[bool]{{}, Some(true), Some(false)})
 	filters := rapid.SampledFrom([]*SavedSearchFilters{nil, {}, {BrandName: "oak"}, {TypeWine: Some(true)}, {ABVMin: Some(0.0)}})
 	rapid.Check(t, func(t *rapid.T) {
-		s := kept(true)
+		s := weekly(true)
 		if rapid.Bool().Draw(t, "unscheduled") {
 			s.Schedule = nil
 		}
@@ -187,7 +187,7 @@ func TestChangesProperties(t *testing.T) {
 			}
 			checkSettled(t, after)
 			if again, err := p.Apply(after, testNow.Add(time.Minute)); err != nil || !cmp.Equal(after, again) {
-				t.Fatalf("made twice: %v\n%s", err, cmp.Diff(after, again))
+				t.Fatalf("second Apply: %v\n%s", err, cmp.Diff(after, again))
 			}
 			s = after
 		}
@@ -201,22 +201,22 @@ func checkSettled(t *rapid.T, s SavedSearch) {
 	if s.Schedule != nil {
 		p.Schedule = &ScheduleParams{Cadence: s.Schedule.Cadence, Day: Some(s.Schedule.Day), Active: Some(s.Schedule.Active)}
 		if s.Schedule.NextRunAt.OK != s.Schedule.Active {
-			t.Fatalf("%+v", *s.Schedule)
+			t.Fatalf("schedule %+v: next_run_at must be set only when active", *s.Schedule)
 		}
 	}
-	made, err := p.Normalize(testNow)
-	if err != nil || made.Fingerprint() != s.Fingerprint() {
-		t.Fatalf("%+v cannot be made: %v", s, err)
+	created, err := p.Normalize(testNow)
+	if err != nil || created.Fingerprint() != s.Fingerprint() {
+		t.Fatalf("Normalize(%+v): %v", s, err)
 	}
 }
 
 func TestPreviewParams(t *testing.T) {
 	got, err := PreviewParams{Filters: &SavedSearchFilters{BrandName: " oak ", TypeWine: Some(false)}}.Normalize()
 	if err != nil || got != (SavedSearchFilters{BrandName: "oak"}) {
-		t.Errorf("%+v, %v", got, err)
+		t.Errorf("Normalize = %+v, %v", got, err)
 	}
 	if got, err := (PreviewParams{Filters: &SavedSearchFilters{}}).Normalize(); err != nil || got.Narrow() {
-		t.Errorf("broad filters: %+v, %v", got, err)
+		t.Errorf("broad filters: Normalize = %+v, %v", got, err)
 	}
 	for name, p := range map[string]PreviewParams{
 		"filters":         {},
@@ -225,7 +225,7 @@ func TestPreviewParams(t *testing.T) {
 	} {
 		var refusal *Error
 		if _, err := p.Normalize(); !errors.As(err, &refusal) || refusal.Code != CodeValidation || len(refusal.Details) != 1 || refusal.Details[name] == nil {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: error = %v, want a problem of it", name, err)
 		}
 	}
 }
@@ -246,7 +246,7 @@ func TestSavedSearchList(t *testing.T) {
 		got, err := tt.params.Normalize()
 		var refusal *Error
 		if errors.As(err, &refusal); got != tt.want || (tt.wrong != "") != (refusal != nil) || refusal != nil && refusal.Details[tt.wrong] == nil {
-			t.Errorf("%+v: %+v, %v", tt.params, got, err)
+			t.Errorf("Normalize(%+v) = %+v, %v", tt.params, got, err)
 		}
 	}
 }

@@ -21,7 +21,7 @@ func saved(change func(p *SavedSearchParams)) SavedSearchParams {
 	return p
 }
 
-func TestNormalizeASavedSearch(t *testing.T) {
+func TestNormalizeSavedSearch(t *testing.T) {
 	off := Some(false)
 	got, err := SavedSearchParams{
 		Name: "  Neue Weine 👩‍🌾 ",
@@ -46,18 +46,22 @@ func TestNormalizeASavedSearch(t *testing.T) {
 			PermitNumberText: "ca-w", ApplicantUSState: "NY", ABVMin: Some(0.0), ABVMax: Some(100.0),
 			VolumeUnit: "liters", VolumeMin: Some(0.75), ContainerCan: Some(true),
 		},
-		Schedule: &Schedule{Active: true, Cadence: CadenceWeekly, Day: 1,
-			NextRunAt: Some(TimestampOf(time.Date(2026, 11, 23, RunHour, 0, 0, 0, time.UTC)))},
+		Schedule: &Schedule{
+			Active:    true,
+			Cadence:   CadenceWeekly,
+			Day:       1,
+			NextRunAt: Some(TimestampOf(time.Date(2026, 11, 23, RunHour, 0, 0, 0, time.UTC))),
+		},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("search (-want +got):\n%s", diff)
 	}
 	if math.Signbit(got.Filters.ABVMin.V) {
-		t.Error("a bound of -0 stayed one")
+		t.Error("abv_min = -0, want 0")
 	}
 }
 
-func TestNormalizeDoesNotChangeTheParameters(t *testing.T) {
+func TestNormalizeLeavesInput(t *testing.T) {
 	p := saved(func(p *SavedSearchParams) {
 		p.Problems = Problems{"filters.x": {"Unknown."}}
 		p.Filters.TypeWine = Some(false)
@@ -66,11 +70,11 @@ func TestNormalizeDoesNotChangeTheParameters(t *testing.T) {
 	for range 2 {
 		_, err := p.Normalize(testNow)
 		if got := details(err); len(got) != 1 || len(got["filters.x"]) != 1 {
-			t.Errorf("problems: %v, want the one that was noted before", got)
+			t.Errorf("problems = %v, want the previous one", got)
 		}
 	}
 	if !p.Filters.TypeWine.OK || p.Filters.BrandName != " oak" {
-		t.Errorf("the parameters became %+v", p.Filters)
+		t.Errorf("Normalize changed its parameters: %+v", p.Filters)
 	}
 }
 
@@ -84,20 +88,20 @@ var longText = strings.Repeat("é", 201)
 
 func invalidNamesAndKeys() []invalidSearch {
 	return []invalidSearch{
-		{"nothing", SavedSearchParams{}},
+		{"empty", SavedSearchParams{}},
 		{"a blank name", saved(func(p *SavedSearchParams) { p.Name = " \u00a0\t" })},
 		{"an invisible name", saved(func(p *SavedSearchParams) { p.Name = "\u200b\u2060\u0301" })},
-		{"a name of a mark", saved(func(p *SavedSearchParams) { p.Name = "\u0301" })},
-		{"a name that turns around", saved(func(p *SavedSearchParams) { p.Name = "oak\u202egnp.exe" })},
-		{"a name that hides text", saved(func(p *SavedSearchParams) { p.Name = "oak\U000e0041" })},
+		{"combining mark as a name", saved(func(p *SavedSearchParams) { p.Name = "\u0301" })},
+		{"name with a bidi control", saved(func(p *SavedSearchParams) { p.Name = "oak\u202egnp.exe" })},
+		{"name with tag characters", saved(func(p *SavedSearchParams) { p.Name = "oak\U000e0041" })},
 		{"a long name", saved(func(p *SavedSearchParams) { p.Name = longText })},
-		{"a name of two lines", saved(func(p *SavedSearchParams) { p.Name = "a\r\nBcc: b" })},
-		{"a name that is no text", saved(func(p *SavedSearchParams) { p.Name = "\xff" })},
-		{"a name that was unreadable", SavedSearchParams{Decoded: Decoded{Problems{"name": {"Not a text."}, "filters": {"Not an object."}}}}},
+		{"two-line name", saved(func(p *SavedSearchParams) { p.Name = "a\r\nBcc: b" })},
+		{"name not UTF-8", saved(func(p *SavedSearchParams) { p.Name = "\xff" })},
+		{"undecodable name", SavedSearchParams{Decoded: Decoded{Problems{"name": {"Not a text."}, "filters": {"Not an object."}}}}},
 		{"a key with a space", saved(func(p *SavedSearchParams) { p.IdempotencyKey = "a b" })},
-		{"a key of other letters", saved(func(p *SavedSearchParams) { p.IdempotencyKey = "schlüssel" })},
+		{"non-ASCII key", saved(func(p *SavedSearchParams) { p.IdempotencyKey = "schlüssel" })},
 		{"a long key", saved(func(p *SavedSearchParams) { p.IdempotencyKey = strings.Repeat("k", 256) })},
-		{"all at once", SavedSearchParams{Filters: &SavedSearchFilters{ABVMin: Some(101.0)}, Schedule: &ScheduleParams{Cadence: "never"}, IdempotencyKey: " "}},
+		{"several problems", SavedSearchParams{Filters: &SavedSearchFilters{ABVMin: Some(101.0)}, Schedule: &ScheduleParams{Cadence: "never"}, IdempotencyKey: " "}},
 	}
 }
 
@@ -106,23 +110,23 @@ func invalidFilters() []invalidSearch {
 		return saved(func(p *SavedSearchParams) { change(p.Filters) })
 	}
 	return []invalidSearch{
-		{"bad texts", filters(func(f *SavedSearchFilters) {
+		{"invalid strings", filters(func(f *SavedSearchFilters) {
 			f.Query, f.BrandName, f.BarcodeValue, f.DerivedCategory = longText, "\x00", longText, "\x01"
 			f.Country, f.USState, f.PermitNumberText, f.ApplicantUSState = "\xff", longText, "\x7f", longText
 		})},
-		{"a query without a word", filters(func(f *SavedSearchFilters) { f.Query = " -– \u0301!" })},
-		{"bad words", filters(func(f *SavedSearchFilters) { f.ApplicationStatus, f.VolumeUnit = "aproved", "liter" })},
-		{"no states", filters(func(f *SavedSearchFilters) { f.USState, f.ApplicantUSState = "califronia", "ZZ" })},
-		{"the whole country as a state", filters(func(f *SavedSearchFilters) { f.USState, f.ApplicantUSState = "american", "US" })},
-		{"several states as an address", filters(func(f *SavedSearchFilters) { f.ApplicantUSState = "dakotan" })},
-		{"bounds", filters(func(f *SavedSearchFilters) { f.ABVMin, f.ABVMax = Some(-1.0), Some(100.5) })},
-		{"bounds the wrong way", filters(func(f *SavedSearchFilters) { f.ABVMin, f.ABVMax = Some(14.0), Some(12.0) })},
-		{"numbers that are none", filters(func(f *SavedSearchFilters) {
+		{"query without letters or digits", filters(func(f *SavedSearchFilters) { f.Query = " -– \u0301!" })},
+		{"invalid words", filters(func(f *SavedSearchFilters) { f.ApplicationStatus, f.VolumeUnit = "aproved", "liter" })},
+		{"unknown states", filters(func(f *SavedSearchFilters) { f.USState, f.ApplicantUSState = "califronia", "ZZ" })},
+		{"country as a state", filters(func(f *SavedSearchFilters) { f.USState, f.ApplicantUSState = "american", "US" })},
+		{"several states in an address", filters(func(f *SavedSearchFilters) { f.ApplicantUSState = "dakotan" })},
+		{"bounds out of range", filters(func(f *SavedSearchFilters) { f.ABVMin, f.ABVMax = Some(-1.0), Some(100.5) })},
+		{"reversed bounds", filters(func(f *SavedSearchFilters) { f.ABVMin, f.ABVMax = Some(14.0), Some(12.0) })},
+		{"NaN and infinity", filters(func(f *SavedSearchFilters) {
 			f.ABVMin, f.VolumeMax, f.VolumeUnit = Some(math.NaN()), Some(math.Inf(1)), "liters"
 		})},
 		{"a volume without a unit", filters(func(f *SavedSearchFilters) { f.VolumeMin = Some(1.0) })},
-		{"volumes the wrong way", filters(func(f *SavedSearchFilters) { f.VolumeMin, f.VolumeMax, f.VolumeUnit = Some(2.0), Some(1.0), "pints" })},
-		{"a volume too large to tell", filters(func(f *SavedSearchFilters) { f.VolumeMin, f.VolumeUnit = Some(math.MaxFloat64), "gallons" })},
+		{"reversed volumes", filters(func(f *SavedSearchFilters) { f.VolumeMin, f.VolumeMax, f.VolumeUnit = Some(2.0), Some(1.0), "pints" })},
+		{"volume out of range", filters(func(f *SavedSearchFilters) { f.VolumeMin, f.VolumeUnit = Some(math.MaxFloat64), "gallons" })},
 	}
 }
 
@@ -132,7 +136,7 @@ func invalidSchedules() []invalidSearch {
 	}
 	return []invalidSearch{
 		{"no cadence", scheduled(ScheduleParams{Day: Some(1)})},
-		{"a bad cadence", scheduled(ScheduleParams{Cadence: "dayly"})},
+		{"unknown cadence", scheduled(ScheduleParams{Cadence: "dayly"})},
 		{"weekly on day 7", scheduled(ScheduleParams{Cadence: "weekly", Day: Some(7)})},
 		{"weekly on day -1", scheduled(ScheduleParams{Cadence: "weekly", Day: Some(-1)})},
 		{"monthly on day 0", scheduled(ScheduleParams{Cadence: "monthly", Day: Some(0)})},
@@ -146,7 +150,7 @@ func TestInvalidSavedSearches(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			got, err := tt.params.Normalize(testNow)
 			if CodeOf(err) != CodeValidation || !cmp.Equal(got, SavedSearch{}) {
-				t.Fatalf("%+v, %v; want a validation error and nothing else", got, err)
+				t.Fatalf("Normalize = %+v, %v, want validation_error and an empty search", got, err)
 			}
 			messages.Check(t, tt.name, details(err))
 		})
@@ -175,10 +179,10 @@ func broadnesses() []broadness {
 		return f
 	}
 	return []broadness{
-		{"nothing", SavedSearchFilters{}, false},
+		{"empty", SavedSearchFilters{}, false},
 		{"a status", SavedSearchFilters{ApplicationStatus: "revoked"}, false},
-		{"bounds that leave out nothing", SavedSearchFilters{ABVMin: Some(0.0), ABVMax: Some(100.0)}, false},
-		{"a volume of 0 and more", SavedSearchFilters{VolumeMin: Some(0.0), VolumeUnit: "pints"}, false},
+		{"bounds that match everything", SavedSearchFilters{ABVMin: Some(0.0), ABVMax: Some(100.0)}, false},
+		{"minimum volume of 0", SavedSearchFilters{VolumeMin: Some(0.0), VolumeUnit: "pints"}, false},
 		{"a unit", SavedSearchFilters{VolumeUnit: "pints"}, false},
 		{"false ones", SavedSearchFilters{TypeWine: Some(false), ContainerCan: Some(false)}, false},
 		{"every type", with(func(f *SavedSearchFilters) { every(f, GroupType) }), false},
@@ -219,26 +223,26 @@ func TestTooBroadToRun(t *testing.T) {
 				got, err := p.Normalize(testNow)
 				if tt.narrow {
 					if err != nil || got.Schedule.Active != active.Or(true) || got.Schedule.NextRunAt.OK != got.Schedule.Active {
-						t.Errorf("active %v: %+v, %v; want a search that runs next only when active", active, got.Schedule, err)
+						t.Errorf("active = %v: Normalize = %+v, %v, want a next run only when active", active, got.Schedule, err)
 					}
 					continue
 				}
 				if CodeOf(err) != CodeSearchTooBroad || !strings.Contains(err.Error(), "brand_name") {
-					t.Errorf("active %v: %v; want too broad, with what to add", active, err)
+					t.Errorf("active = %v: error = %v, want search_too_broad with a suggestion", active, err)
 				}
 			}
 			if _, err := (SavedSearchParams{Name: "n", Filters: &tt.filters}).Normalize(testNow); err != nil {
-				t.Errorf("without a schedule: %v; want it kept", err)
+				t.Errorf("without a schedule: error = %v, want nil", err)
 			}
 		})
 	}
 	broad := SavedSearchParams{Filters: &SavedSearchFilters{}, Schedule: &ScheduleParams{Cadence: CadenceDaily}}
 	if _, err := broad.Normalize(testNow); CodeOf(err) != CodeValidation {
-		t.Errorf("broad and without a name: %v; want what is invalid first", err)
+		t.Errorf("broad and without a name: error = %v, want validation_error", err)
 	}
 }
 
-// FuzzNormalizeSavedSearch checks that any input is refused with a message or normalized, and that
+// FuzzNormalizeSavedSearch checks that any input is rejected with a message or normalized, and that
 // normalization is idempotent.
 func FuzzNormalizeSavedSearch(f *testing.F) {
 	f.Add("n", "oak", "ohio", "NY", "weekly", 1, 1.5, 2.5, "liters", "key")
@@ -250,9 +254,9 @@ func FuzzNormalizeSavedSearch(f *testing.F) {
 		}}
 		s, err := p.Normalize(testNow)
 		if err != nil {
-			var shown *Error
-			if !errors.As(err, &shown) || shown.Message == "" || shown.Code == CodeValidation && len(shown.Details) == 0 {
-				t.Fatalf("refused without saying why: %v", err)
+			var target *Error
+			if !errors.As(err, &target) || target.Message == "" || target.Code == CodeValidation && len(target.Details) == 0 {
+				t.Fatalf("error without an explanation: %v", err)
 			}
 			return
 		}
@@ -260,14 +264,14 @@ func FuzzNormalizeSavedSearch(f *testing.F) {
 			Cadence: s.Schedule.Cadence, Day: Some(s.Schedule.Day), Active: Some(s.Schedule.Active),
 		}}.Normalize(testNow)
 		if diff := cmp.Diff(s, again); err != nil || diff != "" || s.Fingerprint() != again.Fingerprint() {
-			t.Fatalf("normalized twice: %v (-once +twice):\n%s", err, diff)
+			t.Fatalf("second Normalize: %v (-once +twice):\n%s", err, diff)
 		}
 	})
 }
 
-// TestDayOfASchedule checks that every cadence accepts a missing day. Daily ignores a day; the
+// TestScheduleDay checks that every cadence accepts a missing day. Daily ignores a day; the
 // others have a default.
-func TestDayOfASchedule(t *testing.T) {
+func TestScheduleDay(t *testing.T) {
 	for _, tt := range []struct {
 		sent ScheduleParams
 		want int
@@ -278,7 +282,7 @@ func TestDayOfASchedule(t *testing.T) {
 	} {
 		s, err := SavedSearchParams{Name: "n", Filters: &SavedSearchFilters{Query: "oak"}, Schedule: &tt.sent}.Normalize(testNow)
 		if err != nil || s.Schedule.Day != tt.want || !s.Schedule.NextRunAt.OK {
-			t.Errorf("%+v: %+v, %v; want day %d", tt.sent, s.Schedule, err, tt.want)
+			t.Errorf("Normalize(%+v) = %+v, %v, want day %d", tt.sent, s.Schedule, err, tt.want)
 		}
 	}
 }
@@ -290,15 +294,33 @@ func TestQueryOfSavedFilters(t *testing.T) {
 		filters SavedSearchFilters
 		want    Query
 	}{
-		{"nothing", SavedSearchFilters{}, Query{}},
-		{"texts", SavedSearchFilters{Query: "a", BrandName: "b", BarcodeValue: "c", PermitNumberText: "d", ApplicantUSState: "NY",
-			DerivedCategory: "Wine > e", ApplicationStatus: "revoked", Country: "french"},
+		{"empty", SavedSearchFilters{}, Query{}},
+		{"texts", SavedSearchFilters{
+			Query:             "a",
+			BrandName:         "b",
+			BarcodeValue:      "c",
+			PermitNumberText:  "d",
+			ApplicantUSState:  "NY",
+			DerivedCategory:   "Wine > e",
+			ApplicationStatus: "revoked",
+			Country:           "french",
+		},
 			Query{Text: "a", BrandName: "b", Barcode: "c", PermitPart: "d", AddressState: "NY", CategoryPath: "Wine > e", Status: "revoked", OriginNames: []string{"FRANCE"}}},
 		{"types in their order", SavedSearchFilters{TypeDistilledSpirit: on, TypeWine: on, TypeMaltBeverage: on}, Query{ProductTypes: vocabulary.ProductTypes()}},
 		{"one type", SavedSearchFilters{TypeMaltBeverage: on}, Query{ProductTypes: []string{"malt beverage"}}},
 		{"roots in their order", SavedSearchFilters{DerivedLiquor: on, DerivedBeer: on, DerivedWine: on}, Query{Categories: vocabulary.CategoryRoots()}},
-		{"containers in their order", SavedSearchFilters{ContainerBottle: on, ContainerCan: on, ContainerKeg: on, ContainerBox: on, ContainerCask: on,
-			ContainerPouch: on, ContainerPod: on, ContainerCarton: on, ContainerBag: on, ContainerJug: on}, Query{Containers: ContainerTypes()}},
+		{"containers in their order", SavedSearchFilters{
+			ContainerBottle: on,
+			ContainerCan:    on,
+			ContainerKeg:    on,
+			ContainerBox:    on,
+			ContainerCask:   on,
+			ContainerPouch:  on,
+			ContainerPod:    on,
+			ContainerCarton: on,
+			ContainerBag:    on,
+			ContainerJug:    on,
+		}, Query{Containers: ContainerTypes()}},
 		{"domestic", SavedSearchFilters{OriginDomestic: on}, Query{Domestic: vocabulary.Domestic}},
 		{"imported", SavedSearchFilters{OriginImported: on}, Query{Domestic: vocabulary.Imported}},
 		{"both", SavedSearchFilters{OriginDomestic: on, OriginImported: on}, Query{}},
@@ -333,7 +355,7 @@ func TestCountryAndState(t *testing.T) {
 		}
 		for _, country := range []string{"french", "narnia", "!"} {
 			if got := (SavedSearchFilters{USState: s.Code, Country: country}).AsQuery().OriginNames; got == nil || len(got) > 0 {
-				t.Errorf("%s in %s asks for the origins %v, want none at all", s.Code, country, got)
+				t.Errorf("%s in %s: origins = %v, want an empty list", s.Code, country, got)
 			}
 		}
 	}

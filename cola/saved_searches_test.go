@@ -24,20 +24,20 @@ func TestTimestamp(t *testing.T) {
 	} {
 		b, err := json.Marshal(tt.at)
 		if err != nil || string(b) != tt.want {
-			t.Errorf("%d is %s (%v), want %s", tt.at, b, err, tt.want)
+			t.Errorf("Marshal(%d) = %s (%v), want %s", tt.at, b, err, tt.want)
 		}
 		var back Timestamp
 		if err := json.Unmarshal(b, &back); err != nil || back != tt.at {
-			t.Errorf("%s is read as %d (%v), want %d", b, back, err, tt.at)
+			t.Errorf("Unmarshal(%s) = %d (%v), want %d", b, back, err, tt.at)
 		}
 	}
 	var read Timestamp
 	if err := json.Unmarshal([]byte(`"2026-11-20T13:14:15+01:00"`), &read); err != nil || !read.Time().Equal(at.Truncate(time.Second)) {
-		t.Errorf("another zone: %v, %v", read.Time(), err)
+		t.Errorf("time in another zone: %v, %v", read.Time(), err)
 	}
 	for _, bad := range []string{`"yesterday"`, `"2026-11-20"`, `""`, `1`} {
 		if err := json.Unmarshal([]byte(bad), &read); err == nil {
-			t.Errorf("%s was read", bad)
+			t.Errorf("Unmarshal(%s) succeeded, want an error", bad)
 		}
 	}
 }
@@ -56,7 +56,7 @@ func TestSavedSearchJSON(t *testing.T) {
 	} {
 		b, err := json.Marshal(tt.search)
 		if err != nil || string(b) != tt.want {
-			t.Errorf("%v\n got %s\nwant %s", err, b, tt.want)
+			t.Errorf("Marshal: %v\n got %s\nwant %s", err, b, tt.want)
 		}
 	}
 }
@@ -96,7 +96,7 @@ func TestNextRun(t *testing.T) {
 			}
 		}
 		if got := tt.schedule.Next(after); got != want {
-			t.Errorf("%s: after %s comes %v, want %s", tt.name, tt.after, got, tt.want)
+			t.Errorf("%s: Next(%s) = %v, want %s", tt.name, tt.after, got, tt.want)
 		}
 	}
 }
@@ -119,20 +119,20 @@ func TestNextRunProperties(t *testing.T) {
 				(s.Cadence != CadenceWeekly || int(at.Weekday()) == s.Day) && (s.Cadence != CadenceMonthly || at.Day() == s.Day)
 		}
 		if !next.After(after) || next.Location() != time.UTC || !due(next) {
-			t.Fatalf("%+v: %v comes after %v", s, next, after)
+			t.Fatalf("%+v: Next = %v, want a due UTC time after %v", s, next, after)
 		}
 		for at := after.UTC().Truncate(24 * time.Hour).Add(RunHour * time.Hour); at.Before(next); at = at.Add(24 * time.Hour) {
 			if at.After(after) && due(at) {
-				t.Fatalf("%+v: %v comes after %v, and %v was left out", s, next, after, at)
+				t.Fatalf("%+v: Next = %v after %v, skipping %v", s, next, after, at)
 			}
 		}
 		if again := s.Next(next); !again.After(next) {
-			t.Fatalf("%+v: %v comes after %v", s, again, next)
+			t.Fatalf("%+v: Next = %v after %v", s, again, next)
 		}
 	})
 }
 
-func TestFingerprintOfASavedSearch(t *testing.T) {
+func TestSavedSearchFingerprint(t *testing.T) {
 	base := func() SavedSearch {
 		return SavedSearch{Name: "n", Filters: SavedSearchFilters{BrandName: "oak", ABVMin: Some(0.0)}, Schedule: &Schedule{Active: true, Cadence: CadenceWeekly, Day: 1}}
 	}
@@ -141,7 +141,7 @@ func TestFingerprintOfASavedSearch(t *testing.T) {
 	same.UUID, same.CreatedAt, same.ManageURL = "u", 1, "https://example.com"
 	same.Schedule.NextRunAt, same.Schedule.LastRunAt = Some(Timestamp(1)), Some(Timestamp(2))
 	if same.Fingerprint() != want {
-		t.Error("what the service adds counts")
+		t.Error("fingerprint depends on fields set by the service")
 	}
 	for name, change := range map[string]func(*SavedSearch){
 		"name":     func(s *SavedSearch) { s.Name = "m" },
@@ -155,19 +155,19 @@ func TestFingerprintOfASavedSearch(t *testing.T) {
 	} {
 		changed := base()
 		if change(&changed); changed.Fingerprint() == want {
-			t.Errorf("%s does not count", name)
+			t.Errorf("fingerprint does not depend on %s", name)
 		}
 	}
 	// Fingerprints are stored, so they must not change between versions.
 	const golden = "1f74e62b65fdaea0"
 	if got := fmt.Sprintf("%x", want[:8]); got != golden {
-		t.Errorf("fingerprint %s, want %s", got, golden)
+		t.Errorf("fingerprint = %s, want %s", got, golden)
 	}
 }
 
-// TestEveryFilterIsKept checks that each normalized filter is in the fingerprint, in the JSON and,
-// except for a unit alone, in the query.
-func TestEveryFilterIsKept(t *testing.T) {
+// TestNormalizeEveryFilter checks that each normalized filter is in the fingerprint, in the JSON
+// and, except for a unit alone, in the query.
+func TestNormalizeEveryFilter(t *testing.T) {
 	fields := reflect.TypeFor[SavedSearchFilters]()
 	none := SavedSearch{}.Fingerprint()
 	for i := range fields.NumField() {
@@ -175,18 +175,18 @@ func TestEveryFilterIsKept(t *testing.T) {
 		filters := filtersOf(t, name)
 		search, err := SavedSearchParams{Name: "n", Filters: &filters}.Normalize(testNow)
 		if err != nil {
-			t.Errorf("%s: %v", name, details(err))
+			t.Errorf("%s: problems = %v", name, details(err))
 			continue
 		}
 		search.Name = ""
 		if search.Fingerprint() == none {
-			t.Errorf("%s does not count in the fingerprint", name)
+			t.Errorf("fingerprint does not depend on %s", name)
 		}
 		if b, err := json.Marshal(search.Filters); err != nil || !strings.Contains(string(b), `"`+name+`":`) {
-			t.Errorf("%s is not in %s (%v)", name, b, err)
+			t.Errorf("%s is missing in %s (%v)", name, b, err)
 		}
 		if asks := !cmp.Equal(search.Filters.AsQuery(), Query{}); asks == (name == "volume_unit") {
-			t.Errorf("%s asks for %+v", name, search.Filters.AsQuery())
+			t.Errorf("%s: query = %+v", name, search.Filters.AsQuery())
 		}
 	}
 }

@@ -19,7 +19,7 @@ var windowStart = NewDate(2025, 11, 20)
 func mustNormalize(t interface{ Fatalf(string, ...any) }, p SearchParams) ColaSearch {
 	s, err := p.Normalize(testNow)
 	if err != nil {
-		t.Fatalf("Normalize(%+v): %v %v", p, err, details(err))
+		t.Fatalf("Normalize(%+v) = %v %v", p, err, details(err))
 	}
 	return s
 }
@@ -37,7 +37,7 @@ func details(err error) map[string][]string {
 	return found
 }
 
-func TestNormalizeHandlesEveryParameter(t *testing.T) {
+func TestNormalizeEveryParameter(t *testing.T) {
 	got := mustNormalize(t, SearchParams{
 		Q:                  "  lenz moser ",
 		ProductType:        []string{"WINE", " malt  beverage", "", "wine"},
@@ -116,18 +116,18 @@ func TestDefaultWindow(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			s := mustNormalize(t, tt.params)
 			if s.DefaultWindow != tt.windowed || s.From != tt.from || s.To != tt.to {
-				t.Errorf("window %t from %q to %q; want %t from %q to %q", s.DefaultWindow, s.From, s.To, tt.windowed, tt.from, tt.to)
+				t.Errorf("default window = %t from %q to %q, want %t from %q to %q", s.DefaultWindow, s.From, s.To, tt.windowed, tt.from, tt.to)
 			}
 		})
 	}
 }
 
-// refusal is a set of parameters with one problem, and what its message must contain.
+// refusal is a set of parameters with one problem, and strings that its message must contain.
 type refusal struct {
 	name      string
 	params    SearchParams
 	parameter string
-	says      []string
+	contains  []string
 }
 
 func refusals() []refusal {
@@ -168,31 +168,31 @@ func refusals() []refusal {
 	}
 }
 
-func TestNormalizeRefuses(t *testing.T) {
+func TestNormalizeInvalid(t *testing.T) {
 	for _, tt := range refusals() {
 		t.Run(tt.name, func(t *testing.T) {
 			s, err := tt.params.Normalize(testNow)
 			found := details(err)
 			if CodeOf(err) != CodeValidation || len(found) != 1 || len(found[tt.parameter]) != 1 {
-				t.Fatalf("Normalize = %v, %v; want one problem of %s", found, err, tt.parameter)
+				t.Fatalf("problems = %v, %v, want one for %s", found, err, tt.parameter)
 			}
 			message := found[tt.parameter][0]
-			for _, part := range tt.says {
+			for _, part := range tt.contains {
 				if !strings.Contains(message, part) {
-					t.Errorf("%q does not say %q", message, part)
+					t.Errorf("message %q does not contain %q", message, part)
 				}
 			}
 			if !strings.HasSuffix(message, ".") && !strings.HasSuffix(message, "?") {
-				t.Errorf("%q is not a sentence", message)
+				t.Errorf("message %q is not a sentence", message)
 			}
 			if diff := cmp.Diff(ColaSearch{}, s); diff != "" {
-				t.Errorf("a refused search is not empty:\n%s", diff)
+				t.Errorf("rejected search is not empty:\n%s", diff)
 			}
 		})
 	}
 }
 
-func TestNormalizeReportsAllProblems(t *testing.T) {
+func TestNormalizeAllProblems(t *testing.T) {
 	p := SearchParams{
 		Status: "x", Page: Some(0), PerPage: Some(1000), ABVMin: Some(200.0), VolumeMin: Some(-5.0), ProductType: []string{"x", "y"},
 	}
@@ -204,18 +204,18 @@ func TestNormalizeReportsAllProblems(t *testing.T) {
 		"limit": 1, "status": 2, "page": 1, "per_page": 1, "abv_min": 1, "volume_min": 1, "volume_unit": 1, "product_type": 2,
 	} {
 		if len(found[parameter]) != n {
-			t.Errorf("%s has the problems %q, want %d", parameter, found[parameter], n)
+			t.Errorf("problems of %s = %q, want %d", parameter, found[parameter], n)
 		}
 	}
 	if len(p.Problems) != 2 || len(p.Problems["status"]) != 1 {
-		t.Errorf("Normalize changed the problems it was given: %v", p.Problems)
+		t.Errorf("Normalize changed its argument's problems: %v", p.Problems)
 	}
 	if _, again := p.Normalize(testNow); cmp.Diff(found, details(again)) != "" {
-		t.Errorf("a second time finds %v, the first %v", details(again), found)
+		t.Errorf("second Normalize: problems = %v, want %v", details(again), found)
 	}
 }
 
-func TestManyWrongValuesAreCounted(t *testing.T) {
+func TestNormalizeManyInvalidValues(t *testing.T) {
 	var p SearchParams
 	for i := range 1000 {
 		p.ContainerType = append(p.ContainerType, fmt.Sprintf("%d%s", i, strings.Repeat("x", 5000)))
@@ -223,24 +223,24 @@ func TestManyWrongValuesAreCounted(t *testing.T) {
 	_, err := p.Normalize(testNow)
 	messages := details(err)["container_type"]
 	if len(messages) != 6 || !strings.Contains(messages[5], "995 ") {
-		t.Errorf("%d messages, the last %q; want five and a count", len(messages), messages[len(messages)-1])
+		t.Errorf("%d messages, last %q, want five and a count", len(messages), messages[len(messages)-1])
 	}
 	if n := len(messages[0]); n > 300 {
-		t.Errorf("a message has %d bytes; a long value is to be shortened", n)
+		t.Errorf("message of %d bytes is not shortened", n)
 	}
 }
 
-func TestTextAtTheLimitIsAllowed(t *testing.T) {
+func TestNormalizeLongestText(t *testing.T) {
 	if s := mustNormalize(t, SearchParams{Q: strings.Repeat("é", 200)}); len(s.Text) != 400 {
-		t.Errorf("200 characters became %d bytes", len(s.Text))
+		t.Errorf("text of 200 characters = %d bytes, want 400", len(s.Text))
 	}
 	if s := mustNormalize(t, SearchParams{Q: "!?"}); s.Text != "!?" {
-		t.Errorf("punctuation became %q", s.Text)
+		t.Errorf("text = %q, want !?", s.Text)
 	}
 }
 
-func TestUnknownOriginStillFilters(t *testing.T) {
+func TestUnknownOrigin(t *testing.T) {
 	if s := mustNormalize(t, SearchParams{Origin: "?"}); len(s.OriginNames) != 1 {
-		t.Errorf("origin ? filters by %v; it must not match everything", s.OriginNames)
+		t.Errorf("origin ?: names = %v, want one unknown name", s.OriginNames)
 	}
 }

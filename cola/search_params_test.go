@@ -8,9 +8,9 @@ import (
 	"testing"
 )
 
-// TestDocumentedBoundsAreTheOnesChecked checks that each parameter is refused just outside the
+// TestDocumentedBounds checks that each parameter is rejected just outside the
 // bounds in its tags, which the API reference shows, and accepted just inside.
-func TestDocumentedBoundsAreTheOnesChecked(t *testing.T) {
+func TestDocumentedBounds(t *testing.T) {
 	for _, tt := range []struct {
 		params    any // pointer to a new struct
 		normalize func(any) error
@@ -36,7 +36,7 @@ func TestDocumentedBoundsAreTheOnesChecked(t *testing.T) {
 				}
 				err := tt.normalize(p.Interface())
 				name := f.Tag.Get("json")
-				if refused := len(details(err)[name]) > 0; refused == trial.right || trial.right && err != nil {
+				if rejected := len(details(err)[name]) > 0; rejected == trial.right || trial.right && err != nil {
 					t.Errorf("%s with %s = %.30v…: error %v, %v", kind.Name(), name, trial.value, err, details(err))
 				}
 			}
@@ -58,7 +58,7 @@ func trials(t *testing.T, f reflect.StructField) (found []trial) {
 		}
 		n, err := strconv.Atoi(text)
 		if err != nil {
-			t.Fatalf("%s of %s is %q", tag, f.Name, text)
+			t.Fatalf("%s of %s = %q", tag, f.Name, text)
 		}
 		return n, true
 	}
@@ -108,13 +108,13 @@ func enumTrials(f reflect.StructField) (found []trial) {
 	return found
 }
 
-// TestDefaultsAreTheDocumentedOnes checks the paging defaults against the tags.
-func TestDefaultsAreTheDocumentedOnes(t *testing.T) {
+// TestDocumentedDefaults checks the paging defaults against the tags.
+func TestDocumentedDefaults(t *testing.T) {
 	s := mustNormalize(t, SearchParams{})
 	for name, got := range map[string]int{"Page": s.Page, "PerPage": s.PerPage} {
 		f, _ := reflect.TypeFor[SearchParams]().FieldByName(name)
 		if want := f.Tag.Get("default"); want != strconv.Itoa(got) {
-			t.Errorf("%s is %d by default, documented as %q", name, got, want)
+			t.Errorf("%s: default = %d, documented as %q", name, got, want)
 		}
 	}
 }

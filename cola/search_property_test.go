@@ -20,11 +20,11 @@ func goodParams(t *rapid.T) SearchParams {
 	}
 	pair := func(name string, most float64) (low, high Opt[float64]) {
 		a, b := rapid.Float64Range(0, most).Draw(t, name), rapid.Float64Range(0, most).Draw(t, name)
-		given := rapid.IntRange(0, 3).Draw(t, name+" given")
-		if given&1 != 0 {
+		count := rapid.IntRange(0, 3).Draw(t, name+" given")
+		if count&1 != 0 {
 			low = Some(min(a, b))
 		}
-		if given&2 != 0 {
+		if count&2 != 0 {
 			high = Some(max(a, b))
 		}
 		return low, high
@@ -39,7 +39,8 @@ func goodParams(t *rapid.T) SearchParams {
 	}
 	p.ABVMin, p.ABVMax = pair("abv", 100)
 	p.VolumeMin, p.VolumeMax = pair("volume", 1e12)
-	if p.VolumeUnit = text("unit", vocabulary.VolumeUnits()...); p.VolumeMin.OK || p.VolumeMax.OK {
+	p.VolumeUnit = text("unit", vocabulary.VolumeUnits()...)
+	if p.VolumeMin.OK || p.VolumeMax.OK {
 		p.VolumeUnit = rapid.SampledFrom(vocabulary.VolumeUnits()).Draw(t, "required unit")
 	}
 	days := []Date{0, Date(rapid.Int32Range(1, int32(maxDate)).Draw(t, "from"))}
@@ -85,46 +86,46 @@ func anyParams(t *rapid.T) SearchParams {
 	return p
 }
 
-// TestNormalizeOfAnything checks that the result is a search within all bounds or a validation
+// TestNormalizeRandom checks that the result is a search within all bounds or a validation
 // error that names parameters.
-func TestNormalizeOfAnything(t *testing.T) {
-	accepted, refused := 0, 0
+func TestNormalizeRandom(t *testing.T) {
+	accepted, rejected := 0, 0
 	rapid.Check(t, func(t *rapid.T) {
 		p := anyParams(t)
 		s, err := p.Normalize(testNow)
 		if err != nil {
-			refused++
+			rejected++
 			if CodeOf(err) != CodeValidation || len(details(err)) == 0 {
-				t.Fatalf("error is %v", err)
+				t.Fatalf("error = %v, want validation_error with details", err)
 			}
 			return
 		}
 		accepted++
 		if s.Page < 1 || s.Page > MaxPage || s.PerPage < 1 || s.PerPage > MaxPerPage || s.CursorMode {
-			t.Fatalf("page %d of %d, cursor %t", s.Page, s.PerPage, s.CursorMode)
+			t.Fatalf("page = %d, per_page = %d, cursor = %t", s.Page, s.PerPage, s.CursorMode)
 		}
 		for _, pair := range [][2]Opt[float64]{{s.ABVMin, s.ABVMax}, {s.VolumeMin, s.VolumeMax}} {
 			for _, v := range pair {
 				if v.OK && !(v.V >= 0 && v.V <= math.MaxFloat64) {
-					t.Fatalf("bound %v", v.V)
+					t.Fatalf("bound = %v, out of range", v.V)
 				}
 			}
 			if pair[0].OK && pair[1].OK && pair[0].V > pair[1].V {
-				t.Fatalf("bounds %v upside down", pair)
+				t.Fatalf("bounds = %v, minimum above maximum", pair)
 			}
 		}
 		if s.From != 0 && s.To != 0 && s.From > s.To {
-			t.Fatalf("dates %s to %s", s.From, s.To)
+			t.Fatalf("dates = %s to %s, start after end", s.From, s.To)
 		}
 	})
-	if accepted == 0 || refused == 0 {
-		t.Errorf("%d accepted, %d refused: one side was not tried", accepted, refused)
+	if accepted == 0 || rejected == 0 {
+		t.Errorf("%d accepted, %d rejected, want some of each", accepted, rejected)
 	}
 }
 
-// TestNormalizeIsIdempotent checks that normalized parameters normalize to the same
+// TestNormalizeIdempotent checks that normalized parameters normalize to the same
 // search at any time of day.
-func TestNormalizeIsIdempotent(t *testing.T) {
+func TestNormalizeIdempotent(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := goodParams(t)
 		s := mustNormalize(t, p)
@@ -132,14 +133,14 @@ func TestNormalizeIsIdempotent(t *testing.T) {
 		normalized.Page, normalized.PerPage = Some(s.Page), Some(s.PerPage)
 		again, err := normalized.Normalize(testNow.Add(-12 * time.Hour))
 		if diff := cmp.Diff(s, again); diff != "" || err != nil {
-			t.Fatalf("%+v (-once +twice), error %v:\n%s", p, err, diff)
+			t.Fatalf("Normalize(%+v) again (-once +twice), error = %v:\n%s", p, err, diff)
 		}
 	})
 }
 
-// TestCursorsWalkAnySearch checks that a cursor continues any valid search, and only with the same
+// TestCursorWalkRandom checks that a cursor continues any valid search, and only with the same
 // filters.
-func TestCursorsWalkAnySearch(t *testing.T) {
+func TestCursorWalkRandom(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := goodParams(t)
 		s := mustNormalize(t, p)
@@ -147,7 +148,7 @@ func TestCursorsWalkAnySearch(t *testing.T) {
 		p.Cursor, p.Page = s.CursorAfter(after), Opt[int]{}
 		next, err := p.Normalize(testNow.Add(48 * time.Hour))
 		if err != nil {
-			t.Fatalf("the cursor is refused: %v", details(err))
+			t.Fatalf("cursor is rejected: %v", details(err))
 		}
 		want := s
 		want.Page, want.CursorMode, want.After = s.Page+1, true, after
@@ -156,7 +157,7 @@ func TestCursorsWalkAnySearch(t *testing.T) {
 		}
 		p.BrandName = s.BrandName + "x"
 		if _, err := p.Normalize(testNow); len(details(err)["cursor"]) != 1 {
-			t.Fatalf("another brand name with the cursor gives %v", err)
+			t.Fatalf("cursor with another brand name: error = %v, want a problem of cursor", err)
 		}
 	})
 }

@@ -45,7 +45,7 @@ func FuzzParseTTBID(f *testing.F) {
 			t.Fatalf("ParseTTBID(%q) = %d, %t", s, id, ok)
 		}
 		if ok && (id.String() != s || id > maxTTBID) {
-			t.Fatalf("ParseTTBID(%q) is %s", s, id)
+			t.Fatalf("ParseTTBID(%q) = %s", s, id)
 		}
 	})
 }
@@ -54,7 +54,7 @@ func TestTTBIDRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		id := TTBID(rapid.Uint64Range(1, maxTTBID).Draw(t, "id"))
 		if got, ok := ParseTTBID(id.String()); !ok || got != id {
-			t.Fatalf("%d is written as %q and read as %d, %t", id, id, got, ok)
+			t.Fatalf("ID %d: ParseTTBID(%q) = %d, %t", id, id, got, ok)
 		}
 		b, err := json.Marshal(id)
 		if err != nil {
@@ -62,26 +62,26 @@ func TestTTBIDRoundTrip(t *testing.T) {
 		}
 		var back TTBID
 		if err := json.Unmarshal(b, &back); err != nil || back != id {
-			t.Fatalf("%s is read as %d, %v", b, back, err)
+			t.Fatalf("Unmarshal(%s) = %d, %v", b, back, err)
 		}
 	})
 }
 
-func TestTTBIDNone(t *testing.T) {
+func TestZeroTTBID(t *testing.T) {
 	if s := TTBID(0).String(); s != "" {
-		t.Errorf("none is %q, want an empty text", s)
+		t.Errorf("TTBID(0).String() = %q, want an empty string", s)
 	}
 	if b, err := json.Marshal(TTBID(0)); err != nil || string(b) != "null" {
-		t.Errorf("none is written as %s, %v; want null", b, err)
+		t.Errorf("Marshal(TTBID(0)) = %s, %v, want null", b, err)
 	}
 	for _, in := range []string{`null`, `""`} {
 		id := TTBID(0)
 		if err := json.Unmarshal([]byte(in), &id); err != nil || id != 0 {
-			t.Errorf("%s is read as %d, %v; want none", in, id, err)
+			t.Errorf("Unmarshal(%s) = %d, %v, want 0", in, id, err)
 		}
 	}
 	var id TTBID
 	if err := json.Unmarshal([]byte(`"123"`), &id); err == nil || !strings.Contains(err.Error(), "14 digits") {
-		t.Errorf(`"123" is read as %d, %v; want an error that says 14 digits`, id, err)
+		t.Errorf(`Unmarshal("123") = %d, %v, want an error about 14 digits`, id, err)
 	}
 }

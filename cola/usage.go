@@ -63,12 +63,12 @@ func PeriodOf(t time.Time) Period {
 	return Period(t.Year()*12 + int(t.Month()) - 1)
 }
 
-// Start returns the first instant of the month.
+// Start returns the start of the month.
 func (p Period) Start() time.Time {
 	return time.Date(int(p)/12, time.Month(int(p)%12+1), 1, 0, 0, 0, 0, time.UTC)
 }
 
-// End returns the first instant of the next month, when quotas reset.
+// End returns the start of the next month, when quotas reset.
 func (p Period) End() time.Time { return (p + 1).Start() }
 
 // String returns YYYY-MM.
@@ -90,7 +90,7 @@ type Used struct {
 	ListRecords int
 }
 
-// Add adds units of a meter; MeterNone adds none.
+// Add adds units of a meter; it ignores MeterNone.
 func (u *Used) Add(m Meter, units int) {
 	switch m {
 	case MeterDetailViews:

@@ -25,18 +25,18 @@ func TestPeriodOf(t *testing.T) {
 	}
 }
 
-func TestPeriodHoldsItsInstants(t *testing.T) {
+func TestPeriodBounds(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		at := time.Unix(rapid.Int64Range(0, 250_000_000_000).Draw(t, "second"), 0)
 		p := PeriodOf(at)
 		if at.Before(p.Start()) || !at.Before(p.End()) {
-			t.Fatalf("%v is not within %s: %v to %v", at, p, p.Start(), p.End())
+			t.Fatalf("%v is outside period %s, %v to %v", at, p, p.Start(), p.End())
 		}
 		if p.Start().Day() != 1 || !p.Start().Equal(p.Start().Truncate(24*time.Hour)) {
-			t.Fatalf("%s starts at %v", p, p.Start())
+			t.Fatalf("period %s starts at %v", p, p.Start())
 		}
 		if PeriodOf(p.Start()) != p || PeriodOf(p.End()) != p+1 || PeriodOf(p.End().Add(-time.Nanosecond)) != p {
-			t.Fatalf("the bounds of %s are not exact", p)
+			t.Fatalf("inexact bounds of period %s", p)
 		}
 	})
 }
@@ -53,12 +53,12 @@ func TestTierLimits(t *testing.T) {
 		{"", Limits{}},
 	} {
 		if got := tt.tier.Limits(); got != tt.want {
-			t.Errorf("%q may use %+v, want %+v", tt.tier, got, tt.want)
+			t.Errorf("Limits(%q) = %+v, want %+v", tt.tier, got, tt.want)
 		}
 	}
 	for _, tier := range Tiers() {
 		if tier.Limits() == (Limits{}) {
-			t.Errorf("tier %s may use nothing", tier)
+			t.Errorf("tier %s has no limits", tier)
 		}
 	}
 }
@@ -79,13 +79,13 @@ func TestQuotaStateStats(t *testing.T) {
 		t.Errorf("Stats() = %+v, want %+v", got, want)
 	}
 	if !q.Known() || (QuotaState{}).Known() {
-		t.Error("a state is known when it has a tier, and only then")
+		t.Error("Known must be true exactly when the state has a tier")
 	}
 }
 
-func TestRemainingIsNeverNegative(t *testing.T) {
+func TestRemainingNotNegative(t *testing.T) {
 	downgraded := QuotaState{Tier: TierFree, Limits: TierFree.Limits(), Used: Used{DetailViews: 1_500, ListRecords: 70_000}}
 	if d, l := downgraded.DetailViewsRemaining(), downgraded.ListRecordsRemaining(); d != 0 || l != 0 {
-		t.Errorf("after a downgrade %d detail views and %d list records remain, want none", d, l)
+		t.Errorf("after a downgrade: %d detail views, %d list records remaining, want 0, 0", d, l)
 	}
 }

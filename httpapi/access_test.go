@@ -14,7 +14,7 @@ import (
 	"github.com/colaregistry/colaregistry/internal/web"
 )
 
-func TestCredentialsComeFirst(t *testing.T) {
+func TestUnauthorizedFirst(t *testing.T) {
 	spec := openapitest.Load(t, goldenOpenAPI)
 	tests := []struct{ method, target string }{
 		{"GET", "/api/v1/colas"},
@@ -32,14 +32,14 @@ func TestCredentialsComeFirst(t *testing.T) {
 			resp := send(t, mustServe(t, f, io.Discard), tt.method, tt.target)
 			spec.Validate(t, httptest.NewRequest(tt.method, tt.target, nil), resp)
 			if resp.StatusCode != http.StatusUnauthorized || mustDecode(t, resp).Error.Code != "unauthorized" {
-				t.Errorf("status %d", resp.StatusCode)
+				t.Errorf("status = %d, want 401 with code unauthorized", resp.StatusCode)
 			}
 			if f.spent != 0 {
-				t.Errorf("an unknown caller spent %d requests", f.spent)
+				t.Errorf("unauthorized request spent %d requests, want 0", f.spent)
 			}
 			for name := range resp.Header {
 				if strings.HasPrefix(name, "X-Detail") || strings.HasPrefix(name, "X-List") || name == "X-Quota-Reset" {
-					t.Errorf("response to an unknown caller has %s", name)
+					t.Errorf("response to an unauthorized request has header %s", name)
 				}
 			}
 		})
@@ -50,39 +50,39 @@ func TestChallenge(t *testing.T) {
 	h := mustServe(t, newFake(), io.Discard)
 	bare := send(t, h, "GET", "/api/v1/usage").Header.Get("Www-Authenticate")
 	if want := `Bearer realm="colaregistry"`; bare != want {
-		t.Errorf("without credentials: %q, want %q", bare, want)
+		t.Errorf("without credentials: WWW-Authenticate = %q, want %q", bare, want)
 	}
 	for _, line := range []string{"X-API-Key: wrong", "Authorization: Bearer wrong"} {
 		got := send(t, h, "GET", "/api/v1/usage", line).Header.Get("Www-Authenticate")
 		if want := `Bearer realm="colaregistry", error="invalid_token", error_description="The API key is not known."`; got != want {
-			t.Errorf("with %s: %q, want %q", line, got, want)
+			t.Errorf("with %s: WWW-Authenticate = %q, want %q", line, got, want)
 		}
 	}
 	if ok := send(t, h, "GET", "/api/v1/usage", "Authorization: Bearer "+testKey); ok.StatusCode != http.StatusOK {
-		t.Errorf("a good bearer key: %d", ok.StatusCode)
+		t.Errorf("valid bearer key: status = %d, want 200", ok.StatusCode)
 	}
 }
 
 func TestAuthenticatorUnavailable(t *testing.T) {
 	h := New(newFake(), keys{err: cola.Unavailable()}, Options{Logger: slog.New(slog.DiscardHandler)})
 	if resp := get(t, h, "/api/v1/usage"); resp.StatusCode != http.StatusServiceUnavailable || resp.Header.Get("Retry-After") != "5" {
-		t.Errorf("%d, Retry-After %q", resp.StatusCode, resp.Header.Get("Retry-After"))
+		t.Errorf("status = %d, Retry-After = %q; want 503, 5", resp.StatusCode, resp.Header.Get("Retry-After"))
 	}
 }
 
-func TestOpenWithoutAKey(t *testing.T) {
+func TestPublicRoutes(t *testing.T) {
 	for _, target := range []string{"/api/v1/openapi.json", "/docs", "/healthz", "/readyz", "/images/11054001000049-1", "/images/11054001000049-1.svg", unsubscribeTarget, confirmTarget, feedTarget} {
 		f := newFake()
 		resp := send(t, mustServe(t, f, io.Discard), "GET", target)
 		if resp.StatusCode != http.StatusOK || f.spent != 0 {
-			t.Errorf("%s: status %d, %d requests spent", target, resp.StatusCode, f.spent)
+			t.Errorf("%s: status = %d, %d requests spent; want 200, 0", target, resp.StatusCode, f.spent)
 		}
 	}
 }
 
-// TestRefusedByTheEdge checks that requests without an operation count toward the rate limit and
+// TestRequestErrors checks that requests without an operation count toward the rate limit and
 // return the quota headers like any other.
-func TestRefusedByTheEdge(t *testing.T) {
+func TestRequestErrors(t *testing.T) {
 	spec := openapitest.Load(t, goldenOpenAPI)
 	tests := []struct {
 		method, target, code, allow, message string
@@ -112,25 +112,25 @@ func TestRefusedByTheEdge(t *testing.T) {
 			spec.Validate(t, httptest.NewRequest(tt.method, tt.target, nil), resp)
 			got := mustDecode(t, resp)
 			if resp.StatusCode != tt.status || got.Error.Code != tt.code || !strings.Contains(got.Error.Message, tt.message) {
-				t.Errorf("%d %s %q", resp.StatusCode, got.Error.Code, got.Error.Message)
+				t.Errorf("response = %d %s %q, want %d %s containing %q", resp.StatusCode, got.Error.Code, got.Error.Message, tt.status, tt.code, tt.message)
 			}
 			if allow := resp.Header.Get("Allow"); allow != tt.allow {
-				t.Errorf("Allow %q, want %q", allow, tt.allow)
+				t.Errorf("Allow = %q, want %q", allow, tt.allow)
 			}
 			if f.spent != 1 || f.used != (cola.Used{}) {
-				t.Errorf("spent %d requests and %+v", f.spent, f.used)
+				t.Errorf("spent %d requests and %+v, want 1 request only", f.spent, f.used)
 			}
 			for _, name := range web.QuotaHeaders() {
 				if resp.Header.Get(name) == "" {
-					t.Errorf("%s is missing", name)
+					t.Errorf("header %s is missing", name)
 				}
 			}
 		})
 	}
 }
 
-// TestMessagesStayShort checks that a response truncates very long names.
-func TestMessagesStayShort(t *testing.T) {
+// TestMessageLength checks that a response truncates very long names.
+func TestMessageLength(t *testing.T) {
 	long := strings.Repeat("x", 5000)
 	tests := []struct{ method, target string }{
 		{"GET", "/" + long},
@@ -151,17 +151,17 @@ func TestMessagesStayShort(t *testing.T) {
 		resp := send(t, mustServe(t, newFake(), io.Discard), tt.method, tt.target, "X-API-Key: "+testKey)
 		body := mustRead(t, resp)
 		if resp.StatusCode < 400 || strings.Contains(body, long[:61]) || !strings.Contains(body, long[:30]) {
-			t.Errorf("%.20s %.30s: %d %.300s", tt.method, tt.target, resp.StatusCode, body)
+			t.Errorf("%.20s %.30s: response = %d %.300s, want an error with a shortened value", tt.method, tt.target, resp.StatusCode, body)
 		}
 	}
 }
 
-func TestRefusedInTheBurst(t *testing.T) {
+func TestRateLimitFirst(t *testing.T) {
 	f := newFake()
 	f.err = &cola.Error{Code: cola.CodeQuotaExceeded, Message: "Too fast.", RetryAfter: 1}
 	for _, target := range []string{"/api/v1/nothing", "/api/v1/usage?x=1"} {
 		if resp := get(t, mustServe(t, f, io.Discard), target); resp.StatusCode != http.StatusTooManyRequests {
-			t.Errorf("%s: %d, want the burst's 429 rather than the edge's own refusal", target, resp.StatusCode)
+			t.Errorf("%s: status = %d, want 429 before any other error", target, resp.StatusCode)
 		}
 	}
 }
@@ -171,15 +171,15 @@ func TestOutsideTheAPI(t *testing.T) {
 	for target, want := range map[string]int{"/nothing": 404, "/api/v2/colas": 404, "/images/": 404, "/images/unknown": 404, "/": 404} {
 		resp := send(t, h, "GET", target)
 		if got := mustDecode(t, resp); resp.StatusCode != want || got.Error.Code != "not_found" {
-			t.Errorf("%s: %d %s", target, resp.StatusCode, got.Error.Code)
+			t.Errorf("%s: response = %d %s, want %d not_found", target, resp.StatusCode, got.Error.Code, want)
 		}
 	}
 	if got := mustDecode(t, send(t, h, "GET", "/colas")).Error.Message; !strings.Contains(got, "did you mean /api/v1/colas?") {
-		t.Errorf("a path without its base: %s", got)
+		t.Errorf("path without /api/v1: message = %q, want a suggestion", got)
 	}
 	resp := send(t, h, "POST", "/docs")
 	if resp.StatusCode != http.StatusMethodNotAllowed || resp.Header.Get("Allow") != "GET, HEAD" {
-		t.Errorf("POST /docs: %d, Allow %q", resp.StatusCode, resp.Header.Get("Allow"))
+		t.Errorf("POST /docs: status = %d, Allow = %q; want 405, GET, HEAD", resp.StatusCode, resp.Header.Get("Allow"))
 	}
 }
 
@@ -191,14 +191,14 @@ func TestLargeBody(t *testing.T) {
 		w := httptest.NewRecorder()
 		mustServe(t, f, io.Discard).ServeHTTP(w, r)
 		if w.Code != want || w.Header().Get("X-Quota-Reset") == "" || f.spent != 1 {
-			t.Errorf("%d bytes: %d (want %d), headers %v, %d requests spent", size, w.Code, want, w.Header(), f.spent)
+			t.Errorf("body of %d bytes: status = %d, want %d; headers %v, %d requests spent", size, w.Code, want, w.Header(), f.spent)
 		}
 	}
 }
 
 // TestPathValues checks that identifiers in many encodings are each decoded exactly once.
 func TestPathValues(t *testing.T) {
-	tests := []struct{ sent, want string }{
+	tests := []struct{ escaped, want string }{
 		{"NJ-I-721", "NJ-I-721"},
 		{"NJ%2DI%2D721", "NJ-I-721"},
 		{"%4EJ-I-721", "NJ-I-721"},
@@ -220,19 +220,19 @@ func TestPathValues(t *testing.T) {
 	for _, path := range []string{"/api/v1/permittees/", "/api/v1/colas/", "/api/v1/barcode/", "/api/v1/avas/"} {
 		for _, tt := range tests {
 			f := newFake()
-			get(t, mustServe(t, f, io.Discard), path+tt.sent)
-			if f.asked != tt.want {
-				t.Errorf("%s%s asks for %q, want %q", path, tt.sent, f.asked, tt.want)
+			get(t, mustServe(t, f, io.Discard), path+tt.escaped)
+			if f.received != tt.want {
+				t.Errorf("%s%s: service received %q, want %q", path, tt.escaped, f.received, tt.want)
 			}
 		}
 	}
 	f := newFake()
 	if resp := get(t, mustServe(t, f, io.Discard), "/%61pi/v1/per%6Dittees/NJ-I-721"); resp.StatusCode != http.StatusOK {
-		t.Errorf("an escaped letter in the fixed part: %d", resp.StatusCode)
+		t.Errorf("escaped letter in the fixed part: status = %d, want 200", resp.StatusCode)
 	}
 }
 
-func TestQuotaHeadersStepWithTheCharge(t *testing.T) {
+func TestQuotaHeadersAfterCharge(t *testing.T) {
 	f := newFake()
 	h := mustServe(t, f, io.Discard)
 	for i := 1; i <= 3; i++ {
@@ -243,7 +243,7 @@ func TestQuotaHeadersStepWithTheCharge(t *testing.T) {
 		}
 		for name, value := range want {
 			if got := resp.Header.Get(name); got != value {
-				t.Errorf("request %d: %s is %q, want %q", i, name, got, value)
+				t.Errorf("request %d: %s = %q, want %q", i, name, got, value)
 			}
 		}
 	}

@@ -8,7 +8,7 @@ import (
 )
 
 func barcodeOperations(svc Service) []operation {
-	ask := func(r *http.Request, caller cola.Caller) (cola.BarcodeResult, cola.QuotaState, error) {
+	fetch := func(r *http.Request, caller cola.Caller) (cola.BarcodeResult, cola.QuotaState, error) {
 		return svc.Barcode(r.Context(), caller, pathValue(r, "barcode_value"))
 	}
 	render := func(b cola.BarcodeResult) result {
@@ -19,11 +19,15 @@ func barcodeOperations(svc Service) []operation {
 		Description: "Finds every label with this barcode, in any of its images. Digits are compared as GTIN-14: " +
 			"UPC-E, UPC-A, EAN-8 and EAN-13 forms of the same number are equal. Spaces and hyphens are ignored. " +
 			"To combine a barcode with other filters, use `barcode_value` of GET /colas.",
-		PathParam: pathParam{Name: "barcode_value", Doc: "Value of the barcode.", Example: "036000291452",
-			Placeholder: true},
+		PathParam: pathParam{
+			Name:        "barcode_value",
+			Doc:         "Value of the barcode.",
+			Example:     "036000291452",
+			Placeholder: true,
+		},
 		Response: reflect.TypeFor[dataOf[cola.BarcodeResult]](),
 		Example:  dataOf[cola.BarcodeResult]{exampleBarcode()},
 		Meter:    cola.MeterListRecords, Cost: "One list record per label returned. 404 responses are free.",
-		call: bareCall(svc, ask, render),
+		call: bareCall(svc, fetch, render),
 	}}
 }

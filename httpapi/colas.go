@@ -36,8 +36,12 @@ func colaOperations(svc Service) []operation {
 		{
 			ID: "getCola", Path: "/colas/{ttb_id}", Tag: tagColas, Summary: "Get one label",
 			Description: "All data about a label, including its images and barcodes.",
-			PathParam: pathParam{Name: "ttb_id", Doc: "TTB ID of the label, 14 digits.", Example: "11054001000049",
-				Placeholder: true},
+			PathParam: pathParam{
+				Name:        "ttb_id",
+				Doc:         "TTB ID of the label, 14 digits.",
+				Example:     "11054001000049",
+				Placeholder: true,
+			},
 			Response: reflect.TypeFor[dataOf[cola.Cola]](),
 			Example:  dataOf[cola.Cola]{exampleLabel()},
 			Meter:    cola.MeterDetailViews, Cost: "One detail view. 304 and 404 responses are free.",

@@ -119,7 +119,7 @@ func mediaTypeMessage(media []string) string {
 // the values, and reports the reader's problems with its own. ask gets the request for its path
 // value and headers.
 func bodyCall[P, R any](
-	svc Service, media []string, ask func(*http.Request, cola.Caller, P) (R, cola.QuotaState, error),
+	svc Service, media []string, do func(*http.Request, cola.Caller, P) (R, cola.QuotaState, error),
 	render func(R) result,
 ) call {
 	reader := params.New[P]("this endpoint")
@@ -131,7 +131,7 @@ func bodyCall[P, R any](
 		}
 		values, problems := reader.StrictValues(members)
 		rejectQuery(r.URL.RawQuery, &problems)
-		value, state, err := ask(r, caller, reader.Read(values, problems))
+		value, state, err := do(r, caller, reader.Read(values, problems))
 		if err != nil {
 			return result{}, state, err
 		}
@@ -170,9 +170,9 @@ func readBody(r *http.Request, media []string, form string) ([]strictjson.Member
 
 // hasMediaType reports whether a body has one of the media types, in UTF-8 and without an encoding.
 func hasMediaType(media []string, h http.Header) bool {
-	sent, parameters, err := mime.ParseMediaType(h.Get("Content-Type"))
+	mediaType, parameters, err := mime.ParseMediaType(h.Get("Content-Type"))
 	charset, encoding := parameters["charset"], h.Get("Content-Encoding")
-	return err == nil && slices.Contains(media, sent) && (charset == "" || strings.EqualFold(charset, "utf-8")) &&
+	return err == nil && slices.Contains(media, mediaType) && (charset == "" || strings.EqualFold(charset, "utf-8")) &&
 		(encoding == "" || strings.EqualFold(encoding, "identity"))
 }
 
@@ -202,7 +202,7 @@ func objectProblem(body []byte, form string) string {
 	return ""
 }
 
-// singleHeader returns the value of a header, and reports a problem if it is given more than once.
+// singleHeader returns the value of a header, and reports a problem if it is repeated.
 func singleHeader(h http.Header, name string, problems *cola.Problems) string {
 	values := h.Values(name)
 	if len(values) > 1 {

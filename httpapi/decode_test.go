@@ -52,7 +52,7 @@ func TestDecode(t *testing.T) {
 	d := newDecoder[cola.SearchParams]()
 	for _, tt := range tests {
 		if diff := cmp.Diff(tt.want, d.decode(tt.query)); diff != "" {
-			t.Errorf("%q (-want +got):\n%s", tt.query, diff)
+			t.Errorf("decode(%q) (-want +got):\n%s", tt.query, diff)
 		}
 	}
 }
@@ -91,29 +91,29 @@ func TestDecodeProblems(t *testing.T) {
 func TestDecodeEmpty(t *testing.T) {
 	got := newDecoder[cola.NoParams]().decode("q=1").Problems
 	if len(got) != 1 || len(got["q"]) != 1 {
-		t.Errorf("problems %v, want one of q", got)
+		t.Errorf("problems = %v, want one for q", got)
 	}
 }
 
 func TestDecodeLimits(t *testing.T) {
 	d := newDecoder[cola.SearchParams]()
 	if got := d.decode("q=" + strings.Repeat("x", maxQueryBytes-2)); got.Problems != nil || len(got.Q) != maxQueryBytes-2 {
-		t.Errorf("a query of %d bytes: %v", maxQueryBytes, got.Problems)
+		t.Errorf("query of %d bytes: problems = %v, want none", maxQueryBytes, got.Problems)
 	}
 	if got := d.decode("q=" + strings.Repeat("x", maxQueryBytes-1)).Problems; len(got["query"]) != 1 {
-		t.Errorf("a query of %d bytes: %v", maxQueryBytes+1, got)
+		t.Errorf("query of %d bytes: problems = %v, want one", maxQueryBytes+1, got)
 	}
 	many := strings.Repeat("product_type=wine&", maxQueryPairs)
 	if got := d.decode(many).Problems; got != nil {
-		t.Errorf("%d parameters: %v", maxQueryPairs, got)
+		t.Errorf("%d parameters: problems = %v, want none", maxQueryPairs, got)
 	}
 	if got := d.decode(many + "q=x").Problems; len(got["query"]) != 1 {
-		t.Errorf("%d parameters: %v", maxQueryPairs+1, got)
+		t.Errorf("%d parameters: problems = %v, want one", maxQueryPairs+1, got)
 	}
 	long := strings.Repeat("é", 200)
 	for name, messages := range d.decode(url.QueryEscape(long) + "=1&page=" + url.QueryEscape(long)).Problems {
 		if utf8.RuneCountInString(name) > params.MaxTextLength+1 || utf8.RuneCountInString(messages[0]) > 500 {
-			t.Errorf("a long text is repeated in full: %q: %q", name, messages)
+			t.Errorf("long value is not shortened: %q: %q", name, messages)
 		}
 	}
 }
@@ -140,22 +140,22 @@ func TestDecodeEncoded(t *testing.T) {
 			"product_type": {strings.Join(want.ProductType, ",")},
 		}
 		if diff := cmp.Diff(want, d.decode(values.Encode())); diff != "" {
-			t.Fatalf("%s (-want +got):\n%s", values.Encode(), diff)
+			t.Fatalf("decode(%s) (-want +got):\n%s", values.Encode(), diff)
 		}
 	})
 }
 
-// TestUnknownNamesAreReported checks that unknown parameters are always reported.
-func TestUnknownNamesAreReported(t *testing.T) {
+// TestDecodeUnknownNames checks that unknown parameters are always reported.
+func TestDecodeUnknownNames(t *testing.T) {
 	d := newDecoder[cola.PermitteeParams]()
 	rapid.Check(t, func(t *rapid.T) {
 		name := rapid.StringN(1, params.MaxTextLength, -1).Draw(t, "name")
-		if _, taken := d.Takes(name); taken {
+		if _, known := d.Takes(name); known {
 			return
 		}
 		got := d.decode("q=x&" + url.QueryEscape(name) + "=" + url.QueryEscape(rapid.String().Draw(t, "value")))
 		if got.Q != "x" || len(got.Problems) != 1 || len(got.Problems[name]) != 1 {
-			t.Fatalf("%q: %v", name, got.Problems)
+			t.Fatalf("decode with unknown parameter %q: problems = %v, want one", name, got.Problems)
 		}
 	})
 }
@@ -168,15 +168,15 @@ func FuzzDecode(f *testing.F) {
 	f.Fuzz(func(t *testing.T, raw string) {
 		got := d.decode(raw)
 		if again := d.decode(raw); !reflect.DeepEqual(got.Problems, again.Problems) {
-			t.Errorf("the same query has other problems: %v, %v", got.Problems, again.Problems)
+			t.Errorf("decode is not deterministic: problems %v, then %v", got.Problems, again.Problems)
 		}
 		for name, messages := range got.Problems {
 			if !utf8.ValidString(name) || len(messages) == 0 {
-				t.Errorf("problem %q: %q", name, messages)
+				t.Errorf("invalid problem for %q: %q", name, messages)
 			}
 		}
 		if values, err := url.ParseQuery(raw); err != nil && len(raw) > 0 && got.Problems == nil {
-			t.Errorf("net/url refuses %q (%v), the decoder finds nothing wrong", raw, err)
+			t.Errorf("net/url rejects %q (%v), decode accepts it", raw, err)
 		} else if err == nil && got.Problems == nil {
 			checkAgainstURL(t, d, values)
 		}
@@ -186,15 +186,15 @@ func FuzzDecode(f *testing.F) {
 // checkAgainstURL checks a query without problems against the values that net/url parses.
 func checkAgainstURL(t *testing.T, d decoder[cola.SearchParams], values url.Values) {
 	t.Helper()
-	for name, given := range values {
+	for name, list := range values {
 		several, known := d.Takes(name)
 		if !known {
-			t.Errorf("%q is ignored", name)
+			t.Errorf("unknown parameter %q is accepted", name)
 			continue
 		}
-		given = slices.DeleteFunc(given, func(v string) bool { return v == "" })
-		if !several && len(given) > 1 {
-			t.Errorf("%q is given %d times", name, len(given))
+		list = slices.DeleteFunc(list, func(v string) bool { return v == "" })
+		if !several && len(list) > 1 {
+			t.Errorf("%q is accepted with %d values", name, len(list))
 		}
 	}
 }
@@ -204,9 +204,9 @@ const createPath = basePath + savedSearchesPath
 // goodBody creates a search without a schedule.
 const goodBody = `{"name":"Oaks","filters":{"brand_name":"oak"}}`
 
-// TestBodiesThatAreNotRead checks that each unreadable body is refused as documented and costs one
+// TestRejectedBodies checks that each unreadable body is rejected as documented and costs one
 // request.
-func TestBodiesThatAreNotRead(t *testing.T) {
+func TestRejectedBodies(t *testing.T) {
 	spec := openapitest.Load(t, goldenOpenAPI)
 	messages := golden.Load(t, "unreadable_bodies")
 	tests := []struct {
@@ -217,8 +217,8 @@ func TestBodiesThatAreNotRead(t *testing.T) {
 		{"empty", "", "", 400, "validation_error"},
 		{"blank", " \r\n\t ", "", 400, "validation_error"},
 		{"text", "name=Oaks", "", 400, "validation_error"},
-		{"cut off", goodBody[:20], "", 400, "validation_error"},
-		{"two", goodBody + goodBody, "", 400, "validation_error"},
+		{"truncated", goodBody[:20], "", 400, "validation_error"},
+		{"two objects", goodBody + goodBody, "", 400, "validation_error"},
 		{"trailing comma", `{"name":"a",}`, "", 400, "validation_error"},
 		{"byte order mark", "\ufeff" + goodBody, "", 400, "validation_error"},
 		{"no-break space", "\u00a0" + goodBody, "", 400, "validation_error"},
@@ -226,12 +226,12 @@ func TestBodiesThatAreNotRead(t *testing.T) {
 		{"array", "[" + goodBody + "]", "", 400, "validation_error"},
 		{"null", "null", "", 400, "validation_error"},
 		{"string", `"x"`, "", 400, "validation_error"},
-		{"deep", `{"a":` + strings.Repeat("[", 5000) + strings.Repeat("]", 5000) + `}`, "", 400, "validation_error"},
+		{"deeply nested", `{"a":` + strings.Repeat("[", 5000) + strings.Repeat("]", 5000) + `}`, "", 400, "validation_error"},
 
 		{"no type", goodBody, "Content-Type: ", 415, "unsupported_media_type"},
 		{"form", goodBody, "Content-Type: application/x-www-form-urlencoded", 415, "unsupported_media_type"},
 		{"text type", goodBody, "Content-Type: text/json", 415, "unsupported_media_type"},
-		{"broken type", goodBody, "Content-Type: application/json; charset", 415, "unsupported_media_type"},
+		{"malformed type", goodBody, "Content-Type: application/json; charset", 415, "unsupported_media_type"},
 		{"other charset", goodBody, "Content-Type: application/json; charset=utf-16", 415, "unsupported_media_type"},
 		{"compressed", goodBody, "Content-Encoding: gzip", 415, "unsupported_media_type"},
 		{"large", `{"name":"` + strings.Repeat("x", maxBodyBytes) + `"}`, "", 413, "payload_too_large"},
@@ -243,11 +243,11 @@ func TestBodiesThatAreNotRead(t *testing.T) {
 			spec.Validate(t, httptest.NewRequest(http.MethodPost, createPath, nil), resp)
 			got := mustDecode(t, resp)
 			if resp.StatusCode != tt.status || got.Error.Code != tt.code {
-				t.Errorf("status %d, code %s, want %d, %s", resp.StatusCode, got.Error.Code, tt.status, tt.code)
+				t.Errorf("response = %d %s, want %d %s", resp.StatusCode, got.Error.Code, tt.status, tt.code)
 			}
 			messages.Check(t, tt.name, []any{got.Error.Message, got.Error.Details["body"]})
 			if f.spent != 1 || f.created.Name != "" || resp.Header.Get("X-Quota-Reset") == "" {
-				t.Errorf("%d requests spent, asked for %+v, headers %v", f.spent, f.created, resp.Header)
+				t.Errorf("spent %d requests, created %+v, headers %v; want 1 request and nothing created", f.spent, f.created, resp.Header)
 			}
 		})
 	}
@@ -266,7 +266,7 @@ func postReplacing(t *testing.T, h http.Handler, body, line string) *http.Respon
 	return sendBody(t, h, http.MethodPost, createPath, strings.NewReader(body), lines...)
 }
 
-func TestBodiesThatAreRead(t *testing.T) {
+func TestAcceptedBodies(t *testing.T) {
 	padded := goodBody[:len(goodBody)-1] + `,"schedule":null` + strings.Repeat(" ", maxBodyBytes-len(goodBody)-len(`,"schedule":null`)) + "}"
 	for name, tt := range map[string][2]string{
 		"charset":       {goodBody, "Content-Type: application/json; charset=UTF-8"},
@@ -279,13 +279,13 @@ func TestBodiesThatAreRead(t *testing.T) {
 		f := newFake()
 		resp := postReplacing(t, mustServe(t, f, io.Discard), tt[0], tt[1])
 		if resp.StatusCode != http.StatusCreated || f.spent != 1 || f.created.Name != "Oaks" || f.created.Filters.BrandName != "oak" || f.created.Schedule != nil {
-			t.Errorf("%s: %d %s", name, resp.StatusCode, mustRead(t, resp))
+			t.Errorf("%s: response = %d %s, want 201", name, resp.StatusCode, mustRead(t, resp))
 		}
 	}
 }
 
 // TestChunkedBodies checks that bodies without a Content-Length are cut off at the limit, and that
-// a truncated one is refused.
+// a truncated one is rejected.
 func TestChunkedBodies(t *testing.T) {
 	f := newFake()
 	server := httptest.NewServer(mustServe(t, f, io.Discard))
@@ -307,46 +307,46 @@ func TestChunkedBodies(t *testing.T) {
 	}
 	chunk := func(s string) string { return fmt.Sprintf("%x\r\n%s\r\n", len(s), s) }
 	if status, body := exchange(chunk(goodBody[:9]) + chunk(goodBody[9:]) + "0\r\n\r\n"); status != http.StatusCreated {
-		t.Errorf("a body in chunks: %d %s", status, body)
+		t.Errorf("chunked body: response = %d %s, want 201", status, body)
 	}
 	if status, body := exchange(chunk(goodBody) + chunk(strings.Repeat(" ", maxBodyBytes)) + "0\r\n\r\n"); status != http.StatusRequestEntityTooLarge || !strings.Contains(body, "payload_too_large") {
-		t.Errorf("a long body in chunks: %d %s", status, body)
+		t.Errorf("long chunked body: response = %d %s, want 413", status, body)
 	}
 	f.created = cola.SavedSearchParams{}
 	if status, body := exchange(chunk(goodBody)); status != http.StatusBadRequest || !strings.Contains(body, "incomplete") || f.created.Name != "" {
-		t.Errorf("a body that ends early: %d %s", status, body)
+		t.Errorf("truncated chunked body: response = %d %s, want 400", status, body)
 	}
 }
 
-// TestBodyFieldsInQuery checks that body fields in the query string are refused.
+// TestBodyFieldsInQuery checks that body fields in the query string are rejected.
 func TestBodyFieldsInQuery(t *testing.T) {
 	f := newFake()
 	got := mustDecode(t, post(t, mustServe(t, f, io.Discard), createPath+"?dry_run=1&name=x&name=y&%zz", goodBody))
 	for _, name := range []string{"dry_run", "name"} {
 		if messages, _ := got.Error.Details[name].([]any); len(messages) != 1 {
-			t.Errorf("problems of %s: %v, want one", name, messages)
+			t.Errorf("problems of %s = %v, want one", name, messages)
 		}
 	}
 	if len(got.Error.Details) != 3 || f.spent != 1 {
-		t.Errorf("%d requests spent, problems %v", f.spent, got.Error.Details)
+		t.Errorf("spent %d requests, problems = %v; want 1 request, 3 problems", f.spent, got.Error.Details)
 	}
 }
 
-// TestFullMinuteComesFirst checks that an exceeded rate limit takes precedence over an unreadable
+// TestRateLimitBeforeBody checks that an exceeded rate limit takes precedence over an unreadable
 // body.
-func TestFullMinuteComesFirst(t *testing.T) {
+func TestRateLimitBeforeBody(t *testing.T) {
 	f := newFake()
 	f.err = &cola.Error{Code: cola.CodeQuotaExceeded, Message: "Too fast.", RetryAfter: 1}
 	for _, body := range []string{"", goodBody} {
 		if resp := post(t, mustServe(t, f, io.Discard), createPath, body); resp.StatusCode != http.StatusTooManyRequests {
-			t.Errorf("%q: %d", body, resp.StatusCode)
+			t.Errorf("body %q: status = %d, want 429", body, resp.StatusCode)
 		}
 	}
 }
 
-// TestMethodsOfSavedSearches checks that each path returns its allowed methods for any other
+// TestSavedSearchMethods checks that each path returns its allowed methods for any other
 // method, and that the log has the route.
-func TestMethodsOfSavedSearches(t *testing.T) {
+func TestSavedSearchMethods(t *testing.T) {
 	spec := openapitest.Load(t, goldenOpenAPI)
 	for _, tt := range []struct {
 		path, route, allow string
@@ -363,13 +363,13 @@ func TestMethodsOfSavedSearches(t *testing.T) {
 			resp := send(t, mustServe(t, f, &log), method, tt.path, "X-API-Key: "+testKey)
 			spec.Validate(t, httptest.NewRequest(method, strings.ReplaceAll(tt.path, "%65", "e"), nil), resp)
 			if resp.StatusCode != http.StatusMethodNotAllowed || resp.Header.Get("Allow") != tt.allow || f.spent != 1 || resp.Header.Get(web.QuotaHeaders()[0]) == "" {
-				t.Errorf("%s %s: %d, Allow %q, %d requests spent", method, tt.path, resp.StatusCode, resp.Header.Get("Allow"), f.spent)
+				t.Errorf("%s %s: status = %d, Allow = %q, %d requests spent; want 405, %q, 1", method, tt.path, resp.StatusCode, resp.Header.Get("Allow"), f.spent, tt.allow)
 			}
 			if body := mustRead(t, resp); !strings.Contains(body, "use "+strings.ReplaceAll(tt.allow, ", ", " or ")+".") {
-				t.Errorf("%s %s: %s", method, tt.path, body)
+				t.Errorf("%s %s: body = %s, want the allowed methods", method, tt.path, body)
 			}
 			if !strings.Contains(log.String(), `"route":"`+tt.route+`"`) {
-				t.Errorf("%s %s is logged as %s", method, tt.path, log.String())
+				t.Errorf("%s %s: log = %s, want route %s", method, tt.path, log.String(), tt.route)
 			}
 		}
 	}
@@ -377,21 +377,21 @@ func TestMethodsOfSavedSearches(t *testing.T) {
 		var log strings.Builder
 		resp := sendBody(t, mustServe(t, newFake(), &log), method, path, strings.NewReader(goodBody), "Content-Type: application/json")
 		if resp.StatusCode != http.StatusUnauthorized || !strings.Contains(log.String(), `"route":"`+path+`"`) {
-			t.Errorf("%s without a key: %d, logged as %s", method, resp.StatusCode, log.String())
+			t.Errorf("%s without a key: status = %d, log = %s; want 401 with the route", method, resp.StatusCode, log.String())
 		}
 	}
 	var log strings.Builder
 	sendBody(t, mustServe(t, newFake(), &log), http.MethodPost, createPath+"/preview", nil)
 	if !strings.Contains(log.String(), `"route":"/api/v1/saved-searches/preview"`) {
-		t.Errorf("a preview without a key is logged as %s", log.String())
+		t.Errorf("preview without a key: log = %s, want the route", log.String())
 	}
 }
 
-// TestBodyWithManyValues checks that a body with thousands of values, within 64 KiB, is refused before
-// it is decoded.
+// TestBodyWithManyValues checks that a body with thousands of values, within 64 KiB, is rejected
+// before it is decoded.
 func TestBodyWithManyValues(t *testing.T) {
 	many := `{"name":"a","filters":{` + strings.Repeat(`"a":1,`, 5_000) + `"a":1}}`
 	if problem := objectProblem([]byte(many), "{}"); !strings.Contains(problem, "too many values") {
-		t.Errorf("the problem is %q", problem)
+		t.Errorf("objectProblem(many values) = %q", problem)
 	}
 }

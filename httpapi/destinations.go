@@ -55,8 +55,12 @@ const needsScope = " An access token needs the `saved_searches:write` scope; API
 
 // destinationID is the path parameter for a destination.
 func destinationID() pathParam {
-	return pathParam{Name: "uuid", Doc: "UUID of the destination, in any letter case.", Example: exampleDestinationUUID,
-		Placeholder: true}
+	return pathParam{
+		Name:        "uuid",
+		Doc:         "UUID of the destination, in any letter case.",
+		Example:     exampleDestinationUUID,
+		Placeholder: true,
+	}
 }
 
 func destinationOperations(svc Service) []operation {
@@ -102,16 +106,16 @@ func destinationOperations(svc Service) []operation {
 
 // withUUID adapts an operation on the record whose UUID is in the path.
 func withUUID[R any](
-	ask func(ctx context.Context, c cola.Caller, id string) (R, cola.QuotaState, error),
+	do func(ctx context.Context, c cola.Caller, id string) (R, cola.QuotaState, error),
 ) func(*http.Request, cola.Caller) (R, cola.QuotaState, error) {
 	return func(r *http.Request, c cola.Caller) (R, cola.QuotaState, error) {
-		return ask(r.Context(), c, pathValue(r, "uuid"))
+		return do(r.Context(), c, pathValue(r, "uuid"))
 	}
 }
 
 func createDestination(svc Service) operation {
 	type made = cola.DestinationWithSecret
-	ask := func(r *http.Request, caller cola.Caller, p cola.DestinationParams) (made, cola.QuotaState, error) {
+	do := func(r *http.Request, caller cola.Caller, p cola.DestinationParams) (made, cola.QuotaState, error) {
 		return svc.CreateDestination(r.Context(), caller, p)
 	}
 	return operation{
@@ -142,7 +146,7 @@ func createDestination(svc Service) operation {
 		Example:  dataOf[made]{exampleNewWebhook()},
 		Cost:     free,
 		Errors:   []string{"InsufficientScope", "DestinationConflict", "UnsupportedMediaType", "AskedTooOften"},
-		call: bodyCall(svc, []string{mediaJSON}, ask, func(d made) result {
+		call: bodyCall(svc, []string{mediaJSON}, do, func(d made) result {
 			return result{body: jsonBody(dataOf[made]{d}), location: basePath + destinationsPath + "/" + d.UUID}
 		}),
 	}
@@ -151,7 +155,7 @@ func createDestination(svc Service) operation {
 func changeDestination(svc Service) operation {
 	type destination = cola.Destination
 	media := []string{mediaJSON, mediaMergePatch}
-	ask := func(r *http.Request, caller cola.Caller, p cola.DestinationChangeParams) (destination, cola.QuotaState,
+	do := func(r *http.Request, caller cola.Caller, p cola.DestinationChangeParams) (destination, cola.QuotaState,
 		error) {
 		return svc.ChangeDestination(r.Context(), caller, pathValue(r, "uuid"), p)
 	}
@@ -172,7 +176,7 @@ func changeDestination(svc Service) operation {
 		Example:  dataOf[destination]{exampleWebhook()},
 		Cost:     free,
 		Errors:   []string{"InsufficientScope", "DestinationNotActive", "UnsupportedMediaType"},
-		call: bodyCall(svc, media, ask,
+		call: bodyCall(svc, media, do,
 			func(d destination) result { return result{body: jsonBody(dataOf[destination]{d})} }),
 	}
 }
@@ -236,7 +240,7 @@ func resendConfirmation(svc Service) operation {
 
 func confirmDestination(svc Service) operation {
 	type destination = cola.Destination
-	ask := func(r *http.Request, caller cola.Caller, p cola.DestinationConfirmParams) (destination, cola.QuotaState,
+	do := func(r *http.Request, caller cola.Caller, p cola.DestinationConfirmParams) (destination, cola.QuotaState,
 		error) {
 		return svc.ConfirmDestination(r.Context(), caller, pathValue(r, "uuid"), p)
 	}
@@ -256,7 +260,7 @@ func confirmDestination(svc Service) operation {
 		Example:  dataOf[destination]{exampleWebhook()},
 		Cost:     free,
 		Errors:   []string{"InsufficientScope", "DestinationNotActive", "UnsupportedMediaType"},
-		call: bodyCall(svc, []string{mediaJSON}, ask,
+		call: bodyCall(svc, []string{mediaJSON}, do,
 			func(d destination) result { return result{body: jsonBody(dataOf[destination]{d})} }),
 	}
 }

@@ -46,12 +46,12 @@ func destinationExchanges() []exchange {
 	}
 }
 
-func TestDestinationReachesTheService(t *testing.T) {
+func TestCreateDestination(t *testing.T) {
 	f := newFake()
 	resp := post(t, mustServe(t, f, io.Discard), destinationsTarget, `{"kind":"WEBHOOK","address":" https://hooks.example.com/labels ","saved_search":"`+exampleUUID+`","send_empty":true}`)
 	want := cola.Destination{Kind: cola.KindWebhook, Address: cola.Some("https://hooks.example.com/labels"), SavedSearch: cola.Some(exampleUUID), SendEmpty: true}
-	if diff := cmp.Diff(want, f.sending.kept); resp.StatusCode != http.StatusCreated || diff != "" || f.spent != 1 || f.used != (cola.Used{}) {
-		t.Errorf("%d, %d requests (-want +got):\n%s", resp.StatusCode, f.spent, diff)
+	if diff := cmp.Diff(want, f.sending.created); resp.StatusCode != http.StatusCreated || diff != "" || f.spent != 1 || f.used != (cola.Used{}) {
+		t.Errorf("status = %d, %d requests spent; want 201, 1 (-want +got):\n%s", resp.StatusCode, f.spent, diff)
 	}
 	for body, want := range map[string]cola.DestinationChangeParams{
 		`{"active":true}`:                    {Active: cola.Some(true)},
@@ -61,14 +61,14 @@ func TestDestinationReachesTheService(t *testing.T) {
 	} {
 		f := newFake()
 		resp := write(t, mustServe(t, f, io.Discard), http.MethodPatch, oneDestination, body)
-		if diff := cmp.Diff(want, f.sending.change); diff != "" || resp.StatusCode != http.StatusOK || f.asked != exampleDestinationUUID || f.spent != 1 {
-			t.Errorf("%s: %d (-want +got):\n%s", body, resp.StatusCode, diff)
+		if diff := cmp.Diff(want, f.sending.change); diff != "" || resp.StatusCode != http.StatusOK || f.received != exampleDestinationUUID || f.spent != 1 {
+			t.Errorf("%s: status = %d, want 200 (-want +got):\n%s", body, resp.StatusCode, diff)
 		}
 	}
 	f = newFake()
 	get(t, mustServe(t, f, io.Discard), "/api/v1/deliveries?state=Failed&destination="+strings.ToUpper(exampleDestinationUUID)+"&page=3")
-	if want := (cola.DeliveryPage{Destination: exampleDestinationUUID, State: cola.DeliveryFailed, Page: 3, PerPage: 20}); f.sending.wanted != want {
-		t.Errorf("asked for %+v, want %+v", f.sending.wanted, want)
+	if want := (cola.DeliveryPage{Destination: exampleDestinationUUID, State: cola.DeliveryFailed, Page: 3, PerPage: 20}); f.sending.page != want {
+		t.Errorf("service received %+v, want %+v", f.sending.page, want)
 	}
 }
 
@@ -93,9 +93,9 @@ func TestDestinationOperations(t *testing.T) {
 		resp := write(t, mustServe(t, f, io.Discard), tt.method, tt.target, "")
 		spec.Validate(t, httptest.NewRequest(tt.method, tt.target, nil), resp)
 		if resp.StatusCode != tt.status || f.sending.done != tt.does || f.spent != 1 || f.used != (cola.Used{}) || resp.Header.Get("Cache-Control") != "private, no-store" {
-			t.Errorf("%s %s: %d does %q, at %d requests", tt.method, tt.target, resp.StatusCode, f.sending.done, f.spent)
+			t.Errorf("%s %s: status = %d, operation = %q, %d requests spent; want %d, %q, 1", tt.method, tt.target, resp.StatusCode, f.sending.done, f.spent, tt.status, tt.does)
 		}
-		for _, refused := range []struct {
+		for _, rejected := range []struct {
 			target, line string
 			status       int
 		}{
@@ -104,18 +104,18 @@ func TestDestinationOperations(t *testing.T) {
 			{strings.NewReplacer(exampleDestinationUUID, "other", exampleUUID, "other", "5127", "1").Replace(tt.target), "X-API-Key: " + testKey, 404},
 		} {
 			f := newFake()
-			resp := send(t, mustServe(t, f, io.Discard), tt.method, refused.target, refused.line)
-			spec.Validate(t, httptest.NewRequest(tt.method, refused.target, nil), resp)
-			if resp.StatusCode != refused.status || f.sending.done != "" || f.spent != 1 {
-				t.Errorf("%s %s: %d does %q, want %d", tt.method, refused.target, resp.StatusCode, f.sending.done, refused.status)
+			resp := send(t, mustServe(t, f, io.Discard), tt.method, rejected.target, rejected.line)
+			spec.Validate(t, httptest.NewRequest(tt.method, rejected.target, nil), resp)
+			if resp.StatusCode != rejected.status || f.sending.done != "" || f.spent != 1 {
+				t.Errorf("%s %s: status = %d, operation = %q; want %d, none", tt.method, rejected.target, resp.StatusCode, f.sending.done, rejected.status)
 			}
 		}
 	}
 }
 
-// TestBodiesOfDestinationsAreStrict checks that ambiguous bodies are refused, as for saved
+// TestInvalidDestinationBodies checks that ambiguous bodies are rejected, as for saved
 // searches.
-func TestBodiesOfDestinationsAreStrict(t *testing.T) {
+func TestInvalidDestinationBodies(t *testing.T) {
 	spec := openapitest.Load(t, goldenOpenAPI)
 	messages := golden.Load(t, "strict_destinations")
 	for _, tt := range []struct{ method, target, body, field string }{
@@ -141,17 +141,17 @@ func TestBodiesOfDestinationsAreStrict(t *testing.T) {
 		got := mustDecode(t, resp)
 		messages.Check(t, tt.method+" "+tt.target+" "+tt.body, got.Error.Details)
 		if resp.StatusCode != http.StatusBadRequest || got.Error.Details[tt.field] == nil || f.spent != 1 {
-			t.Errorf("%s %s %s: %d %v", tt.method, tt.target, tt.body, resp.StatusCode, got.Error)
+			t.Errorf("%s %s %s: response = %d %v, want 400 with a problem of %s", tt.method, tt.target, tt.body, resp.StatusCode, got.Error, tt.field)
 		}
 	}
 }
 
-// TestRefusedDestinations checks the response to each service error against the OpenAPI
+// TestRejectedDestinations checks the response to each service error against the OpenAPI
 // description.
-func TestRefusedDestinations(t *testing.T) {
+func TestRejectedDestinations(t *testing.T) {
 	spec := openapitest.Load(t, goldenOpenAPI)
 	const patch = `{"active":true}`
-	asked := destinationErrors()[2].examples["asked"]
+	requested := destinationErrors()[2].examples["asked"]
 	for _, tt := range []struct {
 		err    *cola.Error
 		status int
@@ -163,7 +163,7 @@ func TestRefusedDestinations(t *testing.T) {
 			{"PATCH", oneDestination, patch}, {"POST", oneDestination + "/test", ""}, {"POST", oneDestination + "/confirmation", ""},
 			{"POST", oneDestination + "/confirm", `{"code":"KX7Q-2MFA"}`}, {"POST", oneDestination + "/replay", ""}, {"POST", oneDelivery + "/replay", ""},
 		}},
-		{asked, 429, [][3]string{{"POST", destinationsTarget, webhookBody}, {"POST", oneDestination + "/confirmation", ""}}},
+		{requested, 429, [][3]string{{"POST", destinationsTarget, webhookBody}, {"POST", oneDestination + "/confirmation", ""}}},
 		{cola.InsufficientScope(cola.ScopeWriteSavedSearches), 403, [][3]string{{"POST", destinationsTarget, webhookBody}, {"PATCH", oneDestination, patch}, {"DELETE", oneDestination, ""}}},
 	} {
 		for _, way := range tt.ways {
@@ -172,40 +172,40 @@ func TestRefusedDestinations(t *testing.T) {
 			resp := write(t, mustServe(t, f, io.Discard), way[0], way[1], way[2])
 			spec.Validate(t, httptest.NewRequest(way[0], way[1], nil), resp)
 			if got := mustDecode(t, resp); resp.StatusCode != tt.status || got.Error.Code != string(tt.err.Code) || resp.Header.Get("Location") != "" {
-				t.Errorf("%s %s, %s: %d %s", way[0], way[1], tt.err.Code, resp.StatusCode, got.Error.Code)
+				t.Errorf("%s %s, %s: response = %d %s, want %d %s", way[0], way[1], tt.err.Code, resp.StatusCode, got.Error.Code, tt.status, tt.err.Code)
 			}
-			if retry := resp.Header.Get("Retry-After"); (retry == "2520") != (tt.err == asked) {
-				t.Errorf("%s %s: Retry-After %q", way[0], way[1], retry)
+			if retry := resp.Header.Get("Retry-After"); (retry == "2520") != (tt.err == requested) {
+				t.Errorf("%s %s: Retry-After = %q", way[0], way[1], retry)
 			}
 		}
 	}
 }
 
-// TestExampleDestinationsAgree checks that the examples agree with each other, with the delivered
+// TestExampleDestinations checks that the examples agree with each other, with the delivered
 // run and with the rules.
-func TestExampleDestinationsAgree(t *testing.T) {
+func TestExampleDestinations(t *testing.T) {
 	settled, err := exampleDestinationBody().Normalize(cola.DestinationRules{})
-	made := exampleNewWebhook()
-	if err != nil || settled.Kind != made.Kind || settled.Address != made.Address || settled.SendEmpty != made.SendEmpty || !strings.HasPrefix(made.Secret.V, "whsec_") {
-		t.Errorf("%+v is made of %+v, %v", made, settled, err)
+	created := exampleNewWebhook()
+	if err != nil || settled.Kind != created.Kind || settled.Address != created.Address || settled.SendEmpty != created.SendEmpty || !strings.HasPrefix(created.Secret.V, "whsec_") {
+		t.Errorf("example response %+v does not match the example request %+v, %v", created, settled, err)
 	}
 	changed, err := exampleDestinationChange().Apply(exampleWebhook(), false)
 	if diff := cmp.Diff(exampleWebhook(), changed); err != nil || diff != "" {
-		t.Errorf("the example of a change: %v (-want +got):\n%s", err, diff)
+		t.Errorf("example change: %v (-want +got):\n%s", err, diff)
 	}
 	d, run := exampleDelivery(), exampleRuns().Data[0]
-	if d.RunID.V != run.ID || d.CreatedAt != run.RanAt || d.AttemptCount != len(d.Attempts) || d.Destination != made.UUID || d.Kind != made.Kind || exampleWebhook().LastDeliveredAt != d.SettledAt {
-		t.Errorf("%+v does not tell %+v", d, run)
+	if d.RunID.V != run.ID || d.CreatedAt != run.RanAt || d.AttemptCount != len(d.Attempts) || d.Destination != created.UUID || d.Kind != created.Kind || exampleWebhook().LastDeliveredAt != d.SettledAt {
+		t.Errorf("example delivery %+v does not match run %+v", d, run)
 	}
 	last := d.Attempts[len(d.Attempts)-1]
 	if last.Error.OK || d.Error.OK || int64(d.SettledAt.V-last.At) != last.DurationMS*1000 {
-		t.Errorf("%+v settles %+v", last, d.Delivery)
+		t.Errorf("last attempt %+v does not match delivery %+v", last, d.Delivery)
 	}
 	page, err := newDecoder[cola.DeliveryListParams]().decode(sampleOf(t, "listDeliveries")).Normalize()
 	if list := exampleDeliveries(); err != nil || list.Meta.PerPage != page.PerPage || len(list.Data) != list.Meta.PerPage || list.Meta.HasMore != (list.Meta.Total > 1) {
-		t.Errorf("%+v does not answer %+v, %v", list, page, err)
+		t.Errorf("example list %+v does not match the parameters %+v, %v", list, page, err)
 	}
-	if list := exampleDestinations(); len(list.Data) != list.Meta.PerPage || list.Meta.HasMore != (list.Meta.Total > 1) || list.Data[0].CreatedAt > made.CreatedAt {
-		t.Errorf("%+v", list)
+	if list := exampleDestinations(); len(list.Data) != list.Meta.PerPage || list.Meta.HasMore != (list.Meta.Total > 1) || list.Data[0].CreatedAt > created.CreatedAt {
+		t.Errorf("example list has inconsistent pagination: %+v", list)
 	}
 }

@@ -215,8 +215,12 @@ func bodyFields(doc description, ref, prefix string) (fields []fieldDoc) {
 
 // newField describes a schema as a field.
 func newField(name string, schema *huma.Schema) fieldDoc {
-	f := fieldDoc{Name: name, Doc: schema.Description, Nullable: schema.Nullable || len(schema.AnyOf) > 0,
-		Default: plainText(schema.Default)}
+	f := fieldDoc{
+		Name:     name,
+		Doc:      schema.Description,
+		Nullable: schema.Nullable || len(schema.AnyOf) > 0,
+		Default:  plainText(schema.Default),
+	}
 	f.Type, f.Link = typeOf(schema)
 	if len(schema.Examples) > 0 {
 		f.Example = plainText(schema.Examples[0])

@@ -13,9 +13,9 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// TestReferenceShowsEverything checks that the page shows every operation, parameter, object, field
+// TestReferencePage checks that the page shows every operation, parameter, object, field
 // and cost in the description.
-func TestReferenceShowsEverything(t *testing.T) {
+func TestReferencePage(t *testing.T) {
 	doc := describe(operations(newFake()), "https://registry.example")
 	page := html.UnescapeString(mustRead(t, send(t, mustServe(t, newFake(), io.Discard), "GET", "/docs")))
 	want := []string{"http://127.0.0.1:8080/api/v1", "1,000,000", "upgrade_url", "Retry-After", `id="plans"`, "plain text", "placeholder for <code>ttb_id</code>", "curl -X DELETE", "No body.",
@@ -44,31 +44,31 @@ func TestReferenceShowsEverything(t *testing.T) {
 	}
 	for _, text := range want {
 		if !strings.Contains(page, text) {
-			t.Errorf("the page does not show %q", text)
+			t.Errorf("page does not contain %q", text)
 		}
 	}
 }
 
-func TestReferenceLinksLead(t *testing.T) {
+func TestReferenceLinks(t *testing.T) {
 	page := mustRead(t, send(t, mustServe(t, newFake(), io.Discard), "GET", "/docs"))
 	ids := map[string]int{}
 	for _, id := range regexp.MustCompile(` id="([^"]+)"`).FindAllStringSubmatch(page, -1) {
 		ids[id[1]]++
 		if ids[id[1]] > 1 {
-			t.Errorf("two elements have the id %s", id[1])
+			t.Errorf("duplicate element ID %s", id[1])
 		}
 	}
 	links := regexp.MustCompile(`href="#([^"]+)"`).FindAllStringSubmatch(page, -1)
 	if len(links) < 30 {
-		t.Errorf("only %d links", len(links))
+		t.Errorf("page has %d links, want at least 30", len(links))
 	}
 	for _, link := range links {
 		if ids[link[1]] == 0 {
-			t.Errorf("#%s leads nowhere", link[1])
+			t.Errorf("link #%s has no target", link[1])
 		}
 	}
 	if strings.Contains(page, "<script") || strings.Contains(page, "ZgotmplZ") {
-		t.Error("the page has a script, or something the template refused")
+		t.Error("page has a script or a value rejected by the template")
 	}
 }
 
@@ -112,14 +112,14 @@ func TestTypeOf(t *testing.T) {
 	}
 	for _, tt := range tests {
 		if words, link := typeOf(&tt.schema); words != tt.words || link != tt.link {
-			t.Errorf("%+v: %q, %q", tt.schema, words, link)
+			t.Errorf("typeOf(%+v) = %q, %q; want %q, %q", tt.schema, words, link, tt.words, tt.link)
 		}
 	}
 }
 
-// TestSamplesAreInOrder compares the first and last fields of the generated examples with
+// TestSampleFieldOrder compares the first and last fields of the generated examples with
 // encoding/json.
-func TestSamplesAreInOrder(t *testing.T) {
+func TestSampleFieldOrder(t *testing.T) {
 	s := newComponents()
 	for _, op := range operations(newFake()) {
 		if op.Response == nil {
@@ -127,7 +127,7 @@ func TestSamplesAreInOrder(t *testing.T) {
 		}
 		empty := reflect.New(op.Response).Elem().Interface()
 		if got, want := memberNames(t, s.Sample(s.Of(op.Response))), memberNames(t, empty); !isSubsequence(want, got) {
-			t.Errorf("%s: an answer has %q, its example %q", op.ID, want, got)
+			t.Errorf("%s: response fields = %q, example fields = %q", op.ID, want, got)
 		}
 	}
 }

@@ -32,12 +32,12 @@ func mustDecode(t *testing.T, resp *http.Response) decoded {
 	t.Helper()
 	var d decoded
 	if body := mustRead(t, resp); json.Unmarshal([]byte(body), &d) != nil || d.Error.Details == nil {
-		t.Fatalf("not an error in the envelope: %s", body)
+		t.Fatalf("body is not an error: %s", body)
 	}
 	return d
 }
 
-func TestStatusOfEveryCode(t *testing.T) {
+func TestErrorStatuses(t *testing.T) {
 	want := map[cola.Code]int{
 		cola.CodeUnauthorized: 401, cola.CodeNotFound: 404, cola.CodeQuotaExceeded: 429, cola.CodeValidation: 400,
 		cola.CodeInsufficientScope: 403, cola.CodeSearchTooBroad: 400, cola.CodeWatchlistLimit: 409,
@@ -53,7 +53,7 @@ func TestStatusOfEveryCode(t *testing.T) {
 	}
 	codes := regexp.MustCompile(`Code\s+= "([a-z_]+)"`).FindAllStringSubmatch(string(source), -1)
 	if len(codes) != len(want) {
-		t.Errorf("package cola has %d codes, this table %d", len(codes), len(want))
+		t.Errorf("package cola has %d codes, want %d", len(codes), len(want))
 	}
 	documented := new(strings.Builder)
 	if err := json.NewEncoder(documented).Encode(describe(operations(newFake()), "").Components.Schemas.Map()["Error"]); err != nil {
@@ -66,7 +66,7 @@ func TestStatusOfEveryCode(t *testing.T) {
 		}
 		elsewhere := code == cola.CodeKeyLimit // only the dashboard returns it
 		if documents := strings.Contains(documented.String(), `"`+match[1]+`"`); documents == elsewhere {
-			t.Errorf("%s is among the documented codes: %t, want %t", code, documents, !elsewhere)
+			t.Errorf("%s documented = %t, want %t", code, documents, !elsewhere)
 		}
 	}
 }
@@ -102,8 +102,8 @@ func failures() []failure {
 	}
 }
 
-// TestErrorsOfTheService checks every error from every endpoint against the OpenAPI description.
-func TestErrorsOfTheService(t *testing.T) {
+// TestServiceErrors checks every error from every endpoint against the OpenAPI description.
+func TestServiceErrors(t *testing.T) {
 	spec := openapitest.Load(t, goldenOpenAPI)
 	for _, tt := range failures() {
 		f := newFake()
@@ -124,27 +124,27 @@ func checkFailure(t *testing.T, want failure, resp *http.Response) {
 	t.Helper()
 	got := mustDecode(t, resp)
 	if resp.StatusCode != want.status || got.Error.Code != want.code {
-		t.Errorf("%d %s, want %d %s", resp.StatusCode, got.Error.Code, want.status, want.code)
+		t.Errorf("response = %d %s, want %d %s", resp.StatusCode, got.Error.Code, want.status, want.code)
 	}
 	if retry := resp.Header.Get("Retry-After"); retry != want.retry {
-		t.Errorf("Retry-After %q, want %q", retry, want.retry)
+		t.Errorf("Retry-After = %q, want %q", retry, want.retry)
 	}
 	nested, _ := got.Error.Details["upgrade_url"].(string)
 	if got.UpgradeURL != want.upgrade || nested != want.upgrade {
-		t.Errorf("upgrade_url %q, in details %q, want %q", got.UpgradeURL, nested, want.upgrade)
+		t.Errorf("upgrade_url = %q, in details = %q, want %q", got.UpgradeURL, nested, want.upgrade)
 	}
 	if known := resp.Header.Get("X-Quota-Reset") != ""; known == want.blank {
-		t.Errorf("quota headers: %v", resp.Header)
+		t.Errorf("unexpected or missing quota headers: %v", resp.Header)
 	}
 	if challenged := resp.Header.Get("Www-Authenticate") != ""; challenged != (want.status == 401) {
-		t.Errorf("WWW-Authenticate: %q", resp.Header.Get("Www-Authenticate"))
+		t.Errorf("unexpected WWW-Authenticate = %q", resp.Header.Get("Www-Authenticate"))
 	}
 	if resp.Header.Get("Cache-Control") != "private, no-store" || resp.Header.Get("Etag") != "" {
-		t.Errorf("an error may be kept: %v", resp.Header)
+		t.Errorf("error may be cached: %v", resp.Header)
 	}
 }
 
-func TestInternalErrorsHaveNoDetails(t *testing.T) {
+func TestInternalErrors(t *testing.T) {
 	faults := map[string]func(*fake){
 		"error":          func(f *fake) { f.err = errBroken },
 		"internal error": func(f *fake) { f.err = &cola.Error{Code: cola.CodeInternal, Message: errBroken.Error()} },
@@ -158,24 +158,24 @@ func TestInternalErrorsHaveNoDetails(t *testing.T) {
 			resp := get(t, mustServe(t, f, &log), "/api/v1/colas/11054001000049", "X-Request-Id: find-me")
 			body := mustRead(t, resp)
 			if resp.StatusCode != http.StatusInternalServerError || strings.Contains(body, "secrets") {
-				t.Errorf("%d %s", resp.StatusCode, body)
+				t.Errorf("response = %d %s, want 500 without internals", resp.StatusCode, body)
 			}
 			if !strings.Contains(body, `"request_id":"find-me"`) {
-				t.Errorf("the request id is missing: %s", body)
+				t.Errorf("request ID is missing: %s", body)
 			}
 			if got := strings.Count(log.String(), "\n"); got != 1 || !strings.Contains(log.String(), "secrets") || !strings.Contains(log.String(), `"level":"ERROR"`) {
-				t.Errorf("the fault is not logged once:\n%s", log.String())
+				t.Errorf("error is not logged exactly once:\n%s", log.String())
 			}
 			if name == "panic" && !strings.Contains(log.String(), "fake_test.go") {
-				t.Errorf("the stack is missing:\n%s", log.String())
+				t.Errorf("stack is missing:\n%s", log.String())
 			}
 		})
 	}
 }
 
-// TestDisconnectedCaller checks that if the caller disconnects while the service works, there is no
+// TestClientDisconnect checks that if the caller disconnects while the service works, there is no
 // response and no server error.
-func TestDisconnectedCaller(t *testing.T) {
+func TestClientDisconnect(t *testing.T) {
 	var log strings.Builder
 	f := newFake()
 	f.err = fmt.Errorf("search: %w", context.Canceled)
@@ -186,6 +186,6 @@ func TestDisconnectedCaller(t *testing.T) {
 	w := httptest.NewRecorder()
 	mustServe(t, f, &log).ServeHTTP(w, r)
 	if w.Code != web.StatusClientGone || w.Body.Len() != 0 || strings.Contains(log.String(), "ERROR") {
-		t.Errorf("%d %q\n%s", w.Code, w.Body, log.String())
+		t.Errorf("response = %d %q, want no body and no logged error\n%s", w.Code, w.Body, log.String())
 	}
 }

@@ -118,8 +118,11 @@ func examplePermittee() cola.PermitteeDetail {
 
 // exampleUsage agrees with the examples of the quota headers.
 func exampleUsage() cola.UsageStats {
-	state := cola.QuotaState{Tier: cola.TierFree, Limits: cola.TierFree.Limits(),
-		Used: cola.Used{DetailViews: 12, ListRecords: 400}}
+	state := cola.QuotaState{
+		Tier:   cola.TierFree,
+		Limits: cola.TierFree.Limits(),
+		Used:   cola.Used{DetailViews: 12, ListRecords: 400},
+	}
 	usage := state.Stats()
 	usage.CurrentPeriod = "2026-11"
 	return usage
@@ -161,12 +164,12 @@ func exampleSavedSearchBody() cola.SavedSearchParams {
 }
 
 func exampleSavedSearch() cola.SavedSearch {
-	asked := exampleSavedSearchBody()
+	requested := exampleSavedSearchBody()
 	created := time.Date(2026, 11, 20, 13, 14, 15, 0, time.UTC)
-	schedule := cola.Schedule{Active: true, Cadence: asked.Schedule.Cadence, Day: asked.Schedule.Day.V}
+	schedule := cola.Schedule{Active: true, Cadence: requested.Schedule.Cadence, Day: requested.Schedule.Day.V}
 	schedule.NextRunAt = cola.Some(cola.TimestampOf(schedule.Next(created)))
 	return cola.SavedSearch{
-		UUID: exampleUUID, Name: asked.Name, Filters: *asked.Filters, Schedule: &schedule,
+		UUID: exampleUUID, Name: requested.Name, Filters: *requested.Filters, Schedule: &schedule,
 		CreatedAt:    cola.TimestampOf(created),
 		ManageURL:    "https://example.com/saved-searches/" + exampleUUID,
 		DashboardURL: "https://example.com/saved-searches",
@@ -304,11 +307,11 @@ func exampleReplayed() cola.Delivery {
 
 // exampleNewDelivery is a delivery of an event that was just requested.
 func exampleNewDelivery(event string) cola.Delivery {
-	asked := cola.TimestampOf(time.Date(2026, 11, 20, 13, 21, 0, 0, time.UTC))
+	requested := cola.TimestampOf(time.Date(2026, 11, 20, 13, 21, 0, 0, time.UTC))
 	return cola.Delivery{
 		ID: 5101, MessageID: "msg_4b8a0e6d1f2c49d7b3a5968c7d0e1f23", Event: event, Destination: exampleDestinationUUID,
 		Kind:  cola.KindWebhook,
-		State: cola.DeliveryPending, CreatedAt: asked, NextAttemptAt: cola.Some(asked),
+		State: cola.DeliveryPending, CreatedAt: requested, NextAttemptAt: cola.Some(requested),
 	}
 }
 

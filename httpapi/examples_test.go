@@ -11,35 +11,35 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// TestExampleSearchAgrees checks the label search's example response against its example call. The
+// TestExampleSearch checks the label search's example response against its example call. The
 // rows match the parameters, and the counts agree with each other.
-func TestExampleSearchAgrees(t *testing.T) {
+func TestExampleSearch(t *testing.T) {
 	page := exampleColas()
 	s, err := newDecoder[cola.SearchParams]().decode(sampleOf(t, "searchColas")).Normalize(now)
 	if err != nil {
 		t.Fatal(err)
 	}
 	checkPage(t, page.Pagination, len(page.Data), s.PerPage)
-	if given := page.Pagination.NextCursor != ""; given != page.Pagination.HasMore {
-		t.Errorf("next_cursor given: %v, has_more: %v", given, page.Pagination.HasMore)
+	if hasCursor := page.Pagination.NextCursor != ""; hasCursor != page.Pagination.HasMore {
+		t.Errorf("has next_cursor = %v, has_more = %v", hasCursor, page.Pagination.HasMore)
 	}
 	if s.DefaultWindow != (page.DefaultsApplied != nil) {
-		t.Fatalf("default window: %v, defaults_applied: %v", s.DefaultWindow, page.DefaultsApplied)
+		t.Fatalf("default window = %v, defaults_applied = %v", s.DefaultWindow, page.DefaultsApplied)
 	}
 	if got := page.DefaultsApplied; got != nil && got.DateFrom != s.From {
-		t.Errorf("defaults_applied.date_from is %s, a search on %s begins at %s", got.DateFrom, cola.DateOf(now), s.From)
+		t.Errorf("defaults_applied.date_from = %s, but a search on %s starts at %s", got.DateFrom, cola.DateOf(now), s.From)
 	}
 	for i, row := range page.Data {
 		if !strings.Contains(strings.ToLower(row.BrandName), s.Text) || !slices.Contains(s.ProductTypes, string(row.ProductType)) {
 			t.Errorf("row %d does not match %+v: %+v", i, s.Query, row)
 		}
 		if row.ApprovalDate < s.From || i > 0 && row.ApprovalDate > page.Data[i-1].ApprovalDate {
-			t.Errorf("row %d is out of the window or of order: %s", i, row.ApprovalDate)
+			t.Errorf("row %d is outside the window or out of order: %s", i, row.ApprovalDate)
 		}
 	}
 }
 
-func TestExamplePermitteesAgree(t *testing.T) {
+func TestExamplePermittees(t *testing.T) {
 	page := examplePermittees()
 	s, err := newDecoder[cola.PermitteeParams]().decode(sampleOf(t, "searchPermittees")).Normalize(now)
 	if err != nil {
@@ -47,7 +47,7 @@ func TestExamplePermitteesAgree(t *testing.T) {
 	}
 	checkPage(t, page.Pagination, len(page.Data), s.PerPage)
 	if page.Pagination.NextCursor != "" {
-		t.Error("a list that takes no cursor gives one")
+		t.Error("next_cursor is set, but the list does not support cursors")
 	}
 	for i, row := range page.Data {
 		names := strings.ToLower(string(row.CompanyName + " " + row.OperatingName))
@@ -55,15 +55,15 @@ func TestExamplePermitteesAgree(t *testing.T) {
 			t.Errorf("row %d does not match %+v: %+v", i, s, row)
 		}
 		if row.ColasApproved > row.Colas || i > 0 && row.Colas > page.Data[i-1].Colas {
-			t.Errorf("row %d: %d labels, %d approved", i, row.Colas, row.ColasApproved)
+			t.Errorf("row %d: inconsistent or unsorted counts: %d labels, %d approved", i, row.Colas, row.ColasApproved)
 		}
 	}
 	if one := examplePermittee(); len(one.RecentColas) != min(10, one.Colas) {
-		t.Errorf("a permittee of %d labels shows %d recent ones", one.Colas, len(one.RecentColas))
+		t.Errorf("permittee with %d labels lists %d recent labels", one.Colas, len(one.RecentColas))
 	}
 }
 
-func TestExampleReportsAgree(t *testing.T) {
+func TestExampleReports(t *testing.T) {
 	page := exampleReports()
 	s, err := newDecoder[cola.ProductionReportParams]().decode(sampleOf(t, "listProductionReports")).Normalize()
 	if err != nil {
@@ -75,7 +75,7 @@ func TestExampleReportsAgree(t *testing.T) {
 	}, len(page.Data), s.PerPage)
 }
 
-func TestExampleSavedSearchesAgree(t *testing.T) {
+func TestExampleSavedSearches(t *testing.T) {
 	page := exampleSavedSearches()
 	s, err := newDecoder[cola.SavedSearchListParams]().decode(sampleOf(t, "listSavedSearches")).Normalize()
 	if err != nil {
@@ -86,28 +86,29 @@ func TestExampleSavedSearchesAgree(t *testing.T) {
 	}, len(page.Data), s.PerPage)
 	changed, err := exampleChangeBody().Apply(exampleSavedSearch(), now)
 	if diff := cmp.Diff(examplePausedSearch(), changed); err != nil || diff != "" {
-		t.Errorf("the example of a change: %v (-want +got):\n%s", err, diff)
+		t.Errorf("example change: %v (-want +got):\n%s", err, diff)
 	}
 	total := 0
 	for i, day := range examplePreview().Days {
-		if total += day.Count; day.Date != cola.DateOf(now).AddDays(-i) {
-			t.Errorf("day %d of the preview is %s", i, day.Date)
+		total += day.Count
+		if day.Date != cola.DateOf(now).AddDays(-i) {
+			t.Errorf("preview day %d = %s", i, day.Date)
 		}
 	}
 	if p := examplePreview(); total != p.Total || len(p.Days) != cola.PreviewDays || p.TooBroad == examplePreviewBody().Filters.Narrow() {
-		t.Errorf("the example of a preview has %d in all: %+v", total, p)
+		t.Errorf("preview days add up to %d: %+v", total, p)
 	}
 }
 
-// TestExampleListsCountTheirRows covers lists with generated examples, which have one row.
-func TestExampleListsCountTheirRows(t *testing.T) {
+// TestExamplePagination covers lists with generated examples, which have one row.
+func TestExamplePagination(t *testing.T) {
 	s := newComponents()
 	for _, op := range operations(newFake()) {
 		if !strings.HasPrefix(op.ID, "list") || op.Example != nil {
 			continue
 		}
 		if example := string(mustEncode(t, s.Sample(s.Of(op.Response)))); !strings.HasSuffix(example, `}],"meta":{"total":1}}`) {
-			t.Errorf("%s: %s", op.ID, example)
+			t.Errorf("%s: example = %s, want total 1", op.ID, example)
 		}
 	}
 }
@@ -116,7 +117,7 @@ func TestExampleListsCountTheirRows(t *testing.T) {
 func checkPage(t *testing.T, p cola.Pagination, rows, perPage int) {
 	t.Helper()
 	if p.Page != 1 || p.PerPage != perPage || rows != min(perPage, p.Total) || p.Pages != (p.Total+perPage-1)/perPage || p.HasMore != (p.Pages > 1) {
-		t.Errorf("%d rows of %d a page: %+v", rows, perPage, p)
+		t.Errorf("%d rows, %d per page: inconsistent pagination %+v", rows, perPage, p)
 	}
 }
 

@@ -11,9 +11,9 @@ import (
 // sending is the fake's state for destinations.
 type sending struct {
 	rules     cola.DestinationRules
-	kept      cola.Destination             // latest requested
+	created   cola.Destination             // latest requested
 	change    cola.DestinationChangeParams // latest, normalized
-	wanted    cola.DeliveryPage            // latest, normalized
+	page      cola.DeliveryPage            // latest, normalized
 	done      string                       // latest operation and its target
 	recipient registry.Subscription        // for exampleMailToken
 	feed      registry.Feed                // for exampleFeedToken
@@ -51,23 +51,23 @@ func (f *fake) CreateDestination(_ context.Context, c cola.Caller, p cola.Destin
 		err = cola.InsufficientScope(cola.ScopeWriteSavedSearches)
 	}
 	if err == nil {
-		f.sending.kept, err = p.Normalize(f.sending.rules)
+		f.sending.created, err = p.Normalize(f.sending.rules)
 	}
 	if err != nil {
 		return cola.DestinationWithSecret{}, state, err
 	}
-	made := cola.DestinationWithSecret{Destination: f.sending.kept}
-	made.UUID, made.State, made.CreatedAt = exampleDestinationUUID, cola.DestinationUnconfirmed, cola.TimestampOf(now)
-	if made.Kind == cola.KindWebhook {
-		made.State, made.Secret = cola.DestinationPending, exampleNewWebhook().Secret
+	created := cola.DestinationWithSecret{Destination: f.sending.created}
+	created.UUID, created.State, created.CreatedAt = exampleDestinationUUID, cola.DestinationUnconfirmed, cola.TimestampOf(now)
+	if created.Kind == cola.KindWebhook {
+		created.State, created.Secret = cola.DestinationPending, exampleNewWebhook().Secret
 	}
-	return made, state, nil
+	return created, state, nil
 }
 
 // onOne starts every operation on the one destination.
 func (f *fake) onOne(c cola.Caller, what, want, id string) (cola.QuotaState, error) {
 	state, err := f.admit()
-	f.asked = id
+	f.received = id
 	switch {
 	case err != nil:
 	case !c.Has(cola.ScopeWriteSavedSearches):
@@ -129,9 +129,9 @@ func (f *fake) ReplayDestination(_ context.Context, c cola.Caller, id string) (c
 
 func (f *fake) Deliveries(_ context.Context, _ cola.Caller, p cola.DeliveryListParams) (registry.PageList[cola.Delivery], cola.QuotaState, error) {
 	var err error
-	f.sending.wanted, err = p.Normalize()
+	f.sending.page, err = p.Normalize()
 	l, state, err := rowsFor(f, err, exampleDelivery().Delivery, exampleNewDelivery(cola.EventTest))
-	return registry.PageList[cola.Delivery]{Rows: l.Rows, Meta: cola.PageMeta{Total: 2, Page: f.sending.wanted.Page, PerPage: f.sending.wanted.PerPage}}, state, err
+	return registry.PageList[cola.Delivery]{Rows: l.Rows, Meta: cola.PageMeta{Total: 2, Page: f.sending.page.Page, PerPage: f.sending.page.PerPage}}, state, err
 }
 
 // exampleDeliveryID is the ID of exampleDelivery.

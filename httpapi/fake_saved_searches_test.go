@@ -48,7 +48,7 @@ func (f *fake) SavedSearch(_ context.Context, _ cola.Caller, id, ifNoneMatch str
 // write starts every change and deletion.
 func (f *fake) write(c cola.Caller, id string) (cola.QuotaState, error) {
 	state, err := f.admit()
-	f.asked = id
+	f.received = id
 	switch {
 	case err != nil:
 	case !c.Has(cola.ScopeWriteSavedSearches):
@@ -97,9 +97,9 @@ func (f *fake) RunSavedSearch(_ context.Context, c cola.Caller, id string) (cola
 	if err != nil {
 		return cola.SavedSearch{}, state, err
 	}
-	asked := f.saved()
-	asked.Schedule.NextRunAt = cola.Some(cola.TimestampOf(now))
-	return asked, state, nil
+	requested := f.saved()
+	requested.Schedule.NextRunAt = cola.Some(cola.TimestampOf(now))
+	return requested, state, nil
 }
 
 func (f *fake) ExplainSavedSearch(_ context.Context, _ cola.Caller, id, label string) (cola.Explanation, cola.QuotaState, error) {

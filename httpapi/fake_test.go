@@ -38,7 +38,7 @@ type fake struct {
 	panic any
 
 	search   cola.ColaSearch        // latest, normalized
-	asked    string                 // latest path value
+	received string                 // latest path value
 	created  cola.SavedSearchParams // latest
 	repeated bool                   // creations return an earlier result
 	listed   cola.SavedSearchPage   // latest, normalized
@@ -70,8 +70,12 @@ func newFake() *fake {
 	label.Derive()
 	f := &fake{label: label, sending: newSending()}
 	f.permittee = cola.PermitteeDetail{
-		PermitteeSummary: cola.PermitteeSummary{PermitNumber: "NJ-I-721", CompanyName: "NIEDERHOFF IMPORTS INC", Colas: 1,
-			LastColaApplicationDate: cola.NewDate(2011, 2, 23)},
+		PermitteeSummary: cola.PermitteeSummary{
+			PermitNumber:            "NJ-I-721",
+			CompanyName:             "NIEDERHOFF IMPORTS INC",
+			Colas:                   1,
+			LastColaApplicationDate: cola.NewDate(2011, 2, 23),
+		},
 		RecentColas: []cola.ColaSummary{label.ColaSummary},
 	}
 	f.ava = cola.AVADetail{
@@ -140,7 +144,7 @@ func (f *fake) SearchColas(_ context.Context, _ cola.Caller, p cola.SearchParams
 // tagged returns a record if the requested identifier matches.
 func tagged[T any](f *fake, want, got, ifNoneMatch string, value T, m cola.Meter) (registry.Tagged[T], cola.QuotaState, error) {
 	state, err := f.admit()
-	f.asked = got
+	f.received = got
 	switch {
 	case err != nil:
 		return registry.Tagged[T]{}, state, err

@@ -44,8 +44,10 @@ func feedOperations(svc Service) []operation {
 				m.feed, state, err = svc.CreateFeed(r.Context(), c, m.search)
 				return m, state, err
 			}, func(m made) result { // Location omits the URL's token: it is a secret, and proxies log headers
-				return result{body: jsonBody(dataOf[cola.SavedSearchFeed]{m.feed}),
-					location: basePath + savedSearchesPath + "/" + m.search + "/feed"}
+				return result{
+					body:     jsonBody(dataOf[cola.SavedSearchFeed]{m.feed}),
+					location: basePath + savedSearchesPath + "/" + m.search + "/feed",
+				}
 			}),
 		},
 		{

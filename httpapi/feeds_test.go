@@ -64,7 +64,7 @@ func TestFeed(t *testing.T) {
 	content := mustRead(t, resp)
 	feed, err := readAtom([]byte(content))
 	if err != nil {
-		t.Fatalf("%v\n%s", err, content)
+		t.Fatalf("readAtom: %v\n%s", err, content)
 	}
 	search, run := exampleSavedSearch(), exampleRuns().Data[0]
 	want := atomFeed{
@@ -76,31 +76,31 @@ func TestFeed(t *testing.T) {
 		Entries: feed.Entries,
 	}
 	if diff := cmp.Diff(want, feed); diff != "" || len(feed.Entries) != 2 {
-		t.Errorf("%d entries (-want +got):\n%s", len(feed.Entries), diff)
+		t.Errorf("feed has %d entries, want 2 (-want +got):\n%s", len(feed.Entries), diff)
 	}
 	first := feed.Entries[0]
 	if first.Title != "1,203 new labels: Wines called oak" || first.Updated != want.Updated || feed.Entries[1].Title != "2 new labels: Wines called oak" {
-		t.Errorf("entries %q, %q", first.Title, feed.Entries[1].Title)
+		t.Errorf("titles = %q, %q", first.Title, feed.Entries[1].Title)
 	}
 	for _, text := range []string{"Approved from " + run.DateFrom.String() + " to " + run.DateTo.String() + ". 1 late", "<strong>RAVEN OAK</strong> PINOT NOIR", "approved 2026-11-04", ">26266001000016</a>", "1202 more: <a href=\"https://example.com/saved-searches/0b9f8c0e-6a55-4f0e-9a39-2f1f0f9f6d11/runs/1841\">", search.ManageURL} {
 		if !strings.Contains(first.Content.Text, text) {
-			t.Errorf("the first entry does not say %q:\n%s", text, first.Content.Text)
+			t.Errorf("first entry does not contain %q:\n%s", text, first.Content.Text)
 		}
 	}
 	if strings.Contains(first.Content.Text, "now ") {
-		t.Errorf("a label that is still approved is said to be something else:\n%s", first.Content.Text)
+		t.Errorf("first entry reports a changed status:\n%s", first.Content.Text)
 	}
 	if second := feed.Entries[1].Content.Text; !strings.Contains(second, "approved 2026-10-14 (late); now surrendered;") || strings.Contains(first.Content.Text, "(late)") {
-		t.Errorf("which labels are late:\n%s", second)
+		t.Errorf("only the second entry may have late labels:\n%s", second)
 	}
 	h := resp.Header
 	if h.Get("Content-Type") != "application/atom+xml; charset=utf-8" || !strings.HasPrefix(h.Get("Cache-Control"), "private, max-age=") || h.Get("X-Robots-Tag") != "noindex, nofollow" || h.Get("Referrer-Policy") != "no-referrer" || f.spent != 0 {
-		t.Errorf("headers %v", h)
+		t.Errorf("headers = %v", h)
 	}
 }
 
-// TestFeedTag checks that a reader with the current ETag gets a 304 until the feed changes.
-func TestFeedTag(t *testing.T) {
+// TestFeedETag checks that a reader with the current ETag gets a 304 until the feed changes.
+func TestFeedETag(t *testing.T) {
 	spec := openapitest.Load(t, goldenOpenAPI)
 	f := newFake()
 	h := mustServe(t, f, io.Discard)
@@ -109,7 +109,7 @@ func TestFeedTag(t *testing.T) {
 		again := send(t, h, method, feedTarget, "If-None-Match: "+tag)
 		spec.Validate(t, httptest.NewRequest(method, feedTarget, nil), again)
 		if again.StatusCode != http.StatusNotModified || mustRead(t, again) != "" || again.Header.Get("Etag") != tag || tag == "" {
-			t.Errorf("%s with its tag: %d %v", method, again.StatusCode, again.Header)
+			t.Errorf("%s with If-None-Match: response = %d %v, want 304", method, again.StatusCode, again.Header)
 		}
 	}
 	before, err := readAtom([]byte(mustRead(t, send(t, h, "GET", feedTarget))))
@@ -123,19 +123,19 @@ func TestFeedTag(t *testing.T) {
 	resp := send(t, h, "GET", feedTarget, "If-None-Match: "+tag)
 	after, err := readAtom([]byte(mustRead(t, resp)))
 	if err != nil || resp.Header.Get("Etag") == tag || len(after.Entries) != 3 || after.Updated == before.Updated {
-		t.Fatalf("with another run: %d, %d entries, %v", resp.StatusCode, len(after.Entries), err)
+		t.Fatalf("after another run: status = %d, %d entries, %v; want a new ETag and 3 entries", resp.StatusCode, len(after.Entries), err)
 	}
 	if diff := cmp.Diff(before.Entries, after.Entries[1:]); diff != "" {
-		t.Errorf("entries that were there change (-before +after):\n%s", diff)
+		t.Errorf("previous entries changed (-before +after):\n%s", diff)
 	}
 	f.sending.feed.Runs = nil
 	empty, err := readAtom([]byte(mustRead(t, send(t, h, "GET", feedTarget))))
 	if err != nil || len(empty.Entries) != 0 || empty.Updated != "2026-11-20T13:14:15Z" {
-		t.Errorf("without runs: %+v, %v", empty, err)
+		t.Errorf("without runs: feed = %+v, %v; want no entries", empty, err)
 	}
 }
 
-func TestFeedRefused(t *testing.T) {
+func TestFeedErrors(t *testing.T) {
 	spec := openapitest.Load(t, goldenOpenAPI)
 	for _, tt := range []struct {
 		target string
@@ -149,30 +149,30 @@ func TestFeedRefused(t *testing.T) {
 		resp := send(t, mustServe(t, f, io.Discard), "GET", tt.target)
 		spec.Validate(t, httptest.NewRequest("GET", tt.target, nil), resp)
 		if body := mustRead(t, resp); resp.StatusCode != tt.status || strings.Contains(body, "secrets") || resp.Header.Get("Cache-Control") != "private, no-store" || resp.Header.Get("X-Robots-Tag") == "" {
-			t.Errorf("%s: %d %s", tt.target, resp.StatusCode, body)
+			t.Errorf("%s: response = %d %s, want %d", tt.target, resp.StatusCode, body, tt.status)
 		}
 	}
 }
 
-// TestHostileTexts checks that any names of labels and searches produce a valid feed and appear as
-// text.
-func TestHostileTexts(t *testing.T) {
+// TestHostileFeedNames checks that any names of labels and searches produce a valid feed and appear
+// as text.
+func TestHostileFeedNames(t *testing.T) {
 	for _, name := range []string{
 		`<script>alert(1)</script>`, `]]>`, `<![CDATA[ x ]]>`, `&lt;b&gt;`, `"><img src=x onerror=alert(1)>`, "</content></entry></feed>", `<!--`, `{{.}}`, "a\x00b\x08c\x1bd", "\uFFFE\uFFFF", "a\r\n\tb", "\u202Egnp.exe", "é 酒 🍷",
 	} {
 		feed, content := hostile(t, name)
-		if got := feed.Title; got != shownInXML(name) {
-			t.Errorf("%q is called %q", name, got)
+		if got := feed.Title; got != xmlText(name) {
+			t.Errorf("name %q: title = %q", name, got)
 		}
-		shown := feed.Entries[0].Content.Text
-		if !strings.Contains(html.UnescapeString(shown), "<strong>"+shownInEntry(name)+"</strong>") {
-			t.Errorf("%q is shown as\n%s", name, shown)
+		text := feed.Entries[0].Content.Text
+		if !strings.Contains(html.UnescapeString(text), "<strong>"+entryText(name)+"</strong>") {
+			t.Errorf("name %q: entry =\n%s", name, text)
 		}
-		for _, tag := range regexp.MustCompile(`<[^>]*>`).FindAllString(shown, -1) {
+		for _, tag := range regexp.MustCompile(`<[^>]*>`).FindAllString(text, -1) {
 			switch tag {
 			case "<p>", "</p>", "<ul>", "</ul>", "<li>", "</li>", "<strong>", "</strong>", "<br>", toLabel, "</a>":
 			default:
-				t.Errorf("%q makes %s\n%s", name, tag, content)
+				t.Errorf("name %q adds element %s\n%s", name, tag, content)
 			}
 		}
 	}
@@ -181,10 +181,10 @@ func TestHostileTexts(t *testing.T) {
 // toLabel is the link to the one label of a hostile feed.
 const toLabel = `<a href="https://ttbonline.gov/colasonline/viewColaDetails.do?action=publicDisplaySearchBasic&amp;ttbid=26266001000016">`
 
-// shownInEntry returns a text as a run's entry shows it, without invisible characters and those
+// entryText returns a text as a run's entry shows it, without invisible characters and those
 // that are invalid in HTML or XML.
-func shownInEntry(text string) string {
-	return shownInXML(strings.NewReplacer("\u202e", "", "\x08", "", "\x1b", "", "\x00", "\uFFFD").Replace(text))
+func entryText(text string) string {
+	return xmlText(strings.NewReplacer("\u202e", "", "\x08", "", "\x1b", "", "\x00", "\uFFFD").Replace(text))
 }
 
 // hostile returns a feed in which every user-supplied text is name.
@@ -199,17 +199,17 @@ func hostile(t testing.TB, name string) (atomFeed, string) {
 		t.Fatal(err)
 	}
 	if !utf8.Valid(content) {
-		t.Fatalf("not UTF-8: %q", content)
+		t.Fatalf("feed is not UTF-8: %q", content)
 	}
 	feed, err := readAtom(content)
 	if err != nil {
-		t.Fatalf("%q: %v\n%s", name, err, content)
+		t.Fatalf("name %q: %v\n%s", name, err, content)
 	}
 	return feed, string(content)
 }
 
-// shownInXML replaces the characters that are invalid in XML.
-func shownInXML(text string) string {
+// xmlText replaces the characters that are invalid in XML.
+func xmlText(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r < ' ' && r != '\t' && r != '\n' && r != '\r' || r == 0xFFFE || r == 0xFFFF {
 			return utf8.RuneError
@@ -218,15 +218,15 @@ func shownInXML(text string) string {
 	}, text)
 }
 
-// TestFeedWithAnyText checks the same for random texts.
-func TestFeedWithAnyText(t *testing.T) {
+// TestFeedRandomNames checks the same for random texts.
+func TestFeedRandomNames(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		name := rapid.String().Draw(rt, "name")
 		if rapid.Bool().Draw(rt, "bytes") {
 			name = string(rapid.SliceOf(rapid.Byte()).Draw(rt, "raw"))
 		}
-		if feed, content := hostile(t, name); strings.Count(content, "<entry>") != 1 || utf8.ValidString(name) && feed.Title != shownInXML(name) {
-			rt.Fatalf("%q makes\n%s", name, content)
+		if feed, content := hostile(t, name); strings.Count(content, "<entry>") != 1 || utf8.ValidString(name) && feed.Title != xmlText(name) {
+			rt.Fatalf("name %q: feed =\n%s", name, content)
 		}
 	})
 }
@@ -234,9 +234,9 @@ func TestFeedWithAnyText(t *testing.T) {
 // TestEntryIDs checks that an entry's ID depends only on its search and run.
 func TestEntryIDs(t *testing.T) {
 	if got := entryID(exampleUUID, 1841); got != entryID(exampleUUID, 1841) || !urn.MatchString(got) {
-		t.Errorf("%s", got)
+		t.Errorf("entryID is unstable or not a URN: %s", got)
 	}
 	if entryID(exampleUUID, 1841) == entryID(exampleUUID, 1842) || entryID(exampleUUID, 1841) == entryID(exampleDestinationUUID, 1841) {
-		t.Error("two entries have one id")
+		t.Error("different runs have the same entry ID")
 	}
 }

@@ -78,8 +78,12 @@ func recordExchanges() []exchange {
 		exchange{name: "saved_search_unknown", target: "/api/v1/saved-searches/1"},
 		exchange{name: "saved_search_paused", target: "/api/v1/saved-searches/" + exampleUUID, how: "PATCH", body: `{"schedule":{"active":false}}`},
 		exchange{name: "saved_search_empty_change", target: "/api/v1/saved-searches/" + exampleUUID, how: "PATCH", body: `{}`},
-		exchange{name: "saved_search_invalid_change", target: "/api/v1/saved-searches/" + exampleUUID, how: "PATCH",
-			body: `{"title":"x","name":null,"filters":{"brand":"oak"},"schedule":{"cadence":"monthly","active":null,"hour":6}}`},
+		exchange{
+			name:   "saved_search_invalid_change",
+			target: "/api/v1/saved-searches/" + exampleUUID,
+			how:    "PATCH",
+			body:   `{"title":"x","name":null,"filters":{"brand":"oak"},"schedule":{"cadence":"monthly","active":null,"hour":6}}`,
+		},
 		exchange{name: "saved_search_deleted", target: "/api/v1/saved-searches/" + exampleUUID, how: "DELETE"},
 		exchange{name: "saved_search_run", target: "/api/v1/saved-searches/" + exampleUUID + "/run", how: "POST"},
 		exchange{name: "explanation", target: "/api/v1/saved-searches/" + exampleUUID + "/explain/26282001000009"},
@@ -88,9 +92,9 @@ func recordExchanges() []exchange {
 	)
 }
 
-// TestGoldenAnswers compares the status, headers and body of every endpoint's response with a
+// TestGoldenResponses compares the status, headers and body of every endpoint's response with a
 // compareGolden file.
-func TestGoldenAnswers(t *testing.T) {
+func TestGoldenResponses(t *testing.T) {
 	spec := openapitest.Load(t, goldenOpenAPI)
 	for _, tt := range exchanges() {
 		t.Run(tt.name, func(t *testing.T) {
@@ -132,43 +136,43 @@ func compareGolden(t *testing.T, name string, resp *http.Response) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(string(want), text); diff != "" {
-		t.Errorf("%s (-golden +now):\n%s", file, diff)
+		t.Errorf("%s (-golden +got):\n%s", file, diff)
 	}
 }
 
-// TestGoldenTableCoversEveryOperation checks that the table above covers every endpoint.
-func TestGoldenTableCoversEveryOperation(t *testing.T) {
+// TestGoldenOperations checks that the table above covers every endpoint.
+func TestGoldenOperations(t *testing.T) {
 	for _, op := range operations(newFake()) {
 		fixed, _, hasValue := strings.Cut(basePath+op.Path, "{")
-		asked := slices.ContainsFunc(exchanges(), func(e exchange) bool {
+		covered := slices.ContainsFunc(exchanges(), func(e exchange) bool {
 			path, _, _ := strings.Cut(e.target, "?")
 			return e.method() == op.method() && (path == fixed || hasValue && strings.HasPrefix(path, fixed))
 		})
-		if !asked {
-			t.Errorf("%s is not asked for in TestGoldenAnswers", op.Path)
+		if !covered {
+			t.Errorf("%s is missing from TestGoldenResponses", op.Path)
 		}
 	}
 }
 
-func TestHeadIsGetWithoutBody(t *testing.T) {
+func TestHead(t *testing.T) {
 	for _, target := range []string{"/api/v1/colas", "/api/v1/colas/11054001000049", "/api/v1/nothing", "/healthz", "/docs", unsubscribeTarget, confirmTarget, feedTarget} {
 		f, g := newFake(), newFake()
 		head := send(t, mustServe(t, f, io.Discard), http.MethodHead, target, "X-API-Key: "+testKey, "X-Request-Id: same")
 		want := get(t, mustServe(t, g, io.Discard), target, "X-Request-Id: same")
 		if head.StatusCode != want.StatusCode {
-			t.Errorf("HEAD %s: %d, GET: %d", target, head.StatusCode, want.StatusCode)
+			t.Errorf("HEAD %s: status = %d, GET: %d", target, head.StatusCode, want.StatusCode)
 		}
 		if diff := cmp.Diff(want.Header, head.Header); diff != "" {
-			t.Errorf("HEAD %s has other headers (-get +head):\n%s", target, diff)
+			t.Errorf("HEAD %s: headers (-get +head):\n%s", target, diff)
 		}
 		if f.used != g.used || f.spent != g.spent {
-			t.Errorf("HEAD %s is charged %+v and %d requests, GET %+v and %d", target, f.used, f.spent, g.used, g.spent)
+			t.Errorf("HEAD %s: charged %+v and %d requests, GET: %+v and %d", target, f.used, f.spent, g.used, g.spent)
 		}
 	}
 }
 
-// TestHeadSendsNoBody uses a real connection because net/http removes the body.
-func TestHeadSendsNoBody(t *testing.T) {
+// TestHeadBody uses a real connection because net/http removes the body.
+func TestHeadBody(t *testing.T) {
 	server := httptest.NewServer(mustServe(t, newFake(), io.Discard))
 	defer server.Close()
 	req, err := http.NewRequest(http.MethodHead, server.URL+"/api/v1/colas", nil)
@@ -182,16 +186,16 @@ func TestHeadSendsNoBody(t *testing.T) {
 	}
 	defer resp.Body.Close()
 	if body := mustRead(t, resp); resp.StatusCode != http.StatusOK || body != "" || resp.ContentLength <= 0 {
-		t.Errorf("status %d, length %d, body %q", resp.StatusCode, resp.ContentLength, body)
+		t.Errorf("status = %d, length = %d, body = %q; want 200 with a length and no body", resp.StatusCode, resp.ContentLength, body)
 	}
 }
 
-func TestSearchParametersReachTheService(t *testing.T) {
+func TestSearchParameters(t *testing.T) {
 	f := newFake()
 	resp := get(t, mustServe(t, f, io.Discard), "/api/v1/colas?q=oak&product_type=wine,malt%20beverage&product_type=distilled+spirits"+
 		"&status=approved&approval_date_to=2024-12-31&abv_min=12.5&container_type=can&per_page=7&brand_name=")
 	if resp.StatusCode != http.StatusOK {
-		t.Fatalf("status %d: %s", resp.StatusCode, mustRead(t, resp))
+		t.Fatalf("response = %d %s, want 200", resp.StatusCode, mustRead(t, resp))
 	}
 	got := f.search
 	want := cola.ColaSearch{
@@ -202,7 +206,7 @@ func TestSearchParametersReachTheService(t *testing.T) {
 		Page: 1, PerPage: 7, Fingerprint: got.Fingerprint,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
+		t.Errorf("parameters (-want +got):\n%s", diff)
 	}
 }
 
@@ -213,18 +217,18 @@ func TestNotModified(t *testing.T) {
 		first := get(t, h, target)
 		tag := first.Header.Get("Etag")
 		if first.StatusCode != http.StatusOK || tag == "" {
-			t.Fatalf("%s: status %d, ETag %q", target, first.StatusCode, tag)
+			t.Fatalf("%s: status = %d, ETag = %q; want 200 with an ETag", target, first.StatusCode, tag)
 		}
 		used := f.used
 		again := get(t, h, target, "If-None-Match: "+tag)
 		if again.StatusCode != http.StatusNotModified || mustRead(t, again) != "" || again.Header.Get("Etag") != tag {
-			t.Errorf("%s with its tag: status %d, ETag %q", target, again.StatusCode, again.Header.Get("Etag"))
+			t.Errorf("%s with If-None-Match: status = %d, ETag = %q; want 304, %q", target, again.StatusCode, again.Header.Get("Etag"), tag)
 		}
 		if again.Header.Get("X-Quota-Reset") == "" || again.Header.Get("Content-Type") != "" {
-			t.Errorf("%s with its tag has headers %v", target, again.Header)
+			t.Errorf("%s with If-None-Match: headers = %v", target, again.Header)
 		}
 		if f.used != used {
-			t.Errorf("%s: a 304 was charged: %+v after %+v", target, f.used, used)
+			t.Errorf("%s: 304 was charged: used %+v, want %+v", target, f.used, used)
 		}
 	}
 }

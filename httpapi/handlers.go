@@ -57,7 +57,7 @@ func (a *api) serve(op *operation) http.HandlerFunc {
 	}
 }
 
-// refuse answers an authenticated request that matches no operation. It counts toward the rate
+// refuse rejects an authenticated request that matches no operation. It counts toward the rate
 // limit.
 func (a *api) refuse(w http.ResponseWriter, r *http.Request, refusal error) {
 	caller, _ := cola.CallerFrom(r.Context())
@@ -77,8 +77,12 @@ func (a *api) notFoundPublic(w http.ResponseWriter, r *http.Request) {
 // pathNotFoundError suggests the nearest existing path. The comparison leaves out the common
 // prefix, which would make any two paths similar.
 func (a *api) pathNotFoundError(r *http.Request) error {
-	full := map[string]string{"/docs": "/docs", "/healthz": "/healthz", "/readyz": "/readyz",
-		"/openapi.json": basePath + "/openapi.json"}
+	full := map[string]string{
+		"/docs":         "/docs",
+		"/healthz":      "/healthz",
+		"/readyz":       "/readyz",
+		"/openapi.json": basePath + "/openapi.json",
+	}
 	for i := range a.ops {
 		if a.ops[i].PathParam.Name == "" {
 			full[a.ops[i].Path] = basePath + a.ops[i].Path
@@ -140,7 +144,7 @@ func methodNotAllowedError(w http.ResponseWriter, r *http.Request) error {
 }
 
 // routeLabel returns the pattern of a request's route, without the values of its parameters. A
-// request refused before routing, for its credentials or its method, is labeled with the route for
+// request rejected before routing, for its credentials or its method, is labeled with the route for
 // its method, GET or POST.
 func (a *api) routeLabel(r *http.Request) string {
 	if path := canonicalRoutePath(r); a.patterns[path] { // see preferLiteralRoute
@@ -204,7 +208,7 @@ func (a *api) health(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// ready reports whether the service can answer requests; load balancers send none while it returns
+// ready reports whether the service can handle requests; load balancers send none while it returns
 // 503.
 func (a *api) ready(w http.ResponseWriter, r *http.Request) {
 	if err := a.svc.Ready(r.Context()); err != nil {

@@ -23,8 +23,8 @@ import (
 	"github.com/colaregistry/colaregistry/internal/web"
 )
 
-// TestOneEventARequest checks the log line of each kind of request.
-func TestOneEventARequest(t *testing.T) {
+// TestRequestLog checks the log line of each kind of request.
+func TestRequestLog(t *testing.T) {
 	tests := []struct {
 		method, target string
 		key            bool
@@ -52,37 +52,37 @@ func TestOneEventARequest(t *testing.T) {
 			resp := send(t, mustServe(t, newFake(), &log), tt.method, tt.target, lines...)
 			var event map[string]any
 			if err := json.Unmarshal([]byte(log.String()), &event); err != nil {
-				t.Fatalf("not one line of JSON: %s", log.String())
+				t.Fatalf("log is not one line of JSON: %s", log.String())
 			}
 			for name, value := range tt.want {
 				if event[name] != value {
-					t.Errorf("%s is %v, want %v", name, event[name], value)
+					t.Errorf("%s = %v, want %v", name, event[name], value)
 				}
 			}
 			if event["request_id"] != "seen" || event["duration"] == nil || event["level"] != "INFO" {
-				t.Errorf("event: %v", event)
+				t.Errorf("event = %v", event)
 			}
 			body := mustRead(t, resp)
 			if tt.method == "HEAD" {
 				body = "" // removed by a real server but not by the recorder
 			}
 			if event["bytes"] != float64(len(body)) {
-				t.Errorf("bytes: %v", event["bytes"])
+				t.Errorf("bytes = %v, want %d", event["bytes"], len(body))
 			}
 			if strings.Contains(log.String(), testKey) || strings.Contains(log.String(), "sensitive") {
-				t.Errorf("the log has a secret or a query: %s", log.String())
+				t.Errorf("log has a secret or a query: %s", log.String())
 			}
 		})
 	}
 }
 
-func TestAbortStaysAnAbort(t *testing.T) {
+func TestAbortHandler(t *testing.T) {
 	f := newFake()
 	f.panic = http.ErrAbortHandler
 	var log strings.Builder
 	defer func() {
 		if p := recover(); p != http.ErrAbortHandler || strings.Count(log.String(), "\n") != 1 {
-			t.Errorf("recovered %v, log %q", p, log.String())
+			t.Errorf("recovered %v, log %q; want ErrAbortHandler and one line", p, log.String())
 		}
 	}()
 	get(t, mustServe(t, f, &log), "/api/v1/usage")
@@ -93,7 +93,7 @@ func TestCompression(t *testing.T) {
 	h := mustServe(t, f, io.Discard)
 	want := mustRead(t, get(t, h, "/api/v1/colas/11054001000049"))
 	if len(want) < 1024 {
-		t.Fatalf("the answer is too short to be compressed: %d bytes", len(want))
+		t.Fatalf("response of %d bytes is too short to be compressed", len(want))
 	}
 	readers := map[string]func(io.Reader) (io.Reader, error){
 		"gzip": func(r io.Reader) (io.Reader, error) { return gzip.NewReader(r) },
@@ -102,25 +102,25 @@ func TestCompression(t *testing.T) {
 	for encoding, open := range readers {
 		resp := get(t, h, "/api/v1/colas/11054001000049", "Accept-Encoding: "+encoding)
 		if got := resp.Header.Get("Content-Encoding"); got != encoding {
-			t.Fatalf("Content-Encoding %q, want %q", got, encoding)
+			t.Fatalf("Content-Encoding = %q, want %q", got, encoding)
 		}
 		if !slices.Contains(resp.Header.Values("Vary"), "Accept-Encoding") || resp.Header.Get("Content-Length") == "" && resp.ContentLength == int64(len(want)) {
-			t.Errorf("%s: headers %v", encoding, resp.Header)
+			t.Errorf("%s: headers = %v", encoding, resp.Header)
 		}
 		r, err := open(resp.Body)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if got, err := io.ReadAll(r); err != nil || string(got) != want {
-			t.Errorf("%s decodes to %q, %v", encoding, got, err)
+			t.Errorf("%s: body = %q, %v; want the uncompressed body", encoding, got, err)
 		}
 	}
 	if got := get(t, h, "/api/v1/usage", "Accept-Encoding: gzip, zstd").Header.Get("Content-Encoding"); got != "" {
-		t.Errorf("a short answer is compressed with %q", got)
+		t.Errorf("short response: Content-Encoding = %q, want none", got)
 	}
 	for _, refusal := range []string{"gzip;q=0, zstd;q=0", "identity", "br"} {
 		if got := get(t, h, "/docs", "Accept-Encoding: "+refusal).Header.Get("Content-Encoding"); got != "" {
-			t.Errorf("Accept-Encoding %q is answered with %q", refusal, got)
+			t.Errorf("Accept-Encoding %q: Content-Encoding = %q, want none", refusal, got)
 		}
 	}
 }
@@ -131,7 +131,7 @@ func TestPreflight(t *testing.T) {
 	resp := send(t, mustServe(t, f, io.Discard), "OPTIONS", "/api/v1/colas", "Origin: https://shop.example",
 		"Access-Control-Request-Method: GET", "Access-Control-Request-Headers: x-api-key,authorization,x-cola-client,traceparent,baggage,sentry-trace")
 	if resp.StatusCode != http.StatusOK || f.spent != 0 {
-		t.Errorf("status %d, %d requests spent", resp.StatusCode, f.spent)
+		t.Errorf("status = %d, %d requests spent; want 200, 0", resp.StatusCode, f.spent)
 	}
 	want := map[string]string{
 		"Access-Control-Allow-Origin": "*", "Access-Control-Allow-Methods": "GET", "Access-Control-Max-Age": "3600",
@@ -139,25 +139,26 @@ func TestPreflight(t *testing.T) {
 	}
 	for name, value := range want {
 		if got := resp.Header.Get(name); !strings.EqualFold(got, value) {
-			t.Errorf("%s is %q, want %q", name, got, value)
+			t.Errorf("%s = %q, want %q", name, got, value)
 		}
 	}
 	if got := resp.Header.Get("Access-Control-Allow-Credentials"); got != "" {
-		t.Errorf("cookies are allowed: %q", got)
+		t.Errorf("Access-Control-Allow-Credentials = %q, want none", got)
 	}
 	for _, method := range []string{"PATCH", "DELETE", "PUT"} { // PUT returns a 405 that scripts can read
 		allowed := send(t, mustServe(t, f, io.Discard), "OPTIONS", "/api/v1/saved-searches/"+exampleUUID, "Origin: https://shop.example",
 			"Access-Control-Request-Method: "+method, "Access-Control-Request-Headers: content-type,x-api-key")
 		if got := allowed.Header.Get("Access-Control-Allow-Methods"); got != method {
-			t.Errorf("%s: %q is allowed", method, got)
+			t.Errorf("%s: Access-Control-Allow-Methods = %q", method, got)
 		}
 	}
 }
 
-// TestScriptsReadHeaders checks that a script on another origin can read responses of every kind,
+// TestExposedHeaders checks that a script on another origin can read responses of every kind,
 // including errors, with all headers that are relevant to callers.
-func TestScriptsReadHeaders(t *testing.T) {
-	// The first line lists the headers that browsers always expose. Browsers consume the others themselves.
+func TestExposedHeaders(t *testing.T) {
+	// The first line lists the headers that browsers always expose. Browsers consume the others
+	// themselves.
 	known := []string{"Cache-Control", "Content-Length", "Content-Type",
 		"Access-Control-Allow-Origin", "Access-Control-Expose-Headers", "Content-Encoding", "Content-Security-Policy",
 		"Referrer-Policy", "Vary", "X-Content-Type-Options", "X-Robots-Tag"}
@@ -181,12 +182,12 @@ func TestScriptsReadHeaders(t *testing.T) {
 	} {
 		resp := write(t, h, tt.method, tt.target, tt.body, append(tt.more, "Origin: https://shop.example")...)
 		if resp.StatusCode != tt.status || resp.Header.Get(tt.header) == "" || resp.Header.Get("Access-Control-Allow-Origin") != "*" {
-			t.Errorf("%s %s: %d %v", tt.method, tt.target, resp.StatusCode, resp.Header)
+			t.Errorf("%s %s: response = %d %v, want %d and header %s", tt.method, tt.target, resp.StatusCode, resp.Header, tt.status, tt.header)
 		}
 		exposed := strings.Split(resp.Header.Get("Access-Control-Expose-Headers"), ", ")
 		for name := range resp.Header {
 			if !slices.Contains(exposed, name) && !slices.Contains(known, name) {
-				t.Errorf("%s %s: scripts cannot read %s; exposed are %s", tt.method, tt.target, name, exposed)
+				t.Errorf("%s %s: header %s is not exposed; exposed: %s", tt.method, tt.target, name, exposed)
 			}
 		}
 	}
@@ -205,15 +206,15 @@ func TestTimeout(t *testing.T) {
 	h := New(slow{newFake()}, keys{}, Options{Logger: slog.New(slog.NewJSONHandler(&log, nil)), Timeout: time.Millisecond})
 	resp := get(t, h, "/api/v1/usage")
 	if resp.StatusCode != http.StatusServiceUnavailable || resp.Header.Get("Retry-After") != "5" {
-		t.Errorf("%d, Retry-After %q", resp.StatusCode, resp.Header.Get("Retry-After"))
+		t.Errorf("status = %d, Retry-After = %q; want 503, 5", resp.StatusCode, resp.Header.Get("Retry-After"))
 	}
 	if !strings.Contains(log.String(), "ERROR") {
-		t.Errorf("a request that was given up is not an error in the log: %s", log.String())
+		t.Errorf("timeout is not logged as an error: %s", log.String())
 	}
 }
 
-// TestHostIsNotTrusted checks that a forged Host appears nowhere in a response.
-func TestHostIsNotTrusted(t *testing.T) {
+// TestUntrustedHost checks that a forged Host appears nowhere in a response.
+func TestUntrustedHost(t *testing.T) {
 	h := mustServe(t, newFake(), io.Discard)
 	for _, target := range []string{"/docs", "/api/v1/openapi.json", "/api/v1/colas/11054001000049", "/api/v1/nothing"} {
 		r := httptest.NewRequest("GET", target, nil)
@@ -227,7 +228,7 @@ func TestHostIsNotTrusted(t *testing.T) {
 			t.Fatal(err)
 		}
 		if strings.Contains(all.String()+w.Body.String(), "evil.example") {
-			t.Errorf("%s repeats the Host header", target)
+			t.Errorf("%s: response contains the Host header", target)
 		}
 	}
 }
@@ -270,17 +271,17 @@ func TestSlowBodies(t *testing.T) {
 		spec.Validate(t, httptest.NewRequest(http.MethodPost, createPath, nil), resp)
 		got := mustDecode(t, resp)
 		if resp.StatusCode != http.StatusRequestTimeout || got.Error.Code != "request_timeout" || f.spent != 1 || f.created.Name != "" {
-			t.Errorf("%s: %d %+v, %d requests spent", length, resp.StatusCode, got, f.spent)
+			t.Errorf("%s: response = %d %+v, %d requests spent; want 408 request_timeout, 1", length, resp.StatusCode, got, f.spent)
 		}
 		if !resp.Close || resp.Header.Get(web.QuotaHeaders()[0]) == "" {
-			t.Errorf("%s: closing %t, headers %v", length, resp.Close, resp.Header)
+			t.Errorf("%s: close = %t, headers = %v; want the connection closed, with quota headers", length, resp.Close, resp.Header)
 		}
 	}
 }
 
-// TestRefusedAtOnce checks that a request refused on its headers does not wait for its body. The
-// server's read timeout is one hour.
-func TestRefusedAtOnce(t *testing.T) {
+// TestImmediateRejection checks that a request rejected on its headers does not wait for its body.
+// The server's read timeout is one hour.
+func TestImmediateRejection(t *testing.T) {
 	for head, status := range map[string]int{
 		"POST " + createPath + " HTTP/1.1\r\nContent-Length: 20":                                                        401,
 		"POST " + createPath + " HTTP/1.1\r\nX-API-Key: wrong\r\nTransfer-Encoding: chunked":                            401,
@@ -291,13 +292,13 @@ func TestRefusedAtOnce(t *testing.T) {
 	} {
 		resp := mustBegin(t, mustServe(t, newFake(), io.Discard), time.Hour, head)
 		if resp.StatusCode != status || !resp.Close {
-			t.Errorf("%q is answered with %d, closing %t", head, resp.StatusCode, resp.Close)
+			t.Errorf("%q: status = %d, close = %t; want %d, true", head, resp.StatusCode, resp.Close, status)
 		}
 	}
 }
 
-// TestConnectionsAreKept checks that connections are reused if the body was read or is empty.
-func TestConnectionsAreKept(t *testing.T) {
+// TestKeepAlive checks that connections are reused if the body was read or is empty.
+func TestKeepAlive(t *testing.T) {
 	server := httptest.NewServer(mustServe(t, newFake(), io.Discard))
 	defer server.Close()
 	for _, body := range []string{"", "{}"} {
@@ -312,7 +313,7 @@ func TestConnectionsAreKept(t *testing.T) {
 			t.Fatal(err)
 		}
 		if mustRead(t, resp); resp.Close {
-			t.Errorf("the connection is closed after %d to %q", resp.StatusCode, body)
+			t.Errorf("connection closed after status %d for body %q", resp.StatusCode, body)
 		}
 	}
 }

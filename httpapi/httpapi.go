@@ -1,4 +1,4 @@
-// Package httpapi is the REST edge of the registry: it decodes requests, calls package registry and
+// Package httpapi is the REST API of the registry: it decodes requests, calls package registry and
 // renders the results.
 //
 // One table of operations mounts the routes and describes them in the OpenAPI document. The
@@ -26,11 +26,11 @@ import (
 	"github.com/colaregistry/colaregistry/registry"
 )
 
-// Service contains the operations of the registry that the edge uses; *registry.Service implements
+// Service contains the operations of the registry that the API uses; *registry.Service implements
 // it. Methods with a caller are for authenticated requests and count toward the rate limit. They
 // return the quota state with errors too, if it is known.
 type Service interface {
-	// Refuse admits a request that the edge itself rejects, for free, and returns the rejection, or
+	// Refuse admits a request that the API itself rejects, for free, and returns the rejection, or
 	// another error if the request is not admitted.
 	Refuse(ctx context.Context, c cola.Caller, refusal error) (cola.QuotaState, error)
 
@@ -105,19 +105,19 @@ type Authenticator interface {
 	Authenticate(context.Context, http.Header, cola.Channel) (cola.Caller, error)
 }
 
-// Options configures the edge. The zero value uses defaults.
+// Options configures the API. The zero value uses defaults.
 type Options struct {
-	PublicURL   string        // URL of the service, without a trailing slash; empty: links are relative
+	PublicURL   string        // URL of the service, without a trailing slash; links are relative if empty
 	Version     string        // program version, reported by /healthz
-	Logger      *slog.Logger  // logs one event per request; nil: slog.Default
-	Timeout     time.Duration // per request; zero: 30 seconds
-	MaxDrawings int           // concurrent drawings of label images; 0: one fewer than processors, at least one
+	Logger      *slog.Logger  // logs one event per request; default: slog.Default()
+	Timeout     time.Duration // per request; default: 30 seconds
+	MaxDrawings int           // concurrent drawings of label images; default: one less than the number of processors, at least one
 
-	// Resource describes the API to OAuth clients whose token is rejected; zero if only API keys are
-	// accepted.
+	// Resource describes the API to OAuth clients whose token is rejected; zero if only API keys
+	// are accepted.
 	Resource auth.Resource
 
-	// Metrics registers the edge's metrics, once per registerer; nil disables them.
+	// Metrics registers the API's metrics, once per registerer; nil disables them.
 	Metrics prometheus.Registerer
 }
 
@@ -142,7 +142,7 @@ type api struct {
 	page           staticDocument // the reference page
 }
 
-// Handles reports whether the edge handles a path, even with a 404.
+// Handles reports whether the API handles a path, even with a 404.
 func Handles(path string) bool {
 	area, _, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
 	switch area {

@@ -49,8 +49,11 @@ type pendingDrawing struct {
 }
 
 func newDrawingCache(running, waiting, keep int) *drawingCache {
-	return &drawingCache{queue: newWorkQueue(running, waiting), pending: map[string]*pendingDrawing{},
-		kept: newByteCache(keep)}
+	return &drawingCache{
+		queue:   newWorkQueue(running, waiting),
+		pending: map[string]*pendingDrawing{},
+		kept:    newByteCache(keep),
+	}
 }
 
 // cached returns the cached drawing of a key, if any.
@@ -220,7 +223,7 @@ func (p *tagCache) add(picture, tag string, format labelart.Format) {
 }
 
 // workQueue bounds work that needs no credentials: some runs, some waits, and further work is
-// refused at once.
+// rejected at once.
 type workQueue struct {
 	places chan struct{} // one token per running or waiting piece of work
 	slots  chan struct{} // one token per running piece of work
@@ -230,7 +233,7 @@ func newWorkQueue(running, waiting int) workQueue {
 	return workQueue{places: make(chan struct{}, running+waiting), slots: make(chan struct{}, running)}
 }
 
-// enter takes a place, which leave returns. It reports false if all places are taken.
+// enter takes a place, which leave returns. It reports false if the queue is full.
 func (g workQueue) enter() bool {
 	select {
 	case g.places <- struct{}{}:
@@ -254,7 +257,7 @@ func (g workQueue) acquire(ctx context.Context) error {
 
 func (g workQueue) release() { <-g.slots }
 
-// run does work once a slot is free. It fails with CodeUnavailable if all places are taken.
+// run does work once a slot is free. It fails with CodeUnavailable if the queue is full.
 func (g workQueue) run(ctx context.Context, work func() error) error {
 	if !g.enter() {
 		return errTooManyImages()

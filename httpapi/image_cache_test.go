@@ -23,7 +23,7 @@ func hold() (draw func() ([]byte, error), drawn *atomic.Int32, release func()) {
 	}, drawn, func() { close(gate) }
 }
 
-func TestDrawnOnceForAll(t *testing.T) {
+func TestConcurrentRender(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDrawingCache(2, 2, 1<<20)
 		draw, drawn, release := hold()
@@ -31,7 +31,7 @@ func TestDrawnOnceForAll(t *testing.T) {
 		for range 20 {
 			group.Go(func() {
 				if content, err := d.get(t.Context(), "a", draw); err != nil || string(content) != "drawn" {
-					t.Errorf("%q, %v", content, err)
+					t.Errorf("get = %q, %v; want drawn", content, err)
 				}
 			})
 		}
@@ -39,56 +39,56 @@ func TestDrawnOnceForAll(t *testing.T) {
 		release()
 		group.Wait()
 		if _, err := d.get(t.Context(), "a", draw); err != nil || drawn.Load() != 1 {
-			t.Errorf("drawn %d times, %v", drawn.Load(), err)
+			t.Errorf("drawn %d times, %v; want once", drawn.Load(), err)
 		}
 	})
 }
 
-// TestDrawingQueue fills the queue. Further requests are refused until a waiting one is canceled.
-func TestDrawingQueue(t *testing.T) {
+// TestRenderQueue fills the queue. Further requests are rejected until a waiting one is canceled.
+func TestRenderQueue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const running, waiting = 2, 3
 		d := newDrawingCache(running, waiting, 1<<20)
 		draw, drawn, release := hold()
 		var group sync.WaitGroup
 		leave := map[int]context.CancelFunc{}
-		ask := func(i int, want error) {
+		request := func(i int, want error) {
 			ctx, cancel := context.WithCancel(t.Context())
 			leave[i] = cancel
 			group.Go(func() {
 				if _, err := d.get(ctx, fmt.Sprint(i), draw); !errors.Is(err, want) {
-					t.Errorf("image %d: %v, want %v", i, err, want)
+					t.Errorf("image %d: error = %v, want %v", i, err, want)
 				}
 			})
 			synctest.Wait()
 		}
 		for i := range running + waiting - 1 {
-			ask(i, nil)
+			request(i, nil)
 		}
 		const leaves, comes = 98, 99
-		ask(leaves, context.Canceled)
+		request(leaves, context.Canceled)
 		if _, err := d.get(t.Context(), "one more", draw); cola.CodeOf(err) != cola.CodeUnavailable {
-			t.Errorf("beyond the queue: %v", err)
+			t.Errorf("full queue: error = %v, want unavailable", err)
 		}
 		leave[leaves]()
 		synctest.Wait()
-		ask(comes, nil)
+		request(comes, nil)
 		if drawn.Load() != running {
-			t.Errorf("%d drawings at a time, want %d", drawn.Load(), running)
+			t.Errorf("%d concurrent drawings, want %d", drawn.Load(), running)
 		}
 		release()
 		group.Wait()
 		synctest.Wait()
 		if drawn.Load() != running+waiting || len(d.queue.places) != 0 || len(d.queue.slots) != 0 || len(d.pending) != 0 {
-			t.Errorf("%d drawn; %d places and %d slots taken, %d pending", drawn.Load(), len(d.queue.places),
+			t.Errorf("%d drawn, %d places and %d slots in use, %d pending", drawn.Load(), len(d.queue.places),
 				len(d.queue.slots), len(d.pending))
 		}
 	})
 }
 
-// TestDrawingOutlivesItsFirstRequest checks that a drawing continues for other requests, and that a
+// TestRenderAfterDisconnect checks that a drawing continues for other requests, and that a
 // started one is cached even if no request is waiting.
-func TestDrawingOutlivesItsFirstRequest(t *testing.T) {
+func TestRenderAfterDisconnect(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDrawingCache(1, 1, 1<<20)
 		draw, drawn, release := hold()
@@ -96,7 +96,7 @@ func TestDrawingOutlivesItsFirstRequest(t *testing.T) {
 		var group sync.WaitGroup
 		group.Go(func() {
 			if _, err := d.get(first, "a", draw); !errors.Is(err, context.Canceled) {
-				t.Errorf("the first: %v", err)
+				t.Errorf("first request: error = %v, want context.Canceled", err)
 			}
 		})
 		synctest.Wait()
@@ -104,30 +104,30 @@ func TestDrawingOutlivesItsFirstRequest(t *testing.T) {
 		group.Wait()
 		group.Go(func() {
 			if _, err := d.get(t.Context(), "a", draw); err != nil {
-				t.Errorf("the second: %v", err)
+				t.Errorf("second request: error = %v", err)
 			}
 		})
 		synctest.Wait()
 		release()
 		group.Wait()
 		if drawn.Load() != 1 {
-			t.Errorf("drawn %d times", drawn.Load())
+			t.Errorf("drawn %d times, want once", drawn.Load())
 		}
 	})
 }
 
-func TestFailedDrawing(t *testing.T) {
+func TestFailedRender(t *testing.T) {
 	d := newDrawingCache(1, 1, 1<<20)
 	if _, err := d.get(t.Context(), "a", func() ([]byte, error) { panic("of a drawing") }); err == nil {
-		t.Error("a panic is no error")
+		t.Error("get succeeded after a panic, want an error")
 	}
 	if content, err := d.get(t.Context(), "a", func() ([]byte, error) { return []byte("b"), nil }); err != nil ||
 		string(content) != "b" {
-		t.Errorf("after a panic: %q, %v", content, err)
+		t.Errorf("after a panic: get = %q, %v; want b", content, err)
 	}
 }
 
-func TestKeptBytes(t *testing.T) {
+func TestImageCacheEviction(t *testing.T) {
 	k := newByteCache(10 * (1000 + entryOverhead))
 	for i := range 100 {
 		k.add(fmt.Sprint(i), bytes.Repeat([]byte{1}, 1000))
@@ -138,7 +138,7 @@ func TestKeptBytes(t *testing.T) {
 	_, newest := k.get("99")
 	_, large := k.get("too large")
 	if oldest || !newest || large || k.bytes > k.maxBytes || k.lru.Len() != 10 {
-		t.Errorf("oldest %t, newest %t, large %t; %d bytes of %d in %d entries", oldest, newest, large, k.bytes,
+		t.Errorf("oldest = %t, newest = %t, large = %t, %d bytes of %d in %d entries; want false, true, false", oldest, newest, large, k.bytes,
 			k.maxBytes, k.lru.Len())
 	}
 }

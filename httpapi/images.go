@@ -55,7 +55,7 @@ func (a *api) image(w http.ResponseWriter, r *http.Request) {
 	a.sendDrawing(w, r, tag, &label, &img, format)
 }
 
-// notModified sets the headers of every image. If the client has the current version, it answers
+// notModified sets the headers of every image. If the client has the current version, it responds
 // with 304 and returns true.
 func notModified(w http.ResponseWriter, r *http.Request, tag string) bool {
 	h := w.Header()
@@ -68,8 +68,8 @@ func notModified(w http.ResponseWriter, r *http.Request, tag string) bool {
 	return false
 }
 
-// sendCached answers with a cached drawing, without the record. If the drawing is not cached, it
-// returns false and sends nothing.
+// sendCached responds with a cached drawing, without the record. If the drawing is not cached, it
+// returns false without a response.
 func (a *api) sendCached(w http.ResponseWriter, r *http.Request, known cachedTag) bool {
 	content, ok := a.drawings.cached(known.tag)
 	if ok && !notModified(w, r, known.tag) {
@@ -147,9 +147,9 @@ func (a *api) requestedImage(r *http.Request) (id string, format labelart.Format
 	if f, ok := labelart.ParseFormat(strings.TrimPrefix(path.Ext(id), ".")); ok {
 		return strings.TrimSuffix(id, path.Ext(id)), f, query.Problems.Err()
 	}
-	if wanted := strings.TrimSpace(query.Format); wanted != "" {
+	if requested := strings.TrimSpace(query.Format); requested != "" {
 		var ok bool
-		if format, ok = labelart.ParseFormat(wanted); !ok {
+		if format, ok = labelart.ParseFormat(requested); !ok {
 			query.Problems.Add("format", "%s is not a supported format; use jpg, png or svg.",
 				params.Quoted(query.Format))
 		}

@@ -53,11 +53,11 @@ func TestImageFormat(t *testing.T) {
 			spec.Validate(t, httptest.NewRequest("GET", tt.target, nil), resp)
 			want := map[string]string{"jpeg": "image/jpeg", "svg": "image/svg+xml", "png": "image/png"}[tt.want]
 			if got := resp.Header.Get("Content-Type"); resp.StatusCode != http.StatusOK || got != want {
-				t.Errorf("%s attempt, %s of a %s: %d %s, want %s", attempt, tt.target, tt.stated, resp.StatusCode, got, want)
+				t.Errorf("%s attempt, %s of a %s: response = %d %s, want 200 %s", attempt, tt.target, tt.stated, resp.StatusCode, got, want)
 				continue
 			}
 			if resp.Header.Get("X-Content-Type-Options") != "nosniff" || !strings.Contains(resp.Header.Get("Content-Security-Policy"), "sandbox") {
-				t.Errorf("%s: headers %v", tt.target, resp.Header)
+				t.Errorf("%s: headers = %v", tt.target, resp.Header)
 			}
 			checkPicture(t, tt.want, resp)
 		}
@@ -70,7 +70,7 @@ func checkPicture(t *testing.T, format string, resp *http.Response) {
 	if format != "svg" {
 		config, drawn, err := image.DecodeConfig(resp.Body)
 		if err != nil || drawn != format || config.Width != 300 || config.Height != 400 {
-			t.Errorf("%s of %d by %d, %v; want %s", drawn, config.Width, config.Height, err, format)
+			t.Errorf("image = %s, %d×%d, %v; want %s, 300×400", drawn, config.Width, config.Height, err, format)
 		}
 		return
 	}
@@ -80,11 +80,11 @@ func checkPicture(t *testing.T, format string, resp *http.Response) {
 		Height  string `xml:"height,attr"`
 	}
 	if err := xml.NewDecoder(resp.Body).Decode(&root); err != nil || root.XMLName.Local != "svg" || !strings.HasPrefix(root.Width, "300") || !strings.HasPrefix(root.Height, "400") {
-		t.Errorf("SVG root %+v, %v", root, err)
+		t.Errorf("SVG root = %+v, %v", root, err)
 	}
 }
 
-func TestImageRefused(t *testing.T) {
+func TestImageErrors(t *testing.T) {
 	spec := openapitest.Load(t, goldenOpenAPI)
 	tests := []struct {
 		target  string
@@ -108,28 +108,28 @@ func TestImageRefused(t *testing.T) {
 		spec.Validate(t, httptest.NewRequest("GET", tt.target, nil), resp)
 		got := mustDecode(t, resp)
 		if resp.StatusCode != tt.status {
-			t.Errorf("%s: %d, want %d", tt.target, resp.StatusCode, tt.status)
+			t.Errorf("%s: status = %d, want %d", tt.target, resp.StatusCode, tt.status)
 		}
-		if _, told := got.Error.Details[tt.problem]; tt.problem != "" && !told {
-			t.Errorf("%s: details %v", tt.target, got.Error.Details)
+		if _, ok := got.Error.Details[tt.problem]; tt.problem != "" && !ok {
+			t.Errorf("%s: details = %v, want a problem of %s", tt.target, got.Error.Details, tt.problem)
 		}
 		if cache := resp.Header.Get("Cache-Control"); cache != "private, no-store" {
-			t.Errorf("%s: an error may be kept: %s", tt.target, cache)
+			t.Errorf("%s: Cache-Control = %s, want private, no-store", tt.target, cache)
 		}
 	}
 }
 
-func TestImageOfImpossibleSize(t *testing.T) {
+func TestOversizedImage(t *testing.T) {
 	for _, width := range []int{-1, 0, labelart.MaxSide + 1, 1 << 40} {
 		f := newFake()
 		f.label.Images[0].WidthPixels = cola.Some(width)
 		if resp := send(t, mustServe(t, f, io.Discard), "GET", imagePath+".png"); resp.StatusCode != http.StatusNotFound {
-			t.Errorf("%d pixels: %d", width, resp.StatusCode)
+			t.Errorf("width %d: status = %d, want 404", width, resp.StatusCode)
 		}
 	}
 }
 
-func TestImageTag(t *testing.T) { synctest.Test(t, testImageTag) }
+func TestImageETag(t *testing.T) { synctest.Test(t, testImageTag) }
 
 func testImageTag(t *testing.T) {
 	f := newFake()
@@ -137,15 +137,15 @@ func testImageTag(t *testing.T) {
 	tag := send(t, h, "GET", imagePath+".svg").Header.Get("Etag")
 	again := send(t, h, "GET", imagePath+".svg", "If-None-Match: "+tag)
 	if again.StatusCode != http.StatusNotModified || mustRead(t, again) != "" || again.Header.Get("Etag") != tag {
-		t.Errorf("with its tag: %d, %v", again.StatusCode, again.Header)
+		t.Errorf("with If-None-Match: response = %d %v, want 304", again.StatusCode, again.Header)
 	}
 	if png := send(t, h, "GET", imagePath+".png").Header.Get("Etag"); png == tag {
-		t.Error("both formats have the same tag")
+		t.Error("PNG and SVG have the same ETag")
 	}
 	f.label.BrandName = "ANOTHER"
 	time.Sleep(tagTTL)
 	if changed := send(t, h, "GET", imagePath+".svg", "If-None-Match: "+tag); changed.StatusCode != http.StatusOK || changed.Header.Get("Etag") == tag {
-		t.Errorf("a changed record: %d, ETag %q", changed.StatusCode, changed.Header.Get("Etag"))
+		t.Errorf("changed record: status = %d, ETag = %q; want 200 with a new ETag", changed.StatusCode, changed.Header.Get("Etag"))
 	}
 }
 
@@ -162,14 +162,14 @@ func TestImageQueueFull(t *testing.T) {
 		w := httptest.NewRecorder()
 		a.routes().ServeHTTP(w, httptest.NewRequest("GET", imagePath, nil))
 		if w.Code != http.StatusServiceUnavailable || w.Header().Get("Retry-After") == "" {
-			t.Errorf("no place for %s: %d %v", name, w.Code, w.Header())
+			t.Errorf("full %s queue: response = %d %v, want 503 with Retry-After", name, w.Code, w.Header())
 		}
 	}
 }
 
-// TestKeptImages checks that cached drawings and unknown IDs need no read and no queue slot. The
+// TestImageCache checks that cached drawings and unknown IDs need no read and no queue slot. The
 // record is read again after the cache TTL; if that fails, the cached drawing is sent.
-func TestKeptImages(t *testing.T) {
+func TestImageCache(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake()
 		a := &api{
@@ -178,7 +178,7 @@ func TestKeptImages(t *testing.T) {
 		}
 		a.buffers.New, a.recorder = newBuffer, web.NewRecorder(slog.New(slog.DiscardHandler), nil, nil, a.routeLabel)
 		routes := a.routes()
-		ask := func(path string, header ...string) (status int, reads int64) {
+		request := func(path string, header ...string) (status int, reads int64) {
 			before := f.imageReads.Load()
 			r, w := httptest.NewRequest("GET", path, nil), httptest.NewRecorder()
 			if len(header) > 0 {
@@ -186,14 +186,14 @@ func TestKeptImages(t *testing.T) {
 			}
 			routes.ServeHTTP(w, r)
 			if w.Code == http.StatusOK && (w.Header().Get("Etag") == "" || w.Header().Get("Content-Type") != "image/svg+xml" || w.Body.Len() == 0) {
-				t.Errorf("%s: %v and %d bytes", path, w.Header(), w.Body.Len())
+				t.Errorf("%s: headers = %v, %d bytes", path, w.Header(), w.Body.Len())
 			}
 			return w.Code, f.imageReads.Load() - before
 		}
 		check := func(when, path string, wantStatus int, wantReads int64, header ...string) {
 			t.Helper()
-			if status, reads := ask(path, header...); status != wantStatus || reads != wantReads {
-				t.Errorf("%s, %s: %d and %d reads, want %d and %d", when, path, status, reads, wantStatus, wantReads)
+			if status, reads := request(path, header...); status != wantStatus || reads != wantReads {
+				t.Errorf("%s, %s: status = %d, %d reads; want %d, %d", when, path, status, reads, wantStatus, wantReads)
 			}
 		}
 		const other, missing = "/images/11054001000049-9", "/images/99999999999999-1"
@@ -201,7 +201,7 @@ func TestKeptImages(t *testing.T) {
 		check("then", imagePath+".svg", 200, 0)
 		check("with its tag", imagePath+".svg", 304, 0, "*")
 		if !a.imageReads.enter() {
-			t.Fatal("no place to read")
+			t.Fatal("enter = false, want true")
 		}
 		for _, when := range []string{"every place is taken", "and the tag is old"} {
 			check(when, imagePath+".svg", 200, 0)
@@ -234,13 +234,13 @@ func TestReady(t *testing.T) {
 		spec.Validate(t, httptest.NewRequest("GET", "/readyz", nil), resp)
 		body := mustRead(t, resp)
 		if resp.StatusCode != tt.status || strings.Contains(body, "secret") {
-			t.Errorf("%v: %d %s", tt.err, resp.StatusCode, body)
+			t.Errorf("ping error %v: response = %d %s", tt.err, resp.StatusCode, body)
 		}
 		if tt.err == nil && (!strings.Contains(body, `"status":"ok"`) || !strings.Contains(body, `"version":`)) {
-			t.Errorf("ready: %s", body)
+			t.Errorf("body = %s, want status ok and a version", body)
 		}
 		if tt.err != nil && (resp.Header.Get("Retry-After") != "5" || !strings.Contains(log.String(), tt.err.Error())) {
-			t.Errorf("%v: Retry-After %q, log %s", tt.err, resp.Header.Get("Retry-After"), log.String())
+			t.Errorf("ping error %v: Retry-After = %q, log %s", tt.err, resp.Header.Get("Retry-After"), log.String())
 		}
 	}
 }
@@ -253,24 +253,24 @@ func TestDocuments(t *testing.T) {
 		spec.Validate(t, httptest.NewRequest("GET", target, nil), resp)
 		tag := resp.Header.Get("Etag")
 		if resp.Header.Get("Content-Type") != contentType || tag == "" || resp.Header.Get("Cache-Control") != "public, max-age=300" {
-			t.Errorf("%s: headers %v", target, resp.Header)
+			t.Errorf("%s: headers = %v", target, resp.Header)
 		}
 		for _, list := range []string{tag, strings.TrimPrefix(tag, "W/"), `"other", ` + tag, "*"} {
 			if again := send(t, h, "GET", target, "If-None-Match: "+list); again.StatusCode != http.StatusNotModified || mustRead(t, again) != "" {
-				t.Errorf("%s with %s: %d", target, list, again.StatusCode)
+				t.Errorf("%s with If-None-Match %s: status = %d, want 304", target, list, again.StatusCode)
 			}
 		}
 		for _, list := range []string{`"other"`, "W/", ","} {
 			if again := send(t, h, "GET", target, "If-None-Match: "+list); again.StatusCode != http.StatusOK {
-				t.Errorf("%s with %s: %d", target, list, again.StatusCode)
+				t.Errorf("%s with If-None-Match %s: status = %d, want 200", target, list, again.StatusCode)
 			}
 		}
 	}
 }
 
-// TestServedDescription checks that the served description equals the committed one, except for the
+// TestServedOpenAPI checks that the served description equals the committed one, except for the
 // server URL.
-func TestServedDescription(t *testing.T) {
+func TestServedOpenAPI(t *testing.T) {
 	served := func(h http.Handler) (doc struct{ Servers []struct{ URL string } }) {
 		if err := json.Unmarshal([]byte(mustRead(t, send(t, h, "GET", "/api/v1/openapi.json"))), &doc); err != nil {
 			t.Fatal(err)
@@ -280,7 +280,7 @@ func TestServedDescription(t *testing.T) {
 	for publicURL, want := range map[string]string{"": "/api/v1", "https://registry.example": "https://registry.example/api/v1", "https://registry.example/": "https://registry.example/api/v1"} {
 		h := New(newFake(), keys{}, Options{PublicURL: publicURL, Logger: slog.New(slog.DiscardHandler)})
 		if got := served(h).Servers; len(got) != 1 || got[0].URL != want {
-			t.Errorf("public URL %q: servers %v, want %s", publicURL, got, want)
+			t.Errorf("public URL %q: servers = %v, want %s", publicURL, got, want)
 		}
 	}
 }

@@ -60,8 +60,8 @@ func nonzero(all map[string]float64) map[string]float64 {
 	return all
 }
 
-// TestRequestsAreCounted checks the metrics after requests with every outcome.
-func TestRequestsAreCounted(t *testing.T) {
+// TestRequestMetrics checks the metrics after requests with every outcome.
+func TestRequestMetrics(t *testing.T) {
 	h, registry := mustMeasure(t, newFake())
 	requests := []struct{ method, target, lines string }{
 		{"GET", "/api/v1/colas?q=oak", "X-API-Key: " + testKey},
@@ -78,11 +78,11 @@ func TestRequestsAreCounted(t *testing.T) {
 		{"GET", "/metrics", ""},
 		{"GET", "/healthz", ""},
 	}
-	sent := 0.
+	received := 0.
 	for _, r := range requests {
 		resp := send(t, h, r.method, r.target, r.lines)
 		if r.method != "HEAD" && strings.HasPrefix(r.target, "/api/v1/colas?") {
-			sent += float64(len(mustRead(t, resp)))
+			received += float64(len(mustRead(t, resp)))
 		}
 	}
 	want := map[string]float64{
@@ -104,14 +104,14 @@ func TestRequestsAreCounted(t *testing.T) {
 	if diff := cmp.Diff(timed, nonzero(samples(t, registry, "colaregistry_http_request_duration_seconds"))); diff != "" {
 		t.Errorf("durations (-want +got):\n%s", diff)
 	}
-	if got := samples(t, registry, "colaregistry_http_response_bytes_total")["/api/v1/colas"]; got != sent {
-		t.Errorf("%v bytes counted, %v received", got, sent)
+	if got := samples(t, registry, "colaregistry_http_response_bytes_total")["/api/v1/colas"]; got != received {
+		t.Errorf("counted %v bytes, want %v", got, received)
 	}
 }
 
-// TestEveryRouteIsMeasured checks that every route has a series from the start, so that the first
+// TestRouteMetrics checks that every route has a series from the start, so that the first
 // request shows as an increase.
-func TestEveryRouteIsMeasured(t *testing.T) {
+func TestRouteMetrics(t *testing.T) {
 	_, registry := mustMeasure(t, newFake())
 	routes := samples(t, registry, "colaregistry_http_request_duration_seconds")
 	want := []string{"/docs", "/healthz", "/readyz", "/images/{image}", "/api/v1/openapi.json", unsubscribePath, confirmPath, feedPath, web.Other}
@@ -124,12 +124,12 @@ func TestEveryRouteIsMeasured(t *testing.T) {
 		t.Errorf("routes (-want +got):\n%s", diff)
 	}
 	if problems, err := testutil.GatherAndLint(registry); err != nil || len(problems) > 0 {
-		t.Errorf("names: %v, %v", problems, err)
+		t.Errorf("lint problems = %v, %v", problems, err)
 	}
 }
 
-// TestCallersMakeNoSeries checks that requests cannot create new label values.
-func TestCallersMakeNoSeries(t *testing.T) {
+// TestBoundedSeries checks that requests cannot create new label values.
+func TestBoundedSeries(t *testing.T) {
 	h, registry := mustMeasure(t, newFake())
 	for i := range 100 {
 		send(t, h, fmt.Sprintf("M%d", i), fmt.Sprintf("/api/v1/x%d", i), "X-API-Key: "+testKey)
@@ -162,11 +162,11 @@ func TestInFlight(t *testing.T) {
 	w.look = func() { during = inFlight() }
 	get(t, h, "/api/v1/usage")
 	if during != 1 || inFlight() != 0 {
-		t.Errorf("%v during a request, %v after it", during, inFlight())
+		t.Errorf("in flight = %v during a request, %v after it; want 1, 0", during, inFlight())
 	}
 }
 
-func TestPanicsAreCounted(t *testing.T) {
+func TestPanicMetrics(t *testing.T) {
 	f := newFake()
 	h, registry := mustMeasure(t, f)
 	f.panic = "broken"
@@ -175,7 +175,7 @@ func TestPanicsAreCounted(t *testing.T) {
 	func() {
 		defer func() {
 			if p := recover(); p != http.ErrAbortHandler {
-				t.Errorf("recovered %v", p)
+				t.Errorf("recovered %v, want ErrAbortHandler", p)
 			}
 		}()
 		get(t, h, "/api/v1/usage")
@@ -185,16 +185,16 @@ func TestPanicsAreCounted(t *testing.T) {
 		t.Errorf("requests (-want +got):\n%s", diff)
 	}
 	if got := samples(t, registry, "colaregistry_http_panics_total")[""]; got != 1 {
-		t.Errorf("%v panics counted, want 1", got)
+		t.Errorf("panics = %v, want 1", got)
 	}
 	if got := samples(t, registry, "colaregistry_http_requests_in_flight")[""]; got != 0 {
-		t.Errorf("%v requests in flight for good", got)
+		t.Errorf("requests in flight = %v, want 0", got)
 	}
 }
 
-// TestNoSecretIsLogged sends valid and invalid keys in every possible place, and searches, with
+// TestLogHasNoSecrets sends valid and invalid keys in every possible place, and searches, with
 // debug logging. The log must not contain any of them.
-func TestNoSecretIsLogged(t *testing.T) {
+func TestLogHasNoSecrets(t *testing.T) {
 	const wrong, sought = "lar_wrongwrongwrong", "soughtafter"
 	f := newFake()
 	var log strings.Builder
@@ -217,11 +217,11 @@ func TestNoSecretIsLogged(t *testing.T) {
 	}
 	for _, secret := range []string{testKey, strings.ToUpper(testKey), wrong, strings.ToUpper(wrong), sought} {
 		if line, _, found := strings.Cut(log.String(), secret); found {
-			t.Errorf("the log has %s: …%s%s", secret, line[strings.LastIndex(line, "\n")+1:], secret)
+			t.Errorf("log contains %s: …%s%s", secret, line[strings.LastIndex(line, "\n")+1:], secret)
 		}
 	}
 	if lines := strings.Count(log.String(), "\n"); lines != requests {
-		t.Errorf("%d lines of %d requests", lines, requests)
+		t.Errorf("log has %d lines, want %d", lines, requests)
 	}
 }
 
@@ -254,7 +254,7 @@ func TestHandles(t *testing.T) {
 	}
 	for path, want := range map[string]bool{"/": false, "/keys": false, "/apis": false, "/api": true, "/api/v2/x": true, "": false} {
 		if Handles(path) != want {
-			t.Errorf("%q is handled: %v", path, !want)
+			t.Errorf("Handles(%q) = %v", path, !want)
 		}
 	}
 }

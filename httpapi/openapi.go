@@ -178,11 +178,14 @@ func addConditional(o *huma.Operation) {
 	})
 	named := append(commonHeaders(), "ETag")
 	o.Responses["200"].Headers = headerRefs(named)
-	o.Responses["304"] = &huma.Response{Description: "Not modified: you have the current version. Not charged.",
-		Headers: headerRefs(named)}
+	o.Responses["304"] = &huma.Response{
+		Description: "Not modified: you have the current version. Not charged.",
+		Headers:     headerRefs(named),
+	}
 }
 
-// describeSuccess describes an endpoint's request body and its successful response, with an example.
+// describeSuccess describes an endpoint's request body and its successful response, with an
+// example.
 func (s components) describeSuccess(o *huma.Operation, op *operation) {
 	response := &huma.Response{Description: "Success.", Headers: headerRefs(commonHeaders())}
 	if op.Response != nil {
@@ -208,8 +211,11 @@ func (s components) describeSuccess(o *huma.Operation, op *operation) {
 		response.Description = "Done."
 	}
 	if op.Body != nil {
-		o.RequestBody = &huma.RequestBody{Required: true, Description: op.Body.Doc,
-			Content: map[string]*huma.MediaType{}}
+		o.RequestBody = &huma.RequestBody{
+			Required:    true,
+			Description: op.Body.Doc,
+			Content:     map[string]*huma.MediaType{},
+		}
 		for _, media := range op.Body.Media {
 			o.RequestBody.Content[media] = &huma.MediaType{Schema: s.Of(op.Body.Type), Example: op.Body.Example}
 		}
@@ -347,8 +353,12 @@ func schemaName(t reflect.Type, hint string) string {
 		return "Error"
 	}
 	name := huma.DefaultSchemaNamer(t, hint)
-	for prefix, suffix := range map[string]string{"DataOf": "Response", "NotedOf": "WithNotesResponse",
-		"RowsOf": "ListResponse", "PageOf": "ListResponse"} {
+	for prefix, suffix := range map[string]string{
+		"DataOf":  "Response",
+		"NotedOf": "WithNotesResponse",
+		"RowsOf":  "ListResponse",
+		"PageOf":  "ListResponse",
+	} {
 		if of, ok := strings.CutPrefix(name, prefix); ok {
 			return of + suffix
 		}

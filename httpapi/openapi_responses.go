@@ -147,8 +147,12 @@ func quotaExamples() map[string]*cola.Error {
 		"quota": {
 			Code:    cola.CodeQuotaExceeded,
 			Message: `The free plan's 200 detail views for 2026-11 are used up. The quota resets on 2026-12-01. A larger plan includes more.`,
-			Details: map[string]any{"reason": "detail_views", "limit": 200, "used": 200,
-				"reset": "2026-12-01T00:00:00Z"},
+			Details: map[string]any{
+				"reason": "detail_views",
+				"limit":  200,
+				"used":   200,
+				"reset":  "2026-12-01T00:00:00Z",
+			},
 			UpgradeURL: "https://example.com/plans",
 		},
 		"burst": {
@@ -208,8 +212,11 @@ func errorResponses(s components) map[string]*huma.Response {
 			examples[name] = &huma.Example{Summary: strings.ReplaceAll(name, "_", " "), Value: web.Envelope(e)}
 		}
 		content := map[string]*huma.MediaType{"application/json": {Schema: schema, Examples: examples}}
-		responses[kind.name] = &huma.Response{Description: kind.description, Headers: headerRefs(kind.headers),
-			Content: content}
+		responses[kind.name] = &huma.Response{
+			Description: kind.description,
+			Headers:     headerRefs(kind.headers),
+			Content:     content,
+		}
 		if strings.Contains(kind.codes(), string(cola.CodeInsufficientScope)) {
 			responses[kind.name].Headers["WWW-Authenticate"] = scopeChallenge()
 		}
@@ -295,8 +302,11 @@ func searchRunErrors() []errorKind {
 		Code: cola.CodeQuotaExceeded,
 		Message: "Your account has used all 24 manual runs for today. The limit resets at 00:00 UTC; scheduled runs " +
 			"continue.",
-		Details: map[string]any{"reason": registry.ReasonManualRuns, "limit": cola.MaxDailyManualRuns,
-			"retry_after": 31_380},
+		Details: map[string]any{
+			"reason":      registry.ReasonManualRuns,
+			"limit":       cola.MaxDailyManualRuns,
+			"retry_after": 31_380,
+		},
 		RetryAfter: 31_380 * time.Second,
 	}
 	return []errorKind{
@@ -318,8 +328,8 @@ func searchRunErrors() []errorKind {
 
 // destinationErrors are the errors specific to destinations and deliveries.
 func destinationErrors() []errorKind {
-	asked := quotaExamples()
-	asked["asked"] = &cola.Error{
+	requested := quotaExamples()
+	requested["asked"] = &cola.Error{
 		Code: cola.CodeQuotaExceeded,
 		Message: "The owner of this address was already asked to confirm within the last hour. Try again in 42 " +
 			"minutes.",
@@ -350,15 +360,17 @@ func destinationErrors() []errorKind {
 			description: "The destination is paused or disabled, or its recipient has not confirmed.",
 			headers:     commonHeaders(),
 			examples: map[string]*cola.Error{"inactive": {
-				Code: cola.CodeNotActive, Details: map[string]any{"state": cola.DestinationPaused,
-					"reason": cola.ReasonHolder},
+				Code: cola.CodeNotActive, Details: map[string]any{
+					"state":  cola.DestinationPaused,
+					"reason": cola.ReasonHolder,
+				},
 				Message: "The destination is paused. To resume it, send PATCH /destinations/" +
 					exampleDestinationUUID + " with {\"active\": true}.",
 			}}},
 		{status: http.StatusTooManyRequests, name: "AskedTooOften",
 			description: "Too many confirmation requests from the account, or to the host or address (details.reason " +
 				"is confirmations), or the rate limit was reached (burst). Retry-After is set.",
-			headers: append([]string{"Retry-After"}, commonHeaders()...), examples: asked},
+			headers: append([]string{"Retry-After"}, commonHeaders()...), examples: requested},
 		{status: http.StatusTooManyRequests, name: "TestedTooOften",
 			description: "More than ten test messages to the destination in a minute (details.reason is tests), or " +
 				"the rate limit was reached (burst). Retry-After is set.",

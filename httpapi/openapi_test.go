@@ -40,9 +40,9 @@ func TestGoldenOpenAPI(t *testing.T) {
 	}
 }
 
-// TestEverythingIsDescribed finds gaps that linters miss. Each parameter, field and header needs a
+// TestOpenAPIDescriptions finds gaps that linters miss. Each parameter, field and header needs a
 // description and an example, each response an example, and each operation its cost and errors.
-func TestEverythingIsDescribed(t *testing.T) {
+func TestOpenAPIDescriptions(t *testing.T) {
 	doc := describe(operations(newFake()), "")
 	for name, schema := range doc.Components.Schemas.Map() {
 		for field, property := range schema.Properties {
@@ -51,24 +51,24 @@ func TestEverythingIsDescribed(t *testing.T) {
 	}
 	for name, h := range doc.Components.Headers {
 		if h.Description == "" || h.Example == nil || h.Schema == nil {
-			t.Errorf("header %s is not fully described", name)
+			t.Errorf("incomplete description of header %s", name)
 		}
 	}
 	for name, r := range doc.Components.Responses {
 		if body := r.Content["application/json"]; body == nil || len(body.Examples) == 0 || r.Description == "" {
-			t.Errorf("response %s is not fully described", name)
+			t.Errorf("incomplete description of response %s", name)
 		}
 	}
 	ids := map[string]bool{}
 	for _, op := range doc.operations {
 		path := op.path
 		if ids[op.OperationID] || op.Summary == "" || op.Description == "" || len(op.Tags) != 1 || op.Extensions["x-cost"] == "" {
-			t.Errorf("%s is not fully described", path)
+			t.Errorf("incomplete description of %s", path)
 		}
 		ids[op.OperationID] = true
 		for _, p := range op.Parameters {
 			if p.Description == "" || p.Example == nil || p.Schema == nil || p.Schema.Nullable {
-				t.Errorf("parameter %s of %s is not fully described", p.Name, path)
+				t.Errorf("incomplete description of parameter %s of %s", p.Name, path)
 			}
 			if p.Schema.Type == "array" && (p.Style != "form" || p.Explode == nil || *p.Explode) {
 				t.Errorf("parameter %s of %s is not comma-separated", p.Name, path)
@@ -80,18 +80,18 @@ func TestEverythingIsDescribed(t *testing.T) {
 func checkField(t *testing.T, name string, s *huma.Schema) {
 	t.Helper()
 	if s.Description == "" {
-		t.Errorf("%s has no description", name)
+		t.Errorf("%s: missing description", name)
 	}
 	compound := s.Ref != "" || len(s.AnyOf) > 0 || s.Type == "object" || s.Items != nil && s.Items.Ref != ""
 	if len(s.Examples) == 0 && !compound {
-		t.Errorf("%s has no example", name)
+		t.Errorf("%s: missing example", name)
 	}
 	if s.Enum != nil && s.Nullable != slices.Contains(s.Enum, nil) {
-		t.Errorf("%s: null is a type but not a value, or the reverse: %v", name, s.Enum)
+		t.Errorf("%s: enum and nullable disagree: %v", name, s.Enum)
 	}
 }
 
-func TestOperationsDescribeWhatTheyAnswer(t *testing.T) {
+func TestDescribedResponses(t *testing.T) {
 	ops := operations(newFake())
 	doc := describe(ops, "")
 	for _, op := range ops {
@@ -129,18 +129,18 @@ func TestOperationsDescribeWhatTheyAnswer(t *testing.T) {
 		}
 		slices.Sort(want)
 		if diff := cmp.Diff(want, sortedKeys(described.Responses)); diff != "" {
-			t.Errorf("%s (-want +described):\n%s", op.ID, diff)
+			t.Errorf("%s: statuses (-want +described):\n%s", op.ID, diff)
 		}
 		for _, name := range web.QuotaHeaders() {
 			if described.Responses[success].Headers[name] == nil {
-				t.Errorf("%s does not promise %s", op.ID, name)
+				t.Errorf("%s: header %s is not described", op.ID, name)
 			}
 		}
 		if body := described.Responses[success].Content["application/json"]; (body == nil) != (success == "204") || body != nil && body.Example == nil {
-			t.Errorf("%s has no example", op.ID)
+			t.Errorf("%s: missing example", op.ID)
 		}
 		if described.Security != nil {
-			t.Errorf("%s needs no key, as described", op.ID)
+			t.Errorf("%s: described as not needing a key", op.ID)
 		}
 	}
 }
@@ -150,14 +150,14 @@ func operationIn(t *testing.T, doc description, id string) documentedOperation {
 	t.Helper()
 	i := slices.IndexFunc(doc.operations, func(op documentedOperation) bool { return op.OperationID == id })
 	if i < 0 {
-		t.Fatalf("%s is not described", id)
+		t.Fatalf("operation %s is missing", id)
 	}
 	return doc.operations[i]
 }
 
-// TestDescribedParametersAreDecoded checks that the described parameters are exactly those that the
+// TestDescribedParameters checks that the described parameters are exactly those that the
 // decoder accepts.
-func TestDescribedParametersAreDecoded(t *testing.T) {
+func TestDescribedParameters(t *testing.T) {
 	for _, op := range operations(newFake()) {
 		if op.method() != http.MethodGet {
 			continue // parameters are body fields, or there are none
@@ -180,7 +180,7 @@ func TestDescribedParametersAreDecoded(t *testing.T) {
 			messages, _ := body.Error.Details[name].([]any)
 			unknown := len(messages) > 0 && strings.HasPrefix(messages[0].(string), "Unknown parameter")
 			if unknown != (name == "surely_unknown") {
-				t.Errorf("%s?%s: %d %v", path, name, resp.StatusCode, body.Error.Details)
+				t.Errorf("%s?%s: response = %d %v", path, name, resp.StatusCode, body.Error.Details)
 			}
 		}
 	}
@@ -191,29 +191,29 @@ func TestDescribedParametersAreDecoded(t *testing.T) {
 func TestOneServer(t *testing.T) {
 	doc := describe(operations(newFake()), "https://registry.example")
 	if len(doc.Servers) != 1 || doc.Servers[0].URL != "https://registry.example/api/v1" {
-		t.Errorf("servers %v", doc.Servers)
+		t.Errorf("servers = %v", doc.Servers)
 	}
 	h := mustServe(t, newFake(), io.Discard)
 	for _, op := range doc.operations {
 		if len(doc.Paths[op.path].Servers) > 0 || len(op.Servers) > 0 {
-			t.Errorf("%s has servers of its own", op.path)
+			t.Errorf("%s has its own servers", op.path)
 		}
 		path := strings.NewReplacer("{", "", "}", "").Replace(op.path)
 		if resp := send(t, h, op.method, basePath+path); resp.StatusCode != http.StatusUnauthorized {
-			t.Errorf("%s %s: %d without a key", op.method, path, resp.StatusCode)
+			t.Errorf("%s %s without a key: status = %d, want 401", op.method, path, resp.StatusCode)
 		}
 	}
 }
 
-// TestSampleCallsWork sends the example call of every operation.
-func TestSampleCallsWork(t *testing.T) {
+// TestSampleCalls sends the example call of every operation.
+func TestSampleCalls(t *testing.T) {
 	doc := describe(operations(newFake()), "")
 	h := mustServe(t, newFake(), io.Discard)
 	for _, op := range doc.operations {
 		source := op.Extensions["x-codeSamples"].([]map[string]string)[0]["source"]
 		_, target, ok := strings.Cut(source, defaultURL)
 		if !ok {
-			t.Fatalf("%s: no address in %q", op.path, source)
+			t.Fatalf("%s: no URL in %q", op.path, source)
 		}
 		target = strings.TrimSuffix(target, `"`)
 		_, rest, hasBody := strings.Cut(source, "-d '")
@@ -226,7 +226,7 @@ func TestSampleCallsWork(t *testing.T) {
 		}
 		resp := write(t, h, method, target, body)
 		if resp.StatusCode >= 300 || method != op.method || hasBody != strings.Contains(source, `-H "Content-Type: application/json"`) {
-			t.Errorf("%s: %d\n%s", source, resp.StatusCode, mustRead(t, resp))
+			t.Errorf("%s: response = %d\n%s", source, resp.StatusCode, mustRead(t, resp))
 		}
 	}
 }

@@ -31,8 +31,8 @@ type operation struct {
 	Creates     bool         // responds with 201
 	Idempotent  bool         // accepts an Idempotency-Key
 	Async       bool         // done after the response: 202
-	Response    reflect.Type // body of a success; nil: 204 without a body
-	Example     any          // response of the example call; nil: built from the examples of the fields
+	Response    reflect.Type // body of a success; 204 without a body if nil
+	Example     any          // response of the example call; default: built from the examples of the fields
 	Meter       cola.Meter   // the charged quota
 	Cost        string       // description of the charge
 	HasETag     bool         // sends an ETag and supports If-None-Match
@@ -119,11 +119,11 @@ type result struct {
 // listCall returns the call of an endpoint with query parameters. The service checks the
 // parameters, and reports the decoder's problems with its own.
 func listCall[P, R any](
-	ask func(context.Context, cola.Caller, P) (R, cola.QuotaState, error), render func(R) result,
+	fetch func(context.Context, cola.Caller, P) (R, cola.QuotaState, error), render func(R) result,
 ) call {
 	d := newDecoder[P]()
 	return func(r *http.Request, caller cola.Caller) (result, cola.QuotaState, error) {
-		value, state, err := ask(r.Context(), caller, d.decode(r.URL.RawQuery))
+		value, state, err := fetch(r.Context(), caller, d.decode(r.URL.RawQuery))
 		if err != nil {
 			return result{}, state, err
 		}
@@ -134,7 +134,7 @@ func listCall[P, R any](
 // bareCall returns the call of an endpoint without query parameters. A request with any is rejected
 // and counts toward the rate limit. ask gets the request for its path value and headers.
 func bareCall[R any](
-	svc Service, ask func(*http.Request, cola.Caller) (R, cola.QuotaState, error), render func(R) result,
+	svc Service, fetch func(*http.Request, cola.Caller) (R, cola.QuotaState, error), render func(R) result,
 ) call {
 	d := newDecoder[cola.NoParams]()
 	return func(r *http.Request, caller cola.Caller) (result, cola.QuotaState, error) {
@@ -142,7 +142,7 @@ func bareCall[R any](
 			state, err := svc.Refuse(r.Context(), caller, problem)
 			return result{}, state, err
 		}
-		value, state, err := ask(r, caller)
+		value, state, err := fetch(r, caller)
 		if err != nil {
 			return result{}, state, err
 		}
@@ -152,12 +152,12 @@ func bareCall[R any](
 
 // recordCall returns the call of a single record, found by its path value, with an entity tag.
 func recordCall[T any](svc Service, name string,
-	ask func(ctx context.Context, c cola.Caller, value, ifNoneMatch string) (registry.Tagged[T], cola.QuotaState,
+	fetch func(ctx context.Context, c cola.Caller, value, ifNoneMatch string) (registry.Tagged[T], cola.QuotaState,
 		error),
 ) call {
 	return bareCall(svc,
 		func(r *http.Request, caller cola.Caller) (registry.Tagged[T], cola.QuotaState, error) {
-			return ask(r.Context(), caller, pathValue(r, name), ifNoneMatch(r))
+			return fetch(r.Context(), caller, pathValue(r, name), ifNoneMatch(r))
 		},
 		func(t registry.Tagged[T]) result {
 			if t.NotModified {

@@ -29,8 +29,12 @@ func permitteeOperations(svc Service) []operation {
 		{
 			ID: "getPermittee", Path: "/permittees/{permit_number}", Tag: tagPermittees, Summary: "Get one permittee",
 			Description: "A permittee and its ten most recent labels. Write a slash in a permit number as %2F.",
-			PathParam: pathParam{Name: "permit_number", Doc: "Permit number, any case.", Example: "NJ-I-721",
-				Placeholder: true},
+			PathParam: pathParam{
+				Name:        "permit_number",
+				Doc:         "Permit number, any case.",
+				Example:     "NJ-I-721",
+				Placeholder: true,
+			},
 			Response: reflect.TypeFor[dataOf[cola.PermitteeDetail]](),
 			Example:  dataOf[cola.PermitteeDetail]{examplePermittee()},
 			Meter:    cola.MeterDetailViews, Cost: "One detail view. 304 and 404 responses are free.",

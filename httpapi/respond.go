@@ -42,7 +42,7 @@ func appendPagination(b []byte, p cola.Pagination) []byte {
 // maxPooledBuffer is the largest buffer to reuse. A full page of labels is under 64 KiB.
 const maxPooledBuffer = 256 << 10
 
-// writeJSON writes a status and a body. If it returns an error, it has written nothing.
+// writeJSON writes a status and a body. An error means that no bytes were written.
 func (a *api) writeJSON(w http.ResponseWriter, status int, content body) error {
 	buf := a.buffers.Get().(*bytes.Buffer)
 	buf.Reset()

@@ -41,9 +41,9 @@ func drawSummary(t *rapid.T) cola.ColaSummary {
 	return s
 }
 
-// TestColaPageIsEncodingJSON compares the append encoder of search pages with encoding/json, byte
+// TestColaPageJSON compares the append encoder of search pages with encoding/json, byte
 // for byte.
-func TestColaPageIsEncodingJSON(t *testing.T) {
+func TestColaPageJSON(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		page := colaPage{
 			Data: rapid.SliceOfN(rapid.Custom(drawSummary), 0, 5).Draw(rt, "data"),
@@ -62,19 +62,19 @@ func TestColaPageIsEncodingJSON(t *testing.T) {
 			rt.Fatal(err)
 		}
 		if want := "kept" + string(mustEncode(t, page)); string(got) != want {
-			rt.Fatalf("got  %s\nwant %s", got, want)
+			rt.Fatalf("appendJSON:\ngot  %s\nwant %s", got, want)
 		}
 	})
 }
 
-// TestBuffersDoNotLeak sends a long response and then a short one from the same buffers.
-func TestBuffersDoNotLeak(t *testing.T) {
+// TestBufferReuse sends a long response and then a short one from the same buffers.
+func TestBufferReuse(t *testing.T) {
 	h := mustServe(t, newFake(), &bytes.Buffer{})
 	long := mustRead(t, get(t, h, "/api/v1/colas/11054001000049"))
 	for range 3 {
 		short := mustRead(t, get(t, h, "/api/v1/usage"))
 		if !json.Valid([]byte(short)) || len(short) >= len(long) {
-			t.Fatalf("after a long answer: %s", short)
+			t.Fatalf("response after a long one: %s", short)
 		}
 	}
 }

@@ -25,10 +25,14 @@ func runOperations(svc Service) []operation {
 				"approval dates from the day of the previous run, or of the search's creation, to its own day. " +
 				"It also covers labels approved up to 90 days earlier that reached the registry since; these are " +
 				"marked late. Each label is found once.",
-			PathParam: search, Params: reflect.TypeFor[cola.SavedSearchListParams](),
-			Response: reflect.TypeFor[pageOf[cola.SavedSearchRun]](), Example: exampleRuns(), Cost: free,
-			call: listUnder(func(r *http.Request, c cola.Caller,
-				p cola.SavedSearchListParams) (registry.PageList[cola.SavedSearchRun], cola.QuotaState, error) {
+			PathParam: search,
+			Params:    reflect.TypeFor[cola.SavedSearchListParams](),
+			Response:  reflect.TypeFor[pageOf[cola.SavedSearchRun]](),
+			Example:   exampleRuns(),
+			Cost:      free,
+			call: listUnder(func(
+				r *http.Request, c cola.Caller, p cola.SavedSearchListParams,
+			) (registry.PageList[cola.SavedSearchRun], cola.QuotaState, error) {
 				return svc.SavedSearchRuns(r.Context(), c, pathValue(r, "uuid"), p)
 			}),
 		},
@@ -39,11 +43,15 @@ func runOperations(svc Service) []operation {
 				"that each label matched. Of alternative filters, only those that matched are listed. " +
 				"`/saved-searches/{uuid}/explain/{ttb_id}` explains why the search does or doesn't match a label. " +
 				"Counts are free at `/saved-searches/{uuid}/runs`.",
-			PathParam: search, Params: reflect.TypeFor[cola.SavedSearchListParams](),
-			Response: reflect.TypeFor[pageOf[cola.SavedSearchMatch]](), Example: exampleMatches(),
-			Meter: cola.MeterListRecords, Cost: matchesCost,
-			call: listUnder(func(r *http.Request, c cola.Caller,
-				p cola.SavedSearchListParams) (registry.PageList[cola.SavedSearchMatch], cola.QuotaState, error) {
+			PathParam: search,
+			Params:    reflect.TypeFor[cola.SavedSearchListParams](),
+			Response:  reflect.TypeFor[pageOf[cola.SavedSearchMatch]](),
+			Example:   exampleMatches(),
+			Meter:     cola.MeterListRecords,
+			Cost:      matchesCost,
+			call: listUnder(func(
+				r *http.Request, c cola.Caller, p cola.SavedSearchListParams,
+			) (registry.PageList[cola.SavedSearchMatch], cola.QuotaState, error) {
 				return svc.SavedSearchMatches(r.Context(), c, pathValue(r, "uuid"), p)
 			}),
 		},
@@ -51,11 +59,16 @@ func runOperations(svc Service) []operation {
 			ID: "listRunMatches", Path: savedSearchesPath + "/{uuid}/runs/{run}/matches", Tag: tagSearches,
 			Summary:     "List a run's matches",
 			Description: "TTB IDs of the new labels that a run found, with the filters that each label matched.",
-			PathParam:   search, InnerParam: run, Params: reflect.TypeFor[cola.SavedSearchListParams](),
-			Response: reflect.TypeFor[pageOf[cola.SavedSearchMatch]](), Example: exampleMatches(),
-			Meter: cola.MeterListRecords, Cost: matchesCost,
-			call: listUnder(func(r *http.Request, c cola.Caller,
-				p cola.SavedSearchListParams) (registry.PageList[cola.SavedSearchMatch], cola.QuotaState, error) {
+			PathParam:   search,
+			InnerParam:  run,
+			Params:      reflect.TypeFor[cola.SavedSearchListParams](),
+			Response:    reflect.TypeFor[pageOf[cola.SavedSearchMatch]](),
+			Example:     exampleMatches(),
+			Meter:       cola.MeterListRecords,
+			Cost:        matchesCost,
+			call: listUnder(func(
+				r *http.Request, c cola.Caller, p cola.SavedSearchListParams,
+			) (registry.PageList[cola.SavedSearchMatch], cola.QuotaState, error) {
 				return svc.RunMatches(r.Context(), c, pathValue(r, "uuid"), pathValue(r, "run"), p)
 			}),
 		},
@@ -90,12 +103,12 @@ func runSavedSearch(svc Service) operation {
 	}
 }
 
-// listUnder returns the call of a list that belongs to the record in the path. ask gets the request
-// for its path values.
-func listUnder[P, T any](ask func(*http.Request, cola.Caller, P) (registry.PageList[T], cola.QuotaState, error)) call {
+// listUnder returns a handler for a list nested under the record in the path. fetch takes the
+// request so that it can read path values.
+func listUnder[P, T any](fetch func(*http.Request, cola.Caller, P) (registry.PageList[T], cola.QuotaState, error)) call {
 	d := newDecoder[P]()
 	return func(r *http.Request, caller cola.Caller) (result, cola.QuotaState, error) {
-		l, state, err := ask(r, caller, d.decode(r.URL.RawQuery))
+		l, state, err := fetch(r, caller, d.decode(r.URL.RawQuery))
 		if err != nil {
 			return result{}, state, err
 		}
@@ -108,13 +121,13 @@ func exampleRuns() pageOf[cola.SavedSearchRun] {
 	run := func(id int64, ran cola.Timestamp, from, to cola.Date, matches, late int) cola.SavedSearchRun {
 		return cola.SavedSearchRun{ID: id, RanAt: ran, DateFrom: from, DateTo: to, MatchCount: matches, LateCount: late}
 	}
-	made := exampleSavedSearch()
-	first := made.Schedule.Next(made.CreatedAt.Time())
-	second := made.Schedule.Next(first)
+	created := exampleSavedSearch()
+	first := created.Schedule.Next(created.CreatedAt.Time())
+	second := created.Schedule.Next(first)
 	return pageOf[cola.SavedSearchRun]{
 		Data: []cola.SavedSearchRun{
 			run(1841, cola.TimestampOf(second), cola.DateOf(first), cola.DateOf(second), 2, 1),
-			run(1702, cola.TimestampOf(first), cola.DateOf(made.CreatedAt.Time()), cola.DateOf(first), 0, 0),
+			run(1702, cola.TimestampOf(first), cola.DateOf(created.CreatedAt.Time()), cola.DateOf(first), 0, 0),
 		},
 		Meta: cola.PageMeta{Total: 2, Page: 1, PerPage: 20},
 	}

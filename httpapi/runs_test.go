@@ -16,7 +16,7 @@ import (
 func pageFor[T any](f *fake, id string, p cola.SavedSearchListParams, rows ...T) (registry.PageList[T], cola.QuotaState, error) {
 	page, err := p.Normalize()
 	l, state, err := rowsFor(f, err, rows...)
-	f.asked = id
+	f.received = id
 	if err == nil && id != exampleUUID {
 		err = cola.Errorf(cola.CodeNotFound, "There is no %s.", cola.Quoted(id))
 	}
@@ -35,7 +35,7 @@ func (f *fake) SavedSearchMatches(_ context.Context, _ cola.Caller, id string, p
 
 func (f *fake) RunMatches(_ context.Context, _ cola.Caller, id, run string, p cola.SavedSearchListParams) (registry.PageList[cola.SavedSearchMatch], cola.QuotaState, error) {
 	l, state, err := pageFor(f, id, p, cola.SavedSearchMatch{RunID: 5, TTBID: 26282001000009, Late: true, Met: exampleMet()})
-	f.asked += " " + run
+	f.received += " " + run
 	return l, state, err
 }
 
@@ -43,7 +43,7 @@ func TestRuns(t *testing.T) {
 	const search = "/api/v1/saved-searches/" + exampleUUID
 	spec := openapitest.Load(t, goldenOpenAPI)
 	for _, tt := range []struct {
-		target, asked, want string
+		target, received, want string
 	}{
 		{
 			search + "/runs?page=2&per_page=1", exampleUUID,
@@ -58,16 +58,16 @@ func TestRuns(t *testing.T) {
 		f := newFake()
 		resp := get(t, mustServe(t, f, io.Discard), tt.target)
 		spec.Validate(t, httptest.NewRequest(http.MethodGet, tt.target, nil), resp)
-		if got := mustRead(t, resp); resp.StatusCode != http.StatusOK || got != tt.want || f.asked != tt.asked {
-			t.Errorf("%s: %d, asked for %q\n got %s\nwant %s", tt.target, resp.StatusCode, f.asked, got, tt.want)
+		if got := mustRead(t, resp); resp.StatusCode != http.StatusOK || got != tt.want || f.received != tt.received {
+			t.Errorf("%s: status = %d, service received %q\n got %s\nwant %s", tt.target, resp.StatusCode, f.received, got, tt.want)
 		}
 		if f.spent != 1 || f.used != (cola.Used{}) {
-			t.Errorf("%s cost %d requests and %+v", tt.target, f.spent, f.used)
+			t.Errorf("%s: spent %d requests and %+v, want 1 request only", tt.target, f.spent, f.used)
 		}
 	}
 }
 
-func TestRunsRefused(t *testing.T) {
+func TestRunErrors(t *testing.T) {
 	spec := openapitest.Load(t, goldenOpenAPI)
 	for target, want := range map[string]int{
 		"/api/v1/saved-searches/other/runs":                             404,
@@ -81,32 +81,32 @@ func TestRunsRefused(t *testing.T) {
 		resp := get(t, mustServe(t, f, io.Discard), target)
 		spec.Validate(t, httptest.NewRequest(http.MethodGet, target, nil), resp)
 		if resp.StatusCode != want || f.spent != 1 {
-			t.Errorf("%s: %d after %d requests, want %d", target, resp.StatusCode, f.spent, want)
+			t.Errorf("%s: status = %d, %d requests spent; want %d, 1", target, resp.StatusCode, f.spent, want)
 		}
 	}
 }
 
-// TestExampleRunsAgree checks that the examples agree with each other, with their search and with
+// TestExampleRuns checks that the examples agree with each other, with their search and with
 // their matches.
-func TestExampleRunsAgree(t *testing.T) {
+func TestExampleRuns(t *testing.T) {
 	search, runs, matches := exampleSavedSearch(), exampleRuns(), exampleMatches()
 	late := 0
 	for _, m := range matches.Data {
 		if m.RunID != runs.Data[0].ID {
-			t.Errorf("a match of run %d, not of the latest", m.RunID)
+			t.Errorf("match of run %d, want the latest run", m.RunID)
 		}
 		if m.Late {
 			late++
 		}
 	}
 	if latest := runs.Data[0]; latest.MatchCount != len(matches.Data) || latest.LateCount != late || matches.Meta.Total != len(matches.Data) {
-		t.Errorf("%+v found %d labels, %d late", latest, len(matches.Data), late)
+		t.Errorf("example run %+v has %d matches, %d late", latest, len(matches.Data), late)
 	}
 	after := search.CreatedAt
 	for i := len(runs.Data) - 1; i >= 0; i-- {
 		r := runs.Data[i]
 		if r.RanAt.Time() != search.Schedule.Next(after.Time()) || r.DateFrom != cola.DateOf(after.Time()) || r.DateTo != cola.DateOf(r.RanAt.Time()) {
-			t.Errorf("%+v is not the run after %v", r, after.Time())
+			t.Errorf("example run %+v does not follow %v", r, after.Time())
 		}
 		after = r.RanAt
 	}

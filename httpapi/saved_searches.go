@@ -18,8 +18,12 @@ const savedSearchesPath = "/saved-searches"
 
 // savedSearchID is the path parameter for a saved search.
 func savedSearchID() pathParam {
-	return pathParam{Name: "uuid", Doc: "UUID of the search, in any letter case.", Example: exampleUUID,
-		Placeholder: true}
+	return pathParam{
+		Name:        "uuid",
+		Doc:         "UUID of the search, in any letter case.",
+		Example:     exampleUUID,
+		Placeholder: true,
+	}
 }
 
 const oneSavedSearchPath = savedSearchesPath + "/{uuid}"
@@ -64,7 +68,7 @@ func savedSearchOperations(svc Service) []operation {
 }
 
 func previewSavedSearch(svc Service) operation {
-	ask := func(r *http.Request, caller cola.Caller, p cola.PreviewParams) (cola.SavedSearchPreview, cola.QuotaState,
+	do := func(r *http.Request, caller cola.Caller, p cola.PreviewParams) (cola.SavedSearchPreview, cola.QuotaState,
 		error) {
 		return svc.PreviewSavedSearch(r.Context(), caller, p)
 	}
@@ -85,13 +89,13 @@ func previewSavedSearch(svc Service) operation {
 		Example:  dataOf[cola.SavedSearchPreview]{examplePreview()},
 		Cost:     free,
 		Errors:   []string{"UnsupportedMediaType"},
-		call:     bodyCall(svc, []string{mediaJSON}, ask, render),
+		call:     bodyCall(svc, []string{mediaJSON}, do, render),
 	}
 }
 
 func changeSavedSearch(svc Service) operation {
 	media := []string{mediaJSON, mediaMergePatch}
-	ask := func(r *http.Request, caller cola.Caller, p cola.SavedSearchChangeParams) (cola.SavedSearch, cola.QuotaState,
+	do := func(r *http.Request, caller cola.Caller, p cola.SavedSearchChangeParams) (cola.SavedSearch, cola.QuotaState,
 		error) {
 		return svc.ChangeSavedSearch(r.Context(), caller, pathValue(r, "uuid"), p)
 	}
@@ -120,12 +124,12 @@ func changeSavedSearch(svc Service) operation {
 		Example:  notedOf[cola.SavedSearch]{Data: examplePausedSearch()},
 		Cost:     free,
 		Errors:   []string{"BadSavedSearch", "InsufficientScope", "LimitReached", "UnsupportedMediaType"},
-		call:     bodyCall(svc, media, ask, render),
+		call:     bodyCall(svc, media, do, render),
 	}
 }
 
 func createSavedSearch(svc Service) operation {
-	ask := func(r *http.Request, caller cola.Caller, p cola.SavedSearchParams) (registry.CreatedSavedSearch,
+	do := func(r *http.Request, caller cola.Caller, p cola.SavedSearchParams) (registry.CreatedSavedSearch,
 		cola.QuotaState, error) {
 		p.IdempotencyKey = singleHeader(r.Header, idempotencyKey, &p.Problems)
 		return svc.CreateSavedSearch(r.Context(), caller, p)
@@ -159,7 +163,7 @@ func createSavedSearch(svc Service) operation {
 		Example:    notedOf[cola.SavedSearch]{Data: exampleSavedSearch()},
 		Cost:       free,
 		Errors:     []string{"BadSavedSearch", "InsufficientScope", "Conflict", "UnsupportedMediaType"},
-		call:       bodyCall(svc, []string{mediaJSON}, ask, render),
+		call:       bodyCall(svc, []string{mediaJSON}, do, render),
 	}
 }
 
@@ -171,8 +175,11 @@ func explainSavedSearch(svc Service) operation {
 			"it, will find it, or won't: `verdict` is a code, `message` explains it. A label matches if it matches " +
 			"every filter without a group, and one filter of each group.",
 		PathParam: savedSearchID(),
-		InnerParam: pathParam{Name: "ttb_id", Doc: "TTB ID of the label, 14 digits.",
-			Example: exampleMatches().Data[0].TTBID.String()},
+		InnerParam: pathParam{
+			Name:    "ttb_id",
+			Doc:     "TTB ID of the label, 14 digits.",
+			Example: exampleMatches().Data[0].TTBID.String(),
+		},
 		Response: reflect.TypeFor[dataOf[cola.Explanation]](),
 		Example:  dataOf[cola.Explanation]{exampleExplanation()},
 		Meter:    cola.MeterListRecords,
@@ -192,8 +199,12 @@ func exampleExplanation() cola.Explanation {
 			"previous run.",
 	}
 	for _, p := range exampleSavedSearch().Filters.Parts() {
-		e.Filters = append(e.Filters, cola.FilterFinding{Filter: p.Filter,
-			Group: cola.Opt[string]{V: p.Group, OK: p.Group != ""}, Sought: p.Sought, Met: true})
+		e.Filters = append(e.Filters, cola.FilterFinding{
+			Filter: p.Filter,
+			Group:  cola.Opt[string]{V: p.Group, OK: p.Group != ""},
+			Sought: p.Sought,
+			Met:    true,
+		})
 	}
 	return e
 }

@@ -21,8 +21,8 @@ const (
 	pauseBody   = `{"schedule":{"active":false}}`
 )
 
-// TestChangeReachesTheService checks that present, null and empty values are distinguished.
-func TestChangeReachesTheService(t *testing.T) {
+// TestChangeSavedSearch checks that present, null and empty values are distinguished.
+func TestChangeSavedSearch(t *testing.T) {
 	for body, want := range map[string]cola.SavedSearchChangeParams{
 		`{"name":"Elms"}`:                          {Name: "Elms"},
 		`{"filters":{},"schedule":null,"name":""}`: {Filters: &cola.SavedSearchFilters{}, Nulled: cola.Nulled{Nulls: []string{"schedule"}}},
@@ -36,15 +36,15 @@ func TestChangeReachesTheService(t *testing.T) {
 		f := newFake()
 		resp := write(t, mustServe(t, f, io.Discard), http.MethodPatch, onePath, body)
 		if diff := cmp.Diff(want, f.changed); resp.StatusCode != http.StatusOK || diff != "" {
-			t.Errorf("%s: %d %s (-want +got):\n%s", body, resp.StatusCode, mustRead(t, resp), diff)
+			t.Errorf("%s: response = %d %s, want 200 (-want +got):\n%s", body, resp.StatusCode, mustRead(t, resp), diff)
 		}
-		if f.asked != exampleUUID || f.spent != 1 || f.used != (cola.Used{}) {
-			t.Errorf("%s: asked for %q, at %d requests and %+v", body, f.asked, f.spent, f.used)
+		if f.received != exampleUUID || f.spent != 1 || f.used != (cola.Used{}) {
+			t.Errorf("%s: service received %q, spent %d requests and %+v", body, f.received, f.spent, f.used)
 		}
 	}
 }
 
-func TestMediaTypesOfAChange(t *testing.T) {
+func TestChangeMediaTypes(t *testing.T) {
 	spec := openapitest.Load(t, goldenOpenAPI)
 	for _, tt := range []struct {
 		method, path, body, line string
@@ -64,14 +64,14 @@ func TestMediaTypesOfAChange(t *testing.T) {
 		spec.Validate(t, httptest.NewRequest(tt.method, tt.path, nil), resp)
 		if body := mustRead(t, resp); resp.StatusCode != tt.status || f.spent != 1 ||
 			tt.status == 415 && strings.Contains(body, "application/json or application/merge-patch+json") != (tt.method == "PATCH") {
-			t.Errorf("%s %s, %s: %d %s", tt.method, tt.path, tt.line, resp.StatusCode, body)
+			t.Errorf("%s %s, %s: response = %d %s, want %d", tt.method, tt.path, tt.line, resp.StatusCode, body, tt.status)
 		}
 	}
 }
 
-// TestBodiesOfSavedSearchesAreStrict checks that each path refuses ambiguous bodies without any
+// TestInvalidSavedSearchBodies checks that each path rejects ambiguous bodies without any
 // effect.
-func TestBodiesOfSavedSearchesAreStrict(t *testing.T) {
+func TestInvalidSavedSearchBodies(t *testing.T) {
 	spec := openapitest.Load(t, goldenOpenAPI)
 	messages := golden.Load(t, "strict_saved_searches")
 	for _, tt := range []struct{ method, target, body, field string }{
@@ -103,34 +103,34 @@ func TestBodiesOfSavedSearchesAreStrict(t *testing.T) {
 		got := mustDecode(t, resp)
 		messages.Check(t, tt.method+" "+tt.target+" "+tt.body, got.Error.Details)
 		if resp.StatusCode != http.StatusBadRequest || got.Error.Details[tt.field] == nil {
-			t.Errorf("%s %s %s: %d %v", tt.method, tt.target, tt.body, resp.StatusCode, got.Error)
+			t.Errorf("%s %s %s: response = %d %v, want 400 with a problem of %s", tt.method, tt.target, tt.body, resp.StatusCode, got.Error, tt.field)
 		}
 		if f.spent != 1 || f.deleted != "" {
-			t.Errorf("%s %s %s: %d requests spent, deleted %q", tt.method, tt.target, tt.body, f.spent, f.deleted)
+			t.Errorf("%s %s %s: spent %d requests, deleted %q; want 1 request, nothing deleted", tt.method, tt.target, tt.body, f.spent, f.deleted)
 		}
 	}
 }
 
-// TestDeletionHasNoBody checks that a 204 has the quota headers but no body and no Content-Type.
-func TestDeletionHasNoBody(t *testing.T) {
+// TestDeleteSavedSearch checks that a 204 has the quota headers but no body and no Content-Type.
+func TestDeleteSavedSearch(t *testing.T) {
 	f := newFake()
 	resp := write(t, mustServe(t, f, io.Discard), http.MethodDelete, onePath, "")
 	h := resp.Header
 	if resp.StatusCode != http.StatusNoContent || mustRead(t, resp) != "" || h.Get("Content-Type") != "" || h.Get("Content-Length") != "" || h.Get("Cache-Control") != "private, no-store" {
-		t.Errorf("%d %v", resp.StatusCode, h)
+		t.Errorf("response = %d %v, want 204 without a body", resp.StatusCode, h)
 	}
 	for _, name := range web.QuotaHeaders() {
 		if h.Get(name) == "" {
-			t.Errorf("%s is missing", name)
+			t.Errorf("header %s is missing", name)
 		}
 	}
 	if f.deleted != exampleUUID || f.spent != 1 || f.used != (cola.Used{}) {
-		t.Errorf("deleted %q, at %d requests and %+v", f.deleted, f.spent, f.used)
+		t.Errorf("deleted %q, spent %d requests and %+v", f.deleted, f.spent, f.used)
 	}
 }
 
-// TestRefusedChanges checks the response to each service error against the OpenAPI description.
-func TestRefusedChanges(t *testing.T) {
+// TestRejectedChanges checks the response to each service error against the OpenAPI description.
+func TestRejectedChanges(t *testing.T) {
 	spec := openapitest.Load(t, goldenOpenAPI)
 	for _, tt := range []struct {
 		err     *cola.Error
@@ -149,15 +149,15 @@ func TestRefusedChanges(t *testing.T) {
 			resp := write(t, mustServe(t, f, io.Discard), method, onePath, body)
 			spec.Validate(t, httptest.NewRequest(method, onePath, nil), resp)
 			if got := mustDecode(t, resp); resp.StatusCode != tt.status || got.Error.Code != string(tt.err.Code) {
-				t.Errorf("%s, %s: %d %s", method, tt.err.Code, resp.StatusCode, got.Error.Code)
+				t.Errorf("%s, %s: response = %d %s, want %d", method, tt.err.Code, resp.StatusCode, got.Error.Code, tt.status)
 			}
 		}
 	}
 }
 
-// TestScopeOfAChange checks that a token without the write scope can read and preview but not
+// TestChangeScope checks that a token without the write scope can read and preview but not
 // change.
-func TestScopeOfAChange(t *testing.T) {
+func TestChangeScope(t *testing.T) {
 	for _, tt := range []struct {
 		method, path, body string
 		status             int
@@ -170,7 +170,7 @@ func TestScopeOfAChange(t *testing.T) {
 		resp := sendBody(t, mustServe(t, f, io.Discard), tt.method, tt.path, strings.NewReader(tt.body), lines...)
 		challenged := strings.Contains(resp.Header.Get("Www-Authenticate"), `error="insufficient_scope"`)
 		if resp.StatusCode != tt.status || challenged != (tt.status == 403) || f.spent != 1 || f.deleted != "" {
-			t.Errorf("%s %s: %d, %d requests spent", tt.method, tt.path, resp.StatusCode, f.spent)
+			t.Errorf("%s %s: status = %d, %d requests spent; want %d, 1", tt.method, tt.path, resp.StatusCode, f.spent, tt.status)
 		}
 	}
 }

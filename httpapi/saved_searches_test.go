@@ -15,13 +15,13 @@ import (
 	"github.com/colaregistry/colaregistry/internal/openapitest"
 )
 
-func TestSavedSearchReachesTheService(t *testing.T) {
+func TestCreateSavedSearch(t *testing.T) {
 	f := newFake()
 	resp := post(t, mustServe(t, f, io.Discard), createPath,
 		`{"name":"Oaks","filters":{"brand_name":"oak","type_wine":true,"container_can":false,"abv_min":12.5,"volume_unit":"liters","volume_max":2},"schedule":{"cadence":"monthly","day":28,"active":false}}`,
 		"Idempotency-Key: 5f0c2c1e")
 	if resp.StatusCode != http.StatusCreated {
-		t.Fatalf("status %d: %s", resp.StatusCode, mustRead(t, resp))
+		t.Fatalf("response = %d %s, want 201", resp.StatusCode, mustRead(t, resp))
 	}
 	want := cola.SavedSearchParams{
 		Name: "Oaks", IdempotencyKey: "5f0c2c1e",
@@ -31,16 +31,16 @@ func TestSavedSearchReachesTheService(t *testing.T) {
 		Schedule: &cola.ScheduleParams{Cadence: "monthly", Day: cola.Some(28), Active: cola.Some(false)},
 	}
 	if diff := cmp.Diff(want, f.created); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
+		t.Errorf("service received (-want +got):\n%s", diff)
 	}
 	if f.used != (cola.Used{}) || f.spent != 1 {
-		t.Errorf("a creation cost %+v and %d requests", f.used, f.spent)
+		t.Errorf("spent %+v and %d requests, want 1 request only", f.used, f.spent)
 	}
 }
 
-// TestSentAgain checks that the response to a repeated request is marked as such and otherwise
-// equal.
-func TestSentAgain(t *testing.T) {
+// TestIdempotentReplay checks that the response to a repeated request is marked as such and
+// otherwise equal.
+func TestIdempotentReplay(t *testing.T) {
 	spec := openapitest.Load(t, goldenOpenAPI)
 	f := newFake()
 	h := mustServe(t, f, io.Discard)
@@ -49,21 +49,21 @@ func TestSentAgain(t *testing.T) {
 	again := post(t, h, createPath, goodBody, "Idempotency-Key: a", "X-Request-Id: same")
 	spec.Validate(t, httptest.NewRequest(http.MethodPost, createPath, nil), again)
 	if got := again.Header.Get("Idempotent-Replayed"); got != "true" || first.Header.Get("Idempotent-Replayed") != "" {
-		t.Errorf("the first says %q, the second %q", first.Header.Get("Idempotent-Replayed"), got)
+		t.Errorf("Idempotent-Replayed = %q, then %q; want none, then true", first.Header.Get("Idempotent-Replayed"), got)
 	}
 	again.Header.Del("Idempotent-Replayed")
 	if diff := cmp.Diff(first.Header, again.Header); diff != "" || again.StatusCode != http.StatusCreated {
-		t.Errorf("sent again: %d (-first +again):\n%s", again.StatusCode, diff)
+		t.Errorf("repeated request: status = %d, want 201 (-first +again):\n%s", again.StatusCode, diff)
 	}
 	if a, b := mustRead(t, first), mustRead(t, again); a != b {
-		t.Errorf("first %s\nthen %s", a, b)
+		t.Errorf("bodies differ:\n%s\n%s", a, b)
 	}
 }
 
 func TestIdempotencyKeys(t *testing.T) {
 	for name, tt := range map[string]struct {
-		keys []string
-		says string
+		keys    []string
+		message string
 	}{
 		"none": {}, "one": {keys: []string{"8e03978e-40d5-43dd-bc93-6894a57f9324"}}, "longest": {keys: []string{strings.Repeat("x", 255)}},
 		"too long":    {[]string{strings.Repeat("x", 256)}, "255"},
@@ -78,22 +78,22 @@ func TestIdempotencyKeys(t *testing.T) {
 			lines = append(lines, "Idempotency-Key: "+key)
 		}
 		resp := post(t, mustServe(t, f, io.Discard), createPath, goodBody, lines...)
-		if tt.says == "" {
+		if tt.message == "" {
 			if resp.StatusCode != http.StatusCreated || f.created.IdempotencyKey != strings.Join(tt.keys, "") {
-				t.Errorf("%s: %d, the service gets %q", name, resp.StatusCode, f.created.IdempotencyKey)
+				t.Errorf("%s: status = %d, idempotency key = %q", name, resp.StatusCode, f.created.IdempotencyKey)
 			}
 			continue
 		}
 		messages, _ := mustDecode(t, resp).Error.Details["Idempotency-Key"].([]any)
-		if resp.StatusCode != http.StatusBadRequest || len(messages) != 1 || !strings.Contains(messages[0].(string), tt.says) {
-			t.Errorf("%s: %d %v", name, resp.StatusCode, messages)
+		if resp.StatusCode != http.StatusBadRequest || len(messages) != 1 || !strings.Contains(messages[0].(string), tt.message) {
+			t.Errorf("%s: response = %d %v, want 400 with one problem containing %q", name, resp.StatusCode, messages, tt.message)
 		}
 	}
 }
 
-// TestRefusedSavedSearches checks the response to each service error against the OpenAPI
+// TestRejectedSavedSearches checks the response to each service error against the OpenAPI
 // description.
-func TestRefusedSavedSearches(t *testing.T) {
+func TestRejectedSavedSearches(t *testing.T) {
 	spec := openapitest.Load(t, goldenOpenAPI)
 	tests := []struct {
 		err       *cola.Error
@@ -112,52 +112,52 @@ func TestRefusedSavedSearches(t *testing.T) {
 		spec.Validate(t, httptest.NewRequest(http.MethodPost, createPath, nil), resp)
 		got := mustDecode(t, resp)
 		if resp.StatusCode != tt.status || got.Error.Code != string(tt.err.Code) || resp.Header.Get("Location") != "" {
-			t.Errorf("%s: %d %s", tt.err.Code, resp.StatusCode, got.Error.Code)
+			t.Errorf("%s: response = %d %s, want %d", tt.err.Code, resp.StatusCode, got.Error.Code, tt.status)
 		}
 		if challenge := resp.Header.Get("Www-Authenticate"); !strings.Contains(challenge, tt.challenge) || tt.challenge == "" && challenge != "" {
-			t.Errorf("%s: WWW-Authenticate %q", tt.err.Code, challenge)
+			t.Errorf("%s: WWW-Authenticate = %q, want %q", tt.err.Code, challenge, tt.challenge)
 		}
 	}
 }
 
-// TestScopeOfACreation checks that a token without the write scope can read but not create, and
+// TestCreateScope checks that a token without the write scope can read but not create, and
 // that the scope error comes before others.
-func TestScopeOfACreation(t *testing.T) {
+func TestCreateScope(t *testing.T) {
 	for _, body := range []string{goodBody, `{"filters":{"brand":1}}`} {
 		f := newFake()
 		resp := sendBody(t, mustServe(t, f, io.Discard), http.MethodPost, createPath, strings.NewReader(body), "Authorization: Bearer "+testToken, "Content-Type: application/json")
 		got := mustDecode(t, resp)
 		if resp.StatusCode != http.StatusForbidden || got.Error.Details["required_scope"] != "saved_searches:write" || f.spent != 1 {
-			t.Errorf("%s: %d %+v, %d requests spent", body, resp.StatusCode, got.Error, f.spent)
+			t.Errorf("%s: response = %d %+v, %d requests spent; want 403, 1", body, resp.StatusCode, got.Error, f.spent)
 		}
 	}
 	if resp := send(t, mustServe(t, newFake(), io.Discard), http.MethodGet, "/api/v1/usage", "Authorization: Bearer "+testToken); resp.StatusCode != http.StatusOK {
-		t.Errorf("a token without scopes reads: %d", resp.StatusCode)
+		t.Errorf("token without scopes: status = %d, want 200", resp.StatusCode)
 	}
 }
 
-// TestScriptsCreate checks that a script on another origin can send a creation's headers and read
-// the Location.
-func TestScriptsCreate(t *testing.T) {
+// TestCreateFromBrowser checks that a script on another origin can send a creation's headers and
+// read the Location.
+func TestCreateFromBrowser(t *testing.T) {
 	h := mustServe(t, newFake(), io.Discard)
 	preflight := send(t, h, http.MethodOptions, createPath, "Origin: https://shop.example", "Access-Control-Request-Method: POST",
 		"Access-Control-Request-Headers: content-type,idempotency-key,x-api-key")
 	if got := preflight.Header.Get("Access-Control-Allow-Methods"); got != http.MethodPost {
-		t.Errorf("methods %q", got)
+		t.Errorf("Access-Control-Allow-Methods = %q, want POST", got)
 	}
 	if got := preflight.Header.Get("Access-Control-Allow-Headers"); !strings.EqualFold(got, "Content-Type, Idempotency-Key, X-Api-Key") {
-		t.Errorf("headers %q", got)
+		t.Errorf("Access-Control-Allow-Headers = %q", got)
 	}
 	exposed := strings.Split(strings.ToLower(post(t, h, createPath, goodBody, "Origin: https://shop.example").Header.Get("Access-Control-Expose-Headers")), ", ")
 	for _, name := range []string{"location", "idempotent-replayed", "www-authenticate", "x-quota-reset"} {
 		if !slices.Contains(exposed, name) {
-			t.Errorf("%s is hidden; exposed are %s", name, exposed)
+			t.Errorf("header %s is not exposed; exposed: %s", name, exposed)
 		}
 	}
 }
 
-// TestExampleSavedSearchAgrees checks that the example response is the normalized example body.
-func TestExampleSavedSearchAgrees(t *testing.T) {
+// TestExampleSavedSearch checks that the example response is the normalized example body.
+func TestExampleSavedSearch(t *testing.T) {
 	want := exampleSavedSearch()
 	got, err := exampleSavedSearchBody().Normalize(want.CreatedAt.Time())
 	if err != nil {
@@ -165,28 +165,28 @@ func TestExampleSavedSearchAgrees(t *testing.T) {
 	}
 	got.UUID, got.CreatedAt, got.ManageURL, got.DashboardURL = want.UUID, want.CreatedAt, want.ManageURL, want.DashboardURL
 	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-example +settled):\n%s", diff)
+		t.Errorf("normalized search (-example +got):\n%s", diff)
 	}
 }
 
-// TestRequestSchemaIsStrict checks that client-side validation finds misspelled fields and accepts
+// TestRequestSchema checks that client-side validation finds misspelled fields and accepts
 // missing optional ones.
-func TestRequestSchemaIsStrict(t *testing.T) {
+func TestRequestSchema(t *testing.T) {
 	schemas := describe(operations(newFake()), "").Components.Schemas.Map()
 	for name, required := range map[string][]string{
 		"SavedSearchRequest": {"name", "filters"}, "ScheduleRequest": {"cadence"}, "PreviewRequest": {"filters"}, "SavedSearchChange": {}, "ScheduleChange": {},
 	} {
 		if diff := cmp.Diff(required, append([]string{}, schemas[name].Required...)); diff != "" || schemas[name].AdditionalProperties != false {
-			t.Errorf("%s takes other fields: %v; required (-want +got):\n%s", name, schemas[name].AdditionalProperties, diff)
+			t.Errorf("%s: additionalProperties = %v; required (-want +got):\n%s", name, schemas[name].AdditionalProperties, diff)
 		}
 	}
 	filters := schemas["SavedSearchFilters"]
 	if got := len(cola.FieldsOf[cola.SavedSearchFilters]()); len(filters.Properties) != got || len(filters.Required) != 0 {
-		t.Errorf("%d of %d filters are described, %v required", len(filters.Properties), got, filters.Required)
+		t.Errorf("schema has %d of %d filters, required %v", len(filters.Properties), got, filters.Required)
 	}
 	b, err := json.Marshal(exampleSavedSearchBody())
 	if want := `{"name":"Wines called oak","filters":{"brand_name":"oak","type_wine":true},"schedule":{"cadence":"weekly","day":1}}`; err != nil || string(b) != want {
-		t.Errorf("the example body is %s (%v)", b, err)
+		t.Errorf("example body = %s, %v", b, err)
 	}
 }
 
@@ -195,9 +195,9 @@ const (
 	runPath     = onePath + "/run"
 )
 
-// TestExplanationIsCharged checks that an explanation costs the label that it returns, and that
+// TestExplanationCharge checks that an explanation costs the label that it returns, and that
 // "not found" is free.
-func TestExplanationIsCharged(t *testing.T) {
+func TestExplanationCharge(t *testing.T) {
 	spec := openapitest.Load(t, goldenOpenAPI)
 	for target, want := range map[string]int{
 		explainPath:                           200,
@@ -208,15 +208,18 @@ func TestExplanationIsCharged(t *testing.T) {
 		f := newFake()
 		resp := get(t, mustServe(t, f, io.Discard), target)
 		spec.Validate(t, httptest.NewRequest(http.MethodGet, target, nil), resp)
-		units := map[bool]int{true: 1}[want == 200]
+		units := 0
+		if want == 200 {
+			units = 1
+		}
 		if resp.StatusCode != want || f.spent != 1 || f.used != (cola.Used{ListRecords: units}) {
-			t.Errorf("%s: %d at %d requests and %+v", target, resp.StatusCode, f.spent, f.used)
+			t.Errorf("%s: status = %d, spent %d requests and %+v", target, resp.StatusCode, f.spent, f.used)
 		}
 	}
 }
 
 // TestRunNow checks that a manual run is accepted with a 202 and that the search shows when it is
-// due. The body is ignored and a query string is refused.
+// due. The body is ignored and a query string is rejected.
 func TestRunNow(t *testing.T) {
 	spec := openapitest.Load(t, goldenOpenAPI)
 	for _, tt := range []struct {
@@ -230,16 +233,16 @@ func TestRunNow(t *testing.T) {
 		spec.Validate(t, httptest.NewRequest(http.MethodPost, tt.target, nil), resp)
 		body := mustRead(t, resp)
 		if due := strings.Contains(body, `"next_run_at":"2026-11-20T12:00:00Z"`); resp.StatusCode != tt.status || due != (tt.status == 202) {
-			t.Errorf("%s %s: %d %s", tt.target, tt.body, resp.StatusCode, body)
+			t.Errorf("%s %s: response = %d %s, want %d", tt.target, tt.body, resp.StatusCode, body, tt.status)
 		}
 		if f.spent != 1 || f.used != (cola.Used{}) || resp.Header.Get("Location") != "" {
-			t.Errorf("%s cost %d requests and %+v", tt.target, f.spent, f.used)
+			t.Errorf("%s: spent %d requests and %+v, want 1 request only", tt.target, f.spent, f.used)
 		}
 	}
 }
 
-// TestRefusedRuns checks the response to each service error against the OpenAPI description.
-func TestRefusedRuns(t *testing.T) {
+// TestRejectedRuns checks the response to each service error against the OpenAPI description.
+func TestRejectedRuns(t *testing.T) {
 	spec := openapitest.Load(t, goldenOpenAPI)
 	for status, refusal := range map[int]*cola.Error{
 		400: cola.Errorf(cola.CodeSearchTooBroad, "Too broad."),
@@ -252,17 +255,17 @@ func TestRefusedRuns(t *testing.T) {
 		resp := write(t, mustServe(t, f, io.Discard), http.MethodPost, runPath, "")
 		spec.Validate(t, httptest.NewRequest(http.MethodPost, runPath, nil), resp)
 		if got := mustDecode(t, resp); resp.StatusCode != status || got.Error.Code != string(refusal.Code) {
-			t.Errorf("%s: %d %s", refusal.Code, resp.StatusCode, got.Error.Code)
+			t.Errorf("%s: response = %d %s, want %d", refusal.Code, resp.StatusCode, got.Error.Code, status)
 		}
 	}
 	resp := send(t, mustServe(t, newFake(), io.Discard), http.MethodPost, runPath, "Authorization: Bearer "+testToken)
 	if challenge := resp.Header.Get("Www-Authenticate"); resp.StatusCode != http.StatusForbidden || !strings.Contains(challenge, `error="insufficient_scope"`) {
-		t.Errorf("a token without the scope: %d, WWW-Authenticate %q", resp.StatusCode, challenge)
+		t.Errorf("token without the scope: status = %d, WWW-Authenticate = %q; want 403", resp.StatusCode, challenge)
 	}
 }
 
-// TestExampleExplanationAgrees checks the example against the example search and match.
-func TestExampleExplanationAgrees(t *testing.T) {
+// TestExampleExplanation checks the example against the example search and match.
+func TestExampleExplanation(t *testing.T) {
 	e, match := exampleExplanation(), exampleMatches().Data[0]
 	var filters []string
 	for _, f := range e.Filters {
@@ -272,10 +275,10 @@ func TestExampleExplanationAgrees(t *testing.T) {
 		t.Errorf("filters (-match +explained):\n%s", diff)
 	}
 	if e.TTBID != match.TTBID || e.Label.TTBID != e.TTBID || *e.Found != match || e.Verdict != cola.VerdictFound || !strings.Contains(e.Message, "Run 1841 ") {
-		t.Errorf("%+v", e)
+		t.Errorf("explanation = %+v", e)
 	}
-	asked := exampleRequestedRun().Schedule
-	if !asked.NextRunAt.V.Time().After(asked.LastRunAt.V.Time()) || asked.NextRunAt.V.Time().After(asked.Next(asked.LastRunAt.V.Time())) {
-		t.Errorf("a search that was asked to run is due at %v", asked.NextRunAt)
+	requested := exampleRequestedRun().Schedule
+	if !requested.NextRunAt.V.Time().After(requested.LastRunAt.V.Time()) || requested.NextRunAt.V.Time().After(requested.Next(requested.LastRunAt.V.Time())) {
+		t.Errorf("requested run is due at %v, want after the last run", requested.NextRunAt)
 	}
 }

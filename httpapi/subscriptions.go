@@ -15,8 +15,8 @@ import (
 	"github.com/colaregistry/colaregistry/registry"
 )
 
-// subscriptionService contains the operations for recipients of messages, who are identified only by
-// the token in a link. They are neither authenticated nor metered.
+// subscriptionService contains the operations for recipients of messages, who are identified only
+// by the token in a link. They are neither authenticated nor metered.
 type subscriptionService interface {
 	Subscription(ctx context.Context, token string) (registry.Subscription, error)
 	Unsubscribe(ctx context.Context, token string) (registry.Subscription, error)

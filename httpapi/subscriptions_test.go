@@ -32,15 +32,15 @@ func checkPrivate(t *testing.T, resp *http.Response, contentType string) {
 		"Content-Type": contentType, "Cache-Control": "no-store", "Referrer-Policy": "no-referrer", "X-Robots-Tag": "noindex, nofollow", "X-Content-Type-Options": "nosniff",
 	} {
 		if got := h.Get(name); got != want {
-			t.Errorf("%s is %q, want %q", name, got, want)
+			t.Errorf("%s = %q, want %q", name, got, want)
 		}
 	}
 	policy := h.Get("Content-Security-Policy")
 	if strings.HasPrefix(contentType, "text/html") && (!strings.Contains(policy, "default-src 'none'") || !strings.Contains(policy, "frame-ancestors 'none'") || !strings.Contains(policy, "form-action 'self'") || strings.Contains(policy, "script-src")) {
-		t.Errorf("policy %q", policy)
+		t.Errorf("Content-Security-Policy = %q", policy)
 	}
 	if h.Get("Set-Cookie") != "" || h.Get("X-Quota-Reset") != "" {
-		t.Errorf("headers %v", h)
+		t.Errorf("headers = %v", h)
 	}
 }
 
@@ -54,7 +54,7 @@ var (
 func seen(t *testing.T, page string) string {
 	t.Helper()
 	if strings.Contains(page, "<script") || strings.Contains(page, "ZgotmplZ") || !strings.Contains(page, `<meta name="color-scheme" content="light dark">`) {
-		t.Errorf("the page has a script, something the template refused, or one look only:\n%s", page)
+		t.Errorf("page has a script, a value rejected by the template, or a single color scheme:\n%s", page)
 	}
 	var b strings.Builder
 	if match := headline.FindStringSubmatch(page); match != nil {
@@ -69,9 +69,9 @@ func seen(t *testing.T, page string) string {
 	return b.String()
 }
 
-// TestGetChangesNothing checks that GET and HEAD requests, which link scanners send, change
+// TestSubscriptionPage checks that GET and HEAD requests, which link scanners send, change
 // nothing.
-func TestGetChangesNothing(t *testing.T) {
+func TestSubscriptionPage(t *testing.T) {
 	spec := openapitest.Load(t, goldenOpenAPI)
 	for _, target := range []string{unsubscribeTarget, confirmTarget, unsubscribeTarget + "?utm_source=mail", "/unsubscribe/%30" + exampleMailToken[1:]} {
 		for _, method := range []string{"GET", "HEAD"} {
@@ -79,15 +79,15 @@ func TestGetChangesNothing(t *testing.T) {
 			resp := send(t, mustServe(t, f, io.Discard), method, target)
 			spec.Validate(t, httptest.NewRequest(method, target, nil), resp)
 			if resp.StatusCode != http.StatusOK || f.sending.done != "show" || f.spent != 0 {
-				t.Errorf("%s %s: %d does %q, at %d requests", method, target, resp.StatusCode, f.sending.done, f.spent)
+				t.Errorf("%s %s: status = %d, operation = %q, %d requests spent; want 200, show, 0", method, target, resp.StatusCode, f.sending.done, f.spent)
 			}
 			checkPrivate(t, resp, "text/html; charset=utf-8")
 		}
 	}
 }
 
-// TestPagesOfRecipients covers each page in each state.
-func TestPagesOfRecipients(t *testing.T) {
+// TestSubscriptionPages covers each page in each state.
+func TestSubscriptionPages(t *testing.T) {
 	const stop, agree, again, no = " [Unsubscribe /unsubscribe/]", " [Subscribe /confirm/]*", " [Subscribe again /confirm/]*", " [No, thanks /unsubscribe/]"
 	const gone, asks, on = "You’re unsubscribed" + again, "Subscribe?" + agree + no, "You’re subscribed" + stop
 	active := registry.Subscription{Address: "t…@example.com", State: cola.DestinationActive}
@@ -112,23 +112,23 @@ func TestPagesOfRecipients(t *testing.T) {
 			resp := send(t, mustServe(t, f, io.Discard), request[0], request[1])
 			page := mustRead(t, resp)
 			if got := seen(t, page); resp.StatusCode != http.StatusOK || got != want {
-				t.Errorf("%s, %v: %d %q, want %q", tt.name, request, resp.StatusCode, got, want)
+				t.Errorf("%s, %v: response = %d %q, want %q", tt.name, request, resp.StatusCode, got, want)
 			}
 			if named := f.sending.recipient.Confirmed() && tt.s.Search != ""; !strings.Contains(page, "t…@example.com") || strings.Contains(page, "Oaks") != named {
-				t.Errorf("%s, %v says too little or too much of what it is about:\n%s", tt.name, request, page)
+				t.Errorf("%s, %v: page has too few or too many details:\n%s", tt.name, request, page)
 			}
 			checkPrivate(t, resp, "text/html; charset=utf-8")
 		}
 	}
 }
 
-// TestSearchNamesAreEscaped checks that search names are escaped.
-func TestSearchNamesAreEscaped(t *testing.T) {
+// TestEscapedSearchNames checks that search names are escaped.
+func TestEscapedSearchNames(t *testing.T) {
 	f := newFake()
 	f.sending.recipient = registry.Subscription{Search: `</p><script>alert(1)</script>"'&`, State: cola.DestinationActive}
 	page := mustRead(t, send(t, mustServe(t, f, io.Discard), "GET", confirmTarget))
 	if seen(t, page); !strings.Contains(html.UnescapeString(page), `“</p><script>alert(1)</script>"'&”`) || !strings.Contains(page, "this address") {
-		t.Errorf("%s", page)
+		t.Errorf("page = %s", page)
 	}
 }
 
@@ -146,36 +146,40 @@ func TestOneClick(t *testing.T) {
 		lines []string
 		text  bool
 	}{
-		"urlencoded":            {oneClickForm, []string{formType}, true},
-		"multipart":             {parts.String(), []string{"Content-Type: " + form.FormDataContentType()}, true},
-		"from another site":     {oneClickForm, []string{formType, "Origin: https://mail.example.com", "Sec-Fetch-Site: cross-site"}, true},
-		"the button":            {"", []string{formType, "Origin: http://127.0.0.1:8080"}, false},
-		"nothing":               {"", nil, false},
-		"something else":        {"a=b", []string{formType}, false},
-		"not said to be a form": {oneClickForm, nil, false},
-		"broken":                {"%zz&" + strings.Repeat("x", 1<<20), []string{formType}, false},
-		"a broken multipart":    {"--x\r\n", []string{"Content-Type: multipart/form-data; boundary=x"}, false},
+		"urlencoded":        {oneClickForm, []string{formType}, true},
+		"multipart":         {parts.String(), []string{"Content-Type: " + form.FormDataContentType()}, true},
+		"from another site": {oneClickForm, []string{formType, "Origin: https://mail.example.com", "Sec-Fetch-Site: cross-site"}, true},
+		"the button":        {"", []string{formType, "Origin: http://127.0.0.1:8080"}, false},
+		"empty":             {"", nil, false},
+		"other field":       {"a=b", []string{formType}, false},
+		"no content type":   {oneClickForm, nil, false},
+		"invalid":           {"%zz&" + strings.Repeat("x", 1<<20), []string{formType}, false},
+		"invalid multipart": {"--x\r\n", []string{"Content-Type: multipart/form-data; boundary=x"}, false},
 	} {
 		f := newFake()
 		resp := sendBody(t, mustServe(t, f, io.Discard), "POST", unsubscribeTarget, strings.NewReader(tt.body), tt.lines...)
 		spec.Validate(t, httptest.NewRequest("POST", unsubscribeTarget, nil), resp)
 		body := mustRead(t, resp)
 		if resp.StatusCode != http.StatusOK || f.sending.done != "unsubscribe" || (body == "You’re unsubscribed.\n") != tt.text {
-			t.Errorf("%s: %d does %q:\n%s", name, resp.StatusCode, f.sending.done, body)
+			t.Errorf("%s: status = %d, operation = %q:\n%s", name, resp.StatusCode, f.sending.done, body)
 		}
-		checkPrivate(t, resp, map[bool]string{true: "text/plain; charset=utf-8", false: "text/html; charset=utf-8"}[tt.text])
+		contentType := "text/html; charset=utf-8"
+		if tt.text {
+			contentType = "text/plain; charset=utf-8"
+		}
+		checkPrivate(t, resp, contentType)
 	}
 }
 
-// TestRecipientErrors checks that errors appear on a page, or as plain text for one-click
+// TestSubscriptionErrors checks that errors appear on a page, or as plain text for one-click
 // requests.
-func TestRecipientErrors(t *testing.T) {
+func TestSubscriptionErrors(t *testing.T) {
 	spec := openapitest.Load(t, goldenOpenAPI)
 	for _, tt := range []struct {
-		err    error
-		status int
-		says   string
-		retry  string
+		err     error
+		status  int
+		message string
+		retry   string
 	}{
 		{nil, 404, "Link not found", ""}, // unknown token
 		{cola.Unavailable(), 503, "Something went wrong", "5"},
@@ -192,37 +196,37 @@ func TestRecipientErrors(t *testing.T) {
 			resp := sendBody(t, mustServe(t, f, &log), request[0], target, strings.NewReader(form), formType, "X-Request-Id: find-me")
 			spec.Validate(t, httptest.NewRequest(request[0], target, nil), resp)
 			body := mustRead(t, resp)
-			if resp.StatusCode != tt.status || form == "" && !strings.HasPrefix(seen(t, body), tt.says) || strings.Contains(body, "secrets") || strings.Contains(body, "abab") || resp.Header.Get("Retry-After") != tt.retry {
-				t.Errorf("%v, %v: %d, Retry-After %q\n%s", request, tt.err, resp.StatusCode, resp.Header.Get("Retry-After"), body)
+			if resp.StatusCode != tt.status || form == "" && !strings.HasPrefix(seen(t, body), tt.message) || strings.Contains(body, "secrets") || strings.Contains(body, "abab") || resp.Header.Get("Retry-After") != tt.retry {
+				t.Errorf("%v, %v: status = %d, Retry-After = %q\n%s", request, tt.err, resp.StatusCode, resp.Header.Get("Retry-After"), body)
 			}
 			if plain := strings.HasPrefix(resp.Header.Get("Content-Type"), "text/plain"); plain != (form != "") {
-				t.Errorf("%v: %s", request, resp.Header.Get("Content-Type"))
+				t.Errorf("%v: Content-Type = %s", request, resp.Header.Get("Content-Type"))
 			}
 			if tt.status == 500 && (form == "" && !strings.Contains(body, "find-me") || !strings.Contains(log.String(), "secrets") || !strings.Contains(log.String(), `"level":"ERROR"`)) {
-				t.Errorf("%v: the error lacks the request ID or was not logged:\n%s", request, log.String())
+				t.Errorf("%v: request ID missing, or error not logged:\n%s", request, log.String())
 			}
 			if f.sending.done != "" {
-				t.Errorf("%v does %q", request, f.sending.done)
+				t.Errorf("%v: operation = %q", request, f.sending.done)
 			}
 		}
 	}
 }
 
-func TestOtherMethodsOfRecipients(t *testing.T) {
+func TestSubscriptionMethods(t *testing.T) {
 	for target, want := range map[string]string{unsubscribeTarget: "GET, HEAD, POST", confirmTarget: "GET, HEAD, POST", "/feeds/" + exampleFeedToken: "GET, HEAD"} {
 		for _, method := range []string{"PUT", "DELETE", "BREW"} {
 			f := newFake()
 			resp := send(t, mustServe(t, f, io.Discard), method, target)
 			if resp.StatusCode != http.StatusMethodNotAllowed || resp.Header.Get("Allow") != want || f.sending.done != "" {
-				t.Errorf("%s %s: %d, Allow %q", method, target, resp.StatusCode, resp.Header.Get("Allow"))
+				t.Errorf("%s %s: status = %d, Allow = %q", method, target, resp.StatusCode, resp.Header.Get("Allow"))
 			}
 		}
 	}
 }
 
-// TestTokensAreNotLogged checks that the log has only the route of requests with a token in the
+// TestLogHasNoTokens checks that the log has only the route of requests with a token in the
 // URL, whether it is valid or not. These tokens are as sensitive as passwords.
-func TestTokensAreNotLogged(t *testing.T) {
+func TestLogHasNoTokens(t *testing.T) {
 	for _, lost := range []error{nil, cola.Unavailable(), errBroken} {
 		var log strings.Builder
 		f := newFake()
@@ -239,28 +243,28 @@ func TestTokensAreNotLogged(t *testing.T) {
 		}
 		for _, secret := range []string{exampleMailToken, exampleFeedToken} {
 			if strings.Contains(log.String(), secret) {
-				t.Errorf("the log has %s", secret)
+				t.Errorf("log contains %s", secret)
 			}
 		}
 		for _, pattern := range []string{unsubscribePath, confirmPath, feedPath} {
 			if !strings.Contains(log.String(), `"route":"`+pattern+`"`) {
-				t.Errorf("the log does not tell %s", pattern)
+				t.Errorf("log does not contain %s", pattern)
 			}
 		}
 		if lines := strings.Count(log.String(), "\n"); lines != requests {
-			t.Errorf("%d lines of %d requests", lines, requests)
+			t.Errorf("log has %d lines, want %d", lines, requests)
 		}
 	}
 }
 
-// TestPanicOnAPage checks that a panic on a page returns the usual error.
-func TestPanicOnAPage(t *testing.T) {
+// TestPagePanic checks that a panic on a page returns the usual error.
+func TestPagePanic(t *testing.T) {
 	spec := openapitest.Load(t, goldenOpenAPI)
 	f := newFake()
 	f.panic = errBroken
 	resp := send(t, mustServe(t, f, io.Discard), "GET", confirmTarget)
 	spec.Validate(t, httptest.NewRequest("GET", confirmTarget, nil), resp)
 	if got := mustDecode(t, resp); resp.StatusCode != http.StatusInternalServerError || got.Error.Code != "internal_error" {
-		t.Errorf("%d %+v", resp.StatusCode, got)
+		t.Errorf("response = %d %+v", resp.StatusCode, got)
 	}
 }

@@ -8,7 +8,7 @@ import (
 )
 
 func usageOperations(svc Service) []operation {
-	ask := func(r *http.Request, caller cola.Caller) (cola.UsageStats, cola.QuotaState, error) {
+	fetch := func(r *http.Request, caller cola.Caller) (cola.UsageStats, cola.QuotaState, error) {
 		return svc.Usage(r.Context(), caller)
 	}
 	return []operation{{
@@ -17,7 +17,7 @@ func usageOperations(svc Service) []operation {
 		Response:    reflect.TypeFor[dataOf[cola.UsageStats]](),
 		Example:     dataOf[cola.UsageStats]{exampleUsage()},
 		Cost:        free,
-		call: bareCall(svc, ask, func(u cola.UsageStats) result {
+		call: bareCall(svc, fetch, func(u cola.UsageStats) result {
 			return result{body: jsonBody(dataOf[cola.UsageStats]{u})}
 		}),
 	}}

@@ -13,16 +13,16 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// takesAll is a store whose writes cost nothing.
-type takesAll struct{ Target }
+// discardStore discards what it is given.
+type discardStore struct{ Target }
 
-func (takesAll) UpsertColas(_ context.Context, patches []cola.Patch[cola.Cola], _ store.Mode) ([]store.Outcome, error) {
+func (discardStore) UpsertColas(_ context.Context, patches []cola.Patch[cola.Cola], _ store.Mode) ([]store.Outcome, error) {
 	return make([]store.Outcome, len(patches)), nil
 }
 
-func (takesAll) HasColas(context.Context) (bool, error) { return true, nil }
+func (discardStore) HasColas(context.Context) (bool, error) { return true, nil }
 
-func (takesAll) Cola(context.Context, cola.TTBID) (cola.Cola, error) { return cola.Cola{}, nil }
+func (discardStore) Cola(context.Context, cola.TTBID) (cola.Cola, error) { return cola.Cola{}, nil }
 
 // fullLabel returns a label with all parts, about 2.5 KB of JSON.
 func fullLabel(n int) cola.Cola {
@@ -81,7 +81,7 @@ func BenchmarkImport(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				source := ReaderSource("-", io.NopCloser(bytes.NewReader(input.text)))
-				report, err := Import(context.Background(), takesAll{}, Colas, []Source{source}, Options{})
+				report, err := Import(context.Background(), discardStore{}, Colas, []Source{source}, Options{})
 				if err != nil || report.Read != 5000 {
 					b.Fatal(err, report.Summary())
 				}

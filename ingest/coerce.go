@@ -12,14 +12,14 @@ import (
 	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
-// textForm is the form of a text in the input, which determines how it is read.
+// textForm is the form of a string in the input, which determines how it is read.
 type textForm struct {
-	lists string // list separators, in order of preference; empty: a comma
+	lists string // list separators, in order of preference; default: a comma
 	prose bool   // a long text that keeps its line breaks
 	zip   bool   // a ZIP code, which may have lost leading zeros as a number or in a spreadsheet
 }
 
-// setText parses a text into a field. An empty text clears it.
+// setText parses a string into a field. An empty string clears it.
 func setText(field any, s string, form textForm) error {
 	if form.prose {
 		s = strings.TrimSpace(s)
@@ -213,7 +213,7 @@ func expectedFormat(field any) string {
 	return "text"
 }
 
-// normalizeSpace returns a text in its stored form: no leading or trailing white space, and one
+// normalizeSpace returns a string in its stored form: no leading or trailing white space, and one
 // space for each run of white space, including line ends.
 func normalizeSpace(s string) string {
 	if isNormalized(s) {
@@ -222,7 +222,7 @@ func normalizeSpace(s string) string {
 	return strings.Join(strings.Fields(s), " ")
 }
 
-// isNormalized reports whether normalizeSpace would leave a text unchanged.
+// isNormalized reports whether normalizeSpace would leave a string unchanged.
 func isNormalized(s string) bool {
 	space := true // rejects a leading space
 	for _, r := range s {
@@ -235,8 +235,8 @@ func isNormalized(s string) bool {
 	return !space || s == ""
 }
 
-// splitList splits a text into normalized, nonempty values. The separator is the first of the given
-// ones that occurs in the text; without separators it is a comma.
+// splitList splits a string into normalized, nonempty values. The separator is the first of the
+// given ones that occurs in the text; without separators it is a comma.
 func splitList(s, separators string) []string {
 	separator := ","
 	for i := range len(separators) {
@@ -262,7 +262,7 @@ func quote[S ~string | ~[]byte](s S) string {
 	return strconv.Quote(text)
 }
 
-// truncate truncates a text to a number of bytes and adds an ellipsis.
+// truncate truncates a string to a number of bytes and adds an ellipsis.
 func truncate(s string, maxBytes int) string {
 	if len(s) <= maxBytes {
 		return s
@@ -273,10 +273,10 @@ func truncate(s string, maxBytes int) string {
 	return s[:maxBytes] + "…"
 }
 
-// maxTextRunes is the maximum length of texts in reference records and permittees.
+// maxTextRunes is the maximum length of strings in reference records and permittees.
 const maxTextRunes = 2000
 
-// checkTexts checks that all texts of a record are printable and not too long.
+// checkTexts checks that all strings of a record are printable and not too long.
 func checkTexts[R any](r *recordReader, s *schema, row *R) {
 	value := reflect.ValueOf(row).Elem()
 	for i := range s.fields {

@@ -39,24 +39,24 @@ func (w *colaWork) finish(context.Context) error { return nil }
 
 // write stores a batch and adds warnings about its labels.
 func (w *colaWork) write(ctx context.Context, patches []cola.Patch[cola.Cola], lines []int) ([]refusedRow, error) {
-	refused, err := w.keep(ctx, patches, lines)
+	rejected, err := w.keep(ctx, patches, lines)
 	for i, outcome := range w.outcomes[:min(len(w.outcomes), len(patches))] {
 		if outcome == store.Refused {
 			continue
 		}
 		if followErr := w.warnAbout(ctx, &patches[i], outcome); followErr != nil {
-			return refused, errors.Join(err, followErr)
+			return rejected, errors.Join(err, followErr)
 		}
 	}
 	w.run.report.Undated = len(w.undated)
-	return refused, err
+	return rejected, err
 }
 
 // warningUnitless is the warning about labels that volume searches cannot find.
 const warningUnitless = "volume without volume_unit; volume filters exclude the label"
 
-// warnAbout adds warnings about a label that has no approval date, or a volume without a unit, after
-// its patch.
+// warnAbout adds warnings about a label that has no approval date, or a volume without a unit,
+// after its patch.
 func (w *colaWork) warnAbout(ctx context.Context, patch *cola.Patch[cola.Cola], outcome store.Outcome) error {
 	dated, err := w.hasApprovalDate(ctx, patch, outcome)
 	if err != nil {
@@ -187,7 +187,7 @@ func normalizeImage(image *cola.Image) { lower(&image.ContainerPosition) }
 
 func lower(t *cola.Text) { *t = cola.Text(strings.ToLower(string(*t))) }
 
-// missingFields returns the reason why the store refused a label.
+// missingFields returns the reason why the store rejected a label.
 func missingFields(patch *cola.Patch[cola.Cola]) string {
 	c := &patch.Record
 	err := cola.CheckNew(c)

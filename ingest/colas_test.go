@@ -73,13 +73,13 @@ func TestColaValues(t *testing.T) {
 			}
 			report := mustImport(t, st, Colas, texts(row)...)
 			if diff := cmp.Diff(want, st.colas[theID]); diff != "" || len(report.Warnings) > 0 {
-				t.Errorf("%v %s", report.Warnings, diff)
+				t.Errorf("warnings = %v; label (-want +got):\n%s", report.Warnings, diff)
 			}
 		})
 	}
 }
 
-func TestColaRefusals(t *testing.T) {
+func TestColaRejections(t *testing.T) {
 	reasons := golden.Load(t, "cola_refusals")
 	for _, row := range []string{
 		`{"brand_name":"A"}`,
@@ -124,10 +124,10 @@ func TestColaRefusals(t *testing.T) {
 				t.Fatal(err)
 			}
 			if report.Counts != (Counts{Read: 3, Added: 1, Unchanged: 1, Refused: 1}) || len(report.Refusals) != 1 {
-				t.Fatalf("%s %v", report.Summary(), report.Refusals)
+				t.Fatalf("report = %s %v, want one rejected row", report.Summary(), report.Refusals)
 			}
 			if got := report.Refusals[0]; got.Line != 2 {
-				t.Errorf("refused line %d, want 2", got.Line)
+				t.Errorf("rejected line = %d, want 2", got.Line)
 			}
 			reasons.Check(t, row, report.Refusals[0].Reason)
 		})
@@ -144,20 +144,20 @@ func TestColaPartial(t *testing.T) {
 	st := newFakeStore()
 	mustImport(t, st, Colas, texts(string(text))...)
 	if diff := cmp.Diff(whole, st.colas[whole.TTBID]); diff != "" {
-		t.Fatalf("a label is not what its JSON says: %s", diff)
+		t.Fatalf("label differs from its JSON (-want +got):\n%s", diff)
 	}
 	id := whole.TTBID.String()
 	report := mustImport(t, st, Colas, texts(`{"ttb_id":"`+id+`","application_status":"revoked","product_name":null,"grape_varietals":[]}`)...)
 	want := whole
 	want.ApplicationStatus, want.ProductName, want.GrapeVarietals = "revoked", "", []string{}
 	if diff := cmp.Diff(want, st.colas[whole.TTBID]); diff != "" || report.Changed != 1 || report.Undated != 0 {
-		t.Errorf("%s undated %d %s", report.Summary(), report.Undated, diff)
+		t.Errorf("report = %s, undated = %d (-want +got):\n%s", report.Summary(), report.Undated, diff)
 	}
 	report = mustImport(t, st, Colas, texts("TTB ID,Application Status,product-name,Images\n"+id+",,,\n"+id+`,\N,NEW,[]`)...)
 	want.ApplicationStatus, want.ProductName = "", "NEW"
 	withoutImages(&want)
 	if diff := cmp.Diff(want, st.colas[whole.TTBID]); diff != "" || report.Counts != (Counts{Read: 2, Unchanged: 1, Changed: 1}) {
-		t.Errorf("%s %s", report.Summary(), diff)
+		t.Errorf("report = %s (-want +got):\n%s", report.Summary(), diff)
 	}
 }
 
@@ -190,13 +190,13 @@ func TestColaClearing(t *testing.T) {
 			mustImport(t, st, Colas, texts(start)...)
 			want := st.colas[theID]
 			if want.MainImageURL != "u.jpg" || want.ImageCount != 1 || want.BarcodeType != "EAN" {
-				t.Fatalf("the label begins as %+v", want)
+				t.Fatalf("unexpected initial label %+v", want)
 			}
 			test.want(&want)
 			for _, counts := range []Counts{{Read: 1, Changed: 1}, {Read: 1, Unchanged: 1}} {
 				report := mustImport(t, st, Colas, texts(test.row)...)
 				if diff := cmp.Diff(want, st.colas[theID]); diff != "" || report.Counts != counts {
-					t.Errorf("%s %s", report.Summary(), diff)
+					t.Errorf("report = %s (-want +got):\n%s", report.Summary(), diff)
 				}
 			}
 		})
@@ -214,16 +214,16 @@ func TestVolumeWithoutUnit(t *testing.T) {
 		label(1, `,"volume":750`)+label(2, `,"volume":750,"volume_unit":"milliliters"`)+label(3, "")+label(4, `,"volume":1,"volume_unit":null`),
 		label(5, `,"volume":null`)+label(6, `,"volume_unit":"liters"`))...)
 	if diff := cmp.Diff([]Warning{{"-", warningUnitless, 2}}, report.Warnings); diff != "" {
-		t.Errorf("new labels: %s", diff)
+		t.Errorf("new labels (-want +got):\n%s", diff)
 	}
 	report = mustImport(t, st, Colas, texts(
 		label(1, `,"volume":700`)+label(2, `,"volume":700`)+label(3, `,"volume":700`)+label(6, `,"volume":2`),
 		label(1, `,"volume":750,"volume_unit":"milliliters"`)+label(2, `,"volume_unit":null,"volume":700`)+label(3, `,"abv":1`))...)
 	if diff := cmp.Diff([]Warning{{"-", warningUnitless, 2}, {"2", warningUnitless, 1}}, report.Warnings); diff != "" {
-		t.Errorf("stored labels: %s", diff)
+		t.Errorf("stored labels (-want +got):\n%s", diff)
 	}
 	if _, err := Import(t.Context(), st, Colas, texts(`{"ttb_id":"24001001000009","volume":1}`), Options{}); err == nil {
-		t.Error("a label of an id and a volume is stored")
+		t.Error("Import succeeded for a label with only an ID and a volume, want an error")
 	}
 }
 
@@ -245,14 +245,14 @@ func TestColaCSV(t *testing.T) {
 	checkReport(t, golden.Load(t, "cola_csv"), "csv", report)
 	first, second := st.colas[24001001000001], st.colas[24001001000002]
 	if first.BrandName != "OAK, OLD" || first.AddressZipCode != "07927" {
-		t.Errorf("%+v", first)
+		t.Errorf("first label = %+v", first)
 	}
 	if diff := cmp.Diff([]string{"Merlot", "Syrah"}, first.GrapeVarietals) + cmp.Diff([]string{"rye", `"corn"`}, first.LLMLiquorGrains) +
 		cmp.Diff([]string{"Merlot", "Syrah"}, second.GrapeVarietals) + cmp.Diff([]string{"rye", "a, b"}, second.LLMLiquorGrains); diff != "" {
 		t.Error(diff)
 	}
 	if second.BarcodeValue != "1" || st.colas[24001001000006].BrandName != "CHÂTEAU" {
-		t.Errorf("%+v %+v", second, st.colas[24001001000006])
+		t.Errorf("second label = %+v, third label = %+v", second, st.colas[24001001000006])
 	}
 }
 

@@ -12,7 +12,7 @@ import (
 const maxCSVLines = 200
 
 // csvRows splits CSV text into records: one line each, or more if a quoted field contains line
-// breaks. If a record's quotes are broken, only its first line is refused, and reading continues
+// breaks. If a record's quotes are broken, only its first line is rejected, and reading continues
 // with the next line.
 type csvRows struct {
 	in   *input

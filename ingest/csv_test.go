@@ -46,7 +46,7 @@ func TestCSVRows(t *testing.T) {
 				"byte by byte": iotest.OneByteReader(strings.NewReader(test.text)),
 			} {
 				if diff := cmp.Diff(want, allRows(&csvRows{in: newInput(text)})); diff != "" {
-					t.Errorf("%s: %s", name, diff)
+					t.Errorf("%s (-want +got):\n%s", name, diff)
 				}
 			}
 		})
@@ -55,13 +55,13 @@ func TestCSVRows(t *testing.T) {
 
 func rowAt(line int, text string) string { return fmt.Sprintf("%d: %s", line, text) }
 
-func TestCSVRowsReadFailure(t *testing.T) {
+func TestCSVReadError(t *testing.T) {
 	failure := errors.New("the disk is gone")
 	for _, text := range []string{"a,b\nc,", "a,b\nc,\"d\ne"} {
 		in := newInput(io.MultiReader(strings.NewReader(text), iotest.ErrReader(failure)))
 		got := allRows(&csvRows{in: in})
 		if len(got) != 2 || got[0] != "1: a,b" || !strings.Contains(got[1], failure.Error()) {
-			t.Errorf("%q: %q", text, got)
+			t.Errorf("rows(%q) = %q, want one row and the error", text, got)
 		}
 	}
 }
@@ -87,8 +87,8 @@ func TestSplitCSV(t *testing.T) {
 		{record: `"a"b,"c"`, loose: true, want: `"a"b|c`, quote: "-q"},
 	} {
 		cells, err := splitCSV([]byte(test.record), nil, test.loose)
-		if !errors.Is(err, test.err) || err == nil != (test.err == nil) {
-			t.Errorf("%s: error %v, want %v", test.record, err, test.err)
+		if !errors.Is(err, test.err) {
+			t.Errorf("splitCSV(%s): error = %v, want %v", test.record, err, test.err)
 		}
 		if test.err != nil {
 			continue
@@ -97,10 +97,14 @@ func TestSplitCSV(t *testing.T) {
 		quotes := ""
 		for _, c := range cells {
 			texts = append(texts, string(c.text))
-			quotes += map[bool]string{true: "q", false: "-"}[c.quoted]
+			if c.quoted {
+				quotes += "q"
+			} else {
+				quotes += "-"
+			}
 		}
 		if got := strings.Join(texts, "|"); got != test.want || quotes != test.quote {
-			t.Errorf("%s: %s %s, want %s %s", test.record, got, quotes, test.want, test.quote)
+			t.Errorf("splitCSV(%s) = %s %s, want %s %s", test.record, got, quotes, test.want, test.quote)
 		}
 	}
 }

@@ -57,8 +57,8 @@ func (r *recordReader) begin(n notes) {
 	r.problems.reset()
 }
 
-// clearCell is a CSV cell that clears its field; an empty cell leaves it unchanged. Databases export
-// NULL this way.
+// clearCell is a CSV cell that clears its field; an empty cell leaves it unchanged. Databases
+// export NULL this way.
 const clearCell = `\N`
 
 // csvDecoder decodes CSV records. columns maps columns to fields of the schema; -1 is ignored.

@@ -76,13 +76,13 @@ func TestEncodings(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			st := newFakeStore()
 			if mustImport(t, st, Colas, FileSource(mustWrite(t, content))); st.colas[theID].BrandName != "CHÂTEAU" {
-				t.Errorf("stored %+v", st.colas)
+				t.Errorf("stored labels = %+v, want brand CHÂTEAU", st.colas)
 			}
 		})
 	}
 }
 
-func TestEncodingsRefused(t *testing.T) {
+func TestInvalidEncodings(t *testing.T) {
 	for name, test := range map[string]struct{ content, want string }{
 		"workbook":        {"PK\x03\x04....", "Excel workbook"},
 		"error page":      {"\r\n<!DOCTYPE html><html>", "HTML"},
@@ -102,10 +102,10 @@ func TestEncodingsRefused(t *testing.T) {
 			report, err := Import(t.Context(), st, Colas, texts(test.content), Options{})
 			var failure *SourceError
 			if !errors.As(err, &failure) || !strings.Contains(err.Error(), test.want) {
-				t.Fatalf("%v, want %q", err, test.want)
+				t.Fatalf("error = %v, want %q", err, test.want)
 			}
 			if report.Added != len(st.colas) || report.Refused > 0 {
-				t.Errorf("%s, %d stored", report.Summary(), len(st.colas))
+				t.Errorf("report = %s, %d labels stored", report.Summary(), len(st.colas))
 			}
 		})
 	}
@@ -114,12 +114,12 @@ func TestEncodingsRefused(t *testing.T) {
 // breakEnd corrupts the length and checksum at the end of compressed data.
 func breakEnd(s string) string { return s[:len(s)-6] + "\x01\x02\x03\x04\x05\x06" }
 
-// TestCutOffKeepsRows checks that the complete rows of a truncated file are stored.
-func TestCutOffKeepsRows(t *testing.T) {
+// TestTruncatedCSV checks that the complete rows of a truncated file are stored.
+func TestTruncatedCSV(t *testing.T) {
 	whole := gzipped(t, labelRows(3000))
 	st := newFakeStore()
 	report, err := Import(t.Context(), st, Colas, texts(whole[:len(whole)/2]), Options{})
 	if err == nil || report.Added < 100 || report.Added > 2900 || report.Refused != 0 || len(st.colas) != report.Added {
-		t.Errorf("%v %s", err, report.Summary())
+		t.Errorf("error = %v, report = %s; want an error after some labels", err, report.Summary())
 	}
 }

@@ -13,7 +13,7 @@ import (
 
 // fakeStore is an in-memory store that follows the contract as far as imports need it.
 type fakeStore struct {
-	Target // nil: methods that imports don't call
+	Target // nil, for methods that imports don't call
 
 	mu         sync.Mutex
 	colas      map[cola.TTBID]cola.Cola
@@ -165,10 +165,10 @@ func (f *fakeStore) ReplaceProductionReport(
 }
 
 // upsertRows stores rows by key.
-func upsertRows[T comparable](kept map[any]any, rows []T, key func(T) any, mode store.Mode) []store.Outcome {
+func upsertRows[T comparable](stored map[any]any, rows []T, key func(T) any, mode store.Mode) []store.Outcome {
 	var outcomes []store.Outcome
 	for _, row := range rows {
-		before, exists := kept[key(row)]
+		before, exists := stored[key(row)]
 		switch {
 		case !exists:
 			outcomes = append(outcomes, store.Added)
@@ -178,7 +178,7 @@ func upsertRows[T comparable](kept map[any]any, rows []T, key func(T) any, mode 
 			outcomes = append(outcomes, store.Changed)
 		}
 		if mode.Writes() {
-			kept[key(row)] = row
+			stored[key(row)] = row
 		}
 	}
 	return outcomes

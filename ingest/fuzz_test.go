@@ -35,7 +35,7 @@ func FuzzJSONDecoder(f *testing.F) {
 		r := newRecordReader()
 		r.reset(text)
 		if err := r.end(r.skip()); json.Valid(text) != (err == nil) {
-			t.Fatalf("%q: valid %t, but %v", text, json.Valid(text), err)
+			t.Fatalf("%q: json.Valid = %t, error = %v", text, json.Valid(text), err)
 		}
 		var want string
 		if json.Unmarshal(text, &want) != nil || strings.TrimSpace(want) == "" {
@@ -45,7 +45,7 @@ func FuzzJSONDecoder(f *testing.F) {
 		r.reset(text)
 		field := schemaField{form: textForm{prose: true}}
 		if err := r.end(r.value(&field, &got, place{})); err != nil || got != strings.TrimSpace(want) {
-			t.Fatalf("%q: %q %v, want %q", text, got, err, want)
+			t.Fatalf("%q: value = %q, %v, want %q", text, got, err, want)
 		}
 	})
 }
@@ -67,7 +67,7 @@ func FuzzJSONRows(f *testing.F) {
 				break
 			}
 			if n > len(text) || row.line < lines || row.line > 1+bytes.Count(text, []byte{'\n'}) {
-				t.Fatalf("row %d of %d bytes at line %d after line %d", n, len(text), row.line, lines)
+				t.Fatalf("row %d of %d bytes is on line %d after line %d", n, len(text), row.line, lines)
 			}
 			lines = row.line
 			if row.problem == "" {
@@ -80,7 +80,7 @@ func FuzzJSONRows(f *testing.F) {
 		}
 		array = slices.DeleteFunc(array, func(e json.RawMessage) bool { return e[0] != '{' })
 		if diff := cmp.Diff(compacted(array), compacted(records)); diff != "" {
-			t.Fatalf("%s: %s", text, diff)
+			t.Fatalf("%s (-want +got):\n%s", text, diff)
 		}
 	})
 }
@@ -111,14 +111,14 @@ func FuzzCSVRows(f *testing.F) {
 				break
 			}
 			if n > len(text) {
-				t.Fatal("does not end")
+				t.Fatal("too many records")
 			}
 			if row.problem != "" {
 				continue
 			}
 			cells, err := splitCSV(bytes.Clone(record), nil, false)
 			if err != nil {
-				t.Fatalf("%q was split off %q and cannot be split into fields: %v", record, text, err)
+				t.Fatalf("record %q of %q cannot be split into fields: %v", record, text, err)
 			}
 			var fields []string
 			for _, c := range cells {
@@ -143,7 +143,7 @@ func FuzzCSVRows(f *testing.F) {
 		empty := func(record []string) bool { return strings.Join(record, "") == "" }
 		want, got = slices.DeleteFunc(want, empty), slices.DeleteFunc(got, empty)
 		if len(want)+len(got) > 0 && !reflect.DeepEqual(want, got) {
-			t.Fatalf("%q: %q, want %q", text, got, want)
+			t.Fatalf("rows(%q) = %q, want %q", text, got, want)
 		}
 	})
 }
@@ -170,7 +170,7 @@ func FuzzTTBExport(f *testing.F) {
 		}
 		checkCounts(t, report)
 		if st.colas[10363001000317].BrandName != "LENZ MOSER" || st.colas[11024001000092].BrandName != "FETE" {
-			t.Fatalf("%q damaged the rows around it: %v", text, report.Refusals)
+			t.Fatalf("%q changed the rows around it: %v", text, report.Refusals)
 		}
 		for _, label := range st.colas {
 			if err := errors.Join(cola.CheckCola(&label), cola.CheckNew(&label)); err != nil {
@@ -207,17 +207,17 @@ func FuzzImport(f *testing.F) {
 		before := []any{maps.Clone(st.colas), maps.Clone(st.permittees), maps.Clone(st.avas), maps.Clone(st.reports), maps.Clone(st.times)}
 		second := run()
 		if first.Read != second.Read || first.Refused != second.Refused && kind != Colas && kind != CategoryAliases {
-			t.Fatalf("first %s, then %s", first.Summary(), second.Summary())
+			t.Fatalf("first import: %s, second import: %s", first.Summary(), second.Summary())
 		}
 		if kind == CategoryAliases {
-			return // which alias of a cycle is refused depends on the stored ones
+			return // which alias of a cycle is rejected depends on the stored ones
 		}
 		if first.Refused != second.Refused {
-			return // a refused row may be valid once a later row has added its label
+			return // a rejected row may be valid once a later row has added its label
 		}
 		for i, after := range []any{st.colas, st.permittees, st.avas, st.reports, st.times} {
 			if !reflect.DeepEqual(before[i], after) {
-				t.Fatalf("importing again changed what is stored: %s", cmp.Diff(before[i], after))
+				t.Fatalf("second import changed the store (-before +after):\n%s", cmp.Diff(before[i], after))
 			}
 		}
 	})
@@ -226,6 +226,6 @@ func FuzzImport(f *testing.F) {
 func checkCounts(t *testing.T, r Report) {
 	t.Helper()
 	if r.Read != r.Added+r.Changed+r.Unchanged+r.Refused || len(r.Refusals) != min(r.Refused, maxRefusals) {
-		t.Fatalf("counts do not add up: %s, %d refusals listed", r.Summary(), len(r.Refusals))
+		t.Fatalf("inconsistent counts: %s, %d rejections listed", r.Summary(), len(r.Refusals))
 	}
 }

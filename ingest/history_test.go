@@ -35,14 +35,14 @@ func TestHistory(t *testing.T) {
 				t.Fatal(err)
 			}
 			if got := slices.Compact(st.modes); len(st.modes) < 2 || !slices.Equal(got, []store.Mode{test.mode}) {
-				t.Errorf("%d batches in modes %v, want several in %v", len(st.modes), got, test.mode)
+				t.Errorf("%d batches with modes %v, want several with %v", len(st.modes), got, test.mode)
 			}
 			var b strings.Builder
 			if _, err := report.WriteTo(&b); err != nil {
 				t.Fatal(err)
 			}
 			if strings.Contains(b.String(), "history:") != test.history || strings.Contains(b.String(), "--history") != test.initial {
-				t.Errorf("report %q, want history %t, initial %t", b.String(), test.history, test.initial)
+				t.Errorf("report = %q, want history = %t, initial = %t", b.String(), test.history, test.initial)
 			}
 			if report.Initial != test.initial || report.History != test.history {
 				t.Errorf("Initial = %t, History = %t, want %t, %t", report.Initial, report.History, test.initial, test.history)
@@ -51,13 +51,13 @@ func TestHistory(t *testing.T) {
 	}
 }
 
-// TestOnlyLabelsAreHistory checks that only labels can be history.
-func TestOnlyLabelsAreHistory(t *testing.T) {
+// TestHistoryKinds checks that only labels can be history.
+func TestHistoryKinds(t *testing.T) {
 	st := newFakeStore()
 	st.lookErr = errors.New("unexpected read of labels")
 	report, err := Import(t.Context(), st, CategoryAliases, texts("alias,path\nWine > Red,Wine > Red Wine\n"), Options{History: true})
 	if err != nil || report.History || report.Added != 1 {
-		t.Errorf("%v, history %v, %s", err, report.History, report.Summary())
+		t.Errorf("error = %v, history = %v, report = %s", err, report.History, report.Summary())
 	}
 }
 
@@ -68,7 +68,7 @@ func TestHistoryUnknown(t *testing.T) {
 		st := newFakeStore()
 		st.lookErr = store.ErrUnavailable
 		if _, err := Import(t.Context(), st, Colas, texts(labelRow(1)), opts); !errors.Is(err, store.ErrUnavailable) || st.batches > 0 {
-			t.Errorf("%v after %d batches, want ErrUnavailable and none", err, st.batches)
+			t.Errorf("Import = %v after %d batches, want ErrUnavailable before the first", err, st.batches)
 		}
 	}
 }

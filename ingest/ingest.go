@@ -20,7 +20,7 @@
 //
 // # Rows
 //
-// An invalid row is refused and reported with its line, and the import continues. Text that cannot
+// An invalid row is rejected and reported with its line, and the import continues. Text that cannot
 // be split into rows ends its source. An import never clears a field that its source does not have.
 // Each unknown key is reported once, with the most similar known one.
 //
@@ -78,14 +78,14 @@ type Options struct {
 	// History marks the labels as bulk-loaded history, which triggers no alerts. The first import
 	// of labels into an empty store always does.
 	History bool
-	// SkipInvalid lets Import succeed even if rows are refused.
+	// SkipInvalid lets Import succeed even if rows are rejected.
 	SkipInvalid bool
 	// Progress is called after every batch and at the end of each source, never concurrently. For
 	// production reports, which are written after all sources are read, it is called once more.
 	Progress func(Progress)
 	// Logger logs the start and end of each source; nil discards.
 	Logger *slog.Logger
-	// Workers is the number of decoding goroutines; zero: one per processor, at most eight.
+	// Workers is the number of decoding goroutines. Default: one per processor, at most eight.
 	Workers int
 }
 
@@ -94,19 +94,19 @@ type Progress struct {
 	Source     string // the source being read
 	Index      int    // its position among the sources, from 0
 	Sources    int    // number of sources
-	BytesRead  int64  // compressed bytes read from the source so far; ahead of what is stored
+	BytesRead  int64  // compressed bytes read from the source so far; ahead of the stored rows
 	BytesTotal int64  // size of the source; -1 if unknown
 	Counts            // over all sources so far
 	Done       bool   // the source is finished
 }
 
-// ErrRefused is wrapped by the error of an import that completed but refused rows.
+// ErrRefused is wrapped by the error of an import that completed but rejected rows.
 var ErrRefused = errors.New("rows were rejected")
 
 // Import reads every source and merges its rows into the store. The report is valid even with an
 // error: it counts the work done before it.
 //
-// An invalid row is refused and listed in the report, and the import continues; unless
+// An invalid row is rejected and listed in the report, and the import continues; unless
 // opts.SkipInvalid is set, the error then wraps ErrRefused. A source that cannot be opened, has an
 // unknown format or is truncated fails with a SourceError; its earlier rows are kept and the other
 // sources are read. An error of the store ends the import. If ctx is canceled, the import finishes

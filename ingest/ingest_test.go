@@ -43,17 +43,17 @@ func labelRows(n int) string {
 	return b.String()
 }
 
-func TestImportLaterRowsWin(t *testing.T) {
+func TestImportDuplicateRows(t *testing.T) {
 	const id = `{"ttb_id":"24001001000001",`
 	text := `{` + newRow + "}\n" + id + `"brand_name":"B"}` + "\n" + id + `"brand_name":"B"}` + "\n" + id + `"brand_name":"C","approval_date":"2024-01-01"}` + "\n"
 	st := newFakeStore()
 	report := mustImport(t, st, Colas, texts(text)...)
 	if report.Counts != (Counts{Read: 4, Added: 1, Changed: 2, Unchanged: 1}) || st.colas[theID].BrandName != "C" || report.Undated != 0 {
-		t.Errorf("%s, undated %d, %s", report.Summary(), report.Undated, st.colas[theID].BrandName)
+		t.Errorf("report = %s, undated = %d, brand = %s", report.Summary(), report.Undated, st.colas[theID].BrandName)
 	}
 	report = mustImport(t, st, Colas, texts(id+`"brand_name":"C"}`+"\n"+id+`"approval_date":null}`)...)
 	if report.Undated != 1 {
-		t.Errorf("undated %d after the date was cleared", report.Undated)
+		t.Errorf("undated = %d after the date was cleared, want 1", report.Undated)
 	}
 }
 
@@ -66,11 +66,11 @@ func TestImportOrder(t *testing.T) {
 		t.Error(err)
 	}
 	if report.Counts != (Counts{Read: 2*labels + 1, Added: labels, Changed: labels, Refused: 1}) || report.Refusals[0].Line != labels+1 {
-		t.Errorf("%s %v", report.Summary(), report.Refusals)
+		t.Errorf("report = %s %v, want one rejected row", report.Summary(), report.Refusals)
 	}
 	for id, label := range st.colas {
 		if !strings.HasPrefix(label.BrandName, "LATER") {
-			t.Fatalf("%s is %s: a row was stored before an earlier one", id, label.BrandName)
+			t.Fatalf("label %s = %s, want the later row", id, label.BrandName)
 		}
 	}
 }
@@ -81,10 +81,10 @@ func TestImportDryRun(t *testing.T) {
 	text := labelRow(0) + strings.Replace(labelRow(1), "BRAND", "NEW", 1) + labelRow(2) + `{"ttb_id":"24001001000009"}`
 	report, err := Import(t.Context(), st, Colas, texts(text), Options{DryRun: true, SkipInvalid: true})
 	if err != nil || report.Counts != (Counts{Read: 4, Added: 1, Changed: 1, Unchanged: 1, Refused: 1}) {
-		t.Errorf("%v %s", err, report.Summary())
+		t.Errorf("error = %v, report = %s", err, report.Summary())
 	}
 	if len(st.colas) != 2 || st.colas[24001001000001].BrandName != "BRAND 1" {
-		t.Errorf("a dry run wrote: %v", st.colas)
+		t.Errorf("dry run changed the store: %v", st.colas)
 	}
 }
 
@@ -96,11 +96,11 @@ func TestImportBrokenSource(t *testing.T) {
 	st := newFakeStore()
 	report, err := Import(t.Context(), st, Colas, sources, Options{})
 	if report.Counts != (Counts{Read: 601, Added: 601}) || len(st.colas) != 601 {
-		t.Errorf("%s: the rows before the break and the other source are to be kept", report.Summary())
+		t.Errorf("report = %s, want the rows before the failure and the other source stored", report.Summary())
 	}
 	var failure *SourceError
 	if !errors.As(err, &failure) || failure.Source != "-" || failure.Line != 601 || !errors.Is(err, errCutOff) || len(report.Failures) != 3 {
-		t.Errorf("%v %v", err, report.Failures)
+		t.Errorf("error = %v, failures = %v", err, report.Failures)
 	}
 	for _, want := range []string{"no.jsonl", "directory"} {
 		if !strings.Contains(err.Error(), want) {
@@ -109,16 +109,16 @@ func TestImportBrokenSource(t *testing.T) {
 	}
 }
 
-func TestImportStoreFails(t *testing.T) {
+func TestImportStoreError(t *testing.T) {
 	st := newFakeStore()
 	st.failAt, st.err = 2, errors.New("disk full")
 	report, err := Import(t.Context(), st, Colas, texts(labelRows(5*batchRows), labelRow(9999)), Options{})
 	if !errors.Is(err, st.err) || !strings.Contains(err.Error(), "rows of -") {
 		t.Error(err)
 	}
-	kept := batchRows + batchRows/2
-	if report.Counts != (Counts{Read: kept, Added: kept}) || len(st.colas) != kept {
-		t.Errorf("%s, %d stored, want %d", report.Summary(), len(st.colas), kept)
+	stored := batchRows + batchRows/2
+	if report.Counts != (Counts{Read: stored, Added: stored}) || len(st.colas) != stored {
+		t.Errorf("report = %s, %d labels stored, want %d", report.Summary(), len(st.colas), stored)
 	}
 }
 
@@ -132,18 +132,18 @@ func TestImportCancelled(t *testing.T) {
 	}
 	report, err := Import(ctx, st, Colas, texts(labelRows(20*batchRows)), Options{})
 	if !errors.Is(err, context.Canceled) || report.Counts != (Counts{Read: 2 * batchRows, Added: 2 * batchRows}) || len(st.colas) != 2*batchRows {
-		t.Errorf("%v %s", err, report.Summary())
+		t.Errorf("error = %v, report = %s; want context.Canceled after two batches", err, report.Summary())
 	}
 }
 
 // TestImportCancelledWhileWaiting checks that an import waiting for input ends when it is canceled.
 func TestImportCancelledWhileWaiting(t *testing.T) {
-	for _, sent := range []string{"", labelRows(batchRows) + `{"ttb_id":`} {
+	for _, content := range []string{"", labelRows(batchRows) + `{"ttb_id":`} {
 		ctx, cancel := context.WithCancel(t.Context())
 		r, w := io.Pipe()
 		sentAll := make(chan struct{})
 		go func() {
-			io.WriteString(w, sent)
+			io.WriteString(w, content)
 			close(sentAll)
 		}()
 		opts := Options{Progress: func(p Progress) {
@@ -151,12 +151,12 @@ func TestImportCancelledWhileWaiting(t *testing.T) {
 				cancel()
 			}
 		}}
-		if sent == "" {
+		if content == "" {
 			cancel()
 		}
 		report, err := Import(ctx, newFakeStore(), Colas, []Source{ReaderSource("-", r)}, opts)
 		if !errors.Is(err, context.Canceled) || report.Read != report.Added || report.Read > batchRows {
-			t.Errorf("%v %s", err, report.Summary())
+			t.Errorf("error = %v, report = %s; want context.Canceled within a batch", err, report.Summary())
 		}
 		<-sentAll
 	}
@@ -174,32 +174,32 @@ func TestImportProgress(t *testing.T) {
 	for i, p := range seen {
 		rows = append(rows, p.Read)
 		if p.Sources != 2 || p.Source != sources[p.Index].Name || p.BytesTotal != sources[p.Index].Size {
-			t.Errorf("%d: %+v", i, p)
+			t.Errorf("progress %d = %+v", i, p)
 		}
 		if p.Done && p.Index == 0 && p.BytesRead != p.BytesTotal {
-			t.Errorf("%d of %d bytes at the end", p.BytesRead, p.BytesTotal)
+			t.Errorf("at the end: %d of %d bytes", p.BytesRead, p.BytesTotal)
 		}
 	}
 	if diff := cmp.Diff([]int{batchRows, 2 * batchRows, 2*batchRows + 1, 2*batchRows + 2}, rows); diff != "" || !seen[2].Done || !seen[3].Done {
-		t.Errorf("%+v %s", seen, diff)
+		t.Errorf("progress = %+v (-want +got):\n%s", seen, diff)
 	}
 }
 
-func TestImportBoundsRefusals(t *testing.T) {
+func TestImportRejectionLimit(t *testing.T) {
 	text := labelRow(1) + strings.Repeat("{\"ttb_id\":1}\n", maxRefusals+234)
 	report, err := Import(t.Context(), newFakeStore(), Colas, texts(text), Options{})
 	if !errors.Is(err, ErrRefused) || !strings.Contains(err.Error(), "1234 of 1235 rows were rejected") {
 		t.Error(err)
 	}
 	if report.Refused != maxRefusals+234 || len(report.Refusals) != maxRefusals {
-		t.Errorf("%d refused, %d listed", report.Refused, len(report.Refusals))
+		t.Errorf("%d rejected, %d listed", report.Refused, len(report.Refusals))
 	}
 	var b strings.Builder
 	if _, err := report.WriteTo(&b); err != nil {
 		t.Fatal(err)
 	}
 	if !strings.Contains(b.String(), "\nand 234 more ") {
-		t.Errorf("report: …%s", b.String()[b.Len()-200:])
+		t.Errorf("report ends with …%s", b.String()[b.Len()-200:])
 	}
 }
 
@@ -208,18 +208,18 @@ func TestReportWriteTo(t *testing.T) {
 		strings.Replace(labelRow(4), `"2024-01-01"`, "null", 1)
 	report, err := Import(t.Context(), newFakeStore(), Colas, texts(text, "[1"), Options{DryRun: true})
 	if err == nil {
-		t.Error("a source broke off and rows were refused, and there is no error")
+		t.Error("Import succeeded with a truncated source and rejected rows, want an error")
 	}
 	var b strings.Builder
 	n, err := report.WriteTo(&b)
 	if err != nil || n != int64(b.Len()) {
-		t.Errorf("%d bytes of %d, %v", n, b.Len(), err)
+		t.Errorf("WriteTo = %d, length = %d, %v", n, b.Len(), err)
 	}
 	golden.Load(t, "report").Check(t, "report", strings.Split(b.String(), "\n"))
 	long := Report{}
 	long.refuse(Refusal{Reason: strings.Repeat("É", maxReason)})
 	if reason := long.Refusals[0].Reason; len(reason) > maxReason+3 || !strings.HasSuffix(reason, "É…") {
-		t.Errorf("a reason of %d bytes: …%q", len(reason), reason[len(reason)-10:])
+		t.Errorf("reason of %d bytes is not shortened: …%q", len(reason), reason[len(reason)-10:])
 	}
 }
 
@@ -234,18 +234,18 @@ func TestImportEmpty(t *testing.T) {
 	for _, kind := range Kinds() {
 		report, err := Import(t.Context(), newFakeStore(), kind, texts("", "[]"), Options{})
 		if err != nil || report.Counts != (Counts{}) || len(report.Warnings) != 2 {
-			t.Errorf("%s: %v %+v", kind, err, report)
+			t.Errorf("%s: Import = %v, report = %+v", kind, err, report)
 		}
 	}
 }
 
-// TestImportUndatedLooksUp checks that a label is read only if neither the row nor the outcome
+// TestImportUndated checks that a label is read only if neither the row nor the outcome
 // shows whether it has a date.
-func TestImportUndatedLooksUp(t *testing.T) {
+func TestImportUndated(t *testing.T) {
 	st := newFakeStore()
 	mustImport(t, st, Colas, texts(labelRows(50))...)
 	mustImport(t, st, Colas, texts(`{`+newRow+`}`)...)
 	if st.reads != 1 {
-		t.Errorf("%d labels were looked up", st.reads)
+		t.Errorf("%d lookups, want 1", st.reads)
 	}
 }

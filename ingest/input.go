@@ -211,7 +211,7 @@ type rowReader interface {
 // rawRow is the position of a row, and its problem if it is not a row.
 type rawRow struct {
 	line    int    // first line, from 1
-	problem string // why it cannot be decoded; empty: it can
+	problem string // reason why it cannot be decoded, if any
 }
 
 // brokenError ends a source whose text cannot be split further.

@@ -9,7 +9,7 @@ import (
 // one of these under "data" (API responses) or "features" (GeoJSON) of an object. It only looks at
 // brackets and strings; decoding finds errors inside records.
 //
-// A malformed record is refused, and reading continues with the next line that starts an object.
+// A malformed record is rejected, and reading continues with the next line that starts an object.
 // Inside an array that line is ambiguous, so there a malformed record breaks the source.
 type jsonRows struct {
 	scan  jsonScanner
@@ -163,7 +163,8 @@ func (r *jsonRows) element(dst []byte) (text []byte, row rawRow, more bool, err 
 	switch c {
 	case ']':
 		in.take()
-		if r.state = atTop; r.wraps {
+		r.state = atTop
+		if r.wraps {
 			r.state = inTail
 		}
 		return dst, rawRow{}, false, nil

@@ -43,29 +43,29 @@ func TestJSONRows(t *testing.T) {
 		{"a bad line among good ones", "{\"a\":1}\n{\"a\":\n{\"a\":3}\n"},
 		{"a first line without its end", "{\"a\":{\"b\":2\n{\"a\":3}\n{\"a\":4}\n"},
 		{"a first line with an open string", "{\"a\":\"b\n{\"a\":3}\n"},
-		{"a last line cut off", "{\"a\":1}\n{\"a\":"},
-		{"a single object cut off", "{\n\"a\": [1,"},
-		{"a single object over lines", "{\n \"a\": 1,\n \"b\": [ 1, {\"c\": 2} ]\n}\n"},
-		{"objects one after the other", "{\"a\":1} {\"a\":2}{\n\"a\":3}"},
+		{"truncated last line", "{\"a\":1}\n{\"a\":"},
+		{"truncated single object", "{\n\"a\": [1,"},
+		{"multi-line object", "{\n \"a\": 1,\n \"b\": [ 1, {\"c\": 2} ]\n}\n"},
+		{"concatenated objects", "{\"a\":1} {\"a\":2}{\n\"a\":3}"},
 		{"text before records", "rows:\n{\"a\":1}\n"},
 		{"array", "[{\"a\":1},\n{\"a\":2}\n]"},
 		{"empty array", " [ ] "},
-		{"array of other things", "[1, null,\n\"x\", [{}], {\"a\":1}]"},
-		{"array with a comma too many", `[{"a":1},]`},
-		{"array cut off between records", "[{\"a\":1},\n"},
-		{"array cut off in a record", "[{\"a\":1},\n{\"a\":\n"},
+		{"array of other values", "[1, null,\n\"x\", [{}], {\"a\":1}]"},
+		{"array with a trailing comma", `[{"a":1},]`},
+		{"array truncated between records", "[{\"a\":1},\n"},
+		{"array truncated in a record", "[{\"a\":1},\n{\"a\":\n"},
 		{"array without a comma", "[{\"a\":1}\n{\"a\":2}]"},
 		{"array with the wrong bracket", "[{\"a\":[1}]"},
-		{"array with a value that is none", "[{\"a\":NaN},\n{\"a\":2}]"},
-		{"an object cut off after a comma", "{\"a\":1,\n{\"a\":2}\n{\"a\":3}"},
-		{"arrays one after the other", "[{\"a\":1}]\n[{\"a\":2}]"},
-		{"brackets without end", "{\"a\":" + strings.Repeat("[", 2000) + "\n{\"a\":1}"},
-		{"the API's list", "{\"data\":[{\"a\":1},\n{\"a\":2}],\"meta\":{\"total\":2,\"x\":[{}]}}"},
-		{"the API's single record", `{"data":{"a":1}}`},
-		{"the API's answers joined", "{\"data\":{\"a\":1}}{\"data\":{\"a\":2}}\n{\"data\":[{\"a\":3}]}\n"},
-		{"data that is a value", `{"data":"x","a":1}`},
-		{"an answer cut off after its records", `{"data":[{"a":1}],"meta":{`},
-		{"a collection of features", `{"type":"FeatureCollection","crs":{"a":[1]},"features":[{"type":"Feature"}]}`},
+		{"array with an invalid value", "[{\"a\":NaN},\n{\"a\":2}]"},
+		{"object truncated after a comma", "{\"a\":1,\n{\"a\":2}\n{\"a\":3}"},
+		{"concatenated arrays", "[{\"a\":1}]\n[{\"a\":2}]"},
+		{"unclosed brackets", "{\"a\":" + strings.Repeat("[", 2000) + "\n{\"a\":1}"},
+		{"API list", "{\"data\":[{\"a\":1},\n{\"a\":2}],\"meta\":{\"total\":2,\"x\":[{}]}}"},
+		{"API record", `{"data":{"a":1}}`},
+		{"concatenated API responses", "{\"data\":{\"a\":1}}{\"data\":{\"a\":2}}\n{\"data\":[{\"a\":3}]}\n"},
+		{"data as a string", `{"data":"x","a":1}`},
+		{"API response truncated after its records", `{"data":[{"a":1}],"meta":{`},
+		{"feature collection", `{"type":"FeatureCollection","crs":{"a":[1]},"features":[{"type":"Feature"}]}`},
 		{"brackets and quotes in strings", `{"a":"}]\"{\\"}` + "\n" + `{"a":"["}`},
 		{"text sequence", "\x1e{\"a\":1}\n\x1e{\"a\":2}\n"},
 	} {
@@ -74,13 +74,13 @@ func TestJSONRows(t *testing.T) {
 			rows.Check(t, test.name, got)
 			byByte := allRows(newJSONRows(newInput(iotest.OneByteReader(strings.NewReader(test.text)))))
 			if diff := cmp.Diff(got, byByte); diff != "" {
-				t.Errorf("read byte by byte (-at once +by byte): %s", diff)
+				t.Errorf("rows (-at once +byte by byte):\n%s", diff)
 			}
 		})
 	}
 }
 
-func TestJSONRowsDrop(t *testing.T) {
+func TestJSONRowsSkip(t *testing.T) {
 	geometry := strings.Repeat("[[1.5,2.5],[3,4]],", maxRow/10)
 	text := `{"type":"Feature","geometry":{"coordinates":[` + geometry + `[]]},"properties":{"ava_id":"a"}}` + "\n"
 	want := []string{
@@ -111,16 +111,16 @@ func TestJSONRowsTooLong(t *testing.T) {
 	}
 }
 
-func TestRowsReadFailure(t *testing.T) {
+func TestRowsReadError(t *testing.T) {
 	failure := errors.New("the disk is gone")
 	for _, text := range []string{"", `{"a":1}` + "\n" + `{"a":`, `[{"a":1},{"a`, `{"data":[{"a":1}],`, `{"a":`} {
 		in := newInput(io.MultiReader(strings.NewReader(text), iotest.ErrReader(failure)))
 		got := allRows(newJSONRows(in))
 		if len(got) == 0 || !strings.Contains(got[len(got)-1], failure.Error()) {
-			t.Errorf("%q: %q", text, got)
+			t.Errorf("rows(%q) = %q, want the error last", text, got)
 		}
 		if strings.HasPrefix(text, `{"a":1}`) && len(got) != 2 {
-			t.Errorf("%q: a row that could not be read whole was returned: %q", text, got)
+			t.Errorf("rows(%q) returned an incomplete row: %q", text, got)
 		}
 	}
 }

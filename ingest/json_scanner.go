@@ -12,9 +12,10 @@ const maxScanDepth = 1000
 
 var errScanDepth = fmt.Errorf("values nest more than %d levels deep", maxScanDepth)
 
-// jsonScanner finds the ends of JSON values and copies their text. It checks only what that needs:
-// strings, brackets, keys of a record, and commas between values. So an unterminated record does
-// not swallow the next one, and an error inside a record, such as NaN, affects only that record.
+// jsonScanner finds the ends of JSON values and copies their text. It performs only the checks that
+// this needs: strings, brackets, keys of a record, and commas between values. So an unterminated
+// record does not swallow the next one, and an error inside a record, such as NaN, affects only
+// that record.
 type jsonScanner struct {
 	in      *input
 	drop    []string // keys of a record whose values are replaced by null
@@ -192,7 +193,8 @@ func (s *jsonScanner) str() error {
 		}
 		s.emit(chunk[:n])
 		s.in.pos += n
-		if s.in.bol = s.in.bol && n == 0; n == len(chunk) {
+		s.in.bol = s.in.bol && n == 0
+		if n == len(chunk) {
 			continue
 		}
 		if chunk[n] != '"' {

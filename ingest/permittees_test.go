@@ -77,7 +77,7 @@ func TestPermittees(t *testing.T) {
 	}
 }
 
-// checkReport compares the refusals and warnings of a report with a golden case.
+// checkReport compares the rejections and warnings of a report with a golden case.
 func checkReport(t *testing.T, reports *golden.Cases, name string, report Report) {
 	t.Helper()
 	lines := []string{}

@@ -19,8 +19,8 @@ const (
 	batchBytes = 1 << 20
 )
 
-// decodeFunc decodes one row into a zero patch. problem is why the row is refused, or empty. The
-// patch of a refused row has the fields that could be read. Warnings go to notes. A decodeFunc is
+// decodeFunc decodes one row into a zero patch. problem is why the row is rejected, or empty. The
+// patch of a rejected row has the fields that could be read. Warnings go to notes. A decodeFunc is
 // not safe for concurrent use, and may modify raw.
 type decodeFunc[T any] func(raw []byte, patch *cola.Patch[T], notes notes) (problem string)
 
@@ -50,7 +50,7 @@ type refusedRow struct {
 	reason string
 }
 
-// partialRow is a refused row with the fields that could be read.
+// partialRow is a rejected row with the fields that could be read.
 type partialRow[T any] struct {
 	line   int
 	record T
@@ -67,7 +67,7 @@ type batch[T any] struct {
 	patches []cola.Patch[T]
 	lines   []int // line of each patch
 	refused []refusedRow
-	partial []partialRow[T] // refused rows, if the pool keeps them
+	partial []partialRow[T] // rejected rows, if the pool keeps them
 	notes   notes
 }
 
@@ -150,7 +150,7 @@ func sourceError(s Source, err error) error {
 
 // store writes one batch, completely even if ctx is canceled, and adds it to the report.
 func (p *pipeline[T]) store(ctx context.Context, s Source, b *batch[T]) error {
-	refused := b.refused
+	rejected := b.refused
 	if p.refused != nil {
 		p.refused(b.partial)
 	}
@@ -158,10 +158,10 @@ func (p *pipeline[T]) store(ctx context.Context, s Source, b *batch[T]) error {
 	if len(b.patches) > 0 {
 		var more []refusedRow
 		more, err = p.write(context.WithoutCancel(ctx), b.patches, b.lines)
-		refused = append(refused, more...)
-		slices.SortStableFunc(refused, func(a, b refusedRow) int { return cmp.Compare(a.line, b.line) })
+		rejected = append(rejected, more...)
+		slices.SortStableFunc(rejected, func(a, b refusedRow) int { return cmp.Compare(a.line, b.line) })
 	}
-	for _, r := range refused {
+	for _, r := range rejected {
 		p.run.report.refuse(Refusal{Source: s.Name, Line: r.line, Reason: r.reason})
 	}
 	p.run.report.warnRows(s.Name, b.notes)
@@ -187,8 +187,8 @@ func (p *pipeline[T]) progress(s Source, bytes int64, done bool) {
 	})
 }
 
-// upsert adapts a write function of the store to a pipeline. It counts outcomes, and calls reason for
-// refused patches.
+// upsert adapts a write function of the store to a pipeline. It counts outcomes, and calls reason
+// for rejected patches.
 func upsert[T any](
 	r *run,
 	write func(context.Context, []cola.Patch[T], store.Mode) ([]store.Outcome, error),
@@ -199,14 +199,14 @@ func upsert[T any](
 		if err == nil && len(outcomes) != len(patches) {
 			err = fmt.Errorf("the store returned %d outcomes for %d records", len(outcomes), len(patches))
 		}
-		var refused []refusedRow
+		var rejected []refusedRow
 		for i, outcome := range outcomes[:min(len(outcomes), len(patches))] {
 			if outcome == store.Refused {
-				refused = append(refused, refusedRow{lines[i], reason(&patches[i])})
+				rejected = append(rejected, refusedRow{lines[i], reason(&patches[i])})
 				continue
 			}
 			r.report.count(outcome)
 		}
-		return refused, err
+		return rejected, err
 	}
 }

@@ -13,7 +13,7 @@ import (
 
 // productionWork imports production reports. Rows have no key, so each report in the input replaces
 // the stored one, after the whole input has been read; it is small. A report is not written if it
-// may be incomplete: its source was truncated, or a refused row may belong to it.
+// may be incomplete: its source was truncated, or a rejected row may belong to it.
 type productionWork struct {
 	pipeline[cola.ProductionReport]
 	st          Target
@@ -43,7 +43,7 @@ func newProductionWork(r *run, st Target) *productionWork {
 	return w
 }
 
-// addRefused adds the refused rows of a batch.
+// addRefused adds the rejected rows of a batch.
 func (w *productionWork) addRefused(rows []partialRow[cola.ProductionReport]) {
 	for i := range rows {
 		w.refusedRows.add(rowPosition{w.run.source, rows[i].line}, &rows[i].record)
@@ -67,14 +67,14 @@ func (w *productionWork) source(ctx context.Context, s Source) error {
 func (w *productionWork) collect(_ context.Context, patches []cola.Patch[cola.ProductionReport], lines []int) ([]refusedRow, error) {
 	for i := range patches {
 		row := patches[i].Record
-		held := w.reports[row.Key()]
-		if held == nil {
-			held = &report{}
-			w.reports[row.Key()] = held
+		stored := w.reports[row.Key()]
+		if stored == nil {
+			stored = &report{}
+			w.reports[row.Key()] = stored
 			w.order = append(w.order, row.Key())
 		}
-		held.rows = append(held.rows, row)
-		held.from = append(held.from, rowPosition{w.run.source, lines[i]})
+		stored.rows = append(stored.rows, row)
+		stored.from = append(stored.from, rowPosition{w.run.source, lines[i]})
 	}
 	return nil, nil
 }
@@ -88,18 +88,18 @@ func (w *productionWork) finish(ctx context.Context) error {
 		if ctx.Err() != nil {
 			return stoppedError(ctx)
 		}
-		held := w.reports[key]
-		if held.broken {
-			w.refuse(held, func(string) string { return "its file is truncated" })
+		stored := w.reports[key]
+		if stored.broken {
+			w.refuse(stored, func(string) string { return "its file is truncated" })
 			continue
 		}
-		if lost, ok := w.refusedRows.forReport(key, held); ok {
-			w.refuse(held, lost.refusedFor)
+		if lost, ok := w.refusedRows.forReport(key, stored); ok {
+			w.refuse(stored, lost.refusedFor)
 			continue
 		}
-		outcomes, err := w.st.ReplaceProductionReport(context.WithoutCancel(ctx), key, held.rows, w.run.mode())
-		if err == nil && len(outcomes) != len(held.rows) {
-			err = fmt.Errorf("the store returned %d outcomes for %d rows", len(outcomes), len(held.rows))
+		outcomes, err := w.st.ReplaceProductionReport(context.WithoutCancel(ctx), key, stored.rows, w.run.mode())
+		if err == nil && len(outcomes) != len(stored.rows) {
+			err = fmt.Errorf("the store returned %d outcomes for %d rows", len(outcomes), len(stored.rows))
 		}
 		if err != nil {
 			return fmt.Errorf("store the %s %s report of %s: %w", key.ReportType, key.Commodity, key.ReportDate, err)
@@ -111,9 +111,9 @@ func (w *productionWork) finish(ctx context.Context) error {
 	return nil
 }
 
-// refuse refuses the rows of an incomplete report. why returns the reason for rows of a source.
-func (w *productionWork) refuse(held *report, why func(source string) string) {
-	for _, from := range held.from {
+// refuse rejects the rows of an incomplete report. why returns the reason for rows of a source.
+func (w *productionWork) refuse(stored *report, why func(source string) string) {
+	for _, from := range stored.from {
 		w.run.report.refuse(Refusal{
 			Source: from.source, Line: from.line,
 			Reason: "report not imported, because " + why(from.source),
@@ -126,8 +126,8 @@ var productionCommodities = []string{"Beer", "Wine", "Distilled Spirits"}
 
 var productionSchema = newSchema[cola.ProductionReport]()
 
-// normalizeProduction checks a row of a production report. A missing report date is derived from year
-// and month.
+// normalizeProduction checks a row of a production report. A missing report date is derived from
+// year and month.
 func normalizeProduction(r *recordReader, p *cola.ProductionReport, carried cola.Fields) {
 	normalizeCommodity(&p.Commodity, productionCommodities...)
 	p.ReportType = strings.ToLower(p.ReportType)
@@ -169,7 +169,7 @@ func setReportDate(r *recordReader, p *cola.ProductionReport, month int) {
 	}
 }
 
-// refusedReportRow has the fields of a refused row that identify its report. Zero fields are
+// refusedReportRow has the fields of a rejected row that identify its report. Zero fields are
 // unknown.
 type refusedReportRow struct {
 	source      string
@@ -179,7 +179,8 @@ type refusedReportRow struct {
 	year, month int
 }
 
-// refusedReportRows are the refused rows of an import, without duplicates. The zero value is empty.
+// refusedReportRows are the rejected rows of an import, without duplicates. The zero value is
+// empty.
 type refusedReportRows struct {
 	rows  []refusedReportRow
 	first map[refusedReportRow]rowPosition // first occurrence
@@ -197,11 +198,11 @@ func (l *refusedReportRows) add(at rowPosition, read *cola.ProductionReport) {
 	l.rows = append(l.rows, row)
 }
 
-// forReport returns the first refused row that may belong to a report. A row that does not identify
-// its report may belong to any report with other rows in the same source.
-func (l *refusedReportRows) forReport(key cola.ReportKey, held *report) (rowPosition, bool) {
+// forReport returns the first rejected row that may belong to a report. A row that does not
+// identify its report may belong to any report with other rows in the same source.
+func (l *refusedReportRows) forReport(key cola.ReportKey, stored *report) (rowPosition, bool) {
 	for _, row := range l.rows {
-		if row.mayBelongTo(key) && (row.identifiesReport() || held.hasRowsOf(row.source)) {
+		if row.mayBelongTo(key) && (row.identifiesReport() || stored.hasRowsOf(row.source)) {
 			return l.first[row], true
 		}
 	}
@@ -212,7 +213,7 @@ func (r *report) hasRowsOf(source string) bool {
 	return slices.ContainsFunc(r.from, func(from rowPosition) bool { return from.source == source })
 }
 
-// refusedFor returns the reason for rows of a source that this row was refused.
+// refusedFor returns the reason for rows of a source that this row was rejected.
 func (p rowPosition) refusedFor(source string) string {
 	if p.source == source {
 		return fmt.Sprintf("line %d was rejected", p.line)
@@ -220,7 +221,7 @@ func (p rowPosition) refusedFor(source string) string {
 	return fmt.Sprintf("line %d of %s was refused", p.line, p.source)
 }
 
-// newRefusedReportRow returns the reliable fields of a refused row.
+// newRefusedReportRow returns the reliable fields of a rejected row.
 func newRefusedReportRow(source string, read cola.ProductionReport) refusedReportRow {
 	normalizeCommodity(&read.Commodity, productionCommodities...)
 	row := refusedReportRow{source: source, commodity: read.Commodity, reportType: strings.ToLower(read.ReportType), date: read.ReportDate}

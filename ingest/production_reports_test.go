@@ -10,28 +10,28 @@ import (
 	"github.com/colaregistry/colaregistry/internal/golden"
 )
 
-// TestProductionRefusedRow checks that a report that may contain a refused row stays unchanged, and
-// that its other rows count as refused.
-func TestProductionRefusedRow(t *testing.T) {
+// TestProductionRejectedRow checks that a report that may contain a rejected row stays unchanged,
+// and that its other rows count as rejected.
+func TestProductionRejectedRow(t *testing.T) {
 	const header = "commodity,report_type,year,month_number,report_date,statistical_group,value\n"
 	const good = "Wine,monthly,2024,1,,New,1\nWine,monthly,2024,2,,New,1\nBeer,monthly,2024,1,,New,1\nWine,yearly,2024,,,New,1\n"
 	const all = "Wine 2024-01,Wine 2024-02,Beer 2024-01,Wine 2024"
 	for _, test := range []struct{ name, row, kept string }{
-		{"a value", "Wine,monthly,2024,1,,Lost,much\n", "Wine 2024-01"},
-		{"a text", "wine,MONTHLY,2024,1,,Lo\x01st,1\n", "Wine 2024-01"},
-		{"with its date alone", "Wine,monthly,,,2024-02-29,Lost,1\n", "Wine 2024-02"},
-		{"of the year", "Wine,yearly,2024,,2024-06-30,Lost,1\n", "Wine 2024"},
+		{"invalid value", "Wine,monthly,2024,1,,Lost,much\n", "Wine 2024-01"},
+		{"invalid string", "wine,MONTHLY,2024,1,,Lo\x01st,1\n", "Wine 2024-01"},
+		{"date only", "Wine,monthly,,,2024-02-29,Lost,1\n", "Wine 2024-02"},
+		{"yearly", "Wine,yearly,2024,,2024-06-30,Lost,1\n", "Wine 2024"},
 		{"no month", "Wine,monthly,2024,,,Lost,1\n", "Wine 2024-01,Wine 2024-02"},
-		{"date and month differ", "Wine,monthly,2024,1,2024-02-29,Lost,1\n", "Wine 2024-01,Wine 2024-02"},
-		{"of the year or a month", "Wine,yearly,2024,2,,Lost,1\n", "Wine 2024-02,Wine 2024"},
+		{"conflicting date and month", "Wine,monthly,2024,1,2024-02-29,Lost,1\n", "Wine 2024-01,Wine 2024-02"},
+		{"yearly with a month", "Wine,yearly,2024,2,,Lost,1\n", "Wine 2024-02,Wine 2024"},
 		{"no year", "Wine,monthly,,2,,Lost,1\n", "Wine 2024-02"},
-		{"a year that cannot be", "Wine,monthly,20224,2,,Lost,1\n", "Wine 2024-02"},
+		{"impossible year", "Wine,monthly,20224,2,,Lost,1\n", "Wine 2024-02"},
 		{"no commodity", ",monthly,2024,1,,Lost,1\n", "Wine 2024-01,Beer 2024-01"},
-		{"a damaged commodity", "Wi\x01ne,monthly,2024,1,,Lost,1\n", "Wine 2024-01,Beer 2024-01"},
+		{"invalid commodity", "Wi\x01ne,monthly,2024,1,,Lost,1\n", "Wine 2024-01,Beer 2024-01"},
 		{"no type", "Beer,,2024,1,,Lost,1\n", "Beer 2024-01"},
 		{"too few fields", "Wine,monthly\n", all},
-		{"quotes that are not in order", "Wine,\"monthly\"?,2024,1,,Lost,1\n", all},
-		{"of no report in the file", "Wine,monthly,2023,1,,Lost,much\n", ""},
+		{"malformed quotes", "Wine,\"monthly\"?,2024,1,,Lost,1\n", all},
+		{"other report", "Wine,monthly,2023,1,,Lost,much\n", ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			for _, text := range []string{header + test.row + good, header + good + test.row} {
@@ -42,13 +42,13 @@ func TestProductionRefusedRow(t *testing.T) {
 					t.Fatal(err)
 				}
 				if diff := cmp.Diff(test.kept, keptReports(st)); diff != "" {
-					t.Errorf("reports that were kept: %s", diff)
+					t.Errorf("stored reports (-want +got):\n%s", diff)
 				}
-				held := 0
+				blocked := 0
 				if test.kept != "" {
-					held = 1 + strings.Count(test.kept, ",")
+					blocked = 1 + strings.Count(test.kept, ",")
 				}
-				if report.Counts != (Counts{Read: 5, Changed: 4 - held, Refused: 1 + held}) {
+				if report.Counts != (Counts{Read: 5, Changed: 4 - blocked, Refused: 1 + blocked}) {
 					t.Error(report.Summary())
 				}
 				line := "2"
@@ -57,7 +57,7 @@ func TestProductionRefusedRow(t *testing.T) {
 				}
 				for _, r := range report.Refusals[1:] {
 					if !strings.Contains(r.Reason, "line "+line+" ") {
-						t.Errorf("refusal %v, want line %s in it", r, line)
+						t.Errorf("rejection = %v, want line %s in it", r, line)
 					}
 				}
 			}
@@ -87,16 +87,16 @@ func keptReports(st *fakeStore) string {
 	return strings.Join(kept, ",")
 }
 
-// TestProductionRefusedRowElsewhere checks that a refused row that identifies its report blocks it
-// in all sources, and one that does not only in its own source.
-func TestProductionRefusedRowElsewhere(t *testing.T) {
+// TestProductionRejectedRowOtherYear checks that a rejected row that identifies its report blocks
+// it in all sources, and one that does not only in its own source.
+func TestProductionRejectedRowOtherYear(t *testing.T) {
 	row := func(month, value string) string {
 		return `{"commodity":"Wine","report_type":"monthly","year":2024,"month_number":` + month + `,"value":` + value + `}` + "\n"
 	}
 	st := newFakeStore()
 	report, err := Import(t.Context(), st, ProductionReports, texts(row("1", `"much"`)+row("2", "1")+"{]\n", row("1", "1")+row("3", "1")), Options{})
 	if err == nil || report.Counts != (Counts{Read: 5, Added: 1, Refused: 4}) || len(st.reports) != 1 {
-		t.Errorf("%v %s %v", err, report.Summary(), st.reports)
+		t.Errorf("error = %v, report = %s, stored reports = %v", err, report.Summary(), st.reports)
 	}
 	checkReport(t, golden.Load(t, "production_refused"), "elsewhere", report)
 }
@@ -114,7 +114,7 @@ func TestProductionProgress(t *testing.T) {
 			t.Fatal(err)
 		}
 		if last.Counts != counts || !last.Done || last.Source != "2" || last.Index != 1 || last.Sources != 2 {
-			t.Errorf("last progress: %+v, want %+v", last, counts)
+			t.Errorf("last progress = %+v, want %+v", last, counts)
 		}
 	}
 }

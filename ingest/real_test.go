@@ -31,7 +31,7 @@ func mustImport(t *testing.T, st Target, kind Kind, sources ...Source) Report {
 	t.Helper()
 	report, err := Import(context.Background(), st, kind, sources, Options{})
 	if err != nil {
-		t.Fatalf("import of %s: %v\n%v", kind, err, report.Refusals)
+		t.Fatalf("Import(%s): %v\n%v", kind, err, report.Refusals)
 	}
 	return report
 }
@@ -41,20 +41,20 @@ func TestRealLabels(t *testing.T) {
 	st := newFakeStore()
 	first := mustImport(t, st, Colas, FileSource(export))
 	if first.Counts != (Counts{Read: 231, Added: 231}) || first.Undated != 231 || len(first.Warnings) > 0 {
-		t.Errorf("export: %+v", first)
+		t.Errorf("export: report = %+v", first)
 	}
 	second := mustImport(t, st, Colas, FileSource(records))
 	if second.Read != 50 || second.Added != 0 || len(second.Warnings) > 0 || len(st.colas) != 231 {
-		t.Errorf("records: %+v, %d labels", second, len(st.colas))
+		t.Errorf("records: report = %+v, %d labels", second, len(st.colas))
 	}
 	label := st.colas[11054001000049]
 	if label.LatestUpdateDate.String() != "2025-07-16" || label.ApprovalDate.String() != "2011-03-18" ||
 		label.AddressZipCode != "07927" || label.ProductType != vocabulary.Wine || label.DomesticOrImported != vocabulary.Imported {
-		t.Errorf("label of both sources: %+v", label)
+		t.Errorf("label in both sources = %+v", label)
 	}
 	again := mustImport(t, st, Colas, FileSource(export), FileSource(records))
 	if again.Counts != (Counts{Read: 281, Unchanged: 281}) {
-		t.Errorf("again: %s", again.Summary())
+		t.Errorf("second import: report = %s, want 281 unchanged", again.Summary())
 	}
 	undated := 0
 	for _, label := range st.colas {
@@ -63,7 +63,7 @@ func TestRealLabels(t *testing.T) {
 		}
 	}
 	if again.Undated != undated || undated == 0 {
-		t.Errorf("undated: reported %d, stored %d", again.Undated, undated)
+		t.Errorf("undated = %d, but %d stored", again.Undated, undated)
 	}
 }
 
@@ -72,7 +72,7 @@ func TestRealPermittees(t *testing.T) {
 	st := newFakeStore()
 	report := mustImport(t, st, Permittees, FileSource(list))
 	if report.Counts != (Counts{Read: 972, Added: 971, Unchanged: 1}) || len(report.Warnings) > 0 {
-		t.Errorf("report: %s %v", report.Summary(), report.Warnings)
+		t.Errorf("report = %s %v", report.Summary(), report.Warnings)
 	}
 	want := cola.Permittee{
 		PermitNumber: "CA-W-21448", CompanyName: "ZERO LINK MARKETS, INC.", OperatingName: "VINOSHIPPER.COM",
@@ -91,7 +91,7 @@ func TestRealAVAs(t *testing.T) {
 	}
 	st := newFakeStore()
 	if report := mustImport(t, st, AVAs, FileSource(rows)); report.Counts != (Counts{Read: 333, Added: 333}) {
-		t.Errorf("rows: %s", report.Summary())
+		t.Errorf("rows: report = %s", report.Summary())
 	}
 	var sources []Source
 	for _, f := range features {
@@ -99,7 +99,7 @@ func TestRealAVAs(t *testing.T) {
 	}
 	report := mustImport(t, st, AVAs, sources...)
 	if report.Counts != (Counts{Read: 12, Unchanged: 12}) || len(report.Warnings) > 0 {
-		t.Errorf("features: %s %v", report.Summary(), report.Warnings)
+		t.Errorf("features: report = %s %v", report.Summary(), report.Warnings)
 	}
 }
 
@@ -107,13 +107,13 @@ func TestRealReferences(t *testing.T) {
 	reports := realData(t, "ttb/production_reports.jsonl")
 	st := newFakeStore()
 	if report := mustImport(t, st, ProductionReports, FileSource(reports)); report.Counts != (Counts{Read: 6648, Added: 6648}) {
-		t.Errorf("production: %s", report.Summary())
+		t.Errorf("production reports: report = %s", report.Summary())
 	}
 	if report := mustImport(t, st, ProductionReports, FileSource(reports)); report.Counts != (Counts{Read: 6648, Unchanged: 6648}) {
-		t.Errorf("production again: %s", report.Summary())
+		t.Errorf("production reports again: report = %s", report.Summary())
 	}
 	times := realData(t, "ttb/registration_processing_times.jsonl")
 	if report := mustImport(t, st, RegistrationProcessingTimes, FileSource(times)); report.Counts != (Counts{Read: 69, Added: 69}) {
-		t.Errorf("times: %s", report.Summary())
+		t.Errorf("processing times: report = %s", report.Summary())
 	}
 }

@@ -38,7 +38,7 @@ func (p *problems) reset() { p.list = p.list[:0] }
 
 func (p *problems) String() string { return strings.Join(p.list, "; ") }
 
-// place is the position of an object in a row: in a list, or at the top if list is empty.
+// place locates an object in a row: list[index], or the row itself if list is empty.
 type place struct {
 	list  string
 	index int
@@ -101,21 +101,21 @@ func (r *recordReader) noteUnknown(s *schema, in place, key string) {
 
 // object decodes an object into record, an addressable struct, and returns the fields it has.
 // Invalid values become problems, named by their place. The error is a syntax error.
-func (r *recordReader) object(s *schema, record reflect.Value, in place) (carried cola.Fields, err error) {
+func (r *recordReader) object(s *schema, record reflect.Value, in place) (present cola.Fields, err error) {
 	if kind := r.dec.PeekKind(); kind != '{' {
 		r.problems.add(in.name(""), fmt.Errorf("must be an object, not %s", kindNames[kind]))
 		return 0, r.skip()
 	}
 	err = r.nested('}', func(int) error {
 		member, err := r.member(s, record, in)
-		carried |= member
+		present |= member
 		return err
 	})
-	return carried, err
+	return present, err
 }
 
 // member decodes a key and its value into record.
-func (r *recordReader) member(s *schema, record reflect.Value, in place) (carried cola.Fields, err error) {
+func (r *recordReader) member(s *schema, record reflect.Value, in place) (present cola.Fields, err error) {
 	token, err := r.token()
 	if err != nil {
 		return 0, err
@@ -126,13 +126,13 @@ func (r *recordReader) member(s *schema, record reflect.Value, in place) (carrie
 	case !ok && s.within[key] != nil:
 		return r.object(s.within[key], record, in)
 	case !ok:
-		r.noteUnknown(s, in, strings.Clone(key)) // cloning keeps known keys on the stack
+		r.noteUnknown(s, in, strings.Clone(key)) // clone only unknown keys, so that known ones don't escape to the heap
 		return 0, r.skip()
 	case s.fields[i].omit:
 		return 0, r.skip()
 	}
 	f := &s.fields[i]
-	return carried.With(i), r.value(f, record.FieldByIndex(f.index).Addr().Interface(), in)
+	return present.With(i), r.value(f, record.FieldByIndex(f.index).Addr().Interface(), in)
 }
 
 // value decodes a JSON value into a field.
@@ -169,8 +169,8 @@ func (r *recordReader) value(f *schemaField, field any, in place) error {
 // maxListItems bounds the lists of a record. Real labels have a few dozen items at most.
 const maxListItems = 10_000
 
-// array decodes a JSON array into a list field. The list is never nil, so an empty one counts as
-// known.
+// array decodes a JSON array into a list field. The list is never nil, so an empty list is
+// distinguishable from a missing one.
 func (r *recordReader) array(f *schemaField, field any, in place) error {
 	switch list := field.(type) {
 	case *[]string:
@@ -205,7 +205,8 @@ func (r *recordReader) elements(name string, read func(in place) error) error {
 	return r.each(name, func(i int) error { return read(place{name, i}) })
 }
 
-// texts reads an array of texts. It skips nulls and empty texts, and takes numbers as text.
+// texts reads an array of strings. It skips nulls and empty strings, and accepts numbers as
+// strings.
 func (r *recordReader) texts(f *schemaField, list *[]string, in place) error {
 	*list = []string{}
 	element := &schemaField{name: f.name}

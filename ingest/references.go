@@ -92,9 +92,9 @@ func (w *aliasWork) write(ctx context.Context, patches []cola.Patch[vocabulary.C
 		}
 		w.table = vocabulary.AliasTable(sets.CategoryAliases)
 	}
-	kept, refused := w.dropCircular(patches, lines)
+	kept, rejected := w.dropCircular(patches, lines)
 	if len(kept) == 0 {
-		return refused, nil
+		return rejected, nil
 	}
 	outcomes, err := w.st.UpsertCategoryAliases(ctx, kept, w.run.mode())
 	if err == nil && len(outcomes) != len(kept) {
@@ -103,11 +103,11 @@ func (w *aliasWork) write(ctx context.Context, patches []cola.Patch[vocabulary.C
 	for _, outcome := range outcomes {
 		w.run.report.count(outcome)
 	}
-	return refused, err
+	return rejected, err
 }
 
 // dropCircular adds aliases to the table, except those that form a cycle with earlier ones.
-func (w *aliasWork) dropCircular(patches []cola.Patch[vocabulary.CategoryAlias], lines []int) (kept []vocabulary.CategoryAlias, refused []refusedRow) {
+func (w *aliasWork) dropCircular(patches []cola.Patch[vocabulary.CategoryAlias], lines []int) (kept []vocabulary.CategoryAlias, rejected []refusedRow) {
 	kept = records(patches)
 	together := maps.Clone(w.table)
 	maps.Copy(together, vocabulary.AliasTable(kept))
@@ -121,13 +121,13 @@ func (w *aliasWork) dropCircular(patches []cola.Patch[vocabulary.CategoryAlias],
 		with := maps.Clone(w.table)
 		maps.Copy(with, vocabulary.AliasTable([]vocabulary.CategoryAlias{alias}))
 		if from := findCycle(with); from != "" {
-			refused = append(refused, refusedRow{lines[i], fmt.Sprintf("creates an alias cycle through %s", quote(from))})
+			rejected = append(rejected, refusedRow{lines[i], fmt.Sprintf("creates an alias cycle through %s", quote(from))})
 			continue
 		}
 		w.table = with
 		kept = append(kept, alias)
 	}
-	return kept, refused
+	return kept, rejected
 }
 
 // findCycle returns a path that resolves to itself, or "".
@@ -142,8 +142,8 @@ func findCycle(table map[string]string) string {
 
 var aliasSchema = newSchema[vocabulary.CategoryAlias]()
 
-// normalizeAlias converts an alias to its stored form and checks it. A path below its own alias is a
-// cycle too, because the alias replaces all paths below it.
+// normalizeAlias converts an alias to its stored form and checks it. A path below its own alias is
+// a cycle too, because the alias replaces all paths below it.
 func normalizeAlias(r *recordReader, a *vocabulary.CategoryAlias, _ cola.Fields) {
 	a.Alias, a.Path = vocabulary.NormalizePath(a.Alias), vocabulary.NormalizeCategory(a.Path)
 	r.require("alias", a.Alias != "")

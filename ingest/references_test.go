@@ -15,8 +15,13 @@ func TestAVAFeatures(t *testing.T) {
 		`"county":"Napa|San  Diego","state":"CA|OR","within":"South Coast|Big, Coast","contains":null,"petitioner":"P",` +
 		`"cfr_author":null,"cfr_index":9.20,"valid_start":"2008-01-01","valid_end":null,"lcsh":"x","sameas":null,"boundary_description":"…"}`
 	want := cola.AVADetail{
-		AVA: cola.AVA{AVAID: "a_b", Name: "A B", States: []string{"CA", "OR"}, Counties: []string{"Napa", "San Diego"},
-			EstablishedDate: cola.NewDate(2006, 1, 6)},
+		AVA: cola.AVA{
+			AVAID:           "a_b",
+			Name:            "A B",
+			States:          []string{"CA", "OR"},
+			Counties:        []string{"Napa", "San Diego"},
+			EstablishedDate: cola.NewDate(2006, 1, 6),
+		},
 		ValidStartDate: cola.NewDate(2008, 1, 1), ParentAVAs: []string{"South Coast", "Big, Coast"}, ChildAVAs: []string{},
 		Petitioner: "P", CFRIndex: "9.20",
 	}
@@ -31,7 +36,7 @@ func TestAVAFeatures(t *testing.T) {
 			st := newFakeStore()
 			report := mustImport(t, st, AVAs, texts(text)...)
 			if diff := cmp.Diff(want, st.avas["a_b"]); diff != "" || len(report.Warnings) > 0 {
-				t.Errorf("%v %s", report.Warnings, diff)
+				t.Errorf("warnings = %v (-want +got):\n%s", report.Warnings, diff)
 			}
 		})
 	}
@@ -97,15 +102,15 @@ func TestReferenceRows(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			report, err := Import(t.Context(), newFakeStore(), test.kind, texts(test.text), Options{SkipInvalid: true})
 			if err != nil || report.Counts != test.counts {
-				t.Errorf("%v %s", err, report.Summary())
+				t.Errorf("error = %v, report = %s", err, report.Summary())
 			}
 			checkReport(t, reports, test.name, report)
 		})
 	}
 }
 
-// TestInvalidFieldIsNotMissing checks that an invalid field is not also reported as missing.
-func TestInvalidFieldIsNotMissing(t *testing.T) {
+// TestInvalidField checks that an invalid field is not also reported as missing.
+func TestInvalidField(t *testing.T) {
 	reports := golden.Load(t, "invalid_fields")
 	for kind, text := range map[Kind]string{
 		Colas:             `{"ttb_id":"1","brand_name":null}`,
@@ -115,29 +120,29 @@ func TestInvalidFieldIsNotMissing(t *testing.T) {
 	} {
 		report, err := Import(t.Context(), newFakeStore(), kind, texts(text), Options{SkipInvalid: true})
 		if err != nil {
-			t.Errorf("%s: %v", kind, err)
+			t.Errorf("Import(%s): error = %v", kind, err)
 		}
 		checkReport(t, reports, string(kind), report)
 	}
 }
 
-// TestAliasCircleWithStored checks aliases against stored ones, and that a dry run stores none.
-func TestAliasCircleWithStored(t *testing.T) {
+// TestStoredAliasCycle checks aliases against stored ones, and that a dry run stores none.
+func TestStoredAliasCycle(t *testing.T) {
 	st := newFakeStore()
 	back := texts(`{"alias":"Beer > B > X","path":"Beer > A > X"}`)
 	if report, err := Import(t.Context(), st, CategoryAliases, texts(`{"alias":"Beer > A","path":"Beer > B"}`), Options{DryRun: true}); err != nil || report.Added != 1 {
-		t.Errorf("%v %s", err, report.Summary())
+		t.Errorf("dry run: error = %v, report = %s, want one row added", err, report.Summary())
 	}
 	mustImport(t, st, CategoryAliases, back...)
 	report, _ := Import(t.Context(), st, CategoryAliases, texts(`{"alias":"Beer > A","path":"Beer > B"}`), Options{})
 	if report.Counts != (Counts{Read: 1, Refused: 1}) || len(st.aliases) != 1 {
-		t.Errorf("%s %v", report.Summary(), st.aliases)
+		t.Errorf("report = %s, aliases = %v", report.Summary(), st.aliases)
 	}
 }
 
-// TestProductionReplaces checks that a report is replaced as a whole, with the rows of all sources
-// in input order.
-func TestProductionReplaces(t *testing.T) {
+// TestProductionReplacement checks that a report is replaced as a whole, with the rows of all
+// sources in input order.
+func TestProductionReplacement(t *testing.T) {
 	row := func(month, group string) string {
 		return `{"commodity":"Wine","report_type":"monthly","year":2024,"month_number":` + month + `,"statistical_group":"` + group + `"}` + "\n"
 	}
@@ -151,17 +156,17 @@ func TestProductionReplaces(t *testing.T) {
 		return s
 	}
 	if len(st.reports) != 2 || groups() != "ABC" {
-		t.Errorf("%d reports, January %s", len(st.reports), groups())
+		t.Errorf("%d reports, groups of January = %s, want ABC", len(st.reports), groups())
 	}
 	report := mustImport(t, st, ProductionReports, texts(row("1", "C")+row("1", "D"))...)
 	if groups() != "CD" || report.Counts != (Counts{Read: 2, Unchanged: 1, Changed: 1}) {
-		t.Errorf("January %s, %s", groups(), report.Summary())
+		t.Errorf("groups of January = %s, want CD; report = %s", groups(), report.Summary())
 	}
 
 	broken := "[" + strings.TrimSpace(row("1", "E")) + ","
 	report, err := Import(t.Context(), st, ProductionReports, texts(broken, row("2", "Z")), Options{})
 	if err == nil || groups() != "CD" || report.Counts != (Counts{Read: 2, Changed: 1, Refused: 1}) {
-		t.Errorf("a report that may not be whole was written: January %s, %s, %v", groups(), report.Summary(), err)
+		t.Errorf("incomplete report was stored: groups of January = %s, report = %s, error = %v", groups(), report.Summary(), err)
 	}
 	checkReport(t, golden.Load(t, "production_truncated"), "truncated", report)
 }

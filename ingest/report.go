@@ -10,7 +10,7 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// maxRefusals is the number of refused rows listed in a report. Further ones are only counted.
+// maxRefusals is the number of rejected rows listed in a report. Further ones are only counted.
 const maxRefusals = 1000
 
 // maxReason is the maximum length of a reason, in bytes.
@@ -37,18 +37,18 @@ type Report struct {
 	// History is true if the labels trigger no alerts. Initial is true if the store had no labels
 	// before, which implies History. They are only set for Colas.
 	History, Initial bool
-	// Undated is the number of labels in the input that have no approval date after the import (in a
-	// dry run, would have none). It is only set for Colas.
+	// Undated is the number of labels in the input that have no approval date after the import (in
+	// a dry run, would have none). It is only set for Colas.
 	Undated int
-	// Refusals lists the first 1,000 refused rows, in order.
+	// Refusals lists the first 1,000 rejected rows, in order.
 	Refusals []Refusal
 	// Failures lists the sources that could not be read completely.
 	Failures []SourceError
-	// Warnings lists problems that did not refuse a row, such as unknown keys.
+	// Warnings lists problems that did not cause a row to be rejected, such as unknown keys.
 	Warnings []Warning
 }
 
-// Refusal is one refused row.
+// Refusal is one rejected row.
 type Refusal struct {
 	Source string
 	Line   int // first line of the row, from 1
@@ -58,11 +58,11 @@ type Refusal struct {
 // String returns source:line: reason.
 func (r Refusal) String() string { return fmt.Sprintf("%s:%d: %s", r.Source, r.Line, r.Reason) }
 
-// Warning is a problem of a source that did not refuse a row.
+// Warning is a problem of a source that did not cause a row to be rejected.
 type Warning struct {
 	Source  string
 	Message string
-	Rows    int // number of affected rows; zero if it is about the source
+	Rows    int // number of affected rows; zero if it concerns the whole source
 }
 
 // String returns source: message.
@@ -79,7 +79,7 @@ func (w Warning) String() string {
 // SourceError is the error of a source that could not be read completely.
 type SourceError struct {
 	Source string
-	Line   int // from 1; zero if it is about the whole source
+	Line   int // from 1; zero if it concerns the whole source
 	Err    error
 }
 
@@ -111,7 +111,7 @@ func (r *Report) count(outcome store.Outcome) {
 	}
 }
 
-// refuse counts a refused row and lists it up to maxRefusals.
+// refuse counts a rejected row and lists it up to maxRefusals.
 func (r *Report) refuse(refusal Refusal) {
 	r.Read++
 	r.Refused++
@@ -152,9 +152,9 @@ func (r Report) Summary() string {
 		r.Read, r.Added, r.Changed, r.Unchanged, r.Refused)
 }
 
-// WriteTo writes the report for humans: a line file:line: reason per refused row, the warnings,
-// whether the labels are history, and the Summary. It omits failures, which the error of Import
-// includes.
+// WriteTo writes the report for humans: one "file:line: reason" line per rejected row, the
+// warnings, whether the labels are history, and the Summary. It omits failures, which the error of
+// Import includes.
 func (r Report) WriteTo(w io.Writer) (int64, error) {
 	var b bytes.Buffer
 	for _, refusal := range r.Refusals {

@@ -38,7 +38,7 @@ func newSchema[T any](ignored ...string) *schema {
 	return s
 }
 
-// form sets the form of texts in the named fields, or in all fields if there are no names.
+// form sets the form of strings in the named fields, or in all fields if there are no names.
 func (s *schema) form(form textForm, names ...string) *schema {
 	for i := range s.fields {
 		if len(names) == 0 {

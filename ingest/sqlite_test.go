@@ -59,7 +59,7 @@ func mustImport(t *testing.T, st store.Store, kind ingest.Kind, sources []ingest
 	t.Helper()
 	report, err := ingest.Import(t.Context(), st, kind, sources, ingest.Options{})
 	if err != nil {
-		t.Fatalf("import of %s: %v", kind, err)
+		t.Fatalf("Import(%s): %v", kind, err)
 	}
 	return report
 }
@@ -67,7 +67,7 @@ func mustImport(t *testing.T, st store.Store, kind ingest.Kind, sources []ingest
 func checkSummary(t *testing.T, what string, report ingest.Report, want string) {
 	t.Helper()
 	if report.Summary() != want || len(report.Warnings) > 0 {
-		t.Errorf("%s: %s, want %s; warnings %v", what, report.Summary(), want, report.Warnings)
+		t.Errorf("%s: report = %s, want %s; warnings = %v", what, report.Summary(), want, report.Warnings)
 	}
 }
 
@@ -89,10 +89,10 @@ func TestRealDataIntoSQLite(t *testing.T) {
 	label := mustCola(t, st, 11054001000049)
 	if label.BrandName != "LENZ MOSER" || label.LatestUpdateDate != cola.NewDate(2025, 7, 16) || label.ApprovalDate != cola.NewDate(2011, 3, 18) ||
 		label.PermitNumber != "NJ-I-721" || label.WineAppellation != "BURGENLAND" {
-		t.Errorf("the label of both sources lacks fields of one: %+v", label)
+		t.Errorf("label lacks fields of one source: %+v", label)
 	}
 	if undated := mustCola(t, st, 9079001000202); undated.ApprovalDate != 0 || undated.LatestUpdateDate == 0 {
-		t.Errorf("label without approval date: %+v", undated)
+		t.Errorf("label without an approval date = %+v", undated)
 	}
 
 	checkSummary(t, "areas", mustImport(t, st, ingest.AVAs, realData(t, "ava/avas.jsonl")),
@@ -114,7 +114,7 @@ func TestRealDataIntoSQLite(t *testing.T) {
 func checkUndated(t *testing.T, what string, report ingest.Report, want int) {
 	t.Helper()
 	if text := written(t, report); report.Undated != want || !strings.Contains(text, fmt.Sprintf("without an approval date: %d", want)) {
-		t.Errorf("%s: %d labels without approval date, want %d:\n%s", what, report.Undated, want, text)
+		t.Errorf("%s: undated = %d, want %d:\n%s", what, report.Undated, want, text)
 	}
 }
 
@@ -136,8 +136,8 @@ func mustCola(t *testing.T, st store.Store, id cola.TTBID) cola.Cola {
 	return label
 }
 
-// TestSQLiteRefusals checks refusals of rows that only the store can detect, also in a dry run.
-func TestSQLiteRefusals(t *testing.T) {
+// TestSQLiteRejections checks rejections of rows that only the store can detect, also in a dry run.
+func TestSQLiteRejections(t *testing.T) {
 	const whole = `{"ttb_id":"24001001000001","brand_name":"A","product_type":"wine","permit_number":"CA-W-1"}` + "\n"
 	const partial = `{"ttb_id":"24001001000002","application_status":"expired"}` + "\n"
 	st := mustOpen(t)
@@ -145,10 +145,10 @@ func TestSQLiteRefusals(t *testing.T) {
 		source := ingest.ReaderSource("-", strings.NewReader(partial+whole+strings.Replace(whole, "}", `,"abv":1}`, 1)+partial))
 		report, err := ingest.Import(t.Context(), st, ingest.Colas, []ingest.Source{source}, ingest.Options{DryRun: dryRun, SkipInvalid: true})
 		if err != nil || report.Summary() != "read=4 added=1 changed=1 unchanged=0 refused=2" || report.Undated != 1 {
-			t.Errorf("dry run %t: %v %s undated %d", dryRun, err, report.Summary(), report.Undated)
+			t.Errorf("dry run = %t: error = %v, report = %s, undated = %d", dryRun, err, report.Summary(), report.Undated)
 		}
 		if len(report.Refusals) != 2 || report.Refusals[1].Line != 4 {
-			t.Errorf("dry run %t: %v", dryRun, report.Refusals)
+			t.Errorf("dry run = %t: rejections = %v", dryRun, report.Refusals)
 		}
 	}
 }

@@ -70,7 +70,7 @@ func (r *ttbRows) next(dst []byte) ([]byte, rawRow, error) {
 	switch {
 	case beginsTTBRow(text[len(dst):]):
 	case looksLikeTTBRow(text[len(dst):]):
-		return text, row, nil // decoding refuses it because of its ID
+		return text, row, nil // decoding rejects it because of its ID
 	default:
 		row.problem = errNoTTBRow.Error()
 		return dst, row, nil

@@ -24,7 +24,7 @@ func TestTTBExport(t *testing.T) {
 	reports := golden.Load(t, "ttb_export")
 	for _, test := range []struct {
 		name, text string
-		want       string // the label in the form of exportRow, or "!" if the row is refused
+		want       string // the label in the form of exportRow, or "!" if the row is rejected
 	}{
 		{"well formed", id + ",BR-ME-MAI-7,24MA1,01/02/2024,DOUBLE,OLD TOM,51,FRANCE,80,TABLE RED WINE",
 			id + "|BR-ME-MAI-7|2024-01-02|DOUBLE|OLD TOM|51|FRANCE|80|TABLE RED WINE"},
@@ -65,13 +65,13 @@ func TestTTBExport(t *testing.T) {
 		{"no origin", id + ",NJ-I-721,1,01/02/2024,A,B,,,80,TABLE RED WINE", id + "|NJ-I-721|2024-01-02|A|B|||80|TABLE RED WINE"},
 		{"too few fields", id + ",NJ-I-721,1,01/02/2024,A,B,51,FRANCE", "!"},
 		{"a field lost", id + ",NJ-I-721,1,01/02/2024,B,51,FRANCE,80,TABLE RED WINE,", "!"},
-		{"a class code of another form", id + ",NJ-I-721,1,01/02/2024,A,B,51,FRANCE,99999,WHAT", "!"},
-		{"an origin code of another form", id + ",NJ-I-721,1,01/02/2024,A,B,FRA,FRANCE,80,TABLE RED WINE", "!"},
-		{"a class code of another form and a comma", id + ",NJ-I-721,1,01/02/2024,A,B, C,51,FRANCE,99999,WHAT", "!"},
+		{"malformed class code", id + ",NJ-I-721,1,01/02/2024,A,B,51,FRANCE,99999,WHAT", "!"},
+		{"malformed origin code", id + ",NJ-I-721,1,01/02/2024,A,B,FRA,FRANCE,80,TABLE RED WINE", "!"},
+		{"malformed class code after a comma", id + ",NJ-I-721,1,01/02/2024,A,B, C,51,FRANCE,99999,WHAT", "!"},
 		{"commas without end", id + ",NJ-I-721,1,01/02/2024" + strings.Repeat(",51,80", 100_000), "!"},
 		{"no date anywhere", id + ",NJ-I-721,1,2024-01-02,A,B,51,FRANCE,80,TABLE RED WINE", "!"},
 		{"an impossible date", id + ",NJ-I-721,1,13/45/2024,A,B,51,FRANCE,80,TABLE RED WINE", "!"},
-		{"an id of 13 digits", "2345001000001,NJ-I-721,1,01/02/2024,A,B,51,FRANCE,80,TABLE RED WINE", "!"},
+		{"13-digit ID", "2345001000001,NJ-I-721,1,01/02/2024,A,B,51,FRANCE,80,TABLE RED WINE", "!"},
 		{"an id rounded by a spreadsheet", "1.2345E+13,NJ-I-721,1,01/02/2024,A,B,51,FRANCE,80,TABLE RED WINE", "!"},
 		{"not a row", "3 rows found", "!"},
 		{"a class without product type", id + ",NJ-I-721,1,01/02/2024,A,B,51,FRANCE,990,MIXES", "!"},
@@ -88,14 +88,14 @@ func TestTTBExport(t *testing.T) {
 				t.Fatal(err)
 			}
 			if got := exportRow(st.colas[10363001000317]); got != "10363001000317|NJ-I-721|2025-07-16||LENZ MOSER|64|AUSTRIA|81|TABLE WHITE WINE" {
-				t.Errorf("row before: %s", got)
+				t.Errorf("row before the rejected one = %s", got)
 			}
 			if got := exportRow(st.colas[11024001000092]); got != "11024001000092|NJ-I-721|2025-07-16||FETE|64|AUSTRIA|80|TABLE RED WINE" {
-				t.Errorf("row after: %s", got)
+				t.Errorf("row after the rejected one = %s", got)
 			}
 			if test.want == "!" {
 				if len(report.Refusals) != 1 || report.Refusals[0].Line != 3 || len(st.colas) != 2 {
-					t.Errorf("%d labels, refusals %v, want 2 labels and line 3 refused", len(st.colas), report.Refusals)
+					t.Errorf("%d labels, rejections = %v, want 2 labels and line 3 rejected", len(st.colas), report.Refusals)
 				}
 				checkReport(t, reports, test.name, report)
 				return
@@ -115,7 +115,7 @@ func originWithComma(t *testing.T) (code, name string) {
 			return o.ID, o.Name
 		}
 	}
-	t.Fatal("TTB's table has no origin with a comma")
+	t.Fatal("no origin in the table of the TTB has a comma")
 	return "", ""
 }
 
@@ -131,17 +131,17 @@ func TestTTBExportMeaning(t *testing.T) {
 	st.colas[stored.TTBID] = stored
 	report := mustImport(t, st, Colas, texts(text)...)
 	if report.Counts != (Counts{Read: 2, Added: 1, Changed: 1}) || report.Undated != 1 {
-		t.Errorf("%s, undated %d", report.Summary(), report.Undated)
+		t.Errorf("report = %s, undated = %d", report.Summary(), report.Undated)
 	}
 	first, second := st.colas[12345001000001], st.colas[12345001000002]
 	if first.ProductName != "KEPT" || first.ApprovalDate != cola.NewDate(2020, 1, 2) {
-		t.Errorf("the export blanked what it does not tell: %+v", first.ColaSummary)
+		t.Errorf("export cleared fields that it does not contain: %+v", first.ColaSummary)
 	}
 	if first.BrandName != "A" || first.ProductType != vocabulary.Wine || first.DomesticOrImported != vocabulary.Domestic {
-		t.Errorf("first: %+v %s", first.ColaSummary, first.DomesticOrImported)
+		t.Errorf("first label = %+v %s", first.ColaSummary, first.DomesticOrImported)
 	}
 	if second.ProductType != vocabulary.DistilledSpirits || second.DomesticOrImported != vocabulary.Imported || second.ApprovalDate != 0 {
-		t.Errorf("second: %+v %s", second.ColaSummary, second.DomesticOrImported)
+		t.Errorf("second label = %+v %s", second.ColaSummary, second.DomesticOrImported)
 	}
 }
 

@@ -14,7 +14,7 @@ type decodePool[T any] struct {
 	stop    <-chan struct{}
 
 	workers     int
-	keepPartial bool      // keep the readable fields of refused rows
+	keepPartial bool      // keep the readable fields of rejected rows
 	format      format[T] // set before the first batch is sent to ordered
 }
 
@@ -51,7 +51,8 @@ func (f *decodePool[T]) read(r *countingReader, detect func(*input) (format[T], 
 		if b == nil {
 			return
 		}
-		if b.err = err; err == nil {
+		b.err = err
+		if err == nil {
 			b.err = f.fillBatch(b)
 		}
 		b.bytes = r.n.Load()
@@ -132,8 +133,8 @@ func (f *decodePool[T]) decode(decode decodeFunc[T]) {
 	}
 }
 
-// decodeRow adds a row to the patches or to the refused rows of a batch. For a refused row, it also
-// adds the readable fields to partial if the pool keeps them.
+// decodeRow adds a row to the patches or to the rejected rows of a batch. For a rejected row, it
+// also adds the readable fields to partial if the pool keeps them.
 func (b *batch[T]) decodeRow(row rowSpan, decode decodeFunc[T], keep bool) {
 	b.patches = append(b.patches, cola.Patch[T]{})
 	patch := &b.patches[len(b.patches)-1]

@@ -89,11 +89,11 @@ func (s *Service) changeManaged(
 	ctx context.Context, operation, unknown string, missing error, work func(ctx context.Context) error,
 ) error {
 	err := withTimeout(ctx, saveTimeout, work)
-	refusal, refused := errors.AsType[*cola.Error](err)
+	refusal, ok := errors.AsType[*cola.Error](err)
 	switch {
 	case err == nil:
 		return nil
-	case refused:
+	case ok:
 		return refusal
 	case errors.Is(err, store.ErrNotFound) && missing != nil:
 		return missing
@@ -119,7 +119,7 @@ func (s *Service) Account(ctx context.Context, c cola.Caller) (Account, cola.Quo
 // SignIn is a browser that the account holder has signed in with.
 type SignIn struct {
 	ID         int64
-	Via        string // URL of the issuer; empty: a link
+	Via        string // URL of the issuer; empty for a sign-in link
 	Browser    string // User-Agent of the browser; may be empty
 	CreatedAt  time.Time
 	LastUsedAt time.Time // zero when never; may lag by a minute
@@ -131,15 +131,15 @@ type SignIn struct {
 func (s *Service) SignIns(ctx context.Context, c cola.Caller) ([]SignIn, cola.QuotaState, error) {
 	return readManaged(ctx, s, c, "list sign-ins", func(ctx context.Context, _ cola.QuotaState) ([]SignIn, error) {
 		signIns, err := s.store.SignIns(ctx, c.Account)
-		shown := make([]SignIn, len(signIns))
+		list := make([]SignIn, len(signIns))
 		for i, n := range signIns {
-			shown[i] = SignIn{
+			list[i] = SignIn{
 				ID: n.ID, Via: n.Via, Browser: n.Browser, CreatedAt: n.CreatedAt, LastUsedAt: n.LastUsedAt,
 				ExpiresAt: n.ExpiresAt,
 				Current:   c.Credential == cola.Credential{Kind: cola.CredentialSignIn, ID: n.ID},
 			}
 		}
-		return shown, err
+		return list, err
 	})
 }
 

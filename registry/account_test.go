@@ -43,15 +43,15 @@ func (w *world) mustSignIn(t testing.TB, account cola.AccountID, browser string)
 // mustConnect connects an app to an account and returns the app's ID and its caller.
 func (w *world) mustConnect(t testing.TB, account cola.AccountID, app string) (int64, cola.Caller) {
 	t.Helper()
-	made, err := w.store.EnsureApp(t.Context(), store.App{Issuer: "https://issuer.example", ClientID: "client-" + app, Name: app, Scopes: cola.Scopes()})
+	created, err := w.store.EnsureApp(t.Context(), store.App{Issuer: "https://issuer.example", ClientID: "client-" + app, Name: app, Scopes: cola.Scopes()})
 	if err != nil {
 		t.Fatal(err)
 	}
-	link, err := w.store.Connect(t.Context(), account, made.ID, cola.Scopes())
+	link, err := w.store.Connect(t.Context(), account, created.ID, cola.Scopes())
 	if err != nil {
 		t.Fatal(err)
 	}
-	return made.ID, cola.Caller{
+	return created.ID, cola.Caller{
 		Account: account, Credential: cola.Credential{Kind: cola.CredentialLink, ID: link.ID}, Channel: cola.ChannelMCP, Scopes: cola.Scopes(),
 	}
 }
@@ -65,9 +65,9 @@ func keyCaller(account cola.AccountID, id int64) cola.Caller {
 type target struct{ key, link, signIn int64 }
 
 // managing calls every account management method and returns each result.
-func managing(ctx context.Context, s *registry.Service, c cola.Caller, on target) map[string]answered {
-	said := map[string]answered{}
-	note := func(name string, state cola.QuotaState, err error) { said[name] = answered{state, err} }
+func managing(ctx context.Context, s *registry.Service, c cola.Caller, on target) map[string]outcome {
+	result := map[string]outcome{}
+	note := func(name string, state cola.QuotaState, err error) { result[name] = outcome{state, err} }
 	_, state, err := s.Account(ctx, c)
 	note("account", state, err)
 	_, state, err = s.Keys(ctx, c)
@@ -92,10 +92,10 @@ func managing(ctx context.Context, s *registry.Service, c cola.Caller, on target
 	note("end sign-in", state, err)
 	_, state, err = s.EndOtherSignIns(ctx, c)
 	note("end other sign-ins", state, err)
-	return said
+	return result
 }
 
-type answered struct {
+type outcome struct {
 	state cola.QuotaState
 	err   error
 }
@@ -105,12 +105,12 @@ func managed(t *testing.T, w *world, email string) (holder, second cola.Caller, 
 	t.Helper()
 	holder = w.mustHolder(t, email, cola.TierPro)
 	second = w.mustSignIn(t, holder.Account, "Chromium")
-	made, _, err := w.CreateKey(t.Context(), holder, registry.KeyParams{Name: "first"})
+	created, _, err := w.CreateKey(t.Context(), holder, registry.KeyParams{Name: "first"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, link := w.mustConnect(t, holder.Account, "Assistant")
-	return holder, second, target{key: made.ID, link: link.Credential.ID, signIn: second.Credential.ID}
+	return holder, second, target{key: created.ID, link: link.Credential.ID, signIn: second.Credential.ID}
 }
 
 // mustStand checks that an account has one key, one connection and two sign-ins, all active.
@@ -118,21 +118,21 @@ func (w *world) mustStand(t *testing.T, holder cola.Caller, why string) {
 	t.Helper()
 	keys, _, err := w.Keys(t.Context(), holder)
 	if err != nil || len(keys) != 1 || !keys[0].IsActive(w.now()) {
-		t.Errorf("%s: keys %+v, %v; want the one", why, keys, err)
+		t.Errorf("%s: keys = %+v, %v, want one key", why, keys, err)
 	}
 	links, _, err := w.Connections(t.Context(), holder)
 	if err != nil || len(links) != 1 || !links[0].Acts() {
-		t.Errorf("%s: connections %+v, %v; want the one", why, links, err)
+		t.Errorf("%s: connections = %+v, %v, want one connection", why, links, err)
 	}
 	signIns, _, err := w.SignIns(t.Context(), holder)
 	if err != nil || len(signIns) != 2 {
-		t.Errorf("%s: sign-ins %+v, %v; want the two", why, signIns, err)
+		t.Errorf("%s: sign-ins = %+v, %v, want two", why, signIns, err)
 	}
 }
 
-// TestOnlyAccountHoldersManage checks that API keys and apps of any scope cannot create keys or end
+// TestManagementChannel checks that API keys and apps of any scope cannot create keys or end
 // access, and that the error says where to do so.
-func TestOnlyAccountHoldersManage(t *testing.T) {
+func TestManagementChannel(t *testing.T) {
 	w := mustWorld(t, 0)
 	holder, _, on := managed(t, w, "holder@example.com")
 	on2 := func(c cola.Caller, channel cola.Channel) cola.Caller { c.Channel = channel; return c }
@@ -146,18 +146,18 @@ func TestOnlyAccountHoldersManage(t *testing.T) {
 		"a sign-in used over REST":     on2(holder, cola.ChannelREST),
 		"a sign-in used by assistants": on2(holder, cola.ChannelMCP),
 	} {
-		for call, said := range managing(t.Context(), w.Service, c, on) {
-			if code(said.err) != cola.CodeForbidden || !strings.Contains(said.err.Error(), "dashboard") || !said.state.Known() {
-				t.Errorf("%s: %s: %v, %+v; want forbidden", name, call, said.err, said.state)
+		for call, result := range managing(t.Context(), w.Service, c, on) {
+			if code(result.err) != cola.CodeForbidden || !strings.Contains(result.err.Error(), "dashboard") || !result.state.Known() {
+				t.Errorf("%s: %s = %v, %+v, want forbidden", name, call, result.err, result.state)
 			}
 		}
 	}
 	w.mustStand(t, holder, "afterwards")
 }
 
-// TestManagementRequiresPermission checks that callers change nothing when signed out, suspended, or using
+// TestManagementScope checks that callers change nothing when signed out, suspended, or using
 // another account's sign-in.
-func TestManagementRequiresPermission(t *testing.T) {
+func TestManagementScope(t *testing.T) {
 	w := mustWorld(t, 0)
 	holder, second, on := managed(t, w, "holder@example.com")
 	other := w.mustHolder(t, "other@example.com", cola.TierFree)
@@ -168,18 +168,18 @@ func TestManagementRequiresPermission(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, c := range map[string]cola.Caller{"signed out": ended, "another's sign-in": foreign} {
-		for call, said := range managing(t.Context(), w.Service, c, on) {
-			if code(said.err) != cola.CodeUnauthorized {
-				t.Errorf("%s: %s: %v; want unauthorized", name, call, said.err)
+		for call, result := range managing(t.Context(), w.Service, c, on) {
+			if code(result.err) != cola.CodeUnauthorized {
+				t.Errorf("%s: %s = %v, want unauthorized", name, call, result.err)
 			}
 		}
 	}
 	if err := w.store.Suspend(t.Context(), holder.Account, "Bills are open"); err != nil {
 		t.Fatal(err)
 	}
-	for call, said := range managing(t.Context(), w.Service, second, on) {
-		if code(said.err) != cola.CodeAccountSuspended || !strings.Contains(said.err.Error(), "Bills are open.") || !said.state.Known() {
-			t.Errorf("suspended: %s: %v, %+v; want the reason", call, said.err, said.state)
+	for call, result := range managing(t.Context(), w.Service, second, on) {
+		if code(result.err) != cola.CodeAccountSuspended || !strings.Contains(result.err.Error(), "Bills are open.") || !result.state.Known() {
+			t.Errorf("suspended: %s = %v, %+v, want account_suspended with the reason", call, result.err, result.state)
 		}
 	}
 	if err := w.store.Restore(t.Context(), holder.Account); err != nil {
@@ -188,34 +188,34 @@ func TestManagementRequiresPermission(t *testing.T) {
 	w.mustStand(t, holder, "afterwards")
 	w.advance(14 * 24 * time.Hour)
 	if _, _, err := w.Keys(t.Context(), holder); code(err) != cola.CodeUnauthorized {
-		t.Errorf("after two weeks: %v; want the sign-in to have expired", err)
+		t.Errorf("after two weeks: error = %v, want unauthorized", err)
 	}
 }
 
-// TestOthersIDs checks that other accounts' IDs return "not found" and that their objects stay
+// TestForeignIDs checks that other accounts' IDs return "not found" and that their objects stay
 // unchanged.
-func TestOthersIDs(t *testing.T) {
+func TestForeignIDs(t *testing.T) {
 	w := mustWorld(t, 0)
 	victim, _, on := managed(t, w, "victim@example.com")
 	thief := w.mustHolder(t, "thief@example.com", cola.TierPro)
 	nowhere := target{key: 1 << 40, link: -1, signIn: 0}
 	for name, on := range map[string]target{"another's": on, "nobody's": nowhere} {
-		said := managing(t.Context(), w.Service, thief, on)
+		result := managing(t.Context(), w.Service, thief, on)
 		for _, call := range []string{"rotate key", "revoke key", "revoke connection", "restore connection", "end sign-in"} {
-			if code(said[call].err) != cola.CodeNotFound || !said[call].state.Known() {
-				t.Errorf("%s of %s: %v, %+v; want not_found", call, name, said[call].err, said[call].state)
+			if code(result[call].err) != cola.CodeNotFound || !result[call].state.Known() {
+				t.Errorf("%s of %s = %v, %+v, want not_found", call, name, result[call].err, result[call].state)
 			}
 		}
 	}
 	if n, _, err := w.EndOtherSignIns(t.Context(), thief); n != 0 || err != nil {
-		t.Errorf("ended %d browsers, %v; want none", n, err)
+		t.Errorf("EndOtherSignIns = %d, %v, want 0", n, err)
 	}
 	w.mustStand(t, victim, "afterwards")
 }
 
-// TestManagingCountsNowhere checks that account management works when the rate limit and quota are
+// TestManagementIsFree checks that account management works when the rate limit and quota are
 // exhausted, and before the index is built.
-func TestManagingCountsNowhere(t *testing.T) {
+func TestManagementIsFree(t *testing.T) {
 	w := mustWorld(t, 0)
 	holder, _, on := managed(t, w, "holder@example.com")
 	caller := keyCaller(holder.Account, on.key)
@@ -225,20 +225,20 @@ func TestManagingCountsNowhere(t *testing.T) {
 		}
 	}
 	if _, err := w.Admit(t.Context(), caller); code(err) != cola.CodeQuotaExceeded {
-		t.Fatalf("the window: %v; want it full", err)
+		t.Fatalf("request beyond the limit: error = %v, want quota_exceeded", err)
 	}
 	ledger := quota.New(w.store, quota.Options{})
 	defer ledger.Close()
 	starting := registry.New(registry.Options{Store: w.store, Ledger: ledger, PublicURL: publicURL, Now: w.now})
 	defer starting.Close()
-	for call, said := range managing(t.Context(), starting, holder, on) {
-		if said.err != nil || !said.state.Known() || said.state.Charged != 0 {
-			t.Errorf("%s: %v, %+v; want it done for nothing", call, said.err, said.state)
+	for call, result := range managing(t.Context(), starting, holder, on) {
+		if result.err != nil || !result.state.Known() || result.state.Charged != 0 {
+			t.Errorf("%s = %v, %+v, want success without a charge", call, result.err, result.state)
 		}
 	}
-	days, err := w.store.DailyUsage(t.Context(), holder.Account, cola.DateOf(instant), cola.DateOf(instant))
+	days, err := w.store.DailyUsage(t.Context(), holder.Account, cola.DateOf(testNow), cola.DateOf(testNow))
 	if err != nil || len(days) != 1 || days[0].Requests != cola.TierPro.Limits().PerMinute || days[0].Credential.Kind != cola.CredentialKey {
-		t.Errorf("the day has %+v, %v; want the requests with the key alone", days, err)
+		t.Errorf("usage of the day = %+v, %v, want only the key's requests", days, err)
 	}
 }
 
@@ -297,25 +297,25 @@ func either[T any](f *failing, work func() (T, error)) (T, error) {
 	return work()
 }
 
-// TestManagingWithABadDatabase checks that an unreachable database is reported as such, without
+// TestManagementOutage checks that an unreachable database is reported as such, without
 // claiming that the change was not made, and that other faults are internal errors.
-func TestManagingWithABadDatabase(t *testing.T) {
+func TestManagementOutage(t *testing.T) {
 	bad := &failing{}
 	w := mustWorldOf(t, 0, func(o *registry.Options) { bad.Store, o.Store = o.Store, bad })
 	holder, _, on := managed(t, w, "holder@example.com")
 	messages := golden.Load(t, "outcome_unknown")
-	away, odd := store.ErrUnavailable, errors.New("a column is gone")
-	bad.err.Store(&away)
-	for call, said := range managing(t.Context(), w.Service, holder, on) {
-		if code(said.err) != cola.CodeUnavailable || !said.state.Known() {
-			t.Errorf("%s without a database: %v, want unavailable", call, said.err)
+	unavailable, odd := store.ErrUnavailable, errors.New("a column is gone")
+	bad.err.Store(&unavailable)
+	for call, result := range managing(t.Context(), w.Service, holder, on) {
+		if code(result.err) != cola.CodeUnavailable || !result.state.Known() {
+			t.Errorf("%s during an outage = %v, want unavailable", call, result.err)
 		}
-		messages.Check(t, call, fmt.Sprint(said.err))
+		messages.Check(t, call, fmt.Sprint(result.err))
 	}
 	bad.err.Store(&odd)
-	for call, said := range managing(t.Context(), w.Service, holder, on) {
-		if code(said.err) != cola.CodeInternal || !errors.Is(said.err, odd) {
-			t.Errorf("%s with a fault: %v; want it as it is", call, said.err)
+	for call, result := range managing(t.Context(), w.Service, holder, on) {
+		if code(result.err) != cola.CodeInternal || !errors.Is(result.err, odd) {
+			t.Errorf("%s with an unexpected error = %v, want internal_error wrapping it", call, result.err)
 		}
 	}
 	bad.err.Store(nil)
@@ -330,9 +330,9 @@ func TestAccount(t *testing.T) {
 		t.Fatal(err)
 	}
 	got, state, err := w.Account(t.Context(), holder)
-	want := registry.Account{Email: "Holder@example.com", Tier: cola.TierStarter, CreatedAt: instant, ActiveLimit: 3}
+	want := registry.Account{Email: "Holder@example.com", Tier: cola.TierStarter, CreatedAt: testNow, ActiveLimit: 3}
 	if err != nil || got != want || state.Tier != cola.TierStarter {
-		t.Errorf("%+v, %+v, %v; want %+v", got, state, err, want)
+		t.Errorf("Account = %+v, %+v, %v, want %+v", got, state, err, want)
 	}
 	nameless, err := w.store.AccountOf(t.Context(), store.Identity{Issuer: "https://issuer.example", Subject: "u1"}, "")
 	if err != nil {
@@ -340,7 +340,7 @@ func TestAccount(t *testing.T) {
 	}
 	got, _, err = w.Account(t.Context(), w.mustSignIn(t, nameless.ID, "Firefox"))
 	if err != nil || got.Email != "" || got.Tier != cola.TierFree {
-		t.Errorf("without an address: %+v, %v; want none", got, err)
+		t.Errorf("without an email address: Account = %+v, %v, want no address", got, err)
 	}
 }
 
@@ -354,13 +354,13 @@ func TestSignIns(t *testing.T) {
 	got, state, err := w.SignIns(t.Context(), first)
 	want := []registry.SignIn{
 		{ID: second.Credential.ID, Via: "https://issuer.example", Browser: "<b>Chromium</b>", CreatedAt: w.now(), ExpiresAt: w.now().AddDate(0, 0, 14)},
-		{ID: first.Credential.ID, Via: "https://issuer.example", Browser: "Firefox", CreatedAt: instant, ExpiresAt: instant.AddDate(0, 0, 14), Current: true},
+		{ID: first.Credential.ID, Via: "https://issuer.example", Browser: "Firefox", CreatedAt: testNow, ExpiresAt: testNow.AddDate(0, 0, 14), Current: true},
 	}
 	for i := range got {
 		got[i].LastUsedAt = time.Time{}
 	}
 	if diff := cmp.Diff(want, got); err != nil || diff != "" || !state.Known() {
-		t.Fatalf("%v (-want +got):\n%s", err, diff)
+		t.Fatalf("SignIns: %v (-want +got):\n%s", err, diff)
 	}
 	for range 2 {
 		if _, err := w.EndSignIn(t.Context(), first, second.Credential.ID); err != nil {
@@ -368,16 +368,16 @@ func TestSignIns(t *testing.T) {
 		}
 	}
 	if _, _, err := w.Account(t.Context(), second); code(err) != cola.CodeUnauthorized {
-		t.Errorf("a browser that was signed out: %v; want unauthorized", err)
+		t.Errorf("ended sign-in: error = %v, want unauthorized", err)
 	}
 	if got, _, err = w.SignIns(t.Context(), first); err != nil || len(got) != 1 || got[0].ID != first.Credential.ID {
-		t.Errorf("%+v, %v; want the one", got, err)
+		t.Errorf("SignIns = %+v, %v, want only the first", got, err)
 	}
 	if _, err := w.EndSignIn(t.Context(), first, first.Credential.ID); err != nil {
 		t.Fatal(err)
 	}
 	if _, _, err := w.Account(t.Context(), first); code(err) != cola.CodeUnauthorized {
-		t.Errorf("who has signed out: %v; want unauthorized", err)
+		t.Errorf("after sign-out: error = %v, want unauthorized", err)
 	}
 }
 
@@ -391,12 +391,12 @@ func TestEndOtherSignIns(t *testing.T) {
 	}
 	for _, want := range []int{3, 0} {
 		if n, state, err := w.EndOtherSignIns(t.Context(), here); n != want || err != nil || !state.Known() {
-			t.Errorf("%d, %v; want %d ended", n, err, want)
+			t.Errorf("EndOtherSignIns = %d, %v, want %d", n, err, want)
 		}
 	}
 	for _, c := range []cola.Caller{here, other} {
 		if got, _, err := w.SignIns(t.Context(), c); err != nil || len(got) != 1 || !got[0].Current {
-			t.Errorf("%+v, %v; want the browser that asks", got, err)
+			t.Errorf("SignIns = %+v, %v, want only the current one", got, err)
 		}
 	}
 }

@@ -39,13 +39,13 @@ func (s *Service) Connections(ctx context.Context, c cola.Caller) ([]Connection,
 			if err != nil {
 				return nil, err
 			}
-			shown := make([]Connection, len(links))
+			list := make([]Connection, len(links))
 			for i, l := range links {
-				shown[i] = connectionOf(l)
-				shown[i].Requests = requests[cola.Credential{Kind: cola.CredentialLink, ID: l.ID}]
+				list[i] = connectionOf(l)
+				list[i].Requests = requests[cola.Credential{Kind: cola.CredentialLink, ID: l.ID}]
 			}
-			slices.Reverse(shown) // the store sorts by ID
-			return shown, nil
+			slices.Reverse(list) // the store sorts by ID
+			return list, nil
 		})
 }
 

@@ -27,11 +27,11 @@ func TestConnections(t *testing.T) {
 	want := []registry.Connection{
 		{App: "Idle", ClientID: "client-Idle", Issuer: "https://issuer.example", Scopes: cola.Scopes(), CreatedAt: w.now()},
 		{ID: app.Credential.ID, App: "Assistant", ClientID: "client-Assistant", Issuer: "https://issuer.example", Scopes: cola.Scopes(),
-			CreatedAt: instant, LastUsedAt: w.now(), Requests: 1},
+			CreatedAt: testNow, LastUsedAt: w.now(), Requests: 1},
 	}
 	want[0].ID = got[0].ID
 	if diff := cmp.Diff(want, got); err != nil || diff != "" || !state.Known() {
-		t.Fatalf("%v (-want +got):\n%s", err, diff)
+		t.Fatalf("Connections: %v (-want +got):\n%s", err, diff)
 	}
 	for range 2 {
 		if _, err := w.RevokeConnection(t.Context(), holder, app.Credential.ID); err != nil {
@@ -39,10 +39,10 @@ func TestConnections(t *testing.T) {
 		}
 	}
 	if _, err := w.Admit(t.Context(), app); code(err) != cola.CodeUnauthorized {
-		t.Errorf("a revoked app: %v; want unauthorized", err)
+		t.Errorf("revoked app: error = %v, want unauthorized", err)
 	}
 	if got, _, err = w.Connections(t.Context(), holder); err != nil || len(got) != 2 || !got[1].RevokedAt.Equal(w.now()) || got[1].Acts() || !got[0].Acts() {
-		t.Errorf("%+v, %v; want the one revoked", got, err)
+		t.Errorf("Connections = %+v, %v, want the second revoked", got, err)
 	}
 	for range 2 {
 		if _, err := w.RestoreConnection(t.Context(), holder, app.Credential.ID); err != nil {
@@ -50,7 +50,7 @@ func TestConnections(t *testing.T) {
 		}
 	}
 	if _, err := w.Admit(t.Context(), app); err != nil {
-		t.Errorf("a restored app: %v", err)
+		t.Errorf("restored app: error = %v", err)
 	}
 }
 
@@ -68,17 +68,17 @@ func TestDisabledApp(t *testing.T) {
 	}
 	_, err := w.RestoreConnection(t.Context(), holder, app.Credential.ID)
 	if code(err) != cola.CodeNotActive || !strings.Contains(err.Error(), "Ask the operator") {
-		t.Errorf("got %v, want an error that the operator disabled the app", err)
+		t.Errorf("error = %v, want not_active with a hint to ask the operator", err)
 	}
 	got, _, err := w.Connections(t.Context(), holder)
 	if err != nil || len(got) != 1 || !got[0].Disabled || got[0].RevokedAt.IsZero() || got[0].Acts() {
-		t.Errorf("%+v, %v; want it disabled, and revoked still", got, err)
+		t.Errorf("Connections = %+v, %v, want it disabled and still revoked", got, err)
 	}
 }
 
-// TestScopesOfConnections checks that a connection lists only those of the token's scopes that its
+// TestConnectionScopes checks that a connection lists only those of the token's scopes that its
 // app may have.
-func TestScopesOfConnections(t *testing.T) {
+func TestConnectionScopes(t *testing.T) {
 	w := mustWorld(t, 0)
 	holder := w.mustHolder(t, "scopes@example.com", cola.TierFree)
 	w.mustConnect(t, holder.Account, "Assistant")
@@ -87,6 +87,6 @@ func TestScopesOfConnections(t *testing.T) {
 	}
 	got, _, err := w.Connections(t.Context(), holder)
 	if err != nil || len(got) != 1 || len(got[0].Scopes) != 0 || got[0].App != "Reader" {
-		t.Errorf("%+v, %v; want no scope", got, err)
+		t.Errorf("Connections = %+v, %v, want no scopes", got, err)
 	}
 }

@@ -19,16 +19,17 @@ func (s *Service) Barcode(
 	return s.BarcodeLimited(ctx, c, value, nil)
 }
 
-// BarcodeLimited is Barcode for a response of limited size; it cuts the list to the labels that fit.
+// BarcodeLimited is Barcode for a response of limited size; it cuts the list to the labels that
+// fit.
 func (s *Service) BarcodeLimited(
 	ctx context.Context, c cola.Caller, value string, limit RowLimit[cola.ColaSummary],
 ) (cola.BarcodeResult, cola.QuotaState, error) {
 	if state, err := s.precheck(c); err != nil {
 		return cola.BarcodeResult{}, state, err
 	}
-	begun := time.Now()
+	start := time.Now()
 	found, ok := s.index.View().Barcode(value, maxBarcodeColas)
-	s.metrics.observeSearch(byBarcode, begun)
+	s.metrics.observeSearch(byBarcode, start)
 	if !ok {
 		state, err := s.Refuse(ctx, c, cola.Errorf(cola.CodeNotFound, "No label has the barcode %s.",
 			cola.Quoted(value)))

@@ -11,7 +11,7 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// ColaPage is the answer to SearchColas.
+// ColaPage is the result of SearchColas.
 type ColaPage struct {
 	Colas      []cola.ColaSummary
 	Pagination cola.Pagination
@@ -20,16 +20,16 @@ type ColaPage struct {
 }
 
 // SearchColas returns a page of the labels that match, newest approval first. It costs one list
-// record per label returned. If fewer list records are left, the page is cut and TruncatedByQuota is
-// true.
+// record per label returned. If fewer list records are left, the page is cut and TruncatedByQuota
+// is true.
 func (s *Service) SearchColas(
 	ctx context.Context, c cola.Caller, p cola.SearchParams,
 ) (ColaPage, cola.QuotaState, error) {
 	return s.SearchColasLimited(ctx, c, p, nil)
 }
 
-// SearchColasLimited is SearchColas for a response of limited size; it cuts the page to the rows that
-// fit.
+// SearchColasLimited is SearchColas for a response of limited size; it cuts the page to the rows
+// that fit.
 func (s *Service) SearchColasLimited(
 	ctx context.Context, c cola.Caller, p cola.SearchParams, limit RowLimit[cola.ColaSummary],
 ) (ColaPage, cola.QuotaState, error) {
@@ -50,9 +50,9 @@ func (s *Service) searchColas(
 		state, err := s.Refuse(ctx, c, err)
 		return ColaPage{}, nil, state, err
 	}
-	begun, view := time.Now(), s.index.View()
+	start, view := time.Now(), s.index.View()
 	found := view.Search(q)
-	s.metrics.observeSearch(classifyQuery(&q.Query), begun)
+	s.metrics.observeSearch(classifyQuery(&q.Query), start)
 	rows, fewer := limit.cut(found.Rows)
 	found.Rows, found.HasMore = rows, found.HasMore || fewer
 	grant, err := s.ledger.Charge(ctx, quotaRequest(c, cola.MeterListRecords, len(found.Rows)))
@@ -91,8 +91,8 @@ func colaPage(q cola.ColaSearch, rows []cola.ColaSummary, total int, more bool) 
 // for.
 func (s *Service) Rows(labels []cola.ColaSummary) []cola.ColaRow { return s.index.View().Rows(labels) }
 
-// Cola returns all data about a label. White space around the ID is ignored. It costs a detail view;
-// it is free if the label does not exist or the caller has the current version.
+// Cola returns all data about a label. White space around the ID is ignored. It costs a detail
+// view; it is free if the label does not exist or the caller has the current version.
 func (s *Service) Cola(
 	ctx context.Context, c cola.Caller, id, ifNoneMatch string,
 ) (Tagged[cola.Cola], cola.QuotaState, error) {
@@ -202,8 +202,8 @@ func (s *Service) absoluteURL(u cola.Text) cola.Text {
 	return u
 }
 
-// RowLimit returns how many of the rows, from the first, fit into a response. It is called before the
-// charge, so that only returned rows are charged. A nil RowLimit has no limit.
+// RowLimit returns how many of the rows, from the first, fit into a response. It is called before
+// the charge, so that only returned rows are charged. A nil RowLimit has no limit.
 type RowLimit[T any] func(rows []T) int
 
 // cut returns the rows that fit, and whether that is fewer than all.

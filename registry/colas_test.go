@@ -13,8 +13,8 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// TestRowLimit checks that a page cut to fit the response size is charged only for the rows returned,
-// and that the cursor continues at the next row.
+// TestRowLimit checks that a page cut to fit the response size is charged only for the rows
+// returned, and that the cursor continues at the next row.
 func TestRowLimit(t *testing.T) {
 	w := mustWorld(t, 300)
 	c := w.mustCaller(t, "fit@example.com", cola.TierPro)
@@ -23,37 +23,37 @@ func TestRowLimit(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	asked := 0
-	first, state, err := w.SearchColasLimited(t.Context(), c, params, func(rows []cola.ColaSummary) int { asked = len(rows); return 7 })
-	if err != nil || asked != 20 || len(first.Colas) != 7 || state.Used.ListRecords != 27 || !first.Pagination.HasMore {
-		t.Fatalf("%d rows of %d, %d list records, %+v, %v", len(first.Colas), asked, state.Used.ListRecords, first.Pagination, err)
+	total := 0
+	first, state, err := w.SearchColasLimited(t.Context(), c, params, func(rows []cola.ColaSummary) int { total = len(rows); return 7 })
+	if err != nil || total != 20 || len(first.Colas) != 7 || state.Used.ListRecords != 27 || !first.Pagination.HasMore {
+		t.Fatalf("first page: %d rows of %d, %d list records, %+v, %v", len(first.Colas), total, state.Used.ListRecords, first.Pagination, err)
 	}
 	params.Cursor = first.Pagination.NextCursor
 	second, state, err := w.SearchColasLimited(t.Context(), c, params, func([]cola.ColaSummary) int { return 1000 })
 	if err != nil || len(second.Colas) != 20 || state.Used.ListRecords != 47 {
-		t.Fatalf("%d rows, %d list records, %v", len(second.Colas), state.Used.ListRecords, err)
+		t.Fatalf("second page: %d rows, %d list records, %v", len(second.Colas), state.Used.ListRecords, err)
 	}
 	if diff := cmp.Diff(whole.Colas, append(first.Colas, second.Colas[:13]...)); diff != "" {
-		t.Errorf("the walk differs from the page (-page +walk):\n%s", diff)
+		t.Errorf("walk (-page +walk):\n%s", diff)
 	}
 
 	holders, state, err := w.SearchPermitteesLimited(t.Context(), c, cola.PermitteeParams{}, func([]cola.PermitteeSummary) int { return 3 })
 	if err != nil || len(holders.Permittees) != 3 || state.Used.ListRecords != 50 || !holders.Pagination.HasMore {
-		t.Errorf("%d permittees, %d list records, %v", len(holders.Permittees), state.Used.ListRecords, err)
+		t.Errorf("permittees: %d rows, %d list records, %v", len(holders.Permittees), state.Used.ListRecords, err)
 	}
 }
 
-func TestRowLimitOfABarcode(t *testing.T) {
+func TestBarcodeRowLimit(t *testing.T) {
 	w := mustWorld(t, 300)
 	c := w.mustCaller(t, "fit@example.com", cola.TierPro)
 	value := w.barcode(t, c)
 	whole, _, err := w.Barcode(t.Context(), c, value)
 	if err != nil || len(whole.Colas) == 0 {
-		t.Fatalf("%+v, %v", whole, err)
+		t.Fatalf("Barcode = %+v, %v", whole, err)
 	}
 	none, state, err := w.BarcodeLimited(t.Context(), c, value, func([]cola.ColaSummary) int { return 0 })
 	if err != nil || len(none.Colas) != 0 || none.TotalColas != whole.TotalColas || state.Charged != 0 {
-		t.Errorf("%+v, %+v, %v", none, state, err)
+		t.Errorf("unknown barcode: Barcode = %+v, %+v, %v", none, state, err)
 	}
 }
 
@@ -80,32 +80,32 @@ func TestStanding(t *testing.T) {
 	c := w.mustCaller(t, "standing@example.com", cola.TierFree)
 	for range 20 {
 		if state, err := w.Standing(t.Context(), c); err != nil || !state.Known() || state.Tier != cola.TierFree {
-			t.Fatalf("%+v, %v", state, err)
+			t.Fatalf("Standing = %+v, %v, want the free tier", state, err)
 		}
 	}
 	for i := range 11 {
 		_, err := w.Admit(t.Context(), c)
 		if full := code(err) == cola.CodeQuotaExceeded; full != (i == 10) {
-			t.Fatalf("request %d: %v", i+1, err)
+			t.Fatalf("request %d: error = %v", i+1, err)
 		}
 	}
 	for range 3 {
 		if _, err := w.Standing(t.Context(), c); err != nil {
-			t.Errorf("a look through a full window: %v", err)
+			t.Errorf("Standing at the rate limit: %v", err)
 		}
 		if _, err := w.Admit(t.Context(), c); code(err) != cola.CodeQuotaExceeded {
-			t.Errorf("a look made room: %v", err)
+			t.Errorf("Admit after Standing: error = %v, want quota_exceeded", err)
 		}
 	}
-	days, err := w.store.DailyUsage(t.Context(), c.Account, cola.DateOf(instant), cola.DateOf(instant))
+	days, err := w.store.DailyUsage(t.Context(), c.Account, cola.DateOf(testNow), cola.DateOf(testNow))
 	if err != nil || len(days) != 1 || days[0].Requests != 10 {
-		t.Errorf("the day has %+v, %v", days, err)
+		t.Errorf("usage of the day = %+v, %v", days, err)
 	}
 	if err := w.store.RevokeKey(t.Context(), 0, c.Credential.ID); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := w.Standing(t.Context(), c); code(err) != cola.CodeUnauthorized {
-		t.Errorf("a revoked key sees %v", err)
+		t.Errorf("Standing with a revoked key: error = %v, want unauthorized", err)
 	}
 }
 
@@ -113,7 +113,7 @@ func TestWords(t *testing.T) {
 	w := mustWorld(t, 300)
 	words, err := w.Vocabulary(t.Context())
 	if err != nil || len(words.Categories) < 10 || len(words.States) < 5 {
-		t.Fatalf("%+v, %v", words, err)
+		t.Fatalf("Vocabulary = %+v, %v", words, err)
 	}
 }
 
@@ -124,21 +124,21 @@ func TestIdentifiers(t *testing.T) {
 	c := w.mustCaller(t, "ids@example.com", cola.TierPro)
 	id := w.newest(t, c, cola.SearchParams{PerPage: cola.Some(1)})[0].TTBID
 	if label, _, err := w.Cola(t.Context(), c, " \t"+id.String()+" ", ""); err != nil || label.Value.TTBID != id {
-		t.Errorf("with white space around: %v, %v", label.Value.TTBID, err)
+		t.Errorf("ID with surrounding spaces: Cola = %v, %v", label.Value.TTBID, err)
 	}
 	areas, _, err := w.AVAs(t.Context(), c, cola.AVAParams{})
 	if err != nil || len(areas.Rows) == 0 {
-		t.Fatalf("%d areas, %v", len(areas.Rows), err)
+		t.Fatalf("AVAs = %d rows, %v", len(areas.Rows), err)
 	}
 	if area, _, err := w.AVA(t.Context(), c, " "+areas.Rows[0].AVAID+" ", ""); err != nil || area.Value.AVAID != areas.Rows[0].AVAID {
-		t.Errorf("an area with white space around: %v, %v", area.Value.AVAID, err)
+		t.Errorf("ID with surrounding spaces: AVA = %v, %v", area.Value.AVAID, err)
 	}
-	for given, hint := range map[string]bool{
+	for name, hint := range map[string]bool{
 		"00000000000000": false, "99999999999999": false, " 99999999999999": false, "": true, "1105400100004": true, "110540010000490": true, "1105400100004a": true, "１１０５４００１００００４９": true,
 	} {
-		_, _, err := w.Cola(t.Context(), c, given, "")
+		_, _, err := w.Cola(t.Context(), c, name, "")
 		if cola.CodeOf(err) != cola.CodeNotFound || strings.Contains(err.Error(), "14 digits") != hint {
-			t.Errorf("%q: %v", given, err)
+			t.Errorf("Cola(%q): error = %v", name, err)
 		}
 	}
 }
@@ -167,23 +167,23 @@ func BenchmarkSearchColas(b *testing.B) {
 	})
 }
 
-func TestSearchChargesWhatItReturns(t *testing.T) {
+func TestSearchCharge(t *testing.T) {
 	w := mustWorld(t, 2_000)
 	c := w.mustCaller(t, "search@example.com", cola.TierPro)
 	page, state, err := w.SearchColas(t.Context(), c, cola.SearchParams{PerPage: cola.Some(7)})
 	if err != nil || len(page.Colas) != 7 || state.Used.ListRecords != 7 || state.Used.DetailViews != 0 {
-		t.Fatalf("%d rows, %+v, %v; want 7 rows and 7 list records", len(page.Colas), state.Used, err)
+		t.Fatalf("SearchColas = %d rows, %+v, %v, want 7 rows and 7 list records", len(page.Colas), state.Used, err)
 	}
 	if page.Defaults == nil || page.Defaults.DateFrom.String() != "2025-11-20" {
 		t.Errorf("defaults = %+v, want the last 365 days", page.Defaults)
 	}
 	empty, state, err := w.SearchColas(t.Context(), c, cola.SearchParams{Q: "nothinglikethis"})
 	if err != nil || len(empty.Colas) != 0 || state.Used.ListRecords != 7 || empty.Pagination.Pages != 0 {
-		t.Errorf("an empty page: %+v, %+v, %v", empty.Pagination, state.Used, err)
+		t.Errorf("empty page: %+v, %+v, %v", empty.Pagination, state.Used, err)
 	}
 	_, state, err = w.SearchColas(t.Context(), c, cola.SearchParams{PerPage: cola.Some(1000)})
 	if code(err) != cola.CodeValidation || state.Used.ListRecords != 7 || !state.Known() {
-		t.Errorf("a bad parameter: %v, %+v", err, state.Used)
+		t.Errorf("invalid parameter: %v, %+v, want validation_error without a charge", err, state.Used)
 	}
 }
 
@@ -202,13 +202,14 @@ func TestCursorWalk(t *testing.T) {
 		}
 		page++
 		if got.Pagination.Page != page || got.Pagination.HasMore != (got.Pagination.NextCursor != "") {
-			t.Fatalf("page %d: %+v", page, got.Pagination)
+			t.Fatalf("page %d: pagination = %+v", page, got.Pagination)
 		}
 		for _, row := range got.Colas {
 			walked = append(walked, row.TTBID)
 		}
 		total = got.Pagination.Total
-		if params.Cursor = got.Pagination.NextCursor; params.Cursor == "" {
+		params.Cursor = got.Pagination.NextCursor
+		if params.Cursor == "" {
 			break
 		}
 		params.PerPage = cola.Some(40 + page)
@@ -218,23 +219,23 @@ func TestCursorWalk(t *testing.T) {
 	}
 	distinct := slices.Compact(slices.Sorted(slices.Values(walked)))
 	if len(walked) != total || len(distinct) != total {
-		t.Errorf("walked %d labels, %d distinct, of %d", len(walked), len(distinct), total)
+		t.Errorf("walk returned %d labels, %d distinct, want %d", len(walked), len(distinct), total)
 	}
 }
 
-func TestPageIsCutToTheQuota(t *testing.T) {
+func TestPageTruncatedByQuota(t *testing.T) {
 	w := mustWorld(t, 1_000)
 	c := w.mustCaller(t, "cut@example.com", cola.TierFree)
 	w.spend(t, c, 9_990)
 	params := cola.SearchParams{ApprovalDateFrom: cola.NewDate(2005, 1, 1)}
 	cut, state, err := w.SearchColas(t.Context(), c, params)
 	if err != nil || len(cut.Colas) != 10 || !cut.Pagination.HasMore || cut.Pagination.NextCursor == "" || !cut.Pagination.TruncatedByQuota || state.ListRecordsRemaining() != 0 {
-		t.Fatalf("%d rows, %+v, %+v, %v; want 10 rows and more to come", len(cut.Colas), cut.Pagination, state, err)
+		t.Fatalf("truncated page: %d rows, %+v, %+v, %v, want 10 rows and more pages", len(cut.Colas), cut.Pagination, state, err)
 	}
 	_, _, err = w.SearchColas(t.Context(), c, params)
-	var refused *cola.Error
-	if !errors.As(err, &refused) || refused.UpgradeURL != publicURL+"/plans" || refused.Details["reason"] != "list_records" {
-		t.Fatalf("with nothing left: %v", err)
+	var limitErr *cola.Error
+	if !errors.As(err, &limitErr) || limitErr.UpgradeURL != publicURL+"/plans" || limitErr.Details["reason"] != "list_records" {
+		t.Fatalf("quota exhausted: error = %v, want quota_exceeded with an upgrade URL", err)
 	}
 	if err := w.store.SetTier(t.Context(), c.Account, cola.TierStarter); err != nil {
 		t.Fatal(err)
@@ -243,10 +244,10 @@ func TestPageIsCutToTheQuota(t *testing.T) {
 	rest := w.newest(t, c, params)
 	whole := w.newest(t, w.mustCaller(t, "whole@example.com", cola.TierPro), cola.SearchParams{ApprovalDateFrom: cola.NewDate(2005, 1, 1), PerPage: cola.Some(30)})
 	if again, _, err := w.SearchColas(t.Context(), c, params); err != nil || again.Pagination.TruncatedByQuota {
-		t.Errorf("with enough left the page is %+v, %v", again.Pagination, err)
+		t.Errorf("after an upgrade: pagination = %+v, %v, want a complete page", again.Pagination, err)
 	}
 	if got := append(cut.Colas, rest...); !slices.Equal(got, whole) {
-		t.Error("the cut page and the one its cursor leads to are not the whole")
+		t.Error("truncated page and following pages differ from the whole list")
 	}
 }
 
@@ -262,26 +263,26 @@ func TestSingleRecords(t *testing.T) {
 	}
 	label, state, err := w.Cola(t.Context(), c, withImages.TTBID.String(), "")
 	if err != nil || label.Value.ColaSummary != withImages || state.Used.DetailViews != 1 {
-		t.Fatalf("%+v, %+v, %v; want the label of the list for one detail view", label.Value.ColaSummary, state.Used, err)
+		t.Fatalf("Cola = %+v, %+v, %v, want the listed label for one detail view", label.Value.ColaSummary, state.Used, err)
 	}
 	if url := string(label.Value.Images[0].ImageURL); url != publicURL+"/images/"+label.Value.Images[0].TTBImageID {
-		t.Errorf("image_url = %q, want it on the public URL", url)
+		t.Errorf("image_url = %q, want the public URL", url)
 	}
 	for _, ifNoneMatch := range []string{label.ETag, `"x", ` + label.ETag, "*, " + strings.TrimPrefix(label.ETag, "W/")} {
 		again, state, err := w.Cola(t.Context(), c, withImages.TTBID.String(), ifNoneMatch)
 		if err != nil || !again.NotModified || state.Used.DetailViews != 1 {
-			t.Errorf("If-None-Match %s: modified %v, %+v, %v; want a free 304", ifNoneMatch, !again.NotModified, state.Used, err)
+			t.Errorf("If-None-Match %s: modified = %v, %+v, %v, want a free 304", ifNoneMatch, !again.NotModified, state.Used, err)
 		}
 	}
 	for i, ifNoneMatch := range []string{`"other"`, "*", ` * , "x"`} {
 		other, state, err := w.Cola(t.Context(), c, withImages.TTBID.String(), ifNoneMatch)
 		if err != nil || other.NotModified || state.Used.DetailViews != i+2 {
-			t.Errorf("If-None-Match %s: modified %v, %+v, %v; want the record, charged", ifNoneMatch, !other.NotModified, state.Used, err)
+			t.Errorf("If-None-Match %s: modified = %v, %+v, %v, want the record, charged", ifNoneMatch, !other.NotModified, state.Used, err)
 		}
 	}
 	permittee, state, err := w.Permittee(t.Context(), c, " "+withImages.PermitNumber, "")
 	if err != nil || permittee.Value.Colas == 0 || len(permittee.Value.RecentColas) == 0 || state.Used.DetailViews != 5 {
-		t.Errorf("%+v, %+v, %v", permittee.Value, state.Used, err)
+		t.Errorf("Permittee = %+v, %+v, %v", permittee.Value, state.Used, err)
 	}
 	endless := strings.Repeat("9", 5000)
 	for name, missing := range map[string]func() error{
@@ -297,11 +298,11 @@ func TestSingleRecords(t *testing.T) {
 		"endless image":  func() error { _, _, err := w.DrawableImage(t.Context(), endless); return err },
 	} {
 		if err := missing(); code(err) != cola.CodeNotFound || len(err.Error()) > 200 {
-			t.Errorf("%s: %.300v, want a short not_found error", name, err)
+			t.Errorf("%s: error = %.300v, want a short not_found error", name, err)
 		}
 	}
 	if usage, _, err := w.Usage(t.Context(), c); err != nil || usage.DetailViews.Used != 5 || usage.ListRecords.Used != len(rows) {
-		t.Errorf("usage %+v, %v; what is not found is free", usage, err)
+		t.Errorf("usage = %+v, %v, want no charge for missing records", usage, err)
 	}
 }
 
@@ -316,13 +317,13 @@ func TestDrawableImage(t *testing.T) {
 		for _, want := range label.Value.Images {
 			_, image, err := w.DrawableImage(t.Context(), want.TTBImageID)
 			if err != nil || image.TTBImageID != want.TTBImageID {
-				t.Errorf("%s: %+v, %v", want.TTBImageID, image, err)
+				t.Errorf("DrawableImage(%s) = %+v, %v", want.TTBImageID, image, err)
 			}
 		}
 	}
 	for _, id := range []string{"", "x", "99999999999999-1", w.newest(t, c, cola.SearchParams{})[0].TTBID.String() + "-99"} {
 		if _, _, err := w.DrawableImage(t.Context(), id); code(err) != cola.CodeNotFound {
-			t.Errorf("image %q: %v, want not found", id, err)
+			t.Errorf("DrawableImage(%q): error = %v, want not_found", id, err)
 		}
 	}
 }

@@ -13,9 +13,9 @@ import (
 func (s *Service) Deliveries(
 	ctx context.Context, c cola.Caller, p cola.DeliveryListParams,
 ) (PageList[cola.Delivery], cola.QuotaState, error) {
-	asked, invalid := p.Normalize()
-	which := store.DeliveryFilter{Destination: asked.Destination, SavedSearch: asked.SavedSearch, State: asked.State}
-	page := cola.SavedSearchPage{Page: asked.Page, PerPage: asked.PerPage}
+	normalized, invalid := p.Normalize()
+	which := store.DeliveryFilter{Destination: normalized.Destination, SavedSearch: normalized.SavedSearch, State: normalized.State}
+	page := cola.SavedSearchPage{Page: normalized.Page, PerPage: normalized.PerPage}
 	return listPage(ctx, s, c, page, invalid, "list deliveries",
 		func(ctx context.Context, part store.Slice) ([]cola.Delivery, int, error) {
 			return s.store.DeliveriesOf(ctx, c.Account, which, part)
@@ -58,9 +58,9 @@ func (s *Service) ReplayDelivery(
 	}
 	var again cola.Delivery
 	err = withTimeout(ctx, saveTimeout, func(ctx context.Context) error {
-		was, err := s.store.DeliveryOf(ctx, c.Account, number)
-		if err == nil && was.Event == cola.EventTest {
-			err = s.testLimit.take(was.Destination)
+		prev, err := s.store.DeliveryOf(ctx, c.Account, number)
+		if err == nil && prev.Event == cola.EventTest {
+			err = s.testLimit.take(prev.Destination)
 		}
 		if err != nil {
 			return err

@@ -30,16 +30,16 @@ func (s *Service) Destinations(
 	page, invalid := p.Normalize()
 	return listPage(ctx, s, c, page, invalid, "list destinations",
 		func(ctx context.Context, part store.Slice) ([]cola.Destination, int, error) {
-			kept, total, err := s.store.Destinations(ctx, c.Account, part)
-			rows := make([]cola.Destination, len(kept))
-			for i := range kept {
-				rows[i] = redactDestination(c, kept[i].Destination)
+			stored, total, err := s.store.Destinations(ctx, c.Account, part)
+			rows := make([]cola.Destination, len(stored))
+			for i := range stored {
+				rows[i] = redactDestination(c, stored[i].Destination)
 			}
 			return rows, total, err
 		})
 }
 
-// listPage answers a free list of the caller's account: it checks the page, admits the request and
+// listPage serves a free list of the caller's account: it checks the page, admits the request and
 // reads.
 func listPage[T any](ctx context.Context, s *Service, c cola.Caller, page cola.SavedSearchPage, invalid error,
 	operation string,
@@ -127,8 +127,8 @@ func (s *Service) CreateDestination(
 	if err != nil {
 		return none, state, err
 	}
-	made, err := s.addDestination(ctx, c.Account, settled)
-	return made, state, err
+	created, err := s.addDestination(ctx, c.Account, settled)
+	return created, state, err
 }
 
 // withSecret returns a destination with its new secret, which is empty for an email address.
@@ -164,24 +164,24 @@ func (s *Service) addDestination(
 		ask := s.confirmationRequest(n.Kind)
 		n.Confirm = &ask
 	}
-	made, err := s.storeDestination(ctx, n)
+	created, err := s.storeDestination(ctx, n)
 	if err != nil {
 		return cola.DestinationWithSecret{}, err
 	}
-	return withSecret(made, secret), nil
+	return withSecret(created, secret), nil
 }
 
 // storeDestination creates a destination in the store.
-func (s *Service) storeDestination(ctx context.Context, n store.NewDestination) (made store.Destination, err error) {
+func (s *Service) storeDestination(ctx context.Context, n store.NewDestination) (created store.Destination, err error) {
 	err = withTimeout(ctx, saveTimeout, func(ctx context.Context) (err error) {
-		made, err = s.store.CreateDestination(ctx, n)
+		created, err = s.store.CreateDestination(ctx, n)
 		return err
 	})
 	switch {
 	case err == nil:
-		return made, nil
+		return created, nil
 	case errors.Is(err, store.ErrExists):
-		return made, cola.Errorf(cola.CodeDestinationExists,
+		return created, cola.Errorf(cola.CodeDestinationExists,
 			"The account already has this destination, for the same searches. GET /destinations lists it. To replace "+
 				"a lost secret, send POST /destinations/{uuid}/secret.")
 	case errors.Is(err, store.ErrLimit):
@@ -189,13 +189,13 @@ func (s *Service) storeDestination(ctx context.Context, n store.NewDestination) 
 			"The account has reached the maximum of %d destinations. Delete one first.",
 			n.MaxDestinations)
 		refusal.Details = map[string]any{"limit": n.MaxDestinations}
-		return made, refusal
+		return created, refusal
 	case errors.Is(err, store.ErrNotFound):
 		var problems cola.Problems
 		problems.Add("saved_search", "Your account has no saved search with the ID %s.", cola.Quoted(n.SavedSearch))
-		return made, problems.Err()
+		return created, problems.Err()
 	}
-	return made, destinationError(confirmationError(n.Kind, err), n.Address,
+	return created, destinationError(confirmationError(n.Kind, err), n.Address,
 		"The destination may not have been created. Send the same request again in a few seconds; "+
 			"destination_exists means that it was.")
 }

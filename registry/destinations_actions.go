@@ -75,15 +75,15 @@ func (s *Service) TestDestination(
 	if err != nil {
 		return cola.Delivery{}, state, err
 	}
-	var made cola.Delivery
+	var created cola.Delivery
 	err = withTimeout(ctx, saveTimeout, func(ctx context.Context) (err error) {
-		made, err = s.store.AddTest(ctx, d.Account, d.UUID, s.now())
+		created, err = s.store.AddTest(ctx, d.Account, d.UUID, s.now())
 		return err
 	})
 	if err != nil {
 		return cola.Delivery{}, state, destinationError(err, d.UUID, sendUnconfirmed)
 	}
-	return made, state, nil
+	return created, state, nil
 }
 
 // checkSendable fails with CodeNotActive if messages can't be sent to a destination.
@@ -124,9 +124,9 @@ func (s *Service) ResendConfirmation(
 	if d.Kind == cola.KindWebhook {
 		challenge.Sealed = s.newChallenge(d.UUID)
 	}
-	var made cola.Delivery
+	var created cola.Delivery
 	err = withTimeout(ctx, saveTimeout, func(ctx context.Context) (err error) {
-		made, err = s.store.RequestConfirmation(ctx, d.Account, d.UUID, s.confirmationRequest(d.Kind),
+		created, err = s.store.RequestConfirmation(ctx, d.Account, d.UUID, s.confirmationRequest(d.Kind),
 			func(d *store.Destination) error {
 				if !d.NeedsConsent() {
 					return wrongKindError(alreadyConfirmed)
@@ -139,7 +139,7 @@ func (s *Service) ResendConfirmation(
 	if err != nil {
 		return cola.Delivery{}, state, destinationError(confirmationError(d.Kind, err), d.UUID, sendUnconfirmed)
 	}
-	return made, state, nil
+	return created, state, nil
 }
 
 const alreadyConfirmed = "The destination is already confirmed. To resume it, send PATCH /destinations/{uuid} with {\"active\": true}."
@@ -203,8 +203,13 @@ const (
 
 // confirmationRequest returns a request to confirm a destination of a kind, due now.
 func (s *Service) confirmationRequest(kind string) store.ConfirmationRequest {
-	l := store.ConfirmationLimits{RepeatWindow: askAddressAgain, MaxRepeats: 1, Window: askedWithin, MaxByAccount: maxAsked,
-		MaxOfAddress: maxAskedAddress}
+	l := store.ConfirmationLimits{
+		RepeatWindow: askAddressAgain,
+		MaxRepeats:   1,
+		Window:       askedWithin,
+		MaxByAccount: maxAsked,
+		MaxOfAddress: maxAskedAddress,
+	}
 	if kind == cola.KindWebhook {
 		l.RepeatWindow, l.MaxRepeats, l.MaxOfAddress = askHostAgain, maxAskedByOne, maxAskedHost
 	}

@@ -19,27 +19,27 @@ import (
 // code returns the code of an endpoint's latest challenge.
 func (w *world) code(t *testing.T, c cola.Caller, id string) string {
 	t.Helper()
-	return cola.Challenge(w.kept(t, c, id).Challenge.Sealed).Code()
+	return cola.Challenge(w.mustStored(t, c, id).Challenge.Sealed).Code()
 }
 
 func enter(code string) cola.DestinationConfirmParams {
 	return cola.DestinationConfirmParams{Code: code}
 }
 
-// TestEndpointIsConfirmed checks that a pending endpoint gets no messages until its code is entered.
-func TestEndpointIsConfirmed(t *testing.T) {
+// TestConfirmEndpoint checks that a pending endpoint gets no messages until its code is entered.
+func TestConfirmEndpoint(t *testing.T) {
 	w := mustWorld(t, 0)
 	c, other := w.mustWriter(t, "endpoint@example.com", cola.TierPro), w.mustWriter(t, "other@example.com", cola.TierPro)
-	made := w.mustAdd(t, c, webhookTo(hook))
-	_, _, tested := w.TestDestination(t.Context(), c, made.UUID)
-	_, _, resumed := w.ChangeDestination(t.Context(), c, made.UUID, cola.DestinationChangeParams{Active: cola.Some(true)})
-	_, _, replayed := w.ReplayDestination(t.Context(), c, made.UUID)
+	created := w.mustAdd(t, c, webhookTo(hook))
+	_, _, tested := w.TestDestination(t.Context(), c, created.UUID)
+	_, _, resumed := w.ChangeDestination(t.Context(), c, created.UUID, cola.DestinationChangeParams{Active: cola.Some(true)})
+	_, _, replayed := w.ReplayDestination(t.Context(), c, created.UUID)
 	for what, err := range map[string]error{"tested": tested, "made active": resumed, "replayed": replayed} {
 		if code(err) != cola.CodeNotActive {
-			t.Errorf("%s: %v", what, err)
+			t.Errorf("%s: error = %v, want not_active", what, err)
 		}
 	}
-	right := w.code(t, c, made.UUID)
+	right := w.code(t, c, created.UUID)
 	mailbox := w.mustAdd(t, c, mailTo("stranger@example.com"))
 	for _, k := range []struct {
 		what   string
@@ -48,59 +48,60 @@ func TestEndpointIsConfirmed(t *testing.T) {
 		code   string
 		want   cola.Code
 	}{
-		{"another account", other, made.UUID, right, cola.CodeNotFound},
+		{"another account", other, created.UUID, right, cola.CodeNotFound},
 		{"a mailbox", c, mailbox.UUID, right, cola.CodeValidation},
-		{"no code", c, made.UUID, "", cola.CodeValidation},
-		{"a wrong code", c, made.UUID, "AAAA-AAAA", cola.CodeValidation},
+		{"no code", c, created.UUID, "", cola.CodeValidation},
+		{"a wrong code", c, created.UUID, "AAAA-AAAA", cola.CodeValidation},
 	} {
 		if _, state, err := w.ConfirmDestination(t.Context(), k.caller, k.id, enter(k.code)); code(err) != k.want || !state.Known() {
-			t.Errorf("%s: %v, want %s", k.what, err, k.want)
+			t.Errorf("%s: error = %v, want %s", k.what, err, k.want)
 		}
 	}
 	for range 2 { // confirming is idempotent
-		got, state, err := w.ConfirmDestination(t.Context(), c, made.UUID, enter(strings.ToLower(right)))
+		got, state, err := w.ConfirmDestination(t.Context(), c, created.UUID, enter(strings.ToLower(right)))
 		if err != nil || got.State != cola.DestinationActive || !state.Known() {
-			t.Errorf("%+v, %v", got, err)
+			t.Errorf("ConfirmDestination = %+v, %v, want active", got, err)
 		}
 	}
-	if kept := w.kept(t, c, made.UUID); !kept.VerifiedAt.Equal(w.now()) {
-		t.Errorf("verified at %v", kept.VerifiedAt)
+	if stored := w.mustStored(t, c, created.UUID); !stored.VerifiedAt.Equal(w.now()) {
+		t.Errorf("verified at %v, want now", stored.VerifiedAt)
 	}
-	if _, _, err := w.TestDestination(t.Context(), c, made.UUID); err != nil {
-		t.Errorf("tested since: %v", err)
+	if _, _, err := w.TestDestination(t.Context(), c, created.UUID); err != nil {
+		t.Errorf("TestDestination after confirmation: %v", err)
 	}
-	if _, _, err := w.ResendConfirmation(t.Context(), c, made.UUID); code(err) != cola.CodeValidation {
-		t.Errorf("challenged since: %v", err)
+	if _, _, err := w.ResendConfirmation(t.Context(), c, created.UUID); code(err) != cola.CodeValidation {
+		t.Errorf("ResendConfirmation after confirmation: error = %v, want validation_error", err)
 	}
 }
 
-// TestCodesAreFew checks that after ten wrong codes for a challenge, even the right one is refused.
-func TestCodesAreFew(t *testing.T) {
+// TestChallengeLimit checks that after ten wrong codes for a challenge, even the right one is
+// rejected.
+func TestChallengeLimit(t *testing.T) {
 	w := mustWorld(t, 0)
 	c := w.mustWriter(t, "guess@example.com", cola.TierPro)
-	made := w.mustAdd(t, c, webhookTo(hook))
-	right := w.code(t, c, made.UUID)
+	created := w.mustAdd(t, c, webhookTo(hook))
+	right := w.code(t, c, created.UUID)
 	for n := range cola.MaxCodeTries {
 		want := cola.CodeValidation
 		if n == cola.MaxCodeTries-1 {
 			want = cola.CodeNotActive
 		}
-		if _, _, err := w.ConfirmDestination(t.Context(), c, made.UUID, enter(fmt.Sprintf("AAAAAAA%c", 'C'+n))); code(err) != want {
-			t.Errorf("try %d: %v, want %s", n+1, err, want)
+		if _, _, err := w.ConfirmDestination(t.Context(), c, created.UUID, enter(fmt.Sprintf("AAAAAAA%c", 'C'+n))); code(err) != want {
+			t.Errorf("attempt %d: error = %v, want %s", n+1, err, want)
 		}
 	}
-	if _, _, err := w.ConfirmDestination(t.Context(), c, made.UUID, enter(right)); code(err) != cola.CodeNotActive {
-		t.Errorf("the right code, too late: %v", err)
+	if _, _, err := w.ConfirmDestination(t.Context(), c, created.UUID, enter(right)); code(err) != cola.CodeNotActive {
+		t.Errorf("correct code after too many attempts: error = %v, want not_active", err)
 	}
-	delivery, _, err := w.ResendConfirmation(t.Context(), c, made.UUID)
+	delivery, _, err := w.ResendConfirmation(t.Context(), c, created.UUID)
 	if err != nil || delivery.Event != cola.EventConfirm || delivery.Kind != cola.KindWebhook {
-		t.Fatalf("%+v, %v", delivery, err)
+		t.Fatalf("ResendConfirmation = %+v, %v", delivery, err)
 	}
-	if _, _, err := w.ConfirmDestination(t.Context(), c, made.UUID, enter(right)); code(err) != cola.CodeValidation {
-		t.Errorf("the code of the challenge before: %v", err)
+	if _, _, err := w.ConfirmDestination(t.Context(), c, created.UUID, enter(right)); code(err) != cola.CodeValidation {
+		t.Errorf("code of the previous challenge: error = %v, want validation_error", err)
 	}
-	if got, _, err := w.ConfirmDestination(t.Context(), c, made.UUID, enter(w.code(t, c, made.UUID))); err != nil || got.State != cola.DestinationActive {
-		t.Errorf("%+v, %v", got, err)
+	if got, _, err := w.ConfirmDestination(t.Context(), c, created.UUID, enter(w.code(t, c, created.UUID))); err != nil || got.State != cola.DestinationActive {
+		t.Errorf("ConfirmDestination = %+v, %v, want active", got, err)
 	}
 }
 
@@ -108,13 +109,13 @@ func TestCodesAreFew(t *testing.T) {
 func TestDailyChallengeLimit(t *testing.T) {
 	w := mustWorld(t, 0)
 	c := w.mustWriter(t, "flood@example.com", cola.TierPro)
-	made := 0
+	created := 0
 	for n := range 12 {
 		d, _, err := w.CreateDestination(t.Context(), c, webhookTo(fmt.Sprintf("https://victim.example:%d/%d", 8000+n, n)))
 		var refusal *cola.Error
 		switch {
 		case err == nil:
-			made++
+			created++
 			if _, err := w.DeleteDestination(t.Context(), c, d.UUID); err != nil { // does not restore a challenge
 				t.Fatal(err)
 			}
@@ -122,8 +123,8 @@ func TestDailyChallengeLimit(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if made != 5 {
-		t.Errorf("%d challenges in an hour, want 5", made)
+	if created != 5 {
+		t.Errorf("%d challenges in an hour, want 5", created)
 	}
 	w.advance(time.Hour)
 	for n := range 5 {
@@ -131,41 +132,42 @@ func TestDailyChallengeLimit(t *testing.T) {
 	}
 	w.advance(time.Hour)
 	if _, _, err := w.CreateDestination(t.Context(), c, webhookTo("https://other.example/")); code(err) != cola.CodeQuotaExceeded {
-		t.Errorf("the eleventh challenge in a day: %v", err)
+		t.Errorf("11th challenge in a day: error = %v, want quota_exceeded", err)
 	}
 }
 
-// TestSharedHosts checks that accounts that exhaust a host's challenges for the day leave other accounts their first one, and as
-// many as they need once it is confirmed.
+// TestSharedHosts checks that accounts that exhaust a host's challenges for the day leave other
+// accounts their first one, and as many as they need once it is confirmed.
 func TestSharedHosts(t *testing.T) {
 	w := mustWorld(t, 0)
-	ask := func(c cola.Caller, n int) error {
+	request := func(c cola.Caller, n int) error {
 		_, _, err := w.CreateDestination(t.Context(), c, webhookTo(fmt.Sprintf("https://hooks.example.com/%d/%d", c.Account, n)))
 		return err
 	}
 	for n := range 10 {
 		c := w.mustWriter(t, fmt.Sprintf("flood%d@example.com", n), cola.TierFree)
 		for k := range 5 {
-			if err := ask(c, k); err != nil {
+			if err := request(c, k); err != nil {
 				t.Fatal(err)
 			}
 		}
 	}
 	customer := w.mustWriter(t, "customer@example.com", cola.TierFree)
-	if err := ask(customer, 1); err != nil {
-		t.Fatalf("the first challenge: %v", err)
+	if err := request(customer, 1); err != nil {
+		t.Fatalf("first challenge: error = %v", err)
 	}
-	if err := ask(customer, 2); code(err) != cola.CodeQuotaExceeded {
-		t.Errorf("the second, without a confirmed endpoint: %v", err)
+	if err := request(customer, 2); code(err) != cola.CodeQuotaExceeded {
+		t.Errorf("second challenge without a confirmed endpoint: error = %v, want quota_exceeded", err)
 	}
 	w.mustHook(t, customer, "https://hooks.example.com/confirmed")
-	if err := ask(customer, 2); err != nil {
-		t.Errorf("the second, with a confirmed endpoint: %v", err)
+	if err := request(customer, 2); err != nil {
+		t.Errorf("second challenge with a confirmed endpoint: error = %v", err)
 	}
 }
 
-// TestTestMessagesAreFew checks that a destination gets at most ten test messages a minute, and that each has its own limit.
-func TestTestMessagesAreFew(t *testing.T) {
+// TestTestMessageLimit checks that a destination gets at most ten test messages a minute, and that
+// each has its own limit.
+func TestTestMessageLimit(t *testing.T) {
 	w := mustWorld(t, 0)
 	c := w.mustWriter(t, "flood@example.com", cola.TierPro)
 	first, second := w.mustHook(t, c, hook), w.mustHook(t, c, hook+"/2")
@@ -178,17 +180,17 @@ func TestTestMessagesAreFew(t *testing.T) {
 	var refusal *cola.Error
 	if !errors.As(err, &refusal) || refusal.Code != cola.CodeQuotaExceeded || refusal.RetryAfter != 6*time.Second ||
 		refusal.Details["reason"] != registry.ReasonTests || !state.Known() {
-		t.Errorf("the eleventh: %+v", err)
+		t.Errorf("11th test message: error = %+v, want quota_exceeded", err)
 	}
 	if _, _, err := w.TestDestination(t.Context(), c, second.UUID); err != nil {
-		t.Errorf("another destination: %v", err)
+		t.Errorf("other destination: error = %v", err)
 	}
 	w.advance(6 * time.Second)
 	if _, _, err := w.TestDestination(t.Context(), c, first.UUID); err != nil {
-		t.Errorf("six seconds later: %v", err)
+		t.Errorf("after six seconds: error = %v", err)
 	}
 	if _, _, err := w.TestDestination(t.Context(), c, first.UUID); code(err) != cola.CodeQuotaExceeded {
-		t.Errorf("immediately again: %v", err)
+		t.Errorf("second message after six seconds: error = %v, want quota_exceeded", err)
 	}
 }
 
@@ -210,9 +212,9 @@ func reaches(from, to reflect.Type) bool {
 	return false
 }
 
-// TestRedactedForReaders covers every operation that returns destinations or deliveries. An app
-// without the write scope is refused or sees no address. Add new operations here.
-func TestRedactedForReaders(t *testing.T) {
+// TestRedactedDestinations covers every operation that returns destinations or deliveries. An app
+// without the write scope is rejected or sees no address. Add new operations here.
+func TestRedactedDestinations(t *testing.T) {
 	w := mustWorld(t, 0)
 	writer := w.mustWriter(t, "holder@example.com", cola.TierPro)
 	made := w.mustHook(t, writer, "https://user:password@hooks.example.com/TEAM-PATH/B0/secret?key=1")
@@ -244,8 +246,8 @@ func TestRedactedForReaders(t *testing.T) {
 	note("ConfirmDestination", confirmed, err)
 	tested, _, err := w.TestDestination(ctx, c, id)
 	note("TestDestination", tested, err)
-	asked, _, err := w.ResendConfirmation(ctx, c, id)
-	note("ResendConfirmation", asked, err)
+	hash, _, err := w.ResendConfirmation(ctx, c, id)
+	note("ResendConfirmation", hash, err)
 	replayed, _, err := w.ReplayDelivery(ctx, c, number)
 	note("ReplayDelivery", replayed, err)
 
@@ -253,26 +255,26 @@ func TestRedactedForReaders(t *testing.T) {
 	for name, r := range results {
 		if err, _ := r[1].(error); err != nil {
 			if code(err) != cola.CodeInsufficientScope {
-				t.Errorf("%s: %v", name, err)
+				t.Errorf("%s: error = %v, want insufficient_scope", name, err)
 			}
 			continue
 		}
 		reads++
-		shown := fmt.Sprintf("%+v", r[0])
+		got := fmt.Sprintf("%+v", r[0])
 		for _, hidden := range []string{"secret", "password", "TEAM-PATH", "key=1", "stranger@", "holder@"} {
-			if strings.Contains(shown, hidden) {
-				t.Errorf("%s shows %s: %s", name, hidden, shown)
+			if strings.Contains(got, hidden) {
+				t.Errorf("%s contains %s: %s", name, hidden, got)
 			}
 		}
 	}
 	if reads != 4 {
-		t.Errorf("%d operations may be read, want 4", reads)
+		t.Errorf("%d read operations, want 4", reads)
 	}
 	if want := "https://hooks.example.com"; one.Value.Address != cola.Some(want) {
-		t.Errorf("a webhook is shown as %v, want %s", one.Value.Address, want)
+		t.Errorf("redacted address = %v, want %s", one.Value.Address, want)
 	}
 	if again, _, err := w.Destination(ctx, writer, id, one.ETag); err != nil || again.NotModified {
-		t.Errorf("what is redacted has the ETag of what is not: %+v, %v", again, err)
+		t.Errorf("ETag of the redacted destination is accepted for the full one: %+v, %v", again, err)
 	}
 	service := reflect.TypeFor[*registry.Service]()
 	for i := range service.NumMethod() {
@@ -280,7 +282,7 @@ func TestRedactedForReaders(t *testing.T) {
 		for j := range m.Type.NumOut() {
 			for _, of := range []reflect.Type{reflect.TypeFor[cola.Destination](), reflect.TypeFor[cola.Delivery]()} {
 				if _, known := results[m.Name]; !known && reaches(m.Type.Out(j), of) {
-					t.Errorf("%s returns a %s, and is not tried here", m.Name, of)
+					t.Errorf("%s returns a %s, but has no test case", m.Name, of)
 				}
 			}
 		}
@@ -291,22 +293,22 @@ func TestRedactedForReaders(t *testing.T) {
 func TestEarlierLinks(t *testing.T) {
 	w := mustWorld(t, 0)
 	c := w.mustWriter(t, "holder@example.com", cola.TierPro)
-	made := w.mustAdd(t, c, mailTo("stranger@example.com"))
+	created := w.mustAdd(t, c, mailTo("stranger@example.com"))
 	const token = "3f6c1f1f0a9b4c52a52e84b60a1f4c2d07be8365"
 	if _, err := w.Subscription(t.Context(), token); code(err) != cola.CodeNotFound {
-		t.Errorf("before there is one: %v", err)
+		t.Errorf("unknown token: error = %v, want not_found", err)
 	}
 	hash := sha256.Sum256([]byte(token))
-	w.earlier = func(asked []byte) (store.Destination, error) {
-		if !cmp.Equal(asked, hash[:]) {
+	w.earlier = func(h []byte) (store.Destination, error) {
+		if !cmp.Equal(h, hash[:]) {
 			return store.Destination{}, store.ErrNotFound
 		}
-		return w.store.Destination(t.Context(), c.Account, made.UUID)
+		return w.store.Destination(t.Context(), c.Account, created.UUID)
 	}
 	if s, err := w.Confirm(t.Context(), token); err != nil || s.State != cola.DestinationActive {
-		t.Errorf("%+v, %v", s, err)
+		t.Errorf("Confirm = %+v, %v, want active", s, err)
 	}
 	if s, err := w.Unsubscribe(t.Context(), token); err != nil || !s.Ended() {
-		t.Errorf("%+v, %v", s, err)
+		t.Errorf("Unsubscribe = %+v, %v, want ended", s, err)
 	}
 }

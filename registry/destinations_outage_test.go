@@ -91,25 +91,25 @@ func (f flaky) DeliveryOf(ctx context.Context, a cola.AccountID, id int64) (cola
 // maxAskedOne is the daily limit of confirmation emails to one address.
 const maxAskedOne = 3
 
-// TestDestinationsFail checks that errors with an unknown outcome say what to do next.
-func TestDestinationsFail(t *testing.T) {
+// TestDestinationOutage checks that errors with an unknown outcome say what to do next.
+func TestDestinationOutage(t *testing.T) {
 	w := mustWorld(t, 0)
 	c := w.mustWriter(t, "fails@example.com", cola.TierPro)
-	made := w.mustHook(t, c, hook)
+	created := w.mustHook(t, c, hook)
 	w.full.Store(true)
-	for name, err := range w.everyDestinationCall(t.Context(), c, made.UUID) {
+	for name, err := range w.everyDestinationCall(t.Context(), c, created.UUID) {
 		var refusal *cola.Error
 		if !errors.As(err, &refusal) || refusal.Code != cola.CodeUnavailable || refusal.RetryAfter <= 0 {
-			t.Errorf("%s: %v, want unavailable", name, err)
+			t.Errorf("%s: error = %v, want unavailable", name, err)
 		}
 	}
 	w.full.Store(false)
 	w.stiff.Store(true)
-	for name, err := range w.everyDestinationCall(t.Context(), c, made.UUID) {
+	for name, err := range w.everyDestinationCall(t.Context(), c, created.UUID) {
 		switch reads := name == "list" || name == "read" || name == "deliveries"; {
 		case strings.HasPrefix(name, "make"), name == "ask", name == "delivery": // may fail for another reason
 		case reads != (err == nil), err != nil && (code(err) != cola.CodeUnavailable || !strings.Contains(err.Error(), "same request again")):
-			t.Errorf("%s while nothing can be changed: %v", name, err)
+			t.Errorf("%s without writes: error = %v", name, err)
 		}
 	}
 	w.stiff.Store(false)
@@ -117,42 +117,42 @@ func TestDestinationsFail(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.down.Store(true)
-	for name, err := range w.everyDestinationCall(t.Context(), c, made.UUID) {
+	for name, err := range w.everyDestinationCall(t.Context(), c, created.UUID) {
 		if code(err) != cola.CodeUnavailable {
-			t.Errorf("%s while the ledger is down: %v", name, err)
+			t.Errorf("%s without the ledger: error = %v, want unavailable", name, err)
 		}
 	}
 	w.down.Store(false)
 	if err := w.store.RevokeKey(t.Context(), 0, c.Credential.ID); err != nil {
 		t.Fatal(err)
 	}
-	for name, err := range w.everyDestinationCall(t.Context(), c, made.UUID) {
+	for name, err := range w.everyDestinationCall(t.Context(), c, created.UUID) {
 		if code(err) != cola.CodeUnauthorized {
-			t.Errorf("%s with a revoked key: %v", name, err)
+			t.Errorf("%s with a revoked key: error = %v, want unauthorized", name, err)
 		}
 	}
-	if kept := w.kept(t, c, made.UUID); kept.State != cola.DestinationActive || kept.Secrets.Current != made.Secret.V {
-		t.Errorf("what was refused was done: %+v", kept)
+	if stored := w.mustStored(t, c, created.UUID); stored.State != cola.DestinationActive || stored.Secrets.Current != created.Secret.V {
+		t.Errorf("rejected request changed the destination: %+v", stored)
 	}
 }
 
-// TestConfirmationOutage checks that an error with an unknown outcome says how to find out whether a
-// confirmation was sent, and that unsent confirmations do not count toward a limit.
+// TestConfirmationOutage checks that an error with an unknown outcome says how to find out whether
+// a confirmation was sent, and that unsent confirmations do not count toward a limit.
 func TestConfirmationOutage(t *testing.T) {
 	w := mustWorld(t, 0)
 	c := w.mustWriter(t, "half@example.com", cola.TierPro)
-	made := w.mustAdd(t, c, mailTo("stranger@example.com"))
+	created := w.mustAdd(t, c, mailTo("stranger@example.com"))
 	w.advance(time.Hour)
 	w.stiff.Store(true)
 	for range maxAskedOne + 1 {
-		_, _, err := w.ResendConfirmation(t.Context(), c, made.UUID)
+		_, _, err := w.ResendConfirmation(t.Context(), c, created.UUID)
 		if code(err) != cola.CodeUnavailable || !strings.Contains(err.Error(), "GET /deliveries") {
-			t.Errorf("asked while nothing can be changed: %v", err)
+			t.Errorf("ResendConfirmation without writes: error = %v, want unavailable", err)
 		}
 	}
 	w.stiff.Store(false)
-	if _, _, err := w.ResendConfirmation(t.Context(), c, made.UUID); err != nil {
-		t.Errorf("asked then: %v", err)
+	if _, _, err := w.ResendConfirmation(t.Context(), c, created.UUID); err != nil {
+		t.Errorf("ResendConfirmation after the outage: %v", err)
 	}
 }
 

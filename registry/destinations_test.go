@@ -32,11 +32,11 @@ func mailTo(address string) cola.DestinationParams {
 
 func (w *world) mustAdd(t *testing.T, c cola.Caller, p cola.DestinationParams) cola.DestinationWithSecret {
 	t.Helper()
-	made, state, err := w.CreateDestination(t.Context(), c, p)
+	created, state, err := w.CreateDestination(t.Context(), c, p)
 	if err != nil || !state.Known() || state.Used != (cola.Used{}) {
-		t.Fatalf("%s: %+v, %v", p.Address, state, err)
+		t.Fatalf("CreateDestination(%s) = %+v, %v", p.Address, state, err)
 	}
-	return made
+	return created
 }
 
 // mustOwn returns the account's own email destination.
@@ -44,7 +44,7 @@ func (w *world) mustOwn(t *testing.T, c cola.Caller) cola.Destination {
 	t.Helper()
 	list, _, err := w.Destinations(t.Context(), c, cola.SavedSearchListParams{})
 	if err != nil || len(list.Rows) == 0 {
-		t.Fatalf("%+v, %v", list, err)
+		t.Fatalf("Destinations = %+v, %v", list, err)
 	}
 	return list.Rows[0]
 }
@@ -58,7 +58,7 @@ func (w *world) mustFind(t *testing.T, c cola.Caller, address string) string {
 			return d.UUID
 		}
 	}
-	t.Fatalf("no destination %s among %+v, %v", address, list.Rows, err)
+	t.Fatalf("destination %s not found in %+v, %v", address, list.Rows, err)
 	return ""
 }
 
@@ -83,13 +83,13 @@ func (w *world) token(t *testing.T, c cola.Caller, uuid string) string {
 	return token
 }
 
-// kept returns a stored destination with its secrets decrypted.
-func (w *world) kept(t *testing.T, c cola.Caller, uuid string) store.Destination {
+// mustStored returns a stored destination with its secrets decrypted.
+func (w *world) mustStored(t *testing.T, c cola.Caller, uuid string) store.Destination {
 	t.Helper()
 	d, err := w.store.Destination(t.Context(), c.Account, uuid)
 	for text, p := range map[*string]vault.Purpose{&d.Secrets.Current: vault.Secret, &d.Secrets.Old: vault.Secret, &d.Challenge.Sealed: vault.Challenge} {
 		if err == nil && *text != "" && !vault.IsSealed(*text) {
-			t.Errorf("a secret is stored in clear: %s", *text)
+			t.Errorf("secret is stored in plain text: %s", *text)
 		}
 		if err == nil {
 			*text, err = box.Open(p, uuid, *text)
@@ -105,14 +105,14 @@ func (w *world) kept(t *testing.T, c cola.Caller, uuid string) store.Destination
 func (w *world) mustHook(t *testing.T, c cola.Caller, address string) cola.DestinationWithSecret {
 	t.Helper()
 	secret, id := cola.NewWebhookSecret(), uuid.NewString()
-	made, err := w.store.CreateDestination(t.Context(), store.NewDestination{
+	created, err := w.store.CreateDestination(t.Context(), store.NewDestination{
 		UUID: id, Account: c.Account, Kind: cola.KindWebhook, Address: address, State: cola.DestinationActive, MaxDestinations: cola.MaxDestinations,
 		Secret: box.Seal(vault.Secret, id, secret),
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return cola.DestinationWithSecret{Destination: made.Destination, Secret: cola.Some(secret)}
+	return cola.DestinationWithSecret{Destination: created.Destination, Secret: cola.Some(secret)}
 }
 
 // sent returns the event types of an account's deliveries to a destination, newest first.
@@ -128,36 +128,36 @@ func (w *world) sent(t *testing.T, c cola.Caller, uuid string) (events []string)
 	return events
 }
 
-func TestWebhookIsAdded(t *testing.T) {
+func TestAddWebhook(t *testing.T) {
 	w := mustWorld(t, 0)
 	c := w.mustWriter(t, "hook@example.com", cola.TierPro)
 	search := w.mustSave(t, c, alert("oaks")).Search.UUID
 	p := webhookTo("https://Hooks.Example.com/labels")
 	p.SavedSearch, p.SendEmpty = strings.ToUpper(search), cola.Some(true)
-	made := w.mustAdd(t, c, p)
+	created := w.mustAdd(t, c, p)
 	want := cola.Destination{
-		UUID: made.UUID, Kind: cola.KindWebhook, Address: cola.Some(hook), SavedSearch: cola.Some(search), SendEmpty: true,
-		State: cola.DestinationPending, CreatedAt: cola.TimestampOf(instant),
+		UUID: created.UUID, Kind: cola.KindWebhook, Address: cola.Some(hook), SavedSearch: cola.Some(search), SendEmpty: true,
+		State: cola.DestinationPending, CreatedAt: cola.TimestampOf(testNow),
 	}
-	if diff := cmp.Diff(want, made.Destination); diff != "" || !uuidPattern.MatchString(made.UUID) {
-		t.Errorf("made (-want +got):\n%s", diff)
+	if diff := cmp.Diff(want, created.Destination); diff != "" || !uuidPattern.MatchString(created.UUID) {
+		t.Errorf("created destination (-want +got):\n%s", diff)
 	}
-	if kept := w.kept(t, c, made.UUID); !strings.HasPrefix(made.Secret.V, "whsec_") || kept.Secrets != (store.Secrets{Current: made.Secret.V}) {
-		t.Errorf("the secret %v is kept as %+v", made.Secret, kept.Secrets)
+	if stored := w.mustStored(t, c, created.UUID); !strings.HasPrefix(created.Secret.V, "whsec_") || stored.Secrets != (store.Secrets{Current: created.Secret.V}) {
+		t.Errorf("secret = %v, stored secrets = %+v", created.Secret, stored.Secrets)
 	}
-	read, state, err := w.Destination(t.Context(), c, strings.ToUpper(made.UUID), "")
+	read, state, err := w.Destination(t.Context(), c, strings.ToUpper(created.UUID), "")
 	if diff := cmp.Diff(want, read.Value); err != nil || diff != "" || !state.Known() {
-		t.Errorf("read: %v (-want +got):\n%s", err, diff)
+		t.Errorf("Destination: %v (-want +got):\n%s", err, diff)
 	}
-	if again, _, err := w.Destination(t.Context(), c, made.UUID, read.ETag); err != nil || !again.NotModified {
-		t.Errorf("read again: %+v, %v", again, err)
+	if again, _, err := w.Destination(t.Context(), c, created.UUID, read.ETag); err != nil || !again.NotModified {
+		t.Errorf("Destination with its ETag = %+v, %v, want not modified", again, err)
 	}
 	list, state, err := w.Destinations(t.Context(), c, cola.SavedSearchListParams{PerPage: cola.Some(1), Page: cola.Some(2)})
 	if diff := cmp.Diff([]cola.Destination{want}, list.Rows); err != nil || diff != "" || list.Meta != (cola.PageMeta{Total: 2, Page: 2, PerPage: 1}) || !state.Known() {
-		t.Errorf("listed: %+v, %v (-want +got):\n%s", list.Meta, err, diff)
+		t.Errorf("Destinations = %+v, %v (-want +got):\n%s", list.Meta, err, diff)
 	}
-	if diff := cmp.Diff([]string{"destination.confirm pending"}, w.sent(t, c, made.UUID)); diff != "" {
-		t.Errorf("sent (-want +got):\n%s", diff)
+	if diff := cmp.Diff([]string{"destination.confirm pending"}, w.sent(t, c, created.UUID)); diff != "" {
+		t.Errorf("deliveries (-want +got):\n%s", diff)
 	}
 }
 
@@ -168,142 +168,142 @@ func TestOwnAddress(t *testing.T) {
 	c := w.mustWriter(t, "Own@example.com", cola.TierPro)
 	own := w.mustOwn(t, c)
 	if own.Address != cola.Some("Own@example.com") || own.State != cola.DestinationActive || own.SavedSearch.OK {
-		t.Errorf("from the start: %+v", own)
+		t.Errorf("own address = %+v, want active", own)
 	}
 	if _, _, err := w.CreateDestination(t.Context(), c, mailTo("OWN@EXAMPLE.COM")); code(err) != cola.CodeDestinationExists {
-		t.Errorf("added again: %v", err)
+		t.Errorf("own address in upper case: error = %v, want destination_exists", err)
 	}
 	p := mailTo("own@Example.com")
 	p.SavedSearch = w.mustSave(t, c, alert("oaks")).Search.UUID
-	if made := w.mustAdd(t, c, p); made.State != cola.DestinationActive || made.Secret.OK || w.sent(t, c, made.UUID) != nil {
-		t.Errorf("for one search: %+v", made)
+	if created := w.mustAdd(t, c, p); created.State != cola.DestinationActive || created.Secret.OK || w.sent(t, c, created.UUID) != nil {
+		t.Errorf("own address for one search: %+v, want active without a secret or messages", created)
 	}
 	state, err := w.DeleteDestination(t.Context(), c, own.UUID)
 	if code(err) != cola.CodeValidation || !state.Known() || !strings.Contains(fmt.Sprint(err.(*cola.Error).Details["uuid"]), `{"active": false}`) {
-		t.Errorf("deleted: %v", err)
+		t.Errorf("deleting the own address: error = %v, want validation_error", err)
 	}
 	if _, err := w.Unsubscribe(t.Context(), w.token(t, c, own.UUID)); err != nil {
 		t.Fatal(err)
 	}
 	changed, _, err := w.ChangeDestination(t.Context(), c, own.UUID, cola.DestinationChangeParams{Active: cola.Some(true)})
 	if err != nil || changed.State != cola.DestinationActive || changed.Reason.OK {
-		t.Errorf("made active again by the holder: %+v, %v", changed, err)
+		t.Errorf("resume after unsubscribing = %+v, %v", changed, err)
 	}
 }
 
-// TestOtherAddressesMustConfirm checks that an address other than the account's own gets only a
+// TestOtherAddresses checks that an address other than the account's own gets only a
 // confirmation request until its owner agrees.
-func TestOtherAddressesMustConfirm(t *testing.T) {
+func TestOtherAddresses(t *testing.T) {
 	w := mustWorld(t, 0)
 	c := w.mustWriter(t, "asker@example.com", cola.TierPro)
-	made := w.mustAdd(t, c, mailTo("stranger@example.com"))
-	if made.State != cola.DestinationUnconfirmed || made.Secret.OK {
-		t.Errorf("made %+v", made)
+	created := w.mustAdd(t, c, mailTo("stranger@example.com"))
+	if created.State != cola.DestinationUnconfirmed || created.Secret.OK {
+		t.Errorf("created %+v, want unconfirmed without a secret", created)
 	}
-	if diff := cmp.Diff([]string{"destination.confirm pending"}, w.sent(t, c, made.UUID)); diff != "" {
-		t.Errorf("sent (-want +got):\n%s", diff)
+	if diff := cmp.Diff([]string{"destination.confirm pending"}, w.sent(t, c, created.UUID)); diff != "" {
+		t.Errorf("deliveries (-want +got):\n%s", diff)
 	}
 	resume := cola.DestinationChangeParams{Active: cola.Some(true)}
-	if _, _, err := w.ChangeDestination(t.Context(), c, made.UUID, resume); code(err) != cola.CodeNotActive {
-		t.Errorf("made active by the holder: %v", err)
+	if _, _, err := w.ChangeDestination(t.Context(), c, created.UUID, resume); code(err) != cola.CodeNotActive {
+		t.Errorf("resume before confirmation: error = %v, want not_active", err)
 	}
-	if _, _, err := w.TestDestination(t.Context(), c, made.UUID); code(err) != cola.CodeNotActive {
-		t.Errorf("tried: %v", err)
+	if _, _, err := w.TestDestination(t.Context(), c, created.UUID); code(err) != cola.CodeNotActive {
+		t.Errorf("test message before confirmation: error = %v, want not_active", err)
 	}
-	token := w.token(t, c, made.UUID)
+	token := w.token(t, c, created.UUID)
 	if s, err := w.Confirm(t.Context(), token); err != nil || s.State != cola.DestinationActive {
-		t.Fatalf("%+v, %v", s, err)
+		t.Fatalf("Confirm = %+v, %v, want active", s, err)
 	}
-	delivery, _, err := w.TestDestination(t.Context(), c, made.UUID)
-	if err != nil || delivery.Event != cola.EventTest || delivery.State != cola.DeliveryPending || delivery.Destination != made.UUID || delivery.NextAttemptAt != cola.Some(cola.TimestampOf(instant)) {
-		t.Errorf("tried once it is confirmed: %+v, %v", delivery, err)
+	delivery, _, err := w.TestDestination(t.Context(), c, created.UUID)
+	if err != nil || delivery.Event != cola.EventTest || delivery.State != cola.DeliveryPending || delivery.Destination != created.UUID || delivery.NextAttemptAt != cola.Some(cola.TimestampOf(testNow)) {
+		t.Errorf("test message after confirmation = %+v, %v", delivery, err)
 	}
 	if s, err := w.Unsubscribe(t.Context(), token); err != nil || !s.Ended() {
-		t.Fatalf("%+v, %v", s, err)
+		t.Fatalf("Unsubscribe = %+v, %v, want ended", s, err)
 	}
-	if diff := cmp.Diff([]string{"destination.test skipped", "destination.confirm skipped"}, w.sent(t, c, made.UUID)); diff != "" {
-		t.Errorf("once it is ended (-want +got):\n%s", diff)
+	if diff := cmp.Diff([]string{"destination.test skipped", "destination.confirm skipped"}, w.sent(t, c, created.UUID)); diff != "" {
+		t.Errorf("deliveries after unsubscribing (-want +got):\n%s", diff)
 	}
 	for _, p := range []cola.DestinationChangeParams{{Active: cola.Some(false)}, resume} { // pausing it first does not bypass consent
-		got, _, err := w.ChangeDestination(t.Context(), c, made.UUID, p)
+		got, _, err := w.ChangeDestination(t.Context(), c, created.UUID, p)
 		if p.Active.V && code(err) != cola.CodeNotActive || !p.Active.V && (err != nil || got.Reason != cola.Some(cola.ReasonUnsubscribed)) {
-			t.Errorf("%+v: %+v, %v", p, got, err)
+			t.Errorf("ChangeDestination(%+v) = %+v, %v", p, got, err)
 		}
 	}
 }
 
-func TestConfirmationIsResent(t *testing.T) {
+func TestResendConfirmation(t *testing.T) {
 	w := mustWorld(t, 0)
 	c := w.mustWriter(t, "again@example.com", cola.TierPro)
-	made := w.mustAdd(t, c, mailTo("stranger@example.com"))
+	created := w.mustAdd(t, c, mailTo("stranger@example.com"))
 	w.advance(59 * time.Minute)
-	_, state, err := w.ResendConfirmation(t.Context(), c, made.UUID)
+	_, state, err := w.ResendConfirmation(t.Context(), c, created.UUID)
 	var refusal *cola.Error
 	if !errors.As(err, &refusal) || refusal.Code != cola.CodeQuotaExceeded || refusal.RetryAfter != time.Minute || refusal.Details["reason"] != "confirmations" || !state.Known() {
-		t.Errorf("within the hour: %+v", err)
+		t.Errorf("resend within an hour: error = %+v, want quota_exceeded with a minute to wait", err)
 	}
 	w.advance(time.Minute)
-	delivery, _, err := w.ResendConfirmation(t.Context(), c, made.UUID)
+	delivery, _, err := w.ResendConfirmation(t.Context(), c, created.UUID)
 	if err != nil || delivery.Event != cola.EventConfirm || delivery.State != cola.DeliveryPending {
-		t.Errorf("after an hour: %+v, %v", delivery, err)
+		t.Errorf("resend after an hour = %+v, %v", delivery, err)
 	}
-	token := w.token(t, c, made.UUID)
+	token := w.token(t, c, created.UUID)
 	if _, err := w.Unsubscribe(t.Context(), token); err != nil {
 		t.Fatal(err)
 	}
 	w.advance(time.Hour)
-	if _, _, err := w.ResendConfirmation(t.Context(), c, made.UUID); err != nil {
+	if _, _, err := w.ResendConfirmation(t.Context(), c, created.UUID); err != nil {
 		t.Fatal(err)
 	}
-	read, _, err := w.Destination(t.Context(), c, made.UUID, "")
+	read, _, err := w.Destination(t.Context(), c, created.UUID, "")
 	if err != nil || read.Value.State != cola.DestinationUnconfirmed || read.Value.Reason.OK {
-		t.Errorf("asked after it had been ended: %+v, %v", read.Value, err)
+		t.Errorf("resend after unsubscribing: %+v, %v", read.Value, err)
 	}
 	if _, err := w.Confirm(t.Context(), token); err != nil {
 		t.Fatal(err)
 	}
 	w.advance(time.Hour)
 	webhook := w.mustHook(t, c, hook)
-	for what, id := range map[string]string{"confirmed": made.UUID, "own": w.mustOwn(t, c).UUID, "webhook": webhook.UUID} {
+	for what, id := range map[string]string{"confirmed": created.UUID, "own": w.mustOwn(t, c).UUID, "webhook": webhook.UUID} {
 		if _, _, err := w.ResendConfirmation(t.Context(), c, id); code(err) != cola.CodeValidation {
-			t.Errorf("%s: %v, want a validation error", what, err)
+			t.Errorf("%s: error = %v, want validation_error", what, err)
 		}
 	}
 }
 
-// TestDailyConfirmationLimit checks that an account cannot exceed the daily limit of confirmation emails,
-// whether requests are sequential or concurrent.
+// TestDailyConfirmationLimit checks that an account cannot exceed the daily limit of confirmation
+// emails, whether requests are sequential or concurrent.
 func TestDailyConfirmationLimit(t *testing.T) {
 	w := mustWorld(t, 0)
 	c := w.mustWriter(t, "few@example.com", cola.TierPro)
-	var made, refused atomic.Int64
+	var created, rejected atomic.Int64
 	var wg sync.WaitGroup
 	for i := range 15 {
 		wg.Go(func() {
 			d, _, err := w.CreateDestination(t.Context(), c, mailTo(fmt.Sprintf("stranger%d@example.com", i)))
 			switch {
 			case err == nil:
-				made.Add(1)
+				created.Add(1)
 				_, err = w.DeleteDestination(t.Context(), c, d.UUID) // deleting a destination does not restore the limit
 				if err != nil {
 					t.Error(err)
 				}
 			case code(err) == cola.CodeQuotaExceeded:
-				refused.Add(1)
+				rejected.Add(1)
 			default:
 				t.Error(err)
 			}
 		})
 	}
 	wg.Wait()
-	if made.Load() != 10 || refused.Load() != 5 {
-		t.Errorf("%d were asked and %d refused, want 10 and 5", made.Load(), refused.Load())
+	if created.Load() != 10 || rejected.Load() != 5 {
+		t.Errorf("created %d, rejected %d, want 10 and 5", created.Load(), rejected.Load())
 	}
 	other := w.mustWriter(t, "other@example.com", cola.TierPro)
 	first := w.mustAdd(t, other, mailTo("stranger@example.com"))
-	for range 12 { // requests refused for another reason do not count
+	for range 12 { // requests rejected for another reason do not count
 		if _, _, err := w.CreateDestination(t.Context(), other, mailTo("Stranger@example.com")); code(err) != cola.CodeDestinationExists {
-			t.Errorf("made twice: %v", err)
+			t.Errorf("duplicate address: error = %v, want destination_exists", err)
 		}
 	}
 	for range maxAskedOne - 1 {
@@ -314,41 +314,41 @@ func TestDailyConfirmationLimit(t *testing.T) {
 	}
 	w.advance(time.Hour)
 	if _, _, err := w.ResendConfirmation(t.Context(), other, first.UUID); code(err) != cola.CodeQuotaExceeded || !strings.Contains(err.Error(), " 3 ") {
-		t.Errorf("the fourth time in a day: %v", err)
+		t.Errorf("fourth request in a day: error = %v, want quota_exceeded", err)
 	}
 	third := w.mustWriter(t, "third@example.com", cola.TierPro)
 	_, _, err := w.CreateDestination(t.Context(), third, mailTo("STRANGER@example.com"))
 	var refusal *cola.Error
 	if !errors.As(err, &refusal) || refusal.Code != cola.CodeQuotaExceeded || refusal.RetryAfter != 21*time.Hour || refusal.Details["reason"] != "confirmations" {
-		t.Errorf("asked for another account: %+v", err)
+		t.Errorf("request from another account: error = %+v, want quota_exceeded", err)
 	}
 	if list, _, err := w.Destinations(t.Context(), third, cola.SavedSearchListParams{}); err != nil || len(list.Rows) != 1 {
-		t.Errorf("what was refused was made: %+v, %v", list.Rows, err)
+		t.Errorf("rejected destination was created: %+v, %v", list.Rows, err)
 	}
 	w.advance(21 * time.Hour)
 	w.mustAdd(t, third, mailTo("STRANGER@example.com"))
 }
 
-// TestConfirmationLimitOutlivesDestinations checks that deleting and re-adding an address does not bypass the
-// hourly limit.
-func TestConfirmationLimitOutlivesDestinations(t *testing.T) {
+// TestConfirmationLimitAfterDeletion checks that deleting and re-adding an address does not bypass
+// the hourly limit.
+func TestConfirmationLimitAfterDeletion(t *testing.T) {
 	w := mustWorld(t, 0)
 	c := w.mustWriter(t, "around@example.com", cola.TierPro)
-	made := w.mustAdd(t, c, mailTo("stranger@example.com"))
-	if _, err := w.DeleteDestination(t.Context(), c, made.UUID); err != nil {
+	created := w.mustAdd(t, c, mailTo("stranger@example.com"))
+	if _, err := w.DeleteDestination(t.Context(), c, created.UUID); err != nil {
 		t.Fatal(err)
 	}
 	w.advance(18 * time.Minute)
 	_, _, err := w.CreateDestination(t.Context(), c, mailTo("stranger@example.com"))
 	var refusal *cola.Error
 	if !errors.As(err, &refusal) || refusal.Code != cola.CodeQuotaExceeded || refusal.RetryAfter != 42*time.Minute || !strings.HasSuffix(refusal.Message, "within the last hour. Try again in 42 minutes.") {
-		t.Errorf("added again: %+v", err)
+		t.Errorf("address added again: error = %+v, want quota_exceeded with 42 minutes to wait", err)
 	}
 }
 
-// TestRefusedDestinations checks that each refused request counts toward the rate limit, is free
+// TestRejectedDestinations checks that each rejected request counts toward the rate limit, is free
 // and creates no destination.
-func TestRefusedDestinations(t *testing.T) {
+func TestRejectedDestinations(t *testing.T) {
 	w := mustWorld(t, 0)
 	c, other := w.mustWriter(t, "refused@example.com", cola.TierPro), w.mustWriter(t, "else@example.com", cola.TierPro)
 	reader := c
@@ -368,20 +368,20 @@ func TestRefusedDestinations(t *testing.T) {
 	}{
 		{"without the scope, and invalid", reader, cola.DestinationParams{}, cola.CodeInsufficientScope, "required_scope"},
 		{"invalid", c, cola.DestinationParams{}, cola.CodeValidation, "kind"},
-		{"to this machine", c, webhookTo("https://127.0.0.1/"), cola.CodeValidation, "address"},
-		{"of another account's search", c, of(webhookTo(hook+"/2"), theirs), cola.CodeValidation, "saved_search"},
-		{"of no search", c, of(mailTo("stranger@example.com"), "0b9f8c0e-6a55-4f0e-9a39-2f1f0f9f6d11"), cola.CodeValidation, "saved_search"},
-		{"there already", c, webhookTo("https://HOOKS.example.com/labels"), cola.CodeDestinationExists, ""},
+		{"loopback address", c, webhookTo("https://127.0.0.1/"), cola.CodeValidation, "address"},
+		{"search of another account", c, of(webhookTo(hook+"/2"), theirs), cola.CodeValidation, "saved_search"},
+		{"unknown search", c, of(mailTo("stranger@example.com"), "0b9f8c0e-6a55-4f0e-9a39-2f1f0f9f6d11"), cola.CodeValidation, "saved_search"},
+		{"duplicate", c, webhookTo("https://HOOKS.example.com/labels"), cola.CodeDestinationExists, ""},
 	}
 	for _, tt := range tests {
-		made, state, err := w.CreateDestination(t.Context(), tt.caller, tt.params)
+		created, state, err := w.CreateDestination(t.Context(), tt.caller, tt.params)
 		var refusal *cola.Error
-		if !errors.As(err, &refusal) || refusal.Code != tt.want || !cmp.Equal(made, cola.DestinationWithSecret{}) || !state.Known() {
-			t.Errorf("%s: %+v, %+v, %v; want %s", tt.name, made, state, err, tt.want)
+		if !errors.As(err, &refusal) || refusal.Code != tt.want || !cmp.Equal(created, cola.DestinationWithSecret{}) || !state.Known() {
+			t.Errorf("%s: CreateDestination = %+v, %+v, %v, want %s", tt.name, created, state, err, tt.want)
 			continue
 		}
 		if _, has := refusal.Details[tt.detail]; tt.detail != "" && !has {
-			t.Errorf("%s: details %v, want %s", tt.name, refusal.Details, tt.detail)
+			t.Errorf("%s: details = %v, want %s", tt.name, refusal.Details, tt.detail)
 		}
 	}
 	for i := range cola.MaxDestinations - 2 {
@@ -389,33 +389,33 @@ func TestRefusedDestinations(t *testing.T) {
 	}
 	_, _, err := w.CreateDestination(t.Context(), c, webhookTo(hook+"/one-more"))
 	if code(err) != cola.CodeDestinationLimit || err.(*cola.Error).Details["limit"] != cola.MaxDestinations {
-		t.Errorf("one more: %v", err)
+		t.Errorf("beyond the limit: error = %v, want destination_limit", err)
 	}
 	list, _, err := w.Destinations(t.Context(), c, cola.SavedSearchListParams{})
 	if err != nil || list.Meta.Total != cola.MaxDestinations {
-		t.Errorf("%d are there, %v", list.Meta.Total, err)
+		t.Errorf("%d destinations, %v", list.Meta.Total, err)
 	}
-	days, err := w.store.DailyUsage(t.Context(), c.Account, cola.DateOf(instant), cola.DateOf(instant))
+	days, err := w.store.DailyUsage(t.Context(), c.Account, cola.DateOf(testNow), cola.DateOf(testNow))
 	if want := 1 + len(tests) + 1 + 1; err != nil || len(days) != 1 || days[0].Requests != want || days[0].Units != 0 {
-		t.Errorf("the day has %+v, %v; want %d requests that cost nothing", days, err, want)
+		t.Errorf("usage of the day = %+v, %v, want %d free requests", days, err, want)
 	}
 }
 
-// TestNoMailIsSent checks that a server without email says so and still accepts webhooks, including
+// TestMailDisabled checks that a server without email says so and still accepts webhooks, including
 // webhooks to its own network if allowed.
-func TestNoMailIsSent(t *testing.T) {
+func TestMailDisabled(t *testing.T) {
 	w := mustWorldOf(t, 0, func(o *registry.Options) { o.SendsMail, o.PrivateWebhooks = false, true })
 	c := w.mustWriter(t, "nomail@example.com", cola.TierPro)
 	_, _, err := w.CreateDestination(t.Context(), c, mailTo("stranger@example.com"))
 	if code(err) != cola.CodeValidation || !strings.Contains(fmt.Sprint(err.(*cola.Error).Details["kind"]), "webhook") {
-		t.Errorf("an email address: %v", err)
+		t.Errorf("email destination: error = %v, want validation_error", err)
 	}
 	own := w.mustOwn(t, c)
 	if _, _, err := w.TestDestination(t.Context(), c, own.UUID); code(err) != cola.CodeNotActive || !strings.Contains(err.Error(), "webhook") {
-		t.Errorf("the own address is tried: %v", err)
+		t.Errorf("test message to the own address: error = %v, want not_active", err)
 	}
-	made := w.mustHook(t, c, "http://127.0.0.1:9090/labels")
-	if _, _, err := w.TestDestination(t.Context(), c, made.UUID); err != nil {
-		t.Errorf("a webhook is tried: %v", err)
+	created := w.mustHook(t, c, "http://127.0.0.1:9090/labels")
+	if _, _, err := w.TestDestination(t.Context(), c, created.UUID); err != nil {
+		t.Errorf("test message to a webhook: %v", err)
 	}
 }

@@ -23,7 +23,7 @@ type ExploreResult struct {
 
 // Explore is SearchColas with facets. It costs the same.
 //
-// Facets and images are added after the charge, so that a refused request does no more work than a
+// Facets and images are added after the charge, so that a rejected request does no more work than a
 // search. They can't fail: facets are counted in memory, and images that can't be read are left
 // out.
 func (s *Service) Explore(
@@ -33,13 +33,13 @@ func (s *Service) Explore(
 	if err != nil {
 		return ExploreResult{}, state, err
 	}
-	begun := time.Now()
+	start := time.Now()
 	facets, err := p.FacetSearch(s.now())
 	if err != nil {
 		return ExploreResult{}, state, fmt.Errorf("count facets: %w", err)
 	}
 	counted := view.Facets(facets)
-	s.metrics.observeSearch(facetCounts, begun)
+	s.metrics.observeSearch(facetCounts, start)
 	return ExploreResult{ColaPage: page, Facets: counted, Images: s.mainImages(ctx, page.Colas)}, state, nil
 }
 

@@ -47,10 +47,10 @@ func mustBlind(t *testing.T, labels int) (*world, blind) {
 	return w, b
 }
 
-// TestExploreIsASearchWithMore checks that the page, charge and errors match those of a search,
+// TestExploreSearch checks that the page, charge and errors match those of a search,
 // that each facet count matches a search with that value, and that the images are those of the
 // labels.
-func TestExploreIsASearchWithMore(t *testing.T) {
+func TestExploreSearch(t *testing.T) {
 	w := mustWorld(t, 2_000)
 	c, same := w.mustHolder(t, "explore@example.com", cola.TierPro), w.mustHolder(t, "search@example.com", cola.TierPro)
 	for _, p := range []cola.SearchParams{
@@ -59,28 +59,28 @@ func TestExploreIsASearchWithMore(t *testing.T) {
 	} {
 		got, state, err := w.Explore(t.Context(), c, p)
 		if err != nil {
-			t.Fatalf("%+v: %v", p, err)
+			t.Fatalf("SearchColas(%+v): %v", p, err)
 		}
 		page, want, _ := w.SearchColas(t.Context(), same, p)
 		if diff := cmp.Diff(page, got.ColaPage); diff != "" {
-			t.Errorf("%+v: the page (-search +explore):\n%s", p, diff)
+			t.Errorf("Explore(%+v): page (-search +explore):\n%s", p, diff)
 		}
 		if diff := cmp.Diff(want, state); diff != "" {
-			t.Errorf("%+v: what it cost (-search +explore):\n%s", p, diff)
+			t.Errorf("Explore(%+v): charge (-search +explore):\n%s", p, diff)
 		}
 		w.checkFacets(t, p, got.Facets)
 		w.checkImages(t, got)
 	}
-	days, err := w.store.DailyUsage(t.Context(), c.Account, cola.DateOf(instant), cola.DateOf(instant))
+	days, err := w.store.DailyUsage(t.Context(), c.Account, cola.DateOf(testNow), cola.DateOf(testNow))
 	if err != nil || len(days) != 1 || days[0].Channel != cola.ChannelDashboard || days[0].Requests != 5 {
-		t.Errorf("usage %+v, %v; want five requests of the dashboard", days, err)
+		t.Errorf("usage = %+v, %v, want five dashboard requests", days, err)
 	}
 }
 
 func (w *world) checkFacets(t *testing.T, p cola.SearchParams, facets []cola.Facet) {
 	t.Helper()
 	if len(facets) != len(cola.Facets()) {
-		t.Errorf("%+v: %d facets", p, len(facets))
+		t.Errorf("Explore(%+v): %d facets", p, len(facets))
 	}
 	for _, f := range facets {
 		for _, v := range f.Values {
@@ -89,7 +89,7 @@ func (w *world) checkFacets(t *testing.T, p cola.SearchParams, facets []cola.Fac
 				t.Fatal(err)
 			}
 			if total := w.index.View().Search(q).Total; total != v.Count {
-				t.Errorf("%+v: %s %q counts %d, and choosing it finds %d", p, f.Name, v.Value, v.Count, total)
+				t.Errorf("Explore(%+v): %s %q counts %d labels, searching for it finds %d", p, f.Name, v.Value, v.Count, total)
 			}
 		}
 	}
@@ -108,37 +108,37 @@ func (w *world) checkImages(t *testing.T, got registry.ExploreResult) {
 		}
 	}
 	if len(got.Colas) > 0 && len(want) == 0 {
-		t.Error("no label has a picture")
+		t.Error("no label has an image")
 	}
 	if diff := cmp.Diff(want, got.Images); diff != "" && len(want)+len(got.Images) > 0 {
-		t.Errorf("pictures (-want +got):\n%s", diff)
+		t.Errorf("images (-want +got):\n%s", diff)
 	}
 }
 
-func TestExploreRefused(t *testing.T) {
+func TestExploreErrors(t *testing.T) {
 	w, b := mustBlind(t, 800)
 	c := w.mustHolder(t, "refused@example.com", cola.TierFree)
 	bad, state, err := w.Explore(t.Context(), c, cola.SearchParams{Status: "gone", PerPage: cola.Some(1_000)})
 	if code(err) != cola.CodeValidation || bad.Facets != nil || state.Used != (cola.Used{}) || !state.Known() {
-		t.Errorf("bad parameters: %+v, %+v, %v", bad, state, err)
+		t.Errorf("invalid parameters: %+v, %+v, %v, want validation_error without a charge", bad, state, err)
 	}
 	b.images.Store(true)
 	page, state, err := w.Explore(t.Context(), c, cola.SearchParams{})
 	if err != nil || len(page.Colas) != 20 || len(page.Facets) == 0 || page.Images != nil || state.Used.ListRecords != 20 {
-		t.Errorf("without pictures: %d rows, %d facets, %v, %+v, %v; want the page all the same", len(page.Colas), len(page.Facets), page.Images, state.Used, err)
+		t.Errorf("images unavailable: %d rows, %d facets, %v, %+v, %v, want the page without images", len(page.Colas), len(page.Facets), page.Images, state.Used, err)
 	}
 	b.images.Store(false)
 	w.spend(t, c, cola.TierFree.Limits().ListRecords-23)
 	if page, _, err = w.Explore(t.Context(), c, cola.SearchParams{}); err != nil || len(page.Colas) != 3 || len(page.Images) > 3 || page.Pagination.NextCursor == "" {
-		t.Errorf("with three list records left: %d rows, %d pictures, %+v, %v", len(page.Colas), len(page.Images), page.Pagination, err)
+		t.Errorf("three list records left: %d rows, %d images, %+v, %v", len(page.Colas), len(page.Images), page.Pagination, err)
 	}
 	page, _, err = w.Explore(t.Context(), c, cola.SearchParams{})
 	if refusal, ok := errors.AsType[*cola.Error](err); !ok || refusal.Details["reason"] != "list_records" || page.Facets != nil || page.Images != nil {
-		t.Errorf("with none left: %+v, %v", page, err)
+		t.Errorf("quota exhausted: %+v, %v, want quota_exceeded", page, err)
 	}
 	w.down.Store(true)
 	if page, _, err := w.Explore(t.Context(), c, cola.SearchParams{}); code(err) != cola.CodeUnavailable || page.Facets != nil {
-		t.Errorf("without a database: %+v, %v", page, err)
+		t.Errorf("database unavailable: %+v, %v, want unavailable", page, err)
 	}
 }
 
@@ -193,7 +193,7 @@ func TestChains(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got := chainOf(page); got != want {
-			t.Errorf("the chain of %d is %q, want %q", id, got, want)
+			t.Errorf("chain of %d = %q, want %q", id, got, want)
 		}
 	}
 }
@@ -208,38 +208,38 @@ func TestLabelPage(t *testing.T) {
 	id := found.Colas[0].TTBID.String()
 	page, state, err := w.LabelPage(t.Context(), c, " "+id+"\n")
 	if err != nil || state.Used.DetailViews != 1 || state.Charged != 1 {
-		t.Fatalf("%+v, %v; want it for one detail view", state, err)
+		t.Fatalf("LabelPage = %+v, %v, want a charge of one detail view", state, err)
 	}
 	label, _, err := w.Cola(t.Context(), c, id, "")
 	if diff := cmp.Diff(label.Value, page.Label); diff != "" || err != nil {
-		t.Errorf("error %v, the label (-alone +on its page):\n%s", err, diff)
+		t.Errorf("label: %v (-cola +page):\n%s", err, diff)
 	}
 	permittee, _, err := w.Permittee(t.Context(), c, page.Label.PermitNumber, "")
 	if diff := cmp.Diff(&permittee.Value.PermitteeSummary, page.Permittee); diff != "" || err != nil {
-		t.Errorf("error %v, the permittee (-alone +on the page):\n%s", err, diff)
+		t.Errorf("permittee: %v (-permittee +page):\n%s", err, diff)
 	}
 	for _, missing := range []string{"", "99999999999999", "x", "<script>", "\x00", strings.Repeat("9", 5_000)} {
 		page, state, err := w.LabelPage(t.Context(), c, missing)
 		if code(err) != cola.CodeNotFound || state.Used.DetailViews != 3 || page.Permittee != nil {
-			t.Errorf("label %.30q: %+v, %+v, %v; want a free 404", missing, page, state.Used, err)
+			t.Errorf("LabelPage(%.30q) = %+v, %+v, %v, want a free 404", missing, page, state.Used, err)
 		}
 	}
 	b.chains.Store(true)
 	if page, _, err := w.LabelPage(t.Context(), c, id); code(err) != cola.CodeUnavailable || page.Label.TTBID != 0 {
-		t.Errorf("with a chain that cannot be read: %v, %v; want nothing", page.Label.TTBID, err)
+		t.Errorf("chain unavailable: LabelPage = %v, %v, want unavailable and no label", page.Label.TTBID, err)
 	}
 	b.chains.Store(false)
 	if usage, _, err := w.Usage(t.Context(), c); err != nil || usage.DetailViews.Used != 3 {
-		t.Errorf("afterwards: %+v, %v; want no more charged", usage, err)
+		t.Errorf("usage = %+v, %v, want no further charge", usage, err)
 	}
 }
 
-// TestFreeRequestsOfTheDashboard checks that the dashboard's free requests do not use the rate
+// TestFreeDashboardRequests checks that the dashboard's free requests do not use the rate
 // limit and pass when it is exhausted. Searches and detail views do neither.
-func TestFreeRequestsOfTheDashboard(t *testing.T) {
+func TestFreeDashboardRequests(t *testing.T) {
 	w, b := mustBlind(t, 100)
 	holder := w.mustHolder(t, "window@example.com", cola.TierFree)
-	program := keyCaller(holder.Account, w.mustMake(t, holder, registry.KeyParams{Name: "program"}).ID)
+	program := keyCaller(holder.Account, w.mustCreateKey(t, holder, registry.KeyParams{Name: "program"}).ID)
 	id := w.index.View().Search(cola.ColaSearch{PerPage: 1}).Rows[0].TTBID.String()
 	free, metered := freeRequests(t, w, holder, id), meteredRequests(t, w, id)
 	try := func(when string) {
@@ -247,7 +247,7 @@ func TestFreeRequestsOfTheDashboard(t *testing.T) {
 		for name, do := range free {
 			for range 3 {
 				if state, err := do(holder); err != nil || !state.Known() || state.Charged != 0 {
-					t.Errorf("%s, %s: %+v, %v; want it for nothing", when, name, state, err)
+					t.Errorf("%s: %s = %+v, %v, want success without a charge", when, name, state, err)
 				}
 			}
 		}
@@ -261,23 +261,23 @@ func TestFreeRequestsOfTheDashboard(t *testing.T) {
 		}
 	}
 	if _, err := w.Admit(t.Context(), program); err != nil {
-		t.Fatalf("a request after nine of the dashboard: %v", err)
+		t.Fatalf("API request after nine dashboard requests: error = %v", err)
 	}
-	try("with a full window") // even if no request has been refused yet
+	try("with a full window") // even if no request has been rejected yet
 	reads := b.reads.Load()
 	for range 2 {
 		for name, do := range metered {
 			if state, err := do(holder); code(err) != cola.CodeQuotaExceeded || !state.Known() {
-				t.Errorf("%s in a full window: %+v, %v", name, state, err)
+				t.Errorf("%s beyond the rate limit = %+v, %v, want quota_exceeded", name, state, err)
 			}
 		}
 	}
 	if more := b.reads.Load() - reads; more > 1 {
-		t.Errorf("refused labels had their resubmissions read %d times", more)
+		t.Errorf("resubmissions of rejected requests were read %d times", more)
 	}
 	for name, do := range free {
 		if _, err := do(program); code(err) != cola.CodeQuotaExceeded {
-			t.Errorf("%s, of a program: %v, want it refused", name, err)
+			t.Errorf("%s from the API: error = %v, want quota_exceeded", name, err)
 		}
 	}
 	try("after refusals")
@@ -305,11 +305,11 @@ func freeRequests(t *testing.T, w *world, holder cola.Caller, id string) map[str
 		},
 		"a missing saved search": func(c cola.Caller) (cola.QuotaState, error) {
 			_, state, err := w.SavedSearch(t.Context(), c, "0b9f8c0e-6a55-4f0e-9a39-000000000000", "")
-			return state, wanted(err, cola.CodeNotFound)
+			return state, wantCode(err, cola.CodeNotFound)
 		},
 		"a missing label": func(c cola.Caller) (cola.QuotaState, error) {
 			_, state, err := w.LabelPage(t.Context(), c, "99999999999999")
-			return state, wanted(err, cola.CodeNotFound)
+			return state, wantCode(err, cola.CodeNotFound)
 		},
 		"a label that is there already": func(c cola.Caller) (cola.QuotaState, error) {
 			label, state, err := w.Cola(t.Context(), c, id, read.ETag)
@@ -320,7 +320,7 @@ func freeRequests(t *testing.T, w *world, holder cola.Caller, id string) map[str
 		},
 		"a search that is none": func(c cola.Caller) (cola.QuotaState, error) {
 			_, state, err := w.Explore(t.Context(), c, cola.SearchParams{Status: "gone"})
-			return state, wanted(err, cola.CodeValidation)
+			return state, wantCode(err, cola.CodeValidation)
 		},
 	}
 }
@@ -340,8 +340,8 @@ func meteredRequests(t *testing.T, w *world, id string) map[string]request {
 	}
 }
 
-// wanted returns nil for an error with the given code, and any other error unchanged.
-func wanted(err error, c cola.Code) error {
+// wantCode returns nil for an error with the given code, and any other error unchanged.
+func wantCode(err error, c cola.Code) error {
 	if code(err) == c {
 		return nil
 	}

@@ -65,8 +65,8 @@ func (s *Service) CreateFeed(
 	return cola.SavedSearchFeed{URL: s.publicURL + feedsPath + token}, state, nil
 }
 
-// DeleteFeed deletes the feed of a search of the caller's account. A missing feed is not an error. It
-// is free and needs the scope cola.ScopeWriteSavedSearches. It fails with CodeNotFound also for
+// DeleteFeed deletes the feed of a search of the caller's account. A missing feed is not an error.
+// It is free and needs the scope cola.ScopeWriteSavedSearches. It fails with CodeNotFound also for
 // another account's search.
 func (s *Service) DeleteFeed(ctx context.Context, c cola.Caller, id string) (cola.QuotaState, error) {
 	key, state, err := s.authorizeSearchWrite(ctx, c, id)
@@ -121,9 +121,9 @@ func (s *Service) Feed(ctx context.Context, token string) (Feed, error) {
 	if err := s.tokenLimit.take(token); err != nil {
 		return Feed{}, err
 	}
-	var kept store.Feed
+	var stored store.Feed
 	err := withTimeout(ctx, runsTimeout, func(ctx context.Context) (err error) {
-		kept, err = s.store.Feed(ctx, hashFeedToken(token), maxFeedRuns, cola.MaxMessageLabels)
+		stored, err = s.store.Feed(ctx, hashFeedToken(token), maxFeedRuns, cola.MaxMessageLabels)
 		return err
 	})
 	switch {
@@ -132,14 +132,14 @@ func (s *Service) Feed(ctx context.Context, token string) (Feed, error) {
 	case err != nil:
 		return Feed{}, storeError(err, "read feed")
 	}
-	feed := Feed{Search: kept.Search, URL: s.publicURL + feedsPath + token}
+	feed := Feed{Search: stored.Search, URL: s.publicURL + feedsPath + token}
 	s.setURLs(&feed.Search)
-	for _, run := range kept.Runs {
-		shown := FeedRun{Run: run.Run}
+	for _, run := range stored.Runs {
+		result := FeedRun{Run: run.Run}
 		for _, l := range run.Labels {
-			shown.Labels = append(shown.Labels, FeedLabel{ColaSummary: l.Label, Late: l.Match.Late})
+			result.Labels = append(result.Labels, FeedLabel{ColaSummary: l.Label, Late: l.Match.Late})
 		}
-		feed.Runs = append(feed.Runs, shown)
+		feed.Runs = append(feed.Runs, result)
 	}
 	return feed, nil
 }

@@ -45,7 +45,7 @@ func (w *world) mustMakeFeed(t *testing.T, c cola.Caller, search string) string 
 	feed, state, err := w.CreateFeed(t.Context(), c, search)
 	match := feedURL.FindStringSubmatch(feed.URL)
 	if err != nil || match == nil || !state.Known() || state.Used != (cola.Used{}) {
-		t.Fatalf("%+v, %+v, %v", feed, state, err)
+		t.Fatalf("CreateFeed = %+v, %+v, %v", feed, state, err)
 	}
 	return match[1]
 }
@@ -59,37 +59,37 @@ func TestFeed(t *testing.T) {
 	token := w.mustMakeFeed(t, c, search.UUID)
 	empty, err := w.Feed(t.Context(), token)
 	if err != nil || len(empty.Runs) != 0 || empty.URL != publicURL+"/feeds/"+token || empty.Search.ManageURL != search.ManageURL || empty.Search.Name != "oaks" {
-		t.Errorf("before any run: %+v, %v", empty, err)
+		t.Errorf("before the first run: Feed = %+v, %v", empty, err)
 	}
 	w.mustKeepLabels(t, 26001001000001, 26001001000002)
 	w.mustRun(t, 2, 0)
 	feed, err := w.Feed(t.Context(), token)
 	if err != nil || len(feed.Runs) != 1 || feed.Runs[0].Run.MatchCount != 2 {
-		t.Fatalf("%+v, %v", feed, err)
+		t.Fatalf("Feed = %+v, %v", feed, err)
 	}
-	var shown []string
+	var got []string
 	for _, l := range feed.Runs[0].Labels {
 		late := ""
 		if l.Late {
 			late = " late"
 		}
-		shown = append(shown, l.TTBID.String()+" "+l.BrandName+late)
+		got = append(got, l.TTBID.String()+" "+l.BrandName+late)
 	}
-	if diff := cmp.Diff([]string{"26001001000001 OAK late", "26001001000002 OAK"}, shown); diff != "" {
+	if diff := cmp.Diff([]string{"26001001000001 OAK late", "26001001000002 OAK"}, got); diff != "" {
 		t.Errorf("labels (-want +got):\n%s", diff)
 	}
 	again := w.mustMakeFeed(t, c, strings.ToUpper(search.UUID))
 	if _, err := w.Feed(t.Context(), token); code(err) != cola.CodeNotFound || again == token {
-		t.Errorf("the replaced address: %v", err)
+		t.Errorf("replaced token: error = %v, want not_found", err)
 	}
 	if state, err := w.DeleteFeed(t.Context(), c, search.UUID); err != nil || !state.Known() {
 		t.Fatal(err)
 	}
 	if _, err := w.Feed(t.Context(), again); code(err) != cola.CodeNotFound {
-		t.Errorf("the ended address: %v", err)
+		t.Errorf("deleted token: error = %v, want not_found", err)
 	}
 	if _, err := w.DeleteFeed(t.Context(), c, search.UUID); err != nil {
-		t.Errorf("ended again: %v", err)
+		t.Errorf("second deletion: %v", err)
 	}
 }
 
@@ -107,21 +107,21 @@ func (w *world) mustKeepLabels(t *testing.T, ids ...cola.TTBID) {
 	}
 }
 
-// TestFeedTokenIsNotStored checks that the database does not contain the feed token.
-func TestFeedTokenIsNotStored(t *testing.T) {
+// TestFeedTokenStorage checks that the database does not contain the feed token.
+func TestFeedTokenStorage(t *testing.T) {
 	w := mustWorld(t, 0)
 	c := w.mustWriter(t, "hash@example.com", cola.TierPro)
 	token := w.mustMakeFeed(t, c, w.mustSave(t, c, alert("oaks")).Search.UUID)
 	hash := sha256.Sum256([]byte(token))
 	if _, err := w.store.Feed(t.Context(), hash, 1, 1); err != nil {
-		t.Errorf("by its hash: %v", err)
+		t.Errorf("Feed by hash: %v", err)
 	}
 	if bytes.Contains(hash[:], []byte(token)) {
-		t.Error("the hash holds the token")
+		t.Error("hash contains the token")
 	}
 }
 
-func TestFeedsRefused(t *testing.T) {
+func TestRejectedFeeds(t *testing.T) {
 	w := mustWorld(t, 0)
 	c, other := w.mustWriter(t, "refused@example.com", cola.TierPro), w.mustWriter(t, "other@example.com", cola.TierPro)
 	search := w.mustSave(t, c, alert("oaks")).Search.UUID
@@ -136,37 +136,37 @@ func TestFeedsRefused(t *testing.T) {
 		err  error
 		want cola.Code
 	}{
-		"made without the scope":   {third(w.CreateFeed(t.Context(), reader, search)), cola.CodeInsufficientScope},
-		"made by another account":  {third(w.CreateFeed(t.Context(), other, search)), cola.CodeNotFound},
-		"made of nothing":          {third(w.CreateFeed(t.Context(), c, "x")), cola.CodeNotFound},
-		"ended without the scope":  {end(reader, search), cola.CodeInsufficientScope},
-		"ended by another account": {end(other, search), cola.CodeNotFound},
+		"created without the scope":     {third(w.CreateFeed(t.Context(), reader, search)), cola.CodeInsufficientScope},
+		"created by another account":    {third(w.CreateFeed(t.Context(), other, search)), cola.CodeNotFound},
+		"created for an unknown search": {third(w.CreateFeed(t.Context(), c, "x")), cola.CodeNotFound},
+		"deleted without the scope":     {end(reader, search), cola.CodeInsufficientScope},
+		"deleted by another account":    {end(other, search), cola.CodeNotFound},
 	} {
 		if code(tt.err) != tt.want {
-			t.Errorf("%s: %v, want %s", name, tt.err, tt.want)
+			t.Errorf("%s: error = %v, want %s", name, tt.err, tt.want)
 		}
 	}
 	for _, wrong := range []string{"", "x", strings.Repeat("A", 43), token[:42], token + "A", strings.ToLower(token), strings.Repeat("x", 5000), token[:42] + "\x00", "../" + token} {
 		if _, err := w.Feed(t.Context(), wrong); code(err) != cola.CodeNotFound || wrong != "" && wrong != "x" && strings.Contains(err.Error(), wrong) {
-			t.Errorf("%.50q: %v, want not found, and the token not repeated", wrong, err)
+			t.Errorf("Feed(%.50q): error = %v, want not_found without the token", wrong, err)
 		}
 	}
 	w.full.Store(true)
 	feed, err := w.Feed(t.Context(), token)
 	if code(err) != cola.CodeUnavailable || !cmp.Equal(feed, registry.Feed{}) || strings.Contains(err.Error(), token) {
-		t.Errorf("while the database is away: %v", err)
+		t.Errorf("Feed during an outage: error = %v, want unavailable", err)
 	}
 	if _, _, err := w.CreateFeed(t.Context(), c, search); code(err) != cola.CodeUnavailable || !strings.Contains(err.Error(), "same request again") {
-		t.Errorf("made while the database is away: %v", err)
+		t.Errorf("CreateFeed during an outage: error = %v, want unavailable", err)
 	}
 	if err := end(c, search); code(err) != cola.CodeUnavailable {
-		t.Errorf("ended while the database is away: %v", err)
+		t.Errorf("DeleteFeed during an outage: error = %v, want unavailable", err)
 	}
 	w.full.Store(false)
 	if err := w.store.Suspend(t.Context(), c.Account, "Not paid."); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := w.Feed(t.Context(), token); code(err) != cola.CodeNotFound {
-		t.Errorf("of a suspended account: %v", err)
+		t.Errorf("suspended account: error = %v, want not_found", err)
 	}
 }

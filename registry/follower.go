@@ -72,7 +72,7 @@ func NewFollower(s *Service, o FollowerOptions) *Follower {
 // canceled; then it saves the snapshot. It retries after failures: while the store is unreachable,
 // the service returns older data.
 func (f *Follower) Run(ctx context.Context) error {
-	begun := time.Now()
+	start := time.Now()
 	f.restored = f.restore()
 	for p := (pollPause{}); f.wait(ctx, p); {
 		labels, err := f.sync(ctx)
@@ -81,14 +81,19 @@ func (f *Follower) Run(ctx context.Context) error {
 		}
 		f.service.followed.finished(err)
 		f.logOutcome(err)
-		if p = f.pauseAfter(labels, err); err != nil {
+		p = f.pauseAfter(labels, err)
+		if err != nil {
 			continue
 		}
 		if f.service.ready.Store(true); !f.reportedBuilt {
 			f.reportedBuilt = true
 			stats := f.service.index.View().Stats()
-			f.options.Built(Build{Labels: stats.Labels, Undated: stats.Undated, Took: time.Since(begun),
-				Restored: f.restored})
+			f.options.Built(Build{
+				Labels:   stats.Labels,
+				Undated:  stats.Undated,
+				Took:     time.Since(start),
+				Restored: f.restored,
+			})
 		}
 		f.saveWhenIdle()
 	}
@@ -279,9 +284,9 @@ func (f *Follower) save() error {
 var errRolledBack = errors.New("the database was rolled back")
 
 // checkRollback fails with errRolledBack unless the store still has every revision that the index
-// contains or is about to contain. Revisions disappear if a backup is restored, or a standby without
-// the latest commits takes over; later revisions may still be higher. Call it after all reads, so
-// that a rollback between them is detected.
+// contains or is about to contain. Revisions disappear if a backup is restored, or a standby
+// without the latest commits takes over; later revisions may still be higher. Call it after all
+// reads, so that a rollback between them is detected.
 func (f *Follower) checkRollback(ctx context.Context, marks ...search.Marks) error {
 	var revisions []cola.Revision
 	for _, m := range marks {
@@ -303,7 +308,7 @@ func (f *Follower) checkRollback(ctx context.Context, marks ...search.Marks) err
 }
 
 // rebuild builds the index from scratch. The service is not ready until it is done, because an
-// almost empty index would give wrong answers.
+// almost empty index would return wrong results.
 func (f *Follower) rebuild(ctx context.Context) (labels int, err error) {
 	f.service.log.Warn("the database was replaced or rolled back; rebuilding the index")
 	f.service.ready.Store(false)

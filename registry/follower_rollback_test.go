@@ -27,7 +27,7 @@ type switching struct {
 	*sqlite.Store
 	other *sqlite.Store
 	after string        // the method after which the store switches, once armed
-	hold  chan struct{} // blocks reading the lost changes again until closed; nil: no blocking
+	hold  chan struct{} // blocks reading the lost changes again until closed, if not nil
 	armed atomic.Bool
 	back  atomic.Bool
 	ahead atomic.Int64 // clock offset in nanoseconds, for both databases
@@ -113,7 +113,7 @@ func mustPasts(t *testing.T) *switching {
 	other, err := s.other.Revision(t.Context())
 	must(t, func() error { return err })
 	if s.Store.ID() != s.other.ID() || other <= first {
-		t.Fatalf("databases %s at %d and %s at %d are not two pasts of one, the second further on", s.Store.ID(), first, s.other.ID(), other)
+		t.Fatalf("databases %s at %d and %s at %d must share an ID, the second at a later revision", s.Store.ID(), first, s.other.ID(), other)
 	}
 	return s
 }
@@ -137,7 +137,7 @@ func mustName(t *testing.T, st store.Store, name string, ids ...cola.TTBID) {
 // mustTime writes reference data.
 func mustTime(t *testing.T, st store.Store, commodity string) {
 	t.Helper()
-	_, err := st.UpsertProcessingTimes(t.Context(), []cola.ProcessingTime{{Commodity: commodity, SnapshotDate: cola.DateOf(instant)}}, store.Commit)
+	_, err := st.UpsertProcessingTimes(t.Context(), []cola.ProcessingTime{{Commodity: commodity, SnapshotDate: cola.DateOf(testNow)}}, store.Commit)
 	must(t, func() error { return err })
 }
 
@@ -207,16 +207,16 @@ func observe(t *testing.T, s *switching, snapshot string) *observed {
 	return o
 }
 
-// shows returns the content that the service shows. It advances the clock so that waiting never
+// indexed returns the content that the service returns. It advances the clock so that waiting never
 // exhausts the rate limit.
-func (o *observed) shows(t *testing.T) content {
+func (o *observed) indexed(t *testing.T) content {
 	t.Helper()
 	c := content{brands: map[cola.TTBID]string{}, holders: map[string]cola.Text{}}
 	view := o.index.View()
 	for _, row := range view.Search(cola.ColaSearch{Page: 1, PerPage: 100}).Rows {
 		c.brands[row.TTBID] = row.BrandName
 	}
-	for _, row := range view.Permittees(cola.PermitteeSearch{Page: 1, PerPage: 100, Today: cola.DateOf(instant)}).Rows {
+	for _, row := range view.Permittees(cola.PermitteeSearch{Page: 1, PerPage: 100, Today: cola.DateOf(testNow)}).Rows {
 		c.holders[row.PermitNumber] = row.CompanyName
 	}
 	o.store.ahead.Add(int64(time.Second))
@@ -232,16 +232,17 @@ func (o *observed) shows(t *testing.T) content {
 func (o *observed) eventuallyShows(t *testing.T, want content) {
 	t.Helper()
 	var diff string
-	for begun := time.Now(); time.Since(begun) < time.Minute; time.Sleep(20 * time.Millisecond) {
-		if diff = cmp.Diff(want, o.shows(t), cmp.AllowUnexported(content{})); diff == "" {
+	for start := time.Now(); time.Since(start) < time.Minute; time.Sleep(20 * time.Millisecond) {
+		if diff = cmp.Diff(want, o.indexed(t), cmp.AllowUnexported(content{})); diff == "" {
 			return
 		}
 	}
-	t.Errorf("not what is stored (-want +got):\n%s", diff)
+	t.Errorf("index differs from the store (-want +got):\n%s", diff)
 }
 
-// TestSnapshotOfLostPast starts from a snapshot saved before the database was restored to a backup.
-func TestSnapshotOfLostPast(t *testing.T) {
+// TestSnapshotAfterRestore starts from a snapshot saved before the database was restored to a
+// backup.
+func TestSnapshotAfterRestore(t *testing.T) {
 	t.Parallel()
 	s, snapshot := mustPasts(t), filepath.Join(t.TempDir(), "registry.index")
 	for _, step := range []struct {
@@ -258,17 +259,17 @@ func TestSnapshotOfLostPast(t *testing.T) {
 		s.back.Store(step.back)
 		o := observe(t, s, snapshot)
 		if o.build.Restored != step.restored {
-			t.Errorf("%s: from the snapshot: %v, want %v", step.what, o.build.Restored, step.restored)
+			t.Errorf("%s: restored from the snapshot = %v, want %v", step.what, o.build.Restored, step.restored)
 		}
-		if diff := cmp.Diff(stored(t, s.present()), o.shows(t), cmp.AllowUnexported(content{})); diff != "" {
-			t.Errorf("%s: not what is stored (-want +got):\n%s", step.what, diff)
+		if diff := cmp.Diff(stored(t, s.present()), o.indexed(t), cmp.AllowUnexported(content{})); diff != "" {
+			t.Errorf("%s: index differs from the store (-want +got):\n%s", step.what, diff)
 		}
 		o.stop()
 	}
 }
 
-// TestStoreRollbackWhileFollowing restores the database to a backup at each point of the first build and
-// of an update.
+// TestStoreRollbackWhileFollowing restores the database to a backup at each point of the first
+// build and of an update.
 func TestStoreRollbackWhileFollowing(t *testing.T) {
 	for _, method := range []string{"Revision", "ColasSince", "PermitteesSince", "ReferenceRevision", "AllReferences", "HasRevision"} {
 		for when, building := range map[string]bool{"while it is built": true, "later": false} {
@@ -285,7 +286,7 @@ func TestStoreRollbackWhileFollowing(t *testing.T) {
 				}
 				o.eventuallyShows(t, stored(t, s.other))
 				if !s.back.Load() {
-					t.Error("it was not set back")
+					t.Error("store was not rolled back")
 				}
 				mustName(t, s.other, "NEWS", 1, 11)
 				mustTime(t, s.other, "News")
@@ -295,8 +296,8 @@ func TestStoreRollbackWhileFollowing(t *testing.T) {
 	}
 }
 
-// TestNotReadyDuringRebuild checks that requests fail while the index is being rebuilt.
-func TestNotReadyDuringRebuild(t *testing.T) {
+// TestReadinessDuringRebuild checks that requests fail while the index is being rebuilt.
+func TestReadinessDuringRebuild(t *testing.T) {
 	t.Parallel()
 	s := mustPasts(t)
 	s.hold, s.after = make(chan struct{}), "Revision"
@@ -305,7 +306,7 @@ func TestNotReadyDuringRebuild(t *testing.T) {
 	s.armed.Store(true)
 	eventually(t, "that the service is not ready", func() bool { return o.Ready(t.Context()) != nil })
 	if _, _, err := o.SearchColas(t.Context(), o.caller, cola.SearchParams{}); code(err) != cola.CodeUnavailable {
-		t.Errorf("a search: %v, want that it is unavailable", err)
+		t.Errorf("SearchColas during a rebuild: error = %v, want unavailable", err)
 	}
 	close(s.hold)
 	eventually(t, "that the service is ready again", func() bool { return o.Ready(t.Context()) == nil })

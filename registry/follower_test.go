@@ -20,13 +20,13 @@ import (
 	"github.com/colaregistry/colaregistry/store/sqlite"
 )
 
-// TestFollowerShowsWhatIsWritten checks that the follower picks up new labels, permittees and
+// TestFollowerUpdates checks that the follower picks up new labels, permittees and
 // reference data.
-func TestFollowerShowsWhatIsWritten(t *testing.T) {
+func TestFollowerUpdates(t *testing.T) {
 	w := mustWorld(t, 0)
 	c := w.mustCaller(t, "follow@example.com", cola.TierPro)
 	label := cola.Patch[cola.Cola]{Record: cola.Cola{ColaSummary: cola.ColaSummary{
-		TTBID: 11054001000049, BrandName: "LENZ MOSER", ProductType: vocabulary.Wine, PermitNumber: "NJ-I-721", ApprovalDate: cola.DateOf(instant),
+		TTBID: 11054001000049, BrandName: "LENZ MOSER", ProductType: vocabulary.Wine, PermitNumber: "NJ-I-721", ApprovalDate: cola.DateOf(testNow),
 	}, AddressRecipient: "NIEDERHOFF IMPORTS"}, Fields: ^cola.Fields(0)}
 	must(t, func() error {
 		_, err := w.store.UpsertColas(t.Context(), []cola.Patch[cola.Cola]{label}, store.Commit)
@@ -42,7 +42,7 @@ func TestFollowerShowsWhatIsWritten(t *testing.T) {
 	eventually(t, "a label by its permittee's new name", func() bool { return w.count(t, c, "gosser") == 1 })
 
 	must(t, func() error {
-		_, err := w.store.UpsertProcessingTimes(t.Context(), []cola.ProcessingTime{{Commodity: "Wine", SnapshotDate: cola.DateOf(instant)}}, store.Commit)
+		_, err := w.store.UpsertProcessingTimes(t.Context(), []cola.ProcessingTime{{Commodity: "Wine", SnapshotDate: cola.DateOf(testNow)}}, store.Commit)
 		return err
 	})
 	eventually(t, "a processing time", func() bool {
@@ -72,9 +72,9 @@ func must(t *testing.T, do func() error) {
 
 func eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()
-	for begun := time.Now(); !ok(); time.Sleep(50 * time.Millisecond) {
-		if time.Since(begun) > time.Minute {
-			t.Fatalf("%s is not shown", what)
+	for start := time.Now(); !ok(); time.Sleep(50 * time.Millisecond) {
+		if time.Since(start) > time.Minute {
+			t.Fatalf("timeout waiting for %s in the index", what)
 		}
 	}
 }
@@ -111,55 +111,55 @@ func TestSnapshot(t *testing.T) {
 	}
 	load := func(st *sqlite.Store, labels int) {
 		must(t, func() error {
-			return demo.Load(t.Context(), st, demo.Options{Colas: labels, Seed: 1, AsOf: cola.DateOf(instant)}, func(int, int) {})
+			return demo.Load(t.Context(), st, demo.Options{Colas: labels, Seed: 1, AsOf: cola.DateOf(testNow)}, func(int, int) {})
 		})
 	}
 	st, snapshot := open("a.db"), filepath.Join(dir, "a.index")
 	load(st, 300)
 	if b := run(t, st, snapshot); b.Restored || b.Labels != 300 {
-		t.Fatalf("first build: %+v", b)
+		t.Fatalf("first start: %+v, want 300 labels, not restored", b)
 	}
 	if b := run(t, st, snapshot); !b.Restored || b.Labels != 300 {
-		t.Errorf("second start: %+v, want it restored", b)
+		t.Errorf("second start: %+v, want 300 labels, restored", b)
 	}
 	load(st, 320)
 	if b := run(t, st, snapshot); !b.Restored || b.Labels < 320 {
-		t.Errorf("after an import: %+v, want it restored and brought up to date", b)
+		t.Errorf("after an import: %+v, want restored and updated", b)
 	}
 
 	other := open("b.db")
 	load(other, 100)
 	if b := run(t, other, snapshot); b.Restored || b.Labels != 100 {
-		t.Errorf("the snapshot of another database: %+v, want it built anew", b)
+		t.Errorf("snapshot of another database: %+v, want rebuilt", b)
 	}
 	if b := run(t, st, snapshot); b.Restored {
-		t.Errorf("the other database's snapshot is used: %+v", b)
+		t.Errorf("overwritten snapshot: %+v, want rebuilt", b)
 	}
 	raw, err := os.ReadFile(snapshot)
 	must(t, func() error { return err })
 	raw[len(raw)/2] ^= 1
 	must(t, func() error { return os.WriteFile(snapshot, raw, 0o600) })
 	if b := run(t, st, snapshot); b.Restored || b.Labels < 320 {
-		t.Errorf("a damaged snapshot: %+v, want it built anew", b)
+		t.Errorf("damaged snapshot: %+v, want rebuilt", b)
 	}
 }
 
 // woken is a store that wakes its follower.
 type woken struct {
 	store.Store
-	wakeups chan struct{}
-	asked   *atomic.Int64
+	wakeups       chan struct{}
+	revisionCalls *atomic.Int64
 }
 
 func (w woken) Wakeups() <-chan struct{} { return w.wakeups }
 
 func (w woken) Revision(ctx context.Context) (cola.Revision, error) {
-	w.asked.Add(1)
+	w.revisionCalls.Add(1)
 	return w.Store.Revision(ctx)
 }
 
-// TestFollowerIsWoken checks that each wake-up makes the follower read the store's revision.
-func TestFollowerIsWoken(t *testing.T) {
+// TestFollowerWakeup checks that each wake-up makes the follower read the store's revision.
+func TestFollowerWakeup(t *testing.T) {
 	inner, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "registry.db"), sqlite.Options{Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
@@ -180,8 +180,8 @@ func TestFollowerIsWoken(t *testing.T) {
 		}
 	}()
 	follow(t, ctx, st)
-	if asked := st.asked.Load(); asked < wakeups {
-		t.Errorf("the store was asked for its revision %d times after %d wake-ups", asked, wakeups)
+	if requests := st.revisionCalls.Load(); requests < wakeups {
+		t.Errorf("%d revision queries after %d wake-ups", requests, wakeups)
 	}
 }
 
@@ -196,31 +196,31 @@ func follow(t *testing.T, ctx context.Context, st store.Store) {
 	}
 }
 
-// TestNotReadyWhileCommitsFail uses a database that answers reads but does not commit, like a
+// TestReadinessWithoutCommits uses a database that answers reads but does not commit, like a
 // primary without its standby.
-func TestNotReadyWhileCommitsFail(t *testing.T) {
+func TestReadinessWithoutCommits(t *testing.T) {
 	w := mustWorld(t, 1)
 	c := w.mustCaller(t, "stuck@example.com", cola.TierFree)
 	w.stuck.Store(true)
-	var refused *cola.Error
-	if _, _, err := w.Usage(t.Context(), c); !errors.As(err, &refused) || refused.Code != cola.CodeUnavailable || refused.RetryAfter == 0 {
-		t.Errorf("Usage: %v, want CodeUnavailable with a time to come back", err)
+	var unavailable *cola.Error
+	if _, _, err := w.Usage(t.Context(), c); !errors.As(err, &unavailable) || unavailable.Code != cola.CodeUnavailable || unavailable.RetryAfter == 0 {
+		t.Errorf("Usage without commits: error = %v, want unavailable with Retry-After", err)
 	}
 	if err := w.Ready(t.Context()); err == nil {
-		t.Error("ready, though nothing commits")
+		t.Error("Ready = nil, want an error without commits")
 	}
 	w.stuck.Store(false)
 	for w.Ready(t.Context()) != nil { // detected without a request
 		time.Sleep(10 * time.Millisecond)
 	}
 	if _, _, err := w.Usage(t.Context(), c); err != nil {
-		t.Errorf("Usage afterwards: %v", err)
+		t.Errorf("Usage after the outage: %v", err)
 	}
 }
 
-// TestDrainingIsNotReady checks that a draining service still answers requests but reports that it
-// is not ready.
-func TestDrainingIsNotReady(t *testing.T) {
+// TestReadinessWhileDraining checks that a draining service still answers requests but reports that
+// it is not ready.
+func TestReadinessWhileDraining(t *testing.T) {
 	w := mustWorld(t, 1)
 	c := w.mustCaller(t, "drain@example.com", cola.TierFree)
 	if err := w.Ready(t.Context()); err != nil {
@@ -228,10 +228,10 @@ func TestDrainingIsNotReady(t *testing.T) {
 	}
 	w.Drain()
 	if err := w.Ready(t.Context()); err == nil {
-		t.Error("a draining service says that it is ready")
+		t.Error("Ready = nil while draining, want an error")
 	}
 	if _, _, err := w.Usage(t.Context(), c); err != nil {
-		t.Errorf("a draining service does not answer: %v", err)
+		t.Errorf("Usage while draining: %v", err)
 	}
 }
 
@@ -243,9 +243,9 @@ func (deaf) Ping(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// TestReadyDoesNotWaitForever checks that a readiness probe gets a response even if the database
+// TestReadinessTimeout checks that a readiness probe gets a response even if the database
 // does not respond.
-func TestReadyDoesNotWaitForever(t *testing.T) {
+func TestReadinessTimeout(t *testing.T) {
 	index := search.New(search.Options{})
 	defer index.Close()
 	service := registry.New(registry.Options{Store: deaf{mustWorld(t, 0).store}, Index: index, PublicURL: publicURL, Now: time.Now})
@@ -256,6 +256,6 @@ func TestReadyDoesNotWaitForever(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := service.Ready(context.Background()); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("with a database that does not answer: %v", err)
+		t.Errorf("Ready with an unresponsive database = %v, want context.DeadlineExceeded", err)
 	}
 }

@@ -38,7 +38,7 @@ type Key struct {
 	Requests   int       // this month
 }
 
-// IsActive reports whether the key is valid at an instant.
+// IsActive reports whether the key is valid at a time.
 func (k Key) IsActive(now time.Time) bool {
 	return k.RevokedAt.IsZero() && (k.ExpiresAt.IsZero() || k.ExpiresAt.After(now))
 }
@@ -134,13 +134,13 @@ func (s *Service) Keys(ctx context.Context, c cola.Caller) ([]Key, cola.QuotaSta
 		if err != nil {
 			return nil, err
 		}
-		shown := make([]Key, len(keys))
+		list := make([]Key, len(keys))
 		for i, k := range keys {
-			shown[i] = keyOf(k)
-			shown[i].Requests = requests[cola.Credential{Kind: cola.CredentialKey, ID: k.ID}]
+			list[i] = keyOf(k)
+			list[i].Requests = requests[cola.Credential{Kind: cola.CredentialKey, ID: k.ID}]
 		}
-		slices.Reverse(shown) // the store sorts by ID
-		return shown, nil
+		slices.Reverse(list) // the store sorts by ID
+		return list, nil
 	})
 }
 
@@ -164,7 +164,7 @@ func (s *Service) CreateKey(ctx context.Context, c cola.Caller, p KeyParams) (Ne
 	if err != nil {
 		return NewKey{}, state, err
 	}
-	made, err := s.newKey(ctx, "create key", nil,
+	created, err := s.newKey(ctx, "create key", nil,
 		func(ctx context.Context, key store.Key, hash store.KeyHash) (store.Key, error) {
 			if _, err := s.checkDailyKeyLimit(ctx, c.Account); err != nil {
 				return store.Key{}, err
@@ -172,8 +172,8 @@ func (s *Service) CreateKey(ctx context.Context, c cola.Caller, p KeyParams) (Ne
 			key.AccountID, key.Name, key.ExpiresAt = c.Account, name, expires
 			return s.store.CreateKey(ctx, key, hash, MaxKeys)
 		})
-	s.recordKeyEvent(ctx, security.NewKey, c, made.ID, err)
-	return made, state, err
+	s.recordKeyEvent(ctx, security.NewKey, c, created.ID, err)
+	return created, state, err
 }
 
 // RotateKey creates a key that replaces one of the caller's account. The old key stays valid for
@@ -194,7 +194,7 @@ func (s *Service) RotateKey(
 	if err != nil {
 		return NewKey{}, state, err
 	}
-	made, err := s.newKey(ctx, "rotate key", keyNotFound(id),
+	created, err := s.newKey(ctx, "rotate key", keyNotFound(id),
 		func(ctx context.Context, key store.Key, hash store.KeyHash) (store.Key, error) {
 			keys, err := s.checkDailyKeyLimit(ctx, c.Account)
 			if err != nil {
@@ -212,8 +212,8 @@ func (s *Service) RotateKey(
 			key.ExpiresAt = renewedExpiry(keyWithLifetime(keys, i), now)
 			return s.store.ReplaceKey(ctx, c.Account, id, key, hash, until, MaxKeys)
 		})
-	s.recordKeyEvent(ctx, security.NewKey, c, made.ID, err, slog.Int64("replaces", id))
-	return made, state, err
+	s.recordKeyEvent(ctx, security.NewKey, c, created.ID, err, slog.Int64("replaces", id))
+	return created, state, err
 }
 
 // recordKeyEvent records a change of one of the caller's keys, unless it failed.
@@ -225,8 +225,8 @@ func (s *Service) recordKeyEvent(
 	}
 }
 
-// checkDailyKeyLimit returns an account's keys. It fails with CodeKeyLimit if the account has created
-// maxKeysPerDay keys in the last 24 hours.
+// checkDailyKeyLimit returns an account's keys. It fails with CodeKeyLimit if the account has
+// created maxKeysPerDay keys in the last 24 hours.
 func (s *Service) checkDailyKeyLimit(ctx context.Context, account cola.AccountID) ([]store.Key, error) {
 	keys, err := s.store.Keys(ctx, account)
 	since := s.now().Add(-24 * time.Hour)
@@ -271,9 +271,9 @@ func (s *Service) newKey(ctx context.Context, operation string, missing error,
 	keep func(ctx context.Context, key store.Key, hash store.KeyHash) (store.Key, error),
 ) (NewKey, error) {
 	secret := auth.NewSecret()
-	var made store.Key
+	var created store.Key
 	err := s.changeManaged(ctx, operation, createKeyUnconfirmed, missing, func(ctx context.Context) (err error) {
-		made, err = keep(ctx, secret.Key(), secret.Hash())
+		created, err = keep(ctx, secret.Key(), secret.Hash())
 		switch {
 		case errors.Is(err, store.ErrLimit):
 			return keyLimitError()
@@ -286,7 +286,7 @@ func (s *Service) newKey(ctx context.Context, operation string, missing error,
 	if err != nil {
 		return NewKey{}, err
 	}
-	return NewKey{Key: keyOf(made), Secret: secret.Reveal()}, nil
+	return NewKey{Key: keyOf(created), Secret: secret.Reveal()}, nil
 }
 
 // createKeyUnconfirmed is the message if it is unknown whether a key was created.
@@ -301,9 +301,9 @@ func keyLimitError() error {
 	return refusal
 }
 
-// RevokeKey revokes a key of the caller's account, starting with the next request. Revoking twice is
-// not an error. It fails with CodeNotFound also for another account's key. After CodeUnavailable the
-// outcome may be unknown.
+// RevokeKey revokes a key of the caller's account, starting with the next request. Revoking twice
+// is not an error. It fails with CodeNotFound also for another account's key. After CodeUnavailable
+// the outcome may be unknown.
 func (s *Service) RevokeKey(ctx context.Context, c cola.Caller, id int64) (cola.QuotaState, error) {
 	state, err := s.authorizeHolder(ctx, c)
 	if err != nil {

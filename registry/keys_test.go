@@ -19,14 +19,14 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// mustMake creates an API key.
-func (w *world) mustMake(t *testing.T, c cola.Caller, p registry.KeyParams) registry.NewKey {
+// mustCreateKey creates an API key.
+func (w *world) mustCreateKey(t *testing.T, c cola.Caller, p registry.KeyParams) registry.NewKey {
 	t.Helper()
-	made, _, err := w.CreateKey(t.Context(), c, p)
+	created, _, err := w.CreateKey(t.Context(), c, p)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return made
+	return created
 }
 
 // lets reports whether a request with a key is accepted.
@@ -43,26 +43,26 @@ func (w *world) lets(t *testing.T, account cola.AccountID, key int64) bool {
 func TestNewKey(t *testing.T) {
 	w := mustWorld(t, 0)
 	holder := w.mustHolder(t, "keys@example.com", cola.TierFree)
-	made := w.mustMake(t, holder, registry.KeyParams{Name: "  <script>alert(1)</script> Łódź 🍺 "})
-	h := http.Header{"X-Api-Key": {made.Secret}}
+	created := w.mustCreateKey(t, holder, registry.KeyParams{Name: "  <script>alert(1)</script> Łódź 🍺 "})
+	h := http.Header{"X-Api-Key": {created.Secret}}
 	caller, err := auth.New(w.store, nil, nil).Authenticate(t.Context(), h, cola.ChannelREST)
-	if err != nil || caller.Account != holder.Account || caller.Credential.ID != made.ID {
-		t.Fatalf("%+v, %v; want the caller of the key", caller, err)
+	if err != nil || caller.Account != holder.Account || caller.Credential.ID != created.ID {
+		t.Fatalf("Caller = %+v, %v, want the key's caller", caller, err)
 	}
 	if _, err := w.Admit(t.Context(), caller); err != nil {
 		t.Error(err)
 	}
 	keys, state, err := w.Keys(t.Context(), holder)
 	want := []registry.Key{{
-		ID: made.ID, Name: "<script>alert(1)</script> Łódź 🍺", Prefix: made.Secret[:8], LastFour: made.Secret[len(made.Secret)-4:],
-		CreatedAt: instant, LastUsedAt: instant, Requests: 1,
+		ID: created.ID, Name: "<script>alert(1)</script> Łódź 🍺", Prefix: created.Secret[:8], LastFour: created.Secret[len(created.Secret)-4:],
+		CreatedAt: testNow, LastUsedAt: testNow, Requests: 1,
 	}}
 	if diff := cmp.Diff(want, keys); err != nil || diff != "" || !state.Known() {
-		t.Errorf("keys: %v (-want +got):\n%s", err, diff)
+		t.Errorf("Keys: %v (-want +got):\n%s", err, diff)
 	}
 	want[0].Requests, want[0].LastUsedAt = 0, time.Time{}
-	if diff := cmp.Diff(want[0], made.Key); diff != "" {
-		t.Errorf("the new key (-want +got):\n%s", diff)
+	if diff := cmp.Diff(want[0], created.Key); diff != "" {
+		t.Errorf("created key (-want +got):\n%s", diff)
 	}
 }
 
@@ -70,58 +70,58 @@ func TestNewKey(t *testing.T) {
 func TestKeyParams(t *testing.T) {
 	w := mustWorld(t, 0)
 	holder := w.mustHolder(t, "params@example.com", cola.TierFree)
-	today := cola.DateOf(instant)
+	today := cola.DateOf(testNow)
 	messages := golden.Load(t, "key_params")
 	for _, tt := range []struct {
 		name string
 		p    registry.KeyParams
 	}{
-		{"nothing", registry.KeyParams{}},
-		{"blanks", registry.KeyParams{Name: " \u3000\t"}},
+		{"empty", registry.KeyParams{}},
+		{"blank name", registry.KeyParams{Name: " \u3000\t"}},
 		{"a long name", registry.KeyParams{Name: strings.Repeat("ł", 101)}},
 		{"a NUL", registry.KeyParams{Name: "a\x00b"}},
 		{"a new line", registry.KeyParams{Name: "a\nb"}},
-		{"turned writing", registry.KeyParams{Name: "a\u202eb"}},
+		{"bidi control", registry.KeyParams{Name: "a\u202eb"}},
 		{"hidden characters", registry.KeyParams{Name: "a\u200bb"}},
 		{"only an accent", registry.KeyParams{Name: "\u0301"}},
-		{"broken UTF-8", registry.KeyParams{Name: "a\xffb"}},
-		{"today", registry.KeyParams{Name: "n", Expires: today}},
-		{"long ago", registry.KeyParams{Name: "n", Expires: 1}},
-		{"too late", registry.KeyParams{Name: "n", Expires: cola.NewDate(2036, 11, 21)}},
-		{"both, and what the page found", registry.KeyParams{Expires: today, Decoded: cola.Decoded{Problems: cola.Problems{"other": {"Odd."}}}}},
+		{"invalid UTF-8", registry.KeyParams{Name: "a\xffb"}},
+		{"expiry today", registry.KeyParams{Name: "n", Expires: today}},
+		{"expiry in the past", registry.KeyParams{Name: "n", Expires: 1}},
+		{"expiry too late", registry.KeyParams{Name: "n", Expires: cola.NewDate(2036, 11, 21)}},
+		{"several problems", registry.KeyParams{Expires: today, Decoded: cola.Decoded{Problems: cola.Problems{"other": {"Odd."}}}}},
 	} {
-		made, state, err := w.CreateKey(t.Context(), holder, tt.p)
+		created, state, err := w.CreateKey(t.Context(), holder, tt.p)
 		var refusal *cola.Error
-		if !errors.As(err, &refusal) || refusal.Code != cola.CodeValidation || made != (registry.NewKey{}) || !state.Known() {
-			t.Errorf("%s: CreateKey = %+v, %v, want a validation error", tt.name, made, err)
+		if !errors.As(err, &refusal) || refusal.Code != cola.CodeValidation || created != (registry.NewKey{}) || !state.Known() {
+			t.Errorf("%s: CreateKey = %+v, %v, want validation_error", tt.name, created, err)
 			continue
 		}
 		messages.Check(t, tt.name, refusal.Details)
 	}
 	if keys, _, err := w.Keys(t.Context(), holder); err != nil || len(keys) != 0 {
-		t.Errorf("keys %+v, %v; want none", keys, err)
+		t.Errorf("Keys = %+v, %v, want none", keys, err)
 	}
-	if made := w.mustMake(t, holder, registry.KeyParams{Name: strings.Repeat("ł", 100), Expires: cola.NewDate(2036, 11, 20)}); made.ExpiresAt.IsZero() {
-		t.Errorf("%+v does not end", made)
+	if created := w.mustCreateKey(t, holder, registry.KeyParams{Name: strings.Repeat("ł", 100), Expires: cola.NewDate(2036, 11, 20)}); created.ExpiresAt.IsZero() {
+		t.Errorf("key %+v has no expiry", created)
 	}
 }
 
-// TestKeyExpires checks that a key is valid through its last day.
-func TestKeyExpires(t *testing.T) {
+// TestKeyExpiry checks that a key is valid through its last day.
+func TestKeyExpiry(t *testing.T) {
 	w := mustWorld(t, 0)
 	holder := w.mustHolder(t, "expires@example.com", cola.TierFree)
-	made := w.mustMake(t, holder, registry.KeyParams{Name: "n", Expires: cola.NewDate(2026, 11, 21)})
+	created := w.mustCreateKey(t, holder, registry.KeyParams{Name: "n", Expires: cola.NewDate(2026, 11, 21)})
 	end := time.Date(2026, 11, 22, 0, 0, 0, 0, time.UTC)
-	if !made.ExpiresAt.Equal(end) || !made.IsActive(end.Add(-1)) || made.IsActive(end) {
-		t.Errorf("ends at %v, want %v", made.ExpiresAt, end)
+	if !created.ExpiresAt.Equal(end) || !created.IsActive(end.Add(-1)) || created.IsActive(end) {
+		t.Errorf("expires at %v, want %v", created.ExpiresAt, end)
 	}
 	w.advance(36*time.Hour - time.Microsecond)
-	if !w.lets(t, holder.Account, made.ID) {
-		t.Error("it is over before its last day is")
+	if !w.lets(t, holder.Account, created.ID) {
+		t.Error("key is rejected before its expiry")
 	}
 	w.advance(time.Microsecond)
-	if w.lets(t, holder.Account, made.ID) {
-		t.Error("it holds after its last day")
+	if w.lets(t, holder.Account, created.ID) {
+		t.Error("key is accepted after its expiry")
 	}
 }
 
@@ -146,40 +146,40 @@ func TestKeyLimit(t *testing.T) {
 		all.Go(func() { _, _, errs[i] = w.CreateKey(t.Context(), holder, registry.KeyParams{Name: "last"}) })
 	}
 	all.Wait()
-	made := 0
+	created := 0
 	for _, err := range errs {
 		var refusal *cola.Error
 		switch {
 		case err == nil:
-			made++
+			created++
 		case !errors.As(err, &refusal) || refusal.Code != cola.CodeKeyLimit || refusal.Details["limit"] != registry.MaxKeys || !strings.Contains(refusal.Message, "Revoke one"):
-			t.Errorf("got %v, want the key limit error", err)
+			t.Errorf("error = %v, want key_limit", err)
 		}
 	}
-	if made != 1 {
-		t.Errorf("%d keys were made in the last place", made)
+	if created != 1 {
+		t.Errorf("created %d keys, want 1", created)
 	}
 	if _, _, err := w.RotateKey(t.Context(), holder, first, registry.KeyRotationParams{Overlap: "none"}); err != nil {
-		t.Errorf("in place of one: %v", err)
+		t.Errorf("RotateKey at the limit: %v", err)
 	}
 	if _, err := w.RevokeKey(t.Context(), holder, first+1); err != nil {
 		t.Fatal(err)
 	}
-	w.mustMake(t, holder, registry.KeyParams{Name: "with room again"})
+	w.mustCreateKey(t, holder, registry.KeyParams{Name: "with room again"})
 }
 
-// TestReplacingKeepsToTheLimit checks that repeated rotation with an overlap cannot exceed the key
+// TestKeyLimitOnReplacement checks that repeated rotation with an overlap cannot exceed the key
 // limit.
-func TestReplacingKeepsToTheLimit(t *testing.T) {
+func TestKeyLimitOnReplacement(t *testing.T) {
 	w := mustWorld(t, 0)
 	holder := w.mustHolder(t, "again@example.com", cola.TierFree)
-	made := w.mustMake(t, holder, registry.KeyParams{Name: "n"})
+	created := w.mustCreateKey(t, holder, registry.KeyParams{Name: "n"})
 	var err error
 	for n := 0; err == nil && n < 2*registry.MaxKeys; n++ {
-		_, _, err = w.RotateKey(t.Context(), holder, made.ID, registry.KeyRotationParams{Overlap: "30 days"})
+		_, _, err = w.RotateKey(t.Context(), holder, created.ID, registry.KeyRotationParams{Overlap: "30 days"})
 	}
 	if code(err) != cola.CodeKeyLimit {
-		t.Errorf("got %v, want the key limit error", err)
+		t.Errorf("error = %v, want key_limit", err)
 	}
 	keys, _, err := w.Keys(t.Context(), holder)
 	if err != nil || len(keys) > registry.MaxKeys+1 {
@@ -187,34 +187,34 @@ func TestReplacingKeepsToTheLimit(t *testing.T) {
 	}
 }
 
-// TestKeysMadeInADay checks that each key counts toward the daily limit for 24 hours after its
+// TestDailyKeyLimit checks that each key counts toward the daily limit for 24 hours after its
 // creation, even if it expired or was revoked.
-func TestKeysMadeInADay(t *testing.T) {
+func TestDailyKeyLimit(t *testing.T) {
 	w := mustWorld(t, 0)
 	holder, other := w.mustHolder(t, "busy@example.com", cola.TierFree), w.mustHolder(t, "calm@example.com", cola.TierFree)
-	made := w.mustMake(t, holder, registry.KeyParams{Name: "n"})
+	created := w.mustCreateKey(t, holder, registry.KeyParams{Name: "n"})
 	w.advance(time.Hour)
 	for range 2*registry.MaxKeys - 1 {
 		var err error
-		if made, _, err = w.RotateKey(t.Context(), holder, made.ID, registry.KeyRotationParams{Overlap: "none"}); err != nil {
+		if created, _, err = w.RotateKey(t.Context(), holder, created.ID, registry.KeyRotationParams{Overlap: "none"}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	_, _, create := w.CreateKey(t.Context(), holder, registry.KeyParams{Name: "n"})
-	_, _, rotate := w.RotateKey(t.Context(), holder, made.ID, registry.KeyRotationParams{Overlap: "none"})
+	_, _, rotate := w.RotateKey(t.Context(), holder, created.ID, registry.KeyRotationParams{Overlap: "none"})
 	for _, err := range []error{create, rotate} {
 		if code(err) != cola.CodeKeyLimit || !strings.Contains(err.Error(), "tomorrow") {
-			t.Errorf("got %v, want the key limit error", err)
+			t.Errorf("error = %v, want key_limit until tomorrow", err)
 		}
 	}
-	if !w.lets(t, holder.Account, made.ID) {
-		t.Error("the latest key does not hold")
+	if !w.lets(t, holder.Account, created.ID) {
+		t.Error("latest key is rejected")
 	}
-	w.mustMake(t, other, registry.KeyParams{Name: "n"})
+	w.mustCreateKey(t, other, registry.KeyParams{Name: "n"})
 	w.advance(23 * time.Hour)
-	w.mustMake(t, holder, registry.KeyParams{Name: "a day after the first"})
+	w.mustCreateKey(t, holder, registry.KeyParams{Name: "a day after the first"})
 	if _, _, err := w.CreateKey(t.Context(), holder, registry.KeyParams{Name: "n"}); code(err) != cola.CodeKeyLimit {
-		t.Errorf("got %v, want the key limit error again", err)
+		t.Errorf("second attempt: error = %v, want key_limit", err)
 	}
 }
 
@@ -238,38 +238,38 @@ func TestRotateKey(t *testing.T) {
 	} {
 		w := mustWorld(t, 0)
 		holder := w.mustHolder(t, "rotate@example.com", cola.TierFree)
-		old := w.mustMake(t, holder, registry.KeyParams{Name: "CI", Expires: tt.expires})
+		old := w.mustCreateKey(t, holder, registry.KeyParams{Name: "CI", Expires: tt.expires})
 		w.advance(tt.after)
-		made, state, err := w.RotateKey(t.Context(), holder, old.ID, registry.KeyRotationParams{Overlap: tt.overlap})
-		if err != nil || made.Name != "CI" || made.ID == old.ID || made.Secret == old.Secret || !state.Known() {
-			t.Fatalf("%+v: %+v, %v", tt, made, err)
+		created, state, err := w.RotateKey(t.Context(), holder, old.ID, registry.KeyRotationParams{Overlap: tt.overlap})
+		if err != nil || created.Name != "CI" || created.ID == old.ID || created.Secret == old.Secret || !state.Known() {
+			t.Fatalf("%+v: RotateKey = %+v, %v", tt, created, err)
 		}
-		if _, err := auth.ParseSecret(made.Secret); err != nil || !w.lets(t, holder.Account, made.ID) {
-			t.Errorf("%+v: the new key does not work: %v", tt, err)
+		if _, err := auth.ParseSecret(created.Secret); err != nil || !w.lets(t, holder.Account, created.ID) {
+			t.Errorf("%+v: new key is rejected: %v", tt, err)
 		}
-		if got := made.ExpiresAt.Format(time.RFC3339); (tt.end == "") != made.ExpiresAt.IsZero() || tt.end != "" && got != tt.end {
-			t.Errorf("%+v: the new key ends %s", tt, got)
+		if got := created.ExpiresAt.Format(time.RFC3339); (tt.end == "") != created.ExpiresAt.IsZero() || tt.end != "" && got != tt.end {
+			t.Errorf("%+v: new key expires at %s", tt, got)
 		}
 		if tt.old > 0 {
 			w.advance(tt.old - time.Microsecond)
 			if !w.lets(t, holder.Account, old.ID) {
-				t.Errorf("%+v: the old key ended too early", tt)
+				t.Errorf("%+v: old key expired too early", tt)
 			}
 			w.advance(time.Microsecond)
 		}
 		if w.lets(t, holder.Account, old.ID) {
-			t.Errorf("%+v: the old key holds still", tt)
+			t.Errorf("%+v: old key is still accepted", tt)
 		}
 	}
 }
 
-// TestRefusedRotations checks that invalid keys and unknown overlaps are refused.
-func TestRefusedRotations(t *testing.T) {
+// TestRejectedRotations checks that invalid keys and unknown overlaps are rejected.
+func TestRejectedRotations(t *testing.T) {
 	w := mustWorld(t, 0)
 	holder := w.mustHolder(t, "no@example.com", cola.TierFree)
-	expired := w.mustMake(t, holder, registry.KeyParams{Name: "expired", Expires: cola.NewDate(2026, 11, 21)})
+	expired := w.mustCreateKey(t, holder, registry.KeyParams{Name: "expired", Expires: cola.NewDate(2026, 11, 21)})
 	w.advance(48 * time.Hour)
-	revoked, holds := w.mustMake(t, holder, registry.KeyParams{Name: "revoked"}), w.mustMake(t, holder, registry.KeyParams{Name: "holds"})
+	revoked, valid := w.mustCreateKey(t, holder, registry.KeyParams{Name: "revoked"}), w.mustCreateKey(t, holder, registry.KeyParams{Name: "holds"})
 	if _, err := w.RevokeKey(t.Context(), holder, revoked.ID); err != nil {
 		t.Fatal(err)
 	}
@@ -278,52 +278,52 @@ func TestRefusedRotations(t *testing.T) {
 		id      int64
 		overlap string
 		want    cola.Code
-		says    string
+		message string
 	}{
 		{"expired", expired.ID, "none", cola.CodeNotActive, "new key"},
 		{"revoked", revoked.ID, "1 day", cola.CodeNotActive, "new key"},
-		{"no overlap", holds.ID, "", cola.CodeValidation, "overlap"},
-		{"another overlap", holds.ID, "2 days", cola.CodeValidation, "overlap"},
-		{"no key", holds.ID + 1, "none", cola.CodeNotFound, "API key"},
+		{"no overlap", valid.ID, "", cola.CodeValidation, "overlap"},
+		{"another overlap", valid.ID, "2 days", cola.CodeValidation, "overlap"},
+		{"no key", valid.ID + 1, "none", cola.CodeNotFound, "API key"},
 	} {
-		made, _, err := w.RotateKey(t.Context(), holder, tt.id, registry.KeyRotationParams{Overlap: tt.overlap})
-		if code(err) != tt.want || !strings.Contains(err.Error(), tt.says) || made != (registry.NewKey{}) {
-			t.Errorf("%s: %+v, %v; want %s", tt.name, made, err, tt.want)
+		created, _, err := w.RotateKey(t.Context(), holder, tt.id, registry.KeyRotationParams{Overlap: tt.overlap})
+		if code(err) != tt.want || !strings.Contains(err.Error(), tt.message) || created != (registry.NewKey{}) {
+			t.Errorf("%s: RotateKey = %+v, %v, want %s", tt.name, created, err, tt.want)
 		}
 	}
-	if keys, _, err := w.Keys(t.Context(), holder); err != nil || len(keys) != 3 || !w.lets(t, holder.Account, holds.ID) {
-		t.Errorf("keys %+v, %v; want the three as they were", keys, err)
+	if keys, _, err := w.Keys(t.Context(), holder); err != nil || len(keys) != 3 || !w.lets(t, holder.Account, valid.ID) {
+		t.Errorf("Keys = %+v, %v, want three unchanged keys", keys, err)
 	}
 }
 
-// TestRotatedAgain checks that a key can be rotated again during its overlap, for example after its
-// first successor is lost, and that each successor expires at the same time.
-func TestRotatedAgain(t *testing.T) {
+// TestRepeatedRotation checks that a key can be rotated again during its overlap, for example after
+// its first successor is lost, and that each successor expires at the same time.
+func TestRepeatedRotation(t *testing.T) {
 	w := mustWorld(t, 0)
 	holder := w.mustHolder(t, "again@example.com", cola.TierFree)
 	for name, expires := range map[string]cola.Date{"forever": 0, "till spring": cola.NewDate(2027, 3, 31)} {
-		w.mustMake(t, holder, registry.KeyParams{Name: "another"})
-		old := w.mustMake(t, holder, registry.KeyParams{Name: name, Expires: expires})
+		w.mustCreateKey(t, holder, registry.KeyParams{Name: "another"})
+		old := w.mustCreateKey(t, holder, registry.KeyParams{Name: name, Expires: expires})
 		var ends []time.Time
 		for range 3 {
-			made, _, err := w.RotateKey(t.Context(), holder, old.ID, registry.KeyRotationParams{Overlap: "1 hour"})
+			created, _, err := w.RotateKey(t.Context(), holder, old.ID, registry.KeyRotationParams{Overlap: "1 hour"})
 			if err != nil {
 				t.Fatal(err)
 			}
-			ends = append(ends, made.ExpiresAt)
+			ends = append(ends, created.ExpiresAt)
 			w.advance(10 * time.Minute)
 		}
 		if ends[0].IsZero() != (expires == 0) || !ends[1].Equal(ends[0]) || !ends[2].Equal(ends[0]) {
-			t.Errorf("%s: the successors end %v", name, ends)
+			t.Errorf("%s: new keys expire at %v, want the same time", name, ends)
 		}
 	}
 }
 
-// TestRotatedTwiceAtOnce checks that a key rotated without an overlap has one successor.
-func TestRotatedTwiceAtOnce(t *testing.T) {
+// TestConcurrentRotations checks that a key rotated without an overlap has one successor.
+func TestConcurrentRotations(t *testing.T) {
 	w := mustWorld(t, 0)
 	holder := w.mustHolder(t, "twice@example.com", cola.TierFree)
-	old := w.mustMake(t, holder, registry.KeyParams{Name: "n"})
+	old := w.mustCreateKey(t, holder, registry.KeyParams{Name: "n"})
 	errs := make([]error, 6)
 	var all sync.WaitGroup
 	for i := range errs {
@@ -332,16 +332,16 @@ func TestRotatedTwiceAtOnce(t *testing.T) {
 		})
 	}
 	all.Wait()
-	made := 0
+	created := 0
 	for _, err := range errs {
 		if err == nil {
-			made++
+			created++
 		} else if code(err) != cola.CodeNotActive {
 			t.Error(err)
 		}
 	}
-	if keys, _, err := w.Keys(t.Context(), holder); made != 1 || err != nil || len(keys) != 2 {
-		t.Errorf("%d successors, keys %+v, %v; want one", made, keys, err)
+	if keys, _, err := w.Keys(t.Context(), holder); created != 1 || err != nil || len(keys) != 2 {
+		t.Errorf("%d successors, keys = %+v, %v, want one", created, keys, err)
 	}
 }
 
@@ -349,7 +349,7 @@ func TestRotatedTwiceAtOnce(t *testing.T) {
 func TestRevokeKey(t *testing.T) {
 	w := mustWorld(t, 0)
 	holder := w.mustHolder(t, "revoke@example.com", cola.TierFree)
-	older, newer := w.mustMake(t, holder, registry.KeyParams{Name: "older"}), w.mustMake(t, holder, registry.KeyParams{Name: "newer"})
+	older, newer := w.mustCreateKey(t, holder, registry.KeyParams{Name: "older"}), w.mustCreateKey(t, holder, registry.KeyParams{Name: "newer"})
 	for range 2 {
 		if _, err := w.RevokeKey(t.Context(), holder, older.ID); err != nil {
 			t.Fatal(err)
@@ -357,24 +357,24 @@ func TestRevokeKey(t *testing.T) {
 		w.advance(time.Hour)
 	}
 	if w.lets(t, holder.Account, older.ID) || !w.lets(t, holder.Account, newer.ID) {
-		t.Error("the wrong key holds")
+		t.Error("want only the newer key accepted")
 	}
 	keys, _, err := w.Keys(t.Context(), holder)
-	if err != nil || len(keys) != 2 || keys[0].ID != newer.ID || !keys[1].RevokedAt.Equal(instant) || keys[1].IsActive(instant) {
-		t.Errorf("%+v, %v; want the newest first, and the older revoked when it was", keys, err)
+	if err != nil || len(keys) != 2 || keys[0].ID != newer.ID || !keys[1].RevokedAt.Equal(testNow) || keys[1].IsActive(testNow) {
+		t.Errorf("Keys = %+v, %v, want newest first, with one revoked", keys, err)
 	}
 }
 
-// TestRequestsOfKeys checks that a key's requests this month are counted, whatever they cost.
-func TestRequestsOfKeys(t *testing.T) {
+// TestKeyRequests checks that a key's requests this month are counted, whatever they cost.
+func TestKeyRequests(t *testing.T) {
 	w := mustWorld(t, 300)
 	holder := w.mustHolder(t, "requests@example.com", cola.TierPro)
-	busy, idle := w.mustMake(t, holder, registry.KeyParams{Name: "busy"}), w.mustMake(t, holder, registry.KeyParams{Name: "idle"})
+	busy, idle := w.mustCreateKey(t, holder, registry.KeyParams{Name: "busy"}), w.mustCreateKey(t, holder, registry.KeyParams{Name: "idle"})
 	count := func(want int) {
 		t.Helper()
 		keys, _, err := w.Keys(t.Context(), holder)
 		if err != nil || keys[1].ID != busy.ID || keys[1].Requests != want || keys[0].Requests != 0 || keys[0].ID != idle.ID {
-			t.Errorf("%+v, %v; want %d requests", keys, err, want)
+			t.Errorf("Keys = %+v, %v, want %d requests", keys, err, want)
 		}
 	}
 	w.newest(t, keyCaller(holder.Account, busy.ID), cola.SearchParams{})

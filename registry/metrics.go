@@ -43,11 +43,11 @@ func newMetrics(registerer prometheus.Registerer, s *Service) *metrics {
 	return m
 }
 
-// observeSearch records a query that started at begun and has just finished.
-func (m *metrics) observeSearch(c searchClass, begun time.Time) {
+// observeSearch records a query that started at start and has just finished.
+func (m *metrics) observeSearch(c searchClass, start time.Time) {
 	if m != nil {
 		m.searches[c].Inc()
-		m.took[c].Observe(time.Since(begun).Seconds())
+		m.took[c].Observe(time.Since(start).Seconds())
 	}
 }
 
@@ -79,8 +79,9 @@ func (c searchClass) String() string {
 	}[c]
 }
 
-// classifyQuery returns the class of a label search by the condition that determines its cost: text,
-// then barcode, brand, permit, and other filters. The text is classified by its shape, not parsed.
+// classifyQuery returns the class of a label search by the condition that determines its cost:
+// text, then barcode, brand, permit, and other filters. The text is classified by its shape, not
+// parsed.
 func classifyQuery(q *cola.Query) searchClass {
 	switch {
 	case q.Text != "":
@@ -213,8 +214,13 @@ func (c *indexCollector) Collect(ch chan<- prometheus.Metric) {
 	s := c.service
 	seen := s.followed.snapshot() // before the view, so that the view is never behind the stats
 	view := s.index.View()
-	m := &indexState{Stats: view.Stats(), followerSnapshot: seen, marks: view.Marks(),
-		ready: s.ready.Load() && !s.draining.Load(), now: time.Now()}
+	m := &indexState{
+		Stats:            view.Stats(),
+		followerSnapshot: seen,
+		marks:            view.Marks(),
+		ready:            s.ready.Load() && !s.draining.Load(),
+		now:              time.Now(),
+	}
 	for _, f := range c.facts {
 		ch <- prometheus.MustNewConstMetric(f.desc, f.kind, f.read(m))
 	}
@@ -269,7 +275,8 @@ func (s *followerStats) applied(index search.Marks, labels int, at time.Time) {
 func (s *followerStats) finished(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.failing = err != nil; s.failing {
+	s.failing = err != nil
+	if s.failing {
 		s.failures++
 	}
 }

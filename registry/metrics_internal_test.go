@@ -53,7 +53,7 @@ func TestClassOf(t *testing.T) {
 	}
 	for _, tt := range tests {
 		if got := classifyQuery(&tt.query).String(); got != tt.want {
-			t.Errorf("%+v is of class %s, want %s", tt.query, got, tt.want)
+			t.Errorf("classifyQuery(%+v) = %s, want %s", tt.query, got, tt.want)
 		}
 	}
 }
@@ -68,11 +68,11 @@ func TestClassNames(t *testing.T) {
 	}
 }
 
-// TestSightings covers a follower that is up to date, behind, still behind, up to date again, and
-// one whose store was restored to a backup.
-func TestSightings(t *testing.T) {
+// TestFollowerStats covers a follower that is up to date, behind, still behind, up to date again,
+// and one whose store was restored from a backup.
+func TestFollowerStats(t *testing.T) {
 	at := func(second int) time.Time { return time.Date(2026, 11, 20, 12, 0, second, 0, time.UTC) }
-	level := func(at cola.Revision) search.Marks { return search.Marks{Labels: at, Permittees: at, References: at} }
+	marks := func(at cola.Revision) search.Marks { return search.Marks{Labels: at, Permittees: at, References: at} }
 	var s followerStats
 	check := func(step string, behind time.Time) {
 		t.Helper()
@@ -80,39 +80,39 @@ func TestSightings(t *testing.T) {
 			t.Errorf("%s: behind since %v, want %v", step, got, behind)
 		}
 	}
-	check("at first", time.Time{})
-	s.sawRevision(10, level(10), at(1))
-	check("level", time.Time{})
-	s.sawRevision(11, level(10), at(2))
-	check("news", at(2))
-	s.sawRevision(13, level(10), at(3))
-	check("more news before the first is shown", at(2))
-	s.applied(level(13), 7, at(4))
-	check("shown", time.Time{})
+	check("start", time.Time{})
+	s.sawRevision(10, marks(10), at(1))
+	check("up to date", time.Time{})
+	s.sawRevision(11, marks(10), at(2))
+	check("new revision", at(2))
+	s.sawRevision(13, marks(10), at(3))
+	check("another revision before the first is applied", at(2))
+	s.applied(marks(13), 7, at(4))
+	check("applied", time.Time{})
 	if got := s.snapshot(); got.store != 13 || got.appliedLabels != 7 || !got.changedAt.Equal(at(4)) || !got.checkedAt.Equal(at(3)) {
-		t.Errorf("after it is shown: %+v", got)
+		t.Errorf("after applying the revision: stats = %+v", got)
 	}
-	s.applied(level(15), 1, at(5))
+	s.applied(marks(15), 1, at(5))
 	if got := s.snapshot(); got.store != 15 || got.appliedLabels != 8 {
-		t.Errorf("an index ahead of what was seen: %+v, want the store to be at least as far", got)
+		t.Errorf("index ahead of the last seen revision: %+v, want store = 15", got)
 	}
 	s.sawRevision(15, search.Marks{Labels: 15, Permittees: 15, References: 14}, at(6))
-	check("one part of the index is behind", at(6))
-	s.sawRevision(15, level(15), at(7))
-	check("level, without anything to take over", time.Time{})
-	s.sawRevision(10, level(15), at(8))
-	check("a store that was set back", at(8))
+	check("one part of the index behind", at(6))
+	s.sawRevision(15, marks(15), at(7))
+	check("up to date, nothing to apply", time.Time{})
+	s.sawRevision(10, marks(15), at(8))
+	check("restored store", at(8))
 	if got := s.snapshot().store; got != 10 {
-		t.Errorf("gauge after the store was reset: %d, want 10", got)
+		t.Errorf("store revision after a restore = %d, want 10", got)
 	}
 }
 
-func TestSightingsOfFailure(t *testing.T) {
+func TestFollowerFailures(t *testing.T) {
 	var s followerStats
 	for i, err := range []error{nil, errors.New("gone"), errors.New("gone"), nil} {
 		s.finished(err)
 		if got := s.snapshot(); got.failing != (err != nil) || got.failures != min(uint64(i), 2) {
-			t.Errorf("after attempt %d: %+v", i, got)
+			t.Errorf("after attempt %d: stats = %+v", i, got)
 		}
 	}
 }

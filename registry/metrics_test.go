@@ -52,14 +52,14 @@ func (w *world) gauge(t *testing.T, name string) float64 {
 	t.Helper()
 	value, ok := w.measured(t, name)[""]
 	if !ok {
-		t.Fatalf("there is no metric %s", name)
+		t.Fatalf("metric %s is missing", name)
 	}
 	return value
 }
 
-// TestSearchesAreCounted checks that searches are counted by class, and that searches that never
+// TestSearchMetrics checks that searches are counted by class, and that searches that never
 // reach the index are not counted.
-func TestSearchesAreCounted(t *testing.T) {
+func TestSearchMetrics(t *testing.T) {
 	w := mustWorld(t, 300)
 	c := w.mustCaller(t, "measured@example.com", cola.TierPro)
 	for _, p := range []cola.SearchParams{
@@ -81,13 +81,13 @@ func TestSearchesAreCounted(t *testing.T) {
 		}
 	}
 	if problems, err := testutil.GatherAndLint(w.metrics); err != nil || len(problems) > 0 {
-		t.Errorf("names: %v, %v", problems, err)
+		t.Errorf("lint problems = %v, %v", problems, err)
 	}
 }
 
-// TestIndexIsMeasured checks that the index metrics match the stored records.
-func TestIndexIsMeasured(t *testing.T) {
-	begun := time.Now().Add(-time.Second)
+// TestIndexMetrics checks that the index metrics match the stored records.
+func TestIndexMetrics(t *testing.T) {
+	start := time.Now().Add(-time.Second)
 	w := mustWorld(t, 300)
 	stats, marks := w.index.View().Stats(), w.index.View().Marks()
 	revision, err := w.store.Revision(t.Context())
@@ -99,27 +99,27 @@ func TestIndexIsMeasured(t *testing.T) {
 		"index_labels_followed_total": 300, "index_follow_failures_total": 0, "ready": 1,
 	} {
 		if got := w.gauge(t, name); got != want {
-			t.Errorf("%s is %v, want %v", name, got, want)
+			t.Errorf("%s = %v, want %v", name, got, want)
 		}
 	}
 	w.Drain()
 	if got := w.gauge(t, "ready"); got != 0 {
-		t.Errorf("ready is %v while the process ends", got)
+		t.Errorf("ready = %v after shutdown started, want 0", got)
 	}
 	if stats.Permittees == 0 || stats.Bytes == 0 || revision == 0 {
-		t.Errorf("nothing to compare with: %+v, revision %d", stats, revision)
+		t.Errorf("statistics are empty: %+v, revision %d", stats, revision)
 	}
 	for _, name := range []string{"index_changed_timestamp_seconds", "index_checked_timestamp_seconds"} {
 		at := time.UnixMilli(int64(w.gauge(t, name) * 1000))
-		if at.Before(begun) || at.After(time.Now().Add(time.Second)) {
-			t.Errorf("%s is %v, before the test began at %v or in the future", name, at, begun)
+		if at.Before(start) || at.After(time.Now().Add(time.Second)) {
+			t.Errorf("%s = %v, want between %v and now", name, at, start)
 		}
 	}
 }
 
-// TestLagIsMeasured checks that the metrics show how long changes have been unreadable, and
+// TestLagMetrics checks that the metrics show how long changes have been unreadable, and
 // recover.
-func TestLagIsMeasured(t *testing.T) {
+func TestLagMetrics(t *testing.T) {
 	w := mustWorld(t, 10)
 	before := w.gauge(t, "index_revision")
 	w.mute.Store(true)
@@ -135,29 +135,29 @@ func TestLagIsMeasured(t *testing.T) {
 	eventually(t, "a lag", func() bool { return w.gauge(t, "index_follow_failures_total") >= 2 })
 	first := w.gauge(t, "index_lag_seconds")
 	if store, index, ready := w.gauge(t, "store_revision"), w.gauge(t, "index_revision"), w.gauge(t, "ready"); store != float64(latest) || index != before || ready != 0 {
-		t.Errorf("store at %v, index at %v, ready %v; want %d, %v, 0", store, index, ready, latest, before)
+		t.Errorf("store revision = %v, index revision = %v, ready = %v, want %d, %v, 0", store, index, ready, latest, before)
 	}
 	if second := w.gauge(t, "index_lag_seconds"); first <= 0 || second <= first {
-		t.Errorf("behind for %v s, then for %v s", first, second)
+		t.Errorf("lag = %v s, then %v s, want it to increase", first, second)
 	}
 	followed := w.gauge(t, "index_labels_followed_total")
 	w.mute.Store(false)
 	eventually(t, "the news", func() bool { return w.gauge(t, "index_revision") == float64(latest) })
 	eventually(t, "that it is level", func() bool { return w.gauge(t, "index_lag_seconds") == 0 && w.gauge(t, "ready") == 1 })
 	if got := w.gauge(t, "index_labels_followed_total") - followed; got != 1 {
-		t.Errorf("%v labels followed, want 1", got)
+		t.Errorf("followed %v labels, want 1", got)
 	}
 }
 
-// TestImageErrorsOmitTheImage checks that a logged error contains the label but no other part of the
+// TestImageErrorPrivacy checks that a logged error contains the label but no other part of the
 // image path.
-func TestImageErrorsOmitTheImage(t *testing.T) {
+func TestImageErrorPrivacy(t *testing.T) {
 	w := mustWorld(t, 1)
 	id := w.newest(t, w.mustCaller(t, "image@example.com", cola.TierPro), cola.SearchParams{})[0].TTBID.String()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	_, _, err := w.DrawableImage(ctx, id+"-lar_secret")
 	if err == nil || !strings.Contains(err.Error(), id) || strings.Contains(err.Error(), "lar_secret") {
-		t.Errorf("the error is %v", err)
+		t.Errorf("error = %v, want the label ID only", err)
 	}
 }

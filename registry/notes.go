@@ -61,15 +61,15 @@ func countMatches(view *search.View, q cola.Query) int {
 func unknownFieldNotes(view *search.View, q cola.Query) (notes []string) {
 	all := slices.DeleteFunc(cola.Filters(), func(f cola.Filter) bool { return !f.Unknown })
 	for _, f := range all {
-		lifted, given := q, false
+		lifted, conditions := q, false
 		for _, other := range all {
 			if other.Noun == f.Noun {
-				given = given || other.Given(&q)
+				conditions = conditions || other.Given(&q)
 				other.Clear(&lifted)
 			}
 		}
 		known := f.Known(lifted)
-		if !given || known == nil {
+		if !conditions || known == nil {
 			continue
 		}
 		n := countMatches(view, lifted)
@@ -169,18 +169,18 @@ func (w ListVocabulary) notes(filters ...listFilter) (notes []string) {
 	if len(w) == 0 {
 		return []string{"The registry has no data of this kind yet."}
 	}
-	given := 0
+	conditions := 0
 	for _, f := range filters {
 		if strings.TrimSpace(f.value) == "" {
 			continue
 		}
-		given++
+		conditions++
 		if have, ok := w[f.name]; ok && !w.Has(f.name, f.value) {
 			notes = append(notes, fmt.Sprintf("No row has the %s %s. Available: %s.%s",
 				f.name, cola.Quoted(f.value), joinWords(f.name, have), didYouMean(vocabulary.Nearest(f.value, have))))
 		}
 	}
-	if given > 1 && notes == nil {
+	if conditions > 1 && notes == nil {
 		notes = []string{"Each filter alone has matching rows, but no row matches all of them."}
 	}
 	return notes

@@ -17,7 +17,7 @@ import (
 func labelOf(id cola.TTBID, edit func(c *cola.Cola)) cola.Cola {
 	var c cola.Cola
 	c.TTBID, c.BrandName, c.ProductType, c.PermitNumber = id, "HAPAX", vocabulary.Wine, "NJ-I-721"
-	c.ApprovalDate = cola.DateOf(instant)
+	c.ApprovalDate = cola.DateOf(testNow)
 	edit(&c)
 	return c
 }
@@ -30,7 +30,7 @@ func TestSearchNotes(t *testing.T) {
 		labelOf(26001001000001, func(c *cola.Cola) { c.ABV, c.Volume, c.VolumeUnit = cola.Some(12.0), cola.Some(750.0), "milliliters" }),
 		labelOf(26001001000002, func(*cola.Cola) {}),
 		labelOf(26001001000003, func(c *cola.Cola) { c.BrandName, c.ApprovalDate = "BYGONE", cola.NewDate(2009, 5, 1) }),
-		labelOf(26001001000004, func(c *cola.Cola) { c.BrandName, c.ApprovalDate = "TOMORROW", cola.DateOf(instant).AddDays(1) }),
+		labelOf(26001001000004, func(c *cola.Cola) { c.BrandName, c.ApprovalDate = "TOMORROW", cola.DateOf(testNow).AddDays(1) }),
 		labelOf(26001001000005, func(c *cola.Cola) { c.BrandName, c.OriginName = "TWOFOLD", "DELAWARE" }),
 		labelOf(26001001000006, func(c *cola.Cola) { c.BrandName, c.OriginName, c.OriginID = "TWOFOLD", "GEORGIA", "6E" }),
 		labelOf(26001001000007, func(c *cola.Cola) {
@@ -62,25 +62,25 @@ func TestSearchNotes(t *testing.T) {
 		"unknown provenance": {cola.SearchParams{Q: "hapax", DomesticOrImported: "imported"}, []string{"the domestic or imported status is unknown"}},
 	} {
 		page, _, err := w.SearchColas(t.Context(), c, tt.params)
-		said := strings.Join(page.Notes, "\n")
+		text := strings.Join(page.Notes, "\n")
 		if err != nil || len(page.Notes) != len(tt.want) {
-			t.Errorf("%s: %d labels, notes %q, %v; want %q", name, page.Pagination.Total, page.Notes, err, tt.want)
+			t.Errorf("%s: %d labels, notes = %q, %v, want %q", name, page.Pagination.Total, page.Notes, err, tt.want)
 		}
 		for _, want := range tt.want {
-			if !strings.Contains(said, want) {
-				t.Errorf("%s: notes %q lack %q", name, page.Notes, want)
+			if !strings.Contains(text, want) {
+				t.Errorf("%s: notes = %q, want %q in them", name, page.Notes, want)
 			}
 		}
 	}
 }
 
-// TestSearchNotesCostNothing checks that the counts behind a note are free.
-func TestSearchNotesCostNothing(t *testing.T) {
+// TestSearchNoteCharge checks that the counts behind a note are free.
+func TestSearchNoteCharge(t *testing.T) {
 	w := mustWorld(t, 100)
 	c := w.mustCaller(t, "free@example.com", cola.TierPro)
 	page, state, err := w.SearchColas(t.Context(), c, cola.SearchParams{Origin: "narnia", ABVMin: cola.Some(1.0)})
 	if err != nil || page.Notes == nil || state.Charged != 0 || state.Used.ListRecords != 0 {
-		t.Errorf("notes %q charge %+v, %v", page.Notes, state, err)
+		t.Errorf("notes = %q, state = %+v, %v, want no charge", page.Notes, state, err)
 	}
 }
 
@@ -97,25 +97,25 @@ func TestListNotes(t *testing.T) {
 		return list.Notes
 	}
 	if got := fmt.Sprint(times("beer")); !strings.Contains(got, `"beer"`) || !strings.Contains(got, "Malt Beverage") {
-		t.Errorf("beer: %s", got)
+		t.Errorf("notes for beer = %s", got)
 	}
 	if got := fmt.Sprint(times("vine")); !strings.Contains(got, "Did you mean Wine?") {
-		t.Errorf("vine: %s", got)
+		t.Errorf("notes for vine = %s", got)
 	}
 	if got := times("wine"); got != nil {
-		t.Errorf("wine: %q", got)
+		t.Errorf("notes for wine = %q, want none", got)
 	}
 	formulas, _, err := w.FormulaProcessingTimes(t.Context(), c, cola.FormulaProcessingTimeParams{FormulaType: "nope", Commodity: "Wine"})
 	if err != nil || len(formulas.Notes) != 1 || !strings.Contains(formulas.Notes[0], "formula_type") {
-		t.Errorf("formulas: %q, %v", formulas.Notes, err)
+		t.Errorf("notes for formulas = %q, %v", formulas.Notes, err)
 	}
 	reports, _, err := w.ProductionReports(t.Context(), c, cola.ProductionReportParams{Year: cola.Some(1901), Commodity: "beer"})
 	if err != nil || len(reports.Notes) != 1 || !strings.Contains(reports.Notes[0], "1901") {
-		t.Errorf("reports: %q, %v", reports.Notes, err)
+		t.Errorf("notes for reports = %q, %v", reports.Notes, err)
 	}
 	areas, _, err := w.AVAs(t.Context(), c, cola.AVAParams{State: "AK"})
 	if err != nil || len(areas.Notes) != 1 || !strings.Contains(areas.Notes[0], `"AK"`) {
-		t.Errorf("areas: %q, %v", areas.Notes, err)
+		t.Errorf("notes for areas = %q, %v", areas.Notes, err)
 	}
 }
 
@@ -132,23 +132,23 @@ func TestTruncatedByQuota(t *testing.T) {
 	whole, _, err := w.Barcode(t.Context(), rich, value)
 	holders, _, err2 := w.SearchPermittees(t.Context(), rich, cola.PermitteeParams{PerPage: cola.Some(3)})
 	if err != nil || err2 != nil || whole.TruncatedByQuota || len(whole.Colas) < 2 || holders.Pagination.TruncatedByQuota || !holders.Pagination.HasMore {
-		t.Fatalf("%+v, %v; %+v, %v", whole, err, holders.Pagination, err2)
+		t.Fatalf("Barcode = %+v, %v; SearchPermittees = %+v, %v", whole, err, holders.Pagination, err2)
 	}
 	w.spend(t, poor, 9_998)
 	cut, _, err := w.SearchPermittees(t.Context(), poor, cola.PermitteeParams{PerPage: cola.Some(3)})
 	if err != nil || !cut.Pagination.TruncatedByQuota || !cut.Pagination.HasMore || len(cut.Permittees) != 2 {
-		t.Errorf("%+v, %v", cut.Pagination, err)
+		t.Errorf("truncated list = %+v, %v", cut.Pagination, err)
 	}
 	poorer := w.mustCaller(t, "poorer@example.com", cola.TierFree)
 	w.spend(t, poorer, 9_999)
 	if part, _, err := w.Barcode(t.Context(), poorer, value); err != nil || !part.TruncatedByQuota || len(part.Colas) != 1 || part.TotalColas != whole.TotalColas {
-		t.Errorf("%+v, %v", part, err)
+		t.Errorf("truncated barcode = %+v, %v", part, err)
 	}
 }
 
-// TestWordsHold checks that the vocabulary matches the records, for every spelling that filters
+// TestQueryWords checks that the vocabulary matches the records, for every spelling that filters
 // accept.
-func TestWordsHold(t *testing.T) {
+func TestQueryWords(t *testing.T) {
 	w := mustWorld(t, 500)
 	words, err := w.Vocabulary(t.Context())
 	if err != nil {
@@ -170,34 +170,34 @@ func TestWordsHold(t *testing.T) {
 	}
 	for state, has := range map[string]bool{"CA": true, "california": true, "Guam": false} {
 		if words.HasUSState(state) != has {
-			t.Errorf("state %s has labels: %t", state, !has)
+			t.Errorf("HasUSState(%s) = %t", state, !has)
 		}
 	}
 }
 
-// TestFormerPathsAreKnown checks that the vocabulary knows a renamed category path if labels have
+// TestFormerPaths checks that the vocabulary knows a renamed category path if labels have
 // it, as searches do.
-func TestFormerPathsAreKnown(t *testing.T) {
+func TestFormerPaths(t *testing.T) {
 	w := mustWorld(t, 200)
-	o := demo.Options{Colas: 200, Seed: 1, AsOf: cola.DateOf(instant)}
+	o := demo.Options{Colas: 200, Seed: 1, AsOf: cola.DateOf(testNow)}
 	words, err := w.Vocabulary(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	aliases := demo.CategoryAliases(o)
 	if len(aliases) == 0 {
-		t.Fatal("the demo data renames no category")
+		t.Fatal("demo data has no category aliases")
 	}
 	for _, a := range aliases {
 		if words.HasCategory(a.Alias) != words.HasCategory(a.Path) {
-			t.Errorf("notes for %s and %s differ", a.Alias, a.Path)
+			t.Errorf("HasCategory differs for %s and %s", a.Alias, a.Path)
 		}
 	}
 }
 
-// TestWordsOfLists checks that each value appears once, in order, and that values with rows are
+// TestListWords checks that each value appears once, in order, and that values with rows are
 // reported as having rows.
-func TestWordsOfLists(t *testing.T) {
+func TestListWords(t *testing.T) {
 	w := mustWorld(t, 10)
 	words, err := w.Vocabulary(t.Context())
 	if err != nil {
@@ -210,7 +210,7 @@ func TestWordsOfLists(t *testing.T) {
 	for _, commodity := range []string{"wine", " BEER ", "Distilled  Spirits", "whale oil"} {
 		reports, _, err := w.ProductionReports(t.Context(), c, cola.ProductionReportParams{Commodity: commodity})
 		if found := reports.Meta.Total > 0; err != nil || words.Reports.Has("commodity", commodity) != found {
-			t.Errorf("reports of %q: found %t, %v", commodity, found, err)
+			t.Errorf("reports of %q: found = %t, %v", commodity, found, err)
 		}
 	}
 	for name, list := range map[string][]string{
@@ -218,7 +218,7 @@ func TestWordsOfLists(t *testing.T) {
 		"year": words.Reports["year"], "report_type": words.Reports["report_type"], "statistical_group": words.Reports["statistical_group"],
 	} {
 		if len(list) == 0 {
-			t.Errorf("there is no %s", name)
+			t.Errorf("no values of %s", name)
 		}
 	}
 }

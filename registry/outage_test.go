@@ -58,10 +58,10 @@ func newSilent(t *testing.T) *Service {
 	return s
 }
 
-// TestSilentStoreIsUnavailable checks that reading a label from an unresponsive store fails after
+// TestUnresponsiveStore checks that reading a label from an unresponsive store fails after
 // three seconds, or earlier if the context ends, and returns a retry time.
-func TestSilentStoreIsUnavailable(t *testing.T) {
-	for name, ask := range map[string]func(context.Context, *Service) error{
+func TestUnresponsiveStore(t *testing.T) {
+	for name, request := range map[string]func(context.Context, *Service) error{
 		"a label": func(ctx context.Context, s *Service) error {
 			_, _, err := s.Cola(ctx, cola.Caller{Account: 7}, "11054001000049", "")
 			return err
@@ -75,50 +75,50 @@ func TestSilentStoreIsUnavailable(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := newSilent(t)
-				begun := time.Now()
-				err := ask(t.Context(), s)
+				start := time.Now()
+				err := request(t.Context(), s)
 				var refusal *cola.Error
 				if !errors.As(err, &refusal) || refusal.Code != cola.CodeUnavailable || refusal.RetryAfter <= 0 {
-					t.Errorf("got %v, want unavailable with a time to try again", err)
+					t.Errorf("error = %v, want unavailable with Retry-After", err)
 				}
-				if took := time.Since(begun); took != 3*time.Second {
-					t.Errorf("after %v, want 3 s", took)
+				if took := time.Since(start); took != 3*time.Second {
+					t.Errorf("returned after %v, want 3s", took)
 				}
 				ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 				defer cancel()
-				if err := ask(ctx, s); !errors.Is(err, context.DeadlineExceeded) {
-					t.Errorf("whose caller has gone: %v, want the end of the context", err)
+				if err := request(ctx, s); !errors.Is(err, context.DeadlineExceeded) {
+					t.Errorf("canceled request: error = %v, want context.DeadlineExceeded", err)
 				}
 			})
 		})
 	}
 }
 
-// TestFollowerDoesNotWaitForASilentStore checks that the follower times out as quickly as a
+// TestFollowerUnresponsiveStore checks that the follower times out as quickly as a
 // request.
-func TestFollowerDoesNotWaitForASilentStore(t *testing.T) {
+func TestFollowerUnresponsiveStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := NewFollower(newSilent(t), FollowerOptions{})
-		begun := time.Now()
-		if _, err := f.latestRevision(t.Context()); !errors.Is(err, context.DeadlineExceeded) || time.Since(begun) != 3*time.Second {
-			t.Errorf("%v after %v, want the end of 3 s", err, time.Since(begun))
+		start := time.Now()
+		if _, err := f.latestRevision(t.Context()); !errors.Is(err, context.DeadlineExceeded) || time.Since(start) != 3*time.Second {
+			t.Errorf("error = %v after %v, want context.DeadlineExceeded after 3s", err, time.Since(start))
 		}
 	})
 }
 
-// TestNoReadsWhileCommitsFail checks that once the ledger knows that the store does not
+// TestReadsWithoutCommits checks that once the ledger knows that the store does not
 // commit, reads fail immediately too.
-func TestNoReadsWhileCommitsFail(t *testing.T) {
+func TestReadsWithoutCommits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSilent(t)
 		caller := cola.Caller{Account: 7}
-		begun := time.Now()
-		if _, err := s.Admit(t.Context(), caller); cola.CodeOf(err) != cola.CodeUnavailable || time.Since(begun) != 5*time.Second {
-			t.Fatalf("a charge: %v after %v, want unavailable after 5 s", err, time.Since(begun))
+		start := time.Now()
+		if _, err := s.Admit(t.Context(), caller); cola.CodeOf(err) != cola.CodeUnavailable || time.Since(start) != 5*time.Second {
+			t.Fatalf("Admit = %v after %v, want unavailable after 5s", err, time.Since(start))
 		}
-		begun = time.Now()
-		if _, _, err := s.Cola(t.Context(), caller, "11054001000049", ""); cola.CodeOf(err) != cola.CodeUnavailable || time.Since(begun) != 0 {
-			t.Errorf("a label then: %v after %v, want unavailable at once", err, time.Since(begun))
+		start = time.Now()
+		if _, _, err := s.Cola(t.Context(), caller, "11054001000049", ""); cola.CodeOf(err) != cola.CodeUnavailable || time.Since(start) != 0 {
+			t.Errorf("Cola = %v after %v, want unavailable immediately", err, time.Since(start))
 		}
 	})
 }
@@ -144,8 +144,8 @@ func (admitting) CreateSavedSearch(ctx context.Context, _ store.NewSavedSearch) 
 	return cola.SavedSearch{}, false, ctx.Err()
 }
 
-// TestSavingDoesNotWaitForASilentStore checks that saving times out as quickly as a charge.
-func TestSavingDoesNotWaitForASilentStore(t *testing.T) {
+// TestSaveUnresponsiveStore checks that saving times out as quickly as a charge.
+func TestSaveUnresponsiveStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ledger := quota.New(admitting{}, quota.Options{})
 		t.Cleanup(ledger.Close)
@@ -153,18 +153,18 @@ func TestSavingDoesNotWaitForASilentStore(t *testing.T) {
 		caller := cola.Caller{Account: 7, Credential: cola.Credential{Kind: cola.CredentialKey, ID: 1}, Scopes: cola.Scopes()}
 		search := cola.SavedSearchParams{Name: "n", Filters: &cola.SavedSearchFilters{}}
 		if _, _, err := s.CreateSavedSearch(t.Context(), caller, search); cola.CodeOf(err) != cola.CodeUnavailable {
-			t.Errorf("before the index is built: %v, want unavailable", err)
+			t.Errorf("before the index is built: error = %v, want unavailable", err)
 		}
 		s.ready.Store(true)
-		begun := time.Now()
+		start := time.Now()
 		_, state, err := s.CreateSavedSearch(t.Context(), caller, search)
-		if cola.CodeOf(err) != cola.CodeUnavailable || !state.Known() || time.Since(begun) != 5*time.Second {
-			t.Errorf("%v after %v, want unavailable after 5 s", err, time.Since(begun))
+		if cola.CodeOf(err) != cola.CodeUnavailable || !state.Known() || time.Since(start) != 5*time.Second {
+			t.Errorf("error = %v after %v, want unavailable after 5s", err, time.Since(start))
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		if _, _, err := s.CreateSavedSearch(ctx, caller, search); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("whose caller has gone: %v, want the end of the context", err)
+			t.Errorf("canceled request: error = %v, want context.DeadlineExceeded", err)
 		}
 	})
 }

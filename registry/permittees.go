@@ -11,14 +11,14 @@ import (
 // maxRecentColas limits the labels in a permittee's details.
 const maxRecentColas = 10
 
-// PermitteePage is the answer to SearchPermittees.
+// PermitteePage is the result of SearchPermittees.
 type PermitteePage struct {
 	Permittees []cola.PermitteeSummary
 	Pagination cola.Pagination
 }
 
-// SearchPermittees returns a page of the permittees that match, most labels first. It costs one list
-// record per permittee returned. If fewer list records are left, the page is cut and
+// SearchPermittees returns a page of the permittees that match, most labels first. It costs one
+// list record per permittee returned. If fewer list records are left, the page is cut and
 // TruncatedByQuota is true.
 func (s *Service) SearchPermittees(
 	ctx context.Context, c cola.Caller, p cola.PermitteeParams,
@@ -26,8 +26,8 @@ func (s *Service) SearchPermittees(
 	return s.SearchPermitteesLimited(ctx, c, p, nil)
 }
 
-// SearchPermitteesLimited is SearchPermittees for a response of limited size; it cuts the page to the
-// rows that fit.
+// SearchPermitteesLimited is SearchPermittees for a response of limited size; it cuts the page to
+// the rows that fit.
 func (s *Service) SearchPermitteesLimited(
 	ctx context.Context, c cola.Caller, p cola.PermitteeParams, limit RowLimit[cola.PermitteeSummary],
 ) (PermitteePage, cola.QuotaState, error) {
@@ -39,9 +39,9 @@ func (s *Service) SearchPermitteesLimited(
 		state, err := s.Refuse(ctx, c, err)
 		return PermitteePage{}, state, err
 	}
-	begun := time.Now()
+	start := time.Now()
 	found := s.index.View().Permittees(q)
-	s.metrics.observeSearch(permitteeSearch, begun)
+	s.metrics.observeSearch(permitteeSearch, start)
 	rows, fewer := limit.cut(found.Rows)
 	found.Rows, found.HasMore = rows, found.HasMore || fewer
 	grant, err := s.ledger.Charge(ctx, quotaRequest(c, cola.MeterListRecords, len(found.Rows)))
@@ -65,9 +65,9 @@ func (s *Service) Permittee(
 	ctx context.Context, c cola.Caller, number, ifNoneMatch string,
 ) (Tagged[cola.PermitteeDetail], cola.QuotaState, error) {
 	return lookup(ctx, s, c, cola.MeterDetailViews, ifNoneMatch, func() (cola.PermitteeDetail, error) {
-		begun := time.Now()
+		start := time.Now()
 		detail, ok := s.index.View().Permittee(vocabulary.NormalizePermit(number), s.today(), maxRecentColas)
-		s.metrics.observeSearch(permitteeDetails, begun)
+		s.metrics.observeSearch(permitteeDetails, start)
 		if !ok {
 			return detail, cola.Errorf(cola.CodeNotFound, "No permittee has the permit number %s.", cola.Quoted(number))
 		}

@@ -23,7 +23,7 @@ type PageList[T any] struct {
 	Notes []string // why there are no rows
 }
 
-// listReference answers a free list operation with the rows that find returns. It calls find only if
+// listReference serves a free list operation with the rows that find returns. It calls find only if
 // the request is admitted, and notes only if there are no rows.
 func listReference[T any](ctx context.Context, s *Service, c cola.Caller, invalid error,
 	find func(*store.ReferenceSets) []T,
@@ -47,7 +47,7 @@ func (s *Service) referenceWords() (w Vocabulary) {
 	return w
 }
 
-// admitFree admits a free request, or refuses it with invalid if that is not nil.
+// admitFree admits a free request, or rejects it with invalid if that is not nil.
 func (s *Service) admitFree(ctx context.Context, c cola.Caller, invalid error) (cola.QuotaState, error) {
 	if err := s.checkIndexBuilt(); err != nil {
 		return cola.QuotaState{}, err
@@ -168,7 +168,7 @@ func (s *Service) ProductionReports(
 	return list, state, nil
 }
 
-// shownInt writes a number, empty when it is not given.
+// shownInt formats a number; empty if unset.
 func shownInt(n cola.Opt[int]) string {
 	if !n.OK {
 		return ""

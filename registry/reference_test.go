@@ -21,7 +21,7 @@ func TestLatestFigures(t *testing.T) {
 	newest, _, err2 := w.ProcessingTimes(ctx, c, cola.ProcessingTimeParams{Latest: latest})
 	checkLatest(t, times, newest, err, err2, func(r cola.ProcessingTime) (string, cola.Date) { return r.Commodity, r.SnapshotDate })
 	if len(newest.Rows) != 3 || newest.Meta.Total != 3 {
-		t.Errorf("%d rows of %d are the newest of three commodities", len(newest.Rows), newest.Meta.Total)
+		t.Errorf("newest: %d rows of %d, want 3", len(newest.Rows), newest.Meta.Total)
 	}
 	formula, _, err := w.FormulaProcessingTimes(ctx, c, cola.FormulaProcessingTimeParams{Commodity: "wine"})
 	newestFormula, _, err2 := w.FormulaProcessingTimes(ctx, c, cola.FormulaProcessingTimeParams{Commodity: "wine", Latest: latest})
@@ -59,7 +59,7 @@ func checkLatest[T any](t *testing.T, all, newest registry.List[T], err, err2 er
 		return date != dates[series]
 	})
 	if diff := cmp.Diff(want, newest.Rows); diff != "" || len(want) == 0 || len(want) == len(all.Rows) || newest.Meta.Total != len(want) {
-		t.Errorf("%d of %d rows are the newest (-want +got):\n%s", newest.Meta.Total, len(all.Rows), diff)
+		t.Errorf("newest: %d of %d rows (-want +got):\n%s", newest.Meta.Total, len(all.Rows), diff)
 	}
 }
 
@@ -86,11 +86,11 @@ func TestStatisticalDetail(t *testing.T) {
 	got := allReports(t, w, c, cola.ProductionReportParams{StatisticalDetail: "  PRODUCTION "})
 	for _, r := range got.Rows {
 		if r.StatisticalDetail != "Production" {
-			t.Errorf("a row has the detail %q", r.StatisticalDetail)
+			t.Errorf("statistical detail = %q, want Production", r.StatisticalDetail)
 		}
 	}
 	if len(got.Rows) == 0 {
-		t.Error("no row has the detail Production")
+		t.Error("no rows with detail Production")
 	}
 }
 
@@ -101,7 +101,7 @@ func TestCurrentAVAs(t *testing.T) {
 	ids := func(current cola.Opt[bool]) (found []string) {
 		areas, _, err := w.AVAs(t.Context(), c, cola.AVAParams{Q: "walla walla", Current: current})
 		if err != nil || areas.Meta.Total != len(areas.Rows) {
-			t.Fatalf("%+v, %v", areas.Meta, err)
+			t.Fatalf("AVAs = %+v, %v", areas.Meta, err)
 		}
 		for _, a := range areas.Rows {
 			found = append(found, a.AVAID+" "+a.ValidEndDate.String())
@@ -114,7 +114,7 @@ func TestCurrentAVAs(t *testing.T) {
 		want    []string
 	}{{cola.Opt[bool]{}, all}, {cola.Some(false), all}, {cola.Some(true), all[1:]}} {
 		if diff := cmp.Diff(tt.want, ids(tt.current)); diff != "" {
-			t.Errorf("current %+v (-want +got):\n%s", tt.current, diff)
+			t.Errorf("current = %+v (-want +got):\n%s", tt.current, diff)
 		}
 	}
 }

@@ -21,11 +21,12 @@ const (
 	flushTimeout = 5 * time.Second
 	// maxPendingRefusals limits the pending keys; further ones are dropped.
 	maxPendingRefusals = 10_000
-	// flushBatchSize limits the rows of a transaction, so that the ledger does not wait long for it.
+	// flushBatchSize limits the rows of a transaction, so that the ledger does not wait long for
+	// it.
 	flushBatchSize = 50
 )
 
-// recordingLedger is a ledger that records the requests it refuses.
+// recordingLedger is a ledger that records the requests it rejects.
 type recordingLedger struct {
 	*quota.Ledger
 	refusals *refusalRecorder
@@ -78,7 +79,7 @@ type refusalRecorder struct {
 	log     *slog.Logger
 	metrics *refusalMetrics
 
-	flushing chan struct{} // holds one while the database writes
+	flushing chan struct{} // full during a database write
 	failing  bool          // the latest write failed; guarded by flushing
 
 	mu      sync.Mutex
@@ -156,9 +157,9 @@ func (r *refusalRecorder) add(which refusalKey, more refusalCount) {
 func (r *refusalRecorder) takePending() map[refusalKey]*refusalCount {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	taken := r.pending
+	batch := r.pending
 	r.pending = nil
-	return taken
+	return batch
 }
 
 // requeue returns unwritten refusals to the pending ones. It merges the smaller map into the larger
@@ -167,7 +168,8 @@ func (r *refusalRecorder) requeue(left map[refusalKey]*refusalCount) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	smaller := r.pending
-	if r.pending = left; len(smaller) > len(left) {
+	r.pending = left
+	if len(smaller) > len(left) {
 		smaller, r.pending = left, smaller
 	}
 	for which, t := range smaller {
@@ -205,7 +207,8 @@ func (r *refusalRecorder) writeBatches(ctx context.Context, waiting map[refusalK
 		requests := 0
 		for which, t := range waiting {
 			part = append(part, which.refusal(*t))
-			if requests += t.count; len(part) == flushBatchSize {
+			requests += t.count
+			if len(part) == flushBatchSize {
 				break
 			}
 		}
@@ -228,8 +231,13 @@ func (a refusalKey) refusal(t refusalCount) store.AccountRefusal {
 }
 
 func refusalKeyOf(r store.AccountRefusal) refusalKey {
-	return refusalKey{account: r.Account, minute: r.Minute.Unix() / 60, channel: r.Channel, credential: r.Credential,
-		reason: r.Reason}
+	return refusalKey{
+		account:    r.Account,
+		minute:     r.Minute.Unix() / 60,
+		channel:    r.Channel,
+		credential: r.Credential,
+		reason:     r.Reason,
+	}
 }
 
 // close writes the pending refusals and stops the recorder. Later refusals are dropped, and so are

@@ -13,26 +13,26 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// refused writes all pending refusals and returns the account holder's view of them, unordered.
+// refused writes all pending rejections and returns the account holder's view of them, unordered.
 func (w *world) refused(t *testing.T, holder cola.Caller) []string {
 	t.Helper()
 	w.Close()
 	r := w.mustReport(t, holder)
-	told := []string{}
+	got := []string{}
 	for _, n := range r.Refusals {
-		told = append(told, fmt.Sprintf("%s %s %q: %d %s", n.Channel, n.Credential.Kind, n.Name, n.Count, n.Reason))
+		got = append(got, fmt.Sprintf("%s %s %q: %d %s", n.Channel, n.Credential.Kind, n.Name, n.Count, n.Reason))
 	}
-	slices.Sort(told)
-	return told
+	slices.Sort(got)
+	return got
 }
 
-// TestRejectedRequestsAreReported checks that account holders see each refused request once, with its reason,
+// TestRejectedRequests checks that account holders see each rejected request once, with its reason,
 // by key and app. Refusals reported elsewhere and requests that failed for other reasons are
 // excluded.
-func TestRejectedRequestsAreReported(t *testing.T) {
+func TestRejectedRequests(t *testing.T) {
 	w := mustWorld(t, 300)
 	holder, stranger := w.mustHolder(t, "told@example.com", cola.TierFree), w.mustHolder(t, "stranger@example.com", cola.TierFree)
-	ci, old := w.mustMake(t, holder, registry.KeyParams{Name: "CI"}), w.mustMake(t, holder, registry.KeyParams{Name: "old"})
+	ci, old := w.mustCreateKey(t, holder, registry.KeyParams{Name: "CI"}), w.mustCreateKey(t, holder, registry.KeyParams{Name: "old"})
 	key := keyCaller(holder.Account, ci.ID)
 	_, app := w.mustConnect(t, holder.Account, "Assistant")
 	app.Scopes = nil
@@ -67,7 +67,7 @@ func TestRejectedRequestsAreReported(t *testing.T) {
 	for range 10 + 3 { // exhausts the rate limit of ten
 		w.Admit(t.Context(), key)
 	}
-	for range 2 { // refused before processing
+	for range 2 { // rejected before processing
 		w.SearchColas(t.Context(), key, cola.SearchParams{})
 	}
 	w.SearchColas(t.Context(), holder, cola.SearchParams{})
@@ -76,22 +76,22 @@ func TestRejectedRequestsAreReported(t *testing.T) {
 		`rest key "CI": 1 account_suspended`, `rest key "CI": 5 burst`, `rest key "old": 2 credential_ended`,
 	}
 	if diff := cmp.Diff(want, w.refused(t, holder)); diff != "" {
-		t.Errorf("refused (-want +got):\n%s", diff)
+		t.Errorf("rejections (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff([]string{}, w.refused(t, stranger)); diff != "" {
-		t.Errorf("of another account (-want +got):\n%s", diff)
+		t.Errorf("rejections of another account (-want +got):\n%s", diff)
 	}
 	recorded, dropped := w.measured(t, "refusals_recorded_total")[""], w.measured(t, "refusals_dropped_total")[""]
 	if recorded != 11 || dropped != 0 {
-		t.Errorf("counted %v as recorded and %v as dropped", recorded, dropped)
+		t.Errorf("recorded = %v, dropped = %v, want 11, 0", recorded, dropped)
 	}
 }
 
-// TestExhaustedQuotaIsReported checks that exhausting each of the two quotas is reported with its own reason.
-func TestExhaustedQuotaIsReported(t *testing.T) {
+// TestExhaustedQuota checks that exhausting each of the two quotas is reported with its own reason.
+func TestExhaustedQuota(t *testing.T) {
 	w := mustWorld(t, 300)
 	holder := w.mustHolder(t, "usedup@example.com", cola.TierPro)
-	key := keyCaller(holder.Account, w.mustMake(t, holder, registry.KeyParams{Name: "CI"}).ID)
+	key := keyCaller(holder.Account, w.mustCreateKey(t, holder, registry.KeyParams{Name: "CI"}).ID)
 	labels := w.newest(t, key, cola.SearchParams{PerPage: cola.Some(100), ApprovalDateFrom: cola.NewDate(2005, 1, 1)})
 	for n := range cola.TierFree.Limits().ListRecords / 100 {
 		w.newest(t, key, cola.SearchParams{PerPage: cola.Some(100), ApprovalDateFrom: cola.NewDate(2005, 1, 1)})
@@ -105,23 +105,23 @@ func TestExhaustedQuotaIsReported(t *testing.T) {
 	if err := w.store.SetTier(t.Context(), holder.Account, cola.TierFree); err != nil {
 		t.Fatal(err)
 	}
-	w.advance(30*time.Second - time.Duration(w.now().Second())*time.Second) // all refusals fall in one minute
+	w.advance(30*time.Second - time.Duration(w.now().Second())*time.Second) // all rejections fall in one minute
 	for range 3 {
 		w.SearchColas(t.Context(), key, cola.SearchParams{})
 		w.Cola(t.Context(), holder, labels[0].TTBID.String(), "")
 	}
 	want := []string{`dashboard sign_in "": 3 detail_views`, `rest key "CI": 3 list_records`}
 	if diff := cmp.Diff(want, w.refused(t, holder)); diff != "" {
-		t.Errorf("refused (-want +got):\n%s", diff)
+		t.Errorf("rejections (-want +got):\n%s", diff)
 	}
 }
 
-// TestReportListsLatestRejections checks that the report lists at most 50 refusals, the latest ones, with
+// TestLatestRejections checks that the report lists at most 50 rejections, the latest ones, with
 // their times.
-func TestReportListsLatestRejections(t *testing.T) {
+func TestLatestRejections(t *testing.T) {
 	w := mustWorld(t, 0)
 	holder := w.mustHolder(t, "latest@example.com", cola.TierFree)
-	key := w.mustMake(t, holder, registry.KeyParams{Name: "CI"})
+	key := w.mustCreateKey(t, holder, registry.KeyParams{Name: "CI"})
 	if _, err := w.RevokeKey(t.Context(), holder, key.ID); err != nil {
 		t.Fatal(err)
 	}
@@ -132,16 +132,16 @@ func TestReportListsLatestRejections(t *testing.T) {
 	w.Close()
 	got := w.mustReport(t, holder).Refusals
 	if len(got) != 50 || !got[0].LastAt.Equal(w.now()) || !got[49].LastAt.Equal(w.now().Add(-49*time.Minute)) {
-		t.Errorf("%d refusals, the first of %v", len(got), got[0].LastAt)
+		t.Errorf("%d rejections, first at %v, want 50 from now", len(got), got[0].LastAt)
 	}
 }
 
-// TestRejectionsWithoutAccount checks that refusals of an unknown account are dropped and do not block
-// those of other accounts.
+// TestRejectionsWithoutAccount checks that rejections of an unknown account are dropped and do not
+// block those of other accounts.
 func TestRejectionsWithoutAccount(t *testing.T) {
 	w := mustWorld(t, 0)
 	holder := w.mustHolder(t, "somebody@example.com", cola.TierFree)
-	key := w.mustMake(t, holder, registry.KeyParams{Name: "CI"})
+	key := w.mustCreateKey(t, holder, registry.KeyParams{Name: "CI"})
 	if err := w.store.Suspend(t.Context(), holder.Account, "Bills"); err != nil {
 		t.Fatal(err)
 	}
@@ -150,10 +150,10 @@ func TestRejectionsWithoutAccount(t *testing.T) {
 	w.Close()
 	got, err := w.store.Refusals(t.Context(), holder.Account, 10)
 	want := []store.Refusal{{
-		Minute: instant, Channel: cola.ChannelREST, Credential: cola.Credential{Kind: cola.CredentialKey, ID: key.ID},
-		Reason: registry.RefusedSuspended, Count: 1, LastAt: instant,
+		Minute: testNow, Channel: cola.ChannelREST, Credential: cola.Credential{Kind: cola.CredentialKey, ID: key.ID},
+		Reason: registry.RefusedSuspended, Count: 1, LastAt: testNow,
 	}}
 	if diff := cmp.Diff(want, got); err != nil || diff != "" {
-		t.Errorf("%v (-want +got):\n%s", err, diff)
+		t.Errorf("rejections: %v (-want +got):\n%s", err, diff)
 	}
 }

@@ -18,13 +18,13 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// notebook records refusals, or fails on demand.
+// notebook records rejections, or fails on demand.
 type notebook struct {
 	mu    sync.Mutex
 	fault error
 	hangs bool // until the context ends
 	calls []int
-	sums  map[store.AccountRefusal]int // keyed by refusal with zero Count and LastAt
+	sums  map[store.AccountRefusal]int // keyed by rejection with zero Count and LastAt
 }
 
 func (n *notebook) RecordRefusals(ctx context.Context, refusals []store.AccountRefusal) error {
@@ -79,7 +79,7 @@ func notingIn(n *notebook) *refusalRecorder {
 	return newRefusalRecorder(n, time.Now, slog.New(slog.DiscardHandler), newRefusalMetrics(nil))
 }
 
-// waits returns the number of pending kinds of refusals, and whether a flush is scheduled.
+// waits returns the number of pending kinds of rejections, and whether a flush is scheduled.
 func (r *refusalRecorder) waits() (kinds int, timed bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -94,9 +94,9 @@ func keyOfAccount(n int) cola.Caller {
 	return cola.Caller{Account: cola.AccountID(n), Credential: cola.Credential{Kind: cola.CredentialKey, ID: int64(n)}, Channel: cola.ChannelREST}
 }
 
-// TestReasonRefused checks the reason reported to account holders for each error, and which errors
-// are not reported.
-func TestReasonRefused(t *testing.T) {
+// TestRejectionReason checks the reason reported to account holders for each error, and which
+// errors are not reported.
+func TestRejectionReason(t *testing.T) {
 	quotaError := func(reason string) error {
 		return &cola.Error{Code: cola.CodeQuotaExceeded, Details: map[string]any{"reason": reason}}
 	}
@@ -119,22 +119,22 @@ func TestReasonRefused(t *testing.T) {
 		for channel, want := range map[cola.Channel]string{cola.ChannelREST: tt.want, cola.ChannelMCP: tt.want, cola.ChannelDashboard: tt.inDashboard} {
 			got, ok := refusalReason(cola.Caller{Channel: channel}, tt.err)
 			if ok != (want != "") || ok && got != want {
-				t.Errorf("%v over %s: %q, %t; want %q", tt.err, channel, got, ok, want)
+				t.Errorf("reasonOf(%v) over %s = %q, %t, want %q", tt.err, channel, got, ok, want)
 			}
 		}
 	}
 }
 
-// TestRefusalsAreAddedUp checks that refusals are summed by account, minute, channel, credential
+// TestRejectionTotals checks that rejections are summed by account, minute, channel, credential
 // and reason, and written after two seconds. There are no earlier writes and no empty ones.
-func TestRefusalsAreAddedUp(t *testing.T) {
+func TestRejectionTotals(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := &notebook{}
 		r := notingIn(n)
 		one, other := keyOfAccount(1), keyOfAccount(2)
 		app := one
 		app.Credential.Kind, app.Channel = cola.CredentialLink, cola.ChannelMCP
-		begun := time.Now().UTC() // synctest bubbles start at a full minute
+		start := time.Now().UTC() // synctest bubbles start at a full minute
 		for range 3 {
 			r.record(one, burstRefusal())
 		}
@@ -145,7 +145,7 @@ func TestRefusalsAreAddedUp(t *testing.T) {
 		time.Sleep(flushInterval - time.Nanosecond)
 		synctest.Wait()
 		if calls, _ := n.has(); calls != 0 {
-			t.Errorf("%d calls before the time", calls)
+			t.Errorf("%d calls before the interval, want 0", calls)
 		}
 		time.Sleep(time.Nanosecond)
 		synctest.Wait()
@@ -154,27 +154,27 @@ func TestRefusalsAreAddedUp(t *testing.T) {
 		r.close()
 		at := func(minute int, c cola.Caller, reason string) store.AccountRefusal {
 			return store.AccountRefusal{Account: c.Account, Refusal: store.Refusal{
-				Minute: begun.Add(time.Duration(minute) * time.Minute), Channel: c.Channel, Credential: c.Credential, Reason: reason,
+				Minute: start.Add(time.Duration(minute) * time.Minute), Channel: c.Channel, Credential: c.Credential, Reason: reason,
 			}}
 		}
 		want := map[store.AccountRefusal]int{
 			at(0, one, RefusedBurst): 3, at(0, other, RefusedBurst): 1, at(0, app, RefusedBurst): 1, at(0, one, RefusedCredential): 1, at(1, one, RefusedBurst): 1,
 		}
 		if diff := cmp.Diff(want, n.sums); diff != "" {
-			t.Errorf("written (-want +got):\n%s", diff)
+			t.Errorf("stored sums (-want +got):\n%s", diff)
 		}
 		if diff := cmp.Diff([]int{4, 1}, n.calls); diff != "" {
 			t.Errorf("calls (-want +got):\n%s", diff)
 		}
 		if got := testutil.ToFloat64(r.metrics.recorded); got != 7 {
-			t.Errorf("counted %v as recorded, want 7", got)
+			t.Errorf("recorded = %v, want 7", got)
 		}
 	})
 }
 
-// TestRejectionsSurviveStoreErrors checks that refusals that the store rejected are kept, merged with
-// later ones, and written when the store works again.
-func TestRejectionsSurviveStoreErrors(t *testing.T) {
+// TestRejectionStoreErrors checks that rejections that the store could not write are kept, merged
+// with later ones, and written when the store works again.
+func TestRejectionStoreErrors(t *testing.T) {
 	for name, fail := range map[string]func(*notebook){
 		"it fails": func(n *notebook) { n.set(store.ErrUnavailable, false) },
 		"it hangs": func(n *notebook) { n.set(nil, true) },
@@ -198,31 +198,31 @@ func TestRejectionsSurviveStoreErrors(t *testing.T) {
 				time.Sleep(time.Minute)
 				synctest.Wait()
 				if _, requests := n.has(); requests != 5_000 {
-					t.Errorf("%d requests were written, want 5000", requests)
+					t.Errorf("stored %d requests, want 5000", requests)
 				}
 				if failed := strings.Count(logged.String(), "level=WARN"); failed != 1 || strings.Count(logged.String(), "level=INFO") != 1 {
-					t.Errorf("logged:\n%s", logged)
+					t.Errorf("log has an unexpected number of lines:\n%s", logged)
 				}
 				calls, _ := n.has()
 				time.Sleep(time.Minute)
 				if more, _ := n.has(); more != calls {
-					t.Errorf("%d calls with nothing to write", more-calls)
+					t.Errorf("%d calls without pending rejections, want 0", more-calls)
 				}
 				if waits, timed := r.waits(); waits != 0 || timed {
-					t.Errorf("%d wait, and a timer runs: %t", waits, timed)
+					t.Errorf("%d pending, timer active = %t, want 0, false", waits, timed)
 				}
 				r.close()
 				if dropped := testutil.ToFloat64(r.metrics.dropped); dropped != 0 {
-					t.Errorf("%v were dropped", dropped)
+					t.Errorf("dropped = %v, want 0", dropped)
 				}
 			})
 		})
 	}
 }
 
-// TestRefusalsAreBounded checks that pending refusals are limited while writes fail, and that the
+// TestRejectionLimit checks that pending rejections are limited while writes fail, and that the
 // excess is counted as dropped. Refusals of the same kind share one entry.
-func TestRefusalsAreBounded(t *testing.T) {
+func TestRejectionLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := &notebook{fault: store.ErrUnavailable}
 		r := notingIn(n)
@@ -234,25 +234,25 @@ func TestRefusalsAreBounded(t *testing.T) {
 			r.record(keyOfAccount(account), burstRefusal())
 		}
 		if waits, _ := r.waits(); waits != maxPendingRefusals {
-			t.Errorf("%d wait, want %d", waits, maxPendingRefusals)
+			t.Errorf("%d pending, want %d", waits, maxPendingRefusals)
 		}
 		n.set(nil, false)
 		r.close()
 		_, requests := n.has()
 		if dropped := testutil.ToFloat64(r.metrics.dropped); requests != 2*maxPendingRefusals || dropped != maxPendingRefusals+50 {
-			t.Errorf("%d written and %v dropped, want %d and %d", requests, dropped, 2*maxPendingRefusals, maxPendingRefusals+50)
+			t.Errorf("stored %d, dropped %v, want %d and %d", requests, dropped, 2*maxPendingRefusals, maxPendingRefusals+50)
 		}
 		for _, size := range n.calls {
 			if size > flushBatchSize {
-				t.Errorf("%d in one transaction", size)
+				t.Errorf("transaction of %d rejections is too large", size)
 			}
 		}
 	})
 }
 
-// TestUnwrittenRejectionsAreBounded checks that refusals from a failed write and those recorded meanwhile stay
-// within the limit together.
-func TestUnwrittenRejectionsAreBounded(t *testing.T) {
+// TestUnwrittenRejectionLimit checks that rejections from a failed write and those recorded
+// meanwhile stay within the limit together.
+func TestUnwrittenRejectionLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := &notebook{hangs: true}
 		r := notingIn(n)
@@ -269,14 +269,14 @@ func TestUnwrittenRejectionsAreBounded(t *testing.T) {
 		r.close()
 		_, requests := n.has()
 		if dropped := testutil.ToFloat64(r.metrics.dropped); requests != maxPendingRefusals || dropped != maxPendingRefusals-10 {
-			t.Errorf("%d written and %v dropped, want %d and %d", requests, dropped, maxPendingRefusals, maxPendingRefusals-10)
+			t.Errorf("stored %d, dropped %v, want %d and %d", requests, dropped, maxPendingRefusals, maxPendingRefusals-10)
 		}
 	})
 }
 
-// TestCloseLosesNothingItNeedNot checks that closing writes pending refusals, returns in time if
+// TestCloseFlush checks that closing writes pending rejections, returns in time if
 // the store does not respond, and reports the number lost.
-func TestCloseLosesNothingItNeedNot(t *testing.T) {
+func TestCloseFlush(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := &notebook{}
 		r := notingIn(n)
@@ -286,22 +286,22 @@ func TestCloseLosesNothingItNeedNot(t *testing.T) {
 		r.record(keyOfAccount(1), burstRefusal())
 		time.Sleep(time.Minute)
 		if calls, requests := n.has(); calls != 1 || requests != 1 || testutil.ToFloat64(r.metrics.dropped) != 1 {
-			t.Errorf("%d calls, %d requests, %v dropped", calls, requests, testutil.ToFloat64(r.metrics.dropped))
+			t.Errorf("%d calls, %d requests, %v dropped, want one each", calls, requests, testutil.ToFloat64(r.metrics.dropped))
 		}
 
 		silent := notingIn(&notebook{hangs: true})
 		silent.record(keyOfAccount(1), burstRefusal())
 		silent.record(keyOfAccount(1), burstRefusal())
-		begun := time.Now()
+		start := time.Now()
 		silent.close()
-		if took := time.Since(begun); took != flushTimeout || testutil.ToFloat64(silent.metrics.dropped) != 2 {
+		if took := time.Since(start); took != flushTimeout || testutil.ToFloat64(silent.metrics.dropped) != 2 {
 			t.Errorf("closed after %v, %v dropped", took, testutil.ToFloat64(silent.metrics.dropped))
 		}
 	})
 }
 
 // TestConcurrentRejections checks that concurrent recording, writing, failing and closing neither
-// lose nor duplicate refusals.
+// lose nor duplicate rejections.
 func TestConcurrentRejections(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := &notebook{}
@@ -322,12 +322,12 @@ func TestConcurrentRejections(t *testing.T) {
 		n.set(nil, false)
 		r.close()
 		if _, requests := n.has(); requests != 8*500 || testutil.ToFloat64(r.metrics.recorded) != 8*500 {
-			t.Errorf("%d requests were written, want %d", requests, 8*500)
+			t.Errorf("stored %d requests, want %d", requests, 8*500)
 		}
 	})
 }
 
-// BenchmarkNote measures the cost of recording a refusal.
+// BenchmarkNote measures the cost of recording a rejection.
 func BenchmarkNote(b *testing.B) {
 	for name, accounts := range map[string]int{"one account": 1, "5000 accounts": 5_000} {
 		b.Run(name, func(b *testing.B) {

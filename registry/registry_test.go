@@ -30,7 +30,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const publicURL = "https://registry.example"
 
-var instant = time.Date(2026, time.November, 20, 12, 0, 0, 0, time.UTC)
+var testNow = time.Date(2026, time.November, 20, 12, 0, 0, 0, time.UTC)
 
 // world is a registry over an embedded database with demo data.
 type world struct {
@@ -43,7 +43,7 @@ type world struct {
 	stuck atomic.Bool // reads work, commits fail
 	full  atomic.Bool // saved search operations fail
 	stiff atomic.Bool // reading destinations works, changing them fails
-	// earlier finds destinations by the hashes of earlier versions' links; nil: the store finds them
+	// earlier finds destinations by the hashes of earlier versions' links. Default: the store.
 	earlier func(hash []byte) (store.Destination, error)
 	trace   atomic.Pointer[store.Trace] // if set, the trace of every label for every search
 
@@ -95,7 +95,7 @@ func mustWorld(t testing.TB, labels int) *world {
 func mustWorldOf(t testing.TB, labels int, set func(*registry.Options)) *world {
 	t.Helper()
 	w := &world{metrics: prometheus.NewPedanticRegistry()}
-	w.clock.Store(instant.UnixMicro())
+	w.clock.Store(testNow.UnixMicro())
 	quiet := slog.New(slog.DiscardHandler)
 	st, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "registry.db"), sqlite.Options{Now: w.now, Logger: quiet})
 	if err != nil {
@@ -103,7 +103,7 @@ func mustWorldOf(t testing.TB, labels int, set func(*registry.Options)) *world {
 	}
 	w.store, w.index = st, search.New(search.Options{})
 	if labels > 0 {
-		o := demo.Options{Colas: labels, Seed: 1, AsOf: cola.DateOf(instant)}
+		o := demo.Options{Colas: labels, Seed: 1, AsOf: cola.DateOf(testNow)}
 		if err := demo.Load(t.Context(), st, o, func(int, int) {}); err != nil {
 			t.Fatal(err)
 		}
@@ -188,23 +188,23 @@ func TestBarcode(t *testing.T) {
 		before, _, _ := w.Usage(t.Context(), c)
 		found, state, err := w.Barcode(t.Context(), c, string(label.Value.BarcodeValue))
 		if err != nil || !slices.Contains(found.Colas, row) || found.TotalColas != len(found.Colas) {
-			t.Fatalf("barcode %s: %+v, %v; want %s among them", label.Value.BarcodeValue, found, err, row.TTBID)
+			t.Fatalf("Barcode(%s) = %+v, %v, want %s in it", label.Value.BarcodeValue, found, err, row.TTBID)
 		}
 		if cost := state.Used.ListRecords - before.ListRecords.Used; cost != len(found.Colas) {
-			t.Errorf("the lookup cost %d list records for %d labels", cost, len(found.Colas))
+			t.Errorf("charged %d list records for %d labels", cost, len(found.Colas))
 		}
 		return
 	}
 	t.Fatal("no label has a barcode")
 }
 
-// TestPermitteesAgreeWithLabels checks that a permittee's counts match those of a search.
-func TestPermitteesAgreeWithLabels(t *testing.T) {
+// TestPermitteeCounts checks that a permittee's counts match those of a search.
+func TestPermitteeCounts(t *testing.T) {
 	w := mustWorld(t, 1_000)
 	c := w.mustCaller(t, "permittees@example.com", cola.TierPro)
 	page, state, err := w.SearchPermittees(t.Context(), c, cola.PermitteeParams{PerPage: cola.Some(20)})
 	if err != nil || len(page.Permittees) != 20 || state.Used.ListRecords != 20 || page.Pagination.NextCursor != "" {
-		t.Fatalf("%d rows, %+v, %+v, %v", len(page.Permittees), page.Pagination, state.Used, err)
+		t.Fatalf("SearchPermittees = %d rows, %+v, %+v, %v", len(page.Permittees), page.Pagination, state.Used, err)
 	}
 	for _, p := range page.Permittees {
 		all, _, err := w.SearchColas(t.Context(), c, cola.SearchParams{PermitNumber: p.PermitNumber, ApprovalDateFrom: cola.NewDate(1990, 1, 1), PerPage: cola.Some(1)})
@@ -212,19 +212,19 @@ func TestPermitteesAgreeWithLabels(t *testing.T) {
 			t.Fatal(err)
 		}
 		if all.Pagination.Total > p.Colas || p.Colas-all.Pagination.Total > p.Colas/4+1 { // undated labels match no date range
-			t.Errorf("%s counts %d labels, a search finds %d dated ones", p.PermitNumber, p.Colas, all.Pagination.Total)
+			t.Errorf("%s: %d labels, but a search finds %d with dates", p.PermitNumber, p.Colas, all.Pagination.Total)
 		}
 	}
 }
 
-func TestReferenceDataIsFree(t *testing.T) {
+func TestReferenceDataCharge(t *testing.T) {
 	w := mustWorld(t, 10)
 	c := w.mustCaller(t, "free@example.com", cola.TierPro)
 	counts := map[string]int{}
 	note := func(name string, rows int, state cola.QuotaState, err error) {
 		t.Helper()
 		if err != nil || state.Used != (cola.Used{}) {
-			t.Errorf("%s: %+v, %v; want it free", name, state.Used, err)
+			t.Errorf("%s = %+v, %v, want no charge", name, state.Used, err)
 		}
 		counts[name] = rows
 	}
@@ -243,22 +243,22 @@ func TestReferenceDataIsFree(t *testing.T) {
 	note("area", len(area.Value.States), state, err)
 	for name, n := range counts {
 		if n == 0 {
-			t.Errorf("no %s", name)
+			t.Errorf("no %s in the demo data", name)
 		}
 	}
 	if reports.Meta.Total <= 6 || !reports.Meta.HasMore || reports.Meta.Page != 2 {
-		t.Errorf("reports: %+v", reports.Meta)
+		t.Errorf("reports = %+v", reports.Meta)
 	}
 	for _, r := range times.Rows {
 		if r.Commodity != "Wine" {
-			t.Errorf("asked for wine, got %s", r.Commodity)
+			t.Errorf("commodity = %s, want Wine", r.Commodity)
 		}
 	}
 }
 
-// TestTagProvesReading checks that an account that has read a record cannot compute the tag for
+// TestETagPerAccount checks that an account that has read a record cannot compute the tag for
 // another account, and that the record alone is not enough to compute one.
-func TestTagProvesReading(t *testing.T) {
+func TestETagPerAccount(t *testing.T) {
 	w := mustWorld(t, 50)
 	reader, other := w.mustCaller(t, "reader@example.com", cola.TierPro), w.mustCaller(t, "other@example.com", cola.TierPro)
 	id := w.newest(t, reader, cola.SearchParams{})[0].TTBID.String()
@@ -267,7 +267,7 @@ func TestTagProvesReading(t *testing.T) {
 		t.Fatal(err)
 	}
 	if again, _, err := w.Cola(t.Context(), reader, id, read.ETag); err != nil || !again.NotModified {
-		t.Errorf("the reader's own tag: modified %t, %v", !again.NotModified, err)
+		t.Errorf("own ETag: modified = %t, %v, want not modified", !again.NotModified, err)
 	}
 	content, err := json.Marshal(read.Value)
 	if err != nil {
@@ -276,33 +276,33 @@ func TestTagProvesReading(t *testing.T) {
 	sum := sha256.Sum256(content)
 	for name, tag := range map[string]string{"the reader's": read.ETag, "a hash of the record": `W/"` + base64.RawURLEncoding.EncodeToString(sum[:12]) + `"`} {
 		if got, state, err := w.Cola(t.Context(), other, id, tag); err != nil || got.NotModified || state.Charged != 1 {
-			t.Errorf("the tag of another account, %s: modified %t, charged %d, %v", name, !got.NotModified, state.Charged, err)
+			t.Errorf("%s: modified = %t, charged %d, %v, want the record, charged", name, !got.NotModified, state.Charged, err)
 		}
 	}
 }
 
-// TestFailsClosed checks that if the database cannot commit, requests return no data and errors do
+// TestCommitOutage checks that if the database cannot commit, requests return no data and errors do
 // not reveal the cause.
-func TestFailsClosed(t *testing.T) {
+func TestCommitOutage(t *testing.T) {
 	w := mustWorld(t, 50)
 	c := w.mustCaller(t, "closed@example.com", cola.TierPro)
 	id := w.newest(t, c, cola.SearchParams{})[0].TTBID.String()
 	w.down.Store(true)
 	if page, _, err := w.SearchColas(t.Context(), c, cola.SearchParams{}); code(err) != cola.CodeUnavailable || page.Colas != nil {
-		t.Errorf("a search: %d rows, %v; want unavailable", len(page.Colas), err)
+		t.Errorf("SearchColas = %d rows, %v, want unavailable", len(page.Colas), err)
 	}
 	if _, _, err := w.Cola(t.Context(), c, id, ""); code(err) != cola.CodeUnavailable {
-		t.Errorf("a detail: %v, want unavailable", err)
+		t.Errorf("Cola: error = %v, want unavailable", err)
 	}
 	if w.Ready(t.Context()) == nil {
-		t.Error("ready without a database")
+		t.Error("Ready = nil without a database, want an error")
 	}
 	w.down.Store(false)
 	w.advance(time.Second) // the database status is cached briefly
 	if err := w.Ready(t.Context()); err != nil {
-		t.Errorf("not ready again: %v", err)
+		t.Errorf("Ready after the outage = %v", err)
 	}
 	if _, state, err := w.Usage(t.Context(), c); err != nil || state.Used.DetailViews != 0 {
-		t.Errorf("afterwards: %+v, %v; want nothing charged", state.Used, err)
+		t.Errorf("usage after the outage = %+v, %v, want no charge", state.Used, err)
 	}
 }

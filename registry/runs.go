@@ -166,12 +166,12 @@ func (s *Service) RunSavedSearch(
 	if err != nil {
 		return cola.SavedSearch{}, state, err
 	}
-	var asked cola.SavedSearch
+	var requested cola.SavedSearch
 	err = withTimeout(ctx, saveTimeout, func(ctx context.Context) (err error) {
-		if asked, err = s.store.SavedSearch(ctx, c.Account, key); err != nil {
+		if requested, err = s.store.SavedSearch(ctx, c.Account, key); err != nil {
 			return err
 		}
-		if !asked.Filters.Narrow() {
+		if !requested.Filters.Narrow() {
 			return cola.Errorf(cola.CodeSearchTooBroad, "The search's filters are too broad to run. Add a filter, or "+
 				"search labels directly.")
 		}
@@ -179,18 +179,18 @@ func (s *Service) RunSavedSearch(
 		ran, err := s.store.RequestRun(ctx, c.Account, key, now, cola.MaxDailyManualRuns)
 		switch {
 		case errors.Is(err, store.ErrNotActive):
-			return notActiveError(asked.Schedule)
+			return notActiveError(requested.Schedule)
 		case errors.Is(err, store.ErrLimit):
 			return manualRunLimitError(now)
 		}
-		asked = ran
+		requested = ran
 		return err
 	})
 	if err != nil {
 		return cola.SavedSearch{}, state, changeSearchError(err, id, runSearchUnconfirmed)
 	}
-	s.setURLs(&asked)
-	return asked, state, nil
+	s.setURLs(&requested)
+	return requested, state, nil
 }
 
 // ReasonManualRuns is the value of details.reason if the manual runs of the day are used up.
@@ -203,8 +203,11 @@ func manualRunLimitError(now time.Time) error {
 		Code: cola.CodeQuotaExceeded,
 		Message: fmt.Sprintf("Your account has used all %d manual runs for today. The limit resets at 00:00 UTC; "+
 			"scheduled runs continue.", cola.MaxDailyManualRuns),
-		Details: map[string]any{"reason": ReasonManualRuns, "limit": cola.MaxDailyManualRuns,
-			"retry_after": int(math.Ceil(wait.Seconds()))},
+		Details: map[string]any{
+			"reason":      ReasonManualRuns,
+			"limit":       cola.MaxDailyManualRuns,
+			"retry_after": int(math.Ceil(wait.Seconds())),
+		},
 		RetryAfter: wait,
 	}
 }

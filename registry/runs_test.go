@@ -19,12 +19,12 @@ import (
 func (w *world) mustRun(t *testing.T, found ...int) {
 	t.Helper()
 	label := cola.TTBID(26001001000000)
-	at := instant
+	at := testNow
 	for _, n := range found {
 		at = at.AddDate(0, 0, 7)
 		claimed, err := w.store.ClaimDue(t.Context(), at, 10, time.Minute)
 		if err != nil || len(claimed) != 1 {
-			t.Fatalf("%d searches are due, %v; want 1", len(claimed), err)
+			t.Fatalf("%d searches are due, %v, want 1", len(claimed), err)
 		}
 		due := claimed[0]
 		record := store.RunRecord{
@@ -37,34 +37,34 @@ func (w *world) mustRun(t *testing.T, found ...int) {
 		}
 		outcomes, err := w.store.RecordRuns(t.Context(), []store.RunRecord{record})
 		if err != nil || !outcomes[0].Recorded || outcomes[0].New != n {
-			t.Fatalf("recorded %+v, %v", outcomes, err)
+			t.Fatalf("RecordRuns = %+v, %v", outcomes, err)
 		}
 	}
 }
 
-func TestRunsOfASavedSearch(t *testing.T) {
+func TestRuns(t *testing.T) {
 	w := mustWorld(t, 0)
 	c := w.mustWriter(t, "runs@example.com", cola.TierFree)
 	id := w.mustSave(t, c, alert("Oaks")).Search.UUID
 	reader := c
 	reader.Scopes = nil // any credential of the account may read
 	if none, _, err := w.SavedSearchRuns(t.Context(), reader, id, cola.SavedSearchListParams{}); err != nil || len(none.Rows) != 0 || none.Meta.Total != 0 {
-		t.Errorf("before any run: %+v, %v", none, err)
+		t.Errorf("before the first run: SavedSearchRuns = %+v, %v", none, err)
 	}
 	w.mustRun(t, 2, 0, 3)
 	runs, state, err := w.SavedSearchRuns(t.Context(), reader, id, cola.SavedSearchListParams{PerPage: cola.Some(2)})
 	if err != nil || state.Used != (cola.Used{}) || !state.Known() {
-		t.Fatalf("%+v, %v", state, err)
+		t.Fatalf("SavedSearchRuns = %+v, %v", state, err)
 	}
-	var shown []string
+	var got []string
 	for _, r := range runs.Rows {
-		shown = append(shown, fmt.Sprintf("%s %s %s %d %d", r.RanAt.Time().Format(time.DateOnly), r.DateFrom, r.DateTo, r.MatchCount, r.LateCount))
+		got = append(got, fmt.Sprintf("%s %s %s %d %d", r.RanAt.Time().Format(time.DateOnly), r.DateFrom, r.DateTo, r.MatchCount, r.LateCount))
 	}
-	if diff := cmp.Diff([]string{"2026-12-11 2026-12-04 2026-12-11 3 1", "2026-12-04 2026-11-27 2026-12-04 0 0"}, shown); diff != "" {
+	if diff := cmp.Diff([]string{"2026-12-11 2026-12-04 2026-12-11 3 1", "2026-12-04 2026-11-27 2026-12-04 0 0"}, got); diff != "" {
 		t.Errorf("runs (-want +got):\n%s", diff)
 	}
 	if want := (cola.PageMeta{Total: 3, Page: 1, PerPage: 2, HasMore: true}); runs.Meta != want {
-		t.Errorf("%+v, want %+v", runs.Meta, want)
+		t.Errorf("meta = %+v, want %+v", runs.Meta, want)
 	}
 	w.checkMatches(t, c, id, fmt.Sprint(runs.Rows[0].ID))
 }
@@ -86,17 +86,17 @@ func (w *world) checkMatches(t *testing.T, c cola.Caller, id, latest string) {
 	page := cola.SavedSearchListParams{Page: cola.Some(2), PerPage: cola.Some(2)}
 	one, _, err := w.RunMatches(t.Context(), c, id, latest, page)
 	if diff := cmp.Diff(second[2:], ids(one)); diff != "" || err != nil || one.Meta.Total != 3 || one.Meta.HasMore {
-		t.Errorf("the latest run's: %+v, %v (-want +got):\n%s", one.Meta, err, diff)
+		t.Errorf("matches of the latest run: %+v, %v (-want +got):\n%s", one.Meta, err, diff)
 	}
 	beyond, _, err := w.RunMatches(t.Context(), c, id, latest, cola.SavedSearchListParams{Page: cola.Some(1 << 30), PerPage: cola.Some(100)})
 	if err != nil || len(beyond.Rows) != 0 || beyond.Meta.HasMore || beyond.Meta.Total != 3 {
-		t.Errorf("beyond the last page: %+v, %v", beyond, err)
+		t.Errorf("page beyond the last: %+v, %v", beyond, err)
 	}
 }
 
-// TestMatchesCost checks that each returned match costs a list record, and that a page is cut to
+// TestMatchCharge checks that each returned match costs a list record, and that a page is cut to
 // the remaining quota.
-func TestMatchesCost(t *testing.T) {
+func TestMatchCharge(t *testing.T) {
 	w := mustWorld(t, 0)
 	c := w.mustWriter(t, "matches@example.com", cola.TierFree)
 	id := w.mustSave(t, c, alert("Oaks")).Search.UUID
@@ -112,16 +112,16 @@ func TestMatchesCost(t *testing.T) {
 	}
 	list, state, err = read(cola.SavedSearchListParams{})
 	if err != nil || len(list.Rows) != 6 || !list.Meta.HasMore || !list.Meta.TruncatedByQuota || list.Meta.Total != 9 || state.ListRecordsRemaining() != 0 {
-		t.Errorf("cut: %d rows, %+v, %+v, %v", len(list.Rows), list.Meta, state, err)
+		t.Errorf("truncated page: %d rows, %+v, %+v, %v", len(list.Rows), list.Meta, state, err)
 	}
 	if _, state, err := read(cola.SavedSearchListParams{}); code(err) != cola.CodeQuotaExceeded || !state.Known() {
-		t.Errorf("used up: %v", err)
+		t.Errorf("matches of a run, quota exhausted: error = %v, want quota_exceeded", err)
 	}
 	if _, _, err := w.SavedSearchMatches(t.Context(), c, id, cola.SavedSearchListParams{}); code(err) != cola.CodeQuotaExceeded {
-		t.Errorf("used up, of all runs: %v", err)
+		t.Errorf("all matches, quota exhausted: error = %v, want quota_exceeded", err)
 	}
 	if _, _, err := w.SavedSearchRuns(t.Context(), c, id, cola.SavedSearchListParams{}); err != nil {
-		t.Errorf("runs: %v", err)
+		t.Errorf("runs, quota exhausted: error = %v", err)
 	}
 }
 
@@ -146,27 +146,27 @@ func TestRunsNotFound(t *testing.T) {
 	} {
 		_, state, err := w.RunMatches(t.Context(), tt.caller, tt.id, tt.run, cola.SavedSearchListParams{})
 		if code(err) != cola.CodeNotFound || !state.Known() {
-			t.Errorf("search %q, run %q: %v, want not found", tt.id, tt.run, err)
+			t.Errorf("search %q, run %q: error = %v, want not_found", tt.id, tt.run, err)
 		}
 		if tt.run != run {
 			continue
 		}
 		if _, _, err := w.SavedSearchRuns(t.Context(), tt.caller, tt.id, cola.SavedSearchListParams{}); code(err) != cola.CodeNotFound {
-			t.Errorf("runs of %q: %v", tt.id, err)
+			t.Errorf("SavedSearchRuns(%q): error = %v, want not_found", tt.id, err)
 		}
 		if _, _, err := w.SavedSearchMatches(t.Context(), tt.caller, tt.id, cola.SavedSearchListParams{}); code(err) != cola.CodeNotFound {
-			t.Errorf("matches of %q: %v", tt.id, err)
+			t.Errorf("SavedSearchMatches(%q): error = %v, want not_found", tt.id, err)
 		}
 	}
 	bad := cola.SavedSearchListParams{Page: cola.Some(0), PerPage: cola.Some(101)}
 	if _, state, err := w.SavedSearchRuns(t.Context(), other, id, bad); code(err) != cola.CodeValidation || !state.Known() {
-		t.Errorf("bad parameters: %v", err)
+		t.Errorf("invalid parameters: error = %v, want validation_error", err)
 	}
 }
 
-// TestRunASavedSearch checks that a manual run makes a search due immediately, even if it has no
+// TestRunNow checks that a manual run makes a search due immediately, even if it has no
 // schedule or a paused one, and that the schedule resumes afterwards.
-func TestRunASavedSearch(t *testing.T) {
+func TestRunNow(t *testing.T) {
 	w := mustWorld(t, 0)
 	c := w.mustWriter(t, "run@example.com", cola.TierPro)
 	weekly := w.mustSave(t, c, alert("weekly")).Search
@@ -177,15 +177,15 @@ func TestRunASavedSearch(t *testing.T) {
 	unscheduled := w.mustSave(t, c, never).Search
 	for _, s := range []cola.SavedSearch{weekly, paused, unscheduled} {
 		w.advance(time.Hour)
-		asked, state, err := w.RunSavedSearch(t.Context(), c, strings.ToUpper(s.UUID))
-		if err != nil || state.Used != (cola.Used{}) || !state.Known() || asked.UUID != s.UUID || asked.ManageURL != s.ManageURL {
-			t.Fatalf("%s: %+v, %+v, %v", s.Name, asked, state, err)
+		requested, state, err := w.RunSavedSearch(t.Context(), c, strings.ToUpper(s.UUID))
+		if err != nil || state.Used != (cola.Used{}) || !state.Known() || requested.UUID != s.UUID || requested.ManageURL != s.ManageURL {
+			t.Fatalf("%s: RunSavedSearch = %+v, %+v, %v", s.Name, requested, state, err)
 		}
-		if (asked.Schedule == nil) != (s.Schedule == nil) || asked.Schedule != nil && asked.Schedule.NextRunAt != cola.Some(cola.TimestampOf(w.now())) {
-			t.Errorf("%s is due: %+v", s.Name, asked.Schedule)
+		if (requested.Schedule == nil) != (s.Schedule == nil) || requested.Schedule != nil && requested.Schedule.NextRunAt != cola.Some(cola.TimestampOf(w.now())) {
+			t.Errorf("%s: schedule = %+v, want due now", s.Name, requested.Schedule)
 		}
 		if _, _, err := w.RunSavedSearch(t.Context(), c, s.UUID); err != nil {
-			t.Errorf("%s, asked for again: %v", s.Name, err)
+			t.Errorf("%s: second request: %v", s.Name, err)
 		}
 		w.mustRecord(t)
 		after, _, err := w.SavedSearch(t.Context(), c, s.UUID, "")
@@ -194,16 +194,16 @@ func TestRunASavedSearch(t *testing.T) {
 		}
 		if plan := after.Value.Schedule; s.Name == "weekly" && (plan.NextRunAt != weekly.Schedule.NextRunAt || plan.LastRunAt != cola.Some(cola.TimestampOf(w.now()))) ||
 			s.Name == "paused" && (plan.NextRunAt.OK || plan.Active) || s.Name == "never" && plan != nil {
-			t.Errorf("%s after its run: %+v", s.Name, plan)
+			t.Errorf("%s: schedule after the run = %+v", s.Name, plan)
 		}
 	}
 	if claimed, err := w.store.ClaimDue(t.Context(), w.now(), 10, time.Minute); err != nil || len(claimed) != 0 {
-		t.Errorf("%d searches are still due, %v", len(claimed), err)
+		t.Errorf("%d searches are still due, %v, want 0", len(claimed), err)
 	}
 }
 
-// TestManualRunsADay checks the limit on manual runs per UTC day and its Retry-After.
-func TestManualRunsADay(t *testing.T) {
+// TestManualRunLimit checks the limit on manual runs per UTC day and its Retry-After.
+func TestManualRunLimit(t *testing.T) {
 	w := mustWorld(t, 0)
 	c := w.mustWriter(t, "manual@example.com", cola.TierPro)
 	run := func() error {
@@ -218,7 +218,7 @@ func TestManualRunsADay(t *testing.T) {
 	}
 	for n := range cola.MaxDailyManualRuns {
 		if err := run(); err != nil {
-			t.Fatalf("run %d: %v", n, err)
+			t.Fatalf("run %d: error = %v", n, err)
 		}
 		w.advance(10 * time.Second)
 	}
@@ -226,16 +226,16 @@ func TestManualRunsADay(t *testing.T) {
 	var refusal *cola.Error
 	tomorrow := (cola.DateOf(w.now()) + 1).Time()
 	if !errors.As(err, &refusal) || refusal.Code != cola.CodeQuotaExceeded || refusal.Details["reason"] != "manual_runs" || refusal.RetryAfter != tomorrow.Sub(w.now()) {
-		t.Fatalf("one more: %+v", err)
+		t.Fatalf("run beyond the limit: error = %+v, want quota_exceeded until tomorrow", err)
 	}
 	w.advance(refusal.RetryAfter)
 	if err := run(); err != nil {
-		t.Errorf("after the time to wait: %v", err)
+		t.Errorf("run after Retry-After: error = %v", err)
 	}
 }
 
-// TestRefusedRuns checks that each refused request is free and starts no run.
-func TestRefusedRuns(t *testing.T) {
+// TestRejectedRuns checks that each rejected request is free and starts no run.
+func TestRejectedRuns(t *testing.T) {
 	w := mustWorld(t, 0)
 	c, other := w.mustWriter(t, "refused@example.com", cola.TierPro), w.mustWriter(t, "other@example.com", cola.TierPro)
 	reader := c
@@ -259,30 +259,30 @@ func TestRefusedRuns(t *testing.T) {
 		_, state, err := w.RunSavedSearch(t.Context(), tt.caller, tt.id)
 		var refusal *cola.Error
 		if !errors.As(err, &refusal) || refusal.Code != tt.want || !state.Known() || state.Used != (cola.Used{}) {
-			t.Errorf("%s: %v, %+v, want %s", tt.id, err, state, tt.want)
+			t.Errorf("%s: error = %v, %+v, want %s", tt.id, err, state, tt.want)
 			continue
 		}
 		if reason, _ := refusal.Details["reason"].(string); reason != tt.reason {
-			t.Errorf("%s: %v", tt.id, refusal.Details)
+			t.Errorf("%s: details = %v", tt.id, refusal.Details)
 		}
 	}
 	w.full.Store(true)
 	if _, _, err := w.RunSavedSearch(t.Context(), c, id); code(err) != cola.CodeUnavailable {
-		t.Errorf("without room: %v", err)
+		t.Errorf("disk full: error = %v, want unavailable", err)
 	}
 	w.full.Store(false)
 	if claimed, err := w.store.ClaimDue(t.Context(), w.now(), 10, time.Minute); err != nil || len(claimed) != 0 {
-		t.Errorf("%d searches are due, %v", len(claimed), err)
+		t.Errorf("%d searches are due, %v, want 0", len(claimed), err)
 	}
 }
 
-// TestSuspendedAccount checks that every operation is refused with the operator's reason and is
+// TestSuspendedAccount checks that every operation is rejected with the operator's reason and is
 // free, and that operations work again once the account is restored.
 func TestSuspendedAccount(t *testing.T) {
 	const because = "The invoice of October is not paid."
 	w := mustWorld(t, 0)
 	c := w.mustWriter(t, "suspended@example.com", cola.TierPro)
-	w.mustImport(t, store.Commit, bottle(26001001000001, "OAK", cola.DateOf(instant)))
+	w.mustImport(t, store.Commit, bottle(26001001000001, "OAK", cola.DateOf(testNow)))
 	id := w.mustSave(t, c, alert("oaks")).Search.UUID
 	operations := map[string]func() (cola.QuotaState, error){
 		"standing": func() (cola.QuotaState, error) { return w.Standing(t.Context(), c) },
@@ -314,14 +314,14 @@ func TestSuspendedAccount(t *testing.T) {
 	if err := w.store.Suspend(t.Context(), c.Account, because); err != nil {
 		t.Fatal(err)
 	}
-	for name, ask := range operations {
-		state, err := ask()
+	for name, request := range operations {
+		state, err := request()
 		var refusal *cola.Error
 		if !errors.As(err, &refusal) || refusal.Code != cola.CodeAccountSuspended || refusal.Details["reason"] != because {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: error = %v, want account_suspended", name, err)
 		}
 		if !state.Known() || state.Used != (cola.Used{}) {
-			t.Errorf("%s: %+v", name, state)
+			t.Errorf("%s: state = %+v, want no charge", name, state)
 		}
 	}
 	w.mustHaveSaved(t, c, "oaks")
@@ -330,6 +330,6 @@ func TestSuspendedAccount(t *testing.T) {
 	}
 	e := w.mustExplain(t, c, id, 26001001000001)
 	if diff := cmp.Diff("next_run", e.Verdict); diff != "" {
-		t.Errorf("when it is restored (-want +got):\n%s", diff)
+		t.Errorf("after restoring the account (-want +got):\n%s", diff)
 	}
 }

@@ -24,7 +24,7 @@ const (
 	saveTimeout = 5 * time.Second
 )
 
-// CreatedSavedSearch is the answer to CreateSavedSearch.
+// CreatedSavedSearch is the result of CreateSavedSearch.
 type CreatedSavedSearch struct {
 	Search   cola.SavedSearch
 	Repeated bool // an earlier identical request created it
@@ -32,10 +32,10 @@ type CreatedSavedSearch struct {
 
 // CreateSavedSearch stores a search for the caller's account. It is free and needs the scope
 // cola.ScopeWriteSavedSearches. Repeating a request creates no second search: within 24 hours with
-// the same idempotency key or, on MCP, which has none, within ten minutes with the same content and
-// credential. It then returns the search in its current state. Besides the errors of Normalize, it
-// fails with CodeIdempotencyKeyReused if the key was used for another search, and with
-// CodeWatchlistLimit if the account has cola.MaxActiveSchedules active searches, or
+// the same idempotency key or, on MCP, which has no such keys, within ten minutes with the same
+// content and credential. It then returns the search in its current state. Besides the errors of
+// Normalize, it fails with CodeIdempotencyKeyReused if the key was used for another search, and
+// with CodeWatchlistLimit if the account has cola.MaxActiveSchedules active searches, or
 // cola.MaxSavedSearches in total. After CodeUnavailable the outcome may be unknown.
 func (s *Service) CreateSavedSearch(
 	ctx context.Context, c cola.Caller, p cola.SavedSearchParams,
@@ -56,8 +56,8 @@ func (s *Service) CreateSavedSearch(
 	if err != nil {
 		return CreatedSavedSearch{}, state, err
 	}
-	made, err := s.saveSearch(ctx, c, search, idempotencyOf(c, p.IdempotencyKey, search))
-	return made, state, err
+	created, err := s.saveSearch(ctx, c, search, idempotencyOf(c, p.IdempotencyKey, search))
+	return created, state, err
 }
 
 // SavedSearchNotes returns notes on the filters of a saved search: how an ambiguous country was
@@ -66,7 +66,7 @@ func (s *Service) SavedSearchNotes(f cola.SavedSearchFilters) []string {
 	return vocabularyOf(s.index.View()).SavedSearchNotes(f)
 }
 
-// idempotencyOf returns what identifies a repeated request.
+// idempotencyOf returns the identity by which a repeated request is recognized.
 func idempotencyOf(c cola.Caller, key string, search cola.SavedSearch) store.Once {
 	once := store.Once{Fingerprint: search.Fingerprint()}
 	switch {
@@ -88,9 +88,9 @@ func (s *Service) saveSearch(
 		return CreatedSavedSearch{}, fmt.Errorf("create saved search UUID: %w", err)
 	}
 	search.UUID = id.String()
-	var made CreatedSavedSearch
+	var created CreatedSavedSearch
 	err = withTimeout(ctx, saveTimeout, func(ctx context.Context) (err error) {
-		made.Search, made.Repeated, err = s.store.CreateSavedSearch(ctx, store.NewSavedSearch{
+		created.Search, created.Repeated, err = s.store.CreateSavedSearch(ctx, store.NewSavedSearch{
 			Account: c.Account, Search: search, MaxActive: cola.MaxActiveSchedules, MaxSearches: cola.MaxSavedSearches,
 			Once: once,
 		})
@@ -99,8 +99,8 @@ func (s *Service) saveSearch(
 	if err != nil {
 		return CreatedSavedSearch{}, saveSearchError(err)
 	}
-	s.setURLs(&made.Search)
-	return made, nil
+	s.setURLs(&created.Search)
+	return created, nil
 }
 
 // setURLs adds the dashboard links to a stored search, and hides the next run of a search on hold.

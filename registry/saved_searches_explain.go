@@ -45,11 +45,11 @@ func (s *Service) explain(
 		return e, storeError(err, "trace a label")
 	}
 	view := s.index.View()
-	shown, ok := view.Label(ttbID)
+	indexed, ok := view.Label(ttbID)
 	if !ok {
 		return e, colaNotFound(label)
 	}
-	e.TTBID, e.Label, e.Found = ttbID, shown, trace.Match
+	e.TTBID, e.Label, e.Found = ttbID, indexed, trace.Match
 	explainFilters(&e, view, trace.Search.Filters)
 	e.Verdict, e.Message = verdict{&e, &trace, s.now().UTC()}.describe()
 	return e, nil
@@ -169,14 +169,14 @@ func (v verdict) timing() (word, message string) {
 // seen returns the verdict for a label whose period has been covered by a run, or was over before
 // the search was created.
 func (v verdict) seen() (word, message string) {
-	approved, made := v.Label.ApprovalDate, v.trace.Search.CreatedAt
-	// Revisions are only approximately timestamps. Until the first run, the mark is exact: it is from
-	// the search's creation.
-	before := v.trace.Arrived <= cola.Revision(made) || v.trace.Mark.At.Equal(made.Time())
+	approved, created := v.Label.ApprovalDate, v.trace.Search.CreatedAt
+	// Revisions are only approximately timestamps. Until the first run, the mark is exact: it is
+	// from the search's creation.
+	before := v.trace.Arrived <= cola.Revision(created) || v.trace.Mark.At.Equal(created.Time())
 	switch {
-	case before && approved < cola.DateOf(made.Time()):
+	case before && approved < cola.DateOf(created.Time()):
 		return cola.VerdictBeforeSearch, fmt.Sprintf("It was approved on %v and reached the registry before the "+
-			"search was created on %v.", approved, cola.DateOf(made.Time()))
+			"search was created on %v.", approved, cola.DateOf(created.Time()))
 	case v.trace.SeenFrom != 0 && approved < v.trace.SeenFrom.AddDays(-cola.LateDays):
 		return cola.VerdictTooOld, v.tooOld(v.trace.SeenFrom)
 	case v.trace.Seen.IsZero() || approved > cola.DateOf(v.trace.Seen):

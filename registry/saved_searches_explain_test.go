@@ -56,7 +56,7 @@ func (w *world) mustImport(t *testing.T, mode store.Mode, labels ...cola.Cola) {
 	}
 	for looks := 0; w.index.View().Marks().Labels < revision; looks++ {
 		if looks == 1_000 {
-			t.Fatal("the index does not get the labels")
+			t.Fatal("timeout waiting for the labels in the index")
 		}
 		time.Sleep(10 * time.Millisecond) // polling interval
 	}
@@ -108,7 +108,7 @@ func TestVerdicts(t *testing.T) {
 		w.trace.Store(&trace)
 		got := w.mustExplain(t, c, "0b9f8c0e-6a55-4f0e-9a39-2f1f0f9f6d11", id)
 		if got.Verdict != tt.verdict {
-			t.Errorf("case %d, approved %s: verdict %s, want %s", i, tt.approved, got.Verdict, tt.verdict)
+			t.Errorf("case %d, approved %s: verdict = %s, want %s", i, tt.approved, got.Verdict, tt.verdict)
 		}
 		messages.Check(t, fmt.Sprintf("%02d %s, approved %s", i, tt.verdict, tt.approved), got.Message)
 	}
@@ -167,7 +167,7 @@ func timedCases() []verdictCase {
 		{"", func(t *store.Trace) { t.Arrived = 0 }, "not_yet"},
 		{"2026-11-21", as, "not_yet"},
 		{"2026-11-20", as, "next_run"},
-		{"2026-11-20", planned(func(s *cola.Schedule) { s.NextRunAt = cola.Some(cola.TimestampOf(instant)) }), "next_run"},
+		{"2026-11-20", planned(func(s *cola.Schedule) { s.NextRunAt = cola.Some(cola.TimestampOf(testNow)) }), "next_run"},
 		{"2026-11-16", seen(5, 9, 2), "next_run"},
 		{"2026-08-18", as, "next_run"},
 
@@ -192,9 +192,9 @@ func TestExplanations(t *testing.T) {
 	day := func(d int) cola.Date { return cola.NewDate(2026, 11, d) }
 	w.mustImport(t, store.Commit, bottle(early, "OAK", day(15)))
 	w.advance(time.Hour)
-	wanted := alert("oaks")
-	wanted.Filters.TypeWine, wanted.Filters.TypeMaltBeverage = cola.Some(true), cola.Some(true)
-	id := w.mustSave(t, c, wanted).Search.UUID
+	params := alert("oaks")
+	params.Filters.TypeWine, params.Filters.TypeMaltBeverage = cola.Some(true), cola.Some(true)
+	id := w.mustSave(t, c, params).Search.UUID
 	w.advance(time.Hour)
 	w.mustImport(t, store.Commit, bottle(oak, "OAK", day(18)), bottle(elm, "ELM", day(20)))
 	w.mustImport(t, store.History, bottle(old, "OAK", day(20)))
@@ -202,7 +202,7 @@ func TestExplanations(t *testing.T) {
 		t.Helper()
 		for label, verdict := range want {
 			if got := w.mustExplain(t, c, id, label); got.Verdict != verdict {
-				t.Errorf("%s, %v: %s (%s), want %s", when, label, got.Verdict, got.Message, verdict)
+				t.Errorf("%s, %v: verdict = %s (%s), want %s", when, label, got.Verdict, got.Message, verdict)
 			}
 		}
 	}
@@ -224,14 +224,14 @@ func TestExplanations(t *testing.T) {
 		Found: &cola.SavedSearchMatch{RunID: got.Found.RunID, TTBID: oak, Late: true, Met: met}, Verdict: "found", Message: got.Message,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("the label that was found (-want +got):\n%s", diff)
+		t.Errorf("matched label (-want +got):\n%s", diff)
 	}
 
 	w.mustChange(t, c, id, setActive(false))
 	expect("while it is paused", map[cola.TTBID]string{oak: "found", elm: "not_scheduled"})
 	w.mustChange(t, c, id, cola.SavedSearchChangeParams{Filters: &cola.SavedSearchFilters{}, Nulled: cola.Nulled{Nulls: []string{"schedule"}}})
 	if got := w.mustExplain(t, c, id, elm); !got.Matches || len(got.Filters) != 0 || got.Filters == nil {
-		t.Errorf("without filters: %+v", got)
+		t.Errorf("without filters: explanation = %+v", got)
 	}
 }
 
@@ -240,7 +240,7 @@ func (w *world) mustRecord(t *testing.T, found ...store.RunMatch) {
 	t.Helper()
 	claimed, err := w.store.ClaimDue(t.Context(), w.now(), 10, time.Minute)
 	if err != nil || len(claimed) != 1 {
-		t.Fatalf("%d searches are due, %v; want 1", len(claimed), err)
+		t.Fatalf("%d searches are due, %v, want 1", len(claimed), err)
 	}
 	due := claimed[0]
 	revision, err := w.store.Revision(t.Context())
@@ -252,22 +252,22 @@ func (w *world) mustRecord(t *testing.T, found ...store.RunMatch) {
 		record.Next = cola.TimestampOf(plan.Next(w.now()))
 	}
 	if outcomes, err := w.store.RecordRuns(t.Context(), []store.RunRecord{record}); err != nil || !outcomes[0].Recorded {
-		t.Fatalf("recorded %+v, %v", outcomes, err)
+		t.Fatalf("RecordRuns = %+v, %v", outcomes, err)
 	}
 }
 
-// TestExplanationsAreCharged checks that an explanation costs a list record, and that "not found"
+// TestExplanationCharge checks that an explanation costs a list record, and that "not found"
 // errors of any kind are free.
-func TestExplanationsAreCharged(t *testing.T) {
+func TestExplanationCharge(t *testing.T) {
 	w := mustWorld(t, 0)
 	c, other := w.mustWriter(t, "charged@example.com", cola.TierFree), w.mustWriter(t, "other@example.com", cola.TierPro)
-	w.mustImport(t, store.Commit, bottle(26001001000001, "OAK", cola.DateOf(instant)))
+	w.mustImport(t, store.Commit, bottle(26001001000001, "OAK", cola.DateOf(testNow)))
 	id := w.mustSave(t, c, alert("oaks")).Search.UUID
 	c.Scopes = nil // any credential of the account may read
 	for _, tt := range []struct {
 		caller    cola.Caller
 		id, label string
-		says      string // empty: found
+		message   string // empty if found
 	}{
 		{c, id, "26001001000001", ""}, {c, strings.ToUpper(id), " 26001001000001 ", ""},
 		{c, id, "26001001000002", "26001001000002"}, {c, id, "oak", "14 digits"}, {c, id, "", "14 digits"},
@@ -276,21 +276,24 @@ func TestExplanationsAreCharged(t *testing.T) {
 	} {
 		before, _, _ := w.Usage(t.Context(), tt.caller)
 		e, state, err := w.ExplainSavedSearch(t.Context(), tt.caller, tt.id, tt.label)
-		cost := map[bool]int{true: 1}[tt.says == ""]
-		if state.Used.ListRecords-before.ListRecords.Used != cost || state.Charged != cost || state.Used.DetailViews != 0 {
-			t.Errorf("%q of %q: %+v after %+v", tt.label, tt.id, state.Used, before.ListRecords)
+		cost := 0
+		if tt.message == "" {
+			cost = 1
 		}
-		if tt.says == "" && (err != nil || e.Verdict == "") || tt.says != "" && (code(err) != cola.CodeNotFound || !strings.Contains(err.Error(), tt.says) || e.Verdict != "") {
-			t.Errorf("%q of %q: %+v, %v", tt.label, tt.id, e, err)
+		if state.Used.ListRecords-before.ListRecords.Used != cost || state.Charged != cost || state.Used.DetailViews != 0 {
+			t.Errorf("ExplainSavedSearch(%q of %q): used %+v after %+v", tt.label, tt.id, state.Used, before.ListRecords)
+		}
+		if tt.message == "" && (err != nil || e.Verdict == "") || tt.message != "" && (code(err) != cola.CodeNotFound || !strings.Contains(err.Error(), tt.message) || e.Verdict != "") {
+			t.Errorf("ExplainSavedSearch(%q of %q) = %+v, %v", tt.label, tt.id, e, err)
 		}
 		w.advance(time.Minute)
 	}
 	w.spend(t, c, cola.TierFree.Limits().ListRecords-2)
 	if e, _, err := w.ExplainSavedSearch(t.Context(), c, id, "26001001000001"); code(err) != cola.CodeQuotaExceeded || e.Verdict != "" {
-		t.Errorf("with nothing left: %+v, %v", e, err)
+		t.Errorf("quota exhausted: ExplainSavedSearch = %+v, %v, want quota_exceeded", e, err)
 	}
 	w.down.Store(true)
 	if _, _, err := w.ExplainSavedSearch(t.Context(), other, id, "26001001000001"); code(err) != cola.CodeUnavailable {
-		t.Errorf("without a database: %v", err)
+		t.Errorf("database unavailable: error = %v, want unavailable", err)
 	}
 }

@@ -21,28 +21,28 @@ type filterCase struct {
 	holds   func(r *cola.IndexRecord) bool
 }
 
-// TestEveryFilterOfASavedSearch checks that each filter, alone and combined, finds exactly the
+// TestSavedSearchFilters checks that each filter, alone and combined, finds exactly the
 // labels that match its predicate.
-func TestEveryFilterOfASavedSearch(t *testing.T) {
+func TestSavedSearchFilters(t *testing.T) {
 	w := mustWorld(t, 3_000)
 	w.mustKeepBothGeorgias(t)
 	labels := w.labels(t)
 	cases := filterCases(labels)
-	tried := map[string]bool{}
+	covered := map[string]bool{}
 	for _, k := range cases {
 		t.Run(k.filters, func(t *testing.T) {
 			var filters cola.SavedSearchFilters
 			if err := json.Unmarshal([]byte(k.filters), &filters); err != nil {
 				t.Fatal(err)
 			}
-			settled, err := cola.SavedSearchParams{Name: "n", Filters: &filters}.Normalize(instant)
+			settled, err := cola.SavedSearchParams{Name: "n", Filters: &filters}.Normalize(testNow)
 			if err != nil {
 				t.Fatal(err)
 			}
-			note(tried, k.filters)
+			note(covered, k.filters)
 			want := idsOf(labels, k.holds)
 			if len(want) == 0 || len(want) == len(labels) {
-				t.Errorf("%d of %d labels are meant: the test shows nothing", len(want), len(labels))
+				t.Errorf("filters match %d of %d labels, want some but not all", len(want), len(labels))
 			}
 			if diff := cmp.Diff(want, w.idsFound(settled.Filters.AsQuery())); diff != "" {
 				t.Errorf("labels (-want +got):\n%s", diff)
@@ -52,18 +52,18 @@ func TestEveryFilterOfASavedSearch(t *testing.T) {
 	fields := reflect.TypeFor[cola.SavedSearchFilters]()
 	for i := range fields.NumField() {
 		name, _, _ := strings.Cut(fields.Field(i).Tag.Get("json"), ",")
-		if !tried[name] {
-			t.Errorf("no case has the filter %s", name)
+		if !covered[name] {
+			t.Errorf("no test case for filter %s", name)
 		}
 	}
 }
 
 // note records the filters that a case has.
-func note(tried map[string]bool, filters string) {
+func note(covered map[string]bool, filters string) {
 	var members map[string]any
 	if json.Unmarshal([]byte(filters), &members) == nil {
 		for name := range members {
-			tried[name] = true
+			covered[name] = true
 		}
 	}
 }
@@ -84,11 +84,11 @@ func TestFiltersWithoutMatches(t *testing.T) {
 		{DerivedBeer: cola.Some(true), DerivedCategory: "Wine"},
 	} {
 		if got := w.idsFound(filters.AsQuery()); len(got) != 0 {
-			t.Errorf("%+v find %d labels, want none", filters, len(got))
+			t.Errorf("filters %+v match %d labels, want 0", filters, len(got))
 		}
 	}
 	if got := w.idsFound(cola.SavedSearchFilters{OriginDomestic: cola.Some(true), OriginImported: cola.Some(true)}.AsQuery()); len(got) != len(w.labels(t)) {
-		t.Errorf("both origins find %d labels, want all", len(got))
+		t.Errorf("both origins match %d labels, want all", len(got))
 	}
 }
 
@@ -107,7 +107,7 @@ func (w *world) mustKeepBothGeorgias(t *testing.T) {
 	}
 	for looks := 0; len(w.idsFound(cola.Query{Text: "tbilisi"})) < 2; looks++ {
 		if looks == 1_000 {
-			t.Fatal("the index does not get the labels")
+			t.Fatal("timeout waiting for the labels in the index")
 		}
 		time.Sleep(10 * time.Millisecond) // polling interval
 	}
@@ -135,10 +135,10 @@ func (w *world) idsFound(q cola.Query) []cola.TTBID {
 	return ids
 }
 
-func idsOf(labels []cola.IndexRecord, holds func(*cola.IndexRecord) bool) []cola.TTBID {
+func idsOf(labels []cola.IndexRecord, match func(*cola.IndexRecord) bool) []cola.TTBID {
 	ids := []cola.TTBID{}
 	for i := range labels {
-		if holds(&labels[i]) {
+		if match(&labels[i]) {
 			ids = append(ids, labels[i].Summary.TTBID)
 		}
 	}
@@ -242,9 +242,9 @@ func optionCases() []filterCase {
 	return cases
 }
 
-// TestTheTwoGeorgias checks that terms for the United States never find labels from the country
+// TestBothGeorgias checks that terms for the United States never find labels from the country
 // Georgia, although the origin names are the same. The name finds both; each has its own code.
-func TestTheTwoGeorgias(t *testing.T) {
+func TestBothGeorgias(t *testing.T) {
 	w := mustWorld(t, 50)
 	w.mustKeepBothGeorgias(t)
 	const state, country = cola.TTBID(11054001000048), cola.TTBID(11054001000049)

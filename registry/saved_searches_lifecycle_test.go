@@ -61,36 +61,40 @@ func (w *world) mustChange(t *testing.T, c cola.Caller, uuid string, p cola.Save
 	return changed
 }
 
-// TestSavedSearchIsChanged pauses, resumes and renames a search, and checks that the response
+// TestChangeSavedSearch pauses, resumes and renames a search, and checks that the response
 // matches later reads and lists, including its URLs.
-func TestSavedSearchIsChanged(t *testing.T) {
+func TestChangeSavedSearch(t *testing.T) {
 	w := mustWorld(t, 0)
 	c := w.mustWriter(t, "change@example.com", cola.TierPro)
-	made := w.mustSave(t, c, alert("oaks")).Search
+	created := w.mustSave(t, c, alert("oaks")).Search
 	w.advance(7 * 24 * time.Hour) // past its first run
-	want := made
+	want := created
 	want.Schedule = &cola.Schedule{Cadence: cola.CadenceWeekly, Day: 1}
-	if diff := cmp.Diff(want, w.mustChange(t, c, made.UUID, setActive(false))); diff != "" {
-		t.Errorf("paused (-want +got):\n%s", diff)
+	if diff := cmp.Diff(want, w.mustChange(t, c, created.UUID, setActive(false))); diff != "" {
+		t.Errorf("paused search (-want +got):\n%s", diff)
 	}
-	want.Schedule = &cola.Schedule{Active: true, Cadence: cola.CadenceWeekly, Day: 1,
-		NextRunAt: cola.Some(cola.TimestampOf(time.Date(2026, 11, 30, cola.RunHour, 0, 0, 0, time.UTC)))}
-	if diff := cmp.Diff(want, w.mustChange(t, c, strings.ToUpper(made.UUID), setActive(true))); diff != "" {
-		t.Errorf("resumed (-want +got):\n%s", diff)
+	want.Schedule = &cola.Schedule{
+		Active:    true,
+		Cadence:   cola.CadenceWeekly,
+		Day:       1,
+		NextRunAt: cola.Some(cola.TimestampOf(time.Date(2026, 11, 30, cola.RunHour, 0, 0, 0, time.UTC))),
+	}
+	if diff := cmp.Diff(want, w.mustChange(t, c, strings.ToUpper(created.UUID), setActive(true))); diff != "" {
+		t.Errorf("resumed search (-want +got):\n%s", diff)
 	}
 	want.Name, want.Filters = "elms", cola.SavedSearchFilters{BrandName: "elm"}
-	changed := w.mustChange(t, c, made.UUID, cola.SavedSearchChangeParams{Name: "elms", Filters: &want.Filters})
-	read, state, err := w.SavedSearch(t.Context(), c, made.UUID, "")
+	changed := w.mustChange(t, c, created.UUID, cola.SavedSearchChangeParams{Name: "elms", Filters: &want.Filters})
+	read, state, err := w.SavedSearch(t.Context(), c, created.UUID, "")
 	if err != nil || state.Used != (cola.Used{}) || !state.Known() {
-		t.Errorf("%+v, %v", state, err)
+		t.Errorf("SavedSearch = %+v, %v", state, err)
 	}
-	again, _, err := w.SavedSearch(t.Context(), c, made.UUID, read.ETag)
+	again, _, err := w.SavedSearch(t.Context(), c, created.UUID, read.ETag)
 	if err != nil || !again.NotModified {
-		t.Errorf("read again: %+v, %v", again, err)
+		t.Errorf("SavedSearch with its ETag = %+v, %v, want not modified", again, err)
 	}
 	list, state, err := w.SavedSearches(t.Context(), c, cola.SavedSearchListParams{})
 	if err != nil || state.Used != (cola.Used{}) || !state.Known() {
-		t.Errorf("%+v, %v", state, err)
+		t.Errorf("SavedSearches = %+v, %v", state, err)
 	}
 	for what, got := range map[string]any{"changed": changed, "read": read.Value, "listed": list.Rows[0]} {
 		if diff := cmp.Diff(any(want), got); diff != "" {
@@ -99,7 +103,7 @@ func TestSavedSearchIsChanged(t *testing.T) {
 	}
 }
 
-func TestSavedSearchesInPages(t *testing.T) {
+func TestSavedSearchPages(t *testing.T) {
 	w := mustWorld(t, 0)
 	c, other := w.mustWriter(t, "pages@example.com", cola.TierPro), w.mustWriter(t, "other@example.com", cola.TierPro)
 	for _, name := range []string{"a", "b", "c", "d", "e"} {
@@ -123,22 +127,22 @@ func TestSavedSearchesInPages(t *testing.T) {
 			names += s.Name
 		}
 		if err != nil || names != tt.names || list.Meta != tt.meta {
-			t.Errorf("page %d of %d: %q %+v, %v", tt.page, tt.perPage, names, list.Meta, err)
+			t.Errorf("page %d with %d rows: %q %+v, %v", tt.page, tt.perPage, names, list.Meta, err)
 		}
 	}
 	if _, state, err := w.SavedSearches(t.Context(), c, cola.SavedSearchListParams{Page: cola.Some(0)}); code(err) != cola.CodeValidation || !state.Known() {
-		t.Errorf("page 0: %v", err)
+		t.Errorf("page 0: error = %v, want validation_error", err)
 	}
 }
 
-// TestRefusedSavedSearchLife checks that each refused request counts toward the rate limit, is free
-// and changes nothing.
-func TestRefusedSavedSearchLife(t *testing.T) {
+// TestRejectedSavedSearchActions checks that each rejected request counts toward the rate limit, is
+// free and changes nothing.
+func TestRejectedSavedSearchActions(t *testing.T) {
 	w := mustWorld(t, 0)
 	c, other := w.mustWriter(t, "life@example.com", cola.TierPro), w.mustWriter(t, "else@example.com", cola.TierPro)
 	reader := c
 	reader.Scopes = nil
-	made := w.mustSave(t, c, alert("oaks")).Search
+	created := w.mustSave(t, c, alert("oaks")).Search
 	const unknown = "0b9f8c0e-6a55-4f0e-9a39-2f1f0f9f6d11"
 	read := func(caller cola.Caller, id string) error {
 		_, _, err := w.SavedSearch(t.Context(), caller, id, "")
@@ -158,17 +162,17 @@ func TestRefusedSavedSearchLife(t *testing.T) {
 		err  error
 		want cola.Code
 	}{
-		{"changed without the scope", change(reader, made.UUID, setActive(false)), cola.CodeInsufficientScope},
+		{"changed without the scope", change(reader, created.UUID, setActive(false)), cola.CodeInsufficientScope},
 		{"changed without the scope, and invalid", change(reader, "x", cola.SavedSearchChangeParams{}), cola.CodeInsufficientScope},
-		{"deleted without the scope", remove(reader, made.UUID), cola.CodeInsufficientScope},
-		{"an empty change", change(c, made.UUID, cola.SavedSearchChangeParams{}), cola.CodeValidation},
-		{"too broad", change(c, made.UUID, broad), cola.CodeSearchTooBroad},
-		{"read by another account", read(other, made.UUID), cola.CodeNotFound},
-		{"changed by another account", change(other, made.UUID, setActive(false)), cola.CodeNotFound},
-		{"changed to nothing by another account", change(other, made.UUID, cola.SavedSearchChangeParams{}), cola.CodeNotFound},
-		{"deleted by another account", remove(other, made.UUID), cola.CodeNotFound},
+		{"deleted without the scope", remove(reader, created.UUID), cola.CodeInsufficientScope},
+		{"an empty change", change(c, created.UUID, cola.SavedSearchChangeParams{}), cola.CodeValidation},
+		{"too broad", change(c, created.UUID, broad), cola.CodeSearchTooBroad},
+		{"read by another account", read(other, created.UUID), cola.CodeNotFound},
+		{"changed by another account", change(other, created.UUID, setActive(false)), cola.CodeNotFound},
+		{"empty change by another account", change(other, created.UUID, cola.SavedSearchChangeParams{}), cola.CodeNotFound},
+		{"deleted by another account", remove(other, created.UUID), cola.CodeNotFound},
 	}
-	for _, id := range []string{unknown, "", "x", "preview", strings.ReplaceAll(made.UUID, "-", ""), "{" + made.UUID + "}", "urn:uuid:" + made.UUID, made.UUID + " ", made.UUID + "\x00", "\xff"} {
+	for _, id := range []string{unknown, "", "x", "preview", strings.ReplaceAll(created.UUID, "-", ""), "{" + created.UUID + "}", "urn:uuid:" + created.UUID, created.UUID + " ", created.UUID + "\x00", "\xff"} {
 		for name, err := range map[string]error{"read": read(c, id), "changed": change(c, id, setActive(false)), "deleted": remove(c, id)} {
 			tests = append(tests, struct {
 				name string
@@ -179,35 +183,35 @@ func TestRefusedSavedSearchLife(t *testing.T) {
 	}
 	for _, tt := range tests {
 		if code(tt.err) != tt.want {
-			t.Errorf("%s: %v, want %s", tt.name, tt.err, tt.want)
+			t.Errorf("%s: error = %v, want %s", tt.name, tt.err, tt.want)
 		}
 	}
-	if got, _, err := w.SavedSearch(t.Context(), reader, made.UUID, ""); err != nil || !cmp.Equal(got.Value, made) {
-		t.Errorf("read without a scope: %v\n%s", err, cmp.Diff(made, got.Value))
+	if got, _, err := w.SavedSearch(t.Context(), reader, created.UUID, ""); err != nil || !cmp.Equal(got.Value, created) {
+		t.Errorf("SavedSearch without a scope: %v\n%s", err, cmp.Diff(created, got.Value))
 	}
-	days, err := w.store.DailyUsage(t.Context(), c.Account, cola.DateOf(instant), cola.DateOf(instant))
+	days, err := w.store.DailyUsage(t.Context(), c.Account, cola.DateOf(testNow), cola.DateOf(testNow))
 	if want := 1 + 5 + 30 + 1; err != nil || len(days) != 1 || days[0].Requests != want || days[0].Units != 0 {
-		t.Errorf("the day has %+v, %v; want %d requests that cost nothing", days, err, want)
+		t.Errorf("usage of the day = %+v, %v, want %d free requests", days, err, want)
 	}
 }
 
-func TestDeletedSavedSearch(t *testing.T) {
+func TestDeleteSavedSearch(t *testing.T) {
 	w := mustWorld(t, 0)
 	c := w.mustWriter(t, "delete@example.com", cola.TierPro)
-	made := w.mustSave(t, c, alert("oaks")).Search
+	created := w.mustSave(t, c, alert("oaks")).Search
 	w.mustSave(t, c, alert("elms"))
-	if state, err := w.DeleteSavedSearch(t.Context(), c, made.UUID); err != nil || state.Used != (cola.Used{}) || !state.Known() {
-		t.Fatalf("%+v, %v", state, err)
+	if state, err := w.DeleteSavedSearch(t.Context(), c, created.UUID); err != nil || state.Used != (cola.Used{}) || !state.Known() {
+		t.Fatalf("DeleteSavedSearch = %+v, %v", state, err)
 	}
-	if _, err := w.DeleteSavedSearch(t.Context(), c, made.UUID); code(err) != cola.CodeNotFound {
-		t.Errorf("again: %v", err)
+	if _, err := w.DeleteSavedSearch(t.Context(), c, created.UUID); code(err) != cola.CodeNotFound {
+		t.Errorf("second deletion: error = %v, want not_found", err)
 	}
 	w.mustHaveSaved(t, c, "elms")
 }
 
-// TestResumedAtTheLimit checks that an eleventh search cannot be resumed, even by concurrent
+// TestResumeAtLimit checks that an eleventh search cannot be resumed, even by concurrent
 // requests, and that an active one can still be changed at the limit.
-func TestResumedAtTheLimit(t *testing.T) {
+func TestResumeAtLimit(t *testing.T) {
 	w := mustWorld(t, 0)
 	c := w.mustWriter(t, "resume@example.com", cola.TierPro)
 	var active cola.SavedSearch
@@ -216,47 +220,47 @@ func TestResumedAtTheLimit(t *testing.T) {
 	}
 	paused := alert("paused")
 	paused.Schedule.Active = cola.Some(false)
-	var resumed, refused atomic.Int64
+	var resumed, rejected atomic.Int64
 	var wg sync.WaitGroup
 	for range 10 {
-		made := w.mustSave(t, c, paused).Search
+		created := w.mustSave(t, c, paused).Search
 		wg.Go(func() {
-			_, state, err := w.ChangeSavedSearch(t.Context(), c, made.UUID, setActive(true))
+			_, state, err := w.ChangeSavedSearch(t.Context(), c, created.UUID, setActive(true))
 			var refusal *cola.Error
 			switch {
 			case err == nil:
 				resumed.Add(1)
 			case errors.As(err, &refusal) && refusal.Code == cola.CodeWatchlistLimit && refusal.Details["limit"] == cola.MaxActiveSchedules && state.Known():
-				refused.Add(1)
+				rejected.Add(1)
 			default:
-				t.Errorf("%+v, %v", state, err)
+				t.Errorf("resume: %+v, %v", state, err)
 			}
 		})
 	}
 	wg.Wait()
-	if resumed.Load() != 2 || refused.Load() != 8 {
-		t.Errorf("%d were resumed and %d refused, want 2 and 8", resumed.Load(), refused.Load())
+	if resumed.Load() != 2 || rejected.Load() != 8 {
+		t.Errorf("resumed %d, rejected %d, want 2 and 8", resumed.Load(), rejected.Load())
 	}
 	changed := w.mustChange(t, c, active.UUID, cola.SavedSearchChangeParams{Schedule: &cola.ScheduleChangeParams{Day: cola.Some(6)}})
 	if changed.Schedule.Day != 6 || !changed.Schedule.Active {
-		t.Errorf("changed at the limit: %+v", changed.Schedule)
+		t.Errorf("changed at the limit: schedule = %+v, want day 6, active", changed.Schedule)
 	}
 }
 
-// TestChangingFails checks that an error with an unknown outcome says that the request can be sent
+// TestChangeOutage checks that an error with an unknown outcome says that the request can be sent
 // again.
-func TestChangingFails(t *testing.T) {
+func TestChangeOutage(t *testing.T) {
 	w := mustWorld(t, 0)
 	c := w.mustWriter(t, "fails@example.com", cola.TierPro)
-	made := w.mustSave(t, c, alert("oaks")).Search
-	ask := map[string]func() (cola.QuotaState, error){
+	created := w.mustSave(t, c, alert("oaks")).Search
+	calls := map[string]func() (cola.QuotaState, error){
 		"change": func() (cola.QuotaState, error) {
-			_, state, err := w.ChangeSavedSearch(t.Context(), c, made.UUID, setActive(false))
+			_, state, err := w.ChangeSavedSearch(t.Context(), c, created.UUID, setActive(false))
 			return state, err
 		},
-		"delete": func() (cola.QuotaState, error) { return w.DeleteSavedSearch(t.Context(), c, made.UUID) },
+		"delete": func() (cola.QuotaState, error) { return w.DeleteSavedSearch(t.Context(), c, created.UUID) },
 		"read": func() (cola.QuotaState, error) {
-			_, _, err := w.SavedSearch(t.Context(), c, made.UUID, "")
+			_, _, err := w.SavedSearch(t.Context(), c, created.UUID, "")
 			return cola.QuotaState{}, err
 		},
 		"list": func() (cola.QuotaState, error) {
@@ -265,80 +269,80 @@ func TestChangingFails(t *testing.T) {
 		},
 	}
 	w.full.Store(true)
-	for name, ask := range ask {
-		state, err := ask()
+	for name, call := range calls {
+		state, err := call()
 		var refusal *cola.Error
 		if !errors.As(err, &refusal) || refusal.Code != cola.CodeUnavailable || refusal.RetryAfter <= 0 || state.Known() != (name != "read") {
-			t.Errorf("%s: %+v, %v; want unavailable", name, state, err)
+			t.Errorf("%s = %+v, %v, want unavailable", name, state, err)
 		}
-		if says := strings.Contains(refusal.Message, "Send the same request again"); says != (name == "change" || name == "delete") {
-			t.Errorf("%s: %s", name, refusal.Message)
+		if repeat := strings.Contains(refusal.Message, "Send the same request again"); repeat != (name == "change" || name == "delete") {
+			t.Errorf("%s: message = %s", name, refusal.Message)
 		}
 	}
 	w.full.Store(false)
 	w.down.Store(true)
-	for name, ask := range ask {
-		if _, err := ask(); code(err) != cola.CodeUnavailable {
-			t.Errorf("%s while the ledger is down: %v", name, err)
+	for name, call := range calls {
+		if _, err := call(); code(err) != cola.CodeUnavailable {
+			t.Errorf("%s without the ledger: error = %v, want unavailable", name, err)
 		}
 	}
 	w.down.Store(false)
 	if err := w.store.RevokeKey(t.Context(), 0, c.Credential.ID); err != nil {
 		t.Fatal(err)
 	}
-	for name, ask := range ask {
-		if _, err := ask(); code(err) != cola.CodeUnauthorized {
-			t.Errorf("%s with a revoked key: %v", name, err)
+	for name, call := range calls {
+		if _, err := call(); code(err) != cola.CodeUnauthorized {
+			t.Errorf("%s with a revoked key: error = %v, want unauthorized", name, err)
 		}
 	}
 	w.mustHaveSaved(t, c, "oaks")
 }
 
-// TestPreviewIsWhatASearchFinds checks that each day's count equals the total of a search for that
+// TestPreviewMatchesSearch checks that each day's count equals the total of a search for that
 // day, for any filters.
-func TestPreviewIsWhatASearchFinds(t *testing.T) {
+func TestPreviewMatchesSearch(t *testing.T) {
 	w := mustWorld(t, 5000)
 	c := w.mustCaller(t, "preview@example.com", cola.TierPro) // reads need no scope
-	today, nonzero := cola.DateOf(instant), 0
+	today, nonzero := cola.DateOf(testNow), 0
 	for _, filters := range []cola.SavedSearchFilters{
 		{}, {TypeWine: cola.Some(true)}, {Query: "wine"}, {BrandName: "a", ABVMin: cola.Some(12.0)}, {ApplicationStatus: "approved", ContainerCan: cola.Some(true)},
 		{Country: "narnia"}, {BrandName: "!"},
 	} {
 		preview, state, err := w.PreviewSavedSearch(t.Context(), c, cola.PreviewParams{Filters: &filters})
 		if err != nil || state.Used != (cola.Used{}) || !state.Known() || len(preview.Days) != cola.PreviewDays || preview.TooBroad == filters.Narrow() {
-			t.Fatalf("%+v: %+v, %+v, %v", filters, preview, state, err)
+			t.Fatalf("PreviewSavedSearch(%+v) = %+v, %+v, %v", filters, preview, state, err)
 		}
 		total := 0
 		for i, day := range preview.Days {
 			q := filters.AsQuery()
 			q.From, q.To = day.Date, day.Date
 			if want := w.index.View().Search(cola.ColaSearch{Query: q}).Total; day.Count != want || day.Date != today.AddDays(-i) {
-				t.Errorf("%+v, day %d: %+v, want %d labels of %s", filters, i, day, want, today.AddDays(-i))
+				t.Errorf("%+v, day %d = %+v, want %d labels on %s", filters, i, day, want, today.AddDays(-i))
 			}
 			total += day.Count
 		}
 		if total != preview.Total {
-			t.Errorf("%+v: %d in all, the days have %d", filters, preview.Total, total)
+			t.Errorf("%+v: total = %d, but the days add up to %d", filters, preview.Total, total)
 		}
 		if total > 0 {
 			nonzero++
 		}
 	}
 	if nonzero < 4 {
-		t.Errorf("%d of the previews count something", nonzero)
+		t.Errorf("only %d previews have matches, want at least 4", nonzero)
 	}
 	if got, state, err := w.PreviewSavedSearch(t.Context(), c, cola.PreviewParams{}); code(err) != cola.CodeValidation || !state.Known() || !cmp.Equal(got, cola.SavedSearchPreview{}) {
-		t.Errorf("without filters: %+v, %v", got, err)
+		t.Errorf("without filters: PreviewSavedSearch = %+v, %v, want validation_error", got, err)
 	}
 	w.down.Store(true)
 	if got, _, err := w.PreviewSavedSearch(t.Context(), c, cola.PreviewParams{Filters: &cola.SavedSearchFilters{}}); code(err) != cola.CodeUnavailable || got.Days != nil {
-		t.Errorf("while the ledger is down: %+v, %v", got, err)
+		t.Errorf("without the ledger: PreviewSavedSearch = %+v, %v, want unavailable", got, err)
 	}
 }
 
-// TestNoSearchBeforeTheIndexIsBuilt checks that saved search operations return the standard
+// TestSearchBeforeIndex checks that saved search operations return the standard
 // error until the index is built.
-func TestNoSearchBeforeTheIndexIsBuilt(t *testing.T) {
+func TestSearchBeforeIndex(t *testing.T) {
 	s := registry.New(registry.Options{Now: time.Now})
 	caller, id := cola.Caller{Scopes: cola.Scopes()}, "0b9f8c0e-6a55-4f0e-9a39-2f1f0f9f6d11"
 	errs := map[string]error{}
@@ -349,7 +353,7 @@ func TestNoSearchBeforeTheIndexIsBuilt(t *testing.T) {
 	_, _, errs["preview"] = s.PreviewSavedSearch(t.Context(), caller, cola.PreviewParams{})
 	for name, err := range errs {
 		if code(err) != cola.CodeUnavailable {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: error = %v, want unavailable", name, err)
 		}
 	}
 }

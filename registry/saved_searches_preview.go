@@ -45,7 +45,8 @@ func (s *Service) PreviewLabels(
 	view := s.index.View()
 	q, preview := s.preview(view, filters)
 	page := PreviewPage{SavedSearchPreview: preview}
-	if maxLabels = min(maxLabels, cola.MaxPreviewLabels); maxLabels > 0 && preview.Total > 0 {
+	maxLabels = min(maxLabels, cola.MaxPreviewLabels)
+	if maxLabels > 0 && preview.Total > 0 {
 		found := view.Search(cola.ColaSearch{Query: q, Page: 1, PerPage: maxLabels}).Rows
 		page.Labels, page.Withheld = s.takeAllowance(ctx, c, found)
 	}
@@ -82,8 +83,8 @@ func (s *Service) takeAllowance(
 	return named, withheld
 }
 
-// admitDashboard admits a free request from the dashboard, or refuses it with invalid if that is not
-// nil.
+// admitDashboard admits a free request from the dashboard, or rejects it with invalid if that is
+// not nil.
 func (s *Service) admitDashboard(ctx context.Context, c cola.Caller, invalid error) (cola.QuotaState, error) {
 	if c.Channel != cola.ChannelDashboard {
 		invalid = cola.Errorf(cola.CodeForbidden, dashboardLabelsOnly)

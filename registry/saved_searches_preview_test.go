@@ -26,30 +26,30 @@ func TestPreviewWithLabels(t *testing.T) {
 	p := cola.PreviewParams{Filters: &cola.SavedSearchFilters{TypeWine: cola.Some(true), TypeMaltBeverage: cola.Some(true)}}
 	counted, _, err := w.PreviewSavedSearch(t.Context(), c, p)
 	if err != nil || counted.Total < 6 {
-		t.Fatalf("%d labels are counted, %v; too few to try this", counted.Total, err)
+		t.Fatalf("preview counts %d labels, %v, too few for this test", counted.Total, err)
 	}
 	for most, want := range map[int]int{-1: 0, 0: 0, 2: 2, 1000: 5} {
 		page, state, err := w.PreviewLabels(t.Context(), onDashboard(c), p, most)
 		if err != nil || state.Used != (cola.Used{}) || len(page.Labels) != want {
-			t.Errorf("of %d asked for there are %d labels, %+v used, %v; want %d", most, len(page.Labels), state.Used, err, want)
+			t.Errorf("limit %d: %d labels, used %+v, %v, want %d", most, len(page.Labels), state.Used, err, want)
 		}
 		if diff := cmp.Diff(counted, page.SavedSearchPreview); diff != "" {
-			t.Errorf("the counts differ (-want +got):\n%s", diff)
+			t.Errorf("counts (-want +got):\n%s", diff)
 		}
 		for _, l := range page.Labels {
 			if l.ProductType == vocabulary.DistilledSpirits || l.ApprovalDate < counted.Days[cola.PreviewDays-1].Date {
-				t.Errorf("%s is not counted", l.TTBID)
+				t.Errorf("%s does not match the preview", l.TTBID)
 			}
 		}
 	}
 	_, _, err = w.PreviewLabels(t.Context(), onDashboard(c), cola.PreviewParams{}, 5)
 	if cola.CodeOf(err) != cola.CodeValidation {
-		t.Errorf("without filters: %v", err)
+		t.Errorf("without filters: error = %v, want validation_error", err)
 	}
 }
 
-// TestLabelsForPagesAlone checks that previews and runs name labels only in the dashboard.
-func TestLabelsForPagesAlone(t *testing.T) {
+// TestPreviewLabelsChannel checks that previews and runs name labels only in the dashboard.
+func TestPreviewLabelsChannel(t *testing.T) {
 	w := mustWorld(t, 0)
 	c := w.mustWriter(t, "elsewhere@example.com", cola.TierPro)
 	id := w.mustSave(t, c, alert("Oaks")).Search.UUID
@@ -58,35 +58,35 @@ func TestLabelsForPagesAlone(t *testing.T) {
 		c.Channel = channel
 		_, state, err := w.PreviewLabels(t.Context(), c, cola.PreviewParams{Filters: &cola.SavedSearchFilters{}}, 5)
 		if cola.CodeOf(err) != cola.CodeForbidden || !state.Known() {
-			t.Errorf("%q: a preview: %v", channel, err)
+			t.Errorf("%q: PreviewLabels: error = %v, want forbidden", channel, err)
 		}
 		if _, _, err := w.RunLabels(t.Context(), c, id, "1", cola.SavedSearchListParams{}); cola.CodeOf(err) != cola.CodeForbidden {
-			t.Errorf("%q: a run: %v", channel, err)
+			t.Errorf("%q: RunLabels: error = %v, want forbidden", channel, err)
 		}
 	}
 }
 
-// foundAndGone records a run one week after instant. Its matches are labels in the registry and one
+// foundAndGone records a run one week after testNow. Its matches are labels in the registry and one
 // deleted label, which is first by ID.
 func (w *world) foundAndGone(t *testing.T, c cola.Caller, labels int) {
 	t.Helper()
-	at := instant.AddDate(0, 0, 7)
+	at := testNow.AddDate(0, 0, 7)
 	due, err := w.store.ClaimDue(t.Context(), at, 1, time.Minute)
 	if err != nil || len(due) != 1 {
-		t.Fatalf("%v, %v", due, err)
+		t.Fatalf("due searches = %v, %v", due, err)
 	}
-	record := store.RunRecord{Due: due[0], Mark: store.Mark{At: at, Revision: due[0].Mark.Revision}, From: cola.DateOf(instant), To: cola.DateOf(at)}
+	record := store.RunRecord{Due: due[0], Mark: store.Mark{At: at, Revision: due[0].Mark.Revision}, From: cola.DateOf(testNow), To: cola.DateOf(at)}
 	record.Matches = []store.RunMatch{{TTBID: 1, Late: true}}
 	for _, l := range w.newest(t, c, cola.SearchParams{PerPage: cola.Some(labels), ApprovalDateFrom: 1}) {
 		record.Matches = append(record.Matches, store.RunMatch{TTBID: l.TTBID})
 	}
 	if _, err := w.store.RecordRuns(t.Context(), []store.RunRecord{record}); err != nil || len(record.Matches) != labels+1 {
-		t.Fatalf("%d matches, %v", len(record.Matches), err)
+		t.Fatalf("RecordRuns with %d matches: %v", len(record.Matches), err)
 	}
 }
 
-// TestLabelsOfARun checks that a run's labels cost list records each time they are returned.
-func TestLabelsOfARun(t *testing.T) {
+// TestRunLabels checks that a run's labels cost list records each time they are returned.
+func TestRunLabels(t *testing.T) {
 	w := mustWorld(t, 300)
 	c := onDashboard(w.mustWriter(t, "runs@example.com", cola.TierPro))
 	id := w.mustSave(t, c, alert("Oaks")).Search.UUID
@@ -94,50 +94,51 @@ func TestLabelsOfARun(t *testing.T) {
 	spent := 44 // charged by the search
 	for page, rows := range []int{20, 20, 5, 0} {
 		list, state, err := w.RunLabels(t.Context(), c, id, "1", cola.SavedSearchListParams{Page: cola.Some(page + 1)})
-		if spent += rows; err != nil || state.Used.ListRecords != spent || list.Meta.Total != 45 || len(list.Rows) != rows {
-			t.Fatalf("%+v, %+v used, %v; want %d rows and %d list records", list.Meta, state.Used, err, rows, spent)
+		spent += rows
+		if err != nil || state.Used.ListRecords != spent || list.Meta.Total != 45 || len(list.Rows) != rows {
+			t.Fatalf("RunLabels = %+v, used %+v, %v, want %d rows and %d list records", list.Meta, state.Used, err, rows, spent)
 		}
 		for i, l := range list.Rows {
 			if gone := page == 0 && i == 0; (l.Label == nil) != gone || !gone && l.Label.TTBID != l.TTBID {
-				t.Errorf("page %d has %s as %+v", page+1, l.TTBID, l.Label)
+				t.Errorf("page %d: label of %s = %+v", page+1, l.TTBID, l.Label)
 			}
 		}
 	}
 	other := onDashboard(w.mustWriter(t, "other@example.com", cola.TierPro))
 	if _, state, err := w.RunLabels(t.Context(), other, id, "1", cola.SavedSearchListParams{}); cola.CodeOf(err) != cola.CodeNotFound || state.Used != (cola.Used{}) {
-		t.Errorf("another account: %v, %+v", err, state.Used)
+		t.Errorf("other account: error = %v, used %+v, want a free 404", err, state.Used)
 	}
 }
 
-// TestRunOfASavedSearch checks that the count of a run's matches is free.
-func TestRunOfASavedSearch(t *testing.T) {
+// TestRunRecord checks that the count of a run's matches is free.
+func TestRunRecord(t *testing.T) {
 	w := mustWorld(t, 0)
 	c, other := w.mustWriter(t, "run@example.com", cola.TierPro), w.mustWriter(t, "other@example.com", cola.TierPro)
 	id := w.mustSave(t, c, alert("Oaks")).Search.UUID
 	w.mustRun(t, 3)
 	run, state, err := w.SavedSearchRun(t.Context(), c, id, "1")
 	if err != nil || run.MatchCount != 3 || !state.Known() || state.Used != (cola.Used{}) {
-		t.Errorf("%+v, %+v, %v", run, state, err)
+		t.Errorf("SavedSearchRun = %+v, %+v, %v, want 3 matches, no charge", run, state, err)
 	}
 	for _, k := range []struct {
 		caller  cola.Caller
 		id, run string
 	}{{other, id, "1"}, {c, id, "2"}, {c, id, "01"}, {c, "nonsense", "1"}} {
 		if _, _, err := w.SavedSearchRun(t.Context(), k.caller, k.id, k.run); cola.CodeOf(err) != cola.CodeNotFound {
-			t.Errorf("run %s of %s: %v", k.run, k.id, err)
+			t.Errorf("run %s of %s: error = %v, want not_found", k.run, k.id, err)
 		}
 	}
 }
 
-// TestPreviewsNameFewLabels checks that an account's previews name a limited number of distinct
+// TestPreviewLabelLimit checks that an account's previews name a limited number of distinct
 // labels per UTC day, however the filters are split, and still return counts beyond it.
-func TestPreviewsNameFewLabels(t *testing.T) {
+func TestPreviewLabelLimit(t *testing.T) {
 	w := mustWorld(t, 0)
 	c := onDashboard(w.mustWriter(t, "previews@example.com", cola.TierFree))
 	const brands, each = 40, 3
 	var labels []cola.Cola
 	for n := range brands * each {
-		labels = append(labels, bottle(cola.TTBID(26001001000001+n), fmt.Sprintf("BRAND %02d", n/each), cola.DateOf(instant)))
+		labels = append(labels, bottle(cola.TTBID(26001001000001+n), fmt.Sprintf("BRAND %02d", n/each), cola.DateOf(testNow)))
 	}
 	w.mustImport(t, store.Commit, labels...)
 	preview := func(brand int) registry.PreviewPage {
@@ -145,7 +146,7 @@ func TestPreviewsNameFewLabels(t *testing.T) {
 		p := cola.PreviewParams{Filters: &cola.SavedSearchFilters{BrandName: fmt.Sprintf("brand %02d", brand)}}
 		page, state, err := w.PreviewLabels(t.Context(), c, p, 5)
 		if err != nil || state.Used != (cola.Used{}) || page.Total != each {
-			t.Fatalf("brand %d: %d labels, %+v used, %v", brand, page.Total, state.Used, err)
+			t.Fatalf("brand %d: %d labels, used %+v, %v", brand, page.Total, state.Used, err)
 		}
 		return page
 	}
@@ -157,19 +158,20 @@ func TestPreviewsNameFewLabels(t *testing.T) {
 			if want < each {
 				withheld = registry.WithheldDailyLimit
 			}
-			if named += len(page.Labels); len(page.Labels) != want || page.Withheld != withheld {
-				t.Errorf("brand %d: %d labels, withheld: %q; want %d, %q", n, len(page.Labels), page.Withheld, want, withheld)
+			named += len(page.Labels)
+			if len(page.Labels) != want || page.Withheld != withheld {
+				t.Errorf("brand %d: %d labels, withheld = %q, want %d, %q", n, len(page.Labels), page.Withheld, want, withheld)
 			}
 		}
 	}
 	w.full.Store(true)
 	if page := preview(0); len(page.Labels) > 0 || page.Withheld != registry.WithheldUnavailable {
-		t.Errorf("without a database: %d labels, withheld: %q", len(page.Labels), page.Withheld)
+		t.Errorf("database unavailable: %d labels, withheld = %q", len(page.Labels), page.Withheld)
 	}
 	w.full.Store(false)
 	w.advance(24 * time.Hour)
 	if page := preview(brands - 1); len(page.Labels) != each || page.Withheld != "" {
-		t.Errorf("a day later: %d labels, withheld: %q", len(page.Labels), page.Withheld)
+		t.Errorf("after a day: %d labels, withheld = %q", len(page.Labels), page.Withheld)
 	}
 }
 
@@ -180,26 +182,26 @@ func TestSavedSearchNames(t *testing.T) {
 	w.mustSave(t, other, alert("Of another account"))
 	var names []string
 	for i := range 3 {
-		made := w.mustSave(t, c, alert(fmt.Sprint("Search ", i))).Search
-		names = append(names, made.UUID+" "+made.Name)
+		created := w.mustSave(t, c, alert(fmt.Sprint("Search ", i))).Search
+		names = append(names, created.UUID+" "+created.Name)
 		w.advance(time.Second)
 	}
-	kept := w.mustSave(t, c, cola.SavedSearchParams{Name: "Kept", Filters: &cola.SavedSearchFilters{}}).Search
-	names = append(names, kept.UUID+" Kept")
+	stored := w.mustSave(t, c, cola.SavedSearchParams{Name: "Kept", Filters: &cola.SavedSearchFilters{}}).Search
+	names = append(names, stored.UUID+" Kept")
 	w.mustChange(t, c, names[0][:36], setActive(false))
 	roll, state, err := w.SavedSearchNames(t.Context(), c)
 	if err != nil || !state.Known() || state.Used != (cola.Used{}) || roll.Active != 2 {
-		t.Errorf("%d are active, %+v, %v", roll.Active, state, err)
+		t.Errorf("active = %d, state = %+v, %v", roll.Active, state, err)
 	}
 	var got []string
 	for _, s := range roll.Names {
 		got = append(got, s.UUID+" "+s.Name)
 	}
 	if diff := cmp.Diff(names, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
+		t.Errorf("names (-want +got):\n%s", diff)
 	}
 	w.full.Store(true)
 	if _, _, err := w.SavedSearchNames(t.Context(), c); cola.CodeOf(err) != cola.CodeUnavailable {
-		t.Errorf("without a database: %v", err)
+		t.Errorf("database unavailable: error = %v, want unavailable", err)
 	}
 }

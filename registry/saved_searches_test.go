@@ -51,11 +51,11 @@ func withKey(name, key string) cola.SavedSearchParams {
 
 func (w *world) mustSave(t *testing.T, c cola.Caller, p cola.SavedSearchParams) registry.CreatedSavedSearch {
 	t.Helper()
-	made, _, err := w.CreateSavedSearch(t.Context(), c, p)
+	created, _, err := w.CreateSavedSearch(t.Context(), c, p)
 	if err != nil {
-		t.Fatalf("%s: %v", p.Name, err)
+		t.Fatalf("CreateSavedSearch(%s): %v", p.Name, err)
 	}
-	return made
+	return created
 }
 
 // mustHaveSaved checks the names of an account's saved searches, in order.
@@ -70,7 +70,7 @@ func (w *world) mustHaveSaved(t *testing.T, c cola.Caller, want ...string) {
 		names = append(names, s.Name)
 	}
 	if diff := cmp.Diff(want, names); diff != "" {
-		t.Errorf("searches (-want +got):\n%s", diff)
+		t.Errorf("names (-want +got):\n%s", diff)
 	}
 }
 
@@ -79,37 +79,41 @@ var uuidPattern = regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89a
 func TestCreateSavedSearch(t *testing.T) {
 	w := mustWorld(t, 0)
 	c := w.mustWriter(t, "save@example.com", cola.TierFree)
-	made, state, err := w.CreateSavedSearch(t.Context(), c, alert(" New oak "))
-	if err != nil || made.Repeated || !state.Known() || state.Used != (cola.Used{}) || state.Charged != 0 {
-		t.Fatalf("%+v, %+v, %v; want a new search, free", made, state, err)
+	created, state, err := w.CreateSavedSearch(t.Context(), c, alert(" New oak "))
+	if err != nil || created.Repeated || !state.Known() || state.Used != (cola.Used{}) || state.Charged != 0 {
+		t.Fatalf("CreateSavedSearch = %+v, %+v, %v, want a new search, no charge", created, state, err)
 	}
-	id := made.Search.UUID
+	id := created.Search.UUID
 	want := cola.SavedSearch{
 		UUID: id, Name: "New oak", Filters: cola.SavedSearchFilters{BrandName: "oak"},
-		Schedule: &cola.Schedule{Active: true, Cadence: cola.CadenceWeekly, Day: 1,
-			NextRunAt: cola.Some(cola.TimestampOf(time.Date(2026, 11, 23, cola.RunHour, 0, 0, 0, time.UTC)))},
-		CreatedAt: cola.TimestampOf(instant),
+		Schedule: &cola.Schedule{
+			Active:    true,
+			Cadence:   cola.CadenceWeekly,
+			Day:       1,
+			NextRunAt: cola.Some(cola.TimestampOf(time.Date(2026, 11, 23, cola.RunHour, 0, 0, 0, time.UTC))),
+		},
+		CreatedAt: cola.TimestampOf(testNow),
 		ManageURL: publicURL + "/saved-searches/" + id, DashboardURL: publicURL + "/saved-searches",
 	}
-	if diff := cmp.Diff(want, made.Search); diff != "" || !uuidPattern.MatchString(id) {
+	if diff := cmp.Diff(want, created.Search); diff != "" || !uuidPattern.MatchString(id) {
 		t.Errorf("search %s (-want +got):\n%s", id, diff)
 	}
 	want.ManageURL, want.DashboardURL = "", ""
-	kept, err := w.store.SavedSearch(t.Context(), c.Account, id)
-	if diff := cmp.Diff(want, kept); err != nil || diff != "" {
-		t.Errorf("kept: %v (-want +got):\n%s", err, diff)
+	stored, err := w.store.SavedSearch(t.Context(), c.Account, id)
+	if diff := cmp.Diff(want, stored); err != nil || diff != "" {
+		t.Errorf("stored search: %v (-want +got):\n%s", err, diff)
 	}
-	if days, err := w.store.DailyUsage(t.Context(), c.Account, cola.DateOf(instant), cola.DateOf(instant)); err != nil || len(days) != 1 || days[0].Requests != 1 || days[0].Units != 0 {
-		t.Errorf("the day has %+v, %v; want one request that cost nothing", days, err)
+	if days, err := w.store.DailyUsage(t.Context(), c.Account, cola.DateOf(testNow), cola.DateOf(testNow)); err != nil || len(days) != 1 || days[0].Requests != 1 || days[0].Units != 0 {
+		t.Errorf("usage of the day = %+v, %v, want one free request", days, err)
 	}
 	if again := w.mustSave(t, c, alert("New oak")); again.Repeated || again.Search.UUID == id {
 		t.Errorf("without a key: %+v, want another search", again)
 	}
 }
 
-// TestRefusedSavedSearches checks that refused requests count toward the rate limit, are free and
+// TestRejectedSavedSearches checks that rejected requests count toward the rate limit, are free and
 // save nothing.
-func TestRefusedSavedSearches(t *testing.T) {
+func TestRejectedSavedSearches(t *testing.T) {
 	w := mustWorld(t, 0)
 	writer := w.mustWriter(t, "refused@example.com", cola.TierPro)
 	reader := writer
@@ -126,30 +130,33 @@ func TestRefusedSavedSearches(t *testing.T) {
 		{"without the scope", reader, alert("n"), cola.CodeInsufficientScope, "required_scope"},
 		{"without the scope, and invalid", reader, cola.SavedSearchParams{}, cola.CodeInsufficientScope, "required_scope"},
 		{"invalid", writer, cola.SavedSearchParams{}, cola.CodeValidation, "filters"},
-		{"found unreadable by the edge", writer, cola.SavedSearchParams{Decoded: cola.Decoded{Problems: cola.Problems{"filters.brand": {"Unknown."}}},
-			Name: "n", Filters: &cola.SavedSearchFilters{}}, cola.CodeValidation, "filters.brand"},
-		{"with a bad key", writer, withKey("n", "a key"), cola.CodeValidation, "Idempotency-Key"},
+		{"invalid JSON member", writer, cola.SavedSearchParams{
+			Decoded: cola.Decoded{Problems: cola.Problems{"filters.brand": {"Unknown."}}},
+			Name:    "n",
+			Filters: &cola.SavedSearchFilters{},
+		}, cola.CodeValidation, "filters.brand"},
+		{"invalid key", writer, withKey("n", "a key"), cola.CodeValidation, "Idempotency-Key"},
 		{"too broad", writer, broad, cola.CodeSearchTooBroad, ""},
 	} {
-		made, state, err := w.CreateSavedSearch(t.Context(), tt.caller, tt.params)
+		created, state, err := w.CreateSavedSearch(t.Context(), tt.caller, tt.params)
 		var refusal *cola.Error
-		if !errors.As(err, &refusal) || refusal.Code != tt.want || !cmp.Equal(made, registry.CreatedSavedSearch{}) || !state.Known() {
-			t.Errorf("%s: %+v, %+v, %v; want %s", tt.name, made, state, err, tt.want)
+		if !errors.As(err, &refusal) || refusal.Code != tt.want || !cmp.Equal(created, registry.CreatedSavedSearch{}) || !state.Known() {
+			t.Errorf("%s: CreateSavedSearch = %+v, %+v, %v, want %s", tt.name, created, state, err, tt.want)
 			continue
 		}
 		if _, has := refusal.Details[tt.detail]; tt.detail != "" && !has {
-			t.Errorf("%s: details %v, want %s", tt.name, refusal.Details, tt.detail)
+			t.Errorf("%s: details = %v, want %s", tt.name, refusal.Details, tt.detail)
 		}
 	}
-	days, err := w.store.DailyUsage(t.Context(), writer.Account, cola.DateOf(instant), cola.DateOf(instant))
+	days, err := w.store.DailyUsage(t.Context(), writer.Account, cola.DateOf(testNow), cola.DateOf(testNow))
 	if err != nil || len(days) != 1 || days[0].Requests != 6 {
-		t.Errorf("the day has %+v, %v; want 6 requests", days, err)
+		t.Errorf("usage of the day = %+v, %v, want 6 requests", days, err)
 	}
 	w.mustHaveSaved(t, writer)
 }
 
-// TestRejectedSearchIsNotSaved checks that a request that the ledger refuses saves nothing.
-func TestRejectedSearchIsNotSaved(t *testing.T) {
+// TestRejectedSearchNotSaved checks that a request that the ledger rejects saves nothing.
+func TestRejectedSearchNotSaved(t *testing.T) {
 	w := mustWorld(t, 0)
 	c := w.mustWriter(t, "burst@example.com", cola.TierFree)
 	paused := alert("n")
@@ -158,18 +165,18 @@ func TestRejectedSearchIsNotSaved(t *testing.T) {
 		w.mustSave(t, c, paused)
 	}
 	if _, _, err := w.CreateSavedSearch(t.Context(), c, paused); code(err) != cola.CodeQuotaExceeded {
-		t.Errorf("the 11th in a minute: %v", err)
+		t.Errorf("11th request in a minute: error = %v, want quota_exceeded", err)
 	}
 	other := w.mustWriter(t, "revoked@example.com", cola.TierFree)
 	if err := w.store.RevokeKey(t.Context(), 0, other.Credential.ID); err != nil {
 		t.Fatal(err)
 	}
 	if _, _, err := w.CreateSavedSearch(t.Context(), other, paused); code(err) != cola.CodeUnauthorized {
-		t.Errorf("with a revoked key: %v", err)
+		t.Errorf("revoked key: error = %v, want unauthorized", err)
 	}
 	w.mustHaveSaved(t, other)
 	if list, _, err := w.store.SavedSearches(t.Context(), c.Account, 0, 100); err != nil || len(list) != 10 {
-		t.Errorf("%d searches are kept (%v), want the 10 that were let through", len(list), err)
+		t.Errorf("%d searches are stored (%v), want 10", len(list), err)
 	}
 }
 
@@ -180,33 +187,33 @@ func TestIdempotencyKey(t *testing.T) {
 	w.advance(24*time.Hour - time.Microsecond)
 	again := w.mustSave(t, c, withKey(" n ", "k")) // requests are compared after normalization
 	if !again.Repeated || !cmp.Equal(again.Search, first.Search) {
-		t.Errorf("sent again: %+v, want %+v", again, first.Search)
+		t.Errorf("repeated request = %+v, want %+v", again, first.Search)
 	}
-	made, state, err := w.CreateSavedSearch(t.Context(), c, withKey("another", "k"))
-	if code(err) != cola.CodeIdempotencyKeyReused || !cmp.Equal(made, registry.CreatedSavedSearch{}) || !state.Known() {
-		t.Errorf("with another search: %+v, %v", made, err)
+	created, state, err := w.CreateSavedSearch(t.Context(), c, withKey("another", "k"))
+	if code(err) != cola.CodeIdempotencyKeyReused || !cmp.Equal(created, registry.CreatedSavedSearch{}) || !state.Known() {
+		t.Errorf("same key, other search: %+v, %v, want idempotency_key_reused", created, err)
 	}
 	if w.mustSave(t, other, withKey("n", "k")).Repeated {
-		t.Error("another account's key was taken for this one's")
+		t.Error("another account's key is treated as a repeat")
 	}
 	if w.mustSave(t, c, withKey("n", "K")).Repeated {
-		t.Error("another key was taken for this one")
+		t.Error("key in different case is treated as a repeat")
 	}
 	mcp := c
 	mcp.Channel = cola.ChannelMCP
 	if !w.mustSave(t, mcp, withKey("n", "k")).Repeated {
-		t.Error("a key counts on one channel only")
+		t.Error("same key on another channel is not treated as a repeat")
 	}
 	w.advance(time.Microsecond)
 	if w.mustSave(t, c, withKey("another", "k")).Repeated {
-		t.Error("a key counts after a day")
+		t.Error("key is still stored after a day")
 	}
 	w.mustHaveSaved(t, c, "n", "n", "another")
 }
 
-// TestToolCallSentAgain checks that a repeated tool call, which has no idempotency key, is
+// TestRepeatedToolCall checks that a repeated tool call, which has no idempotency key, is
 // recognized for ten minutes by its content and credential.
-func TestToolCallSentAgain(t *testing.T) {
+func TestRepeatedToolCall(t *testing.T) {
 	w := mustWorld(t, 0)
 	rest := w.mustWriter(t, "call@example.com", cola.TierPro)
 	c := rest
@@ -218,118 +225,118 @@ func TestToolCallSentAgain(t *testing.T) {
 	first := w.mustSave(t, c, alert("a"))
 	w.advance(10*time.Minute - time.Microsecond)
 	if again := w.mustSave(t, c, alert("a")); !again.Repeated || !cmp.Equal(again.Search, first.Search) {
-		t.Errorf("sent again: %+v, want %+v", again, first.Search)
+		t.Errorf("repeated call = %+v, want %+v", again, first.Search)
 	}
 	changed := alert("a")
 	changed.Schedule.Day = cola.Some(2)
 	if w.mustSave(t, c, changed).Repeated {
-		t.Error("another content was taken for the same call")
+		t.Error("different content is treated as a repeat")
 	}
 	if w.mustSave(t, rest, alert("a")).Repeated {
-		t.Error("a REST request was taken for a call")
+		t.Error("REST request is treated as a repeat")
 	}
 	c.Credential.ID = second.ID
 	if w.mustSave(t, c, alert("a")).Repeated {
-		t.Error("the call of another credential was taken for the same")
+		t.Error("call with another credential is treated as a repeat")
 	}
 	c.Credential.ID = rest.Credential.ID
 	w.advance(time.Microsecond)
 	if w.mustSave(t, c, alert("a")).Repeated {
-		t.Error("a call counts after ten minutes")
+		t.Error("call after ten minutes is treated as a repeat")
 	}
 	w.mustHaveSaved(t, rest, "a", "a", "a", "a", "a")
 }
 
 func (w *world) advance(d time.Duration) { w.clock.Add(d.Microseconds()) }
 
-func TestActiveSchedulesAreLimited(t *testing.T) {
+func TestActiveScheduleLimit(t *testing.T) {
 	w := mustWorld(t, 0)
 	c := w.mustWriter(t, "limit@example.com", cola.TierPro)
-	var made, refused atomic.Int64
+	var created, rejected atomic.Int64
 	var wg sync.WaitGroup
 	for range 20 {
 		wg.Go(func() {
 			_, state, err := w.CreateSavedSearch(t.Context(), c, alert("n"))
 			switch {
 			case err == nil:
-				made.Add(1)
+				created.Add(1)
 			case code(err) == cola.CodeWatchlistLimit && state.Known():
-				refused.Add(1)
+				rejected.Add(1)
 			default:
-				t.Errorf("%+v, %v", state, err)
+				t.Errorf("CreateSavedSearch: %+v, %v", state, err)
 			}
 		})
 	}
 	wg.Wait()
-	if made.Load() != cola.MaxActiveSchedules || refused.Load() != 20-cola.MaxActiveSchedules {
-		t.Errorf("%d were made and %d refused, want %d made", made.Load(), refused.Load(), cola.MaxActiveSchedules)
+	if created.Load() != cola.MaxActiveSchedules || rejected.Load() != 20-cola.MaxActiveSchedules {
+		t.Errorf("created %d, rejected %d, want %d created", created.Load(), rejected.Load(), cola.MaxActiveSchedules)
 	}
 	_, _, err := w.CreateSavedSearch(t.Context(), c, withKey("one more", "k"))
 	var refusal *cola.Error
 	if !errors.As(err, &refusal) || refusal.Details["limit"] != 10 || !strings.Contains(refusal.Message, `"active": false`) {
-		t.Errorf("one more: %v, want the limit and what to do", err)
+		t.Errorf("beyond the limit: error = %v, want the limit and a remedy", err)
 	}
-	paused, unscheduled := withKey("paused", "k"), alert("unscheduled") // the refused request did not use up the key
+	paused, unscheduled := withKey("paused", "k"), alert("unscheduled") // the rejected request did not use up the key
 	paused.Schedule.Active, unscheduled.Schedule = cola.Some(false), nil
 	for _, p := range []cola.SavedSearchParams{paused, unscheduled} {
 		if got := w.mustSave(t, c, p).Search.Schedule; got != nil && (got.Active || got.NextRunAt.OK) {
-			t.Errorf("%s: %+v, want one that does not run", p.Name, got)
+			t.Errorf("%s: schedule = %+v, want inactive", p.Name, got)
 		}
 	}
 	w.mustSave(t, w.mustWriter(t, "another@example.com", cola.TierPro), alert("n"))
 }
 
-// TestSavingFails checks that an error with an unknown outcome says how to find out whether the
+// TestSaveOutage checks that an error with an unknown outcome says how to find out whether the
 // search was saved without creating a second one.
-func TestSavingFails(t *testing.T) {
+func TestSaveOutage(t *testing.T) {
 	w := mustWorld(t, 0)
 	c := w.mustWriter(t, "fails@example.com", cola.TierPro)
 	w.full.Store(true)
 	_, state, err := w.CreateSavedSearch(t.Context(), c, withKey("n", "k"))
 	var refusal *cola.Error
 	if !errors.As(err, &refusal) || refusal.Code != cola.CodeUnavailable || refusal.RetryAfter <= 0 || !strings.Contains(refusal.Message, "Idempotency-Key") || !state.Known() {
-		t.Errorf("%+v, %v; want unavailable, with what to do", state, err)
+		t.Errorf("CreateSavedSearch = %+v, %v, want unavailable with a remedy", state, err)
 	}
 	w.full.Store(false)
 	if w.mustSave(t, c, withKey("n", "k")).Repeated {
-		t.Error("what failed was kept")
+		t.Error("failed search was stored")
 	}
 	w.down.Store(true)
 	if _, _, err := w.CreateSavedSearch(t.Context(), c, alert("n")); code(err) != cola.CodeUnavailable {
-		t.Errorf("while the ledger is down: %v", err)
+		t.Errorf("without the ledger: error = %v, want unavailable", err)
 	}
 	w.mustHaveSaved(t, c, "n")
 }
 
-// TestOwnLimit checks that errors show an account's own lower limit, and that its searches above
-// the limit have no next run time.
-func TestOwnLimit(t *testing.T) {
+// TestAccountLimit checks that errors show an account's own lower limit, and that its searches
+// above the limit have no next run time.
+func TestAccountLimit(t *testing.T) {
 	w := mustWorld(t, 0)
 	c := w.mustWriter(t, "low@example.com", cola.TierPro)
 	for _, name := range []string{"a", "b", "c"} {
 		w.mustSave(t, c, alert(name))
 	}
-	for limit, says := range map[int]string{2: " 2 ", 1: " one ", 0: "operator"} {
+	for limit, part := range map[int]string{2: " 2 ", 1: " one ", 0: "operator"} {
 		if err := w.store.SetActiveLimit(t.Context(), c.Account, limit); err != nil {
 			t.Fatal(err)
 		}
 		_, _, err := w.CreateSavedSearch(t.Context(), c, alert("d"))
 		var refusal *cola.Error
-		if !errors.As(err, &refusal) || refusal.Code != cola.CodeWatchlistLimit || refusal.Details["limit"] != limit || !strings.Contains(refusal.Message, says) {
-			t.Errorf("limit %d: %+v", limit, err)
+		if !errors.As(err, &refusal) || refusal.Code != cola.CodeWatchlistLimit || refusal.Details["limit"] != limit || !strings.Contains(refusal.Message, part) {
+			t.Errorf("limit %d: error = %+v", limit, err)
 		}
 		list, _, err := w.SavedSearches(t.Context(), c, cola.SavedSearchListParams{})
 		if err != nil || len(list.Rows) != 3 {
-			t.Fatalf("%+v, %v", list, err)
+			t.Fatalf("SavedSearches = %+v, %v", list, err)
 		}
 		for i, s := range list.Rows {
 			runs := i < limit
 			if paused := s.Schedule.PausedBecause == cola.Some(cola.PausedDowngraded); paused == runs || s.Schedule.NextRunAt.OK != runs || !s.Schedule.Active {
-				t.Errorf("limit %d: search %d has %+v", limit, i, s.Schedule)
+				t.Errorf("limit %d: schedule of search %d = %+v", limit, i, s.Schedule)
 			}
 			read, _, err := w.SavedSearch(t.Context(), c, s.UUID, "")
 			if err != nil || read.Value.Schedule.NextRunAt != s.Schedule.NextRunAt {
-				t.Errorf("limit %d: search %d is read as %+v, %v", limit, i, read.Value.Schedule, err)
+				t.Errorf("limit %d: SavedSearch %d = %+v, %v", limit, i, read.Value.Schedule, err)
 			}
 		}
 	}
@@ -339,14 +346,14 @@ func TestOwnLimit(t *testing.T) {
 	list, _, _ := w.SavedSearches(t.Context(), c, cola.SavedSearchListParams{})
 	for i, s := range list.Rows {
 		if !s.Schedule.NextRunAt.OK || s.Schedule.PausedBecause.OK {
-			t.Errorf("with room again: search %d has %+v", i, s.Schedule)
+			t.Errorf("limit raised: schedule of search %d = %+v, want it to run", i, s.Schedule)
 		}
 	}
 }
 
-// TestSavedSearchesAreLimited checks the total number of saved searches per account, and that the
+// TestSavedSearchLimit checks the total number of saved searches per account, and that the
 // error says what to do.
-func TestSavedSearchesAreLimited(t *testing.T) {
+func TestSavedSearchLimit(t *testing.T) {
 	w := mustWorld(t, 0)
 	c := w.mustWriter(t, "full@example.com", cola.TierPro)
 	var last string
@@ -361,12 +368,12 @@ func TestSavedSearchesAreLimited(t *testing.T) {
 	_, state, err := w.CreateSavedSearch(t.Context(), c, params)
 	var refusal *cola.Error
 	if !errors.As(err, &refusal) || refusal.Code != cola.CodeWatchlistLimit || refusal.Details["limit"] != 1000 || !strings.Contains(refusal.Message, "DELETE /saved-searches/{uuid}") || !state.Known() {
-		t.Errorf("one more: %+v", err)
+		t.Errorf("beyond the limit: error = %+v, want the limit", err)
 	}
 	if _, err := w.DeleteSavedSearch(t.Context(), c, last); err != nil {
 		t.Fatal(err)
 	}
 	if _, _, err := w.CreateSavedSearch(t.Context(), c, params); err != nil {
-		t.Errorf("after one was deleted: %v", err)
+		t.Errorf("after a deletion: %v", err)
 	}
 }

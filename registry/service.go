@@ -108,7 +108,8 @@ type Service struct {
 	draining   atomic.Bool
 }
 
-// New returns a Service. It answers with CodeUnavailable until its Follower has built the index.
+// New returns a Service. Its operations fail with CodeUnavailable until its Follower has built the
+// index.
 func New(o Options) *Service {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
@@ -129,7 +130,7 @@ func New(o Options) *Service {
 // Close writes pending refusals. Call it after the last request and before the store is closed.
 func (s *Service) Close() { s.refusals.close() }
 
-// Admit admits a free request, or one that the edge itself rejects. The request counts toward the
+// Admit admits a free request, or one that the API itself rejects. The request counts toward the
 // rate limit, unless it comes from the dashboard (see quotaRequest). Admit checks the credential.
 func (s *Service) Admit(ctx context.Context, c cola.Caller) (cola.QuotaState, error) {
 	return s.charge(ctx, c, cola.MeterNone, 0)
@@ -172,11 +173,15 @@ func (s *Service) charge(ctx context.Context, c cola.Caller, m cola.Meter, units
 // counted: browsing the pages must not use up the rate limit of the account's programs, or be
 // blocked by them.
 func quotaRequest(c cola.Caller, m cola.Meter, units int) quota.Request {
-	return quota.Request{Caller: c, Meter: m, Units: units,
-		Peek: c.Channel == cola.ChannelDashboard && m == cola.MeterNone}
+	return quota.Request{
+		Caller: c,
+		Meter:  m,
+		Units:  units,
+		Peek:   c.Channel == cola.ChannelDashboard && m == cola.MeterNone,
+	}
 }
 
-// precheck refuses requests before any work on them: until the index is built, or if the caller's
+// precheck rejects requests before any work on them: until the index is built, or if the caller's
 // window is full. The cost is not known yet, so it treats a request from the dashboard as free; the
 // charge decides.
 func (s *Service) precheck(c cola.Caller) (cola.QuotaState, error) {
@@ -212,7 +217,7 @@ func (s *Service) today() cola.Date { return cola.DateOf(s.now().UTC()) }
 func pageCount(total, perPage int) int { return (total + perPage - 1) / perPage }
 
 const (
-	// pingTimeout is the time limit for the database's answer.
+	// pingTimeout is the time limit for the database's response.
 	pingTimeout = 2 * time.Second
 	// pingInterval limits how often readiness probes reach the database, since /readyz is public.
 	pingInterval = 100 * time.Millisecond
@@ -222,7 +227,7 @@ const (
 // answer.
 func (s *Service) Drain() { s.draining.Store(true) }
 
-// Ready returns nil if requests should be sent here: the index is built, the database answers and
+// Ready returns nil if requests should be sent here: the index is built, the database responds and
 // commits, and the process is not shutting down. It pings the database at most ten times a second,
 // regardless of the number of callers.
 func (s *Service) Ready(ctx context.Context) error {

@@ -18,7 +18,7 @@ import (
 // does not name the account.
 type Subscription struct {
 	Address string // masked; may be empty
-	Search  string // name of its saved search; empty: all searches of the account
+	Search  string // name of its saved search; empty for all of the account's searches
 	State   string // of the destination
 	Reason  string // why it is paused; otherwise empty
 }
@@ -105,13 +105,13 @@ func (s *Service) subscribedDestination(ctx context.Context, token string) (d st
 
 // subscription returns the recipient's view of an email destination.
 func (s *Service) subscription(ctx context.Context, d store.Destination) (Subscription, error) {
-	shown := Subscription{Address: cola.MaskEmail(d.Address.V), State: d.State, Reason: d.Reason.V}
+	run := Subscription{Address: cola.MaskEmail(d.Address.V), State: d.State, Reason: d.Reason.V}
 	if !d.SavedSearch.OK {
-		return shown, nil
+		return run, nil
 	}
 	err := withTimeout(ctx, readTimeout, func(ctx context.Context) error {
 		search, err := s.store.SavedSearch(ctx, d.Account, d.SavedSearch.V)
-		shown.Search = search.Name
+		run.Search = search.Name
 		return err
 	})
 	switch {
@@ -120,7 +120,7 @@ func (s *Service) subscription(ctx context.Context, d store.Destination) (Subscr
 	case err != nil:
 		return Subscription{}, storeError(err, "read saved search of a destination")
 	}
-	return shown, nil
+	return run, nil
 }
 
 // subscriptionNotFound does not repeat the token, which is a secret even if mistyped.
@@ -129,7 +129,7 @@ func subscriptionNotFound() error {
 		"are sent for it.")
 }
 
-// looksLikeToken reports whether a text has the form of a token; others need no lookup.
+// looksLikeToken reports whether a string has the form of a token; others need no lookup.
 func looksLikeToken(text string) bool {
 	const minLength, maxLength = 16, 128 // characters
 	other := func(r rune) bool {

@@ -19,13 +19,13 @@ func TestTokenLimit(t *testing.T) {
 	}
 	var refusal *cola.Error
 	if err := l.take("a"); !errors.As(err, &refusal) || refusal.Code != cola.CodeQuotaExceeded || refusal.Details["reason"] != "requests" || refusal.RetryAfter != time.Second {
-		t.Errorf("over the limit: %+v", refusal)
+		t.Errorf("beyond the limit: error = %+v", refusal)
 	}
 	if err := l.take("b"); err != nil {
-		t.Errorf("another token: %v", err)
+		t.Errorf("other token: error = %v", err)
 	}
 	now = now.Add(time.Second)
 	if err := l.take("a"); err != nil {
-		t.Errorf("after a second: %v", err)
+		t.Errorf("after a second: error = %v", err)
 	}
 }

@@ -51,9 +51,9 @@ func TestSubscription(t *testing.T) {
 	}
 }
 
-// TestConsentChangesNothingElse checks that confirming an address does not undo the account
+// TestConsentFields checks that confirming an address does not undo the account
 // holder's settings.
-func TestConsentChangesNothingElse(t *testing.T) {
+func TestConsentFields(t *testing.T) {
 	w := mustWorld(t, 0)
 	c := w.mustWriter(t, "holder@example.com", cola.TierPro)
 	own := w.mustOwn(t, c)
@@ -62,17 +62,17 @@ func TestConsentChangesNothingElse(t *testing.T) {
 	}
 	token := w.token(t, c, own.UUID)
 	if got, err := w.Confirm(t.Context(), token); err != nil || got.State != cola.DestinationPaused || got.Reason != cola.ReasonHolder || got.Search != "" || !got.Confirmed() {
-		t.Errorf("confirmed while it is paused by the holder: %+v, %v", got, err)
+		t.Errorf("Confirm while paused = %+v, %v", got, err)
 	}
 	if err := w.store.Suspend(t.Context(), c.Account, "Not paid."); err != nil {
 		t.Fatal(err)
 	}
 	if got, err := w.Unsubscribe(t.Context(), token); err != nil || !got.Ended() {
-		t.Errorf("ended while the account is suspended: %+v, %v", got, err)
+		t.Errorf("Unsubscribe while suspended = %+v, %v, want ended", got, err)
 	}
 }
 
-func TestSubscriptionsRefused(t *testing.T) {
+func TestRejectedSubscriptions(t *testing.T) {
 	w := mustWorld(t, 0)
 	c := w.mustWriter(t, "holder@example.com", cola.TierPro)
 	stranger, webhook := w.mustAdd(t, c, mailTo("stranger@example.com")), w.mustAdd(t, c, webhookTo(hook))
@@ -82,29 +82,29 @@ func TestSubscriptionsRefused(t *testing.T) {
 		for _, wrong := range []string{"", "x", hooks, strings.ToUpper(token) + "x", token[1:], strings.Repeat("0", 40), strings.Repeat("x", 5000), "%00" + token, stranger.UUID} {
 			got, err := do(t.Context(), wrong)
 			if code(err) != cola.CodeNotFound || !cmp.Equal(got, registry.Subscription{}) || len(wrong) > 16 && strings.Contains(err.Error(), wrong) {
-				t.Errorf("%s %.50q: %+v, %v; want not found, and the token not repeated", name, wrong, got, err)
+				t.Errorf("%s(%.50q) = %+v, %v, want not_found without the token", name, wrong, got, err)
 			}
 		}
 	}
 	w.full.Store(true)
 	for name, do := range calls {
 		if _, err := do(t.Context(), token); code(err) != cola.CodeUnavailable {
-			t.Errorf("%s while the database is away: %v", name, err)
+			t.Errorf("%s during an outage: error = %v, want unavailable", name, err)
 		}
 	}
 	w.full.Store(false)
 	w.stiff.Store(true)
 	if _, err := w.Unsubscribe(t.Context(), token); code(err) != cola.CodeUnavailable || !strings.Contains(err.Error(), "safe to repeat") {
-		t.Errorf("ended while nothing can be changed: %v", err)
+		t.Errorf("Unsubscribe without writes: error = %v, want unavailable", err)
 	}
 	w.stiff.Store(false)
 	if got, err := w.Subscription(t.Context(), token); err != nil || got.State != cola.DestinationUnconfirmed {
-		t.Errorf("afterwards: %+v, %v", got, err)
+		t.Errorf("Subscription = %+v, %v, want unconfirmed", got, err)
 	}
 	if _, err := w.DeleteDestination(t.Context(), c, stranger.UUID); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := w.Subscription(t.Context(), token); code(err) != cola.CodeNotFound {
-		t.Errorf("of a deleted destination: %v", err)
+		t.Errorf("deleted destination: error = %v, want not_found", err)
 	}
 }

@@ -89,7 +89,7 @@ const (
 	RefusedSuspended   = "account_suspended"
 )
 
-// Refusal counts refused requests of one minute with the same source and reason.
+// Refusal counts rejected requests of one minute with the same source and reason.
 type Refusal struct {
 	LastAt     time.Time // time of the latest
 	Channel    cola.Channel
@@ -208,9 +208,9 @@ func (r usageData) rows() ([]UsageRow, map[usageSource]int) {
 		rows[i].Total = *totals[usageSource{rows[i].Channel, rows[i].Credential}]
 	}
 	slices.SortFunc(rows, byRequests)
-	shown := foldRows(rows)
-	rowOf := make(map[usageSource]int, len(rows)+len(shown))
-	for i, row := range shown {
+	list := foldRows(rows)
+	rowOf := make(map[usageSource]int, len(rows)+len(list))
+	for i, row := range list {
 		rowOf[usageSource{row.Channel, row.Credential}] = i
 	}
 	for _, row := range rows {
@@ -219,7 +219,7 @@ func (r usageData) rows() ([]UsageRow, map[usageSource]int) {
 			rowOf[by] = rowOf[usageSource{channel: by.channel}]
 		}
 	}
-	return shown, rowOf
+	return list, rowOf
 }
 
 // byRequests sorts rows by requests, descending, with a fixed order for ties.
@@ -238,10 +238,10 @@ func foldRows(rows []UsageRow) []UsageRow {
 	for _, row := range rows[alone:] {
 		left[row.Channel]++
 	}
-	var shown, others []UsageRow
+	var list, others []UsageRow
 	for i, row := range rows {
 		if i < alone || left[row.Channel] == 1 { // a single other row keeps its name
-			shown = append(shown, row)
+			list = append(list, row)
 			continue
 		}
 		at := slices.IndexFunc(others, func(o UsageRow) bool { return o.Channel == row.Channel })
@@ -252,7 +252,7 @@ func foldRows(rows []UsageRow) []UsageRow {
 		others[at].Total = others[at].Total.Plus(row.Total)
 	}
 	slices.SortFunc(others, byRequests)
-	return append(shown, others...)
+	return append(list, others...)
 }
 
 // rowsShownAlone returns how many of the first rows fit, besides one row per channel for the rest.
@@ -281,7 +281,7 @@ func (r usageData) name(c cola.Credential) string {
 	return fmt.Sprintf("removed key (%d)", c.ID)
 }
 
-// daily returns the days of a month up to now, with the rows given.
+// daily returns the days of a month up to now, for the given rows.
 func (r usageData) daily(month cola.Period, now time.Time, rows int, rowOf map[usageSource]int) []DayUsage {
 	first, last := periodDays(month)
 	today := min(max(cola.DateOf(now), first), last)
@@ -303,8 +303,8 @@ func (r usageData) daily(month cola.Period, now time.Time, rows int, rowOf map[u
 // projectUsage extrapolates the usage so far to the whole month. It never returns less than was
 // used, and does not extrapolate from the first day.
 func projectUsage(used cola.Used, month cola.Period, now time.Time) cola.Used {
-	begun, whole := month.Start(), month.End().Sub(month.Start())
-	elapsed := now.Sub(begun)
+	start, whole := month.Start(), month.End().Sub(month.Start())
+	elapsed := now.Sub(start)
 	if elapsed < 24*time.Hour || elapsed >= whole {
 		return used
 	}
@@ -314,14 +314,14 @@ func projectUsage(used cola.Used, month cola.Period, now time.Time) cola.Used {
 
 // refusalRows returns the refusals with the names of their credentials.
 func (r usageData) refusalRows() []Refusal {
-	shown := make([]Refusal, len(r.refusals))
+	list := make([]Refusal, len(r.refusals))
 	for i, n := range r.refusals {
-		shown[i] = Refusal{
+		list[i] = Refusal{
 			LastAt: n.LastAt, Channel: n.Channel, Credential: n.Credential, Name: r.name(n.Credential),
 			Reason: n.Reason, Count: n.Count,
 		}
 	}
-	return shown
+	return list
 }
 
 // Usage returns the caller's usage and limits. It is free.

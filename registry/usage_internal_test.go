@@ -20,22 +20,22 @@ func TestProjected(t *testing.T) {
 		now  time.Time
 		want cola.Used
 	}{
-		{"nothing", cola.Used{}, at(20, 0), cola.Used{}},
-		{"the first instant", used, at(1, 0), used},
+		{"no usage", cola.Used{}, at(20, 0), cola.Used{}},
+		{"the first moment", used, at(1, 0), used},
 		{"the first day", used, at(2, 0).Add(-1), used},
 		{"a day", used, at(2, 0), cola.Used{DetailViews: 3000, ListRecords: 210}},
 		{"a day and a half", used, at(2, 12), cola.Used{DetailViews: 2000, ListRecords: 140}},
 		{"half the month", used, at(16, 0), cola.Used{DetailViews: 200, ListRecords: 14}},
-		{"two thirds of it", used, at(21, 0), cola.Used{DetailViews: 150, ListRecords: 11}}, // 10.5 rounds up to 11
+		{"two thirds of the month", used, at(21, 0), cola.Used{DetailViews: 150, ListRecords: 11}}, // 10.5 rounds up to 11
 		{"in another zone", used, at(16, 0).In(time.FixedZone("", 9*3600)), cola.Used{DetailViews: 200, ListRecords: 14}},
-		{"the last instant", used, at(30, 24).Add(-1), used},
+		{"the last moment", used, at(30, 24).Add(-1), used},
 		{"the month is over", used, at(30, 24), used},
-		{"long over", used, at(90, 0), used},
-		{"a clock that is behind", used, at(-40, 0), used},
-		{"very much", cola.Used{DetailViews: math.MaxInt32}, at(16, 0), cola.Used{DetailViews: 2 * math.MaxInt32}},
+		{"months later", used, at(90, 0), used},
+		{"clock behind", used, at(-40, 0), used},
+		{"maximum", cola.Used{DetailViews: math.MaxInt32}, at(16, 0), cola.Used{DetailViews: 2 * math.MaxInt32}},
 	} {
 		if got := projectUsage(tt.used, november, tt.now); got != tt.want {
-			t.Errorf("%s: %+v, want %+v", tt.name, got, tt.want)
+			t.Errorf("%s: projectUsage = %+v, want %+v", tt.name, got, tt.want)
 		}
 	}
 }

@@ -19,7 +19,7 @@ func (w *world) mustReport(t *testing.T, holder cola.Caller) registry.UsageRepor
 	t.Helper()
 	r, state, err := w.UsageReport(t.Context(), holder)
 	if err != nil || state != r.State {
-		t.Fatalf("%+v, %v", state, err)
+		t.Fatalf("UsageReport = %+v, %v", state, err)
 	}
 	checkSums(t, r)
 	return r
@@ -37,19 +37,19 @@ func checkSums(t *testing.T, r registry.UsageReport) {
 			ofDay, by[i] = sum(ofDay, u), sum(by[i], u)
 		}
 		if ofDay != d.Total {
-			t.Errorf("%s: the rows come to %+v, the day to %+v", d.Day, ofDay, d.Total)
+			t.Errorf("%s: rows add up to %+v, want %+v", d.Day, ofDay, d.Total)
 		}
 	}
 	for i, row := range r.Rows {
 		rows = sum(rows, row.Total)
 		if by[i] != row.Total {
-			t.Errorf("%s: the days come to %+v, the row to %+v", row.Name, by[i], row.Total)
+			t.Errorf("%s: days add up to %+v, want %+v", row.Name, by[i], row.Total)
 		}
 	}
 	used := cola.Used{DetailViews: days.DetailViews, ListRecords: days.ListRecords}
 	last := registry.MonthUsage{Period: r.State.Period, Used: used}
 	if days != rows || r.State.Used != used || len(r.Months) != 12 || r.Months[11] != last {
-		t.Errorf("days %+v, rows %+v, month %+v, months %+v", days, rows, r.State.Used, r.Months)
+		t.Errorf("days = %+v, rows = %+v, month = %+v, months = %+v", days, rows, r.State.Used, r.Months)
 	}
 }
 
@@ -75,7 +75,7 @@ func TestUsageReport(t *testing.T) {
 	w := mustWorld(t, 300)
 	holder := w.mustHolder(t, "report@example.com", cola.TierPro)
 	second := w.mustSignIn(t, holder.Account, "Chromium")
-	busy, gone := w.mustMake(t, holder, registry.KeyParams{Name: "busy"}), w.mustMake(t, holder, registry.KeyParams{Name: "gone"})
+	busy, gone := w.mustCreateKey(t, holder, registry.KeyParams{Name: "busy"}), w.mustCreateKey(t, holder, registry.KeyParams{Name: "gone"})
 	_, app := w.mustConnect(t, holder.Account, "Assistant")
 	stranger := w.mustHolder(t, "stranger@example.com", cola.TierPro)
 	w.mustSpend(t, stranger, 50)
@@ -115,13 +115,13 @@ func TestUsageReport(t *testing.T) {
 		t.Errorf("days (-want +got):\n%s", diff)
 	}
 	if before := r.Months[10]; before.Period.String() != "2026-11" || before.Used != (cola.Used{DetailViews: 1, ListRecords: 40}) {
-		t.Errorf("the month before: %+v", before)
+		t.Errorf("previous month = %+v", before)
 	}
 	if first := r.Months[0]; first.Period.String() != "2026-01" || first.Used != (cola.Used{}) {
-		t.Errorf("the first month: %+v", first)
+		t.Errorf("first month = %+v", first)
 	}
 	if want := (cola.Used{DetailViews: 78, ListRecords: 326}); r.Projected != want || !r.Now.Equal(w.now()) { // 31/2 times 5 and 21
-		t.Errorf("projected %+v at %v, want %+v", r.Projected, r.Now, want)
+		t.Errorf("projected = %+v at %v, want %+v", r.Projected, r.Now, want)
 	}
 }
 
@@ -130,7 +130,7 @@ func TestUsageOfNewAccount(t *testing.T) {
 	w := mustWorld(t, 0)
 	r := w.mustReport(t, w.mustHolder(t, "nothing@example.com", cola.TierFree))
 	if len(r.Days) != 20 || r.Days[0].Day.String() != "2026-11-01" || len(r.Rows) != 0 || len(r.Refusals) != 0 || r.Projected != (cola.Used{}) {
-		t.Errorf("%+v", r)
+		t.Errorf("report = %+v, want no usage in 20 days", r)
 	}
 }
 
@@ -141,7 +141,7 @@ func TestManyRows(t *testing.T) {
 		w := mustWorld(t, 0)
 		holder := w.mustHolder(t, "many@example.com", cola.TierPro)
 		for n := range keys {
-			c := keyCaller(holder.Account, w.mustMake(t, holder, registry.KeyParams{Name: fmt.Sprint(n)}).ID)
+			c := keyCaller(holder.Account, w.mustCreateKey(t, holder, registry.KeyParams{Name: fmt.Sprint(n)}).ID)
 			for range 1 + n/5 {
 				if _, err := w.Admit(t.Context(), c); err != nil {
 					t.Fatal(err)
@@ -151,10 +151,10 @@ func TestManyRows(t *testing.T) {
 		r := w.mustReport(t, holder)
 		last := r.Rows[len(r.Rows)-1]
 		if len(r.Rows) != min(keys, 12) || !slices.IsSortedFunc(r.Rows[:11], func(a, b registry.UsageRow) int { return b.Total.Requests - a.Total.Requests }) {
-			t.Errorf("%d keys: rows %+v", keys, r.Rows)
+			t.Errorf("%d keys: rows = %+v", keys, r.Rows)
 		}
 		if (last.Name == "others") != (others > 0) || others > 0 && (last.Credential != cola.Credential{} || last.Channel != cola.ChannelREST || last.Total.Requests < others) {
-			t.Errorf("%d keys: the last row is %+v", keys, last)
+			t.Errorf("%d keys: last row = %+v", keys, last)
 		}
 	}
 }
@@ -174,7 +174,7 @@ func TestManyRowsByChannel(t *testing.T) {
 		holder := w.mustHolder(t, "channels@example.com", cola.TierPro)
 		var callers []cola.Caller
 		for n := range test.keys {
-			c := keyCaller(holder.Account, w.mustMake(t, holder, registry.KeyParams{Name: fmt.Sprint(n)}).ID)
+			c := keyCaller(holder.Account, w.mustCreateKey(t, holder, registry.KeyParams{Name: fmt.Sprint(n)}).ID)
 			callers = append(callers, c, c) // two requests per key
 		}
 		for n := range test.apps {
@@ -195,7 +195,7 @@ func TestManyRowsByChannel(t *testing.T) {
 			}
 		}
 		if by[cola.ChannelREST] != 2*test.keys || by[cola.ChannelMCP] != test.apps || len(r.Rows) != test.rows || unnamed != test.unnamed {
-			t.Errorf("%d keys and %d apps: %v in %d rows, %d of others", test.keys, test.apps, by, len(r.Rows), unnamed)
+			t.Errorf("%d keys, %d apps: %v in %d rows, %d unnamed", test.keys, test.apps, by, len(r.Rows), unnamed)
 		}
 	}
 }
@@ -205,7 +205,7 @@ func TestManyRowsByChannel(t *testing.T) {
 func TestUsageReportWhileSpending(t *testing.T) {
 	w := mustWorld(t, 100)
 	holder := w.mustHolder(t, "meanwhile@example.com", cola.TierPro)
-	c := keyCaller(holder.Account, w.mustMake(t, holder, registry.KeyParams{Name: "busy"}).ID)
+	c := keyCaller(holder.Account, w.mustCreateKey(t, holder, registry.KeyParams{Name: "busy"}).ID)
 	ctx, cancel := context.WithCancel(t.Context())
 	var all sync.WaitGroup
 	for range 2 {
@@ -222,6 +222,6 @@ func TestUsageReportWhileSpending(t *testing.T) {
 	cancel()
 	all.Wait()
 	if r := w.mustReport(t, holder); r.State.Used.ListRecords == 0 {
-		t.Error("nothing was used meanwhile")
+		t.Error("no usage recorded during the report")
 	}
 }

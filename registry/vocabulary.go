@@ -112,8 +112,8 @@ func (w Vocabulary) hasOrigins(names []string) bool {
 	return slices.ContainsFunc(names, func(name string) bool { return slices.Contains(w.Places, name) })
 }
 
-// HasCategory reports whether a label has a category path or one below it. Outdated paths are mapped
-// to current ones.
+// HasCategory reports whether a label has a category path or one below it. Outdated paths are
+// mapped to current ones.
 func (w Vocabulary) HasCategory(path string) bool {
 	if w.resolve != nil {
 		path = w.resolve(path)

@@ -15,8 +15,8 @@ func CategoryRoots() []string { return []string{"Beer", "Wine", "Liquor"} }
 // drops empty levels, and keeps the letter case. It is idempotent.
 func NormalizePath(path string) string { return strings.Join(pathLevels(path), pathSeparator) }
 
-// NormalizeCategory returns the stored form of a category path: normalized, with the root spelled as
-// in CategoryRoots. An unknown root is unchanged.
+// NormalizeCategory returns the stored form of a category path: normalized, with the root spelled
+// as in CategoryRoots. An unknown root is unchanged.
 func NormalizeCategory(path string) string {
 	levels := pathLevels(path)
 	if len(levels) > 0 {
@@ -52,7 +52,8 @@ func CategoryLeaf(path string) string {
 	return levels[len(levels)-1]
 }
 
-// CategoryRoot returns the first level of a category path. A known root has the spelling of CategoryRoots.
+// CategoryRoot returns the first level of a category path. A known root has the spelling of
+// CategoryRoots.
 func CategoryRoot(path string) string {
 	levels := pathLevels(path)
 	if len(levels) == 0 {
@@ -140,9 +141,9 @@ func ResolveCategory(path string, aliases map[string]string) string {
 	}
 }
 
-// replacePrefix applies the alias of the longest former prefix of a normalized path and returns that
-// prefix, or "" if no alias applies. A path within an alias's target is current, even if the target
-// is below the former path.
+// replacePrefix applies the alias of the longest former prefix of a normalized path and returns
+// that prefix, or "" if no alias applies. A path within an alias's target is current, even if the
+// target is below the former path.
 func replacePrefix(path string, aliases map[string]string) (former, next string) {
 	levels := strings.Split(path, pathSeparator)
 	folded := strings.Split(FoldText(path), pathSeparator)

@@ -94,7 +94,7 @@ func TestPathWithin(t *testing.T) {
 		{"", "Wine", false},
 	} {
 		if got := PathWithin(tt.path, tt.prefix); got != tt.want {
-			t.Errorf("PathWithin(%q, %q) = %t", tt.path, tt.prefix, got)
+			t.Errorf("PathWithin(%q, %q) = %t, want %t", tt.path, tt.prefix, got, tt.want)
 		}
 	}
 }
@@ -129,21 +129,21 @@ func TestResolveCategory(t *testing.T) {
 	for _, tt := range []struct{ name, path, want string }{
 		{"no transition", "Wine > Red Wine", "Wine > Red Wine"},
 		{"a transition", "Wine > Blush", "Wine > Rosé"},
-		{"what follows is kept", "wine>blush > Dry", "Wine > Rosé > Dry"},
-		{"the longest wins", "Wine > Blush > Sweet > Red", "Wine > Dessert > Red"},
-		{"a level is whole", "Wine > Blushing", "Wine > Blushing"},
+		{"deeper levels", "wine>blush > Dry", "Wine > Rosé > Dry"},
+		{"longest match", "Wine > Blush > Sweet > Red", "Wine > Dessert > Red"},
+		{"prefix of a level", "Wine > Blushing", "Wine > Blushing"},
 		{"a chain", "Spirits > Whisky > Rye", "Liquor > Whiskey > Rye"},
-		{"to below itself", "Beer > Ale", "Beer > Ale > Pale Ale"},
-		{"below itself already", "Beer > Ale > Pale Ale > IPA", "Beer > Ale > Pale Ale > IPA"},
-		{"a circle", "loop>a > X", "loop > a > X"},
-		{"into a circle", "Into > X", "Into > X"},
-		{"a circle that grows", "Grow > A > C", "Grow > A > C"},
+		{"alias to its own child", "Beer > Ale", "Beer > Ale > Pale Ale"},
+		{"already below the alias", "Beer > Ale > Pale Ale > IPA", "Beer > Ale > Pale Ale > IPA"},
+		{"cycle", "loop>a > X", "loop > a > X"},
+		{"into a cycle", "Into > X", "Into > X"},
+		{"growing cycle", "Grow > A > C", "Grow > A > C"},
 		{"to itself", "self", "self"},
-		{"an accent left out", "Beer > Lager > Marzen > Dark", "Beer > Festbier > Märzen > Dark"},
-		{"an accent in another case", "Beer > Lager > MÄRZEN", "Beer > Festbier > Märzen"},
-		{"to below itself, with an accent", "Liquor > Blanc", "Liquor > Blanc > Crème"},
-		{"in place already, but for an accent", "Liquor > Blanc > Creme > Old", "Liquor > Blanc > Creme > Old"},
-		{"nothing", "", ""},
+		{"missing accent", "Beer > Lager > Marzen > Dark", "Beer > Festbier > Märzen > Dark"},
+		{"accent in upper case", "Beer > Lager > MÄRZEN", "Beer > Festbier > Märzen"},
+		{"alias to its own child, with an accent", "Liquor > Blanc", "Liquor > Blanc > Crème"},
+		{"already resolved, missing accent", "Liquor > Blanc > Creme > Old", "Liquor > Blanc > Creme > Old"},
+		{"empty", "", ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			if got := ResolveCategory(tt.path, table); got != tt.want {
@@ -152,7 +152,7 @@ func TestResolveCategory(t *testing.T) {
 		})
 	}
 	if got := ResolveCategory("Wine>Blush", nil); got != "Wine > Blush" {
-		t.Errorf("without transitions the path is %q, want it normalized", got)
+		t.Errorf("ResolveCategory without a table = %q, want it normalized", got)
 	}
 }
 
@@ -162,7 +162,7 @@ var fewPaths = rapid.Custom(func(t *rapid.T) string {
 	return strings.Join(rapid.SliceOfN(rapid.SampledFrom([]string{"A", "b", "C c"}), 1, 4).Draw(t, "levels"), " > ")
 })
 
-func TestResolvingTwiceIsOnce(t *testing.T) {
+func TestResolveCategoryIdempotent(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var aliases []CategoryAlias
 		for range rapid.IntRange(0, 6).Draw(t, "aliases") {
@@ -172,10 +172,10 @@ func TestResolvingTwiceIsOnce(t *testing.T) {
 		path := fewPaths.Draw(t, "path")
 		once := ResolveCategory(path, table)
 		if twice := ResolveCategory(once, table); twice != once {
-			t.Fatalf("%q resolves to %q, and that to %q, by %v", path, once, twice, table)
+			t.Fatalf("ResolveCategory(%q) = %q, resolved again = %q, table %v", path, once, twice, table)
 		}
 		if NormalizePath(once) != once {
-			t.Fatalf("%q resolves to %q, which is not normalized", path, once)
+			t.Fatalf("ResolveCategory(%q) = %q, want it normalized", path, once)
 		}
 	})
 }
@@ -188,21 +188,21 @@ func FuzzCategoryPath(f *testing.F) {
 	f.Fuzz(func(t *testing.T, path, prefix, target string) {
 		normalized := NormalizePath(path)
 		if again := NormalizePath(normalized); again != normalized {
-			t.Fatalf("%q normalizes to %q, and that to %q", path, normalized, again)
+			t.Fatalf("NormalizePath(%q) = %q, normalized again = %q", path, normalized, again)
 		}
 		if !PathWithin(path, "") || !PathWithin(path, path) || !PathWithin(path+" > below", path) {
-			t.Fatalf("%q is not within itself", path)
+			t.Fatalf("PathWithin(%q, itself) = false", path)
 		}
 		folded := FoldPath(path)
 		if strings.Count(folded, ">") != strings.Count(normalized, ">") || FoldPath(folded) != folded || !PathWithin(folded, path) {
-			t.Fatalf("%q normalizes to %q and folds to %q", path, normalized, folded)
+			t.Fatalf("path %q: normalized = %q, folded = %q", path, normalized, folded)
 		}
 		if normalized != "" && CategoryLeaf(path) == "" || !strings.HasSuffix(normalized, CategoryLeaf(path)) {
-			t.Fatalf("the leaf of %q is %q", path, CategoryLeaf(path))
+			t.Fatalf("CategoryLeaf(%q) = %q", path, CategoryLeaf(path))
 		}
 		table := AliasTable([]CategoryAlias{{prefix, target}, {target, path}})
 		if once := ResolveCategory(path, table); ResolveCategory(once, table) != once {
-			t.Fatalf("%q resolves to %q, and not twice to the same", path, once)
+			t.Fatalf("ResolveCategory(%q) = %q, which resolves to another path", path, once)
 		}
 	})
 }

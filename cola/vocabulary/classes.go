@@ -21,8 +21,8 @@ func Classes() []Class {
 	return classes
 }
 
-// ProductTypeOfClass returns the product type of a class/type code. TTB assigns ranges of numbers to
-// product types, so the code need not be in Classes. Some codes have a letter after the number
+// ProductTypeOfClass returns the product type of a class/type code. TTB assigns ranges of numbers
+// to product types, so the code need not be in Classes. Some codes have a letter after the number
 // (80A). ok is false for an invalid code and for numbers without a product type, such as 990,
 // non-alcoholic mixes.
 func ProductTypeOfClass(classID string) (kind ProductType, ok bool) {
@@ -41,8 +41,8 @@ func ProductTypeOfClass(classID string) (kind ProductType, ok bool) {
 	return "", false
 }
 
-// classNumber returns the number of a class/type code: one to three digits, optionally followed by a
-// letter.
+// classNumber returns the number of a class/type code: one to three digits, optionally followed by
+// a letter.
 func classNumber(id string) (n int, ok bool) {
 	id = strings.TrimSpace(id)
 	if len(id) > 1 {

@@ -33,18 +33,18 @@ func TestClasses(t *testing.T) {
 	seen := map[string]bool{}
 	for _, c := range Classes() {
 		if seen[c.ID] || c.Name == "" {
-			t.Errorf("bad or repeated class %+v", c)
+			t.Errorf("invalid or duplicate class %+v", c)
 		}
 		seen[c.ID] = true
 		if (c.ProductType == "") != (c.ID == "990") {
-			t.Errorf("class %s %s is %q", c.ID, c.Name, c.ProductType)
+			t.Errorf("class %s %s: product type = %q", c.ID, c.Name, c.ProductType)
 		}
 		for part, want := range map[string]ProductType{
 			"WINE": Wine, "SAKE": Wine, "MEAD": Wine, "WHISK": DistilledSpirits, "VODKA": DistilledSpirits, "RUM": DistilledSpirits,
 			"LIQUEUR": DistilledSpirits, "TEQUILA": DistilledSpirits, "BITTERS": DistilledSpirits, "BEER": MaltBeverage, "MALT BEV": MaltBeverage,
 		} {
 			if strings.Contains(c.Name, part) && c.ProductType != want {
-				t.Errorf("class %s %s is %q, want %q", c.ID, c.Name, c.ProductType, want)
+				t.Errorf("class %s %s: product type = %q, want %q", c.ID, c.Name, c.ProductType, want)
 			}
 		}
 	}
@@ -56,13 +56,13 @@ func TestClassesMatchTTB(t *testing.T) {
 		got = append(got, []string{c.ID, c.Name})
 	}
 	if diff := cmp.Diff(sharedCSV(t, "ttb/class_type_codes.csv"), got); diff != "" {
-		t.Errorf("classes (-TTB +ours):\n%s", diff)
+		t.Errorf("classes (-TTB +got):\n%s", diff)
 	}
 }
 
-// TestRulesAgreeWithRealLabels compares values derived from codes with those stated in full
+// TestClassRulesRealLabels compares values derived from codes with those stated in full
 // records.
-func TestRulesAgreeWithRealLabels(t *testing.T) {
+func TestClassRulesRealLabels(t *testing.T) {
 	f, err := os.Open(shareddata.File(t, "ttb/cola_records.jsonl"))
 	if err != nil {
 		t.Fatal(err)
@@ -85,13 +85,13 @@ func TestRulesAgreeWithRealLabels(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got, _ := ProductTypeOfClass(c.Class); got != c.Kind {
-			t.Errorf("%s: class %s is %q, the record says %q", c.ID, c.Class, got, c.Kind)
+			t.Errorf("%s: product type of class %s = %q, want %q as in the record", c.ID, c.Class, got, c.Kind)
 		}
 		if domestic[c.Origin] != (c.Domestic == Domestic) {
-			t.Errorf("%s: origin %s is domestic: %t, the record says %s", c.ID, c.Origin, domestic[c.Origin], c.Domestic)
+			t.Errorf("%s: origin %s: domestic = %t, want %s as in the record", c.ID, c.Origin, domestic[c.Origin], c.Domestic)
 		}
 	}
 	if labels == 0 {
-		t.Error("no labels were read")
+		t.Error("read no labels")
 	}
 }

@@ -6,8 +6,9 @@ type countryCode struct {
 	name           string // a word for the country in places; for georgia, the country of that name
 }
 
-// countryCodes lists the countries and territories in places by ISO 3166 code. The United States and the United Kingdom have
-// further words in countries. Kosovo's codes are the customary ones: it has none in ISO 3166.
+// countryCodes lists the countries and territories in places by ISO 3166 code. The United States
+// and the United Kingdom have further words in countries. Kosovo has no codes in ISO 3166; its
+// codes are the customary ones.
 var countryCodes = [...]countryCode{
 	{"AD", "AND", "andorra"}, {"AE", "ARE", "united arab emirates"}, {"AF", "AFG", "afghanistan"},
 	{"AG", "ATG", "antigua and barbuda"}, {"AI", "AIA", "anguilla"}, {"AL", "ALB", "albania"},

@@ -74,8 +74,8 @@ func SameBarcode(a, b string) bool {
 	return false
 }
 
-// CheckDigit returns the GS1 check digit, '0' to '9', for the digits before it, or 0 if they are not
-// all digits. It works for GTINs of any length.
+// CheckDigit returns the GS1 check digit, '0' to '9', for the digits before it, or 0 if they are
+// not all digits. It works for GTINs of any length.
 func CheckDigit(digits string) byte {
 	for i := range len(digits) {
 		if digits[i] < '0' || digits[i] > '9' {
@@ -153,8 +153,8 @@ func number(d []byte) (g GTIN) {
 	return g
 }
 
-// BarcodeType guesses the symbology from the number of digits, or returns "". Eight digits are EAN-8
-// unless only UPC-E's check digit is correct.
+// BarcodeType guesses the symbology from the number of digits, or returns "". Eight digits are
+// EAN-8 unless only UPC-E's check digit is correct.
 func BarcodeType(value string) string {
 	var d [maxBarcodeDigits]byte
 	n, ok := barcodeDigits(value, &d)

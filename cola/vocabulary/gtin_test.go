@@ -15,14 +15,14 @@ func TestBarcodeShaped(t *testing.T) {
 		"12345678", "036000291452", "0 36000 29145 2", "0-36000-29145-2", " 4006381333931 ", "-1234-5678-", "4  006381--333931", "11054001000049",
 	} {
 		if !BarcodeShaped(yes) {
-			t.Errorf("%q is not taken for a barcode", yes)
+			t.Errorf("BarcodeShaped(%q) = false, want true", yes)
 		}
 	}
 	for _, no := range []string{
 		"", "-", "1234567", "123456", "123456789012345", "1 2 3 4 5 6 7", "03600029145X", "0360\t00291452", "036000291452\n", "０３６０００２９１４５２", "1234.5678", "lenz",
 	} {
 		if BarcodeShaped(no) {
-			t.Errorf("%q is taken for a barcode", no)
+			t.Errorf("BarcodeShaped(%q) = true, want false", no)
 		}
 	}
 }
@@ -81,10 +81,10 @@ func TestSameBarcode(t *testing.T) {
 		{"", "036000291452", false},
 	} {
 		if got := SameBarcode(tt.a, tt.b); got != tt.want {
-			t.Errorf("SameBarcode(%q, %q) = %t", tt.a, tt.b, got)
+			t.Errorf("SameBarcode(%q, %q) = %t, want %t", tt.a, tt.b, got, tt.want)
 		}
 		if got := SameBarcode(tt.b, tt.a); got != tt.want {
-			t.Errorf("SameBarcode(%q, %q) = %t", tt.b, tt.a, got)
+			t.Errorf("SameBarcode(%q, %q) = %t, want %t", tt.b, tt.a, got, tt.want)
 		}
 	}
 }
@@ -102,12 +102,12 @@ func TestCheckDigit(t *testing.T) {
 func TestValidGTIN(t *testing.T) {
 	for _, yes := range []string{"036000291452", "0-36000-29145-2", "4006381333931", "96385074", "04252614", "10614141000415"} {
 		if !ValidGTIN(yes) {
-			t.Errorf("%q is refused", yes)
+			t.Errorf("ValidGTIN(%q) = false, want true", yes)
 		}
 	}
 	for _, no := range []string{"036000291453", "4006381333932", "96385075", "04252615", "123456784", "36000291452", "", "abc", "1234567"} {
 		if ValidGTIN(no) {
-			t.Errorf("%q is taken", no)
+			t.Errorf("ValidGTIN(%q) = true, want false", no)
 		}
 	}
 }
@@ -116,17 +116,17 @@ func digitString(n int) *rapid.Generator[string] {
 	return rapid.StringMatching(fmt.Sprintf("[0-9]{%d}", n))
 }
 
-func TestCheckDigitMakesAValidGTINAndCatchesOneWrongDigit(t *testing.T) {
+func TestCheckDigitProperties(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		payload := digitString(rapid.SampledFrom([]int{11, 12, 13}).Draw(t, "length")).Draw(t, "payload")
 		code := []byte(payload + string(CheckDigit(payload)))
 		if !ValidGTIN(string(code)) {
-			t.Fatalf("%s is not valid", code)
+			t.Fatalf("ValidGTIN(%s) = false, want true", code)
 		}
 		at := rapid.IntRange(0, len(code)-1).Draw(t, "at")
 		code[at] = '0' + (code[at]-'0'+byte(rapid.IntRange(1, 9).Draw(t, "by")))%10
 		if ValidGTIN(string(code)) {
-			t.Fatalf("%s is valid with a wrong digit", code)
+			t.Fatalf("ValidGTIN(%s) = true with a wrong digit, want false", code)
 		}
 	})
 }
@@ -155,7 +155,7 @@ func abbreviate(upca string) (upce string, ok bool) {
 	return "", false
 }
 
-func TestUPCEExpandsToWhatItAbbreviates(t *testing.T) {
+func TestUPCEExpansion(t *testing.T) {
 	found := 0
 	rapid.Check(t, func(t *rapid.T) {
 		zeros := rapid.IntRange(0, 4).Draw(t, "zeros")
@@ -168,11 +168,11 @@ func TestUPCEExpandsToWhatItAbbreviates(t *testing.T) {
 		}
 		found++
 		if !SameBarcode(upce, upca) || !ValidGTIN(upce) {
-			t.Fatalf("%s is not the same as %s", upce, upca)
+			t.Fatalf("SameBarcode(%s, %s) = false, want true", upce, upca)
 		}
 	})
 	if found == 0 {
-		t.Error("no number could be abbreviated; the test tested nothing")
+		t.Error("no generated number has a UPC-E form")
 	}
 }
 
@@ -183,18 +183,18 @@ func FuzzGTINs(f *testing.F) {
 	f.Fuzz(func(t *testing.T, s string) {
 		numbers := GTINs(s)
 		if (numbers != nil) != BarcodeShaped(s) {
-			t.Fatalf("GTINs(%q) = %v, BarcodeShaped is %t", s, numbers, BarcodeShaped(s))
+			t.Fatalf("GTINs(%q) = %v, BarcodeShaped = %t", s, numbers, BarcodeShaped(s))
 		}
 		if !SameBarcode(s, s) || !SameBarcode(s, " "+s+" ") && BarcodeShaped(s) {
-			t.Fatalf("%q is not the same as itself", s)
+			t.Fatalf("SameBarcode(%q, itself) = false", s)
 		}
 		for _, g := range numbers {
 			if len(g.String()) != 14 || !slices.Contains(GTINs(g.String()), g) {
-				t.Fatalf("GTINs(%q) has %s, which does not stand for itself", s, g)
+				t.Fatalf("GTINs(%q) contains %s, which is not its own GTIN", s, g)
 			}
 		}
 		if ValidGTIN(s) && !BarcodeShaped(s) {
-			t.Fatalf("%q is valid without the shape of a barcode", s)
+			t.Fatalf("ValidGTIN(%q) = true, but BarcodeShaped = false", s)
 		}
 	})
 }

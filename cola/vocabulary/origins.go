@@ -52,8 +52,8 @@ func OriginNames(word string) []string {
 // IsOrigin reports whether OriginNames knows a word.
 func IsOrigin(word string) bool { return originsByWord()[foldPlace(word)] != nil }
 
-// Two places share the name GEORGIA. Searches distinguish them by a suffix: the unit separator, which
-// no name contains, and TTB's code.
+// Two places share the name GEORGIA. Searches distinguish them by a suffix: the unit separator,
+// which no name contains, and TTB's code.
 const (
 	georgia        = "GEORGIA"
 	georgiaState   = georgia + "\x1f08"
@@ -90,8 +90,8 @@ func PlaceName(place string) string {
 func (p place) searched() string { return PlaceOf(p.name, p.id, "") }
 
 // OriginNote explains how an ambiguous word was read and how to select the other place. It is empty
-// for other words. domestic is the search's domestic_or_imported filter, which distinguishes the two
-// Georgias.
+// for other words. domestic is the search's domestic_or_imported filter, which distinguishes the
+// two Georgias.
 func OriginNote(word, domestic string) string {
 	key := foldPlace(word)
 	if names := originsByWord()[key]; slices.Contains(names, georgiaState) && slices.Contains(names, georgiaCountry) {
@@ -126,7 +126,8 @@ func placeTitle(name string) string {
 	return strings.Join(words, " ")
 }
 
-// OriginWords returns every known name and adjective of an origin, without codes, folded and sorted.
+// OriginWords returns every known name and adjective of an origin, without codes, folded and
+// sorted.
 func OriginWords() []string {
 	isCode := map[string]bool{}
 	for _, c := range countryCodes {

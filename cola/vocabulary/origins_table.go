@@ -2,14 +2,15 @@ package vocabulary
 
 // place is one origin and the words that mean it.
 type place struct {
-	id      string // TTB's code; empty when TTB's table has none
+	id      string // TTB's code, if it has one
 	name    string // TTB's name, in TTB's spelling
 	country string // the country whose name covers this place too: US or GB
 	also    string // other names that records may carry, separated by semicolons
-	words   string // what else it is called: adjectives and the names of its people, separated by commas
+	words   string // other names: adjectives and demonyms, separated by commas
 }
 
-// places lists TTB's origin codes in TTB's order, then origins that labels name without one being known.
+// places lists TTB's origin codes in TTB's order, then origins that labels name without one being
+// known.
 var places = [...]place{
 	{id: "00", name: "AMERICAN", country: "US"},
 	{id: "01", name: "CALIFORNIA", country: "US", words: "californian"},

@@ -57,28 +57,28 @@ func TestOriginNames(t *testing.T) {
 	}
 }
 
-func TestOriginNamesOfBothKoreas(t *testing.T) {
+func TestOriginNamesKorea(t *testing.T) {
 	for word, want := range map[string][]string{
 		"korean": {"SOUTH KOREA", "NORTH KOREA", "KOREA"}, "south korean": {"SOUTH KOREA"}, "north korea": {"NORTH KOREA"},
 	} {
 		got := OriginNames(word)
 		for _, name := range want {
 			if !slices.Contains(got, name) {
-				t.Errorf("%q means %v, without %s", word, got, name)
+				t.Errorf("OriginNames(%q) = %v, want %s in it", word, got, name)
 			}
 		}
 	}
 	if got := OriginNames("south korean"); slices.Contains(got, "NORTH KOREA") {
-		t.Errorf("south korean means %v", got)
+		t.Errorf("OriginNames(south korean) = %v", got)
 	}
 }
 
-func TestOriginNamesOfCountriesWithParts(t *testing.T) {
+func TestOriginNamesCountryParts(t *testing.T) {
 	for _, word := range []string{"usa", "U.S.A.", "US", "american", "USA", "America", "united states", "United States of America"} {
 		got := OriginNames(word)
 		for _, o := range Origins() {
 			if place := PlaceOf(o.Name, o.ID, ""); o.Domestic != slices.Contains(got, place) {
-				t.Errorf("%q covers %q: %t, want %t", word, place, !o.Domestic, o.Domestic)
+				t.Errorf("OriginNames(%q) contains %q = %t, want %t", word, place, !o.Domestic, o.Domestic)
 			}
 		}
 	}
@@ -86,29 +86,29 @@ func TestOriginNamesOfCountriesWithParts(t *testing.T) {
 		got := OriginNames(word)
 		for _, name := range []string{"UNITED KINGDOM", "GREAT BRITAIN", "ENGLAND", "SCOTLAND", "WALES", "NORTHERN IRELAND"} {
 			if !slices.Contains(got, name) {
-				t.Errorf("%q does not cover %s", word, name)
+				t.Errorf("OriginNames(%q) does not contain %s", word, name)
 			}
 		}
 		if slices.Contains(got, "IRELAND") || slices.Contains(got, "BERMUDA") {
-			t.Errorf("%q covers %v", word, got)
+			t.Errorf("OriginNames(%q) = %v", word, got)
 		}
 	}
 }
 
-func TestEveryOriginIsFoundByItsNameInAnyCase(t *testing.T) {
+func TestOriginByNameAnyCase(t *testing.T) {
 	for _, o := range Origins() {
 		for _, word := range []string{o.Name, strings.ToLower(o.Name), " " + strings.ToUpper(o.Name[:1]) + strings.ToLower(o.Name[1:])} {
 			if got := OriginNames(word); !slices.Contains(got, o.Name) {
-				t.Errorf("OriginNames(%q) = %v, without %s", word, got, o.Name)
+				t.Errorf("OriginNames(%q) = %v, want %s in it", word, got, o.Name)
 			}
 		}
 	}
 }
 
-// TestEveryPlaceHasAnAdjective checks that every place can be found by adjective, as the
+// TestPlaceAdjectives checks that every place can be found by adjective, as the
 // parameter's documentation promises. Exceptions are names that are not places, and places whose
 // adjective belongs to the country that they are part of.
-func TestEveryPlaceHasAnAdjective(t *testing.T) {
+func TestPlaceAdjectives(t *testing.T) {
 	without := []string{"AMERICAN", "GREAT BRITAIN", "UNITED KINGDOM", "SINGANI", "MULTIPLE COUNTRIES", "ADMIN CODE"}
 	for _, p := range places {
 		if p.words == "" && !slices.Contains(without, p.name) {
@@ -116,10 +116,10 @@ func TestEveryPlaceHasAnAdjective(t *testing.T) {
 		}
 		for _, word := range split(p.words, ",") {
 			if !slices.Contains(OriginNames(strings.ToUpper(word)), p.name) {
-				t.Errorf("%q does not mean %s", word, p.name)
+				t.Errorf("OriginNames(%q) does not contain %s", word, p.name)
 			}
 			if word != FoldText(word) {
-				t.Errorf("%q of %s is not in lower case", word, p.name)
+				t.Errorf("adjective %q of %s is not in lower case", word, p.name)
 			}
 		}
 	}
@@ -131,7 +131,7 @@ func TestOriginsMatchTTB(t *testing.T) {
 		got = append(got, []string{o.ID, o.Name})
 	}
 	if diff := cmp.Diff(sharedCSV(t, "ttb/origin_codes.csv"), got); diff != "" {
-		t.Errorf("origins (-TTB +ours):\n%s", diff)
+		t.Errorf("origins (-TTB +got):\n%s", diff)
 	}
 }
 
@@ -140,7 +140,7 @@ func TestOriginCodes(t *testing.T) {
 	domestic := 0
 	for _, o := range Origins() {
 		if seen[o.ID] || len(o.ID) != 2 || o.Name != strings.ToUpper(o.Name) {
-			t.Errorf("bad or repeated origin %+v", o)
+			t.Errorf("invalid or duplicate origin %+v", o)
 		}
 		seen[o.ID] = true
 		if o.Domestic {
@@ -148,18 +148,18 @@ func TestOriginCodes(t *testing.T) {
 		}
 	}
 	if domestic != 50+3 {
-		t.Errorf("%d origins are domestic, want the 50 states, DC, Puerto Rico and AMERICAN", domestic)
+		t.Errorf("%d domestic origins, want the 50 states, DC, Puerto Rico and AMERICAN", domestic)
 	}
 	for id, want := range map[string]bool{"00": true, "08": true, "6E": false, "4E": true, "4A": true, "4B": false, "9Q": false, "51": false} {
 		for _, o := range Origins() {
 			if o.ID == id && o.Domestic != want {
-				t.Errorf("%s %s is domestic: %t, want %t", o.ID, o.Name, o.Domestic, want)
+				t.Errorf("%s %s: domestic = %t, want %t", o.ID, o.Name, o.Domestic, want)
 			}
 		}
 	}
 }
 
-func TestOriginNamesIsStable(t *testing.T) {
+func TestOriginNamesStable(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		word := rapid.OneOf(rapid.String(), rapid.SampledFrom([]string{"usa", "french", "IRAQ", "côte d'ivoire"})).Draw(t, "word")
 		names := OriginNames(word)
@@ -170,7 +170,7 @@ func TestOriginNamesIsStable(t *testing.T) {
 			names[i] = "changed" // callers may modify the result
 		}
 		if slices.Contains(OriginNames(word), "changed") {
-			t.Fatalf("OriginNames(%q) shares its answer", word)
+			t.Fatalf("OriginNames(%q) returns a shared list", word)
 		}
 	})
 }
@@ -200,7 +200,7 @@ func FuzzFoldText(f *testing.F) {
 	f.Fuzz(func(t *testing.T, s string) {
 		once := FoldText(s)
 		if twice := FoldText(once); twice != once {
-			t.Fatalf("FoldText(%q) = %q, and of that %q", s, once, twice)
+			t.Fatalf("FoldText(%q) = %q, folded again = %q", s, once, twice)
 		}
 	})
 }
@@ -222,7 +222,7 @@ func TestPlaceOf(t *testing.T) {
 	} {
 		got := PlaceOf(tt.name, tt.id, tt.domestic)
 		if got != tt.want || PlaceName(got) != tt.name {
-			t.Errorf("PlaceOf(%q, %q, %q) = %q, which is named %q", tt.name, tt.id, tt.domestic, got, PlaceName(got))
+			t.Errorf("PlaceOf(%q, %q, %q) = %q, named %q", tt.name, tt.id, tt.domestic, got, PlaceName(got))
 		}
 	}
 	for _, name := range []string{"A\x1fB", "GEORGIA\x1f", "FRANCES\x1f08", "\x1f08"} {
@@ -241,7 +241,7 @@ func TestOriginNote(t *testing.T) {
 		got := OriginNote(word, "")
 		for _, part := range want {
 			if !strings.Contains(got, part) {
-				t.Errorf("OriginNote(%q) = %q, without %s", word, got, part)
+				t.Errorf("OriginNote(%q) = %q, want %s in it", word, got, part)
 			}
 		}
 	}
@@ -252,15 +252,15 @@ func TestOriginNote(t *testing.T) {
 	}
 }
 
-// TestOriginNoteOfOneGeorgia checks that there is no note if the search says which Georgia it
+// TestOriginNoteGeorgia checks that there is no note if the search says which Georgia it
 // means.
-func TestOriginNoteOfOneGeorgia(t *testing.T) {
+func TestOriginNoteGeorgia(t *testing.T) {
 	for _, domestic := range []string{Domestic, Imported} {
 		if got := OriginNote("georgia", domestic); got != "" {
-			t.Errorf("%s georgia: %s", domestic, got)
+			t.Errorf("OriginNote(georgia, %s) = %q, want none", domestic, got)
 		}
 		if OriginNote("DE", domestic) == "" {
-			t.Errorf("%s DE has no note", domestic)
+			t.Errorf("OriginNote(DE, %s) is empty", domestic)
 		}
 	}
 }
@@ -272,7 +272,7 @@ func TestCountryCodes(t *testing.T) {
 	for _, c := range countryCodes {
 		codes := c.alpha2 + c.alpha3
 		if seen[c.alpha2] || seen[c.alpha3] || len(c.alpha2) != 2 || len(c.alpha3) != 3 || codes != strings.ToUpper(codes) {
-			t.Errorf("bad or repeated codes %+v", c)
+			t.Errorf("invalid or duplicate country codes %+v", c)
 		}
 		seen[c.alpha2], seen[c.alpha3] = true, true
 		want := OriginNames(c.name)
@@ -280,7 +280,7 @@ func TestCountryCodes(t *testing.T) {
 			want = []string{georgiaCountry}
 		}
 		if got := OriginNames(c.alpha3); !IsOrigin(c.name) || !slices.Equal(got, want) {
-			t.Errorf("%s means %v, and %s %v", c.alpha3, got, c.name, want)
+			t.Errorf("OriginNames(%s) = %v, OriginNames(%s) = %v", c.alpha3, got, c.name, want)
 		}
 	}
 	without := []string{
@@ -290,7 +290,7 @@ func TestCountryCodes(t *testing.T) {
 	for _, p := range places {
 		has := slices.ContainsFunc(countryCodes[:], func(c countryCode) bool { return slices.Contains(OriginNames(c.alpha3), p.searched()) })
 		if p.country == "" && !has && !slices.Contains(without, p.name) {
-			t.Errorf("%s has no country code", p.name)
+			t.Errorf("no country code for %s", p.name)
 		}
 	}
 }

@@ -45,10 +45,10 @@ func TestNormalizePermit(t *testing.T) {
 	}
 }
 
-func TestEveryRealPermitHasAType(t *testing.T) {
+func TestRealPermitTypes(t *testing.T) {
 	for _, row := range sharedCSV(t, "ttb/cola_export.csv") {
 		if PermitteeTypeOf(row[1]) == "" {
-			t.Errorf("permit %s of %s has no type", row[1], row[0])
+			t.Errorf("no type for permit %s of %s", row[1], row[0])
 		}
 	}
 }

@@ -72,9 +72,9 @@ func shortest(candidates []string, part string, minLength int, match func(s, par
 	return found, ok
 }
 
-// editDistance counts the insertions, deletions, substitutions and swaps of neighbors (each position
-// edited once) that turn a into b. It returns limit+1 without counting if the lengths differ by more
-// than limit.
+// editDistance counts the insertions, deletions, substitutions and swaps of neighbors (each
+// position edited once) that turn a into b. It returns limit+1 without counting if the lengths
+// differ by more than limit.
 func editDistance(a, b []rune, limit int) int {
 	if len(a)-len(b) > limit || len(b)-len(a) > limit {
 		return limit + 1
@@ -126,9 +126,9 @@ func FoldText(s string) string {
 	return b.String()
 }
 
-// FoldASCII returns s with the letters A to Z in lower case and every other byte unchanged. Use it to
-// compare email addresses, host names and other identifiers. Unicode case mappings turn letters such
-// as the Kelvin sign into ASCII, so a different identifier could pass for the right one.
+// FoldASCII returns s with the letters A to Z in lower case and every other byte unchanged. Use it
+// to compare email addresses, host names and other identifiers. Unicode case mappings turn letters
+// such as the Kelvin sign into ASCII, so a different identifier could pass for the right one.
 func FoldASCII(s string) string {
 	if !strings.ContainsFunc(s, isUpperASCII) {
 		return s
@@ -158,9 +158,9 @@ func plainFolded(s string) bool {
 	return true
 }
 
-// foldLetter returns a lower-case Latin letter without its accent, spells out ligatures, and returns
-// other runes unchanged. The standard library has no decomposition tables; letterFolds covers the
-// languages on labels.
+// foldLetter returns a lower-case Latin letter without its accent, spells out ligatures, and
+// returns other runes unchanged. The standard library has no decomposition tables; letterFolds
+// covers the languages on labels.
 func foldLetter(r rune) string {
 	if r < 0xdf {
 		return string(r)

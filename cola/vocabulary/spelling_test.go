@@ -48,12 +48,12 @@ func TestNearest(t *testing.T) {
 	}
 }
 
-func TestNearestOfEquallyNearIsTheFirst(t *testing.T) {
+func TestNearestTie(t *testing.T) {
 	if got, _ := Nearest("abv_m", []string{"abv_max", "abv_min"}); got != "abv_max" {
-		t.Errorf("got %q", got)
+		t.Errorf("Nearest = %q, want the first", got)
 	}
 	if got, _ := Nearest("abv_m", []string{"abv_min", "abv_max"}); got != "abv_min" {
-		t.Errorf("got %q", got)
+		t.Errorf("Nearest = %q, want the first", got)
 	}
 }
 
@@ -71,7 +71,7 @@ func TestEditDistance(t *testing.T) {
 	}
 }
 
-func TestNearestForgivesOneSlip(t *testing.T) {
+func TestNearestOneTypo(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		allowed := VolumeUnits()
 		want := rapid.SampledFrom(allowed).Draw(t, "unit")

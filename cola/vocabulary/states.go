@@ -13,8 +13,8 @@ type State struct {
 }
 
 // StatesNamed returns the states that a code, name or adjective stands for, ignoring letter case,
-// accents and punctuation. Only an adjective may stand for several ("carolinian"). It returns nil for
-// other words, including names of the whole country.
+// accents and punctuation. Only an adjective may stand for several ("carolinian"). It returns nil
+// for other words, including names of the whole country.
 func StatesNamed(word string) []State { return statesByWord()[foldPlace(word)] }
 
 // statesByWord maps folded words to states.

@@ -17,27 +17,27 @@ func TestStates(t *testing.T) {
 			got = append(got, s.Code)
 		}
 		if strings.Join(got, " ") != want {
-			t.Errorf("%q means %v, want %s", word, got, want)
+			t.Errorf("state %q = %v, want %s", word, got, want)
 		}
 	}
 	if len(states) != 54 {
-		t.Errorf("%d states, want 50 and four others", len(states))
+		t.Errorf("%d states, want 50 and 4 others", len(states))
 	}
 	for _, s := range states {
 		for _, word := range []string{s.Code, s.Origin} {
 			if found := StatesNamed(word); len(found) != 1 || found[0] != s {
-				t.Errorf("%s means %v, want that state alone", word, found)
+				t.Errorf("state %s = %v, want only itself", word, found)
 			}
 		}
 	}
 }
 
-// TestEveryDomesticPlaceIsAState checks that alerts can filter by every place in the United States,
+// TestDomesticStates checks that alerts can filter by every place in the United States,
 // except for the country itself.
-func TestEveryDomesticPlaceIsAState(t *testing.T) {
+func TestDomesticStates(t *testing.T) {
 	for _, o := range Origins() {
 		if o.Domestic && o.Name != "AMERICAN" && len(StatesNamed(o.Name)) == 0 {
-			t.Errorf("%s is no state", o.Name)
+			t.Errorf("domestic origin %s is not a state", o.Name)
 		}
 	}
 }

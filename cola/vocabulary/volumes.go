@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// VolumeUnits lists every unit of volume. Ounces, pints, quarts and gallons are US liquid measure; a
-// beer barrel has 31 gallons.
+// VolumeUnits lists every unit of volume. Ounces, pints, quarts and gallons are US liquid measure;
+// a beer barrel has 31 gallons.
 func VolumeUnits() []string {
 	return []string{"beer barrels", "fluid ounces", "gallons", "liters", "milliliters", "pints", "quarts"}
 }
@@ -14,7 +14,8 @@ func VolumeUnits() []string {
 // usGallon is 231 cubic inches, in milliliters, by definition.
 const usGallon = 3785.411784
 
-// millilitersIn returns the milliliters in a unit, or 0 for an unknown unit. It ignores letter case.
+// millilitersIn returns the milliliters in a unit, or 0 for an unknown unit. It ignores letter
+// case.
 func millilitersIn(unit string) float64 {
 	switch strings.ToLower(unit) {
 	case "milliliters":
@@ -36,7 +37,8 @@ func millilitersIn(unit string) float64 {
 }
 
 // Milliliters converts a volume and rounds it to 0.001 ml, so equal volumes in different units
-// compare equal. ok is false for an unknown unit and for a negative, non-finite or too large volume.
+// compare equal. ok is false for an unknown unit and for a negative, non-finite or too large
+// volume.
 func Milliliters(v float64, unit string) (ml float64, ok bool) {
 	per := millilitersIn(unit)
 	if per == 0 || !(v >= 0) {

@@ -31,7 +31,7 @@ func TestMilliliters(t *testing.T) {
 	}
 }
 
-func TestMillilitersRefuses(t *testing.T) {
+func TestMillilitersInvalid(t *testing.T) {
 	for _, tt := range []struct {
 		v    float64
 		unit string
@@ -40,22 +40,22 @@ func TestMillilitersRefuses(t *testing.T) {
 		{math.MaxFloat64, "beer barrels"}, {math.MaxFloat64, "milliliters"},
 	} {
 		if got, ok := Milliliters(tt.v, tt.unit); ok || got != 0 {
-			t.Errorf("%v %q = %v ml, %t; want it refused", tt.v, tt.unit, got, ok)
+			t.Errorf("Milliliters(%v, %q) = %v, %t, want 0, false", tt.v, tt.unit, got, ok)
 		}
 	}
 }
 
-func TestEveryUnitConverts(t *testing.T) {
+func TestMillilitersUnits(t *testing.T) {
 	for _, unit := range VolumeUnits() {
 		if ml, ok := Milliliters(1, unit); !ok || ml <= 0 {
-			t.Errorf("1 %s = %v ml, %t", unit, ml, ok)
+			t.Errorf("Milliliters(1, %s) = %v, %t", unit, ml, ok)
 		}
 	}
 }
 
-// TestEqualVolumesCompareEqual checks that equal volumes in different units convert to the same
+// TestMillilitersEqualVolumes checks that equal volumes in different units convert to the same
 // number.
-func TestEqualVolumesCompareEqual(t *testing.T) {
+func TestMillilitersEqualVolumes(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := float64(rapid.IntRange(0, 100_000).Draw(t, "n"))
 		for _, same := range []struct {
@@ -71,13 +71,13 @@ func TestEqualVolumesCompareEqual(t *testing.T) {
 			a, _ := Milliliters(same.v, same.unit)
 			b, _ := Milliliters(same.w, same.than)
 			if a != b {
-				t.Fatalf("%v %s = %v ml, but %v %s = %v ml", same.v, same.unit, a, same.w, same.than, b)
+				t.Fatalf("Milliliters(%v, %s) = %v, Milliliters(%v, %s) = %v, want them equal", same.v, same.unit, a, same.w, same.than, b)
 			}
 		}
 	})
 }
 
-func TestMillilitersKeepsOrder(t *testing.T) {
+func TestMillilitersOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		unit := rapid.SampledFrom(VolumeUnits()).Draw(t, "unit")
 		a := rapid.Float64Range(0, 1e9).Draw(t, "a")

@@ -1,5 +1,5 @@
-// Package golden compares results of tests with files in testdata, which "go test -update" rewrites.
-// Use it for messages, so that an edited sentence needs no change of a test.
+// Package golden compares results of tests with files in testdata, which "go test -update"
+// rewrites. Use it for messages, so that an edited sentence needs no change of a test.
 package golden
 
 import (
@@ -26,8 +26,8 @@ type Cases struct {
 	got  map[string]json.RawMessage
 }
 
-// Load returns the cases in testdata/name.golden. When t ends, it rewrites the file if asked to, and
-// otherwise fails if the file has cases that were not checked.
+// Load returns the cases in testdata/name.golden. When t ends, it rewrites the file with -update,
+// and otherwise fails if the file has cases that were not checked.
 func Load(t *testing.T, name string) *Cases {
 	t.Helper()
 	c := &Cases{

@@ -62,7 +62,8 @@ func (f *flattener) object(o *object, members []strictjson.Member) {
 			f.problems.Add(v.Name, "Duplicate parameter; send it only once.")
 		case seen[m.Name] > 2:
 		case m.Value[0] == 'n':
-			if v.null = true; f.nulls {
+			v.null = true
+			if f.nulls {
 				f.values = append(f.values, v)
 			}
 		case field.object != nil && m.Value[0] == '{':
@@ -154,14 +155,14 @@ func (f *flattener) elements(v Value, array json.RawMessage) {
 // digits returns a JSON number without an exponent if it is an integer that every client can
 // represent exactly, and otherwise as sent.
 func digits(number json.RawMessage) string {
-	sent := string(number)
-	if !strings.ContainsAny(sent, ".eE") {
-		return sent
+	text := string(number)
+	if !strings.ContainsAny(text, ".eE") {
+		return text
 	}
 	const exact = 1 << 53
-	f, err := strconv.ParseFloat(sent, 64)
+	f, err := strconv.ParseFloat(text, 64)
 	if err != nil || f != math.Trunc(f) || math.Abs(f) >= exact {
-		return sent
+		return text
 	}
 	return strconv.FormatFloat(f, 'f', -1, 64)
 }

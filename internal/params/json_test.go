@@ -64,14 +64,14 @@ func TestNumberForAnID(t *testing.T) {
 		TTBID string `json:"ttb_id"`
 	}
 	r := New[labelParams]("a test")
-	for sent, want := range map[string]string{`11054001000049`: "11054001000049", `5054001000049`: "05054001000049", `"5054001000049"`: "5054001000049"} {
-		if got := readJSON(r, `{"ttb_id":`+sent+`}`); got.TTBID != want || got.Problems != nil {
-			t.Errorf("%s is read as %+v", sent, got)
+	for input, want := range map[string]string{`11054001000049`: "11054001000049", `5054001000049`: "05054001000049", `"5054001000049"`: "5054001000049"} {
+		if got := readJSON(r, `{"ttb_id":`+input+`}`); got.TTBID != want || got.Problems != nil {
+			t.Errorf("ttb_id %s = %+v", input, got)
 		}
 	}
-	for _, sent := range []string{`1`, `-11054001000049`, `110540010000490`, `1.5`, `1e13000`} {
-		if got := readJSON(r, `{"ttb_id":`+sent+`}`).Problems["ttb_id"]; len(got) != 1 {
-			t.Errorf("problems of ttb_id %s: %q, want one", sent, got)
+	for _, input := range []string{`1`, `-11054001000049`, `110540010000490`, `1.5`, `1e13000`} {
+		if got := readJSON(r, `{"ttb_id":`+input+`}`).Problems["ttb_id"]; len(got) != 1 {
+			t.Errorf("ttb_id %s: problems = %q, want one", input, got)
 		}
 	}
 }
@@ -87,7 +87,7 @@ func TestStrictTypes(t *testing.T) {
 		`{"name":"7","filters":{"query":null,"type_wine":null},"schedule":null}`,
 	} {
 		if got := read(good); got.Problems != nil {
-			t.Errorf("%s: %v", good, got.Problems)
+			t.Errorf("%s: problems = %v, want none", good, got.Problems)
 		}
 	}
 	for object, name := range map[string]string{
@@ -97,11 +97,11 @@ func TestStrictTypes(t *testing.T) {
 		`{"schedule":{"day":"1"}}`: "schedule.day", `{"schedule":{"day":1.5}}`: "schedule.day", `{"schedule":{"cadence":1}}`: "schedule.cadence",
 	} {
 		if got := read(object).Problems; len(got) != 1 || len(got[name]) != 1 {
-			t.Errorf("%s: %v, want one problem of %s", object, got, name)
+			t.Errorf("%s: problems = %v, want one for %s", object, got, name)
 		}
 	}
 	search := New[cola.SearchParams]("a test")
 	if _, problems := search.StrictValues(strictjson.Members([]byte(`{"product_type":"wine","category":["Wine",1]}`))); len(problems["product_type"]) != 1 || len(problems["category"]) != 1 {
-		t.Errorf("one value for an array: %v", problems)
+		t.Errorf("single value for an array: problems = %v", problems)
 	}
 }

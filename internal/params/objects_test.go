@@ -76,8 +76,8 @@ func TestProblemsWithinObjects(t *testing.T) {
 	}
 }
 
-// TestFloodsAreNotRepeated checks that the number of reported problems is limited.
-func TestFloodsAreNotRepeated(t *testing.T) {
+// TestProblemLimit checks that the number of reported problems is limited.
+func TestProblemLimit(t *testing.T) {
 	var b strings.Builder
 	for i := range 5000 {
 		fmt.Fprintf(&b, `"made_up_%d":1,`, i)
@@ -85,27 +85,27 @@ func TestFloodsAreNotRepeated(t *testing.T) {
 	names := b.String()
 	got := readJSON(savedSearch, `{`+names+`"filters":{`+names+`"query":"x"}}`)
 	if len(got.Problems) != maxUnknown+1 || got.Filters == nil || got.Filters.Query != "x" {
-		t.Errorf("%d problems, filters %+v", len(got.Problems), got.Filters)
+		t.Errorf("%d problems, filters = %+v", len(got.Problems), got.Filters)
 	}
 	if more := got.Problems["…"]; len(more) != 1 || !strings.Contains(more[0], "9980") {
-		t.Errorf("problems of …: %q, want one that counts 9980", more)
+		t.Errorf("problems of … = %q, want one that counts 9980", more)
 	}
 	if got := readJSON(savedSearch, `{`+strings.Repeat(`"name":"x",`, 1000)+`"name":"x"}`).Problems["name"]; len(got) != 1 {
-		t.Errorf("a name that is given 1001 times has %d problems", len(got))
+		t.Errorf("1001 duplicate names: %d problems, want 1", len(got))
 	}
 	search := New[cola.SearchParams]("a test")
 	if got := readJSON(search, `{"category":[`+strings.Repeat(`1,`, 1000)+`1]}`).Problems["category"]; len(got) != maxElements {
-		t.Errorf("1001 wrong elements have %d problems", len(got))
+		t.Errorf("1001 invalid elements: %d problems", len(got))
 	}
 }
 
-// TestQueryStringsHaveNoObjects checks that a query string cannot contain an object, whole or in
+// TestQueryStringObjects checks that a query string cannot contain an object, whole or in
 // parts.
-func TestQueryStringsHaveNoObjects(t *testing.T) {
+func TestQueryStringObjects(t *testing.T) {
 	got := savedSearch.Read([]Value{{Name: "filters", Text: "oak"}, {Name: "filters.query", Text: "oak"}, {Name: "name", Text: "a"}}, nil)
 	golden.Load(t, "query_objects").Check(t, "filters", got.Problems)
 	if got.Filters != nil || got.Name != "a" {
-		t.Errorf("got %+v, want only the name", got)
+		t.Errorf("decoded %+v, want only the name", got)
 	}
 }
 
@@ -116,7 +116,7 @@ func TestForm(t *testing.T) {
 	}
 	for got, want := range forms {
 		if got != want || !json.Valid([]byte(got)) {
-			t.Errorf("the form is %s, want %s", got, want)
+			t.Errorf("form = %s, want %s", got, want)
 		}
 	}
 }
@@ -185,11 +185,11 @@ func FuzzJSON(f *testing.F) {
 		got := readJSON(savedSearch, string(body))
 		for name, messages := range got.Problems {
 			if !utf8.ValidString(name) || len(messages) == 0 || len(messages) > 10 {
-				t.Errorf("%q: problem %q: %q", body, name, messages)
+				t.Errorf("%q: problems of %q = %q", body, name, messages)
 			}
 		}
 		if again := readJSON(savedSearch, string(body)); !reflect.DeepEqual(again, got) {
-			t.Errorf("%q is read as %+v, and again as %+v", body, got, again)
+			t.Errorf("%q: decoded %+v, then %+v", body, got, again)
 		}
 		if got.Problems != nil {
 			return
@@ -198,7 +198,7 @@ func FuzzJSON(f *testing.F) {
 		d := json.NewDecoder(bytes.NewReader(body))
 		d.UseNumber() // numbers may exceed float64
 		if err := d.Decode(&loose); err != nil {
-			t.Fatalf("%q is taken: %v", body, err)
+			t.Fatalf("encoding/json rejects accepted body %q: %v", body, err)
 		}
 		checkRead(t, loose, reflect.ValueOf(got))
 	})
@@ -216,30 +216,30 @@ func checkRead(t *testing.T, loose map[string]any, got reflect.Value) {
 	for _, name := range slices.Sorted(maps.Keys(loose)) {
 		field, known := fields[name]
 		if !known {
-			t.Errorf("%q is left out", name)
+			t.Errorf("unknown member %q is accepted", name)
 			continue
 		}
-		switch sent := loose[name].(type) {
+		switch value := loose[name].(type) {
 		case nil:
 			if !field.IsZero() {
-				t.Errorf("%q is null, and read as %v", name, field)
+				t.Errorf("%q: null is decoded as %v", name, field)
 			}
 		case map[string]any:
-			checkRead(t, sent, field.Elem())
+			checkRead(t, value, field.Elem())
 		case string:
-			if text := field.Interface(); field.Kind() == reflect.String && text != sent || field.IsZero() && strings.TrimSpace(sent) != "" {
-				t.Errorf("%q is %q, and read as %v", name, sent, text)
+			if text := field.Interface(); field.Kind() == reflect.String && text != value || field.IsZero() && strings.TrimSpace(value) != "" {
+				t.Errorf("%q: %q is decoded as %v", name, value, text)
 			}
 		default:
 			if field.IsZero() {
-				t.Errorf("%q is %v, and not read", name, sent)
+				t.Errorf("%q: %v is not decoded", name, value)
 			}
 		}
 		delete(fields, name)
 	}
 	for name, field := range fields {
 		if !field.IsZero() {
-			t.Errorf("%q was not sent, and is read as %v", name, field)
+			t.Errorf("missing %q is decoded as %v", name, field)
 		}
 	}
 }
@@ -263,12 +263,12 @@ func TestNulls(t *testing.T) {
 	} {
 		got := readJSON(changes, tt.sent)
 		if diff := cmp.Diff(tt.nulls, got.Nulls); diff != "" || !cmp.Equal(tt.wrong, sortedNames(got.Problems)) {
-			t.Errorf("%s: problems %v, nulls (-want +got):\n%s", tt.sent, got.Problems, diff)
+			t.Errorf("%s: problems = %v, nulls (-want +got):\n%s", tt.sent, got.Problems, diff)
 		}
 	}
 	got := readJSON(changes, `{"schedule":null,"filters":{}}`)
 	if got.Schedule != nil || got.Filters == nil {
-		t.Errorf("a null is read as %+v, an empty object as %+v", got.Schedule, got.Filters)
+		t.Errorf("null is decoded as %+v, an empty object as %+v", got.Schedule, got.Filters)
 	}
 }
 

@@ -1,5 +1,5 @@
 // Package params parses parameters, sent as text, into the parameter structs of package cola. Each
-// edge has its own request format but parses the values here, so that all edges report problems
+// API has its own request format but parses the values here, so that all APIs report problems
 // with the same messages.
 package params
 
@@ -36,8 +36,8 @@ type Value struct {
 // response.
 const maxUnknown = 20
 
-// New returns a Reader. taker is the owner of the parameters in messages about unknown ones, such as
-// "this endpoint". New panics on a field of an unsupported type, which any test finds.
+// New returns a Reader. taker is the owner of the parameters in messages about unknown ones, such
+// as "this endpoint". New panics on a field of an unsupported type, which any test finds.
 func New[P any](taker string) *Reader[P] {
 	t := reflect.TypeFor[P]()
 	found, ok := t.FieldByName("Problems")
@@ -63,7 +63,7 @@ func (r *Reader[P]) Takes(name string) (several, ok bool) {
 func (r *Reader[P]) Read(values []Value, problems cola.Problems) P {
 	var params P
 	into := reflect.ValueOf(&params).Elem()
-	given, unknown := map[string][]Value{}, 0
+	byName, unknown := map[string][]Value{}, 0
 	for _, v := range values {
 		field, known := r.field(v)
 		switch {
@@ -82,13 +82,13 @@ func (r *Reader[P]) Read(values []Value, problems cola.Problems) P {
 		case field.list:
 			field.set(fieldAt(into, field.index), v.Text)
 		default:
-			given[v.Name] = append(given[v.Name], v)
+			byName[v.Name] = append(byName[v.Name], v)
 		}
 	}
 	if more := unknown - maxUnknown; more > 0 {
 		problems.Add("…", "%d more unknown parameters.", more)
 	}
-	for name, all := range given {
+	for name, all := range byName {
 		if len(all) > 1 {
 			problems.Add(name, "Repeated %d times, first as %s and last as %s; send it once.",
 				len(all), Quoted(all[0].Text), Quoted(all[len(all)-1].Text))

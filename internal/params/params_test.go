@@ -10,8 +10,8 @@ import (
 	"github.com/colaregistry/colaregistry/internal/golden"
 )
 
-// TestReadMergesProblems checks that problems found earlier are reported together with new ones.
-func TestReadMergesProblems(t *testing.T) {
+// TestMergedProblems checks that problems found earlier are reported together with new ones.
+func TestMergedProblems(t *testing.T) {
 	r := New[cola.AVAParams]("this test")
 	got := r.Read([]Value{{Name: "q", Text: "a"}, {Name: "q", Text: "b"}, {Name: "stat", Text: "CA"}, {Name: "zzzzzz"}}, cola.Problems{"state": {"It is odd."}}).Problems
 	golden.Load(t, "merged").Check(t, "problems", got)
@@ -26,7 +26,7 @@ func TestTakes(t *testing.T) {
 	}
 }
 
-func TestNewRefusesUnreadableFields(t *testing.T) {
+func TestUnsupportedFields(t *testing.T) {
 	type unreadable struct {
 		cola.Decoded
 		When complex64 `json:"when"`
@@ -38,7 +38,7 @@ func TestNewRefusesUnreadableFields(t *testing.T) {
 		func() {
 			defer func() {
 				if recover() == nil {
-					t.Error("a struct that cannot be decoded is accepted")
+					t.Error("New did not panic for an unsupported field")
 				}
 			}()
 			build()

@@ -60,13 +60,13 @@ func TestCustomJSON(t *testing.T) {
 		}
 	}
 	if kinds := got.Properties["kind"].Enum; !slices.Contains(kinds, any(nil)) {
-		t.Errorf("null is not in %v", kinds)
+		t.Errorf("enum = %v, want null in it", kinds)
 	}
 	if diff := cmp.Diff([]string{"name", "kind", "years", "abv", "parts", "cask", "lot", "met"}, got.Required); diff != "" {
 		t.Errorf("required (-want +got):\n%s", diff)
 	}
 	if got.AdditionalProperties != nil {
-		t.Error("the response schema rejects additional fields")
+		t.Error("response schema rejects additional fields")
 	}
 }
 
@@ -81,7 +81,7 @@ func TestObjectsOrNull(t *testing.T) {
 	best := got.Properties["best"]
 	if best.Description != "The best part." || len(best.AnyOf) != 2 || best.AnyOf[0].Ref != schemas.Prefix+"Part" ||
 		best.AnyOf[1].Type != "null" || best.Ref != "" {
-		t.Errorf("schema of an object or null = %+v", best)
+		t.Errorf("schema of a nullable object = %+v", best)
 	}
 	for _, name := range []string{"since", "until"} {
 		if p := got.Properties[name]; p.Type != "string" || p.Format != "date-time" || p.Nullable != (name == "until") {
@@ -92,14 +92,14 @@ func TestObjectsOrNull(t *testing.T) {
 		t.Errorf("required (-want +got):\n%s", diff)
 	}
 	if closed := s.Registry().Map()["Part"].AdditionalProperties; closed != false || got.AdditionalProperties != nil {
-		t.Errorf("additional properties: request %v, response %v", closed, got.AdditionalProperties)
+		t.Errorf("additional properties: request = %v, response = %v", closed, got.AdditionalProperties)
 	}
 	if want := `{"best":{"zest":"lemon","also":true},"since":"2026-11-20T13:14:15Z","until":"2026-11-20T13:14:15Z"}`; err != nil || string(sample) != want {
-		t.Errorf("sample = %s (%v)", sample, err)
+		t.Errorf("sample = %s, error = %v", sample, err)
 	}
 	all := s.Sample(got) // after Finish, an object or null has the object's example
 	if b, err := cola.AppendJSON(nil, all); err != nil || !slices.Contains(strings.Split(string(b), `"`), "lemon") {
-		t.Errorf("sample = %s (%v)", b, err)
+		t.Errorf("sample = %s, error = %v", b, err)
 	}
 }
 
@@ -107,7 +107,7 @@ func TestField(t *testing.T) {
 	f, _ := reflect.TypeFor[order]().FieldByName("Years")
 	got := newSet().Field(f)
 	if got.Type != "integer" || *got.Minimum != 1 || *got.Maximum != 9 || got.Default != 3 {
-		t.Errorf("schema of a parameter = %+v", got)
+		t.Errorf("schema of the parameter = %+v", got)
 	}
 }
 
@@ -117,9 +117,9 @@ func TestSample(t *testing.T) {
 	b, err := cola.AppendJSON(nil, s.Sample(s.Of(reflect.TypeFor[drink]())))
 	want := `{"name":"<Oak> & Son","kind":"wine","years":4,"abv":12.5,"parts":[{"zest":"lemon","also":true}],"cask":"oak","lot":7,"met":["brand_name","type_wine"]}`
 	if err != nil || string(b) != want {
-		t.Errorf("sample = %s (%v), want %s", b, err, want)
+		t.Errorf("sample = %s, error = %v, want %s", b, err, want)
 	}
 	if !json.Valid(b) {
-		t.Error("the sample is not JSON")
+		t.Error("sample is not JSON")
 	}
 }

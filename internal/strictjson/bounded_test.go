@@ -15,13 +15,13 @@ func TestBounded(t *testing.T) {
 	}
 	for text, least := range tests {
 		if err := Bounded([]byte(text), least.depth, least.values); err != nil {
-			t.Errorf("%s: %v with depth %d and %d values", text, err, least.depth, least.values)
+			t.Errorf("Bounded(%s) = %v with depth %d and %d values", text, err, least.depth, least.values)
 		}
 		if err := Bounded([]byte(text), least.depth-1, least.values); least.depth > 0 && !errors.Is(err, ErrDepth) {
-			t.Errorf("%s at depth %d: %v", text, least.depth-1, err)
+			t.Errorf("Bounded(%s) with depth %d = %v, want ErrDepth", text, least.depth-1, err)
 		}
 		if err := Bounded([]byte(text), least.depth, least.values-1); least.values > 0 && !errors.Is(err, ErrValues) {
-			t.Errorf("%s with %d values: %v", text, least.values-1, err)
+			t.Errorf("Bounded(%s) with %d values = %v, want ErrValues", text, least.values-1, err)
 		}
 	}
 }
@@ -65,10 +65,10 @@ func FuzzBounded(f *testing.F) {
 		}
 		depth, values := size(v)
 		if err := Bounded(b, depth, 10_000); err != nil {
-			t.Errorf("%q has depth %d: %v", b, depth, err)
+			t.Errorf("Bounded(%q) with depth %d = %v", b, depth, err)
 		}
 		if err := Bounded(b, 100, values-1); values > 0 && !errors.Is(err, ErrValues) {
-			t.Errorf("%q has at least %d values: %v", b, values, err)
+			t.Errorf("Bounded(%q) with fewer than %d values = %v, want ErrValues", b, values, err)
 		}
 	})
 }

@@ -33,10 +33,10 @@ func TestMembers(t *testing.T) {
 	}
 	all := Members([]byte(`{"a":1,"b":2,"a":3}`))
 	if got := string(Find(all, "a")); got != "1" {
-		t.Errorf("Find(a) = %s", got)
+		t.Errorf("Find(a) = %s, want 1", got)
 	}
 	if got := Find(all, "B"); got != nil {
-		t.Errorf("Find(B) = %s", got)
+		t.Errorf("Find(B) = %s, want nil", got)
 	}
 }
 
@@ -51,7 +51,7 @@ func TestElements(t *testing.T) {
 
 func TestText(t *testing.T) {
 	if s, ok := Text([]byte(`"a\u0062"`)); s != "ab" || !ok {
-		t.Errorf("%q, %t", s, ok)
+		t.Errorf("Text = %q, %t, want ab, true", s, ok)
 	}
 	for _, other := range []string{``, `1`, `null`, `["a"]`, `{"a":"b"}`, `true`} {
 		if s, ok := Text([]byte(other)); ok {
@@ -75,7 +75,7 @@ func TestUnambiguous(t *testing.T) {
 	for object, want := range tests {
 		all, got := Unambiguous([]byte(object), meaningful)
 		if diff := cmp.Diff(want, got); diff != "" || (got == nil) != (len(all) > 0) {
-			t.Errorf("%s has %d members (-want +got):\n%s", object, len(all), diff)
+			t.Errorf("%s: %d members (-want +got):\n%s", object, len(all), diff)
 		}
 	}
 }
@@ -95,16 +95,16 @@ func FuzzMembers(f *testing.F) {
 		all, ambiguity := Unambiguous(b, nil)
 		if ambiguity != nil {
 			if len(loose) >= len(Members(b)) {
-				t.Errorf("%q: %q is not a duplicate", b, ambiguity.Name)
+				t.Errorf("%q: %q is not a duplicate name", b, ambiguity.Name)
 			}
 			return
 		}
 		if len(all) != len(loose) {
-			t.Fatalf("%q: %d members, encoding/json has %d", b, len(all), len(loose))
+			t.Fatalf("%q: %d members, want %d as in encoding/json", b, len(all), len(loose))
 		}
 		for _, m := range all {
 			if !cmp.Equal(m.Value, loose[m.Name]) || !json.Valid(m.Value) {
-				t.Errorf("%q: %q = %s, encoding/json has %s", b, m.Name, m.Value, loose[m.Name])
+				t.Errorf("%q: %q = %s, want %s as in encoding/json", b, m.Name, m.Value, loose[m.Name])
 			}
 		}
 	})
