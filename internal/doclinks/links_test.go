@@ -1,6 +1,7 @@
 package doclinks
 
 import (
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -12,23 +13,16 @@ var (
 	link    = regexp.MustCompile(`\]\(([^)\s]+)\)`)
 	heading = regexp.MustCompile(`(?m)^#+ (.*)$`)
 	dropped = regexp.MustCompile(`[^\w\- ]`)
+
+	testName     = regexp.MustCompile(`\b(?:Test|Fuzz|Benchmark)[A-Z]\w+`)
+	testFunction = regexp.MustCompile(`(?m)^func ((?:Test|Fuzz|Benchmark)\w+)\(`)
 )
+
+var root = filepath.Join("..", "..")
 
 // TestLinks checks that relative links point to existing files and headings.
 func TestLinks(t *testing.T) {
-	root := filepath.Join("..", "..")
-	var pages []string
-	for _, pattern := range []string{"*.md", "docs/*.md"} {
-		found, err := filepath.Glob(filepath.Join(root, pattern))
-		if err != nil {
-			t.Fatal(err)
-		}
-		pages = append(pages, found...)
-	}
-	if len(pages) < 10 {
-		t.Fatalf("found only %d pages", len(pages))
-	}
-	for _, page := range pages {
+	for _, page := range pages(t) {
 		for _, m := range link.FindAllStringSubmatch(read(t, page), -1) {
 			if strings.Contains(m[1], ":") {
 				continue // external
@@ -42,6 +36,46 @@ func TestLinks(t *testing.T) {
 				t.Errorf("%s: %s does not exist", page, m[1])
 			} else if anchor != "" && strings.HasSuffix(target, ".md") && !anchors(read(t, target))[anchor] {
 				t.Errorf("%s: %s points to a missing heading", page, m[1])
+			}
+		}
+	}
+}
+
+// pages returns the paths of all pages.
+func pages(t *testing.T) (paths []string) {
+	t.Helper()
+	for _, pattern := range []string{"*.md", "docs/*.md"} {
+		found, err := filepath.Glob(filepath.Join(root, pattern))
+		if err != nil {
+			t.Fatal(err)
+		}
+		paths = append(paths, found...)
+	}
+	if len(paths) < 10 {
+		t.Fatalf("found only %d pages", len(paths))
+	}
+	return paths
+}
+
+// TestNamedTests checks that the tests that pages name exist.
+func TestNamedTests(t *testing.T) {
+	declared := map[string]bool{}
+	err := filepath.WalkDir(root, func(path string, _ fs.DirEntry, err error) error {
+		if err != nil || !strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		for _, m := range testFunction.FindAllStringSubmatch(read(t, path), -1) {
+			declared[m[1]] = true
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, page := range pages(t) {
+		for _, name := range testName.FindAllString(read(t, page), -1) {
+			if !declared[name] {
+				t.Errorf("%s names %s, which does not exist", page, name)
 			}
 		}
 	}

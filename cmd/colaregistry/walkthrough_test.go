@@ -15,15 +15,32 @@ var (
 	outcome    = regexp.MustCompile(`(?m)^> (.*)$`)
 )
 
-// TestWalk runs the commands in docs/ALERTS.md as printed, on the demo data, and checks the
-// documented output.
-func TestWalk(t *testing.T) {
+// TestWalkthroughs runs the commands in guides as printed, on the demo data, and checks the documented output.
+func TestWalkthroughs(t *testing.T) {
+	t.Parallel()
+	for guide, want := range map[string][]string{
+		"ALERTS.md": {
+			`"match_count":1`, `"ttb_id":"99365001000017","late":false,"met":["brand_name","type_wine"]`,
+			`"state":"delivered"`, `"verdict":"found"`,
+		},
+		"QUICKSTART.md": {
+			`"brand_name":"RAVEN & OAK"`, `"grape_varietals":[`, `"prodct_type":[`, `"detail_views":{"used":1,`,
+			`"name":"Wines named raven"`, `"brand_name":"LITTLE RAVEN"`,
+		},
+	} {
+		t.Run(guide, func(t *testing.T) { checkWalkthrough(t, guide, want) })
+	}
+}
+
+// checkWalkthrough runs the shell blocks of a guide in one shell. The output must contain the guide's quoted lines in
+// order, and the wanted texts.
+func checkWalkthrough(t *testing.T, name string, wanted []string) {
 	t.Parallel()
 	shell, err := exec.LookPath("bash")
 	if err != nil {
 		t.Skipf("no shell: %v", err)
 	}
-	guide, err := os.ReadFile("../../docs/ALERTS.md")
+	guide, err := os.ReadFile("../../docs/" + name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,10 +73,7 @@ func TestWalk(t *testing.T) {
 				t.Fatalf("no %q at this point of the output:\n%s", want, out)
 			}
 		}
-		for _, want := range []string{
-			`"match_count":1`, `"ttb_id":"99365001000017","late":false,"met":["brand_name","type_wine"]`,
-			`"state":"delivered"`, `"verdict":"found"`,
-		} {
+		for _, want := range wanted {
 			if !strings.Contains(string(out), want) {
 				t.Errorf("no %s in the output:\n%s", want, out)
 			}
