@@ -12,8 +12,8 @@ import (
 )
 
 var (
-	benchDue    = flag.Int("due", 10_000, "how many saved searches are due in the benchmark of a tick")
-	benchLabels = flag.Int("labels", 100_000, "how many labels the registry has in it")
+	benchDue    = flag.Int("due", 10_000, "number of saved searches due in BenchmarkTick")
+	benchLabels = flag.Int("labels", 100_000, "number of labels in the registry in BenchmarkTick")
 )
 
 // searchesPerAccount is the number of active schedules per account.

@@ -30,7 +30,7 @@ type deliverySim struct {
 	quiet      bool      // no more faults, except for receivers that never accept
 	outage     time.Time // end of the database outage
 	processes  []*process
-	accepted   map[try]int  // accepted messages
+	accepted   map[try]int  // number of times the receiver accepted each attempt's message
 	lost       map[try]bool // attempts that could not be recorded
 	replays    map[int64]int
 	violations []string

@@ -304,8 +304,8 @@ func TestTickTermination(t *testing.T) {
 	}
 }
 
-// TestLongPause checks that searches paused for long find the labels they missed without a separate
-// read of all labels for each search.
+// TestLongPause checks that searches paused for a long time find the labels they missed without a
+// separate read of all labels for each search.
 func TestLongPause(t *testing.T) {
 	f := newFakeStore(at(11, 9, 12))
 	f.revision = 1_000

@@ -21,7 +21,7 @@ type KeyFinder interface {
 	KeyByHash(ctx context.Context, hash store.KeyHash) (store.Key, error)
 }
 
-// invalidCredential wraps the error for a credential that counts as failed.
+// invalidCredential marks an error that counts toward the limit on invalid credentials.
 type invalidCredential struct{ error }
 
 // Unwrap returns the public error.
@@ -35,7 +35,7 @@ func invalidCredentialf(format string, args ...any) error {
 const storeTimeout = 3 * time.Second
 
 // withStoreTimeout runs store calls with a common time limit. It fails with CodeUnavailable if the
-// store doesn't answer in time while the caller still waits.
+// store doesn't answer in time and the caller is still waiting.
 func withStoreTimeout(ctx context.Context, operation string, do func(context.Context) error) error {
 	calling, cancel := context.WithTimeout(ctx, storeTimeout)
 	defer cancel()
@@ -82,8 +82,8 @@ func New(keys KeyFinder, tokens *Tokens, events *security.Events) *Authenticator
 //
 // It fails with CodeUnauthorized for missing or invalid credentials, with CodeQuotaExceeded if the
 // client's address sent too many invalid ones, and with CodeUnavailable if the store does not
-// respond within three seconds, or the issuer of a token within five. Valid credentials are always
-// accepted.
+// respond within three seconds, or the issuer of a token within five. The limit never applies to
+// valid credentials.
 func (a *Authenticator) Authenticate(ctx context.Context, h http.Header, ch cola.Channel) (cola.Caller, error) {
 	credential, bearer, err := a.credential(h)
 	if err != nil {

@@ -302,7 +302,7 @@ func (b *browser) visit(page http.HandlerFunc) *http.Response {
 	return response
 }
 
-// do runs a function that can fail inside a request.
+// do runs a function inside a request and returns its error.
 func (b *browser) do(action func(context.Context) error) (err error) {
 	b.visit(func(w http.ResponseWriter, r *http.Request) {
 		err = action(r.Context())
@@ -311,7 +311,7 @@ func (b *browser) do(action func(context.Context) error) (err error) {
 	return err
 }
 
-// look runs a function that cannot fail inside a request.
+// look runs a function without an error result inside a request.
 func (b *browser) look(action func(context.Context)) {
 	_ = b.do(func(ctx context.Context) error { action(ctx); return nil })
 }

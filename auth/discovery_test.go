@@ -14,7 +14,7 @@ import (
 	"github.com/coreos/go-oidc/v3/oidc/oidctest"
 )
 
-// TestDiscovery fetches keys from real servers: over TLS, and in plain HTTP on localhost.
+// TestDiscovery fetches keys from real servers: over TLS, and over plain HTTP on localhost.
 func TestDiscovery(t *testing.T) {
 	key := newSigner(t, "ES256", "k1")
 	tests := []struct {

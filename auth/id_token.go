@@ -20,8 +20,8 @@ type person struct {
 	idToken  string // raw ID token; empty if too long to store
 }
 
-// identify verifies an ID token that the issuer has just returned for a code, like an access token.
-// The token must also be for this service and have the nonce of the attempt.
+// identify verifies an ID token that the issuer has just returned for a code, in the same way as an
+// access token. It must also be for this service and have the attempt's nonce.
 func (i *signInIssuer) identify(ctx context.Context, raw, nonce string) (person, error) {
 	token, err := parseToken(raw)
 	switch {

@@ -67,8 +67,8 @@ func TestUnknownKeyFlood(t *testing.T) {
 	})
 }
 
-// TestUnknownTokenIssuer checks that only configured issuers receive requests.
-func TestUnknownTokenIssuer(t *testing.T) {
+// TestRejectedWithoutFetch checks that tokens that can be rejected without keys cause no requests.
+func TestRejectedWithoutFetch(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *tokenFixture) {
 		for _, c := range []change{claim("iss", "https://evil.example.com"), header("typ", "dpop+jwt"), header("alg", "HS256"), header("crit", []string{"b64"})} {
 			if _, err := b.send(t.Context(), b.token(c)); cola.CodeOf(err) != cola.CodeUnauthorized {
@@ -117,7 +117,8 @@ func TestKeyRotation(t *testing.T) {
 	})
 }
 
-// TestRotationAfterFetch checks that the next fetch is due 30 seconds after the last one.
+// TestRotationAfterFetch checks that a key published right after a fetch is accepted once 30
+// seconds have passed.
 func TestRotationAfterFetch(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *tokenFixture) {
 		b.mustAccept(t)

@@ -41,7 +41,7 @@ type ProcessingTime struct {
 	SnapshotDate         Date     `json:"snapshot_date" format:"date" doc:"Publication date." example:"2025-06-30"`
 	TurnaroundDaysMedian Opt[int] `json:"turnaround_days_median" nullable:"true" doc:"Median days from receipt to action." example:"4"`
 	QueueFrontierDate    Date     `json:"queue_frontier_date" nullable:"true" format:"date" doc:"Receipt date of the applications being processed." example:"2025-06-26"`
-	QueueDepthDays       Opt[int] `json:"queue_depth_days" nullable:"true" doc:"Days between the frontier and the snapshot." example:"4"`
+	QueueDepthDays       Opt[int] `json:"queue_depth_days" nullable:"true" doc:"Days between queue_frontier_date and snapshot_date." example:"4"`
 }
 
 // FormulaProcessingTime is a row of GET /processing-times/formula.
@@ -51,7 +51,7 @@ type FormulaProcessingTime struct {
 	SnapshotDate         Date     `json:"snapshot_date" format:"date" doc:"Publication date." example:"2025-06-30"`
 	TurnaroundDaysMedian Opt[int] `json:"turnaround_days_median" nullable:"true" doc:"Median days from receipt to action." example:"7"`
 	QueueFrontierDate    Date     `json:"queue_frontier_date" nullable:"true" format:"date" doc:"Receipt date of the applications being processed." example:"2025-06-23"`
-	QueueDepthDays       Opt[int] `json:"queue_depth_days" nullable:"true" doc:"Days between the frontier and the snapshot." example:"7"`
+	QueueDepthDays       Opt[int] `json:"queue_depth_days" nullable:"true" doc:"Days between queue_frontier_date and snapshot_date." example:"7"`
 }
 
 // RegistrationProcessingTime is a row of GET /processing-times/registration: how long an original

@@ -188,7 +188,7 @@ type SavedSearchRun struct {
 	DateFrom   Date      `json:"date_from" format:"date" doc:"First approval date covered." example:"2026-11-09"`
 	DateTo     Date      `json:"date_to" format:"date" doc:"Last approval date covered." example:"2026-11-16"`
 	MatchCount int       `json:"match_count" doc:"Number of labels that no earlier run had found." example:"3"`
-	LateCount  int       `json:"late_count" doc:"Of these, labels approved before date_from that reached the registry after the previous run." example:"1"`
+	LateCount  int       `json:"late_count" doc:"Number of labels in match_count that were approved before date_from and reached the registry after the previous run." example:"1"`
 	Manual     bool      `json:"manual" doc:"Whether the run was started manually. Messages and feeds give only the label count of manual runs." example:"false"`
 }
 

@@ -91,7 +91,7 @@ func (p *Problems) permit(name, value string) string {
 // needUnit reports a missing volume unit.
 func (p *Problems) needUnit(name, unit string) {
 	if strings.TrimSpace(unit) == "" {
-		p.Add(name, "A unit is required with volume_min and volume_max: %s.", strings.Join(vocabulary.VolumeUnits(), ", "))
+		p.Add(name, "A unit is required with volume_min or volume_max; use one of %s.", strings.Join(vocabulary.VolumeUnits(), ", "))
 	}
 }
 

@@ -27,10 +27,10 @@ type Nulled struct {
 type SearchParams struct {
 	Decoded
 	Q                  string       `json:"q" doc:"Full text over TTB ID, brand, product, class, permit number, and applicant or company name. Every word must match. Use \"quotes\" to match a phrase within a field, and a trailing * to match a prefix. A 14-digit TTB ID finds that label. 8 to 14 digits, with or without spaces or hyphens, are tried as a barcode first, then as text." maxLength:"200" example:"oak"`
-	ProductType        []string     `json:"product_type" enum:"wine,malt beverage,distilled spirits" doc:"Product type. Multiple values match any of them." example:"wine"`
-	Category           []string     `json:"category" enum:"Beer,Wine,Liquor" doc:"Top level of the category path. Multiple values match any of them." example:"Wine"`
+	ProductType        []string     `json:"product_type" enum:"wine,malt beverage,distilled spirits" doc:"Product type. With several values, a label needs to match only one." example:"wine"`
+	Category           []string     `json:"category" enum:"Beer,Wine,Liquor" doc:"Top level of the category path. With several values, a label needs to match only one." example:"Wine"`
 	DerivedSubcategory string       `json:"derived_subcategory" doc:"Category path prefix, levels joined by ' > '. Former paths with a published alias work too." maxLength:"200" example:"Wine > Red Wine"`
-	Origin             string       `json:"origin" doc:"Origin or country: name, adjective, US state code or ISO 3166 code, any case. A code that is both a state and a country is read as the state, and notes says so. A country includes its parts: american finds Kentucky." maxLength:"200" example:"french"`
+	Origin             string       `json:"origin" doc:"Origin or country: name, adjective, US state code or ISO 3166 code, any case. A code that is both a state and a country is read as the state, and notes says so. A country includes its parts: american also finds labels from Kentucky." maxLength:"200" example:"french"`
 	DomesticOrImported string       `json:"domestic_or_imported" enum:"domestic,imported" doc:"Whether the product is made in the United States." example:"imported"`
 	Status             string       `json:"status" enum:"approved,expired,surrendered,revoked" doc:"Status of the approval; default any. Any status other than approved searches all dates." example:"approved"`
 	BrandName          string       `json:"brand_name" doc:"Part of the brand name, any case." maxLength:"200" example:"oak"`
@@ -43,7 +43,7 @@ type SearchParams struct {
 	VolumeUnit         string       `json:"volume_unit" enum:"beer barrels,fluid ounces,gallons,liters,milliliters,pints,quarts" doc:"Unit of volume_min and volume_max; required with either." example:"milliliters"`
 	VolumeMin          Opt[float64] `json:"volume_min" minimum:"0" doc:"Minimum net contents, in volume_unit. Excludes labels with unknown volume." example:"700"`
 	VolumeMax          Opt[float64] `json:"volume_max" minimum:"0" doc:"Maximum net contents, in volume_unit. Excludes labels with unknown volume." example:"1000"`
-	ContainerType      []string     `json:"container_type" enum:"bag,bottle,box,can,carton,cask,jug,keg,pod,pouch" doc:"Container type. Multiple values match any of them." example:"bottle,can"`
+	ContainerType      []string     `json:"container_type" enum:"bag,bottle,box,can,carton,cask,jug,keg,pod,pouch" doc:"Container type. With several values, a label needs to match only one." example:"bottle,can"`
 	Grape              string       `json:"grape" doc:"Grape variety, such as Zinfandel; case and accents are ignored." maxLength:"200" example:"Zinfandel"`
 	Appellation        string       `json:"appellation" doc:"Appellation of origin, such as Napa Valley, including areas inside it. A state or county includes its areas." maxLength:"200" example:"Napa Valley"`
 	Page               Opt[int]     `json:"page" minimum:"1" maximum:"100" default:"1" doc:"Page number. Beyond page 100, use cursor." example:"1"`

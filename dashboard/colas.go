@@ -203,7 +203,7 @@ func factGroups(c *cola.Cola, links recordLinks) []factGroup {
 			intFact("Brand established", c.LLMBrandEstablishedYear).derived(),
 			textFact("Artwork credit", c.LLMArtworkCredit).derived())},
 		{Title: "Exemption and resubmission", Facts: facts(
-			textFact("Exempt for sale in", c.ForExemptionState),
+			textFact("For sale only in", c.ForExemptionState),
 			boolFact("Resubmission", c.IsResubmission), resubmissionFact(c.ForResubmissionTTBID))},
 		{Title: "Image and barcode data", Facts: pictureFacts(c, links)},
 	}

@@ -38,7 +38,7 @@ func wideSearch() url.Values {
 func TestDeliveries(t *testing.T) {
 	s := mustSite(t)
 	s.get("/deliveries").shows(t, http.StatusOK, `class="empty"`)
-	search := s.mustSaved(wideSearch())
+	search := s.mustSave(wideSearch())
 	hookPath, _ := s.mustWebhook(typedWebhook("saved_search", search[16:]))
 	delivery := s.mustSent(search, hookPath, "")
 	page := s.get(fmt.Sprint("/deliveries/", delivery.ID))
@@ -74,7 +74,7 @@ func TestDeliveries(t *testing.T) {
 // TestReplay checks that a failed delivery shows every attempt and is replayed under the same ID.
 func TestReplay(t *testing.T) {
 	s := mustSite(t)
-	search := s.mustSaved(wideSearch())
+	search := s.mustSave(wideSearch())
 	hookPath, _ := s.mustWebhook(typedWebhook("saved_search", search[16:]))
 	failed := s.mustSent(search, hookPath, "The receiver answered 404.")
 	path := fmt.Sprint("/deliveries/", failed.ID)
@@ -198,7 +198,7 @@ func (noMail) SendsMail() bool { return false }
 // webhook deliveries are unaffected.
 func TestWithoutEmail(t *testing.T) {
 	s := mustSite(t)
-	search := s.mustSaved(wideSearch())
+	search := s.mustSave(wideSearch())
 	hookPath, _ := s.mustWebhook(typedWebhook("saved_search", search[16:]))
 	s.mustRun(search)
 	list, _, err := s.registry.Deliveries(t.Context(), s.browsers.callers[ann],

@@ -57,7 +57,7 @@ func (s *site) mustPending(form url.Values) (path, secret string) {
 
 func TestWebhook(t *testing.T) {
 	s := mustSite(t)
-	search := s.mustSaved(typedSearch())
+	search := s.mustSave(typedSearch())
 	s.get("/destinations").shows(t, http.StatusOK, ann, "your account email", "1 of 20 destinations")
 	s.get("/destinations/new?saved_search="+search[16:]).shows(t, http.StatusOK, `selected>All wine`)
 	s.mustWebhook(typedWebhook("saved_search", search[16:], "send_empty", "true"))
@@ -283,7 +283,7 @@ func TestForeignDestinations(t *testing.T) {
 		}
 	}
 	s.get(path).shows(t, http.StatusOK, "active", `name="send_empty" value="true"`)
-	search := s.mustSaved(typedSearch())
+	search := s.mustSave(typedSearch())
 	bob.post("/destinations/new", typedWebhook("saved_search", search[16:])).shows(t, http.StatusBadRequest,
 		`href="#saved_search"`)
 	bob.get("/destinations/new?saved_search="+search[16:]).lacks(t, "All wine")

@@ -41,8 +41,8 @@ func (b brokenSessions) Load(next http.Handler) http.Handler {
 // resubmitButton is the label of the button that submits a rejected form again.
 const resubmitButton = "Submit again"
 
-// without returns the site with another service and another Browsers.
-func (s *site) without(svc Service, b Browsers) *site {
+// with returns the site with another service and another Browsers.
+func (s *site) with(svc Service, b Browsers) *site {
 	other := *s
 	other.handler = New(svc, b, Options{PublicURL: registrytest.PublicURL, Logger: quiet, Now: s.registry.Now})
 	return &other
@@ -51,8 +51,8 @@ func (s *site) without(svc Service, b Browsers) *site {
 // outages returns the site during a database outage, by the unavailable part.
 func (s *site) outages() map[string]*site {
 	return map[string]*site{
-		"account": s.without(noAccounts{s.registry.Service, cola.Unavailable()}, s.browsers),
-		"session": s.without(s.registry.Service, brokenSessions{s.browsers, false}),
+		"account": s.with(noAccounts{s.registry.Service, cola.Unavailable()}, s.browsers),
+		"session": s.with(s.registry.Service, brokenSessions{s.browsers, false}),
 	}
 }
 
@@ -78,7 +78,7 @@ func TestFormInOutage(t *testing.T) {
 		out.send(live).lacks(t, resubmitButton)
 	}
 	s.get("/saved-searches").shows(t, http.StatusOK, `class="empty"`)
-	fault := s.without(noAccounts{s.registry.Service, cola.Errorf(cola.CodeAccountSuspended, "Suspended.")},
+	fault := s.with(noAccounts{s.registry.Service, cola.Errorf(cola.CodeAccountSuspended, "Suspended.")},
 		s.browsers).post("/saved-searches/new", typed)
 	fault.shows(t, http.StatusForbidden, "Suspended.")
 	fault.lacks(t, resubmitButton)
@@ -95,7 +95,7 @@ func TestPageInOutage(t *testing.T) {
 		a.lacks(t, resubmitButton, "<p>Try again in", `<p><a href="/sign-in">`)
 		a.checkHTML(t)
 	}
-	back := s.without(s.registry.Service, brokenSessions{s.browsers, false}).get("/sign-in/callback?code=x")
+	back := s.with(s.registry.Service, brokenSessions{s.browsers, false}).get("/sign-in/callback?code=x")
 	back.shows(t, http.StatusServiceUnavailable)
 	back.lacks(t, "code=x", "Try again</a>")
 }
@@ -109,7 +109,7 @@ func TestOutageWithoutResubmission(t *testing.T) {
 	a := s.outages()["session"].send(forged)
 	a.shows(t, http.StatusServiceUnavailable, `<a href="/">Back`)
 	a.lacks(t, "forged", resubmitButton)
-	done := s.without(s.registry.Service, brokenSessions{s.browsers, true}).post("/saved-searches/new", typedSearch())
+	done := s.with(s.registry.Service, brokenSessions{s.browsers, true}).post("/saved-searches/new", typedSearch())
 	done.shows(t, http.StatusServiceUnavailable, `<a href="/">Back`)
 	done.lacks(t, resubmitButton)
 	done.checkHTML(t)

@@ -11,14 +11,14 @@ import (
 // chargedPages returns pages of each charged kind and the price of each.
 func (s *site) chargedPages() map[string]string {
 	return map[string]string{
-		"/explore?q=":                                                   "one list record",
-		"/explore?origin=france&page=2":                                 "one list record",
-		"/explore/" + s.someLabel():                                     "one detail view",
-		"/explore/permittees/" + s.somePermit():                         "one detail view",
-		"/explore/99999999999999":                                       "one detail view",
-		s.mustSaved(typedSearch()) + "/explain?ttb_id=" + s.someLabel(): "one list record",
-		"/explore/permittees/%3Cscript%3Ealert%2F/":                     "one detail view",
-		s.mustSaved(typedSearch("name", "Runs")) + "/runs/1/labels":     "one list record",
+		"/explore?q=":                                                  "one list record",
+		"/explore?origin=france&page=2":                                "one list record",
+		"/explore/" + s.someLabel():                                    "one detail view",
+		"/explore/permittees/" + s.somePermit():                        "one detail view",
+		"/explore/99999999999999":                                      "one detail view",
+		s.mustSave(typedSearch()) + "/explain?ttb_id=" + s.someLabel(): "one list record",
+		"/explore/permittees/%3Cscript%3Ealert%2F/":                    "one detail view",
+		s.mustSave(typedSearch("name", "Runs")) + "/runs/1/labels":     "one list record",
 	}
 }
 

@@ -8,8 +8,8 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// TestRateLimit checks that exceeding the page rate limit affects only that visitor, and that requests
-// pass again after a second.
+// TestRateLimit checks that a visitor who exceeds the page rate limit affects no one else, and that
+// requests succeed again after a second.
 func TestRateLimit(t *testing.T) {
 	s := mustSite(t)
 	s.join("bob@example.com", cola.TierFree)

@@ -60,7 +60,7 @@ func htmlErrors(page string) []string {
 	return c.errors
 }
 
-func (c *htmlCheck) errorf(parts ...string) { c.errors = append(c.errors, strings.Join(parts, " ")) }
+func (c *htmlCheck) addError(parts ...string) { c.errors = append(c.errors, strings.Join(parts, " ")) }
 
 func (c *htmlCheck) start(e xml.StartElement) {
 	name, attributes := e.Name.Local, map[string]string{}
@@ -68,12 +68,12 @@ func (c *htmlCheck) start(e xml.StartElement) {
 		attribute := a.Name.Local
 		attributes[attribute] = a.Value
 		if attribute == "style" || strings.HasPrefix(attribute, "on") {
-			c.errorf(name, "has the attribute", attribute)
+			c.addError(name, "has the attribute", attribute)
 		}
 	}
 	if id := attributes["id"]; id != "" {
 		if c.ids[id] {
-			c.errorf("two elements have the id", id)
+			c.addError("two elements have the id", id)
 		}
 		c.ids[id] = true
 	}
@@ -87,10 +87,10 @@ func (c *htmlCheck) start(e xml.StartElement) {
 func (c *htmlCheck) element(name string, attributes map[string]string) {
 	switch name {
 	case "style":
-		c.errorf("inline style")
+		c.addError("inline style")
 	case "script":
 		if attributes["src"] == "" {
-			c.errorf("inline script")
+			c.addError("inline script")
 		}
 	case "label":
 		c.labelled[attributes["for"]] = true
@@ -98,11 +98,11 @@ func (c *htmlCheck) element(name string, attributes map[string]string) {
 		c.field(name, attributes)
 	case "img":
 		if attributes["alt"] == "" {
-			c.errorf("image without alt text:", attributes["src"])
+			c.addError("image without alt text:", attributes["src"])
 		}
 	case "th":
 		if attributes["scope"] == "" {
-			c.errorf("a th has no scope")
+			c.addError("a th has no scope")
 		}
 	case "a", "form":
 		c.address(name, attributes["href"]+attributes["action"])
@@ -119,7 +119,7 @@ func (c *htmlCheck) field(name string, attributes map[string]string) {
 	if !slices.Contains(c.open, "label") && attributes["aria-label"] == "" {
 		c.fields = append(c.fields, attributes["id"])
 		if attributes["id"] == "" {
-			c.errorf("a field has no label:", name, attributes["name"])
+			c.addError("a field has no label:", name, attributes["name"])
 		}
 	}
 }
@@ -128,10 +128,10 @@ func (c *htmlCheck) address(name, to string) {
 	scheme, _, _ := strings.Cut(strings.ToLower(to), ":")
 	switch {
 	case strings.HasPrefix(to, "//"):
-		c.errorf(name, "links to", to)
+		c.addError(name, "links to", to)
 	case to == "", to[0] == '/', to[0] == '#', to[0] == '?', scheme == "https", scheme == "http", scheme == "mailto":
 	default:
-		c.errorf(name, "links to", to)
+		c.addError(name, "links to", to)
 	}
 }
 
@@ -140,23 +140,23 @@ func (c *htmlCheck) head(level int) {
 		c.titles++
 	}
 	if level > c.heading+1 {
-		c.errorf("a heading skips a level")
+		c.addError("a heading skips a level")
 	}
 	c.heading = level
 }
 
 func (c *htmlCheck) finish() {
 	if c.titles != 1 {
-		c.errorf("want one h1")
+		c.addError("want one h1")
 	}
 	for _, id := range c.fields {
 		if id != "" && !c.labelled[id] {
-			c.errorf("no label is for the field", id)
+			c.addError("no label is for the field", id)
 		}
 	}
 	for _, id := range c.wanted {
 		if !c.ids[id] {
-			c.errorf("no element has the id", id)
+			c.addError("no element has the id", id)
 		}
 	}
 }

@@ -213,7 +213,7 @@ func scheduleStateOf(s *cola.Schedule) scheduleState {
 	case s.PausedBecause.V == cola.PausedDowngraded:
 		return scheduleState{Word: "on hold", Class: "bad",
 			Why: "You’re over your alert limit, so only your oldest alerts run. To restart this one, pause or delete " +
-				"another. Its next run covers the time it missed."}
+				"another. This alert’s next run will cover the time it missed."}
 	case s.PausedBecause.OK:
 		return scheduleState{Word: "on hold", Class: "bad",
 			Why: "Your account is suspended. Contact your administrator. Once it’s restored, the next run covers the time it missed."}

@@ -37,7 +37,7 @@ func TestConflictingEdits(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s.registry.Pass(time.Minute) // stays under the page rate limit
-			path := s.mustSaved(form)
+			path := s.mustSave(form)
 			fingerprint := cutOut(s.get(path+"/edit").body, `name="was" value="`, `"`)
 			if fingerprint == "" {
 				t.Fatal("form has no fingerprint")
@@ -89,7 +89,7 @@ func TestForeignForms(t *testing.T) {
 // TestDayBounds checks that an invalid day shows the bounds of its own field.
 func TestDayBounds(t *testing.T) {
 	s := mustSite(t)
-	path := s.mustSaved(typedSearch())
+	path := s.mustSave(typedSearch())
 	for _, tt := range []struct{ cadence, field, typed, says string }{
 		{"monthly", "schedule.monthday", "x", "1 to 28."},
 		{"monthly", "schedule.monthday", "1.5", "1 to 28."},
@@ -110,7 +110,7 @@ func TestDayBounds(t *testing.T) {
 // any value of that field is escaped and causes no error.
 func TestFingerprint(t *testing.T) {
 	s := mustSite(t)
-	path := s.mustSaved(typedSearch("filters.type_malt_beverage", "true", "filters.abv_max", "99"))
+	path := s.mustSave(typedSearch("filters.type_malt_beverage", "true", "filters.abv_max", "99"))
 	fingerprint := cutOut(s.get(path+"/edit").body, `name="was" value="`, `"`)
 	s.mustRun(path)
 	s.post(path+"/edit", typedSearch("filters.query", "oak", "was", fingerprint)).redirects(t)
@@ -128,7 +128,7 @@ func TestFingerprint(t *testing.T) {
 // never opened here.
 func TestUnknownFormToken(t *testing.T) {
 	s := mustSite(t)
-	path := s.mustSaved(typedSearch())
+	path := s.mustSave(typedSearch())
 	hookPath, _ := s.mustWebhook(typedWebhook())
 	for form, want := range map[string]string{
 		path + "/feed": path, hookPath + "/secret": hookPath,
@@ -178,7 +178,7 @@ func TestUnknownWords(t *testing.T) {
 			form := typedSearch("filters."+tt.field, tt.value)
 			part := s.post("/saved-searches/preview", form)
 			whole := s.post("/saved-searches/new", with(form, "preview", "true"))
-			path := s.mustSaved(form)
+			path := s.mustSave(form)
 			for _, a := range []response{part, whole, s.get(path), s.get(path + "/edit")} {
 				a.shows(t, http.StatusOK, tt.says)
 				if tt.says == "" {

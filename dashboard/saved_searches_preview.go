@@ -22,7 +22,7 @@ type preview struct {
 	Bars         []previewBar
 	MaxCount     int
 	NamedLabels  []namedLabel
-	UnknownWords []string // notes on filter words that no label has; only without matches
+	UnknownWords []string // notes on filter words that no label has; set only if nothing matches
 }
 
 // namedLabel is a label with its brand and product.
@@ -31,7 +31,7 @@ type namedLabel struct {
 	Name string
 }
 
-// previewBar is one day of the chart, oldest first.
+// previewBar is one day of the chart.
 type previewBar struct {
 	cola.PreviewDay
 	X, Y, Height int
@@ -77,7 +77,7 @@ func (req *request) preview(
 	}
 	names, empty := cola.MaxPreviewLabels, noFilters(fields)
 	if empty {
-		names = 0 // an empty form shows no labels, and they count toward a daily limit
+		names = 0 // an empty form shows no labels, because shown labels count toward a daily limit
 	}
 	found, state, err := req.svc.PreviewLabels(req.ctx(), req.caller, p, names)
 	req.recordQuota(state)

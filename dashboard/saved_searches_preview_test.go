@@ -145,7 +145,7 @@ func TestEmptyPreview(t *testing.T) {
 func TestPreviewMatchesRun(t *testing.T) {
 	s := mustSite(t)
 	form := typedSearch("filters.type_malt_beverage", "true", "filters.abv_max", "99")
-	path := s.mustSaved(form)
+	path := s.mustSave(form)
 	before := s.mustPreview(form)
 	found := s.mustFind(path, s.mustRun(path))
 	s.registry.Pass(-24 * time.Hour) // a preview ends at the current day

@@ -32,8 +32,8 @@ const addFilter = "Add a filter"
 // due is the next run of a search that is due or requested.
 const due = "within about a minute"
 
-// mustSaved creates a saved search and returns its page's path.
-func (s *site) mustSaved(form url.Values) string {
+// mustSave creates a saved search and returns its page's path.
+func (s *site) mustSave(form url.Values) string {
 	s.t.Helper()
 	path := s.post("/saved-searches/new", form).redirects(s.t)
 	if !strings.HasPrefix(path, "/saved-searches/") {
@@ -70,7 +70,7 @@ func TestCreateSavedSearch(t *testing.T) {
 	s := mustSite(t)
 	s.get("/saved-searches").shows(t, http.StatusOK, `class="empty"`, "0 of 10", "/saved-searches/new")
 	s.get("/saved-searches/new").shows(t, http.StatusOK, addFilter)
-	path := s.mustSaved(typedSearch("filters.abv_min", "12", "schedule.cadence", "weekly", "schedule.weekday", "1"))
+	path := s.mustSave(typedSearch("filters.abv_min", "12", "schedule.cadence", "weekly", "schedule.weekday", "1"))
 	s.get(path).shows(t, http.StatusOK, `class="notice"`, "Nov 23, 2026, 06:00 UTC.", "All wine", "active",
 		"Minimum ABV (%)</dt><dd>12</dd>", "No runs yet", ann)
 	s.get(path).lacks(t, `class="notice"`)
@@ -80,7 +80,7 @@ func TestCreateSavedSearch(t *testing.T) {
 		typedSearch("name", "Kept", "schedule.cadence", ""), typedSearch("name", "Later", "schedule.cadence", "monthly",
 			"schedule.monthday", "3", "schedule.active", ""),
 	} {
-		s.mustSaved(form)
+		s.mustSave(form)
 	}
 	s.get("/saved-searches").shows(t, http.StatusOK, "manual", "Monthly on the 3rd", "paused", "1 of 10")
 }
@@ -90,7 +90,7 @@ func TestCreateSavedSearch(t *testing.T) {
 func TestDoubleSubmit(t *testing.T) {
 	s := mustSite(t)
 	form := typedSearch("once", "ABCDEFGHIJKLMNOPQRSTUVWXYZ")
-	first, second := s.mustSaved(form), s.mustSaved(form)
+	first, second := s.mustSave(form), s.mustSave(form)
 	if first != second {
 		t.Errorf("created %s and %s, want one search", first, second)
 	}
@@ -103,10 +103,10 @@ func TestDoubleSubmit(t *testing.T) {
 		t.Fatalf("new form has the same idempotency key %q", once)
 	}
 	form.Set("once", once)
-	if other := s.mustSaved(form); other == first {
+	if other := s.mustSave(form); other == first {
 		t.Error("other search was not saved")
 	}
-	if a, b := s.mustSaved(typedSearch("once", "é\x00")), s.mustSaved(typedSearch("once",
+	if a, b := s.mustSave(typedSearch("once", "é\x00")), s.mustSave(typedSearch("once",
 		strings.Repeat("A", 300))); a == b {
 		t.Error("two forms with invalid keys saved one search")
 	}
@@ -135,7 +135,7 @@ func TestSearchProblems(t *testing.T) {
 			typedSearch("filters.volume_min", "700"), 400,
 			[]string{`href="#filters-volume_unit"`, `value="700"`, `<details class="group" open>`},
 		},
-		"no number": {
+		"not a number": {
 			typedSearch("filters.abv_max", "strong"), 400,
 			[]string{`href="#filters-abv_max"`, `value="strong"`},
 		},
@@ -143,7 +143,7 @@ func TestSearchProblems(t *testing.T) {
 			typedSearch("schedule.cadence", "monthly", "schedule.monthday", "29"), 400,
 			[]string{`href="#schedule-monthday"`},
 		},
-		"another day": {
+		"invalid weekday": {
 			typedSearch("schedule.cadence", "weekly", "schedule.weekday", "9"), 400,
 			[]string{`href="#schedule-weekday"`},
 		},
@@ -180,18 +180,18 @@ func TestSearchProblems(t *testing.T) {
 func TestActiveSearchLimit(t *testing.T) {
 	s := mustSite(t)
 	for i := range cola.MaxActiveSchedules {
-		s.mustSaved(typedSearch("name", fmt.Sprint("Search ", i)))
+		s.mustSave(typedSearch("name", fmt.Sprint("Search ", i)))
 	}
 	s.post("/saved-searches/new", typedSearch("name", "One more")).shows(t, http.StatusConflict, "limit of 10 alerts",
 		"One more")
-	paused := s.mustSaved(typedSearch("name", "One more", "schedule.active", ""))
+	paused := s.mustSave(typedSearch("name", "One more", "schedule.active", ""))
 	s.post(paused+"/resume", nil).shows(t, http.StatusConflict, "limit of 10 alerts", "One more", paused+"/resume")
 	s.get("/saved-searches").shows(t, http.StatusOK, "10 of 10")
 }
 
 func TestChangeSavedSearch(t *testing.T) {
 	s := mustSite(t)
-	path := s.mustSaved(typedSearch("filters.abv_min", "12", "filters.origin_domestic", "true",
+	path := s.mustSave(typedSearch("filters.abv_min", "12", "filters.origin_domestic", "true",
 		"filters.origin_imported", "true", "filters.volume_max", "1.5", "filters.volume_unit", "liters",
 		"filters.query", "<b>oak</b> \"barrel\"", "schedule.cadence", "weekly", "schedule.weekday", "0"))
 	edit := s.get(path + "/edit")
@@ -206,7 +206,7 @@ func TestChangeSavedSearch(t *testing.T) {
 		"name": {"Gins"}, "filters.query": {"gin"},
 		"schedule.cadence": {"daily"},
 	}).redirects(t); next != path {
-		t.Errorf("saving redirects to %s", next)
+		t.Errorf("saving redirects to %s, want %s", next, path)
 	}
 	page := s.get(path)
 	page.shows(t, http.StatusOK, "Gins", ">gin<", "Daily", "paused")
@@ -221,7 +221,7 @@ func TestChangeSavedSearch(t *testing.T) {
 
 func TestPauseRunAndDeleteSavedSearch(t *testing.T) {
 	s := mustSite(t)
-	path := s.mustSaved(typedSearch())
+	path := s.mustSave(typedSearch())
 	s.post(path+"/pause", nil).redirects(t)
 	s.get(path).shows(t, http.StatusOK, `class="notice"`, `<span class="state soft">paused`, path+"/resume")
 	s.post(path+"/resume", nil).redirects(t)
@@ -237,24 +237,24 @@ func TestPauseRunAndDeleteSavedSearch(t *testing.T) {
 	s.registry.Pass(24 * time.Hour)
 	s.registry.RunDue(t)
 	s.get(path).lacks(t, due)
-	broad := s.mustSaved(typedSearch("filters.type_wine", "", "schedule.cadence", ""))
+	broad := s.mustSave(typedSearch("filters.type_wine", "", "schedule.cadence", ""))
 	s.post(broad+"/run", nil).shows(t, http.StatusBadRequest, "Too broad", "No filters")
 	s.get(path+"/delete").shows(t, http.StatusOK, "Delete “All wine”?", path+"/delete", "pause it")
 	s.get(path).shows(t, http.StatusOK, "All wine") // the confirmation page changes nothing
 	if next := s.post(path+"/delete", nil).redirects(t); next != "/saved-searches" {
-		t.Errorf("saving redirects to %s", next)
+		t.Errorf("deleting redirects to %s, want /saved-searches", next)
 	}
 	s.get(path).shows(t, http.StatusNotFound)
 	s.post(path+"/delete", nil).shows(t, http.StatusNotFound)
 }
 
-// TestSearchOnHold checks that a search paused because of its account shows the reason on
-// every page.
+// TestSearchOnHold checks that a search paused because its account is over the alert limit shows
+// the reason on every page.
 func TestSearchOnHold(t *testing.T) {
 	s := mustSite(t)
-	s.mustSaved(typedSearch("name", "First"))
+	s.mustSave(typedSearch("name", "First"))
 	s.registry.Pass(time.Second)
-	path := s.mustSaved(typedSearch("name", "Second"))
+	path := s.mustSave(typedSearch("name", "Second"))
 	if err := s.registry.Store.SetActiveLimit(t.Context(), s.browsers.callers[ann].Account, 1); err != nil {
 		t.Fatal(err)
 	}
@@ -267,7 +267,7 @@ func TestSearchOnHold(t *testing.T) {
 // cost a list record each.
 func TestSearchRuns(t *testing.T) {
 	s := mustSite(t)
-	path := s.mustSaved(typedSearch("filters.type_malt_beverage", "true", "filters.abv_max", "99"))
+	path := s.mustSave(typedSearch("filters.type_malt_beverage", "true", "filters.abv_max", "99"))
 	run := s.mustRun(path)
 	if run.MatchCount == 0 {
 		t.Fatal("run has no matches")
@@ -318,10 +318,10 @@ func (l longRuns) RunLabels(ctx context.Context, c cola.Caller, id, run string,
 // missing labels.
 func TestTruncatedRunLabels(t *testing.T) {
 	s := mustSite(t)
-	path := s.mustSaved(typedSearch("filters.type_malt_beverage", "true", "filters.abv_max", "99"))
+	path := s.mustSave(typedSearch("filters.type_malt_beverage", "true", "filters.abv_max", "99"))
 	run := s.mustRun(path)
 	for _, cut := range []bool{false, true} {
-		page := s.without(longRuns{s.registry.Service, cut}, s.browsers).get(fmt.Sprint(path, "/runs/", run.ID,
+		page := s.with(longRuns{s.registry.Service, cut}, s.browsers).get(fmt.Sprint(path, "/runs/", run.ID,
 			"/labels"))
 		page.checkHTML(t)
 		page.shows(t, http.StatusOK)
@@ -337,11 +337,11 @@ func TestTooManyManualRuns(t *testing.T) {
 	s := mustSite(t)
 	var path string
 	for n := range cola.MaxDailyManualRuns {
-		path = s.mustSaved(typedSearch("name", fmt.Sprint("Search ", n), "schedule.cadence", ""))
+		path = s.mustSave(typedSearch("name", fmt.Sprint("Search ", n), "schedule.cadence", ""))
 		s.post(path+"/run", nil).redirects(t)
 	}
 	s.post(path+"/run", nil).redirects(t) // already due
-	path = s.mustSaved(typedSearch("name", "One more", "schedule.cadence", ""))
+	path = s.mustSave(typedSearch("name", "One more", "schedule.cadence", ""))
 	s.post(path+"/run", nil).shows(t, http.StatusTooManyRequests, `role="alert"`, "24", "One more")
 	s.registry.RunDue(t)
 	s.get(path).shows(t, http.StatusOK, "No runs yet")
@@ -351,7 +351,7 @@ func TestTooManyManualRuns(t *testing.T) {
 // previous run, are marked late.
 func TestLateLabels(t *testing.T) {
 	s := mustSite(t)
-	path := s.mustSaved(typedSearch("filters.type_malt_beverage", "true", "filters.abv_max", "99"))
+	path := s.mustSave(typedSearch("filters.type_malt_beverage", "true", "filters.abv_max", "99"))
 	s.registry.Pass(40 * 24 * time.Hour)
 	s.registry.RunDue(t)
 	s.registry.Pass(24 * time.Hour)
@@ -369,7 +369,7 @@ func TestLateLabels(t *testing.T) {
 
 func TestFeedURL(t *testing.T) {
 	s := mustSite(t)
-	path := s.mustSaved(typedSearch())
+	path := s.mustSave(typedSearch())
 	s.get(path).lacks(t, path+"/feed/end")
 	ask := s.get(path + "/feed")
 	ask.shows(t, http.StatusOK, "“All wine”?", ">Create feed</button>")
@@ -396,11 +396,11 @@ func TestFeedURL(t *testing.T) {
 	s.get(path).lacks(t, path+"/feed/end")
 }
 
-// TestForeignSearches checks that every page and form of another account's search is not found.
+// TestForeignSearches checks that every page and form of another account's search returns 404.
 func TestForeignSearches(t *testing.T) {
 	s := mustSite(t)
 	s.join("bob@example.com", cola.TierFree)
-	path := s.mustSaved(typedSearch("name", "Of Ann"))
+	path := s.mustSave(typedSearch("name", "Of Ann"))
 	bob := s.by("bob@example.com")
 	for _, id := range []string{
 		path, "/saved-searches/0b9f8c0e-6a55-4f0e-9a39-2f1f0f9f6d11", "/saved-searches/x",
@@ -434,7 +434,7 @@ func TestForeignSearches(t *testing.T) {
 func TestSearchPages(t *testing.T) {
 	s := mustSite(t)
 	for i := range 23 {
-		s.mustSaved(typedSearch("name", fmt.Sprint("Search ", i), "schedule.cadence", ""))
+		s.mustSave(typedSearch("name", fmt.Sprint("Search ", i), "schedule.cadence", ""))
 	}
 	s.get("/saved-searches").shows(t, http.StatusOK, "1 to 20 of 23", "page=2")
 	second := s.get("/saved-searches?page=2")
@@ -451,7 +451,7 @@ func TestHostileSearch(t *testing.T) {
 	s := mustSite(t)
 	hostile := `</h1><script>alert(1)</script>"><img src=x onerror=alert(2)>'` + "`{{.}}${x}&amp;"
 	hostile += strings.Repeat("漢", 200-len([]rune(hostile)))
-	path := s.mustSaved(typedSearch("name", hostile, "filters.query", hostile, "filters.brand_name", hostile,
+	path := s.mustSave(typedSearch("name", hostile, "filters.query", hostile, "filters.brand_name", hostile,
 		"filters.country", hostile, "filters.permit_number_text", hostile, "filters.barcode_value", hostile,
 		"filters.derived_category", hostile))
 	s.registry.Pass(24 * time.Hour)
@@ -493,7 +493,7 @@ func (s *site) mustFind(path string, run cola.SavedSearchRun) []registry.RunLabe
 // TestExplainSearch checks that the page shows the explanation and its cost.
 func TestExplainSearch(t *testing.T) {
 	s := mustSite(t)
-	path := s.mustSaved(typedSearch("filters.type_malt_beverage", "true", "filters.abv_max", "99",
+	path := s.mustSave(typedSearch("filters.type_malt_beverage", "true", "filters.abv_max", "99",
 		"filters.brand_name", ""))
 	run := s.mustRun(path)
 	found := s.mustFind(path, run)

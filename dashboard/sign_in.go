@@ -45,7 +45,7 @@ func (req *request) beginSignIn() error {
 	if err != nil {
 		return err
 	}
-	return req.redirectExternal(redirect, "Taking you to sign in")
+	return req.redirectExternal(redirect, "Redirecting you to sign in")
 }
 
 // redirectExternal answers a form with a page that redirects to another site. The content security
@@ -138,7 +138,7 @@ func (req *request) signOut() error {
 		return req.redirectExternal(redirect, "Signing you out")
 	}
 	if !known {
-		return req.redirect(signInPath, "") // a notice is stored in the database, and anyone could cause it
+		return req.redirect(signInPath, "") // a notice is stored in the database, and anyone could trigger one
 	}
 	return req.redirect(signInPath, "You’re signed out.")
 }

@@ -156,7 +156,7 @@ func refusalText(reason string, q cola.QuotaState) refusalRow {
 	switch reason {
 	case registry.RefusedBurst:
 		plans.Why = "Rate limit: " + strconv.Itoa(q.Limits.PerMinute) + " requests per minute"
-		plans.Do = "Slow down, and wait as long as Retry-After says."
+		plans.Do = "After a 429 response, wait the number of seconds in its Retry-After header."
 	case registry.RefusedDetailViews:
 		plans.Why, plans.Do = "Detail views used up", "Wait until the quota resets on the 1st."
 	case registry.RefusedListRecords:
@@ -189,7 +189,7 @@ type plan struct {
 // plansPage compares the tiers.
 type plansPage struct {
 	Plans   []plan
-	Billing string // page to change the plan; without it, the administrator does
+	Billing string // page to change the plan; if empty, only an administrator can change it
 	Largest bool   // the account has the largest plan
 }
 

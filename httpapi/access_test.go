@@ -80,8 +80,8 @@ func TestPublicRoutes(t *testing.T) {
 	}
 }
 
-// TestRequestErrors checks that requests without an operation count toward the rate limit and
-// return the quota headers like any other.
+// TestRequestErrors checks that requests rejected before any operation runs count toward the rate
+// limit and get the quota headers, like any other.
 func TestRequestErrors(t *testing.T) {
 	spec := openapitest.Load(t, goldenOpenAPI)
 	tests := []struct {

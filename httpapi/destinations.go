@@ -135,7 +135,7 @@ func createDestination(svc Service) operation {
 			"An **email** address other than the account's own is `unconfirmed` until its owner agrees through a " +
 			"link sent there. Every message has an unsubscribe link.\n\n" +
 			"If the response is lost, send the request again: `destination_exists` means that the destination was " +
-			"created. Then rotate the secret." + needsScope,
+			"created. Then rotate its secret, because the first one can't be shown again." + needsScope,
 		Body: &requestBody{
 			Type: reflect.TypeFor[cola.DestinationParams](), Example: exampleDestinationBody(),
 			Media: []string{mediaJSON},
@@ -268,13 +268,14 @@ func confirmDestination(svc Service) operation {
 func replayDestination(svc Service) operation {
 	return operation{
 		ID: "replayDestination", Method: http.MethodPost, Path: oneDestinationPath + "/replay", Tag: tagDestinations,
-		Summary:     "Resend missed messages",
-		Description: "Resends up to 1,000 messages about runs, oldest first, that failed or were skipped while the destination was paused. Message IDs stay the same. Repeat while `count` is 1,000." + needsScope,
-		PathParam:   destinationID(),
-		Async:       true,
-		Response:    reflect.TypeFor[dataOf[cola.Replayed]](),
-		Cost:        free,
-		Errors:      []string{"InsufficientScope", "DestinationNotActive"},
-		call:        bareCall(svc, withUUID(svc.ReplayDestination), accepted[cola.Replayed]),
+		Summary: "Resend missed messages",
+		Description: "Resends the run messages to the destination that failed or were skipped: up to 1,000, oldest first, " +
+			"with the same message IDs. Repeat while `count` is 1,000." + needsScope,
+		PathParam: destinationID(),
+		Async:     true,
+		Response:  reflect.TypeFor[dataOf[cola.Replayed]](),
+		Cost:      free,
+		Errors:    []string{"InsufficientScope", "DestinationNotActive"},
+		call:      bareCall(svc, withUUID(svc.ReplayDestination), accepted[cola.Replayed]),
 	}
 }

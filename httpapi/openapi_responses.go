@@ -288,7 +288,7 @@ func searchLimitErrors() []errorKind {
 						"same key only to repeat a request."),
 			}},
 		{http.StatusConflict, "LimitReached",
-			"The search would become active, and the account has the maximum number of active schedules.",
+			"Activating this schedule would exceed the account's limit on active schedules. Pause another one first.",
 			commonHeaders(),
 			map[string]*cola.Error{"limit": limit("Pause or delete another one first.")}},
 	}

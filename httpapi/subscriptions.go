@@ -133,7 +133,7 @@ func subscriptionPage(s registry.Subscription, token, title string) noticePage {
 		end.Label = "No, thanks"
 		return noticePage{"Subscribe?", []string{
 			"Someone asked us to send " + topic + " to " + recipient + ".",
-			"If you didn’t expect this, ignore it and you won’t get any.",
+			"If you didn’t expect this, close this page. You won’t get any alerts unless you subscribe.",
 		}, []button{agree, end}}
 	case s.State != cola.DestinationActive:
 		text = "You’re subscribed to " + topic + " at " + recipient + ". Messages are currently paused."

@@ -253,7 +253,8 @@ func (r *recordReader) reset(text []byte) {
 	r.dec.Reset(&r.raw, jsonOptions...)
 }
 
-// end returns the syntax error after a value. err is the result of reading the value.
+// end checks that nothing follows a value. If reading the value failed with err, it returns err in
+// a form fit for messages.
 func (r *recordReader) end(err error) error {
 	if err == nil {
 		if _, err := r.dec.ReadToken(); err == io.EOF {

@@ -37,7 +37,7 @@ func avaTools() []tool {
 		newTool(tool{
 			name: "get_ava", title: "Get one American Viticultural Area",
 			description: "Get one American Viticultural Area by ID: states, counties, established and validity " +
-				"dates, containing and contained areas, and its section of 27 CFR part 9. Find IDs " +
+				"dates, parent and child areas, and its section of 27 CFR part 9. Find IDs " +
 				"with search_avas. For its wines, call search_colas with its name as appellation.",
 			cost:     free,
 			required: []string{"ava_id"},

@@ -29,7 +29,7 @@ func colaTools() []tool {
 			name: "search_colas", title: "Search labels",
 			description: "Search US alcohol label approvals (COLAs), newest first. Use it to check whether a " +
 				"brand name is taken, list a company's labels, or count matches: pagination.total is " +
-				"exact. Filters combine with AND, several values of one filter with OR. Without dates " +
+				"exact. Filters combine with AND; several values of one filter combine with OR. Without dates " +
 				"it covers the last 365 days; set approval_date_from to 2005-01-01 for all history. " +
 				"Searches by TTB ID, or by status expired, surrendered or revoked, cover all history. " +
 				"Results include every status: check application_status before calling a label " +

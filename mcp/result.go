@@ -232,7 +232,7 @@ func nonNilRows[T any](rows []T) []T {
 }
 
 // resetDay returns the day on which the quota resets.
-func resetDay(state cola.QuotaState) string { return state.Period.End().Format("2 January 2006") }
+func resetDay(state cola.QuotaState) string { return state.Period.End().Format("January 2, 2006") }
 
 // sanitizeJSON removes hidden characters from the strings in JSON: control characters, and characters
 // that are invisible or change the direction of text. Line breaks stay and become \n; a tab becomes

@@ -45,7 +45,7 @@ func listSavedSearchesTool() tool {
 	return newTool(tool{
 		name: "list_saved_searches", title: "List saved searches",
 		description: "List the account's saved searches, oldest first: filters, schedule, last and next " +
-			"run, and why a schedule is paused. Use it to find the uuid for update_saved_search or " +
+			"run, and why a schedule is on hold. Use it to find the uuid for update_saved_search or " +
 			"delete_saved_search.",
 		cost:    free,
 		output:  outputSchema(true, []field{pageMetaMember}, reflect.TypeFor[cola.SavedSearch]()),
@@ -60,7 +60,7 @@ func createSavedSearchTool() tool {
 			"reports labels approved since the last run, and older ones that reached the registry " +
 			"late. Results go to the account's destinations for free, up to 25 labels a message. " +
 			"Ask the user to confirm filters and schedule first. To see current matches, use search_colas.\n\n" +
-			"Filters combine with AND, several types, categories or containers with OR. A schedule needs a " +
+			"Filters combine with AND; several types, categories or containers combine with OR. A schedule needs a " +
 			"filter besides a status or all product types. Limits: 10 active schedules, 1,000 saved searches. Repeating a call within 10 minutes returns the same " +
 			"search. " + needsScope,
 		cost:   free,
@@ -195,11 +195,11 @@ func putSavedSearch(ctx context.Context, svc Service, a *toolResult, search cola
 		a.note("The alert next runs on %s. Results go to the account's destinations (email only if this server "+
 			"sends email). "+
 			"The REST API lists all matches at /saved-searches/%s/matches, at one list record each.",
-			s.NextRunAt.V.Time().Format("Monday, 2 January 2006, 15:04 UTC"), search.UUID)
+			s.NextRunAt.V.Time().Format("Monday, January 2, 2006, 15:04 UTC"), search.UUID)
 	}
 	if words, err := svc.Vocabulary(ctx); err == nil {
 		a.notes = append(a.notes, words.SavedSearchNotes(search.Filters)...)
 	}
-	a.note("To see today's matches, call search_colas with the same filters.")
+	a.note("To see current matches, call search_colas with the equivalent filters.")
 	a.setData(view{detailed: true}.append(nil, search))
 }

@@ -41,14 +41,15 @@ type Account struct {
 
 // Messages for requests with an unknown outcome.
 const (
-	revokeUnconfirmed  = "The app's access may not have been revoked. Try again in a few seconds; it's safe to repeat."
-	restoreUnconfirmed = "The app's access may not have been restored. Try again in a few seconds; it's safe to repeat."
-	signOutUnconfirmed = "The browser may not have been signed out. Try again in a few seconds; it's safe to repeat."
+	revokeKeyUnconfirmed = "The key may not have been revoked and may still work. Try again in a few seconds; it's safe to repeat."
+	revokeAppUnconfirmed = "The app's access may not have been revoked. Try again in a few seconds; it's safe to repeat."
+	restoreUnconfirmed   = "The app's access may not have been restored. Try again in a few seconds; it's safe to repeat."
+	signOutUnconfirmed   = "The session may not have been signed out. Try again in a few seconds; it's safe to repeat."
 )
 
 // dashboardOnly is the error for callers other than a signed-in account holder. Keys and apps may
 // not create keys, because revoking one must end its access.
-const dashboardOnly = "API keys, connected apps and sign-ins are managed in the dashboard. Sign in there."
+const dashboardOnly = "API keys, connected apps and sessions are managed in the dashboard. Sign in there."
 
 // authorizeHolder checks that the caller is an account holder in the dashboard and not suspended.
 // It charges nothing, does not count toward the rate limit, and does not need the index.

@@ -64,7 +64,7 @@ func (s *Service) RevokeConnection(ctx context.Context, c cola.Caller, id int64)
 	if err != nil {
 		return state, err
 	}
-	return state, s.changeManaged(ctx, "revoke connection", revokeUnconfirmed, connectionNotFound(id),
+	return state, s.changeManaged(ctx, "revoke connection", revokeAppUnconfirmed, connectionNotFound(id),
 		func(ctx context.Context) error {
 			return s.store.RevokeLink(ctx, c.Account, id)
 		})
@@ -86,7 +86,7 @@ func (s *Service) RestoreConnection(ctx context.Context, c cola.Caller, id int64
 			}
 			if slices.ContainsFunc(links, func(l store.Link) bool { return l.ID == id && !l.App.DisabledAt.IsZero() }) {
 				return cola.Errorf(cola.CodeNotActive,
-					"The operator of this service has disabled this app for all accounts. Ask the operator.")
+					"The operator of this service has disabled this app for all accounts. Contact the operator.")
 			}
 			return s.store.RestoreLink(ctx, c.Account, id)
 		})

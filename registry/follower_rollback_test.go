@@ -27,7 +27,7 @@ type switching struct {
 	*sqlite.Store
 	other *sqlite.Store
 	after string        // the method after which the store switches, once armed
-	hold  chan struct{} // blocks reading the lost changes again until closed, if not nil
+	hold  chan struct{} // if not nil, blocks the full reread after the switch until closed
 	armed atomic.Bool
 	back  atomic.Bool
 	ahead atomic.Int64 // clock offset in nanoseconds, for both databases
@@ -81,10 +81,10 @@ func (s *switching) AllReferences(ctx context.Context) (store.ReferenceSets, err
 	return s.present().AllReferences(ctx)
 }
 
-// mustPasts creates two databases from one backup. The first has changes written after the backup
-// and then lost. The second has changes written after the restore; it has more of them, so its
-// revision is higher.
-func mustPasts(t *testing.T) *switching {
+// mustForkBackup creates two databases from one backup. The first has changes written after the
+// backup and then lost. The second has changes written after the restore; it has more of them, so
+// its revision is higher.
+func mustForkBackup(t *testing.T) *switching {
 	t.Helper()
 	s, dir := &switching{}, t.TempDir()
 	open := func(name string) *sqlite.Store {
@@ -244,7 +244,7 @@ func (o *observed) eventuallyShows(t *testing.T, want content) {
 // backup.
 func TestSnapshotAfterRestore(t *testing.T) {
 	t.Parallel()
-	s, snapshot := mustPasts(t), filepath.Join(t.TempDir(), "registry.index")
+	s, snapshot := mustForkBackup(t), filepath.Join(t.TempDir(), "registry.index")
 	for _, step := range []struct {
 		what     string
 		back     bool
@@ -252,9 +252,9 @@ func TestSnapshotAfterRestore(t *testing.T) {
 	}{
 		{"a first start", false, false},
 		{"a second start", false, true},
-		{"a start on the restored database", true, false},
+		{"a start after the switch to the backup", true, false},
 		{"the start after it", true, true},
-		{"a start on the lost database, found again", false, false},
+		{"a start on the original database again", false, false},
 	} {
 		s.back.Store(step.back)
 		o := observe(t, s, snapshot)
@@ -275,7 +275,7 @@ func TestStoreRollbackWhileFollowing(t *testing.T) {
 		for when, building := range map[string]bool{"while it is built": true, "later": false} {
 			t.Run(method+" "+when, func(t *testing.T) {
 				t.Parallel()
-				s := mustPasts(t)
+				s := mustForkBackup(t)
 				s.after = method
 				s.armed.Store(building)
 				o := observe(t, s, "")
@@ -299,16 +299,16 @@ func TestStoreRollbackWhileFollowing(t *testing.T) {
 // TestReadinessDuringRebuild checks that requests fail while the index is being rebuilt.
 func TestReadinessDuringRebuild(t *testing.T) {
 	t.Parallel()
-	s := mustPasts(t)
+	s := mustForkBackup(t)
 	s.hold, s.after = make(chan struct{}), "Revision"
 	o := observe(t, s, "")
 	must(t, func() error { return o.Ready(t.Context()) })
 	s.armed.Store(true)
-	eventually(t, "that the service is not ready", func() bool { return o.Ready(t.Context()) != nil })
+	eventually(t, "the service to become unready", func() bool { return o.Ready(t.Context()) != nil })
 	if _, _, err := o.SearchColas(t.Context(), o.caller, cola.SearchParams{}); code(err) != cola.CodeUnavailable {
 		t.Errorf("SearchColas during a rebuild: error = %v, want unavailable", err)
 	}
 	close(s.hold)
-	eventually(t, "that the service is ready again", func() bool { return o.Ready(t.Context()) == nil })
+	eventually(t, "the service to become ready again", func() bool { return o.Ready(t.Context()) == nil })
 	o.eventuallyShows(t, stored(t, s.other))
 }

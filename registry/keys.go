@@ -68,7 +68,7 @@ func (p KeyParams) normalize(now time.Time) (name string, expires time.Time, err
 	switch {
 	case p.Expires == 0:
 	case p.Expires <= today:
-		problems.Add("expires", "%s must be after today, %s (UTC). Leave it empty for a key that never expires.",
+		problems.Add("expires", "%s is too early; the date must be after today, %s (UTC). Leave it empty for a key that never expires.",
 			p.Expires, today)
 	case p.Expires > latest:
 		problems.Add("expires", "%s is too late; the latest day is %s. Leave it empty for a key that never expires.",
@@ -290,7 +290,7 @@ func (s *Service) newKey(ctx context.Context, operation string, missing error,
 }
 
 // createKeyUnconfirmed is the message if it is unknown whether a key was created.
-const createKeyUnconfirmed = "The key may not have been created. Check the list of keys in a few seconds: if it has " +
+const createKeyUnconfirmed = "The key may not have been created. Check the list of keys in a few seconds. If it has" +
 	"a new key, revoke it, because its secret is lost, and create another."
 
 func keyLimitError() error {
@@ -309,7 +309,7 @@ func (s *Service) RevokeKey(ctx context.Context, c cola.Caller, id int64) (cola.
 	if err != nil {
 		return state, err
 	}
-	err = s.changeManaged(ctx, "revoke key", revokeUnconfirmed, keyNotFound(id), func(ctx context.Context) error {
+	err = s.changeManaged(ctx, "revoke key", revokeKeyUnconfirmed, keyNotFound(id), func(ctx context.Context) error {
 		return s.store.RevokeKey(ctx, c.Account, id)
 	})
 	s.recordKeyEvent(ctx, security.RevokedKey, c, id, err)

@@ -18,8 +18,8 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// notebook records rejections, or fails on demand.
-type notebook struct {
+// fakeRefusalStore records rejections, or fails on demand.
+type fakeRefusalStore struct {
 	mu    sync.Mutex
 	fault error
 	hangs bool // until the context ends
@@ -27,7 +27,7 @@ type notebook struct {
 	sums  map[store.AccountRefusal]int // keyed by rejection with zero Count and LastAt
 }
 
-func (n *notebook) RecordRefusals(ctx context.Context, refusals []store.AccountRefusal) error {
+func (n *fakeRefusalStore) RecordRefusals(ctx context.Context, refusals []store.AccountRefusal) error {
 	if fault, hangs := n.called(len(refusals)); hangs {
 		<-ctx.Done()
 		return fmt.Errorf("%w: %v", store.ErrUnavailable, ctx.Err())
@@ -48,19 +48,19 @@ func (n *notebook) RecordRefusals(ctx context.Context, refusals []store.AccountR
 }
 
 // called records a call and returns its outcome.
-func (n *notebook) called(refusals int) (fault error, hangs bool) {
+func (n *fakeRefusalStore) called(refusals int) (fault error, hangs bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.calls = append(n.calls, refusals)
 	return n.fault, n.hangs
 }
 
-func (n *notebook) Refusals(context.Context, cola.AccountID, int) ([]store.Refusal, error) {
+func (n *fakeRefusalStore) Refusals(context.Context, cola.AccountID, int) ([]store.Refusal, error) {
 	return nil, nil
 }
 
 // has returns the number of calls and the number of recorded requests.
-func (n *notebook) has() (calls, requests int) {
+func (n *fakeRefusalStore) has() (calls, requests int) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	for _, count := range n.sums {
@@ -69,13 +69,13 @@ func (n *notebook) has() (calls, requests int) {
 	return len(n.calls), requests
 }
 
-func (n *notebook) set(fault error, hangs bool) {
+func (n *fakeRefusalStore) set(fault error, hangs bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.fault, n.hangs = fault, hangs
 }
 
-func notingIn(n *notebook) *refusalRecorder {
+func newTestRecorder(n *fakeRefusalStore) *refusalRecorder {
 	return newRefusalRecorder(n, time.Now, slog.New(slog.DiscardHandler), newRefusalMetrics(nil))
 }
 
@@ -119,7 +119,7 @@ func TestRejectionReason(t *testing.T) {
 		for channel, want := range map[cola.Channel]string{cola.ChannelREST: tt.want, cola.ChannelMCP: tt.want, cola.ChannelDashboard: tt.inDashboard} {
 			got, ok := refusalReason(cola.Caller{Channel: channel}, tt.err)
 			if ok != (want != "") || ok && got != want {
-				t.Errorf("reasonOf(%v) over %s = %q, %t, want %q", tt.err, channel, got, ok, want)
+				t.Errorf("refusalReason(%v) over %s = %q, %t; want %q", tt.err, channel, got, ok, want)
 			}
 		}
 	}
@@ -129,8 +129,8 @@ func TestRejectionReason(t *testing.T) {
 // and reason, and written after two seconds. There are no earlier writes and no empty ones.
 func TestRejectionTotals(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		n := &notebook{}
-		r := notingIn(n)
+		n := &fakeRefusalStore{}
+		r := newTestRecorder(n)
 		one, other := keyOfAccount(1), keyOfAccount(2)
 		app := one
 		app.Credential.Kind, app.Channel = cola.CredentialLink, cola.ChannelMCP
@@ -175,22 +175,22 @@ func TestRejectionTotals(t *testing.T) {
 // TestRejectionStoreErrors checks that rejections that the store could not write are kept, merged
 // with later ones, and written when the store works again.
 func TestRejectionStoreErrors(t *testing.T) {
-	for name, fail := range map[string]func(*notebook){
-		"it fails": func(n *notebook) { n.set(store.ErrUnavailable, false) },
-		"it hangs": func(n *notebook) { n.set(nil, true) },
+	for name, fail := range map[string]func(*fakeRefusalStore){
+		"it fails": func(n *fakeRefusalStore) { n.set(store.ErrUnavailable, false) },
+		"it hangs": func(n *fakeRefusalStore) { n.set(nil, true) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				n := &notebook{}
+				n := &fakeRefusalStore{}
 				logged := &strings.Builder{}
-				r := notingIn(n)
+				r := newTestRecorder(n)
 				r.log = slog.New(slog.NewTextHandler(logged, nil))
 				fail(n)
 				for account := range 2_000 {
 					r.record(keyOfAccount(account), burstRefusal())
 				}
 				time.Sleep(time.Minute)
-				for account := range 3_000 { // half of them belong to other minutes and accounts
+				for account := range 3_000 { // all in a later minute; the last 1,000 also for new accounts
 					r.record(keyOfAccount(account), burstRefusal())
 				}
 				time.Sleep(time.Minute)
@@ -224,8 +224,8 @@ func TestRejectionStoreErrors(t *testing.T) {
 // excess is counted as dropped. Refusals of the same kind share one entry.
 func TestRejectionLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		n := &notebook{fault: store.ErrUnavailable}
-		r := notingIn(n)
+		n := &fakeRefusalStore{fault: store.ErrUnavailable}
+		r := newTestRecorder(n)
 		for account := range maxPendingRefusals + 50 {
 			r.record(keyOfAccount(account), burstRefusal())
 		}
@@ -254,8 +254,8 @@ func TestRejectionLimit(t *testing.T) {
 // meanwhile stay within the limit together.
 func TestUnwrittenRejectionLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		n := &notebook{hangs: true}
-		r := notingIn(n)
+		n := &fakeRefusalStore{hangs: true}
+		r := newTestRecorder(n)
 		for account := range maxPendingRefusals - 10 {
 			r.record(keyOfAccount(account), burstRefusal())
 		}
@@ -278,8 +278,8 @@ func TestUnwrittenRejectionLimit(t *testing.T) {
 // the store does not respond, and reports the number lost.
 func TestCloseFlush(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		n := &notebook{}
-		r := notingIn(n)
+		n := &fakeRefusalStore{}
+		r := newTestRecorder(n)
 		r.record(keyOfAccount(1), burstRefusal())
 		r.close()
 		r.close()
@@ -289,7 +289,7 @@ func TestCloseFlush(t *testing.T) {
 			t.Errorf("%d calls, %d requests, %v dropped, want one each", calls, requests, testutil.ToFloat64(r.metrics.dropped))
 		}
 
-		silent := notingIn(&notebook{hangs: true})
+		silent := newTestRecorder(&fakeRefusalStore{hangs: true})
 		silent.record(keyOfAccount(1), burstRefusal())
 		silent.record(keyOfAccount(1), burstRefusal())
 		start := time.Now()
@@ -300,12 +300,12 @@ func TestCloseFlush(t *testing.T) {
 	})
 }
 
-// TestConcurrentRejections checks that concurrent recording, writing, failing and closing neither
-// lose nor duplicate rejections.
+// TestConcurrentRejections checks that no rejection is lost or counted twice when goroutines record
+// concurrently and writes fail.
 func TestConcurrentRejections(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		n := &notebook{}
-		r := notingIn(n)
+		n := &fakeRefusalStore{}
+		r := newTestRecorder(n)
 		var all sync.WaitGroup
 		for account := range 8 {
 			all.Go(func() {
@@ -331,7 +331,7 @@ func TestConcurrentRejections(t *testing.T) {
 func BenchmarkNote(b *testing.B) {
 	for name, accounts := range map[string]int{"one account": 1, "5000 accounts": 5_000} {
 		b.Run(name, func(b *testing.B) {
-			r := notingIn(&notebook{})
+			r := newTestRecorder(&fakeRefusalStore{})
 			defer r.close()
 			err := burstRefusal()
 			b.ReportAllocs()

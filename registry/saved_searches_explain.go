@@ -190,7 +190,8 @@ func (v verdict) seen() (word, message string) {
 // tooOld returns the message for an approval before the window that starts on a day.
 func (v verdict) tooOld(from cola.Date) string {
 	return fmt.Sprintf("It was approved on %v and reached the registry on %v. The run that covered that time "+
-		"included only late labels approved in the previous %d days (on or after %v).",
+		"included late labels only if they were approved in the previous %d days (on or after %v), so it "+
+		"skipped this one.",
 		v.Label.ApprovalDate, cola.DateOf(time.UnixMicro(int64(v.trace.Arrived))), cola.LateDays,
 		from.AddDays(-cola.LateDays))
 }

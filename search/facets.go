@@ -17,10 +17,10 @@ const (
 	maxCategories = 50
 )
 
-// Facets counts what a search finds by the values of every facet. The count of a value is the total
-// of the search that cola.SearchParams.Choose returns for it, with the default date window and
-// aliases of categories. Values with the most labels come first, except that statuses have the
-// order of vocabulary.Statuses and years are newest first.
+// Facets counts what a search finds by the values of every facet. A value's count is the number of
+// results of the search that cola.SearchParams.Choose returns for it, including the default date
+// window and category aliases. Values with the most labels come first, except that statuses have
+// the order of vocabulary.Statuses and years are newest first.
 func (v *View) Facets(s cola.FacetSearch) []cola.Facet {
 	c := &facetCounter{view: v, params: s.Params, query: s.Query, byFacet: map[facetKey]*facetQuery{}}
 	for _, q := range s.Queries {
@@ -128,7 +128,7 @@ func (b *facetQuery) allYears() map[int]int {
 	return b.years
 }
 
-// valuesOf returns those of a fixed list of values that labels have or that are chosen.
+// valuesOf returns the values from a fixed list that at least one label has or that are chosen.
 func (c *facetCounter) valuesOf(facet string, all []string, count func(string) int) (values []cola.FacetValue) {
 	for _, value := range all {
 		v := cola.FacetValue{Value: value, Count: count(value), Chosen: c.params.Chosen(facet, value)}
@@ -193,8 +193,9 @@ func (c *facetCounter) categories(counts map[string]*pathCount) cola.Facet {
 	return f
 }
 
-// isSearchable reports whether a search for path finds the folded path. It does not if path is an
-// alias, which cyclic aliases can leave, or if no parameter accepts it.
+// isSearchable reports whether a search for path finds the folded path. It does not if path is
+// still an alias after resolution, which can happen with cyclic aliases, or if no parameter accepts
+// it.
 func (c *facetCounter) isSearchable(path, folded string) bool {
 	return cola.AcceptsText(path) &&
 		vocabulary.FoldPath(vocabulary.ResolveCategory(vocabulary.NormalizePath(path), c.view.aliases)) == folded

@@ -72,7 +72,7 @@ func newLabels(n int) string {
 
 // window describes the approval dates that a run covered, and its late labels.
 func window(r cola.SavedSearchRun) string {
-	text := fmt.Sprintf("Labels approved %s.", days(r.DateFrom, r.DateTo))
+	text := fmt.Sprintf("Approval dates covered: %s.", days(r.DateFrom, r.DateTo))
 	if r.LateCount > 0 {
 		text += fmt.Sprintf(" %s late: approved earlier, added since the previous run.", withCommas(r.LateCount))
 	}
@@ -153,7 +153,7 @@ func (s *Sender) paused(m alerts.Message, p *page) {
 		why = "Deliveries kept failing, so we paused the destination."
 	case cola.ReasonUnsubscribed:
 		why = "The recipient unsubscribed."
-		fix = "To start again, the recipient must confirm: resend the confirmation email from the destination’s page."
+		fix = "To restart alerts, resend the confirmation email from the destination’s page. The recipient must confirm again."
 	}
 	if d.FailingSince.OK {
 		why += fmt.Sprintf(" Deliveries have been failing since %s.", timestamp(d.FailingSince.V.Time()))
@@ -162,7 +162,7 @@ func (s *Sender) paused(m alerts.Message, p *page) {
 	p.Body = notice{
 		Paragraphs: []string{
 			fmt.Sprintf("We stopped sending alerts to %s. %s", where, why),
-			"Your searches keep running, and you can resend missed messages.",
+			"Your searches keep running. Once the destination is active again, you can resend the messages it missed.",
 			fix,
 		},
 		Button: "View destination", Link: s.public + "/destinations/" + d.UUID,

@@ -230,7 +230,8 @@ func due(event, to string) alerts.Message {
 	return alerts.Message{DueDelivery: d}
 }
 
-// ran returns a message about a run with count matches, late of them late, and the given labels.
+// ran returns a message about a run with count matches, lateCount of which are late, and the given
+// labels.
 func ran(count, late int, labels ...store.MatchedLabel) alerts.Message {
 	m := due(cola.EventRan, "alex@example.org")
 	m.Run = 1841

@@ -86,7 +86,7 @@ Example:
 
 // Help describes the command.
 func (*accountLink) Help() string {
-	return `Prints a link that signs in to the dashboard once, within 15 minutes. Anyone with the link can use it.
+	return `Prints a one-time sign-in link for the dashboard. It expires after 15 minutes. Anyone with the link can use it.
 
 Example:
 
@@ -134,7 +134,7 @@ Example:
 
 // Help describes the command.
 func (*accountAddIdentity) Help() string {
-	return `If the identity belongs to another account, it moves. That account keeps its usage, saved searches, keys and
+	return `If the identity belongs to another account, it is moved to this one. The other account keeps its usage, saved searches, keys and
 app links.
 
 Example:
@@ -253,7 +253,7 @@ Examples:
 
 // Help describes the command.
 func (*secretRotate) Help() string {
-	return `New secrets are encrypted under the new key; the other keys still decrypt. Distribute the file and restart
+	return `New secrets are encrypted under the new key; the other keys still decrypt existing ones. Distribute the file and restart
 every process, then run secret reseal.
 
 Example:

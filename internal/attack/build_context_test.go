@@ -26,7 +26,7 @@ func TestBuildContextSecrets(t *testing.T) {
 	left := lines("../../.dockerignore")
 	for _, pattern := range append(lines("../../.gitignore"), ".git", ".env", "secrets") {
 		if !slices.Contains(left, pattern) {
-			t.Errorf(".dockerignore without %s", pattern)
+			t.Errorf(".dockerignore does not list %s", pattern)
 		}
 	}
 }

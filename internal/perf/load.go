@@ -34,7 +34,7 @@ func (b *bench) ledger(ctx context.Context) (measure.Latencies, error) {
 	return l, nil
 }
 
-// queries is the mix of searches. Each takes a word that varies it.
+// queries is the mix of searches. Each %s is replaced by a random word.
 var queries = []string{
 	"/colas?per_page=20",
 	"/colas?approval_date_from=2005-01-01&q=%s",

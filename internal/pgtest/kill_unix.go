@@ -15,7 +15,7 @@ import (
 )
 
 // kill ends a postmaster and its children immediately and waits until the children are gone,
-// because the data can't be opened again before.
+// because the data directory can't be reopened until then.
 func (s *Server) kill(ctx context.Context, p *process) error {
 	pid := p.cmd.Process.Pid
 	children, err := freeze(ctx, p)
@@ -90,7 +90,7 @@ func removeSharedMemory(data string) {
 // sharedMemoryID returns the ID of the shared memory of a data folder's current or last server, or
 // "" if it is unknown.
 func sharedMemoryID(data string) string {
-	const keyAndID = 6 // line number in postmaster.pid
+	const keyAndID = 6 // zero-based line index in postmaster.pid
 	file, err := os.ReadFile(filepath.Join(data, "postmaster.pid"))
 	if err != nil {
 		return ""

@@ -16,7 +16,7 @@ func killWithParent(*syscall.SysProcAttr) {}
 // processInfo describes a process.
 type processInfo struct {
 	parent int
-	state  byte // as in ps: T stopped, Z ended
+	state  byte // as in ps: T stopped, Z zombie
 }
 
 // processes returns all processes by id.

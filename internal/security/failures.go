@@ -27,7 +27,7 @@ const (
 	maxLogged   = 5      // addresses named in a report
 )
 
-// Secret is a kind of invalid credential.
+// SecretKind is a kind of credential that a client can present.
 type Secret string
 
 // Kinds of secrets.
@@ -72,7 +72,7 @@ func (e *Events) Failed(ctx context.Context, s Secret, err error) error {
 		return err
 	}
 	return cola.TooMany(ReasonFailedCredentials, 0, wait,
-		"Too many invalid credentials from this address. Check the credential; valid ones are accepted at any time.")
+		"Too many invalid credentials from this address. Check your credential; valid credentials are still accepted.")
 }
 
 // Network returns the network that shares a limit: an IPv4 address or the /64 of an IPv6 address.

@@ -41,7 +41,7 @@ type outcome struct {
 }
 
 // newMetrics registers the metrics of an API with these routes, or returns nil without a
-// registerer. Edges that share a registerer share the metrics.
+// registerer. Servers that share a registerer share its metrics.
 func newMetrics(registerer prometheus.Registerer, patterns []string) *metrics {
 	if registerer == nil {
 		return nil

@@ -57,7 +57,7 @@ func checkUsage(t *testing.T, s *Store, account cola.AccountID, want int, when s
 		granted += g.Requests
 	}
 	if usage.Used.ListRecords != want || granted != want {
-		t.Fatalf("%s: ledger has %d list records and %d requests in the window, want %d",
+		t.Fatalf("%s: ledger has %d list records and %d requests in the window, want %d of each",
 			when, usage.Used.ListRecords, granted, want)
 	}
 }
@@ -84,16 +84,16 @@ func cutAtEveryMessage(t *testing.T, p *proxy, try func(when string)) {
 
 // openWithProxy returns a store behind a proxy, a store with a direct connection, and an
 // account.
-func openWithProxy(t *testing.T, params map[string]string) (p *proxy, through, beside *Store, account cola.AccountID) {
+func openWithProxy(t *testing.T, params map[string]string) (p *proxy, proxied, direct *Store, account cola.AccountID) {
 	t.Helper()
 	url := withParams(t, migratedDatabase(t), params)
-	beside = mustOpen(t, url, Options{Logger: quiet()})
-	a, err := beside.CreateAccount(t.Context(), "a@example.com", cola.TierPro)
+	direct = mustOpen(t, url, Options{Logger: quiet()})
+	a, err := direct.CreateAccount(t.Context(), "a@example.com", cola.TierPro)
 	if err != nil {
 		t.Fatal(err)
 	}
 	p, url = startProxy(t, url)
-	return p, mustOpen(t, url, Options{Logger: quiet()}), beside, a.ID
+	return p, mustOpen(t, url, Options{Logger: quiet()}), direct, a.ID
 }
 
 // TestSettleOverBrokenConnections checks that a batch retried under its ID counts once, wherever
@@ -132,8 +132,8 @@ func TestVoidOverBrokenConnections(t *testing.T) {
 	})
 }
 
-// TestImportOverBrokenConnections checks that, wherever the connection is cut, returned outcomes
-// are those of stored labels, and that repeating the import completes it.
+// TestImportOverBrokenConnections checks that, wherever the connection is cut, an import returns
+// outcomes only for labels it stored, and that repeating it completes it.
 func TestImportOverBrokenConnections(t *testing.T) {
 	p, through, beside, _ := openWithProxy(t, nil)
 	n := 0

@@ -42,9 +42,8 @@ func TestProcesses(t *testing.T) {
 	storetest.RunProcesses(t, storetest.Backend{Open: openDatabase, Empty: pgtest.NewDatabase, New: migratedDatabase})
 }
 
-// TestConformanceWithMigration runs the suite on databases that each store migrates. Other tests
-// copy one migrated database.
-func TestConformanceWithMigration(t *testing.T) {
+// TestOpenMigrates checks that Open migrates an empty database and reports it as created.
+func TestOpenMigrates(t *testing.T) {
 	for range 2 {
 		s := mustOpen(t, pgtest.NewDatabase(t), Options{Logger: quiet()})
 		if !s.Created() {

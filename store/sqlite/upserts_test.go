@@ -121,8 +121,9 @@ func TestRevisionRetention(t *testing.T) {
 	}
 }
 
-// TestSchemaBeforeRevisions checks that a database migrated from before the revisions table has its
-// current revision, and records revisions assigned by processes of the old version.
+// TestSchemaBeforeRevisions checks that after migration from a schema without the revisions table,
+// the current revision is known, and so are revisions assigned later by processes of the old
+// version.
 func TestSchemaBeforeRevisions(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "registry.db")
 	db, err := sql.Open("sqlite", path)

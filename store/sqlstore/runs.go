@@ -12,11 +12,12 @@ import (
 	"github.com/colaregistry/colaregistry/store/records"
 )
 
-// A claim has the search's hold number. Every event that ends a claim increases the number, and so
-// does, by a trigger, every change of the search's filters or schedule.
+// A claim carries the search's hold number. Every event that ends a claim increments it, and a
+// trigger increments it on every change to the search's filters or schedule.
 //
-// Recording, releasing and requesting runs lock searches by ascending ID, and then rows of daily
-// allowances by ascending account, but no account. Claiming doesn't wait for locks.
+// Recording, releasing and requesting runs lock searches in ascending order of ID, then
+// daily-allowance rows in ascending order of account, but never account rows. Claiming doesn't wait
+// for locks.
 
 // claimDue selects the searches in a materialized CTE, because PostgreSQL may evaluate a subquery
 // more than once and would then claim more than the limit.

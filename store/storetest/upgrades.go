@@ -268,7 +268,7 @@ func CheckRowsBeforeDeliveries(t *testing.T, st store.Store) {
 		{UUID: "2", Name: "paused", Schedule: &paused, CreatedAt: cola.TimestampOf(created)},
 		{UUID: "3", Name: "unscheduled", CreatedAt: cola.TimestampOf(created)},
 	}, mustSearches(t, st, 1))
-	// Seen by the latest run, which looked up to the mark.
+	// Seen by the latest run, which covered arrivals up to the mark.
 	for uuid, seen := range map[string]time.Time{"1": due, "2": {}} {
 		trace, err := st.Trace(t.Context(), 1, uuid, firstID+1)
 		checkEqual(t, "Trace.Seen", seen, must(t, trace, err).Seen)
