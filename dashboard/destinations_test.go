@@ -161,7 +161,7 @@ func TestPauseAndDeleteDestination(t *testing.T) {
 	s.get(path).shows(t, http.StatusOK, "active", `name="send_empty" value="false"`)
 	s.post(path+"/empty", url.Values{"send_empty": {"<script>"}}).redirects(t)
 	s.get(path).shows(t, http.StatusOK, `name="send_empty" value="true"`)
-	s.get(path+"/delete").shows(t, http.StatusOK, "Delete "+hook+"?", "pause it")
+	s.get(path+"/delete").shows(t, http.StatusOK, "Delete "+hook+"?", "pause the destination")
 	s.post(path+"/delete", nil).redirects(t)
 	s.get(path).shows(t, http.StatusNotFound)
 }

@@ -239,7 +239,7 @@ func TestPauseRunAndDeleteSavedSearch(t *testing.T) {
 	s.get(path).lacks(t, due)
 	broad := s.mustSave(typedSearch("filters.type_wine", "", "schedule.cadence", ""))
 	s.post(broad+"/run", nil).shows(t, http.StatusBadRequest, "Too broad", "No filters")
-	s.get(path+"/delete").shows(t, http.StatusOK, "Delete “All wine”?", path+"/delete", "pause it")
+	s.get(path+"/delete").shows(t, http.StatusOK, "Delete “All wine”?", path+"/delete", "pause the search")
 	s.get(path).shows(t, http.StatusOK, "All wine") // the confirmation page changes nothing
 	if next := s.post(path+"/delete", nil).redirects(t); next != "/saved-searches" {
 		t.Errorf("deleting redirects to %s, want /saved-searches", next)

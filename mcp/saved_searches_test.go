@@ -59,7 +59,7 @@ func TestSavedSearchNotes(t *testing.T) {
 	}{
 		{`null`, false, runs, []string{"schedule", look}},
 		{`{"cadence":"monthly","day":1,"active":false}`, false, runs, []string{"paused", look}},
-		{`{"cadence":"monthly","day":1}`, false, runs, []string{"Tuesday, 1 December 2026, 06:00 UTC", look}},
+		{`{"cadence":"monthly","day":1}`, false, runs, []string{"Tuesday, December 1, 2026, 06:00 UTC", look}},
 		{`{"cadence":"monthly","day":1}`, false, cola.Some(cola.PausedDowngraded), []string{"more active schedules", look}},
 		{`{"cadence":"monthly","day":1}`, false, cola.Some(cola.PausedSuspended), []string{"suspended", look}},
 		{`null`, true, runs, []string{"identical", "schedule", look}},

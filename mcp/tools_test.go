@@ -104,9 +104,9 @@ func TestNotes(t *testing.T) {
 	}{
 		{"search_colas", `{"per_page":2}`, 1000, []string{"2025-11-20", "2 of 3 labels"}},
 		{"search_colas", `{"approval_date_from":"2005-01-01"}`, 1000, nil},
-		{"search_colas", `{"approval_date_from":"2005-01-01"}`, 2, []string{"1 December 2026", "pagination.next_cursor"}},
+		{"search_colas", `{"approval_date_from":"2005-01-01"}`, 2, []string{"December 1, 2026", "pagination.next_cursor"}},
 		{"search_permittees", `{"per_page":1}`, 1000, []string{"page 2"}},
-		{"search_permittees", `{}`, 1, []string{"1 December 2026"}},
+		{"search_permittees", `{}`, 1, []string{"December 1, 2026"}},
 		{"lookup_barcode", `{"barcode_value":"036000291452"}`, 2, []string{"2 of 3 rows", "barcode_value"}},
 		{"list_production_reports", `{"per_page":1}`, 0, []string{"page 2"}},
 		{"get_permittee", `{"permit_number":"NJ-I-721"}`, 0, []string{"10 of 12 labels"}},

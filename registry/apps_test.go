@@ -67,7 +67,7 @@ func TestDisabledApp(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := w.RestoreConnection(t.Context(), holder, app.Credential.ID)
-	if code(err) != cola.CodeNotActive || !strings.Contains(err.Error(), "Ask the operator") {
+	if code(err) != cola.CodeNotActive || !strings.Contains(err.Error(), "Contact the operator") {
 		t.Errorf("error = %v, want not_active with a hint to ask the operator", err)
 	}
 	got, _, err := w.Connections(t.Context(), holder)
