@@ -139,7 +139,7 @@ func TestLinkScopes(t *testing.T) {
 	for _, tt := range []struct {
 		allowed []string
 		want    string
-	}{{[]string{"saved_searches:write"}, "saved_searches:write"}, {nil, "reads"}} {
+	}{{[]string{"saved_searches:write"}, "saved_searches:write"}, {nil, "read-only"}} {
 		registerApp(t, p.testRegistry, p.issuer, tt.allowed...)
 		if list := p.run(t, "app", "links"); !strings.Contains(list, "\tAssistant\t"+tt.want+"\t") {
 			t.Errorf("link to an app with scopes %v: %s, want %s", tt.allowed, list, tt.want)

@@ -71,8 +71,11 @@ func TestProxyClientLimits(t *testing.T) {
 		t.Errorf("flood: status %d, headers %v; want 429 with Retry-After: %s", last.Status, last.Header, last.Body)
 	}
 	proxy, _ = s.startProxy("", "")
-	if large := s.sendTo(proxy, http.MethodGet, "/healthz",
-		http.Header{"X-Large": {strings.Repeat("x", 20<<10)}}); large.Status < 400 {
+	large := answer{}
+	for n := 0; n < 5 && large.Status == 0; n++ { // a reset of the connection can overtake the response
+		large = s.sendTo(proxy, http.MethodGet, "/healthz", http.Header{"X-Large": {strings.Repeat("x", 20<<10)}})
+	}
+	if large.Status < 400 {
 		t.Errorf("20 KiB of headers: status %d, want an error", large.Status)
 	}
 }

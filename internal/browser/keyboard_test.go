@@ -100,7 +100,7 @@ func TestLocalTime(t *testing.T) {
 	s.registry.Holder(t, ann, cola.TierFree)
 	b := s.signIn(ann)
 	b.open(registrytest.PublicURL + "/account")
-	b.shows("20 Nov 2026, 12:00 UTC")
+	b.shows("Nov 20, 2026, 12:00 UTC")
 	title := ask(b, chromedp.Evaluate[string](`document.querySelector("main time[datetime*=T]").title`))
 	if !strings.Contains(title, "7:00") || !strings.Contains(title, "EST") {
 		t.Errorf("tooltip %q, want the time in New York", title)
@@ -141,7 +141,7 @@ func TestFailedPreview(t *testing.T) {
 	}
 	blocked(&network.BlockPattern{URLPattern: registrytest.PublicURL + "/saved-searches/preview", Block: true})
 	b.fill("[name='filters.query']", "white")
-	b.do(until(`document.getElementById("preview-said").innerText.includes("preview failed")`),
+	b.do(until(`document.getElementById("preview-said").innerText.includes("load the preview")`),
 		until(`!document.querySelector("#preview a")`))
 	blocked()
 	b.fill("[name='filters.query']", "red")

@@ -51,8 +51,8 @@ func TestLongWords(t *testing.T) {
 	}
 	b := s.signIn(ann)
 	for path, within := range map[string]string{
-		"/explore/26201001000902": ".label-chain", "/usage": ".scroll:has(td[data-label=From])",
-		"/usage/refusals": ".scroll:has(td[data-label=From])",
+		"/explore/26201001000902": ".label-chain", "/usage": ".scroll:has(td[data-label='Key or app'])",
+		"/usage/refusals": ".scroll:has(td[data-label='Key or app'])",
 	} {
 		for _, width := range []int64{wide, narrow} {
 			b.setSize(width, "light")

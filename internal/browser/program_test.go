@@ -32,7 +32,7 @@ func startProgram(t *testing.T, flags ...string) *server {
 func startProgramAt(t *testing.T, address string, flags ...string) *server {
 	t.Helper()
 	s := program.Start(t, program.Options{Address: address, Flags: flags})
-	s.AwaitOutput("Stop with Ctrl-C")
+	s.AwaitOutput("Press Ctrl-C")
 	return &server{s, t, s.URL}
 }
 
