@@ -41,7 +41,8 @@ var table = map[string][]string{
 		"cola", "store", "internal/keyring",
 		"internal/ratelimit", "internal/security", "internal/strictjson",
 	},
-	"ingest": {"cola", "store"},
+	"ingest":         {"cola", "store", "ingest/ttbpage"},
+	"ingest/ttbpage": {},
 	"registry": {
 		"cola", "store", "search", "quota", "auth",
 		"internal/ratelimit", "internal/security", "internal/vault",

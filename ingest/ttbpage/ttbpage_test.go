@@ -1,0 +1,167 @@
+package ttbpage
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/colaregistry/colaregistry/internal/shareddata"
+)
+
+func mustParse(t *testing.T, file string) *Page {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := Parse(text)
+	if err != nil {
+		t.Fatalf("%s: %v", file, err)
+	}
+	return p
+}
+
+func mustLabel(t *testing.T, file string) Label {
+	t.Helper()
+	l, err := mustParse(t, file).Label()
+	if err != nil {
+		t.Fatalf("%s: %v", file, err)
+	}
+	return l
+}
+
+func TestDetail(t *testing.T) {
+	want := Label{
+		TTBID: "24031001000007", Status: "APPROVED", PermitNumber: "BWN-OR-99999", BrandName: "SAMPLE & DAUGHTERS",
+		SerialNumber: "24EX01", ClassName: "TABLE WHITE WINE", OriginName: "OREGON", ApplicationType: "LABEL APPROVAL",
+		Applicant: "SAMPLE CELLARS, SAMPLE CELLARS LLC", Street: []string{"1 EXAMPLE RD"}, City: "NEWBERG", State: "OR", ZIP: "97132",
+		Varietals: "Albariño", Vintage: "2023", Approval: "02/14/2024", Qualifications: []string{"First condition.", "Second condition."},
+	}
+	if diff := cmp.Diff(want, mustLabel(t, "testdata/detail.html")); diff != "" {
+		t.Errorf("label (-want +got):\n%s", diff)
+	}
+}
+
+func TestPrintable(t *testing.T) {
+	want := Label{
+		TTBID: "24031001000007", Status: "APPROVED", PermitNumber: "BWN-OR-99999", BrandName: "SAMPLE & DAUGHTERS",
+		ClassCode: "81", ClassName: "TABLE WHITE WINE", OriginCode: "38", ProductType: "Wine", Source: "Domestic",
+		ForSaleIn: "OR", BottleCapacity: "760 MILLILITERS", ResubmissionOf: "23350001000001", DistinctiveChecked: true,
+		Applicant: "SAMPLE CELLARS, SAMPLE CELLARS LLC", TradeName: "SAMPLE & DAUGHTERS",
+		Street: []string{"1 EXAMPLE RD"}, City: "NEWBERG", State: "OR", ZIP: "97132",
+		Varietals: "Albariño", Appellation: "DUNDEE HILLS", NetContents: []string{"750 MILLILITERS", "1.5 LITERS"}, AlcoholContent: "12.5 % by vol",
+		Application: "01/31/2024", Approval: "02/14/2024", Expiration: "03/01/2026",
+		Qualifications: []string{"First condition.", "Second condition."}, HasImages: true,
+		Images: []Image{{"Brand (front) or keg collar", "Front 1.jpg", 2.4, 3.1}, {"Neck", "neck&more.png", 4, 1}},
+	}
+	got := mustLabel(t, "testdata/printable.html")
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("label (-want +got):\n%s", diff)
+	}
+}
+
+// TestContact checks that nothing of the contact block is in a label.
+func TestContact(t *testing.T) {
+	for _, file := range []string{"testdata/detail.html", "testdata/printable.html"} {
+		text := strings.ToLower(fmt.Sprint(mustLabel(t, file)))
+		for _, secret := range []string{"secret", "010-0000"} {
+			if strings.Contains(text, secret) {
+				t.Errorf("%s: label contains %q: %s", file, secret, text)
+			}
+		}
+	}
+}
+
+func TestKind(t *testing.T) {
+	for text, want := range map[string]Kind{
+		`<html><h1>Search Results: COLAs</h1>`: Results,
+		`<html><title>Request Rejected</title><body>The requested URL was rejected. Your support ID is: 123`: Blocked,
+		`<html><body>What code is in the image?<img src="/captcha.jpg">`:                                     Captcha,
+		`<html><title>Error 500</title><body>Internal Server Error`:                                          SiteError,
+		`<html><body>The site is temporarily unavailable.`:                                                   SiteError,
+		`<html><title>Wine shop</title><body>Buy now`:                                                        Unknown,
+	} {
+		p, err := Parse([]byte(text))
+		if err != nil || p.Kind != want {
+			t.Errorf("Parse(%q).Kind = %q, %v, want %q", text, p.Kind, err, want)
+		}
+		if _, err := p.Label(); !errors.Is(err, ErrNoLabel) {
+			t.Errorf("label of %q: %v, want ErrNoLabel", text, err)
+		}
+	}
+}
+
+func TestIsHTML(t *testing.T) {
+	for text, want := range map[string]bool{
+		"\n\n <HTML><head>": true, "\ufeff<!DOCTYPE html>": true, "<!-- x --><html>": true, `{"ttb_id":1}`: false, "TTB ID,Permit No.": false, "": false,
+	} {
+		if got := IsHTML([]byte(text)); got != want {
+			t.Errorf("IsHTML(%q) = %t, want %t", text, got, want)
+		}
+	}
+}
+
+func TestTotal(t *testing.T) {
+	p, err := Parse([]byte(`<h1>Search Results: COLAs</h1><div>1 to 20 of 1000 (Total Matching Records: 5954) | Next</div>`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if matching, listed, ok := p.Total(); matching != 5954 || listed != 1000 || !ok {
+		t.Errorf("Total() = %d, %d, %t, want 5954, 1000, true", matching, listed, ok)
+	}
+}
+
+// TestRealPages checks that both pages of each real label agree, and that the forms have images.
+func TestRealPages(t *testing.T) {
+	for _, file := range shareddata.Files(t, "ttb/pages/*/detail.html") {
+		detail, form := mustLabel(t, file), mustLabel(t, strings.Replace(file, "detail", "printable", 1))
+		same := func(l Label) []string {
+			return []string{l.TTBID, l.Status, l.PermitNumber, l.BrandName, l.FancifulName, l.SerialNumber, l.Formula, l.ClassName, l.Approval,
+				l.Applicant, strings.Join(l.Street, "|"), l.City, l.State, l.ZIP, strings.Join(l.Qualifications, "|")}
+		}
+		if diff := cmp.Diff(same(detail), same(form)); diff != "" {
+			t.Errorf("%s and its form differ (-detail +form):\n%s", file, diff)
+		}
+		if form.ClassCode == "" || form.OriginCode == "" || form.ProductType == "" || form.Source == "" || form.Application == "" || detail.OriginName == "" {
+			t.Errorf("%s: incomplete: %+v %+v", file, detail, form)
+		}
+		if len(form.Images) == 0 {
+			t.Errorf("%s: no images", file)
+		}
+		for _, image := range form.Images {
+			if image.FileName == "" || image.Position == "" || image.Width == 0 || image.Height == 0 {
+				t.Errorf("%s: image %+v", file, image)
+			}
+		}
+	}
+	for _, file := range shareddata.Files(t, "ttb/pages/search_*.html") {
+		p := mustParse(t, file)
+		if matching, listed, ok := p.Total(); p.Kind != Results || !ok || listed != min(matching, 1000) {
+			t.Errorf("%s: %s, total %d of %d, %t", file, p.Kind, listed, matching, ok)
+		}
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	for _, file := range []string{"testdata/detail.html", "testdata/printable.html"} {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		p, err := Parse(text)
+		if err != nil {
+			return
+		}
+		if l, err := p.Label(); (err == nil) != (l.TTBID != "") {
+			t.Errorf("Label() = %+v, %v", l, err)
+		}
+		p.Total()
+	})
+}
