@@ -44,7 +44,7 @@ func (o *Opt[T]) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// Text is a string whose empty value means unknown and is JSON null.
+// Text is a string; empty means unknown and is JSON null.
 type Text string
 
 // MarshalJSON writes the text, or null if empty. It leaves <, > and & to the encoder.

@@ -204,7 +204,7 @@ type option struct {
 	Chosen       bool
 }
 
-// optionsOf returns options whose labels are their values.
+// optionsOf returns options with their values as labels.
 func optionsOf(chosen string, values ...string) []option {
 	list := make([]option, len(values))
 	for i, v := range values {

@@ -157,7 +157,7 @@ func (p place) open(env *environment, metrics prometheus.Registerer) (database, 
 	return p.openWith(env, postgres.Options{Logger: env.log, Metrics: metrics})
 }
 
-// openCurrent opens an existing database whose schema is current. It never migrates.
+// openCurrent opens an existing database with the current schema. It never migrates.
 func (p place) openCurrent(env *environment, metrics prometheus.Registerer) (database, error) {
 	st, err := p.openWith(env, postgres.Options{Logger: env.log, Metrics: metrics, NoMigrate: true})
 	if errors.Is(err, store.ErrOlderSchema) {
