@@ -1,14 +1,10 @@
--- Labels, permit holders and the revision counter.
+-- Labels and permit holders, and the sequence that numbers their changes.
 --
--- Conventions of the schema:
---   * NULL means unknown.
---   * Text that is sorted or compared other than for equality has collation "C" (by bytes), so that the order is the
--- same
---     with every backend.
---   * A list of text is an array; NULL if unknown or empty.
+-- Conventions of the whole schema: NULL is unknown; what is sorted or compared by more than equality is collated "C", by
+-- bytes, so that every backend gives the same order; a list of text is an array, NULL where it is unknown or empty.
 --
--- The service searches in memory and reads this database by key and by revision only. For other queries, create your
--- own indexes; the service ignores them. For example:
+-- The service searches in memory and asks this database by key and by revision only. An analyst who asks for more makes the
+-- indexes that go with it, which the service neither needs nor minds, such as
 --   CREATE INDEX ON cola_barcodes (barcode_value);
 --   CREATE INDEX ON colas (permit_number);
 --   CREATE INDEX ON colas (approval_date);
@@ -22,10 +18,10 @@ CREATE TABLE meta (
     reference_revision bigint  NOT NULL
 ) WITH (fillfactor = 10);
 
-COMMENT ON TABLE meta IS 'One row about the database. A transaction that changes records locks it until the commit.';
-COMMENT ON COLUMN meta.store_id IS 'Random; unique to this database.';
-COMMENT ON COLUMN meta.revision IS 'Revision of the latest change of any record.';
-COMMENT ON COLUMN meta.reference_revision IS 'Revision of the latest change of any reference set.';
+COMMENT ON TABLE meta IS 'One row about the database as a whole. Whoever changes records locks it until the commit.';
+COMMENT ON COLUMN meta.store_id IS 'Made once; never the same for two databases.';
+COMMENT ON COLUMN meta.revision IS 'Of the latest change of any record.';
+COMMENT ON COLUMN meta.reference_revision IS 'Of the latest change of any reference set.';
 
 INSERT INTO meta VALUES (TRUE, replace(gen_random_uuid()::text, '-', ''), 0, 0);
 
@@ -85,20 +81,17 @@ CREATE TABLE colas (
     main_image_url               text
 );
 
-COMMENT ON TABLE colas IS
-    'Certificates of label approval, one row each. Values of columns with prefix llm_ were derived by a language model.';
-COMMENT ON COLUMN colas.ttb_id IS '14 digits, stored without leading zeros: lpad(ttb_id::text, 14, ''0'').';
-COMMENT ON COLUMN colas.revision IS 'Revision of the latest change of the label, its images or its barcodes.';
-COMMENT ON COLUMN colas.permit_number IS 'Permit number of the applicant; refers to permittees.';
+COMMENT ON TABLE colas IS 'Certificates of label approval, one row each. What begins with llm_ was derived by machine.';
+COMMENT ON COLUMN colas.ttb_id IS '14 digits; leading zeros are dropped here: lpad(ttb_id::text, 14, ''0'').';
+COMMENT ON COLUMN colas.revision IS 'Of the latest change of the label, its images and barcodes included.';
+COMMENT ON COLUMN colas.permit_number IS 'Of the applicant; permittees has a row for it.';
 COMMENT ON COLUMN colas.volume IS 'In volume_unit.';
 COMMENT ON COLUMN colas.abv IS 'Alcohol by volume, percent.';
-COMMENT ON COLUMN colas.barcode_value IS 'Main barcode; all barcodes are in cola_barcodes.';
-COMMENT ON COLUMN colas.address_recipient IS
-    'Applicant, from the business address on the label, like the state and the ZIP code.';
-COMMENT ON COLUMN colas.llm_category_path IS
-    'Levels joined by '' > '', of any depth; the first level is Beer, Wine or Liquor.';
+COMMENT ON COLUMN colas.barcode_value IS 'Main barcode; cola_barcodes has all that were read.';
+COMMENT ON COLUMN colas.address_recipient IS 'Applicant, from the business address on the label; so are the state and the ZIP code.';
+COMMENT ON COLUMN colas.llm_category_path IS 'Levels joined by '' > '', of any depth; the first is Beer, Wine or Liquor.';
 
--- For reading the changes after a revision.
+-- Followers ask for what changed after a revision.
 CREATE INDEX colas_by_revision ON colas (revision);
 
 CREATE TABLE cola_images (
@@ -119,8 +112,8 @@ CREATE TABLE cola_images (
     PRIMARY KEY (ttb_id, position)
 );
 
-COMMENT ON TABLE cola_images IS 'Images of labels.';
-COMMENT ON COLUMN cola_images.position IS 'Position in the label''s list, from 0.';
+COMMENT ON TABLE cola_images IS 'The images of each label.';
+COMMENT ON COLUMN cola_images.position IS 'In the label''s list, from 0.';
 
 CREATE TABLE cola_barcodes (
     ttb_id                  bigint  NOT NULL REFERENCES colas ON DELETE CASCADE,
@@ -135,8 +128,8 @@ CREATE TABLE cola_barcodes (
     PRIMARY KEY (ttb_id, position)
 );
 
-COMMENT ON TABLE cola_barcodes IS 'Barcodes read from the images of labels.';
-COMMENT ON COLUMN cola_barcodes.position IS 'Position in the label''s list, from 0.';
+COMMENT ON TABLE cola_barcodes IS 'The barcodes read off each label''s images.';
+COMMENT ON COLUMN cola_barcodes.position IS 'In the label''s list, from 0.';
 
 CREATE TABLE permittees (
     permit_number    text    COLLATE "C" PRIMARY KEY,
@@ -153,8 +146,7 @@ CREATE TABLE permittees (
 COMMENT ON TABLE permittees IS 'Permit holders.';
 COMMENT ON COLUMN permittees.company_name IS 'Owner.';
 COMMENT ON COLUMN permittees.operating_name IS 'Trade name.';
-COMMENT ON COLUMN permittees.listed IS 'Whether the permit is on TTB''s current list.';
-COMMENT ON COLUMN permittees.from_labels IS
-    'Whether the permit is known from labels only. If so, labels may fill in unknown values.';
+COMMENT ON COLUMN permittees.listed IS 'On TTB''s current list.';
+COMMENT ON COLUMN permittees.from_labels IS 'Only ever seen on labels, which may fill in what is unknown.';
 
 CREATE INDEX permittees_by_revision ON permittees (revision);

@@ -1,4 +1,4 @@
--- Reference data. Sets are small and always read completely, so they have no index but the primary key.
+-- Reference data. Every set is small and read whole, so nothing but its key is indexed.
 
 -- +goose Up
 
@@ -38,10 +38,10 @@ CREATE TABLE production_reports (
     PRIMARY KEY (commodity, report_type, report_date, position)
 );
 
-COMMENT ON TABLE production_reports IS 'Rows of the statistical reports. Reports are replaced as a whole.';
-COMMENT ON COLUMN production_reports.position IS 'Position in the report, from 0. Rows have no natural key.';
-COMMENT ON COLUMN production_reports.count_ims IS 'Number of industry members that reported.';
-COMMENT ON COLUMN production_reports.value IS 'In value_unit; NULL if redacted.';
+COMMENT ON TABLE production_reports IS 'Rows of the statistical reports. A report is replaced as a whole.';
+COMMENT ON COLUMN production_reports.position IS 'Within the report, from 0: rows have no key of their own.';
+COMMENT ON COLUMN production_reports.count_ims IS 'How many industry members reported.';
+COMMENT ON COLUMN production_reports.value IS 'In value_unit; NULL where it is redacted.';
 
 CREATE TABLE processing_times (
     commodity              text COLLATE "C" NOT NULL,
@@ -52,7 +52,7 @@ CREATE TABLE processing_times (
     PRIMARY KEY (commodity, snapshot_date)
 );
 
-COMMENT ON TABLE processing_times IS 'Processing times of label applications.';
+COMMENT ON TABLE processing_times IS 'Of label applications.';
 
 CREATE TABLE formula_processing_times (
     commodity              text COLLATE "C" NOT NULL,
@@ -64,7 +64,7 @@ CREATE TABLE formula_processing_times (
     PRIMARY KEY (commodity, formula_type, snapshot_date)
 );
 
-COMMENT ON TABLE formula_processing_times IS 'Processing times of formula applications.';
+COMMENT ON TABLE formula_processing_times IS 'Of formula applications.';
 
 CREATE TABLE registration_processing_times (
     category               text COLLATE "C" NOT NULL,
@@ -75,11 +75,11 @@ CREATE TABLE registration_processing_times (
     PRIMARY KEY (category, application_type, report_month)
 );
 
-COMMENT ON TABLE registration_processing_times IS 'Processing times of applications for original permits.';
+COMMENT ON TABLE registration_processing_times IS 'Of applications for original permits.';
 
 CREATE TABLE category_aliases (
     alias text COLLATE "C" PRIMARY KEY,
     path  text NOT NULL
 );
 
-COMMENT ON TABLE category_aliases IS 'Former category paths and the current ones.';
+COMMENT ON TABLE category_aliases IS 'Former category paths and what they are called now.';

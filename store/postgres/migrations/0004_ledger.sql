@@ -1,8 +1,8 @@
--- Usage of accounts. Settling a batch writes all of these tables in one transaction.
+-- What every account has used. One settlement writes all of these tables in one transaction.
 --
--- The rows of an account are updated often, by the transaction that locks its row in accounts. A low fillfactor leaves
--- room for new row versions on the same page, so that updates needn't touch the indexes (HOT). Autovacuum runs early
--- and often, because every request reads these rows and dead versions would slow it down.
+-- The rows of an account are changed again and again, by whoever holds the lock on its row in accounts. Pages keep room, so
+-- that a new version of a row goes beside the old one and no index is touched; the dead ones are swept early and often,
+-- since what is read with every request should not lie among them.
 
 -- +goose Up
 
@@ -14,8 +14,8 @@ CREATE TABLE usage_months (
     PRIMARY KEY (account_id, period)
 ) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_cost_delay = 0);
 
-COMMENT ON TABLE usage_months IS 'Monthly usage counters, which quotas limit.';
-COMMENT ON COLUMN usage_months.period IS 'Calendar month (UTC), YYYY-MM.';
+COMMENT ON TABLE usage_months IS 'The counters that quotas are held to.';
+COMMENT ON COLUMN usage_months.period IS 'Calendar month in UTC, YYYY-MM.';
 
 CREATE TABLE usage_days (
     account_id      bigint NOT NULL REFERENCES accounts,
@@ -29,10 +29,9 @@ CREATE TABLE usage_days (
     PRIMARY KEY (account_id, day, channel, credential_kind, credential_id, meter)
 ) WITH (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_cost_delay = 0);
 
-COMMENT ON TABLE usage_days IS
-    'Daily usage in detail. The units of the days of a month add up to the counters in usage_months.';
-COMMENT ON COLUMN usage_days.day IS 'Calendar day (UTC).';
-COMMENT ON COLUMN usage_days.meter IS 'Empty for requests without a cost.';
+COMMENT ON TABLE usage_days IS 'The same usage in detail: the units of a month''s days sum up to the month''s counters.';
+COMMENT ON COLUMN usage_days.day IS 'In UTC.';
+COMMENT ON COLUMN usage_days.meter IS 'Empty for requests that cost nothing.';
 
 CREATE TABLE burst_windows (
     account_id bigint        PRIMARY KEY REFERENCES accounts,
@@ -41,17 +40,16 @@ CREATE TABLE burst_windows (
     CHECK (cardinality(granted_at) = cardinality(requests))
 ) WITH (fillfactor = 40, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_cost_delay = 0);
 
-COMMENT ON TABLE burst_windows IS 'Recently allowed requests, for rate limiting. Those of the last 60 seconds count.';
-COMMENT ON COLUMN burst_windows.granted_at IS 'Distinct times of requests, oldest first.';
-COMMENT ON COLUMN burst_windows.requests IS 'Number of requests at each time in granted_at.';
+COMMENT ON TABLE burst_windows IS 'The requests let through lately, summed by instant; those of the last 60 seconds count.';
+COMMENT ON COLUMN burst_windows.granted_at IS 'Instants, oldest first.';
+COMMENT ON COLUMN burst_windows.requests IS 'How many at each instant.';
 
 CREATE TABLE ledger_batches (
     id         uuid        PRIMARY KEY,
     settled_at timestamptz NOT NULL
 );
 
-COMMENT ON TABLE ledger_batches IS
-    'Recently settled batches, for finding out whether a commit with an unknown outcome succeeded.';
+COMMENT ON TABLE ledger_batches IS 'The batches settled lately, so that one whose answer was lost can be looked up.';
 
--- For deleting old rows.
+-- By this the old ones are forgotten.
 CREATE INDEX ledger_batches_by_age ON ledger_batches (settled_at);

@@ -1,7 +1,6 @@
--- Recent revisions. A search index uses them to check that the state it was built from is part of this database's
--- history.
+-- The revisions taken lately, by which an index can tell whether the state that it was built from is in this database's past.
 --
--- A trigger records them, so that processes of the previous version, which don't know the table, record theirs too.
+-- A trigger notes them, so that processes of the version before, which do not know the table, note theirs too.
 
 -- +goose Up
 
@@ -9,7 +8,7 @@ CREATE TABLE revisions (
     revision bigint PRIMARY KEY
 );
 
-COMMENT ON TABLE revisions IS 'The revisions of the last 30 days, and the one before them.';
+COMMENT ON TABLE revisions IS 'The revisions taken in the last 30 days, and the one before them.';
 
 INSERT INTO revisions SELECT revision FROM meta WHERE revision > 0;
 

@@ -1,4 +1,4 @@
--- Saved searches, and the requests that created them.
+-- Searches that accounts keep, and which of them were created by which request.
 
 -- +goose Up
 
@@ -16,13 +16,12 @@ CREATE TABLE saved_searches (
     created_at  timestamptz NOT NULL
 ) WITH (fillfactor = 80);
 
-COMMENT ON TABLE saved_searches IS
-    'Saved searches. The order of ids is the order of creation. A transaction that creates one locks its account.';
-COMMENT ON COLUMN saved_searches.uuid IS 'Public ID, in lower case.';
-COMMENT ON COLUMN saved_searches.filters IS 'JSON object with the names of the search form.';
-COMMENT ON COLUMN saved_searches.cadence IS 'NULL if the search has no schedule.';
-COMMENT ON COLUMN saved_searches.day IS 'Day of the week (0 is Sunday) or of the month.';
-COMMENT ON COLUMN saved_searches.active IS 'Whether the schedule is on.';
+COMMENT ON TABLE saved_searches IS 'Searches that accounts keep, by id in the order of creation. Whoever creates one locks its account.';
+COMMENT ON COLUMN saved_searches.uuid IS 'By which it is known outside, in lower case.';
+COMMENT ON COLUMN saved_searches.filters IS 'JSON, by the names of the search form.';
+COMMENT ON COLUMN saved_searches.cadence IS 'NULL for a search that does not run by itself.';
+COMMENT ON COLUMN saved_searches.day IS 'Of the week, 0 is Sunday, or of the month.';
+COMMENT ON COLUMN saved_searches.active IS 'Whether it runs by itself.';
 
 CREATE INDEX saved_searches_by_account ON saved_searches (account_id);
 
@@ -35,11 +34,10 @@ CREATE TABLE saved_search_creations (
     PRIMARY KEY (account_id, once_key)
 );
 
-COMMENT ON TABLE saved_search_creations IS
-    'Recent requests that created searches. A repeated request creates no second search.';
-COMMENT ON COLUMN saved_search_creations.once_key IS 'Idempotency key of the request, unique within the account.';
-COMMENT ON COLUMN saved_search_creations.fingerprint IS 'SHA-256 of the content of the request.';
-COMMENT ON COLUMN saved_search_creations.uuid IS 'Public ID of the search, which may have been deleted.';
+COMMENT ON TABLE saved_search_creations IS 'The requests that created searches lately, so that one that is sent again creates nothing.';
+COMMENT ON COLUMN saved_search_creations.once_key IS 'Names the request within its account.';
+COMMENT ON COLUMN saved_search_creations.fingerprint IS 'SHA-256 of what it asked for.';
+COMMENT ON COLUMN saved_search_creations.uuid IS 'Of the search, which may be gone.';
 
--- For deleting old rows.
+-- By this the old ones are forgotten.
 CREATE INDEX saved_search_creations_by_age ON saved_search_creations (kept_until);

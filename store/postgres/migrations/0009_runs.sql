@@ -1,4 +1,4 @@
--- Arrivals of new labels, and runs and matches of saved searches.
+-- Which labels are news, up to where each saved search has looked at them, and what it has found.
 
 -- +goose Up
 
@@ -8,15 +8,14 @@ CREATE TABLE cola_arrivals (
     approval_date date
 );
 
-COMMENT ON TABLE cola_arrivals IS 'New labels: those whose first approval date was not loaded as history.';
-COMMENT ON COLUMN cola_arrivals.revision IS
-    'Revision at which the label arrived; 0: never, because its first approval date was history and was removed later.';
-COMMENT ON COLUMN cola_arrivals.approval_date IS 'Approval date of the label, copied from colas.';
+COMMENT ON TABLE cola_arrivals IS 'Labels that are news: those that got their first approval date by something else than a load of history.';
+COMMENT ON COLUMN cola_arrivals.revision IS 'At which the label arrived; 0: never, since its first date was history, and was lost.';
+COMMENT ON COLUMN cola_arrivals.approval_date IS 'The label''s.';
 
 CREATE INDEX cola_arrivals_by_date ON cola_arrivals (approval_date) WHERE revision > 0;
 
--- Copies each change of an approval date to the arrival. A label without an arrival whose date is removed gets one with
--- revision 0, so that it does not arrive with its next date. A trigger, so that this holds for every writer.
+-- Whoever changes an approval date, and however: the arrival has the same, and a label that loses the only one it had does not
+-- arrive with the next.
 -- +goose StatementBegin
 CREATE FUNCTION follow_approval_date() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
@@ -38,22 +37,19 @@ ALTER TABLE saved_searches
     ADD COLUMN hold          bigint NOT NULL DEFAULT 0,
     ADD COLUMN held_until    timestamptz;
 
-COMMENT ON COLUMN saved_searches.mark_at IS
-    'Time of the latest run, or else of creation. The next run continues from here.';
-COMMENT ON COLUMN saved_searches.mark_revision IS
-    'Revision up to which the search has read arrivals. The next run continues from here.';
-COMMENT ON COLUMN saved_searches.hold IS 'Claim number. Increases whenever the row is claimed or a claim ends.';
-COMMENT ON COLUMN saved_searches.held_until IS 'End of the claim; NULL if not claimed.';
+COMMENT ON COLUMN saved_searches.mark_at IS 'Up to where it has looked: the instant of its latest run, or of its creation.';
+COMMENT ON COLUMN saved_searches.mark_revision IS 'Up to where it has looked: the revision up to which it knows arrivals.';
+COMMENT ON COLUMN saved_searches.hold IS 'Rises with every claim, and with whatever ends one.';
+COMMENT ON COLUMN saved_searches.held_until IS 'NULL: nobody holds it.';
 
 UPDATE saved_searches SET mark_at = coalesce(last_run_at, created_at), mark_revision = (SELECT revision FROM meta);
 
 ALTER TABLE saved_searches ALTER COLUMN mark_at SET NOT NULL, ALTER COLUMN mark_revision SET NOT NULL;
 
--- For finding due searches.
+-- By this the due ones are found.
 CREATE INDEX saved_searches_by_due ON saved_searches (next_run_at, id) WHERE active;
 
--- Triggers, so that they also apply to processes of the previous version: a new search gets a mark, and a changed
--- search loses its claim.
+-- Triggers, so that processes of the version before mark what they create, and no change of a search can forget who holds it.
 -- +goose StatementBegin
 CREATE FUNCTION mark_search() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
@@ -91,11 +87,10 @@ CREATE TABLE saved_search_runs (
     late_count  integer     NOT NULL
 );
 
-COMMENT ON TABLE saved_search_runs IS 'Runs of saved searches.';
-COMMENT ON COLUMN saved_search_runs.date_from IS
-    'First approval date of the window. date_to is the last one, inclusive.';
-COMMENT ON COLUMN saved_search_runs.match_count IS 'Number of matches that no earlier run had.';
-COMMENT ON COLUMN saved_search_runs.late_count IS 'Number of these matches that were approved before the window.';
+COMMENT ON TABLE saved_search_runs IS 'Runs of saved searches by themselves.';
+COMMENT ON COLUMN saved_search_runs.date_from IS 'First approval date of the window; date_to is the last.';
+COMMENT ON COLUMN saved_search_runs.match_count IS 'Of the matches that no earlier run had.';
+COMMENT ON COLUMN saved_search_runs.late_count IS 'Of these, those approved before the window.';
 
 CREATE INDEX saved_search_runs_by_search ON saved_search_runs (search_id, id);
 
@@ -107,7 +102,6 @@ CREATE TABLE saved_search_matches (
     PRIMARY KEY (search_id, ttb_id)
 );
 
-COMMENT ON TABLE saved_search_matches IS
-    'All labels that each search has found. Rows outlive runs and labels, so that a search finds a label only once.';
+COMMENT ON TABLE saved_search_matches IS 'What each search has ever found. By it a label comes to a search but once, so it outlives runs and labels.';
 
 CREATE INDEX saved_search_matches_by_run ON saved_search_matches (search_id, run_id DESC, ttb_id);

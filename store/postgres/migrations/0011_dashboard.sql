@@ -1,4 +1,4 @@
--- Dashboard: sign-ins, browser sessions and recently refused requests.
+-- What the dashboard needs: the browsers that account holders have signed in with, and what was refused to them of late.
 
 -- +goose Up
 
@@ -13,12 +13,11 @@ CREATE TABLE sign_ins (
     expires_at   timestamptz NOT NULL
 ) WITH (fillfactor = 80);
 
-COMMENT ON TABLE sign_ins IS
-    'Browsers in which account holders have signed in. A sign-in is a credential. Ended ones are kept, like keys and links.';
-COMMENT ON COLUMN sign_ins.via IS 'URL of the issuer that identified the account holder; empty for a sign-in link.';
-COMMENT ON COLUMN sign_ins.browser IS 'Name of the browser, as it identifies itself.';
-COMMENT ON COLUMN sign_ins.last_used_at IS 'Updated at most once a minute; NULL if never used.';
-COMMENT ON COLUMN sign_ins.ended_at IS 'NULL if not ended.';
+COMMENT ON TABLE sign_ins IS 'The browsers that account holders have signed in with. A sign-in is a credential; it is kept when it is over, as keys and links are.';
+COMMENT ON COLUMN sign_ins.via IS 'URL of the issuer that said who it is; empty: a link to sign in with.';
+COMMENT ON COLUMN sign_ins.browser IS 'What it says it is.';
+COMMENT ON COLUMN sign_ins.last_used_at IS 'Noted once a minute at most; NULL for never.';
+COMMENT ON COLUMN sign_ins.ended_at IS 'NULL while it was not ended.';
 
 CREATE INDEX sign_ins_by_account ON sign_ins (account_id, expires_at) WHERE ended_at IS NULL;
 
@@ -28,10 +27,10 @@ CREATE TABLE sign_in_links (
     expires_at timestamptz NOT NULL
 );
 
-COMMENT ON TABLE sign_in_links IS 'Sign-in links. A link works once; using it deletes the row.';
+COMMENT ON TABLE sign_in_links IS 'Links that sign in once. One that is used is gone.';
 COMMENT ON COLUMN sign_in_links.hash IS 'SHA-256 of the token.';
 
--- For deleting old rows.
+-- By this the old ones are forgotten.
 CREATE INDEX sign_in_links_by_age ON sign_in_links (expires_at);
 
 CREATE TABLE sessions (
@@ -40,11 +39,11 @@ CREATE TABLE sessions (
     expires_at timestamptz NOT NULL
 ) WITH (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000);
 
-COMMENT ON TABLE sessions IS 'Browser sessions. The latest writes may be lost if the database server crashes.';
+COMMENT ON TABLE sessions IS 'What is remembered of browsers between their requests. What was written last may be lost with the server.';
 
 CREATE INDEX sessions_by_age ON sessions (expires_at);
 
--- Settling usage does not write refusals.
+-- What settles the usage does not touch refusals.
 CREATE TABLE refusals (
     account_id      bigint      NOT NULL REFERENCES accounts,
     minute          timestamptz NOT NULL,
@@ -57,10 +56,9 @@ CREATE TABLE refusals (
     PRIMARY KEY (account_id, minute, channel, credential_kind, credential_id, reason)
 ) WITH (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000);
 
-COMMENT ON TABLE refusals IS
-    'Recently refused requests, added up per minute. Only the latest few per account are kept.';
+COMMENT ON TABLE refusals IS 'The requests that were refused of late, summed by minute: the latest few of each account.';
 
 CREATE INDEX refusals_by_age ON refusals (account_id, last_at);
 
--- For reading the identities of an account.
+-- An account is asked for its identities.
 CREATE INDEX identities_by_account ON identities (account_id);

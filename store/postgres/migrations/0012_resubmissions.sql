@@ -1,7 +1,6 @@
--- For finding the resubmissions of a label.
+-- A label is asked for those that submit it again.
 --
--- CONCURRENTLY, because a process of the previous version may be importing. An interrupted build leaves an invalid
--- index, so drop it first.
+-- An import may go on meanwhile, by a process of the version before. What was cut off leaves an index that nobody uses, so it is made anew.
 
 -- +goose NO TRANSACTION
 -- +goose Up

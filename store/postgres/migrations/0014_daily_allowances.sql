@@ -32,5 +32,4 @@ ALTER TABLE saved_search_runs
     ADD COLUMN named_labels integer NOT NULL DEFAULT 25;
 
 COMMENT ON COLUMN saved_search_runs.manual IS 'Whether the account requested the run.';
-COMMENT ON COLUMN saved_search_runs.named_labels IS
-    'How many labels of the run, the first by TTB ID, messages and feeds name.';
+COMMENT ON COLUMN saved_search_runs.named_labels IS 'How many labels of the run, the first by TTB ID, messages and feeds name.';

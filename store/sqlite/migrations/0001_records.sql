@@ -1,28 +1,23 @@
--- Labels, permit holders and the revision counter.
+-- Labels and permit holders, and the sequence that numbers their changes.
 --
--- Conventions of the schema:
---   * NULL means unknown.
---   * Dates are ISO 8601 text, which is readable and sorts correctly in any client. It takes seven bytes more than a
--- number
---     of days, less than 1% of a label.
---   * Times are microseconds since 1970 UTC.
---   * Lists of text are JSON.
---   * Booleans are 0 and 1.
+-- Conventions of the whole schema: NULL is unknown; dates are ISO 8601 text, which reads, sorts and compares in any client
+-- and costs seven bytes more than a number of days, under one in a hundred of a label; instants are whole microseconds
+-- since 1970 UTC; lists of text are JSON; booleans are 0 and 1.
 
 -- +goose Up
 
 CREATE TABLE meta (
     only_row           INTEGER PRIMARY KEY CHECK (only_row = 1),
-    store_id           TEXT    NOT NULL, -- random; unique to this database
-    revision           INTEGER NOT NULL, -- revision of the latest change of any record
-    reference_revision INTEGER NOT NULL  -- revision of the latest change of any reference set
+    store_id           TEXT    NOT NULL, -- made once; never the same for two databases
+    revision           INTEGER NOT NULL, -- of the latest change of any record
+    reference_revision INTEGER NOT NULL  -- of the latest change of any reference set
 ) STRICT;
 
 INSERT INTO meta VALUES (1, lower(hex(randomblob(16))), 0, 0);
 
--- The columns that the search index reads come first, so that its scan needn't decode the rest of the row.
+-- What the search index reads comes first, so that a scan for it need not decode the rest of a row.
 CREATE TABLE colas (
-    ttb_id                       INTEGER PRIMARY KEY, -- 14 digits, without leading zeros
+    ttb_id                       INTEGER PRIMARY KEY, -- 14 digits, leading zeros dropped
     revision                     INTEGER NOT NULL,
     brand_name                   TEXT    NOT NULL,
     product_name                 TEXT,
@@ -42,7 +37,7 @@ CREATE TABLE colas (
     abv                          REAL,
     volume                       REAL,
     volume_unit                  TEXT,
-    barcode_value                TEXT, -- main barcode; all barcodes are in cola_barcodes
+    barcode_value                TEXT, -- main barcode
     barcode_type                 TEXT,
     application_type             TEXT,
     expiration_date              TEXT,
@@ -77,12 +72,12 @@ CREATE TABLE colas (
     main_image_url               TEXT
 ) STRICT;
 
--- For reading the changes after a revision.
+-- Followers ask for what changed after a revision.
 CREATE INDEX colas_by_revision ON colas (revision);
 
 CREATE TABLE cola_images (
     ttb_id             INTEGER NOT NULL REFERENCES colas ON DELETE CASCADE,
-    position           INTEGER NOT NULL, -- position in the label's list, from 0
+    position           INTEGER NOT NULL, -- in the label's list, from 0
     ttb_image_id       TEXT    NOT NULL,
     image_index        INTEGER NOT NULL,
     container_position TEXT,
@@ -100,7 +95,7 @@ CREATE TABLE cola_images (
 
 CREATE TABLE cola_barcodes (
     ttb_id                  INTEGER NOT NULL REFERENCES colas ON DELETE CASCADE,
-    position                INTEGER NOT NULL, -- position in the label's list, from 0
+    position                INTEGER NOT NULL, -- in the label's list, from 0
     barcode_value           TEXT    NOT NULL,
     barcode_type            TEXT,
     ttb_image_id            TEXT,
@@ -119,8 +114,8 @@ CREATE TABLE permittees (
     company_state    TEXT,
     company_zip_code TEXT,
     permittee_type   TEXT,
-    listed           INTEGER NOT NULL, -- whether the permit is on TTB's current list
-    from_labels      INTEGER NOT NULL  -- whether it is known from labels only; if so, labels may fill in unknown values
+    listed           INTEGER NOT NULL, -- on TTB's current list
+    from_labels      INTEGER NOT NULL  -- only ever seen on labels: they may fill in what is unknown
 ) STRICT, WITHOUT ROWID;
 
 CREATE INDEX permittees_by_revision ON permittees (revision);

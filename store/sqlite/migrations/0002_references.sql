@@ -1,4 +1,4 @@
--- Reference data. Sets are small and always read completely, so they have no index but the primary key.
+-- Reference data. Every set is small and read whole, so nothing but its key is indexed.
 
 -- +goose Up
 
@@ -23,7 +23,7 @@ CREATE TABLE production_reports (
     commodity            TEXT    NOT NULL,
     report_type          TEXT    NOT NULL,
     report_date          TEXT    NOT NULL,
-    position             INTEGER NOT NULL, -- position in the report, from 0; rows have no natural key
+    position             INTEGER NOT NULL, -- within the report, from 0: rows have no key of their own
     year                 INTEGER NOT NULL,
     month_number         INTEGER,
     statistical_group    TEXT,

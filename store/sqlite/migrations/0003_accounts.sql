@@ -3,9 +3,9 @@
 -- +goose Up
 
 CREATE TABLE accounts (
-    id           INTEGER PRIMARY KEY AUTOINCREMENT, -- never reused, even if rows are deleted manually
-    email        TEXT    NOT NULL,                  -- as entered
-    email_folded TEXT    NOT NULL UNIQUE,           -- in lower case, for comparison
+    id           INTEGER PRIMARY KEY AUTOINCREMENT, -- an id is never given twice, whatever is deleted by hand
+    email        TEXT    NOT NULL,                  -- as given
+    email_folded TEXT    NOT NULL UNIQUE,           -- lower case: what makes it unique
     tier         TEXT    NOT NULL,
     created_at   INTEGER NOT NULL
 ) STRICT;
@@ -13,7 +13,7 @@ CREATE TABLE accounts (
 CREATE TABLE api_keys (
     id           INTEGER PRIMARY KEY AUTOINCREMENT,
     account_id   INTEGER NOT NULL REFERENCES accounts,
-    hash         BLOB    NOT NULL UNIQUE, -- SHA-256 of the complete key
+    hash         BLOB    NOT NULL UNIQUE, -- SHA-256 of the whole key
     name         TEXT    NOT NULL,
     prefix       TEXT    NOT NULL,
     last_four    TEXT    NOT NULL,

@@ -1,4 +1,4 @@
--- Voided batches. A voided batch does not count, even if it was committed before.
+-- Batches that were given up: they count for nothing, whether they had been committed or not.
 
 -- +goose Up
 

@@ -1,11 +1,11 @@
--- Identities at token issuers, apps, and the accounts that apps are connected to.
+-- Who issuers of tokens say somebody is, the apps that may act for accounts, and which app acts for which account.
 
 -- +goose Up
 
--- Identities of account holders at token issuers. An account may have several.
+-- The account of everybody whom an issuer of tokens knows. An account may have several.
 CREATE TABLE identities (
-    issuer     TEXT    NOT NULL, -- URL, exactly as in the tokens
-    subject    TEXT    NOT NULL, -- unique and never reused at the issuer; case-sensitive
+    issuer     TEXT    NOT NULL, -- URL, exactly as its tokens name it
+    subject    TEXT    NOT NULL, -- never given to another by the issuer; letter case counts
     account_id INTEGER NOT NULL REFERENCES accounts,
     PRIMARY KEY (issuer, subject)
 ) STRICT, WITHOUT ROWID;
@@ -15,18 +15,18 @@ CREATE TABLE apps (
     issuer      TEXT    NOT NULL,
     client_id   TEXT    NOT NULL,
     name        TEXT    NOT NULL,
-    scopes      TEXT,             -- scopes that the app may have at most, in addition to reading
+    scopes      TEXT,             -- that the app may hold at most; besides them it reads
     created_at  INTEGER NOT NULL,
     disabled_at INTEGER,
     UNIQUE (issuer, client_id)
 ) STRICT;
 
--- Apps connected to accounts. A link is a credential. Tokens are not stored.
+-- Which app acts for which account. A link is a credential, and keeps no token.
 CREATE TABLE links (
     id           INTEGER PRIMARY KEY AUTOINCREMENT,
     account_id   INTEGER NOT NULL REFERENCES accounts,
     app_id       INTEGER NOT NULL REFERENCES apps,
-    scopes       TEXT,            -- scopes of the latest token
+    scopes       TEXT,            -- that the latest token brought
     created_at   INTEGER NOT NULL,
     last_used_at INTEGER,
     revoked_at   INTEGER,

@@ -1,19 +1,18 @@
--- Arrivals of new labels, and runs and matches of saved searches.
+-- Which labels are news, up to where each saved search has looked at them, and what it has found.
 
 -- +goose Up
 
--- New labels. Labels that exist when the table is created are history and have no row.
+-- The labels that are there have not arrived: they are history.
 CREATE TABLE cola_arrivals (
     ttb_id        INTEGER PRIMARY KEY REFERENCES colas ON DELETE CASCADE,
-    -- Revision at which the label arrived; 0: never, because its first date was history and was removed.
-    revision      INTEGER NOT NULL,
-    approval_date TEXT              -- of the label, copied from colas
+    revision      INTEGER NOT NULL, -- at which the label arrived; 0: never, since its first date was history, and was lost
+    approval_date TEXT              -- the label's
 ) STRICT;
 
 CREATE INDEX cola_arrivals_by_date ON cola_arrivals (approval_date) WHERE revision > 0;
 
--- Copies each change of an approval date to the arrival. A label without an arrival whose date is removed gets one with
--- revision 0, so that it does not arrive with its next date. A trigger, so that this holds for every writer.
+-- Whoever changes an approval date, and however: the arrival has the same, and a label that loses the only one it had does not
+-- arrive with the next.
 -- +goose StatementBegin
 CREATE TRIGGER arrivals_follow_dates AFTER UPDATE OF approval_date ON colas WHEN new.approval_date IS NOT old.approval_date
 BEGIN
@@ -22,20 +21,18 @@ BEGIN
 END;
 -- +goose StatementEnd
 
--- Time and revision of the latest run, or else of creation. The next run continues from here.
+-- Up to where a search has looked: that of its latest run, or of its creation.
 ALTER TABLE saved_searches ADD COLUMN mark_at INTEGER;
 ALTER TABLE saved_searches ADD COLUMN mark_revision INTEGER;
--- Claim number; increases whenever the row is claimed or a claim ends.
-ALTER TABLE saved_searches ADD COLUMN hold INTEGER NOT NULL DEFAULT 0;
-ALTER TABLE saved_searches ADD COLUMN held_until INTEGER;              -- end of the claim; NULL if not claimed
+ALTER TABLE saved_searches ADD COLUMN hold INTEGER NOT NULL DEFAULT 0; -- rises with every claim, and with whatever ends one
+ALTER TABLE saved_searches ADD COLUMN held_until INTEGER;              -- NULL: nobody holds it
 
 UPDATE saved_searches SET mark_at = coalesce(last_run_at, created_at), mark_revision = (SELECT revision FROM meta);
 
--- For finding due searches.
+-- By this the due ones are found.
 CREATE INDEX saved_searches_by_due ON saved_searches (next_run_at) WHERE active;
 
--- Triggers, so that they also apply to processes of the previous version: a new search gets a mark, and a changed
--- search loses its claim.
+-- Triggers, so that processes of the version before mark what they create, and no change of a search can forget who holds it.
 -- +goose StatementBegin
 CREATE TRIGGER new_searches_are_marked AFTER INSERT ON saved_searches WHEN new.mark_at IS NULL
 BEGIN
@@ -54,15 +51,15 @@ CREATE TABLE saved_search_runs (
     id          INTEGER PRIMARY KEY AUTOINCREMENT,
     search_id   INTEGER NOT NULL REFERENCES saved_searches ON DELETE CASCADE,
     ran_at      INTEGER NOT NULL,
-    date_from   TEXT    NOT NULL, -- approval dates of the window, date_to inclusive
+    date_from   TEXT    NOT NULL, -- approval dates of the window, both included
     date_to     TEXT    NOT NULL,
-    match_count INTEGER NOT NULL, -- number of matches that no earlier run had
-    late_count  INTEGER NOT NULL  -- number of these matches that were approved before the window
+    match_count INTEGER NOT NULL, -- of the matches that no earlier run had
+    late_count  INTEGER NOT NULL  -- of these, those approved before the window
 ) STRICT;
 
 CREATE INDEX saved_search_runs_by_search ON saved_search_runs (search_id);
 
--- All labels that each search has found. Rows outlive runs and labels, so that a search finds a label only once.
+-- What each search has ever found. It is what a label comes to a search but once by, so it outlives runs and labels.
 CREATE TABLE saved_search_matches (
     search_id INTEGER NOT NULL REFERENCES saved_searches ON DELETE CASCADE,
     ttb_id    INTEGER NOT NULL,

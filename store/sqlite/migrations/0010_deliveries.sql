@@ -1,18 +1,17 @@
--- Destinations, deliveries, and suspended accounts and paused searches.
+-- Where what saved searches find is sent, what was sent there, and which searches do not run for a reason of the account's.
 
 -- +goose Up
 
-ALTER TABLE accounts ADD COLUMN suspended_at INTEGER;                    -- NULL if not suspended
-ALTER TABLE accounts ADD COLUMN suspended_because TEXT;                  -- reason shown to the account holder
--- Maximum number of searches with an active schedule.
-ALTER TABLE accounts ADD COLUMN active_limit INTEGER NOT NULL DEFAULT 10;
+ALTER TABLE accounts ADD COLUMN suspended_at INTEGER;                    -- NULL: it is not
+ALTER TABLE accounts ADD COLUMN suspended_because TEXT;                  -- for the account holder to read
+ALTER TABLE accounts ADD COLUMN active_limit INTEGER NOT NULL DEFAULT 10; -- searches that may run by themselves
 
--- From here on next_run_at is set for requested runs as well, not only for scheduled ones.
+-- A search is due at next_run_at, whether its schedule or somebody asks for it.
 UPDATE saved_searches SET next_run_at = NULL WHERE NOT active;
 
-ALTER TABLE saved_searches ADD COLUMN paused_because TEXT; -- reason concerning the account; NULL if not paused
-ALTER TABLE saved_searches ADD COLUMN feed_hash BLOB;      -- SHA-256 of the feed token; NULL if there is no feed
-ALTER TABLE saved_searches ADD COLUMN failures INTEGER NOT NULL DEFAULT 0; -- number of consecutive failed runs
+ALTER TABLE saved_searches ADD COLUMN paused_because TEXT; -- a reason of the account's: while there is one it is not run
+ALTER TABLE saved_searches ADD COLUMN feed_hash BLOB;      -- SHA-256 of the token of its feed; NULL: it has none
+ALTER TABLE saved_searches ADD COLUMN failures INTEGER NOT NULL DEFAULT 0; -- times in a row that it could not be run
 
 DROP TRIGGER changed_searches_are_let_go;
 -- +goose StatementBegin
@@ -22,8 +21,7 @@ BEGIN
 END;
 -- +goose StatementEnd
 
--- A recorded run resets the number of failures. A trigger, so that this also applies to processes of the previous
--- version.
+-- Whoever records a run, and whichever version of the program: the search can be run.
 -- +goose StatementBegin
 CREATE TRIGGER run_searches_do_not_fail AFTER UPDATE OF mark_at ON saved_searches WHEN new.failures > 0
 BEGIN
@@ -35,36 +33,32 @@ DROP INDEX saved_searches_by_due;
 CREATE INDEX saved_searches_by_due ON saved_searches (next_run_at) WHERE next_run_at IS NOT NULL AND paused_because IS NULL;
 CREATE UNIQUE INDEX saved_searches_by_feed ON saved_searches (feed_hash) WHERE feed_hash IS NOT NULL;
 
--- Revision up to which the run read arrivals; NULL if not recorded.
-ALTER TABLE saved_search_runs ADD COLUMN upto INTEGER;
+ALTER TABLE saved_search_runs ADD COLUMN upto INTEGER; -- revision up to which it looked at arrivals; NULL: not noted
 
 UPDATE saved_search_runs SET upto = (SELECT mark_revision FROM saved_searches WHERE id = search_id)
     WHERE id IN (SELECT max(id) FROM saved_search_runs GROUP BY search_id);
 
--- Bit set of the filters that the label matched; 0 if not recorded.
-ALTER TABLE saved_search_matches ADD COLUMN met INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE saved_search_matches ADD COLUMN met INTEGER NOT NULL DEFAULT 0; -- filters that the label met, a bit each; 0: not noted
 
 CREATE TABLE destinations (
     id                INTEGER PRIMARY KEY AUTOINCREMENT,
     uuid              TEXT    NOT NULL UNIQUE DEFAULT (lower(hex(randomblob(4)) || '-' || hex(randomblob(2)) || '-4' || substr(hex(randomblob(2)), 2) || '-a' ||
                           substr(hex(randomblob(2)), 2) || '-' || hex(randomblob(6)))),
     account_id        INTEGER NOT NULL REFERENCES accounts,
-    search_id         INTEGER REFERENCES saved_searches ON DELETE CASCADE, -- NULL for all searches of the account
+    search_id         INTEGER REFERENCES saved_searches ON DELETE CASCADE, -- NULL: all searches of the account
     kind              TEXT    NOT NULL, -- email or webhook
-    address           TEXT,             -- email address or URL; NULL for the email address of the account
-    address_folded    TEXT,             -- normalized address, for comparison
+    address           TEXT,             -- e-mail address or URL; NULL: the e-mail address of the account
+    address_folded    TEXT,             -- by which it is compared
     send_empty        INTEGER NOT NULL DEFAULT 0,
     state             TEXT    NOT NULL DEFAULT 'active', -- active, unconfirmed, paused or disabled
     reason            TEXT,             -- why it is paused or disabled
-    -- In links that confirm the address or unsubscribe it.
-    token             TEXT    NOT NULL UNIQUE DEFAULT (lower(hex(randomblob(20)))),
-    secret            TEXT,             -- signs webhooks
-    old_secret        TEXT,             -- signs them as well until old_secret_until
+    token             TEXT    NOT NULL UNIQUE DEFAULT (lower(hex(randomblob(20)))), -- by which who gets its mail confirms it or ends it
+    secret            TEXT,             -- that webhooks are signed with
+    old_secret        TEXT,             -- that they are signed with as well
     old_secret_until  INTEGER,
     created_at        INTEGER NOT NULL,
     last_delivered_at INTEGER,
-    -- First of the consecutive failed attempts; NULL if the latest succeeded or there was none.
-    failing_since     INTEGER
+    failing_since     INTEGER -- NULL: the latest attempt got through, or there was none
 ) STRICT;
 
 CREATE UNIQUE INDEX destinations_once ON destinations (account_id, kind, coalesce(address_folded, ''), coalesce(search_id, 0));
@@ -72,8 +66,7 @@ CREATE INDEX destinations_by_search ON destinations (search_id) WHERE search_id 
 
 INSERT INTO destinations (account_id, kind, created_at) SELECT id, 'email', created_at FROM accounts ORDER BY id;
 
--- A new account gets its own email destination. A trigger, so that this also applies to processes of the previous
--- version.
+-- Whoever makes an account, and whichever version of the program: it has a destination of its own.
 -- +goose StatementBegin
 CREATE TRIGGER accounts_have_destinations AFTER INSERT ON accounts
 BEGIN
@@ -83,24 +76,22 @@ END;
 
 CREATE TABLE deliveries (
     id               INTEGER PRIMARY KEY AUTOINCREMENT,
-    -- Lets the recipient recognize a message that is sent twice.
-    message_id       TEXT    NOT NULL DEFAULT ('msg_' || lower(hex(randomblob(16)))),
+    message_id       TEXT    NOT NULL DEFAULT ('msg_' || lower(hex(randomblob(16)))), -- by which who gets it twice knows it
     account_id       INTEGER NOT NULL REFERENCES accounts,
-    -- Recipient of the message, or its subject.
-    destination_id   INTEGER NOT NULL REFERENCES destinations ON DELETE CASCADE,
+    destination_id   INTEGER NOT NULL REFERENCES destinations ON DELETE CASCADE, -- where it goes, or what it is about
     search_id        INTEGER REFERENCES saved_searches ON DELETE CASCADE,
     run_id           INTEGER REFERENCES saved_search_runs ON DELETE CASCADE,
     event            TEXT    NOT NULL,
     kind             TEXT    NOT NULL, -- email or webhook
     state            TEXT    NOT NULL DEFAULT 'pending', -- pending, delivered, failed or skipped
-    error            TEXT,             -- error of the latest attempt, or the reason for skipping
+    error            TEXT,             -- of the latest attempt, or why it was skipped
     attempts         INTEGER NOT NULL DEFAULT 0,
     created_at       INTEGER NOT NULL,
-    first_attempt_at INTEGER, -- first attempt since creation, or since a retry was requested
-    next_attempt_at  INTEGER, -- NULL if settled, that is, not pending
+    first_attempt_at INTEGER, -- since it was made, or asked for again
+    next_attempt_at  INTEGER, -- NULL: it is settled
     settled_at       INTEGER,
-    hold             INTEGER NOT NULL DEFAULT 0, -- claim number; increases whenever the row is claimed or a claim ends
-    held_until       INTEGER  -- end of the claim; NULL if not claimed
+    hold             INTEGER NOT NULL DEFAULT 0, -- rises with every claim, and with whatever ends one
+    held_until       INTEGER  -- NULL: nobody holds it
 ) STRICT;
 
 CREATE INDEX deliveries_by_due ON deliveries (kind, next_attempt_at) WHERE next_attempt_at IS NOT NULL;
@@ -112,16 +103,16 @@ CREATE INDEX deliveries_by_age ON deliveries (created_at);
 
 CREATE TABLE delivery_attempts (
     delivery_id INTEGER NOT NULL REFERENCES deliveries ON DELETE CASCADE,
-    n           INTEGER NOT NULL, -- number of the attempt, from 1
+    n           INTEGER NOT NULL, -- from 1
     at          INTEGER NOT NULL,
-    took        INTEGER NOT NULL, -- duration in microseconds
-    status      INTEGER,          -- HTTP or SMTP status code; NULL if there was no response
-    error       TEXT,             -- NULL if the attempt succeeded
+    took        INTEGER NOT NULL, -- microseconds
+    status      INTEGER,          -- of HTTP or SMTP; NULL: there was no answer
+    error       TEXT,             -- NULL: it got through
     PRIMARY KEY (delivery_id, n)
 ) STRICT, WITHOUT ROWID;
 
--- When people were asked to confirm an email address. Limits how often that happens, since an address may belong to
--- somebody without an account. Rows outlive destinations and are deleted after a day.
+-- When people were asked to confirm an e-mail address: they may have nothing to do with us, so they are not asked often. It outlives destinations,
+-- and is forgotten after a day.
 CREATE TABLE confirmations_asked (
     id             INTEGER PRIMARY KEY,
     account_id     INTEGER NOT NULL REFERENCES accounts,
@@ -133,10 +124,8 @@ CREATE INDEX confirmations_asked_by_account ON confirmations_asked (account_id, 
 CREATE INDEX confirmations_asked_by_address ON confirmations_asked (address_folded, asked_at);
 CREATE INDEX confirmations_asked_by_age ON confirmations_asked (asked_at);
 
--- The deliveries of each run, at most one per kind and address. If several destinations have the same address, that of
--- the search takes precedence over that of the account, and an older one of the account over a newer one. (The
--- account's own address may have become equal to that of another destination.) Unconfirmed destinations get nothing and
--- don't take precedence.
+-- What each run is told by. A destination of the search itself comes in place of one of the whole account with the same address, and so does an
+-- older one of the account: its own address may have become that of another one. One that is not confirmed comes in place of none.
 CREATE VIEW told_runs AS
     SELECT s.account_id, d.id AS destination_id, s.id AS search_id, r.id AS run_id, 'saved_search.ran' AS event, d.kind,
         iif(d.state = 'active', 'pending', 'skipped') AS state, iif(d.state = 'active', NULL, 'The destination was ' || d.state || '.') AS error,
@@ -147,8 +136,8 @@ CREATE VIEW told_runs AS
             AND (o.search_id = s.id OR o.search_id IS NULL AND o.id < d.id)
             AND coalesce(o.address_folded, a.email_folded) = coalesce(d.address_folded, a.email_folded)));
 
--- Insert the deliveries of a new run in the transaction that records it. Triggers, so that this also applies to
--- processes of the previous version. match_count is updated after the run is inserted, hence the second trigger.
+-- Whoever records a run, and whichever version of the program: what tells of it is in the same transaction. What a run found is counted
+-- after it is written.
 -- +goose StatementBegin
 CREATE TRIGGER runs_are_told AFTER INSERT ON saved_search_runs
 BEGIN

@@ -1,4 +1,4 @@
--- For finding the resubmissions of a label.
+-- A label is asked for those that submit it again.
 
 -- +goose Up
 

@@ -1,6 +1,5 @@
--- Compare email addresses by ASCII letter case only. Earlier versions folded by Unicode, so an address with a Kelvin
--- sign was equal to the ASCII one with a k. Fold existing addresses again; lower() changes ASCII letters only. Identity
--- names are not addresses.
+-- Compare email addresses by ASCII letter case only. Earlier versions folded by Unicode, so an address with a Kelvin sign was equal
+-- to the ASCII one with a k. Fold existing addresses again; lower() changes ASCII letters only. Identity names are not addresses.
 
 -- +goose Up
 

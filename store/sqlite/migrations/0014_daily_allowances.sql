@@ -24,6 +24,6 @@ CREATE INDEX previewed_labels_by_day ON previewed_labels (day);
 
 ALTER TABLE saved_search_runs ADD COLUMN manual INTEGER NOT NULL DEFAULT 0; -- whether the account requested the run
 
--- How many labels of a run, the first by TTB ID, messages and feeds name. Existing runs, and runs recorded by processes
--- of the previous version, name the maximum.
+-- How many labels of a run, the first by TTB ID, messages and feeds name. Existing runs, and runs recorded by processes of the
+-- previous version, name the maximum.
 ALTER TABLE saved_search_runs ADD COLUMN named_labels INTEGER NOT NULL DEFAULT 25;

@@ -4,17 +4,14 @@
 
 ALTER TABLE meta ADD COLUMN key_check TEXT; -- check value by which the server recognizes the keys that encrypt secrets
 
--- 1 while free space of the file may hold clear-text secrets, since updated rows leave copies. After sealing them, a
--- start rewrites the file.
+-- 1 while free space of the file may hold clear-text secrets, since updated rows leave copies. After sealing them, a start rewrites the file.
 ALTER TABLE meta ADD COLUMN to_vacuum INTEGER NOT NULL DEFAULT 0;
 UPDATE meta SET to_vacuum = EXISTS (SELECT 1 FROM destinations);
 
--- secret, old_secret and challenge are encrypted. token is no longer used: it holds "unused:" and random text, because
--- the previous version still looks up links by it. Any other value is an unhashed link token from an earlier version.
--- SHA-256 of the token of links in email from earlier versions; NULL: none.
-ALTER TABLE destinations ADD COLUMN link_hash BLOB;
--- When the endpoint confirmed; NULL if it has not, and for email addresses.
-ALTER TABLE destinations ADD COLUMN verified_at INTEGER;
+-- secret, old_secret and challenge are encrypted. token is no longer used: it holds "unused:" and random text, because the
+-- previous version still looks up links by it. Any other value is an unhashed link token from an earlier version.
+ALTER TABLE destinations ADD COLUMN link_hash BLOB;      -- SHA-256 of the token of links in email from earlier versions; NULL: none
+ALTER TABLE destinations ADD COLUMN verified_at INTEGER; -- when the endpoint confirmed; NULL if it has not, and for email addresses
 ALTER TABLE destinations ADD COLUMN challenge TEXT;      -- latest challenge of the endpoint
 ALTER TABLE destinations ADD COLUMN challenge_tries INTEGER NOT NULL DEFAULT 0; -- codes entered for it
 
