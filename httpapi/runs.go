@@ -10,7 +10,9 @@ import (
 )
 
 // matchesCost describes the cost of reading matches.
-const matchesCost = "One list record per match returned. If fewer remain, the page is truncated and `truncated_by_quota` is true. To read the rest, request the same page again once quota is available; all its matches are charged. The next page would skip the truncated rows."
+const matchesCost = "One list record per match returned. If fewer remain, the page is truncated and " +
+	"`truncated_by_quota` is true. To read the rest, request the same page again once quota is available; all its " +
+	"matches are charged. The next page would skip the truncated rows."
 
 // runOperations list runs and matches, start a manual run, and explain why a search matches a
 // label.
@@ -36,45 +38,38 @@ func runOperations(svc Service) []operation {
 				return svc.SavedSearchRuns(r.Context(), c, pathValue(r, "uuid"), p)
 			}),
 		},
-		{
-			ID: "listSavedSearchMatches", Path: savedSearchesPath + "/{uuid}/matches", Tag: tagSearches,
+		matchList(operation{
+			ID: "listSavedSearchMatches", Path: savedSearchesPath + "/{uuid}/matches", PathParam: search,
 			Summary: "List a search's matches",
 			Description: "TTB IDs of the labels found by any run of the search, latest run first, with the filters " +
 				"that each label matched. Of alternative filters, only those that matched are listed. " +
 				"`/saved-searches/{uuid}/explain/{ttb_id}` explains why the search does or doesn't match a label. " +
 				"Counts are free at `/saved-searches/{uuid}/runs`.",
-			PathParam: search,
-			Params:    reflect.TypeFor[cola.SavedSearchListParams](),
-			Response:  reflect.TypeFor[pageOf[cola.SavedSearchMatch]](),
-			Example:   exampleMatches(),
-			Meter:     cola.MeterListRecords,
-			Cost:      matchesCost,
-			call: listUnder(func(
-				r *http.Request, c cola.Caller, p cola.SavedSearchListParams,
-			) (registry.PageList[cola.SavedSearchMatch], cola.QuotaState, error) {
-				return svc.SavedSearchMatches(r.Context(), c, pathValue(r, "uuid"), p)
-			}),
-		},
-		{
-			ID: "listRunMatches", Path: savedSearchesPath + "/{uuid}/runs/{run}/matches", Tag: tagSearches,
+		}, func(r *http.Request, c cola.Caller, p cola.SavedSearchListParams) (matches, cola.QuotaState, error) {
+			return svc.SavedSearchMatches(r.Context(), c, pathValue(r, "uuid"), p)
+		}),
+		matchList(operation{
+			ID: "listRunMatches", Path: savedSearchesPath + "/{uuid}/runs/{run}/matches", PathParam: search, InnerParam: run,
 			Summary:     "List a run's matches",
 			Description: "TTB IDs of the new labels that a run found, with the filters that each label matched.",
-			PathParam:   search,
-			InnerParam:  run,
-			Params:      reflect.TypeFor[cola.SavedSearchListParams](),
-			Response:    reflect.TypeFor[pageOf[cola.SavedSearchMatch]](),
-			Example:     exampleMatches(),
-			Meter:       cola.MeterListRecords,
-			Cost:        matchesCost,
-			call: listUnder(func(
-				r *http.Request, c cola.Caller, p cola.SavedSearchListParams,
-			) (registry.PageList[cola.SavedSearchMatch], cola.QuotaState, error) {
-				return svc.RunMatches(r.Context(), c, pathValue(r, "uuid"), pathValue(r, "run"), p)
-			}),
-		},
+		}, func(r *http.Request, c cola.Caller, p cola.SavedSearchListParams) (matches, cola.QuotaState, error) {
+			return svc.RunMatches(r.Context(), c, pathValue(r, "uuid"), pathValue(r, "run"), p)
+		}),
 		runSavedSearch(svc),
 		explainSavedSearch(svc),
 	}
+}
+
+type matches = registry.PageList[cola.SavedSearchMatch]
+
+// matchList completes an operation that lists matches and charges for them.
+func matchList(
+	o operation, fetch func(*http.Request, cola.Caller, cola.SavedSearchListParams) (matches, cola.QuotaState, error),
+) operation {
+	o.Tag, o.Meter, o.Cost = tagSearches, cola.MeterListRecords, matchesCost
+	o.Params, o.Response = reflect.TypeFor[cola.SavedSearchListParams](), reflect.TypeFor[pageOf[cola.SavedSearchMatch]]()
+	o.Example, o.call = exampleMatches(), listUnder(fetch)
+	return o
 }
 
 func runSavedSearch(svc Service) operation {
@@ -84,11 +79,9 @@ func runSavedSearch(svc Service) operation {
 		Description: "Runs the search within about a minute, with or without a schedule. It covers the same window " +
 			"as the next run would, and no later run finds the same labels. " +
 			"Messages and feeds give only the number of labels and a link; to see the labels, list the run's " +
-			"matches. " +
-			"The schedule is unchanged.\n\n" +
+			"matches. The schedule is unchanged.\n\n" +
 			"The limit is 24 manual runs per account per day (UTC). A request for a search that is already due is " +
-			"not " +
-			"counted, so it is safe to repeat. The search needs a filter that narrows it." + needsScope,
+			"not counted, so it is safe to repeat. The search needs a filter that narrows it." + needsScope,
 		PathParam: savedSearchID(),
 		Async:     true,
 		Response:  reflect.TypeFor[dataOf[cola.SavedSearch]](),

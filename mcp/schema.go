@@ -221,7 +221,7 @@ func namedFields(types ...reflect.Type) object {
 			}
 		}
 	}
-	return object{{"properties", properties}}
+	return object{{"type", "object"}, {"properties", properties}}
 }
 
 // isRecord reports whether a type is a struct of fields, rather than one with a JSON form of its
