@@ -161,8 +161,7 @@ func readTokenClaims(payload []byte, typed bool, ours names, now time.Time) (c t
 func (o claims) checkUse(typed bool) error {
 	if o.has("cnf") {
 		return unauthorized("The access token is bound to a client key (cnf: DPoP or mutual TLS), which this service " +
-			"does not " +
-			"support. Request a plain bearer token.")
+			"does not support. Request a plain bearer token.")
 	}
 	if o.has("events") {
 		return unauthorized("The token is a security event token (it has events). Send an access token.")

@@ -121,8 +121,7 @@ func createDestination(svc Service) operation {
 	return operation{
 		ID: "createDestination", Method: http.MethodPost, Path: destinationsPath, Tag: tagDestinations,
 		Summary: "Add a destination",
-		Description: "Sends the messages of one saved search, or of all, to an email address or a webhook. A " +
-			"search's " +
+		Description: "Sends the messages of one saved search, or of all, to an email address or a webhook. A search's " +
 			"own destination overrides an account-wide one with the same address. The limit is 20 per account.\n\n" +
 			"Each **webhook** message is a POST of JSON, signed as in Standard Webhooks " +
 			"(https://www.standardwebhooks.com: `webhook-id`, `webhook-timestamp`, `webhook-signature`) with the " +

@@ -111,8 +111,7 @@ func introduction() string {
 		"The registry of US alcohol label approvals (COLAs): labels, permit holders, barcodes, reference data, and " +
 			"saved searches.",
 		"**Quotas.** Looking up a single record uses one detail view. Lists and searches use one list record per " +
-			"record returned. " +
-			"Both are counted per account per calendar month (UTC), across all keys and apps. " +
+			"record returned. Both are counted per account per calendar month (UTC), across all keys and apps. " +
 			"Every request also counts toward the rate limit, which limits requests in any 60-second window. " +
 			"Every authenticated response, including errors, has the five quota headers.",
 		"**Parameters.** All problems of a request are reported at once. Unknown parameters are rejected; empty " +
@@ -226,8 +225,7 @@ func (s components) describeSuccess(o *huma.Operation, op *operation) {
 func idempotencyKeyParam() *huma.Param {
 	return &huma.Param{
 		Name: idempotencyKey, In: "header", Example: "5f0c2c1e-7d6f-4a8e-9f0e-3f4f4a1d2b6c",
-		Description: "A unique value, such as a UUID, that makes it safe to repeat this request for 24 hours. 1 to " +
-			"255 " +
+		Description: "A unique value, such as a UUID, that makes it safe to repeat this request for 24 hours. 1 to 255 " +
 			"visible ASCII characters.",
 		Schema: &huma.Schema{Type: huma.TypeString, MaxLength: new(255), Pattern: "^[!-~]{1,255}$"},
 	}

@@ -118,8 +118,7 @@ func errorKinds() []errorKind {
 				Message: mediaTypeMessage([]string{mediaJSON})}}},
 		{http.StatusTooManyRequests, "QuotaExceeded",
 			"A limit was reached; details.reason says which. detail_views, list_records: a monthly quota is used up, " +
-				"and upgrade_url is set. burst: too many requests in 60 seconds. failed_credentials: too many " +
-				"invalid " +
+				"and upgrade_url is set. burst: too many requests in 60 seconds. failed_credentials: too many invalid " +
 				"credentials from your address; valid ones are still accepted. requests: a feed or emailed link was " +
 				"requested too often. Retry-After is set unless a monthly quota is used up.",
 			append([]string{"Retry-After"}, requestID...), quotaExamples()},
@@ -279,8 +278,7 @@ func searchLimitErrors() []errorKind {
 				"full": {
 					Code: cola.CodeWatchlistLimit,
 					Message: "The account has the maximum of 1000 saved searches. Delete one first: GET " +
-						"/saved-searches " +
-						"lists them, DELETE /saved-searches/{uuid} deletes one.",
+						"/saved-searches lists them, DELETE /saved-searches/{uuid} deletes one.",
 					Details: map[string]any{"limit": cola.MaxSavedSearches},
 				},
 				"reused": cola.Errorf(cola.CodeIdempotencyKeyReused,

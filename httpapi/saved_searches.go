@@ -110,15 +110,13 @@ func changeSavedSearch(svc Service) operation {
 			"`{\"schedule\": null}` removes the schedule. If the search has no schedule, send a complete one. " +
 			"A new cadence uses its default day unless `day` is given. A changed or resumed schedule next runs at its " +
 			"first scheduled time from now.\n\n" +
-			"The result must satisfy the rules for new searches, including the limit on active schedules. Changes " +
-			"are " +
+			"The result must satisfy the rules for new searches, including the limit on active schedules. Changes are " +
 			"idempotent." + needsScope,
 		PathParam: savedSearchID(),
 		Body: &requestBody{
 			Type: reflect.TypeFor[cola.SavedSearchChangeParams](), Example: exampleChangeBody(), Media: media,
 			Doc: "At least one field to change. Unknown fields are rejected. null removes a schedule or its day, and " +
-				"is " +
-				"invalid for name, filters, cadence and active.",
+				"is invalid for name, filters, cadence and active.",
 		},
 		Response: reflect.TypeFor[notedOf[cola.SavedSearch]](),
 		Example:  notedOf[cola.SavedSearch]{Data: examplePausedSearch()},

@@ -33,8 +33,7 @@ const serverTitle = "Label approval registry"
 
 // instructions describe the whole server to assistants.
 const instructions = "Registry of US alcohol label approvals (COLAs) since 2005: labels, permittees, barcodes and " +
-	"TTB's " +
-	"reference data.\n\n" +
+	"TTB's reference data.\n\n" +
 	"Cost: search_colas, search_permittees and lookup_barcode use one list record per record returned; " +
 	"get_cola and get_permittee use one detail view each. Both are monthly quotas, and small plans allow few " +
 	"requests a minute. get_usage, the reference tools (processing times, production reports, AVAs) and the " +

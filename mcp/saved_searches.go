@@ -75,8 +75,7 @@ func updateSavedSearchTool() tool {
 	return newTool(tool{
 		name: "update_saved_search", title: "Change a saved search",
 		description: "Change a saved search; omitted fields stay the same. schedule.active false pauses its " +
-			"alert, true resumes it. filters replaces all existing filters, so include the ones you want to keep. " +
-			"Find " +
+			"alert, true resumes it. filters replaces all existing filters, so include the ones you want to keep. Find " +
 			"the uuid with list_saved_searches. " + needsScope,
 		cost:   free,
 		scope:  cola.ScopeWriteSavedSearches,

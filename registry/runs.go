@@ -218,8 +218,7 @@ func notActiveError(plan *cola.Schedule) error {
 	if plan != nil && plan.PausedBecause.V == cola.PausedDowngraded {
 		reason = cola.PausedDowngraded
 		because = "the account has more active schedules than allowed, so only the oldest ones run. Pause or delete " +
-			"one " +
-			"of the others."
+			"one of the others."
 	}
 	refusal := cola.Errorf(cola.CodeNotActive,
 		"The search is on hold: %s Its next run will find the labels missed meanwhile.", because)

@@ -124,8 +124,7 @@ func saveSearchError(err error) error {
 			"delete another one first.")
 	case errors.Is(err, store.ErrUnavailable):
 		refusal := cola.Unavailable()
-		refusal.Message = "The search may not have been saved. Send the same request again in a few seconds; with " +
-			"the " +
+		refusal.Message = "The search may not have been saved. Send the same request again in a few seconds; with the " +
 			"same Idempotency-Key, or as a tool call, it is saved only once."
 		return refusal
 	}
