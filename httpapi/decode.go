@@ -185,6 +185,8 @@ func objectProblem(body []byte, form string) string {
 		return "The body is empty; " + example
 	case !utf8.Valid(body):
 		return "The body is not valid UTF-8."
+	case bytes.HasPrefix(body, []byte("\ufeff")):
+		return "The body starts with a byte order mark; send the JSON without it."
 	}
 	switch strictjson.Bounded(body, maxBodyDepth, strictjson.MaxValues) {
 	case strictjson.ErrDepth:

@@ -26,7 +26,7 @@ const (
 		"seconds; not_found means that it was."
 	rotateSecretUnconfirmed = "The secret may not have been replaced. Send the same request again in a few " +
 		"seconds; the latest secret is valid."
-	sendUnconfirmed = "The message may not have been queued. Check GET /deliveries, or send the same " +
+	sendUnconfirmed = "The message may not have been queued. Check the deliveries, or send the same " +
 		"request again in a few seconds."
 )
 
