@@ -142,7 +142,22 @@ type Colas interface {
 	Resubmissions(ctx context.Context, id cola.TTBID) ([]cola.TTBID, error)
 	// HasColas reports whether there are any labels.
 	HasColas(ctx context.Context) (bool, error)
+	// ColasMissing calls yield with the ID of every label that lacks the given data, newest receipt
+	// first. It reads a page of labels at a time, so a slow callback holds no transaction open. It
+	// may see changes made during the call. It stops at an error of yield and returns it.
+	ColasMissing(ctx context.Context, missing Missing, yield func(cola.TTBID) error) error
 }
+
+// Missing is data that a label may lack.
+type Missing string
+
+// The kinds of missing data.
+const (
+	MissingDetail       Missing = "detail"        // no status; only TTB's detail pages have it
+	MissingApprovalDate Missing = "approval-date" // no approval date
+	MissingImages       Missing = "images"        // no images, or an unknown number
+	MissingBarcodes     Missing = "barcodes"      // no known barcode
+)
 
 // Permittees stores permit holders.
 type Permittees interface {

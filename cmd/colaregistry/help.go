@@ -42,6 +42,18 @@ Examples:
 }
 
 // Help describes the command.
+func (*recordsList) Help() string {
+	return `Prints one TTB ID per line, newest receipt first. Detail is missing if the label's status is unknown: TTB's search
+export has no status, its detail pages do.
+
+Examples:
+
+    colaregistry records list --missing detail --limit 100
+    colaregistry records list --missing images --count
+`
+}
+
+// Help describes the command.
 func (*alertsTick) Help() string {
 	return `A server does this every minute. The exit code is 1 if a search fails.
 

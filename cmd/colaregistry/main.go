@@ -38,6 +38,7 @@ type cli struct {
 	Serve   serveCommand   `cmd:"" help:"Run the server: REST API, MCP endpoint and dashboard."`
 	Mcp     mcpCommand     `cmd:"" name:"mcp" help:"Run a local MCP server on standard input and output."`
 	Import  importCommand  `cmd:"" help:"Import labels or reference data from files."`
+	Records recordsCommand `cmd:"" help:"List incomplete labels."`
 	Alerts  alertsCommand  `cmd:"" help:"Run due saved searches; receive webhooks."`
 	Account accountCommand `cmd:"" help:"Manage accounts."`
 	Key     keyCommand     `cmd:"" help:"Manage API keys."`

@@ -58,3 +58,47 @@ func (s *Store) HasRevision(ctx context.Context, rev cola.Revision) (bool, error
 	has, err := readOne(ctx, s, "look up revision", column[bool], hasRevision, int64(rev))
 	return has || rev == 0, err
 }
+
+// missingColumns are the conditions on labels that lack data.
+var missingColumns = map[store.Missing]string{
+	store.MissingDetail:       `application_status IS NULL`,
+	store.MissingApprovalDate: `approval_date IS NULL`,
+	store.MissingImages:       `coalesce(image_count, 0) = 0`,
+	store.MissingBarcodes:     `barcode_value IS NULL`,
+}
+
+// missingPage is how many IDs of incomplete labels are read at a time.
+const missingPage = 1000
+
+// ColasMissing implements store.Colas. Each page continues after the last ID of the previous one, so
+// that no read takes longer than one pass over the primary key.
+func (s *Store) ColasMissing(ctx context.Context, missing store.Missing, yield func(cola.TTBID) error) error {
+	const operation = "list incomplete labels"
+	condition, ok := missingColumns[missing]
+	if !ok {
+		return s.db.Failed(operation, fmt.Errorf("%w: unknown kind of missing data %q", store.ErrMalformed, missing))
+	}
+	query := `SELECT ttb_id FROM colas WHERE ttb_id >= $1 AND ttb_id < $2 AND ` + condition + ` ORDER BY ttb_id DESC LIMIT $3`
+	for _, century := range idsByReceipt {
+		for first, end := century[0], century[1]; ; {
+			page, err := readList(ctx, s, operation, column[cola.TTBID], query, first, end, missingPage)
+			if err != nil {
+				return err
+			}
+			for _, id := range page {
+				if err := yield(id); err != nil {
+					return fmt.Errorf("%s: %w", operation, err)
+				}
+			}
+			if len(page) < missingPage {
+				break
+			}
+			end = int64(page[len(page)-1])
+		}
+	}
+	return nil
+}
+
+// idsByReceipt are ranges of IDs, latest receipt first. An ID starts with two digits of the year:
+// 00 to 79 are this century, 80 to 99 the last one.
+var idsByReceipt = [][2]int64{{0, 80_000_000_000_000}, {80_000_000_000_000, 100_000_000_000_000}}

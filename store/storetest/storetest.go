@@ -31,6 +31,7 @@ func Run(t *testing.T, open func(t *testing.T, now func() time.Time) store.Store
 		{"Images", testImages},
 		{"Resubmissions", testResubmissions},
 		{"ColaMerge", testColaMerge},
+		{"ColasMissing", testColasMissing},
 		{"Permittees", testPermittees},
 		{"References", testReferences},
 		{"ProductionReports", testProductionReports},
@@ -212,6 +213,7 @@ func afterCloseSearches(ctx context.Context, st store.Store, errs map[string]err
 	errs["Restore"] = st.Restore(ctx, 1)
 	errs["SetActiveLimit"] = st.SetActiveLimit(ctx, 1, 1)
 	_, errs["HasColas"] = st.HasColas(ctx)
+	errs["ColasMissing"] = st.ColasMissing(ctx, store.MissingDetail, func(cola.TTBID) error { return nil })
 	_, errs["ArrivedSince"] = st.ArrivedSince(ctx, 0, func(store.Arrival) error { return nil })
 	_, errs["ClaimDue"] = st.ClaimDue(ctx, epoch, 1, time.Hour)
 	_, errs["RecordRuns"] = st.RecordRuns(ctx, []store.RunRecord{{}})
