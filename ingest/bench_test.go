@@ -20,6 +20,8 @@ func (discardStore) UpsertColas(_ context.Context, patches []cola.Patch[cola.Col
 	return make([]store.Outcome, len(patches)), nil
 }
 
+func (discardStore) RecordImport(context.Context, cola.Import) error { return nil }
+
 func (discardStore) HasColas(context.Context) (bool, error) { return true, nil }
 
 func (discardStore) Cola(context.Context, cola.TTBID) (cola.Cola, error) { return cola.Cola{}, nil }

@@ -30,6 +30,8 @@ type fakeStore struct {
 	reads   int               // calls of Cola
 	modes   []store.Mode      // modes of the calls of UpsertColas
 	lookErr error             // error of HasColas
+	imports []cola.Import     // recorded imports
+	recErr  error             // error of RecordImport
 }
 
 func newFakeStore() *fakeStore {
@@ -101,6 +103,16 @@ func (f *fakeStore) Cola(_ context.Context, id cola.TTBID) (cola.Cola, error) {
 		return label, store.ErrNotFound
 	}
 	return label, nil
+}
+
+func (f *fakeStore) RecordImport(ctx context.Context, i cola.Import) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	f.imports = append(f.imports, i)
+	return f.recErr
 }
 
 func (f *fakeStore) HasColas(context.Context) (bool, error) {

@@ -35,7 +35,9 @@ import (
 	"log/slog"
 	"runtime"
 	"strings"
+	"time"
 
+	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/cola/vocabulary"
 	"github.com/colaregistry/colaregistry/store"
 )
@@ -68,6 +70,7 @@ type Target interface {
 	store.Colas
 	store.Permittees
 	store.References
+	store.Imports
 }
 
 // Options configures an import. The zero value writes, without progress or log.
@@ -87,6 +90,8 @@ type Options struct {
 	Logger *slog.Logger
 	// Workers is the number of decoding goroutines. Default: one per processor, at most eight.
 	Workers int
+	// Now is the clock. Default: time.Now.
+	Now func() time.Time
 }
 
 // Progress is the progress of an import.
@@ -113,7 +118,9 @@ var ErrRefused = errors.New("rows were rejected")
 // the current batch and returns an error that wraps ctx.Err().
 //
 // Running an import again is safe: records that are already stored count as unchanged.
-func Import(ctx context.Context, st Target, kind Kind, sources []Source, opts Options) (Report, error) {
+//
+// Unless it is a dry run, Import records its outcome in the store, even if it fails.
+func Import(ctx context.Context, st Target, kind Kind, sources []Source, opts Options) (_ Report, err error) {
 	if opts.Workers <= 0 {
 		opts.Workers = min(8, runtime.GOMAXPROCS(0))
 	}
@@ -124,6 +131,9 @@ func Import(ctx context.Context, st Target, kind Kind, sources []Source, opts Op
 	work, err := workFor(run, st, kind)
 	if err != nil {
 		return run.report, err
+	}
+	if !opts.DryRun {
+		defer run.record(ctx, st, &err)()
 	}
 	if err := run.decideHistory(ctx, st); err != nil {
 		return run.report, err
@@ -148,6 +158,29 @@ func Import(ctx context.Context, st Target, kind Kind, sources []Source, opts Op
 		failures = append(failures, fmt.Errorf("%d of %d %w", run.report.Refused, run.report.Read, ErrRefused))
 	}
 	return run.report, errors.Join(failures...)
+}
+
+// recordTimeout limits how long a canceled import takes to record its outcome.
+const recordTimeout = 10 * time.Second
+
+// record starts the clock of an import. It returns the function that stores the outcome of the
+// import, which ended with *err, and joins its own error to it. Rejected rows alone are no failure.
+func (r *run) record(ctx context.Context, st store.Imports, err *error) func() {
+	now := r.opts.Now
+	if now == nil {
+		now = time.Now
+	}
+	started := now()
+	return func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTimeout)
+		defer cancel()
+		c := r.report.Counts
+		*err = errors.Join(*err, st.RecordImport(ctx, cola.Import{
+			Kind: string(r.report.Kind), StartedAt: cola.TimestampOf(started), FinishedAt: cola.TimestampOf(now()),
+			Read: c.Read, Added: c.Added, Changed: c.Changed, Unchanged: c.Unchanged, Refused: c.Refused,
+			Failed: *err != nil && (len(r.report.Failures) > 0 || !errors.Is(*err, ErrRefused)),
+		}))
+	}
 }
 
 // run is the state of one call of Import. Only its goroutine uses it.

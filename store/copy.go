@@ -69,6 +69,7 @@ const (
 	ItemGrant        ItemKind = "rate limit grants"
 	ItemRefusal      ItemKind = "refusals"
 	ItemReferences   ItemKind = "reference data"
+	ItemImport       ItemKind = "imports"
 	ItemPermittee    ItemKind = "permittees"
 	ItemCola         ItemKind = "labels"
 	ItemArrival      ItemKind = "arrivals"
@@ -80,7 +81,7 @@ func ItemKinds() []ItemKind {
 		ItemAccount, ItemKey, ItemApp, ItemIdentity, ItemLink, ItemSignIn,
 		ItemSearch, ItemRun, ItemMatch, ItemDestination, ItemDelivery, ItemAttempt,
 		ItemCreation, ItemConfirmation, ItemMonth, ItemDay, ItemGrant,
-		ItemRefusal, ItemReferences, ItemPermittee, ItemCola, ItemArrival,
+		ItemRefusal, ItemReferences, ItemImport, ItemPermittee, ItemCola, ItemArrival,
 	}
 }
 
@@ -106,6 +107,7 @@ type Item struct {
 	Grant        AccountGrant
 	Refusal      AccountRefusal
 	References   *ReferenceSets // without its Revision
+	Import       cola.Import
 	Permittee    StoredPermittee
 	Cola         *cola.Cola // normalized by Derive
 	Arrival      StoredArrival

@@ -62,6 +62,7 @@ type Store interface {
 	Colas
 	Permittees
 	References
+	Imports
 	Changes
 	Accounts
 	Keys

@@ -31,12 +31,14 @@ func (s *Store) Dump(ctx context.Context, yield func(*store.Item) error) error {
 	return s.failed(ctx, operation, err)
 }
 
+const selectFilled = `SELECT EXISTS (SELECT 1 FROM accounts) OR EXISTS (SELECT 1 FROM apps) OR EXISTS (SELECT 1 FROM imports)`
+
 // checkEmpty fails with store.ErrExists unless the store is empty and has never had records. Every
-// record except apps implies an account or a revision.
+// record except apps and imports implies an account or a revision.
 func checkEmpty(ctx context.Context, tx pgx.Tx, latest cola.Revision) error {
 	var filled bool
 	err := tx.QueryRow(ctx,
-		`SELECT EXISTS (SELECT 1 FROM accounts) OR EXISTS (SELECT 1 FROM apps)`).Scan(fields{&filled})
+		selectFilled).Scan(fields{&filled})
 	if err == nil && (latest > 0 || filled) {
 		err = errors.Join(store.ErrExists, errors.New("database is not empty"))
 	}

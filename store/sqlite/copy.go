@@ -24,15 +24,17 @@ func (s *Store) Dump(ctx context.Context, yield func(*store.Item) error) error {
 	}))
 }
 
+const selectFilled = `SELECT EXISTS (SELECT 1 FROM accounts) OR EXISTS (SELECT 1 FROM apps) OR EXISTS (SELECT 1 FROM imports)`
+
 // checkEmpty fails with store.ErrExists unless the store is empty and has never had records. Every
-// record except apps implies an account or a revision.
+// record except apps and imports implies an account or a revision.
 func checkEmpty(ctx context.Context, q querier) error {
 	var rev cola.Revision
 	if err := q.row(ctx, `SELECT revision FROM meta`).Scan(&rev); err != nil {
 		return err
 	}
 	var filled bool
-	err := q.row(ctx, `SELECT EXISTS (SELECT 1 FROM accounts) OR EXISTS (SELECT 1 FROM apps)`).Scan(&filled)
+	err := q.row(ctx, selectFilled).Scan(&filled)
 	if err == nil && (rev > 0 || filled) {
 		err = errors.Join(store.ErrExists, errors.New("database is not empty"))
 	}

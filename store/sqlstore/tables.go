@@ -172,6 +172,8 @@ func Tables(grants string) []Table {
 			"account_id, minute, channel, credential_kind, credential_id, reason", func(i *store.Item) []any {
 				return append([]any{&i.Refusal.Account}, refusalColumns(&i.Refusal.Refusal)...)
 			}),
+		table(store.ItemImport, "imports", importNames, "id",
+			func(i *store.Item) []any { return importColumns(&i.Import) }),
 		permitteeTable(),
 		table(store.ItemArrival, "cola_arrivals", "ttb_id, revision, approval_date", "ttb_id",
 			func(i *store.Item) []any {

@@ -68,10 +68,11 @@ func testCopy(t *testing.T, open Opener) {
 func fillNonEmpty(t *testing.T, st store.Store, c *clock, another func() store.Store) {
 	populate(t, st, c)
 	before := dump(t, st)
-	account, app := another(), another()
+	account, app, imported := another(), another(), another()
 	mustAccount(t, account, "a@example.com", cola.TierFree)
 	mustApp(t, app, "app")
-	for desc, to := range map[string]store.Store{"records": st, "an account": account, "an app": app} {
+	mustDo(t, imported.RecordImport(t.Context(), newImport("colas", 1)))
+	for desc, to := range map[string]store.Store{"records": st, "an account": account, "an app": app, "an import": imported} {
 		if err := to.Fill(t.Context(), store.Items(t.Context(), st)); !errors.Is(err, store.ErrExists) {
 			t.Errorf("Fill(store with %s) error = %v, want ErrExists", desc, err)
 		}
@@ -128,6 +129,10 @@ func populate(t *testing.T, st store.Store, c *clock) {
 	second.StatisticalDetail = "a"
 	outcomes, err = st.ReplaceProductionReport(t.Context(), key, []cola.ProductionReport{row, second}, store.Commit)
 	must(t, outcomes, err)
+	mustDo(t, st.RecordImport(t.Context(), newImport("colas", 1)))
+	failed := newImport("colas", 2)
+	failed.Failed = true
+	mustDo(t, st.RecordImport(t.Context(), failed))
 	populateDestinations(t, st, b.ID)
 	populateRuns(t, st)
 	populateAttempts(t, st, b.ID)
@@ -159,6 +164,7 @@ func checkCopy(t *testing.T, from, to store.Store, c *clock) {
 	want, got := mustReferences(t, from), mustReferences(t, to)
 	want.Revision, got.Revision = 0, 0
 	checkEqual(t, "reference data", want, got)
+	checkEqual(t, "LastImports", mustLastImports(t, from), mustLastImports(t, to))
 
 	k, err := to.KeyByHash(t.Context(), keyHash(1))
 	must(t, k, err)

@@ -35,6 +35,7 @@ func Run(t *testing.T, open func(t *testing.T, now func() time.Time) store.Store
 		{"Permittees", testPermittees},
 		{"References", testReferences},
 		{"ProductionReports", testProductionReports},
+		{"Imports", testImports},
 		{"Changes", testChanges},
 		{"Revisions", testRevisions},
 		{"Accounts", testAccounts},
@@ -152,6 +153,8 @@ func afterClose(ctx context.Context, st store.Store) map[string]error {
 	_, errs["UpsertCategoryAliases"] = st.UpsertCategoryAliases(ctx,
 		[]vocabulary.CategoryAlias{{Alias: "a", Path: "b"}}, store.Commit)
 	_, errs["AllReferences"] = st.AllReferences(ctx)
+	errs["RecordImport"] = st.RecordImport(ctx, newImport("colas", 1))
+	_, errs["LastImports"] = st.LastImports(ctx)
 	_, errs["Revision"] = st.Revision(ctx)
 	_, errs["HasRevision"] = st.HasRevision(ctx, 0)
 	_, errs["ColasSince"] = st.ColasSince(ctx, 0, func(*cola.IndexRecord) error { return nil })
