@@ -65,7 +65,8 @@ type Query struct {
 	PermitPart   string // part of the permit number, any case (saved searches)
 	AddressState string // applicant's state, two letters, upper case (saved searches)
 	Barcode      string // main barcode, as sent
-	From, To     Date   // approval dates, inclusive; zero is open. Either excludes undated labels
+	From, To     Date   // effective dates, inclusive; zero is open. Either excludes undated labels
+	NoEstimates  bool   // excludes labels whose date is an estimate
 	ABVMin       Opt[float64]
 	ABVMax       Opt[float64]
 	VolumeMin    Opt[float64] // milliliters
@@ -86,7 +87,7 @@ type ColaSearch struct {
 	Fingerprint   uint64 // of the parameters without page, per_page and cursor; binds cursors
 }
 
-// Position is a position in the result order: after the label with this approval date (zero if
+// Position is a position in the result order: after the label with this effective date (zero if
 // undated) and ID.
 type Position struct {
 	Date  Date

@@ -193,8 +193,8 @@ func (r *registry) values(facet string, p cola.SearchParams) map[string]bool {
 		case cola.FacetOrigin:
 			values[strings.ToUpper(string(s.OriginName))] = true
 		case cola.FacetYear:
-			if s.ApprovalDate != 0 {
-				values[fmt.Sprint(s.ApprovalDate.Time().Year())] = true
+			if date := effective(s); date != 0 {
+				values[fmt.Sprint(date.Time().Year())] = true
 			}
 		case cola.FacetCategory:
 			above := vocabulary.ResolveCategory(p.DerivedSubcategory, aliases)

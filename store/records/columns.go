@@ -117,6 +117,7 @@ func ColaColumns(c *cola.Cola) []Column {
 		{"has_neck_image", &c.HasNeckImage},
 		{"has_strip_image", &c.HasStripImage},
 		{"main_image_url", &c.MainImageURL},
+		{"date_estimate", &c.DateEstimate},
 	}
 }
 
@@ -134,6 +135,7 @@ func IndexColumns(r *cola.IndexRecord, mainBarcodeType *string) []Column {
 		{"permit_number", &s.PermitNumber},
 		{"application_status", &s.ApplicationStatus},
 		{"approval_date", &s.ApprovalDate},
+		{"date_estimate", &s.ApprovalDateEstimate}, // also of known dates; see ColaSummary.SetEstimate
 		{"image_count", &s.ImageCount},
 		{"application_date", &r.ApplicationDate},
 		{"origin_id", &r.OriginID},
