@@ -140,8 +140,8 @@ func brandClearancePrompt(p clearanceArgs, words registry.Vocabulary) (string, e
 	filters := formatIfSet(" and derived_subcategory %q", p.Category) + formatIfSet(" and origin %q", p.Origin)
 	return fmt.Sprintf(`Check whether the brand name %q is available for a US alcohol label (%s).%s
 
-1. Call search_colas with brand_name %q, approval_date_from 2005-01-01 and per_page 20%s. pagination.total is the number of labels.
-2. Call search_colas with q set to each distinctive word of the name, to the name without its spaces or hyphens, and to likely other spellings, each with approval_date_from 2005-01-01 and per_page 5. Make at most four calls.
+1. Call search_colas with brand_name %q, date_range all and per_page 20%s. pagination.total is the number of labels.
+2. Call search_colas with q set to each distinctive word of the name, to the name without its spaces or hyphens, and to likely other spellings, each with date_range all and per_page 5. Make at most four calls.
 3. Call get_cola for the three closest conflicts, and note each one's permittee, product and status.
 4. Report labels with the same brand, then similar ones, each with brand, product, class, permit number, status, approval date and TTB ID. Conclude with a judgment (clear, crowded or taken) and the reason.
 
@@ -166,7 +166,7 @@ func watchBrandPrompt(p watchArgs, words registry.Vocabulary) (string, error) {
 	}
 	return fmt.Sprintf(`Set up an alert for new US alcohol labels with the brand name %q (%s).%s
 
-1. Call search_colas with brand_name %q, approval_date_from 2005-01-01 and per_page 5%s. pagination.total is the number of labels; the rows are the newest, with their permit numbers.
+1. Call search_colas with brand_name %q, date_range all and per_page 5%s. pagination.total is the number of labels; the rows are the newest, with their permit numbers.
 2. Summarize the result for the user and propose a saved search: a name; filters with brand_name %q%s; and a weekly schedule, cadence weekly and day 1 (Monday). If many labels are unrelated, propose a filter that excludes them.
 3. Ask the user to confirm or change the proposal, and wait for the answer.
 4. After the user agrees, call create_saved_search once with that name, those filters and that schedule.
