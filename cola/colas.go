@@ -203,6 +203,8 @@ type Revision int64
 type IndexRecord struct {
 	Summary            ColaSummary
 	ApplicationDate    Date
+	LatestUpdateDate   Date
+	DateEstimate       Date // also if the approval date is known
 	OriginID           string
 	DomesticOrImported string
 	AddressRecipient   string
@@ -226,6 +228,8 @@ func (c *Cola) IndexRecord() IndexRecord {
 	r := IndexRecord{
 		Summary:            c.ColaSummary,
 		ApplicationDate:    c.ApplicationDate,
+		LatestUpdateDate:   c.LatestUpdateDate,
+		DateEstimate:       c.DateEstimate,
 		OriginID:           string(c.OriginID),
 		DomesticOrImported: string(c.DomesticOrImported),
 		AddressRecipient:   string(c.AddressRecipient),

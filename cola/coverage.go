@@ -1,5 +1,49 @@
 package cola
 
+// Coverage is the payload of GET /coverage: how complete and current the registry's labels are.
+type Coverage struct {
+	DataAsOf Date `json:"data_as_of" nullable:"true" format:"date" doc:"Latest change in TTB's registry that the data includes; null if there are no labels." example:"2026-11-20"`
+	Undated  int  `json:"undated" doc:"Labels without a known or estimated approval date." example:"12"`
+	CoverageCounts
+	Years         []YearCoverage `json:"years" nullable:"false" doc:"The same counts by year of approval, known or estimated, newest first; without undated labels."`
+	EstimateError *EstimateError `json:"estimate_error" nullable:"true" doc:"How far date estimates are from approval dates that are known; null if none can be compared."`
+	LastImports   []LastImport   `json:"last_imports" nullable:"false" doc:"The latest import of each kind of data."`
+}
+
+// CoverageCounts counts labels by the data that they have.
+type CoverageCounts struct {
+	Labels         int `json:"labels" doc:"Number of labels." example:"150000"`
+	WithDetail     int `json:"with_detail" doc:"Labels with a known status, which only TTB's detail pages have." example:"149000"`
+	WithImages     int `json:"with_images" doc:"Labels with images." example:"148000"`
+	WithBarcodes   int `json:"with_barcodes" doc:"Labels with a known barcode." example:"90000"`
+	KnownDates     int `json:"known_dates" doc:"Labels with a known approval date." example:"149000"`
+	EstimatedDates int `json:"estimated_dates" doc:"Labels with an estimated approval date." example:"988"`
+}
+
+// Add adds the counts of other labels.
+func (n *CoverageCounts) Add(o CoverageCounts) {
+	n.Labels += o.Labels
+	n.WithDetail += o.WithDetail
+	n.WithImages += o.WithImages
+	n.WithBarcodes += o.WithBarcodes
+	n.KnownDates += o.KnownDates
+	n.EstimatedDates += o.EstimatedDates
+}
+
+// YearCoverage counts the labels of one year.
+type YearCoverage struct {
+	Year int `json:"year" doc:"Year of approval, known or estimated." example:"2026"`
+	CoverageCounts
+}
+
+// EstimateError compares estimates with approval dates that became known later.
+type EstimateError struct {
+	Labels     int     `json:"labels" doc:"Labels with a known approval date and an estimate." example:"50"`
+	MedianDays int     `json:"median_days" doc:"Median difference in days." example:"3"`
+	Within25   float64 `json:"within_25_days" doc:"Share of labels with a difference of at most 25 days, from 0 to 1." example:"0.96"`
+	WorstDays  int     `json:"worst_days" doc:"Largest difference in days." example:"115"`
+}
+
 // Import is a finished import of files into the registry.
 type Import struct {
 	Kind       string    `json:"kind" doc:"Kind of records." example:"colas"`

@@ -252,3 +252,16 @@ func BenchmarkImport(b *testing.B) {
 		commits[len(commits)*99/100], commits[len(commits)-1],
 		searches[len(searches)/2], searches[len(searches)*99/100], limit, high/mib, heap()/mib)
 }
+
+// BenchmarkCoverage counts all labels by the data that they have, as the first request after a change
+// does.
+func BenchmarkCoverage(b *testing.B) {
+	v := built().index.View()
+	today := cola.NewDate(2100, 1, 1)
+	for b.Loop() {
+		v.coverage = &coverageCache{}
+		if v.Coverage(today).Labels == 0 {
+			b.Fatal("no labels")
+		}
+	}
+}

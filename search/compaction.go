@@ -226,7 +226,7 @@ func (x *Index) replaceSegments(old []segmentView, s *segment) {
 	if compacted = compacted.withTombstones(gone); compacted.liveCount() > 0 {
 		next.segments = append(next.segments, compacted)
 	}
-	x.view.Store(&next)
+	x.publish(&next)
 }
 
 // segment returns the view's segment for s, or nil if it is gone because it has no live labels.

@@ -12,7 +12,7 @@ import (
 
 // snapshotMagic begins a snapshot and is the version of its format. Change it with the columns; the
 // index then ignores older snapshots and is rebuilt.
-const snapshotMagic = "colaidx5"
+const snapshotMagic = "colaidx6"
 
 // Columns of text. Full-text queries search those up to lastSearched.
 const (
@@ -116,6 +116,8 @@ const (
 	numImages
 	numABV
 	numVolume // milliliters
+	numUpdated
+	numEstimateError // days from the approval date to its estimate
 	numColumns
 )
 
@@ -140,6 +142,13 @@ var numFields = [numColumns]numField{
 		},
 		between: func(q *cola.Query) (minVolume, maxVolume cola.Opt[float64]) { return q.VolumeMin, q.VolumeMax },
 	},
+	numUpdated:       {read: func(r *cola.IndexRecord) (float64, bool) { return known(r.LatestUpdateDate) }},
+	numEstimateError: {read: estimateError},
+}
+
+// estimateError returns how many days after a known approval date its estimate is.
+func estimateError(r *cola.IndexRecord) (float64, bool) {
+	return float64(r.DateEstimate - r.Summary.ApprovalDate), r.DateEstimate != 0 && r.Summary.ApprovalDate != 0
 }
 
 // known returns a value for which zero means unknown.

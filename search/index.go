@@ -50,7 +50,7 @@ func New(opts Options) *Index {
 	if x.log == nil {
 		x.log = slog.New(slog.DiscardHandler)
 	}
-	x.view.Store(x.emptyView())
+	x.publish(x.emptyView())
 	ctx, stop := context.WithCancel(context.Background())
 	x.stop = stop
 	if opts.ManualCompaction {
@@ -67,6 +67,12 @@ func New(opts Options) *Index {
 // emptyView returns a view without labels.
 func (x *Index) emptyView() *View { return &View{permittees: &permittees{}, scratch: &x.scratch} }
 
+// publish makes a view the current one. The view must be new.
+func (x *Index) publish(v *View) {
+	v.coverage = &coverageCache{}
+	x.view.Store(v)
+}
+
 // View returns the published view.
 func (x *Index) View() *View { return x.view.Load() }
 
@@ -76,7 +82,7 @@ func (x *Index) Reset() {
 	defer x.updating.Unlock()
 	x.publishing.Lock()
 	defer x.publishing.Unlock()
-	x.view.Store(x.emptyView())
+	x.publish(x.emptyView())
 }
 
 // Close stops background compaction and waits for it. Views and updates keep working, but segments

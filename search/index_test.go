@@ -133,6 +133,7 @@ func (h *harness) checkMany(searches int) {
 	}
 	for range searches / 10 {
 		h.checkPermittees()
+		h.checkCoverage()
 	}
 }
 

@@ -95,6 +95,7 @@ func (d *draws) label() cola.IndexRecord {
 			ApprovalDate:      pick(d, 0, d.date(), d.date(), d.date()),
 		},
 		DateEstimate:       d.date(),
+		LatestUpdateDate:   pick(d, 0, d.date(), d.date()),
 		ApplicationDate:    d.date(),
 		DomesticOrImported: pick[cola.Text](d, "domestic", "imported", ""),
 		OriginID:           pick[cola.Text](d, "", "", "08", "6E", "51"),

@@ -88,7 +88,7 @@ func (x *Index) Restore(path, storeID string) (Marks, error) {
 	v.scratch = &x.scratch
 	x.publishing.Lock()
 	defer x.publishing.Unlock()
-	x.view.Store(v)
+	x.publish(v)
 	return v.marks, nil
 }
 

@@ -122,8 +122,9 @@ func (g *synthetic) label(i, n int) cola.IndexRecord {
 		AddressState:       p.CompanyState,
 		LLMContainerType:   cola.Text(cola.ContainerTypes()[max(0, g.skewed(10))]),
 	}
+	c.LatestUpdateDate, c.DateEstimate = day.AddDays(g.IntN(400)), day.AddDays(g.IntN(60)-20)
 	if g.IntN(50) == 0 {
-		c.ApprovalDate = 0
+		c.ApprovalDate, c.DateEstimate, c.ApplicationStatus = 0, 0, ""
 	}
 	g.details(&c)
 	return c.IndexRecord()

@@ -90,7 +90,7 @@ func (u *Update) Commit(m Marks) error {
 		return fmt.Errorf("index changes: %w", err)
 	}
 	next.marks = m
-	x.view.Store(next)
+	x.publish(next)
 	x.wakeCompactors()
 	releaseMemory(collected)
 	return nil

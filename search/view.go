@@ -20,6 +20,7 @@ type View struct {
 	appellations     cola.Appellations
 	marks            Marks
 	scratch          *postings.ScratchPool
+	coverage         *coverageCache
 }
 
 // Marks returns the store revisions of the view.

@@ -239,7 +239,7 @@ func (r *colaReader) flush() error {
 	if r.record.Summary.TTBID == 0 {
 		return nil
 	}
-	r.record.Summary.SetEstimate(r.record.Summary.ApprovalDateEstimate)
+	r.record.Summary.SetEstimate(r.record.DateEstimate)
 	r.record.Summary.HasBarcode = r.record.MainBarcode != ""
 	r.record.Barcodes = r.record.Barcodes[:0]
 	r.record.AddBarcode(r.record.MainBarcode, r.kind)

@@ -135,9 +135,10 @@ func IndexColumns(r *cola.IndexRecord, mainBarcodeType *string) []Column {
 		{"permit_number", &s.PermitNumber},
 		{"application_status", &s.ApplicationStatus},
 		{"approval_date", &s.ApprovalDate},
-		{"date_estimate", &s.ApprovalDateEstimate}, // also of known dates; see ColaSummary.SetEstimate
+		{"date_estimate", &r.DateEstimate},
 		{"image_count", &s.ImageCount},
 		{"application_date", &r.ApplicationDate},
+		{"latest_update_date", &r.LatestUpdateDate},
 		{"origin_id", &r.OriginID},
 		{"domestic_or_imported", &r.DomesticOrImported},
 		{"address_recipient", &r.AddressRecipient},

@@ -130,7 +130,7 @@ func eachCola(
 		if err := rows.Scan(into...); err != nil {
 			return err
 		}
-		r.Summary.SetEstimate(r.Summary.ApprovalDateEstimate)
+		r.Summary.SetEstimate(r.DateEstimate)
 		r.Summary.HasBarcode = r.MainBarcode != ""
 		r.Barcodes = r.Barcodes[:0]
 		r.AddBarcode(r.MainBarcode, mainType)

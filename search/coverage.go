@@ -1,0 +1,197 @@
+package search
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"sync"
+
+	"github.com/colaregistry/colaregistry/cola"
+)
+
+// coverageCache holds the coverage of one view, which takes one pass over all labels.
+type coverageCache struct {
+	mu    sync.Mutex
+	today cola.Date // of the values below; zero before the first call
+	asOf  cola.Date
+	found *cola.Coverage // nil until needed
+}
+
+// on discards values of another day. The caller holds the lock.
+func (c *coverageCache) on(v *View, today cola.Date) {
+	if c.today != today {
+		c.today, c.asOf, c.found = today, v.dataAsOf(today), nil
+	}
+}
+
+// DataAsOf returns the latest date of a change in TTB's registry that the labels include, or else
+// their latest effective date, or zero. It ignores dates after today, which are typing errors.
+func (v *View) DataAsOf(today cola.Date) cola.Date {
+	v.coverage.mu.Lock()
+	defer v.coverage.mu.Unlock()
+	v.coverage.on(v, today)
+	return v.coverage.asOf
+}
+
+// Coverage counts the labels by the data that they have. The caller must not change the result. It
+// has no imports.
+func (v *View) Coverage(today cola.Date) *cola.Coverage {
+	c := v.coverage
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.on(v, today)
+	if c.found == nil {
+		c.found = v.countCoverage()
+		c.found.DataAsOf = c.asOf
+	}
+	return c.found
+}
+
+// dataAsOf finds the latest date without reading all labels: a column has each value once.
+func (v *View) dataAsOf(today cola.Date) (latest cola.Date) {
+	for _, column := range []int{numUpdated, numEffective} {
+		for i := range v.segments {
+			latest = max(latest, v.segments[i].latestDate(column, latest, today))
+		}
+		if latest != 0 {
+			return latest
+		}
+	}
+	return 0
+}
+
+// latestDate returns the latest date of live labels in a column, up to today, or zero if none is
+// after a date.
+func (seg *segmentView) latestDate(column int, after, today cola.Date) cola.Date {
+	c := &seg.t.num[column]
+	var later []uint32 // values, latest first
+	for id, v := range c.Values {
+		if d := cola.Date(v); id != 0 && d > after && d <= today {
+			later = append(later, uint32(id))
+		}
+	}
+	slices.SortFunc(later, func(a, b uint32) int { return cmp.Compare(c.Values[b], c.Values[a]) })
+	for _, id := range later {
+		for doc := range seg.t.n {
+			if c.IDs.At(doc) == id && seg.isLive(doc) {
+				return cola.Date(c.Values[id])
+			}
+		}
+	}
+	return 0
+}
+
+// countCoverage reads all labels. Documents are in order of their effective dates, so those of a
+// year are a range.
+func (v *View) countCoverage() *cola.Coverage {
+	years, differences, c := map[int]cola.CoverageCounts{}, map[int]int{}, &cola.Coverage{Years: []cola.YearCoverage{}}
+	for i := range v.segments {
+		seg := &v.segments[i]
+		seg.eachYear(func(year int, lo, hi uint32) {
+			sum := years[year]
+			sum.Add(seg.countRange(lo, hi))
+			years[year] = sum
+		})
+		seg.countErrors(differences)
+	}
+	c.Undated = years[0].Labels
+	for _, year := range slices.Backward(slices.Sorted(maps.Keys(years))) {
+		c.Add(years[year])
+		if year != 0 && years[year].Labels > 0 {
+			c.Years = append(c.Years, cola.YearCoverage{Year: year, CoverageCounts: years[year]})
+		}
+	}
+	c.KnownDates -= c.Undated // countRange counts undated labels as known
+	c.EstimateError = summarizeErrors(differences)
+	return c
+}
+
+// eachYear calls yield with the documents of each year: from lo to below hi. Undated documents have
+// year 0.
+func (seg *segmentView) eachYear(yield func(year int, lo, hi uint32)) {
+	days := seg.t.days
+	for i := 0; i < len(days); {
+		first, year := i, 0
+		if days[i] != 0 {
+			year = days[i].Time().Year()
+		}
+		for i < len(days) && (days[i] != 0) == (year != 0) && (year == 0 || days[i].Time().Year() == year) {
+			i++
+		}
+		yield(year, seg.t.dayStart[first], seg.t.dayStart[i])
+	}
+}
+
+// countRange counts the live documents from lo to below hi.
+func (seg *segmentView) countRange(lo, hi uint32) (n cola.CoverageCounts) {
+	t := seg.t
+	status, images := &t.text[colStatus].IDs, &t.num[numImages].IDs
+	for doc := lo; doc < hi; doc++ {
+		if !seg.isLive(doc) {
+			continue
+		}
+		n.Labels++
+		if status.At(doc) != 0 {
+			n.WithDetail++
+		}
+		if images.At(doc) != 0 {
+			n.WithImages++
+		}
+		if t.flags[doc]&flagHasBarcode != 0 {
+			n.WithBarcodes++
+		}
+		if t.isEstimated(doc) {
+			n.EstimatedDates++
+		}
+	}
+	n.KnownDates = n.Labels - n.EstimatedDates
+	return n
+}
+
+// countErrors adds the errors of the date estimates of live documents, in days, to their counts.
+func (seg *segmentView) countErrors(differences map[int]int) {
+	c := &seg.t.num[numEstimateError]
+	if len(c.Values) == 1 { // only the unknown value
+		return
+	}
+	counts := make([]int, len(c.Values))
+	for doc := range seg.t.n {
+		if seg.isLive(doc) {
+			counts[c.IDs.At(doc)]++
+		}
+	}
+	for id, n := range counts {
+		if id != 0 && n > 0 {
+			differences[max(int(c.Values[id]), -int(c.Values[id]))] += n
+		}
+	}
+}
+
+// goodEstimate is the difference in days up to which an estimate counts as good.
+const goodEstimate = 25
+
+// summarizeErrors returns nil if there are no differences. The median of an even number is the
+// lower of the middle two.
+func summarizeErrors(differences map[int]int) *cola.EstimateError {
+	if len(differences) == 0 {
+		return nil
+	}
+	e, good := &cola.EstimateError{}, 0
+	days := slices.Sorted(maps.Keys(differences))
+	for _, d := range days {
+		e.Labels += differences[d]
+		if d <= goodEstimate {
+			good += differences[d]
+		}
+	}
+	below := 0
+	for _, d := range days {
+		if below += differences[d]; 2*below >= e.Labels {
+			e.MedianDays = d
+			break
+		}
+	}
+	e.Within25 = float64(good) / float64(e.Labels)
+	e.WorstDays = days[len(days)-1]
+	return e
+}
