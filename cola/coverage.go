@@ -6,7 +6,7 @@ type Coverage struct {
 	Undated  int  `json:"undated" doc:"Labels without a known or estimated approval date." example:"12"`
 	CoverageCounts
 	Years         []YearCoverage `json:"years" nullable:"false" doc:"The same counts by year of approval, known or estimated, newest first; without undated labels."`
-	EstimateError *EstimateError `json:"estimate_error" nullable:"true" doc:"How far date estimates are from approval dates that are known; null if none can be compared."`
+	EstimateError *EstimateError `json:"estimate_error,omitempty" doc:"How far date estimates are from approval dates that are known. Omitted if none can be compared."`
 	LastImports   []LastImport   `json:"last_imports" nullable:"false" doc:"The latest import of each kind of data."`
 }
 

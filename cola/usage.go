@@ -131,6 +131,7 @@ type UsageStats struct {
 	DetailViews    MeterUsage `json:"detail_views" doc:"Single-record lookups this month."`
 	ListRecords    MeterUsage `json:"list_records" doc:"Records returned by lists and searches this month."`
 	PerMinuteLimit int        `json:"per_minute_limit" doc:"Requests allowed in any 60-second window." example:"10"`
+	DataAsOf       Date       `json:"data_as_of" nullable:"true" format:"date" doc:"Latest change in TTB's registry that the data includes; null if there are no labels." example:"2026-11-20"`
 }
 
 // MeterUsage is one meter's usage and limit.

@@ -37,6 +37,7 @@ type Service interface {
 
 	keyService
 	usageService
+	coverageService
 	accessService
 	searchService
 	destinationService
@@ -142,6 +143,7 @@ const (
 	keysPath         = "/keys"
 	usagePath        = "/usage"
 	plansPath        = "/plans"
+	coveragePath     = "/coverage"
 	appsPath         = "/apps"
 	accountPath      = "/account"
 	searchesPath     = "/saved-searches"
@@ -155,8 +157,8 @@ const (
 // areas lists the areas of the dashboard, except the root.
 func areas() []string {
 	return []string{
-		signInPath, signOutPath, keysPath, usagePath, plansPath, appsPath, accountPath, searchesPath, destinationsPath,
-		deliveriesPath,
+		signInPath, signOutPath, keysPath, usagePath, plansPath, coveragePath, appsPath, accountPath, searchesPath,
+		destinationsPath, deliveriesPath,
 		explorePath, connectPath, strings.TrimRight(assetsPath, "/"),
 	}
 }
@@ -201,6 +203,7 @@ func routes() []route {
 		signInRoutes(),
 		keyRoutes(),
 		usageRoutes(),
+		coverageRoutes(),
 		accessRoutes(),
 		searchRoutes(),
 		destinationRoutes(),

@@ -124,7 +124,7 @@ func exampleUsage() cola.UsageStats {
 		Used:   cola.Used{DetailViews: 12, ListRecords: 400},
 	}
 	usage := state.Stats()
-	usage.CurrentPeriod = "2026-11"
+	usage.CurrentPeriod, usage.DataAsOf = "2026-11", cola.NewDate(2026, 11, 20)
 	return usage
 }
 

@@ -194,6 +194,11 @@ func (f *fake) Barcode(_ context.Context, _ cola.Caller, value string) (cola.Bar
 	return cola.BarcodeResult{BarcodeValue: value, BarcodeType: "UPC-A", Colas: []cola.ColaSummary{f.label.ColaSummary}, TotalColas: 1}, f.charge(cola.MeterListRecords, 1), nil
 }
 
+func (f *fake) Coverage(context.Context, cola.Caller) (cola.Coverage, cola.QuotaState, error) {
+	state, err := f.admit()
+	return exampleCoverage(), state, err
+}
+
 func (f *fake) Usage(context.Context, cola.Caller) (cola.UsageStats, cola.QuotaState, error) {
 	state, err := f.admit()
 	return state.Stats(), state, err

@@ -46,6 +46,7 @@ type Service interface {
 	) (registry.Tagged[cola.PermitteeDetail], cola.QuotaState, error)
 	Barcode(ctx context.Context, c cola.Caller, value string) (cola.BarcodeResult, cola.QuotaState, error)
 	Usage(context.Context, cola.Caller) (cola.UsageStats, cola.QuotaState, error)
+	Coverage(context.Context, cola.Caller) (cola.Coverage, cola.QuotaState, error)
 	ProcessingTimes(
 		context.Context, cola.Caller, cola.ProcessingTimeParams,
 	) (registry.List[cola.ProcessingTime], cola.QuotaState, error)

@@ -246,6 +246,7 @@ func operations(svc Service) []operation {
 		feedOperations(svc),
 		destinationOperations(svc),
 		deliveryOperations(svc),
+		coverageOperations(svc),
 		processingTimeOperations(svc),
 		productionReportOperations(svc),
 		avaOperations(svc),

@@ -37,7 +37,7 @@ func colaTools() []tool {
 				"Next page: the same filters plus cursor. Details: get_cola. Permittee: get_permittee. " +
 				"All labels with a barcode: lookup_barcode.",
 			cost: "1 list record per label returned.", meter: cola.MeterListRecords,
-			output: outputSchema(true, []field{paginationMember, defaultsMember, chargedMember},
+			output: outputSchema(true, []field{paginationMember, defaultsMember, dataAsOfMember, chargedMember},
 				reflect.TypeFor[cola.ColaRow]()),
 			example: `{"q":"oak","product_type":["wine"],"date_range":"all","per_page":2}`,
 		}, searchColas),
@@ -80,6 +80,9 @@ func searchColas(
 	a.notes = append(a.notes, page.Notes...)
 	a.setData(v.append(nil, svc.Rows(page.Colas)))
 	a.extra = append([]field{{"pagination", page.Pagination}}, a.extra...)
+	if page.DataAsOf != 0 {
+		a.addMember("data_as_of", page.DataAsOf)
+	}
 	return a, state, nil
 }
 

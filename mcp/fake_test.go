@@ -209,7 +209,8 @@ func (f *fake) SearchColasLimited(ctx context.Context, _ cola.Caller, p cola.Sea
 		Pagination: cola.Pagination{
 			Mode: "offset", Page: 1, PerPage: f.search.PerPage, Total: len(found), Pages: pages(len(found), f.search.PerPage), HasMore: more,
 		},
-		Notes: f.notes,
+		Notes:    f.notes,
+		DataAsOf: dataAsOf,
 	}
 	if more {
 		result.Pagination.NextCursor = "AQAB"
@@ -276,9 +277,14 @@ func (f *fake) BarcodeLimited(ctx context.Context, _ cola.Caller, value string, 
 	return cola.BarcodeResult{BarcodeValue: value, BarcodeType: "UPC-A", Colas: rows, TotalColas: len(f.labels)}, state, nil
 }
 
+// dataAsOf is the date of the fake's data.
+var dataAsOf = cola.NewDate(2026, 11, 20)
+
 func (f *fake) Usage(ctx context.Context, _ cola.Caller) (cola.UsageStats, cola.QuotaState, error) {
 	state, err := f.admit(ctx)
-	return state.Stats(), state, err
+	stats := state.Stats()
+	stats.DataAsOf = dataAsOf
+	return stats, state, err
 }
 
 // rowsFor returns a reference list with the given rows, or the error for invalid parameters.

@@ -83,6 +83,7 @@ var (
 	defaultsMember   = field{"defaults_applied", reflect.TypeFor[cola.DefaultsApplied]()}
 	metaMember       = field{"meta", reflect.TypeFor[cola.Meta]()}
 	pageMetaMember   = field{"meta", reflect.TypeFor[cola.PageMeta]()}
+	dataAsOfMember   = field{"data_as_of", reflect.TypeFor[cola.Date]()}
 	chargedMember    = field{"charged", reflect.TypeFor[charged]()}
 )
 

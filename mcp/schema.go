@@ -206,7 +206,11 @@ func outputSchema(list bool, beside []field, types ...reflect.Type) object {
 	}
 	properties := object{{"notes", object{}}, {"data", data}}
 	for _, m := range beside {
-		properties = append(properties, field{m.name, namedFields(m.value.(reflect.Type))})
+		value := object{} // a date, for example
+		if t := m.value.(reflect.Type); isRecord(t) {
+			value = namedFields(t)
+		}
+		properties = append(properties, field{m.name, value})
 	}
 	return object{{"type", "object"}, {"properties", properties}, {"required", []string{"data"}}}
 }

@@ -17,6 +17,7 @@ type ColaPage struct {
 	Pagination cola.Pagination
 	Defaults   *cola.DefaultsApplied // nil unless the default date window is active
 	Notes      []string              // how an ambiguous origin was read, and why no labels match
+	DataAsOf   cola.Date             // latest change in TTB's registry that the data includes
 }
 
 // SearchColas returns a page of the labels that match, latest effective date first. It costs one list
@@ -65,6 +66,7 @@ func (s *Service) searchColas(
 	}
 	page := colaPage(q, found.Rows, found.Total, found.HasMore)
 	page.Pagination.TruncatedByQuota = truncated
+	page.DataAsOf = view.DataAsOf(s.today())
 	page.Notes = searchNotes(view, &p, &q, found.Total)
 	return page, view, grant.State, nil
 }

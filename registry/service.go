@@ -42,6 +42,7 @@ type Store interface {
 	MainImages(ctx context.Context, ids []cola.TTBID) (map[cola.TTBID]string, error)
 	Resubmissions(ctx context.Context, id cola.TTBID) ([]cola.TTBID, error)
 	AllReferences(ctx context.Context) (store.ReferenceSets, error)
+	LastImports(ctx context.Context) ([]cola.LastImport, error)
 	store.SavedSearches
 	RunsOf(
 		ctx context.Context, account cola.AccountID, uuid string, page store.Slice,
@@ -103,6 +104,7 @@ type Service struct {
 	vault      *vault.Vault
 	followed   followerStats
 	pings      pingCache
+	imports    importsCache
 	references atomic.Pointer[store.ReferenceSets]
 	ready      atomic.Bool
 	draining   atomic.Bool
@@ -120,6 +122,7 @@ func New(o Options) *Service {
 		sends: cola.DestinationRules{SendsMail: o.SendsMail, PrivateWebhooks: o.PrivateWebhooks},
 	}
 	s.pings = pingCache{store: o.Store, now: o.Now}
+	s.imports = importsCache{store: o.Store, now: o.Now}
 	s.events, s.tokenLimit, s.testLimit = o.Events, newTokenRateLimit(o.Now), newTestMessageLimit(o.Now)
 	s.metrics = newMetrics(o.Metrics, s)
 	s.refusals = newRefusalRecorder(o.Store, o.Now, o.Logger, newRefusalMetrics(o.Metrics))

@@ -330,5 +330,7 @@ func (s *Service) Usage(ctx context.Context, c cola.Caller) (cola.UsageStats, co
 	if err != nil {
 		return cola.UsageStats{}, state, err
 	}
-	return state.Stats(), state, nil
+	stats := state.Stats()
+	stats.DataAsOf = s.index.View().DataAsOf(s.today())
+	return stats, state, nil
 }

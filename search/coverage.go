@@ -9,42 +9,43 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// coverageCache holds the coverage of one view, which takes one pass over all labels.
+// coverageCache holds the coverage of one view on one day. A search needs only the date, so it never
+// waits for the counts, which take one pass over all labels.
 type coverageCache struct {
-	mu    sync.Mutex
-	today cola.Date // of the values below; zero before the first call
-	asOf  cola.Date
-	found *cola.Coverage // nil until needed
+	asOf   dailyValue[cola.Date]
+	counts dailyValue[*cola.Coverage]
 }
 
-// on discards values of another day. The caller holds the lock.
-func (c *coverageCache) on(v *View, today cola.Date) {
-	if c.today != today {
-		c.today, c.asOf, c.found = today, v.dataAsOf(today), nil
+// dailyValue computes a value once a day.
+type dailyValue[T any] struct {
+	mu    sync.Mutex
+	today cola.Date // zero before the first call
+	value T
+}
+
+func (d *dailyValue[T]) on(today cola.Date, compute func() T) T {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.today != today {
+		d.today, d.value = today, compute()
 	}
+	return d.value
 }
 
 // DataAsOf returns the latest date of a change in TTB's registry that the labels include, or else
 // their latest effective date, or zero. It ignores dates after today, which are typing errors.
 func (v *View) DataAsOf(today cola.Date) cola.Date {
-	v.coverage.mu.Lock()
-	defer v.coverage.mu.Unlock()
-	v.coverage.on(v, today)
-	return v.coverage.asOf
+	return v.coverage.asOf.on(today, func() cola.Date { return v.dataAsOf(today) })
 }
 
 // Coverage counts the labels by the data that they have. The caller must not change the result. It
 // has no imports.
 func (v *View) Coverage(today cola.Date) *cola.Coverage {
-	c := v.coverage
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.on(v, today)
-	if c.found == nil {
-		c.found = v.countCoverage()
-		c.found.DataAsOf = c.asOf
-	}
-	return c.found
+	return v.coverage.counts.on(today, func() *cola.Coverage {
+		c := v.countCoverage()
+		c.DataAsOf = v.DataAsOf(today)
+		return c
+	})
 }
 
 // dataAsOf finds the latest date without reading all labels: a column has each value once.

@@ -1,0 +1,99 @@
+package dashboard
+
+import (
+	"context"
+	"net/http"
+	"strings"
+
+	"github.com/colaregistry/colaregistry/cola"
+)
+
+// coverageService contains the operation of the coverage page.
+type coverageService interface {
+	Coverage(context.Context, cola.Caller) (cola.Coverage, cola.QuotaState, error)
+}
+
+func coverageRoutes() []route { return []route{get(coveragePath, (*request).coverage)} }
+
+// coveragePage shows how complete and current the data is.
+type coveragePage struct {
+	cola.Coverage
+	Shares  []share // of all labels
+	Years   []yearRow
+	Imports []importRow
+	// GoodEstimates is the percentage of estimates that are within 25 days of the known date.
+	GoodEstimates int
+}
+
+func (req *request) coverage() error {
+	c, state, err := req.svc.Coverage(req.ctx(), req.caller)
+	req.recordQuota(state)
+	if err != nil {
+		return err
+	}
+	p := coveragePage{Coverage: c, Shares: sharesOf(c)}
+	if e := c.EstimateError; e != nil {
+		p.GoodEstimates = int(100 * e.Within25)
+	}
+	for _, y := range c.Years {
+		p.Years = append(p.Years, yearRow{y.Year, y.Labels, []share{
+			{"With detail", y.WithDetail, y.Labels},
+			{"With images", y.WithImages, y.Labels},
+			{"With barcodes", y.WithBarcodes, y.Labels},
+			{"Known dates", y.KnownDates, y.Labels},
+		}})
+	}
+	for _, i := range c.LastImports {
+		p.Imports = append(p.Imports, importRow{i, importTitle(i.Kind)})
+	}
+	return req.show(http.StatusOK, "coverage",
+		page{Title: "Data coverage", Data: p, Call: req.call("GET", "/coverage", freeCost)})
+}
+
+// share is the part of some labels that have certain data.
+type share struct {
+	Name     string
+	Count, N int
+}
+
+// Percent is 100 only if all labels have the data.
+func (s share) Percent() int {
+	if s.N == 0 {
+		return 0
+	}
+	return percent(s.Count, s.N)
+}
+
+func sharesOf(c cola.Coverage) []share {
+	return []share{
+		{"With detail", c.WithDetail, c.Labels},
+		{"With images", c.WithImages, c.Labels},
+		{"With barcodes", c.WithBarcodes, c.Labels},
+		{"Known approval date", c.KnownDates, c.Labels},
+		{"Estimated approval date", c.EstimatedDates, c.Labels},
+		{"Undated", c.Undated, c.Labels},
+	}
+}
+
+// yearRow is the coverage of one year.
+type yearRow struct {
+	Year, Labels int
+	Shares       []share
+}
+
+// importRow is the latest import of a kind.
+type importRow struct {
+	cola.LastImport
+	Name string
+}
+
+// importTitle names a kind of import for readers.
+func importTitle(kind string) string {
+	switch kind {
+	case "colas":
+		return "Labels"
+	case "avas":
+		return "AVAs"
+	}
+	return capitalize(strings.ReplaceAll(kind, "-", " "))
+}
