@@ -198,7 +198,7 @@ func undatedHint(r Report) string {
 	}
 	hint := ""
 	if r.Estimated > 0 {
-		hint = fmt.Sprintf("; %d have an estimated date: to replace it, import their detail pages", r.Estimated)
+		hint = fmt.Sprintf("; %d have an estimated date, which importing the detail page replaces", r.Estimated)
 	}
 	if n := r.Undated - r.Estimated; n > 0 {
 		hint += fmt.Sprintf("; %d have no date, because their ID has no valid receipt date: only searches with "+
