@@ -137,7 +137,7 @@ var filters = indexed([]Filter{
 	{
 		Section: "Identifiers and status", Param: "estimated_dates", Saved: []string{"estimated_dates"},
 		Kind: ChoiceFilter, Words: []string{includeEstimates, excludeEstimates}, Noun: "estimated date",
-		Phrase: "%s estimated dates", Label: "Estimated dates", Hint: "TTB’s export has no approval dates, so some are estimated.",
+		Phrase: "%s estimated dates", Label: "Estimated dates",
 		field: "NoEstimates", broad: true,
 		apply: func(q *Query, v filterValue) { q.NoEstimates = v.text == excludeEstimates },
 		fold:  func(s string) string { return strings.TrimPrefix(s, includeEstimates) },

@@ -51,6 +51,7 @@ func recordExchanges() []exchange {
 		{name: "barcode", target: "/api/v1/barcode/036000291452"},
 		{name: "permittees", target: "/api/v1/permittees?state=nj"},
 		{name: "permittee", target: "/api/v1/permittees/NJ-I-721"},
+		{name: "coverage", target: "/api/v1/coverage"},
 		{name: "usage", target: "/api/v1/usage"},
 		{name: "processing_times", target: "/api/v1/processing-times?commodity=wine"},
 		{name: "formula_processing_times", target: "/api/v1/processing-times/formula"},

@@ -90,7 +90,7 @@ type Options struct {
 	Logger *slog.Logger
 	// Workers is the number of decoding goroutines. Default: one per processor, at most eight.
 	Workers int
-	// Now is the clock. Default: time.Now.
+	// Now is the clock, which also decides which receipt dates are plausible. Default: time.Now.
 	Now func() time.Time
 }
 
@@ -123,6 +123,9 @@ var ErrRefused = errors.New("rows were rejected")
 func Import(ctx context.Context, st Target, kind Kind, sources []Source, opts Options) (_ Report, err error) {
 	if opts.Workers <= 0 {
 		opts.Workers = min(8, runtime.GOMAXPROCS(0))
+	}
+	if opts.Now == nil {
+		opts.Now = time.Now
 	}
 	if opts.Logger == nil {
 		opts.Logger = slog.New(slog.DiscardHandler)
@@ -166,17 +169,13 @@ const recordTimeout = 10 * time.Second
 // record starts the clock of an import. It returns the function that stores the outcome of the
 // import, which ended with *err, and joins its own error to it. Rejected rows alone are no failure.
 func (r *run) record(ctx context.Context, st store.Imports, err *error) func() {
-	now := r.opts.Now
-	if now == nil {
-		now = time.Now
-	}
-	started := now()
+	started := r.opts.Now()
 	return func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTimeout)
 		defer cancel()
 		c := r.report.Counts
 		*err = errors.Join(*err, st.RecordImport(ctx, cola.Import{
-			Kind: string(r.report.Kind), StartedAt: cola.TimestampOf(started), FinishedAt: cola.TimestampOf(now()),
+			Kind: string(r.report.Kind), StartedAt: cola.TimestampOf(started), FinishedAt: cola.TimestampOf(r.opts.Now()),
 			Read: c.Read, Added: c.Added, Changed: c.Changed, Unchanged: c.Unchanged, Refused: c.Refused,
 			Failed: *err != nil && (len(r.report.Failures) > 0 || !errors.Is(*err, ErrRefused)),
 		}))

@@ -39,7 +39,7 @@ func newMetrics(registerer prometheus.Registerer, s *Service) *metrics {
 		m.searches[c] = searches.WithLabelValues(c.String())
 		m.took[c] = took.WithLabelValues(c.String())
 	}
-	registerer.MustRegister(searches, took, newIndexCollector(s))
+	registerer.MustRegister(searches, took, newIndexCollector(s), newImportCollector(s))
 	return m
 }
 
@@ -130,8 +130,9 @@ type indexMetric struct {
 type indexState struct {
 	search.Stats
 	followerSnapshot
-	marks search.Marks
-	ready bool
+	coverage *cola.Coverage
+	marks    search.Marks
+	ready    bool
 	now   time.Time
 }
 
@@ -150,8 +151,18 @@ func (c *indexCollector) add(kind prometheus.ValueType, name, help string, read 
 func (c *indexCollector) addIndex() {
 	const gauge = prometheus.GaugeValue
 	c.add(gauge, "index_labels", "Labels in the index.", func(m *indexState) float64 { return float64(m.Labels) })
-	c.add(gauge, "index_undated_labels", "Labels in the index without an approval date.",
+	c.add(gauge, "index_undated_labels", "Labels in the index without an approval date or an estimate.",
 		func(m *indexState) float64 { return float64(m.Undated) })
+	c.add(gauge, "index_labels_without_detail", "Labels in the index without a status, which detail pages have.",
+		func(m *indexState) float64 { return float64(m.coverage.Labels - m.coverage.WithDetail) })
+	c.add(gauge, "data_as_of_timestamp_seconds",
+		"Date of the latest change in TTB's registry that the data includes; 0 if there are no labels.",
+		func(m *indexState) float64 {
+			if m.coverage.DataAsOf == 0 {
+				return 0
+			}
+			return unixSeconds(m.coverage.DataAsOf.Time())
+		})
 	c.add(gauge, "index_replaced_labels", "Replaced labels that stay in memory until their segment is compacted.",
 		func(m *indexState) float64 { return float64(m.Tombstones) })
 	c.add(gauge, "index_permittees", "Permittees in the index.",
@@ -217,6 +228,7 @@ func (c *indexCollector) Collect(ch chan<- prometheus.Metric) {
 	m := &indexState{
 		Stats:            view.Stats(),
 		followerSnapshot: seen,
+		coverage:         view.Coverage(s.today()),
 		marks:            view.Marks(),
 		ready:            s.ready.Load() && !s.draining.Load(),
 		now:              time.Now(),

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -88,6 +89,11 @@ func TestDocumentedMetrics(t *testing.T) {
 		s := startServer(t, h, "--admin-listen", "127.0.0.1:0", "--oidc-issuer", startIssuer(t).URL)
 		_, secret, _ := mustAccount(t, mustOpen(t, h), "metrics@example.com", cola.TierFree)
 		s.get(t, "/colas", secret.Reveal()) // metrics without calls are not exposed
+		at := cola.TimestampOf(time.Now())
+		recorded := cola.Import{Kind: "colas", StartedAt: at, FinishedAt: at}
+		if err := mustOpen(t, h).RecordImport(t.Context(), recorded); err != nil {
+			t.Fatal(err)
+		}
 		address, end := startImport(t, h)
 		defer end()
 		exposed := metricTable{}

@@ -1,0 +1,59 @@
+package registry
+
+import (
+	"context"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/colaregistry/colaregistry/cola"
+)
+
+// importCollector exports the latest imports, of any process. It reads them on collection only. If
+// the store can't be read, there are no samples.
+type importCollector struct {
+	service                     *Service
+	finished, succeeded, failed *prometheus.Desc
+}
+
+func newImportCollector(s *Service) *importCollector {
+	desc := func(name, help string) *prometheus.Desc {
+		return prometheus.NewDesc("colaregistry_last_import_"+name, help, []string{"kind"}, nil)
+	}
+	return &importCollector{
+		service:  s,
+		finished: desc("finished_timestamp_seconds", "When the latest import finished, by kind of records."),
+		succeeded: desc("succeeded_timestamp_seconds",
+			"When the latest import that did not fail finished, by kind of records; 0 if none is known."),
+		failed: desc("failed", "1 if the latest import ended before it had read everything, otherwise 0; by kind of records."),
+	}
+}
+
+// Describe implements prometheus.Collector.
+func (c *importCollector) Describe(ch chan<- *prometheus.Desc) {
+	ch <- c.finished
+	ch <- c.succeeded
+	ch <- c.failed
+}
+
+// Collect implements prometheus.Collector.
+func (c *importCollector) Collect(ch chan<- prometheus.Metric) {
+	imports, err := c.service.imports.last(context.Background())
+	if err != nil {
+		return
+	}
+	for _, i := range imports {
+		emit := func(d *prometheus.Desc, v float64) {
+			ch <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, i.Kind)
+		}
+		emit(c.finished, timestampSeconds(i.FinishedAt))
+		emit(c.succeeded, timestampSeconds(i.SucceededAt.V))
+		failed := 0.0
+		if i.Failed {
+			failed = 1
+		}
+		emit(c.failed, failed)
+	}
+}
+
+// timestampSeconds returns t in seconds since 1970.
+func timestampSeconds(t cola.Timestamp) float64 { return float64(t) / 1e6 }
