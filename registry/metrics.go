@@ -133,7 +133,7 @@ type indexState struct {
 	coverage *cola.Coverage
 	marks    search.Marks
 	ready    bool
-	now   time.Time
+	now      time.Time
 }
 
 func newIndexCollector(s *Service) *indexCollector {
