@@ -34,7 +34,7 @@ type step struct {
 
 // steps call every operation, each after the steps that it depends on.
 var steps = []step{
-	{operation: "getUsage"},
+	{operation: "getUsage"}, {operation: "getCoverage"},
 	{operation: "searchColas", fixed: true},
 	{operation: "getCola", path: map[string]string{"ttb_id": "ttb_id"}, fixed: true},
 	{operation: "lookUpBarcode", path: map[string]string{"barcode_value": "barcode_value"}, fixed: true},
