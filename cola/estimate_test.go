@@ -1,6 +1,7 @@
 package cola
 
 import (
+	"encoding/json"
 	"testing"
 	"time"
 
@@ -125,5 +126,31 @@ func TestMedianProcessingDays(t *testing.T) {
 	}
 	if got := MedianProcessingDays(nil, vocabulary.Wine, on); got != DefaultProcessingDays {
 		t.Errorf("MedianProcessingDays without snapshots = %d, want %d", got, DefaultProcessingDays)
+	}
+}
+
+// TestSetEstimate checks that an estimate is only in use, and in JSON, while the approval date is
+// unknown.
+func TestSetEstimate(t *testing.T) {
+	day := NewDate(2026, time.November, 21)
+	for _, tt := range []struct {
+		approved, estimate, effective Date
+		estimated                     bool
+	}{
+		{0, 0, 0, false}, {0, day, day, true}, {day - 9, day, day - 9, false}, {day, 0, day, false},
+	} {
+		c := Cola{DateEstimate: tt.estimate}
+		c.ApprovalDate = tt.approved
+		c.Derive()
+		var members map[string]any
+		if err := json.Unmarshal(c.AppendJSON(nil), &members); err != nil {
+			t.Fatal(err)
+		}
+		_, hasEstimate := members["approval_date_estimate"]
+		_, hasFlag := members["date_is_estimated"]
+		if c.EffectiveDate() != tt.effective || c.DateIsEstimated != tt.estimated || hasEstimate != tt.estimated ||
+			hasFlag != tt.estimated || c.DateEstimate != tt.estimate {
+			t.Errorf("approved %q, estimate %q: effective date %q, %v", tt.approved, tt.estimate, c.EffectiveDate(), members)
+		}
 	}
 }

@@ -196,7 +196,7 @@ func (s stored) Colas(ctx context.Context, ids []cola.TTBID, found func(*cola.Co
 
 // ProcessingTimes implements records.Reader.
 func (s stored) ProcessingTimes(ctx context.Context) ([]cola.ProcessingTime, error) {
-	return sqlstore.ProcessingTimes(ctx, reader{s.q})
+	return sqlstore.ProcessingTimes(ctx, reader(s))
 }
 
 // colaWrite is the set of changes of one transaction. A label that changed more than once is

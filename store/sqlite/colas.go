@@ -182,7 +182,7 @@ func (s stored) Colas(ctx context.Context, ids []cola.TTBID, found func(*cola.Co
 
 // ProcessingTimes implements records.Reader.
 func (s stored) ProcessingTimes(ctx context.Context) ([]cola.ProcessingTime, error) {
-	return sqlstore.ProcessingTimes(ctx, reader{s.q})
+	return sqlstore.ProcessingTimes(ctx, reader(s))
 }
 
 // colaStep writes one label, and its permittee if the label changes it.
