@@ -256,12 +256,23 @@ func BenchmarkImport(b *testing.B) {
 // BenchmarkCoverage counts all labels by the data that they have, as the first request after a change
 // does.
 func BenchmarkCoverage(b *testing.B) {
-	v := built().index.View()
-	today := cola.NewDate(2100, 1, 1)
-	for b.Loop() {
-		v.coverage = &coverageCache{}
-		if v.Coverage(today).Labels == 0 {
-			b.Fatal("no labels")
+	x := built()
+	for _, shape := range []string{"one segment", "eight segments"} {
+		if shape != "one segment" {
+			churn(b, x.index, x.g)
 		}
+		v, today := x.index.View(), x.g.newest
+		b.Run(shape, func(b *testing.B) {
+			runtime.LockOSThread()
+			defer runtime.UnlockOSThread()
+			began := threadTime()
+			for b.Loop() {
+				v.coverage = &coverageCache{}
+				if v.Coverage(today).Labels == 0 {
+					b.Fatal("no labels")
+				}
+			}
+			b.ReportMetric(float64(threadTime()-began)/float64(b.N), "cpu-ns/op")
+		})
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/search/internal/postings"
 )
 
 // coverageCache holds the coverage of one view on one day. A search needs only the date, so it never
@@ -123,30 +124,42 @@ func (seg *segmentView) eachYear(yield func(year int, lo, hi uint32)) {
 	}
 }
 
-// countRange counts the live documents from lo to below hi.
-func (seg *segmentView) countRange(lo, hi uint32) (n cola.CoverageCounts) {
+// countRange counts the live documents from lo to below hi: all of them, less those with tombstones.
+func (seg *segmentView) countRange(lo, hi uint32) cola.CoverageCounts {
 	t := seg.t
-	status, images := &t.text[colStatus].IDs, &t.num[numImages].IDs
-	for doc := lo; doc < hi; doc++ {
-		if !seg.isLive(doc) {
-			continue
-		}
-		n.Labels++
-		if status.At(doc) != 0 {
-			n.WithDetail++
-		}
-		if images.At(doc) != 0 {
-			n.WithImages++
-		}
-		if t.flags[doc]&flagHasBarcode != 0 {
-			n.WithBarcodes++
-		}
-		if t.isEstimated(doc) {
-			n.EstimatedDates++
-		}
+	n := cola.CoverageCounts{
+		Labels:     int(hi - lo),
+		WithDetail: t.text[colStatus].IDs.CountNonZero(lo, hi),
+		WithImages: t.num[numImages].IDs.CountNonZero(lo, hi),
 	}
+	for _, f := range t.flags[lo:hi] {
+		n.WithBarcodes += int(f & flagHasBarcode / flagHasBarcode)
+		n.EstimatedDates += int(f & flagEstimated / flagEstimated)
+	}
+	seg.eachDead(lo, hi, func(doc uint32) {
+		n.Labels--
+		n.WithDetail -= t.text[colStatus].IDs.CountNonZero(doc, doc+1)
+		n.WithImages -= t.num[numImages].IDs.CountNonZero(doc, doc+1)
+		n.WithBarcodes -= int(t.flags[doc] & flagHasBarcode / flagHasBarcode)
+		n.EstimatedDates -= int(t.flags[doc] & flagEstimated / flagEstimated)
+	})
 	n.KnownDates = n.Labels - n.EstimatedDates
 	return n
+}
+
+// eachDead calls yield with the documents from lo to below hi that have a tombstone.
+func (seg *segmentView) eachDead(lo, hi uint32, yield func(doc uint32)) {
+	if seg.deleted == 0 {
+		return
+	}
+	const wordBits = 64
+	word := lo / wordBits
+	postings.EachBit(seg.tombstones[word:], word*wordBits, func(doc uint32) bool {
+		if doc >= lo && doc < hi {
+			yield(doc)
+		}
+		return doc < hi
+	})
 }
 
 // countErrors adds the errors of the date estimates of live documents, in days, to their counts.
@@ -155,15 +168,12 @@ func (seg *segmentView) countErrors(differences map[int]int) {
 	if len(c.Values) == 1 { // only the unknown value
 		return
 	}
-	counts := make([]int, len(c.Values))
-	for doc := range seg.t.n {
-		if seg.isLive(doc) {
-			counts[c.IDs.At(doc)]++
-		}
-	}
+	counts := make([]uint32, len(c.Values))
+	c.IDs.Count(counts)
+	seg.eachDead(0, seg.t.n, func(doc uint32) { counts[c.IDs.At(doc)]-- })
 	for id, n := range counts {
 		if id != 0 && n > 0 {
-			differences[max(int(c.Values[id]), -int(c.Values[id]))] += n
+			differences[max(int(c.Values[id]), -int(c.Values[id]))] += int(n)
 		}
 	}
 }

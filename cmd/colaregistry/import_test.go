@@ -94,6 +94,27 @@ func realData(t *testing.T, h testRegistry) {
 		}
 	}
 
+	coverage := get("/coverage")
+	for field, want := range map[string]any{
+		"labels": 231.0, "with_detail": 50.0, "known_dates": 50.0, "estimated_dates": 181.0, "undated": 0.0,
+		"data_as_of": "2025-10-30",
+	} {
+		if got := coverage.at("data", field); got != want {
+			t.Errorf("coverage: %s = %v, want %v", field, got, want)
+		}
+	}
+	if e := coverage.at("data", "estimate_error").(map[string]any); e["labels"] != 50.0 || e["within_25_days"] != 0.96 ||
+		e["worst_days"] != 115.0 {
+		t.Errorf("error of the estimates = %v, want 48 of 50 within 25 days, the worst 115", e)
+	}
+	kinds := []string{}
+	for _, i := range coverage.at("data", "last_imports").([]any) {
+		kinds = append(kinds, i.(map[string]any)["kind"].(string))
+	}
+	if want := []string{"avas", "colas", "production-reports", "registration-processing-times"}; !slices.Equal(kinds, want) {
+		t.Errorf("last imports = %v, want %v", kinds, want)
+	}
+
 	// Permittees known only from labels are on no list. The list for one county adds 971 permittees.
 	before := get("/permittees").at("pagination", "total").(float64)
 	if got := lastLine(load("permittees", producers)); got != "read=972 added=971 changed=0 unchanged=1 refused=0" {

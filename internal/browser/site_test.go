@@ -142,7 +142,25 @@ func (s *site) addHistory() (ids recordIDs) {
 	r.Arrive(t, 120)
 	r.RunDue(t)
 	s.readResults(ids.Search, &ids)
+	s.recordImports()
 	return ids
+}
+
+// recordImports records a complete import, and one that failed after an earlier success.
+func (s *site) recordImports() {
+	s.t.Helper()
+	at := cola.TimestampOf(s.registry.Now().Add(-6 * time.Hour))
+	permits := cola.Import{Kind: "permittees", StartedAt: at - 8e6, FinishedAt: at, Read: 21_480, Changed: 12, Unchanged: 21_468}
+	failed := permits
+	failed.StartedAt, failed.FinishedAt, failed.Failed = at+60e6, at+61e6, true
+	failed.Read, failed.Changed, failed.Unchanged = 300, 0, 300
+	for _, i := range []cola.Import{
+		{Kind: "colas", StartedAt: at - 40e6, FinishedAt: at, Read: 427, Added: 424, Unchanged: 1, Refused: 2}, permits, failed,
+	} {
+		if err := s.registry.Store.RecordImport(s.t.Context(), i); err != nil {
+			s.t.Fatal(err)
+		}
+	}
 }
 
 // mustSave creates a saved search for Ann.

@@ -122,6 +122,44 @@ func (p *Packed) Serialize(c codec.Codec) {
 	codec.Slice(c, &p.four)
 }
 
+// CountNonZero returns how many of the rows from lo to below hi have a number other than zero.
+func (p *Packed) CountNonZero(lo, hi uint32) int {
+	switch {
+	case p.one != nil:
+		return countNonZero(p.one[lo:hi])
+	case p.two != nil:
+		return countNonZero(p.two[lo:hi])
+	}
+	return countNonZero(p.four[lo:hi])
+}
+
+func countNonZero[T uint8 | uint16 | uint32](values []T) (n int) {
+	for _, v := range values {
+		if v != 0 {
+			n++
+		}
+	}
+	return n
+}
+
+// Count adds one to the count of each row's value.
+func (p *Packed) Count(counts []uint32) {
+	switch {
+	case p.one != nil:
+		count(counts, p.one)
+	case p.two != nil:
+		count(counts, p.two)
+	default:
+		count(counts, p.four)
+	}
+}
+
+func count[T uint8 | uint16 | uint32](counts []uint32, values []T) {
+	for _, v := range values {
+		counts[v]++
+	}
+}
+
 // CountBits adds one to the count of each value of the rows in w, whose first bit is row from.
 func (p *Packed) CountBits(counts []uint32, from int, w []uint64) {
 	switch {
