@@ -125,6 +125,15 @@ func TestNotes(t *testing.T) {
 	}
 }
 
+// TestDataAsOf checks that search results say how current they are.
+func TestDataAsOf(t *testing.T) {
+	h := mustServe(t, newFake(), io.Discard)
+	got := call(t, h, "search_colas", `{"q":"lenz"}`)
+	if at := got.content["data_as_of"]; at != dataAsOf.String() {
+		t.Errorf("search_colas: data_as_of = %v, want %s", at, dataAsOf)
+	}
+}
+
 // TestNarrowingNotes checks that a note on a cut list offers exactly the filters that were not
 // given.
 func TestNarrowingNotes(t *testing.T) {
