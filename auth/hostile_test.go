@@ -74,7 +74,7 @@ func leaks(text, token string) bool {
 	return false
 }
 
-// garbled returns strings without the syntax of a token.
+// garbled returns strings that are not well-formed tokens.
 func (b *tokenFixture) garbled() []hostile {
 	good := b.token()
 	parts := strings.Split(good, ".")

@@ -37,7 +37,7 @@ const (
 	ReasonGone         = "gone"         // the receiver returned 410
 )
 
-// Destination is where messages of saved searches are sent.
+// Destination is where saved-search messages are sent.
 type Destination struct {
 	UUID            string         `json:"uuid" format:"uuid" doc:"ID of the destination." example:"5b1d3c52-0c5c-4a52-8f6d-7d1f6f0a9b10"`
 	Kind            string         `json:"kind" enum:"email,webhook" doc:"How messages are sent." example:"webhook"`

@@ -145,8 +145,8 @@ func (s *Service) SignIns(ctx context.Context, c cola.Caller) ([]SignIn, cola.Qu
 }
 
 // EndSignIn signs out a browser of the caller's account, starting with its next request. Use
-// sign-out for the caller's own browser. Repeating it is not an error. It fails with CodeNotFound
-// also for another account's sign-in. After CodeUnavailable the outcome may be unknown.
+// sign-out for the caller's own browser. Repeating it is not an error. It also fails with
+// CodeNotFound for another account's sign-in. After CodeUnavailable the outcome may be unknown.
 func (s *Service) EndSignIn(ctx context.Context, c cola.Caller, id int64) (cola.QuotaState, error) {
 	state, err := s.authorizeHolder(ctx, c)
 	if err != nil {
