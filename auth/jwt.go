@@ -93,7 +93,7 @@ func (t *accessToken) readHeader(data []byte) error {
 	}
 	for _, name := range []string{"crit", "b64"} {
 		if _, ok := header[name]; ok {
-			return unauthorized("The access token's header has the unknown parameter %q.", name)
+			return unauthorized("The access token's header has the unsupported parameter %q.", name)
 		}
 	}
 	alg, err := header.text("alg")

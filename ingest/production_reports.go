@@ -218,7 +218,7 @@ func (p rowPosition) refusedFor(source string) string {
 	if p.source == source {
 		return fmt.Sprintf("line %d was rejected", p.line)
 	}
-	return fmt.Sprintf("line %d of %s was refused", p.line, p.source)
+	return fmt.Sprintf("line %d of %s was rejected", p.line, p.source)
 }
 
 // newRefusedReportRow returns the reliable fields of a rejected row.

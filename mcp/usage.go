@@ -11,7 +11,7 @@ func usageTools() []tool {
 	return []tool{newTool(tool{
 		name: "get_usage", title: "Get usage and quotas",
 		description: "Get this month's usage against the account's quotas (detail views and list records, " +
-			"over all keys and apps) and its rate limit. Use it before reading many pages, or when " +
+			"across all keys and apps) and its rate limit. Use it before reading many pages, or when " +
 			"the user asks how much is left.",
 		cost:    free,
 		output:  outputSchema(false, nil, reflect.TypeFor[cola.UsageStats]()),

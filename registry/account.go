@@ -153,7 +153,7 @@ func (s *Service) EndSignIn(ctx context.Context, c cola.Caller, id int64) (cola.
 		return state, err
 	}
 	missing := cola.Errorf(cola.CodeNotFound,
-		"Your account has no active sign-in with the ID %d.", id)
+		"Your account has no active session with the ID %d.", id)
 	return state, s.changeManaged(ctx, "end sign-in", signOutUnconfirmed, missing, func(ctx context.Context) error {
 		return s.store.EndSignIn(ctx, c.Account, id)
 	})

@@ -290,7 +290,7 @@ func (s *Service) newKey(ctx context.Context, operation string, missing error,
 }
 
 // createKeyUnconfirmed is the message if it is unknown whether a key was created.
-const createKeyUnconfirmed = "The key may not have been created. Check the list of keys in a few seconds. If it has" +
+const createKeyUnconfirmed = "The key may not have been created. Check the list of keys in a few seconds. If it has " +
 	"a new key, revoke it, because its secret is lost, and create another."
 
 func keyLimitError() error {

@@ -221,7 +221,8 @@ func notActiveError(plan *cola.Schedule) error {
 			"one of the others."
 	}
 	refusal := cola.Errorf(cola.CodeNotActive,
-		"The search is on hold: %s Its next run will find the labels missed meanwhile.", because)
+		"The search is on hold: %s This search's next run will find the labels it missed in the "+
+			"meantime.", because)
 	refusal.Details = map[string]any{"reason": reason}
 	return refusal
 }
