@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/colaregistry/colaregistry/cola"
-	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
 // ttbHeader is the header of the export of TTB's public registry.
@@ -151,8 +150,7 @@ func isCompleted(field []byte) bool {
 // ttbDecoder decodes rows of TTB's registry export.
 //
 // The export has no approval date: Completed Date is the day of the latest update. The serial
-// number is not stored. The product type follows from the class code, and domestic or imported from
-// the origin code, if TTB's code is known. An empty field leaves the stored value.
+// number is not stored. An empty field leaves the stored value.
 func ttbDecoder() decodeFunc[cola.Cola] {
 	r := newRecordReader()
 	return func(raw []byte, patch *cola.Patch[cola.Cola], notes notes) string {
@@ -170,7 +168,7 @@ func ttbDecoder() decodeFunc[cola.Cola] {
 			return err.Error()
 		}
 		carried := carriedBy(label)
-		normalizeCola(r, &label, carried)
+		carried = normalizeCola(r, &label, carried)
 		patch.Record, patch.Fields = label, carried
 		return r.problems.String()
 	}
@@ -214,15 +212,6 @@ func ttbLabel(row ttbRow) (cola.Cola, error) {
 	label.OriginName = cola.Text(row[ttbOriginDesc])
 	label.ClassID = cola.Text(strings.ToUpper(unwrapText(row[ttbClass])))
 	label.ClassName = cola.Text(row[ttbClassDesc])
-	if kind, ok := vocabulary.ProductTypeOfClass(string(label.ClassID)); ok {
-		label.ProductType = kind
-	}
-	if origin, ok := ttbOrigins[string(label.OriginID)]; ok {
-		label.DomesticOrImported = vocabulary.Imported
-		if origin.Domestic {
-			label.DomesticOrImported = vocabulary.Domestic
-		}
-	}
 	return label, nil
 }
 
@@ -242,8 +231,6 @@ var ttbFields = []struct {
 	{cola.FieldIndex[cola.Cola]("origin_name"), func(c *cola.Cola) bool { return c.OriginName != "" }},
 	{cola.FieldIndex[cola.Cola]("class_id"), func(c *cola.Cola) bool { return c.ClassID != "" }},
 	{cola.FieldIndex[cola.Cola]("class_name"), func(c *cola.Cola) bool { return c.ClassName != "" }},
-	{cola.FieldIndex[cola.Cola]("product_type"), func(c *cola.Cola) bool { return c.ProductType != "" }},
-	{cola.FieldIndex[cola.Cola]("domestic_or_imported"), func(c *cola.Cola) bool { return c.DomesticOrImported != "" }},
 }
 
 // carriedBy returns the fields that a row of the export has.
