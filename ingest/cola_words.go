@@ -16,6 +16,7 @@ var colaSynonyms = map[string]string{
 	"source_of_product":      "domestic_or_imported",
 	"status":                 "application_status",
 	"type_of_application":    "application_type",
+	"serial_no":              "serial_number",
 	"date_of_application":    "application_date",
 	"date_issued":            "approval_date",
 	"completed_date":         "latest_update_date",

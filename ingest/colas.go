@@ -110,7 +110,7 @@ func (w *colaWork) stored(ctx context.Context, id cola.TTBID) (cola.Cola, error)
 var (
 	colaSchema = newSchema[cola.Cola]().
 			computed("has_barcode").
-			form(textForm{prose: true}, "llm_product_description").
+			form(textForm{prose: true}, "llm_product_description", "qualifications").
 			form(textForm{zip: true}, "address_zip_code").
 			form(textForm{abv: true}, "abv").
 			form(textForm{volume: true}, "volume").

@@ -149,8 +149,8 @@ func isCompleted(field []byte) bool {
 
 // ttbDecoder decodes rows of TTB's registry export.
 //
-// The export has no approval date: Completed Date is the day of the latest update. The serial
-// number is not stored. An empty field leaves the stored value.
+// The export has no approval date: Completed Date is the day of the latest update. An empty field
+// leaves the stored value.
 func ttbDecoder() decodeFunc[cola.Cola] {
 	r := newRecordReader()
 	return func(raw []byte, patch *cola.Patch[cola.Cola], notes notes) string {
@@ -206,6 +206,7 @@ func ttbLabel(row ttbRow) (cola.Cola, error) {
 		label.LatestUpdateDate = cola.DateOf(day)
 	}
 	label.PermitNumber = unwrapText(row[ttbPermit])
+	label.SerialNumber = cola.Text(unwrapText(row[ttbSerial]))
 	label.ProductName = cola.Text(row[ttbFanciful])
 	label.BrandName = row[ttbBrand]
 	label.OriginID = cola.Text(strings.ToUpper(unwrapText(row[ttbOrigin])))
@@ -224,6 +225,7 @@ var ttbFields = []struct {
 }{
 	{cola.FieldIndex[cola.Cola]("ttb_id"), func(*cola.Cola) bool { return true }},
 	{cola.FieldIndex[cola.Cola]("permit_number"), func(c *cola.Cola) bool { return c.PermitNumber != "" }},
+	{cola.FieldIndex[cola.Cola]("serial_number"), func(c *cola.Cola) bool { return c.SerialNumber != "" }},
 	{cola.FieldIndex[cola.Cola]("latest_update_date"), func(c *cola.Cola) bool { return c.LatestUpdateDate != 0 }},
 	{cola.FieldIndex[cola.Cola]("product_name"), func(c *cola.Cola) bool { return c.ProductName != "" }},
 	{cola.FieldIndex[cola.Cola]("brand_name"), func(c *cola.Cola) bool { return c.BrandName != "" }},
