@@ -167,7 +167,7 @@ func ttbDecoder() decodeFunc[cola.Cola] {
 		if err != nil {
 			return err.Error()
 		}
-		carried := carriedBy(label)
+		carried := statedFields(&label)
 		carried = normalizeCola(r, &label, carried)
 		patch.Record, patch.Fields = label, carried
 		return r.problems.String()
@@ -217,31 +217,3 @@ func ttbLabel(row ttbRow) (cola.Cola, error) {
 }
 
 func unwrapText(s string) string { return string(unwrapCode([]byte(s))) }
-
-// ttbFields are the fields in the export, with functions that report whether a label has them.
-var ttbFields = []struct {
-	index int
-	isSet func(*cola.Cola) bool
-}{
-	{cola.FieldIndex[cola.Cola]("ttb_id"), func(*cola.Cola) bool { return true }},
-	{cola.FieldIndex[cola.Cola]("permit_number"), func(c *cola.Cola) bool { return c.PermitNumber != "" }},
-	{cola.FieldIndex[cola.Cola]("serial_number"), func(c *cola.Cola) bool { return c.SerialNumber != "" }},
-	{cola.FieldIndex[cola.Cola]("latest_update_date"), func(c *cola.Cola) bool { return c.LatestUpdateDate != 0 }},
-	{cola.FieldIndex[cola.Cola]("product_name"), func(c *cola.Cola) bool { return c.ProductName != "" }},
-	{cola.FieldIndex[cola.Cola]("brand_name"), func(c *cola.Cola) bool { return c.BrandName != "" }},
-	{cola.FieldIndex[cola.Cola]("origin_id"), func(c *cola.Cola) bool { return c.OriginID != "" }},
-	{cola.FieldIndex[cola.Cola]("origin_name"), func(c *cola.Cola) bool { return c.OriginName != "" }},
-	{cola.FieldIndex[cola.Cola]("class_id"), func(c *cola.Cola) bool { return c.ClassID != "" }},
-	{cola.FieldIndex[cola.Cola]("class_name"), func(c *cola.Cola) bool { return c.ClassName != "" }},
-}
-
-// carriedBy returns the fields that a row of the export has.
-func carriedBy(label cola.Cola) cola.Fields {
-	var carried cola.Fields
-	for _, f := range ttbFields {
-		if f.isSet(&label) {
-			carried = carried.With(f.index)
-		}
-	}
-	return carried
-}

@@ -142,16 +142,10 @@ func (c *importCommand) sources(env *environment) ([]ingest.Source, error) {
 			})
 			continue
 		}
-		info, err := os.Stat(name)
-		if err != nil {
+		if _, err := os.Stat(name); err != nil {
 			return nil, err
 		}
-		if info.IsDir() {
-			return nil, errors.New(name + " is a directory; pass the files in it")
-		}
-		sources = append(sources, ingest.Source{
-			Name: name, Size: info.Size(), Open: func() (io.ReadCloser, error) { return os.Open(name) },
-		})
+		sources = append(sources, ingest.FileSource(name))
 	}
 	return sources, nil
 }
