@@ -190,6 +190,9 @@ func missingFields(patch *cola.Patch[cola.Cola]) string {
 		return "the row would clear a required field"
 	}
 	reason := "new label: " + err.Error()
+	if c.ProductType == "" && c.ClassID == "" && c.ClassName != "" {
+		return reason + fmt.Sprintf("; class %s does not imply a product type", quote(c.ClassName))
+	}
 	if _, ok := vocabulary.ProductTypeOfClass(string(c.ClassID)); c.ProductType == "" && c.ClassID != "" && !ok {
 		reason += fmt.Sprintf("; class code %s does not imply a product type", quote(c.ClassID))
 	}

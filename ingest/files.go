@@ -164,7 +164,15 @@ func folder(root string) (files, error) {
 	return &fileList{list: list}, err
 }
 
-func isHidden(name string) bool { return strings.HasPrefix(path.Base(name), ".") }
+// isHidden reports whether a file, or a folder on the way to it, is hidden or is macOS metadata.
+func isHidden(name string) bool {
+	for part := range strings.SplitSeq(path.Clean(name), "/") {
+		if part != ".." && strings.HasPrefix(part, ".") && part != "." || part == "__MACOSX" {
+			return true
+		}
+	}
+	return false
+}
 
 // errWorkbook is the error about an Excel workbook, which is a ZIP archive too.
 var errWorkbook = errors.New("an Excel workbook; save the sheet as CSV")
@@ -183,7 +191,7 @@ func archiveZIP(f *os.File, size int64) (files, error) {
 		switch {
 		case entry.Name == "[Content_Types].xml":
 			return nil, errors.Join(errWorkbook, f.Close())
-		case entry.Mode().IsRegular() && !isHidden(entry.Name) && !strings.HasPrefix(entry.Name, "__MACOSX/"):
+		case entry.Mode().IsRegular() && !isHidden(entry.Name):
 			l.list = append(l.list, file{entry.Name, entry.Open})
 		}
 	}
