@@ -30,7 +30,8 @@ func newColaWork(r *run, st Target) *colaWork {
 		return w.outcomes, err
 	}
 	w.keep = upsert(r, upsertColas, missingFields)
-	w.pipeline = pipeline[cola.Cola]{run: r, detect: detectColas, write: w.write, pages: pageDecoder}
+	w.pipeline = pipeline[cola.Cola]{run: r, detect: detectColas, write: w.write}
+	w.pages = format[cola.Cola]{decoder: pageDecoder, complete: w.keepImageData}
 	return w
 }
 

@@ -142,7 +142,8 @@ func (r *folderReader) warnings() (warnings []string) {
 		warnings = append(warnings, counted(r.results, string(ttbpage.Results))+" skipped; "+adviceResults)
 	}
 	if n := len(r.others); n > 0 {
-		warnings = append(warnings, fmt.Sprintf("%s of other formats skipped, such as %s", counted(n, "file"), strings.Join(r.others[:min(n, 3)], ", ")))
+		warnings = append(warnings, fmt.Sprintf("%s of other formats skipped, such as %s",
+			counted(n, "file"), strings.Join(r.others[:min(n, 3)], ", ")))
 	}
 	return warnings
 }
@@ -183,7 +184,7 @@ func (n *pageNames) of(row int) string {
 // are joined into the error.
 func (p *pipeline[T]) folder(ctx context.Context, s Source, list files) error {
 	defer list.Close()
-	r := &folderReader{source: s, files: list, pages: p.pages != nil}
+	r := &folderReader{source: s, files: list, pages: p.pages.decoder != nil}
 	p.run.folder = r
 	defer func() { p.run.folder = nil }()
 	var failures []error
@@ -218,13 +219,15 @@ func (p *pipeline[T]) folder(ctx context.Context, s Source, list files) error {
 // nextText imports the next file, or the consecutive pages that start with it.
 func (p *pipeline[T]) nextText(ctx context.Context, r *folderReader) error {
 	if r.atPage() {
-		pages := format[T]{rows: r, decoder: p.pages, nameOf: r.names.of}
+		pages := p.pages
+		pages.rows, pages.nameOf = r, r.names.of
 		return p.text(ctx, Source{Name: r.source.Name, Size: -1, Open: noText}, &pages)
 	}
 	f := r.current
 	r.current = nil
 	defer f.close()
-	err := p.text(ctx, Source{Name: f.name, Size: -1, Open: func() (io.ReadCloser, error) { return io.NopCloser(f.text), nil }}, nil)
+	open := func() (io.ReadCloser, error) { return io.NopCloser(f.text), nil }
+	err := p.text(ctx, Source{Name: f.name, Size: -1, Open: open}, nil)
 	if !errors.Is(err, errUnknownFormat) {
 		r.imported++
 	}

@@ -2,6 +2,7 @@ package ingest
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"path"
 	"reflect"
@@ -156,8 +157,10 @@ func (r *recordReader) typedValues(l *ttbpage.Label, c *cola.Cola) {
 func (r *recordReader) pageImages(listed []ttbpage.Image, id cola.TTBID) (images []cola.Image) {
 	for i, stated := range listed {
 		image := cola.Image{
-			TTBImageID: fmt.Sprintf("%s-%d", id, i+1), ImageIndex: i, ContainerPosition: cola.Text(normalizeSpace(stated.Position)),
-			ExtensionType: extensionOf(stated.FileName),
+			TTBImageID:        fmt.Sprintf("%s-%d", id, i+1),
+			ImageIndex:        i,
+			ContainerPosition: cola.Text(normalizeSpace(stated.Position)),
+			ExtensionType:     extensionOf(stated.FileName),
 		}
 		setPosition(&image)
 		if image.ContainerPosition != "" && !slices.Contains(cola.ContainerPositions(), string(image.ContainerPosition)) {
@@ -179,4 +182,51 @@ func extensionOf(fileName string) cola.Text {
 		extension = ""
 	}
 	return cola.Text(cmp.Or(extension, "unknown"))
+}
+
+var imagesField = cola.FieldIndex[cola.Cola]("images")
+
+// keepImageData keeps what the store knows about images and their form does not show, such as
+// addresses and sizes in pixels. Images are matched by ID. If none match, but the stored ones have
+// addresses, they are kept as a whole.
+func (w *colaWork) keepImageData(ctx context.Context, patches []cola.Patch[cola.Cola]) error {
+	for i := range patches {
+		patch := &patches[i]
+		if !patch.Fields.Has(imagesField) {
+			continue
+		}
+		label, err := w.stored(ctx, patch.Record.TTBID)
+		if err != nil {
+			return err
+		}
+		if !mergeImages(patch.Record.Images, label.Images) && slices.ContainsFunc(label.Images, hasAddress) {
+			patch.Record.Images = nil
+			patch.Fields &^= cola.Fields(0).With(imagesField)
+		}
+	}
+	return nil
+}
+
+func hasAddress(m cola.Image) bool { return m.ImageURL != "" }
+
+// mergeImages adds to the images of a form what is stored about them. It reports whether it found any.
+func mergeImages(listed, stored []cola.Image) (found bool) {
+	for i := range listed {
+		m := &listed[i]
+		at := slices.IndexFunc(stored, func(s cola.Image) bool { return s.TTBImageID == m.TTBImageID })
+		if at < 0 {
+			continue
+		}
+		found = true
+		merged := stored[at]
+		merged.ImageIndex, merged.ContainerPosition = m.ImageIndex, m.ContainerPosition
+		if m.WidthInches.OK {
+			merged.WidthInches, merged.HeightInches = m.WidthInches, m.HeightInches
+		}
+		if m.ExtensionType != "unknown" && merged.ImageURL == "" {
+			merged.ExtensionType = m.ExtensionType
+		}
+		*m = merged
+	}
+	return found
 }

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -248,6 +249,49 @@ func TestPageValues(t *testing.T) {
 				t.Errorf("warnings = %v; label (-want +got):\n%s", report.Warnings, diff)
 			}
 		})
+	}
+}
+
+// TestPagesKeepImageData checks that a form doesn't clear what is known about its images.
+func TestPagesKeepImageData(t *testing.T) {
+	form := FileSource(mustWrite(t, samplePage(t, "printable.html")))
+	for id, want := range map[string]string{
+		sampleID.String() + "-1": "u.jpg 900 2.4 front; 0 4 neck",
+		"mine":                   "u.jpg 900 0 back",
+	} {
+		st := newFakeStore()
+		mustImport(t, st, Colas, form)
+		mustImport(t, st, Colas, texts(`{"ttb_id":"24031001000007","images":[`+
+			`{"ttb_image_id":"`+id+`","image_url":"u.jpg","width_pixels":900,"container_position":"back"}]}`)...)
+		for _, counts := range []Counts{{Read: 1, Changed: 1}, {Read: 1, Unchanged: 1}} {
+			if id == "mine" {
+				counts = Counts{Read: 1, Unchanged: 1}
+			}
+			report := mustImport(t, st, Colas, form)
+			var images []string
+			for _, m := range st.colas[sampleID].Images {
+				images = append(images, strings.TrimSpace(fmt.Sprint(m.ImageURL, " ", m.WidthPixels.V, " ", m.WidthInches.V, " ", m.ContainerPosition)))
+			}
+			if got := strings.Join(images, "; "); got != want || report.Counts != counts {
+				t.Errorf("report = %s, images = %s, want %s", report.Summary(), got, want)
+			}
+		}
+	}
+}
+
+// TestSynonymsAreDocumented checks that the documentation names every other name of a field.
+func TestSynonymsAreDocumented(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join("..", "docs", "IMPORT.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for key, field := range colaSynonyms {
+		if key = strings.Replace(key, "grape_varietal_s", "Grape Varietal(s)", 1); !strings.Contains(string(text), "`"+key+"`") {
+			t.Errorf("docs/IMPORT.md lacks %s for %s", key, field)
+		}
+		if _, ok := colaSchema.byName[field]; !ok || key == field {
+			t.Errorf("synonym %s of unknown field %s", key, field)
+		}
 	}
 }
 

@@ -33,6 +33,8 @@ type format[T any] struct {
 	// nameOf returns the file of a row, if each row is a file; nil if they are lines of the source.
 	// Later calls never ask for earlier rows.
 	nameOf func(row int) string
+	// complete adds to patches what depends on the stored records. May be nil.
+	complete func(ctx context.Context, patches []cola.Patch[T]) error
 }
 
 // pipeline reads sources of records of one type. One goroutine splits rows, several decode them,
@@ -46,8 +48,8 @@ type pipeline[T any] struct {
 	// refused gets the rows of a batch that could not be decoded, before the others are written.
 	// May be nil.
 	refused func(rows []partialRow[T])
-	// pages decodes pages of TTB's registry; nil if the records are not on such pages.
-	pages func() decodeFunc[T]
+	// pages decodes pages of TTB's registry; its decoder is nil if the records are not on such pages.
+	pages format[T]
 }
 
 type refusedRow struct {
@@ -147,7 +149,7 @@ func (p *pipeline[T]) consume(ctx context.Context, s Source, f *decodePool[T]) e
 		if b == nil {
 			return stoppedError(ctx)
 		}
-		if err := p.store(ctx, s, b, f.format.nameOf); err != nil {
+		if err := p.store(ctx, s, b, &f.format); err != nil {
 			return err
 		}
 		rows += len(b.rows)
@@ -180,13 +182,16 @@ func sourceError(s Source, err error) error {
 }
 
 // store writes one batch, completely even if ctx is canceled, and adds it to the report.
-func (p *pipeline[T]) store(ctx context.Context, s Source, b *batch[T], nameOf func(row int) string) error {
+func (p *pipeline[T]) store(ctx context.Context, s Source, b *batch[T], f *format[T]) error {
 	rejected := b.refused
 	if p.refused != nil {
 		p.refused(b.partial)
 	}
 	var err error
-	if len(b.patches) > 0 {
+	if len(b.patches) > 0 && f.complete != nil {
+		err = f.complete(context.WithoutCancel(ctx), b.patches)
+	}
+	if len(b.patches) > 0 && err == nil {
 		var more []refusedRow
 		more, err = p.write(context.WithoutCancel(ctx), b.patches, b.lines)
 		rejected = append(rejected, more...)
@@ -194,8 +199,8 @@ func (p *pipeline[T]) store(ctx context.Context, s Source, b *batch[T], nameOf f
 	}
 	for _, r := range rejected {
 		refusal := Refusal{Source: s.Name, Line: r.line, Reason: r.reason}
-		if nameOf != nil {
-			refusal.Source, refusal.Line = nameOf(r.line), 1
+		if f.nameOf != nil {
+			refusal.Source, refusal.Line = f.nameOf(r.line), 1
 		}
 		p.run.report.refuse(refusal)
 	}
