@@ -148,7 +148,7 @@ func (r *recordReader) setString(field any, s string, form textForm) error {
 	}
 	v, unit, ok := vocabulary.ParseVolume(s)
 	if !ok {
-		return fmt.Errorf("%s is not a volume; use a number, or one with its unit, such as 750 mL or 12 FL. OZ.", quote(s))
+		return fmt.Errorf("%s is not a volume; use a number or a volume such as 750 mL or 12 FL. OZ", quote(s))
 	}
 	*volume, r.unit = cola.Some(v), unit
 	return nil
