@@ -205,7 +205,7 @@ func factGroups(c *cola.Cola, links recordLinks) []factGroup {
 			textFact("Artwork credit", c.LLMArtworkCredit).derived())},
 		{Title: "Conditions and resubmission", Facts: facts(
 			textFact("For sale only in", c.ForExemptionState),
-			listFact("Qualifications", strings.FieldsFunc(string(c.Qualifications), func(r rune) bool { return r == '\n' })),
+			linesFact("Qualifications", c.Qualifications),
 			boolFact("Resubmission", c.IsResubmission), resubmissionFact(c.ForResubmissionTTBID))},
 		{Title: "Image and barcode data", Facts: pictureFacts(c, links)},
 	}
