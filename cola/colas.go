@@ -46,6 +46,10 @@ type Cola struct {
 	AddressRecipient       Text      `json:"address_recipient" nullable:"true" doc:"Name in the applicant's business address." example:"NIEDERHOFF IMPORTS INC"`
 	AddressZipCode         Text      `json:"address_zip_code" nullable:"true" doc:"ZIP code of the applicant's business address." example:"07927"`
 	AddressState           Text      `json:"address_state" nullable:"true" doc:"State of the applicant's business address." example:"NJ"`
+	TradeName              Text      `json:"trade_name" nullable:"true" doc:"Applicant's trade name used on the label, if it differs." example:"NIEDERHOFF WINES"`
+	SerialNumber           Text      `json:"serial_number" nullable:"true" doc:"Applicant's number of the application." example:"11NI11"`
+	Formula                Text      `json:"formula" nullable:"true" doc:"Numbers of the approved formulas." example:"1007041"`
+	Qualifications         Text      `json:"qualifications" nullable:"true" doc:"Conditions of the approval, one per line." example:"NO MORE USE-UPS WILL BE GRANTED."`
 
 	GrapeVarietals  []string `json:"grape_varietals" nullable:"false" doc:"Grape varietals, for wine." example:"[\"Zweigelt\"]"`
 	WineVintageYear Opt[int] `json:"wine_vintage_year" nullable:"true" doc:"Vintage, for wine." example:"2009"`

@@ -250,7 +250,7 @@ func readHeader(in *input, wanted func(names []string) bool) (csvHeader, error) 
 	if bytes.IndexByte(first, ',') < 0 && bytes.ContainsAny(first, "\t;") {
 		hint = ", which seems to be separated by tabs or semicolons; use commas"
 	}
-	return csvHeader{}, fmt.Errorf("unknown format: the text starts with %s%s", quote(first), hint)
+	return csvHeader{}, fmt.Errorf("%w: the text starts with %s%s", errUnknownFormat, quote(first), hint)
 }
 
 // again reports whether a line repeats the header, as in concatenated files.

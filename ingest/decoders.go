@@ -55,6 +55,7 @@ func jsonDecoder[R, T any](s *schema, finish finishFunc[R, T]) func() decodeFunc
 func (r *recordReader) begin(n notes) {
 	r.notes = n
 	r.problems.reset()
+	r.unit = ""
 }
 
 // clearCell is a CSV cell that clears its field; an empty cell leaves it unchanged. Databases
@@ -143,7 +144,7 @@ func (r *recordReader) cell(f *schemaField, field any, text []byte) {
 		if form.zip {
 			value = padZIP(value)
 		}
-		err = setText(field, value, form)
+		err = r.setString(field, value, form)
 	}
 	if err != nil {
 		r.problems.add(f.name, err)

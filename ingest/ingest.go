@@ -5,7 +5,8 @@
 // # Formats
 //
 // The format of a source is detected from its content, never from its name. Text may be compressed
-// with gzip, zstd or bzip2. It is UTF-8, with or without a byte order mark, or UTF-16.
+// with gzip, zstd or bzip2. It is UTF-8, with or without a byte order mark, or UTF-16. A source may
+// also be a folder, a ZIP archive or a tar archive of such texts.
 //
 //   - JSON, for every kind, with the names of the API: one record per line, consecutive objects, an
 //     array, or a response of the API, which has an array in "data". A missing key leaves the field
@@ -15,6 +16,8 @@
 //     or are JSON arrays. A row that is not UTF-8 is read as Windows-1252, with a warning.
 //   - Colas: the CSV export of TTB's public registry. A broken row is repaired if the repair is
 //     unambiguous.
+//   - Colas: saved pages of TTB's public registry, detail pages and printable forms. Each page is a
+//     row. In a folder or archive, they are rows of the same source.
 //   - Permittees: TTB's lists, with a title above the header and a total below the rows.
 //   - AVAs: the GeoJSON of the UC Davis data set, features or collections of them.
 //
@@ -132,10 +135,10 @@ func Import(ctx context.Context, st Target, kind Kind, sources []Source, opts Op
 	for i, source := range sources {
 		run.index, run.source = i, source.Name
 		err := work.source(ctx, source)
-		if failure := (*SourceError)(nil); errors.As(err, &failure) {
+		wrong, err := sourceErrors(err)
+		for _, failure := range wrong {
 			run.report.Failures = append(run.report.Failures, *failure)
-			failures = append(failures, err)
-			continue
+			failures = append(failures, failure)
 		}
 		if err != nil {
 			return run.report, errors.Join(append(failures, err)...)
@@ -158,6 +161,23 @@ type run struct {
 	sources      int
 	report       Report
 	lastProgress Progress
+	folder       *folderReader // being read; nil outside folders and archives
+}
+
+// sourceErrors returns the SourceErrors in the error of a source, and the error that ends the import.
+func sourceErrors(err error) (wrong []*SourceError, fatal error) {
+	all := []error{err}
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		all = joined.Unwrap()
+	}
+	for _, err := range all {
+		if failure := (*SourceError)(nil); errors.As(err, &failure) {
+			wrong = append(wrong, failure)
+			continue
+		}
+		fatal = errors.Join(fatal, err)
+	}
+	return wrong, fatal
 }
 
 // reportProgress reports progress with the current counts.

@@ -16,27 +16,17 @@ type Source struct {
 	Size int64  // in bytes, compressed; -1 if unknown
 	// Open starts reading. Import closes the reader, also during a Read if the import is canceled.
 	Open func() (io.ReadCloser, error)
+	path string // of a file or folder; empty if there is none
 }
 
-// FileSource returns a source that reads a file. A missing file fails when it is opened, not here.
+// FileSource returns a source that reads a file, or the files in a folder or archive. A missing file
+// fails when it is opened, not here.
 func FileSource(path string) Source {
 	size := int64(-1)
 	if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
 		size = info.Size()
 	}
-	return Source{Name: path, Size: size, Open: func() (io.ReadCloser, error) { return openFile(path) }}
-}
-
-func openFile(path string) (io.ReadCloser, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	if info, err := f.Stat(); err == nil && info.IsDir() {
-		f.Close()
-		return nil, fmt.Errorf("is a directory; name the files in it")
-	}
-	return f, nil
+	return Source{Name: path, Size: size, Open: func() (io.ReadCloser, error) { return os.Open(path) }, path: path}
 }
 
 // ReaderSource returns a source that reads r, such as standard input under the name "-". It can be
@@ -238,6 +228,9 @@ func (in *input) ended() error {
 	}
 	return io.EOF
 }
+
+// errUnknownFormat is wrapped by the errors about texts that are certainly not meant to be imported.
+var errUnknownFormat = errors.New("unknown format")
 
 // Problems of the text of a row, as opposed to its values.
 var (

@@ -30,6 +30,11 @@ type format[T any] struct {
 	decoder func() decodeFunc[T] // returns one for each goroutine
 	// done returns warnings about the source as a whole, after its end. May be nil.
 	done func() []string
+	// nameOf returns the file of a row, if each row is a file; nil if they are lines of the source.
+	// Later calls never ask for earlier rows.
+	nameOf func(row int) string
+	// complete adds to patches what depends on the stored records. May be nil.
+	complete func(ctx context.Context, patches []cola.Patch[T]) error
 }
 
 // pipeline reads sources of records of one type. One goroutine splits rows, several decode them,
@@ -43,6 +48,8 @@ type pipeline[T any] struct {
 	// refused gets the rows of a batch that could not be decoded, before the others are written.
 	// May be nil.
 	refused func(rows []partialRow[T])
+	// pages decodes pages of TTB's registry; its decoder is nil if the records are not on such pages.
+	pages format[T]
 }
 
 type refusedRow struct {
@@ -84,10 +91,34 @@ func withoutPath(err error) error {
 	return err
 }
 
-// source reads one source. The error is a SourceError if the source is invalid, else the store's or
-// the context's.
+// source reads one source. The error is a SourceError, or several joined ones, if the source is
+// invalid, else the store's or the context's.
 func (p *pipeline[T]) source(ctx context.Context, s Source) error {
 	p.run.opts.Logger.Info("import started", "kind", p.run.report.Kind, "source", s.Name, "bytes", s.Size)
+	err := p.read(ctx, s)
+	p.run.opts.Logger.Info("import finished", "kind", p.run.report.Kind, "source", s.Name,
+		"read", p.run.report.Read, "refused", p.run.report.Refused, "error", err)
+	return err
+}
+
+// read reads the files of a source, which may be a folder or an archive.
+func (p *pipeline[T]) read(ctx context.Context, s Source) error {
+	if s.path == "" {
+		return p.text(ctx, s, nil)
+	}
+	list, err := filesAt(s.path)
+	switch {
+	case err != nil:
+		return &SourceError{Source: s.Name, Err: withoutPath(err)}
+	case list == nil:
+		return p.text(ctx, s, nil)
+	}
+	defer p.progress(s, max(0, s.Size), true)
+	return p.folder(ctx, s, list)
+}
+
+// text reads one text. Its format is detected, unless it is known.
+func (p *pipeline[T]) text(ctx context.Context, s Source, known *format[T]) error {
 	r, err := s.Open()
 	if err != nil {
 		return &SourceError{Source: s.Name, Err: withoutPath(err)}
@@ -100,11 +131,13 @@ func (p *pipeline[T]) source(ctx context.Context, s Source) error {
 	defer close(stop)
 	f := newDecodePool[T](p.run.opts.Workers, stop)
 	f.keepPartial = p.refused != nil
-	go f.read(counted, p.detect)
+	detect := p.detect
+	if known != nil {
+		detect = func(*input) (format[T], error) { return *known, nil }
+	}
+	go f.read(counted, detect)
 	err = p.consume(ctx, s, f)
 	p.progress(s, counted.n.Load(), true)
-	p.run.opts.Logger.Info("import finished", "kind", p.run.report.Kind, "source", s.Name,
-		"read", p.run.report.Read, "refused", p.run.report.Refused, "error", err)
 	return err
 }
 
@@ -116,7 +149,7 @@ func (p *pipeline[T]) consume(ctx context.Context, s Source, f *decodePool[T]) e
 		if b == nil {
 			return stoppedError(ctx)
 		}
-		if err := p.store(ctx, s, b); err != nil {
+		if err := p.store(ctx, s, b, &f.format); err != nil {
 			return err
 		}
 		rows += len(b.rows)
@@ -149,20 +182,27 @@ func sourceError(s Source, err error) error {
 }
 
 // store writes one batch, completely even if ctx is canceled, and adds it to the report.
-func (p *pipeline[T]) store(ctx context.Context, s Source, b *batch[T]) error {
+func (p *pipeline[T]) store(ctx context.Context, s Source, b *batch[T], f *format[T]) error {
 	rejected := b.refused
 	if p.refused != nil {
 		p.refused(b.partial)
 	}
 	var err error
-	if len(b.patches) > 0 {
+	if len(b.patches) > 0 && f.complete != nil {
+		err = f.complete(context.WithoutCancel(ctx), b.patches)
+	}
+	if len(b.patches) > 0 && err == nil {
 		var more []refusedRow
 		more, err = p.write(context.WithoutCancel(ctx), b.patches, b.lines)
 		rejected = append(rejected, more...)
 		slices.SortStableFunc(rejected, func(a, b refusedRow) int { return cmp.Compare(a.line, b.line) })
 	}
 	for _, r := range rejected {
-		p.run.report.refuse(Refusal{Source: s.Name, Line: r.line, Reason: r.reason})
+		refusal := Refusal{Source: s.Name, Line: r.line, Reason: r.reason}
+		if f.nameOf != nil {
+			refusal.Source, refusal.Line = f.nameOf(r.line), 1
+		}
+		p.run.report.refuse(refusal)
 	}
 	p.run.report.warnRows(s.Name, b.notes)
 	if err != nil {
@@ -181,7 +221,11 @@ func (p *pipeline[T]) sourceWarnings(s Source, f *decodePool[T]) {
 	}
 }
 
+// progress reports progress. The texts of a folder have no size that could be compared with it.
 func (p *pipeline[T]) progress(s Source, bytes int64, done bool) {
+	if p.run.folder != nil {
+		s, bytes, done = p.run.folder.source, 0, false
+	}
 	p.run.reportProgress(Progress{
 		Source: s.Name, Index: p.run.index, Sources: p.run.sources, BytesRead: bytes, BytesTotal: s.Size, Done: done,
 	})

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/colaregistry/colaregistry/cola"
-	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
 // ttbHeader is the header of the export of TTB's public registry.
@@ -150,9 +149,8 @@ func isCompleted(field []byte) bool {
 
 // ttbDecoder decodes rows of TTB's registry export.
 //
-// The export has no approval date: Completed Date is the day of the latest update. The serial
-// number is not stored. The product type follows from the class code, and domestic or imported from
-// the origin code, if TTB's code is known. An empty field leaves the stored value.
+// The export has no approval date: Completed Date is the day of the latest update. An empty field
+// leaves the stored value.
 func ttbDecoder() decodeFunc[cola.Cola] {
 	r := newRecordReader()
 	return func(raw []byte, patch *cola.Patch[cola.Cola], notes notes) string {
@@ -169,8 +167,8 @@ func ttbDecoder() decodeFunc[cola.Cola] {
 		if err != nil {
 			return err.Error()
 		}
-		carried := carriedBy(label)
-		normalizeCola(r, &label, carried)
+		carried := statedFields(&label)
+		carried = normalizeCola(r, &label, carried)
 		patch.Record, patch.Fields = label, carried
 		return r.problems.String()
 	}
@@ -208,51 +206,14 @@ func ttbLabel(row ttbRow) (cola.Cola, error) {
 		label.LatestUpdateDate = cola.DateOf(day)
 	}
 	label.PermitNumber = unwrapText(row[ttbPermit])
+	label.SerialNumber = cola.Text(unwrapText(row[ttbSerial]))
 	label.ProductName = cola.Text(row[ttbFanciful])
 	label.BrandName = row[ttbBrand]
 	label.OriginID = cola.Text(strings.ToUpper(unwrapText(row[ttbOrigin])))
 	label.OriginName = cola.Text(row[ttbOriginDesc])
 	label.ClassID = cola.Text(strings.ToUpper(unwrapText(row[ttbClass])))
 	label.ClassName = cola.Text(row[ttbClassDesc])
-	if kind, ok := vocabulary.ProductTypeOfClass(string(label.ClassID)); ok {
-		label.ProductType = kind
-	}
-	if origin, ok := ttbOrigins[string(label.OriginID)]; ok {
-		label.DomesticOrImported = vocabulary.Imported
-		if origin.Domestic {
-			label.DomesticOrImported = vocabulary.Domestic
-		}
-	}
 	return label, nil
 }
 
 func unwrapText(s string) string { return string(unwrapCode([]byte(s))) }
-
-// ttbFields are the fields in the export, with functions that report whether a label has them.
-var ttbFields = []struct {
-	index int
-	isSet func(*cola.Cola) bool
-}{
-	{cola.FieldIndex[cola.Cola]("ttb_id"), func(*cola.Cola) bool { return true }},
-	{cola.FieldIndex[cola.Cola]("permit_number"), func(c *cola.Cola) bool { return c.PermitNumber != "" }},
-	{cola.FieldIndex[cola.Cola]("latest_update_date"), func(c *cola.Cola) bool { return c.LatestUpdateDate != 0 }},
-	{cola.FieldIndex[cola.Cola]("product_name"), func(c *cola.Cola) bool { return c.ProductName != "" }},
-	{cola.FieldIndex[cola.Cola]("brand_name"), func(c *cola.Cola) bool { return c.BrandName != "" }},
-	{cola.FieldIndex[cola.Cola]("origin_id"), func(c *cola.Cola) bool { return c.OriginID != "" }},
-	{cola.FieldIndex[cola.Cola]("origin_name"), func(c *cola.Cola) bool { return c.OriginName != "" }},
-	{cola.FieldIndex[cola.Cola]("class_id"), func(c *cola.Cola) bool { return c.ClassID != "" }},
-	{cola.FieldIndex[cola.Cola]("class_name"), func(c *cola.Cola) bool { return c.ClassName != "" }},
-	{cola.FieldIndex[cola.Cola]("product_type"), func(c *cola.Cola) bool { return c.ProductType != "" }},
-	{cola.FieldIndex[cola.Cola]("domestic_or_imported"), func(c *cola.Cola) bool { return c.DomesticOrImported != "" }},
-}
-
-// carriedBy returns the fields that a row of the export has.
-func carriedBy(label cola.Cola) cola.Fields {
-	var carried cola.Fields
-	for _, f := range ttbFields {
-		if f.isSet(&label) {
-			carried = carried.With(f.index)
-		}
-	}
-	return carried
-}

@@ -30,12 +30,13 @@ Examples:
 
 // Help describes the command.
 func (*importCommand) Help() string {
-	return `Accepts JSON, JSON lines, CSV or GeoJSON; the format is detected automatically. A running server shows the rows within
-two seconds. Invalid rows are reported and skipped, and the exit code is 1 unless --skip-invalid is set.
+	return `Accepts JSON, JSON lines, CSV, GeoJSON and saved pages of TTB's Public COLA Registry, also in folders and archives; the
+format is detected automatically. A running server shows the rows within two seconds. Invalid rows are reported and skipped, and the exit code is 1 unless --skip-invalid is set.
 
 Examples:
 
     colaregistry import colas export.csv more.jsonl.gz
+    colaregistry import colas pages/ pages.zip 24031001000007.html
     colaregistry import --dry-run permittees frl-wine-producers.csv
     colaregistry demo --colas 1000 | colaregistry import colas -
 `

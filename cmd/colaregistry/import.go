@@ -21,7 +21,7 @@ type importCommand struct {
 	SkipInvalid bool     `help:"Exit with code 0 even if rows are rejected."`
 	AdminListen string   `env:"COLAREGISTRY_IMPORT_ADMIN_LISTEN" placeholder:"ADDR" help:"Address of the admin listener, which serves progress metrics without authentication (default: disabled)."`
 	Kind        string   `arg:"" enum:"colas,permittees,avas,production-reports,processing-times,formula-processing-times,registration-processing-times,category-aliases" help:"Kind of records: colas, permittees, avas, production-reports, processing-times, formula-processing-times, registration-processing-times or category-aliases."`
-	Files       []string `arg:"" name:"file" help:"Files to import, optionally compressed with gzip, zstd or bzip2; - for standard input."`
+	Files       []string `arg:"" name:"file" help:"Files, folders and ZIP or tar archives to import, optionally compressed with gzip, zstd or bzip2; - for standard input."`
 }
 
 // Run imports the files and prints the report.
@@ -142,16 +142,10 @@ func (c *importCommand) sources(env *environment) ([]ingest.Source, error) {
 			})
 			continue
 		}
-		info, err := os.Stat(name)
-		if err != nil {
+		if _, err := os.Stat(name); err != nil {
 			return nil, err
 		}
-		if info.IsDir() {
-			return nil, errors.New(name + " is a directory; pass the files in it")
-		}
-		sources = append(sources, ingest.Source{
-			Name: name, Size: info.Size(), Open: func() (io.ReadCloser, error) { return os.Open(name) },
-		})
+		sources = append(sources, ingest.FileSource(name))
 	}
 	return sources, nil
 }
