@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/colaregistry/colaregistry/cola"
@@ -128,15 +127,13 @@ func detectColas(in *input) (format[cola.Cola], error) {
 	}
 	header, err := readHeader(in, func(names []string) bool {
 		_, ok := colaSchema.column(names, "ttb_id")
-		return ok
+		return ok || isTTBHeader(names)
 	})
 	switch {
 	case err != nil:
 		return format[cola.Cola]{}, fmt.Errorf("%w; expected JSON, or CSV with a ttb_id column", err)
-	case slices.Equal(header.names, ttbColumns):
-		return format[cola.Cola]{rows: newTTBRows(in, header), decoder: ttbDecoder}, nil
-	case slices.Contains(header.names, "permit_no"):
-		return format[cola.Cola]{}, fmt.Errorf("unexpected columns; TTB's registry export has %s", ttbHeader)
+	case isTTBHeader(header.names):
+		return ttbExport(in, header)
 	}
 	return csvFormat(in, colaSchema, header, finishCola), nil
 }

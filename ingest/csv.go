@@ -15,8 +15,9 @@ const maxCSVLines = 200
 // breaks. If a record's quotes are broken, only its first line is rejected, and reading continues
 // with the next line.
 type csvRows struct {
-	in   *input
-	skip func(line []byte) bool // lines to skip, such as repeated headers; may be nil
+	in        *input
+	delimiter byte
+	skip      func(line []byte) bool // lines to skip, such as repeated headers; may be nil
 }
 
 func (r *csvRows) next(dst []byte) ([]byte, rawRow, error) {
@@ -42,7 +43,7 @@ func (r *csvRows) record(dst []byte) ([]byte, rawRow, error) {
 		return dst, row, nil
 	}
 	firstEnd := len(text)
-	open, err := scanQuotes(text[len(dst):], false)
+	open, err := scanQuotes(text[len(dst):], r.delimiter, false)
 	for n := 1; open && err == nil; n++ {
 		text = append(text, '\n')
 		at := len(text)
@@ -53,7 +54,7 @@ func (r *csvRows) record(dst []byte) ([]byte, rawRow, error) {
 			err = errOpenQuote
 			break
 		}
-		open, err = scanQuotes(text[at:], true)
+		open, err = scanQuotes(text[at:], r.delimiter, true)
 	}
 	if err != nil {
 		if rest := text[firstEnd:]; len(rest) > 0 {
@@ -80,10 +81,10 @@ var (
 
 // scanQuotes scans the quotes of a line and reports whether a quoted field continues after it. open
 // means that the line starts inside a quoted field.
-func scanQuotes(line []byte, open bool) (stillOpen bool, err error) {
+func scanQuotes(line []byte, delimiter byte, open bool) (stillOpen bool, err error) {
 	for {
 		if !open {
-			start, ok := nextQuoted(line)
+			start, ok := nextQuoted(line, delimiter)
 			if !ok {
 				return false, nil
 			}
@@ -93,11 +94,11 @@ func scanQuotes(line []byte, open bool) (stillOpen bool, err error) {
 		if end < 0 {
 			return true, nil
 		}
-		line = bytes.TrimLeft(line[end+1:], " \t")
+		line = trimBlanks(line[end+1:], delimiter)
 		if len(line) == 0 {
 			return false, nil
 		}
-		if line[0] != ',' {
+		if line[0] != delimiter {
 			return false, errBareQuote
 		}
 		line, open = line[1:], false
@@ -105,15 +106,13 @@ func scanQuotes(line []byte, open bool) (stillOpen bool, err error) {
 }
 
 // nextQuoted returns where the text of the next quoted field begins, after its opening quote.
-func nextQuoted(text []byte) (start int, ok bool) {
+func nextQuoted(text []byte, delimiter byte) (start int, ok bool) {
 	for i := 0; ; {
-		for i < len(text) && (text[i] == ' ' || text[i] == '\t') {
-			i++
-		}
+		i = len(text) - len(trimBlanks(text[i:], delimiter))
 		if i < len(text) && text[i] == '"' {
 			return i + 1, true
 		}
-		n := bytes.IndexByte(text[i:], ',')
+		n := bytes.IndexByte(text[i:], delimiter)
 		if n < 0 {
 			return 0, false
 		}
@@ -137,7 +136,16 @@ func closingQuote(text []byte) int {
 	return -1
 }
 
-func blank(line []byte) bool { return len(bytes.TrimLeft(line, " \t\r,")) == 0 }
+// blank reports whether a line has only white space and delimiters.
+func blank(line []byte) bool { return len(bytes.TrimLeft(line, " \t\r,;|")) == 0 }
+
+// trimBlanks removes leading spaces and tabs, unless tabs delimit fields.
+func trimBlanks(text []byte, delimiter byte) []byte {
+	for len(text) > 0 && text[0] != delimiter && (text[0] == ' ' || text[0] == '\t') {
+		text = text[1:]
+	}
+	return text
+}
 
 func trimSpace(b []byte) []byte { return bytes.TrimSpace(b) }
 
@@ -151,9 +159,9 @@ type csvField struct {
 // splitCSV appends the fields of a record to fields. It modifies the record and refers to it.
 // Unclosed quotes, and text after a closing quote, are errors, unless loose: then they are part of
 // the text.
-func splitCSV(record []byte, fields []csvField, loose bool) ([]csvField, error) {
+func splitCSV(record []byte, delimiter byte, fields []csvField, loose bool) ([]csvField, error) {
 	for {
-		field, rest, more, err := nextField(record, loose)
+		field, rest, more, err := nextField(record, delimiter, loose)
 		if err != nil {
 			return fields, err
 		}
@@ -165,27 +173,27 @@ func splitCSV(record []byte, fields []csvField, loose bool) ([]csvField, error) 
 	}
 }
 
-// nextField splits off the first field. more means that a comma follows it.
-func nextField(record []byte, loose bool) (field csvField, rest []byte, more bool, err error) {
-	text := bytes.TrimLeft(record, " \t")
+// nextField splits off the first field. more means that a delimiter follows it.
+func nextField(record []byte, delimiter byte, loose bool) (field csvField, rest []byte, more bool, err error) {
+	text := trimBlanks(record, delimiter)
 	if len(text) > 0 && text[0] == '"' {
-		field, rest, more, err = quotedField(text[1:])
+		field, rest, more, err = quotedField(text[1:], delimiter)
 		if err == nil || !loose {
 			return field, rest, more, err
 		}
 	}
-	value, rest, more := bytes.Cut(record, []byte{','})
+	value, rest, more := bytes.Cut(record, []byte{delimiter})
 	return csvField{text: bytes.TrimSpace(value), spaced: len(text) < len(record)}, rest, more, nil
 }
 
 // quotedField reads a field. text starts after the opening quote.
-func quotedField(text []byte) (field csvField, rest []byte, more bool, err error) {
+func quotedField(text []byte, delimiter byte) (field csvField, rest []byte, more bool, err error) {
 	end := closingQuote(text)
 	if end < 0 {
 		return field, nil, false, errOpenQuote
 	}
-	after := bytes.TrimLeft(text[end+1:], " \t")
-	if len(after) > 0 && after[0] != ',' {
+	after := trimBlanks(text[end+1:], delimiter)
+	if len(after) > 0 && after[0] != delimiter {
 		return field, nil, false, errBareQuote
 	}
 	field = csvField{text: bytes.TrimSpace(unquote(text[:end])), quoted: true}
@@ -211,16 +219,21 @@ func unquote(text []byte) []byte {
 	return to
 }
 
+// delimiters are the delimiters of CSV, in the order in which readHeader tries them.
+const delimiters = ",\t;|"
+
 // csvHeader is the line of column names.
 type csvHeader struct {
-	line  []byte
-	names []string // folded: lower case, with underscores between words
+	line      []byte
+	delimiter byte
+	names     []string // folded: lower case, with underscores between words
+	titles    []string // as written
 }
 
 // maxPreamble is the maximum number of lines, such as titles, above a header.
 const maxPreamble = 20
 
-// readHeader reads up to the first line whose column names match.
+// readHeader reads up to the first line whose column names match with one of the delimiters.
 func readHeader(in *input, wanted func(names []string) bool) (csvHeader, error) {
 	var first []byte
 	for range maxPreamble {
@@ -234,23 +247,27 @@ func readHeader(in *input, wanted func(names []string) bool) (csvHeader, error) 
 		if first == nil {
 			first = bytes.Clone(line)
 		}
-		cells, err := splitCSV(bytes.Clone(line), nil, true)
-		if err != nil {
-			continue
-		}
-		names := make([]string, len(cells))
-		for i, c := range cells {
-			names[i] = foldColumn(string(c.text))
-		}
-		if wanted(names) {
-			return csvHeader{line: line, names: names}, nil
+		for i := range len(delimiters) {
+			header, ok := parseHeader(line, delimiters[i])
+			if ok && wanted(header.names) {
+				return header, nil
+			}
 		}
 	}
-	hint := ""
-	if bytes.IndexByte(first, ',') < 0 && bytes.ContainsAny(first, "\t;") {
-		hint = ", which seems to be separated by tabs or semicolons; use commas"
+	return csvHeader{}, fmt.Errorf("unknown format: the text starts with %s", quote(first))
+}
+
+func parseHeader(line []byte, delimiter byte) (h csvHeader, ok bool) {
+	cells, err := splitCSV(bytes.Clone(line), delimiter, nil, true)
+	if err != nil {
+		return h, false
 	}
-	return csvHeader{}, fmt.Errorf("unknown format: the text starts with %s%s", quote(first), hint)
+	h = csvHeader{line: line, delimiter: delimiter}
+	for _, c := range cells {
+		h.titles = append(h.titles, string(c.text))
+		h.names = append(h.names, foldColumn(string(c.text)))
+	}
+	return h, true
 }
 
 // again reports whether a line repeats the header, as in concatenated files.

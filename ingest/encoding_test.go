@@ -89,7 +89,7 @@ func TestInvalidEncodings(t *testing.T) {
 		"binary":          {"abc\x00\x01\x02", "binary data"},
 		"database":        {"SQLite format 3\x00", "SQLite database"},
 		"no header":       {"24001001000001,A,wine,CA-W-1\n", "ttb_id column"},
-		"tabs":            {"ttb_id\tbrand_name\n", "tabs or semicolons"},
+		"unknown columns": {"ttb id^brand name\n", "ttb_id column"},
 		"damaged gzip":    {"\x1f\x8b\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff", "damaged gzip data"},
 		"damaged zstd":    {"\x28\xb5\x2f\xfd\xff\xff\xff\xff\xff\xff", "damaged zstd data"},
 		"cut-off gzip":    {gzipped(t, labelRows(3000))[:2000], "gzip"},

@@ -103,7 +103,7 @@ func FuzzCSVRows(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		rows := &csvRows{in: newInput(strings.NewReader(text))}
+		rows := &csvRows{in: newInput(strings.NewReader(text)), delimiter: ','}
 		var got [][]string
 		for n := 0; ; n++ {
 			record, row, err := rows.next(nil)
@@ -116,7 +116,7 @@ func FuzzCSVRows(f *testing.F) {
 			if row.problem != "" {
 				continue
 			}
-			cells, err := splitCSV(bytes.Clone(record), nil, false)
+			cells, err := splitCSV(bytes.Clone(record), ',', nil, false)
 			if err != nil {
 				t.Fatalf("record %q of %q cannot be split into fields: %v", record, text, err)
 			}

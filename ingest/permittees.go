@@ -99,7 +99,7 @@ func ttbList(in *input, header csvHeader) format[cola.Permittee] {
 	}
 	f := csvFormat(in, ttbPermitteeSchema, header, finish)
 	warnings := f.done
-	f.rows = &csvRows{in: in, skip: func(line []byte) bool { return header.again(line) || list.total(line) }}
+	f.rows = &csvRows{in: in, delimiter: header.delimiter, skip: func(line []byte) bool { return header.again(line) || list.total(line) }}
 	f.done = func() []string { return append(warnings(), list.warnings()...) }
 	return f
 }
@@ -122,7 +122,7 @@ func (l *permitList) read(permit string) {
 
 // total reports whether a line is the total of a list, and adds its number.
 func (l *permitList) total(line []byte) bool {
-	text := strings.Trim(string(bytes.TrimRight(line, ", \t")), `" `)
+	text := strings.Trim(string(bytes.TrimRight(line, ",;| \t")), `" `)
 	if len(text) > 80 || !strings.HasPrefix(strings.ToUpper(text), "TOTAL") {
 		return false
 	}
