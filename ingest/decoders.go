@@ -196,13 +196,12 @@ func csvFormat[R, T any](in *input, s *schema, header csvHeader, finish finishFu
 	}
 }
 
-// isJSON distinguishes JSON from CSV by the first character. An empty source is JSON without
-// records.
+// isJSON distinguishes JSON from CSV by the first character.
 func isJSON(in *input) (bool, error) {
 	in.skipSpace()
 	c, ok := in.peek()
 	if !ok {
-		return in.failure() == nil, in.failure()
+		return false, in.failure()
 	}
 	return c == '{' || c == '[', nil
 }

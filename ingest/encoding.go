@@ -81,6 +81,7 @@ func (d decompressor) Read(p []byte) (int, error) {
 
 // otherFormats lists the first bytes of formats that cannot be imported, with advice.
 var otherFormats = []struct{ start, is string }{
+	{"PK\x05\x06", "an empty ZIP archive"},
 	{"PK\x03\x04", "a ZIP archive or an Excel workbook; extract it, or save the sheet as CSV"},
 	{"\xd0\xcf\x11\xe0", "an old Excel workbook; save the sheet as CSV"},
 	{"\xfd7zXZ\x00", "xz-compressed data; decompress it first, or use gzip or zstd"},

@@ -85,6 +85,7 @@ func TestEncodings(t *testing.T) {
 func TestInvalidEncodings(t *testing.T) {
 	for name, test := range map[string]struct{ content, want string }{
 		"workbook":        {"PK\x03\x04....", "Excel workbook"},
+		"empty archive":   {"PK\x05\x06" + strings.Repeat("\x00", 18), "empty ZIP archive"},
 		"error page":      {"\r\n<!DOCTYPE html><html>", "HTML"},
 		"binary":          {"abc\x00\x01\x02", "binary data"},
 		"database":        {"SQLite format 3\x00", "SQLite database"},

@@ -78,6 +78,9 @@ type Options struct {
 	// History marks the labels as bulk-loaded history, which triggers no alerts. The first import
 	// of labels into an empty store always does.
 	History bool
+	// AllowEmpty lets Import succeed even if a source is empty. Otherwise that is a SourceError,
+	// because an empty file is often a failed download.
+	AllowEmpty bool
 	// SkipInvalid lets Import succeed even if rows are rejected.
 	SkipInvalid bool
 	// Progress is called after every batch and at the end of each source, never concurrently. For
@@ -100,6 +103,9 @@ type Progress struct {
 	Done       bool   // the source is finished
 }
 
+// errEmpty is the error of a source without content.
+var errEmpty = errors.New("empty; the download or export may have failed (use --allow-empty to accept empty files)")
+
 // ErrRefused is wrapped by the error of an import that completed but rejected rows.
 var ErrRefused = errors.New("rows were rejected")
 
@@ -107,9 +113,9 @@ var ErrRefused = errors.New("rows were rejected")
 // error: it counts the work done before it.
 //
 // An invalid row is rejected and listed in the report, and the import continues; unless
-// opts.SkipInvalid is set, the error then wraps ErrRefused. A source that cannot be opened, has an
-// unknown format or is truncated fails with a SourceError; its earlier rows are kept and the other
-// sources are read. An error of the store ends the import. If ctx is canceled, the import finishes
+// opts.SkipInvalid is set, the error then wraps ErrRefused. A source that cannot be opened, is
+// empty, has an unknown format or is truncated fails with a SourceError; its earlier rows are kept
+// and the other sources are read. An error of the store ends the import. If ctx is canceled, the import finishes
 // the current batch and returns an error that wraps ctx.Err().
 //
 // Running an import again is safe: records that are already stored count as unchanged.

@@ -232,10 +232,30 @@ func TestImportUnknownKind(t *testing.T) {
 
 func TestImportEmpty(t *testing.T) {
 	for _, kind := range Kinds() {
-		report, err := Import(t.Context(), newFakeStore(), kind, texts("", "[]"), Options{})
-		if err != nil || report.Counts != (Counts{}) || len(report.Warnings) != 2 {
-			t.Errorf("%s: Import = %v, report = %+v", kind, err, report)
+		report, err := Import(t.Context(), newFakeStore(), kind, texts("[]"), Options{})
+		if err != nil || report.Counts != (Counts{}) || len(report.Warnings) != 1 {
+			t.Errorf("%s: Import = %v, report = %+v, want a warning about the empty list", kind, err, report)
 		}
+		for name, content := range map[string]string{
+			"empty": "", "blank": " \r\n\n\t", "only a byte order mark": "\ufeff", "compressed": gzipped(t, "\n"),
+		} {
+			_, err := Import(t.Context(), newFakeStore(), kind, texts(content), Options{SkipInvalid: true})
+			if failure := (*SourceError)(nil); !errors.As(err, &failure) || !errors.Is(err, errEmpty) {
+				t.Errorf("%s, %s: error = %v, want errEmpty", kind, name, err)
+			}
+			report, err := Import(t.Context(), newFakeStore(), kind, texts(content), Options{AllowEmpty: true})
+			if err != nil || len(report.Warnings) != 1 {
+				t.Errorf("%s, %s: allowed: error = %v, warnings = %v, want one", kind, name, err, report.Warnings)
+			}
+		}
+	}
+}
+
+// TestImportEmptyAmongOthers checks that an empty source does not affect the others.
+func TestImportEmptyAmongOthers(t *testing.T) {
+	report, err := Import(t.Context(), newFakeStore(), Colas, texts(labelRow(1), "", labelRow(2)), Options{})
+	if !errors.Is(err, errEmpty) || report.Counts != (Counts{Read: 2, Added: 2}) || len(report.Failures) != 1 || report.Failures[0].Source != "2" {
+		t.Errorf("error = %v, report = %s, failures = %v", err, report.Summary(), report.Failures)
 	}
 }
 

@@ -128,6 +128,9 @@ func (in *input) peek() (c byte, ok bool) {
 	return in.buf[in.pos], true
 }
 
+// atEnd reports whether the text has ended regularly.
+func (in *input) atEnd() bool { return !in.fill() && in.failure() == nil }
+
 // take consumes the byte that peek returned.
 func (in *input) take() {
 	in.bol = in.buf[in.pos] == '\n'

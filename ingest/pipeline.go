@@ -128,6 +128,9 @@ func (p *pipeline[T]) consume(ctx context.Context, s Source, f *decodePool[T]) e
 			return nil
 		case b.err != nil && ctx.Err() != nil: // canceling closed the source
 			return stoppedError(ctx)
+		case b.err == errEmpty && p.run.opts.AllowEmpty:
+			p.run.report.warn(Warning{Source: s.Name, Message: "empty"})
+			return nil
 		case b.err != nil:
 			return sourceError(s, b.err)
 		}

@@ -40,7 +40,10 @@ func (f *decodePool[T]) read(r *countingReader, detect func(*input) (format[T], 
 	text, done, err := plainText(r)
 	if err == nil {
 		defer done()
-		if f.format, err = detect(newInput(text)); err == nil {
+		in := newInput(text)
+		if in.skipSpace(); in.atEnd() {
+			err = errEmpty
+		} else if f.format, err = detect(in); err == nil {
 			for range f.workers {
 				go f.decode(f.format.decoder())
 			}

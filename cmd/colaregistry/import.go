@@ -18,6 +18,7 @@ type importCommand struct {
 	storeFlags
 	DryRun      bool     `help:"Validate and report without writing."`
 	History     bool     `help:"Import labels as history, so that they don't trigger alerts. The first import into an empty registry is always history."`
+	AllowEmpty  bool     `help:"Accept empty files. By default, an empty file is an error, because it is often a failed download."`
 	SkipInvalid bool     `help:"Exit with code 0 even if rows are rejected."`
 	AdminListen string   `env:"COLAREGISTRY_IMPORT_ADMIN_LISTEN" placeholder:"ADDR" help:"Address of the admin listener, which serves progress metrics without authentication (default: disabled)."`
 	Kind        string   `arg:"" enum:"colas,permittees,avas,production-reports,processing-times,formula-processing-times,registration-processing-times,category-aliases" help:"Kind of records: colas, permittees, avas, production-reports, processing-times, formula-processing-times, registration-processing-times or category-aliases."`
@@ -45,7 +46,7 @@ func (c *importCommand) Run(env *environment) (err error) {
 	admin.probe(func(context.Context) error { return nil })
 	bar := newProgress(env.stderr, "Importing "+c.Kind, "rows")
 	report, err := ingest.Import(env, st, ingest.Kind(c.Kind), sources, ingest.Options{
-		DryRun: c.DryRun, History: c.History, SkipInvalid: c.SkipInvalid, Logger: nil,
+		DryRun: c.DryRun, History: c.History, AllowEmpty: c.AllowEmpty, SkipInvalid: c.SkipInvalid, Logger: nil,
 		Progress: func(p ingest.Progress) {
 			measured.set(p)
 			bar.set(int64(p.Read), expectedRows(p))
