@@ -39,6 +39,7 @@ func (w *colaWork) finish(context.Context) error { return nil }
 // write stores a batch and adds warnings about its labels.
 func (w *colaWork) write(ctx context.Context, patches []cola.Patch[cola.Cola], lines []int) ([]refusedRow, error) {
 	rejected, err := w.keep(ctx, patches, lines)
+	w.run.noteIDs(patches, lines)
 	for i, outcome := range w.outcomes[:min(len(w.outcomes), len(patches))] {
 		if outcome == store.Refused {
 			continue

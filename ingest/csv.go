@@ -57,11 +57,14 @@ func (r *csvRows) record(dst []byte) ([]byte, rawRow, error) {
 		open, err = scanQuotes(text[at:], r.delimiter, true)
 	}
 	if err != nil {
+		if long {
+			text = append(text, ' ') // readLine truncated it; keep it too long when it is read again
+		}
 		if rest := text[firstEnd:]; len(rest) > 0 {
 			r.in.unread(endLine(rest[1:], ok), line+1)
 		}
 		row.problem = err.Error()
-		return dst, row, nil
+		return text[:firstEnd], row, nil
 	}
 	return text, row, nil
 }

@@ -192,6 +192,7 @@ func csvFormat[R, T any](in *input, s *schema, header csvHeader, finish finishFu
 	return format[T]{
 		rows:    &csvRows{in: in, delimiter: header.delimiter, skip: header.again},
 		decoder: csvDecoder(s, header.delimiter, columns, finish),
+		header:  header.line,
 		done:    func() []string { return unknown },
 	}
 }

@@ -32,6 +32,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"runtime"
 	"strings"
@@ -83,6 +84,9 @@ type Options struct {
 	AllowEmpty bool
 	// SkipInvalid lets Import succeed even if rows are rejected.
 	SkipInvalid bool
+	// Rejects gets every rejected row as a JSON line: source, line, reason, header (of CSV) and row.
+	// A write error ends the import.
+	Rejects io.Writer
 	// Progress is called after every batch and at the end of each source, never concurrently. For
 	// production reports, which are written after all sources are read, it is called once more.
 	Progress func(Progress)
@@ -126,7 +130,10 @@ func Import(ctx context.Context, st Target, kind Kind, sources []Source, opts Op
 	if opts.Logger == nil {
 		opts.Logger = slog.New(slog.DiscardHandler)
 	}
-	run := &run{opts: opts, sources: len(sources), report: newReport(kind, opts.DryRun, len(sources))}
+	run := &run{
+		opts: opts, sources: len(sources), rejects: newRejectWriter(opts.Rejects),
+		report: Report{Kind: kind, DryRun: opts.DryRun, Sources: len(sources), rejects: opts.Rejects != nil},
+	}
 	work, err := workFor(run, st, kind)
 	if err != nil {
 		return run.report, err
@@ -138,6 +145,7 @@ func Import(ctx context.Context, st Target, kind Kind, sources []Source, opts Op
 	for i, source := range sources {
 		run.index, run.source = i, source.Name
 		err := work.source(ctx, source)
+		run.reportDuplicates()
 		if failure := (*SourceError)(nil); errors.As(err, &failure) {
 			run.report.Failures = append(run.report.Failures, *failure)
 			failures = append(failures, err)
@@ -147,7 +155,7 @@ func Import(ctx context.Context, st Target, kind Kind, sources []Source, opts Op
 			return run.report, errors.Join(append(failures, err)...)
 		}
 	}
-	if err := work.finish(ctx); err != nil {
+	if err := errors.Join(work.finish(ctx), run.rejects.flush()); err != nil {
 		return run.report, errors.Join(append(failures, err)...)
 	}
 	if run.report.Refused > 0 && !opts.SkipInvalid {
@@ -163,7 +171,16 @@ type run struct {
 	source       string // name of the current source
 	sources      int
 	report       Report
+	rejects      *rejectWriter // nil if rejected rows are not written
+	seen         idSet         // labels of the current source
+	repeated     repeatedIDs   // in the current source
 	lastProgress Progress
+}
+
+// refuse counts and writes a rejected row.
+func (r *run) refuse(at rowPosition, reason string) {
+	r.report.refuse(Refusal{Source: at.source, Line: at.line, Reason: reason})
+	r.rejects.write(at, reason)
 }
 
 // reportProgress reports progress with the current counts.

@@ -194,12 +194,46 @@ func TestImportRejectionLimit(t *testing.T) {
 	if report.Refused != maxRefusals+234 || len(report.Refusals) != maxRefusals {
 		t.Errorf("%d rejected, %d listed", report.Refused, len(report.Refusals))
 	}
-	var b strings.Builder
-	if _, err := report.WriteTo(&b); err != nil {
-		t.Fatal(err)
+}
+
+// TestReportReasons checks that rejected rows are grouped by reason, with examples.
+func TestReportReasons(t *testing.T) {
+	text := labelRow(1) + strings.Repeat("{\"ttb_id\":1}\n", 4) + strings.Repeat("oops\n", maxRefusals+1)
+	for i := range 5 {
+		text += fmt.Sprintf("{\"ttb_id\":\"2400100100000%d\",\"product_type\":\"x%d\"}\n", i, i)
 	}
-	if !strings.Contains(b.String(), "\nand 234 more ") {
-		t.Errorf("report ends with …%s", b.String()[b.Len()-200:])
+	text += "{\"brand_name\":\"A\"}\n"
+	for name, rejects := range map[string]io.Writer{"grouped": nil, "grouped, all written": io.Discard} {
+		report, err := Import(t.Context(), newFakeStore(), Colas, texts(text), Options{Rejects: rejects})
+		if !errors.Is(err, ErrRefused) {
+			t.Error(err)
+		}
+		var b strings.Builder
+		if _, err := report.WriteTo(&b); err != nil {
+			t.Fatal(err)
+		}
+		golden.Load(t, strings.ReplaceAll("report_"+name, ", ", "_")).Check(t, "report", strings.Split(b.String(), "\n"))
+	}
+	var many Report
+	for i := range maxReasons + 7 {
+		many.refuse(Refusal{Reason: strings.Repeat("x", i)})
+	}
+	if len(many.reasons.list) != maxReasons || many.reasons.other != 7 {
+		t.Errorf("%d reasons and %d other rows, want %d and 7", len(many.reasons.list), many.reasons.other, maxReasons)
+	}
+}
+
+// TestDuplicates checks the warning about IDs that occur again in a source, and only there.
+func TestDuplicates(t *testing.T) {
+	text := labelRows(70) + labelRow(3) + labelRow(69) + labelRow(3) + labelRow(5)
+	report := mustImport(t, newFakeStore(), Colas, texts(text, labelRow(3))...)
+	if len(report.Warnings) != 1 || report.Warnings[0].Rows != 4 || report.Warnings[0].Source != "-" {
+		t.Fatalf("warnings = %v, want one about 4 rows", report.Warnings)
+	}
+	for _, want := range []string{"24001001000003 in line 71", "24001001000069 in line 72", "24001001000003 in line 73"} {
+		if !strings.Contains(report.Warnings[0].Message, want) {
+			t.Errorf("warning %q has no example %q", report.Warnings[0].Message, want)
+		}
 	}
 }
 

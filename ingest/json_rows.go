@@ -100,11 +100,14 @@ func (r *jsonRows) top(dst []byte) (text []byte, row rawRow, more bool, err erro
 		return dst, rawRow{}, false, nil
 	case '{':
 	default:
-		_, _, _, ok := in.readLine(nil)
-		if !ok {
+		text, _, long, ok := in.readLine(dst)
+		switch {
+		case !ok:
 			return dst, rawRow{}, false, in.ended()
+		case long:
+			text = dst
 		}
-		return dst, rawRow{line: line, problem: "not a JSON object"}, true, nil
+		return text, rawRow{line: line, problem: "not a JSON object"}, true, nil
 	}
 	r.scan.begin(dst)
 	switch err := r.scan.value(containers); {
@@ -119,8 +122,7 @@ func (r *jsonRows) top(dst []byte) (text []byte, row rawRow, more bool, err erro
 		if in.failure() != nil {
 			return dst, rawRow{}, false, in.ended()
 		}
-		r.resync(line)
-		return dst, rawRow{line: line, problem: err.Error()}, true, nil
+		return r.resync(dst, line), rawRow{line: line, problem: err.Error()}, true, nil
 	}
 	if !r.begun {
 		r.begun = true
@@ -131,15 +133,19 @@ func (r *jsonRows) top(dst []byte) (text []byte, row rawRow, more bool, err erro
 }
 
 // resync skips to the next line that starts an object, after the first line of the malformed
-// record.
-func (r *jsonRows) resync(begin int) {
-	in := r.scan.in
+// record. It returns dst with the text of the record, or without it if it is too long.
+func (r *jsonRows) resync(dst []byte, begin int) []byte {
+	s := &r.scan
 	for {
-		c, ok := in.peek()
-		if !ok || in.bol && in.line > begin && c == '{' {
-			return
+		c, ok := s.in.peek()
+		if ok && !(s.in.bol && s.in.line > begin && c == '{') {
+			s.emitByte(c)
+			continue
 		}
-		in.take()
+		if s.long {
+			return dst
+		}
+		return s.out
 	}
 }
 
@@ -174,11 +180,12 @@ func (r *jsonRows) element(dst []byte) (text []byte, row rawRow, more bool, err 
 		return text, row, err == nil, err
 	}
 	r.scan.begin(dst)
-	r.scan.discard = true
 	if err := r.scan.value(nil); err != nil {
 		return dst, rawRow{}, false, in.broken("%w in an array", err)
 	}
-	return dst, rawRow{line: line, problem: fmt.Sprintf("not a JSON object (starts with %q)", c)}, true, nil
+	text, row = r.scan.row(dst, line)
+	row.problem = fmt.Sprintf("not a JSON object (starts with %q)", c)
+	return text, row, true, nil
 }
 
 // arrayRow returns the scanned row. An error in it breaks the source.

@@ -28,6 +28,7 @@ type decodeFunc[T any] func(raw []byte, patch *cola.Patch[T], notes notes) (prob
 type format[T any] struct {
 	rows    rowReader
 	decoder func() decodeFunc[T] // returns one for each goroutine
+	header  []byte               // line of column names that the rows need; nil if they need none
 	// done returns warnings about the source as a whole, after its end. May be nil.
 	done func() []string
 }
@@ -43,11 +44,15 @@ type pipeline[T any] struct {
 	// refused gets the rows of a batch that could not be decoded, before the others are written.
 	// May be nil.
 	refused func(rows []partialRow[T])
+
+	batch  *batch[T] // being stored
+	header string    // of the source
 }
 
 type refusedRow struct {
 	line   int
 	reason string
+	index  int // in the rows of the batch; in the result of write, in its patches
 }
 
 // partialRow is a rejected row with the fields that could be read.
@@ -64,11 +69,13 @@ type batch[T any] struct {
 	err     error // ends the source after this batch; io.EOF at its regular end
 	decoded chan struct{}
 
-	patches []cola.Patch[T]
-	lines   []int // line of each patch
-	refused []refusedRow
-	partial []partialRow[T] // rejected rows, if the pool keeps them
-	notes   notes
+	original []byte // text before decoding, if the pool keeps it
+	patches  []cola.Patch[T]
+	lines    []int // line of each patch
+	accepted []int // index of each patch's row in rows
+	refused  []refusedRow
+	partial  []partialRow[T] // rejected rows, if the pool keeps them
+	notes    notes
 }
 
 type rowSpan struct {
@@ -100,6 +107,7 @@ func (p *pipeline[T]) source(ctx context.Context, s Source) error {
 	defer close(stop)
 	f := newDecodePool[T](p.run.opts.Workers, stop)
 	f.keepPartial = p.refused != nil
+	f.keepText = p.run.rejects != nil
 	go f.read(counted, p.detect)
 	err = p.consume(ctx, s, f)
 	p.progress(s, counted.n.Load(), true)
@@ -116,7 +124,7 @@ func (p *pipeline[T]) consume(ctx context.Context, s Source, f *decodePool[T]) e
 		if b == nil {
 			return stoppedError(ctx)
 		}
-		if err := p.store(ctx, s, b); err != nil {
+		if err := p.store(ctx, s, b, f); err != nil {
 			return err
 		}
 		rows += len(b.rows)
@@ -152,7 +160,8 @@ func sourceError(s Source, err error) error {
 }
 
 // store writes one batch, completely even if ctx is canceled, and adds it to the report.
-func (p *pipeline[T]) store(ctx context.Context, s Source, b *batch[T]) error {
+func (p *pipeline[T]) store(ctx context.Context, s Source, b *batch[T], f *decodePool[T]) error {
+	p.batch, p.header = b, string(f.format.header)
 	rejected := b.refused
 	if p.refused != nil {
 		p.refused(b.partial)
@@ -161,17 +170,37 @@ func (p *pipeline[T]) store(ctx context.Context, s Source, b *batch[T]) error {
 	if len(b.patches) > 0 {
 		var more []refusedRow
 		more, err = p.write(context.WithoutCancel(ctx), b.patches, b.lines)
-		rejected = append(rejected, more...)
-		slices.SortStableFunc(rejected, func(a, b refusedRow) int { return cmp.Compare(a.line, b.line) })
+		for _, r := range more {
+			r.index = b.accepted[r.index]
+			rejected = append(rejected, r)
+		}
+		slices.SortFunc(rejected, func(a, b refusedRow) int { return cmp.Compare(a.index, b.index) })
 	}
 	for _, r := range rejected {
-		p.run.report.refuse(Refusal{Source: s.Name, Line: r.line, Reason: r.reason})
+		p.run.refuse(p.position(r.index), r.reason)
 	}
 	p.run.report.warnRows(s.Name, b.notes)
 	if err != nil {
-		return fmt.Errorf("store rows of %s: %w", s.Name, err)
+		err = fmt.Errorf("store rows of %s: %w", s.Name, err)
 	}
-	return nil
+	return errors.Join(err, p.run.rejects.flush())
+}
+
+// position returns where a row of the current batch is, with its text if rejected rows are written.
+func (p *pipeline[T]) position(row int) rowPosition {
+	span := p.batch.rows[row]
+	at := rowPosition{source: p.run.source, line: span.line}
+	if p.run.rejects != nil {
+		at.header, at.text = p.header, string(p.batch.original[span.start:span.end])
+	}
+	return at
+}
+
+// rowPosition locates a row of the input.
+type rowPosition struct {
+	source       string
+	line         int
+	header, text string // if rejected rows are written
 }
 
 // sourceWarnings adds the warnings about a source as a whole to the report.
@@ -205,7 +234,7 @@ func upsert[T any](
 		var rejected []refusedRow
 		for i, outcome := range outcomes[:min(len(outcomes), len(patches))] {
 			if outcome == store.Refused {
-				rejected = append(rejected, refusedRow{lines[i], reason(&patches[i])})
+				rejected = append(rejected, refusedRow{lines[i], reason(&patches[i]), i})
 				continue
 			}
 			r.report.count(outcome)

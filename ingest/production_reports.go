@@ -29,11 +29,6 @@ type report struct {
 	broken bool          // one of its sources was truncated
 }
 
-type rowPosition struct {
-	source string
-	line   int
-}
-
 func newProductionWork(r *run, st Target) *productionWork {
 	w := &productionWork{st: st, reports: map[cola.ReportKey]*report{}}
 	detectReports := func(in *input) (format[cola.ProductionReport], error) {
@@ -46,7 +41,7 @@ func newProductionWork(r *run, st Target) *productionWork {
 // addRefused adds the rejected rows of a batch.
 func (w *productionWork) addRefused(rows []partialRow[cola.ProductionReport]) {
 	for i := range rows {
-		w.refusedRows.add(rowPosition{w.run.source, rows[i].line}, &rows[i].record)
+		w.refusedRows.add(rowPosition{source: w.run.source, line: rows[i].line}, &rows[i].record)
 	}
 }
 
@@ -64,7 +59,7 @@ func (w *productionWork) source(ctx context.Context, s Source) error {
 }
 
 // collect adds the rows of a batch to their reports. It is the pipeline's write function.
-func (w *productionWork) collect(_ context.Context, patches []cola.Patch[cola.ProductionReport], lines []int) ([]refusedRow, error) {
+func (w *productionWork) collect(_ context.Context, patches []cola.Patch[cola.ProductionReport], _ []int) ([]refusedRow, error) {
 	for i := range patches {
 		row := patches[i].Record
 		stored := w.reports[row.Key()]
@@ -74,7 +69,7 @@ func (w *productionWork) collect(_ context.Context, patches []cola.Patch[cola.Pr
 			w.order = append(w.order, row.Key())
 		}
 		stored.rows = append(stored.rows, row)
-		stored.from = append(stored.from, rowPosition{w.run.source, lines[i]})
+		stored.from = append(stored.from, w.position(w.batch.accepted[i]))
 	}
 	return nil, nil
 }
@@ -114,10 +109,7 @@ func (w *productionWork) finish(ctx context.Context) error {
 // refuse rejects the rows of an incomplete report. why returns the reason for rows of a source.
 func (w *productionWork) refuse(stored *report, why func(source string) string) {
 	for _, from := range stored.from {
-		w.run.report.refuse(Refusal{
-			Source: from.source, Line: from.line,
-			Reason: "report not imported, because " + why(from.source),
-		})
+		w.run.refuse(from, "report not imported, because "+why(from.source))
 	}
 }
 

@@ -121,7 +121,7 @@ func (w *aliasWork) dropCircular(patches []cola.Patch[vocabulary.CategoryAlias],
 		with := maps.Clone(w.table)
 		maps.Copy(with, vocabulary.AliasTable([]vocabulary.CategoryAlias{alias}))
 		if from := findCycle(with); from != "" {
-			rejected = append(rejected, refusedRow{lines[i], fmt.Sprintf("creates an alias cycle through %s", quote(from))})
+			rejected = append(rejected, refusedRow{lines[i], fmt.Sprintf("creates an alias cycle through %s", quote(from)), i})
 			continue
 		}
 		w.table = with
@@ -130,9 +130,9 @@ func (w *aliasWork) dropCircular(patches []cola.Patch[vocabulary.CategoryAlias],
 	return kept, rejected
 }
 
-// findCycle returns a path that resolves to itself, or "".
+// findCycle returns the first path, in alphabetical order, that resolves to itself, or "".
 func findCycle(table map[string]string) string {
-	for from := range table {
+	for _, from := range slices.Sorted(maps.Keys(table)) {
 		if vocabulary.FoldPath(vocabulary.ResolveCategory(from, table)) == from {
 			return from
 		}

@@ -56,7 +56,9 @@ func isTTBHeader(names []string) bool {
 // breaks can be repaired. Otherwise the columns may be in any order, but rows must be valid CSV.
 func ttbExport(in *input, header csvHeader) (format[cola.Cola], error) {
 	if header.delimiter == ',' && slices.Equal(header.names, ttbColumns) {
-		return format[cola.Cola]{rows: newTTBRows(in, header), decoder: ttbDecoder((*recordReader).repairTTBRow)}, nil
+		return format[cola.Cola]{
+			rows: newTTBRows(in, header), decoder: ttbDecoder((*recordReader).repairTTBRow), header: header.line,
+		}, nil
 	}
 	layout, warnings, err := newTTBLayout(header)
 	if err != nil {
@@ -65,6 +67,7 @@ func ttbExport(in *input, header csvHeader) (format[cola.Cola], error) {
 	return format[cola.Cola]{
 		rows:    &csvRows{in: in, delimiter: header.delimiter, skip: header.again},
 		decoder: ttbDecoder(layout.read),
+		header:  header.line,
 		done:    func() []string { return warnings },
 	}, nil
 }
@@ -160,7 +163,7 @@ func (r *ttbRows) next(dst []byte) ([]byte, rawRow, error) {
 		return text, row, nil // decoding rejects it because of its ID
 	default:
 		row.problem = errNoTTBRow.Error()
-		return dst, row, nil
+		return text, row, nil
 	}
 	for n := 1; n < maxTTBLines && !r.complete(text[len(dst):]); n++ {
 		if _, err := r.content(); err != nil {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -120,5 +121,19 @@ func eventually(t *testing.T, ok func() bool) {
 			t.Error("condition not met within a minute")
 			return
 		}
+	}
+}
+
+// TestRejectsFileMode checks that only the owner can read rejected rows.
+func TestRejectsFileMode(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "rejects.jsonl")
+	f, err := (&importCommand{Rejects: path}).createRejects()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	info, err := os.Stat(path)
+	if err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("mode = %v, error = %v, want 0600", info.Mode(), err)
 	}
 }
