@@ -19,6 +19,16 @@ type jsonRows struct {
 	begun bool // a record outside arrays has been read
 	lines bool // JSON lines, like the first record: split at line ends
 	fast  bool // lines may become true
+	// table is the form of records as arrays of cells, or nil if all records are objects.
+	table *jsonTable
+}
+
+// jsonTable describes an object with records as arrays of cells under one key, and their names under
+// another key before it.
+type jsonTable struct {
+	rows, columns string
+	check         func(names []string) error // checks the names, in folded form
+	names         []string                   // of the current object; nil outside of it
 }
 
 type jsonState uint8
@@ -110,8 +120,17 @@ func (r *jsonRows) top(dst []byte) (text []byte, row rawRow, more bool, err erro
 		return text, rawRow{line: line, problem: "not a JSON object"}, true, nil
 	}
 	r.scan.begin(dst)
-	switch err := r.scan.value(containers); {
+	keys := containers
+	if r.table != nil {
+		keys = append([]string{r.table.rows}, containers...)
+	}
+	switch err := r.scan.value(keys); {
 	case errors.Is(err, errWrapper):
+		if r.table != nil && string(r.scan.key) == r.table.rows {
+			if err := r.table.begin(r.scan.out[len(dst):]); err != nil {
+				return dst, rawRow{}, false, &brokenError{line, err}
+			}
+		}
 		r.state, r.first, r.wraps = inWrapper, true, true
 		if c, _ := in.peek(); c == '[' {
 			in.take()
@@ -170,6 +189,9 @@ func (r *jsonRows) element(dst []byte) (text []byte, row rawRow, more bool, err 
 	case ']':
 		in.take()
 		r.state = atTop
+		if r.table != nil {
+			r.table.names = nil
+		}
 		if r.wraps {
 			r.state = inTail
 		}
@@ -184,6 +206,10 @@ func (r *jsonRows) element(dst []byte) (text []byte, row rawRow, more bool, err 
 		return dst, rawRow{}, false, in.broken("%w in an array", err)
 	}
 	text, row = r.scan.row(dst, line)
+	if c == '[' && r.table != nil && r.table.names != nil && row.problem == "" {
+		text, row.problem = r.table.record(text, len(dst))
+		return text, row, true, nil
+	}
 	row.problem = fmt.Sprintf("not a JSON object (starts with %q)", c)
 	return text, row, true, nil
 }
