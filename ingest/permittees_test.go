@@ -143,17 +143,7 @@ func TestPermitteeColumns(t *testing.T) {
 		"all permits, wrong level": `[["ZZ-W-1","A"]]`,
 	} {
 		report, err := Import(t.Context(), newFakeStore(), Permittees, texts(text), Options{SkipInvalid: true})
-		lines := []string{report.Summary()}
-		for _, r := range report.Refusals {
-			lines = append(lines, r.String())
-		}
-		for _, w := range report.Warnings {
-			lines = append(lines, "warning: "+w.String())
-		}
-		if err != nil {
-			lines = append(lines, "error: "+err.Error())
-		}
-		reports.Check(t, name, lines)
+		reports.Check(t, name, outcome(report, err))
 	}
 }
 
