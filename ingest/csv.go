@@ -257,6 +257,9 @@ func readHeader(in *input, wanted func(names []string) bool) (csvHeader, error) 
 			}
 		}
 	}
+	if bytes.HasPrefix(first, []byte("<?xml")) {
+		return csvHeader{}, errors.New("unknown format: an XML document")
+	}
 	return csvHeader{}, fmt.Errorf("unknown format: the text starts with %s", quote(first))
 }
 

@@ -93,7 +93,6 @@ var otherFormats = []struct{ start, is string }{
 	{"<!doctype", "an HTML page, perhaps a saved error page"},
 	{"<html", "an HTML page, perhaps a saved error page"},
 	{"<HTML", "an HTML page, perhaps a saved error page"},
-	{"<?xml", "an XML document"},
 }
 
 // decode returns r as UTF-8. It detects UTF-16 by its byte order mark or by the zero bytes of its

@@ -128,6 +128,16 @@ func (in *input) peek() (c byte, ok bool) {
 	return in.buf[in.pos], true
 }
 
+// Read implements io.Reader. It does not count lines.
+func (in *input) Read(p []byte) (int, error) {
+	if !in.fill() {
+		return 0, in.err
+	}
+	n := copy(p, in.buf[in.pos:in.end])
+	in.pos += n
+	return n, nil
+}
+
 // atEnd reports whether the text has ended regularly.
 func (in *input) atEnd() bool { return !in.fill() && in.failure() == nil }
 

@@ -255,13 +255,21 @@ func datePattern(field []byte) string {
 
 // setCompleted parses a Completed Date.
 func setCompleted(day *cola.Date, completed string) error {
+	var ok bool
+	if *day, ok = publishedDate(completed); !ok {
+		return errCompleted([]byte(completed))
+	}
+	return nil
+}
+
+// publishedDate parses MM/DD/YYYY, as TTB writes dates, or YYYY-MM-DD. Leading zeros may be missing.
+func publishedDate(s string) (day cola.Date, ok bool) {
 	for _, layout := range []string{"1/2/2006", "2006-1-2"} {
-		if t, err := time.Parse(layout, completed); err == nil {
-			*day = cola.DateOf(t)
-			return nil
+		if t, err := time.Parse(layout, s); err == nil && t.Year() > 0 {
+			return cola.DateOf(t), true
 		}
 	}
-	return errCompleted([]byte(completed))
+	return 0, false
 }
 
 // errCompleted returns the error about an invalid Completed Date.
