@@ -10,12 +10,16 @@
 //   - JSON, for every kind, with the names of the API: one record per line, consecutive objects, an
 //     array, or a response of the API, which has an array in "data". A missing key leaves the field
 //     unchanged, null clears it. Text for a list is split on commas; a number in quotes is a number.
-//   - CSV, for every kind, with the same names as columns, in any letter case and spacing. An empty
-//     cell leaves the field unchanged, \N clears it. Lists are separated by vertical bars or commas,
-//     or are JSON arrays. A row that is not UTF-8 is read as Windows-1252, with a warning.
+//   - CSV, for every kind, with the same names as columns, in any letter case and spacing. Fields are
+//     separated by commas, tabs, semicolons or vertical bars. An empty cell leaves the field
+//     unchanged, \N clears it. Lists are separated by vertical bars or commas, or are JSON arrays. A
+//     row that is not UTF-8 is read as Windows-1252, with a warning.
 //   - Colas: the CSV export of TTB's public registry. A broken row is repaired if the repair is
 //     unambiguous.
-//   - Permittees: TTB's lists, with a title above the header and a total below the rows.
+//   - Permittees: TTB's lists, with a title above the header and a total below the rows, and its file
+//     of all permits, with arrays of cells.
+//   - Production reports: TTB's monthly and yearly statistics, and its reports with tables.
+//   - Processing times of labels and formulas: TTB's daily files.
 //   - AVAs: the GeoJSON of the UC Davis data set, features or collections of them.
 //
 // # Rows
