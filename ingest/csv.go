@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 )
 
@@ -258,9 +259,32 @@ func readHeader(in *input, wanted func(names []string) bool) (csvHeader, error) 
 		}
 	}
 	if bytes.HasPrefix(first, []byte("<?xml")) {
-		return csvHeader{}, errors.New("unknown format: an XML document")
+		return csvHeader{}, fmt.Errorf("unknown format: an XML document; if it is TTB's cola_stats.xml, import it as %s", ProcessingTimes)
 	}
-	return csvHeader{}, fmt.Errorf("unknown format: the text starts with %s", quote(first))
+	return csvHeader{}, fmt.Errorf("unknown format: the text starts with %s%s", quote(first), kindHint(first))
+}
+
+// kindHint returns a hint about the kind of records that a header belongs to, or "".
+func kindHint(line []byte) string {
+	for i := range len(delimiters) {
+		header, _ := parseHeader(line, delimiters[i])
+		has := func(name string) bool { return slices.Contains(header.names, name) }
+		kind := Kind("")
+		switch {
+		case has("ttb_id"):
+			kind = Colas
+		case isTTBList(header.names):
+			kind = Permittees
+		case has("statistical_group"):
+			kind = ProductionReports
+		case has("processing_new"):
+			kind = FormulaProcessingTimes
+		default:
+			continue
+		}
+		return fmt.Sprintf("; import it as %s", kind)
+	}
+	return ""
 }
 
 func parseHeader(line []byte, delimiter byte) (h csvHeader, ok bool) {

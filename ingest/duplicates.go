@@ -51,7 +51,7 @@ func (r *run) reportDuplicates() {
 	if r.repeated.rows > 0 {
 		r.report.warn(Warning{
 			Source:  r.source,
-			Message: "duplicate TTB ID, the last row wins: " + strings.Join(r.repeated.examples, ", "),
+			Message: "duplicate TTB IDs (the last row wins): " + strings.Join(r.repeated.examples, ", "),
 			Rows:    r.repeated.rows,
 		})
 	}

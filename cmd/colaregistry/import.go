@@ -63,13 +63,25 @@ func (c *importCommand) Run(env *environment) (err error) {
 	if _, writeErr := report.WriteTo(env.stdout); writeErr != nil {
 		return errors.Join(err, writeErr)
 	}
-	if errors.Is(err, ingest.ErrRefused) { // already reported, so don't print the error
-		for i := range report.Failures {
-			fmt.Fprintf(env.stderr, "colaregistry: %v\n", &report.Failures[i])
-		}
-		return errors.Join(err, exitError(exitFailed))
+	if errors.Is(err, ingest.ErrRefused) || len(report.Failures) > 0 {
+		return printFailures(env, err)
 	}
 	return err
+}
+
+// printFailures prints the errors of an import, except that rows were rejected, which the report
+// says. The error that it returns is not printed again.
+func printFailures(env *environment, err error) error {
+	list := []error{err}
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		list = joined.Unwrap()
+	}
+	for _, failure := range list {
+		if !errors.Is(failure, ingest.ErrRefused) {
+			fmt.Fprintf(env.stderr, "colaregistry: %v\n", failure)
+		}
+	}
+	return errors.Join(err, exitError(exitFailed))
 }
 
 // rejectsFile is the file of rejected rows. All methods accept nil, for no file.
