@@ -259,7 +259,7 @@ func readHeader(in *input, wanted func(names []string) bool) (csvHeader, error) 
 		}
 	}
 	if bytes.HasPrefix(first, []byte("<?xml")) {
-		return csvHeader{}, fmt.Errorf("unknown format: an XML document; if it is TTB's cola_stats.xml, import it as %s", ProcessingTimes)
+		return csvHeader{}, fmt.Errorf("unknown format: an XML document; import TTB's cola_stats.xml as %s", ProcessingTimes)
 	}
 	return csvHeader{}, fmt.Errorf("unknown format: the text starts with %s%s", quote(first), kindHint(first))
 }
@@ -319,6 +319,25 @@ func (s *schema) column(names []string, field string) (int, bool) {
 		}
 	}
 	return 0, false
+}
+
+// requireColumns returns an error that names the missing columns of a format, if there are any.
+// columns are all of its columns.
+func requireColumns(missing []string, format, columns string) error {
+	if len(missing) == 0 {
+		return nil
+	}
+	return fmt.Errorf("missing columns: %s; %s has %s", strings.Join(missing, ", "), format, columns)
+}
+
+// missing returns those of the titles for whose fields there is no column.
+func (s *schema) missing(names []string, titles ...string) (missing []string) {
+	for _, title := range titles {
+		if _, ok := s.column(names, s.fields[s.byName[foldColumn(title)]].name); !ok {
+			missing = append(missing, title)
+		}
+	}
+	return missing
 }
 
 // columns returns the field of each column, or -1, and warnings about unknown and duplicate

@@ -7,9 +7,9 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// idSet is a set of TTB IDs, with a bit for each: bit n of word i is ID 64*i+n. The IDs of a day are
-// nearly consecutive, so a full registry needs a few megabytes, and any IDs at most about 40 bytes
-// each.
+// idSet is a set of TTB IDs, with a bit for each: bit n of word i is ID 64*i+n. The IDs of a day
+// are nearly consecutive, so a full registry needs a few megabytes. Scattered IDs need about 40
+// bytes each.
 type idSet map[cola.TTBID]uint64
 
 // add adds an ID and reports whether it was in the set.
@@ -45,8 +45,8 @@ func (r *run) noteIDs(patches []cola.Patch[cola.Cola], lines []int) {
 	}
 }
 
-// reportDuplicates adds a warning about repeated IDs at the end of a source. An ID may well occur in
-// several sources, such as an export and details.
+// reportDuplicates adds a warning about repeated IDs at the end of a source. An ID may well occur
+// in several sources, such as an export and details.
 func (r *run) reportDuplicates() {
 	if r.repeated.rows > 0 {
 		r.report.warn(Warning{

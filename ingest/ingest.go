@@ -123,8 +123,8 @@ var ErrRefused = errors.New("rows were rejected")
 // An invalid row is rejected and listed in the report, and the import continues; unless
 // opts.SkipInvalid is set, the error then wraps ErrRefused. A source that cannot be opened, is
 // empty, has an unknown format or is truncated fails with a SourceError; its earlier rows are kept
-// and the other sources are read. An error of the store ends the import. If ctx is canceled, the import finishes
-// the current batch and returns an error that wraps ctx.Err().
+// and the other sources are read. An error of the store ends the import. If ctx is canceled, the
+// import finishes the current batch and returns an error that wraps ctx.Err().
 //
 // Running an import again is safe: records that are already stored count as unchanged.
 func Import(ctx context.Context, st Target, kind Kind, sources []Source, opts Options) (Report, error) {

@@ -203,6 +203,7 @@ func TestReportReasons(t *testing.T) {
 		text += fmt.Sprintf("{\"ttb_id\":\"2400100100000%d\",\"product_type\":\"x%d\"}\n", i, i)
 	}
 	text += "{\"brand_name\":\"A\"}\n"
+	reports := golden.Load(t, "report_reasons")
 	for name, rejects := range map[string]io.Writer{"grouped": nil, "grouped, all written": io.Discard} {
 		report, err := Import(t.Context(), newFakeStore(), Colas, texts(text), Options{Rejects: rejects})
 		if !errors.Is(err, ErrRefused) {
@@ -212,7 +213,7 @@ func TestReportReasons(t *testing.T) {
 		if _, err := report.WriteTo(&b); err != nil {
 			t.Fatal(err)
 		}
-		golden.Load(t, strings.ReplaceAll("report_"+name, ", ", "_")).Check(t, "report", strings.Split(b.String(), "\n"))
+		reports.Check(t, name, strings.Split(b.String(), "\n"))
 	}
 	var many Report
 	for i := range maxReasons + 7 {

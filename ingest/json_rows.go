@@ -23,8 +23,8 @@ type jsonRows struct {
 	table *jsonTable
 }
 
-// jsonTable describes an object with records as arrays of cells under one key, and their names under
-// another key before it.
+// jsonTable describes an object with records as arrays of cells under one key, and their names
+// under another key before it.
 type jsonTable struct {
 	rows, columns string
 	check         func(names []string) error // checks the names, in folded form

@@ -46,25 +46,15 @@ var permitteeSchema = newSchema[permitteeRow](
 
 // isTTBList reports whether column names are those of TTB's lists.
 func isTTBList(names []string) bool {
-	return slices.ContainsFunc([]string{"owner_name", "prem_zip", "industry_type", "new_permit_flag"}, func(name string) bool {
-		return slices.Contains(names, name)
+	return slices.ContainsFunc(names, func(name string) bool {
+		return name == "owner_name" || name == "prem_zip" || name == "industry_type" || name == "new_permit_flag"
 	})
 }
 
 // checkTTBList checks that a list has the columns that every permittee needs.
 func checkTTBList(names []string) error {
-	var missing []string
-	if _, ok := permitteeSchema.column(names, "permit_number"); !ok {
-		missing = append(missing, "Permit_Number")
-	}
-	if _, ok := permitteeSchema.column(names, "company_name"); !ok {
-		missing = append(missing, "Owner_Name")
-	}
-	if len(missing) > 0 {
-		return fmt.Errorf("missing columns: %s; TTB's permit lists have %s", strings.Join(missing, ", "),
-			"Permit_Number,Owner_Name,Operating_Name,Street,City,State,Prem_Zip,Prem_County,Industry_Type,New_Permit_Flag")
-	}
-	return nil
+	return requireColumns(permitteeSchema.missing(names, "Permit_Number", "Owner_Name"), "a permit list of TTB",
+		"Permit_Number,Owner_Name,Operating_Name,Street,City,State,Prem_Zip,Prem_County,Industry_Type,New_Permit_Flag")
 }
 
 func detectPermittees(in *input) (format[cola.Permittee], error) {
@@ -116,8 +106,8 @@ func normalizePermittee(r *recordReader, row *permitteeRow, carried cola.Fields,
 // permitteeFields are the fields that rows and permittees have in common, which come first in both.
 var permitteeFields = cola.Fields(1)<<len(cola.FieldsOf[cola.Permittee]()) - 1
 
-// ttbList reads TTB's lists of permittees. A list without Industry_Type leaves the type to the permit
-// number. The total in the last line is checked against the number of permits.
+// ttbList reads TTB's lists of permittees. Without Industry_Type, the permit number implies the
+// type. The total in the last line is checked against the number of permits.
 func ttbList(in *input, header csvHeader) format[cola.Permittee] {
 	list := &permitList{permits: map[string]struct{}{}}
 	finish := func(r *recordReader, row *permitteeRow, carried cola.Fields, patch *cola.Patch[cola.Permittee]) {
@@ -132,7 +122,8 @@ func ttbList(in *input, header csvHeader) format[cola.Permittee] {
 	}
 	f := csvFormat(in, permitteeSchema, header, finish)
 	warnings := f.done
-	f.rows = &csvRows{in: in, delimiter: header.delimiter, skip: func(line []byte) bool { return header.again(line) || list.total(line) }}
+	skip := func(line []byte) bool { return header.again(line) || list.total(line) }
+	f.rows = &csvRows{in: in, delimiter: header.delimiter, skip: skip}
 	f.done = func() []string { return append(warnings(), list.warnings()...) }
 	return f
 }

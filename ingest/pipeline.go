@@ -46,7 +46,8 @@ type pipeline[T any] struct {
 	refused func(rows []partialRow[T])
 
 	batch  *batch[T] // being stored
-	header string    // of the source
+	name   string    // of its source
+	header string    // of its source
 }
 
 type refusedRow struct {
@@ -161,7 +162,7 @@ func sourceError(s Source, err error) error {
 
 // store writes one batch, completely even if ctx is canceled, and adds it to the report.
 func (p *pipeline[T]) store(ctx context.Context, s Source, b *batch[T], f *decodePool[T]) error {
-	p.batch, p.header = b, string(f.format.header)
+	p.batch, p.name, p.header = b, s.Name, string(f.format.header)
 	rejected := b.refused
 	if p.refused != nil {
 		p.refused(b.partial)
@@ -189,7 +190,7 @@ func (p *pipeline[T]) store(ctx context.Context, s Source, b *batch[T], f *decod
 // position returns where a row of the current batch is, with its text if rejected rows are written.
 func (p *pipeline[T]) position(row int) rowPosition {
 	span := p.batch.rows[row]
-	at := rowPosition{source: p.run.source, line: span.line}
+	at := rowPosition{source: p.name, line: span.line}
 	if p.run.rejects != nil {
 		at.header, at.text = p.header, string(p.batch.original[span.start:span.end])
 	}

@@ -11,10 +11,10 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// productionWork imports production reports. Rows have no key, so each statistical group of a report
-// in the input replaces the stored one, after the whole input has been read; it is small. TTB
-// publishes groups of the same report in different files, so other groups are kept. A report is not
-// written if it may be incomplete: its source was truncated, or a rejected row may belong to it.
+// productionWork imports production reports. Rows have no key, so each statistical group of a
+// report in the input replaces the stored one, after the whole input has been read; it is small.
+// TTB publishes groups of the same report in different files, so other groups are kept. A report is
+// not written if it may be incomplete: its source was truncated, or a rejected row may belong to it.
 type productionWork struct {
 	pipeline[cola.ProductionReport]
 	st          Target
@@ -129,8 +129,8 @@ func (w *productionWork) storedReports(ctx context.Context) (map[cola.ReportKey]
 }
 
 // replaceGroups returns the rows of a stored report after its statistical groups in update are
-// replaced, and which of them are kept. A group keeps its place, so that importing two files in turn
-// changes nothing.
+// replaced, and which of them are kept. A group keeps its place, so that importing two files in
+// turn changes nothing.
 func replaceGroups(stored, update []cola.ProductionReport) (rows []cola.ProductionReport, kept []bool) {
 	groups := map[cola.Text][]cola.ProductionReport{}
 	for _, row := range update {

@@ -95,12 +95,12 @@ func colaStatsRow(fields map[string]string) (row []byte, problem string) {
 	if fields["snapshot_date"] = day.String(); !ok && problem == "" {
 		problem = fmt.Sprintf("month, day and year: %s is not a date", quote(date))
 	}
-	names := map[string]string{"DS": "Distilled Spirits", "MB": "Malt Beverage", "MBV": "Malt Beverage", "W": "Wine", "WINE": "Wine"}
 	code := fields["commodity"]
-	commodity, ok := names[strings.ToUpper(code)]
-	if fields["commodity"] = commodity; !ok && problem == "" {
+	names := map[string]string{"DS": "Distilled Spirits", "MB": "Malt Beverage", "WINE": "Wine"}
+	if name, ok := names[strings.ToUpper(code)]; ok {
+		fields["commodity"] = name
+	} else if problem == "" {
 		problem = fmt.Sprintf("commodity: %s is not one of DS, MB, Wine", quote(code))
-		fields["commodity"] = code
 	}
 	row, err := json.Marshal(fields)
 	if err != nil {
@@ -117,26 +117,26 @@ func detectFormulaTimes(in *input) (format[cola.FormulaProcessingTime], error) {
 	case err != nil:
 		return format[cola.FormulaProcessingTime]{}, err
 	case isJSON:
-		return format[cola.FormulaProcessingTime]{rows: newJSONRows(in), decoder: jsonDecoder(formulaSchema, same(checkFormulaTime))}, nil
+		return format[cola.FormulaProcessingTime]{
+			rows: newJSONRows(in), decoder: jsonDecoder(formulaSchema, same(checkFormulaTime)),
+		}, nil
 	}
 	header, err := readHeader(in, func(names []string) bool {
-		return slices.Contains(names, "formula_type") || slices.Contains(names, "processing_time") || slices.Contains(names, "application_type")
+		return slices.ContainsFunc([]string{"formula_type", "application_type", "processing_time"}, func(name string) bool {
+			return slices.Contains(names, name)
+		})
 	})
 	switch {
 	case err != nil:
-		return format[cola.FormulaProcessingTime]{}, fmt.Errorf("%w; expected JSON, or CSV with a formula_type or application_type column", err)
+		return format[cola.FormulaProcessingTime]{},
+			fmt.Errorf("%w; expected JSON, or CSV with a formula_type or application_type column", err)
 	case slices.Contains(header.names, "formula_type"):
 		return csvFormat(in, formulaSchema, header, same(checkFormulaTime)), nil
 	}
-	var missing []string
-	for _, name := range formStatsSchema.names() {
-		if !slices.Contains(header.names, name) {
-			missing = append(missing, name)
-		}
-	}
-	if len(missing) > 0 {
-		return format[cola.FormulaProcessingTime]{}, fmt.Errorf("missing columns: %s; TTB's formula processing times have %s",
-			strings.Join(missing, ", "), strings.Join(formStatsSchema.names(), ","))
+	columns := formStatsSchema.names()
+	missing := formStatsSchema.missing(header.names, columns...)
+	if err := requireColumns(missing, "TTB's form_stats.csv", strings.Join(columns, ",")); err != nil {
+		return format[cola.FormulaProcessingTime]{}, err
 	}
 	return csvFormat(in, formStatsSchema, header, formStats), nil
 }
@@ -168,7 +168,7 @@ func formStats(r *recordReader, row *formStatsRow, carried cola.Fields, patch *c
 		text, _, _ := strings.Cut(date.text, " ")
 		var ok bool
 		if *date.day, ok = publishedDate(text); !ok && text != "" {
-			r.problems.add(date.name, fmt.Errorf("%s is not a date; use MM/DD/YYYY or YYYY-MM-DD", quote(date.text)))
+			r.problems.add(date.name, fmt.Errorf("%s is not a date; %s", quote(date.text), adviceDate))
 		}
 	}
 	if row.CreationDate == "" {

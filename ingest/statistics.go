@@ -33,7 +33,8 @@ func detectProduction(in *input, source string) (format[cola.ProductionReport], 
 	})
 	switch {
 	case err != nil:
-		return format[cola.ProductionReport]{}, fmt.Errorf("%w; expected JSON, or CSV with a report_type or Statistical_Group column", err)
+		return format[cola.ProductionReport]{},
+			fmt.Errorf("%w; expected JSON, or CSV with a report_type or Statistical_Group column", err)
 	case slices.Contains(header.names, "report_type"):
 		return csvFormat(in, productionSchema, header, same(normalizeProduction)), nil
 	}
@@ -43,21 +44,17 @@ func detectProduction(in *input, source string) (format[cola.ProductionReport], 
 // statistics reads TTB's monthly and yearly statistics, whose columns imply the report type. They
 // have no units, which follow from the commodity and the group.
 func statistics(in *input, header csvHeader) (format[cola.ProductionReport], error) {
-	var missing []string
-	for _, title := range []string{"Year", "Statistical_Group", "Value", "commodity"} {
-		if _, ok := productionSchema.column(header.names, foldColumn(title)); !ok {
-			missing = append(missing, title)
-		}
-	}
-	if len(missing) > 0 {
-		return format[cola.ProductionReport]{}, fmt.Errorf("missing columns: %s; TTB's statistics have CY_Month_Number (if monthly),Year,"+
-			"Statistical_Group,Statistical_Category,Statistical_Detail,Count_IMs,Value,commodity,Stat_Redaction", strings.Join(missing, ", "))
+	missing := productionSchema.missing(header.names, "Year", "Statistical_Group", "Value", "commodity")
+	if err := requireColumns(missing, "a file of TTB's statistics", "CY_Month_Number (if monthly),Year,Statistical_Group,"+
+		"Statistical_Category,Statistical_Detail,Count_IMs,Value,commodity,Stat_Redaction"); err != nil {
+		return format[cola.ProductionReport]{}, err
 	}
 	reportType := "yearly"
 	if _, ok := productionSchema.column(header.names, "month_number"); ok {
 		reportType = "monthly"
 	}
-	finish := func(r *recordReader, p *cola.ProductionReport, carried cola.Fields, patch *cola.Patch[cola.ProductionReport]) {
+	type row = cola.ProductionReport
+	finish := func(r *recordReader, p *row, carried cola.Fields, patch *cola.Patch[row]) {
 		p.ReportType = reportType
 		if r.problems.empty() {
 			normalizeProduction(r, p, carried)
@@ -73,9 +70,9 @@ func statistics(in *input, header csvHeader) (format[cola.ProductionReport], err
 	return csvFormat(in, productionSchema, header, finish), nil
 }
 
-// unitOf returns the unit of a figure in TTB's statistics, or "" if the commodity and the group don't
-// imply one. TTB measures beer in barrels, wine in wine gallons and spirits in proof gallons. Bottled
-// spirits may be in wine gallons, so groups other than those named here have no unit.
+// unitOf returns the unit of a figure in TTB's statistics, or "" if the commodity and the group
+// don't imply one. TTB measures beer in barrels, wine in wine gallons and spirits in proof gallons.
+// Bottled spirits may be in wine gallons, so groups other than those named here have no unit.
 func unitOf(p *cola.ProductionReport) cola.Text {
 	group := strings.ToLower(string(p.StatisticalGroup))
 	contains := func(words ...string) bool {
@@ -97,8 +94,8 @@ func unitOf(p *cola.ProductionReport) cola.Text {
 //
 //	{"Report Header": {"Report Title": "Title"}, "Table 1": {"Data": [{"Year": 2024, "Total": 5}]}}
 //
-// The group of a figure is the title and the table, its detail the name of the column. Text in other
-// columns of the row, such as a size, is the category.
+// The group of a figure is the title and the table, its detail the name of the column. Text in
+// other columns of the row, such as a size, is the category.
 type tableReportRows struct {
 	rows    *jsonRows
 	source  string
@@ -233,10 +230,12 @@ func tableRow(data []byte) (figures []cola.ProductionReport, err error) {
 	for _, m := range list {
 		var text string
 		switch {
-		case foldColumn(m.name) == "year" && strings.HasPrefix(strings.ToLower(string(m.value)), `"total`):
-			return nil, nil // over all years
 		case foldColumn(m.name) == "year":
-			if year, err = strconv.Atoi(strings.Trim(string(m.value), `"`)); err != nil {
+			value := strings.ToLower(strings.Trim(string(m.value), `"`))
+			if strings.HasPrefix(value, "total") {
+				return nil, nil // over all years
+			}
+			if year, err = strconv.Atoi(value); err != nil {
 				return nil, fmt.Errorf("%s is not a year", m.value)
 			}
 		case json.Unmarshal(m.value, &text) == nil && string(m.value) != "null":

@@ -103,13 +103,10 @@ func newTTBLayout(header csvHeader) (l ttbLayout, warnings []string, err error) 
 			warnings = append(warnings, fmt.Sprintf("duplicate column %s; using the first", quote(header.titles[i])))
 		}
 	}
-	if len(missing) > 0 {
-		return l, nil, fmt.Errorf("missing columns: %s; TTB's registry export has %s", strings.Join(missing, ", "), ttbHeader)
-	}
 	if len(absent) > 0 {
 		warnings = append(warnings, "missing columns: "+strings.Join(absent, ", ")+"; stored values are kept")
 	}
-	return l, warnings, nil
+	return l, warnings, requireColumns(missing, "TTB's registry export", ttbHeader)
 }
 
 // read splits a row, which must be valid CSV.
@@ -262,7 +259,8 @@ func setCompleted(day *cola.Date, completed string) error {
 	return nil
 }
 
-// publishedDate parses MM/DD/YYYY, as TTB writes dates, or YYYY-MM-DD. Leading zeros may be missing.
+// publishedDate parses MM/DD/YYYY, as TTB writes dates, or YYYY-MM-DD. Leading zeros may be
+// missing.
 func publishedDate(s string) (day cola.Date, ok bool) {
 	for _, layout := range []string{"1/2/2006", "2006-1-2"} {
 		if t, err := time.Parse(layout, s); err == nil && t.Year() > 0 {
@@ -272,12 +270,14 @@ func publishedDate(s string) (day cola.Date, ok bool) {
 	return 0, false
 }
 
+const adviceDate = "use MM/DD/YYYY or YYYY-MM-DD"
+
 // errCompleted returns the error about an invalid Completed Date.
 func errCompleted(field []byte) error {
 	if hasShortYear(field) {
-		return fmt.Errorf("Completed Date: %s has a two-digit year; use MM/DD/YYYY or YYYY-MM-DD", quote(unwrapCode(field)))
+		return fmt.Errorf("column Completed Date: %s has a two-digit year; %s", quote(unwrapCode(field)), adviceDate)
 	}
-	return fmt.Errorf("Completed Date: %s is not a date; use MM/DD/YYYY or YYYY-MM-DD", quote(unwrapCode(field)))
+	return fmt.Errorf("column Completed Date: %s is not a date; %s", quote(unwrapCode(field)), adviceDate)
 }
 
 // ttbDecoder decodes rows of TTB's registry export, which read splits.
