@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/cola/vocabulary"
@@ -40,6 +39,9 @@ func (w *colaWork) finish(context.Context) error { return nil }
 // write stores a batch and adds warnings about its labels.
 func (w *colaWork) write(ctx context.Context, patches []cola.Patch[cola.Cola], lines []int) ([]refusedRow, error) {
 	rejected, err := w.keep(ctx, patches, lines)
+	if w.pipeline.format.nameOf == nil { // a label may have several pages
+		w.run.noteIDs(patches, lines)
+	}
 	for i, outcome := range w.outcomes[:min(len(w.outcomes), len(patches))] {
 		if outcome == store.Refused {
 			continue
@@ -131,15 +133,13 @@ func detectColas(in *input) (format[cola.Cola], error) {
 	}
 	header, err := readHeader(in, func(names []string) bool {
 		_, ok := colaSchema.column(names, "ttb_id")
-		return ok
+		return ok || isTTBHeader(names)
 	})
 	switch {
 	case err != nil:
 		return format[cola.Cola]{}, fmt.Errorf("%w; expected JSON, or CSV with a ttb_id column", err)
-	case slices.Equal(header.names, ttbColumns):
-		return format[cola.Cola]{rows: newTTBRows(in, header), decoder: ttbDecoder}, nil
-	case slices.Contains(header.names, "permit_no"):
-		return format[cola.Cola]{}, fmt.Errorf("unexpected columns; TTB's registry export has %s", ttbHeader)
+	case isTTBHeader(header.names):
+		return ttbExport(in, header)
 	}
 	return csvFormat(in, colaSchema, header, finishCola), nil
 }

@@ -81,6 +81,7 @@ func (d decompressor) Read(p []byte) (int, error) {
 
 // otherFormats lists the first bytes of formats that cannot be imported, with advice.
 var otherFormats = []struct{ start, is string }{
+	{"PK\x05\x06", "an empty ZIP archive"},
 	{"PK\x03\x04", "a ZIP archive or an Excel workbook; extract it, or save the sheet as CSV"},
 	{"\xd0\xcf\x11\xe0", "an old Excel workbook; save the sheet as CSV"},
 	{"\xfd7zXZ\x00", "xz-compressed data; decompress it first, or use gzip or zstd"},
@@ -92,7 +93,6 @@ var otherFormats = []struct{ start, is string }{
 	{"<!doctype", "an HTML page, perhaps a saved error page"},
 	{"<html", "an HTML page, perhaps a saved error page"},
 	{"<HTML", "an HTML page, perhaps a saved error page"},
-	{"<?xml", "an XML document"},
 }
 
 // notTextError is the error about data in another format than text.

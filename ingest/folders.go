@@ -210,6 +210,8 @@ func (p *pipeline[T]) folder(ctx context.Context, s Source, list files) error {
 	switch {
 	case r.err != nil:
 		failures = append(failures, &SourceError{Source: s.Name, Err: r.err})
+	case r.imported == 0 && len(failures) == 0 && p.run.opts.AllowEmpty:
+		p.run.report.warn(Warning{Source: s.Name, Message: "no files to import"})
 	case r.imported == 0 && len(failures) == 0:
 		failures = append(failures, &SourceError{Source: s.Name, Err: errors.New("has no files to import")})
 	}

@@ -118,6 +118,19 @@ func (in *input) peek() (c byte, ok bool) {
 	return in.buf[in.pos], true
 }
 
+// Read implements io.Reader. It does not count lines.
+func (in *input) Read(p []byte) (int, error) {
+	if !in.fill() {
+		return 0, in.err
+	}
+	n := copy(p, in.buf[in.pos:in.end])
+	in.pos += n
+	return n, nil
+}
+
+// atEnd reports whether the text has ended regularly.
+func (in *input) atEnd() bool { return !in.fill() && in.failure() == nil }
+
 // take consumes the byte that peek returned.
 func (in *input) take() {
 	in.bol = in.buf[in.pos] == '\n'
@@ -193,8 +206,8 @@ func (in *input) unread(text []byte, line int) {
 // rowReader splits the text of a source into rows without parsing them. It is not safe for
 // concurrent use.
 type rowReader interface {
-	// next appends the text of the next row to dst. It returns io.EOF at the end, or a brokenError
-	// if the rest cannot be split.
+	// next appends the text of the next row to dst, also that of a row with a problem, unless it is
+	// too long. It returns io.EOF at the end, or a brokenError if the rest cannot be split.
 	next(dst []byte) (text []byte, row rawRow, err error)
 }
 
