@@ -149,7 +149,6 @@ func Import(ctx context.Context, st Target, kind Kind, sources []Source, opts Op
 	for i, source := range sources {
 		run.index, run.source = i, source.Name
 		err := work.source(ctx, source)
-		run.reportDuplicates()
 		if failure := (*SourceError)(nil); errors.As(err, &failure) {
 			run.report.Failures = append(run.report.Failures, *failure)
 			failures = append(failures, err)
@@ -176,8 +175,8 @@ type run struct {
 	sources      int
 	report       Report
 	rejects      *rejectWriter // nil if rejected rows are not written
-	seen         idSet         // labels of the current source
-	repeated     repeatedIDs   // in the current source
+	seen         idSet         // labels in the current text
+	repeated     repeatedIDs   // in the current text
 	lastProgress Progress
 }
 

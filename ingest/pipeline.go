@@ -108,9 +108,10 @@ func (p *pipeline[T]) source(ctx context.Context, s Source) error {
 	defer close(stop)
 	f := newDecodePool[T](p.run.opts.Workers, stop)
 	f.keepPartial = p.refused != nil
-	f.keepText = p.run.rejects != nil
+	f.name, f.keepText = s.Name, p.run.rejects != nil
 	go f.read(counted, p.detect)
 	err = p.consume(ctx, s, f)
+	p.run.reportDuplicates(s.Name)
 	p.progress(s, counted.n.Load(), true)
 	p.run.opts.Logger.Info("import finished", "kind", p.run.report.Kind, "source", s.Name,
 		"read", p.run.report.Read, "refused", p.run.report.Refused, "error", err)
