@@ -45,12 +45,12 @@ func (r *run) noteIDs(patches []cola.Patch[cola.Cola], lines []int) {
 	}
 }
 
-// reportDuplicates adds a warning about repeated IDs at the end of a file. An ID may well occur in
-// several files, such as an export and details.
-func (r *run) reportDuplicates() {
+// reportDuplicates adds a warning about repeated IDs at the end of a text. An ID may well occur in
+// several of them, such as an export and details.
+func (r *run) reportDuplicates(source string) {
 	if r.repeated.rows > 0 {
 		r.report.warn(Warning{
-			Source:  r.source,
+			Source:  source,
 			Message: "duplicate TTB IDs (the last row wins): " + strings.Join(r.repeated.examples, ", "),
 			Rows:    r.repeated.rows,
 		})

@@ -68,6 +68,7 @@ const window = 128 << 10
 
 // input reads text by byte or line and tracks line numbers.
 type input struct {
+	name string // of the source
 	r    io.Reader
 	buf  []byte // the window
 	pos  int    // index of the next byte in buf

@@ -140,6 +140,7 @@ func (p *pipeline[T]) text(ctx context.Context, s Source, known *format[T]) erro
 	defer close(stop)
 	f := newDecodePool[T](p.run.opts.Workers, stop)
 	f.keepPartial = p.refused != nil
+	f.name = s.Name
 	f.keepText = p.run.rejects != nil && known == nil // pages contain personal data
 	detect := p.detect
 	if known != nil {
@@ -147,7 +148,7 @@ func (p *pipeline[T]) text(ctx context.Context, s Source, known *format[T]) erro
 	}
 	go f.read(counted, detect)
 	err = p.consume(ctx, s, f)
-	p.run.reportDuplicates()
+	p.run.reportDuplicates(s.Name)
 	p.progress(s, counted.n.Load(), true)
 	return err
 }

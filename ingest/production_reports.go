@@ -32,7 +32,7 @@ type report struct {
 
 func newProductionWork(r *run, st Target) *productionWork {
 	w := &productionWork{st: st, reports: map[cola.ReportKey]*report{}}
-	w.pipeline = pipeline[cola.ProductionReport]{run: r, write: w.collect, refused: w.addRefused}
+	w.pipeline = pipeline[cola.ProductionReport]{run: r, detect: detectProduction, write: w.collect, refused: w.addRefused}
 	return w
 }
 
@@ -45,7 +45,6 @@ func (w *productionWork) addRefused(rows []partialRow[cola.ProductionReport]) {
 
 // source reads a source; finish writes its reports.
 func (w *productionWork) source(ctx context.Context, s Source) error {
-	w.detect = func(in *input) (format[cola.ProductionReport], error) { return detectProduction(in, s.Name) }
 	err := w.pipeline.source(ctx, s)
 	if failure := (*SourceError)(nil); errors.As(err, &failure) {
 		for _, report := range w.reports {

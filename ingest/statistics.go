@@ -17,14 +17,14 @@ import (
 
 // detectProduction detects the format of production reports: JSON or CSV with the names of the API,
 // or one of the files that TTB publishes. The name of the source may name the commodity of a table.
-func detectProduction(in *input, source string) (format[cola.ProductionReport], error) {
+func detectProduction(in *input) (format[cola.ProductionReport], error) {
 	isJSON, err := isJSON(in)
 	switch {
 	case err != nil:
 		return format[cola.ProductionReport]{}, err
 	case isJSON:
 		return format[cola.ProductionReport]{
-			rows:    &tableReportRows{rows: newJSONRows(in), source: source},
+			rows:    &tableReportRows{rows: newJSONRows(in), source: in.name},
 			decoder: jsonDecoder(productionSchema, same(normalizeProduction)),
 		}, nil
 	}

@@ -178,8 +178,8 @@ func TestTTBExportColumns(t *testing.T) {
 			`12345001000001,NJ-I-721,1,01/02/2024,"A, B","C ""D""",51,FRANCE,80,TABLE RED WINE,APPROVED,x,`, want},
 		{"repeated", ttbHeader + ",brand name\n" +
 			`12345001000001,NJ-I-721,1,01/02/2024,"A, B","C ""D""",51,FRANCE,80,TABLE RED WINE,E`, want},
-		{"shortened", "TTB ID,Permit No.,Completed Date,Brand Name,Class/Type\n12345001000001,NJ-I-721,01/02/2024,B,80",
-			"12345001000001|NJ-I-721|2024-01-02||B|||80|TABLE RED WINE"},
+		{"shortened", "TTB ID,Permit No.,Completed Date,Brand Name,Class/Type\n12345001000001,NJ-I-721,01/02/2024,B,80Z",
+			"12345001000001|NJ-I-721|2024-01-02||B|||80Z|"},
 		{"unquoted comma", ttbHeader + ",Status\n12345001000001,NJ-I-721,1,01/02/2024,,A, B,51,FRANCE,80,TABLE RED WINE,", "!"},
 	} {
 		t.Run(test.name, func(t *testing.T) {

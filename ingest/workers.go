@@ -13,6 +13,7 @@ type decodePool[T any] struct {
 	work    chan *batch[T] // batches to decode
 	stop    <-chan struct{}
 
+	name        string // of the source
 	workers     int
 	keepPartial bool      // keep the readable fields of rejected rows
 	keepText    bool      // keep the text of rows, which decoding modifies
@@ -42,6 +43,7 @@ func (f *decodePool[T]) read(r *countingReader, detect func(*input) (format[T], 
 	if err == nil {
 		defer done()
 		in := newInput(text)
+		in.name = f.name
 		if in.skipSpace(); in.atEnd() {
 			err = errEmpty
 		} else if f.format, err = detect(in); err == nil {
