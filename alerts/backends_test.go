@@ -144,18 +144,22 @@ func TestBackendsMatchFake(t *testing.T) {
 	})
 }
 
-// writeBoth writes a label to both stores. An existing label keeps its approval date.
+// writeBoth writes a label to both stores. An existing label keeps its approval date; one with an
+// estimate may get a known date.
 func writeBoth(t *testing.T, r *rand.Rand, fake *fakeStore, real store.Store) {
 	t.Helper()
 	label := oak(1+r.IntN(60), cola.DateOf(fake.clock).AddDays(3-r.IntN(100)))
 	label.Summary.ProductType = vocabulary.ProductType(vocabulary.ProductTypes()[r.IntN(3)])
 	label.Summary.BrandName = brands[r.IntN(len(brands))]
 	if l := fake.labels[label.Summary.TTBID]; l != nil {
-		s, _ := l.latest(fake.revision)
-		label.Summary.ApprovalDate = s.label.Summary.ApprovalDate
+		if s, _ := l.latest(fake.revision); s.label.Summary.ApprovalDate != 0 || r.IntN(2) == 0 {
+			label.Summary.ApprovalDate = s.label.Summary.ApprovalDate
+		}
 	} else if r.IntN(5) == 0 {
 		label.Summary.ApprovalDate = 0
 	}
+	label.Summary.SetEstimate(cola.EstimateApproval(label.Summary.TTBID, 0, cola.DateOf(fake.clock),
+		func(cola.Date) int { return cola.DefaultProcessingDays }))
 	history := r.IntN(6) == 0
 	fake.write(label, history)
 	mode := store.Commit

@@ -13,7 +13,7 @@ import (
 // candidates is an index of the labels that runs match, from one consistent state of the database.
 // It must be closed.
 type candidates struct {
-	since   cola.Date     // earliest approval date
+	since   cola.Date     // earliest effective date
 	upto    cola.Revision // latest revision of arrival
 	arrived []arrivedLabel
 	index   *search.Index
@@ -21,7 +21,7 @@ type candidates struct {
 	subsets map[window]*search.Subset
 }
 
-// arrivedLabel is the approval date and revision of arrival of a label.
+// arrivedLabel is the effective date and revision of arrival of a label.
 type arrivedLabel struct {
 	id       cola.TTBID
 	approved cola.Date
@@ -42,7 +42,7 @@ func readCandidates(ctx context.Context, from Store, since cola.Date) (*candidat
 	update.Aliases(references.CategoryAliases)
 	update.Appellations(cola.NewAppellations(references.AVAs))
 	c.upto, err = from.ArrivedSince(ctx, since, func(a store.Arrival) error {
-		c.arrived = append(c.arrived, arrivedLabel{a.Label.Summary.TTBID, a.Label.Summary.ApprovalDate, a.At})
+		c.arrived = append(c.arrived, arrivedLabel{a.Label.Summary.TTBID, a.Label.Summary.EffectiveDate(), a.At})
 		update.Label(a.Label)
 		if a.Permittee != nil {
 			update.Permittee(a.Permittee)
@@ -144,7 +144,8 @@ func idsOf(found []store.RunMatch) []cola.TTBID {
 	return ids
 }
 
-// window is the range of labels that one run matches: labels approved from From to To, and late
+// window is the range of labels that one run matches, by effective date (the approval date or else
+// its estimate): labels approved from From to To, and late
 // labels, approved from Late until before From, that arrived after revision After. All days are in
 // UTC and inclusive.
 //

@@ -133,7 +133,7 @@ func (f *fakeStore) write(label cola.IndexRecord, history bool) {
 		l = &fakeLabel{}
 		f.labels[label.Summary.TTBID] = l
 	}
-	if label.Summary.ApprovalDate != 0 && l.arrived == 0 && !l.history {
+	if label.Summary.EffectiveDate() != 0 && l.arrived == 0 && !l.history {
 		l.history = history
 		if !history {
 			l.arrived, l.arrivedAt = f.revision, f.clock
@@ -206,7 +206,7 @@ func (f *fakeStore) ArrivedSince(
 		upto = f.revision
 		for _, l := range f.labels {
 			s, _ := l.latest(upto)
-			if !s.arrived || s.label.Summary.ApprovalDate < since {
+			if !s.arrived || s.label.Summary.EffectiveDate() < since {
 				continue
 			}
 			permit := s.label.Summary.PermitNumber

@@ -121,7 +121,7 @@ func (w *world) tick() {
 
 var brands = []string{"OAK", "OAK HILL", "ELM"}
 
-// write writes a new or existing label, with or without an approval date.
+// write writes a new or existing label, with or without an approval date or its estimate.
 func (w *world) write() {
 	id := cola.TTBID(26001001000000 + rapid.Int64Range(1, 12).Draw(w.T, "label"))
 	label := cola.IndexRecord{Summary: cola.ColaSummary{
@@ -131,9 +131,17 @@ func (w *world) write() {
 	if l := w.store.labels[id]; l != nil {
 		s, _ := l.latest(w.store.revision)
 		label.Summary.ApprovalDate = s.label.Summary.ApprovalDate
+		label.Summary.SetEstimate(s.label.Summary.ApprovalDateEstimate)
 	}
-	if label.Summary.ApprovalDate == 0 && w.chance(80, "dated") || w.chance(5, "redated") {
-		label.Summary.ApprovalDate = cola.DateOf(w.store.clock).AddDays(rapid.IntRange(-100, 3).Draw(w.T, "approved"))
+	day := func() cola.Date {
+		return cola.DateOf(w.store.clock).AddDays(rapid.IntRange(-100, 3).Draw(w.T, "approved"))
+	}
+	if label.Summary.EffectiveDate() == 0 && w.chance(40, "estimated") {
+		label.Summary.SetEstimate(day())
+	}
+	if label.Summary.ApprovalDate == 0 && w.chance(60, "dated") || w.chance(5, "redated") {
+		label.Summary.ApprovalDate = day()
+		label.Summary.SetEstimate(0)
 	}
 	w.store.write(label, w.chance(15, "history"))
 }
@@ -198,7 +206,7 @@ func (w *world) checkRuns() {
 		var want []string
 		for id, l := range w.store.labels {
 			s, ok := l.latest(r.Mark.Revision)
-			d := s.label.Summary.ApprovalDate
+			d := s.label.Summary.EffectiveDate()
 			late := d < from && d >= from-90 && l.arrived > r.before.Revision
 			key := fmt.Sprint(r.Due.Search.UUID, id)
 			if !ok || !s.arrived || !meets(&s, r.Due.Search.Filters) || !late && (d < from || d > to) || seen[key] {
@@ -244,11 +252,11 @@ func (l *fakeLabel) always(f cola.SavedSearchFilters) bool {
 	return !slices.ContainsFunc(l.states, func(s fakeState) bool { return s.arrived && !meets(&s, f) })
 }
 
-// approved returns the approval date of a label whose date never changed; otherwise zero.
+// approved returns the effective date of a label whose date never changed; otherwise zero.
 func (l *fakeLabel) approved() cola.Date {
-	day := l.states[len(l.states)-1].label.Summary.ApprovalDate
+	day := l.states[len(l.states)-1].label.Summary.EffectiveDate()
 	for _, s := range l.states {
-		if s.arrived && s.label.Summary.ApprovalDate != day {
+		if s.arrived && s.label.Summary.EffectiveDate() != day {
 			return 0
 		}
 	}

@@ -1,6 +1,8 @@
 package cola
 
 import (
+	"cmp"
+
 	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
@@ -14,22 +16,28 @@ func ContainerPositions() []string { return []string{"front", "back", "neck", "s
 
 // ColaSummary is a label in lists.
 type ColaSummary struct {
-	TTBID             TTBID                  `json:"ttb_id" pattern:"^[0-9]{14}$" doc:"TTB ID of the label, 14 digits." example:"11054001000049"`
-	BrandName         string                 `json:"brand_name" doc:"Brand name on the label." example:"LENZ MOSER"`
-	ProductName       Text                   `json:"product_name" nullable:"true" doc:"Fanciful name." example:"PRESTIGE"`
-	ProductType       vocabulary.ProductType `json:"product_type" enum:"wine,malt beverage,distilled spirits" doc:"Commodity." example:"wine"`
-	ClassName         Text                   `json:"class_name" nullable:"true" doc:"TTB class and type of the product." example:"TABLE RED WINE"`
-	OriginName        Text                   `json:"origin_name" nullable:"true" doc:"Country or US state of origin." example:"AUSTRIA"`
-	PermitNumber      string                 `json:"permit_number" doc:"Permit number of the applicant; see GET /permittees/{permit_number}." example:"NJ-I-721"`
-	ApplicationStatus Text                   `json:"application_status" nullable:"true" enum:"approved,expired,surrendered,revoked" doc:"Status of the approval." example:"surrendered"`
-	ApprovalDate      Date                   `json:"approval_date" nullable:"true" format:"date" doc:"Approval date; null if unknown." example:"2011-03-18"`
-	ImageCount        int                    `json:"image_count" minimum:"0" doc:"Number of label images; 0 if unknown." example:"2"`
-	HasBarcode        bool                   `json:"has_barcode" doc:"Whether the label has a known barcode." example:"true"`
+	TTBID                TTBID                  `json:"ttb_id" pattern:"^[0-9]{14}$" doc:"TTB ID of the label, 14 digits." example:"11054001000049"`
+	BrandName            string                 `json:"brand_name" doc:"Brand name on the label." example:"LENZ MOSER"`
+	ProductName          Text                   `json:"product_name" nullable:"true" doc:"Fanciful name." example:"PRESTIGE"`
+	ProductType          vocabulary.ProductType `json:"product_type" enum:"wine,malt beverage,distilled spirits" doc:"Commodity." example:"wine"`
+	ClassName            Text                   `json:"class_name" nullable:"true" doc:"TTB class and type of the product." example:"TABLE RED WINE"`
+	OriginName           Text                   `json:"origin_name" nullable:"true" doc:"Country or US state of origin." example:"AUSTRIA"`
+	PermitNumber         string                 `json:"permit_number" doc:"Permit number of the applicant; see GET /permittees/{permit_number}." example:"NJ-I-721"`
+	ApplicationStatus    Text                   `json:"application_status" nullable:"true" enum:"approved,expired,surrendered,revoked" doc:"Status of the approval." example:"surrendered"`
+	ApprovalDate         Date                   `json:"approval_date" nullable:"true" format:"date" doc:"Approval date; null if unknown." example:"2011-03-18"`
+	ApprovalDateEstimate Date                   `json:"approval_date_estimate,omitempty" format:"date" doc:"Estimated approval date; only present if approval_date is null and an estimate is possible." example:"2011-03-15"`
+	DateIsEstimated      bool                   `json:"date_is_estimated,omitempty" doc:"true if approval_date_estimate is used as the label's date; otherwise absent." example:"true"`
+	ImageCount           int                    `json:"image_count" minimum:"0" doc:"Number of label images; 0 if unknown." example:"2"`
+	HasBarcode           bool                   `json:"has_barcode" doc:"Whether the label has a known barcode." example:"true"`
 }
 
 // Cola is a complete label: the payload of GET /colas/{ttb_id} and the record in stores.
 type Cola struct {
 	ColaSummary
+
+	// DateEstimate is the stored estimate, which remains when the approval date becomes known. The
+	// store computes it; Derive sets ApprovalDateEstimate from it.
+	DateEstimate Date `json:"-"`
 
 	ApplicationType        Text      `json:"application_type" nullable:"true" doc:"Application type, as TTB names it." example:"LABEL APPROVAL"`
 	ApplicationDate        Date      `json:"application_date" nullable:"true" format:"date" doc:"Application date." example:"2011-02-23"`
@@ -124,10 +132,22 @@ type BarcodeResult struct {
 	TruncatedByQuota bool `json:"truncated_by_quota" doc:"Whether colas was truncated because the monthly list records are used up." example:"false"`
 }
 
-// Derive sets the fields that follow from others: image count and positions, main image, main
+// EffectiveDate returns the approval date or else its estimate; zero if the label is undated.
+func (c *ColaSummary) EffectiveDate() Date { return cmp.Or(c.ApprovalDate, c.ApprovalDateEstimate) }
+
+// SetEstimate sets the estimated date, unless the approval date is known.
+func (c *ColaSummary) SetEstimate(estimate Date) {
+	if c.ApprovalDate != 0 {
+		estimate = 0
+	}
+	c.ApprovalDateEstimate, c.DateIsEstimated = estimate, estimate != 0
+}
+
+// Derive sets the fields that follow from others: estimated date, image count and positions, main image, main
 // barcode, has_barcode, category name, required fields of images and barcodes, and empty arrays in
 // place of nil. Other fields stay as stated. Derive is idempotent.
 func (c *Cola) Derive() {
+	c.SetEstimate(c.DateEstimate)
 	c.completeImages()
 	c.completeBarcodes()
 	if len(c.Images) > 0 {

@@ -16,7 +16,7 @@ const (
 	FacetCategory    = "derived_subcategory" // values are category paths: the selected one and those one level below
 	FacetOrigin      = "origin"
 	FacetContainer   = "container_type"
-	FacetYear        = "year" // of approval; stands for approval_date_from and approval_date_to
+	FacetYear        = "year" // of the effective date; stands for approval_date_from and approval_date_to
 )
 
 // Facets lists every facet, in display order.
@@ -45,7 +45,7 @@ func (p SearchParams) Choose(facet, value string) SearchParams {
 	p = p.Without(facet)
 	if facet == FacetYear {
 		if first, last, ok := daysOfYear(value); ok {
-			p.ApprovalDateFrom, p.ApprovalDateTo = first, last
+			p.ApprovalDateFrom, p.ApprovalDateTo, p.DateRange = first, last, ""
 		}
 		return p
 	}

@@ -150,7 +150,7 @@ func (f *Filter) excludesNothing(v filterValue) bool {
 // set adds the filter's condition to a query. Bounds of a volume are in milliliters.
 func (f *Filter) set(q *Query, v filterValue) {
 	switch {
-	case !v.given() || f.Kind == UnitFilter || f.excludesNothing(v):
+	case !v.given() || f.queryIndex == nil || f.excludesNothing(v):
 	case f.apply != nil:
 		f.apply(q, v)
 	case f.Kind == ChoiceFilter && v.text == "": // a boolean of a saved search

@@ -53,7 +53,11 @@ const (
 	MinFilter                      // inclusive lower bound, a number
 	MaxFilter                      // inclusive upper bound, a number
 	UnitFilter                     // unit of other bounds
+	WindowFilter                   // date window, one of Words, instead of the default one
 )
+
+// isDate reports whether filters of the kind limit dates. Saved searches have none.
+func (k FilterKind) isDate() bool { return k == DateFilter || k == WindowFilter }
 
 // filters is in the order in which fingerprints hash them. us_state must follow origin, whose
 // condition it narrows.
@@ -125,6 +129,18 @@ var filters = indexed([]Filter{
 	{
 		Param: "approval_date_to", Kind: DateFilter, Noun: "approval date", Phrase: "approved on or before %s",
 		Label: "Approved on or before", field: "To",
+	},
+	{
+		Param: "date_range", Kind: WindowFilter, Words: []string{AllDates}, Noun: "date range", Phrase: "%s dates",
+		Label: "Date range",
+	},
+	{
+		Section: "Identifiers and status", Param: "estimated_dates", Saved: []string{"estimated_dates"},
+		Kind: ChoiceFilter, Words: []string{includeEstimates, excludeEstimates}, Noun: "estimated date",
+		Phrase: "%s estimated dates", Label: "Estimated dates",
+		field: "NoEstimates", broad: true,
+		apply: func(q *Query, v filterValue) { q.NoEstimates = v.text == excludeEstimates },
+		fold:  func(s string) string { return strings.TrimPrefix(s, includeEstimates) },
 	},
 	{
 		Section: "Alcohol and volume", Param: "abv_min", Saved: []string{"abv_min"}, Kind: MinFilter, Max: 100, Noun: "ABV", Phrase: "at least %s% ABV",
@@ -255,7 +271,7 @@ func (p SearchParams) ForSavedSearch() (s SavedSearchFilters) {
 func (p SearchParams) NotForSavedSearch() (lacking []Filter) {
 	for i := range filters {
 		f := &filters[i]
-		if f.Param != "" && f.Saved == nil && f.Kind != DateFilter && valueAt(f.param(&p)).given() {
+		if f.Param != "" && f.Saved == nil && !f.Kind.isDate() && valueAt(f.param(&p)).given() {
 			lacking = append(lacking, *f)
 		}
 	}
@@ -277,7 +293,7 @@ func (f *Filter) Clear(q *Query) {
 // IsFiltered reports whether a query has a filter other than dates.
 func (q *Query) IsFiltered() bool {
 	for i := range filters {
-		if f := &filters[i]; f.Kind != DateFilter && f.Given(q) {
+		if f := &filters[i]; !f.Kind.isDate() && f.Given(q) {
 			return true
 		}
 	}

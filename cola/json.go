@@ -25,6 +25,12 @@ func (c *ColaSummary) AppendJSON(b []byte) []byte {
 	b = AppendJSONString(append(b, `,"permit_number":`...), c.PermitNumber)
 	b = c.ApplicationStatus.appendJSON(append(b, `,"application_status":`...))
 	b = c.ApprovalDate.appendJSON(append(b, `,"approval_date":`...))
+	if c.ApprovalDateEstimate != 0 {
+		b = c.ApprovalDateEstimate.appendJSON(append(b, `,"approval_date_estimate":`...))
+	}
+	if c.DateIsEstimated {
+		b = append(b, `,"date_is_estimated":true`...)
+	}
 	b = append(b, `,"image_count":`...)
 	b = strconv.AppendInt(b, int64(c.ImageCount), 10)
 	b = strconv.AppendBool(append(b, `,"has_barcode":`...), c.HasBarcode)

@@ -88,6 +88,10 @@ func summaryGenerator() *rapid.Generator[ColaSummary] {
 			ApprovalDate:      Date(rapid.Int32Range(0, int32(maxDate)).Draw(t, "date")),
 			HasBarcode:        rapid.Bool().Draw(t, "barcode"),
 		}
+		if rapid.Bool().Draw(t, "unknown date") {
+			c.ApprovalDate = 0
+		}
+		c.SetEstimate(Date(rapid.Int32Range(0, int32(maxDate)).Draw(t, "estimate")))
 		if rapid.Bool().Draw(t, "counted") {
 			c.ImageCount = rapid.Int().Draw(t, "images")
 		}

@@ -155,6 +155,10 @@ func (p *Problems) choices(name string, values, allowed []string) []string {
 }
 
 func (p *Problems) refuseChoice(name, value string, allowed []string) {
+	if len(allowed) == 1 {
+		p.Add(name, "%s is invalid; the only accepted value is %s.", Quoted(value), allowed[0])
+		return
+	}
 	hint := ""
 	if near, ok := vocabulary.Nearest(value, allowed); ok {
 		hint = " Did you mean " + near + "?"

@@ -195,7 +195,7 @@ func TestNormalizeEveryFilter(t *testing.T) {
 func filtersOf(t *testing.T, name string) SavedSearchFilters {
 	t.Helper()
 	values := map[string]string{
-		"application_status": `"approved"`, "us_state": `"ohio"`, "applicant_us_state": `"OH"`, "derived_category": `"Wine > Red Wine"`,
+		"application_status": `"approved"`, "us_state": `"ohio"`, "applicant_us_state": `"OH"`, "derived_category": `"Wine > Red Wine"`, "estimated_dates": `"exclude"`,
 		"volume_unit": `"liters"`, "abv_min": `1`, "abv_max": `1`, "volume_min": `1, "volume_unit": "liters"`, "volume_max": `1, "volume_unit": "liters"`,
 	}
 	value, listed := values[name]

@@ -10,8 +10,8 @@ import (
 // Normalize returns the search, or a validation Error that lists all problems. Words of fixed lists
 // may be in any letter case. now determines only the default date window.
 //
-// The default window is today and the DefaultWindowDays before. It applies if neither approval date
-// is given, unless q is a 14-digit ID or status searches all history. Following a cursor keeps the
+// The default window is today and the DefaultWindowDays before. It applies if neither an approval
+// date nor a date range is given, unless q is a 14-digit ID or status searches all history. Following a cursor keeps the
 // window of the first page.
 //
 // Normalize doesn't parse q: any printable text is valid. Text without a letter or digit matches
@@ -55,6 +55,13 @@ func (p SearchParams) normalize(problems *Problems) SearchParams {
 	if from, to := p.ApprovalDateFrom, p.ApprovalDateTo; from != 0 && to != 0 && from > to {
 		problems.Add("approval_date_from", "%s is after approval_date_to, %s.", from, to)
 	}
+	for name, date := range map[string]Date{
+		"approval_date_from": p.ApprovalDateFrom, "approval_date_to": p.ApprovalDateTo,
+	} {
+		if s.DateRange != "" && date != 0 {
+			problems.Add(name, "%s and date_range can't be combined; omit one.", name)
+		}
+	}
 	problems.ordered("abv_min", s.ABVMin, "abv_max", s.ABVMax)
 	problems.ordered("volume_min", s.VolumeMin, "volume_max", s.VolumeMax)
 	if p.VolumeMin.OK || p.VolumeMax.OK {
@@ -71,7 +78,7 @@ func (f *Filter) check(problems *Problems, name string, normalize func(*Problems
 			normalize = (*Problems).text
 		}
 		v.text = normalize(problems, name, v.text)
-	case ChoiceFilter, UnitFilter:
+	case ChoiceFilter, UnitFilter, WindowFilter:
 		v.text = problems.Choice(name, v.text, f.Words)
 	case ListFilter:
 		v.words = problems.choices(name, v.words, f.Words)
@@ -126,7 +133,7 @@ func (p *Problems) milliliters(name string, v Opt[float64], unit string) Opt[flo
 
 // defaultWindow reports whether the default date window applies to normalized parameters.
 func (p SearchParams) defaultWindow() bool {
-	if p.ApprovalDateFrom != 0 || p.ApprovalDateTo != 0 {
+	if p.ApprovalDateFrom != 0 || p.ApprovalDateTo != 0 || p.DateRange != "" {
 		return false
 	}
 	switch p.Status {

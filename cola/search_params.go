@@ -9,6 +9,15 @@ const (
 	MaxPage        = 100 // of /colas and /production-reports; the permittee list has no last page
 )
 
+// AllDates is the value of date_range that searches all dates.
+const AllDates = "all"
+
+// The values of estimated_dates.
+const (
+	includeEstimates = "include"
+	excludeEstimates = "exclude"
+)
+
 // DefaultWindowDays is how far back a search looks by default.
 const DefaultWindowDays = 365
 
@@ -36,8 +45,10 @@ type SearchParams struct {
 	BrandName          string       `json:"brand_name" doc:"Part of the brand name, any case." maxLength:"200" example:"oak"`
 	PermitNumber       string       `json:"permit_number" doc:"Exact permit number of the applicant. The example is a placeholder." maxLength:"200" example:"NJ-I-721"`
 	BarcodeValue       string       `json:"barcode_value" doc:"Exact main barcode; spaces and hyphens are ignored. The example is a placeholder." maxLength:"200" example:"0 36000 29145 2"`
-	ApprovalDateFrom   Date         `json:"approval_date_from" format:"date" doc:"Earliest approval date to include (YYYY-MM-DD)." example:"2024-01-01"`
-	ApprovalDateTo     Date         `json:"approval_date_to" format:"date" doc:"Latest approval date to include (YYYY-MM-DD)." example:"2024-12-31"`
+	ApprovalDateFrom   Date         `json:"approval_date_from" format:"date" doc:"Earliest approval date to include (YYYY-MM-DD), known or estimated." example:"2024-01-01"`
+	ApprovalDateTo     Date         `json:"approval_date_to" format:"date" doc:"Latest approval date to include (YYYY-MM-DD), known or estimated." example:"2024-12-31"`
+	DateRange          string       `json:"date_range" enum:"all" doc:"all searches all dates, including labels without a date. Don't combine with approval_date_from or approval_date_to." example:"all"`
+	EstimatedDates     string       `json:"estimated_dates" enum:"include,exclude" default:"include" doc:"Whether to include labels whose approval date is only estimated." example:"exclude"`
 	ABVMin             Opt[float64] `json:"abv_min" minimum:"0" maximum:"100" doc:"Minimum ABV, percent. Excludes labels with unknown ABV." example:"12"`
 	ABVMax             Opt[float64] `json:"abv_max" minimum:"0" maximum:"100" doc:"Maximum ABV, percent. Excludes labels with unknown ABV." example:"14.5"`
 	VolumeUnit         string       `json:"volume_unit" enum:"beer barrels,fluid ounces,gallons,liters,milliliters,pints,quarts" doc:"Unit of volume_min and volume_max; required with either." example:"milliliters"`
@@ -65,7 +76,8 @@ type Query struct {
 	PermitPart   string // part of the permit number, any case (saved searches)
 	AddressState string // applicant's state, two letters, upper case (saved searches)
 	Barcode      string // main barcode, as sent
-	From, To     Date   // approval dates, inclusive; zero is open. Either excludes undated labels
+	From, To     Date   // effective dates, inclusive; zero is open. Either excludes undated labels
+	NoEstimates  bool   // excludes labels whose date is an estimate
 	ABVMin       Opt[float64]
 	ABVMax       Opt[float64]
 	VolumeMin    Opt[float64] // milliliters
@@ -86,7 +98,7 @@ type ColaSearch struct {
 	Fingerprint   uint64 // of the parameters without page, per_page and cursor; binds cursors
 }
 
-// Position is a position in the result order: after the label with this approval date (zero if
+// Position is a position in the result order: after the label with this effective date (zero if
 // undated) and ID.
 type Position struct {
 	Date  Date

@@ -170,9 +170,9 @@ func barcodeHref(value string) string {
 	return allHistory("barcode_value", value)
 }
 
-// allHistory returns the URL of a search by one parameter in all years.
+// allHistory returns the URL of a search by one parameter in all dates.
 func allHistory(name, value string) string {
-	return exploreURL(url.Values{name: {value}, "approval_date_from": {historyBegins.String()}})
+	return exploreURL(url.Values{name: {value}, "date_range": {cola.AllDates}})
 }
 
 // factGroups returns all facts of a label except its images and the barcodes in them.
@@ -181,7 +181,7 @@ func factGroups(c *cola.Cola, links recordLinks) []factGroup {
 		{Title: "Label", Facts: labelFacts(c, links)},
 		{Title: "Product", Facts: productFacts(c)},
 		{Title: "Dates", Facts: facts(
-			dateFact("Applied", c.ApplicationDate), dateFact("Approved", c.ApprovalDate),
+			dateFact("Applied", c.ApplicationDate), approvedFact(&c.ColaSummary),
 			dateFact("Expires", c.ExpirationDate),
 			dateFact("Last updated", c.LatestUpdateDate))},
 		{Title: "Applicant", Facts: facts(

@@ -127,6 +127,9 @@ func TestLabelFields(t *testing.T) {
 	fields := 0
 	fieldsWithin(reflect.ValueOf(&full).Elem(), "", func(path string, field reflect.Value) {
 		fields++
+		if strings.Contains(path, "Estimate") { // only shown if the approval date is unknown: TestEstimatedDates
+			return
+		}
 		prev := reflect.New(field.Type()).Elem()
 		prev.Set(field)
 		if text, ok := prev.Interface().(cola.Text); ok && !strings.Contains(all.text, string(text)) {
@@ -293,10 +296,10 @@ func TestChains(t *testing.T) {
 
 func TestBarcodeLinks(t *testing.T) {
 	for value, want := range map[string]string{
-		"036000291452":    "/explore?approval_date_from=2005-01-01&q=036000291452",
-		"0 36000 29145 2": "/explore?approval_date_from=2005-01-01&q=0+36000+29145+2",
-		"11054001000049":  "/explore?approval_date_from=2005-01-01&barcode_value=11054001000049", // looks like a TTB ID
-		"ABC&x=1":         "/explore?approval_date_from=2005-01-01&barcode_value=ABC%26x%3D1",
+		"036000291452":    "/explore?date_range=all&q=036000291452",
+		"0 36000 29145 2": "/explore?date_range=all&q=0+36000+29145+2",
+		"11054001000049":  "/explore?barcode_value=11054001000049&date_range=all", // looks like a TTB ID
+		"ABC&x=1":         "/explore?barcode_value=ABC%26x%3D1&date_range=all",
 	} {
 		if got := barcodeHref(value); got != want {
 			t.Errorf("barcodeHref(%q) = %s, want %s", value, got, want)
@@ -317,7 +320,7 @@ func TestPermittees(t *testing.T) {
 		page := s.get("/explore/permittees/" + url.PathEscape(number))
 		page.shows(t, http.StatusOK, settled, "1 detail view;", "HOSTILE",
 			"/api/v1/permittees/"+url.PathEscape(settled)+"'",
-			"/explore?"+url.Values{"approval_date_from": {"2005-01-01"}, "permit_number": {settled}}.Encode())
+			"/explore?"+url.Values{"date_range": {"all"}, "permit_number": {settled}}.Encode())
 		page.checkHTML(t)
 		s.costs(before, 0, 1)
 	}
@@ -329,4 +332,39 @@ func TestPermittees(t *testing.T) {
 	}
 	s.costs(before, 0, 0)
 	s.by("").get("/explore/permittees/NJ-I-721").redirects(t)
+}
+
+// TestEstimatedDates checks that every page that shows an estimated date marks it, and that labels
+// without any date are found in all dates.
+func TestEstimatedDates(t *testing.T) {
+	s := mustSite(t)
+	label := func(id cola.TTBID, completed cola.Date) cola.Cola {
+		return cola.Cola{LatestUpdateDate: completed, ColaSummary: cola.ColaSummary{
+			TTBID: id, BrandName: "GUESSWORK", ProductType: vocabulary.Wine, PermitNumber: "ZZ-I-9",
+		}}
+	}
+	s.registry.AddLabels(t, label(26_305_001_000_998, cola.NewDate(2026, time.November, 9)),
+		label(15_001_001_000_998, 0), label(15_999_001_000_998, 0))
+	const mark = `<span title="Estimated approval date">`
+	recent := s.get("/explore?q=guesswork")
+	recent.checkHTML(t)
+	if n := recent.total(t); n != 1 || strings.Count(recent.body, mark) != 1 {
+		t.Errorf("%d labels, %d estimates in the default window, want 1 each", n, strings.Count(recent.body, mark))
+	}
+	recent.shows(t, http.StatusOK, "Nov 9, 2026", "(estimated)", "date_range=all")
+	all := s.get("/explore?q=guesswork&date_range=all")
+	all.checkHTML(t)
+	if n := all.total(t); n != 3 || strings.Count(all.body, mark) != 2 {
+		t.Errorf("%d labels, %d estimates in all dates, want 3 and 2", n, strings.Count(all.body, mark))
+	}
+	all.shows(t, http.StatusOK, "approval date unknown", `<option value="all" selected>All time`, "all dates")
+	if known := s.get("/explore?q=guesswork&date_range=all&estimated_dates=exclude"); known.total(t) != 1 {
+		t.Errorf("%d labels without estimates, want the undated one", known.total(t))
+	}
+	for _, target := range []string{"/explore/26305001000998", permitHref("ZZ-I-9")} {
+		page := s.get(target)
+		page.shows(t, http.StatusOK, mark, "Nov 9, 2026")
+		page.checkHTML(t)
+	}
+	s.get("/explore?date_range=all&approval_date_to=2026-01-01").shows(t, http.StatusBadRequest, `href="#f-approval_date_to"`)
 }

@@ -26,6 +26,7 @@ func templateFuncs(a *assets) template.FuncMap {
 		"when":     timeHTML,
 		"stamp":    timestampHTML,
 		"day":      dateHTML,
+		"approved": approvedHTML,
 		"count":    count,
 		"plural":   plural,
 		"percent":  percent,
@@ -43,6 +44,15 @@ func timeHTML(t time.Time) template.HTML {
 	t = t.UTC()
 	return template.HTML(fmt.Sprintf(`<time datetime="%s">%s</time>`, t.Format(time.RFC3339),
 		t.Format("Jan 2, 2006, 15:04 UTC"))) // #nosec: contains no user input
+}
+
+// approvedHTML shows the approval date of a label or else marks its estimate.
+func approvedHTML(approved, estimate cola.Date) template.HTML {
+	if approved != 0 || estimate == 0 {
+		return dateHTML(approved)
+	}
+	return `<span title="Estimated approval date"><span aria-hidden="true">≈&nbsp;</span>` + dateHTML(estimate) +
+		`<span class="unseen"> (estimated)</span></span>`
 }
 
 // timestampHTML is timeHTML for the timestamp types of the API; zero is shown as never.

@@ -164,6 +164,7 @@ type exploreField struct {
 	MaxLength         int    // characters
 	Problems          []string
 	Options           []option
+	Empty             string // label of the empty choice
 }
 
 // DescribedBy returns the ID of the field's description, if it has one.
@@ -236,7 +237,9 @@ func (f exploreForm) Field(name string) exploreField {
 	case cola.MinFilter, cola.MaxFilter:
 		one.Kind = "number"
 	case cola.ChoiceFilter:
-		one.Kind = "choice"
+		one.Kind, one.Empty = "choice", "Any"
+	case cola.WindowFilter:
+		one.Kind, one.Empty = "choice", "Default (last 12 months)"
 	case cola.UnitFilter:
 		one.Kind = "unit"
 	}
@@ -246,6 +249,9 @@ func (f exploreForm) Field(name string) exploreField {
 			Label:  word,
 			Chosen: slices.ContainsFunc(submitted, func(s string) bool { return listContains(s, word) }),
 		})
+	}
+	if filter.Kind == cola.WindowFilter {
+		one.Options[0].Label = "All time"
 	}
 	return one
 }

@@ -6,15 +6,11 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/cola/vocabulary"
 	"github.com/colaregistry/colaregistry/registry"
 )
-
-// historyBegins is the start of a search over all history: the registry has no earlier approvals.
-var historyBegins = cola.NewDate(2005, time.January, 1)
 
 // exploreResults are the results of a search, with links to related searches.
 type exploreResults struct {
@@ -25,7 +21,7 @@ type exploreResults struct {
 	Pager       pager
 	FirstURL    string    // first page, if this one is past the last
 	Since       cola.Date // first day of the default window; zero if it doesn't apply
-	AllDatesURL string    // the same search in all years
+	AllDatesURL string    // the same search in all dates
 	Cut         bool      // shortened because the month's list records are used up
 	SaveURL     string    // form to save this search
 	Cost        pageCost
@@ -57,7 +53,8 @@ type labelRow struct {
 	Kind           string
 	Class, Origin  string
 	Status         string
-	Approved       cola.Date
+	Approved       cola.Date // zero if unknown
+	Estimate       cola.Date // of an unknown approval date
 	Permit         string
 	PermitHref     string
 	Picture        picture
@@ -82,7 +79,7 @@ func (req *request) searchResults(p cola.SearchParams, r registry.ExploreResult)
 	if r.Defaults != nil {
 		f.Since = r.Defaults.DateFrom
 		all := bare
-		all.ApprovalDateFrom = historyBegins
+		all.DateRange = cola.AllDates
 		f.AllDatesURL = exploreURL(searchQuery(all))
 	}
 	for i := range r.Colas {
@@ -110,7 +107,7 @@ func (req *request) newLabelRow(c *cola.ColaSummary, image string) labelRow {
 	r := labelRow{
 		ID: c.TTBID.String(), Brand: name(c.BrandName), Product: name(string(c.ProductName)),
 		Kind: string(c.ProductType), Class: name(string(c.ClassName)),
-		Origin: name(string(c.OriginName)), Status: string(c.ApplicationStatus), Approved: c.ApprovalDate,
+		Origin: name(string(c.OriginName)), Status: string(c.ApplicationStatus), Approved: c.ApprovalDate, Estimate: c.ApprovalDateEstimate,
 		Permit:     name(c.PermitNumber),
 		PermitHref: permitHref(c.PermitNumber),
 	}

@@ -77,13 +77,13 @@ func TestExploreResults(t *testing.T) {
 	if total := page.total(t); rows == 0 || rows > 20 || rows < 20 && rows != total {
 		t.Errorf("%d rows of %d labels, want a full first page", rows, total)
 	}
-	page.shows(t, http.StatusOK, "labels approved since", "Nov 20, 2025", "approval_date_from=2005-01-01",
+	page.shows(t, http.StatusOK, "labels approved since", "Nov 20, 2025", "date_range=all",
 		"<title>wine · Explore", strconv.Itoa(rows)+" list records; "+count(1_000_000-rows)+" of 1,000,000 left",
 		"/saved-searches/new?product_type=wine",
 		"https://registry.example/api/v1/colas?product_type=wine'",
 		`"search_colas", "arguments": {"product_type":["wine"]}`, `src="/images/`, `alt="Label of `)
 	s.costs(cola.Used{}, rows, 0)
-	all := s.get("/explore?approval_date_from=2005-01-01&product_type=wine")
+	all := s.get("/explore?date_range=all&product_type=wine")
 	if all.total(t) <= page.total(t) || strings.Contains(all.text, "labels approved since") {
 		t.Errorf("%d labels in all years, %d in the last year", all.total(t), page.total(t))
 	}
@@ -138,7 +138,7 @@ func TestFacetNotes(t *testing.T) {
 			t.Errorf("count %s has the noun %q", n[1], n[2])
 		}
 	}
-	all := s.get("/explore?approval_date_from=2005-01-01")
+	all := s.get("/explore?date_range=all")
 	all.shows(t, http.StatusOK)
 	if strings.Contains(all.text, window) {
 		t.Error("search of all years mentions the default window")
@@ -249,7 +249,7 @@ func TestExplorePages(t *testing.T) {
 	next := regexp.MustCompile(`<a rel="next" href="([^"]*)"`)
 	labelLink := regexp.MustCompile(`<h3><a href="/explore/([0-9]{14})"`)
 	seen, pages := map[string]bool{}, 0
-	to, total := "/explore?approval_date_from=2005-01-01", 0
+	to, total := "/explore?date_range=all", 0
 	for to != "" {
 		page := s.get(to)
 		total = page.total(t)
@@ -269,7 +269,7 @@ func TestExplorePages(t *testing.T) {
 		t.Errorf("%d pages with %d labels, want %d labels", pages, len(seen), total)
 	}
 	s.costs(cola.Used{}, total, 0)
-	s.get("/explore?approval_date_from=2005-01-01&page=100").shows(t, http.StatusOK, `href="/explore?approval_date_from=2005-01-01"`)
+	s.get("/explore?date_range=all&page=100").shows(t, http.StatusOK, `href="/explore?date_range=all"`)
 }
 
 // TestSearchPager checks that paging continues by cursor after the last numbered page, and that a
@@ -334,7 +334,7 @@ func TestExploreAtLimits(t *testing.T) {
 	c := s.join("free@example.com", cola.TierFree)
 	free := s.by("free@example.com")
 	for used := 0; used < 9_990; s.registry.Pass(7 * time.Second) { // the free plan allows ten requests in 60 seconds
-		p := cola.SearchParams{ApprovalDateFrom: historyBegins, PerPage: cola.Some(min(100, 9_990-used))}
+		p := cola.SearchParams{DateRange: cola.AllDates, PerPage: cola.Some(min(100, 9_990-used))}
 		page, _, err := s.registry.SearchColas(t.Context(), c, p)
 		if err != nil {
 			t.Fatal(err)
@@ -342,11 +342,11 @@ func TestExploreAtLimits(t *testing.T) {
 		used += len(page.Colas)
 	}
 	s.registry.Pass(time.Minute)
-	cut := free.get("/explore?approval_date_from=2005-01-01")
+	cut := free.get("/explore?date_range=all")
 	cut.shows(t, http.StatusOK, `class="warning"`, "10 list records; 0 of 10,000 left", `href="/plans"`, "cursor=")
 	cut.checkHTML(t)
-	free.get("/explore?approval_date_from=2005-01-01").shows(t, http.StatusTooManyRequests, `href="/plans"`,
-		`href="/explore?approval_date_from=2005-01-01">Try again`, `<a href="/">Back`)
+	free.get("/explore?date_range=all").shows(t, http.StatusTooManyRequests, `href="/plans"`,
+		`href="/explore?date_range=all">Try again`, `<a href="/">Back`)
 	for range 10 {
 		if free.get("/explore?q=nosuchlabel").StatusCode == http.StatusTooManyRequests {
 			break
@@ -433,7 +433,7 @@ func TestReadSearch(t *testing.T) {
 func (s *site) someLabel() string {
 	s.t.Helper()
 	page, _, err := s.registry.SearchColas(s.t.Context(), s.browsers.callers[ann],
-		cola.SearchParams{ApprovalDateFrom: historyBegins})
+		cola.SearchParams{DateRange: cola.AllDates})
 	if err != nil || len(page.Colas) == 0 {
 		s.t.Fatalf("search found %d labels, %v; want at least 1", len(page.Colas), err)
 	}

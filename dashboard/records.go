@@ -144,6 +144,7 @@ type fact struct {
 	Lines    bool      // the values are sentences, one per line
 	More     int       // number of omitted values
 	Day      cola.Date // instead of Values
+	Estimate cola.Date // of an unknown approval date, instead of Values
 	Href     string    // link; may be empty
 	External bool      // the link is to another site
 	Derived  bool      // extracted from the images by a model
@@ -156,7 +157,7 @@ type factGroup struct {
 }
 
 // Known reports whether the fact has a value.
-func (f fact) Known() bool { return len(f.Values) > 0 || f.Day != 0 }
+func (f fact) Known() bool { return len(f.Values) > 0 || f.Day != 0 || f.Estimate != 0 }
 
 // facts returns the known facts.
 func facts(all ...fact) []fact {
@@ -195,6 +196,10 @@ func linesFact(name string, text cola.Text) fact {
 }
 
 func dateFact(name string, d cola.Date) fact { return fact{Name: name, Day: d} }
+
+func approvedFact(c *cola.ColaSummary) fact {
+	return fact{Name: "Approved", Day: c.ApprovalDate, Estimate: c.ApprovalDateEstimate}
+}
 
 func intFact(name string, n cola.Opt[int]) fact {
 	if !n.OK {

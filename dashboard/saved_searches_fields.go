@@ -267,7 +267,7 @@ func (f *searchForm) fillFromSearch(query url.Values) {
 
 // noteUnsupported notes the parts of a search that saved searches don't support.
 func (f *searchForm) noteUnsupported(p cola.SearchParams) {
-	if p.ApprovalDateFrom != 0 || p.ApprovalDateTo != 0 ||
+	if p.ApprovalDateFrom != 0 || p.ApprovalDateTo != 0 || p.DateRange != "" ||
 		len(p.Problems["approval_date_from"])+len(p.Problems["approval_date_to"]) > 0 {
 		f.Unsupported = append(f.Unsupported,
 			"Approval dates (each run covers the time since the last one)")

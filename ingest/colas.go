@@ -17,8 +17,9 @@ type colaWork struct {
 	keep func(context.Context, []cola.Patch[cola.Cola], []int) ([]refusedRow, error)
 	// undated is the set of labels in the input without an approval date. It is the only part of an
 	// import whose memory grows with the input, by such labels only.
-	undated  map[cola.TTBID]struct{}
-	outcomes []store.Outcome // outcomes of the current batch
+	undated   map[cola.TTBID]struct{}
+	estimated int             // labels in undated that have an estimated date
+	outcomes  []store.Outcome // outcomes of the current batch
 }
 
 func newColaWork(r *run, st Target) *colaWork {
@@ -50,8 +51,25 @@ func (w *colaWork) write(ctx context.Context, patches []cola.Patch[cola.Cola], l
 			return rejected, errors.Join(err, followErr)
 		}
 	}
-	w.run.report.Undated = len(w.undated)
+	w.run.report.Undated, w.run.report.Estimated = len(w.undated), w.estimated
 	return rejected, err
+}
+
+// noteDate records whether a label has an approval date.
+func (w *colaWork) noteDate(id cola.TTBID, dated bool) {
+	if _, undated := w.undated[id]; undated == !dated {
+		return
+	}
+	change := 1
+	if dated {
+		change = -1
+		delete(w.undated, id)
+	} else {
+		w.undated[id] = struct{}{}
+	}
+	if id.Received(cola.DateOf(w.run.opts.Now())) != 0 {
+		w.estimated += change
+	}
 }
 
 // warningUnitless is the warning about labels that volume searches cannot find.
@@ -64,11 +82,7 @@ func (w *colaWork) warnAbout(ctx context.Context, patch *cola.Patch[cola.Cola], 
 	if err != nil {
 		return err
 	}
-	if dated {
-		delete(w.undated, patch.Record.TTBID)
-	} else {
-		w.undated[patch.Record.TTBID] = struct{}{}
-	}
+	w.noteDate(patch.Record.TTBID, dated)
 	unitless, err := w.hasNoUnit(ctx, patch, outcome)
 	if unitless {
 		w.run.report.warn(Warning{Source: w.run.source, Message: warningUnitless, Rows: 1})
@@ -112,7 +126,7 @@ func (w *colaWork) stored(ctx context.Context, id cola.TTBID) (cola.Cola, error)
 
 var (
 	colaSchema = newSchema[cola.Cola]().
-			computed("has_barcode").
+			computed("has_barcode", "approval_date_estimate", "date_is_estimated").
 			form(textForm{prose: true}, "llm_product_description", "qualifications").
 			form(textForm{zip: true}, "address_zip_code").
 			form(textForm{abv: true}, "abv").

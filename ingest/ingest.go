@@ -43,6 +43,7 @@ import (
 	"log/slog"
 	"runtime"
 	"strings"
+	"time"
 
 	"github.com/colaregistry/colaregistry/cola/vocabulary"
 	"github.com/colaregistry/colaregistry/store"
@@ -101,6 +102,8 @@ type Options struct {
 	Logger *slog.Logger
 	// Workers is the number of decoding goroutines. Default: one per processor, at most eight.
 	Workers int
+	// Now is the clock that decides which receipt dates are plausible. Default: time.Now.
+	Now func() time.Time
 }
 
 // Progress is the progress of an import.
@@ -133,6 +136,9 @@ var ErrRefused = errors.New("rows were rejected")
 func Import(ctx context.Context, st Target, kind Kind, sources []Source, opts Options) (Report, error) {
 	if opts.Workers <= 0 {
 		opts.Workers = min(8, runtime.GOMAXPROCS(0))
+	}
+	if opts.Now == nil {
+		opts.Now = time.Now
 	}
 	if opts.Logger == nil {
 		opts.Logger = slog.New(slog.DiscardHandler)

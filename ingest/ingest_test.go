@@ -7,6 +7,7 @@ import (
 	"io"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
@@ -302,5 +303,23 @@ func TestImportUndated(t *testing.T) {
 	mustImport(t, st, Colas, texts(`{`+newRow+`}`)...)
 	if st.reads != 1 {
 		t.Errorf("%d lookups, want 1", st.reads)
+	}
+}
+
+// TestImportEstimated checks which labels count as having an estimated date, and that the computed
+// fields of our own API are accepted.
+func TestImportEstimated(t *testing.T) {
+	undated := strings.Replace(labelRow(1), `"2024-01-01"`, `null,"approval_date_estimate":"2024-05-05","date_is_estimated":true`, 1)
+	future := strings.Replace(undated, "24001001000001", "24002001000001", 1)
+	impossible := strings.Replace(undated, "24001001000001", "24999001000001", 1)
+	now := func() time.Time { return time.Date(2024, time.January, 1, 12, 0, 0, 0, time.UTC) }
+	report, err := Import(t.Context(), newFakeStore(), Colas, texts(undated+future+impossible), Options{Now: now})
+	if err != nil || report.Added != 3 || report.Undated != 3 || report.Estimated != 1 || len(report.Warnings) > 0 {
+		t.Errorf("report = %+v, %v; want 3 labels without an approval date, 1 of them with an estimate", report, err)
+	}
+	dated := strings.Replace(labelRow(1), "BRAND", "LATER", 1)
+	report, err = Import(t.Context(), newFakeStore(), Colas, texts(undated+undated+dated+impossible), Options{Now: now})
+	if err != nil || report.Undated != 1 || report.Estimated != 0 {
+		t.Errorf("report = %+v, %v; want 1 label without a date", report, err)
 	}
 }

@@ -40,6 +40,9 @@ type Report struct {
 	// Undated is the number of labels in the input that have no approval date after the import (in
 	// a dry run, would have none). It is only set for Colas.
 	Undated int
+	// Estimated is the number of labels in Undated that have an estimated date. The others have an
+	// ID without a plausible receipt date.
+	Estimated int
 	// Refusals lists the first 1,000 rejected rows, in order.
 	Refusals []Refusal
 	// reasons counts all rejected rows by reason.
@@ -164,7 +167,7 @@ func (r Report) WriteTo(w io.Writer) (int64, error) {
 		fmt.Fprintf(&b, "warning: %s\n", warning)
 	}
 	if r.Kind == Colas && r.Read > 0 {
-		fmt.Fprintf(&b, "labels without an approval date: %d%s\n", r.Undated, undatedHint(r.Undated))
+		fmt.Fprintf(&b, "labels without an approval date: %d%s\n", r.Undated, undatedHint(r))
 	}
 	if r.History && r.Read > 0 {
 		fmt.Fprintf(&b, "history: these labels trigger no alerts%s\n", initialHint(r.Initial))
@@ -185,9 +188,18 @@ func initialHint(initial bool) string {
 		"resume this import"
 }
 
-func undatedHint(n int) string {
-	if n == 0 {
+// undatedHint returns how searches treat the labels without an approval date and what to do next.
+func undatedHint(r Report) string {
+	if r.Undated == 0 {
 		return ""
 	}
-	return "; searches by approval date exclude them"
+	hint := ""
+	if r.Estimated > 0 {
+		hint = fmt.Sprintf("; %d have an estimated date, which importing the detail page replaces", r.Estimated)
+	}
+	if n := r.Undated - r.Estimated; n > 0 {
+		hint += fmt.Sprintf("; %d have no date, because their ID has no valid receipt date: only searches with "+
+			"date_range=all find them", n)
+	}
+	return hint
 }

@@ -30,16 +30,16 @@ func colaTools() []tool {
 			description: "Search US alcohol label approvals (COLAs), newest first. Use it to check whether a " +
 				"brand name is taken, list a company's labels, or count matches: pagination.total is " +
 				"exact. Filters combine with AND; several values of one filter combine with OR. Without dates " +
-				"it covers the last 365 days; set approval_date_from to 2005-01-01 for all history. " +
+				"it covers the last 365 days; set date_range to all for all history. " +
 				"Searches by TTB ID, or by status expired, surrendered or revoked, cover all history. " +
 				"Results include every status: check application_status before calling a label " +
-				"approved.\n\n" +
+				"approved. If the approval date is unknown, approval_date_estimate replaces it.\n\n" +
 				"Next page: the same filters plus cursor. Details: get_cola. Permittee: get_permittee. " +
 				"All labels with a given barcode: lookup_barcode.",
 			cost: "1 list record per label returned.", meter: cola.MeterListRecords,
 			output: outputSchema(true, []field{paginationMember, defaultsMember, chargedMember},
 				reflect.TypeFor[cola.ColaRow]()),
-			example: `{"q":"oak","product_type":["wine"],"approval_date_from":"2005-01-01","per_page":2}`,
+			example: `{"q":"oak","product_type":["wine"],"date_range":"all","per_page":2}`,
 		}, searchColas),
 		newTool(tool{
 			name: "get_cola", title: "Get one label",
@@ -67,7 +67,7 @@ func searchColas(
 	}
 	if d := page.Defaults; d != nil {
 		a.note("No date was given, so this covers labels approved since %s. For all history, set "+
-			"approval_date_from to 2005-01-01.", d.DateFrom)
+			"date_range to all.", d.DateFrom)
 		a.addMember("defaults_applied", d)
 	}
 	returned := len(page.Colas)

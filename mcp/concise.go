@@ -12,7 +12,7 @@ import (
 // labelSummaryFields identify a label and link to related records.
 var labelSummaryFields = []string{
 	"ttb_id", "brand_name", "product_name", "product_type", "class_name", "origin_name", "permit_number",
-	"application_status", "approval_date",
+	"application_status", "approval_date", "approval_date_estimate", "date_is_estimated",
 }
 
 // permitteeSummaryFields identify a permittee.

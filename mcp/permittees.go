@@ -93,7 +93,7 @@ func getPermittee(
 	}
 	if found.Value.Colas > len(found.Value.RecentColas) {
 		a.note("recent_colas has the newest %d of %d labels. For all, call search_colas with this "+
-			"permit_number and approval_date_from 2005-01-01.",
+			"permit_number and date_range all.",
 			len(found.Value.RecentColas), found.Value.Colas)
 	}
 	putRecord(&a, v, permitteeRecord{found.Value, svc.Rows(found.Value.RecentColas)})

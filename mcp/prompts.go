@@ -141,7 +141,7 @@ func brandClearancePrompt(p clearanceArgs, words registry.Vocabulary) (string, e
 	return fmt.Sprintf(`Check whether the brand name %q is available for a US alcohol label (%s).%s
 
 1. Call search_colas with brand_name %q, %s. pagination.total is the number of labels.
-2. Call search_colas with q set to each distinctive word of the name, to the name without its spaces or hyphens, and to likely other spellings, each with approval_date_from 2005-01-01 and per_page 5. Make at most four calls.
+2. Call search_colas with q set to each distinctive word of the name, to the name without its spaces or hyphens, and to likely other spellings, each with date_range all and per_page 5. Make at most four calls.
 3. Call get_cola for the three closest conflicts, and note each one's permittee, product and status.
 4. Report labels with the same brand, then similar ones, each with brand, product, class, permit number, status, approval date and TTB ID. Conclude with a judgment (clear, crowded or taken) and the reason.
 
@@ -244,7 +244,7 @@ func formatIfSet(format, value string) string {
 
 // searchAllHistory lists the arguments of search_colas, besides the brand name, for all dates.
 func searchAllHistory(perPage int, category, origin string) string {
-	arguments := []string{"approval_date_from 2005-01-01", fmt.Sprint("per_page ", perPage)}
+	arguments := []string{"date_range all", fmt.Sprint("per_page ", perPage)}
 	for _, a := range []string{formatIfSet("derived_subcategory %q", category), formatIfSet("origin %q", origin)} {
 		if a != "" {
 			arguments = append(arguments, a)

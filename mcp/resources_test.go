@@ -46,8 +46,8 @@ func TestReferenceResources(t *testing.T) {
 	}
 	filters := read("filters")
 	words := filters["filters"].(map[string]any)
-	if len(words) != 6 || fmt.Sprint(words["status"]) != "[approved expired surrendered revoked]" || len(filters["classes"].([]any)) < 100 || len(filters["origins"].([]any)) < 100 {
-		t.Errorf("filters = %v, want 6 lists", words)
+	if len(words) != 8 || fmt.Sprint(words["status"]) != "[approved expired surrendered revoked]" || len(filters["classes"].([]any)) < 100 || len(filters["origins"].([]any)) < 100 {
+		t.Errorf("filters = %v, want 8 lists", words)
 	}
 	tiers := read("tiers")["tiers"].([]any)
 	free := tiers[0].(map[string]any)

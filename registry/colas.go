@@ -19,7 +19,7 @@ type ColaPage struct {
 	Notes      []string              // how an ambiguous origin was read, and why no labels match
 }
 
-// SearchColas returns a page of the labels that match, newest approval first. It costs one list
+// SearchColas returns a page of the labels that match, latest effective date first. It costs one list
 // record per label returned. If fewer list records are left, the page is cut and TruncatedByQuota
 // is true.
 func (s *Service) SearchColas(
@@ -79,7 +79,7 @@ func colaPage(q cola.ColaSearch, rows []cola.ColaSummary, total int, more bool) 
 	}
 	if more && len(rows) > 0 {
 		last := rows[len(rows)-1]
-		page.Pagination.NextCursor = q.CursorAfter(cola.Position{Date: last.ApprovalDate, TTBID: last.TTBID})
+		page.Pagination.NextCursor = q.CursorAfter(cola.Position{Date: last.EffectiveDate(), TTBID: last.TTBID})
 	}
 	if q.DefaultWindow {
 		page.Defaults = &cola.DefaultsApplied{DateRange: true, DateFrom: q.From}

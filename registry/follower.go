@@ -39,7 +39,7 @@ type FollowerOptions struct {
 // Build describes the first build of the index.
 type Build struct {
 	Labels   int
-	Undated  int // labels without an approval date
+	Undated  int // labels without an effective date
 	Took     time.Duration
 	Restored bool // from a snapshot
 }

@@ -150,7 +150,7 @@ func (c *indexCollector) add(kind prometheus.ValueType, name, help string, read 
 func (c *indexCollector) addIndex() {
 	const gauge = prometheus.GaugeValue
 	c.add(gauge, "index_labels", "Labels in the index.", func(m *indexState) float64 { return float64(m.Labels) })
-	c.add(gauge, "index_undated_labels", "Labels in the index without an approval date.",
+	c.add(gauge, "index_undated_labels", "Labels in the index without an approval date or an estimate.",
 		func(m *indexState) float64 { return float64(m.Undated) })
 	c.add(gauge, "index_replaced_labels", "Replaced labels that stay in memory until their segment is compacted.",
 		func(m *indexState) float64 { return float64(m.Tombstones) })

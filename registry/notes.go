@@ -10,10 +10,16 @@ import (
 	"github.com/colaregistry/colaregistry/search"
 )
 
-// searchNotes returns notes on a search: how an ambiguous origin was read and, if no label matches,
-// possible reasons.
+// fewLabels is the total below which a search has notes on labels outside its dates.
+const fewLabels = 20
+
+// searchNotes returns notes on a search: how an ambiguous origin was read, which labels the dates
+// leave out if few labels match and, if none does, possible reasons.
 func searchNotes(view *search.View, p *cola.SearchParams, q *cola.ColaSearch, total int) []string {
 	notes := nonEmpty(vocabulary.OriginNote(p.Origin, q.Domestic))
+	if total < fewLabels {
+		notes = append(notes, dateNotes(view, q, total)...)
+	}
 	if total > 0 {
 		return notes
 	}
@@ -25,17 +31,35 @@ func searchNotes(view *search.View, p *cola.SearchParams, q *cola.ColaSearch, to
 		unknownValue("appellation", p.Appellation, view.KnowsAppellation)) {
 		notes = append(notes, unknown+vacuous)
 	}
-	if q.DefaultWindow {
-		always := q.Query
+	return append(notes, unknownFieldNotes(view, q.Query)...)
+}
+
+// dateNotes returns notes on labels that only the dates of a search leave out: those outside the
+// default window, those without a date and those with an estimated one. total is the number of
+// labels that match.
+func dateNotes(view *search.View, q *cola.ColaSearch, total int) (notes []string) {
+	if q.From != 0 || q.To != 0 {
+		always, dated := q.Query, q.Query
 		always.From, always.To = 0, 0
-		if n := countMatches(view, always); n > 0 {
-			notes = append(notes,
-				fmt.Sprintf("%s outside the default window of %d days. To search all dates, set approval_date_from "+
-					"to 2005-01-01.",
-					labelsMatch(n), cola.DefaultWindowDays))
+		dated.From, dated.To = 1, 0 // any date
+		all, known := countMatches(view, always), countMatches(view, dated)
+		if n := known - total; n > 0 && q.DefaultWindow {
+			notes = append(notes, fmt.Sprintf("%s outside the default window of %d days. To search all dates, set "+
+				"date_range to all.", labelsMatch(n), cola.DefaultWindowDays))
+		}
+		if n := all - known; n > 0 {
+			notes = append(notes, fmt.Sprintf("%s, but the approval date is unknown and can't be estimated. To "+
+				"include labels without a date, set only date_range, to all.", labelsMatch(n)))
 		}
 	}
-	return append(notes, unknownFieldNotes(view, q.Query)...)
+	if q.NoEstimates {
+		included := q.Query
+		included.NoEstimates = false
+		if n := countMatches(view, included) - total; n > 0 {
+			notes = append(notes, labelsMatch(n)+" every other filter, but the approval date is only estimated.")
+		}
+	}
+	return notes
 }
 
 // nonEmpty returns the notes that are not empty.

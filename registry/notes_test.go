@@ -36,6 +36,9 @@ func TestSearchNotes(t *testing.T) {
 		labelOf(26001001000007, func(c *cola.Cola) {
 			c.BrandName, c.GrapeVarietals, c.WineAppellation = "VITIS", []string{"Zinfandel"}, "NAPA VALLEY"
 		}),
+		labelOf(26001001000008, func(c *cola.Cola) { c.BrandName, c.ApprovalDate = "GUESSED", 0 }),
+		labelOf(15001001000009, func(c *cola.Cola) { c.BrandName, c.ApprovalDate = "GUESSED LONG AGO", 0 }),
+		labelOf(15999001000010, func(c *cola.Cola) { c.BrandName, c.ApprovalDate = "DATELESS", 0 }),
 	)
 	for name, tt := range map[string]struct {
 		params cola.SearchParams
@@ -51,6 +54,12 @@ func TestSearchNotes(t *testing.T) {
 		"an unknown path":    {cola.SearchParams{DerivedSubcategory: "Wine > Rde Wine"}, []string{"Did you mean Wine > Red Wine?", "the category is unknown"}},
 		"before the window":  {cola.SearchParams{Q: "bygone"}, []string{"1 label matches outside the default window"}},
 		"after the window":   {cola.SearchParams{Q: "tomorrow"}, []string{"1 label matches outside the default window"}},
+		"some in the window": {cola.SearchParams{Q: "guessed"}, []string{"1 label matches outside the default window"}},
+		"all dates":          {cola.SearchParams{Q: "guessed", DateRange: cola.AllDates}, nil},
+		"estimates excluded": {cola.SearchParams{Q: "guessed", EstimatedDates: "exclude", DateRange: cola.AllDates}, []string{"2 labels match every other filter, but the approval date is only estimated."}},
+		"undated":            {cola.SearchParams{Q: "dateless"}, []string{"1 label matches, but the approval date is unknown"}},
+		"undated in a range": {cola.SearchParams{Q: "dateless", ApprovalDateFrom: cola.NewDate(2005, 1, 1)}, []string{"1 label matches, but the approval date is unknown"}},
+		"undated, all dates": {cola.SearchParams{Q: "dateless", DateRange: cola.AllDates}, nil},
 		"within given dates": {cola.SearchParams{Q: "bygone", ApprovalDateFrom: cola.NewDate(2010, 1, 1)}, nil},
 		"unknown ABV":        {cola.SearchParams{Q: "hapax", ABVMin: cola.Some(90.0)}, []string{"1 label matches every other filter, but the ABV is unknown."}},
 		"unknown volume":     {cola.SearchParams{Q: "hapax", VolumeMax: cola.Some(1.0), VolumeUnit: "liters", ABVMin: cola.Some(90.0)}, nil},

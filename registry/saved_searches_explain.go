@@ -146,7 +146,7 @@ func (v verdict) idle() string {
 // timing returns the verdict for a label that matches the filters. A run covers approvals since the
 // day of the mark, and late arrivals of the 90 days before that.
 func (v verdict) timing() (word, message string) {
-	approved, mark := v.Label.ApprovalDate, v.trace.Mark
+	approved, mark := v.Label.EffectiveDate(), v.trace.Mark
 	from := cola.DateOf(mark.At)
 	switch {
 	case approved == 0:
@@ -155,7 +155,7 @@ func (v verdict) timing() (word, message string) {
 		return cola.VerdictNeverNews, "It is part of the initial import, so it doesn't trigger alerts."
 	case approved > cola.DateOf(v.now):
 		return cola.VerdictNotYet, fmt.Sprintf(
-			"Its approval date, %v, is in the future; the run that covers that day will find it.", approved)
+			"Its approval date, %v, is in the future; the run that covers that day will find it.", v.approved())
 	case approved >= from:
 		return cola.VerdictNextRun, v.nextRun()
 	case v.trace.Arrived <= mark.Revision:
@@ -169,22 +169,31 @@ func (v verdict) timing() (word, message string) {
 // seen returns the verdict for a label whose period has been covered by a run, or was over before
 // the search was created.
 func (v verdict) seen() (word, message string) {
-	approved, created := v.Label.ApprovalDate, v.trace.Search.CreatedAt
+	approved, created := v.Label.EffectiveDate(), v.trace.Search.CreatedAt
 	// Revisions are only approximately timestamps. Until the first run, the mark is exact: it is
 	// from the search's creation.
 	before := v.trace.Arrived <= cola.Revision(created) || v.trace.Mark.At.Equal(created.Time())
 	switch {
 	case before && approved < cola.DateOf(created.Time()):
 		return cola.VerdictBeforeSearch, fmt.Sprintf("It was approved on %v and reached the registry before the "+
-			"search was created on %v.", approved, cola.DateOf(created.Time()))
+			"search was created on %v.", v.approved(), cola.DateOf(created.Time()))
 	case v.trace.SeenFrom != 0 && approved < v.trace.SeenFrom.AddDays(-cola.LateDays):
 		return cola.VerdictTooOld, v.tooOld(v.trace.SeenFrom)
 	case v.trace.Seen.IsZero() || approved > cola.DateOf(v.trace.Seen):
 		return cola.VerdictPassed, fmt.Sprintf(
-			"Runs have covered labels approved on %v, and it didn't match the filters at that time.", approved)
+			"Runs have covered labels approved on %v, and it didn't match the filters at that time.", v.approved())
 	}
 	return cola.VerdictPassed, fmt.Sprintf(
 		"The run at %s covered it, and it didn't match the filters at that time.", formatInstant(v.trace.Seen))
+}
+
+// approved formats the label's effective date and marks an estimate.
+func (v verdict) approved() string {
+	date := v.Label.EffectiveDate().String()
+	if v.Label.DateIsEstimated {
+		date += " (estimated)"
+	}
+	return date
 }
 
 // tooOld returns the message for an approval before the window that starts on a day.
@@ -192,7 +201,7 @@ func (v verdict) tooOld(from cola.Date) string {
 	return fmt.Sprintf("It was approved on %v and reached the registry on %v. The run that covered that time "+
 		"included late labels only if they were approved in the previous %d days (on or after %v), so it "+
 		"skipped this one.",
-		v.Label.ApprovalDate, cola.DateOf(time.UnixMicro(int64(v.trace.Arrived))), cola.LateDays,
+		v.approved(), cola.DateOf(time.UnixMicro(int64(v.trace.Arrived))), cola.LateDays,
 		from.AddDays(-cola.LateDays))
 }
 

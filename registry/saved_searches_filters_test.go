@@ -167,6 +167,7 @@ func filterCases(labels []cola.IndexRecord) []filterCase {
 		{`{"derived_category": "wine>red  wine"}`, func(r *cola.IndexRecord) bool { return vocabulary.PathWithin(r.CategoryPath, "Wine > Red Wine") }},
 		{`{"origin_domestic": true}`, func(r *cola.IndexRecord) bool { return r.DomesticOrImported == vocabulary.Domestic }},
 		{`{"origin_imported": true, "origin_domestic": false}`, func(r *cola.IndexRecord) bool { return r.DomesticOrImported == vocabulary.Imported }},
+		{`{"estimated_dates": "Exclude"}`, func(r *cola.IndexRecord) bool { return !r.Summary.DateIsEstimated }},
 		{`{"applicant_us_state": "ca"}`, func(r *cola.IndexRecord) bool { return r.AddressState == "CA" }},
 		{`{"applicant_us_state": "New York"}`, func(r *cola.IndexRecord) bool { return r.AddressState == "NY" }},
 		{`{"abv_min": 40}`, func(r *cola.IndexRecord) bool { return r.ABV.OK && r.ABV.V >= 40 }},

@@ -95,7 +95,7 @@ func (a *samples) general() []class {
 		},
 		{"cursor, deep", search(func(s *cola.ColaSearch, i int) {
 			l := a.label(i)
-			s.CursorMode, s.After, s.PerPage = true, cola.Position{Date: l.ApprovalDate, TTBID: l.TTBID}, 100
+			s.CursorMode, s.After, s.PerPage = true, cola.Position{Date: l.EffectiveDate(), TTBID: l.TTBID}, 100
 		})},
 		{"barcode lookup", func(v *View, i int) int { r, _ := v.Barcode(a.code(i), 100); return r.TotalColas }},
 		{"everything at once", search(func(s *cola.ColaSearch, i int) {

@@ -21,7 +21,7 @@ func TestEveryFilterExcludes(t *testing.T) {
 		c.PermitNumber = "ZZ-9"
 		c.ProductType = vocabulary.DistilledSpirits
 		c.ApplicationStatus = vocabulary.StatusRevoked
-		c.ApprovalDate = cola.NewDate(2010, 1, 1)
+		c.ApprovalDate, c.DateEstimate = 0, cola.NewDate(2010, 1, 1)
 		c.ABV, c.Volume, c.VolumeUnit = cola.Some(50.0), cola.Some(50.0), "milliliters"
 	}))
 	if err := u.Commit(Marks{Labels: 1}); err != nil {

@@ -131,7 +131,7 @@ func (seg *segmentView) addPaths(into map[string]*pathCount, t *valueCounter) {
 	}
 }
 
-// yearCounter counts documents by year of approval.
+// yearCounter counts documents by year of their effective date.
 type yearCounter struct {
 	years  []int    // newest first
 	ends   []uint32 // documents of years[i] are below ends[i] and not below ends[i-1]

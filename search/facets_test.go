@@ -97,6 +97,10 @@ func (d *draws) params() (p cola.SearchParams) {
 	if p.ApprovalDateTo != 0 && p.ApprovalDateFrom > p.ApprovalDateTo {
 		p.ApprovalDateTo = 0
 	}
+	if p.ApprovalDateFrom == 0 && p.ApprovalDateTo == 0 && d.chance(30) {
+		p.DateRange = cola.AllDates
+	}
+	p.EstimatedDates = pick(d, "", "", "include", "exclude")
 	if d.chance(30) {
 		p.Page, p.PerPage = cola.Some(1+d.IntN(9)), cola.Some(3)
 	}
@@ -193,8 +197,8 @@ func (r *registry) values(facet string, p cola.SearchParams) map[string]bool {
 		case cola.FacetOrigin:
 			values[strings.ToUpper(string(s.OriginName))] = true
 		case cola.FacetYear:
-			if s.ApprovalDate != 0 {
-				values[fmt.Sprint(s.ApprovalDate.Time().Year())] = true
+			if date := effective(s); date != 0 {
+				values[fmt.Sprint(date.Time().Year())] = true
 			}
 		case cola.FacetCategory:
 			above := vocabulary.ResolveCategory(p.DerivedSubcategory, aliases)

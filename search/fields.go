@@ -12,7 +12,7 @@ import (
 
 // snapshotMagic begins a snapshot and is the version of its format. Change it with the columns; the
 // index then ignores older snapshots and is rebuilt.
-const snapshotMagic = "colaidx4"
+const snapshotMagic = "colaidx5"
 
 // Columns of text. Full-text queries search those up to lastSearched.
 const (
@@ -111,7 +111,7 @@ func unlessEmpty(values []string) []string {
 
 // Columns of numbers. Dates are stored as numbers.
 const (
-	numApproved = iota
+	numEffective = iota // approval date or else its estimate
 	numApplied
 	numImages
 	numABV
@@ -126,9 +126,9 @@ type numField struct {
 }
 
 var numFields = [numColumns]numField{
-	numApproved: {read: func(r *cola.IndexRecord) (float64, bool) { return known(r.Summary.ApprovalDate) }},
-	numApplied:  {read: func(r *cola.IndexRecord) (float64, bool) { return known(r.ApplicationDate) }},
-	numImages:   {read: func(r *cola.IndexRecord) (float64, bool) { return known(r.Summary.ImageCount) }},
+	numEffective: {read: func(r *cola.IndexRecord) (float64, bool) { return known(r.Summary.EffectiveDate()) }},
+	numApplied:   {read: func(r *cola.IndexRecord) (float64, bool) { return known(r.ApplicationDate) }},
+	numImages:    {read: func(r *cola.IndexRecord) (float64, bool) { return known(r.Summary.ImageCount) }},
 	numABV: {
 		read:    func(r *cola.IndexRecord) (float64, bool) { return r.ABV.V, r.ABV.OK },
 		between: func(q *cola.Query) (minABV, maxABV cola.Opt[float64]) { return q.ABVMin, q.ABVMax },

@@ -8,8 +8,8 @@
 //
 // # Segments
 //
-// A view consists of segments. A segment holds labels in result order: newest approval date first,
-// then by descending TTB ID, undated labels last. So posting lists are sorted, a date window is a
+// A view consists of segments. A segment holds labels in result order: latest effective date
+// first, then by descending TTB ID, undated labels last. So posting lists are sorted, a date window is a
 // range of documents, and a page is the first bits of a bitmap. A changed label is written to a new
 // segment and gets a tombstone in the old one. Compaction merges segments in the background, from
 // their own columns.

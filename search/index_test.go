@@ -200,7 +200,7 @@ func (h *harness) checkDays() {
 	s.From = s.To.AddDays(-h.IntN(60))
 	want := make([]int, s.To-s.From+1)
 	for _, l := range h.registry.search(&s.Query, phrases) {
-		want[s.To-l.Summary.ApprovalDate]++
+		want[s.To-effective(&l.Summary)]++
 	}
 	if diff := cmp.Diff(want, h.index.View().CountByDay(s.Query)); diff != "" {
 		h.t.Fatalf("CountByDay(%+v), latest first (-want +got):\n%s", s.Query, diff)

@@ -58,12 +58,20 @@ func (r *registry) searchAmong(q *cola.Query, want []text.Phrase, among func(col
 	}
 	sort.Slice(found, func(i, j int) bool {
 		a, b := found[i].Summary, found[j].Summary
-		if a.ApprovalDate != b.ApprovalDate {
-			return a.ApprovalDate > b.ApprovalDate
+		if a, b := effective(&a), effective(&b); a != b {
+			return a > b
 		}
 		return a.TTBID > b.TTBID
 	})
 	return found
+}
+
+// effective returns the approval date, or else its estimate.
+func effective(s *cola.ColaSummary) cola.Date {
+	if s.ApprovalDate == 0 {
+		return s.ApprovalDateEstimate
+	}
+	return s.ApprovalDate
 }
 
 // someAreas are viticultural areas. stateOf maps them to their states.
@@ -178,8 +186,9 @@ func matches(q *cola.Query, l *cola.IndexRecord, aliases map[string]string) bool
 		hasPart(q.BrandName, s.BrandName) && hasPart(q.PermitPart, s.PermitNumber) &&
 		is(q.PermitNumber, s.PermitNumber) && is(q.AddressState, strings.ToUpper(l.AddressState)) &&
 		(q.Barcode == "" || l.MainBarcode != "" && vocabulary.SameBarcode(q.Barcode, l.MainBarcode)) &&
-		(q.From == 0 || s.ApprovalDate != 0 && s.ApprovalDate >= q.From) &&
-		(q.To == 0 || s.ApprovalDate != 0 && s.ApprovalDate <= q.To) &&
+		(q.From == 0 || effective(s) != 0 && effective(s) >= q.From) &&
+		(q.To == 0 || effective(s) != 0 && effective(s) <= q.To) &&
+		!(q.NoEstimates && s.ApprovalDate == 0 && s.ApprovalDateEstimate != 0) &&
 		between(q.ABVMin, q.ABVMax, l.ABV.V, l.ABV.OK) && between(q.VolumeMin,
 		q.VolumeMax, ml, l.Volume.OK && hasVolume) &&
 		(q.Grape == "" || plain(q.Grape) != "" && slices.ContainsFunc(l.GrapeVarietals, func(g string) bool {
@@ -250,8 +259,8 @@ func (r *registry) permitteeList(s *cola.PermitteeSearch) []cola.PermitteeSummar
 			p.ColasApproved++
 		}
 		p.LastColaApplicationDate = max(p.LastColaApplicationDate, l.ApplicationDate)
-		if l.Summary.ApprovalDate <= s.Today {
-			latest[p.PermitNumber] = max(latest[p.PermitNumber], l.Summary.ApprovalDate)
+		if date := effective(&l.Summary); date <= s.Today {
+			latest[p.PermitNumber] = max(latest[p.PermitNumber], date)
 		}
 	}
 	var found []cola.PermitteeSummary

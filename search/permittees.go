@@ -41,7 +41,7 @@ type permitteeStats struct {
 	labels       uint32
 	approved     uint32    // labels with the status approved
 	lastApplied  cola.Date // latest application
-	lastApproval cola.Date // latest approval
+	lastApproval cola.Date // latest effective date
 	state        uint32
 	kind         uint32
 	known        bool
@@ -68,13 +68,13 @@ func (v *View) activeReason(i uint32, today cola.Date) cola.Text {
 	return ""
 }
 
-// latestApproval returns the latest approval of a permit number up to a day, or zero.
+// latestApproval returns the latest effective date of a permit number's labels up to a day, or zero.
 func (v *View) latestApproval(number string, today cola.Date) (latest cola.Date) {
 	for i := range v.segments {
 		seg := &v.segments[i]
 		for _, of := range seg.docsWithPermit(number, nil) {
 			of.Each(func(doc uint32) bool { // newest first
-				approved := seg.t.date(numApproved, doc)
+				approved := seg.t.date(numEffective, doc)
 				if !seg.isLive(doc) || approved > today {
 					return true
 				}

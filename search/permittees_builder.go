@@ -116,7 +116,7 @@ func (b *permitteesBuilder) countLabels(s *segment, each func(yield func(doc uin
 			b.rerank[i] = true
 		}
 		f := &b.next.stats[of[v]-1]
-		applied, approval := t.date(numApplied, doc), t.date(numApproved, doc)
+		applied, approval := t.date(numApplied, doc), t.date(numEffective, doc)
 		f.labels += uint32(sign)
 		if status.Value(doc) == vocabulary.StatusApproved {
 			f.approved += uint32(sign)
@@ -151,7 +151,7 @@ func (seg *segmentView) latestDates(number string) (applied, approval cola.Date)
 		of.Each(func(doc uint32) bool {
 			if seg.isLive(doc) {
 				applied = max(applied, seg.t.date(numApplied, doc))
-				approval = max(approval, seg.t.date(numApproved, doc))
+				approval = max(approval, seg.t.date(numEffective, doc))
 			}
 			return true
 		})

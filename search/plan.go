@@ -109,7 +109,7 @@ func newPlan(q *query, i int, seg *segmentView, sc *postings.Scratch) *plan {
 		return p
 	}
 	p.span = postings.BlocksOf(p.lo, p.hi)
-	for _, step := range []func(*query, int){p.addText, p.addFields, p.addPermit, p.addCategories, p.addBarcode} {
+	for _, step := range []func(*query, int){p.addText, p.addFields, p.addPermit, p.addCategories, p.addBarcode, p.addFirm} {
 		if step(q, i); p.empty {
 			return p
 		}
@@ -306,6 +306,13 @@ func (p *plan) addBetween(index *rangeIndex, minValue, maxValue cola.Opt[float64
 func (p *plan) addBarcode(q *query, _ int) {
 	if q.Barcode != "" {
 		p.addDocs(p.seg.barcodes.match(q.Barcode, true))
+	}
+}
+
+// addFirm adds the condition that the date is not an estimate.
+func (p *plan) addFirm(q *query, _ int) {
+	if q.NoEstimates && p.seg.firm.Len() > 0 {
+		p.addAny([]postings.List{p.seg.firm.At(0)})
 	}
 }
 

@@ -92,8 +92,9 @@ func (d *draws) label() cola.IndexRecord {
 			OriginName:        pick[cola.Text](d, "FRANCE", "CALIFORNIA", "Georgia", "OREGON", ""),
 			PermitNumber:      d.permit(),
 			ApplicationStatus: pick[cola.Text](d, "approved", "approved", "expired", "revoked", ""),
-			ApprovalDate:      d.date(),
+			ApprovalDate:      pick(d, 0, d.date(), d.date(), d.date()),
 		},
+		DateEstimate:       d.date(),
 		ApplicationDate:    d.date(),
 		DomesticOrImported: pick[cola.Text](d, "domestic", "imported", ""),
 		OriginID:           pick[cola.Text](d, "", "", "08", "6E", "51"),
@@ -218,7 +219,9 @@ func (d *draws) search() (s cola.ColaSearch, want []text.Phrase) {
 
 // filter sets one random filter.
 func (d *draws) filter(q *cola.Query) {
-	switch d.IntN(15) {
+	switch d.IntN(16) {
+	case 15:
+		q.NoEstimates = true
 	case 14:
 		q.Appellation = pick(d, "napa valley", "Oakville", "TO KÂLON", "california", "burgenland", "Valley", "’")
 	case 13:

@@ -16,7 +16,7 @@ type Page struct {
 	Next    cola.Position // of the last row; zero when the page is empty
 }
 
-// Search returns one page of the labels that match, in result order: newest approval first, then by
+// Search returns one page of the labels that match, in result order: latest effective date first, then by
 // TTB id descending, undated labels last.
 //
 // The text is interpreted as the first of these that applies:
@@ -64,12 +64,12 @@ func (v *View) searchResolved(q query, s cola.ColaSearch) Page {
 	page.Rows, page.HasMore = v.rows(found, skip, perPage)
 	if n := len(page.Rows); n > 0 {
 		last := &page.Rows[n-1]
-		page.Next = cola.Position{Date: last.ApprovalDate, TTBID: last.TTBID}
+		page.Next = cola.Position{Date: last.EffectiveDate(), TTBID: last.TTBID}
 	}
 	return page
 }
 
-// CountByDay counts the labels that match by approval date, from q.To back to q.From. Both dates
+// CountByDay counts the labels that match by effective date, from q.To back to q.From. Both dates
 // must be set; the result is empty if q.From is after q.To. The counts add up to the total of
 // Search.
 func (v *View) CountByDay(q cola.Query) []int {

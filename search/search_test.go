@@ -22,7 +22,7 @@ func (h *harness) checkMatches() {
 	}
 	var expected []cola.Position
 	for _, l := range h.registry.searchAmong(&s.Query, want, func(id cola.TTBID) bool { return id%part == 0 }) {
-		expected = append(expected, cola.Position{Date: l.Summary.ApprovalDate, TTBID: l.Summary.TTBID})
+		expected = append(expected, cola.Position{Date: effective(&l.Summary), TTBID: l.Summary.TTBID})
 	}
 	v := h.index.View()
 	if diff := cmp.Diff(expected, v.Matches(s.Query, v.Subset(ids))); diff != "" {

@@ -24,7 +24,8 @@ type segment struct {
 	categories  categoryIndex
 	ranges      [numColumns]rangeIndex // of columns with between
 	barcodes    barcodeIndex
-	permitOrder []uint32 // values of the permit column, sorted by permitKey
+	firm        postings.Lists // one list: documents whose date is not an estimate; none if no date is
+	permitOrder []uint32       // values of the permit column, sorted by permitKey
 	bytes       int64
 }
 
@@ -52,6 +53,7 @@ func buildSegment(ctx context.Context, t *table, names companyNames) (*segment, 
 		},
 		func() { s.categories = buildCategoryIndex(t) },
 		func() { s.barcodes = buildBarcodeIndex(t) },
+		func() { s.firm = firmDates(t) },
 		s.sortPermits,
 	}
 	for i, f := range textFields {
@@ -80,6 +82,22 @@ func buildSegment(ctx context.Context, t *table, names companyNames) (*segment, 
 	}
 	s.measure()
 	return s, nil
+}
+
+// firmDates returns the documents whose date is not an estimate, unless that is all of them.
+func firmDates(t *table) postings.Lists {
+	docs := make([]uint32, 0, t.n)
+	for doc := range t.n {
+		if !t.isEstimated(doc) {
+			docs = append(docs, doc)
+		}
+	}
+	if len(docs) == int(t.n) {
+		return postings.Lists{}
+	}
+	b := postings.NewBuilder(t.n, 1)
+	b.Add(docs)
+	return b.Lists()
 }
 
 // companyNames returns the names of the permittee with a permit number in vocabulary.NormalizePermit's form;
@@ -191,5 +209,6 @@ func (s *segment) serialize(c codec.Codec) {
 		}
 	}
 	s.barcodes.serialize(c)
+	s.firm.Serialize(c)
 	codec.Slice(c, &s.permitOrder)
 }

@@ -14,6 +14,7 @@ import (
 const (
 	flagHasBarcode  = 1 << iota // has_barcode of the summary
 	flagMainBarcode             // the first of its barcodes is the main one
+	flagEstimated               // its date is an estimate
 )
 
 // table contains the indexed data of some labels, by column. All other parts of a segment are
@@ -28,7 +29,7 @@ type table struct {
 
 	// Only set for tables in result order, which mergeTables produces.
 	byID     []uint32    // rows by ascending ID
-	days     []cola.Date // approval dates, newest first, then zero for undated rows
+	days     []cola.Date // effective dates, newest first, then zero for undated rows
 	dayStart []uint32    // rows of days[i] are from dayStart[i] to below dayStart[i+1]
 }
 
@@ -52,14 +53,21 @@ func (t *table) summary(row uint32) cola.ColaSummary {
 		OriginName:        cola.Text(vocabulary.PlaceName(t.text[colOrigin].Value(row))),
 		PermitNumber:      t.text[colPermit].Value(row),
 		ApplicationStatus: cola.Text(t.text[colStatus].Value(row)),
-		ApprovalDate:      t.date(numApproved, row),
 		HasBarcode:        t.flags[row]&flagHasBarcode != 0,
+	}
+	if date := t.date(numEffective, row); t.isEstimated(row) {
+		s.SetEstimate(date)
+	} else {
+		s.ApprovalDate = date
 	}
 	if images, ok := t.num[numImages].Value(row); ok {
 		s.ImageCount = int(images)
 	}
 	return s
 }
+
+// isEstimated reports whether the date of a row is an estimate.
+func (t *table) isEstimated(row uint32) bool { return t.flags[row]&flagEstimated != 0 }
 
 // date returns a row's value in a column of dates, or zero if it is unknown.
 func (t *table) date(column int, row uint32) cola.Date {
@@ -69,7 +77,7 @@ func (t *table) date(column int, row uint32) cola.Date {
 
 // position returns a row's position in result order.
 func (t *table) position(row uint32) cola.Position {
-	return cola.Position{Date: t.date(numApproved, row), TTBID: cola.TTBID(t.ids[row])}
+	return cola.Position{Date: t.date(numEffective, row), TTBID: cola.TTBID(t.ids[row])}
 }
 
 // ranksBefore reports whether a comes before b in result order.
@@ -103,7 +111,7 @@ func (t *table) serialize(c codec.Codec) {
 	codec.Slice(c, &t.dayStart)
 }
 
-// undated returns the range of documents without an approval date: from lo to below hi.
+// undated returns the range of documents without an effective date: from lo to below hi.
 func (t *table) undated() (lo, hi uint32) {
 	_, lo = t.window(1, 0)
 	return lo, t.n
@@ -146,7 +154,7 @@ func (t *table) idsWithPrefix(digits string) []uint32 {
 	return t.byID[t.idFrom(from):t.idFrom(to)]
 }
 
-// window returns the range of documents approved between two dates: from lo to below hi. A zero
+// window returns the range of documents with an effective date between two dates: from lo to below hi. A zero
 // date is open. If either date is set, undated documents are left out.
 func (t *table) window(from, to cola.Date) (lo, hi uint32) {
 	if from == 0 && to == 0 {

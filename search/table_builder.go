@@ -68,6 +68,9 @@ func flagsOf(l *cola.IndexRecord) (flags uint8) {
 	if l.MainBarcode != "" {
 		flags |= flagMainBarcode
 	}
+	if l.Summary.DateIsEstimated {
+		flags |= flagEstimated
+	}
 	return flags
 }
 

@@ -117,7 +117,7 @@ func (t *table) orderRows(inputs []mergeInput) []rowRef {
 func (t *table) countDays(inputs []mergeInput, n int, at func(int) rowRef) (day func(rowRef) uint32) {
 	number := map[cola.Date]uint32{}
 	for _, in := range inputs {
-		for _, v := range in.table.num[numApproved].Values {
+		for _, v := range in.table.num[numEffective].Values {
 			number[cola.Date(v)] = 0
 		}
 	}
@@ -130,11 +130,11 @@ func (t *table) countDays(inputs []mergeInput, n int, at func(int) rowRef) (day 
 	}
 	dayOf := make([][]uint32, len(inputs))
 	for i, in := range inputs {
-		for _, v := range in.table.num[numApproved].Values {
+		for _, v := range in.table.num[numEffective].Values {
 			dayOf[i] = append(dayOf[i], number[cola.Date(v)])
 		}
 	}
-	day = func(r rowRef) uint32 { return dayOf[r.input][inputs[r.input].table.num[numApproved].IDs.At(r.row)] }
+	day = func(r rowRef) uint32 { return dayOf[r.input][inputs[r.input].table.num[numEffective].IDs.At(r.row)] }
 	t.dayStart = make([]uint32, len(t.days)+1)
 	for i := range n {
 		t.dayStart[day(at(i))+1]++

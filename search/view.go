@@ -28,7 +28,7 @@ func (v *View) Marks() Marks { return v.marks }
 // Stats describes a view.
 type Stats struct {
 	Labels     int   // live labels
-	Undated    int   // live labels without an approval date
+	Undated    int   // live labels without an effective date
 	Permittees int   // permittees
 	Segments   int   // segments of the view
 	Tombstones int   // replaced labels that remain until compaction

@@ -91,6 +91,8 @@ func labelOf(l store.MatchedLabel) alertLabel {
 	details := []string{class, oneLine(string(c.OriginName), maxField)}
 	if c.ApprovalDate != 0 {
 		details = append(details, "approved "+day(c.ApprovalDate))
+	} else if c.DateIsEstimated {
+		details = append(details, "approved ≈ "+day(c.ApprovalDateEstimate)+" (estimated)")
 	}
 	details = slices.DeleteFunc(details, func(detail string) bool { return detail == "" })
 	f.Details = strings.Join(details, " · ")

@@ -100,6 +100,10 @@ func TestGolden(t *testing.T) {
 		l.Label.ProductName, l.Label.ClassName, l.Label.OriginName = "", "", ""
 		l.Label.ApprovalDate, l.Match.Met = 0, 0
 	}
+	estimated := func(l *store.MatchedLabel) {
+		l.Label.ApprovalDate = 0
+		l.Label.SetEstimate(cola.NewDate(2026, 11, 11))
+	}
 	paused := func(reason, address string, since bool) alerts.Message {
 		m := due(cola.EventPaused, address)
 		m.Destination.Kind = cola.KindWebhook
@@ -116,6 +120,7 @@ func TestGolden(t *testing.T) {
 		"three": ran(3, 1, label(9, "BLUE HERON", nil), label(10, "GREY HERON", late),
 			label(11, "HERON & SØNS <WINE>", sparse)),
 		"one":      ran(1, 1, label(9, "BLUE HERON", late)),
+		"estimate": ran(1, 0, label(9, "BLUE HERON", estimated)),
 		"none":     ran(0, 0),
 		"many":     ran(1204, 12, label(9, "BLUE HERON", nil), label(10, "GREY HERON", late)),
 		"test":     due(cola.EventTest, "alex@example.org"),

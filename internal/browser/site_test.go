@@ -227,7 +227,7 @@ func (h recordIDs) pages() []namedPage {
 		{"destination", destination, 200}, {"deliveries", "/deliveries", 200},
 		{"delivery", "/deliveries/" + h.Delivery, 200},
 		{"explore", "/explore", 200},
-		{"explore-found", "/explore?product_type=wine&approval_date_from=2005-01-01", 200}, {"label", "/explore/" + h.Label, 200}, {"permittee", permittee, 200},
+		{"explore-found", "/explore?product_type=wine&date_range=all", 200}, {"label", "/explore/" + h.Label, 200}, {"permittee", permittee, 200},
 		{"keys-ended", "/keys/ended", 200}, {"usage-refusals", "/usage/refusals", 200},
 		{"app-restore", "/apps/" + h.EndedApp + "/restore", 200},
 		{"search-feed", search + "/feed", 200}, {"search-feed-end", search + "/feed/end", 200},

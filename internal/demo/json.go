@@ -49,7 +49,7 @@ func appendRecord(b []byte, fields []cola.Field, record reflect.Value) []byte {
 	for i := range fields {
 		f, value := &fields[i], record.FieldByIndex(fields[i].Index)
 		unknown := value.IsZero() || value.Kind() == reflect.Slice && value.Len() == 0
-		if unknown && value.Kind() != reflect.Bool && f.Name != "image_index" {
+		if unknown && (value.Kind() != reflect.Bool || f.Name == "date_is_estimated") && f.Name != "image_index" {
 			continue
 		}
 		if b[len(b)-1] != '{' {

@@ -239,6 +239,7 @@ func (r *colaReader) flush() error {
 	if r.record.Summary.TTBID == 0 {
 		return nil
 	}
+	r.record.Summary.SetEstimate(r.record.Summary.ApprovalDateEstimate)
 	r.record.Summary.HasBarcode = r.record.MainBarcode != ""
 	r.record.Barcodes = r.record.Barcodes[:0]
 	r.record.AddBarcode(r.record.MainBarcode, r.kind)
@@ -250,10 +251,10 @@ func (r *colaReader) flush() error {
 	return r.yield(&r.record)
 }
 
-// A trigger sets an arrival's date to that of its label.
+// A trigger sets an arrival's date to the effective date of its label.
 const (
 	insertArrivals = `INSERT INTO cola_arrivals (ttb_id, revision, approval_date)
-		SELECT c.ttb_id, $1, c.approval_date FROM colas c WHERE c.ttb_id = ANY($2) ON CONFLICT (ttb_id) DO NOTHING`
+		SELECT c.ttb_id, $1, coalesce(c.approval_date, c.date_estimate) FROM colas c WHERE c.ttb_id = ANY($2) ON CONFLICT (ttb_id) DO NOTHING`
 	selectArrivals = `SELECT ttb_id, revision FROM cola_arrivals WHERE revision > 0 AND approval_date >= $1`
 )
 

@@ -11,6 +11,7 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/store"
 	"github.com/colaregistry/colaregistry/store/records"
+	"github.com/colaregistry/colaregistry/store/sqlstore"
 )
 
 // colaChunk is the number of labels per transaction: large enough to spread the cost of statements
@@ -27,12 +28,13 @@ func (s *Store) UpsertColas(
 	}
 	defer s.done()
 	outcomes := make([]store.Outcome, 0, len(patches))
-	rehearsed := new(records.Colas) // changes of a dry run so far, which the database does not contain
+	today := s.today()
+	rehearsed := &records.Colas{Today: today} // changes of a dry run so far, which the database does not contain
 	for chunk := range slices.Chunk(patches, colaChunk) {
 		stored, err := s.apply(ctx, change{mode: mode, plan: func(ctx context.Context, q querier) (plan, error) {
 			planner := rehearsed
 			if mode.Writes() {
-				planner = &records.Colas{History: mode == store.History}
+				planner = &records.Colas{History: mode == store.History, Today: today}
 			}
 			return planColas(ctx, q, planner, chunk)
 		}})
@@ -190,6 +192,11 @@ func (s stored) Colas(ctx context.Context, ids []cola.TTBID, found func(*cola.Co
 		found(c)
 	}
 	return nil
+}
+
+// ProcessingTimes implements records.Reader.
+func (s stored) ProcessingTimes(ctx context.Context) ([]cola.ProcessingTime, error) {
+	return sqlstore.ProcessingTimes(ctx, reader(s))
 }
 
 // colaWrite is the set of changes of one transaction. A label that changed more than once is

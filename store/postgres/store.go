@@ -17,6 +17,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/store"
 	"github.com/colaregistry/colaregistry/store/sqlstore"
 )
@@ -140,4 +141,12 @@ func (s *Store) clock() *time.Time {
 	}
 	now := s.now().UTC().Truncate(time.Microsecond)
 	return &now
+}
+
+// today returns the current date in UTC.
+func (s *Store) today() cola.Date {
+	if now := s.clock(); now != nil {
+		return cola.DateOf(*now)
+	}
+	return cola.DateOf(time.Now())
 }

@@ -15,14 +15,19 @@ type Reader interface {
 	Colas(ctx context.Context, ids []cola.TTBID, found func(*cola.Cola)) error
 	// Permittees calls found with each existing permittee.
 	Permittees(ctx context.Context, numbers []string, found func(Permittee)) error
+	// ProcessingTimes returns the processing times of label applications.
+	ProcessingTimes(ctx context.Context) ([]cola.ProcessingTime, error)
 }
 
 // Colas merges patches into stored labels and caches the results, so that later patches see earlier
 // ones. The zero value is empty.
 type Colas struct {
 	History    bool                      // labels don't arrive
+	Today      cola.Date                 // receipt dates after it are implausible
 	labels     map[cola.TTBID]*cola.Cola // loaded labels; nil if there is none
 	permittees Permittees
+	times      []cola.ProcessingTime // read when an estimate first needs them
+	timesRead  bool
 }
 
 // ColaChange is a change of one label.
@@ -32,8 +37,8 @@ type ColaChange struct {
 	Row                    bool       // its row changes
 	Images, Barcodes       bool       // these parts change
 	HadImages, HadBarcodes bool       // it has stored rows of these parts
-	HadDate, LosesDate     bool       // it had an approval date; the change clears it
-	Arrives                bool       // it gets its first approval date, judging by its row
+	HadDate, LosesDate     bool       // it had an effective date; the change clears it
+	Arrives                bool       // it gets its first effective date, judging by its row
 	Permittee              *Permittee // also to be written; nil if unchanged
 }
 
@@ -42,13 +47,16 @@ type ColaChange struct {
 func (pl *Colas) Plan(
 	ctx context.Context, r Reader, patches []cola.Patch[cola.Cola],
 ) ([]store.Outcome, []*ColaChange, error) {
-	if err := pl.load(ctx, r, patches); err != nil {
+	err := pl.load(ctx, r, patches)
+	if err != nil {
 		return nil, nil, err
 	}
 	outcomes, changes := make([]store.Outcome, len(patches)), make([]*ColaChange, len(patches))
 	var permits []string
 	for i := range patches {
-		outcomes[i], changes[i] = pl.merge(&patches[i])
+		if outcomes[i], changes[i], err = pl.merge(ctx, r, &patches[i]); err != nil {
+			return nil, nil, err
+		}
 		if changes[i] != nil {
 			permits = append(permits, changes[i].Label.PermitNumber)
 		}
@@ -83,7 +91,9 @@ func (pl *Colas) load(ctx context.Context, r Reader, patches []cola.Patch[cola.C
 }
 
 // merge applies one patch to its label. The change is nil if the label does not change.
-func (pl *Colas) merge(patch *cola.Patch[cola.Cola]) (store.Outcome, *ColaChange) {
+func (pl *Colas) merge(
+	ctx context.Context, r Reader, patch *cola.Patch[cola.Cola],
+) (store.Outcome, *ColaChange, error) {
 	id := patch.Record.TTBID
 	old := pl.labels[id]
 	label := new(cola.Cola)
@@ -92,29 +102,46 @@ func (pl *Colas) merge(patch *cola.Patch[cola.Cola]) (store.Outcome, *ColaChange
 	}
 	patch.Apply(label)
 	label.TTBID = id
+	if err := pl.estimateDate(ctx, r, label); err != nil {
+		return 0, nil, err
+	}
 	label.Derive()
 	if cola.CheckNew(label) != nil {
-		return store.Refused, nil
+		return store.Refused, nil, nil
 	}
 	c := &ColaChange{Label: label, Row: true, Images: true, Barcodes: true}
 	outcome := store.Added
 	if old != nil {
 		outcome = store.Changed
 		c.Exists = true
-		c.HadDate = old.ApprovalDate != 0
+		c.HadDate = old.EffectiveDate() != 0
 		c.HadImages = len(old.Images) > 0
 		c.HadBarcodes = len(old.Barcodes) > 0
 		c.Row = !Same(ColaColumns(label), ColaColumns(old))
 		c.Images = !slices.Equal(label.Images, old.Images)
 		c.Barcodes = !slices.Equal(label.Barcodes, old.Barcodes)
 		if !c.Row && !c.Images && !c.Barcodes {
-			return store.Unchanged, nil
+			return store.Unchanged, nil, nil
 		}
 	}
-	c.LosesDate = c.HadDate && label.ApprovalDate == 0
-	c.Arrives = !pl.History && !c.HadDate && label.ApprovalDate != 0
+	c.LosesDate = c.HadDate && label.EffectiveDate() == 0
+	c.Arrives = !pl.History && !c.HadDate && label.EffectiveDate() != 0
 	pl.labels[id] = label
-	return outcome, c
+	return outcome, c, nil
+}
+
+// estimateDate sets the estimated approval date of a label, also if the date is known, so that the
+// estimate can be compared with it.
+func (pl *Colas) estimateDate(ctx context.Context, r Reader, label *cola.Cola) (err error) {
+	label.DateEstimate = cola.EstimateApproval(label.TTBID, label.LatestUpdateDate, pl.Today,
+		func(received cola.Date) int {
+			if !pl.timesRead {
+				pl.times, err = r.ProcessingTimes(ctx)
+				pl.timesRead = err == nil
+			}
+			return cola.MedianProcessingDays(pl.times, label.ProductType, received)
+		})
+	return err
 }
 
 // Permittee is a permittee with its internal fields.

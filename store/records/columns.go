@@ -121,6 +121,7 @@ func ColaColumns(c *cola.Cola) []Column {
 		{"serial_number", &c.SerialNumber},
 		{"formula", &c.Formula},
 		{"qualifications", &c.Qualifications},
+		{"date_estimate", &c.DateEstimate},
 	}
 }
 
@@ -138,6 +139,7 @@ func IndexColumns(r *cola.IndexRecord, mainBarcodeType *string) []Column {
 		{"permit_number", &s.PermitNumber},
 		{"application_status", &s.ApplicationStatus},
 		{"approval_date", &s.ApprovalDate},
+		{"date_estimate", &s.ApprovalDateEstimate}, // also of known dates; see ColaSummary.SetEstimate
 		{"image_count", &s.ImageCount},
 		{"application_date", &r.ApplicationDate},
 		{"origin_id", &r.OriginID},

@@ -130,6 +130,7 @@ func eachCola(
 		if err := rows.Scan(into...); err != nil {
 			return err
 		}
+		r.Summary.SetEstimate(r.Summary.ApprovalDateEstimate)
 		r.Summary.HasBarcode = r.MainBarcode != ""
 		r.Barcodes = r.Barcodes[:0]
 		r.AddBarcode(r.MainBarcode, mainType)
@@ -195,7 +196,7 @@ func (s *Store) AllReferences(ctx context.Context) (store.ReferenceSets, error) 
 	return sets, err
 }
 
-// A trigger sets an arrival's date to that of its label.
+// A trigger sets an arrival's date to the effective date of its label.
 const (
 	insertArrival  = `INSERT INTO cola_arrivals (ttb_id, revision, approval_date) VALUES (?, ?, ?) ON CONFLICT (ttb_id) DO NOTHING`
 	selectArrivals = `SELECT ttb_id, revision FROM cola_arrivals INDEXED BY cola_arrivals_by_date WHERE revision > 0 AND approval_date >= ?`

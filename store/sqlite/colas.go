@@ -9,6 +9,7 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/store"
 	"github.com/colaregistry/colaregistry/store/records"
+	"github.com/colaregistry/colaregistry/store/sqlstore"
 )
 
 // colaChunk is the number of labels planned at once: large enough to amortize the cost of reading,
@@ -25,7 +26,8 @@ func (s *Store) UpsertColas(
 	}
 	defer s.done()
 	outcomes := make([]store.Outcome, 0, len(patches))
-	rehearsed := new(records.Colas) // changes of a dry run so far, which the database does not contain
+	today := cola.DateOf(s.currentTime())
+	rehearsed := &records.Colas{Today: today} // changes of a dry run so far, which the database does not contain
 	for chunk := range slices.Chunk(patches, colaChunk) {
 		stored, err := s.apply(ctx, change{
 			mode:  mode,
@@ -33,7 +35,7 @@ func (s *Store) UpsertColas(
 			plan: func(ctx context.Context, q querier, done int) (*plan, error) {
 				planner := rehearsed
 				if mode.Writes() {
-					planner = &records.Colas{History: mode == store.History}
+					planner = &records.Colas{History: mode == store.History, Today: today}
 				}
 				return planColas(ctx, q, planner, chunk[done:])
 			},
@@ -178,6 +180,11 @@ func (s stored) Colas(ctx context.Context, ids []cola.TTBID, found func(*cola.Co
 	return nil
 }
 
+// ProcessingTimes implements records.Reader.
+func (s stored) ProcessingTimes(ctx context.Context) ([]cola.ProcessingTime, error) {
+	return sqlstore.ProcessingTimes(ctx, reader(s))
+}
+
 // colaStep writes one label, and its permittee if the label changes it.
 type colaStep struct{ *records.ColaChange }
 
@@ -197,8 +204,8 @@ func (c colaStep) write(ctx context.Context, w *writer, rev cola.Revision) error
 		return err
 	}
 	if c.Arrives {
-		if err := w.exec(ctx, insertArrival, int64(c.Label.TTBID), int64(rev),
-			encode(&c.Label.ApprovalDate)); err != nil {
+		date := c.Label.EffectiveDate()
+		if err := w.exec(ctx, insertArrival, int64(c.Label.TTBID), int64(rev), encode(&date)); err != nil {
 			return err
 		}
 	}

@@ -96,6 +96,11 @@ func readSet[T any](ctx context.Context, q Querier, set records.Set[T], conditio
 		`SELECT `+set.ColumnList()+` FROM `+set.Table+` WHERE `+condition+` ORDER BY `+set.Order, args...)
 }
 
+// ProcessingTimes reads the processing times of label applications.
+func ProcessingTimes(ctx context.Context, q Querier) ([]cola.ProcessingTime, error) {
+	return readSet(ctx, q, records.ProcessingTimes, "TRUE")
+}
+
 const (
 	ofReport     = `commodity = $1 AND report_type = $2 AND report_date = $3`
 	deleteReport = `DELETE FROM production_reports WHERE ` + ofReport
@@ -163,7 +168,7 @@ func readReferences(ctx context.Context, q Querier) (sets store.ReferenceSets, e
 	if sets.ProductionReports, err = readSet(ctx, q, records.ProductionReports, "TRUE"); err != nil {
 		return sets, err
 	}
-	if sets.ProcessingTimes, err = readSet(ctx, q, records.ProcessingTimes, "TRUE"); err != nil {
+	if sets.ProcessingTimes, err = ProcessingTimes(ctx, q); err != nil {
 		return sets, err
 	}
 	if sets.FormulaProcessingTimes, err = readSet(ctx, q, records.FormulaProcessingTimes, "TRUE"); err != nil {

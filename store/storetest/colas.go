@@ -48,6 +48,9 @@ func allFieldsRoundTrip(t *testing.T, st store.Store, _ *clock) {
 	want := fullLabel()
 	v := reflect.ValueOf(want)
 	for _, f := range cola.FieldsOf[cola.Cola]() {
+		if estimated := f.Name == "approval_date_estimate" || f.Name == "date_is_estimated"; estimated {
+			continue // never present with an approval date; see testEstimates
+		}
 		if v.FieldByIndex(f.Index).IsZero() {
 			t.Errorf("fullLabel has no %s; the test needs every field", f.Name)
 		}

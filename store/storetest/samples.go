@@ -30,6 +30,7 @@ func Sample(n int) cola.Patch[cola.Cola] {
 		ApprovalDate:      cola.Date(732_000 + n%7_000),
 	}}
 	c.ApplicationType, c.ApplicationDate, c.LatestUpdateDate = "LABEL APPROVAL", c.ApprovalDate-20, c.ApprovalDate+400
+	c.DateEstimate = estimateOf(&c)
 	c.ClassID, c.OriginID, c.DomesticOrImported = "80", "1B", vocabulary.Domestic
 	c.IsDistinctiveContainer, c.IsResubmission = cola.Some(false), cola.Some(false)
 	c.AddressRecipient, c.AddressZipCode, c.AddressState = cola.Text(c.PermitNumber+" CELLARS LLC"), "94558", "CA"
@@ -67,6 +68,12 @@ func Sample(n int) cola.Patch[cola.Cola] {
 		RelativeImagePosition: "bottom right",
 	}}
 	return patchOf(c)
+}
+
+// estimateOf returns the estimated approval date of a label without known processing times.
+func estimateOf(c *cola.Cola) cola.Date {
+	return cola.EstimateApproval(c.TTBID, c.LatestUpdateDate, cola.DateOf(epoch),
+		func(cola.Date) int { return cola.DefaultProcessingDays })
 }
 
 // SampleID returns the ID of the n-th sample.
@@ -147,8 +154,9 @@ func CheckLegacyNulls(t *testing.T, st store.Store, patch cola.Patch[cola.Cola])
 	checkEqual(t, "Cola after storing the label again", want, mustCola(t, st, id))
 }
 
-// firstID is the ID of label(0). It begins with a zero, like the IDs of 2005 to 2009.
-const firstID cola.TTBID = 9079001000202
+// firstID is the ID of label(0). It begins with a zero, like the IDs of 2005 to 2009. It has no
+// possible receipt date, so labels are undated unless they have an approval date.
+const firstID cola.TTBID = 9400001000202
 
 // label returns a small label that a store accepts.
 func label(n int) cola.Cola {
@@ -219,7 +227,7 @@ func fullLabel() cola.Cola {
 		QRCodeURL:               "https://example.com/wine",
 		Images: []cola.Image{
 			{
-				TTBImageID:        "09079001000202-2",
+				TTBImageID:        "09400001000202-2",
 				ImageIndex:        1,
 				ContainerPosition: "back",
 				ExtensionType:     "jpg",
@@ -232,14 +240,14 @@ func fullLabel() cola.Cola {
 				QRCodeCount:       cola.Some(0),
 				ImageURL:          "https://example.com/images/2",
 			},
-			{TTBImageID: "09079001000202-1", ContainerPosition: "front", ImageURL: "https://example.com/images/1"},
-			{TTBImageID: "09079001000202-3", ImageIndex: 2},
+			{TTBImageID: "09400001000202-1", ContainerPosition: "front", ImageURL: "https://example.com/images/1"},
+			{TTBImageID: "09400001000202-3", ImageIndex: 2},
 		},
 		Barcodes: []cola.Barcode{
 			{
 				BarcodeType:           "EAN-13",
 				BarcodeValue:          "4006381333931",
-				TTBImageID:            "09079001000202-2",
+				TTBImageID:            "09400001000202-2",
 				WidthPixels:           cola.Some(210),
 				HeightPixels:          cola.Some(90),
 				Orientation:           "horizontal",

@@ -56,6 +56,7 @@ func Run(t *testing.T, open func(t *testing.T, now func() time.Time) store.Store
 		{"Endpoints", testEndpoints},
 		{"SealedSecrets", testSealedSecrets},
 		{"Arrivals", testArrivals},
+		{"Estimates", testEstimates},
 		{"Runs", testRuns},
 		{"RunNotifications", testRunNotifications},
 		{"ClaimedDeliveries", testClaimedDeliveries},

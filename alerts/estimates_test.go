@@ -1,0 +1,53 @@
+package alerts
+
+import (
+	"testing"
+	"time"
+
+	"github.com/colaregistry/colaregistry/cola"
+)
+
+// TestKnownDateAfterEstimate checks that a label is reported once, at its estimated date, whatever
+// its known date is later.
+func TestKnownDateAfterEstimate(t *testing.T) {
+	for desc, known := range map[string]cola.Date{
+		"years before":         date(11, 9).AddDays(-2000),
+		"a month before":       date(10, 10),
+		"the estimated date":   date(11, 9),
+		"in the next window":   date(11, 11),
+		"in the second window": date(11, 12),
+	} {
+		f := withSearches(2)
+		label := oak(2, 0)
+		label.Summary.SetEstimate(date(11, 9))
+		f.write(label, false)
+		r := New(Options{Store: f})
+		found := func() (ids []cola.TTBID) {
+			for _, run := range f.recorded {
+				for _, m := range run.new {
+					if m.TTBID == label.Summary.TTBID {
+						ids = append(ids, m.TTBID)
+					}
+				}
+			}
+			return ids
+		}
+		mustTick(t, r, f.clock)
+		if n := len(found()); n != 2 {
+			t.Fatalf("%s: %d searches found the label with an estimate, want 2", desc, n)
+		}
+		label.Summary.ApprovalDate = known
+		label.Summary.SetEstimate(0)
+		f.write(label, false)
+		for range 3 {
+			f.clock = f.clock.Add(24 * time.Hour)
+			mustTick(t, r, f.clock)
+		}
+		if n := len(found()); n != 2 {
+			t.Errorf("%s: %d matches of 2 searches after the known date, want 2", desc, n)
+		}
+		if runs := len(f.recorded); runs != 8 {
+			t.Errorf("%s: %d runs, want 8", desc, runs)
+		}
+	}
+}
