@@ -43,6 +43,7 @@ func TestDecode(t *testing.T) {
 		{"product_type=,,", cola.SearchParams{}},
 		{"approval_date_from=2024-02-29", cola.SearchParams{ApprovalDateFrom: cola.NewDate(2024, 2, 29)}},
 		{"approval_date_from=+2024-02-29+", cola.SearchParams{ApprovalDateFrom: cola.NewDate(2024, 2, 29)}},
+		{"date_range=all&estimated_dates=Exclude", cola.SearchParams{DateRange: "all", EstimatedDates: "Exclude"}},
 		{"page=7&per_page=+20", cola.SearchParams{Page: cola.Some(7), PerPage: cola.Some(20)}},
 		{"page=0&per_page=-1", cola.SearchParams{Page: cola.Some(0), PerPage: cola.Some(-1)}},
 		{"page=+", cola.SearchParams{}},

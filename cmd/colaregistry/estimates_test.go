@@ -17,9 +17,7 @@ import (
 func TestExportOnly(t *testing.T) {
 	export := sharedData(t, "ttb/cola_export.csv")
 	h := embedded(t)
-	if report := h.run(t, "import", "colas", export); !strings.Contains(report, "approval date: 231; 231 have an estimated date") {
-		t.Errorf("report lacks the number of estimated dates:\n%s", report)
-	}
+	h.run(t, "import", "colas", export)
 	s := startServer(t, h)
 	st, requests, key := mustOpen(t, h), 0, ""
 	get := func(path string) answer {

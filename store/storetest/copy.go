@@ -114,8 +114,11 @@ func populate(t *testing.T, st store.Store, c *clock) {
 		[]vocabulary.CategoryAlias{{Alias: "Wine > Old", Path: "Wine > New"}}, store.Commit)
 	must(t, outcomes, err)
 	outcomes, err = st.UpsertProcessingTimes(t.Context(),
-		[]cola.ProcessingTime{{Commodity: "wine", SnapshotDate: mustDate(t, "2026-01-02")}}, store.Commit)
+		[]cola.ProcessingTime{{
+			Commodity: "wine", SnapshotDate: mustDate(t, "2026-01-02"), TurnaroundDaysMedian: cola.Some(4),
+		}}, store.Commit)
 	must(t, outcomes, err)
+	mustAddColas(t, st, completedLabel(0)) // its estimate depends on the processing time
 	key := cola.ReportKey{Commodity: "wine", ReportType: "monthly", ReportDate: mustDate(t, "2026-01-01")}
 	row := cola.ProductionReport{
 		Commodity:         key.Commodity,
