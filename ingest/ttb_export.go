@@ -86,7 +86,7 @@ func newTTBLayout(header csvHeader) (l ttbLayout, warnings []string, err error) 
 	for column, name := range ttbColumns {
 		l.columns[column] = slices.Index(header.names, name)
 		switch {
-		case l.columns[column] >= 0, column == ttbSerial: // not stored
+		case l.columns[column] >= 0:
 		case slices.Contains(ttbRequired, column):
 			missing = append(missing, ttbTitles[column])
 		default:
