@@ -31,7 +31,8 @@ Examples:
 // Help describes the command.
 func (*importCommand) Help() string {
 	return `Accepts JSON, JSON lines, CSV, GeoJSON and saved pages of TTB's Public COLA Registry, also in folders and archives; the
-format is detected automatically. A running server shows the rows within two seconds. Invalid rows are reported and skipped, and the exit code is 1 unless --skip-invalid is set.
+format is detected automatically. A running server shows the rows within two seconds. Invalid rows are reported and
+skipped, and the exit code is 1 unless --skip-invalid is set.
 
 Examples:
 
