@@ -228,6 +228,8 @@ func (p *pipeline[T]) nextText(ctx context.Context, r *folderReader) error {
 	f := r.current
 	r.current = nil
 	defer f.close()
+	p.run.source = f.name
+	defer func() { p.run.source = r.source.Name }()
 	open := func() (io.ReadCloser, error) { return io.NopCloser(f.text), nil }
 	err := p.text(ctx, Source{Name: f.name, Size: -1, Open: open}, nil)
 	if !errors.Is(err, errUnknownFormat) {

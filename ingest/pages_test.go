@@ -367,6 +367,24 @@ func TestOtherKindsInFolders(t *testing.T) {
 	}
 }
 
+// TestRejectedInFolder checks that rejected rows of reports, which are written at the end, are named
+// by their file.
+func TestRejectedInFolder(t *testing.T) {
+	path := mustWrite(t, writeZIP(t, map[string]string{
+		"a.json": `{"commodity":"Beer","report_type":"yearly","year":2024,"statistical_group":"G"}
+			{"commodity":"Beer","report_type":"yearly","year":2024,"statistical_group":"G","value":"much"}`,
+	}))
+	report, err := Import(t.Context(), newFakeStore(), ProductionReports, []Source{FileSource(path)}, Options{SkipInvalid: true})
+	if err != nil || len(report.Refusals) != 2 {
+		t.Errorf("report = %s, %v, want two rejected rows", report.Summary(), err)
+	}
+	for _, refusal := range report.Refusals {
+		if refusal.Source != path+"/a.json" {
+			t.Errorf("rejected row = %s", refusal)
+		}
+	}
+}
+
 // TestManyPages checks that pages are stored in batches, under their own names.
 func TestManyPages(t *testing.T) {
 	files, form := map[string]string{}, samplePage(t, "printable.html")
