@@ -45,7 +45,8 @@ Examples:
     colaregistry import --dry-run permittees FRL_All_Permits.json
     colaregistry import production-reports Wine_monthly_data_csv.csv Wine_yearly_data_csv.csv
     colaregistry import processing-times cola_stats.xml
-    colaregistry import --allow-empty formula-processing-times form_stats.csv
+    colaregistry import formula-processing-times form_stats.csv
+    colaregistry import --allow-empty colas today.csv
     colaregistry demo --colas 1000 | colaregistry import colas -
 `
 }
