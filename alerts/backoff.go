@@ -13,8 +13,8 @@ var retryGaps = [...]time.Duration{
 	2 * time.Hour, 5 * time.Hour, 10 * time.Hour, 14 * time.Hour, 20 * time.Hour, 20 * time.Hour,
 }
 
-// challengeRetries is how often a challenge is retried: less than messages, because the receiver
-// may not expect it and the account holder can request another one.
+// challengeRetries is the number of times a challenge is retried. It is lower than for messages,
+// because the receiver may not expect a challenge and the account holder can request another one.
 const challengeRetries = 4
 
 const (
@@ -76,7 +76,7 @@ func attemptFor(due store.DueDelivery, at time.Time, took time.Duration, res Res
 
 // pauseReason returns the reason to pause the destination of a failed message, or "" to leave it
 // unchanged. Unconfirmed destinations stay unconfirmed. Notices about a paused destination go to
-// another one, so their failures don't count.
+// the account's email address, so their failures don't count against the destination.
 func pauseReason(due store.DueDelivery, res Result) string {
 	counts := due.Event == cola.EventRan || due.Event == cola.EventTest
 	switch {

@@ -74,8 +74,8 @@ func TestMarkAfter(t *testing.T) {
 	}
 }
 
-// TestContiguousWindows checks that successive windows are contiguous for runs at any times, so that
-// the next window includes labels that arrive after the run.
+// TestContiguousWindows checks that successive windows are contiguous for runs at arbitrary times,
+// so that the next window includes labels that arrive after the run.
 func TestContiguousWindows(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := store.Mark{At: at(1, 1, 0), Revision: 1}
@@ -116,8 +116,8 @@ func bottled(number int, kind vocabulary.ProductType, container string) cola.Ind
 	return label
 }
 
-// TestMatchedFilters checks that a match lists only the filters, and of alternatives only the
-// options, that the label matches.
+// TestMatchedFilters checks that a match lists only the filters that the label matches and, among
+// alternatives, only the matching options.
 func TestMatchedFilters(t *testing.T) {
 	on := cola.Some(true)
 	for _, tt := range []struct {

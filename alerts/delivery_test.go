@@ -108,7 +108,7 @@ func TestDeliverInFuture(t *testing.T) {
 // longer exist.
 func TestMessageErrors(t *testing.T) {
 	withDeliveries(t, 40, func(t *testing.T, f *fakeDeliveries) {
-		f.unread[1003], f.unread[1030] = store.ErrNotFound, errors.New("a filter of a newer version")
+		f.unreadable[1003], f.unreadable[1030] = store.ErrNotFound, errors.New("a filter from a newer version")
 		c, log := newTestDispatcher(f, &fakeSender{answer: func(_ context.Context, m Message) Result {
 			if m.ID == 20 {
 				panic("a label without a name")
@@ -231,8 +231,8 @@ func TestAttemptRejected(t *testing.T) {
 	})
 }
 
-// TestSlowReceivers checks that an unresponsive receiver with many waiting messages delays others
-// by one attempt only, and that an unresponsive mail server of ours delays only mail.
+// TestSlowReceivers checks that an unresponsive receiver with many pending messages delays others
+// by only one attempt, and that our own mail server, if unresponsive, delays only mail.
 func TestSlowReceivers(t *testing.T) {
 	withDeliveries(t, 0, func(t *testing.T, f *fakeDeliveries) {
 		for range 200 {

@@ -16,9 +16,10 @@ import (
 //   - An account has few messages in flight, and fewer while its receivers are slow.
 //   - After a slow attempt, other messages to the same receiver are postponed for a while. If the
 //     delay was ours, such as that of an unresponsive mail server, the whole kind is postponed.
-//   - Requests to one host, over all accounts, are limited in flight and per minute. Many accounts
-//     share the host of a platform, so both limits are divided among the accounts that use it, with
-//     one share left for the next account. A slow endpoint there delays only its own account.
+//   - Requests to one host, across all accounts, are limited in flight and per minute. Many
+//     accounts share the host of a platform, so both limits are divided among the accounts that use
+//     it, with one share left for the next account. A slow endpoint there delays only its own
+//     account.
 //
 // A postponed message stays claimed and is tried once the claim expires. That is not a failed
 // attempt.

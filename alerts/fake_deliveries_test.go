@@ -18,15 +18,15 @@ import (
 type fakeDeliveries struct {
 	now func() time.Time // the database's clock
 
-	mu       sync.Mutex
-	all      map[int64]*fakeDelivery
-	paused   map[string]string // reasons by destination UUID
-	recorded []store.Attempt
-	released []int64
-	unread   map[int64]error // errors by run whose content is unreadable
-	deleted  []time.Time
-	old      int // number of old deliveries still to delete
-	claims   int
+	mu         sync.Mutex
+	all        map[int64]*fakeDelivery
+	paused     map[string]string // reasons by destination UUID
+	recorded   []store.Attempt
+	released   []int64
+	unreadable map[int64]error // errors by run whose content can't be read
+	deleted    []time.Time
+	old        int // number of old deliveries still to delete
+	claims     int
 
 	// before, if set, runs at the start of every call, one at a time. The call fails with its
 	// error.
@@ -45,7 +45,7 @@ var _ DispatcherStore = (*fakeDeliveries)(nil)
 
 func newFakeDeliveries(now func() time.Time) *fakeDeliveries {
 	return &fakeDeliveries{
-		now: now, all: map[int64]*fakeDelivery{}, paused: map[string]string{}, unread: map[int64]error{},
+		now: now, all: map[int64]*fakeDelivery{}, paused: map[string]string{}, unreadable: map[int64]error{},
 	}
 }
 
@@ -131,7 +131,7 @@ func (f *fakeDeliveries) RunContent(ctx context.Context, run int64) (c store.Run
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if err := f.unread[run]; err != nil {
+	if err := f.unreadable[run]; err != nil {
 		return c, fmt.Errorf("run %d: %w", run, err)
 	}
 	c.Run.ID, c.Run.MatchCount = run, foundByFake

@@ -146,7 +146,7 @@ func TestTickCanceled(t *testing.T) {
 // immediately, and keep their windows.
 func TestFailingSearches(t *testing.T) {
 	for name, spoil := range map[string]func(*fakeStore, *fakeSearch){
-		"filters of a newer version":     func(_ *fakeStore, s *fakeSearch) { s.fault = errors.New(`unknown field "color"`) },
+		"filters from a newer version":   func(_ *fakeStore, s *fakeSearch) { s.fault = errors.New(`unknown field "color"`) },
 		"a schedule without a day":       func(_ *fakeStore, s *fakeSearch) { s.search.Schedule.Cadence = cola.CadenceMonthly },
 		"an unknown cadence":             func(_ *fakeStore, s *fakeSearch) { s.search.Schedule.Cadence = "fortnightly" },
 		"a mark ahead of the labels":     func(_ *fakeStore, s *fakeSearch) { s.mark.Revision += 1_000_000 },

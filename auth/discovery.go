@@ -190,7 +190,7 @@ type pendingFetch[T any] struct {
 	err     error
 }
 
-// errFetchedRecently is the error for a document that was fetched too recently to fetch it again.
+// errFetchedRecently is the error for a document that was fetched too recently to be fetched again.
 var errFetchedRecently = errors.New("the issuer was contacted too recently")
 
 // get returns the document. It waits only if there is no usable version.

@@ -74,7 +74,7 @@ func leaks(text, token string) bool {
 	return false
 }
 
-// garbled returns strings without the syntax of a token.
+// garbled returns strings that are not well-formed tokens.
 func (b *tokenFixture) garbled() []hostile {
 	good := b.token()
 	parts := strings.Split(good, ".")
@@ -94,7 +94,7 @@ func (b *tokenFixture) garbled() []hostile {
 		{"padded", part(1, parts[1]+"=")},
 		{"line break within", part(1, parts[1][:4]+"\n"+parts[1][4:])},
 		{"ordinary base64", part(2, strings.Repeat("+/", 43))},
-		{"bits beyond the end", part(2, parts[2][:len(parts[2])-1]+"B")},
+		{"nonzero trailing bits", part(2, parts[2][:len(parts[2])-1]+"B")},
 		{"one megabyte", strings.Repeat("A", 1<<20)},
 		{"one megabyte of claims", part(1, strings.Repeat("A", 1<<20))},
 		{"one byte too long", part(2, strings.Repeat("A", maxToken+1-len(parts[0])-len(parts[1])-2))},
@@ -201,10 +201,10 @@ func (b *tokenFixture) forOthers(t *testing.T) []hostile {
 	b.other.publish(theirs)
 	return []hostile{
 		{"another audience", b.token(claim("aud", "https://cola.example.com/api"))},
-		{"audience with a slash more", b.token(claim("aud", ourAudience+"/"))},
+		{"audience with an extra slash", b.token(claim("aud", ourAudience+"/"))},
 		{"audience in upper case", b.token(claim("aud", strings.ToUpper(ourAudience)))},
 		{"audiences in one string", b.token(claim("aud", ourAudience+" cola-api"))},
-		{"several, all others", b.token(claim("aud", []string{"account", "a"}))},
+		{"several audiences, none of them ours", b.token(claim("aud", []string{"account", "a"}))},
 		{"no audience", b.token(claim("aud", nil))},
 		{"empty list of audiences", b.token(claim("aud", []string{}))},
 		{"aud in upper case", b.token(claim("aud", "x"), claim("AUD", ourAudience))},
@@ -213,7 +213,7 @@ func (b *tokenFixture) forOthers(t *testing.T) []hostile {
 		{"another issuer", unknown.sign(b.header(nil), b.claims([]change{claim("iss", "https://evil.example.com")}))},
 		{"our issuer with a slash", b.token(claim("iss", ourIssuer+"/"))},
 		{"our issuer in upper case", b.token(claim("iss", strings.ToUpper(ourIssuer)))},
-		{"our issuer's start", b.token(claim("iss", "https://id.example.com"))},
+		{"prefix of our issuer", b.token(claim("iss", "https://id.example.com"))},
 		{"no issuer", b.token(claim("iss", nil))},
 		{"empty issuer", b.token(claim("iss", ""))},
 		{"list of issuers", b.token(claim("iss", []string{ourIssuer}))},

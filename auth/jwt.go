@@ -17,8 +17,8 @@ import (
 	jose "github.com/go-jose/go-jose/v4"
 )
 
-// maxToken is the maximum length of an access token in bytes. Typical tokens have one to four
-// KiB.
+// maxToken is the maximum length of an access token in bytes. Typical tokens are one to four KiB
+// long.
 const maxToken = 16 << 10
 
 // accessToken is a well-formed but unverified token.
@@ -39,7 +39,7 @@ func algorithms() []jose.SignatureAlgorithm {
 	}
 }
 
-// parseToken parses the form of a token, within limits on its size.
+// parseToken parses a token of up to maxToken bytes without verifying it.
 func parseToken(raw string) (accessToken, error) {
 	if len(raw) > maxToken {
 		return accessToken{}, unauthorized("The access token is too long; the limit is %d bytes.", maxToken)
@@ -93,7 +93,7 @@ func (t *accessToken) readHeader(data []byte) error {
 	}
 	for _, name := range []string{"crit", "b64"} {
 		if _, ok := header[name]; ok {
-			return unauthorized("The access token's header has the unknown parameter %q.", name)
+			return unauthorized("The access token's header has the unsupported parameter %q.", name)
 		}
 	}
 	alg, err := header.text("alg")

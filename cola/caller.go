@@ -64,7 +64,7 @@ type Caller struct {
 // Has reports whether the caller has the scope.
 func (c Caller) Has(s Scope) bool { return slices.Contains(c.Scopes, s) }
 
-// NotAllowed is the details.reason of an insufficient_scope error if the operator has not allowed
+// NotAllowed is the details.reason of an insufficient_scope error if the operator has not granted
 // the app the scope. Requesting it again doesn't help.
 const NotAllowed = "app_not_allowed"
 
@@ -81,8 +81,8 @@ func InsufficientScope(s Scope) *Error {
 func (c Caller) Lacks(s Scope) *Error {
 	refusal := InsufficientScope(s)
 	if slices.Contains(c.Withheld, s) {
-		refusal.Message = fmt.Sprintf("The operator of this service has not allowed this app the scope %q. "+
-			"Ask the operator to allow it (app register --scope %s), or use an API key.", s, s)
+		refusal.Message = fmt.Sprintf("The operator of this service has not granted this app the scope %q. "+
+			"Ask the operator to grant it (app register --scope %s), or use an API key.", s, s)
 		refusal.Details["reason"] = NotAllowed
 	}
 	return refusal

@@ -63,11 +63,15 @@ func (c *Cola) checkIdentity(f *recordErrors) {
 	f.name("address_recipient", string(c.AddressRecipient))
 	f.name("address_zip_code", string(c.AddressZipCode))
 	f.name("address_state", string(c.AddressState))
+	f.name("trade_name", string(c.TradeName))
 }
 
 func (c *Cola) checkApplication(f *recordErrors) {
 	f.oneOf("application_status", string(c.ApplicationStatus), vocabulary.Statuses())
 	f.name("application_type", string(c.ApplicationType))
+	f.name("serial_number", string(c.SerialNumber))
+	f.name("formula", string(c.Formula))
+	f.prose("qualifications", string(c.Qualifications))
 	f.date("application_date", c.ApplicationDate)
 	f.date("approval_date", c.ApprovalDate)
 	f.date("expiration_date", c.ExpirationDate)

@@ -49,11 +49,15 @@ type Cola struct {
 	IsDistinctiveContainer Opt[bool] `json:"is_distinctive_container" nullable:"true" doc:"Whether the approval covers a distinctive container." example:"false"`
 	ForDistinctiveCapacity Text      `json:"for_distinctive_capacity" nullable:"true" doc:"Capacity of the distinctive container, free text." example:"750 MILLILITERS"`
 	IsResubmission         Opt[bool] `json:"is_resubmission" nullable:"true" doc:"Whether this resubmits an earlier application." example:"false"`
-	ForResubmissionTTBID   TTBID     `json:"for_resubmission_ttb_id" nullable:"true" doc:"TTB ID of the earlier COLA, for a resubmission." example:"11024001000092"`
+	ForResubmissionTTBID   TTBID     `json:"for_resubmission_ttb_id" nullable:"true" doc:"TTB ID of the earlier label, for a resubmission." example:"11024001000092"`
 	ForExemptionState      Text      `json:"for_exemption_state" nullable:"true" doc:"State of sale, for a certificate of exemption." example:"NJ"`
 	AddressRecipient       Text      `json:"address_recipient" nullable:"true" doc:"Name in the applicant's business address." example:"NIEDERHOFF IMPORTS INC"`
 	AddressZipCode         Text      `json:"address_zip_code" nullable:"true" doc:"ZIP code of the applicant's business address." example:"07927"`
 	AddressState           Text      `json:"address_state" nullable:"true" doc:"State of the applicant's business address." example:"NJ"`
+	TradeName              Text      `json:"trade_name" nullable:"true" doc:"Applicant's trade name used on the label, if it differs." example:"NIEDERHOFF WINES"`
+	SerialNumber           Text      `json:"serial_number" nullable:"true" doc:"Applicant's number of the application." example:"11NI11"`
+	Formula                Text      `json:"formula" nullable:"true" doc:"Numbers of the approved formulas." example:"1007041"`
+	Qualifications         Text      `json:"qualifications" nullable:"true" doc:"Conditions of the approval, one per line." example:"NO MORE USE-UPS WILL BE GRANTED."`
 
 	GrapeVarietals  []string `json:"grape_varietals" nullable:"false" doc:"Grape varietals, for wine." example:"[\"Zweigelt\"]"`
 	WineVintageYear Opt[int] `json:"wine_vintage_year" nullable:"true" doc:"Vintage, for wine." example:"2009"`

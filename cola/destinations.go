@@ -37,7 +37,7 @@ const (
 	ReasonGone         = "gone"         // the receiver returned 410
 )
 
-// Destination is where messages of saved searches are sent.
+// Destination is where saved-search messages are sent.
 type Destination struct {
 	UUID            string         `json:"uuid" format:"uuid" doc:"ID of the destination." example:"5b1d3c52-0c5c-4a52-8f6d-7d1f6f0a9b10"`
 	Kind            string         `json:"kind" enum:"email,webhook" doc:"How messages are sent." example:"webhook"`
@@ -121,7 +121,7 @@ type Delivery struct {
 	SavedSearch   Opt[string]    `json:"saved_search" nullable:"true" doc:"UUID of the saved search." example:"0b9f8c0e-6a55-4f0e-9a39-2f1f0f9f6d11"`
 	RunID         Opt[int64]     `json:"run_id" nullable:"true" doc:"Number of the run." example:"1841"`
 	State         string         `json:"state" enum:"pending,delivered,failed,skipped" doc:"delivered: accepted by the receiver. failed: abandoned after the last attempt. skipped: not sent, because the destination was not active." example:"delivered"`
-	Error         Opt[string]    `json:"error" nullable:"true" doc:"Why the latest attempt failed, or why the message was skipped." example:"The receiver answered 503."`
+	Error         Opt[string]    `json:"error" nullable:"true" doc:"Why the latest attempt failed, or why the message was skipped." example:"The receiver responded with status 503."`
 	AttemptCount  int            `json:"attempt_count" doc:"Attempts so far." example:"2"`
 	CreatedAt     Timestamp      `json:"created_at" format:"date-time" doc:"When the message was created (UTC); for a run, when it ran." example:"2026-11-23T06:00:02Z"`
 	NextAttemptAt Opt[Timestamp] `json:"next_attempt_at" nullable:"true" format:"date-time" doc:"Time of the next attempt (UTC); null once settled." example:"2026-11-23T06:05:04Z"`
@@ -133,7 +133,7 @@ type DeliveryAttempt struct {
 	At         Timestamp   `json:"at" format:"date-time" doc:"Start time (UTC)." example:"2026-11-23T06:00:02Z"`
 	DurationMS int64       `json:"duration_ms" doc:"Duration in milliseconds." example:"184"`
 	Status     Opt[int]    `json:"status" nullable:"true" doc:"HTTP or SMTP status of the response; null without a response." example:"503"`
-	Error      Opt[string] `json:"error" nullable:"true" doc:"Why the attempt failed; null if it succeeded." example:"The receiver answered 503."`
+	Error      Opt[string] `json:"error" nullable:"true" doc:"Why the attempt failed; null if it succeeded." example:"The receiver responded with status 503."`
 }
 
 // DeliveryDetail is a delivery with its attempts, oldest first.

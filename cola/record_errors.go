@@ -163,7 +163,7 @@ func (f *recordErrors) year(field string, v Opt[int], first int) {
 // date checks a day from minYear to maxYear.
 func (f *recordErrors) date(field string, d Date) {
 	if d != 0 && (d < minDay || d > maxDay) {
-		f.add(field, "%s is not in the years %d to %d", d, minYear, maxYear)
+		f.add(field, "%s is not between %d and %d", d, minYear, maxYear)
 	}
 }
 

@@ -46,7 +46,7 @@ type ProcessingTime struct {
 
 // FormulaProcessingTime is a row of GET /processing-times/formula.
 type FormulaProcessingTime struct {
-	Commodity            string   `json:"commodity" doc:"Wine, Malt Beverage or Distilled Spirits." example:"Distilled Spirits"`
+	Commodity            string   `json:"commodity" doc:"Wine, Malt Beverage, Distilled Spirits, or All." example:"Distilled Spirits"`
 	FormulaType          string   `json:"formula_type" doc:"Formula type." example:"Formula Approval"`
 	SnapshotDate         Date     `json:"snapshot_date" format:"date" doc:"Publication date." example:"2025-06-30"`
 	TurnaroundDaysMedian Opt[int] `json:"turnaround_days_median" nullable:"true" doc:"Median days from receipt to action." example:"7"`

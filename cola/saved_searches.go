@@ -22,7 +22,7 @@ const MaxSavedSearches = 1_000
 
 // SavedSearchFilters are the filters of a saved search. Empty values and false booleans are absent.
 type SavedSearchFilters struct {
-	Query               string       `json:"query,omitzero" doc:"Full text, as in the label search's q parameter." maxLength:"200" example:"barrel aged"`
+	Query               string       `json:"query,omitzero" doc:"Full-text search, as in the label search's q parameter." maxLength:"200" example:"barrel aged"`
 	BrandName           string       `json:"brand_name,omitzero" doc:"Part of the brand name, any case." maxLength:"200" example:"oak"`
 	BarcodeValue        string       `json:"barcode_value,omitzero" doc:"Main barcode; spaces and hyphens are ignored." maxLength:"200" example:"036000291452"`
 	ApplicationStatus   string       `json:"application_status,omitzero" enum:"approved,expired,surrendered,revoked" doc:"Status of the approval." example:"approved"`
@@ -105,7 +105,7 @@ type Schedule struct {
 	NextRunAt Opt[Timestamp] `json:"next_run_at" nullable:"true" format:"date-time" doc:"Time of the next run (UTC); null if paused or on hold." example:"2026-11-23T06:00:00Z"`
 	LastRunAt Opt[Timestamp] `json:"last_run_at" nullable:"true" format:"date-time" doc:"Time of the last run (UTC); null if it has never run." example:"2026-11-16T06:00:00Z"`
 
-	PausedBecause Opt[string] `json:"paused_because" nullable:"true" enum:"account_suspended,downgraded" doc:"Why an active schedule is on hold: the account is suspended, or has more active schedules than allowed (only the oldest ones run). Otherwise null. The next run finds labels missed meanwhile." example:"downgraded"`
+	PausedBecause Opt[string] `json:"paused_because" nullable:"true" enum:"account_suspended,downgraded" doc:"Why an active schedule is on hold: the account is suspended, or has more active schedules than allowed (only the oldest ones run). Otherwise null. The next run finds labels missed in the meantime." example:"downgraded"`
 }
 
 // Reasons why a search with an active schedule doesn't run.
@@ -264,5 +264,5 @@ type SavedSearchPreview struct {
 // PreviewDay counts the labels of one day.
 type PreviewDay struct {
 	Date  Date `json:"date" doc:"Approval date." example:"2026-11-20"`
-	Count int  `json:"count" doc:"Exact number of matching labels approved that day. Approvals may be published some days later." example:"3"`
+	Count int  `json:"count" doc:"Exact number of matching labels approved that day. Approvals may be published a few days later." example:"3"`
 }

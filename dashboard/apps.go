@@ -48,15 +48,25 @@ func (a appRow) Name() string {
 func (a appRow) Client() string      { return stripHidden(a.ClientID) }
 func (a appRow) IssuerShown() string { return stripHidden(a.Issuer) }
 
-// Permissions lists the app's permissions.
+// Permissions lists the app's permissions and their limits.
 func (a appRow) Permissions() []string {
+	return a.permissions("see the host or email domain of each destination, but not the full URL or address")
+}
+
+// LostPermissions lists what the app can no longer do once its access is revoked.
+func (a appRow) LostPermissions() []string {
+	return a.permissions("see the host or email domain of each destination")
+}
+
+// permissions lists the app's permissions. masked describes its view of destinations if it may not
+// change them.
+func (a appRow) permissions(masked string) []string {
 	words := []string{
 		"read labels, permittees and reference data, using your quota",
 		"read your usage, saved searches, matches and deliveries",
 	}
 	if !slices.Contains(a.Scopes, cola.ScopeWriteSavedSearches) {
-		words = append(words,
-			"see the host or email domain of each destination, but not the full URL or address")
+		words = append(words, masked)
 	}
 	for _, s := range a.Scopes {
 		words = append(words, scopePermission(s))

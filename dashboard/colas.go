@@ -186,6 +186,7 @@ func factGroups(c *cola.Cola, links recordLinks) []factGroup {
 			dateFact("Last updated", c.LatestUpdateDate))},
 		{Title: "Applicant", Facts: facts(
 			wordsFact("Permit number", c.PermitNumber), textFact("Recipient", c.AddressRecipient),
+			textFact("Trade name", c.TradeName),
 			textFact("State", c.AddressState), textFact("ZIP code", c.AddressZipCode))},
 		{Title: "Wine", Facts: facts(
 			listFact("Grapes", c.GrapeVarietals), intFact("Vintage", c.WineVintageYear),
@@ -202,8 +203,9 @@ func factGroups(c *cola.Cola, links recordLinks) []factGroup {
 			textFact("Container", c.LLMContainerType).derived(),
 			intFact("Brand established", c.LLMBrandEstablishedYear).derived(),
 			textFact("Artwork credit", c.LLMArtworkCredit).derived())},
-		{Title: "Exemption and resubmission", Facts: facts(
+		{Title: "Conditions and resubmission", Facts: facts(
 			textFact("For sale only in", c.ForExemptionState),
+			linesFact("Qualifications", c.Qualifications),
 			boolFact("Resubmission", c.IsResubmission), resubmissionFact(c.ForResubmissionTTBID))},
 		{Title: "Image and barcode data", Facts: pictureFacts(c, links)},
 	}
@@ -224,7 +226,8 @@ func labelFacts(c *cola.Cola, links recordLinks) []fact {
 	return facts(
 		wordsFact("TTB ID", c.TTBID.String()), wordsFact("Brand", c.BrandName), textFact("Product name", c.ProductName),
 		textFact("Status", c.ApplicationStatus),
-		textFact("Application", c.ApplicationType), boolFact("Distinctive container", c.IsDistinctiveContainer),
+		textFact("Application", c.ApplicationType), textFact("Serial number", c.SerialNumber),
+		textFact("Formula", c.Formula), boolFact("Distinctive container", c.IsDistinctiveContainer),
 		textFact("Container capacity", c.ForDistinctiveCapacity),
 		barcode, textFact("Barcode type", c.BarcodeType), linkFact("QR code", c.QRCodeURL, links),
 	)

@@ -171,7 +171,7 @@ func hostile(id cola.TTBID) cola.Cola {
 			OriginName: `'"><b>`,
 		},
 		LLMProductDescription: cola.Text(strings.Repeat("<i>",
-			3333)), QRCodeURL: "javascript:alert(1)", GrapeVarietals: []string{`</dd><script>`, "\u2066a"},
+			3333)), QRCodeURL: "javascript:alert(1)", Qualifications: "</dd><script>alert(1)\nSECOND LINE", GrapeVarietals: []string{`</dd><script>`, "\u2066a"},
 		Images: []cola.Image{
 			{
 				TTBImageID:        `1"><script>`,

@@ -76,9 +76,9 @@ func TestReplay(t *testing.T) {
 	s := mustSite(t)
 	search := s.mustSave(wideSearch())
 	hookPath, _ := s.mustWebhook(typedWebhook("saved_search", search[16:]))
-	failed := s.mustSent(search, hookPath, "The receiver answered 404.")
+	failed := s.mustSent(search, hookPath, "The receiver responded with status 404.")
 	path := fmt.Sprint("/deliveries/", failed.ID)
-	s.get(path).shows(t, http.StatusOK, "failed", "The receiver answered 404.", "404")
+	s.get(path).shows(t, http.StatusOK, "failed", "The receiver responded with status 404.", "404")
 	s.get(hookPath).shows(t, http.StatusOK, "paused", hookPath+"/resume", "failed")
 	s.get("/deliveries").shows(t, http.StatusOK, "Alerts paused for "+hook, ownAddressName)
 	s.post(path+"/replay", nil).shows(t, http.StatusConflict, `role="alert"`, hookPath, "failed")
@@ -88,7 +88,7 @@ func TestReplay(t *testing.T) {
 	}
 	s.get(path).shows(t, http.StatusOK, `class="notice"`, "pending", failed.MessageID)
 	s.registry.Deliver(t, "")
-	s.get(path).shows(t, http.StatusOK, "delivered", failed.MessageID, "The receiver answered 404.")
+	s.get(path).shows(t, http.StatusOK, "delivered", failed.MessageID, "The receiver responded with status 404.")
 
 	s.post(hookPath+"/replay", nil).redirects(t)
 	s.get(hookPath).shows(t, http.StatusOK, `class="notice"`, "no missed messages")
@@ -122,8 +122,8 @@ func TestTestMessage(t *testing.T) {
 	path, _ := s.mustWebhook(typedWebhook())
 	next := s.post(path+"/test", nil).redirects(t)
 	s.get(next).shows(t, http.StatusOK, `class="notice"`, "Test message", "pending")
-	s.registry.Deliver(t, "The receiver answered 404.")
-	s.get(next).shows(t, http.StatusOK, "failed", "The receiver answered 404.")
+	s.registry.Deliver(t, "The receiver responded with status 404.")
+	s.get(next).shows(t, http.StatusOK, "failed", "The receiver responded with status 404.")
 }
 
 // TestTooManyTestMessages checks that a destination's page explains the limit on test messages and

@@ -151,7 +151,7 @@ func (c *htmlCheck) finish() {
 	}
 	for _, id := range c.fields {
 		if id != "" && !c.labelled[id] {
-			c.addError("no label is for the field", id)
+			c.addError("no label for the field", id)
 		}
 	}
 	for _, id := range c.wanted {
@@ -169,7 +169,7 @@ func TestHTMLErrors(t *testing.T) {
 		`<h1>a</h1><script>x</script>`:                        "inline script",
 		`<h1>a</h1><p id=a></p><p id=a></p>`:                  "two elements have the id a",
 		`<h1>a</h1><input name=q>`:                            "has no label",
-		`<h1>a</h1><input name=q id=q>`:                       "no label is for the field q",
+		`<h1>a</h1><input name=q id=q>`:                       "no label for the field q",
 		`<h1>a</h1><label for=r>a</label>`:                    "no element has the id r",
 		`<h1>a</h1><h3>b</h3>`:                                "skips a level",
 		`<h1>a</h1><h1>b</h1>`:                                "want one h1",

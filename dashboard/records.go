@@ -141,6 +141,7 @@ func codedFact(name string, value, code cola.Text) fact {
 type fact struct {
 	Name     string
 	Values   []string
+	Lines    bool      // the values are sentences, one per line
 	More     int       // number of omitted values
 	Day      cola.Date // instead of Values
 	Estimate cola.Date // of an unknown approval date, instead of Values
@@ -184,6 +185,13 @@ func listFact(name string, values []string) fact {
 		f.Values = append(f.Values, singleLine(v))
 	}
 	f.More = len(values) - len(f.Values)
+	return f
+}
+
+// linesFact shows the lines of a text.
+func linesFact(name string, text cola.Text) fact {
+	f := listFact(name, strings.FieldsFunc(string(text), func(r rune) bool { return r == '\n' }))
+	f.Lines = true
 	return f
 }
 

@@ -21,14 +21,16 @@ func colaOperations(svc Service) []operation {
 			ID: "searchColas", Path: "/colas", Tag: tagColas, Summary: "Search labels",
 			Description: "Finds labels by any combination of filters, newest approval first. A label must match " +
 				"every filter. If a filter has several values, matching any one is enough.\n\n" +
-				"Without approval dates, only the last 365 days are searched and `defaults_applied` is set. A `q` that " +
-				"is a TTB ID, or a `status` of expired, surrendered or revoked, searches all dates instead.\n\n" +
+				"Without `approval_date_from` or `approval_date_to`, only the last 365 days are searched and " +
+				"`defaults_applied` is set. A `q` that is a TTB ID, or a `status` of expired, surrendered or revoked, " +
+				"searches all dates instead.\n\n" +
 				"Totals are exact. For results past page 100, follow `next_cursor`. `notes` explains how an ambiguous " +
 				"origin was read, or why no labels match.",
 			Params: reflect.TypeFor[cola.SearchParams](), Sample: "q=oak&product_type=wine&per_page=2",
 			Response: reflect.TypeFor[colaPage](), Example: exampleColas(),
 			Meter: cola.MeterListRecords,
-			Cost:  "One list record per label returned. If fewer remain, the page is truncated to that number.",
+			Cost: "One list record per label returned. If your quota has fewer list records left, the page is " +
+				"truncated to that number.",
 			call: listCall(svc.SearchColas, func(p registry.ColaPage) result {
 				return result{body: colaPage{p.Colas, p.Pagination, p.Defaults, p.Notes}}
 			}),

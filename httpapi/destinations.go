@@ -162,9 +162,9 @@ func changeDestination(svc Service) operation {
 		ID: "changeDestination", Method: http.MethodPatch, Path: oneDestinationPath, Tag: tagDestinations,
 		Summary: "Pause or resume a destination",
 		Description: "`{\"active\": false}` pauses a destination: its messages are recorded as skipped. `true` resumes " +
-			"it, even if it was disabled after failures or a 410; `/destinations/{uuid}/replay` sends missed " +
-			"messages. If the recipient has not confirmed, or has unsubscribed, the error is `not_active`; ask the " +
-			"recipient again.\n\n" +
+			"it, even if it was paused after failures or disabled by a 410; `/destinations/{uuid}/replay` sends " +
+			"missed messages. If the recipient has not confirmed, or has unsubscribed, the error is `not_active`; " +
+			"ask the recipient again.\n\n" +
 			"Changes are idempotent." + needsScope,
 		PathParam: destinationID(),
 		Body: &requestBody{
@@ -268,8 +268,8 @@ func replayDestination(svc Service) operation {
 	return operation{
 		ID: "replayDestination", Method: http.MethodPost, Path: oneDestinationPath + "/replay", Tag: tagDestinations,
 		Summary: "Resend missed messages",
-		Description: "Resends the run messages to the destination that failed or were skipped: up to 1,000, oldest first, " +
-			"with the same message IDs. Repeat while `count` is 1,000." + needsScope,
+		Description: "Resends the destination's run messages that failed or were skipped: up to 1,000, oldest first, with the " +
+			"same message IDs. Repeat while `count` is 1,000." + needsScope,
 		PathParam: destinationID(),
 		Async:     true,
 		Response:  reflect.TypeFor[dataOf[cola.Replayed]](),

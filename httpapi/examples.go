@@ -283,7 +283,7 @@ func exampleDelivery() cola.DeliveryDetail {
 		},
 		Attempts: []cola.DeliveryAttempt{
 			{At: cola.TimestampOf(first), DurationMS: 97, Status: cola.Some(503),
-				Error: cola.Some("The receiver answered 503.")},
+				Error: cola.Some("The receiver responded with status 503.")},
 			{At: cola.TimestampOf(second), DurationMS: took, Status: cola.Some(204)},
 		},
 	}

@@ -107,7 +107,7 @@ func errorKinds() []errorKind {
 		{http.StatusRequestTimeout, "RequestTimeout",
 			"The request body did not arrive in time. No changes were made.", commonHeaders(),
 			map[string]*cola.Error{"slow": {Code: cola.CodeRequestTimeout,
-				Message: "The request body did not arrive in time. Send the request again."}}},
+				Message: "Timed out waiting for the request body. Send the request again."}}},
 		{http.StatusRequestEntityTooLarge, "PayloadTooLarge", "The request body is too large.",
 			commonHeaders(),
 			map[string]*cola.Error{"large": cola.Errorf(cola.CodePayloadTooLarge,
@@ -136,7 +136,7 @@ func exampleSuspended() *cola.Error {
 	return &cola.Error{
 		Code: cola.CodeAccountSuspended,
 		Message: "The account is suspended: The October invoice is unpaid. Contact the operator. Your data is " +
-			"retained.",
+			"kept.",
 		Details: map[string]any{"reason": "The October invoice is unpaid."},
 	}
 }
@@ -156,14 +156,14 @@ func quotaExamples() map[string]*cola.Error {
 		},
 		"burst": {
 			Code:       cola.CodeQuotaExceeded,
-			Message:    `The free plan allows 10 requests in any 60 seconds. Try again in 12 seconds.`,
+			Message:    `The free plan allows 10 requests in any 60-second window. Try again in 12 seconds.`,
 			Details:    map[string]any{"reason": "burst", "limit": 10, "retry_after": 12},
 			RetryAfter: 12 * time.Second,
 		},
 		"failed_credentials": {
 			Code: cola.CodeQuotaExceeded,
-			Message: "Too many invalid credentials from this address. Check the credential; valid ones are " +
-				"accepted at any time. Try again in 2 seconds.",
+			Message: "Too many invalid credentials from this address. Check your credential; valid " +
+				"credentials are still accepted. Try again in 2 seconds.",
 			Details:    map[string]any{"reason": "failed_credentials", "retry_after": 2},
 			RetryAfter: 2 * time.Second,
 		},
@@ -264,7 +264,7 @@ func searchLimitErrors() []errorKind {
 	limit := func(instead string) *cola.Error {
 		return &cola.Error{
 			Code:    cola.CodeWatchlistLimit,
-			Message: "The account has the maximum of 10 saved searches with an active schedule. " + instead,
+			Message: "The account has reached the maximum of 10 saved searches with an active schedule. " + instead,
 			Details: map[string]any{"limit": cola.MaxActiveSchedules},
 		}
 	}
@@ -277,7 +277,7 @@ func searchLimitErrors() []errorKind {
 					"another one first."),
 				"full": {
 					Code: cola.CodeWatchlistLimit,
-					Message: "The account has the maximum of 1000 saved searches. Delete one first: GET " +
+					Message: "The account has reached the maximum of 1000 saved searches. Delete one first: GET " +
 						"/saved-searches lists them, DELETE /saved-searches/{uuid} deletes one.",
 					Details: map[string]any{"limit": cola.MaxSavedSearches},
 				},
@@ -312,9 +312,9 @@ func searchRunErrors() []errorKind {
 			"The search is on hold: the account is suspended or has more active schedules than allowed.", commonHeaders(),
 			map[string]*cola.Error{"downgraded": {
 				Code: cola.CodeNotActive,
-				Message: "The search is on hold: the account has more active schedules than allowed, and only the " +
-					"oldest run. Pause or delete one of the others. Its next run will find the labels missed " +
-					"meanwhile.",
+				Message: "The search is on hold: the account has more active schedules than allowed, so only the " +
+					"oldest ones run. Pause or delete one of the others. This search's next run will find the " +
+					"labels it missed in the meantime.",
 				Details: map[string]any{"reason": cola.PausedDowngraded},
 			}}},
 		{http.StatusTooManyRequests, "TooManyManualRuns",
@@ -350,7 +350,7 @@ func destinationErrors() []errorKind {
 						"replace a lost secret, send POST /destinations/{uuid}/secret."),
 				"limit": {
 					Code:    cola.CodeDestinationLimit,
-					Message: "The account has the maximum of 20 destinations. Delete one first.",
+					Message: "The account has reached the maximum of 20 destinations. Delete one first.",
 					Details: map[string]any{"limit": cola.MaxDestinations},
 				},
 			}},

@@ -21,7 +21,8 @@ func permitteeOperations(svc Service) []operation {
 			Params:      reflect.TypeFor[cola.PermitteeParams](), Sample: "q=vineyards&state=CA&per_page=2",
 			Response: reflect.TypeFor[permitteePage](), Example: examplePermittees(),
 			Meter: cola.MeterListRecords,
-			Cost:  "One list record per permittee returned. If fewer remain, the page is truncated to that number.",
+			Cost: "One list record per permittee returned. If your quota has fewer list records left, the page is " +
+				"truncated to that number.",
 			call: listCall(svc.SearchPermittees, func(p registry.PermitteePage) result {
 				return result{body: jsonBody(permitteePage{nonNilRows(p.Permittees), p.Pagination})}
 			}),

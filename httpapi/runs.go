@@ -10,9 +10,9 @@ import (
 )
 
 // matchesCost describes the cost of reading matches.
-const matchesCost = "One list record per match returned. If fewer remain, the page is truncated and " +
-	"`truncated_by_quota` is true. To read the rest, request the same page again once quota is available; all its " +
-	"matches are charged. The next page would skip the truncated rows."
+const matchesCost = "One list record per match returned. If your quota has fewer list records left, the page is " +
+	"truncated and `truncated_by_quota` is true. To read the rest, request the same page again once quota is " +
+	"available; all its matches are charged. The next page would skip the truncated rows."
 
 // runOperations list runs and matches, start a manual run, and explain why a search matches a
 // label.

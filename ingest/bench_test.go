@@ -97,7 +97,7 @@ func BenchmarkImport(b *testing.B) {
 func BenchmarkDecode(b *testing.B) {
 	line := bytes.TrimSpace(labelLines(b, 1))
 	b.Run("ingest", func(b *testing.B) {
-		decode := jsonDecoder(colaSchema, same(normalizeCola))()
+		decode := jsonDecoder(colaSchema, finishCola)()
 		b.SetBytes(int64(len(line)))
 		b.ReportAllocs()
 		for b.Loop() {

@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"strconv"
 	"strings"
+	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -17,6 +18,9 @@ type textForm struct {
 	lists string // list separators, in order of preference; default: a comma
 	prose bool   // a long text that keeps its line breaks
 	zip   bool   // a ZIP code, which may have lost leading zeros as a number or in a spreadsheet
+	abv   bool   // a percentage by volume, such as "12.5 % by vol"
+	// volume is a number, or a volume with its unit. The unit is another field; see setVolume.
+	volume bool
 }
 
 // setText parses a string into a field. An empty string clears it.
@@ -97,8 +101,13 @@ func setNumber(field any, s string, form textForm) error {
 		*f = n
 		return err
 	case *cola.Opt[float64]:
-		v, err := strconv.ParseFloat(s, 64)
-		if err != nil || strings.Trim(s, "0123456789.+-eE") != "" { // reject NaN, infinity and hexadecimal
+		v, ok := decimalNumber(s)
+		if !ok && form.abv {
+			if v, ok = vocabulary.ParseABV(s); !ok {
+				return fmt.Errorf("%s is not an alcohol content; use a number or a percentage, such as 12.5 or 12.5%% by vol", quote(s))
+			}
+		}
+		if !ok {
 			return fmt.Errorf("%s is not a number", quote(s))
 		}
 		*f = cola.Some(v)
@@ -120,6 +129,29 @@ func setNumber(field any, s string, form textForm) error {
 		return setTTBID(f, s)
 	}
 	return fmt.Errorf("must be %s, not the number %s", expectedFormat(field), quote(s))
+}
+
+// decimalNumber parses a decimal number. It rejects NaN, infinity and hexadecimal.
+func decimalNumber(s string) (v float64, ok bool) {
+	v, err := strconv.ParseFloat(s, 64)
+	return v, err == nil && strings.Trim(s, "0123456789.+-eE") == ""
+}
+
+// setString parses a string into a field, as setText does. The unit of a volume goes to r.unit.
+func (r *recordReader) setString(field any, s string, form textForm) error {
+	volume, ok := field.(*cola.Opt[float64])
+	if !ok || !form.volume {
+		return setText(field, s, form)
+	}
+	if _, ok := decimalNumber(normalizeSpace(s)); ok || normalizeSpace(s) == "" {
+		return setText(field, s, form)
+	}
+	v, unit, ok := vocabulary.ParseVolume(s)
+	if !ok {
+		return fmt.Errorf("%s is not a volume; use a number or a volume such as 750 mL or 12 FL. OZ", quote(s))
+	}
+	*volume, r.unit = cola.Some(v), unit
+	return nil
 }
 
 // padZIP restores the leading zeros of a ZIP code with three or four digits.
@@ -167,10 +199,13 @@ func setBoolText(field any, s string) error {
 func setTTBID(f *cola.TTBID, s string) error {
 	id, ok := cola.ParseTTBID(s)
 	if !ok {
-		hint := ""
-		if strings.Trim(s, "0123456789") == "" && len(s) == 13 {
+		hint, digits := "", strings.Trim(s, "0123456789") == ""
+		switch {
+		case digits && len(s) == 13:
 			hint = "; a spreadsheet may have dropped a leading zero"
-		} else if strings.Contains(s, "E+") {
+		case digits && len(s) >= 6 && len(s) <= 12:
+			hint = "; shorter IDs of old applications are not supported"
+		case strings.Contains(s, "E+"):
 			hint = "; a spreadsheet rounded it to a number"
 		}
 		return fmt.Errorf("%s is not a TTB ID: 14 digits, such as 11054001000049%s", quote(s), hint)
@@ -179,7 +214,7 @@ func setTTBID(f *cola.TTBID, s string) error {
 	return nil
 }
 
-// setDate parses YYYY-MM-DD, or a timestamp at midnight.
+// setDate parses YYYY-MM-DD, a timestamp at midnight, or MM/DD/YYYY, which may lack leading zeros.
 func setDate(f *cola.Date, s string) error {
 	day := s
 	if len(s) > 10 && (s[10] == 'T' || s[10] == ' ') {
@@ -190,7 +225,11 @@ func setDate(f *cola.Date, s string) error {
 	}
 	d, err := cola.ParseDate(day)
 	if err != nil {
-		return fmt.Errorf("%s is not a date; use YYYY-MM-DD, such as 2024-05-31", quote(s))
+		us, usErr := time.Parse("1/2/2006", s)
+		if usErr != nil || us.Year() == 0 {
+			return fmt.Errorf("%s is not a date; use YYYY-MM-DD or MM/DD/YYYY, such as 2024-05-31 or 05/31/2024", quote(s))
+		}
+		d = cola.DateOf(us)
 	}
 	*f = d
 	return nil

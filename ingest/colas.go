@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
-	"strings"
 
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/cola/vocabulary"
@@ -33,6 +31,7 @@ func newColaWork(r *run, st Target) *colaWork {
 	}
 	w.keep = upsert(r, upsertColas, missingFields)
 	w.pipeline = pipeline[cola.Cola]{run: r, detect: detectColas, write: w.write}
+	w.pages = format[cola.Cola]{decoder: pageDecoder, complete: w.keepImageData}
 	return w
 }
 
@@ -41,6 +40,9 @@ func (w *colaWork) finish(context.Context) error { return nil }
 // write stores a batch and adds warnings about its labels.
 func (w *colaWork) write(ctx context.Context, patches []cola.Patch[cola.Cola], lines []int) ([]refusedRow, error) {
 	rejected, err := w.keep(ctx, patches, lines)
+	if w.pipeline.format.nameOf == nil { // a label may have several pages
+		w.run.noteIDs(patches, lines)
+	}
 	for i, outcome := range w.outcomes[:min(len(w.outcomes), len(patches))] {
 		if outcome == store.Refused {
 			continue
@@ -125,8 +127,11 @@ func (w *colaWork) stored(ctx context.Context, id cola.TTBID) (cola.Cola, error)
 var (
 	colaSchema = newSchema[cola.Cola]().
 			computed("has_barcode", "approval_date_estimate", "date_is_estimated").
-			form(textForm{prose: true}, "llm_product_description").
-			form(textForm{zip: true}, "address_zip_code")
+			form(textForm{prose: true}, "llm_product_description", "qualifications").
+			form(textForm{zip: true}, "address_zip_code").
+			form(textForm{abv: true}, "abv").
+			form(textForm{volume: true}, "volume").
+			synonyms(colaSynonyms)
 	approvalDate = cola.FieldIndex[cola.Cola]("approval_date")
 	volume       = cola.FieldIndex[cola.Cola]("volume")
 	volumeUnit   = cola.FieldIndex[cola.Cola]("volume_unit")
@@ -142,15 +147,13 @@ func detectColas(in *input) (format[cola.Cola], error) {
 	}
 	header, err := readHeader(in, func(names []string) bool {
 		_, ok := colaSchema.column(names, "ttb_id")
-		return ok
+		return ok || isTTBHeader(names)
 	})
 	switch {
 	case err != nil:
 		return format[cola.Cola]{}, fmt.Errorf("%w; expected JSON, or CSV with a ttb_id column", err)
-	case slices.Equal(header.names, ttbColumns):
-		return format[cola.Cola]{rows: newTTBRows(in, header), decoder: ttbDecoder}, nil
-	case slices.Contains(header.names, "permit_no"):
-		return format[cola.Cola]{}, fmt.Errorf("unexpected columns; TTB's registry export has %s", ttbHeader)
+	case isTTBHeader(header.names):
+		return ttbExport(in, header)
 	}
 	return csvFormat(in, colaSchema, header, finishCola), nil
 }
@@ -158,20 +161,17 @@ func detectColas(in *input) (format[cola.Cola], error) {
 // finishCola normalizes and checks a label and creates its patch, including derived fields.
 func finishCola(r *recordReader, c *cola.Cola, carried cola.Fields, patch *cola.Patch[cola.Cola]) {
 	if r.problems.empty() {
-		normalizeCola(r, c, carried)
+		carried = normalizeCola(r, c, carried)
 	}
 	patch.Record, patch.Fields = *c, carried
 	cola.CompletePatch(patch)
 }
 
-// normalizeCola converts a label's values to their stored form and checks them.
-func normalizeCola(r *recordReader, c *cola.Cola, carried cola.Fields) {
-	c.PermitNumber = vocabulary.NormalizePermit(c.PermitNumber)
-	c.ProductType = vocabulary.ProductType(strings.ToLower(string(c.ProductType)))
-	c.LLMCategoryPath = cola.Text(vocabulary.NormalizeCategory(string(c.LLMCategoryPath)))
-	for _, word := range []*cola.Text{&c.ApplicationStatus, &c.DomesticOrImported, &c.VolumeUnit, &c.LLMContainerType} {
-		lower(word)
-	}
+// normalizeCola converts a label's values to their stored form and checks them. It returns the fields
+// including those that the others imply.
+func normalizeCola(r *recordReader, c *cola.Cola, carried cola.Fields) cola.Fields {
+	setWords(c)
+	carried = deriveCodes(c, setUnit(r, c, carried))
 	if c.TTBID == 0 {
 		r.problems.add("", errors.New("missing required field: ttb_id"))
 	}
@@ -183,6 +183,7 @@ func normalizeCola(r *recordReader, c *cola.Cola, carried cola.Fields) {
 	if err := cola.CheckCola(c); err != nil {
 		r.problems.add("", err)
 	}
+	return carried
 }
 
 // neverNull are the fields that no row may clear. Rows for stored labels may omit them.
@@ -196,11 +197,6 @@ var neverNull = []struct {
 	{"permit_number", cola.FieldIndex[cola.Cola]("permit_number"), func(c *cola.Cola) bool { return c.PermitNumber == "" }},
 }
 
-// normalizeImage converts an image's values to their stored form.
-func normalizeImage(image *cola.Image) { lower(&image.ContainerPosition) }
-
-func lower(t *cola.Text) { *t = cola.Text(strings.ToLower(string(*t))) }
-
 // missingFields returns the reason why the store rejected a label.
 func missingFields(patch *cola.Patch[cola.Cola]) string {
 	c := &patch.Record
@@ -209,6 +205,9 @@ func missingFields(patch *cola.Patch[cola.Cola]) string {
 		return "the row would clear a required field"
 	}
 	reason := "new label: " + err.Error()
+	if c.ProductType == "" && c.ClassID == "" && c.ClassName != "" {
+		return reason + fmt.Sprintf("; class %s does not imply a product type", quote(c.ClassName))
+	}
 	if _, ok := vocabulary.ProductTypeOfClass(string(c.ClassID)); c.ProductType == "" && c.ClassID != "" && !ok {
 		reason += fmt.Sprintf("; class code %s does not imply a product type", quote(c.ClassID))
 	}

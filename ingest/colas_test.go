@@ -13,6 +13,85 @@ import (
 	"github.com/colaregistry/colaregistry/internal/golden"
 )
 
+// TestTTBWords checks that values and keys in TTB's words are stored in the API's.
+func TestTTBWords(t *testing.T) {
+	for _, test := range []struct {
+		row  string           // members added to newRow
+		want func(*cola.Cola) // their effect
+	}{
+		{`"abv":"12%"`, func(c *cola.Cola) { c.ABV = cola.Some(12.0) }},
+		{`"alcohol_content":"12.5 % by vol"`, func(c *cola.Cola) { c.ABV = cola.Some(12.5) }},
+		{`"volume":"750 MILLILITERS"`, func(c *cola.Cola) { c.Volume, c.VolumeUnit = cola.Some(750.0), "milliliters" }},
+		{`"net_contents":"1 PINT 9.4 FL. OZ.","volume_unit":null`,
+			func(c *cola.Cola) { c.Volume, c.VolumeUnit = cola.Some(25.4), "fluid ounces" }},
+		{`"volume":"12 fl oz","volume_unit":"Fl. Oz."`, func(c *cola.Cola) { c.Volume, c.VolumeUnit = cola.Some(12.0), "fluid ounces" }},
+		{`"volume":"750","volume_unit":"mL"`, func(c *cola.Cola) { c.Volume, c.VolumeUnit = cola.Some(750.0), "milliliters" }},
+		{`"volume":" ","volume_unit":"L"`, func(c *cola.Cola) { c.VolumeUnit = "liters" }},
+		{`"type_of_product":"Malt Beverages"`, func(c *cola.Cola) { c.ProductType = vocabulary.MaltBeverage }},
+		{`"status":"SURRENDERED","date_issued":"2/9/2024","completed_date":"11/23/2025"`, func(c *cola.Cola) {
+			c.ApplicationStatus, c.ApprovalDate, c.LatestUpdateDate = "surrendered", cola.NewDate(2024, 2, 9), cola.NewDate(2025, 11, 23)
+		}},
+		{`"fanciful_name":"OLD","wine_vintage":2019,"wine_appellation":"CA - SONOMA"`, func(c *cola.Cola) {
+			c.ProductName, c.WineVintageYear, c.WineAppellation = "OLD", cola.Some(2019), "SONOMA COUNTY"
+		}},
+		{`"class_name":"Gin"`, func(c *cola.Cola) { c.ClassID, c.ClassName = "210", "Gin" }},
+		{`"class_name":"ALE"`, func(c *cola.Cola) { c.ClassName = "ALE" }},
+		{`"class_id":"210","class_name":null`, func(c *cola.Cola) { c.ClassID = "210" }},
+		{`"class_id":"998"`, func(c *cola.Cola) { c.ClassID = "998" }},
+		{`"origin_name":"GEORGIA"`, func(c *cola.Cola) { c.OriginName = "GEORGIA" }},
+		{`"origin_name":"GEORGIA","source_of_product":"Imported"`,
+			func(c *cola.Cola) { c.OriginID, c.OriginName, c.DomesticOrImported = "6E", "GEORGIA", "imported" }},
+		{`"origin_code":"51","domestic_or_imported":null`, func(c *cola.Cola) { c.OriginID, c.OriginName = "51", "FRANCE" }},
+		{`"images":[{"ttb_image_id":"x","container_position":"Brand (front) or keg collar","extension_type":"png"}]`, func(c *cola.Cola) {
+			c.Images = []cola.Image{{TTBImageID: "x", ContainerPosition: "front", ExtensionType: "png"}}
+		}},
+	} {
+		t.Run(test.row, func(t *testing.T) {
+			want := cola.Cola{ColaSummary: cola.ColaSummary{TTBID: theID, BrandName: "A", ProductType: vocabulary.Wine, PermitNumber: "CA-W-1"}}
+			test.want(&want)
+			want.Derive()
+			st := newFakeStore()
+			report := mustImport(t, st, Colas, texts("{"+newRow+","+test.row+"}")...)
+			if diff := cmp.Diff(want, st.colas[theID]); diff != "" || len(report.Warnings) > 0 {
+				t.Errorf("warnings = %v; label (-want +got):\n%s", report.Warnings, diff)
+			}
+		})
+	}
+}
+
+// TestProductTypeOfClass checks that a class, by code or by name, implies the product type of a new
+// label.
+func TestProductTypeOfClass(t *testing.T) {
+	const row = `{"ttb_id":"24001001000001","brand_name":"A","permit_number":"CA-W-1",`
+	for _, member := range []string{`"class_id":"952"`, `"class_name":"ale"`, `"class_id":"959","class_type_desc":"STOUT"`} {
+		st := newFakeStore()
+		report, err := Import(t.Context(), st, Colas, texts(row+member+"}"), Options{SkipInvalid: true})
+		switch known := !strings.Contains(member, "959"); {
+		case err != nil:
+			t.Error(err)
+		case known && st.colas[theID].ProductType != vocabulary.MaltBeverage:
+			t.Errorf("%s: %+v, %v", member, st.colas[theID], report.Refusals)
+		case !known && report.Refused != 1:
+			t.Errorf("%s: %s, want a rejected row", member, report.Summary())
+		}
+	}
+}
+
+// TestColumnSynonyms checks that a CSV file may have the column titles of TTB's forms.
+func TestColumnSynonyms(t *testing.T) {
+	const header = "TTBID,Brand Name,Type of Product,permit_number,Fanciful Name,Net Contents,Alcohol Content,Grape Varietal(s),Approval Date\n"
+	st := newFakeStore()
+	report := mustImport(t, st, Colas, texts(header+`24001001000001,A,WINE,CA-W-1,OLD,1.5 L,"13,5%",Merlot|Syrah,2/29/2024`)...)
+	want := cola.Cola{ColaSummary: cola.ColaSummary{
+		TTBID: theID, BrandName: "A", ProductName: "OLD", ProductType: vocabulary.Wine, PermitNumber: "CA-W-1", ApprovalDate: cola.NewDate(2024, 2, 29),
+	}}
+	want.Volume, want.VolumeUnit, want.ABV, want.GrapeVarietals = cola.Some(1.5), "liters", cola.Some(13.5), []string{"Merlot", "Syrah"}
+	want.Derive()
+	if diff := cmp.Diff(want, st.colas[theID]); diff != "" || len(report.Warnings) > 0 {
+		t.Errorf("warnings = %v; label (-want +got):\n%s", report.Warnings, diff)
+	}
+}
+
 // theID is the ID of the label in most tests. newRow contains the fields that a new label needs.
 const theID = 24001001000001
 
@@ -32,7 +111,10 @@ func TestColaValues(t *testing.T) {
 		{`"application_status":"Approved","domestic_or_imported":"DOMESTIC"`,
 			func(c *cola.Cola) { c.ApplicationStatus, c.DomesticOrImported = "approved", "domestic" }},
 		{`"class_id":80,"origin_id":"03","llm_beer_ibu":45`,
-			func(c *cola.Cola) { c.ClassID, c.OriginID, c.LLMBeerIBU = "80", "03", "45" }},
+			func(c *cola.Cola) {
+				c.ClassID, c.OriginID, c.LLMBeerIBU = "80", "03", "45"
+				c.ClassName, c.OriginName, c.DomesticOrImported = "TABLE RED WINE", "NEW JERSEY", "domestic"
+			}},
 		{`"address_zip_code":7927`, func(c *cola.Cola) { c.AddressZipCode = "07927" }},
 		{`"address_zip_code":"7927"`, func(c *cola.Cola) { c.AddressZipCode = "7927" }},
 		{`"approval_date":"2024-02-29","application_date":"2024-01-01T00:00:00Z","expiration_date":""`,
@@ -90,6 +172,14 @@ func TestColaRejections(t *testing.T) {
 		`{` + newRow + `,"abv":"strong","approval_date":"01/02/2024"}`,
 		`{` + newRow + `,"approval_date":"2024-01-01T12:00:00Z"}`,
 		`{` + newRow + `,"abv":"0x10"}`,
+		`{` + newRow + `,"abv":"80 PROOF"}`,
+		`{` + newRow + `,"volume":"750 ML (25.4 FL OZ)"}`,
+		`{` + newRow + `,"volume":"1,000 ML"}`,
+		`{` + newRow + `,"volume":"750 ML","volume_unit":"liters"}`,
+		`{` + newRow + `,"volume":750,"volume_unit":"ounces"}`,
+		`{` + newRow + `,"approval_date":"13/02/2024"}`,
+		`{` + newRow + `,"approval_date":"01/02/24"}`,
+		`{"ttb_id":"87012345"}`,
 		`{` + newRow + `,"abv":1e999}`,
 		`{` + newRow + `,"wine_vintage_year":2019.5}`,
 		`{` + newRow + `,"class_id":8.1e1}`,

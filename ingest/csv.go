@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 )
 
@@ -15,8 +16,9 @@ const maxCSVLines = 200
 // breaks. If a record's quotes are broken, only its first line is rejected, and reading continues
 // with the next line.
 type csvRows struct {
-	in   *input
-	skip func(line []byte) bool // lines to skip, such as repeated headers; may be nil
+	in        *input
+	delimiter byte
+	skip      func(line []byte) bool // lines to skip, such as repeated headers; may be nil
 }
 
 func (r *csvRows) next(dst []byte) ([]byte, rawRow, error) {
@@ -42,7 +44,7 @@ func (r *csvRows) record(dst []byte) ([]byte, rawRow, error) {
 		return dst, row, nil
 	}
 	firstEnd := len(text)
-	open, err := scanQuotes(text[len(dst):], false)
+	open, err := scanQuotes(text[len(dst):], r.delimiter, false)
 	for n := 1; open && err == nil; n++ {
 		text = append(text, '\n')
 		at := len(text)
@@ -53,14 +55,17 @@ func (r *csvRows) record(dst []byte) ([]byte, rawRow, error) {
 			err = errOpenQuote
 			break
 		}
-		open, err = scanQuotes(text[at:], true)
+		open, err = scanQuotes(text[at:], r.delimiter, true)
 	}
 	if err != nil {
+		if long {
+			text = append(text, ' ') // readLine truncated it; keep it too long when it is read again
+		}
 		if rest := text[firstEnd:]; len(rest) > 0 {
 			r.in.unread(endLine(rest[1:], ok), line+1)
 		}
 		row.problem = err.Error()
-		return dst, row, nil
+		return text[:firstEnd], row, nil
 	}
 	return text, row, nil
 }
@@ -80,10 +85,10 @@ var (
 
 // scanQuotes scans the quotes of a line and reports whether a quoted field continues after it. open
 // means that the line starts inside a quoted field.
-func scanQuotes(line []byte, open bool) (stillOpen bool, err error) {
+func scanQuotes(line []byte, delimiter byte, open bool) (stillOpen bool, err error) {
 	for {
 		if !open {
-			start, ok := nextQuoted(line)
+			start, ok := nextQuoted(line, delimiter)
 			if !ok {
 				return false, nil
 			}
@@ -93,11 +98,11 @@ func scanQuotes(line []byte, open bool) (stillOpen bool, err error) {
 		if end < 0 {
 			return true, nil
 		}
-		line = bytes.TrimLeft(line[end+1:], " \t")
+		line = trimBlanks(line[end+1:], delimiter)
 		if len(line) == 0 {
 			return false, nil
 		}
-		if line[0] != ',' {
+		if line[0] != delimiter {
 			return false, errBareQuote
 		}
 		line, open = line[1:], false
@@ -105,15 +110,13 @@ func scanQuotes(line []byte, open bool) (stillOpen bool, err error) {
 }
 
 // nextQuoted returns where the text of the next quoted field begins, after its opening quote.
-func nextQuoted(text []byte) (start int, ok bool) {
+func nextQuoted(text []byte, delimiter byte) (start int, ok bool) {
 	for i := 0; ; {
-		for i < len(text) && (text[i] == ' ' || text[i] == '\t') {
-			i++
-		}
+		i = len(text) - len(trimBlanks(text[i:], delimiter))
 		if i < len(text) && text[i] == '"' {
 			return i + 1, true
 		}
-		n := bytes.IndexByte(text[i:], ',')
+		n := bytes.IndexByte(text[i:], delimiter)
 		if n < 0 {
 			return 0, false
 		}
@@ -137,7 +140,16 @@ func closingQuote(text []byte) int {
 	return -1
 }
 
-func blank(line []byte) bool { return len(bytes.TrimLeft(line, " \t\r,")) == 0 }
+// blank reports whether a line has only white space and delimiters.
+func blank(line []byte) bool { return len(bytes.TrimLeft(line, " \t\r,;|")) == 0 }
+
+// trimBlanks removes leading spaces and tabs, unless tabs delimit fields.
+func trimBlanks(text []byte, delimiter byte) []byte {
+	for len(text) > 0 && text[0] != delimiter && (text[0] == ' ' || text[0] == '\t') {
+		text = text[1:]
+	}
+	return text
+}
 
 func trimSpace(b []byte) []byte { return bytes.TrimSpace(b) }
 
@@ -151,9 +163,9 @@ type csvField struct {
 // splitCSV appends the fields of a record to fields. It modifies the record and refers to it.
 // Unclosed quotes, and text after a closing quote, are errors, unless loose: then they are part of
 // the text.
-func splitCSV(record []byte, fields []csvField, loose bool) ([]csvField, error) {
+func splitCSV(record []byte, delimiter byte, fields []csvField, loose bool) ([]csvField, error) {
 	for {
-		field, rest, more, err := nextField(record, loose)
+		field, rest, more, err := nextField(record, delimiter, loose)
 		if err != nil {
 			return fields, err
 		}
@@ -165,27 +177,27 @@ func splitCSV(record []byte, fields []csvField, loose bool) ([]csvField, error) 
 	}
 }
 
-// nextField splits off the first field. more means that a comma follows it.
-func nextField(record []byte, loose bool) (field csvField, rest []byte, more bool, err error) {
-	text := bytes.TrimLeft(record, " \t")
+// nextField splits off the first field. more means that a delimiter follows it.
+func nextField(record []byte, delimiter byte, loose bool) (field csvField, rest []byte, more bool, err error) {
+	text := trimBlanks(record, delimiter)
 	if len(text) > 0 && text[0] == '"' {
-		field, rest, more, err = quotedField(text[1:])
+		field, rest, more, err = quotedField(text[1:], delimiter)
 		if err == nil || !loose {
 			return field, rest, more, err
 		}
 	}
-	value, rest, more := bytes.Cut(record, []byte{','})
+	value, rest, more := bytes.Cut(record, []byte{delimiter})
 	return csvField{text: bytes.TrimSpace(value), spaced: len(text) < len(record)}, rest, more, nil
 }
 
 // quotedField reads a field. text starts after the opening quote.
-func quotedField(text []byte) (field csvField, rest []byte, more bool, err error) {
+func quotedField(text []byte, delimiter byte) (field csvField, rest []byte, more bool, err error) {
 	end := closingQuote(text)
 	if end < 0 {
 		return field, nil, false, errOpenQuote
 	}
-	after := bytes.TrimLeft(text[end+1:], " \t")
-	if len(after) > 0 && after[0] != ',' {
+	after := trimBlanks(text[end+1:], delimiter)
+	if len(after) > 0 && after[0] != delimiter {
 		return field, nil, false, errBareQuote
 	}
 	field = csvField{text: bytes.TrimSpace(unquote(text[:end])), quoted: true}
@@ -211,16 +223,21 @@ func unquote(text []byte) []byte {
 	return to
 }
 
+// delimiters are the delimiters of CSV, in the order in which readHeader tries them.
+const delimiters = ",\t;|"
+
 // csvHeader is the line of column names.
 type csvHeader struct {
-	line  []byte
-	names []string // folded: lower case, with underscores between words
+	line      []byte
+	delimiter byte
+	names     []string // folded: lower case, with underscores between words
+	titles    []string // as written
 }
 
 // maxPreamble is the maximum number of lines, such as titles, above a header.
 const maxPreamble = 20
 
-// readHeader reads up to the first line whose column names match.
+// readHeader reads up to the first line whose column names match with one of the delimiters.
 func readHeader(in *input, wanted func(names []string) bool) (csvHeader, error) {
 	var first []byte
 	for range maxPreamble {
@@ -234,23 +251,53 @@ func readHeader(in *input, wanted func(names []string) bool) (csvHeader, error) 
 		if first == nil {
 			first = bytes.Clone(line)
 		}
-		cells, err := splitCSV(bytes.Clone(line), nil, true)
-		if err != nil {
+		for i := range len(delimiters) {
+			header, ok := parseHeader(line, delimiters[i])
+			if ok && wanted(header.names) {
+				return header, nil
+			}
+		}
+	}
+	if bytes.HasPrefix(first, []byte("<?xml")) {
+		return csvHeader{}, fmt.Errorf("%w: an XML document; import TTB's cola_stats.xml as %s", errUnknownFormat, ProcessingTimes)
+	}
+	return csvHeader{}, fmt.Errorf("%w: the text starts with %s%s", errUnknownFormat, quote(first), kindHint(first))
+}
+
+// kindHint returns a hint about the kind of records that a header belongs to, or "".
+func kindHint(line []byte) string {
+	for i := range len(delimiters) {
+		header, _ := parseHeader(line, delimiters[i])
+		has := func(name string) bool { return slices.Contains(header.names, name) }
+		kind := Kind("")
+		switch {
+		case has("ttb_id"):
+			kind = Colas
+		case isTTBList(header.names):
+			kind = Permittees
+		case has("statistical_group"):
+			kind = ProductionReports
+		case has("processing_new"):
+			kind = FormulaProcessingTimes
+		default:
 			continue
 		}
-		names := make([]string, len(cells))
-		for i, c := range cells {
-			names[i] = foldColumn(string(c.text))
-		}
-		if wanted(names) {
-			return csvHeader{line: line, names: names}, nil
-		}
+		return fmt.Sprintf("; import it as %s", kind)
 	}
-	hint := ""
-	if bytes.IndexByte(first, ',') < 0 && bytes.ContainsAny(first, "\t;") {
-		hint = ", which seems to be separated by tabs or semicolons; use commas"
+	return ""
+}
+
+func parseHeader(line []byte, delimiter byte) (h csvHeader, ok bool) {
+	cells, err := splitCSV(bytes.Clone(line), delimiter, nil, true)
+	if err != nil {
+		return h, false
 	}
-	return csvHeader{}, fmt.Errorf("unknown format: the text starts with %s%s", quote(first), hint)
+	h = csvHeader{line: line, delimiter: delimiter}
+	for _, c := range cells {
+		h.titles = append(h.titles, string(c.text))
+		h.names = append(h.names, foldColumn(string(c.text)))
+	}
+	return h, true
 }
 
 // again reports whether a line repeats the header, as in concatenated files.
@@ -272,6 +319,25 @@ func (s *schema) column(names []string, field string) (int, bool) {
 		}
 	}
 	return 0, false
+}
+
+// requireColumns returns an error that names the missing columns of a format, if there are any.
+// columns are all of its columns.
+func requireColumns(missing []string, format, columns string) error {
+	if len(missing) == 0 {
+		return nil
+	}
+	return fmt.Errorf("missing columns: %s; %s has %s", strings.Join(missing, ", "), format, columns)
+}
+
+// missing returns those of the titles for whose fields there is no column.
+func (s *schema) missing(names []string, titles ...string) (missing []string) {
+	for _, title := range titles {
+		if _, ok := s.column(names, s.fields[s.byName[foldColumn(title)]].name); !ok {
+			missing = append(missing, title)
+		}
+	}
+	return missing
 }
 
 // columns returns the field of each column, or -1, and warnings about unknown and duplicate

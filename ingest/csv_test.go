@@ -45,7 +45,7 @@ func TestCSVRows(t *testing.T) {
 				"at once":      strings.NewReader(test.text),
 				"byte by byte": iotest.OneByteReader(strings.NewReader(test.text)),
 			} {
-				if diff := cmp.Diff(want, allRows(&csvRows{in: newInput(text)})); diff != "" {
+				if diff := cmp.Diff(want, allRows(&csvRows{in: newInput(text), delimiter: ','})); diff != "" {
 					t.Errorf("%s (-want +got):\n%s", name, diff)
 				}
 			}
@@ -59,7 +59,7 @@ func TestCSVReadError(t *testing.T) {
 	failure := errors.New("the disk is gone")
 	for _, text := range []string{"a,b\nc,", "a,b\nc,\"d\ne"} {
 		in := newInput(io.MultiReader(strings.NewReader(text), iotest.ErrReader(failure)))
-		got := allRows(&csvRows{in: in})
+		got := allRows(&csvRows{in: in, delimiter: ','})
 		if len(got) != 2 || got[0] != "1: a,b" || !strings.Contains(got[1], failure.Error()) {
 			t.Errorf("rows(%q) = %q, want one row and the error", text, got)
 		}
@@ -86,7 +86,7 @@ func TestSplitCSV(t *testing.T) {
 		{record: `"a,b`, loose: true, want: `"a|b`, quote: "--"},
 		{record: `"a"b,"c"`, loose: true, want: `"a"b|c`, quote: "-q"},
 	} {
-		cells, err := splitCSV([]byte(test.record), nil, test.loose)
+		cells, err := splitCSV([]byte(test.record), ',', nil, test.loose)
 		if !errors.Is(err, test.err) {
 			t.Errorf("splitCSV(%s): error = %v, want %v", test.record, err, test.err)
 		}

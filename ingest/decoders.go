@@ -55,6 +55,7 @@ func jsonDecoder[R, T any](s *schema, finish finishFunc[R, T]) func() decodeFunc
 func (r *recordReader) begin(n notes) {
 	r.notes = n
 	r.problems.reset()
+	r.unit = ""
 }
 
 // clearCell is a CSV cell that clears its field; an empty cell leaves it unchanged. Databases
@@ -62,7 +63,7 @@ func (r *recordReader) begin(n notes) {
 const clearCell = `\N`
 
 // csvDecoder decodes CSV records. columns maps columns to fields of the schema; -1 is ignored.
-func csvDecoder[R, T any](s *schema, columns []int, finish finishFunc[R, T]) func() decodeFunc[T] {
+func csvDecoder[R, T any](s *schema, delimiter byte, columns []int, finish finishFunc[R, T]) func() decodeFunc[T] {
 	return func() decodeFunc[T] {
 		r := newRecordReader()
 		row := new(R)
@@ -70,7 +71,7 @@ func csvDecoder[R, T any](s *schema, columns []int, finish finishFunc[R, T]) fun
 		return func(raw []byte, patch *cola.Patch[T], notes notes) string {
 			*row = *new(R)
 			r.begin(notes)
-			if problem := r.split(raw, len(columns)); problem != "" {
+			if problem := r.split(raw, delimiter, len(columns)); problem != "" {
 				return problem
 			}
 			var carried cola.Fields
@@ -90,22 +91,34 @@ func csvDecoder[R, T any](s *schema, columns []int, finish finishFunc[R, T]) fun
 
 // split splits a CSV record into cells. It is a problem if their number differs from that of the
 // columns.
-func (r *recordReader) split(raw []byte, columns int) (problem string) {
+func (r *recordReader) split(raw []byte, delimiter byte, columns int) (problem string) {
 	raw, problem = r.csvText(raw)
 	if problem != "" {
 		return problem
 	}
 	var err error
-	if r.cells, err = splitCSV(raw, r.cells[:0], false); err != nil {
+	if r.cells, err = splitCSV(raw, delimiter, r.cells[:0], false); err != nil {
 		return err.Error()
 	}
 	switch n := len(r.cells); {
 	case n < columns:
 		return fmt.Sprintf("has %s; the header has %d", countFields(n), columns)
 	case n > columns:
-		return fmt.Sprintf("has %s; the header has %d; quote fields that contain a comma", countFields(n), columns)
+		return fmt.Sprintf("has %s; the header has %d; quote fields that contain a %s", countFields(n), columns, delimiterName(delimiter))
 	}
 	return ""
+}
+
+func delimiterName(delimiter byte) string {
+	switch delimiter {
+	case '\t':
+		return "tab"
+	case ';':
+		return "semicolon"
+	case '|':
+		return "vertical bar"
+	}
+	return "comma"
 }
 
 func countFields(n int) string {
@@ -143,7 +156,7 @@ func (r *recordReader) cell(f *schemaField, field any, text []byte) {
 		if form.zip {
 			value = padZIP(value)
 		}
-		err = setText(field, value, form)
+		err = r.setString(field, value, form)
 	}
 	if err != nil {
 		r.problems.add(f.name, err)
@@ -178,19 +191,19 @@ func detect[R, T any](in *input, s *schema, key string, finish finishFunc[R, T])
 func csvFormat[R, T any](in *input, s *schema, header csvHeader, finish finishFunc[R, T]) format[T] {
 	columns, unknown := s.columns(header.names)
 	return format[T]{
-		rows:    &csvRows{in: in, skip: header.again},
-		decoder: csvDecoder(s, columns, finish),
+		rows:    &csvRows{in: in, delimiter: header.delimiter, skip: header.again},
+		decoder: csvDecoder(s, header.delimiter, columns, finish),
+		header:  header.line,
 		done:    func() []string { return unknown },
 	}
 }
 
-// isJSON distinguishes JSON from CSV by the first character. An empty source is JSON without
-// records.
+// isJSON distinguishes JSON from CSV by the first character.
 func isJSON(in *input) (bool, error) {
 	in.skipSpace()
 	c, ok := in.peek()
 	if !ok {
-		return in.failure() == nil, in.failure()
+		return false, in.failure()
 	}
 	return c == '{' || c == '[', nil
 }

@@ -81,6 +81,7 @@ func (d decompressor) Read(p []byte) (int, error) {
 
 // otherFormats lists the first bytes of formats that cannot be imported, with advice.
 var otherFormats = []struct{ start, is string }{
+	{"PK\x05\x06", "an empty ZIP archive"},
 	{"PK\x03\x04", "a ZIP archive or an Excel workbook; extract it, or save the sheet as CSV"},
 	{"\xd0\xcf\x11\xe0", "an old Excel workbook; save the sheet as CSV"},
 	{"\xfd7zXZ\x00", "xz-compressed data; decompress it first, or use gzip or zstd"},
@@ -92,8 +93,13 @@ var otherFormats = []struct{ start, is string }{
 	{"<!doctype", "an HTML page, perhaps a saved error page"},
 	{"<html", "an HTML page, perhaps a saved error page"},
 	{"<HTML", "an HTML page, perhaps a saved error page"},
-	{"<?xml", "an XML document"},
 }
+
+// notTextError is the error about data in another format than text.
+type notTextError struct{ found string }
+
+func (e notTextError) Error() string { return "expected JSON or CSV, found " + e.found }
+func (e notTextError) Unwrap() error { return errUnknownFormat }
 
 // decode returns r as UTF-8. It detects UTF-16 by its byte order mark or by the zero bytes of its
 // first character. The row formats decode single-byte encodings.
@@ -105,7 +111,7 @@ func decode(r io.Reader) (io.Reader, error) {
 	}
 	for _, f := range otherFormats {
 		if bytes.HasPrefix(bytes.TrimLeft(head, " \t\r\n"), []byte(f.start)) {
-			return nil, fmt.Errorf("expected JSON or CSV, found %s", f.is)
+			return nil, notTextError{f.is}
 		}
 	}
 	order, bom := unicode.LittleEndian, unicode.UseBOM
@@ -119,7 +125,7 @@ func decode(r io.Reader) (io.Reader, error) {
 	case len(head) >= 2 && head[0] == 0 && head[1] != 0:
 		order, bom = unicode.BigEndian, unicode.IgnoreBOM
 	case bytes.IndexByte(head, 0) >= 0:
-		return nil, errors.New("expected JSON or CSV, found binary data")
+		return nil, notTextError{"binary data"}
 	default:
 		return br, nil
 	}

@@ -85,11 +85,16 @@ func TestEncodings(t *testing.T) {
 func TestInvalidEncodings(t *testing.T) {
 	for name, test := range map[string]struct{ content, want string }{
 		"workbook":        {"PK\x03\x04....", "Excel workbook"},
+		"empty archive":   {"PK\x05\x06" + strings.Repeat("\x00", 18), "empty ZIP archive"},
 		"error page":      {"\r\n<!DOCTYPE html><html>", "HTML"},
 		"binary":          {"abc\x00\x01\x02", "binary data"},
 		"database":        {"SQLite format 3\x00", "SQLite database"},
 		"no header":       {"24001001000001,A,wine,CA-W-1\n", "ttb_id column"},
-		"tabs":            {"ttb_id\tbrand_name\n", "tabs or semicolons"},
+		"unknown columns": {"ttb id^brand name\n", "ttb_id column"},
+		"permit list":     {"Permit_Number;Owner_Name\n", "as permittees"},
+		"statistics":      {"Year,Statistical_Group\n", "as production-reports"},
+		"formula times":   {"application_type,processing_new\n", "as formula-processing-times"},
+		"label times":     {colaStatsXML, "as processing-times"},
 		"damaged gzip":    {"\x1f\x8b\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff", "damaged gzip data"},
 		"damaged zstd":    {"\x28\xb5\x2f\xfd\xff\xff\xff\xff\xff\xff", "damaged zstd data"},
 		"cut-off gzip":    {gzipped(t, labelRows(3000))[:2000], "gzip"},

@@ -242,6 +242,9 @@ func (f *fakeStore) UpsertCategoryAliases(_ context.Context, rows []vocabulary.C
 
 func (f *fakeStore) AllReferences(context.Context) (store.ReferenceSets, error) {
 	var sets store.ReferenceSets
+	for _, rows := range f.reports {
+		sets.ProductionReports = append(sets.ProductionReports, rows...)
+	}
 	for _, a := range f.aliases {
 		sets.CategoryAliases = append(sets.CategoryAliases, a)
 	}

@@ -103,7 +103,7 @@ func FuzzCSVRows(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		rows := &csvRows{in: newInput(strings.NewReader(text))}
+		rows := &csvRows{in: newInput(strings.NewReader(text)), delimiter: ','}
 		var got [][]string
 		for n := 0; ; n++ {
 			record, row, err := rows.next(nil)
@@ -116,7 +116,7 @@ func FuzzCSVRows(f *testing.F) {
 			if row.problem != "" {
 				continue
 			}
-			cells, err := splitCSV(bytes.Clone(record), nil, false)
+			cells, err := splitCSV(bytes.Clone(record), ',', nil, false)
 			if err != nil {
 				t.Fatalf("record %q of %q cannot be split into fields: %v", record, text, err)
 			}
@@ -187,6 +187,10 @@ func FuzzImport(f *testing.F) {
 		`{` + newRow + `,"images":[{"ttb_image_id":"x"}],"barcodes":[{"barcode_value":"1"}]}`, "ttb_id,brand_name\n24001001000001,A\n",
 		"PERMIT NUMBER,OWNER NAME\nCA-W-1,A\nTOTAL PERMITS: 1\n", `{"type":"Feature","properties":{"ava_id":"a","name":"A","state":"CA|OR"},"geometry":[1]}`,
 		`{"commodity":"Beer","report_type":"yearly","year":2024}`, `[{"commodity":"Wine","snapshot_date":"2024-01-05"}]`,
+		`{"Definitions":["Permit_Number","Owner_Name"],"Permit Data":[["ZZ-S-1","A"],["ZZ-S-2",null]]}`,
+		"Permit_Number|Owner_Name|Prem_Zip\nZZ-S-1|A|601\n", "CY_Month_Number,Year,Statistical_Group,Value,commodity\n1,2023,1-Production,3,Wine\n",
+		`{"Report Header":{"Report Title":"Wine"},"Table 1":{"Data":[{"Year":2023,"A":1}]}}`, colaStatsXML, formStatsCSV,
+		"Brand Name,TTB ID,Permit No.,Completed Date,Class/Type\nA,12345001000001,ZZ-S-1,2024-01-02,80\n",
 		`{"alias":"Wine > A","path":"Wine > B"}`, "\xff\xfe{\x00}\x00", "\x1f\x8b\x08\x00", "\x28\xb5\x2f\xfd",
 	}
 	for i := range Kinds() {

@@ -19,12 +19,12 @@ func TestHistory(t *testing.T) {
 		mode             store.Mode
 		initial, history bool
 	}{
-		{"empty store", "", Options{}, store.History, true, true},
-		{"empty store, as history", "", Options{History: true}, store.History, true, true},
+		{"empty store", "[]", Options{}, store.History, true, true},
+		{"empty store, as history", "[]", Options{History: true}, store.History, true, true},
 		{"other labels", labelRow(1), Options{}, store.Commit, false, false},
 		{"other labels, as history", labelRow(1), Options{History: true}, store.History, false, true},
 		{"dry run", labelRow(1), Options{History: true, DryRun: true}, store.DryRun, false, true},
-		{"dry run, empty store", "", Options{DryRun: true}, store.DryRun, true, true},
+		{"dry run, empty store", "[]", Options{DryRun: true}, store.DryRun, true, true},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			st := newFakeStore()

@@ -5,17 +5,24 @@
 // # Formats
 //
 // The format of a source is detected from its content, never from its name. Text may be compressed
-// with gzip, zstd or bzip2. It is UTF-8, with or without a byte order mark, or UTF-16.
+// with gzip, zstd or bzip2. It is UTF-8, with or without a byte order mark, or UTF-16. A source may
+// also be a folder, a ZIP archive or a tar archive of such texts.
 //
 //   - JSON, for every kind, with the names of the API: one record per line, consecutive objects, an
 //     array, or a response of the API, which has an array in "data". A missing key leaves the field
 //     unchanged, null clears it. Text for a list is split on commas; a number in quotes is a number.
-//   - CSV, for every kind, with the same names as columns, in any letter case and spacing. An empty
-//     cell leaves the field unchanged, \N clears it. Lists are separated by vertical bars or commas,
-//     or are JSON arrays. A row that is not UTF-8 is read as Windows-1252, with a warning.
+//   - CSV, for every kind, with the same names as columns, in any letter case and spacing. Fields are
+//     separated by commas, tabs, semicolons or vertical bars. An empty cell leaves the field
+//     unchanged, \N clears it. Lists are separated by vertical bars or commas, or are JSON arrays. A
+//     row that is not UTF-8 is read as Windows-1252, with a warning.
 //   - Colas: the CSV export of TTB's public registry. A broken row is repaired if the repair is
 //     unambiguous.
-//   - Permittees: TTB's lists, with a title above the header and a total below the rows.
+//   - Colas: saved pages of TTB's public registry, detail pages and printable forms. Each page is a
+//     row. In a folder or archive, they are rows of the same source.
+//   - Permittees: TTB's lists, with a title above the header and a total below the rows, and its file
+//     of all permits, with arrays of cells.
+//   - Production reports: TTB's monthly and yearly statistics, and its reports with tables.
+//   - Processing times of labels and formulas: TTB's daily files.
 //   - AVAs: the GeoJSON of the UC Davis data set, features or collections of them.
 //
 // # Rows
@@ -32,6 +39,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"runtime"
 	"strings"
@@ -81,8 +89,14 @@ type Options struct {
 	// History marks the labels as bulk-loaded history, which triggers no alerts. The first import
 	// of labels into an empty store always does.
 	History bool
+	// AllowEmpty lets Import succeed even if a source is empty. Otherwise that is a SourceError,
+	// because an empty file is often a failed download.
+	AllowEmpty bool
 	// SkipInvalid lets Import succeed even if rows are rejected.
 	SkipInvalid bool
+	// Rejects gets every rejected row as a JSON line: source, line, reason, header (of CSV) and row.
+	// A write error ends the import.
+	Rejects io.Writer
 	// Progress is called after every batch and at the end of each source, never concurrently. For
 	// production reports, which are written after all sources are read, it is called once more.
 	Progress func(Progress)
@@ -105,6 +119,9 @@ type Progress struct {
 	Done       bool   // the source is finished
 }
 
+// errEmpty is the error of a source without content.
+var errEmpty = errors.New("empty; the download or export may have failed (use --allow-empty to accept empty files)")
+
 // ErrRefused is wrapped by the error of an import that completed but rejected rows.
 var ErrRefused = errors.New("rows were rejected")
 
@@ -112,10 +129,10 @@ var ErrRefused = errors.New("rows were rejected")
 // error: it counts the work done before it.
 //
 // An invalid row is rejected and listed in the report, and the import continues; unless
-// opts.SkipInvalid is set, the error then wraps ErrRefused. A source that cannot be opened, has an
-// unknown format or is truncated fails with a SourceError; its earlier rows are kept and the other
-// sources are read. An error of the store ends the import. If ctx is canceled, the import finishes
-// the current batch and returns an error that wraps ctx.Err().
+// opts.SkipInvalid is set, the error then wraps ErrRefused. A source that cannot be opened, is
+// empty, has an unknown format or is truncated fails with a SourceError; its earlier rows are kept
+// and the other sources are read. An error of the store ends the import. If ctx is canceled, the
+// import finishes the current batch and returns an error that wraps ctx.Err().
 //
 // Running an import again is safe: records that are already stored count as unchanged.
 //
@@ -130,7 +147,10 @@ func Import(ctx context.Context, st Target, kind Kind, sources []Source, opts Op
 	if opts.Logger == nil {
 		opts.Logger = slog.New(slog.DiscardHandler)
 	}
-	run := &run{opts: opts, sources: len(sources), report: newReport(kind, opts.DryRun, len(sources))}
+	run := &run{
+		opts: opts, sources: len(sources), rejects: newRejectWriter(opts.Rejects),
+		report: Report{Kind: kind, DryRun: opts.DryRun, Sources: len(sources), rejects: opts.Rejects != nil},
+	}
 	work, err := workFor(run, st, kind)
 	if err != nil {
 		return run.report, err
@@ -145,16 +165,16 @@ func Import(ctx context.Context, st Target, kind Kind, sources []Source, opts Op
 	for i, source := range sources {
 		run.index, run.source = i, source.Name
 		err := work.source(ctx, source)
-		if failure := (*SourceError)(nil); errors.As(err, &failure) {
+		wrong, err := sourceErrors(err)
+		for _, failure := range wrong {
 			run.report.Failures = append(run.report.Failures, *failure)
-			failures = append(failures, err)
-			continue
+			failures = append(failures, failure)
 		}
 		if err != nil {
 			return run.report, errors.Join(append(failures, err)...)
 		}
 	}
-	if err := work.finish(ctx); err != nil {
+	if err := errors.Join(work.finish(ctx), run.rejects.flush()); err != nil {
 		return run.report, errors.Join(append(failures, err)...)
 	}
 	if run.report.Refused > 0 && !opts.SkipInvalid {
@@ -186,10 +206,36 @@ func (r *run) record(ctx context.Context, st store.Imports, err *error) func() {
 type run struct {
 	opts         Options
 	index        int    // of the current source
-	source       string // name of the current source
+	source       string // name of the current source, or of the current file of a folder or archive
 	sources      int
 	report       Report
+	rejects      *rejectWriter // nil if rejected rows are not written
+	seen         idSet         // labels of the current file
+	repeated     repeatedIDs   // in the current file
 	lastProgress Progress
+	folder       *folderReader // being read; nil outside folders and archives
+}
+
+// sourceErrors returns the SourceErrors in the error of a source, and the error that ends the import.
+func sourceErrors(err error) (wrong []*SourceError, fatal error) {
+	all := []error{err}
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		all = joined.Unwrap()
+	}
+	for _, err := range all {
+		if failure := (*SourceError)(nil); errors.As(err, &failure) {
+			wrong = append(wrong, failure)
+			continue
+		}
+		fatal = errors.Join(fatal, err)
+	}
+	return wrong, fatal
+}
+
+// refuse counts and writes a rejected row.
+func (r *run) refuse(at rowPosition, reason string) {
+	r.report.refuse(Refusal{Source: at.source, Line: at.line, Reason: reason})
+	r.rejects.write(at, reason)
 }
 
 // reportProgress reports progress with the current counts.

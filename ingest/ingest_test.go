@@ -195,12 +195,47 @@ func TestImportRejectionLimit(t *testing.T) {
 	if report.Refused != maxRefusals+234 || len(report.Refusals) != maxRefusals {
 		t.Errorf("%d rejected, %d listed", report.Refused, len(report.Refusals))
 	}
-	var b strings.Builder
-	if _, err := report.WriteTo(&b); err != nil {
-		t.Fatal(err)
+}
+
+// TestReportReasons checks that rejected rows are grouped by reason, with examples.
+func TestReportReasons(t *testing.T) {
+	text := labelRow(1) + strings.Repeat("{\"ttb_id\":1}\n", 4) + strings.Repeat("oops\n", maxRefusals+1)
+	for i := range 5 {
+		text += fmt.Sprintf("{\"ttb_id\":\"2400100100000%d\",\"product_type\":\"x%d\"}\n", i, i)
 	}
-	if !strings.Contains(b.String(), "\nand 234 more ") {
-		t.Errorf("report ends with …%s", b.String()[b.Len()-200:])
+	text += "{\"brand_name\":\"A\"}\n"
+	reports := golden.Load(t, "report_reasons")
+	for name, rejects := range map[string]io.Writer{"grouped": nil, "grouped, all written": io.Discard} {
+		report, err := Import(t.Context(), newFakeStore(), Colas, texts(text), Options{Rejects: rejects})
+		if !errors.Is(err, ErrRefused) {
+			t.Error(err)
+		}
+		var b strings.Builder
+		if _, err := report.WriteTo(&b); err != nil {
+			t.Fatal(err)
+		}
+		reports.Check(t, name, strings.Split(b.String(), "\n"))
+	}
+	var many Report
+	for i := range maxReasons + 7 {
+		many.refuse(Refusal{Reason: strings.Repeat("x", i)})
+	}
+	if len(many.reasons.list) != maxReasons || many.reasons.other != 7 {
+		t.Errorf("%d reasons and %d other rows, want %d and 7", len(many.reasons.list), many.reasons.other, maxReasons)
+	}
+}
+
+// TestDuplicates checks the warning about IDs that occur again in a source, and only there.
+func TestDuplicates(t *testing.T) {
+	text := labelRows(70) + labelRow(3) + labelRow(69) + labelRow(3) + labelRow(5)
+	report := mustImport(t, newFakeStore(), Colas, texts(text, labelRow(3))...)
+	if len(report.Warnings) != 1 || report.Warnings[0].Rows != 4 || report.Warnings[0].Source != "-" {
+		t.Fatalf("warnings = %v, want one about 4 rows", report.Warnings)
+	}
+	for _, want := range []string{"24001001000003 in line 71", "24001001000069 in line 72", "24001001000003 in line 73"} {
+		if !strings.Contains(report.Warnings[0].Message, want) {
+			t.Errorf("warning %q has no example %q", report.Warnings[0].Message, want)
+		}
 	}
 }
 
@@ -233,10 +268,30 @@ func TestImportUnknownKind(t *testing.T) {
 
 func TestImportEmpty(t *testing.T) {
 	for _, kind := range Kinds() {
-		report, err := Import(t.Context(), newFakeStore(), kind, texts("", "[]"), Options{})
-		if err != nil || report.Counts != (Counts{}) || len(report.Warnings) != 2 {
-			t.Errorf("%s: Import = %v, report = %+v", kind, err, report)
+		report, err := Import(t.Context(), newFakeStore(), kind, texts("[]"), Options{})
+		if err != nil || report.Counts != (Counts{}) || len(report.Warnings) != 1 {
+			t.Errorf("%s: Import = %v, report = %+v, want a warning about the empty list", kind, err, report)
 		}
+		for name, content := range map[string]string{
+			"empty": "", "blank": " \r\n\n\t", "only a byte order mark": "\ufeff", "compressed": gzipped(t, "\n"),
+		} {
+			_, err := Import(t.Context(), newFakeStore(), kind, texts(content), Options{SkipInvalid: true})
+			if failure := (*SourceError)(nil); !errors.As(err, &failure) || !errors.Is(err, errEmpty) {
+				t.Errorf("%s, %s: error = %v, want errEmpty", kind, name, err)
+			}
+			report, err := Import(t.Context(), newFakeStore(), kind, texts(content), Options{AllowEmpty: true})
+			if err != nil || len(report.Warnings) != 1 {
+				t.Errorf("%s, %s: allowed: error = %v, warnings = %v, want one", kind, name, err, report.Warnings)
+			}
+		}
+	}
+}
+
+// TestImportEmptyAmongOthers checks that an empty source does not affect the others.
+func TestImportEmptyAmongOthers(t *testing.T) {
+	report, err := Import(t.Context(), newFakeStore(), Colas, texts(labelRow(1), "", labelRow(2)), Options{})
+	if !errors.Is(err, errEmpty) || report.Counts != (Counts{Read: 2, Added: 2}) || len(report.Failures) != 1 || report.Failures[0].Source != "2" {
+		t.Errorf("error = %v, report = %s, failures = %v", err, report.Summary(), report.Failures)
 	}
 }
 

@@ -16,27 +16,17 @@ type Source struct {
 	Size int64  // in bytes, compressed; -1 if unknown
 	// Open starts reading. Import closes the reader, also during a Read if the import is canceled.
 	Open func() (io.ReadCloser, error)
+	path string // of a file or folder; empty if there is none
 }
 
-// FileSource returns a source that reads a file. A missing file fails when it is opened, not here.
+// FileSource returns a source that reads a file, or the files in a folder or archive. A missing file
+// fails when it is opened, not here.
 func FileSource(path string) Source {
 	size := int64(-1)
 	if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
 		size = info.Size()
 	}
-	return Source{Name: path, Size: size, Open: func() (io.ReadCloser, error) { return openFile(path) }}
-}
-
-func openFile(path string) (io.ReadCloser, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	if info, err := f.Stat(); err == nil && info.IsDir() {
-		f.Close()
-		return nil, fmt.Errorf("is a directory; name the files in it")
-	}
-	return f, nil
+	return Source{Name: path, Size: size, Open: func() (io.ReadCloser, error) { return os.Open(path) }, path: path}
 }
 
 // ReaderSource returns a source that reads r, such as standard input under the name "-". It can be
@@ -78,6 +68,7 @@ const window = 128 << 10
 
 // input reads text by byte or line and tracks line numbers.
 type input struct {
+	name string // of the source
 	r    io.Reader
 	buf  []byte // the window
 	pos  int    // index of the next byte in buf
@@ -127,6 +118,19 @@ func (in *input) peek() (c byte, ok bool) {
 	}
 	return in.buf[in.pos], true
 }
+
+// Read implements io.Reader. It does not count lines.
+func (in *input) Read(p []byte) (int, error) {
+	if !in.fill() {
+		return 0, in.err
+	}
+	n := copy(p, in.buf[in.pos:in.end])
+	in.pos += n
+	return n, nil
+}
+
+// atEnd reports whether the text has ended regularly.
+func (in *input) atEnd() bool { return !in.fill() && in.failure() == nil }
 
 // take consumes the byte that peek returned.
 func (in *input) take() {
@@ -203,8 +207,8 @@ func (in *input) unread(text []byte, line int) {
 // rowReader splits the text of a source into rows without parsing them. It is not safe for
 // concurrent use.
 type rowReader interface {
-	// next appends the text of the next row to dst. It returns io.EOF at the end, or a brokenError
-	// if the rest cannot be split.
+	// next appends the text of the next row to dst, also that of a row with a problem, unless it is
+	// too long. It returns io.EOF at the end, or a brokenError if the rest cannot be split.
 	next(dst []byte) (text []byte, row rawRow, err error)
 }
 
@@ -238,6 +242,9 @@ func (in *input) ended() error {
 	}
 	return io.EOF
 }
+
+// errUnknownFormat is wrapped by the errors about texts that are certainly not meant to be imported.
+var errUnknownFormat = errors.New("unknown format")
 
 // Problems of the text of a row, as opposed to its values.
 var (

@@ -19,6 +19,16 @@ type jsonRows struct {
 	begun bool // a record outside arrays has been read
 	lines bool // JSON lines, like the first record: split at line ends
 	fast  bool // lines may become true
+	// table is the form of records as arrays of cells, or nil if all records are objects.
+	table *jsonTable
+}
+
+// jsonTable describes an object with records as arrays of cells under one key, and their names
+// under another key before it.
+type jsonTable struct {
+	rows, columns string
+	check         func(names []string) error // checks the names, in folded form
+	names         []string                   // of the current object; nil outside of it
 }
 
 type jsonState uint8
@@ -100,15 +110,27 @@ func (r *jsonRows) top(dst []byte) (text []byte, row rawRow, more bool, err erro
 		return dst, rawRow{}, false, nil
 	case '{':
 	default:
-		_, _, _, ok := in.readLine(nil)
-		if !ok {
+		text, _, long, ok := in.readLine(dst)
+		switch {
+		case !ok:
 			return dst, rawRow{}, false, in.ended()
+		case long:
+			text = dst
 		}
-		return dst, rawRow{line: line, problem: "not a JSON object"}, true, nil
+		return text, rawRow{line: line, problem: "not a JSON object"}, true, nil
 	}
 	r.scan.begin(dst)
-	switch err := r.scan.value(containers); {
+	keys := containers
+	if r.table != nil {
+		keys = append([]string{r.table.rows}, containers...)
+	}
+	switch err := r.scan.value(keys); {
 	case errors.Is(err, errWrapper):
+		if r.table != nil && string(r.scan.key) == r.table.rows {
+			if err := r.table.begin(r.scan.out[len(dst):]); err != nil {
+				return dst, rawRow{}, false, &brokenError{line, err}
+			}
+		}
 		r.state, r.first, r.wraps = inWrapper, true, true
 		if c, _ := in.peek(); c == '[' {
 			in.take()
@@ -119,8 +141,7 @@ func (r *jsonRows) top(dst []byte) (text []byte, row rawRow, more bool, err erro
 		if in.failure() != nil {
 			return dst, rawRow{}, false, in.ended()
 		}
-		r.resync(line)
-		return dst, rawRow{line: line, problem: err.Error()}, true, nil
+		return r.resync(dst, line), rawRow{line: line, problem: err.Error()}, true, nil
 	}
 	if !r.begun {
 		r.begun = true
@@ -131,15 +152,19 @@ func (r *jsonRows) top(dst []byte) (text []byte, row rawRow, more bool, err erro
 }
 
 // resync skips to the next line that starts an object, after the first line of the malformed
-// record.
-func (r *jsonRows) resync(begin int) {
-	in := r.scan.in
+// record. It returns dst with the text of the record, or without it if it is too long.
+func (r *jsonRows) resync(dst []byte, begin int) []byte {
+	s := &r.scan
 	for {
-		c, ok := in.peek()
-		if !ok || in.bol && in.line > begin && c == '{' {
-			return
+		c, ok := s.in.peek()
+		if ok && !(s.in.bol && s.in.line > begin && c == '{') {
+			s.emitByte(c)
+			continue
 		}
-		in.take()
+		if s.long {
+			return dst
+		}
+		return s.out
 	}
 }
 
@@ -164,6 +189,9 @@ func (r *jsonRows) element(dst []byte) (text []byte, row rawRow, more bool, err 
 	case ']':
 		in.take()
 		r.state = atTop
+		if r.table != nil {
+			r.table.names = nil
+		}
 		if r.wraps {
 			r.state = inTail
 		}
@@ -174,11 +202,16 @@ func (r *jsonRows) element(dst []byte) (text []byte, row rawRow, more bool, err 
 		return text, row, err == nil, err
 	}
 	r.scan.begin(dst)
-	r.scan.discard = true
 	if err := r.scan.value(nil); err != nil {
 		return dst, rawRow{}, false, in.broken("%w in an array", err)
 	}
-	return dst, rawRow{line: line, problem: fmt.Sprintf("not a JSON object (starts with %q)", c)}, true, nil
+	text, row = r.scan.row(dst, line)
+	if c == '[' && r.table != nil && r.table.names != nil && row.problem == "" {
+		text, row.problem = r.table.record(text, len(dst))
+		return text, row, true, nil
+	}
+	row.problem = fmt.Sprintf("not a JSON object (starts with %q)", c)
+	return text, row, true, nil
 }
 
 // arrayRow returns the scanned row. An error in it breaks the source.

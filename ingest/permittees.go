@@ -32,18 +32,30 @@ type permitteeRow struct {
 	IsActive cola.Opt[bool] `json:"is_active"`
 }
 
-var (
-	permitteeSchema = newSchema[permitteeRow](
-		"active_reason", "colas", "colas_approved", "last_cola_application_date", "recent_colas").
-		form(textForm{zip: true}, "company_zip_code")
+// permitteeSchema has the names of the API and the columns of TTB's lists, old and new.
+var permitteeSchema = newSchema[permitteeRow](
+	"active_reason", "colas", "colas_approved", "last_cola_application_date", "recent_colas",
+	"street", "city", "zip4", "county", "prem_county", "new_permit_flag").
+	form(textForm{zip: true}, "company_zip_code").
+	alias("permit_registry_number", "permit_number").
+	alias("owner_name", "company_name").
+	alias("state", "company_state").
+	alias("zip", "company_zip_code").
+	alias("prem_zip", "company_zip_code").
+	alias("industry_type", "permittee_type")
 
-	// ttbPermitteeSchema has the column names of TTB's lists.
-	ttbPermitteeSchema = newSchema[permitteeRow]("street", "city", "zip4", "county", "new_permit_flag").
-				form(textForm{zip: true}, "company_zip_code").
-				alias("owner_name", "company_name").
-				alias("state", "company_state").
-				alias("zip", "company_zip_code")
-)
+// isTTBList reports whether column names are those of TTB's lists.
+func isTTBList(names []string) bool {
+	return slices.ContainsFunc(names, func(name string) bool {
+		return name == "owner_name" || name == "prem_zip" || name == "industry_type" || name == "new_permit_flag"
+	})
+}
+
+// checkTTBList checks that a list has the columns that every permittee needs.
+func checkTTBList(names []string) error {
+	return requireColumns(permitteeSchema.missing(names, "Permit_Number", "Owner_Name"), "a permit list of TTB",
+		"Permit_Number,Owner_Name,Operating_Name,Street,City,State,Prem_Zip,Prem_County,Industry_Type,New_Permit_Flag")
+}
 
 func detectPermittees(in *input) (format[cola.Permittee], error) {
 	json, err := isJSON(in)
@@ -51,13 +63,21 @@ func detectPermittees(in *input) (format[cola.Permittee], error) {
 	case err != nil:
 		return format[cola.Permittee]{}, err
 	case json:
-		return format[cola.Permittee]{rows: newJSONRows(in), decoder: jsonDecoder(permitteeSchema, normalizePermittee)}, nil
+		rows := newJSONRows(in)
+		rows.table = &jsonTable{rows: "Permit Data", columns: "Definitions", check: checkTTBList}
+		return format[cola.Permittee]{rows: rows, decoder: jsonDecoder(permitteeSchema, normalizePermittee)}, nil
 	}
-	header, err := readHeader(in, func(names []string) bool { return slices.Contains(names, "permit_number") })
+	header, err := readHeader(in, func(names []string) bool {
+		_, ok := permitteeSchema.column(names, "permit_number")
+		return ok || isTTBList(names)
+	})
 	switch {
 	case err != nil:
 		return format[cola.Permittee]{}, fmt.Errorf("%w; expected JSON, or CSV with a permit_number column", err)
-	case slices.Contains(header.names, "owner_name"):
+	case isTTBList(header.names):
+		if err := checkTTBList(header.names); err != nil {
+			return format[cola.Permittee]{}, err
+		}
 		return ttbList(in, header), nil
 	}
 	return csvFormat(in, permitteeSchema, header, normalizePermittee), nil
@@ -71,6 +91,9 @@ func normalizePermittee(r *recordReader, row *permitteeRow, carried cola.Fields,
 	}
 	p := &row.Permittee
 	p.PermitNumber = vocabulary.NormalizePermit(p.PermitNumber)
+	if kind, ok := vocabulary.NormalizePermitteeType(string(p.PermitteeType)); ok {
+		p.PermitteeType = cola.Text(kind)
+	}
 	p.CompanyState = cola.Text(strings.ToUpper(string(p.CompanyState)))
 	p.Listed = row.IsActive.Or(true)
 	if p.PermitNumber == "" {
@@ -83,8 +106,8 @@ func normalizePermittee(r *recordReader, row *permitteeRow, carried cola.Fields,
 // permitteeFields are the fields that rows and permittees have in common, which come first in both.
 var permitteeFields = cola.Fields(1)<<len(cola.FieldsOf[cola.Permittee]()) - 1
 
-// ttbList reads TTB's lists of permittees. The kind of a permit follows from its number. The total
-// in the last line is checked against the number of permits.
+// ttbList reads TTB's lists of permittees. Without Industry_Type, the permit number implies the
+// type. The total in the last line is checked against the number of permits.
 func ttbList(in *input, header csvHeader) format[cola.Permittee] {
 	list := &permitList{permits: map[string]struct{}{}}
 	finish := func(r *recordReader, row *permitteeRow, carried cola.Fields, patch *cola.Patch[cola.Permittee]) {
@@ -97,9 +120,10 @@ func ttbList(in *input, header csvHeader) format[cola.Permittee] {
 			list.read(patch.Record.PermitNumber)
 		}
 	}
-	f := csvFormat(in, ttbPermitteeSchema, header, finish)
+	f := csvFormat(in, permitteeSchema, header, finish)
 	warnings := f.done
-	f.rows = &csvRows{in: in, skip: func(line []byte) bool { return header.again(line) || list.total(line) }}
+	skip := func(line []byte) bool { return header.again(line) || list.total(line) }
+	f.rows = &csvRows{in: in, delimiter: header.delimiter, skip: skip}
 	f.done = func() []string { return append(warnings(), list.warnings()...) }
 	return f
 }
@@ -122,7 +146,7 @@ func (l *permitList) read(permit string) {
 
 // total reports whether a line is the total of a list, and adds its number.
 func (l *permitList) total(line []byte) bool {
-	text := strings.Trim(string(bytes.TrimRight(line, ", \t")), `" `)
+	text := strings.Trim(string(bytes.TrimRight(line, ",;| \t")), `" `)
 	if len(text) > 80 || !strings.HasPrefix(strings.ToUpper(text), "TOTAL") {
 		return false
 	}

@@ -28,8 +28,14 @@ type decodeFunc[T any] func(raw []byte, patch *cola.Patch[T], notes notes) (prob
 type format[T any] struct {
 	rows    rowReader
 	decoder func() decodeFunc[T] // returns one for each goroutine
+	header  []byte               // line of column names that the rows need; nil if they need none
 	// done returns warnings about the source as a whole, after its end. May be nil.
 	done func() []string
+	// nameOf returns the file of a row, if each row is a file; nil if they are lines of the source.
+	// Later calls never ask for earlier rows.
+	nameOf func(row int) string
+	// complete adds to patches what depends on the stored records. May be nil.
+	complete func(ctx context.Context, patches []cola.Patch[T]) error
 }
 
 // pipeline reads sources of records of one type. One goroutine splits rows, several decode them,
@@ -43,11 +49,18 @@ type pipeline[T any] struct {
 	// refused gets the rows of a batch that could not be decoded, before the others are written.
 	// May be nil.
 	refused func(rows []partialRow[T])
+	// pages decodes pages of TTB's registry; its decoder is nil if the records are not on such pages.
+	pages format[T]
+
+	batch  *batch[T]  // being stored
+	name   string     // of its source
+	format *format[T] // of its source
 }
 
 type refusedRow struct {
 	line   int
 	reason string
+	index  int // in the rows of the batch; in the result of write, in its patches
 }
 
 // partialRow is a rejected row with the fields that could be read.
@@ -64,11 +77,13 @@ type batch[T any] struct {
 	err     error // ends the source after this batch; io.EOF at its regular end
 	decoded chan struct{}
 
-	patches []cola.Patch[T]
-	lines   []int // line of each patch
-	refused []refusedRow
-	partial []partialRow[T] // rejected rows, if the pool keeps them
-	notes   notes
+	original []byte // text before decoding, if the pool keeps it
+	patches  []cola.Patch[T]
+	lines    []int // line of each patch
+	accepted []int // index of each patch's row in rows
+	refused  []refusedRow
+	partial  []partialRow[T] // rejected rows, if the pool keeps them
+	notes    notes
 }
 
 type rowSpan struct {
@@ -84,10 +99,35 @@ func withoutPath(err error) error {
 	return err
 }
 
-// source reads one source. The error is a SourceError if the source is invalid, else the store's or
-// the context's.
+// source reads one source. The error is a SourceError, or several joined ones, if the source is
+// invalid, else the store's or the context's.
 func (p *pipeline[T]) source(ctx context.Context, s Source) error {
 	p.run.opts.Logger.Info("import started", "kind", p.run.report.Kind, "source", s.Name, "bytes", s.Size)
+	err := p.read(ctx, s)
+	p.run.opts.Logger.Info("import finished", "kind", p.run.report.Kind, "source", s.Name,
+		"read", p.run.report.Read, "refused", p.run.report.Refused, "error", err)
+	return err
+}
+
+// read reads the files of a source, which may be a folder or an archive.
+func (p *pipeline[T]) read(ctx context.Context, s Source) error {
+	if s.path == "" {
+		return p.text(ctx, s, nil)
+	}
+	list, err := filesAt(s.path)
+	switch {
+	case err != nil:
+		return &SourceError{Source: s.Name, Err: withoutPath(err)}
+	case list == nil:
+		return p.text(ctx, s, nil)
+	}
+	defer p.progress(s, max(0, s.Size), true)
+	return p.folder(ctx, s, list)
+}
+
+// text reads one text. Its format is detected, unless it is known.
+func (p *pipeline[T]) text(ctx context.Context, s Source, known *format[T]) error {
+	p.run.source = s.Name
 	r, err := s.Open()
 	if err != nil {
 		return &SourceError{Source: s.Name, Err: withoutPath(err)}
@@ -100,11 +140,16 @@ func (p *pipeline[T]) source(ctx context.Context, s Source) error {
 	defer close(stop)
 	f := newDecodePool[T](p.run.opts.Workers, stop)
 	f.keepPartial = p.refused != nil
-	go f.read(counted, p.detect)
+	f.name = s.Name
+	f.keepText = p.run.rejects != nil && known == nil // pages contain personal data
+	detect := p.detect
+	if known != nil {
+		detect = func(*input) (format[T], error) { return *known, nil }
+	}
+	go f.read(counted, detect)
 	err = p.consume(ctx, s, f)
+	p.run.reportDuplicates(s.Name)
 	p.progress(s, counted.n.Load(), true)
-	p.run.opts.Logger.Info("import finished", "kind", p.run.report.Kind, "source", s.Name,
-		"read", p.run.report.Read, "refused", p.run.report.Refused, "error", err)
 	return err
 }
 
@@ -116,7 +161,7 @@ func (p *pipeline[T]) consume(ctx context.Context, s Source, f *decodePool[T]) e
 		if b == nil {
 			return stoppedError(ctx)
 		}
-		if err := p.store(ctx, s, b); err != nil {
+		if err := p.store(ctx, s, b, f); err != nil {
 			return err
 		}
 		rows += len(b.rows)
@@ -128,6 +173,9 @@ func (p *pipeline[T]) consume(ctx context.Context, s Source, f *decodePool[T]) e
 			return nil
 		case b.err != nil && ctx.Err() != nil: // canceling closed the source
 			return stoppedError(ctx)
+		case b.err == errEmpty && p.run.opts.AllowEmpty:
+			p.run.report.warn(Warning{Source: s.Name, Message: "empty"})
+			return nil
 		case b.err != nil:
 			return sourceError(s, b.err)
 		}
@@ -149,26 +197,53 @@ func sourceError(s Source, err error) error {
 }
 
 // store writes one batch, completely even if ctx is canceled, and adds it to the report.
-func (p *pipeline[T]) store(ctx context.Context, s Source, b *batch[T]) error {
+func (p *pipeline[T]) store(ctx context.Context, s Source, b *batch[T], f *decodePool[T]) error {
+	p.batch, p.name, p.format = b, s.Name, &f.format
 	rejected := b.refused
 	if p.refused != nil {
 		p.refused(b.partial)
 	}
 	var err error
-	if len(b.patches) > 0 {
+	if len(b.patches) > 0 && p.format.complete != nil {
+		err = p.format.complete(context.WithoutCancel(ctx), b.patches)
+	}
+	if len(b.patches) > 0 && err == nil {
 		var more []refusedRow
 		more, err = p.write(context.WithoutCancel(ctx), b.patches, b.lines)
-		rejected = append(rejected, more...)
-		slices.SortStableFunc(rejected, func(a, b refusedRow) int { return cmp.Compare(a.line, b.line) })
+		for _, r := range more {
+			r.index = b.accepted[r.index]
+			rejected = append(rejected, r)
+		}
+		slices.SortFunc(rejected, func(a, b refusedRow) int { return cmp.Compare(a.index, b.index) })
 	}
 	for _, r := range rejected {
-		p.run.report.refuse(Refusal{Source: s.Name, Line: r.line, Reason: r.reason})
+		p.run.refuse(p.position(r.index), r.reason)
 	}
 	p.run.report.warnRows(s.Name, b.notes)
 	if err != nil {
-		return fmt.Errorf("store rows of %s: %w", s.Name, err)
+		err = fmt.Errorf("store rows of %s: %w", s.Name, err)
 	}
-	return nil
+	return errors.Join(err, p.run.rejects.flush())
+}
+
+// position returns where a row of the current batch is, with its text if rejected rows are written.
+func (p *pipeline[T]) position(row int) rowPosition {
+	span := p.batch.rows[row]
+	if p.format.nameOf != nil {
+		return rowPosition{source: p.format.nameOf(span.line), line: 1}
+	}
+	at := rowPosition{source: p.name, line: span.line}
+	if p.run.rejects != nil {
+		at.header, at.text = string(p.format.header), string(p.batch.original[span.start:span.end])
+	}
+	return at
+}
+
+// rowPosition locates a row of the input.
+type rowPosition struct {
+	source       string
+	line         int
+	header, text string // if rejected rows are written
 }
 
 // sourceWarnings adds the warnings about a source as a whole to the report.
@@ -181,7 +256,11 @@ func (p *pipeline[T]) sourceWarnings(s Source, f *decodePool[T]) {
 	}
 }
 
+// progress reports progress. The texts of a folder have no size that could be compared with it.
 func (p *pipeline[T]) progress(s Source, bytes int64, done bool) {
+	if p.run.folder != nil {
+		s, bytes, done = p.run.folder.source, 0, false
+	}
 	p.run.reportProgress(Progress{
 		Source: s.Name, Index: p.run.index, Sources: p.run.sources, BytesRead: bytes, BytesTotal: s.Size, Done: done,
 	})
@@ -202,7 +281,7 @@ func upsert[T any](
 		var rejected []refusedRow
 		for i, outcome := range outcomes[:min(len(outcomes), len(patches))] {
 			if outcome == store.Refused {
-				rejected = append(rejected, refusedRow{lines[i], reason(&patches[i])})
+				rejected = append(rejected, refusedRow{lines[i], reason(&patches[i]), i})
 				continue
 			}
 			r.report.count(outcome)

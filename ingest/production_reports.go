@@ -11,9 +11,10 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// productionWork imports production reports. Rows have no key, so each report in the input replaces
-// the stored one, after the whole input has been read; it is small. A report is not written if it
-// may be incomplete: its source was truncated, or a rejected row may belong to it.
+// productionWork imports production reports. Rows have no key, so each statistical group of a
+// report in the input replaces the stored one, after the whole input has been read; it is small.
+// TTB publishes groups of the same report in different files, so other groups are kept. A report is
+// not written if it may be incomplete: its source was truncated, or a rejected row may belong to it.
 type productionWork struct {
 	pipeline[cola.ProductionReport]
 	st          Target
@@ -29,24 +30,16 @@ type report struct {
 	broken bool          // one of its sources was truncated
 }
 
-type rowPosition struct {
-	source string
-	line   int
-}
-
 func newProductionWork(r *run, st Target) *productionWork {
 	w := &productionWork{st: st, reports: map[cola.ReportKey]*report{}}
-	detectReports := func(in *input) (format[cola.ProductionReport], error) {
-		return detect(in, productionSchema, "report_type", same(normalizeProduction))
-	}
-	w.pipeline = pipeline[cola.ProductionReport]{run: r, detect: detectReports, write: w.collect, refused: w.addRefused}
+	w.pipeline = pipeline[cola.ProductionReport]{run: r, detect: detectProduction, write: w.collect, refused: w.addRefused}
 	return w
 }
 
 // addRefused adds the rejected rows of a batch.
 func (w *productionWork) addRefused(rows []partialRow[cola.ProductionReport]) {
 	for i := range rows {
-		w.refusedRows.add(rowPosition{w.run.source, rows[i].line}, &rows[i].record)
+		w.refusedRows.add(rowPosition{source: w.run.source, line: rows[i].line}, &rows[i].record)
 	}
 }
 
@@ -64,7 +57,7 @@ func (w *productionWork) source(ctx context.Context, s Source) error {
 }
 
 // collect adds the rows of a batch to their reports. It is the pipeline's write function.
-func (w *productionWork) collect(_ context.Context, patches []cola.Patch[cola.ProductionReport], lines []int) ([]refusedRow, error) {
+func (w *productionWork) collect(_ context.Context, patches []cola.Patch[cola.ProductionReport], _ []int) ([]refusedRow, error) {
 	for i := range patches {
 		row := patches[i].Record
 		stored := w.reports[row.Key()]
@@ -74,15 +67,20 @@ func (w *productionWork) collect(_ context.Context, patches []cola.Patch[cola.Pr
 			w.order = append(w.order, row.Key())
 		}
 		stored.rows = append(stored.rows, row)
-		stored.from = append(stored.from, rowPosition{w.run.source, lines[i]})
+		stored.from = append(stored.from, w.position(w.batch.accepted[i]))
 	}
 	return nil, nil
 }
 
-// finish replaces the reports, in the order of the input.
+// finish replaces the groups of the reports, in the order of the input.
 func (w *productionWork) finish(ctx context.Context) error {
-	if len(w.order) > 0 {
-		defer func() { w.run.reportProgress(w.run.lastProgress) }()
+	if len(w.order) == 0 {
+		return nil
+	}
+	defer func() { w.run.reportProgress(w.run.lastProgress) }()
+	before, err := w.storedReports(ctx)
+	if err != nil {
+		return err
 	}
 	for _, key := range w.order {
 		if ctx.Err() != nil {
@@ -97,34 +95,85 @@ func (w *productionWork) finish(ctx context.Context) error {
 			w.refuse(stored, lost.refusedFor)
 			continue
 		}
-		outcomes, err := w.st.ReplaceProductionReport(context.WithoutCancel(ctx), key, stored.rows, w.run.mode())
-		if err == nil && len(outcomes) != len(stored.rows) {
-			err = fmt.Errorf("the store returned %d outcomes for %d rows", len(outcomes), len(stored.rows))
+		rows, kept := replaceGroups(before[key], stored.rows)
+		outcomes, err := w.st.ReplaceProductionReport(context.WithoutCancel(ctx), key, rows, w.run.mode())
+		if err == nil && len(outcomes) != len(rows) {
+			err = fmt.Errorf("the store returned %d outcomes for %d rows", len(outcomes), len(rows))
 		}
 		if err != nil {
 			return fmt.Errorf("store the %s %s report of %s: %w", key.ReportType, key.Commodity, key.ReportDate, err)
 		}
-		for _, outcome := range outcomes {
-			w.run.report.count(outcome)
+		for i, outcome := range outcomes {
+			if !kept[i] {
+				w.run.report.count(outcome)
+			}
 		}
 	}
 	return nil
 }
 
+// storedReports returns the stored rows of the reports in the input.
+func (w *productionWork) storedReports(ctx context.Context) (map[cola.ReportKey][]cola.ProductionReport, error) {
+	sets, err := w.st.AllReferences(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("read stored production reports: %w", err)
+	}
+	reports := map[cola.ReportKey][]cola.ProductionReport{}
+	for _, row := range sets.ProductionReports {
+		if key := row.Key(); w.reports[key] != nil {
+			reports[key] = append(reports[key], row)
+		}
+	}
+	return reports, nil
+}
+
+// replaceGroups returns the rows of a stored report after its statistical groups in update are
+// replaced, and which of them are kept. A group keeps its place, so that importing two files in
+// turn changes nothing.
+func replaceGroups(stored, update []cola.ProductionReport) (rows []cola.ProductionReport, kept []bool) {
+	groups := map[cola.Text][]cola.ProductionReport{}
+	for _, row := range update {
+		groups[row.StatisticalGroup] = append(groups[row.StatisticalGroup], row)
+	}
+	foreign := func(row cola.ProductionReport) bool { return groups[row.StatisticalGroup] == nil }
+	if !slices.ContainsFunc(stored, foreign) {
+		return update, make([]bool, len(update))
+	}
+	placed := map[cola.Text]bool{}
+	place := func(group cola.Text) {
+		if !placed[group] {
+			placed[group] = true
+			rows = append(rows, groups[group]...)
+			kept = append(kept, make([]bool, len(groups[group]))...)
+		}
+	}
+	for _, row := range stored {
+		if foreign(row) {
+			rows, kept = append(rows, row), append(kept, true)
+			continue
+		}
+		place(row.StatisticalGroup)
+	}
+	for _, row := range update {
+		place(row.StatisticalGroup)
+	}
+	return rows, kept
+}
+
 // refuse rejects the rows of an incomplete report. why returns the reason for rows of a source.
 func (w *productionWork) refuse(stored *report, why func(source string) string) {
 	for _, from := range stored.from {
-		w.run.report.refuse(Refusal{
-			Source: from.source, Line: from.line,
-			Reason: "report not imported, because " + why(from.source),
-		})
+		w.run.refuse(from, "report not imported, because "+why(from.source))
 	}
 }
 
 // productionCommodities are the commodities of production reports in the contract's spelling.
 var productionCommodities = []string{"Beer", "Wine", "Distilled Spirits"}
 
-var productionSchema = newSchema[cola.ProductionReport]()
+// productionSchema has the names of the API and the columns of TTB's statistics.
+var productionSchema = newSchema[cola.ProductionReport]().
+	alias("cy_month_number", "month_number").
+	alias("stat_redaction", "is_redacted")
 
 // normalizeProduction checks a row of a production report. A missing report date is derived from
 // year and month.
@@ -218,7 +267,7 @@ func (p rowPosition) refusedFor(source string) string {
 	if p.source == source {
 		return fmt.Sprintf("line %d was rejected", p.line)
 	}
-	return fmt.Sprintf("line %d of %s was refused", p.line, p.source)
+	return fmt.Sprintf("line %d of %s was rejected", p.line, p.source)
 }
 
 // newRefusedReportRow returns the reliable fields of a rejected row.

@@ -13,7 +13,7 @@ import (
 // TestProductionRejectedRow checks that a report that may contain a rejected row stays unchanged,
 // and that its other rows count as rejected.
 func TestProductionRejectedRow(t *testing.T) {
-	const header = "commodity,report_type,year,month_number,report_date,statistical_group,value\n"
+	const header = "commodity,report_type,year,month_number,report_date,statistical_detail,value\n"
 	const good = "Wine,monthly,2024,1,,New,1\nWine,monthly,2024,2,,New,1\nBeer,monthly,2024,1,,New,1\nWine,yearly,2024,,,New,1\n"
 	const all = "Wine 2024-01,Wine 2024-02,Beer 2024-01,Wine 2024"
 	for _, test := range []struct{ name, row, kept string }{
@@ -78,9 +78,9 @@ func keptReports(st *fakeStore) string {
 	} {
 		rows := st.reports[cola.ReportKey{Commodity: r.commodity, ReportType: r.kind, ReportDate: r.date}]
 		switch {
-		case len(rows) == 1 && rows[0].StatisticalGroup == "Old":
+		case len(rows) == 1 && rows[0].StatisticalDetail == "Old":
 			kept = append(kept, r.name)
-		case len(rows) != 1 || rows[0].StatisticalGroup != "New":
+		case len(rows) != 1 || rows[0].StatisticalDetail != "New":
 			kept = append(kept, r.name+" is damaged")
 		}
 	}

@@ -117,3 +117,40 @@ func TestRealReferences(t *testing.T) {
 		t.Errorf("processing times: report = %s", report.Summary())
 	}
 }
+
+// TestRealReferenceFormats imports the current downloads of TTB, whose values are invented.
+func TestRealReferenceFormats(t *testing.T) {
+	st := newFakeStore()
+	for _, test := range []struct {
+		kind  Kind
+		file  string
+		added int
+	}{
+		{Permittees, "FRL_Spirits_Producers_and_Bottlers_List.csv", 4},
+		{Permittees, "FRL_All_Permits.json", 0}, // both permits are on the list
+		{ProductionReports, "Distilled_Spirits_monthly_data_csv.csv", 2},
+		{ProductionReports, "Wine_yearly_data_csv.csv", 1},
+		{ProductionReports, "2012-2024_Report_DistillersProduction.json", 1},
+		{FormulaProcessingTimes, "form_stats.csv", 2},
+		{ProcessingTimes, "cola_stats.xml", 1},
+	} {
+		path := realData(t, "ttb/reference_formats/"+test.file)
+		first := mustImport(t, st, test.kind, FileSource(path))
+		second := mustImport(t, st, test.kind, FileSource(path))
+		if first.Added != test.added || first.Changed > 0 || second.Unchanged != first.Read || second.Read != first.Read {
+			t.Errorf("%s: first import: %s, second: %s", test.file, first.Summary(), second.Summary())
+		}
+		for _, w := range first.Warnings {
+			if w.Message != noteWindows {
+				t.Errorf("%s: %s", test.file, w)
+			}
+		}
+	}
+	want := cola.Permittee{
+		PermitNumber: "PR-S-1", CompanyName: "DESTILERÍA SERRALLÉS, INC.", CompanyState: "PR", CompanyZipCode: "00715",
+		PermitteeType: "Distilled Spirits Plant", Listed: true,
+	}
+	if diff := cmp.Diff(want, st.permittees["PR-S-1"]); diff != "" {
+		t.Error(diff)
+	}
+}

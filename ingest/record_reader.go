@@ -66,6 +66,7 @@ type recordReader struct {
 	unknown  map[string]string // warnings by unknown key
 	images   *schema
 	barcodes *schema
+	unit     string // of a volume that the row states together with its unit
 }
 
 func newRecordReader() *recordReader {
@@ -152,7 +153,7 @@ func (r *recordReader) value(f *schemaField, field any, in place) error {
 	var wrong error
 	switch kind {
 	case '"':
-		wrong = setText(field, token.String(), f.form)
+		wrong = r.setString(field, token.String(), f.form)
 	case '0':
 		wrong = setNumber(field, token.String(), f.form)
 	case 'n':
@@ -183,7 +184,7 @@ func (r *recordReader) array(f *schemaField, field any, in place) error {
 			if index := r.images.byName["image_index"]; !carried.Has(index) {
 				image.ImageIndex = in.index
 			}
-			normalizeImage(&image)
+			setPosition(&image)
 			*list = append(*list, image)
 			return err
 		})

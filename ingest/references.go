@@ -121,7 +121,7 @@ func (w *aliasWork) dropCircular(patches []cola.Patch[vocabulary.CategoryAlias],
 		with := maps.Clone(w.table)
 		maps.Copy(with, vocabulary.AliasTable([]vocabulary.CategoryAlias{alias}))
 		if from := findCycle(with); from != "" {
-			rejected = append(rejected, refusedRow{lines[i], fmt.Sprintf("creates an alias cycle through %s", quote(from))})
+			rejected = append(rejected, refusedRow{lines[i], fmt.Sprintf("creates an alias cycle through %s", quote(from)), i})
 			continue
 		}
 		w.table = with
@@ -130,9 +130,9 @@ func (w *aliasWork) dropCircular(patches []cola.Patch[vocabulary.CategoryAlias],
 	return kept, rejected
 }
 
-// findCycle returns a path that resolves to itself, or "".
+// findCycle returns the first path, in alphabetical order, that resolves to itself, or "".
 func findCycle(table map[string]string) string {
-	for from := range table {
+	for _, from := range slices.Sorted(maps.Keys(table)) {
 		if vocabulary.FoldPath(vocabulary.ResolveCategory(from, table)) == from {
 			return from
 		}
@@ -170,6 +170,8 @@ type timesKind[T any] struct {
 	schema *schema
 	key    string // a column that identifies CSV of this kind
 	check  func(r *recordReader, row *T, carried cola.Fields)
+	// detect detects the format if TTB publishes a file of this kind; nil if it does not.
+	detect func(in *input) (format[T], error)
 }
 
 func newTimesWork[T any](
@@ -178,9 +180,13 @@ func newTimesWork[T any](
 	rows := func(ctx context.Context, patches []cola.Patch[T], mode store.Mode) ([]store.Outcome, error) {
 		return write(ctx, records(patches), mode)
 	}
+	detectTimes := kind.detect
+	if detectTimes == nil {
+		detectTimes = func(in *input) (format[T], error) { return detect(in, kind.schema, kind.key, same(kind.check)) }
+	}
 	return &timesWork[T]{pipeline[T]{
 		run:    r,
-		detect: func(in *input) (format[T], error) { return detect(in, kind.schema, kind.key, same(kind.check)) },
+		detect: detectTimes,
 		write:  upsert(r, rows, func(*cola.Patch[T]) string { return "rejected by the database" }),
 	}}
 }
@@ -197,34 +203,17 @@ func records[T any](patches []cola.Patch[T]) []T {
 }
 
 var (
-	timeSchema         = newSchema[cola.ProcessingTime]()
+	timeSchema         = newSchema[cola.ProcessingTime]("now_time").alias("turnaround_time_median", "turnaround_days_median")
 	formulaSchema      = newSchema[cola.FormulaProcessingTime]()
 	registrationSchema = newSchema[cola.RegistrationProcessingTime]()
 )
 
 var (
 	processingTimes = timesKind[cola.ProcessingTime]{
-		schema: timeSchema, key: "snapshot_date",
-		check: func(r *recordReader, t *cola.ProcessingTime, _ cola.Fields) {
-			normalizeCommodity(&t.Commodity, "Wine", "Malt Beverage", "Distilled Spirits")
-			r.require("commodity", t.Commodity != "")
-			r.requireDay("snapshot_date", t.SnapshotDate)
-			r.figure("turnaround_days_median", t.TurnaroundDaysMedian)
-			r.figure("queue_depth_days", t.QueueDepthDays)
-			checkTexts(r, timeSchema, t)
-		},
+		schema: timeSchema, key: "snapshot_date", check: checkTime, detect: detectTimes,
 	}
 	formulaTimes = timesKind[cola.FormulaProcessingTime]{
-		schema: formulaSchema, key: "formula_type",
-		check: func(r *recordReader, t *cola.FormulaProcessingTime, _ cola.Fields) {
-			normalizeCommodity(&t.Commodity, "Wine", "Malt Beverage", "Distilled Spirits")
-			r.require("commodity", t.Commodity != "")
-			r.require("formula_type", t.FormulaType != "")
-			r.requireDay("snapshot_date", t.SnapshotDate)
-			r.figure("turnaround_days_median", t.TurnaroundDaysMedian)
-			r.figure("queue_depth_days", t.QueueDepthDays)
-			checkTexts(r, formulaSchema, t)
-		},
+		schema: formulaSchema, key: "formula_type", check: checkFormulaTime, detect: detectFormulaTimes,
 	}
 	registrationTimes = timesKind[cola.RegistrationProcessingTime]{
 		schema: registrationSchema, key: "report_month",
@@ -242,6 +231,25 @@ var (
 		},
 	}
 )
+
+func checkTime(r *recordReader, t *cola.ProcessingTime, _ cola.Fields) {
+	normalizeCommodity(&t.Commodity, "Wine", "Malt Beverage", "Distilled Spirits")
+	r.require("commodity", t.Commodity != "")
+	r.requireDay("snapshot_date", t.SnapshotDate)
+	r.figure("turnaround_days_median", t.TurnaroundDaysMedian)
+	r.figure("queue_depth_days", t.QueueDepthDays)
+	checkTexts(r, timeSchema, t)
+}
+
+func checkFormulaTime(r *recordReader, t *cola.FormulaProcessingTime, _ cola.Fields) {
+	normalizeCommodity(&t.Commodity, "Wine", "Malt Beverage", "Distilled Spirits")
+	r.require("commodity", t.Commodity != "")
+	r.require("formula_type", t.FormulaType != "")
+	r.requireDay("snapshot_date", t.SnapshotDate)
+	r.figure("turnaround_days_median", t.TurnaroundDaysMedian)
+	r.figure("queue_depth_days", t.QueueDepthDays)
+	checkTexts(r, formulaSchema, t)
+}
 
 // normalizeCommodity converts a commodity to the contract's spelling, from any letter case and from
 // the plural on TTB's pages. It returns other values unchanged.

@@ -140,8 +140,8 @@ func TestStoredAliasCycle(t *testing.T) {
 	}
 }
 
-// TestProductionReplacement checks that a report is replaced as a whole, with the rows of all
-// sources in input order.
+// TestProductionReplacement checks that the groups of a report are replaced, with the rows of all
+// sources in input order, and that its other groups are kept.
 func TestProductionReplacement(t *testing.T) {
 	row := func(month, group string) string {
 		return `{"commodity":"Wine","report_type":"monthly","year":2024,"month_number":` + month + `,"statistical_group":"` + group + `"}` + "\n"
@@ -158,14 +158,23 @@ func TestProductionReplacement(t *testing.T) {
 	if len(st.reports) != 2 || groups() != "ABC" {
 		t.Errorf("%d reports, groups of January = %s, want ABC", len(st.reports), groups())
 	}
-	report := mustImport(t, st, ProductionReports, texts(row("1", "C")+row("1", "D"))...)
-	if groups() != "CD" || report.Counts != (Counts{Read: 2, Unchanged: 1, Changed: 1}) {
-		t.Errorf("groups of January = %s, want CD; report = %s", groups(), report.Summary())
+	report := mustImport(t, st, ProductionReports, texts(row("1", "D")+row("1", "B")+row("1", "B"))...)
+	if groups() != "ABBCD" || report.Counts != (Counts{Read: 3, Unchanged: 2, Changed: 1}) {
+		t.Errorf("groups of January = %s, want ABBCD; report = %s", groups(), report.Summary())
+	}
+	for _, text := range []string{row("1", "B") + row("1", "B"), row("1", "D") + row("1", "A"), row("1", "C")} {
+		if report := mustImport(t, st, ProductionReports, texts(text)...); groups() != "ABBCD" || report.Changed > 0 {
+			t.Errorf("groups of January = %s, want no change; report = %s", groups(), report.Summary())
+		}
+	}
+	all := row("1", "D") + row("1", "C") + row("1", "B") + row("1", "A")
+	if mustImport(t, st, ProductionReports, texts(all)...); groups() != "DCBA" {
+		t.Errorf("groups of January = %s, want DCBA after a file with all groups", groups())
 	}
 
 	broken := "[" + strings.TrimSpace(row("1", "E")) + ","
 	report, err := Import(t.Context(), st, ProductionReports, texts(broken, row("2", "Z")), Options{})
-	if err == nil || groups() != "CD" || report.Counts != (Counts{Read: 2, Changed: 1, Refused: 1}) {
+	if err == nil || groups() != "DCBA" || report.Counts != (Counts{Read: 2, Changed: 1, Refused: 1}) {
 		t.Errorf("incomplete report was stored: groups of January = %s, report = %s, error = %v", groups(), report.Summary(), err)
 	}
 	checkReport(t, golden.Load(t, "production_truncated"), "truncated", report)

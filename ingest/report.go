@@ -10,7 +10,7 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// maxRefusals is the number of rejected rows listed in a report. Further ones are only counted.
+// maxRefusals is the number of rejected rows that a report has. Further ones are only counted.
 const maxRefusals = 1000
 
 // maxReason is the maximum length of a reason, in bytes.
@@ -45,6 +45,10 @@ type Report struct {
 	Estimated int
 	// Refusals lists the first 1,000 rejected rows, in order.
 	Refusals []Refusal
+	// reasons counts all rejected rows by reason.
+	reasons reasonCounts
+	// rejects is true if the rejected rows are written to Options.Rejects.
+	rejects bool
 	// Failures lists the sources that could not be read completely.
 	Failures []SourceError
 	// Warnings lists problems that did not cause a row to be rejected, such as unknown keys.
@@ -97,10 +101,6 @@ func (e *SourceError) Error() string {
 // Unwrap returns the cause.
 func (e *SourceError) Unwrap() error { return e.Err }
 
-func newReport(kind Kind, dryRun bool, sources int) Report {
-	return Report{Kind: kind, DryRun: dryRun, Sources: sources}
-}
-
 // count counts an accepted row by its outcome.
 func (r *Report) count(outcome store.Outcome) {
 	r.Read++
@@ -118,8 +118,9 @@ func (r *Report) count(outcome store.Outcome) {
 func (r *Report) refuse(refusal Refusal) {
 	r.Read++
 	r.Refused++
+	refusal.Reason = truncate(refusal.Reason, maxReason)
+	r.reasons.add(refusal)
 	if len(r.Refusals) < maxRefusals {
-		refusal.Reason = truncate(refusal.Reason, maxReason)
 		r.Refusals = append(r.Refusals, refusal)
 	}
 }
@@ -155,16 +156,12 @@ func (r Report) Summary() string {
 		r.Read, r.Added, r.Changed, r.Unchanged, r.Refused)
 }
 
-// WriteTo writes the report for humans: one "file:line: reason" line per rejected row, the
-// warnings, whether the labels are history, and the Summary. It omits failures, which the error of
-// Import includes.
+// WriteTo writes the report for humans: the rejected rows by reason, the warnings, whether the
+// labels are history, and the Summary. It omits failures, which the error of Import includes.
 func (r Report) WriteTo(w io.Writer) (int64, error) {
 	var b bytes.Buffer
-	for _, refusal := range r.Refusals {
-		fmt.Fprintln(&b, refusal)
-	}
-	if more := r.Refused - len(r.Refusals); more > 0 {
-		fmt.Fprintf(&b, "and %d more rejected rows\n", more)
+	if omitted := r.reasons.write(&b); omitted && !r.rejects {
+		b.WriteString("to see every rejected row, use --rejects FILE\n")
 	}
 	for _, warning := range r.Warnings {
 		fmt.Fprintf(&b, "warning: %s\n", warning)

@@ -65,6 +65,14 @@ func (s *schema) alias(key, name string) *schema {
 	return s
 }
 
+// synonyms maps keys to fields with other names.
+func (s *schema) synonyms(names map[string]string) *schema {
+	for key, name := range names {
+		s.alias(key, name)
+	}
+	return s
+}
+
 // names lists the field names.
 func (s *schema) names() []string {
 	names := make([]string, len(s.fields))

@@ -22,7 +22,15 @@ import (
 // mustOpen opens a new embedded store.
 func mustOpen(tb testing.TB) store.Store {
 	tb.Helper()
-	st, err := sqlite.Open(context.Background(), filepath.Join(tb.TempDir(), "registry.db"), sqlite.Options{Logger: slog.New(slog.DiscardHandler)})
+	st, _ := mustOpenAt(tb)
+	return st
+}
+
+// mustOpenAt also returns the path of the database.
+func mustOpenAt(tb testing.TB) (store.Store, string) {
+	tb.Helper()
+	path := filepath.Join(tb.TempDir(), "registry.db")
+	st, err := sqlite.Open(context.Background(), path, sqlite.Options{Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -31,7 +39,7 @@ func mustOpen(tb testing.TB) store.Store {
 			tb.Error(err)
 		}
 	})
-	return st
+	return st, path
 }
 
 // realData returns files from the optional folder of real data, or skips the test if it is missing.

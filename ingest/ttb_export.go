@@ -4,11 +4,11 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/colaregistry/colaregistry/cola"
-	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
 // ttbHeader is the header of the export of TTB's public registry.
@@ -30,14 +30,96 @@ const (
 	ttbWidth
 )
 
-// ttbColumns are the column names in folded form.
-var ttbColumns = func() []string {
-	names := strings.Split(ttbHeader, ",")
-	for i := range names {
-		names[i] = foldColumn(names[i])
+// ttbTitles are the column names; ttbColumns has them in folded form.
+var (
+	ttbTitles  = strings.Split(ttbHeader, ",")
+	ttbColumns = func() (names []string) {
+		for _, title := range ttbTitles {
+			names = append(names, foldColumn(title))
+		}
+		return names
+	}()
+)
+
+// ttbRequired are the columns without which no row can become a label.
+var ttbRequired = []int{ttbID, ttbPermit, ttbCompleted, ttbBrand, ttbClass}
+
+// isTTBHeader reports whether a header is that of an export, perhaps edited: it has column names
+// that no other format has.
+func isTTBHeader(names []string) bool {
+	has := func(column int) bool { return slices.Contains(names, ttbColumns[column]) }
+	return has(ttbPermit) || has(ttbClass) && has(ttbCompleted)
+}
+
+// ttbExport returns the format of an export. With TTB's own columns, unquoted commas and line
+// breaks can be repaired. Otherwise the columns may be in any order, but rows must be valid CSV.
+func ttbExport(in *input, header csvHeader) (format[cola.Cola], error) {
+	if header.delimiter == ',' && slices.Equal(header.names, ttbColumns) {
+		return format[cola.Cola]{
+			rows: newTTBRows(in, header), decoder: ttbDecoder((*recordReader).repairTTBRow), header: header.line,
+		}, nil
 	}
-	return names
-}()
+	layout, warnings, err := newTTBLayout(header)
+	if err != nil {
+		return format[cola.Cola]{}, err
+	}
+	return format[cola.Cola]{
+		rows:    &csvRows{in: in, delimiter: header.delimiter, skip: header.again},
+		decoder: ttbDecoder(layout.read),
+		header:  header.line,
+		done:    func() []string { return warnings },
+	}, nil
+}
+
+// ttbLayout is the arrangement of columns in an edited export.
+type ttbLayout struct {
+	columns   [ttbWidth]int // position of each column, or -1
+	width     int
+	delimiter byte
+}
+
+// newTTBLayout returns the layout of a header and warnings about its differences from TTB's. A
+// missing required column is an error.
+func newTTBLayout(header csvHeader) (l ttbLayout, warnings []string, err error) {
+	l = ttbLayout{width: len(header.names), delimiter: header.delimiter}
+	var missing, absent []string
+	for column, name := range ttbColumns {
+		l.columns[column] = slices.Index(header.names, name)
+		switch {
+		case l.columns[column] >= 0:
+		case slices.Contains(ttbRequired, column):
+			missing = append(missing, ttbTitles[column])
+		default:
+			absent = append(absent, ttbTitles[column])
+		}
+	}
+	for i, name := range header.names {
+		switch {
+		case name == "":
+		case !slices.Contains(ttbColumns, name):
+			warnings = append(warnings, fmt.Sprintf("unknown column %s ignored", quote(header.titles[i])))
+		case slices.Index(header.names, name) < i:
+			warnings = append(warnings, fmt.Sprintf("duplicate column %s; using the first", quote(header.titles[i])))
+		}
+	}
+	if len(absent) > 0 {
+		warnings = append(warnings, "missing columns: "+strings.Join(absent, ", ")+"; stored values are kept")
+	}
+	return l, warnings, requireColumns(missing, "TTB's registry export", ttbHeader)
+}
+
+// read splits a row, which must be valid CSV.
+func (l ttbLayout) read(r *recordReader, raw []byte) (row ttbRow, problem string) {
+	if problem := r.split(raw, l.delimiter, l.width); problem != "" {
+		return row, problem
+	}
+	for column, position := range l.columns {
+		if position >= 0 {
+			row[column] = normalizeSpace(string(r.cells[position].text))
+		}
+	}
+	return row, ""
+}
 
 // maxTTBLines bounds the lines of a broken row.
 const maxTTBLines = 20
@@ -51,6 +133,7 @@ type ttbRows struct {
 	pending []byte // a line that belongs to the next row
 	line    int    // line number of pending
 	has     bool   // pending is set
+	long    bool   // pending is longer than maxRow and truncated
 	cells   []csvField
 	scratch []byte
 }
@@ -68,18 +151,21 @@ func (r *ttbRows) next(dst []byte) ([]byte, rawRow, error) {
 	text := append(dst, r.pending...)
 	r.has = false
 	switch {
+	case r.long:
+		row.problem = problemLong
+		return dst, row, nil
 	case beginsTTBRow(text[len(dst):]):
 	case looksLikeTTBRow(text[len(dst):]):
 		return text, row, nil // decoding rejects it because of its ID
 	default:
 		row.problem = errNoTTBRow.Error()
-		return dst, row, nil
+		return text, row, nil
 	}
 	for n := 1; n < maxTTBLines && !r.complete(text[len(dst):]); n++ {
 		if _, err := r.content(); err != nil {
 			break // the next call reports it
 		}
-		if beginsTTBRow(r.pending) || looksLikeTTBRow(r.pending) {
+		if r.long || len(text)-len(dst)+len(r.pending) > maxRow || beginsTTBRow(r.pending) || looksLikeTTBRow(r.pending) {
 			break
 		}
 		text = append(append(text, '\n'), r.pending...)
@@ -96,10 +182,7 @@ func (r *ttbRows) content() (line int, err error) {
 		if !ok {
 			return 0, r.in.ended()
 		}
-		if long {
-			text = text[:0] // drop it: no line of an export is that long
-		}
-		r.pending, r.line = text, line
+		r.pending, r.line, r.long = text, line, long
 		r.has = !blank(text) && !bytes.Equal(text, r.header)
 	}
 	return r.line, nil
@@ -109,7 +192,7 @@ func (r *ttbRows) content() (line int, err error) {
 func (r *ttbRows) complete(text []byte) bool {
 	r.scratch = append(r.scratch[:0], text...)
 	var err error
-	r.cells, err = splitCSV(r.scratch, r.cells[:0], false)
+	r.cells, err = splitCSV(r.scratch, ',', r.cells[:0], false)
 	n := len(r.cells)
 	return n > maxTTBCells || err == nil && n >= ttbWidth && len(r.cells[n-1].text) > 0 && knownClass(r.cells)
 }
@@ -129,68 +212,116 @@ func beginsTTBRow(line []byte) bool {
 // looksLikeTTBRow reports whether a line without a TTB ID is nevertheless a row, with a damaged ID,
 // rather than the rest of the previous row.
 func looksLikeTTBRow(line []byte) bool {
-	cells, err := splitCSV(bytes.Clone(line), nil, true)
+	cells, err := splitCSV(bytes.Clone(line), ',', nil, true)
 	return err == nil && len(cells) >= ttbWidth && isCompleted(cells[ttbCompleted].text)
 }
 
-// isCompleted reports whether a field has the form of a Completed Date: MM/DD/YYYY, or M/D/YYYY as
-// written by spreadsheets.
+// isCompleted reports whether a field has the form of a Completed Date: MM/DD/YYYY, or M/D/YYYY or
+// YYYY-MM-DD as written by spreadsheets and programs.
 func isCompleted(field []byte) bool {
-	parts := bytes.Split(unwrapCode(field), []byte{'/'})
-	if len(parts) != 3 || len(parts[0]) > 2 || len(parts[1]) > 2 || len(parts[2]) != 4 {
-		return false
-	}
-	for _, p := range parts {
-		if len(p) == 0 || len(bytes.Trim(p, "0123456789")) > 0 {
-			return false
-		}
-	}
-	return true
+	return datePattern(field) == "D/D/YYYY" || datePattern(field) == "YYYY-D-D"
 }
 
-// ttbDecoder decodes rows of TTB's registry export.
+// hasShortYear reports whether a field is a date with a two-digit year, such as 1/2/24.
+func hasShortYear(field []byte) bool { return datePattern(field) == "D/D/D" }
+
+// datePattern returns the form of a date, with YYYY for a number of four digits and D for one of
+// one or two, or "" if the field has other parts.
+func datePattern(field []byte) string {
+	field = unwrapCode(field)
+	separator := "/"
+	if bytes.IndexByte(field, '-') >= 0 {
+		separator = "-"
+	}
+	parts := strings.Split(string(field), separator)
+	for i, part := range parts {
+		switch n := len(part); {
+		case strings.Trim(part, "0123456789") != "" || len(parts) != 3:
+			return ""
+		case n == 4:
+			parts[i] = "YYYY"
+		case n == 1 || n == 2:
+			parts[i] = "D"
+		default:
+			return ""
+		}
+	}
+	return strings.Join(parts, separator)
+}
+
+// setCompleted parses a Completed Date.
+func setCompleted(day *cola.Date, completed string) error {
+	var ok bool
+	if *day, ok = publishedDate(completed); !ok {
+		return errCompleted([]byte(completed))
+	}
+	return nil
+}
+
+// publishedDate parses MM/DD/YYYY, as TTB writes dates, or YYYY-MM-DD. Leading zeros may be
+// missing.
+func publishedDate(s string) (day cola.Date, ok bool) {
+	for _, layout := range []string{"1/2/2006", "2006-1-2"} {
+		if t, err := time.Parse(layout, s); err == nil && t.Year() > 0 {
+			return cola.DateOf(t), true
+		}
+	}
+	return 0, false
+}
+
+const adviceDate = "use MM/DD/YYYY or YYYY-MM-DD"
+
+// errCompleted returns the error about an invalid Completed Date.
+func errCompleted(field []byte) error {
+	if hasShortYear(field) {
+		return fmt.Errorf("column Completed Date: %s has a two-digit year; %s", quote(unwrapCode(field)), adviceDate)
+	}
+	return fmt.Errorf("column Completed Date: %s is not a date; %s", quote(unwrapCode(field)), adviceDate)
+}
+
+// ttbDecoder decodes rows of TTB's registry export, which read splits.
 //
-// The export has no approval date: Completed Date is the day of the latest update. The serial
-// number is not stored. The product type follows from the class code, and domestic or imported from
-// the origin code, if TTB's code is known. An empty field leaves the stored value.
-func ttbDecoder() decodeFunc[cola.Cola] {
-	r := newRecordReader()
-	return func(raw []byte, patch *cola.Patch[cola.Cola], notes notes) string {
-		r.begin(notes)
-		raw, problem := r.csvText(raw)
-		if problem != "" {
-			return problem
+// The export has no approval date: Completed Date is the day of the latest update. An empty field
+// leaves the stored value.
+func ttbDecoder(read func(r *recordReader, raw []byte) (row ttbRow, problem string)) func() decodeFunc[cola.Cola] {
+	return func() decodeFunc[cola.Cola] {
+		r := newRecordReader()
+		return func(raw []byte, patch *cola.Patch[cola.Cola], notes notes) string {
+			r.begin(notes)
+			row, problem := read(r, raw)
+			if problem != "" {
+				return problem
+			}
+			label, err := ttbLabel(row)
+			if err != nil {
+				return err.Error()
+			}
+			carried := statedFields(&label)
+			carried = normalizeCola(r, &label, carried)
+			patch.Record, patch.Fields = label, carried
+			return r.problems.String()
 		}
-		row, err := r.ttbRow(raw)
-		if err != nil {
-			return err.Error()
-		}
-		label, err := ttbLabel(row)
-		if err != nil {
-			return err.Error()
-		}
-		carried := carriedBy(label)
-		normalizeCola(r, &label, carried)
-		patch.Record, patch.Fields = label, carried
-		return r.problems.String()
 	}
 }
 
-// ttbRow splits a row strictly and, if that fails, treats misplaced quotes as text.
-func (r *recordReader) ttbRow(raw []byte) (ttbRow, error) {
+// repairTTBRow splits a row strictly and, if that fails, treats misplaced quotes as text.
+func (r *recordReader) repairTTBRow(raw []byte) (row ttbRow, problem string) {
+	if raw, problem = r.csvText(raw); problem != "" {
+		return row, problem
+	}
 	strict := append([]byte(nil), raw...) // splitting modifies it
-	var row ttbRow
 	var err error
-	if r.cells, err = splitCSV(strict, r.cells[:0], false); err == nil {
+	if r.cells, err = splitCSV(strict, ',', r.cells[:0], false); err == nil {
 		row, err = readTTBRow(r.cells)
 	}
-	if err == nil {
-		return row, nil
+	if errors.Is(err, errOpenQuote) || errors.Is(err, errBareQuote) {
+		r.cells, _ = splitCSV(raw, ',', r.cells[:0], true)
+		row, err = readTTBRow(r.cells)
 	}
-	if r.cells, _ = splitCSV(raw, r.cells[:0], true); errors.Is(err, errOpenQuote) || errors.Is(err, errBareQuote) {
-		return readTTBRow(r.cells)
+	if err != nil {
+		return ttbRow{}, err.Error()
 	}
-	return ttbRow{}, err
+	return row, ""
 }
 
 // ttbLabel returns the label of a row.
@@ -201,58 +332,19 @@ func ttbLabel(row ttbRow) (cola.Cola, error) {
 		return label, fmt.Errorf("TTB ID: %w", err)
 	}
 	if completed := unwrapText(row[ttbCompleted]); completed != "" {
-		day, err := time.Parse("1/2/2006", completed)
-		if err != nil {
-			return label, fmt.Errorf("column Completed Date: %s is not a date; use MM/DD/YYYY", quote(completed))
+		if err := setCompleted(&label.LatestUpdateDate, completed); err != nil {
+			return label, err
 		}
-		label.LatestUpdateDate = cola.DateOf(day)
 	}
 	label.PermitNumber = unwrapText(row[ttbPermit])
+	label.SerialNumber = cola.Text(unwrapText(row[ttbSerial]))
 	label.ProductName = cola.Text(row[ttbFanciful])
 	label.BrandName = row[ttbBrand]
 	label.OriginID = cola.Text(strings.ToUpper(unwrapText(row[ttbOrigin])))
 	label.OriginName = cola.Text(row[ttbOriginDesc])
 	label.ClassID = cola.Text(strings.ToUpper(unwrapText(row[ttbClass])))
 	label.ClassName = cola.Text(row[ttbClassDesc])
-	if kind, ok := vocabulary.ProductTypeOfClass(string(label.ClassID)); ok {
-		label.ProductType = kind
-	}
-	if origin, ok := ttbOrigins[string(label.OriginID)]; ok {
-		label.DomesticOrImported = vocabulary.Imported
-		if origin.Domestic {
-			label.DomesticOrImported = vocabulary.Domestic
-		}
-	}
 	return label, nil
 }
 
 func unwrapText(s string) string { return string(unwrapCode([]byte(s))) }
-
-// ttbFields are the fields in the export, with functions that report whether a label has them.
-var ttbFields = []struct {
-	index int
-	isSet func(*cola.Cola) bool
-}{
-	{cola.FieldIndex[cola.Cola]("ttb_id"), func(*cola.Cola) bool { return true }},
-	{cola.FieldIndex[cola.Cola]("permit_number"), func(c *cola.Cola) bool { return c.PermitNumber != "" }},
-	{cola.FieldIndex[cola.Cola]("latest_update_date"), func(c *cola.Cola) bool { return c.LatestUpdateDate != 0 }},
-	{cola.FieldIndex[cola.Cola]("product_name"), func(c *cola.Cola) bool { return c.ProductName != "" }},
-	{cola.FieldIndex[cola.Cola]("brand_name"), func(c *cola.Cola) bool { return c.BrandName != "" }},
-	{cola.FieldIndex[cola.Cola]("origin_id"), func(c *cola.Cola) bool { return c.OriginID != "" }},
-	{cola.FieldIndex[cola.Cola]("origin_name"), func(c *cola.Cola) bool { return c.OriginName != "" }},
-	{cola.FieldIndex[cola.Cola]("class_id"), func(c *cola.Cola) bool { return c.ClassID != "" }},
-	{cola.FieldIndex[cola.Cola]("class_name"), func(c *cola.Cola) bool { return c.ClassName != "" }},
-	{cola.FieldIndex[cola.Cola]("product_type"), func(c *cola.Cola) bool { return c.ProductType != "" }},
-	{cola.FieldIndex[cola.Cola]("domestic_or_imported"), func(c *cola.Cola) bool { return c.DomesticOrImported != "" }},
-}
-
-// carriedBy returns the fields that a row of the export has.
-func carriedBy(label cola.Cola) cola.Fields {
-	var carried cola.Fields
-	for _, f := range ttbFields {
-		if f.isSet(&label) {
-			carried = carried.With(f.index)
-		}
-	}
-	return carried
-}

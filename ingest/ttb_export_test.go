@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -69,7 +70,16 @@ func TestTTBExport(t *testing.T) {
 		{"malformed origin code", id + ",NJ-I-721,1,01/02/2024,A,B,FRA,FRANCE,80,TABLE RED WINE", "!"},
 		{"malformed class code after a comma", id + ",NJ-I-721,1,01/02/2024,A,B, C,51,FRANCE,99999,WHAT", "!"},
 		{"commas without end", id + ",NJ-I-721,1,01/02/2024" + strings.Repeat(",51,80", 100_000), "!"},
-		{"no date anywhere", id + ",NJ-I-721,1,2024-01-02,A,B,51,FRANCE,80,TABLE RED WINE", "!"},
+		{"ISO date", id + ",NJ-I-721,1,2024-01-02,,B,51,FRANCE,80,TABLE RED WINE",
+			id + "|NJ-I-721|2024-01-02||B|51|FRANCE|80|TABLE RED WINE"},
+		{"ISO date and commas", id + ",NJ-I-721,24,17,2024-01-02,RED,SMITH, JONES,51,FRANCE,80,TABLE RED WINE",
+			id + "|NJ-I-721|2024-01-02|RED|SMITH, JONES|51|FRANCE|80|TABLE RED WINE"},
+		{"two-digit year", id + ",NJ-I-721,1,01/02/24,,B,51,FRANCE,80,TABLE RED WINE", "!"},
+		{"two-digit year and a comma", id + ",NJ-I-721,1,01/02/24,,SMITH, JONES,51,FRANCE,80,TABLE RED WINE", "!"},
+		{"month name", id + ",NJ-I-721,1,2 JAN 2024,,B,51,FRANCE,80,TABLE RED WINE", "!"},
+		{"no date anywhere", id + ",NJ-I-721,1,2 JAN 2024,A,B, C,51,FRANCE,80,TABLE RED WINE", "!"},
+		{"long line", id + ",NJ-I-721,1,01/02/2024," + strings.Repeat("A", maxRow) + ",B,51,FRANCE,80,TABLE RED WINE", "!"},
+		{"long line without an ID", strings.Repeat("A", maxRow+1), "!"},
 		{"an impossible date", id + ",NJ-I-721,1,13/45/2024,A,B,51,FRANCE,80,TABLE RED WINE", "!"},
 		{"13-digit ID", "2345001000001,NJ-I-721,1,01/02/2024,A,B,51,FRANCE,80,TABLE RED WINE", "!"},
 		{"an id rounded by a spreadsheet", "1.2345E+13,NJ-I-721,1,01/02/2024,A,B,51,FRANCE,80,TABLE RED WINE", "!"},
@@ -145,9 +155,80 @@ func TestTTBExportMeaning(t *testing.T) {
 	}
 }
 
-func TestTTBExportOtherColumns(t *testing.T) {
-	_, err := Import(t.Context(), newFakeStore(), Colas, texts("TTB ID,Permit No.,Brand Name\n"), Options{})
-	if err == nil || !strings.Contains(err.Error(), ttbHeader) {
-		t.Error(err)
+// TestTTBExportLongContinuation checks that a long line ends the broken row before it, and that
+// both are rejected.
+func TestTTBExportLongContinuation(t *testing.T) {
+	st := newFakeStore()
+	text := ttbHeader + "\n12345001000001,CA-W-1,1,01/02/2024,A,\n" + strings.Repeat("B", maxRow+1) +
+		"\n12345001000002,DSP-KY-1,1,01/02/2024,,B,51,FRANCE,101,STRAIGHT BOURBON WHISKY\n"
+	report, err := Import(t.Context(), st, Colas, texts(text), Options{SkipInvalid: true})
+	if err != nil || report.Counts != (Counts{Read: 3, Added: 1, Refused: 2}) {
+		t.Errorf("error = %v, report = %s %v, want two rejected rows", err, report.Summary(), report.Refusals)
+	}
+}
+
+// TestTTBExportColumns checks exports whose columns were edited.
+func TestTTBExportColumns(t *testing.T) {
+	const want = `12345001000001|NJ-I-721|2024-01-02|A, B|C "D"|51|FRANCE|80|TABLE RED WINE`
+	reports := golden.Load(t, "ttb_columns")
+	for _, test := range []struct{ name, text, want string }{
+		{"reordered", "Brand Name,TTB ID,Permit No.,Serial Number,Completed Date,Fanciful Name,Class/Type,Class/Type Desc,Origin,Origin Desc\n" +
+			`"C ""D""",12345001000001,NJ-I-721,1,01/02/2024,"A, B",80,TABLE RED WINE,51,FRANCE`, want},
+		{"extended", ttbHeader + ",Status,Notes,\n" +
+			`12345001000001,NJ-I-721,1,01/02/2024,"A, B","C ""D""",51,FRANCE,80,TABLE RED WINE,APPROVED,x,`, want},
+		{"repeated", ttbHeader + ",brand name\n" +
+			`12345001000001,NJ-I-721,1,01/02/2024,"A, B","C ""D""",51,FRANCE,80,TABLE RED WINE,E`, want},
+		{"shortened", "TTB ID,Permit No.,Completed Date,Brand Name,Class/Type\n12345001000001,NJ-I-721,01/02/2024,B,80Z",
+			"12345001000001|NJ-I-721|2024-01-02||B|||80Z|"},
+		{"unquoted comma", ttbHeader + ",Status\n12345001000001,NJ-I-721,1,01/02/2024,,A, B,51,FRANCE,80,TABLE RED WINE,", "!"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			st := newFakeStore()
+			report, err := Import(t.Context(), st, Colas, texts(test.text), Options{SkipInvalid: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := exportRow(st.colas[12345001000001]); test.want != "!" && got != test.want {
+				t.Errorf("got  %s\nwant %s\n%v", got, test.want, report.Refusals)
+			}
+			if refused := report.Refused > 0; refused != (test.want == "!") {
+				t.Errorf("rejected rows: %v", report.Refusals)
+			}
+			checkReport(t, reports, test.name, report)
+		})
+	}
+	for name, header := range map[string]string{
+		"no ID":             strings.TrimPrefix(ttbHeader, "TTB ID,"),
+		"no permit number":  strings.Replace(ttbHeader, "Permit No.,", "", 1),
+		"three are missing": "TTB ID,Permit No.,Serial Number,Origin",
+	} {
+		_, err := Import(t.Context(), newFakeStore(), Colas, texts(header+"\n"), Options{})
+		if failure := (*SourceError)(nil); !errors.As(err, &failure) {
+			t.Errorf("%s: error = %v, want a SourceError", name, err)
+			continue
+		}
+		reports.Check(t, name, err.Error())
+	}
+}
+
+// TestDelimiters checks that delimiters other than commas are detected in all CSV formats.
+func TestDelimiters(t *testing.T) {
+	for _, delimiter := range []string{"\t", ";", "|"} {
+		with := func(text string) string { return strings.ReplaceAll(text, ",", delimiter) }
+		st := newFakeStore()
+		mustImport(t, st, Colas, texts(with(ttbHeader+"\n12345001000001,NJ-I-721,,01/02/2024,,\"A")+", B\""+with(",51,FRANCE,80,TABLE RED WINE\n,,,,,,,,,\n"),
+			with("ttb_id,brand_name,product_type,permit_number,grape_varietals\n12345001000002,SMITH")+", JONES"+
+				with(",wine,CA-W-1,MERLOT")+", SYRAH\n")...)
+		if got := exportRow(st.colas[12345001000001]); got != "12345001000001|NJ-I-721|2024-01-02||A, B|51|FRANCE|80|TABLE RED WINE" {
+			t.Errorf("%q: %s", delimiter, got)
+		}
+		label := st.colas[12345001000002]
+		if label.BrandName != "SMITH, JONES" || strings.Join(label.GrapeVarietals, "+") != "MERLOT+SYRAH" {
+			t.Errorf("%q: %s, %q", delimiter, label.BrandName, label.GrapeVarietals)
+		}
+		report := mustImport(t, st, Permittees, texts(with("PERMIT NUMBER,OWNER NAME,STATE\nCA-W-1,,CA\nTOTAL PERMITS: 2,,\n"))...)
+		if report.Read != 1 || len(report.Warnings) != 1 || st.permittees["CA-W-1"].CompanyState != "CA" {
+			t.Errorf("%q: permittees = %v, warnings = %v", delimiter, st.permittees, report.Warnings)
+		}
 	}
 }

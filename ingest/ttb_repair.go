@@ -20,7 +20,7 @@ type ttbRow [ttbWidth]string
 var (
 	errTTBShort  = errors.New("has fewer fields than the header")
 	errTTBLong   = errors.New("has far more fields than the header")
-	errTTBDate   = errors.New("ambiguous fields: no Completed Date (MM/DD/YYYY) in the expected position")
+	errTTBDate   = errors.New("ambiguous fields: no Completed Date (MM/DD/YYYY or YYYY-MM-DD) in the expected position")
 	errTTBTail   = errors.New("ambiguous fields: can't find where the origin and class start")
 	errTTBMiddle = errors.New("ambiguous comma in the fanciful name or the brand name; quote the field")
 )
@@ -36,11 +36,9 @@ func readTTBRow(cells []csvField) (ttbRow, error) {
 	case len(cells) > maxTTBCells:
 		return ttbRow{}, errTTBLong
 	}
-	date := ttbCompleted
-	for len(cells[date].text) > 0 && !isCompleted(cells[date].text) {
-		if date++; date == len(cells) {
-			return ttbRow{}, errTTBDate
-		}
+	date, err := findTTBDate(cells)
+	if err != nil {
+		return ttbRow{}, err
 	}
 	origin, class, err := findTTBTail(cells, date+1)
 	if err != nil {
@@ -62,6 +60,20 @@ func readTTBRow(cells []csvField) (ttbRow, error) {
 		ttbClass:      joinCells(cells[class : class+1]),
 		ttbClassDesc:  joinCells(cells[class+1:]),
 	}, nil
+}
+
+// findTTBDate finds the Completed Date: the first cell after the serial number that is a date or
+// empty. In a row with the right number of cells, it is in its place.
+func findTTBDate(cells []csvField) (int, error) {
+	for at := ttbCompleted; at < len(cells); at++ {
+		if len(cells[at].text) == 0 || isCompleted(cells[at].text) {
+			return at, nil
+		}
+		if len(cells) == ttbWidth || hasShortYear(cells[at].text) {
+			return 0, errCompleted(cells[at].text)
+		}
+	}
+	return 0, errTTBDate
 }
 
 // findTTBTail finds the origin code and the class code at or after first: the only place where

@@ -13,8 +13,10 @@ type decodePool[T any] struct {
 	work    chan *batch[T] // batches to decode
 	stop    <-chan struct{}
 
+	name        string // of the source
 	workers     int
 	keepPartial bool      // keep the readable fields of rejected rows
+	keepText    bool      // keep the text of rows, which decoding modifies
 	format      format[T] // set before the first batch is sent to ordered
 }
 
@@ -40,7 +42,11 @@ func (f *decodePool[T]) read(r *countingReader, detect func(*input) (format[T], 
 	text, done, err := plainText(r)
 	if err == nil {
 		defer done()
-		if f.format, err = detect(newInput(text)); err == nil {
+		in := newInput(text)
+		in.name = f.name
+		if in.skipSpace(); in.atEnd() {
+			err = errEmpty
+		} else if f.format, err = detect(in); err == nil {
 			for range f.workers {
 				go f.decode(f.format.decoder())
 			}
@@ -80,7 +86,8 @@ func (f *decodePool[T]) nextFree() *batch[T] {
 	case <-f.stop:
 		return nil
 	case b := <-f.free:
-		b.text, b.rows, b.lines, b.refused = b.text[:0], b.rows[:0], b.lines[:0], b.refused[:0]
+		b.text, b.rows, b.refused = b.text[:0], b.rows[:0], b.refused[:0]
+		b.lines, b.accepted = b.lines[:0], b.accepted[:0]
 		clear(b.patches)
 		b.patches, b.partial = b.patches[:0], b.partial[:0]
 		b.notes, b.decoded = notes{}, make(chan struct{})
@@ -114,9 +121,6 @@ func (f *decodePool[T]) fillBatch(b *batch[T]) error {
 		if err != nil {
 			return err
 		}
-		if row.problem != "" {
-			text = b.text
-		}
 		b.text = text
 		b.rows = append(b.rows, rowSpan{start: start, end: len(text), rawRow: row})
 	}
@@ -126,8 +130,11 @@ func (f *decodePool[T]) fillBatch(b *batch[T]) error {
 // decode decodes batches until there are no more.
 func (f *decodePool[T]) decode(decode decodeFunc[T]) {
 	for b := range f.work {
-		for _, row := range b.rows {
-			b.decodeRow(row, decode, f.keepPartial)
+		if f.keepText {
+			b.original = append(b.original[:0], b.text...)
+		}
+		for i := range b.rows {
+			b.decodeRow(i, decode, f.keepPartial)
 		}
 		close(b.decoded)
 	}
@@ -135,7 +142,8 @@ func (f *decodePool[T]) decode(decode decodeFunc[T]) {
 
 // decodeRow adds a row to the patches or to the rejected rows of a batch. For a rejected row, it
 // also adds the readable fields to partial if the pool keeps them.
-func (b *batch[T]) decodeRow(row rowSpan, decode decodeFunc[T], keep bool) {
+func (b *batch[T]) decodeRow(n int, decode decodeFunc[T], keep bool) {
+	row := &b.rows[n]
 	b.patches = append(b.patches, cola.Patch[T]{})
 	patch := &b.patches[len(b.patches)-1]
 	problem := row.problem
@@ -144,9 +152,10 @@ func (b *batch[T]) decodeRow(row rowSpan, decode decodeFunc[T], keep bool) {
 	}
 	if problem == "" {
 		b.lines = append(b.lines, row.line)
+		b.accepted = append(b.accepted, n)
 		return
 	}
-	b.refused = append(b.refused, refusedRow{row.line, problem})
+	b.refused = append(b.refused, refusedRow{row.line, problem, n})
 	if keep {
 		b.partial = append(b.partial, partialRow[T]{row.line, patch.Record})
 	}

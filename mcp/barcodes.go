@@ -23,7 +23,7 @@ type barcodeRecord struct {
 func barcodeTools() []tool {
 	return []tool{newTool(tool{
 		name: "lookup_barcode", title: "Look up a barcode",
-		description: "List every label with a barcode, in any status, newest first, up to 100. Searches all " +
+		description: "List the labels with a given barcode, in any status, newest first (up to 100). Searches all " +
 			"barcodes read from label images; UPC-A, UPC-E, EAN-8 and EAN-13 forms of a number are " +
 			"equivalent. To combine a barcode with other filters, use barcode_value in " +
 			"search_colas. For one label's details, call get_cola.",

@@ -17,7 +17,7 @@ type colaSearchArgs struct {
 // colaArgs are the arguments of get_cola.
 type colaArgs struct {
 	cola.Decoded
-	TTBID string `json:"ttb_id" pattern:"^[0-9]{14}$" doc:"COLA identifier: 14 digits. Send it as a string; some start with 0." example:"11054001000049"`
+	TTBID string `json:"ttb_id" pattern:"^[0-9]{14}$" doc:"TTB ID of the label: 14 digits. Send it as a string; some start with 0." example:"11054001000049"`
 	formatArgs
 }
 
@@ -35,7 +35,7 @@ func colaTools() []tool {
 				"Results include every status: check application_status before calling a label " +
 				"approved. If the approval date is unknown, approval_date_estimate replaces it.\n\n" +
 				"Next page: the same filters plus cursor. Details: get_cola. Permittee: get_permittee. " +
-				"All labels with a barcode: lookup_barcode.",
+				"All labels with a given barcode: lookup_barcode.",
 			cost: "1 list record per label returned.", meter: cola.MeterListRecords,
 			output: outputSchema(true, []field{paginationMember, defaultsMember, dataAsOfMember, chargedMember},
 				reflect.TypeFor[cola.ColaRow]()),

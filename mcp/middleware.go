@@ -99,7 +99,7 @@ func (g originPolicy) allowsOrigin(sent []string) bool {
 // tool calls, per process. A typical client sends a few dozen a minute.
 const (
 	messagesPerMinute        = 600                   // of a credential
-	accountMessagesPerMinute = 5 * messagesPerMinute // over all credentials: an account may have a hundred keys
+	accountMessagesPerMinute = 5 * messagesPerMinute // across all credentials: an account may have a hundred keys
 	// messageUnit is the number of bytes that count as one message: long messages take longer to
 	// read.
 	messageUnit       = 64 << 10

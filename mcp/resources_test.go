@@ -97,7 +97,7 @@ func TestPrompts(t *testing.T) {
 		{"brand_clearance", `{"brand_name":"Raven \"Oak\""}`, []string{`brand_name "Raven \"Oak\""`, "per_page 20."}},
 		{
 			"brand_clearance", `{"brand_name":"Oak","class":"TABLE RED WINE","category":"Wine > Red Wine","origin":"OREGON"}`,
-			[]string{`class "TABLE RED WINE", category "Wine > Red Wine", origin "OREGON"`, `per_page 20 and derived_subcategory "Wine > Red Wine" and origin "OREGON".`},
+			[]string{`class "TABLE RED WINE", category "Wine > Red Wine", origin "OREGON"`, `per_page 20, derived_subcategory "Wine > Red Wine" and origin "OREGON".`},
 		},
 		{"permittee_report", `{"company":"NJ-I-721"}`, []string{`"NJ-I-721"`, "get_permittee"}},
 		{"permittee_report", `{"company":"Lenz","state":"nj"}`, []string{`state "NJ" and per_page 5`}},

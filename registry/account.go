@@ -145,15 +145,15 @@ func (s *Service) SignIns(ctx context.Context, c cola.Caller) ([]SignIn, cola.Qu
 }
 
 // EndSignIn signs out a browser of the caller's account, starting with its next request. Use
-// sign-out for the caller's own browser. Repeating it is not an error. It fails with CodeNotFound
-// also for another account's sign-in. After CodeUnavailable the outcome may be unknown.
+// sign-out for the caller's own browser. Repeating it is not an error. It also fails with
+// CodeNotFound for another account's sign-in. After CodeUnavailable the outcome may be unknown.
 func (s *Service) EndSignIn(ctx context.Context, c cola.Caller, id int64) (cola.QuotaState, error) {
 	state, err := s.authorizeHolder(ctx, c)
 	if err != nil {
 		return state, err
 	}
 	missing := cola.Errorf(cola.CodeNotFound,
-		"Your account has no active sign-in with the ID %d.", id)
+		"Your account has no active session with the ID %d.", id)
 	return state, s.changeManaged(ctx, "end sign-in", signOutUnconfirmed, missing, func(ctx context.Context) error {
 		return s.store.EndSignIn(ctx, c.Account, id)
 	})

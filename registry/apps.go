@@ -57,7 +57,7 @@ func connectionOf(l store.Link) Connection {
 }
 
 // RevokeConnection revokes an app's access to the caller's account, starting with the next request.
-// Revoking twice is not an error. It fails with CodeNotFound also for another account's connection.
+// Revoking twice is not an error. It also fails with CodeNotFound for another account's connection.
 // After CodeUnavailable the outcome may be unknown.
 func (s *Service) RevokeConnection(ctx context.Context, c cola.Caller, id int64) (cola.QuotaState, error) {
 	state, err := s.authorizeHolder(ctx, c)
@@ -71,8 +71,8 @@ func (s *Service) RevokeConnection(ctx context.Context, c cola.Caller, id int64)
 }
 
 // RestoreConnection restores the access of a revoked app. It fails with CodeNotActive if the
-// operator has disabled the app, and with CodeNotFound also for another account's connection. After
-// CodeUnavailable the outcome may be unknown.
+// operator has disabled the app, and with CodeNotFound if the connection is missing or belongs to
+// another account. After CodeUnavailable the outcome may be unknown.
 func (s *Service) RestoreConnection(ctx context.Context, c cola.Caller, id int64) (cola.QuotaState, error) {
 	state, err := s.authorizeHolder(ctx, c)
 	if err != nil {
@@ -86,7 +86,7 @@ func (s *Service) RestoreConnection(ctx context.Context, c cola.Caller, id int64
 			}
 			if slices.ContainsFunc(links, func(l store.Link) bool { return l.ID == id && !l.App.DisabledAt.IsZero() }) {
 				return cola.Errorf(cola.CodeNotActive,
-					"The operator of this service has disabled this app for all accounts. Contact the operator.")
+					"Your administrator has disabled this app for all accounts. Contact your administrator.")
 			}
 			return s.store.RestoreLink(ctx, c.Account, id)
 		})

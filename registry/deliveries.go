@@ -22,8 +22,8 @@ func (s *Service) Deliveries(
 		})
 }
 
-// Delivery returns a delivery of the caller's account with every attempt. It is free. It fails with
-// CodeNotFound also for another account's delivery.
+// Delivery returns a delivery of the caller's account with every attempt. It is free. It also fails
+// with CodeNotFound for another account's delivery.
 func (s *Service) Delivery(
 	ctx context.Context, c cola.Caller, id, ifNoneMatch string,
 ) (Tagged[cola.DeliveryDetail], cola.QuotaState, error) {
@@ -47,8 +47,9 @@ func (s *Service) Delivery(
 }
 
 // ReplayDelivery resends a delivery of the caller's account, whatever its state, under the same ID.
-// It is free and needs the scope cola.ScopeWriteSavedSearches. It fails with CodeNotFound also for
-// another account's delivery, and with CodeNotActive if its destination is not active.
+// It is free and needs the scope cola.ScopeWriteSavedSearches. It fails with CodeNotFound if the
+// delivery is missing or belongs to another account, and with CodeNotActive if its destination is
+// not active.
 func (s *Service) ReplayDelivery(
 	ctx context.Context, c cola.Caller, id string,
 ) (cola.Delivery, cola.QuotaState, error) {

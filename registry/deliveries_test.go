@@ -73,7 +73,7 @@ func TestDeliveryAndReplay(t *testing.T) {
 	created := w.mustHook(t, c, hook)
 	w.mustRun(t, 2)
 	w.advance(7 * 24 * time.Hour)
-	w.mustAttempt(t, w.now(), store.Attempt{Status: 503, Error: "The receiver answered 503.", State: cola.DeliveryFailed, Pause: cola.ReasonFailing})
+	w.mustAttempt(t, w.now(), store.Attempt{Status: 503, Error: "The receiver responded with status 503.", State: cola.DeliveryFailed, Pause: cola.ReasonFailing})
 	list, _, err := w.Deliveries(t.Context(), c, cola.DeliveryListParams{State: cola.DeliveryFailed})
 	if err != nil || len(list.Rows) != 1 {
 		t.Fatalf("Deliveries = %+v, %v", list, err)
@@ -82,9 +82,9 @@ func TestDeliveryAndReplay(t *testing.T) {
 	id := fmt.Sprint(failed.ID)
 	read, state, err := w.Delivery(t.Context(), c, id, "")
 	want := cola.DeliveryDetail{Delivery: failed, Attempts: []cola.DeliveryAttempt{{
-		At: cola.TimestampOf(w.now()), DurationMS: 184, Status: cola.Some(503), Error: cola.Some("The receiver answered 503."),
+		At: cola.TimestampOf(w.now()), DurationMS: 184, Status: cola.Some(503), Error: cola.Some("The receiver responded with status 503."),
 	}}}
-	if diff := cmp.Diff(want, read.Value); err != nil || diff != "" || !state.Known() || failed.Error != cola.Some("The receiver answered 503.") {
+	if diff := cmp.Diff(want, read.Value); err != nil || diff != "" || !state.Known() || failed.Error != cola.Some("The receiver responded with status 503.") {
 		t.Errorf("Delivery: %v (-want +got):\n%s", err, diff)
 	}
 	if again, _, err := w.Delivery(t.Context(), c, id, read.ETag); err != nil || !again.NotModified {

@@ -65,8 +65,8 @@ func listPage[T any](ctx context.Context, s *Service, c cola.Caller, page cola.S
 	return PageList[T]{Rows: rows, Meta: meta}, state, nil
 }
 
-// Destination returns a destination of the caller's account. It is free. It fails with CodeNotFound
-// also for another account's destination.
+// Destination returns a destination of the caller's account. It is free. It also fails with
+// CodeNotFound for another account's destination.
 func (s *Service) Destination(
 	ctx context.Context, c cola.Caller, id, ifNoneMatch string,
 ) (Tagged[cola.Destination], cola.QuotaState, error) {
@@ -263,9 +263,9 @@ func destinationError(err error, id, unknown string) error {
 }
 
 // ChangeDestination changes a destination of the caller's account, and returns it. It is free and
-// needs the scope cola.ScopeWriteSavedSearches. It fails with CodeNotFound also for another
-// account's destination, and with the errors of cola.DestinationChangeParams. After CodeUnavailable
-// the outcome may be unknown.
+// needs the scope cola.ScopeWriteSavedSearches. It fails with CodeNotFound if the destination is
+// missing or belongs to another account, and with the errors of cola.DestinationChangeParams. After
+// CodeUnavailable the outcome may be unknown.
 func (s *Service) ChangeDestination(
 	ctx context.Context, c cola.Caller, id string, p cola.DestinationChangeParams,
 ) (cola.Destination, cola.QuotaState, error) {
@@ -311,9 +311,9 @@ func (s *Service) updateDestination(
 }
 
 // DeleteDestination deletes a destination of the caller's account with its deliveries. It is free
-// and needs the scope cola.ScopeWriteSavedSearches. It fails with CodeNotFound also for another
-// account's destination, and with CodeValidation for the account's own email address, which can
-// only be paused. After CodeUnavailable the outcome may be unknown.
+// and needs the scope cola.ScopeWriteSavedSearches. It fails with CodeNotFound if the destination
+// is missing or belongs to another account, and with CodeValidation for the account's own email
+// address, which can only be paused. After CodeUnavailable the outcome may be unknown.
 func (s *Service) DeleteDestination(ctx context.Context, c cola.Caller, id string) (cola.QuotaState, error) {
 	d, state, err := s.authorizeDestinationWrite(ctx, c, id)
 	if err != nil {

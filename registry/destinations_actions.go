@@ -32,9 +32,9 @@ const (
 
 // RotateSecret replaces the secret that signs webhooks to a destination, and returns the new one.
 // It is never returned again. For 24 hours, messages are signed with the old secret as well. It is
-// free and needs the scope cola.ScopeWriteSavedSearches. It fails with CodeNotFound also for
-// another account's destination, and with CodeValidation for an email address. After
-// CodeUnavailable the outcome is unknown.
+// free and needs the scope cola.ScopeWriteSavedSearches. It fails with CodeNotFound if the
+// destination is missing or belongs to another account, and with CodeValidation for an email
+// address. After CodeUnavailable the outcome is unknown.
 func (s *Service) RotateSecret(
 	ctx context.Context, c cola.Caller, id string,
 ) (cola.DestinationWithSecret, cola.QuotaState, error) {
@@ -59,9 +59,9 @@ func (s *Service) RotateSecret(
 }
 
 // TestDestination sends a test message to a destination of the caller's account. It is free and
-// needs the scope cola.ScopeWriteSavedSearches. It fails with CodeNotFound, also for another
-// account's destination; with CodeNotActive if the destination gets no messages; and with
-// CodeQuotaExceeded after ten test messages within a minute.
+// needs the scope cola.ScopeWriteSavedSearches. It fails with CodeNotFound if the destination is
+// missing or belongs to another account; with CodeNotActive if the destination gets no messages;
+// and with CodeQuotaExceeded after ten test messages within a minute.
 func (s *Service) TestDestination(
 	ctx context.Context, c cola.Caller, id string,
 ) (cola.Delivery, cola.QuotaState, error) {
@@ -108,8 +108,9 @@ func (s *Service) checkSendable(ctx context.Context, d store.Destination) error 
 // ResendConfirmation asks the recipient of a destination again to confirm it. It sends an endpoint
 // another challenge, or another email to the owner of an address who has not agreed or has
 // unsubscribed. It is free and needs the scope cola.ScopeWriteSavedSearches. It fails with
-// CodeNotFound also for another account's destination, with CodeValidation if the destination needs
-// no confirmation, and with CodeQuotaExceeded if the limits on requests to confirm are reached.
+// CodeNotFound if the destination is missing or belongs to another account, with CodeValidation if
+// the destination needs no confirmation, and with CodeQuotaExceeded if the limits on requests to
+// confirm are reached.
 func (s *Service) ResendConfirmation(
 	ctx context.Context, c cola.Caller, id string,
 ) (cola.Delivery, cola.QuotaState, error) {
@@ -160,8 +161,8 @@ func (s *Service) checkCanResend(ctx context.Context, d store.Destination) error
 
 // ReplayDestination resends the messages about runs that a destination missed, because they failed
 // or it was paused: at most 1,000, oldest first. It is free and needs the scope
-// cola.ScopeWriteSavedSearches. It fails with CodeNotFound also for another account's destination,
-// and with CodeNotActive if the destination gets no messages.
+// cola.ScopeWriteSavedSearches. It fails with CodeNotFound if the destination is missing or belongs
+// to another account, and with CodeNotActive if the destination gets no messages.
 func (s *Service) ReplayDestination(
 	ctx context.Context, c cola.Caller, id string,
 ) (cola.Replayed, cola.QuotaState, error) {
@@ -253,9 +254,10 @@ const confirmUnconfirmed = "The code may not have been accepted. Check the state
 
 // ConfirmDestination confirms a pending endpoint with the code from its latest challenge, and
 // returns the destination, which is then active. It is free and needs the scope
-// cola.ScopeWriteSavedSearches. It fails with CodeNotFound also for another account's destination,
-// with CodeValidation for a wrong code or an email address, and with CodeNotActive if too many
-// codes were entered for the challenge. After CodeUnavailable the outcome is unknown.
+// cola.ScopeWriteSavedSearches. It fails with CodeNotFound if the destination is missing or belongs
+// to another account, with CodeValidation for a wrong code or an email address, and with
+// CodeNotActive if too many codes were entered for the challenge. After CodeUnavailable the outcome
+// is unknown.
 func (s *Service) ConfirmDestination(
 	ctx context.Context, c cola.Caller, id string, p cola.DestinationConfirmParams,
 ) (cola.Destination, cola.QuotaState, error) {

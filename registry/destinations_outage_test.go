@@ -146,7 +146,7 @@ func TestConfirmationOutage(t *testing.T) {
 	w.stiff.Store(true)
 	for range maxAskedOne + 1 {
 		_, _, err := w.ResendConfirmation(t.Context(), c, created.UUID)
-		if code(err) != cola.CodeUnavailable || !strings.Contains(err.Error(), "GET /deliveries") {
+		if code(err) != cola.CodeUnavailable || !strings.Contains(err.Error(), "deliveries") {
 			t.Errorf("ResendConfirmation without writes: error = %v, want unavailable", err)
 		}
 	}

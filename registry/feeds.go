@@ -47,7 +47,7 @@ const (
 
 // CreateFeed creates a feed for a search of the caller's account and returns its URL, which is not
 // shown again. The search's previous feed URL stops working. It is free and needs the scope
-// cola.ScopeWriteSavedSearches. It fails with CodeNotFound also for another account's search.
+// cola.ScopeWriteSavedSearches. It also fails with CodeNotFound for another account's search.
 func (s *Service) CreateFeed(
 	ctx context.Context, c cola.Caller, id string,
 ) (cola.SavedSearchFeed, cola.QuotaState, error) {
@@ -66,7 +66,7 @@ func (s *Service) CreateFeed(
 }
 
 // DeleteFeed deletes the feed of a search of the caller's account. A missing feed is not an error.
-// It is free and needs the scope cola.ScopeWriteSavedSearches. It fails with CodeNotFound also for
+// It is free and needs the scope cola.ScopeWriteSavedSearches. It also fails with CodeNotFound for
 // another account's search.
 func (s *Service) DeleteFeed(ctx context.Context, c cola.Caller, id string) (cola.QuotaState, error) {
 	key, state, err := s.authorizeSearchWrite(ctx, c, id)
@@ -80,7 +80,7 @@ func (s *Service) DeleteFeed(ctx context.Context, c cola.Caller, id string) (col
 }
 
 // HasFeed reports whether a search of the caller's account has a feed. It is free, and for the
-// dashboard only. It fails with CodeNotFound also for another account's search.
+// dashboard only. It also fails with CodeNotFound for another account's search.
 func (s *Service) HasFeed(ctx context.Context, c cola.Caller, id string) (has bool, state cola.QuotaState, err error) {
 	if state, err = s.admitDashboard(ctx, c, nil); err != nil {
 		return false, state, err

@@ -178,11 +178,11 @@ func (s *Service) CreateKey(ctx context.Context, c cola.Caller, p KeyParams) (Ne
 
 // RotateKey creates a key that replaces one of the caller's account. The old key stays valid for
 // the overlap, but not beyond its own expiry. The new key has the same name and, if the old one
-// expires, the same lifetime, from now on. It fails with CodeNotFound also for another account's
-// key, with CodeNotActive for an invalid key, and with CodeKeyLimit if the account has MaxKeys
-// other valid keys or has created too many today. Of two concurrent rotations without an overlap,
-// one fails with CodeNotActive; with an overlap, both create a key, and the old one expires at the
-// earlier time. After CodeUnavailable the outcome may be unknown.
+// expires, the same lifetime, from now on. It fails with CodeNotFound if the key is missing or
+// belongs to another account, with CodeNotActive for an invalid key, and with CodeKeyLimit if the
+// account has MaxKeys other valid keys or has created too many today. Of two concurrent rotations
+// without an overlap, one fails with CodeNotActive; with an overlap, both create a key, and the old
+// one expires at the earlier time. After CodeUnavailable the outcome may be unknown.
 func (s *Service) RotateKey(
 	ctx context.Context, c cola.Caller, id int64, p KeyRotationParams,
 ) (NewKey, cola.QuotaState, error) {
@@ -290,7 +290,7 @@ func (s *Service) newKey(ctx context.Context, operation string, missing error,
 }
 
 // createKeyUnconfirmed is the message if it is unknown whether a key was created.
-const createKeyUnconfirmed = "The key may not have been created. Check the list of keys in a few seconds. If it has" +
+const createKeyUnconfirmed = "The key may not have been created. Check the list of keys in a few seconds. If it has " +
 	"a new key, revoke it, because its secret is lost, and create another."
 
 func keyLimitError() error {
@@ -302,7 +302,7 @@ func keyLimitError() error {
 }
 
 // RevokeKey revokes a key of the caller's account, starting with the next request. Revoking twice
-// is not an error. It fails with CodeNotFound also for another account's key. After CodeUnavailable
+// is not an error. It also fails with CodeNotFound for another account's key. After CodeUnavailable
 // the outcome may be unknown.
 func (s *Service) RevokeKey(ctx context.Context, c cola.Caller, id int64) (cola.QuotaState, error) {
 	state, err := s.authorizeHolder(ctx, c)

@@ -46,7 +46,7 @@ func (l recordingLedger) Precheck(q quota.Request) (cola.QuotaState, error) {
 	return state, err
 }
 
-// refusalReason returns the reason of a refusal for the usage report; ok is false if the report
+// refusalReason returns the reason for a refusal for the usage report; ok is false if the report
 // does not list it.
 //
 // Refusals in the dashboard are listed only for exhausted quotas and rate limits, because its pages

@@ -59,8 +59,8 @@ func (n *fakeRefusalStore) Refusals(context.Context, cola.AccountID, int) ([]sto
 	return nil, nil
 }
 
-// has returns the number of calls and the number of recorded requests.
-func (n *fakeRefusalStore) has() (calls, requests int) {
+// counts returns the number of calls and the number of recorded requests.
+func (n *fakeRefusalStore) counts() (calls, requests int) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	for _, count := range n.sums {
@@ -79,8 +79,8 @@ func newTestRecorder(n *fakeRefusalStore) *refusalRecorder {
 	return newRefusalRecorder(n, time.Now, slog.New(slog.DiscardHandler), newRefusalMetrics(nil))
 }
 
-// waits returns the number of pending kinds of rejections, and whether a flush is scheduled.
-func (r *refusalRecorder) waits() (kinds int, timed bool) {
+// pendingKinds returns the number of pending kinds of rejections, and whether a flush is scheduled.
+func (r *refusalRecorder) pendingKinds() (kinds int, timed bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return len(r.pending), r.timer != nil
@@ -134,7 +134,7 @@ func TestRejectionTotals(t *testing.T) {
 		one, other := keyOfAccount(1), keyOfAccount(2)
 		app := one
 		app.Credential.Kind, app.Channel = cola.CredentialLink, cola.ChannelMCP
-		start := time.Now().UTC() // synctest bubbles start at a full minute
+		start := time.Now().UTC() // synctest bubbles start on a whole minute
 		for range 3 {
 			r.record(one, burstRefusal())
 		}
@@ -144,7 +144,7 @@ func TestRejectionTotals(t *testing.T) {
 		r.record(one, cola.Errorf(cola.CodeNotFound, "None."))
 		time.Sleep(flushInterval - time.Nanosecond)
 		synctest.Wait()
-		if calls, _ := n.has(); calls != 0 {
+		if calls, _ := n.counts(); calls != 0 {
 			t.Errorf("%d calls before the interval, want 0", calls)
 		}
 		time.Sleep(time.Nanosecond)
@@ -197,19 +197,19 @@ func TestRejectionStoreErrors(t *testing.T) {
 				n.set(nil, false)
 				time.Sleep(time.Minute)
 				synctest.Wait()
-				if _, requests := n.has(); requests != 5_000 {
+				if _, requests := n.counts(); requests != 5_000 {
 					t.Errorf("stored %d requests, want 5000", requests)
 				}
 				if failed := strings.Count(logged.String(), "level=WARN"); failed != 1 || strings.Count(logged.String(), "level=INFO") != 1 {
 					t.Errorf("log has an unexpected number of lines:\n%s", logged)
 				}
-				calls, _ := n.has()
+				calls, _ := n.counts()
 				time.Sleep(time.Minute)
-				if more, _ := n.has(); more != calls {
+				if more, _ := n.counts(); more != calls {
 					t.Errorf("%d calls without pending rejections, want 0", more-calls)
 				}
-				if waits, timed := r.waits(); waits != 0 || timed {
-					t.Errorf("%d pending, timer active = %t, want 0, false", waits, timed)
+				if kinds, timed := r.pendingKinds(); kinds != 0 || timed {
+					t.Errorf("%d pending, timer active = %t, want 0, false", kinds, timed)
 				}
 				r.close()
 				if dropped := testutil.ToFloat64(r.metrics.dropped); dropped != 0 {
@@ -221,7 +221,7 @@ func TestRejectionStoreErrors(t *testing.T) {
 }
 
 // TestRejectionLimit checks that pending rejections are limited while writes fail, and that the
-// excess is counted as dropped. Refusals of the same kind share one entry.
+// excess is counted as dropped. Rejections of the same kind share one entry.
 func TestRejectionLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := &fakeRefusalStore{fault: store.ErrUnavailable}
@@ -233,12 +233,12 @@ func TestRejectionLimit(t *testing.T) {
 		for account := range 2 * maxPendingRefusals {
 			r.record(keyOfAccount(account), burstRefusal())
 		}
-		if waits, _ := r.waits(); waits != maxPendingRefusals {
-			t.Errorf("%d pending, want %d", waits, maxPendingRefusals)
+		if kinds, _ := r.pendingKinds(); kinds != maxPendingRefusals {
+			t.Errorf("%d pending, want %d", kinds, maxPendingRefusals)
 		}
 		n.set(nil, false)
 		r.close()
-		_, requests := n.has()
+		_, requests := n.counts()
 		if dropped := testutil.ToFloat64(r.metrics.dropped); requests != 2*maxPendingRefusals || dropped != maxPendingRefusals+50 {
 			t.Errorf("stored %d, dropped %v, want %d and %d", requests, dropped, 2*maxPendingRefusals, maxPendingRefusals+50)
 		}
@@ -250,8 +250,8 @@ func TestRejectionLimit(t *testing.T) {
 	})
 }
 
-// TestUnwrittenRejectionLimit checks that rejections from a failed write and those recorded
-// meanwhile stay within the limit together.
+// TestUnwrittenRejectionLimit checks that rejections from a failed write and those recorded in the
+// meantime stay within the limit together.
 func TestUnwrittenRejectionLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := &fakeRefusalStore{hangs: true}
@@ -267,7 +267,7 @@ func TestUnwrittenRejectionLimit(t *testing.T) {
 		synctest.Wait()
 		n.set(nil, false)
 		r.close()
-		_, requests := n.has()
+		_, requests := n.counts()
 		if dropped := testutil.ToFloat64(r.metrics.dropped); requests != maxPendingRefusals || dropped != maxPendingRefusals-10 {
 			t.Errorf("stored %d, dropped %v, want %d and %d", requests, dropped, maxPendingRefusals, maxPendingRefusals-10)
 		}
@@ -285,7 +285,7 @@ func TestCloseFlush(t *testing.T) {
 		r.close()
 		r.record(keyOfAccount(1), burstRefusal())
 		time.Sleep(time.Minute)
-		if calls, requests := n.has(); calls != 1 || requests != 1 || testutil.ToFloat64(r.metrics.dropped) != 1 {
+		if calls, requests := n.counts(); calls != 1 || requests != 1 || testutil.ToFloat64(r.metrics.dropped) != 1 {
 			t.Errorf("%d calls, %d requests, %v dropped, want one each", calls, requests, testutil.ToFloat64(r.metrics.dropped))
 		}
 
@@ -321,14 +321,14 @@ func TestConcurrentRejections(t *testing.T) {
 		all.Wait()
 		n.set(nil, false)
 		r.close()
-		if _, requests := n.has(); requests != 8*500 || testutil.ToFloat64(r.metrics.recorded) != 8*500 {
+		if _, requests := n.counts(); requests != 8*500 || testutil.ToFloat64(r.metrics.recorded) != 8*500 {
 			t.Errorf("stored %d requests, want %d", requests, 8*500)
 		}
 	})
 }
 
-// BenchmarkNote measures the cost of recording a rejection.
-func BenchmarkNote(b *testing.B) {
+// BenchmarkRecord measures the cost of recording a rejection.
+func BenchmarkRecord(b *testing.B) {
 	for name, accounts := range map[string]int{"one account": 1, "5000 accounts": 5_000} {
 		b.Run(name, func(b *testing.B) {
 			r := newTestRecorder(&fakeRefusalStore{})

@@ -16,7 +16,7 @@ import (
 const runsTimeout = 5 * time.Second
 
 // SavedSearchRuns returns a page of the runs of a search of the caller's account, newest first. It
-// is free. It fails with CodeNotFound also for another account's search.
+// is free. It also fails with CodeNotFound for another account's search.
 func (s *Service) SavedSearchRuns(
 	ctx context.Context, c cola.Caller, id string, p cola.SavedSearchListParams,
 ) (PageList[cola.SavedSearchRun], cola.QuotaState, error) {
@@ -36,8 +36,8 @@ func (s *Service) SavedSearchRuns(
 	return list, state, err
 }
 
-// SavedSearchRun returns a run of a search of the caller's account. It is free. It fails with
-// CodeNotFound also for another account's search, and for a run of another search.
+// SavedSearchRun returns a run of a search of the caller's account. It is free. It also fails with
+// CodeNotFound for another account's search and for a run of another search.
 func (s *Service) SavedSearchRun(
 	ctx context.Context, c cola.Caller, id, run string,
 ) (cola.SavedSearchRun, cola.QuotaState, error) {
@@ -56,16 +56,16 @@ func (s *Service) SavedSearchRun(
 }
 
 // SavedSearchMatches returns a page of the matches of a search of the caller's account, latest run
-// first, and by TTB ID within a run. It costs one list record per match; if fewer remain, the page
-// is cut and TruncatedByQuota is true. It fails with CodeNotFound also for another account's
-// search.
+// first, and by TTB ID within a run. It costs one list record per match; if fewer list records are
+// left, the page is cut and TruncatedByQuota is true. It also fails with CodeNotFound for another
+// account's search.
 func (s *Service) SavedSearchMatches(
 	ctx context.Context, c cola.Caller, id string, p cola.SavedSearchListParams,
 ) (PageList[cola.SavedSearchMatch], cola.QuotaState, error) {
 	return s.matchesOf(ctx, c, id, 0, p)
 }
 
-// RunMatches is SavedSearchMatches for one run. It fails with CodeNotFound also for a run of
+// RunMatches is SavedSearchMatches for one run. It also fails with CodeNotFound for a run of
 // another search.
 func (s *Service) RunMatches(
 	ctx context.Context, c cola.Caller, id, run string, p cola.SavedSearchListParams,
@@ -154,11 +154,11 @@ func runsError(err error, id string) error {
 // link, and feeds don't name its labels.
 //
 // It is free, needs the scope cola.ScopeWriteSavedSearches, and counts toward
-// cola.MaxDailyManualRuns unless the search is already due. It fails with CodeNotFound also for
-// another account's search, with CodeSearchTooBroad if its filters are too broad, with
-// CodeNotActive if the search was paused because of the account, and with CodeQuotaExceeded if the
-// account has used the manual runs of the UTC day. After CodeUnavailable the outcome is unknown;
-// the call can be repeated.
+// cola.MaxDailyManualRuns unless the search is already due. It fails with CodeNotFound if the
+// search is missing or belongs to another account, with CodeSearchTooBroad if its filters are too
+// broad, with CodeNotActive if the search was paused because of the account, and with
+// CodeQuotaExceeded if the account has used the manual runs of the UTC day. After CodeUnavailable
+// the outcome is unknown; the call can be repeated.
 func (s *Service) RunSavedSearch(
 	ctx context.Context, c cola.Caller, id string,
 ) (cola.SavedSearch, cola.QuotaState, error) {
@@ -221,7 +221,8 @@ func notActiveError(plan *cola.Schedule) error {
 			"one of the others."
 	}
 	refusal := cola.Errorf(cola.CodeNotActive,
-		"The search is on hold: %s Its next run will find the labels missed meanwhile.", because)
+		"The search is on hold: %s This search's next run will find the labels it missed in the "+
+			"meantime.", because)
 	refusal.Details = map[string]any{"reason": reason}
 	return refusal
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// mustRun runs an account's due searches weekly, so that each run has the given number of matches.
+// mustRun runs the only due search once a week, with the given numbers of matches.
 func (w *world) mustRun(t *testing.T, found ...int) {
 	t.Helper()
 	label := cola.TTBID(26001001000000)
@@ -164,8 +164,8 @@ func TestRunsNotFound(t *testing.T) {
 	}
 }
 
-// TestRunNow checks that a manual run makes a search due immediately, even if it has no
-// schedule or a paused one, and that the schedule resumes afterwards.
+// TestRunNow checks that a manual run makes a search due immediately, even if it has no schedule or
+// a paused one, and leaves the schedule unchanged.
 func TestRunNow(t *testing.T) {
 	w := mustWorld(t, 0)
 	c := w.mustWriter(t, "run@example.com", cola.TierPro)
@@ -279,7 +279,7 @@ func TestRejectedRuns(t *testing.T) {
 // TestSuspendedAccount checks that every operation is rejected with the operator's reason and is
 // free, and that operations work again once the account is restored.
 func TestSuspendedAccount(t *testing.T) {
-	const because = "The invoice of October is not paid."
+	const because = "The October invoice is unpaid."
 	w := mustWorld(t, 0)
 	c := w.mustWriter(t, "suspended@example.com", cola.TierPro)
 	w.mustImport(t, store.Commit, bottle(26001001000001, "OAK", cola.DateOf(testNow)))

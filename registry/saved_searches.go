@@ -196,8 +196,8 @@ func (s *Service) SavedSearches(
 	return list, state, nil
 }
 
-// SavedSearch returns a saved search of the caller's account. It is free. It fails with
-// CodeNotFound also for another account's search.
+// SavedSearch returns a saved search of the caller's account. It is free. It also fails with
+// CodeNotFound for another account's search.
 func (s *Service) SavedSearch(
 	ctx context.Context, c cola.Caller, id, ifNoneMatch string,
 ) (Tagged[cola.SavedSearch], cola.QuotaState, error) {
@@ -222,10 +222,10 @@ func (s *Service) SavedSearch(
 }
 
 // ChangeSavedSearch changes a search of the caller's account, and returns it. It is free and needs
-// the scope cola.ScopeWriteSavedSearches. It fails with CodeNotFound also for another account's
-// search, with the errors of cola.SavedSearchChangeParams.Apply, and with CodeWatchlistLimit if the
-// search would become active and the account has cola.MaxActiveSchedules active ones. After
-// CodeUnavailable the outcome may be unknown; the change can be repeated.
+// the scope cola.ScopeWriteSavedSearches. It fails with CodeNotFound if the search is missing or
+// belongs to another account, with the errors of cola.SavedSearchChangeParams.Apply, and with
+// CodeWatchlistLimit if the search would become active and the account has cola.MaxActiveSchedules
+// active ones. After CodeUnavailable the outcome may be unknown; the change can be repeated.
 func (s *Service) ChangeSavedSearch(
 	ctx context.Context, c cola.Caller, id string, p cola.SavedSearchChangeParams,
 ) (cola.SavedSearch, cola.QuotaState, error) {
@@ -250,7 +250,7 @@ func (s *Service) ChangeSavedSearch(
 }
 
 // DeleteSavedSearch deletes a search of the caller's account. It is free and needs the scope
-// cola.ScopeWriteSavedSearches. It fails with CodeNotFound also for another account's search. After
+// cola.ScopeWriteSavedSearches. It also fails with CodeNotFound for another account's search. After
 // CodeUnavailable the outcome may be unknown.
 func (s *Service) DeleteSavedSearch(ctx context.Context, c cola.Caller, id string) (cola.QuotaState, error) {
 	key, state, err := s.authorizeSearchWrite(ctx, c, id)

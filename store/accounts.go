@@ -24,7 +24,7 @@ type Account struct {
 // defaultSuspendedReason is displayed if a suspension has no reason.
 const defaultSuspendedReason = "No reason was given."
 
-// Suspended returns the reason of the suspension, for the account holder. It is empty if the
+// Suspended returns the reason for the suspension, for the account holder. It is empty if the
 // account is active.
 func (a Account) Suspended() string {
 	switch {

@@ -63,7 +63,7 @@ type Batch struct {
 type AccountState struct {
 	Account cola.AccountID
 	Exists  bool
-	// Suspended is the reason of a suspension, or empty if the account is active.
+	// Suspended is the reason for a suspension, or empty if the account is active.
 	Suspended string
 	Tier      cola.Tier
 	Used      cola.Used // in the current month
@@ -164,14 +164,14 @@ const (
 
 // Allowances counts the labels that previews of saved searches name.
 type Allowances interface {
-	// NamePreviewLabels returns the given labels that a preview may name to an account on a day, in
-	// order: labels that were already named to the account that day, and new ones up to limit
+	// NamePreviewLabels returns the given labels that a preview may show an account on a day, in
+	// order: labels that were already shown to the account that day, and new ones up to limit
 	// distinct labels. It records the new ones and does not write if there are none.
 	NamePreviewLabels(ctx context.Context, account cola.AccountID,
 		day cola.Date, labels []cola.TTBID, limit int) ([]cola.TTBID, error)
 }
 
-// MaxRefusals is the number of refusals stored per account, the latest ones.
+// MaxRefusals is the maximum number of refusals stored per account; older ones are deleted.
 const MaxRefusals = 200
 
 // Refusal counts rejected requests of one minute, channel, credential and reason.
@@ -194,7 +194,7 @@ type AccountRefusal struct {
 // and the latest ones may be lost in a crash.
 type Refusals interface {
 	// RecordRefusals adds counts to the refusals with the same account, minute, channel, credential
-	// and reason, and sets the later LastAt. It ignores unknown accounts and counts that are not
+	// and reason, and keeps the later LastAt. It ignores unknown accounts and counts that are not
 	// positive. It fails with ErrMalformed for invalid text, and does not wait for the disk.
 	RecordRefusals(ctx context.Context, refusals []AccountRefusal) error
 	// Refusals returns up to limit refusals of an account, latest first.

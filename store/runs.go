@@ -89,7 +89,8 @@ type Runs interface {
 	// RunsOf returns a page of the runs of an account's search, newest first, and their total
 	// number. It fails with ErrNotFound if the account has no such search.
 	RunsOf(ctx context.Context, account cola.AccountID, uuid string, page Slice) ([]cola.SavedSearchRun, int, error)
-	// RunOf returns a run of an account's search, or ErrNotFound, also for a run of another search.
+	// RunOf returns a run of an account's search, or ErrNotFound if it is missing or belongs to
+	// another search.
 	RunOf(ctx context.Context, account cola.AccountID, uuid string, run int64) (cola.SavedSearchRun, error)
 	// MatchesOf returns a page of the matches of an account's search, in one run or, if run is
 	// zero, in all runs, and their total number. Matches are ordered by run, latest first, and by

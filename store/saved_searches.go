@@ -31,8 +31,8 @@ type SavedSearches interface {
 	// of any kind. It fails with ErrNotFound if the account does not exist, with ErrExists if the
 	// UUID is taken, and with ErrMalformed for an invalid search.
 	CreateSavedSearch(ctx context.Context, s NewSavedSearch) (created cola.SavedSearch, repeated bool, err error)
-	// SavedSearch returns an account's search, without its addresses, or ErrNotFound, also for
-	// another account's.
+	// SavedSearch returns an account's search, without its addresses, or ErrNotFound if it is
+	// missing or belongs to another account.
 	SavedSearch(ctx context.Context, account cola.AccountID, uuid string) (cola.SavedSearch, error)
 	// SavedSearches returns a page of an account's searches, without their addresses, oldest first:
 	// up to limit after the first offset, and their total number, from one consistent snapshot.
@@ -50,8 +50,8 @@ type SavedSearches interface {
 	// ActiveLimit, and with ErrMalformed for an invalid search.
 	UpdateSavedSearch(ctx context.Context, account cola.AccountID, uuid string, maxActive int,
 		change func(cola.SavedSearch) (cola.SavedSearch, error)) (cola.SavedSearch, error)
-	// DeleteSavedSearch deletes an account's search, or fails with ErrNotFound, also for another
-	// account's.
+	// DeleteSavedSearch deletes an account's search, or fails with ErrNotFound if it is missing or
+	// belongs to another account.
 	DeleteSavedSearch(ctx context.Context, account cola.AccountID, uuid string) error
 }
 

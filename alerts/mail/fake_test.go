@@ -232,7 +232,7 @@ func due(event, to string) alerts.Message {
 
 // ran returns a message about a run with count matches, lateCount of which are late, and the given
 // labels.
-func ran(count, late int, labels ...store.MatchedLabel) alerts.Message {
+func ran(count, lateCount int, labels ...store.MatchedLabel) alerts.Message {
 	m := due(cola.EventRan, "alex@example.org")
 	m.Run = 1841
 	m.Content = &store.RunContent{
@@ -241,7 +241,7 @@ func ran(count, late int, labels ...store.MatchedLabel) alerts.Message {
 	}
 	m.Content.Run = cola.SavedSearchRun{
 		ID: 1841, RanAt: cola.TimestampOf(sentAt), DateFrom: cola.NewDate(2026, 11, 9),
-		DateTo: cola.NewDate(2026, 11, 16), MatchCount: count, LateCount: late,
+		DateTo: cola.NewDate(2026, 11, 16), MatchCount: count, LateCount: lateCount,
 	}
 	m.Content.Labels = labels
 	return m

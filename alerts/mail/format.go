@@ -59,16 +59,16 @@ func day(d cola.Date) string { return d.Time().Format(dayForm) }
 // timestamp formats a time: November 23, 2026, 06:00 UTC.
 func timestamp(t time.Time) string { return t.UTC().Format(dayForm + ", 15:04 UTC") }
 
-// days formats a range of days: from November 9 to 16, 2026.
+// days formats a range of days: November 9 to 16, 2026.
 func days(from, to cola.Date) string {
 	a, b := from.Time(), to.Time()
 	switch {
 	case from == to:
-		return "on " + day(to)
+		return day(to)
 	case a.Year() != b.Year():
-		return fmt.Sprintf("from %s to %s", day(from), day(to))
+		return fmt.Sprintf("%s to %s", day(from), day(to))
 	case a.Month() != b.Month():
-		return fmt.Sprintf("from %s to %s", a.Format(monthDay), day(to))
+		return fmt.Sprintf("%s to %s", a.Format(monthDay), day(to))
 	}
-	return fmt.Sprintf("from %s to %s", a.Format(monthDay), b.Format("2, 2006"))
+	return fmt.Sprintf("%s to %s", a.Format(monthDay), b.Format("2, 2006"))
 }

@@ -9,11 +9,11 @@ import (
 func TestDays(t *testing.T) {
 	date := cola.NewDate
 	for want, window := range map[string][2]cola.Date{
-		"on November 16, 2026":                      {date(2026, 11, 16), date(2026, 11, 16)},
-		"from November 9 to 16, 2026":               {date(2026, 11, 9), date(2026, 11, 16)},
-		"from October 26 to November 2, 2026":       {date(2026, 10, 26), date(2026, 11, 2)},
-		"from December 28, 2026 to January 4, 2027": {date(2026, 12, 28), date(2027, 1, 4)},
-		"from January 4, 2026 to January 4, 2027":   {date(2026, 1, 4), date(2027, 1, 4)},
+		"November 16, 2026":                    {date(2026, 11, 16), date(2026, 11, 16)},
+		"November 9 to 16, 2026":               {date(2026, 11, 9), date(2026, 11, 16)},
+		"October 26 to November 2, 2026":       {date(2026, 10, 26), date(2026, 11, 2)},
+		"December 28, 2026 to January 4, 2027": {date(2026, 12, 28), date(2027, 1, 4)},
+		"January 4, 2026 to January 4, 2027":   {date(2026, 1, 4), date(2027, 1, 4)},
 	} {
 		if got := days(window[0], window[1]); got != want {
 			t.Errorf("days(%v) = %q, want %q", window, got, want)

@@ -1,4 +1,4 @@
-// Package mail sends messages of saved searches by email, through an SMTP relay.
+// Package mail sends saved-search messages by email, through an SMTP relay.
 package mail
 
 import (

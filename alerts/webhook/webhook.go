@@ -1,4 +1,4 @@
-// Package webhook posts messages of saved searches to URLs, signed according to Standard Webhooks.
+// Package webhook posts saved-search messages to URLs, signed according to Standard Webhooks.
 //
 // URLs are untrusted. The sender connects only to public addresses, which it checks after resolving
 // the name for each connection. It doesn't follow redirects, never uses a proxy, and reads only the

@@ -124,7 +124,7 @@ func (c *accountSuspend) Run(env *environment) error {
 	})
 }
 
-// sentence trims the reason of a suspension and adds a period if it has no final punctuation.
+// sentence trims the reason for a suspension and adds a period if it has no final punctuation.
 func sentence(text string) (string, error) {
 	text = strings.TrimSpace(text)
 	if text == "" || len([]rune(text)) > maxReason || strings.ContainsFunc(text, unicode.IsControl) {

@@ -106,7 +106,7 @@ func summarizeTick(r alerts.Report) string {
 	summary := fmt.Sprintf("%s ran and found %s",
 		amount(r.Runs, "search", "searches"), amount(r.Matches, "label", "labels"))
 	if r.Late > 0 {
-		summary += fmt.Sprintf(", %d of them late", r.Late)
+		summary += fmt.Sprintf(" (%d late)", r.Late)
 	}
 	summary += "."
 	if r.Failed > 0 {

@@ -230,7 +230,7 @@ func TestAlertsFlag(t *testing.T) {
 // TestTickFlags checks that invalid flags are reported and no registry is created.
 func TestTickFlags(t *testing.T) {
 	for flags, want := range map[string]string{
-		"--at 2026-11-23": "is not a time", "--hold 10ms": "too short", "--hold soon": "--hold", "": "no registry at",
+		"--at 2026-11-23": "is not a time", "--hold 10ms": "too short", "--hold soon": "--hold", "": "no registry yet",
 	} {
 		var out output
 		p := program{

@@ -88,7 +88,7 @@ func (c *copyCommand) places(env *environment) (from, to place, err error) {
 	}
 	exists, err := from.exists(env)
 	if err == nil && !exists {
-		err = fmt.Errorf("--from: no registry at %s", from)
+		err = fmt.Errorf("--from: %s contains no registry", from)
 	}
 	return from, to, err
 }

@@ -59,7 +59,7 @@ func (f storeFlags) openExisting(env *environment) (database, error) {
 		return nil, err
 	}
 	if !exists {
-		return nil, fmt.Errorf("no registry at %s yet; create one with serve, import or account create", p)
+		return nil, fmt.Errorf("%s: no registry yet; create one with serve, import or account create", p)
 	}
 	return p.openCurrent(env, nil)
 }

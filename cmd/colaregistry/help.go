@@ -30,13 +30,23 @@ Examples:
 
 // Help describes the command.
 func (*importCommand) Help() string {
-	return `Accepts JSON, JSON lines, CSV or GeoJSON; the format is detected automatically. A running server shows the rows within
-two seconds. Invalid rows are reported and skipped, and the exit code is 1 unless --skip-invalid is set.
+	return `Accepts JSON, JSON lines, CSV (separated by commas, tabs, semicolons or vertical bars), GeoJSON, the files that TTB
+publishes and saved pages of its Public COLA Registry, also in folders and archives; the format is detected. A running
+server shows the rows within two seconds.
+
+Invalid rows are skipped and reported by reason; --rejects writes all of them to a file. The exit code is 1 if rows
+were rejected, unless --skip-invalid is set, or if a file is empty or can't be read. Other files are imported.
 
 Examples:
 
     colaregistry import colas export.csv more.jsonl.gz
-    colaregistry import --dry-run permittees frl-wine-producers.csv
+    colaregistry import colas pages/ pages.zip 24031001000007.html
+    colaregistry import --rejects rejects.jsonl colas export.csv
+    colaregistry import --dry-run permittees FRL_All_Permits.json
+    colaregistry import production-reports Wine_monthly_data_csv.csv Wine_yearly_data_csv.csv
+    colaregistry import processing-times cola_stats.xml
+    colaregistry import formula-processing-times form_stats.csv
+    colaregistry import --allow-empty colas today.csv
     colaregistry demo --colas 1000 | colaregistry import colas -
 `
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"runtime"
 	"runtime/debug"
@@ -18,10 +19,12 @@ type importCommand struct {
 	storeFlags
 	DryRun      bool     `help:"Validate and report without writing."`
 	History     bool     `help:"Import labels as history, so that they don't trigger alerts. The first import into an empty registry is always history."`
+	AllowEmpty  bool     `help:"Accept empty files. By default, an empty file is an error, because it is often a failed download."`
+	Rejects     string   `placeholder:"FILE" help:"Write every rejected row to a new file, as JSON lines with source, line, reason, header and row."`
 	SkipInvalid bool     `help:"Exit with code 0 even if rows are rejected."`
 	AdminListen string   `env:"COLAREGISTRY_IMPORT_ADMIN_LISTEN" placeholder:"ADDR" help:"Address of the admin listener, which serves progress metrics without authentication (default: disabled)."`
 	Kind        string   `arg:"" enum:"colas,permittees,avas,production-reports,processing-times,formula-processing-times,registration-processing-times,category-aliases" help:"Kind of records: colas, permittees, avas, production-reports, processing-times, formula-processing-times, registration-processing-times or category-aliases."`
-	Files       []string `arg:"" name:"file" help:"Files to import, optionally compressed with gzip, zstd or bzip2; - for standard input."`
+	Files       []string `arg:"" name:"file" help:"Files, folders and ZIP or tar archives to import, optionally compressed with gzip, zstd or bzip2; - for standard input."`
 }
 
 // Run imports the files and prints the report.
@@ -30,6 +33,11 @@ func (c *importCommand) Run(env *environment) (err error) {
 	if err != nil {
 		return err
 	}
+	rejects, err := c.createRejects()
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, rejects.close(env)) }()
 	measured := newImportMetrics(sources)
 	admin, err := c.openAdmin(env, measured)
 	if err != nil {
@@ -45,7 +53,7 @@ func (c *importCommand) Run(env *environment) (err error) {
 	admin.probe(func(context.Context) error { return nil })
 	bar := newProgress(env.stderr, "Importing "+c.Kind, "rows")
 	report, err := ingest.Import(env, st, ingest.Kind(c.Kind), sources, ingest.Options{
-		DryRun: c.DryRun, History: c.History, SkipInvalid: c.SkipInvalid, Logger: nil,
+		DryRun: c.DryRun, History: c.History, AllowEmpty: c.AllowEmpty, SkipInvalid: c.SkipInvalid, Rejects: rejects.writer(),
 		Progress: func(p ingest.Progress) {
 			measured.set(p)
 			bar.set(int64(p.Read), expectedRows(p))
@@ -55,13 +63,78 @@ func (c *importCommand) Run(env *environment) (err error) {
 	if _, writeErr := report.WriteTo(env.stdout); writeErr != nil {
 		return errors.Join(err, writeErr)
 	}
-	if errors.Is(err, ingest.ErrRefused) { // already reported, so don't print the error
-		for i := range report.Failures {
-			fmt.Fprintf(env.stderr, "colaregistry: %v\n", &report.Failures[i])
-		}
-		return errors.Join(err, exitError(exitFailed))
+	if errors.Is(err, ingest.ErrRefused) || len(report.Failures) > 0 {
+		return printFailures(env, err)
 	}
 	return err
+}
+
+// printFailures prints the errors of an import, except that rows were rejected, which the report
+// says. The error that it returns is not printed again.
+func printFailures(env *environment, err error) error {
+	list := []error{err}
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		list = joined.Unwrap()
+	}
+	for _, failure := range list {
+		if !errors.Is(failure, ingest.ErrRefused) {
+			fmt.Fprintf(env.stderr, "colaregistry: %v\n", failure)
+		}
+	}
+	return errors.Join(err, exitError(exitFailed))
+}
+
+// rejectsFile is the file of rejected rows. All methods accept nil, for no file.
+type rejectsFile struct {
+	*os.File
+	written bool
+}
+
+// createRejects creates the file of rejected rows, if one is wanted. It does not replace a file,
+// which may be an input or hold rows that nobody has corrected yet.
+func (c *importCommand) createRejects() (*rejectsFile, error) {
+	switch c.Rejects {
+	case "":
+		return nil, nil
+	case "-":
+		return nil, errors.New("--rejects: pass a file name; standard output has the report")
+	}
+	f, err := os.OpenFile(c.Rejects, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if errors.Is(err, fs.ErrExist) {
+		return nil, fmt.Errorf("--rejects: %s exists; pass a new file name", c.Rejects)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("--rejects: %w", err)
+	}
+	return &rejectsFile{File: f}, nil
+}
+
+func (f *rejectsFile) writer() io.Writer {
+	if f == nil {
+		return nil
+	}
+	return f
+}
+
+// Write implements io.Writer.
+func (f *rejectsFile) Write(p []byte) (int, error) {
+	f.written = true
+	return f.File.Write(p)
+}
+
+// close closes the file. It removes an empty one and otherwise reports where the rows are.
+func (f *rejectsFile) close(env *environment) error {
+	if f == nil {
+		return nil
+	}
+	if err := f.Close(); err != nil {
+		return fmt.Errorf("--rejects: %w", err)
+	}
+	if !f.written {
+		return os.Remove(f.Name())
+	}
+	fmt.Fprintf(env.stderr, "Rejected rows: %s\n", f.Name())
+	return nil
 }
 
 // openAdmin starts the admin listener if one is configured, and prints its address.
@@ -142,16 +215,10 @@ func (c *importCommand) sources(env *environment) ([]ingest.Source, error) {
 			})
 			continue
 		}
-		info, err := os.Stat(name)
-		if err != nil {
+		if _, err := os.Stat(name); err != nil {
 			return nil, err
 		}
-		if info.IsDir() {
-			return nil, errors.New(name + " is a directory; pass the files in it")
-		}
-		sources = append(sources, ingest.Source{
-			Name: name, Size: info.Size(), Open: func() (io.ReadCloser, error) { return os.Open(name) },
-		})
+		sources = append(sources, ingest.FileSource(name))
 	}
 	return sources, nil
 }

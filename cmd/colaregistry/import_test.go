@@ -1,6 +1,7 @@
 package main
 
 import (
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -34,6 +35,7 @@ func realData(t *testing.T, h testRegistry) {
 	if err != nil || len(geo) != 12 {
 		t.Fatalf("%d GeoJSON files, %v; want 12", len(geo), err)
 	}
+	format := func(name string) string { return sharedData(t, "ttb/reference_formats/"+name) }
 	load := func(kind string, files ...string) string {
 		return h.run(t, append([]string{"import", kind}, files...)...)
 	}
@@ -58,6 +60,29 @@ func realData(t *testing.T, h testRegistry) {
 		{
 			"registration-processing-times", []string{sharedData(t, "ttb/registration_processing_times.jsonl")},
 			"read=69 added=69 changed=0 unchanged=0 refused=0",
+		},
+		{
+			"permittees", []string{
+				format("FRL_Spirits_Producers_and_Bottlers_List.csv"),
+				format("FRL_All_Permits.json"),
+			},
+			"read=6 added=4 changed=0 unchanged=2 refused=0",
+		},
+		{
+			"production-reports", []string{
+				format("Distilled_Spirits_monthly_data_csv.csv"), format("Wine_yearly_data_csv.csv"),
+				format("2012-2024_Report_DistillersProduction.json"),
+			},
+			"read=4 added=4 changed=0 unchanged=0 refused=0",
+		},
+		{"production-reports", []string{format("Wine_yearly_data_csv.csv")}, "read=1 added=0 changed=0 unchanged=1 refused=0"},
+		{"processing-times", []string{format("cola_stats.xml")}, "read=1 added=1 changed=0 unchanged=0 refused=0"},
+		{"processing-times", []string{format("cola_stats.xml")}, "read=1 added=0 changed=0 unchanged=1 refused=0"},
+		{"formula-processing-times", []string{format("form_stats.csv")}, "read=2 added=2 changed=0 unchanged=0 refused=0"},
+		{"formula-processing-times", []string{format("form_stats.csv")}, "read=2 added=0 changed=0 unchanged=2 refused=0"},
+		{
+			"production-reports", []string{sharedData(t, "ttb/production_reports.jsonl")},
+			"read=6648 added=0 changed=0 unchanged=6648 refused=0",
 		},
 	}
 	for _, step := range steps {
@@ -141,5 +166,19 @@ func eventually(t *testing.T, ok func() bool) {
 			t.Error("condition not met within a minute")
 			return
 		}
+	}
+}
+
+// TestRejectsFileMode checks that only the owner can read rejected rows.
+func TestRejectsFileMode(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "rejects.jsonl")
+	f, err := (&importCommand{Rejects: path}).createRejects()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	info, err := os.Stat(path)
+	if err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("mode = %v, error = %v, want 0600", info.Mode(), err)
 	}
 }

@@ -358,7 +358,7 @@ func TestInvalidMCPFlags(t *testing.T) {
 		flags     []string
 	}{
 		{"", "COLAREGISTRY_API_KEY is not set", nil},
-		{"lar_x", "no registry at", []string{"--data-dir", t.TempDir()}},
+		{"lar_x", "no registry yet", []string{"--data-dir", t.TempDir()}},
 		{"lar_x", "--url", []string{"--url", "registry.example"}},
 		{"lar_x", "--url", []string{"--url", "https://registry.example/onOtherMachine"}},
 	} {

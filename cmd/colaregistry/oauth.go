@@ -38,7 +38,7 @@ func (f *oauthFlags) check() error {
 	scopes := map[string][]string{"--oidc-scope": f.Scopes, "--oidc-scope-prefix": {f.ScopePrefix + "."}}
 	for flag, values := range scopes {
 		if slices.ContainsFunc(values, func(s string) bool { return !isScope(s) }) {
-			return fmt.Errorf("%s: a scope must be printable ASCII without spaces, quotes and backslashes", flag)
+			return fmt.Errorf("%s: a scope must be printable ASCII without spaces, quotes or backslashes", flag)
 		}
 	}
 	for _, scope := range f.Scopes {

@@ -51,7 +51,7 @@ func TestDoubleOptIn(t *testing.T) {
 		s.mustAnswer(t, 204, "DELETE", place, key, "")
 		if gone := get(t, confirm); gone.StatusCode != http.StatusNotFound ||
 			!strings.Contains(string(gone.body), "Link not found") {
-			t.Errorf("after unsubscribing: status %d, want 404 with Link not found: %s", gone.StatusCode, gone.body)
+			t.Errorf("after deleting the destination: status %d, want 404 with Link not found: %s", gone.StatusCode, gone.body)
 		}
 		if got := len(post.Messages()); got != 2 {
 			t.Errorf("%d messages were sent, want 2", got)

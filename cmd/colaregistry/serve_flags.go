@@ -77,7 +77,7 @@ func isHTTPS(publicURL string) bool { return strings.HasPrefix(publicURL, "https
 func warnPlainCookies(log *slog.Logger, publicURL string, listening net.Addr) {
 	if !isHTTPS(publicURL) && !isLoopback(listening) {
 		log.Warn("cookies lack Secure because --public-url is not https; "+
-			"if TLS ends in front of this server, set it to the https address that users see", "public_url", publicURL)
+			"if a proxy terminates TLS, set it to the https address that users see", "public_url", publicURL)
 	}
 }
 
@@ -109,7 +109,7 @@ type dashboardFlags struct {
 	SignInClients     []string     `group:"Dashboard flags:" name:"sign-in-client-id" placeholder:"ID" help:"Client ID of the dashboard at the issuer. Give one per issuer, in the same order."`
 	SignInSecrets     []string     `group:"Dashboard flags:" name:"sign-in-client-secret" placeholder:"SECRET" help:"Client secret of the dashboard at the issuer. Give one per issuer, in the same order; omit it for public clients. Prefer --sign-in-client-secret-file, because other users of the machine can see command lines."`
 	SignInSecretFiles []secretFile `group:"Dashboard flags:" name:"sign-in-client-secret-file" placeholder:"PATH" help:"File with a client secret. Give one per issuer, in the same order."`
-	SignInNames       []string     `group:"Dashboard flags:" name:"sign-in-name" placeholder:"NAME" help:"Text of the issuer's sign-in button (default: the issuer's host). Give one per issuer, in the same order."`
+	SignInNames       []string     `group:"Dashboard flags:" name:"sign-in-name" placeholder:"NAME" help:"Name of the issuer on its sign-in button, \"Sign in with NAME\" (default: the issuer's host). Give one per issuer, in the same order."`
 	BillingURL        string       `group:"Dashboard flags:" name:"billing-url" placeholder:"URL" help:"Page where account holders change their plan, linked from the plans page."`
 }
 

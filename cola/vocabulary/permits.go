@@ -9,38 +9,45 @@ func NormalizePermit(s string) string { return strings.ToUpper(strings.TrimSpace
 // imply one.
 //
 // Permit numbers have two to four parts. Plants start with their type (DSP-KY-113, BWN-CA-5412, BR-ME-MAI-7); the others
-// start with the state, followed by a letter for the type (CA-I-881).
+// start with the state, followed by a letter for the type (CA-I-881, AK-S-20002).
 func PermitteeTypeOf(permit string) string {
 	parts := strings.Split(NormalizePermit(permit), "-")
 	if len(parts) < 2 || len(parts) > 4 || parts[len(parts)-1] == "" {
 		return ""
 	}
-	switch parts[0] {
-	case "DSP":
-		return "Distilled Spirits Plant"
-	case "BR":
-		return "Brewery"
-	case "BW", "BWN":
-		return "Bonded Winery"
-	case "BWC":
-		return "Bonded Wine Cellar"
-	case "TPWBH":
-		return "Taxpaid Wine Bottling House"
-	case "AFP":
-		return "Alcohol Fuel Plant"
+	if kind, ok := plantTypes[parts[0]]; ok {
+		return kind
 	}
 	if len(parts) < 3 || !IsStateCode(parts[0]) {
 		return ""
 	}
-	switch parts[1] {
-	case "I":
-		return "Importer (Alcohol)"
-	case "P":
-		return "Wholesaler (Alcohol)"
-	case "W", "WS": // TTB's list of wine producers has both
-		return "Wine Producer"
+	return permitTypes[parts[1]]
+}
+
+// plantTypes are the types of permittees by the first part of the permit number.
+var plantTypes = map[string]string{
+	"DSP": "Distilled Spirits Plant", "BR": "Brewery", "BW": "Bonded Winery", "BWN": "Bonded Winery",
+	"BWC": "Bonded Wine Cellar", "TPWBH": "Taxpaid Wine Bottling House", "AFP": "Alcohol Fuel Plant",
+}
+
+// permitTypes are the types of permittees by the letters after the state. TTB's list of wine
+// producers has both W and WS.
+var permitTypes = map[string]string{
+	"I": "Importer (Alcohol)", "P": "Wholesaler (Alcohol)", "S": "Distilled Spirits Plant",
+	"W": "Wine Producer", "WS": "Wine Producer",
+}
+
+// NormalizePermitteeType returns TTB's spelling of the type of a permittee. ok is false, and the type
+// unchanged, if it is unknown.
+func NormalizePermitteeType(s string) (name string, ok bool) {
+	for _, types := range []map[string]string{plantTypes, permitTypes} {
+		for _, name := range types {
+			if strings.EqualFold(name, s) {
+				return name, true
+			}
+		}
 	}
-	return ""
+	return s, false
 }
 
 // IsStateCode reports whether s has the shape of a state code: two upper-case letters.

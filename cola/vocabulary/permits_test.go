@@ -20,6 +20,7 @@ func TestPermitteeTypeOf(t *testing.T) {
 		"CA-W-21448":    "Wine Producer",
 		"CA-WS-2956":    "Wine Producer",
 		"BW-68":         "Bonded Winery",
+		"AK-S-20002":    "Distilled Spirits Plant",
 		"CA-X-1":        "",
 		"CAL-I-1":       "",
 		"C1-I-1":        "",
@@ -33,6 +34,19 @@ func TestPermitteeTypeOf(t *testing.T) {
 	} {
 		if got := PermitteeTypeOf(permit); got != want {
 			t.Errorf("PermitteeTypeOf(%q) = %q, want %q", permit, got, want)
+		}
+	}
+}
+
+func TestNormalizePermitteeType(t *testing.T) {
+	for in, want := range map[string]string{"WINE PRODUCER": "Wine Producer", "importer (alcohol)": "Importer (Alcohol)", "Bonded Winery": "Bonded Winery"} {
+		if got, ok := NormalizePermitteeType(in); got != want || !ok {
+			t.Errorf("NormalizePermitteeType(%q) = %q, %t, want %q", in, got, ok, want)
+		}
+	}
+	for _, in := range []string{"Tobacco Importer", ""} {
+		if got, ok := NormalizePermitteeType(in); got != in || ok {
+			t.Errorf("NormalizePermitteeType(%q) = %q, %t, want it unchanged", in, got, ok)
 		}
 	}
 }

@@ -35,7 +35,7 @@ func (p *Page) detail() Label {
 	return l
 }
 
-// textAfter returns the text of a cell after a name, without links to help.
+// textAfter returns the text that follows a name in its cell, leaving out help links.
 func textAfter(name *html.Node) string {
 	var b strings.Builder
 	for s := name.NextSibling; s != nil; s = s.NextSibling {

@@ -109,6 +109,7 @@ func (l *Label) readApplicationTypes(cell *html.Node) {
 				l.BottleCapacity = written
 			}
 		case "Previous TTB Id":
+			l.ResubmissionChecked = on
 			if on {
 				l.ResubmissionOf = written
 			}

@@ -99,39 +99,41 @@ func isCaptcha(n *html.Node) bool {
 
 // Label is a label as a detail page or printable form shows it. Texts that the page lacks are empty.
 type Label struct {
-	TTBID              string
-	Status             string // such as SURRENDERED
-	PermitNumber       string
-	BrandName          string
-	FancifulName       string
-	SerialNumber       string
-	Formula            string
-	ClassCode          string // printable form
-	ClassName          string
-	OriginCode         string // printable form
-	OriginName         string // detail page
-	ProductType        string // printable form: Wine, Distilled Spirits or Malt Beverage
-	Source             string // printable form: Domestic or Imported
-	ApplicationType    string // detail page
-	ForSaleIn          string // state of an exemption
-	BottleCapacity     string // of a distinctive bottle
-	ResubmissionOf     string // TTB ID of the rejected application
-	Applicant          string // business name
-	TradeName          string // printable form: the name used on the label, if it differs
-	Street             []string
-	City, State, ZIP   string
-	Varietals          string
-	Vintage            string
-	Appellation        string
-	NetContents        []string
-	AlcoholContent     string
-	Application        string // date, MM/DD/YYYY
-	Approval           string // date
-	Expiration         string // date
-	Qualifications     []string
-	Images             []Image
-	HasImages          bool // the page lists the images: it is a printable form
-	DistinctiveChecked bool // printable form: approval of a distinctive bottle was requested
+	TTBID            string
+	Status           string // such as SURRENDERED
+	PermitNumber     string
+	BrandName        string
+	FancifulName     string
+	SerialNumber     string
+	Formula          string
+	ClassCode        string // printable form
+	ClassName        string
+	OriginCode       string // printable form
+	OriginName       string // detail page
+	ProductType      string // printable form: Wine, Distilled Spirits or Malt Beverage
+	Source           string // printable form: Domestic or Imported
+	ApplicationType  string // detail page
+	ForSaleIn        string // state of an exemption
+	BottleCapacity   string // of a distinctive bottle
+	ResubmissionOf   string // TTB ID of the rejected application
+	Applicant        string // business name
+	TradeName        string // printable form: the name used on the label, if it differs
+	Street           []string
+	City, State, ZIP string
+	Varietals        string
+	Vintage          string
+	Appellation      string
+	NetContents      []string
+	AlcoholContent   string
+	Application      string // date, MM/DD/YYYY
+	Approval         string // date
+	Expiration       string // date
+	Qualifications   []string
+	Images           []Image
+	HasImages        bool // the page lists the images: it is a printable form
+	// Of a printable form: which approvals were requested.
+	DistinctiveChecked  bool // of a distinctive bottle
+	ResubmissionChecked bool // after a rejection
 }
 
 // Image is a label image on a printable form.

@@ -50,7 +50,7 @@ func TestPrintable(t *testing.T) {
 	want := Label{
 		TTBID: "24031001000007", Status: "APPROVED", PermitNumber: "BWN-OR-99999", BrandName: "SAMPLE & DAUGHTERS",
 		ClassCode: "81", ClassName: "TABLE WHITE WINE", OriginCode: "38", ProductType: "Wine", Source: "Domestic",
-		ForSaleIn: "OR", BottleCapacity: "760 MILLILITERS", ResubmissionOf: "23350001000001", DistinctiveChecked: true,
+		ForSaleIn: "OR", BottleCapacity: "760 MILLILITERS", ResubmissionOf: "23350001000001", DistinctiveChecked: true, ResubmissionChecked: true,
 		Applicant: "SAMPLE CELLARS, SAMPLE CELLARS LLC", TradeName: "SAMPLE & DAUGHTERS",
 		Street: []string{"1 EXAMPLE RD"}, City: "NEWBERG", State: "OR", ZIP: "97132",
 		Varietals: "Albariño", Appellation: "DUNDEE HILLS", NetContents: []string{"750 MILLILITERS", "1.5 LITERS"}, AlcoholContent: "12.5 % by vol",

@@ -50,7 +50,7 @@ func TestSignInFlood(t *testing.T) {
 
 // TestCallbackFlood sends callbacks with made-up codes from one address, some with the same cookie
 // and some with newly started sign-ins. The issuer must get few requests, and people at another
-// address must be able to sign in meanwhile.
+// address must still be able to sign in.
 func TestCallbackFlood(t *testing.T) {
 	const strangers, honest, workers = 400, 20, 8
 	i := newIssuer(t)

@@ -26,7 +26,7 @@ type recorder struct {
 	listener net.Listener
 	server   *http.Server
 	served   chan error
-	count    *atomic.Int64 // exchanges over all recorders
+	count    *atomic.Int64 // exchanges across all recorders
 
 	mu        sync.Mutex
 	target    string   // host and port
@@ -37,7 +37,7 @@ type recorder struct {
 
 // exchange is one request and its response, without credentials.
 type exchange struct {
-	at           int64 // sequence number over all recorders
+	at           int64 // sequence number across all recorders
 	server       *recorder
 	agent        string // User-Agent
 	method, path string

@@ -41,9 +41,9 @@ type Options struct {
 // firstReceipt is the date of the first labels.
 var firstReceipt = cola.NewDate(2005, time.January, 3)
 
-// Check returns an error for impossible options: a negative or too large number of labels, a date
-// without a full year of receipts before it, or a date so late that the two-digit years in TTB IDs
-// repeat.
+// Check returns an error for impossible options: a number of labels that is negative or too large,
+// a date without a full year of receipts before it, or a date so late that the two-digit years in
+// TTB IDs repeat.
 func (o Options) Check() error {
 	if o.Colas < 0 || o.Colas > MaxColas {
 		return fmt.Errorf("--colas must be between 0 and %[2]d, not %[1]d", o.Colas, MaxColas)

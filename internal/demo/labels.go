@@ -1,6 +1,7 @@
 package demo
 
 import (
+	"fmt"
 	"iter"
 	"strconv"
 	"strings"
@@ -60,6 +61,7 @@ func (m *labelMaker) label(index int, received cola.Date, id cola.TTBID) *cola.C
 	c.ApplicationDate = received
 	m.identify(c, &p)
 	settleApplication(&d, c, &p, earlier.id)
+	numberApplication(c)
 	settleStatus(&d, c, p.kind, m.o.AsOf)
 	m.address(&d, c, &p)
 	describeContents(&d, c, &p)
@@ -174,6 +176,20 @@ func settleApplication(d *rng, c *cola.Cola, p *product, earlier cola.TTBID) {
 	if earlier != 0 {
 		c.IsResubmission = cola.Some(true)
 		c.ForResubmissionTTBID = earlier
+	}
+}
+
+// numberApplication sets the serial number, and what only few applications have. It follows from the
+// ID, so it doesn't use random numbers.
+func numberApplication(c *cola.Cola) {
+	c.SerialNumber = cola.Text(fmt.Sprintf("%02d%04d", yearOf(c.ApplicationDate)%100, c.TTBID%10_000))
+	switch c.TTBID % 16 {
+	case 3:
+		c.Formula = cola.Text(strconv.Itoa(1_000_000 + int(c.TTBID%400_000)))
+	case 8:
+		c.TradeName = cola.Text(strings.ToUpper(c.BrandName))
+	case 13:
+		c.Qualifications = "NO MORE USE-UPS WILL BE GRANTED.\nThis COLA is conditioned upon compliance with TTB Ruling 2015-1."
 	}
 }
 

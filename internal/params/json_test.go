@@ -10,7 +10,7 @@ import (
 	"github.com/colaregistry/colaregistry/internal/strictjson"
 )
 
-// readJSON parses an object like both edges.
+// readJSON parses an object the way the REST API and the MCP endpoint do.
 func readJSON[P any](r *Reader[P], object string) P {
 	values, problems := r.Values(strictjson.Members([]byte(object)))
 	return r.Read(values, problems)

@@ -19,15 +19,15 @@ const (
 	batchRetention = 2 * time.Hour
 	// deletedPerStatement is the number of batches that one statement deletes.
 	deletedPerStatement = 5000
-	// batchLocks is the first half of the advisory locks on batches. The second half derives from
-	// the batch's ID.
+	// batchLocks is the first half of the advisory lock key of a batch. The second half is derived
+	// from the batch's ID.
 	batchLocks int32 = 0x434f4c41
 )
 
 const (
 	beginBatch = `BEGIN ISOLATION LEVEL READ COMMITTED`
-	// lockBatch waits for other transactions about the same batch. The lock lasts until the end of
-	// the transaction.
+	// lockBatch waits for other transactions on the same batch. The lock lasts until the end of the
+	// transaction.
 	lockBatch = `SELECT pg_advisory_xact_lock($1, $2)`
 	// selectBatch locks the row so that the following commit is a write. The server acknowledges
 	// such a commit only when it and everything before it are as durable as the operator requires.
@@ -51,8 +51,8 @@ type batchState struct {
 	voided    bool
 }
 
-// queueAttempt starts a transaction about a batch, waits for others about the same batch, and reads
-// its state.
+// queueAttempt starts a transaction on a batch, waits for others on the same batch, and reads the
+// batch's state.
 func queueAttempt(b *pgx.Batch, id store.BatchID) {
 	b.Queue(beginBatch)
 	queueBatch(b, id)
@@ -133,7 +133,7 @@ func (s *Store) Void(ctx context.Context, id store.BatchID, entries []store.Entr
 	}))
 }
 
-// revertEntries undoes the entries of a batch at its time.
+// revertEntries undoes the entries of a batch that was settled at the given time.
 func revertEntries(ctx context.Context, tx pgx.Tx, entries []store.Entry, at time.Time) error {
 	t := tally{ledgerState: ledgerState{now: at}}
 	var accounts []cola.AccountID

@@ -126,7 +126,7 @@ func (c column) ScanBytes(v []byte) error {
 
 func copyHash(into, v []byte) error {
 	if copy(into, v) != len(v) || len(v) != len(into) {
-		return fmt.Errorf("hash has %d bytes, want %d", len(into), len(v))
+		return fmt.Errorf("hash has %d bytes, want %d", len(v), len(into))
 	}
 	return nil
 }

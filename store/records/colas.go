@@ -102,7 +102,7 @@ func (pl *Colas) merge(
 	}
 	patch.Apply(label)
 	label.TTBID = id
-	if err := pl.estimateDate(ctx, r, label); err != nil {
+	if err := pl.estimateDate(ctx, r, label, old); err != nil {
 		return 0, nil, err
 	}
 	label.Derive()
@@ -131,8 +131,14 @@ func (pl *Colas) merge(
 }
 
 // estimateDate sets the estimated approval date of a label, also if the date is known, so that the
-// estimate can be compared with it.
-func (pl *Colas) estimateDate(ctx context.Context, r Reader, label *cola.Cola) (err error) {
+// estimate can be compared with it. A later completed date is that of another status change, so it
+// doesn't move the estimate.
+func (pl *Colas) estimateDate(ctx context.Context, r Reader, label, old *cola.Cola) (err error) {
+	if old != nil && old.DateEstimate != 0 && old.LatestUpdateDate != 0 &&
+		old.LatestUpdateDate <= label.LatestUpdateDate {
+		label.DateEstimate = old.DateEstimate
+		return nil
+	}
 	label.DateEstimate = cola.EstimateApproval(label.TTBID, label.LatestUpdateDate, pl.Today,
 		func(received cola.Date) int {
 			if !pl.timesRead {

@@ -117,6 +117,10 @@ func ColaColumns(c *cola.Cola) []Column {
 		{"has_neck_image", &c.HasNeckImage},
 		{"has_strip_image", &c.HasStripImage},
 		{"main_image_url", &c.MainImageURL},
+		{"trade_name", &c.TradeName},
+		{"serial_number", &c.SerialNumber},
+		{"formula", &c.Formula},
+		{"qualifications", &c.Qualifications},
 		{"date_estimate", &c.DateEstimate},
 	}
 }

@@ -10,7 +10,7 @@ import (
 )
 
 // mustKeyAndLink creates a key and a link with the same ID in an account. The store must not
-// contain any before.
+// already contain any.
 func mustKeyAndLink(t *testing.T, st store.Store, account cola.AccountID) (key, link cola.Credential) {
 	t.Helper()
 	k, l := mustKey(t, st, account, 1), mustConnect(t, st, account, mustApp(t, st, "app").ID)
@@ -230,7 +230,7 @@ func concurrentLinkChangesAndCharges(t *testing.T, st store.Store, c *clock) {
 		work = append(work, func(int) error {
 			c.advance(2 * time.Minute)
 			return st.Settle(t.Context(), store.Batch{ID: NewBatchID(), Accounts: accounts, Credentials: credentials},
-				chargeLinks)
+				chargeCredentials)
 		})
 	}
 	concurrently(len(work), func(i int) {
@@ -251,8 +251,8 @@ func concurrentLinkChangesAndCharges(t *testing.T, st store.Store, c *clock) {
 	}
 }
 
-// chargeLinks charges one record to every valid link.
-func chargeLinks(_ time.Time, states []store.AccountState) (entries []store.Entry) {
+// chargeCredentials charges one record to every valid credential.
+func chargeCredentials(_ time.Time, states []store.AccountState) (entries []store.Entry) {
 	for _, s := range states {
 		e := store.Entry{Account: s.Account}
 		for c := range s.Valid {

@@ -254,8 +254,8 @@ func oldestPending(t *testing.T, st store.Store, _ *clock) {
 	oldest("email destination paused", time.Time{}, allKinds...)
 }
 
-// deleteClaimedDeliveries checks that an attempt is not recorded if its delivery was deleted
-// meanwhile, and that releasing it is not an error.
+// deleteClaimedDeliveries checks that an attempt is not recorded if its delivery was deleted in the
+// meantime, and that releasing it is not an error.
 func deleteClaimedDeliveries(t *testing.T, st store.Store, _ *clock) {
 	for n, remove := range []func(a notified) error{
 		func(a notified) error { return st.DeleteSavedSearch(t.Context(), a.ID, a.search.UUID) },

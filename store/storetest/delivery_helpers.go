@@ -117,7 +117,7 @@ func failedAttempt(d store.DueDelivery, at time.Time, pause string) store.Attemp
 	}
 }
 
-const receiverError = "The receiver answered 503."
+const receiverError = "The receiver responded with status 503."
 
 // mustRecordAttempt records an attempt.
 func mustRecordAttempt(t tb, st store.Store, a store.Attempt) {

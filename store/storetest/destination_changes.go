@@ -188,7 +188,7 @@ func deactivationSkipsPending(t *testing.T, st store.Store, c *clock) {
 		checkEqual(t, "number of skipped deliveries", 2, skipped)
 		for _, under := range []struct{ event, failure, state, becomes string }{ // attempts in progress are recorded
 			{cola.EventRan, "", cola.DeliveryDelivered, cola.DeliveryDelivered},
-			{cola.EventTest, "The receiver answered 503.", cola.DeliveryPending, cola.DeliverySkipped},
+			{cola.EventTest, "The receiver responded with status 503.", cola.DeliveryPending, cola.DeliverySkipped},
 		} {
 			attempt(t, st, claimed, hooked, under.event, under.failure, under.state)
 			detail, err := st.DeliveryOf(t.Context(), a.ID, claimed[hooked.UUID+" "+under.event].ID)

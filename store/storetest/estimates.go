@@ -49,7 +49,7 @@ func checkEstimate(t *testing.T, st store.Store, desc string, approved, estimate
 func estimatedDate(t *testing.T, st store.Store, _ *clock) {
 	mustAddColas(t, st, completedLabel(0))
 	checkEstimate(t, st, "not completed", 0, receivedOn.AddDays(20), receivedOn.AddDays(20))
-	for _, completed := range []cola.Date{receivedOn.AddDays(5), receivedOn.AddDays(6)} {
+	for _, completed := range []cola.Date{receivedOn.AddDays(6), receivedOn.AddDays(5)} {
 		before := mustRevision(t, st)
 		mustWriteColas(t, st, store.Commit, completedLabel(completed))
 		checkEstimate(t, st, "completed", 0, completed, completed)
@@ -57,8 +57,13 @@ func estimatedDate(t *testing.T, st store.Store, _ *clock) {
 			t.Error("revision after a new estimate is unchanged, want a later one")
 		}
 	}
-	checkEqual(t, "outcome of the same label", []store.Outcome{store.Unchanged},
-		mustWriteColas(t, st, store.Commit, completedLabel(receivedOn.AddDays(6))))
+	for _, days := range []int{5, 9, 400} {
+		completed := receivedOn.AddDays(days)
+		mustWriteColas(t, st, store.Commit, completedLabel(completed))
+		checkEstimate(t, st, "completed again", 0, receivedOn.AddDays(5), receivedOn.AddDays(5))
+		checkEqual(t, "outcome of the same label", []store.Outcome{store.Unchanged},
+			mustWriteColas(t, st, store.Commit, completedLabel(completed)))
+	}
 }
 
 func knownDateReplacesEstimate(t *testing.T, st store.Store, _ *clock) {

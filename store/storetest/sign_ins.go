@@ -91,8 +91,8 @@ func malformedSignIn(t *testing.T, st store.Store, _ *clock) {
 	a := mustAccount(t, st, "a@example.com", cola.TierFree)
 	end := epoch.Add(signInLifetime)
 	for name, k := range map[string]struct {
-		sign store.SignIn
-		want error
+		signIn store.SignIn
+		want   error
 	}{
 		"unknown account":      {store.SignIn{Account: a.ID + 100, ExpiresAt: end}, store.ErrNotFound},
 		"browser with NUL":     {store.SignIn{Account: a.ID, Browser: "a\x00b", ExpiresAt: end}, store.ErrMalformed},
@@ -100,7 +100,7 @@ func malformedSignIn(t *testing.T, st store.Store, _ *clock) {
 		"issuer with NUL":      {store.SignIn{Account: a.ID, Via: "https://\x00", ExpiresAt: end}, store.ErrMalformed},
 		"no expiry":            {store.SignIn{Account: a.ID}, store.ErrMalformed},
 	} {
-		if _, err := st.CreateSignIn(t.Context(), k.sign); !errors.Is(err, k.want) {
+		if _, err := st.CreateSignIn(t.Context(), k.signIn); !errors.Is(err, k.want) {
 			t.Errorf("%s: CreateSignIn error = %v, want %v", name, err, k.want)
 		}
 	}
@@ -257,8 +257,8 @@ func signInCharges(t *testing.T, st store.Store, c *clock) {
 	}, must(t, days, err))
 }
 
-// concurrentSignOutsAndCharges checks that sign-ins, sign-outs, key replacements and charges of all
-// these do not deadlock.
+// concurrentSignOutsAndCharges checks that sign-ins, sign-outs, key replacements and charges to
+// their credentials do not deadlock.
 func concurrentSignOutsAndCharges(t *testing.T, st store.Store, c *clock) {
 	const rounds = 25
 	var accounts []cola.AccountID
@@ -289,7 +289,7 @@ func concurrentSignOutsAndCharges(t *testing.T, st store.Store, c *clock) {
 		work = append(work, func(int) error {
 			c.advance(2 * time.Minute)
 			return st.Settle(t.Context(), store.Batch{ID: NewBatchID(), Accounts: accounts, Credentials: credentials},
-				chargeLinks)
+				chargeCredentials)
 		})
 	}
 	concurrently(len(work), func(i int) {

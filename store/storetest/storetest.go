@@ -93,8 +93,8 @@ func runChecks(t *testing.T, open Opener, checks []check) {
 	}
 }
 
-// epoch is the start of test clocks. It is not on a whole second, and in the middle of a day and a
-// month.
+// epoch is the start of test clocks. It is not on a whole second, and is in the middle of a day and
+// a month.
 var epoch = time.Date(2026, time.November, 20, 13, 14, 15, 123456000, time.UTC)
 
 // clock is a settable clock.
@@ -142,7 +142,7 @@ func testStore(t *testing.T, open Opener) {
 	})
 }
 
-// afterClose calls one method of each role on a closed store and returns the errors.
+// afterClose calls methods of every role on a closed store and returns the errors.
 func afterClose(ctx context.Context, st store.Store) map[string]error {
 	errs := map[string]error{"Ping": st.Ping(ctx)}
 	_, errs["UpsertColas"] = st.UpsertColas(ctx, []cola.Patch[cola.Cola]{patchOf(label(1))}, store.Commit)
@@ -266,7 +266,7 @@ func must[T any](t tb, v T, err error) T {
 	return v
 }
 
-// same compares values. It distinguishes unknown lists from empty ones.
+// checkEqual compares values. It distinguishes unknown lists from empty ones.
 func checkEqual(t tb, desc string, want, got any) {
 	t.Helper()
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -7,7 +7,7 @@ ALTER TABLE colas ADD COLUMN date_estimate date;
 COMMENT ON COLUMN colas.date_estimate IS 'Estimated approval date, stored for known dates, too; NULL: the ID has no plausible receipt date.';
 COMMENT ON COLUMN cola_arrivals.approval_date IS 'Effective date of the label: its approval date or else the estimate.';
 
--- The rule of cola.EstimateApproval with a processing time of 20 days. The next import of a label applies the known processing times.
+-- The rule of cola.EstimateApproval with a processing time of 20 days.
 -- +goose StatementBegin
 CREATE FUNCTION estimated_approval(id bigint, completed date) RETURNS date LANGUAGE sql STABLE AS $$
     SELECT CASE
@@ -27,8 +27,7 @@ $$;
 
 UPDATE colas SET date_estimate = estimated_approval(ttb_id, latest_update_date);
 
--- The previous version inserts labels without an estimate. If it changes the completed date of one, the estimate remains until the
--- next import.
+-- The previous version inserts labels without an estimate.
 -- +goose StatementBegin
 CREATE FUNCTION estimate_new_label() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN

@@ -4,7 +4,7 @@
 
 ALTER TABLE colas ADD COLUMN date_estimate TEXT; -- stored for known dates, too; NULL: the ID has no plausible receipt date
 
--- The rule of cola.EstimateApproval with a processing time of 20 days. The next import of a label applies the known processing times.
+-- The rule of cola.EstimateApproval with a processing time of 20 days.
 CREATE VIEW estimated_approvals AS
     SELECT ttb_id, CASE
         WHEN day < 1 OR CAST(strftime('%Y', received) AS INTEGER) <> year OR received > date('now') THEN NULL
@@ -22,8 +22,7 @@ CREATE VIEW estimated_approvals AS
 
 UPDATE colas SET date_estimate = (SELECT estimate FROM estimated_approvals e WHERE e.ttb_id = colas.ttb_id);
 
--- The previous version inserts labels without an estimate. If it changes the completed date of one, the estimate remains until the
--- next import.
+-- The previous version inserts labels without an estimate.
 -- +goose StatementBegin
 CREATE TRIGGER estimate_new_labels AFTER INSERT ON colas WHEN new.date_estimate IS NULL
 BEGIN

@@ -1,0 +1,59 @@
+package ingest
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/colaregistry/colaregistry/cola"
+)
+
+// idSet is a set of TTB IDs, with a bit for each: bit n of word i is ID 64*i+n. The IDs of a day
+// are nearly consecutive, so a full registry needs a few megabytes. Scattered IDs need about 40
+// bytes each.
+type idSet map[cola.TTBID]uint64
+
+// add adds an ID and reports whether it was in the set.
+func (s idSet) add(id cola.TTBID) (again bool) {
+	word, bit := id/64, uint64(1)<<(id%64)
+	again = s[word]&bit != 0
+	s[word] |= bit
+	return again
+}
+
+// repeatedIDs are the rows of a file whose TTB ID an earlier row has.
+type repeatedIDs struct {
+	rows     int
+	examples []string
+}
+
+// maxExamples is the number of examples in a warning or for a reason.
+const maxExamples = 3
+
+// noteIDs records the TTB IDs of a batch.
+func (r *run) noteIDs(patches []cola.Patch[cola.Cola], lines []int) {
+	if r.seen == nil {
+		r.seen = idSet{}
+	}
+	for i := range patches {
+		id := patches[i].Record.TTBID
+		if !r.seen.add(id) {
+			continue
+		}
+		if r.repeated.rows++; len(r.repeated.examples) < maxExamples {
+			r.repeated.examples = append(r.repeated.examples, fmt.Sprintf("%s in line %d", id, lines[i]))
+		}
+	}
+}
+
+// reportDuplicates adds a warning about repeated IDs at the end of a text. An ID may well occur in
+// several of them, such as an export and details.
+func (r *run) reportDuplicates(source string) {
+	if r.repeated.rows > 0 {
+		r.report.warn(Warning{
+			Source:  source,
+			Message: "duplicate TTB IDs (the last row wins): " + strings.Join(r.repeated.examples, ", "),
+			Rows:    r.repeated.rows,
+		})
+	}
+	r.seen, r.repeated = nil, repeatedIDs{}
+}

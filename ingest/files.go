@@ -1,0 +1,231 @@
+package ingest
+
+import (
+	"archive/tar"
+	"archive/zip"
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/colaregistry/colaregistry/ingest/ttbpage"
+)
+
+// file is one file in a folder or archive.
+type file struct {
+	name string // path within the folder or archive, with slashes
+	open func() (io.ReadCloser, error)
+}
+
+// files lists the files of a folder or archive.
+type files interface {
+	// next returns the next file, or io.EOF. A file of an archive can be read until the next call.
+	next() (file, error)
+	Close() error
+}
+
+// maxFiles bounds the files of a folder or archive.
+const maxFiles = 5_000_000
+
+// filesAt lists the files at a path: those of a folder or archive, or a single page. It returns nil
+// for anything else. It only looks into regular files, since others can be read only once.
+func filesAt(path string) (files, error) {
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return nil, err
+	case info.IsDir():
+		return folder(path)
+	case !info.Mode().IsRegular():
+		return nil, nil
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	text, done, head, err := sniff(f)
+	if err != nil { // the import of the file reports it
+		return nil, f.Close()
+	}
+	switch contentOf(head) {
+	case contentZIP:
+		done()
+		return archiveZIP(f, info.Size())
+	case contentTar:
+		return &tarFiles{r: tar.NewReader(text), closers: []func(){done, func() { f.Close() }}}, nil
+	case contentPage:
+		done()
+		page := file{open: func() (io.ReadCloser, error) { return os.Open(path) }}
+		return &fileList{list: []file{page}}, f.Close()
+	}
+	done()
+	return nil, f.Close()
+}
+
+// content is what the first bytes of a file tell about it.
+type content int
+
+const (
+	contentOther content = iota
+	contentPage
+	contentImage
+	contentZIP
+	contentTar
+)
+
+// imageStarts are the first bytes of image files. TTB accepts PDF files as label images.
+var imageStarts = []string{
+	"\xff\xd8\xff", "\x89PNG\r\n", "GIF8", "BM", "II*\x00", "MM\x00*", "%PDF-", "\x00\x00\x00\x0cjP  ",
+}
+
+func contentOf(head []byte) content {
+	switch {
+	case ttbpage.IsHTML(head):
+		return contentPage
+	case bytes.HasPrefix(head, []byte("PK\x03\x04")):
+		return contentZIP
+	case len(head) >= 262 && string(head[257:262]) == "ustar":
+		return contentTar
+	case bytes.HasPrefix(head, []byte("RIFF")) && len(head) >= 12 && string(head[8:12]) == "WEBP":
+		return contentImage
+	}
+	isStart := func(start string) bool { return bytes.HasPrefix(head, []byte(start)) }
+	if slices.ContainsFunc(imageStarts, isStart) {
+		return contentImage
+	}
+	return contentOther
+}
+
+// sniff returns the decompressed text of a file and its first bytes. The caller must call done.
+func sniff(r io.Reader) (text *bufio.Reader, done func(), head []byte, err error) {
+	plain, done, err := decompress(r)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	text = bufio.NewReaderSize(plain, 64<<10)
+	head, err = text.Peek(sniffBytes)
+	if err != nil && err != io.EOF {
+		done()
+		return nil, nil, nil, err
+	}
+	return text, done, head, nil
+}
+
+// fileList is a list of files that are known in advance.
+type fileList struct {
+	list  []file
+	close func() error
+}
+
+func (l *fileList) next() (file, error) {
+	if len(l.list) == 0 {
+		return file{}, io.EOF
+	}
+	f := l.list[0]
+	l.list = l.list[1:]
+	return f, nil
+}
+
+func (l *fileList) Close() error {
+	if l.close == nil {
+		return nil
+	}
+	return l.close()
+}
+
+var errManyFiles = fmt.Errorf("has more than %d files; split it", maxFiles)
+
+// folder lists the files in a folder and the folders below it, by name. It doesn't follow symbolic
+// links, and skips hidden files and folders.
+func folder(root string) (files, error) {
+	var list []file
+	err := filepath.WalkDir(root, func(name string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case name != root && isHidden(entry.Name()) && entry.IsDir():
+			return filepath.SkipDir
+		case !entry.Type().IsRegular() || isHidden(entry.Name()):
+			return nil
+		case len(list) == maxFiles:
+			return errManyFiles
+		}
+		within, err := filepath.Rel(root, name)
+		list = append(list, file{filepath.ToSlash(within), func() (io.ReadCloser, error) { return os.Open(name) }})
+		return err
+	})
+	return &fileList{list: list}, err
+}
+
+// isHidden reports whether a file, or a folder on the way to it, is hidden or is macOS metadata.
+func isHidden(name string) bool {
+	for part := range strings.SplitSeq(path.Clean(name), "/") {
+		if part != ".." && strings.HasPrefix(part, ".") && part != "." || part == "__MACOSX" {
+			return true
+		}
+	}
+	return false
+}
+
+// errWorkbook is the error about an Excel workbook, which is a ZIP archive too.
+var errWorkbook = errors.New("an Excel workbook; save the sheet as CSV")
+
+// archiveZIP lists the files of a ZIP archive.
+func archiveZIP(f *os.File, size int64) (files, error) {
+	r, err := zip.NewReader(f, size)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("damaged ZIP archive: %w", err), f.Close())
+	}
+	if len(r.File) > maxFiles {
+		return nil, errors.Join(errManyFiles, f.Close())
+	}
+	l := &fileList{close: f.Close}
+	for _, entry := range r.File {
+		switch {
+		case entry.Name == "[Content_Types].xml":
+			return nil, errors.Join(errWorkbook, f.Close())
+		case entry.Mode().IsRegular() && !isHidden(entry.Name):
+			l.list = append(l.list, file{entry.Name, entry.Open})
+		}
+	}
+	return l, nil
+}
+
+// tarFiles lists the files of a tar archive.
+type tarFiles struct {
+	r       *tar.Reader
+	n       int
+	closers []func()
+}
+
+func (t *tarFiles) next() (file, error) {
+	for {
+		header, err := t.r.Next()
+		if err == io.EOF {
+			return file{}, err
+		}
+		if err != nil {
+			return file{}, fmt.Errorf("damaged tar archive: %w", err)
+		}
+		if t.n++; t.n > maxFiles {
+			return file{}, errManyFiles
+		}
+		if header.Typeflag == tar.TypeReg && !isHidden(header.Name) {
+			return file{header.Name, func() (io.ReadCloser, error) { return io.NopCloser(t.r), nil }}, nil
+		}
+	}
+}
+
+func (t *tarFiles) Close() error {
+	for _, closing := range t.closers {
+		closing()
+	}
+	return nil
+}

@@ -1,0 +1,232 @@
+package ingest
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"path"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/cola/vocabulary"
+	"github.com/colaregistry/colaregistry/ingest/ttbpage"
+)
+
+// adviceResults says what to import instead of result pages.
+const adviceResults = "search results have no label detail; import the CSV file of the search instead"
+
+// pageProblems are the reasons why pages without a label are rejected.
+var pageProblems = map[ttbpage.Kind]string{
+	ttbpage.Results:   "result page: " + adviceResults,
+	ttbpage.Blocked:   "block page: the site's firewall rejected the request; download the page again, more slowly",
+	ttbpage.Captcha:   "CAPTCHA page: the site asked for a CAPTCHA; download the page again, more slowly",
+	ttbpage.SiteError: "error page: the site failed; download the page again",
+	ttbpage.Unknown:   "unknown web page; expected a detail page or a printable form of TTB's Public COLA Registry",
+}
+
+// pageDecoder decodes pages of TTB's registry. A page sets the fields that it states; it never clears
+// a field.
+func pageDecoder() decodeFunc[cola.Cola] {
+	r := newRecordReader()
+	return func(raw []byte, patch *cola.Patch[cola.Cola], notes notes) string {
+		r.begin(notes)
+		page, err := ttbpage.Parse(raw)
+		if err != nil {
+			return err.Error()
+		}
+		if problem := pageProblems[page.Kind]; problem != "" {
+			return problem
+		}
+		stated, err := page.Label()
+		if err != nil {
+			return err.Error()
+		}
+		label := r.pageLabel(&stated)
+		finishCola(r, &label, statedFields(&label), patch)
+		return r.problems.String()
+	}
+}
+
+// statedFields returns the fields that have a value.
+func statedFields(label *cola.Cola) (stated cola.Fields) {
+	value := reflect.ValueOf(label).Elem()
+	for i, f := range cola.FieldsOf[cola.Cola]() {
+		if !value.FieldByIndex(f.Index).IsZero() {
+			stated = stated.With(i)
+		}
+	}
+	return stated
+}
+
+// pageLabel converts the texts of a page to a label. Applicants typed some of the texts freely: those
+// that can't be read are left out, with a warning. Others are problems.
+func (r *recordReader) pageLabel(l *ttbpage.Label) (c cola.Cola) {
+	for _, f := range []struct {
+		name, text string
+		to         any
+	}{
+		{"TTB ID", l.TTBID, &c.TTBID},
+		{"brand name", l.BrandName, &c.BrandName},
+		{"fanciful name", l.FancifulName, &c.ProductName},
+		{"type of product", l.ProductType, &c.ProductType},
+		{"source of product", l.Source, &c.DomesticOrImported},
+		{"class code", l.ClassCode, &c.ClassID},
+		{"class description", l.ClassName, &c.ClassName},
+		{"origin code", l.OriginCode, &c.OriginID},
+		{"origin", l.OriginName, &c.OriginName},
+		{"permit number", l.PermitNumber, &c.PermitNumber},
+		{"status", l.Status, &c.ApplicationStatus},
+		{"type of application", l.ApplicationType, &c.ApplicationType},
+		{"date of application", l.Application, &c.ApplicationDate},
+		{"approval date", l.Approval, &c.ApprovalDate},
+		{"expiration date", l.Expiration, &c.ExpirationDate},
+		{"state of sale", l.ForSaleIn, &c.ForExemptionState},
+		{"bottle capacity", l.BottleCapacity, &c.ForDistinctiveCapacity},
+		{"applicant", l.Applicant, &c.AddressRecipient},
+		{"state", l.State, &c.AddressState},
+		{"ZIP code", l.ZIP, &c.AddressZipCode},
+		{"trade name", l.TradeName, &c.TradeName},
+		{"serial number", l.SerialNumber, &c.SerialNumber},
+		{"formula", l.Formula, &c.Formula},
+		{"appellation", l.Appellation, &c.WineAppellation},
+	} {
+		if isBlankAnswer(f.text) {
+			continue
+		}
+		if err := setText(f.to, f.text, textForm{}); err != nil {
+			r.problems.add(f.name, err)
+		}
+	}
+	c.Qualifications = cola.Text(strings.Join(l.Qualifications, "\n"))
+	if !isBlankAnswer(l.Varietals) {
+		c.GrapeVarietals = splitList(l.Varietals, "")
+	}
+	r.typedValues(l, &c)
+	if l.HasImages { // a printable form
+		c.IsDistinctiveContainer = cola.Some(l.DistinctiveChecked)
+		c.IsResubmission = cola.Some(l.ResubmissionChecked)
+	}
+	c.Images = r.pageImages(l.Images, c.TTBID)
+	return c
+}
+
+// isBlankAnswer reports whether a text says that there is no value.
+func isBlankAnswer(text string) bool {
+	return slices.Contains([]string{"", "N/A", "NA", "NONE", "N.A."}, strings.ToUpper(text))
+}
+
+// typedValues sets the values of texts that applicants typed freely.
+func (r *recordReader) typedValues(l *ttbpage.Label, c *cola.Cola) {
+	unread := func(name, text string) {
+		r.notes.add(fmt.Sprintf("%s %s can't be read, so it was left out", name, quote(text)))
+	}
+	if text := l.AlcoholContent; !isBlankAnswer(text) {
+		if abv, ok := vocabulary.ParseABV(text); ok && abv <= 100 {
+			c.ABV = cola.Some(abv)
+		} else {
+			unread("alcohol content", text)
+		}
+	}
+	if text := strings.Join(l.NetContents, ", "); !isBlankAnswer(text) {
+		if v, unit, ok := vocabulary.ParseVolume(text); ok {
+			c.Volume, c.VolumeUnit = cola.Some(v), cola.Text(unit)
+		} else {
+			unread("net contents", text)
+		}
+	}
+	if text := l.Vintage; !isBlankAnswer(text) {
+		if year, err := strconv.Atoi(text); err == nil && len(text) == 4 {
+			c.WineVintageYear = cola.Some(year)
+		} else if !slices.Contains([]string{"NV", "N/V"}, strings.ToUpper(text)) {
+			unread("vintage", text)
+		}
+	}
+	if text := l.ResubmissionOf; !isBlankAnswer(text) {
+		if err := setTTBID(&c.ForResubmissionTTBID, text); err != nil || c.ForResubmissionTTBID == c.TTBID {
+			c.ForResubmissionTTBID = 0
+			unread("TTB ID of the earlier application", text)
+		}
+	}
+}
+
+// pageImages returns the images that a form lists, in the form's order. The form has no IDs of
+// images, so they are numbered. The address of an image is bound to a session, so it isn't kept.
+func (r *recordReader) pageImages(listed []ttbpage.Image, id cola.TTBID) (images []cola.Image) {
+	for i, stated := range listed {
+		image := cola.Image{
+			TTBImageID:        fmt.Sprintf("%s-%d", id, i+1),
+			ImageIndex:        i,
+			ContainerPosition: cola.Text(normalizeSpace(stated.Position)),
+			ExtensionType:     extensionOf(stated.FileName),
+		}
+		setPosition(&image)
+		if image.ContainerPosition != "" && !slices.Contains(cola.ContainerPositions(), string(image.ContainerPosition)) {
+			r.notes.add(fmt.Sprintf("unknown image position %s, stored as other", quote(stated.Position)))
+			image.ContainerPosition = ""
+		}
+		if stated.Width > 0 && stated.Height > 0 {
+			image.WidthInches, image.HeightInches = cola.Some(stated.Width), cola.Some(stated.Height)
+		}
+		images = append(images, image)
+	}
+	return images
+}
+
+// extensionOf returns the extension of a file name, or "unknown" if it has none.
+func extensionOf(fileName string) cola.Text {
+	extension := strings.ToLower(strings.TrimPrefix(path.Ext(strings.TrimSpace(fileName)), "."))
+	if len(extension) > 5 || strings.Trim(extension, "abcdefghijklmnopqrstuvwxyz0123456789") != "" {
+		extension = ""
+	}
+	return cola.Text(cmp.Or(extension, "unknown"))
+}
+
+var imagesField = cola.FieldIndex[cola.Cola]("images")
+
+// keepImageData keeps what the store knows about images and their form does not show, such as
+// addresses and sizes in pixels. Images are matched by ID. If none match, but the stored ones have
+// addresses, they are kept as a whole.
+func (w *colaWork) keepImageData(ctx context.Context, patches []cola.Patch[cola.Cola]) error {
+	for i := range patches {
+		patch := &patches[i]
+		if !patch.Fields.Has(imagesField) {
+			continue
+		}
+		label, err := w.stored(ctx, patch.Record.TTBID)
+		if err != nil {
+			return err
+		}
+		if !mergeImages(patch.Record.Images, label.Images) && slices.ContainsFunc(label.Images, hasAddress) {
+			patch.Record.Images = nil
+			patch.Fields &^= cola.Fields(0).With(imagesField)
+		}
+	}
+	return nil
+}
+
+func hasAddress(m cola.Image) bool { return m.ImageURL != "" }
+
+// mergeImages adds to the images of a form what is stored about them. It reports whether it found any.
+func mergeImages(listed, stored []cola.Image) (found bool) {
+	for i := range listed {
+		m := &listed[i]
+		at := slices.IndexFunc(stored, func(s cola.Image) bool { return s.TTBImageID == m.TTBImageID })
+		if at < 0 {
+			continue
+		}
+		found = true
+		merged := stored[at]
+		merged.ImageIndex, merged.ContainerPosition = m.ImageIndex, m.ContainerPosition
+		if m.WidthInches.OK {
+			merged.WidthInches, merged.HeightInches = m.WidthInches, m.HeightInches
+		}
+		if m.ExtensionType != "unknown" && merged.ImageURL == "" {
+			merged.ExtensionType = m.ExtensionType
+		}
+		*m = merged
+	}
+	return found
+}

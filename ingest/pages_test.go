@@ -1,0 +1,435 @@
+package ingest
+
+import (
+	"archive/tar"
+	"archive/zip"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/cola/vocabulary"
+	"github.com/colaregistry/colaregistry/internal/golden"
+)
+
+// samplePage returns a synthetic page.
+func samplePage(t testing.TB, name string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("ttbpage", "testdata", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+const sampleID cola.TTBID = 24031001000007
+
+// sampleLabel is the label of the synthetic pages.
+func sampleLabel() cola.Cola {
+	c := cola.Cola{ColaSummary: cola.ColaSummary{
+		TTBID: sampleID, BrandName: "SAMPLE & DAUGHTERS", ProductType: vocabulary.Wine, ClassName: "TABLE WHITE WINE", OriginName: "OREGON",
+		PermitNumber: "BWN-OR-99999", ApplicationStatus: "approved", ApprovalDate: cola.NewDate(2024, 2, 14),
+	}}
+	c.ApplicationType, c.ApplicationDate, c.ExpirationDate = "LABEL APPROVAL", cola.NewDate(2024, 1, 31), cola.NewDate(2026, 3, 1)
+	c.ClassID, c.OriginID, c.DomesticOrImported = "81", "38", "domestic"
+	c.IsDistinctiveContainer, c.ForDistinctiveCapacity = cola.Some(true), "760 MILLILITERS"
+	c.IsResubmission, c.ForResubmissionTTBID, c.ForExemptionState = cola.Some(true), 23350001000001, "OR"
+	c.AddressRecipient, c.AddressState, c.AddressZipCode = "SAMPLE CELLARS, SAMPLE CELLARS LLC", "OR", "97132"
+	c.TradeName, c.SerialNumber, c.Qualifications = "SAMPLE & DAUGHTERS", "24EX01", "First condition.\nSecond condition."
+	c.GrapeVarietals, c.WineVintageYear, c.WineAppellation = []string{"Albariño"}, cola.Some(2023), "DUNDEE HILLS"
+	c.ABV = cola.Some(12.5)
+	c.Images = []cola.Image{
+		{TTBImageID: "24031001000007-1", ContainerPosition: "front", ExtensionType: "jpg", WidthInches: cola.Some(2.4), HeightInches: cola.Some(3.1)},
+		{TTBImageID: "24031001000007-2", ImageIndex: 1, ContainerPosition: "neck", ExtensionType: "png", WidthInches: cola.Some(4.0), HeightInches: cola.Some(1.0)},
+	}
+	c.Derive()
+	return c
+}
+
+// sampleFiles are the files of a folder with both pages of a label and much else.
+func sampleFiles(t testing.TB) map[string]string {
+	return map[string]string{
+		"24031001000007/detail.html":    samplePage(t, "detail.html"),
+		"24031001000007/printable.html": samplePage(t, "printable.html"),
+		"24031001000007/images/1.jpg":   "\xff\xd8\xff\xe0 JPEG",
+		"24031001000007/images/2":       "\x89PNG\r\n\x1a\n",
+		"more/a.jsonl":                  `{"ttb_id":"24001001000001","brand_name":"A","product_type":"wine","permit_number":"CA-W-1"}` + "\n",
+		"more/bad.csv":                  "ttb_id,brand_name\n24001001000001,A\n1,B\n",
+		"more/readme.txt":               "Pages of TTB's registry",
+		"search.html":                   "<html><h1>Search Results: COLAs</h1>1 to 20 of 21 (Total Matching Records: 21)</html>",
+		".hidden/x.jsonl":               "{",
+		".DS_Store":                     "\x00\x01",
+		"zz/blocked.html":               "<html><title>Request Rejected</title>Your support ID is: 1</html>",
+	}
+}
+
+// names returns the names of files in the order of a folder.
+func names(files map[string]string) (sorted []string) {
+	for name := range files {
+		sorted = append(sorted, name)
+	}
+	// A folder lists the entries of each folder by name.
+	for i := range sorted {
+		for j := range sorted[:i] {
+			if strings.ReplaceAll(sorted[i], "/", "\x00") < strings.ReplaceAll(sorted[j], "/", "\x00") {
+				sorted[i], sorted[j] = sorted[j], sorted[i]
+			}
+		}
+	}
+	return sorted
+}
+
+func writeFolder(t testing.TB, files map[string]string) string {
+	t.Helper()
+	folder := filepath.Join(t.TempDir(), "pages")
+	for name, text := range files {
+		path := filepath.Join(folder, filepath.FromSlash(name))
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(text), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return folder
+}
+
+func writeZIP(t testing.TB, files map[string]string) string {
+	t.Helper()
+	var b bytes.Buffer
+	w := zip.NewWriter(&b)
+	for _, name := range names(files) {
+		entry, err := w.Create(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := entry.Write([]byte(files[name])); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+func writeTar(t testing.TB, files map[string]string) string {
+	t.Helper()
+	var b bytes.Buffer
+	w := tar.NewWriter(&b)
+	for _, name := range names(files) {
+		err := w.WriteHeader(&tar.Header{Name: name, Mode: 0o600, Size: int64(len(files[name]))})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.Write([]byte(files[name])); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+// TestFolders imports the same files as a folder and as archives.
+func TestFolders(t *testing.T) {
+	reports, first := golden.Load(t, "folders"), ""
+	for kind, path := range map[string]string{
+		"folder":  writeFolder(t, sampleFiles(t)),
+		"zip":     mustWrite(t, writeZIP(t, sampleFiles(t))),
+		"tar":     mustWrite(t, writeTar(t, sampleFiles(t))),
+		"tar.gz":  mustWrite(t, gzipped(t, writeTar(t, sampleFiles(t)))),
+		"tar.zst": mustWrite(t, zstded(t, writeTar(t, sampleFiles(t)))),
+	} {
+		t.Run(kind, func(t *testing.T) {
+			st := newFakeStore()
+			for _, want := range []Counts{{Read: 6, Added: 2, Changed: 1, Unchanged: 1, Refused: 2}, {Read: 6, Unchanged: 4, Refused: 2}} {
+				report, err := Import(t.Context(), st, Colas, []Source{FileSource(path)}, Options{SkipInvalid: true})
+				if err != nil || report.Counts != want {
+					t.Fatalf("report = %s, %v; want %+v", report.Summary(), err, want)
+				}
+				problems := strings.ReplaceAll(strings.Join(problemsOf(report), "\n"), path, "PATH")
+				if first == "" {
+					first = problems
+					reports.Check(t, "report", problems)
+				}
+				if diff := cmp.Diff(first, problems); diff != "" {
+					t.Errorf("problems (-first +this):\n%s", diff)
+				}
+			}
+			if diff := cmp.Diff(sampleLabel(), st.colas[sampleID]); diff != "" {
+				t.Errorf("label (-want +got):\n%s", diff)
+			}
+			if st.colas[theID].BrandName != "A" {
+				t.Errorf("label of the other file = %+v", st.colas[theID])
+			}
+		})
+	}
+}
+
+// problemsOf returns the lines of a report about rejected rows and warnings.
+func problemsOf(r Report) (lines []string) {
+	for _, refusal := range r.Refusals {
+		lines = append(lines, refusal.String())
+	}
+	for _, warning := range r.Warnings {
+		lines = append(lines, warning.String())
+	}
+	return lines
+}
+
+// TestSinglePages imports pages as files, and compares what each sets.
+func TestSinglePages(t *testing.T) {
+	detail, printable := mustWrite(t, samplePage(t, "detail.html")), mustWrite(t, gzipped(t, samplePage(t, "printable.html")))
+	st := newFakeStore()
+	mustImport(t, st, Colas, FileSource(detail))
+	if c := st.colas[sampleID]; c.ClassID != "81" || c.OriginID != "38" || c.ProductType != vocabulary.Wine || c.WineVintageYear.V != 2023 ||
+		c.IsResubmission.OK || len(c.Images) > 0 || c.TradeName != "" {
+		t.Errorf("label of the detail page = %+v", c)
+	}
+	report := mustImport(t, st, Colas, FileSource(printable))
+	if diff := cmp.Diff(sampleLabel(), st.colas[sampleID]); diff != "" {
+		t.Errorf("label of both pages (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]Warning{{printable, `net contents "750 MILLILITERS, 1.5 LITERS" can't be read, so it was left out`, 1}}, report.Warnings); diff != "" {
+		t.Errorf("warnings (-want +got):\n%s", diff)
+	}
+	st = newFakeStore()
+	mustImport(t, st, Colas, FileSource(printable))
+	if c := st.colas[sampleID]; c.OriginName != "OREGON" || c.ApplicationType != "" || len(c.Images) != 2 {
+		t.Errorf("label of the form = %+v", c)
+	}
+}
+
+// TestPageValues changes a text of the form and checks its effect.
+func TestPageValues(t *testing.T) {
+	form := strings.Replace(samplePage(t, "printable.html"), "<br>1.5 LITERS", "", 1)
+	for _, test := range []struct {
+		old, new string
+		want     func(*cola.Cola) // effect on the label of the form
+		warns    bool
+	}{
+		{"750 MILLILITERS", "1 PINT 9.4 FL. OZ.", func(c *cola.Cola) { c.Volume, c.VolumeUnit = cola.Some(25.4), "fluid ounces" }, false},
+		{"750 MILLILITERS", "VARIOUS", func(c *cola.Cola) { c.Volume, c.VolumeUnit = cola.Opt[float64]{}, "" }, true},
+		{"12.5 % by vol", "11-14%", func(c *cola.Cola) { c.ABV = cola.Opt[float64]{} }, true},
+		{"12.5 % by vol", "125", func(c *cola.Cola) { c.ABV = cola.Opt[float64]{} }, true},
+		{"12.5 % by vol", "45", func(c *cola.Cola) { c.ABV = cola.Some(45.0) }, false},
+		{"DUNDEE HILLS", "OR - YAMHILL", func(c *cola.Cola) { c.WineAppellation = "YAMHILL COUNTY" }, false},
+		{"Albariño", "N/A", func(c *cola.Cola) { c.GrapeVarietals = []string{} }, false},
+		{"23350001000001", "2335-01", func(c *cola.Cola) { c.ForResubmissionTTBID = 0 }, true},
+		{`checked alt="Previous TTB Id"`, `alt="Previous TTB Id"`, func(c *cola.Cola) {
+			c.IsResubmission, c.ForResubmissionTTBID = cola.Some(false), 0
+		}, false},
+		{"Label Image: Neck", "Label Image: Cork", func(c *cola.Cola) {
+			c.Images[1].ContainerPosition, c.HasNeckImage = "other", cola.Some(false)
+		}, true},
+		{"Front 1.jpg", "Front 1", func(c *cola.Cola) { c.Images[0].ExtensionType = "unknown" }, false},
+		{"2.4 inches W", "0 inches W", func(c *cola.Cola) {
+			c.Images[0].WidthInches, c.Images[0].HeightInches = cola.Opt[float64]{}, cola.Opt[float64]{}
+		}, false},
+	} {
+		t.Run(test.new, func(t *testing.T) {
+			if !strings.Contains(form, test.old) {
+				t.Fatalf("the form has no %q", test.old)
+			}
+			load := func(text string) (cola.Cola, Report) {
+				st := newFakeStore()
+				report := mustImport(t, st, Colas, FileSource(mustWrite(t, text)))
+				return st.colas[sampleID], report
+			}
+			want, _ := load(form)
+			test.want(&want)
+			got, report := load(strings.Replace(form, test.old, test.new, 1))
+			if diff := cmp.Diff(want, got); diff != "" || (len(report.Warnings) > 0) != test.warns {
+				t.Errorf("warnings = %v; label (-want +got):\n%s", report.Warnings, diff)
+			}
+		})
+	}
+}
+
+// TestPagesKeepImageData checks that a form doesn't clear what is known about its images.
+func TestPagesKeepImageData(t *testing.T) {
+	form := FileSource(mustWrite(t, samplePage(t, "printable.html")))
+	for id, want := range map[string]string{
+		sampleID.String() + "-1": "u.jpg 900 2.4 front; 0 4 neck",
+		"mine":                   "u.jpg 900 0 back",
+	} {
+		st := newFakeStore()
+		mustImport(t, st, Colas, form)
+		mustImport(t, st, Colas, texts(`{"ttb_id":"24031001000007","images":[`+
+			`{"ttb_image_id":"`+id+`","image_url":"u.jpg","width_pixels":900,"container_position":"back"}]}`)...)
+		for _, counts := range []Counts{{Read: 1, Changed: 1}, {Read: 1, Unchanged: 1}} {
+			if id == "mine" {
+				counts = Counts{Read: 1, Unchanged: 1}
+			}
+			report := mustImport(t, st, Colas, form)
+			var images []string
+			for _, m := range st.colas[sampleID].Images {
+				images = append(images, strings.TrimSpace(fmt.Sprint(m.ImageURL, " ", m.WidthPixels.V, " ", m.WidthInches.V, " ", m.ContainerPosition)))
+			}
+			if got := strings.Join(images, "; "); got != want || report.Counts != counts {
+				t.Errorf("report = %s, images = %s, want %s", report.Summary(), got, want)
+			}
+		}
+	}
+}
+
+// TestSynonymsAreDocumented checks that the documentation names every other name of a field.
+func TestSynonymsAreDocumented(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join("..", "docs", "IMPORT.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for key, field := range colaSynonyms {
+		if key = strings.Replace(key, "grape_varietal_s", "Grape Varietal(s)", 1); !strings.Contains(string(text), "`"+key+"`") {
+			t.Errorf("docs/IMPORT.md lacks %s for %s", key, field)
+		}
+		if _, ok := colaSchema.byName[field]; !ok || key == field {
+			t.Errorf("synonym %s of unknown field %s", key, field)
+		}
+	}
+}
+
+// TestRejectedPages checks the reasons for pages without a label, and for labels that can't be stored.
+func TestRejectedPages(t *testing.T) {
+	reasons := golden.Load(t, "page_refusals")
+	for name, text := range map[string]string{
+		"results":  "<html><h1>Search Results: COLAs</h1>",
+		"blocked":  "<html><title>Request Rejected</title>Your support ID is: 123",
+		"captcha":  `<html><body>What code is in the image?<img src="/captcha.jpg">`,
+		"error":    "<html><title>Error 500</title>",
+		"unknown":  "<html><title>Wine shop</title>Buy now",
+		"no ID":    strings.Replace(samplePage(t, "detail.html"), "24031001000007", "", 1),
+		"short ID": strings.Replace(samplePage(t, "detail.html"), "24031001000007", "87012345", 1),
+		"date":     strings.Replace(samplePage(t, "detail.html"), "02/14/2024", "14/02/2024", 1),
+		"status":   strings.Replace(samplePage(t, "detail.html"), "APPROVED", "PENDING", 1),
+		"class":    strings.Replace(samplePage(t, "detail.html"), "TABLE WHITE WINE", "MOONSHINE", 1),
+		"long":     samplePage(t, "detail.html") + strings.Repeat(" ", maxRow),
+	} {
+		t.Run(name, func(t *testing.T) {
+			st := newFakeStore()
+			path := mustWrite(t, text)
+			report, err := Import(t.Context(), st, Colas, []Source{FileSource(path)}, Options{})
+			if !errors.Is(err, ErrRefused) || report.Refused != 1 || len(st.colas) != 0 || len(report.Refusals) != 1 {
+				t.Fatalf("report = %s, %v, want a rejected page", report.Summary(), err)
+			}
+			if r := report.Refusals[0]; r.Source != path || r.Line != 1 {
+				t.Errorf("place = %s:%d", r.Source, r.Line)
+			}
+			reasons.Check(t, name, report.Refusals[0].Reason)
+		})
+	}
+}
+
+// TestFolderFailures checks folders and archives that cannot be read, or have no files to import.
+func TestFolderFailures(t *testing.T) {
+	pages := sampleFiles(t)
+	archive := writeZIP(t, pages)
+	tape := writeTar(t, pages)
+	for name, path := range map[string]string{
+		"empty folder":  t.TempDir(),
+		"only images":   writeFolder(t, map[string]string{"1.jpg": "\xff\xd8\xff", "readme": "read me"}),
+		"damaged ZIP":   mustWrite(t, archive[:len(archive)/2]),
+		"truncated tar": mustWrite(t, tape[:len(tape)/2]),
+		"workbook":      mustWrite(t, writeZIP(t, map[string]string{"[Content_Types].xml": "", "xl/workbook.xml": ""})),
+		"nested":        mustWrite(t, writeZIP(t, map[string]string{"a.zip": archive})),
+		"damaged file":  writeFolder(t, map[string]string{"a.html.gz": gzipped(t, "<html>")[:12], "a.html": pages["24031001000007/detail.html"]}),
+		"broken JSON":   writeFolder(t, map[string]string{"a.json": "[{", "b.html": pages["24031001000007/detail.html"]}),
+	} {
+		t.Run(name, func(t *testing.T) {
+			report, err := Import(t.Context(), newFakeStore(), Colas, []Source{FileSource(path)}, Options{SkipInvalid: true})
+			if failure := (*SourceError)(nil); !errors.As(err, &failure) || len(report.Failures) != 1 {
+				t.Errorf("error = %v, failures = %v, want a failed source", err, report.Failures)
+			}
+			if other := name == "damaged file" || name == "broken JSON"; other && report.Added != 1 {
+				t.Errorf("report = %s, want the other file imported", report.Summary())
+			}
+		})
+	}
+}
+
+// TestOtherKindsInFolders checks that other records come from folders too, and that pages are not
+// among their formats.
+func TestOtherKindsInFolders(t *testing.T) {
+	path := mustWrite(t, writeZIP(t, map[string]string{
+		"a/list.csv": "PERMIT NUMBER,OWNER NAME\nCA-W-1,A\n", "b.json": `[{"permit_number":"CA-W-2","company_name":"B"}]`,
+		"c.html": samplePage(t, "detail.html"),
+	}))
+	st := newFakeStore()
+	report := mustImport(t, st, Permittees, FileSource(path))
+	if report.Added != 2 || len(st.permittees) != 2 || len(report.Warnings) != 1 {
+		t.Errorf("report = %s %v", report.Summary(), report.Warnings)
+	}
+}
+
+// TestRejectedInFolder checks that rejected rows of reports, which are written at the end, are named
+// by their file.
+func TestRejectedInFolder(t *testing.T) {
+	path := mustWrite(t, writeZIP(t, map[string]string{
+		"a.json": `{"commodity":"Beer","report_type":"yearly","year":2024,"statistical_group":"G"}
+			{"commodity":"Beer","report_type":"yearly","year":2024,"statistical_group":"G","value":"much"}`,
+	}))
+	report, err := Import(t.Context(), newFakeStore(), ProductionReports, []Source{FileSource(path)}, Options{SkipInvalid: true})
+	if err != nil || len(report.Refusals) != 2 {
+		t.Errorf("report = %s, %v, want two rejected rows", report.Summary(), err)
+	}
+	for _, refusal := range report.Refusals {
+		if refusal.Source != path+"/a.json" {
+			t.Errorf("rejected row = %s", refusal)
+		}
+	}
+}
+
+// TestManyPages checks that pages are stored in batches, under their own names.
+func TestManyPages(t *testing.T) {
+	files, form := map[string]string{}, samplePage(t, "printable.html")
+	for i := range 120 {
+		id := cola.TTBID(24031001000100 + i).String()
+		files[id+".html"] = strings.Replace(form, sampleID.String(), id, 1)
+	}
+	files["24031001000177.html"] = "<html>gone"
+	st := newFakeStore()
+	report, err := Import(t.Context(), st, Colas, []Source{FileSource(mustWrite(t, writeZIP(t, files)))}, Options{SkipInvalid: true, Workers: 3})
+	if err != nil || report.Added != 119 || len(report.Refusals) != 1 || !strings.HasSuffix(report.Refusals[0].Source, "/24031001000177.html") {
+		t.Errorf("report = %s %v, %v", report.Summary(), report.Refusals, err)
+	}
+	if st.batches > 3 {
+		t.Errorf("%d batches for %d bytes", st.batches, 120*len(form))
+	}
+}
+
+// TestFolderCanceled checks that a canceled import of a folder ends with the cause.
+func TestFolderCanceled(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	st := newFakeStore()
+	st.onBatch = func(int, int) { cancel() }
+	folder := FileSource(writeFolder(t, sampleFiles(t)))
+	if _, err := Import(ctx, st, Colas, []Source{folder, folder}, Options{}); !errors.Is(err, context.Canceled) {
+		t.Errorf("error = %v, want canceled", err)
+	}
+}
+
+// FuzzPages checks that any accepted page makes a valid patch, and the same one twice.
+func FuzzPages(f *testing.F) {
+	f.Add(samplePage(f, "detail.html"))
+	f.Add(samplePage(f, "printable.html"))
+	f.Fuzz(func(t *testing.T, text string) {
+		var patches [2]cola.Patch[cola.Cola]
+		for i := range patches {
+			if problem := pageDecoder()([]byte(text), &patches[i], notes{}); problem != "" {
+				return
+			}
+		}
+		if diff := cmp.Diff(patches[0], patches[1]); diff != "" {
+			t.Error(diff)
+		}
+		if err := cola.CheckCola(&patches[0].Record); err != nil || patches[0].Record.TTBID == 0 {
+			t.Errorf("label %s: %v", patches[0].Record.TTBID, err)
+		}
+	})
+}
