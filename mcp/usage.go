@@ -11,9 +11,8 @@ func usageTools() []tool {
 	return []tool{newTool(tool{
 		name: "get_usage", title: "Get usage and quotas",
 		description: "Get this month's usage against the account's quotas (detail views and list records, " +
-			"across all keys and apps) and its rate limit; data_as_of is the date up to which the data is " +
-			"current. Use it before reading many pages, or when the user asks how much is left or how " +
-			"recent the data is.",
+			"across all keys and apps) and its rate limit, and how current the data is (data_as_of). Use it " +
+			"before reading many pages, or when the user asks how much is left.",
 		cost:    free,
 		output:  outputSchema(false, nil, reflect.TypeFor[cola.UsageStats]()),
 		example: `{}`,
