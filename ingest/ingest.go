@@ -194,11 +194,14 @@ func (r *run) record(ctx context.Context, st store.Imports, err *error) func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTimeout)
 		defer cancel()
 		c := r.report.Counts
-		*err = errors.Join(*err, st.RecordImport(ctx, cola.Import{
+		failure := st.RecordImport(ctx, cola.Import{
 			Kind: string(r.report.Kind), StartedAt: cola.TimestampOf(started), FinishedAt: cola.TimestampOf(r.opts.Now()),
 			Read: c.Read, Added: c.Added, Changed: c.Changed, Unchanged: c.Unchanged, Refused: c.Refused,
 			Failed: *err != nil && (len(r.report.Failures) > 0 || !errors.Is(*err, ErrRefused)),
-		}))
+		})
+		if failure != nil { // otherwise keep *err as it is: callers unwrap it
+			*err = errors.Join(*err, failure)
+		}
 	}
 }
 

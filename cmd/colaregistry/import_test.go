@@ -136,7 +136,11 @@ func realData(t *testing.T, h testRegistry) {
 	for _, i := range coverage.at("data", "last_imports").([]any) {
 		kinds = append(kinds, i.(map[string]any)["kind"].(string))
 	}
-	if want := []string{"avas", "colas", "production-reports", "registration-processing-times"}; !slices.Equal(kinds, want) {
+	want := []string{
+		"avas", "colas", "formula-processing-times", "permittees", "processing-times", "production-reports",
+		"registration-processing-times",
+	}
+	if !slices.Equal(kinds, want) {
 		t.Errorf("last imports = %v, want %v", kinds, want)
 	}
 

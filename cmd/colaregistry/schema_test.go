@@ -107,6 +107,7 @@ func withSchema(labels, source string) (migrating, refusing map[string][]string)
 			"key create":           {"--account", who, "--name", "laptop"},
 			"key revoke":           {"1"},
 			"alerts tick":          {},
+			"records list":         {"--missing", "detail"},
 			"secret reseal":        {},
 			"secret status":        {},
 			"app list":             {},
