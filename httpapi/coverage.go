@@ -25,7 +25,7 @@ func coverageOperations(svc Service) []operation {
 	}}
 }
 
-// exampleCoverage is that of a registry with two years of labels.
+// exampleCoverage is the coverage of a registry with two years of labels.
 func exampleCoverage() cola.Coverage {
 	thisYear := cola.CoverageCounts{
 		Labels: 131_000, WithDetail: 130_400, WithImages: 129_800, WithBarcodes: 84_000,

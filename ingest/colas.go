@@ -168,7 +168,7 @@ func finishCola(r *recordReader, c *cola.Cola, carried cola.Fields, patch *cola.
 }
 
 // normalizeCola converts a label's values to their stored form and checks them. It returns the fields
-// including those that the others imply.
+// including implied fields.
 func normalizeCola(r *recordReader, c *cola.Cola, carried cola.Fields) cola.Fields {
 	setWords(c)
 	carried = deriveCodes(c, setUnit(r, c, carried))

@@ -330,7 +330,7 @@ func requireColumns(missing []string, format, columns string) error {
 	return fmt.Errorf("missing columns: %s; %s has %s", strings.Join(missing, ", "), format, columns)
 }
 
-// missing returns those of the titles for whose fields there is no column.
+// missing returns the titles whose fields have no column.
 func (s *schema) missing(names []string, titles ...string) (missing []string) {
 	for _, title := range titles {
 		if _, ok := s.column(names, s.fields[s.byName[foldColumn(title)]].name); !ok {

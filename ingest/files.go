@@ -34,8 +34,8 @@ type files interface {
 // maxFiles bounds the files of a folder or archive.
 const maxFiles = 5_000_000
 
-// filesAt lists the files at a path: those of a folder or archive, or a single page. It returns nil
-// for anything else. It only looks into regular files, since others can be read only once.
+// filesAt lists the files of a folder or archive, or a single page. It returns nil for anything
+// else. It only looks into regular files, since others can be read only once.
 func filesAt(path string) (files, error) {
 	info, err := os.Stat(path)
 	switch {

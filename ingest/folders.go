@@ -171,7 +171,7 @@ func (n *pageNames) add(name string) (row int) {
 	return n.first + len(n.names)
 }
 
-// of returns the name of a row, and forgets those of earlier rows.
+// of returns the name of a row, and forgets the names of earlier rows.
 func (n *pageNames) of(row int) string {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -44,7 +44,7 @@ var permitteeSchema = newSchema[permitteeRow](
 	alias("prem_zip", "company_zip_code").
 	alias("industry_type", "permittee_type")
 
-// isTTBList reports whether column names are those of TTB's lists.
+// isTTBList reports whether a header belongs to one of TTB's lists.
 func isTTBList(names []string) bool {
 	return slices.ContainsFunc(names, func(name string) bool {
 		return name == "owner_name" || name == "prem_zip" || name == "industry_type" || name == "new_permit_flag"
