@@ -7,6 +7,51 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
+// TestDetailAfterEstimate checks that a search that matches only the detail of a label reports it
+// once the detail is imported, even if a run has already covered the estimated date.
+func TestDetailAfterEstimate(t *testing.T) {
+	for desc, tt := range map[string]struct {
+		known   cola.Date
+		history bool
+		found   int
+	}{
+		"the estimated date":    {known: date(11, 9), found: 1},
+		"a slow approval":       {known: date(11, 10), found: 1},
+		"before late labels":    {known: date(11, 9).AddDays(-2 * cola.LateDays)},
+		"detail of history":     {known: date(11, 9), history: true},
+		"detail does not match": {},
+	} {
+		f := withSearches(0)
+		f.save("detail", cola.SavedSearchFilters{EstimatedDates: "exclude"}, daily)
+		label := oak(2, 0)
+		label.Summary.SetEstimate(date(11, 9))
+		f.write(label, tt.history)
+		r := New(Options{Store: f})
+		f.clock = f.clock.Add(24 * time.Hour)
+		mustTick(t, r, f.clock)
+		if tt.known != 0 {
+			label.Summary.ApprovalDate = tt.known
+			label.Summary.SetEstimate(0)
+		}
+		f.write(label, false)
+		found := 0
+		for range 3 {
+			f.clock = f.clock.Add(24 * time.Hour)
+			mustTick(t, r, f.clock)
+		}
+		for _, run := range f.recorded {
+			for _, m := range run.new {
+				if m.TTBID == label.Summary.TTBID {
+					found++
+				}
+			}
+		}
+		if found != tt.found {
+			t.Errorf("%s: found %d times, want %d", desc, found, tt.found)
+		}
+	}
+}
+
 // TestKnownDateAfterEstimate checks that a label is reported once, at its estimated date, whatever
 // its known date is later.
 func TestKnownDateAfterEstimate(t *testing.T) {

@@ -45,7 +45,7 @@ type fakeLabel struct {
 type fakeState struct {
 	revision cola.Revision
 	label    cola.IndexRecord
-	arrived  bool
+	arrived  cola.Revision // of its latest arrival; 0 if it has not arrived
 }
 
 type fakeSearch struct {
@@ -133,13 +133,18 @@ func (f *fakeStore) write(label cola.IndexRecord, history bool) {
 		l = &fakeLabel{}
 		f.labels[label.Summary.TTBID] = l
 	}
-	if label.Summary.EffectiveDate() != 0 && l.arrived == 0 && !l.history {
+	known := l.arrived != 0 && !history && label.Summary.ApprovalDate != 0 &&
+		l.states[len(l.states)-1].label.Summary.ApprovalDate == 0
+	switch {
+	case known:
+		l.arrived, l.arrivedAt = f.revision, f.clock
+	case label.Summary.EffectiveDate() != 0 && l.arrived == 0 && !l.history:
 		l.history = history
 		if !history {
 			l.arrived, l.arrivedAt = f.revision, f.clock
 		}
 	}
-	l.states = append(l.states, fakeState{f.revision, label, l.arrived != 0})
+	l.states = append(l.states, fakeState{f.revision, label, l.arrived})
 }
 
 // latest returns the label's state at a revision.
@@ -206,11 +211,11 @@ func (f *fakeStore) ArrivedSince(
 		upto = f.revision
 		for _, l := range f.labels {
 			s, _ := l.latest(upto)
-			if !s.arrived || s.label.Summary.EffectiveDate() < since {
+			if s.arrived == 0 || s.label.Summary.EffectiveDate() < since {
 				continue
 			}
 			permit := s.label.Summary.PermitNumber
-			if err := yield(store.Arrival{Label: &s.label, Permittee: &cola.Permittee{PermitNumber: permit}, At: l.arrived}); err != nil {
+			if err := yield(store.Arrival{Label: &s.label, Permittee: &cola.Permittee{PermitNumber: permit}, At: s.arrived}); err != nil {
 				return err
 			}
 		}

@@ -207,9 +207,9 @@ func (w *world) checkRuns() {
 		for id, l := range w.store.labels {
 			s, ok := l.latest(r.Mark.Revision)
 			d := s.label.Summary.EffectiveDate()
-			late := d < from && d >= from-90 && l.arrived > r.before.Revision
+			late := d < from && d >= from-90 && s.arrived > r.before.Revision
 			key := fmt.Sprint(r.Due.Search.UUID, id)
-			if !ok || !s.arrived || !meets(&s, r.Due.Search.Filters) || !late && (d < from || d > to) || seen[key] {
+			if !ok || s.arrived == 0 || !meets(&s, r.Due.Search.Filters) || !late && (d < from || d > to) || seen[key] {
 				continue
 			}
 			seen[key] = true
@@ -249,14 +249,14 @@ func (w *world) checkNoneMissed() {
 
 // always reports whether the label has met the filters since its arrival.
 func (l *fakeLabel) always(f cola.SavedSearchFilters) bool {
-	return !slices.ContainsFunc(l.states, func(s fakeState) bool { return s.arrived && !meets(&s, f) })
+	return !slices.ContainsFunc(l.states, func(s fakeState) bool { return s.arrived != 0 && !meets(&s, f) })
 }
 
 // approved returns the effective date of a label whose date never changed; otherwise zero.
 func (l *fakeLabel) approved() cola.Date {
 	day := l.states[len(l.states)-1].label.Summary.EffectiveDate()
 	for _, s := range l.states {
-		if s.arrived && s.label.Summary.EffectiveDate() != day {
+		if s.arrived != 0 && s.label.Summary.EffectiveDate() != day {
 			return 0
 		}
 	}

@@ -8,11 +8,12 @@ import (
 )
 
 // Arrivals lists labels that have arrived. A label arrives with the write that first gives it an
-// approval date, unless that write is in mode History, because bulk-loaded labels are not new. A
-// label arrives at most once: not again if it loses its date and gets another, and never if its
-// first date was history.
+// effective date (an approval date or an estimate), unless that write is in mode History, because
+// bulk-loaded labels are not new. If that date was an estimate, the label arrives again, at a later
+// revision, when its approval date becomes known: searches may match the detail that came with it.
+// It never arrives if its first date was history.
 type Arrivals interface {
-	// ArrivedSince calls yield with every label that arrived and whose current approval date is on
+	// ArrivedSince calls yield with every label that arrived and whose current effective date is on
 	// or after a day, in no particular order. It returns the revision up to which the list is
 	// complete. It reads one consistent snapshot. Arguments of yield are only valid during the
 	// call. ArrivedSince stops at an error of yield and returns it.
@@ -107,7 +108,7 @@ type Trace struct {
 	Search   cola.SavedSearch // without its addresses
 	Mark     Mark
 	Match    *cola.SavedSearchMatch // nil if no run found it
-	Arrived  cola.Revision          // revision of its arrival; 0 if it has not arrived
+	Arrived  cola.Revision          // revision of its latest arrival; 0 if it has not arrived
 	Seen     time.Time              // time of the first run after its arrival; zero if unset
 	SeenFrom cola.Date              // first approval day of that run's window; 0 if Seen is zero
 }

@@ -108,7 +108,7 @@ type Mode uint8
 
 // The modes.
 const (
-	Commit  Mode = iota // write; labels with their first approval date arrive (see Arrivals)
+	Commit  Mode = iota // write; labels with their first date arrive (see Arrivals)
 	DryRun              // return the outcomes without writing
 	History             // write, but no label arrives
 )

@@ -24,7 +24,7 @@ func (r *recorder) Errorf(format string, args ...any) {
 }
 
 const usage = `{"data":{"tier":"free","current_period":"2026-11","detail_views":{"used":1,"limit":200,"remaining":199},` +
-	`"list_records":{"used":0,"limit":10000,"remaining":10000},"per_minute_limit":10}}`
+	`"list_records":{"used":0,"limit":10000,"remaining":10000},"per_minute_limit":10,"data_as_of":null}}`
 
 const notFound = `{"error":{"code":"not_found","message":"No.","details":{"anything":1}}}`
 

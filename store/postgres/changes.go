@@ -255,6 +255,7 @@ func (r *colaReader) flush() error {
 const (
 	insertArrivals = `INSERT INTO cola_arrivals (ttb_id, revision, approval_date)
 		SELECT c.ttb_id, $1, coalesce(c.approval_date, c.date_estimate) FROM colas c WHERE c.ttb_id = ANY($2) ON CONFLICT (ttb_id) DO NOTHING`
+	moveArrivals   = `UPDATE cola_arrivals SET revision = $1 WHERE ttb_id = ANY($2) AND revision > 0`
 	selectArrivals = `SELECT ttb_id, revision FROM cola_arrivals WHERE revision > 0 AND approval_date >= $1`
 )
 
@@ -272,6 +273,9 @@ func (w *colaWrite) recordArrivals(ctx context.Context, tx pgx.Tx, rev cola.Revi
 	b := &pgx.Batch{}
 	if ids := w.ids(func(c *records.ColaChange) bool { return c.Arrives }); len(ids) > 0 {
 		b.Queue(insertArrivals, int64(rev), ids)
+	}
+	if ids := w.ids(func(c *records.ColaChange) bool { return c.ArrivesAgain }); len(ids) > 0 {
+		b.Queue(moveArrivals, int64(rev), ids)
 	}
 	if ids := w.ids(func(c *records.ColaChange) bool { return c.LosesDate }); len(ids) > 0 {
 		b.Queue(insertArrivals, int64(0), ids)

@@ -218,6 +218,7 @@ func newColaWrite(changes []*records.ColaChange) *colaWrite {
 			first.Row, first.Images, first.Barcodes = first.Row || c.Row, first.Images || c.Images, first.Barcodes ||
 				c.Barcodes
 			first.Arrives = first.Arrives || c.Arrives && !first.HadDate
+			first.ArrivesAgain = first.ArrivesAgain || c.ArrivesAgain
 			first.LosesDate = first.LosesDate || c.LosesDate
 		} else {
 			first := *c

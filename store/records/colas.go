@@ -39,6 +39,7 @@ type ColaChange struct {
 	HadImages, HadBarcodes bool       // it has stored rows of these parts
 	HadDate, LosesDate     bool       // it had an effective date; the change clears it
 	Arrives                bool       // it gets its first effective date, judging by its row
+	ArrivesAgain           bool       // its approval date becomes known, replacing an estimate
 	Permittee              *Permittee // also to be written; nil if unchanged
 }
 
@@ -126,16 +127,17 @@ func (pl *Colas) merge(
 	}
 	c.LosesDate = c.HadDate && label.EffectiveDate() == 0
 	c.Arrives = !pl.History && !c.HadDate && label.EffectiveDate() != 0
+	c.ArrivesAgain = !pl.History && c.HadDate && old.ApprovalDate == 0 && label.ApprovalDate != 0
 	pl.labels[id] = label
 	return outcome, c, nil
 }
 
 // estimateDate sets the estimated approval date of a label, also if the date is known, so that the
-// estimate can be compared with it. A later completed date is that of another status change, so it
-// doesn't move the estimate.
+// estimate can be compared with it. A later completed date belongs to another status change, so it
+// doesn't move the estimate, and neither do processing times imported later.
 func (pl *Colas) estimateDate(ctx context.Context, r Reader, label, old *cola.Cola) (err error) {
-	if old != nil && old.DateEstimate != 0 && old.LatestUpdateDate != 0 &&
-		old.LatestUpdateDate <= label.LatestUpdateDate {
+	if old != nil && old.DateEstimate != 0 && (old.LatestUpdateDate == label.LatestUpdateDate ||
+		old.LatestUpdateDate != 0 && old.LatestUpdateDate < label.LatestUpdateDate) {
 		label.DateEstimate = old.DateEstimate
 		return nil
 	}

@@ -199,6 +199,7 @@ func (s *Store) AllReferences(ctx context.Context) (store.ReferenceSets, error) 
 // A trigger sets an arrival's date to the effective date of its label.
 const (
 	insertArrival  = `INSERT INTO cola_arrivals (ttb_id, revision, approval_date) VALUES (?, ?, ?) ON CONFLICT (ttb_id) DO NOTHING`
+	moveArrival    = `UPDATE cola_arrivals SET revision = ? WHERE ttb_id = ? AND revision > 0`
 	selectArrivals = `SELECT ttb_id, revision FROM cola_arrivals INDEXED BY cola_arrivals_by_date WHERE revision > 0 AND approval_date >= ?`
 	arrived        = `WITH arrived (ttb_id) AS MATERIALIZED (
 		SELECT ttb_id FROM cola_arrivals INDEXED BY cola_arrivals_by_date WHERE revision > 0 AND approval_date >= ? ORDER BY ttb_id) `

@@ -209,6 +209,11 @@ func (c colaStep) write(ctx context.Context, w *writer, rev cola.Revision) error
 			return err
 		}
 	}
+	if c.ArrivesAgain {
+		if err := w.exec(ctx, moveArrival, int64(rev), int64(c.Label.TTBID)); err != nil {
+			return err
+		}
+	}
 	if c.Images {
 		if err := c.writeImages(ctx, w); err != nil {
 			return err

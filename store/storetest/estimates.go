@@ -78,7 +78,6 @@ func knownDateReplacesEstimate(t *testing.T, st store.Store, _ *clock) {
 }
 
 func knownProcessingTimes(t *testing.T, st store.Store, _ *clock) {
-	mustAddColas(t, st, completedLabel(0))
 	_, err := st.UpsertProcessingTimes(t.Context(), []cola.ProcessingTime{
 		{Commodity: "Wine", SnapshotDate: receivedOn.AddDays(-7), TurnaroundDaysMedian: cola.Some(4)},
 		{Commodity: "Wine", SnapshotDate: receivedOn.AddDays(1), TurnaroundDaysMedian: cola.Some(9)},
@@ -88,9 +87,17 @@ func knownProcessingTimes(t *testing.T, st store.Store, _ *clock) {
 		t.Fatal(err)
 	}
 	for _, mode := range []store.Mode{store.DryRun, store.Commit} {
-		checkEqual(t, "outcome", []store.Outcome{store.Changed}, mustWriteColas(t, st, mode, completedLabel(0)))
+		checkEqual(t, "outcome", []store.Outcome{store.Added}, mustWriteColas(t, st, mode, completedLabel(0)))
 	}
 	checkEstimate(t, st, "with processing times", 0, receivedOn.AddDays(4), receivedOn.AddDays(4))
+	_, err = st.UpsertProcessingTimes(t.Context(), []cola.ProcessingTime{
+		{Commodity: "Wine", SnapshotDate: receivedOn, TurnaroundDaysMedian: cola.Some(6)},
+	}, store.Commit)
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkEqual(t, "outcome after other processing times", []store.Outcome{store.Unchanged},
+		mustWriteColas(t, st, store.Commit, completedLabel(0)))
 }
 
 func arrivalWithEstimate(t *testing.T, st store.Store, clock *clock) {
@@ -108,8 +115,17 @@ func arrivalWithEstimate(t *testing.T, st store.Store, clock *clock) {
 	check("with an estimate", receivedOn.AddDays(5))
 	clock.advance(time.Second)
 	c.ApprovalDate = receivedOn.AddDays(-300)
+	mustWriteColas(t, st, store.History, c)
+	check("with a known date from history", c.ApprovalDate)
+	c.ApprovalDate = 0
 	mustWriteColas(t, st, store.Commit, c)
+	check("without the known date", receivedOn.AddDays(5))
+	clock.advance(time.Second)
+	c.ApprovalDate = receivedOn.AddDays(-300)
+	mustWriteColas(t, st, store.Commit, c)
+	at[receivedID] = mustRevision(t, st)
 	check("with an earlier known date", c.ApprovalDate)
+	clock.advance(time.Second)
 	c.ApprovalDate = receivedOn.AddDays(9)
 	mustWriteColas(t, st, store.Commit, c)
 	check("with a later known date", c.ApprovalDate)
