@@ -100,7 +100,7 @@ var filters = indexed([]Filter{
 	},
 	{
 		Section: "Identifiers and status", Param: "status", Saved: []string{"application_status"}, Kind: ChoiceFilter, Words: vocabulary.Statuses(),
-		Noun: "status", Phrase: "status %s", Label: "Status", field: "Status", broad: true,
+		Noun: "status", Phrase: "status %s", Label: "Status", Unknown: true, field: "Status", broad: true,
 	},
 	{
 		Section: "Keywords and names", Param: "brand_name", Saved: []string{"brand_name"}, Noun: "brand name", Phrase: "brand contains “%s”",

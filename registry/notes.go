@@ -19,6 +19,7 @@ func searchNotes(view *search.View, p *cola.SearchParams, q *cola.ColaSearch, to
 	notes := nonEmpty(vocabulary.OriginNote(p.Origin, q.Domestic))
 	if total < fewLabels {
 		notes = append(notes, dateNotes(view, q, total)...)
+		notes = append(notes, unknownFieldNotes(view, q.Query)...)
 	}
 	if total > 0 {
 		return notes
@@ -31,7 +32,7 @@ func searchNotes(view *search.View, p *cola.SearchParams, q *cola.ColaSearch, to
 		unknownValue("appellation", p.Appellation, view.KnowsAppellation)) {
 		notes = append(notes, unknown+vacuous)
 	}
-	return append(notes, unknownFieldNotes(view, q.Query)...)
+	return notes
 }
 
 // dateNotes returns notes on labels that only the dates of a search leave out: those outside the

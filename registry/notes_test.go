@@ -62,6 +62,8 @@ func TestSearchNotes(t *testing.T) {
 		"undated, all dates": {cola.SearchParams{Q: "dateless", DateRange: cola.AllDates}, nil},
 		"within given dates": {cola.SearchParams{Q: "bygone", ApprovalDateFrom: cola.NewDate(2010, 1, 1)}, nil},
 		"unknown ABV":        {cola.SearchParams{Q: "hapax", ABVMin: cola.Some(90.0)}, []string{"1 label matches every other filter, but the ABV is unknown."}},
+		"one known ABV":      {cola.SearchParams{Q: "hapax", ABVMin: cola.Some(10.0)}, []string{"1 label matches every other filter, but the ABV is unknown."}},
+		"unknown status":     {cola.SearchParams{Q: "hapax", Status: vocabulary.StatusApproved}, []string{"2 labels match every other filter, but the status is unknown."}},
 		"unknown volume":     {cola.SearchParams{Q: "hapax", VolumeMax: cola.Some(1.0), VolumeUnit: "liters", ABVMin: cola.Some(90.0)}, nil},
 		"unknown container":  {cola.SearchParams{Q: "hapax", ContainerType: []string{"pod"}}, []string{"2 labels match every other filter, but the container type is unknown."}},
 		"unknown category":   {cola.SearchParams{Q: "hapax", Category: []string{"Beer"}}, []string{"the category is unknown"}},
