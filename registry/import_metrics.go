@@ -7,7 +7,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// collectTimeout limits how long a collection waits for the store, since all other metrics wait too.
+// collectTimeout limits how long a collection waits for the store: all other metrics wait too.
 const collectTimeout = time.Second
 
 // importCollector exports the latest imports, of any process. It reads them on collection only. If

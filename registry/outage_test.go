@@ -105,8 +105,9 @@ func TestUnresponsiveStore(t *testing.T) {
 	}
 }
 
-// TestImportsUnresponsiveStore checks that callers wait for the last imports together, each at most as
-// long as its context and a collection of metrics a second, and that a failure is shared for a while.
+// TestImportsUnresponsiveStore checks that callers wait for the last imports together, each at most
+// as long as its context and a collection of metrics a second, and that a failure is shared for a
+// while.
 func TestImportsUnresponsiveStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSilent(t)

@@ -10,8 +10,8 @@ import (
 	"github.com/colaregistry/colaregistry/search/internal/postings"
 )
 
-// coverageCache holds the coverage of one view on one day. A search needs only the date, so it never
-// waits for the counts, which take one pass over all labels.
+// coverageCache holds the coverage of one view on one day. A search needs only the date, so it
+// never waits for the counts, which take one pass over all labels.
 type coverageCache struct {
 	asOf   dailyValue[cola.Date]
 	counts dailyValue[*cola.Coverage]
@@ -129,7 +129,8 @@ func (seg *segmentView) eachYear(yield func(year int, lo, hi uint32)) {
 	}
 }
 
-// countRange counts the live documents from lo to below hi: all of them, less those with tombstones.
+// countRange counts the live documents from lo to below hi: all of them, less those with
+// tombstones.
 func (seg *segmentView) countRange(lo, hi uint32) cola.CoverageCounts {
 	t := seg.t
 	n := cola.CoverageCounts{
