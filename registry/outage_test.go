@@ -136,11 +136,11 @@ func TestImportsUnresponsiveStore(t *testing.T) {
 			}
 		})
 		wg.Wait()
-		time.Sleep(importsInterval - 1)
+		time.Sleep(importsInterval - time.Nanosecond)
 		if _, err := s.imports.last(t.Context()); !errors.Is(err, store.ErrUnavailable) || reads.Load() != 1 {
 			t.Errorf("error = %v after %d reads, want the first failure", err, reads.Load())
 		}
-		time.Sleep(1)
+		time.Sleep(time.Nanosecond)
 		if _, err := s.imports.last(t.Context()); !errors.Is(err, store.ErrUnavailable) || reads.Load() != 2 {
 			t.Errorf("error = %v after %d reads, want another read", err, reads.Load())
 		}
