@@ -145,9 +145,8 @@ func idsOf(found []store.RunMatch) []cola.TTBID {
 }
 
 // window is the range of labels that one run matches, by effective date (the approval date or else
-// its estimate): labels approved from From to To, and late
-// labels, approved from Late until before From, that arrived after revision After. All days are in
-// UTC and inclusive.
+// its estimate): labels approved from From to To, and late labels, approved from Late until before
+// From, that arrived after revision After. All days are in UTC and inclusive.
 //
 // For example, a search ran on November 9, when the registry had revision 700. Its run on November
 // 16 matches

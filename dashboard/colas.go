@@ -170,7 +170,7 @@ func barcodeHref(value string) string {
 	return allHistory("barcode_value", value)
 }
 
-// allHistory returns the URL of a search by one parameter in all dates.
+// allHistory returns the URL of a search by one parameter across all dates.
 func allHistory(name, value string) string {
 	return exploreURL(url.Values{name: {value}, "date_range": {cola.AllDates}})
 }

@@ -335,7 +335,7 @@ func TestPermittees(t *testing.T) {
 }
 
 // TestEstimatedDates checks that every page that shows an estimated date marks it, and that labels
-// without any date are found in all dates.
+// without any date are found across all dates.
 func TestEstimatedDates(t *testing.T) {
 	s := mustSite(t)
 	label := func(id cola.TTBID, completed cola.Date) cola.Cola {
@@ -355,7 +355,7 @@ func TestEstimatedDates(t *testing.T) {
 	all := s.get("/explore?q=guesswork&date_range=all")
 	all.checkHTML(t)
 	if n := all.total(t); n != 3 || strings.Count(all.body, mark) != 2 {
-		t.Errorf("%d labels, %d estimates in all dates, want 3 and 2", n, strings.Count(all.body, mark))
+		t.Errorf("%d labels, %d estimates across all dates, want 3 and 2", n, strings.Count(all.body, mark))
 	}
 	all.shows(t, http.StatusOK, "approval date unknown", `<option value="all" selected>All time`, "all dates")
 	if known := s.get("/explore?q=guesswork&date_range=all&estimated_dates=exclude"); known.total(t) != 1 {

@@ -103,7 +103,7 @@ func plural(n any, one, many string) string {
 	return count(n) + " " + many
 }
 
-// percent returns how much of a limit is used, from 0 to 100.
+// percent returns how much of a limit is used, from 0 to 100. It is 100 only if all of it is used.
 func percent(used, limit int) int {
 	if limit <= 0 {
 		return 100

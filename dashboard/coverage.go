@@ -2,6 +2,7 @@ package dashboard
 
 import (
 	"context"
+	"math"
 	"net/http"
 	"strings"
 
@@ -33,7 +34,7 @@ func (req *request) coverage() error {
 	}
 	p := coveragePage{Coverage: c, Shares: sharesOf(c)}
 	if e := c.EstimateError; e != nil {
-		p.GoodEstimates = int(100 * e.Within25)
+		p.GoodEstimates = percent(int(math.Round(e.Within25*float64(e.Labels))), e.Labels)
 	}
 	for _, y := range c.Years {
 		p.Years = append(p.Years, yearRow{y.Year, y.Labels, []share{
@@ -54,14 +55,6 @@ func (req *request) coverage() error {
 type share struct {
 	Name     string
 	Count, N int
-}
-
-// Percent is 100 only if all labels have the data.
-func (s share) Percent() int {
-	if s.N == 0 {
-		return 0
-	}
-	return percent(s.Count, s.N)
 }
 
 func sharesOf(c cola.Coverage) []share {

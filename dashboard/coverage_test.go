@@ -53,7 +53,7 @@ func TestCoverage(t *testing.T) {
 	s.setCoverage(cola.Coverage{
 		DataAsOf: cola.NewDate(2026, 11, 19), CoverageCounts: counts,
 		Years:         []cola.YearCoverage{{Year: 2026, CoverageCounts: counts}},
-		EstimateError: &cola.EstimateError{Labels: 50, MedianDays: 1, Within25: 0.96, WorstDays: 115},
+		EstimateError: &cola.EstimateError{Labels: 100, MedianDays: 1, Within25: 0.57, WorstDays: 115},
 		LastImports: []cola.LastImport{
 			{Import: cola.Import{Kind: "colas", FinishedAt: at, Read: 1234}, SucceededAt: cola.Some(at)},
 			{Import: cola.Import{Kind: "processing-times", FinishedAt: at, Failed: true}},
@@ -62,6 +62,6 @@ func TestCoverage(t *testing.T) {
 	a = s.get("/coverage")
 	a.checkHTML(t)
 	// A share is 100% only if no label lacks the data.
-	a.shows(t, http.StatusOK, "Nov 19, 2026", "1,199", "99%", "1,100", "91%", "1 day in the median", "115 days at worst", "96%",
+	a.shows(t, http.StatusOK, "Nov 19, 2026", "1,199", "99%", "1,100", "91%", "1 day", "115 days", "57%",
 		"Processing times", "Nov 20, 2026, 06:00 UTC", "1,234", "failed", "complete")
 }

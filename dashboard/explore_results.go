@@ -21,7 +21,7 @@ type exploreResults struct {
 	Pager       pager
 	FirstURL    string    // first page, if this one is past the last
 	Since       cola.Date // first day of the default window; zero if it doesn't apply
-	AllDatesURL string    // the same search in all dates
+	AllDatesURL string    // the same search across all dates
 	Cut         bool      // shortened because the month's list records are used up
 	SaveURL     string    // form to save this search
 	Cost        pageCost

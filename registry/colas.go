@@ -20,9 +20,9 @@ type ColaPage struct {
 	DataAsOf   cola.Date             // latest change in TTB's registry that the data includes
 }
 
-// SearchColas returns a page of the labels that match, latest effective date first. It costs one list
-// record per label returned. If fewer list records are left, the page is cut and TruncatedByQuota
-// is true.
+// SearchColas returns a page of the labels that match, latest effective date first. It costs one
+// list record per label returned. If fewer list records are left, the page is cut and
+// TruncatedByQuota is true.
 func (s *Service) SearchColas(
 	ctx context.Context, c cola.Caller, p cola.SearchParams,
 ) (ColaPage, cola.QuotaState, error) {

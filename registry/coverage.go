@@ -24,7 +24,7 @@ func (s *Service) Coverage(ctx context.Context, c cola.Caller) (cola.Coverage, c
 }
 
 const (
-	// importsInterval is how old the list of last imports may be.
+	// importsInterval is how old the list of last imports, or the failure to read it, may be.
 	importsInterval = 5 * time.Second
 	// importsTimeout limits how long it is read.
 	importsTimeout = 3 * time.Second
@@ -35,27 +35,58 @@ type importsCache struct {
 	store Store
 	now   cola.Clock
 
-	mu    sync.Mutex
-	at    time.Time // when the list was read; zero before
+	mu     sync.Mutex   // not held during a read
+	latest *importsRead // nil before the first
+}
+
+// importsRead is a read of the list of last imports.
+type importsRead struct {
+	done chan struct{} // closed when the fields below are set
+
+	at    time.Time
 	found []cola.LastImport
+	err   error
 }
 
 // last returns the latest import of each kind. The caller must not change the list.
 func (i *importsCache) last(ctx context.Context) ([]cola.LastImport, error) {
-	i.mu.Lock() // held for at most importsTimeout
+	r := i.current(ctx)
+	select {
+	case <-r.done:
+		return r.found, r.err
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// current returns the latest read, or starts another one if it is too old.
+func (i *importsCache) current(ctx context.Context) *importsRead {
+	i.mu.Lock()
 	defer i.mu.Unlock()
-	if age := i.now().Sub(i.at); !i.at.IsZero() && age >= 0 && age < importsInterval {
-		return i.found, nil
+	if r := i.latest; r != nil {
+		select {
+		case <-r.done:
+			if age := i.now().Sub(r.at); age >= 0 && age < importsInterval {
+				return r
+			}
+		default:
+			return r
+		}
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), importsTimeout) // others also wait for the list
-	defer cancel()
-	found, err := i.store.LastImports(ctx)
-	if err != nil {
-		return nil, err
+	r := &importsRead{done: make(chan struct{})}
+	i.latest = r
+	go i.read(context.WithoutCancel(ctx), r) // other callers also wait for the list
+	return r
+}
+
+func (i *importsCache) read(ctx context.Context, r *importsRead) {
+	defer close(r.done)
+	r.err = withTimeout(ctx, importsTimeout, func(ctx context.Context) (err error) {
+		r.found, err = i.store.LastImports(ctx)
+		return err
+	})
+	if r.found == nil {
+		r.found = []cola.LastImport{}
 	}
-	if found == nil {
-		found = []cola.LastImport{}
-	}
-	i.found, i.at = found, i.now()
-	return found, nil
+	r.at = i.now()
 }

@@ -2,14 +2,16 @@ package registry
 
 import (
 	"context"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-
-	"github.com/colaregistry/colaregistry/cola"
 )
 
+// collectTimeout limits how long a collection waits for the store: all other metrics wait too.
+const collectTimeout = time.Second
+
 // importCollector exports the latest imports, of any process. It reads them on collection only. If
-// the store can't be read, there are no samples.
+// the store can't be read in time, there are no samples.
 type importCollector struct {
 	service                     *Service
 	finished, succeeded, failed *prometheus.Desc
@@ -37,7 +39,9 @@ func (c *importCollector) Describe(ch chan<- *prometheus.Desc) {
 
 // Collect implements prometheus.Collector.
 func (c *importCollector) Collect(ch chan<- prometheus.Metric) {
-	imports, err := c.service.imports.last(context.Background())
+	ctx, cancel := context.WithTimeout(context.Background(), collectTimeout)
+	defer cancel()
+	imports, err := c.service.imports.last(ctx)
 	if err != nil {
 		return
 	}
@@ -45,8 +49,8 @@ func (c *importCollector) Collect(ch chan<- prometheus.Metric) {
 		emit := func(d *prometheus.Desc, v float64) {
 			ch <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, i.Kind)
 		}
-		emit(c.finished, timestampSeconds(i.FinishedAt))
-		emit(c.succeeded, timestampSeconds(i.SucceededAt.V))
+		emit(c.finished, unixSeconds(i.FinishedAt.Time()))
+		emit(c.succeeded, unixSeconds(i.SucceededAt.V.Time()))
 		failed := 0.0
 		if i.Failed {
 			failed = 1
@@ -54,6 +58,3 @@ func (c *importCollector) Collect(ch chan<- prometheus.Metric) {
 		emit(c.failed, failed)
 	}
 }
-
-// timestampSeconds returns t in seconds since 1970.
-func timestampSeconds(t cola.Timestamp) float64 { return float64(t) / 1e6 }

@@ -50,7 +50,7 @@ func dateNotes(view *search.View, q *cola.ColaSearch, total int) (notes []string
 		}
 		if n := all - known; n > 0 {
 			notes = append(notes, fmt.Sprintf("%s, but the approval date is unknown and can't be estimated. To "+
-				"include labels without a date, set only date_range, to all.", labelsMatch(n)))
+				"include undated labels, remove the date filters and set date_range to all.", labelsMatch(n)))
 		}
 	}
 	if q.NoEstimates {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -17,6 +19,7 @@ import (
 type silent struct {
 	Store
 	store.Ledger
+	reads *atomic.Int64 // of the last imports
 }
 
 func (silent) Cola(ctx context.Context, _ cola.TTBID) (cola.Cola, error) {
@@ -36,6 +39,14 @@ func (s silent) MonthlyUsage(ctx context.Context, id cola.AccountID, first, last
 func (silent) Revision(ctx context.Context) (cola.Revision, error) {
 	<-ctx.Done()
 	return 0, ctx.Err()
+}
+
+func (s silent) LastImports(ctx context.Context) ([]cola.LastImport, error) {
+	if s.reads != nil {
+		s.reads.Add(1)
+	}
+	<-ctx.Done()
+	return nil, ctx.Err()
 }
 
 func (silent) Settle(ctx context.Context, _ store.Batch, _ func(time.Time, []store.AccountState) []store.Entry) error {
@@ -92,6 +103,48 @@ func TestUnresponsiveStore(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestImportsUnresponsiveStore checks that callers wait for the last imports together, each at most
+// as long as its context and a collection of metrics a second, and that a failure is shared for a
+// while.
+func TestImportsUnresponsiveStore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSilent(t)
+		var reads atomic.Int64
+		s.imports.store = silent{reads: &reads}
+		start := time.Now()
+		var wg sync.WaitGroup
+		for range 10 {
+			wg.Go(func() {
+				if _, err := s.imports.last(t.Context()); !errors.Is(err, store.ErrUnavailable) || time.Since(start) != importsTimeout {
+					t.Errorf("error = %v after %v, want unavailable after %v", err, time.Since(start), importsTimeout)
+				}
+			})
+		}
+		wg.Go(func() {
+			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+			defer cancel()
+			if _, err := s.imports.last(ctx); !errors.Is(err, context.DeadlineExceeded) || time.Since(start) != 2*time.Second {
+				t.Errorf("canceled request: error = %v after %v, want context.DeadlineExceeded after 2s", err, time.Since(start))
+			}
+		})
+		wg.Go(func() {
+			newImportCollector(s).Collect(nil)
+			if took := time.Since(start); took != time.Second {
+				t.Errorf("Collect took %v, want 1s", took)
+			}
+		})
+		wg.Wait()
+		time.Sleep(importsInterval - time.Nanosecond)
+		if _, err := s.imports.last(t.Context()); !errors.Is(err, store.ErrUnavailable) || reads.Load() != 1 {
+			t.Errorf("error = %v after %d reads, want the first failure", err, reads.Load())
+		}
+		time.Sleep(time.Nanosecond)
+		if _, err := s.imports.last(t.Context()); !errors.Is(err, store.ErrUnavailable) || reads.Load() != 2 {
+			t.Errorf("error = %v after %d reads, want another read", err, reads.Load())
+		}
+	})
 }
 
 // TestFollowerUnresponsiveStore checks that the follower times out as quickly as a

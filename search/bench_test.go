@@ -253,8 +253,8 @@ func BenchmarkImport(b *testing.B) {
 		searches[len(searches)/2], searches[len(searches)*99/100], limit, high/mib, heap()/mib)
 }
 
-// BenchmarkCoverage counts all labels by the data that they have, as the first request after a change
-// does.
+// BenchmarkCoverage counts all labels by the data that they have, as the first request after a
+// change does.
 func BenchmarkCoverage(b *testing.B) {
 	x := built()
 	for _, shape := range []string{"one segment", "eight segments"} {

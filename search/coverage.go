@@ -1,17 +1,17 @@
 package search
 
 import (
-	"cmp"
 	"maps"
 	"slices"
 	"sync"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/search/internal/column"
 	"github.com/colaregistry/colaregistry/search/internal/postings"
 )
 
-// coverageCache holds the coverage of one view on one day. A search needs only the date, so it never
-// waits for the counts, which take one pass over all labels.
+// coverageCache holds the coverage of one view on one day. A search needs only the date, so it
+// never waits for the counts, which take one pass over all labels.
 type coverageCache struct {
 	asOf   dailyValue[cola.Date]
 	counts dailyValue[*cola.Coverage]
@@ -49,11 +49,12 @@ func (v *View) Coverage(today cola.Date) *cola.Coverage {
 	})
 }
 
-// dataAsOf finds the latest date without reading all labels: a column has each value once.
+// dataAsOf reads the newest segments first. They usually have the latest date, so others are only
+// read if their column has a later one.
 func (v *View) dataAsOf(today cola.Date) (latest cola.Date) {
-	for _, column := range []int{numUpdated, numEffective} {
-		for i := range v.segments {
-			latest = max(latest, v.segments[i].latestDate(column, latest, today))
+	for _, field := range []int{numUpdated, numEffective} {
+		for i := len(v.segments) - 1; i >= 0; i-- {
+			latest = v.segments[i].latestDate(field, latest, today)
 		}
 		if latest != 0 {
 			return latest
@@ -62,25 +63,29 @@ func (v *View) dataAsOf(today cola.Date) (latest cola.Date) {
 	return 0
 }
 
-// latestDate returns the latest date of live labels in a column, up to today, or zero if none is
-// after a date.
-func (seg *segmentView) latestDate(column int, after, today cola.Date) cola.Date {
-	c := &seg.t.num[column]
-	var later []uint32 // values, latest first
-	for id, v := range c.Values {
-		if d := cola.Date(v); id != 0 && d > after && d <= today {
-			later = append(later, uint32(id))
+// latestDate returns the latest date of live labels in a column, up to today, or after if none is
+// later. Values may be left without live labels, so it counts those of all values in one pass.
+func (seg *segmentView) latestDate(field int, after, today cola.Date) cola.Date {
+	c := &seg.t.num[field]
+	isLater := func(v float64) bool { return cola.Date(v) > after && cola.Date(v) <= today }
+	if !slices.ContainsFunc(c.Values[1:], isLater) {
+		return after
+	}
+	latest := after
+	for id, n := range seg.liveCounts(c) {
+		if id != 0 && n > 0 && isLater(c.Values[id]) {
+			latest = max(latest, cola.Date(c.Values[id]))
 		}
 	}
-	slices.SortFunc(later, func(a, b uint32) int { return cmp.Compare(c.Values[b], c.Values[a]) })
-	for _, id := range later {
-		for doc := range seg.t.n {
-			if c.IDs.At(doc) == id && seg.isLive(doc) {
-				return cola.Date(c.Values[id])
-			}
-		}
-	}
-	return 0
+	return latest
+}
+
+// liveCounts returns how many live documents have each value of a column.
+func (seg *segmentView) liveCounts(c *column.Numeric) []uint32 {
+	counts := make([]uint32, len(c.Values))
+	c.IDs.Count(counts)
+	seg.eachDead(0, seg.t.n, func(doc uint32) { counts[c.IDs.At(doc)]-- })
+	return counts
 }
 
 // countCoverage reads all labels. Documents are in order of their effective dates, so those of a
@@ -124,7 +129,8 @@ func (seg *segmentView) eachYear(yield func(year int, lo, hi uint32)) {
 	}
 }
 
-// countRange counts the live documents from lo to below hi: all of them, less those with tombstones.
+// countRange counts the live documents from lo to below hi: all of them, less those with
+// tombstones.
 func (seg *segmentView) countRange(lo, hi uint32) cola.CoverageCounts {
 	t := seg.t
 	n := cola.CoverageCounts{
@@ -168,10 +174,7 @@ func (seg *segmentView) countErrors(differences map[int]int) {
 	if len(c.Values) == 1 { // only the unknown value
 		return
 	}
-	counts := make([]uint32, len(c.Values))
-	c.IDs.Count(counts)
-	seg.eachDead(0, seg.t.n, func(doc uint32) { counts[c.IDs.At(doc)]-- })
-	for id, n := range counts {
+	for id, n := range seg.liveCounts(c) {
 		if id != 0 && n > 0 {
 			differences[max(int(c.Values[id]), -int(c.Values[id]))] += int(n)
 		}

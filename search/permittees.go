@@ -68,7 +68,8 @@ func (v *View) activeReason(i uint32, today cola.Date) cola.Text {
 	return ""
 }
 
-// latestApproval returns the latest effective date of a permit number's labels up to a day, or zero.
+// latestApproval returns the latest effective date of a permit number's labels up to a day, or
+// zero.
 func (v *View) latestApproval(number string, today cola.Date) (latest cola.Date) {
 	for i := range v.segments {
 		seg := &v.segments[i]

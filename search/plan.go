@@ -109,7 +109,7 @@ func newPlan(q *query, i int, seg *segmentView, sc *postings.Scratch) *plan {
 		return p
 	}
 	p.span = postings.BlocksOf(p.lo, p.hi)
-	for _, step := range []func(*query, int){p.addText, p.addFields, p.addPermit, p.addCategories, p.addBarcode, p.addFirm} {
+	for _, step := range []func(*query, int){p.addText, p.addFields, p.addPermit, p.addCategories, p.addBarcode, p.addKnownDate} {
 		if step(q, i); p.empty {
 			return p
 		}
@@ -309,10 +309,10 @@ func (p *plan) addBarcode(q *query, _ int) {
 	}
 }
 
-// addFirm adds the condition that the date is not an estimate.
-func (p *plan) addFirm(q *query, _ int) {
-	if q.NoEstimates && p.seg.firm.Len() > 0 {
-		p.addAny([]postings.List{p.seg.firm.At(0)})
+// addKnownDate adds the condition that the date is not an estimate.
+func (p *plan) addKnownDate(q *query, _ int) {
+	if q.NoEstimates && p.seg.knownDates.Len() > 0 {
+		p.addAny([]postings.List{p.seg.knownDates.At(0)})
 	}
 }
 

@@ -16,8 +16,8 @@ type Page struct {
 	Next    cola.Position // of the last row; zero when the page is empty
 }
 
-// Search returns one page of the labels that match, in result order: latest effective date first, then by
-// TTB id descending, undated labels last.
+// Search returns one page of the labels that match, in result order: latest effective date first,
+// then by descending TTB ID, undated labels last.
 //
 // The text is interpreted as the first of these that applies:
 //

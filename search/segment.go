@@ -24,7 +24,7 @@ type segment struct {
 	categories  categoryIndex
 	ranges      [numColumns]rangeIndex // of columns with between
 	barcodes    barcodeIndex
-	firm        postings.Lists // one list: documents whose date is not an estimate; none if no date is
+	knownDates  postings.Lists // one list: documents whose date is not an estimate; none if no date is
 	permitOrder []uint32       // values of the permit column, sorted by permitKey
 	bytes       int64
 }
@@ -53,7 +53,7 @@ func buildSegment(ctx context.Context, t *table, names companyNames) (*segment, 
 		},
 		func() { s.categories = buildCategoryIndex(t) },
 		func() { s.barcodes = buildBarcodeIndex(t) },
-		func() { s.firm = firmDates(t) },
+		func() { s.knownDates = findKnownDates(t) },
 		s.sortPermits,
 	}
 	for i, f := range textFields {
@@ -84,8 +84,8 @@ func buildSegment(ctx context.Context, t *table, names companyNames) (*segment, 
 	return s, nil
 }
 
-// firmDates returns the documents whose date is not an estimate, unless that is all of them.
-func firmDates(t *table) postings.Lists {
+// findKnownDates returns the documents whose date is not an estimate, unless that is all of them.
+func findKnownDates(t *table) postings.Lists {
 	docs := make([]uint32, 0, t.n)
 	for doc := range t.n {
 		if !t.isEstimated(doc) {
@@ -209,6 +209,6 @@ func (s *segment) serialize(c codec.Codec) {
 		}
 	}
 	s.barcodes.serialize(c)
-	s.firm.Serialize(c)
+	s.knownDates.Serialize(c)
 	codec.Slice(c, &s.permitOrder)
 }

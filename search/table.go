@@ -154,8 +154,8 @@ func (t *table) idsWithPrefix(digits string) []uint32 {
 	return t.byID[t.idFrom(from):t.idFrom(to)]
 }
 
-// window returns the range of documents with an effective date between two dates: from lo to below hi. A zero
-// date is open. If either date is set, undated documents are left out.
+// window returns the range of documents with an effective date between two dates: from lo to below
+// hi. A zero date is open. If either date is set, undated documents are left out.
 func (t *table) window(from, to cola.Date) (lo, hi uint32) {
 	if from == 0 && to == 0 {
 		return 0, t.n

@@ -16,7 +16,7 @@ type recordsCommand struct {
 type recordsList struct {
 	storeFlags
 	Missing string `required:"" enum:"detail,approval-date,images,barcodes" placeholder:"WHAT" help:"Data that the labels lack: detail, approval-date, images or barcodes."`
-	Limit   int    `xor:"output" placeholder:"N" help:"Maximum number of labels to list (default: all)."`
+	Limit   *int   `xor:"output" placeholder:"N" help:"Maximum number of labels to list (default: all)."`
 	Count   bool   `xor:"output" help:"Print the number of labels instead of their IDs."`
 }
 
@@ -25,7 +25,7 @@ var errEnough = errors.New("limit reached")
 
 // Validate implements kong's check of flags.
 func (c *recordsList) Validate() error {
-	if c.Limit < 0 {
+	if c.Limit != nil && *c.Limit < 1 {
 		return errors.New("--limit must be positive")
 	}
 	return nil
@@ -47,7 +47,7 @@ func (c *recordsList) Run(env *environment) (err error) {
 				return err
 			}
 		}
-		if listed == c.Limit {
+		if c.Limit != nil && listed == *c.Limit {
 			return errEnough
 		}
 		return nil

@@ -36,7 +36,8 @@ func TestRecordsList(t *testing.T) {
 			t.Errorf("records list %s (-want +got):\n%s", tt.args, diff)
 		}
 	}
-	for _, args := range []string{"", "--missing x", "--missing detail --limit -1", "--missing detail --limit 1 --count"} {
+	for _, args := range []string{"", "--missing x", "--missing detail --limit -1", "--missing detail --limit 0",
+		"--missing detail --limit 1 --count"} {
 		var out, errs bytes.Buffer
 		p := program{
 			args:   append([]string{"records", "list"}, append(strings.Fields(args), h.flags()...)...),

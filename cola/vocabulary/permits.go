@@ -5,11 +5,12 @@ import "strings"
 // NormalizePermit returns the stored form of a permit number: trimmed, in upper case.
 func NormalizePermit(s string) string { return strings.ToUpper(strings.TrimSpace(s)) }
 
-// PermitteeTypeOf returns TTB's name for the type of a permittee, or "" if the permit number doesn't
-// imply one.
+// PermitteeTypeOf returns TTB's name for the type of a permittee, or "" if the permit number
+// doesn't imply one.
 //
-// Permit numbers have two to four parts. Plants start with their type (DSP-KY-113, BWN-CA-5412, BR-ME-MAI-7); the others
-// start with the state, followed by a letter for the type (CA-I-881, AK-S-20002).
+// Permit numbers have two to four parts. Plants start with their type (DSP-KY-113, BWN-CA-5412,
+// BR-ME-MAI-7); the others start with the state, followed by a letter for the type (CA-I-881,
+// AK-S-20002).
 func PermitteeTypeOf(permit string) string {
 	parts := strings.Split(NormalizePermit(permit), "-")
 	if len(parts) < 2 || len(parts) > 4 || parts[len(parts)-1] == "" {
@@ -37,8 +38,8 @@ var permitTypes = map[string]string{
 	"W": "Wine Producer", "WS": "Wine Producer",
 }
 
-// NormalizePermitteeType returns TTB's spelling of the type of a permittee. ok is false, and the type
-// unchanged, if it is unknown.
+// NormalizePermitteeType returns TTB's spelling of the type of a permittee. ok is false, and the
+// type unchanged, if it is unknown.
 func NormalizePermitteeType(s string) (name string, ok bool) {
 	for _, types := range []map[string]string{plantTypes, permitTypes} {
 		for _, name := range types {
