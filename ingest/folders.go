@@ -209,6 +209,9 @@ func (p *pipeline[T]) folder(ctx context.Context, s Source, list files) error {
 	}
 	switch {
 	case r.err != nil:
+		if p.truncated != nil {
+			p.truncated(s.Name)
+		}
 		failures = append(failures, &SourceError{Source: s.Name, Err: r.err})
 	case r.imported == 0 && len(failures) == 0 && p.run.opts.AllowEmpty:
 		p.run.report.warn(Warning{Source: s.Name, Message: "no files to import"})

@@ -49,6 +49,8 @@ type pipeline[T any] struct {
 	// refused gets the rows of a batch that could not be decoded, before the others are written.
 	// May be nil.
 	refused func(rows []partialRow[T])
+	// truncated gets the name of a source that ended early after rows were read. May be nil.
+	truncated func(source string)
 	// pages decodes pages of TTB's registry; its decoder is nil if the records are not on such pages.
 	pages format[T]
 
@@ -177,6 +179,9 @@ func (p *pipeline[T]) consume(ctx context.Context, s Source, f *decodePool[T]) e
 			p.run.report.warn(Warning{Source: s.Name, Message: "empty"})
 			return nil
 		case b.err != nil:
+			if p.truncated != nil && rows > 0 {
+				p.truncated(s.Name)
+			}
 			return sourceError(s, b.err)
 		}
 		p.progress(s, b.bytes, false)
