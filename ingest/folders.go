@@ -106,14 +106,14 @@ func (r *folderReader) next(dst []byte) ([]byte, rawRow, error) {
 	for r.advance() && r.atPage() {
 		page := r.current
 		r.current = nil
-		text, err := io.ReadAll(io.LimitReader(page.text, maxRow+1))
+		text, err := io.ReadAll(io.LimitReader(page.text, maxPage+1))
 		page.close()
 		row := rawRow{line: r.names.add(page.name)}
 		switch {
 		case err != nil:
 			row.problem = withoutPath(err).Error()
-		case len(text) > maxRow:
-			row.problem = problemLong
+		case len(text) > maxPage:
+			row.problem, text = problemLongPage, nil
 		case page.name != r.source.Name && isResultPage(text):
 			r.results++
 			continue
@@ -123,6 +123,11 @@ func (r *folderReader) next(dst []byte) ([]byte, rawRow, error) {
 	}
 	return dst, rawRow{}, io.EOF
 }
+
+// maxPage is the maximum length of a page in bytes. Real ones have about 50 KB.
+const maxPage = 1 << 20
+
+const problemLongPage = "the page is longer than 1 MiB"
 
 // isResultPage reports whether a page is a list of search results.
 func isResultPage(text []byte) bool {

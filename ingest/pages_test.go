@@ -309,7 +309,7 @@ func TestRejectedPages(t *testing.T) {
 		"date":     strings.Replace(samplePage(t, "detail.html"), "02/14/2024", "14/02/2024", 1),
 		"status":   strings.Replace(samplePage(t, "detail.html"), "APPROVED", "PENDING", 1),
 		"class":    strings.Replace(samplePage(t, "detail.html"), "TABLE WHITE WINE", "MOONSHINE", 1),
-		"long":     samplePage(t, "detail.html") + strings.Repeat(" ", maxRow),
+		"long":     samplePage(t, "detail.html") + strings.Repeat(" ", maxPage),
 	} {
 		t.Run(name, func(t *testing.T) {
 			st := newFakeStore()

@@ -2,6 +2,7 @@ package ingest
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/colaregistry/colaregistry/cola"
 )
@@ -148,7 +149,7 @@ func (b *batch[T]) decodeRow(n int, decode decodeFunc[T], keep bool) {
 	patch := &b.patches[len(b.patches)-1]
 	problem := row.problem
 	if problem == "" {
-		problem = decode(b.text[row.start:row.end:row.end], patch, b.notes)
+		problem = decode.safely(b.text[row.start:row.end:row.end], patch, b.notes)
 	}
 	if problem == "" {
 		b.lines = append(b.lines, row.line)
@@ -161,4 +162,15 @@ func (b *batch[T]) decodeRow(n int, decode decodeFunc[T], keep bool) {
 	}
 	*patch = cola.Patch[T]{}
 	b.patches = b.patches[:len(b.patches)-1]
+}
+
+// safely decodes a row. A row that makes decode panic is rejected, so that one row can't end the
+// import without a report.
+func (decode decodeFunc[T]) safely(raw []byte, patch *cola.Patch[T], notes notes) (problem string) {
+	defer func() {
+		if cause := recover(); cause != nil {
+			problem = fmt.Sprintf("can't be decoded: %v", cause)
+		}
+	}()
+	return decode(raw, patch, notes)
 }
