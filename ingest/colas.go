@@ -40,12 +40,12 @@ func (w *colaWork) finish(context.Context) error { return nil }
 // write stores a batch and adds warnings about its labels.
 func (w *colaWork) write(ctx context.Context, patches []cola.Patch[cola.Cola], lines []int) ([]refusedRow, error) {
 	rejected, err := w.keep(ctx, patches, lines)
-	if w.pipeline.format.nameOf == nil { // a label may have several pages
-		w.run.noteIDs(patches, lines)
-	}
 	for i, outcome := range w.outcomes[:min(len(w.outcomes), len(patches))] {
 		if outcome == store.Refused {
 			continue
+		}
+		if w.pipeline.format.complete == nil { // otherwise rows are pages, and a label may have several
+			w.run.noteID(patches[i].Record.TTBID, lines[i])
 		}
 		if followErr := w.warnAbout(ctx, &patches[i], outcome); followErr != nil {
 			return rejected, errors.Join(err, followErr)

@@ -351,3 +351,12 @@ func TestUnknownKeys(t *testing.T) {
 	report := mustImport(t, newFakeStore(), Colas, texts(row+row)...)
 	checkReport(t, golden.Load(t, "unknown_keys"), "keys", report)
 }
+
+// TestRejectedDuplicates checks that rows that the store refused are not called duplicates.
+func TestRejectedDuplicates(t *testing.T) {
+	row := `{"ttb_id":"24001001000001","brand_name":"A"}` + "\n"
+	report, err := Import(t.Context(), newFakeStore(), Colas, texts(row+row), Options{SkipInvalid: true})
+	if err != nil || report.Refused != 2 || len(report.Warnings) > 0 {
+		t.Errorf("report = %s %v, %v, want no warning", report.Summary(), report.Warnings, err)
+	}
+}

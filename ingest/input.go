@@ -215,6 +215,7 @@ type rowReader interface {
 // rawRow is the position of a row, and its problem if it is not a row.
 type rawRow struct {
 	line    int    // first line, from 1
+	file    string // file of the row, if each row is a file
 	problem string // reason why it cannot be decoded, if any
 }
 

@@ -31,9 +31,6 @@ type format[T any] struct {
 	header  []byte               // line of column names that the rows need; nil if they need none
 	// done returns warnings about the source as a whole, after its end. May be nil.
 	done func() []string
-	// nameOf returns the file of a row, if each row is a file; nil if they are lines of the source.
-	// Later calls never ask for earlier rows.
-	nameOf func(row int) string
 	// complete adds to patches what depends on the stored records. May be nil.
 	complete func(ctx context.Context, patches []cola.Patch[T]) error
 }
@@ -139,8 +136,13 @@ func (p *pipeline[T]) text(ctx context.Context, s Source, known *format[T]) erro
 	defer context.AfterFunc(ctx, func() { counted.Close() })()
 
 	stop := make(chan struct{})
-	defer close(stop)
 	f := newDecodePool[T](p.run.opts.Workers, stop)
+	defer func() {
+		close(stop)
+		if p.run.folder != nil { // the caller closes what is being read
+			<-f.ended
+		}
+	}()
 	f.keepPartial = p.refused != nil
 	f.name = s.Name
 	f.keepText = p.run.rejects != nil && known == nil // pages contain personal data
@@ -234,8 +236,8 @@ func (p *pipeline[T]) store(ctx context.Context, s Source, b *batch[T], f *decod
 // position returns where a row of the current batch is, with its text if rejected rows are written.
 func (p *pipeline[T]) position(row int) rowPosition {
 	span := p.batch.rows[row]
-	if p.format.nameOf != nil {
-		return rowPosition{source: p.format.nameOf(span.line), line: 1}
+	if span.file != "" {
+		return rowPosition{source: span.file, line: 1}
 	}
 	at := rowPosition{source: p.name, line: span.line}
 	if p.run.rejects != nil {

@@ -13,6 +13,7 @@ type decodePool[T any] struct {
 	ordered chan *batch[T] // filled batches in source order, decoded or not
 	work    chan *batch[T] // batches to decode
 	stop    <-chan struct{}
+	ended   chan struct{} // closed when the source is no longer read
 
 	name        string // of the source
 	workers     int
@@ -28,6 +29,7 @@ func newDecodePool[T any](workers int, stop <-chan struct{}) *decodePool[T] {
 		ordered: make(chan *batch[T], batches),
 		work:    make(chan *batch[T], batches),
 		stop:    stop,
+		ended:   make(chan struct{}),
 		workers: workers,
 	}
 	for range batches {
@@ -39,6 +41,7 @@ func newDecodePool[T any](workers int, stop <-chan struct{}) *decodePool[T] {
 // read splits a source into batches until its end or until stop. It does not close the source. The
 // last batch has an error.
 func (f *decodePool[T]) read(r *countingReader, detect func(*input) (format[T], error)) {
+	defer close(f.ended)
 	defer close(f.work)
 	text, done, err := plainText(r)
 	if err == nil {

@@ -122,7 +122,7 @@ func TestBoxesWithoutRow(t *testing.T) {
 // TestHostilePages checks pages that took hours when every name was read to the end of its cell.
 func TestHostilePages(t *testing.T) {
 	for start, repeated := range map[string]string{
-		`<h1>COLA Detail</h1>`: `<strong>Status:</strong>x`,
+		`<h1>COLA Detail</h1>`:                            `<strong>Status:</strong>x`,
 		`<title>OMB No. 1513-0020</title><table><tr><td>`: `<div class="label data">TYPE OF APPLICATION</div><input checked alt="Previous TTB Id">`,
 	} {
 		p, err := Parse([]byte(start + strings.Repeat(repeated, 1<<20/len(repeated))))
