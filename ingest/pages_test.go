@@ -410,6 +410,7 @@ type slowFiles struct {
 	left    int
 	inNext  atomic.Bool
 	entered chan struct{}
+	failing chan struct{} // closed when the store fails
 	early   bool
 }
 
@@ -420,6 +421,7 @@ func (f *slowFiles) next() (file, error) {
 	}
 	f.inNext.Store(true)
 	close(f.entered)
+	<-f.failing
 	time.Sleep(50 * time.Millisecond)
 	f.inNext.Store(false)
 	return file{}, io.EOF
@@ -433,9 +435,12 @@ func (f *slowFiles) Close() error {
 // TestCloseWaits checks that an archive is not closed while it is read, if the store fails.
 func TestCloseWaits(t *testing.T) {
 	st := newFakeStore()
-	list := &slowFiles{page: samplePage(t, "detail.html"), left: batchRows, entered: make(chan struct{})}
+	list := &slowFiles{page: samplePage(t, "detail.html"), left: batchRows, entered: make(chan struct{}), failing: make(chan struct{})}
 	st.failAt, st.err = 1, errors.New("no space")
-	st.onBatch = func(int, int) { <-list.entered }
+	st.onBatch = func(int, int) {
+		<-list.entered
+		close(list.failing)
+	}
 	w := newColaWork(&run{opts: Options{Workers: 1, Now: time.Now}}, st)
 	if err := w.folder(t.Context(), Source{Name: "tape"}, list); !errors.Is(err, st.err) || list.early {
 		t.Errorf("error = %v, closed during a read: %t", err, list.early)
