@@ -41,8 +41,8 @@ type format[T any] struct {
 type pipeline[T any] struct {
 	run    *run
 	detect func(*input) (format[T], error)
-	// write stores a batch and counts its outcomes; lines has the line of each patch.
-	write func(ctx context.Context, patches []cola.Patch[T], lines []int) ([]refusedRow, error)
+	// write stores a batch and counts its outcomes.
+	write func(ctx context.Context, patches []cola.Patch[T]) ([]refusedRow, error)
 	// refused gets the rows of a batch that could not be decoded, before the others are written.
 	// May be nil.
 	refused func(rows []partialRow[T])
@@ -57,7 +57,6 @@ type pipeline[T any] struct {
 }
 
 type refusedRow struct {
-	line   int
 	reason string
 	index  int // in the rows of the batch; in the result of write, in its patches
 }
@@ -78,7 +77,6 @@ type batch[T any] struct {
 
 	original []byte // text before decoding, if the pool keeps it
 	patches  []cola.Patch[T]
-	lines    []int // line of each patch
 	accepted []int // index of each patch's row in rows
 	refused  []refusedRow
 	partial  []partialRow[T] // rejected rows, if the pool keeps them
@@ -216,7 +214,7 @@ func (p *pipeline[T]) store(ctx context.Context, s Source, b *batch[T], f *decod
 	}
 	if len(b.patches) > 0 && err == nil {
 		var more []refusedRow
-		more, err = p.write(context.WithoutCancel(ctx), b.patches, b.lines)
+		more, err = p.write(context.WithoutCancel(ctx), b.patches)
 		for _, r := range more {
 			r.index = b.accepted[r.index]
 			rejected = append(rejected, r)
@@ -279,8 +277,8 @@ func upsert[T any](
 	r *run,
 	write func(context.Context, []cola.Patch[T], store.Mode) ([]store.Outcome, error),
 	reason func(*cola.Patch[T]) string,
-) func(context.Context, []cola.Patch[T], []int) ([]refusedRow, error) {
-	return func(ctx context.Context, patches []cola.Patch[T], lines []int) ([]refusedRow, error) {
+) func(context.Context, []cola.Patch[T]) ([]refusedRow, error) {
+	return func(ctx context.Context, patches []cola.Patch[T]) ([]refusedRow, error) {
 		outcomes, err := write(ctx, patches, r.mode())
 		if err == nil && len(outcomes) != len(patches) {
 			err = fmt.Errorf("the store returned %d outcomes for %d records", len(outcomes), len(patches))
@@ -288,7 +286,7 @@ func upsert[T any](
 		var rejected []refusedRow
 		for i, outcome := range outcomes[:min(len(outcomes), len(patches))] {
 			if outcome == store.Refused {
-				rejected = append(rejected, refusedRow{lines[i], reason(&patches[i]), i})
+				rejected = append(rejected, refusedRow{reason(&patches[i]), i})
 				continue
 			}
 			r.report.count(outcome)

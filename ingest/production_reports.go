@@ -55,7 +55,7 @@ func (w *productionWork) isTruncated(source string) bool {
 }
 
 // collect adds the rows of a batch to their reports. It is the pipeline's write function.
-func (w *productionWork) collect(_ context.Context, patches []cola.Patch[cola.ProductionReport], _ []int) ([]refusedRow, error) {
+func (w *productionWork) collect(_ context.Context, patches []cola.Patch[cola.ProductionReport]) ([]refusedRow, error) {
 	for i := range patches {
 		row := patches[i].Record
 		stored := w.reports[row.Key()]

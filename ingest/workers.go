@@ -91,7 +91,7 @@ func (f *decodePool[T]) nextFree() *batch[T] {
 		return nil
 	case b := <-f.free:
 		b.text, b.rows, b.refused = b.text[:0], b.rows[:0], b.refused[:0]
-		b.lines, b.accepted = b.lines[:0], b.accepted[:0]
+		b.accepted = b.accepted[:0]
 		clear(b.patches)
 		b.patches, b.partial = b.patches[:0], b.partial[:0]
 		b.notes, b.decoded = notes{}, make(chan struct{})
@@ -155,11 +155,10 @@ func (b *batch[T]) decodeRow(n int, decode decodeFunc[T], keep bool) {
 		problem = decode.safely(b.text[row.start:row.end:row.end], patch, b.notes)
 	}
 	if problem == "" {
-		b.lines = append(b.lines, row.line)
 		b.accepted = append(b.accepted, n)
 		return
 	}
-	b.refused = append(b.refused, refusedRow{row.line, problem, n})
+	b.refused = append(b.refused, refusedRow{problem, n})
 	if keep {
 		b.partial = append(b.partial, partialRow[T]{row.line, patch.Record})
 	}
