@@ -42,8 +42,8 @@ func (r *run) noteID(id cola.TTBID, line int) {
 	}
 }
 
-// reportDuplicates adds a warning about repeated IDs at the end of a text. An ID may well occur in
-// several of them, such as an export and details.
+// reportDuplicates adds a warning about repeated IDs at the end of a file. An ID may well occur in
+// several files, such as an export and details.
 func (r *run) reportDuplicates(source string) {
 	if r.repeated.rows > 0 {
 		r.report.warn(Warning{

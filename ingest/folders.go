@@ -8,14 +8,14 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"sync/atomic"
 	"unicode"
 
 	"github.com/colaregistry/colaregistry/ingest/ttbpage"
 )
 
-// folderReader reads the files of a folder or archive. Consecutive pages are the rows of one text, so
-// that they are decoded and stored in batches; it is the rowReader of that text. Every other file is
-// a text of its own.
+// folderReader reads the files of a folder or archive. Consecutive pages are decoded and stored
+// in batches; folderReader is their rowReader. Every other file is read on its own.
 type folderReader struct {
 	source  Source
 	files   files
@@ -199,7 +199,7 @@ func (p *pipeline[T]) folder(ctx context.Context, s Source, list files) error {
 	p.run.folder = r
 	defer func() { p.run.folder = nil }()
 	for r.advance() {
-		err := p.nextText(ctx, r)
+		err := p.nextFile(ctx, r)
 		failure := (*SourceError)(nil)
 		switch {
 		case err == nil:
@@ -236,12 +236,12 @@ func (p *pipeline[T]) folder(ctx context.Context, s Source, list files) error {
 	return errors.Join(failures...)
 }
 
-// nextText imports the next file, or the consecutive pages that start with it.
-func (p *pipeline[T]) nextText(ctx context.Context, r *folderReader) error {
+// nextFile imports the next file, or the consecutive pages that start with it.
+func (p *pipeline[T]) nextFile(ctx context.Context, r *folderReader) error {
 	if r.atPage() {
 		pages := p.pages
 		pages.rows = r
-		return p.text(ctx, Source{Name: r.source.Name, Size: -1, Open: noText}, &pages)
+		return p.decode(ctx, r.source, new(atomic.Int64), func(f *decodePool[T]) { f.readPages(pages) })
 	}
 	f := r.current
 	r.current = nil
@@ -249,12 +249,9 @@ func (p *pipeline[T]) nextText(ctx context.Context, r *folderReader) error {
 	p.run.source = f.name
 	defer func() { p.run.source = r.source.Name }()
 	open := func() (io.ReadCloser, error) { return io.NopCloser(f.text), nil }
-	err := p.text(ctx, Source{Name: f.name, Size: -1, Open: open}, nil)
+	err := p.file(ctx, Source{Name: f.name, Size: -1, Open: open})
 	if !errors.Is(err, errUnknownFormat) {
 		r.imported++
 	}
 	return err
 }
-
-// noText opens a text that is never read.
-func noText() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader("pages")), nil }

@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"slices"
+	"sync/atomic"
 
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/store"
@@ -109,21 +110,21 @@ func (p *pipeline[T]) source(ctx context.Context, s Source) error {
 // read reads the files of a source, which may be a folder or an archive.
 func (p *pipeline[T]) read(ctx context.Context, s Source) error {
 	if s.path == "" {
-		return p.text(ctx, s, nil)
+		return p.file(ctx, s)
 	}
 	list, err := filesAt(s.path)
 	switch {
 	case err != nil:
 		return &SourceError{Source: s.Name, Err: withoutPath(err)}
 	case list == nil:
-		return p.text(ctx, s, nil)
+		return p.file(ctx, s)
 	}
 	defer p.progress(s, max(0, s.Size), true)
 	return p.folder(ctx, s, list)
 }
 
-// text reads one text. Its format is detected, unless it is known.
-func (p *pipeline[T]) text(ctx context.Context, s Source, known *format[T]) error {
+// file reads one file, whose format it detects.
+func (p *pipeline[T]) file(ctx context.Context, s Source) error {
 	p.run.source = s.Name
 	r, err := s.Open()
 	if err != nil {
@@ -132,7 +133,14 @@ func (p *pipeline[T]) text(ctx context.Context, s Source, known *format[T]) erro
 	counted := newCountingReader(r)
 	defer counted.Close()
 	defer context.AfterFunc(ctx, func() { counted.Close() })()
+	return p.decode(ctx, s, &counted.n, func(f *decodePool[T]) {
+		f.keepText = p.run.rejects != nil
+		f.readFile(counted, p.detect)
+	})
+}
 
+// decode stores the rows that read splits and a pool decodes. bytes counts what has been read.
+func (p *pipeline[T]) decode(ctx context.Context, s Source, bytes *atomic.Int64, read func(*decodePool[T])) error {
 	stop := make(chan struct{})
 	f := newDecodePool[T](p.run.opts.Workers, stop)
 	defer func() {
@@ -142,16 +150,11 @@ func (p *pipeline[T]) text(ctx context.Context, s Source, known *format[T]) erro
 		}
 	}()
 	f.keepPartial = p.refused != nil
-	f.name = s.Name
-	f.keepText = p.run.rejects != nil && known == nil // pages contain personal data
-	detect := p.detect
-	if known != nil {
-		detect = func(*input) (format[T], error) { return *known, nil }
-	}
-	go f.read(counted, detect)
-	err = p.consume(ctx, s, f)
+	f.name, f.bytes = s.Name, bytes
+	go read(f)
+	err := p.consume(ctx, s, f)
 	p.run.reportDuplicates(s.Name)
-	p.progress(s, counted.n.Load(), true)
+	p.progress(s, bytes.Load(), true)
 	return err
 }
 
@@ -261,7 +264,7 @@ func (p *pipeline[T]) sourceWarnings(s Source, f *decodePool[T]) {
 	}
 }
 
-// progress reports progress. The texts of a folder have no size that could be compared with it.
+// progress reports progress. The bytes read of the files of a folder can't be compared with its size.
 func (p *pipeline[T]) progress(s Source, bytes int64, done bool) {
 	if p.run.folder != nil {
 		s, bytes, done = p.run.folder.source, 0, false

@@ -3,6 +3,7 @@ package ingest
 import (
 	"context"
 	"fmt"
+	"sync/atomic"
 
 	"github.com/colaregistry/colaregistry/cola"
 )
@@ -16,6 +17,7 @@ type decodePool[T any] struct {
 	ended   chan struct{} // closed when the source is no longer read
 
 	name        string // of the source
+	bytes       *atomic.Int64
 	workers     int
 	keepPartial bool      // keep the readable fields of rejected rows
 	keepText    bool      // keep the text of rows, which decoding modifies
@@ -38,11 +40,9 @@ func newDecodePool[T any](workers int, stop <-chan struct{}) *decodePool[T] {
 	return f
 }
 
-// read splits a source into batches until its end or until stop. It does not close the source. The
-// last batch has an error.
-func (f *decodePool[T]) read(r *countingReader, detect func(*input) (format[T], error)) {
+// readFile detects the format of a file and splits it. It does not close the file.
+func (f *decodePool[T]) readFile(r *countingReader, detect func(*input) (format[T], error)) {
 	defer close(f.ended)
-	defer close(f.work)
 	text, done, err := plainText(r)
 	if err == nil {
 		defer done()
@@ -50,10 +50,27 @@ func (f *decodePool[T]) read(r *countingReader, detect func(*input) (format[T], 
 		in.name = f.name
 		if in.skipSpace(); in.atEnd() {
 			err = errEmpty
-		} else if f.format, err = detect(in); err == nil {
-			for range f.workers {
-				go f.decode(f.format.decoder())
-			}
+		} else {
+			f.format, err = detect(in)
+		}
+	}
+	f.split(err)
+}
+
+// readPages splits pages.
+func (f *decodePool[T]) readPages(pages format[T]) {
+	defer close(f.ended)
+	f.format = pages
+	f.split(nil)
+}
+
+// split splits a source into batches until its end or until stop. The last batch has an error: err
+// if it is not nil, which means that the format is unknown.
+func (f *decodePool[T]) split(err error) {
+	defer close(f.work)
+	if err == nil {
+		for range f.workers {
+			go f.decode(f.format.decoder())
 		}
 	}
 	for {
@@ -65,7 +82,7 @@ func (f *decodePool[T]) read(r *countingReader, detect func(*input) (format[T], 
 		if err == nil {
 			b.err = f.fillBatch(b)
 		}
-		b.bytes = r.n.Load()
+		b.bytes = f.bytes.Load()
 		ended := b.err != nil // b may be reused once it has been sent
 		f.ordered <- b
 		if err != nil {
