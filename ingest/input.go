@@ -207,7 +207,7 @@ func (in *input) unread(text []byte, line int) {
 // rowReader splits the text of a source into rows without parsing them. It is not safe for
 // concurrent use.
 type rowReader interface {
-	// next appends the text of the next row to dst, also that of a row with a problem, unless it is
+	// next appends the text of the next row to dst, even if the row has a problem, unless it is
 	// too long. It returns io.EOF at the end, or a brokenError if the rest cannot be split.
 	next(dst []byte) (text []byte, row rawRow, err error)
 }
