@@ -6,7 +6,7 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// TestDecodePanic checks that a row that makes its decoder panic is rejected, and the next one read.
+// TestDecodePanic checks that only the row that makes its decoder panic is rejected.
 func TestDecodePanic(t *testing.T) {
 	b := batch[cola.Cola]{text: []byte("ab"), rows: []rowSpan{{start: 0, end: 1, rawRow: rawRow{line: 1}}, {start: 1, end: 2, rawRow: rawRow{line: 2}}}}
 	decode := func(raw []byte, _ *cola.Patch[cola.Cola], _ notes) string {

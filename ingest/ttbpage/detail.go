@@ -7,8 +7,9 @@ import (
 	"golang.org/x/net/html"
 )
 
-// detail reads a detail page: a name in bold, ending in a colon, and its value after it in the same cell or, for
-// blocks, in the rows below. A name that occurs again is ignored, which bounds the time for a hostile page.
+// detail reads a detail page: a name in bold, ending in a colon, and its value after it in the same
+// cell or, for blocks, in the rows below. A name that occurs again is ignored, which bounds the
+// time for a hostile page.
 func (p *Page) detail() Label {
 	var l Label
 	text := func(to *string) func(*html.Node) { return func(n *html.Node) { *to = textAfter(n) } }
@@ -40,7 +41,8 @@ func (p *Page) detail() Label {
 // placeOfBusiness ends the name of the applicant, which begins with the kinds of permits.
 const placeOfBusiness = "(Principal Place of Business)"
 
-// textAfter returns the text that follows a name in its cell, up to the next name, leaving out help links.
+// textAfter returns the text that follows a name in its cell, up to the next name, leaving out help
+// links.
 func textAfter(name *html.Node) string {
 	var b strings.Builder
 	for s := name.NextSibling; s != nil && (s.Type != html.ElementNode || s.Data != "strong"); s = s.NextSibling {
@@ -65,7 +67,8 @@ func block(name *html.Node) (lines []string) {
 	return lines
 }
 
-// place is the last line of an address: "PORTLAND, ME 04101", or without the comma on printable forms.
+// place is the last line of an address: "PORTLAND, ME 04101", or without the comma on printable
+// forms.
 var place = regexp.MustCompile(` ([A-Z]{2}) (\d{5}(?:-?\d{4})?)$`)
 
 // setApplicant reads the permit number, the business name and the address.
@@ -76,7 +79,8 @@ func (l *Label) setApplicant(lines []string) {
 	}
 }
 
-// setAddress reads the business name, state and ZIP code and, on printable forms, the trade name used on the label.
+// setAddress reads the business name, state and ZIP code and, on printable forms, the trade name
+// used on the label.
 func (l *Label) setAddress(lines []string) {
 	if len(lines) == 0 {
 		return

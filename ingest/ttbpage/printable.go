@@ -11,9 +11,9 @@ import (
 // itemNumber is the number of a form item, which differs between versions of the form.
 var itemNumber = regexp.MustCompile(`^\d+[a-z]?\.\s*`)
 
-// printable reads a printable form: a caption and a value in two blocks of one cell. Items for the contact and for
-// signatures are not in the table, so they are not read. A caption that occurs again is ignored, which bounds the time
-// for a hostile page.
+// printable reads a printable form: a caption and a value in two blocks of one cell. Items for the
+// contact and for signatures are not in the table, so they are not read. A caption that occurs
+// again is ignored, which bounds the time for a hostile page.
 func (p *Page) printable() Label {
 	l := Label{HasImages: true}
 	text := func(to *string) func(*html.Node) {
@@ -100,7 +100,8 @@ func checked(cell *html.Node, prefix string) string {
 	return strings.TrimPrefix(attribute(box, "alt"), prefix)
 }
 
-// readApplicationTypes reads the boxes of the types of application and the values written into their texts.
+// readApplicationTypes reads the boxes of the types of application and the values written into
+// their texts.
 func (l *Label) readApplicationTypes(cell *html.Node) {
 	if cell == nil {
 		return
@@ -130,7 +131,8 @@ func (l *Label) readApplicationTypes(cell *html.Node) {
 // dimensions is the line above an image.
 var dimensions = regexp.MustCompile(`Actual Dimensions: ([\d.]+) inches W X ([\d.]+) inches H`)
 
-// attachment is the address of an image. The site escapes neither spaces nor ampersands in file names.
+// attachment is the address of an image. The site escapes neither spaces nor ampersands in file
+// names.
 var attachment = regexp.MustCompile(`/publicViewAttachment\.do\?filename=(.*)&filetype=`)
 
 // images returns the label images in the order of the form.

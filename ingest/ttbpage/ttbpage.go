@@ -1,7 +1,7 @@
 // Package ttbpage reads the pages of TTB's Public COLA Registry as its web site serves them.
 //
-// It extracts texts as they are on the page; package ingest turns them into values. The contact block of a
-// page (person, phone, fax, email) and signatures are never read.
+// It extracts texts as they are on the page; package ingest turns them into values. The contact
+// block of a page (person, phone, fax, email) and signatures are never read.
 package ttbpage
 
 import (
@@ -18,7 +18,8 @@ import (
 // Kind is the kind of a page.
 type Kind string
 
-// The kinds of pages. The site answers requests that it does not serve with the last three, often with status 200.
+// The kinds of pages. The site answers requests that it does not serve with the last three, often
+// with status 200.
 const (
 	Detail    Kind = "detail page"      // viewColaDetails.do?action=publicDisplaySearchBasic
 	Printable Kind = "printable form"   // viewColaDetails.do?action=publicFormDisplay
@@ -49,8 +50,8 @@ type Page struct {
 	root *html.Node
 }
 
-// Parse reads a page. The site declares ISO 8859-1 and serves UTF-8, so the declaration is ignored: text that is
-// not UTF-8 is read as Windows-1252.
+// Parse reads a page. The site declares ISO 8859-1 and serves UTF-8, so the declaration is ignored:
+// text that is not UTF-8 is read as Windows-1252.
 func Parse(text []byte) (*Page, error) {
 	if !utf8.Valid(text) {
 		var err error
@@ -95,7 +96,8 @@ func isCaptcha(n *html.Node) bool {
 	return strings.Contains(strings.ToLower(attribute(n, "src")+attribute(n, "class")+attribute(n, "id")), "captcha")
 }
 
-// Label is a label as a detail page or printable form shows it. Texts that the page lacks are empty.
+// Label is a label as a detail page or printable form shows it. Texts that the page lacks are
+// empty.
 type Label struct {
 	TTBID           string
 	Status          string // such as SURRENDERED

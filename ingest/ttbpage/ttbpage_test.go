@@ -135,7 +135,8 @@ func TestHostilePages(t *testing.T) {
 	}
 }
 
-// TestRepeatedNames checks that a value ends at the next name, and that the first of equal names counts.
+// TestRepeatedNames checks that a value ends at the next name, and that the first of equal names
+// counts.
 func TestRepeatedNames(t *testing.T) {
 	p, err := Parse([]byte(`<h1>COLA Detail</h1><p><strong>Status:</strong> A <i>B</i> <strong>TTB ID:</strong> 1 <strong>Status:</strong> C`))
 	if err != nil {
