@@ -214,25 +214,32 @@ func setTTBID(f *cola.TTBID, s string) error {
 	return nil
 }
 
-// setDate parses YYYY-MM-DD, a timestamp at midnight, or MM/DD/YYYY, which may lack leading zeros.
 func setDate(f *cola.Date, s string) error {
-	day := s
-	if len(s) > 10 && (s[10] == 'T' || s[10] == ' ') {
-		clock, _, _ := strings.Cut(strings.TrimSuffix(s[11:], "Z"), ".")
-		if clock == "00:00:00" || clock == "00:00" {
-			day = s[:10]
-		}
-	}
-	d, err := cola.ParseDate(day)
-	if err != nil {
-		us, usErr := time.Parse("1/2/2006", s)
-		if usErr != nil || us.Year() == 0 {
-			return fmt.Errorf("%s is not a date; use YYYY-MM-DD or MM/DD/YYYY, such as 2024-05-31 or 05/31/2024", quote(s))
-		}
-		d = cola.DateOf(us)
+	d, ok := parseDate(s)
+	if !ok {
+		return fmt.Errorf("%s is not a date; %s, such as 2024-05-31 or 05/31/2024", quote(s), adviceDate)
 	}
 	*f = d
 	return nil
+}
+
+const adviceDate = "use YYYY-MM-DD or MM/DD/YYYY"
+
+// parseDate parses YYYY-MM-DD, a timestamp at midnight, or MM/DD/YYYY, as TTB writes dates. Leading
+// zeros may be missing.
+func parseDate(s string) (day cola.Date, ok bool) {
+	if len(s) > 10 && (s[10] == 'T' || s[10] == ' ') {
+		clock, _, _ := strings.Cut(strings.TrimSuffix(s[11:], "Z"), ".")
+		if clock == "00:00:00" || clock == "00:00" {
+			s = s[:10]
+		}
+	}
+	for _, layout := range []string{"2006-1-2", "1/2/2006"} {
+		if t, err := time.Parse(layout, s); err == nil && t.Year() > 0 {
+			return cola.DateOf(t), true
+		}
+	}
+	return 0, false
 }
 
 // expectedFormat describes the valid values of a field.

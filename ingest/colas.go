@@ -14,7 +14,7 @@ import (
 type colaWork struct {
 	pipeline[cola.Cola]
 	st   Target
-	keep func(context.Context, []cola.Patch[cola.Cola], []int) ([]refusedRow, error)
+	keep func(context.Context, []cola.Patch[cola.Cola]) ([]refusedRow, error)
 	// undated is the set of labels in the input without an approval date. It is the only part of an
 	// import whose memory grows with the input, by such labels only.
 	undated   map[cola.TTBID]struct{}
@@ -38,14 +38,14 @@ func newColaWork(r *run, st Target) *colaWork {
 func (w *colaWork) finish(context.Context) error { return nil }
 
 // write stores a batch and adds warnings about its labels.
-func (w *colaWork) write(ctx context.Context, patches []cola.Patch[cola.Cola], lines []int) ([]refusedRow, error) {
-	rejected, err := w.keep(ctx, patches, lines)
-	if w.pipeline.format.nameOf == nil { // a label may have several pages
-		w.run.noteIDs(patches, lines)
-	}
+func (w *colaWork) write(ctx context.Context, patches []cola.Patch[cola.Cola]) ([]refusedRow, error) {
+	rejected, err := w.keep(ctx, patches)
 	for i, outcome := range w.outcomes[:min(len(w.outcomes), len(patches))] {
 		if outcome == store.Refused {
 			continue
+		}
+		if w.pipeline.format.complete == nil { // otherwise rows are pages, and a label may have several
+			w.run.noteID(patches[i].Record.TTBID, w.batch.rows[w.batch.accepted[i]].line)
 		}
 		if followErr := w.warnAbout(ctx, &patches[i], outcome); followErr != nil {
 			return rejected, errors.Join(err, followErr)

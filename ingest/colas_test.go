@@ -351,3 +351,24 @@ func TestUnknownKeys(t *testing.T) {
 	report := mustImport(t, newFakeStore(), Colas, texts(row+row)...)
 	checkReport(t, golden.Load(t, "unknown_keys"), "keys", report)
 }
+
+// TestRejectedDuplicates checks that rows that the store refused are not called duplicates.
+func TestRejectedDuplicates(t *testing.T) {
+	row := `{"ttb_id":"24001001000001","brand_name":"A"}` + "\n"
+	report, err := Import(t.Context(), newFakeStore(), Colas, texts(row+row), Options{SkipInvalid: true})
+	if err != nil || report.Refused != 2 || len(report.Warnings) > 0 {
+		t.Errorf("report = %s %v, %v, want no warning", report.Summary(), report.Warnings, err)
+	}
+}
+
+func TestParseDate(t *testing.T) {
+	for text, want := range map[string]cola.Date{
+		"2024-05-01": cola.NewDate(2024, 5, 1), "2024-5-1": cola.NewDate(2024, 5, 1), "05/01/2024": cola.NewDate(2024, 5, 1),
+		"5/1/2024": cola.NewDate(2024, 5, 1), "2024-05-01T00:00:00.000Z": cola.NewDate(2024, 5, 1), "2024-05-01 00:00": cola.NewDate(2024, 5, 1),
+		"": 0, "2024-05-01 12:00": 0, "5/1/24": 0, "2024-02-30": 0, "0000-01-01": 0,
+	} {
+		if got, ok := parseDate(text); got != want || ok != (want != 0) {
+			t.Errorf("parseDate(%q) = %s, %t, want %s", text, got, ok, want)
+		}
+	}
+}

@@ -151,8 +151,6 @@ func trimBlanks(text []byte, delimiter byte) []byte {
 	return text
 }
 
-func trimSpace(b []byte) []byte { return bytes.TrimSpace(b) }
-
 // csvField is a field of a CSV record, without quotes and surrounding white space.
 type csvField struct {
 	text   []byte

@@ -102,9 +102,9 @@ func (r *recordReader) split(raw []byte, delimiter byte, columns int) (problem s
 	}
 	switch n := len(r.cells); {
 	case n < columns:
-		return fmt.Sprintf("has %s; the header has %d", countFields(n), columns)
+		return fmt.Sprintf("has %s; the header has %d", counted(n, "field"), columns)
 	case n > columns:
-		return fmt.Sprintf("has %s; the header has %d; quote fields that contain a %s", countFields(n), columns, delimiterName(delimiter))
+		return fmt.Sprintf("has %s; the header has %d; quote fields that contain a %s", counted(n, "field"), columns, delimiterName(delimiter))
 	}
 	return ""
 }
@@ -119,13 +119,6 @@ func delimiterName(delimiter byte) string {
 		return "vertical bar"
 	}
 	return "comma"
-}
-
-func countFields(n int) string {
-	if n == 1 {
-		return "1 field"
-	}
-	return fmt.Sprintf("%d fields", n)
 }
 
 // csvText converts a record to UTF-8.

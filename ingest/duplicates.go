@@ -29,24 +29,21 @@ type repeatedIDs struct {
 // maxExamples is the number of examples in a warning or for a reason.
 const maxExamples = 3
 
-// noteIDs records the TTB IDs of a batch.
-func (r *run) noteIDs(patches []cola.Patch[cola.Cola], lines []int) {
+// noteID records the TTB ID of a stored row.
+func (r *run) noteID(id cola.TTBID, line int) {
 	if r.seen == nil {
 		r.seen = idSet{}
 	}
-	for i := range patches {
-		id := patches[i].Record.TTBID
-		if !r.seen.add(id) {
-			continue
-		}
-		if r.repeated.rows++; len(r.repeated.examples) < maxExamples {
-			r.repeated.examples = append(r.repeated.examples, fmt.Sprintf("%s in line %d", id, lines[i]))
-		}
+	if !r.seen.add(id) {
+		return
+	}
+	if r.repeated.rows++; len(r.repeated.examples) < maxExamples {
+		r.repeated.examples = append(r.repeated.examples, fmt.Sprintf("%s in line %d", id, line))
 	}
 }
 
-// reportDuplicates adds a warning about repeated IDs at the end of a text. An ID may well occur in
-// several of them, such as an export and details.
+// reportDuplicates adds a warning about repeated IDs at the end of a file. An ID may well occur in
+// several files, such as an export and details.
 func (r *run) reportDuplicates(source string) {
 	if r.repeated.rows > 0 {
 		r.report.warn(Warning{

@@ -57,9 +57,13 @@ func filesAt(path string) (files, error) {
 	switch contentOf(head) {
 	case contentZIP:
 		done()
+		start := make([]byte, 2)
+		if _, err := f.ReadAt(start, 0); err != nil || string(start) != "PK" {
+			return nil, errors.Join(errPackedZIP, err, f.Close())
+		}
 		return archiveZIP(f, info.Size())
 	case contentTar:
-		return &tarFiles{r: tar.NewReader(text), closers: []func(){done, func() { f.Close() }}}, nil
+		return &tarFiles{r: tar.NewReader(text), done: done, f: f}, nil
 	case contentPage:
 		done()
 		page := file{open: func() (io.ReadCloser, error) { return os.Open(path) }}
@@ -69,7 +73,7 @@ func filesAt(path string) (files, error) {
 	return nil, f.Close()
 }
 
-// content is what the first bytes of a file tell about it.
+// content is the type of a file, detected from its first bytes.
 type content int
 
 const (
@@ -143,10 +147,14 @@ func (l *fileList) Close() error {
 var errManyFiles = fmt.Errorf("has more than %d files; split it", maxFiles)
 
 // folder lists the files in a folder and the folders below it, by name. It doesn't follow symbolic
-// links, and skips hidden files and folders.
+// links below root, and skips hidden files and folders.
 func folder(root string) (files, error) {
+	root, err := filepath.EvalSymlinks(root) // WalkDir doesn't follow the root either
+	if err != nil {
+		return nil, err
+	}
 	var list []file
-	err := filepath.WalkDir(root, func(name string, entry fs.DirEntry, err error) error {
+	err = filepath.WalkDir(root, func(name string, entry fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return err
@@ -177,6 +185,8 @@ func isHidden(name string) bool {
 // errWorkbook is the error about an Excel workbook, which is a ZIP archive too.
 var errWorkbook = errors.New("an Excel workbook; save the sheet as CSV")
 
+var errPackedZIP = errors.New("a compressed ZIP archive; decompress it once, so that it is a ZIP archive")
+
 // archiveZIP lists the files of a ZIP archive.
 func archiveZIP(f *os.File, size int64) (files, error) {
 	r, err := zip.NewReader(f, size)
@@ -200,9 +210,10 @@ func archiveZIP(f *os.File, size int64) (files, error) {
 
 // tarFiles lists the files of a tar archive.
 type tarFiles struct {
-	r       *tar.Reader
-	n       int
-	closers []func()
+	r    *tar.Reader
+	n    int
+	done func() // ends decompression
+	f    *os.File
 }
 
 func (t *tarFiles) next() (file, error) {
@@ -224,8 +235,6 @@ func (t *tarFiles) next() (file, error) {
 }
 
 func (t *tarFiles) Close() error {
-	for _, closing := range t.closers {
-		closing()
-	}
-	return nil
+	t.done()
+	return t.f.Close()
 }

@@ -8,25 +8,26 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"sync"
+	"sync/atomic"
+	"unicode"
 
 	"github.com/colaregistry/colaregistry/ingest/ttbpage"
 )
 
-// folderReader reads the files of a folder or archive. Consecutive pages are the rows of one text, so
-// that they are decoded and stored in batches; it is the rowReader of that text. Every other file is
-// a text of its own.
+// folderReader reads the files of a folder or archive. Consecutive pages are decoded and stored
+// in batches; folderReader is their rowReader. Every other file is read on its own.
 type folderReader struct {
 	source  Source
 	files   files
 	current *openedFile // opened, but not imported yet
 	pages   bool        // the import reads pages
-	names   pageNames
+	ctx     context.Context
 
-	imported        int // pages and other files
-	images, results int // skipped files
-	others          []string
-	unreadable      []*SourceError
+	imported        int      // pages and other files
+	images, results int      // skipped files
+	others          int      // skipped files of other formats
+	otherNames      []string // the first ones
+	failures        fileFailures
 	err             error // ended the list of files early
 }
 
@@ -40,7 +41,7 @@ type openedFile struct {
 
 // advance opens the next file that can be imported. ok is false at the end.
 func (r *folderReader) advance() (ok bool) {
-	for r.current == nil && r.err == nil {
+	for r.current == nil && r.err == nil && r.ctx.Err() == nil {
 		f, err := r.files.next()
 		if err == io.EOF {
 			return false
@@ -51,14 +52,14 @@ func (r *folderReader) advance() (ok bool) {
 		}
 		opened, err := r.open(f)
 		if err != nil {
-			r.unreadable = append(r.unreadable, &SourceError{Source: opened.name, Err: withoutPath(err)})
+			r.failures.add(&SourceError{Source: opened.name, Err: withoutPath(err)})
 			continue
 		}
 		switch {
 		case opened.content == contentImage:
 			r.images++
 		case opened.content == contentZIP, opened.content == contentTar:
-			r.others = append(r.others, opened.name)
+			r.skip(opened.name)
 		default:
 			r.current = &opened
 			return true
@@ -66,6 +67,13 @@ func (r *folderReader) advance() (ok bool) {
 		opened.close()
 	}
 	return r.current != nil
+}
+
+// skip counts a file of another format.
+func (r *folderReader) skip(name string) {
+	if r.others++; r.others <= maxExamples {
+		r.otherNames = append(r.otherNames, name)
+	}
 }
 
 // open opens a file and reads its first bytes.
@@ -88,10 +96,10 @@ func (r *folderReader) open(f file) (opened openedFile, err error) {
 	return opened, nil
 }
 
-// printableName returns a file name without control characters, for messages.
+// printableName returns a file name for messages, without characters that control a terminal.
 func printableName(name string) string {
 	return strings.Map(func(c rune) rune {
-		if c < ' ' || c == 0x7f {
+		if !unicode.IsPrint(c) {
 			return '?'
 		}
 		return c
@@ -106,14 +114,14 @@ func (r *folderReader) next(dst []byte) ([]byte, rawRow, error) {
 	for r.advance() && r.atPage() {
 		page := r.current
 		r.current = nil
-		text, err := io.ReadAll(io.LimitReader(page.text, maxRow+1))
+		text, err := io.ReadAll(io.LimitReader(page.text, maxPage+1))
 		page.close()
-		row := rawRow{line: r.names.add(page.name)}
+		row := rawRow{line: 1, file: page.name}
 		switch {
 		case err != nil:
 			row.problem = withoutPath(err).Error()
-		case len(text) > maxRow:
-			row.problem = problemLong
+		case len(text) > maxPage:
+			row.problem, text = problemLongPage, nil
 		case page.name != r.source.Name && isResultPage(text):
 			r.results++
 			continue
@@ -123,6 +131,11 @@ func (r *folderReader) next(dst []byte) ([]byte, rawRow, error) {
 	}
 	return dst, rawRow{}, io.EOF
 }
+
+// maxPage is the maximum length of a page in bytes. Real ones have about 50 KB.
+const maxPage = 1 << 20
+
+const problemLongPage = "the page is longer than 1 MiB"
 
 // isResultPage reports whether a page is a list of search results.
 func isResultPage(text []byte) bool {
@@ -141,9 +154,9 @@ func (r *folderReader) warnings() (warnings []string) {
 	if r.results > 0 {
 		warnings = append(warnings, counted(r.results, string(ttbpage.Results))+" skipped; "+adviceResults)
 	}
-	if n := len(r.others); n > 0 {
+	if r.others > 0 {
 		warnings = append(warnings, fmt.Sprintf("%s of other formats skipped, such as %s",
-			counted(n, "file"), strings.Join(r.others[:min(n, 3)], ", ")))
+			counted(r.others, "file"), strings.Join(r.otherNames, ", ")))
 	}
 	return warnings
 }
@@ -155,60 +168,65 @@ func counted(n int, noun string) string {
 	return fmt.Sprintf("%d %ss", n, noun)
 }
 
-// pageNames are the file names of the pages in the pipeline, by row. The goroutine that splits rows
-// adds them, and the one that stores batches looks them up.
-type pageNames struct {
-	mu    sync.Mutex
-	first int // row of names[0], from 0
-	names []string
+// fileFailures are the files of a folder or archive that could not be read. Only the first ones are
+// kept for each reason, so that a failed download of many files does not fill the report.
+type fileFailures struct {
+	list     []error
+	byReason map[string]int
+	more     int // not in list
 }
 
-// add returns the row of a page, from 1.
-func (n *pageNames) add(name string) (row int) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	n.names = append(n.names, name)
-	return n.first + len(n.names)
-}
-
-// of returns the name of a row, and forgets the names of earlier rows.
-func (n *pageNames) of(row int) string {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	n.names = n.names[row-1-n.first:]
-	n.first = row - 1
-	return n.names[0]
+func (f *fileFailures) add(failure *SourceError) {
+	_, reason := splitReason(failure.Err.Error())
+	if f.byReason == nil {
+		f.byReason = map[string]int{}
+	}
+	if len(f.byReason) >= maxReasons && f.byReason[reason] == 0 {
+		reason = ""
+	}
+	if f.byReason[reason]++; f.byReason[reason] > maxExamples {
+		f.more++
+		return
+	}
+	f.list = append(f.list, failure)
 }
 
 // folder imports the files of a folder or archive. Problems of a file don't affect the others; they
 // are joined into the error.
 func (p *pipeline[T]) folder(ctx context.Context, s Source, list files) error {
 	defer list.Close()
-	r := &folderReader{source: s, files: list, pages: p.pages.decoder != nil}
+	r := &folderReader{source: s, files: list, pages: p.pages.decoder != nil, ctx: ctx}
 	p.run.folder = r
 	defer func() { p.run.folder = nil }()
-	var failures []error
 	for r.advance() {
-		err := p.nextText(ctx, r)
+		err := p.nextFile(ctx, r)
 		failure := (*SourceError)(nil)
 		switch {
 		case err == nil:
 		case !errors.As(err, &failure):
-			return errors.Join(append(failures, err)...)
+			return errors.Join(append(r.failures.list, err)...)
 		case errors.Is(err, errUnknownFormat):
-			r.others = append(r.others, failure.Source)
+			r.skip(failure.Source)
 		default:
-			failures = append(failures, err)
+			r.failures.add(failure)
 		}
+	}
+	if ctx.Err() != nil {
+		return errors.Join(append(r.failures.list, stoppedError(ctx))...)
 	}
 	for _, warning := range r.warnings() {
 		p.run.report.warn(Warning{Source: s.Name, Message: warning})
 	}
-	for _, failure := range r.unreadable {
-		failures = append(failures, failure)
+	failures := r.failures.list
+	if r.failures.more > 0 {
+		err := fmt.Errorf("%s failed for such reasons", counted(r.failures.more, "more file"))
+		failures = append(failures, &SourceError{Source: s.Name, Err: err})
 	}
 	switch {
 	case r.err != nil:
+		if p.truncated != nil {
+			p.truncated(s.Name)
+		}
 		failures = append(failures, &SourceError{Source: s.Name, Err: r.err})
 	case r.imported == 0 && len(failures) == 0 && p.run.opts.AllowEmpty:
 		p.run.report.warn(Warning{Source: s.Name, Message: "no files to import"})
@@ -218,12 +236,12 @@ func (p *pipeline[T]) folder(ctx context.Context, s Source, list files) error {
 	return errors.Join(failures...)
 }
 
-// nextText imports the next file, or the consecutive pages that start with it.
-func (p *pipeline[T]) nextText(ctx context.Context, r *folderReader) error {
+// nextFile imports the next file, or the consecutive pages that start with it.
+func (p *pipeline[T]) nextFile(ctx context.Context, r *folderReader) error {
 	if r.atPage() {
 		pages := p.pages
-		pages.rows, pages.nameOf = r, r.names.of
-		return p.text(ctx, Source{Name: r.source.Name, Size: -1, Open: noText}, &pages)
+		pages.rows = r
+		return p.decode(ctx, r.source, new(atomic.Int64), func(f *decodePool[T]) { f.readPages(pages) })
 	}
 	f := r.current
 	r.current = nil
@@ -231,12 +249,9 @@ func (p *pipeline[T]) nextText(ctx context.Context, r *folderReader) error {
 	p.run.source = f.name
 	defer func() { p.run.source = r.source.Name }()
 	open := func() (io.ReadCloser, error) { return io.NopCloser(f.text), nil }
-	err := p.text(ctx, Source{Name: f.name, Size: -1, Open: open}, nil)
+	err := p.file(ctx, Source{Name: f.name, Size: -1, Open: open})
 	if !errors.Is(err, errUnknownFormat) {
 		r.imported++
 	}
 	return err
 }
-
-// noText opens a text that is never read.
-func noText() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader("pages")), nil }

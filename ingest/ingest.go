@@ -6,7 +6,7 @@
 //
 // The format of a source is detected from its content, never from its name. Text may be compressed
 // with gzip, zstd or bzip2. It is UTF-8, with or without a byte order mark, or UTF-16. A source may
-// also be a folder, a ZIP archive or a tar archive of such texts.
+// also be a folder, a ZIP archive or a tar archive of such files.
 //
 //   - JSON, for every kind, with the names of the API: one record per line, consecutive objects, an
 //     array, or a response of the API, which has an array in "data". A missing key leaves the field

@@ -207,7 +207,7 @@ func (in *input) unread(text []byte, line int) {
 // rowReader splits the text of a source into rows without parsing them. It is not safe for
 // concurrent use.
 type rowReader interface {
-	// next appends the text of the next row to dst, also that of a row with a problem, unless it is
+	// next appends the text of the next row to dst, even if the row has a problem, unless it is
 	// too long. It returns io.EOF at the end, or a brokenError if the rest cannot be split.
 	next(dst []byte) (text []byte, row rawRow, err error)
 }
@@ -215,6 +215,7 @@ type rowReader interface {
 // rawRow is the position of a row, and its problem if it is not a row.
 type rawRow struct {
 	line    int    // first line, from 1
+	file    string // file of the row, if each row is a file
 	problem string // reason why it cannot be decoded, if any
 }
 
@@ -243,7 +244,7 @@ func (in *input) ended() error {
 	return io.EOF
 }
 
-// errUnknownFormat is wrapped by the errors about texts that are certainly not meant to be imported.
+// errUnknownFormat is wrapped by the errors about files that are certainly not meant to be imported.
 var errUnknownFormat = errors.New("unknown format")
 
 // Problems of the text of a row, as opposed to its values.

@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 )
@@ -88,7 +89,7 @@ func nextLine(in *input, dst []byte) ([]byte, rawRow, error) {
 			return dst, rawRow{}, in.ended()
 		case long:
 			return dst, rawRow{line: line, problem: problemLong}, nil
-		case len(trimSpace(text[len(dst):])) > 0:
+		case len(bytes.TrimSpace(text[len(dst):])) > 0:
 			return text, rawRow{line: line}, nil
 		}
 	}

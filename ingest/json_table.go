@@ -53,7 +53,7 @@ func (t *jsonTable) record(text []byte, start int) (record []byte, problem strin
 		return text, errSyntax.Error()
 	}
 	if len(cells) != len(t.names) {
-		return text, fmt.Sprintf("has %s; %s has %d", countFields(len(cells)), t.columns, len(t.names))
+		return text, fmt.Sprintf("has %s; %s has %d", counted(len(cells), "field"), t.columns, len(t.names))
 	}
 	record = append(text[:start], '{')
 	for i, cell := range cells {

@@ -15,7 +15,7 @@ import (
 	"github.com/colaregistry/colaregistry/ingest/ttbpage"
 )
 
-// adviceResults says what to import instead of result pages.
+// adviceResults is the advice in place of importing result pages.
 const adviceResults = "search results have no label detail; import the CSV file of the search instead"
 
 // pageProblems are the reasons why pages without a label are rejected.
@@ -186,9 +186,8 @@ func extensionOf(fileName string) cola.Text {
 
 var imagesField = cola.FieldIndex[cola.Cola]("images")
 
-// keepImageData keeps what the store knows about images and their form does not show, such as
-// addresses and sizes in pixels. Images are matched by ID. If none match, but the stored ones have
-// addresses, they are kept as a whole.
+// keepImageData keeps stored image data that the form lacks, such as URLs and pixel sizes. Images
+// are matched by ID. If none match, but the stored ones have addresses, they are kept as a whole.
 func (w *colaWork) keepImageData(ctx context.Context, patches []cola.Patch[cola.Cola]) error {
 	for i := range patches {
 		patch := &patches[i]
@@ -209,7 +208,7 @@ func (w *colaWork) keepImageData(ctx context.Context, patches []cola.Patch[cola.
 
 func hasAddress(m cola.Image) bool { return m.ImageURL != "" }
 
-// mergeImages adds to the images of a form what is stored about them. It reports whether it found any.
+// mergeImages copies stored data into the images of a form. It reports whether it found any.
 func mergeImages(listed, stored []cola.Image) (found bool) {
 	for i := range listed {
 		m := &listed[i]

@@ -7,10 +7,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -309,7 +312,7 @@ func TestRejectedPages(t *testing.T) {
 		"date":     strings.Replace(samplePage(t, "detail.html"), "02/14/2024", "14/02/2024", 1),
 		"status":   strings.Replace(samplePage(t, "detail.html"), "APPROVED", "PENDING", 1),
 		"class":    strings.Replace(samplePage(t, "detail.html"), "TABLE WHITE WINE", "MOONSHINE", 1),
-		"long":     samplePage(t, "detail.html") + strings.Repeat(" ", maxRow),
+		"long":     samplePage(t, "detail.html") + strings.Repeat(" ", maxPage),
 	} {
 		t.Run(name, func(t *testing.T) {
 			st := newFakeStore()
@@ -350,6 +353,97 @@ func TestFolderFailures(t *testing.T) {
 				t.Errorf("report = %s, want the other file imported", report.Summary())
 			}
 		})
+	}
+}
+
+// TestManyFailures checks that the failures and skipped files of a folder are counted, and only the
+// first ones named.
+func TestManyFailures(t *testing.T) {
+	files := map[string]string{"good.jsonl": `{"ttb_id":"24001001000001","brand_name":"A","product_type":"wine","permit_number":"CA-W-1"}`}
+	for i := range 20 {
+		files[fmt.Sprintf("empty%02d.html", i)] = ""
+		files[fmt.Sprintf("readme%02d.txt", i)] = "read me"
+		files[fmt.Sprintf("damaged%02d.gz", i)] = "\x1f\x8b\x08"
+	}
+	path := writeFolder(t, files)
+	report, err := Import(t.Context(), newFakeStore(), Colas, []Source{FileSource(path)}, Options{})
+	if !errors.Is(err, errEmpty) || report.Added != 1 || len(report.Failures) != 7 || report.Failures[6].Source != path ||
+		!strings.Contains(report.Failures[6].Error(), " 34 ") {
+		t.Errorf("report = %s, failures = %v, want 3 + 3 files and the number of the others", report.Summary(), report.Failures)
+	}
+	if len(report.Warnings) != 1 || strings.Count(report.Warnings[0].Message, ".txt") != 3 || !strings.Contains(report.Warnings[0].Message, "20 ") {
+		t.Errorf("warnings = %v", report.Warnings)
+	}
+}
+
+// TestLinkedFolder checks that a folder can be named by a symbolic link.
+func TestLinkedFolder(t *testing.T) {
+	link := filepath.Join(t.TempDir(), "current")
+	if err := os.Symlink(writeFolder(t, sampleFiles(t)), link); err != nil {
+		t.Skip(err)
+	}
+	report, err := Import(t.Context(), newFakeStore(), Colas, []Source{FileSource(link)}, Options{SkipInvalid: true})
+	if err != nil || report.Read != 6 || report.Refusals[0].Source != link+"/more/bad.csv" {
+		t.Errorf("report = %s %v, %v", report.Summary(), report.Refusals, err)
+	}
+}
+
+// TestPackedZIP checks that a compressed ZIP archive is not called damaged.
+func TestPackedZIP(t *testing.T) {
+	path := mustWrite(t, gzipped(t, writeZIP(t, sampleFiles(t))))
+	if _, err := Import(t.Context(), newFakeStore(), Colas, []Source{FileSource(path)}, Options{}); !errors.Is(err, errPackedZIP) {
+		t.Errorf("error = %v, want %v", err, errPackedZIP)
+	}
+}
+
+// TestPrintableName checks that the names in an archive can't control a terminal.
+func TestPrintableName(t *testing.T) {
+	if got := printableName("a b/é\n\x7f\u009b31m\u202etxt\xff"); got != "a b/é???31m?txt\ufffd" {
+		t.Errorf("name = %q", got)
+	}
+}
+
+// slowFiles lists pages. The call of next after them ends late, and Close reports whether it came
+// before that.
+type slowFiles struct {
+	page    string
+	left    int
+	inNext  atomic.Bool
+	entered chan struct{}
+	failing chan struct{} // closed when the store fails
+	early   bool
+}
+
+func (f *slowFiles) next() (file, error) {
+	if f.left > 0 {
+		f.left--
+		return file{"page", func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(f.page)), nil }}, nil
+	}
+	f.inNext.Store(true)
+	close(f.entered)
+	<-f.failing
+	time.Sleep(50 * time.Millisecond)
+	f.inNext.Store(false)
+	return file{}, io.EOF
+}
+
+func (f *slowFiles) Close() error {
+	f.early = f.inNext.Load()
+	return nil
+}
+
+// TestCloseWaits checks that an archive is not closed while it is read, if the store fails.
+func TestCloseWaits(t *testing.T) {
+	st := newFakeStore()
+	list := &slowFiles{page: samplePage(t, "detail.html"), left: batchRows, entered: make(chan struct{}), failing: make(chan struct{})}
+	st.failAt, st.err = 1, errors.New("no space")
+	st.onBatch = func(int, int) {
+		<-list.entered
+		close(list.failing)
+	}
+	w := newColaWork(&run{opts: Options{Workers: 1, Now: time.Now}}, st)
+	if err := w.folder(t.Context(), Source{Name: "tape"}, list); !errors.Is(err, st.err) || list.early {
+		t.Errorf("error = %v, closed during a read: %t", err, list.early)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"slices"
+	"sync/atomic"
 
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/store"
@@ -31,9 +32,6 @@ type format[T any] struct {
 	header  []byte               // line of column names that the rows need; nil if they need none
 	// done returns warnings about the source as a whole, after its end. May be nil.
 	done func() []string
-	// nameOf returns the file of a row, if each row is a file; nil if they are lines of the source.
-	// Later calls never ask for earlier rows.
-	nameOf func(row int) string
 	// complete adds to patches what depends on the stored records. May be nil.
 	complete func(ctx context.Context, patches []cola.Patch[T]) error
 }
@@ -44,11 +42,13 @@ type format[T any] struct {
 type pipeline[T any] struct {
 	run    *run
 	detect func(*input) (format[T], error)
-	// write stores a batch and counts its outcomes; lines has the line of each patch.
-	write func(ctx context.Context, patches []cola.Patch[T], lines []int) ([]refusedRow, error)
+	// write stores a batch and counts its outcomes.
+	write func(ctx context.Context, patches []cola.Patch[T]) ([]refusedRow, error)
 	// refused gets the rows of a batch that could not be decoded, before the others are written.
 	// May be nil.
 	refused func(rows []partialRow[T])
+	// truncated gets the name of a source that ended early after rows were read. May be nil.
+	truncated func(source string)
 	// pages decodes pages of TTB's registry; its decoder is nil if the records are not on such pages.
 	pages format[T]
 
@@ -58,7 +58,6 @@ type pipeline[T any] struct {
 }
 
 type refusedRow struct {
-	line   int
 	reason string
 	index  int // in the rows of the batch; in the result of write, in its patches
 }
@@ -79,7 +78,6 @@ type batch[T any] struct {
 
 	original []byte // text before decoding, if the pool keeps it
 	patches  []cola.Patch[T]
-	lines    []int // line of each patch
 	accepted []int // index of each patch's row in rows
 	refused  []refusedRow
 	partial  []partialRow[T] // rejected rows, if the pool keeps them
@@ -112,21 +110,21 @@ func (p *pipeline[T]) source(ctx context.Context, s Source) error {
 // read reads the files of a source, which may be a folder or an archive.
 func (p *pipeline[T]) read(ctx context.Context, s Source) error {
 	if s.path == "" {
-		return p.text(ctx, s, nil)
+		return p.file(ctx, s)
 	}
 	list, err := filesAt(s.path)
 	switch {
 	case err != nil:
 		return &SourceError{Source: s.Name, Err: withoutPath(err)}
 	case list == nil:
-		return p.text(ctx, s, nil)
+		return p.file(ctx, s)
 	}
 	defer p.progress(s, max(0, s.Size), true)
 	return p.folder(ctx, s, list)
 }
 
-// text reads one text. Its format is detected, unless it is known.
-func (p *pipeline[T]) text(ctx context.Context, s Source, known *format[T]) error {
+// file reads one file, whose format it detects.
+func (p *pipeline[T]) file(ctx context.Context, s Source) error {
 	p.run.source = s.Name
 	r, err := s.Open()
 	if err != nil {
@@ -135,21 +133,28 @@ func (p *pipeline[T]) text(ctx context.Context, s Source, known *format[T]) erro
 	counted := newCountingReader(r)
 	defer counted.Close()
 	defer context.AfterFunc(ctx, func() { counted.Close() })()
+	return p.decode(ctx, s, &counted.n, func(f *decodePool[T]) {
+		f.keepText = p.run.rejects != nil
+		f.readFile(counted, p.detect)
+	})
+}
 
+// decode stores the rows that read splits and a pool decodes. bytes counts what has been read.
+func (p *pipeline[T]) decode(ctx context.Context, s Source, bytes *atomic.Int64, read func(*decodePool[T])) error {
 	stop := make(chan struct{})
-	defer close(stop)
 	f := newDecodePool[T](p.run.opts.Workers, stop)
+	defer func() {
+		close(stop)
+		if p.run.folder != nil { // the caller closes what is being read
+			<-f.ended
+		}
+	}()
 	f.keepPartial = p.refused != nil
-	f.name = s.Name
-	f.keepText = p.run.rejects != nil && known == nil // pages contain personal data
-	detect := p.detect
-	if known != nil {
-		detect = func(*input) (format[T], error) { return *known, nil }
-	}
-	go f.read(counted, detect)
-	err = p.consume(ctx, s, f)
+	f.name, f.bytes = s.Name, bytes
+	go read(f)
+	err := p.consume(ctx, s, f)
 	p.run.reportDuplicates(s.Name)
-	p.progress(s, counted.n.Load(), true)
+	p.progress(s, bytes.Load(), true)
 	return err
 }
 
@@ -177,6 +182,9 @@ func (p *pipeline[T]) consume(ctx context.Context, s Source, f *decodePool[T]) e
 			p.run.report.warn(Warning{Source: s.Name, Message: "empty"})
 			return nil
 		case b.err != nil:
+			if p.truncated != nil && rows > 0 {
+				p.truncated(s.Name)
+			}
 			return sourceError(s, b.err)
 		}
 		p.progress(s, b.bytes, false)
@@ -209,7 +217,7 @@ func (p *pipeline[T]) store(ctx context.Context, s Source, b *batch[T], f *decod
 	}
 	if len(b.patches) > 0 && err == nil {
 		var more []refusedRow
-		more, err = p.write(context.WithoutCancel(ctx), b.patches, b.lines)
+		more, err = p.write(context.WithoutCancel(ctx), b.patches)
 		for _, r := range more {
 			r.index = b.accepted[r.index]
 			rejected = append(rejected, r)
@@ -229,8 +237,8 @@ func (p *pipeline[T]) store(ctx context.Context, s Source, b *batch[T], f *decod
 // position returns where a row of the current batch is, with its text if rejected rows are written.
 func (p *pipeline[T]) position(row int) rowPosition {
 	span := p.batch.rows[row]
-	if p.format.nameOf != nil {
-		return rowPosition{source: p.format.nameOf(span.line), line: 1}
+	if span.file != "" {
+		return rowPosition{source: span.file, line: 1}
 	}
 	at := rowPosition{source: p.name, line: span.line}
 	if p.run.rejects != nil {
@@ -256,7 +264,7 @@ func (p *pipeline[T]) sourceWarnings(s Source, f *decodePool[T]) {
 	}
 }
 
-// progress reports progress. The texts of a folder have no size that could be compared with it.
+// progress reports progress. The bytes read of the files of a folder can't be compared with its size.
 func (p *pipeline[T]) progress(s Source, bytes int64, done bool) {
 	if p.run.folder != nil {
 		s, bytes, done = p.run.folder.source, 0, false
@@ -272,8 +280,8 @@ func upsert[T any](
 	r *run,
 	write func(context.Context, []cola.Patch[T], store.Mode) ([]store.Outcome, error),
 	reason func(*cola.Patch[T]) string,
-) func(context.Context, []cola.Patch[T], []int) ([]refusedRow, error) {
-	return func(ctx context.Context, patches []cola.Patch[T], lines []int) ([]refusedRow, error) {
+) func(context.Context, []cola.Patch[T]) ([]refusedRow, error) {
+	return func(ctx context.Context, patches []cola.Patch[T]) ([]refusedRow, error) {
 		outcomes, err := write(ctx, patches, r.mode())
 		if err == nil && len(outcomes) != len(patches) {
 			err = fmt.Errorf("the store returned %d outcomes for %d records", len(outcomes), len(patches))
@@ -281,7 +289,7 @@ func upsert[T any](
 		var rejected []refusedRow
 		for i, outcome := range outcomes[:min(len(outcomes), len(patches))] {
 			if outcome == store.Refused {
-				rejected = append(rejected, refusedRow{lines[i], reason(&patches[i]), i})
+				rejected = append(rejected, refusedRow{reason(&patches[i]), i})
 				continue
 			}
 			r.report.count(outcome)

@@ -21,18 +21,19 @@ type productionWork struct {
 	reports     map[cola.ReportKey]*report
 	order       []cola.ReportKey // by first occurrence
 	refusedRows refusedReportRows
+	truncated   map[string]bool // sources that ended early
 }
 
 // report is one report of the input.
 type report struct {
-	rows   []cola.ProductionReport
-	from   []rowPosition // position of each row
-	broken bool          // one of its sources was truncated
+	rows []cola.ProductionReport
+	from []rowPosition // position of each row
 }
 
 func newProductionWork(r *run, st Target) *productionWork {
-	w := &productionWork{st: st, reports: map[cola.ReportKey]*report{}}
+	w := &productionWork{st: st, reports: map[cola.ReportKey]*report{}, truncated: map[string]bool{}}
 	w.pipeline = pipeline[cola.ProductionReport]{run: r, detect: detectProduction, write: w.collect, refused: w.addRefused}
+	w.pipeline.truncated = func(source string) { w.truncated[source] = true }
 	return w
 }
 
@@ -43,21 +44,18 @@ func (w *productionWork) addRefused(rows []partialRow[cola.ProductionReport]) {
 	}
 }
 
-// source reads a source; finish writes its reports.
-func (w *productionWork) source(ctx context.Context, s Source) error {
-	err := w.pipeline.source(ctx, s)
-	if failure := (*SourceError)(nil); errors.As(err, &failure) {
-		for _, report := range w.reports {
-			if report.from[len(report.from)-1].source == s.Name {
-				report.broken = true
-			}
+// isTruncated reports whether a file, or the archive that it is in, could not be read completely.
+func (w *productionWork) isTruncated(source string) bool {
+	for end := len(source); end > 0; end = strings.LastIndexByte(source[:end], '/') {
+		if w.truncated[source[:end]] {
+			return true
 		}
 	}
-	return err
+	return false
 }
 
 // collect adds the rows of a batch to their reports. It is the pipeline's write function.
-func (w *productionWork) collect(_ context.Context, patches []cola.Patch[cola.ProductionReport], _ []int) ([]refusedRow, error) {
+func (w *productionWork) collect(_ context.Context, patches []cola.Patch[cola.ProductionReport]) ([]refusedRow, error) {
 	for i := range patches {
 		row := patches[i].Record
 		stored := w.reports[row.Key()]
@@ -87,7 +85,7 @@ func (w *productionWork) finish(ctx context.Context) error {
 			return stoppedError(ctx)
 		}
 		stored := w.reports[key]
-		if stored.broken {
+		if slices.ContainsFunc(stored.from, func(from rowPosition) bool { return w.isTruncated(from.source) }) {
 			w.refuse(stored, func(string) string { return "its file is truncated" })
 			continue
 		}

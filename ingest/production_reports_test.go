@@ -118,3 +118,34 @@ func TestProductionProgress(t *testing.T) {
 		}
 	}
 }
+
+// TestTruncatedReports checks that a report keeps its stored rows if one of its files in a folder or
+// archive is truncated, even if a complete file has rows of the same report.
+func TestTruncatedReports(t *testing.T) {
+	file := func(rows int, value string) string {
+		row := `{"commodity":"Wine","report_type":"monthly","year":2024,"month_number":1,"value":` + value + `}` + "\n"
+		return strings.Repeat(row, rows)
+	}
+	half := "[" + strings.TrimSpace(file(1, "2")) + ","
+	tape := writeTar(t, map[string]string{"a.json": file(1, "2"), "b.json": file(1, "2")})
+	for name, sources := range map[string][]Source{
+		"folder":         {FileSource(writeFolder(t, map[string]string{"a.json": half}))},
+		"second failure": {FileSource(writeFolder(t, map[string]string{"0.json": "[{", "a.json": half, "c.json": "[{"}))},
+		"then good":      texts(half, file(1, "2")),
+		"cut archive":    {FileSource(mustWrite(t, tape[:1536]))},
+	} {
+		t.Run(name, func(t *testing.T) {
+			st := newFakeStore()
+			mustImport(t, st, ProductionReports, texts(file(3, "1"))...)
+			report, err := Import(t.Context(), st, ProductionReports, sources, Options{})
+			if err == nil || report.Changed+report.Unchanged > 0 || report.Refused == 0 {
+				t.Errorf("report = %s, error = %v, want rejected rows", report.Summary(), err)
+			}
+			for _, rows := range st.reports {
+				if len(rows) != 3 || rows[0].Value != cola.Some(1.) {
+					t.Errorf("stored rows = %v, want the old ones", rows)
+				}
+			}
+		})
+	}
+}

@@ -91,7 +91,7 @@ func colaStatsRow(fields map[string]string) (row []byte, problem string) {
 		}
 		delete(fields, name)
 	}
-	day, ok := publishedDate(date)
+	day, ok := parseDate(date)
 	if fields["snapshot_date"] = day.String(); !ok && problem == "" {
 		problem = fmt.Sprintf("month, day and year: %s is not a date", quote(date))
 	}
@@ -167,7 +167,7 @@ func formStats(r *recordReader, row *formStatsRow, carried cola.Fields, patch *c
 	}{{"processing_new", row.ProcessingNew, &t.QueueFrontierDate}, {"creation_date", row.CreationDate, &t.SnapshotDate}} {
 		text, _, _ := strings.Cut(date.text, " ")
 		var ok bool
-		if *date.day, ok = publishedDate(text); !ok && text != "" {
+		if *date.day, ok = parseDate(text); !ok && text != "" {
 			r.problems.add(date.name, fmt.Errorf("%s is not a date; %s", quote(date.text), adviceDate))
 		}
 	}

@@ -74,13 +74,10 @@ type Warning struct {
 
 // String returns source: message.
 func (w Warning) String() string {
-	switch w.Rows {
-	case 0:
+	if w.Rows == 0 {
 		return w.Source + ": " + w.Message
-	case 1:
-		return w.Source + ": " + w.Message + " (1 row)"
 	}
-	return fmt.Sprintf("%s: %s (%d rows)", w.Source, w.Message, w.Rows)
+	return fmt.Sprintf("%s: %s (%s)", w.Source, w.Message, counted(w.Rows, "row"))
 }
 
 // SourceError is the error of a source that could not be read completely.
@@ -188,7 +185,7 @@ func initialHint(initial bool) string {
 		"resume this import"
 }
 
-// undatedHint returns how searches treat the labels without an approval date and what to do next.
+// undatedHint explains how searches treat undated labels and what to do next.
 func undatedHint(r Report) string {
 	if r.Undated == 0 {
 		return ""

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/colaregistry/colaregistry/cola"
 )
@@ -249,28 +248,6 @@ func datePattern(field []byte) string {
 	return strings.Join(parts, separator)
 }
 
-// setCompleted parses a Completed Date.
-func setCompleted(day *cola.Date, completed string) error {
-	var ok bool
-	if *day, ok = publishedDate(completed); !ok {
-		return errCompleted([]byte(completed))
-	}
-	return nil
-}
-
-// publishedDate parses MM/DD/YYYY, as TTB writes dates, or YYYY-MM-DD. Leading zeros may be
-// missing.
-func publishedDate(s string) (day cola.Date, ok bool) {
-	for _, layout := range []string{"1/2/2006", "2006-1-2"} {
-		if t, err := time.Parse(layout, s); err == nil && t.Year() > 0 {
-			return cola.DateOf(t), true
-		}
-	}
-	return 0, false
-}
-
-const adviceDate = "use MM/DD/YYYY or YYYY-MM-DD"
-
 // errCompleted returns the error about an invalid Completed Date.
 func errCompleted(field []byte) error {
 	if hasShortYear(field) {
@@ -332,9 +309,11 @@ func ttbLabel(row ttbRow) (cola.Cola, error) {
 		return label, fmt.Errorf("TTB ID: %w", err)
 	}
 	if completed := unwrapText(row[ttbCompleted]); completed != "" {
-		if err := setCompleted(&label.LatestUpdateDate, completed); err != nil {
-			return label, err
+		day, ok := parseDate(completed)
+		if !ok {
+			return label, errCompleted([]byte(completed))
 		}
+		label.LatestUpdateDate = day
 	}
 	label.PermitNumber = unwrapText(row[ttbPermit])
 	label.SerialNumber = cola.Text(unwrapText(row[ttbSerial]))

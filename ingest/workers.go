@@ -2,6 +2,8 @@ package ingest
 
 import (
 	"context"
+	"fmt"
+	"sync/atomic"
 
 	"github.com/colaregistry/colaregistry/cola"
 )
@@ -12,8 +14,10 @@ type decodePool[T any] struct {
 	ordered chan *batch[T] // filled batches in source order, decoded or not
 	work    chan *batch[T] // batches to decode
 	stop    <-chan struct{}
+	ended   chan struct{} // closed when the source is no longer read
 
 	name        string // of the source
+	bytes       *atomic.Int64
 	workers     int
 	keepPartial bool      // keep the readable fields of rejected rows
 	keepText    bool      // keep the text of rows, which decoding modifies
@@ -27,6 +31,7 @@ func newDecodePool[T any](workers int, stop <-chan struct{}) *decodePool[T] {
 		ordered: make(chan *batch[T], batches),
 		work:    make(chan *batch[T], batches),
 		stop:    stop,
+		ended:   make(chan struct{}),
 		workers: workers,
 	}
 	for range batches {
@@ -35,10 +40,9 @@ func newDecodePool[T any](workers int, stop <-chan struct{}) *decodePool[T] {
 	return f
 }
 
-// read splits a source into batches until its end or until stop. It does not close the source. The
-// last batch has an error.
-func (f *decodePool[T]) read(r *countingReader, detect func(*input) (format[T], error)) {
-	defer close(f.work)
+// readFile detects the format of a file and splits it. It does not close the file.
+func (f *decodePool[T]) readFile(r *countingReader, detect func(*input) (format[T], error)) {
+	defer close(f.ended)
 	text, done, err := plainText(r)
 	if err == nil {
 		defer done()
@@ -46,10 +50,27 @@ func (f *decodePool[T]) read(r *countingReader, detect func(*input) (format[T], 
 		in.name = f.name
 		if in.skipSpace(); in.atEnd() {
 			err = errEmpty
-		} else if f.format, err = detect(in); err == nil {
-			for range f.workers {
-				go f.decode(f.format.decoder())
-			}
+		} else {
+			f.format, err = detect(in)
+		}
+	}
+	f.split(err)
+}
+
+// readPages splits pages.
+func (f *decodePool[T]) readPages(pages format[T]) {
+	defer close(f.ended)
+	f.format = pages
+	f.split(nil)
+}
+
+// split splits a source into batches until its end or until stop. The last batch has an error: err
+// if it is not nil, which means that the format is unknown.
+func (f *decodePool[T]) split(err error) {
+	defer close(f.work)
+	if err == nil {
+		for range f.workers {
+			go f.decode(f.format.decoder())
 		}
 	}
 	for {
@@ -61,7 +82,7 @@ func (f *decodePool[T]) read(r *countingReader, detect func(*input) (format[T], 
 		if err == nil {
 			b.err = f.fillBatch(b)
 		}
-		b.bytes = r.n.Load()
+		b.bytes = f.bytes.Load()
 		ended := b.err != nil // b may be reused once it has been sent
 		f.ordered <- b
 		if err != nil {
@@ -87,7 +108,7 @@ func (f *decodePool[T]) nextFree() *batch[T] {
 		return nil
 	case b := <-f.free:
 		b.text, b.rows, b.refused = b.text[:0], b.rows[:0], b.refused[:0]
-		b.lines, b.accepted = b.lines[:0], b.accepted[:0]
+		b.accepted = b.accepted[:0]
 		clear(b.patches)
 		b.patches, b.partial = b.patches[:0], b.partial[:0]
 		b.notes, b.decoded = notes{}, make(chan struct{})
@@ -148,17 +169,27 @@ func (b *batch[T]) decodeRow(n int, decode decodeFunc[T], keep bool) {
 	patch := &b.patches[len(b.patches)-1]
 	problem := row.problem
 	if problem == "" {
-		problem = decode(b.text[row.start:row.end:row.end], patch, b.notes)
+		problem = decode.safely(b.text[row.start:row.end:row.end], patch, b.notes)
 	}
 	if problem == "" {
-		b.lines = append(b.lines, row.line)
 		b.accepted = append(b.accepted, n)
 		return
 	}
-	b.refused = append(b.refused, refusedRow{row.line, problem, n})
+	b.refused = append(b.refused, refusedRow{problem, n})
 	if keep {
 		b.partial = append(b.partial, partialRow[T]{row.line, patch.Record})
 	}
 	*patch = cola.Patch[T]{}
 	b.patches = b.patches[:len(b.patches)-1]
+}
+
+// safely decodes a row. A row that makes decode panic is rejected, so that one row can't end the
+// import without a report.
+func (decode decodeFunc[T]) safely(raw []byte, patch *cola.Patch[T], notes notes) (problem string) {
+	defer func() {
+		if cause := recover(); cause != nil {
+			problem = fmt.Sprintf("can't be decoded: %v", cause)
+		}
+	}()
+	return decode(raw, patch, notes)
 }

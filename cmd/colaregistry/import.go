@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"runtime"
 	"runtime/debug"
 
@@ -99,6 +100,9 @@ func (c *importCommand) createRejects() (*rejectsFile, error) {
 	case "-":
 		return nil, errors.New("--rejects: pass a file name; standard output has the report")
 	}
+	if folder := c.inputAround(c.Rejects); folder != "" {
+		return nil, fmt.Errorf("--rejects: %s is in the input folder %s; pass a file outside it", c.Rejects, folder)
+	}
 	f, err := os.OpenFile(c.Rejects, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if errors.Is(err, fs.ErrExist) {
 		return nil, fmt.Errorf("--rejects: %s exists; pass a new file name", c.Rejects)
@@ -107,6 +111,30 @@ func (c *importCommand) createRejects() (*rejectsFile, error) {
 		return nil, fmt.Errorf("--rejects: %w", err)
 	}
 	return &rejectsFile{File: f}, nil
+}
+
+// inputAround returns the input folder that contains a file, or "". The import would read the file
+// while it writes it.
+func (c *importCommand) inputAround(file string) (folder string) {
+	dir, err := filepath.Abs(filepath.Dir(file))
+	if err != nil {
+		return ""
+	}
+	if dir, err = filepath.EvalSymlinks(dir); err != nil {
+		return "" // creating the file fails too
+	}
+	for {
+		info, err := os.Stat(dir)
+		for _, input := range c.Files {
+			if at, inputErr := os.Stat(input); err == nil && inputErr == nil && os.SameFile(info, at) {
+				return input
+			}
+		}
+		if dir == filepath.Dir(dir) {
+			return ""
+		}
+		dir = filepath.Dir(dir)
+	}
 }
 
 func (f *rejectsFile) writer() io.Writer {

@@ -33,8 +33,8 @@ func ParseABV(s string) (percent float64, ok bool) {
 
 func foldMeasure(s string) string { return strings.ToLower(strings.Join(strings.Fields(s), " ")) }
 
-// volumePart is one number with its unit.
-var volumePart = regexp.MustCompile(`^` + decimal + ` ?([a-z][a-z. ]*)`)
+// volumePart is one number with its unit. A point after a space belongs to the next number: ".9 FL. OZ."
+var volumePart = regexp.MustCompile(`^` + decimal + ` ?([a-z]+(?:\.? ?[a-z]+)*\.?) ?`)
 
 // ParseVolume reads net contents as labels and TTB's forms write them, such as "750 MILLILITERS",
 // "12 FL. OZ." and "1 PINT 9.4 FL. OZ.". Several US measures, from large to small, add up to a volume

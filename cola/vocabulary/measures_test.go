@@ -27,6 +27,7 @@ func TestParseVolume(t *testing.T) {
 		"750 MILLILITERS": {750, "milliliters"}, "750mL": {750, "milliliters"}, "1,5 L": {1.5, "liters"}, "70 cl": {700, "milliliters"},
 		"12 FL. OZ.": {12, "fluid ounces"}, "8 fl.oz.": {8, "fluid ounces"}, "16 Fluid Ounces": {16, "fluid ounces"},
 		"1 PINT 9.4 FL. OZ.": {25.4, "fluid ounces"}, "1 QUART 1 PINT": {3, "pints"}, "5.16 GALLONS": {5.16, "gallons"},
+		"1 PINT .9 FL. OZ.": {16.9, "fluid ounces"}, "1 QT. 1 PT. .8 FL. OZ.": {48.8, "fluid ounces"}, "1 pt. 6 fl. oz. ": {22, "fluid ounces"},
 		"1 PINT": {1, "pints"}, "1 Gal.": {1, "gallons"}, "1 beer barrel": {1, "beer barrels"},
 	} {
 		if v, unit, ok := ParseVolume(text); !ok || (volume{v, unit}) != want {

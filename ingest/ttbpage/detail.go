@@ -7,38 +7,45 @@ import (
 	"golang.org/x/net/html"
 )
 
-// detail reads a detail page: a name in bold, ending in a colon, and its value after it in the same cell or, for
-// blocks, in the rows below.
+// detail reads a detail page: a name in bold, ending in a colon, and its value after it in the same
+// cell or, for blocks, in the rows below. A name that occurs again is ignored, which bounds the
+// time for a hostile page.
 func (p *Page) detail() Label {
 	var l Label
-	values := map[string]*string{
-		"TTB ID": &l.TTBID, "Status": &l.Status, "Serial #": &l.SerialNumber, "Class/Type Code": &l.ClassName,
-		"Origin Code": &l.OriginName, "Brand Name": &l.BrandName, "Fanciful Name": &l.FancifulName,
-		"Type of Application": &l.ApplicationType, "For Sale In": &l.ForSaleIn, "Total Bottle Capacity": &l.BottleCapacity,
-		"Grape Varietal(s)": &l.Varietals, "Wine Vintage": &l.Vintage, "Formula": &l.Formula, "Approval Date": &l.Approval,
-		"Wine Appellation": &l.Appellation,
+	text := func(to *string) func(*html.Node) { return func(n *html.Node) { *to = textAfter(n) } }
+	items := map[string]func(name *html.Node){
+		"TTB ID": text(&l.TTBID), "Status": text(&l.Status), "Serial #": text(&l.SerialNumber), "Class/Type Code": text(&l.ClassName),
+		"Origin Code": text(&l.OriginName), "Brand Name": text(&l.BrandName), "Fanciful Name": text(&l.FancifulName),
+		"Type of Application": text(&l.ApplicationType), "For Sale In": text(&l.ForSaleIn),
+		"Total Bottle Capacity": text(&l.BottleCapacity), "Grape Varietal(s)": text(&l.Varietals), "Wine Vintage": text(&l.Vintage),
+		"Formula": text(&l.Formula), "Approval Date": text(&l.Approval), "Wine Appellation": text(&l.Appellation),
+		"Qualifications": func(n *html.Node) { l.Qualifications = block(n) },
+		placeOfBusiness:  func(n *html.Node) { l.setApplicant(block(n)) },
 	}
 	for n := range p.root.Descendants() {
 		if n.Type != html.ElementNode || n.Data != "strong" {
 			continue
 		}
 		name := strings.TrimSpace(strings.TrimSuffix(textOf(n), ":"))
-		switch {
-		case values[name] != nil:
-			*values[name] = textAfter(n)
-		case name == "Qualifications":
-			l.Qualifications = block(n)
-		case strings.HasSuffix(name, "(Principal Place of Business)"):
-			l.setApplicant(block(n))
+		if strings.HasSuffix(name, placeOfBusiness) {
+			name = placeOfBusiness
+		}
+		if read := items[name]; read != nil {
+			delete(items, name)
+			read(n)
 		}
 	}
 	return l
 }
 
-// textAfter returns the text that follows a name in its cell, leaving out help links.
+// placeOfBusiness ends the name of the applicant, which begins with the kinds of permits.
+const placeOfBusiness = "(Principal Place of Business)"
+
+// textAfter returns the text that follows a name in its cell, up to the next name, leaving out help
+// links.
 func textAfter(name *html.Node) string {
 	var b strings.Builder
-	for s := name.NextSibling; s != nil; s = s.NextSibling {
+	for s := name.NextSibling; s != nil && (s.Type != html.ElementNode || s.Data != "strong"); s = s.NextSibling {
 		if s.Type != html.ElementNode || s.Data != "a" {
 			writeText(&b, s)
 			b.WriteByte(' ')
@@ -60,8 +67,9 @@ func block(name *html.Node) (lines []string) {
 	return lines
 }
 
-// place is the last line of an address: "PORTLAND, ME 04101", or without the comma on printable forms.
-var place = regexp.MustCompile(`^(.*?),? ([A-Z]{2}) (\d{5}(?:-?\d{4})?)$`)
+// place is the last line of an address: "PORTLAND, ME 04101", or without the comma on printable
+// forms.
+var place = regexp.MustCompile(` ([A-Z]{2}) (\d{5}(?:-?\d{4})?)$`)
 
 // setApplicant reads the permit number, the business name and the address.
 func (l *Label) setApplicant(lines []string) {
@@ -71,16 +79,16 @@ func (l *Label) setApplicant(lines []string) {
 	}
 }
 
-// setAddress reads the business name, the address and, on printable forms, the trade name used on the label.
+// setAddress reads the business name, state and ZIP code and, on printable forms, the trade name
+// used on the label.
 func (l *Label) setAddress(lines []string) {
 	if len(lines) == 0 {
 		return
 	}
 	l.Applicant = lines[0]
-	for i, line := range lines[1:] {
+	for _, line := range lines[1:] {
 		if m := place.FindStringSubmatch(line); m != nil {
-			l.City, l.State, l.ZIP = m[1], m[2], m[3]
-			l.Street = lines[1 : 1+i]
+			l.State, l.ZIP = m[1], m[2]
 		}
 		if name, ok := strings.CutSuffix(line, "(Used on label)"); ok {
 			l.TradeName = strings.TrimSpace(name)

@@ -6,8 +6,11 @@ import (
 	"golang.org/x/net/html"
 )
 
-// find returns the first element in document order that matches, or nil.
+// find returns the first element in document order below n that matches, or nil.
 func find(n *html.Node, matches func(*html.Node) bool) *html.Node {
+	if n == nil {
+		return nil
+	}
 	for d := range n.Descendants() {
 		if d.Type == html.ElementNode && matches(d) {
 			return d
@@ -84,11 +87,14 @@ func linesOf(n *html.Node) []string {
 	return lines
 }
 
-// writeText writes text with "\n" for a line break or the end of a row; other white space becomes a space.
+var spaces = strings.NewReplacer("\n", " ", "\r", " ", "\t", " ")
+
+// writeText writes text with "\n" for a line break or the end of a row; other white space becomes a
+// space.
 func writeText(b *strings.Builder, n *html.Node) {
 	switch {
 	case n.Type == html.TextNode:
-		b.WriteString(strings.NewReplacer("\n", " ", "\r", " ", "\t", " ").Replace(n.Data))
+		b.WriteString(spaces.Replace(n.Data))
 		return
 	case n.Type == html.ElementNode && (n.Data == "script" || n.Data == "style"):
 		return

@@ -11,50 +11,56 @@ import (
 // itemNumber is the number of a form item, which differs between versions of the form.
 var itemNumber = regexp.MustCompile(`^\d+[a-z]?\.\s*`)
 
-// printable reads a printable form: a caption and a value in two blocks of one cell. Items for the contact and for
-// signatures are not in the table, so they are not read.
+// printable reads a printable form: a caption and a value in two blocks of one cell. Items for the
+// contact and for signatures are not in the table, so they are not read. A caption that occurs
+// again is ignored, which bounds the time for a hostile page.
 func (p *Page) printable() Label {
 	l := Label{HasImages: true}
-	values := map[string]*string{
-		"TTB ID": &l.TTBID, "CT": &l.ClassCode, "OR": &l.OriginCode, "SERIAL NUMBER": &l.SerialNumber,
-		"BRAND NAME": &l.BrandName, "FANCIFUL NAME": &l.FancifulName, "GRAPE VARIETAL(S)": &l.Varietals,
-		"FORMULA": &l.Formula, "ALCOHOL CONTENT": &l.AlcoholContent, "WINE APPELLATION": &l.Appellation,
-		"WINE APPELLATION IF ON LABEL": &l.Appellation, "WINE VINTAGE DATE IF ON LABEL": &l.Vintage,
-		"DATE OF APPLICATION": &l.Application, "DATE ISSUED": &l.Approval,
-		"CLASS/TYPE DESCRIPTION": &l.ClassName, "EXPIRATION DATE": &l.Expiration,
+	text := func(to *string) func(*html.Node) {
+		return func(n *html.Node) { *to = strings.Join(valueLines(n), " ") }
+	}
+	items := map[string]func(caption *html.Node){
+		"TTB ID": text(&l.TTBID), "CT": text(&l.ClassCode), "OR": text(&l.OriginCode), "SERIAL NUMBER": text(&l.SerialNumber),
+		"BRAND NAME": text(&l.BrandName), "FANCIFUL NAME": text(&l.FancifulName), "GRAPE VARIETAL(S)": text(&l.Varietals),
+		"FORMULA": text(&l.Formula), "ALCOHOL CONTENT": text(&l.AlcoholContent), "WINE APPELLATION": text(&l.Appellation),
+		"WINE APPELLATION IF ON LABEL": text(&l.Appellation), "WINE VINTAGE DATE IF ON LABEL": text(&l.Vintage),
+		"DATE OF APPLICATION": text(&l.Application), "DATE ISSUED": text(&l.Approval),
+		"CLASS/TYPE DESCRIPTION": text(&l.ClassName), "EXPIRATION DATE": text(&l.Expiration),
+		"STATUS": func(n *html.Node) {
+			l.Status = strings.TrimSuffix(strings.TrimPrefix(strings.Join(valueLines(n), " "), "THE STATUS IS "), ".")
+		},
+		"QUALIFICATIONS": func(n *html.Node) { l.Qualifications = valueLines(n) },
+		"NET CONTENTS":   func(n *html.Node) { l.NetContents = valueLines(n) },
+		"PLANT REGISTRY": func(n *html.Node) {
+			if lines := valueLines(n); len(lines) > 0 {
+				l.PermitNumber = lines[0]
+			}
+		},
+		"NAME AND ADDRESS OF APPLICANT": func(n *html.Node) { l.setAddress(valueLines(n)) },
+		"SOURCE OF PRODUCT":             func(n *html.Node) { l.Source = checked(ancestor(n, "td"), "Source of Product: ") },
+		"TYPE OF PRODUCT":               func(n *html.Node) { l.ProductType = checked(ancestor(n, "td"), "Type of Product: ") },
+		"TYPE OF APPLICATION":           func(n *html.Node) { l.readApplicationTypes(ancestor(n, "td")) },
 	}
 	for n := range p.root.Descendants() {
 		if n.Type != html.ElementNode || n.Data != "div" || !hasClass(n, "label", "boldlabel") {
 			continue
 		}
 		name := caption(n)
-		lines := valueLines(n)
-		switch {
-		case values[name] != nil:
-			*values[name] = strings.Join(lines, " ")
-		case name == "STATUS":
-			l.Status = strings.TrimSuffix(strings.TrimPrefix(strings.Join(lines, " "), "THE STATUS IS "), ".")
-		case name == "QUALIFICATIONS":
-			l.Qualifications = lines
-		case name == "NET CONTENTS":
-			l.NetContents = lines
-		case strings.HasPrefix(name, "PLANT REGISTRY") && len(lines) > 0:
-			l.PermitNumber = lines[0]
-		case strings.HasPrefix(name, "NAME AND ADDRESS OF APPLICANT"):
-			l.setAddress(lines)
-		case strings.HasPrefix(name, "SOURCE OF PRODUCT"):
-			l.Source = checked(ancestor(n, "td"), "Source of Product: ")
-		case strings.HasPrefix(name, "TYPE OF PRODUCT"):
-			l.ProductType = checked(ancestor(n, "td"), "Type of Product: ")
-		case strings.HasPrefix(name, "TYPE OF APPLICATION"):
-			l.readApplicationTypes(ancestor(n, "td"))
+		if read := items[name]; read != nil {
+			delete(items, name)
+			read(n)
 		}
 	}
 	l.Images = p.images()
 	return l
 }
 
-// caption returns the name of an item without its number and remarks.
+// longCaptions are the beginnings of captions that instructions follow.
+var longCaptions = []string{
+	"PLANT REGISTRY", "NAME AND ADDRESS OF APPLICANT", "SOURCE OF PRODUCT", "TYPE OF PRODUCT", "TYPE OF APPLICATION",
+}
+
+// caption returns the name of an item without its number, remarks and instructions.
 func caption(n *html.Node) string {
 	var b strings.Builder
 	for c := n.FirstChild; c != nil; c = c.NextSibling {
@@ -63,7 +69,13 @@ func caption(n *html.Node) string {
 		}
 	}
 	name := strings.Join(strings.Fields(strings.ReplaceAll(b.String(), "\u00a0", " ")), " ")
-	return strings.TrimSuffix(itemNumber.ReplaceAllString(name, ""), " (If any)")
+	name = strings.TrimSuffix(itemNumber.ReplaceAllString(name, ""), " (If any)")
+	for _, start := range longCaptions {
+		if strings.HasPrefix(name, start) {
+			return start
+		}
+	}
+	return name
 }
 
 // valueLines returns the text of the value blocks after a caption, up to the next caption.
@@ -88,31 +100,30 @@ func checked(cell *html.Node, prefix string) string {
 	return strings.TrimPrefix(attribute(box, "alt"), prefix)
 }
 
-// readApplicationTypes reads the boxes of the types of application and the values written into their texts.
+// readApplicationTypes reads the boxes of the types of application and the values written into
+// their texts.
 func (l *Label) readApplicationTypes(cell *html.Node) {
 	if cell == nil {
 		return
 	}
+	read := map[string]bool{}
 	for n := range cell.Descendants() {
-		if n.Type != html.ElementNode || n.Data != "input" {
+		name := attribute(n, "alt")
+		if n.Type != html.ElementNode || n.Data != "input" || read[name] {
 			continue
 		}
-		written := textOf(find(ancestor(n, "tr"), func(n *html.Node) bool { return n.Data == "strong" }))
-		switch on := hasAttribute(n, "checked"); attribute(n, "alt") {
-		case "Certificate of label Approval": // sic: the box of the exemption
-			if on {
-				l.ForSaleIn = written
-			}
-		case "Distinctive Liquor Bottle Approval":
-			l.DistinctiveChecked = on
-			if on {
-				l.BottleCapacity = written
-			}
-		case "Previous TTB Id":
-			l.ResubmissionChecked = on
-			if on {
-				l.ResubmissionOf = written
-			}
+		read[name] = true
+		written := func() string {
+			return textOf(find(ancestor(n, "tr"), func(n *html.Node) bool { return n.Data == "strong" }))
+		}
+		switch {
+		case !hasAttribute(n, "checked"):
+		case name == "Certificate of label Approval": // sic: the box of the exemption
+			l.ForSaleIn = written()
+		case name == "Distinctive Liquor Bottle Approval":
+			l.DistinctiveChecked, l.BottleCapacity = true, written()
+		case name == "Previous TTB Id":
+			l.ResubmissionChecked, l.ResubmissionOf = true, written()
 		}
 	}
 }
@@ -120,7 +131,8 @@ func (l *Label) readApplicationTypes(cell *html.Node) {
 // dimensions is the line above an image.
 var dimensions = regexp.MustCompile(`Actual Dimensions: ([\d.]+) inches W X ([\d.]+) inches H`)
 
-// attachment is the address of an image. The site escapes neither spaces nor ampersands in file names.
+// attachment is the address of an image. The site escapes neither spaces nor ampersands in file
+// names.
 var attachment = regexp.MustCompile(`/publicViewAttachment\.do\?filename=(.*)&filetype=`)
 
 // images returns the label images in the order of the form.

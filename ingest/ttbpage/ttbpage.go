@@ -1,15 +1,13 @@
 // Package ttbpage reads the pages of TTB's Public COLA Registry as its web site serves them.
 //
-// It extracts texts as they are on the page; package ingest turns them into values. The contact block of a
-// page (person, phone, fax, email) and signatures are never read.
+// It extracts texts as they are on the page; package ingest turns them into values. The contact
+// block of a page (person, phone, fax, email) and signatures are never read.
 package ttbpage
 
 import (
 	"bytes"
 	"errors"
 	"fmt"
-	"regexp"
-	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -20,7 +18,8 @@ import (
 // Kind is the kind of a page.
 type Kind string
 
-// The kinds of pages. The site answers requests that it does not serve with the last three, often with status 200.
+// The kinds of pages. The site answers requests that it does not serve with the last three, often
+// with status 200.
 const (
 	Detail    Kind = "detail page"      // viewColaDetails.do?action=publicDisplaySearchBasic
 	Printable Kind = "printable form"   // viewColaDetails.do?action=publicFormDisplay
@@ -51,8 +50,8 @@ type Page struct {
 	root *html.Node
 }
 
-// Parse reads a page. The site declares ISO 8859-1 and serves UTF-8, so the declaration is ignored: text that is
-// not UTF-8 is read as Windows-1252.
+// Parse reads a page. The site declares ISO 8859-1 and serves UTF-8, so the declaration is ignored:
+// text that is not UTF-8 is read as Windows-1252.
 func Parse(text []byte) (*Page, error) {
 	if !utf8.Valid(text) {
 		var err error
@@ -97,41 +96,41 @@ func isCaptcha(n *html.Node) bool {
 	return strings.Contains(strings.ToLower(attribute(n, "src")+attribute(n, "class")+attribute(n, "id")), "captcha")
 }
 
-// Label is a label as a detail page or printable form shows it. Texts that the page lacks are empty.
+// Label is a label as a detail page or printable form shows it. Texts that the page lacks are
+// empty.
 type Label struct {
-	TTBID            string
-	Status           string // such as SURRENDERED
-	PermitNumber     string
-	BrandName        string
-	FancifulName     string
-	SerialNumber     string
-	Formula          string
-	ClassCode        string // printable form
-	ClassName        string
-	OriginCode       string // printable form
-	OriginName       string // detail page
-	ProductType      string // printable form: Wine, Distilled Spirits or Malt Beverage
-	Source           string // printable form: Domestic or Imported
-	ApplicationType  string // detail page
-	ForSaleIn        string // state of an exemption
-	BottleCapacity   string // of a distinctive bottle
-	ResubmissionOf   string // TTB ID of the rejected application
-	Applicant        string // business name
-	TradeName        string // printable form: the name used on the label, if it differs
-	Street           []string
-	City, State, ZIP string
-	Varietals        string
-	Vintage          string
-	Appellation      string
-	NetContents      []string
-	AlcoholContent   string
-	Application      string // date, MM/DD/YYYY
-	Approval         string // date
-	Expiration       string // date
-	Qualifications   []string
-	Images           []Image
-	HasImages        bool // the page lists the images: it is a printable form
-	// Of a printable form: which approvals were requested.
+	TTBID           string
+	Status          string // such as SURRENDERED
+	PermitNumber    string
+	BrandName       string
+	FancifulName    string
+	SerialNumber    string
+	Formula         string
+	ClassCode       string // printable form
+	ClassName       string
+	OriginCode      string // printable form
+	OriginName      string // detail page
+	ProductType     string // printable form: Wine, Distilled Spirits or Malt Beverage
+	Source          string // printable form: Domestic or Imported
+	ApplicationType string // detail page
+	ForSaleIn       string // state of an exemption
+	BottleCapacity  string // of a distinctive bottle
+	ResubmissionOf  string // TTB ID of the rejected application
+	Applicant       string // business name
+	TradeName       string // printable form: the name used on the label, if it differs
+	State, ZIP      string
+	Varietals       string
+	Vintage         string
+	Appellation     string
+	NetContents     []string
+	AlcoholContent  string
+	Application     string // date, MM/DD/YYYY
+	Approval        string // date
+	Expiration      string // date
+	Qualifications  []string
+	Images          []Image
+	HasImages       bool // the page lists the images: it is a printable form
+	// Approvals requested on a printable form.
 	DistinctiveChecked  bool // of a distinctive bottle
 	ResubmissionChecked bool // after a rejection
 }
@@ -158,18 +157,4 @@ func (p *Page) Label() (Label, error) {
 		return Label{}, fmt.Errorf("%s without a TTB ID: %w", p.Kind, ErrNoLabel)
 	}
 	return l, nil
-}
-
-// total is the sentence above the rows of a result page: "1 to 20 of 1000 (Total Matching Records: 5954)".
-var total = regexp.MustCompile(`(\d+) to (\d+) of (\d+)\s*\(Total Matching Records: (\d+)\)`)
-
-// Total returns the number of labels that a search matches, and the number that its export has, from a result page.
-func (p *Page) Total() (matching, listed int, ok bool) {
-	m := total.FindStringSubmatch(textOf(p.root))
-	if p.Kind != Results || m == nil {
-		return 0, 0, false
-	}
-	matching, err1 := strconv.Atoi(m[4])
-	listed, err2 := strconv.Atoi(m[3])
-	return matching, listed, err1 == nil && err2 == nil
 }
