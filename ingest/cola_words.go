@@ -2,11 +2,15 @@ package ingest
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
+
+// grapeShare is the share of a grape in a blend, as in "60% Malbec".
+var grapeShare = regexp.MustCompile(`^\d{1,3}(\.\d+)?\s*%\s*(?:of\s+)?\b`)
 
 // colaSynonyms maps other names of label fields, mostly those on TTB's forms and pages, to the API's.
 var colaSynonyms = map[string]string{

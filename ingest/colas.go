@@ -172,6 +172,9 @@ func finishCola(r *recordReader, c *cola.Cola, carried cola.Fields, patch *cola.
 func normalizeCola(r *recordReader, c *cola.Cola, carried cola.Fields) cola.Fields {
 	setWords(c)
 	carried = deriveCodes(c, setUnit(r, c, carried))
+	for i, grape := range c.GrapeVarietals {
+		c.GrapeVarietals[i] = grapeShare.ReplaceAllString(grape, "")
+	}
 	if c.TTBID == 0 {
 		r.problems.add("", errors.New("missing required field: ttb_id"))
 	}

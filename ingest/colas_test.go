@@ -129,6 +129,7 @@ func TestColaValues(t *testing.T) {
 			c.IsResubmission, c.IsDistinctiveContainer, c.ForResubmissionTTBID = cola.Some(true), cola.Some(false), 6090001000048
 		}},
 		{`"grape_varietals":"Merlot, Petit  Verdot,,"`, func(c *cola.Cola) { c.GrapeVarietals = []string{"Merlot", "Petit Verdot"} }},
+		{`"grape_varietals":"60% Malbec, 12.5 % Petit Verdot, 100%"`, func(c *cola.Cola) { c.GrapeVarietals = []string{"Malbec", "Petit Verdot", "100%"} }},
 		{`"grape_varietals":["Merlot",null," ",2],"llm_liquor_grains":[]`, func(c *cola.Cola) { c.GrapeVarietals = []string{"Merlot", "2"} }},
 		{`"llm_category_path":"Wine>Red Wine  > Merlot"`,
 			func(c *cola.Cola) { c.LLMCategoryPath, c.LLMCategory = "Wine > Red Wine > Merlot", "Merlot" }},

@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"fmt"
@@ -27,6 +28,10 @@ var pageProblems = map[ttbpage.Kind]string{
 	ttbpage.Unknown:   "unknown web page; expected a detail page or a printable form of TTB's Public COLA Registry",
 }
 
+// problemCutOff is the reason why an incomplete page is rejected. Its last value may be cut off, too,
+// and would replace a complete one.
+const problemCutOff = "the page is incomplete: it has no </html>; download it again"
+
 // pageDecoder decodes pages of TTB's registry. A page sets the fields that it states; it never clears
 // a field.
 func pageDecoder() decodeFunc[cola.Cola] {
@@ -39,6 +44,9 @@ func pageDecoder() decodeFunc[cola.Cola] {
 		}
 		if problem := pageProblems[page.Kind]; problem != "" {
 			return problem
+		}
+		if !bytes.Contains(bytes.ToLower(raw), []byte("</html")) {
+			return problemCutOff
 		}
 		stated, err := page.Label()
 		if err != nil {

@@ -106,7 +106,7 @@ func labelsOnPages() []cola.Cola {
 			c.ApplicationDate, c.ApprovalDate = day(2020, 7, 6), day(2020, 7, 22)
 			c.AddressRecipient, c.AddressState, c.AddressZipCode = "Finca La Malena, Finca La Malena, LLC", "CA", "92264"
 			c.SerialNumber, c.WineAppellation = "202003", "MENDOZA"
-			c.GrapeVarietals = []string{"60% malbec", "40% Cabernet Franc"}
+			c.GrapeVarietals = []string{"malbec", "Cabernet Franc"}
 		}, "front jpg 3.54 5.9", "back png 2.75 4.72"),
 		labelOnPages(22122001000150, "MARNAVELI", "MA-I-21038", func(c *cola.Cola) {
 			c.ProductType, c.ClassID, c.ClassName = vocabulary.Wine, "80", "TABLE RED WINE"

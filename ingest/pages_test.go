@@ -307,6 +307,7 @@ func TestRejectedPages(t *testing.T) {
 		"captcha":  `<html><body>What code is in the image?<img src="/captcha.jpg">`,
 		"error":    "<html><title>Error 500</title>",
 		"unknown":  "<html><title>Wine shop</title>Buy now",
+		"cut off":  samplePage(t, "detail.html")[:len(samplePage(t, "detail.html"))*9/10],
 		"no ID":    strings.Replace(samplePage(t, "detail.html"), "24031001000007", "", 1),
 		"short ID": strings.Replace(samplePage(t, "detail.html"), "24031001000007", "87012345", 1),
 		"date":     strings.Replace(samplePage(t, "detail.html"), "02/14/2024", "14/02/2024", 1),

@@ -19,16 +19,17 @@ type coverageCache struct {
 
 // dailyValue computes a value once a day.
 type dailyValue[T any] struct {
-	mu    sync.Mutex
-	today cola.Date // zero before the first call
-	value T
+	mu       sync.Mutex
+	computed bool
+	today    cola.Date // of value
+	value    T
 }
 
 func (d *dailyValue[T]) on(today cola.Date, compute func() T) T {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.today != today {
-		d.today, d.value = today, compute()
+	if !d.computed || d.today != today {
+		d.computed, d.today, d.value = true, today, compute()
 	}
 	return d.value
 }
