@@ -328,7 +328,7 @@ func requireColumns(missing []string, format, columns string) error {
 	return fmt.Errorf("missing columns: %s; %s has %s", strings.Join(missing, ", "), format, columns)
 }
 
-// missing returns the titles whose fields have no column.
+// missing returns the titles of fields without a column.
 func (s *schema) missing(names []string, titles ...string) (missing []string) {
 	for _, title := range titles {
 		if _, ok := s.column(names, s.fields[s.byName[foldColumn(title)]].name); !ok {

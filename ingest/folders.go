@@ -31,7 +31,7 @@ type folderReader struct {
 	err             error // ended the list of files early
 }
 
-// openedFile is a file whose first bytes have been read.
+// openedFile is a file that has been sniffed.
 type openedFile struct {
 	name    string // with the source's
 	content content

@@ -123,7 +123,7 @@ func (p *pipeline[T]) read(ctx context.Context, s Source) error {
 	return p.folder(ctx, s, list)
 }
 
-// file reads one file, whose format it detects.
+// file reads one file and detects its format.
 func (p *pipeline[T]) file(ctx context.Context, s Source) error {
 	p.run.source = s.Name
 	r, err := s.Open()

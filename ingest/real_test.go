@@ -118,7 +118,7 @@ func TestRealReferences(t *testing.T) {
 	}
 }
 
-// TestRealReferenceFormats imports the current downloads of TTB, whose values are invented.
+// TestRealReferenceFormats imports TTB's current downloads, with invented values.
 func TestRealReferenceFormats(t *testing.T) {
 	st := newFakeStore()
 	for _, test := range []struct {

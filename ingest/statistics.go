@@ -41,7 +41,7 @@ func detectProduction(in *input) (format[cola.ProductionReport], error) {
 	return statistics(in, header)
 }
 
-// statistics reads TTB's monthly and yearly statistics, whose columns imply the report type. They
+// statistics reads TTB's monthly and yearly statistics. Their columns imply the report type. They
 // have no units, which follow from the commodity and the group.
 func statistics(in *input, header csvHeader) (format[cola.ProductionReport], error) {
 	missing := productionSchema.missing(header.names, "Year", "Statistical_Group", "Value", "commodity")

@@ -167,7 +167,7 @@ func TestTTBExportLongContinuation(t *testing.T) {
 	}
 }
 
-// TestTTBExportColumns checks exports whose columns were edited.
+// TestTTBExportColumns checks exports with edited columns.
 func TestTTBExportColumns(t *testing.T) {
 	const want = `12345001000001|NJ-I-721|2024-01-02|A, B|C "D"|51|FRANCE|80|TABLE RED WINE`
 	reports := golden.Load(t, "ttb_columns")

@@ -105,7 +105,7 @@ func TestIsHTML(t *testing.T) {
 	}
 }
 
-// crashers are pages whose boxes are in a cell without a row.
+// crashers are pages with boxes in a cell without a row.
 var crashers = []string{
 	`<title>OMB No. 1513-0020</title><template><td><div class="label">TYPE OF APPLICATION</div><input checked alt="Previous TTB Id"></td></template>`,
 	`<title>OMB No. 1513-0020</title><svg><td><foreignObject><div class="label">TYPE OF APPLICATION</div><input checked alt="Previous TTB Id">`,
