@@ -190,13 +190,10 @@ func undatedHint(r Report) string {
 	if r.Undated == 0 {
 		return ""
 	}
-	hint := ""
-	if r.Estimated > 0 {
-		hint = fmt.Sprintf("; %d have an estimated date, which importing the detail page replaces", r.Estimated)
-	}
-	if n := r.Undated - r.Estimated; n > 0 {
-		hint += fmt.Sprintf("; %d have no date, because their ID has no valid receipt date: only searches with "+
-			"date_range=all find them", n)
+	none := r.Undated - r.Estimated
+	hint := fmt.Sprintf(" (%d estimated, %d undated); to get the dates, import the detail pages", r.Estimated, none)
+	if none > 0 {
+		hint += "; only searches with date_range=all find undated labels"
 	}
 	return hint
 }
