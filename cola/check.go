@@ -128,6 +128,7 @@ func (m *Image) check(f *recordErrors) {
 	f.name("ttb_image_id", m.TTBImageID)
 	f.count("image_index", Some(m.ImageIndex), math.MaxInt32)
 	f.oneOf("container_position", string(m.ContainerPosition), ContainerPositions())
+	f.name("file_name", string(m.FileName))
 	f.name("extension_type", string(m.ExtensionType))
 	if m.ExtensionType == "" && extensionOf(m.ImageURL) == "" {
 		f.add("extension_type", "is required, because image_url has no image file name; for example jpg")

@@ -55,7 +55,7 @@ type Cola struct {
 	AddressZipCode         Text      `json:"address_zip_code" nullable:"true" doc:"ZIP code of the applicant's business address." example:"07927"`
 	AddressState           Text      `json:"address_state" nullable:"true" doc:"State of the applicant's business address." example:"NJ"`
 	TradeName              Text      `json:"trade_name" nullable:"true" doc:"Applicant's trade name used on the label, if it differs." example:"NIEDERHOFF WINES"`
-	SerialNumber           Text      `json:"serial_number" nullable:"true" doc:"Applicant's number of the application." example:"11NI11"`
+	SerialNumber           Text      `json:"serial_number" nullable:"true" doc:"Serial number that the applicant assigned to the application." example:"11NI11"`
 	Formula                Text      `json:"formula" nullable:"true" doc:"Numbers of the approved formulas." example:"1007041"`
 	Qualifications         Text      `json:"qualifications" nullable:"true" doc:"Conditions of the approval, one per line." example:"NO MORE USE-UPS WILL BE GRANTED."`
 
@@ -100,6 +100,7 @@ type Image struct {
 	TTBImageID        string       `json:"ttb_image_id" doc:"ID of the image." example:"11054001000049-1"`
 	ImageIndex        int          `json:"image_index" doc:"Position among the label's images, from 0." example:"0"`
 	ContainerPosition Text         `json:"container_position" enum:"front,back,neck,strip,other" doc:"Position on the container; other if unknown." example:"front"`
+	FileName          Text         `json:"file_name" nullable:"true" doc:"File name that the applicant chose; null if unknown." example:"front label.jpg"`
 	ExtensionType     Text         `json:"extension_type" doc:"File name extension; unknown if not stated and not in image_url." example:"jpg"`
 	WidthPixels       Opt[int]     `json:"width_pixels" nullable:"true" doc:"Width in pixels." example:"900"`
 	HeightPixels      Opt[int]     `json:"height_pixels" nullable:"true" doc:"Height in pixels." example:"1200"`

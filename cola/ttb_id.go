@@ -63,7 +63,7 @@ func (id *TTBID) UnmarshalText(b []byte) error {
 	}
 	v, ok := ParseTTBID(string(b))
 	if !ok {
-		return fmt.Errorf("%q is not a TTB ID: 14 digits, such as 11054001000049", b)
+		return fmt.Errorf("%q is not a TTB ID; use 14 digits, such as 11054001000049", b)
 	}
 	*id = v
 	return nil

@@ -135,7 +135,7 @@ func newLabelImage(img *cola.Image, number int, of labelRow, links recordLinks) 
 	}
 	one.Facts = facts(
 		textFact("Position", img.ContainerPosition), intFact("Index", cola.Some(img.ImageIndex)),
-		textFact("File type", img.ExtensionType),
+		textFact("File type", img.ExtensionType), textFact("File name", img.FileName),
 		wordsFact("Size (px)", dimensions(img.WidthPixels, img.HeightPixels, " × ")),
 		wordsFact("Size (in)", dimensions(img.WidthInches, img.HeightInches, " × ")),
 		decimalFact("File size (MB)", img.FileSizeMB), intFact("Barcodes", img.BarcodeCount),

@@ -116,7 +116,7 @@ func setNumber(field any, s string, form textForm) error {
 		return setBoolText(f, s)
 	case *cola.Text, *string:
 		if strings.ContainsAny(s, "eE") {
-			return fmt.Errorf("%s is a rounded number; write the value as text", quote(s))
+			return fmt.Errorf("%s is in scientific notation; write the value as text", quote(s))
 		}
 		if form.zip {
 			s = padZIP(s)
@@ -206,9 +206,9 @@ func setTTBID(f *cola.TTBID, s string) error {
 		case digits && len(s) >= 6 && len(s) <= 12:
 			hint = "; shorter IDs of old applications are not supported"
 		case strings.Contains(s, "E+"):
-			hint = "; a spreadsheet rounded it to a number"
+			hint = "; a spreadsheet turned it into a rounded number"
 		}
-		return fmt.Errorf("%s is not a TTB ID: 14 digits, such as 11054001000049%s", quote(s), hint)
+		return fmt.Errorf("%s is not a TTB ID; use 14 digits, such as 11054001000049%s", quote(s), hint)
 	}
 	*f = id
 	return nil

@@ -155,7 +155,7 @@ func (r *folderReader) warnings() (warnings []string) {
 		warnings = append(warnings, counted(r.results, string(ttbpage.Results))+" skipped; "+adviceResults)
 	}
 	if r.others > 0 {
-		warnings = append(warnings, fmt.Sprintf("%s of other formats skipped, such as %s",
+		warnings = append(warnings, fmt.Sprintf("%s in unsupported formats skipped, such as %s",
 			counted(r.others, "file"), strings.Join(r.otherNames, ", ")))
 	}
 	return warnings
@@ -219,7 +219,7 @@ func (p *pipeline[T]) folder(ctx context.Context, s Source, list files) error {
 	}
 	failures := r.failures.list
 	if r.failures.more > 0 {
-		err := fmt.Errorf("%s failed for such reasons", counted(r.failures.more, "more file"))
+		err := fmt.Errorf("%s failed for similar reasons", counted(r.failures.more, "more file"))
 		failures = append(failures, &SourceError{Source: s.Name, Err: err})
 	}
 	switch {

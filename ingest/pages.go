@@ -168,6 +168,7 @@ func (r *recordReader) pageImages(listed []ttbpage.Image, id cola.TTBID) (images
 			TTBImageID:        fmt.Sprintf("%s-%d", id, i+1),
 			ImageIndex:        i,
 			ContainerPosition: cola.Text(normalizeSpace(stated.Position)),
+			FileName:          cola.Text(normalizeSpace(stated.FileName)),
 			ExtensionType:     extensionOf(stated.FileName),
 		}
 		setPosition(&image)
@@ -227,6 +228,9 @@ func mergeImages(listed, stored []cola.Image) (found bool) {
 		found = true
 		merged := stored[at]
 		merged.ImageIndex, merged.ContainerPosition = m.ImageIndex, m.ContainerPosition
+		if m.FileName != "" {
+			merged.FileName = m.FileName
+		}
 		if m.WidthInches.OK {
 			merged.WidthInches, merged.HeightInches = m.WidthInches, m.HeightInches
 		}

@@ -30,7 +30,7 @@ const unreviewed = "TTB has not reviewed this label for type size, characters pe
 	"with the TTB labeling regulations, 27 CFR parts 4, 5, 7, and 16, as applicable."
 
 // labelOnPages returns a label with what most of the real pages state, and with the given fields. The
-// images are "position extension width height".
+// images are "position width height file name".
 func labelOnPages(id cola.TTBID, brand, permit string, set func(*cola.Cola), images ...string) cola.Cola {
 	c := cola.Cola{ColaSummary: cola.ColaSummary{
 		TTBID: id, BrandName: brand, PermitNumber: permit, ApplicationStatus: vocabulary.StatusSurrendered,
@@ -39,10 +39,13 @@ func labelOnPages(id cola.TTBID, brand, permit string, set func(*cola.Cola), ima
 	c.IsDistinctiveContainer, c.IsResubmission = cola.Some(false), cola.Some(false)
 	for i, text := range images {
 		m := cola.Image{TTBImageID: fmt.Sprintf("%s-%d", id, i+1), ImageIndex: i}
+		parts := strings.SplitN(text, " ", 4)
 		var width, height float64
-		if _, err := fmt.Sscan(text, &m.ContainerPosition, &m.ExtensionType, &width, &height); err != nil {
+		if _, err := fmt.Sscan(parts[1]+" "+parts[2], &width, &height); err != nil {
 			panic(err)
 		}
+		m.ContainerPosition, m.FileName = cola.Text(parts[0]), cola.Text(parts[3])
+		m.ExtensionType = cola.Text(parts[3][strings.LastIndex(parts[3], ".")+1:])
 		m.WidthInches, m.HeightInches = cola.Some(width), cola.Some(height)
 		c.Images = append(c.Images, m)
 	}
@@ -63,7 +66,7 @@ func labelsOnPages() []cola.Cola {
 			c.AddressRecipient, c.AddressState, c.AddressZipCode = "HOWLING MOON, THE COPPER STILL LLC", "NC", "28804"
 			c.TradeName, c.SerialNumber, c.Formula = "HOWLING MOON", "122016", "1007041"
 			c.ABV, c.Volume, c.VolumeUnit = cola.Some(50.0), cola.Some(750.0), "milliliters"
-		}, "front jpg 4 3.5", "back jpg 3.25 3.5"),
+		}, "front 4 3.5 Black Label copy.jpg", "back 3.25 3.5 Back Label special blend copy.jpg"),
 		labelOnPages(14251001000304, "VICTORIA", "NJ-I-21067", func(c *cola.Cola) {
 			c.ProductType, c.ClassID, c.ClassName = vocabulary.MaltBeverage, "952", "ALE"
 			c.OriginID, c.OriginName, c.DomesticOrImported = "81", "MEXICO", "imported"
@@ -71,7 +74,7 @@ func labelsOnPages() []cola.Cola {
 			c.AddressRecipient, c.AddressState, c.AddressZipCode = "R.R. IMPORTACIONES, INC.", "NJ", "07055"
 			c.SerialNumber = "14BR04"
 			c.ABV, c.Volume, c.VolumeUnit = cola.Some(4.0), cola.Some(8.0), "fluid ounces"
-		}, "front jpg 3.93 4.72"),
+		}, "front 3.93 4.72 Victoria-2ND-Corrected.jpg"),
 		labelOnPages(16225001000074, "AGRIOLE GUSSALLI BERETTA", "ME-I-15006", func(c *cola.Cola) {
 			c.ProductType, c.ClassID, c.ClassName = vocabulary.Wine, "80", "TABLE RED WINE"
 			c.OriginID, c.OriginName, c.DomesticOrImported = "50", "ITALY", "imported"
@@ -83,7 +86,7 @@ func labelsOnPages() []cola.Cola {
 			c.ABV, c.Volume, c.VolumeUnit = cola.Some(13.5), cola.Some(750.0), "milliliters"
 			c.Qualifications = `When new labels are printed, the alcohol content statement must be changed to one of the following: ` +
 				`"Alc. ___% by Vol.."," Alc. by Vol.. __%","___% Alc. by Vol.." or "___% Alc. / Vol.". See 27 CFR 4.36 (b).` + "\n" + unreviewed
-		}, "front jpg 2.4 3.1", "back jpg 2.4 2.75"),
+		}, "front 2.4 3.1 Barbera Brand 1.jpg", "back 2.4 2.75 Barbera Back.jpg"),
 		labelOnPages(16323001000323, "ANGEL'S ENVY", "DSP-KY-15007", func(c *cola.Cola) {
 			c.ProductName, c.ProductType = "FROM THE CELLARS OF LINCOLN HENDERSON", vocabulary.DistilledSpirits
 			c.ClassID, c.ClassName = "641", "WHISKY SPECIALTIES"
@@ -91,7 +94,8 @@ func labelsOnPages() []cola.Cola {
 			c.ApplicationDate, c.ApprovalDate = day(2016, 11, 18), day(2017, 1, 10)
 			c.AddressRecipient, c.AddressState, c.AddressZipCode = "STRONG SPIRITS, INC.", "KY", "40004"
 			c.TradeName, c.SerialNumber = "LOUISVILLE SPIRITS GROUP", "160061"
-		}, "front jpg 3.24 6.3", "back jpg 3.25 6.3", "strip jpg 6.4 0.51", "other jpg 3.85 1.06", "other jpg 3.85 1.06"),
+		}, "front 3.24 6.3 AngelsEnvyFrontBottleArt.jpg", "back 3.25 6.3 AngelsEnvyBackBottleArt.jpg",
+			"strip 6.4 0.51 AngelsEnvyCorkStrip.jpg", "other 3.85 1.06 AngelsEnvySideBatchLabel.jpg", "other 3.85 1.06 AngelsEnvySideGovtWarning.jpg"),
 		labelOnPages(19276001000953, "COASTERS", "DSP-CA-20189", func(c *cola.Cola) {
 			c.ProductName, c.ProductType = "HAND CRAFTED", vocabulary.DistilledSpirits
 			c.ClassID, c.ClassName = "641", "WHISKY SPECIALTIES"
@@ -99,7 +103,7 @@ func labelsOnPages() []cola.Cola {
 			c.ApplicationDate, c.ApprovalDate = day(2019, 10, 3), day(2019, 11, 3)
 			c.AddressRecipient, c.AddressState, c.AddressZipCode = "Ublendit, LLC", "CA", "95066"
 			c.TradeName, c.SerialNumber, c.Formula = "UBLENDIT", "190121", "1310670"
-		}, "front jpeg 4 6"),
+		}, "front 4 6 Coasters-Premium.jpeg"),
 		labelOnPages(20188001000752, "DRAGONBACK ESTATE", "CA-I-21878", func(c *cola.Cola) {
 			c.ProductType, c.ClassID, c.ClassName = vocabulary.Wine, "80", "TABLE RED WINE"
 			c.OriginID, c.OriginName, c.DomesticOrImported = "62", "ARGENTINA", "imported"
@@ -107,7 +111,7 @@ func labelsOnPages() []cola.Cola {
 			c.AddressRecipient, c.AddressState, c.AddressZipCode = "Finca La Malena, Finca La Malena, LLC", "CA", "92264"
 			c.SerialNumber, c.WineAppellation = "202003", "MENDOZA"
 			c.GrapeVarietals = []string{"malbec", "Cabernet Franc"}
-		}, "front jpg 3.54 5.9", "back png 2.75 4.72"),
+		}, "front 3.54 5.9 WOO ICON BLEND.jpg", "back 2.75 4.72 DRAGONBACK ESTATES ICON BLEND 2018 BACK.png"),
 		labelOnPages(22122001000150, "MARNAVELI", "MA-I-21038", func(c *cola.Cola) {
 			c.ProductType, c.ClassID, c.ClassName = vocabulary.Wine, "80", "TABLE RED WINE"
 			c.OriginID, c.OriginName, c.DomesticOrImported = "6E", "GEORGIA", "imported"
@@ -115,7 +119,7 @@ func labelsOnPages() []cola.Cola {
 			c.AddressRecipient, c.AddressState, c.AddressZipCode = "Georgian Toast, A & P Wine Wholesalers LLC", "MA", "02142"
 			c.TradeName, c.SerialNumber = "SAPERAVI BROTHERS", "229832"
 			c.WineAppellation, c.GrapeVarietals = "KAKHETI", []string{"Saperavi"}
-		}, "front jpg 5 5", "back jpg 5 5"),
+		}, "front 5 5 Saperavi front.jpg", "back 5 5 label 1.jpg"),
 		labelOnPages(22228001000743, "CASA DOS SANTOS", "DSP-CA-131", func(c *cola.Cola) {
 			c.ProductName, c.ProductType = "LOS CABOS WATERMELON", vocabulary.DistilledSpirits
 			c.ClassID, c.ClassName = "649", "OTHER SPECIALTIES & PROPRIETARIES"
@@ -123,7 +127,7 @@ func labelsOnPages() []cola.Cola {
 			c.ApplicationDate, c.ApprovalDate = day(2022, 8, 16), day(2022, 8, 18)
 			c.AddressRecipient, c.AddressState, c.AddressZipCode = "LEVECKE CORPORATION", "CA", "91752"
 			c.TradeName, c.SerialNumber, c.Formula = "CASA DOS SANTOS, MIRA LOMA, CA 91752", "220616", "1362496"
-		}, "front jpg 2.8 8.6", "neck png 5.2 3", "back png 3.4 5.2"),
+		}, "front 2.8 8.6 _CasaDosSantos_Watermelon_Front.jpg", "neck 5.2 3 _CasaDosSantos_Sleeve.png", "back 3.4 5.2 _CasaDosSantos_Watermelon_Back.png"),
 		labelOnPages(25100001000415, "AMMUNITION", "BW-CA-6348", func(c *cola.Cola) {
 			c.ApplicationStatus, c.ExpirationDate = vocabulary.StatusExpired, day(2025, 10, 23)
 			c.ProductType, c.ClassID, c.ClassName = vocabulary.Wine, "80", "TABLE RED WINE"
@@ -136,7 +140,8 @@ func labelsOnPages() []cola.Cola {
 				"This certificate is operative for the release of not more than the following number of bottle cases/ kegs. (5000 CASES)\n" +
 				"This use-up authorizes the depletion of product and labels that are currently in existence as of the date the use-up was " +
 				"requested. No additional product may be made and no additional labels may be printed.\n" + unreviewed
-		}, "front jpg 2.51 3.5", "back jpg 4.79 3.5"),
+		}, "front 2.51 3.5 N25-0053 Ammunition Cabernet Savuginon Sonoma County B Use Up Request.jpg",
+			"back 4.79 3.5 N25-0053 Ammunition Cabernet Savuginon Sonoma County F Use Up Request.jpg"),
 		labelOnPages(25105001000171, "HEIST BREWERY", "BR-NC-21273", func(c *cola.Cola) {
 			c.ApplicationStatus, c.ProductName = vocabulary.StatusApproved, "MAPLE JUNKIE"
 			c.ProductType, c.ClassID, c.ClassName = vocabulary.MaltBeverage, "906", "MALT BEVERAGES SPECIALITIES - FLAVORED"
@@ -147,7 +152,7 @@ func labelsOnPages() []cola.Cola {
 			c.Qualifications = `When labels are printed the net contents must include "FL" (fluid ounces) in your statement. ` +
 				"Example 12 fl. oz. or 12 fluid ounces. See 27 CFR 7.70\n" +
 				"This COLA is conditioned upon compliance with TTB Ruling 2015-1\n" + unreviewed
-		}, "front jpg 8 4.5"),
+		}, "front 8 4.5 Brunch Junkie Maple 2024.jpg"),
 	}
 }
 

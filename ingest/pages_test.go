@@ -49,8 +49,8 @@ func sampleLabel() cola.Cola {
 	c.GrapeVarietals, c.WineVintageYear, c.WineAppellation = []string{"Albariño"}, cola.Some(2023), "DUNDEE HILLS"
 	c.ABV = cola.Some(12.5)
 	c.Images = []cola.Image{
-		{TTBImageID: "24031001000007-1", ContainerPosition: "front", ExtensionType: "jpg", WidthInches: cola.Some(2.4), HeightInches: cola.Some(3.1)},
-		{TTBImageID: "24031001000007-2", ImageIndex: 1, ContainerPosition: "neck", ExtensionType: "png", WidthInches: cola.Some(4.0), HeightInches: cola.Some(1.0)},
+		{TTBImageID: "24031001000007-1", ContainerPosition: "front", FileName: "Front 1.jpg", ExtensionType: "jpg", WidthInches: cola.Some(2.4), HeightInches: cola.Some(3.1)},
+		{TTBImageID: "24031001000007-2", ImageIndex: 1, ContainerPosition: "neck", FileName: "neck&more.png", ExtensionType: "png", WidthInches: cola.Some(4.0), HeightInches: cola.Some(1.0)},
 	}
 	c.Derive()
 	return c
@@ -231,7 +231,7 @@ func TestPageValues(t *testing.T) {
 		{"Label Image: Neck", "Label Image: Cork", func(c *cola.Cola) {
 			c.Images[1].ContainerPosition, c.HasNeckImage = "other", cola.Some(false)
 		}, true},
-		{"Front 1.jpg", "Front 1", func(c *cola.Cola) { c.Images[0].ExtensionType = "unknown" }, false},
+		{"Front 1.jpg", "Front 1", func(c *cola.Cola) { c.Images[0].FileName, c.Images[0].ExtensionType = "Front 1", "unknown" }, false},
 		{"2.4 inches W", "0 inches W", func(c *cola.Cola) {
 			c.Images[0].WidthInches, c.Images[0].HeightInches = cola.Opt[float64]{}, cola.Opt[float64]{}
 		}, false},

@@ -53,7 +53,7 @@ func isTTBList(names []string) bool {
 
 // checkTTBList checks that a list has the columns that every permittee needs.
 func checkTTBList(names []string) error {
-	return requireColumns(permitteeSchema.missing(names, "Permit_Number", "Owner_Name"), "a permit list of TTB",
+	return requireColumns(permitteeSchema.missing(names, "Permit_Number", "Owner_Name"), "TTB's permit list",
 		"Permit_Number,Owner_Name,Operating_Name,Street,City,State,Prem_Zip,Prem_County,Industry_Type,New_Permit_Flag")
 }
 

@@ -45,7 +45,7 @@ func detectProduction(in *input) (format[cola.ProductionReport], error) {
 // have no units, which follow from the commodity and the group.
 func statistics(in *input, header csvHeader) (format[cola.ProductionReport], error) {
 	missing := productionSchema.missing(header.names, "Year", "Statistical_Group", "Value", "commodity")
-	if err := requireColumns(missing, "a file of TTB's statistics", "CY_Month_Number (if monthly),Year,Statistical_Group,"+
+	if err := requireColumns(missing, "TTB's statistics file", "CY_Month_Number (if monthly),Year,Statistical_Group,"+
 		"Statistical_Category,Statistical_Detail,Count_IMs,Value,commodity,Stat_Redaction"); err != nil {
 		return format[cola.ProductionReport]{}, err
 	}
@@ -161,7 +161,7 @@ func readTables(report []byte, source string) (rows []cola.ProductionReport, err
 		commodity = commodityIn(filepath.Base(source))
 	}
 	if commodity == "" {
-		return nil, errors.New("neither the report header nor the file name names beer, wine or distilled spirits")
+		return nil, errors.New("the report header or the file name must name one of beer, wine and distilled spirits")
 	}
 	for _, table := range list {
 		var content struct{ Data []json.RawMessage }

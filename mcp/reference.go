@@ -138,7 +138,7 @@ func putList[T any](v view, list registry.List[T], filters []filterValue) (a too
 			}
 		}
 		if !v.detailed {
-			ways = append(ways, "set response_format to detailed for more rows")
+			ways = append(ways, "set response_format to detailed")
 		}
 		note := fmt.Sprintf("Showing the first %d of %d rows.", count, total)
 		if len(ways) > 0 {

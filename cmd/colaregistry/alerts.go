@@ -147,7 +147,7 @@ func (c *alertsReceive) Run(env *environment) error {
 	checker, err := webhooks.NewWebhook(c.Secret)
 	if err != nil || !strings.HasPrefix(c.Secret, "whsec_") {
 		return errors.New("--secret: not a signing secret; " +
-			"it starts with whsec_ and was shown when the destination was created")
+			"secrets start with whsec_ and are shown when a destination is created or its secret is rotated")
 	}
 	if c.Count < 0 || c.Within < 0 {
 		return errors.New("--count and --within must not be negative")

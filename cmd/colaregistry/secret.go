@@ -131,7 +131,7 @@ func (f secretFlags) vault(
 		return nil, err
 	}
 	if err := v.VerifyCheck(check); err != nil && !slices.Contains(lost, vault.KeyOf(check)) {
-		return nil, fmt.Errorf("%s lacks key %s, to which this database is bound; it contains %s. Pass the right file "+
+		return nil, fmt.Errorf("%s lacks key %s, to which this database is bound; the file contains %s. Pass the right file "+
 			"with --secret-key-file, or restore the key if it was removed before \"colaregistry secret reseal\" (%w)",
 			file, vault.KeyOf(check), strings.Join(v.KeyIDs(), ", "), err)
 	}

@@ -166,6 +166,7 @@ func ImageColumns(m *cola.Image) []Column {
 		{"image_index", &m.ImageIndex},
 		{"container_position", &m.ContainerPosition},
 		{"extension_type", &m.ExtensionType},
+		{"file_name", &m.FileName},
 		{"width_pixels", &m.WidthPixels},
 		{"height_pixels", &m.HeightPixels},
 		{"width_inches", &m.WidthInches},

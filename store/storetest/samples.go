@@ -47,6 +47,7 @@ func Sample(n int) cola.Patch[cola.Cola] {
 			TTBImageID:        id,
 			ImageIndex:        i,
 			ContainerPosition: position,
+			FileName:          position + " label.jpg",
 			ExtensionType:     "jpg",
 			WidthPixels:       cola.Some(900),
 			HeightPixels:      cola.Some(1200),
