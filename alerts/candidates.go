@@ -103,8 +103,9 @@ func (c *candidates) match(f cola.SavedSearchFilters, w window) (found []store.R
 	return found, nil
 }
 
-// markMatched sets the filters that each found label matches: all required filters, and of each
-// group of alternatives those that match. For alternatives it searches again among the found labels.
+// markMatched sets the filters that each found label matches: all required filters and, in each
+// group of alternatives, those that match. For alternatives it searches again among the found
+// labels.
 func (c *candidates) markMatched(f cola.SavedSearchFilters, found []store.RunMatch) {
 	if len(found) == 0 {
 		return
@@ -145,8 +146,9 @@ func idsOf(found []store.RunMatch) []cola.TTBID {
 }
 
 // window is the range of labels that one run matches, by effective date (the approval date or else
-// its estimate): labels approved from From to To, and late labels, approved from Late until before
-// From, that arrived after revision After. All days are in UTC and inclusive.
+// its estimate): labels approved from From to To, and late labels: those approved from Late up to
+// the day before From that arrived after revision After. All dates are in UTC; From, To and Late
+// are inclusive.
 //
 // For example, a search ran on November 9, when the registry had revision 700. Its run on November
 // 16 matches

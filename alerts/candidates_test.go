@@ -170,8 +170,8 @@ func TestMatchedFilters(t *testing.T) {
 	}
 }
 
-// TestMatchedFiltersManyLabels uses labels from many days, some of them late. Every third has
-// another product type.
+// TestMatchedFiltersManyLabels uses labels from many days, some of them late. Every third
+// one has a different product type.
 func TestMatchedFiltersManyLabels(t *testing.T) {
 	f := newFakeStore(at(11, 9, 12))
 	f.save("one",

@@ -66,8 +66,8 @@ func (w *world) event() {
 	case 5:
 		w.pass(time.Duration(rapid.Int64Range(0, int64(100*time.Hour)).Draw(w.T, "passes")))
 	case 6:
-		// Pass to about when schedules are due, within the clock difference, occasionally after a
-		// long outage.
+		// Advance the clock to within 90 seconds of a due time, the maximum clock difference,
+		// occasionally after a long outage.
 		days := rapid.SampledFrom([]int{0, 1, 1, 1, 7, 100}).Draw(w.T, "days")
 		due := cola.Schedule{Cadence: cola.CadenceDaily}.Next(w.store.clock).AddDate(0, 0, days)
 		w.pass(due.Sub(w.store.clock) + time.Duration(rapid.IntRange(-90, 90).Draw(w.T, "about"))*time.Second)

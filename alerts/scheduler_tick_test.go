@@ -94,7 +94,7 @@ func TestTickErrors(t *testing.T) {
 					t.Fatalf("Tick error = %v, want %v", err, store.ErrUnavailable)
 				}
 				f.before, f.after = nil, nil
-				// The caller does not know the claimed searches, so their claims must expire.
+				// The caller does not know which searches it claimed, so their claims must expire.
 				if call == "ClaimDue" && when == "after" {
 					f.clock = f.clock.Add(DefaultHold)
 				}
@@ -118,7 +118,7 @@ func checkEachOnce(t *testing.T, f *fakeStore, searches int) {
 		}
 	}
 	if len(found) != searches || len(f.runs()) != searches {
-		t.Errorf("%d searches ran %d times, want %d of each", len(found), len(f.runs()), searches)
+		t.Errorf("%d searches and %d runs, want %d of each", len(found), len(f.runs()), searches)
 	}
 }
 

@@ -57,7 +57,7 @@ type BrowserOptions struct {
 	Store     BrowserStore
 	PublicURL string                // scheme and host of the service; with https, cookies are for https only
 	Attempts  Sealer                // encrypts sign-in attempts
-	Issuers   []SignInIssuer        // without issuers, people sign in by links only
+	Issuers   []SignInIssuer        // without issuers, people can sign in only with links
 	LinkEmail LinkPolicies          // which verified email addresses link to accounts
 	Client    *http.Client          // for requests to issuers; optional
 	Now       cola.Clock            // default time.Now

@@ -30,12 +30,17 @@ const (
 // parseClaims parses a JSON object. Its errors don't reveal the content.
 func parseClaims(data []byte) (claims, error) {
 	data = bytes.TrimSpace(data)
-	switch {
-	case !utf8.Valid(data):
+	if !utf8.Valid(data) {
 		return nil, errors.New("it is not valid UTF-8")
-	case strictjson.Bounded(data, maxLevels, maxValues) != nil:
+	}
+	switch strictjson.Bounded(data, maxLevels, maxValues) {
+	case nil:
+	case strictjson.ErrDepth:
+		return nil, errors.New("it is nested too deeply")
+	default:
 		return nil, errors.New("it has too many values")
-	case !strictjson.Valid(data) || data[0] != '{':
+	}
+	if !strictjson.Valid(data) || data[0] != '{' {
 		return nil, errNotObject
 	}
 	members, ambiguity := strictjson.Unambiguous(data, nil)

@@ -125,7 +125,7 @@ func checkRedirect(next *http.Request, via []*http.Request) error {
 	return nil
 }
 
-// boundedTransport fails reading bodies longer than maxBody.
+// boundedTransport returns an error when a response body is longer than maxBody.
 type boundedTransport struct{ next http.RoundTripper }
 
 func (t boundedTransport) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -310,7 +310,7 @@ func (p *cachedDocument[T]) finishFetch(f *pendingFetch[T], value T, err error) 
 	case err != nil:
 		p.log.Warn("could not fetch issuer "+p.name, "issuer", p.issuer, "error", err, "known", p.usable() != nil)
 	case p.failing:
-		p.log.Info("fetching issuer "+p.name+" recovered", "issuer", p.issuer)
+		p.log.Info("fetched issuer "+p.name+" again after failures", "issuer", p.issuer)
 	}
 	p.failing, p.running = err != nil, nil
 }

@@ -32,7 +32,7 @@ func TestHostileTokens(t *testing.T) {
 	b.issuer.publish(b.key, newSigner(t, "RS256", "rsa"), enc.with(map[string]any{"use": "enc"}))
 	messages := golden.Load(t, "hostile_tokens")
 	for _, list := range [][]hostile{
-		b.garbled(), b.forged(t), b.misused(), b.forOthers(t), b.expiredOrEarly(), b.withoutSubject(), b.ambiguous(),
+		b.garbled(), b.forged(t), b.misused(), b.forOthers(t), b.expiredOrEarly(), b.withInvalidClaims(), b.ambiguous(),
 	} {
 		for _, tt := range list {
 			t.Run(tt.name, func(t *testing.T) {
@@ -245,8 +245,8 @@ func (b *tokenFixture) expiredOrEarly() []hostile {
 	}
 }
 
-// withoutSubject returns tokens without a valid subject.
-func (b *tokenFixture) withoutSubject() []hostile {
+// withInvalidClaims returns tokens with an invalid subject, client ID or scope.
+func (b *tokenFixture) withInvalidClaims() []hostile {
 	return []hostile{
 		{"no subject", b.token(claim("sub", nil))},
 		{"empty subject", b.token(claim("sub", ""))},

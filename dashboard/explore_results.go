@@ -60,7 +60,7 @@ type labelRow struct {
 	Picture        picture
 }
 
-// maxShownName limits a name in lists, in characters; the page of the label shows all.
+// maxShownName limits a name in lists, in characters; the label's page shows the whole name.
 const maxShownName = 120
 
 // searchResults prepares the results for the page.
@@ -88,7 +88,7 @@ func (req *request) searchResults(p cola.SearchParams, r registry.ExploreResult)
 	return f
 }
 
-// Title names the page among others: by its first filters.
+// Title returns the page title, which lists the first filters.
 func (f *exploreResults) Title() string {
 	const maxChips = 3
 	var all []string
@@ -184,7 +184,7 @@ type facetGroup struct {
 	Parents []facetLink // enclosing values, outermost first
 	Values  []facetLink
 	More    int
-	Narrow  bool // values are short: in columns
+	Narrow  bool // values are short, so the list has columns
 }
 
 // facetLink is a link that adds a facet value to the search or, if it is chosen, removes it.
@@ -231,8 +231,8 @@ func facetGroups(p cola.SearchParams, facets []cola.Facet) []facetGroup {
 	return groups
 }
 
-// categoryParents returns the levels of the category path of a search, each as the search within
-// it.
+// categoryParents returns a link for each level of a search's category path. Each link searches
+// within that level.
 func categoryParents(p cola.SearchParams) []facetLink {
 	path := vocabulary.NormalizePath(p.DerivedSubcategory)
 	if path == "" {

@@ -12,7 +12,7 @@ import (
 type runPage struct {
 	Search cola.SavedSearch
 	Run    cola.SavedSearchRun
-	Labels string // page with its labels, which is charged
+	Labels string // page with its labels; viewing it is charged
 	First  int    // labels on the first page there
 }
 

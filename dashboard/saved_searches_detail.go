@@ -184,7 +184,7 @@ func (req *request) deleteSearch() error {
 	return req.redirect(searchesPath, "Saved search deleted.")
 }
 
-// explainPage explains why a search finds a label or not.
+// explainPage explains why a search does or doesn't find a label.
 type explainPage struct {
 	Search cola.SavedSearch
 	cola.Explanation
@@ -259,7 +259,7 @@ func filterValue(f cola.FilterFinding) string {
 	return text
 }
 
-// withFieldLabels replaces the API names of filters in a sentence by their names on pages.
+// withFieldLabels replaces the API names of filters in a sentence with their names on pages.
 func withFieldLabels(sentence string) string {
 	words := strings.Fields(sentence)
 	for i, word := range words {

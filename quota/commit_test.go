@@ -32,7 +32,7 @@ func charge(t *testing.T, l *Ledger) charged {
 }
 
 // TestUncertainCharges checks that charges get an outcome in time, regardless of the fault of
-// their batch, and that the ledger finally matches the grants.
+// their batch, and that the ledger eventually matches the grants.
 func TestUncertainCharges(t *testing.T) {
 	rejected := func(after time.Duration) charged { return charged{0, cola.CodeUnavailable, after} }
 	granted := func(after time.Duration) charged { return charged{20, "", after} }

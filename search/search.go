@@ -69,9 +69,9 @@ func (v *View) searchResolved(q query, s cola.ColaSearch) Page {
 	return page
 }
 
-// CountByDay counts the labels that match by effective date, from q.To back to q.From. Both dates
-// must be set; the result is empty if q.From is after q.To. The counts add up to the total of
-// Search.
+// CountByDay returns the number of matching labels for each effective date, from q.To back to
+// q.From. Both dates must be set; the result is empty if q.From is after q.To. The counts add up to
+// the total of Search.
 func (v *View) CountByDay(q cola.Query) []int {
 	counts := make([]int, max(0, int(q.To-q.From)+1))
 	r, ok := v.resolveQuery(&q)
@@ -262,7 +262,7 @@ func (m *resultMerger) drop(i, n int) {
 }
 
 // next returns the next document.
-func (m *resultMerger) next() (layer int, doc uint32, ok bool) {
+func (m *resultMerger) next() (segment int, doc uint32, ok bool) {
 	if len(m.heads) == 0 {
 		return 0, 0, false
 	}
@@ -273,9 +273,9 @@ func (m *resultMerger) next() (layer int, doc uint32, ok bool) {
 		}
 	}
 	h := &m.heads[first]
-	layer, doc = h.segment, h.docs[0]
+	segment, doc = h.segment, h.docs[0]
 	m.drop(first, 1)
-	return layer, doc, true
+	return segment, doc, true
 }
 
 // Contains reports whether part occurs in s, both folded. A non-empty part that folds to the empty

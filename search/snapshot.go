@@ -189,9 +189,9 @@ func (s *savedView) serialize(c codec.Codec) {
 	s.areas.Serialize(c)
 	s.permittees.Serialize(c)
 	codec.Slice(c, &s.flags)
-	layers := len(s.segments)
-	codec.Int(c, &layers)
-	for i := 0; i < layers && c.OK(); i++ {
+	segments := len(s.segments)
+	codec.Int(c, &segments)
+	for i := 0; i < segments && c.OK(); i++ {
 		if i == len(s.segments) {
 			s.segments = append(s.segments, segmentView{segment: &segment{}})
 		}

@@ -9,8 +9,8 @@ import (
 // challenges. The store never sees them in clear text, except for those from an earlier version.
 type SealedSecrets interface {
 	// KeyCheck returns the check value by which the server recognizes its keys. If there is none,
-	// it stores first, so processes that start together agree on one value. With an empty first it
-	// only reads.
+	// it stores and returns the value of first, so processes that start together agree on it. With
+	// an empty first it only reads.
 	KeyCheck(ctx context.Context, first string) (string, error)
 	// ReplaceKeyCheck replaces the check value.
 	ReplaceKeyCheck(ctx context.Context, check string) error
@@ -38,8 +38,8 @@ type SealedSecret struct {
 // SecretKind is a kind of secret in requests.
 type SecretKind string
 
-// Kinds of secrets. The comment is the form of their names in KnownSecrets: the bytes of a hash, or
-// a string.
+// Kinds of secrets. Each comment gives the form of the names passed to KnownSecrets: the bytes of a
+// hash, or a string.
 const (
 	SecretKey         SecretKind = "key"          // KeyHash
 	SecretSession     SecretKind = "session"      // name of a session

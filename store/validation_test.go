@@ -26,7 +26,7 @@ func TestFoldEmail(t *testing.T) {
 	}
 }
 
-// FuzzFoldEmail checks that two strings are compared as equal only if they differ only in
+// FuzzFoldEmail checks that two strings fold to the same result only if they differ at most in
 // ASCII letter case.
 func FuzzFoldEmail(f *testing.F) {
 	for _, pair := range [][2]string{

@@ -85,7 +85,7 @@ func (s *Sender) Send(ctx context.Context, m alerts.Message) alerts.Result {
 	err := s.post(ctx, msg)
 	if err == nil {
 		if s.failing.CompareAndSwap(true, false) {
-			s.log.Info("mail server accepts email again")
+			s.log.Info("mail server is accepting email again")
 		}
 		return alerts.Result{Status: 250}
 	}
@@ -146,7 +146,8 @@ func resultOf(err error) alerts.Result {
 		Final: final}
 }
 
-// isOurFault reports whether a reply code is about the protocol or the login.
+// isOurFault reports whether a reply code is about the protocol, the login or the availability of
+// the mail server.
 func isOurFault(code int) bool {
 	return code >= 500 && code <= 504 || code >= 530 && code <= 539 || code == 421
 }

@@ -87,8 +87,8 @@ const (
 )
 
 // TestPages opens every page in several sizes and color schemes. It checks that the page breaks no
-// axe rule in light or dark mode, needs no sideways scrolling on a phone, causes no browser errors,
-// is small, and matches its committed screenshots.
+// axe rule in light or dark mode, needs no horizontal scrolling on a phone, causes no browser
+// errors, is small, and matches its committed screenshots.
 func TestPages(t *testing.T) {
 	s := newSite(t)
 	ids := s.addHistory()
@@ -166,8 +166,8 @@ func TestFormResponses(t *testing.T) {
 			"/destinations/new", map[string]string{"[name=address]": "nowhere"},
 			"main form .button", 400, "nowhere",
 		},
-		"a label search misspelled": {"/explore?approval_date_from=soon", nil, "", 400, "approval"},
-		"a feed":                    {"/saved-searches/" + ids.Search + "/feed", nil, "main form .button", 201, "/feeds/"},
+		"a label search with an invalid date": {"/explore?approval_date_from=soon", nil, "", 400, "approval"},
+		"a feed":                              {"/saved-searches/" + ids.Search + "/feed", nil, "main form .button", 201, "/feeds/"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := b.in(t)
@@ -243,7 +243,7 @@ func (s *site) try(b *tab, p namedPage, open func(b *tab, url string), axe strin
 		b.checkErrors(where)
 		b.accessible(where, axe)
 		if over := ask(b, chromedp.Evaluate[int](overflow)); over > 0 {
-			b.t.Errorf("%s: overflows sideways by %d pixels: %s", where, over,
+			b.t.Errorf("%s: overflows horizontally by %d pixels: %s", where, over,
 				ask(b, chromedp.Evaluate[string](widest)))
 		}
 		if n := ask(b, chromedp.Evaluate[int](pageSize)); n > maxPage || n == 0 {

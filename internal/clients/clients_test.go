@@ -22,7 +22,7 @@ import (
 )
 
 // online lets tests install the clients, which needs a network the first time.
-var online = flag.Bool("online", false, "install other people's clients and run them")
+var online = flag.Bool("online", false, "install and run third-party clients")
 
 func TestMain(m *testing.M) { os.Exit(program.Main(m.Run)) }
 

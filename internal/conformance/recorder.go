@@ -30,7 +30,7 @@ type recorder struct {
 
 	mu        sync.Mutex
 	target    string   // host and port
-	keys      []string // used in turn to spread requests over accounts, except for calls that ownsState
+	keys      []string // used in turn to spread requests over accounts, except where ownsState is true
 	turn      int
 	exchanges []*exchange
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
-// Sizes of labels in twentieths of an inch, and of scans in dots per inch. The resolutions are
-// multiples of twenty, so that pixels and inches match exactly.
+// sizeRange is a range of label sizes, in twentieths of an inch. Scan resolutions are multiples of
+// 20 dots per inch, so that sizes in pixels and inches match exactly.
 type sizeRange struct{ loW, hiW, loH, hiH int }
 
 var (
@@ -130,7 +130,7 @@ var (
 	uprightSides = []cola.Text{"right", "left"}
 )
 
-// addBarcode adds the product's barcode to an image. The bars are about 13 thousandths of an inch
+// addBarcode adds the product's barcode to an image. Modules are about 13 thousandths of an inch
 // wide, as in print, or narrower if the image is small.
 func addBarcode(d *rng, c *cola.Cola, img *cola.Image, bars code) {
 	dpi := float64(img.WidthPixels.V) / img.WidthInches.V
@@ -181,9 +181,9 @@ func (c code) modules() int {
 	return 95
 }
 
-// barcodeFor returns the barcode of a product, if it has one. The company part belongs to the
-// permittee for domestic products and to the producing country for imports. The item part belongs
-// to the product.
+// barcodeFor returns the barcode of a product, if it has one. The company part identifies the
+// permittee and the item part the product. Most imports start with the producing country's GS1
+// prefix; the others use UPC numbers.
 func barcodeFor(d *rng, p *product, key productKey) code {
 	if d.chance(0.16) || p.contents.Kind == "keg" || p.contents.Kind == "cask" {
 		return code{}

@@ -75,16 +75,16 @@ func (a *Account) credential() cola.Credential {
 	return cola.Credential{Kind: cola.CredentialKey, ID: a.KeyID}
 }
 
-// nearlyUsedUp is the remaining quota of accounts near their limit: little enough for a few minutes
-// of traffic.
+// nearlyUsedUp is the remaining quota of accounts near their limit: small enough to run out
+// within a few minutes of traffic.
 var nearlyUsedUp = map[cola.Tier]cola.Used{
 	cola.TierFree:    {DetailViews: 3, ListRecords: 90},
 	cola.TierStarter: {DetailViews: 9, ListRecords: 450},
 	cola.TierPro:     {DetailViews: 18, ListRecords: 900},
 }
 
-// NewAccounts creates accounts of every tier, mostly larger ones. A third of them are near their
-// quota.
+// NewAccounts creates accounts of every tier, mostly the higher ones. A third of them are near
+// their quota.
 func NewAccounts(ctx context.Context, st Registry, n int) ([]*Account, error) {
 	tiers := []cola.Tier{cola.TierFree, cola.TierStarter, cola.TierPro, cola.TierStarter, cola.TierPro}
 	accounts := make([]*Account, n)

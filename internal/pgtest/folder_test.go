@@ -92,7 +92,7 @@ func TestKilledOwner(t *testing.T) {
 	}
 	mustDo(t, poll(t.Context(), func() error {
 		if pids := processesIn(t, folder); len(pids) > 0 {
-			return fmt.Errorf("processes %v still run", pids)
+			return fmt.Errorf("processes %v are still running", pids)
 		}
 		return nil
 	}))

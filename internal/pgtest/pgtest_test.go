@@ -147,7 +147,7 @@ func TestRestart(t *testing.T) {
 			t.Errorf("%s: connecting to the stopped server: %v", name, err)
 		}
 		if pids := serverProcesses(t, s); len(pids) > 0 {
-			t.Errorf("%s: processes %v still run", name, pids)
+			t.Errorf("%s: processes %v are still running", name, pids)
 		}
 		if slices.Contains(sharedMemory(t), memory) {
 			t.Errorf("%s: shared memory %s still exists", name, memory)
@@ -242,7 +242,7 @@ func TestClose(t *testing.T) {
 	mustDo(t, s.Close())
 	mustDo(t, s.Close()) // closing is idempotent
 	if pids := serverProcesses(t, s); len(pids) > 0 {
-		t.Errorf("processes %v still run", pids)
+		t.Errorf("processes %v are still running", pids)
 	}
 	if _, err := os.Stat(s.folder.path); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("folder still exists: %v", err)

@@ -64,7 +64,7 @@ func SumRefusals(refusals []store.AccountRefusal) ([]store.AccountRefusal, error
 	return summed, nil
 }
 
-// compareRefusals orders refusals by their key. Times have microseconds.
+// compareRefusals orders refusals by their key. Times have microsecond precision.
 func compareRefusals(a, b store.AccountRefusal) int {
 	return cmp.Or(cmp.Compare(a.Account, b.Account), cmp.Compare(a.Minute.UnixMicro(),
 		b.Minute.UnixMicro()), cmp.Compare(a.Channel, b.Channel),

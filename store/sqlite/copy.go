@@ -14,7 +14,7 @@ import (
 
 // Dump implements store.Copier.
 func (s *Store) Dump(ctx context.Context, yield func(*store.Item) error) error {
-	const operation = "read everything"
+	const operation = "dump database"
 	if err := s.start(); err != nil {
 		return failed(operation, err)
 	}

@@ -49,7 +49,7 @@ func (s *Store) RecordRuns(ctx context.Context, runs []store.RunRecord) ([]store
 
 // recordSome records as many runs as fit into the turn, at least one.
 func (s *Store) recordSome(ctx context.Context, runs []store.RunRecord) (outcomes []store.RunOutcome, err error) {
-	start := time.Now() // real time, since it bounds the waiting of others
+	start := time.Now() // real time, since it bounds how long others wait
 	for i := range runs {
 		elapsed := time.Since(start)
 		if i > 0 && (elapsed >= maxTurnAlone || elapsed >= minTurn && s.ledger.gate.Contended()) {
@@ -108,7 +108,7 @@ func (s *Store) record(ctx context.Context, r *store.RunRecord) (store.RunOutcom
 	return o, s.ledger.exec(ctx, countMatches, o.New, o.Late, named, o.Run)
 }
 
-// grantNames returns how many labels of a run messages may name.
+// grantNames returns how many of a run's labels its messages may name.
 func (s *Store) grantNames(ctx context.Context, account cola.AccountID, r *store.RunRecord, found int) (int, error) {
 	wanted := min(found, r.MaxNamed)
 	if wanted <= 0 {
@@ -119,7 +119,7 @@ func (s *Store) grantNames(ctx context.Context, account cola.AccountID, r *store
 	return records.Granted(wanted, used, r.MaxNamedOfAccount), err
 }
 
-// matchKind is the part of a match that one INSERT statement has in common.
+// matchKind holds the values shared by all matches of one INSERT statement.
 type matchKind struct {
 	late bool
 	met  cola.FilterSet

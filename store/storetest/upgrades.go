@@ -220,8 +220,8 @@ func CheckSearchRows(t *testing.T, st store.Store, execute func(sql string)) {
 
 // RowsBeforeDeliveries returns statements that write to the schema without deliveries: two
 // accounts, one of them without an email address; three searches of the first account, one active,
-// one paused with a next run, one unscheduled; and a label that all three have seen. created and
-// due are 2025-11-20 12:00:00 and 14:46:40 UTC in the format of the backend.
+// one paused with a next run, one unscheduled; and a label that only the active search has seen.
+// created and due are 2025-11-20 12:00:00 and 14:46:40 UTC in the format of the backend.
 func RowsBeforeDeliveries(created, due string) string {
 	return fmt.Sprintf(`INSERT INTO accounts (id, email, email_folded, tier, created_at) VALUES
 			(1, 'Ann@example.com', 'ann@example.com', 'pro', %[1]s), (2, '%[3]s#1', '%[3]s#1', 'free', %[2]s);
