@@ -59,7 +59,7 @@ func (r *csvRows) record(dst []byte) ([]byte, rawRow, error) {
 	}
 	if err != nil {
 		if long {
-			text = append(text, ' ') // readLine truncated it; keep it too long when it is read again
+			text = append(text, ' ') // readLine truncated it; make sure it is still too long when read again
 		}
 		if rest := text[firstEnd:]; len(rest) > 0 {
 			r.in.unread(endLine(rest[1:], ok), line+1)
@@ -80,7 +80,7 @@ func endLine(text []byte, ended bool) []byte {
 
 var (
 	errOpenQuote = errors.New("unclosed quoted field")
-	errBareQuote = errors.New(`text after a closing quote; double quotes inside a quoted field ("")`)
+	errBareQuote = errors.New(`text after a closing quote; escape each quote inside a quoted field as ""`)
 )
 
 // scanQuotes scans the quotes of a line and reports whether a quoted field continues after it. open
@@ -158,9 +158,9 @@ type csvField struct {
 	spaced bool // white space preceded an unquoted field
 }
 
-// splitCSV appends the fields of a record to fields. It modifies the record and refers to it.
-// Unclosed quotes, and text after a closing quote, are errors, unless loose: then they are part of
-// the text.
+// splitCSV appends the fields of a record to fields. It modifies the record, and the fields alias
+// it. Unclosed quotes, and text after a closing quote, are errors, unless loose: then they are part
+// of the text.
 func splitCSV(record []byte, delimiter byte, fields []csvField, loose bool) ([]csvField, error) {
 	for {
 		field, rest, more, err := nextField(record, delimiter, loose)
@@ -205,7 +205,7 @@ func quotedField(text []byte, delimiter byte) (field csvField, rest []byte, more
 	return field, after[1:], true, nil
 }
 
-// unquote replaces doubled quotes by single ones, in place.
+// unquote replaces doubled quotes with single ones, in place.
 func unquote(text []byte) []byte {
 	i := bytes.IndexByte(text, '"')
 	if i < 0 {
@@ -232,10 +232,11 @@ type csvHeader struct {
 	titles    []string // as written
 }
 
-// maxPreamble is the maximum number of lines, such as titles, above a header.
+// maxPreamble is the number of lines searched for a header, which may follow lines such as titles.
 const maxPreamble = 20
 
-// readHeader reads up to the first line whose column names match with one of the delimiters.
+// readHeader reads through the first line that has the wanted column names when split at one of the
+// delimiters.
 func readHeader(in *input, wanted func(names []string) bool) (csvHeader, error) {
 	var first []byte
 	for range maxPreamble {

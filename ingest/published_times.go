@@ -12,8 +12,8 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// detectTimes detects the format of processing times of labels: JSON or CSV with the names of the
-// API, or TTB's XML.
+// detectTimes detects the format of label processing times: JSON or CSV with API field names, or
+// TTB's XML.
 func detectTimes(in *input) (format[cola.ProcessingTime], error) {
 	if c, _ := in.peek(); c != '<' {
 		return detect(in, timeSchema, "snapshot_date", same(checkTime))
@@ -141,8 +141,8 @@ func detectFormulaTimes(in *input) (format[cola.FormulaProcessingTime], error) {
 	return csvFormat(in, formStatsSchema, header, formStats), nil
 }
 
-// formStatsRow is a row of TTB's daily file of processing times of formulas. Its last row is about
-// all formulas that need a laboratory analysis.
+// formStatsRow is a row of TTB's daily file of processing times of formulas. Its last row covers
+// all formulas that need laboratory analysis.
 type formStatsRow struct {
 	ApplicationType string        `json:"application_type"`
 	ProcessingTime  cola.Opt[int] `json:"processing_time"` // median days

@@ -118,7 +118,8 @@ func TestRealReferences(t *testing.T) {
 	}
 }
 
-// TestRealReferenceFormats imports TTB's current downloads, with invented values.
+// TestRealReferenceFormats imports files in the formats of TTB's current downloads, with made-up
+// values.
 func TestRealReferenceFormats(t *testing.T) {
 	st := newFakeStore()
 	for _, test := range []struct {

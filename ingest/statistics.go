@@ -42,7 +42,7 @@ func detectProduction(in *input) (format[cola.ProductionReport], error) {
 }
 
 // statistics reads TTB's monthly and yearly statistics. Their columns imply the report type. They
-// have no units, which follow from the commodity and the group.
+// don't list units, so unitOf derives them from the commodity and the group.
 func statistics(in *input, header csvHeader) (format[cola.ProductionReport], error) {
 	missing := productionSchema.missing(header.names, "Year", "Statistical_Group", "Value", "commodity")
 	if err := requireColumns(missing, "TTB's statistics file", "CY_Month_Number (if monthly),Year,Statistical_Group,"+
@@ -89,8 +89,8 @@ func unitOf(p *cola.ProductionReport) cola.Text {
 	return map[string]cola.Text{"Beer": "barrels", "Wine": "wine gallons", "Distilled Spirits": "proof gallons"}[p.Commodity]
 }
 
-// tableReportRows reads JSON records. It replaces a report with tables, such as TTB's of the
-// producers by year, by a record for each figure:
+// tableReportRows reads JSON records. It expands a report that contains tables, such as TTB's
+// yearly report on producers, into one record per figure:
 //
 //	{"Report Header": {"Report Title": "Title"}, "Table 1": {"Data": [{"Year": 2024, "Total": 5}]}}
 //
@@ -186,7 +186,7 @@ func readTables(report []byte, source string) (rows []cola.ProductionReport, err
 	return rows, nil
 }
 
-// reportTitle returns the texts of the report header.
+// reportTitle returns the titles in the report header, joined with commas.
 func reportTitle(report []member) string {
 	var texts []string
 	for _, m := range report {
