@@ -20,6 +20,7 @@ var colaSynonyms = map[string]string{
 	"source_of_product":      "domestic_or_imported",
 	"status":                 "application_status",
 	"type_of_application":    "application_type",
+	"permit_no":              "permit_number",
 	"serial_no":              "serial_number",
 	"date_of_application":    "application_date",
 	"date_issued":            "approval_date",

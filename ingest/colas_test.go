@@ -373,3 +373,16 @@ func TestParseDate(t *testing.T) {
 		}
 	}
 }
+
+// TestSynonymColumns checks that CSV with other names of fields, some of them TTB's, is not read as
+// an export.
+func TestSynonymColumns(t *testing.T) {
+	st := newFakeStore()
+	report := mustImport(t, st, Colas, texts("ttbid,permit_no,brand_name,class_type_code,completed_date\n"+
+		fmt.Sprint(theID)+",CA-W-1,A,80,11/23/2025\n")...)
+	got := st.colas[theID]
+	if got.PermitNumber != "CA-W-1" || got.ClassID != "80" || got.LatestUpdateDate != cola.NewDate(2025, 11, 23) ||
+		len(report.Warnings) > 0 {
+		t.Errorf("label = %+v, warnings = %v", got, report.Warnings)
+	}
+}

@@ -47,7 +47,7 @@ var ttbRequired = []int{ttbID, ttbPermit, ttbCompleted, ttbBrand, ttbClass}
 // that no other format has.
 func isTTBHeader(names []string) bool {
 	has := func(column int) bool { return slices.Contains(names, ttbColumns[column]) }
-	return has(ttbPermit) || has(ttbClass) && has(ttbCompleted)
+	return has(ttbPermit) && has(ttbID) || has(ttbClass) && has(ttbCompleted)
 }
 
 // ttbExport returns the format of an export. With TTB's own columns, unquoted commas and line
