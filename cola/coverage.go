@@ -3,8 +3,8 @@ package cola
 // Coverage is the payload of GET /coverage: how complete and current the registry's labels are.
 type Coverage struct {
 	DataAsOf Date `json:"data_as_of" nullable:"true" format:"date" doc:"Latest change in TTB's registry that the data includes; null if there are no labels." example:"2026-11-20"`
-	Undated  int  `json:"undated" doc:"Labels without a known or estimated approval date." example:"12"`
 	CoverageCounts
+	Undated       int            `json:"undated" doc:"Labels without a known or estimated approval date." example:"12"`
 	Years         []YearCoverage `json:"years" nullable:"false" doc:"The same counts by year of approval, known or estimated, newest first; without undated labels."`
 	EstimateError *EstimateError `json:"estimate_error,omitempty" doc:"How far date estimates are from approval dates that are known. Omitted if none can be compared."`
 	LastImports   []LastImport   `json:"last_imports" nullable:"false" doc:"The latest import of each kind of data."`

@@ -136,11 +136,10 @@ var filters = indexed([]Filter{
 	},
 	{
 		Section: "Identifiers and status", Param: "estimated_dates", Saved: []string{"estimated_dates"},
-		Kind: ChoiceFilter, Words: []string{includeEstimates, excludeEstimates}, Noun: "estimated date",
+		Kind: ChoiceFilter, Words: []string{excludeEstimates}, Noun: "estimated date",
 		Phrase: "%s estimated dates", Label: "Estimated dates",
 		field: "NoEstimates", broad: true,
 		apply: func(q *Query, v filterValue) { q.NoEstimates = v.text == excludeEstimates },
-		fold:  func(s string) string { return strings.TrimPrefix(s, includeEstimates) },
 	},
 	{
 		Section: "Alcohol and volume", Param: "abv_min", Saved: []string{"abv_min"}, Kind: MinFilter, Max: 100, Noun: "ABV", Phrase: "at least %s% ABV",

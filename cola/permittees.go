@@ -25,7 +25,7 @@ type PermitteeSummary struct {
 	CompanyState            Text   `json:"company_state" nullable:"true" doc:"State, two letters." example:"NJ"`
 	CompanyZipCode          Text   `json:"company_zip_code" nullable:"true" doc:"ZIP code." example:"07927"`
 	PermitteeType           Text   `json:"permittee_type" nullable:"true" doc:"Permit type." example:"Importer (Alcohol)"`
-	IsActive                bool   `json:"is_active" doc:"Whether the permittee is on TTB's current list, or had a label approved in the last 365 days." example:"true"`
+	IsActive                bool   `json:"is_active" doc:"Whether the permittee is on TTB's current list, or had a label approved in the last 365 days, by its known or estimated date." example:"true"`
 	ActiveReason            Text   `json:"active_reason" nullable:"true" doc:"Why is_active is true; null if it is false." example:"on TTB's list of permittees"`
 	Colas                   int    `json:"colas" doc:"Number of labels." example:"5"`
 	ColasApproved           int    `json:"colas_approved" doc:"Number of labels with status approved." example:"3"`

@@ -56,7 +56,7 @@ type SavedSearchFilters struct {
 	ContainerJug        Opt[bool]    `json:"container_jug,omitzero" doc:"Jugs." example:"false"`
 	Grape               string       `json:"grape,omitzero" doc:"Grape variety, any case." maxLength:"200" example:"Zinfandel"`
 	Appellation         string       `json:"appellation,omitzero" doc:"Appellation, including areas inside it." maxLength:"200" example:"Napa Valley"`
-	EstimatedDates      string       `json:"estimated_dates,omitzero" enum:"include,exclude" doc:"Whether to match labels whose approval date is only estimated; default include." example:"exclude"`
+	EstimatedDates      string       `json:"estimated_dates,omitzero" enum:"exclude" doc:"exclude leaves out labels whose approval date is only estimated." example:"exclude"`
 }
 
 // ScheduleParams is the schedule of a saved search, as sent.

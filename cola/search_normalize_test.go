@@ -149,7 +149,7 @@ func refusals() []refusal {
 		{"an unknown date range", SearchParams{DateRange: "year"}, "date_range", []string{`"year"`, "all"}},
 		{"all dates and the first", SearchParams{DateRange: "all", ApprovalDateFrom: 730000}, "approval_date_from", []string{"date_range"}},
 		{"all dates and the last", SearchParams{DateRange: "all", ApprovalDateTo: 730000}, "approval_date_to", []string{"date_range"}},
-		{"an unknown treatment of estimates", SearchParams{EstimatedDates: "no"}, "estimated_dates", []string{`"no"`, "include, exclude"}},
+		{"an unknown treatment of estimates", SearchParams{EstimatedDates: "no"}, "estimated_dates", []string{`"no"`, "the only accepted value is exclude"}},
 		{"a container", SearchParams{ContainerType: []string{"bottel"}}, "container_type", []string{"Did you mean bottle?"}},
 		{"domestic or", SearchParams{DomesticOrImported: "foreign"}, "domestic_or_imported", []string{"domestic, imported"}},
 		{"a unit", SearchParams{VolumeUnit: "litres", VolumeMin: Some(1.0)}, "volume_unit", []string{`"litres"`, "Did you mean liters?"}},

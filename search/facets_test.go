@@ -100,7 +100,7 @@ func (d *draws) params() (p cola.SearchParams) {
 	if p.ApprovalDateFrom == 0 && p.ApprovalDateTo == 0 && d.chance(30) {
 		p.DateRange = cola.AllDates
 	}
-	p.EstimatedDates = pick(d, "", "", "include", "exclude")
+	p.EstimatedDates = pick(d, "", "", "exclude")
 	if d.chance(30) {
 		p.Page, p.PerPage = cola.Some(1+d.IntN(9)), cola.Some(3)
 	}
