@@ -65,6 +65,28 @@ func TestFirstStart(t *testing.T) {
 	}
 }
 
+// TestNoAccounts checks that a server without accounts prints commands that create one and a key.
+func TestNoAccounts(t *testing.T) {
+	t.Parallel()
+	h := embedded(t)
+	commands := func(s *serverProcess) []string {
+		t.Helper()
+		await(t, "the server prints its addresses", func() bool { return strings.Contains(s.out.String(), "Dashboard") })
+		s.stop(t)
+		return regexp.MustCompile(`(?m)^  colaregistry (.*)$`).FindAllString(s.out.String(), -1)
+	}
+	printed := commands(startServer(t, h, "--demo", "never"))
+	if len(printed) != 2 {
+		t.Fatalf("printed commands = %q, want 2", printed)
+	}
+	for _, line := range printed {
+		mustRun(t, strings.Fields(strings.ReplaceAll(line, "'", ""))[1:]...)
+	}
+	if printed := commands(startServer(t, h, "--demo", "never")); len(printed) != 0 {
+		t.Errorf("printed commands with an account = %q, want none", printed)
+	}
+}
+
 // TestInterruptedFirstStart checks that an interrupted first start continues at the next one.
 func TestInterruptedFirstStart(t *testing.T) {
 	t.Parallel()

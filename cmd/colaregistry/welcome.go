@@ -43,7 +43,11 @@ func (c *serveCommand) welcome(
 	if err := c.addLink(env, st, &w, private); err != nil {
 		env.log.Warn("creating a sign-in link failed; run account link to create one", "error", err)
 	}
-	text := w.restartText(index.View().Stats().Labels)
+	accounts, err := st.Accounts(env)
+	if err != nil {
+		return err
+	}
+	text := w.restartText(index.View().Stats().Labels, len(accounts))
 	if made != nil {
 		text = w.firstText(newestLabel(index).TTBID.String())
 	}
@@ -103,11 +107,15 @@ func (w *welcome) firstText(label string) string {
 }
 
 // restartText returns the text of a later start.
-func (w *welcome) restartText(labels int) string {
+func (w *welcome) restartText(labels, accounts int) string {
 	text := "\nThe server is ready.\n\n" + w.links()
 	if labels == 0 {
-		text += "\nThe registry is empty. Add data with colaregistry import.\n" +
-			"To use the API, run colaregistry account create, then colaregistry key create.\n"
+		text += "\nThe registry is empty. Add data with colaregistry import.\n"
+	}
+	if accounts == 0 {
+		text += "\nThere are no accounts yet. To use the API, create an account and a key:\n\n" +
+			"  colaregistry account create --email you@example.com --tier pro" + w.dataFlag + "\n" +
+			"  colaregistry key create --account you@example.com --name mine" + w.dataFlag + "\n"
 	}
 	return text
 }
