@@ -48,6 +48,9 @@ type Accounts interface {
 	AccountByEmail(ctx context.Context, email string) (Account, error)
 	// Accounts returns all accounts by ID.
 	Accounts(ctx context.Context) ([]Account, error)
+
+	// HasAccounts reports whether any account exists.
+	HasAccounts(ctx context.Context) (bool, error)
 	// SetTier changes an account's tier, starting with the next request, or fails with ErrNotFound.
 	SetTier(ctx context.Context, id cola.AccountID, tier cola.Tier) error
 	// Suspend suspends an account: its credentials are rejected and its searches do not run. The

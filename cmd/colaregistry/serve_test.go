@@ -1,10 +1,13 @@
 package main
 
 import (
+	"context"
 	"database/sql"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
+	"log/slog"
 	"net/http"
 	"os"
 	"os/exec"
@@ -16,6 +19,7 @@ import (
 	"time"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/search"
 	"github.com/colaregistry/colaregistry/store"
 )
 
@@ -85,6 +89,24 @@ func TestNoAccounts(t *testing.T) {
 	if printed := commands(startServer(t, h, "--demo", "never")); len(printed) != 0 {
 		t.Errorf("printed commands with an account = %q, want none", printed)
 	}
+}
+
+// TestStoppedWhenReady checks that stopping a server while it prints its addresses isn't a failure.
+func TestStoppedWhenReady(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, h testRegistry) {
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		env := &environment{
+			Context: ctx,
+			program: program{stdout: io.Discard},
+			log:     slog.New(slog.DiscardHandler),
+		}
+		c := serveCommand{storeFlags: h.storeFlags}
+		if err := c.welcome(env, mustOpen(t, h), "http://localhost", nil, true, search.New(search.Options{})); err != nil {
+			t.Error(err)
+		}
+	})
 }
 
 // TestInterruptedFirstStart checks that an interrupted first start continues at the next one.

@@ -43,11 +43,12 @@ func (c *serveCommand) welcome(
 	if err := c.addLink(env, st, &w, private); err != nil {
 		env.log.Warn("creating a sign-in link failed; run account link to create one", "error", err)
 	}
-	accounts, err := st.Accounts(env)
+	hasAccounts, err := st.HasAccounts(env)
 	if err != nil {
-		return err
+		hasAccounts = true
+		env.log.Warn("checking for accounts failed", "error", err)
 	}
-	text := w.restartText(index.View().Stats().Labels, len(accounts))
+	text := w.restartText(index.View().Stats().Labels, hasAccounts)
 	if made != nil {
 		text = w.firstText(newestLabel(index).TTBID.String())
 	}
@@ -107,12 +108,12 @@ func (w *welcome) firstText(label string) string {
 }
 
 // restartText returns the text of a later start.
-func (w *welcome) restartText(labels, accounts int) string {
+func (w *welcome) restartText(labels int, hasAccounts bool) string {
 	text := "\nThe server is ready.\n\n" + w.links()
 	if labels == 0 {
 		text += "\nThe registry is empty. Add data with colaregistry import.\n"
 	}
-	if accounts == 0 {
+	if !hasAccounts {
 		text += "\nThere are no accounts yet. To use the API, create an account and a key:\n\n" +
 			"  colaregistry account create --email you@example.com --tier pro" + w.dataFlag + "\n" +
 			"  colaregistry key create --account you@example.com --name mine" + w.dataFlag + "\n"

@@ -63,6 +63,11 @@ func (s *Store) Accounts(ctx context.Context) ([]store.Account, error) {
 	return readList(ctx, s, "list accounts", accountColumns, selectAccounts+` ORDER BY a.id`)
 }
 
+// HasAccounts implements store.Accounts.
+func (s *Store) HasAccounts(ctx context.Context) (bool, error) {
+	return readOne(ctx, s, "check for accounts", column[bool], `SELECT EXISTS (SELECT 1 FROM accounts)`)
+}
+
 // SetTier implements store.Accounts.
 func (s *Store) SetTier(ctx context.Context, id cola.AccountID, tier cola.Tier) error {
 	return s.affectOne(ctx, "set tier", setTier, int64(id), string(tier))

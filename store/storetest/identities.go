@@ -47,6 +47,8 @@ func checkAccounts(t tb, st store.Store, want ...store.Account) {
 	t.Helper()
 	list, err := st.Accounts(context.Background())
 	checkEqual(t, "Accounts", want, must(t, list, err))
+	exist, err := st.HasAccounts(context.Background())
+	checkEqual(t, "HasAccounts", len(want) > 0, must(t, exist, err))
 }
 
 func identityGetsAccount(t *testing.T, st store.Store, c *clock) {
