@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -222,6 +223,22 @@ func TestReportReasons(t *testing.T) {
 	}
 	if len(many.reasons.list) != maxReasons || many.reasons.other != 7 {
 		t.Errorf("%d reasons and %d other rows, want %d and 7", len(many.reasons.list), many.reasons.other, maxReasons)
+	}
+}
+
+// TestReasonWithZeroByte checks that a reason with a zero byte is counted apart from one with a
+// value in its place.
+func TestReasonWithZeroByte(t *testing.T) {
+	var report Report
+	for _, reason := range []string{"a\x00b", "a1b", "a2b", `a"x"b`, "a10b", `a1"x"b`} {
+		report.refuse(Refusal{Reason: reason})
+	}
+	var rows []int
+	for _, count := range report.reasons.list {
+		rows = append(rows, count.rows)
+	}
+	if want := []int{1, 4, 1}; !slices.Equal(rows, want) {
+		t.Errorf("rows by reason = %v, want %v", rows, want)
 	}
 }
 
