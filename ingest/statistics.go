@@ -171,7 +171,7 @@ func readTables(report []byte, source string) (rows []cola.ProductionReport, err
 		for _, data := range content.Data {
 			figures, err := tableRow(data)
 			if err != nil {
-				return nil, fmt.Errorf("%s: %w", table.name, err)
+				return nil, fmt.Errorf("%s: %w", quote(table.name), err)
 			}
 			for _, figure := range figures {
 				figure.Commodity, figure.ReportType = commodity, "yearly"
@@ -231,12 +231,12 @@ func tableRow(data []byte) (figures []cola.ProductionReport, err error) {
 		var text string
 		switch {
 		case foldColumn(m.name) == "year":
-			value := strings.ToLower(strings.Trim(string(m.value), `"`))
-			if strings.HasPrefix(value, "total") {
+			value := strings.Trim(string(m.value), `"`)
+			if strings.HasPrefix(strings.ToLower(value), "total") {
 				return nil, nil // over all years
 			}
 			if year, err = strconv.Atoi(value); err != nil {
-				return nil, fmt.Errorf("%s is not a year", m.value)
+				return nil, fmt.Errorf("%s is not a year", quote(value))
 			}
 		case json.Unmarshal(m.value, &text) == nil && string(m.value) != "null":
 			category = append(category, text)
