@@ -107,22 +107,29 @@ func (s *server) stop() error {
 	return errors.Join(s.stopped, s.log.Close())
 }
 
-// report returns the server's own view of the run after its end: no request may have caused an
-// internal error.
+// report checks the stopped server: it must have exited cleanly and logged no internal error.
 func (s *server) report() *report {
 	r := newReport("server", "the server during the run")
 	r.check("exits cleanly", s.stopped)
 	log, err := os.ReadFile(s.log.Name())
-	r.check("log is readable", err)
+	if r.check("log is readable", err) {
+		r.check("no errors in the log", logErrors(log))
+	}
+	return r
+}
+
+// logErrors returns an error with the lines of a log that report an internal error.
+func logErrors(log []byte) error {
+	var errs []error
 	for line := range bytes.Lines(log) {
 		for _, sign := range []string{"code=internal_error", "panic", "DATA RACE"} {
 			if bytes.Contains(line, []byte(sign)) {
-				r.fail("no errors in the log", "%s", bytes.TrimSpace(line))
+				errs = append(errs, errors.New(string(bytes.TrimSpace(line))))
+				break
 			}
 		}
 	}
-	r.check("no errors in the log", nil)
-	return r
+	return errors.Join(errs...)
 }
 
 // logged returns the end of the log, for error messages.
