@@ -15,8 +15,8 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// detectProduction detects the format of production reports: JSON or CSV with the names of the API,
-// or one of the files that TTB publishes. The name of the source may name the commodity of a table.
+// detectProduction detects the format of production reports: JSON or CSV with API field names, or
+// one of the files that TTB publishes. The name of the source may name the commodity of a table.
 func detectProduction(in *input) (format[cola.ProductionReport], error) {
 	isJSON, err := isJSON(in)
 	switch {
@@ -122,7 +122,7 @@ func (t *tableReportRows) next(dst []byte) ([]byte, rawRow, error) {
 	return append(dst, record...), rawRow{line: t.line}, nil
 }
 
-// member is a member of a JSON object, in order.
+// member is a member of a JSON object.
 type member struct {
 	name  string
 	value json.RawMessage
