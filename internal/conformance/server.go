@@ -48,8 +48,8 @@ func buildServer(ctx context.Context, dir string) (s *server, err error) {
 	return s, err
 }
 
-// start starts the program behind a public URL, for pages of one origin and tokens of one issuer,
-// and waits until it is ready.
+// start starts the program with a public URL, one allowed origin and one token issuer, and waits
+// until it is ready.
 func (s *server) start(ctx context.Context, publicURL, origin, issuer string) (err error) {
 	if s.address, err = loadtest.QuietAddress(); err != nil {
 		return err
@@ -70,12 +70,12 @@ func (s *server) data() string { return filepath.Join(s.dir, "data") }
 // waitReady waits until the server reports ready.
 func (s *server) waitReady(ctx context.Context) error {
 	if err := s.process.Await(ctx, "http://"+s.address+"/readyz"); err != nil {
-		return fmt.Errorf("the server: %w%s", err, s.logged())
+		return fmt.Errorf("start server: %w%s", err, s.logged())
 	}
 	return nil
 }
 
-// cli runs a command of the program on the server's data and returns its output.
+// cli runs one of the program's commands on the server's data and returns its output.
 func (s *server) cli(ctx context.Context, args ...string) (string, error) {
 	printed, err := nodetest.Succeed(nodetest.Command(ctx, s.program, append(args, "--data-dir", s.data())...))
 	return strings.TrimSpace(printed), err
