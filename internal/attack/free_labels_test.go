@@ -72,7 +72,7 @@ func TestManualRunLabels(t *testing.T) {
 	})
 }
 
-// TestScheduledMessageLabels lets a run find more labels than messages and feeds may name,
+// TestScheduledMessageLabels runs a search that finds more labels than messages and feeds may name,
 // and then runs further searches on the same day.
 func TestScheduledMessageLabels(t *testing.T) {
 	onBoth(t, withoutAlerts, func(t *testing.T, s *site) {

@@ -197,7 +197,7 @@ func (w *world) metrics() string {
 
 var routeMetric = regexp.MustCompile(`colaregistry_http_response_bytes_total\{route="([^"]+)"\}`)
 
-// routes lists the patterns of all routes of the server, from its metrics.
+// routes returns the patterns of the server's routes, from its metrics.
 func (w *world) routes() (patterns []string) {
 	w.t.Helper()
 	for _, m := range routeMetric.FindAllStringSubmatch(w.metrics(), -1) {
