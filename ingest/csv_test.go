@@ -22,7 +22,7 @@ func TestCSVRows(t *testing.T) {
 		{"plain", "a,b\nc,d", []string{"1: a,b", "2: c,d"}},
 		{"blank lines and lines of commas", "\na,b\n,,\n  \nc,d\r\n\r\n", []string{"2: a,b", "5: c,d"}},
 		{"quoted comma", `"a,b",c` + "\n", []string{`1: "a,b",c`}},
-		{"quoted line end", "\"a\nb\",c\nd,e", []string{"1: \"a\nb\",c", "3: d,e"}},
+		{"quoted line break", "\"a\nb\",c\nd,e", []string{"1: \"a\nb\",c", "3: d,e"}},
 		{"quoted quote", `"a ""b"" c",d` + "\n", []string{`1: "a ""b"" c",d`}},
 		{"quote within a field", "12\" BEER,b\nc,d\n", []string{`1: 12" BEER,b`, "2: c,d"}},
 		{"quote not closed", "a,\"b\nc,d\ne,f\n", []string{"1! " + open, "2: c,d", "3: e,f"}},

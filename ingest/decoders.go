@@ -10,7 +10,7 @@ import (
 )
 
 // finishFunc normalizes and checks a decoded row and creates its patch. It adds problems to
-// r.problems. If there are problems already, it only has to copy the readable fields.
+// r.problems. If there are problems already, it need only copy the readable fields.
 type finishFunc[R, T any] func(r *recordReader, row *R, carried cola.Fields, patch *cola.Patch[T])
 
 // same returns a finishFunc that calls check on rows that are records themselves.

@@ -20,7 +20,7 @@ func (s idSet) add(id cola.TTBID) (again bool) {
 	return again
 }
 
-// repeatedIDs are the rows of a file whose TTB ID an earlier row has.
+// repeatedIDs counts the rows of a file that repeat the TTB ID of an earlier row.
 type repeatedIDs struct {
 	rows     int
 	examples []string
@@ -38,12 +38,12 @@ func (r *run) noteID(id cola.TTBID, line int) {
 		return
 	}
 	if r.repeated.rows++; len(r.repeated.examples) < maxExamples {
-		r.repeated.examples = append(r.repeated.examples, fmt.Sprintf("%s in line %d", id, line))
+		r.repeated.examples = append(r.repeated.examples, fmt.Sprintf("%s on line %d", id, line))
 	}
 }
 
-// reportDuplicates adds a warning about repeated IDs at the end of a file. An ID may well occur in
-// several files, such as an export and details.
+// reportDuplicates adds a warning about repeated IDs at the end of a file. The same ID may appear
+// in several files, such as an export and a file of full records.
 func (r *run) reportDuplicates(source string) {
 	if r.repeated.rows > 0 {
 		r.report.warn(Warning{

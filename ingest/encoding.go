@@ -95,13 +95,13 @@ var otherFormats = []struct{ start, is string }{
 	{"<HTML", "an HTML page, perhaps a saved error page"},
 }
 
-// notTextError is the error about data in another format than text.
+// notTextError is the error for data in a format other than text.
 type notTextError struct{ found string }
 
 func (e notTextError) Error() string { return "expected JSON or CSV, found " + e.found }
 func (e notTextError) Unwrap() error { return errUnknownFormat }
 
-// decode returns r as UTF-8. It detects UTF-16 by its byte order mark or by the zero bytes of its
+// decode returns r as UTF-8. It detects UTF-16 by its byte order mark or by the zero byte in its
 // first character. The row formats decode single-byte encodings.
 func decode(r io.Reader) (io.Reader, error) {
 	br := bufio.NewReaderSize(r, 64<<10)

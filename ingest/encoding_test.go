@@ -119,8 +119,8 @@ func TestInvalidEncodings(t *testing.T) {
 // breakEnd corrupts the length and checksum at the end of compressed data.
 func breakEnd(s string) string { return s[:len(s)-6] + "\x01\x02\x03\x04\x05\x06" }
 
-// TestTruncatedCSV checks that the complete rows of a truncated file are stored.
-func TestTruncatedCSV(t *testing.T) {
+// TestTruncatedGzip checks that the complete rows of a truncated gzip file are stored.
+func TestTruncatedGzip(t *testing.T) {
 	whole := gzipped(t, labelRows(3000))
 	st := newFakeStore()
 	report, err := Import(t.Context(), st, Colas, texts(whole[:len(whole)/2]), Options{})

@@ -23,12 +23,12 @@ type fakeStore struct {
 	times      map[any]any
 	aliases    map[string]vocabulary.CategoryAlias
 
-	batches int               // calls of UpsertColas
-	failAt  int               // the call of UpsertColas that fails after half its patches; zero for none
+	batches int               // calls to UpsertColas
+	failAt  int               // number of the call to UpsertColas that fails after half its patches; zero for none
 	err     error             // error of the failing call
 	onBatch func(n, rows int) // called before each UpsertColas
-	reads   int               // calls of Cola
-	modes   []store.Mode      // modes of the calls of UpsertColas
+	reads   int               // calls to Cola
+	modes   []store.Mode      // modes of the calls to UpsertColas
 	lookErr error             // error of HasColas
 	imports []cola.Import     // recorded imports
 	recErr  error             // error of RecordImport

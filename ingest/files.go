@@ -172,7 +172,7 @@ func folder(root string) (files, error) {
 	return &fileList{list: list}, err
 }
 
-// isHidden reports whether a file, or a folder on the way to it, is hidden or is macOS metadata.
+// isHidden reports whether a file, or a folder in its path, is hidden or is macOS metadata.
 func isHidden(name string) bool {
 	for part := range strings.SplitSeq(path.Clean(name), "/") {
 		if part != ".." && strings.HasPrefix(part, ".") && part != "." || part == "__MACOSX" {
@@ -185,7 +185,7 @@ func isHidden(name string) bool {
 // errWorkbook is the error about an Excel workbook, which is a ZIP archive too.
 var errWorkbook = errors.New("an Excel workbook; save the sheet as CSV")
 
-var errPackedZIP = errors.New("a compressed ZIP archive; decompress it once, so that it is a ZIP archive")
+var errPackedZIP = errors.New("a ZIP archive inside another compressed file; decompress the outer file first")
 
 // archiveZIP lists the files of a ZIP archive.
 func archiveZIP(f *os.File, size int64) (files, error) {

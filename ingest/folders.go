@@ -33,7 +33,7 @@ type folderReader struct {
 
 // openedFile is a file that has been sniffed.
 type openedFile struct {
-	name    string // with the source's
+	name    string // path, starting with the source's name
 	content content
 	text    *bufio.Reader
 	close   func()
@@ -69,7 +69,7 @@ func (r *folderReader) advance() (ok bool) {
 	return r.current != nil
 }
 
-// skip counts a file of another format.
+// skip counts a file of an unsupported format.
 func (r *folderReader) skip(name string) {
 	if r.others++; r.others <= maxExamples {
 		r.otherNames = append(r.otherNames, name)
@@ -132,7 +132,7 @@ func (r *folderReader) next(dst []byte) ([]byte, rawRow, error) {
 	return dst, rawRow{}, io.EOF
 }
 
-// maxPage is the maximum length of a page in bytes. Real ones have about 50 KB.
+// maxPage is the maximum length of a page in bytes. Real ones are about 50 KB.
 const maxPage = 1 << 20
 
 const problemLongPage = "the page is longer than 1 MiB"
@@ -146,7 +146,7 @@ func isResultPage(text []byte) bool {
 	return err == nil && page.Kind == ttbpage.Results
 }
 
-// warnings returns one warning for each kind of skipped files.
+// warnings returns one warning for each kind of skipped file.
 func (r *folderReader) warnings() (warnings []string) {
 	if r.images > 0 {
 		warnings = append(warnings, counted(r.images, "image file")+" skipped")
@@ -191,8 +191,8 @@ func (f *fileFailures) add(failure *SourceError) {
 	f.list = append(f.list, failure)
 }
 
-// folder imports the files of a folder or archive. Problems of a file don't affect the others; they
-// are joined into the error.
+// folder imports the files of a folder or archive. Problems with one file don't affect the others;
+// they are joined into the error.
 func (p *pipeline[T]) folder(ctx context.Context, s Source, list files) error {
 	defer list.Close()
 	r := &folderReader{source: s, files: list, pages: p.pages.decoder != nil, ctx: ctx}

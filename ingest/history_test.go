@@ -14,7 +14,7 @@ import (
 func TestHistory(t *testing.T) {
 	for _, test := range []struct {
 		name             string
-		stored           string // rows that exist before
+		stored           string // rows imported beforehand
 		opts             Options
 		mode             store.Mode
 		initial, history bool

@@ -1,6 +1,6 @@
 // Package ingest reads files of labels, permittees and reference data and merges their rows into a
-// store. It streams in batches with bounded memory. Imports can be repeated: stored rows stay
-// unchanged.
+// store. It streams in batches with bounded memory. Imports can be repeated: importing the same
+// rows again changes nothing.
 //
 // # Formats
 //
@@ -8,8 +8,8 @@
 // with gzip, zstd or bzip2. It is UTF-8, with or without a byte order mark, or UTF-16. A source may
 // also be a folder, a ZIP archive or a tar archive of such files.
 //
-//   - JSON, for every kind, with the names of the API: one record per line, consecutive objects, an
-//     array, or a response of the API, which has an array in "data". A missing key leaves the field
+//   - JSON, for every kind, with API field names: one record per line, consecutive objects, an
+//     array, or an API response, which has an array in "data". A missing key leaves the field
 //     unchanged, null clears it. Text for a list is split on commas; a number in quotes is a number.
 //   - CSV, for every kind, with the same names as columns, in any letter case and spacing. Fields are
 //     separated by commas, tabs, semicolons or vertical bars. An empty cell leaves the field
@@ -187,7 +187,8 @@ func Import(ctx context.Context, st Target, kind Kind, sources []Source, opts Op
 const recordTimeout = 10 * time.Second
 
 // record starts the clock of an import. It returns the function that stores the outcome of the
-// import, which ended with *err, and joins its own error to it. Rejected rows alone are no failure.
+// import, which ended with *err, and joins its own error to it. Rejected rows alone are not a
+// failure.
 func (r *run) record(ctx context.Context, st store.Imports, err *error) func() {
 	started := r.opts.Now()
 	return func() {
@@ -205,7 +206,7 @@ func (r *run) record(ctx context.Context, st store.Imports, err *error) func() {
 	}
 }
 
-// run is the state of one call of Import. Only its goroutine uses it.
+// run is the state of one call to Import. Only its goroutine uses it.
 type run struct {
 	opts         Options
 	index        int    // of the current source

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -123,7 +124,7 @@ func TestImportStoreError(t *testing.T) {
 	}
 }
 
-func TestImportCancelled(t *testing.T) {
+func TestImportCanceled(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	st := newFakeStore()
 	st.onBatch = func(n, _ int) {
@@ -137,8 +138,8 @@ func TestImportCancelled(t *testing.T) {
 	}
 }
 
-// TestImportCancelledWhileWaiting checks that an import waiting for input ends when it is canceled.
-func TestImportCancelledWhileWaiting(t *testing.T) {
+// TestImportCanceledWhileWaiting checks that an import waiting for input ends when it is canceled.
+func TestImportCanceledWhileWaiting(t *testing.T) {
 	for _, content := range []string{"", labelRows(batchRows) + `{"ttb_id":`} {
 		ctx, cancel := context.WithCancel(t.Context())
 		r, w := io.Pipe()
@@ -225,14 +226,31 @@ func TestReportReasons(t *testing.T) {
 	}
 }
 
-// TestDuplicates checks the warning about IDs that occur again in a source, and only there.
+// TestReasonWithZeroByte checks that a reason with a zero byte is counted apart from one with a
+// value in its place.
+func TestReasonWithZeroByte(t *testing.T) {
+	var report Report
+	for _, reason := range []string{"a\x00b", "a1b", "a2b", `a"x"b`, "a10b", `a1"x"b`} {
+		report.refuse(Refusal{Reason: reason})
+	}
+	var rows []int
+	for _, count := range report.reasons.list {
+		rows = append(rows, count.rows)
+	}
+	if want := []int{1, 4, 1}; !slices.Equal(rows, want) {
+		t.Errorf("rows by reason = %v, want %v", rows, want)
+	}
+}
+
+// TestDuplicates checks that an ID repeated within a source causes a warning, and that one repeated
+// in another source does not.
 func TestDuplicates(t *testing.T) {
 	text := labelRows(70) + labelRow(3) + labelRow(69) + labelRow(3) + labelRow(5)
 	report := mustImport(t, newFakeStore(), Colas, texts(text, labelRow(3))...)
 	if len(report.Warnings) != 1 || report.Warnings[0].Rows != 4 || report.Warnings[0].Source != "-" {
 		t.Fatalf("warnings = %v, want one about 4 rows", report.Warnings)
 	}
-	for _, want := range []string{"24001001000003 in line 71", "24001001000069 in line 72", "24001001000003 in line 73"} {
+	for _, want := range []string{"24001001000003 on line 71", "24001001000069 on line 72", "24001001000003 on line 73"} {
 		if !strings.Contains(report.Warnings[0].Message, want) {
 			t.Errorf("warning %q has no example %q", report.Warnings[0].Message, want)
 		}

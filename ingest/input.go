@@ -14,7 +14,7 @@ import (
 type Source struct {
 	Name string // for messages; a file's path, or "-" for standard input
 	Size int64  // in bytes, compressed; -1 if unknown
-	// Open starts reading. Import closes the reader, also during a Read if the import is canceled.
+	// Open starts reading. Import closes the reader, even during a Read if the import is canceled.
 	Open func() (io.ReadCloser, error)
 	path string // of a file or folder; empty if there is none
 }
@@ -59,7 +59,7 @@ func (c *countingReader) Read(p []byte) (int, error) {
 
 func (c *countingReader) Close() error { return c.close() }
 
-// maxRow is the maximum length of a row in bytes. A label with all its images and barcodes has a
+// maxRow is the maximum length of a row in bytes. A label with all its images and barcodes takes a
 // few thousand.
 const maxRow = 4 << 20
 
@@ -103,7 +103,7 @@ func (in *input) fill() bool {
 	return false
 }
 
-// failure returns the error that ended the text early, or nil at its regular end.
+// failure returns the error that ended the text early, if any.
 func (in *input) failure() error {
 	if in.err == nil || errors.Is(in.err, io.EOF) {
 		return nil
@@ -129,7 +129,7 @@ func (in *input) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// atEnd reports whether the text has ended regularly.
+// atEnd reports whether the text has ended without an error.
 func (in *input) atEnd() bool { return !in.fill() && in.failure() == nil }
 
 // take consumes the byte that peek returned.
@@ -212,7 +212,7 @@ type rowReader interface {
 	next(dst []byte) (text []byte, row rawRow, err error)
 }
 
-// rawRow is the position of a row, and its problem if it is not a row.
+// rawRow is the position of a row, and the problem if it can't be decoded.
 type rawRow struct {
 	line    int    // first line, from 1
 	file    string // file of the row, if each row is a file
@@ -247,7 +247,7 @@ func (in *input) ended() error {
 // errUnknownFormat is wrapped by the errors about files that are certainly not meant to be imported.
 var errUnknownFormat = errors.New("unknown format")
 
-// Problems of the text of a row, as opposed to its values.
+// Problems with the text of a row, as opposed to its values.
 var (
 	errCutOff = errors.New("the record is truncated")
 	errSyntax = errors.New("not valid JSON")

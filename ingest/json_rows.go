@@ -18,14 +18,14 @@ type jsonRows struct {
 	first bool // no element of the current array has been read
 	wraps bool // the current array or object is inside a wrapper
 	begun bool // a record outside arrays has been read
-	lines bool // JSON lines, like the first record: split at line ends
+	lines bool // the first record is a whole line, so split the rest at line breaks
 	fast  bool // lines may become true
 	// table is the form of records as arrays of cells, or nil if all records are objects.
 	table *jsonTable
 }
 
-// jsonTable describes an object with records as arrays of cells under one key, and their names
-// under another key before it.
+// jsonTable describes an object that has records as arrays of cells under one key, and the column
+// names under an earlier key.
 type jsonTable struct {
 	rows, columns string
 	check         func(names []string) error // checks the names, in folded form
@@ -44,8 +44,8 @@ const (
 // containers are the keys of wrapper objects that contain records.
 var containers = []string{"data", "features"}
 
-// newJSONRows returns a splitter of JSON. It replaces the values of the keys in drop, which may be
-// large, by null.
+// newJSONRows returns a splitter for JSON. It replaces the values of the keys in drop, which may be
+// large, with null.
 func newJSONRows(in *input, drop ...string) *jsonRows {
 	return &jsonRows{scan: jsonScanner{in: in, drop: drop}, fast: len(drop) == 0}
 }

@@ -39,7 +39,7 @@ func TestJSONRows(t *testing.T) {
 		{"nothing", ""},
 		{"blank lines", "\n \n\t\n"},
 		{"lines", `{"a":1}` + "\n" + `{"a":2}` + "\n"},
-		{"no last line end, blank lines, Windows line ends", "{\"a\":1}\r\n\r\n\n{\"a\":2}"},
+		{"no final newline, blank lines, Windows line endings", "{\"a\":1}\r\n\r\n\n{\"a\":2}"},
 		{"a bad line among good ones", "{\"a\":1}\n{\"a\":\n{\"a\":3}\n"},
 		{"a first line without its end", "{\"a\":{\"b\":2\n{\"a\":3}\n{\"a\":4}\n"},
 		{"a first line with an open string", "{\"a\":\"b\n{\"a\":3}\n"},

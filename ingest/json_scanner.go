@@ -107,8 +107,8 @@ func (s *jsonScanner) name() error {
 	return err
 }
 
-// member handles the value of the current key: it stops at one that contains records and scans a
-// dropped one.
+// member handles the value of the current key: it stops if the value contains records, and scans it
+// without copying if it is dropped.
 func (s *jsonScanner) member(wrappers []string) (scanned bool, err error) {
 	if s.discard {
 		return false, nil
@@ -180,7 +180,7 @@ func (s *jsonScanner) scalar(c byte) error {
 	}
 }
 
-// str scans a string. A line end inside it is an error and is not consumed.
+// str scans a string. A line break inside it is an error and is not consumed.
 func (s *jsonScanner) str() error {
 	s.emitByte('"')
 	escaped := false

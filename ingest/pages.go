@@ -16,8 +16,8 @@ import (
 	"github.com/colaregistry/colaregistry/ingest/ttbpage"
 )
 
-// adviceResults is the advice in place of importing result pages.
-const adviceResults = "search results have no label detail; import the CSV file of the search instead"
+// adviceResults says what to import instead of result pages.
+const adviceResults = "search results don't include label details; import the CSV file of the search instead"
 
 // pageProblems are the reasons why pages without a label are rejected.
 var pageProblems = map[ttbpage.Kind]string{
@@ -69,8 +69,9 @@ func statedFields(label *cola.Cola) (stated cola.Fields) {
 	return stated
 }
 
-// pageLabel converts the texts of a page to a label. Applicants typed some of the texts freely: those
-// that can't be read are left out, with a warning. Others are problems.
+// pageLabel converts the texts of a page to a label. Some texts are free text from applicants: if
+// one can't be parsed, it is left out with a warning. Any other text that can't be parsed is a
+// problem.
 func (r *recordReader) pageLabel(l *ttbpage.Label) (c cola.Cola) {
 	for _, f := range []struct {
 		name, text string
@@ -112,7 +113,7 @@ func (r *recordReader) pageLabel(l *ttbpage.Label) (c cola.Cola) {
 	if !isBlankAnswer(l.Varietals) {
 		c.GrapeVarietals = splitList(l.Varietals, "")
 	}
-	r.typedValues(l, &c)
+	r.freeTextValues(l, &c)
 	if l.HasImages { // a printable form
 		c.IsDistinctiveContainer = cola.Some(l.DistinctiveChecked)
 		c.IsResubmission = cola.Some(l.ResubmissionChecked)
@@ -126,8 +127,8 @@ func isBlankAnswer(text string) bool {
 	return slices.Contains([]string{"", "N/A", "NA", "NONE", "N.A."}, strings.ToUpper(text))
 }
 
-// typedValues sets the values of texts that applicants typed freely.
-func (r *recordReader) typedValues(l *ttbpage.Label, c *cola.Cola) {
+// freeTextValues sets the values that applicants entered as free text.
+func (r *recordReader) freeTextValues(l *ttbpage.Label, c *cola.Cola) {
 	unread := func(name, text string) {
 		r.notes.add(fmt.Sprintf("%s %s can't be read, so it was left out", name, quote(text)))
 	}
@@ -160,8 +161,8 @@ func (r *recordReader) typedValues(l *ttbpage.Label, c *cola.Cola) {
 	}
 }
 
-// pageImages returns the images that a form lists, in the form's order. The form has no IDs of
-// images, so they are numbered. The address of an image is bound to a session, so it isn't kept.
+// pageImages returns the images that a form lists, in the form's order. The form has no image IDs,
+// so images are numbered. An image's URL is bound to a session, so it isn't kept.
 func (r *recordReader) pageImages(listed []ttbpage.Image, id cola.TTBID) (images []cola.Image) {
 	for i, stated := range listed {
 		image := cola.Image{
@@ -196,7 +197,7 @@ func extensionOf(fileName string) cola.Text {
 var imagesField = cola.FieldIndex[cola.Cola]("images")
 
 // keepImageData keeps stored image data that the form lacks, such as URLs and pixel sizes. Images
-// are matched by ID. If none match, but the stored ones have addresses, they are kept as a whole.
+// are matched by ID. If none match, but a stored image has a URL, all stored images are kept.
 func (w *colaWork) keepImageData(ctx context.Context, patches []cola.Patch[cola.Cola]) error {
 	for i := range patches {
 		patch := &patches[i]

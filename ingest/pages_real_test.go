@@ -29,8 +29,8 @@ const unreviewed = "TTB has not reviewed this label for type size, characters pe
 	"displayed in the correct type size, number of characters per inch, and on a contrasting background in accordance " +
 	"with the TTB labeling regulations, 27 CFR parts 4, 5, 7, and 16, as applicable."
 
-// labelOnPages returns a label with what most of the real pages state, and with the given fields. The
-// images are "position width height file name".
+// labelOnPages returns a label with the values that most of the real pages share, changed by set.
+// Each image is "position width height file name".
 func labelOnPages(id cola.TTBID, brand, permit string, set func(*cola.Cola), images ...string) cola.Cola {
 	c := cola.Cola{ColaSummary: cola.ColaSummary{
 		TTBID: id, BrandName: brand, PermitNumber: permit, ApplicationStatus: vocabulary.StatusSurrendered,
@@ -54,7 +54,7 @@ func labelOnPages(id cola.TTBID, brand, permit string, set func(*cola.Cola), ima
 	return c
 }
 
-// labelsOnPages are ten labels, typed from their pages.
+// labelsOnPages returns ten labels, transcribed by hand from their pages.
 func labelsOnPages() []cola.Cola {
 	day := cola.NewDate
 	return []cola.Cola{
@@ -176,8 +176,8 @@ func TestRealPages(t *testing.T) {
 	}
 }
 
-// TestPagesAfterExport checks that pages add detail to labels from TTB's export, and replace no
-// value that only the export has.
+// TestPagesAfterExport checks that pages add details to labels from TTB's export, and change none
+// of the values from the export.
 func TestPagesAfterExport(t *testing.T) {
 	folder, export := pagesFolder(t), realData(t, "ttb/cola_export.csv")
 	st := mustOpen(t)
@@ -194,7 +194,7 @@ func TestPagesAfterExport(t *testing.T) {
 	for id, old := range before {
 		now := mustCola(t, st, id)
 		if now.ApprovalDate == 0 || now.ApplicationStatus == "" || now.AddressRecipient == "" || len(now.Images) == 0 {
-			t.Errorf("%s has no detail: %+v", id, now)
+			t.Errorf("%s lacks details: %+v", id, now)
 		}
 		facts := func(c cola.Cola) []any {
 			return []any{c.BrandName, c.ProductName, c.ProductType, c.PermitNumber, c.ClassID, c.ClassName, c.OriginID, c.OriginName,
@@ -222,7 +222,8 @@ var contactFields = []*regexp.Regexp{
 
 var tag = regexp.MustCompile(`<[^>]*>`)
 
-// contacts returns the persons, telephone numbers and addresses in the contacts on a page.
+// contacts returns the names, phone numbers and email addresses in the contact information on a
+// page.
 func contacts(page string) (found []string) {
 	for _, field := range contactFields {
 		for _, m := range field.FindAllStringSubmatch(page, -1) {
@@ -254,7 +255,7 @@ func dump(t *testing.T, path string) string {
 	return all.String()
 }
 
-// column returns the known values of a query's column.
+// column returns the values of a single-column query, with NULL as an empty string.
 func column(t *testing.T, db *sql.DB, query string) (values []string) {
 	t.Helper()
 	rows, err := db.Query(query)
@@ -276,7 +277,7 @@ func column(t *testing.T, db *sql.DB, query string) (values []string) {
 }
 
 // TestNoContacts checks that no contact on the real pages is anywhere in the database, except for a
-// person who gave the business its name.
+// person whose name is in the business name.
 func TestNoContacts(t *testing.T) {
 	folder := pagesFolder(t)
 	st, path := mustOpenAt(t)
@@ -285,7 +286,7 @@ func TestNoContacts(t *testing.T) {
 	if !strings.Contains(stored, "howling moon") {
 		t.Fatal("the dump has no brand names")
 	}
-	persons, numbers := 0, 0
+	names, numbers := 0, 0
 	for _, file := range shareddata.Files(t, "ttb/pages/*/*.html") {
 		page, err := os.ReadFile(file)
 		if err != nil {
@@ -297,7 +298,7 @@ func TestNoContacts(t *testing.T) {
 			if strings.ContainsAny(contact, "0123456789@") {
 				numbers++
 			} else {
-				persons++
+				names++
 			}
 			contact = strings.ToLower(contact)
 			digits := regexp.MustCompile(`\D`).ReplaceAllString(contact, "")
@@ -306,7 +307,7 @@ func TestNoContacts(t *testing.T) {
 			}
 		}
 	}
-	if persons < 68 || numbers < 68 {
-		t.Errorf("found %d persons and %d numbers on 68 pages", persons, numbers)
+	if names < 68 || numbers < 68 {
+		t.Errorf("found %d names and %d numbers on 68 pages", names, numbers)
 	}
 }

@@ -73,7 +73,7 @@ func sampleFiles(t testing.TB) map[string]string {
 	}
 }
 
-// names returns the names of files in the order of a folder.
+// names returns the file names in the order in which folder lists them.
 func names(files map[string]string) (sorted []string) {
 	for name := range files {
 		sorted = append(sorted, name)
@@ -186,7 +186,7 @@ func problemsOf(r Report) (lines []string) {
 	return lines
 }
 
-// TestSinglePages imports pages as files, and compares what each sets.
+// TestSinglePages imports each page as a single file, and checks the fields that it sets.
 func TestSinglePages(t *testing.T) {
 	detail, printable := mustWrite(t, samplePage(t, "detail.html")), mustWrite(t, gzipped(t, samplePage(t, "printable.html")))
 	st := newFakeStore()
@@ -255,7 +255,7 @@ func TestPageValues(t *testing.T) {
 	}
 }
 
-// TestPagesKeepImageData checks that a form doesn't clear what is known about its images.
+// TestPagesKeepImageData checks that a form doesn't clear stored data about its images.
 func TestPagesKeepImageData(t *testing.T) {
 	form := FileSource(mustWrite(t, samplePage(t, "printable.html")))
 	for id, want := range map[string]string{
@@ -282,7 +282,7 @@ func TestPagesKeepImageData(t *testing.T) {
 	}
 }
 
-// TestSynonymsAreDocumented checks that the documentation names every other name of a field.
+// TestSynonymsAreDocumented checks that the documentation lists every synonym of a field.
 func TestSynonymsAreDocumented(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join("..", "docs", "IMPORT.md"))
 	if err != nil {
@@ -377,7 +377,7 @@ func TestManyFailures(t *testing.T) {
 	}
 }
 
-// TestLinkedFolder checks that a folder can be named by a symbolic link.
+// TestLinkedFolder checks that the source can be a symbolic link to a folder.
 func TestLinkedFolder(t *testing.T) {
 	link := filepath.Join(t.TempDir(), "current")
 	if err := os.Symlink(writeFolder(t, sampleFiles(t)), link); err != nil {
@@ -404,8 +404,8 @@ func TestPrintableName(t *testing.T) {
 	}
 }
 
-// slowFiles lists pages. The call of next after them ends late, and Close reports whether it came
-// before that.
+// slowFiles lists pages. The call to next after the last page returns only after the store has
+// failed; Close records whether it was called before that call returned.
 type slowFiles struct {
 	page    string
 	left    int
@@ -433,7 +433,8 @@ func (f *slowFiles) Close() error {
 	return nil
 }
 
-// TestCloseWaits checks that an archive is not closed while it is read, if the store fails.
+// TestCloseWaits checks that an archive is not closed while it is being read, even if the store
+// fails.
 func TestCloseWaits(t *testing.T) {
 	st := newFakeStore()
 	list := &slowFiles{page: samplePage(t, "detail.html"), left: batchRows, entered: make(chan struct{}), failing: make(chan struct{})}
@@ -448,8 +449,8 @@ func TestCloseWaits(t *testing.T) {
 	}
 }
 
-// TestOtherKindsInFolders checks that other records come from folders too, and that pages are not
-// among their formats.
+// TestOtherKindsInFolders checks that other kinds of records can be imported from folders too, and
+// that pages are skipped there.
 func TestOtherKindsInFolders(t *testing.T) {
 	path := mustWrite(t, writeZIP(t, map[string]string{
 		"a/list.csv": "PERMIT NUMBER,OWNER NAME\nCA-W-1,A\n", "b.json": `[{"permit_number":"CA-W-2","company_name":"B"}]`,
@@ -462,8 +463,8 @@ func TestOtherKindsInFolders(t *testing.T) {
 	}
 }
 
-// TestRejectedInFolder checks that rejected rows of reports, which are written at the end, are named
-// by their file.
+// TestRejectedInFolder checks that rejected rows of reports, which are written at the end, are
+// reported with their file name.
 func TestRejectedInFolder(t *testing.T) {
 	path := mustWrite(t, writeZIP(t, map[string]string{
 		"a.json": `{"commodity":"Beer","report_type":"yearly","year":2024,"statistical_group":"G"}
@@ -509,7 +510,8 @@ func TestFolderCanceled(t *testing.T) {
 	}
 }
 
-// FuzzPages checks that any accepted page makes a valid patch, and the same one twice.
+// FuzzPages checks that any accepted page yields a valid patch, and that decoding it again yields
+// the same patch.
 func FuzzPages(f *testing.F) {
 	f.Add(samplePage(f, "detail.html"))
 	f.Add(samplePage(f, "printable.html"))

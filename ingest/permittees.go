@@ -32,7 +32,7 @@ type permitteeRow struct {
 	IsActive cola.Opt[bool] `json:"is_active"`
 }
 
-// permitteeSchema has the names of the API and the columns of TTB's lists, old and new.
+// permitteeSchema has the API field names and the columns of TTB's lists, old and new.
 var permitteeSchema = newSchema[permitteeRow](
 	"active_reason", "colas", "colas_approved", "last_cola_application_date", "recent_colas",
 	"street", "city", "zip4", "county", "prem_county", "new_permit_flag").

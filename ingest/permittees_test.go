@@ -77,7 +77,8 @@ func TestPermittees(t *testing.T) {
 	}
 }
 
-// currentList is a list of permits in TTB's form of 2025: Windows-1252, with a line break in a street.
+// currentList is a list of permits in TTB's 2025 format: Windows-1252, with a line break in a
+// street.
 const currentList = "Permit_Number,Owner_Name,Operating_Name,Street,City,State,Prem_Zip,Prem_County,Industry_Type,New_Permit_Flag\r\n" +
 	"ZZ-S-20002,\"PE\xd1A, INC.\",CAF\xc9,\"ROAD 1\nEAST\",TOWN,ZZ,00715,COUNTY,DISTILLED SPIRITS PLANT,1\r\n" +
 	"ZZ-I-15,OTHER,,1 MAIN ST,TOWN,ZZ,601,COUNTY,Importer (Alcohol),\r\n" +
@@ -124,7 +125,8 @@ func TestCurrentPermittees(t *testing.T) {
 	}
 }
 
-// TestPermitteeColumns checks lists with unknown and missing columns, and with rows of another width.
+// TestPermitteeColumns checks lists with unknown and missing columns, and with rows of the wrong
+// length.
 func TestPermitteeColumns(t *testing.T) {
 	reports := golden.Load(t, "permittee_columns")
 	for name, text := range map[string]string{

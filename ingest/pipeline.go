@@ -32,7 +32,7 @@ type format[T any] struct {
 	header  []byte               // line of column names that the rows need; nil if they need none
 	// done returns warnings about the source as a whole, after its end. May be nil.
 	done func() []string
-	// complete adds to patches what depends on the stored records. May be nil.
+	// complete adjusts patches to the stored records. May be nil.
 	complete func(ctx context.Context, patches []cola.Patch[T]) error
 }
 
@@ -49,7 +49,7 @@ type pipeline[T any] struct {
 	refused func(rows []partialRow[T])
 	// truncated gets the name of a source that ended early after rows were read. May be nil.
 	truncated func(source string)
-	// pages decodes pages of TTB's registry; its decoder is nil if the records are not on such pages.
+	// pages decodes pages of TTB's registry; its decoder is nil if this type of record has no such pages.
 	pages format[T]
 
 	batch  *batch[T]  // being stored
@@ -73,7 +73,7 @@ type batch[T any] struct {
 	text    []byte
 	rows    []rowSpan
 	bytes   int64 // bytes of the source read when the batch was full
-	err     error // ends the source after this batch; io.EOF at its regular end
+	err     error // ends the source after this batch; io.EOF at its normal end
 	decoded chan struct{}
 
 	original []byte // text before decoding, if the pool keeps it
@@ -139,7 +139,8 @@ func (p *pipeline[T]) file(ctx context.Context, s Source) error {
 	})
 }
 
-// decode stores the rows that read splits and a pool decodes. bytes counts what has been read.
+// decode runs the pipeline on one file: read splits it into rows, a pool decodes them, and decode
+// stores the batches. bytes is the number of bytes read so far.
 func (p *pipeline[T]) decode(ctx context.Context, s Source, bytes *atomic.Int64, read func(*decodePool[T])) error {
 	stop := make(chan struct{})
 	f := newDecodePool[T](p.run.opts.Workers, stop)
@@ -204,7 +205,7 @@ func sourceError(s Source, err error) error {
 	return &SourceError{Source: s.Name, Err: err}
 }
 
-// store writes one batch, completely even if ctx is canceled, and adds it to the report.
+// store writes one whole batch, even if ctx is canceled, and adds it to the report.
 func (p *pipeline[T]) store(ctx context.Context, s Source, b *batch[T], f *decodePool[T]) error {
 	p.batch, p.name, p.format = b, s.Name, &f.format
 	rejected := b.refused
@@ -264,7 +265,8 @@ func (p *pipeline[T]) sourceWarnings(s Source, f *decodePool[T]) {
 	}
 }
 
-// progress reports progress. The bytes read of the files of a folder can't be compared with its size.
+// progress reports progress. The bytes read from a folder's or archive's files can't be compared
+// with the size of the source.
 func (p *pipeline[T]) progress(s Source, bytes int64, done bool) {
 	if p.run.folder != nil {
 		s, bytes, done = p.run.folder.source, 0, false

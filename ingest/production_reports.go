@@ -12,9 +12,10 @@ import (
 )
 
 // productionWork imports production reports. Rows have no key, so each statistical group of a
-// report in the input replaces the stored one, after the whole input has been read; it is small.
-// TTB publishes groups of the same report in different files, so other groups are kept. A report is
-// not written if it may be incomplete: its source was truncated, or a rejected row may belong to it.
+// report in the input replaces the stored one, after the whole input, which is small, has been
+// read. TTB publishes groups of the same report in different files, so other groups are kept. A
+// report is not written if it may be incomplete: its source was truncated, or a rejected row may
+// belong to it.
 type productionWork struct {
 	pipeline[cola.ProductionReport]
 	st          Target
@@ -58,14 +59,14 @@ func (w *productionWork) isTruncated(source string) bool {
 func (w *productionWork) collect(_ context.Context, patches []cola.Patch[cola.ProductionReport]) ([]refusedRow, error) {
 	for i := range patches {
 		row := patches[i].Record
-		stored := w.reports[row.Key()]
-		if stored == nil {
-			stored = &report{}
-			w.reports[row.Key()] = stored
+		incoming := w.reports[row.Key()]
+		if incoming == nil {
+			incoming = &report{}
+			w.reports[row.Key()] = incoming
 			w.order = append(w.order, row.Key())
 		}
-		stored.rows = append(stored.rows, row)
-		stored.from = append(stored.from, w.position(w.batch.accepted[i]))
+		incoming.rows = append(incoming.rows, row)
+		incoming.from = append(incoming.from, w.position(w.batch.accepted[i]))
 	}
 	return nil, nil
 }
@@ -84,16 +85,16 @@ func (w *productionWork) finish(ctx context.Context) error {
 		if ctx.Err() != nil {
 			return stoppedError(ctx)
 		}
-		stored := w.reports[key]
-		if slices.ContainsFunc(stored.from, func(from rowPosition) bool { return w.isTruncated(from.source) }) {
-			w.refuse(stored, func(string) string { return "its file is truncated" })
+		incoming := w.reports[key]
+		if slices.ContainsFunc(incoming.from, func(from rowPosition) bool { return w.isTruncated(from.source) }) {
+			w.refuse(incoming, func(string) string { return "its file is truncated" })
 			continue
 		}
-		if lost, ok := w.refusedRows.forReport(key, stored); ok {
-			w.refuse(stored, lost.refusedFor)
+		if lost, ok := w.refusedRows.forReport(key, incoming); ok {
+			w.refuse(incoming, lost.refusedFor)
 			continue
 		}
-		rows, kept := replaceGroups(before[key], stored.rows)
+		rows, kept := replaceGroups(before[key], incoming.rows)
 		outcomes, err := w.st.ReplaceProductionReport(context.WithoutCancel(ctx), key, rows, w.run.mode())
 		if err == nil && len(outcomes) != len(rows) {
 			err = fmt.Errorf("the store returned %d outcomes for %d rows", len(outcomes), len(rows))
@@ -126,8 +127,8 @@ func (w *productionWork) storedReports(ctx context.Context) (map[cola.ReportKey]
 }
 
 // replaceGroups returns the rows of a stored report after its statistical groups in update are
-// replaced, and which of them are kept. A group keeps its place, so that importing two files in
-// turn changes nothing.
+// replaced, and which of them are kept. A group keeps its position, so importing two files of the
+// same report again does not reorder it.
 func replaceGroups(stored, update []cola.ProductionReport) (rows []cola.ProductionReport, kept []bool) {
 	groups := map[cola.Text][]cola.ProductionReport{}
 	for _, row := range update {
@@ -159,16 +160,16 @@ func replaceGroups(stored, update []cola.ProductionReport) (rows []cola.Producti
 }
 
 // refuse rejects the rows of an incomplete report. why returns the reason for rows of a source.
-func (w *productionWork) refuse(stored *report, why func(source string) string) {
-	for _, from := range stored.from {
-		w.run.refuse(from, "report not imported, because "+why(from.source))
+func (w *productionWork) refuse(incoming *report, why func(source string) string) {
+	for _, from := range incoming.from {
+		w.run.refuse(from, "report not imported because "+why(from.source))
 	}
 }
 
 // productionCommodities are the commodities of production reports in the contract's spelling.
 var productionCommodities = []string{"Beer", "Wine", "Distilled Spirits"}
 
-// productionSchema has the names of the API and the columns of TTB's statistics.
+// productionSchema has the API field names and the columns of TTB's statistics.
 var productionSchema = newSchema[cola.ProductionReport]().
 	alias("cy_month_number", "month_number").
 	alias("stat_redaction", "is_redacted")
@@ -247,9 +248,9 @@ func (l *refusedReportRows) add(at rowPosition, read *cola.ProductionReport) {
 
 // forReport returns the first rejected row that may belong to a report. A row that does not
 // identify its report may belong to any report with other rows in the same source.
-func (l *refusedReportRows) forReport(key cola.ReportKey, stored *report) (rowPosition, bool) {
+func (l *refusedReportRows) forReport(key cola.ReportKey, incoming *report) (rowPosition, bool) {
 	for _, row := range l.rows {
-		if row.mayBelongTo(key) && (row.identifiesReport() || stored.hasRowsOf(row.source)) {
+		if row.mayBelongTo(key) && (row.identifiesReport() || incoming.hasRowsOf(row.source)) {
 			return l.first[row], true
 		}
 	}
@@ -260,7 +261,8 @@ func (r *report) hasRowsOf(source string) bool {
 	return slices.ContainsFunc(r.from, func(from rowPosition) bool { return from.source == source })
 }
 
-// refusedFor returns the reason for rows of a source that this row was rejected.
+// refusedFor returns the reason for not importing rows of source: the row at p was rejected. It
+// names p's source if that is a different one.
 func (p rowPosition) refusedFor(source string) string {
 	if p.source == source {
 		return fmt.Sprintf("line %d was rejected", p.line)

@@ -87,9 +87,9 @@ func keptReports(st *fakeStore) string {
 	return strings.Join(kept, ",")
 }
 
-// TestProductionRejectedRowOtherYear checks that a rejected row that identifies its report blocks
-// it in all sources, and one that does not only in its own source.
-func TestProductionRejectedRowOtherYear(t *testing.T) {
+// TestProductionRejectedRowOtherSource checks that a rejected row blocks the report that it
+// identifies in all sources. A row that identifies no report blocks only those in its own source.
+func TestProductionRejectedRowOtherSource(t *testing.T) {
 	row := func(month, value string) string {
 		return `{"commodity":"Wine","report_type":"monthly","year":2024,"month_number":` + month + `,"value":` + value + `}` + "\n"
 	}

@@ -79,16 +79,16 @@ func rendered(t *rapid.T, labels []cola.Cola) string {
 	}
 	indent := rapid.SampledFrom([]string{"", " ", "\t"}).Draw(t, "indent")
 	var b strings.Builder
-	switch rapid.SampledFrom([]string{"lines", "array", "answer", "answers"}).Draw(t, "form") {
+	switch rapid.SampledFrom([]string{"lines", "array", "response", "responses"}).Draw(t, "form") {
 	case "lines":
 		for i := range labels {
 			b.WriteString(encode(&labels[i], ""))
 		}
 	case "array":
 		return encode(labels, indent)
-	case "answer":
+	case "response":
 		return encode(map[string]any{"aside": map[string]any{"x": []int{1}}, "data": labels, "pagination": map[string]any{"total": 1}}, indent)
-	case "answers":
+	case "responses":
 		for i := range labels {
 			b.WriteString(encode(map[string]any{"data": &labels[i]}, indent))
 		}

@@ -30,7 +30,7 @@ func detectTimes(in *input) (format[cola.ProcessingTime], error) {
 //	<ROWSET><FOR_XML2><commodity>DS</commodity><Turnaround_Time_Median>4</Turnaround_Time_Median>
 //	<month>11</month><day>20</day><year>2026</year><now_time>06:00</now_time></FOR_XML2></ROWSET>
 //
-// The date is the day of the figures.
+// The month, day and year are the date of the figures.
 type colaStats struct {
 	in   *input
 	dec  *xml.Decoder
@@ -82,7 +82,7 @@ func (s *colaStats) broken(line int, err error) error {
 	return &brokenError{line, err}
 }
 
-// colaStatsRow returns a row as JSON with the names of the API.
+// colaStatsRow returns a row as JSON with API field names.
 func colaStatsRow(fields map[string]string) (row []byte, problem string) {
 	date := fmt.Sprintf("%s/%s/%s", fields["month"], fields["day"], fields["year"])
 	for _, name := range []string{"month", "day", "year"} {
@@ -109,8 +109,8 @@ func colaStatsRow(fields map[string]string) (row []byte, problem string) {
 	return row, problem
 }
 
-// detectFormulaTimes detects the format of processing times of formulas: JSON or CSV with the names
-// of the API, or TTB's CSV.
+// detectFormulaTimes detects the format of formula processing times: JSON or CSV with API field
+// names, or TTB's CSV.
 func detectFormulaTimes(in *input) (format[cola.FormulaProcessingTime], error) {
 	isJSON, err := isJSON(in)
 	switch {
@@ -141,8 +141,8 @@ func detectFormulaTimes(in *input) (format[cola.FormulaProcessingTime], error) {
 	return csvFormat(in, formStatsSchema, header, formStats), nil
 }
 
-// formStatsRow is a row of TTB's daily file of processing times of formulas. Its last row covers
-// all formulas that need laboratory analysis.
+// formStatsRow is a row of TTB's daily file of formula processing times. Its last row covers all
+// formulas that need laboratory analysis.
 type formStatsRow struct {
 	ApplicationType string        `json:"application_type"`
 	ProcessingTime  cola.Opt[int] `json:"processing_time"` // median days
@@ -152,7 +152,7 @@ type formStatsRow struct {
 
 var formStatsSchema = newSchema[formStatsRow]()
 
-// formStats is the finishFunc of TTB's processing times of formulas.
+// formStats is the finishFunc for TTB's formula processing times.
 func formStats(r *recordReader, row *formStatsRow, carried cola.Fields, patch *cola.Patch[cola.FormulaProcessingTime]) {
 	t := cola.FormulaProcessingTime{
 		Commodity: row.ApplicationType, FormulaType: "Formula Approval",

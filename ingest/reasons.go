@@ -32,14 +32,15 @@ type reasonCount struct {
 var reasonValue = regexp.MustCompile(`"(?:[^"\\]|\\.)*"…?|[0-9]+`)
 
 // splitReason splits a reason into values and the text between them. The key is equal for reasons
-// that differ only in values.
+// that differ only in values. It has a 0 for each value: the text between values has no digits, so
+// reasons with the same key have the same number of parts.
 func splitReason(reason string) (parts []string, key string) {
 	end := 0
 	var k strings.Builder
 	for _, at := range reasonValue.FindAllStringIndex(reason, -1) {
 		parts = append(parts, reason[end:at[0]], reason[at[0]:at[1]])
 		k.WriteString(reason[end:at[0]])
-		k.WriteByte(0)
+		k.WriteByte('0')
 		end = at[1]
 	}
 	k.WriteString(reason[end:])

@@ -16,12 +16,12 @@ import (
 // maxProblems is the number of problems reported per row.
 const maxProblems = 5
 
-// problems collects the problems of one row.
+// problems collects the problems with one row.
 type problems struct {
 	list []string
 }
 
-// add adds a problem of a field, or of the row if field is empty.
+// add adds a problem with a field, or with the row if field is empty.
 func (p *problems) add(field string, err error) {
 	if len(p.list) >= maxProblems {
 		return

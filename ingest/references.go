@@ -47,15 +47,15 @@ var (
 )
 
 func detectAVAs(in *input) (format[cola.AVADetail], error) {
-	f, err := detect(in, avaSchema, "ava_id", same(normalizeAVA))
+	f, err := detect(in, avaSchema, "ava_id", same(checkAVA))
 	if _, json := f.rows.(*jsonRows); json {
-		f.rows = newJSONRows(in, "geometry", "bbox") // boundaries are most of a feature's size
+		f.rows = newJSONRows(in, "geometry", "bbox") // boundaries make up most of a feature
 	}
 	return f, err
 }
 
-// normalizeAVA checks a viticultural area.
-func normalizeAVA(r *recordReader, a *cola.AVADetail, _ cola.Fields) {
+// checkAVA checks a viticultural area.
+func checkAVA(r *recordReader, a *cola.AVADetail, _ cola.Fields) {
 	if a.AVAID == "" || a.Name == "" {
 		r.problems.add("", errors.New("missing required fields: ava_id, name"))
 	}
@@ -193,7 +193,7 @@ func newTimesWork[T any](
 
 func (w *timesWork[T]) finish(context.Context) error { return nil }
 
-// records returns the records of patches with all fields.
+// records returns the records of patches, each of which must have all fields.
 func records[T any](patches []cola.Patch[T]) []T {
 	rows := make([]T, len(patches))
 	for i := range patches {

@@ -27,10 +27,10 @@ func TestAVAFeatures(t *testing.T) {
 	}
 	const feature = `{"type":"Feature","bbox":[1,2],` + properties + `,"geometry":{"type":"Polygon","coordinates":[[[1,2],[3,4]]]}}`
 	for name, text := range map[string]string{
-		"feature":        feature,
-		"over lines":     strings.ReplaceAll(feature, ",\"", ",\n\""),
-		"collection":     `{"type":"FeatureCollection","name":"x","crs":{"type":"name"},"features":[` + feature + `]}`,
-		"feature a line": feature + "\n" + feature + "\n",
+		"feature":              feature,
+		"multi-line":           strings.ReplaceAll(feature, ",\"", ",\n\""),
+		"collection":           `{"type":"FeatureCollection","name":"x","crs":{"type":"name"},"features":[` + feature + `]}`,
+		"one feature per line": feature + "\n" + feature + "\n",
 	} {
 		t.Run(name, func(t *testing.T) {
 			st := newFakeStore()

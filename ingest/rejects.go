@@ -61,7 +61,7 @@ func readable(text string) string {
 	return string(decoded)
 }
 
-// flush writes buffered rows and returns the first error of the file.
+// flush writes buffered rows and returns the first write error.
 func (w *rejectWriter) flush() error {
 	if w == nil {
 		return nil

@@ -45,7 +45,7 @@ func TestRejects(t *testing.T) {
 			[]string{"1,\"A \"\"B\"\"\nC\",wine,P-1", "24001001000001,A", `24001001000001,"A,wine`, "24001001000001,CHÂTEAU,,", "-"}},
 		{"JSON lines", Colas, `{"ttb_id":"1"}` + "\noops\n{\"ttb_id\":\n" + labelRow(1) + `{"ttb_id":"24001001000002"}` + "\n" + long,
 			[]string{`{"ttb_id":"1"}`, "oops", `{"ttb_id":`, `{"ttb_id":"24001001000002"}`, "-"}},
-		{"objects over lines", Colas, "{\n\"ttb_id\":\n]\n}\n{\n\"ttb_id\":1\n}\n", []string{"{\"ttb_id\":]\n}\n", `{"ttb_id":1}`}},
+		{"multi-line objects", Colas, "{\n\"ttb_id\":\n]\n}\n{\n\"ttb_id\":1\n}\n", []string{"{\"ttb_id\":]\n}\n", `{"ttb_id":1}`}},
 		{"array", Colas, `[{"ttb_id":"1"},{"ttb_id":"24001001000002"},7,["a"]]`,
 			[]string{`{"ttb_id":"1"}`, `{"ttb_id":"24001001000002"}`, "7", `["a"]`}},
 		{"blocked report", ProductionReports, "commodity,report_type,year,value\nWine,yearly,2024,1\nWine,yearly,2024,much\nBeer,yearly,2024,2\n",
@@ -107,7 +107,8 @@ func TestRejectsEncoding(t *testing.T) {
 	}
 }
 
-// TestRejectsAll checks that rejected rows are written beyond those in the report.
+// TestRejectsAll checks that all rejected rows are written, including those beyond the report's
+// limit.
 func TestRejectsAll(t *testing.T) {
 	var file strings.Builder
 	text := strings.Repeat("{}\n", maxRefusals+5)

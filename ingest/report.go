@@ -10,7 +10,8 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// maxRefusals is the number of rejected rows that a report has. Further ones are only counted.
+// maxRefusals is the maximum number of rejected rows that a report lists. Further ones are only
+// counted.
 const maxRefusals = 1000
 
 // maxReason is the maximum length of a reason, in bytes.
@@ -65,7 +66,7 @@ type Refusal struct {
 // String returns source:line: reason.
 func (r Refusal) String() string { return fmt.Sprintf("%s:%d: %s", r.Source, r.Line, r.Reason) }
 
-// Warning is a problem of a source that did not cause a row to be rejected.
+// Warning is a problem with a source that did not cause a row to be rejected.
 type Warning struct {
 	Source  string
 	Message string

@@ -97,7 +97,7 @@ func (s *schema) unknownKey(list, key string) string {
 	return fmt.Sprintf("unknown field %s ignored%s", quote(list+key), hint)
 }
 
-// notes counts rows by warning found while decoding.
+// notes counts the rows that caused each warning.
 type notes map[string]int
 
 // maxNotes bounds the number of different messages.

@@ -15,8 +15,8 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// detectProduction detects the format of production reports: JSON or CSV with the names of the API,
-// or one of the files that TTB publishes. The name of the source may name the commodity of a table.
+// detectProduction detects the format of production reports: JSON or CSV with API field names, or
+// one of the files that TTB publishes. The name of the source may name the commodity of a table.
 func detectProduction(in *input) (format[cola.ProductionReport], error) {
 	isJSON, err := isJSON(in)
 	switch {
@@ -122,7 +122,7 @@ func (t *tableReportRows) next(dst []byte) ([]byte, rawRow, error) {
 	return append(dst, record...), rawRow{line: t.line}, nil
 }
 
-// member is a member of a JSON object, in order.
+// member is a member of a JSON object.
 type member struct {
 	name  string
 	value json.RawMessage
@@ -171,7 +171,7 @@ func readTables(report []byte, source string) (rows []cola.ProductionReport, err
 		for _, data := range content.Data {
 			figures, err := tableRow(data)
 			if err != nil {
-				return nil, fmt.Errorf("%s: %w", table.name, err)
+				return nil, fmt.Errorf("%s: %w", quote(table.name), err)
 			}
 			for _, figure := range figures {
 				figure.Commodity, figure.ReportType = commodity, "yearly"
@@ -231,12 +231,12 @@ func tableRow(data []byte) (figures []cola.ProductionReport, err error) {
 		var text string
 		switch {
 		case foldColumn(m.name) == "year":
-			value := strings.ToLower(strings.Trim(string(m.value), `"`))
-			if strings.HasPrefix(value, "total") {
+			value := strings.Trim(string(m.value), `"`)
+			if strings.HasPrefix(strings.ToLower(value), "total") {
 				return nil, nil // over all years
 			}
 			if year, err = strconv.Atoi(value); err != nil {
-				return nil, fmt.Errorf("%s is not a year", m.value)
+				return nil, fmt.Errorf("%s is not a year", quote(value))
 			}
 		case json.Unmarshal(m.value, &text) == nil && string(m.value) != "null":
 			category = append(category, text)

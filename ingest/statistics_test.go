@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -86,6 +87,8 @@ func TestStatisticsProblems(t *testing.T) {
 		"table, no year":          `{"Report Header":{"Report Title":"Wine"},"Table 1":{"Data":[{"A":1}]}}`,
 		"table, strange year":     `{"Report Header":{"Report Title":"Wine"},"Table 1":{"Data":[{"Year":"2012-2024","A":1}]}}`,
 		"table, strange figure":   `{"Report Header":{"Report Title":"Wine"},"Table 1":{"Data":[{"Year":2023,"A":[1]}]}}`,
+		"table, long year":        `{"Report Header":{"Report Title":"Wine"},"Table 1":{"Data":[{"Year":"` + strings.Repeat("\u009b", 99) + `"}]}}`,
+		"table, ESC in the name":  `{"Report Header":{"Report Title":"Wine"},"\u001b[2J":{"Data":[{"A":1}]}}`,
 		"table, no data":          `{"Report Header":{"Report Title":"Wine"},"Table 1":{}}`,
 		"table, not JSON":         `{"Report Header":{"Report Title":"Wine"},"Table 1":{"Data":[{"Year":NaN}]}}`,
 	} {

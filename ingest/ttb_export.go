@@ -259,7 +259,7 @@ func errCompleted(field []byte) error {
 // ttbDecoder decodes rows of TTB's registry export, which read splits.
 //
 // The export has no approval date: Completed Date is the day of the latest update. An empty field
-// leaves the stored value.
+// leaves the stored value unchanged.
 func ttbDecoder(read func(r *recordReader, raw []byte) (row ttbRow, problem string)) func() decodeFunc[cola.Cola] {
 	return func() decodeFunc[cola.Cola] {
 		r := newRecordReader()

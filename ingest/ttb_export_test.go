@@ -98,10 +98,10 @@ func TestTTBExport(t *testing.T) {
 				t.Fatal(err)
 			}
 			if got := exportRow(st.colas[10363001000317]); got != "10363001000317|NJ-I-721|2025-07-16||LENZ MOSER|64|AUSTRIA|81|TABLE WHITE WINE" {
-				t.Errorf("row before the rejected one = %s", got)
+				t.Errorf("row before the test row = %s", got)
 			}
 			if got := exportRow(st.colas[11024001000092]); got != "11024001000092|NJ-I-721|2025-07-16||FETE|64|AUSTRIA|80|TABLE RED WINE" {
-				t.Errorf("row after the rejected one = %s", got)
+				t.Errorf("row after the test row = %s", got)
 			}
 			if test.want == "!" {
 				if len(report.Refusals) != 1 || report.Refusals[0].Line != 3 || len(st.colas) != 2 {
@@ -125,7 +125,7 @@ func originWithComma(t *testing.T) (code, name string) {
 			return o.ID, o.Name
 		}
 	}
-	t.Fatal("no origin in the table of the TTB has a comma")
+	t.Fatal("no TTB origin name contains a comma")
 	return "", ""
 }
 

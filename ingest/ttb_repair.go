@@ -63,7 +63,7 @@ func readTTBRow(cells []csvField) (ttbRow, error) {
 }
 
 // findTTBDate finds the Completed Date: the first cell after the serial number that is a date or
-// empty. In a row with the right number of cells, it is in its place.
+// empty. In a row with the right number of cells, it must be in its own column.
 func findTTBDate(cells []csvField) (int, error) {
 	for at := ttbCompleted; at < len(cells); at++ {
 		if len(cells[at].text) == 0 || isCompleted(cells[at].text) {
@@ -101,7 +101,8 @@ func findTTBTail(cells []csvField, first int) (origin, class int, err error) {
 }
 
 // lastTTBCodes takes the last four cells as the codes and their names, if the codes are well-formed
-// or missing. Otherwise, if the row has the right number of cells, the code is wrong.
+// or missing. Otherwise the error names the malformed codes if the row has the right number of
+// cells, or says that the fields are ambiguous.
 func lastTTBCodes(cells []csvField, first int) (origin, class int, err error) {
 	origin, class = len(cells)-4, len(cells)-2
 	none := func(at int) bool { return len(cells[at].text) == 0 && len(cells[at+1].text) == 0 }
@@ -122,9 +123,9 @@ func lastTTBCodes(cells []csvField, first int) (origin, class int, err error) {
 }
 
 // findTTBBrand returns the index of the first cell of the brand name, among those between date and
-// origin; the fanciful name comes before. No space follows a delimiting comma, and no comma of a
-// field stands next to it, so a field doesn't start with a space, or start or end with an empty
-// cell.
+// origin; the fanciful name comes before. A delimiting comma is not followed by a space, and a
+// comma within a field is never adjacent to it. So a field doesn't start with a space, or start or
+// end with an empty cell.
 func findTTBBrand(cells []csvField) (brand int, err error) {
 	if len(cells) < 2 {
 		return 0, errTTBShort

@@ -65,7 +65,8 @@ func (f *decodePool[T]) readPages(pages format[T]) {
 }
 
 // split splits a source into batches until its end or until stop. The last batch has an error: err
-// if it is not nil, which means that the format is unknown.
+// if it is not nil, which means that the source can't be read: it is empty, damaged or of an
+// unknown format.
 func (f *decodePool[T]) split(err error) {
 	defer close(f.work)
 	if err == nil {

@@ -38,7 +38,7 @@ func (p *Page) detail() Label {
 	return l
 }
 
-// placeOfBusiness ends the name of the applicant, which begins with the kinds of permits.
+// placeOfBusiness ends the heading of the applicant block, which begins with the kinds of permits.
 const placeOfBusiness = "(Principal Place of Business)"
 
 // textAfter returns the text that follows a name in its cell, up to the next name, leaving out help
@@ -67,8 +67,8 @@ func block(name *html.Node) (lines []string) {
 	return lines
 }
 
-// place is the last line of an address: "PORTLAND, ME 04101", or without the comma on printable
-// forms.
+// place matches the state and ZIP code at the end of an address: "PORTLAND, ME 04101", or without
+// the comma on printable forms.
 var place = regexp.MustCompile(` ([A-Z]{2}) (\d{5}(?:-?\d{4})?)$`)
 
 // setApplicant reads the permit number, the business name and the address.

@@ -19,7 +19,7 @@ func find(n *html.Node, matches func(*html.Node) bool) *html.Node {
 	return nil
 }
 
-// ancestor returns the closest ancestor element with a name, or nil.
+// ancestor returns the closest ancestor element with the given tag name, or nil.
 func ancestor(n *html.Node, name string) *html.Node {
 	for a := range n.Ancestors() {
 		if a.Type == html.ElementNode && a.Data == name {
@@ -29,7 +29,7 @@ func ancestor(n *html.Node, name string) *html.Node {
 	return nil
 }
 
-// nextElement returns the next sibling with a name, or nil.
+// nextElement returns the next sibling element with the given tag name, or nil.
 func nextElement(n *html.Node, name string) *html.Node {
 	for s := n.NextSibling; s != nil; s = s.NextSibling {
 		if s.Type == html.ElementNode && s.Data == name {

@@ -11,9 +11,9 @@ import (
 // itemNumber is the number of a form item, which differs between versions of the form.
 var itemNumber = regexp.MustCompile(`^\d+[a-z]?\.\s*`)
 
-// printable reads a printable form: a caption and a value in two blocks of one cell. Items for the
-// contact and for signatures are not in the table, so they are not read. A caption that occurs
-// again is ignored, which bounds the time for a hostile page.
+// printable reads a printable form: a caption and a value in two blocks of one cell. Contact and
+// signature items are not in the items map, so they are not read. A caption that occurs again is
+// ignored, which bounds the time for a hostile page.
 func (p *Page) printable() Label {
 	l := Label{HasImages: true}
 	text := func(to *string) func(*html.Node) {
@@ -86,7 +86,8 @@ func valueLines(caption *html.Node) (lines []string) {
 	return lines
 }
 
-// checked returns the rest of the alternative text of the checked box whose text has a prefix.
+// checked finds the checked box whose alt text starts with prefix and returns the alt text without
+// prefix, or "" if there is none.
 func checked(cell *html.Node, prefix string) string {
 	if cell == nil {
 		return ""
@@ -100,8 +101,8 @@ func checked(cell *html.Node, prefix string) string {
 	return strings.TrimPrefix(attribute(box, "alt"), prefix)
 }
 
-// readApplicationTypes reads the boxes of the types of application and the values written into
-// their texts.
+// readApplicationTypes reads the application type check boxes and the values filled in next to
+// them.
 func (l *Label) readApplicationTypes(cell *html.Node) {
 	if cell == nil {
 		return
@@ -128,10 +129,10 @@ func (l *Label) readApplicationTypes(cell *html.Node) {
 	}
 }
 
-// dimensions is the line above an image.
+// dimensions matches the line above an image.
 var dimensions = regexp.MustCompile(`Actual Dimensions: ([\d.]+) inches W X ([\d.]+) inches H`)
 
-// attachment is the address of an image. The site escapes neither spaces nor ampersands in file
+// attachment matches the URL of an image. The site escapes neither spaces nor ampersands in file
 // names.
 var attachment = regexp.MustCompile(`/publicViewAttachment\.do\?filename=(.*)&filetype=`)
 

@@ -18,16 +18,16 @@ import (
 // Kind is the kind of a page.
 type Kind string
 
-// The kinds of pages. The site answers requests that it does not serve with the last three, often
-// with status 200.
+// The kinds of pages. The site answers requests that it does not serve with Blocked, Captcha or
+// SiteError, often with status 200.
 const (
-	Detail    Kind = "detail page"      // viewColaDetails.do?action=publicDisplaySearchBasic
-	Printable Kind = "printable form"   // viewColaDetails.do?action=publicFormDisplay
-	Results   Kind = "result page"      // publicSearchColasBasicProcess.do
-	Blocked   Kind = "block page"       // a firewall's page with a support ID
-	Captcha   Kind = "CAPTCHA page"     //
-	SiteError Kind = "error page"       // of the site or of a proxy
-	Unknown   Kind = "unknown web page" //
+	Detail    Kind = "detail page"    // viewColaDetails.do?action=publicDisplaySearchBasic
+	Printable Kind = "printable form" // viewColaDetails.do?action=publicFormDisplay
+	Results   Kind = "result page"    // publicSearchColasBasicProcess.do
+	Blocked   Kind = "block page"     // a firewall's page with a support ID
+	Captcha   Kind = "CAPTCHA page"
+	SiteError Kind = "error page" // of the site or of a proxy
+	Unknown   Kind = "unknown web page"
 )
 
 // ErrNoLabel is the error of Label for a page that does not describe a label.

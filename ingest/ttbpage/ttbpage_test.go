@@ -64,7 +64,7 @@ func TestPrintable(t *testing.T) {
 	}
 }
 
-// TestContact checks that nothing of the contact block is in a label.
+// TestContact checks that a label contains no data from the contact block.
 func TestContact(t *testing.T) {
 	for _, file := range []string{"testdata/detail.html", "testdata/printable.html"} {
 		text := strings.ToLower(fmt.Sprint(mustLabel(t, file)))
@@ -135,8 +135,8 @@ func TestHostilePages(t *testing.T) {
 	}
 }
 
-// TestRepeatedNames checks that a value ends at the next name, and that the first of equal names
-// counts.
+// TestRepeatedNames checks that a value ends at the next name, and that only the first of several
+// identical names is used.
 func TestRepeatedNames(t *testing.T) {
 	p, err := Parse([]byte(`<h1>COLA Detail</h1><p><strong>Status:</strong> A <i>B</i> <strong>TTB ID:</strong> 1 <strong>Status:</strong> C`))
 	if err != nil {

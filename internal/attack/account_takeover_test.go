@@ -55,7 +55,7 @@ func TestLookalikeAddresses(t *testing.T) {
 					}
 				}
 				if id := s.accountOf(i, subject); id == 0 || id == victim.ID {
-					t.Errorf("%s, by %s: got the victim's account: %d, victim %d", name, by, id, victim.ID)
+					t.Errorf("%s, by %s: account %d, want one other than the victim's, %d", name, by, id, victim.ID)
 				}
 			}
 		}
@@ -89,8 +89,8 @@ func TestSquattedAddress(t *testing.T) {
 	})
 }
 
-// TestLinkPolicy checks that with policies other than verified, a verified address links no
-// account, by access token or dashboard sign-in, unless its domain is listed.
+// TestLinkPolicy checks that under the policies never and verified:DOMAIN, a verified address links
+// to an existing account only if its domain is listed, by access token and by dashboard sign-in.
 func TestLinkPolicy(t *testing.T) {
 	i := newIssuer(t)
 	for policy, links := range map[string]bool{

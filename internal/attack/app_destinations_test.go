@@ -17,8 +17,8 @@ var hidden = []string{"T0SECRET", "B0SECRET", "carol@", "holder@", "whsec_", "/f
 // pathParameter is a variable in a path of the OpenAPI document.
 var pathParameter = regexp.MustCompile(`\{[^}]*\}`)
 
-// TestAppDestinations calls every REST operation and tool as an app without the write scope,
-// and checks that no answer reveals the addresses of destinations.
+// TestAppDestinations calls every REST operation and tool as an app without the write scope, and
+// checks that no response reveals the addresses of destinations.
 func TestAppDestinations(t *testing.T) {
 	issuer := newIssuer(t)
 	o := program.Options{Flags: append(issuer.flags(), "--smtp", "smtp://127.0.0.1:1",
@@ -27,7 +27,7 @@ func TestAppDestinations(t *testing.T) {
 		a := s.account("holder@example.com", cola.TierPro)
 		token := issuer.accessToken(person("holder", "holder@example.com"))
 		ids := s.addDestinations(a.Key.Reveal())
-		read := func(method, path string, body any) answer {
+		read := func(method, path string, body any) response {
 			header := http.Header{"Authorization": {"Bearer " + token}, "Content-Type": {"application/json"}}
 			return s.send(http.DefaultClient, method, path, header, body)
 		}
@@ -66,7 +66,7 @@ func TestAppDestinations(t *testing.T) {
 }
 
 // requireHidden checks that a response contains no hidden parts.
-func requireHidden(t *testing.T, operation string, got answer) {
+func requireHidden(t *testing.T, operation string, got response) {
 	t.Helper()
 	for _, part := range hidden {
 		if strings.Contains(string(got.Body), part) {

@@ -23,9 +23,9 @@ func TestBuildContextSecrets(t *testing.T) {
 		}
 		return patterns
 	}
-	left := lines("../../.dockerignore")
+	excluded := lines("../../.dockerignore")
 	for _, pattern := range append(lines("../../.gitignore"), ".git", ".env", "secrets") {
-		if !slices.Contains(left, pattern) {
+		if !slices.Contains(excluded, pattern) {
 			t.Errorf(".dockerignore does not list %s", pattern)
 		}
 	}

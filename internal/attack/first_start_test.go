@@ -16,9 +16,9 @@ import (
 
 var printedSecret = regexp.MustCompile(`lar_\w+|/sign-in/link/\S+`)
 
-// TestFirstStartSecrets starts a server that other machines can reach, with its output in a
-// pipe as in a container. Neither the first nor a later start may print a credential; both must
-// print working commands that create them.
+// TestFirstStartSecrets starts a server that other machines can reach, with its output in a pipe as
+// in a container. Neither the first nor a later start may print a credential; both must print
+// working commands that create one.
 func TestFirstStartSecrets(t *testing.T) {
 	dir := t.TempDir()
 	markFirstStart(t, dir)

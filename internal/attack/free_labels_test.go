@@ -22,7 +22,8 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// withoutAlerts starts a server that leaves runs and messages to the test's own commands.
+// withoutAlerts are the options of a server that leaves runs and deliveries to the test's own
+// commands.
 var withoutAlerts = program.Options{Flags: []string{"--alerts", "off", "--webhook-allow-private"}}
 
 // TestManualRunLabels manually runs three unscheduled searches, one per product type,
@@ -39,7 +40,7 @@ func TestManualRunLabels(t *testing.T) {
 		for filter := range types {
 			searches = append(searches, s.save(a, filter, map[string]any{filter: true, "brand_name": "quarry"}, nil))
 		}
-		s.arrive("QUARRY", 20, slices.Sorted(maps.Values(types))...)
+		s.addLabels("QUARRY", 20, slices.Sorted(maps.Values(types))...)
 		for _, search := range searches {
 			if run := s.rest(a.Key.Reveal(), http.MethodPost, "/saved-searches/"+search+"/run", nil); run.Status != http.StatusAccepted {
 				t.Fatalf("run: status %d, want 202: %s", run.Status, run.Body)
@@ -71,7 +72,7 @@ func TestManualRunLabels(t *testing.T) {
 	})
 }
 
-// TestScheduledMessageLabels lets a run find more labels than messages and feeds may name,
+// TestScheduledMessageLabels runs a search that finds more labels than messages and feeds may name,
 // and then runs further searches on the same day.
 func TestScheduledMessageLabels(t *testing.T) {
 	onBoth(t, withoutAlerts, func(t *testing.T, s *site) {
@@ -81,7 +82,7 @@ func TestScheduledMessageLabels(t *testing.T) {
 		for n := range 2 * cola.MaxActiveSchedules {
 			searches = append(searches, s.save(a, fmt.Sprint("Alert ", n), map[string]any{"brand_name": "quarry"}, nil))
 		}
-		s.arrive("QUARRY", 40, vocabulary.Wine)
+		s.addLabels("QUARRY", 40, vocabulary.Wine)
 		activate := func(schedule any, searches ...string) {
 			for _, search := range searches {
 				if got := s.rest(a.Key.Reveal(), http.MethodPatch, "/saved-searches/"+search, map[string]any{"schedule": schedule}); got.Status != http.StatusOK {
@@ -131,7 +132,7 @@ func TestMatchCharges(t *testing.T) {
 	onBoth(t, withoutAlerts, func(t *testing.T, s *site) {
 		a := s.account("matches@example.com", cola.TierStarter)
 		search := s.save(a, "Quarry", map[string]any{"brand_name": "quarry"}, nil)
-		s.arrive("QUARRY", 30, vocabulary.Wine)
+		s.addLabels("QUARRY", 30, vocabulary.Wine)
 		s.mustPost(a, "/saved-searches/"+search+"/run", http.StatusAccepted)
 		s.tick(time.Now())
 		path := "/saved-searches/" + search
@@ -140,32 +141,32 @@ func TestMatchCharges(t *testing.T) {
 		spent := 0
 		for _, step := range []struct {
 			what string
-			read func() answer
+			read func() response
 			cost int
 		}{
-			{"runs", func() answer { return s.rest(a.Key.Reveal(), http.MethodGet, path+"/runs", nil) }, 0},
+			{"runs", func() response { return s.rest(a.Key.Reveal(), http.MethodGet, path+"/runs", nil) }, 0},
 			{
 				"matches",
-				func() answer { return s.rest(a.Key.Reveal(), http.MethodGet, path+"/matches?per_page=7", nil) }, 7,
+				func() response { return s.rest(a.Key.Reveal(), http.MethodGet, path+"/matches?per_page=7", nil) }, 7,
 			},
 			{
 				"matches of a run",
-				func() answer { return s.rest(a.Key.Reveal(), http.MethodGet, run+"/matches?page=3&per_page=13", nil) },
+				func() response { return s.rest(a.Key.Reveal(), http.MethodGet, run+"/matches?page=3&per_page=13", nil) },
 				4,
 			},
 			{
 				"no more matches",
-				func() answer { return s.rest(a.Key.Reveal(), http.MethodGet, path+"/matches?page=9", nil) }, 0,
+				func() response { return s.rest(a.Key.Reveal(), http.MethodGet, path+"/matches?page=9", nil) }, 0,
 			},
-			{"page of the search", func() answer { return s.send(browser, http.MethodGet, path, nil, nil) }, 0},
-			{"page of the run", func() answer { return s.send(browser, http.MethodGet, run, nil, nil) }, 0},
+			{"page of the search", func() response { return s.send(browser, http.MethodGet, path, nil, nil) }, 0},
+			{"page of the run", func() response { return s.send(browser, http.MethodGet, run, nil, nil) }, 0},
 			{
 				"page of the deliveries",
-				func() answer { return s.send(browser, http.MethodGet, "/deliveries", nil, nil) }, 0,
+				func() response { return s.send(browser, http.MethodGet, "/deliveries", nil, nil) }, 0,
 			},
 			{
 				"page of the run's labels",
-				func() answer { return s.send(browser, http.MethodGet, run+"/labels?page=2", nil, nil) }, 10,
+				func() response { return s.send(browser, http.MethodGet, run+"/labels?page=2", nil, nil) }, 10,
 			},
 		} {
 			got := step.read()
@@ -190,7 +191,7 @@ func (s *site) checkCutMatches(of string) {
 		s.t.Fatal(err)
 	}
 	search := s.save(poor, "Quarry", map[string]any{"brand_name": "quarry"}, nil)
-	s.arrive("QUARRY", 5, vocabulary.MaltBeverage)
+	s.addLabels("QUARRY", 5, vocabulary.MaltBeverage)
 	s.mustPost(poor, "/saved-searches/"+search+"/run", http.StatusAccepted)
 	s.tick(time.Now())
 	path := "/saved-searches/" + search + "/matches"
@@ -219,16 +220,16 @@ func TestDailyManualRuns(t *testing.T) {
 			searches = append(searches,
 				s.save(a, fmt.Sprint("Search ", n), map[string]any{"brand_name": "quarry"}, nil))
 		}
-		answers := make([]answer, attempts)
+		responses := make([]response, attempts)
 		var all sync.WaitGroup
 		for n := range attempts {
 			all.Go(func() {
-				answers[n] = s.rest(a.Key.Reveal(), http.MethodPost, "/saved-searches/"+searches[n]+"/run", nil)
+				responses[n] = s.rest(a.Key.Reveal(), http.MethodPost, "/saved-searches/"+searches[n]+"/run", nil)
 			})
 		}
 		all.Wait()
 		accepted := 0
-		for n, got := range answers {
+		for n, got := range responses {
 			switch {
 			case got.Status == http.StatusAccepted:
 				accepted++
@@ -251,7 +252,7 @@ func TestDailyManualRuns(t *testing.T) {
 }
 
 // checkNoManualRuns checks that a manual run beyond the daily limit is rejected.
-func (s *site) checkNoManualRuns(got answer) {
+func (s *site) checkNoManualRuns(got response) {
 	s.t.Helper()
 	var body struct {
 		Error struct {
@@ -312,17 +313,17 @@ func (s *site) feed(a *loadtest.Account, search string) string {
 	return string(s.send(http.DefaultClient, http.MethodGet, "/feeds/"+token, nil, nil).Body)
 }
 
-// arrive adds new labels of a brand, approved today, several for each product type.
-func (s *site) arrive(brand string, each int, types ...vocabulary.ProductType) {
+// addLabels adds new labels of a brand, approved today. each is the number per product type.
+func (s *site) addLabels(brand string, each int, types ...vocabulary.ProductType) {
 	s.t.Helper()
 	for _, kind := range types {
-		s.arriveAt(1_000*slices.Index(vocabulary.ProductTypes(), string(kind)), brand, each, kind)
+		s.addLabelsAt(1_000*slices.Index(vocabulary.ProductTypes(), string(kind)), brand, each, kind)
 	}
 }
 
-// arriveAt adds new labels of a brand and a type, approved today. Their IDs end in consecutive
+// addLabelsAt adds new labels of a brand and a type, approved today. Their IDs end in consecutive
 // numbers starting with first.
-func (s *site) arriveAt(first int, brand string, labels int, kind vocabulary.ProductType) {
+func (s *site) addLabelsAt(first int, brand string, labels int, kind vocabulary.ProductType) {
 	s.t.Helper()
 	patches := make([]cola.Patch[cola.Cola], labels)
 	for n := range patches {
@@ -337,7 +338,7 @@ func (s *site) arriveAt(first int, brand string, labels int, kind vocabulary.Pro
 	}
 }
 
-// tick runs the searches due at a time and sends their messages.
+// tick runs the searches due at the given time and makes their deliveries.
 func (s *site) tick(at time.Time) {
 	s.t.Helper()
 	s.Run("alerts", "tick", "--webhook-allow-private", "--at", at.UTC().Format(time.RFC3339Nano))

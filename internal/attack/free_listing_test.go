@@ -14,14 +14,14 @@ import (
 	"github.com/colaregistry/colaregistry/internal/program"
 )
 
-// TestPreviewLabels previews searches for many brands, like a script that splits filters
-// until every label is in some preview. Counts must continue to work; labels must not.
+// TestPreviewLabels previews searches for many brands, like a script that splits filters until
+// every label is in some preview. Counts must keep working; labels must stop at the daily limit.
 func TestPreviewLabels(t *testing.T) {
 	onBoth(t, program.Options{Flags: []string{"--alerts", "off"}}, func(t *testing.T, s *site) {
 		a := s.account("previews@example.com", cola.TierFree)
 		const brands, each = 30, 4
 		for n := range brands {
-			s.arriveAt(n*each, fmt.Sprintf("QUARRY%02d", n), each, vocabulary.Wine)
+			s.addLabelsAt(n*each, fmt.Sprintf("QUARRY%02d", n), each, vocabulary.Wine)
 		}
 		browser := s.signIn("previews@example.com")
 		s.awaitPreview(browser, fmt.Sprintf("quarry%02d", brands-1), each)
@@ -39,7 +39,7 @@ func TestPreviewLabels(t *testing.T) {
 			map[string]any{"filters": map[string]any{"brand_name": "quarry"}})
 		if data, _ := counted.JSON(t)["data"].(map[string]any); data["total"] != float64(brands*each) ||
 			ttbID.Match(counted.Body) {
-			t.Errorf("preview by the API: %d %s", counted.Status, counted.Body)
+			t.Errorf("API preview: status %d: %s", counted.Status, counted.Body)
 		}
 		if used := s.used(a); used != (cola.Used{}) {
 			t.Errorf("used %+v, want no quota", used)
@@ -54,7 +54,7 @@ var previewed = regexp.MustCompile(`([0-9,]+) labels? in the last 30 days`)
 func (s *site) awaitPreview(browser *http.Client, brand string, labels int) string {
 	s.t.Helper()
 	form := url.Values{"filters.brand_name": {brand}}.Encode()
-	var page answer
+	var page response
 	for range 150 {
 		header := http.Header{
 			"Origin": {s.URL}, "Content-Type": {"application/x-www-form-urlencoded"}, "Hx-Request": {"true"},
@@ -64,7 +64,7 @@ func (s *site) awaitPreview(browser *http.Client, brand string, labels int) stri
 		if page.Status == http.StatusOK && found != nil && strings.ReplaceAll(found[1], ",", "") == fmt.Sprint(labels) {
 			return string(page.Body)
 		}
-		time.Sleep(200 * time.Millisecond) // previews count toward the rate limit of pages
+		time.Sleep(200 * time.Millisecond) // previews count toward the page rate limit
 	}
 	s.t.Fatalf("preview of %s: status %d: %s", brand, page.Status, page.Body)
 	return ""

@@ -9,9 +9,9 @@ import (
 	"github.com/colaregistry/colaregistry/internal/program"
 )
 
-// responses returns successes and errors of REST, MCP and the dashboard.
-func (s *site) responses(key string) map[string]answer {
-	header, all := http.Header{"X-Api-Key": {key}}, map[string]answer{}
+// responses returns successful and failed responses from REST, MCP and the dashboard.
+func (s *site) responses(key string) map[string]response {
+	header, all := http.Header{"X-Api-Key": {key}}, map[string]response{}
 	stay := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	for _, target := range []string{
 		"GET /api/v1/usage", "GET /api/v1/nothing", "POST /api/v1/usage", "GET /api/v1/colas?nothing=1",
@@ -48,8 +48,8 @@ func TestStrictTransport(t *testing.T) {
 	}
 }
 
-// TestPlainCookieWarnings checks that the server warns about cookies without Secure: at
-// startup, and once for requests.
+// TestPlainCookieWarnings checks that the server warns about cookies without Secure at startup, and
+// once when a proxy reports an https request.
 func TestPlainCookieWarnings(t *testing.T) {
 	forwarded := http.Header{"X-Forwarded-Proto": {"https"}}
 	for name, tt := range map[string]struct {

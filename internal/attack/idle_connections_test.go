@@ -116,8 +116,8 @@ func TestSlowBodies(t *testing.T) {
 	})
 }
 
-// get requests a URL outside the server under attack, such as its admin listener.
-func get(t *testing.T, url string) answer {
+// get requests an absolute URL, such as one on the admin listener.
+func get(t *testing.T, url string) response {
 	t.Helper()
 	resp, err := http.Get(url)
 	if err != nil {

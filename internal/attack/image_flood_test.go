@@ -15,7 +15,7 @@ import (
 )
 
 // TestImageFlood requests hundreds of distinct label images at once, without credentials. The
-// server must draw a few, queue some, reject the rest, and continue to answer metered requests.
+// server must render a few, queue some, reject the rest, and keep answering metered requests.
 // Canceled requests must free their slots.
 func TestImageFlood(t *testing.T) {
 	onBoth(t, program.Options{}, func(t *testing.T, s *site) {
@@ -72,7 +72,7 @@ func TestImageFlood(t *testing.T) {
 }
 
 // TestMissingImageFlood requests one image of a nonexistent label, with more concurrent requests
-// than may wait for the database. Cached and new images must still be served.
+// than may wait for the database. Cached and uncached images must still be served.
 func TestMissingImageFlood(t *testing.T) {
 	onBoth(t, program.Options{}, func(t *testing.T, s *site) {
 		images := s.images(s.account("missing@example.com", cola.TierPro).Key.Reveal(), 40)

@@ -57,14 +57,14 @@ func newIssuer(t *testing.T) *testIssuer {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /.well-known/openid-configuration", func(w http.ResponseWriter, _ *http.Request) {
 		i.reads.Add(1)
-		i.answer(w, map[string]any{
+		i.respond(w, map[string]any{
 			"issuer": i.URL, "authorization_endpoint": i.URL + "/authorize", "token_endpoint": i.URL + "/token",
 			"jwks_uri": i.URL + "/keys",
 		})
 	})
 	mux.HandleFunc("GET /keys", func(w http.ResponseWriter, _ *http.Request) {
 		i.reads.Add(1)
-		i.answer(w, keys)
+		i.respond(w, keys)
 	})
 	mux.HandleFunc("POST /token", i.redeem)
 	i.Server = httptest.NewServer(mux)
@@ -72,8 +72,8 @@ func newIssuer(t *testing.T) *testIssuer {
 	return i
 }
 
-// answer writes JSON.
-func (i *testIssuer) answer(w http.ResponseWriter, body any) {
+// respond writes JSON.
+func (i *testIssuer) respond(w http.ResponseWriter, body any) {
 	w.Header().Set("Content-Type", "application/json")
 	if err := json.NewEncoder(w).Encode(body); err != nil {
 		i.t.Error(err)
@@ -89,10 +89,10 @@ func (i *testIssuer) redeem(w http.ResponseWriter, r *http.Request) {
 	i.mu.Unlock()
 	if claims == nil {
 		w.WriteHeader(http.StatusBadRequest)
-		i.answer(w, map[string]string{"error": "invalid_grant"})
+		i.respond(w, map[string]string{"error": "invalid_grant"})
 		return
 	}
-	i.answer(w, map[string]string{"access_token": "opaque", "token_type": "Bearer", "id_token": i.sign(claims)})
+	i.respond(w, map[string]string{"access_token": "opaque", "token_type": "Bearer", "id_token": i.sign(claims)})
 }
 
 func (i *testIssuer) sign(claims map[string]any) string {
@@ -144,7 +144,8 @@ func (i *testIssuer) approve(authorize *url.URL, claims map[string]any) (callbac
 	return "/sign-in/callback?" + url.Values{"code": {code}, "state": {q.Get("state")}}.Encode()
 }
 
-// flags configure a server to accept access tokens and dashboard sign-ins of the issuer.
+// flags returns the flags that make a server accept the issuer's access tokens and dashboard
+// sign-ins.
 func (i *testIssuer) flags() []string {
 	return []string{
 		"--oidc-issuer", i.URL, "--oidc-audience", audience, "--oidc-apps", "any", "--sign-in-client-id", "dashboard",
@@ -152,7 +153,7 @@ func (i *testIssuer) flags() []string {
 }
 
 // bearer calls the REST API with an access token.
-func (s *site) bearer(token, path string) answer {
+func (s *site) bearer(token, path string) response {
 	s.t.Helper()
 	header := http.Header{"Authorization": {"Bearer " + token}}
 	return s.send(http.DefaultClient, http.MethodGet, "/api/v1"+path, header, nil)
@@ -168,8 +169,8 @@ func newBrowser(t *testing.T) *http.Client {
 	return &http.Client{Jar: jar}
 }
 
-// browserAt returns a browser without cookies at a client address, behind a proxy that the server
-// must trust.
+// browserAt returns a browser without cookies whose requests carry address in X-Forwarded-For. The
+// server must trust the test as a proxy.
 func browserAt(t *testing.T, address string) *http.Client {
 	t.Helper()
 	browser := newBrowser(t)
@@ -181,7 +182,7 @@ var awayTo = regexp.MustCompile(`<meta http-equiv="refresh" content="0;url=([^"]
 
 // beginSignIn clicks the button of the first issuer and returns the issuer URL that the browser is
 // redirected to, or nil.
-func (s *site) beginSignIn(browser *http.Client, returnTo string) (*url.URL, answer) {
+func (s *site) beginSignIn(browser *http.Client, returnTo string) (*url.URL, response) {
 	s.t.Helper()
 	form := url.Values{"issuer": {"0"}, "return": {returnTo}}.Encode()
 	header := http.Header{"Origin": {s.URL}, "Content-Type": {"application/x-www-form-urlencoded"}}
@@ -198,7 +199,7 @@ func (s *site) beginSignIn(browser *http.Client, returnTo string) (*url.URL, ans
 }
 
 // signInAt signs a person in to the dashboard with the issuer, and returns the final page.
-func (s *site) signInAt(browser *http.Client, i *testIssuer, claims map[string]any) answer {
+func (s *site) signInAt(browser *http.Client, i *testIssuer, claims map[string]any) response {
 	s.t.Helper()
 	authorize, page := s.beginSignIn(browser, "/usage")
 	if authorize == nil {
@@ -207,7 +208,7 @@ func (s *site) signInAt(browser *http.Client, i *testIssuer, claims map[string]a
 	return s.send(browser, http.MethodGet, i.approve(authorize, claims), nil, nil)
 }
 
-// accountOf returns the account of a subject of the issuer, or zero.
+// accountOf returns the account of an issuer's subject, or zero.
 func (s *site) accountOf(i *testIssuer, subject string) (id cola.AccountID) {
 	s.t.Helper()
 	all, err := s.Store.IdentitiesOf(s.t.Context(), 0)

@@ -62,7 +62,7 @@ func TestProxyLogSecrets(t *testing.T) {
 func TestProxyClientLimits(t *testing.T) {
 	s := startOnSQLite(t, program.Options{})
 	proxy, _ := s.startProxy("sc_http_req_rate(0) gt 2000", "sc_http_req_rate(0) gt 20")
-	last := answer{}
+	last := response{}
 	for range 30 {
 		last = s.sendTo(proxy, http.MethodGet, "/healthz", nil)
 	}
@@ -71,7 +71,7 @@ func TestProxyClientLimits(t *testing.T) {
 		t.Errorf("flood: status %d, headers %v; want 429 with Retry-After: %s", last.Status, last.Header, last.Body)
 	}
 	proxy, _ = s.startProxy("", "")
-	large := answer{}
+	large := response{}
 	for n := 0; n < 5 && large.Status == 0; n++ { // a reset of the connection can overtake the response
 		large = s.sendTo(proxy, http.MethodGet, "/healthz", http.Header{"X-Large": {strings.Repeat("x", 20<<10)}})
 	}
@@ -114,8 +114,8 @@ func (s *site) sendSecrets(to string) (sent int) {
 }
 
 // sendTo sends a request to any server without following redirects. For an incomplete response it
-// returns the zero answer.
-func (s *site) sendTo(server, method, path string, header http.Header) answer {
+// returns the zero response.
+func (s *site) sendTo(server, method, path string, header http.Header) response {
 	s.t.Helper()
 	req, err := http.NewRequestWithContext(s.t.Context(), method, server, nil)
 	if err != nil {
@@ -131,14 +131,14 @@ func (s *site) sendTo(server, method, path string, header http.Header) answer {
 	}
 	resp, err := http.DefaultTransport.RoundTrip(req)
 	if err != nil {
-		return answer{}
+		return response{}
 	}
 	defer resp.Body.Close()
 	content, err := io.ReadAll(resp.Body)
 	if err != nil {
-		return answer{}
+		return response{}
 	}
-	return answer{resp.StatusCode, resp.Header, content}
+	return response{resp.StatusCode, resp.Header, content}
 }
 
 // startProxy starts HAProxy in front of the server and returns its URL and its log file. It uses
@@ -192,15 +192,15 @@ func (s *site) startProxy(old, replace string) (url, log string) {
 	return url, log
 }
 
-// linesOf waits until a log file has the given number of lines, and returns them.
-func linesOf(t *testing.T, file string, most int) string {
+// linesOf waits until a log file has at least the given number of lines, and returns its content.
+func linesOf(t *testing.T, file string, least int) string {
 	t.Helper()
 	for range 200 {
 		content, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if strings.Count(string(content), "\n") >= most {
+		if strings.Count(string(content), "\n") >= least {
 			return string(content)
 		}
 		time.Sleep(50 * time.Millisecond)

@@ -12,7 +12,7 @@ import (
 )
 
 // sendMessage sends a message to the MCP endpoint.
-func (s *site) sendMessage(key, message string) answer {
+func (s *site) sendMessage(key, message string) response {
 	s.t.Helper()
 	return s.send(http.DefaultClient, http.MethodPost, "/mcp",
 		http.Header{"X-Api-Key": {key}, "Content-Type": {"application/json"}}, message)
@@ -20,9 +20,10 @@ func (s *site) sendMessage(key, message string) answer {
 
 const ping = `{"jsonrpc":"2.0","id":1,"method":"ping"}`
 
-// TestMessageFlood sends messages outside the rate limit at full speed with one key. The flood must
-// be rejected and another account served. Long messages count as several, and use up most of the
-// limit first, because a ledger commit per message takes long on a slow disk.
+// TestMessageFlood sends messages that the rate limit does not count, at full speed with one key.
+// The flood must be rejected and another account served. Long messages, which count as several, use
+// up most of the limit first, because one ledger commit per message would take too long on a slow
+// disk.
 func TestMessageFlood(t *testing.T) {
 	onBoth(t, program.Options{}, func(t *testing.T, s *site) {
 		attacker, other := s.account("attacker@example.com", cola.TierFree), s.account("other@example.com",
@@ -33,7 +34,7 @@ func TestMessageFlood(t *testing.T) {
 				t.Fatalf("long ping: status %d, want 413: %s", a.Status, a.Body)
 			}
 		}
-		var rejected atomic.Pointer[answer]
+		var rejected atomic.Pointer[response]
 		var flood sync.WaitGroup
 		for range 8 {
 			flood.Go(func() {

@@ -56,15 +56,15 @@ var open = map[string]bound{
 }
 
 // anonymous requests a route without credentials, with unknown tokens.
-func (w *world) anonymous(client *http.Client, method, route string) answer {
+func (w *world) anonymous(client *http.Client, method, route string) response {
 	w.t.Helper()
 	request := w.path(strings.ReplaceAll(route, "{token}", strings.ToLower(rand.Text()+rand.Text())))
 	return w.send(client, method, request, nil, nil)
 }
 
 // closed reports whether a response only reports missing credentials. Routes with a token in the
-// path are open, because the token can be guessed.
-func closed(method, route string, a answer) bool {
+// path are open, because anyone can try tokens.
+func closed(method, route string, a response) bool {
 	switch {
 	case strings.Contains(route, "{token}"):
 		return a.Status == http.StatusMethodNotAllowed
@@ -142,7 +142,7 @@ func (w *world) acquires() (n float64) {
 	w.t.Helper()
 	pools := acquired.FindAllStringSubmatch(w.metrics(), -1)
 	if len(pools) == 0 {
-		w.t.Fatal("no metric of pool acquisitions")
+		w.t.Fatal("colaregistry_db_acquires_total is missing from the metrics")
 	}
 	for _, pool := range pools {
 		value, err := strconv.ParseFloat(pool[1], 64)

@@ -50,8 +50,8 @@ var queries = map[string]string{
 // ttbID matches the TTB ID of a label.
 var ttbID = regexp.MustCompile(`\b\d{14}\b`)
 
-// shown returns the labels in an answer that are not in the request.
-func (w *world) shown(request string, a answer) (ids []string) {
+// shown returns the labels in a response that are not in the request.
+func (w *world) shown(request string, a response) (ids []string) {
 	for _, id := range ttbID.FindAllString(string(a.Body), -1) {
 		if w.labels[id] && !strings.Contains(request, id) {
 			ids = append(ids, id)
@@ -72,7 +72,7 @@ func (w *world) spent() cola.Used {
 }
 
 // as sends a request to a route with the key or, for the dashboard, the signed-in browser.
-func (w *world) as(method, route string) (request string, a answer) {
+func (w *world) as(method, route string) (request string, a response) {
 	w.t.Helper()
 	request = w.path(route) + queries[method+" "+route]
 	for {
@@ -88,7 +88,7 @@ func (w *world) as(method, route string) (request string, a answer) {
 	}
 }
 
-func (w *world) once(method, route, request string) answer {
+func (w *world) once(method, route, request string) response {
 	body := bodies[method+" "+route]
 	if strings.HasPrefix(route, "/api/v1/") {
 		return w.rest(w.account.Key.Reveal(), method, strings.TrimPrefix(request, "/api/v1"), body)
@@ -101,13 +101,13 @@ func (w *world) once(method, route, request string) answer {
 	return w.send(w.browser, method, request, header, body)
 }
 
-// destructive reports whether a request ends a resource that other requests need.
+// destructive reports whether a request deletes or invalidates a resource that other requests need.
 func destructive(method, route string) bool {
 	return method == http.MethodDelete || route == "/sign-out" || strings.HasPrefix(route, "/unsubscribe") ||
 		method == http.MethodPost && ending.MatchString(route)
 }
 
-// ending matches routes that end or replace a resource.
+// ending matches routes that delete, invalidate or replace a resource.
 var ending = regexp.MustCompile(`/(delete|end|end-others|feed|pause|revoke|rotate|secret)$`)
 
 // methods returns the methods to try for a route.
@@ -164,13 +164,13 @@ func TestUncharged(t *testing.T) {
 	}
 }
 
-// TestLabelCharges requests every route with every method, and every tool, resource and prompt
-// at /mcp. Only the routes in free may show more labels than they charge, so a new route that does
-// fails.
+// TestLabelCharges requests every route with every method, and every tool, resource and prompt at
+// /mcp. Only the routes in free may show more labels than they charge for; any other route that
+// does fails the test.
 func TestLabelCharges(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		showed := map[string]int{}
-		check := func(name string, ask func() (string, answer)) {
+		check := func(name string, ask func() (string, response)) {
 			before := w.spent()
 			request, a := ask()
 			ids := w.shown(request, a)
@@ -178,15 +178,15 @@ func TestLabelCharges(t *testing.T) {
 				return
 			}
 			if after := w.spent(); uncharged(len(ids), before, after) > free[name] {
-				t.Errorf("%s shows %d labels, such as %s, but charged only from %+v to %+v",
+				t.Errorf("%s shows %d labels, such as %s, but usage only went from %+v to %+v",
 					name, len(ids), ids[0], before, after)
 			}
 		}
 		for _, m := range w.messages() {
-			check(m[0]+" "+m[1], func() (string, answer) { return w.ask(m[0], m[1]) })
+			check(m[0]+" "+m[1], func() (string, response) { return w.ask(m[0], m[1]) })
 		}
 		for _, v := range w.visits() {
-			check(v[0]+" "+v[1], func() (string, answer) { return w.as(v[0], v[1]) })
+			check(v[0]+" "+v[1], func() (string, response) { return w.as(v[0], v[1]) })
 		}
 		for name := range free {
 			if showed[name] == 0 {
@@ -216,7 +216,7 @@ var toolArguments = map[string]string{
 }
 
 // ask sends a JSON-RPC message to /mcp with the account's key and returns the result.
-func (w *world) ask(method, params string) (string, answer) {
+func (w *world) ask(method, params string) (string, response) {
 	w.t.Helper()
 	message := fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":%q,"params":%s}`, method, params)
 	return message, w.send(http.DefaultClient, http.MethodPost, "/mcp", http.Header{

@@ -22,8 +22,8 @@ import (
 // linkToken is the token of a link that confirms an email address.
 var linkToken = regexp.MustCompile(`/confirm/([\w-]+)`)
 
-// TestSecretsAtRest reads the whole database as a thief would. It must not contain webhook secrets,
-// current or replaced, challenges, their codes, or tokens of links in email.
+// TestSecretsAtRest reads the whole database as a thief would. It must not contain current or
+// replaced webhook secrets, challenges or their codes, or tokens from emailed links.
 func TestSecretsAtRest(t *testing.T) {
 	post := mailtest.Start(t)
 	o := program.Options{Flags: []string{
@@ -71,8 +71,8 @@ func (s *site) requireNoneOf(secrets map[string]string) {
 	}
 }
 
-// stolen returns the whole content of the database: the bytes of its files, or every text and bytea
-// column.
+// stolen returns the whole content of the database: the bytes of its files, or every text, binary,
+// JSON and array column.
 func (s *site) stolen() (content []byte) {
 	s.t.Helper()
 	if s.DatabaseURL == "" {
@@ -145,7 +145,7 @@ func awaitTrue(t *testing.T, what string, is func() bool) {
 		}
 		time.Sleep(50 * time.Millisecond)
 	}
-	t.Fatalf("%s: not within 30 seconds", what)
+	t.Fatalf("timed out after 30 seconds waiting for: %s", what)
 }
 
 // destination creates a destination and returns it.

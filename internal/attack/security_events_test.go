@@ -12,7 +12,7 @@ import (
 )
 
 // post submits the form of a page, including its hidden fields.
-func (s *site) post(browser *http.Client, page string, fields url.Values) answer {
+func (s *site) post(browser *http.Client, page string, fields url.Values) response {
 	s.t.Helper()
 	form := s.send(browser, http.MethodGet, page, nil, nil)
 	hidden := regexp.MustCompile(`<input type="hidden" name="(\w+)" value="([^"]*)">`)

@@ -75,12 +75,12 @@ func TestCallbackFlood(t *testing.T) {
 			}
 			return "/sign-in/callback?code=junk&state=" + authorize.Query().Get("state"), cookie
 		}
-		for name, send := range map[string]func() answer{
-			"one cookie": func() func() answer {
+		for name, send := range map[string]func() response{
+			"one cookie": func() func() response {
 				callback, cookie := start(flooding())
-				return func() answer { return s.send(flooding(), http.MethodGet, callback, cookie, nil) }
+				return func() response { return s.send(flooding(), http.MethodGet, callback, cookie, nil) }
 			}(),
-			"new sign-ins": func() answer {
+			"new sign-ins": func() response {
 				browser := flooding()
 				callback, _ := start(browser)
 				return s.send(browser, http.MethodGet, callback, nil, nil)

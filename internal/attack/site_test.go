@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	_ "github.com/jackc/pgx/v5/stdlib" // the driver pgx
+	_ "github.com/jackc/pgx/v5/stdlib" // registers the pgx driver
 
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/internal/demo"
@@ -30,18 +30,18 @@ import (
 func TestMain(m *testing.M) {
 	os.Exit(program.Main(func() int {
 		defer func() {
-			if onSQLite.place != "" {
-				os.RemoveAll(filepath.Dir(onSQLite.place))
+			if onSQLite.dsn != "" {
+				os.RemoveAll(filepath.Dir(onSQLite.dsn))
 			}
 		}()
 		return pgtest.Main(m)
 	}))
 }
 
-// labels is the number of demo labels of every site.
+// labels is the number of demo labels in every site.
 const labels = 2_000
 
-// site is a server under attack, with its database open beside it.
+// site is a server under attack, with direct access to its database.
 type site struct {
 	*program.Server
 	Store store.Store
@@ -80,14 +80,14 @@ func startOnPostgres(t *testing.T, o program.Options) *site {
 	})
 }
 
-func start(t *testing.T, o program.Options, driver, place string, open func() (store.Store, error)) *site {
+func start(t *testing.T, o program.Options, driver, dsn string, open func() (store.Store, error)) *site {
 	t.Helper()
 	st, err := open()
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { st.Close() })
-	db, err := sql.Open(driver, place)
+	db, err := sql.Open(driver, dsn)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -108,17 +108,17 @@ var quiet = slog.New(slog.DiscardHandler)
 
 // template is a database with the demo labels, loaded once and copied for each site.
 type template struct {
-	once  sync.Once
-	open  func(t *testing.T) (place string, st store.Store, err error)
-	place string // file, or URL
-	err   error
+	once sync.Once
+	open func(t *testing.T) (dsn string, st store.Store, err error)
+	dsn  string // file, or URL
+	err  error
 }
 
 func (d *template) load(t *testing.T) string {
 	t.Helper()
 	d.once.Do(func() {
 		var st store.Store
-		if d.place, st, d.err = d.open(t); d.err != nil {
+		if d.dsn, st, d.err = d.open(t); d.err != nil {
 			return
 		}
 		options := demo.Options{Colas: labels, Seed: 1, AsOf: cola.DateOf(time.Now())}
@@ -127,7 +127,7 @@ func (d *template) load(t *testing.T) string {
 	if d.err != nil {
 		t.Fatal(d.err)
 	}
-	return d.place
+	return d.dsn
 }
 
 var onSQLite = template{open: func(t *testing.T) (string, store.Store, error) {
@@ -169,15 +169,15 @@ func (s *site) importLabels(lines []byte) {
 	s.Run("import", "colas", file)
 }
 
-// answer is a response with its body read.
-type answer struct {
+// response is a response with its body read.
+type response struct {
 	Status int
 	Header http.Header
 	Body   []byte
 }
 
 // JSON decodes the body.
-func (a answer) JSON(t *testing.T) (body map[string]any) {
+func (a response) JSON(t *testing.T) (body map[string]any) {
 	t.Helper()
 	if err := json.Unmarshal(a.Body, &body); err != nil {
 		t.Fatalf("%v in %d %s", err, a.Status, a.Body)
@@ -186,7 +186,7 @@ func (a answer) JSON(t *testing.T) (body map[string]any) {
 }
 
 // rest calls the REST API. It sends the body as JSON unless it is nil.
-func (s *site) rest(key, method, path string, body any) answer {
+func (s *site) rest(key, method, path string, body any) response {
 	s.t.Helper()
 	header := http.Header{"X-Api-Key": {key}}
 	if body != nil {
@@ -197,7 +197,7 @@ func (s *site) rest(key, method, path string, body any) answer {
 
 // send makes a request to any path of the server. It sends a string or []byte body unchanged and
 // any other body as JSON.
-func (s *site) send(client *http.Client, method, path string, header http.Header, body any) answer {
+func (s *site) send(client *http.Client, method, path string, header http.Header, body any) response {
 	s.t.Helper()
 	var reader io.Reader
 	switch b := body.(type) {
@@ -229,14 +229,14 @@ func (s *site) send(client *http.Client, method, path string, header http.Header
 }
 
 // read reads the body of a response.
-func read(t *testing.T, resp *http.Response) answer {
+func read(t *testing.T, resp *http.Response) response {
 	t.Helper()
 	defer resp.Body.Close()
 	content, err := io.ReadAll(resp.Body)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return answer{resp.StatusCode, resp.Header, content}
+	return response{resp.StatusCode, resp.Header, content}
 }
 
 // signIn returns a browser in which the account holder is signed in to the dashboard.

@@ -76,8 +76,8 @@ func (e *endpoint) await(t *testing.T, kind string) map[string]any {
 	return messages[len(messages)-1]
 }
 
-// TestWebhookFlood creates a dozen webhooks to a host that never confirmed one, and lets a search
-// find labels. The host may get a few challenges, but no alert.
+// TestWebhookFlood creates a dozen webhooks on a host that never confirmed one, then runs a saved
+// search that matches a label. The host may get a few challenges, but no alert.
 func TestWebhookFlood(t *testing.T) {
 	onBoth(t, program.Options{Flags: []string{"--webhook-allow-private"}}, func(t *testing.T, s *site) {
 		victim := newEndpoint(t, http.StatusOK)
@@ -91,7 +91,7 @@ func TestWebhookFlood(t *testing.T) {
 			statuses[http.StatusTooManyRequests] != 12-statuses[http.StatusCreated] {
 			t.Errorf("statuses of 12 requests = %v, want up to 5 created and the others limited", statuses)
 		}
-		s.findNews(key)
+		s.alertOnNewLabel(key)
 		confirmed := 0
 		for _, d := range s.rest(key, http.MethodGet, "/destinations?per_page=100", nil).JSON(t)["data"].([]any) {
 			d := d.(map[string]any)
@@ -107,7 +107,7 @@ func TestWebhookFlood(t *testing.T) {
 				{http.MethodPatch, "", map[string]any{"active": true}},
 			} {
 				if got := s.rest(key, way.method, path+way.path, way.body); got.Status != http.StatusConflict {
-					t.Errorf("%s %s of a pending endpoint: status %d, want 409: %s", way.method, way.path, got.Status, got.Body)
+					t.Errorf("%s %s on a pending endpoint: status %d, want 409: %s", way.method, way.path, got.Status, got.Body)
 				}
 			}
 			if d["state"] != cola.DestinationPending {
@@ -125,8 +125,8 @@ func TestWebhookFlood(t *testing.T) {
 	})
 }
 
-// TestSharedHost checks that an endpoint at a platform's host still gets its challenge
-// after ten other accounts have reached their limits for that host.
+// TestSharedHost checks that an endpoint on a shared platform's host still gets its challenge after
+// ten other accounts have reached their limits for that host.
 func TestSharedHost(t *testing.T) {
 	onBoth(t, program.Options{Flags: []string{"--webhook-allow-private"}}, func(t *testing.T, s *site) {
 		platform := newEndpoint(t, http.StatusOK)
@@ -159,7 +159,7 @@ func TestTestMessageFlood(t *testing.T) {
 		var paths []string
 		for n := range 2 {
 			path := "/destinations/" + s.destination(key, "webhook", fmt.Sprintf("%s/%d", e.URL, n))["uuid"].(string)
-			awaitTrue(t, "the answer", func() bool {
+			awaitTrue(t, "the response to the challenge", func() bool {
 				time.Sleep(500 * time.Millisecond) // each request counts toward the rate limit
 				return s.rest(key, http.MethodGet, path,
 					nil).JSON(t)["data"].(map[string]any)["state"] == cola.DestinationActive
@@ -184,8 +184,8 @@ func TestTestMessageFlood(t *testing.T) {
 	})
 }
 
-// findNews lets an account's saved search find a new label and sends the message.
-func (s *site) findNews(key string) {
+// alertOnNewLabel creates a saved search, imports a label that it matches, and runs the due alerts.
+func (s *site) alertOnNewLabel(key string) {
 	s.t.Helper()
 	search := map[string]any{
 		"name": "Herons", "filters": map[string]any{"brand_name": "heron"},
@@ -194,8 +194,8 @@ func (s *site) findNews(key string) {
 	if got := s.rest(key, http.MethodPost, "/saved-searches", search); got.Status != http.StatusCreated {
 		s.t.Fatalf("status %d, want 201: %s", got.Status, got.Body)
 	}
-	news := fmt.Sprintf(`{"ttb_id":"99365001000017","brand_name":"BLUE HERON","product_type":"wine","permit_number":"CA-W-1","approval_date":"%s"}`, cola.DateOf(time.Now()))
-	s.importLabels([]byte(news))
+	label := fmt.Sprintf(`{"ttb_id":"99365001000017","brand_name":"BLUE HERON","product_type":"wine","permit_number":"CA-W-1","approval_date":"%s"}`, cola.DateOf(time.Now()))
+	s.importLabels([]byte(label))
 	report := s.Run("alerts", "tick",
 		"--webhook-allow-private", "--at", time.Now().AddDate(0, 0, 2).UTC().Format(time.RFC3339))
 	if !strings.Contains(report, "found 1 label") {
@@ -215,7 +215,7 @@ func TestEndpointConfirmation(t *testing.T) {
 		}
 		first, second := s.destination(key, "webhook", echoing.URL)["uuid"].(string), s.destination(key,
 			"webhook", mute.URL)["uuid"].(string)
-		awaitTrue(t, "the answer", func() bool { return state(first) == cola.DestinationActive })
+		awaitTrue(t, "the response to the challenge", func() bool { return state(first) == cola.DestinationActive })
 		code := mute.await(t, cola.EventConfirm)["data"].(map[string]any)["code"]
 		confirm := "/destinations/" + second + "/confirm"
 		if got := s.rest(key, http.MethodPost, confirm, map[string]any{"code": "AAAA-AAAA"}); got.Status != http.StatusBadRequest {

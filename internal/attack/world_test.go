@@ -59,7 +59,7 @@ func newWorld(t *testing.T, start func(*testing.T, program.Options) *site) *worl
 		d := w.data(http.MethodGet, "/destinations/"+hook, nil, http.StatusOK).(map[string]any)
 		return d["state"] == cola.DestinationActive
 	})
-	w.news(30)
+	w.importNewLabels(30)
 	w.tick(append([]string{"--public-url", w.URL}, sending...))
 	w.collect(mail)
 	return w
@@ -115,8 +115,8 @@ func (w *world) data(method, path string, body any, status int) any {
 	return a.JSON(w.t)["data"]
 }
 
-// news imports labels approved today that the saved search finds.
-func (w *world) news(n int) {
+// importNewLabels imports labels that were approved today and match the saved search.
+func (w *world) importNewLabels(n int) {
 	w.t.Helper()
 	var lines bytes.Buffer
 	for i := range n {
@@ -126,12 +126,12 @@ func (w *world) news(n int) {
 			id, i+1, cola.DateOf(time.Now()))
 	}
 	w.importLabels(lines.Bytes())
-	awaitTrue(w.t, "the server shows the news", func() bool {
+	awaitTrue(w.t, "the server lists the new labels", func() bool {
 		return len(w.data(http.MethodGet, "/colas?brand_name=quokka&per_page=1", nil, http.StatusOK).([]any)) == 1
 	})
 }
 
-// tick runs the saved search as of tomorrow and sends its message.
+// tick runs the saved search as of tomorrow and makes its delivery.
 func (w *world) tick(flags []string) {
 	w.t.Helper()
 	at := time.Now().UTC().AddDate(0, 0, 1).Truncate(24 * time.Hour).Add(7 * time.Hour)
@@ -170,7 +170,8 @@ func (w *world) collect(mail *mailtest.Server) {
 
 var parameter = regexp.MustCompile(`\{[a-z_]+\}|\*$`)
 
-// path fills the parameters of a route's pattern with IDs of the world, or with a nonexistent ID.
+// path fills in the parameters of a route pattern with IDs from the world, or with a nonexistent
+// ID.
 func (w *world) path(pattern string) string {
 	area, _, _ := strings.Cut(strings.TrimPrefix(strings.TrimPrefix(pattern, "/api/v1"), "/"), "/")
 	return parameter.ReplaceAllStringFunc(pattern, func(name string) string {
@@ -196,7 +197,7 @@ func (w *world) metrics() string {
 
 var routeMetric = regexp.MustCompile(`colaregistry_http_response_bytes_total\{route="([^"]+)"\}`)
 
-// routes lists the patterns of all routes of the server, from its metrics.
+// routes returns the patterns of the server's routes, from its metrics.
 func (w *world) routes() (patterns []string) {
 	w.t.Helper()
 	for _, m := range routeMetric.FindAllStringSubmatch(w.metrics(), -1) {

@@ -39,20 +39,21 @@ func (s *site) metric(admin, sample string) float64 {
 }
 
 // TestWrongCredentials floods the server with wrong keys, cookies and tokens. The number of queries
-// must depend only on time, and valid credentials must pass from the same address, even new ones.
+// must depend only on time, and valid credentials, even new ones, must still work from the same
+// address.
 func TestWrongCredentials(t *testing.T) {
 	admin := program.Address(t)
 	onBoth(t, program.Options{Flags: []string{"--admin-listen", admin}}, func(t *testing.T, s *site) {
 		known, unseen := s.account("known@example.com", cola.TierPro), s.account("unseen@example.com", cola.TierPro)
 		browser := s.signIn("known@example.com")
-		floods := map[string]func(n int) answer{
-			"key":     func(int) answer { return s.rest(auth.NewSecret().Reveal(), http.MethodGet, "/usage", nil) },
-			"session": func(n int) answer { return s.send(noRedirects, http.MethodGet, "/usage", cookie(wrongText(n)), nil) },
-			"sign_in_link": func(n int) answer {
+		floods := map[string]func(n int) response{
+			"key":     func(int) response { return s.rest(auth.NewSecret().Reveal(), http.MethodGet, "/usage", nil) },
+			"session": func(n int) response { return s.send(noRedirects, http.MethodGet, "/usage", cookie(wrongText(n)), nil) },
+			"sign_in_link": func(n int) response {
 				return s.send(noRedirects, http.MethodGet, "/sign-in/link/"+wrongText(n), nil, nil)
 			},
-			"feed": func(n int) answer { return s.send(noRedirects, http.MethodGet, "/feeds/"+wrongText(n), nil, nil) },
-			"destination": func(n int) answer {
+			"feed": func(n int) response { return s.send(noRedirects, http.MethodGet, "/feeds/"+wrongText(n), nil, nil) },
+			"destination": func(n int) response {
 				return s.send(noRedirects, http.MethodPost, "/unsubscribe/"+wrongText(n), nil, nil)
 			},
 		}
@@ -81,7 +82,7 @@ func TestWrongCredentials(t *testing.T) {
 				t.Errorf("%s: no request was limited: %v", kind, statuses)
 			}
 			if kind == "session" && (len(statuses) != 1 || statuses[http.StatusSeeOther] == 0) {
-				t.Errorf("wrong cookies don't redirect to the sign-in: %v", statuses)
+				t.Errorf("wrong cookies don't redirect to the sign-in page: %v", statuses)
 			}
 		}
 		rejected := s.rest(auth.NewSecret().Reveal(), http.MethodGet, "/usage", nil)

@@ -95,8 +95,8 @@ func (b *tab) signInAtIssuer(user string) {
 	b.click("[type=submit]")
 }
 
-// connectApp obtains an access token for the resource by the code flow with PKCE, in the tab's
-// browser and for its signed-in user.
+// connectApp obtains an access token for the resource with the authorization code flow and PKCE, in
+// the tab's browser and for its signed-in user.
 func (b *tab) connectApp(issuer, resource, redirect string, codes <-chan string) string {
 	b.t.Helper()
 	flow := oauth2.Config{

@@ -126,8 +126,8 @@ func TestWithoutScript(t *testing.T) {
 	b.shows("in the last 30 days")
 }
 
-// TestFailedPreview checks that a failed preview shows an error in place of the previous count,
-// and counts again once it succeeds.
+// TestFailedPreview checks that a failed preview replaces the previous count with an error, and
+// that the next successful preview shows a count again.
 func TestFailedPreview(t *testing.T) {
 	s := newSite(t)
 	s.registry.Holder(t, ann, cola.TierFree)

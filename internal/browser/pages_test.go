@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io/fs"
+	"net/url"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -17,6 +18,7 @@ import (
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/chromedp"
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/colaregistry/colaregistry/auth"
 	"github.com/colaregistry/colaregistry/cola"
@@ -277,21 +279,46 @@ func mustAxe(t *testing.T) string {
 	return string(script)
 }
 
+// violation is a violated accessibility rule.
+type violation struct {
+	Rule, Help string
+	At         []string // elements
+}
+
 // accessible fails the test for every WCAG 2.2 AA or best-practice rule that the page violates.
 func (b *tab) accessible(where, axe string) {
 	b.t.Helper()
-	const run = `axe.run(document, {resultTypes: ["violations"]}).then(r => JSON.stringify(r.violations.map(v =>
+	for _, v := range b.violations(axe) {
+		b.t.Errorf("%s: %s (%s):\n\t%s", where, v.Help, v.Rule, strings.Join(v.At, "\n\t"))
+	}
+}
+
+// violations returns the rules that the page violates.
+func (b *tab) violations(axe string) (violations []violation) {
+	b.t.Helper()
+	// By default, axe skips target-size, its only rule for WCAG 2.2.
+	const run = `axe.run(document, {resultTypes: ["violations"], rules: {"target-size": {enabled: true}}}).then(r => JSON.stringify(r.violations.map(v =>
 		({rule: v.id, help: v.help, at: v.nodes.map(n => n.html.slice(0, 300) + " " + (n.any[0] || n.all[0] || n.none[0] || {message: ""}).message)}))))`
 	ask(b, chromedp.Evaluate[bool](axe+";true"))
 	printed := ask(b, chromedp.Evaluate[string](run, chromedp.EvalAwaitPromise))
-	var violations []struct {
-		Rule, Help string
-		At         []string
-	}
 	if err := json.Unmarshal([]byte(printed), &violations); err != nil {
 		b.t.Fatal(err)
 	}
-	for _, v := range violations {
-		b.t.Errorf("%s: %s (%s):\n\t%s", where, v.Help, v.Rule, strings.Join(v.At, "\n\t"))
+	return violations
+}
+
+// TestViolations checks that rules of WCAG 2.0, WCAG 2.2 and best practice are applied.
+func TestViolations(t *testing.T) {
+	b := newTab(t, newChromium(t, ""), false)
+	b.open("data:text/html," + url.PathEscape(`<!doctype html><html lang="en"><title>Page</title><main>
+		<img src="data:,"><style>button { width: 9px; height: 9px; padding: 0; border: 0 }</style>
+		<button aria-label="A"></button><button aria-label="B"></button></main>`))
+	var rules []string
+	for _, v := range b.violations(mustAxe(t)) {
+		rules = append(rules, v.Rule)
+	}
+	slices.Sort(rules)
+	if diff := cmp.Diff([]string{"image-alt", "page-has-heading-one", "target-size"}, rules); diff != "" {
+		t.Errorf("violated rules (-want +got):\n%s", diff)
 	}
 }

@@ -20,7 +20,7 @@ import (
 	"github.com/colaregistry/colaregistry/internal/registrytest"
 )
 
-// allHistory is the date of the first labels.
+// allHistory is a date before all labels.
 var allHistory = cola.DateOf(time.Date(2005, time.January, 1, 0, 0, 0, 0, time.UTC))
 
 // ann is the account holder of a site.
@@ -46,7 +46,7 @@ func newSite(t *testing.T) *site {
 	return s
 }
 
-// handler returns the handler of the program, without the MCP endpoint.
+// handler returns the program's handler, without the MCP endpoint.
 func (s *site) handler() http.Handler {
 	s.t.Helper()
 	quiet := slog.New(slog.DiscardHandler)
@@ -63,14 +63,14 @@ func (s *site) handler() http.Handler {
 	}
 	rest := httpapi.New(s.registry.Service, auth.New(s.registry.Store, nil, nil),
 		httpapi.Options{PublicURL: registrytest.PublicURL, Logger: quiet})
-	people := dashboard.New(s.registry.Service, browsers, dashboard.Options{
+	pages := dashboard.New(s.registry.Service, browsers, dashboard.Options{
 		PublicURL: registrytest.PublicURL,
 		Logger:    quiet,
 		Now:       s.registry.Now,
 	})
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if dashboard.Handles(r.URL.Path) {
-			people.ServeHTTP(w, r)
+			pages.ServeHTTP(w, r)
 			return
 		}
 		rest.ServeHTTP(w, r)
@@ -164,12 +164,12 @@ func (s *site) recordImports() {
 }
 
 // mustSave creates a saved search for Ann.
-func (s *site) mustSave(name string, filters cola.SavedSearchFilters, daily bool) cola.SavedSearch {
+func (s *site) mustSave(name string, filters cola.SavedSearchFilters, active bool) cola.SavedSearch {
 	s.t.Helper()
 	search, _, err := s.registry.CreateSavedSearch(s.t.Context(), s.holder, cola.SavedSearchParams{
 		Name: name, Filters: &filters, Schedule: &cola.ScheduleParams{
 			Cadence: cola.CadenceDaily,
-			Active:  cola.Some(daily),
+			Active:  cola.Some(active),
 		},
 	})
 	if err != nil {

@@ -41,7 +41,7 @@ func TestWalk(t *testing.T) {
 	b.checkErrors("the walk")
 	if logged := p.Log(); strings.Contains(logged, key) ||
 		strings.Contains(logged, link[len(p.base+auth.SignInLinkPath):]) {
-		t.Error("log contains a key or the token of a link")
+		t.Error("log contains a key or a sign-in link token")
 	}
 }
 

@@ -45,7 +45,7 @@ type bench struct {
 	goDir string // module of the Go clients
 	table table
 
-	imported int    // number of labels imported by importNews
+	imported int    // number of labels imported by importNewLabel
 	code     string // latest confirmation code of the endpoint
 }
 

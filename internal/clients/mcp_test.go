@@ -39,7 +39,6 @@ type property struct {
 	} `json:"items"`
 }
 
-// toolCall is a tool call.
 type toolCall struct {
 	Name      string         `json:"-"` // used in reports
 	Tool      string         `json:"tool"`
@@ -113,7 +112,7 @@ func (b *bench) callTools(t *testing.T) {
 			started := time.Now()
 			outcomes := b.runCalls(t, calls, b.newKey(client.account), client.command)
 			report(t, client.name, problems(t, tools, calls, outcomes))
-			b.add(t, client.name, fmt.Sprintf("made %d calls of %d tools", len(calls), len(tools)), started)
+			b.add(t, client.name, fmt.Sprintf("made %d calls to %d tools", len(calls), len(tools)), started)
 		})
 	}
 }
@@ -150,7 +149,7 @@ func readJSON(t *testing.T, file string, v any) {
 	}
 }
 
-// toolCalls returns calls of each tool: with its required arguments, then with each optional
+// toolCalls returns calls to each tool: with its required arguments, then with each optional
 // argument in turn, and with every value in the alternative forms that assistants send.
 func (b *bench) toolCalls(t *testing.T, tools map[string]tool) (calls []toolCall) {
 	t.Helper()

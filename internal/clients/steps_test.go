@@ -19,7 +19,7 @@ import (
 	_ "modernc.org/sqlite" // for passAnHour
 )
 
-// step is a call of an operation: its example call from the document, with placeholders replaced by
+// step is a call to an operation: its example call from the document, with placeholders replaced by
 // existing values. Values are referred to by name; in a body, a string that starts with $ is such a
 // name.
 type step struct {
@@ -87,7 +87,7 @@ var steps = []step{
 	},
 	{operation: "resendConfirmation", path: map[string]string{"uuid": "mailbox"}, before: (*bench).passAnHour},
 
-	{operation: "runSavedSearch", path: ofSearch, before: (*bench).importNews},
+	{operation: "runSavedSearch", path: ofSearch, before: (*bench).importNewLabel},
 	{
 		operation: "listSavedSearchRuns",
 		path:      ofSearch,
@@ -320,9 +320,9 @@ func (b *bench) discover(t *testing.T) map[string]string {
 	return nil
 }
 
-// importNews imports a label that the example of a saved search finds by a part of its brand name,
-// and that the examples of other calls do not find.
-func (b *bench) importNews(t *testing.T) {
+// importNewLabel imports a label that matches the example saved search by part of its brand name, and
+// that no other example call returns.
+func (b *bench) importNewLabel(t *testing.T) {
 	t.Helper()
 	b.imported++
 	label, err := json.Marshal(map[string]any{

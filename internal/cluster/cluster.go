@@ -144,7 +144,7 @@ func (c *cluster) startProcesses(ctx context.Context) error {
 		c.processes = append(c.processes, p)
 		p.start()
 	}
-	return c.settled(ctx)
+	return c.awaitSettled(ctx)
 }
 
 // close stops all processes and servers.

@@ -8,7 +8,7 @@ import (
 	"github.com/colaregistry/colaregistry/internal/loadtest"
 )
 
-// TestShortRun is a short make cluster-test with all acts.
+// TestShortRun runs a short version of make cluster-test with every act.
 func TestShortRun(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes half a minute")

@@ -25,7 +25,7 @@ const commitsWait = 500 * time.Millisecond
 // act is one part of a run. It disrupts the cluster, which must recover afterwards.
 type act struct {
 	name  string
-	quiet bool // not noticeable for callers
+	quiet bool // not noticeable to callers
 	do    func(*drive, context.Context) error
 }
 
@@ -79,7 +79,7 @@ func (c *cluster) drive(ctx context.Context) (*report, error) {
 	if err != nil {
 		return nil, err
 	}
-	return r, errors.Join(c.settled(ctx), d.audit(ctx, r))
+	return r, errors.Join(c.awaitSettled(ctx), d.audit(ctx, r))
 }
 
 // perform performs the acts, each for at least its share of the duration.
@@ -92,7 +92,7 @@ func (d *drive) perform(ctx context.Context) error {
 		if err := a.do(d, ctx); err != nil {
 			return fmt.Errorf("%s: %w", a.name, err)
 		}
-		if err := d.settled(ctx); err != nil {
+		if err := d.awaitSettled(ctx); err != nil {
 			return fmt.Errorf("%s: %w", a.name, err)
 		}
 		sleep(ctx, d.duration/time.Duration(len(all))-time.Since(started))
@@ -115,7 +115,7 @@ func (d *drive) replaceEach(ctx context.Context, signal os.Signal) error {
 			return err
 		}
 		p.start()
-		if err := d.settled(ctx); err != nil {
+		if err := d.awaitSettled(ctx); err != nil {
 			return err
 		}
 	}

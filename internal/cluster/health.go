@@ -22,7 +22,7 @@ const (
 type health struct {
 	ready    bool
 	ledgerUp bool
-	doubtful int // batches in doubt
+	inDoubt  int // batches in doubt
 }
 
 // health queries a process for its health.
@@ -34,16 +34,16 @@ func (p *process) health(ctx context.Context) (h health, err error) {
 	if err != nil {
 		return h, err
 	}
-	doubtful, known := samples["colaregistry_ledger_doubtful_batches"]
+	inDoubt, known := samples["colaregistry_ledger_doubtful_batches"]
 	if !known {
-		return h, errors.New("no metric of batches in doubt")
+		return h, errors.New("colaregistry_ledger_doubtful_batches is missing from the metrics")
 	}
 	h = health{
 		ready:    samples["colaregistry_ready"] == 1,
 		ledgerUp: samples["colaregistry_ledger_up"] == 1,
-		doubtful: int(doubtful),
+		inDoubt:  int(inDoubt),
 	}
-	if h.doubtful == 0 {
+	if h.inDoubt == 0 {
 		p.recordClear(run, start)
 	}
 	return h, nil
@@ -81,7 +81,7 @@ func (c *cluster) watch(ctx context.Context) (mostInDoubt int) {
 		sum := 0
 		for _, p := range c.processes {
 			if h, err := p.health(ctx); err == nil { // skip processes that are down
-				sum += h.doubtful
+				sum += h.inDoubt
 			}
 		}
 		mostInDoubt = max(mostInDoubt, sum)
@@ -90,14 +90,14 @@ func (c *cluster) watch(ctx context.Context) (mostInDoubt int) {
 	return mostInDoubt
 }
 
-// settled waits until every process is ready, its ledger is up, and no batch is in doubt.
-func (c *cluster) settled(ctx context.Context) error {
+// awaitSettled waits until every process is ready, its ledger is up, and no batch is in doubt.
+func (c *cluster) awaitSettled(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, settleTimeout)
 	defer cancel()
 	for _, p := range c.processes {
 		for {
 			h, err := p.health(ctx)
-			if err == nil && h.ready && h.ledgerUp && h.doubtful == 0 {
+			if err == nil && h.ready && h.ledgerUp && h.inDoubt == 0 {
 				break
 			}
 			if sleep(ctx, watchInterval); ctx.Err() != nil {

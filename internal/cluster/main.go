@@ -1,5 +1,6 @@
-// Command cluster tests the guarantees for several processes under failures. It starts PostgreSQL
-// with a synchronous standby, and three processes that serve many accounts. Under load it
+// Command cluster tests that several processes sharing a database keep their guarantees through
+// failures. It starts PostgreSQL with a synchronous standby, and three processes that serve many
+// accounts. Under load it
 //
 //  1. kills processes,
 //  2. restarts them one after another,

@@ -17,7 +17,7 @@ import (
 )
 
 const (
-	// restartPause is the delay before restarting a process that exited, such as without a database.
+	// restartPause is the delay before restarting a process that exited, for example because the database was down.
 	restartPause = 500 * time.Millisecond
 	// drainDelay is how long a stopping process continues to serve, long enough for the balancer to notice.
 	drainDelay = 500 * time.Millisecond
@@ -49,7 +49,7 @@ type instance struct {
 	gone      chan struct{} // closed when it has exited or failed to start
 	err       error         // start or exit error
 	started   time.Time
-	signaled  time.Time // when it was told to stop
+	signaled  time.Time // when it was signaled to stop
 	lastClear time.Time // when it was last known to have no batch in doubt; zero before it served
 }
 
@@ -75,7 +75,7 @@ func newProcess(number int, program, dir, database, keyFile string, log *slog.Lo
 
 func (p *process) address() string { return "http://" + p.listen }
 
-// start starts the process and keeps it running from now on.
+// start starts the process and keeps it running until end or close is called.
 func (p *process) start() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -67,8 +67,8 @@ func parseEntry(line string) (e entry, err error) {
 
 func (e entry) same(other entry) bool { return e.scenario == other.scenario && e.check == other.check }
 
-// writeBaseline returns entries in the suite's format.
-func writeBaseline(entries []entry) string {
+// formatBaseline returns entries in the suite's format.
+func formatBaseline(entries []entry) string {
 	var b strings.Builder
 	b.WriteString("server:\n")
 	for _, e := range entries {

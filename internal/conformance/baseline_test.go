@@ -39,8 +39,8 @@ func TestParseBaseline(t *testing.T) {
 	if diff := cmp.Diff([]entry{{"a", "b", "test_c"}, {"a", "d", "why so"}}, got, cmp.AllowUnexported(entry{})); diff != "" || err != nil {
 		t.Errorf("%v (-want +got):\n%s", err, diff)
 	}
-	if got, want := writeBaseline(got), "server:\n  - a:b\n  - a:d\n"; got != want {
-		t.Errorf("writeBaseline = %q, want %q", got, want)
+	if got, want := formatBaseline(got), "server:\n  - a:b\n  - a:d\n"; got != want {
+		t.Errorf("formatBaseline = %q, want %q", got, want)
 	}
 	for content, want := range map[string]string{
 		"  - a:b # c":                         "line 1",

@@ -12,8 +12,8 @@ import (
 	"github.com/colaregistry/colaregistry/internal/nodetest"
 )
 
-// eras are the two families of revisions, by the inspector's names, with the revision it speaks in
-// each.
+// eras are the two families of revisions, under the inspector's names, with the revision that the
+// inspector uses in each.
 var eras = []struct{ name, revision string }{{"legacy", "2025-11-25"}, {"modern", "2026-07-28"}}
 
 // isErrorStatus is the inspector's exit status for a tool error.
@@ -41,7 +41,7 @@ func runInspector(ctx context.Context, b *bench) (*report, error) {
 	return r, nil
 }
 
-// checkRevision returns an error unless calls were made, all in one revision.
+// checkRevision returns an error unless calls were made, all in the given revision.
 func checkRevision(revision string, exchanges []exchange) error {
 	calls := 0
 	for _, x := range exchanges {
@@ -161,7 +161,8 @@ func (in *inspection) tools(ctx context.Context) error {
 	return nil
 }
 
-// examplesFit returns an error unless there is exactly one example for each tool.
+// examplesFit returns an error unless every listed tool has an example and every example names a
+// listed tool.
 func examplesFit(listed []string) error {
 	var errs []error
 	named := map[string]bool{}

@@ -15,7 +15,7 @@ import (
 )
 
 // issuer is a real authorization server. All traffic goes through a recorder, whose URL is the
-// issuer's name.
+// issuer identifier.
 type issuer struct {
 	recorder *recorder
 	process  *nodetest.Daemon
@@ -44,12 +44,12 @@ func startIssuer(ctx context.Context, k *nodetest.Kit, resource string, count *a
 	}
 	i.recorder.forward(address, nil)
 	if err := i.process.Await(ctx, i.url()+"/.well-known/openid-configuration"); err != nil {
-		return i, fmt.Errorf("the issuer: %w%s", err, i.logged())
+		return i, fmt.Errorf("start issuer: %w%s", err, i.logged())
 	}
 	return i, nil
 }
 
-// url returns the issuer's name.
+// url returns the issuer identifier.
 func (i *issuer) url() string { return i.recorder.origin() }
 
 // logged returns the end of the log, for error messages.

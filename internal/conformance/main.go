@@ -1,9 +1,9 @@
 // Command conformance runs third-party conformance tests against the MCP endpoint. It installs
 // pinned npm packages, starts the real program on demo data, and runs three kinds of test:
 //
-//   - the MCP conformance suite, in every revision that the suite knows
+//   - the MCP conformance suite, in every revision that both the suite and the server support
 //   - the MCP inspector's command line, which lists, calls and reads everything the server offers
-//   - the official clients, which connect by OAuth with tokens from a real issuer
+//   - the official clients, which connect using OAuth with tokens from a real issuer
 //
 // It exits with 1 on any unexpected result, including an expected failure that does not occur.
 package main

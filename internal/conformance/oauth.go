@@ -37,7 +37,7 @@ type facts struct {
 	Asked    int // sign-ins by the user
 }
 
-// runOAuth connects the official clients by OAuth and then uses their tokens directly.
+// runOAuth connects the official clients using OAuth and then uses their tokens directly.
 func runOAuth(ctx context.Context, b *bench) (*report, error) {
 	r := newReport("oauth", "official clients against oidc-provider and the server")
 	for _, w := range walkers {
@@ -130,10 +130,10 @@ func (s story) check() error {
 		reason string
 	}{
 		{s.signedIn.ClientID == "", "no client ID"},
-		{len(s.read.Tools) < len(toolNames()), "fewer tools listed than there are examples"},
+		{len(s.read.Tools) < len(toolNames()), "fewer tools listed than have examples"},
 		{s.read.Total == 0, "the search has no results"},
 		{strings.Count(s.read.Token, ".") != 2 || strings.Count(s.created.Token, ".") != 2, "the tokens are not JWTs"},
-		{s.read.Token == s.created.Token, "the token for writing is the token for reading"},
+		{s.read.Token == s.created.Token, "the read and write tokens are identical"},
 		{s.created.UUID == "", "no saved search created"},
 		{s.created.Asked != 2, fmt.Sprintf("%d sign-ins by the user, want 2", s.created.Asked)},
 	} {

@@ -76,7 +76,7 @@ func TestSteps(t *testing.T) {
 	swapped := slices.Clone(all)
 	swapped[6], swapped[8] = swapped[8], swapped[6]
 	if _, err := matchSteps(steps, swapped); err == nil {
-		t.Error("matchSteps accepted exchanges in another order")
+		t.Error("matchSteps accepted exchanges in the wrong order")
 	}
 	for name, spoil := range map[string]func(all []exchange){
 		"credentials from the start":   func(all []exchange) { all[0].credentials = true },
@@ -125,7 +125,7 @@ func TestStory(t *testing.T) {
 		{`"client_id":"c"`, `"x":1`, "no client ID"},
 		{`"get_cola",`, ``, "fewer tools"},
 		{`"total":3`, `"total":0`, "no results"},
-		{"a.b.d", "a.b.c", "token for writing"},
+		{"a.b.d", "a.b.c", "identical"},
 		{"a.b.d", "opaque", "not JWTs"},
 		{`"uuid":"u"`, `"uuid":""`, "no saved search"},
 		{`"asked":2`, `"asked":1`, "1 sign-ins"},

@@ -59,7 +59,7 @@ func fillTemplate(template string, known map[string]string) (string, error) {
 		uri = strings.ReplaceAll(uri, "{"+name+"}", value)
 	}
 	if strings.ContainsAny(uri, "{}") {
-		return "", fmt.Errorf("no value for a variable of %s; store one from an example in examples.go", uri)
+		return "", fmt.Errorf("no value for a variable in %s; store one from an example in examples.go", uri)
 	}
 	return uri, nil
 }

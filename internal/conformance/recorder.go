@@ -76,7 +76,8 @@ func newRecorder(ctx context.Context, count *atomic.Int64) (*recorder, error) {
 // origin returns the recorder's own scheme, host and port.
 func (r *recorder) origin() string { return "http://" + r.listener.Addr().String() }
 
-// forward makes the recorder forward requests to a URL, each with one of the keys if there are any.
+// forward makes the recorder forward requests to an address (host and port), each with one of the
+// keys if there are any.
 func (r *recorder) forward(address string, keys []string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -128,8 +128,8 @@ func TestRecorderExchanges(t *testing.T) {
 	}
 }
 
-// TestRecorderWithoutServer checks that the recorder responds for an unreachable server and records
-// no response.
+// TestRecorderWithoutServer checks that a recorder without a target returns 502 and records no
+// response.
 func TestRecorderWithoutServer(t *testing.T) {
 	r, err := newRecorder(t.Context(), new(atomic.Int64))
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -70,13 +71,24 @@ func TestServerReport(t *testing.T) {
 			t.Fatal(err)
 		}
 		s := &server{log: log}
-		if r := s.report(); r.ok() != ok {
+		r := s.report()
+		if r.ok() != ok {
 			t.Errorf("log line %s: failures %v, want pass = %t", line, r.fails, ok)
+		}
+		if passed := slices.Contains(r.done, "no errors in the log"); passed != ok || len(r.done)+len(r.fails) != 3 {
+			t.Errorf("log line %s: passed %q, failed %q, want three checks", line, r.done, r.fails)
 		}
 		log.Close()
 		s.stopped = errors.New("exit status 2")
 		if s.report().ok() {
 			t.Error("report passes although the server failed to stop")
+		}
+		s.stopped = nil
+		if err := os.Remove(log.Name()); err != nil {
+			t.Fatal(err)
+		}
+		if r := s.report(); len(r.fails) != 1 || slices.Contains(r.done, "no errors in the log") {
+			t.Errorf("without a log: passed %q, failed %q, want only an unreadable log", r.done, r.fails)
 		}
 	}
 }

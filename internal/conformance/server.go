@@ -48,8 +48,8 @@ func buildServer(ctx context.Context, dir string) (s *server, err error) {
 	return s, err
 }
 
-// start starts the program behind a public URL, for pages of one origin and tokens of one issuer,
-// and waits until it is ready.
+// start starts the program with a public URL, one allowed origin and one token issuer, and waits
+// until it is ready.
 func (s *server) start(ctx context.Context, publicURL, origin, issuer string) (err error) {
 	if s.address, err = loadtest.QuietAddress(); err != nil {
 		return err
@@ -70,12 +70,12 @@ func (s *server) data() string { return filepath.Join(s.dir, "data") }
 // waitReady waits until the server reports ready.
 func (s *server) waitReady(ctx context.Context) error {
 	if err := s.process.Await(ctx, "http://"+s.address+"/readyz"); err != nil {
-		return fmt.Errorf("the server: %w%s", err, s.logged())
+		return fmt.Errorf("start server: %w%s", err, s.logged())
 	}
 	return nil
 }
 
-// cli runs a command of the program on the server's data and returns its output.
+// cli runs one of the program's commands on the server's data and returns its output.
 func (s *server) cli(ctx context.Context, args ...string) (string, error) {
 	printed, err := nodetest.Succeed(nodetest.Command(ctx, s.program, append(args, "--data-dir", s.data())...))
 	return strings.TrimSpace(printed), err
@@ -107,22 +107,29 @@ func (s *server) stop() error {
 	return errors.Join(s.stopped, s.log.Close())
 }
 
-// report returns the server's own view of the run after its end: no request may have caused an
-// internal error.
+// report checks the stopped server: it must have exited cleanly and logged no internal error.
 func (s *server) report() *report {
 	r := newReport("server", "the server during the run")
 	r.check("exits cleanly", s.stopped)
 	log, err := os.ReadFile(s.log.Name())
-	r.check("log is readable", err)
+	if r.check("log is readable", err) {
+		r.check("no errors in the log", logErrors(log))
+	}
+	return r
+}
+
+// logErrors returns an error with the lines of a log that report an internal error.
+func logErrors(log []byte) error {
+	var errs []error
 	for line := range bytes.Lines(log) {
 		for _, sign := range []string{"code=internal_error", "panic", "DATA RACE"} {
 			if bytes.Contains(line, []byte(sign)) {
-				r.fail("no errors in the log", "%s", bytes.TrimSpace(line))
+				errs = append(errs, errors.New(string(bytes.TrimSpace(line))))
+				break
 			}
 		}
 	}
-	r.check("no errors in the log", nil)
-	return r
+	return errors.Join(errs...)
 }
 
 // logged returns the end of the log, for error messages.

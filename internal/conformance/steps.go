@@ -16,7 +16,8 @@ type step struct {
 	is   func(exchange) bool
 }
 
-// steps lead a client from the bare resource URL to its first write, in order.
+// steps returns, in order, the steps that lead a client from the bare resource URL to its first
+// write.
 func (b *bench) steps() []step {
 	server := func(x exchange) bool { return x.server == b.public }
 	issuer := func(x exchange) bool { return x.server == b.issuer.recorder && !strings.HasPrefix(x.agent, "Go-") }
@@ -47,7 +48,7 @@ func (b *bench) steps() []step {
 		{"searches", func(x exchange) bool {
 			return server(x) && x.calls("search_colas") && x.status == http.StatusOK
 		}},
-		{"is denied a write and gets the missing scope", func(x exchange) bool {
+		{"is denied a write and learns which scope is missing", func(x exchange) bool {
 			return server(x) && x.calls("create_saved_search") && x.status == http.StatusForbidden &&
 				strings.Contains(x.challenge, `error="insufficient_scope"`) &&
 				slices.Contains(challengeScopes(x.challenge), writeScope)
@@ -89,7 +90,7 @@ func asksFor(x exchange, scope string) bool {
 	return slices.Contains(strings.Fields(x.query.Get("scope")), scope)
 }
 
-// calls reports whether an exchange is a tool call.
+// calls reports whether an exchange is a call to the given tool.
 func (x exchange) calls(tool string) bool { return x.isMethod("tools/call") && x.target == tool }
 
 // challengeScopes returns the scopes that a challenge names.

@@ -22,7 +22,7 @@ const suitePackage = "@modelcontextprotocol/conformance"
 // baseline lists the checks that are expected not to succeed.
 type baseline struct {
 	failures, warnings []entry
-	file               string // path of both lists, for the suite
+	file               string // file that combines both lists, for the suite
 }
 
 // runSuite runs the MCP conformance suite for each revision.
@@ -57,10 +57,10 @@ func newBaseline(dir string) (b baseline, err error) {
 		return b, err
 	}
 	b.file = filepath.Join(dir, "baseline.yml")
-	return b, os.WriteFile(b.file, []byte(writeBaseline(slices.Concat(b.failures, b.warnings))), 0o600)
+	return b, os.WriteFile(b.file, []byte(formatBaseline(slices.Concat(b.failures, b.warnings))), 0o600)
 }
 
-// runRevision runs the requirements of one revision and reports the suite's results.
+// runRevision runs the scenarios that one revision requires and reports the suite's results.
 func (b *bench) runRevision(
 	ctx context.Context, r *report, program string, base baseline, revision string,
 ) ([]result, error) {
@@ -167,7 +167,8 @@ func listed(content, key string) (words []string) {
 // colorCode matches the suite's terminal color codes.
 var colorCode = regexp.MustCompile(`\x1b\[\d*m`)
 
-// verdict returns the suite's output on expected and unexpected failures.
+// verdict returns the suite's output about unexpected failures or stale baseline entries, or else
+// the end of its output.
 func verdict(printed string) string {
 	printed = colorCode.ReplaceAllString(printed, "")
 	if i := strings.Index(printed, "Unexpected failures"); i >= 0 {

@@ -61,7 +61,7 @@ const (
 )
 
 // tryTokens checks that a client's tokens work on the REST API and stop working when its link to
-// the user is removed.
+// the user is revoked.
 func (b *bench) tryTokens(ctx context.Context, r *report, w walker, reported story) error {
 	read, write := reported.read.Token, reported.created.Token
 	if err := b.attempts(ctx, r, w,

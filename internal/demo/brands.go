@@ -91,8 +91,8 @@ func newLine(o Options, kind vocabulary.ProductType, holders []permittee) brandL
 	return l
 }
 
-// setOrigin sets the origin of a brand's products. Importers bring them from abroad. The others
-// produce them at home, sometimes from purchased grapes or grain.
+// setOrigin sets the origin of a brand's products. Importers bring them in from abroad. The others
+// produce them domestically, sometimes from purchased grapes or grain.
 func (b *brand) setOrigin(d *rng, p *permittee, abroad weights) {
 	b.origin, b.lang = p.home.Origin, english()
 	switch {
@@ -179,9 +179,9 @@ type language struct {
 	Trees, Creatures     []string
 	Places, Numbers      []string
 	Several              []string // plural nouns
-	Cuvees               []string // patterns of fanciful names
-	Companies, Importers []string // patterns of company names, only in the permittees' language: English
-	perKind[[]string]             // patterns of brand names
+	Cuvees               []string // patterns for fanciful names
+	Companies, Importers []string // patterns for company names; set only for English, the permittees' language
+	perKind[[]string]             // patterns for brand names
 }
 
 // word returns a random word for a placeholder.
@@ -208,7 +208,7 @@ func (t *language) word(d *rng, placeholder byte) string {
 	case '#':
 		return pick(d, t.Numbers)
 	}
-	panic("demo: no such word: " + string(placeholder))
+	panic("demo: unknown placeholder: " + string(placeholder))
 }
 
 // fill replaces the placeholders in a pattern with words.

@@ -1,7 +1,7 @@
-// Package demo generates a registry for trials and measurements: labels, permittees, barcodes and
-// reference data with the structure of the real ones. Every record depends on Options only, so the
-// same options produce the same bytes on every machine. Labels are generated one at a time, so
-// memory use does not depend on their number.
+// Package demo generates a registry for demos and benchmarks: labels, permittees, barcodes and
+// reference data structured like the real ones. Every record depends on Options only, so the same
+// options produce the same bytes on every machine. Labels are generated one at a time, so memory
+// use does not depend on their number.
 //
 // Brands, companies and products are invented. Class and type codes, origins, grape varieties and
 // viticultural areas are real, so that searches for them return what a reader expects.
