@@ -216,7 +216,7 @@ func freeAccount(t *testing.T, h testRegistry) {
 	}
 }
 
-// spend charges list records to an account without requests.
+// spend charges list records to an account without sending requests.
 func spend(t *testing.T, st store.Ledger, a store.Account, k store.Key, units int) {
 	t.Helper()
 	credential := cola.Credential{Kind: cola.CredentialKey, ID: k.ID}

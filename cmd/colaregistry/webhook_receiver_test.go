@@ -34,7 +34,7 @@ type hook struct {
 	Late   int
 }
 
-func newHooked(t *testing.T, answer func(id string, n int) int) *webhookReceiver {
+func newWebhookReceiver(t *testing.T, answer func(id string, n int) int) *webhookReceiver {
 	t.Helper()
 	h := &webhookReceiver{
 		answer: answer, secrets: map[string]*webhooks.Webhook{},

@@ -61,8 +61,8 @@ func (c *serveCommand) welcome(
 	return nil
 }
 
-// addLink adds a sign-in link for the demo account, if that exists and no issuer is
-// configured for sign-in.
+// addLink adds a sign-in link for the demo account if the account exists, no issuer is configured
+// for sign-in, and the output is private.
 func (c *serveCommand) addLink(env *environment, st store.Store, w *welcome, private bool) error {
 	if !c.embedded() || c.Demo == "never" || len(c.SignInClients) > 0 {
 		return nil
