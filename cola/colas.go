@@ -146,7 +146,7 @@ func (c *ColaSummary) SetEstimate(estimate Date) {
 
 // Derive sets the fields that follow from others: estimated date, image count and positions, main
 // image, main barcode, has_barcode, category name, required fields of images and barcodes, and
-// empty arrays in place of nil. Other fields stay as stated. Derive is idempotent.
+// empty arrays in place of nil. Other fields are unchanged. Derive is idempotent.
 func (c *Cola) Derive() {
 	c.SetEstimate(c.DateEstimate)
 	c.completeImages()
