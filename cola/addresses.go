@@ -23,8 +23,8 @@ const (
 
 // CheckEmail returns a readable error unless text is an email address in plain form: ASCII, without
 // a display name, comments, quotes or white space. Only such an address names an account or
-// receives email, because apart from ASCII letter case all mail software agrees which of them are
-// equal.
+// receives email, because, apart from ASCII letter case, all mail software agrees on which of these
+// addresses are equal.
 func CheckEmail(text string) error {
 	for _, r := range text {
 		if r > unicode.MaxASCII {
@@ -111,11 +111,11 @@ func (p *Problems) host(name string, u *url.URL, private bool) {
 	}
 }
 
-// isFullName reports whether text is a host name within a domain.
+// isFullName reports whether text is a fully qualified host name.
 func isFullName(text string) bool { return isHost(text) && strings.Contains(text, ".") }
 
-// isHost reports whether text can be a host name. A name ending in a number can't: some programs
-// treat it as an IP address.
+// isHost reports whether text can be a host name. A name whose last label is a number can't: some
+// programs treat it as an IP address.
 func isHost(text string) bool {
 	labels := strings.Split(text, ".")
 	last := labels[len(labels)-1]

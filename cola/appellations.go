@@ -11,8 +11,8 @@ import (
 // vocabulary.FoldText.
 type Appellations map[string][]string
 
-// NewAppellations returns the appellations of viticultural areas by their current boundaries. Former
-// boundaries count if no area of that name is current.
+// NewAppellations returns the appellations of viticultural areas, based on their current
+// boundaries. Former boundaries count if no area of that name is current.
 //
 // An area is inside its parents; inside its state, if it has only one; and inside its county
 // ("sonoma county"), if it has only one. A county is inside its state unless another state has a

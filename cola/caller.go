@@ -58,7 +58,7 @@ type Caller struct {
 	Credential Credential
 	Channel    Channel
 	Scopes     []Scope
-	Withheld   []Scope // scopes of the credential that the app may have
+	Withheld   []Scope // scopes of the credential that the app may not have
 }
 
 // Has reports whether the caller has the scope.

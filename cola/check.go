@@ -9,7 +9,7 @@ import (
 )
 
 // CheckCola returns an error that names each invalid field and its value. It accepts whole labels
-// and patches: unknown fields are valid. See CheckNew for required fields.
+// and patches: fields without a value are valid. See CheckNew for required fields.
 func CheckCola(c *Cola) error {
 	var f recordErrors
 	c.checkIdentity(&f)

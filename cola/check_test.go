@@ -154,7 +154,7 @@ func TestCheckColaMessages(t *testing.T) {
 	}
 }
 
-// TestCheckColaTextFields makes each text of a label, its images and its barcodes invalid in
+// TestCheckColaTextFields makes each text field of a label, its images and its barcodes invalid in
 // turn, to check that CheckCola covers every field.
 func TestCheckColaTextFields(t *testing.T) {
 	spoil := func(name string, c *Cola, v reflect.Value) {

@@ -11,10 +11,10 @@ func ContainerTypes() []string {
 	return []string{"bag", "bottle", "box", "can", "carton", "cask", "jug", "keg", "pod", "pouch"}
 }
 
-// ContainerPositions lists where on the container a label image belongs.
+// ContainerPositions lists the positions on a container that a label image can have.
 func ContainerPositions() []string { return []string{"front", "back", "neck", "strip", "other"} }
 
-// ColaSummary is a label in lists.
+// ColaSummary is the list record of a label.
 type ColaSummary struct {
 	TTBID                TTBID                  `json:"ttb_id" pattern:"^[0-9]{14}$" doc:"TTB ID of the label, 14 digits." example:"11054001000049"`
 	BrandName            string                 `json:"brand_name" doc:"Brand name on the label." example:"LENZ MOSER"`
@@ -146,7 +146,7 @@ func (c *ColaSummary) SetEstimate(estimate Date) {
 
 // Derive sets the fields that follow from others: estimated date, image count and positions, main
 // image, main barcode, has_barcode, category name, required fields of images and barcodes, and
-// empty arrays in place of nil. Other fields stay as stated. Derive is idempotent.
+// empty arrays in place of nil. Other fields are unchanged. Derive is idempotent.
 func (c *Cola) Derive() {
 	c.SetEstimate(c.DateEstimate)
 	c.completeImages()
@@ -209,7 +209,7 @@ type IndexRecord struct {
 	Summary            ColaSummary
 	ApplicationDate    Date
 	LatestUpdateDate   Date
-	DateEstimate       Date // also if the approval date is known
+	DateEstimate       Date // set even if the approval date is known
 	OriginID           string
 	DomesticOrImported string
 	AddressRecipient   string
@@ -272,7 +272,8 @@ func (r *IndexRecord) AddBarcode(value, kind string) {
 	r.Barcodes = append(r.Barcodes, IndexBarcode{Value: value, Type: kind})
 }
 
-// ColaRow is a label in assistants' lists: a summary and fields that distinguish similar products.
+// ColaRow is the list record that tools return: a summary and fields that distinguish similar
+// products.
 type ColaRow struct {
 	ColaSummary
 	CompanyName Text         `json:"company_name" nullable:"true" doc:"Company that holds the permit." example:"NIEDERHOFF IMPORTS INC"`

@@ -118,7 +118,8 @@ func (s ColaSearch) CursorAfter(p Position) string {
 //
 // The value is the same in every process and, as long as a filter keeps its meaning, in every
 // version, because clients keep cursors across deployments. Each parameter is hashed with its name,
-// and only if given. early returns the value of versions that distinguished letter case.
+// and only if given. If early is true, it returns the value of versions that distinguished letter
+// case.
 func (p SearchParams) fingerprint(early bool) uint64 {
 	h := fnvOffset
 	for i := range filters {

@@ -172,8 +172,8 @@ func TestCursorFilters(t *testing.T) {
 		change(&p)
 		_, err := p.Normalize(testNow)
 		messages := details(err)["cursor"]
-		if len(messages) != 1 || !strings.Contains(messages[0], "other filters") {
-			t.Errorf("%s: problems = %v, %v, want one about other filters", name, messages, err)
+		if len(messages) != 1 || !strings.Contains(messages[0], "different filters") {
+			t.Errorf("%s: problems = %v, %v, want one about different filters", name, messages, err)
 		}
 	}
 }
@@ -205,7 +205,7 @@ func TestCursorWithAPage(t *testing.T) {
 	cursor := mustNormalize(t, SearchParams{}).CursorAfter(Position{Date: 734214, TTBID: 1})
 	_, err := SearchParams{Cursor: cursor, Page: Some(2)}.Normalize(testNow)
 	if messages := details(err)["page"]; len(messages) != 1 || !strings.Contains(messages[0], "cursor") {
-		t.Errorf("page 2 with a cursor: error = %v, want a problem of page", err)
+		t.Errorf("page 2 with a cursor: error = %v, want a problem with page", err)
 	}
 }
 

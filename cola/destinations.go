@@ -103,7 +103,7 @@ const (
 	DeliveryPending   = "pending"   // waiting for its first or next attempt
 	DeliveryDelivered = "delivered" // accepted by the receiver
 	DeliveryFailed    = "failed"    // attempts exhausted
-	DeliverySkipped   = "skipped"   // not sent because the destination was paused
+	DeliverySkipped   = "skipped"   // not sent because the destination was not active
 )
 
 // DeliveryStates lists every state of a delivery.
@@ -187,9 +187,8 @@ func (d Destination) notConfirmed() error {
 			"code with "+
 			"POST /destinations/"+d.UUID+"/confirm. To send another challenge, use "+resend+".")
 	case d.State == DestinationUnconfirmed:
-		return inactive(d, "The owner of this address has not confirmed yet, using the link in the email. To ask "+
-			"again, use "+
-			resend+".")
+		return inactive(d, "The owner of this address has not followed the confirmation link in the email yet. "+
+			"To ask again, use "+resend+".")
 	}
 	return inactive(d, "The owner of this address has unsubscribed and must agree again. To ask, use "+resend+".")
 }

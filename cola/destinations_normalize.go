@@ -100,8 +100,8 @@ type DeliveryPage struct {
 	PerPage                  int // 1 to MaxPerPage
 }
 
-// Normalize returns the request, or a validation Error that lists all problems. The list has no
-// last page, but a page number must fit in 32 bits.
+// Normalize returns the request, or a validation Error that lists all problems. There is no page
+// limit, but a page number must fit in 32 bits.
 func (p DeliveryListParams) Normalize() (DeliveryPage, error) {
 	problems := p.Decoded.problems()
 	page := DeliveryPage{

@@ -44,7 +44,7 @@ func TestChallengeAnswer(t *testing.T) {
 }
 
 // FuzzChallenge checks that a body answers a challenge only if it contains the token, and that a
-// code matches only by its letters.
+// matching code has the right length.
 func FuzzChallenge(f *testing.F) {
 	const c Challenge = "KX7OBIFAABCDEFGHIJKLMNOPQR"
 	f.Add([]byte(c))
@@ -73,7 +73,7 @@ func TestConfirmParams(t *testing.T) {
 	for _, wrong := range []string{"", " ", strings.Repeat("A", 41), "A\x00"} {
 		_, err := DestinationConfirmParams{Code: wrong}.Normalize()
 		if refusal, ok := err.(*Error); !ok || refusal.Code != CodeValidation || refusal.Details["code"] == nil {
-			t.Errorf("Normalize(%q): error = %v, want a problem of code", wrong, err)
+			t.Errorf("Normalize(%q): error = %v, want a problem with code", wrong, err)
 		}
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// public are the rules of a server with email that does not send to its own network.
+// public is the rules of a server that sends email and rejects private webhook addresses.
 var public = DestinationRules{SendsMail: true}
 
 func TestDestinationParams(t *testing.T) {
@@ -43,7 +43,7 @@ func TestDestinationProblems(t *testing.T) {
 	for name, tt := range map[string]struct {
 		params DestinationParams
 		rules  DestinationRules
-		want   map[string]string // part of the one message, by parameter
+		want   map[string]string // substring of the only message, by parameter
 	}{
 		"empty": {DestinationParams{}, public, map[string]string{"kind": "email, webhook", "address": "URL"}},
 		"all parameters": {
@@ -57,8 +57,8 @@ func TestDestinationProblems(t *testing.T) {
 		"a UUID without hyphens": {
 			DestinationParams{Kind: "email", Address: "a@example.com", SavedSearch: "0b9f8c0e6a554f0e9a392f1f0f9f6d11"}, public, map[string]string{"saved_search": "is not a UUID"},
 		},
-		"too long URL": {DestinationParams{Kind: "webhook", Address: "https://a.example/" + strings.Repeat("x", 983)}, public, map[string]string{"address": "1000"}},
-		"too long escaped URL": {
+		"URL too long": {DestinationParams{Kind: "webhook", Address: "https://a.example/" + strings.Repeat("x", 983)}, public, map[string]string{"address": "1000"}},
+		"URL too long after escaping": {
 			DestinationParams{Kind: "webhook", Address: "https://a.example/" + strings.Repeat("é", 200)}, public, map[string]string{"address": "1000"},
 		},
 	} {
@@ -75,13 +75,13 @@ func checkProblems(t *testing.T, name string, err error, want map[string]string)
 	t.Helper()
 	refusal, ok := err.(*Error)
 	if !ok || refusal.Code != CodeValidation || len(refusal.Details) != len(want) {
-		t.Errorf("%s: error = %v, want problems of %v", name, err, want)
+		t.Errorf("%s: error = %v, want problems with %v", name, err, want)
 		return
 	}
 	for parameter, part := range want {
 		messages, _ := refusal.Details[parameter].([]string)
 		if len(messages) != 1 || !strings.Contains(messages[0], part) || len(messages[0]) > 250 {
-			t.Errorf("%s: problems of %s = %q, want %q", name, parameter, messages, part)
+			t.Errorf("%s: problems with %s = %q, want one containing %q", name, parameter, messages, part)
 		}
 	}
 }
@@ -108,7 +108,8 @@ func TestMailboxes(t *testing.T) {
 }
 
 func TestWebhookURLs(t *testing.T) {
-	const good, private, bad = "good", "private", "bad" // accepted always, if private ones are allowed, or never
+	// always accepted, accepted if private addresses are allowed, never accepted
+	const good, private, bad = "good", "private", "bad"
 	for address, want := range map[string]string{
 		"https://example.com": good, "https://example.com/": good, "https://a.b.example.com:443/x?y=z&key=%20": good, "https://93.184.216.34/": good,
 		"https://[2606:4700::1111]/": good, "https://xn--bcher-kva.example/": good, "https://example.com/a%2Fb": good,
@@ -179,19 +180,19 @@ func TestDeliveryListParams(t *testing.T) {
 }
 
 func TestWebhookSecrets(t *testing.T) {
-	met := map[string]bool{}
+	seen := map[string]bool{}
 	for range 100 {
 		secret := NewWebhookSecret()
 		bits, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(secret, "whsec_"))
-		if !strings.HasPrefix(secret, "whsec_") || err != nil || len(bits) != 32 || met[secret] {
+		if !strings.HasPrefix(secret, "whsec_") || err != nil || len(bits) != 32 || seen[secret] {
 			t.Fatalf("NewWebhookSecret = %s, %v", secret, err)
 		}
-		met[secret] = true
+		seen[secret] = true
 	}
 }
 
-// FuzzDestination checks that a normalized address normalizes to itself, is short and contains no
-// line breaks.
+// FuzzDestination checks that a normalized address normalizes to itself, is within the length limit
+// and contains no spaces, line breaks or NUL bytes.
 func FuzzDestination(f *testing.F) {
 	for _, address := range []string{"a@example.com", "https://Example.com:8443/a?b=c", "http://127.0.0.1:9090", "https://[::1]/", "https://user@example.com/#x"} {
 		f.Add(address, true)
@@ -229,14 +230,14 @@ func (s standing) destination() Destination {
 func standingOf(d Destination) standing { return standing{d.State, d.Reason.V} }
 
 var (
-	active       = standing{DestinationActive, ""}
-	unconfirmed  = standing{DestinationUnconfirmed, ""}
-	pending      = standing{DestinationPending, ""}
-	holders      = standing{DestinationPaused, ReasonHolder}
-	unsubscribed = standing{DestinationPaused, ReasonUnsubscribed}
-	failing      = standing{DestinationPaused, ReasonFailing}
-	gone         = standing{DestinationDisabled, ReasonGone}
-	refused      = standing{} // with CodeNotActive
+	active         = standing{DestinationActive, ""}
+	unconfirmed    = standing{DestinationUnconfirmed, ""}
+	pending        = standing{DestinationPending, ""}
+	pausedByHolder = standing{DestinationPaused, ReasonHolder}
+	unsubscribed   = standing{DestinationPaused, ReasonUnsubscribed}
+	failing        = standing{DestinationPaused, ReasonFailing}
+	gone           = standing{DestinationDisabled, ReasonGone}
+	refused        = standing{} // with CodeNotActive
 )
 
 // TestStandings checks every transition from every state of a destination.
@@ -246,10 +247,10 @@ func TestStandings(t *testing.T) {
 		resumed, resumedOwn, paused      standing // by the account holder
 		confirmed, unsubscribed, checked standing // by the recipient; the last is the result of CheckActive
 	}{
-		{active, active, active, holders, active, unsubscribed, active},
+		{active, active, active, pausedByHolder, active, unsubscribed, active},
 		{unconfirmed, refused, active, unconfirmed, active, unsubscribed, refused},
 		{pending, refused, active, pending, active, unsubscribed, refused},
-		{holders, active, active, holders, holders, unsubscribed, refused},
+		{pausedByHolder, active, active, pausedByHolder, pausedByHolder, unsubscribed, refused},
 		{unsubscribed, refused, active, unsubscribed, active, unsubscribed, refused},
 		{failing, active, active, failing, failing, unsubscribed, refused},
 		{gone, active, active, gone, gone, unsubscribed, refused},
@@ -262,12 +263,12 @@ func TestStandings(t *testing.T) {
 			got  func() (Destination, error)
 			want standing
 		}{
-			"resumed":      {func() (Destination, error) { return DestinationChangeParams{Active: Some(true)}.Apply(d, false) }, tt.resumed},
-			"resumed, own": {func() (Destination, error) { return DestinationChangeParams{Active: Some(true)}.Apply(d, true) }, tt.resumedOwn},
-			"paused":       {func() (Destination, error) { return DestinationChangeParams{Active: Some(false)}.Apply(d, false) }, tt.paused},
-			"confirmed":    {func() (Destination, error) { return d.Confirmed(), nil }, tt.confirmed},
-			"unsubscribed": {func() (Destination, error) { return d.Unsubscribed(), nil }, tt.unsubscribed},
-			"asked":        {func() (Destination, error) { return d.Asked(), nil }, requested},
+			"resumed":                {func() (Destination, error) { return DestinationChangeParams{Active: Some(true)}.Apply(d, false) }, tt.resumed},
+			"resumed, own":           {func() (Destination, error) { return DestinationChangeParams{Active: Some(true)}.Apply(d, true) }, tt.resumedOwn},
+			"paused":                 {func() (Destination, error) { return DestinationChangeParams{Active: Some(false)}.Apply(d, false) }, tt.paused},
+			"confirmed":              {func() (Destination, error) { return d.Confirmed(), nil }, tt.confirmed},
+			"unsubscribed":           {func() (Destination, error) { return d.Unsubscribed(), nil }, tt.unsubscribed},
+			"confirmation requested": {func() (Destination, error) { return d.Asked(), nil }, requested},
 			"used": {func() (Destination, error) {
 				if err := d.CheckActive(false); err != nil {
 					return Destination{}, err

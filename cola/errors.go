@@ -91,8 +91,9 @@ func Unavailable() *Error {
 	}
 }
 
-// TooMany returns the CodeQuotaExceeded error of a rate limit and appends the wait to the message.
-// Details have the reason, the wait in seconds (retry_after) and, unless zero, the limit.
+// TooMany returns a CodeQuotaExceeded error for an exceeded rate limit and appends the wait to the
+// message. Details contain the reason, the wait in seconds (retry_after) and, unless zero, the
+// limit.
 func TooMany(reason string, limit int, wait time.Duration, message string) *Error {
 	details := map[string]any{"reason": reason, "retry_after": roundUp(wait, time.Second)}
 	if limit != 0 {

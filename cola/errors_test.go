@@ -89,7 +89,7 @@ func TestTooMany(t *testing.T) {
 			Details:    map[string]any{"reason": "burst", "limit": 10, "retry_after": int((wait + time.Second - 1) / time.Second)},
 		}
 		if diff := cmp.Diff(want, err); diff != "" {
-			t.Errorf("wait %v: details (-want +got):\n%s", wait, diff)
+			t.Errorf("wait %v: TooMany (-want +got):\n%s", wait, diff)
 		}
 	}
 	if _, ok := TooMany("burst", 0, 1, "").Details["limit"]; ok {

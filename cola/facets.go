@@ -39,8 +39,8 @@ type FacetValue struct {
 	Chosen bool   // the search has the value
 }
 
-// Choose returns the search with this value only for a facet, on the first page. An invalid year
-// removes the facet.
+// Choose returns the search with value as the facet's only value, on the first page. An invalid
+// year removes the facet.
 func (p SearchParams) Choose(facet, value string) SearchParams {
 	p = p.Without(facet)
 	if facet == FacetYear {
@@ -71,8 +71,8 @@ func (p SearchParams) Without(facet string) SearchParams {
 	return p
 }
 
-// Toggle removes a value that the search has. Otherwise it adds the value, or replaces the only
-// value that the facet can have. The result is on the first page.
+// Toggle removes a value that the search has. Otherwise it adds the value or, if the facet can have
+// only one, replaces the current value. The result is on the first page.
 func (p SearchParams) Toggle(facet, value string) SearchParams {
 	f, ok := facetFilter(facet)
 	switch chosen := p.Chosen(facet, value); {

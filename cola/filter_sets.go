@@ -75,7 +75,7 @@ func (s *FilterSet) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// The groups of boolean filters. A label must match any of the filters set in a group.
+// The groups of boolean filters. A label must match at least one of the filters set in a group.
 const (
 	GroupType      = "type"
 	GroupCategory  = "category"
@@ -87,13 +87,13 @@ const (
 type FilterPart struct {
 	Filter string // its name
 	Group  string // group of a boolean; empty for a filter that must match by itself
-	Sought any    // value from the request: a string, a float64 or true
+	Sought any    // value in the saved search: a string, a float64 or true
 	Alone  SavedSearchFilters
 }
 
 // Parts returns the normalized filters one by one, in the order of FilterNames. A label matches the
 // filters if it matches one part of every group and every part without a group. A volume bound
-// includes its unit. Both origins together exclude no label, so they are no parts.
+// includes its unit. Both origins together exclude no label, so they are omitted.
 func (f SavedSearchFilters) Parts() (parts []FilterPart) {
 	for i := range filters {
 		c := &filters[i]

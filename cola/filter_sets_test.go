@@ -50,8 +50,8 @@ func TestFilterSetJSON(t *testing.T) {
 	}
 }
 
-// TestFilterParts checks that filters with every field set have each one as a part, with
-// only its own field and value.
+// TestFilterParts checks that fully populated filters yield one part per filter, each with only its
+// own field and value.
 func TestFilterParts(t *testing.T) {
 	whole := everyFilter()
 	parts := whole.Parts()
@@ -67,7 +67,7 @@ func TestFilterParts(t *testing.T) {
 			t.Errorf("%s by itself (-want +got):\n%s", p.Filter, diff)
 		}
 		if diff := cmp.Diff([]FilterPart{p}, p.Alone.Parts()); diff != "" {
-			t.Errorf("the part of %s by itself (-want +got):\n%s", p.Filter, diff)
+			t.Errorf("parts of the %s part alone (-want +got):\n%s", p.Filter, diff)
 		}
 		prefix := map[string]string{"type_": GroupType, "derived_": GroupCategory, "origin_": GroupOrigin, "container_": GroupContainer}
 		group := prefix[p.Filter[:strings.Index(p.Filter, "_")+1]]

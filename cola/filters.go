@@ -17,7 +17,7 @@ type Filter struct {
 	Kind  FilterKind // form of its value
 	Words []string   // allowed values; nil for any
 	Max   float64    // highest value of a bound
-	Group string     // of the booleans in saved searches: a label must match any of them
+	Group string     // of the booleans in saved searches: a label must match at least one of them
 
 	Section string // of forms with many fields
 	Label   string // of its field in forms
@@ -34,7 +34,7 @@ type Filter struct {
 	normalizeSaved func(p *Problems, name, text string) string // the same in saved searches; normalize if nil
 	fold           func(string) string                         // returns equal strings for equal meanings; default: normalization
 	unfolded       bool                                        // cursors of early versions did not fold the text
-	broad          bool                                        // does not narrow a saved search enough to run it
+	broad          bool                                        // does not narrow a saved search enough for a schedule
 	measured       bool                                        // a bound in the unit of the UnitFilter
 
 	paramIndex, queryIndex []int   // of the fields of the structs, set by indexed
@@ -299,8 +299,8 @@ func (q *Query) IsFiltered() bool {
 	return false
 }
 
-// Known returns variants of a query that together match each label whose field is known exactly
-// once. It returns nil for filters that can't express that.
+// Known returns variants of a query that together match, exactly once, each label whose field is
+// known. It returns nil for filters that can't express that.
 func (f *Filter) Known(q Query) (variants []Query) {
 	var values []filterValue
 	switch f.Kind {

@@ -66,8 +66,8 @@ func TestEverySearchParamIsAFilter(t *testing.T) {
 	}
 }
 
-// TestEverySavedFilterIsAFilter checks that each saved search filter changes the query, is a part,
-// and has a description for people.
+// TestEverySavedFilterIsAFilter checks that each saved search filter changes the query, yields one
+// part, and has a description for people.
 func TestEverySavedFilterIsAFilter(t *testing.T) {
 	var names []string
 	for _, f := range Filters() {
@@ -118,7 +118,7 @@ func TestFilterSetWords(t *testing.T) {
 	}
 }
 
-// TestForSavedSearch checks which filters of a search a saved search takes over, and how.
+// TestForSavedSearch checks which filters of a search carry over to a saved search, and how.
 func TestForSavedSearch(t *testing.T) {
 	p := SearchParams{
 		Q: "oak", ProductType: []string{"WINE", "malt  beverage"}, Category: []string{"beer"}, Origin: "france", DomesticOrImported: " Imported",

@@ -9,7 +9,7 @@ import (
 )
 
 // AppendJSON appends the summary exactly as encoding/json writes it with SetEscapeHTML(false). It
-// allocates only to grow the buffer: it writes search pages.
+// allocates only to grow the buffer, because it runs for every record of a search page.
 func (c *ColaSummary) AppendJSON(b []byte) []byte {
 	b = append(b, `{"ttb_id":`...)
 	if c.TTBID == 0 {

@@ -83,25 +83,25 @@ func FieldIndex[T any](name string) int {
 // Fields in the patch stay as they are. CompletePatch is idempotent.
 func CompletePatch(p *Patch[Cola]) {
 	if p.Fields.Has(imagesField) && len(p.Record.Images) == 0 {
-		clearUncarried(p, fieldsKnownByImages)
+		clearAbsent(p, fieldsFromImages)
 	}
 	if p.Fields.Has(barcodeValueField) && p.Record.BarcodeValue == "" {
-		clearUncarried(p, fieldsKnownByBarcode)
+		clearAbsent(p, fieldsFromBarcode)
 	}
 	if p.Fields.Has(categoryPathField) {
-		clearUncarried(p, fieldsKnownByPath)
+		clearAbsent(p, fieldsFromPath)
 	}
 }
 
 // Fields and the fields derived from them, by index.
 var (
-	imagesField         = FieldIndex[Cola]("images")
-	fieldsKnownByImages = fieldIndexes("image_count", "has_front_image", "has_back_image", "has_neck_image", "has_strip_image",
-		"main_image_url")
-	barcodeValueField    = FieldIndex[Cola]("barcode_value")
-	fieldsKnownByBarcode = fieldIndexes("barcode_type")
-	categoryPathField    = FieldIndex[Cola]("llm_category_path")
-	fieldsKnownByPath    = fieldIndexes("llm_category")
+	imagesField      = FieldIndex[Cola]("images")
+	fieldsFromImages = fieldIndexes("image_count", "has_front_image", "has_back_image", "has_neck_image",
+		"has_strip_image", "main_image_url")
+	barcodeValueField = FieldIndex[Cola]("barcode_value")
+	fieldsFromBarcode = fieldIndexes("barcode_type")
+	categoryPathField = FieldIndex[Cola]("llm_category_path")
+	fieldsFromPath    = fieldIndexes("llm_category")
 )
 
 func fieldIndexes(names ...string) []int {
@@ -112,8 +112,8 @@ func fieldIndexes(names ...string) []int {
 	return indexes
 }
 
-// clearUncarried adds fields with the zero value unless the patch has them.
-func clearUncarried(p *Patch[Cola], fields []int) {
+// clearAbsent adds fields with the zero value unless the patch has them.
+func clearAbsent(p *Patch[Cola], fields []int) {
 	record := reflect.ValueOf(&p.Record).Elem()
 	for _, i := range fields {
 		if !p.Fields.Has(i) {

@@ -137,7 +137,7 @@ func TestCompletePatch(t *testing.T) {
 			}},
 		{"barcode_value null, no rows", patchOf(t, Cola{}, "barcode_value", "barcodes"),
 			func(c *Cola) { c.BarcodeValue, c.BarcodeType, c.HasBarcode, c.Barcodes = "", "", false, []Barcode{} }},
-		{"barcode_value null, type stated", patchOf(t, Cola{BarcodeType: "ITF"}, "barcode_value", "barcodes", "barcode_type"),
+		{"barcode_value null, type given", patchOf(t, Cola{BarcodeType: "ITF"}, "barcode_value", "barcodes", "barcode_type"),
 			func(c *Cola) { c.BarcodeValue, c.BarcodeType, c.HasBarcode, c.Barcodes = "", "ITF", false, []Barcode{} }},
 		{"another category", patchOf(t, Cola{LLMCategoryPath: "Beer > Ale > Porter"}, "llm_category_path"),
 			func(c *Cola) { c.LLMCategoryPath, c.LLMCategory = "Beer > Ale > Porter", "Porter" }},

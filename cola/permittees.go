@@ -17,7 +17,7 @@ type Permittee struct {
 	Listed         bool   `json:"-"` // on TTB's current list, not only seen on a label
 }
 
-// PermitteeSummary is a permittee in lists.
+// PermitteeSummary is a permittee as returned in lists.
 type PermitteeSummary struct {
 	PermitNumber            string `json:"permit_number" doc:"Permit number." example:"NJ-I-721"`
 	CompanyName             Text   `json:"company_name" nullable:"true" doc:"Owner of the permit." example:"NIEDERHOFF IMPORTS INC"`
@@ -61,7 +61,7 @@ type PermitteeSearch struct {
 }
 
 // Normalize returns the search, or a validation Error that lists all problems. now determines which
-// permittees are active. The list has no last page, but a page number must fit in 32 bits.
+// permittees are active. There is no page limit, but a page number must fit in 32 bits.
 func (p PermitteeParams) Normalize(now time.Time) (PermitteeSearch, error) {
 	problems := p.Decoded.problems()
 	s := PermitteeSearch{

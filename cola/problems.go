@@ -13,10 +13,10 @@ import (
 	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
-// Lengths of parameters, in characters.
+// Limits of parameters.
 const (
-	maxTextLength  = 200 // of any text parameter
-	maxShownValues = 5   // wrong values of one parameter reported one by one
+	maxTextLength  = 200 // length of any text parameter, in characters
+	maxShownValues = 5   // invalid values of one parameter that are reported individually
 )
 
 // Problems maps the names of a request's invalid parameters to messages. The zero value is ready to
@@ -24,7 +24,7 @@ const (
 // problem.
 type Problems map[string][]string
 
-// Add adds a problem of a parameter. The message is a sentence without the parameter's name.
+// Add adds a problem with a parameter. The message is a sentence without the parameter's name.
 func (p *Problems) Add(parameter, format string, args ...any) {
 	if *p == nil {
 		*p = Problems{}
@@ -94,8 +94,8 @@ func (p *Problems) textUpTo(name, value string, maxLength int) string {
 	return ""
 }
 
-// Legible trims text for people: up to maxLength characters, without invisible ones and not blank.
-// missing is the message for blank text.
+// Legible trims and checks text that people read: up to maxLength characters, none invisible, not
+// blank. missing is the message for blank text.
 func (p *Problems) Legible(name, value string, maxLength int, missing string) string {
 	value = p.textUpTo(name, value, maxLength)
 	switch {
@@ -111,7 +111,7 @@ func (p *Problems) Legible(name, value string, maxLength int, missing string) st
 
 func isLegible(r rune) bool { return unicode.IsPrint(r) && !unicode.IsMark(r) }
 
-// Choice normalizes one of the allowed words, ignoring letter case. A blank value is no choice.
+// Choice normalizes one of the allowed words, ignoring letter case. A blank value means no choice.
 func (p *Problems) Choice(name, value string, allowed []string) string {
 	value = strings.TrimSpace(value)
 	if value == "" {

@@ -88,7 +88,7 @@ func printableASCII(s string) bool {
 	return true
 }
 
-// oneOf checks that a value is one of the allowed words, in the same spelling.
+// oneOf checks that a value is exactly one of the allowed words, including letter case.
 func (f *recordErrors) oneOf(field, value string, allowed []string) {
 	if value == "" || slices.Contains(allowed, value) {
 		return
@@ -96,7 +96,7 @@ func (f *recordErrors) oneOf(field, value string, allowed []string) {
 	f.add(field, "%s is not one of %s%s", Quoted(value), strings.Join(allowed, ", "), suggestion(value, allowed))
 }
 
-// category checks that a path starts with a root of the taxonomy, in the same spelling.
+// category checks that a path starts with a root of the taxonomy, including letter case.
 func (f *recordErrors) category(field, path string) {
 	root, _, _ := strings.Cut(path, ">")
 	root = strings.TrimSpace(root)

@@ -6,7 +6,7 @@ const (
 	ActiveRecent = "label approved in the last 365 days"
 )
 
-// AVA is an American Viticultural Area in lists.
+// AVA is an American Viticultural Area as returned in lists.
 type AVA struct {
 	AVAID           string   `json:"ava_id" doc:"ID of the area. Names are not unique: each boundary has its own record." example:"alexander_valley"`
 	Name            string   `json:"name" doc:"Name." example:"Alexander Valley"`
@@ -87,7 +87,7 @@ type ReportKey struct {
 	ReportDate Date
 }
 
-// Key returns the report that the row belongs to.
+// Key returns the key of the report that the row belongs to.
 func (r ProductionReport) Key() ReportKey {
 	return ReportKey{Commodity: r.Commodity, ReportType: r.ReportType, ReportDate: r.ReportDate}
 }
@@ -198,16 +198,16 @@ func (p AVAParams) Normalize() (AVASearch, error) {
 	return s, nil
 }
 
-// Normalize returns the parameters with white space normalized, or a validation Error. Texts are
-// case-insensitive.
+// Normalize returns the parameters with white space normalized, or a validation Error. Text is
+// matched case-insensitively.
 func (p ProcessingTimeParams) Normalize() (ProcessingTimeParams, error) {
 	problems := p.Decoded.problems()
 	s := ProcessingTimeParams{Commodity: problems.words("commodity", p.Commodity), Latest: p.Latest}
 	return s, problems.Err()
 }
 
-// Normalize returns the parameters with white space normalized, or a validation Error. Texts are
-// case-insensitive.
+// Normalize returns the parameters with white space normalized, or a validation Error. Text is
+// matched case-insensitively.
 func (p FormulaProcessingTimeParams) Normalize() (FormulaProcessingTimeParams, error) {
 	problems := p.Decoded.problems()
 	s := FormulaProcessingTimeParams{
@@ -218,8 +218,8 @@ func (p FormulaProcessingTimeParams) Normalize() (FormulaProcessingTimeParams, e
 	return s, problems.Err()
 }
 
-// Normalize returns the parameters with white space normalized, or a validation Error. Texts are
-// case-insensitive.
+// Normalize returns the parameters with white space normalized, or a validation Error. Text is
+// matched case-insensitively.
 func (p RegistrationProcessingTimeParams) Normalize() (RegistrationProcessingTimeParams, error) {
 	problems := p.Decoded.problems()
 	s := RegistrationProcessingTimeParams{

@@ -57,7 +57,7 @@ func TestNormalizeInvalidPermittees(t *testing.T) {
 		"q": "control", "state": "Did you mean new jersey?", "page": "0", "per_page": "1 to 100", "limit": "not a parameter",
 	} {
 		if len(found[parameter]) != 1 || !strings.Contains(found[parameter][0], part) {
-			t.Errorf("problems of %s = %q, want one containing %q", parameter, found[parameter], part)
+			t.Errorf("problems with %s = %q, want one containing %q", parameter, found[parameter], part)
 		}
 	}
 	if s != (PermitteeSearch{}) {
@@ -65,11 +65,11 @@ func TestNormalizeInvalidPermittees(t *testing.T) {
 	}
 	for _, state := range []string{"N", "NJX", "N1", "Ñ", "日本", "dakotan", "american", "Ontario", strings.Repeat("x", 201)} {
 		if _, err := (PermitteeParams{State: state}).Normalize(testNow); len(details(err)["state"]) != 1 {
-			t.Errorf("state %q: error = %v, want a problem of state", state, err)
+			t.Errorf("state %q: error = %v, want a problem with state", state, err)
 		}
 	}
 	if _, err := (PermitteeParams{Page: Some(math.MaxInt)}).Normalize(testNow); len(details(err)["page"]) != 1 {
-		t.Errorf("page beyond the integer range: error = %v, want a problem of page", err)
+		t.Errorf("page beyond the integer range: error = %v, want a problem with page", err)
 	}
 }
 
@@ -100,7 +100,7 @@ func TestNormalizeProductionReports(t *testing.T) {
 	}
 	for _, month := range []int{0, -1} {
 		if _, err := (ProductionReportParams{Month: Some(month)}).Normalize(); len(details(err)["month"]) != 1 {
-			t.Errorf("month %d: error = %v, want a problem of month", month, err)
+			t.Errorf("month %d: error = %v, want a problem with month", month, err)
 		}
 	}
 }

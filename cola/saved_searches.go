@@ -8,7 +8,8 @@ import (
 // MaxActiveSchedules limits an account's saved searches with an active schedule.
 const MaxActiveSchedules = 10
 
-// Limits on the free use of saved searches. Every other row of labels costs a list record.
+// Limits on the free use of saved searches. Beyond these limits, each label row costs a list
+// record.
 const (
 	MaxMessageLabels      = 25                                    // in a message about a scheduled run, and in a feed document
 	MaxDailyMessageLabels = MaxActiveSchedules * MaxMessageLabels // in all messages of an account on a UTC day
@@ -94,7 +95,7 @@ func Cadences() []string { return []string{CadenceDaily, CadenceWeekly, CadenceM
 const RunHour = 6
 
 // LateDays is how far before its window a run looks for labels that arrived since the previous run.
-// Approvals are published days, sometimes weeks after their date.
+// Approvals are published days, sometimes weeks, after their date.
 const LateDays = 90
 
 // Schedule is when a saved search runs.
@@ -129,12 +130,12 @@ func (s Schedule) Next(after time.Time) time.Time {
 	return time.Time{}
 }
 
-// StoredDay returns the day for stores and fingerprints: 0 for daily schedules.
+// StoredDay returns the day for stores and fingerprints: unset for daily schedules.
 func (s Schedule) StoredDay() Opt[int] {
 	return Opt[int]{V: s.Day, OK: s.Cadence != CadenceDaily}
 }
 
-// runsOn reports whether the schedule runs on the day of t.
+// runsOn reports whether the schedule runs on day.
 func (s Schedule) runsOn(day time.Time) bool {
 	switch s.Cadence {
 	case CadenceDaily:
@@ -215,8 +216,8 @@ type SavedSearchPage struct {
 	PerPage int // 1 to MaxPerPage
 }
 
-// Normalize returns the request, or a validation Error that lists all problems. Lists have no last
-// page, but a page number must fit in 32 bits.
+// Normalize returns the request, or a validation Error that lists all problems. There is no page
+// limit, but a page number must fit in 32 bits.
 func (p SavedSearchListParams) Normalize() (SavedSearchPage, error) {
 	problems := p.Decoded.problems()
 	page := SavedSearchPage{
@@ -256,7 +257,7 @@ func (p PreviewParams) Normalize() (SavedSearchFilters, error) {
 
 // SavedSearchPreview counts the labels that a saved search would have found recently.
 type SavedSearchPreview struct {
-	Total    int          `json:"total" doc:"Number of matching labels in all days." example:"41"`
+	Total    int          `json:"total" doc:"Total number of matching labels over all days." example:"41"`
 	Days     []PreviewDay `json:"days" nullable:"false" doc:"The last 30 days (UTC), today first."`
 	TooBroad bool         `json:"too_broad" doc:"Whether the filters are too broad for a schedule." example:"false"`
 }

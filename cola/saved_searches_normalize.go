@@ -16,8 +16,8 @@ const maxKeyLength = 255
 
 // Normalize returns the search, or a validation Error that lists all problems under dotted names
 // such as filters.abv_min. A schedule, even inactive, requires narrow filters (CodeSearchTooBroad),
-// so that resuming can't bypass the rule. now determines the first run. The store sets UUID,
-// creation time and addresses.
+// so that resuming can't bypass the rule. now determines the first run. The registry sets the UUID
+// and URLs, the store the creation time.
 func (p SavedSearchParams) Normalize(now time.Time) (SavedSearch, error) {
 	problems := p.Decoded.problems()
 	s := SavedSearch{Name: problems.title("name", p.Name)}
@@ -235,8 +235,8 @@ func (f *Filter) narrows(v filterValue) bool {
 }
 
 // Fingerprint hashes the name, filters and schedule of a normalized search, without its times and
-// fields set by the store. The value is the same in every process and, as long as filters keep
-// their meaning, in every version.
+// the fields that Normalize doesn't set. The value is the same in every process and, as long as
+// filters keep their meaning, in every version.
 func (s SavedSearch) Fingerprint() (sum [32]byte) {
 	type schedule struct {
 		Cadence string   `json:"cadence"`
@@ -252,18 +252,18 @@ func (s SavedSearch) Fingerprint() (sum [32]byte) {
 		content.Schedule = &schedule{s.Schedule.Cadence, s.Schedule.StoredDay(), s.Schedule.Active}
 	}
 	h := sha256.New()
-	_ = json.NewEncoder(h).Encode(content) // fails only for non-finite numbers, which are never normalized
+	_ = json.NewEncoder(h).Encode(content) // fails only for non-finite numbers, which normalization rejects
 	h.Sum(sum[:0])
 	return sum
 }
 
-// WhyNot explains why a saved search has no date filters. It is empty for other names.
+// WhyNot explains why a saved search has no date filters. It returns "" for other names.
 func (SavedSearchParams) WhyNot(name string) string { return whyNoDate(name) }
 
-// WhyNot explains why a change has no date filters. It is empty for other names.
+// WhyNot explains why a change has no date filters. It returns "" for other names.
 func (SavedSearchChangeParams) WhyNot(name string) string { return whyNoDate(name) }
 
-// WhyNot explains why a preview has no date filters. It is empty for other names.
+// WhyNot explains why a preview has no date filters. It returns "" for other names.
 func (PreviewParams) WhyNot(name string) string {
 	if whyNoDate(name) == "" {
 		return ""
@@ -271,7 +271,7 @@ func (PreviewParams) WhyNot(name string) string {
 	return "A preview always covers the last 30 days. Omit this parameter."
 }
 
-// WhyNot explains why there is no date filter. It is empty for other names.
+// WhyNot explains why there is no date filter. It returns "" for other names.
 func (SavedSearchFilters) WhyNot(name string) string { return whyNoDate(name) }
 
 func whyNoDate(name string) string {

@@ -97,7 +97,7 @@ func invalidNamesAndKeys() []invalidSearch {
 		{"a long name", saved(func(p *SavedSearchParams) { p.Name = longText })},
 		{"two-line name", saved(func(p *SavedSearchParams) { p.Name = "a\r\nBcc: b" })},
 		{"name not UTF-8", saved(func(p *SavedSearchParams) { p.Name = "\xff" })},
-		{"undecodable name", SavedSearchParams{Decoded: Decoded{Problems{"name": {"Not a text."}, "filters": {"Not an object."}}}}},
+		{"undecodable name", SavedSearchParams{Decoded: Decoded{Problems{"name": {"Not a string."}, "filters": {"Not an object."}}}}},
 		{"a key with a space", saved(func(p *SavedSearchParams) { p.IdempotencyKey = "a b" })},
 		{"non-ASCII key", saved(func(p *SavedSearchParams) { p.IdempotencyKey = "schlüssel" })},
 		{"a long key", saved(func(p *SavedSearchParams) { p.IdempotencyKey = strings.Repeat("k", 256) })},
@@ -157,14 +157,14 @@ func TestInvalidSavedSearches(t *testing.T) {
 	}
 }
 
-// broadness says whether filters are narrow enough for a schedule.
-type broadness struct {
+// broadnessTest has filters and whether they are narrow enough for a schedule.
+type broadnessTest struct {
 	name    string
 	filters SavedSearchFilters
 	narrow  bool
 }
 
-func broadnesses() []broadness {
+func broadnessTests() []broadnessTest {
 	on := Some(true)
 	every := func(f *SavedSearchFilters, groups ...string) {
 		for _, c := range Filters() {
@@ -178,23 +178,23 @@ func broadnesses() []broadness {
 		change(&f)
 		return f
 	}
-	return []broadness{
+	return []broadnessTest{
 		{"empty", SavedSearchFilters{}, false},
 		{"a status", SavedSearchFilters{ApplicationStatus: "revoked"}, false},
 		{"bounds that match everything", SavedSearchFilters{ABVMin: Some(0.0), ABVMax: Some(100.0)}, false},
 		{"minimum volume of 0", SavedSearchFilters{VolumeMin: Some(0.0), VolumeUnit: "pints"}, false},
 		{"a unit", SavedSearchFilters{VolumeUnit: "pints"}, false},
-		{"false ones", SavedSearchFilters{TypeWine: Some(false), ContainerCan: Some(false)}, false},
+		{"false booleans", SavedSearchFilters{TypeWine: Some(false), ContainerCan: Some(false)}, false},
 		{"every type", with(func(f *SavedSearchFilters) { every(f, GroupType) }), false},
 		{"every root", with(func(f *SavedSearchFilters) { every(f, GroupCategory) }), false},
 		{"both origins", with(func(f *SavedSearchFilters) { every(f, GroupOrigin) }), false},
 		{"every container", with(func(f *SavedSearchFilters) { every(f, GroupContainer) }), false},
-		{"all of that", with(func(f *SavedSearchFilters) {
+		{"all of the above", with(func(f *SavedSearchFilters) {
 			every(f, GroupType, GroupCategory, GroupOrigin, GroupContainer)
 			f.ApplicationStatus, f.ABVMin = "approved", Some(0.0)
 		}), false},
 
-		{"a text", SavedSearchFilters{Query: "oak"}, true},
+		{"keywords", SavedSearchFilters{Query: "oak"}, true},
 		{"a name", SavedSearchFilters{BrandName: "oak"}, true},
 		{"a barcode", SavedSearchFilters{BarcodeValue: "1"}, true},
 		{"a permit", SavedSearchFilters{PermitNumberText: "CA"}, true},
@@ -211,12 +211,12 @@ func broadnesses() []broadness {
 		{"abv below 100", SavedSearchFilters{ABVMax: Some(99.5)}, true},
 		{"no alcohol", SavedSearchFilters{ABVMax: Some(0.0)}, true},
 		{"a volume", SavedSearchFilters{VolumeMin: Some(1.0), VolumeUnit: "pints"}, true},
-		{"at most a volume", SavedSearchFilters{VolumeMax: Some(1.0), VolumeUnit: "pints"}, true},
+		{"maximum volume", SavedSearchFilters{VolumeMax: Some(1.0), VolumeUnit: "pints"}, true},
 	}
 }
 
 func TestTooBroadToRun(t *testing.T) {
-	for _, tt := range broadnesses() {
+	for _, tt := range broadnessTests() {
 		t.Run(tt.name, func(t *testing.T) {
 			for _, active := range []Opt[bool]{{}, Some(true), Some(false)} {
 				p := SavedSearchParams{Name: "n", Filters: &tt.filters, Schedule: &ScheduleParams{Cadence: CadenceDaily, Active: active}}
@@ -295,7 +295,7 @@ func TestQueryOfSavedFilters(t *testing.T) {
 		want    Query
 	}{
 		{"empty", SavedSearchFilters{}, Query{}},
-		{"texts", SavedSearchFilters{
+		{"text filters", SavedSearchFilters{
 			Query:             "a",
 			BrandName:         "b",
 			BarcodeValue:      "c",
@@ -351,7 +351,7 @@ func TestCountryAndState(t *testing.T) {
 		}
 		same := SavedSearchFilters{USState: s.Code, Country: s.Origin}.AsQuery().OriginNames
 		if diff := cmp.Diff(alone, same); diff != "" {
-			t.Errorf("origins of %s in itself (-want +got):\n%s", s.Code, diff)
+			t.Errorf("origins of %s with its own name as the country (-want +got):\n%s", s.Code, diff)
 		}
 		for _, country := range []string{"french", "narnia", "!"} {
 			if got := (SavedSearchFilters{USState: s.Code, Country: country}).AsQuery().OriginNames; got == nil || len(got) > 0 {

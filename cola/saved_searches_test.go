@@ -73,7 +73,7 @@ func TestNextRun(t *testing.T) {
 		{"daily, before the hour", Schedule{Cadence: CadenceDaily}, "2026-11-20T05:59:59.999999Z", "2026-11-20T06:00:00Z"},
 		{"daily, at the hour", Schedule{Cadence: CadenceDaily}, "2026-11-20T06:00:00Z", "2026-11-21T06:00:00Z"},
 		{"daily, in another zone", Schedule{Cadence: CadenceDaily}, "2026-11-20T22:00:00-09:00", "2026-11-22T06:00:00Z"},
-		{"daily, over a year's end", Schedule{Cadence: CadenceDaily}, "2026-12-31T12:00:00Z", "2027-01-01T06:00:00Z"},
+		{"daily, across the new year", Schedule{Cadence: CadenceDaily}, "2026-12-31T12:00:00Z", "2027-01-01T06:00:00Z"},
 		{"weekly, later the same day", weekly(5), "2026-11-20T01:00:00Z", "2026-11-20T06:00:00Z"}, // a Friday
 		{"weekly, a week later", weekly(5), "2026-11-20T06:00:00Z", "2026-11-27T06:00:00Z"},
 		{"weekly, on Sunday", weekly(0), "2026-11-20T12:00:00Z", "2026-11-22T06:00:00Z"},
@@ -183,9 +183,9 @@ func TestNormalizeEveryFilter(t *testing.T) {
 			t.Errorf("fingerprint does not depend on %s", name)
 		}
 		if b, err := json.Marshal(search.Filters); err != nil || !strings.Contains(string(b), `"`+name+`":`) {
-			t.Errorf("%s is missing in %s (%v)", name, b, err)
+			t.Errorf("%s is missing from %s (%v)", name, b, err)
 		}
-		if asks := !cmp.Equal(search.Filters.AsQuery(), Query{}); asks == (name == "volume_unit") {
+		if filtered := !cmp.Equal(search.Filters.AsQuery(), Query{}); filtered == (name == "volume_unit") {
 			t.Errorf("%s: query = %+v", name, search.Filters.AsQuery())
 		}
 	}

@@ -7,12 +7,12 @@ import (
 	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
-// Normalize returns the search, or a validation Error that lists all problems. Words of fixed lists
+// Normalize returns the search, or a validation Error that lists all problems. Enumerated values
 // may be in any letter case. now determines only the default date window.
 //
-// The default window is today and the DefaultWindowDays before. It applies if neither an approval
-// date nor a date range is given, unless q is a 14-digit ID or status searches all history.
-// Following a cursor keeps the window of the first page.
+// The default window is today and the DefaultWindowDays days before it. It applies if neither an
+// approval date nor a date range is given, unless q is a 14-digit ID or status searches all
+// history. Following a cursor keeps the window of the first page.
 //
 // Normalize doesn't parse q: any printable text is valid. Text without a letter or digit matches
 // nothing.
@@ -39,7 +39,7 @@ func (p SearchParams) Normalize(now time.Time) (ColaSearch, error) {
 	return s, nil
 }
 
-// windowFrom limits the search to the default window from a day.
+// windowFrom limits the search to a default-length window that starts on first.
 func (s *ColaSearch) windowFrom(first Date) {
 	s.From, s.To = first, first.AddDays(DefaultWindowDays)
 }
@@ -156,7 +156,8 @@ func (s *ColaSearch) resume(problems *Problems, p *SearchParams, page Opt[int]) 
 			Quoted(p.Cursor))
 		return
 	case c.Fingerprint != s.Fingerprint && c.Fingerprint != p.fingerprint(true) || c.DefaultWindow != s.DefaultWindow:
-		problems.Add("cursor", "The cursor is from a search with other filters; keep the filters, or omit cursor to start over.")
+		problems.Add("cursor", "The cursor is from a search with different filters; use the same filters, "+
+			"or omit cursor to start over.")
 		return
 	}
 	s.CursorMode, s.After, s.Page = true, c.Position, c.Page+1

@@ -83,7 +83,7 @@ func TestNormalizeZeroValue(t *testing.T) {
 	}
 	blank := mustNormalize(t, SearchParams{Q: " ", ProductType: []string{"", " "}, Origin: "\t", Status: " ", VolumeUnit: " ", Cursor: " "})
 	if diff := cmp.Diff(want, blank); diff != "" {
-		t.Errorf("empty values are not absent ones (-want +got):\n%s", diff)
+		t.Errorf("blank values are not treated as absent (-want +got):\n%s", diff)
 	}
 }
 
@@ -96,7 +96,7 @@ func TestDefaultWindow(t *testing.T) {
 		from, to Date
 	}{
 		{"nothing given", SearchParams{}, true, windowStart, DateOf(testNow)},
-		{"a text", SearchParams{Q: "lenz"}, true, windowStart, DateOf(testNow)},
+		{"a query", SearchParams{Q: "lenz"}, true, windowStart, DateOf(testNow)},
 		{"approved", SearchParams{Status: "approved"}, true, windowStart, DateOf(testNow)},
 		{"expired", SearchParams{Status: "expired"}, false, 0, 0},
 		{"surrendered", SearchParams{Status: "SURRENDERED"}, false, 0, 0},
@@ -111,7 +111,7 @@ func TestDefaultWindow(t *testing.T) {
 		{"to", SearchParams{ApprovalDateTo: day}, false, 0, day},
 		{"both", SearchParams{ApprovalDateFrom: day, ApprovalDateTo: day}, false, day, day},
 		{"all dates", SearchParams{DateRange: "All"}, false, 0, 0},
-		{"a text in all dates", SearchParams{Q: "lenz", DateRange: "all"}, false, 0, 0},
+		{"a query over all dates", SearchParams{Q: "lenz", DateRange: "all"}, false, 0, 0},
 		{"without estimates", SearchParams{EstimatedDates: "exclude"}, true, windowStart, DateOf(testNow)},
 		{"expired with a date", SearchParams{Status: "expired", ApprovalDateFrom: day}, false, day, 0},
 		{"an id with a date", SearchParams{Q: "11054001000049", ApprovalDateTo: day}, false, 0, day},
@@ -147,23 +147,23 @@ func refusals() []refusal {
 		{"a misspelt category", SearchParams{Category: []string{"wines"}}, "category", []string{`"wines"`, "Did you mean Wine?"}},
 		{"a category path", SearchParams{Category: []string{"Wine > Red"}}, "category", []string{`"Wine > Red"`}},
 		{"an unknown date range", SearchParams{DateRange: "year"}, "date_range", []string{`"year"`, "all"}},
-		{"all dates and the first", SearchParams{DateRange: "all", ApprovalDateFrom: 730000}, "approval_date_from", []string{"date_range"}},
-		{"all dates and the last", SearchParams{DateRange: "all", ApprovalDateTo: 730000}, "approval_date_to", []string{"date_range"}},
+		{"date_range with approval_date_from", SearchParams{DateRange: "all", ApprovalDateFrom: 730000}, "approval_date_from", []string{"date_range"}},
+		{"date_range with approval_date_to", SearchParams{DateRange: "all", ApprovalDateTo: 730000}, "approval_date_to", []string{"date_range"}},
 		{"an unknown treatment of estimates", SearchParams{EstimatedDates: "no"}, "estimated_dates", []string{`"no"`, "the only accepted value is exclude"}},
 		{"a container", SearchParams{ContainerType: []string{"bottel"}}, "container_type", []string{"Did you mean bottle?"}},
-		{"domestic or", SearchParams{DomesticOrImported: "foreign"}, "domestic_or_imported", []string{"domestic, imported"}},
+		{"an unknown domestic_or_imported value", SearchParams{DomesticOrImported: "foreign"}, "domestic_or_imported", []string{"domestic, imported"}},
 		{"a unit", SearchParams{VolumeUnit: "litres", VolumeMin: Some(1.0)}, "volume_unit", []string{`"litres"`, "Did you mean liters?"}},
 		{"no unit", SearchParams{VolumeMin: Some(1.0)}, "volume_unit", []string{"required", "beer barrels"}},
 		{"no unit for the maximum", SearchParams{VolumeMax: Some(1.0)}, "volume_unit", []string{"required"}},
 		{"a negative volume", SearchParams{VolumeMin: Some(-1.0), VolumeUnit: "liters"}, "volume_min", []string{"-1", "0"}},
-		{"volumes upside down", SearchParams{VolumeMin: Some(2.0), VolumeMax: Some(1.0), VolumeUnit: "liters"}, "volume_min", []string{"2", "volume_max", "1"}},
+		{"reversed volume bounds", SearchParams{VolumeMin: Some(2.0), VolumeMax: Some(1.0), VolumeUnit: "liters"}, "volume_min", []string{"2", "volume_max", "1"}},
 		{"an immense volume", SearchParams{VolumeMax: Some(math.MaxFloat64), VolumeUnit: "gallons"}, "volume_max", []string{"too large", "gallons"}},
 		{"abv not a number", SearchParams{ABVMin: Some(math.NaN())}, "abv_min", []string{"NaN", "finite"}},
 		{"abv infinite", SearchParams{ABVMax: Some(math.Inf(1))}, "abv_max", []string{"finite"}},
 		{"abv too large", SearchParams{ABVMax: Some(100.5)}, "abv_max", []string{"100.5", "100"}},
 		{"abv negative", SearchParams{ABVMin: Some(-0.1)}, "abv_min", []string{"-0.1"}},
-		{"abv upside down", SearchParams{ABVMin: Some(14.0), ABVMax: Some(12.5)}, "abv_min", []string{"14", "abv_max", "12.5"}},
-		{"dates upside down", SearchParams{ApprovalDateFrom: NewDate(2024, 2, 1), ApprovalDateTo: NewDate(2024, 1, 1)}, "approval_date_from",
+		{"reversed ABV bounds", SearchParams{ABVMin: Some(14.0), ABVMax: Some(12.5)}, "abv_min", []string{"14", "abv_max", "12.5"}},
+		{"reversed dates", SearchParams{ApprovalDateFrom: NewDate(2024, 2, 1), ApprovalDateTo: NewDate(2024, 1, 1)}, "approval_date_from",
 			[]string{"2024-02-01", "approval_date_to", "2024-01-01"}},
 		{"a long q", SearchParams{Q: long}, "q", []string{"201", "200"}},
 		{"a long brand", SearchParams{BrandName: long}, "brand_name", []string{"201", "200"}},
@@ -171,7 +171,7 @@ func refusals() []refusal {
 		{"a control character", SearchParams{BrandName: "a\x00b"}, "brand_name", []string{"control", `a\x00b`}},
 		{"a line break", SearchParams{Origin: "new\nzealand"}, "origin", []string{"control"}},
 		{"a bad cursor", SearchParams{Cursor: "AQAB"}, "cursor", []string{`"AQAB"`, "next_cursor"}},
-		{"a cursor of no text", SearchParams{Cursor: "\x01"}, "cursor", []string{"control"}},
+		{"a control character in the cursor", SearchParams{Cursor: "\x01"}, "cursor", []string{"control"}},
 	}
 }
 
@@ -211,7 +211,7 @@ func TestNormalizeAllProblems(t *testing.T) {
 		"limit": 1, "status": 2, "page": 1, "per_page": 1, "abv_min": 1, "volume_min": 1, "volume_unit": 1, "product_type": 2,
 	} {
 		if len(found[parameter]) != n {
-			t.Errorf("problems of %s = %q, want %d", parameter, found[parameter], n)
+			t.Errorf("problems with %s = %q, want %d", parameter, found[parameter], n)
 		}
 	}
 	if len(p.Problems) != 2 || len(p.Problems["status"]) != 1 {

@@ -6,7 +6,7 @@ import "time"
 const (
 	DefaultPerPage = 20
 	MaxPerPage     = 100
-	MaxPage        = 100 // of /colas and /production-reports; the permittee list has no last page
+	MaxPage        = 100 // of /colas and /production-reports; other lists have no page limit
 )
 
 // AllDates is the value of date_range that searches all dates.
@@ -65,7 +65,7 @@ type Query struct {
 	ProductTypes []string // any of; empty matches all
 	Categories   []string // roots, any of; empty matches all
 	CategoryPath string   // path prefix, normalized; the index resolves aliases
-	OriginNames  []string // places of PlaceOf, upper case, any of; nil matches all
+	OriginNames  []string // places as returned by PlaceOf, upper case, any of; nil matches all
 	Domestic     string   // Domestic, Imported or empty
 	Status       string
 	BrandName    string // part of the brand name, trimmed

@@ -36,7 +36,7 @@ func TestDocumentedBounds(t *testing.T) {
 				}
 				err := tt.normalize(p.Interface())
 				name := f.Tag.Get("json")
-				if rejected := len(details(err)[name]) > 0; rejected == trial.right || trial.right && err != nil {
+				if rejected := len(details(err)[name]) > 0; rejected == trial.valid || trial.valid && err != nil {
 					t.Errorf("%s with %s = %.30v…: error %v, %v", kind.Name(), name, trial.value, err, details(err))
 				}
 			}
@@ -44,10 +44,10 @@ func TestDocumentedBounds(t *testing.T) {
 	}
 }
 
-// trial is a value of a parameter and whether its tags allow it.
+// trial is a parameter value and whether the parameter's tags allow it.
 type trial struct {
 	value any
-	right bool
+	valid bool
 }
 
 func trials(t *testing.T, f reflect.StructField) (found []trial) {

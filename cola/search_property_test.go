@@ -157,7 +157,7 @@ func TestCursorWalkRandom(t *testing.T) {
 		}
 		p.BrandName = s.BrandName + "x"
 		if _, err := p.Normalize(testNow); len(details(err)["cursor"]) != 1 {
-			t.Fatalf("cursor with another brand name: error = %v, want a problem of cursor", err)
+			t.Fatalf("cursor with a different brand name: error = %v, want a problem with cursor", err)
 		}
 	})
 }

@@ -8,7 +8,7 @@ import (
 )
 
 // userAgentToken is a substring of the User-Agent of a browser or an operating system.
-type userAgentToken struct{ holds, name string }
+type userAgentToken struct{ substr, name string }
 
 // browserTokens are in order of precedence: browsers also claim to be those further down the list.
 func browserTokens() []userAgentToken {
@@ -43,10 +43,10 @@ func browserName(agent string) string {
 	return "Unknown browser"
 }
 
-func firstMatch(agent string, signs []userAgentToken) string {
-	for _, s := range signs {
-		if strings.Contains(agent, s.holds) {
-			return s.name
+func firstMatch(agent string, tokens []userAgentToken) string {
+	for _, t := range tokens {
+		if strings.Contains(agent, t.substr) {
+			return t.name
 		}
 	}
 	return ""

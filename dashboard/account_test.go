@@ -25,9 +25,9 @@ func (externalIssuer) SignOut(context.Context) (string, error) {
 	return "https://login.example.org/logout?id_token_hint=x", nil
 }
 
-// TestExternalRedirect checks that signing in and out reaches the issuer through an intermediate page. The
-// form-action policy also applies to redirects of a form, and the sites that an issuer redirects to
-// are unknown.
+// TestExternalRedirect checks that signing in and out reaches the issuer through an intermediate
+// page. The form-action policy also applies to redirects that follow a form submission, and the
+// sites that an issuer redirects to are unknown.
 func TestExternalRedirect(t *testing.T) {
 	s := mustSite(t)
 	s.handler = New(s.registry.Service, externalIssuer{s.browsers}, Options{
@@ -103,7 +103,7 @@ func TestReturn(t *testing.T) {
 	}
 }
 
-// TestFormAfterSession checks that form input is kept if the sign-in has ended.
+// TestFormAfterSession checks that form input is kept if the session has ended.
 func TestFormAfterSession(t *testing.T) {
 	s := mustSite(t)
 	s.join("bob@example.com", cola.TierFree)

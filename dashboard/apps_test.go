@@ -141,9 +141,9 @@ func TestSignIns(t *testing.T) {
 	a.shows(t, http.StatusOK, ann, "Pro", "Nov 20, 2026, 12:00 UTC", "Up to 10 ", "Safari on iPhone",
 		"https://issuer.example", "Sign-in link", "Test browser", "<script>alert(1)</script>", "Nov 20, 2027, 12:00 UTC",
 		"2 other sessions")
-	if strings.Count(a.body, "current</span>") != 2 ||
-		strings.Contains(a.body, "\u202e") { // the badge, and the text for its button
-		t.Errorf("current session is not marked once, or hidden characters are shown:\n%s", a.body)
+	// The count includes the badge and the text for its button.
+	if strings.Count(a.body, "current</span>") != 2 || strings.Contains(a.body, "\u202e") {
+		t.Errorf("current session is not marked exactly once, or hidden characters are shown:\n%s", a.body)
 	}
 	if to := s.post(endPath(phone), nil).redirects(t); to != "/account" {
 		t.Errorf("redirect to %s, want /account", to)
@@ -164,7 +164,7 @@ func TestSignIns(t *testing.T) {
 	}
 }
 
-// TestSignOutCurrentSession checks that ending the current browser's sign-in signs out.
+// TestSignOutCurrentSession checks that ending the current session signs the browser out.
 func TestSignOutCurrentSession(t *testing.T) {
 	s := mustSite(t)
 	if to := s.post(endPath(s.browsers.callers[ann]), nil).redirects(t); to != "/sign-in" {

@@ -102,13 +102,14 @@ func (p chart) Rows() []row {
 	return rows
 }
 
-// newChart draws series by step. unit is the plural noun for the counted things.
-func newChart(id, title, of, unit string, steps []chartStep, all []series) chart {
+// newChart draws series by step. timeUnit is Day or Month; unit is the plural noun for what is
+// counted.
+func newChart(id, title, timeUnit, unit string, steps []chartStep, all []series) chart {
 	p := chart{
 		ID:       id,
 		Title:    title,
 		Measure:  capitalize(unit),
-		TimeUnit: of,
+		TimeUnit: timeUnit,
 		Steps:    steps,
 		Series:   all,
 		Totals:   totalsOf(len(steps), all),
@@ -139,7 +140,7 @@ func (p chart) Empty() bool { return maxValue(p.Totals) == 0 }
 // Named reports whether the series have names to show.
 func (p chart) Named() bool { return len(p.Series) > 1 || len(p.Series) == 1 && p.Series[0].Name != "" }
 
-// description summarizes the chart in a sentence or two.
+// description summarizes the chart in up to three sentences.
 func (p chart) description(unit string) string {
 	sum, busiest := 0, 0
 	for i, total := range p.Totals {
@@ -213,8 +214,8 @@ func stepX(i, steps int) int { return barsLeft + i*(barsRight-barsLeft)/steps }
 // nonzero bar is visible.
 func barHeight(n, top int) int { return (n*(barsBottom-barsTop) + top - 1) / top }
 
-// roundLevels returns the levels of an axis up to highest, which are multiples of 1, 2 or 5 and a
-// power of ten, and the highest of them.
+// roundLevels returns the levels of an axis that covers 0 to highest, and the top level. The
+// distance between levels is 1, 2 or 5 times a power of ten.
 func roundLevels(highest int) (top int, levels []int) {
 	apart, power := 1, 1
 	for next := 1; apart*maxLevels < highest; next++ {

@@ -51,12 +51,12 @@ func TestChartGolden(t *testing.T) {
 	}
 }
 
-// bar is one segment of a drawn bar.
-type bar struct{ x, bottom, width, height int }
+// segment is one series' part of a bar.
+type segment struct{ x, bottom, width, height int }
 
-// barsOf parses a path written by layersOf.
-func barsOf(t *rapid.T, path string) []bar {
-	var bars []bar
+// segmentsOf parses a path written by layersOf.
+func segmentsOf(t *rapid.T, path string) []segment {
+	var segments []segment
 	for _, part := range strings.Split(path, "z") {
 		if part == "" {
 			continue
@@ -70,11 +70,11 @@ func barsOf(t *rapid.T, path string) []bar {
 			numbers = append(numbers, n)
 		}
 		if len(numbers) != 5 || numbers[2] != numbers[4] {
-			t.Fatalf("%q is not a bar", part)
+			t.Fatalf("%q is not a segment", part)
 		}
-		bars = append(bars, bar{numbers[0], numbers[1], numbers[2], numbers[3]})
+		segments = append(segments, segment{numbers[0], numbers[1], numbers[2], numbers[3]})
 	}
-	return bars
+	return segments
 }
 
 // TestBars checks that the segments of a bar stack without gaps, add up to its total height
@@ -92,7 +92,7 @@ func TestBars(t *testing.T) {
 		p := newChart("p", "", "", "", steps, all)
 		tops := map[int]int{} // height of each bar so far, by x
 		for _, l := range p.Layers {
-			for _, b := range barsOf(t, l.Path) {
+			for _, b := range segmentsOf(t, l.Path) {
 				if b.bottom != barsBottom-tops[b.x] {
 					t.Fatalf("segment starts at %d, want %d, the end of the one below", b.bottom, barsBottom-tops[b.x])
 				}

@@ -48,7 +48,7 @@ func TestSearchNotes(t *testing.T) {
 		"a free name":        {cola.SearchParams{BrandName: "no such name"}, nil},
 		"an ambiguous code":  {cola.SearchParams{Q: "twofold", Origin: "DE"}, []string{"DE was read as Delaware"}},
 		"a clear code":       {cola.SearchParams{Q: "twofold", Origin: "GE"}, nil},
-		"two Georgias":       {cola.SearchParams{Q: "twofold", Origin: "georgian"}, []string{"use GA or GE"}},
+		"two Georgias":       {cola.SearchParams{Q: "twofold", Origin: "georgian"}, []string{"use GA for the state"}},
 		"an unknown origin":  {cola.SearchParams{Origin: "narnia"}, []string{`No label has the origin "narnia".`}},
 		"a misspelt origin":  {cola.SearchParams{Origin: "frrance"}, []string{"Did you mean france?"}},
 		"an unknown path":    {cola.SearchParams{DerivedSubcategory: "Wine > Rde Wine"}, []string{"Did you mean Wine > Red Wine?", "the category is unknown"}},

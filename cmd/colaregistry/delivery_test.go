@@ -71,7 +71,7 @@ func TestDeliveries(t *testing.T) {
 		st := mustOpen(t, h)
 		account, secret, _ := mustAccount(t, st, "deliveries@example.com", cola.TierPro)
 		key := secret.Reveal()
-		receiver := newHooked(t, func(_ string, n int) int {
+		receiver := newWebhookReceiver(t, func(_ string, n int) int {
 			if n == 1 {
 				return http.StatusServiceUnavailable
 			}
@@ -190,7 +190,7 @@ func TestSenderKilled(t *testing.T) {
 		const searches = 4 // one per account; each host gets at most this many concurrent requests
 		s, st := startServer(t, h, "--alerts", "off", "--webhook-allow-private"), mustOpen(t, h)
 		reached := make(chan struct{}, 100)
-		receiver := newHooked(t, func(_ string, n int) int {
+		receiver := newWebhookReceiver(t, func(_ string, n int) int {
 			reached <- struct{}{}
 			if n == 1 {
 				time.Sleep(5 * time.Second) // until after the kill

@@ -16,7 +16,7 @@ type twoAccounts struct {
 	issuer issuer
 	st     database
 	paid   store.Account
-	key    string // email of the paid account
+	key    string // API key of the paid account
 	free   store.Account
 	tokens int
 }
@@ -40,7 +40,7 @@ func mustTwoAccounts(t *testing.T, h testRegistry) *twoAccounts {
 	return p
 }
 
-// token returns a fresh token of the person.
+// token returns a new token for the person.
 func (p *twoAccounts) token(t *testing.T, changes map[string]any) string {
 	t.Helper()
 	p.tokens++
@@ -82,7 +82,7 @@ func TestAddIdentity(t *testing.T) {
 	onBoth(t, func(t *testing.T, h testRegistry) {
 		p := mustTwoAccounts(t, h)
 		p.checkUsage(t, "at first", p.token(t, nil), cola.TierFree, 3)
-		p.checkUsage(t, "with the address of the other",
+		p.checkUsage(t, "with the paid account's email",
 			p.token(t, map[string]any{"email": "Ada@example.com", "email_verified": true}), cola.TierFree, 3)
 		eventually(t, func() bool {
 			return strings.Contains(p.err.String(), fmt.Sprintf("account=%d issuer=%s", p.free.ID, p.issuer.URL))

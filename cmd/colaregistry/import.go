@@ -70,8 +70,8 @@ func (c *importCommand) Run(env *environment) (err error) {
 	return err
 }
 
-// printFailures prints the errors of an import, except that rows were rejected, which the report
-// says. The error that it returns is not printed again.
+// printFailures prints the errors of an import other than ErrRefused, because the report already
+// covers rejected rows. The returned error is not printed again.
 func printFailures(env *environment, err error) error {
 	list := []error{err}
 	if joined, ok := err.(interface{ Unwrap() []error }); ok {
@@ -85,14 +85,15 @@ func printFailures(env *environment, err error) error {
 	return errors.Join(err, exitError(exitFailed))
 }
 
-// rejectsFile is the file of rejected rows. All methods accept nil, for no file.
+// rejectsFile is the file of rejected rows. writer and close accept a nil *rejectsFile, which means
+// no file.
 type rejectsFile struct {
 	*os.File
 	written bool
 }
 
-// createRejects creates the file of rejected rows, if one is wanted. It does not replace a file,
-// which may be an input or hold rows that nobody has corrected yet.
+// createRejects creates the file of rejected rows, if one is wanted. It does not replace an
+// existing file, which may be an input or contain rows that have not been corrected yet.
 func (c *importCommand) createRejects() (*rejectsFile, error) {
 	switch c.Rejects {
 	case "":
@@ -113,8 +114,8 @@ func (c *importCommand) createRejects() (*rejectsFile, error) {
 	return &rejectsFile{File: f}, nil
 }
 
-// inputAround returns the input folder that contains a file, or "". The import would read the file
-// while it writes it.
+// inputAround returns the input folder that contains a file, or "". The import would read such a
+// file while writing it.
 func (c *importCommand) inputAround(file string) (folder string) {
 	dir, err := filepath.Abs(filepath.Dir(file))
 	if err != nil {
@@ -176,9 +177,9 @@ func (c *importCommand) openAdmin(env *environment, measured *importMetrics) (*a
 	return a, nil
 }
 
-// limitResources limits the process to half of the processors and makes garbage collection rarer,
-// unless the environment configures them. A server on the same machine needs a processor to commit
-// charges.
+// limitResources limits the process to half of the processors and makes garbage collection less
+// frequent, unless the environment configures them. A server on the same machine needs a processor
+// to commit charges.
 func limitResources() {
 	if os.Getenv("GOMAXPROCS") == "" {
 		runtime.GOMAXPROCS(max(1, runtime.GOMAXPROCS(0)/2))

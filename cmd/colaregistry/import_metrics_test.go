@@ -100,8 +100,8 @@ func TestImportMetricsWhileRunning(t *testing.T) {
 
 var printedMetrics = regexp.MustCompile(`Metrics at (http://\S+)/metrics`)
 
-// startImport imports labels from a pipe that stays open until the test ends. Once labels are
-// stored, it returns the address that serves the import's metrics.
+// startImport imports labels from a pipe. Once rows have been read, it returns the address that
+// serves the import's metrics, and end, which closes the pipe and checks the result.
 func startImport(t *testing.T, h testRegistry) (address string, end func()) {
 	t.Helper()
 	var labels bytes.Buffer

@@ -144,7 +144,7 @@ func realData(t *testing.T, h testRegistry) {
 		t.Errorf("last imports = %v, want %v", kinds, want)
 	}
 
-	// Permittees known only from labels are on no list. The list for one county adds 971 permittees.
+	// GET /permittees omits permittees known only from labels, so the list for one county adds 971.
 	before := get("/permittees").at("pagination", "total").(float64)
 	if got := lastLine(load("permittees", producers)); got != "read=972 added=971 changed=0 unchanged=1 refused=0" {
 		t.Errorf("import permittees printed %q, want 971 added", got)

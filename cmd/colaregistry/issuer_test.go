@@ -42,8 +42,8 @@ func startIssuer(t *testing.T) issuer {
 	return i
 }
 
-// claims returns the claims of a valid token for a server with changes applied. A nil value removes
-// a claim.
+// claims returns the claims of a valid token for a server, with changes applied. A nil value
+// removes a claim.
 func (i issuer) claims(s *serverProcess, changes map[string]any) map[string]any {
 	now := time.Now()
 	c := map[string]any{
@@ -55,7 +55,7 @@ func (i issuer) claims(s *serverProcess, changes map[string]any) map[string]any 
 	return c
 }
 
-// token returns a valid access token for a server.
+// token returns a signed access token for a server, with changes applied to valid claims.
 func (i issuer) token(t *testing.T, s *serverProcess, changes map[string]any) string {
 	t.Helper()
 	return sign(t, jose.RS256, i.key, "current", "at+jwt", i.claims(s, changes))

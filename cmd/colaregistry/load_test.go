@@ -37,14 +37,14 @@ func startPostgres(t *testing.T) *pgtest.Server {
 	return s
 }
 
-// seededOn returns a registry with labels in a new database on a server.
+// seededOn returns a registry whose labels are in a new database on the given PostgreSQL server.
 func seededOn(t *testing.T, s *pgtest.Server) testRegistry {
 	t.Helper()
 	url, err := s.CreateDatabase(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := homeOnPostgres(t, url)
+	h := registryOnPostgres(t, url)
 	if err := demo.Load(t.Context(), mustOpen(t, h), loadTestData(), nil); err != nil {
 		t.Fatal(err)
 	}
@@ -58,9 +58,9 @@ func (h testRegistry) onOtherMachine(t *testing.T) testRegistry {
 	return h
 }
 
-// loadRun is a load of many accounts on one or more servers.
+// loadRun is load from many accounts on one or more servers.
 type loadRun struct {
-	home     testRegistry
+	registry testRegistry
 	servers  []*serverProcess
 	accounts []*loadtest.Account
 	log      *loadtest.Log
@@ -73,7 +73,7 @@ func startLoad(t *testing.T, h testRegistry, servers ...*serverProcess) *loadRun
 	t.Helper()
 	const accounts, pace = 20, 2.5
 	st := mustOpen(t, h)
-	s := &loadRun{home: h, servers: servers, log: &loadtest.Log{}, started: time.Now()}
+	s := &loadRun{registry: h, servers: servers, log: &loadtest.Log{}, started: time.Now()}
 	var err error
 	if s.accounts, err = loadtest.NewAccounts(t.Context(), st, accounts); err != nil {
 		t.Fatal(err)
@@ -120,13 +120,13 @@ func (s *loadRun) awaitMore(t *testing.T, status, more int) {
 }
 
 // requireExact ends the load, waits until no commit is in doubt, and compares the ledger with the
-// responses. Every account's ledger must match its responses, and every response must be an allowed
-// one. It returns the tally of all callers.
+// responses. Every account's ledger must match its responses, and every response must be one that
+// its limits allow. It returns the tally of all callers.
 func (s *loadRun) requireExact(t *testing.T, quiet bool, endings ...loadtest.Ending) loadtest.Tally {
 	t.Helper()
 	s.lift()
 	for _, server := range s.servers {
-		await(t, "nothing is in doubt", func() bool {
+		await(t, "no commit is in doubt", func() bool {
 			return scrape(t, server.admin(t))["colaregistry_ledger_doubtful_batches"] == 0
 		})
 	}
@@ -135,7 +135,7 @@ func (s *loadRun) requireExact(t *testing.T, quiet bool, endings ...loadtest.End
 	for _, fault := range tally.Faults {
 		t.Error(fault)
 	}
-	statements, err := loadtest.Audit(t.Context(), mustOpen(t, s.home),
+	statements, err := loadtest.Audit(t.Context(), mustOpen(t, s.registry),
 		s.accounts, s.log.Exchanges(), endings, s.started)
 	if err != nil {
 		t.Fatal(err)
@@ -159,7 +159,7 @@ func await(t *testing.T, what string, ok func() bool) {
 	t.Helper()
 	for started := time.Now(); !ok(); time.Sleep(50 * time.Millisecond) {
 		if time.Since(started) > time.Minute {
-			t.Fatalf("not within a minute: %s", what)
+			t.Fatalf("timed out after a minute, waiting until %s", what)
 		}
 	}
 }

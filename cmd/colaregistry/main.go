@@ -25,15 +25,15 @@ func main() {
 	os.Exit(p.run(ctx))
 }
 
-// program is one invocation of the command, as a value for tests.
+// program is one invocation of the command. Tests run it with their own arguments and streams.
 type program struct {
 	args           []string
 	stdin          io.Reader
 	stdout, stderr io.Writer
 }
 
-// cli is the command line. Every flag can also be set by an environment variable, COLAREGISTRY_
-// followed by its name.
+// cli is the command line. Every flag can also be set by an environment variable, by default
+// COLAREGISTRY_ followed by its name.
 type cli struct {
 	Serve   serveCommand   `cmd:"" help:"Run the server: REST API, MCP endpoint and dashboard."`
 	Mcp     mcpCommand     `cmd:"" name:"mcp" help:"Run a local MCP server on standard input and output."`
@@ -92,7 +92,8 @@ func (p program) run(ctx context.Context) int {
 		fmt.Fprintf(p.stderr, "colaregistry: %v\nRun \"%s --help\" for usage.\n", err, failedCommand(err))
 		return exitUsage
 	}
-	// Commands report on standard output; only the server has a log.
+	// Commands report on standard output and log only warnings and errors; serve and mcp configure
+	// their own log.
 	env := &environment{
 		Context: ctx, program: p,
 		log: slog.New(slog.NewTextHandler(p.stderr, &slog.HandlerOptions{Level: slog.LevelWarn})),
@@ -154,7 +155,8 @@ func (f logFlags) logger(w io.Writer) *slog.Logger {
 
 type versionCommand struct{}
 
-// Run prints the version of the program, the commit it was built from and the Go release.
+// Run prints the version of the program (or the commit it was built from), the Go version and the
+// platform.
 func (versionCommand) Run(env *environment) error {
 	fmt.Fprintf(env.stdout, "colaregistry %s %s %s/%s\n", version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
 	return nil

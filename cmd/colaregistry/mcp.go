@@ -27,8 +27,9 @@ const (
 	// keyVariable contains the API key. There is no flag, because other users of the machine can see
 	// command lines.
 	keyVariable = "COLAREGISTRY_API_KEY"
-	// indexTimeout is how long the first message waits for the index; assistants wait a minute.
-	// After that, messages get a "try again" error until the index is built.
+	// indexTimeout is how long the first message waits for the index. It is shorter than the minute
+	// after which assistants give up. Messages answered before the index is built get a "try again"
+	// error.
 	indexTimeout = 20 * time.Second
 	// remoteTimeout is the timeout of one message to a remote server, longer than the server's own.
 	remoteTimeout = 90 * time.Second

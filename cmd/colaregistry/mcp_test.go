@@ -171,8 +171,8 @@ func useEveryTool(t *testing.T, a assistant) {
 	}
 }
 
-// TestLineBreaksInLabels checks that an assistant receives the line breaks of a description as
-// stored, in one normalized form.
+// TestLineBreaksInLabels checks that an assistant receives a description with normalized line
+// breaks, and that REST returns it as stored.
 func TestLineBreaksInLabels(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, h testRegistry) {
@@ -228,7 +228,7 @@ func TestSharedUsage(t *testing.T) {
 		account, secret, key := mustAccount(t, st, "both@example.com", cola.TierFree)
 		spend(t, st, account, key, 9_970)
 		a := mustConnect(t, s.endpoint(), secret.Reveal()) // connecting is free
-		used := func(r result) any { return r.at("charged", "remaining") }
+		remaining := func(r result) any { return r.at("charged", "remaining") }
 		first := s.get(t, "/colas?per_page=10", secret.Reveal())                  // 20 left
 		second := a.call(t, "search_colas", map[string]any{"per_page": 12})       // 8 left
 		third := a.call(t, "search_colas", nil)                                   // the last 8
@@ -236,9 +236,9 @@ func TestSharedUsage(t *testing.T) {
 		fifth := s.get(t, "/permittees", secret.Reveal())                         // rejected
 		detail := a.call(t, "get_cola", map[string]any{"ttb_id": first.ids()[0]}) // 199 left
 		sixth := s.get(t, "/usage", secret.Reveal())                              // includes the usage over MCP
-		if len(first.ids()) != 10 || used(second) != 8. || len(third.ids()) != 8 || used(detail) != 199. {
+		if len(first.ids()) != 10 || remaining(second) != 8. || len(third.ids()) != 8 || remaining(detail) != 199. {
 			t.Errorf("%d rows, then %v left, then %d rows, then %v detail views left",
-				len(first.ids()), used(second), len(third.ids()), used(detail))
+				len(first.ids()), remaining(second), len(third.ids()), remaining(detail))
 		}
 		if !strings.Contains(fmt.Sprint(third.at("notes")), "8 of 20 rows") {
 			t.Errorf("last page: notes = %v", third.at("notes"))
@@ -360,7 +360,7 @@ func TestInvalidMCPFlags(t *testing.T) {
 		{"", "COLAREGISTRY_API_KEY is not set", nil},
 		{"lar_x", "no registry yet", []string{"--data-dir", t.TempDir()}},
 		{"lar_x", "--url", []string{"--url", "registry.example"}},
-		{"lar_x", "--url", []string{"--url", "https://registry.example/onOtherMachine"}},
+		{"lar_x", "--url", []string{"--url", "https://registry.example/elsewhere"}},
 	} {
 		c := command(append([]string{"mcp"}, tt.flags...)...)
 		c.Env = append(os.Environ(), "COLAREGISTRY_API_KEY="+tt.key)

@@ -107,14 +107,14 @@ func TestDocumentedMetrics(t *testing.T) {
 
 // of returns the metrics that exist with a registry's kind of database.
 func (table metricTable) of(h testRegistry) metricTable {
-	there := metricTable{}
+	existing := metricTable{}
 	for name, row := range table {
 		row, only := strings.CutPrefix(row, postgresOnly)
 		if !only || !h.embedded() {
-			there[name] = row
+			existing[name] = row
 		}
 	}
-	return there
+	return existing
 }
 
 // knows reports whether the table contains a metric or the histogram it belongs to.

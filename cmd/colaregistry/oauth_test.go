@@ -208,7 +208,7 @@ func TestHostileTokens(t *testing.T) {
 	soon, past := time.Now().Add(time.Hour).Unix(), time.Now().Add(-time.Hour).Unix()
 	tests := []struct{ name, token, want string }{
 		{
-			"for another audience", i.token(t, s, map[string]any{"aud": "https://onOtherMachine.example/mcp"}),
+			"for another audience", i.token(t, s, map[string]any{"aud": "https://elsewhere.example/mcp"}),
 			"for another audience",
 		},
 		{"for the REST API's address", i.token(t, s, map[string]any{"aud": s.base}), "for another audience"},
@@ -314,19 +314,19 @@ func TestScopeBypass(t *testing.T) {
 				params(`"name":"create_saved_search","name":"get_usage",` + arguments),
 				nil,
 			},
-			"the name with another case": {
+			"the name in a different letter case": {
 				params(`"name":"get_usage","Name":"create_saved_search",` + arguments),
 				nil,
 			},
-			"only with another case":           {params(`"NAME":"create_saved_search",` + arguments), nil},
-			"the parameters twice":             {`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"get_usage"},"params":{"name":"create_saved_search",` + arguments + `}}`, nil},
-			"the parameters with another case": {`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"get_usage"},"Params":{"name":"create_saved_search",` + arguments + `}}`, nil},
-			"the method twice":                 {`{"jsonrpc":"2.0","id":1,"method":"ping","method":"tools/call","params":{"name":"create_saved_search",` + arguments + `}}`, nil},
-			"the method with another case":     {`{"jsonrpc":"2.0","id":1,"Method":"tools/call","method":"ping","params":{"name":"create_saved_search",` + arguments + `}}`, nil},
-			"a batch":                          {"[" + usageCall + "," + createCall + "]", nil},
-			"two messages":                     {usageCall + "\n" + createCall, nil},
-			"no ID":                            {strings.Replace(createCall, `"id":1,`, "", 1), nil},
-			"null ID":                          {strings.Replace(createCall, `"id":1`, `"id":null`, 1), nil},
+			"only in a different letter case":           {params(`"NAME":"create_saved_search",` + arguments), nil},
+			"the parameters twice":                      {`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"get_usage"},"params":{"name":"create_saved_search",` + arguments + `}}`, nil},
+			"the parameters in a different letter case": {`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"get_usage"},"Params":{"name":"create_saved_search",` + arguments + `}}`, nil},
+			"the method twice":                          {`{"jsonrpc":"2.0","id":1,"method":"ping","method":"tools/call","params":{"name":"create_saved_search",` + arguments + `}}`, nil},
+			"the method in a different letter case":     {`{"jsonrpc":"2.0","id":1,"Method":"tools/call","method":"ping","params":{"name":"create_saved_search",` + arguments + `}}`, nil},
+			"a batch":                                   {"[" + usageCall + "," + createCall + "]", nil},
+			"two messages":                              {usageCall + "\n" + createCall, nil},
+			"no ID":                                     {strings.Replace(createCall, `"id":1,`, "", 1), nil},
+			"null ID":                                   {strings.Replace(createCall, `"id":1`, `"id":null`, 1), nil},
 			"an escaped name": {
 				strings.Replace(createCall, "create_saved", `create\u005fsaved`, 1),
 				nil,

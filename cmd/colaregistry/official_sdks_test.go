@@ -165,7 +165,7 @@ var sdkMismatches = []string{
 	// null when unknown
 	"ColaDetail.has_front_image", "ColaDetail.has_back_image",
 	"ColaDetail.has_neck_image", "ColaDetail.has_strip_image",
-	"Image.barcode_count", "Image.qrcode_count", "Image.image_url", // null when unknown
+	"Image.barcode_count", "Image.qrcode_count", "Image.image_url",
 }
 
 // sdkField is a model field with its Python and JavaScript types.

@@ -28,13 +28,13 @@ type parityCase struct {
 // parameter struct.
 var lists = []struct {
 	path, tool string
-	beside     map[string]any
+	fixed      map[string]any
 	params     reflect.Type
 }{
 	{"/colas", "search_colas", nil, reflect.TypeFor[cola.SearchParams]()},
 	{"/permittees", "search_permittees", nil, reflect.TypeFor[cola.PermitteeParams]()},
 	{"/production-reports", "list_production_reports", nil, reflect.TypeFor[cola.ProductionReportParams]()},
-	// so that the tool returns the same fields as REST
+	// so that the tool returns the same areas as REST
 	{"/avas", "search_avas", map[string]any{"current": false}, reflect.TypeFor[cola.AVAParams]()},
 	{"/saved-searches", "list_saved_searches", nil, reflect.TypeFor[cola.SavedSearchListParams]()},
 	{
@@ -52,11 +52,11 @@ var lists = []struct {
 }
 
 // parityCases returns a case for the example of every parameter and for an invalid value of it. A
-// parameter without either fails the test.
+// parameter without an example fails the test.
 func parityCases(t *testing.T) (cases []parityCase) {
 	t.Helper()
 	for _, l := range lists {
-		cases = append(cases, parityCase{l.path + "?", l.tool, l.beside})
+		cases = append(cases, parityCase{l.path + "?", l.tool, l.fixed})
 		for _, f := range reflect.VisibleFields(l.params) {
 			name, example := f.Tag.Get("json"), f.Tag.Get("example")
 			if f.Anonymous || name == "-" {
@@ -73,7 +73,7 @@ func parityCases(t *testing.T) (cases []parityCase) {
 				if name == "volume_unit" && value == example {
 					arguments["volume_min"] = "1"
 				}
-				cases = append(cases, newParityCase(l.path, l.tool, l.beside, l.params, arguments))
+				cases = append(cases, newParityCase(l.path, l.tool, l.fixed, l.params, arguments))
 			}
 		}
 	}
@@ -102,10 +102,10 @@ func unacceptable(f reflect.StructField) string {
 }
 
 // newParityCase encodes the given values as a query string and as JSON in the parameters' types.
-func newParityCase(path, tool string, beside map[string]any, params reflect.Type, given map[string]string) parityCase {
+func newParityCase(path, tool string, fixed map[string]any, params reflect.Type, given map[string]string) parityCase {
 	c := parityCase{tool: tool, arguments: map[string]any{}}
 	query := url.Values{}
-	for name, value := range beside {
+	for name, value := range fixed {
 		c.arguments[name] = value
 	}
 	for name, value := range given {
@@ -140,12 +140,12 @@ func TestParity(t *testing.T) {
 		cases = append(cases, recordCases(t, s, st)...)
 		for i, c := range cases {
 			account, secret, _ := mustAccount(t, st, fmt.Sprintf("parity%d@example.com", i), cola.TierFree)
-			comparing(t, s, st, account, secret.Reveal(), c)
+			checkParity(t, s, st, account, secret.Reveal(), c)
 		}
 	})
 }
 
-// recordCases requests single records, both existing and missing.
+// recordCases returns cases that request single records, both existing and missing.
 func recordCases(t *testing.T, s *serverProcess, st store.Store) (cases []parityCase) {
 	t.Helper()
 	_, secret, _ := mustAccount(t, st, "records@example.com", cola.TierFree)
@@ -171,9 +171,9 @@ func recordCases(t *testing.T, s *serverProcess, st store.Store) (cases []parity
 	return append(cases, parityCase{"/usage", "get_usage", nil})
 }
 
-// comparing sends both forms from one account and compares the responses, the errors and the ledger
-// changes. Tools return extra fields in list records; TestRowFields checks those.
-func comparing(t *testing.T, s *serverProcess, st store.Store, account store.Account, key string, c parityCase) {
+// checkParity sends both forms from one account and compares the responses, the errors and the
+// ledger changes. Tools return extra fields in list records; TestRowFields checks those.
+func checkParity(t *testing.T, s *serverProcess, st store.Store, account store.Account, key string, c parityCase) {
 	t.Helper()
 	arguments := map[string]any{}
 	for name, value := range c.arguments {
@@ -292,7 +292,7 @@ func TestRowFields(t *testing.T) {
 	}
 }
 
-// spent returns an account's usage according to the ledger.
+// spent is an account's usage according to the ledger.
 type spent struct{ detailViews, listRecords, requests int }
 
 func (s spent) sub(o spent) spent {

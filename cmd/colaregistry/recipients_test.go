@@ -18,8 +18,8 @@ import (
 func TestDoubleOptIn(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, h testRegistry) {
-		post := mailtest.Start(t)
-		s := startSender(t, h, post)
+		mailServer := mailtest.Start(t)
+		s := startSender(t, h, mailServer)
 		_, secret, _ := mustAccount(t, mustOpen(t, h), "holder@example.com", cola.TierPro)
 		key := secret.Reveal()
 		created := s.mustAnswer(t, 201, "POST", "/destinations", key, `{"kind":"email","address":"stranger@example.com"}`)
@@ -27,7 +27,7 @@ func TestDoubleOptIn(t *testing.T) {
 		if created.at("data", "state") != cola.DestinationUnconfirmed || created.at("data", "secret") != nil {
 			t.Errorf("created destination: want it unconfirmed and without a secret: %s", created.body)
 		}
-		confirmation := awaitMail(t, post, 1)
+		confirmation := awaitMail(t, mailServer, 1)
 		s.mustAnswer(t, 409, "POST", place+"/test", key, "")
 		s.mustAnswer(t, 409, "PATCH", place, key, `{"active":true}`)
 		s.mustAnswer(t, 429, "POST", place+"/confirmation", key, "")
@@ -44,7 +44,7 @@ func TestDoubleOptIn(t *testing.T) {
 		s.expectState(t, place, key, cola.DestinationActive, nil)
 
 		test := s.mustAnswer(t, 202, "POST", place+"/test", key, "")
-		awaitMail(t, post, 2)
+		awaitMail(t, mailServer, 2)
 		s.mustAnswer(t, 200, "GET", fmt.Sprintf("/deliveries/%.0f", test.at("data", "id")), key, "")
 		visit(t, "POST", strings.Replace(confirm, "/confirm/", "/unsubscribe/", 1))
 		s.expectState(t, place, key, cola.DestinationPaused, cola.ReasonUnsubscribed)
@@ -53,7 +53,7 @@ func TestDoubleOptIn(t *testing.T) {
 			!strings.Contains(string(gone.body), "Link not found") {
 			t.Errorf("after deleting the destination: status %d, want 404 with Link not found: %s", gone.StatusCode, gone.body)
 		}
-		if got := len(post.Messages()); got != 2 {
+		if got := len(mailServer.Messages()); got != 2 {
 			t.Errorf("%d messages were sent, want 2", got)
 		}
 		if token := confirm[strings.LastIndex(confirm, "/")+1:]; strings.Contains(s.err.String(), token) {
@@ -137,15 +137,15 @@ func get(t *testing.T, address string) answer {
 }
 
 // awaitMail waits for a number of messages and returns the latest.
-func awaitMail(t *testing.T, post *mailtest.Server, messages int) mailtest.Message {
+func awaitMail(t *testing.T, mailServer *mailtest.Server, messages int) mailtest.Message {
 	t.Helper()
 	for range 600 {
-		if got := post.Messages(); len(got) >= messages {
+		if got := mailServer.Messages(); len(got) >= messages {
 			return got[messages-1]
 		}
 		time.Sleep(100 * time.Millisecond)
 	}
-	t.Fatalf("%d messages were sent, want %d", len(post.Messages()), messages)
+	t.Fatalf("%d messages were sent, want %d", len(mailServer.Messages()), messages)
 	return mailtest.Message{}
 }
 

@@ -15,8 +15,8 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// create creates a saved search by REST, with header lines ("Name: value") in addition to the usual
-// ones.
+// create creates a saved search over REST, with header lines ("Name: value") in addition to the
+// usual ones.
 func (s *serverProcess) create(t *testing.T, key, body string, lines ...string) answer {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost,
@@ -31,7 +31,7 @@ func (s *serverProcess) create(t *testing.T, key, body string, lines ...string) 
 	return do(t, req)
 }
 
-// createByTool creates a saved search by tool call.
+// createByTool creates a saved search with a tool call.
 func (s *serverProcess) createByTool(t *testing.T, key, arguments string) answer {
 	t.Helper()
 	return s.post(t, key, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"create_saved_search","arguments":`+arguments+`}}`)
@@ -45,22 +45,22 @@ type savedCase struct {
 }
 
 // savedCases returns a case for the example of every filter and schedule field, and for an invalid
-// value of each. A field without either fails the test.
+// value of each. A field without an example fails the test.
 func savedCases(t *testing.T) (cases []savedCase) {
 	t.Helper()
 	for _, f := range reflect.VisibleFields(reflect.TypeFor[cola.SavedSearchFilters]()) {
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 		good, bad := valuesOf(t, f)
-		beside := ""
+		extra := ""
 		switch {
 		case strings.HasPrefix(name, "volume_m"):
-			beside = `,"volume_unit":"milliliters"`
+			extra = `,"volume_unit":"milliliters"`
 		case name == "volume_unit":
-			beside = `,"volume_max":2`
+			extra = `,"volume_max":2`
 		}
 		for value, fails := range map[string]bool{good: false, bad: true} {
 			cases = append(cases,
-				savedCase{fmt.Sprintf(`{"name":"One","filters":{%q:%s%s}}`, name, value, beside), f.Name, fails})
+				savedCase{fmt.Sprintf(`{"name":"One","filters":{%q:%s%s}}`, name, value, extra), f.Name, fails})
 		}
 	}
 	schedules := map[string]string{
@@ -80,7 +80,7 @@ func savedCases(t *testing.T) (cases []savedCase) {
 	return append(cases, otherSavedCases()...)
 }
 
-// otherSavedCases are the cases that involve more than one field.
+// otherSavedCases returns the cases that involve more than one field.
 func otherSavedCases() (cases []savedCase) {
 	for _, body := range []string{
 		`{"name":" Ünïcode \"<&>\" ","filters":{}}`,
@@ -212,7 +212,7 @@ func withoutSelf(t *testing.T, search map[string]any) map[string]any {
 	uuid, _ := search["uuid"].(string)
 	manage, _ := search["manage_url"].(string)
 	if len(uuid) != 36 || manage != fmt.Sprint(search["dashboard_url"], "/", uuid) || search["created_at"] == nil {
-		t.Errorf("no URL: %v", search)
+		t.Errorf("invalid uuid, manage_url or created_at: %v", search)
 	}
 	for _, own := range []string{"uuid", "manage_url", "created_at"} {
 		delete(search, own)
@@ -263,7 +263,7 @@ func TestRepeatedCreation(t *testing.T) {
 		twice, thrice := s.create(t, key, body), s.create(t, key, body)
 		stored, _, err := st.SavedSearches(t.Context(), account.ID, 0, 100)
 		if err != nil || len(stored) != 4 || twice.at("data", "uuid") == thrice.at("data", "uuid") {
-			t.Errorf("%d searches stored, want 4: one by REST with a key, one by the tool, two by REST without a key (%v)", len(stored), err)
+			t.Errorf("%d searches stored, want 4: one over REST with a key, one with the tool, two over REST without a key (%v)", len(stored), err)
 		}
 		if got := spentBy(t, st, account); got != (spent{requests: 7}) {
 			t.Errorf("total cost = %+v, want 7 requests", got)
@@ -271,8 +271,8 @@ func TestRepeatedCreation(t *testing.T) {
 	})
 }
 
-// TestSavedSearchLimit checks that both ways reject the eleventh active search with the same error
-// but accept inactive ones.
+// TestSavedSearchLimit checks that REST and the tool reject the eleventh active search with the
+// same error but accept inactive ones.
 func TestSavedSearchLimit(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, h testRegistry) {
@@ -291,10 +291,10 @@ func TestSavedSearchLimit(t *testing.T) {
 			key, search("x", `{"cadence":"daily"}`))
 		if rest.StatusCode != 409 || rest.at("error", "code") != "watchlist_limit_reached" ||
 			rest.at("error", "details", "limit") != 10. {
-			t.Errorf("one more by REST: %d %s", rest.StatusCode, rest.body)
+			t.Errorf("one more over REST: %d %s", rest.StatusCode, rest.body)
 		}
 		if diff := cmp.Diff(rest.json, toolError(t, tool)); diff != "" || tool.StatusCode != 200 {
-			t.Errorf("one more by the tool: %d (-REST +tool):\n%s", tool.StatusCode, diff)
+			t.Errorf("one more with the tool: %d (-REST +tool):\n%s", tool.StatusCode, diff)
 		}
 		paused, none := s.create(t, key, search("p", `{"cadence":"daily","active":false}`)), s.createByTool(t,
 			key, search("n", `null`))

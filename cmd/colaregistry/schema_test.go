@@ -83,8 +83,7 @@ func (h testRegistry) requireVersion(t *testing.T, when string, want int64) {
 }
 
 // withSchema lists the arguments of every command that uses a database, split by how it treats an
-// older schema: it migrates it or refuses to run. The arguments are nil for a command without
-// database flags.
+// older schema: it migrates it or refuses to run.
 func withSchema(labels, source string) (migrating, refusing map[string][]string) {
 	const who = "ada@example.com"
 	return map[string][]string{
@@ -126,9 +125,9 @@ func TestSchemaPolicy(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var there []string
+	var existing []string
 	for _, leaf := range parser.Model.Leaves(false) {
-		there = append(there, strings.TrimPrefix(leaf.Path(), "colaregistry "))
+		existing = append(existing, strings.TrimPrefix(leaf.Path(), "colaregistry "))
 	}
 	migrating, refusing := withSchema("", "")
 	// commands without a database
@@ -139,9 +138,9 @@ func TestSchemaPolicy(t *testing.T) {
 			known = append(known, command)
 		}
 	}
-	slices.Sort(there)
+	slices.Sort(existing)
 	slices.Sort(known)
-	if diff := cmp.Diff(there, known); diff != "" {
+	if diff := cmp.Diff(existing, known); diff != "" {
 		t.Errorf("commands (-existing +listed):\n%s", diff)
 	}
 }

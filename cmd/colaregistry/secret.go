@@ -38,8 +38,8 @@ func (f secretFlags) file(s storeFlags) (path string, managed bool, err error) {
 	return strings.TrimSuffix(p.path, ".db") + ".key", true, nil
 }
 
-// checkKeyFile returns an error if the key file is unreadable, or missing although given by flag.
-// serve calls it before migrating a database.
+// checkKeyFile returns an error if the key file is unreadable, or if it is missing and the program
+// may not create it. serve calls it before migrating a database.
 func (f secretFlags) checkKeyFile(s storeFlags) error {
 	file, managed, err := f.file(s)
 	if err != nil {

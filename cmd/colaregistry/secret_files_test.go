@@ -97,7 +97,7 @@ func TestKeyFilePermissions(t *testing.T) {
 		env := &environment{Context: t.Context(), log: slog.New(slog.NewTextHandler(&log, nil))}
 		_, err := secretFlags{SecretKeyFile: path}.keyring(env, storeFlags{}, nil)
 		if err != nil || (strings.Count(log.String(), path) == 1) != warned {
-			t.Errorf("%s: %v, log %q; warned %t", mode, err, &log, warned)
+			t.Errorf("%s: error %v, log %q; want a warning: %t", mode, err, &log, warned)
 		}
 	}
 	info, err := os.Stat(writeSecret(t, "x", 0o644))

@@ -116,7 +116,7 @@ func tune() (processors int) {
 	return processors
 }
 
-// check validates the flags before anything is opened. It returns the public URL without trailing
+// check validates the flags before anything is opened. It returns the public URL without a trailing
 // slash, or "".
 func (c *serveCommand) check() (publicURL string, err error) {
 	if _, err := c.place(); err != nil {
@@ -147,14 +147,15 @@ func (c *serveCommand) check() (publicURL string, err error) {
 	return checkedRoot("--public-url", c.PublicURL)
 }
 
-// checkedRoot parses the URL of a host's root and returns it without trailing slash, or "".
+// checkedRoot parses the URL of a host's root and returns it without a trailing slash, or "".
 func checkedRoot(flag, given string) (string, error) {
 	u, err := checkedURL(flag, given)
 	if err != nil || u == nil {
 		return "", err
 	}
 	if strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.Fragment != "" || u.User != nil {
-		return "", fmt.Errorf("%s: %q has a path; the server must be at the root of its host", flag, given)
+		return "", fmt.Errorf("%s: %q must contain only a scheme and host, such as https://registry.example.com",
+			flag, given)
 	}
 	return u.Scheme + "://" + u.Host, nil
 }

@@ -105,7 +105,7 @@ func strictTransport(publicURL string, log *slog.Logger, next http.Handler) http
 
 // dashboardFlags configure sign-in to the dashboard and the billing page.
 type dashboardFlags struct {
-	SignInIssuers     []string     `group:"Dashboard flags:" name:"sign-in-issuer" placeholder:"URL" help:"OpenID Connect issuer for dashboard sign-in (repeatable; default: --oidc-issuer). Without either, account holders sign in by link (see account link)."`
+	SignInIssuers     []string     `group:"Dashboard flags:" name:"sign-in-issuer" placeholder:"URL" help:"OpenID Connect issuer for dashboard sign-in (repeatable; default: --oidc-issuer). Without either, account holders sign in with a link (see account link)."`
 	SignInClients     []string     `group:"Dashboard flags:" name:"sign-in-client-id" placeholder:"ID" help:"Client ID of the dashboard at the issuer. Give one per issuer, in the same order."`
 	SignInSecrets     []string     `group:"Dashboard flags:" name:"sign-in-client-secret" placeholder:"SECRET" help:"Client secret of the dashboard at the issuer. Give one per issuer, in the same order; omit it for public clients. Prefer --sign-in-client-secret-file, because other users of the machine can see command lines."`
 	SignInSecretFiles []secretFile `group:"Dashboard flags:" name:"sign-in-client-secret-file" placeholder:"PATH" help:"File with a client secret. Give one per issuer, in the same order."`
@@ -160,8 +160,8 @@ func (f *deliveryFlags) check() error {
 	return err
 }
 
-// senders returns the sender of each kind of destination. With a nil vault they only check the
-// flags and can't send.
+// senders returns the sender of each kind of destination. With a nil vault, it only checks the
+// flags; the senders can't send.
 func (f *deliveryFlags) senders(v *vault.Vault, publicURL string, log *slog.Logger) (map[string]alerts.Sender, error) {
 	senders := map[string]alerts.Sender{
 		cola.KindWebhook: webhook.New(webhook.Options{
@@ -171,13 +171,13 @@ func (f *deliveryFlags) senders(v *vault.Vault, publicURL string, log *slog.Logg
 	if f.SMTP == "" {
 		return senders, nil
 	}
-	post, err := mail.New(mail.Options{
+	mailer, err := mail.New(mail.Options{
 		Link: v.Link, Server: f.SMTP, From: f.MailFrom, PublicURL: publicURL, Logger: log,
 	})
 	if err != nil {
 		return nil, err
 	}
-	senders[cola.KindEmail] = post
+	senders[cola.KindEmail] = mailer
 	return senders, nil
 }
 

@@ -69,25 +69,54 @@ func TestFirstStart(t *testing.T) {
 	}
 }
 
-// TestNoAccounts checks that a server without accounts prints commands that create one and a key.
+// TestNoAccounts checks that a server without accounts prints commands that create one and a key in
+// its database. They don't contain the URL of a PostgreSQL database, which may have a password.
 func TestNoAccounts(t *testing.T) {
 	t.Parallel()
-	h := embedded(t)
-	commands := func(s *serverProcess) []string {
-		t.Helper()
-		await(t, "the server prints its addresses", func() bool { return strings.Contains(s.out.String(), "Dashboard") })
-		s.stop(t)
-		return regexp.MustCompile(`(?m)^  colaregistry (.*)$`).FindAllString(s.out.String(), -1)
-	}
-	printed := commands(startServer(t, h, "--demo", "never"))
-	if len(printed) != 2 {
-		t.Fatalf("printed commands = %q, want 2", printed)
-	}
-	for _, line := range printed {
-		mustRun(t, strings.Fields(strings.ReplaceAll(line, "'", ""))[1:]...)
-	}
-	if printed := commands(startServer(t, h, "--demo", "never")); len(printed) != 0 {
-		t.Errorf("printed commands with an account = %q, want none", printed)
+	inFile, onServer, inURLFile := embedded(t), onPostgres(t), onPostgres(t)
+	inFile.DatabaseURL = "sqlite:" + filepath.Join(t.TempDir(), "labels.db")
+	inFile.keyFile = filepath.Join(t.TempDir(), "secret.key")
+	urlFile := writeSecret(t, inURLFile.DatabaseURL, 0o600)
+	for name, tt := range map[string]struct {
+		registry testRegistry
+		flags    []string
+		secret   string // replaced by URL in the commands
+	}{
+		"data directory": {embedded(t), nil, ""},
+		"SQLite file":    {inFile, nil, ""},
+		"PostgreSQL":     {onServer, nil, onServer.DatabaseURL},
+		"URL in a file":  {embedded(t), append(inURLFile.keyFlags(t), "--database-url-file", urlFile), ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			printed := func() []string {
+				t.Helper()
+				s := startServer(t, tt.registry, append(tt.flags, "--demo", "never")...)
+				await(t, "the server prints its addresses", func() bool { return strings.Contains(s.out.String(), "Dashboard") })
+				s.stop(t)
+				if tt.secret != "" && strings.Contains(s.out.String(), tt.secret) {
+					t.Errorf("output contains the database URL:\n%s", s.out.String())
+				}
+				return regexp.MustCompile(`(?m)^  colaregistry (.*)$`).FindAllString(s.out.String(), -1)
+			}
+			commands := printed()
+			if len(commands) != 2 {
+				t.Fatalf("printed commands = %q, want 2", commands)
+			}
+			for _, line := range commands {
+				args := strings.Fields(strings.ReplaceAll(line, "'", ""))[1:]
+				if tt.secret != "" {
+					if out, err := command(args...).CombinedOutput(); err == nil {
+						t.Errorf("%s: no error for a placeholder:\n%s", line, out)
+					}
+					args = strings.Fields(strings.Replace(line, " URL", " "+tt.secret, 1))[1:]
+				}
+				mustRun(t, args...)
+			}
+			if commands := printed(); len(commands) != 0 {
+				t.Errorf("printed commands with an account = %q, want none", commands)
+			}
+		})
 	}
 }
 
@@ -216,7 +245,7 @@ func freeAccount(t *testing.T, h testRegistry) {
 	}
 }
 
-// spend charges list records to an account without requests.
+// spend charges list records to an account without sending requests.
 func spend(t *testing.T, st store.Ledger, a store.Account, k store.Key, units int) {
 	t.Helper()
 	credential := cola.Credential{Kind: cola.CredentialKey, ID: k.ID}

@@ -249,7 +249,7 @@ func (s *server) serve(ctx context.Context, l net.Listener) error {
 	return group.Wait()
 }
 
-// runSearches runs saved searches while the server is ready, if configured.
+// runSearches runs saved searches once the index is built, if configured.
 func (s *server) runSearches(ctx context.Context) {
 	if s.alerts == nil {
 		return

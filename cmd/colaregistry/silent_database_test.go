@@ -11,9 +11,9 @@ import (
 	"time"
 )
 
-// path is a TCP proxy between a server and its database. It can drop all bytes without closing
+// proxy is a TCP proxy between a server and its database. It can drop all bytes without closing
 // connections, like a broken switch or a firewall that has lost its connection state.
-type path struct {
+type proxy struct {
 	listener net.Listener
 	to       string
 	mu       sync.Mutex
@@ -23,21 +23,21 @@ type path struct {
 	ends     []net.Conn
 }
 
-// mustPath starts a proxy to a host and port.
-func mustPath(t *testing.T, to string) *path {
+// mustProxy starts a proxy to a host and port.
+func mustProxy(t *testing.T, to string) *proxy {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &path{listener: l, to: to, dead: map[net.Conn]bool{}}
+	p := &proxy{listener: l, to: to, dead: map[net.Conn]bool{}}
 	p.open = sync.NewCond(&p.mu)
 	go p.accept()
 	t.Cleanup(p.close)
 	return p
 }
 
-func (p *path) accept() {
+func (p *proxy) accept() {
 	for {
 		near, err := p.listener.Accept()
 		if err != nil {
@@ -57,7 +57,7 @@ func (p *path) accept() {
 }
 
 // carry copies bytes from one end to the other while both are open. id identifies the connection.
-func (p *path) carry(id, from, to net.Conn) {
+func (p *proxy) carry(id, from, to net.Conn) {
 	buffer := make([]byte, 32<<10)
 	for {
 		n, err := from.Read(buffer)
@@ -78,8 +78,8 @@ func (p *path) carry(id, from, to net.Conn) {
 	}
 }
 
-// pass blocks while the path is silent and reports whether the connection may continue.
-func (p *path) pass(id net.Conn) bool {
+// pass blocks while the proxy is silent and reports whether the connection may continue.
+func (p *proxy) pass(id net.Conn) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for p.silent && !p.dead[id] {
@@ -89,7 +89,7 @@ func (p *path) pass(id net.Conn) bool {
 }
 
 // silence stops all bytes from now on.
-func (p *path) silence() {
+func (p *proxy) silence() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.silent = true
@@ -97,7 +97,7 @@ func (p *path) silence() {
 
 // restore lets bytes through again, including held-up ones. If the existing connections are
 // forgotten, only new ones work.
-func (p *path) restore(forgotten bool) {
+func (p *proxy) restore(forgotten bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if forgotten {
@@ -109,7 +109,7 @@ func (p *path) restore(forgotten bool) {
 	p.open.Broadcast()
 }
 
-func (p *path) close() {
+func (p *proxy) close() {
 	p.listener.Close()
 	p.mu.Lock()
 	for _, end := range p.ends {
@@ -129,25 +129,25 @@ func TestSilentDatabase(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := mustPath(t, direct.Host)
+	p := mustProxy(t, direct.Host)
 	detour, aside := *direct, h
 	detour.Host = p.listener.Addr().String()
 	h.DatabaseURL = detour.String()
 	s := startServer(t, h, withAdmin...)
 	key := newOtherAccount(t, mustOpen(t, aside))
 	s.awaitReady(t, key)
-	loadRun := startLoad(t, aside, s)
+	run := startLoad(t, aside, s)
 	for _, forgotten := range []bool{false, true} {
-		loadRun.awaitMore(t, http.StatusOK, 20)
+		run.awaitMore(t, http.StatusOK, 20)
 		p.silence()
 		s.awaitDown(t, key)
-		loadRun.awaitMore(t, http.StatusServiceUnavailable, 20)
+		run.awaitMore(t, http.StatusServiceUnavailable, 20)
 		p.restore(forgotten)
 		s.awaitReady(t, key)
-		loadRun.awaitMore(t, http.StatusOK, 10)
+		run.awaitMore(t, http.StatusOK, 10)
 	}
-	loadRun.requireExact(t, false)
-	for _, e := range loadRun.log.Exchanges() {
+	run.requireExact(t, false)
+	for _, e := range run.log.Exchanges() {
 		if took := e.Answered.Sub(e.Sent); took > writeTimeout {
 			t.Errorf("%s: status %d after %v", e.Question.Path, e.Status, took.Round(time.Second))
 		}

@@ -71,7 +71,7 @@ func (p *progress) set(done, total int64) {
 	fmt.Fprintf(p.w, "%s: %d%s %s, %s\n", p.title, done, of, p.unit, p.elapsed())
 }
 
-// end leaves the final state on the terminal.
+// end finishes the bar, or prints the final line.
 func (p *progress) end() {
 	if p.bar != nil {
 		p.bar.SetTotal(p.done, true)

@@ -34,10 +34,10 @@ func embedded(t *testing.T) testRegistry {
 // onPostgres returns a registry on an empty PostgreSQL database.
 func onPostgres(t *testing.T) testRegistry {
 	t.Helper()
-	return homeOnPostgres(t, pgtest.NewDatabase(t))
+	return registryOnPostgres(t, pgtest.NewDatabase(t))
 }
 
-func homeOnPostgres(t *testing.T, url string) testRegistry {
+func registryOnPostgres(t *testing.T, url string) testRegistry {
 	t.Helper()
 	return testRegistry{
 		storeFlags: storeFlags{DataDir: t.TempDir(), DatabaseURL: url},
@@ -48,7 +48,7 @@ func homeOnPostgres(t *testing.T, url string) testRegistry {
 // withDemoData returns a registry on PostgreSQL with the demo labels.
 func withDemoData(t *testing.T) testRegistry {
 	t.Helper()
-	return homeOnPostgres(t, pgtest.CloneDatabase(t, demoDatabase(t)))
+	return registryOnPostgres(t, pgtest.CloneDatabase(t, demoDatabase(t)))
 }
 
 // demoFile returns a registry on SQLite with the demo labels and no account.
@@ -97,7 +97,8 @@ type demoCache struct {
 	err   error
 }
 
-// where returns the URL or path of the database that load creates and fills.
+// where returns the URL or path of a database that load creates. The first call fills it with the
+// demo labels.
 func (d *demoCache) where(
 	t *testing.T, load func(ctx context.Context) (place string, st store.Store, err error),
 ) string {

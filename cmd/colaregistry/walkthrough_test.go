@@ -32,8 +32,8 @@ func TestWalkthroughs(t *testing.T) {
 	}
 }
 
-// checkWalkthrough runs the shell blocks of a guide in one shell. The output must contain the guide's quoted lines in
-// order, and the wanted texts.
+// checkWalkthrough runs the shell blocks of a guide in one shell. The output must contain the
+// guide's quoted lines in order, and every wanted string.
 func checkWalkthrough(t *testing.T, name string, wanted []string) {
 	t.Parallel()
 	shell, err := exec.LookPath("bash")
@@ -70,7 +70,7 @@ func checkWalkthrough(t *testing.T, name string, wanted []string) {
 		for _, want := range outcomes(string(guide)) { // in document order
 			var ok bool
 			if _, output, ok = strings.Cut(output, want); !ok {
-				t.Fatalf("no %q at this point of the output:\n%s", want, out)
+				t.Fatalf("no %q at this point in the output:\n%s", want, out)
 			}
 		}
 		for _, want := range wanted {

@@ -34,7 +34,7 @@ type hook struct {
 	Late   int
 }
 
-func newHooked(t *testing.T, answer func(id string, n int) int) *webhookReceiver {
+func newWebhookReceiver(t *testing.T, answer func(id string, n int) int) *webhookReceiver {
 	t.Helper()
 	h := &webhookReceiver{
 		answer: answer, secrets: map[string]*webhooks.Webhook{},
@@ -108,6 +108,8 @@ func (h *webhookReceiver) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 func (h *webhookReceiver) take(id string, body []byte) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
 	var m struct {
 		Data struct {
 			SavedSearch struct {
@@ -130,8 +132,6 @@ func (h *webhookReceiver) take(id string, body []byte) {
 	for _, l := range m.Data.Labels {
 		received.Labels = append(received.Labels, l.TTBID)
 	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
 	h.accepted[id] = received
 }
 

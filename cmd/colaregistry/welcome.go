@@ -17,7 +17,7 @@ import (
 // welcome is the text that a server prints when it is ready.
 type welcome struct {
 	publicURL string
-	dataFlag  string      // --data-dir for commands, with a leading space, or empty by default
+	database  string      // flag that makes commands use this database, with a leading space; empty by default
 	demo      bool        // whether the demo account exists
 	link      string      // sign-in link for that account, only if the output is private
 	key       auth.Secret // empty if none was created
@@ -35,7 +35,7 @@ func isPrivate(env *environment, listening net.Addr) bool {
 func (c *serveCommand) welcome(
 	env *environment, st store.Store, publicURL string, made *demoLoad, private bool, index *search.Index,
 ) error {
-	w := welcome{publicURL: publicURL, dataFlag: c.dataFlag()}
+	w := welcome{publicURL: publicURL, database: c.databaseFlag()}
 	if made != nil {
 		defer made.unlock()
 		w.key = made.key
@@ -61,8 +61,8 @@ func (c *serveCommand) welcome(
 	return nil
 }
 
-// addLink adds a sign-in link for the demo account, if that exists and no issuer is
-// configured for sign-in.
+// addLink adds a sign-in link for the demo account if the account exists, no issuer is configured
+// for sign-in, and the output is private.
 func (c *serveCommand) addLink(env *environment, st store.Store, w *welcome, private bool) error {
 	if !c.embedded() || c.Demo == "never" || len(c.SignInClients) > 0 {
 		return nil
@@ -79,14 +79,27 @@ func (c *serveCommand) addLink(env *environment, st store.Store, w *welcome, pri
 	return err
 }
 
-// dataFlag returns the --data-dir flag of this server with a leading space, or "" for the default
-// folder.
-func (c *serveCommand) dataFlag() string {
-	if c.DataDir == "./data" {
+// databasePlaceholder is the flag for a PostgreSQL URL, which may contain a password. Commands
+// reject the placeholder, so running them unchanged doesn't create another registry.
+const databasePlaceholder = " --database-url URL"
+
+// databaseFlag returns the flag that makes commands use the database of this server, with a leading
+// space, or "" for the default.
+func (c *serveCommand) databaseFlag() string {
+	switch p, err := c.place(); {
+	case c.DatabaseURLFile != "":
+		return " --database-url-file " + shellQuoted(string(c.DatabaseURLFile))
+	case c.embedded() && c.DataDir == "./data":
 		return ""
+	case c.embedded():
+		return " --data-dir " + shellQuoted(c.DataDir)
+	case err == nil && p.path != "":
+		return " --database-url " + shellQuoted(c.DatabaseURL)
 	}
-	return " --data-dir '" + strings.ReplaceAll(c.DataDir, "'", `'\''`) + "'"
+	return databasePlaceholder
 }
+
+func shellQuoted(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
 
 // firstText returns the text of a first start. label is the TTB ID of an existing label.
 func (w *welcome) firstText(label string) string {
@@ -115,8 +128,12 @@ func (w *welcome) restartText(labels int, hasAccounts bool) string {
 	}
 	if !hasAccounts {
 		text += "\nThere are no accounts yet. To use the API, create an account and a key:\n\n" +
-			"  colaregistry account create --email you@example.com --tier pro" + w.dataFlag + "\n" +
-			"  colaregistry key create --account you@example.com --name mine" + w.dataFlag + "\n"
+			"  colaregistry account create --email you@example.com --tier pro" + w.database + "\n" +
+			"  colaregistry key create --account you@example.com --name mine" + w.database + "\n"
+		if w.database == databasePlaceholder {
+			text += "\nReplace URL with the --database-url of this server. To keep its password off the command\n" +
+				"line, omit the flag and set COLAREGISTRY_DATABASE_URL.\n"
+		}
 	}
 	return text
 }
@@ -143,11 +160,11 @@ func (w *welcome) links() string {
 }
 
 func (w *welcome) keyCommand() string {
-	return "colaregistry key create --account " + demoEmail + " --name mine" + w.dataFlag
+	return "colaregistry key create --account " + demoEmail + " --name mine" + w.database
 }
 
 func (w *welcome) linkCommand() string {
-	return "colaregistry account link --account " + demoEmail + " --public-url " + w.publicURL + w.dataFlag
+	return "colaregistry account link --account " + demoEmail + " --public-url " + w.publicURL + w.database
 }
 
 func newestLabel(index *search.Index) cola.ColaSummary {

@@ -115,8 +115,8 @@ func AliasTable(aliases []CategoryAlias) map[string]string {
 }
 
 // ResolveCategory returns the current path for a path that may be a former one. It replaces the
-// longest former prefix by its alias, keeps the rest, and repeats while an alias applies. An alias
-// to a path below itself applies once. A path in a cycle of aliases is only normalized.
+// longest former prefix with its current path, keeps the rest, and repeats while an alias applies.
+// An alias to a path below itself applies once. A path in a cycle of aliases is only normalized.
 // ResolveCategory is idempotent.
 func ResolveCategory(path string, aliases map[string]string) string {
 	normalized := NormalizePath(path)

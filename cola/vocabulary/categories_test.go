@@ -127,8 +127,8 @@ func TestResolveCategory(t *testing.T) {
 		{"Beer > Lager > Märzen", "Beer > Festbier > Märzen"}, {"Liquor > Blanc", "Liquor > Blanc > Crème"},
 	})
 	for _, tt := range []struct{ name, path, want string }{
-		{"no transition", "Wine > Red Wine", "Wine > Red Wine"},
-		{"a transition", "Wine > Blush", "Wine > Rosé"},
+		{"no alias", "Wine > Red Wine", "Wine > Red Wine"},
+		{"an alias", "Wine > Blush", "Wine > Rosé"},
 		{"deeper levels", "wine>blush > Dry", "Wine > Rosé > Dry"},
 		{"longest match", "Wine > Blush > Sweet > Red", "Wine > Dessert > Red"},
 		{"prefix of a level", "Wine > Blushing", "Wine > Blushing"},
@@ -156,8 +156,7 @@ func TestResolveCategory(t *testing.T) {
 	}
 }
 
-// fewPaths draws paths with few distinct levels, so that transitions often chain, nest and form
-// cycles.
+// fewPaths draws paths with few distinct levels, so that aliases often chain, nest and form cycles.
 var fewPaths = rapid.Custom(func(t *rapid.T) string {
 	return strings.Join(rapid.SliceOfN(rapid.SampledFrom([]string{"A", "b", "C c"}), 1, 4).Draw(t, "levels"), " > ")
 })

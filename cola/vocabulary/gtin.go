@@ -103,7 +103,7 @@ func ValidGTIN(s string) bool {
 	return ok
 }
 
-// checkDigit is CheckDigit for digits.
+// checkDigit is CheckDigit without validation; d must contain only ASCII digits.
 func checkDigit(d []byte) byte {
 	sum := 0
 	for i, c := range d {

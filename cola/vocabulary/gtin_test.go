@@ -168,7 +168,7 @@ func TestUPCEExpansion(t *testing.T) {
 		}
 		found++
 		if !SameBarcode(upce, upca) || !ValidGTIN(upce) {
-			t.Fatalf("SameBarcode(%s, %s) = false, want true", upce, upca)
+			t.Fatalf("SameBarcode(%s, %s) = false or the UPC-E is not a ValidGTIN", upce, upca)
 		}
 	})
 	if found == 0 {

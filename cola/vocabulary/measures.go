@@ -21,7 +21,7 @@ func parseDecimal(s string) (float64, bool) {
 var abvText = regexp.MustCompile(`^(?:alc(?:ohol|\.)? )?` + decimal +
 	` ?(?:%|percent)?(?: ?abv| ?(?:alc(?:ohol|\.)?)?(?: ?/ ?| by | )?(?:vol(?:ume|\.)?))?$`)
 
-// ParseABV reads an alcohol content as labels and TTB's forms write it. ok is false for other texts,
+// ParseABV reads an alcohol content as labels and TTB's forms write it. ok is false for other text,
 // such as ranges, proof and percentages by weight.
 func ParseABV(s string) (percent float64, ok bool) {
 	m := abvText.FindStringSubmatch(foldMeasure(s))
@@ -33,12 +33,13 @@ func ParseABV(s string) (percent float64, ok bool) {
 
 func foldMeasure(s string) string { return strings.ToLower(strings.Join(strings.Fields(s), " ")) }
 
-// volumePart is one number with its unit. A point after a space belongs to the next number: ".9 FL. OZ."
+// volumePart is one number with its unit. A period after a space belongs to the next number, as in
+// ".9 FL. OZ."
 var volumePart = regexp.MustCompile(`^` + decimal + ` ?([a-z]+(?:\.? ?[a-z]+)*\.?) ?`)
 
 // ParseVolume reads net contents as labels and TTB's forms write them, such as "750 MILLILITERS",
-// "12 FL. OZ." and "1 PINT 9.4 FL. OZ.". Several US measures, from large to small, add up to a volume
-// in the smallest unit. ok is false for other texts, which include a number without a unit.
+// "12 FL. OZ." and "1 PINT 9.4 FL. OZ.". Several US measures, from large to small, add up to a
+// volume in the smallest unit. ok is false for any other text, including a number without a unit.
 func ParseVolume(s string) (v float64, unit string, ok bool) {
 	rest := foldMeasure(s)
 	for rest != "" {

@@ -89,8 +89,8 @@ func PlaceName(place string) string {
 // searched returns PlaceOf for the place.
 func (p place) searched() string { return PlaceOf(p.name, p.id, "") }
 
-// OriginNote explains how an ambiguous word was read and how to select the other place. It is empty
-// for other words. domestic is the search's domestic_or_imported filter, which distinguishes the
+// OriginNote explains how an ambiguous word was read and how to select the other place. It returns
+// "" for other words. domestic is the search's domestic_or_imported filter, which distinguishes the
 // two Georgias.
 func OriginNote(word, domestic string) string {
 	key := foldPlace(word)
@@ -98,7 +98,8 @@ func OriginNote(word, domestic string) string {
 		if domestic != "" {
 			return ""
 		}
-		return fmt.Sprintf("%s was read as both the US state and the country; use GA or GE for one of them.",
+		return fmt.Sprintf("%s was read as both the US state and the country; "+
+			"use GA for the state or GE for the country.",
 			strconv.Quote(strings.TrimSpace(word)))
 	}
 	code := strings.ToUpper(key)
@@ -214,7 +215,7 @@ func split(list, separator string) []string {
 }
 
 // foldPlace returns the form in which names of places are compared: folded, without apostrophes,
-// periods and a leading article. Other punctuation becomes a space, "&" becomes "and", and "saint"
+// periods or a leading article. Other punctuation becomes a space, "&" becomes "and", and "saint"
 // becomes "st".
 func foldPlace(s string) string {
 	var b strings.Builder

@@ -9,8 +9,8 @@ type place struct {
 	words   string // other names: adjectives and demonyms, separated by commas
 }
 
-// places lists TTB's origin codes in TTB's order, then origins that labels name without one being
-// known.
+// places lists TTB's origin codes in TTB's order, then origins that appear on labels but have no
+// known code.
 var places = [...]place{
 	{id: "00", name: "AMERICAN", country: "US"},
 	{id: "01", name: "CALIFORNIA", country: "US", words: "californian"},

@@ -119,7 +119,7 @@ func TestPlaceAdjectives(t *testing.T) {
 				t.Errorf("OriginNames(%q) does not contain %s", word, p.name)
 			}
 			if word != FoldText(word) {
-				t.Errorf("adjective %q of %s is not in lower case", word, p.name)
+				t.Errorf("adjective %q of %s is not folded", word, p.name)
 			}
 		}
 	}
@@ -205,8 +205,8 @@ func FuzzFoldText(f *testing.F) {
 	})
 }
 
-// TestPlaceOf checks that TTB's code distinguishes the two Georgias, then whether the product is
-// imported. Without either, both remain possible.
+// TestPlaceOf checks that TTB's code, or else domestic_or_imported, distinguishes the two Georgias.
+// Without either, both remain possible.
 func TestPlaceOf(t *testing.T) {
 	for _, tt := range []struct{ name, id, domestic, want string }{
 		{"GEORGIA", "08", "", georgiaState},

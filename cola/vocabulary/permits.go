@@ -8,9 +8,9 @@ func NormalizePermit(s string) string { return strings.ToUpper(strings.TrimSpace
 // PermitteeTypeOf returns TTB's name for the type of a permittee, or "" if the permit number
 // doesn't imply one.
 //
-// Permit numbers have two to four parts. Plants start with their type (DSP-KY-113, BWN-CA-5412,
-// BR-ME-MAI-7); the others start with the state, followed by a letter for the type (CA-I-881,
-// AK-S-20002).
+// Permit numbers have two to four parts. Those of plants start with the type (DSP-KY-113,
+// BWN-CA-5412, BR-ME-MAI-7); the others start with the state, followed by a letter for the type
+// (CA-I-881, AK-S-20002).
 func PermitteeTypeOf(permit string) string {
 	parts := strings.Split(NormalizePermit(permit), "-")
 	if len(parts) < 2 || len(parts) > 4 || parts[len(parts)-1] == "" {

@@ -18,9 +18,9 @@ func ProductTypeNamed(word string) ProductType {
 	return ProductType(word)
 }
 
-// ClassNamed returns the class/type with a name in TTB's spelling. Several codes may share a name,
-// one for domestic and one for imported products: then the ID is empty. The product type is empty
-// unless the codes agree on it. ok is false for an unknown name.
+// ClassNamed returns the class/type with the given name, in TTB's spelling but any letter case. If
+// several codes share the name, such as one for domestic and one for imported products, the ID is
+// empty. The product type is empty unless the codes agree on it. ok is false for an unknown name.
 func ClassNamed(name string) (c Class, ok bool) {
 	for _, known := range Classes() {
 		switch {
@@ -37,8 +37,9 @@ func ClassNamed(name string) (c Class, ok bool) {
 	return c, ok
 }
 
-// OriginNamed returns the origin with a name in TTB's spelling. domesticOrImported, which may be
-// empty, distinguishes the two Georgias. ok is false for an unknown or ambiguous name.
+// OriginNamed returns the origin with the given name, in TTB's spelling but any letter case.
+// domesticOrImported, which may be empty, distinguishes the two Georgias. ok is false for an
+// unknown or ambiguous name.
 func OriginNamed(name, domesticOrImported string) (o Origin, ok bool) {
 	found := slices.DeleteFunc(Origins(), func(o Origin) bool {
 		return !strings.EqualFold(o.Name, name) || domesticOrImported == Domestic && !o.Domestic ||

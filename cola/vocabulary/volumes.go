@@ -37,8 +37,8 @@ func millilitersIn(unit string) float64 {
 }
 
 // Milliliters converts a volume and rounds it to 0.001 ml, so equal volumes in different units
-// compare equal. ok is false for an unknown unit and for a negative, non-finite or too large
-// volume.
+// compare equal. ok is false for an unknown unit and for a volume that is negative, non-finite or
+// too large.
 func Milliliters(v float64, unit string) (ml float64, ok bool) {
 	per := millilitersIn(unit)
 	if per == 0 || !(v >= 0) {

@@ -59,19 +59,19 @@ func TestMillilitersEqualVolumes(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := float64(rapid.IntRange(0, 100_000).Draw(t, "n"))
 		for _, same := range []struct {
-			v    float64
-			unit string
-			w    float64
-			than string
+			v         float64
+			unit      string
+			w         float64
+			otherUnit string
 		}{
 			{n, "gallons", 4 * n, "quarts"}, {n, "gallons", 8 * n, "pints"}, {n, "gallons", 128 * n, "fluid ounces"},
 			{n, "beer barrels", 31 * n, "gallons"}, {n, "beer barrels", 31 * 128 * n, "fluid ounces"}, {n / 8, "gallons", n, "pints"},
 			{n / 1000, "liters", n, "milliliters"}, {n / 10, "liters", 100 * n, "milliliters"},
 		} {
 			a, _ := Milliliters(same.v, same.unit)
-			b, _ := Milliliters(same.w, same.than)
+			b, _ := Milliliters(same.w, same.otherUnit)
 			if a != b {
-				t.Fatalf("Milliliters(%v, %s) = %v, Milliliters(%v, %s) = %v, want them equal", same.v, same.unit, a, same.w, same.than, b)
+				t.Fatalf("Milliliters(%v, %s) = %v, Milliliters(%v, %s) = %v, want them equal", same.v, same.unit, a, same.w, same.otherUnit, b)
 			}
 		}
 	})
