@@ -66,7 +66,7 @@ func retryAfter(value string, now time.Time) time.Duration {
 }
 
 // faultOf describes a failed request for the account holder. It does not reveal our network.
-func faultOf(ctx context.Context, within time.Duration, err error) string {
+func faultOf(ctx context.Context, timeout time.Duration, err error) string {
 	var (
 		lookup *net.DNSError
 		plain  tls.RecordHeaderError
@@ -77,7 +77,7 @@ func faultOf(ctx context.Context, within time.Duration, err error) string {
 	case errors.Is(err, errNotPublic):
 		return faultNotPublic
 	case ctx.Err() != nil || errors.Is(err, context.DeadlineExceeded):
-		return fmt.Sprintf("No response within %v.", within)
+		return fmt.Sprintf("No response within %v.", timeout)
 	case errors.As(err, &lookup) && lookup.IsNotFound:
 		return faultNotFound
 	case errors.As(err, &lookup):

@@ -19,7 +19,7 @@ import (
 )
 
 func TestResponses(t *testing.T) {
-	target := receive(t, true, answers(http.StatusOK))
+	target := newReceiver(t, true, answers(http.StatusOK))
 	for _, tt := range []struct {
 		code       int
 		retryAfter string
@@ -37,7 +37,7 @@ func TestResponses(t *testing.T) {
 		{503, "-5", alerts.Result{Fault: "The receiver responded with status 503."}},
 		{599, "", alerts.Result{Fault: "The receiver responded with status 599."}},
 	} {
-		r := receive(t, true, func(w http.ResponseWriter, _ *http.Request) {
+		r := newReceiver(t, true, func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Location", target.URL)
 			if tt.retryAfter != "" {
 				w.Header().Set("Retry-After", tt.retryAfter)
@@ -72,7 +72,7 @@ func TestLongResponse(t *testing.T) {
 	for name, gap := range map[string]time.Duration{"huge": 0, "slow": time.Hour} {
 		t.Run(name, func(t *testing.T) {
 			written := make(chan int, 1)
-			r := receive(t, true, func(w http.ResponseWriter, req *http.Request) {
+			r := newReceiver(t, true, func(w http.ResponseWriter, req *http.Request) {
 				n, chunk := 0, make([]byte, 32<<10)
 				defer func() { written <- n }()
 				for n < 1<<30 {
@@ -102,15 +102,15 @@ func TestLongResponse(t *testing.T) {
 
 // TestFaults checks the fault reported for each cause of a missing response.
 func TestFaults(t *testing.T) {
-	closed := receive(t, true, answers(200))
+	closed := newReceiver(t, true, answers(200))
 	closed.Close()
-	ok := receive(t, true, answers(200))
-	plain := receive(t, false, answers(200))
-	slow := receive(t, true, hang)
-	old := receive(t, true, answers(200))
+	ok := newReceiver(t, true, answers(200))
+	plain := newReceiver(t, false, answers(200))
+	slow := newReceiver(t, true, hang)
+	old := newReceiver(t, true, answers(200))
 	old.TLS.MaxVersion = tls.VersionTLS11
-	cut := receive(t, true, func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) })
-	head := receive(t, true,
+	cut := newReceiver(t, true, func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) })
+	head := newReceiver(t, true,
 		func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("X", strings.Repeat("x", 2*maxHeader)) })
 	banner := serveText(t, "HELO\r\n\r\n")
 	port := func(r *receiver) string { return strconv.Itoa(r.Listener.Addr().(*net.TCPAddr).Port) }
@@ -130,9 +130,9 @@ func TestFaults(t *testing.T) {
 		{"empty", "", faultAddress},
 	} {
 		s := sender(ok, slow, old, cut, head)
-		s.within = 5 * time.Second
+		s.timeout = 5 * time.Second
 		if tt.name == "slow" {
-			s.within = 300 * time.Millisecond
+			s.timeout = 300 * time.Millisecond
 		}
 		got := s.Send(t.Context(), message(tt.url))
 		got.Status = 0
