@@ -19,7 +19,7 @@ import (
 
 const ourURL = "https://cola.example.com"
 
-// browserStore is a BrowserStore in memory.
+// browserStore is an in-memory BrowserStore.
 type browserStore struct {
 	now cola.Clock
 

@@ -13,7 +13,7 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// limited returns the context of a request from an address that exceeded the limit of invalid keys.
+// limited returns the context of a request from an address that exceeded the limit on invalid keys.
 func limited(t *testing.T, events *security.Events) context.Context {
 	t.Helper()
 	ctx := cola.WithClient(t.Context(), netip.MustParseAddr("203.0.113.7"))

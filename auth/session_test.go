@@ -244,8 +244,8 @@ func TestDisconnect(t *testing.T) {
 	})
 }
 
-// TestUnreadableSessions checks that a corrupt session, or one from another version, signs in no
-// account and is not an error for the visitor.
+// TestUnreadableSessions checks that a corrupt session, or one from another version, signs no one
+// in and causes no error for the visitor.
 func TestUnreadableSessions(t *testing.T) {
 	for _, data := range []string{"", "\x00\xff", "[]", `{"sign_in":"x"}`, `{"sign_in":{"id":1,"account":2}}`, `{"attempts":[{}]}`,
 		`{"attempts":[{"until":"2030-01-01T00:00:00Z","issuer":"` + ourIssuer + `"}]}`} {

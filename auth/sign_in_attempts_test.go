@@ -71,8 +71,8 @@ func TestAttemptCookies(t *testing.T) {
 	}
 }
 
-// TestAttemptsAcrossProcesses checks that another process can finish a sign-in only if it has the
-// same key file, even after a rotation.
+// TestAttemptsAcrossProcesses checks that another process can finish a sign-in if its key file
+// contains the same key, even an older one after a rotation, and only then.
 func TestAttemptsAcrossProcesses(t *testing.T) {
 	first, second := keyring.NewKey(), keyring.NewKey()
 	for name, tt := range map[string]struct {
@@ -102,8 +102,8 @@ func TestAttemptsAcrossProcesses(t *testing.T) {
 	}
 }
 
-// TestTamperedAttempts checks that a changed, renamed or invented cookie finishes no sign-in and is
-// deleted.
+// TestTamperedAttempts checks that a changed, swapped or forged cookie can't finish a sign-in and
+// is deleted.
 func TestTamperedAttempts(t *testing.T) {
 	for name, tamper := range map[string]func(mine, other *http.Cookie){
 		"empty":             func(mine, _ *http.Cookie) { mine.Value = "" },
@@ -159,8 +159,8 @@ func TestTossedCookies(t *testing.T) {
 	}
 }
 
-// TestReplayedSignIn checks that copies of the cookie and the response are useless, because the
-// issuer has already redeemed the code.
+// TestReplayedSignIn checks that copies of the cookie and the response are useless, because a
+// process redeems each attempt's code only once.
 func TestReplayedSignIn(t *testing.T) {
 	d := newBrowserFixture(t, nil)
 	b, thief := d.browser(), d.browser()
@@ -183,8 +183,8 @@ func TestAttemptExpiry(t *testing.T) {
 		pass time.Duration
 		want cola.Code
 	}{
-		"in time":                 {AttemptFor - time.Second, ""},
-		"too late":                {AttemptFor, cola.CodeUnauthorized},
+		"in time":                 {AttemptLifetime - time.Second, ""},
+		"too late":                {AttemptLifetime, cola.CodeUnauthorized},
 		"process slightly behind": {-20 * time.Second, ""},
 		"clock set back":          {-time.Hour, cola.CodeUnauthorized},
 		"clock set far ahead":     {24 * time.Hour, cola.CodeUnauthorized},
