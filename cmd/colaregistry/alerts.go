@@ -101,7 +101,7 @@ func latest(a, b time.Time) time.Time {
 	return b
 }
 
-// summarizeTick summarizes a tick.
+// summarizeTick returns the sentences that alerts tick prints.
 func summarizeTick(r alerts.Report) string {
 	summary := fmt.Sprintf("%s ran and found %s",
 		amount(r.Runs, "search", "searches"), amount(r.Matches, "label", "labels"))
