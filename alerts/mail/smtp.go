@@ -81,8 +81,11 @@ func parseServer(text string) (s server, err error) {
 	if u.User != nil {
 		s.user = u.User.Username()
 		s.password, _ = u.User.Password()
-		if s.user == "" || s.password == "" || strings.ContainsAny(s.user+s.password, "\x00\r\n") {
+		switch {
+		case s.user == "" || s.password == "":
 			return s, errors.New("set both user and password, or neither")
+		case strings.ContainsAny(s.user+s.password, "\x00\r\n"):
+			return s, errors.New("the user and password must not contain line breaks or NUL characters")
 		}
 	}
 	return s, nil
