@@ -16,9 +16,6 @@ import (
 	"github.com/colaregistry/colaregistry/alerts"
 )
 
-// maxRetryAfter limits Retry-After.
-const maxRetryAfter = 7 * 24 * time.Hour
-
 // Errors that account holders see.
 const (
 	faultNotPublic   = "The address is not on the public internet."
@@ -55,12 +52,13 @@ func resultOf(response *http.Response, now time.Time) alerts.Result {
 }
 
 // retryAfter parses a Retry-After header in seconds or as a date. Invalid and past values are zero.
+// The dispatcher limits the result.
 func retryAfter(value string, now time.Time) time.Duration {
 	if seconds, err := strconv.ParseUint(value, 10, 31); err == nil {
-		return min(time.Duration(seconds)*time.Second, maxRetryAfter)
+		return time.Duration(seconds) * time.Second
 	}
 	if at, err := http.ParseTime(value); err == nil {
-		return min(max(0, at.Sub(now)), maxRetryAfter)
+		return max(0, at.Sub(now))
 	}
 	return 0
 }

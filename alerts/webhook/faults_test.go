@@ -32,7 +32,7 @@ func TestResponses(t *testing.T) {
 		{410, "", alerts.Result{Fault: "The receiver responded with 410 (Gone), so no more messages will be sent.", Gone: true}},
 		{429, "30", alerts.Result{Fault: "The receiver responded with status 429.", RetryAfter: 30 * time.Second}},
 		{503, "", alerts.Result{Fault: "The receiver responded with status 503."}},
-		{503, "99999999", alerts.Result{Fault: "The receiver responded with status 503.", RetryAfter: maxRetryAfter}},
+		{503, "99999999", alerts.Result{Fault: "The receiver responded with status 503.", RetryAfter: 99999999 * time.Second}},
 		{503, "soon", alerts.Result{Fault: "The receiver responded with status 503."}},
 		{503, "-5", alerts.Result{Fault: "The receiver responded with status 503."}},
 		{599, "", alerts.Result{Fault: "The receiver responded with status 599."}},
@@ -58,7 +58,7 @@ func TestRetryAfterDate(t *testing.T) {
 	now := time.Date(2026, 11, 16, 6, 0, 0, 0, time.UTC)
 	for value, want := range map[string]time.Duration{
 		"Mon, 16 Nov 2026 06:01:30 GMT": 90 * time.Second, "Mon, 16 Nov 2026 05:00:00 GMT": 0,
-		"Mon, 16 Nov 2099 05:00:00 GMT": maxRetryAfter, "": 0, "4294967296": 0,
+		"Tue, 16 Nov 2027 06:00:00 GMT": 365 * 24 * time.Hour, "": 0, "4294967296": 0,
 	} {
 		if got := retryAfter(value, now); got != want {
 			t.Errorf("retryAfter(%q) = %v, want %v", value, got, want)
