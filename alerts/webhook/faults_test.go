@@ -8,8 +8,10 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"os"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -125,6 +127,7 @@ func TestFaults(t *testing.T) {
 		{"oversized header", head.URL, faultNotHTTP},
 		{"not HTTP", "http://" + banner, faultNotHTTP},
 		{"invalid URL", "https://%zz", faultAddress},
+		{"invalid port", "https://127.0.0.1:65536", faultAddress},
 		{"no host", "https:///x", faultAddress},
 		{"ftp", "ftp://example.com", faultAddress},
 		{"empty", "", faultAddress},
@@ -143,6 +146,43 @@ func TestFaults(t *testing.T) {
 	checkUnresolved(t)
 	if got := sender().Send(t.Context(), message(ok.URL)); got != (alerts.Result{Fault: faultUntrusted}) {
 		t.Errorf("self-signed certificate: Send = %+v, want fault %q", got, faultUntrusted)
+	}
+}
+
+// TestLocalErrors checks that errors of this machine don't count against the receiver, and that
+// other network errors do.
+func TestLocalErrors(t *testing.T) {
+	ours := alerts.Result{Fault: faultNotSent, OurFault: true}
+	for _, tt := range []struct {
+		err  syscall.Errno
+		want alerts.Result
+	}{
+		{syscall.EMFILE, ours},
+		{syscall.EADDRNOTAVAIL, ours},
+		{syscall.EPERM, ours},
+		{syscall.EHOSTDOWN, alerts.Result{Fault: faultUnreachable}},
+	} {
+		s := sender()
+		s.dialer.Control = func(string, string, syscall.RawConn) error { return os.NewSyscallError("connect", tt.err) }
+		if got := s.Send(t.Context(), message("https://127.0.0.1:1")); got != tt.want {
+			t.Errorf("%v: Send = %+v, want %+v", tt.err, got, tt.want)
+		}
+	}
+	s := sender()
+	s.dialer.Resolver = resolver(func() netip.Addr { return netip.Addr{} })
+	s.dialer.Resolver.Dial = func(_ context.Context, network, _ string) (net.Conn, error) {
+		return nil, &net.OpError{Op: "dial", Net: network, Err: os.NewSyscallError("socket", syscall.EMFILE)}
+	}
+	if got := s.Send(t.Context(), message("https://host.example.com/")); got != ours {
+		t.Errorf("no socket for a name lookup: Send = %+v, want %+v", got, ours)
+	}
+}
+
+// TestFailedRead checks the fault of a connection that fails during the response.
+func TestFailedRead(t *testing.T) {
+	err := &net.OpError{Op: "read", Net: "tcp", Err: os.NewSyscallError("read", syscall.ECONNABORTED)}
+	if got := faultOf(t.Context(), time.Second, err); got != faultClosed {
+		t.Errorf("faultOf(%v) = %q, want %q", err, got, faultClosed)
 	}
 }
 

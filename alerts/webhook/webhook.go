@@ -97,7 +97,7 @@ func (s *Sender) Send(ctx context.Context, m alerts.Message) alerts.Result {
 	// RoundTrip doesn't follow redirects.
 	response, err := s.transport.RoundTrip(req)
 	if err != nil {
-		return alerts.Result{Fault: faultOf(ctx, s.timeout, err)}
+		return failedResult(ctx, s.timeout, err)
 	}
 	res = resultOf(response, s.now())
 	if m.Event == cola.EventConfirm && res.Fault == "" {
