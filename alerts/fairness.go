@@ -84,7 +84,7 @@ type hostUsage struct {
 	previous  int // accounts in the previous minute
 }
 
-// share returns one account's share of a limit of the host.
+// share returns one account's share of a limit on the host.
 func (u *hostUsage) share(limit int) int {
 	return max(1, limit/(max(len(u.byAccount), u.previous, 1)+1))
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// issuer verifies tokens of one issuer with the keys that it publishes.
+// issuer verifies tokens from one issuer with the keys that it publishes.
 //
 // go-oidc parses and verifies the tokens, but its RemoteKeySet is not used, because it:
 //

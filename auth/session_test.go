@@ -308,7 +308,7 @@ func TestConcurrentTabs(t *testing.T) {
 	}
 }
 
-// TestRequestOfEndedSession checks that a request of an ended session neither restores it nor
+// TestRequestOfEndedSession checks that a request from an ended session neither restores it nor
 // removes its replacement.
 func TestRequestOfEndedSession(t *testing.T) {
 	for name, meanwhile := range map[string]func(*browser){

@@ -174,7 +174,7 @@ const (
 	// recovers by one every exchangeRefillInterval.
 	exchangesByAddress     = 10
 	exchangeRefillInterval = 6 * time.Second
-	// maxExchanges limits the exchanges in flight with one issuer, to several times the limit of an
+	// maxExchanges limits the exchanges in flight with one issuer, to several times the limit on an
 	// address. Others wait at most slotTimeout.
 	maxExchanges = 32
 	slotTimeout  = 2 * time.Second

@@ -219,7 +219,7 @@ func TestMixUp(t *testing.T) {
 	good := d.provider.approve(t, ours, "ann", "")
 	mixed := with(good, "state", u.Query().Get("state"))
 	if _, err := b.finish(mixed); err == nil {
-		t.Error("Finish accepted a code of one issuer for an attempt with another")
+		t.Error("Finish accepted a code from one issuer for an attempt with another")
 	}
 	if len(d.provider.codes) != 1 || d.other.requests["/token"] != 1 || d.provider.requests["/token"] != 0 {
 		t.Error("want exactly one token request, to the issuer of the attempt")

@@ -57,8 +57,9 @@ type TokenOptions struct {
 	Events      *security.Events      // records new identities and connections; optional
 }
 
-// Tokens accepts access tokens of configured issuers for accounts and connected apps. A token must
-// be signed by one of the issuers, be an access token for one of the audiences, and be valid now.
+// Tokens accepts access tokens from configured issuers for accounts and connected apps. A token
+// must be signed by one of the issuers, be an access token for one of the audiences, and be valid
+// now.
 //
 // The grant of a valid token is cached for a minute. The rejection of a valid token whose app is
 // disabled or whose connection is revoked is cached for up to a second if it is sent repeatedly,

@@ -100,7 +100,7 @@ func labelOf(l store.MatchedLabel) alertLabel {
 	return f
 }
 
-// notice is an email of a few sentences.
+// notice is an email with a few sentences.
 type notice struct {
 	Paragraphs []string
 	Button     string // label of Link, if any
