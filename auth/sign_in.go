@@ -228,7 +228,8 @@ const maxReturnTo = 1_000
 // the home page. Browsers interpret a backslash as a slash, skip tabs and line breaks, and interpret
 // two slashes as the start of a host, so it rejects all of these, encoded or not.
 func localPage(address string) string {
-	if len(address) > maxReturnTo || !strings.HasPrefix(address, "/") || strings.HasPrefix(address, "//") || strings.ContainsFunc(address, needsEncoding) {
+	if len(address) > maxReturnTo || !strings.HasPrefix(address, "/") || strings.HasPrefix(address, "//") ||
+		strings.ContainsFunc(address, needsEncoding) {
 		return homePath
 	}
 	u, err := url.Parse(address)
@@ -236,7 +237,8 @@ func localPage(address string) string {
 		return homePath
 	}
 	whole := u.Path + "/" // decoded
-	if strings.Contains(u.Path, "//") || strings.ContainsFunc(u.Path, isForbiddenInPath) || strings.Contains(whole, "/./") || strings.Contains(whole, "/../") {
+	if strings.Contains(u.Path, "//") || strings.ContainsFunc(u.Path, isForbiddenInPath) ||
+		strings.Contains(whole, "/./") || strings.Contains(whole, "/../") {
 		return homePath
 	}
 	return address

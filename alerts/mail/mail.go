@@ -138,7 +138,9 @@ func resultOf(err error) alerts.Result {
 	}
 	reply := strings.TrimSpace(fmt.Sprintf("%d %s", code, enhanced))
 	if code < 500 {
-		return alerts.Result{Fault: fmt.Sprintf("The mail server temporarily rejected the %s (%s).", rejected, reply), Status: code}
+		return alerts.Result{
+			Fault: fmt.Sprintf("The mail server temporarily rejected the %s (%s).", rejected, reply), Status: code,
+		}
 	}
 	// For an address, 5.7 is a policy error. Relays return it to unknown senders, so it is not
 	// final.
