@@ -63,7 +63,7 @@ type Options struct {
 	Batch  int           // searches to claim at once; default 1,000
 	Logger *slog.Logger
 
-	// Metrics registers the runner's metrics, at most one Runner's; may be nil.
+	// Metrics registers the runner's metrics; may be nil. A Registerer can serve only one Runner.
 	Metrics prometheus.Registerer
 }
 
@@ -113,7 +113,7 @@ type Message struct {
 type Result struct {
 	Status     int           // HTTP or SMTP status; 0 without a response
 	Fault      string        // error for the account holder, without details of our network; empty if accepted
-	Final      bool          // don't retry, such as after an SMTP 5xx
+	Final      bool          // don't retry, for example after an SMTP 5xx
 	OurFault   bool          // our error, such as an unreachable mail server; doesn't count against the destination
 	Gone       bool          // the receiver wants no more messages (HTTP 410)
 	Verified   bool          // the endpoint returned the token of a challenge

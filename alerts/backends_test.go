@@ -72,12 +72,12 @@ func mustAccount(t testing.TB, st store.Store) cola.AccountID {
 func searchUUID(i int) string { return fmt.Sprintf("00000000-0000-4000-8000-%012d", i) }
 
 func mustSave(
-	t testing.TB, st store.Store, account cola.AccountID, i int, f cola.SavedSearchFilters, plan cola.Schedule,
+	t testing.TB, st store.Store, account cola.AccountID, i int, f cola.SavedSearchFilters, schedule cola.Schedule,
 	now time.Time,
 ) {
 	t.Helper()
-	plan.Active, plan.NextRunAt = true, cola.Some(cola.TimestampOf(plan.Next(now)))
-	search := cola.SavedSearch{UUID: searchUUID(i), Name: "n", Filters: f, Schedule: &plan}
+	schedule.Active, schedule.NextRunAt = true, cola.Some(cola.TimestampOf(schedule.Next(now)))
+	search := cola.SavedSearch{UUID: searchUUID(i), Name: "n", Filters: f, Schedule: &schedule}
 	if _, _, err := st.CreateSavedSearch(t.Context(), store.NewSavedSearch{Account: account, Search: search, MaxActive: 1_000_000}); err != nil {
 		t.Fatal(err)
 	}
@@ -113,11 +113,11 @@ func TestBackendsMatchFake(t *testing.T) {
 				if r.IntN(2) == 0 {
 					f.TypeWine, f.TypeMaltBeverage = cola.Some(true), cola.Some(true)
 				}
-				plan := []cola.Schedule{
+				schedule := []cola.Schedule{
 					daily, {Cadence: cola.CadenceWeekly, Day: 1}, {Cadence: cola.CadenceMonthly, Day: 5},
 				}[r.IntN(3)]
-				fake.save(searchUUID(searches), f, plan)
-				mustSave(t, real, account, searches, f, plan, fake.clock)
+				fake.save(searchUUID(searches), f, schedule)
+				mustSave(t, real, account, searches, f, schedule, fake.clock)
 				searches++
 			case 4:
 				fake.clock = fake.clock.Add(time.Duration(r.IntN(100)) * time.Hour)

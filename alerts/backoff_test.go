@@ -37,7 +37,7 @@ func TestRetries(t *testing.T) {
 // and the last 67 to 76 hours after it, for any jitter and for attempts up to half a minute late.
 func TestRetryJitter(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		var tried, drawn time.Duration
+		var tried, nominal time.Duration
 		n := 0
 		for _, gap := range retryGaps {
 			wait, again := retryDelay(tried, rapid.Float64Range(0, 0.999999).Draw(t, "random"), len(retryGaps))
@@ -45,11 +45,11 @@ func TestRetryJitter(t *testing.T) {
 				t.Fatalf("%d retries within %v, want 10", n, tried)
 			}
 			late := time.Duration(rapid.Int64Range(0, int64(30*time.Second)).Draw(t, "late"))
-			drawn += gap
+			nominal += gap
 			tried += wait
-			if tried < drawn-gap/5 || tried > drawn+gap/5 || wait <= 0 {
+			if tried < nominal-gap/5 || tried > nominal+gap/5 || wait <= 0 {
 				t.Fatalf("retry %d: %v after the first attempt, %v after the previous one, want %v",
-					n+1, tried, wait, drawn)
+					n+1, tried, wait, nominal)
 			}
 			tried += late
 			n++
@@ -86,7 +86,7 @@ func TestAttemptFor(t *testing.T) {
 		pause  string        // reason, if the destination is paused
 	}{
 		{"accepted", active, Result{Status: 204}, cola.DeliveryDelivered, 0, ""},
-		{"accepted at the last attempt", last, Result{Status: 204}, cola.DeliveryDelivered, 0, ""},
+		{"accepted on the last attempt", last, Result{Status: 204}, cola.DeliveryDelivered, 0, ""},
 		{"failed", active, Result{Status: 503, Fault: "no"}, cola.DeliveryPending, 12 * time.Second, ""},
 		{"Retry-After", active, Result{Status: 503, Fault: "no", RetryAfter: time.Hour},
 			cola.DeliveryPending, time.Hour + 2*time.Second, ""},

@@ -140,7 +140,7 @@ func yieldLabels(today cola.Date, yield func(store.Item) bool) bool {
 // weekly returns a search that ran a week ago and is due now.
 func weekly(n int, now time.Time) store.StoredSearch {
 	lastRun := now.AddDate(0, 0, -7)
-	plan := cola.Schedule{
+	schedule := cola.Schedule{
 		Active: true, Cadence: cola.CadenceWeekly, Day: int(now.Weekday()),
 		NextRunAt: cola.Some(cola.TimestampOf(now.Add(-time.Hour))), LastRunAt: cola.Some(cola.TimestampOf(lastRun)),
 	}
@@ -149,13 +149,13 @@ func weekly(n int, now time.Time) store.StoredSearch {
 		Mark: store.Mark{At: lastRun, Revision: revisionOf(cola.DateOf(lastRun))},
 		SavedSearch: cola.SavedSearch{
 			UUID: searchUUID(n), Name: "weekly", Filters: watched(n),
-			Schedule: &plan, CreatedAt: cola.TimestampOf(now.AddDate(0, 0, -14)),
+			Schedule: &schedule, CreatedAt: cola.TimestampOf(now.AddDate(0, 0, -14)),
 		},
 	}
 }
 
 // watched returns the filters of a typical customer: mostly a brand or part of one; otherwise a
-// permit holder, an origin, words, or a product type in a state.
+// permittee, an origin, words, or a product type in a state.
 func watched(n int) cola.SavedSearchFilters {
 	words := []string{
 		"oak", "raven", "quarry", "hollow", "silent", "sleepy", "river", "stone", "black", "lind", "fox", "mill",

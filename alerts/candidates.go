@@ -32,7 +32,7 @@ type arrivedLabel struct {
 func readCandidates(ctx context.Context, from Store, since cola.Date) (*candidates, error) {
 	references, err := from.AllReferences(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("read category aliases: %w", err)
+		return nil, fmt.Errorf("read references: %w", err)
 	}
 	c := &candidates{
 		since: since, index: search.New(search.Options{ManualCompaction: true}), subsets: map[window]*search.Subset{},
@@ -61,7 +61,7 @@ func readCandidates(ctx context.Context, from Store, since cola.Date) (*candidat
 	return c, nil
 }
 
-// close closes the index. A nil receiver is a no-op.
+// close closes the index. It is a no-op on a nil receiver.
 func (c *candidates) close() {
 	if c != nil {
 		c.index.Close()
@@ -156,7 +156,7 @@ func idsOf(found []store.RunMatch) []cola.TTBID {
 //   - labels approved from November 9 to 16, and
 //   - labels approved in the 90 days from August 11 to November 8 that arrived after revision 700.
 //
-// The next window starts at November 16 again, because labels approved that afternoon arrive after
+// The next window starts on November 16 again, because labels approved that afternoon arrive after
 // this run. Labels that the search has already found are not reported again.
 type window struct {
 	From, To cola.Date

@@ -17,38 +17,38 @@ import (
 // ends, Deliver returns within seconds: it waits briefly for messages in flight, records their
 // results, and releases the other claims. The report covers the work done before an error. Calling
 // Deliver again is always safe.
-func (c *Dispatcher) Deliver(ctx context.Context, now time.Time) (DeliveryReport, error) {
-	due, err := c.due(ctx, now)
+func (d *Dispatcher) Deliver(ctx context.Context, now time.Time) (DeliveryReport, error) {
+	due, err := d.due(ctx, now)
 	if err != nil || !due {
 		return DeliveryReport{}, err
 	}
-	started := c.now()
-	r := &round{Dispatcher: c, now: now.UTC(), started: started}
+	started := d.now()
+	r := &round{Dispatcher: d, now: now.UTC(), started: started}
 	err = r.deliver(ctx)
 	r.release(ctx)
 	if err == nil {
-		_, err = c.due(ctx, r.currentTime()) // updates the metric
+		_, err = d.due(ctx, r.currentTime()) // updates the metric
 	}
 	if r.report.any() {
-		c.log.Info("messages sent",
+		d.log.Info("messages sent",
 			"delivered", r.report.Delivered, "retried", r.report.Retried, "failed", r.report.Failed,
 			"missed", r.report.Missed, "unrecorded", r.report.Unrecorded, "postponed", r.report.Postponed,
-			"released", r.report.Released, "took", c.now().Sub(started).Round(time.Millisecond))
+			"released", r.report.Released, "took", d.now().Sub(started).Round(time.Millisecond))
 	}
 	return r.report, err
 }
 
 // due reports whether any message is due. It is a cheap query.
-func (c *Dispatcher) due(ctx context.Context, now time.Time) (bool, error) {
-	oldest, err := c.store.OldestPending(ctx, c.kinds)
+func (d *Dispatcher) due(ctx context.Context, now time.Time) (bool, error) {
+	oldest, err := d.store.OldestPending(ctx, d.kinds)
 	if err != nil {
 		return false, fmt.Errorf("find the oldest due delivery: %w", err)
 	}
-	c.metrics.oldest(oldest)
+	d.metrics.oldest(oldest)
 	return !oldest.IsZero() && !oldest.After(now), nil
 }
 
-// round is one call of Deliver.
+// round is one call to Deliver.
 type round struct {
 	*Dispatcher
 	now, started time.Time // argument of Deliver; start of the round by the dispatcher's clock

@@ -84,45 +84,45 @@ func checkSettled(t *rapid.T) {
 	p.check()
 }
 
-// chance reports true for the given percentage of calls, until the simulation is quiet.
-func (p *deliverySim) chance(percent int) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return !p.quiet && p.fates.IntN(100) < percent
+// chance returns true for the given percentage of calls, and false once the simulation is quiet.
+func (s *deliverySim) chance(percent int) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return !s.quiet && s.fates.IntN(100) < percent
 }
 
 // event applies a random event.
-func (p *deliverySim) event() {
-	switch rapid.IntRange(0, 9).Draw(p.T, "event") {
+func (s *deliverySim) event() {
+	switch rapid.IntRange(0, 9).Draw(s.T, "event") {
 	case 0, 1, 2, 3, 4:
-		for range rapid.IntRange(1, 20).Draw(p.T, "messages") {
-			p.store.add(cola.KindWebhook, cola.EventRan,
-				time.Now().Add(time.Duration(rapid.IntRange(0, 90).Draw(p.T, "due"))*time.Second))
+		for range rapid.IntRange(1, 20).Draw(s.T, "messages") {
+			s.store.add(cola.KindWebhook, cola.EventRan,
+				time.Now().Add(time.Duration(rapid.IntRange(0, 90).Draw(s.T, "due"))*time.Second))
 		}
 	case 5, 6:
-		if n := len(p.store.all); n > 0 {
-			id := int64(rapid.IntRange(1, n).Draw(p.T, "replayed"))
-			p.mu.Lock()
-			p.replays[id]++
-			p.mu.Unlock()
-			p.store.replay(id, time.Now())
+		if n := len(s.store.all); n > 0 {
+			id := int64(rapid.IntRange(1, n).Draw(s.T, "replayed"))
+			s.mu.Lock()
+			s.replays[id]++
+			s.mu.Unlock()
+			s.store.replay(id, time.Now())
 		}
 	case 7:
-		p.mu.Lock()
-		p.outage = time.Now().Add(time.Duration(rapid.IntRange(1, 100).Draw(p.T, "outage")) * time.Second)
-		p.mu.Unlock()
+		s.mu.Lock()
+		s.outage = time.Now().Add(time.Duration(rapid.IntRange(1, 100).Draw(s.T, "outage")) * time.Second)
+		s.mu.Unlock()
 	case 8:
-		p.kill(rapid.IntRange(0, len(p.processes)-1).Draw(p.T, "killed"))
+		s.kill(rapid.IntRange(0, len(s.processes)-1).Draw(s.T, "killed"))
 	}
 }
 
 // start starts a process that delivers every few seconds.
-func (p *deliverySim) start() {
-	ctx, end := context.WithCancel(p.ctx)
-	proc := &process{deliverySim: p, DispatcherStore: p.store, end: end}
-	p.processes = append(p.processes, proc)
-	c := NewDispatcher(DispatcherOptions{Store: proc, Senders: map[string]Sender{cola.KindWebhook: p}, Hold: hold})
-	p.all.Go(func() {
+func (s *deliverySim) start() {
+	ctx, end := context.WithCancel(s.ctx)
+	proc := &process{deliverySim: s, DispatcherStore: s.store, end: end}
+	s.processes = append(s.processes, proc)
+	c := NewDispatcher(DispatcherOptions{Store: proc, Senders: map[string]Sender{cola.KindWebhook: s}, Hold: hold})
+	s.all.Go(func() {
 		for sleep(ctx, deliverInterval) {
 			_, _ = c.Deliver(ctx, time.Now())
 		}
@@ -130,12 +130,12 @@ func (p *deliverySim) start() {
 }
 
 // kill kills a process and starts another in its place.
-func (p *deliverySim) kill(i int) {
-	p.mu.Lock()
-	p.processes[i].dead = true
-	p.mu.Unlock()
-	p.processes[i].end()
-	p.start()
+func (s *deliverySim) kill(i int) {
+	s.mu.Lock()
+	s.processes[i].dead = true
+	s.mu.Unlock()
+	s.processes[i].end()
+	s.start()
 }
 
 // fail returns the error of a store call, if any.
@@ -192,11 +192,11 @@ func (proc *process) ReleaseDeliveries(ctx context.Context, claimed []store.DueD
 }
 
 // Send simulates the receivers.
-func (p *deliverySim) Send(ctx context.Context, m Message) Result {
+func (s *deliverySim) Send(ctx context.Context, m Message) Result {
 	if m.DueAt.After(time.Now()) || m.MessageID != fmt.Sprintf("msg_%d", m.ID) {
-		p.violation("message %d sent as %s at %v, due at %v", m.ID, m.MessageID, time.Now(), m.DueAt)
+		s.violation("message %d sent as %s at %v, due at %v", m.ID, m.MessageID, time.Now(), m.DueAt)
 	}
-	if p.chance(20) && !sleep(ctx, time.Minute) {
+	if s.chance(20) && !sleep(ctx, time.Minute) {
 		return Result{Fault: "It did not answer."}
 	}
 	switch {
@@ -206,92 +206,92 @@ func (p *deliverySim) Send(ctx context.Context, m Message) Result {
 		return Result{Status: 410, Fault: "It is gone.", Gone: true}
 	case m.ID%11 == 7:
 		return Result{Status: 550, Fault: "It was refused.", Final: true}
-	case p.chance(20):
+	case s.chance(20):
 		return Result{Status: 503, Fault: "The receiver responded with status 503.", RetryAfter: time.Minute}
-	case p.chance(10):
+	case s.chance(10):
 		panic("compose failed")
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.accepted[tryOf(m.DueDelivery)]++
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.accepted[tryOf(m.DueDelivery)]++
 	return Result{Status: 200}
 }
 
-func (p *deliverySim) violation(format string, args ...any) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.violations = append(p.violations, fmt.Sprintf(format, args...))
+func (s *deliverySim) violation(format string, args ...any) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.violations = append(s.violations, fmt.Sprintf(format, args...))
 }
 
 // settle stops the faults and lets time pass until no delivery is pending.
-func (p *deliverySim) settle() {
-	p.mu.Lock()
-	p.quiet, p.outage = true, time.Time{}
-	p.mu.Unlock()
-	for _, proc := range p.processes {
+func (s *deliverySim) settle() {
+	s.mu.Lock()
+	s.quiet, s.outage = true, time.Time{}
+	s.mu.Unlock()
+	for _, proc := range s.processes {
 		proc.end()
 	}
-	p.all.Wait()
+	s.all.Wait()
 	time.Sleep(hold)
-	c := NewDispatcher(DispatcherOptions{Store: p.store, Senders: map[string]Sender{cola.KindWebhook: p}, Hold: hold})
+	c := NewDispatcher(DispatcherOptions{Store: s.store, Senders: map[string]Sender{cola.KindWebhook: s}, Hold: hold})
 	for range 100_000 {
-		due, err := p.store.OldestPending(p.ctx, []string{cola.KindWebhook})
+		due, err := s.store.OldestPending(s.ctx, []string{cola.KindWebhook})
 		if err != nil {
-			p.Fatal(err)
+			s.Fatal(err)
 		}
 		if due.IsZero() {
 			return
 		}
 		time.Sleep(time.Until(due))
-		if _, err := c.Deliver(p.ctx, time.Now()); err != nil {
-			p.Fatal(err)
+		if _, err := c.Deliver(s.ctx, time.Now()); err != nil {
+			s.Fatal(err)
 		}
 	}
-	p.Fatal("deliveries are still pending after 100000 rounds")
+	s.Fatal("deliveries are still pending after 100000 rounds")
 }
 
 // check compares the recorded attempts with what receivers accepted.
-func (p *deliverySim) check() {
-	for _, b := range p.violations {
-		p.Error(b)
+func (s *deliverySim) check() {
+	for _, b := range s.violations {
+		s.Error(b)
 	}
 	delivered, last, recorded := map[int64]int{}, map[int64]store.Attempt{}, map[try]bool{}
-	for _, a := range p.store.recorded {
+	for _, a := range s.store.recorded {
 		last[a.Due.ID], recorded[tryOf(a.Due)] = a, true
 		if a.State == cola.DeliveryDelivered {
 			delivered[a.Due.ID]++
-			if p.accepted[tryOf(a.Due)] != 1 {
-				p.Errorf("delivery %d was recorded as delivered but not accepted", a.Due.ID)
+			if s.accepted[tryOf(a.Due)] != 1 {
+				s.Errorf("delivery %d was recorded as delivered but not accepted", a.Due.ID)
 			}
 		}
 		if a.At.Before(a.Due.DueAt) || a.State == cola.DeliveryPending && !a.Next.After(a.At) {
-			p.Errorf("delivery %d was attempted at %v, due at %v, next at %v", a.Due.ID, a.At, a.Due.DueAt, a.Next)
+			s.Errorf("delivery %d was attempted at %v, due at %v, next at %v", a.Due.ID, a.At, a.Due.DueAt, a.Next)
 		}
 	}
-	for id := range p.store.all {
-		p.checkEnd(id, last[id], delivered[id])
+	for id := range s.store.all {
+		s.checkEnd(id, last[id], delivered[id])
 	}
-	for t, times := range p.accepted {
-		if times != 1 || !recorded[t] && !p.lost[t] {
-			p.Errorf("delivery %d: accepted %d times under one claim, recorded = %v", t.delivery, times, recorded[t])
+	for t, times := range s.accepted {
+		if times != 1 || !recorded[t] && !s.lost[t] {
+			s.Errorf("delivery %d: accepted %d times under one claim, recorded = %v", t.delivery, times, recorded[t])
 		}
 	}
 }
 
 // checkEnd checks the final state of a delivery.
-func (p *deliverySim) checkEnd(id int64, last store.Attempt, delivered int) {
+func (s *deliverySim) checkEnd(id int64, last store.Attempt, delivered int) {
 	want := cola.DeliveryDelivered
 	if never := id % 11; never >= 5 && never <= 7 {
 		want = cola.DeliveryFailed
 	}
-	if state := p.store.all[id].state; state != want || last.State != want {
-		p.Errorf("delivery %d: state %s, state after the last attempt %s, want %s", id, state, last.State, want)
+	if state := s.store.all[id].state; state != want || last.State != want {
+		s.Errorf("delivery %d: state %s, state after the last attempt %s, want %s", id, state, last.State, want)
 	}
-	if delivered > 1+p.replays[id] {
-		p.Errorf("delivery %d was delivered %d times and replayed %d times", id, delivered, p.replays[id])
+	if delivered > 1+s.replays[id] {
+		s.Errorf("delivery %d was delivered %d times and replayed %d times", id, delivered, s.replays[id])
 	}
 	first := last.Due.FirstAttemptAt
 	if tried := last.At.Sub(first); id%11 == 5 && (first.IsZero() || tried < 67*time.Hour) {
-		p.Errorf("delivery %d failed permanently after %v, want at least 67h", id, tried)
+		s.Errorf("delivery %d failed permanently after %v, want at least 67h", id, tried)
 	}
 }

@@ -20,7 +20,7 @@ import (
 
 var errUnavailable = fmt.Errorf("%w: no connection", store.ErrUnavailable)
 
-// newTestDispatcher returns a dispatcher of webhooks that uses the bubble's clock, and its log.
+// newTestDispatcher returns a webhook dispatcher that uses the bubble's clock, and its log.
 func newTestDispatcher(f *fakeDeliveries, s Sender) (*Dispatcher, *bytes.Buffer) {
 	log := &bytes.Buffer{}
 	return NewDispatcher(DispatcherOptions{
@@ -83,8 +83,8 @@ func TestDeliver(t *testing.T) {
 	})
 }
 
-// TestDeliverInFuture checks delivery as of a future time: times count from then, and a retry is
-// not due immediately.
+// TestDeliverInFuture checks Deliver with a future time: the attempt and its retry are scheduled
+// relative to that time, so the retry is not due immediately.
 func TestDeliverInFuture(t *testing.T) {
 	withDeliveries(t, 0, func(t *testing.T, f *fakeDeliveries) {
 		tomorrow := time.Now().Add(24 * time.Hour)
@@ -251,16 +251,16 @@ func TestSlowReceivers(t *testing.T) {
 				return Result{Status: 200}
 			}
 		}
-		hook, post := &fakeSender{answer: unresponsive(false)}, &fakeSender{answer: unresponsive(true)}
+		webhooks, mail := &fakeSender{answer: unresponsive(false)}, &fakeSender{answer: unresponsive(true)}
 		c := NewDispatcher(DispatcherOptions{
-			Store: f, Senders: map[string]Sender{cola.KindWebhook: hook, cola.KindEmail: post}, Hold: hold,
+			Store: f, Senders: map[string]Sender{cola.KindWebhook: webhooks, cola.KindEmail: mail}, Hold: hold,
 		})
 		started := time.Now()
 		report := mustDeliver(t, c)
 		if took := time.Since(started); took > time.Minute || report.Delivered != 1 {
 			t.Errorf("Deliver = %+v after %v, want 1 delivered within a minute", report, took)
 		}
-		if tried := len(hook.messages()) + len(post.messages()); tried > 3*maxInFlight ||
+		if tried := len(webhooks.messages()) + len(mail.messages()); tried > 3*maxInFlight ||
 			report.Postponed < 200-2*maxInFlight {
 			t.Errorf("%d attempts, report %+v; want at most %d and most messages postponed", tried, report, 3*maxInFlight)
 		}

@@ -52,7 +52,7 @@ type DispatcherOptions struct {
 	Store   DispatcherStore
 	Senders map[string]Sender // by kind of destination; other processes send the other kinds
 	Now     func() time.Time  // default time.Now
-	Hold    time.Duration     // how long claims last, well over a minute; default DefaultHold
+	Hold    time.Duration     // how long claims last; must be well over a minute; default DefaultHold
 	Jitter  func() float64    // in [0, 1), for the times of retries; default random
 	Logger  *slog.Logger
 
@@ -60,7 +60,8 @@ type DispatcherOptions struct {
 	// The default is DefaultHostRate.
 	HostRate int
 
-	// Metrics registers the dispatcher's metrics, at most one Dispatcher's; may be nil.
+	// Metrics registers the dispatcher's metrics; may be nil. A Registerer can serve only one
+	// Dispatcher.
 	Metrics prometheus.Registerer
 }
 
@@ -81,25 +82,25 @@ type Dispatcher struct {
 
 // NewDispatcher returns a Dispatcher.
 func NewDispatcher(o DispatcherOptions) *Dispatcher {
-	c := &Dispatcher{
+	d := &Dispatcher{
 		store: o.Store, senders: maps.Clone(o.Senders), kinds: slices.Sorted(maps.Keys(o.Senders)),
 		now: o.Now, hold: o.Hold, jitter: o.Jitter, log: o.Logger,
 	}
-	c.metrics = newDispatcherMetrics(o.Metrics, c.kinds)
-	if c.now == nil {
-		c.now = time.Now
+	d.metrics = newDispatcherMetrics(o.Metrics, d.kinds)
+	if d.now == nil {
+		d.now = time.Now
 	}
-	if c.hold <= 0 {
-		c.hold = DefaultHold
+	if d.hold <= 0 {
+		d.hold = DefaultHold
 	}
-	if c.jitter == nil {
-		c.jitter = rand.Float64
+	if d.jitter == nil {
+		d.jitter = rand.Float64
 	}
-	if c.log == nil {
-		c.log = slog.New(slog.DiscardHandler)
+	if d.log == nil {
+		d.log = slog.New(slog.DiscardHandler)
 	}
-	c.fairness = newFairness(c.now, cmp.Or(max(0, o.HostRate), DefaultHostRate))
-	return c
+	d.fairness = newFairness(d.now, cmp.Or(max(0, o.HostRate), DefaultHostRate))
+	return d
 }
 
 // DeliveryReport counts deliveries by their outcome.
@@ -130,7 +131,7 @@ const (
 // Run delivers every few seconds, and deletes deliveries older than 90 days, until the context
 // ends. A round doesn't wait for the previous one, which may be waiting for slow receivers. Run
 // logs the first of consecutive failures.
-func (c *Dispatcher) Run(ctx context.Context) {
+func (d *Dispatcher) Run(ctx context.Context) {
 	var rounds sync.WaitGroup
 	defer rounds.Wait()
 	slots := make(chan struct{}, maxRounds)
@@ -140,40 +141,40 @@ func (c *Dispatcher) Run(ctx context.Context) {
 		default:
 			continue
 		}
-		now := c.now()
+		now := d.now()
 		rounds.Go(func() {
 			defer func() { <-slots }()
-			_, err := c.Deliver(ctx, now)
-			if err == nil && c.cleanupDue(now) {
-				err = c.deleteOld(ctx, now)
+			_, err := d.Deliver(ctx, now)
+			if err == nil && d.cleanupDue(now) {
+				err = d.deleteOld(ctx, now)
 			}
 			if ctx.Err() == nil {
-				c.logErrors(err)
+				d.logErrors(err)
 			}
 		})
 	}
 }
 
 // logErrors logs when rounds start to fail, and when they succeed again.
-func (c *Dispatcher) logErrors(err error) {
+func (d *Dispatcher) logErrors(err error) {
 	switch {
-	case err != nil && c.failing.CompareAndSwap(false, true):
-		c.log.Error("delivering messages failed; retrying", "error", err)
-	case err == nil && c.failing.CompareAndSwap(true, false):
-		c.log.Info("message delivery recovered")
+	case err != nil && d.failing.CompareAndSwap(false, true):
+		d.log.Error("delivering messages failed; retrying", "error", err)
+	case err == nil && d.failing.CompareAndSwap(true, false):
+		d.log.Info("message delivery recovered")
 	}
 }
 
 // cleanupDue reports whether to delete old deliveries, at most once per cleanupInterval.
-func (c *Dispatcher) cleanupDue(now time.Time) bool {
-	last := c.lastCleanup.Load()
-	return now.UnixNano()-last >= int64(cleanupInterval) && c.lastCleanup.CompareAndSwap(last, now.UnixNano())
+func (d *Dispatcher) cleanupDue(now time.Time) bool {
+	last := d.lastCleanup.Load()
+	return now.UnixNano()-last >= int64(cleanupInterval) && d.lastCleanup.CompareAndSwap(last, now.UnixNano())
 }
 
 // deleteOld deletes deliveries that are older than deliveryRetention.
-func (c *Dispatcher) deleteOld(ctx context.Context, now time.Time) error {
+func (d *Dispatcher) deleteOld(ctx context.Context, now time.Time) error {
 	for deleted := 0; ; {
-		n, err := c.store.DeleteOldDeliveries(ctx, now.Add(-deliveryRetention))
+		n, err := d.store.DeleteOldDeliveries(ctx, now.Add(-deliveryRetention))
 		if err != nil {
 			return fmt.Errorf("delete old deliveries: %w", err)
 		}
@@ -182,7 +183,7 @@ func (c *Dispatcher) deleteOld(ctx context.Context, now time.Time) error {
 			continue
 		}
 		if deleted > 0 {
-			c.log.Info("deleted old deliveries", "deliveries", deleted)
+			d.log.Info("deleted old deliveries", "deliveries", deleted)
 		}
 		return nil
 	}

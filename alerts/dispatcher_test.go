@@ -61,7 +61,7 @@ func TestExhaustedRetries(t *testing.T) {
 	})
 }
 
-// TestDeliveredAfterRetries checks that a message accepted at the fourth attempt is not sent again,
+// TestDeliveredAfterRetries checks that a message accepted on the fourth attempt is not sent again,
 // and that its destination stays active.
 func TestDeliveredAfterRetries(t *testing.T) {
 	withDeliveries(t, 1, func(t *testing.T, f *fakeDeliveries) {
@@ -132,11 +132,11 @@ func TestRunShutdown(t *testing.T) {
 		sending := make(chan struct{}, 100)
 		s := &fakeSender{answer: func(ctx context.Context, m Message) Result {
 			sending <- struct{}{}
-			soon := time.Hour
+			delay := time.Hour
 			if m.ID <= 5 {
-				soon = 2 * time.Second
+				delay = 2 * time.Second
 			}
-			if !sleep(ctx, soon) {
+			if !sleep(ctx, delay) {
 				return Result{Fault: "It did not answer."}
 			}
 			return Result{Status: 200}
@@ -226,7 +226,7 @@ func TestConcurrentDispatchers(t *testing.T) {
 		mustWrite(t, st, wineOak(1, at(11, 10, 0)), store.Commit)
 		mustTick(t, New(Options{Store: st}), now())
 
-		hook := &fakeSender{answer: func(_ context.Context, m Message) Result {
+		webhooks := &fakeSender{answer: func(_ context.Context, m Message) Result {
 			switch {
 			case m.Destination.UUID == failing.UUID:
 				return Result{Status: 500, Fault: "The receiver responded with status 500."}
@@ -235,13 +235,13 @@ func TestConcurrentDispatchers(t *testing.T) {
 			}
 			return Result{Status: 200}
 		}}
-		post := &fakeSender{}
+		mail := &fakeSender{}
 		for range 4 * 24 * 2 { // four days, in steps of half an hour
 			var all sync.WaitGroup
 			for _, from := range []store.Store{st, other, st} {
 				all.Go(func() {
 					c := NewDispatcher(DispatcherOptions{
-						Store: from, Senders: map[string]Sender{cola.KindWebhook: hook, cola.KindEmail: post}, Now: now,
+						Store: from, Senders: map[string]Sender{cola.KindWebhook: webhooks, cola.KindEmail: mail}, Now: now,
 					})
 					if _, err := c.Deliver(t.Context(), now()); err != nil {
 						t.Error(err)
@@ -251,16 +251,16 @@ func TestConcurrentDispatchers(t *testing.T) {
 			all.Wait()
 			seconds.Add(1800)
 		}
-		checkSent(t, hook, post, failing.UUID, searches)
+		checkSent(t, webhooks, mail, failing.UUID, searches)
 		checkStates(t, st, account, failing.UUID)
 	})
 }
 
 // checkSent checks where each message was sent, and how often.
-func checkSent(t *testing.T, hook, post *fakeSender, failing string, searches int) {
+func checkSent(t *testing.T, webhooks, mail *fakeSender, failing string, searches int) {
 	t.Helper()
 	tries, ids := map[int64]int{}, map[int64]string{}
-	for _, m := range hook.messages() {
+	for _, m := range webhooks.messages() {
 		tries[m.ID]++
 		if m.Content == nil || m.Content.Run.MatchCount != 1 || m.Content.Labels[0].Label.BrandName != "OAK" {
 			t.Errorf("delivery %d: content = %+v, want the matched label", m.ID, m.Content)
@@ -281,7 +281,7 @@ func checkSent(t *testing.T, hook, post *fakeSender, failing string, searches in
 		t.Errorf("%d distinct webhooks, want %d", n, 2*searches)
 	}
 	events := map[string]int{}
-	for _, m := range post.messages() {
+	for _, m := range mail.messages() {
 		events[m.Event]++
 		if m.AccountEmail != "alerts@example.com" {
 			t.Errorf("email to %q, want alerts@example.com", m.AccountEmail)

@@ -15,11 +15,11 @@ func TestDetailAfterEstimate(t *testing.T) {
 		history bool
 		found   int
 	}{
-		"the estimated date":    {known: date(11, 9), found: 1},
-		"a slow approval":       {known: date(11, 10), found: 1},
-		"before late labels":    {known: date(11, 9).AddDays(-2 * cola.LateDays)},
-		"detail of history":     {known: date(11, 9), history: true},
-		"detail does not match": {},
+		"the estimated date":     {known: date(11, 9), found: 1},
+		"a slow approval":        {known: date(11, 10), found: 1},
+		"before the late window": {known: date(11, 9).AddDays(-2 * cola.LateDays)},
+		"detail of history":      {known: date(11, 9), history: true},
+		"detail does not match":  {},
 	} {
 		f := withSearches(0)
 		f.save("detail", cola.SavedSearchFilters{EstimatedDates: "exclude"}, daily)
@@ -53,7 +53,7 @@ func TestDetailAfterEstimate(t *testing.T) {
 }
 
 // TestKnownDateAfterEstimate checks that a label is reported once, at its estimated date, whatever
-// its known date is later.
+// approval date becomes known later.
 func TestKnownDateAfterEstimate(t *testing.T) {
 	for desc, known := range map[string]cola.Date{
 		"years before":         date(11, 9).AddDays(-2000),

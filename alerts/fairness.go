@@ -84,12 +84,12 @@ type hostUsage struct {
 	previous  int // accounts in the previous minute
 }
 
-// share returns one account's share of a limit of the host.
+// share returns one account's share of a limit on the host.
 func (u *hostUsage) share(limit int) int {
 	return max(1, limit/(max(len(u.byAccount), u.previous, 1)+1))
 }
 
-// requestCount counts requests.
+// requestCount counts the requests of one account or of all accounts.
 type requestCount struct {
 	inFlight int
 	started  int // in the current minute
@@ -106,7 +106,7 @@ func (u *hostUsage) add(account cola.AccountID, inFlight, started int) {
 	u.all.inFlight, u.all.started = u.all.inFlight+inFlight, u.all.started+started
 }
 
-// startMinute starts a new minute.
+// startMinute resets the per-minute counts and drops accounts without requests in flight.
 func (u *hostUsage) startMinute(now time.Time) {
 	u.since, u.all.started, u.previous = now, 0, len(u.byAccount)
 	for account, n := range u.byAccount {
@@ -126,15 +126,15 @@ func targetOf(d store.DueDelivery) target { return target{d.Kind, d.Destination.
 
 // acquire waits up to slowAfter for a slot for a delivery. If it returns true, the caller must call
 // release.
-func (c *fairness) acquire(ctx context.Context, d store.DueDelivery) bool {
-	for deadline := c.now().Add(slowAfter); ; {
-		a := c.tryAcquire(d)
+func (f *fairness) acquire(ctx context.Context, d store.DueDelivery) bool {
+	for deadline := f.now().Add(slowAfter); ; {
+		a := f.tryAcquire(d)
 		if a.admitted || a.postpone {
 			return a.admitted
 		}
-		if c.now().After(deadline) {
+		if f.now().After(deadline) {
 			if _, shared := a.full.(host); !shared { // a host may be full because of other accounts
-				c.markSlow(a.full)
+				f.markSlow(a.full)
 			}
 			return false
 		}
@@ -152,25 +152,25 @@ type admission struct {
 }
 
 // tryAcquire takes a slot for a delivery if one is free.
-func (c *fairness) tryAcquire(d store.DueDelivery) admission {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+func (f *fairness) tryAcquire(d store.DueDelivery) admission {
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	account, to := d.Destination.Account, hostOf(d)
-	if c.isSlow(d.Kind) || c.isSlow(targetOf(d)) || c.isSlow(accountHostOf(d)) {
+	if f.isSlow(d.Kind) || f.isSlow(targetOf(d)) || f.isSlow(accountHostOf(d)) {
 		return admission{postpone: true}
 	}
-	limit, slow := maxPerAccount, c.isSlow(account)
+	limit, slow := maxPerAccount, f.isSlow(account)
 	if slow {
 		limit = maxPerSlowAccount
 	}
-	if c.inFlight[account] >= limit {
+	if f.inFlight[account] >= limit {
 		return admission{postpone: slow, full: account}
 	}
 	if to != "" {
-		use := c.usage(to)
+		use := f.usage(to)
 		own := use.byAccount[account]
 		switch {
-		case use.all.started >= c.hostRate, own.started >= use.share(c.hostRate):
+		case use.all.started >= f.hostRate, own.started >= use.share(f.hostRate):
 			return admission{postpone: true}
 		case own.inFlight >= use.share(maxPerHost):
 			return admission{full: accountHostOf(d)}
@@ -179,76 +179,76 @@ func (c *fairness) tryAcquire(d store.DueDelivery) admission {
 		}
 		use.add(account, 1, 1)
 	}
-	c.inFlight[account]++
+	f.inFlight[account]++
 	return admission{admitted: true}
 }
 
-// usage returns the use of a host in the current minute, and drops unused hosts.
-func (c *fairness) usage(to host) *hostUsage {
-	now := c.now()
-	if use := c.hosts[to]; use != nil {
+// usage returns the usage of a host in the current minute. It drops unused hosts when it adds one.
+func (f *fairness) usage(to host) *hostUsage {
+	now := f.now()
+	if use := f.hosts[to]; use != nil {
 		if now.Sub(use.since) >= time.Minute {
 			use.startMinute(now)
 		}
 		return use
 	}
-	for other, use := range c.hosts {
+	for other, use := range f.hosts {
 		if use.all.inFlight == 0 && now.Sub(use.since) >= time.Minute {
-			delete(c.hosts, other)
+			delete(f.hosts, other)
 		}
 	}
-	c.hosts[to] = &hostUsage{since: now, byAccount: map[cola.AccountID]requestCount{}}
-	return c.hosts[to]
+	f.hosts[to] = &hostUsage{since: now, byAccount: map[cola.AccountID]requestCount{}}
+	return f.hosts[to]
 }
 
 // release frees the slot of a delivery.
-func (c *fairness) release(d store.DueDelivery) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+func (f *fairness) release(d store.DueDelivery) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	account := d.Destination.Account
-	c.inFlight[account]--
-	if c.inFlight[account] == 0 {
-		delete(c.inFlight, account)
+	f.inFlight[account]--
+	if f.inFlight[account] == 0 {
+		delete(f.inFlight, account)
 	}
 	if to := hostOf(d); to != "" {
-		c.hosts[to].add(account, -1, 0)
+		f.hosts[to].add(account, -1, 0)
 	}
 }
 
 // markSlow marks an account, accountHost, kind or target as slow, and deletes expired marks.
-func (c *fairness) markSlow(key any) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	now := c.now()
-	for other, until := range c.slow {
+func (f *fairness) markSlow(key any) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	now := f.now()
+	for other, until := range f.slow {
 		if now.After(until) {
-			delete(c.slow, other)
+			delete(f.slow, other)
 		}
 	}
-	c.slow[key] = now.Add(slowFor)
+	f.slow[key] = now.Add(slowFor)
 }
 
-func (c *fairness) isSlow(key any) bool { return c.now().Before(c.slow[key]) }
+func (f *fairness) isSlow(key any) bool { return f.now().Before(f.slow[key]) }
 
 // observe marks the receiver, account and host of a slow attempt, or its kind if the delay was
 // ours.
-func (c *fairness) observe(a store.Attempt, res Result) {
+func (f *fairness) observe(a store.Attempt, res Result) {
 	switch {
 	case a.Took < slowAfter:
 	case res.OurFault:
-		c.markSlow(a.Due.Kind)
+		f.markSlow(a.Due.Kind)
 	default:
-		c.markSlow(targetOf(a.Due))
-		c.markSlow(a.Due.Destination.Account)
+		f.markSlow(targetOf(a.Due))
+		f.markSlow(a.Due.Destination.Account)
 		if at := accountHostOf(a.Due); at.host != "" {
-			c.markSlow(at)
+			f.markSlow(at)
 		}
 	}
 }
 
 // responsive returns the kinds that are not slow as a whole.
-func (c *fairness) responsive(kinds []string) []string {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return slices.DeleteFunc(slices.Clone(kinds), func(kind string) bool { return c.isSlow(kind) })
+func (f *fairness) responsive(kinds []string) []string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.DeleteFunc(slices.Clone(kinds), func(kind string) bool { return f.isSlow(kind) })
 }

@@ -131,7 +131,7 @@ func TestHostShares(t *testing.T) {
 		takes    time.Duration
 		accounts int // number of flooding accounts
 	}{
-		"flood": {0, 1}, "flood of several accounts": {0, 6}, "slow endpoints": {15 * time.Second, 1},
+		"flood": {0, 1}, "flood from several accounts": {0, 6}, "slow endpoints": {15 * time.Second, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			withDeliveries(t, 0, func(t *testing.T, f *fakeDeliveries) {
@@ -179,17 +179,17 @@ func TestHostShares(t *testing.T) {
 				mu.Lock()
 				defer mu.Unlock()
 				if tt.accounts == 1 && most > maxPerHost/2 {
-					t.Errorf("%d requests of an account in flight, want at most %d", most, maxPerHost/2)
+					t.Errorf("%d requests from an account in flight, want at most %d", most, maxPerHost/2)
 				}
 				// A sliding minute can overlap two minutes of the limiter.
 				limit := 2 * DefaultHostRate * tt.accounts / (tt.accounts + 1)
 				for i := limit; i < len(started); i++ {
 					if started[i].Sub(started[i-limit]) < time.Minute {
-						t.Fatalf("%d requests of flooding accounts in %v, want at least a minute", limit+1, started[i].Sub(started[i-limit]))
+						t.Fatalf("%d requests from flooding accounts in %v, want at least a minute", limit+1, started[i].Sub(started[i-limit]))
 					}
 				}
 				if len(started) == 0 {
-					t.Error("no message of a flooding account was sent")
+					t.Error("no message from a flooding account was sent")
 				}
 			})
 		})

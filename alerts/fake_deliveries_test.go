@@ -14,7 +14,7 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// fakeDeliveries is an in-memory store.Deliveries that records all attempts.
+// fakeDeliveries is an in-memory DispatcherStore that records all attempts.
 type fakeDeliveries struct {
 	now func() time.Time // the database's clock
 
@@ -195,7 +195,6 @@ func (f *fakeDeliveries) DeleteOldDeliveries(ctx context.Context, before time.Ti
 	return n, nil
 }
 
-// replay replays a delivery.
 func (f *fakeDeliveries) replay(id int64, due time.Time) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -225,21 +224,21 @@ func (f *fakeDeliveries) states() map[string]int {
 type fakeSender struct {
 	answer func(ctx context.Context, m Message) Result // default: accept every message
 
-	mu   sync.Mutex
-	sent []Message
-	now  int // in flight
-	most int // maximum in flight
+	mu       sync.Mutex
+	sent     []Message
+	inFlight int
+	most     int // maximum in flight
 }
 
 func (s *fakeSender) Send(ctx context.Context, m Message) Result {
 	s.mu.Lock()
 	s.sent = append(s.sent, m)
-	s.now++
-	s.most = max(s.most, s.now)
+	s.inFlight++
+	s.most = max(s.most, s.inFlight)
 	s.mu.Unlock()
 	defer func() {
 		s.mu.Lock()
-		s.now--
+		s.inFlight--
 		s.mu.Unlock()
 	}()
 	if s.answer == nil {

@@ -14,8 +14,8 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// fakeStore is an in-memory store.Arrivals and store.Runs. It records every state of every label,
-// so that tests can compute the expected matches of a run.
+// fakeStore is an in-memory Store. It records every state of every label, so that tests can compute
+// the expected matches of a run.
 type fakeStore struct {
 	mu       sync.Mutex
 	clock    time.Time // the database's clock
@@ -63,11 +63,11 @@ type fakeSearch struct {
 
 // due returns the time at which the search is due, by its schedule or by a requested run, or zero.
 func (s *fakeSearch) due() time.Time {
-	plan := s.search.Schedule
-	if plan == nil || !plan.NextRunAt.OK {
+	schedule := s.search.Schedule
+	if schedule == nil || !schedule.NextRunAt.OK {
 		return s.requested
 	}
-	if next := plan.NextRunAt.V.Time(); s.requested.IsZero() || next.Before(s.requested) {
+	if next := schedule.NextRunAt.V.Time(); s.requested.IsZero() || next.Before(s.requested) {
 		return next
 	}
 	return s.requested
@@ -77,9 +77,9 @@ func (s *fakeSearch) due() time.Time {
 func (s *fakeSearch) withDueTime() cola.SavedSearch {
 	search := s.search
 	if search.Schedule != nil {
-		plan := *search.Schedule
-		plan.NextRunAt = cola.Some(cola.TimestampOf(s.due()))
-		search.Schedule = &plan
+		schedule := *search.Schedule
+		schedule.NextRunAt = cola.Some(cola.TimestampOf(s.due()))
+		search.Schedule = &schedule
 	}
 	return search
 }
@@ -123,7 +123,7 @@ func hook(h func(string) error, name string) error {
 	return h(name)
 }
 
-// write writes a label.
+// write writes a label, as part of a bulk load if history is true.
 func (f *fakeStore) write(label cola.IndexRecord, history bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -178,12 +178,12 @@ func (f *fakeStore) update(uuid string, change func(*cola.SavedSearch)) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	s := f.searches[uuid]
-	plan := *s.search.Schedule
-	s.search.Schedule = &plan
+	schedule := *s.search.Schedule
+	s.search.Schedule = &schedule
 	change(&s.search)
-	plan.NextRunAt = cola.Opt[cola.Timestamp]{}
-	if plan.Active {
-		plan.NextRunAt = cola.Some(cola.TimestampOf(plan.Next(f.clock)))
+	schedule.NextRunAt = cola.Opt[cola.Timestamp]{}
+	if schedule.Active {
+		schedule.NextRunAt = cola.Some(cola.TimestampOf(schedule.Next(f.clock)))
 	}
 	s.claim, s.claimedUntil = s.claim+1, time.Time{}
 }
@@ -339,10 +339,10 @@ func (f *fakeStore) recordRun(r store.RunRecord) (o store.RunOutcome) {
 		}
 	}
 	if s.search.Schedule != nil {
-		plan := *s.search.Schedule
-		plan.LastRunAt = cola.Some(cola.TimestampOf(r.Mark.At))
-		plan.NextRunAt = cola.Opt[cola.Timestamp]{V: r.Next, OK: r.Next != 0}
-		s.search.Schedule = &plan
+		schedule := *s.search.Schedule
+		schedule.LastRunAt = cola.Some(cola.TimestampOf(r.Mark.At))
+		schedule.NextRunAt = cola.Opt[cola.Timestamp]{V: r.Next, OK: r.Next != 0}
+		s.search.Schedule = &schedule
 	}
 	s.requested, s.mark, s.claimedUntil, s.failures = time.Time{}, r.Mark, time.Time{}, 0
 	f.recorded = append(f.recorded, run)

@@ -21,7 +21,7 @@ type world struct {
 	*rapid.T
 	store    *fakeStore
 	searches int
-	inside   int // current ticks, nested
+	inside   int // number of ticks in progress, including nested ones
 	quiet    bool
 	changed  map[string]bool // searches whose filters were changed
 }
@@ -64,13 +64,13 @@ func (w *world) event() {
 	case 4:
 		w.change()
 	case 5:
-		w.pass(time.Duration(rapid.Int64Range(0, int64(100*time.Hour)).Draw(w.T, "passes")))
+		w.advance(time.Duration(rapid.Int64Range(0, int64(100*time.Hour)).Draw(w.T, "passes")))
 	case 6:
 		// Advance the clock to within 90 seconds of a due time, the maximum clock difference,
 		// occasionally after a long outage.
 		days := rapid.SampledFrom([]int{0, 1, 1, 1, 7, 100}).Draw(w.T, "days")
 		due := cola.Schedule{Cadence: cola.CadenceDaily}.Next(w.store.clock).AddDate(0, 0, days)
-		w.pass(due.Sub(w.store.clock) + time.Duration(rapid.IntRange(-90, 90).Draw(w.T, "about"))*time.Second)
+		w.advance(due.Sub(w.store.clock) + time.Duration(rapid.IntRange(-90, 90).Draw(w.T, "about"))*time.Second)
 	default:
 		w.tick()
 	}
@@ -92,12 +92,12 @@ func (w *world) during(when string) error {
 	case 1:
 		panic(killed{})
 	case 2:
-		w.pass(hold)
+		w.advance(hold)
 	}
 	return nil
 }
 
-func (w *world) pass(d time.Duration) { w.store.clock = w.store.clock.Add(d) }
+func (w *world) advance(d time.Duration) { w.store.clock = w.store.clock.Add(d) }
 
 // tick runs a tick of a process whose clock differs from the database's.
 func (w *world) tick() {
@@ -184,7 +184,7 @@ func (w *world) settle() {
 	for uuid := range w.store.searches {
 		w.store.update(uuid, func(s *cola.SavedSearch) { s.Schedule.Active = true })
 	}
-	w.pass(40 * 24 * time.Hour)
+	w.advance(40 * 24 * time.Hour)
 	w.tick()
 	for uuid, s := range w.store.searches {
 		if s.mark.Revision != w.store.revision || !s.claimedUntil.IsZero() {

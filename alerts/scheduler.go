@@ -58,7 +58,7 @@ func sleep(ctx context.Context, d time.Duration) bool {
 
 // Tick runs the saved searches that are due at now, until no unclaimed ones are left. A failing
 // search doesn't delay others. If the database is unavailable or the context ends, Tick releases
-// the claims of searches that were not recorded; the report covers the work done before. Calling
+// the claims of searches that were not recorded; the report covers the work done so far. Calling
 // Tick again is always safe.
 func (r *Runner) Tick(ctx context.Context, now time.Time) (Report, error) {
 	started := time.Now()
@@ -87,7 +87,7 @@ func (r *Runner) nextDue(ctx context.Context) (time.Time, error) {
 	return due, nil
 }
 
-// tick is one call of Tick.
+// tick is one call to Tick.
 type tick struct {
 	*Runner
 	now    time.Time
@@ -182,7 +182,7 @@ func (t *tick) ensureCandidates(ctx context.Context, d *store.DueSearch, claimed
 
 // errAhead is the error for a search whose mark is beyond the latest revision, which doesn't happen
 // in an intact database.
-var errAhead = errors.New("the search's position is ahead of the database's latest revision; the database may have been rolled back")
+var errAhead = errors.New("the search's watermark is ahead of the database's latest revision; the database may have been rolled back")
 
 // runOf computes the run of a search.
 func (t *tick) runOf(d *store.DueSearch) (r store.RunRecord, err error) {
@@ -208,25 +208,26 @@ func (t *tick) runOf(d *store.DueSearch) (r store.RunRecord, err error) {
 	return r, err
 }
 
-// isManual reports whether a run at now is manual: the search has no active schedule, or was due
-// before the next scheduled time. Only scheduled runs include labels in messages.
-func isManual(plan *cola.Schedule, now time.Time) bool {
-	if plan == nil || !plan.Active || !plan.NextRunAt.OK {
+// isManual reports whether a run at now is manual: the search has no active schedule, or none of
+// its scheduled times fell between its due time and now. Only scheduled runs include labels in
+// messages.
+func isManual(schedule *cola.Schedule, now time.Time) bool {
+	if schedule == nil || !schedule.Active || !schedule.NextRunAt.OK {
 		return true
 	}
-	due := plan.NextRunAt.V.Time()
-	scheduled := plan.Next(due.Add(-time.Microsecond)) // due itself, unless a manual run was requested earlier
+	due := schedule.NextRunAt.V.Time()
+	scheduled := schedule.Next(due.Add(-time.Microsecond)) // due itself, unless a manual run was requested earlier
 	return scheduled.IsZero() || scheduled.After(now)
 }
 
 // nextRun returns the time of the next run, zero if the search has no active schedule.
-func nextRun(plan *cola.Schedule, now time.Time) (cola.Timestamp, error) {
-	if plan == nil || !plan.Active {
+func nextRun(schedule *cola.Schedule, now time.Time) (cola.Timestamp, error) {
+	if schedule == nil || !schedule.Active {
 		return 0, nil
 	}
-	next := plan.Next(now)
+	next := schedule.Next(now)
 	if next.IsZero() {
-		return 0, fmt.Errorf("invalid schedule: %s on day %d", plan.Cadence, plan.Day)
+		return 0, fmt.Errorf("invalid schedule: %s on day %d", schedule.Cadence, schedule.Day)
 	}
 	return cola.TimestampOf(next), nil
 }

@@ -163,35 +163,35 @@ func TestRequestedRuns(t *testing.T) {
 	}
 }
 
-// TestIsManual checks that a run counts as scheduled only if a time of its schedule has passed.
+// TestIsManual checks that a run counts as scheduled only if one of its scheduled times has passed.
 func TestIsManual(t *testing.T) {
-	plan := func(p cola.Schedule, due time.Time) *cola.Schedule {
-		p.Active, p.NextRunAt = true, cola.Some(cola.TimestampOf(due))
-		return &p
+	scheduled := func(s cola.Schedule, due time.Time) *cola.Schedule {
+		s.Active, s.NextRunAt = true, cola.Some(cola.TimestampOf(due))
+		return &s
 	}
 	// November 9 is a Monday.
 	daily, weekly := cola.Schedule{Cadence: cola.CadenceDaily}, cola.Schedule{Cadence: cola.CadenceWeekly, Day: 1}
-	paused := plan(daily, at(11, 9, 6))
+	paused := scheduled(daily, at(11, 9, 6))
 	paused.Active = false
 	for _, tt := range []struct {
-		name string
-		plan *cola.Schedule
-		now  time.Time
-		want bool
+		name     string
+		schedule *cola.Schedule
+		now      time.Time
+		want     bool
 	}{
 		{"no schedule", nil, at(11, 9, 6), true},
 		{"a paused schedule", paused, at(11, 9, 7), true},
 		{"never due", &cola.Schedule{Cadence: cola.CadenceDaily, Active: true}, at(11, 9, 7), true},
-		{"on time", plan(daily, at(11, 9, 6)), at(11, 9, 6), false},
-		{"overdue", plan(daily, at(11, 9, 6)), at(11, 12, 23), false},
-		{"requested at noon", plan(daily, at(11, 9, 12)), at(11, 9, 13), true},
-		{"requested, a microsecond late", plan(daily, at(11, 9, 6).Add(time.Microsecond)), at(11, 9, 7), true},
-		{"requested before a scheduled time that has passed", plan(daily, at(11, 9, 5)), at(11, 9, 6), false},
-		{"weekly, on time", plan(weekly, at(11, 9, 6)), at(11, 9, 7), false},
-		{"weekly, on another day", plan(weekly, at(11, 10, 6)), at(11, 11, 6), true},
-		{"an unknown cadence", plan(cola.Schedule{Cadence: "hourly"}, at(11, 9, 6)), at(11, 9, 7), true},
+		{"on time", scheduled(daily, at(11, 9, 6)), at(11, 9, 6), false},
+		{"overdue", scheduled(daily, at(11, 9, 6)), at(11, 12, 23), false},
+		{"requested at noon", scheduled(daily, at(11, 9, 12)), at(11, 9, 13), true},
+		{"requested, a microsecond late", scheduled(daily, at(11, 9, 6).Add(time.Microsecond)), at(11, 9, 7), true},
+		{"requested before a scheduled time that has passed", scheduled(daily, at(11, 9, 5)), at(11, 9, 6), false},
+		{"weekly, on time", scheduled(weekly, at(11, 9, 6)), at(11, 9, 7), false},
+		{"weekly, on another day", scheduled(weekly, at(11, 10, 6)), at(11, 11, 6), true},
+		{"an unknown cadence", scheduled(cola.Schedule{Cadence: "hourly"}, at(11, 9, 6)), at(11, 9, 7), true},
 	} {
-		if got := isManual(tt.plan, tt.now); got != tt.want {
+		if got := isManual(tt.schedule, tt.now); got != tt.want {
 			t.Errorf("%s: isManual = %v, want %v", tt.name, got, tt.want)
 		}
 	}

@@ -156,8 +156,8 @@ func TestFailingSearches(t *testing.T) {
 			f := withSearches(6)
 			bad := f.searches["search 02"]
 			good := *bad
-			plan := *bad.search.Schedule
-			good.search.Schedule = &plan
+			schedule := *bad.search.Schedule
+			good.search.Schedule = &schedule
 			spoil(f, bad)
 			mark := bad.mark
 			var log bytes.Buffer

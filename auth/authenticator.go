@@ -25,7 +25,7 @@ type KeyFinder interface {
 type invalidCredential struct{ error }
 
 // Unwrap returns the public error.
-func (u invalidCredential) Unwrap() error { return u.error }
+func (c invalidCredential) Unwrap() error { return c.error }
 
 func invalidCredentialf(format string, args ...any) error {
 	return invalidCredential{unauthorized(format, args...)}
@@ -71,7 +71,7 @@ type identity struct {
 func New(keys KeyFinder, tokens *Tokens, events *security.Events) *Authenticator {
 	known, err := lru.New[store.KeyHash, identity](cachedKeys)
 	if err != nil {
-		panic(err) // only a size below one fails
+		panic(err) // fails only if the size is below one
 	}
 	return &Authenticator{keys: keys, tokens: tokens, events: events, known: known}
 }
@@ -89,15 +89,15 @@ func (a *Authenticator) Authenticate(ctx context.Context, h http.Header, ch cola
 	if err != nil {
 		return cola.Caller{}, err
 	}
-	caller, kind, err := a.prove(ctx, credential, bearer, ch)
+	caller, kind, err := a.verify(ctx, credential, bearer, ch)
 	if failed, ok := errors.AsType[invalidCredential](err); ok {
 		return cola.Caller{}, a.events.Failed(ctx, kind, failed.error)
 	}
 	return caller, err
 }
 
-// prove returns the caller that a credential belongs to, and the kind of the credential.
-func (a *Authenticator) prove(ctx context.Context, credential string, bearer bool, ch cola.Channel) (c cola.Caller, kind security.Secret, err error) {
+// verify returns the caller that a credential belongs to, and the kind of the credential.
+func (a *Authenticator) verify(ctx context.Context, credential string, bearer bool, ch cola.Channel) (c cola.Caller, kind security.Secret, err error) {
 	switch {
 	case strings.HasPrefix(credential, KeyPrefix):
 		c, err = a.keyHolder(ctx, credential, ch)

@@ -19,7 +19,7 @@ import (
 
 const ourURL = "https://cola.example.com"
 
-// browserStore is a BrowserStore in memory.
+// browserStore is an in-memory BrowserStore.
 type browserStore struct {
 	now cola.Clock
 
@@ -219,6 +219,7 @@ type browserFixture struct {
 	provider *provider
 	other    *provider
 	log      *lockedBuffer
+	keys     *keyring.Keyring // encrypts attempts, unless the test sets others
 }
 
 type lockedBuffer struct {
@@ -255,12 +256,12 @@ func sealer(keys *keyring.Keyring) Sealer { return keys.Box("sign-in attempt") }
 
 func newBrowserFixture(t testing.TB, change func(*browserFixture, *BrowserOptions)) *browserFixture {
 	t.Helper()
-	d := &browserFixture{clock: &fakeClock{at: time.Date(2024, 3, 1, 9, 0, 0, 0, time.UTC)}, log: &lockedBuffer{}}
+	d := &browserFixture{clock: &fakeClock{at: time.Date(2024, 3, 1, 9, 0, 0, 0, time.UTC)}, log: &lockedBuffer{}, keys: newKeys(t)}
 	d.store = newBrowserStore(d.clock.now)
 	d.provider, d.other = newProvider(t, ourIssuer, d.clock.now), newProvider(t, otherIssuer, d.clock.now)
 	d.provider.secret = "hush"
 	o := BrowserOptions{
-		Store: d.store, Attempts: sealer(newKeys(t)), PublicURL: ourURL, Now: d.clock.now, Client: &http.Client{Transport: providers{d.provider, d.other}},
+		Store: d.store, Attempts: sealer(d.keys), PublicURL: ourURL, Now: d.clock.now, Client: &http.Client{Transport: providers{d.provider, d.other}},
 		Logger: slog.New(slog.NewTextHandler(d.log, nil)),
 	}
 	if change != nil {

@@ -24,13 +24,13 @@ import (
 
 // Lifetimes of sign-ins and sessions.
 const (
-	// SignInFor is the absolute lifetime of a sign-in.
-	SignInFor = 14 * 24 * time.Hour
+	// SignInLifetime is the absolute lifetime of a sign-in.
+	SignInLifetime = 14 * 24 * time.Hour
 	// SignInIdle is how long a sign-in lasts without a request, give or take lastSeenEvery.
 	SignInIdle = 24 * time.Hour
-	// AttemptFor is how long a sign-in with an issuer may take, and how long the session of a
+	// AttemptLifetime is how long a sign-in with an issuer may take, and how long the session of a
 	// browser that is not signed in lasts.
-	AttemptFor = 10 * time.Minute
+	AttemptLifetime = 10 * time.Minute
 )
 
 // Paths of the dashboard, below the public URL.
@@ -191,7 +191,7 @@ func (b *Browsers) startSession(ctx context.Context, e newSignIn) error {
 	var created store.SignIn
 	if err := withStoreTimeout(ctx, "create sign-in", func(ctx context.Context) (err error) {
 		created, err = b.store.CreateSignIn(ctx, store.SignIn{
-			Account: e.account.ID, Via: e.via, Browser: displayBrowser(e.browser), ExpiresAt: b.now().Add(SignInFor),
+			Account: e.account.ID, Via: e.via, Browser: displayBrowser(e.browser), ExpiresAt: b.now().Add(SignInLifetime),
 		})
 		return err
 	}); err != nil {
@@ -250,16 +250,16 @@ func truncate(text string, maxBytes int) string {
 	return strings.ToValidUTF8(text[:maxBytes], "")
 }
 
-// FormFor is how long a single-use form can be submitted.
-const FormFor = 2 * time.Hour
+// FormLifetime is how long a single-use form can be submitted.
+const FormLifetime = 2 * time.Hour
 
-// OpenForm returns a token for a form that the signed-in account can submit once, within FormFor. A
-// later sign-in of the account can submit it too, in case the session ends in the meantime. OpenForm
-// fails with CodeUnavailable if the store does not respond.
+// OpenForm returns a token for a form that the signed-in account can submit once, within
+// FormLifetime. A later sign-in of the account can submit it too, in case the session ends in the
+// meantime. OpenForm fails with CodeUnavailable if the store does not respond.
 func (b *Browsers) OpenForm(ctx context.Context) (token string, err error) {
 	token = rand.Text()
 	err = withStoreTimeout(ctx, "open form", func(ctx context.Context) error {
-		return b.store.SaveSession(ctx, formName(ctx, b, token), nil, b.now().Add(FormFor))
+		return b.store.SaveSession(ctx, formName(ctx, b, token), nil, b.now().Add(FormLifetime))
 	})
 	return token, err
 }

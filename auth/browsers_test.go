@@ -155,7 +155,7 @@ func TestSignInExpiry(t *testing.T) {
 		}
 		b.clock.advance(time.Second)
 		if c.every == 0 {
-			b.clock.advance(24 * time.Hour) // since the request just now
+			b.clock.advance(24 * time.Hour) // b.caller() above counted as activity
 		}
 		if _, ok := callerOf(b); ok {
 			t.Errorf("%s: still signed in", c.name)
@@ -302,7 +302,7 @@ func TestForms(t *testing.T) {
 		t.Error("form opened before sign-out: want exactly one submission from the next session")
 	}
 	late := open(ann)
-	d.clock.advance(FormFor)
+	d.clock.advance(FormLifetime)
 	if take(ann, late) {
 		t.Error("TakeForm accepted an expired form")
 	}

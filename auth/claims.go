@@ -162,7 +162,7 @@ func readTokenClaims(payload []byte, typed bool, ours names, now time.Time) (c t
 // to a client's key, which this service does not check.
 //
 // The type at+jwt in the header is reserved for access tokens (RFC 9068), but many issuers omit it.
-// Without it, the token needs a scope and must not have claims of ID tokens.
+// Without it, the token needs a scope claim and must not have claims that only ID tokens have.
 func (o claims) checkUse(typed bool) error {
 	if o.has("cnf") {
 		return unauthorized("The access token is bound to a client key (cnf: DPoP or mutual TLS), which this service " +

@@ -171,7 +171,7 @@ type cachedDocument[T any] struct {
 
 	mu        sync.Mutex
 	current   *documentVersion[T] // nil before the first fetch
-	lastFetch time.Time           // start of the last fetch
+	lastFetch time.Time           // start of the last fetch, or its end if it failed
 	failing   bool                // the last fetch failed
 	running   *pendingFetch[T]    // nil if no fetch is running
 }
@@ -194,15 +194,15 @@ type pendingFetch[T any] struct {
 var errFetchedRecently = errors.New("the issuer was contacted too recently")
 
 // get returns the document. It waits only if there is no usable version.
-func (p *cachedDocument[T]) get(ctx context.Context) (*documentVersion[T], error) {
-	p.mu.Lock()
-	e := p.usable()
-	if e != nil && p.now().Sub(e.at) < refreshAfter {
-		p.mu.Unlock()
+func (d *cachedDocument[T]) get(ctx context.Context) (*documentVersion[T], error) {
+	d.mu.Lock()
+	e := d.usable()
+	if e != nil && d.now().Sub(e.at) < refreshAfter {
+		d.mu.Unlock()
 		return e, nil
 	}
-	f := p.fetch()
-	p.mu.Unlock()
+	f := d.fetch()
+	d.mu.Unlock()
 	if e != nil {
 		return e, nil
 	}
@@ -210,15 +210,15 @@ func (p *cachedDocument[T]) get(ctx context.Context) (*documentVersion[T], error
 }
 
 // fetchNewer returns a version that was fetched after old, or old if it was fetched too recently.
-func (p *cachedDocument[T]) fetchNewer(ctx context.Context, old *documentVersion[T]) (*documentVersion[T], error) {
-	p.mu.Lock()
-	e, failing := p.usable(), p.failing
+func (d *cachedDocument[T]) fetchNewer(ctx context.Context, old *documentVersion[T]) (*documentVersion[T], error) {
+	d.mu.Lock()
+	e, failing := d.usable(), d.failing
 	if e != nil && e != old {
-		p.mu.Unlock()
+		d.mu.Unlock()
 		return e, nil
 	}
-	f := p.fetch()
-	p.mu.Unlock()
+	f := d.fetch()
+	d.mu.Unlock()
 	if f == nil && !failing {
 		return old, nil
 	}
@@ -226,18 +226,18 @@ func (p *cachedDocument[T]) fetchNewer(ctx context.Context, old *documentVersion
 }
 
 // refresh fetches the document now.
-func (p *cachedDocument[T]) refresh(ctx context.Context) (*documentVersion[T], error) {
-	p.mu.Lock()
-	f := p.startFetch()
-	p.mu.Unlock()
+func (d *cachedDocument[T]) refresh(ctx context.Context) (*documentVersion[T], error) {
+	d.mu.Lock()
+	f := d.startFetch()
+	d.mu.Unlock()
 	return f.wait(ctx)
 }
 
 // retryAfter returns how long to wait until the issuer may be contacted again.
-func (p *cachedDocument[T]) retryAfter() time.Duration {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return max(p.fetchInterval()-p.now().Sub(p.lastFetch), time.Second)
+func (d *cachedDocument[T]) retryAfter() time.Duration {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return max(d.fetchInterval()-d.now().Sub(d.lastFetch), time.Second)
 }
 
 // wait returns the result of a fetch. It fails with errFetchedRecently if f is nil.
@@ -253,17 +253,17 @@ func (f *pendingFetch[T]) wait(ctx context.Context) (*documentVersion[T], error)
 	}
 }
 
-// usable returns the version that may be used, or nil. The caller holds the lock, as for the
-// methods below.
-func (p *cachedDocument[T]) usable() *documentVersion[T] {
-	if p.current == nil || p.now().Sub(p.current.at) >= maxDocumentAge {
+// usable returns the version that may be used, or nil. The caller must hold d.mu, as for
+// fetchInterval, fetch and startFetch.
+func (d *cachedDocument[T]) usable() *documentVersion[T] {
+	if d.current == nil || d.now().Sub(d.current.at) >= maxDocumentAge {
 		return nil
 	}
-	return p.current
+	return d.current
 }
 
-func (p *cachedDocument[T]) fetchInterval() time.Duration {
-	if p.usable() == nil {
+func (d *cachedDocument[T]) fetchInterval() time.Duration {
+	if d.usable() == nil {
 		return retryInterval
 	}
 	return minFetchInterval
@@ -271,46 +271,46 @@ func (p *cachedDocument[T]) fetchInterval() time.Duration {
 
 // fetch returns the running fetch, or starts one unless the last one was too recent: then it
 // returns nil.
-func (p *cachedDocument[T]) fetch() *pendingFetch[T] {
-	if p.running == nil && !p.lastFetch.IsZero() && p.now().Sub(p.lastFetch) < p.fetchInterval() {
+func (d *cachedDocument[T]) fetch() *pendingFetch[T] {
+	if d.running == nil && !d.lastFetch.IsZero() && d.now().Sub(d.lastFetch) < d.fetchInterval() {
 		return nil
 	}
-	return p.startFetch()
+	return d.startFetch()
 }
 
 // startFetch returns the running fetch, or starts one. It continues after its callers have left,
 // for at most requestTimeout.
-func (p *cachedDocument[T]) startFetch() *pendingFetch[T] {
-	if p.running != nil {
-		return p.running
+func (d *cachedDocument[T]) startFetch() *pendingFetch[T] {
+	if d.running != nil {
+		return d.running
 	}
-	f := &pendingFetch[T]{done: make(chan struct{}), at: p.now()}
-	p.running, p.lastFetch = f, f.at
+	f := &pendingFetch[T]{done: make(chan struct{}), at: d.now()}
+	d.running, d.lastFetch = f, f.at
 	go func() {
 		ctx, cancel := context.WithTimeout(context.Background(), requestTimeout)
 		defer cancel()
-		value, err := p.load(ctx)
-		p.finishFetch(f, value, err)
+		value, err := d.load(ctx)
+		d.finishFetch(f, value, err)
 	}()
 	return f
 }
 
-func (p *cachedDocument[T]) finishFetch(f *pendingFetch[T], value T, err error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
+func (d *cachedDocument[T]) finishFetch(f *pendingFetch[T], value T, err error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	defer close(f.done)
 	f.err = err
 	if err == nil {
 		f.version = &documentVersion[T]{value, f.at}
-		p.current = f.version
+		d.current = f.version
 	} else {
-		p.lastFetch = p.now() // the pause starts after a slow failure
+		d.lastFetch = d.now() // after a failure, the interval counts from the end of the fetch
 	}
 	switch {
 	case err != nil:
-		p.log.Warn("could not fetch issuer "+p.name, "issuer", p.issuer, "error", err, "known", p.usable() != nil)
-	case p.failing:
-		p.log.Info("fetched issuer "+p.name+" again after failures", "issuer", p.issuer)
+		d.log.Warn("could not fetch issuer "+d.name, "issuer", d.issuer, "error", err, "known", d.usable() != nil)
+	case d.failing:
+		d.log.Info("fetched issuer "+d.name+" again after failures", "issuer", d.issuer)
 	}
-	p.failing, p.running = err != nil, nil
+	d.failing, d.running = err != nil, nil
 }

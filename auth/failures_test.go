@@ -13,7 +13,7 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// limited returns the context of a request from an address that exceeded the limit of invalid keys.
+// limited returns the context of a request from an address that exceeded the limit on invalid keys.
 func limited(t *testing.T, events *security.Events) context.Context {
 	t.Helper()
 	ctx := cola.WithClient(t.Context(), netip.MustParseAddr("203.0.113.7"))
@@ -41,19 +41,19 @@ func TestLimitedAddress(t *testing.T) {
 		header http.Header
 		want   cola.Code
 	}{
-		"no credential":        {nil, cola.CodeUnauthorized},
-		"another scheme":       {http.Header{"Authorization": {"Basic YTpi"}}, cola.CodeUnauthorized},
-		"valid key":            {http.Header{"X-Api-Key": {valid.Reveal()}}, ""},
-		"valid token":          {http.Header{"Authorization": {"Bearer " + b.token()}}, ""},
-		"expired token":        {http.Header{"Authorization": {"Bearer " + b.token(claim("exp", time.Now().Add(-time.Hour).Unix()))}}, cola.CodeUnauthorized},
-		"token of another app": {http.Header{"Authorization": {"Bearer " + b.token(claim("client_id", "new"))}}, cola.CodeUnauthorized},
-		"unknown key":          {http.Header{"X-Api-Key": {NewSecret().Reveal()}}, cola.CodeQuotaExceeded},
-		"mistyped key":         {http.Header{"X-Api-Key": {valid.Reveal() + "x"}}, cola.CodeQuotaExceeded},
-		"malformed key":        {http.Header{"X-Api-Key": {"letmein"}}, cola.CodeQuotaExceeded},
-		"malformed token":      {http.Header{"Authorization": {"Bearer a.b.c"}}, cola.CodeQuotaExceeded},
-		"forged token":         {http.Header{"Authorization": {"Bearer " + other.sign(b.header(nil), b.claims(nil))}}, cola.CodeQuotaExceeded},
-		"unknown issuer":       {http.Header{"Authorization": {"Bearer " + b.token(claim("iss", "https://evil.example"))}}, cola.CodeQuotaExceeded},
-		"duplicate claims":     {http.Header{"Authorization": {"Bearer " + b.key.sign(b.header(nil), `{"a":1`+strings.Repeat(`,"a":1`, 1_500)+`}`)}}, cola.CodeQuotaExceeded},
+		"no credential":         {nil, cola.CodeUnauthorized},
+		"another scheme":        {http.Header{"Authorization": {"Basic YTpi"}}, cola.CodeUnauthorized},
+		"valid key":             {http.Header{"X-Api-Key": {valid.Reveal()}}, ""},
+		"valid token":           {http.Header{"Authorization": {"Bearer " + b.token()}}, ""},
+		"expired token":         {http.Header{"Authorization": {"Bearer " + b.token(claim("exp", time.Now().Add(-time.Hour).Unix()))}}, cola.CodeUnauthorized},
+		"token for another app": {http.Header{"Authorization": {"Bearer " + b.token(claim("client_id", "new"))}}, cola.CodeUnauthorized},
+		"unknown key":           {http.Header{"X-Api-Key": {NewSecret().Reveal()}}, cola.CodeQuotaExceeded},
+		"mistyped key":          {http.Header{"X-Api-Key": {valid.Reveal() + "x"}}, cola.CodeQuotaExceeded},
+		"malformed key":         {http.Header{"X-Api-Key": {"letmein"}}, cola.CodeQuotaExceeded},
+		"malformed token":       {http.Header{"Authorization": {"Bearer a.b.c"}}, cola.CodeQuotaExceeded},
+		"forged token":          {http.Header{"Authorization": {"Bearer " + other.sign(b.header(nil), b.claims(nil))}}, cola.CodeQuotaExceeded},
+		"unknown issuer":        {http.Header{"Authorization": {"Bearer " + b.token(claim("iss", "https://evil.example"))}}, cola.CodeQuotaExceeded},
+		"duplicate claims":      {http.Header{"Authorization": {"Bearer " + b.key.sign(b.header(nil), `{"a":1`+strings.Repeat(`,"a":1`, 1_500)+`}`)}}, cola.CodeQuotaExceeded},
 	} {
 		if _, err := a.Authenticate(ctx, tt.header, cola.ChannelREST); cola.CodeOf(err) != tt.want {
 			t.Errorf("%s: error = %v, want code %q", name, err, tt.want)

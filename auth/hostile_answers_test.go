@@ -21,7 +21,7 @@ type hostileCase struct {
 	name     string
 	setup    func(*browserFixture)                               // before the sign-in starts
 	query    func(d *browserFixture, good url.Values) url.Values // of the callback
-	later    func(d *browserFixture, b *browser)                 // after the callback
+	later    func(d *browserFixture, b *browser)                 // after the person approves, before the callback
 	code     cola.Code                                           // default: CodeUnauthorized
 	reusable bool                                                // the attempt can still be finished
 }
@@ -109,7 +109,8 @@ func hostileTokens(t *testing.T) []hostileCase {
 	}
 }
 
-// hostileServices returns cases in which an endpoint of the issuer or the store fails.
+// hostileServices returns cases in which the store fails, or an endpoint of the issuer fails or
+// returns invalid data.
 func hostileServices() []hostileCase {
 	return []hostileCase{
 		{name: "user info of another subject", setup: configure(func(p *provider) {

@@ -82,7 +82,7 @@ func (i *signInIssuer) readPerson(payload []byte, nonce string) (who person, err
 func (i *signInIssuer) checkTimes(o claims, now time.Time) error {
 	expires, ok, err := o.timestamp("exp")
 	if err != nil || !ok {
-		return i.untrusted("its ID token has no expiry")
+		return i.untrusted("its ID token has no valid expiry")
 	}
 	if !now.Before(expires.Add(leeway)) {
 		return i.untrusted("its ID token has already expired; the sign-in service's clock may be slow, or ours fast")

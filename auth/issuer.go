@@ -12,7 +12,7 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// issuer verifies tokens of one issuer with the keys that it publishes.
+// issuer verifies tokens from one issuer with the keys that it publishes.
 //
 // go-oidc parses and verifies the tokens, but its RemoteKeySet is not used, because it:
 //
@@ -42,14 +42,14 @@ func newIssuer(url string, client *http.Client, now cola.Clock, log *slog.Logger
 // error, with CodeUnauthorized, with CodeUnavailable if the keys have to be fetched and can't be,
 // or with the context's error. An unknown key causes at most one fetch in 30 seconds.
 func (i *issuer) verify(ctx context.Context, t accessToken, read func(payload []byte) error) error {
-	proof := &singleTokenKeySet{issuer: i, token: t, read: read}
-	_, err := oidc.NewVerifier(i.url, proof, &oidc.Config{
+	keys := &singleTokenKeySet{issuer: i, token: t, read: read}
+	_, err := oidc.NewVerifier(i.url, keys, &oidc.Config{
 		SupportedSigningAlgs: []string{string(t.alg)},
 		SkipClientIDCheck:    true, SkipExpiryCheck: true, // readTokenClaims checks audience and times by exact claim names
 	}).Verify(ctx, t.raw)
 	switch {
-	case proof.err != nil:
-		return proof.err
+	case keys.err != nil:
+		return keys.err
 	case err != nil: // its message may contain parts of the token
 		return unauthorized("The access token's header or payload cannot be read.")
 	}
@@ -66,16 +66,16 @@ type singleTokenKeySet struct {
 }
 
 // VerifySignature implements oidc.KeySet.
-func (p *singleTokenKeySet) VerifySignature(ctx context.Context, _ string) ([]byte, error) {
-	payload, err := p.issuer.prove(ctx, p.token)
+func (s *singleTokenKeySet) VerifySignature(ctx context.Context, _ string) ([]byte, error) {
+	payload, err := s.issuer.verifySignature(ctx, s.token)
 	if err == nil {
-		err = p.read(payload)
+		err = s.read(payload)
 	}
-	p.err = err
+	s.err = err
 	return payload, err
 }
 
-func (i *issuer) prove(ctx context.Context, t accessToken) ([]byte, error) {
+func (i *issuer) verifySignature(ctx context.Context, t accessToken) ([]byte, error) {
 	set, err := i.keys.get(ctx)
 	if err != nil {
 		return nil, i.unavailable(ctx)

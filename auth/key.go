@@ -1,4 +1,4 @@
-// Package auth authenticates requests: it turns API keys, access tokens of configured issuers and
+// Package auth authenticates requests: it turns API keys, access tokens from configured issuers and
 // browser sessions into a cola.Caller.
 //
 // The ledger checks every credential again in the transaction that charges the request. So although

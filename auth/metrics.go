@@ -51,7 +51,7 @@ func newTokenMetrics(r prometheus.Registerer) *tokenMetrics {
 	return m
 }
 
-// checked counts a token, unless its caller left before the response.
+// checked counts a token check by its result.
 func (m *tokenMetrics) checked(result string, err error) {
 	m.checks.WithLabelValues(resultOf(err, result)).Inc()
 }
@@ -99,12 +99,12 @@ func resultOf(err error, accepted string) string {
 }
 
 const (
-	loggedEvery = time.Minute // between lines of a kind
+	loggedEvery = time.Minute // minimum time between lines of the same kind
 	loggedKinds = 1_000       // kinds remembered
 )
 
 // rateLimitedLog logs at most one warning of each kind a minute, for events that strangers can
-// cause. The next warning has the number of omitted ones. It is safe for concurrent use.
+// cause. The next warning includes the number omitted. It is safe for concurrent use.
 type rateLimitedLog struct {
 	log *slog.Logger
 	now cola.Clock
@@ -121,7 +121,7 @@ type loggedKind struct {
 func newRateLimitedLog(log *slog.Logger, now cola.Clock) *rateLimitedLog {
 	kinds, err := lru.New[string, loggedKind](loggedKinds)
 	if err != nil {
-		panic(err) // only a size below one fails
+		panic(err) // fails only if the size is below one
 	}
 	return &rateLimitedLog{log: log, now: now, kinds: kinds}
 }

@@ -86,7 +86,7 @@ func TestDuplicateAccounts(t *testing.T) {
 				t.Fatal(err)
 			}
 			if got := strings.Count(log.String(), "account add-identity"); got != want {
-				t.Errorf("token of %s: %d log lines, want %d: %s", subject, got, want, log.String())
+				t.Errorf("token for %s: %d log lines, want %d: %s", subject, got, want, log.String())
 			}
 		}
 		expect("ann", false, 0)

@@ -111,7 +111,7 @@ func (b *Browsers) saveSession(ctx context.Context, s *session) (*http.Cookie, e
 		token = newSecretText()
 	}
 	s.data.Seen = b.now()
-	lifetime := AttemptFor
+	lifetime := AttemptLifetime
 	if s.data.SignIn != nil {
 		lifetime = s.data.SignIn.Until.Sub(s.data.Seen)
 	}
@@ -225,19 +225,19 @@ func unseal(token string, sealed []byte) (data []byte, ok bool) {
 }
 
 // sessionCipher returns AES-256-GCM under the key of a token. Each encryption has a random nonce; a
-// key encrypts at most a few hundred times a day.
+// key usually encrypts at most once a minute, far below the limit for random nonces.
 func sessionCipher(token string) cipher.AEAD {
 	key, err := hkdf.Key(sha256.New, []byte(token), nil, "colaregistry session", 32)
 	if err != nil {
-		panic(err) // only a longer key fails
+		panic(err) // fails only if the requested key is too long
 	}
 	block, err := aes.NewCipher(key)
 	if err != nil {
-		panic(err) // only a key of another length fails
+		panic(err) // fails only for an invalid key length
 	}
 	aead, err := cipher.NewGCMWithRandomNonce(block)
 	if err != nil {
-		panic(err) // only another cipher fails
+		panic(err) // fails only for a cipher other than AES
 	}
 	return aead
 }

@@ -244,26 +244,29 @@ func TestDisconnect(t *testing.T) {
 	})
 }
 
-// TestUnreadableSessions checks that a corrupt session, or one from another version, signs in no
-// account and is not an error for the visitor.
+// TestUnreadableSessions checks that a corrupt session, or one from another version, signs no one
+// in and causes no error for the visitor.
 func TestUnreadableSessions(t *testing.T) {
-	for _, data := range []string{"", "\x00\xff", "[]", `{"sign_in":"x"}`, `{"sign_in":{"id":1,"account":2}}`, `{"attempts":[{}]}`,
-		`{"attempts":[{"until":"2030-01-01T00:00:00Z","issuer":"` + ourIssuer + `"}]}`} {
-		d := newBrowserFixture(t, nil)
-		b := d.browser()
-		b.signIn(t, "ann")
-		d.store.set(func(s *browserStore) {
-			for name, row := range s.sessions {
-				s.sessions[name] = sessionRow{[]byte(data), row.until}
+	unencrypted := func(_ string, data []byte) []byte { return data }
+	for _, encrypt := range []func(token string, data []byte) []byte{seal, unencrypted} {
+		for _, data := range []string{"", "\x00\xff", "[]", `{"sign_in":"x"}`, `{"sign_in":{"id":1,"account":2}}`, `{"attempts":[{}]}`,
+			`{"attempts":[{"until":"2030-01-01T00:00:00Z","issuer":"` + ourIssuer + `"}]}`} {
+			d := newBrowserFixture(t, nil)
+			b := d.browser()
+			b.signIn(t, "ann")
+			d.store.set(func(s *browserStore) {
+				row := s.sessions[sessionName(b.cookie())]
+				row.data = encrypt(b.cookie(), []byte(data))
+				s.sessions[sessionName(b.cookie())] = row
+			})
+			if c, ok := callerOf(b); ok {
+				t.Errorf("%q: signed in as %+v", data, c)
 			}
-		})
-		if c, ok := callerOf(b); ok {
-			t.Errorf("%q: signed in as %+v", data, c)
+			if _, err := b.finish(url.Values{"state": {""}, "code": {"x"}}); err == nil || !strings.Contains(err.Error(), "another browser") {
+				t.Errorf("%q: Finish with an empty state: %v", data, err)
+			}
+			b.signIn(t, "ann")
 		}
-		if _, err := b.finish(url.Values{"state": {""}, "code": {"x"}}); err == nil || !strings.Contains(err.Error(), "another browser") {
-			t.Errorf("%q: Finish with an empty state: %v", data, err)
-		}
-		b.signIn(t, "ann")
 	}
 }
 
@@ -305,7 +308,7 @@ func TestConcurrentTabs(t *testing.T) {
 	}
 }
 
-// TestRequestOfEndedSession checks that a request of an ended session neither restores it nor
+// TestRequestOfEndedSession checks that a request from an ended session neither restores it nor
 // removes its replacement.
 func TestRequestOfEndedSession(t *testing.T) {
 	for name, meanwhile := range map[string]func(*browser){

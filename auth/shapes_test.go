@@ -106,7 +106,7 @@ func shapesTyped() []shape {
 	}
 }
 
-// TestVendorTokens checks that the access tokens of real issuers are accepted and understood.
+// TestVendorTokens checks that access tokens from real issuers are accepted and understood.
 func TestVendorTokens(t *testing.T) {
 	for _, tt := range append(shapesJWT(), shapesTyped()...) {
 		t.Run(tt.name, func(t *testing.T) {

@@ -20,10 +20,10 @@ import (
 // maxCode is the maximum length of a code in bytes.
 const maxCode = 4 << 10
 
-// Begin starts a sign-in with the issuer that has the given key, and returns the URL to redirect the
-// browser to. A cookie stores the attempt for AttemptFor; tabs have separate attempts. Finish later
-// returns returnTo, with its query, if it is a local path. Begin fails with CodeValidation for an
-// unknown key, and with CodeUnavailable if the issuer does not respond.
+// Begin starts a sign-in with the issuer that has the given key, and returns the URL to redirect
+// the browser to. A cookie stores the attempt for AttemptLifetime; tabs have separate attempts.
+// Finish later returns returnTo, with its query, if it is a local path. Begin fails with
+// CodeValidation for an unknown key, and with CodeUnavailable if the issuer does not respond.
 func (b *Browsers) Begin(ctx context.Context, issuerKey, returnTo string) (redirect string, err error) {
 	s := sessionOf(ctx)
 	at := slices.IndexFunc(b.issuers, func(i *signInIssuer) bool { return i.key == issuerKey })
@@ -38,17 +38,18 @@ func (b *Browsers) Begin(ctx context.Context, issuerKey, returnTo string) (redir
 	}
 	a := attempt{
 		State: newSecretText(), Nonce: newSecretText(), Verifier: oauth2.GenerateVerifier(), Issuer: issuer.URL,
-		ReturnTo: localPage(returnTo), Until: b.now().Add(AttemptFor),
+		ReturnTo: localPage(returnTo), Until: b.now().Add(AttemptLifetime),
 	}
 	s.cookies = append(s.cookies, b.attempts.start(s.sent, a)...)
 	return endpoints.oauth.AuthCodeURL(a.State, oidc.Nonce(a.Nonce), oauth2.S256ChallengeOption(a.Verifier)), nil
 }
 
-// Finish signs in the person whom an issuer redirected back with this query, and returns the page to
-// continue on; browser is the User-Agent. It fails with CodeUnauthorized and the reason, or with
+// Finish signs in the person whom an issuer redirected back with this query, and returns the page
+// to continue on; browser is the User-Agent. It fails with CodeUnauthorized and the reason, or with
 // CodeUnavailable if the issuer or the store does not respond. Either way the attempt is over; a
-// failed attempt does not end an existing sign-in. The exception is an attempt that must wait for
-// the issuer: it fails with CodeQuotaExceeded or CodeUnavailable, and the same query can be retried.
+// failed attempt does not end an existing sign-in. The exception is an attempt that exceeds a limit
+// on code exchanges: it fails with CodeQuotaExceeded or CodeUnavailable, and the same query can be
+// retried.
 func (b *Browsers) Finish(ctx context.Context, query url.Values, browser string) (returnTo string, err error) {
 	defer func() { b.counts.WithLabelValues(byIssuer, resultOf(err, resultAccepted)).Inc() }()
 	s := sessionOf(ctx)
@@ -68,7 +69,7 @@ func (b *Browsers) Finish(ctx context.Context, query url.Values, browser string)
 	done, err := issuer.limit.begin(ctx, a.State)
 	switch {
 	case errors.Is(err, errNoAttempt):
-		return "", overAttempt()
+		return "", attemptOver()
 	case errors.Is(err, errTooManyExchanges):
 		s.cookies = cookies
 		return "", issuer.busy()
@@ -95,7 +96,7 @@ func (b *Browsers) Finish(ctx context.Context, query url.Values, browser string)
 	})
 }
 
-// attempt returns the attempt of the issuer's response, and deletes its cookie.
+// attempt returns the attempt that an issuer's response belongs to, and deletes its cookie.
 func (b *Browsers) attempt(s *session, query url.Values) (attempt, *signInIssuer, error) {
 	a, removal, err := b.attempts.find(s.sent, single(query, "state"))
 	if removal != nil {
@@ -106,7 +107,7 @@ func (b *Browsers) attempt(s *session, query url.Values) (attempt, *signInIssuer
 			"--secret-key-file", "error", err)
 	}
 	if err != nil {
-		return attempt{}, nil, overAttempt()
+		return attempt{}, nil, attemptOver()
 	}
 	at := slices.IndexFunc(b.issuers, func(i *signInIssuer) bool { return i.URL == a.Issuer })
 	if at < 0 {
@@ -116,7 +117,7 @@ func (b *Browsers) attempt(s *session, query url.Values) (attempt, *signInIssuer
 	return a, b.issuers[at], nil
 }
 
-func overAttempt() error {
+func attemptOver() error {
 	return unauthorized("This sign-in took too long, is already complete, or was started in another browser. " +
 		"Start again on the sign-in page.")
 }
@@ -129,23 +130,23 @@ func single(query url.Values, name string) string {
 	return query[name][0]
 }
 
-// code returns the code in a response of the issuer.
+// code returns the code in a response from the issuer.
 func (i *signInIssuer) code(query url.Values, sendsIssuer bool) (string, error) {
-	// A code of another issuer must not be sent to this one (RFC 9207).
+	// A code from another issuer must not be sent to this one (RFC 9207).
 	if iss := query["iss"]; (len(iss) > 0 || sendsIssuer) && (len(iss) != 1 || iss[0] != i.URL) {
-		return "", i.untrusted("the response names another issuer")
+		return "", i.untrusted("the response does not name this issuer")
 	}
 	if len(query["error"]) > 0 {
 		return "", i.refused(single(query, "error"))
 	}
 	code := single(query, "code")
 	if code == "" || len(code) > maxCode {
-		return "", i.untrusted("the response has no code")
+		return "", i.untrusted("the response has no valid code")
 	}
 	return code, nil
 }
 
-// refused returns the error for an error response of the issuer. It displays only known errors.
+// refused returns the error for an error response from the issuer. It displays only known errors.
 func (i *signInIssuer) refused(reason string) error {
 	switch reason {
 	case "access_denied":
@@ -158,7 +159,8 @@ func (i *signInIssuer) refused(reason string) error {
 	return i.unavailable()
 }
 
-// untrusted returns the error for a response of the issuer that fails a check. reason is a phrase.
+// untrusted returns the error for a response from the issuer that fails a check. reason is a
+// phrase.
 func (i *signInIssuer) untrusted(reason string) error {
 	const message = "issuer response failed a check"
 	i.throttledLog.warn(message+reason, message, "issuer", i.URL, "reason", reason)
@@ -187,8 +189,9 @@ func (i *signInIssuer) redeem(
 	return who, err
 }
 
-// notRedeemed returns the error for a code that the issuer rejected. It displays and logs only the
-// issuer's error code, because the rest may contain anything.
+// notRedeemed returns the error for a failed code exchange: the issuer rejected the code or did not
+// respond. From the issuer's response it displays and logs only the status and the error code,
+// because the rest may contain anything.
 func (i *signInIssuer) notRedeemed(err error) error {
 	var response *oauth2.RetrieveError
 	if !errors.As(err, &response) {
@@ -225,7 +228,8 @@ const maxReturnTo = 1_000
 // the home page. Browsers interpret a backslash as a slash, skip tabs and line breaks, and interpret
 // two slashes as the start of a host, so it rejects all of these, encoded or not.
 func localPage(address string) string {
-	if len(address) > maxReturnTo || !strings.HasPrefix(address, "/") || strings.HasPrefix(address, "//") || strings.ContainsFunc(address, needsEncoding) {
+	if len(address) > maxReturnTo || !strings.HasPrefix(address, "/") || strings.HasPrefix(address, "//") ||
+		strings.ContainsFunc(address, needsEncoding) {
 		return homePath
 	}
 	u, err := url.Parse(address)
@@ -233,17 +237,19 @@ func localPage(address string) string {
 		return homePath
 	}
 	whole := u.Path + "/" // decoded
-	if strings.Contains(u.Path, "//") || strings.ContainsFunc(u.Path, isControl) || strings.Contains(whole, "/./") || strings.Contains(whole, "/../") {
+	if strings.Contains(u.Path, "//") || strings.ContainsFunc(u.Path, isForbiddenInPath) ||
+		strings.Contains(whole, "/./") || strings.Contains(whole, "/../") {
 		return homePath
 	}
 	return address
 }
 
-// LocalPage returns the page that a sign-in returns to for an address from a browser.
+// LocalPage returns address if it is a page of this service that a sign-in may return to, otherwise
+// the home page.
 func LocalPage(address string) string { return localPage(address) }
 
 // needsEncoding reports whether a character must be encoded in an address.
 func needsEncoding(r rune) bool { return r <= ' ' || r >= 0x7f || r == '\\' }
 
-// isControl reports whether a character is not allowed in a path, even encoded.
-func isControl(r rune) bool { return r < ' ' || r == 0x7f || r == '\\' }
+// isForbiddenInPath reports whether a character is not allowed in a path, even encoded.
+func isForbiddenInPath(r rune) bool { return r < ' ' || r == 0x7f || r == '\\' }

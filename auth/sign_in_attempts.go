@@ -23,7 +23,7 @@ import (
 )
 
 const (
-	// maxAttempts limits a browser's concurrent attempts, in as many tabs.
+	// maxAttempts limits a browser's concurrent attempts, one per tab.
 	maxAttempts = 5
 	// maxAttemptBytes limits the total size of their cookies. Proxies commonly accept 8 KiB of
 	// cookies.
@@ -44,8 +44,9 @@ type attempt struct {
 	Until    time.Time `json:"until"`
 }
 
-// Sealer encrypts data under keys that all processes share, and decrypts it. Both calls need the
-// same bound data. Open fails with an error that wraps keyring.ErrUnknownKey if it lacks the key.
+// Sealer encrypts data under keys that all processes share, and decrypts it. Open needs the same
+// bound (additional authenticated) data as Seal. Open fails with an error that wraps
+// keyring.ErrUnknownKey if it lacks the key.
 type Sealer interface {
 	Seal(secret, bound []byte) []byte
 	Open(sealed, bound []byte) ([]byte, error)
@@ -54,7 +55,8 @@ type Sealer interface {
 // attempts stores each attempt in a cookie of its browser, encrypted under a key that all processes
 // share. The server keeps no state, so strangers who start sign-ins use up neither storage nor a
 // shared limit. The callback deletes the cookie. A copy of the cookie is useless: each process
-// exchanges an attempt once (see codeExchanges), and the issuer accepts the matching code only once.
+// exchanges at most one code per attempt (see codeExchanges), and the issuer accepts the matching
+// code only once.
 type attempts struct {
 	box   Sealer
 	https bool
@@ -82,15 +84,15 @@ func (k attempts) seal(a attempt) *http.Cookie {
 	}
 	name := k.name(a.State)
 	value := base64.RawURLEncoding.EncodeToString(k.box.Seal(content, []byte(name)))
-	return newCookie(name, value, AttemptFor, k.https)
+	return newCookie(name, value, AttemptLifetime, k.https)
 }
 
 // errNoAttempt means that a cookie contains no attempt, or an expired one.
 var errNoAttempt = errors.New("no current sign-in attempt")
 
 // open returns the attempt in a cookie. It fails with errNoAttempt or keyring.ErrUnknownKey. An
-// attempt that lasts longer than AttemptFor was sealed before the clock was set back, and counts as
-// expired.
+// attempt that lasts longer than AttemptLifetime was sealed before the clock was set back, and
+// counts as expired.
 func (k attempts) open(c *http.Cookie) (a attempt, err error) {
 	sealed, err := base64.RawURLEncoding.Strict().DecodeString(c.Value)
 	if err != nil {
@@ -103,7 +105,7 @@ func (k attempts) open(c *http.Cookie) (a attempt, err error) {
 	case err != nil || json.Unmarshal(content, &a) != nil:
 		return attempt{}, errNoAttempt
 	}
-	if left := a.Until.Sub(k.now()); left <= 0 || left > AttemptFor+leeway {
+	if left := a.Until.Sub(k.now()); left <= 0 || left > AttemptLifetime+leeway {
 		return attempt{}, errNoAttempt
 	}
 	return a, nil
@@ -169,10 +171,10 @@ func (k attempts) find(sent []*http.Cookie, state string) (found attempt, remova
 
 const (
 	// exchangesByAddress limits the failed and in-flight exchanges of a client address. The limit
-	// recovers by one every exchangeRegained.
-	exchangesByAddress = 10
-	exchangeRegained   = 6 * time.Second
-	// maxExchanges limits the exchanges in flight with one issuer, to several times the limit of an
+	// recovers by one every exchangeRefillInterval.
+	exchangesByAddress     = 10
+	exchangeRefillInterval = 6 * time.Second
+	// maxExchanges limits the exchanges in flight with one issuer, to several times the limit on an
 	// address. Others wait at most slotTimeout.
 	maxExchanges = 32
 	slotTimeout  = 2 * time.Second
@@ -182,8 +184,8 @@ const (
 )
 
 // codeExchanges limits requests to redeem codes. Anyone can start a sign-in and return with an
-// invalid code, and issuers throttle this service as a whole. So each attempt is exchanged once, an
-// address with many failed exchanges must wait, and few exchanges are in flight at a time.
+// invalid code, and issuers throttle this service as a whole. So each attempt gets one exchange, an
+// address with many failed exchanges must wait, and the number of exchanges in flight is limited.
 // Successful exchanges don't count. State lives in memory, per process. It is safe for concurrent
 // use.
 type codeExchanges struct {
@@ -195,22 +197,22 @@ type codeExchanges struct {
 func newCodeExchanges(now cola.Clock) *codeExchanges {
 	used, err := lru.New[string, struct{}](usedAttempts)
 	if err != nil {
-		panic(err) // only a size below one fails
+		panic(err) // fails only if the size is below one
 	}
 	return &codeExchanges{
 		used: used, slots: make(chan struct{}, maxExchanges),
-		addresses: ratelimit.New[netip.Prefix](exchangesByAddress, exchangeRegained, exchangeAddresses, now),
+		addresses: ratelimit.New[netip.Prefix](exchangesByAddress, exchangeRefillInterval, exchangeAddresses, now),
 	}
 }
 
 // errTooManyExchanges is the error of codeExchanges.begin when too many exchanges are in flight.
 var errTooManyExchanges = errors.New("too many exchanges in flight")
 
-// begin admits the exchange of an attempt, identified by its state. The caller must call done and
-// report whether the issuer accepted the code. It fails with errNoAttempt for an attempt that was
-// exchanged before, with CodeQuotaExceeded for an address over its limit, with errTooManyExchanges,
-// or with the context's error. Unless it fails with errNoAttempt, the attempt can be exchanged
-// later.
+// begin admits the code exchange of an attempt, identified by its state. The caller must call done
+// and report whether the issuer accepted the code. It fails with errNoAttempt if the attempt's code
+// was already exchanged, with CodeQuotaExceeded for an address over its limit, with
+// errTooManyExchanges, or with the context's error. After any error but errNoAttempt, the attempt
+// can be retried.
 func (e *codeExchanges) begin(ctx context.Context, state string) (done func(accepted bool), err error) {
 	if used, _ := e.used.ContainsOrAdd(state, struct{}{}); used {
 		return nil, errNoAttempt
@@ -256,8 +258,8 @@ func tooManyFailed(wait time.Duration) error {
 	seconds := int64((wait + time.Second - 1) / time.Second)
 	return &cola.Error{
 		Code: cola.CodeQuotaExceeded,
-		Message: fmt.Sprintf("Too many sign-ins from your network address have failed. Reload this page in %d seconds.",
-			seconds),
+		Message: fmt.Sprintf("Too many sign-ins from your network address have failed. Reload this page in %s.",
+			cola.WaitWords(wait)),
 		Details:    map[string]any{"reason": security.ReasonFailedCredentials, "retry_after": seconds},
 		RetryAfter: wait,
 	}

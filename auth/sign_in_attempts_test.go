@@ -71,8 +71,8 @@ func TestAttemptCookies(t *testing.T) {
 	}
 }
 
-// TestAttemptsAcrossProcesses checks that another process can finish a sign-in only if it has the
-// same key file, even after a rotation.
+// TestAttemptsAcrossProcesses checks that another process can finish a sign-in if its key file
+// contains the same key, even an older one after a rotation, and only then.
 func TestAttemptsAcrossProcesses(t *testing.T) {
 	first, second := keyring.NewKey(), keyring.NewKey()
 	for name, tt := range map[string]struct {
@@ -102,23 +102,25 @@ func TestAttemptsAcrossProcesses(t *testing.T) {
 	}
 }
 
-// TestTamperedAttempts checks that a changed, renamed or invented cookie finishes no sign-in and is
-// deleted.
+// TestTamperedAttempts checks that a changed, swapped or forged cookie can't finish a sign-in and
+// is deleted.
 func TestTamperedAttempts(t *testing.T) {
-	for name, tamper := range map[string]func(mine, other *http.Cookie){
-		"empty":             func(mine, _ *http.Cookie) { mine.Value = "" },
-		"not base64":        func(mine, _ *http.Cookie) { mine.Value = "%%" },
-		"changed character": func(mine, _ *http.Cookie) { mine.Value = mine.Value[:40] + flipped(mine.Value[40]) + mine.Value[41:] },
-		"truncated":         func(mine, _ *http.Cookie) { mine.Value = mine.Value[:len(mine.Value)-4] },
-		"another attempt":   func(mine, other *http.Cookie) { mine.Value = other.Value },
-		"another purpose":   func(mine, _ *http.Cookie) { mine.Value = sealedFor(t, mine) },
-		"unknown version":   func(mine, _ *http.Cookie) { mine.Value = "AgAA" },
+	for name, tamper := range map[string]func(d *browserFixture, mine, other *http.Cookie){
+		"empty":      func(_ *browserFixture, mine, _ *http.Cookie) { mine.Value = "" },
+		"not base64": func(_ *browserFixture, mine, _ *http.Cookie) { mine.Value = "%%" },
+		"changed character": func(_ *browserFixture, mine, _ *http.Cookie) {
+			mine.Value = mine.Value[:40] + flipped(mine.Value[40]) + mine.Value[41:]
+		},
+		"truncated":       func(_ *browserFixture, mine, _ *http.Cookie) { mine.Value = mine.Value[:len(mine.Value)-4] },
+		"another attempt": func(_ *browserFixture, mine, other *http.Cookie) { mine.Value = other.Value },
+		"another purpose": func(d *browserFixture, mine, _ *http.Cookie) { mine.Value = sealedElsewhere(d, mine) },
+		"unknown version": func(_ *browserFixture, mine, _ *http.Cookie) { mine.Value = "AgAA" },
 	} {
 		d := newBrowserFixture(t, nil)
 		b, stranger := d.browser(), d.browser()
 		answer := d.provider.approve(t, b.begin(t, "0", "/"), "ann", "")
 		stranger.begin(t, "0", "/")
-		tamper(b.attemptCookies()[0], stranger.attemptCookies()[0])
+		tamper(d, b.attemptCookies()[0], stranger.attemptCookies()[0])
 		if _, err := b.finish(answer); cola.CodeOf(err) != cola.CodeUnauthorized || b.caller().Account != 0 {
 			t.Errorf("%s: signed in as %+v, %v", name, b.caller(), err)
 		}
@@ -135,9 +137,15 @@ func flipped(letter byte) string {
 	return "A"
 }
 
-// sealedFor returns a cookie value encrypted for another purpose.
-func sealedFor(t *testing.T, c *http.Cookie) string {
-	return base64.RawURLEncoding.EncodeToString(newKeys(t).Box("another purpose").Seal([]byte(`{}`), []byte(c.Name)))
+// sealedElsewhere returns a cookie value with the same attempt, encrypted under the same key for
+// another purpose.
+func sealedElsewhere(d *browserFixture, c *http.Cookie) string {
+	sealed, _ := base64.RawURLEncoding.DecodeString(c.Value)
+	content, err := d.attempts.box.Open(sealed, []byte(c.Name))
+	if err != nil {
+		panic(err)
+	}
+	return base64.RawURLEncoding.EncodeToString(d.keys.Box("another purpose").Seal(content, []byte(c.Name)))
 }
 
 // TestTossedCookies checks that a second cookie of the same name, which a sibling host can add
@@ -159,8 +167,8 @@ func TestTossedCookies(t *testing.T) {
 	}
 }
 
-// TestReplayedSignIn checks that copies of the cookie and the response are useless, because the
-// issuer has already redeemed the code.
+// TestReplayedSignIn checks that copies of the cookie and the response are useless, because a
+// process redeems each attempt's code only once.
 func TestReplayedSignIn(t *testing.T) {
 	d := newBrowserFixture(t, nil)
 	b, thief := d.browser(), d.browser()
@@ -183,8 +191,8 @@ func TestAttemptExpiry(t *testing.T) {
 		pass time.Duration
 		want cola.Code
 	}{
-		"in time":                 {AttemptFor - time.Second, ""},
-		"too late":                {AttemptFor, cola.CodeUnauthorized},
+		"in time":                 {AttemptLifetime - time.Second, ""},
+		"too late":                {AttemptLifetime, cola.CodeUnauthorized},
 		"process slightly behind": {-20 * time.Second, ""},
 		"clock set back":          {-time.Hour, cola.CodeUnauthorized},
 		"clock set far ahead":     {24 * time.Hour, cola.CodeUnauthorized},

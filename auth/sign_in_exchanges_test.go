@@ -77,7 +77,7 @@ func TestFailedExchangeLimit(t *testing.T) {
 	answer := d.provider.approve(t, late.begin(t, "0", "/"), "late", "late@example.com")
 	var refusal *cola.Error
 	if err := late.finishFrom(flooding, answer); !errors.As(err, &refusal) || refusal.Code != cola.CodeQuotaExceeded ||
-		refusal.RetryAfter != exchangeRegained || len(late.attemptCookies()) != 1 {
+		refusal.RetryAfter != exchangeRefillInterval || len(late.attemptCookies()) != 1 {
 		t.Errorf("from the flooding address: error = %v with %d cookies, want %s with 1", err, len(late.attemptCookies()), cola.CodeQuotaExceeded)
 	}
 	for n := range 3 * exchangesByAddress { // successes do not count toward a limit
@@ -87,7 +87,7 @@ func TestFailedExchangeLimit(t *testing.T) {
 			t.Fatalf("%s from another address: %v", subject, err)
 		}
 	}
-	d.clock.advance(exchangeRegained)
+	d.clock.advance(exchangeRefillInterval)
 	if err := late.finishFrom(flooding, answer); err != nil || len(late.attemptCookies()) != 0 {
 		t.Errorf("after the wait: %v", err)
 	}

@@ -132,7 +132,7 @@ func TestSlowIssuers(t *testing.T) {
 	}
 }
 
-// TestCheckSignIn checks that CheckSignIn reports exactly the unusable issuers.
+// TestCheckSignIn checks that Browsers.Check reports exactly the unusable issuers.
 func TestCheckSignIn(t *testing.T) {
 	d := newBrowserFixture(t, func(d *browserFixture, _ *BrowserOptions) { d.other.err = errors.New("connection refused") })
 	if err := d.Check(t.Context()); err == nil || !strings.Contains(err.Error(), otherIssuer) || strings.Contains(err.Error(), ourIssuer) {

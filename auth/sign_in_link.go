@@ -11,7 +11,7 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// secretBytes is the length of the secrets in browsers: tokens of sessions and links.
+// secretBytes is the length in bytes of random secrets: session and link tokens, states and nonces.
 const secretBytes = 32
 
 // newSecretText returns a new random secret in base64url.
@@ -43,7 +43,8 @@ func (b *Browsers) LinkAccount(ctx context.Context, token string) (email string,
 }
 
 // UseLink signs in with a link and uses it up; browser is the User-Agent. If several requests use a
-// link at the same time, one of them signs in and the others get the error of LinkAccount.
+// link at the same time, one of them signs in and the others fail with CodeUnauthorized, as for any
+// invalid link.
 func (b *Browsers) UseLink(ctx context.Context, token, browser string) (err error) {
 	defer func() { b.counts.WithLabelValues(byLink, resultOf(err, resultAccepted)).Inc() }()
 	account, err := b.byLink(ctx, token, b.store.UseSignInLink)

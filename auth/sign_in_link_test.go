@@ -37,8 +37,8 @@ func TestLinkSignIn(t *testing.T) {
 	if err := b.use(token); err != nil || b.caller().Account != 77 {
 		t.Fatalf("UseLink: %v, caller = %+v, want account 77", err, b.caller())
 	}
-	if got := d.store.signIns[b.caller().Credential.ID]; got.Via != "" || got.Browser != "Firefox" || got.ExpiresAt.Sub(d.clock.now()) != SignInFor {
-		t.Errorf("sign-in = %+v, want one from Firefox that lasts %v", got, SignInFor)
+	if got := d.store.signIns[b.caller().Credential.ID]; got.Via != "" || got.Browser != "Firefox" || got.ExpiresAt.Sub(d.clock.now()) != SignInLifetime {
+		t.Errorf("sign-in = %+v, want one from Firefox that lasts %v", got, SignInLifetime)
 	}
 	for name, err := range map[string]error{
 		"another browser": other.use(token),

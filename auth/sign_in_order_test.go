@@ -15,7 +15,7 @@ import (
 
 // TestSignInSequences lets two browsers start and finish sign-ins, use links, sign out, and use
 // each other's responses and earlier cookies in any order. A browser is always signed in to the
-// account last proven in it, and to no account before that or after signing out.
+// account that last authenticated in it, and to no account before that or after signing out.
 func TestSignInSequences(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		d := newBrowserFixture(t, nil)
@@ -27,7 +27,7 @@ func TestSignInSequences(t *testing.T) {
 			"begin":    w.begin,
 			"answer":   w.answer,
 			"link":     w.link,
-			"sign out": func(r *rapid.T) { b := w.one(r); b.signOut(t); b.proven = 0 },
+			"sign out": func(r *rapid.T) { b := w.one(r); b.signOut(t); b.account = 0 },
 			"old cookie": func(r *rapid.T) { // returns with an earlier cookie, like a thief
 				b := w.one(r)
 				if now := b.cookie(); len(b.old) > 0 && now != "" {
@@ -58,8 +58,8 @@ type walk struct {
 
 type walker struct {
 	*browser
-	proven cola.AccountID // zero if signed out
-	old    []string       // earlier session cookies
+	account cola.AccountID // zero if signed out
+	old     []string       // earlier session cookies
 }
 
 type sentAnswer struct {
@@ -108,7 +108,7 @@ func (w *walk) answer(r *rapid.T) {
 		r.Fatalf("Finish accepted a used, mixed or foreign response")
 	}
 	if err == nil {
-		b.proven = w.store.accounts[store.Identity{Issuer: a.issuer, Subject: a.subject}].ID
+		b.account = w.store.accounts[store.Identity{Issuer: a.issuer, Subject: a.subject}].ID
 	}
 }
 
@@ -121,15 +121,15 @@ func (w *walk) link(r *rapid.T) {
 	if err := b.use(l.token); (err == nil) == l.used {
 		r.Fatalf("UseLink = %v, link used before = %v", err, l.used)
 	} else if err == nil {
-		b.proven, l.used = l.account, true
+		b.account, l.used = l.account, true
 	}
 }
 
-// check compares each browser's account with the one proven in it.
+// check compares each browser's account with the one that last authenticated in it.
 func (w *walk) check(r *rapid.T) {
 	for n, b := range w.browsers {
-		if got := b.caller().Account; got != b.proven {
-			r.Fatalf("browser %d is signed in to account %d, want %d", n, got, b.proven)
+		if got := b.caller().Account; got != b.account {
+			r.Fatalf("browser %d is signed in to account %d, want %d", n, got, b.account)
 		}
 		if c := b.cookie(); c != "" {
 			b.old = append(b.old, c)

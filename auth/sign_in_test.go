@@ -20,7 +20,7 @@ func TestIssuerSignIn(t *testing.T) {
 	d := newBrowserFixture(t, nil)
 	b := d.browser()
 	redirect := b.begin(t, "0", "/keys?page=2")
-	d.clock.advance(AttemptFor - time.Second)
+	d.clock.advance(AttemptLifetime - time.Second)
 	returnTo, err := b.finish(d.provider.approve(t, redirect, "ann", "Ann@example.com"))
 	if err != nil || returnTo != "/keys?page=2" {
 		t.Fatalf("Finish = %q, %v, want /keys?page=2", returnTo, err)
@@ -64,7 +64,7 @@ func TestClientAuthentication(t *testing.T) {
 	}
 }
 
-// TestSignInAgain checks that signing in as another person removes the first person's session data.
+// TestSignInAgain checks that signing in as another person ends the first person's sign-in.
 func TestSignInAgain(t *testing.T) {
 	b := newBrowserFixture(t, nil).browser()
 	first := b.signIn(t, "ann")
@@ -206,8 +206,8 @@ func TestPossibleDuplicateAccount(t *testing.T) {
 	}
 }
 
-// TestMixUp checks that a response is sent only to the issuer that the attempt started with,
-// no matter where it came from.
+// TestMixUp checks that a code is sent only to the issuer that the attempt started with, no matter
+// where it came from.
 func TestMixUp(t *testing.T) {
 	d := newBrowserFixture(t, nil)
 	b := d.browser()
@@ -219,7 +219,7 @@ func TestMixUp(t *testing.T) {
 	good := d.provider.approve(t, ours, "ann", "")
 	mixed := with(good, "state", u.Query().Get("state"))
 	if _, err := b.finish(mixed); err == nil {
-		t.Error("Finish accepted a code of one issuer for an attempt with another")
+		t.Error("Finish accepted a code from one issuer for an attempt with another")
 	}
 	if len(d.provider.codes) != 1 || d.other.requests["/token"] != 1 || d.provider.requests["/token"] != 0 {
 		t.Error("want exactly one token request, to the issuer of the attempt")

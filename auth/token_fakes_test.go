@@ -122,7 +122,7 @@ func (n fakeNetwork) RoundTrip(r *http.Request) (*http.Response, error) {
 
 func (n fakeNetwork) client() *http.Client { return &http.Client{Transport: n} }
 
-// fakeStore is a TokenStore in memory.
+// fakeStore is an in-memory TokenStore.
 type fakeStore struct {
 	mu       sync.Mutex
 	apps     map[string]store.App // by issuer and client ID

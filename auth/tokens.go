@@ -25,10 +25,10 @@ import (
 
 const (
 	cachedTokens = 20_000      // entries of the cache, under 300 bytes each
-	cachedFor    = time.Minute // delay of changes to an app's scopes or an identity's account
+	cachedFor    = time.Minute // how long changes to an app's scopes or an identity's account take to apply
 
-	// Valid tokens of a disabled app or revoked connection are looked up in a burst of
-	// refusedAtOnce, then every refusedEvery.
+	// A valid token of a rejected app or revoked connection is looked up at most refusedAtOnce
+	// times in a burst, then once every refusedEvery.
 	refusedAtOnce = 10
 	refusedEvery  = time.Second
 )
@@ -57,8 +57,9 @@ type TokenOptions struct {
 	Events      *security.Events      // records new identities and connections; optional
 }
 
-// Tokens accepts access tokens of configured issuers for accounts and connected apps. A token must
-// be signed by one of the issuers, be an access token for one of the audiences, and be valid now.
+// Tokens accepts access tokens from configured issuers for accounts and connected apps. A token
+// must be signed by one of the issuers, be an access token for one of the audiences, and be valid
+// now.
 //
 // The grant of a valid token is cached for a minute. The rejection of a valid token whose app is
 // disabled or whose connection is revoked is cached for up to a second if it is sent repeatedly,
@@ -109,7 +110,7 @@ func NewTokens(st TokenStore, o TokenOptions) (*Tokens, error) {
 	}
 	known, err := lru.New[tokenHash, grant](cachedTokens)
 	if err != nil {
-		panic(err) // only a size below one fails
+		panic(err) // fails only if the size is below one
 	}
 	t := &Tokens{
 		store: st, issuers: map[string]*issuer{}, urls: o.Issuers, ours: names{o.Audiences, o.ScopePrefix},
@@ -247,14 +248,14 @@ func (t *Tokens) recovered(err *error) {
 // its app must get a 401 to renew the token, even if many apps share its address.
 func (t *Tokens) check(ctx context.Context, from *issuer, token accessToken) (grant, error) {
 	var c tokenClaims
-	proven := false
+	verified := false
 	err := from.verify(ctx, token, func(payload []byte) (err error) {
-		proven = true
+		verified = true
 		c, err = readTokenClaims(payload, token.typed, t.ours, t.now())
 		return err
 	})
 	switch {
-	case err != nil && !proven && cola.CodeOf(err) == cola.CodeUnauthorized:
+	case err != nil && !verified && cola.CodeOf(err) == cola.CodeUnauthorized:
 		return grant{}, invalidCredential{err}
 	case err != nil:
 		return grant{}, err

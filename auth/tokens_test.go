@@ -15,8 +15,8 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// TestTokenAlgorithms checks that a valid token authenticates as its subject's account,
-// through the link to the app.
+// TestTokenAlgorithms checks that a valid token, signed with any accepted algorithm, authenticates
+// as its subject's account, through the link to the app.
 func TestTokenAlgorithms(t *testing.T) {
 	for _, alg := range algorithms() {
 		t.Run(string(alg), func(t *testing.T) {
@@ -133,8 +133,8 @@ func TestAppAccess(t *testing.T) {
 	}
 }
 
-// TestAppRegistration checks that an app's first request registers its client ID for the
-// operator.
+// TestAppRegistration checks that, if any app is allowed, an app's first request registers it under
+// its client ID.
 func TestAppRegistration(t *testing.T) {
 	b := newTokenFixture(t, func(o *TokenOptions) { o.AnyApp = true })
 	b.store.apps = map[string]store.App{}

@@ -31,7 +31,7 @@ func (req *request) signIn() error {
 		return req.redirect(to, "")
 	}
 	if to != homePath {
-		req.setReturnCookie(to, int(auth.AttemptFor.Seconds())) // for sign-in links, which are opened from elsewhere
+		req.setReturnCookie(to, int(auth.AttemptLifetime.Seconds())) // for sign-in links, which are opened from elsewhere
 	}
 	return req.show(http.StatusOK, "sign_in", page{Title: "Sign in", Data: signInPage{req.browsers.Issuers(), to}})
 }

@@ -59,7 +59,7 @@ func (s *Sender) alert(m alerts.Message, p *page, token string) {
 	p.Subject, p.Body = p.Heading, f
 	p.Preview = cmp.Or(oneLine(strings.Join(brands, " · "), maxPreview), f.Window)
 	p.Reason = fmt.Sprintf("Sent to %s because the saved search “%s” at %s sends alerts to this address.", recipient(m), name, p.Site)
-	p.UnsubscribeURL = s.address("unsubscribe", token)
+	p.UnsubscribeURL = s.tokenURL("unsubscribe", token)
 }
 
 // newLabels returns a count of new labels in words.
@@ -100,7 +100,7 @@ func labelOf(l store.MatchedLabel) alertLabel {
 	return f
 }
 
-// notice is an email of a few sentences.
+// notice is an email with a few sentences.
 type notice struct {
 	Paragraphs []string
 	Button     string // label of Link, if any
@@ -117,7 +117,7 @@ func (s *Sender) test(m alerts.Message, p *page, token string) {
 		"An account at " + p.Site + " sent this test message. If you can read it, label alerts will reach this address. You don’t need to do anything.",
 	}}
 	p.Reason = fmt.Sprintf("Sent to %s, which receives label alerts from an account at %s.", recipient(m), p.Site)
-	p.UnsubscribeURL = s.address("unsubscribe", token)
+	p.UnsubscribeURL = s.tokenURL("unsubscribe", token)
 }
 
 // confirm fills a page with a request to confirm an email address. The only text from the account
@@ -134,7 +134,7 @@ func (s *Sender) confirm(m alerts.Message, p *page, token string) {
 		Paragraphs: []string{
 			fmt.Sprintf("%s wants to send you alerts about new US alcohol label approvals through %s.", sender, p.Site),
 		},
-		Button: "Get alerts", Link: s.address("confirm", token),
+		Button: "Get alerts", Link: s.tokenURL("confirm", token),
 		After: "If you don’t want these alerts, ignore this email. Every alert includes an unsubscribe link.",
 	}
 	p.Reason = fmt.Sprintf("Sent because someone entered %s as an address for alerts.", recipient(m))

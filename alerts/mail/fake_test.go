@@ -52,13 +52,13 @@ type receivedEmail struct {
 
 const password = "p@ss/wörd"
 
-// open starts a mail server with STARTTLS, with implicit TLS, or without TLS.
-func open(t *testing.T, safe security, user string) *fakeServer {
+// startServer starts a mail server with STARTTLS, with implicit TLS, or without TLS.
+func startServer(t *testing.T, sec security, user string) *fakeServer {
 	t.Helper()
 	cert, pool := certificate(t)
 	p := &fakeServer{pool: pool, user: user, fail: map[string]error{}, hung: make(chan struct{})}
 	server := smtp.NewServer(smtp.BackendFunc(p.session))
-	server.Domain, server.AllowInsecureAuth, server.EnableSMTPUTF8 = "relay.example", safe == plaintext, true
+	server.Domain, server.AllowInsecureAuth, server.EnableSMTPUTF8 = "relay.example", sec == plaintext, true
 	server.ReadTimeout, server.WriteTimeout, server.MaxMessageBytes = time.Minute, time.Minute, 1<<20
 	server.ErrorLog = log.New(io.Discard, "", 0)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -66,7 +66,7 @@ func open(t *testing.T, safe security, user string) *fakeServer {
 		t.Fatal(err)
 	}
 	p.address = listener.Addr().String()
-	switch config := (&tls.Config{Certificates: []tls.Certificate{cert}}); safe {
+	switch config := (&tls.Config{Certificates: []tls.Certificate{cert}}); sec {
 	case startTLS:
 		server.TLSConfig = config
 	case implicitTLS:
@@ -107,34 +107,33 @@ func certificate(t *testing.T) (tls.Certificate, *x509.CertPool) {
 }
 
 // step runs the configured behavior of a step.
-func (p *fakeServer) step(name string) error {
-	p.mu.Lock()
-	err, hang := p.fail[name], p.hang == name
-	p.mu.Unlock()
+func (s *fakeServer) step(name string) error {
+	s.mu.Lock()
+	err, hang := s.fail[name], s.hang == name
+	s.mu.Unlock()
 	if hang {
-		<-p.hung
+		<-s.hung
 	}
 	return err
 }
 
-func (p *fakeServer) session(c *smtp.Conn) (smtp.Session, error) {
-	if err := p.step("connect"); err != nil {
+func (s *fakeServer) session(c *smtp.Conn) (smtp.Session, error) {
+	if err := s.step("connect"); err != nil {
 		return nil, err
 	}
-	p.mu.Lock()
-	p.greetings = append(p.greetings, c.Hostname())
-	p.mu.Unlock()
-	return &smtpSession{fakeServer: p, conn: c}, nil
+	s.mu.Lock()
+	s.greetings = append(s.greetings, c.Hostname())
+	s.mu.Unlock()
+	return &smtpSession{fakeServer: s, conn: c}, nil
 }
 
 // all returns the messages received so far.
-func (p *fakeServer) all() []receivedEmail {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.received
+func (s *fakeServer) all() []receivedEmail {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.received
 }
 
-// smtpSession is an SMTP session.
 type smtpSession struct {
 	*fakeServer
 	conn *smtp.Conn
@@ -142,58 +141,58 @@ type smtpSession struct {
 	got  receivedEmail
 }
 
-func (v *smtpSession) AuthMechanisms() []string {
-	if v.user == "" {
+func (s *smtpSession) AuthMechanisms() []string {
+	if s.user == "" {
 		return nil
 	}
 	return []string{sasl.Plain, sasl.Login}
 }
 
-func (v *smtpSession) Auth(mechanism string) (sasl.Server, error) {
-	if err := v.step("auth"); err != nil {
+func (s *smtpSession) Auth(mechanism string) (sasl.Server, error) {
+	if err := s.step("auth"); err != nil {
 		return nil, err
 	}
 	return sasl.NewPlainServer(func(_, user, pass string) error {
-		if user != v.user || pass != password {
+		if user != s.user || pass != password {
 			return errors.New("wrong password")
 		}
-		v.mu.Lock()
-		v.loggedIn++
-		v.mu.Unlock()
-		v.in = true
+		s.mu.Lock()
+		s.loggedIn++
+		s.mu.Unlock()
+		s.in = true
 		return nil
 	}), nil
 }
 
-func (v *smtpSession) Mail(from string, o *smtp.MailOptions) error {
-	if v.user != "" && !v.in {
+func (s *smtpSession) Mail(from string, o *smtp.MailOptions) error {
+	if s.user != "" && !s.in {
 		return smtp.ErrAuthRequired
 	}
-	_, v.got.tls = v.conn.TLSConnectionState()
-	v.got.from, v.got.utf8 = from, o != nil && o.UTF8
-	return v.step("mail")
+	_, s.got.tls = s.conn.TLSConnectionState()
+	s.got.from, s.got.utf8 = from, o != nil && o.UTF8
+	return s.step("mail")
 }
 
-func (v *smtpSession) Rcpt(to string, _ *smtp.RcptOptions) error {
-	v.got.to = to
-	return v.step("rcpt")
+func (s *smtpSession) Rcpt(to string, _ *smtp.RcptOptions) error {
+	s.got.to = to
+	return s.step("rcpt")
 }
 
-func (v *smtpSession) Data(r io.Reader) (err error) {
-	if v.got.text, err = io.ReadAll(r); err != nil {
+func (s *smtpSession) Data(r io.Reader) (err error) {
+	if s.got.text, err = io.ReadAll(r); err != nil {
 		return err
 	}
-	if err := v.step("data"); err != nil {
+	if err := s.step("data"); err != nil {
 		return err
 	}
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	v.received = append(v.received, v.got)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.received = append(s.received, s.got)
 	return nil
 }
 
-func (v *smtpSession) Reset()        { v.got = receivedEmail{} }
-func (v *smtpSession) Logout() error { return nil }
+func (s *smtpSession) Reset()        { s.got = receivedEmail{} }
+func (s *smtpSession) Logout() error { return nil }
 
 var sentAt = time.Date(2026, 11, 16, 6, 0, 4, 0, time.UTC)
 
@@ -207,7 +206,7 @@ func mustSender(t *testing.T, url string, pool *x509.CertPool) (*Sender, *bytes.
 	t.Helper()
 	out := &bytes.Buffer{}
 	s, err := New(Options{
-		Link: linkToken, Server: url, From: "Label alerts <alerts@labels.example>", PublicURL: "https://labels.example",
+		LinkToken: linkToken, Server: url, From: "Label alerts <alerts@labels.example>", PublicURL: "https://labels.example",
 		Now:    func() time.Time { return sentAt },
 		Logger: slog.New(slog.NewTextHandler(out, nil)),
 	})

@@ -20,8 +20,9 @@ import (
 
 // Options configure a Sender. Link, Server, From and PublicURL must be set.
 type Options struct {
-	// Link returns the token in links to confirm and unsubscribe a destination, named by its UUID.
-	Link func(account cola.AccountID, destination string) (token string, err error)
+	// LinkToken returns the token for a destination's confirm and unsubscribe links. The
+	// destination is identified by its UUID.
+	LinkToken func(account cola.AccountID, destination string) (token string, err error)
 	// Server is the URL of the relay. smtp://user:password@mail.example.com:587 uses STARTTLS, or
 	// plain text on localhost. smtps://mail.example.com:465 uses implicit TLS.
 	// smtp+insecure://host:25 uses plain text. User and password are optional, with special
@@ -35,14 +36,14 @@ type Options struct {
 
 // Sender sends email. It is safe for concurrent use, and uses a new connection for each message.
 type Sender struct {
-	link    func(account cola.AccountID, destination string) (token string, err error)
-	server  server
-	from    netmail.Address
-	public  string
-	now     func() time.Time
-	log     *slog.Logger
-	failing atomic.Bool    // the relay is not accepting mail
-	roots   *x509.CertPool // default: the system's
+	linkToken func(account cola.AccountID, destination string) (token string, err error)
+	server    server
+	from      netmail.Address
+	public    string
+	now       func() time.Time
+	log       *slog.Logger
+	failing   atomic.Bool    // the relay is not accepting mail
+	roots     *x509.CertPool // default: the system's
 }
 
 var _ alerts.Sender = (*Sender)(nil)
@@ -61,7 +62,7 @@ func New(o Options) (*Sender, error) {
 	if o.PublicURL == "" {
 		return nil, errors.New("mail: a public URL is required for links")
 	}
-	s := &Sender{link: o.Link, server: to, from: *from, public: o.PublicURL, now: o.Now, log: o.Logger}
+	s := &Sender{linkToken: o.LinkToken, server: to, from: *from, public: o.PublicURL, now: o.Now, log: o.Logger}
 	if s.now == nil {
 		s.now = time.Now
 	}
@@ -82,7 +83,7 @@ func (s *Sender) Send(ctx context.Context, m alerts.Message) alerts.Result {
 	if msg == nil {
 		return res
 	}
-	err := s.post(ctx, msg)
+	err := s.transmit(ctx, msg)
 	if err == nil {
 		if s.failing.CompareAndSwap(true, false) {
 			s.log.Info("mail server is accepting email again")
@@ -137,7 +138,9 @@ func resultOf(err error) alerts.Result {
 	}
 	reply := strings.TrimSpace(fmt.Sprintf("%d %s", code, enhanced))
 	if code < 500 {
-		return alerts.Result{Fault: fmt.Sprintf("The mail server deferred the %s (%s).", rejected, reply), Status: code}
+		return alerts.Result{
+			Fault: fmt.Sprintf("The mail server temporarily rejected the %s (%s).", rejected, reply), Status: code,
+		}
 	}
 	// For an address, 5.7 is a policy error. Relays return it to unknown senders, so it is not
 	// final.

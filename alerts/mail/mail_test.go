@@ -32,7 +32,7 @@ func TestSend(t *testing.T) {
 		{"smtp+insecure with login", plaintext, "relay-user", "smtp+insecure", plaintext, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			p := open(t, tt.server, tt.user)
+			p := startServer(t, tt.server, tt.user)
 			s, out := mustSender(t, urlOf(tt.scheme, tt.user, p.address), p.pool)
 			s.server.security = tt.force
 			want := alerts.Result{Status: 250}
@@ -70,11 +70,11 @@ func TestRejected(t *testing.T) {
 		{"connection rejected", "connect", code(554, 5, 7, 1), ours},
 		{"busy", "connect", code(421, 4, 3, 2), ours},
 		{"login", "auth", code(535, 5, 7, 8), ours},
-		{"login deferred", "auth", code(454, 4, 7, 0), ours},
+		{"login temporarily rejected", "auth", code(454, 4, 7, 0), ours},
 		{"sender", "mail", code(550, 5, 7, 1), with(ours, 550)},
-		{"sender deferred", "mail", code(451, 4, 7, 1), with(ours, 451)},
-		{"recipient deferred", "rcpt", code(450, 4, 2, 1),
-			alerts.Result{Fault: "The mail server deferred the address (450 4.2.1).", Status: 450}},
+		{"sender temporarily rejected", "mail", code(451, 4, 7, 1), with(ours, 451)},
+		{"recipient temporarily rejected", "rcpt", code(450, 4, 2, 1),
+			alerts.Result{Fault: "The mail server temporarily rejected the address (450 4.2.1).", Status: 450}},
 		{"no such recipient", "rcpt", code(550, 5, 1, 1),
 			alerts.Result{Fault: "The mail server rejected the address (550 5.1.1).", Status: 550, Final: true}},
 		{"no such recipient, no enhanced code", "rcpt", code(550),
@@ -85,12 +85,12 @@ func TestRejected(t *testing.T) {
 			alerts.Result{Fault: "The mail server rejected the address (554 5.7.1).", Status: 554}},
 		{"login required late", "rcpt", code(530, 5, 7, 0), with(ours, 530)},
 		{"shutting down", "rcpt", code(421, 4, 3, 2), with(ours, 421)},
-		{"message deferred", "data", code(451, 4, 3, 0),
-			alerts.Result{Fault: "The mail server deferred the message (451 4.3.0).", Status: 451}},
+		{"message temporarily rejected", "data", code(451, 4, 3, 0),
+			alerts.Result{Fault: "The mail server temporarily rejected the message (451 4.3.0).", Status: 451}},
 		{"message rejected", "data", code(554, 5, 6, 0),
 			alerts.Result{Fault: "The mail server rejected the message (554 5.6.0).", Status: 554, Final: true}},
 	} {
-		p := open(t, startTLS, "relay-user")
+		p := startServer(t, startTLS, "relay-user")
 		s, out := mustSender(t, urlOf("smtp", "relay-user", p.address), p.pool)
 		s.server.security = startTLS
 		p.fail[tt.step] = tt.err
@@ -111,14 +111,14 @@ func TestRejected(t *testing.T) {
 // TestServerUnavailable checks that failures to reach the server count as our fault, are logged once
 // per outage, and are not visible to account holders.
 func TestServerUnavailable(t *testing.T) {
-	p := open(t, startTLS, "relay-user")
+	p := startServer(t, startTLS, "relay-user")
 	ours := alerts.Result{Fault: faultNotSent, OurFault: true}
 	free, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	free.Close()
-	plain := open(t, plaintext, "")
+	plain := startServer(t, plaintext, "")
 	for name, change := range map[string]func(*Sender){
 		"connection refused":  func(s *Sender) { s.server.port = free.Addr().(*net.TCPAddr).Port },
 		"no such host":        func(s *Sender) { s.server.host = "127.0.0.1.invalid" },
@@ -165,7 +165,7 @@ func (p *fakeServer) port(t *testing.T) int {
 func TestSendTimeout(t *testing.T) {
 	want := alerts.Result{Fault: faultNotSent, OurFault: true}
 	for _, step := range []string{"connect", "mail", "rcpt", "data"} {
-		p := open(t, plaintext, "")
+		p := startServer(t, plaintext, "")
 		p.hang = step
 		s, _ := mustSender(t, urlOf("smtp", "", p.address), p.pool)
 		ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
@@ -225,7 +225,8 @@ func TestNew(t *testing.T) {
 		{"smtp://user:hush@mail.example.com:smtp", "a@example.com", "https://x", "mail server"},
 		{"smtp://hush@mail.example.com", "a@example.com", "https://x", "or neither"},
 		{"smtp://:hush@mail.example.com", "a@example.com", "https://x", "or neither"},
-		{"smtp://user:hush%0d%0aQUIT@mail.example.com", "a@example.com", "https://x", "or neither"},
+		{"smtp://user:hush%0d%0aQUIT@mail.example.com", "a@example.com", "https://x", "line breaks"},
+		{"smtp://us%00er:hush@mail.example.com", "a@example.com", "https://x", "NUL"},
 		{"smtp://mail.example.com", "alerts", "https://x", "sender address"},
 		{"smtp://mail.example.com", "", "https://x", "sender address"},
 		{"smtp://mail.example.com", "A <a@example.com>, B <b@example.com>", "https://x", "sender address"},

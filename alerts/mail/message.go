@@ -31,23 +31,24 @@ func (s *Sender) message(m alerts.Message) (*gomail.Msg, alerts.Result) {
 		s.log.Error("composing an email failed", "delivery", m.ID, "event", m.Event, "error", err)
 		return nil, alerts.Result{Fault: faultCompose, OurFault: true}
 	}
-	l := gomail.NewMsg(gomail.WithNoDefaultUserAgent(), gomail.WithEncoding(gomail.EncodingQP))
-	l.FromMailAddress(&s.from)
-	l.ToMailAddress(&netmail.Address{Address: to})
-	l.Subject(c.subject)
-	l.SetMessageIDWithValue(fmt.Sprintf("%s@%s", url.PathEscape(m.MessageID), s.domain()))
-	l.SetDateWithValue(s.now().UTC())
-	l.SetGenHeader("Auto-Submitted", "auto-generated")
+	msg := gomail.NewMsg(gomail.WithNoDefaultUserAgent(), gomail.WithEncoding(gomail.EncodingQP))
+	msg.FromMailAddress(&s.from)
+	msg.ToMailAddress(&netmail.Address{Address: to})
+	msg.Subject(c.subject)
+	msg.SetMessageIDWithValue(fmt.Sprintf("%s@%s", url.PathEscape(m.MessageID), s.domain()))
+	msg.SetDateWithValue(s.now().UTC())
+	msg.SetGenHeader("Auto-Submitted", "auto-generated")
 	if c.unsubscribe != "" {
-		l.SetGenHeaderPreformatted(gomail.HeaderListUnsubscribe, "<"+c.unsubscribe+">")
-		l.SetGenHeaderPreformatted(gomail.HeaderListUnsubscribePost, "List-Unsubscribe=One-Click")
+		msg.SetGenHeaderPreformatted(gomail.HeaderListUnsubscribe, "<"+c.unsubscribe+">")
+		msg.SetGenHeaderPreformatted(gomail.HeaderListUnsubscribePost, "List-Unsubscribe=One-Click")
 	}
-	l.SetBodyString(gomail.TypeTextPlain, c.text)
-	l.AddAlternativeString(gomail.TypeTextHTML, c.html)
-	return l, alerts.Result{}
+	msg.SetBodyString(gomail.TypeTextPlain, c.text)
+	msg.AddAlternativeString(gomail.TypeTextHTML, c.html)
+	return msg, alerts.Result{}
 }
 
-// isAddress reports whether email can be sent to an address without a display name.
+// isAddress reports whether a string is a bare email address, without a display name, that the
+// relay can send to.
 func isAddress(address string) bool {
 	a, err := netmail.ParseAddress(address)
 	return err == nil && a.Address == address && a.Name == "" && oneLine(address, 320) == address &&
@@ -55,8 +56,8 @@ func isAddress(address string) bool {
 }
 
 // ascii reports whether the addresses of an email are ASCII.
-func ascii(l *gomail.Msg) bool {
-	for _, a := range append(l.GetTo(), l.GetFrom()...) {
+func ascii(msg *gomail.Msg) bool {
+	for _, a := range append(msg.GetTo(), msg.GetFrom()...) {
 		if strings.ContainsFunc(a.Address, func(r rune) bool { return r > '~' }) {
 			return false
 		}
@@ -100,7 +101,7 @@ type page struct {
 func (s *Sender) compose(m alerts.Message) (contents, error) {
 	p := page{Site: s.site()}
 	name := "notice"
-	token, err := s.link(m.Destination.Account, m.Destination.UUID)
+	token, err := s.linkToken(m.Destination.Account, m.Destination.UUID)
 	if err != nil {
 		return contents{}, err
 	}
@@ -138,7 +139,7 @@ func (s *Sender) site() string {
 	return s.public
 }
 
-// address returns the URL of a page for a token.
-func (s *Sender) address(page, token string) string {
+// tokenURL returns the URL of a page for a token.
+func (s *Sender) tokenURL(page, token string) string {
 	return strings.Join([]string{s.public, page, url.PathEscape(token)}, "/")
 }

@@ -74,7 +74,7 @@ func mustRead(t *testing.T, raw []byte) email {
 // mustDeliver sends a message through a server and returns the resulting email.
 func mustDeliver(t *testing.T, m alerts.Message) (email, []byte) {
 	t.Helper()
-	p := open(t, plaintext, "")
+	p := startServer(t, plaintext, "")
 	s, _ := mustSender(t, urlOf("smtp", "", p.address), nil)
 	if res := s.Send(t.Context(), m); res.Fault != "" {
 		t.Fatalf("Send = %+v, want success", res)

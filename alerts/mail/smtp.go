@@ -81,8 +81,11 @@ func parseServer(text string) (s server, err error) {
 	if u.User != nil {
 		s.user = u.User.Username()
 		s.password, _ = u.User.Password()
-		if s.user == "" || s.password == "" || strings.ContainsAny(s.user+s.password, "\x00\r\n") {
+		switch {
+		case s.user == "" || s.password == "":
 			return s, errors.New("set both user and password, or neither")
+		case strings.ContainsAny(s.user+s.password, "\x00\r\n"):
+			return s, errors.New("the user and password must not contain line breaks or NUL characters")
 		}
 	}
 	return s, nil
@@ -99,8 +102,8 @@ func loopback(host string) bool {
 // name returns the server's address for the log.
 func (s server) name() string { return net.JoinHostPort(s.host, strconv.Itoa(s.port)) }
 
-// post sends an email over a new connection. Nil means that the server accepted it.
-func (s *Sender) post(ctx context.Context, msg *gomail.Msg) error {
+// transmit sends an email over a new connection. Nil means that the server accepted it.
+func (s *Sender) transmit(ctx context.Context, msg *gomail.Msg) error {
 	c := &connection{
 		ctx:      ctx,
 		security: s.server.security,
@@ -128,12 +131,12 @@ func (s *Sender) post(ctx context.Context, msg *gomail.Msg) error {
 }
 
 // options returns the options of the SMTP client.
-func (s *Sender) options(l *connection, msg *gomail.Msg) []gomail.Option {
+func (s *Sender) options(c *connection, msg *gomail.Msg) []gomail.Option {
 	// The HELO name appears in the email's headers, so it must not be the name of this machine.
 	o := []gomail.Option{
 		gomail.WithPort(s.server.port), gomail.WithTimeout(stepTimeout), gomail.WithHELO(s.domain()),
-		gomail.WithDialContextFunc(l.dial),
-		gomail.WithTLSConfig(l.tls), gomail.WithoutNoop(), gomail.WithoutRset(),
+		gomail.WithDialContextFunc(c.dial),
+		gomail.WithTLSConfig(c.tls), gomail.WithoutNoop(), gomail.WithoutRset(),
 	}
 	switch s.server.security {
 	case startTLS:
@@ -142,7 +145,7 @@ func (s *Sender) options(l *connection, msg *gomail.Msg) []gomail.Option {
 		o = append(o, gomail.WithTLSPolicy(gomail.NoTLS))
 	}
 	if ascii(msg) {
-		o = append(o, gomail.WithoutSMTPUTF8()) // later servers may not support it
+		o = append(o, gomail.WithoutSMTPUTF8()) // servers further along the route may not support it
 	}
 	if s.server.user == "" {
 		return o
@@ -169,28 +172,28 @@ type connection struct {
 }
 
 // dial connects to the server.
-func (l *connection) dial(ctx context.Context, network, address string) (net.Conn, error) {
+func (c *connection) dial(ctx context.Context, network, address string) (net.Conn, error) {
 	var d interface {
 		DialContext(context.Context, string, string) (net.Conn, error)
 	} = &net.Dialer{}
-	if l.security == implicitTLS {
-		d = &tls.Dialer{Config: l.tls}
+	if c.security == implicitTLS {
+		d = &tls.Dialer{Config: c.tls}
 	}
 	conn, err := d.DialContext(ctx, network, address)
 	if err != nil {
 		return nil, err
 	}
-	l.conn, l.stop = conn, context.AfterFunc(l.ctx, func() { _ = conn.Close() })
+	c.conn, c.stop = conn, context.AfterFunc(c.ctx, func() { _ = conn.Close() })
 	return conn, nil
 }
 
 // shortenDeadline leaves the server a moment for its last reply.
-func (l *connection) shortenDeadline() { _ = l.conn.SetDeadline(time.Now().Add(closeTimeout)) }
+func (c *connection) shortenDeadline() { _ = c.conn.SetDeadline(time.Now().Add(closeTimeout)) }
 
 // close closes the connection, if it is open.
-func (l *connection) close() {
-	if l.conn != nil {
-		l.stop()
-		_ = l.conn.Close()
+func (c *connection) close() {
+	if c.conn != nil {
+		c.stop()
+		_ = c.conn.Close()
 	}
 }

@@ -16,8 +16,8 @@ type payload struct {
 	Data      any            `json:"data"`
 }
 
-// ran is the data of a run.
-type ran struct {
+// runData is the data of a run.
+type runData struct {
 	SavedSearch search              `json:"saved_search"`
 	Run         cola.SavedSearchRun `json:"run"`
 	Labels      []label             `json:"labels"`
@@ -38,8 +38,8 @@ type label struct {
 	Met  cola.FilterSet `json:"met"`
 }
 
-// tested is the data of a test message.
-type tested struct {
+// testData is the data of a test message.
+type testData struct {
 	Destination destination `json:"destination"`
 }
 
@@ -47,8 +47,8 @@ type destination struct {
 	UUID string `json:"uuid"`
 }
 
-// confirming is the data of a challenge.
-type confirming struct {
+// challengeData is the data of a challenge.
+type challengeData struct {
 	Destination destination `json:"destination"`
 	Challenge   string      `json:"challenge"` // token to respond with
 	Code        string      `json:"code"`      // code for the account holder to enter
@@ -68,26 +68,26 @@ func (s *Sender) body(m alerts.Message) ([]byte, error) {
 	p := payload{Type: m.Event, Timestamp: cola.TimestampOf(m.CreatedAt)}
 	switch {
 	case m.Event == cola.EventRan && m.Content != nil:
-		data := s.ran(m)
+		data := s.runData(m)
 		p.Timestamp, p.Data = data.Run.RanAt, data
 	case m.Event == cola.EventTest:
-		p.Data = tested{destination{m.Destination.UUID}}
+		p.Data = testData{destination{m.Destination.UUID}}
 	case m.Event == cola.EventConfirm:
 		c, err := s.challenge(m)
 		if err != nil {
 			return nil, err
 		}
-		p.Data = confirming{destination{m.Destination.UUID}, string(c), c.Code()}
+		p.Data = challengeData{destination{m.Destination.UUID}, string(c), c.Code()}
 	default:
 		return nil, fmt.Errorf("unknown event %q", m.Event)
 	}
 	return cola.AppendJSON(nil, p)
 }
 
-func (s *Sender) ran(m alerts.Message) ran {
+func (s *Sender) runData(m alerts.Message) runData {
 	c := m.Content
 	manageURL := s.public + "/saved-searches/" + c.Search.UUID
-	data := ran{
+	data := runData{
 		SavedSearch: search{c.Search.UUID, c.Search.Name, manageURL},
 		Run:         c.Run,
 		Labels:      []label{},

@@ -46,11 +46,11 @@ func newFixture(t *testing.T, r *receiver, searches int) *fixture {
 	})
 	must(t, err)
 	for i := range searches {
-		plan := cola.Schedule{Active: true, Cadence: cola.CadenceDaily}
-		plan.NextRunAt = cola.Some(cola.TimestampOf(plan.Next(f.clock)))
+		schedule := cola.Schedule{Active: true, Cadence: cola.CadenceDaily}
+		schedule.NextRunAt = cola.Some(cola.TimestampOf(schedule.Next(f.clock)))
 		search := cola.SavedSearch{
 			UUID: fmt.Sprintf("00000000-0000-4000-8000-%012d", i),
-			Name: "Oaks", Filters: cola.SavedSearchFilters{BrandName: "oak"}, Schedule: &plan,
+			Name: "Oaks", Filters: cola.SavedSearchFilters{BrandName: "oak"}, Schedule: &schedule,
 		}
 		_, _, err := st.CreateSavedSearch(t.Context(),
 			store.NewSavedSearch{Account: account.ID, Search: search, MaxActive: 100})
@@ -97,7 +97,7 @@ func (f *fixture) deliver(t *testing.T, after time.Duration, want alerts.Deliver
 func TestRetries(t *testing.T) {
 	var mu sync.Mutex
 	attempts := map[string]int{}
-	r := receive(t, true, func(w http.ResponseWriter, req *http.Request) {
+	r := newReceiver(t, true, func(w http.ResponseWriter, req *http.Request) {
 		mu.Lock()
 		defer mu.Unlock()
 		id := req.Header.Get("webhook-id")
@@ -115,7 +115,7 @@ func TestRetries(t *testing.T) {
 	searches := map[string]string{}
 	for _, got := range r.all() {
 		must(t, verify(t, secret, got))
-		var message struct{ Data ran }
+		var message struct{ Data runData }
 		must(t, json.Unmarshal(got.body, &message))
 		if len(message.Data.Labels) != 1 || message.Data.Labels[0].BrandName != "OAK" ||
 			fmt.Sprint(message.Data.Labels[0].Met.Names()) != "[brand_name]" {
@@ -134,7 +134,7 @@ func TestRetries(t *testing.T) {
 
 // TestGone checks that a receiver that responds with 410 gets no more requests.
 func TestGone(t *testing.T) {
-	r := receive(t, true, answers(http.StatusGone))
+	r := newReceiver(t, true, answers(http.StatusGone))
 	f := newFixture(t, r, 1)
 	f.deliver(t, 0, alerts.DeliveryReport{Failed: 1})
 	f.deliver(t, 96*time.Hour, alerts.DeliveryReport{})

@@ -9,18 +9,18 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"slices"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
 	"github.com/colaregistry/colaregistry/alerts"
 )
 
-// maxRetryAfter limits Retry-After.
-const maxRetryAfter = 7 * 24 * time.Hour
-
 // Errors that account holders see.
 const (
+	faultNotSent     = "The service could not send the request."
 	faultNotPublic   = "The address is not on the public internet."
 	faultNotFound    = "The host name does not exist."
 	faultLookup      = "The host name could not be resolved."
@@ -55,29 +55,55 @@ func resultOf(response *http.Response, now time.Time) alerts.Result {
 }
 
 // retryAfter parses a Retry-After header in seconds or as a date. Invalid and past values are zero.
+// The dispatcher limits the result.
 func retryAfter(value string, now time.Time) time.Duration {
 	if seconds, err := strconv.ParseUint(value, 10, 31); err == nil {
-		return min(time.Duration(seconds)*time.Second, maxRetryAfter)
+		return time.Duration(seconds) * time.Second
 	}
 	if at, err := http.ParseTime(value); err == nil {
-		return min(max(0, at.Sub(now)), maxRetryAfter)
+		return max(0, at.Sub(now))
 	}
 	return 0
 }
 
+// failedResult returns the result of a request without a response.
+func failedResult(ctx context.Context, timeout time.Duration, err error) alerts.Result {
+	fault := faultOf(ctx, timeout, err)
+	return alerts.Result{Fault: fault, OurFault: fault == faultNotSent}
+}
+
+// localErrors are errors of this machine, such as too many open files or a firewall rule.
+var localErrors = []syscall.Errno{
+	syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM, syscall.EADDRNOTAVAIL, syscall.ENETDOWN,
+	syscall.EAFNOSUPPORT, syscall.EACCES, syscall.EPERM,
+}
+
+// isLocal reports whether an error occurred on this machine, while connecting to the receiver or to
+// a name server. A DNSError contains its cause only as text.
+func isLocal(err error) bool {
+	var lookup *net.DNSError
+	isLookup := errors.As(err, &lookup)
+	return slices.ContainsFunc(localErrors, func(local syscall.Errno) bool {
+		return errors.Is(err, local) || isLookup && strings.HasSuffix(lookup.Err, local.Error())
+	})
+}
+
 // faultOf describes a failed request for the account holder. It does not reveal our network.
-func faultOf(ctx context.Context, within time.Duration, err error) string {
+func faultOf(ctx context.Context, timeout time.Duration, err error) string {
 	var (
 		lookup *net.DNSError
 		plain  tls.RecordHeaderError
 		op     *net.OpError
+		addr   *net.AddrError
 		cert   *tls.CertificateVerificationError
 	)
 	switch {
 	case errors.Is(err, errNotPublic):
 		return faultNotPublic
 	case ctx.Err() != nil || errors.Is(err, context.DeadlineExceeded):
-		return fmt.Sprintf("No response within %v.", within)
+		return fmt.Sprintf("No response within %v.", timeout)
+	case isLocal(err):
+		return faultNotSent
 	case errors.As(err, &lookup) && lookup.IsNotFound:
 		return faultNotFound
 	case errors.As(err, &lookup):
@@ -96,6 +122,12 @@ func faultOf(ctx context.Context, within time.Duration, err error) string {
 	case errors.Is(err, syscall.EHOSTUNREACH), errors.Is(err, syscall.ENETUNREACH),
 		errors.Is(err, syscall.ETIMEDOUT):
 		return faultUnreachable
+	case errors.As(err, &addr):
+		return faultAddress
+	case errors.As(err, &op) && op.Op == "dial":
+		return faultUnreachable
+	case errors.As(err, &op): // reading or writing failed
+		return faultClosed
 	}
 	return faultNotHTTP
 }

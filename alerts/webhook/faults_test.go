@@ -8,8 +8,10 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"os"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -19,7 +21,7 @@ import (
 )
 
 func TestResponses(t *testing.T) {
-	target := receive(t, true, answers(http.StatusOK))
+	target := newReceiver(t, true, answers(http.StatusOK))
 	for _, tt := range []struct {
 		code       int
 		retryAfter string
@@ -32,12 +34,12 @@ func TestResponses(t *testing.T) {
 		{410, "", alerts.Result{Fault: "The receiver responded with 410 (Gone), so no more messages will be sent.", Gone: true}},
 		{429, "30", alerts.Result{Fault: "The receiver responded with status 429.", RetryAfter: 30 * time.Second}},
 		{503, "", alerts.Result{Fault: "The receiver responded with status 503."}},
-		{503, "99999999", alerts.Result{Fault: "The receiver responded with status 503.", RetryAfter: maxRetryAfter}},
+		{503, "99999999", alerts.Result{Fault: "The receiver responded with status 503.", RetryAfter: 99999999 * time.Second}},
 		{503, "soon", alerts.Result{Fault: "The receiver responded with status 503."}},
 		{503, "-5", alerts.Result{Fault: "The receiver responded with status 503."}},
 		{599, "", alerts.Result{Fault: "The receiver responded with status 599."}},
 	} {
-		r := receive(t, true, func(w http.ResponseWriter, _ *http.Request) {
+		r := newReceiver(t, true, func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Location", target.URL)
 			if tt.retryAfter != "" {
 				w.Header().Set("Retry-After", tt.retryAfter)
@@ -58,7 +60,7 @@ func TestRetryAfterDate(t *testing.T) {
 	now := time.Date(2026, 11, 16, 6, 0, 0, 0, time.UTC)
 	for value, want := range map[string]time.Duration{
 		"Mon, 16 Nov 2026 06:01:30 GMT": 90 * time.Second, "Mon, 16 Nov 2026 05:00:00 GMT": 0,
-		"Mon, 16 Nov 2099 05:00:00 GMT": maxRetryAfter, "": 0, "4294967296": 0,
+		"Tue, 16 Nov 2027 06:00:00 GMT": 365 * 24 * time.Hour, "": 0, "4294967296": 0,
 	} {
 		if got := retryAfter(value, now); got != want {
 			t.Errorf("retryAfter(%q) = %v, want %v", value, got, want)
@@ -72,7 +74,7 @@ func TestLongResponse(t *testing.T) {
 	for name, gap := range map[string]time.Duration{"huge": 0, "slow": time.Hour} {
 		t.Run(name, func(t *testing.T) {
 			written := make(chan int, 1)
-			r := receive(t, true, func(w http.ResponseWriter, req *http.Request) {
+			r := newReceiver(t, true, func(w http.ResponseWriter, req *http.Request) {
 				n, chunk := 0, make([]byte, 32<<10)
 				defer func() { written <- n }()
 				for n < 1<<30 {
@@ -102,15 +104,15 @@ func TestLongResponse(t *testing.T) {
 
 // TestFaults checks the fault reported for each cause of a missing response.
 func TestFaults(t *testing.T) {
-	closed := receive(t, true, answers(200))
+	closed := newReceiver(t, true, answers(200))
 	closed.Close()
-	ok := receive(t, true, answers(200))
-	plain := receive(t, false, answers(200))
-	slow := receive(t, true, hang)
-	old := receive(t, true, answers(200))
+	ok := newReceiver(t, true, answers(200))
+	plain := newReceiver(t, false, answers(200))
+	slow := newReceiver(t, true, hang)
+	old := newReceiver(t, true, answers(200))
 	old.TLS.MaxVersion = tls.VersionTLS11
-	cut := receive(t, true, func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) })
-	head := receive(t, true,
+	cut := newReceiver(t, true, func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) })
+	head := newReceiver(t, true,
 		func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("X", strings.Repeat("x", 2*maxHeader)) })
 	banner := serveText(t, "HELO\r\n\r\n")
 	port := func(r *receiver) string { return strconv.Itoa(r.Listener.Addr().(*net.TCPAddr).Port) }
@@ -125,14 +127,15 @@ func TestFaults(t *testing.T) {
 		{"oversized header", head.URL, faultNotHTTP},
 		{"not HTTP", "http://" + banner, faultNotHTTP},
 		{"invalid URL", "https://%zz", faultAddress},
+		{"invalid port", "https://127.0.0.1:65536", faultAddress},
 		{"no host", "https:///x", faultAddress},
 		{"ftp", "ftp://example.com", faultAddress},
 		{"empty", "", faultAddress},
 	} {
 		s := sender(ok, slow, old, cut, head)
-		s.within = 5 * time.Second
+		s.timeout = 5 * time.Second
 		if tt.name == "slow" {
-			s.within = 300 * time.Millisecond
+			s.timeout = 300 * time.Millisecond
 		}
 		got := s.Send(t.Context(), message(tt.url))
 		got.Status = 0
@@ -143,6 +146,43 @@ func TestFaults(t *testing.T) {
 	checkUnresolved(t)
 	if got := sender().Send(t.Context(), message(ok.URL)); got != (alerts.Result{Fault: faultUntrusted}) {
 		t.Errorf("self-signed certificate: Send = %+v, want fault %q", got, faultUntrusted)
+	}
+}
+
+// TestLocalErrors checks that errors of this machine don't count against the receiver, and that
+// other network errors do.
+func TestLocalErrors(t *testing.T) {
+	ours := alerts.Result{Fault: faultNotSent, OurFault: true}
+	for _, tt := range []struct {
+		err  syscall.Errno
+		want alerts.Result
+	}{
+		{syscall.EMFILE, ours},
+		{syscall.EADDRNOTAVAIL, ours},
+		{syscall.EPERM, ours},
+		{syscall.EHOSTDOWN, alerts.Result{Fault: faultUnreachable}},
+	} {
+		s := sender()
+		s.dialer.Control = func(string, string, syscall.RawConn) error { return os.NewSyscallError("connect", tt.err) }
+		if got := s.Send(t.Context(), message("https://127.0.0.1:1")); got != tt.want {
+			t.Errorf("%v: Send = %+v, want %+v", tt.err, got, tt.want)
+		}
+	}
+	s := sender()
+	s.dialer.Resolver = resolver(func() netip.Addr { return netip.Addr{} })
+	s.dialer.Resolver.Dial = func(_ context.Context, network, _ string) (net.Conn, error) {
+		return nil, &net.OpError{Op: "dial", Net: network, Err: os.NewSyscallError("socket", syscall.EMFILE)}
+	}
+	if got := s.Send(t.Context(), message("https://host.example.com/")); got != ours {
+		t.Errorf("no socket for a name lookup: Send = %+v, want %+v", got, ours)
+	}
+}
+
+// TestFailedRead checks the fault of a connection that fails during the response.
+func TestFailedRead(t *testing.T) {
+	err := &net.OpError{Op: "read", Net: "tcp", Err: os.NewSyscallError("read", syscall.ECONNABORTED)}
+	if got := faultOf(t.Context(), time.Second, err); got != faultClosed {
+		t.Errorf("faultOf(%v) = %q, want %q", err, got, faultClosed)
 	}
 }
 

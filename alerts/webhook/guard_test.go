@@ -62,7 +62,7 @@ func checkGuard(t *testing.T, address string, want bool) {
 // TestPrivateAddresses checks that only addresses on the public internet are allowed, in any
 // notation.
 func TestPrivateAddresses(t *testing.T) {
-	r := receive(t, true, answers(200))
+	r := newReceiver(t, true, answers(200))
 	port := ":" + strconv.Itoa(r.Listener.Addr().(*net.TCPAddr).Port)
 	for _, host := range []string{
 		"127.0.0.1", "localhost", "[::1]", "[::ffff:127.0.0.1]", "0.0.0.0", "[::]", "10.0.0.1", "169.254.169.254",
@@ -98,7 +98,7 @@ func TestNoProxy(t *testing.T) {
 // TestDNSRebinding checks that a name that first resolves to a public address and then to a private
 // one is blocked.
 func TestDNSRebinding(t *testing.T) {
-	r := receive(t, true, answers(200))
+	r := newReceiver(t, true, answers(200))
 	_, port, _ := net.SplitHostPort(r.Listener.Addr().String())
 	var moved atomic.Bool
 	s := sender(r)

@@ -74,8 +74,8 @@ func (s *Sender) target(address string) (u *url.URL, fault string) {
 // while the previous secret is valid, one with that.
 func (s *Sender) sign(m alerts.Message, at time.Time, body []byte) (string, error) {
 	sealedSecrets := []string{m.Destination.Secrets.Current}
-	if old := m.Destination.Secrets; old.Old != "" && at.Before(old.OldUntil) {
-		sealedSecrets = append(sealedSecrets, old.Old)
+	if secrets := m.Destination.Secrets; secrets.Old != "" && at.Before(secrets.OldUntil) {
+		sealedSecrets = append(sealedSecrets, secrets.Old)
 	}
 	var signatures []string
 	for _, sealed := range sealedSecrets {

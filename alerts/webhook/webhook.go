@@ -49,7 +49,7 @@ type Sender struct {
 	private   bool
 	agent     string
 	now       func() time.Time
-	within    time.Duration
+	timeout   time.Duration
 	dialer    *net.Dialer
 	transport *http.Transport
 }
@@ -60,7 +60,7 @@ var _ alerts.Sender = (*Sender)(nil)
 func New(o Options) *Sender {
 	s := &Sender{
 		vault: o.Vault, public: o.PublicURL, private: o.AllowPrivate,
-		agent: agent(o), now: o.Now, within: responseTimeout,
+		agent: agent(o), now: o.Now, timeout: responseTimeout,
 	}
 	if s.now == nil {
 		s.now = time.Now
@@ -88,7 +88,7 @@ func http1() *http.Protocols {
 
 // Send posts a message to its destination once. A 2xx response within 15 seconds means success.
 func (s *Sender) Send(ctx context.Context, m alerts.Message) alerts.Result {
-	ctx, cancel := context.WithTimeout(ctx, s.within)
+	ctx, cancel := context.WithTimeout(ctx, s.timeout)
 	defer cancel()
 	req, res := s.request(ctx, m)
 	if req == nil {
@@ -97,7 +97,7 @@ func (s *Sender) Send(ctx context.Context, m alerts.Message) alerts.Result {
 	// RoundTrip doesn't follow redirects.
 	response, err := s.transport.RoundTrip(req)
 	if err != nil {
-		return alerts.Result{Fault: faultOf(ctx, s.within, err)}
+		return failedResult(ctx, s.timeout, err)
 	}
 	res = resultOf(response, s.now())
 	if m.Event == cola.EventConfirm && res.Fault == "" {

@@ -47,8 +47,8 @@ type receiver struct {
 	got []received
 }
 
-// receive starts a receiver with HTTPS or HTTP.
-func receive(t *testing.T, https bool, answer http.HandlerFunc) *receiver {
+// newReceiver starts a receiver with HTTPS or HTTP.
+func newReceiver(t *testing.T, https bool, answer http.HandlerFunc) *receiver {
 	t.Helper()
 	r := &receiver{}
 	r.Server = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
@@ -172,7 +172,7 @@ func verify(t *testing.T, secret string, got received) error {
 }
 
 func TestSend(t *testing.T) {
-	r := receive(t, true, answers(http.StatusNoContent))
+	r := newReceiver(t, true, answers(http.StatusNoContent))
 	s := sender(r)
 	res := s.Send(t.Context(), message(r.URL+"/hooks?for=labels&a=%20b#part"))
 	if res != (alerts.Result{Status: 204}) {
@@ -207,7 +207,7 @@ func TestSend(t *testing.T) {
 // TestRotation checks that receivers can verify with either secret during a rotation, and only with
 // the new one afterwards. Every attempt has a fresh signature under the same ID.
 func TestRotation(t *testing.T) {
-	r := receive(t, true, answers(http.StatusOK))
+	r := newReceiver(t, true, answers(http.StatusOK))
 	s := sender(r)
 	m := message(r.URL)
 	// unencrypted, as earlier versions stored it
@@ -229,7 +229,7 @@ func TestRotation(t *testing.T) {
 }
 
 func TestSendTest(t *testing.T) {
-	r := receive(t, false, answers(http.StatusOK))
+	r := newReceiver(t, false, answers(http.StatusOK))
 	m := message("http://user:p%40ss@" + r.Listener.Addr().String())
 	m.Event, m.Content, m.Run = cola.EventTest, nil, 0
 	if res := sender().Send(t.Context(), m); res != (alerts.Result{Status: 200}) {
@@ -267,7 +267,7 @@ func TestChallenge(t *testing.T) {
 			fmt.Fprint(w, strings.Repeat(" ", maxEcho), challenge)
 		}, alerts.Result{Status: 200}},
 	} {
-		r := receive(t, true, func(w http.ResponseWriter, req *http.Request) {
+		r := newReceiver(t, true, func(w http.ResponseWriter, req *http.Request) {
 			body, _ := io.ReadAll(req.Body)
 			tt.answer(w, body)
 		})
@@ -294,7 +294,7 @@ func TestEmptyRun(t *testing.T) {
 	m := message("")
 	m.Content.Run.MatchCount, m.Content.Labels = 0, nil
 	body, err := New(Options{Vault: box}).body(m)
-	var got struct{ Data ran }
+	var got struct{ Data runData }
 	if err != nil || json.Unmarshal(body, &got) != nil || got.Data.Labels == nil || got.Data.More != 0 {
 		t.Errorf("body = %s, %v, want an empty array of labels", body, err)
 	}
@@ -302,7 +302,7 @@ func TestEmptyRun(t *testing.T) {
 
 // TestComposeErrors checks that failures on our side do not count against the receiver.
 func TestComposeErrors(t *testing.T) {
-	r := receive(t, true, answers(200))
+	r := newReceiver(t, true, answers(200))
 	for _, tt := range []struct {
 		want   string
 		change func(*alerts.Message)
@@ -336,7 +336,7 @@ func TestComposeErrors(t *testing.T) {
 
 func TestSendCanceled(t *testing.T) {
 	reached := make(chan struct{})
-	r := receive(t, true, func(w http.ResponseWriter, req *http.Request) {
+	r := newReceiver(t, true, func(w http.ResponseWriter, req *http.Request) {
 		close(reached)
 		hang(w, req)
 	})

@@ -82,8 +82,9 @@ func (c *accountSetTier) Run(env *environment) error {
 	})
 }
 
-// findAccount returns the account with an email address or, if it has none, the name of its
-// identity. A non-ASCII address, which only earlier versions accepted, must match exactly.
+// findAccount returns the account with the given email address, or with the given identity name if
+// the account has no address. A non-ASCII address, which only earlier versions accepted, must match
+// exactly.
 func findAccount(env *environment, st store.Accounts, email string) (store.Account, error) {
 	a, err := st.AccountByEmail(env, email)
 	if !errors.Is(err, store.ErrNotFound) {
@@ -95,7 +96,8 @@ func findAccount(env *environment, st store.Accounts, email string) (store.Accou
 	return a, fmt.Errorf("no account with the email %s; see account list", email)
 }
 
-// chosenAccount returns the account with an email address, or 0 for all accounts if email is empty.
+// chosenAccount returns the ID of the account with the given email address, or 0, meaning all
+// accounts, if email is empty.
 func chosenAccount(env *environment, st store.Accounts, email string) (cola.AccountID, error) {
 	if email == "" {
 		return 0, nil
@@ -164,7 +166,7 @@ func (c *accountSetAlerts) Run(env *environment) error {
 	})
 }
 
-// changeAccount changes the account with an email address and prints its new line.
+// changeAccount changes the account with the given email address and prints its new line.
 func (f *storeFlags) changeAccount(
 	env *environment, email string, change func(store.Store, cola.AccountID) error,
 ) (err error) {

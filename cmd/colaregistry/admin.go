@@ -92,15 +92,15 @@ func (a *admin) registerer() prometheus.Registerer {
 	return a.metrics
 }
 
-// register registers metrics.
+// register adds metrics to the registry, unless the listener is disabled.
 func (a *admin) register(metrics prometheus.Collector) {
 	if a != nil {
 		a.metrics.MustRegister(metrics)
 	}
 }
 
-// probe sets the readiness check. Until then, /readyz returns 503.
-func (a *admin) probe(ready func(context.Context) error) {
+// setReady sets the readiness check. Until it is called, /readyz returns 503.
+func (a *admin) setReady(ready func(context.Context) error) {
 	if a != nil {
 		a.ready.Store(&ready)
 	}

@@ -240,14 +240,14 @@ func TestAdminProbes(t *testing.T) {
 	check("/healthz", http.StatusOK, "ok")
 	check("/readyz", http.StatusServiceUnavailable, "starting")
 	var broken error
-	a.probe(func(context.Context) error { return broken })
+	a.setReady(func(context.Context) error { return broken })
 	check("/readyz", http.StatusOK, "ok")
 	broken = errors.New("database: gone")
 	check("/readyz", http.StatusServiceUnavailable, "database: gone")
 	check("/healthz", http.StatusOK, "ok")
 }
 
-// TestAdminCloseDuringProfile checks that a running profile does not delay exit.
+// TestAdminCloseDuringProfile checks that a long-running profile does not block exit.
 func TestAdminCloseDuringProfile(t *testing.T) {
 	t.Parallel()
 	a, address := mustAdmin(t)
@@ -272,7 +272,7 @@ func TestNoAdmin(t *testing.T) {
 		t.Fatalf("openAdmin without an address = %v, %v; want nil, nil", a, err)
 	}
 	a.register(newImportMetrics(nil))
-	a.probe(func(context.Context) error { return nil })
+	a.setReady(func(context.Context) error { return nil })
 	if r := a.registerer(); r != nil {
 		t.Errorf("registerer() = %v, want nil", r)
 	}

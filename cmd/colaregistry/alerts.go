@@ -101,7 +101,7 @@ func latest(a, b time.Time) time.Time {
 	return b
 }
 
-// summarizeTick summarizes a tick.
+// summarizeTick returns the sentences that alerts tick prints.
 func summarizeTick(r alerts.Report) string {
 	summary := fmt.Sprintf("%s ran and found %s",
 		amount(r.Runs, "search", "searches"), amount(r.Matches, "label", "labels"))
@@ -166,7 +166,9 @@ func (c *alertsReceive) Run(env *environment) error {
 	}
 	r := &receiver{check: checker.Verify, out: env.stdout, seen: map[string]bool{}, limit: c.Count, done: done}
 	server := &http.Server{Handler: r, ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout}
+	closed := make(chan struct{})
 	context.AfterFunc(ctx, func() {
+		defer close(closed)
 		closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeWithin)
 		defer cancel()
 		_ = server.Shutdown(closing) // the last response is written; lingering connections are closed
@@ -176,6 +178,7 @@ func (c *alertsReceive) Run(env *environment) error {
 	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
 		return err
 	}
+	<-closed // Serve returns when Shutdown starts
 	if context.Cause(ctx) == timeout {
 		return timeout
 	}
@@ -197,12 +200,16 @@ type receiver struct {
 // answers challenges with their token; neither counts toward the limit.
 func (r *receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, req.Body, maxReceived))
-	if err == nil {
-		err = r.check(body, req.Header)
-	}
 	if err != nil {
-		fmt.Fprintf(r.out, "rejected\t%v\n", err)
-		http.Error(w, "invalid signature", http.StatusUnauthorized)
+		status, message := http.StatusBadRequest, "could not read the body"
+		if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
+			status, message = http.StatusRequestEntityTooLarge, "the body is too large"
+		}
+		r.reject(w, err, status, message)
+		return
+	}
+	if err := r.check(body, req.Header); err != nil {
+		r.reject(w, err, http.StatusUnauthorized, "invalid signature")
 		return
 	}
 	if token := challengeIn(body); token != "" {
@@ -214,6 +221,12 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	}
 	w.WriteHeader(http.StatusNoContent)
 	r.record(req.Header.Get(webhooks.HeaderWebhookID), body)
+}
+
+// reject prints an error and responds with a status and a message.
+func (r *receiver) reject(w http.ResponseWriter, err error, status int, message string) {
+	fmt.Fprintf(r.out, "rejected\t%v\n", err)
+	http.Error(w, message, status)
 }
 
 // challengeIn returns the token of a challenge, or "" for any other message.

@@ -99,7 +99,8 @@ func mustSaveMany(t *testing.T, st store.Store, searches int, due time.Time) col
 
 func manyUUID(i int) string { return fmt.Sprintf("00000000-0000-4000-8000-%012d", i) }
 
-// runsOf returns the number of runs of the given searches and the number of labels they matched.
+// runsOf returns the number of runs of the i-th search from mustSaveMany, and the number of labels
+// they matched.
 func runsOf(t *testing.T, st store.Store, account cola.AccountID, i int) (runs, matches int) {
 	t.Helper()
 	_, runs, err := st.RunsOf(t.Context(), account, manyUUID(i), store.Slice{Limit: 1})
@@ -227,7 +228,7 @@ func TestAlertsFlag(t *testing.T) {
 	})
 }
 
-// TestTickFlags checks that invalid flags are reported and no registry is created.
+// TestTickFlags checks that invalid flags and a missing registry are reported.
 func TestTickFlags(t *testing.T) {
 	for flags, want := range map[string]string{
 		"--at 2026-11-23": "is not a time", "--hold 10ms": "too short", "--hold soon": "--hold", "": "no registry yet",

@@ -99,8 +99,11 @@ func (c *copyCommand) fill(env *environment, source database, to place) (sent *d
 	if to.path == "" {
 		return fillStore(env, source, to)
 	}
-	if _, err := os.Stat(to.path); !errors.Is(err, fs.ErrNotExist) {
-		return nil, errors.Join(fmt.Errorf("--to: %s already exists; use the path of a new file", to), err)
+	switch _, err := os.Stat(to.path); {
+	case err == nil:
+		return nil, fmt.Errorf("--to: %s already exists; use the path of a new file", to)
+	case !errors.Is(err, fs.ErrNotExist):
+		return nil, fmt.Errorf("--to: %w", err)
 	}
 	filling := place{path: to.path + ".filling"}
 	if err := sqlite.Remove(filling.path); err != nil { // left by an interrupted copy

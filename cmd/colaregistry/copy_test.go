@@ -100,6 +100,20 @@ func TestCopyClearTextSecrets(t *testing.T) {
 	}
 }
 
+// TestCopyTarget checks the errors for a target that exists and for one that can't be checked.
+func TestCopyTarget(t *testing.T) {
+	existing := filepath.Join(t.TempDir(), "existing")
+	if err := os.WriteFile(existing, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for path, exists := range map[string]bool{existing: true, "zero\x00byte": false} {
+		_, err := (&copyCommand{}).fill(&environment{Context: t.Context()}, nil, place{path: path})
+		if err == nil || strings.Contains(err.Error(), "already exists") != exists {
+			t.Errorf("%q: error = %v, says that it exists = %v, want %v", path, err, !exists, exists)
+		}
+	}
+}
+
 func sumOf(t *testing.T, i *store.Item) []byte {
 	t.Helper()
 	d := newDigests()

@@ -7,7 +7,7 @@ import (
 )
 
 // TestCORS sends cross-origin browser requests. The REST API accepts custom headers from any
-// origin. The MCP endpoint accepts only allowed origins, and pages there can read errors too.
+// origin. The MCP endpoint accepts only allowed origins, whose pages can also read errors.
 func TestCORS(t *testing.T) {
 	t.Parallel()
 	s := startServer(t, embedded(t), "--allowed-origin", "https://app.example")

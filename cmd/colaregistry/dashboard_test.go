@@ -16,7 +16,7 @@ import (
 
 var printedLink = regexp.MustCompile(`http://\S+/sign-in/link/\S+`)
 
-// visitor is a browser that stores cookies and does not follow redirects.
+// visitor returns a browser that stores cookies and does not follow redirects.
 func visitor(t *testing.T) *http.Client {
 	t.Helper()
 	jar, err := cookiejar.New(nil)

@@ -46,9 +46,9 @@ func (f storeFlags) open(env *environment, metrics prometheus.Registerer) (datab
 	return p.open(env, metrics)
 }
 
-// openExisting opens an existing database without changing its schema. Commands that only read must
-// not create a database, which would prevent the first-start setup, or migrate one that an older
-// server uses.
+// openExisting opens an existing database without changing its schema. Most commands must not
+// create a database, which would prevent the first-start setup, or migrate one that an older server
+// uses.
 func (f storeFlags) openExisting(env *environment) (database, error) {
 	p, err := f.place()
 	if err != nil {

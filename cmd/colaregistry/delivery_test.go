@@ -260,12 +260,12 @@ func TestSuspendedAlerts(t *testing.T) {
 		key := secret.Reveal()
 		s.create(t, key, `{"name":"Bilby","filters":{"brand_name":"bilby"},"schedule":{"cadence":"daily"}}`)
 		h.run(t, "import", "colas", mustNews(t, "BILBY", 1, 1, cola.DateOf(time.Now())))
-		if out := h.run(t, "account", "suspend", "--account", "late@example.com", "--reason", "The invoice is open"); !strings.Contains(out, "The invoice is open.") {
+		if out := h.run(t, "account", "suspend", "--account", "late@example.com", "--reason", "The invoice is unpaid"); !strings.Contains(out, "The invoice is unpaid.") {
 			t.Errorf("account suspend printed %q, want the reason", out)
 		}
 		rejected := s.mustAnswer(t, 403, "GET", "/usage", key, "")
 		if rejected.at("error", "code") != string(cola.CodeAccountSuspended) ||
-			!strings.Contains(string(rejected.body), "The invoice is open.") {
+			!strings.Contains(string(rejected.body), "The invoice is unpaid.") {
 			t.Errorf("response while suspended: %s", rejected.body)
 		}
 		tick := []string{"alerts", "tick", "--at", time.Now().AddDate(0, 0, 1).UTC().Format(time.RFC3339)}

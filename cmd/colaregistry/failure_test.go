@@ -112,8 +112,8 @@ func cutDuringImport(t *testing.T, pg *pgtest.Server, h testRegistry, file strin
 	return true
 }
 
-// moreLabels writes a file of labels that are missing from a registry under loadRun, and returns
-// their IDs too.
+// moreLabels writes a file of labels that the load-tested registry does not have. It also returns
+// their IDs.
 func moreLabels(t *testing.T) (file string, ids []string) {
 	t.Helper()
 	there := map[cola.TTBID]bool{}

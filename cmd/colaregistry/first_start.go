@@ -88,7 +88,7 @@ func (c *serveCommand) demoOptions(
 	return options, true, writeMarker(marker, options)
 }
 
-// lockFirstStart waits until no other process performs a first start.
+// lockFirstStart waits until no other process is performing a first start, and returns the lock.
 func (c *serveCommand) lockFirstStart(env *environment) (*filelock.Lock, error) {
 	lock, err := filelock.OpenLock(filepath.Join(c.DataDir, demoLock))
 	if err != nil {

@@ -35,7 +35,8 @@ publishes and saved pages of its Public COLA Registry. The format is detected. Y
 A running server shows the rows within two seconds.
 
 Invalid rows are skipped and reported by reason; --rejects writes all of them to a file. The exit code is 1 if rows
-were rejected, unless --skip-invalid is set, or if a file is empty or can't be read. Other files are imported.
+were rejected (unless --skip-invalid is set), or if a file is empty or can't be read; the remaining files are still
+imported.
 
 Examples:
 

@@ -51,7 +51,7 @@ func (c *importCommand) Run(env *environment) (err error) {
 	}
 	defer closing(st, &err)
 	limitResources()
-	admin.probe(func(context.Context) error { return nil })
+	admin.setReady(func(context.Context) error { return nil })
 	bar := newProgress(env.stderr, "Importing "+c.Kind, "rows")
 	report, err := ingest.Import(env, st, ingest.Kind(c.Kind), sources, ingest.Options{
 		DryRun: c.DryRun, History: c.History, AllowEmpty: c.AllowEmpty, SkipInvalid: c.SkipInvalid, Rejects: rejects.writer(),

@@ -172,7 +172,7 @@ func (f *deliveryFlags) senders(v *vault.Vault, publicURL string, log *slog.Logg
 		return senders, nil
 	}
 	mailer, err := mail.New(mail.Options{
-		Link: v.Link, Server: f.SMTP, From: f.MailFrom, PublicURL: publicURL, Logger: log,
+		LinkToken: v.Link, Server: f.SMTP, From: f.MailFrom, PublicURL: publicURL, Logger: log,
 	})
 	if err != nil {
 		return nil, err

@@ -86,7 +86,7 @@ func newServer(c *serveCommand, env *environment, d deployment) (*server, error)
 			return nil, err
 		}
 	}
-	d.admin.probe(s.service.Ready)
+	d.admin.setReady(s.service.Ready)
 	authenticator := auth.New(d.store, tokens, events)
 	rest := httpapi.New(s.service, authenticator, httpapi.Options{
 		PublicURL: d.publicURL, Logger: env.log, Version: version(), Resource: resource, Metrics: metrics,
