@@ -57,8 +57,8 @@ func (req *request) showDestination(status int, actionError string, problems []s
 	})
 }
 
-// ownAddress reports whether a destination is the account's own email address, for any searches. It
-// needs no consent.
+// ownAddress reports whether a destination is the account's own email address, for one search or
+// for all. It needs no consent.
 func (req *request) ownAddress(d cola.Destination) bool {
 	d.SavedSearch = cola.Opt[string]{}
 	return req.isOwn(d)
