@@ -1,7 +1,10 @@
 package dashboard
 
 import (
+	"maps"
 	"net/http"
+	"slices"
+	"strings"
 
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/internal/params"
@@ -64,15 +67,19 @@ func (req *request) ownAddress(d cola.Destination) bool {
 	return req.isOwn(d)
 }
 
-// showDestinationError shows the page of a destination with the reason an action failed. It returns
+// showDestinationError shows the page of a destination with the reasons an action failed. It returns
 // errors that the user can't correct.
 func (req *request) showDestinationError(err error) error {
 	problems, sentence, ok := formErrors(err)
 	if !ok {
 		return err
 	}
-	for _, messages := range problems {
-		sentence = messages[0]
+	if len(problems) > 0 {
+		var messages []string
+		for _, name := range slices.Sorted(maps.Keys(problems)) {
+			messages = append(messages, problems[name]...)
+		}
+		sentence = strings.Join(messages, " ")
 	}
 	req.setRetryAfter(err)
 	return req.showDestination(web.StatusOf(cola.CodeOf(err)), sentence, problems["code"])

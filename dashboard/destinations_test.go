@@ -122,6 +122,18 @@ func TestTooManyCodes(t *testing.T) {
 		path+"/confirmation")
 }
 
+// TestSeveralProblems checks that a rejected form shows all its problems, not a random one.
+func TestSeveralProblems(t *testing.T) {
+	s := mustSite(t)
+	path, _ := s.mustPending(typedWebhook())
+	empty := url.Values{"code": {""}}
+	rejected := s.post(path+"/confirm", empty)
+	codeProblem := cutOut(rejected.body, `<p class="warning" role="alert">`, "</p>")
+	empty.Set("kode", "AAAA-AAAA")
+	rejected = s.post(path+"/confirm", empty)
+	rejected.shows(t, http.StatusBadRequest, `<p class="warning" role="alert">`+codeProblem+" Unknown")
+}
+
 // TestConfirmEndpoint enters the challenge's code on the endpoint's page.
 func TestConfirmEndpoint(t *testing.T) {
 	s := mustSite(t)
