@@ -34,8 +34,8 @@ func (req *request) destination() (cola.Destination, nameIndex, error) {
 
 func (req *request) destinationDetail() error { return req.showDestination(http.StatusOK, "", nil) }
 
-// showDestination shows the page of a destination. actionError says why an action failed; problems are
-// those of the code field.
+// showDestination shows the page of a destination. actionError says why an action failed; problems
+// are those of the code field.
 func (req *request) showDestination(status int, actionError string, problems []string) error {
 	d, names, err := req.destination()
 	if err != nil {
@@ -67,8 +67,8 @@ func (req *request) ownAddress(d cola.Destination) bool {
 	return req.isOwn(d)
 }
 
-// showDestinationError shows the page of a destination with the reasons an action failed. It returns
-// errors that the user can't correct.
+// showDestinationError shows the page of a destination with the reasons an action failed. It
+// returns errors that the user can't correct.
 func (req *request) showDestinationError(err error) error {
 	problems, sentence, ok := formErrors(err)
 	if !ok {

@@ -15,7 +15,7 @@ import (
 	"github.com/colaregistry/colaregistry/registry"
 )
 
-// exampleTag is an entity tag as the registry makes them.
+// exampleTag is an entity tag in the registry's format.
 const exampleTag = `W/"pZGm1Av0IEBKARcz"`
 
 // commonHeaders names the headers of every response to an authenticated request.
@@ -64,7 +64,7 @@ func headers(s components) map[string]*huma.Param {
 	}
 }
 
-// errorKind is one status of an error as the document describes it.
+// errorKind is one error response in the document.
 type errorKind struct {
 	status      int
 	name        string // of the component
@@ -182,7 +182,7 @@ func scopeChallenge() *huma.Param {
 
 func asError(err error) *cola.Error { return err.(*cola.Error) }
 
-// kindNamed returns the error kind with a component name.
+// kindNamed returns the error kind with the given component name.
 func kindNamed(name string) errorKind {
 	kinds := errorKinds()
 	i := slices.IndexFunc(kinds, func(k errorKind) bool { return k.name == name })
@@ -228,7 +228,7 @@ func savedSearchErrors() []errorKind {
 	return slices.Concat(invalidSearchErrors(), searchLimitErrors(), searchRunErrors())
 }
 
-// invalidSearchErrors are the errors of invalid searches, and of callers without the write scope.
+// invalidSearchErrors are the errors for invalid searches and for callers without the write scope.
 func invalidSearchErrors() []errorKind {
 	var invalid cola.Problems
 	invalid.Add("filters.brand", "Unknown parameter; did you mean filters.brand_name?")

@@ -41,7 +41,8 @@ func TestGoldenOpenAPI(t *testing.T) {
 }
 
 // TestOpenAPIDescriptions finds gaps that linters miss. Each parameter, field and header needs a
-// description and an example, each response an example, and each operation its cost and errors.
+// description and an example, each error response an example, and each operation a summary, a
+// description and its cost.
 func TestOpenAPIDescriptions(t *testing.T) {
 	doc := describe(operations(newFake()), "")
 	for name, schema := range doc.Components.Schemas.Map() {
