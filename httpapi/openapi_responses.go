@@ -141,6 +141,14 @@ func exampleSuspended() *cola.Error {
 	}
 }
 
+// retryableExamples returns the quotaExamples that have a Retry-After: those of unmetered
+// operations, which don't depend on a monthly quota.
+func retryableExamples() map[string]*cola.Error {
+	examples := quotaExamples()
+	delete(examples, "quota")
+	return examples
+}
+
 func quotaExamples() map[string]*cola.Error {
 	return map[string]*cola.Error{
 		"quota": {
@@ -294,8 +302,7 @@ func searchLimitErrors() []errorKind {
 
 // searchRunErrors are the errors of manual runs.
 func searchRunErrors() []errorKind {
-	manualRuns := quotaExamples()
-	delete(manualRuns, "quota")
+	manualRuns := retryableExamples()
 	manualRuns["manual_runs"] = &cola.Error{
 		Code: cola.CodeQuotaExceeded,
 		Message: "Your account has used all 24 manual runs for today. The limit resets at 00:00 UTC; scheduled runs " +
@@ -326,14 +333,14 @@ func searchRunErrors() []errorKind {
 
 // destinationErrors are the errors specific to destinations and deliveries.
 func destinationErrors() []errorKind {
-	requested := quotaExamples()
+	requested := retryableExamples()
 	requested["asked"] = &cola.Error{
 		Code: cola.CodeQuotaExceeded,
 		Message: "The owner of this address was already asked to confirm within the last hour. Try again in 42 " +
 			"minutes.",
 		Details: map[string]any{"reason": "confirmations", "retry_after": 2520}, RetryAfter: 42 * time.Minute,
 	}
-	tested := quotaExamples()
+	tested := retryableExamples()
 	tested["tested"] = &cola.Error{
 		Code:       cola.CodeQuotaExceeded,
 		Message:    "Each destination is limited to 10 test messages a minute. Try again in 6 seconds.",

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"io"
+	"log/slog"
 	"net/http"
 	"os"
 	"slices"
@@ -37,6 +38,37 @@ func TestGoldenOpenAPI(t *testing.T) {
 	}
 	if diff := cmp.Diff(string(want), got.String()); diff != "" {
 		t.Errorf("openapi.json is stale; run go test ./httpapi -run Golden -update (-committed +generated):\n%s", diff)
+	}
+}
+
+// TestCommittedOpenAPI checks that a server without a public URL serves the committed description.
+func TestCommittedOpenAPI(t *testing.T) {
+	want, err := os.ReadFile(goldenOpenAPI)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := New(newFake(), keys{}, Options{Logger: slog.New(slog.DiscardHandler)})
+	var got bytes.Buffer
+	if err := json.Indent(&got, []byte(mustRead(t, get(t, h, "/api/v1/openapi.json"))), "", "  "); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(strings.TrimSpace(string(want)), strings.TrimSpace(got.String())); diff != "" {
+		t.Errorf("served description differs (-committed +served):\n%s", diff)
+	}
+}
+
+// TestRetryAfterExamples checks that every example of a response that always has a Retry-After
+// header has one, with the same number of seconds in details.retry_after.
+func TestRetryAfterExamples(t *testing.T) {
+	for _, kind := range errorKinds() {
+		if kind.status != http.StatusTooManyRequests || !strings.Contains(kind.description, "Retry-After is set.") {
+			continue
+		}
+		for name, example := range kind.examples {
+			if seconds := int(example.RetryAfter.Seconds()); seconds == 0 || example.Details["retry_after"] != seconds {
+				t.Errorf("%s, %s: details = %v, want a retry_after of %d", kind.name, name, example.Details, seconds)
+			}
+		}
 	}
 }
 
