@@ -124,7 +124,7 @@ func bodyCall[P, R any](
 ) call {
 	reader := params.New[P]("this endpoint")
 	return func(r *http.Request, caller cola.Caller) (result, cola.QuotaState, error) {
-		members, err := readBody(r, media, reader.Form())
+		members, err := readBody(r, media, reader.Example())
 		if err != nil {
 			state, err := svc.Refuse(web.Detach(r.Context()), caller, err)
 			return result{}, state, err

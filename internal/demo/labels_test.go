@@ -12,7 +12,7 @@ import (
 
 var testDay = cola.NewDate(2026, 11, 20)
 
-// ordinary are the options of the registry in most tests.
+// ordinary is the set of options that most tests use.
 var ordinary = Options{Colas: DefaultColas, Seed: 1, AsOf: testDay}
 
 func TestLabels(t *testing.T) {
@@ -119,7 +119,7 @@ func TestDates(t *testing.T) {
 				t.Fatalf("%s: vintage %d in %s", c.TTBID, c.WineVintageYear.V, c.ApplicationDate)
 			}
 			if c.LLMBrandEstablishedYear.OK && c.LLMBrandEstablishedYear.V > yearOf(c.ApplicationDate) {
-				t.Fatalf("%s: established in %d, applied for %s",
+				t.Fatalf("%s: established in %d, application received on %s",
 					c.TTBID, c.LLMBrandEstablishedYear.V, c.ApplicationDate)
 			}
 			if c.ApprovalDate >= o.AsOf-365 {
@@ -173,7 +173,7 @@ func TestBarcodes(t *testing.T) {
 		}
 	}
 	if shared*10 < len(carriers)*3 || widest < 4 {
-		t.Errorf("%d of %d barcodes are shared, one by %d labels; want 30 %% and one by 4",
+		t.Errorf("%d of %d barcodes are shared, one by %d labels; want at least 30%%, and one by at least 4 labels",
 			shared, len(carriers), widest)
 	}
 }

@@ -212,14 +212,14 @@ func (k *Keyring) IDs() []ID {
 	return ids
 }
 
-// Box seals and opens secrets of one purpose. It is safe for concurrent use.
+// Box seals and opens secrets for one purpose. It is safe for concurrent use.
 type Box struct {
 	first ID
 	aeads map[ID]cipher.AEAD
 }
 
-// Box returns the box of a purpose. Each purpose has its own encryption keys, derived from those of
-// the keyring, so data sealed for one purpose can't be opened for another.
+// Box returns the box for a purpose. Each purpose has its own encryption keys, derived from those
+// of the keyring, so data sealed for one purpose can't be opened for another.
 func (k *Keyring) Box(purpose string) *Box {
 	b := &Box{first: k.keys[0].id, aeads: make(map[ID]cipher.AEAD, len(k.keys))}
 	for _, key := range k.keys {

@@ -69,7 +69,7 @@ func TestTallies(t *testing.T) {
 	}
 	tallies := Tallies(phases, at(22), exchanges, endings)
 	calm, kill := tallies[0], tallies[1]
-	if calm.Requests != 4 || calm.OK != 1 || calm.Wrong != 1 || calm.TooMany != 1 || calm.Unavailable != 1 ||
+	if calm.Requests != 4 || calm.OK != 1 || calm.ClientErrors != 1 || calm.TooMany != 1 || calm.Unavailable != 1 ||
 		len(calm.Faults) != 1 {
 		t.Errorf("calm phase: wrong tally %+v", calm)
 	}
