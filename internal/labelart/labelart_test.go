@@ -324,3 +324,21 @@ func TestPaletteContrast(t *testing.T) {
 		}
 	}
 }
+
+// TestOutlineArea checks that outlines without pixels have an empty area: conversions of infinite
+// and NaN coordinates to integers differ between platforms.
+func TestOutlineArea(t *testing.T) {
+	for name, o := range map[string]outline{
+		"empty":     nil,
+		"too large": rectangle(box{0, 0, 5 * MaxSide, 1}),
+		"infinite":  rectangle(box{0, 0, 1, math.Inf(1)}),
+		"NaN":       rectangle(box{math.NaN(), 0, 1, 1}),
+	} {
+		if got := o.area(); got != (image.Rectangle{}) {
+			t.Errorf("%s: area = %v, want none", name, got)
+		}
+	}
+	if got := rectangle(box{0.5, 1, 1, 1}).area(); got != image.Rect(0, 1, 2, 2) {
+		t.Errorf("area = %v, want (0,1)-(2,2)", got)
+	}
+}
