@@ -138,8 +138,12 @@ func TestDates(t *testing.T) {
 func TestBarcodes(t *testing.T) {
 	carriers := map[string]int{}
 	kinds := map[cola.Text]int{}
+	lengths := map[cola.Text]int{upcA: 12, ean13: 13, ean8: 8, upcE: 8}
 	for c := range Labels(ordinary) {
 		if c.BarcodeValue != "" {
+			if len(c.BarcodeValue) != lengths[c.BarcodeType] {
+				t.Fatalf("%s: %s %s has the wrong length", c.TTBID, c.BarcodeType, c.BarcodeValue)
+			}
 			carriers[string(c.BarcodeValue)]++
 			kinds[c.BarcodeType]++
 			if !vocabulary.ValidGTIN(string(c.BarcodeValue)) {
@@ -159,8 +163,7 @@ func TestBarcodes(t *testing.T) {
 			}
 		}
 	}
-	want := map[cola.Text]int{upcA: 12, ean13: 12, ean8: 8, upcE: 8}
-	for kind := range want {
+	for kind := range lengths {
 		if kinds[kind] == 0 {
 			t.Errorf("no barcode of type %s", kind)
 		}

@@ -80,7 +80,7 @@ func TestTallies(t *testing.T) {
 	if calm.Longest != 2*time.Second || kill.Longest != 18*time.Second {
 		t.Errorf("longest without 200: %v and %v, want 2s and 18s", calm.Longest, kill.Longest)
 	}
-	if none := Tallies(nil, at(1), nil, nil); len(none) != 0 {
+	if none := Tallies(nil, at(1), exchanges, endings); len(none) != 0 {
 		t.Errorf("no phases: %+v", none)
 	}
 }

@@ -33,6 +33,9 @@ type Tally struct {
 // Tallies counts exchanges by the phase in which they ended, and lists faults. Phases are in
 // chronological order; the last one ends at end.
 func Tallies(phases []Phase, end time.Time, exchanges []Exchange, endings []Ending) []Tally {
+	if len(phases) == 0 {
+		return nil
+	}
 	tallies := make([]Tally, len(phases))
 	for i, p := range phases {
 		tallies[i].Phase = p
@@ -51,9 +54,6 @@ func Tallies(phases []Phase, end time.Time, exchanges []Exchange, endings []Endi
 		if e.Status == http.StatusOK {
 			successes = append(successes, e.Answered)
 		}
-	}
-	if len(phases) == 0 {
-		return nil
 	}
 	slices.SortFunc(successes, time.Time.Compare)
 	last := phases[0].From

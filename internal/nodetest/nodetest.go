@@ -198,8 +198,11 @@ func (k *Kit) Program(pkg, command string) (string, error) {
 	var described struct {
 		Bin map[string]string `json:"bin"`
 	}
-	if err := json.Unmarshal(content, &described); err != nil || described.Bin[command] == "" {
-		return "", fmt.Errorf("package %s has no command %s: %w", pkg, command, err)
+	if err := json.Unmarshal(content, &described); err != nil {
+		return "", fmt.Errorf("read package %s: %w", pkg, err)
+	}
+	if described.Bin[command] == "" {
+		return "", fmt.Errorf("package %s has no command %s", pkg, command)
 	}
 	return k.Script(append(folder, filepath.FromSlash(described.Bin[command]))...), nil
 }
