@@ -254,7 +254,7 @@ func productFacts(c *cola.Cola) []fact {
 	)
 }
 
-// pictureFacts returns the images and barcodes listed in the record.
+// pictureFacts returns the facts about images and barcodes in the record.
 func pictureFacts(c *cola.Cola, links recordLinks) []fact {
 	return facts(
 		wordsFact("Barcode", map[bool]string{true: "Yes", false: "No"}[c.HasBarcode]),

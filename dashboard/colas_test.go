@@ -44,7 +44,7 @@ func mustShowLabel(t *testing.T) (s *site, show func(cola.Cola) response) {
 	}
 }
 
-// fill gives every field of a struct a distinct value, as in a record.
+// fill sets every field of a struct to a nonzero value.
 func fill(v reflect.Value, name string, n *int) {
 	*n++
 	switch field := v.Addr().Interface().(type) {
@@ -96,8 +96,8 @@ func textFor(name string) string {
 	return "some " + name
 }
 
-// fieldsWithin returns the path of every value field. It follows the first element of struct
-// slices.
+// fieldsWithin calls do with the path and value of every leaf field. It follows the first element
+// of struct slices.
 func fieldsWithin(v reflect.Value, path string, do func(path string, field reflect.Value)) {
 	if v.Kind() == reflect.Slice && v.Type().Elem().Kind() == reflect.Struct {
 		fieldsWithin(v.Index(0), path, do)
@@ -159,7 +159,7 @@ func TestLabelFields(t *testing.T) {
 	}
 }
 
-// hostile returns a label with text that anyone could have approved.
+// hostile returns a label with malicious text, which any applicant could get approved.
 func hostile(id cola.TTBID) cola.Cola {
 	const script = `"><script>alert(1)</script><img src=x onerror=alert(2)>`
 	return cola.Cola{
@@ -290,7 +290,7 @@ func TestChains(t *testing.T) {
 		t.Errorf("chain positions %v, want ascending", order)
 	}
 	if strings.Count(page.body, `<li aria-current="true">`) != 1 {
-		t.Error("current label is not marked once")
+		t.Error("current label is not marked exactly once")
 	}
 }
 
@@ -315,12 +315,12 @@ func TestPermittees(t *testing.T) {
 	plain.PermitNumber = "100%20 PROOF"
 	s.registry.AddLabels(t, odd, plain)
 	for _, number := range []string{odd.PermitNumber, plain.PermitNumber} {
-		settled := vocabulary.NormalizePermit(number)
+		normalized := vocabulary.NormalizePermit(number)
 		before := s.used()
 		page := s.get("/explore/permittees/" + url.PathEscape(number))
-		page.shows(t, http.StatusOK, settled, "1 detail view;", "HOSTILE",
-			"/api/v1/permittees/"+url.PathEscape(settled)+"'",
-			"/explore?"+url.Values{"date_range": {"all"}, "permit_number": {settled}}.Encode())
+		page.shows(t, http.StatusOK, normalized, "1 detail view;", "HOSTILE",
+			"/api/v1/permittees/"+url.PathEscape(normalized)+"'",
+			"/explore?"+url.Values{"date_range": {"all"}, "permit_number": {normalized}}.Encode())
 		page.checkHTML(t)
 		s.costs(before, 0, 1)
 	}

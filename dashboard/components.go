@@ -46,7 +46,7 @@ func timeHTML(t time.Time) template.HTML {
 		t.Format("Jan 2, 2006, 15:04 UTC"))) // #nosec: contains no user input
 }
 
-// approvedHTML shows the approval date of a label or else marks its estimate.
+// approvedHTML shows a label's approval date or, if unknown, its estimate, marked as such.
 func approvedHTML(approved, estimate cola.Date) template.HTML {
 	if approved != 0 || estimate == 0 {
 		return dateHTML(approved)
@@ -239,8 +239,8 @@ func paginate[T any](req *request, all []T, perPage int) ([]T, pager) {
 	return rows, newPager(req.http.URL, cola.PageMeta{Page: page, PerPage: perPage, Total: len(all)}, len(rows))
 }
 
-// stripHidden removes hidden characters, such as bidirectional controls, and invalid UTF-8 from
-// untrusted text.
+// stripHidden removes hidden characters, such as bidirectional controls, from untrusted text and
+// replaces invalid UTF-8 with U+FFFD.
 func stripHidden(text string) string {
 	return strings.Map(func(r rune) rune {
 		if vocabulary.IsInvisible(r) {

@@ -8,13 +8,13 @@ import (
 
 func connectRoutes() []route { return []route{get(connectPath, (*request).connect)} }
 
-// Placeholders in the settings of assistants.
+// serverName is the name of this server in client settings. keyPlaceholder stands for the API key.
 const (
 	serverName     = "colaregistry"
 	keyPlaceholder = "YOUR_KEY"
 )
 
-// setup is how one program is connected.
+// setup describes how to connect one program.
 type setup struct {
 	ID, Name string
 	Before   string // instructions
@@ -25,7 +25,7 @@ type setup struct {
 // Copied returns the text as a box with a button.
 func (s setup) Copied() copied { return copied{"settings for " + s.Name, s.Text} }
 
-// assistant is the ways to connect one.
+// assistant lists the ways to connect one assistant.
 type assistant struct {
 	ID, Name string
 	Ways     []way // best first
@@ -91,7 +91,7 @@ func (req *request) withoutSignIn() assistant {
 	}}}}
 }
 
-// setupsWithKey returns how to use a key that was just made, with the key filled in.
+// setupsWithKey returns the setups for a newly created key, with the key filled in.
 func (req *request) setupsWithKey(key string) []setup {
 	rest := setup{
 		ID: "rest", Name: "REST API",
@@ -215,7 +215,7 @@ func (req *request) assistantsSignedIn() []setup {
 	}
 }
 
-// settings replaces NAME, and the given pairs, in a settings text.
+// settings fills in NAME and the given placeholders in a settings template.
 func settings(text string, pairs ...string) string {
 	return strings.NewReplacer(append([]string{"NAME", serverName, "COLAREGISTRY_API_KEY", "COLAREGISTRY_API_KEY"},
 		pairs...)...).Replace(text)

@@ -39,8 +39,8 @@ func TestConnectBySigningIn(t *testing.T) {
 	}
 }
 
-// TestSettings checks that every JSON settings text is valid, and contains the URL, and
-// the key if the app does not prompt for it.
+// TestSettings checks that all JSON settings are valid, that all settings contain the URL, and that
+// settings for a key contain it unless the app prompts for it.
 func TestSettings(t *testing.T) {
 	v := &request{edge: &edge{opts: Options{PublicURL: "https://registry.example:8443"}}}
 	const key = "lar_NAMEMCPKEYBASE"

@@ -51,7 +51,7 @@ func (req *request) coverage() error {
 		page{Title: "Data coverage", Data: p, Call: req.call("GET", "/coverage", freeCost)})
 }
 
-// share is the part of some labels that have certain data.
+// share is the portion of a set of labels that has certain data.
 type share struct {
 	Name     string
 	Count, N int

@@ -12,7 +12,7 @@ import (
 	"github.com/colaregistry/colaregistry/registry"
 )
 
-// covering shows a coverage.
+// covering is a service that returns fixed coverage data.
 type covering struct {
 	*registry.Service
 	coverage cola.Coverage
@@ -22,7 +22,7 @@ func (c covering) Coverage(context.Context, cola.Caller) (cola.Coverage, cola.Qu
 	return c.coverage, cola.QuotaState{}, nil
 }
 
-// setCoverage makes the site show a coverage.
+// setCoverage makes the site show the given coverage.
 func (s *site) setCoverage(c cola.Coverage) {
 	s.handler = New(covering{s.registry.Service, c}, s.browsers,
 		Options{PublicURL: registrytest.PublicURL, Logger: slog.New(slog.DiscardHandler), Now: s.registry.Now})

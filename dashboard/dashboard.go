@@ -84,7 +84,7 @@ type edge struct {
 	hosts    []string // host names of the service; see plainHost
 }
 
-// New returns the handler for the paths that Handles reports.
+// New returns the handler for the paths that Handles accepts.
 func New(svc Service, browsers Browsers, o Options) http.Handler {
 	o.PublicURL = strings.TrimRight(o.PublicURL, "/")
 	if o.Now == nil {

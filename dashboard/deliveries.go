@@ -17,17 +17,17 @@ var deliveriesReader = params.New[cola.DeliveryListParams]("this page")
 // deliveryPath returns the path of a delivery's page.
 func deliveryPath(id int64) string { return deliveriesPath + "/" + strconv.FormatInt(id, 10) }
 
-// deliveryRow is a delivery as lists show it.
+// deliveryRow is a delivery as shown in lists.
 type deliveryRow struct {
 	cola.Delivery
 	About         string // subject of the message
 	To            string // address of the destination, unless it was deleted
 	Path          string // page of the destination, unless the message goes to another address
-	Class         string // style class of the state
+	Class         string // CSS class for the state
 	Undeliverable bool   // a pending email on a server that sends no email
 }
 
-// rows describes deliveries.
+// rows converts deliveries to display rows.
 func (n nameIndex) rows(list []cola.Delivery) []deliveryRow {
 	rows := make([]deliveryRow, len(list))
 	for i, d := range list {
@@ -59,7 +59,7 @@ func (n nameIndex) row(d cola.Delivery) deliveryRow {
 		}
 	case cola.EventPaused:
 		row.About = "Alerts paused for " + cmp.Or(row.To, "a destination")
-		row.To, row.Path = ownAddressName, "" // d.Destination is the stopped destination, not the recipient
+		row.To, row.Path = ownAddressName, "" // d.Destination is the paused destination, not the recipient
 	default:
 		row.About = d.Event
 	}

@@ -13,9 +13,9 @@ import (
 	"github.com/colaregistry/colaregistry/internal/registrytest"
 )
 
-// mustSent runs a search, delivers the result with an optional fault, and returns the delivery to a
-// destination.
-func (s *site) mustSent(search, destination, fault string) cola.Delivery {
+// mustDeliver runs a search, delivers the result with an optional fault, and returns the delivery
+// to a destination.
+func (s *site) mustDeliver(search, destination, fault string) cola.Delivery {
 	s.t.Helper()
 	s.mustRun(search)
 	s.registry.Deliver(s.t, fault)
@@ -26,7 +26,7 @@ func (s *site) mustSent(search, destination, fault string) cola.Delivery {
 			return d
 		}
 	}
-	s.t.Fatalf("%+v, %v", list, err)
+	s.t.Fatalf("no run delivery in %+v, %v", list, err)
 	return cola.Delivery{}
 }
 
@@ -40,7 +40,7 @@ func TestDeliveries(t *testing.T) {
 	s.get("/deliveries").shows(t, http.StatusOK, `class="empty"`)
 	search := s.mustSave(wideSearch())
 	hookPath, _ := s.mustWebhook(typedWebhook("saved_search", search[16:]))
-	delivery := s.mustSent(search, hookPath, "")
+	delivery := s.mustDeliver(search, hookPath, "")
 	page := s.get(fmt.Sprint("/deliveries/", delivery.ID))
 	page.shows(t, http.StatusOK, "Run 1 · “All wine”", "delivered", hook, delivery.MessageID, "204", search+"/runs/1",
 		fmt.Sprintf(`action="/deliveries/%d/replay"`, delivery.ID))
@@ -76,7 +76,7 @@ func TestReplay(t *testing.T) {
 	s := mustSite(t)
 	search := s.mustSave(wideSearch())
 	hookPath, _ := s.mustWebhook(typedWebhook("saved_search", search[16:]))
-	failed := s.mustSent(search, hookPath, "The receiver responded with status 404.")
+	failed := s.mustDeliver(search, hookPath, "The receiver responded with status 404.")
 	path := fmt.Sprint("/deliveries/", failed.ID)
 	s.get(path).shows(t, http.StatusOK, "failed", "The receiver responded with status 404.", "404")
 	s.get(hookPath).shows(t, http.StatusOK, "paused", hookPath+"/resume", "failed")
@@ -189,7 +189,7 @@ func TestDeliveryFilterLimit(t *testing.T) {
 	chosen.checkHTML(t)
 }
 
-// noMail is a service without email over a registry that has it.
+// noMail wraps a Service and reports that email isn't set up.
 type noMail struct{ Service }
 
 func (noMail) SendsMail() bool { return false }

@@ -75,13 +75,13 @@ func destinationRoutes() []route {
 // destinationPath returns the path of a destination's page.
 func destinationPath(uuid string) string { return destinationsPath + "/" + url.PathEscape(uuid) }
 
-// destinationRow is a destination as lists show it.
+// destinationRow is a destination as shown in lists.
 type destinationRow struct {
 	cola.Destination
 	Name        string // its address
 	Own         bool   // the account's own email address
 	For         string // name of its saved search, or empty for all searches
-	Class       string // style class of the state
+	Class       string // CSS class for the state
 	Why         string // reason for the state; may be empty
 	Short       string // short form of Why
 	Unreachable bool   // an email address on a server that sends no email
@@ -120,8 +120,8 @@ func (req *request) destinationRow(d cola.Destination, searches map[string]strin
 	return row
 }
 
-// isOwn reports whether a destination is the account's own email address for all searches, which
-// every account has.
+// isOwn reports whether a destination is the one every account has: the account's own email
+// address, for all searches.
 func (req *request) isOwn(d cola.Destination) bool {
 	return d.Kind == cola.KindEmail && !d.SavedSearch.OK &&
 		(!d.Address.OK || cola.FoldAddress(d.Kind, d.Address.V) == cola.FoldAddress(d.Kind, req.account.Email))

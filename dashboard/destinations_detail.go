@@ -1,7 +1,10 @@
 package dashboard
 
 import (
+	"maps"
 	"net/http"
+	"slices"
+	"strings"
 
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/internal/params"
@@ -31,8 +34,8 @@ func (req *request) destination() (cola.Destination, nameIndex, error) {
 
 func (req *request) destinationDetail() error { return req.showDestination(http.StatusOK, "", nil) }
 
-// showDestination shows the page of a destination. actionError says why an action failed; problems are
-// those of the code field.
+// showDestination shows the page of a destination. actionError says why an action failed; problems
+// are those of the code field.
 func (req *request) showDestination(status int, actionError string, problems []string) error {
 	d, names, err := req.destination()
 	if err != nil {
@@ -57,22 +60,26 @@ func (req *request) showDestination(status int, actionError string, problems []s
 	})
 }
 
-// ownAddress reports whether a destination is the account's own email address, for any searches. It
-// needs no consent.
+// ownAddress reports whether a destination is the account's own email address, for one search or
+// for all. It needs no consent.
 func (req *request) ownAddress(d cola.Destination) bool {
 	d.SavedSearch = cola.Opt[string]{}
 	return req.isOwn(d)
 }
 
-// showDestinationError shows the page of a destination with the reason an action failed. It returns
-// errors that the user can't correct.
+// showDestinationError shows the page of a destination with the reasons an action failed. It
+// returns errors that the user can't correct.
 func (req *request) showDestinationError(err error) error {
 	problems, sentence, ok := formErrors(err)
 	if !ok {
 		return err
 	}
-	for _, messages := range problems {
-		sentence = messages[0]
+	if len(problems) > 0 {
+		var messages []string
+		for _, name := range slices.Sorted(maps.Keys(problems)) {
+			messages = append(messages, problems[name]...)
+		}
+		sentence = strings.Join(messages, " ")
 	}
 	req.setRetryAfter(err)
 	return req.showDestination(web.StatusOf(cola.CodeOf(err)), sentence, problems["code"])

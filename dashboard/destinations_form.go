@@ -21,7 +21,7 @@ const maxSearchOptions = 100
 type destinationForm struct {
 	Values    url.Values
 	Problems  map[string][]string
-	Error     string // a problem that concerns no single field
+	Error     string // a problem not tied to a single field
 	Searches  []option
 	More      bool // there are searches without an option
 	SendsMail bool
@@ -42,10 +42,10 @@ func (f *destinationForm) Text(name string) string {
 	return strings.ToValidUTF8(f.Values.Get(name), "\uFFFD")
 }
 
-// Is reports whether a field has a value.
+// Is reports whether a field has the given value.
 func (f *destinationForm) Is(name, value string) bool { return f.Values.Get(name) == value }
 
-// ProblemList lists the problems of the fields.
+// ProblemList lists the problems with the fields.
 func (f *destinationForm) ProblemList() []fieldProblem {
 	return problemList(f.Problems, func(name string) (string, bool) {
 		words, ok := destinationLabels[name]
@@ -111,7 +111,7 @@ func (req *request) addDestination() error {
 	return req.redirect(destinationPath(created.UUID), notice)
 }
 
-// showDestinationForm shows the form, with the searches that a destination may be for.
+// showDestinationForm shows the form, with the searches to choose from.
 func (req *request) showDestinationForm(status int, f *destinationForm) error {
 	searches, state, err := req.svc.SavedSearchNames(req.ctx(), req.caller)
 	if err != nil {

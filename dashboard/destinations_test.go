@@ -73,7 +73,7 @@ func TestWebhook(t *testing.T) {
 	s.get(search).shows(t, http.StatusOK, hook, "this search only")
 	s.mustWebhook(typedWebhook())
 	if both := s.get(search); strings.Count(both.body, hook) != 1 {
-		t.Errorf("account-wide webhook is listed next to the search's own one, which overrides it:\n%s", both.body)
+		t.Errorf("account-wide webhook is listed although the search's own webhook overrides it:\n%s", both.body)
 	}
 	s.post("/destinations/new", typedWebhook("saved_search", search[16:])).shows(t, http.StatusConflict, `role="alert"`,
 		hook)
@@ -120,6 +120,18 @@ func TestTooManyCodes(t *testing.T) {
 	}
 	s.post(path+"/confirm", url.Values{"code": {"AAAA-AAAA"}}).shows(t, http.StatusConflict, "Too many wrong codes",
 		path+"/confirmation")
+}
+
+// TestSeveralProblems checks that a rejected form shows all its problems, not a random one.
+func TestSeveralProblems(t *testing.T) {
+	s := mustSite(t)
+	path, _ := s.mustPending(typedWebhook())
+	empty := url.Values{"code": {""}}
+	rejected := s.post(path+"/confirm", empty)
+	codeProblem := cutOut(rejected.body, `<p class="warning" role="alert">`, "</p>")
+	empty.Set("kode", "AAAA-AAAA")
+	rejected = s.post(path+"/confirm", empty)
+	rejected.shows(t, http.StatusBadRequest, `<p class="warning" role="alert">`+codeProblem+" Unknown")
 }
 
 // TestConfirmEndpoint enters the challenge's code on the endpoint's page.
@@ -214,7 +226,7 @@ func TestDestinationProblems(t *testing.T) {
 		says []string
 	}{
 		"empty":        {url.Values{}, []string{`href="#kind"`, `href="#address"`}},
-		"another kind": {typedWebhook("kind", "fax"), []string{`"fax"`}},
+		"unknown kind": {typedWebhook("kind", "fax"), []string{`"fax"`}},
 		"private": {
 			typedWebhook("address", "https://127.0.0.1/"),
 			[]string{"https://127.0.0.1/", `aria-invalid="true"`},
@@ -228,11 +240,11 @@ func TestDestinationProblems(t *testing.T) {
 			typedWebhook("saved_search", "0b9f8c0e-6a55-4f0e-9a39-2f1f0f9f6d11"),
 			[]string{`href="#saved_search"`},
 		},
-		"no id":          {typedWebhook("saved_search", "<script>"), []string{`href="#saved_search"`}},
-		"no box":         {typedWebhook("send_empty", "perhaps"), []string{`href="#send_empty"`}},
-		"unknown":        {typedWebhook("secret", "whsec_x"), []string{"<li>secret:"}},
-		"email or a URL": {typedWebhook("kind", "email"), []string{`href="#address"`, hook}},
-		"endless": {
+		"not an ID":     {typedWebhook("saved_search", "<script>"), []string{`href="#saved_search"`}},
+		"not a boolean": {typedWebhook("send_empty", "perhaps"), []string{`href="#send_empty"`}},
+		"unknown":       {typedWebhook("secret", "whsec_x"), []string{"<li>secret:"}},
+		"URL as email":  {typedWebhook("kind", "email"), []string{`href="#address"`, hook}},
+		"too long": {
 			typedWebhook("address", "https://a.example/"+strings.Repeat("x", 2000)),
 			[]string{`href="#address"`, "1000"},
 		},

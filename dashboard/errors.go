@@ -28,7 +28,7 @@ type errorPage struct {
 	Resubmit       *resubmitForm // the rejected form; may be nil
 }
 
-// errorDetail lists the problems of one field.
+// errorDetail lists the problems with one field.
 type errorDetail struct {
 	Field    string
 	Messages []string
@@ -97,11 +97,11 @@ func (req *request) showError(err error, p errorPage) {
 // mentionsRetry matches messages that already say to try again, or when.
 var mentionsRetry = regexp.MustCompile(`(?i)\bagain\b|\bin (a few|\d+) (seconds|minutes)\b`)
 
-// retryURL returns the address to try again after an error with a status, or "". The callback of an
+// retryURL returns the URL to retry after an error with the given status, or "". The callback of an
 // issuer works only once, so it can't be retried.
 func (req *request) retryURL(status int) string {
-	passes := status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable
-	if !passes || req.http.Method != http.MethodGet || req.http.URL.Path == signInPath+"/callback" {
+	temporary := status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable
+	if !temporary || req.http.Method != http.MethodGet || req.http.URL.Path == signInPath+"/callback" {
 		return ""
 	}
 	return req.http.URL.RequestURI()
@@ -175,7 +175,7 @@ func (noSession) Put(context.Context, string, string)        {}
 func (noSession) Pop(context.Context, string) string         { return "" }
 func (noSession) Caller(context.Context) (cola.Caller, bool) { return cola.Caller{}, false }
 
-// fieldProblems returns the problems of an error by field.
+// fieldProblems returns the problems in an error by field.
 func fieldProblems(err error) map[string][]string {
 	var apiErr *cola.Error
 	if !errors.As(err, &apiErr) || apiErr.Code != cola.CodeValidation {
@@ -211,7 +211,7 @@ func correctable(err error) (problems map[string][]string, sentence string, ok b
 }
 
 // formErrors is correctable for saved searches and destinations. Its sentences are worded for
-// pages, and it includes limits that pass with time.
+// pages, and it includes limits that reset over time.
 func formErrors(err error) (problems map[string][]string, sentence string, ok bool) {
 	problems, _, ok = correctable(err)
 	apiErr, is := errors.AsType[*cola.Error](err)

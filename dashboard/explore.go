@@ -26,14 +26,14 @@ func exploreRoutes() []route {
 	return []route{
 		get(explorePath, func(req *request) error { return req.explore(reader) }),
 		get(explorePath+"/{ttb_id}", (*request).label),
-		get(permitteesPath+"*", (*request).permittee), // a permit number may hold a slash
+		get(permitteesPath+"*", (*request).permittee), // a permit number may contain a slash
 	}
 }
 
 // explorePage is the search form and the results, if a search was made.
 type explorePage struct {
 	Form     exploreForm
-	Hints    []string // on ignored URL parameters
+	Hints    []string // on ignored URL parameters and on how the search was interpreted
 	Results  *exploreResults
 	Examples []exampleSearch
 	Quota    cola.QuotaState
@@ -105,11 +105,11 @@ func (req *request) searchCall(p cola.SearchParams) *apiCall {
 }
 
 // allowBackCache lets the browser cache a charged page for the back button. Otherwise a reader who
-// opens five labels of a search would pay for the search six times and soon reach the rate limit of
-// a free plan. Other pages are not cached at all.
+// opens five labels from a search would pay for the search six times and soon reach the rate limit
+// of a free plan. Other pages are not cached at all.
 //
-// Any other way to the address requests the page again (no-cache), so counters are current. After
-// another user signs in, the cookie differs (Vary). Signing out clears the cache, for shared
+// Any other navigation to the URL requests the page again (no-cache), so counters are current.
+// After another user signs in, the cookie differs (Vary). Signing out clears the cache, for shared
 // computers (Clear-Site-Data, see signOut).
 func (req *request) allowBackCache() {
 	h := req.w.Header()
@@ -153,15 +153,15 @@ func recordPrice() price {
 	return price{"one detail view; free if the record doesn’t exist", "Continue"}
 }
 
-// chargeConfirmation is a charged page that another site linked to.
+// chargeConfirmation asks before opening a charged page that another site linked to.
 type chargeConfirmation struct {
 	price
 	To, Shown string // its URL, in full and as displayed
 	Quota     cola.QuotaState
 }
 
-// guardCharge answers requests for a charged page that must not be charged, and reports whether it
-// did. It runs before any lookup, and no header makes the page itself free:
+// guardCharge responds to requests for a charged page that must not incur a charge, and reports
+// whether it responded. It runs before any lookup, and no header makes the page itself free:
 //
 //   - HEAD is answered without a lookup, because lookups are charged. Its status is 200, because many
 //     clients follow a 405 with a GET.

@@ -55,8 +55,9 @@ func (s *site) requests() (n int) {
 	return n
 }
 
-// TestChargedPagesFromOtherSites checks that a charged page opens directly only from this site, from the
-// address bar, or in a browser that does not send its origin. From other sites it asks first.
+// TestChargedPagesFromOtherSites checks that a charged page opens directly only from this site,
+// from the address bar, or in a browser that does not send Sec-Fetch-Site. From other sites it asks
+// first.
 func TestChargedPagesFromOtherSites(t *testing.T) {
 	s := mustSite(t)
 	for target, price := range s.chargedPages() {
@@ -121,7 +122,8 @@ func TestEmbeddedChargedPages(t *testing.T) {
 	}
 }
 
-// TestTopLevelPages checks that a person who opens a page is charged, with any headers.
+// TestTopLevelPages checks that a person who opens a page is charged, whichever headers the browser
+// sends.
 func TestTopLevelPages(t *testing.T) {
 	s := mustSite(t)
 	label := s.someLabel()

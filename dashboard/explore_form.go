@@ -74,7 +74,7 @@ func searchValues(values url.Values) (known url.Values, hints []string) {
 }
 
 // canonicalURL returns the URL of the same search without the empty fields that browsers submit. It
-// is empty if the URL is canonical.
+// is empty if the URL is already canonical or the search has problems.
 func (s searchRequest) canonicalURL() string {
 	empty := func(texts []string) bool { return !slices.ContainsFunc(texts, func(t string) bool { return t != "" }) }
 	without := url.Values{}
@@ -266,7 +266,8 @@ func listContains(value, word string) bool {
 	return false
 }
 
-// ProblemList lists the problems: those of fields by name, then the others.
+// ProblemList lists the problems: those with a form field first, then the others, each sorted by
+// label.
 func (f exploreForm) ProblemList() []formProblem {
 	var problems []formProblem
 	for name, messages := range f.Problems {
@@ -282,7 +283,7 @@ func (f exploreForm) ProblemList() []formProblem {
 	return problems
 }
 
-// formProblem lists the problems of one parameter.
+// formProblem lists the problems with one parameter.
 type formProblem struct {
 	Name, Label string
 	Messages    []string

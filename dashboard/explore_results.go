@@ -46,7 +46,7 @@ func detailCost(q cola.QuotaState) pageCost {
 // filterChip is a filter of a search, with a link that removes it.
 type filterChip struct{ Words, Href string }
 
-// labelRow is a label as lists show it.
+// labelRow is a label as shown in lists.
 type labelRow struct {
 	ID             string
 	Brand, Product string

@@ -45,7 +45,7 @@ func (a response) total(t *testing.T) int {
 		if strings.Contains(a.body, "<h2>No labels</h2>") {
 			return 0
 		}
-		t.Fatalf("%d, no total:\n%s", a.StatusCode, a.body)
+		t.Fatalf("status = %d, want a total:\n%s", a.StatusCode, a.body)
 	}
 	n, err := strconv.Atoi(strings.ReplaceAll(found[1], ",", ""))
 	if err != nil {
@@ -121,7 +121,7 @@ func TestFacetLinks(t *testing.T) {
 				t.Errorf("%s: the link of selected facet %s does not remove it", from, link[3])
 			}
 			if i > 25 {
-				break // years
+				break // the rest are years
 			}
 		}
 	}
@@ -292,11 +292,11 @@ func TestSearchPager(t *testing.T) {
 		want pager
 	}{
 		{
-			"the last that has a number", func(*cola.Pagination) {}, false,
+			"last numbered page", func(*cola.Pagination) {}, false,
 			pager{First: 1981, Last: 2000, Previous: "/explore?page=99&q=a", Next: "/explore?cursor=new&q=a"},
 		},
 		{
-			"one before", func(p *cola.Pagination) { p.Page = 99 }, false,
+			"next-to-last numbered page", func(p *cola.Pagination) { p.Page = 99 }, false,
 			pager{First: 1961, Last: 1980, Previous: "/explore?page=98&q=a", Next: "/explore?page=100&q=a"},
 		},
 		{
@@ -400,8 +400,7 @@ func TestPrefetch(t *testing.T) {
 	}
 }
 
-// TestReadSearch checks that the dashboard and the API parse a search's URL as the same
-// search.
+// TestReadSearch checks that readSearch recovers any search that searchQuery encodes.
 func TestReadSearch(t *testing.T) {
 	reader := params.New[cola.SearchParams]("a search")
 	rapid.Check(t, func(t *rapid.T) {

@@ -29,7 +29,7 @@ func (req *request) useFormToken(token string) (first bool, err error) {
 	return req.browsers.TakeForm(req.ctx(), token)
 }
 
-// problemList lists the problems of a form in the order of the field names.
+// problemList lists the problems with a form in the order of the field names.
 func problemList(problems map[string][]string, label func(name string) (string, bool)) (all []fieldProblem) {
 	for _, name := range slices.Sorted(maps.Keys(problems)) {
 		for _, message := range problems[name] {
@@ -79,8 +79,8 @@ func (req *request) parseForm() (url.Values, error) {
 	return values, nil
 }
 
-// resubmitForm is a form that was rejected because the visitor is signed out, or the session could
-// not be read.
+// resubmitForm is a form that was rejected before anything was done: the visitor is signed out, the
+// session could not be read, or the request hit an outage or rate limit.
 type resubmitForm struct {
 	Action string
 	Fields []formValue
@@ -88,7 +88,7 @@ type resubmitForm struct {
 
 type formValue struct{ Name, Value string }
 
-// showResubmit asks a signed-out visitor to sign in, and offers the form for submission again.
+// showResubmit asks a signed-out visitor to sign in, and offers to submit the form again.
 func (req *request) showResubmit() error {
 	form, err := req.readResubmitForm()
 	if err != nil {
@@ -97,7 +97,7 @@ func (req *request) showResubmit() error {
 	return req.show(http.StatusUnauthorized, "signed_out", page{Title: "You’re signed out", Data: form})
 }
 
-// readResubmitForm reads the submitted form, to offer it for submission again.
+// readResubmitForm reads the submitted form, so that the page can offer to submit it again.
 func (req *request) readResubmitForm() (resubmitForm, error) {
 	values, err := req.parseForm()
 	if err != nil {
@@ -151,7 +151,7 @@ type checkbox struct {
 // ID returns the element ID of the checkbox.
 func (b checkbox) ID() string { return fieldID(b.Name) }
 
-// fieldProblem is a problem of one field.
+// fieldProblem is a problem with one field.
 type fieldProblem struct {
 	ID, Label string // of the field; ID is empty if the form has no such field
 	Message   string

@@ -25,7 +25,7 @@ type keyService interface {
 func keyRoutes() []route {
 	return []route{
 		get(keysPath, (*request).keys),
-		get(keysPath+"/ended", (*request).endedKeys),
+		get(keysPath+"/ended", (*request).inactiveKeys),
 		get(keysPath+"/new", (*request).newKeyForm),
 		post(keysPath+"/new", (*request).createKey),
 		get(keysPath+"/{id}/rotate", (*request).rotationForm),
@@ -36,9 +36,9 @@ func keyRoutes() []route {
 }
 
 const (
-	keysPerPage    = 25
-	endedKeysShown = 5 // on the list of keys
-	expirySoon     = 14 * 24 * time.Hour
+	keysPerPage       = 25
+	inactiveKeysShown = 5 // on the list of keys
+	expirySoon        = 14 * 24 * time.Hour
 )
 
 // keyRow is a key with its current state.
@@ -61,15 +61,15 @@ func (req *request) keyRow(k registry.Key) keyRow {
 
 // keysPage lists the active keys and some inactive ones, or all inactive keys.
 type keysPage struct {
-	Active     []keyRow
-	Ended      []keyRow
-	EndedTotal int
-	Pager      pager
-	MaxKeys    int // limit of active keys
+	Active        []keyRow
+	Inactive      []keyRow
+	InactiveTotal int
+	Pager         pager
+	MaxKeys       int // limit of active keys
 }
 
 // keyRows returns the caller's active and inactive keys.
-func (req *request) keyRows() (active, ended []keyRow, err error) {
+func (req *request) keyRows() (active, inactive []keyRow, err error) {
 	keys, state, err := req.svc.Keys(req.ctx(), req.caller)
 	req.recordQuota(state)
 	for _, k := range keys {
@@ -77,29 +77,31 @@ func (req *request) keyRows() (active, ended []keyRow, err error) {
 		if row.Active {
 			active = append(active, row)
 		} else {
-			ended = append(ended, row)
+			inactive = append(inactive, row)
 		}
 	}
-	return active, ended, err
+	return active, inactive, err
 }
 
 func (req *request) keys() error {
-	active, ended, err := req.keyRows()
+	active, inactive, err := req.keyRows()
 	if err != nil {
 		return err
 	}
-	p := keysPage{Ended: ended[:min(len(ended), endedKeysShown)], EndedTotal: len(ended), MaxKeys: registry.MaxKeys}
+	p := keysPage{
+		Inactive: inactive[:min(len(inactive), inactiveKeysShown)], InactiveTotal: len(inactive), MaxKeys: registry.MaxKeys,
+	}
 	p.Active, p.Pager = paginate(req, active, keysPerPage)
 	return req.show(http.StatusOK, "keys", page{Title: "API keys", Data: p})
 }
 
-func (req *request) endedKeys() error {
-	_, ended, err := req.keyRows()
+func (req *request) inactiveKeys() error {
+	_, inactive, err := req.keyRows()
 	if err != nil {
 		return err
 	}
-	p := keysPage{EndedTotal: len(ended)}
-	p.Ended, p.Pager = paginate(req, ended, keysPerPage)
+	p := keysPage{InactiveTotal: len(inactive)}
+	p.Inactive, p.Pager = paginate(req, inactive, keysPerPage)
 	return req.show(http.StatusOK, "keys_ended", page{Title: "Inactive API keys", Data: p})
 }
 

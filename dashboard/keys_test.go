@@ -105,8 +105,8 @@ func TestCreateKey(t *testing.T) {
 		"Jun 1, 2027, 00:00 UTC", "Nov 20, 2026, 12:00 UTC", `class="number">1<`)
 }
 
-// TestKeySecrecy checks that the whole key appears in one response and nowhere else,
-// including the log.
+// TestKeySecrecy checks that the whole key appears in one response and nowhere else, not even in
+// the log.
 func TestKeySecrecy(t *testing.T) {
 	s := mustSite(t)
 	var log bytes.Buffer
@@ -211,8 +211,8 @@ func TestKeyProblems(t *testing.T) {
 		{"past", "mine", "2026-11-19", "expires"},
 		{"today", "mine", "2026-11-20", "expires"},
 		{"far", "mine", "2036-11-21", "expires"},
-		{"no day", "mine", "2027-02-30", "expires"},
-		{"no date", "mine", "<script>alert(1)</script>", "expires"},
+		{"no such day", "mine", "2027-02-30", "expires"},
+		{"not a date", "mine", "<script>alert(1)</script>", "expires"},
 		{"long date", "mine", strings.Repeat("9", 50_000), "expires"},
 	} {
 		t.Run(test.name, func(t *testing.T) {

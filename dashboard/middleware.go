@@ -14,7 +14,7 @@ import (
 )
 
 // securityHeaders sets the security headers of every page: only our scripts run, embedding is
-// blocked, and other sites get no referrer. Label images may come from any https address.
+// blocked, and other sites get no referrer. Label images may come from any https URL.
 func (e *edge) securityHeaders(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
@@ -33,8 +33,7 @@ func (e *edge) securityHeaders(next http.Handler) http.Handler {
 func (e *edge) https() bool { return strings.HasPrefix(e.opts.PublicURL, "https://") }
 
 // contentSecurityPolicy is the Content-Security-Policy. Forms may only be sent to this site,
-// redirects included: the addresses that an issuer redirects to can't be listed. See
-// redirectExternal.
+// redirects included: the URLs that an issuer redirects to can't be listed. See redirectExternal.
 func (e *edge) contentSecurityPolicy() string {
 	return "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self' https: " +
 		originOf(e.opts.PublicURL) +
@@ -116,17 +115,18 @@ func isOwnFetch(h http.Header) bool {
 }
 
 const (
-	// pagesPerSecond and pageBurst limit the pages of a sign-in, and of an account, in each
-	// process. The limit is above what people need, previews while typing included. Pages count
-	// toward no quota, so without it a script with a session could search without end.
+	// pagesPerSecond and pageBurst limit page requests per sign-in and per account, in each
+	// process. The limit is above what people need, including previews while typing. Free pages,
+	// such as previews, count toward no quota, so without this limit a script with a session could
+	// request them endlessly.
 	pagesPerSecond = 5
 	pageBurst      = 60
 	maxLimitKeys   = 20_000 // sign-ins and accounts in memory; beyond that, the least recently used start over
 )
 
-// rateLimiter limits sign-ins and accounts to pagesPerSecond. A request counts against the sign-in
-// of its session before that is verified, and only afterwards against the account, so a signed-out
-// browser cannot slow down the account's others.
+// rateLimiter limits sign-ins and accounts to pagesPerSecond. A request counts against its
+// session's sign-in before the sign-in is verified, and against the account only afterwards, so a
+// signed-out browser can't slow down the account's other browsers.
 type rateLimiter struct{ keys *ratelimit.Limiter[limitKey] }
 
 // limitKey is an account or a sign-in.

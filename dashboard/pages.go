@@ -25,7 +25,7 @@ type page struct {
 	Title string
 	Data  any
 	Call  *apiCall // the equivalent API call; may be nil
-	Away  string   // address to redirect to; may be empty
+	Away  string   // URL to redirect to; may be empty
 }
 
 // layoutData is a page with the data of the layout around it.
@@ -111,8 +111,8 @@ func areaOf(path string) string {
 //go:embed assets
 var assetFiles embed.FS
 
-// assets are the files that pages load: style sheet, scripts and icon. Their addresses contain a
-// hash of their content, so that browsers can cache them permanently.
+// assets are the files that pages load: style sheet, scripts and icon. Their URLs contain a hash of
+// their content, so that browsers can cache them permanently.
 type assets struct {
 	files   map[string][]byte
 	version string
@@ -137,7 +137,7 @@ func loadAssets() *assets {
 	return a
 }
 
-// URL returns the address of a file.
+// URL returns the URL of an asset.
 func (a *assets) URL(name string) string { return assetsPath + a.version + "/" + name }
 
 // serve serves an asset of any version: a page of the previous version, still open, gets the current

@@ -75,11 +75,11 @@ func newPermitteeLink(p *cola.PermitteeSummary) *permitteeLink {
 	return &permitteeLink{Name: permitteeName(p), Href: permitHref(p.PermitNumber), Facts: permitteeFacts(p)}
 }
 
-// permitteeLink is a permittee with the address of its page.
+// permitteeLink is a permittee with the URL of its page.
 type permitteeLink struct {
 	Name, Href string
 	Facts      []fact
 }
 
-// permitHref returns the address of a permittee's page.
+// permitHref returns the URL of a permittee's page.
 func permitHref(number string) string { return permitteesPath + url.PathEscape(number) }

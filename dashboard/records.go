@@ -12,9 +12,9 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// recordLinks turns addresses in records into links and images. Third parties wrote them, so they
-// may name pages of this server, which would charge the signed-in reader. The only addresses of
-// this server that it allows are label images.
+// recordLinks turns URLs in records into links and images. Third parties supplied them, so they may
+// point to pages of this server, and opening such a page would charge the signed-in reader. The
+// only URLs on this server that it allows are label images.
 type recordLinks struct {
 	publicURL string
 	own       []string // hosts where the reader may be signed in; see plainHost
@@ -44,7 +44,7 @@ func ownHosts(o Options) (hosts []string) {
 	return hosts
 }
 
-// picture returns the image at an address.
+// picture returns the image at a URL.
 func (l recordLinks) picture(address string) picture {
 	p := picture{Text: singleLine(address), Href: l.href(address)}
 	if strings.HasPrefix(p.Href, "/") || strings.HasPrefix(p.Href, "https:") {
@@ -56,18 +56,18 @@ func (l recordLinks) picture(address string) picture {
 	return p
 }
 
-// maxAddressLength is the maximum length of a linked address, in bytes.
-const maxAddressLength = 2048
+// maxURLLength is the maximum length of a linked URL, in bytes.
+const maxURLLength = 2048
 
-// href returns an address that may be linked: relative for a label image of this server, so that it
+// href returns a URL that may be linked: relative for a label image of this server, so that it
 // works under any of the server's names; otherwise absolute, with http or https. It returns "" for
-// any other address.
+// any other URL.
 func (l recordLinks) href(address string) string {
 	if id, ok := strings.CutPrefix(address, l.publicURL+"/images/"); ok && l.publicURL != "" && isImageID(id) {
 		return "/images/" + url.PathEscape(id)
 	}
 	u, err := url.Parse(address)
-	if err != nil || len(address) > maxAddressLength || u.Scheme != "http" && u.Scheme != "https" || u.User != nil {
+	if err != nil || len(address) > maxURLLength || u.Scheme != "http" && u.Scheme != "https" || u.User != nil {
 		return ""
 	}
 	if host, ok := plainHost(u.Host); !ok || slices.Contains(l.own, host) || isLocal(host) {
@@ -78,12 +78,12 @@ func (l recordLinks) href(address string) string {
 
 // isImageID reports whether browsers treat id as one path segment other than . and ..
 func isImageID(id string) bool {
-	return strings.Trim(id, ".") != "" && !strings.ContainsAny(id, `/\?#%`) && len(id) <= maxAddressLength
+	return strings.Trim(id, ".") != "" && !strings.ContainsAny(id, `/\?#%`) && len(id) <= maxURLLength
 }
 
 // plainHost returns the normalized form of a host, without its port: cookies ignore ports, too. It
-// reports false for hosts that browsers rewrite: non-ASCII letters, which they map to others, and
-// numbers that they read as IPv4 addresses, such as 127.1 and 0x7f000001.
+// reports false for hosts that browsers rewrite: names with non-ASCII letters, which they map to
+// other characters, and numbers that they parse as IPv4 addresses, such as 127.1 and 0x7f000001.
 func plainHost(hostport string) (host string, ok bool) {
 	host = hostport
 	if name, _, err := net.SplitHostPort(hostport); err == nil {
@@ -115,15 +115,15 @@ func isLocal(host string) bool {
 
 // picture is an image of a label.
 type picture struct {
-	Src    string // address to load it from, if it is displayed
-	Href   string // address to open it at, if it can be opened
-	Text   string // address in the record
+	Src    string // URL to load it from, if it is displayed
+	Href   string // URL to open it at, if it can be opened
+	Text   string // URL in the record
 	Alt    string
 	Width  int // pixels, or 0 if unknown
 	Height int
 }
 
-// Known reports whether the record has an image address.
+// Known reports whether the record has an image URL.
 func (p picture) Known() bool { return p.Text != "" }
 
 // codedFact is a name with its code.
@@ -245,7 +245,7 @@ func dimensions[T int | float64](a, b cola.Opt[T], between string) string {
 	return one(a) + between + one(b)
 }
 
-// linkFact is an address from a record, as a link if allowed.
+// linkFact is a URL from a record, as a link if allowed.
 func linkFact(name string, address cola.Text, links recordLinks) fact {
 	f := textFact(name, address)
 	f.Href = links.href(string(address))

@@ -89,7 +89,7 @@ func TestLinksToOwnHost(t *testing.T) {
 	}
 }
 
-// FuzzRecordLinks checks that for any address in a record, browsers and this package agree on the host
+// FuzzRecordLinks checks that for any URL in a record, browsers and this package agree on the host
 // of the link, and that it is not our own.
 func FuzzRecordLinks(f *testing.F) {
 	for _, seed := range []string{

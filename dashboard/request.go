@@ -41,7 +41,7 @@ func (req *request) path(name string) string {
 	return value
 }
 
-// query returns the query parameters, without unreadable ones.
+// query returns the query parameters, without malformed ones.
 func (req *request) query() url.Values { return req.http.URL.Query() }
 
 // recordQuota stores the quota state of a service call, for the page to show.
@@ -69,8 +69,8 @@ func (e *edge) public(serve func(*request) error) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		req := &request{edge: e, w: w, http: r}
 		if req.caller, req.signedIn = e.browsers.Caller(r.Context()); req.signedIn {
-			// If the account can't be loaded, or its rate limit is reached, serve the page as for a
-			// visitor.
+			// If the account can't be loaded, or the rate limit is reached, serve the page as if
+			// signed out.
 			req.signedIn = e.limiter.take(limitKey{signIn: req.caller.Credential.ID}) == nil && req.loadAccount() == nil
 		}
 		if !req.signedIn {

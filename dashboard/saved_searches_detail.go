@@ -136,14 +136,14 @@ func (req *request) runSearch() error {
 		"Run requested. Reload this page in about a minute.")
 }
 
-// searchConfirmation asks for confirmation of an irreversible action.
+// searchConfirmation asks the user to confirm an action.
 type searchConfirmation struct {
 	Search  cola.SavedSearch
 	Form    string // single-use form token, unless submitting twice is harmless
 	HasFeed bool   // the action replaces a feed
 }
 
-// searchAction is an irreversible action on a saved search.
+// searchAction is an action on a saved search that needs confirmation.
 type searchAction struct {
 	template, title string
 	method, path    string // of the API; path is relative to the search

@@ -78,7 +78,7 @@ type searchForm struct {
 	Action, Submit, Back string
 	Values               url.Values
 	Problems             map[string][]string
-	Error                string // a problem that concerns no single field
+	Error                string // a problem not tied to a single field
 	IdempotencyKey       string // identifies a repeated submission; only for new searches
 	Fingerprint          string // of the search when the form was opened; see formFingerprint
 	Preview              preview
@@ -91,7 +91,7 @@ func (f *searchForm) Text(name string) string {
 	return strings.ToValidUTF8(f.Values.Get(name), "\uFFFD")
 }
 
-// Is reports whether a field has a value.
+// Is reports whether a field has the given value.
 func (f *searchForm) Is(name, value string) bool { return f.Values.Get(name) == value }
 
 // Field returns a field with its value.
@@ -102,7 +102,7 @@ func (f *searchForm) Field(name string) formField {
 	switch {
 	case name == "schedule.weekday":
 		for day := range 7 {
-			value := strconv.Itoa((day + 1) % 7) // from Monday on
+			value := strconv.Itoa((day + 1) % 7) // starting on Monday
 			field.Options = append(field.Options,
 				option{Value: value, Label: time.Weekday((day + 1) % 7).String(), Chosen: value == field.Value})
 		}
@@ -254,7 +254,7 @@ var exploredReader = params.New[cola.SearchParams]("this page")
 // filters that saved searches lack, and ignores unknown parameters.
 func (f *searchForm) fillFromSearch(query url.Values) {
 	if from := query.Get("from"); from != "" {
-		query, _ = url.ParseQuery(strings.TrimPrefix(from, "?")) // unreadable parts are left out
+		query, _ = url.ParseQuery(strings.TrimPrefix(from, "?")) // malformed parts are dropped
 	}
 	values := slices.DeleteFunc(exploredReader.Fields(query), func(v params.Value) bool {
 		_, known := exploredReader.Takes(v.Name)
@@ -289,7 +289,7 @@ func (f *searchForm) noteUnsupported(p cola.SearchParams) {
 	}
 }
 
-// ProblemList lists the problems of the fields.
+// ProblemList lists the problems with the fields.
 func (f *searchForm) ProblemList() []fieldProblem {
 	return problemList(f.Problems, func(name string) (string, bool) {
 		field, ok := lookupField(name)
@@ -297,8 +297,8 @@ func (f *searchForm) ProblemList() []fieldProblem {
 	})
 }
 
-// nameDay moves the problems of schedule.day to the field for the chosen cadence.
-func (f *searchForm) nameDay() {
+// moveDayProblems moves the problems with schedule.day to the field for the chosen cadence.
+func (f *searchForm) moveDayProblems() {
 	messages, wrong := f.Problems["schedule.day"]
 	if !wrong {
 		return

@@ -127,7 +127,8 @@ func (req *request) changeSearch() error {
 // submitted values. It then updates the fingerprint, so that a second submission is accepted.
 func (f *searchForm) changedSince(now url.Values) bool {
 	mark := formFingerprint(now)
-	if f.Fingerprint == "" || f.Fingerprint == mark || mark == formFingerprint(f.Values) { // the last: submitted twice
+	// The last condition is a double submit.
+	if f.Fingerprint == "" || f.Fingerprint == mark || mark == formFingerprint(f.Values) {
 		return false
 	}
 	f.Fingerprint = mark
@@ -171,7 +172,7 @@ func (f *searchForm) addError(formErr error) (ok bool) {
 	if cola.CodeOf(formErr) == cola.CodeIdempotencyKeyReused {
 		f.IdempotencyKey = rand.Text()
 	}
-	f.nameDay()
+	f.moveDayProblems()
 	return ok
 }
 
@@ -192,7 +193,7 @@ func limitWords(words []string) []string {
 	return words
 }
 
-// formCall is the API call that the form makes, or an example if no filter is set.
+// formCall is the API call equivalent to the form, or an example if no filter is set.
 func (req *request) formCall(f *searchForm, filters cola.SavedSearchFilters) *apiCall {
 	if filters == (cola.SavedSearchFilters{}) {
 		filters.BrandName = "oak"

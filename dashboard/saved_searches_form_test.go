@@ -16,8 +16,8 @@ import (
 	"github.com/colaregistry/colaregistry/internal/params"
 )
 
-// TestConflictingEdits checks that a form does not overwrite later changes without a warning,
-// and that previews and validation errors preserve the form's base version.
+// TestConflictingEdits checks that a form does not overwrite later changes without a warning, and
+// that previews and validation errors preserve the form's fingerprint.
 func TestConflictingEdits(t *testing.T) {
 	s := mustSite(t)
 	form := typedSearch("filters.query", "oak", "filters.volume_max", "1.50", "filters.volume_unit", "liters",
@@ -106,8 +106,8 @@ func TestDayBounds(t *testing.T) {
 	}
 }
 
-// TestFingerprint checks that runs do not change the base version in a form, and that
-// any value of that field is escaped and causes no error.
+// TestFingerprint checks that runs do not change a search's fingerprint, and that any submitted
+// fingerprint is escaped and treated at most as a conflict.
 func TestFingerprint(t *testing.T) {
 	s := mustSite(t)
 	path := s.mustSave(typedSearch("filters.type_malt_beverage", "true", "filters.abv_max", "99"))
@@ -159,19 +159,19 @@ func with(form url.Values, fields ...string) url.Values {
 func TestUnknownWords(t *testing.T) {
 	s := mustSite(t)
 	for name, tt := range map[string]struct {
-		field, value, says string // empty if a label has the value
+		field, value, says string // says is empty if a label has the value
 	}{
-		"no such category":   {"derived_category", "Wine > Nope", `"Wine > Nope"`},
-		"misspelled":         {"derived_category", "Wine > Red Wina", "Wine > Red Wine?"},
-		"category":           {"derived_category", "wine>red  wine", ""},
-		"no such country":    {"country", "Atlantis", `"Atlantis"`},
-		"misspelled country": {"country", "Frrance", "france?"},
-		"adjective":          {"country", "french", ""},
-		"without labels":     {"country", "Iceland", `"Iceland"`},
-		"state":              {"us_state", "california", ""},
-		"state without any":  {"us_state", "Guam", `"Guam"`},
-		"hostile":            {"country", "<script>alert(1)</script>", `"<script>alert(1)</script>"`},
-		"other words":        {"query", "zzzzqqqq", ""},
+		"no such category":     {"derived_category", "Wine > Nope", `"Wine > Nope"`},
+		"misspelled":           {"derived_category", "Wine > Red Wina", "Wine > Red Wine?"},
+		"category":             {"derived_category", "wine>red  wine", ""},
+		"no such country":      {"country", "Atlantis", `"Atlantis"`},
+		"misspelled country":   {"country", "Frrance", "france?"},
+		"adjective":            {"country", "french", ""},
+		"without labels":       {"country", "Iceland", `"Iceland"`},
+		"state":                {"us_state", "california", ""},
+		"state without labels": {"us_state", "Guam", `"Guam"`},
+		"hostile":              {"country", "<script>alert(1)</script>", `"<script>alert(1)</script>"`},
+		"other words":          {"query", "zzzzqqqq", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s.registry.Pass(time.Minute) // stays under the page rate limit

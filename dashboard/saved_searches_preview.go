@@ -13,7 +13,7 @@ import (
 
 var previewReader = params.New[cola.PreviewParams]("this form")
 
-// preview is the recent labels that the filters of a form match.
+// preview shows the recent labels that match the filters of a form.
 type preview struct {
 	registry.PreviewPage
 	Empty        bool // no filter is set
@@ -98,7 +98,7 @@ func (req *request) preview(
 	return *p.Filters, shown, nil
 }
 
-// firstProblem returns the first problem of invalid filters, with the label of its field.
+// firstProblem returns the first problem with invalid filters, with the label of its field.
 func firstProblem(err error) string {
 	problems := (&searchForm{Problems: fieldProblems(err)}).ProblemList()
 	if len(problems) == 0 {

@@ -88,8 +88,8 @@ func TestPreviewWithoutCounts(t *testing.T) {
 	s.by("").post("/saved-searches/preview", url.Values{}).shows(t, http.StatusUnauthorized, "You’re signed out")
 }
 
-// TestPreviewWithoutNames checks that a preview still counts after the daily limit of named labels,
-// and says so.
+// TestPreviewWithoutNames checks that a preview still shows its counts after the daily limit on
+// named labels is reached, and mentions the limit.
 func TestPreviewWithoutNames(t *testing.T) {
 	s := mustSite(t)
 	form := typedSearch("filters.type_malt_beverage", "true", "filters.abv_min", "1")
@@ -123,7 +123,7 @@ func TestPreviewFailureText(t *testing.T) {
 	mustSite(t).get("/saved-searches/new").shows(t, http.StatusOK, `data-failed="`, `hx-indicator="closest .preview"`)
 }
 
-// TestEmptyPreview checks that an empty form shows no plot, which would cover all
+// TestEmptyPreview checks that an empty form shows no chart, because the chart would cover all
 // labels.
 func TestEmptyPreview(t *testing.T) {
 	s := mustSite(t)
@@ -140,8 +140,8 @@ func TestEmptyPreview(t *testing.T) {
 		`class="lately"`, "/explore/")
 }
 
-// TestPreviewMatchesRun checks that new labels add as many to the preview as the next run
-// finds among those approved in the previewed days.
+// TestPreviewMatchesRun checks that the preview count grows by as many labels as the next run finds
+// within the preview period.
 func TestPreviewMatchesRun(t *testing.T) {
 	s := mustSite(t)
 	form := typedSearch("filters.type_malt_beverage", "true", "filters.abv_max", "99")
@@ -195,7 +195,7 @@ func TestFormFromSearch(t *testing.T) {
 		a.shows(t, http.StatusOK, "New saved search")
 		if strings.Contains(a.body, "<script>") ||
 			strings.Contains(a.body, `value="true" checked> Wine`) {
-			t.Errorf("%s: a value was not escaped or applied:\n%s", hostile, a.body)
+			t.Errorf("%s: value was applied, or not escaped:\n%s", hostile, a.body)
 		}
 	}
 	s.get("/saved-searches/new?abv_min=x").shows(t, http.StatusOK, "invalid values")

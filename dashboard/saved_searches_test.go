@@ -29,7 +29,7 @@ func typedSearch(fields ...string) url.Values {
 // addFilter is the summary of an empty preview.
 const addFilter = "Add a filter"
 
-// due is the next run of a search that is due or requested.
+// due is the text shown as the next run of a search that is due or requested.
 const due = "within about a minute"
 
 // mustSave creates a saved search and returns its page's path.
@@ -61,7 +61,7 @@ func (s *site) mustRun(path string) (run cola.SavedSearchRun) {
 	list, _, err := s.registry.SavedSearchRuns(s.t.Context(), s.browsers.callers[s.as],
 		strings.TrimPrefix(path, "/saved-searches/"), cola.SavedSearchListParams{})
 	if err != nil || len(list.Rows) == 0 {
-		s.t.Fatalf("%+v, %v", list, err)
+		s.t.Fatalf("SavedSearchRuns = %+v, %v; want at least 1 run", list, err)
 	}
 	return list.Rows[0]
 }
@@ -360,7 +360,7 @@ func TestLateLabels(t *testing.T) {
 	list, _, err := s.registry.SavedSearchRuns(t.Context(), s.browsers.callers[ann],
 		strings.TrimPrefix(path, "/saved-searches/"), cola.SavedSearchListParams{})
 	if err != nil || len(list.Rows) < 2 || list.Rows[0].LateCount == 0 {
-		t.Fatalf("%+v, %v", list, err)
+		t.Fatalf("SavedSearchRuns = %+v, %v; want at least 2 runs, the latest one with late labels", list, err)
 	}
 	s.get(fmt.Sprint(path, "/runs/", list.Rows[0].ID)).shows(t, http.StatusOK, "<dt>Late</dt>")
 	s.get(fmt.Sprint(path, "/runs/", list.Rows[0].ID, "/labels")).shows(t, http.StatusOK,

@@ -97,7 +97,7 @@ func (req *request) useSignInLink() error {
 	return req.redirect(safeReturnPath(to), "")
 }
 
-// safeReturnPath returns the page to show after sign-in: the address if it is a page of the
+// safeReturnPath returns the page to show after sign-in: the given URL if it is a page of the
 // dashboard, or else the overview.
 func safeReturnPath(address string) string {
 	to := auth.LocalPage(address)

@@ -128,7 +128,7 @@ func credentialText(c cola.Credential, keys []registry.Key) string {
 	return ""
 }
 
-// refusalRow is requests that were rejected for the same reason.
+// refusalRow is a group of requests rejected for the same reason.
 type refusalRow struct {
 	registry.Refusal
 	Channel, Source, Why, Do string

@@ -131,7 +131,8 @@ func sortByShare(all []usageSeries) {
 	slices.SortStableFunc(all, func(a, b usageSeries) int { return cmp.Compare(share(b), share(a)) })
 }
 
-// sourceName returns the name of a source.
+// sourceName returns the display name of a usage row's source: a key, an app, browser sessions or
+// the rest.
 func sourceName(row registry.UsageRow) string {
 	switch row.Credential.Kind {
 	case cola.CredentialSignIn:
@@ -160,7 +161,7 @@ func groupUsage(r registry.UsageReport, name func(registry.UsageRow) (_ string, 
 	return all
 }
 
-// monthCharts draws the usage of the last months.
+// monthCharts draws the usage of the last 12 months.
 func monthCharts(r registry.UsageReport) []chart {
 	var steps []chartStep
 	whole := usageSeries{}
@@ -178,7 +179,7 @@ func monthCharts(r registry.UsageReport) []chart {
 	return newCharts("months", "", steps, []usageSeries{whole})
 }
 
-// channelName names a channel.
+// channelName returns the display name of a channel.
 func channelName(c cola.Channel) string {
 	switch c {
 	case cola.ChannelREST:

@@ -92,7 +92,7 @@ func TestNewForecast(t *testing.T) {
 	}{
 		{"unused", 0, 200, 0, forecast{Last: last}},
 		{"within", 100, 200, 150, forecast{Projected: 150, Last: last}},
-		{"just", 100, 200, 200, forecast{Projected: 200, Last: last}},
+		{"exactly at the limit", 100, 200, 200, forecast{Projected: 200, Last: last}},
 		{"over", 150, 200, 300, forecast{
 			Projected:   300,
 			Over:        true,
@@ -100,7 +100,7 @@ func TestNewForecast(t *testing.T) {
 			ExhaustedOn: cola.NewDate(2026, 11, 21),
 		}},
 		{"used up", 200, 200, 300, forecast{Projected: 300, Over: true, Exhausted: true, Last: last}},
-		{"more than there is, after a downgrade", 900, 200, 900, forecast{
+		{"over the limit after a downgrade", 900, 200, 900, forecast{
 			Projected: 900,
 			Over:      true,
 			Exhausted: true,
@@ -116,7 +116,7 @@ func TestNewForecast(t *testing.T) {
 }
 
 // TestUsageManySources checks that with more keys and apps than rows, channel totals stay exact and
-// each plot shows the rest as one series. A plot omits sources with zero usage.
+// each chart shows the rest as one series. A chart omits sources with zero usage.
 func TestUsageManySources(t *testing.T) {
 	s := mustSite(t)
 	account := s.browsers.callers[ann].Account
@@ -171,7 +171,7 @@ func TestOtherSource(t *testing.T) {
 			}
 		}
 		if len(got) != want || rest != 1 || !got[want-1].rest || got[0].name != othersName || got[0].rest {
-			t.Errorf("%d rows: %d series, %d of the rest", rows, len(got), rest)
+			t.Errorf("%d rows: %d series, %d of them Other; want %d series, Other last", rows, len(got), rest, want)
 		}
 	}
 }
@@ -324,7 +324,7 @@ func TestPlans(t *testing.T) {
 	own.shows(t, http.StatusOK, `<th scope="col" class="own">Pro <span class="state good">your plan</span></th>`,
 		`href="/usage"`, "/api/v1/usage'")
 	if strings.Count(own.body, "your plan</span>") != 1 {
-		t.Error("account's plan is not marked once")
+		t.Error("account's plan is not marked exactly once")
 	}
 	s.handler = New(s.registry.Service, s.browsers, Options{
 		PublicURL: registrytest.PublicURL, BillingURL: "https://billing.example/change?a=1&b=2",

@@ -129,7 +129,7 @@ func TestRequestErrors(t *testing.T) {
 	}
 }
 
-// TestMessageLength checks that a response truncates very long names.
+// TestMessageLength checks that error messages truncate long values from the request.
 func TestMessageLength(t *testing.T) {
 	long := strings.Repeat("x", 5000)
 	tests := []struct{ method, target string }{

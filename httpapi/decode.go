@@ -39,7 +39,7 @@ const (
 // queryField is the field name for problems with the query string itself.
 const queryField = "query"
 
-// splitQuery splits a raw query string. It reports each unreadable pair as a problem of its
+// splitQuery splits a raw query string. It reports each malformed pair as a problem with its
 // parameter and continues; url.ParseQuery would drop it and report only the first error.
 func splitQuery(raw string, problems *cola.Problems) []params.Value {
 	if len(raw) > maxQueryBytes {
@@ -116,15 +116,15 @@ func mediaTypeMessage(media []string) string {
 
 // bodyCall returns the call of an endpoint with a JSON body in one of the media types. An
 // unreadable body is rejected here and counts toward the rate limit. Otherwise the service checks
-// the values, and reports the reader's problems with its own. ask gets the request for its path
-// value and headers.
+// the values and reports the reader's problems together with its own. do gets the request so that
+// it can read path values and headers.
 func bodyCall[P, R any](
 	svc Service, media []string, do func(*http.Request, cola.Caller, P) (R, cola.QuotaState, error),
 	render func(R) result,
 ) call {
 	reader := params.New[P]("this endpoint")
 	return func(r *http.Request, caller cola.Caller) (result, cola.QuotaState, error) {
-		members, err := readBody(r, media, reader.Form())
+		members, err := readBody(r, media, reader.Example())
 		if err != nil {
 			state, err := svc.Refuse(web.Detach(r.Context()), caller, err)
 			return result{}, state, err
@@ -168,7 +168,8 @@ func readBody(r *http.Request, media []string, form string) ([]strictjson.Member
 	return strictjson.Members(body), nil
 }
 
-// hasMediaType reports whether a body has one of the media types, in UTF-8 and without an encoding.
+// hasMediaType reports whether a body has one of the media types, in UTF-8 and without a content
+// encoding.
 func hasMediaType(media []string, h http.Header) bool {
 	mediaType, parameters, err := mime.ParseMediaType(h.Get("Content-Type"))
 	charset, encoding := parameters["charset"], h.Get("Content-Encoding")

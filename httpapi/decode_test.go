@@ -325,7 +325,7 @@ func TestBodyFieldsInQuery(t *testing.T) {
 	got := mustDecode(t, post(t, mustServe(t, f, io.Discard), createPath+"?dry_run=1&name=x&name=y&%zz", goodBody))
 	for _, name := range []string{"dry_run", "name"} {
 		if messages, _ := got.Error.Details[name].([]any); len(messages) != 1 {
-			t.Errorf("problems of %s = %v, want one", name, messages)
+			t.Errorf("problems with %s = %v, want one", name, messages)
 		}
 	}
 	if len(got.Error.Details) != 3 || f.spent != 1 {

@@ -121,12 +121,14 @@ func createDestination(svc Service) operation {
 	return operation{
 		ID: "createDestination", Method: http.MethodPost, Path: destinationsPath, Tag: tagDestinations,
 		Summary: "Add a destination",
-		Description: "Sends the messages of one saved search, or of all, to an email address or a webhook. A search's " +
-			"own destination overrides an account-wide one with the same address. The limit is 20 per account.\n\n" +
-			"Each **webhook** message is a POST of JSON, signed as in Standard Webhooks " +
+		Description: "Sends messages for one saved search, or for all of them, to an email address or a webhook. A " +
+			"search's own destination overrides an account-wide one with the same address. The limit is 20 per " +
+			"account.\n\n" +
+			"Each **webhook** message is a JSON POST request, signed according to Standard Webhooks " +
 			"(https://www.standardwebhooks.com: `webhook-id`, `webhook-timestamp`, `webhook-signature`) with the " +
-			"`secret` in the response, which is shown only once. A receiver accepts a message by responding with any 2xx status within 15 seconds. Otherwise the message is retried for three days, with the same `webhook-id`. A 410 disables " +
-			"the destination.\n\n" +
+			"`secret` in the response, which is shown only once. A receiver accepts a message by responding with any " +
+			"2xx status within 15 seconds. Otherwise the message is retried for three days, with the same " +
+			"`webhook-id`. A 410 disables the destination.\n\n" +
 			"A new endpoint is `pending` and receives only a challenge: a signed message of type " +
 			"`destination.confirm`. The endpoint confirms by responding with 2xx and the token in `data.challenge`, as " +
 			"text or as `{\"challenge\": token}`. Or confirm it yourself by sending the message's `data.code` to " +

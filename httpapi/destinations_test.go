@@ -72,8 +72,8 @@ func TestCreateDestination(t *testing.T) {
 	}
 }
 
-// TestDestinationOperations checks that each path accepts one method, requires the scope and
-// performs its operation.
+// TestDestinationOperations checks that each operation performs its action, requires the scope, and
+// rejects query parameters and unknown IDs.
 func TestDestinationOperations(t *testing.T) {
 	spec := openapitest.Load(t, goldenOpenAPI)
 	for _, tt := range []struct {
@@ -113,8 +113,8 @@ func TestDestinationOperations(t *testing.T) {
 	}
 }
 
-// TestInvalidDestinationBodies checks that ambiguous bodies are rejected, as for saved
-// searches.
+// TestInvalidDestinationBodies checks that invalid bodies and query parameters are rejected, as for
+// saved searches.
 func TestInvalidDestinationBodies(t *testing.T) {
 	spec := openapitest.Load(t, goldenOpenAPI)
 	messages := golden.Load(t, "strict_destinations")
@@ -141,7 +141,7 @@ func TestInvalidDestinationBodies(t *testing.T) {
 		got := mustDecode(t, resp)
 		messages.Check(t, tt.method+" "+tt.target+" "+tt.body, got.Error.Details)
 		if resp.StatusCode != http.StatusBadRequest || got.Error.Details[tt.field] == nil || f.spent != 1 {
-			t.Errorf("%s %s %s: response = %d %v, want 400 with a problem of %s", tt.method, tt.target, tt.body, resp.StatusCode, got.Error, tt.field)
+			t.Errorf("%s %s %s: response = %d %v, want 400 with a problem for %s", tt.method, tt.target, tt.body, resp.StatusCode, got.Error, tt.field)
 		}
 	}
 }
@@ -153,9 +153,9 @@ func TestRejectedDestinations(t *testing.T) {
 	const patch = `{"active":true}`
 	requested := destinationErrors()[2].examples["asked"]
 	for _, tt := range []struct {
-		err    *cola.Error
-		status int
-		ways   [][3]string // method, target, body
+		err      *cola.Error
+		status   int
+		requests [][3]string // method, target, body
 	}{
 		{cola.Errorf(cola.CodeDestinationExists, "There."), 409, [][3]string{{"POST", destinationsTarget, webhookBody}}},
 		{cola.Errorf(cola.CodeDestinationLimit, "Twenty."), 409, [][3]string{{"POST", destinationsTarget, webhookBody}}},
@@ -166,16 +166,16 @@ func TestRejectedDestinations(t *testing.T) {
 		{requested, 429, [][3]string{{"POST", destinationsTarget, webhookBody}, {"POST", oneDestination + "/confirmation", ""}}},
 		{cola.InsufficientScope(cola.ScopeWriteSavedSearches), 403, [][3]string{{"POST", destinationsTarget, webhookBody}, {"PATCH", oneDestination, patch}, {"DELETE", oneDestination, ""}}},
 	} {
-		for _, way := range tt.ways {
+		for _, request := range tt.requests {
 			f := newFake()
 			f.err = tt.err
-			resp := write(t, mustServe(t, f, io.Discard), way[0], way[1], way[2])
-			spec.Validate(t, httptest.NewRequest(way[0], way[1], nil), resp)
+			resp := write(t, mustServe(t, f, io.Discard), request[0], request[1], request[2])
+			spec.Validate(t, httptest.NewRequest(request[0], request[1], nil), resp)
 			if got := mustDecode(t, resp); resp.StatusCode != tt.status || got.Error.Code != string(tt.err.Code) || resp.Header.Get("Location") != "" {
-				t.Errorf("%s %s, %s: response = %d %s, want %d %s", way[0], way[1], tt.err.Code, resp.StatusCode, got.Error.Code, tt.status, tt.err.Code)
+				t.Errorf("%s %s, %s: response = %d %s, want %d %s", request[0], request[1], tt.err.Code, resp.StatusCode, got.Error.Code, tt.status, tt.err.Code)
 			}
 			if retry := resp.Header.Get("Retry-After"); (retry == "2520") != (tt.err == requested) {
-				t.Errorf("%s %s: Retry-After = %q", way[0], way[1], retry)
+				t.Errorf("%s %s: Retry-After = %q", request[0], request[1], retry)
 			}
 		}
 	}

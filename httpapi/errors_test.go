@@ -65,8 +65,8 @@ func TestErrorStatuses(t *testing.T) {
 			t.Errorf("web.StatusOf(%s) = %d, want %d", code, got, want[code])
 		}
 		elsewhere := code == cola.CodeKeyLimit // only the dashboard returns it
-		if documents := strings.Contains(documented.String(), `"`+match[1]+`"`); documents == elsewhere {
-			t.Errorf("%s documented = %t, want %t", code, documents, !elsewhere)
+		if isDocumented := strings.Contains(documented.String(), `"`+match[1]+`"`); isDocumented == elsewhere {
+			t.Errorf("%s documented = %t, want %t", code, isDocumented, !elsewhere)
 		}
 	}
 }
@@ -98,7 +98,7 @@ func failures() []failure {
 		{name: "internal", err: errBroken, blank: true, status: 500, code: "internal_error"},
 		{name: "internal, from the service", err: &cola.Error{Code: cola.CodeInternal, Message: errBroken.Error()}, status: 500, code: "internal_error"},
 		{name: "too slow", err: fmt.Errorf("query: %w", context.DeadlineExceeded), blank: true, status: 503, code: "unavailable", retry: "5"},
-		{name: "unprintable details", err: &cola.Error{Code: cola.CodeValidation, Message: "Bad.", Details: map[string]any{"x": func() {}}}, status: 400, code: "validation_error"},
+		{name: "unencodable details", err: &cola.Error{Code: cola.CodeValidation, Message: "Bad.", Details: map[string]any{"x": func() {}}}, status: 400, code: "validation_error"},
 	}
 }
 
@@ -173,8 +173,8 @@ func TestInternalErrors(t *testing.T) {
 	}
 }
 
-// TestClientDisconnect checks that if the caller disconnects while the service works, there is no
-// response and no server error.
+// TestClientDisconnect checks that a client that disconnects during a call gets no response and
+// causes no server error.
 func TestClientDisconnect(t *testing.T) {
 	var log strings.Builder
 	f := newFake()

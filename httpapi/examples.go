@@ -8,8 +8,8 @@ import (
 )
 
 // Examples of responses. Each matches the example call of its operation: rows match the filters,
-// and counts agree with rows. They are written out where examples built from single fields would be
-// inconsistent.
+// and counts agree with rows. They are written out where examples assembled from those of
+// individual fields would be inconsistent.
 
 func exampleColas() colaPage {
 	row := func(id cola.TTBID, product, class cola.Text, approved cola.Date, images int) cola.ColaSummary {
@@ -33,7 +33,7 @@ func exampleColas() colaPage {
 	}
 }
 
-// exampleLabel is a wine, so fields of beer and spirits are null or empty.
+// exampleLabel is a wine, so the beer and spirits fields are null or empty.
 func exampleLabel() cola.Cola {
 	const permit = "NJ-I-721"
 	label := cola.Cola{
@@ -267,7 +267,7 @@ func exampleDestinationChange() cola.DestinationChangeParams {
 }
 
 // exampleDelivery is the delivery of the later run of exampleRuns to the webhook, which succeeded
-// at the second attempt.
+// on the second attempt.
 func exampleDelivery() cola.DeliveryDetail {
 	run := exampleRuns().Data[0]
 	first := run.RanAt.Time().Add(300 * time.Millisecond)

@@ -17,7 +17,7 @@ type sending struct {
 	done      string                       // latest operation and its target
 	recipient registry.Subscription        // for exampleMailToken
 	feed      registry.Feed                // for exampleFeedToken
-	lost      error                        // error for every recipient request, if set
+	err       error                        // error for every recipient request, if set
 }
 
 func newSending() sending {
@@ -64,7 +64,8 @@ func (f *fake) CreateDestination(_ context.Context, c cola.Caller, p cola.Destin
 	return created, state, nil
 }
 
-// onOne starts every operation on the one destination.
+// onOne runs the checks common to the operations that need the write scope: it admits the call,
+// requires the scope and compares the ID.
 func (f *fake) onOne(c cola.Caller, what, want, id string) (cola.QuotaState, error) {
 	state, err := f.admit()
 	f.received = id
@@ -155,13 +156,13 @@ func (f *fake) DeleteFeed(_ context.Context, c cola.Caller, id string) (cola.Quo
 	return f.onOne(c, "end feed", exampleUUID, id)
 }
 
-// receive starts every recipient operation.
+// receive runs the checks common to all recipient operations.
 func (f *fake) receive(what, want, token string) error {
 	if f.panic != nil {
 		panic(f.panic)
 	}
-	if f.sending.lost != nil {
-		return f.sending.lost
+	if f.sending.err != nil {
+		return f.sending.err
 	}
 	if token != want {
 		return cola.Errorf(cola.CodeNotFound, "There is nothing at this address any more.")

@@ -45,7 +45,7 @@ func (f *fake) SavedSearch(_ context.Context, _ cola.Caller, id, ifNoneMatch str
 	return tagged(f, exampleUUID, id, ifNoneMatch, f.saved(), cola.MeterNone)
 }
 
-// write starts every change and deletion.
+// write runs the checks common to all changes, deletions and manual runs of a search.
 func (f *fake) write(c cola.Caller, id string) (cola.QuotaState, error) {
 	state, err := f.admit()
 	f.received = id

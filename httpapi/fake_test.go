@@ -103,7 +103,7 @@ func (f *fake) charge(m cola.Meter, units int) cola.QuotaState {
 	return state
 }
 
-// admit starts every call.
+// admit runs the checks common to all calls.
 func (f *fake) admit() (cola.QuotaState, error) {
 	if f.panic != nil {
 		panic(f.panic)
@@ -246,7 +246,7 @@ func (f *fake) AVAs(_ context.Context, _ cola.Caller, p cola.AVAParams) (registr
 
 func (f *fake) LabelOfImage(id string) (cola.TTBID, error) {
 	if number, _, _ := strings.Cut(id, "-"); number != f.label.TTBID.String() {
-		return 0, cola.Errorf(cola.CodeNotFound, "No image %s is drawn here.", cola.Quoted(id))
+		return 0, cola.Errorf(cola.CodeNotFound, "There is no image %s.", cola.Quoted(id))
 	}
 	return f.label.TTBID, nil
 }
@@ -257,7 +257,7 @@ func (f *fake) DrawableImage(_ context.Context, id string) (cola.Cola, cola.Imag
 		return cola.Cola{}, cola.Image{}, f.err
 	}
 	if id != f.label.Images[0].TTBImageID {
-		return cola.Cola{}, cola.Image{}, cola.Errorf(cola.CodeNotFound, "No image %s is drawn here.", cola.Quoted(id))
+		return cola.Cola{}, cola.Image{}, cola.Errorf(cola.CodeNotFound, "There is no image %s.", cola.Quoted(id))
 	}
 	return f.label, f.label.Images[0], nil
 }

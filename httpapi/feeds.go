@@ -33,7 +33,7 @@ func feedOperations(svc Service) []operation {
 			Summary: "Create a feed",
 			Description: "Creates a private Atom feed of the search's latest runs with matches, and returns its URL, " +
 				"once. Anyone with the URL can read the feed for free, without a key. " +
-				"The feed names up to 25 labels of scheduled runs in total, and gives counts and links for the " +
+				"The feed names up to 25 labels from scheduled runs in total, and gives counts and links for the " +
 				"rest. The search's previous feed URL stops working." + needsScope,
 			PathParam: savedSearchID(), Creates: true,
 			Response: reflect.TypeFor[dataOf[cola.SavedSearchFeed]](),
@@ -199,14 +199,14 @@ func entryTitle(run *cola.SavedSearchRun, search string) string {
 	return count(run.MatchCount) + " new labels: " + search
 }
 
-// entryContent renders the labels of a run; page is the address of the full list.
+// entryContent renders the labels of a run; page is the URL of the full list.
 func entryContent(run *registry.FeedRun, page string) (string, error) {
 	var b bytes.Buffer
 	err := feedEntry.Execute(&b, map[string]any{
 		"Run": run.Run, "Labels": run.Labels, "More": max(0, run.Run.MatchCount-len(run.Labels)), "Page": page,
 	})
 	if err != nil {
-		return "", fmt.Errorf("render entry of a feed: %w", err)
+		return "", fmt.Errorf("render feed entry: %w", err)
 	}
 	return stripHidden(b.String()), nil
 }

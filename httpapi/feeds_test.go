@@ -32,7 +32,7 @@ func readAtom(content []byte) (feed atomFeed, err error) {
 		return feed, err
 	}
 	if feed.XMLName.Space != "http://www.w3.org/2005/Atom" || feed.ID == "" || feed.Author.Name == "" || len(feed.Links) != 2 || feed.Links[0].Rel != "self" {
-		return feed, fmt.Errorf("the feed lacks something: %+v", feed)
+		return feed, fmt.Errorf("feed lacks a required element: %+v", feed)
 	}
 	if _, err := time.Parse(time.RFC3339Nano, feed.Updated); err != nil {
 		return feed, err
@@ -45,7 +45,7 @@ func readAtom(content []byte) (feed atomFeed, err error) {
 		case published != nil || updated != nil:
 			return feed, errors.Join(published, updated)
 		case ids[e.ID] || !urn.MatchString(e.ID) || e.Title == "" || e.Content.Type != "html" || e.Link.Href == "":
-			return feed, fmt.Errorf("an entry lacks something, or has the id of another: %+v", e)
+			return feed, fmt.Errorf("entry lacks a required element, or its ID is invalid or a duplicate: %+v", e)
 		}
 		ids[e.ID] = true
 	}
@@ -145,7 +145,7 @@ func TestFeedErrors(t *testing.T) {
 		{"/feeds/unknown", nil, 404}, {feedTarget + "x", nil, 404}, {feedTarget, cola.Unavailable(), 503}, {feedTarget, errBroken, 500},
 	} {
 		f := newFake()
-		f.sending.lost = tt.err
+		f.sending.err = tt.err
 		resp := send(t, mustServe(t, f, io.Discard), "GET", tt.target)
 		spec.Validate(t, httptest.NewRequest("GET", tt.target, nil), resp)
 		if body := mustRead(t, resp); resp.StatusCode != tt.status || strings.Contains(body, "secrets") || resp.Header.Get("Cache-Control") != "private, no-store" || resp.Header.Get("X-Robots-Tag") == "" {
@@ -154,7 +154,7 @@ func TestFeedErrors(t *testing.T) {
 	}
 }
 
-// TestHostileFeedNames checks that any names of labels and searches produce a valid feed and appear
+// TestHostileFeedNames checks that arbitrary label and search names produce a valid feed and appear
 // as text.
 func TestHostileFeedNames(t *testing.T) {
 	for _, name := range []string{
@@ -181,8 +181,8 @@ func TestHostileFeedNames(t *testing.T) {
 // toLabel is the link to the one label of a hostile feed.
 const toLabel = `<a href="https://ttbonline.gov/colasonline/viewColaDetails.do?action=publicDisplaySearchBasic&amp;ttbid=26266001000016">`
 
-// entryText returns a text as a run's entry shows it, without invisible characters and those
-// that are invalid in HTML or XML.
+// entryText returns text as a run's entry shows it, without invisible characters or characters that
+// are invalid in HTML or XML.
 func entryText(text string) string {
 	return xmlText(strings.NewReplacer("\u202e", "", "\x08", "", "\x1b", "", "\x00", "\uFFFD").Replace(text))
 }
@@ -218,7 +218,7 @@ func xmlText(text string) string {
 	}, text)
 }
 
-// TestFeedRandomNames checks the same for random texts.
+// TestFeedRandomNames checks that random names produce a valid feed with one entry.
 func TestFeedRandomNames(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		name := rapid.String().Draw(rt, "name")

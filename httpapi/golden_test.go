@@ -94,7 +94,7 @@ func recordExchanges() []exchange {
 }
 
 // TestGoldenResponses compares the status, headers and body of every endpoint's response with a
-// compareGolden file.
+// golden file.
 func TestGoldenResponses(t *testing.T) {
 	spec := openapitest.Load(t, goldenOpenAPI)
 	for _, tt := range exchanges() {
@@ -141,7 +141,7 @@ func compareGolden(t *testing.T, name string, resp *http.Response) {
 	}
 }
 
-// TestGoldenOperations checks that the table above covers every endpoint.
+// TestGoldenOperations checks that the exchanges cover every endpoint.
 func TestGoldenOperations(t *testing.T) {
 	for _, op := range operations(newFake()) {
 		fixed, _, hasValue := strings.Cut(basePath+op.Path, "{")

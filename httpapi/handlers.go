@@ -15,7 +15,7 @@ import (
 	"github.com/colaregistry/colaregistry/internal/web"
 )
 
-// maxBodyBytes limits request bodies. Bodies of read requests are not read.
+// maxBodyBytes limits request bodies. Operations without a body never read it.
 const maxBodyBytes = 64 << 10
 
 // authenticate identifies the caller, before the response reveals anything about the path or its
@@ -46,19 +46,19 @@ func (a *api) serve(op *operation) http.HandlerFunc {
 		caller, _ := cola.CallerFrom(r.Context())
 		event := web.EventOf(r.Context())
 		event.Meter = op.Meter
-		ans, state, err := op.call(r, caller)
+		res, state, err := op.call(r, caller)
 		event.Units = state.Charged
 		web.SetQuota(w.Header(), state)
 		if err != nil {
 			web.Fail(w, r, err)
 			return
 		}
-		a.answer(w, r, ans)
+		a.writeResult(w, r, res)
 	}
 }
 
-// refuse rejects an authenticated request that matches no operation. It counts toward the rate
-// limit.
+// refuse rejects an authenticated request before any operation runs. The request counts toward the
+// rate limit.
 func (a *api) refuse(w http.ResponseWriter, r *http.Request, refusal error) {
 	caller, _ := cola.CallerFrom(r.Context())
 	state, err := a.svc.Refuse(r.Context(), caller, refusal)
@@ -144,8 +144,8 @@ func methodNotAllowedError(w http.ResponseWriter, r *http.Request) error {
 }
 
 // routeLabel returns the pattern of a request's route, without the values of its parameters. A
-// request rejected before routing, for its credentials or its method, is labeled with the route for
-// its method, GET or POST.
+// request that was rejected before routing, because of its credentials or method, is labeled with
+// the route that its path matches for its own method, or else for GET or POST.
 func (a *api) routeLabel(r *http.Request) string {
 	if path := canonicalRoutePath(r); a.patterns[path] { // see preferLiteralRoute
 		return path

@@ -2,9 +2,9 @@
 // renders the results.
 //
 // One table of operations mounts the routes and describes them in the OpenAPI document. The
-// reference page at /docs is rendered from that document, so documentation and implementation
-// can't differ. Requests are decoded here rather than by a framework, because the contract requires
-// all problems of a request to be reported at once, in messages shared with the other edges.
+// reference page at /docs is rendered from that document, so documentation and implementation can't
+// differ. Requests are decoded here rather than by a framework, because the contract requires all
+// problems with a request to be reported at once, in messages shared with the other edges.
 package httpapi
 
 import (
@@ -153,9 +153,9 @@ func Handles(path string) bool {
 	return false
 }
 
-// New returns the handler of /api/v1/…, /docs, /healthz, /readyz, /images/…, and of the addresses
-// in messages: /unsubscribe/…, /confirm/… and /feeds/…. It needs unmodified request paths: do not
-// mount it in a mux that cleans paths.
+// New returns the handler for /api/v1/…, /docs, /healthz, /readyz, /images/…, and for the token
+// links: /unsubscribe/…, /confirm/… and /feeds/…. It needs unmodified request paths: do not mount
+// it in a mux that cleans paths.
 func New(svc Service, authenticator Authenticator, o Options) http.Handler {
 	o = o.withDefaults()
 	a := &api{
@@ -207,7 +207,7 @@ func (a *api) publicRoutes() map[string]http.HandlerFunc {
 	}
 }
 
-// publicPosts returns the POST routes without credentials; each is one of publicRoutes too.
+// publicPosts returns the POST routes that need no credentials. Each path is also in publicRoutes.
 func (a *api) publicPosts() map[string]http.HandlerFunc {
 	return map[string]http.HandlerFunc{unsubscribePath: a.unsubscribe, confirmPath: a.confirm}
 }
@@ -224,7 +224,7 @@ func (a *api) routePatterns() map[string]bool {
 	return all
 }
 
-// routes mounts every route. Pages of any origin may call them: no request is authorized by a
+// routes mounts every route. Pages from any origin may call them: no request is authorized by a
 // cookie.
 func (a *api) routes() http.Handler {
 	root := chi.NewRouter()
@@ -250,7 +250,6 @@ func (a *api) routes() http.Handler {
 	return root
 }
 
-// mount mounts the handler of an operation.
 func mount(r chi.Router, op *operation, handler http.HandlerFunc) {
 	if op.method() == http.MethodGet {
 		getAndHead(r, op.Path, handler)

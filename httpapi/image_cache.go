@@ -37,10 +37,10 @@ type drawingCache struct {
 	kept    *byteCache
 }
 
-// pendingDrawing is an image being drawn, or waiting for it. Fields below done are set before done
-// is closed.
+// pendingDrawing is an image that is being drawn or waiting to be drawn. Fields below done are set
+// before done is closed.
 type pendingDrawing struct {
-	waiting int // number of waiting requests; guarded by drawings.mu
+	waiting int // number of waiting requests; like started, guarded by drawingCache.mu
 	started bool
 	cancel  context.CancelFunc
 	done    chan struct{}
@@ -64,7 +64,7 @@ func (d *drawingCache) cached(key string) ([]byte, bool) {
 }
 
 // get returns the drawing of a key, calling draw if it is not cached. It fails with CodeUnavailable
-// if too many others wait. A drawing leaves the queue when its last request is canceled.
+// if too many others are waiting. A drawing leaves the queue when its last request is canceled.
 func (d *drawingCache) get(ctx context.Context, key string, draw func() ([]byte, error)) ([]byte, error) {
 	d.mu.Lock()
 	if content, ok := d.kept.get(key); ok {
@@ -100,7 +100,7 @@ func (d *drawingCache) start(ctx context.Context, key string, draw func() ([]byt
 		defer cancel()
 		defer d.queue.leave()
 		if d.queue.acquire(ctx) != nil {
-			return // removed by leave: no request waits
+			return // removed by leave: no request is waiting
 		}
 		defer d.queue.release()
 		if d.begin(one) {
@@ -110,7 +110,8 @@ func (d *drawingCache) start(ctx context.Context, key string, draw func() ([]byt
 	return one
 }
 
-// begin reports whether a request still waits for the drawing. If so, drawing it can't be canceled.
+// begin reports whether a request is still waiting for the drawing. If so, the drawing can no
+// longer be canceled.
 func (d *drawingCache) begin(one *pendingDrawing) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -129,7 +130,7 @@ func (d *drawingCache) finish(key string, one *pendingDrawing, draw func() ([]by
 	close(one.done)
 }
 
-// drawRecovered turns a panic into an error. Drawings run outside request goroutines, which
+// drawRecovered turns a panic into an error. Drawings run outside the request goroutines that
 // web.Recover covers.
 func drawRecovered(draw func() ([]byte, error)) (content []byte, err error) {
 	defer func() {
@@ -140,7 +141,7 @@ func drawRecovered(draw func() ([]byte, error)) (content []byte, err error) {
 	return draw()
 }
 
-// leave removes a request that no longer waits.
+// leave removes a request that is no longer waiting.
 func (d *drawingCache) leave(key string, one *pendingDrawing) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -222,8 +223,8 @@ func (p *tagCache) add(picture, tag string, format labelart.Format) {
 	p.lru.Add(picture, cachedTag{tag, format, time.Now()})
 }
 
-// workQueue bounds work that needs no credentials: some runs, some waits, and further work is
-// rejected at once.
+// workQueue bounds unauthenticated work: a limited number of tasks run, a limited number wait, and
+// the rest are rejected immediately.
 type workQueue struct {
 	places chan struct{} // one token per running or waiting piece of work
 	slots  chan struct{} // one token per running piece of work

@@ -118,7 +118,7 @@ func TestRenderAfterDisconnect(t *testing.T) {
 
 func TestFailedRender(t *testing.T) {
 	d := newDrawingCache(1, 1, 1<<20)
-	if _, err := d.get(t.Context(), "a", func() ([]byte, error) { panic("of a drawing") }); err == nil {
+	if _, err := d.get(t.Context(), "a", func() ([]byte, error) { panic("drawing failed") }); err == nil {
 		t.Error("get succeeded after a panic, want an error")
 	}
 	if content, err := d.get(t.Context(), "a", func() ([]byte, error) { return []byte("b"), nil }); err != nil ||

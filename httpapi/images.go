@@ -15,8 +15,8 @@ import (
 	"github.com/colaregistry/colaregistry/internal/web"
 )
 
-// image serves an image of a demo label. The format is that of the path's extension, or of
-// ?format=, or of the record.
+// image serves an image of a demo label. The format comes from the path's extension, ?format= or
+// the record, in that order.
 func (a *api) image(w http.ResponseWriter, r *http.Request) {
 	id, format, err := a.requestedImage(r)
 	if err != nil {
@@ -55,8 +55,8 @@ func (a *api) image(w http.ResponseWriter, r *http.Request) {
 	a.sendDrawing(w, r, tag, &label, &img, format)
 }
 
-// notModified sets the headers of every image. If the client has the current version, it responds
-// with 304 and returns true.
+// notModified sets the headers common to all image responses. If the client has the current
+// version, it responds with 304 and returns true.
 func notModified(w http.ResponseWriter, r *http.Request, tag string) bool {
 	h := w.Header()
 	h.Set("Etag", tag)
@@ -68,8 +68,8 @@ func notModified(w http.ResponseWriter, r *http.Request, tag string) bool {
 	return false
 }
 
-// sendCached responds with a cached drawing, without the record. If the drawing is not cached, it
-// returns false without a response.
+// sendCached responds with a cached drawing, without reading the record. If the drawing is not
+// cached, it returns false without a response.
 func (a *api) sendCached(w http.ResponseWriter, r *http.Request, known cachedTag) bool {
 	content, ok := a.drawings.cached(known.tag)
 	if ok && !notModified(w, r, known.tag) {
@@ -78,8 +78,8 @@ func (a *api) sendCached(w http.ResponseWriter, r *http.Request, known cachedTag
 	return ok
 }
 
-// drawableImage reads an image and its label. The route needs no credentials, so concurrency and
-// rate of these reads are limited.
+// drawableImage reads an image and its label. The route needs no credentials, so the concurrency
+// and rate of these reads are limited.
 func (a *api) drawableImage(ctx context.Context, id string) (label cola.Cola, img cola.Image, err error) {
 	err = a.imageReads.run(ctx, func() error {
 		if err := a.imageReadLimit.Wait(ctx); err != nil {
@@ -125,7 +125,8 @@ func sendImage(w http.ResponseWriter, f labelart.Format, content []byte) {
 	w.Write(content)
 }
 
-// imageTag returns the entity tag of a drawing, which the record and the program version determine.
+// imageTag returns the entity tag of a drawing: a hash of the record, the image, the format and the
+// program version.
 func (a *api) imageTag(label *cola.Cola, img *cola.Image, f labelart.Format) (string, error) {
 	b, err := json.Marshal([]any{label, img, f, a.opts.Version})
 	if err != nil {
@@ -140,7 +141,8 @@ type imageParams struct {
 	Format string `json:"format" enum:"jpg,png,svg" doc:"Image format, unless the path has an extension. Default: the record's extension_type." example:"png"`
 }
 
-// requestedImage returns the requested image and its format, empty for that of the record.
+// requestedImage returns the ID of the requested image and its format, or "" for the record's own
+// format.
 func (a *api) requestedImage(r *http.Request) (id string, format labelart.Format, err error) {
 	query := a.imageQuery.decode(r.URL.RawQuery)
 	id = pathValue(r, "image")

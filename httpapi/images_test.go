@@ -111,7 +111,7 @@ func TestImageErrors(t *testing.T) {
 			t.Errorf("%s: status = %d, want %d", tt.target, resp.StatusCode, tt.status)
 		}
 		if _, ok := got.Error.Details[tt.problem]; tt.problem != "" && !ok {
-			t.Errorf("%s: details = %v, want a problem of %s", tt.target, got.Error.Details, tt.problem)
+			t.Errorf("%s: details = %v, want a problem with %s", tt.target, got.Error.Details, tt.problem)
 		}
 		if cache := resp.Header.Get("Cache-Control"); cache != "private, no-store" {
 			t.Errorf("%s: Cache-Control = %s, want private, no-store", tt.target, cache)
@@ -234,13 +234,13 @@ func TestReady(t *testing.T) {
 		spec.Validate(t, httptest.NewRequest("GET", "/readyz", nil), resp)
 		body := mustRead(t, resp)
 		if resp.StatusCode != tt.status || strings.Contains(body, "secret") {
-			t.Errorf("ping error %v: response = %d %s", tt.err, resp.StatusCode, body)
+			t.Errorf("Ready error %v: response = %d %s", tt.err, resp.StatusCode, body)
 		}
 		if tt.err == nil && (!strings.Contains(body, `"status":"ok"`) || !strings.Contains(body, `"version":`)) {
 			t.Errorf("body = %s, want status ok and a version", body)
 		}
 		if tt.err != nil && (resp.Header.Get("Retry-After") != "5" || !strings.Contains(log.String(), tt.err.Error())) {
-			t.Errorf("ping error %v: Retry-After = %q, log %s", tt.err, resp.Header.Get("Retry-After"), log.String())
+			t.Errorf("Ready error %v: Retry-After = %q, log = %s", tt.err, resp.Header.Get("Retry-After"), log.String())
 		}
 	}
 }
@@ -268,8 +268,7 @@ func TestDocuments(t *testing.T) {
 	}
 }
 
-// TestServedOpenAPI checks that the served description equals the committed one, except for the
-// server URL.
+// TestServedOpenAPI checks the server URL of the served description.
 func TestServedOpenAPI(t *testing.T) {
 	served := func(h http.Handler) (doc struct{ Servers []struct{ URL string } }) {
 		if err := json.Unmarshal([]byte(mustRead(t, send(t, h, "GET", "/api/v1/openapi.json"))), &doc); err != nil {

@@ -19,8 +19,8 @@ import (
 	"github.com/colaregistry/colaregistry/internal/web"
 )
 
-// mustMeasure returns the handler for a service and its metrics registry.
-func mustMeasure(t testing.TB, svc Service) (http.Handler, *prometheus.Registry) {
+// newMeasuredHandler returns the handler for a service and its metrics registry.
+func newMeasuredHandler(t testing.TB, svc Service) (http.Handler, *prometheus.Registry) {
 	t.Helper()
 	registry := prometheus.NewPedanticRegistry()
 	return New(svc, keys{}, Options{Logger: slog.New(slog.DiscardHandler), Metrics: registry}), registry
@@ -62,7 +62,7 @@ func nonzero(all map[string]float64) map[string]float64 {
 
 // TestRequestMetrics checks the metrics after requests with every outcome.
 func TestRequestMetrics(t *testing.T) {
-	h, registry := mustMeasure(t, newFake())
+	h, registry := newMeasuredHandler(t, newFake())
 	requests := []struct{ method, target, lines string }{
 		{"GET", "/api/v1/colas?q=oak", "X-API-Key: " + testKey},
 		{"GET", "/api/v1/colas?q=elm&page=2", "X-API-Key: " + testKey},
@@ -112,7 +112,7 @@ func TestRequestMetrics(t *testing.T) {
 // TestRouteMetrics checks that every route has a series from the start, so that the first
 // request shows as an increase.
 func TestRouteMetrics(t *testing.T) {
-	_, registry := mustMeasure(t, newFake())
+	_, registry := newMeasuredHandler(t, newFake())
 	routes := samples(t, registry, "colaregistry_http_request_duration_seconds")
 	want := []string{"/docs", "/healthz", "/readyz", "/images/{image}", "/api/v1/openapi.json", unsubscribePath, confirmPath, feedPath, web.Other}
 	for _, op := range operations(newFake()) {
@@ -130,7 +130,7 @@ func TestRouteMetrics(t *testing.T) {
 
 // TestBoundedSeries checks that requests cannot create new label values.
 func TestBoundedSeries(t *testing.T) {
-	h, registry := mustMeasure(t, newFake())
+	h, registry := newMeasuredHandler(t, newFake())
 	for i := range 100 {
 		send(t, h, fmt.Sprintf("M%d", i), fmt.Sprintf("/api/v1/x%d", i), "X-API-Key: "+testKey)
 		send(t, h, "GET", fmt.Sprintf("/%d", i))
@@ -156,7 +156,7 @@ func (w watching) Usage(ctx context.Context, c cola.Caller) (cola.UsageStats, co
 
 func TestInFlight(t *testing.T) {
 	w := &watching{fake: newFake()}
-	h, registry := mustMeasure(t, w)
+	h, registry := newMeasuredHandler(t, w)
 	inFlight := func() float64 { return samples(t, registry, "colaregistry_http_requests_in_flight")[""] }
 	during := -1.
 	w.look = func() { during = inFlight() }
@@ -168,7 +168,7 @@ func TestInFlight(t *testing.T) {
 
 func TestPanicMetrics(t *testing.T) {
 	f := newFake()
-	h, registry := mustMeasure(t, f)
+	h, registry := newMeasuredHandler(t, f)
 	f.panic = "broken"
 	get(t, h, "/api/v1/usage")
 	f.panic = http.ErrAbortHandler // aborts a connection; not a program error
@@ -192,7 +192,7 @@ func TestPanicMetrics(t *testing.T) {
 	}
 }
 
-// TestLogHasNoSecrets sends valid and invalid keys in every possible place, and searches, with
+// TestLogHasNoSecrets sends valid and invalid keys in every possible place, and search terms, with
 // debug logging. The log must not contain any of them.
 func TestLogHasNoSecrets(t *testing.T) {
 	const wrong, sought = "lar_wrongwrongwrong", "soughtafter"

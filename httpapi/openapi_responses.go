@@ -15,7 +15,7 @@ import (
 	"github.com/colaregistry/colaregistry/registry"
 )
 
-// exampleTag is an entity tag as the registry makes them.
+// exampleTag is an entity tag in the registry's format.
 const exampleTag = `W/"pZGm1Av0IEBKARcz"`
 
 // commonHeaders names the headers of every response to an authenticated request.
@@ -64,7 +64,7 @@ func headers(s components) map[string]*huma.Param {
 	}
 }
 
-// errorKind is one status of an error as the document describes it.
+// errorKind is one error response in the document.
 type errorKind struct {
 	status      int
 	name        string // of the component
@@ -141,6 +141,14 @@ func exampleSuspended() *cola.Error {
 	}
 }
 
+// retryableExamples returns the quotaExamples that have a Retry-After: those of unmetered
+// operations, which don't depend on a monthly quota.
+func retryableExamples() map[string]*cola.Error {
+	examples := quotaExamples()
+	delete(examples, "quota")
+	return examples
+}
+
 func quotaExamples() map[string]*cola.Error {
 	return map[string]*cola.Error{
 		"quota": {
@@ -182,7 +190,7 @@ func scopeChallenge() *huma.Param {
 
 func asError(err error) *cola.Error { return err.(*cola.Error) }
 
-// kindNamed returns the error kind with a component name.
+// kindNamed returns the error kind with the given component name.
 func kindNamed(name string) errorKind {
 	kinds := errorKinds()
 	i := slices.IndexFunc(kinds, func(k errorKind) bool { return k.name == name })
@@ -228,7 +236,7 @@ func savedSearchErrors() []errorKind {
 	return slices.Concat(invalidSearchErrors(), searchLimitErrors(), searchRunErrors())
 }
 
-// invalidSearchErrors are the errors of invalid searches, and of callers without the write scope.
+// invalidSearchErrors are the errors for invalid searches and for callers without the write scope.
 func invalidSearchErrors() []errorKind {
 	var invalid cola.Problems
 	invalid.Add("filters.brand", "Unknown parameter; did you mean filters.brand_name?")
@@ -294,8 +302,7 @@ func searchLimitErrors() []errorKind {
 
 // searchRunErrors are the errors of manual runs.
 func searchRunErrors() []errorKind {
-	manualRuns := quotaExamples()
-	delete(manualRuns, "quota")
+	manualRuns := retryableExamples()
 	manualRuns["manual_runs"] = &cola.Error{
 		Code: cola.CodeQuotaExceeded,
 		Message: "Your account has used all 24 manual runs for today. The limit resets at 00:00 UTC; scheduled runs " +
@@ -326,14 +333,14 @@ func searchRunErrors() []errorKind {
 
 // destinationErrors are the errors specific to destinations and deliveries.
 func destinationErrors() []errorKind {
-	requested := quotaExamples()
+	requested := retryableExamples()
 	requested["asked"] = &cola.Error{
 		Code: cola.CodeQuotaExceeded,
 		Message: "The owner of this address was already asked to confirm within the last hour. Try again in 42 " +
 			"minutes.",
 		Details: map[string]any{"reason": "confirmations", "retry_after": 2520}, RetryAfter: 42 * time.Minute,
 	}
-	tested := quotaExamples()
+	tested := retryableExamples()
 	tested["tested"] = &cola.Error{
 		Code:       cola.CodeQuotaExceeded,
 		Message:    "Each destination is limited to 10 test messages a minute. Try again in 6 seconds.",

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"io"
+	"log/slog"
 	"net/http"
 	"os"
 	"slices"
@@ -40,8 +41,40 @@ func TestGoldenOpenAPI(t *testing.T) {
 	}
 }
 
+// TestCommittedOpenAPI checks that a server without a public URL serves the committed description.
+func TestCommittedOpenAPI(t *testing.T) {
+	want, err := os.ReadFile(goldenOpenAPI)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := New(newFake(), keys{}, Options{Logger: slog.New(slog.DiscardHandler)})
+	var got bytes.Buffer
+	if err := json.Indent(&got, []byte(mustRead(t, get(t, h, "/api/v1/openapi.json"))), "", "  "); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(strings.TrimSpace(string(want)), strings.TrimSpace(got.String())); diff != "" {
+		t.Errorf("served description differs (-committed +served):\n%s", diff)
+	}
+}
+
+// TestRetryAfterExamples checks that every example of a response that always has a Retry-After
+// header has one, with the same number of seconds in details.retry_after.
+func TestRetryAfterExamples(t *testing.T) {
+	for _, kind := range errorKinds() {
+		if kind.status != http.StatusTooManyRequests || !strings.Contains(kind.description, "Retry-After is set.") {
+			continue
+		}
+		for name, example := range kind.examples {
+			if seconds := int(example.RetryAfter.Seconds()); seconds == 0 || example.Details["retry_after"] != seconds {
+				t.Errorf("%s, %s: details = %v, want a retry_after of %d", kind.name, name, example.Details, seconds)
+			}
+		}
+	}
+}
+
 // TestOpenAPIDescriptions finds gaps that linters miss. Each parameter, field and header needs a
-// description and an example, each response an example, and each operation its cost and errors.
+// description and an example, each error response an example, and each operation a summary, a
+// description and its cost.
 func TestOpenAPIDescriptions(t *testing.T) {
 	doc := describe(operations(newFake()), "")
 	for name, schema := range doc.Components.Schemas.Map() {

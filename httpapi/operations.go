@@ -15,10 +15,11 @@ import (
 	"github.com/colaregistry/colaregistry/registry"
 )
 
-// operation is one endpoint of the API: the row that mounts its route and describes it.
+// operation is one endpoint of the API. Its route and its OpenAPI description are generated from
+// it.
 type operation struct {
 	ID          string // operationId
-	Method      string // empty: GET, and HEAD with it
+	Method      string // empty: GET and HEAD
 	Path        string // below basePath, in the syntax of chi and OpenAPI
 	Tag         string
 	Summary     string
@@ -43,7 +44,7 @@ type operation struct {
 // method returns the HTTP method of the operation.
 func (op *operation) method() string { return cmp.Or(op.Method, http.MethodGet) }
 
-// success returns the status of a success.
+// success returns the status code of a successful response.
 func (op *operation) success() int {
 	switch {
 	case op.Creates:
@@ -94,7 +95,7 @@ func (p pathParam) describe() string {
 	return p.Doc
 }
 
-// placeholder names the parameter when its example is one.
+// placeholder returns the parameter's name if its example is a placeholder, otherwise "".
 func (p pathParam) placeholder() string {
 	if p.Placeholder {
 		return p.Name
@@ -116,8 +117,8 @@ type result struct {
 	empty       bool   // 204 without a body
 }
 
-// listCall returns the call of an endpoint with query parameters. The service checks the
-// parameters, and reports the decoder's problems with its own.
+// listCall returns the call of an endpoint with query parameters. The service checks the parameters
+// and reports the decoder's problems together with its own.
 func listCall[P, R any](
 	fetch func(context.Context, cola.Caller, P) (R, cola.QuotaState, error), render func(R) result,
 ) call {
@@ -132,7 +133,8 @@ func listCall[P, R any](
 }
 
 // bareCall returns the call of an endpoint without query parameters. A request with any is rejected
-// and counts toward the rate limit. ask gets the request for its path value and headers.
+// and counts toward the rate limit. fetch gets the request so that it can read path values and
+// headers.
 func bareCall[R any](
 	svc Service, fetch func(*http.Request, cola.Caller) (R, cola.QuotaState, error), render func(R) result,
 ) call {
@@ -150,7 +152,7 @@ func bareCall[R any](
 	}
 }
 
-// recordCall returns the call of a single record, found by its path value, with an entity tag.
+// recordCall returns the call that fetches a single record by its path value, with an entity tag.
 func recordCall[T any](svc Service, name string,
 	fetch func(ctx context.Context, c cola.Caller, value, ifNoneMatch string) (registry.Tagged[T], cola.QuotaState,
 		error),

@@ -60,34 +60,34 @@ func (a *api) writeJSON(w http.ResponseWriter, status int, content body) error {
 	return nil
 }
 
-// answer writes the result of a call.
-func (a *api) answer(w http.ResponseWriter, r *http.Request, ans result) {
+// writeResult writes the result of a call.
+func (a *api) writeResult(w http.ResponseWriter, r *http.Request, res result) {
 	h := w.Header()
 	h.Set("Cache-Control", "private, no-store")
-	if ans.etag != "" {
-		h.Set("Etag", ans.etag)
+	if res.etag != "" {
+		h.Set("Etag", res.etag)
 		h.Set("Cache-Control", "private, no-cache") // cacheable, but revalidated with its tag
 	}
-	if ans.empty {
+	if res.empty {
 		w.WriteHeader(http.StatusNoContent)
 		return
 	}
-	if ans.notModified {
+	if res.notModified {
 		w.WriteHeader(http.StatusNotModified)
 		return
 	}
 	status := http.StatusOK
 	switch {
-	case ans.location != "":
+	case res.location != "":
 		status = http.StatusCreated
-		h.Set("Location", ans.location)
-	case ans.async:
+		h.Set("Location", res.location)
+	case res.async:
 		status = http.StatusAccepted
 	}
-	if ans.replayed {
+	if res.replayed {
 		h.Set(replayedHeader, "true")
 	}
-	if err := a.writeJSON(w, status, ans.body); err != nil {
+	if err := a.writeJSON(w, status, res.body); err != nil {
 		web.Fail(w, r, err)
 	}
 }

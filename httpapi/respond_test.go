@@ -79,7 +79,7 @@ func TestBufferReuse(t *testing.T) {
 	}
 }
 
-func BenchmarkSearchAnswer(b *testing.B) {
+func BenchmarkSearchResponse(b *testing.B) {
 	f := newFake()
 	page := colaPage{Pagination: cola.Pagination{Mode: "offset", Page: 1, PerPage: 20, Total: 41, Pages: 3, HasMore: true, NextCursor: "AQAB"}}
 	for range 20 {

@@ -69,8 +69,8 @@ func TestChangeMediaTypes(t *testing.T) {
 	}
 }
 
-// TestInvalidSavedSearchBodies checks that each path rejects ambiguous bodies without any
-// effect.
+// TestInvalidSavedSearchBodies checks that each path rejects invalid bodies and query parameters
+// without any effect.
 func TestInvalidSavedSearchBodies(t *testing.T) {
 	spec := openapitest.Load(t, goldenOpenAPI)
 	messages := golden.Load(t, "strict_saved_searches")
@@ -103,7 +103,7 @@ func TestInvalidSavedSearchBodies(t *testing.T) {
 		got := mustDecode(t, resp)
 		messages.Check(t, tt.method+" "+tt.target+" "+tt.body, got.Error.Details)
 		if resp.StatusCode != http.StatusBadRequest || got.Error.Details[tt.field] == nil {
-			t.Errorf("%s %s %s: response = %d %v, want 400 with a problem of %s", tt.method, tt.target, tt.body, resp.StatusCode, got.Error, tt.field)
+			t.Errorf("%s %s %s: response = %d %v, want 400 with a problem for %s", tt.method, tt.target, tt.body, resp.StatusCode, got.Error, tt.field)
 		}
 		if f.spent != 1 || f.deleted != "" {
 			t.Errorf("%s %s %s: spent %d requests, deleted %q; want 1 request, nothing deleted", tt.method, tt.target, tt.body, f.spent, f.deleted)

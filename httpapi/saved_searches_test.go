@@ -136,8 +136,8 @@ func TestCreateScope(t *testing.T) {
 	}
 }
 
-// TestCreateFromBrowser checks that a script on another origin can send a creation's headers and
-// read the Location.
+// TestCreateFromBrowser checks that a script on another origin can send the headers of a create
+// request and read the Location header.
 func TestCreateFromBrowser(t *testing.T) {
 	h := mustServe(t, newFake(), io.Discard)
 	preflight := send(t, h, http.MethodOptions, createPath, "Origin: https://shop.example", "Access-Control-Request-Method: POST",
@@ -195,8 +195,7 @@ const (
 	runPath     = onePath + "/run"
 )
 
-// TestExplanationCharge checks that an explanation costs the label that it returns, and that
-// "not found" is free.
+// TestExplanationCharge checks that an explanation costs one list record, and that errors are free.
 func TestExplanationCharge(t *testing.T) {
 	spec := openapitest.Load(t, goldenOpenAPI)
 	for target, want := range map[string]int{

@@ -24,8 +24,8 @@ type subscriptionService interface {
 	Feed(ctx context.Context, token string) (registry.Feed, error)
 }
 
-// The addresses in messages. Their tokens are secrets, so logs and metrics contain these patterns
-// only.
+// Paths of the token links. The tokens are secrets, so logs and metrics contain only these
+// patterns.
 const (
 	unsubscribePath = "/unsubscribe/{token}"
 	confirmPath     = "/confirm/{token}"
@@ -48,13 +48,13 @@ type button struct {
 //go:embed notice_page.html
 var noticeSource string
 
-var noticeTemplate = template.Must(template.New("leaf").Parse(noticeSource))
+var noticeTemplate = template.Must(template.New("notice").Parse(noticeSource))
 
 // noticePolicy allows inline styles and forms to our own site, and no scripts.
 const noticePolicy = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 
-// showUnsubscribe shows the page to unsubscribe. A GET has no effect, because programs follow
-// links in messages.
+// showUnsubscribe shows the unsubscribe page. A GET has no effect, because programs follow links in
+// messages.
 func (a *api) showUnsubscribe(w http.ResponseWriter, r *http.Request) {
 	token := pathValue(r, "token")
 	s, err := a.svc.Subscription(r.Context(), token)
@@ -67,7 +67,7 @@ func (a *api) showUnsubscribe(w http.ResponseWriter, r *http.Request) {
 	a.writeNotice(w, r, http.StatusOK, page)
 }
 
-// showConfirm shows the page to confirm; it has no effect.
+// showConfirm shows the confirmation page. Like showUnsubscribe, it changes nothing.
 func (a *api) showConfirm(w http.ResponseWriter, r *http.Request) {
 	token := pathValue(r, "token")
 	s, err := a.svc.Subscription(r.Context(), token)
@@ -96,7 +96,6 @@ func (a *api) unsubscribe(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// confirm confirms a subscription.
 func (a *api) confirm(w http.ResponseWriter, r *http.Request) {
 	web.ShortenBodyTimeout(w, r)
 	token := pathValue(r, "token")
@@ -206,8 +205,8 @@ func writeText(w http.ResponseWriter, status int, text string) {
 	writePrivate(w, status, "text/plain; charset=utf-8", []byte(text+"\n"))
 }
 
-// writePrivate writes a response that must not be cached or indexed, and whose address must not
-// leak in a Referer header.
+// writePrivate writes a response that must not be cached or indexed, and whose URL must not leak in
+// a Referer header.
 func writePrivate(w http.ResponseWriter, status int, contentType string, content []byte) {
 	h := w.Header()
 	h.Set("Cache-Control", "no-store")

@@ -23,8 +23,8 @@ const (
 	formType          = "Content-Type: application/x-www-form-urlencoded"
 )
 
-// checkPrivate checks that a response must not be cached, indexed, framed or scripted, and sends no
-// referrer.
+// checkPrivate checks that a response forbids caching, indexing, framing and scripts, and
+// suppresses the Referer header.
 func checkPrivate(t *testing.T, resp *http.Response, contentType string) {
 	t.Helper()
 	h := resp.Header
@@ -190,7 +190,7 @@ func TestSubscriptionErrors(t *testing.T) {
 		} {
 			var log strings.Builder
 			f := newFake()
-			f.sending.lost = tt.err
+			f.sending.err = tt.err
 			base, query, _ := strings.Cut(request[1], "?")
 			target := base + strings.Repeat("ab", 20) + "?" + query
 			resp := sendBody(t, mustServe(t, f, &log), request[0], target, strings.NewReader(form), formType, "X-Request-Id: find-me")
@@ -227,10 +227,10 @@ func TestSubscriptionMethods(t *testing.T) {
 // TestLogHasNoTokens checks that the log has only the route of requests with a token in the
 // URL, whether it is valid or not. These tokens are as sensitive as passwords.
 func TestLogHasNoTokens(t *testing.T) {
-	for _, lost := range []error{nil, cola.Unavailable(), errBroken} {
+	for _, err := range []error{nil, cola.Unavailable(), errBroken} {
 		var log strings.Builder
 		f := newFake()
-		f.sending.lost = lost
+		f.sending.err = err
 		h := mustServe(t, f, &log)
 		requests := 0
 		for _, token := range []string{exampleMailToken, exampleFeedToken, "wrong" + exampleMailToken} {

@@ -13,7 +13,7 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// discardStore discards what it is given.
+// discardStore accepts labels and discards them.
 type discardStore struct{ Target }
 
 func (discardStore) UpsertColas(_ context.Context, patches []cola.Patch[cola.Cola], _ store.Mode) ([]store.Outcome, error) {
@@ -26,7 +26,7 @@ func (discardStore) HasColas(context.Context) (bool, error) { return true, nil }
 
 func (discardStore) Cola(context.Context, cola.TTBID) (cola.Cola, error) { return cola.Cola{}, nil }
 
-// fullLabel returns a label with all parts, about 2.5 KB of JSON.
+// fullLabel returns a wine label with images and a barcode, about 2.5 KB of JSON.
 func fullLabel(n int) cola.Cola {
 	c := cola.Cola{ColaSummary: cola.ColaSummary{
 		TTBID: cola.TTBID(24001001000000 + n), BrandName: "CHÂTEAU D'OAK CREEK", ProductName: "RÉSERVE SPÉCIALE",

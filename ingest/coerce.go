@@ -19,7 +19,7 @@ type textForm struct {
 	prose bool   // a long text that keeps its line breaks
 	zip   bool   // a ZIP code, which may have lost leading zeros as a number or in a spreadsheet
 	abv   bool   // a percentage by volume, such as "12.5 % by vol"
-	// volume is a number, or a volume with its unit. The unit is another field; see setVolume.
+	// volume is a number, or a volume with its unit. The unit goes to another field; see setUnit.
 	volume bool
 }
 
@@ -162,7 +162,8 @@ func padZIP(s string) string {
 	return s
 }
 
-// wholeNumber parses an integer. It accepts zero decimals, which are common in columns with gaps.
+// wholeNumber parses an integer. It accepts a fraction of zeros, as in 2.0, which is common in
+// columns with missing values.
 func wholeNumber(s string) (int, error) {
 	digits, decimals, _ := strings.Cut(s, ".")
 	if strings.Trim(decimals, "0") == "" {
@@ -260,7 +261,7 @@ func expectedFormat(field any) string {
 }
 
 // normalizeSpace returns a string in its stored form: no leading or trailing white space, and one
-// space for each run of white space, including line ends.
+// space for each run of white space, including line breaks.
 func normalizeSpace(s string) string {
 	if isNormalized(s) {
 		return s
@@ -308,7 +309,7 @@ func quote[S ~string | ~[]byte](s S) string {
 	return strconv.Quote(text)
 }
 
-// truncate truncates a string to a number of bytes and adds an ellipsis.
+// truncate limits a string to a number of bytes. It marks a shortened string with an ellipsis.
 func truncate(s string, maxBytes int) string {
 	if len(s) <= maxBytes {
 		return s

@@ -12,7 +12,8 @@ import (
 // grapeShare is the share of a grape in a blend, as in "60% Malbec".
 var grapeShare = regexp.MustCompile(`^\d{1,3}(\.\d+)?\s*%\s*(?:of\s+)?\b`)
 
-// colaSynonyms maps other names of label fields, mostly those on TTB's forms and pages, to the API's.
+// colaSynonyms maps other names for label fields, mostly those on TTB's forms and pages, to the
+// API's names.
 var colaSynonyms = map[string]string{
 	"ttbid":                  "ttb_id",
 	"fanciful_name":          "product_name",
@@ -42,7 +43,7 @@ var colaSynonyms = map[string]string{
 	"net_contents":           "volume",
 }
 
-// setWords converts a label's words, which may be TTB's, to their stored form.
+// setWords converts a label's vocabulary values, which may use TTB's terms, to their stored form.
 func setWords(c *cola.Cola) {
 	c.PermitNumber = vocabulary.NormalizePermit(c.PermitNumber)
 	c.ProductType = vocabulary.ProductTypeNamed(string(c.ProductType))
@@ -57,7 +58,7 @@ func setWords(c *cola.Cola) {
 }
 
 // setPosition converts the position of an image on the container to its stored form. TTB's form has
-// one word for the front of a bottle and the collar of a keg.
+// one value for the front of a bottle and the collar of a keg.
 func setPosition(image *cola.Image) {
 	lower(&image.ContainerPosition)
 	if image.ContainerPosition == "brand (front) or keg collar" {
@@ -67,7 +68,7 @@ func setPosition(image *cola.Image) {
 
 func lower(t *cola.Text) { *t = cola.Text(strings.ToLower(string(*t))) }
 
-// setUnit sets the unit of a volume that was stated together with it.
+// setUnit sets volume_unit to the unit that was part of the volume text.
 func setUnit(r *recordReader, c *cola.Cola, carried cola.Fields) cola.Fields {
 	switch {
 	case r.unit == "":
@@ -90,8 +91,8 @@ var (
 	domesticOrImported = cola.FieldIndex[cola.Cola]("domestic_or_imported")
 )
 
-// deriveCodes sets what the class and the origin of a label imply, unless the row has these fields:
-// code and name imply each other, the class implies the product type, and the origin whether the
+// deriveCodes sets the fields that a label's class and origin imply, unless the row has them: code
+// and name imply each other, the class implies the product type, and the origin implies whether the
 // product is imported. Names that several codes share imply only what these codes agree on.
 func deriveCodes(c *cola.Cola, carried cola.Fields) cola.Fields {
 	set := func(field int, to *cola.Text, value string) {

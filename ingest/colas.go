@@ -15,8 +15,8 @@ type colaWork struct {
 	pipeline[cola.Cola]
 	st   Target
 	keep func(context.Context, []cola.Patch[cola.Cola]) ([]refusedRow, error)
-	// undated is the set of labels in the input without an approval date. It is the only part of an
-	// import whose memory grows with the input, by such labels only.
+	// undated is the set of labels in the input without an approval date. Its memory grows with the
+	// number of such labels.
 	undated   map[cola.TTBID]struct{}
 	estimated int             // labels in undated that have an estimated date
 	outcomes  []store.Outcome // outcomes of the current batch
@@ -47,8 +47,8 @@ func (w *colaWork) write(ctx context.Context, patches []cola.Patch[cola.Cola]) (
 		if w.pipeline.format.complete == nil { // otherwise rows are pages, and a label may have several
 			w.run.noteID(patches[i].Record.TTBID, w.batch.rows[w.batch.accepted[i]].line)
 		}
-		if followErr := w.warnAbout(ctx, &patches[i], outcome); followErr != nil {
-			return rejected, errors.Join(err, followErr)
+		if warnErr := w.warnAbout(ctx, &patches[i], outcome); warnErr != nil {
+			return rejected, errors.Join(err, warnErr)
 		}
 	}
 	w.run.report.Undated, w.run.report.Estimated = len(w.undated), w.estimated
@@ -75,8 +75,8 @@ func (w *colaWork) noteDate(id cola.TTBID, dated bool) {
 // warningUnitless is the warning about labels that volume searches cannot find.
 const warningUnitless = "volume without volume_unit; volume filters exclude the label"
 
-// warnAbout adds warnings about a label that has no approval date, or a volume without a unit,
-// after its patch.
+// warnAbout checks a label after its patch is applied: it records a missing approval date, and
+// warns about a volume without a unit.
 func (w *colaWork) warnAbout(ctx context.Context, patch *cola.Patch[cola.Cola], outcome store.Outcome) error {
 	dated, err := w.hasApprovalDate(ctx, patch, outcome)
 	if err != nil {
@@ -102,7 +102,7 @@ func (w *colaWork) hasNoUnit(ctx context.Context, patch *cola.Patch[cola.Cola], 
 	return err == nil && label.VolumeUnit == "", err
 }
 
-// hasApprovalDate reports whether a label has an approval date after its patch.
+// hasApprovalDate reports whether a label has an approval date after its patch is applied.
 func (w *colaWork) hasApprovalDate(ctx context.Context, patch *cola.Patch[cola.Cola], outcome store.Outcome) (bool, error) {
 	id := patch.Record.TTBID
 	if patch.Fields.Has(approvalDate) {
@@ -167,8 +167,8 @@ func finishCola(r *recordReader, c *cola.Cola, carried cola.Fields, patch *cola.
 	cola.CompletePatch(patch)
 }
 
-// normalizeCola converts a label's values to their stored form and checks them. It returns the fields
-// including implied fields.
+// normalizeCola converts a label's values to their stored form and checks them. It returns carried
+// with the implied fields added.
 func normalizeCola(r *recordReader, c *cola.Cola, carried cola.Fields) cola.Fields {
 	setWords(c)
 	carried = deriveCodes(c, setUnit(r, c, carried))

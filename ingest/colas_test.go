@@ -13,7 +13,7 @@ import (
 	"github.com/colaregistry/colaregistry/internal/golden"
 )
 
-// TestTTBWords checks that values and keys in TTB's words are stored in the API's.
+// TestTTBWords checks that values and keys in TTB's terms are stored in the API's terms.
 func TestTTBWords(t *testing.T) {
 	for _, test := range []struct {
 		row  string           // members added to newRow
@@ -343,7 +343,7 @@ func TestColaCSV(t *testing.T) {
 		t.Error(diff)
 	}
 	if second.BarcodeValue != "1" || st.colas[24001001000006].BrandName != "CHÂTEAU" {
-		t.Errorf("second label = %+v, third label = %+v", second, st.colas[24001001000006])
+		t.Errorf("second label = %+v, label 24001001000006 = %+v", second, st.colas[24001001000006])
 	}
 }
 
@@ -374,8 +374,8 @@ func TestParseDate(t *testing.T) {
 	}
 }
 
-// TestSynonymColumns checks that CSV with other names of fields, some of them TTB's, is not read as
-// an export.
+// TestSynonymColumns checks that CSV with other names for fields, some of them TTB's, is not read
+// as a TTB export.
 func TestSynonymColumns(t *testing.T) {
 	st := newFakeStore()
 	report := mustImport(t, st, Colas, texts("ttbid,permit_no,brand_name,class_type_code,completed_date\n"+

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// maxCSVLines bounds the lines of a quoted field. Beyond it, its quote counts as unclosed.
+// maxCSVLines is the maximum number of lines in a quoted field. A longer field counts as unclosed.
 const maxCSVLines = 200
 
 // csvRows splits CSV text into records: one line each, or more if a quoted field contains line
@@ -70,7 +70,7 @@ func (r *csvRows) record(dst []byte) ([]byte, rawRow, error) {
 	return text, row, nil
 }
 
-// endLine restores the line end that readLine removed from the last line.
+// endLine restores the newline that readLine removed from the last line, if it had one.
 func endLine(text []byte, ended bool) []byte {
 	if !ended {
 		return text
@@ -321,7 +321,7 @@ func (s *schema) column(names []string, field string) (int, bool) {
 }
 
 // requireColumns returns an error that names the missing columns of a format, if there are any.
-// columns are all of its columns.
+// columns describes all columns of the format.
 func requireColumns(missing []string, format, columns string) error {
 	if len(missing) == 0 {
 		return nil

@@ -149,7 +149,7 @@ func TestSilentDatabase(t *testing.T) {
 	run.requireExact(t, false)
 	for _, e := range run.log.Exchanges() {
 		if took := e.Answered.Sub(e.Sent); took > writeTimeout {
-			t.Errorf("%s: status %d after %v", e.Question.Path, e.Status, took.Round(time.Second))
+			t.Errorf("%s: status %d after %v", e.Request.Path, e.Status, took.Round(time.Second))
 		}
 	}
 }

@@ -55,8 +55,8 @@ func (r *report) printPhases(out io.Writer) {
 	fmt.Fprintln(w,
 		"phase\trequests\t200\t400, 404\t429\t503\tunresolved 503\tnot started\tunknown\tfaults\tlongest without 200\t")
 	for _, t := range r.tallies {
-		fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%.1f s\t\n", t.Name, t.Requests, t.OK, t.Wrong, t.TooMany,
-			t.Unavailable, t.Unresolved, t.NotStarted, t.Unknown, len(t.Faults), t.Longest.Seconds())
+		fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%.1f s\t\n", t.Name, t.Requests, t.OK,
+			t.ClientErrors, t.TooMany, t.Unavailable, t.Unresolved, t.NotStarted, t.Unknown, len(t.Faults), t.Longest.Seconds())
 	}
 }
 
@@ -89,7 +89,7 @@ func (r *report) printProblems(out io.Writer) {
 }
 
 func (r *report) printSum(out io.Writer) {
-	var answered, charged, open loadtest.Balance
+	var answered, charged, open loadtest.Cost
 	unknown, unresolved := 0, 0
 	for _, s := range r.statements {
 		answered, charged, open = answered.Plus(s.Answered), charged.Plus(s.Charged), open.Plus(s.Open)

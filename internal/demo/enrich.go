@@ -33,7 +33,8 @@ func describeContents(d *rng, c *cola.Cola, p *product) {
 	}
 }
 
-// vintage returns the vintage of a wine with an application in a year, or 0 for a wine without one.
+// vintage returns the vintage of a wine whose application was received in the given year, or 0 for
+// a nonvintage wine.
 func vintage(d *rng, p *product, year int) int {
 	none := 0.12
 	switch p.style.Grapes {

@@ -182,8 +182,8 @@ func (c code) modules() int {
 }
 
 // barcodeFor returns the barcode of a product, if it has one. The company part identifies the
-// permittee and the item part the product. Most imports start with the producing country's GS1
-// prefix; the others use UPC numbers.
+// permittee and the item part the product. Most barcodes of imports start with the producing
+// country's GS1 prefix; the rest are UPC numbers.
 func barcodeFor(d *rng, p *product, key productKey) code {
 	if d.chance(0.16) || p.contents.Kind == "keg" || p.contents.Kind == "cask" {
 		return code{}

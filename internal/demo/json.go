@@ -11,7 +11,7 @@ import (
 )
 
 // WriteColas writes the labels as JSON lines with the API's field names, in the format that the
-// import of COLAs reads. Equal options produce equal bytes. It returns an error if the options fail
+// COLA import reads. Equal options produce equal bytes. It returns an error if the options fail
 // Check or a write fails.
 func WriteColas(w io.Writer, o Options) error {
 	if err := o.Check(); err != nil {

@@ -179,8 +179,8 @@ func settleApplication(d *rng, c *cola.Cola, p *product, earlier cola.TTBID) {
 	}
 }
 
-// numberApplication sets the serial number, and what only few applications have. It follows from
-// the ID, so it doesn't use random numbers.
+// numberApplication sets the serial number and the fields that only a few applications have. It
+// derives them from the ID, without random numbers.
 func numberApplication(c *cola.Cola) {
 	c.SerialNumber = cola.Text(fmt.Sprintf("%02d%04d", yearOf(c.ApplicationDate)%100, c.TTBID%10_000))
 	switch c.TTBID % 16 {

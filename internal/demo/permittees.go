@@ -40,7 +40,8 @@ type permittee struct {
 	listed    bool // on the current list
 }
 
-// affinity returns how much a permittee files for a product type, relative to others in its trade.
+// affinity returns the relative rate at which a permittee files for a product type. It depends only
+// on the trade.
 func (p *permittee) affinity(kind vocabulary.ProductType) float64 {
 	switch p.trade {
 	case winery:
@@ -104,7 +105,8 @@ func newPermittees(o Options) []permittee {
 	return holders
 }
 
-// companyNames returns the owner of a permit and its trade name, which is empty if it is the same.
+// companyNames returns the name of a permit's owner and the trade name, which is empty if both are
+// the same.
 func companyNames(d *rng, t trade) (company, operating string) {
 	switch t {
 	case importer, wholesaler:
@@ -167,7 +169,8 @@ func serial(d *rng) int {
 	return d.between(15_000, 24_999)
 }
 
-// firstLetters returns three letters that distinguish a brewery's locations, as TTB does.
+// firstLetters returns the first three letters A to Z of a company name, padded with X. TTB uses
+// such letters in permit numbers to distinguish a brewery's locations.
 func firstLetters(name string) string {
 	b := make([]byte, 0, 3)
 	for i := 0; i < len(name) && len(b) < 3; i++ {
@@ -181,9 +184,9 @@ func firstLetters(name string) string {
 	return string(b)
 }
 
-// Permittees returns the permittees that appear on a list of permittees. Most are on the current
-// list (Listed); the others have left it. Permittees on no list only appear on labels. If the
-// options fail Check, it returns nil.
+// Permittees returns the permittees that are or were on TTB's list of permittees. Most are on the
+// current list (Listed). Permittees that were never listed appear only on labels. If the options
+// fail Check, it returns nil.
 func Permittees(o Options) []cola.Permittee {
 	if o.Check() != nil {
 		return nil

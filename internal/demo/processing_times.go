@@ -21,7 +21,7 @@ var commodities = []struct {
 var firstTimes = cola.NewDate(2012, time.January, 1)
 
 // snapshots returns the days on which processing times were published, oldest first: the last day
-// of every month, and every Friday in the two years before the last day.
+// of every month until two years before last, and every Friday from then on.
 func snapshots(last cola.Date) []cola.Date {
 	var days []cola.Date
 	weekly := last.AddDays(-2 * 365)
@@ -102,9 +102,8 @@ func FormulaProcessingTimes(o Options) []cola.FormulaProcessingTime {
 	return rows
 }
 
-// RegistrationProcessingTimes returns the monthly processing times of original permits by type,
-// from
-// 2019. If the options fail Check, it returns nil.
+// RegistrationProcessingTimes returns the monthly processing times of original permit applications
+// by type, starting in 2019. If the options fail Check, it returns nil.
 func RegistrationProcessingTimes(o Options) []cola.RegistrationProcessingTime {
 	if o.Check() != nil {
 		return nil
@@ -128,8 +127,8 @@ func RegistrationProcessingTimes(o Options) []cola.RegistrationProcessingTime {
 	return rows
 }
 
-// monthsBetween returns the first days of the months, starting with the first, that have ended by
-// the last day.
+// monthsBetween returns the first day of each month, from the month of first to the last month that
+// ends by last.
 func monthsBetween(first, last cola.Date) []cola.Date {
 	var months []cola.Date
 	t := first.Time()

@@ -10,7 +10,7 @@ import (
 // firstReports is the first month with production reports.
 var firstReports = firstOfMonth(2014, time.January)
 
-// reportLag is the time from the end of a period to the publication of its report.
+// reportLag is the number of days from the end of a period to the publication of its report.
 const reportLag = 60
 
 // reportCommodities are the commodities of the production reports, in row order.
@@ -69,7 +69,7 @@ func appendMonthly(rows []cola.ProductionReport, o Options, commodity string, mo
 const minMembers = 3
 
 // appendYearly appends a commodity's yearly report by state. A state's share is proportional to its
-// number of permittees.
+// number of producers to the power of 1.4.
 func appendYearly(rows []cola.ProductionReport, o Options, commodity string, year int) []cola.ProductionReport {
 	states, total := table().States, 0.0
 	for i := range states {

@@ -24,7 +24,8 @@ type product struct {
 	path      string  // category
 }
 
-// productKey identifies a product by the numbers of its brand and of the product in it.
+// productKey identifies a product by its product type, the index of its brand, and its index within
+// the brand.
 type productKey struct {
 	kind   vocabulary.ProductType
 	brand  int32
@@ -82,7 +83,7 @@ func (w *world) grow(d *rng, p *product) {
 		if from == nil {
 			from = pick(d, grown)
 		}
-		p.varietals = some(d, p.grapesOf(from), 1, varietalCount(d))
+		p.varietals = some(d, p.grapesOf(from), 1, maxVarietals(d))
 	}
 }
 
@@ -98,8 +99,8 @@ func (p *product) grapesOf(r *region) []string {
 	return r.Reds
 }
 
-// grownAs returns the region with a name, such as that of a sparkling wine category, or a random
-// one if there is none.
+// grownAs returns the region with the given name, such as that of a sparkling wine category, or
+// other if there is none.
 func grownAs(regions []*region, name string, other *region) *region {
 	for _, r := range regions {
 		if r.Name == name {
@@ -109,8 +110,8 @@ func grownAs(regions []*region, name string, other *region) *region {
 	return other
 }
 
-// varietalCount returns the number of grapes on a label, usually one.
-func varietalCount(d *rng) int {
+// maxVarietals returns the maximum number of grape varieties on a label, usually one.
+func maxVarietals(d *rng) int {
 	if d.chance(0.25) {
 		return 4
 	}
@@ -118,7 +119,7 @@ func varietalCount(d *rng) int {
 }
 
 // categoryPath returns the category: the style's path, with the grape as an extra level for still
-// wine. It is sometimes truncated, as by a classifier that is unsure of the leaf.
+// wine. It is sometimes truncated, as if by a classifier that is unsure of the leaf.
 func categoryPath(d *rng, p *product) string {
 	path := p.style.Path
 	if p.style.Grapes == reds || p.style.Grapes == whites || p.style.Grapes == roses {

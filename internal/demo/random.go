@@ -121,7 +121,7 @@ func ranked(n int, offset float64) weights {
 	return w
 }
 
-// weightedBy returns the weights of items that carry their own.
+// weightedBy returns weights with one entry per item, as given by weight.
 func weightedBy[T any](items []T, weight func(T) float64) weights {
 	w := make(weights, 0, len(items))
 	for _, item := range items {

@@ -70,7 +70,7 @@ func TestPermittees(t *testing.T) {
 func TestAVAs(t *testing.T) {
 	areas := AVAs(ordinary)
 	if len(areas) < 40 {
-		t.Fatalf("%d AVAs, want some dozens", len(areas))
+		t.Fatalf("%d AVAs, want at least 40", len(areas))
 	}
 	current := map[string]cola.AVADetail{}
 	ids := map[string]bool{}

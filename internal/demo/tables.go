@@ -130,7 +130,7 @@ type country struct {
 // originAmerican is TTB's origin code for products blended from several states.
 const originAmerican = "00"
 
-// figure is one line of a report: its position and its usual amount.
+// figure is one line of a report: its headings, unit, initial amount and growth.
 type figure struct {
 	Group, Category, Detail string
 	Unit                    string

@@ -12,8 +12,8 @@ type FairLock struct {
 	queue, lock *Lock
 }
 
-// OpenFair opens a fair lock on two files and creates them if they are missing. Each waiter needs a
-// FairLock of its own.
+// OpenFair opens a fair lock on two files and creates them if they are missing. Goroutines may
+// share a FairLock. If it is Shared, they may also open their own.
 func OpenFair(queue, lock string) (*FairLock, error) {
 	q, err := OpenLock(queue)
 	if err != nil {

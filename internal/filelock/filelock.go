@@ -14,12 +14,12 @@ import (
 	"sync/atomic"
 )
 
-// Lock excludes other processes by a locked file, whose content doesn't matter. It also excludes
+// Lock excludes other processes with a locked file, whose content doesn't matter. It also excludes
 // goroutines that share the Lock.
 type Lock struct {
 	file    *os.File
 	held    chan struct{} // holds a token while a goroutine holds or awaits the file
-	private atomic.Bool   // the file can't be locked; only held excludes
+	private atomic.Bool   // the file can't be locked; held excludes only goroutines that share the Lock
 }
 
 // OpenLock opens a lock file. A missing one is created, readable by its owner only.

@@ -17,7 +17,7 @@ import (
 
 // childFolder is an environment variable. If set, the test binary takes the lock in that folder,
 // prints a line, and waits until it is killed.
-const childFolder = "COLAREGISTRY_TEST_TURNSTILE"
+const childFolder = "COLAREGISTRY_TEST_FAIR_LOCK"
 
 func TestMain(m *testing.M) {
 	if dir := os.Getenv(childFolder); dir != "" {
@@ -33,21 +33,21 @@ func TestMain(m *testing.M) {
 
 func mustOpen(t *testing.T, dir string) *FairLock {
 	t.Helper()
-	ts, err := OpenFair(filepath.Join(dir, "queue"), filepath.Join(dir, "lock"))
+	l, err := OpenFair(filepath.Join(dir, "queue"), filepath.Join(dir, "lock"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := ts.Close(); err != nil {
+		if err := l.Close(); err != nil {
 			t.Errorf("Close: %v", err)
 		}
 	})
-	return ts
+	return l
 }
 
-func mustEnter(t *testing.T, ts *FairLock) {
+func mustLock(t *testing.T, l *FairLock) {
 	t.Helper()
-	if err := ts.Lock(context.Background()); err != nil {
+	if err := l.Lock(context.Background()); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -60,14 +60,14 @@ func TestMutualExclusion(t *testing.T) {
 	var inside, entries atomic.Int64 // atomic, because the race detector doesn't know the kernel's locks
 	var wg sync.WaitGroup
 	for n := range 8 {
-		ts := shared
+		l := shared
 		if n%2 == 0 && shared.Shared() {
-			ts = mustOpen(t, dir)
+			l = mustOpen(t, dir)
 		}
 		wg.Go(func() {
 			for range 200 {
-				if err := ts.Lock(t.Context()); err != nil {
-					t.Errorf("Enter: %v", err)
+				if err := l.Lock(t.Context()); err != nil {
+					t.Errorf("Lock: %v", err)
 					return
 				}
 				if n := inside.Add(1); n != 1 {
@@ -75,7 +75,7 @@ func TestMutualExclusion(t *testing.T) {
 				}
 				entries.Add(1)
 				inside.Add(-1)
-				ts.Unlock()
+				l.Unlock()
 			}
 		})
 	}
@@ -92,8 +92,8 @@ func TestContended(t *testing.T) {
 	if !a.Shared() {
 		t.Skip("the file system has no locks")
 	}
-	for name, b := range map[string]*FairLock{"another opening": mustOpen(t, dir), "the same opening": a} {
-		mustEnter(t, a)
+	for name, b := range map[string]*FairLock{"another FairLock": mustOpen(t, dir), "the same FairLock": a} {
+		mustLock(t, a)
 		if a.Contended() {
 			t.Errorf("%s: contended without waiters", name)
 		}
@@ -120,7 +120,7 @@ func TestFairness(t *testing.T) {
 		t.Skip("the file system has no locks")
 	}
 	for range 100 {
-		mustEnter(t, a)
+		mustLock(t, a)
 		order := make(chan string, 2)
 		done := make(chan error)
 		go func() {
@@ -132,7 +132,7 @@ func TestFairness(t *testing.T) {
 		for !a.Contended() {
 		}
 		a.Unlock()
-		mustEnter(t, a) // immediately, as an import does
+		mustLock(t, a) // immediately, as an import does
 		order <- "a"
 		a.Unlock()
 		if err := <-done; err != nil {
@@ -148,16 +148,16 @@ func TestFairness(t *testing.T) {
 func TestCanceledWait(t *testing.T) {
 	dir := t.TempDir()
 	a, b := mustOpen(t, dir), mustOpen(t, dir)
-	ended, end := context.WithCancel(context.Background())
-	end()
-	if err := b.Lock(ended); !errors.Is(err, context.Canceled) {
-		t.Errorf("Enter with an ended context: %v, want context.Canceled", err)
+	canceled, cancel := context.WithCancel(context.Background())
+	cancel()
+	if err := b.Lock(canceled); !errors.Is(err, context.Canceled) {
+		t.Errorf("Lock with a canceled context: %v, want context.Canceled", err)
 	}
-	for name, waiter := range map[string]*FairLock{"another opening": b, "the same opening": a} {
+	for name, waiter := range map[string]*FairLock{"another FairLock": b, "the same FairLock": a} {
 		if waiter == b && !a.Shared() {
 			continue
 		}
-		mustEnter(t, a)
+		mustLock(t, a)
 		ctx, cancel := context.WithCancel(context.Background())
 		in := make(chan error)
 		go func() { in <- waiter.Lock(ctx) }()
@@ -168,9 +168,9 @@ func TestCanceledWait(t *testing.T) {
 			t.Errorf("%s: %v, want context.Canceled", name, err)
 		}
 		a.Unlock()
-		mustEnter(t, waiter)
+		mustLock(t, waiter)
 		waiter.Unlock()
-		mustEnter(t, a)
+		mustLock(t, a)
 		a.Unlock()
 	}
 }
@@ -178,8 +178,8 @@ func TestCanceledWait(t *testing.T) {
 // TestKilledHolder checks that the kernel releases the lock of a killed process.
 func TestKilledHolder(t *testing.T) {
 	dir := t.TempDir()
-	ts := mustOpen(t, dir)
-	if !ts.Shared() {
+	l := mustOpen(t, dir)
+	if !l.Shared() {
 		t.Skip("the file system has no locks")
 	}
 	child := exec.Command(os.Args[0])
@@ -195,11 +195,11 @@ func TestKilledHolder(t *testing.T) {
 	if err != nil || line != "inside <nil>\n" {
 		t.Errorf("output of the other process: %q, %v", line, err)
 	}
-	if free, err := ts.lock.TryLock(); free || err != nil {
+	if free, err := l.lock.TryLock(); free || err != nil {
 		t.Errorf("TryLock while another process holds the lock: %v, %v", free, err)
 	}
 	in := make(chan error)
-	go func() { in <- ts.Lock(context.Background()) }()
+	go func() { in <- l.Lock(context.Background()) }()
 	if err := child.Process.Kill(); err != nil {
 		t.Error(err)
 	}
@@ -207,7 +207,7 @@ func TestKilledHolder(t *testing.T) {
 	if err := <-in; err != nil {
 		t.Fatal(err)
 	}
-	ts.Unlock()
+	l.Unlock()
 }
 
 func TestMissingFolder(t *testing.T) {

@@ -11,8 +11,9 @@ import (
 
 const canLockFiles = true
 
-// lockFile takes the exclusive lock of an open file and reports whether it has it. The lock belongs
-// to this opening of the file, so two openings within one process exclude each other too.
+// lockFile takes an exclusive lock on an open file and reports whether it succeeded. The lock
+// belongs to the open file description, so two separately opened files within one process exclude
+// each other too.
 func lockFile(f *os.File, wait bool) (bool, error) {
 	how := syscall.LOCK_EX
 	if !wait {

@@ -1,5 +1,5 @@
 // Package golden compares results of tests with files in testdata, which "go test -update"
-// rewrites. Use it for messages, so that an edited sentence needs no change of a test.
+// rewrites. Use it for messages, so that editing a sentence requires no test changes.
 package golden
 
 import (
@@ -19,7 +19,7 @@ var update = flag.Bool("update", false, "rewrite the golden files")
 // Update reports whether golden files are to be rewritten.
 func Update() bool { return *update }
 
-// Cases is a golden file with one value per test case: a JSON object by case name.
+// Cases is a golden file with one value per test case: a JSON object keyed by case name.
 type Cases struct {
 	file string
 	want map[string]json.RawMessage

@@ -20,8 +20,8 @@ const module = "github.com/colaregistry/colaregistry"
 // everything allows imports of all our packages.
 const everything = "..."
 
-// table lists the imports of our packages that each package may have, as in docs/ARCHITECTURE.md.
-// Every package outside cmd and internal must be listed.
+// table lists which of our packages each package may import, as in docs/ARCHITECTURE.md. Every
+// package outside cmd and internal must be listed.
 var table = map[string][]string{
 	"cola":            {"cola"},
 	"cola/vocabulary": {},

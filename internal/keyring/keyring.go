@@ -120,12 +120,12 @@ func Create(path string) error {
 }
 
 // AddFirst adds a new key to a key file, before the existing ones, and returns its ID. The file
-// keeps its owner, group and mode. If path is a symbolic link, AddFirst replaces the target.
+// keeps its comments, owner, group and mode. If path is a symbolic link, AddFirst replaces the
+// target.
 func AddFirst(path string) (ID, error) { return addFirst(path, os.Rename) }
 
 func addFirst(path string, rename func(from, to string) error) (ID, error) {
-	k, err := Load(path)
-	if err != nil {
+	if _, err := Load(path); err != nil {
 		return ID{}, err
 	}
 	target, err := filepath.EvalSymlinks(path)
@@ -136,10 +136,11 @@ func addFirst(path string, rename func(from, to string) error) (ID, error) {
 	if err != nil {
 		return ID{}, fmt.Errorf("add key: %w", err)
 	}
-	content := fileComment + NewKey() + "\n"
-	for _, key := range k.keys {
-		content += base64.StdEncoding.EncodeToString(key.secret) + "\n"
+	old, err := os.ReadFile(target)
+	if err != nil {
+		return ID{}, fmt.Errorf("add key: %w", err)
 	}
+	content := fileComment + NewKey() + "\n" + strings.TrimPrefix(string(old), fileComment)
 	err = write(target, content, rename, func(file *os.File) error {
 		if err := keepOwner(file, info); err != nil {
 			return err
@@ -153,7 +154,8 @@ func addFirst(path string, rename func(from, to string) error) (ID, error) {
 	if err != nil {
 		return ID{}, fmt.Errorf("add key: %w", err)
 	}
-	if k, err = Load(path); err != nil {
+	k, err := Load(path)
+	if err != nil {
 		return ID{}, err
 	}
 	return k.keys[0].id, nil
@@ -212,14 +214,14 @@ func (k *Keyring) IDs() []ID {
 	return ids
 }
 
-// Box seals and opens secrets of one purpose. It is safe for concurrent use.
+// Box seals and opens secrets for one purpose. It is safe for concurrent use.
 type Box struct {
 	first ID
 	aeads map[ID]cipher.AEAD
 }
 
-// Box returns the box of a purpose. Each purpose has its own encryption keys, derived from those of
-// the keyring, so data sealed for one purpose can't be opened for another.
+// Box returns the box for a purpose. Each purpose has its own encryption keys, derived from those
+// of the keyring, so data sealed for one purpose can't be opened for another.
 func (k *Keyring) Box(purpose string) *Box {
 	b := &Box{first: k.keys[0].id, aeads: make(map[ID]cipher.AEAD, len(k.keys))}
 	for _, key := range k.keys {

@@ -158,6 +158,32 @@ func TestAddFirst(t *testing.T) {
 	}
 }
 
+// TestAddFirstKeepsComments checks that comments stay above their keys, and that the comment of new
+// files stays at the top.
+func TestAddFirstKeepsComments(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "secret.key")
+	older := "# for production\n\n" + NewKey() + "\n# expires in 2030\n" + NewKey() // without a final newline
+	if err := os.WriteFile(path, []byte(older), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if _, err := AddFirst(path); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.HasSuffix(string(got), older) || !strings.HasPrefix(string(got), fileComment) ||
+		strings.Count(string(got), fileComment) != 1 {
+		t.Errorf("key file after adding keys:\n%s\nwant the comments of\n%s", got, older)
+	}
+	if k, err := Load(path); err != nil || len(k.IDs()) != 4 {
+		t.Errorf("Load: error = %v, want 4 keys", err)
+	}
+}
+
 // TestAddFirstThroughLink checks that a symbolic link stays and that its target keeps its mode.
 func TestAddFirstThroughLink(t *testing.T) {
 	dir := t.TempDir()

@@ -113,9 +113,9 @@ func (s *symbol) modules() int { return s.quiet[0] + len(s.bars) + s.quiet[1] }
 // line would leave the bars.
 const minAspect = 0.2
 
-// bars draws the page's barcode on a white panel in the center of a box. It uses whole pixels,
-// because edges between pixels reduce a scanner's tolerance. If the bars do not fit, it draws the
-// digits only.
+// bars draws the page's barcode on a white panel in the center of a box. It aligns bars to whole
+// pixels, because an edge inside a pixel blurs and reduces a scanner's tolerance. If the bars do
+// not fit, it draws the digits only.
 func (p *page) bars(b box, upright bool) {
 	s := p.barcode
 	length, breadth := b.w, b.h

@@ -38,11 +38,11 @@ func scan(img *image.RGBA, upright bool) string {
 		}
 		runs = append(runs, length)
 		for start := 1; start < len(runs); start += 2 {
-			for _, bars := range []int{59, 43, 33} { // EAN-13 and UPC-A, EAN-8, UPC-E
-				if start+bars >= len(runs) {
+			for _, count := range []int{59, 43, 33} { // EAN-13 and UPC-A, EAN-8, UPC-E
+				if start+count >= len(runs) {
 					continue
 				}
-				if digits := readRuns(runs, start, bars); digits != "" && !strings.Contains(digits, "?") {
+				if digits := readRuns(runs, start, count); digits != "" && !strings.Contains(digits, "?") {
 					return digits
 				}
 			}
@@ -56,24 +56,24 @@ var symbolModules = map[int]int{59: 95, 43: 67, 33: 51}
 
 // readRuns reads a symbol that starts with a dark run. The widths of its runs must be whole
 // modules, and its quiet zones must be wide enough.
-func readRuns(runs []int, start, bars int) string {
+func readRuns(runs []int, start, count int) string {
 	total := 0
-	for _, r := range runs[start : start+bars] {
+	for _, r := range runs[start : start+count] {
 		total += r
 	}
-	modules := symbolModules[bars]
+	modules := symbolModules[count]
 	unit := total / modules
-	if unit == 0 || total%modules != 0 || runs[start-1] < 9*unit || runs[start+bars] < 9*unit {
+	if unit == 0 || total%modules != 0 || runs[start-1] < 9*unit || runs[start+count] < 9*unit {
 		return ""
 	}
-	widths := make([]int, bars)
-	for i, r := range runs[start : start+bars] {
+	widths := make([]int, count)
+	for i, r := range runs[start : start+count] {
 		if r%unit != 0 || r/unit > 4 {
 			return ""
 		}
 		widths[i] = r / unit
 	}
-	switch bars {
+	switch count {
 	case 59:
 		return readEAN13(widths)
 	case 43:
@@ -174,16 +174,16 @@ func mustScan(t testing.TB, c *cola.Cola, img *cola.Image) string {
 	picture := d.raster()
 	if upright := len(c.Barcodes) > 0 && c.Barcodes[0].Orientation == "vertical"; upright {
 		if digits := scan(picture, upright); digits != "" {
-			return digits // drawn horizontally if there is no room for an upright barcode
+			return digits
 		}
 	}
-	return scan(picture, false)
+	return scan(picture, false) // an upright barcode without enough room is drawn horizontally
 }
 
 func TestBarcodes(t *testing.T) {
 	tests := []struct {
 		kind        cola.Text
-		value, want string // expected as an EAN-13 if the symbol is one
+		value, want string // a UPC-A symbol scans as the equivalent EAN-13
 	}{
 		{"UPC-A", "036000291452", "0036000291452"},
 		{"UPC-A", "0 36000-29145 2", "0036000291452"},

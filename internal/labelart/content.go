@@ -154,7 +154,7 @@ func details(c *cola.Cola) string {
 	return clean(strings.Join(parts, "  ·  "), 200)
 }
 
-// producer returns the statement of the producer or importer.
+// producer returns the statement that names the producer or importer.
 func producer(c *cola.Cola) string {
 	company := clean(string(c.AddressRecipient), 90)
 	if company == "" {

@@ -32,7 +32,7 @@ func (p *page) front() {
 // face draws the main panel in the brand's composition.
 func (p *page) face(b box) {
 	p.unit = b.side()
-	switch p.cut {
+	switch p.composition {
 	case 0:
 		if p.kind == vocabulary.MaltBeverage {
 			p.badge(b)
@@ -66,7 +66,7 @@ func (p *page) particulars(k, faint ink) []item {
 	}
 }
 
-// border draws the product type's frame around a box and returns the box inside it.
+// border draws the product type's frame inside a box and returns the box within the frame.
 func (p *page) border(b box, k ink) box {
 	m := b.side() * 0.035
 	in := b.inset(m, m)

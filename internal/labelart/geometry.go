@@ -13,7 +13,7 @@ func (b box) center() point { return point{b.x + b.w/2, b.y + b.h/2} }
 // side returns the length of the shorter side.
 func (b box) side() float64 { return math.Min(b.w, b.h) }
 
-// inset returns the box without a margin on each side. Its size is never negative.
+// inset returns the box shrunk by dx and dy on each side. Its size is never negative.
 func (b box) inset(dx, dy float64) box {
 	dx, dy = math.Min(dx, b.w/2), math.Min(dy, b.h/2)
 	return box{b.x + dx, b.y + dy, b.w - 2*dx, b.h - 2*dy}
@@ -161,7 +161,8 @@ func polar(c point, r, angle float64) point {
 	return point{c.x + r*math.Sin(angle), c.y - r*math.Cos(angle)}
 }
 
-// leaf returns a leaf from one point to another. Its width is the given share of its length.
+// leaf returns a leaf from one point to another. breadth is the distance of its control points from
+// the axis, as a share of its length.
 func leaf(from, to point, breadth float64) outline {
 	dx, dy := to.x-from.x, to.y-from.y
 	nx, ny := -dy*breadth, dx*breadth

@@ -1,11 +1,11 @@
-// Package labelart draws the images of demo labels from their records. The brand determines colors
-// and ornament, the image's position determines the layout, and the record's fields the text. The
-// barcode is real and scans. Equal records give equal images.
+// Package labelart draws the images of demo labels from their records. The brand determines the
+// colors and composition, the product the ornament, the image's position the layout, and the
+// record's fields the text. The barcode is real and scans. Equal records give equal images.
 //
 // A label is laid out once, as filled outlines and lines of text at exact positions. Each format
-// writes the same drawing. SVG names fonts that nearly every system has with the same widths
-// (Liberation Serif and Sans have the metrics of Times and Arial), and states the length of each
-// line.
+// writes the same drawing. SVG names font families with identical widths, one of which nearly every
+// system has (Liberation Serif and Sans have the metrics of Times and Arial), and states the length
+// of each line.
 package labelart
 
 import (
@@ -61,7 +61,7 @@ func (f Format) ContentType() string {
 }
 
 // Draw writes one image of a label, in the pixel size that its record states or else in a default
-// size. It returns an error if a side is not from 1 to MaxSide, or if a write fails.
+// size. It returns an error if a side is not between 1 and MaxSide pixels, or if a write fails.
 func Draw(w io.Writer, f Format, c *cola.Cola, img *cola.Image) error {
 	d, err := layout(c, img)
 	if err != nil {
@@ -100,7 +100,7 @@ func sizeOf(img *cola.Image) (w, h int, err error) {
 	w, h = usualSize(img.ContainerPosition)
 	w, h = img.WidthPixels.Or(w), img.HeightPixels.Or(h)
 	if w < 1 || h < 1 || w > MaxSide || h > MaxSide {
-		return 0, 0, fmt.Errorf("draw label image %q: its size is %d by %d pixels; a side is from 1 to %d",
+		return 0, 0, fmt.Errorf("draw label image %q: size is %d by %d pixels; each side must be between 1 and %d",
 			img.TTBImageID, w, h, MaxSide)
 	}
 	return w, h, nil
@@ -141,7 +141,7 @@ type textRun struct {
 	track  float64 // letter spacing in ems
 	at     point   // left end of the baseline
 	width  float64 // width of the line in pixels
-	turned bool    // rotated a quarter turn to the left around at, so that it reads upward
+	turned bool    // rotated 90 degrees counterclockwise around at, so that it reads upward
 }
 
 // drawing is a finished image, with its shapes from back to front.

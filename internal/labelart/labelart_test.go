@@ -33,7 +33,7 @@ func label(kind vocabulary.ProductType, position cola.Text, w, h int) (*cola.Col
 	return c, &c.Images[0]
 }
 
-// sampleLabels returns demo labels that include every position and container.
+// sampleLabels returns n demo labels, the same for every call.
 func sampleLabels(n int) []*cola.Cola {
 	labels := make([]*cola.Cola, 0, n)
 	for c := range demo.Labels(demo.Options{Colas: n, Seed: 7, AsOf: cola.NewDate(2026, 11, 20)}) {
@@ -253,9 +253,9 @@ func TestBrandLooks(t *testing.T) {
 		c, _ := label(vocabulary.MaltBeverage, "front", 600, 800)
 		c.BrandName = brand
 		th := themeOf(c)
-		looks[string([]byte{th.paper.r, th.paper.g, th.paper.b, byte(th.cut)})] = true
+		looks[string([]byte{th.paper.r, th.paper.g, th.paper.b, byte(th.composition)})] = true
 		c.TTBID++
-		if again := themeOf(c); again.paper != th.paper || again.cut != th.cut {
+		if again := themeOf(c); again.paper != th.paper || again.composition != th.composition {
 			t.Errorf("two labels of %s look different", brand)
 		}
 	}
@@ -312,15 +312,33 @@ func TestPaletteContrast(t *testing.T) {
 	} {
 		for i, p := range palettes {
 			for _, pair := range []struct {
-				what   string
-				a, b   uint32
-				atBest float64
+				what    string
+				a, b    uint32
+				atLeast float64
 			}{{"ink on paper", p.ink, p.paper, 4.5}, {"shine on panel", p.shine, p.panel, 4.5}, {"accent on paper", p.accent, p.paper, 2.5}} {
-				if got := contrast(hex(pair.a), hex(pair.b)); got < pair.atBest {
+				if got := contrast(hex(pair.a), hex(pair.b)); got < pair.atLeast {
 					t.Errorf("%s palette %d: %s has a contrast of %.2f, want %.1f",
-						name, i, pair.what, got, pair.atBest)
+						name, i, pair.what, got, pair.atLeast)
 				}
 			}
 		}
+	}
+}
+
+// TestOutlineArea checks that outlines without pixels have an empty area: conversions of infinite
+// and NaN coordinates to integers differ between platforms.
+func TestOutlineArea(t *testing.T) {
+	for name, o := range map[string]outline{
+		"empty":     nil,
+		"too large": rectangle(box{0, 0, 5 * MaxSide, 1}),
+		"infinite":  rectangle(box{0, 0, 1, math.Inf(1)}),
+		"NaN":       rectangle(box{math.NaN(), 0, 1, 1}),
+	} {
+		if got := o.area(); got != (image.Rectangle{}) {
+			t.Errorf("%s: area = %v, want none", name, got)
+		}
+	}
+	if got := rectangle(box{0.5, 1, 1, 1}).area(); got != image.Rect(0, 1, 2, 2) {
+		t.Errorf("area = %v, want (0,1)-(2,2)", got)
 	}
 }

@@ -134,7 +134,7 @@ func (p *page) footer(weight float64, k ink) item {
 			p.set(b, p.contents, k, m)
 		default:
 			size, _ := fit(p.strength, halves[0].inset(halves[0].w*0.03, 0), &m)
-			m.maxSize = size // both use the font size of the longer text
+			m.maxSize = size // both use the font size of the strength, usually the longer text
 			p.set(halves[0].inset(halves[0].w*0.03, 0), p.strength, k, m)
 			m.align = right
 			p.set(halves[1].inset(halves[1].w*0.03, 0), p.contents, k, m)
@@ -144,15 +144,15 @@ func (p *page) footer(weight float64, k ink) item {
 
 // theme is the visual style that a brand's labels share.
 type theme struct {
-	paper  ink // background
-	ink    ink // text on paper
-	accent ink // ornaments on paper
-	panel  ink // background of bands and badges
-	shine  ink // text and ornaments on panel
-	bold   face
-	light  face
-	cut    int // which of the product type's compositions
-	motif  motif
+	paper       ink // background
+	ink         ink // text on paper
+	accent      ink // ornaments on paper
+	panel       ink // background of bands and badges
+	shine       ink // text and ornaments on panel
+	bold        face
+	light       face
+	composition int // which of the product type's compositions
+	motif       motif
 }
 
 // palette contains the colors of a theme.
@@ -216,8 +216,8 @@ func themeOf(c *cola.Cola) theme {
 		paper: hex(colors.paper), ink: hex(colors.ink), accent: hex(colors.accent),
 		panel: hex(colors.panel), shine: hex(colors.shine),
 		bold: bold, light: light,
-		cut:   int(brand >> 20 % 3),
-		motif: motifs[ornament>>8%uint64(len(motifs))],
+		composition: int(brand >> 20 % 3),
+		motif:       motifs[ornament>>8%uint64(len(motifs))],
 	}
 }
 

@@ -119,7 +119,7 @@ func (o outline) area() image.Rectangle {
 			minY, maxY = math.Min(minY, p.y), math.Max(maxY, p.y)
 		}
 	}
-	if !(maxX-minX < 4*MaxSide && maxY-minY < 4*MaxSide) { // empty or NaN
+	if !(minX <= maxX && maxX-minX < 4*MaxSide && maxY-minY < 4*MaxSide) { // empty, too large or NaN
 		return image.Rectangle{}
 	}
 	return image.Rect(int(math.Floor(minX)), int(math.Floor(minY)), int(math.Ceil(maxX)), int(math.Ceil(maxY)))

@@ -76,7 +76,7 @@ func (m *textStyle) lineHeight() float64 {
 // minSize is the minimum font size. Smaller text would be illegible and is omitted.
 const minSize = 1.5
 
-// set draws text in a box, in the largest size that fits. Text that does not fit in the smallest
+// set draws text in a box, at the largest size that fits. Text that does not fit at the smallest
 // legible size is truncated.
 func (p *page) set(b box, text string, k ink, m textStyle) {
 	if text == "" || b.w <= 0 || b.h <= 0 {
@@ -121,8 +121,8 @@ func (p *page) set(b box, text string, k ink, m textStyle) {
 	}
 }
 
-// fit returns the largest size in which text fits a box, and the lines. It returns no lines if
-// there is no room.
+// fit returns the largest size at which text fits a box, and the wrapped lines. It returns no lines
+// if there is no room.
 func fit(text string, b box, m *textStyle) (size float64, lines []string) {
 	fits := func(size float64) ([]string, bool) {
 		lines := wrap(text, m.face, b.w/size, m.track)
@@ -222,7 +222,7 @@ func cut(text string, b box, m *textStyle) []string {
 	return lines
 }
 
-// face is one of the fonts of labels.
+// face is one of the label fonts.
 type face uint8
 
 const (

@@ -12,28 +12,28 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// Balance is the cost of a set of requests.
-type Balance struct{ DetailViews, ListRecords, Requests int }
+// Cost is the total cost of a set of requests.
+type Cost struct{ DetailViews, ListRecords, Requests int }
 
-func (b *Balance) add(m cola.Meter, units, requests int) {
-	used := cola.Used{DetailViews: b.DetailViews, ListRecords: b.ListRecords}
+func (c *Cost) add(m cola.Meter, units, requests int) {
+	used := cola.Used{DetailViews: c.DetailViews, ListRecords: c.ListRecords}
 	used.Add(m, units)
-	*b = Balance{used.DetailViews, used.ListRecords, b.Requests + requests}
+	*c = Cost{used.DetailViews, used.ListRecords, c.Requests + requests}
 }
 
 // Plus returns the sum of two balances.
-func (b Balance) Plus(o Balance) Balance {
-	return Balance{b.DetailViews + o.DetailViews, b.ListRecords + o.ListRecords, b.Requests + o.Requests}
+func (c Cost) Plus(o Cost) Cost {
+	return Cost{c.DetailViews + o.DetailViews, c.ListRecords + o.ListRecords, c.Requests + o.Requests}
 }
 
 // within reports whether no part of b exceeds o.
-func (b Balance) within(o Balance) bool {
-	return b.DetailViews <= o.DetailViews && b.ListRecords <= o.ListRecords && b.Requests <= o.Requests
+func (c Cost) within(o Cost) bool {
+	return c.DetailViews <= o.DetailViews && c.ListRecords <= o.ListRecords && c.Requests <= o.Requests
 }
 
 // String formats the balance as views/records/requests.
-func (b Balance) String() string {
-	return fmt.Sprintf("%d/%d/%d", b.DetailViews, b.ListRecords, b.Requests)
+func (c Cost) String() string {
+	return fmt.Sprintf("%d/%d/%d", c.DetailViews, c.ListRecords, c.Requests)
 }
 
 // Verdict says how an account's charges compare with its responses.
@@ -53,11 +53,11 @@ func (v Verdict) String() string { return [...]string{"exact", "within bounds", 
 // Statement compares an account's responses with its ledger.
 type Statement struct {
 	Account    *Account
-	Answered   Balance // cost of its responses
-	Open       Balance // maximum cost of exchanges with an unknown outcome and of unresolved 503s
-	Unknown    int     // number of exchanges with an unknown outcome
+	Answered   Cost // cost of its responses
+	Open       Cost // maximum cost of exchanges with an unknown outcome and of unresolved 503s
+	Unknown    int  // number of exchanges with an unknown outcome
 	Unresolved int
-	Charged    Balance // in the ledger, minus the usage before the run
+	Charged    Cost // in the ledger, minus the usage before the run
 	Verdict    Verdict
 	Problems   []string // reasons for the verdict Lost or Over
 
@@ -101,14 +101,14 @@ func books(accounts []*Account, exchanges []Exchange, endings []Ending) []Statem
 func (s *Statement) enter(e *Exchange, o Outcome) {
 	switch o {
 	case Granted:
-		s.Answered.add(e.Question.Meter, e.Units, 1)
+		s.Answered.add(e.Request.Meter, e.Units, 1)
 		s.grants = append(s.grants, span{e.Sent, e.Answered})
 	case Unknown, Failed:
 		s.Unknown++
-		s.Open.add(e.Question.Meter, e.Question.Most, 1)
+		s.Open.add(e.Request.Meter, e.Request.Most, 1)
 	case Unresolved:
 		s.Unresolved++
-		s.Open.add(e.Question.Meter, e.Question.Most, 1)
+		s.Open.add(e.Request.Meter, e.Request.Most, 1)
 	}
 }
 
@@ -124,7 +124,7 @@ func (s *Statement) readLedger(ctx context.Context, st store.Ledger, since time.
 	if err != nil {
 		return err
 	}
-	months := map[cola.Period]Balance{}
+	months := map[cola.Period]Cost{}
 	for _, d := range days {
 		month := months[cola.PeriodOf(d.Day.Time())]
 		month.add(d.Meter, d.Units, d.Requests)
@@ -144,11 +144,11 @@ func (s *Statement) readLedger(ctx context.Context, st store.Ledger, since time.
 	return nil
 }
 
-func (s *Statement) checkMonth(period cola.Period, b Balance) {
+func (s *Statement) checkMonth(period cola.Period, c Cost) {
 	limits := s.Account.Tier.Limits()
-	if b.DetailViews > limits.DetailViews || b.ListRecords > limits.ListRecords {
+	if c.DetailViews > limits.DetailViews || c.ListRecords > limits.ListRecords {
 		s.find(Over, "%d views and %d records in %s exceed the limits of %d and %d",
-			b.DetailViews, b.ListRecords, period, limits.DetailViews, limits.ListRecords)
+			c.DetailViews, c.ListRecords, period, limits.DetailViews, limits.ListRecords)
 	}
 }
 
@@ -160,7 +160,7 @@ func (s *Statement) find(v Verdict, format string, args ...any) {
 
 // judge compares the responses with the ledger.
 func (s *Statement) judge() {
-	if s.Open != (Balance{}) {
+	if s.Open != (Cost{}) {
 		s.Verdict = max(s.Verdict, Bounds)
 	}
 	if !s.Answered.within(s.Charged) {

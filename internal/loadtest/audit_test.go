@@ -36,22 +36,22 @@ func charges(views, records, requests int) page {
 }
 
 var (
-	asksDetail = Question{Path: "/colas/1", Meter: cola.MeterDetailViews, Most: 1, Want: 200}
-	asksList   = Question{Path: "/colas", Meter: cola.MeterListRecords, Most: 20, Want: 200}
+	asksDetail = Request{Path: "/colas/1", Meter: cola.MeterDetailViews, Most: 1, Want: 200}
+	asksList   = Request{Path: "/colas", Meter: cola.MeterListRecords, Most: 20, Want: 200}
 )
 
 // TestAudit covers every kind of difference between the responses and the ledger, because every
 // load test relies on the audit.
 func TestAudit(t *testing.T) {
 	answered := []Exchange{
-		{Question: asksDetail, Status: 200, Units: 1, Sent: at(1), Answered: at(2)},
-		{Question: asksList, Status: 200, Units: 15, Sent: at(1), Answered: at(2)},
-		{Question: asksList, Status: 404, Sent: at(1), Answered: at(2)},
-		{Question: asksList, Status: 429, Burst: true, Sent: at(1), Answered: at(2)},
-		{Question: asksDetail, Status: 503, Sent: at(1), Answered: at(2)},
+		{Request: asksDetail, Status: 200, Units: 1, Sent: at(1), Answered: at(2)},
+		{Request: asksList, Status: 200, Units: 15, Sent: at(1), Answered: at(2)},
+		{Request: asksList, Status: 404, Sent: at(1), Answered: at(2)},
+		{Request: asksList, Status: 429, Burst: true, Sent: at(1), Answered: at(2)},
+		{Request: asksDetail, Status: 503, Sent: at(1), Answered: at(2)},
 	}
 	cutOff := append(answered[:len(answered):len(answered)],
-		Exchange{Question: asksList, Failure: Reset, Sent: at(9), Answered: at(10.5)})
+		Exchange{Request: asksList, Failure: Reset, Sent: at(9), Answered: at(10.5)})
 	endings := []Ending{{At: at(10), Gone: at(11), Killed: true, Clear: at(8)}}
 	spent := cola.Used{DetailViews: 100, ListRecords: 9_950}
 	inconsistent := charges(101, 9_965, 3)

@@ -66,10 +66,10 @@ func (b *Balancer) check(ctx context.Context, process int) bool {
 	return err == nil && resp.StatusCode == http.StatusOK
 }
 
-// Send sends an account's question and returns its final outcome.
-func (b *Balancer) Send(account *Account, q Question) (e Exchange) {
+// Send sends an account's request and returns its final outcome.
+func (b *Balancer) Send(account *Account, q Request) (e Exchange) {
 	for _, process := range b.order() {
-		e = exchange(b.client, b.addresses[process], Exchange{Account: account, Question: q, Process: process})
+		e = exchange(b.client, b.addresses[process], Exchange{Account: account, Request: q, Process: process})
 		b.log.Add(e)
 		if e.Failure != Refused {
 			break

@@ -15,7 +15,7 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// requestTimeout is the request timeout. A slower response counts as no response.
+// requestTimeout limits each request. A slower response counts as no response.
 const requestTimeout = time.Minute
 
 // Failure is the reason why a request has no response.
@@ -32,12 +32,12 @@ const (
 // Exchange is one request over one connection, and its outcome.
 type Exchange struct {
 	Account  *Account
-	Question Question
+	Request  Request
 	Process  int // index of the process that received it
 	Sent     time.Time
 	Answered time.Time // time of the complete response or the failure
 	Status   int       // 0 without a response
-	Units    int       // units of the question's meter in the response
+	Units    int       // units of the request's meter in the response
 	Burst    bool      // rejected by the rate limit: the request did not count
 	Failure  Failure
 	Problem  string // defect of the response, if any
@@ -48,15 +48,15 @@ type Exchange struct {
 // one may have been charged.
 func newTransport() http.RoundTripper { return &http.Transport{DisableKeepAlives: true} }
 
-// exchange sends the question to the process at a base URL and records the response.
+// exchange sends the request to the process at a base URL and records the response.
 func exchange(client *http.Client, address string, e Exchange) Exchange {
 	ctx, cancel := context.WithTimeout(context.Background(), requestTimeout)
 	defer cancel()
 	var started atomic.Bool
 	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotFirstResponseByte: func() { started.Store(true) }})
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address+"/api/v1"+e.Question.Path, nil)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address+"/api/v1"+e.Request.Path, nil)
 	if err != nil {
-		panic(err) // an invalid question
+		panic(err) // an invalid request
 	}
 	req.Header.Set("X-API-Key", e.Account.Key.Reveal())
 	e.Sent = time.Now()
@@ -86,23 +86,23 @@ func (e *Exchange) read(resp *http.Response, body []byte) {
 	var err error
 	switch e.Status {
 	case http.StatusOK:
-		e.Units, err = e.Question.units(body)
+		e.Units, err = e.Request.units(body)
 	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
 		e.Burst, err = refusal(resp, body)
 	}
 	refused := e.Status == http.StatusTooManyRequests || e.Status == http.StatusServiceUnavailable
 	switch {
 	case err != nil:
-		e.Problem = fmt.Sprintf("%s: %d: %v in %.200s", e.Question.Path, e.Status, err, body)
-	case e.Status != e.Question.Want && !refused:
-		e.Problem = fmt.Sprintf("%s: %d, want %d: %.200s", e.Question.Path, e.Status, e.Question.Want, body)
-	case e.Units > e.Question.Most:
-		e.Problem = fmt.Sprintf("%s: %d records, want at most %d", e.Question.Path, e.Units, e.Question.Most)
+		e.Problem = fmt.Sprintf("%s: %d: %v in %.200s", e.Request.Path, e.Status, err, body)
+	case e.Status != e.Request.Want && !refused:
+		e.Problem = fmt.Sprintf("%s: %d, want %d: %.200s", e.Request.Path, e.Status, e.Request.Want, body)
+	case e.Units > e.Request.Most:
+		e.Problem = fmt.Sprintf("%s: %d records, want at most %d", e.Request.Path, e.Units, e.Request.Most)
 	}
 }
 
-// units returns the units of the question's meter in the body of a 200 response.
-func (q Question) units(body []byte) (int, error) {
+// units returns the units of the request's meter in the body of a 200 response.
+func (q Request) units(body []byte) (int, error) {
 	var answer struct{ Data json.RawMessage }
 	if err := json.Unmarshal(body, &answer); err != nil {
 		return 0, err

@@ -45,18 +45,18 @@ func caller() *Account {
 }
 
 func TestExchangeResponses(t *testing.T) {
-	barcode := Question{Path: "/barcode/1", Meter: cola.MeterListRecords, Most: 100, Want: 200}
+	barcode := Request{Path: "/barcode/1", Meter: cola.MeterListRecords, Most: 100, Want: 200}
 	const unavailable, burst, used = `{"error":{"code":"unavailable"}}`,
 		`{"error":{"code":"quota_exceeded","details":{"reason":"burst"}}}`,
 		`{"error":{"code":"quota_exceeded","details":{"reason":"list_records"}},"upgrade_url":"https://example.com"}`
 	for _, tt := range []struct {
-		question Question
-		status   int
-		retry    string
-		body     string
-		units    int
-		burst    bool
-		problem  string
+		request Request
+		status  int
+		retry   string
+		body    string
+		units   int
+		burst   bool
+		problem string
 	}{
 		{asksList, 200, "", `{"data":[{},{},{}]}`, 3, false, ""},
 		{asksList, 200, "", `{"data":[]}`, 0, false, ""},
@@ -64,7 +64,7 @@ func TestExchangeResponses(t *testing.T) {
 		{asksList, 200, "", `{"data":[{},`, 0, false, "unexpected end"},
 		{asksDetail, 200, "", `{"data":{"ttb_id":"1"}}`, 1, false, ""},
 		{barcode, 200, "", `{"data":{"colas":[{},{}]}}`, 2, false, ""},
-		{Question{Path: "/usage", Want: 200}, 200, "", `{"data":{}}`, 0, false, ""},
+		{Request{Path: "/usage", Want: 200}, 200, "", `{"data":{}}`, 0, false, ""},
 		{asksList, 404, "", `{}`, 0, false, "404, want 200"},
 		{asksList, 500, "", `{}`, 0, false, "500, want 200"},
 		{asksList, 429, "7", burst, 0, true, ""},
@@ -84,7 +84,7 @@ func TestExchangeResponses(t *testing.T) {
 			io.WriteString(w, tt.body)
 		})
 		e := exchange(&http.Client{Transport: newTransport()}, address,
-			Exchange{Account: caller(), Question: tt.question})
+			Exchange{Account: caller(), Request: tt.request})
 		if e.Status != tt.status || e.Units != tt.units || e.Burst != tt.burst || e.Failure != None ||
 			!strings.Contains(e.Problem, tt.problem) || (tt.problem == "") != (e.Problem == "") {
 			t.Errorf("%d %.60s: %+v, want %d units, burst %t, problem %q",
@@ -111,8 +111,8 @@ func TestExchangeFailures(t *testing.T) {
 		},
 	} {
 		e := exchange(&http.Client{Transport: newTransport()},
-			tt.address, Exchange{Account: caller(), Question: asksList})
-		if e.Failure != tt.want || e.Status == 0 && tt.want == None || e.Sent.IsZero() || e.Answered.Before(e.Sent) {
+			tt.address, Exchange{Account: caller(), Request: asksList})
+		if e.Failure != tt.want || e.Sent.IsZero() || e.Answered.Before(e.Sent) {
 			t.Errorf("%s: %+v, want failure %d", name, e, tt.want)
 		}
 	}
@@ -185,13 +185,13 @@ func TestLoad(t *testing.T) {
 		io.WriteString(w, `{"data":[]}`)
 	})
 	log := &Log{}
-	crowd := Load{
+	load := Load{
 		Accounts: []*Account{caller(), caller(), caller()}, Balancer: NewBalancer(log, address), Rate: 50,
 		Material: Material{IDs: []string{"1"}, Barcodes: []string{"a/b"}, Permits: []string{"CA-W-1"}},
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan struct{})
-	go func() { defer close(done); crowd.Run(ctx) }()
+	go func() { defer close(done); load.Run(ctx) }()
 	requests := func() map[*Account]int {
 		by := map[*Account]int{}
 		for _, e := range log.Exchanges() {
@@ -199,7 +199,7 @@ func TestLoad(t *testing.T) {
 		}
 		return by
 	}
-	for len(requests()) < len(crowd.Accounts) {
+	for len(requests()) < len(load.Accounts) {
 		time.Sleep(time.Millisecond)
 	}
 	cancel()
@@ -220,7 +220,7 @@ func TestDraw(t *testing.T) {
 		kind, _, _ := strings.Cut(strings.TrimPrefix(q.Path, "/"), "?")
 		kinds[kind]++
 		if (q.Meter == cola.MeterNone) != (q.Most == 0) || q.Want == 0 {
-			t.Fatalf("inconsistent question: %+v", q)
+			t.Fatalf("inconsistent request: %+v", q)
 		}
 	}
 	for _, kind := range []string{
@@ -228,7 +228,7 @@ func TestDraw(t *testing.T) {
 		"avas", "no/such/path",
 	} {
 		if kinds[kind] == 0 {
-			t.Errorf("no question of kind %s in %v", kind, kinds)
+			t.Errorf("no request of kind %s in %v", kind, kinds)
 		}
 	}
 }

@@ -47,17 +47,17 @@ type Load struct {
 }
 
 // Run sends requests until the context ends and returns after the last response.
-func (c Load) Run(ctx context.Context) {
+func (l Load) Run(ctx context.Context) {
 	var callers sync.WaitGroup
-	for i, account := range c.Accounts {
-		pace := c.Rate * float64(account.Tier.Limits().PerMinute)
+	for i, account := range l.Accounts {
+		pace := l.Rate * float64(account.Tier.Limits().PerMinute)
 		if i%heavyEvery == 0 {
 			pace *= heavyFactor
 		}
 		every := time.Duration(concurrency * float64(quota.Window) / pace)
 		for n := range concurrency {
 			random := rand.New(rand.NewPCG(uint64(i), uint64(n)))
-			callers.Go(func() { c.call(ctx, account, random, every) })
+			callers.Go(func() { l.call(ctx, account, random, every) })
 		}
 	}
 	callers.Wait()
@@ -65,11 +65,11 @@ func (c Load) Run(ctx context.Context) {
 
 // call sends requests in sequence. Pauses are random, so that callers that hit the same failure do
 // not retry in sync.
-func (c Load) call(ctx context.Context, account *Account, random *rand.Rand, every time.Duration) {
+func (l Load) call(ctx context.Context, account *Account, random *rand.Rand, every time.Duration) {
 	for {
 		if pause(ctx, time.Duration(2*random.Float64()*float64(every))); ctx.Err() != nil {
 			return
 		}
-		c.Balancer.Send(account, c.Material.Draw(random))
+		l.Balancer.Send(account, l.Material.Draw(random))
 	}
 }

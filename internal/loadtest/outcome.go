@@ -9,8 +9,9 @@ import (
 type Ending struct {
 	Process  int
 	At, Gone time.Time
-	// Killed means that the process ended by SIGKILL. Otherwise it finished its in-flight requests: it was asked to
-	// stop, or exited before it accepted any.
+	// Killed means that the process was killed with SIGKILL or exited unexpectedly while serving.
+	// Otherwise it finished its in-flight requests: it was asked to stop, or exited before it
+	// accepted any.
 	Killed bool
 	// Clear is the latest time at which a killed process is known to have had no commit in doubt. Its 503s up to then
 	// cost nothing. Zero means unknown.
@@ -49,8 +50,9 @@ func (e *Exchange) outcome(endings []Ending) Outcome {
 	return Granted
 }
 
-// immediateRefusal is the time within which an unavailable ledger rejects requests without a batch.
-// It retries a batch for at least a second before giving up.
+// immediateRefusal is the time within which the ledger rejects a request while its circuit breaker
+// is open, without adding it to a batch. A batch is retried for at least a second before it is
+// rejected.
 const immediateRefusal = time.Second / 2
 
 // mayBeInDoubt reports whether a 503 may belong to a batch that was in doubt when its process was
@@ -74,7 +76,8 @@ func (e *Exchange) lost(endings []Ending) Outcome {
 	return Failed
 }
 
-// ending returns the first end of its process that can have affected the exchange, or nil.
+// ending returns the first ending of the exchange's process that could have affected the exchange,
+// or nil.
 func (e *Exchange) ending(endings []Ending) *Ending {
 	for i := range endings {
 		if n := &endings[i]; n.Process == e.Process && !n.Gone.Before(e.Sent) {

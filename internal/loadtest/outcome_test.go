@@ -69,7 +69,7 @@ func TestTallies(t *testing.T) {
 	}
 	tallies := Tallies(phases, at(22), exchanges, endings)
 	calm, kill := tallies[0], tallies[1]
-	if calm.Requests != 4 || calm.OK != 1 || calm.Wrong != 1 || calm.TooMany != 1 || calm.Unavailable != 1 ||
+	if calm.Requests != 4 || calm.OK != 1 || calm.ClientErrors != 1 || calm.TooMany != 1 || calm.Unavailable != 1 ||
 		len(calm.Faults) != 1 {
 		t.Errorf("calm phase: wrong tally %+v", calm)
 	}
@@ -80,7 +80,7 @@ func TestTallies(t *testing.T) {
 	if calm.Longest != 2*time.Second || kill.Longest != 18*time.Second {
 		t.Errorf("longest without 200: %v and %v, want 2s and 18s", calm.Longest, kill.Longest)
 	}
-	if none := Tallies(nil, at(1), nil, nil); len(none) != 0 {
+	if none := Tallies(nil, at(1), exchanges, endings); len(none) != 0 {
 		t.Errorf("no phases: %+v", none)
 	}
 }

@@ -17,15 +17,15 @@ type Phase struct {
 // Tally summarizes the outcomes in a phase.
 type Tally struct {
 	Phase
-	Requests    int // with a response, or sent without one
-	OK          int // status 200
-	Wrong       int // expected 400 and 404 responses
-	TooMany     int // status 429
-	Unavailable int // status 503
-	Unresolved  int // 503s of processes that were killed with commits in doubt
-	NotStarted  int // refused connections, and connections that an exiting process did not read from
-	Unknown     int // no response because the process was killed
-	Faults      []string
+	Requests     int // all sent requests, with or without a response
+	OK           int // status 200
+	ClientErrors int // 400 and 404 responses
+	TooMany      int // status 429
+	Unavailable  int // status 503
+	Unresolved   int // 503s of processes that were killed with commits in doubt
+	NotStarted   int // refused connections, and connections that an exiting process did not read from
+	Unknown      int // no response because the process was killed
+	Faults       []string
 	// Longest is the longest period without a 200 response whose midpoint is in the phase.
 	Longest time.Duration
 }
@@ -33,6 +33,9 @@ type Tally struct {
 // Tallies counts exchanges by the phase in which they ended, and lists faults. Phases are in
 // chronological order; the last one ends at end.
 func Tallies(phases []Phase, end time.Time, exchanges []Exchange, endings []Ending) []Tally {
+	if len(phases) == 0 {
+		return nil
+	}
 	tallies := make([]Tally, len(phases))
 	for i, p := range phases {
 		tallies[i].Phase = p
@@ -51,9 +54,6 @@ func Tallies(phases []Phase, end time.Time, exchanges []Exchange, endings []Endi
 		if e.Status == http.StatusOK {
 			successes = append(successes, e.Answered)
 		}
-	}
-	if len(phases) == 0 {
-		return nil
 	}
 	slices.SortFunc(successes, time.Time.Compare)
 	last := phases[0].From
@@ -77,7 +77,7 @@ func (t *Tally) count(e *Exchange, o Outcome) {
 	case http.StatusOK:
 		t.OK++
 	case http.StatusBadRequest, http.StatusNotFound:
-		t.Wrong++
+		t.ClientErrors++
 	case http.StatusTooManyRequests:
 		t.TooMany++
 	case http.StatusServiceUnavailable:
@@ -93,6 +93,6 @@ func (t *Tally) count(e *Exchange, o Outcome) {
 	case o == Failed || e.Failure == None && e.Problem != "":
 		t.Faults = append(t.Faults, e.Problem)
 	case t.Quiet && (o == Unknown || e.Status == http.StatusServiceUnavailable):
-		t.Faults = append(t.Faults, e.Question.Path+": 503 or no response in an undisturbed run")
+		t.Faults = append(t.Faults, e.Request.Path+": 503 or no response in an undisturbed phase")
 	}
 }

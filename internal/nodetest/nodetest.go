@@ -33,7 +33,7 @@ type Kit struct {
 type Options struct {
 	Files fs.FS  // package.json, package-lock.json, and files to place next to the packages
 	Name  string // name of the package folder in the user's cache
-	Cache string // replaces that folder if not empty
+	Cache string // package folder to use instead, if set
 	Dir   string // folder of the kit, which Install replaces
 }
 
@@ -128,7 +128,7 @@ func (o Options) packagesFolder(cache string) (string, error) {
 func (o Options) npmInstall(ctx context.Context, dir string) error {
 	npm, err := exec.LookPath("npm")
 	if err != nil {
-		return fmt.Errorf("%w; make tools installs it", err)
+		return fmt.Errorf("%w; run \"make tools\" to install it", err)
 	}
 	if err := o.write(dir); err != nil {
 		return err
@@ -160,7 +160,7 @@ func findNode(ctx context.Context, packages string) (string, error) {
 		return "", err
 	}
 	if major, err := majorOf(version); err != nil || major < nodeMajor {
-		return "", fmt.Errorf("found Node.js %s, which is too old, want at least %d; no npm package provides it for this platform",
+		return "", fmt.Errorf("found Node.js %s, want version %d or later; no npm package provides Node.js for this platform",
 			strings.TrimSpace(version), nodeMajor)
 	}
 	return node, nil
@@ -188,9 +188,9 @@ func (k *Kit) Script(elements ...string) string {
 	return filepath.Join(slices.Concat([]string{k.Dir}, elements)...)
 }
 
-// Program returns the script behind a command that a package provides.
-func (k *Kit) Program(name, runs string) (string, error) {
-	folder := []string{"node_modules", filepath.FromSlash(name)}
+// Program returns the script behind a command of an npm package.
+func (k *Kit) Program(pkg, command string) (string, error) {
+	folder := []string{"node_modules", filepath.FromSlash(pkg)}
 	content, err := os.ReadFile(k.Script(append(folder, "package.json")...))
 	if err != nil {
 		return "", err
@@ -198,8 +198,11 @@ func (k *Kit) Program(name, runs string) (string, error) {
 	var described struct {
 		Bin map[string]string `json:"bin"`
 	}
-	if err := json.Unmarshal(content, &described); err != nil || described.Bin[runs] == "" {
-		return "", fmt.Errorf("package %s has no command %s: %w", name, runs, err)
+	if err := json.Unmarshal(content, &described); err != nil {
+		return "", fmt.Errorf("read package %s: %w", pkg, err)
 	}
-	return k.Script(append(folder, filepath.FromSlash(described.Bin[runs]))...), nil
+	if described.Bin[command] == "" {
+		return "", fmt.Errorf("package %s has no command %s", pkg, command)
+	}
+	return k.Script(append(folder, filepath.FromSlash(described.Bin[command]))...), nil
 }

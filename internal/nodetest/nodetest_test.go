@@ -71,7 +71,7 @@ func TestInstallFailure(t *testing.T) {
 	}
 	t.Setenv("PATH", t.TempDir())
 	if _, err := o.installPackages(t.Context()); err == nil ||
-		!strings.Contains(err.Error(), "make tools installs it") {
+		!strings.Contains(err.Error(), `run "make tools"`) {
 		t.Errorf("without npm: err = %v", err)
 	}
 }
@@ -106,9 +106,9 @@ func TestKit(t *testing.T) {
 		got != filepath.Join(dir, "node_modules", "a", "dist", "index.js") {
 		t.Errorf("Program(a, run) = %s, %v; want dist/index.js", got, err)
 	}
-	for name, runs := range map[string]string{"a": "walk", "b": "run"} {
-		if got, err := k.Program(name, runs); err == nil {
-			t.Errorf("Program(%s, %s) = %s, want an error", name, runs, got)
+	for pkg, command := range map[string]string{"a": "walk", "b": "run"} {
+		if got, err := k.Program(pkg, command); err == nil || strings.Contains(err.Error(), "%!") {
+			t.Errorf("Program(%s, %s) = %s, %v; want an error", pkg, command, got, err)
 		}
 	}
 	if _, err := Succeed(k.Command(t.Context(), "anything")); err != nil {

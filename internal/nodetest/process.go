@@ -34,7 +34,7 @@ type Output struct {
 }
 
 // Finish runs a child to completion. A nonzero exit status is not an error, because some programs
-// report findings by it.
+// use it to report findings.
 func Finish(cmd *exec.Cmd) (Output, error) {
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr

@@ -56,7 +56,7 @@ func running(pid int) bool {
 	return err != nil || !strings.Contains(string(state), ") Z ")
 }
 
-// mustFile waits until a file is not empty.
+// mustFile waits until a file ends with a complete line.
 func mustFile(t *testing.T, name string) {
 	t.Helper()
 	for range 500 {

@@ -9,7 +9,8 @@ import (
 )
 
 // lead makes a child the leader of a new process group. The child can then be killed together with
-// its descendants, and Ctrl-C reaches only this program, which forwards it.
+// its descendants, and Ctrl-C reaches only this program, which kills the group when its context
+// ends.
 func lead(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
 
 // terminate sends SIGTERM to a child.

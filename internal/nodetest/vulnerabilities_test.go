@@ -19,10 +19,10 @@ const root = "../.."
 func TestVulnerabilityScan(t *testing.T) {
 	tool := scanner(t)
 	for name, tt := range map[string]struct {
-		database     string
-		strict       bool
-		exit         int
-		says, summed string
+		database                string
+		strict                  bool
+		exit                    int
+		wantOutput, wantSummary string
 	}{
 		"clean":               {vulnerabilities(t, ""), true, 0, "no known vulnerabilities", "clean"},
 		"vulnerable":          {vulnerabilities(t, "golang.org/x/text"), false, 1, "GO-2026-9999", "vulnerable"},
@@ -35,7 +35,7 @@ func TestVulnerabilityScan(t *testing.T) {
 				args = append([]string{"--strict"}, args...)
 			}
 			out, summary, exit := scan(t, tt.database, args...)
-			if exit != tt.exit || !strings.Contains(out, tt.says) || !strings.Contains(summary, tt.summed) {
+			if exit != tt.exit || !strings.Contains(out, tt.wantOutput) || !strings.Contains(summary, tt.wantSummary) {
 				t.Errorf("exit %d, want %d; summary %q\n%s", exit, tt.exit, summary, out)
 			}
 		})

@@ -17,9 +17,9 @@ const idParameter = "ttb_id"
 const maxElements = 5
 
 // Values converts the members of a JSON object to text values, so that JSON and query strings have
-// the same messages. It accepts JSON types that clients confuse without losing information: a
-// number for a string, a string for a number or boolean, one value for an array, and null for an
-// absent value unless the struct embeds cola.Nulled.
+// the same messages. It accepts commonly confused JSON types if no information is lost: a number
+// for a string, a string for a number or boolean, one value for an array, and null for an absent
+// value unless the struct embeds cola.Nulled.
 func (r *Reader[P]) Values(members []strictjson.Member) (values []Value, problems cola.Problems) {
 	return r.flatten(members, false)
 }
@@ -36,8 +36,8 @@ func (r *Reader[P]) flatten(members []strictjson.Member, strict bool) (values []
 	return f.values, f.problems
 }
 
-// Form returns an example object in JSON with the first parameters.
-func (r *Reader[P]) Form() string { return r.objects[""].form }
+// Example returns a JSON object with example values of the first parameters.
+func (r *Reader[P]) Example() string { return r.objects[""].example }
 
 // flattener collects the values of nested objects.
 type flattener struct {

@@ -14,7 +14,7 @@ import (
 // parameter is one field of a parameter struct or of an object in it.
 type parameter struct {
 	index    []int   // in the parameter struct
-	object   *object // nil for a parameter with a value
+	object   *object // nil unless the parameter is an object
 	list     bool    // can be repeated, and has comma-separated values
 	set      func(field reflect.Value, value string) (problem string)
 	min, max string // documented bounds; empty if unset
@@ -23,12 +23,12 @@ type parameter struct {
 
 // object is a parameter struct or a struct in it.
 type object struct {
-	prefix string // of its parameter names: its own name and a dot
-	taker  string // owner of the parameters in messages, such as "this endpoint"
-	fields map[string]parameter
-	names  []string                 // sorted, without the prefix
-	form   string                   // example in JSON
-	whyNot func(name string) string // see nameExplainer
+	prefix  string // of its parameter names: its own name and a dot
+	owner   string // of the parameters, in messages, such as "this endpoint"
+	fields  map[string]parameter
+	names   []string                 // sorted, without the prefix
+	example string                   // example in JSON
+	whyNot  func(name string) string // see nameExplainer
 }
 
 // nameExplainer is a parameter struct that explains why some names are not parameters.
@@ -38,8 +38,8 @@ type nameExplainer interface {
 }
 
 // addObject adds a struct at an index, and the objects in it, to the Reader.
-func addObject[P any](r *Reader[P], t reflect.Type, index []int, prefix, taker string) *object {
-	o := &object{prefix: prefix, taker: taker, fields: map[string]parameter{}, form: exampleObject(t)}
+func addObject[P any](r *Reader[P], t reflect.Type, index []int, prefix, owner string) *object {
+	o := &object{prefix: prefix, owner: owner, fields: map[string]parameter{}, example: exampleObject(t)}
 	r.objects[prefix] = o
 	r.order = append(r.order, o)
 	if explainer, ok := reflect.Zero(t).Interface().(nameExplainer); ok {
@@ -125,7 +125,7 @@ func isObject(t reflect.Type) bool {
 
 // wrongType returns the message for a value of type kind in place of the object.
 func (o *object) wrongType(kind string) string {
-	return "Must be an object, such as " + o.form + ", not " + kind + "."
+	return "Must be an object, such as " + o.example + ", not " + kind + "."
 }
 
 // addUnknown adds a problem for a value of an unknown parameter, once per name.
@@ -181,18 +181,18 @@ func (o *object) unknown(name string) string {
 	if nearest, ok := vocabulary.Nearest(name, o.names); ok {
 		return didYouMean(o.prefix + nearest)
 	}
-	return Unknown(name, o.taker, o.names)
+	return Unknown(name, o.owner, o.names)
 }
 
-// Unknown returns the message for a name that taker does not have. names must be sorted.
-func Unknown(name, taker string, names []string) string {
+// Unknown returns the message for a parameter that owner does not accept. names must be sorted.
+func Unknown(name, owner string, names []string) string {
 	switch nearest, ok := vocabulary.Nearest(name, names); {
 	case len(names) == 0:
-		return "Unknown parameter; " + taker + " has no parameters."
+		return "Unknown parameter; " + owner + " has no parameters."
 	case ok:
 		return didYouMean(nearest)
 	}
-	return "Unknown parameter; " + taker + " accepts " + strings.Join(names, ", ") + "."
+	return "Unknown parameter; " + owner + " accepts " + strings.Join(names, ", ") + "."
 }
 
 func didYouMean(name string) string { return "Unknown parameter; did you mean " + name + "?" }

@@ -111,8 +111,8 @@ func TestQueryStringObjects(t *testing.T) {
 
 func TestForm(t *testing.T) {
 	forms := map[string]string{
-		savedSearch.Form():                      `{"name": "New Oak brands", "filters": {"query": "barrel aged", "brand_name": "oak"}}`,
-		New[cola.SearchParams]("a test").Form(): `{"q": "oak", "product_type": ["wine"]}`,
+		savedSearch.Example():                      `{"name": "New Oak brands", "filters": {"query": "barrel aged", "brand_name": "oak"}}`,
+		New[cola.SearchParams]("a test").Example(): `{"q": "oak", "product_type": ["wine"]}`,
 	}
 	for got, want := range forms {
 		if got != want || !json.Valid([]byte(got)) {

@@ -36,9 +36,9 @@ type Value struct {
 // response.
 const maxUnknown = 20
 
-// New returns a Reader. taker is the owner of the parameters in messages about unknown ones, such
-// as "this endpoint". New panics on a field of an unsupported type, which any test finds.
-func New[P any](taker string) *Reader[P] {
+// New returns a Reader. owner names the owner of the parameters in messages about unknown ones,
+// such as "this endpoint". New panics on a field of an unsupported type, which any test finds.
+func New[P any](owner string) *Reader[P] {
 	t := reflect.TypeFor[P]()
 	found, ok := t.FieldByName("Problems")
 	if !ok || found.Type != reflect.TypeFor[cola.Problems]() {
@@ -48,7 +48,7 @@ func New[P any](taker string) *Reader[P] {
 	if found, ok := t.FieldByName("Nulls"); ok && found.Type == reflect.TypeFor[[]string]() {
 		r.nulls = found.Index
 	}
-	addObject(r, t, nil, "", taker)
+	addObject(r, t, nil, "", owner)
 	return r
 }
 

@@ -11,15 +11,15 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// Question is one request and its possible results.
-type Question struct {
+// Request is one request and its possible results.
+type Request struct {
 	Path  string // below /api/v1, including the query string
 	Meter cola.Meter
 	Most  int // maximum cost in units of the meter
 	Want  int // expected status, unless a limit or an outage applies
 }
 
-// Material lists records in the registry that questions can refer to.
+// Material lists records in the registry that requests can refer to.
 type Material struct {
 	IDs      []string // of labels
 	Barcodes []string
@@ -62,9 +62,9 @@ const mostPerBarcode = 100
 // words are search terms.
 var words = []string{"oak", "river", "golden", "estate", "black", "stone", "valley", "red", "old", "cellars"}
 
-// Draw returns a random question from the mix.
-func (m Material) Draw(r *rand.Rand) Question {
-	free := func(path string, want int) Question { return Question{Path: path, Want: want} }
+// Draw returns a random request from the mix.
+func (m Material) Draw(r *rand.Rand) Request {
+	free := func(path string, want int) Request { return Request{Path: path, Want: want} }
 	switch n := r.IntN(100); {
 	case n < 34:
 		return m.search(r)
@@ -73,12 +73,12 @@ func (m Material) Draw(r *rand.Rand) Question {
 	case n < 60:
 		return one("/permittees/" + url.PathEscape(pick(r, m.Permits)))
 	case n < 70:
-		return Question{
+		return Request{
 			"/barcode/" + url.PathEscape(pick(r, m.Barcodes)), cola.MeterListRecords, mostPerBarcode, http.StatusOK,
 		}
 	case n < 79:
 		rows := 1 + r.IntN(20)
-		return Question{fmt.Sprintf("/permittees?per_page=%d", rows), cola.MeterListRecords, rows, http.StatusOK}
+		return Request{fmt.Sprintf("/permittees?per_page=%d", rows), cola.MeterListRecords, rows, http.StatusOK}
 	case n < 85:
 		return free("/usage", http.StatusOK)
 	case n < 88:
@@ -92,7 +92,7 @@ func (m Material) Draw(r *rand.Rand) Question {
 }
 
 // search returns a label search. Some searches match less than one page.
-func (m Material) search(r *rand.Rand) Question {
+func (m Material) search(r *rand.Rand) Request {
 	rows := 1 + r.IntN(40)
 	path := fmt.Sprintf("/colas?approval_date_from=2005-01-01&per_page=%d", rows)
 	switch r.IntN(4) {
@@ -103,10 +103,10 @@ func (m Material) search(r *rand.Rand) Question {
 	case 2:
 		path += "&product_type=wine&q=" + pick(r, words)
 	}
-	return Question{path, cola.MeterListRecords, rows, http.StatusOK}
+	return Request{path, cola.MeterListRecords, rows, http.StatusOK}
 }
 
-// one returns a question for a single record.
-func one(path string) Question { return Question{path, cola.MeterDetailViews, 1, http.StatusOK} }
+// one returns a request for a single record.
+func one(path string) Request { return Request{path, cola.MeterDetailViews, 1, http.StatusOK} }
 
 func pick(r *rand.Rand, list []string) string { return list[r.IntN(len(list))] }
