@@ -206,7 +206,7 @@ func TestSettleLockWait(t *testing.T) {
 	if _, err := held.Exec(t.Context(), lockAccounts, []int64{int64(account)}); err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()
 	id := storetest.NewBatchID()
 	if _, err := chargeAs(ctx, s, id, account); !errors.Is(err, store.ErrUnavailable) {
