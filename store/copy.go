@@ -9,7 +9,8 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// Copier copies all data to another database. Use it while no process serves the registry.
+// Copier copies all data to another database. Use it while no process serves the registry. The files
+// of label images are not in the database; only their ImageFiles are copied.
 //
 // Some data stays behind: browser sessions, sign-in links, the outcomes of recent batches, claims
 // of searches and deliveries, failure counts of searches, and daily allowances.
@@ -70,6 +71,7 @@ const (
 	ItemRefusal      ItemKind = "refusals"
 	ItemReferences   ItemKind = "reference data"
 	ItemImport       ItemKind = "imports"
+	ItemImageFile    ItemKind = "image files"
 	ItemPermittee    ItemKind = "permittees"
 	ItemCola         ItemKind = "labels"
 	ItemArrival      ItemKind = "arrivals"
@@ -81,7 +83,7 @@ func ItemKinds() []ItemKind {
 		ItemAccount, ItemKey, ItemApp, ItemIdentity, ItemLink, ItemSignIn,
 		ItemSearch, ItemRun, ItemMatch, ItemDestination, ItemDelivery, ItemAttempt,
 		ItemCreation, ItemConfirmation, ItemMonth, ItemDay, ItemGrant,
-		ItemRefusal, ItemReferences, ItemImport, ItemPermittee, ItemCola, ItemArrival,
+		ItemRefusal, ItemReferences, ItemImport, ItemImageFile, ItemPermittee, ItemCola, ItemArrival,
 	}
 }
 
@@ -108,6 +110,7 @@ type Item struct {
 	Refusal      AccountRefusal
 	References   *ReferenceSets // without its Revision
 	Import       cola.Import
+	ImageFile    ImageFile
 	Permittee    StoredPermittee
 	Cola         *cola.Cola // normalized by Derive
 	Arrival      StoredArrival

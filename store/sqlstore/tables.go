@@ -174,6 +174,8 @@ func Tables(grants string) []Table {
 			}),
 		table(store.ItemImport, "imports", importNames, "id",
 			func(i *store.Item) []any { return importColumns(&i.Import) }),
+		table(store.ItemImageFile, "image_files", imageFileNames, "ttb_image_id",
+			func(i *store.Item) []any { return imageFileColumns(&i.ImageFile) }),
 		permitteeTable(),
 		table(store.ItemArrival, "cola_arrivals", "ttb_id, revision, approval_date", "ttb_id",
 			func(i *store.Item) []any {

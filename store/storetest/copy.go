@@ -68,11 +68,14 @@ func testCopy(t *testing.T, open Opener) {
 func fillNonEmpty(t *testing.T, st store.Store, c *clock, another func() store.Store) {
 	populate(t, st, c)
 	before := dump(t, st)
-	account, app, imported := another(), another(), another()
+	account, app, imported, fetched := another(), another(), another(), another()
 	mustAccount(t, account, "a@example.com", cola.TierFree)
 	mustApp(t, app, "app")
 	mustDo(t, imported.RecordImport(t.Context(), newImport("colas", 1)))
-	for desc, to := range map[string]store.Store{"records": st, "an account": account, "an app": app, "an import": imported} {
+	mustSaveImageFile(t, fetched, newImageFile("1", 1))
+	for desc, to := range map[string]store.Store{
+		"records": st, "an account": account, "an app": app, "an import": imported, "an image file": fetched,
+	} {
 		if err := to.Fill(t.Context(), store.Items(t.Context(), st)); !errors.Is(err, store.ErrExists) {
 			t.Errorf("Fill(store with %s) error = %v, want ErrExists", desc, err)
 		}
@@ -136,6 +139,7 @@ func populate(t *testing.T, st store.Store, c *clock) {
 	failed := newImport("colas", 2)
 	failed.Failed = true
 	mustDo(t, st.RecordImport(t.Context(), failed))
+	mustSaveImageFile(t, st, newImageFile("11054001000049-1", 1))
 	populateDestinations(t, st, b.ID)
 	populateRuns(t, st)
 	populateAttempts(t, st, b.ID)

@@ -36,6 +36,7 @@ func Run(t *testing.T, open func(t *testing.T, now func() time.Time) store.Store
 		{"References", testReferences},
 		{"ProductionReports", testProductionReports},
 		{"Imports", testImports},
+		{"ImageFiles", testImageFiles},
 		{"Changes", testChanges},
 		{"Revisions", testRevisions},
 		{"Accounts", testAccounts},
@@ -156,6 +157,8 @@ func afterClose(ctx context.Context, st store.Store) map[string]error {
 	_, errs["AllReferences"] = st.AllReferences(ctx)
 	errs["RecordImport"] = st.RecordImport(ctx, newImport("colas", 1))
 	_, errs["LastImports"] = st.LastImports(ctx)
+	errs["SaveImageFile"] = st.SaveImageFile(ctx, newImageFile("1", 1))
+	_, errs["ImageFile"] = st.ImageFile(ctx, "1")
 	_, errs["Revision"] = st.Revision(ctx)
 	_, errs["HasRevision"] = st.HasRevision(ctx, 0)
 	_, errs["ColasSince"] = st.ColasSince(ctx, 0, func(*cola.IndexRecord) error { return nil })
