@@ -29,6 +29,7 @@ var table = map[string][]string{
 	"store/storetest": {"cola", "store"},
 	"store/records":   {"cola", "store"},
 	"store/lookup":    {"cola", "store"},
+	"store/images":    {"store"},
 	"store/sqlstore":  {"cola", "store", "store/records"},
 	"store/sqlite":    {"cola", "store", "store/records", "store/sqlstore", "internal/filelock"},
 	"store/postgres":  {"cola", "store", "store/records", "store/sqlstore"},
@@ -44,7 +45,7 @@ var table = map[string][]string{
 	"ingest":         {"cola", "store", "ingest/ttbpage"},
 	"ingest/ttbpage": {},
 	"registry": {
-		"cola", "store", "search", "quota", "auth",
+		"cola", "store", "store/images", "search", "quota", "auth",
 		"internal/ratelimit", "internal/security", "internal/vault",
 	},
 	"alerts":         {"cola", "store", "search"},
