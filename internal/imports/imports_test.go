@@ -42,6 +42,7 @@ var table = map[string][]string{
 		"cola", "store", "internal/keyring",
 		"internal/ratelimit", "internal/security", "internal/strictjson",
 	},
+	"collect":        {"cola", "store", "store/images"},
 	"ingest":         {"cola", "store", "ingest/ttbpage"},
 	"ingest/ttbpage": {},
 	"registry": {
