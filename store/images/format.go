@@ -10,6 +10,7 @@ import (
 	_ "image/gif" // formats that describe and decode read
 	_ "image/jpeg"
 	_ "image/png"
+	"net/http"
 
 	_ "golang.org/x/image/bmp"
 	_ "golang.org/x/image/tiff"
@@ -62,6 +63,9 @@ func describe(content []byte) (store.ImageContent, error) {
 	config, format, err := decodeConfig(content)
 	if err != nil {
 		return store.ImageContent{}, formatError("%v", err)
+	}
+	if kind := contentTypes[format]; shownByBrowsers(kind) && http.DetectContentType(content) != kind {
+		return store.ImageContent{}, formatError("browsers don't recognize this %s", format)
 	}
 	w, h := config.Width, config.Height
 	switch {

@@ -156,18 +156,19 @@ func TestUnusableImages(t *testing.T) {
 	bomb := func(width, height int) []byte { return pngHeader(t, width, height) }
 	sample := samples(t)
 	for name, content := range map[string][]byte{
-		"empty":             nil,
-		"HTML":              []byte("<html><body>The image is not available.</body></html>"),
-		"SVG":               []byte(`<svg xmlns="http://www.w3.org/2000/svg" width="1" height="1"/>`),
-		"cut-off header":    sample["image/png"][:20],
-		"too wide":          bomb(MaxSide+1, 1),
-		"too high":          bomb(1, MaxSide+1),
-		"too many pixels":   bomb(20_000, 5_001),
-		"huge":              bomb(1<<31-1, 1<<31-1),
-		"too many bytes":    append(bytes.Clone(sample["image/png"]), make([]byte, MaxBytes)...),
-		"deep bomb":         pngHeader(t, 10_000, 10_000, 16, 6),
-		"progressive bomb":  resizedJPEG(t, plainJPEG(16, 8, true, 1, 2, 3), 10_000, 10_000),
-		"JPEG without size": resizedJPEG(t, sample["image/jpeg"], 0, 16),
+		"empty":              nil,
+		"HTML":               []byte("<html><body>The image is not available.</body></html>"),
+		"SVG":                []byte(`<svg xmlns="http://www.w3.org/2000/svg" width="1" height="1"/>`),
+		"cut-off header":     sample["image/png"][:20],
+		"too wide":           bomb(MaxSide+1, 1),
+		"too high":           bomb(1, MaxSide+1),
+		"too many pixels":    bomb(20_000, 5_001),
+		"huge":               bomb(1<<31-1, 1<<31-1),
+		"too many bytes":     append(bytes.Clone(sample["image/png"]), make([]byte, MaxBytes)...),
+		"deep bomb":          pngHeader(t, 10_000, 10_000, 16, 6),
+		"progressive bomb":   resizedJPEG(t, plainJPEG(16, 8, true, 1, 2, 3), 10_000, 10_000),
+		"JPEG after garbage": append([]byte{0xff, 0xd8, 0, 0}, sample["image/jpeg"][2:]...),
+		"JPEG without size":  resizedJPEG(t, sample["image/jpeg"], 0, 16),
 	} {
 		s := mustOpen(t, t.TempDir())
 		var unusable *FormatError
