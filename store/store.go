@@ -64,6 +64,7 @@ type Store interface {
 	References
 	Imports
 	ImageFiles
+	Fetches
 	Changes
 	Accounts
 	Keys

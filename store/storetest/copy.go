@@ -68,13 +68,17 @@ func testCopy(t *testing.T, open Opener) {
 func fillNonEmpty(t *testing.T, st store.Store, c *clock, another func() store.Store) {
 	populate(t, st, c)
 	before := dump(t, st)
-	account, app, imported, fetched := another(), another(), another(), another()
+	account, app, imported := another(), another(), another()
+	fetched, planned, queueing := another(), another(), another()
 	mustAccount(t, account, "a@example.com", cola.TierFree)
 	mustApp(t, app, "app")
 	mustDo(t, imported.RecordImport(t.Context(), newImport("colas", 1)))
 	mustSaveImageFile(t, fetched, newImageFile("1", 1))
+	mustPlan(t, planned, fetchDay, fetchDay, never)
+	mustQueue(t, queueing, queued(1, fetchDay))
 	for desc, to := range map[string]store.Store{
-		"records": st, "an account": account, "an app": app, "an import": imported, "an image file": fetched,
+		"records": st, "an account": account, "an app": app, "an import": imported,
+		"an image file": fetched, "a fetch window": planned, "a queued label": queueing,
 	} {
 		if err := to.Fill(t.Context(), store.Items(t.Context(), st)); !errors.Is(err, store.ErrExists) {
 			t.Errorf("Fill(store with %s) error = %v, want ErrExists", desc, err)
@@ -140,6 +144,7 @@ func populate(t *testing.T, st store.Store, c *clock) {
 	failed.Failed = true
 	mustDo(t, st.RecordImport(t.Context(), failed))
 	mustSaveImageFile(t, st, newImageFile("11054001000049-1", 1))
+	populateFetches(t, st)
 	populateDestinations(t, st, b.ID)
 	populateRuns(t, st)
 	populateAttempts(t, st, b.ID)
@@ -188,6 +193,7 @@ func checkCopy(t *testing.T, from, to store.Store, c *clock) {
 	checkCopiedDeliveries(t, from, to, must(t, other, err).ID)
 	checkCopiedRefusals(t, from, to, other.ID)
 	checkCopiedRuns(t, from, to)
+	checkCopiedFetches(t, from, to)
 	checkCopiedSuspensions(t, from, to)
 	settle(t, to, k.AccountID, charge(k.AccountID, 1, rest(k.ID, cola.MeterListRecords, 5)))
 	checkEqual(t, "list records used", 25, mustUsage(t, to, k.AccountID).Used.ListRecords)
