@@ -397,7 +397,7 @@ func TestRealImages(t *testing.T) {
 			t.Fatal(err)
 		}
 		c := mustPut(t, s, content)
-		for _, width := range Widths() {
+		for _, width := range []int{160, 1280} {
 			v := VariantOf(c, width)
 			got, err := s.Read(t.Context(), c, v)
 			if err != nil {
