@@ -325,19 +325,24 @@ func writeForever(dir string) {
 	if err != nil {
 		panic(err)
 	}
-	m := image.NewGray(image.Rect(0, 0, 512, 512))
 	for {
-		for i := range m.Pix {
-			m.Pix[i] = byte(rand.Uint32())
-		}
-		var b bytes.Buffer
-		if err := png.Encode(&b, m); err != nil {
-			panic(err)
-		}
-		if _, err := s.Put(context.Background(), b.Bytes()); err != nil {
+		if _, err := s.Put(context.Background(), noise()); err != nil {
 			panic(err)
 		}
 	}
+}
+
+// noise returns a random image of about 256 KB.
+func noise() []byte {
+	m := image.NewGray(image.Rect(0, 0, 512, 512))
+	for i := range m.Pix {
+		m.Pix[i] = byte(rand.Uint32())
+	}
+	var b bytes.Buffer
+	if err := png.Encode(&b, m); err != nil {
+		panic(err)
+	}
+	return b.Bytes()
 }
 
 // TestConcurrentUse has two stores in one folder write and read the same images.
