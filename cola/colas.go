@@ -95,7 +95,7 @@ type Cola struct {
 	Barcodes     []Barcode `json:"barcodes" nullable:"false" doc:"Barcodes extracted from the images."`
 }
 
-// Image is one label image. The registry stores its URL, not its bytes.
+// Image is one label image. Its file, if it was fetched, is in package store/images.
 type Image struct {
 	TTBImageID        string       `json:"ttb_image_id" doc:"ID of the image." example:"11054001000049-1"`
 	ImageIndex        int          `json:"image_index" doc:"Position among the label's images, from 0." example:"0"`
@@ -109,7 +109,7 @@ type Image struct {
 	FileSizeMB        Opt[float64] `json:"file_size_mb" nullable:"true" doc:"File size in megabytes." example:"0.42"`
 	BarcodeCount      Opt[int]     `json:"barcode_count" nullable:"true" doc:"Barcodes found in the image." example:"1"`
 	QRCodeCount       Opt[int]     `json:"qrcode_count" nullable:"true" doc:"QR codes found in the image." example:"0"`
-	ImageURL          Text         `json:"image_url" nullable:"true" doc:"URL of the image file." example:"https://example.com/images/11054001000049-1"`
+	ImageURL          Text         `json:"image_url" nullable:"true" doc:"URL of the image. If this server has the file, ?width=320 returns a smaller one." example:"https://example.com/images/11054001000049-1"`
 }
 
 // Barcode is one barcode extracted from a label image.

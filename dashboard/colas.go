@@ -128,7 +128,7 @@ func newLabelImage(img *cola.Image, number int, of labelRow, links recordLinks) 
 		first, size := utf8.DecodeRuneInString(position)
 		title = string(unicode.ToUpper(first)) + position[size:] + " image"
 	}
-	one := labelImage{Number: number, Picture: links.picture(string(img.ImageURL)), Title: title}
+	one := labelImage{Number: number, Picture: links.picture(string(img.ImageURL), labelPicture), Title: title}
 	one.Picture.Alt = title + " of " + strings.TrimSpace(of.Brand+" "+of.Product)
 	if w, h := img.WidthPixels.V, img.HeightPixels.V; w > 0 && h > 0 && w <= maxSide && h <= maxSide {
 		one.Picture.Width, one.Picture.Height = w, h

@@ -111,7 +111,7 @@ func (req *request) newLabelRow(c *cola.ColaSummary, image string) labelRow {
 		Permit:     name(c.PermitNumber),
 		PermitHref: permitHref(c.PermitNumber),
 	}
-	r.Picture = req.recordLinks().picture(image)
+	r.Picture = req.recordLinks().picture(image, rowPicture)
 	r.Picture.Alt = "Label of " + strings.TrimSpace(r.Brand+" "+r.Product)
 	return r
 }

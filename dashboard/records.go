@@ -44,14 +44,23 @@ func ownHosts(o Options) (hosts []string) {
 	return hosts
 }
 
-// picture returns the image at a URL.
-func (l recordLinks) picture(address string) picture {
+// Display widths of images, in pixels of a screen with two per CSS pixel.
+const (
+	rowPicture   = 2 * 96
+	labelPicture = 2 * 640
+)
+
+// picture returns the image at a URL, for a display width.
+func (l recordLinks) picture(address string, width int) picture {
 	p := picture{Text: singleLine(address), Href: l.href(address)}
 	if strings.HasPrefix(p.Href, "/") || strings.HasPrefix(p.Href, "https:") {
 		p.Src = p.Href // the content security policy blocks other schemes
 	}
-	if strings.HasPrefix(p.Href, "/") && path.Ext(p.Href) == "" {
-		p.Src += ".svg" // cheaper to draw than the format that the record states
+	if strings.HasPrefix(p.Href, "/") {
+		p.Src += "?width=" + strconv.Itoa(width) // of a stored file
+		if path.Ext(p.Href) == "" {
+			p.Src += "&format=svg" // a drawing is cheaper to make than in the format that the record states
+		}
 	}
 	return p
 }

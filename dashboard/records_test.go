@@ -24,7 +24,12 @@ func testLinks() recordLinks {
 // neither.
 func TestPictures(t *testing.T) {
 	for address, want := range map[string]picture{
-		registrytest.PublicURL + "/images/1105-1": {Src: "/images/1105-1.svg", Href: "/images/1105-1"},
+		registrytest.PublicURL + "/images/1105-1": {
+			Src: "/images/1105-1?width=192&format=svg", Href: "/images/1105-1",
+		},
+		registrytest.PublicURL + "/images/1105-1.png": {
+			Src: "/images/1105-1.png?width=192", Href: "/images/1105-1.png",
+		},
 		"https://e.example/a.jpg?x=1&y=2": {
 			Src:  "https://e.example/a.jpg?x=1&y=2",
 			Href: "https://e.example/a.jpg?x=1&y=2",
@@ -47,7 +52,7 @@ func TestPictures(t *testing.T) {
 		if want.Text == "" {
 			want.Text = address
 		}
-		if got := testLinks().picture(address); got != want {
+		if got := testLinks().picture(address, rowPicture); got != want {
 			t.Errorf("picture(%q) = %+v, want %+v", truncate(address, 60), got, want)
 		}
 	}
@@ -83,7 +88,7 @@ func TestLinksToOwnHost(t *testing.T) {
 		"https://127.0.0.1/explore", "https://127.1/explore", "https://[::1]/explore", "https://0.0.0.0/explore",
 		"https://0/explore",
 	} {
-		if p := testLinks().picture(address); p.Src != "" || p.Href != "" {
+		if p := testLinks().picture(address, labelPicture); p.Src != "" || p.Href != "" {
 			t.Errorf("picture(%q) = %+v, want no URLs", address, p)
 		}
 	}

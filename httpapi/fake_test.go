@@ -47,7 +47,11 @@ type fake struct {
 	deleted  string // latest
 	sending  sending
 
-	imageReads atomic.Int64 // calls to DrawableImage
+	imageReads atomic.Int64        // calls to ImageFile
+	file       *registry.ImageFile // of the first image; nil if it is drawn
+	content    []byte              // of the file
+	widths     []int               // of calls to ImageContent
+	contentErr error               // of ImageContent
 }
 
 const (
@@ -251,8 +255,26 @@ func (f *fake) LabelOfImage(id string) (cola.TTBID, error) {
 	return f.label.TTBID, nil
 }
 
-func (f *fake) DrawableImage(_ context.Context, id string) (cola.Cola, cola.Image, error) {
+func (f *fake) ImageFile(_ context.Context, id string) (registry.ImageFile, error) {
 	f.imageReads.Add(1)
+	if f.err != nil {
+		return registry.ImageFile{}, f.err
+	}
+	if f.file == nil || id != f.label.Images[0].TTBImageID {
+		return registry.ImageFile{}, cola.Errorf(cola.CodeNotFound, "No file of %s is stored.", cola.Quoted(id))
+	}
+	return *f.file, nil
+}
+
+func (f *fake) ImageContent(_ context.Context, file registry.ImageFile, width int) ([]byte, error) {
+	f.widths = append(f.widths, width)
+	if f.contentErr != nil {
+		return nil, f.contentErr
+	}
+	return f.content, nil
+}
+
+func (f *fake) DrawableImage(_ context.Context, id string) (cola.Cola, cola.Image, error) {
 	if f.err != nil {
 		return cola.Cola{}, cola.Image{}, f.err
 	}

@@ -96,6 +96,8 @@ type Service interface {
 	subscriptionService
 
 	LabelOfImage(imageID string) (cola.TTBID, error)
+	ImageFile(ctx context.Context, imageID string) (registry.ImageFile, error)
+	ImageContent(ctx context.Context, f registry.ImageFile, width int) ([]byte, error)
 	DrawableImage(ctx context.Context, imageID string) (cola.Cola, cola.Image, error)
 	Ready(context.Context) error
 }
@@ -133,10 +135,12 @@ type api struct {
 	ops            []operation
 	patterns       map[string]bool // of the routes, in chi's syntax
 	recorder       *web.Recorder
-	imageReads     workQueue // for reading label records for images
+	imageReads     workQueue // for reading the database for images
 	imageReadLimit *rate.Limiter
-	drawings       *drawingCache
-	tags           *tagCache
+	drawings       *imageCache
+	files          *imageCache
+	largeImages    workQueue // for sending large files
+	known          *knownImages
 	buffers        sync.Pool // of *bytes.Buffer
 	imageQuery     decoder[imageParams]
 	spec           staticDocument // the OpenAPI document
@@ -165,9 +169,12 @@ func New(svc Service, authenticator Authenticator, o Options) http.Handler {
 		ops:            operations(svc),
 		imageReads:     newWorkQueue(maxImageReads, maxQueuedImageReads),
 		imageReadLimit: rate.NewLimiter(imageReadRate, imageReadRate/4),
-		drawings:       newDrawingCache(o.MaxDrawings, maxQueuedDrawings, drawingCacheBytes), tags: newTagCache(),
-		buffers:    sync.Pool{New: newBuffer},
-		imageQuery: newDecoder[imageParams](),
+		drawings:       newImageCache(o.MaxDrawings, maxQueuedDrawings, drawingCacheBytes),
+		files:          newImageCache(maxFileReads, maxQueuedFileReads, fileCacheBytes),
+		largeImages:    newWorkQueue(maxLargeImages, 0),
+		known:          newKnownImages(),
+		buffers:        sync.Pool{New: newBuffer},
+		imageQuery:     newDecoder[imageParams](),
 	}
 	spec := describe(a.ops, o.PublicURL)
 	a.spec = newStaticDocument("application/json", mustMarshal(spec))

@@ -12,35 +12,44 @@ import (
 
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/internal/labelart"
+	"github.com/colaregistry/colaregistry/registry"
 )
 
 const (
 	maxQueuedDrawings   = 64       // images waiting to be drawn
 	drawingCacheBytes   = 64 << 20 // bytes of cached drawings
-	maxImageReads       = 4        // concurrent reads of label records for images
+	maxImageReads       = 4        // concurrent reads of the database for images
 	imageReadRate       = 200      // such reads a second
 	maxQueuedImageReads = 256      // image requests waiting for such a read
-	maxCachedTags       = 16 << 10 // images with a cached tag
-	tagTTL              = time.Minute
+	maxKnownImages      = 16 << 10
+	knownTTL            = time.Minute
+
+	maxFileReads       = 16       // concurrent reads of stored files, or renderings
+	maxQueuedFileReads = 256      // requests waiting for such a read
+	fileCacheBytes     = 64 << 20 // bytes of cached files
+	largeImage         = 2 << 20  // bytes; few of these are sent at a time, because clients may read slowly
+	maxLargeImages     = 8
+	maxImageWidth      = 20_000
 )
 
 // defaultMaxDrawings leaves one processor for metered requests.
 func defaultMaxDrawings() int { return max(1, runtime.NumCPU()-1) }
 
-// drawingCache draws images at a bounded cost, since images need no credentials. A drawing has a
-// key that identifies its content: concurrent requests share one drawing, which is then cached.
-type drawingCache struct {
+// imageCache draws or reads images at a bounded cost, since images need no credentials. An image has
+// a key that identifies its content: concurrent requests share one drawing, which is then cached.
+// The reading of a stored file counts as drawing it.
+type imageCache struct {
 	queue workQueue
 
 	mu      sync.Mutex
-	pending map[string]*pendingDrawing
+	pending map[string]*pendingImage
 	kept    *byteCache
 }
 
-// pendingDrawing is an image that is being drawn or waiting to be drawn. Fields below done are set
+// pendingImage is an image that is being drawn or waiting to be drawn. Fields below done are set
 // before done is closed.
-type pendingDrawing struct {
-	waiting int // number of waiting requests; like started, guarded by drawingCache.mu
+type pendingImage struct {
+	waiting int // number of waiting requests; like started, guarded by imageCache.mu
 	started bool
 	cancel  context.CancelFunc
 	done    chan struct{}
@@ -48,16 +57,16 @@ type pendingDrawing struct {
 	err     error
 }
 
-func newDrawingCache(running, waiting, keep int) *drawingCache {
-	return &drawingCache{
+func newImageCache(running, waiting, keep int) *imageCache {
+	return &imageCache{
 		queue:   newWorkQueue(running, waiting),
-		pending: map[string]*pendingDrawing{},
+		pending: map[string]*pendingImage{},
 		kept:    newByteCache(keep),
 	}
 }
 
 // cached returns the cached drawing of a key, if any.
-func (d *drawingCache) cached(key string) ([]byte, bool) {
+func (d *imageCache) cached(key string) ([]byte, bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.kept.get(key)
@@ -65,7 +74,7 @@ func (d *drawingCache) cached(key string) ([]byte, bool) {
 
 // get returns the drawing of a key, calling draw if it is not cached. It fails with CodeUnavailable
 // if too many others are waiting. A drawing leaves the queue when its last request is canceled.
-func (d *drawingCache) get(ctx context.Context, key string, draw func() ([]byte, error)) ([]byte, error) {
+func (d *imageCache) get(ctx context.Context, key string, draw func() ([]byte, error)) ([]byte, error) {
 	d.mu.Lock()
 	if content, ok := d.kept.get(key); ok {
 		d.mu.Unlock()
@@ -92,9 +101,9 @@ func (d *drawingCache) get(ctx context.Context, key string, draw func() ([]byte,
 
 // start draws in the background. The drawing outlives the first request, since others may wait for
 // it.
-func (d *drawingCache) start(ctx context.Context, key string, draw func() ([]byte, error)) *pendingDrawing {
+func (d *imageCache) start(ctx context.Context, key string, draw func() ([]byte, error)) *pendingImage {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	one := &pendingDrawing{cancel: cancel, done: make(chan struct{})}
+	one := &pendingImage{cancel: cancel, done: make(chan struct{})}
 	d.pending[key] = one
 	go func() {
 		defer cancel()
@@ -112,14 +121,14 @@ func (d *drawingCache) start(ctx context.Context, key string, draw func() ([]byt
 
 // begin reports whether a request is still waiting for the drawing. If so, the drawing can no
 // longer be canceled.
-func (d *drawingCache) begin(one *pendingDrawing) bool {
+func (d *imageCache) begin(one *pendingImage) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	one.started = one.waiting > 0
 	return one.started
 }
 
-func (d *drawingCache) finish(key string, one *pendingDrawing, draw func() ([]byte, error)) {
+func (d *imageCache) finish(key string, one *pendingImage, draw func() ([]byte, error)) {
 	one.content, one.err = drawRecovered(draw)
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -135,14 +144,14 @@ func (d *drawingCache) finish(key string, one *pendingDrawing, draw func() ([]by
 func drawRecovered(draw func() ([]byte, error)) (content []byte, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = fmt.Errorf("draw label image: panic: %v\n%s", p, debug.Stack())
+			err = fmt.Errorf("label image: panic: %v\n%s", p, debug.Stack())
 		}
 	}()
 	return draw()
 }
 
 // leave removes a request that is no longer waiting.
-func (d *drawingCache) leave(key string, one *pendingDrawing) {
+func (d *imageCache) leave(key string, one *pendingImage) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	one.waiting--
@@ -187,40 +196,44 @@ func (k *byteCache) add(key string, content []byte) {
 	k.lru.Add(key, content)
 }
 
-// tagCache maps recently requested images to their tags, so that a cached drawing is found without
-// reading its record. It is safe for concurrent use.
-type tagCache struct {
+// knownImages maps recently requested images to what is known of them, so that they can be sent
+// without reading the database. It is safe for concurrent use.
+type knownImages struct {
 	mu  sync.Mutex
-	lru *simplelru.LRU[string, cachedTag]
+	lru *simplelru.LRU[string, knownImage]
 }
 
-type cachedTag struct {
+// knownImage is a stored file, or the tag of a drawing.
+type knownImage struct {
+	file   *registry.ImageFile
 	tag    string
 	format labelart.Format
-	read   time.Time // when the record was read
+	read   time.Time // when the database was read
 }
 
-func newTagCache() *tagCache {
-	lru, err := simplelru.NewLRU[string, cachedTag](maxCachedTags, nil)
+func newKnownImages() *knownImages {
+	lru, err := simplelru.NewLRU[string, knownImage](maxKnownImages, nil)
 	if err != nil {
 		panic(err) // its size is at least 1
 	}
-	return &tagCache{lru: lru}
+	return &knownImages{lru: lru}
 }
 
-// get returns the latest tag of a picture; zero if it is unknown. recent is true if the record was
-// read within tagTTL.
-func (p *tagCache) get(picture string) (known cachedTag, recent bool) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	known, ok := p.lru.Get(picture)
-	return known, ok && time.Since(known.read) < tagTTL
+// get returns what is known of an image; zero if it is unknown. recent is true if the database was
+// read within knownTTL.
+func (k *knownImages) get(key string) (known knownImage, recent bool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	known, ok := k.lru.Get(key)
+	return known, ok && time.Since(known.read) < knownTTL
 }
 
-func (p *tagCache) add(picture, tag string, format labelart.Format) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.lru.Add(picture, cachedTag{tag, format, time.Now()})
+// add remembers an image that was just read.
+func (k *knownImages) add(key string, known knownImage) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	known.read = time.Now()
+	k.lru.Add(key, known)
 }
 
 // workQueue bounds unauthenticated work: a limited number of tasks run, a limited number wait, and
@@ -273,7 +286,7 @@ func (g workQueue) run(ctx context.Context, work func() error) error {
 
 func errTooManyImages() error {
 	return &cola.Error{
-		Code: cola.CodeUnavailable, Message: "Too many label images are being rendered. Try again shortly.",
+		Code: cola.CodeUnavailable, Message: "Too many label images are being requested. Try again shortly.",
 		RetryAfter: cola.UnavailableRetry,
 	}
 }

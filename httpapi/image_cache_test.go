@@ -25,7 +25,7 @@ func hold() (draw func() ([]byte, error), drawn *atomic.Int32, release func()) {
 
 func TestConcurrentRender(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d := newDrawingCache(2, 2, 1<<20)
+		d := newImageCache(2, 2, 1<<20)
 		draw, drawn, release := hold()
 		var group sync.WaitGroup
 		for range 20 {
@@ -48,7 +48,7 @@ func TestConcurrentRender(t *testing.T) {
 func TestRenderQueue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const running, waiting = 2, 3
-		d := newDrawingCache(running, waiting, 1<<20)
+		d := newImageCache(running, waiting, 1<<20)
 		draw, drawn, release := hold()
 		var group sync.WaitGroup
 		leave := map[int]context.CancelFunc{}
@@ -90,7 +90,7 @@ func TestRenderQueue(t *testing.T) {
 // started one is cached even if no request is waiting.
 func TestRenderAfterDisconnect(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d := newDrawingCache(1, 1, 1<<20)
+		d := newImageCache(1, 1, 1<<20)
 		draw, drawn, release := hold()
 		first, leave := context.WithCancel(t.Context())
 		var group sync.WaitGroup
@@ -117,7 +117,7 @@ func TestRenderAfterDisconnect(t *testing.T) {
 }
 
 func TestFailedRender(t *testing.T) {
-	d := newDrawingCache(1, 1, 1<<20)
+	d := newImageCache(1, 1, 1<<20)
 	if _, err := d.get(t.Context(), "a", func() ([]byte, error) { panic("drawing failed") }); err == nil {
 		t.Error("get succeeded after a panic, want an error")
 	}

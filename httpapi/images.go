@@ -13,54 +13,68 @@ import (
 	"github.com/colaregistry/colaregistry/internal/labelart"
 	"github.com/colaregistry/colaregistry/internal/params"
 	"github.com/colaregistry/colaregistry/internal/web"
+	"github.com/colaregistry/colaregistry/registry"
 )
 
-// image serves an image of a demo label. The format comes from the path's extension, ?format= or
-// the record, in that order.
+// image serves the stored file of an image, or else draws the image of a demo label.
 func (a *api) image(w http.ResponseWriter, r *http.Request) {
-	id, format, err := a.requestedImage(r)
+	req, err := a.requestedImage(r)
 	if err != nil {
 		web.Fail(w, r, err)
 		return
 	}
-	if _, err := a.svc.LabelOfImage(id); err != nil { // before queueing for a read
+	if _, err := a.svc.LabelOfImage(req.id); err != nil { // before queueing for a read
 		web.Fail(w, r, err)
 		return
 	}
-	key := id + "." + string(format)
-	known, recent := a.tags.get(key)
-	if recent && a.sendCached(w, r, known) {
+	key := req.id + "." + string(req.format)
+	known, recent := a.known.get(key)
+	if recent && a.sendKnown(w, r, req, known) {
 		return
 	}
-	label, img, err := a.drawableImage(r.Context(), id)
-	if cola.CodeOf(err) == cola.CodeUnavailable && a.sendCached(w, r, known) {
+	found, err := a.findImage(r.Context(), req.id)
+	if cola.CodeOf(err) == cola.CodeUnavailable && a.sendKnown(w, r, req, known) {
 		return // possibly outdated, but better than an error
 	}
-	if err != nil {
+	switch {
+	case err != nil:
 		web.Fail(w, r, err)
-		return
+	case found.file != nil:
+		a.known.add(key, knownImage{file: found.file})
+		a.sendFile(w, r, req, *found.file)
+	default:
+		a.draw(w, r, key, req.format, &found)
 	}
-	if format == "" {
-		format = labelart.FormatOf(&img)
-	}
-	tag, err := a.imageTag(&label, &img, format)
-	if err != nil {
-		web.Fail(w, r, err)
-		return
-	}
-	a.tags.add(key, tag, format)
-	if notModified(w, r, tag) {
-		return
-	}
-	a.sendDrawing(w, r, tag, &label, &img, format)
 }
+
+// draw sends a drawing of a demo label's image, in the given format or that of the record.
+func (a *api) draw(w http.ResponseWriter, r *http.Request, key string, format labelart.Format, found *foundImage) {
+	if format == "" {
+		format = labelart.FormatOf(&found.img)
+	}
+	tag, err := a.drawingTag(&found.label, &found.img, format)
+	if err != nil {
+		web.Fail(w, r, err)
+		return
+	}
+	a.known.add(key, knownImage{tag: tag, format: format})
+	if !notModified(w, r, tag, revalidate) {
+		a.sendDrawing(w, r, tag, &found.label, &found.img, format)
+	}
+}
+
+// Values of Cache-Control for images.
+const (
+	revalidate = "public, max-age=3600"
+	immutable  = "public, max-age=31536000, immutable"
+)
 
 // notModified sets the headers common to all image responses. If the client has the current
 // version, it responds with 304 and returns true.
-func notModified(w http.ResponseWriter, r *http.Request, tag string) bool {
+func notModified(w http.ResponseWriter, r *http.Request, tag, cacheControl string) bool {
 	h := w.Header()
 	h.Set("Etag", tag)
-	h.Set("Cache-Control", "public, max-age=3600")
+	h.Set("Cache-Control", cacheControl)
 	if etagMatches(ifNoneMatch(r), tag) {
 		w.WriteHeader(http.StatusNotModified)
 		return true
@@ -68,31 +82,62 @@ func notModified(w http.ResponseWriter, r *http.Request, tag string) bool {
 	return false
 }
 
-// sendCached responds with a cached drawing, without reading the record. If the drawing is not
-// cached, it returns false without a response.
-func (a *api) sendCached(w http.ResponseWriter, r *http.Request, known cachedTag) bool {
+// sendKnown responds without reading the database. If neither the file of the image is known nor its
+// drawing cached, it returns false without a response.
+func (a *api) sendKnown(w http.ResponseWriter, r *http.Request, req imageRequest, known knownImage) bool {
+	if known.file != nil {
+		a.sendFile(w, r, req, *known.file)
+		return true
+	}
 	content, ok := a.drawings.cached(known.tag)
-	if ok && !notModified(w, r, known.tag) {
-		sendImage(w, known.format, content)
+	if ok && !notModified(w, r, known.tag, revalidate) {
+		sendImage(w, known.format.ContentType(), content)
 	}
 	return ok
 }
 
-// drawableImage reads an image and its label. The route needs no credentials, so the concurrency
-// and rate of these reads are limited.
-func (a *api) drawableImage(ctx context.Context, id string) (label cola.Cola, img cola.Image, err error) {
+// waitToRead waits for the rate limit of image reads. It fails with CodeUnavailable if the wait would
+// exceed the deadline.
+func (a *api) waitToRead(ctx context.Context) error {
+	if err := a.imageReadLimit.Wait(ctx); err != nil && ctx.Err() == nil {
+		return cola.Unavailable()
+	}
+	return ctx.Err()
+}
+
+// foundImage is a stored file, or an image to draw and its label.
+type foundImage struct {
+	file  *registry.ImageFile
+	label cola.Cola
+	img   cola.Image
+}
+
+// findImage reads the file of an image or, if none is stored, the label of an image that can be
+// drawn. The route needs no credentials, so the concurrency and rate of these reads are limited.
+func (a *api) findImage(ctx context.Context, id string) (found foundImage, err error) {
 	err = a.imageReads.run(ctx, func() error {
-		if err := a.imageReadLimit.Wait(ctx); err != nil {
+		if err := a.waitToRead(ctx); err != nil {
 			return err
 		}
-		label, img, err = a.svc.DrawableImage(ctx, id)
+		file, err := a.svc.ImageFile(ctx, id)
+		if err == nil {
+			found.file = &file
+			return nil
+		}
+		if cola.CodeOf(err) != cola.CodeNotFound {
+			return err
+		}
+		if err := a.waitToRead(ctx); err != nil {
+			return err
+		}
+		found.label, found.img, err = a.svc.DrawableImage(ctx, id)
 		return err
 	})
-	if err == nil && !drawable(img) {
+	if err == nil && found.file == nil && !drawable(found.img) {
 		err = cola.Errorf(cola.CodeNotFound, "The image %s can't be rendered: each side must be 1 to %d pixels.",
 			cola.Quoted(id), labelart.MaxSide)
 	}
-	return label, img, err
+	return found, err
 }
 
 // drawable reports whether the size of an image is within limits.
@@ -114,20 +159,20 @@ func (a *api) sendDrawing(
 		web.Fail(w, r, err)
 		return
 	}
-	sendImage(w, f, content)
+	sendImage(w, f.ContentType(), content)
 }
 
-func sendImage(w http.ResponseWriter, f labelart.Format, content []byte) {
+func sendImage(w http.ResponseWriter, contentType string, content []byte) {
 	h := w.Header()
-	h.Set("Content-Type", f.ContentType())
+	h.Set("Content-Type", contentType)
 	h.Set("Content-Length", strconv.Itoa(len(content)))
 	h.Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; sandbox")
 	w.Write(content)
 }
 
-// imageTag returns the entity tag of a drawing: a hash of the record, the image, the format and the
-// program version.
-func (a *api) imageTag(label *cola.Cola, img *cola.Image, f labelart.Format) (string, error) {
+// drawingTag returns the entity tag of a drawing: a hash of the record, the image, the format and
+// the program version.
+func (a *api) drawingTag(label *cola.Cola, img *cola.Image, f labelart.Format) (string, error) {
 	b, err := json.Marshal([]any{label, img, f, a.opts.Version})
 	if err != nil {
 		return "", err
@@ -138,23 +183,36 @@ func (a *api) imageTag(label *cola.Cola, img *cola.Image, f labelart.Format) (st
 // imageParams are the query parameters of /images/{image}.
 type imageParams struct {
 	cola.Decoded
-	Format string `json:"format" enum:"jpg,png,svg" doc:"Image format, unless the path has an extension. Default: the record's extension_type." example:"png"`
+	Format  string        `json:"format" enum:"jpg,png,svg" doc:"Format of a drawing, unless the path has an extension. Default: the record's extension_type. Stored files keep their format." example:"png"`
+	Width   cola.Opt[int] `json:"width" minimum:"1" maximum:"20000" doc:"Display width of a stored file, in pixels: the response has the next larger width of 160, 320, 640 and 1280, unless the file is no wider. Ignored for drawings." example:"320"`
+	Version string        `json:"v" doc:"Version of a stored file, from Content-Location. If it is current, the response may be cached for good." example:"9f86d081884c7d65"`
 }
 
-// requestedImage returns the ID of the requested image and its format, or "" for the record's own
-// format.
-func (a *api) requestedImage(r *http.Request) (id string, format labelart.Format, err error) {
+// imageRequest is a request for an image.
+type imageRequest struct {
+	id      string
+	format  labelart.Format // of a drawing; empty for that of the record
+	width   int             // of a stored file; 0 for its own
+	version string          // of a stored file, that the client expects; may be empty
+}
+
+// requestedImage reads the path and the query parameters.
+func (a *api) requestedImage(r *http.Request) (imageRequest, error) {
 	query := a.imageQuery.decode(r.URL.RawQuery)
-	id = pathValue(r, "image")
-	if f, ok := labelart.ParseFormat(strings.TrimPrefix(path.Ext(id), ".")); ok {
-		return strings.TrimSuffix(id, path.Ext(id)), f, query.Problems.Err()
+	req := imageRequest{id: pathValue(r, "image"), width: query.Width.V, version: query.Version}
+	if w := query.Width; w.OK && (w.V < 1 || w.V > maxImageWidth) {
+		query.Problems.Add("width", "%d is not valid; use a whole number from 1 to %d.", w.V, maxImageWidth)
+	}
+	if f, ok := labelart.ParseFormat(strings.TrimPrefix(path.Ext(req.id), ".")); ok {
+		req.id, req.format = strings.TrimSuffix(req.id, path.Ext(req.id)), f
+		return req, query.Problems.Err()
 	}
 	if requested := strings.TrimSpace(query.Format); requested != "" {
 		var ok bool
-		if format, ok = labelart.ParseFormat(requested); !ok {
+		if req.format, ok = labelart.ParseFormat(requested); !ok {
 			query.Problems.Add("format", "%s is not a supported format; use jpg, png or svg.",
 				params.Quoted(query.Format))
 		}
 	}
-	return id, format, query.Problems.Err()
+	return req, query.Problems.Err()
 }

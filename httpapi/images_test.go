@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"context"
 	"encoding/json"
 	"encoding/xml"
 	"errors"
@@ -97,6 +98,10 @@ func TestImageErrors(t *testing.T) {
 		{imagePath + ".gif", nil, 404, ""},
 		{imagePath + "?format=gif", nil, 400, "format"},
 		{imagePath + "?formt=png", nil, 400, "formt"},
+		{imagePath + "?width=0", nil, 400, "width"},
+		{imagePath + "?width=20001", nil, 400, "width"},
+		{imagePath + "?width=wide", nil, 400, "width"},
+		{imagePath + ".png?width=-1", nil, 400, "width"},
 		{imagePath + ".png?size=2", nil, 400, "size"},
 		{imagePath, cola.Unavailable(), 503, ""},
 		{imagePath, errBroken, 500, ""},
@@ -143,26 +148,32 @@ func testImageTag(t *testing.T) {
 		t.Error("PNG and SVG have the same ETag")
 	}
 	f.label.BrandName = "ANOTHER"
-	time.Sleep(tagTTL)
+	time.Sleep(knownTTL)
 	if changed := send(t, h, "GET", imagePath+".svg", "If-None-Match: "+tag); changed.StatusCode != http.StatusOK || changed.Header.Get("Etag") == tag {
 		t.Errorf("changed record: status = %d, ETag = %q; want 200 with a new ETag", changed.StatusCode, changed.Header.Get("Etag"))
 	}
 }
 
-// TestImageQueueFull covers a full read queue and a full drawing queue.
+// TestImageQueueFull covers a full read queue, a read rate that would exceed the deadline, and a
+// full drawing queue.
 func TestImageQueueFull(t *testing.T) {
+	slow := rate.NewLimiter(rate.Every(time.Hour), 1)
+	slow.Allow()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
 	full := workQueue{places: make(chan struct{}), slots: make(chan struct{})}
 	for name, a := range map[string]*api{
-		"reads":    {imageReads: full, imageReadLimit: rate.NewLimiter(rate.Inf, 1), drawings: newDrawingCache(1, 1, 0)},
-		"drawings": {imageReads: newWorkQueue(1, 1), imageReadLimit: rate.NewLimiter(rate.Inf, 1), drawings: &drawingCache{queue: full, pending: map[string]*pendingDrawing{}, kept: newByteCache(0)}},
+		"reads":    {imageReads: full, imageReadLimit: rate.NewLimiter(rate.Inf, 1), drawings: newImageCache(1, 1, 0)},
+		"rate":     {imageReads: newWorkQueue(1, 1), imageReadLimit: slow, drawings: newImageCache(1, 1, 0)},
+		"drawings": {imageReads: newWorkQueue(1, 1), imageReadLimit: rate.NewLimiter(rate.Inf, 1), drawings: &imageCache{queue: full, pending: map[string]*pendingImage{}, kept: newByteCache(0)}},
 	} {
 		a.svc, a.opts, a.imageQuery, a.buffers.New = newFake(), Options{}.withDefaults(), newDecoder[imageParams](), newBuffer
-		a.tags = newTagCache()
+		a.known = newKnownImages()
 		a.recorder = web.NewRecorder(slog.New(slog.DiscardHandler), nil, nil, a.routeLabel)
 		w := httptest.NewRecorder()
-		a.routes().ServeHTTP(w, httptest.NewRequest("GET", imagePath, nil))
+		a.routes().ServeHTTP(w, httptest.NewRequestWithContext(ctx, "GET", imagePath, nil))
 		if w.Code != http.StatusServiceUnavailable || w.Header().Get("Retry-After") == "" {
-			t.Errorf("full %s queue: response = %d %v, want 503 with Retry-After", name, w.Code, w.Header())
+			t.Errorf("%s: response = %d %v, want 503 with Retry-After", name, w.Code, w.Header())
 		}
 	}
 }
@@ -173,7 +184,7 @@ func TestImageCache(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake()
 		a := &api{
-			svc: f, opts: Options{}.withDefaults(), imageQuery: newDecoder[imageParams](), drawings: newDrawingCache(1, 1, drawingCacheBytes), tags: newTagCache(),
+			svc: f, opts: Options{}.withDefaults(), imageQuery: newDecoder[imageParams](), drawings: newImageCache(1, 1, drawingCacheBytes), known: newKnownImages(),
 			imageReads: newWorkQueue(1, 0), imageReadLimit: rate.NewLimiter(rate.Inf, 1),
 		}
 		a.buffers.New, a.recorder = newBuffer, web.NewRecorder(slog.New(slog.DiscardHandler), nil, nil, a.routeLabel)
@@ -208,7 +219,7 @@ func TestImageCache(t *testing.T) {
 			check(when, missing, 404, 0)
 			check(when, other, 503, 0)
 			check(when, imagePath+".png", 503, 0)
-			time.Sleep(tagTTL)
+			time.Sleep(knownTTL)
 		}
 		a.imageReads.leave()
 		check("read again", imagePath+".svg", 200, 1)

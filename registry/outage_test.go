@@ -27,6 +27,11 @@ func (silent) Cola(ctx context.Context, _ cola.TTBID) (cola.Cola, error) {
 	return cola.Cola{}, ctx.Err()
 }
 
+func (silent) ImageFile(ctx context.Context, _ string) (store.ImageFile, error) {
+	<-ctx.Done()
+	return store.ImageFile{}, ctx.Err()
+}
+
 // The store next to the ledger answers the ledger's requests for data shown to account holders.
 func (s silent) DailyUsage(ctx context.Context, id cola.AccountID, first, last cola.Date) ([]store.DayUsage, error) {
 	return s.Ledger.DailyUsage(ctx, id, first, last)
@@ -80,6 +85,11 @@ func TestUnresponsiveStore(t *testing.T) {
 		"an image": func(ctx context.Context, s *Service) error {
 			s.ready.Store(false) // otherwise the index would report that the label does not exist
 			_, _, err := s.DrawableImage(ctx, "11054001000049-0")
+			return err
+		},
+		"the file of an image": func(ctx context.Context, s *Service) error {
+			s.ready.Store(false)
+			_, err := s.ImageFile(ctx, "11054001000049-0")
 			return err
 		},
 	} {

@@ -43,6 +43,7 @@ type Store interface {
 	Resubmissions(ctx context.Context, id cola.TTBID) ([]cola.TTBID, error)
 	AllReferences(ctx context.Context) (store.ReferenceSets, error)
 	LastImports(ctx context.Context) ([]cola.LastImport, error)
+	ImageFile(ctx context.Context, id string) (store.ImageFile, error)
 	store.SavedSearches
 	RunsOf(
 		ctx context.Context, account cola.AccountID, uuid string, page store.Slice,
@@ -67,10 +68,11 @@ type Store interface {
 	Access
 }
 
-// Options configures a Service. Logger, Metrics, Events and Vault are optional.
+// Options configures a Service. Logger, Metrics, Events, Vault and Images are optional.
 type Options struct {
 	Vault     *vault.Vault // encrypts secrets of destinations; nil if destinations are neither created nor confirmed
 	Store     Store
+	Images    ImageStore // files of label images; nil if the process doesn't serve them
 	Index     *search.Index
 	Ledger    *quota.Ledger
 	PublicURL string     // scheme and host of the service, without a trailing slash
@@ -90,6 +92,7 @@ type Options struct {
 // index current.
 type Service struct {
 	store      Store
+	images     ImageStore
 	index      *search.Index
 	ledger     recordingLedger
 	refusals   *refusalRecorder
@@ -117,7 +120,7 @@ func New(o Options) *Service {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	s := &Service{
-		store: o.Store, index: o.Index, vault: o.Vault,
+		store: o.Store, images: o.Images, index: o.Index, vault: o.Vault,
 		publicURL: strings.TrimRight(o.PublicURL, "/"), now: o.Now, log: o.Logger,
 		sends: cola.DestinationRules{SendsMail: o.SendsMail, PrivateWebhooks: o.PrivateWebhooks},
 	}

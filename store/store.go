@@ -63,6 +63,8 @@ type Store interface {
 	Permittees
 	References
 	Imports
+	ImageFiles
+	Fetches
 	Changes
 	Accounts
 	Keys

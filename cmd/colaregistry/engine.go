@@ -29,7 +29,8 @@ type engineOptions struct {
 	sendsMail             bool // some process sends email
 	privateWebhooks       bool
 	events                *security.Events
-	vault                 *vault.Vault // nil if the process doesn't manage destinations
+	vault                 *vault.Vault        // nil if the process doesn't manage destinations
+	images                registry.ImageStore // nil if the process doesn't serve images
 }
 
 func newEngine(env *environment, st store.Store, o engineOptions) *engine {
@@ -40,7 +41,7 @@ func newEngine(env *environment, st store.Store, o engineOptions) *engine {
 	e.service = registry.New(registry.Options{
 		Store: st, Index: e.index, Ledger: e.ledger, PublicURL: o.publicURL,
 		Now: time.Now, Logger: env.log, Metrics: o.metrics,
-		SendsMail: o.sendsMail, PrivateWebhooks: o.privateWebhooks, Events: o.events, Vault: o.vault,
+		SendsMail: o.sendsMail, PrivateWebhooks: o.privateWebhooks, Events: o.events, Vault: o.vault, Images: o.images,
 	})
 	e.follower = registry.NewFollower(e.service, registry.FollowerOptions{
 		Snapshot: o.snapshot,

@@ -13,10 +13,12 @@ import (
 	"time"
 
 	"github.com/colaregistry/colaregistry/internal/connlimit"
+	"github.com/colaregistry/colaregistry/registry"
 )
 
 type serveCommand struct {
 	storeFlags
+	imageFlags
 	secretFlags
 	logFlags
 	oauthFlags
@@ -79,6 +81,11 @@ func (c *serveCommand) Run(env *environment) (err error) {
 	if err := os.MkdirAll(filepath.Dir(c.snapshot()), 0o700); err != nil { // may be missing with PostgreSQL
 		env.log.Warn("creating the directory for the index snapshot failed", "error", err)
 	}
+	files, closeImages, err := c.servedImages(env, processors)
+	if err != nil {
+		return err
+	}
+	defer closeImages()
 	warnPlainCookies(env.log, publicURL, listener.Addr())
 	private := isPrivate(env, listener.Addr())
 	account, err := c.firstStart(env, st, private)
@@ -92,7 +99,7 @@ func (c *serveCommand) Run(env *environment) (err error) {
 	if err != nil {
 		return err
 	}
-	s, err := newServer(c, env, deployment{st, v, publicURL, listener.Addr(), processors, admin})
+	s, err := newServer(c, env, deployment{st, files, v, publicURL, listener.Addr(), processors, admin})
 	if err != nil {
 		return err
 	}
@@ -101,6 +108,22 @@ func (c *serveCommand) Run(env *environment) (err error) {
 	limited := connlimit.New(listener, c.connections(env), admin.registerer())
 	limited.Attach(s.http)
 	return s.serve(env, limited)
+}
+
+// servedImages opens the store of image files. The default folder may be missing, because the data
+// directory may be read-only with PostgreSQL; then it returns nil.
+func (c *serveCommand) servedImages(
+	env *environment, processors int,
+) (files registry.ImageStore, closeFiles func() error, err error) {
+	st, err := c.openImages(env, c.storeFlags, max(1, processors-1))
+	switch {
+	case err == nil:
+		return st, st.Close, nil
+	case c.Images != "":
+		return nil, nil, err
+	}
+	env.log.Warn("opening the folder of label images failed; stored images are not served", "error", err)
+	return nil, func() error { return nil }, nil
 }
 
 // tune configures the runtime for a large index and short requests, unless the environment already
@@ -130,7 +153,7 @@ func (c *serveCommand) check() (publicURL string, err error) {
 	}
 	_, err = c.signInIssuers(c.Issuers)
 	_, unlinked := c.linkPolicies()
-	err = errors.Join(c.oauthFlags.check(), c.deliveryFlags.check(), c.networkFlags.check(), err, unlinked)
+	err = errors.Join(c.checkImages(), c.oauthFlags.check(), c.deliveryFlags.check(), c.networkFlags.check(), err, unlinked)
 	if err != nil {
 		return "", err
 	}

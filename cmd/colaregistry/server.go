@@ -22,6 +22,7 @@ import (
 	"github.com/colaregistry/colaregistry/internal/vault"
 	"github.com/colaregistry/colaregistry/internal/web"
 	"github.com/colaregistry/colaregistry/mcp"
+	"github.com/colaregistry/colaregistry/registry"
 	"github.com/colaregistry/colaregistry/store"
 	"github.com/colaregistry/colaregistry/store/lookup"
 )
@@ -43,6 +44,7 @@ type server struct {
 // deployment groups the dependencies and settings of a server.
 type deployment struct {
 	store      store.Store
+	images     registry.ImageStore // nil if its folder can't be opened
 	vault      *vault.Vault
 	publicURL  string
 	listening  net.Addr
@@ -79,7 +81,7 @@ func newServer(c *serveCommand, env *environment, d deployment) (*server, error)
 	s := &server{env: env, delay: c.DrainDelay, events: events, tokens: tokens}
 	s.engine = newEngine(env, d.store, engineOptions{
 		publicURL: d.publicURL, upgradeURL: upgradeURL, snapshot: c.snapshot(), metrics: metrics,
-		sendsMail: c.SMTP != "", privateWebhooks: c.WebhooksPrivate, events: events, vault: d.vault,
+		sendsMail: c.SMTP != "", privateWebhooks: c.WebhooksPrivate, events: events, vault: d.vault, images: d.images,
 	})
 	if c.Alerts == "on" {
 		if err := s.addAlerts(c, d.store, d.vault, d.publicURL, metrics); err != nil {

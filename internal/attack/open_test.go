@@ -23,7 +23,7 @@ type bound struct {
 
 var (
 	inMemory = bound{"answered from memory", 0}
-	drawn    = bound{"at most 200 label reads a second, none for unknown IDs or cached images; rendered by a bounded pool", 250}
+	drawn    = bound{"at most 200 reads of the database a second, none for unknown IDs or recently requested images; a bounded number of drawings, renderings, reads of files and large responses", 250}
 	sealed   = bound{"the attempt is stored only in an encrypted cookie; concurrent requests share one call to the issuer", 0}
 	redeemed = bound{"each sign-in is exchanged once; 10 failed exchanges for an address, then 10 a minute", 0}
 	looked   = bound{"unknown tokens are looked up in batches", 120}

@@ -69,10 +69,17 @@ func fillNonEmpty(t *testing.T, st store.Store, c *clock, another func() store.S
 	populate(t, st, c)
 	before := dump(t, st)
 	account, app, imported := another(), another(), another()
+	fetched, planned, queueing := another(), another(), another()
 	mustAccount(t, account, "a@example.com", cola.TierFree)
 	mustApp(t, app, "app")
 	mustDo(t, imported.RecordImport(t.Context(), newImport("colas", 1)))
-	for desc, to := range map[string]store.Store{"records": st, "an account": account, "an app": app, "an import": imported} {
+	mustSaveImageFile(t, fetched, newImageFile("1", 1))
+	mustPlan(t, planned, fetchDay, fetchDay, never)
+	mustQueue(t, queueing, queued(1, fetchDay))
+	for desc, to := range map[string]store.Store{
+		"records": st, "an account": account, "an app": app, "an import": imported,
+		"an image file": fetched, "a fetch window": planned, "a queued label": queueing,
+	} {
 		if err := to.Fill(t.Context(), store.Items(t.Context(), st)); !errors.Is(err, store.ErrExists) {
 			t.Errorf("Fill(store with %s) error = %v, want ErrExists", desc, err)
 		}
@@ -136,6 +143,8 @@ func populate(t *testing.T, st store.Store, c *clock) {
 	failed := newImport("colas", 2)
 	failed.Failed = true
 	mustDo(t, st.RecordImport(t.Context(), failed))
+	mustSaveImageFile(t, st, newImageFile("11054001000049-1", 1))
+	populateFetches(t, st)
 	populateDestinations(t, st, b.ID)
 	populateRuns(t, st)
 	populateAttempts(t, st, b.ID)
@@ -184,6 +193,7 @@ func checkCopy(t *testing.T, from, to store.Store, c *clock) {
 	checkCopiedDeliveries(t, from, to, must(t, other, err).ID)
 	checkCopiedRefusals(t, from, to, other.ID)
 	checkCopiedRuns(t, from, to)
+	checkCopiedFetches(t, from, to)
 	checkCopiedSuspensions(t, from, to)
 	settle(t, to, k.AccountID, charge(k.AccountID, 1, rest(k.ID, cola.MeterListRecords, 5)))
 	checkEqual(t, "list records used", 25, mustUsage(t, to, k.AccountID).Used.ListRecords)

@@ -1,0 +1,37 @@
+package main
+
+import (
+	"fmt"
+	"path/filepath"
+
+	"github.com/colaregistry/colaregistry/store/images"
+)
+
+// imageFlags name the store of image files.
+type imageFlags struct {
+	Images string `group:"Database flags:" name:"images" placeholder:"LOCATION" help:"Folder or s3://BUCKET URL of the label images that fetch stores (default: images next to the index snapshot). All processes must use the same."`
+}
+
+// checkImages validates the location without opening it.
+func (f imageFlags) checkImages() error {
+	if f.Images == "" {
+		return nil
+	}
+	if err := images.CheckLocation(f.Images); err != nil {
+		return fmt.Errorf("--images: %w", err)
+	}
+	return nil
+}
+
+// openImages opens the store of image files. It creates the folder if it doesn't exist.
+func (f imageFlags) openImages(env *environment, database storeFlags, renders int) (*images.Store, error) {
+	location := f.Images
+	if location == "" {
+		location = filepath.Join(filepath.Dir(database.snapshot()), "images")
+	}
+	st, err := images.Open(env, location, images.Options{Logger: env.log, MaxRenders: renders})
+	if err != nil {
+		return nil, fmt.Errorf("--images: %w", err)
+	}
+	return st, nil
+}

@@ -1,0 +1,140 @@
+package main
+
+import (
+	"bytes"
+	"image"
+	"image/color"
+	"image/png"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/johannesboyne/gofakes3"
+	"github.com/johannesboyne/gofakes3/backend/s3mem"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/collect"
+	"github.com/colaregistry/colaregistry/store/images"
+)
+
+// s3Images returns the URL of an empty bucket of an S3 server that runs until the test ends, and the
+// environment that programs need to use it.
+func s3Images(t *testing.T) string {
+	t.Helper()
+	backend := s3mem.New()
+	if err := backend.CreateBucket("labels"); err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewServer(gofakes3.New(backend).Server())
+	t.Cleanup(server.Close)
+	t.Setenv("AWS_ACCESS_KEY_ID", "key")
+	t.Setenv("AWS_SECRET_ACCESS_KEY", "secret")
+	return "s3://labels?" + url.Values{
+		"endpoint": {server.URL}, "region": {"us-east-1"}, "use_path_style": {"true"},
+	}.Encode()
+}
+
+// mustSaveImage stores an image as the first of a demo label, and returns the label's ID.
+func mustSaveImage(t *testing.T, h testRegistry, location string, content []byte) cola.TTBID {
+	t.Helper()
+	st := mustOpen(t, h)
+	files, err := images.Open(t.Context(), location, images.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer files.Close()
+	var id cola.TTBID
+	_, err = st.ColasSince(t.Context(), 0, func(r *cola.IndexRecord) error {
+		id = max(id, r.Summary.TTBID)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	label, err := st.Cola(t.Context(), id)
+	if err != nil || len(label.Images) == 0 {
+		t.Fatal(len(label.Images), err)
+	}
+	save := collect.LabelImages{Store: st, Files: files, Now: time.Now, Logger: slog.New(slog.DiscardHandler)}
+	contents := make([][]byte, len(label.Images))
+	contents[0] = content
+	if broken, err := save.Save(t.Context(), &label, contents); broken != 0 || err != nil {
+		t.Fatal(broken, err)
+	}
+	return id
+}
+
+// TestStoredImages serves a fetched image from a folder and from a bucket, and again from a copy of
+// the database.
+func TestStoredImages(t *testing.T) {
+	var content bytes.Buffer
+	if err := png.Encode(&content, image.NewPaletted(image.Rect(0, 0, 700, 400), color.Palette{color.White})); err != nil {
+		t.Fatal(err)
+	}
+	for where, location := range map[string]string{"folder": "", "bucket": s3Images(t)} {
+		t.Run(where, func(t *testing.T) {
+			h := seeded(t)
+			args := []string{"--images", location}
+			if location == "" {
+				location, args = filepath.Join(h.DataDir, "images"), nil // the default
+			}
+			id := mustSaveImage(t, h, location, content.Bytes())
+			s := startServer(t, h, args...)
+			checkStoredImage(t, s, id, content.Bytes())
+			s.stop(t)
+
+			copied := embedded(t)
+			copied.key = h.key
+			h.copyTo(t, copied)
+			again := startServer(t, copied, "--images", location, "--secret-key-file", filepath.Join(h.DataDir, "registry.key"))
+			checkStoredImage(t, again, id, content.Bytes())
+		})
+	}
+}
+
+// copyTo copies the database.
+func (h testRegistry) copyTo(t *testing.T, to testRegistry) {
+	t.Helper()
+	file := func(r testRegistry) string { return "sqlite:" + filepath.Join(r.DataDir, "registry.db") }
+	out, err := command("copy", "--from", file(h), "--to", file(to)).CombinedOutput()
+	if err != nil || !strings.Contains(string(out), "image files") {
+		t.Fatalf("copy: %v\n%s", err, out)
+	}
+}
+
+// checkStoredImage follows the address in a label to its image, and requests a smaller one.
+func checkStoredImage(t *testing.T, s *serverProcess, id cola.TTBID, content []byte) {
+	t.Helper()
+	label := s.get(t, "/colas/"+id.String(), s.key)
+	record := label.at("data", "images").([]any)[0].(map[string]any)
+	root := strings.TrimSuffix(s.base, "/api/v1")
+	address, _ := record["image_url"].(string)
+	if address != root+"/images/"+record["ttb_image_id"].(string) || record["width_pixels"] != 700.0 || record["extension_type"] != "png" {
+		t.Errorf("image = %v, want its address, size and type", record)
+	}
+	get := func(address string) answer {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return do(t, req)
+	}
+	whole := get(address)
+	if whole.StatusCode != http.StatusOK || !bytes.Equal(whole.body, content) || whole.Header.Get("Content-Type") != "image/png" {
+		t.Errorf("GET %s = %d %s, want the stored file", address, whole.StatusCode, whole.Header.Get("Content-Type"))
+	}
+	small := get(address + "?width=300")
+	config, format, err := image.DecodeConfig(bytes.NewReader(small.body))
+	if small.StatusCode != http.StatusOK || err != nil || format != "jpeg" || config.Width != 320 {
+		t.Errorf("GET with a width of 300 = %d, %s %+v, %v; want a JPEG of width 320", small.StatusCode, format, config, err)
+	}
+	permanent := get(root + small.Header.Get("Content-Location"))
+	if !bytes.Equal(permanent.body, small.body) || !strings.Contains(permanent.Header.Get("Cache-Control"), "immutable") {
+		t.Errorf("GET %s = %d %v, want the same image, for good", small.Header.Get("Content-Location"), permanent.StatusCode, permanent.Header)
+	}
+}

@@ -1,0 +1,2 @@
+// Package collect obtains labels from TTB's Public COLA Registry.
+package collect

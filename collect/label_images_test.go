@@ -1,0 +1,175 @@
+package collect
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"image"
+	"image/gif"
+	"image/png"
+	"log/slog"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/cola/vocabulary"
+	"github.com/colaregistry/colaregistry/store"
+	"github.com/colaregistry/colaregistry/store/images"
+	"github.com/colaregistry/colaregistry/store/sqlite"
+)
+
+var fetchedAt = time.Date(2026, time.November, 20, 12, 0, 0, 0, time.UTC)
+
+// newLabelImages returns LabelImages over an empty database and folder.
+func newLabelImages(t *testing.T) (*LabelImages, *sqlite.Store) {
+	t.Helper()
+	quiet := slog.New(slog.DiscardHandler)
+	st, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "registry.db"), sqlite.Options{Logger: quiet})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { st.Close() })
+	files, err := images.Open(t.Context(), t.TempDir(), images.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &LabelImages{Store: st, Files: files, Now: func() time.Time { return fetchedAt }, Logger: quiet}, st
+}
+
+// mustLabel stores a label with images as a form lists them, and returns it.
+func mustLabel(t *testing.T, st store.Store, fileNames ...cola.Text) cola.Cola {
+	t.Helper()
+	label := cola.Cola{ColaSummary: cola.ColaSummary{
+		TTBID: 11054001000049, BrandName: "B", ProductType: vocabulary.Wine, PermitNumber: "CA-W-1",
+	}}
+	for i, name := range fileNames {
+		label.Images = append(label.Images, cola.Image{
+			TTBImageID: label.TTBID.String() + "-" + string(rune('1'+i)), ImageIndex: i, ContainerPosition: "front",
+			FileName: name, ExtensionType: "jpg", WidthInches: cola.Some(3.5), HeightInches: cola.Some(4.5),
+		})
+	}
+	patch := cola.Patch[cola.Cola]{Record: label}
+	for i := range cola.FieldsOf[cola.Cola]() {
+		patch.Fields = patch.Fields.With(i)
+	}
+	if outcomes, err := st.UpsertColas(t.Context(), []cola.Patch[cola.Cola]{patch}, store.Commit); err != nil ||
+		outcomes[0] == store.Refused {
+		t.Fatal(outcomes, err)
+	}
+	return mustCola(t, st)
+}
+
+func mustCola(t *testing.T, st store.Store) cola.Cola {
+	t.Helper()
+	label, err := st.Cola(t.Context(), 11054001000049)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return label
+}
+
+func newPNG(t *testing.T, width, height int) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	if err := png.Encode(&b, image.NewGray(image.Rect(0, 0, width, height))); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+func newGIF(t *testing.T, width, height int) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	if err := gif.Encode(&b, image.NewGray(image.Rect(0, 0, width, height)), nil); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+// TestSaveImages saves a PNG that is named .jpg, a missing image, a broken one and a GIF.
+func TestSaveImages(t *testing.T) {
+	l, st := newLabelImages(t)
+	label := mustLabel(t, st, "front.jpg", "missing.jpg", "broken.jpg", "back.gif")
+	contents := [][]byte{newPNG(t, 30, 40), nil, []byte("<html>"), newGIF(t, 50, 60)}
+	want := label
+	want.Images = append([]cola.Image{}, label.Images...)
+	for i, file := range map[int]struct {
+		width, height int
+		extension     cola.Text
+	}{0: {30, 40, "png"}, 3: {50, 60, "gif"}} {
+		m := &want.Images[i]
+		m.WidthPixels, m.HeightPixels, m.ExtensionType = cola.Some(file.width), cola.Some(file.height), file.extension
+		m.FileSizeMB = cola.Some(float64(len(contents[i])) / 1e6)
+		m.ImageURL = cola.Text("/images/" + m.TTBImageID)
+	}
+	want.MainImageURL = "/images/11054001000049-1"
+
+	var revision cola.Revision
+	for _, when := range []string{"first", "second"} {
+		if broken, err := l.Save(t.Context(), &label, contents); broken != 1 || err != nil {
+			t.Errorf("%s Save = %d broken, %v; want 1", when, broken, err)
+		}
+		if diff := cmp.Diff(want, mustCola(t, st)); diff != "" {
+			t.Errorf("label after the %s Save (-want +got):\n%s", when, diff)
+		}
+		now, err := st.Revision(t.Context())
+		if err != nil || revision != 0 && now != revision {
+			t.Errorf("revision = %d, %v; want %d, since the images are the same", now, err, revision)
+		}
+		revision = now
+	}
+	for i, id := range []string{"11054001000049-1", "11054001000049-2", "11054001000049-3", "11054001000049-4"} {
+		file, err := st.ImageFile(t.Context(), id)
+		if i == 1 || i == 2 {
+			if !errors.Is(err, store.ErrNotFound) {
+				t.Errorf("ImageFile(%s) = %+v, %v; want ErrNotFound", id, file, err)
+			}
+			continue
+		}
+		if err != nil || !file.FetchedAt.Equal(fetchedAt) {
+			t.Errorf("ImageFile(%s) = %+v, %v; want one fetched at %v", id, file, err, fetchedAt)
+		}
+		got, err := l.Files.Read(t.Context(), file.ImageContent, images.VariantOf(file.ImageContent, 0))
+		if err != nil || !bytes.Equal(got, contents[i]) {
+			t.Errorf("content of %s = %d bytes, %v; want %d", id, len(got), err, len(contents[i]))
+		}
+	}
+}
+
+// TestSaveImagesOfChangedLabel has an import replace an image while the previous one is fetched.
+func TestSaveImagesOfChangedLabel(t *testing.T) {
+	l, st := newLabelImages(t)
+	fetched := mustLabel(t, st, "front.jpg", "back.jpg")
+	want := mustLabel(t, st, "front.jpg", "new.jpg")
+	if broken, err := l.Save(t.Context(), &fetched, [][]byte{nil, newPNG(t, 1, 1)}); broken != 0 || err != nil {
+		t.Errorf("Save = %d broken, %v", broken, err)
+	}
+	if diff := cmp.Diff(want, mustCola(t, st)); diff != "" {
+		t.Errorf("label (-want +got):\n%s", diff)
+	}
+	if broken, err := l.Save(t.Context(), &fetched, [][]byte{newPNG(t, 7, 7), newPNG(t, 1, 1)}); broken != 0 || err != nil {
+		t.Errorf("Save = %d broken, %v", broken, err)
+	}
+	if got := mustCola(t, st); got.Images[0].WidthPixels.V != 7 || got.Images[1].WidthPixels.OK || got.Images[1].FileName != "new.jpg" {
+		t.Errorf("images = %+v, want a size of the first only", got.Images)
+	}
+}
+
+func TestSaveImagesErrors(t *testing.T) {
+	l, st := newLabelImages(t)
+	label := mustLabel(t, st, "front.jpg")
+	if _, err := l.Save(t.Context(), &label, nil); err == nil {
+		t.Error("Save with too few contents succeeded, want an error")
+	}
+	canceled, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := l.Save(canceled, &label, [][]byte{newPNG(t, 1, 1)}); !errors.Is(err, context.Canceled) {
+		t.Errorf("canceled Save: error = %v, want context.Canceled", err)
+	}
+	if diff := cmp.Diff(label, mustCola(t, st)); diff != "" {
+		t.Errorf("label after failures (-want +got):\n%s", diff)
+	}
+}

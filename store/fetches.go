@@ -1,0 +1,136 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"github.com/colaregistry/colaregistry/cola"
+)
+
+// Fetches stores the work of collectors, which fetch labels from TTB's Public COLA Registry. It
+// consists of windows, whose exports list labels, and labels, whose pages have the detail.
+//
+// Collectors in any number of processes share the work and the rate limit. They claim one window or
+// label at a time. If a process stops, its claims expire and others take over. A claim is
+// identified by its hold number; methods that need a claim do not write and return ErrNotFound if
+// it has ended. Due times and claims are compared with the database's clock.
+type Fetches interface {
+	// PlanWindows adds a pending window for every day from first to last that has none. It makes
+	// these windows of the range pending again, without their parts: incomplete ones, and those
+	// completed before both their Settled time and the given time. It returns the number of pending
+	// windows in the range.
+	PlanWindows(ctx context.Context, first, last cola.Date, before time.Time) (pending int, err error)
+	// ClaimWindow claims a pending window of the days first to last: of those that are due, the one
+	// with the latest day, then in order of class. It fails with ErrNotFound if none is due.
+	ClaimWindow(ctx context.Context, first, last cola.Date, hold time.Duration) (FetchWindow, error)
+	// SplitWindow replaces a claimed window by parts. A window is complete when its parts are.
+	SplitWindow(ctx context.Context, w FetchWindow, total int, parts []ClassRange) error
+	// CompleteWindow records that all labels of a claimed window are stored. If that was the last
+	// part of a day that was split, it completes the day, or makes it incomplete if the totals of
+	// the parts don't add up to the day's.
+	CompleteWindow(ctx context.Context, w FetchWindow, total int) error
+	// FailWindow releases a claimed window after a failure. The window is due again after the given
+	// wait, or becomes incomplete if wait is negative.
+	FailWindow(ctx context.Context, w FetchWindow, failure string, wait time.Duration) error
+
+	// QueueLabels adds labels to the queue, and makes queued ones pending and due again. It ends
+	// their claims, so that a collector that read an older state doesn't remove them.
+	QueueLabels(ctx context.Context, labels []FetchLabel) error
+	// ClaimLabel claims a pending label that is due: the one with the latest completed date, then
+	// with the highest ID. It fails with ErrNotFound if none is due.
+	ClaimLabel(ctx context.Context, hold time.Duration) (FetchLabel, error)
+	// FinishLabel removes a claimed label from the queue.
+	FinishLabel(ctx context.Context, l FetchLabel) error
+	// FailLabel releases a claimed label after a failure. The label is due again after the given
+	// wait, or stays in the queue as failed if wait is negative.
+	FailLabel(ctx context.Context, l FetchLabel, failure string, wait time.Duration) error
+
+	// ReleaseWindow and ReleaseLabel release a claim without counting an attempt. They ignore
+	// claims that have ended.
+	ReleaseWindow(ctx context.Context, w FetchWindow) error
+	ReleaseLabel(ctx context.Context, l FetchLabel) error
+	// ExtendWindow and ExtendLabel make a claim end after the given time from now.
+	ExtendWindow(ctx context.Context, w FetchWindow, hold time.Duration) error
+	ExtendLabel(ctx context.Context, l FetchLabel, hold time.Duration) error
+
+	// ReserveRequest reserves the next time slot for a request to the site and returns how long to
+	// wait for it. Slots of all processes are at least interval apart. It counts the request. It
+	// fails with a SiteBlockedError if the site is blocked.
+	ReserveRequest(ctx context.Context, interval time.Duration) (wait time.Duration, err error)
+	// PauseRequests delays the next slot until at least wait from now.
+	PauseRequests(ctx context.Context, wait time.Duration) error
+	// BlockSite stops requests of all processes, with the reason. UnblockSite permits them again.
+	BlockSite(ctx context.Context, reason string) error
+	UnblockSite(ctx context.Context) error
+
+	// FetchStatus returns a consistent snapshot of the work.
+	FetchStatus(ctx context.Context) (FetchStatus, error)
+}
+
+// FetchWindow is a window of labels: those completed on one day, or a part of them by class.
+type FetchWindow struct {
+	Day      cola.Date
+	Class    ClassRange // the zero value for all classes
+	Attempts int        // failed ones since it became pending
+	Hold     int64      // identifies the claim
+}
+
+// ClassRange is a range of TTB's class/type codes, both ends included.
+type ClassRange struct{ From, To string }
+
+// Settled returns the time after which a day's labels no longer change: SettleDays after its end.
+func (w FetchWindow) Settled() time.Time {
+	return w.Day.AddDays(SettleDays + 1).Time()
+}
+
+// SettleDays is how many days after a day TTB still adds labels completed on it.
+const SettleDays = 7
+
+// FetchLabel is a label whose pages are to be fetched.
+type FetchLabel struct {
+	TTBID     cola.TTBID
+	Completed cola.Date // zero if unknown
+	Images    bool      // whether to fetch its images, too
+	Attempts  int       // failed ones since it was queued
+	Hold      int64     // identifies the claim
+}
+
+// FetchStatus is the state of the work.
+type FetchStatus struct {
+	Windows map[string]int // days by state
+	Labels  map[string]int // labels in the queue by state
+	// FirstDay and LastDay are the range of complete days; zero if there are none.
+	FirstDay, LastDay cola.Date
+	Requests          int64         // since the first, failed ones included
+	FirstRequest      time.Time     // zero if there are none
+	LastRequest       time.Time     // the latest reserved slot
+	Interval          time.Duration // of the latest reservation
+	Blocked           string        // the reason, or empty
+	BlockedAt         time.Time
+	LastFailure       string // of a window or label, or empty
+	LastFailureAt     time.Time
+	// Incomplete lists the latest incomplete days, at most 20.
+	Incomplete []IncompleteWindow
+}
+
+// IncompleteWindow is a window that could not be completed.
+type IncompleteWindow struct {
+	Day     cola.Date
+	Class   ClassRange
+	Failure string
+}
+
+// The states of windows and queued labels.
+const (
+	FetchPending    = "pending"
+	FetchSplit      = "split"      // of a window: replaced by parts
+	FetchComplete   = "complete"   // of a window
+	FetchIncomplete = "incomplete" // of a window: given up until planned again
+	FetchFailed     = "failed"     // of a label: given up until queued again
+)
+
+// SiteBlockedError is the error of a request while the site is blocked.
+type SiteBlockedError struct{ Reason string }
+
+// Error returns the reason.
+func (e SiteBlockedError) Error() string { return e.Reason }

@@ -1,0 +1,31 @@
+package store
+
+import (
+	"context"
+	"time"
+)
+
+// ImageFiles records which file is the image of a label. Package store/images stores the files.
+type ImageFiles interface {
+	// SaveImageFile records the file of an image. It replaces the previous file of that image.
+	SaveImageFile(ctx context.Context, f ImageFile) error
+	// ImageFile returns the file of the image with a ttb_image_id, or ErrNotFound.
+	ImageFile(ctx context.Context, id string) (ImageFile, error)
+}
+
+// ImageFile is the file of a label image.
+type ImageFile struct {
+	TTBImageID string
+	ImageContent
+	FetchedAt time.Time
+}
+
+// ImageContent identifies and describes the content of an image file. Images with the same content
+// share a file.
+type ImageContent struct {
+	Hash        [32]byte // SHA-256
+	ContentType string   // such as image/jpeg
+	Width       int      // pixels
+	Height      int
+	Bytes       int
+}

@@ -1,0 +1,220 @@
+// Package images stores the files of label images in a folder or an S3 bucket.
+//
+// A file is named by the SHA-256 of its content, so it never changes, and images with the same
+// content share it. It is written atomically, and checked whenever it is read. Next to it are its
+// renditions: smaller copies, and copies of formats that browsers don't show. They are made on
+// first use and can be deleted at any time.
+//
+//	ab/cd/abcd…ef         the file as fetched
+//	ab/cd/abcd…ef-1-320   its rendition with a width of 320 pixels, by version 1 of this code
+//	ab/cd/abcd…ef-1-full  its rendition in its own size
+//
+// Which file belongs to an image is in the database (see store.ImageFiles).
+package images
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"gocloud.dev/blob"
+	"gocloud.dev/blob/fileblob"
+	_ "gocloud.dev/blob/s3blob" // opens s3:// URLs
+	"gocloud.dev/gcerrors"
+	"golang.org/x/sync/semaphore"
+
+	"github.com/colaregistry/colaregistry/store"
+)
+
+// Options configures a Store. All fields are optional.
+type Options struct {
+	Logger     *slog.Logger
+	MaxRenders int // concurrent renderings; default: one less than the number of processors, at least one
+}
+
+// Store is an open folder or bucket. It is safe for concurrent use, also by several processes.
+type Store struct {
+	bucket  *blob.Bucket
+	log     *slog.Logger
+	renders *semaphore.Weighted // a unit per running rendering
+	memory  *semaphore.Weighted // bytes of memory of running renderings
+}
+
+// Open opens a folder, which it creates if it doesn't exist, or an s3://BUCKET URL. The URL's
+// parameters are those of gocloud.dev/blob/s3blob, such as region and endpoint, and prefix.
+// Credentials come from the environment, as in other programs that use S3.
+func Open(ctx context.Context, location string, o Options) (*Store, error) {
+	bucket, err := openBucket(ctx, location)
+	if err != nil {
+		return nil, fmt.Errorf("open image store: %w", err)
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.MaxRenders <= 0 {
+		o.MaxRenders = max(1, runtime.NumCPU()-1)
+	}
+	return &Store{
+		bucket: bucket, log: o.Logger,
+		renders: semaphore.NewWeighted(int64(o.MaxRenders)), memory: semaphore.NewWeighted(maxMemory),
+	}, nil
+}
+
+// CheckLocation returns an error if Open can't open a location, without opening it.
+func CheckLocation(location string) error {
+	scheme, rest, isURL := strings.Cut(location, "://")
+	switch {
+	case location == "":
+		return errors.New("the location of label images is empty")
+	case !isURL:
+		return nil
+	case scheme != "s3":
+		return fmt.Errorf("%q is neither a folder nor an s3:// URL", location)
+	case rest == "" || strings.ContainsAny(rest[:1], "/?"):
+		return fmt.Errorf("%q names no bucket", location)
+	}
+	return nil
+}
+
+func openBucket(ctx context.Context, location string) (*blob.Bucket, error) {
+	if err := CheckLocation(location); err != nil {
+		return nil, err
+	}
+	if strings.Contains(location, "://") {
+		return blob.OpenBucket(ctx, location)
+	}
+	// Temporary files are next to the final ones, because a rename is atomic only within a file
+	// system.
+	return fileblob.OpenBucket(location, &fileblob.Options{
+		CreateDir: true, DirFileMode: 0o700, NoTempDir: true, Metadata: fileblob.MetadataDontWrite,
+	})
+}
+
+// Close closes the store.
+func (s *Store) Close() error { return s.bucket.Close() }
+
+// Put stores an image file, unless it is stored already, and describes it. It replaces a damaged
+// file. It fails with a FormatError if the content is not an image within the limits.
+func (s *Store) Put(ctx context.Context, content []byte) (store.ImageContent, error) {
+	c, err := describe(content)
+	if err != nil {
+		return store.ImageContent{}, err
+	}
+	switch _, err := s.original(ctx, c); {
+	case err == nil:
+		return c, nil
+	case !errors.As(err, new(*DamagedError)):
+		return store.ImageContent{}, err
+	}
+	return c, s.write(ctx, key(c), content, durable)
+}
+
+// DamagedError means that a file is missing, or that its content isn't the one that was stored.
+// Fetching the image again repairs it.
+type DamagedError struct {
+	Key    string
+	Reason string
+}
+
+// Error returns the file and the reason.
+func (e *DamagedError) Error() string { return "image file " + e.Key + " is " + e.Reason }
+
+// original returns the file as fetched. It fails with a DamagedError unless the file is complete.
+func (s *Store) original(ctx context.Context, c store.ImageContent) ([]byte, error) {
+	name := key(c)
+	content, err := s.read(ctx, name, c.Bytes)
+	switch {
+	case gcerrors.Code(err) == gcerrors.NotFound:
+		return nil, &DamagedError{name, "missing"}
+	case err != nil:
+		return nil, err
+	case sha256.Sum256(content) != c.Hash:
+		return nil, &DamagedError{name, "damaged"}
+	}
+	return content, nil
+}
+
+// key returns the name of the file as fetched.
+func key(c store.ImageContent) string {
+	name := hex.EncodeToString(c.Hash[:])
+	return name[:2] + "/" + name[2:4] + "/" + name
+}
+
+// read returns the content of a file. Beyond the expected size, it returns one byte more, so that
+// it doesn't load a huge file in place of an image.
+func (s *Store) read(ctx context.Context, name string, size int) (content []byte, err error) {
+	r, err := s.bucket.NewReader(ctx, name, nil)
+	if err != nil {
+		return nil, fmt.Errorf("read image file: %w", err)
+	}
+	defer func() { err = errors.Join(err, r.Close()) }()
+	var b bytes.Buffer
+	b.Grow(min(int(r.Size()), size) + bytes.MinRead)
+	if _, err := b.ReadFrom(io.LimitReader(r, int64(size)+1)); err != nil {
+		return nil, fmt.Errorf("read image file %s: %w", name, err)
+	}
+	return b.Bytes(), nil
+}
+
+// durability says whether a file must survive a crash of the machine.
+type durability bool
+
+const (
+	durable   durability = true
+	recreated durability = false // it can be made again
+)
+
+// write writes a file atomically.
+func (s *Store) write(ctx context.Context, name string, content []byte, d durability) (err error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var file *os.File // the temporary file in a folder; nil in a bucket
+	w, err := s.bucket.NewWriter(ctx, name, &blob.WriterOptions{
+		ContentType: "application/octet-stream", // or else the driver reads it from the content
+		BeforeWrite: func(as func(any) bool) error { as(&file); return nil },
+	})
+	if err != nil {
+		return fmt.Errorf("write image file: %w", err)
+	}
+	_, err = w.Write(content)
+	if err == nil && file != nil && d == durable {
+		err = file.Sync()
+	}
+	if err != nil {
+		cancel() // or else Close completes the file
+		w.Close()
+		return fmt.Errorf("write image file %s: %w", name, err)
+	}
+	if err := w.Close(); err != nil {
+		return fmt.Errorf("write image file %s: %w", name, err)
+	}
+	if file == nil || d == recreated {
+		return nil
+	}
+	return syncFolders(filepath.Dir(file.Name()))
+}
+
+// syncFolders makes a new name in a folder durable, and the folder's own and its parent's, which may
+// be new, too.
+func syncFolders(dir string) error {
+	for range 3 {
+		f, err := os.Open(dir)
+		if err != nil {
+			return err
+		}
+		if err := errors.Join(f.Sync(), f.Close()); err != nil {
+			return fmt.Errorf("write image file: sync %s: %w", dir, err)
+		}
+		dir = filepath.Dir(dir)
+	}
+	return nil
+}

@@ -1,0 +1,255 @@
+package images
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"image"
+	"image/draw"
+	"image/jpeg"
+	"image/png"
+	"strconv"
+
+	"gocloud.dev/gcerrors"
+
+	"github.com/colaregistry/colaregistry/store"
+)
+
+// Variant is a form in which a file is served: as fetched, or as a rendition.
+type Variant struct{ name string }
+
+// Variants other than those with a width.
+var (
+	asFetched = Variant{}
+	fullSize  = Variant{"full"}
+)
+
+// Widths returns the widths of renditions, ascending.
+func Widths() []int { return []int{160, 320, 640, 1280} }
+
+const (
+	// version is part of the names of renditions. Increase it when their content changes.
+	version = "1"
+	quality = 85 // of JPEG renditions
+	// maxFullSide is the longer side of a rendition without a width. It is only for formats that
+	// browsers don't show.
+	maxFullSide = 4096
+	// maxRendition is the number of pixels of the largest rendition.
+	maxRendition = 1280 * MaxSide
+)
+
+// VariantOf returns the variant for a display width: the narrowest rendition that is at least as
+// wide, unless the image is no wider. Zero means the width of the image.
+func VariantOf(c store.ImageContent, width int) Variant {
+	if width > 0 {
+		for _, w := range Widths() {
+			if w >= width && w < c.Width {
+				return Variant{strconv.Itoa(w)}
+			}
+		}
+	}
+	if shownByBrowsers(c.ContentType) {
+		return asFetched
+	}
+	return fullSize
+}
+
+// Tag identifies the bytes that Read returns for a variant.
+func Tag(c store.ImageContent, v Variant) string {
+	tag := hex.EncodeToString(c.Hash[:16])
+	if v != asFetched {
+		tag += "-" + version + "-" + v.name
+	}
+	return tag
+}
+
+// size returns the size of a rendition.
+func (v Variant) size(c store.ImageContent) image.Point {
+	w, err := strconv.Atoi(v.name)
+	if err != nil { // full size
+		w = c.Width
+		if longer := max(c.Width, c.Height); longer > maxFullSide {
+			w = max(1, c.Width*maxFullSide/longer)
+		}
+	}
+	return image.Pt(w, max(1, (c.Height*w+c.Width/2)/c.Width))
+}
+
+// Read returns a variant of a stored file. A file that can't be decoded is returned as fetched if
+// browsers may show a part of it, and is a FormatError otherwise. A missing or damaged file is a
+// DamagedError.
+func (s *Store) Read(ctx context.Context, c store.ImageContent, v Variant) ([]byte, error) {
+	if v == asFetched {
+		return s.original(ctx, c)
+	}
+	name := key(c) + "-" + version + "-" + v.name
+	if content, err := s.rendition(ctx, name); content != nil || err != nil {
+		return content, err
+	}
+	original, err := s.original(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	content, err := s.render(ctx, c, original, v.size(c))
+	if err != nil && ctx.Err() == nil && shownByBrowsers(c.ContentType) {
+		s.log.Warn("an image can't be decoded; it is served as fetched", "file", key(c), "error", err)
+		return original, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	sum := sha256.Sum256(content)
+	if err := s.write(ctx, name, append(sum[:], content...), recreated); err != nil {
+		s.log.Warn("storing a rendition failed; the next request makes it again", "error", err)
+	}
+	return content, nil
+}
+
+// rendition returns a stored rendition, or nil if it is missing or damaged. A rendition is stored
+// with the SHA-256 of its content in front.
+func (s *Store) rendition(ctx context.Context, name string) ([]byte, error) {
+	stored, err := s.read(ctx, name, MaxBytes)
+	if gcerrors.Code(err) == gcerrors.NotFound {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if len(stored) > sha256.Size && sha256.Sum256(stored[sha256.Size:]) == [sha256.Size]byte(stored) {
+		return stored[sha256.Size:], nil
+	}
+	s.log.Warn("a stored rendition is damaged; it is made again", "file", name)
+	return nil, nil
+}
+
+// render scales an image: to JPEG, or to PNG if it has transparent pixels.
+func (s *Store) render(
+	ctx context.Context, c store.ImageContent, content []byte, size image.Point,
+) (_ []byte, err error) {
+	config, format, err := decodeConfig(content)
+	if err != nil {
+		return nil, formatError("%v", err)
+	}
+	memory := int64(min(maxMemory, memoryNeeded(content, format, config)))
+	if err := s.renders.Acquire(ctx, 1); err != nil {
+		return nil, err
+	}
+	defer s.renders.Release(1)
+	if err := s.memory.Acquire(ctx, memory); err != nil {
+		return nil, err
+	}
+	defer s.memory.Release(memory)
+	defer func() {
+		if p := recover(); p != nil { // a decoder's bug
+			err = formatError("panic: %v", p)
+		}
+	}()
+	decoded, _, err := image.Decode(bytes.NewReader(content))
+	if err != nil {
+		return nil, formatError("%v", err)
+	}
+	if frame := image.Rect(0, 0, c.Width, c.Height); decoded.Bounds().Size() != frame.Size() {
+		decoded = onBackground(decoded, frame)
+	}
+	return encode(shrink(decoded, size))
+}
+
+// onBackground returns the first frame of a GIF, which may be smaller than the image, on a
+// transparent background.
+func onBackground(m image.Image, frame image.Rectangle) image.Image {
+	if !m.Bounds().In(frame) {
+		return m // in another format, whose header the decoder reads differently
+	}
+	whole := image.NewRGBA(frame)
+	draw.Draw(whole, m.Bounds(), m, m.Bounds().Min, draw.Src)
+	return whole
+}
+
+func encode(m *image.RGBA) ([]byte, error) {
+	var b bytes.Buffer
+	var err error
+	if m.Opaque() {
+		err = jpeg.Encode(&b, m, &jpeg.Options{Quality: quality})
+	} else {
+		err = png.Encode(&b, m)
+	}
+	if err == nil && b.Len() > MaxBytes-sha256.Size {
+		err = errors.New("the rendition is too large")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("encode rendition: %w", err)
+	}
+	return b.Bytes(), nil
+}
+
+// shrink scales an image to a size that is not larger. Each new pixel is the average of the area
+// that it covers. The image is converted to sRGB a row at a time, so little memory is needed beside
+// the result; CMYK is converted without a color profile.
+func shrink(m image.Image, size image.Point) *image.RGBA {
+	bounds := m.Bounds()
+	result := image.NewRGBA(image.Rectangle{Max: size})
+	row := image.NewRGBA(image.Rect(0, 0, bounds.Dx(), 1))
+	columns := newSpans(bounds.Dx(), size.X)
+	narrow := make([]float32, size.X*4) // the current row in the new width
+	sum := make([]float32, size.X*4)    // of the rows of the new pixel, weighted
+	for y, lines := range newSpans(bounds.Dy(), size.Y) {
+		clear(sum)
+		for i := range lines.weights {
+			line := lines.first + i
+			// A row on the edge of two new pixels is converted for each.
+			draw.Draw(row, row.Rect, m, image.Pt(bounds.Min.X, bounds.Min.Y+line), draw.Src)
+			average(narrow, row.Pix, columns)
+			for j, v := range narrow {
+				sum[j] += v * lines.weights[i]
+			}
+		}
+		to := result.Pix[y*result.Stride:][:len(sum)]
+		for j, v := range sum {
+			to[j] = uint8(v + 0.5)
+		}
+	}
+	return result
+}
+
+// span lists the old pixels that a new pixel covers, with the share of each.
+type span struct {
+	first   int
+	weights []float32
+}
+
+// newSpans divides a number of old pixels into new ones.
+func newSpans(old, new int) []span {
+	spans := make([]span, new)
+	for i := range spans {
+		// In units of 1/new of an old pixel, the new pixel covers [from, to).
+		from, to := i*old, (i+1)*old
+		one := span{first: from / new}
+		for at := one.first; at*new < to; at++ {
+			covered := min(to, (at+1)*new) - max(from, at*new)
+			one.weights = append(one.weights, float32(covered)/float32(old))
+		}
+		spans[i] = one
+	}
+	return spans
+}
+
+// average averages the pixels of a row.
+func average(narrow []float32, row []uint8, columns []span) {
+	for x, column := range columns {
+		var r, g, b, a float32
+		at := column.first * 4
+		for _, weight := range column.weights {
+			p := row[at : at+4 : at+4]
+			r += float32(p[0]) * weight
+			g += float32(p[1]) * weight
+			b += float32(p[2]) * weight
+			a += float32(p[3]) * weight
+			at += 4
+		}
+		to := narrow[x*4 : x*4+4 : x*4+4]
+		to[0], to[1], to[2], to[3] = r, g, b, a
+	}
+}
