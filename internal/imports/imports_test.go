@@ -41,8 +41,9 @@ var table = map[string][]string{
 		"cola", "store", "internal/keyring",
 		"internal/ratelimit", "internal/security", "internal/strictjson",
 	},
-	"ingest":         {"cola", "store", "ingest/ttbpage"},
-	"ingest/ttbpage": {},
+	"ingest":          {"cola", "store", "ingest/ttbpage"},
+	"ingest/ttbpage":  {},
+	"collect/barcode": {"cola"},
 	"registry": {
 		"cola", "store", "search", "quota", "auth",
 		"internal/ratelimit", "internal/security", "internal/vault",
