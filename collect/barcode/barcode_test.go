@@ -8,7 +8,9 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/colaregistry/colaregistry/cola/vocabulary"
 	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
 )
 
 // summary is what most tests compare of a code.
@@ -84,7 +86,9 @@ func TestReadDamaged(t *testing.T) {
 			return changed(m, func(x, y int) float64 { return 120 + float64(m.GrayAt(x, y).Y)/4 })
 		},
 		"uneven light": func(m *image.Gray) *image.Gray {
-			return changed(m, func(x, y int) float64 { return float64(m.GrayAt(x, y).Y) * (0.4 + 0.6*float64(x)/float64(m.Rect.Dx())) })
+			return changed(m, func(x, y int) float64 {
+				return float64(m.GrayAt(x, y).Y) * (0.4 + 0.6*float64(x)/float64(m.Rect.Dx()))
+			})
 		},
 		"covered in the middle": func(m *image.Gray) *image.Gray { return covered(m, 0.45, 0.45, 0.55, 0.55) },
 	}
@@ -144,21 +148,20 @@ func TestReadUnreadable(t *testing.T) {
 	}
 }
 
-// TestReadDisagreeing draws two barcodes whose halves share a place, so that neither can be trusted.
+// TestReadDisagreeing mixes two barcodes at one place, so that neither can be trusted.
 func TestReadDisagreeing(t *testing.T) {
 	a, b := samples[0], samples[0]
 	b.value = "4006381333948"
-	upper, lower := a.draw(t, 3), b.draw(t, 3)
-	half := upper.Rect.Dy() / 2
-	mixed := changed(upper, func(x, y int) float64 {
-		if y < half {
-			return float64(upper.GrayAt(x, y).Y)
-		}
-		return float64(lower.GrayAt(x, y).Y)
-	})
-	for _, c := range Read(mixed) {
-		if c.Bounds.Min.Y < half-10 && c.Bounds.Max.Y > half+10 {
-			t.Errorf("Read = %v across both codes", c)
+	first, second := a.draw(t, 3), b.draw(t, 3)
+	for _, share := range []int{2, 3} {
+		mixed := changed(first, func(x, y int) float64 {
+			if y/6%share == 0 {
+				return float64(second.GrayAt(x, y).Y)
+			}
+			return float64(first.GrayAt(x, y).Y)
+		})
+		if got := Read(mixed); got != nil {
+			t.Errorf("one of %d lines differs: Read = %v, want none", share, got)
 		}
 	}
 }
@@ -201,6 +204,22 @@ func TestReadSeveral(t *testing.T) {
 	box := codes[0].Bounds
 	if !box.In(bars.Inset(-6)) || !bars.Inset(6).In(box) {
 		t.Errorf("Bounds = %v, want about %v", box, bars)
+	}
+}
+
+// TestReadInTexture reads codes below a texture that is full of edges.
+func TestReadInTexture(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 4))
+	page := changed(blank(2400, 1500), func(x, y int) float64 { return 120 * rng.Float64() })
+	for i, d := range []drawn{samples[1], samples[6]} {
+		m := d.draw(t, 3)
+		for y := range m.Rect.Dy() {
+			copy(page.Pix[page.PixOffset(100+800*i, 1200+y):], m.Pix[y*m.Stride:(y+1)*m.Stride])
+		}
+	}
+	want := []summary{{UPCA, samples[1].value, "horizontal"}, {QR, samples[6].value, "horizontal"}}
+	if diff := cmp.Diff(want, summaries(Read(page))); diff != "" {
+		t.Error(diff)
 	}
 }
 
@@ -277,6 +296,63 @@ func FuzzRead(f *testing.F) {
 			}
 		}
 	})
+}
+
+// FuzzSymbols decodes arbitrary runs.
+func FuzzSymbols(f *testing.F) {
+	for _, d := range samples[:6] {
+		var widths []byte
+		for _, w := range runsOf(f, d) {
+			widths = append(widths, byte(8*w))
+		}
+		f.Add(widths)
+	}
+	f.Fuzz(func(t *testing.T, widths []byte) {
+		runs := make([]float64, len(widths))
+		for i, w := range widths {
+			runs[i] = float64(w) / 8
+		}
+		symbols(runs, func(i int, s symbol) {
+			if i < 1 || i+s.length >= len(runs) || s.module <= 0 || s.value == "" {
+				t.Fatalf("invalid symbol %+v at run %d of %d", s, i, len(runs))
+			}
+			if s.typ != Code128 && !vocabulary.ValidGTIN(s.value) {
+				t.Errorf("%s %s has a wrong check digit", s.typ, s.value)
+			}
+		})
+	})
+}
+
+// TestAnyValue reads arbitrary values as another library writes them, and nothing else.
+func TestAnyValue(t *testing.T) {
+	for _, d := range samples[:6] {
+		rapid.Check(t, func(t *rapid.T) {
+			digits := rapid.StringMatching(`[0-9]{13}`).Draw(t, "digits")
+			checked := func(body string) string { return body + string(vocabulary.CheckDigit(body)) }
+			switch d.typ {
+			case EAN13:
+				d.value = checked(rapid.StringMatching(`[1-9]`).Draw(t, "first") + digits[:11])
+			case UPCA:
+				d.value = checked(digits[:11])
+			case EAN8:
+				d.value = checked(digits[:7])
+			case ITF14:
+				d.value = checked(digits)
+			case UPCE:
+				body := rapid.SampledFrom([]string{"0", "1"}).Draw(t, "system") + digits[:6]
+				for check := '0'; check <= '9'; check++ {
+					if len(vocabulary.GTINs(body+string(check))) == 2 {
+						d.value = body + string(check)
+					}
+				}
+			case Code128:
+				d.value = rapid.StringMatching(`[ -~]{6,30}`).Draw(t, "text")
+			}
+			if got := decodeAll(runsOf(t, d)); !slices.Equal(got, []string{d.value}) {
+				t.Fatalf("%s %q: read %q", d.typ, d.value, got)
+			}
+		})
+	}
 }
 
 func BenchmarkRead(b *testing.B) {

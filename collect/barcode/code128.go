@@ -36,8 +36,9 @@ const (
 	code128MaxValues = 60
 )
 
-// decodeCode128 reads a Code 128 or GS1-128 of printable characters. It ignores function 1, the only
-// function that labels use.
+// decodeCode128 reads a Code 128 or GS1-128 of printable characters. It ignores function 1, the
+// only function that labels use. Very short symbols are not read: with few values, a chance reading
+// passes the check too often. The number of values is bounded, because damage could hide the stop.
 func decodeCode128(runs []float64, i int) (symbol, bool) {
 	if i+6*code128MinValues+7 >= len(runs) {
 		return symbol{}, false

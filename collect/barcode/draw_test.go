@@ -5,7 +5,6 @@ import (
 	"image/color"
 	"math"
 	"math/rand/v2"
-	"testing"
 
 	"github.com/makiuchi-d/gozxing"
 	"github.com/makiuchi-d/gozxing/oned"
@@ -30,8 +29,14 @@ var samples = []drawn{
 	{QR, "https://example.com/wine?y=2024", gozxing.BarcodeFormat_QR_CODE, qrcode.NewQRCodeWriter()},
 }
 
+// fatal is what drawing needs of a test.
+type fatal interface {
+	Helper()
+	Fatal(args ...any)
+}
+
 // draw draws a code on light ground with a wide margin.
-func (d drawn) draw(t testing.TB, module int) *image.Gray {
+func (d drawn) draw(t fatal, module int) *image.Gray {
 	t.Helper()
 	hints := map[gozxing.EncodeHintType]any{gozxing.EncodeHintType_MARGIN: 0}
 	bits, err := d.writer.Encode(d.value, d.format, 0, 0, hints)

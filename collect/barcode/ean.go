@@ -19,8 +19,8 @@ var firstDigits = map[int]byte{
 	0b011001: '5', 0b011100: '6', 0b010101: '7', 0b010110: '8', 0b011010: '9',
 }
 
-// upceChecks maps the sets of the six digits, B as 1, to the check digit of a UPC-E of number system
-// 0. Number system 1 swaps the sets.
+// upceChecks maps the sets of the six digits, B as 1, to the check digit of a UPC-E of number
+// system 0. Number system 1 swaps the sets.
 var upceChecks = map[int]byte{
 	0b111000: '0', 0b110100: '1', 0b110010: '2', 0b110001: '3', 0b101100: '4',
 	0b100110: '5', 0b100011: '6', 0b101010: '7', 0b101001: '8', 0b100101: '9',
@@ -66,6 +66,8 @@ func newLayout(left int, middle []int, right int, end []int, misfit, quiet float
 	return l
 }
 
+// decodeEAN13 reads an EAN-13 or a UPC-A. The sets of the left digits encode the first digit. They
+// also exclude most chance readings, together with the check digit.
 func decodeEAN13(runs []float64, i int) (symbol, bool) {
 	digits, sets, s, ok := ean13Layout.decode(runs, i)
 	if !ok || sets&0b111111 != 0 {
@@ -91,6 +93,7 @@ func decodeEAN8(runs []float64, i int) (symbol, bool) {
 	return s, ok && sets == 0 && vocabulary.CheckDigit(digits[:7]) == digits[7]
 }
 
+// decodeUPCE reads a UPC-E. The sets of its digits encode the check digit and the number system.
 func decodeUPCE(runs []float64, i int) (symbol, bool) {
 	digits, sets, s, ok := upceLayout.decode(runs, i)
 	if !ok {
@@ -107,8 +110,9 @@ func decodeUPCE(runs []float64, i int) (symbol, bool) {
 	return s, ok && len(vocabulary.GTINs(s.value)) == 2
 }
 
-// decode returns the digits of a symbol whose first bar is run i, and the sets of the digits as bits:
-// 1 for B, 0 for A on the left and C on the right.
+// decode returns the digits of a symbol whose first bar is run i, and the sets of the digits as
+// bits: 1 for B, 0 for A on the left and C on the right. The cheap checks come first, because
+// nearly all runs of an image are not a symbol.
 func (l *layout) decode(runs []float64, i int) (digits string, sets int, s symbol, ok bool) {
 	if i+l.runs >= len(runs) {
 		return "", 0, s, false
@@ -142,15 +146,18 @@ func (l *layout) decode(runs []float64, i int) (digits string, sets int, s symbo
 	return string(read), sets, s, s.misfit <= l.misfit
 }
 
-// maxDistortion is how much wider or narrower than the average a digit may be, and maxChange how much
-// than the digit before it. Curved surfaces and perspective distort a symbol, but gradually. If the
-// edge between two digits is a module off, one is 8 modules wide and the other 6.
+// maxDistortion is how much wider or narrower than the average a digit may be, and maxChange how
+// much than the digit before it. Curved surfaces and perspective distort a symbol, but gradually.
+// If the edge between two digits is a module off, one is 8 modules wide and the other 6.
 const (
 	maxDistortion = 0.22
 	maxChange     = 0.2
 )
 
-// readDigit reads the digit in four runs.
+// readDigit reads the digit in four runs: the one whose pattern is closest. Widths are relative to
+// the digit's own, so that a gradual change of scale along the symbol does not matter. Even a digit
+// that is clearly closest is rejected if an edge is off by nearly a module, because then a bar is
+// missing or damaged.
 func readDigit(bars []float64, at int, module, g float64, f *fit) (digit byte, set int, ok bool) {
 	width := sum(bars[at : at+4])
 	if math.Abs(width-7*module) > maxDistortion*7*module {

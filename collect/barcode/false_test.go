@@ -6,9 +6,12 @@ import (
 	"image/color"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/go-fonts/liberation/liberationsansbold"
+	"github.com/makiuchi-d/gozxing"
+	"github.com/makiuchi-d/gozxing/oned"
 	"golang.org/x/image/font"
 	"golang.org/x/image/font/opentype"
 	"golang.org/x/image/math/fixed"
@@ -154,6 +157,24 @@ func TestReadTextures(t *testing.T) {
 	}
 }
 
+// TestReadOtherSymbologies checks that codes of other kinds and lengths are not mistaken for ours.
+func TestReadOtherSymbologies(t *testing.T) {
+	for _, d := range []drawn{
+		{"Code 39", "WINE-2024", gozxing.BarcodeFormat_CODE_39, oned.NewCode39Writer()},
+		{"Code 93", "WINE2024", gozxing.BarcodeFormat_CODE_93, oned.NewCode93Writer()},
+		{"Codabar", "A40156789012B", gozxing.BarcodeFormat_CODABAR, oned.NewCodaBarWriter()},
+		{"ITF-12", "106141410004", gozxing.BarcodeFormat_ITF, oned.NewITFWriter()},
+		{"ITF-16", "1061414100041512", gozxing.BarcodeFormat_ITF, oned.NewITFWriter()},
+		{"ITF-14 with a wrong check digit", "10614141000416", gozxing.BarcodeFormat_ITF, oned.NewITFWriter()},
+	} {
+		for _, module := range []int{1, 3} {
+			if got := Read(d.draw(t, module)); got != nil {
+				t.Errorf("%s: Read = %v, want none", d.typ, got)
+			}
+		}
+	}
+}
+
 // TestDecodersAreStrict checks that each change of a correct symbol by a digit is noticed.
 func TestDecodersAreStrict(t *testing.T) {
 	for _, d := range samples {
@@ -184,8 +205,43 @@ func TestDecodersAreStrict(t *testing.T) {
 	}
 }
 
+// TestQuietZones checks that bars close to a symbol make it unreadable: it may be part of another.
+func TestQuietZones(t *testing.T) {
+	for _, d := range samples[:6] {
+		runs := runsOf(t, d)
+		bars := runs[1 : len(runs)-1]
+		for name, tight := range map[string][]float64{
+			"before": slices.Concat([]float64{20, 1, 3}, bars, []float64{20}),
+			"after":  slices.Concat([]float64{20}, bars, []float64{3, 1, 20}),
+		} {
+			if got := decodeAll(tight); got != nil {
+				t.Errorf("%s, bar %s: read %q, want none", d.typ, name, got)
+			}
+		}
+	}
+}
+
+// TestInkSpread reads symbols whose bars are printed too wide or too narrow.
+func TestInkSpread(t *testing.T) {
+	for _, d := range samples[:6] {
+		by := 0.4
+		if d.typ == ITF14 {
+			by = 0.15 // the widths of elements are compared directly
+		}
+		for _, growth := range []float64{-by, by} {
+			runs := runsOf(t, d)
+			for i := 1; i < len(runs)-1; i++ {
+				runs[i] += growth * float64(2*(i%2)-1)
+			}
+			if got := decodeAll(runs); !slices.Equal(got, []string{d.value}) {
+				t.Errorf("%s, %v: read %q, want %q", d.typ, growth, got, d.value)
+			}
+		}
+	}
+}
+
 // runsOf returns the runs of a code in modules, with quiet zones.
-func runsOf(t *testing.T, d drawn) []float64 {
+func runsOf(t fatal, d drawn) []float64 {
 	img := d.draw(t, 1)
 	p := profile{gray: img.Pix[img.Stride*30 : img.Stride*31]}
 	p.split()

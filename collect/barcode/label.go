@@ -12,8 +12,8 @@ import (
 // barcodes and the URL of its first QR code that has one. codes has the codes of each image by its
 // ID. An image that is missing in codes was not read; its numbers become unknown.
 //
-// The first barcode is the main one, so those that identify a product come before those of cases and
-// lots.
+// The first barcode is the main one, so those that identify a product come before those of cases
+// and lots.
 func Describe(images []cola.Image, codes map[string][]Code) (barcodes []cola.Barcode, qrcodeURL cola.Text) {
 	var others []cola.Barcode
 	for i := range images {

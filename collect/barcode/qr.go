@@ -23,16 +23,18 @@ type finder struct {
 	lines  int  // that found it
 }
 
-// maxFinders bounds the memory for images of textures, and maxCorners the time to combine patterns.
+// maxFinders bounds the memory for images of textures, per direction, and maxCorners the time to
+// combine patterns.
 const (
-	maxFinders = 20_000
+	maxFinders = 100_000
 	maxCorners = 40
 )
 
 // findFinders collects the finder patterns on the profile's line.
 func (s *searcher) findFinders(from, along vec) {
-	runs := s.profile.runs
-	for i := 1; i+6 <= len(runs) && len(s.finders) < maxFinders; i++ {
+	runs, down := s.profile.runs, along.x == 0
+	limit := maxFinders * (1 + btoi(down)) // horizontal lines are first
+	for i := 1; i+6 <= len(runs) && len(s.finders) < limit; i++ {
 		r := runs[i : i+5]
 		module := (r[0] + r[1] + r[2] + r[3] + r[4]) / 7
 		if module < 1.2 || math.Abs(r[2]-3*module) > 1.2*module {
@@ -46,13 +48,13 @@ func (s *searcher) findFinders(from, along vec) {
 		at := s.profile.starts[i+2] + r[2]/2
 		s.finders = append(s.finders, finder{
 			center: from.add(along.times(at - 0.5)), module: module,
-			light: s.profile.dark == (i%2 == 1), down: along.x == 0, lines: 1,
+			light: s.profile.dark == (i%2 == 1), down: down, lines: 1,
 		})
 	}
 }
 
-// corners merges the finder patterns of several lines. A pattern needs horizontal and vertical lines
-// that cross in its center.
+// corners merges the finder patterns of several lines. A pattern needs horizontal and vertical
+// lines that cross in its center.
 func corners(found []finder) []finder {
 	across, down := newFinderGrid(), newFinderGrid()
 	for _, f := range found {
@@ -198,7 +200,8 @@ func (sq *square) plausible(p *plane) bool {
 	return true
 }
 
-// patternNear reports whether a finder pattern is within half a module of a point.
+// patternNear reports whether a finder pattern is within half a module of a point. Centers are that
+// inexact, because lines that miss the center also cross similar runs.
 func (sq *square) patternNear(p *plane, center vec) bool {
 	for dy := -0.5; dy <= 0.5; dy += 0.5 {
 		for dx := -0.5; dx <= 0.5; dx += 0.5 {
@@ -248,7 +251,8 @@ const (
 	maxQRSide  = 1200
 )
 
-// readQR returns the QR codes at the finder patterns.
+// readQR returns the QR codes at the finder patterns. It tries each three of them, in all orders,
+// as top left, top right and bottom left, so that an image can have several codes.
 func readQR(p *plane, found []finder, bounds image.Rectangle) []Code {
 	list := corners(found)
 	var codes []Code
@@ -281,7 +285,9 @@ func readQR(p *plane, found []finder, bounds image.Rectangle) []Code {
 	return codes
 }
 
-// decode decodes the code at several scales. It returns the text on which two of them agree.
+// decode decodes the code at several scales. It returns the text on which two of them agree. The
+// scales give modules of a few pixels, at which the library works best, whatever the size of the
+// code in the image.
 func (sq *square) decode(p *plane) (text string, ok bool) {
 	seen := make(map[string]bool)
 	for _, module := range []float64{4, 3, 6, 5} {

@@ -17,8 +17,9 @@ type profile struct {
 }
 
 // split finds the runs of the line. An edge is where the values cross the middle between two
-// neighboring extremes, with a precision below one sample. Extremes differ by at least a fifth of the
-// local contrast, so that noise makes no edges and narrow, blurred bars still do.
+// neighboring extremes, with a precision below one sample. A fixed threshold would lose narrow
+// bars, which blur makes gray. Extremes differ by at least a fifth of the local contrast, so that
+// noise makes no edges and such bars still do.
 func (p *profile) split() {
 	p.measure()
 	p.findTurns()
@@ -57,7 +58,8 @@ func (p *profile) measure() {
 	}
 }
 
-// findTurns finds the local extremes.
+// findTurns finds the local extremes: the highest value before each fall by at least a step, and
+// the lowest before each rise.
 func (p *profile) findTurns() {
 	p.turns = p.turns[:0]
 	low, high := 0, 0 // since the last extreme

@@ -33,21 +33,18 @@ type searcher struct {
 // maxReadings bounds the memory for images that are full of codes.
 const maxReadings = 20_000
 
-// search reads lines in all directions.
+// search reads lines in all directions. Lines are denser in small images, whose codes are only a
+// few pixels high.
 func search(p *plane) *searcher {
 	s := &searcher{plane: p}
-	spacing := min(max(min(p.w, p.h)/300, 1), 3)
+	spacing := min(max(min(p.w, p.h)/300, 1), 4)
 	for d := range directions {
-		gap := spacing
-		if d%(directions/2) != 0 {
-			gap *= 2 // few codes are slanted
-		}
-		s.sweep(d, gap)
+		s.sweep(d, spacing)
 	}
 	return s
 }
 
-// sweep reads parallel lines in one direction.
+// sweep reads parallel lines in one direction, over the whole plane.
 func (s *searcher) sweep(direction, gap int) {
 	p := s.plane
 	angle := math.Pi * float64(direction) / directions
@@ -97,7 +94,8 @@ func (p *plane) clip(origin, along vec) (from vec, n int) {
 	return origin.add(along.times(lo + 0.5)), int(hi - lo)
 }
 
-// sample sets the profile to the values of a line, one per pixel.
+// sample sets the profile to the values of a line, one per pixel. Horizontal and vertical lines, on
+// which nearly all codes are, need no interpolation.
 func (s *searcher) sample(from, along vec, n int) {
 	p, gray := s.plane, slices.Grow(s.profile.gray[:0], n)[:n]
 	s.profile.gray = gray
@@ -147,7 +145,7 @@ type candidate struct {
 }
 
 // maxCandidates bounds the time for images with many false readings.
-const maxCandidates = 100
+const maxCandidates = 30
 
 // candidates groups readings of the same value at the same place, and returns those with the most
 // readings.
@@ -175,6 +173,7 @@ next:
 }
 
 // choose keeps the readings in the direction that has most, and picks the closest fit of them.
+// Lines of other directions would mislead the measurement of the axis.
 func (c *candidate) choose() {
 	var count [directions]int
 	for _, r := range c.readings {

@@ -23,6 +23,9 @@ var demands = map[Type]demand{
 	Code128: {lines: 6, height: 8, share: 0.7},
 }
 
+// maxOthers is the number of lines that must read the value for each that reads another.
+const maxOthers = 5
+
 // scales are the samples per module of verification lines. The first resolves narrow bars, the
 // second is the average of neighboring samples and tests that the reading survives blur.
 var scales = [...]struct{ samples, blur int }{{4, 1}, {3, 2}}
@@ -42,34 +45,22 @@ func (b *box) code(bounds image.Rectangle, scale int) Code {
 	}
 }
 
-// verified returns the candidates that pass verification. Of candidates that overlap, only the one
-// with the most lines can be real; if another has more than a third of its lines, neither is
-// reliable.
+// verified returns the candidates that pass verification; of those that overlap, only the one that
+// most lines read.
 func verified(p *plane, found []candidate) []box {
-	var boxes []box
+	var boxes, kept []box
 	for i := range found {
 		if b, ok := verify(p, &found[i]); ok {
 			boxes = append(boxes, b)
 		}
 	}
 	slices.SortStableFunc(boxes, func(a, b box) int { return cmp.Compare(b.lines, a.lines) })
-	var kept []box
-	doubtful := make(map[int]bool)
-next:
 	for _, b := range boxes {
-		for i, k := range kept {
-			if !k.overlaps(&b) {
-				continue
-			}
-			if k.value != b.value && 3*b.lines > k.lines {
-				doubtful[i] = true
-			}
-			continue next
+		if !slices.ContainsFunc(kept, func(k box) bool { return k.overlaps(&b) }) {
+			kept = append(kept, b)
 		}
-		kept = append(kept, b)
 	}
-	i := -1
-	return slices.DeleteFunc(kept, func(box) bool { i++; return doubtful[i] })
+	return kept
 }
 
 // overlaps reports whether the center of either symbol is inside the other's box.
@@ -87,7 +78,8 @@ func (b *box) contains(v vec) bool {
 	return along <= 0.6*length && across <= height/2+0.1*length
 }
 
-// verify reads a candidate again along its axis.
+// verify reads a candidate again along its axis, at each scale. It fails if a scale has too little
+// evidence.
 func verify(p *plane, c *candidate) (box, bool) {
 	v := newVerifier(p, c)
 	b := box{symbol: c.symbol, axis: v.axis, lines: math.MaxInt}
@@ -95,8 +87,8 @@ func verify(p *plane, c *candidate) (box, bool) {
 	for i := range scales {
 		r := v.sweep(i)
 		d := demands[c.typ]
-		if len(r.heights) < d.lines || r.span() < d.height*v.module ||
-			r.others*5 > len(r.heights) || r.share() < d.share {
+		if len(r.heights) < d.lines || r.span() < d.height*v.module || r.share() < d.share ||
+			r.others*maxOthers > len(r.heights) {
 			return b, false
 		}
 		if n := len(r.heights); n < b.lines {
@@ -144,7 +136,9 @@ func newVerifier(p *plane, c *candidate) *verifier {
 	return v
 }
 
-// slope returns by how much readings shift along the line per distance between lines.
+// slope returns by how much readings shift along the line per distance between lines. It is 0 if
+// the lines cross the bars at right angles. A tilted code is read on tilted lines too, but the
+// corners of its box and the average across lines need the true axis.
 func (c *candidate) slope() float64 {
 	along := c.last.sub(c.first).unit()
 	across := along.normal()
@@ -192,7 +186,8 @@ const (
 	patience = 5   // failures after which lines outside of the candidate's heights stop
 )
 
-// sweep reads lines at all heights of the candidate, and above and below until they fail.
+// sweep reads lines at all heights of the candidate, and above and below until they fail. So the
+// box covers the bars even if the search read only some of them.
 func (v *verifier) sweep(scale int) evidence {
 	e := evidence{step: max(1, v.module, (v.hi-v.lo)/maxLines)}
 	read := func(h float64) bool {
@@ -227,8 +222,9 @@ func (v *verifier) sweep(scale int) evidence {
 // margin is the space that is sampled on both sides of a symbol, in modules.
 const margin = 12
 
-// read samples the line at a height, averaged over a module across, and returns the value of the
-// symbol that starts where the candidate does.
+// read samples the line at a height and returns the value of the symbol that starts where the
+// candidate does. The samples are averages across the line, over most of a module: along bars, this
+// removes noise; in texture and text, it removes what looked like bars.
 func (v *verifier) read(height float64, scale int) (value string, ok bool) {
 	p, samples, blur := v.plane, scales[scale].samples, scales[scale].blur
 	step := v.module / float64(samples)
@@ -258,11 +254,12 @@ func (v *verifier) read(height float64, scale int) (value string, ok bool) {
 	return v.match(before/step, 3*float64(samples))
 }
 
-// match returns the value of the symbol whose first bar is near a sample.
+// match returns the value of a symbol of any type whose first bar is near a sample, preferably the
+// candidate's.
 func (v *verifier) match(at, tolerance float64) (value string, ok bool) {
 	starts := v.profile.starts
 	symbols(v.profile.runs, func(i int, s symbol) {
-		if math.Abs(starts[i]-at) <= tolerance && (!ok || s.value == v.symbol.value) && s.typ == v.symbol.typ {
+		if math.Abs(starts[i]-at) <= tolerance && (!ok || s.value == v.symbol.value) {
 			value, ok = s.value, true
 		}
 	})
