@@ -42,9 +42,10 @@ var table = map[string][]string{
 		"cola", "store", "internal/keyring",
 		"internal/ratelimit", "internal/security", "internal/strictjson",
 	},
-	"collect":        {"cola", "store", "store/images"},
-	"ingest":         {"cola", "store", "ingest/ttbpage"},
-	"ingest/ttbpage": {},
+	"collect":         {"cola", "store", "store/images"},
+	"ingest":          {"cola", "store", "ingest/ttbpage"},
+	"ingest/ttbpage":  {},
+	"collect/barcode": {"cola"},
 	"registry": {
 		"cola", "store", "store/images", "search", "quota", "auth",
 		"internal/ratelimit", "internal/security", "internal/vault",

@@ -1,0 +1,97 @@
+package barcode
+
+import "math"
+
+// symbol is a barcode found in the runs of a line.
+type symbol struct {
+	typ    Type
+	value  string
+	length int     // number of runs
+	module float64 // width of the narrowest bar
+	misfit float64 // root mean square of the deviations from the pattern, in modules
+}
+
+// quietZone is the least space beside a symbol, in modules. Standards ask for 7 to 11; real labels
+// have less. A code that is cut out of a label tightly touches the border, which counts as space if
+// it is at least borderZone modules away.
+const (
+	quietZone  = 4.5
+	borderZone = 2
+)
+
+// decoders read a symbol whose first bar is run i, which is not the first run.
+var decoders = []func(runs []float64, i int) (symbol, bool){
+	decodeEAN13, decodeEAN8, decodeUPCE, decodeITF14, decodeCode128,
+}
+
+// symbols calls found for each symbol in runs, from left to right. Bars are the runs of either
+// color, because some labels print light bars on a dark ground.
+func symbols(runs []float64, found func(i int, s symbol)) {
+	for i := 1; i+shortest < len(runs); i++ {
+		// All symbologies begin with bars of 1 or 2 modules, which excludes most runs early.
+		if first := runs[i] + runs[i+1]; runs[i-1]*3 < first*quietZone && (i > 1 || runs[0]*3 < first*borderZone) {
+			continue
+		}
+		for _, decode := range decoders {
+			if s, ok := decode(runs, i); ok {
+				found(i, s)
+			}
+		}
+	}
+}
+
+// shortest is the number of runs of the shortest symbol, a UPC-E.
+const shortest = 33
+
+// quiet reports whether there is enough space on both sides of a symbol.
+func quiet(runs []float64, i, length int, module, zone float64) bool {
+	end := i + length
+	left := runs[i-1] >= zone*module || i == 1 && runs[0] >= borderZone*module
+	right := runs[end] >= zone*module || end == len(runs)-1 && runs[end] >= borderZone*module
+	return left && right
+}
+
+func sum(runs []float64) (total float64) {
+	for _, w := range runs {
+		total += w
+	}
+	return total
+}
+
+// fit accumulates the deviations of runs from a pattern.
+type fit struct {
+	squares float64
+	n       int
+	worst   float64
+}
+
+func (f *fit) add(deviation float64) {
+	f.squares += deviation * deviation
+	f.n++
+	f.worst = max(f.worst, math.Abs(deviation))
+}
+
+func (f *fit) misfit() float64 { return math.Sqrt(f.squares / float64(f.n)) }
+
+// growth returns by how much bars are wider than their modules, on average, given the single-module
+// runs of guards. Printing and blur widen bars and narrow spaces by the same amount.
+func growth(runs []float64, module float64, singles ...int) float64 {
+	g := 0.0
+	for _, i := range singles {
+		if i%2 == 0 {
+			g += runs[i] - module
+		} else {
+			g += module - runs[i]
+		}
+	}
+	g /= float64(len(singles))
+	return min(max(g, -0.6*module), 0.6*module)
+}
+
+// even returns run i of a symbol without the growth of bars.
+func even(runs []float64, i int, g float64) float64 {
+	if i%2 == 0 {
+		return runs[i] - g
+	}
+	return runs[i] + g
+}
