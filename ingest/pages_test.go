@@ -203,7 +203,7 @@ func TestSinglePages(t *testing.T) {
 		t.Errorf("warnings (-want +got):\n%s", diff)
 	}
 	st = newFakeStore()
-	mustImport(t, st, Colas, FileSource(printable))
+	mustImport(t, st, Colas, PageSource("form", []byte(samplePage(t, "printable.html"))))
 	if c := st.colas[sampleID]; c.OriginName != "OREGON" || c.ApplicationType != "" || len(c.Images) != 2 {
 		t.Errorf("label of the form = %+v", c)
 	}
@@ -326,6 +326,10 @@ func TestRejectedPages(t *testing.T) {
 				t.Errorf("place = %s:%d", r.Source, r.Line)
 			}
 			reasons.Check(t, name, report.Refusals[0].Reason)
+			again, err := Import(t.Context(), st, Colas, []Source{PageSource(path, []byte(text))}, Options{})
+			if diff := cmp.Diff(report.Refusals, again.Refusals); diff != "" || !errors.Is(err, ErrRefused) {
+				t.Errorf("page in memory: error %v, reasons (-file +memory):\n%s", err, diff)
+			}
 		})
 	}
 }
