@@ -11,8 +11,8 @@ import (
 
 // Copier copies all data to another database. Use it while no process serves the registry.
 //
-// Some data stays behind: browser sessions, sign-in links, the outcomes of recent batches, claims
-// of searches and deliveries, failure counts of searches, and daily allowances.
+// Some data stays behind: browser sessions, sign-in links, the outcomes of recent batches, all claims,
+// failure counts of searches, daily allowances, and the requests and state of TTB's site.
 type Copier interface {
 	// Dump calls yield with every item in the store, from one consistent snapshot, in the order of
 	// ItemKinds: an item comes after those it refers to. An item is only valid during the
@@ -70,6 +70,8 @@ const (
 	ItemRefusal      ItemKind = "refusals"
 	ItemReferences   ItemKind = "reference data"
 	ItemImport       ItemKind = "imports"
+	ItemFetchWindow  ItemKind = "fetch windows"
+	ItemFetchLabel   ItemKind = "queued labels"
 	ItemPermittee    ItemKind = "permittees"
 	ItemCola         ItemKind = "labels"
 	ItemArrival      ItemKind = "arrivals"
@@ -81,7 +83,8 @@ func ItemKinds() []ItemKind {
 		ItemAccount, ItemKey, ItemApp, ItemIdentity, ItemLink, ItemSignIn,
 		ItemSearch, ItemRun, ItemMatch, ItemDestination, ItemDelivery, ItemAttempt,
 		ItemCreation, ItemConfirmation, ItemMonth, ItemDay, ItemGrant,
-		ItemRefusal, ItemReferences, ItemImport, ItemPermittee, ItemCola, ItemArrival,
+		ItemRefusal, ItemReferences, ItemImport, ItemFetchWindow, ItemFetchLabel,
+		ItemPermittee, ItemCola, ItemArrival,
 	}
 }
 
@@ -108,6 +111,8 @@ type Item struct {
 	Refusal      AccountRefusal
 	References   *ReferenceSets // without its Revision
 	Import       cola.Import
+	FetchWindow  StoredFetchWindow
+	FetchLabel   StoredFetchLabel
 	Permittee    StoredPermittee
 	Cola         *cola.Cola // normalized by Derive
 	Arrival      StoredArrival
@@ -214,6 +219,25 @@ type StoredArrival struct {
 	// was cleared.
 	At           cola.Revision
 	ApprovalDate cola.Date // of the label; zero if unset
+}
+
+// StoredFetchWindow is a window with its state, without its claim.
+type StoredFetchWindow struct {
+	FetchWindow
+	State       string
+	Total       cola.Opt[int] // labels in a split or complete window
+	DueAt       time.Time
+	CompletedAt time.Time // zero unless complete
+	SettledAt   time.Time
+	Failure     cola.Opt[string]
+}
+
+// StoredFetchLabel is a label in the queue with its state, without its claim.
+type StoredFetchLabel struct {
+	FetchLabel
+	State   string
+	DueAt   time.Time
+	Failure cola.Opt[string]
 }
 
 // MonthUsage is an account's usage in one month.

@@ -63,6 +63,7 @@ type Store interface {
 	Permittees
 	References
 	Imports
+	Fetches
 	Changes
 	Accounts
 	Keys

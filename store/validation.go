@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/colaregistry/colaregistry/cola"
@@ -59,6 +60,49 @@ func (s SignIn) Check() error {
 		return err
 	}
 	return checkText("browser", s.Browser)
+}
+
+// CheckParts fails with ErrMalformed for parts that can't replace the window.
+func (w FetchWindow) CheckParts(parts []ClassRange) error {
+	if len(parts) == 0 {
+		return fmt.Errorf("window has no parts: %w", ErrMalformed)
+	}
+	for _, p := range parts {
+		if p == (ClassRange{}) || p == w.Class {
+			return fmt.Errorf("part %q to %q is the whole window: %w", p.From, p.To, ErrMalformed)
+		}
+		for _, class := range []string{p.From, p.To} {
+			if len(class) > MaxKeyText {
+				return fmt.Errorf("class has %d bytes, maximum %d: %w", len(class), MaxKeyText, ErrMalformed)
+			}
+			if err := checkText("class", class); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// Check fails with ErrMalformed for an invalid TTB ID or date.
+func (l FetchLabel) Check() error {
+	if id, ok := cola.ParseTTBID(l.TTBID.String()); !ok || id != l.TTBID {
+		return fmt.Errorf("TTB ID %d: %w", uint64(l.TTBID), ErrMalformed)
+	}
+	if l.Completed != 0 {
+		return CheckDay(l.Completed)
+	}
+	return nil
+}
+
+// LastDay is the last day that can be stored.
+var LastDay = cola.NewDate(9999, time.December, 31)
+
+// CheckDay fails with ErrMalformed for a day that can't be stored.
+func CheckDay(day cola.Date) error {
+	if day < 1 || day > LastDay {
+		return fmt.Errorf("day %v is not in the years 1 to 9999: %w", day, ErrMalformed)
+	}
+	return nil
 }
 
 // CheckSessionName fails with ErrMalformed for an invalid name of a session.

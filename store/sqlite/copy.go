@@ -24,10 +24,11 @@ func (s *Store) Dump(ctx context.Context, yield func(*store.Item) error) error {
 	}))
 }
 
-const selectFilled = `SELECT EXISTS (SELECT 1 FROM accounts) OR EXISTS (SELECT 1 FROM apps) OR EXISTS (SELECT 1 FROM imports)`
+const selectFilled = `SELECT EXISTS (SELECT 1 FROM accounts) OR EXISTS (SELECT 1 FROM apps) OR EXISTS (SELECT 1 FROM imports)
+	OR EXISTS (SELECT 1 FROM fetch_windows) OR EXISTS (SELECT 1 FROM fetch_labels)`
 
 // checkEmpty fails with store.ErrExists unless the store is empty and has never had records. Every
-// record except apps and imports implies an account or a revision.
+// record except apps, imports and the work of collectors implies an account or a revision.
 func checkEmpty(ctx context.Context, q querier) error {
 	var rev cola.Revision
 	if err := q.row(ctx, `SELECT revision FROM meta`).Scan(&rev); err != nil {

@@ -174,6 +174,8 @@ func Tables(grants string) []Table {
 			}),
 		table(store.ItemImport, "imports", importNames, "id",
 			func(i *store.Item) []any { return importColumns(&i.Import) }),
+		fetchWindowTable(),
+		fetchLabelTable(),
 		permitteeTable(),
 		table(store.ItemArrival, "cola_arrivals", "ttb_id, revision, approval_date", "ttb_id",
 			func(i *store.Item) []any {
@@ -375,6 +377,26 @@ func monthTable() Table {
 			return monthColumns(&storedMonth{i.Month, i.Month.Period.String()}), nil
 		},
 	}
+}
+
+func fetchWindowTable() Table {
+	return table(store.ItemFetchWindow, "fetch_windows",
+		"day, class_from, class_to, state, total, attempts, due_at, completed_at, settled_at, failure",
+		`day, class_from COLLATE "C", class_to COLLATE "C"`, func(i *store.Item) []any {
+			w := &i.FetchWindow
+			return []any{
+				&w.Day, &w.Class.From, &w.Class.To, &w.State, &w.Total, &w.Attempts, &w.DueAt, &w.CompletedAt,
+				&w.SettledAt, &w.Failure,
+			}
+		})
+}
+
+func fetchLabelTable() Table {
+	return table(store.ItemFetchLabel, "fetch_labels",
+		"ttb_id, completed, images, state, attempts, due_at, failure", "ttb_id", func(i *store.Item) []any {
+			l := &i.FetchLabel
+			return []any{&l.TTBID, &l.Completed, &l.Images, &l.State, &l.Attempts, &l.DueAt, &l.Failure}
+		})
 }
 
 // permitteeTable writes permittees with revision 1, since no reader has seen them.

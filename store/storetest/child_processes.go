@@ -47,6 +47,11 @@ var childRoles = map[string]func(ctx context.Context, st store.Store, out io.Wri
 	"claim deliveries": delivering.childClaim,
 	"add":              childAdd,
 	"confirm":          childConfirm,
+
+	"fetch":         fetching.child(anHour),
+	"fetch briefly": fetching.child(shortClaim),
+	"claim fetches": fetching.childClaim,
+	"reserve":       reserveSome,
 }
 
 // Database is a store that reports whether opening it created the database.

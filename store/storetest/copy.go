@@ -68,11 +68,16 @@ func testCopy(t *testing.T, open Opener) {
 func fillNonEmpty(t *testing.T, st store.Store, c *clock, another func() store.Store) {
 	populate(t, st, c)
 	before := dump(t, st)
-	account, app, imported := another(), another(), another()
+	account, app, imported, planned, queueing := another(), another(), another(), another(), another()
 	mustAccount(t, account, "a@example.com", cola.TierFree)
 	mustApp(t, app, "app")
 	mustDo(t, imported.RecordImport(t.Context(), newImport("colas", 1)))
-	for desc, to := range map[string]store.Store{"records": st, "an account": account, "an app": app, "an import": imported} {
+	mustPlan(t, planned, fetchDay, fetchDay, never)
+	mustQueue(t, queueing, queued(1, fetchDay))
+	for desc, to := range map[string]store.Store{
+		"records": st, "an account": account, "an app": app, "an import": imported,
+		"a fetch window": planned, "a queued label": queueing,
+	} {
 		if err := to.Fill(t.Context(), store.Items(t.Context(), st)); !errors.Is(err, store.ErrExists) {
 			t.Errorf("Fill(store with %s) error = %v, want ErrExists", desc, err)
 		}
@@ -136,6 +141,7 @@ func populate(t *testing.T, st store.Store, c *clock) {
 	failed := newImport("colas", 2)
 	failed.Failed = true
 	mustDo(t, st.RecordImport(t.Context(), failed))
+	populateFetches(t, st)
 	populateDestinations(t, st, b.ID)
 	populateRuns(t, st)
 	populateAttempts(t, st, b.ID)
@@ -184,6 +190,7 @@ func checkCopy(t *testing.T, from, to store.Store, c *clock) {
 	checkCopiedDeliveries(t, from, to, must(t, other, err).ID)
 	checkCopiedRefusals(t, from, to, other.ID)
 	checkCopiedRuns(t, from, to)
+	checkCopiedFetches(t, from, to)
 	checkCopiedSuspensions(t, from, to)
 	settle(t, to, k.AccountID, charge(k.AccountID, 1, rest(k.ID, cola.MeterListRecords, 5)))
 	checkEqual(t, "list records used", 25, mustUsage(t, to, k.AccountID).Used.ListRecords)

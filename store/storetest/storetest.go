@@ -36,6 +36,10 @@ func Run(t *testing.T, open func(t *testing.T, now func() time.Time) store.Store
 		{"References", testReferences},
 		{"ProductionReports", testProductionReports},
 		{"Imports", testImports},
+		{"FetchWindows", testFetchWindows},
+		{"FetchParts", testFetchParts},
+		{"FetchLabels", testFetchLabels},
+		{"FetchSite", testFetchSite},
 		{"Changes", testChanges},
 		{"Revisions", testRevisions},
 		{"Accounts", testAccounts},
@@ -173,12 +177,35 @@ func afterClose(ctx context.Context, st store.Store) map[string]error {
 	_, errs["Connect"] = st.Connect(ctx, 1, 1, nil)
 	_, errs["Links"] = st.Links(ctx, 0)
 	errs["RevokeLink"] = st.RevokeLink(ctx, 0, 1)
+	afterCloseFetches(ctx, st, errs)
 	afterCloseSearches(ctx, st, errs)
 	afterCloseSignIns(ctx, st, errs)
 	errs["Settle"] = st.Settle(ctx, store.Batch{}, func(time.Time, []store.AccountState) []store.Entry { return nil })
 	_, errs["AccountUsage"] = st.AccountUsage(ctx, 1)
 	_, errs["MonthlyUsage"] = st.MonthlyUsage(ctx, 1, 0, 0)
 	return errs
+}
+
+// afterCloseFetches calls the methods for collectors.
+func afterCloseFetches(ctx context.Context, st store.Store, errs map[string]error) {
+	_, errs["PlanWindows"] = st.PlanWindows(ctx, fetchDay, fetchDay, epoch)
+	_, errs["ClaimWindow"] = st.ClaimWindow(ctx, fetchDay, fetchDay, anHour)
+	errs["SplitWindow"] = st.SplitWindow(ctx, store.FetchWindow{}, 1, testParts)
+	errs["CompleteWindow"] = st.CompleteWindow(ctx, store.FetchWindow{}, 1)
+	errs["FailWindow"] = st.FailWindow(ctx, store.FetchWindow{}, "x", 0)
+	errs["ReleaseWindow"] = st.ReleaseWindow(ctx, store.FetchWindow{})
+	errs["ExtendWindow"] = st.ExtendWindow(ctx, store.FetchWindow{}, anHour)
+	errs["QueueLabels"] = st.QueueLabels(ctx, []store.FetchLabel{queued(1, fetchDay)})
+	_, errs["ClaimLabel"] = st.ClaimLabel(ctx, anHour)
+	errs["FinishLabel"] = st.FinishLabel(ctx, store.FetchLabel{})
+	errs["FailLabel"] = st.FailLabel(ctx, store.FetchLabel{}, "x", 0)
+	errs["ReleaseLabel"] = st.ReleaseLabel(ctx, store.FetchLabel{})
+	errs["ExtendLabel"] = st.ExtendLabel(ctx, store.FetchLabel{}, anHour)
+	_, errs["ReserveRequest"] = st.ReserveRequest(ctx, time.Second)
+	errs["PauseRequests"] = st.PauseRequests(ctx, time.Second)
+	errs["BlockSite"] = st.BlockSite(ctx, "x")
+	errs["UnblockSite"] = st.UnblockSite(ctx)
+	_, errs["FetchStatus"] = st.FetchStatus(ctx)
 }
 
 // afterCloseSignIns calls the methods for browser sessions.

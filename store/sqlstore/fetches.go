@@ -1,0 +1,155 @@
+package sqlstore
+
+import (
+	"cmp"
+	"context"
+	"time"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/store"
+	"github.com/colaregistry/colaregistry/store/records"
+)
+
+const (
+	lockSite       = `SELECT last_request_at, spacing, paused_until, blocked_at, blocked_because FROM fetch_site WHERE only_row = TRUE FOR NO KEY UPDATE`
+	reserveRequest = `UPDATE fetch_site SET requests = requests + 1, first_request_at = coalesce(first_request_at, $1), last_request_at = $1, spacing = $2
+		WHERE only_row = TRUE`
+	pauseRequests = `UPDATE fetch_site SET paused_until = greatest(coalesce(paused_until, ` + fetchClock + `), ` + fetchClock + ` + make_interval(secs => $2))
+		WHERE only_row = TRUE`
+	blockSite     = `UPDATE fetch_site SET blocked_at = ` + fetchClock + `, blocked_because = $2 WHERE only_row = TRUE AND blocked_at IS NULL`
+	unblockSite   = `UPDATE fetch_site SET blocked_at = NULL, blocked_because = NULL WHERE only_row = TRUE`
+	recordFailure = `UPDATE fetch_site SET last_failure = $2, last_failure_at = ` + fetchClock + ` WHERE only_row = TRUE`
+
+	selectSite = `SELECT requests, first_request_at, last_request_at, spacing, blocked_because, blocked_at, last_failure, last_failure_at
+		FROM fetch_site`
+	countWindows     = `SELECT state, count(*) FROM fetch_windows WHERE ` + wholeDay + ` GROUP BY state`
+	countLabels      = `SELECT state, count(*) FROM fetch_labels GROUP BY state`
+	completeDays     = `SELECT min(day), max(day) FROM fetch_windows WHERE state = '` + store.FetchComplete + `' AND ` + wholeDay
+	latestIncomplete = `SELECT day, class_from, class_to, failure FROM fetch_windows WHERE state = '` + store.FetchIncomplete + `' AND failure IS NOT NULL
+		ORDER BY day DESC, class_from, class_to LIMIT 20`
+)
+
+// ReserveRequest implements store.Fetches. Slots are only worth something in the next seconds, so
+// the reservation need not survive a crash of the machine.
+func (s *Store) ReserveRequest(ctx context.Context, interval time.Duration) (wait time.Duration, err error) {
+	type site struct {
+		last, pausedUntil, blockedAt time.Time
+		spacing                      int64
+		blocked                      string
+	}
+	micros := (max(interval, 0) + time.Microsecond - 1).Microseconds()
+	err = s.db.TransactUnsynced(ctx, "reserve request", func(ctx context.Context, tx Tx) error {
+		st, err := one(ctx, tx, func(s *site) []any {
+			return []any{&s.last, &s.spacing, &s.pausedUntil, &s.blockedAt, &s.blocked}
+		}, lockSite)
+		if err != nil {
+			return err
+		}
+		if !st.blockedAt.IsZero() {
+			return store.SiteBlockedError{Reason: st.blocked}
+		}
+		now, err := s.currentTime(ctx, tx)
+		if err != nil {
+			return err
+		}
+		slot := now
+		if !st.last.IsZero() {
+			// A process that asked for a longer interval also expects it after its own slot.
+			slot = latest(slot, st.last.Add(time.Duration(max(micros, st.spacing))*time.Microsecond))
+		}
+		slot = latest(slot, st.pausedUntil)
+		wait = slot.Sub(now)
+		_, err = tx.Exec(ctx, reserveRequest, slot, micros)
+		return err
+	})
+	if err != nil {
+		return 0, err
+	}
+	return wait, nil
+}
+
+func latest(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
+}
+
+// PauseRequests implements store.Fetches.
+func (s *Store) PauseRequests(ctx context.Context, wait time.Duration) error {
+	return s.affectOne(ctx, "pause requests", pauseRequests, s.clock, wait.Seconds())
+}
+
+// BlockSite implements store.Fetches. The first reason stays until the site is unblocked.
+func (s *Store) BlockSite(ctx context.Context, reason string) error {
+	reason = cmp.Or(records.StorableText(reason), "no reason given")
+	return ignoreNotFound(s.affectOne(ctx, "block site", blockSite, s.clock, reason))
+}
+
+// UnblockSite implements store.Fetches.
+func (s *Store) UnblockSite(ctx context.Context) error {
+	return s.affectOne(ctx, "unblock site", unblockSite)
+}
+
+// recordFailure records the latest failure of a window or label. It locks the site until the
+// transaction ends.
+func (s *Store) recordFailure(ctx context.Context, tx Tx, failure string) error {
+	_, err := tx.Exec(ctx, recordFailure, s.clock(), records.StorableText(failure))
+	return err
+}
+
+// FetchStatus implements store.Fetches.
+func (s *Store) FetchStatus(ctx context.Context) (status store.FetchStatus, err error) {
+	err = s.db.View(ctx, "read state of collectors", func(q Querier) (err error) {
+		var micros int64
+		status, err = one(ctx, q, func(f *store.FetchStatus) []any {
+			return []any{
+				&f.Requests, &f.FirstRequest, &f.LastRequest, &micros, &f.Blocked, &f.BlockedAt,
+				&f.LastFailure, &f.LastFailureAt,
+			}
+		}, selectSite)
+		if err != nil {
+			return err
+		}
+		status.Interval = time.Duration(micros) * time.Microsecond
+		return readWork(ctx, q, &status)
+	})
+	if err != nil {
+		return store.FetchStatus{}, err
+	}
+	return status, nil
+}
+
+// readWork reads the state of windows and labels.
+func readWork(ctx context.Context, q Querier, status *store.FetchStatus) (err error) {
+	if status.Windows, err = countStates(ctx, q, countWindows); err != nil {
+		return err
+	}
+	if status.Labels, err = countStates(ctx, q, countLabels); err != nil {
+		return err
+	}
+	type days struct{ first, last cola.Date }
+	complete, err := one(ctx, q, func(d *days) []any { return []any{&d.first, &d.last} }, completeDays)
+	if err != nil {
+		return err
+	}
+	status.FirstDay, status.LastDay = complete.first, complete.last
+	status.Incomplete, err = list(ctx, q, func(w *store.IncompleteWindow) []any {
+		return []any{&w.Day, &w.Class.From, &w.Class.To, &w.Failure}
+	}, latestIncomplete)
+	return err
+}
+
+// countStates reads a count per state.
+func countStates(ctx context.Context, q Querier, query string) (map[string]int, error) {
+	type count struct {
+		state string
+		n     int
+	}
+	all, err := list(ctx, q, func(c *count) []any { return []any{&c.state, &c.n} }, query)
+	counts := make(map[string]int, len(all))
+	for _, c := range all {
+		counts[c.state] = c.n
+	}
+	return counts, err
+}

@@ -1,0 +1,285 @@
+package storetest
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/store"
+)
+
+func testFetchLabels(t *testing.T, open Opener) {
+	runChecks(t, open, []check{
+		{"claims are newest first", labelClaimOrder},
+		{"queue again", queueAgain},
+		{"queued again while claimed", queuedWhileClaimed},
+		{"claims expire", labelClaimsExpire},
+		{"failures", failLabels},
+		{"ended claims write nothing", endedLabelClaims},
+		{"malformed labels", malformedFetchLabels},
+		{"concurrent queues of the same labels", concurrentQueues},
+		{"concurrent claims", concurrentFetchClaims},
+	})
+}
+
+func mustQueue(t tb, st store.Store, labels ...store.FetchLabel) {
+	t.Helper()
+	mustDo(t, st.QueueLabels(context.Background(), labels))
+}
+
+// queued returns the nth label, without images.
+func queued(n int, completed cola.Date) store.FetchLabel {
+	return store.FetchLabel{TTBID: firstID + cola.TTBID(n), Completed: completed}
+}
+
+func mustClaimLabel(t tb, st store.Store) store.FetchLabel {
+	t.Helper()
+	l, err := st.ClaimLabel(context.Background(), anHour)
+	if must(t, l, err); l.Hold == 0 {
+		t.Errorf("ClaimLabel = %+v, want a hold number", l)
+	}
+	return l
+}
+
+func checkNoLabel(t tb, st store.Store, desc string) {
+	t.Helper()
+	if l, err := st.ClaimLabel(context.Background(), anHour); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("ClaimLabel %s = %+v, %v; want ErrNotFound", desc, l, err)
+	}
+}
+
+// checkClaim claims the next label and checks it, except for its hold number.
+func checkClaim(t tb, st store.Store, desc string, want store.FetchLabel) store.FetchLabel {
+	t.Helper()
+	l := mustClaimLabel(t, st)
+	want.Hold = l.Hold
+	checkEqual(t, desc, want, l)
+	return l
+}
+
+func checkQueue(t tb, st store.Store, desc string, want map[string]int) {
+	t.Helper()
+	checkEqual(t, "labels by state "+desc, want, mustFetchStatus(t, st).Labels)
+}
+
+func labelClaimOrder(t *testing.T, st store.Store, _ *clock) {
+	checkNoLabel(t, st, "without labels")
+	mustQueue(t, st)
+	images := queued(1, fetchDay)
+	images.Images = true
+	want := []store.FetchLabel{
+		queued(0, fetchDay+1), queued(5, fetchDay), images, queued(9, fetchDay-1), queued(8, 1),
+		{TTBID: 99_999_999_999_999}, queued(7, 0), {TTBID: 1},
+	}
+	mustQueue(t, st, want[4], want[1], want[7], want[3])
+	mustQueue(t, st, want[5], want[0], want[6], want[2])
+	checkQueue(t, st, "after queueing", map[string]int{store.FetchPending: len(want)})
+	for _, l := range want {
+		l = checkClaim(t, st, "claim", l)
+		mustDo(t, st.FinishLabel(t.Context(), l))
+	}
+	checkNoLabel(t, st, "after all are finished")
+	checkQueue(t, st, "in the end", map[string]int{})
+}
+
+func queueAgain(t *testing.T, st store.Store, c *clock) {
+	wanted := queued(1, fetchDay)
+	wanted.Images = true
+	mustQueue(t, st, wanted)
+	mustDo(t, st.FailLabel(t.Context(), mustClaimLabel(t, st), "x", anHour))
+	checkNoLabel(t, st, "that is not due")
+	mustQueue(t, st, queued(1, 0)) // keeps the date and the wish for images
+	again := checkClaim(t, st, "label queued again", wanted)
+	mustDo(t, st.FailLabel(t.Context(), again, "x", -1))
+	checkQueue(t, st, "after giving up", map[string]int{store.FetchFailed: 1})
+	checkNoLabel(t, st, "that has failed")
+	mustQueue(t, st, queued(1, fetchDay))
+	wanted = checkClaim(t, st, "failed label queued again", wanted)
+	mustDo(t, st.FinishLabel(t.Context(), wanted))
+
+	mustQueue(t, st, queued(2, fetchDay), queued(2, fetchDay+1))
+	newer := queued(2, fetchDay+1)
+	newer.Images = true
+	mustQueue(t, st, newer)
+	checkClaim(t, st, "label with a new date and images", newer)
+	checkQueue(t, st, "in the end", map[string]int{store.FetchPending: 1})
+}
+
+// queuedWhileClaimed checks that a collector doesn't remove a label that was queued after it had
+// claimed it.
+func queuedWhileClaimed(t *testing.T, st store.Store, c *clock) {
+	mustQueue(t, st, queued(1, fetchDay))
+	first := mustClaimLabel(t, st)
+	mustQueue(t, st, queued(1, fetchDay+1))
+	checkEndedLabel(t, st, "queued again", first)
+	second := checkClaim(t, st, "claim", queued(1, fetchDay+1))
+	checkEndedLabel(t, st, "queued and claimed again", first)
+	mustDo(t, st.FinishLabel(t.Context(), second))
+	mustQueue(t, st, queued(1, fetchDay+1))
+	third := mustClaimLabel(t, st)
+	checkEndedLabel(t, st, "finished, queued and claimed again", second)
+	mustDo(t, st.FinishLabel(t.Context(), third))
+	checkQueue(t, st, "in the end", map[string]int{})
+}
+
+func labelClaimsExpire(t *testing.T, st store.Store, c *clock) {
+	mustQueue(t, st, queued(1, fetchDay))
+	first := mustClaimLabel(t, st)
+	c.advance(anHour - time.Microsecond)
+	checkNoLabel(t, st, "just before the claim ends")
+	mustDo(t, st.ExtendLabel(t.Context(), first, anHour))
+	c.advance(anHour - time.Microsecond)
+	checkNoLabel(t, st, "just before the extended claim ends")
+	c.advance(time.Microsecond)
+	second := checkClaim(t, st, "second claim", queued(1, fetchDay))
+	if second.Hold == first.Hold {
+		t.Errorf("second Hold = %d, want another one", second.Hold)
+	}
+	mustDo(t, st.ReleaseLabel(t.Context(), first)) // no longer the current claim
+	checkNoLabel(t, st, "after releasing an ended claim")
+	mustDo(t, st.ReleaseLabel(t.Context(), second))
+	checkClaim(t, st, "claim after the release", queued(1, fetchDay))
+}
+
+func failLabels(t *testing.T, st store.Store, c *clock) {
+	mustQueue(t, st, queued(1, fetchDay), queued(2, 0))
+	failing := queued(1, fetchDay)
+	for n := range 3 {
+		failing.Attempts = n
+		l := checkClaim(t, st, "claim", failing)
+		mustDo(t, st.FailLabel(t.Context(), l, "timeout", time.Minute))
+		other := checkClaim(t, st, "claim while another waits", queued(2, 0))
+		mustDo(t, st.ReleaseLabel(t.Context(), other))
+		c.advance(time.Minute - time.Microsecond)
+		other = checkClaim(t, st, "claim just before another is due", queued(2, 0))
+		mustDo(t, st.ReleaseLabel(t.Context(), other))
+		c.advance(time.Microsecond)
+	}
+	mustDo(t, st.FailLabel(t.Context(), mustClaimLabel(t, st), "page\x00 \xff", -1))
+	c.advance(1000 * time.Hour)
+	checkClaim(t, st, "claim after giving up", queued(2, 0))
+	status := mustFetchStatus(t, st)
+	checkEqual(t, "labels by state", map[string]int{store.FetchPending: 1, store.FetchFailed: 1}, status.Labels)
+	checkEqual(t, "last failure", "page\uFFFD \uFFFD", status.LastFailure)
+	checkEqual(t, "time of the last failure", c.now().Add(-1000*time.Hour), status.LastFailureAt)
+}
+
+func endedLabelClaims(t *testing.T, st store.Store, c *clock) {
+	for desc, end := range map[string]func(l store.FetchLabel){
+		"expired":    func(store.FetchLabel) { c.advance(anHour) },
+		"taken over": func(store.FetchLabel) { c.advance(anHour); mustClaimLabel(t, st) },
+		"released":   func(l store.FetchLabel) { mustDo(t, st.ReleaseLabel(t.Context(), l)) },
+		"failed":     func(l store.FetchLabel) { mustDo(t, st.FailLabel(t.Context(), l, "x", 0)) },
+		"given up":   func(l store.FetchLabel) { mustDo(t, st.FailLabel(t.Context(), l, "x", -1)) },
+		"finished":   func(l store.FetchLabel) { mustDo(t, st.FinishLabel(t.Context(), l)) },
+	} {
+		mustQueue(t, st, queued(1, fetchDay))
+		l := mustClaimLabel(t, st)
+		end(l)
+		checkEndedLabel(t, st, desc, l)
+	}
+	checkEndedLabel(t, st, "missing", store.FetchLabel{TTBID: 5})
+}
+
+// checkEndedLabel checks that no method accepts a claim.
+func checkEndedLabel(t *testing.T, st store.Store, desc string, l store.FetchLabel) {
+	t.Helper()
+	before, status := storeContents(t, st), mustFetchStatus(t, st)
+	for method, err := range map[string]error{
+		"FinishLabel": st.FinishLabel(t.Context(), l),
+		"FailLabel":   st.FailLabel(t.Context(), l, "late", 0),
+		"give up":     st.FailLabel(t.Context(), l, "late", -1),
+		"ExtendLabel": st.ExtendLabel(t.Context(), l, anHour),
+	} {
+		if !errors.Is(err, store.ErrNotFound) {
+			t.Errorf("%s with a claim that is %s: error = %v, want ErrNotFound", method, desc, err)
+		}
+	}
+	mustDo(t, st.ReleaseLabel(t.Context(), l))
+	checkEqual(t, "store contents after claim is "+desc, before, storeContents(t, st))
+	checkEqual(t, "status after claim is "+desc, status, mustFetchStatus(t, st))
+}
+
+func malformedFetchLabels(t *testing.T, st store.Store, _ *clock) {
+	for desc, l := range map[string]store.FetchLabel{
+		"no ID":      {Completed: fetchDay},
+		"long ID":    {TTBID: 100_000_000_000_000},
+		"huge ID":    {TTBID: 1 << 63},
+		"early date": {TTBID: firstID, Completed: -1},
+		"late date":  {TTBID: firstID, Completed: store.LastDay + 1},
+	} {
+		err := st.QueueLabels(t.Context(), []store.FetchLabel{queued(1, fetchDay), l})
+		if !errors.Is(err, store.ErrMalformed) {
+			t.Errorf("QueueLabels(%s) error = %v, want ErrMalformed", desc, err)
+		}
+	}
+	checkQueue(t, st, "after malformed labels", map[string]int{})
+}
+
+// concurrentQueues checks that calls with the same labels in other orders don't fail.
+func concurrentQueues(t *testing.T, st store.Store, _ *clock) {
+	const labels = 199 // prime, so that every step visits all
+	var wg sync.WaitGroup
+	for n := range 6 {
+		list := make([]store.FetchLabel, labels)
+		for i := range list {
+			list[(i*(2*n+1)+n)%labels] = queued(i, fetchDay+cola.Date(n))
+		}
+		wg.Go(func() {
+			if err := st.QueueLabels(t.Context(), list); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	checkQueue(t, st, "in the end", map[string]int{store.FetchPending: labels})
+}
+
+// concurrentFetchClaims checks that concurrent claims are of different labels and windows.
+func concurrentFetchClaims(t *testing.T, st store.Store, _ *clock) {
+	const count = 100
+	mustPlan(t, st, fetchDay, fetchDay+count-1, never)
+	for n := range count {
+		mustQueue(t, st, queued(n, fetchDay+cola.Date(n%3)))
+	}
+	var mu sync.Mutex
+	windows, labels := map[cola.Date]int{}, map[cola.TTBID]int{}
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			for {
+				w, windowErr := claimWindow(st, anHour)
+				l, labelErr := st.ClaimLabel(t.Context(), anHour)
+				mu.Lock()
+				if windowErr == nil {
+					windows[w.Day]++
+				}
+				if labelErr == nil {
+					labels[l.TTBID]++
+				}
+				mu.Unlock()
+				if windowErr != nil && labelErr != nil {
+					if !errors.Is(windowErr, store.ErrNotFound) || !errors.Is(labelErr, store.ErrNotFound) {
+						t.Errorf("claims: errors = %v, %v; want ErrNotFound", windowErr, labelErr)
+					}
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+	for day, n := range windows {
+		if n != 1 {
+			t.Errorf("window of %v claimed %d times, want 1", day, n)
+		}
+	}
+	for id, n := range labels {
+		if n != 1 {
+			t.Errorf("label %v claimed %d times, want 1", id, n)
+		}
+	}
+	checkEqual(t, "claims", []int{count, count}, []int{len(windows), len(labels)})
+}
