@@ -84,6 +84,8 @@ func (p *Page) kind() Kind {
 	switch {
 	case strings.Contains(body, "support id"):
 		return Blocked
+	case strings.Contains(body, noMatches):
+		return Results
 	case strings.Contains(body, "captcha") || find(p.root, isCaptcha) != nil:
 		return Captcha
 	case strings.Contains(title+" "+body, "error") || strings.Contains(body, "unavailable") || strings.Contains(body, "not found"):
@@ -112,7 +114,7 @@ type Label struct {
 	OriginName      string // detail page
 	ProductType     string // printable form: Wine, Distilled Spirits or Malt Beverage
 	Source          string // printable form: Domestic or Imported
-	ApplicationType string // detail page
+	ApplicationType string // on a printable form only LABEL APPROVAL, see applicationType
 	ForSaleIn       string // state of an exemption
 	BottleCapacity  string // of a distinctive bottle
 	ResubmissionOf  string // TTB ID of the rejected application
