@@ -84,6 +84,11 @@ func TestKind(t *testing.T) {
 		`<html><body>What code is in the image?<img src="/captcha.jpg">`:                                     Captcha,
 		`<html><title>Error 500</title><body>Internal Server Error`:                                          SiteError,
 		`<html><body>The site is temporarily unavailable.`:                                                   SiteError,
+		`<html><form><input type="text" name="searchCriteria.dateCompletedFrom"> Error`:                      SearchForm,
+		`<html><title>Error</title><body>Your session has expired. Please start a new search.`:               SessionEnded,
+		`<html><title>Session Timeout</title><body>Error`:                                                    SessionEnded,
+		`<html><h1>Error</h1>An error has occurred in the system. <li>Unable to process request. Call us.`:   NoPage,
+		`<html><body>No results were found that match the search criteria specified.`:                        Results,
 		`<html><title>Wine shop</title><body>Buy now`:                                                        Unknown,
 	} {
 		p, err := Parse([]byte(text))
