@@ -26,7 +26,7 @@ const adviceSession = "the session had expired; download the page again in a new
 var pageProblems = map[ttbpage.Kind]string{
 	ttbpage.Results:      "result page: " + adviceResults,
 	ttbpage.SearchForm:   "search page: " + adviceSession,
-	ttbpage.SessionEnded: "page about an expired session: " + adviceSession,
+	ttbpage.SessionEnded: "session page: " + adviceSession,
 	ttbpage.NoPage:       "error page: the site does not have this page, or failed; download the label's other page",
 	ttbpage.Blocked:      "block page: the site's firewall rejected the request; download the page again, more slowly",
 	ttbpage.Captcha:      "CAPTCHA page: the site asked for a CAPTCHA; download the page again, more slowly",
