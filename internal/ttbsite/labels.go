@@ -185,7 +185,7 @@ func (l *Label) describe(random *rand.Rand, n int) {
 	case 37: // a row on two lines
 		l.Brand = strings.Replace(l.Brand, " ", "\n", 1)
 	case 47:
-		l.Brand = `"` + l.Brand + `"`
+		l.Brand = `THE "` + l.Brand + `" CO`
 	case 57:
 		l.Brand = "CHÂTEAU " + l.Brand
 	}
