@@ -43,6 +43,7 @@ var table = map[string][]string{
 	},
 	"ingest":         {"cola", "store", "ingest/ttbpage"},
 	"ingest/ttbpage": {},
+	"collect/ttb":    {"cola", "ingest/ttbpage"},
 	"registry": {
 		"cola", "store", "search", "quota", "auth",
 		"internal/ratelimit", "internal/security", "internal/vault",
@@ -69,6 +70,7 @@ var table = map[string][]string{
 	"internal/vault":        {"cola", "internal/keyring"},
 	"internal/web":          {"cola", "auth"},
 	"internal/params":       {"cola", "internal/strictjson"},
+	"internal/ttbsite":      {"cola", "ingest/ttbpage", "internal/labelart"}, // a local copy of TTB's site
 	"internal/demo":         {"cola", "store", "ingest"},
 	"internal/perf":         {everything}, // measures the whole program
 	"internal/perf/measure": {"auth", "cola", "store"},
