@@ -41,6 +41,7 @@ var table = map[string][]string{
 		"cola", "store", "internal/keyring",
 		"internal/ratelimit", "internal/security", "internal/strictjson",
 	},
+	"collect":        {"cola", "store", "ingest", "collect/ttb"},
 	"ingest":         {"cola", "store", "ingest/ttbpage"},
 	"ingest/ttbpage": {},
 	"collect/ttb":    {"cola", "ingest/ttbpage"},

@@ -1,0 +1,394 @@
+package collect_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/collect"
+	"github.com/colaregistry/colaregistry/internal/ttbsite"
+	"github.com/colaregistry/colaregistry/store"
+)
+
+// TestRun collects everything, through a day that must be split, whichever way the site compares
+// class/type codes. A second run has nothing to do.
+func TestRun(t *testing.T) {
+	for name, numeric := range map[string]bool{"text": false, "numbers": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := mustSite(t, ttbsite.Options{Labels: 200, Busy: 90, Limit: 40, Ambiguous: 5, NumericClasses: numeric})
+			st := mustStore(t)
+			report := mustRun(t, st, s.options())
+			s.checkLabels(t, st, true)
+			checkEnded(t, st)
+			s.checkRequests(t, 0)
+			if report.Labels != 200 || report.Windows < 7 || report.Requests != int64(len(s.Log())) || len(report.Rejected) != 5 {
+				t.Errorf("report = %+v", report)
+			}
+			if arrivals(t, st) != 0 {
+				t.Error("labels of an initial load arrived")
+			}
+			last := mustLastImport(t, st)
+			if last.Failed || last.Read != 200 || last.Added != 5 || last.Kind != "colas" {
+				t.Errorf("last import = %+v, want that of the forms", last)
+			}
+			mustRun(t, st, s.options())
+			if n := int64(len(s.Log())); n != report.Requests {
+				t.Errorf("a second run sent %d requests", n-report.Requests)
+			}
+		})
+	}
+}
+
+// TestDetails collects only exports, then the labels without detail.
+func TestDetails(t *testing.T) {
+	t.Parallel()
+	s := mustSite(t, ttbsite.Options{Labels: 60})
+	st := mustStore(t)
+	o := s.options()
+	o.Details = collect.NoDetails
+	mustRun(t, st, o)
+	s.checkLabels(t, st, false)
+	if n := s.count(ttbsite.Form); n != 0 || mustStatus(t, st).Labels[store.FetchPending] != 0 {
+		t.Errorf("%d forms fetched, %v labels queued, want none", n, mustStatus(t, st).Labels)
+	}
+	if last := mustLastImport(t, st); last.Read != 60 || last.Added != 60 {
+		t.Errorf("last import = %+v, want that of the windows", last)
+	}
+	o.Details = collect.NewDetails
+	if report := mustRun(t, st, o); report.Requests != 0 {
+		t.Errorf("%d requests for stored labels, want none", report.Requests)
+	}
+	o.Details = collect.AllDetails
+	mustRun(t, st, o)
+	s.checkLabels(t, st, true)
+	s.checkRequests(t, 1) // another session
+}
+
+// TestChangedLabel asks recent days again: only labels with another completed date are fetched.
+func TestChangedLabel(t *testing.T) {
+	t.Parallel()
+	today := cola.DateOf(time.Now())
+	s := mustSite(t, ttbsite.Options{Labels: 50, First: today.AddDays(-6), Last: today})
+	st := mustStore(t)
+	o := s.options()
+	mustRun(t, st, o)
+	forms, searches := s.count(ttbsite.Form), s.count(ttbsite.Search)
+	mustRun(t, st, o)
+	if n := s.count(ttbsite.Search); n != searches {
+		t.Errorf("%d searches soon after the first run, want none", n-searches)
+	}
+	labels := s.Labels()
+	changed := labels[slices.IndexFunc(labels, func(l ttbsite.Label) bool { return l.Completed < today })].ID
+	s.Change(changed, func(l *ttbsite.Label) { l.Status, l.Completed = "SURRENDERED", today })
+	o.Now = func() time.Time { return time.Now().Add(13 * time.Hour) }
+	mustRun(t, st, o)
+	if n := s.count(ttbsite.Search); n != searches+7 {
+		t.Errorf("%d searches a day later, want 7", n-searches)
+	}
+	if n := s.count(ttbsite.Form); n != forms+1 {
+		t.Errorf("%d forms fetched a day later, want 1", n-forms)
+	}
+	s.checkLabels(t, st, true)
+	if label, err := st.Cola(t.Context(), changed); err != nil || label.ApplicationStatus != "surrendered" {
+		t.Errorf("changed label has status %q, error %v", label.ApplicationStatus, err)
+	}
+}
+
+// TestArrivals checks which labels arrive in a registry that has labels.
+func TestArrivals(t *testing.T) {
+	today := cola.DateOf(time.Now())
+	for name, test := range map[string]struct {
+		age     int
+		history bool
+		want    int
+	}{
+		"new":     {age: 6, want: 20},
+		"history": {age: 6, history: true},
+		"old":     {age: collect.HistoryDays + 1 + 6},
+	} {
+		t.Run(name, func(t *testing.T) {
+			first := today.AddDays(-test.age)
+			s := mustSite(t, ttbsite.Options{Labels: 20, First: first, Last: first.AddDays(6)})
+			st := mustStore(t)
+			other := mustSite(t, ttbsite.Options{Labels: 1, Seed: 7})
+			mustRun(t, st, other.options())
+			o := s.options()
+			o.History = test.history
+			mustRun(t, st, o)
+			if n := arrivals(t, st); n != test.want {
+				t.Errorf("%d labels arrived, want %d", n, test.want)
+			}
+		})
+	}
+}
+
+// TestFailures collects from a site that fails in all ways that pass.
+func TestFailures(t *testing.T) {
+	t.Parallel()
+	s := mustSite(t, ttbsite.Options{Labels: 150, Busy: 60, Limit: 30, Faults: ttbsite.Faults{Rate: 0.1, ExpireAfter: 25}})
+	s.Inject(ttbsite.ServerError, ttbsite.Unavailable, ttbsite.Truncated, ttbsite.None, ttbsite.Partial, ttbsite.ErrorPage, ttbsite.TooMany)
+	st := mustStore(t)
+	report := mustRun(t, st, s.options())
+	s.checkLabels(t, st, true)
+	checkEnded(t, st)
+	sessions := s.count(ttbsite.SearchPage)
+	s.checkRequests(t, 2*sessions) // a window whose session expires before the export is searched again
+	if len(report.Failed)+len(report.Incomplete) > 0 {
+		t.Errorf("report = %+v", report)
+	}
+}
+
+// TestIncomplete checks a day whose labels can't be listed and a label without a page.
+func TestIncomplete(t *testing.T) {
+	t.Parallel()
+	s := mustSite(t, ttbsite.Options{Labels: 30, Busy: 12, Limit: 10})
+	for _, l := range s.Labels() {
+		s.Change(l.ID, func(l *ttbsite.Label) { l.Class.ID, l.Class.Name = "80", "TABLE RED WINE" }) // can't be split
+	}
+	const gone cola.TTBID = 25001001009999
+	st := mustStore(t)
+	if err := st.QueueLabels(t.Context(), []store.FetchLabel{{TTBID: gone}}); err != nil {
+		t.Fatal(err)
+	}
+	report := mustRun(t, st, s.options())
+	if len(report.Incomplete) == 0 || report.Incomplete[0].Failure == "" {
+		t.Errorf("incomplete windows = %+v", report.Incomplete)
+	}
+	if len(report.Failed) != 1 || report.Failed[0].TTBID != gone {
+		t.Errorf("failed labels = %+v, want %s", report.Failed, gone)
+	}
+	if last := mustLastImport(t, st); !last.Failed {
+		t.Errorf("last import = %+v, want a failed one", last)
+	}
+	searches := s.count(ttbsite.Search)
+	mustRun(t, st, s.options())
+	if s.count(ttbsite.Search) == searches {
+		t.Error("a second run did not ask the incomplete day again")
+	}
+}
+
+// TestGivingUp checks the number of attempts at a page that keeps failing.
+func TestGivingUp(t *testing.T) {
+	t.Parallel()
+	s := mustSite(t, ttbsite.Options{Labels: 1, First: cola.NewDate(2026, 1, 5), Last: cola.NewDate(2026, 1, 5)})
+	s.Inject(ttbsite.None, ttbsite.None, ttbsite.None)
+	for range collect.MaxAttempts {
+		s.Inject(ttbsite.ServerError)
+	}
+	st := mustStore(t)
+	report := mustRun(t, st, s.options())
+	if len(report.Failed) != 1 || mustStatus(t, st).Labels[store.FetchFailed] != 1 || s.count(ttbsite.Form) != collect.MaxAttempts {
+		t.Errorf("report = %+v after %d requests", report, s.count(ttbsite.Form))
+	}
+	o := s.options()
+	o.Details = collect.AllDetails
+	mustRun(t, st, o)
+	s.checkLabels(t, st, true)
+	checkEnded(t, st)
+}
+
+// TestBlocked checks that a block page stops all collectors until one is started again.
+func TestBlocked(t *testing.T) {
+	for _, fault := range []ttbsite.Fault{ttbsite.Block, ttbsite.Challenge} {
+		t.Run(string(fault), func(t *testing.T) {
+			s := mustSite(t, ttbsite.Options{Labels: 40})
+			for range 20 {
+				s.Inject(ttbsite.None)
+			}
+			s.Inject(fault)
+			st := mustStore(t)
+			report, err := collect.Run(t.Context(), st, s.options())
+			var blocked store.SiteBlockedError
+			if !errors.As(err, &blocked) || report.Requests != 21 {
+				t.Fatalf("Run sent %d requests, error = %v, want a SiteBlockedError after 21", report.Requests, err)
+			}
+			if _, err := st.ReserveRequest(t.Context(), time.Second); !errors.As(err, &blocked) || mustStatus(t, st).Blocked == "" {
+				t.Errorf("another collector's request: %v", err)
+			}
+			if last := mustLastImport(t, st); !last.Failed {
+				t.Errorf("last import = %+v, want a failed one", last)
+			}
+			mustRun(t, st, s.options())
+			s.checkLabels(t, st, true)
+			s.checkRequests(t, 1)
+		})
+	}
+}
+
+// TestStop checks that a stopped run releases its claim and that the next one goes on.
+func TestStop(t *testing.T) {
+	t.Parallel()
+	for _, n := range []int64{1, 3, 8, 20} {
+		s := mustSite(t, ttbsite.Options{Labels: 40})
+		st := mustStore(t)
+		o := s.options()
+		report, err := collect.Run(afterRequests(t, &o, n), st, o)
+		if err != nil || report.Requests < n || report.Requests > n+2 {
+			t.Fatalf("stopped run sent %d requests, error = %v, want about %d", report.Requests, err, n)
+		}
+		mustRun(t, st, s.options()) // would wait for a claim that was not released
+		s.checkLabels(t, st, true)
+		s.checkRequests(t, 1)
+	}
+}
+
+// TestStopWhileWaiting checks that a stop doesn't wait for the slot of a request.
+func TestStopWhileWaiting(t *testing.T) {
+	t.Parallel()
+	s := mustSite(t, ttbsite.Options{Labels: 5})
+	st := mustStore(t)
+	if err := st.PauseRequests(t.Context(), time.Hour); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	report, err := collect.Run(ctx, st, s.options())
+	if err != nil || report.Requests != 0 || len(s.Log()) != 0 {
+		t.Errorf("Run = %+v, %v, want no requests", report, err)
+	}
+	if _, err := st.ClaimWindow(t.Context(), s.first, s.last, time.Minute); err != nil {
+		t.Errorf("ClaimWindow after the stop: %v", err)
+	}
+}
+
+// TestTwoCollectors shares the work between two collectors, with each database.
+func TestTwoCollectors(t *testing.T) {
+	for name, open := range map[string]func(*testing.T) store.Store{"sqlite": mustStore, "postgres": mustPostgres} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := mustSite(t, ttbsite.Options{Labels: 300, Busy: 90, Limit: 40})
+			st := open(t)
+			var reports [2]collect.Report
+			var wg sync.WaitGroup
+			for i := range reports {
+				wg.Go(func() {
+					var err error
+					if reports[i], err = collect.Run(t.Context(), st, s.options()); err != nil {
+						t.Errorf("Run: %v", err)
+					}
+				})
+			}
+			wg.Wait()
+			s.checkLabels(t, st, true)
+			checkEnded(t, st)
+			s.checkRequests(t, 1) // a second session
+			if sum := reports[0].Labels + reports[1].Labels; sum != 300 || reports[0].Labels == 0 || reports[1].Labels == 0 {
+				t.Errorf("collectors fetched %d and %d labels, want 300 in all", reports[0].Labels, reports[1].Labels)
+			}
+		})
+	}
+}
+
+// TestTakeOver takes over the work of a collector that was killed: its claims expire.
+func TestTakeOver(t *testing.T) {
+	t.Parallel()
+	s := mustSite(t, ttbsite.Options{Labels: 10})
+	st := mustStore(t)
+	if _, err := st.PlanWindows(t.Context(), s.first, s.last, time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := st.ClaimWindow(t.Context(), s.first, s.last, 300*time.Millisecond); err != nil {
+		t.Fatal(err)
+	}
+	mustRun(t, st, s.options())
+	s.checkLabels(t, st, true)
+	checkEnded(t, st)
+}
+
+// TestLongWork checks that a claim doesn't end during work that takes longer than the hold.
+func TestLongWork(t *testing.T) {
+	t.Parallel()
+	s := mustSite(t, ttbsite.Options{Labels: 3, Faults: ttbsite.Faults{Slow: 600 * time.Millisecond}})
+	s.Inject(ttbsite.None, ttbsite.Slow)
+	st := mustStore(t)
+	o := s.options()
+	o.Hold = 200 * time.Millisecond
+	var wg sync.WaitGroup
+	for range 2 {
+		wg.Go(func() {
+			if _, err := collect.Run(t.Context(), st, o); err != nil {
+				t.Errorf("Run: %v", err)
+			}
+		})
+	}
+	wg.Wait()
+	s.checkLabels(t, st, true)
+	s.checkRequests(t, 1)
+}
+
+// faultyStore fails some calls.
+type faultyStore struct {
+	store.Store
+	err      error
+	failures int // left
+}
+
+func (f *faultyStore) UpsertColas(ctx context.Context, p []cola.Patch[cola.Cola], m store.Mode) ([]store.Outcome, error) {
+	if f.failures > 0 {
+		f.failures--
+		return nil, f.err
+	}
+	return f.Store.UpsertColas(ctx, p, m)
+}
+
+func TestUnavailableStore(t *testing.T) {
+	t.Parallel()
+	s := mustSite(t, ttbsite.Options{Labels: 10})
+	st := mustStore(t)
+	mustRun(t, &faultyStore{st, store.ErrUnavailable, 3}, s.options())
+	s.checkLabels(t, st, true)
+	st = mustStore(t)
+	if _, err := collect.Run(t.Context(), &faultyStore{st, errFull, 1}, s.options()); !errors.Is(err, errFull) {
+		t.Errorf("Run with a failing store: %v, want %v", err, errFull)
+	}
+	mustRun(t, st, s.options()) // the claim was released
+	s.checkLabels(t, st, true)
+}
+
+// TestFollow plans the trailing days once a day and works off older plans.
+func TestFollow(t *testing.T) {
+	t.Parallel()
+	today := cola.DateOf(time.Now())
+	s := mustSite(t, ttbsite.Options{Labels: 30, First: today.AddDays(-6), Last: today})
+	st := mustStore(t)
+	old := today.AddDays(-100)
+	if _, err := st.PlanWindows(t.Context(), old, old, time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	o := s.options()
+	o.First, o.Last, o.Follow = 0, 0, true
+	ctx, cancel := context.WithCancel(t.Context())
+	days, later := 0, time.Duration(0)
+	o.Now = func() time.Time { return time.Now().Add(later) }
+	o.Progress = func(collect.Progress) {
+		status := mustStatus(t, st)
+		if status.Windows[store.FetchPending]+status.Labels[store.FetchPending] > 0 {
+			return
+		}
+		if days++; days == 1 {
+			later = 25 * time.Hour
+			return
+		}
+		if s.count(ttbsite.Search) > 10 {
+			cancel()
+		}
+	}
+	if _, err := collect.Run(ctx, st, o); err != nil {
+		t.Fatal(err)
+	}
+	s.checkLabels(t, st, true)
+	want := map[string]int{store.FetchComplete: 11} // 9 trailing days, one later, and the old one
+	if diff := cmp.Diff(want, mustStatus(t, st).Windows); diff != "" {
+		t.Errorf("windows (-want +got):\n%s", diff)
+	}
+	if n := s.count(ttbsite.Search); n < 19 || n > 20 {
+		t.Errorf("%d searches, want one for the old day and 9 on each of two days", n)
+	}
+}
