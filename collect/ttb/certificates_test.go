@@ -88,9 +88,9 @@ func TestBadCertificates(t *testing.T) {
 
 // TestOtherRoot checks that a fetched issuer isn't trusted itself: its chain must end at a root.
 func TestOtherRoot(t *testing.T) {
-	server, c := startTLS(t, ttbsite.Certificates{})
+	server, _ := startTLS(t, ttbsite.Certificates{})
 	other, _ := startTLS(t, ttbsite.Certificates{})
-	c = mustClient(t, server.Server, Options{RootCAs: other.Roots})
+	c := mustClient(t, server.Server, Options{RootCAs: other.Roots})
 	var unknown x509.UnknownAuthorityError
 	for range 2 {
 		if err := c.openSession(t.Context()); !errors.As(err, &unknown) {

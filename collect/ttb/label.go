@@ -3,8 +3,6 @@ package ttb
 import (
 	"context"
 	"errors"
-	"fmt"
-	"net/http"
 	"net/url"
 	"strings"
 
@@ -50,11 +48,9 @@ func (c *Client) label(ctx context.Context, id cola.TTBID, query string, kind tt
 		return nil, err
 	}
 	stated, err := a.page.Label()
-	if err == nil && stated.TTBID != id.String() {
-		err = fmt.Errorf("the page is about label %q instead of %s", stated.TTBID, id)
-	}
-	if err != nil {
-		return nil, &TemporaryError{Status: http.StatusOK, Err: err}
+	if err != nil || stated.TTBID != id.String() {
+		c.close() // the site may have mixed up sessions
+		return nil, unexpected("the page is about label %q instead of %s", stated.TTBID, id)
 	}
 	return a.body, nil
 }

@@ -245,11 +245,16 @@ func retryAfter(response *http.Response) time.Duration {
 func (a *answer) complete(kind ttbpage.Kind) error {
 	switch {
 	case a.page == nil:
-		return &TemporaryError{Status: http.StatusOK, Err: fmt.Errorf("the site answered with a file instead of a %s", kind)}
+		return unexpected("the site answered with a file instead of a %s", kind)
 	case a.page.Kind != kind:
-		return &TemporaryError{Status: http.StatusOK, Err: fmt.Errorf("the site answered with an %q instead of a %s", a.page.Kind, kind)}
+		return unexpected("the site answered with this instead of a %s: %s", kind, a.page.Kind)
 	case !bytes.Contains(bytes.ToLower(a.body), []byte("</html")):
-		return &TemporaryError{Status: http.StatusOK, Err: fmt.Errorf("the %s is incomplete: it has no </html>", kind)}
+		return unexpected("the %s is incomplete: it has no </html>", kind)
 	}
 	return nil
+}
+
+// unexpected returns the error of an answer with status 200.
+func unexpected(format string, args ...any) error {
+	return &TemporaryError{Status: http.StatusOK, Err: fmt.Errorf(format, args...)}
 }

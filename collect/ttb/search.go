@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"net/http"
 	"net/url"
 
 	"github.com/colaregistry/colaregistry/cola"
@@ -57,8 +56,7 @@ func (c *Client) Search(ctx context.Context, s Search) (Matches, error) {
 	}
 	total, listed, ok := a.page.Total()
 	if !ok {
-		err := errors.New("the result page has no total that can be read")
-		return Matches{}, &TemporaryError{Status: http.StatusOK, Err: err}
+		return Matches{}, unexpected("the result page has no total that can be read")
 	}
 	c.searched = true
 	return Matches{Total: total, Listed: listed}, nil
@@ -86,7 +84,7 @@ func (c *Client) Export(ctx context.Context) ([]byte, error) {
 		return nil, err
 	}
 	if !bytes.HasPrefix(bytes.TrimPrefix(a.body, []byte("\ufeff")), exportHeader) {
-		return nil, &TemporaryError{Status: http.StatusOK, Err: errors.New("the export is not a list of labels")}
+		return nil, unexpected("the export is not a list of labels")
 	}
 	return a.body, nil
 }

@@ -74,7 +74,8 @@ func New(o Options) (*Client, error) {
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("base URL: %w", err)
-	case base.Scheme != "https" && base.Scheme != "http" || base.Hostname() == "" || base.User != nil || base.RawQuery != "":
+	case base.Scheme != "https" && base.Scheme != "http" || base.Hostname() == "",
+		base.User != nil, base.RawQuery != "":
 		return nil, fmt.Errorf("base URL %q: use an http or https URL, such as %s", o.BaseURL, DefaultBaseURL)
 	case strings.TrimSpace(o.UserAgent) == "":
 		return nil, errors.New("no User-Agent; name the program and the operator's contact")

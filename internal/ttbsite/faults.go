@@ -51,21 +51,26 @@ func (f Fault) response(o Faults) (r response, ok bool) {
 	wait := strconv.Itoa(int((o.RetryAfter + time.Second - 1) / time.Second))
 	switch f {
 	case ServerError:
-		return htmlPage(http.StatusInternalServerError, "<html><head><title>Error 500</title></head><body>Internal Server Error</body></html>"), true
+		return htmlPage(http.StatusInternalServerError,
+			"<html><head><title>Error 500</title></head><body>Internal Server Error</body></html>"), true
 	case Unavailable, TooMany:
-		r = htmlPage(http.StatusServiceUnavailable, "<html><body>The site is temporarily unavailable.</body></html>")
+		r = htmlPage(http.StatusServiceUnavailable,
+			"<html><body>The site is temporarily unavailable.</body></html>")
 		if f == TooMany {
 			r.status = http.StatusTooManyRequests
 		}
 		r.header = map[string]string{"Retry-After": wait}
 		return r, true
 	case ErrorPage:
-		return htmlPage(http.StatusOK, "<html><head><title>Error</title></head><body>An internal error occurred.</body></html>"), true
+		return htmlPage(http.StatusOK,
+			"<html><head><title>Error</title></head><body>An internal error occurred.</body></html>"), true
 	case Block:
-		return htmlPage(http.StatusOK, "<html><head><title>Request Rejected</title></head><body>The requested URL was rejected. "+
-			"Please consult with your administrator.<br><br>Your support ID is: 4711471147114711<br></body></html>"), true
+		return htmlPage(http.StatusOK, "<html><head><title>Request Rejected</title></head>"+
+			"<body>The requested URL was rejected. Please consult with your administrator.<br><br>"+
+			"Your support ID is: 4711471147114711<br></body></html>"), true
 	case Challenge:
-		return htmlPage(http.StatusOK, `<html><body>What code is in the image?<img src="/TSPD/captcha.png"></body></html>`), true
+		return htmlPage(http.StatusOK,
+			`<html><body>What code is in the image?<img src="/TSPD/captcha.png"></body></html>`), true
 	}
 	return response{}, false
 }

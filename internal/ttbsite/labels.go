@@ -100,7 +100,7 @@ func (l *Label) page(kind Kind) response {
 
 // The words of generated labels.
 var (
-	brands    = strings.Fields("CEDAR HARBOR NORTHWIND OAKEN BLUEBIRD GRANITE WILLOW COPPER LANTERN SADDLE JUNIPER MERIDIAN FALCON RIVER")
+	brands    = strings.Fields("CEDAR HARBOR NORTHWIND OAKEN BLUEBIRD GRANITE WILLOW COPPER LANTERN SADDLE JUNIPER FALCON RIVER")
 	nouns     = strings.Fields("RIDGE CREEK CELLARS BARREL HOLLOW ESTATE WORKS BRIDGE MILL FIELD HOUSE POINT")
 	fancies   = strings.Fields("RESERVE HARVEST SUNSET MIDNIGHT ORCHARD SINGLE SPECIAL LIMITED FIRST OLD WILD GOLDEN")
 	varietals = []string{"MERLOT", "PINOT NOIR", "CHARDONNAY", "60% Malbec, 40% Merlot", "ALBARIÑO"}
@@ -203,8 +203,8 @@ func (l *Label) describe(random *rand.Rand, n int) {
 	year := l.Applied.Time().Year()
 	l.Serial = fmt.Sprintf("%02d%04d", year%100, n%10000)
 	l.Status, l.Approved = pick(random, statuses), l.Completed
-	l.Company, l.Street, l.City, l.State, l.ZIP = l.Brand+", EXAMPLE COMPANY LLC", "1  EXAMPLE RD", "SPRINGFIELD", state, "90001"
-	l.Company = strings.ReplaceAll(l.Company, "\n", " ")
+	l.Company = strings.ReplaceAll(l.Brand, "\n", " ") + ", EXAMPLE COMPANY LLC"
+	l.Street, l.City, l.State, l.ZIP = "1  EXAMPLE RD", "SPRINGFIELD", state, "90001"
 	l.Old, l.Paper = n%6 == 5, n%50 == 49
 	if l.Class.ProductType == vocabulary.Wine {
 		l.Varietal, l.Appellation = pick(random, varietals), "NAPA VALLEY"
@@ -225,7 +225,8 @@ func (l *Label) addImages(random *rand.Rand, n int) {
 	add := func(name, position string, width, height int) {
 		l.Images = append(l.Images, LabelImage{FileName: name, Position: position, Width: width, Height: height})
 	}
-	add(pick(random, []string{"front.jpg", "Front Label 1.png", "AGED & OLD front.jpg", "50%+front.jpeg"}), "Brand (front) or keg collar", 180, 240)
+	fronts := []string{"front.jpg", "Front Label 1.png", "AGED & OLD front.jpg", "50%+front.jpeg"}
+	add(pick(random, fronts), "Brand (front) or keg collar", 180, 240)
 	switch {
 	case n%20 == 10:
 		add("barcode back.png", "Back", 450, 600)

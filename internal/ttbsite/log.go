@@ -34,6 +34,7 @@ type Request struct {
 	Status    int
 	Fault     Fault
 	Served    bool // whether the answer was what the request asked for
+	Absent    bool // whether the site does not have it, and said so
 	UserAgent string
 }
 
@@ -76,8 +77,8 @@ func (s *Site) Log() []Request {
 type Tally struct {
 	Requests int // all
 	Failed   int // because of faults
-	// Minimum is the number of distinct windows, pages and images that were served, and one session
-	// per 1,000 of them.
+	// Minimum is the number of distinct windows, pages and images that were served or are absent,
+	// and one session per 1,000 of them.
 	Minimum int
 }
 
@@ -92,7 +93,7 @@ func (s *Site) Tally() (t Tally) {
 		if r.Fault != None && r.Fault != Slow {
 			t.Failed++
 		}
-		if r.Served && r.Kind != SearchPage {
+		if (r.Served || r.Absent) && r.Kind != SearchPage {
 			distinct[r.what()] = true
 		}
 	}

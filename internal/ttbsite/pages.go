@@ -19,7 +19,8 @@ var templates = template.Must(template.New("").Funcs(template.FuncMap{
 // attachment returns the src attribute of an image. Like the real site, it escapes neither spaces
 // nor ampersands.
 func attachment(fileName string) template.HTMLAttr {
-	return template.HTMLAttr(`src="` + Path + `publicViewAttachment.do?filename=` + strings.ReplaceAll(fileName, `"`, "") + `&filetype=l"`)
+	fileName = strings.ReplaceAll(fileName, `"`, "")
+	return template.HTMLAttr(`src="` + Path + `publicViewAttachment.do?filename=` + fileName + `&filetype=l"`)
 }
 
 // render returns a page.

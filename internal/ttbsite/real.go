@@ -35,9 +35,11 @@ func realLabels(folder string, days []cola.Date) (labels []*Label, err error) {
 		}
 		kind, _ := vocabulary.ProductTypeOfClass(row[8])
 		l := &Label{
-			ID: id, Completed: days[i*len(days)/len(forms)], Permit: row[1], Serial: row[2], Fanciful: row[4], Brand: row[5],
-			Origin: vocabulary.Origin{ID: row[6], Name: row[7]}, Class: vocabulary.Class{ID: row[8], Name: row[9], ProductType: kind},
-			real: &realPages{form: form, detail: filepath.Join(filepath.Dir(form), "detail.html")},
+			ID: id, Completed: days[i*len(days)/len(forms)],
+			Permit: row[1], Serial: row[2], Fanciful: row[4], Brand: row[5],
+			Origin: vocabulary.Origin{ID: row[6], Name: row[7]},
+			Class:  vocabulary.Class{ID: row[8], Name: row[9], ProductType: kind},
+			real:   &realPages{form: form, detail: filepath.Join(filepath.Dir(form), "detail.html")},
 		}
 		if l.Images, err = realImages(form); err != nil {
 			return nil, fmt.Errorf("real labels: %w", err)

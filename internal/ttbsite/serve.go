@@ -66,7 +66,8 @@ func (s *Site) opened(sess *session, a response) response {
 	if sess == nil {
 		sess = s.open()
 	}
-	a.header = map[string]string{"Set-Cookie": cookie + "=" + sess.id + "; Path=" + strings.TrimSuffix(Path, "/") + "; HttpOnly"}
+	value := cookie + "=" + sess.id + "; Path=" + strings.TrimSuffix(Path, "/") + "; HttpOnly"
+	a.header = map[string]string{"Set-Cookie": value}
 	return a
 }
 
@@ -148,7 +149,8 @@ func (s *Site) export(sess *session, entry *Request) response {
 	}
 	entry.Window, entry.Served = sess.window, true
 	var b bytes.Buffer
-	b.WriteString("TTB ID,Permit No.,Serial Number,Completed Date,Fanciful Name,Brand Name,Origin,Origin Desc,Class/Type,Class/Type Desc\r\n")
+	b.WriteString("TTB ID,Permit No.,Serial Number,Completed Date,Fanciful Name,Brand Name," +
+		"Origin,Origin Desc,Class/Type,Class/Type Desc\r\n")
 	for _, l := range sess.results[:min(len(sess.results), s.options.Limit)] {
 		b.WriteString("'" + l.ID.String() + "'")
 		for _, field := range []string{
@@ -173,6 +175,7 @@ func (s *Site) page(r *http.Request, sess *session, entry *Request) response {
 	entry.Label = id
 	l := s.byID[id]
 	if l == nil || entry.Kind == Form && l.Paper {
+		entry.Absent = true
 		return s.opened(sess, render("error", nil))
 	}
 	sess.label, entry.Served = l, true
@@ -193,7 +196,7 @@ func (s *Site) image(r *http.Request, sess *session, entry *Request) response {
 	entry.Served = at >= 0
 	image := l.Images[max(at, 0)]
 	if image.Missing {
-		entry.Served = false
+		entry.Served, entry.Absent = false, true
 		return render("error", nil)
 	}
 	kind := "image/jpeg"

@@ -174,7 +174,9 @@ func (s *Site) answer(r *http.Request) (response, Fault) {
 		a = s.serve(r, &entry)
 	}
 	entry.Status = a.status
-	entry.Served = entry.Served && (entry.Fault == None || entry.Fault == Slow)
+	if entry.Fault != None && entry.Fault != Slow {
+		entry.Served, entry.Absent = false, false
+	}
 	s.log = append(s.log, entry)
 	return a, entry.Fault
 }

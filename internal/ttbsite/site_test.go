@@ -251,6 +251,9 @@ func TestPages(t *testing.T) {
 	if p := b.parse(b.get(formOf(1))); p.Kind != ttbpage.NoPage {
 		t.Errorf("form of an unknown label = %s", p.Kind)
 	}
+	if tally := s.Tally(); tally.Failed != 0 || tally.Extra() != 0 { // one request without a session, and no search page
+		t.Errorf("tally = %+v", tally)
+	}
 }
 
 // TestBarcodes checks that images have valid barcodes, and that the labels have different images.

@@ -14,8 +14,8 @@ const (
 	labelClaim = ` WHERE ttb_id = $2 AND hold = $3 AND held_until > ` + fetchClock
 
 	queueLabel = `INSERT INTO fetch_labels (ttb_id, completed, images, due_at) VALUES ($2, $3, $4, ` + fetchClock + `)
-		ON CONFLICT (ttb_id) DO UPDATE SET completed = coalesce(excluded.completed, fetch_labels.completed), images = fetch_labels.images OR excluded.images,
-			state = '` + store.FetchPending + `', attempts = 0, due_at = excluded.due_at, failure = NULL, ` + endClaim
+		ON CONFLICT (ttb_id) DO UPDATE SET completed = coalesce(excluded.completed, fetch_labels.completed),
+			images = fetch_labels.images OR excluded.images, state = '` + store.FetchPending + `', attempts = 0, due_at = excluded.due_at, failure = NULL, ` + endClaim
 	claimLabel = `WITH due AS MATERIALIZED (
 			SELECT ttb_id FROM fetch_labels WHERE ` + fetchDue + ` ORDER BY completed DESC NULLS LAST, ttb_id DESC LIMIT 1 FOR NO KEY UPDATE SKIP LOCKED)
 		UPDATE fetch_labels SET hold = $2, held_until = ` + fetchClock + ` + make_interval(secs => $3)

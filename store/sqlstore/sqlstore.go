@@ -1,7 +1,7 @@
 // Package sqlstore implements the control plane of a store once for both databases: accounts,
-// credentials, sessions, saved searches, destinations and deliveries. Each store embeds a
-// Store and has its own implementation of the parts that differ for speed or correctness: the
-// ledger, labels, bulk writes and migrations.
+// credentials, sessions, saved searches, destinations, deliveries and the work of collectors. Each
+// store embeds a Store and has its own implementation of the parts that differ for speed or
+// correctness: the ledger, labels, bulk writes and migrations.
 //
 // # Dialect
 //

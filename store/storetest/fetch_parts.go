@@ -27,7 +27,9 @@ func testFetchParts(t *testing.T, open Opener) {
 }
 
 // testParts are in order of class, which is the order of bytes.
-var testParts = []store.ClassRange{{From: "", To: "09"}, {From: "80", To: "80A"}, {From: "Z", To: "Z"}, {From: "a", To: ""}}
+var testParts = []store.ClassRange{
+	{From: "", To: "09"}, {From: "80", To: "80A"}, {From: "Z", To: "Z"}, {From: "a", To: ""},
+}
 
 // mustSplit plans, claims and splits one day.
 func mustSplit(t *testing.T, st store.Store, day cola.Date, total int, parts ...store.ClassRange) {

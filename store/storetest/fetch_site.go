@@ -31,7 +31,8 @@ func mustReserve(t tb, st store.Store, interval time.Duration) (wait time.Durati
 }
 
 func emptyFetchStatus(t *testing.T, st store.Store, _ *clock) {
-	checkEqual(t, "status", store.FetchStatus{Windows: map[string]int{}, Labels: map[string]int{}}, mustFetchStatus(t, st))
+	want := store.FetchStatus{Windows: map[string]int{}, Labels: map[string]int{}}
+	checkEqual(t, "status", want, mustFetchStatus(t, st))
 }
 
 func requestSlots(t *testing.T, st store.Store, c *clock) {

@@ -30,7 +30,9 @@ func mustShareFetches(t *testing.T, db Database) cola.AccountID {
 
 // fetchUntilDone completes windows and finishes labels until none is due, reporting the running
 // total to progress. It returns the total.
-func fetchUntilDone(ctx context.Context, st store.Store, hold time.Duration, progress func(n int)) (total int, err error) {
+func fetchUntilDone(
+	ctx context.Context, st store.Store, hold time.Duration, progress func(n int),
+) (total int, err error) {
 	for {
 		w, windowErr := claimWindow(st, hold)
 		if windowErr == nil {
