@@ -21,15 +21,9 @@ type Store interface {
 
 // Images stores the images of labels.
 type Images interface {
-	// SaveImages stores the image files of a stored label, in the order of its images. It returns
-	// the number of files that are not usable images.
-	SaveImages(ctx context.Context, label cola.Cola, files []ImageFile) (broken int, err error)
-}
-
-// ImageFile is a fetched image of a label.
-type ImageFile struct {
-	Name string // the applicant's file name, as in cola.Image
-	Data []byte // nil if the site lacks the file
+	// Save stores the files of a stored label's images: one content for each, nil if the site lacks
+	// it. It returns the number of contents that are not usable images.
+	Save(ctx context.Context, label *cola.Cola, contents [][]byte) (broken int, err error)
 }
 
 // Details is the choice of labels whose pages are fetched.

@@ -7,20 +7,19 @@ import (
 	"testing"
 
 	"github.com/colaregistry/colaregistry/cola"
-	"github.com/colaregistry/colaregistry/collect"
 	"github.com/colaregistry/colaregistry/internal/ttbsite"
 )
 
 // savedImages collects images in memory.
 type savedImages struct {
 	mu    sync.Mutex
-	files map[cola.TTBID][]collect.ImageFile
+	files map[cola.TTBID][][]byte
 }
 
-func (s *savedImages) SaveImages(_ context.Context, label cola.Cola, files []collect.ImageFile) (broken int, err error) {
+func (s *savedImages) Save(_ context.Context, label *cola.Cola, contents [][]byte) (broken int, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.files[label.TTBID] = files
+	s.files[label.TTBID] = contents
 	return 0, nil
 }
 
@@ -45,7 +44,7 @@ func TestImages(t *testing.T) {
 			}
 		}
 	}
-	st, saved := mustStore(t), &savedImages{files: map[cola.TTBID][]collect.ImageFile{}}
+	st, saved := mustStore(t), &savedImages{files: map[cola.TTBID][][]byte{}}
 	o := s.options()
 	o.Images = saved
 	report := mustRun(t, st, o)
@@ -55,9 +54,9 @@ func TestImages(t *testing.T) {
 		t.Errorf("%d images, %d missing, want %d and %d", report.Images, report.MissingImages, want, missing)
 	}
 	for _, l := range s.Labels() {
-		for i, file := range saved.files[l.ID] {
-			if file.Name != l.Images[i].FileName || (file.Data == nil) != l.Images[i].Missing {
-				t.Errorf("label %s: image %d is %q with %d bytes", l.ID, i, file.Name, len(file.Data))
+		for i, content := range saved.files[l.ID] {
+			if (content == nil) != l.Images[i].Missing {
+				t.Errorf("label %s: image %d has %d bytes", l.ID, i, len(content))
 			}
 		}
 	}

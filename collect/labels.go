@@ -85,26 +85,24 @@ func (c *collector) fetchImages(ctx context.Context, id cola.TTBID) error {
 	if err != nil {
 		return fatal(err)
 	}
-	files := make([]ImageFile, len(label.Images))
+	contents := make([][]byte, len(label.Images))
 	missing := 0
 	for i, image := range label.Images {
-		files[i].Name = string(image.FileName)
-		data, err := c.image(ctx, id, files[i].Name)
-		permanent := (*permanentError)(nil)
-		switch {
+		data, err := c.image(ctx, id, string(image.FileName))
+		switch permanent := (*permanentError)(nil); {
 		case errors.As(err, &permanent):
 			missing++
-			c.o.Logger.Warn("no image", "label", id.String(), "file", files[i].Name, "error", err)
+			c.o.Logger.Warn("no image", "label", id.String(), "file", image.FileName, "error", err)
 		case err != nil:
 			return err
 		}
-		files[i].Data = data
+		contents[i] = data
 	}
-	broken, err := c.o.Images.SaveImages(ctx, label, files)
+	broken, err := c.o.Images.Save(ctx, &label, contents)
 	if err != nil {
 		return fatal(fmt.Errorf("save the images of %s: %w", id, err))
 	}
-	c.report.Images += len(files) - missing - broken
+	c.report.Images += len(contents) - missing - broken
 	c.report.MissingImages += missing + broken
 	return nil
 }
