@@ -100,7 +100,7 @@ func TestAnswers(t *testing.T) {
 		"captcha with 429":        {status(429, `<html><div class="g-recaptcha"></div></html>`), func(err error) bool { return isBlocked(err, ttbpage.Captcha, "") }},
 		"502":                     {status(502, "bad gateway"), temporary(502)},
 		"redirect elsewhere":      {redirect("http://example.com/"), permanent},
-		"redirect to TLS":         {redirect("https://127.0.0.1:1/"), permanent},
+		"redirect to TLS":         {func(w http.ResponseWriter, r *http.Request) { redirect("https://"+r.Host+r.URL.Path)(w, r) }, permanent},
 		"redirect loop":           {redirect(ttbsite.Path + labelPage), temporary(0)},
 		"redirect without target": {status(302, ""), temporary(302)},
 		"sessions that end":       {redirect(searchPage), temporary(0)},
@@ -215,10 +215,14 @@ func TestFiles(t *testing.T) {
 			c.open, c.searched, c.form = true, true, anID
 			if _, err := c.Export(t.Context()); !test.export(err) {
 				t.Errorf("export: %v", err)
+			} else if c.open == errors.Is(err, ErrSessionExpired) {
+				t.Errorf("export: %v, with a session: %t", err, c.open)
 			}
 			c.open, c.searched, c.form = true, true, anID
 			if _, err := c.Image(t.Context(), "a.jpg"); !test.image(err) {
 				t.Errorf("image: %v", err)
+			} else if c.open == errors.Is(err, ErrSessionExpired) {
+				t.Errorf("image: %v, with a session: %t", err, c.open)
 			}
 		})
 	}
