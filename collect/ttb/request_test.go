@@ -350,3 +350,17 @@ func TestRetryAfter(t *testing.T) {
 		}
 	}
 }
+
+// TestRedirectedSearch checks that the client follows a redirect to the results with a GET.
+func TestRedirectedSearch(t *testing.T) {
+	c := fake(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodPost {
+			redirect("publicPageBasicCola.do")(w, r)
+			return
+		}
+		page(fmt.Sprintf(resultText, "1 to 2 of 2 (Total Matching Records: 2)"))(w, r)
+	}, Options{})
+	if m, err := c.Search(t.Context(), Search{First: 1, Last: 1}); err != nil || m != (Matches{2, 2}) {
+		t.Errorf("%+v, %v", m, err)
+	}
+}
