@@ -100,7 +100,7 @@ func TestAnswers(t *testing.T) {
 		"captcha with 429":        {status(429, `<html><div class="g-recaptcha"></div></html>`), func(err error) bool { return isBlocked(err, ttbpage.Captcha, "") }},
 		"502":                     {status(502, "bad gateway"), temporary(502)},
 		"redirect elsewhere":      {redirect("http://example.com/"), permanent},
-		"redirect to TLS":         {redirect("https://127.0.0.1:1/"), permanent},
+		"redirect to TLS":         {func(w http.ResponseWriter, r *http.Request) { redirect("https://"+r.Host+r.URL.Path)(w, r) }, permanent},
 		"redirect loop":           {redirect(ttbsite.Path + labelPage), temporary(0)},
 		"redirect without target": {status(302, ""), temporary(302)},
 		"sessions that end":       {redirect(searchPage), temporary(0)},
@@ -215,10 +215,14 @@ func TestFiles(t *testing.T) {
 			c.open, c.searched, c.form = true, true, anID
 			if _, err := c.Export(t.Context()); !test.export(err) {
 				t.Errorf("export: %v", err)
+			} else if c.open == errors.Is(err, ErrSessionExpired) {
+				t.Errorf("export: %v, with a session: %t", err, c.open)
 			}
 			c.open, c.searched, c.form = true, true, anID
 			if _, err := c.Image(t.Context(), "a.jpg"); !test.image(err) {
 				t.Errorf("image: %v", err)
+			} else if c.open == errors.Is(err, ErrSessionExpired) {
+				t.Errorf("image: %v, with a session: %t", err, c.open)
 			}
 		})
 	}
@@ -344,5 +348,19 @@ func TestRetryAfter(t *testing.T) {
 		if got := retryAfter(r); !want(got) {
 			t.Errorf("Retry-After %q = %s", text, got)
 		}
+	}
+}
+
+// TestRedirectedSearch checks that the client follows a redirect to the results with a GET.
+func TestRedirectedSearch(t *testing.T) {
+	c := fake(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodPost {
+			redirect("publicPageBasicCola.do")(w, r)
+			return
+		}
+		page(fmt.Sprintf(resultText, "1 to 2 of 2 (Total Matching Records: 2)"))(w, r)
+	}, Options{})
+	if m, err := c.Search(t.Context(), Search{First: 1, Last: 1}); err != nil || m != (Matches{2, 2}) {
+		t.Errorf("%+v, %v", m, err)
 	}
 }

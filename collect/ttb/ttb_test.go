@@ -338,6 +338,14 @@ func TestFaults(t *testing.T) {
 			}
 		}
 	}
+	prepare()
+	site.Inject(ttbsite.ServerError)
+	if err := calls["search"](); err == nil {
+		t.Error("the search succeeded")
+	}
+	if err := calls["export"](); !errors.Is(err, ErrSessionExpired) {
+		t.Errorf("export after a failed search: %v", err)
+	}
 	// An injected failure of the request that opens a session.
 	c.close()
 	site.Inject(ttbsite.Unavailable)

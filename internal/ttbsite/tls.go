@@ -1,6 +1,7 @@
 package ttbsite
 
 import (
+	"bytes"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -29,6 +30,7 @@ type Certificates struct {
 	NoIssuer    bool   // the certificate names no address of its issuer
 	Format      string // of the issuer: "" for DER, "pem" or "p7c"
 	Issuer      []byte // served in place of the issuer, if not nil
+	Padding     int    // spaces after the issuer
 }
 
 // TLSServer is the site over TLS.
@@ -69,6 +71,7 @@ func StartTLS(h http.Handler, c Certificates) (*TLSServer, error) {
 			return nil, err
 		}
 	}
+	text = append(text, bytes.Repeat([]byte(" "), c.Padding)...)
 	t := &TLSServer{Roots: x509.NewCertPool()}
 	t.Roots.AddCert(root.cert)
 	t.RootPEM, _ = root.encode("pem")

@@ -179,9 +179,12 @@ func concurrentLastParts(t *testing.T, st store.Store, _ *clock) {
 	const days, parts = 12, 4
 	for n := range cola.Date(days) {
 		mustSplit(t, st, fetchDay+n, parts, testParts...)
-		var wg sync.WaitGroup
+		var claimed []store.FetchWindow
 		for range parts {
-			w := mustClaimWindow(t, st)
+			claimed = append(claimed, mustClaimWindow(t, st))
+		}
+		var wg sync.WaitGroup
+		for _, w := range claimed {
 			wg.Go(func() {
 				if err := st.CompleteWindow(t.Context(), w, 1); err != nil {
 					t.Error(err)
