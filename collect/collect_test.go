@@ -46,29 +46,30 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// TestDetails collects only exports, then the labels without detail.
+// TestDetails collects only exports, then the labels without detail. Labels whose rows can't be read
+// stay in the queue meanwhile.
 func TestDetails(t *testing.T) {
 	t.Parallel()
-	s := mustSite(t, ttbsite.Options{Labels: 60})
+	s := mustSite(t, ttbsite.Options{Labels: 60, Ambiguous: 4})
 	st := mustStore(t)
 	o := s.options()
 	o.Details = collect.NoDetails
 	mustRun(t, st, o)
-	s.checkLabels(t, st, false)
-	if n := s.count(ttbsite.Form); n != 0 || mustStatus(t, st).Labels[store.FetchPending] != 0 {
-		t.Errorf("%d forms fetched, %v labels queued, want none", n, mustStatus(t, st).Labels)
+	if n := s.count(ttbsite.Form); n != 0 || mustStatus(t, st).Labels[store.FetchPending] != 4 {
+		t.Errorf("%d forms fetched, labels %v, want none fetched and 4 queued", n, mustStatus(t, st).Labels)
 	}
-	if last := mustLastImport(t, st); last.Read != 60 || last.Added != 60 {
+	if last := mustLastImport(t, st); last.Failed || last.Read != 60 || last.Added != 56 {
 		t.Errorf("last import = %+v, want that of the windows", last)
 	}
 	o.Details = collect.NewDetails
-	if report := mustRun(t, st, o); report.Requests != 0 {
-		t.Errorf("%d requests for stored labels, want none", report.Requests)
+	if report := mustRun(t, st, o); report.Labels != 4 {
+		t.Errorf("%d labels fetched, want those whose rows could not be read", report.Labels)
 	}
 	o.Details = collect.AllDetails
 	mustRun(t, st, o)
 	s.checkLabels(t, st, true)
-	s.checkRequests(t, 1) // another session
+	checkEnded(t, st)
+	s.checkRequests(t, 2) // two more sessions
 }
 
 // TestChangedLabel asks recent days again: only labels with another completed date are fetched.

@@ -102,7 +102,8 @@ func (c *collector) export(ctx context.Context, w store.FetchWindow) (
 type exportRows struct{ read, certain int }
 
 // importExport imports an export. Rows that are new or changed are queued before they are stored;
-// so are rejected rows with an ID, whose pages can be read.
+// so are rejected rows with an ID, whose pages can be read, even without Details: nothing else
+// remembers them.
 func (c *collector) importExport(ctx context.Context, w store.FetchWindow, export []byte) (exportRows, error) {
 	known := map[cola.TTBID]bool{}
 	to := target{Target: c.st, record: c.records.addExport, before: func(patches []cola.Patch[cola.Cola]) error {
@@ -111,6 +112,9 @@ func (c *collector) importExport(ctx context.Context, w store.FetchWindow, expor
 			label := &patches[i].Record
 			known[label.TTBID] = true
 			listed = append(listed, store.FetchLabel{TTBID: label.TTBID, Completed: label.LatestUpdateDate})
+		}
+		if c.o.Details == NoDetails {
+			return nil
 		}
 		return c.queueChanged(ctx, listed)
 	}}
@@ -180,9 +184,6 @@ func (r *Report) add(report ingest.Report) {
 
 // queueChanged queues those of the listed labels that are not stored or have another completed date.
 func (c *collector) queueChanged(ctx context.Context, listed []store.FetchLabel) error {
-	if c.o.Details == NoDetails {
-		return nil
-	}
 	var wanted []store.FetchLabel
 	for _, l := range listed {
 		stored, err := c.st.Cola(ctx, l.TTBID)
