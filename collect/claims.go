@@ -3,6 +3,7 @@ package collect
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"time"
 
@@ -43,6 +44,7 @@ func (c *collector) do(cl claim, work func(ctx context.Context) error) (failure 
 	switch {
 	case err == nil:
 		c.failures = 0
+		clear(c.failing)
 		return "", nil
 	case lost || errors.Is(err, store.ErrNotFound):
 		c.o.Logger.Warn("another collector took over", "work", cl.what)
@@ -106,6 +108,7 @@ func (c *collector) block(ctx context.Context, page *ttb.BlockedError) error {
 // retry records a failure, and delays requests if the site asks for it or fails repeatedly.
 func (c *collector) retry(ctx context.Context, cl claim, cause error) (failure string, err error) {
 	c.failures++
+	c.failing[cl.what] = true
 	wait := c.backoff(cl.attempts)
 	if temporary := (*ttb.TemporaryError)(nil); errors.As(cause, &temporary) {
 		wait = max(wait, temporary.After)
@@ -114,7 +117,11 @@ func (c *collector) retry(ctx context.Context, cl claim, cause error) (failure s
 			if err := c.st.PauseRequests(ctx, pause); err != nil {
 				return "", err
 			}
+			wait = max(wait, 2*pause) // so that the next request is for other work, if there is any
 		}
+	}
+	if c.failures >= downFailures && len(c.failing) >= downWork {
+		return "", c.siteDown(ctx, cl, cause)
 	}
 	permanent := (*permanentError)(nil)
 	final := errors.As(cause, &permanent) || cl.attempts+1 >= MaxAttempts
@@ -126,6 +133,19 @@ func (c *collector) retry(ctx context.Context, cl claim, cause error) (failure s
 		return "", err
 	}
 	return failure, nil
+}
+
+// siteDown releases a claim without counting an attempt. It ends the run if the site has been down
+// for long.
+func (c *collector) siteDown(ctx context.Context, cl claim, cause error) error {
+	c.o.Logger.Warn("the site keeps failing", "failures", c.failures, "work", cl.what, "error", cause)
+	if err := cl.release(ctx); err != nil {
+		return err
+	}
+	if c.failures >= maxSiteFailures {
+		return fmt.Errorf("the site keeps failing, so the run ended; run the command again later: %w", cause)
+	}
+	return nil
 }
 
 // busy reports whether a status asks for fewer requests.

@@ -99,6 +99,12 @@ const (
 	stopTimeout = 30 * time.Second
 	// maxStoreFailures is how many times in a row the database may be unavailable.
 	maxStoreFailures = 20
+	// downFailures is the number of failures in a row, of at least downWork pieces of work, from
+	// which the site counts as down. Failures are then not the fault of a day or label.
+	downFailures, downWork = 5, 3
+	// maxSiteFailures is the number of failures in a row that ends a run while the site is down. With
+	// MaxBackoff, it takes about an hour.
+	maxSiteFailures = 30
 )
 
 // Report is the result of a run, of this process only.
@@ -111,8 +117,9 @@ type Report struct {
 	Requests      int64
 	ingest.Counts // rows of exports and pages
 	// Rejected lists rejected rows and pages, at most 1,000.
-	Rejected []ingest.Refusal
-	// Incomplete lists the latest incomplete days of the plan, at most 20.
+	Rejected       []ingest.Refusal
+	IncompleteDays int // of the plan
+	// Incomplete lists the latest incomplete windows of the plan, at most 20.
 	Incomplete []store.IncompleteWindow
 	// Failed lists labels that failed, at most 1,000.
 	Failed []FailedLabel
@@ -139,10 +146,11 @@ type collector struct {
 
 	first, last cola.Date // of the plan
 	nextPlan    time.Time
-	initial     bool       // the registry was empty when the run started
-	backlog     cola.TTBID // the lowest ID queued from the backlog; 0 before the first
-	drained     bool       // the backlog has no further labels
-	failures    int        // failed requests in a row
+	initial     bool            // the registry was empty when the run started
+	backlog     cola.TTBID      // the lowest ID queued from the backlog; 0 before the first
+	drained     bool            // the backlog has no further labels
+	failures    int             // temporary failures in a row
+	failing     map[string]bool // work that failed in them
 	progress    tracker
 }
 
@@ -157,7 +165,7 @@ func Run(ctx context.Context, st Store, o Options) (Report, error) {
 	defer context.AfterFunc(ctx, func() {
 		time.AfterFunc(stopTimeout, func() { cancel(context.Cause(ctx)) })
 	})()
-	c := &collector{o: o, st: st, stop: ctx, ctx: work, records: &recorder{st: st}}
+	c := &collector{o: o, st: st, stop: ctx, ctx: work, records: &recorder{st: st}, failing: map[string]bool{}}
 	o.Site.Wait, o.Site.Logger = c.wait, o.Logger
 	var err error
 	if c.site, err = ttb.New(o.Site); err != nil {
@@ -209,14 +217,14 @@ func (c *collector) step() (more bool, err error) {
 	if c.o.Follow && !c.o.Now().Before(c.nextPlan) {
 		return true, c.plan()
 	}
-	window, err := c.st.ClaimWindow(c.ctx, c.first, c.last, c.o.Hold)
+	window, err := c.st.ClaimWindow(c.ctx, c.earliest(), c.last, c.o.Hold)
 	if !errors.Is(err, store.ErrNotFound) {
 		if err == nil {
 			err = c.window(window)
 		}
 		return true, err
 	}
-	if err := c.records.flush(c.ctx); err != nil {
+	if err := c.recordImports(); err != nil {
 		return true, err
 	}
 	if c.o.Details != NoDetails {
@@ -234,7 +242,7 @@ func (c *collector) step() (more bool, err error) {
 // idle queues part of the backlog or waits for work that is not due or that others have claimed.
 // more is false if there is none.
 func (c *collector) idle() (more bool, err error) {
-	open, err := c.st.CountWindows(c.ctx, c.first, c.last, c.o.Now())
+	open, err := c.st.CountWindows(c.ctx, c.earliest(), c.last, c.o.Now())
 	if err != nil {
 		return true, err
 	}
@@ -259,22 +267,33 @@ func (c *collector) idle() (more bool, err error) {
 	return true, nil
 }
 
+// recordImports records the imports so far if the planned windows are done or a day has passed. Call
+// it when no window is due.
+func (c *collector) recordImports() error {
+	if !c.records.windows && !c.records.old() {
+		return nil
+	}
+	counts, err := c.st.CountWindows(c.ctx, c.first, c.last, c.o.Now())
+	if err != nil || counts.Pending > 0 && !c.records.old() {
+		return err
+	}
+	return c.records.end(c.ctx, counts.Incomplete > 0)
+}
+
 // finish records the rest of the imports and completes the report. err is the error of the run.
 func (c *collector) finish(err error) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.stop), stopTimeout)
 	defer cancel()
 	status, statusErr := c.st.FetchStatus(ctx)
-	if statusErr != nil {
-		return errors.Join(statusErr, c.records.end(ctx, true))
-	}
+	counts, countErr := c.st.CountWindows(ctx, c.first, c.last, c.o.Now())
 	for _, w := range status.Incomplete {
 		if c.first <= w.Day && w.Day <= c.last {
 			c.report.Incomplete = append(c.report.Incomplete, w)
 		}
 	}
-	open, countErr := c.st.CountWindows(ctx, c.first, c.last, c.o.Now())
-	failed := err != nil || countErr != nil || open.Pending > 0 || len(c.report.Incomplete) > 0
-	return errors.Join(countErr, c.records.end(ctx, failed))
+	c.report.IncompleteDays = counts.Incomplete
+	failed := err != nil || countErr != nil || counts.Pending+counts.Incomplete > 0
+	return errors.Join(statusErr, countErr, c.records.end(ctx, failed))
 }
 
 // sleep waits, or until the run is stopped.

@@ -159,7 +159,7 @@ func TestIncomplete(t *testing.T) {
 		t.Fatal(err)
 	}
 	report := mustRun(t, st, s.options())
-	if len(report.Incomplete) == 0 || report.Incomplete[0].Failure == "" {
+	if report.IncompleteDays != 1 || len(report.Incomplete) == 0 || report.Incomplete[0].Failure == "" {
 		t.Errorf("incomplete windows = %+v", report.Incomplete)
 	}
 	if len(report.Failed) != 1 || report.Failed[0].TTBID != gone {
@@ -193,6 +193,35 @@ func TestGivingUp(t *testing.T) {
 	mustRun(t, st, o)
 	s.checkLabels(t, st, true)
 	checkEnded(t, st)
+}
+
+// TestSiteDown checks that no day or label fails because the whole site does, and that a run ends if
+// that takes long.
+func TestSiteDown(t *testing.T) {
+	t.Parallel()
+	s := mustSite(t, ttbsite.Options{Labels: 20})
+	s.Inject(ttbsite.None)
+	for range 25 {
+		s.Inject(ttbsite.ServerError)
+	}
+	st := mustStore(t)
+	o := s.options()
+	o.Backoff, o.MaxBackoff = 50*time.Millisecond, 100*time.Millisecond // longer than a claim takes
+	report := mustRun(t, st, o)
+	s.checkLabels(t, st, true)
+	checkEnded(t, st)
+	if len(report.Failed)+report.IncompleteDays > 0 {
+		t.Errorf("report = %+v", report)
+	}
+	s, st = mustSite(t, ttbsite.Options{Labels: 20}), mustStore(t)
+	for range 100 {
+		s.Inject(ttbsite.ServerError)
+	}
+	o.Site = s.options().Site
+	report, err := collect.Run(t.Context(), st, o)
+	if n := len(s.Log()); err == nil || n > 40 || report.IncompleteDays > 0 || mustStatus(t, st).Windows[store.FetchPending] != 7 {
+		t.Errorf("Run ended after %d requests, error = %v, windows %v; want 7 pending ones", n, err, mustStatus(t, st).Windows)
+	}
 }
 
 // TestBlocked checks that a block page stops all collectors until one is started again.
@@ -324,33 +353,146 @@ func TestLongWork(t *testing.T) {
 	s.checkRequests(t, 1)
 }
 
-// faultyStore fails some calls.
+// faultyStore fails one call of a method, before or after its effect, and, from then on, releases no
+// claims: like a process that is killed.
 type faultyStore struct {
 	store.Store
-	err      error
-	failures int // left
+	method string
+	calls  int // until the failure
+	after  bool
+	err    error
+	failed bool
 }
 
-func (f *faultyStore) UpsertColas(ctx context.Context, p []cola.Patch[cola.Cola], m store.Mode) ([]store.Outcome, error) {
-	if f.failures > 0 {
-		f.failures--
-		return nil, f.err
+func (f *faultyStore) call(method string, do func() error) error {
+	if method != f.method || f.failed {
+		return do()
 	}
-	return f.Store.UpsertColas(ctx, p, m)
+	if f.calls--; f.calls > 0 {
+		return do()
+	}
+	f.failed = true
+	if f.after {
+		if err := do(); err != nil {
+			return err
+		}
+	}
+	return f.err
 }
 
+func (f *faultyStore) UpsertColas(
+	ctx context.Context, p []cola.Patch[cola.Cola], m store.Mode,
+) (outcomes []store.Outcome, err error) {
+	err = f.call("UpsertColas", func() error {
+		outcomes, err = f.Store.UpsertColas(ctx, p, m)
+		return err
+	})
+	return outcomes, err
+}
+
+func (f *faultyStore) QueueLabels(ctx context.Context, l []store.FetchLabel) error {
+	return f.call("QueueLabels", func() error { return f.Store.QueueLabels(ctx, l) })
+}
+
+func (f *faultyStore) SplitWindow(ctx context.Context, w store.FetchWindow, n int, parts []store.ClassRange) error {
+	return f.call("SplitWindow", func() error { return f.Store.SplitWindow(ctx, w, n, parts) })
+}
+
+func (f *faultyStore) CompleteWindow(ctx context.Context, w store.FetchWindow, n int) error {
+	return f.call("CompleteWindow", func() error { return f.Store.CompleteWindow(ctx, w, n) })
+}
+
+func (f *faultyStore) FinishLabel(ctx context.Context, l store.FetchLabel) error {
+	return f.call("FinishLabel", func() error { return f.Store.FinishLabel(ctx, l) })
+}
+
+func (f *faultyStore) ReleaseWindow(ctx context.Context, w store.FetchWindow) error {
+	if f.failed {
+		return f.err
+	}
+	return f.Store.ReleaseWindow(ctx, w)
+}
+
+func (f *faultyStore) ReleaseLabel(ctx context.Context, l store.FetchLabel) error {
+	if f.failed {
+		return f.err
+	}
+	return f.Store.ReleaseLabel(ctx, l)
+}
+
+// TestCrash ends a run before and after each write. The next run loses nothing and repeats at most
+// the requests for one day or label.
+func TestCrash(t *testing.T) {
+	t.Parallel()
+	for _, method := range []string{"QueueLabels", "UpsertColas", "SplitWindow", "CompleteWindow", "FinishLabel"} {
+		for _, after := range []bool{false, true} {
+			s := mustSite(t, ttbsite.Options{Labels: 25, Busy: 12, Limit: 10})
+			st := mustStore(t)
+			o := s.options()
+			o.Hold = 300 * time.Millisecond
+			calls := 3
+			if method == "SplitWindow" {
+				calls = 1
+			}
+			faulty := &faultyStore{Store: st, method: method, calls: calls, after: after, err: errFull}
+			if _, err := collect.Run(t.Context(), faulty, o); !errors.Is(err, errFull) {
+				t.Fatalf("Run that fails in %s: %v", method, err)
+			}
+			mustRun(t, st, o)
+			s.checkLabels(t, st, true)
+			checkEnded(t, st)
+			s.checkRequests(t, 3) // a session and a window
+		}
+	}
+}
+
+// TestUnavailableStore checks that a run goes on when the database is back.
 func TestUnavailableStore(t *testing.T) {
 	t.Parallel()
-	s := mustSite(t, ttbsite.Options{Labels: 10})
-	st := mustStore(t)
-	mustRun(t, &faultyStore{st, store.ErrUnavailable, 3}, s.options())
-	s.checkLabels(t, st, true)
-	st = mustStore(t)
-	if _, err := collect.Run(t.Context(), &faultyStore{st, errFull, 1}, s.options()); !errors.Is(err, errFull) {
-		t.Errorf("Run with a failing store: %v, want %v", err, errFull)
+	for _, method := range []string{"UpsertColas", "CompleteWindow", "FinishLabel"} {
+		s := mustSite(t, ttbsite.Options{Labels: 5})
+		st := mustStore(t)
+		o := s.options()
+		o.Hold = 300 * time.Millisecond
+		mustRun(t, &faultyStore{Store: st, method: method, calls: 2, err: store.ErrUnavailable}, o)
+		s.checkLabels(t, st, true)
+		checkEnded(t, st)
 	}
-	mustRun(t, st, s.options()) // the claim was released
-	s.checkLabels(t, st, true)
+}
+
+// TestProgress checks the last progress of a run.
+func TestProgress(t *testing.T) {
+	t.Parallel()
+	s := mustSite(t, ttbsite.Options{Labels: 5})
+	var last collect.Progress
+	o := s.options()
+	o.Progress = func(p collect.Progress) { last = p }
+	report := mustRun(t, mustStore(t), o)
+	if last.WindowsTotal != 7 || last.Labels != 5 || last.Requests != report.Requests || last.Rate <= 0 {
+		t.Errorf("progress = %+v", last)
+	}
+}
+
+// TestPlan checks the plan of a registry with complete days and labels without detail.
+func TestPlan(t *testing.T) {
+	t.Parallel()
+	s := mustSite(t, ttbsite.Options{Labels: 20})
+	st := mustStore(t)
+	o := s.options()
+	o.Details, o.Interval = collect.NoDetails, time.Second
+	check := func(want collect.Plan) {
+		t.Helper()
+		got, err := collect.PlanOf(t.Context(), st, o)
+		want.First, want.Last = o.First, o.Last
+		if diff := cmp.Diff(want, got); diff != "" || err != nil {
+			t.Errorf("plan: error %v (-want +got):\n%s", err, diff)
+		}
+	}
+	check(collect.Plan{Days: 7, Requests: 14, Duration: 14 * time.Second})
+	o.Interval = time.Microsecond
+	mustRun(t, st, o)
+	o.Details, o.Interval, o.Last = collect.AllDetails, time.Second, o.Last.AddDays(1)
+	check(collect.Plan{Days: 1, Stored: 20, New: 410, Requests: 432, Duration: 432 * time.Second})
 }
 
 // TestFollow plans the trailing days once a day and works off older plans.

@@ -78,7 +78,15 @@ func (o *Options) days(now time.Time, status store.FetchStatus, begin bool) (fir
 // earliestDay precedes all of TTB's completed dates.
 var earliestDay = cola.NewDate(1950, time.January, 1)
 
-// plan plans the days. A follower then works on all planned days, also those of earlier runs.
+// earliest returns the first day to work on. A follower also works on the days of earlier plans.
+func (c *collector) earliest() cola.Date {
+	if c.o.Follow {
+		return earliestDay
+	}
+	return c.first
+}
+
+// plan plans the days.
 func (c *collector) plan() error {
 	now := c.o.Now()
 	status, err := c.st.FetchStatus(c.ctx)
@@ -93,9 +101,6 @@ func (c *collector) plan() error {
 	c.o.Logger.Info("planned", "first", first.String(), "last", last.String(), "pending", pending)
 	c.initial = c.initial && c.nextPlan.IsZero()
 	c.first, c.last, c.nextPlan = first, last, now.Add(planEvery)
-	if c.o.Follow {
-		c.first = earliestDay
-	}
 	c.backlog, c.drained = 0, false
 	c.progress.total = pending
 	return nil

@@ -54,7 +54,7 @@ func (t *tracker) report(c *collector) {
 // refresh counts the work. Errors only delay the next count: the next step reports them.
 func (t *tracker) refresh(c *collector) {
 	t.refreshed = time.Now()
-	open, err := c.st.CountWindows(c.ctx, c.first, c.last, c.o.Now())
+	open, err := c.st.CountWindows(c.ctx, c.earliest(), c.last, c.o.Now())
 	if err != nil {
 		return
 	}

@@ -58,12 +58,9 @@ func (r *recorder) addPage(i cola.Import) {
 	r.sum.Refused += i.Refused
 }
 
-// flush records the sum if it is due. Call it when no window is due.
-func (r *recorder) flush(ctx context.Context) error {
-	if r.windows || r.sum.FinishedAt.Time().Sub(r.sum.StartedAt.Time()) >= recordEvery {
-		return r.end(ctx, false)
-	}
-	return nil
+// old reports whether a day has passed since the first import of the sum.
+func (r *recorder) old() bool {
+	return r.sum.FinishedAt.Time().Sub(r.sum.StartedAt.Time()) >= recordEvery
 }
 
 // end records the sum, if there is any.

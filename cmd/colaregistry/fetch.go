@@ -197,12 +197,12 @@ func printFetchReport(w io.Writer, r *collect.Report) {
 	}
 	fmt.Fprintf(w, "read=%d added=%d changed=%d unchanged=%d refused=%d\n", r.Read, r.Added, r.Changed, r.Unchanged, r.Refused)
 	fmt.Fprintf(w, "windows=%d incomplete=%d labels=%d failed=%d requests=%d\n",
-		r.Windows, len(r.Incomplete), r.Labels, len(r.Failed), r.Requests)
+		r.Windows, r.IncompleteDays, r.Labels, len(r.Failed), r.Requests)
 }
 
 // printFetchFailures names the days and labels that are missing and what to do about them.
 func printFetchFailures(w io.Writer, r *collect.Report) error {
-	if len(r.Incomplete) == 0 && len(r.Failed) == 0 {
+	if r.IncompleteDays == 0 && len(r.Failed) == 0 {
 		return nil
 	}
 	for _, day := range r.Incomplete {
@@ -211,7 +211,7 @@ func printFetchFailures(w io.Writer, r *collect.Report) error {
 	for _, label := range r.Failed[:min(len(r.Failed), maxPrinted)] {
 		fmt.Fprintf(w, "failed: %s: %s\n", label.TTBID, label.Failure)
 	}
-	if len(r.Incomplete) > 0 {
+	if r.IncompleteDays > 0 {
 		fmt.Fprintln(w, "To ask incomplete days again, run the command again.")
 	}
 	if len(r.Failed) > 0 {
