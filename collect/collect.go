@@ -292,6 +292,8 @@ func (c *collector) finish(err error) error {
 		}
 	}
 	c.report.IncompleteDays = counts.Incomplete
+	c.progress.refreshed = time.Time{}
+	c.progress.report(c)
 	failed := err != nil || countErr != nil || counts.Pending+counts.Incomplete > 0
 	return errors.Join(statusErr, countErr, c.records.end(ctx, failed))
 }

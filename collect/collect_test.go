@@ -468,7 +468,7 @@ func TestProgress(t *testing.T) {
 	o := s.options()
 	o.Progress = func(p collect.Progress) { last = p }
 	report := mustRun(t, mustStore(t), o)
-	if last.WindowsTotal != 7 || last.Labels != 5 || last.Requests != report.Requests || last.Rate <= 0 {
+	if last.Windows != 7 || last.WindowsTotal != 7 || last.LabelsQueued != 0 || last.Labels != 5 || last.Requests != report.Requests || last.Rate <= 0 {
 		t.Errorf("progress = %+v", last)
 	}
 }

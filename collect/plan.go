@@ -75,13 +75,13 @@ func (o *Options) days(now time.Time, status store.FetchStatus, begin bool) (fir
 	return first, last
 }
 
-// earliestDay precedes all of TTB's completed dates.
-var earliestDay = cola.NewDate(1950, time.January, 1)
+// EarliestDay precedes all of TTB's completed dates.
+var EarliestDay = cola.NewDate(1950, time.January, 1)
 
 // earliest returns the first day to work on. A follower also works on the days of earlier plans.
 func (c *collector) earliest() cola.Date {
 	if c.o.Follow {
-		return earliestDay
+		return EarliestDay
 	}
 	return c.first
 }
@@ -102,8 +102,9 @@ func (c *collector) plan() error {
 	c.initial = c.initial && c.nextPlan.IsZero()
 	c.first, c.last, c.nextPlan = first, last, now.Add(planEvery)
 	c.backlog, c.drained = 0, false
-	c.progress.total = pending
-	return nil
+	open, err := c.st.CountWindows(c.ctx, c.earliest(), c.last, now)
+	c.progress.total = open.Pending
+	return err
 }
 
 // backlogChunk is how many labels of the backlog are queued at a time.

@@ -18,14 +18,19 @@ type Progress struct {
 	Left         time.Duration // estimated time until the plan and the queue are done
 }
 
-// refreshEvery is how often the work of all processes is counted.
-const refreshEvery = 15 * time.Second
+// The work of all processes is counted every second, or less often if that takes more than one
+// fiftieth of the time.
+const (
+	refreshEvery = time.Second
+	refreshShare = 50
+)
 
 // tracker measures progress.
 type tracker struct {
 	started   time.Time
 	refreshed time.Time
-	total     int // days of the plan that were pending
+	took      time.Duration // of the latest count
+	total     int           // days of the plan that were pending
 	pending   int
 	queued    int
 }
@@ -35,7 +40,7 @@ func (t *tracker) report(c *collector) {
 	if c.o.Progress == nil {
 		return
 	}
-	if time.Since(t.refreshed) >= refreshEvery {
+	if time.Since(t.refreshed) >= max(refreshEvery, refreshShare*t.took) {
 		t.refresh(c)
 	}
 	p := Progress{
@@ -53,7 +58,8 @@ func (t *tracker) report(c *collector) {
 
 // refresh counts the work. Errors only delay the next count: the next step reports them.
 func (t *tracker) refresh(c *collector) {
-	t.refreshed = time.Now()
+	started := time.Now()
+	defer func() { t.refreshed, t.took = time.Now(), time.Since(started) }()
 	open, err := c.st.CountWindows(c.ctx, c.earliest(), c.last, c.o.Now())
 	if err != nil {
 		return

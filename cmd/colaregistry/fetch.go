@@ -57,6 +57,8 @@ func (c *fetchTTB) Validate() error {
 		return errors.New("--contact must be an email address or an http or https URL")
 	case c.From == 0 && !c.Follow:
 		return errors.New("--from is required without --follow")
+	case c.From != 0 && c.From < collect.EarliestDay:
+		return fmt.Errorf("--from must not be before %s", collect.EarliestDay)
 	case c.From > today || c.To > today:
 		return errors.New("--from and --to must not be in the future")
 	case c.To != 0 && c.To < c.From:
