@@ -250,6 +250,9 @@ func (c *collector) idle() (more bool, err error) {
 	if err != nil {
 		return true, err
 	}
+	if status.Blocked != "" {
+		return false, store.SiteBlockedError{Reason: status.Blocked}
+	}
 	pending := 0
 	if c.o.Details != NoDetails {
 		pending = status.Labels[store.FetchPending]

@@ -252,6 +252,30 @@ func TestBlocked(t *testing.T) {
 	}
 }
 
+// TestBlockedWhileIdle checks that a collector that waits for others' work stops when they are
+// blocked.
+func TestBlockedWhileIdle(t *testing.T) {
+	t.Parallel()
+	s := mustSite(t, ttbsite.Options{Labels: 5, Last: cola.NewDate(2026, 1, 5), First: cola.NewDate(2026, 1, 5)})
+	st := mustStore(t)
+	if _, err := st.PlanWindows(t.Context(), s.first, s.last, time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := st.ClaimWindow(t.Context(), s.first, s.last, time.Hour); err != nil {
+		t.Fatal(err)
+	}
+	o := s.options()
+	o.Progress = func(collect.Progress) {
+		if err := st.BlockSite(t.Context(), "blocked"); err != nil {
+			t.Error(err)
+		}
+	}
+	_, err := collect.Run(t.Context(), st, o)
+	if !errors.As(err, new(store.SiteBlockedError)) || len(s.Log()) > 0 {
+		t.Errorf("Run = %v after %d requests, want a SiteBlockedError", err, len(s.Log()))
+	}
+}
+
 // TestStop checks that a stopped run releases its claim and that the next one goes on.
 func TestStop(t *testing.T) {
 	t.Parallel()

@@ -126,10 +126,22 @@ func (c *collector) image(ctx context.Context, id cola.TTBID, name string) (data
 			}
 			err = ttb.ErrSessionExpired
 		case errors.As(err, &temporary) && attempt+1 < imageAttempts:
-			c.sleep(max(temporary.After, c.backoff(attempt)))
+			if err := c.delay(ctx, temporary, attempt); err != nil {
+				return nil, fatal(err)
+			}
 		default:
 			return data, siteError(err)
 		}
 	}
 	return nil, siteError(err)
+}
+
+// delay waits after a failure. If the site asks for fewer requests, all processes wait.
+func (c *collector) delay(ctx context.Context, failure *ttb.TemporaryError, attempt int) error {
+	wait := max(failure.After, c.backoff(attempt))
+	if busy(failure.Status) {
+		return c.st.PauseRequests(ctx, wait)
+	}
+	c.sleep(wait)
+	return nil
 }
