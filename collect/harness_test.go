@@ -55,7 +55,8 @@ func (s *site) options() collect.Options {
 
 func mustStore(t *testing.T) store.Store {
 	t.Helper()
-	st, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "registry.db"), sqlite.Options{Logger: slog.New(slog.DiscardHandler)})
+	path := filepath.Join(t.TempDir(), "registry.db")
+	st, err := sqlite.Open(t.Context(), path, sqlite.Options{Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,7 +17,9 @@ type target struct {
 }
 
 // UpsertColas implements store.Colas.
-func (t target) UpsertColas(ctx context.Context, patches []cola.Patch[cola.Cola], mode store.Mode) ([]store.Outcome, error) {
+func (t target) UpsertColas(
+	ctx context.Context, patches []cola.Patch[cola.Cola], mode store.Mode,
+) ([]store.Outcome, error) {
 	if err := t.before(patches); err != nil {
 		return nil, err
 	}

@@ -118,7 +118,8 @@ func (c *collector) importExport(ctx context.Context, w store.FetchWindow, expor
 		}
 		return c.queueChanged(ctx, listed)
 	}}
-	report, err := c.importSource(ctx, ingest.ReaderSource("export of "+windowName(w), bytes.NewReader(export)), to, c.isHistory(w.Day))
+	source := ingest.ReaderSource("export of "+windowName(w), bytes.NewReader(export))
+	report, err := c.importSource(ctx, source, to, c.isHistory(w.Day))
 	rows := exportRows{report.Read, report.Read}
 	if err != nil {
 		return rows, err
