@@ -3,7 +3,10 @@ package collect_test
 import (
 	"context"
 	"errors"
+	"net/http"
+	"net/http/httptest"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -81,6 +84,9 @@ func TestChangedLabel(t *testing.T) {
 	st := mustStore(t)
 	o := s.options()
 	mustRun(t, st, o)
+	if n := arrivals(t, st); n != 0 {
+		t.Errorf("%d labels of an initial load arrived", n)
+	}
 	forms, searches := s.count(ttbsite.Form), s.count(ttbsite.Search)
 	mustRun(t, st, o)
 	if n := s.count(ttbsite.Search); n != searches {
@@ -174,6 +180,55 @@ func TestIncomplete(t *testing.T) {
 	mustRun(t, st, s.options())
 	if s.count(ttbsite.Search) == searches {
 		t.Error("a second run did not ask the incomplete day again")
+	}
+}
+
+// TestShortExport checks that a day is not complete before its export has all rows.
+func TestShortExport(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct{ short, incomplete int }{{short: 3}, {short: 1000, incomplete: 1}} {
+		s := mustSite(t, ttbsite.Options{Labels: 20, First: cola.NewDate(2026, 1, 5), Last: cola.NewDate(2026, 1, 5)})
+		short := test.short
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if short == 0 || !strings.HasSuffix(r.URL.Path, "publicSaveSearchResultsToFile.do") {
+				s.ServeHTTP(w, r)
+				return
+			}
+			short--
+			r.Header.Del("Accept-Encoding")
+			answer := httptest.NewRecorder()
+			s.ServeHTTP(answer, r)
+			rows := answer.Body.String()
+			w.Write([]byte(rows[:strings.LastIndex(strings.TrimSpace(rows), "\n")+1]))
+		}))
+		defer server.Close()
+		o := s.options()
+		o.Site.BaseURL = server.URL + ttbsite.Path
+		st := mustStore(t)
+		report := mustRun(t, st, o)
+		if report.IncompleteDays != test.incomplete || report.Windows != 1-test.incomplete {
+			t.Errorf("%d short exports: report = %+v, want %d incomplete days", test.short, report, test.incomplete)
+		}
+		if report.Labels != 20-test.incomplete {
+			t.Errorf("%d short exports: %d labels fetched, want %d", test.short, report.Labels, 20-test.incomplete)
+		}
+	}
+}
+
+// TestBacklogWithoutPage checks that a stored label that the site lacks is tried once in a run.
+func TestBacklogWithoutPage(t *testing.T) {
+	t.Parallel()
+	s, other := mustSite(t, ttbsite.Options{Labels: 3}), mustSite(t, ttbsite.Options{Labels: 3, Seed: 7})
+	st := mustStore(t)
+	o := other.options()
+	o.Details = collect.NoDetails
+	mustRun(t, st, o)
+	o = s.options()
+	o.Details = collect.AllDetails
+	ctx := afterRequests(t, &o, 100) // rather than never
+	report, err := collect.Run(ctx, st, o)
+	if err != nil || len(report.Failed) != 3 || report.Requests != 1+3*2 {
+		t.Errorf("report = %+v, %v; want 3 failed labels after a session and 2 requests each", report, err)
 	}
 }
 
@@ -502,6 +557,31 @@ func TestProgress(t *testing.T) {
 	want := collect.Progress{Windows: 7, WindowsTotal: 7, Labels: 5, Requests: report.Requests}
 	if diff := cmp.Diff(want, last); diff != "" || !rated {
 		t.Errorf("progress has a rate: %t (-want +got):\n%s", rated, diff)
+	}
+}
+
+// TestFollowAfterOutage checks that a follower plans all days since the latest complete one.
+func TestFollowAfterOutage(t *testing.T) {
+	t.Parallel()
+	st := mustStore(t)
+	today := cola.DateOf(time.Now())
+	o := collect.Options{Follow: true, Details: collect.NoDetails}
+	for _, first := range []cola.Date{today.AddDays(-8), today.AddDays(-30)} {
+		plan, err := collect.PlanOf(t.Context(), st, o)
+		if err != nil || plan.First != first || plan.Last != today {
+			t.Errorf("plan = %+v, %v, want days from %s", plan, err, first)
+		}
+		last := today.AddDays(-30)
+		if _, err := st.PlanWindows(t.Context(), last, last, time.Now()); err != nil {
+			t.Fatal(err)
+		}
+		w, err := st.ClaimWindow(t.Context(), last, last, time.Minute)
+		if errors.Is(err, store.ErrNotFound) {
+			continue
+		}
+		if err := errors.Join(err, st.CompleteWindow(t.Context(), w, 1)); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 
