@@ -10,7 +10,7 @@ TRANSLATED := modernc.org/sqlite/lib modernc.org/libc
 RACE       := -race -gcflags='modernc.org/...=-d=checkptr=0' $(foreach p,$(TRANSLATED),-gcflags='$(p)=-d=checkptr=0 -race=false')
 
 .DEFAULT_GOAL := help
-.PHONY: help test race lint openapi-lint vuln vuln-strict fuzz bench perf cluster-test conformance clients screenshots generate run tools
+.PHONY: help test race lint openapi-lint vuln vuln-strict fuzz bench perf cluster-test collect-test conformance clients screenshots generate run tools
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -42,6 +42,9 @@ vuln-strict: ## like vuln, but fail if the scan can't run; required for a releas
 
 cluster-test: tools ## test charges of three processes under failures of processes and PostgreSQL (CLUSTER_TEST=flags)
 	go run ./internal/cluster $(CLUSTER_TEST)
+
+collect-test: ## fetch 5,000 labels from a local copy of TTB's site under failures and kills
+	go test ./cmd/colaregistry -run TestFetchKilled -count=1 -v -timeout 30m -args -whole-site
 
 conformance: tools ## run the MCP conformance suite, inspector and official clients (CONFORMANCE=flags)
 	go run ./internal/conformance $(CONFORMANCE)

@@ -1,2 +1,29 @@
 // Package collect obtains labels from TTB's Public COLA Registry.
+//
+// # Flow
+//
+// Run plans days of completed dates and works until they are collected:
+//
+//  1. It claims a day, the latest first, and searches for it. The result page states the total.
+//  2. If the export can't list that many rows, the day is split into ranges of class/type codes, and
+//     each is searched on its own.
+//  3. It downloads the export and imports its rows with package ingest. Before a batch of rows is
+//     stored, its new labels, and those with another completed date than the stored one, are queued.
+//  4. The day is complete if the export had as many rows as the page stated.
+//  5. If no day is due, it claims a queued label, the latest first, fetches its printable form and
+//     imports it. If the site has no form, the detail page takes its place.
+//  6. It fetches the label's images, if they are wanted, in the session that opened the form. Then it
+//     removes the label from the queue.
+//
+// # Failures
+//
+// All state is in the database. A collector that is killed loses its claims, and repeats at most the
+// request in flight: labels are queued before their rows are stored, and a day or label is finished
+// after all its data is stored. A failed request is repeated after a random wait that grows with the
+// attempts. After MaxAttempts, a day is incomplete and a label failed, until they are planned or
+// queued again. While the whole site fails, attempts don't count, and the run ends after about an
+// hour.
+//
+// Any number of processes can collect. Each request reserves a slot in the database, so they share
+// one rate limit. If the site blocks one of them, all stop.
 package collect

@@ -34,6 +34,17 @@ type files interface {
 // maxFiles bounds the files of a folder or archive.
 const maxFiles = 5_000_000
 
+// files lists the files of a source, or returns nil if it must be read as a whole.
+func (s Source) files() (files, error) {
+	switch {
+	case s.page != nil:
+		return &fileList{list: []file{{open: s.Open}}}, nil
+	case s.path != "":
+		return filesAt(s.path)
+	}
+	return nil, nil
+}
+
 // filesAt lists the files of a folder or archive, or a single page. It returns nil for anything
 // else. It only looks into regular files, since others can be read only once.
 func filesAt(path string) (files, error) {

@@ -17,6 +17,7 @@ type Source struct {
 	// Open starts reading. Import closes the reader, even during a Read if the import is canceled.
 	Open func() (io.ReadCloser, error)
 	path string // of a file or folder; empty if there is none
+	page []byte // a page in memory; nil if there is none
 }
 
 // FileSource returns a source that reads a file, or the files in a folder or archive. A missing file
@@ -38,6 +39,12 @@ func ReaderSource(name string, r io.Reader) Source {
 		}
 		return io.NopCloser(r), nil
 	}}
+}
+
+// PageSource returns a source that is one page of TTB's registry.
+func PageSource(name string, page []byte) Source {
+	open := func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(page)), nil }
+	return Source{Name: name, Size: int64(len(page)), Open: open, page: page}
 }
 
 // countingReader counts the bytes read. Closing it twice is safe.

@@ -19,13 +19,19 @@ import (
 // adviceResults says what to import instead of result pages.
 const adviceResults = "search results don't include label details; import the CSV file of the search instead"
 
+// adviceSession is the advice for pages of a session that has expired.
+const adviceSession = "the session had expired; download the page again in a new session"
+
 // pageProblems are the reasons why pages without a label are rejected.
 var pageProblems = map[ttbpage.Kind]string{
-	ttbpage.Results:   "result page: " + adviceResults,
-	ttbpage.Blocked:   "block page: the site's firewall rejected the request; download the page again, more slowly",
-	ttbpage.Captcha:   "CAPTCHA page: the site asked for a CAPTCHA; download the page again, more slowly",
-	ttbpage.SiteError: "error page: the site failed; download the page again",
-	ttbpage.Unknown:   "unknown web page; expected a detail page or a printable form of TTB's Public COLA Registry",
+	ttbpage.Results:      "result page: " + adviceResults,
+	ttbpage.SearchForm:   "search page: " + adviceSession,
+	ttbpage.SessionEnded: "session page: " + adviceSession,
+	ttbpage.NoPage:       "error page: the site does not have this page, or failed; download the label's other page",
+	ttbpage.Blocked:      "block page: the site's firewall rejected the request; download the page again, more slowly",
+	ttbpage.Captcha:      "CAPTCHA page: the site asked for a CAPTCHA; download the page again, more slowly",
+	ttbpage.SiteError:    "error page: the site failed; download the page again",
+	ttbpage.Unknown:      "unknown web page; expected a detail page or a printable form of TTB's Public COLA Registry",
 }
 
 // problemCutOff is the reason why an incomplete page is rejected. Its last value may be cut off, too,

@@ -176,6 +176,19 @@ func TestRealPages(t *testing.T) {
 	}
 }
 
+// TestFormsAlone checks that the detail page of a label adds nothing to its form.
+func TestFormsAlone(t *testing.T) {
+	both, forms := mustOpen(t), mustOpen(t)
+	mustImport(t, both, ingest.Colas, pagesFolder(t))
+	for _, path := range shareddata.Files(t, "ttb/pages/*/printable.html") {
+		mustImport(t, forms, ingest.Colas, []ingest.Source{ingest.FileSource(path)})
+		id, _ := cola.ParseTTBID(filepath.Base(filepath.Dir(path)))
+		if diff := cmp.Diff(mustCola(t, both, id), mustCola(t, forms, id)); diff != "" {
+			t.Errorf("%s (-both pages +form):\n%s", id, diff)
+		}
+	}
+}
+
 // TestPagesAfterExport checks that pages add details to labels from TTB's export, and change none
 // of the values from the export.
 func TestPagesAfterExport(t *testing.T) {

@@ -203,7 +203,7 @@ func TestSinglePages(t *testing.T) {
 		t.Errorf("warnings (-want +got):\n%s", diff)
 	}
 	st = newFakeStore()
-	mustImport(t, st, Colas, FileSource(printable))
+	mustImport(t, st, Colas, PageSource("form", []byte(samplePage(t, "printable.html"))))
 	if c := st.colas[sampleID]; c.OriginName != "OREGON" || c.ApplicationType != "" || len(c.Images) != 2 {
 		t.Errorf("label of the form = %+v", c)
 	}
@@ -306,6 +306,9 @@ func TestRejectedPages(t *testing.T) {
 		"blocked":  "<html><title>Request Rejected</title>Your support ID is: 123",
 		"captcha":  `<html><body>What code is in the image?<img src="/captcha.jpg">`,
 		"error":    "<html><title>Error 500</title>",
+		"search":   `<html><input name="searchCriteria.dateCompletedFrom">`,
+		"session":  "<html>Your session has expired.",
+		"no page":  "<html><h1>Error</h1>Unable to process request.",
 		"unknown":  "<html><title>Wine shop</title>Buy now",
 		"cut off":  samplePage(t, "detail.html")[:len(samplePage(t, "detail.html"))*9/10],
 		"no ID":    strings.Replace(samplePage(t, "detail.html"), "24031001000007", "", 1),
@@ -326,6 +329,10 @@ func TestRejectedPages(t *testing.T) {
 				t.Errorf("place = %s:%d", r.Source, r.Line)
 			}
 			reasons.Check(t, name, report.Refusals[0].Reason)
+			again, err := Import(t.Context(), st, Colas, []Source{PageSource(path, []byte(text))}, Options{})
+			if diff := cmp.Diff(report.Refusals, again.Refusals); diff != "" || !errors.Is(err, ErrRefused) {
+				t.Errorf("page in memory: error %v, reasons (-file +memory):\n%s", err, diff)
+			}
 		})
 	}
 }

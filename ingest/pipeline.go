@@ -109,10 +109,7 @@ func (p *pipeline[T]) source(ctx context.Context, s Source) error {
 
 // read reads the files of a source, which may be a folder or an archive.
 func (p *pipeline[T]) read(ctx context.Context, s Source) error {
-	if s.path == "" {
-		return p.file(ctx, s)
-	}
-	list, err := filesAt(s.path)
+	list, err := s.files()
 	switch {
 	case err != nil:
 		return &SourceError{Source: s.Name, Err: withoutPath(err)}

@@ -196,15 +196,15 @@ func (r *ttbRows) complete(text []byte) bool {
 	return n > maxTTBCells || err == nil && n >= ttbWidth && len(r.cells[n-1].text) > 0 && knownClass(r.cells)
 }
 
-// beginsTTBRow reports whether a line starts with a TTB ID, plain or as wrapped by a spreadsheet,
-// and a comma.
+// beginsTTBRow reports whether a line starts with a TTB ID, plain, in apostrophes or as wrapped by a
+// spreadsheet, and a comma.
 func beginsTTBRow(line []byte) bool {
 	n := 0
 	rest := bytes.TrimLeft(line, ` "='`)
 	for n < len(rest) && rest[n] >= '0' && rest[n] <= '9' {
 		n++
 	}
-	rest = bytes.TrimLeft(rest[n:], `" `)
+	rest = bytes.TrimLeft(rest[n:], `" '`)
 	return n == 14 && len(rest) > 0 && rest[0] == ','
 }
 

@@ -35,6 +35,8 @@ func TestTTBExport(t *testing.T) {
 			id + `|NJ-I-721|2024-01-02|A|B|03|NEW JERSEY|80A|ROSE WINE`},
 		{"id with an apostrophe", "'" + id + ",NJ-I-721,1,01/02/2024,A,B,51,FRANCE,80,TABLE RED WINE",
 			id + "|NJ-I-721|2024-01-02|A|B|51|FRANCE|80|TABLE RED WINE"},
+		{"id in apostrophes and a break", "'" + id + "',NJ-I-721,1,01/02/2024,A,OLD\nTOM,51,FRANCE,80,TABLE RED WINE",
+			id + "|NJ-I-721|2024-01-02|A|OLD TOM|51|FRANCE|80|TABLE RED WINE"},
 		{"lower case permit, no date", id + ",nj-i-721,1,,A,B,51,FRANCE,80,TABLE RED WINE",
 			id + "|NJ-I-721||A|B|51|FRANCE|80|TABLE RED WINE"},
 		{"comma in the origin", id + ",NJ-I-721,1,01/02/2024,A,B,6U,MADAGASCAR, REPUBLIC OF,80,TABLE RED WINE", "origin"},

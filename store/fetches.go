@@ -20,6 +20,9 @@ type Fetches interface {
 	// completed before both their Settled time and the given time. It returns the number of pending
 	// windows in the range.
 	PlanWindows(ctx context.Context, first, last cola.Date, before time.Time) (pending int, err error)
+	// CountWindows counts the days from first to last that have a window. Stale ones are relative to
+	// the given time, as in PlanWindows.
+	CountWindows(ctx context.Context, first, last cola.Date, before time.Time) (WindowCounts, error)
 	// ClaimWindow claims a pending window of the days first to last: of those that are due, the one
 	// with the latest day, then in order of class. It fails with ErrNotFound if none is due.
 	ClaimWindow(ctx context.Context, first, last cola.Date, hold time.Duration) (FetchWindow, error)
@@ -134,3 +137,11 @@ type SiteBlockedError struct{ Reason string }
 
 // Error returns the reason.
 func (e SiteBlockedError) Error() string { return e.Reason }
+
+// WindowCounts counts days by the state of their windows.
+type WindowCounts struct {
+	Pending    int // also those that are split
+	Complete   int
+	Incomplete int
+	Stale      int // complete ones that PlanWindows makes pending again
+}

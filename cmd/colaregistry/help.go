@@ -53,6 +53,34 @@ Examples:
 }
 
 // Help describes the command.
+func (*fetchTTB) Help() string {
+	return `Searches TTB's registry day by day, imports the exports, and fetches the printable form of each label. Creates the
+database if there is none. Interrupt it at any time: the same command continues. Several processes share the work
+and the rate.
+
+Labels found in an export without their forms lack the status and the approval date. The exit code is 1 if days or
+labels are missing at the end, and 3 if the site blocks the program. Don't restart it automatically after code 3.
+
+Examples:
+
+    colaregistry fetch ttb --from 2026-11-01 --contact ops@example.com
+    colaregistry fetch ttb --from 2005-01-01 --to 2025-12-31 --details none --contact ops@example.com --dry-run
+    colaregistry fetch ttb --follow --details all --contact https://registry.example.com/about
+`
+}
+
+// Help describes the command.
+func (*fetchStatus) Help() string {
+	return `The numbers are those of all processes. The time left is an estimate for the planned days and queued labels.
+
+Examples:
+
+    colaregistry fetch status
+    colaregistry fetch status --json
+`
+}
+
+// Help describes the command.
 func (*recordsList) Help() string {
 	return `Prints one TTB ID per line, newest receipt first. Detail is missing if the label's status is unknown. Only TTB's
 detail pages have the status; its search export doesn't.

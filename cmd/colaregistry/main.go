@@ -38,6 +38,7 @@ type cli struct {
 	Serve   serveCommand   `cmd:"" help:"Run the server: REST API, MCP endpoint and dashboard."`
 	Mcp     mcpCommand     `cmd:"" name:"mcp" help:"Run a local MCP server on standard input and output."`
 	Import  importCommand  `cmd:"" help:"Import labels or reference data from files."`
+	Fetch   fetchCommand   `cmd:"" help:"Fetch labels from TTB."`
 	Records recordsCommand `cmd:"" help:"List incomplete labels."`
 	Alerts  alertsCommand  `cmd:"" help:"Run due saved searches; receive webhooks."`
 	Account accountCommand `cmd:"" help:"Manage accounts."`
@@ -62,10 +63,11 @@ type exitError int
 
 func (e exitError) Error() string { return fmt.Sprintf("exit status %d", int(e)) }
 
-// Exit codes: 0 success, 1 failure or partial failure, 2 usage error.
+// Exit codes: 0 success, 1 failure or partial failure, 2 usage error, 3 blocked by TTB's site.
 const (
-	exitFailed = 1
-	exitUsage  = 2
+	exitFailed  = 1
+	exitUsage   = 2
+	exitBlocked = 3
 )
 
 // run parses the command line, runs the command and returns the exit code.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"sync/atomic"
 	"time"
 
 	"github.com/vbauerster/mpb/v8"
@@ -33,6 +34,7 @@ type progress struct {
 	started  time.Time
 	reported time.Time
 	done     int64
+	note     atomic.Pointer[string] // shown after the bar
 }
 
 const reportEvery = 5 * time.Second
@@ -47,9 +49,19 @@ func newProgress(w io.Writer, title, unit string) *progress {
 	p.bar = p.bars.AddBar(0,
 		mpb.PrependDecorators(decor.Name(title+" ")),
 		mpb.AppendDecorators(decor.CountersNoUnit("%d / %d "+unit),
-			decor.Elapsed(decor.ET_STYLE_GO, decor.WCSyncSpace)),
+			decor.Elapsed(decor.ET_STYLE_GO, decor.WCSyncSpace), decor.Any(p.suffix)),
 	)
 	return p
+}
+
+// describe sets a text that a terminal shows after the bar.
+func (p *progress) describe(text string) { p.note.Store(&text) }
+
+func (p *progress) suffix(decor.Statistics) string {
+	if note := p.note.Load(); note != nil {
+		return " " + *note
+	}
+	return ""
 }
 
 // set updates the progress; total is negative if unknown.

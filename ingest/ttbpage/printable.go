@@ -107,7 +107,7 @@ func (l *Label) readApplicationTypes(cell *html.Node) {
 	if cell == nil {
 		return
 	}
-	read := map[string]bool{}
+	read, checked := map[string]bool{}, map[string]bool{}
 	for n := range cell.Descendants() {
 		name := attribute(n, "alt")
 		if n.Type != html.ElementNode || n.Data != "input" || read[name] {
@@ -117,16 +117,36 @@ func (l *Label) readApplicationTypes(cell *html.Node) {
 		written := func() string {
 			return textOf(find(ancestor(n, "tr"), func(n *html.Node) bool { return n.Data == "strong" }))
 		}
-		switch {
-		case !hasAttribute(n, "checked"):
-		case name == "Certificate of label Approval": // sic: the box of the exemption
+		if checked[name] = hasAttribute(n, "checked"); !checked[name] {
+			continue
+		}
+		switch name {
+		case boxExemption:
 			l.ForSaleIn = written()
-		case name == "Distinctive Liquor Bottle Approval":
+		case boxDistinctive:
 			l.DistinctiveChecked, l.BottleCapacity = true, written()
-		case name == "Previous TTB Id":
+		case "Previous TTB Id":
 			l.ResubmissionChecked, l.ResubmissionOf = true, written()
 		}
 	}
+	l.ApplicationType = applicationType(checked)
+}
+
+// The alternative texts of the boxes of the types of application.
+const (
+	boxApproval    = "Type of Application"
+	boxExemption   = "Certificate of label Approval" // sic
+	boxDistinctive = "Distinctive Liquor Bottle Approval"
+)
+
+// applicationType returns the type of application in the words of the detail page. It knows them
+// for an approval without an exemption and a distinctive bottle, which nearly all labels have; a
+// resubmission makes no difference. For others it returns "".
+func applicationType(checked map[string]bool) string {
+	if checked[boxApproval] && !checked[boxExemption] && !checked[boxDistinctive] {
+		return "LABEL APPROVAL"
+	}
+	return ""
 }
 
 // dimensions matches the line above an image.

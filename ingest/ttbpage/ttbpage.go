@@ -8,6 +8,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 	"unicode/utf8"
 
@@ -18,16 +19,19 @@ import (
 // Kind is the kind of a page.
 type Kind string
 
-// The kinds of pages. The site answers requests that it does not serve with Blocked, Captcha or
-// SiteError, often with status 200.
+// The kinds of pages. The site answers requests that it does not serve with one of those from
+// SearchForm on, often with status 200.
 const (
-	Detail    Kind = "detail page"    // viewColaDetails.do?action=publicDisplaySearchBasic
-	Printable Kind = "printable form" // viewColaDetails.do?action=publicFormDisplay
-	Results   Kind = "result page"    // publicSearchColasBasicProcess.do
-	Blocked   Kind = "block page"     // a firewall's page with a support ID
-	Captcha   Kind = "CAPTCHA page"
-	SiteError Kind = "error page" // of the site or of a proxy
-	Unknown   Kind = "unknown web page"
+	Detail       Kind = "detail page"    // viewColaDetails.do?action=publicDisplaySearchBasic
+	Printable    Kind = "printable form" // viewColaDetails.do?action=publicFormDisplay
+	Results      Kind = "result page"    // publicSearchColasBasicProcess.do
+	SearchForm   Kind = "search page"    // publicSearchColasBasic.do
+	SessionEnded Kind = "session page"   // says that the session has expired
+	NoPage       Kind = "no page"        // the error page for a label that does not have the page
+	Blocked      Kind = "block page"     // a firewall's page with a support ID
+	Captcha      Kind = "CAPTCHA page"
+	SiteError    Kind = "error page" // of the site or of a proxy
+	Unknown      Kind = "unknown web page"
 )
 
 // ErrNoLabel is the error of Label for a page that does not describe a label.
@@ -84,12 +88,28 @@ func (p *Page) kind() Kind {
 	switch {
 	case strings.Contains(body, "support id"):
 		return Blocked
+	case strings.Contains(body, noMatches):
+		return Results
 	case strings.Contains(body, "captcha") || find(p.root, isCaptcha) != nil:
 		return Captcha
+	case find(p.root, isSearchField) != nil:
+		return SearchForm
+	case sessionEnded.MatchString(title + " " + body):
+		return SessionEnded
+	case strings.Contains(body, "unable to process request"):
+		return NoPage
 	case strings.Contains(title+" "+body, "error") || strings.Contains(body, "unavailable") || strings.Contains(body, "not found"):
 		return SiteError
 	}
 	return Unknown
+}
+
+// sessionEnded matches sentences such as "Your session has expired" and "Session timeout".
+var sessionEnded = regexp.MustCompile(`\bsession\b.{0,40}\b(expired|timed out|timeout|time-out|ended|invalid)\b`)
+
+// isSearchField recognizes a field of the search form.
+func isSearchField(n *html.Node) bool {
+	return n.Data == "input" && attribute(n, "name") == "searchCriteria.dateCompletedFrom"
 }
 
 func isCaptcha(n *html.Node) bool {
@@ -112,7 +132,7 @@ type Label struct {
 	OriginName      string // detail page
 	ProductType     string // printable form: Wine, Distilled Spirits or Malt Beverage
 	Source          string // printable form: Domestic or Imported
-	ApplicationType string // detail page
+	ApplicationType string // on a printable form only LABEL APPROVAL, see applicationType
 	ForSaleIn       string // state of an exemption
 	BottleCapacity  string // of a distinctive bottle
 	ResubmissionOf  string // TTB ID of the rejected application

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -83,6 +84,11 @@ func TestKind(t *testing.T) {
 		`<html><body>What code is in the image?<img src="/captcha.jpg">`:                                     Captcha,
 		`<html><title>Error 500</title><body>Internal Server Error`:                                          SiteError,
 		`<html><body>The site is temporarily unavailable.`:                                                   SiteError,
+		`<html><form><input type="text" name="searchCriteria.dateCompletedFrom"> Error`:                      SearchForm,
+		`<html><title>Error</title><body>Your session has expired. Please start a new search.`:               SessionEnded,
+		`<html><title>Session Timeout</title><body>Error`:                                                    SessionEnded,
+		`<html><h1>Error</h1>An error has occurred in the system. <li>Unable to process request. Call us.`:   NoPage,
+		`<html><body>No results were found that match the search criteria specified.`:                        Results,
 		`<html><title>Wine shop</title><body>Buy now`:                                                        Unknown,
 	} {
 		p, err := Parse([]byte(text))
@@ -91,6 +97,96 @@ func TestKind(t *testing.T) {
 		}
 		if _, err := p.Label(); !errors.Is(err, ErrNoLabel) {
 			t.Errorf("label of %q: %v, want ErrNoLabel", text, err)
+		}
+	}
+}
+
+func TestTotal(t *testing.T) {
+	const heading, none = "<h1>Search Results: COLAs</h1>", "No results were found that match the search criteria specified."
+	type total struct {
+		matching, listed int
+		ok               bool
+	}
+	for text, want := range map[string]total{
+		heading + "1 to 20 of 1000 (Total Matching Records: 5954)":                    {5954, 1000, true},
+		heading + "1 to 20 of 1,000 (Total Matching Records: 5,954)":                  {5954, 1000, true},
+		heading + "1 to 1 of 1\n (Total Matching Records: 1) | <b>Next</b>":           {1, 1, true},
+		heading + strings.Repeat("<p>1 to 2 of 2 (Total Matching Records: 2)</p>", 2): {2, 2, true},
+		heading + none: {0, 0, true},
+		"<title>Search</title><b>Error</b>" + none: {0, 0, true},
+		// Never zero without the sentence.
+		heading:               {},
+		heading + "0 results": {},
+		heading + "1 to 20 of 1000 (Total Matching Records: )":                                      {},
+		heading + "1 to 0 of 0 (Total Matching Records: 0)":                                         {},
+		heading + "1 to 20 of 30 (Total Matching Records: 29)":                                      {},
+		heading + "1 to 20 of 10 (Total Matching Records: 10)":                                      {},
+		heading + "1 to 9 of 9 (Total Matching Records: 9) 1 to 9 of 9 (Total Matching Records: 8)": {},
+		heading + "1 to 9 of 9 (Total Matching Records: 99999999999999999999)":                      {},
+		"<h1>COLA Detail</h1>" + none:                                                               {},
+		"Your support ID is: 7. " + none:                                                            {},
+		"1 to 20 of 20 (Total Matching Records: 20)":                                                {},
+		heading + "<script>var text = '" + none + "'</script>":                                      {},
+	} {
+		p, err := Parse([]byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got total
+		if got.matching, got.listed, got.ok = p.Total(); got != want {
+			t.Errorf("total of %q = %v, want %v", text, got, want)
+		}
+	}
+}
+
+func TestSupportID(t *testing.T) {
+	for text, want := range map[string]string{
+		"<title>Request Rejected</title>Please consult with your administrator.<br>Your support ID is: 8203<br>": "8203",
+		"<noscript>Please enable JavaScript.<br/>Your support ID is: 1-2.</noscript>":                            "1-2",
+		"<p>Support ID: a7":                     "a7",
+		"<p>Quote your support ID.":             "",
+		"<h1>COLA Detail</h1>support ID is: 12": "",
+	} {
+		p, err := Parse([]byte(text))
+		if err != nil || p.SupportID() != want {
+			t.Errorf("support ID of %q = %q, %v, want %q", text, p.SupportID(), err, want)
+		}
+	}
+}
+
+// TestApplicationType checks which boxes of a form imply the type of application.
+func TestApplicationType(t *testing.T) {
+	const approval, exemption, distinctive, resubmission = `alt="Type of Application"`, `alt="Certificate of label Approval"`,
+		`alt="Distinctive Liquor Bottle Approval"`, `alt="Previous TTB Id"`
+	for _, test := range []struct {
+		checked []string
+		want    string
+	}{
+		{[]string{approval}, "LABEL APPROVAL"},
+		{[]string{approval, resubmission}, "LABEL APPROVAL"},
+		{[]string{approval, exemption}, ""},
+		{[]string{approval, distinctive}, ""},
+		{[]string{exemption}, ""},
+		{[]string{resubmission}, ""},
+		{nil, ""},
+	} {
+		text, err := os.ReadFile("testdata/printable.html")
+		if err != nil {
+			t.Fatal(err)
+		}
+		form := string(text)
+		for _, box := range []string{approval, exemption, distinctive, resubmission} {
+			form = strings.Replace(form, "checked "+box, box, 1)
+			if slices.Contains(test.checked, box) {
+				form = strings.Replace(form, box, "checked "+box, 1)
+			}
+		}
+		p, err := Parse([]byte(form))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if l, err := p.Label(); err != nil || l.ApplicationType != test.want {
+			t.Errorf("boxes %q: application type = %q, %v, want %q", test.checked, l.ApplicationType, err, test.want)
 		}
 	}
 }
@@ -153,7 +249,7 @@ func TestRealPages(t *testing.T) {
 		detail, form := mustLabel(t, file), mustLabel(t, strings.Replace(file, "detail", "printable", 1))
 		same := func(l Label) []string {
 			return []string{l.TTBID, l.Status, l.PermitNumber, l.BrandName, l.FancifulName, l.SerialNumber, l.Formula, l.ClassName, l.Approval,
-				l.Applicant, l.State, l.ZIP, strings.Join(l.Qualifications, "|")}
+				l.ApplicationType, l.Applicant, l.State, l.ZIP, strings.Join(l.Qualifications, "|")}
 		}
 		if diff := cmp.Diff(same(detail), same(form)); diff != "" {
 			t.Errorf("%s and its form differ (-detail +form):\n%s", file, diff)
@@ -171,8 +267,9 @@ func TestRealPages(t *testing.T) {
 		}
 	}
 	for _, file := range shareddata.Files(t, "ttb/pages/search_*.html") {
-		if p := mustParse(t, file); p.Kind != Results {
-			t.Errorf("%s: %s", file, p.Kind)
+		p := mustParse(t, file)
+		if matching, listed, ok := p.Total(); p.Kind != Results || !ok || listed == 0 || listed != min(matching, 1000) {
+			t.Errorf("%s: %s with %d of %d results, %t", file, p.Kind, listed, matching, ok)
 		}
 	}
 }
@@ -195,6 +292,9 @@ func FuzzParse(f *testing.F) {
 		}
 		if l, err := p.Label(); (err == nil) != (l.TTBID != "") {
 			t.Errorf("Label() = %+v, %v", l, err)
+		}
+		if matching, listed, ok := p.Total(); listed < 0 || listed > matching || !ok && matching != 0 {
+			t.Errorf("Total() = %d, %d, %t", matching, listed, ok)
 		}
 	})
 }

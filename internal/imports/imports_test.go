@@ -42,10 +42,11 @@ var table = map[string][]string{
 		"cola", "store", "internal/keyring",
 		"internal/ratelimit", "internal/security", "internal/strictjson",
 	},
-	"collect":         {"cola", "store", "store/images"},
+	"collect":         {"cola", "store", "store/images", "ingest", "collect/ttb", "collect/barcode"},
+	"collect/barcode": {"cola"},
+	"collect/ttb":     {"cola", "ingest/ttbpage"},
 	"ingest":          {"cola", "store", "ingest/ttbpage"},
 	"ingest/ttbpage":  {},
-	"collect/barcode": {"cola"},
 	"registry": {
 		"cola", "store", "store/images", "search", "quota", "auth",
 		"internal/ratelimit", "internal/security", "internal/vault",
@@ -72,6 +73,7 @@ var table = map[string][]string{
 	"internal/vault":        {"cola", "internal/keyring"},
 	"internal/web":          {"cola", "auth"},
 	"internal/params":       {"cola", "internal/strictjson"},
+	"internal/ttbsite":      {"cola", "ingest/ttbpage", "internal/labelart"}, // a local copy of TTB's site
 	"internal/demo":         {"cola", "store", "ingest"},
 	"internal/perf":         {everything}, // measures the whole program
 	"internal/perf/measure": {"auth", "cola", "store"},

@@ -19,11 +19,7 @@ func File(t testing.TB, name string) string {
 // test if there are none.
 func Files(t testing.TB, pattern string) []string {
 	t.Helper()
-	folder := os.Getenv("COLAREGISTRY_SHARED_DATA")
-	if folder == "" {
-		folder = filepath.Join(moduleRoot(t), "..", "shared", "data")
-	}
-	paths, err := filepath.Glob(filepath.Join(folder, filepath.FromSlash(pattern)))
+	paths, err := filepath.Glob(filepath.Join(location(t), filepath.FromSlash(pattern)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -31,6 +27,27 @@ func Files(t testing.TB, pattern string) []string {
 		t.Skipf("no data file %s; set COLAREGISTRY_SHARED_DATA to the data folder", pattern)
 	}
 	return paths
+}
+
+// Folder returns the path of the data folder, or "" if it is missing.
+func Folder(t testing.TB) string {
+	t.Helper()
+	if folder := location(t); exists(folder) {
+		return folder
+	}
+	return ""
+}
+
+func location(t testing.TB) string {
+	if folder := os.Getenv("COLAREGISTRY_SHARED_DATA"); folder != "" {
+		return folder
+	}
+	return filepath.Join(moduleRoot(t), "..", "shared", "data")
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
 }
 
 func moduleRoot(t testing.TB) string {

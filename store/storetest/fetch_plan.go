@@ -72,6 +72,29 @@ func planLeavesOthers(t *testing.T, st store.Store, c *clock) {
 	checkDays(t, st, "in the end", map[string]int{store.FetchComplete: 2, store.FetchPending: 2})
 }
 
+// countWindows checks that days are counted by state, parts of days are not, and that Stale counts
+// the days that a plan would reopen.
+func countWindows(t *testing.T, st store.Store, c *clock) {
+	count := func(first, last cola.Date, before time.Time) store.WindowCounts {
+		t.Helper()
+		counts, err := st.CountWindows(t.Context(), first, last, before)
+		return must(t, counts, err)
+	}
+	checkEqual(t, "counts without windows", store.WindowCounts{}, count(0, store.LastDay+1, c.now()))
+	c.set(store.FetchWindow{Day: fetchDay + 3}.Settled().Add(-anHour)) // the day before has settled
+	mustPlan(t, st, fetchDay, fetchDay+3, never)
+	mustDo(t, st.CompleteWindow(t.Context(), mustClaimWindow(t, st), 1))
+	mustDo(t, st.CompleteWindow(t.Context(), mustClaimWindow(t, st), 1))
+	mustDo(t, st.FailWindow(t.Context(), mustClaimWindow(t, st), "x", -1))
+	mustDo(t, st.SplitWindow(t.Context(), mustClaimWindow(t, st), len(testParts), testParts))
+	all := store.WindowCounts{Pending: 1, Complete: 2, Incomplete: 1}
+	checkEqual(t, "counts", all, count(fetchDay, fetchDay+3, c.now()))
+	checkEqual(t, "counts of a range", store.WindowCounts{Complete: 1, Incomplete: 1}, count(fetchDay+1, fetchDay+2, never))
+	all.Stale = 1
+	checkEqual(t, "counts for a later plan", all, count(fetchDay, fetchDay+3, c.now().Add(anHour)))
+	checkEqual(t, "pending days of that plan", 1, mustPlan(t, st, fetchDay+3, fetchDay+3, c.now().Add(anHour)))
+}
+
 func invalidFailureOfWindow(t *testing.T, st store.Store, _ *clock) {
 	mustPlan(t, st, fetchDay, fetchDay, never)
 	mustDo(t, st.FailWindow(t.Context(), mustClaimWindow(t, st), "a\x00b\xffc", -1))

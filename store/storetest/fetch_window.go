@@ -23,6 +23,7 @@ func testFetchWindows(t *testing.T, open Opener) {
 		{"plan reopens days completed early", planReopensEarly},
 		{"plan reopens incomplete days", planReopensIncomplete},
 		{"plan leaves other windows alone", planLeavesOthers},
+		{"counts by state", countWindows},
 		{"failure with invalid text", invalidFailureOfWindow},
 	})
 }

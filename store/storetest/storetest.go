@@ -192,6 +192,7 @@ func afterClose(ctx context.Context, st store.Store) map[string]error {
 // afterCloseFetches calls the methods for collectors.
 func afterCloseFetches(ctx context.Context, st store.Store, errs map[string]error) {
 	_, errs["PlanWindows"] = st.PlanWindows(ctx, fetchDay, fetchDay, epoch)
+	_, errs["CountWindows"] = st.CountWindows(ctx, fetchDay, fetchDay, epoch)
 	_, errs["ClaimWindow"] = st.ClaimWindow(ctx, fetchDay, fetchDay, anHour)
 	errs["SplitWindow"] = st.SplitWindow(ctx, store.FetchWindow{}, 1, testParts)
 	errs["CompleteWindow"] = st.CompleteWindow(ctx, store.FetchWindow{}, 1)

@@ -1,0 +1,274 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"math"
+	"net/mail"
+	"net/netip"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/collect"
+	"github.com/colaregistry/colaregistry/collect/ttb"
+	"github.com/colaregistry/colaregistry/store"
+)
+
+type fetchCommand struct {
+	TTB    fetchTTB    `cmd:"" name:"ttb" help:"Fetch labels from TTB's Public COLA Registry."`
+	Status fetchStatus `cmd:"" help:"Show complete days, queued labels and failures."`
+}
+
+type fetchTTB struct {
+	storeFlags
+	logFlags
+	From    cola.Date       `env:"COLAREGISTRY_FETCH_FROM" placeholder:"DATE" help:"First completed date to fetch, such as 2026-11-01. Required without --follow."`
+	To      cola.Date       `env:"COLAREGISTRY_FETCH_TO" placeholder:"DATE" xor:"end" help:"Last completed date to fetch (default: today)."`
+	Follow  bool            `env:"COLAREGISTRY_FETCH_FOLLOW" xor:"end" help:"Fetch the latest days once a day until stopped. In between, fetch the labels chosen by --details."`
+	Contact string          `env:"COLAREGISTRY_FETCH_CONTACT" required:"" placeholder:"EMAIL|URL" help:"Your email address or web page. Sent with every request, so that TTB can reach you."`
+	Details collect.Details `env:"COLAREGISTRY_FETCH_DETAILS" enum:"none,new,all" default:"new" placeholder:"none|new|all" help:"Labels whose forms are fetched: none, new (new or changed in the fetched days) or all (also stored labels without detail) (default: ${default})."`
+	History bool            `env:"COLAREGISTRY_FETCH_HISTORY" help:"Import the labels as history, so that they don't trigger alerts. Labels of an empty registry, and of days more than four months ago, always are."`
+	Rate    float64         `env:"COLAREGISTRY_FETCH_RATE" default:"1" placeholder:"N" help:"Requests per second of all processes, at most 5 (default: ${default})."`
+	BaseURL string          `env:"COLAREGISTRY_FETCH_BASE_URL" name:"base-url" default:"https://ttbonline.gov/colasonline/" placeholder:"URL" help:"Address of the registry (default: ${default})."`
+	DryRun  bool            `env:"COLAREGISTRY_FETCH_DRY_RUN" help:"Print the plan without sending a request."`
+
+	Hold    time.Duration `env:"COLAREGISTRY_FETCH_HOLD" hidden:"" default:"2m" help:"Time after which others take over the work of a killed process."`
+	Backoff time.Duration `env:"COLAREGISTRY_FETCH_BACKOFF" hidden:"" default:"2s" help:"Upper bound of the first wait after a failure."`
+}
+
+const (
+	maxRate    = 5 // requests per second
+	politeRate = 1
+)
+
+// Validate implements kong's check of flags.
+func (c *fetchTTB) Validate() error {
+	today := cola.DateOf(time.Now())
+	switch base, err := url.Parse(c.BaseURL); {
+	case err != nil:
+		return fmt.Errorf("--base-url: %w", err)
+	case !(c.Rate > 0) || c.Rate > maxRate && !onThisMachine(base):
+		return fmt.Errorf("--rate must be above 0 and at most %d", maxRate)
+	case !isContact(c.Contact):
+		return errors.New("--contact must be an email address or an http or https URL")
+	case c.From == 0 && !c.Follow:
+		return errors.New("--from is required without --follow")
+	case c.From != 0 && c.From < collect.EarliestDay:
+		return fmt.Errorf("--from must not be before %s", collect.EarliestDay)
+	case c.From > today || c.To > today:
+		return errors.New("--from and --to must not be in the future")
+	case c.To != 0 && c.To < c.From:
+		return errors.New("--to must not be before --from")
+	}
+	return nil
+}
+
+// onThisMachine reports whether a URL is on this machine, as those of tests are.
+func onThisMachine(u *url.URL) bool {
+	address, err := netip.ParseAddr(u.Hostname())
+	return err == nil && address.IsLoopback()
+}
+
+// isContact reports whether a text is an email address or a URL that can be part of a header.
+func isContact(s string) bool {
+	if strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r > '~' || r == '(' || r == ')' }) {
+		return false
+	}
+	if u, err := url.Parse(s); err == nil && u.Host != "" && (u.Scheme == "https" || u.Scheme == "http") {
+		return true
+	}
+	address, err := mail.ParseAddress(s)
+	return err == nil && address.Address == s
+}
+
+func (c *fetchTTB) options() collect.Options {
+	o := collect.Options{
+		Site:  ttb.Options{BaseURL: c.BaseURL, UserAgent: fmt.Sprintf("colaregistry/%s (+%s)", version(), c.Contact)},
+		First: c.From, Last: c.To, Follow: c.Follow, Details: c.Details, History: c.History,
+		Interval: time.Duration(float64(time.Second) / c.Rate), Hold: c.Hold, Backoff: c.Backoff,
+	}
+	if o.Last == 0 {
+		o.Last = cola.DateOf(time.Now())
+	}
+	return o
+}
+
+// longPlan is the duration from which a plan is shown before it starts.
+const longPlan = time.Hour
+
+// Run fetches the labels and prints the report.
+func (c *fetchTTB) Run(env *environment) (err error) {
+	o := c.options()
+	if c.DryRun {
+		return c.dryRun(env, o)
+	}
+	st, err := c.open(env, nil)
+	if err != nil {
+		return err
+	}
+	defer closing(st, &err)
+	plan, err := collect.PlanOf(env, st, o)
+	if err != nil {
+		return err
+	}
+	if plan.Duration > longPlan {
+		printPlan(env.stderr, plan, c.Rate)
+	}
+	if c.Rate > politeRate {
+		fmt.Fprintf(env.stderr, "colaregistry: warning: more than %d request a second may lead the site to block you\n", politeRate)
+	}
+	bar := newFetchProgress(env.stderr, &c.logFlags)
+	o.Logger, o.Progress = bar.log, bar.set
+	report, err := collect.Run(env, st, o)
+	bar.end()
+	printFetchReport(env.stdout, &report)
+	switch blocked := (store.SiteBlockedError{}); {
+	case errors.As(err, &blocked):
+		printBlocked(env.stderr, blocked)
+		return exitError(exitBlocked)
+	case err != nil:
+		return err
+	case env.Err() != nil:
+		fmt.Fprintln(env.stderr, "Stopped. Run the command again to continue.")
+		return nil
+	}
+	return printFetchFailures(env.stderr, &report)
+}
+
+// dryRun prints the plan. It creates no database.
+func (c *fetchTTB) dryRun(env *environment, o collect.Options) (err error) {
+	p, err := c.place()
+	if err != nil {
+		return err
+	}
+	exists, err := p.exists(env)
+	if err != nil {
+		return err
+	}
+	var st collect.Store
+	if exists {
+		opened, err := p.openCurrent(env, nil)
+		if err != nil {
+			return err
+		}
+		defer closing(opened, &err)
+		st = opened
+	}
+	plan, err := collect.PlanOf(env, st, o)
+	if err != nil {
+		return err
+	}
+	printPlan(env.stdout, plan, c.Rate)
+	return nil
+}
+
+func printPlan(w io.Writer, p collect.Plan, rate float64) {
+	fmt.Fprintf(w, "days:     %d to ask (%s to %s)\n", p.Days, p.First, p.Last)
+	if p.Stored+p.New > 0 {
+		fmt.Fprintf(w, "labels:   %d known, about %d expected in these days\n", p.Stored, p.New)
+	}
+	fmt.Fprintf(w, "requests: about %d\n", p.Requests)
+	fmt.Fprintf(w, "time:     about %s at %g per second\n", roughly(p.Duration), rate)
+}
+
+// roughly formats a duration for people.
+func roughly(d time.Duration) string {
+	const day = 24 * time.Hour
+	switch {
+	case d >= 2*day:
+		return fmt.Sprintf("%d days", (d+day/2)/day)
+	case d >= 2*time.Hour:
+		return fmt.Sprintf("%d hours", (d+time.Hour/2)/time.Hour)
+	case d >= 2*time.Minute:
+		return fmt.Sprintf("%d minutes", (d+time.Minute/2)/time.Minute)
+	}
+	return fmt.Sprintf("%d seconds", (d+time.Second/2)/time.Second)
+}
+
+// maxPrinted bounds the failures of each kind that a report names.
+const maxPrinted = 20
+
+// printFetchReport prints the rejected rows and two lines of counts for scripts.
+func printFetchReport(w io.Writer, r *collect.Report) {
+	for _, rejected := range r.Rejected[:min(len(r.Rejected), maxPrinted)] {
+		fmt.Fprintf(w, "rejected: %s\n", rejected)
+	}
+	fmt.Fprintf(w, "read=%d added=%d changed=%d unchanged=%d refused=%d\n", r.Read, r.Added, r.Changed, r.Unchanged, r.Refused)
+	fmt.Fprintf(w, "windows=%d incomplete=%d labels=%d failed=%d requests=%d\n",
+		r.Windows, r.IncompleteDays, r.Labels, len(r.Failed), r.Requests)
+}
+
+// printFetchFailures names the days and labels that are missing and what to do about them.
+func printFetchFailures(w io.Writer, r *collect.Report) error {
+	if r.IncompleteDays == 0 && len(r.Failed) == 0 {
+		return nil
+	}
+	for _, day := range r.Incomplete {
+		fmt.Fprintf(w, "incomplete: %s\n", describeWindow(day))
+	}
+	for _, label := range r.Failed[:min(len(r.Failed), maxPrinted)] {
+		fmt.Fprintf(w, "failed: %s: %s\n", label.TTBID, label.Failure)
+	}
+	if r.IncompleteDays > 0 {
+		fmt.Fprintln(w, "To ask incomplete days again, run the command again.")
+	}
+	if len(r.Failed) > 0 {
+		fmt.Fprintln(w, "To fetch failed labels again, run the command with --details all.")
+	}
+	return exitError(exitFailed)
+}
+
+func describeWindow(w store.IncompleteWindow) string {
+	if w.Class == (store.ClassRange{}) {
+		return fmt.Sprintf("%s: %s", w.Day, w.Failure)
+	}
+	return fmt.Sprintf("%s, classes %s to %s: %s", w.Day, w.Class.From, w.Class.To, w.Failure)
+}
+
+func printBlocked(w io.Writer, blocked store.SiteBlockedError) {
+	fmt.Fprintf(w, `colaregistry: TTB's site refuses further requests: %s
+All collectors have stopped. Completed work is stored. Wait some hours, lower --rate, and run the command again.
+If it happens again, ask TTB for permission and name your contact address.
+`, blocked.Reason)
+}
+
+// fetchProgress shows a bar on a terminal. Elsewhere it logs a line a minute.
+type fetchProgress struct {
+	bar    *progress // nil if there is no terminal
+	log    *slog.Logger
+	logged time.Time
+}
+
+const logEvery = time.Minute
+
+func newFetchProgress(w io.Writer, flags *logFlags) *fetchProgress {
+	if !interactive(w) {
+		return &fetchProgress{log: flags.logger(w)}
+	}
+	bar := newProgress(w, "Fetching", "days and labels")
+	return &fetchProgress{bar: bar, log: flags.logger(bar.bars)} // log lines appear above the bar
+}
+
+func (f *fetchProgress) set(p collect.Progress) {
+	if f.bar != nil {
+		done := p.Windows + p.Labels
+		f.bar.describe(fmt.Sprintf("%.1f requests/s, %s left", p.Rate, roughly(p.Left)))
+		f.bar.set(int64(done), int64(max(done, p.WindowsTotal+p.Labels+p.LabelsQueued)))
+		return
+	}
+	if time.Since(f.logged) >= logEvery {
+		f.logged = time.Now()
+		f.log.Info("progress", "days", p.Windows, "of", p.WindowsTotal, "labels", p.Labels, "queued", p.LabelsQueued,
+			"requests", p.Requests, "rate", math.Round(p.Rate*10)/10, "left", roughly(p.Left))
+	}
+}
+
+func (f *fetchProgress) end() {
+	if f.bar != nil {
+		f.bar.end()
+	}
+}

@@ -1,0 +1,177 @@
+package main
+
+import (
+	"flag"
+	"log/slog"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/internal/shareddata"
+	"github.com/colaregistry/colaregistry/internal/ttbsite"
+	"github.com/colaregistry/colaregistry/store"
+	"github.com/colaregistry/colaregistry/store/sqlite"
+)
+
+var wholeSite = flag.Bool("whole-site", false, "let TestFetchKilled fetch 5,000 labels and the real ones (make collect-test)")
+
+// TestFetchKilled fetches a site with two collectors. They are killed again and again, requests
+// fail, sessions expire, a day has more labels than an export, and the site blocks them once.
+func TestFetchKilled(t *testing.T) {
+	t.Parallel()
+	kills, o := 4, ttbsite.Options{
+		Labels: 300, Busy: 60, Limit: 50, Ambiguous: 3,
+		Faults: ttbsite.Faults{Rate: 0.02, ExpireAfter: 100, BlockAt: 170},
+	}
+	if *wholeSite {
+		kills, o = 10, ttbsite.Options{
+			Labels: 5000, Busy: 1300, Ambiguous: 20, Data: shareddata.Folder(t),
+			Faults: ttbsite.Faults{Rate: 0.02, ExpireAfter: 900, BlockAt: 2600},
+		}
+	}
+	site, err := ttbsite.New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := site.Start()
+	defer server.Close()
+	f := &fetchers{t: t, site: site, dir: t.TempDir(), args: []string{
+		"fetch", "ttb", "--from", "2026-01-05", "--to", "2026-01-23", "--contact", "ops@example.com",
+		"--base-url", server.URL + ttbsite.Path, "--rate", "1000", "--hold", "2s", "--backoff", "20ms",
+	}}
+	f.run(kills, len(site.Labels()))
+	f.check()
+	tally := site.Tally()
+	t.Logf("%d requests by %d processes; %d failed, %d were needed, %d more", tally.Requests, f.starts, tally.Failed, tally.Minimum, tally.Extra())
+	allowed := tally.Minimum / 20
+	if !*wholeSite { // each start opens a session and repeats up to one window
+		allowed += 3 * f.starts
+	}
+	if extra := tally.Extra(); extra > allowed {
+		t.Errorf("%d more requests than needed, want at most %d", extra, allowed)
+	}
+}
+
+// fetchers are two processes that share the work.
+type fetchers struct {
+	t       *testing.T
+	site    *ttbsite.Site
+	dir     string
+	args    []string
+	running [2]*fetchProcess
+	starts  int
+	blocked int
+}
+
+type fetchProcess struct {
+	cmd  *exec.Cmd
+	out  output
+	done chan struct{}
+}
+
+// run starts both processes, kills them in turn while requests come in, restarts those that were
+// killed or blocked, and waits until both have finished.
+func (f *fetchers) run(kills, labels int) {
+	f.start(0)
+	f.start(1)
+	defer f.stop()
+	for killed := 0; f.running[0] != nil || f.running[1] != nil; {
+		time.Sleep(2 * time.Millisecond)
+		for i, p := range f.running {
+			if p != nil && p.ended() {
+				f.ended(i)
+			}
+		}
+		if victim := f.running[killed%2]; killed < kills && victim != nil && len(f.site.Log()) > (killed+1)*labels/(kills+1) {
+			victim.cmd.Process.Kill()
+			<-victim.done
+			f.start(killed % 2)
+			killed++
+		}
+	}
+	if f.blocked == 0 {
+		f.t.Error("no process reported the block page")
+	}
+}
+
+func (f *fetchers) start(i int) {
+	f.t.Helper()
+	p := &fetchProcess{cmd: command(append(f.args, "--data-dir", f.dir)...), done: make(chan struct{})}
+	p.cmd.Stdout, p.cmd.Stderr = &p.out, &p.out
+	if err := p.cmd.Start(); err != nil {
+		f.t.Fatal(err)
+	}
+	go func() { p.cmd.Wait(); close(p.done) }()
+	f.running[i] = p
+	f.starts++
+}
+
+func (p *fetchProcess) ended() bool {
+	select {
+	case <-p.done:
+		return true
+	default:
+		return false
+	}
+}
+
+// ended handles the end of a process: the operator starts a blocked one again.
+func (f *fetchers) ended(i int) {
+	f.t.Helper()
+	p := f.running[i]
+	f.running[i] = nil
+	switch code := p.cmd.ProcessState.ExitCode(); code {
+	case 0:
+	case exitBlocked:
+		f.blocked++
+		f.site.Unblock()
+		f.start(i)
+	default:
+		f.t.Fatalf("fetch exited with code %d\n%s", code, p.out.String())
+	}
+}
+
+func (f *fetchers) stop() {
+	for _, p := range f.running {
+		if p != nil {
+			p.cmd.Process.Kill()
+			<-p.done
+		}
+	}
+}
+
+// check compares the stored labels with those of the site.
+func (f *fetchers) check() {
+	f.t.Helper()
+	st, err := sqlite.Open(f.t.Context(), filepath.Join(f.dir, "registry.db"), sqlite.Options{Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	defer st.Close()
+	want, got := map[cola.TTBID]cola.Date{}, map[cola.TTBID]cola.Date{}
+	for _, l := range f.site.Labels() {
+		want[l.ID] = l.Completed
+	}
+	_, err = st.ColasSince(f.t.Context(), 0, func(r *cola.IndexRecord) error {
+		label, err := st.Cola(f.t.Context(), r.Summary.TTBID)
+		if label.ApplicationStatus == "" {
+			f.t.Errorf("label %s has no detail", label.TTBID)
+		}
+		got[label.TTBID] = label.LatestUpdateDate
+		return err
+	})
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		f.t.Errorf("stored labels (-want +got):\n%s", diff)
+	}
+	status, err := st.FetchStatus(f.t.Context())
+	if err != nil || status.Windows[store.FetchComplete] != 19 || len(status.Labels) > 0 {
+		f.t.Errorf("status = %+v, %v, want 19 complete days and an empty queue", status, err)
+	}
+}

@@ -1,0 +1,123 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/collect"
+	"github.com/colaregistry/colaregistry/store"
+)
+
+type fetchStatus struct {
+	storeFlags
+	JSON bool `name:"json" help:"Print JSON."`
+}
+
+// Run prints the state of the work.
+func (c *fetchStatus) Run(env *environment) (err error) {
+	st, err := c.openExisting(env)
+	if err != nil {
+		return err
+	}
+	defer closing(st, &err)
+	status, err := st.FetchStatus(env)
+	if err != nil {
+		return err
+	}
+	if !c.JSON {
+		printFetchStatus(env.stdout, status)
+		return nil
+	}
+	out := json.NewEncoder(env.stdout)
+	out.SetIndent("", "  ")
+	return out.Encode(newFetchStatusJSON(status))
+}
+
+// fetchStatusJSON is the output of fetch status --json (docs/OPERATIONS.md).
+type fetchStatusJSON struct {
+	Days           map[string]int      `json:"days"`      // by state
+	FirstDay       cola.Date           `json:"first_day"` // of the complete days
+	LastDay        cola.Date           `json:"last_day"`
+	Labels         map[string]int      `json:"labels"` // in the queue, by state
+	Requests       int64               `json:"requests"`
+	FirstRequestAt *time.Time          `json:"first_request_at"`
+	LastRequestAt  *time.Time          `json:"last_request_at"`
+	Rate           float64             `json:"rate"`         // requests per second
+	SecondsLeft    int64               `json:"seconds_left"` // estimate
+	Blocked        *string             `json:"blocked"`      // the reason
+	BlockedAt      *time.Time          `json:"blocked_at"`
+	LastFailure    *string             `json:"last_failure"`
+	LastFailureAt  *time.Time          `json:"last_failure_at"`
+	Incomplete     []incompleteDayJSON `json:"incomplete"`
+}
+
+type incompleteDayJSON struct {
+	Day       cola.Date `json:"day"`
+	ClassFrom string    `json:"class_from"` // empty for all classes
+	ClassTo   string    `json:"class_to"`
+	Failure   string    `json:"failure"`
+}
+
+func newFetchStatusJSON(s store.FetchStatus) fetchStatusJSON {
+	j := fetchStatusJSON{
+		Days: map[string]int{}, FirstDay: s.FirstDay, LastDay: s.LastDay, Labels: map[string]int{},
+		Requests: s.Requests, FirstRequestAt: orNil(s.FirstRequest), LastRequestAt: orNil(s.LastRequest),
+		Rate: requestRate(s.Interval), SecondsLeft: int64(collect.Left(s) / time.Second),
+		Blocked: orNil(s.Blocked), BlockedAt: orNil(s.BlockedAt),
+		LastFailure: orNil(s.LastFailure), LastFailureAt: orNil(s.LastFailureAt),
+		Incomplete: []incompleteDayJSON{},
+	}
+	for _, state := range []string{store.FetchPending, store.FetchSplit, store.FetchComplete, store.FetchIncomplete} {
+		j.Days[state] = s.Windows[state]
+	}
+	for _, state := range []string{store.FetchPending, store.FetchFailed} {
+		j.Labels[state] = s.Labels[state]
+	}
+	for _, w := range s.Incomplete {
+		j.Incomplete = append(j.Incomplete, incompleteDayJSON{w.Day, w.Class.From, w.Class.To, w.Failure})
+	}
+	return j
+}
+
+// orNil returns nil for a zero value, which is null in JSON.
+func orNil[T comparable](v T) *T {
+	var zero T
+	if v == zero {
+		return nil
+	}
+	return &v
+}
+
+func requestRate(interval time.Duration) float64 {
+	if interval <= 0 {
+		return 0
+	}
+	return float64(time.Second) / float64(interval)
+}
+
+func printFetchStatus(w io.Writer, s store.FetchStatus) {
+	fmt.Fprintf(w, "days:         %d complete", s.Windows[store.FetchComplete])
+	if s.FirstDay != 0 {
+		fmt.Fprintf(w, " (%s to %s)", s.FirstDay, s.LastDay)
+	}
+	fmt.Fprintf(w, ", %d pending, %d incomplete\n",
+		s.Windows[store.FetchPending]+s.Windows[store.FetchSplit], s.Windows[store.FetchIncomplete])
+	fmt.Fprintf(w, "labels:       %d queued, %d failed\n", s.Labels[store.FetchPending], s.Labels[store.FetchFailed])
+	fmt.Fprintf(w, "requests:     %d", s.Requests)
+	if !s.LastRequest.IsZero() {
+		fmt.Fprintf(w, ", %g per second, the latest at %s", requestRate(s.Interval), s.LastRequest.UTC().Format(time.DateTime))
+	}
+	fmt.Fprintf(w, "\ntime left:    about %s\n", roughly(collect.Left(s)))
+	if s.Blocked != "" {
+		fmt.Fprintf(w, "blocked:      since %s: %s\n", s.BlockedAt.UTC().Format(time.DateTime), s.Blocked)
+	}
+	if s.LastFailure != "" {
+		fmt.Fprintf(w, "last failure: %s: %s\n", s.LastFailureAt.UTC().Format(time.DateTime), s.LastFailure)
+	}
+	for _, day := range s.Incomplete {
+		fmt.Fprintf(w, "incomplete:   %s\n", describeWindow(day))
+	}
+}

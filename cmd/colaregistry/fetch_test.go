@@ -1,0 +1,136 @@
+package main
+
+import (
+	"encoding/json"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/internal/ttbsite"
+)
+
+// mustFetch runs fetch ttb on a site and returns its exit code and output.
+func mustFetch(t *testing.T, site *ttbsite.Site, h testRegistry, args ...string) (code int, out, errs string) {
+	t.Helper()
+	server := site.Start()
+	defer server.Close()
+	c := command(append(append([]string{
+		"fetch", "ttb", "--from", "2026-01-05", "--to", "2026-01-11", "--contact", "ops@example.com",
+		"--base-url", server.URL + ttbsite.Path, "--rate", "500", "--backoff", "5ms",
+	}, h.flags()...), args...)...)
+	var stdout, stderr output
+	c.Stdout, c.Stderr = &stdout, &stderr
+	c.Run()
+	return c.ProcessState.ExitCode(), stdout.String(), stderr.String()
+}
+
+// ttbLast is the last completed date on the test sites, whose first one is 2026-01-05.
+var ttbLast = cola.NewDate(2026, time.January, 11)
+
+func mustTTBSite(t *testing.T, o ttbsite.Options) *ttbsite.Site {
+	t.Helper()
+	site, err := ttbsite.New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return site
+}
+
+// TestFetch checks exit codes, reports and the status of runs that succeed, fail and are blocked.
+func TestFetch(t *testing.T) {
+	t.Parallel()
+	for kind, empty := range map[string]func(*testing.T) testRegistry{"sqlite": embedded, "postgres": onPostgres} {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			h := empty(t)
+			site := mustTTBSite(t, ttbsite.Options{Labels: 30, Last: ttbLast})
+			for range 10 {
+				site.Inject(ttbsite.None)
+			}
+			site.Inject(ttbsite.Block)
+			code, _, errs := mustFetch(t, site, h)
+			if code != exitBlocked || !strings.Contains(errs, "4711471147114711") || len(site.Log()) != 11 {
+				t.Errorf("blocked: code %d after %d requests\n%s", code, len(site.Log()), errs)
+			}
+			if status := fetchStatusOf(t, h); status.Blocked == nil || status.BlockedAt == nil || status.Rate != 500 {
+				t.Errorf("status = %+v, want a blocked site", status)
+			}
+			code, out, errs := mustFetch(t, site, h)
+			if code != 0 || !strings.Contains(out, "incomplete=0") || !strings.Contains(out, "failed=0") {
+				t.Errorf("code %d\n%s%s", code, out, errs)
+			}
+			if status := fetchStatusOf(t, h); status.Blocked != nil || status.Days["complete"] != 7 || status.FirstDay.String() != "2026-01-05" ||
+				status.Requests != int64(len(site.Log())) || status.LastRequestAt == nil || status.SecondsLeft != 0 {
+				t.Errorf("status = %+v, want complete days", status)
+			}
+			if got := site.Log()[0].UserAgent; !strings.Contains(got, "(+ops@example.com)") || !strings.HasPrefix(got, "colaregistry/") {
+				t.Errorf("User-Agent = %q", got)
+			}
+		})
+	}
+}
+
+// TestFetchFailures checks that failures are named and change the exit code.
+func TestFetchFailures(t *testing.T) {
+	t.Parallel()
+	h := embedded(t)
+	site := mustTTBSite(t, ttbsite.Options{Labels: 5, Last: ttbLast})
+	site.Inject(ttbsite.None)
+	for range 8 {
+		site.Inject(ttbsite.ServerError)
+	}
+	code, out, errs := mustFetch(t, site, h, "--to", "2026-01-05")
+	if code != exitFailed || !strings.Contains(out, "incomplete=1") || !strings.Contains(errs, "incomplete: 2026-01-05: ") {
+		t.Errorf("code %d\n%s%s", code, out, errs)
+	}
+	status := fetchStatusOf(t, h)
+	if len(status.Incomplete) != 1 || status.LastFailure == nil {
+		t.Errorf("status = %+v, want an incomplete day", status)
+	}
+	if code, out, errs = mustFetch(t, site, h); code != 0 {
+		t.Errorf("second run: code %d\n%s%s", code, out, errs)
+	}
+}
+
+// TestFetchStops checks that a signal ends the command cleanly.
+func TestFetchStops(t *testing.T) {
+	t.Parallel()
+	h := embedded(t)
+	site := mustTTBSite(t, ttbsite.Options{Labels: 30, Last: ttbLast})
+	server := site.Start()
+	defer server.Close()
+	c := command(append([]string{
+		"fetch", "ttb", "--follow", "--from", "2026-01-05", "--contact", "ops@example.com", "--details", "all",
+		"--base-url", server.URL + ttbsite.Path, "--rate", "5",
+	}, h.flags()...)...)
+	var errs output
+	c.Stderr = &errs
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	for len(site.Log()) < 2 {
+		time.Sleep(10 * time.Millisecond)
+	}
+	c.Process.Signal(syscall.SIGTERM)
+	if err := c.Wait(); err != nil {
+		t.Errorf("fetch: %v\n%s", err, errs.String())
+	}
+	n := len(site.Log())
+	if status := fetchStatusOf(t, h); status.Days["pending"] == 0 || n > 10 {
+		t.Errorf("status = %+v after %d requests, want pending days", status, n)
+	}
+	if code, _, errs := mustFetch(t, site, h); code != 0 { // would wait for a claim that was not released
+		t.Errorf("second run: code %d\n%s", code, errs)
+	}
+}
+
+func fetchStatusOf(t *testing.T, h testRegistry) (status fetchStatusJSON) {
+	t.Helper()
+	out := mustRun(t, append([]string{"fetch", "status", "--json"}, h.flags()...)...)
+	if err := json.Unmarshal([]byte(out), &status); err != nil {
+		t.Fatalf("fetch status: %v\n%s", err, out)
+	}
+	return status
+}

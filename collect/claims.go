@@ -1,0 +1,195 @@
+package collect
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/colaregistry/colaregistry/collect/ttb"
+	"github.com/colaregistry/colaregistry/store"
+)
+
+// claim is a claimed window or label.
+type claim struct {
+	what     string // for messages
+	attempts int    // failed ones before
+	extend   func(ctx context.Context, hold time.Duration) error
+	release  func(ctx context.Context) error
+	// fail releases the claim after a failure. A negative wait means that there are no more attempts.
+	fail func(ctx context.Context, failure string, wait time.Duration) error
+}
+
+// permanentError is a failure that another attempt would only repeat.
+type permanentError struct{ error }
+
+func (e *permanentError) Unwrap() error { return e.error }
+
+// waitError is why a request was not sent: an error of the store, or the shutdown.
+type waitError struct{ err error }
+
+func (e *waitError) Error() string { return e.err.Error() }
+func (e *waitError) Unwrap() error { return e.err }
+
+// do works on a claim and extends it meanwhile. If the work fails, do releases the claim or records
+// the failure. failure is the final one, or empty. err ends the run.
+func (c *collector) do(cl claim, work func(ctx context.Context) error) (failure string, err error) {
+	ctx, end := c.keep(cl)
+	err = work(ctx)
+	lost := errors.Is(context.Cause(ctx), store.ErrNotFound)
+	end()
+	blocked, waiting, fatal := (*ttb.BlockedError)(nil), (*waitError)(nil), (*fatalError)(nil)
+	ctx = context.WithoutCancel(c.ctx)
+	switch {
+	case err == nil:
+		c.failures = 0
+		clear(c.failing)
+		return "", nil
+	case lost || errors.Is(err, store.ErrNotFound):
+		c.o.Logger.Warn("another collector took over", "work", cl.what)
+		return "", nil
+	case errors.As(err, &blocked):
+		return "", errors.Join(c.block(ctx, blocked), cl.release(ctx))
+	case c.stop.Err() != nil:
+		return "", cl.release(ctx)
+	case errors.As(err, &waiting), errors.As(err, &fatal):
+		return "", errors.Join(err, cl.release(ctx))
+	}
+	return c.retry(ctx, cl, err)
+}
+
+// fatalError is an error that is not the site's, so it ends the run.
+type fatalError struct{ err error }
+
+func (e *fatalError) Error() string { return e.err.Error() }
+func (e *fatalError) Unwrap() error { return e.err }
+
+// fatal marks an error of the store; nil and ErrNotFound, a lost claim, stay as they are.
+func fatal(err error) error {
+	if err == nil || errors.Is(err, store.ErrNotFound) {
+		return err
+	}
+	return &fatalError{err}
+}
+
+// keep extends a claim until end is called. If the claim has ended, the cause of ctx is ErrNotFound.
+func (c *collector) keep(cl claim) (ctx context.Context, end func()) {
+	ctx, cancel := context.WithCancelCause(c.ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		ticker := time.NewTicker(c.o.Hold / 3)
+		defer ticker.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-ticker.C:
+			}
+			if err := cl.extend(ctx, c.o.Hold); errors.Is(err, store.ErrNotFound) {
+				cancel(err)
+			}
+		}
+	}()
+	return ctx, func() { cancel(nil); <-done }
+}
+
+// block stops the requests of all collectors.
+func (c *collector) block(ctx context.Context, page *ttb.BlockedError) error {
+	reason := page.Error()
+	if err := c.st.BlockSite(ctx, reason); err != nil {
+		return err
+	}
+	c.o.Logger.Error("the site blocked this collector", "reason", reason)
+	return store.SiteBlockedError{Reason: reason}
+}
+
+// retry records a failure, and delays requests if the site asks for it or fails repeatedly.
+func (c *collector) retry(ctx context.Context, cl claim, cause error) (failure string, err error) {
+	c.failures++
+	c.failing[cl.what] = true
+	wait := c.backoff(cl.attempts)
+	if temporary := (*ttb.TemporaryError)(nil); errors.As(cause, &temporary) {
+		wait = max(wait, temporary.After)
+		if busy(temporary.Status) || c.failures > 2 {
+			pause := max(temporary.After, c.backoff(c.failures-1))
+			if err := c.st.PauseRequests(ctx, pause); err != nil {
+				return "", err
+			}
+			wait = max(wait, 2*pause) // so that the next request is for other work, if there is any
+		}
+	}
+	if c.failures >= downFailures && len(c.failing) >= downWork {
+		return "", c.siteDown(ctx, cl, cause)
+	}
+	permanent := (*permanentError)(nil)
+	final := errors.As(cause, &permanent) || cl.attempts+1 >= MaxAttempts
+	if final {
+		wait, failure = -1, cause.Error()
+	}
+	c.o.Logger.Warn("failed", "work", cl.what, "attempt", cl.attempts+1, "final", final, "wait", wait, "error", cause)
+	if err := cl.fail(ctx, cause.Error(), wait); err != nil && !errors.Is(err, store.ErrNotFound) {
+		return "", err
+	}
+	return failure, nil
+}
+
+// siteDown releases a claim without counting an attempt. It ends the run if the site has been down
+// for long.
+func (c *collector) siteDown(ctx context.Context, cl claim, cause error) error {
+	c.o.Logger.Warn("the site keeps failing", "failures", c.failures, "work", cl.what, "error", cause)
+	if err := cl.release(ctx); err != nil {
+		return err
+	}
+	if c.failures >= maxSiteFailures {
+		return fmt.Errorf("the site keeps failing, so the run ended; run the command again later: %w", cause)
+	}
+	return nil
+}
+
+// busy reports whether a status asks for fewer requests.
+func busy(status int) bool { return status == 429 || status == 503 }
+
+// backoff returns a random wait (full jitter), whose bound doubles with each previous attempt.
+func (c *collector) backoff(attempts int) time.Duration {
+	bound := c.o.MaxBackoff
+	if attempts < 20 {
+		bound = min(bound, c.o.Backoff<<attempts)
+	}
+	return rand.N(bound) + 1
+}
+
+// wait reserves the next slot for a request and waits for it. The client calls it before every
+// request.
+func (c *collector) wait(ctx context.Context) error {
+	if err := context.Cause(c.stop); err != nil {
+		return &waitError{err}
+	}
+	d, err := c.st.ReserveRequest(ctx, c.o.Interval)
+	if err != nil {
+		return &waitError{err}
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		c.report.Requests++
+		return nil
+	case <-c.stop.Done():
+		return &waitError{context.Cause(c.stop)}
+	case <-ctx.Done():
+		return &waitError{context.Cause(ctx)}
+	}
+}
+
+// siteError classifies an error of the client.
+func siteError(err error) error {
+	temporary, blocked, waiting := (*ttb.TemporaryError)(nil), (*ttb.BlockedError)(nil), (*waitError)(nil)
+	switch {
+	case err == nil, errors.As(err, &temporary), errors.As(err, &blocked), errors.As(err, &waiting),
+		errors.Is(err, ttb.ErrSessionExpired):
+		return err
+	}
+	return &permanentError{err}
+}

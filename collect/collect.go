@@ -1,0 +1,312 @@
+package collect
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/collect/ttb"
+	"github.com/colaregistry/colaregistry/ingest"
+	"github.com/colaregistry/colaregistry/store"
+)
+
+// Store is the part of a store that a collector uses.
+type Store interface {
+	ingest.Target
+	store.Fetches
+}
+
+// Images stores the images of labels.
+type Images interface {
+	// Save stores the files of a stored label's images: one content for each, nil if the site lacks
+	// it. It returns the number of contents that are not usable images.
+	Save(ctx context.Context, label *cola.Cola, contents [][]byte) (broken int, err error)
+}
+
+// Details is the choice of labels whose pages are fetched.
+type Details string
+
+// The choices.
+const (
+	NoDetails  Details = "none" // only exports
+	NewDetails Details = "new"  // labels that exports show to be new or changed
+	AllDetails Details = "all"  // also stored labels without detail
+)
+
+// Options configures Run.
+type Options struct {
+	// Site configures the client; Run sets its Wait and Logger.
+	Site ttb.Options
+	// First and Last are the completed dates to collect. With Follow, zero dates mean the trailing
+	// days, and First only extends the first plan.
+	First, Last cola.Date
+	// Follow plans the trailing days once a day until the context is canceled.
+	Follow  bool
+	Details Details
+	Images  Images // nil fetches no images
+	// History marks the labels of all days as history, as ingest.Options.History.
+	History bool
+	// Interval is the time between requests of all processes. Default: one second.
+	Interval time.Duration
+	// Progress is called after every step, never concurrently. May be nil.
+	Progress func(Progress)
+	Logger   *slog.Logger // nil discards
+	// Hold is the time after which others take over the work of a killed process. Default: two
+	// minutes.
+	Hold time.Duration
+	// Backoff is the upper bound of the first wait after a failure. It doubles with each attempt, up
+	// to MaxBackoff. Defaults: two seconds, five minutes.
+	Backoff, MaxBackoff time.Duration
+	// Now is the clock. Default: time.Now.
+	Now func() time.Time
+}
+
+func (o *Options) setDefaults() {
+	orDuration := func(d *time.Duration, value time.Duration) {
+		if *d <= 0 {
+			*d = value
+		}
+	}
+	orDuration(&o.Interval, time.Second)
+	orDuration(&o.Hold, 2*time.Minute)
+	orDuration(&o.Backoff, 2*time.Second)
+	orDuration(&o.MaxBackoff, 5*time.Minute)
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+}
+
+const (
+	// MaxAttempts is the number of attempts after which a day or label fails.
+	MaxAttempts = 8
+	// HistoryDays is the age of completed dates from which labels are history. Alerts ignore labels
+	// approved more than 90 days before the window of a run, which is at most a month long.
+	HistoryDays = 120
+	// trailingDays is how many past days Follow asks again, so that each is asked once after TTB has
+	// added its last labels.
+	trailingDays = store.SettleDays + 1
+	// refreshAfter is the age from which the answer of a trailing day is outdated. A run that is
+	// started again soon doesn't repeat requests.
+	refreshAfter = 12 * time.Hour
+	planEvery    = 24 * time.Hour
+	// stopTimeout limits how long a stopped run waits for the request in flight.
+	stopTimeout = 30 * time.Second
+	// maxStoreFailures is how many times in a row the database may be unavailable.
+	maxStoreFailures = 20
+	// downFailures is the number of failures in a row, of at least downWork pieces of work, from
+	// which the site counts as down. Failures are then not the fault of a day or label.
+	downFailures, downWork = 5, 3
+	// maxSiteFailures is the number of failures in a row that ends a run while the site is down. With
+	// MaxBackoff, it takes about an hour.
+	maxSiteFailures = 30
+)
+
+// Report is the result of a run, of this process only.
+type Report struct {
+	Windows int // days and parts of days completed
+	Labels  int // labels whose pages were stored
+	Images  int // image files stored
+	// MissingImages counts images that the site lacks or that are damaged.
+	MissingImages int
+	Requests      int64
+	ingest.Counts // rows of exports and pages
+	// Rejected lists rejected rows and pages, at most 1,000.
+	Rejected       []ingest.Refusal
+	IncompleteDays int // of the plan
+	// Incomplete lists the latest incomplete windows of the plan, at most 20.
+	Incomplete []store.IncompleteWindow
+	// Failed lists labels that failed, at most 1,000.
+	Failed []FailedLabel
+}
+
+// FailedLabel is a label whose pages could not be fetched.
+type FailedLabel struct {
+	TTBID   cola.TTBID
+	Failure string
+}
+
+// maxListed bounds the lists of a report.
+const maxListed = 1000
+
+// collector is the state of one call of Run. Only its goroutine uses it.
+type collector struct {
+	o       Options
+	st      Store
+	site    *ttb.Client
+	stop    context.Context // canceled at shutdown: no further requests
+	ctx     context.Context // of the work, which may finish after a stop
+	report  Report
+	records *recorder
+
+	first, last cola.Date // of the plan
+	nextPlan    time.Time
+	initial     bool            // the registry was empty when the run started
+	backlog     cola.TTBID      // the lowest ID queued from the backlog; 0 before the first
+	drained     bool            // the backlog has no further labels
+	failures    int             // temporary failures in a row
+	failing     map[string]bool // work that failed in them
+	progress    tracker
+}
+
+// Run collects the labels of the planned days, until all are complete or, with Follow, until ctx is
+// canceled. It permits requests again if the site is blocked. If ctx is canceled, Run finishes the
+// request in flight, releases its claim and returns without an error. If the site blocks the
+// collector, the error is a store.SiteBlockedError. The report is valid even with an error.
+func Run(ctx context.Context, st Store, o Options) (Report, error) {
+	o.setDefaults()
+	work, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer cancel(nil)
+	defer context.AfterFunc(ctx, func() {
+		time.AfterFunc(stopTimeout, func() { cancel(context.Cause(ctx)) })
+	})()
+	c := &collector{o: o, st: st, stop: ctx, ctx: work, records: &recorder{st: st}, failing: map[string]bool{}}
+	o.Site.Wait, o.Site.Logger = c.wait, o.Logger
+	var err error
+	if c.site, err = ttb.New(o.Site); err != nil {
+		return c.report, err
+	}
+	if err = c.begin(); err == nil {
+		err = c.work()
+	}
+	return c.report, errors.Join(err, c.finish(err))
+}
+
+// begin permits requests and plans the days.
+func (c *collector) begin() error {
+	if err := c.st.UnblockSite(c.ctx); err != nil {
+		return err
+	}
+	has, err := c.st.HasColas(c.ctx)
+	if err != nil {
+		return fmt.Errorf("check for stored labels: %w", err)
+	}
+	c.initial = !has
+	c.progress.started = time.Now()
+	return c.plan()
+}
+
+// work takes steps until there is nothing left to do.
+func (c *collector) work() error {
+	unavailable := 0
+	for c.stop.Err() == nil {
+		more, err := c.step()
+		switch {
+		case errors.Is(err, store.ErrUnavailable) && unavailable < maxStoreFailures:
+			unavailable++
+			c.o.Logger.Warn("database unavailable", "error", err)
+			c.sleep(c.backoff(unavailable))
+			continue
+		case err != nil || !more:
+			return err
+		}
+		unavailable = 0
+		c.progress.report(c)
+	}
+	return nil
+}
+
+// step does one piece of work: a window, a label or, if none is due, a short wait. more is false if
+// there is nothing left to do.
+func (c *collector) step() (more bool, err error) {
+	if c.o.Follow && !c.o.Now().Before(c.nextPlan) {
+		return true, c.plan()
+	}
+	window, err := c.st.ClaimWindow(c.ctx, c.earliest(), c.last, c.o.Hold)
+	if !errors.Is(err, store.ErrNotFound) {
+		if err == nil {
+			err = c.window(window)
+		}
+		return true, err
+	}
+	if err := c.recordImports(); err != nil {
+		return true, err
+	}
+	if c.o.Details != NoDetails {
+		label, err := c.st.ClaimLabel(c.ctx, c.o.Hold)
+		if !errors.Is(err, store.ErrNotFound) {
+			if err == nil {
+				err = c.label(label)
+			}
+			return true, err
+		}
+	}
+	return c.idle()
+}
+
+// idle queues part of the backlog or waits for work that is not due or that others have claimed.
+// more is false if there is none.
+func (c *collector) idle() (more bool, err error) {
+	open, err := c.st.CountWindows(c.ctx, c.earliest(), c.last, c.o.Now())
+	if err != nil {
+		return true, err
+	}
+	status, err := c.st.FetchStatus(c.ctx)
+	if err != nil {
+		return true, err
+	}
+	if status.Blocked != "" {
+		return false, store.SiteBlockedError{Reason: status.Blocked}
+	}
+	pending := 0
+	if c.o.Details != NoDetails {
+		pending = status.Labels[store.FetchPending]
+	}
+	switch {
+	case pending == 0 && c.o.Details == AllDetails && !c.drained:
+		return true, c.queueBacklog()
+	case open.Pending+pending > 0:
+		c.sleep(min(max(c.o.Interval, 50*time.Millisecond), 5*time.Second))
+	case !c.o.Follow:
+		return false, nil
+	default:
+		c.sleep(min(time.Minute, c.nextPlan.Sub(c.o.Now())))
+	}
+	return true, nil
+}
+
+// recordImports records the imports so far if the planned windows are done or a day has passed. Call
+// it when no window is due.
+func (c *collector) recordImports() error {
+	if !c.records.windows && !c.records.old() {
+		return nil
+	}
+	counts, err := c.st.CountWindows(c.ctx, c.first, c.last, c.o.Now())
+	if err != nil || counts.Pending > 0 && !c.records.old() {
+		return err
+	}
+	return c.records.end(c.ctx, counts.Incomplete > 0)
+}
+
+// finish records the rest of the imports and completes the report. err is the error of the run.
+func (c *collector) finish(err error) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.stop), stopTimeout)
+	defer cancel()
+	status, statusErr := c.st.FetchStatus(ctx)
+	counts, countErr := c.st.CountWindows(ctx, c.first, c.last, c.o.Now())
+	for _, w := range status.Incomplete {
+		if c.first <= w.Day && w.Day <= c.last {
+			c.report.Incomplete = append(c.report.Incomplete, w)
+		}
+	}
+	c.report.IncompleteDays = counts.Incomplete
+	c.progress.refreshed = time.Time{}
+	c.progress.report(c)
+	failed := err != nil || countErr != nil || counts.Pending+counts.Incomplete > 0
+	return errors.Join(statusErr, countErr, c.records.end(ctx, failed))
+}
+
+// sleep waits, or until the run is stopped.
+func (c *collector) sleep(d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-c.stop.Done():
+	}
+}

@@ -1,0 +1,147 @@
+package collect
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/collect/ttb"
+	"github.com/colaregistry/colaregistry/ingest"
+	"github.com/colaregistry/colaregistry/store"
+)
+
+// label collects a claimed label.
+func (c *collector) label(l store.FetchLabel) error {
+	stored := false
+	failure, err := c.do(claim{
+		what: "label " + l.TTBID.String(), attempts: l.Attempts,
+		extend:  func(ctx context.Context, d time.Duration) error { return c.st.ExtendLabel(ctx, l, d) },
+		release: func(ctx context.Context) error { return c.st.ReleaseLabel(ctx, l) },
+		fail: func(ctx context.Context, failure string, wait time.Duration) error {
+			return c.st.FailLabel(ctx, l, failure, wait)
+		},
+	}, func(ctx context.Context) error {
+		if err := c.fetchLabel(ctx, l); err != nil {
+			return err
+		}
+		stored = true
+		return fatal(c.st.FinishLabel(ctx, l))
+	})
+	if stored {
+		c.report.Labels++
+	}
+	if failure != "" && len(c.report.Failed) < maxListed {
+		c.report.Failed = append(c.report.Failed, FailedLabel{l.TTBID, failure})
+	}
+	return err
+}
+
+// fetchLabel stores a label's page and images.
+func (c *collector) fetchLabel(ctx context.Context, l store.FetchLabel) error {
+	page, err := c.site.Form(ctx, l.TTBID)
+	hasForm := err == nil
+	if errors.Is(err, ttb.ErrNoLabel) {
+		page, err = c.site.Detail(ctx, l.TTBID)
+	}
+	if err != nil {
+		return siteError(err)
+	}
+	to := target{Target: c.st, record: c.records.addPage, before: func(patches []cola.Patch[cola.Cola]) error {
+		setCompleted(patches, l.Completed)
+		return nil
+	}}
+	report, err := c.importSource(ctx, ingest.PageSource("page of "+l.TTBID.String(), page), to, c.isHistory(l.Completed))
+	switch {
+	case err != nil:
+		return err
+	case report.Refused > 0:
+		return &permanentError{errors.New(report.Refusals[0].Reason)}
+	case c.o.Images != nil && l.Images && hasForm:
+		return c.fetchImages(ctx, l.TTBID)
+	}
+	return nil
+}
+
+var latestUpdateDate = cola.FieldIndex[cola.Cola]("latest_update_date")
+
+// setCompleted adds the completed date, which pages lack, to a label. Otherwise a label that was not
+// stored from its export row would be new whenever its window is asked again.
+func setCompleted(patches []cola.Patch[cola.Cola], completed cola.Date) {
+	if completed == 0 {
+		return
+	}
+	for i := range patches {
+		patches[i].Record.LatestUpdateDate = completed
+		patches[i].Fields = patches[i].Fields.With(latestUpdateDate)
+	}
+}
+
+// fetchImages stores the images of a label whose form was opened last. Images that the site lacks
+// are counted; they don't fail the label.
+func (c *collector) fetchImages(ctx context.Context, id cola.TTBID) error {
+	label, err := c.st.Cola(ctx, id)
+	if err != nil {
+		return fatal(err)
+	}
+	contents := make([][]byte, len(label.Images))
+	missing := 0
+	for i, image := range label.Images {
+		data, err := c.image(ctx, id, string(image.FileName))
+		switch permanent := (*permanentError)(nil); {
+		case errors.As(err, &permanent):
+			missing++
+			c.o.Logger.Warn("no image", "label", id.String(), "file", image.FileName, "error", err)
+		case err != nil:
+			return err
+		}
+		contents[i] = data
+	}
+	broken, err := c.o.Images.Save(ctx, &label, contents)
+	if err != nil {
+		return fatal(fmt.Errorf("save the images of %s: %w", id, err))
+	}
+	c.report.Images += len(contents) - missing - broken
+	c.report.MissingImages += missing + broken
+	return nil
+}
+
+// imageAttempts is how many times an image is requested before the whole label is retried, which
+// repeats its other requests.
+const imageAttempts = 3
+
+// image fetches an image. It opens the label's form again if the session has expired.
+func (c *collector) image(ctx context.Context, id cola.TTBID, name string) (data []byte, err error) {
+	if name == "" {
+		return nil, &permanentError{ttb.ErrNoImage}
+	}
+	for attempt := range imageAttempts {
+		data, err = c.site.Image(ctx, name)
+		temporary := (*ttb.TemporaryError)(nil)
+		switch {
+		case errors.Is(err, ttb.ErrSessionExpired):
+			if _, err = c.site.Form(ctx, id); err != nil {
+				return nil, siteError(err)
+			}
+			err = ttb.ErrSessionExpired
+		case errors.As(err, &temporary) && attempt+1 < imageAttempts:
+			if err := c.delay(ctx, temporary, attempt); err != nil {
+				return nil, fatal(err)
+			}
+		default:
+			return data, siteError(err)
+		}
+	}
+	return nil, siteError(err)
+}
+
+// delay waits after a failure. If the site asks for fewer requests, all processes wait.
+func (c *collector) delay(ctx context.Context, failure *ttb.TemporaryError, attempt int) error {
+	wait := max(failure.After, c.backoff(attempt))
+	if busy(failure.Status) {
+		return c.st.PauseRequests(ctx, wait)
+	}
+	c.sleep(wait)
+	return nil
+}

@@ -1,0 +1,158 @@
+package collect
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/store"
+)
+
+// Plan is the work ahead of a run, at most. The numbers of labels and requests are estimates.
+type Plan struct {
+	First, Last cola.Date
+	Days        int // days to ask
+	Stored      int // labels to fetch that are stored or queued already
+	New         int // further labels to fetch
+	Requests    int
+	Duration    time.Duration
+}
+
+const (
+	// labelsPerDay is the number of labels completed on a day: 150,000 a year.
+	labelsPerDay = 410
+	// windowRequests is the number of requests for a day: a search and an export.
+	windowRequests = 2
+)
+
+// PlanOf returns the plan of a run without making it. st may be nil for an empty registry.
+func PlanOf(ctx context.Context, st Store, o Options) (p Plan, err error) {
+	o.setDefaults()
+	now := o.Now()
+	var status store.FetchStatus
+	var counts store.WindowCounts
+	if st != nil {
+		if status, err = st.FetchStatus(ctx); err != nil {
+			return p, err
+		}
+	}
+	p.First, p.Last = o.days(now, status, true)
+	if st != nil {
+		if counts, err = st.CountWindows(ctx, p.First, p.Last, now.Add(-refreshAfter)); err != nil {
+			return p, err
+		}
+	}
+	days := int(p.Last-p.First) + 1
+	p.Days = days - counts.Complete + counts.Stale
+	if o.Details != NoDetails {
+		p.New = (days - counts.Complete) * labelsPerDay
+		p.Stored = status.Labels[store.FetchPending]
+	}
+	if o.Details == AllDetails && st != nil {
+		err = st.ColasMissing(ctx, store.MissingDetail, func(cola.TTBID) error { p.Stored++; return nil })
+	}
+	p.Requests = p.Days*windowRequests + p.Stored + p.New
+	p.Duration = time.Duration(p.Requests) * o.Interval
+	return p, err
+}
+
+// days returns the days to plan now. With Follow, they include those since the latest complete day,
+// so that no day is missing after an outage.
+func (o *Options) days(now time.Time, status store.FetchStatus, begin bool) (first, last cola.Date) {
+	if !o.Follow {
+		return o.First, o.Last
+	}
+	last = cola.DateOf(now)
+	first = last.AddDays(-trailingDays)
+	if status.LastDay != 0 {
+		first = min(first, status.LastDay)
+	}
+	if begin && o.First != 0 {
+		first = min(first, o.First)
+	}
+	return first, last
+}
+
+// EarliestDay precedes all of TTB's completed dates.
+var EarliestDay = cola.NewDate(1950, time.January, 1)
+
+// earliest returns the first day to work on. A follower also works on the days of earlier plans.
+func (c *collector) earliest() cola.Date {
+	if c.o.Follow {
+		return EarliestDay
+	}
+	return c.first
+}
+
+// plan plans the days.
+func (c *collector) plan() error {
+	now := c.o.Now()
+	status, err := c.st.FetchStatus(c.ctx)
+	if err != nil {
+		return err
+	}
+	first, last := c.o.days(now, status, c.nextPlan.IsZero())
+	pending, err := c.st.PlanWindows(c.ctx, first, last, now.Add(-refreshAfter))
+	if err != nil {
+		return err
+	}
+	c.o.Logger.Info("planned", "first", first.String(), "last", last.String(), "pending", pending)
+	c.initial = c.initial && c.nextPlan.IsZero()
+	c.first, c.last, c.nextPlan = first, last, now.Add(planEvery)
+	c.backlog, c.drained = 0, false
+	open, err := c.st.CountWindows(c.ctx, c.earliest(), c.last, now)
+	c.progress.total = open.Pending
+	return err
+}
+
+// backlogChunk is how many labels of the backlog are queued at a time.
+const backlogChunk = 10_000
+
+// errEnough ends the list of the backlog.
+var errEnough = errors.New("enough")
+
+// queueBacklog queues the next labels without detail, newest first. It skips those that it has
+// queued before, which have failed.
+func (c *collector) queueBacklog() error {
+	var labels []store.FetchLabel
+	err := c.st.ColasMissing(c.ctx, store.MissingDetail, func(id cola.TTBID) error {
+		if c.backlog == 0 || receiptOrder(id) < receiptOrder(c.backlog) {
+			labels = append(labels, store.FetchLabel{TTBID: id, Images: c.o.Images != nil})
+		}
+		if len(labels) == backlogChunk || c.stop.Err() != nil {
+			return errEnough
+		}
+		return nil
+	})
+	if err != nil && !errors.Is(err, errEnough) {
+		return err
+	}
+	if len(labels) == 0 {
+		c.drained = true
+		return nil
+	}
+	c.backlog = labels[len(labels)-1].TTBID
+	if err := c.st.QueueLabels(c.ctx, labels); err != nil {
+		return fmt.Errorf("queue labels without detail: %w", err)
+	}
+	c.o.Logger.Info("queued labels without detail", "labels", len(labels), "last", c.backlog.String())
+	return nil
+}
+
+// receiptOrder orders IDs as ColasMissing does, which lists the highest first: IDs from 80 on are of
+// the last century.
+func receiptOrder(id cola.TTBID) int64 {
+	const ids, lastCentury = 100_000_000_000_000, 80_000_000_000_000
+	if id >= lastCentury {
+		return int64(id) - ids
+	}
+	return int64(id)
+}
+
+// Left estimates the time until all planned days and queued labels are done, at the latest rate.
+func Left(s store.FetchStatus) time.Duration {
+	days := s.Windows[store.FetchPending] + s.Windows[store.FetchSplit]
+	return time.Duration(days*windowRequests+s.Labels[store.FetchPending]) * s.Interval
+}

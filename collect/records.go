@@ -1,0 +1,79 @@
+package collect
+
+import (
+	"context"
+	"time"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/ingest"
+	"github.com/colaregistry/colaregistry/store"
+)
+
+// target stores the labels of one import. It leaves the record of the import to the recorder.
+type target struct {
+	ingest.Target
+	before func([]cola.Patch[cola.Cola]) error // called before a batch is stored; may change it
+	record func(cola.Import)
+}
+
+// UpsertColas implements store.Colas.
+func (t target) UpsertColas(
+	ctx context.Context, patches []cola.Patch[cola.Cola], mode store.Mode,
+) ([]store.Outcome, error) {
+	if err := t.before(patches); err != nil {
+		return nil, err
+	}
+	return t.Target.UpsertColas(ctx, patches, mode)
+}
+
+// RecordImport implements store.Imports.
+func (t target) RecordImport(_ context.Context, i cola.Import) error {
+	t.record(i)
+	return nil
+}
+
+// recorder adds up imports. The store keeps few, and operators want to know when data was last
+// updated, so one import is recorded after the windows of a plan, then one a day and one at the end.
+type recorder struct {
+	st      store.Imports
+	sum     cola.Import
+	windows bool // sum has exports
+}
+
+const recordEvery = 24 * time.Hour
+
+func (r *recorder) addExport(i cola.Import) {
+	r.windows = true
+	r.addPage(i)
+}
+
+func (r *recorder) addPage(i cola.Import) {
+	if r.sum.Kind == "" {
+		r.sum = i
+		return
+	}
+	r.sum.FinishedAt = i.FinishedAt
+	r.sum.Read += i.Read
+	r.sum.Added += i.Added
+	r.sum.Changed += i.Changed
+	r.sum.Unchanged += i.Unchanged
+	r.sum.Refused += i.Refused
+}
+
+// old reports whether a day has passed since the first import of the sum.
+func (r *recorder) old() bool {
+	return r.sum.FinishedAt.Time().Sub(r.sum.StartedAt.Time()) >= recordEvery
+}
+
+// end records the sum, if there is any.
+func (r *recorder) end(ctx context.Context, failed bool) error {
+	if r.sum.Kind == "" {
+		return nil
+	}
+	r.sum.Failed = failed
+	err := r.st.RecordImport(ctx, r.sum)
+	if err == nil {
+		r.sum, r.windows = cola.Import{}, false
+	}
+	return err
+}

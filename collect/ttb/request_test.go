@@ -1,0 +1,366 @@
+package ttb
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/ingest/ttbpage"
+	"github.com/colaregistry/colaregistry/internal/ttbsite"
+)
+
+// Pages of a site that is written for a test.
+const (
+	searchForm = `<html><form><input name="searchCriteria.dateCompletedFrom"></form></html>`
+	formPage   = `<html><head><title>OMB No. 1513-0020</title></head><div class="label">TTB ID</div><div class="data">%s</div></html>`
+	detailText = `<html><h1>COLA Detail</h1><strong>TTB ID:</strong> %s</html>`
+	resultText = `<html><h1>Search Results: COLAs</h1>%s</html>`
+)
+
+const anID cola.TTBID = 24031001000007
+
+// openPage serves the page that opens a session.
+func openPage(w http.ResponseWriter) {
+	http.SetCookie(w, &http.Cookie{Name: "JSESSIONID", Value: "1", Path: "/"})
+	fmt.Fprint(w, searchForm)
+}
+
+// fake returns a client of a site that opens sessions and answers everything else with h.
+func fake(t *testing.T, h http.HandlerFunc, o Options) *Client {
+	t.Helper()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == ttbsite.Path+searchPage {
+			openPage(w)
+			return
+		}
+		h(w, r)
+	}))
+	t.Cleanup(server.Close)
+	return mustClient(t, server, o)
+}
+
+func page(text string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		fmt.Fprint(w, text)
+	}
+}
+
+func status(code int, text string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(code)
+		fmt.Fprint(w, text)
+	}
+}
+
+func redirect(to string) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, to, http.StatusFound) }
+}
+
+// TestAnswers checks which error each answer to a request for a form is.
+func TestAnswers(t *testing.T) {
+	good := fmt.Sprintf(formPage, anID)
+	temporary := func(status int) func(error) bool {
+		return func(err error) bool { return isTemporary(err, status, 0) }
+	}
+	permanent := func(err error) bool {
+		var temporary *TemporaryError
+		var blocked *BlockedError
+		return err != nil && !errors.As(err, &temporary) && !errors.As(err, &blocked) &&
+			!errors.Is(err, ErrNoLabel) && !errors.Is(err, ErrSessionExpired)
+	}
+	noLabel := func(err error) bool { return errors.Is(err, ErrNoLabel) }
+	for name, test := range map[string]struct {
+		answer http.HandlerFunc
+		want   func(error) bool
+	}{
+		"good":                    {page(good), func(err error) bool { return err == nil }},
+		"no HTML type":            {status(200, "\n\n"+good), func(err error) bool { return err == nil }},
+		"wrong label":             {page(fmt.Sprintf(formPage, cola.TTBID(24031001000008))), temporary(200)},
+		"no label ID":             {page(fmt.Sprintf(formPage, "")), temporary(200)},
+		"detail page":             {page(fmt.Sprintf(detailText, anID)), temporary(200)},
+		"cut off":                 {page(strings.TrimSuffix(good, "</html>")), temporary(200)},
+		"other page":              {page("<html>Welcome</html>"), temporary(200)},
+		"empty":                   {page(""), temporary(200)},
+		"text":                    {status(200, "hello"), temporary(200)},
+		"error page":              {page("<html><title>Error</title></html>"), temporary(200)},
+		"system error":            {page("<html>Unable to process request. Call us.</html>"), noLabel},
+		"404":                     {status(404, ""), noLabel},
+		"410":                     {status(410, ""), noLabel},
+		"400":                     {status(400, ""), permanent},
+		"204":                     {status(204, ""), permanent},
+		"403":                     {status(403, ""), func(err error) bool { return isBlocked(err, ttbpage.Blocked, "") }},
+		"block page with 503":     {status(503, "<html>Support ID: 12</html>"), func(err error) bool { return isBlocked(err, ttbpage.Blocked, "12") }},
+		"captcha with 429":        {status(429, `<html><div class="g-recaptcha"></div></html>`), func(err error) bool { return isBlocked(err, ttbpage.Captcha, "") }},
+		"502":                     {status(502, "bad gateway"), temporary(502)},
+		"redirect elsewhere":      {redirect("http://example.com/"), permanent},
+		"redirect to TLS":         {func(w http.ResponseWriter, r *http.Request) { redirect("https://"+r.Host+r.URL.Path)(w, r) }, permanent},
+		"redirect loop":           {redirect(ttbsite.Path + labelPage), temporary(0)},
+		"redirect without target": {status(302, ""), temporary(302)},
+		"sessions that end":       {redirect(searchPage), temporary(0)},
+		"session in the address":  {redirect(searchPage + ";jsessionid=1"), temporary(0)},
+		"session page":            {page("<html>Your session has expired.</html>"), temporary(0)},
+		"search page":             {page(searchForm), temporary(0)},
+		"too large":               {page(good + strings.Repeat(" ", maxPage)), permanent},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := fake(t, test.answer, Options{})
+			text, err := c.Form(t.Context(), anID)
+			if !test.want(err) {
+				t.Errorf("error = %v (%T)", err, err)
+			}
+			if (err == nil) != (len(text) > 0) || (err == nil) != (c.form != 0) {
+				t.Errorf("%d bytes, error %v, form of %d", len(text), err, c.form)
+			}
+		})
+	}
+}
+
+// TestTotals checks that an unknown answer to a search is an error, never zero labels.
+func TestTotals(t *testing.T) {
+	for text, want := range map[string]Matches{
+		fmt.Sprintf(resultText, "1 to 20 of 1000 (Total Matching Records: 1310)"):                  {1310, 1000},
+		fmt.Sprintf(resultText, "No results were found that match the search criteria specified."): {},
+		"<html><b>No results were found that match the search criteria specified.</b></html>":      {},
+		fmt.Sprintf(resultText, ""):                             {-1, 0},
+		fmt.Sprintf(resultText, "0 to 0 of 0"):                  {-1, 0},
+		"<html><h1>Search Results: COLAs</h1>No results were f": {-1, 0},
+		"<html></html>": {-1, 0},
+		"":              {-1, 0},
+		"TTB ID,":       {-1, 0},
+	} {
+		c := fake(t, page(text), Options{})
+		got, err := c.Search(t.Context(), Search{First: 1, Last: 1})
+		if failed := want.Total < 0; failed != (err != nil) || !failed && got != want || failed && !isTemporary(err, 200, 0) || c.searched == failed {
+			t.Errorf("search answered with %q = %+v, %v, want %+v", text, got, err, want)
+		}
+	}
+}
+
+// TestRequests checks what the requests of a search, an export and an image contain.
+func TestRequests(t *testing.T) {
+	var got []*http.Request
+	answers := []http.HandlerFunc{
+		page(fmt.Sprintf(resultText, "1 to 1 of 1 (Total Matching Records: 1)")), status(200, "\ufeffTTB ID,Permit No.\n"),
+		page(fmt.Sprintf(formPage, anID)), status(200, "image"),
+	}
+	c := fake(t, func(w http.ResponseWriter, r *http.Request) {
+		_ = r.ParseForm()
+		answers[len(got)](w, r)
+		got = append(got, r)
+	}, Options{})
+	ctx := t.Context()
+	if _, err := c.Search(ctx, Search{cola.NewDate(2026, 1, 5), cola.NewDate(2026, 1, 6), "80", "89"}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Export(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Form(ctx, anID); err != nil {
+		t.Fatal(err)
+	}
+	const name = `é & 50%+ "x"?.jpg`
+	if _, err := c.Image(ctx, name); err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []map[string]string{
+		{"action": "search", "searchCriteria.dateCompletedFrom": "01/05/2026", "searchCriteria.dateCompletedTo": "01/06/2026",
+			"searchCriteria.classTypeFrom": "80", "searchCriteria.classTypeTo": "89"},
+		{"path": "/publicSearchColasBasicProcess"},
+		{"action": "publicFormDisplay", "ttbid": anID.String()},
+		{"filename": name, "filetype": "l"},
+	} {
+		for field, value := range want {
+			if got[i].Form.Get(field) != value {
+				t.Errorf("request %d: %s = %q, want %q", i, field, got[i].Form.Get(field), value)
+			}
+		}
+		if cookie, err := got[i].Cookie("JSESSIONID"); err != nil || cookie.Value != "1" {
+			t.Errorf("request %d: cookie %v, %v", i, cookie, err)
+		}
+		if got[i].UserAgent() != userAgent {
+			t.Errorf("request %d: User-Agent %q", i, got[i].UserAgent())
+		}
+	}
+	if got[0].Method != http.MethodPost || strings.Contains(got[3].URL.RawQuery, "+") ||
+		!strings.HasSuffix(got[3].Referer(), "action=publicFormDisplay&ttbid="+anID.String()) {
+		t.Errorf("requests = %v", got)
+	}
+}
+
+// TestFiles checks which error each answer to an export and to an image is.
+func TestFiles(t *testing.T) {
+	for name, test := range map[string]struct {
+		answer        http.HandlerFunc
+		export, image func(error) bool
+	}{
+		"empty":        {status(200, ""), func(err error) bool { return isTemporary(err, 200, 0) }, is(ErrNoImage)},
+		"other text":   {status(200, "no results"), func(err error) bool { return isTemporary(err, 200, 0) }, is(nil)},
+		"other page":   {page("<html>Welcome</html>"), is(ErrSessionExpired), is(ErrSessionExpired)},
+		"search page":  {page(searchForm), is(ErrSessionExpired), is(ErrSessionExpired)},
+		"redirect":     {redirect(searchPage), is(ErrSessionExpired), is(ErrSessionExpired)},
+		"not found":    {status(404, ""), is(errNotFound), is(ErrNoImage)},
+		"CSV":          {status(200, "TTB ID,x\n"), is(nil), is(nil)},
+		"CSV as HTML":  {page("TTB ID,x\n"), is(ErrSessionExpired), is(ErrSessionExpired)},
+		"larger pages": {status(200, "TTB ID,"+strings.Repeat(" ", 2*maxPage)), is(nil), is(nil)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := fake(t, test.answer, Options{})
+			c.open, c.searched, c.form = true, true, anID
+			if _, err := c.Export(t.Context()); !test.export(err) {
+				t.Errorf("export: %v", err)
+			} else if c.open == errors.Is(err, ErrSessionExpired) {
+				t.Errorf("export: %v, with a session: %t", err, c.open)
+			}
+			c.open, c.searched, c.form = true, true, anID
+			if _, err := c.Image(t.Context(), "a.jpg"); !test.image(err) {
+				t.Errorf("image: %v", err)
+			} else if c.open == errors.Is(err, ErrSessionExpired) {
+				t.Errorf("image: %v, with a session: %t", err, c.open)
+			}
+		})
+	}
+}
+
+func is(target error) func(error) bool {
+	return func(err error) bool { return errors.Is(err, target) }
+}
+
+// TestLimits checks that larger files are rejected.
+func TestLimits(t *testing.T) {
+	c := fake(t, func(w http.ResponseWriter, _ *http.Request) {
+		part := []byte(strings.Repeat("TTB ID, ", 1<<17))
+		for range maxImage/len(part) + 1 {
+			if _, err := w.Write(part); err != nil {
+				return
+			}
+		}
+	}, Options{})
+	c.open, c.searched, c.form = true, true, anID
+	if _, err := c.Export(t.Context()); !errors.Is(err, errTooLarge) {
+		t.Errorf("export: %v", err)
+	}
+	if _, err := c.Image(t.Context(), "a.jpg"); !errors.Is(err, errTooLarge) {
+		t.Errorf("image: %v", err)
+	}
+}
+
+// TestNoSession checks answers that don't open a session.
+func TestNoSession(t *testing.T) {
+	for name, answer := range map[string]http.HandlerFunc{
+		"no cookie":  page(searchForm),
+		"other page": page("<html>Welcome</html>"),
+		"cut off":    page(strings.TrimSuffix(searchForm, "</html>")),
+	} {
+		requests := 0
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { requests++; answer(w, r) }))
+		defer server.Close()
+		c := mustClient(t, server, Options{})
+		if _, err := c.Form(t.Context(), anID); err == nil || requests != 1 || c.open {
+			t.Errorf("%s: %v after %d requests", name, err, requests)
+		}
+	}
+}
+
+// TestWait checks that each request to the site waits first, redirects included, and that an error
+// of Wait ends the call.
+func TestWait(t *testing.T) {
+	waits, requests := 0, 0
+	limit := 99
+	errStop := errors.New("stop")
+	c := fake(t, func(w http.ResponseWriter, r *http.Request) {
+		requests++
+		if r.URL.Query().Get("again") == "" {
+			redirect("viewColaDetails.do?again=1")(w, r)
+			return
+		}
+		page(fmt.Sprintf(formPage, anID))(w, r)
+	}, Options{Wait: func(context.Context) error {
+		waits++
+		if waits > limit {
+			return errStop
+		}
+		return nil
+	}})
+	if _, err := c.Form(t.Context(), anID); err != nil || waits != 3 || requests != 2 {
+		t.Errorf("%v after %d waits and %d requests", err, waits, requests)
+	}
+	limit = 3
+	if _, err := c.Form(t.Context(), anID); !errors.Is(err, errStop) || requests != 2 {
+		t.Errorf("error = %v after %d requests", err, requests)
+	}
+}
+
+// TestContext checks that a canceled call returns the context's error.
+func TestContext(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	c := fake(t, func(_ http.ResponseWriter, r *http.Request) { cancel(); <-r.Context().Done() }, Options{})
+	_, err := c.Form(ctx, anID)
+	var temporary *TemporaryError
+	if !errors.Is(err, context.Canceled) || errors.As(err, &temporary) {
+		t.Errorf("error = %v", err)
+	}
+}
+
+// TestStalled checks that an answer that stops arriving is given up.
+func TestStalled(t *testing.T) {
+	c := fake(t, func(w http.ResponseWriter, r *http.Request) {
+		fmt.Fprint(w, "<html>")
+		_ = http.NewResponseController(w).Flush()
+		<-r.Context().Done()
+	}, Options{})
+	c.idle = 10 * time.Millisecond
+	for range 3 { // until the session is open
+		if _, err := c.Form(t.Context(), anID); !errors.Is(err, errStalled) || !isTemporary(err, 0, 0) {
+			t.Errorf("error = %v", err)
+		}
+	}
+}
+
+// TestUnreachable checks the error of a site that does not answer.
+func TestUnreachable(t *testing.T) {
+	server := httptest.NewServer(http.NotFoundHandler())
+	c := mustClient(t, server, Options{})
+	server.Close()
+	if _, err := c.Form(t.Context(), anID); !isTemporary(err, 0, 0) {
+		t.Errorf("error = %v", err)
+	}
+}
+
+func TestRetryAfter(t *testing.T) {
+	for text, want := range map[string]func(time.Duration) bool{
+		"30":                            func(d time.Duration) bool { return d == 30*time.Second },
+		" 5 ":                           func(d time.Duration) bool { return d == 5*time.Second },
+		"-1":                            func(d time.Duration) bool { return d == 0 },
+		"soon":                          func(d time.Duration) bool { return d == 0 },
+		"":                              func(d time.Duration) bool { return d == 0 },
+		"99999999999999":                func(d time.Duration) bool { return d == 0 },
+		"Wed, 21 Oct 2015 07:28:00 GMT": func(d time.Duration) bool { return d == 0 },
+		"Fri, 21 Oct 2180 07:28:00 GMT": func(d time.Duration) bool { return d > time.Hour },
+	} {
+		r := &http.Response{Header: http.Header{"Retry-After": {text}}}
+		if got := retryAfter(r); !want(got) {
+			t.Errorf("Retry-After %q = %s", text, got)
+		}
+	}
+}
+
+// TestRedirectedSearch checks that the client follows a redirect to the results with a GET.
+func TestRedirectedSearch(t *testing.T) {
+	c := fake(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodPost {
+			redirect("publicPageBasicCola.do")(w, r)
+			return
+		}
+		page(fmt.Sprintf(resultText, "1 to 2 of 2 (Total Matching Records: 2)"))(w, r)
+	}, Options{})
+	if m, err := c.Search(t.Context(), Search{First: 1, Last: 1}); err != nil || m != (Matches{2, 2}) {
+		t.Errorf("%+v, %v", m, err)
+	}
+}

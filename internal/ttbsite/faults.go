@@ -1,0 +1,128 @@
+package ttbsite
+
+import (
+	"bytes"
+	"compress/gzip"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Fault is a failure of a request.
+type Fault string
+
+// The failures of requests.
+const (
+	None        Fault = ""
+	ServerError Fault = "status 500"
+	Unavailable Fault = "status 503" // with Retry-After
+	TooMany     Fault = "status 429" // with Retry-After
+	Truncated   Fault = "truncated"  // the connection breaks in the answer
+	Partial     Fault = "partial"    // a page ends early, but the answer is a valid one
+	Slow        Fault = "slow"       // the answer is late, but complete
+	ErrorPage   Fault = "error page" // with status 200
+	Block       Fault = "block page"
+	Challenge   Fault = "captcha"
+	Expired     Fault = "expired" // the session ended before the request
+)
+
+// randomFaults are those of Faults.Rate.
+var randomFaults = []Fault{ServerError, Unavailable, Truncated}
+
+// fault decides about the failure of a request.
+func (s *Site) fault(number int) Fault {
+	switch {
+	case s.blockAt > 0 && number >= s.blockAt:
+		return Block
+	case len(s.inject) > 0:
+		f := s.inject[0]
+		s.inject = s.inject[1:]
+		return f
+	case s.random.Float64() < s.options.Faults.Rate:
+		return randomFaults[s.random.IntN(len(randomFaults))]
+	}
+	return None
+}
+
+// response returns the answer to a request with a fault; ok is false if the request is served
+// nevertheless.
+func (f Fault) response(o Faults) (r response, ok bool) {
+	wait := strconv.Itoa(int((o.RetryAfter + time.Second - 1) / time.Second))
+	switch f {
+	case ServerError:
+		return htmlPage(http.StatusInternalServerError,
+			"<html><head><title>Error 500</title></head><body>Internal Server Error</body></html>"), true
+	case Unavailable, TooMany:
+		r = htmlPage(http.StatusServiceUnavailable,
+			"<html><body>The site is temporarily unavailable.</body></html>")
+		if f == TooMany {
+			r.status = http.StatusTooManyRequests
+		}
+		r.header = map[string]string{"Retry-After": wait}
+		return r, true
+	case ErrorPage:
+		return htmlPage(http.StatusOK,
+			"<html><head><title>Error</title></head><body>An internal error occurred.</body></html>"), true
+	case Block:
+		return htmlPage(http.StatusOK, "<html><head><title>Request Rejected</title></head>"+
+			"<body>The requested URL was rejected. Please consult with your administrator.<br><br>"+
+			"Your support ID is: 4711471147114711<br></body></html>"), true
+	case Challenge:
+		return htmlPage(http.StatusOK,
+			`<html><body>What code is in the image?<img src="/TSPD/captcha.png"></body></html>`), true
+	}
+	return response{}, false
+}
+
+// response is an answer of the site.
+type response struct {
+	status int
+	kind   string // Content-Type
+	header map[string]string
+	body   []byte
+	file   func() ([]byte, error) // reads or draws the body, without the lock; nil if it is in body
+}
+
+func htmlPage(status int, body string) response {
+	return response{status: status, kind: "text/html;charset=ISO-8859-1", body: []byte(body)}
+}
+
+// write sends an answer, compressed if it is text, and cuts it off as a fault demands.
+func (a response) write(w http.ResponseWriter, r *http.Request, f Fault) {
+	body := a.body
+	if a.file != nil {
+		var err error
+		if body, err = a.file(); err != nil {
+			http.Error(w, err.Error(), http.StatusInternalServerError)
+			return
+		}
+	}
+	if f == Partial {
+		body = body[:len(body)/2]
+	}
+	for name, value := range a.header {
+		w.Header().Set(name, value)
+	}
+	w.Header().Set("Content-Type", a.kind)
+	if !strings.HasPrefix(a.kind, "image/") && strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
+		body = compress(body)
+		w.Header().Set("Content-Encoding", "gzip")
+	}
+	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
+	w.WriteHeader(a.status)
+	if f == Truncated {
+		_, _ = w.Write(body[:len(body)/2])
+		_ = http.NewResponseController(w).Flush() // without a part of the answer, clients repeat the request
+		panic(http.ErrAbortHandler)
+	}
+	_, _ = w.Write(body) // the client may be gone
+}
+
+func compress(body []byte) []byte {
+	var b bytes.Buffer
+	w := gzip.NewWriter(&b)
+	_, _ = w.Write(body) // a buffer does not fail
+	_ = w.Close()
+	return b.Bytes()
+}

@@ -1,0 +1,192 @@
+// Package ttbsite is a local copy of TTB's Public COLA Registry for tests of collectors.
+//
+// It behaves as the real site in what matters to a client: searches, exports and images depend on a
+// session, exports have at most 1,000 rows, pages have the real layout, and the TLS certificate
+// lacks its intermediate. Its labels are generated. With the optional data folder, it also serves
+// real labels with their real pages and images. It can fail in the ways of the real site, and keeps
+// a log of requests.
+package ttbsite
+
+import (
+	"cmp"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/colaregistry/colaregistry/cola"
+)
+
+// Path is the path of the site on its server.
+const Path = "/colasonline/"
+
+// Options choose the labels of a site and its failures. Equal options give equal labels.
+type Options struct {
+	Seed   uint64
+	Labels int // generated ones
+	// First and Last are the range of completed dates; by default January 5 to 23, 2026. Labels are
+	// spread over its weekdays.
+	First, Last cola.Date
+	// Busy is the number of generated labels on the busiest day, one in the middle of the range; 0
+	// for a day like the others.
+	Busy int
+	// Ambiguous is the number of generated labels whose names have a comma that the export, which
+	// quotes nothing, leaves ambiguous.
+	Ambiguous int
+	// Data is the folder of real data (shareddata.Folder), or empty. The labels there are added,
+	// with completed dates in the range.
+	Data string
+
+	Limit          int  // rows of an export; 0 for 1,000
+	NumericClasses bool // compare class/type codes as numbers, rather than as texts
+	Faults         Faults
+}
+
+// Faults are failures of a site. Site.Inject adds failures of single requests.
+type Faults struct {
+	Rate        float64       // fraction of requests that fail
+	RetryAfter  time.Duration // of Unavailable; rounded up to seconds
+	Slow        time.Duration // duration of a Slow answer
+	ExpireAfter int           // requests after which a session ends; 0 for never
+	BlockAt     int           // number of the request from which on all are blocked, until Unblock; 0 for never
+}
+
+// Site is the site. It is an http.Handler and safe for concurrent use.
+type Site struct {
+	options Options
+
+	mu       sync.Mutex
+	random   *rand.Rand // decides about failures
+	labels   []*Label   // by ID
+	byID     map[cola.TTBID]*Label
+	sessions map[string]*session
+	log      []Request
+	inject   []Fault
+	blockAt  int
+}
+
+// session is the state of a client on the site.
+type session struct {
+	id       string
+	requests int
+	window   string   // of the latest search
+	results  []*Label // of the latest search; nil before it
+	label    *Label   // whose page was opened last
+}
+
+// New returns a site.
+func New(o Options) (*Site, error) {
+	o.First, o.Last = cmp.Or(o.First, cola.NewDate(2026, 1, 5)), cmp.Or(o.Last, cola.NewDate(2026, 1, 23))
+	o.Limit = cmp.Or(o.Limit, 1000)
+	days := weekdays(o.First, o.Last)
+	if len(days) == 0 {
+		return nil, fmt.Errorf("no weekday from %s to %s", o.First, o.Last)
+	}
+	s := &Site{
+		options: o, random: rand.New(rand.NewPCG(o.Seed, 1)), blockAt: o.Faults.BlockAt,
+		byID: map[cola.TTBID]*Label{}, sessions: map[string]*session{},
+	}
+	s.labels = generate(o, days)
+	if o.Data != "" {
+		real, err := realLabels(o.Data, days)
+		if err != nil {
+			return nil, err
+		}
+		s.labels = append(s.labels, real...)
+	}
+	slices.SortFunc(s.labels, func(a, b *Label) int { return cmp.Compare(a.ID, b.ID) })
+	for _, l := range s.labels {
+		s.byID[l.ID] = l
+	}
+	return s, nil
+}
+
+// Labels returns the labels by ID.
+func (s *Site) Labels() []Label {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	labels := make([]Label, len(s.labels))
+	for i, l := range s.labels {
+		labels[i] = *l
+	}
+	return labels
+}
+
+// Change changes a label, such as its status and its completed date.
+func (s *Site) Change(id cola.TTBID, change func(*Label)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	changed := *s.byID[id] // pages that are being served have the old label
+	change(&changed)
+	s.byID[id] = &changed
+	at, _ := slices.BinarySearchFunc(s.labels, id, func(l *Label, id cola.TTBID) int { return cmp.Compare(l.ID, id) })
+	s.labels[at] = &changed
+}
+
+// Unblock ends a block.
+func (s *Site) Unblock() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.blockAt = 0
+}
+
+// Inject makes the next requests fail, one fault each.
+func (s *Site) Inject(faults ...Fault) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.inject = append(s.inject, faults...)
+}
+
+// EndSessions ends all sessions.
+func (s *Site) EndSessions() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	clear(s.sessions)
+}
+
+// Start serves the site over HTTP. Its base URL is the server's URL and Path.
+func (s *Site) Start() *httptest.Server { return httptest.NewServer(s) }
+
+// ServeHTTP serves a request, or fails as planned.
+func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	a, fault := s.answer(r)
+	if fault == Slow {
+		select {
+		case <-time.After(s.options.Faults.Slow):
+		case <-r.Context().Done():
+			return
+		}
+	}
+	a.write(w, r, fault)
+}
+
+// answer handles a request under the lock, and logs it.
+func (s *Site) answer(r *http.Request) (response, Fault) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	entry := Request{Number: len(s.log) + 1, Kind: kindOf(r), UserAgent: r.UserAgent()}
+	entry.Fault = s.fault(entry.Number)
+	a, ok := entry.Fault.response(s.options.Faults)
+	if !ok {
+		a = s.serve(r, &entry)
+	}
+	entry.Status = a.status
+	if entry.Fault != None && entry.Fault != Slow {
+		entry.Served, entry.Absent = false, false
+	}
+	s.log = append(s.log, entry)
+	return a, entry.Fault
+}
+
+// weekdays returns the days from first to last without weekends, on which TTB completes no labels.
+func weekdays(first, last cola.Date) (days []cola.Date) {
+	for d := first; d <= last; d = d.AddDays(1) {
+		if w := d.Time().Weekday(); w != time.Saturday && w != time.Sunday {
+			days = append(days, d)
+		}
+	}
+	return days
+}
