@@ -24,7 +24,7 @@ type parameter struct {
 // object is a parameter struct or a struct in it.
 type object struct {
 	prefix string // of its parameter names: its own name and a dot
-	taker  string // owner of the parameters in messages, such as "this endpoint"
+	owner  string // what accepts the parameters, in messages, such as "this endpoint"
 	fields map[string]parameter
 	names  []string                 // sorted, without the prefix
 	form   string                   // example in JSON
@@ -38,8 +38,8 @@ type nameExplainer interface {
 }
 
 // addObject adds a struct at an index, and the objects in it, to the Reader.
-func addObject[P any](r *Reader[P], t reflect.Type, index []int, prefix, taker string) *object {
-	o := &object{prefix: prefix, taker: taker, fields: map[string]parameter{}, form: exampleObject(t)}
+func addObject[P any](r *Reader[P], t reflect.Type, index []int, prefix, owner string) *object {
+	o := &object{prefix: prefix, owner: owner, fields: map[string]parameter{}, form: exampleObject(t)}
 	r.objects[prefix] = o
 	r.order = append(r.order, o)
 	if explainer, ok := reflect.Zero(t).Interface().(nameExplainer); ok {
@@ -181,18 +181,18 @@ func (o *object) unknown(name string) string {
 	if nearest, ok := vocabulary.Nearest(name, o.names); ok {
 		return didYouMean(o.prefix + nearest)
 	}
-	return Unknown(name, o.taker, o.names)
+	return Unknown(name, o.owner, o.names)
 }
 
-// Unknown returns the message for a name that taker does not have. names must be sorted.
-func Unknown(name, taker string, names []string) string {
+// Unknown returns the message for a name that owner does not accept. names must be sorted.
+func Unknown(name, owner string, names []string) string {
 	switch nearest, ok := vocabulary.Nearest(name, names); {
 	case len(names) == 0:
-		return "Unknown parameter; " + taker + " has no parameters."
+		return "Unknown parameter; " + owner + " has no parameters."
 	case ok:
 		return didYouMean(nearest)
 	}
-	return "Unknown parameter; " + taker + " accepts " + strings.Join(names, ", ") + "."
+	return "Unknown parameter; " + owner + " accepts " + strings.Join(names, ", ") + "."
 }
 
 func didYouMean(name string) string { return "Unknown parameter; did you mean " + name + "?" }
