@@ -39,7 +39,7 @@ func mustShowLabel(t *testing.T) (s *site, show func(cola.Cola) response) {
 	})
 	return s, func(c cola.Cola) response {
 		one.page = registry.LabelPage{Label: c}
-		s.registry.Pass(time.Second) // stays under the page rate limit
+		s.registry.Advance(time.Second) // stays under the page rate limit
 		return s.get("/explore/11054001000049")
 	}
 }

@@ -135,7 +135,7 @@ func TestTooManyTestMessages(t *testing.T) {
 		s.post(path+"/test", nil).redirects(t)
 	}
 	s.post(path+"/test", nil).shows(t, http.StatusTooManyRequests, `role="alert"`, "10", "6 seconds")
-	s.registry.Pass(6 * time.Second)
+	s.registry.Advance(6 * time.Second)
 	s.post(path+"/test", nil).redirects(t)
 }
 
@@ -167,7 +167,7 @@ func TestDeliveryFilterLimit(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.registry.Pass(time.Second) // avoids the rate limit; searches are listed oldest first
+		s.registry.Advance(time.Second) // avoids the rate limit; searches are listed oldest first
 		last = created.Search.UUID
 	}
 	for i := range maxSearchOptions {

@@ -151,7 +151,7 @@ func TestConfirmEndpoint(t *testing.T) {
 		rejected.shows(t, http.StatusBadRequest, `role="alert"`, `aria-invalid="true"`)
 		rejected.checkHTML(t)
 	}
-	s.registry.Pass(time.Minute)
+	s.registry.Advance(time.Minute)
 	s.post(path+"/confirmation", nil).redirects(t)
 	code := s.registry.ConfirmationCode(t, s.browsers.callers[ann].Account, path[len("/destinations/"):])
 	s.post(path+"/confirm", url.Values{"code": {strings.ToLower(code)}}).redirects(t)
@@ -211,9 +211,9 @@ func TestConfirmationByEmail(t *testing.T) {
 	if again.Header.Get("Retry-After") == "" {
 		t.Error("no Retry-After")
 	}
-	s.registry.Pass(2 * time.Hour)
+	s.registry.Advance(2 * time.Hour)
 	path = s.post("/destinations/new", url.Values{"kind": {"email"}, "address": {"team@example.com"}}).redirects(t)
-	s.registry.Pass(2 * time.Hour)
+	s.registry.Advance(2 * time.Hour)
 	if to := s.post(path+"/confirmation", nil).redirects(t); !strings.HasPrefix(to, "/deliveries/") {
 		t.Errorf("redirect to %s, want a delivery", to)
 	}
@@ -276,7 +276,7 @@ func TestForeignDestinations(t *testing.T) {
 		path, "/destinations/0b9f8c0e-6a55-4f0e-9a39-2f1f0f9f6d11", "/destinations/x",
 		"/destinations/%00", "/destinations/%ff",
 	} {
-		s.registry.Pass(time.Minute) // stays under the page rate limit
+		s.registry.Advance(time.Minute) // stays under the page rate limit
 		for _, page := range []string{"", "/secret", "/delete"} {
 			a := bob.get(id + page)
 			a.shows(t, http.StatusNotFound)

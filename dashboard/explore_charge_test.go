@@ -108,7 +108,7 @@ func TestEmbeddedChargedPages(t *testing.T) {
 	}
 	for target := range s.chargedPages() {
 		for _, header := range headers {
-			s.registry.Pass(time.Second) // stays under the page rate limit
+			s.registry.Advance(time.Second) // stays under the page rate limit
 			before, requests := s.used(), s.requests()
 			page := s.ask(http.MethodGet, target, header, "Sec-Fetch-Site: same-origin")
 			if page.StatusCode != http.StatusForbidden || strings.Contains(page.body, label+`"`) {
@@ -212,7 +212,7 @@ func TestTryAgain(t *testing.T) {
 	if strings.Contains(form.text, "Try again</a>") {
 		t.Errorf("form has a retry link:\n%s", form.body)
 	}
-	s.registry.Pass(time.Minute)
+	s.registry.Advance(time.Minute)
 	if page := s.get("/explore/99999999999999"); strings.Contains(page.text, "Try again</a>") {
 		t.Error("404 has a retry link")
 	}

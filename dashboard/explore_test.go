@@ -111,7 +111,7 @@ func TestFacetLinks(t *testing.T) {
 			t.Fatalf("%s has %d facet links, want at least 5:\n%s", from, len(links), page.body)
 		}
 		for i, link := range links {
-			s.registry.Pass(time.Second) // avoids the rate limit
+			s.registry.Advance(time.Second) // avoids the rate limit
 			to := s.get(html.UnescapeString(link[1]))
 			n, _ := strconv.Atoi(strings.ReplaceAll(link[4], ",", ""))
 			if link[2] == "" && to.total(t) != n {
@@ -333,7 +333,7 @@ func TestExploreAtLimits(t *testing.T) {
 	s := mustSite(t)
 	c := s.join("free@example.com", cola.TierFree)
 	free := s.by("free@example.com")
-	for used := 0; used < 9_990; s.registry.Pass(7 * time.Second) { // the free plan allows ten requests in 60 seconds
+	for used := 0; used < 9_990; s.registry.Advance(7 * time.Second) { // the free plan allows ten requests in 60 seconds
 		p := cola.SearchParams{DateRange: cola.AllDates, PerPage: cola.Some(min(100, 9_990-used))}
 		page, _, err := s.registry.SearchColas(t.Context(), c, p)
 		if err != nil {
@@ -341,7 +341,7 @@ func TestExploreAtLimits(t *testing.T) {
 		}
 		used += len(page.Colas)
 	}
-	s.registry.Pass(time.Minute)
+	s.registry.Advance(time.Minute)
 	cut := free.get("/explore?date_range=all")
 	cut.shows(t, http.StatusOK, `class="warning"`, "10 list records; 0 of 10,000 left", `href="/plans"`, "cursor=")
 	cut.checkHTML(t)

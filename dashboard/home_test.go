@@ -26,7 +26,7 @@ func TestOverview(t *testing.T) {
 	}
 	label := page.Colas[0].TTBID.String()
 	for range 200 {
-		s.registry.Pass(time.Minute)
+		s.registry.Advance(time.Minute)
 		if _, _, err := s.registry.Cola(t.Context(), key, label, ""); err != nil {
 			t.Fatal(err)
 		}

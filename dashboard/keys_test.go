@@ -287,11 +287,11 @@ func TestRotateKey(t *testing.T) {
 			if !strings.Contains(words, test.says) {
 				t.Errorf("page lacks %q:\n%s", test.says, words)
 			}
-			s.registry.Pass(test.until - time.Second)
+			s.registry.Advance(test.until - time.Second)
 			if test.until > 0 && !s.accepts(before) {
 				t.Error("old key is rejected before it expires")
 			}
-			s.registry.Pass(2 * time.Second)
+			s.registry.Advance(2 * time.Second)
 			if s.accepts(before) || !s.accepts(after) {
 				t.Errorf("old key accepted: %t, new key accepted: %t, want false, true", s.accepts(before),
 					s.accepts(after))

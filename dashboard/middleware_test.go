@@ -23,7 +23,7 @@ func TestRateLimit(t *testing.T) {
 		t.Errorf("Retry-After = %q, want 1", rejected.Header.Get("Retry-After"))
 	}
 	s.by("bob@example.com").get("/connect").shows(t, http.StatusOK)
-	s.registry.Pass(time.Second)
+	s.registry.Advance(time.Second)
 	for range pagesPerSecond {
 		s.get("/connect").shows(t, http.StatusOK)
 	}

@@ -36,7 +36,7 @@ func TestConflictingEdits(t *testing.T) {
 		"pause":       func(path string) { s.post(path+"/pause", nil).redirects(t) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			s.registry.Pass(time.Minute) // stays under the page rate limit
+			s.registry.Advance(time.Minute) // stays under the page rate limit
 			path := s.mustSave(form)
 			fingerprint := cutOut(s.get(path+"/edit").body, `name="was" value="`, `"`)
 			if fingerprint == "" {
@@ -174,7 +174,7 @@ func TestUnknownWords(t *testing.T) {
 		"other words":          {"query", "zzzzqqqq", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s.registry.Pass(time.Minute) // stays under the page rate limit
+			s.registry.Advance(time.Minute) // stays under the page rate limit
 			form := typedSearch("filters."+tt.field, tt.value)
 			part := s.post("/saved-searches/preview", form)
 			whole := s.post("/saved-searches/new", with(form, "preview", "true"))

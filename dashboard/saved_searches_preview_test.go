@@ -99,7 +99,7 @@ func TestPreviewWithoutNames(t *testing.T) {
 		others = append(others, cola.TTBID(n+1))
 	}
 	account := s.browsers.callers[ann].Account
-	s.registry.Pass(24 * time.Hour)
+	s.registry.Advance(24 * time.Hour)
 	for range 3 { // an empty form names no labels, so it does not count
 		s.get("/saved-searches/new").shows(t, http.StatusOK, addFilter)
 	}
@@ -111,7 +111,7 @@ func TestPreviewWithoutNames(t *testing.T) {
 	a := s.post("/saved-searches/preview", form)
 	a.shows(t, http.StatusOK, strconv.Itoa(cola.MaxDailyPreviewLabels)+" previewed labels", `class="lately"`)
 	a.lacks(t, `href="/explore/`)
-	s.registry.Pass(-24 * time.Hour)
+	s.registry.Advance(-24 * time.Hour)
 	if again := s.mustPreview(form); again != total {
 		t.Errorf("second preview counts %d labels, want %d", again, total)
 	}
@@ -148,7 +148,7 @@ func TestPreviewMatchesRun(t *testing.T) {
 	path := s.mustSave(form)
 	before := s.mustPreview(form)
 	found := s.mustFind(path, s.mustRun(path))
-	s.registry.Pass(-24 * time.Hour) // a preview ends at the current day
+	s.registry.Advance(-24 * time.Hour) // a preview ends at the current day
 	after := s.mustPreview(form)
 	counted, first := 0, cola.DateOf(s.registry.Now()).AddDays(1-cola.PreviewDays)
 	for _, l := range found {

@@ -55,8 +55,8 @@ func (a response) lacks(t *testing.T, texts ...string) {
 // mustRun adds labels, runs the searches due a day later, and returns the latest run of a search.
 func (s *site) mustRun(path string) (run cola.SavedSearchRun) {
 	s.t.Helper()
-	s.registry.Arrive(s.t, 60)
-	s.registry.Pass(24 * time.Hour)
+	s.registry.AddNewLabels(s.t, 60)
+	s.registry.Advance(24 * time.Hour)
 	s.registry.RunDue(s.t)
 	list, _, err := s.registry.SavedSearchRuns(s.t.Context(), s.browsers.callers[s.as],
 		strings.TrimPrefix(path, "/saved-searches/"), cola.SavedSearchListParams{})
@@ -234,7 +234,7 @@ func TestPauseRunAndDeleteSavedSearch(t *testing.T) {
 	s.post(path+"/pause", nil).redirects(t)
 	s.get(path).lacks(t, due)
 	s.post(path+"/resume", nil).redirects(t)
-	s.registry.Pass(24 * time.Hour)
+	s.registry.Advance(24 * time.Hour)
 	s.registry.RunDue(t)
 	s.get(path).lacks(t, due)
 	broad := s.mustSave(typedSearch("filters.type_wine", "", "schedule.cadence", ""))
@@ -253,7 +253,7 @@ func TestPauseRunAndDeleteSavedSearch(t *testing.T) {
 func TestSearchOnHold(t *testing.T) {
 	s := mustSite(t)
 	s.mustSave(typedSearch("name", "First"))
-	s.registry.Pass(time.Second)
+	s.registry.Advance(time.Second)
 	path := s.mustSave(typedSearch("name", "Second"))
 	if err := s.registry.Store.SetActiveLimit(t.Context(), s.browsers.callers[ann].Account, 1); err != nil {
 		t.Fatal(err)
@@ -352,10 +352,10 @@ func TestTooManyManualRuns(t *testing.T) {
 func TestLateLabels(t *testing.T) {
 	s := mustSite(t)
 	path := s.mustSave(typedSearch("filters.type_malt_beverage", "true", "filters.abv_max", "99"))
-	s.registry.Pass(40 * 24 * time.Hour)
+	s.registry.Advance(40 * 24 * time.Hour)
 	s.registry.RunDue(t)
-	s.registry.Pass(24 * time.Hour)
-	s.registry.ArriveAsOf(t, 200, cola.DateOf(s.registry.Now()).AddDays(-20))
+	s.registry.Advance(24 * time.Hour)
+	s.registry.AddNewLabelsAsOf(t, 200, cola.DateOf(s.registry.Now()).AddDays(-20))
 	s.registry.RunDue(t)
 	list, _, err := s.registry.SavedSearchRuns(t.Context(), s.browsers.callers[ann],
 		strings.TrimPrefix(path, "/saved-searches/"), cola.SavedSearchListParams{})
@@ -406,7 +406,7 @@ func TestForeignSearches(t *testing.T) {
 		path, "/saved-searches/0b9f8c0e-6a55-4f0e-9a39-2f1f0f9f6d11", "/saved-searches/x",
 		"/saved-searches/%00", "/saved-searches/%ff", "/saved-searches/%3Cscript%3E",
 	} {
-		s.registry.Pass(time.Minute) // stays under the page rate limit
+		s.registry.Advance(time.Minute) // stays under the page rate limit
 		for _, page := range []string{
 			"", "/edit", "/delete", "/feed", "/feed/end", "/runs/1", "/runs/1/labels",
 			"/explain?ttb_id=11054001000049",
@@ -454,7 +454,7 @@ func TestHostileSearch(t *testing.T) {
 	path := s.mustSave(typedSearch("name", hostile, "filters.query", hostile, "filters.brand_name", hostile,
 		"filters.country", hostile, "filters.permit_number_text", hostile, "filters.barcode_value", hostile,
 		"filters.derived_category", hostile))
-	s.registry.Pass(24 * time.Hour)
+	s.registry.Advance(24 * time.Hour)
 	s.registry.RunDue(t)
 	for _, page := range []string{
 		"/saved-searches", path, path + "/edit", path + "/delete", path + "/feed",

@@ -54,7 +54,7 @@ func TestUsage(t *testing.T) {
 	key, app := s.registry.Key(t, account, hostile), s.registry.App(t, account, "Claude\u202e")
 	s.spend(key, 50, 4)
 	s.spend(app, 20, 1)
-	s.registry.Pass(24 * time.Hour)
+	s.registry.Advance(24 * time.Hour)
 	s.spend(key, 30, 2)
 	a := s.get("/usage")
 	a.checkHTML(t)

@@ -7,8 +7,8 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// avaSearchArgs are the arguments of search_avas: the parameters of GET /avas and the size of the
-// answer.
+// avaSearchArgs are the arguments of search_avas: the parameters of GET /avas and the response
+// format.
 type avaSearchArgs struct {
 	cola.AVAParams
 	formatArgs

@@ -7,8 +7,8 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// colaSearchArgs are the arguments of search_colas: the parameters of GET /colas and the size of
-// the answer.
+// colaSearchArgs are the arguments of search_colas: the parameters of GET /colas and the response
+// format.
 type colaSearchArgs struct {
 	cola.SearchParams
 	formatArgs

@@ -15,7 +15,7 @@ import (
 // returned whole in either response format.
 func TestDemoResponseSizes(t *testing.T) {
 	if testing.Short() {
-		t.Skip("answers twenty thousand labels")
+		t.Skip("encodes twenty thousand labels")
 	}
 	largest, heaviest := map[string]int{}, map[string]int{}
 	weigh := func(what string, a toolResult) {
@@ -65,8 +65,8 @@ func TestDemoResponseSizes(t *testing.T) {
 	}
 }
 
-// TestDemoReferenceSizes checks that reference data fits in either response
-// format, cut if necessary.
+// TestDemoReferenceSizes checks that detailed responses with reference data stay within the size
+// limit, truncated if necessary.
 func TestDemoReferenceSizes(t *testing.T) {
 	o := demo.Options{Colas: 100, Seed: 1, AsOf: cola.DateOf(now)}
 	f := newFake()

@@ -23,7 +23,7 @@ const codeRefused = -32000
 type rpcError struct {
 	Code    int    `json:"code"`
 	Message string `json:"message"`
-	Data    any    `json:"data,omitempty"` // the envelope that REST would answer with, or an unread
+	Data    any    `json:"data,omitempty"` // the REST error envelope, or a readErrorData
 
 	httpStatus int // default derived from Code
 }
@@ -58,8 +58,9 @@ func newRPCError(shown *cola.Error, req *request) *rpcError {
 	return e
 }
 
-// status returns the HTTP status of an error. The newest protocol version maps all errors to a
-// status, older ones only errors in the message itself.
+// status returns the HTTP status of an error. Errors in the message itself always have an error
+// status; invalid params and unknown methods have one in the newest protocol version only. Other
+// errors have status 200 unless httpStatus is set.
 func (e *rpcError) status(modern bool) int {
 	if e.httpStatus != 0 {
 		return e.httpStatus
@@ -81,7 +82,8 @@ func (e *rpcError) status(modern bool) int {
 	return http.StatusOK
 }
 
-// response returns the error response to the message with an ID, or nil if the ID is unreadable.
+// response returns the error response to the message with the given ID. If id is empty, the
+// response has a null ID.
 func (e *rpcError) response(id json.RawMessage) []byte {
 	if len(id) == 0 {
 		id = json.RawMessage("null")
@@ -89,9 +91,8 @@ func (e *rpcError) response(id json.RawMessage) []byte {
 	return mustJSON(object{{"jsonrpc", protocol.JSONRPC_VERSION}, {"id", id}, {"error", e}})
 }
 
-// errorResult returns the result of a failed call: the error envelope of REST, and a hint on what
-// to do next. It has no structured content, which would have to match the tool's output schema.
-// state is the quota state.
+// errorResult returns the result of a failed call: the REST error envelope, and a hint on what to
+// do next. It has no structured content, which would have to match the tool's output schema.
 func errorResult(e *cola.Error, t *tool, state cola.QuotaState) *protocol.CallToolResult {
 	b, err := cola.AppendJSON(nil, web.Envelope(e))
 	if err != nil { // the details cannot be written as JSON
@@ -144,30 +145,30 @@ func quotaHint(e *cola.Error, state cola.QuotaState) string {
 
 // remainingTools names the tools that an account has quota for.
 func remainingTools(state cola.QuotaState) string {
-	answering := "The reference tools, the saved-search tools and get_usage still work"
+	available := "The reference tools, the saved-search tools and get_usage still work"
 	if !state.Known() {
-		return answering + "."
+		return available + "."
 	}
 	if n := state.DetailViewsRemaining(); n > 0 {
-		answering += fmt.Sprintf("; so do get_cola and get_permittee, with %d detail views left", n)
+		available += fmt.Sprintf("; so do get_cola and get_permittee, with %d detail views left", n)
 	}
 	if n := state.ListRecordsRemaining(); n > 0 {
-		answering += fmt.Sprintf("; so do search_colas, search_permittees and lookup_barcode, with %d list "+
+		available += fmt.Sprintf("; so do search_colas, search_permittees and lookup_barcode, with %d list "+
 			"records left", n)
 	}
-	return answering + "."
+	return available + "."
 }
 
 // handleUnserved completes a message that reached no handler, because it needs none or mcp-go
 // refused it. It replaces mcp-go's error messages, and counts the message toward the rate limit if
 // its method counts.
-func (e *edge) handleUnserved(ctx context.Context, req *request, wrong *rpcError) {
+func (e *edge) handleUnserved(ctx context.Context, req *request, rpcErr *rpcError) {
 	var refusal *cola.Error
 	switch {
-	case wrong == nil:
-	case wrong.Code == protocol.INVALID_PARAMS, wrong.Code == protocol.RESOURCE_NOT_FOUND:
+	case rpcErr == nil:
+	case rpcErr.Code == protocol.INVALID_PARAMS, rpcErr.Code == protocol.RESOURCE_NOT_FOUND:
 		refusal = e.unknownTarget(req)
-	case wrong.Code == protocol.INVALID_REQUEST:
+	case rpcErr.Code == protocol.INVALID_REQUEST:
 		refusal = cola.Errorf(cola.CodeValidation, "Invalid params for %s. Check them against the MCP specification.", cola.Quoted(req.method))
 	}
 	if req.isCounted() {

@@ -14,7 +14,7 @@ import (
 	"github.com/colaregistry/colaregistry/registry"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew")
+var update = flag.Bool("update", false, "rewrite the golden files")
 
 // now is the current time in these tests.
 var now = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
@@ -31,7 +31,7 @@ var errBroken = errors.New("disk full of secrets")
 // fake is a Service over a few records. Like the real one, it validates parameters with Normalize,
 // counts each call except Standing toward the rate limit, and charges only for returned records.
 type fake struct {
-	notes      []string // for every response with notes
+	notes      []string // added to every response type that has notes
 	labels     []cola.ColaSummary
 	label      cola.Cola
 	permittee  cola.PermitteeDetail
@@ -147,7 +147,7 @@ func (f *fake) charge(m cola.Meter, units int) cola.QuotaState {
 	return state
 }
 
-// admit starts every method.
+// admit is called first by every method that counts toward the rate limit.
 func (f *fake) admit(ctx context.Context) (cola.QuotaState, error) {
 	if f.panic != nil {
 		panic(f.panic)
@@ -184,7 +184,7 @@ func (f *fake) Refuse(ctx context.Context, _ cola.Caller, refusal error) (cola.Q
 	return state, err
 }
 
-// page returns the rows that fit and that the quota allows, and charges them.
+// page returns the rows that fit and that the quota allows, and charges for them.
 func page[T any](f *fake, rows []T, perPage int, fit registry.RowLimit[T]) (given []T, more bool, state cola.QuotaState) {
 	given = rows[:min(len(rows), perPage)]
 	if fit != nil {

@@ -128,7 +128,7 @@ func (e *edge) refuse(w http.ResponseWriter, r *http.Request, req *request, refu
 // writeError writes a JSON-RPC or HTTP error.
 func (e *edge) writeError(w http.ResponseWriter, r *http.Request, req *request, err error) {
 	web.SetQuota(w.Header(), req.state)
-	wrong, ok := err.(*rpcError)
+	rpcErr, ok := err.(*rpcError)
 	if !ok {
 		web.Fail(w, r, err)
 		return
@@ -136,12 +136,11 @@ func (e *edge) writeError(w http.ResponseWriter, r *http.Request, req *request, 
 	if req.event.Code == "" {
 		req.event.Code = cola.CodeValidation
 	}
-	web.WriteJSON(w, wrong.status(req.modern), wrong.response(req.id))
+	web.WriteJSON(w, rpcErr.status(req.modern), rpcErr.response(req.id))
 }
 
-// respond answers a message with mcp-go. The cost must be known before the response is written,
-// for the quota headers: handlers have called the service by then, and for any other message the
-// account is looked up.
+// respond answers a message with mcp-go. The quota headers require the quota state before the
+// response is written. Handlers get it from the service; for other messages, respond looks it up.
 func (e *edge) respond(w http.ResponseWriter, r *http.Request, req *request) {
 	if !req.isCounted() || req.id == nil {
 		state, err := e.svc.Standing(r.Context(), req.caller)
@@ -154,9 +153,9 @@ func (e *edge) respond(w http.ResponseWriter, r *http.Request, req *request) {
 	if e.respondDirectly(w, r, req) {
 		return
 	}
-	result, wrong := e.callProtocol(r.Context(), req, r.Header)
+	result, rpcErr := e.callProtocol(r.Context(), req, r.Header)
 	if !req.handled {
-		e.handleUnserved(r.Context(), req, wrong)
+		e.handleUnserved(r.Context(), req, rpcErr)
 	}
 	web.SetQuota(w.Header(), req.state)
 	switch {
@@ -164,8 +163,8 @@ func (e *edge) respond(w http.ResponseWriter, r *http.Request, req *request) {
 		e.writeError(w, r, req, req.failure)
 	case r.Context().Err() != nil:
 		w.WriteHeader(web.StatusClientGone)
-	case wrong != nil:
-		web.WriteJSON(w, wrong.status(req.modern), wrong.response(req.id))
+	case rpcErr != nil:
+		web.WriteJSON(w, rpcErr.status(req.modern), rpcErr.response(req.id))
 	default:
 		web.WriteJSON(w, http.StatusOK,
 			mustJSON(object{{"jsonrpc", protocol.JSONRPC_VERSION}, {"id", req.id}, {"result", result}}))

@@ -27,7 +27,7 @@ func modern(params string) string {
 	return strings.TrimSuffix(params, "}") + "," + meta + "}"
 }
 
-// modernHeaders returns the matching headers.
+// modernHeaders returns the headers that the latest protocol revision requires for a message.
 func modernHeaders(method, name string) []string {
 	return []string{"Mcp-Protocol-Version: 2026-07-28", "Mcp-Method: " + method, "Mcp-Name: " + name}
 }
@@ -105,7 +105,7 @@ var invalidRequests = []struct {
 	{"null as id", "POST", `{"jsonrpc":"2.0","id":null,"method":"tools/call","params":{"name":"get_usage"}}`, "", 400, `"code":-32600`, 0},
 	{"an object as id", "POST", `{"jsonrpc":"2.0","id":{},"method":"ping"}`, "", 400, `"code":-32600`, 0},
 	{"an old revision", "POST", usageCall, "Mcp-Protocol-Version: 2024-11-05", 400, `2025-03-26`, 0},
-	{"no revision", "POST", usageCall, "Mcp-Protocol-Version: latest", 400, ``, 1},
+	{"an invalid revision", "POST", usageCall, "Mcp-Protocol-Version: latest", 400, ``, 1},
 	{"an unknown tool", "POST", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"get_usages"}}`, "", 200, `get_usage?`, 1},
 	{"no tool", "POST", `{"jsonrpc":"2.0","id":1,"method":"tools/call"}`, "", 200, `"code":-32602`, 1},
 	{"an unknown resource", "POST", `{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"uri":"registry://x"}}`, "", 200, `"code":-32002`, 1},
@@ -113,7 +113,7 @@ var invalidRequests = []struct {
 	{"an unknown method", "POST", `{"jsonrpc":"2.0","id":1,"method":"tools/change"}`, "", 200, `"code":-32601`, 0},
 	{"subscribing", "POST", `{"jsonrpc":"2.0","id":1,"method":"resources/subscribe","params":{"uri":"registry://reference/tiers"}}`, "", 200, `"code":-32601`, 0},
 	{"listening", "POST", `{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":` + modern("{}") + `}`, "", 404, `"code":-32601`, 0},
-	{"a key in the address", "POST?api_key=" + testKey, usageCall, "X-API-Key:", 401, `"unauthorized"`, 0},
+	{"a key in the URL", "POST?api_key=" + testKey, usageCall, "X-API-Key:", 401, `"unauthorized"`, 0},
 }
 
 // TestInvalidRequests checks that each kind of invalid request gets its status and does not reach a
@@ -174,16 +174,16 @@ func TestModernErrors(t *testing.T) {
 		{"an unknown tool", "tools/call", `{"name":"x"}`, modernHeaders("tools/call", "x"), 400, -32602, 1},
 		{"an unknown label", "resources/read", `{"uri":"registry://colas/1"}`, modernHeaders("resources/read", "registry://colas/1"), 400, -32602, 1},
 		{"an unknown method", "x", `{}`, modernHeaders("x", ""), 404, -32601, 0},
-		{"a header of another tool", "tools/call", `{"name":"get_usage"}`, modernHeaders("tools/call", "get_ava"), 400, protocol.HEADER_MISMATCH, 1},
+		{"a header for another tool", "tools/call", `{"name":"get_usage"}`, modernHeaders("tools/call", "get_ava"), 400, protocol.HEADER_MISMATCH, 1},
 		{"an unknown resource", "resources/read", `{"uri":"x://y"}`, modernHeaders("resources/read", "x://y"), 400, -32602, 1},
-		{"a header of another method than an unknown tool's", "tools/call", `{"name":"x"}`, modernHeaders("ping", "x"), 400, protocol.HEADER_MISMATCH, 1},
-		{"a level of the log, which is gone", "logging/setLevel", `{"level":"info"}`, modernHeaders("logging/setLevel", ""), 404, -32601, 0},
-		{"a header of another method", "tools/call", `{"name":"get_usage"}`, modernHeaders("ping", "get_usage"), 400, protocol.HEADER_MISMATCH, 1},
+		{"an unknown tool with a header for another method", "tools/call", `{"name":"x"}`, modernHeaders("ping", "x"), 400, protocol.HEADER_MISMATCH, 1},
+		{"logging/setLevel, which was removed", "logging/setLevel", `{"level":"info"}`, modernHeaders("logging/setLevel", ""), 404, -32601, 0},
+		{"a header for another method", "tools/call", `{"name":"get_usage"}`, modernHeaders("ping", "get_usage"), 400, protocol.HEADER_MISMATCH, 1},
 		{"no headers", "tools/call", `{"name":"get_usage"}`, nil, 400, protocol.HEADER_MISMATCH, 1},
-		{"a revision to come", "tools/call", `{"name":"get_usage"}`, []string{"Mcp-Protocol-Version: 2027-01-01"}, 400, protocol.HEADER_MISMATCH, 1},
+		{"a future revision", "tools/call", `{"name":"get_usage"}`, []string{"Mcp-Protocol-Version: 2027-01-01"}, 400, protocol.HEADER_MISMATCH, 1},
 		{"a stream to resume", "tools/call", `{"name":"get_usage"}`, append(modernHeaders("tools/call", "get_usage"), "Last-Event-ID: 1"), 400, protocol.HEADER_MISMATCH, 1},
-		{"no header of the revision", "tools/call", `{"name":"get_usage"}`, modernHeaders("tools/call", "get_usage")[1:], 400, protocol.HEADER_MISMATCH, 1},
-		{"ping, which is gone", "ping", `{}`, modernHeaders("ping", ""), 404, -32601, 0},
+		{"no protocol version header", "tools/call", `{"name":"get_usage"}`, modernHeaders("tools/call", "get_usage")[1:], 400, protocol.HEADER_MISMATCH, 1},
+		{"ping, which was removed", "ping", `{}`, modernHeaders("ping", ""), 404, -32601, 0},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -352,8 +352,8 @@ func TestClientDisconnect(t *testing.T) {
 	}
 }
 
-// TestLogLines checks the log line of each kind of message. It has a fixed name for the
-// request and never the arguments.
+// TestLogLines checks the log line of each kind of message. It names the request from a fixed list
+// and never contains the arguments.
 func TestLogLines(t *testing.T) {
 	tests := []struct {
 		body string

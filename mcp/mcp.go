@@ -6,9 +6,9 @@
 // differ. mcp-go implements the protocol itself. This package keeps what must not depend on it:
 // authentication, strict parsing, charging and error messages.
 //
-// The server is stateless: no sessions, no streams, and no state that one process has and another
-// lacks. Results are small, because an assistant reads all of them. Label text in them is untrusted
-// third-party data, kept apart from our own notes.
+// The server is stateless: no sessions, no streams, and no per-process state except the message
+// limits. Results are small, because an assistant reads all of them. Label text in them is
+// untrusted third-party data, kept apart from our own notes.
 package mcp
 
 import (
@@ -87,7 +87,7 @@ type Service interface {
 	) (cola.SavedSearch, cola.QuotaState, error)
 	DeleteSavedSearch(ctx context.Context, c cola.Caller, id string) (cola.QuotaState, error)
 
-	// Rows returns labels that were charged for as rows of lists. It reads memory only.
+	// Rows converts labels that were already charged for to list rows. It reads only memory.
 	Rows([]cola.ColaSummary) []cola.ColaRow
 	// Vocabulary returns the values in use, for completion and the reference
 	// resources.
@@ -109,7 +109,8 @@ type Options struct {
 	Now       cola.Clock    // default time.Now
 
 	// Hosts are the accepted host names, without ports. Requests with another name in the Host
-	// header are rejected, unless it is the address they came in at. This prevents DNS rebinding.
+	// header are rejected, unless it is the local address of the connection. This prevents DNS
+	// rebinding.
 	Hosts []string
 	// Origins are the origins (scheme, host and port) of pages whose scripts may call. Requests
 	// without an origin don't come from scripts.
@@ -130,14 +131,14 @@ type edge struct {
 	opts         Options
 	originPolicy originPolicy
 	tools        map[string]*tool
-	names        []string // of the tools, in their order
-	prompts      []string // their names
+	names        []string // names of the tools, in their order
+	prompts      []string // names of the prompts
 	protocol     *server.MCPServer
 	limits       messageLimiter
 	metrics      *metrics
 }
 
-// New returns the handler of the paths that Handles accepts.
+// New returns a handler for the paths that Handles accepts.
 func New(svc Service, authenticator Authenticator, o Options) http.Handler {
 	if o.Logger == nil {
 		o.Logger = slog.Default()
@@ -182,8 +183,8 @@ func chain(h http.Handler, wraps ...func(http.Handler) http.Handler) http.Handle
 	return h
 }
 
-// wellKnown is the path of the server's description for clients that know only the host
-// (RFC 9728, section 3). Clients that know the endpoint append its path.
+// wellKnown is the path of the protected resource metadata (RFC 9728, section 3) for clients that
+// know only the host. Clients that know the endpoint append its path.
 const wellKnown = "/.well-known/oauth-protected-resource"
 
 // paths are the paths that this package serves.
@@ -198,8 +199,8 @@ func Resource(publicURL string, issuers, scopes []string) auth.Resource {
 	return auth.Resource{ID: publicURL + Path, Metadata: publicURL + wellKnown + Path, Issuers: issuers, Scopes: scopes}
 }
 
-// metadata is the description (RFC 9728, section 2). It leaves out the scope that writes: clients
-// ask for all that is listed, and should not ask for that before it is needed.
+// metadata is the protected resource metadata (RFC 9728, section 2). It omits the write scope:
+// clients request every listed scope, and should not request that one until they need it.
 type metadata struct {
 	Resource      string   `json:"resource"`
 	Issuers       []string `json:"authorization_servers"`
@@ -209,7 +210,7 @@ type metadata struct {
 	Documentation string   `json:"resource_documentation"`
 }
 
-// describeResource serves the description to everyone, including pages of any origin: an
+// describeResource serves the metadata without authentication and to pages from any origin: an
 // assistant requests it before it has credentials.
 func (e *edge) describeResource() http.Handler {
 	r := e.opts.Resource

@@ -38,12 +38,12 @@ type message struct {
 	target          string              // name of a tool or prompt, URI of a resource, or log level
 	arguments       []strictjson.Member // of the call, in the order sent
 	malformed       bool                // the arguments are not an object
-	protocolVersion string              // of the protocol, if the message states it
+	protocolVersion string              // as stated in the message; may be empty
 	modern          bool                // of a revision without a handshake
 }
 
-// messageParams are the parameters that methods have. mcp-go gets them all but the arguments, which
-// only this package reads: mcp-go would read their numbers as floating-point ones.
+// messageParams are the parameters of all methods. mcp-go gets all of them except the arguments,
+// which only this package reads: mcp-go would decode their numbers as float64.
 type messageParams struct {
 	Name            string              `json:"name,omitzero"`
 	URI             string              `json:"uri,omitzero"`
@@ -120,9 +120,9 @@ func parse(body []byte) (m message, err error) {
 
 // read decodes a message. length is its size with surrounding white space. It fails as parse does.
 func (m *message) read(body json.RawMessage, length int) error {
-	all, wrong := strictMembers("message", body)
-	if wrong != nil {
-		return wrong
+	all, rpcErr := strictMembers("message", body)
+	if rpcErr != nil {
+		return rpcErr
 	}
 	m.id = strictjson.Find(all, "id")
 	if !isRequestID(m.id) {
@@ -142,28 +142,28 @@ func (m *message) read(body json.RawMessage, length int) error {
 	case params != nil && params[0] != '{' && params[0] != 'n':
 		return invalidMessage(`"params" must be an object, such as {"name": "get_usage"}.`)
 	case params != nil && params[0] == '{':
-		wrong = m.readParams(params)
+		rpcErr = m.readParams(params)
 	}
-	if wrong == nil {
-		wrong = m.checkTarget()
+	if rpcErr == nil {
+		rpcErr = m.checkTarget()
 	}
-	if wrong != nil {
-		return wrong
+	if rpcErr != nil {
+		return rpcErr
 	}
 	return nil
 }
 
-// readParams decodes the parameters. null is an absent one.
+// readParams decodes the parameters. A null parameter counts as absent.
 func (m *message) readParams(given json.RawMessage) *rpcError {
-	all, wrong := strictMembers("params", given)
+	all, rpcErr := strictMembers("params", given)
 	for _, one := range all {
 		nested := one.Name == "ref" || one.Name == "argument" || one.Name == "_meta"
-		if wrong == nil && nested && one.Value[0] == '{' {
-			_, wrong = strictMembers(one.Name, one.Value)
+		if rpcErr == nil && nested && one.Value[0] == '{' {
+			_, rpcErr = strictMembers(one.Name, one.Value)
 		}
 	}
-	if wrong != nil {
-		return wrong
+	if rpcErr != nil {
+		return rpcErr
 	}
 	p := &m.params
 	err := json.Unmarshal(given, p) // continues after a value of the wrong type
@@ -266,11 +266,11 @@ func strictMembers(what string, object json.RawMessage) ([]strictjson.Member, *r
 	switch {
 	case ambiguity == nil:
 		return all, nil
-	case ambiguity.Right == "":
+	case ambiguity.Correct == "":
 		return nil, invalidMessage("%s appears twice in the %s.", params.Quoted(ambiguity.Name), what)
 	}
 	return nil, invalidMessage("Unknown member %s in the %s. Did you mean %s?", params.Quoted(ambiguity.Name), what,
-		params.Quoted(ambiguity.Right))
+		params.Quoted(ambiguity.Correct))
 }
 
 func invalidMessage(format string, args ...any) *rpcError {

@@ -20,14 +20,19 @@ func FuzzParse(f *testing.F) {
 		`{"jsonrpc":"2.0","id":"x","method":"ping","METHOD":"tools/call"}`, `[{"a":[1]}]`, `{"jsonrpc":"2.0","id":null,"method":"m","params":null}`,
 		`{"jsonrpc":"2.0","id":1,"method":"a","params":{"NAME":"b","_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}}`, `{"\u006dethod":"a"}`,
 		`{"jsonrpc":"2.0","id":1e3,"method":"completion/complete","params":{"ref":{"type":"ref/prompt","name":"a"},"argument":{"name":"b","value":""}}}`,
+		`{"jsonrpc":"2.0","id":1,"method":"logging/setLevel","params":{"level":"info"}}`, `{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"uri":"a:b"}}`,
+		`{"jsonrpc":"2.0","id":1,"method":"ping"}` + strings.Repeat(" ", maxOtherBytes),
 	} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
-		m, wrong := parse(body)
-		if wrong != nil {
-			if rpcErr, ok := wrong.(*rpcError); !ok || rpcErr.Message == "" || rpcErr.status(true) != 400 {
-				t.Errorf("parse(%q): error %+v, want a JSON-RPC error with status 400", body, wrong)
+		m, err := parse(body)
+		if cola.CodeOf(err) == cola.CodePayloadTooLarge && len(body) > maxOtherBytes {
+			return
+		}
+		if err != nil {
+			if rpcErr, ok := err.(*rpcError); !ok || rpcErr.Message == "" || rpcErr.status(true) != 400 {
+				t.Errorf("parse(%q): error %+v, want a JSON-RPC error with status 400", body, err)
 			}
 			return
 		}
@@ -40,9 +45,18 @@ func FuzzParse(f *testing.F) {
 		if err := json.Unmarshal(body, &loose); err != nil {
 			t.Fatalf("%q accepted, but encoding/json fails: %v", body, err)
 		}
-		var called struct{ Name string }
-		if json.Unmarshal(loose.Params, &called) == nil && m.method != "resources/read" && called.Name != m.target {
-			t.Errorf("%q calls %q according to encoding/json, %q according to parse", body, called.Name, m.target)
+		var called struct{ Name, URI, Level string }
+		if json.Unmarshal(loose.Params, &called) == nil {
+			target := called.Name
+			switch m.method {
+			case "resources/read":
+				target = called.URI
+			case "logging/setLevel":
+				target = called.Level
+			}
+			if target != m.target {
+				t.Errorf("%q has target %q according to encoding/json, %q according to parse", body, target, m.target)
+			}
 		}
 		if loose.Method != m.method || (loose.ID == nil) != (m.id == nil) || loose.JSONRPC != "2.0" {
 			t.Errorf("%q: encoding/json reads %+v, parse %+v", body, loose, m)
@@ -104,8 +118,8 @@ func TestMessageIDs(t *testing.T) {
 
 const promptToComplete = `"ref":{"type":"ref/prompt","name":"brand_clearance"}`
 
-// misshapen are messages that mcp-go would reject with Go error texts or misinterpret.
-var misshapen = []struct {
+// malformedMessages are messages that mcp-go would misinterpret or reject with Go error messages.
+var malformedMessages = []struct {
 	method, params string
 	code           int
 	spent          int
@@ -158,7 +172,7 @@ var misshapen = []struct {
 // TestGoldenMessages checks each error's code, and compares its message with a golden file.
 func TestGoldenMessages(t *testing.T) {
 	var messages strings.Builder
-	for _, tt := range misshapen {
+	for _, tt := range malformedMessages {
 		f := newFake()
 		h := mustServe(t, f, io.Discard)
 		got := rpc(t, h, tt.method, tt.params)

@@ -69,8 +69,8 @@ func (g originPolicy) enforceHost(next http.Handler) http.Handler {
 	})
 }
 
-// allowsHost reports whether a request is for a name that is ours, or for the address that its
-// connection came in at.
+// allowsHost reports whether the Host header has an allowed name or the local address of the
+// connection.
 func (g originPolicy) allowsHost(r *http.Request) bool {
 	name := hostName(r.Host)
 	if g.hosts[name] {
@@ -140,15 +140,15 @@ func (l messageLimiter) take(c cola.Caller, length int64) *cola.Error {
 }
 
 // refuseMessage answers a request over the message limits. To keep that cheap, it does not read the
-// message, so the answer has no ID.
+// message, so the response has no ID.
 func (e *edge) refuseMessage(w http.ResponseWriter, r *http.Request, req *request, refusal *cola.Error) {
 	req.event.Code = refusal.Code
 	web.PrepareFailure(w, r, refusal)
-	wrong := &rpcError{
+	rpcErr := &rpcError{
 		Code:       codeRefused,
 		Message:    refusal.Message,
 		Data:       web.Envelope(refusal),
 		httpStatus: web.StatusOf(refusal.Code),
 	}
-	web.WriteJSON(w, wrong.status(req.modern), wrong.response(req.id))
+	web.WriteJSON(w, rpcErr.status(req.modern), rpcErr.response(req.id))
 }

@@ -216,7 +216,7 @@ func TestMessageFlood(t *testing.T) {
 	}
 	f.err = cola.Unavailable() // for every call from here on
 	got := mustReply(t, send(t, h, http.MethodPost, pingMessage))
-	var answer struct {
+	var response struct {
 		ID    any
 		Error struct {
 			Code int
@@ -228,13 +228,13 @@ func TestMessageFlood(t *testing.T) {
 			}
 		}
 	}
-	if err := json.Unmarshal([]byte(got.body), &answer); err != nil {
+	if err := json.Unmarshal([]byte(got.body), &response); err != nil {
 		t.Fatal(err)
 	}
 	if got.StatusCode != http.StatusTooManyRequests || got.Header.Get("Retry-After") != "1" || got.Header.Get("Connection") != "close" {
 		t.Errorf("status %d, headers %v; want 429 with Retry-After: 1 and Connection: close", got.StatusCode, got.Header)
 	}
-	if e := answer.Error; e.Code != codeRefused || e.Data.Error.Code != cola.CodeQuotaExceeded || e.Data.Error.Details.Reason != "messages" || answer.ID != nil {
+	if e := response.Error; e.Code != codeRefused || e.Data.Error.Code != cola.CodeQuotaExceeded || e.Data.Error.Details.Reason != "messages" || response.ID != nil {
 		t.Errorf("want quota_exceeded for messages: %s", got.body)
 	}
 	f.err = nil

@@ -8,7 +8,7 @@ import (
 )
 
 // permitteeSearchArgs are the arguments of search_permittees: the parameters of GET /permittees and
-// the size of the answer.
+// the response format.
 type permitteeSearchArgs struct {
 	cola.PermitteeParams
 	formatArgs

@@ -82,10 +82,10 @@ func (e *edge) newProtocol(table []tool) *server.MCPServer {
 
 // callProtocol returns mcp-go's response to a message: a result or an error. It does not use
 // mcp-go's HTTP transport, because headers depend on the response.
-func (e *edge) callProtocol(ctx context.Context, req *request, h http.Header) (result any, wrong *rpcError) {
+func (e *edge) callProtocol(ctx context.Context, req *request, h http.Header) (result any, rpcErr *rpcError) {
 	raw := json.RawMessage(mustJSON(req.params))
-	if wrong := req.checkHeaders(h, raw); wrong != nil {
-		return nil, wrong
+	if rpcErr := req.checkHeaders(h, raw); rpcErr != nil {
+		return nil, rpcErr
 	}
 	message := mustJSON(object{
 		{"jsonrpc", protocol.JSONRPC_VERSION}, {"id", req.id}, {"method", req.method},
@@ -97,7 +97,8 @@ func (e *edge) callProtocol(ctx context.Context, req *request, h http.Header) (r
 	case protocol.JSONRPCError:
 		return nil, fromJSONRPCError(a)
 	}
-	return nil, &rpcError{Code: protocol.INTERNAL_ERROR, Message: "The server produced no response. Try again."} // not of a message with an id
+	// HandleMessage returns nil only for notifications, which have no ID.
+	return nil, &rpcError{Code: protocol.INTERNAL_ERROR, Message: "The server produced no response. Try again."}
 }
 
 func fromJSONRPCError(e protocol.JSONRPCError) *rpcError {
@@ -121,9 +122,9 @@ func (m *message) checkHeaders(h http.Header, params json.RawMessage) *rpcError 
 		return mismatch("A message with %s requires the header %s.", protocol.MetaKeyProtocolVersion,
 			protocol.HeaderProtocolVersion)
 	case m.protocolVersion == "":
-		wrong := invalidParams("params._meta.%s is missing.", protocol.MetaKeyProtocolVersion)
-		wrong.httpStatus = http.StatusBadRequest
-		return wrong
+		rpcErr := invalidParams("params._meta.%s is missing.", protocol.MetaKeyProtocolVersion)
+		rpcErr.httpStatus = http.StatusBadRequest
+		return rpcErr
 	case revision != m.protocolVersion:
 		return mismatch("The header %s is %s, but %s is %s.", protocol.HeaderProtocolVersion, cola.Quoted(revision),
 			protocol.MetaKeyProtocolVersion, cola.Quoted(m.protocolVersion))
@@ -156,8 +157,8 @@ func (e *edge) noteLocalLinks(a *toolResult) {
 	}
 }
 
-// toolHandler runs a tool for the request in the context. It never returns an error to mcp-go: a
-// failed call has a result that an assistant can act on.
+// toolHandler returns a handler that runs a tool for the request in the context. It never returns
+// an error to mcp-go: a failed call has a result that an assistant can act on.
 func (e *edge) toolHandler(t *tool) server.ToolHandlerFunc {
 	return func(ctx context.Context, _ protocol.CallToolRequest) (*protocol.CallToolResult, error) {
 		req := requestFrom(ctx)

@@ -122,7 +122,7 @@ func (p *processingTimesArgs) checkFilters(kind string) {
 // maxConciseRows limits the rows of an unpaginated list in the concise format.
 const maxConciseRows = 30
 
-// putList writes the first rows of an unpaginated list that fit. If rows are cut, a note names the
+// putList writes as many rows of an unpaginated list as fit. If rows are cut, a note names the
 // filters that were not set.
 func putList[T any](v view, list registry.List[T], filters []filterValue) (a toolResult) {
 	rows := rowLimiter[T]{view: v}
@@ -153,7 +153,7 @@ func putList[T any](v view, list registry.List[T], filters []filterValue) (a too
 }
 
 // productionReportArgs are the arguments of list_production_reports: the parameters of GET
-// /production-reports and the size of the answer.
+// /production-reports and the response format.
 type productionReportArgs struct {
 	cola.ProductionReportParams
 	formatArgs
@@ -183,7 +183,7 @@ func listProductionReports(
 	return a, state, nil
 }
 
-// putPage writes the rows of a free list's page that fit. name is the tool that returns the next
+// putPage writes as many rows of a free list's page as fit. name is the tool that returns the next
 // page.
 func putPage[T any](a *toolResult, v view, page registry.PageList[T], name string) {
 	rows := rowLimiter[T]{view: v}

@@ -43,7 +43,8 @@ var countedMethods = []string{
 	string(protocol.MethodPromptsGet),
 }
 
-// servedMethods are the supported methods. All others share one label in the log.
+// servedMethods are the supported methods. In the log, other requests share one label, and other
+// notifications another.
 var servedMethods = append([]string{
 	string(protocol.MethodInitialize), string(protocol.MethodPing), string(protocol.MethodServerDiscover),
 	string(protocol.MethodToolsList), string(protocol.MethodResourcesList),
@@ -53,7 +54,8 @@ var servedMethods = append([]string{
 
 func (req *request) isCounted() bool { return slices.Contains(countedMethods, req.method) }
 
-// addLogAttrs adds the method and the tool to the request's log line, as fixed words only.
+// addLogAttrs adds the method and the tool to the request's log line. Unknown names are logged
+// under fixed labels.
 func (req *request) addLogAttrs(e *edge) {
 	method := web.Other
 	if slices.Contains(servedMethods, req.method) {
@@ -119,8 +121,8 @@ func (req *request) callRecovered(
 	return work(ctx, req)
 }
 
-// publicError returns the public form of an error, and records it. Errors of credentials become
-// HTTP errors; handlers return the others.
+// publicError returns the public form of an error, and records it. Credential errors become HTTP
+// errors; handlers return all others.
 func (req *request) publicError(ctx context.Context, err error) *cola.Error {
 	if err == nil {
 		return nil

@@ -17,7 +17,7 @@ import (
 
 // mustBegin sends the head and part of the body of a message to a server with a read timeout, and
 // returns the response.
-func mustBegin(t *testing.T, h http.Handler, wait time.Duration, head string) reply {
+func mustBegin(t *testing.T, h http.Handler, wait time.Duration, method string) reply {
 	t.Helper()
 	server := httptest.NewUnstartedServer(h)
 	server.Config.ReadTimeout = wait
@@ -29,7 +29,7 @@ func mustBegin(t *testing.T, h http.Handler, wait time.Duration, head string) re
 	}
 	t.Cleanup(func() { conn.Close() }) // before closing the server, which waits for the connection
 	conn.SetReadDeadline(time.Now().Add(time.Minute))
-	fmt.Fprintf(conn, "%s %s HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\nContent-Length: 20\r\n\r\n{", head, Path, testHost)
+	fmt.Fprintf(conn, "%s %s HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\nContent-Length: 20\r\n\r\n{", method, Path, testHost)
 	resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
 	if err != nil {
 		t.Fatal(err)
@@ -56,8 +56,8 @@ func TestSlowMessages(t *testing.T) {
 	checkHeaders(t, got)
 }
 
-// TestEarlyRejection checks that a request rejected on its headers does not wait for its message. The
-// servers' read timeout is one hour.
+// TestEarlyRejection checks that a request rejected because of its headers is answered without
+// waiting for its body. The servers' read timeout is one hour.
 func TestEarlyRejection(t *testing.T) {
 	h := mustServe(t, newFake(), io.Discard)
 	for name, tt := range map[string]struct {

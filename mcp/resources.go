@@ -128,7 +128,7 @@ func (e *edge) readLabel(ctx context.Context, req *request) ([]byte, cola.QuotaS
 	return a.json(), state, nil
 }
 
-// resourceHandler reads a resource for the request in the context.
+// resourceHandler returns a handler that reads a resource for the request in the context.
 func (e *edge) resourceHandler(
 	m cola.Meter, read func(context.Context, *request) ([]byte, cola.QuotaState, error),
 ) server.ResourceHandlerFunc {
@@ -149,8 +149,8 @@ func (e *edge) resourceHandler(
 	}
 }
 
-// setFailure returns the error to report: an HTTP error if there is one, or else shown as a
-// JSON-RPC error.
+// setFailure sets and returns the error to report: the HTTP error that is already set, or else
+// shown as a JSON-RPC error.
 func (req *request) setFailure(shown *cola.Error) error {
 	if req.failure == nil {
 		req.failure = newRPCError(shown, req)

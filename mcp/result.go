@@ -17,13 +17,13 @@ import (
 
 // toolResult is the result of a tool call.
 type toolResult struct {
-	notes   []string // our own sentences, apart from the data
-	data    []byte   // JSON, cleaned
-	extra   []field  // our own members after the data
+	notes   []string // messages from this service, kept separate from the data
+	data    []byte   // sanitized JSON
+	extra   []field  // members that this service adds after the data
 	charged *charged
 }
 
-// charged is the cost of a call, since assistants don't see the quota headers.
+// charged reports the cost of a call in the result, because assistants don't see the quota headers.
 type charged struct {
 	Units     int        `json:"units"`
 	Meter     cola.Meter `json:"meter"`     // the quota that was charged
@@ -35,7 +35,7 @@ func (a *toolResult) note(format string, args ...any) {
 	a.notes = append(a.notes, fmt.Sprintf(format, args...))
 }
 
-// setData sets the data.
+// setData sanitizes and sets the data.
 func (a *toolResult) setData(data []byte) { a.data = sanitizeJSON(data) }
 
 // addMember adds a member next to the data.
@@ -92,7 +92,7 @@ var (
 const (
 	maxTokens       = 25_000
 	maxBytes        = maxTokens * 7 / 2 // at three and a half bytes a token
-	reservedBytes   = 6_000             // for notes, pagination and the protocol's own
+	reservedBytes   = 6_000             // for notes, pagination and protocol overhead
 	maxContentBytes = maxBytes - reservedBytes
 )
 
@@ -115,11 +115,12 @@ func encodedSize(b []byte) int {
 type rowLimiter[T any] struct {
 	view  view
 	shown func(T) any // converts a row for the result; optional
-	found int         // rows there were
+	found int         // rows before the limit
 	kept  int
 }
 
-// newLabelLimiter is a rowLimiter for labels, which become rows.
+// newLabelLimiter returns a rowLimiter for labels, measured as the list rows that the result
+// contains.
 func newLabelLimiter(v view, svc Service) rowLimiter[cola.ColaSummary] {
 	return rowLimiter[cola.ColaSummary]{
 		view:  v,
@@ -235,10 +236,10 @@ func nonNilRows[T any](rows []T) []T {
 // resetDay returns the day on which the quota resets.
 func resetDay(state cola.QuotaState) string { return state.Period.End().Format("January 2, 2006") }
 
-// sanitizeJSON removes hidden characters from the strings in JSON: control characters, and characters
-// that are invisible or change the direction of text. Line breaks stay and become \n; a tab becomes
-// a space. The JSON must be compact and as encoding/json writes it, so that these characters occur
-// only within strings.
+// sanitizeJSON removes hidden characters from the strings in JSON: control characters, and
+// characters that are invisible or change the direction of text. Line breaks are normalized to \n;
+// a tab becomes a space. The JSON must be in the compact form that encoding/json writes, so that
+// these characters occur only within strings.
 func sanitizeJSON(b []byte) []byte {
 	out := make([]byte, 0, len(b))
 	for i := 0; i < len(b); {
@@ -285,7 +286,7 @@ func sanitizeEscape(b []byte) (n int, replacement []byte) {
 	return 2, b[:2]
 }
 
-// sanitizeEscapedRune is escaped for \u and four hexadecimal digits.
+// sanitizeEscapedRune is sanitizeEscape for \u and four hexadecimal digits.
 func sanitizeEscapedRune(b []byte) (n int, replacement []byte) {
 	n = min(len(b), 6)
 	r, err := strconv.ParseUint(string(b[2:n]), 16, 16)

@@ -77,8 +77,8 @@ func rowsOf(content map[string]any) int {
 	return 0
 }
 
-// TestOneHugeRecord checks that a record is cut in its longest parts, with a note for each cut, and
-// that the stored record is unchanged.
+// TestOneHugeRecord checks that the longest parts of a record are truncated, with a note for each,
+// and that the stored record is unchanged.
 func TestOneHugeRecord(t *testing.T) {
 	f := newFake()
 	image := f.label.Images[0]
@@ -201,7 +201,7 @@ func TestThirdPartyText(t *testing.T) {
 	}
 }
 
-// TestServiceNotes checks that the service's notes come before the tool's own.
+// TestServiceNotes checks that results include the service's notes.
 func TestServiceNotes(t *testing.T) {
 	f := newFake()
 	f.notes = []string{"DE was read as Delaware."}
@@ -265,7 +265,7 @@ func TestUnknownValuesInPrompts(t *testing.T) {
 	for _, state := range []string{"califronia", "dakotan", "C1"} {
 		got := rpc(t, mustServe(t, f, io.Discard), "prompts/get", `{"name":"permittee_report","arguments":{"company":"x","state":"`+state+`"}}`)
 		if got.json.Error == nil || got.json.Error.Code != -32602 || !strings.Contains(got.body, `"details":{"state":[`) {
-			t.Errorf("state %s: %s, want a problem of state", state, got.body)
+			t.Errorf("state %s: %s, want a problem with state", state, got.body)
 		}
 	}
 	if f.spent != 3 || f.used != (cola.Used{}) {

@@ -11,9 +11,9 @@ import (
 type listSavedSearchesArgs struct{ cola.SavedSearchListParams }
 
 // updateSavedSearchArgs are the arguments of update_saved_search: the body of PATCH
-// /saved-searches/{uuid}, the UUID of its path, and remove_schedule in place of a null schedule.
-// Here a null is an absent value, and so is an object of nulls: clients send them for arguments
-// they leave out.
+// /saved-searches/{uuid}, the UUID from its path, and remove_schedule in place of a null schedule.
+// Here null means absent, and so does an object whose members are all null, because clients send
+// nulls for arguments they omit.
 type updateSavedSearchArgs struct {
 	UUID string `json:"uuid" doc:"uuid of the saved search." example:"0b9f8c0e-6a55-4f0e-9a39-2f1f0f9f6d11"`
 	cola.SavedSearchChangeParams
@@ -61,8 +61,8 @@ func createSavedSearchTool() tool {
 			"late. Results go to the account's destinations for free, up to 25 labels a message. " +
 			"Ask the user to confirm filters and schedule first. To see current matches, use search_colas.\n\n" +
 			"Filters combine with AND; several types, categories or containers combine with OR. A schedule needs a " +
-			"filter besides a status or all product types. Limits: 10 active schedules, 1,000 saved searches. Repeating a call within 10 minutes returns the same " +
-			"search. " + needsScope,
+			"filter other than a status or all product types. Limits: 10 active schedules, 1,000 " +
+			"saved searches. Repeating a call within 10 minutes returns the same search. " + needsScope,
 		cost:   free,
 		scope:  cola.ScopeWriteSavedSearches,
 		effect: creates, required: []string{"name", "filters"}, serviceValidates: true,
@@ -152,7 +152,7 @@ func updateSavedSearch(
 	case remove:
 		change.Nulls = []string{"schedule"}
 	}
-	if p.UUID == "" { // which the service would not find
+	if p.UUID == "" { // the service would return not_found instead of this problem
 		state, err := svc.Refuse(ctx, c, change.Problems.Err())
 		return a, state, err
 	}

@@ -177,13 +177,13 @@ func TestSavedSearchProblems(t *testing.T) {
 	for arguments, missing := range map[string]string{`{}`: "filters", `{"name":"x"}`: "filters", `{"name":"x","filters":null}`: "filters", `{"filters":{}}`: "name"} {
 		problems := call(t, mustServe(t, newFake(), io.Discard), "create_saved_search", arguments).problems(t)
 		if messages, _ := problems[missing].([]any); len(messages) != 1 {
-			t.Errorf("%s: problems %v, want one of %s", arguments, problems, missing)
+			t.Errorf("%s: problems %v, want one message for %s", arguments, problems, missing)
 		}
 	}
 	for _, filters := range []string{`"{\"brand_name\":\"oak\"}"`, `["brand_name"]`} {
 		got := call(t, mustServe(t, newFake(), io.Discard), "create_saved_search", `{"name":"x","filters":`+filters+`}`)
 		if problems := got.problems(t); len(problems) != 1 || !strings.Contains(fmt.Sprint(problems["filters"]), `{"query": "barrel aged"`) {
-			t.Errorf("filters %s: problems %v, want one of filters with an example", filters, problems)
+			t.Errorf("filters %s: problems %v, want one problem, with filters, that shows an example", filters, problems)
 		}
 	}
 }
@@ -256,12 +256,12 @@ func TestScopeAtTheRateLimit(t *testing.T) {
 			checkHeaders(t, got)
 		}
 		if f.spent != 2 || f.looks != 0 || f.created.Name != "" {
-			t.Errorf("%s: %d calls of the service for two messages, %d lookups, created %+v", code, f.spent, f.looks, f.created)
+			t.Errorf("%s: %d calls to the service for two messages, %d lookups, created %+v", code, f.spent, f.looks, f.created)
 		}
 	}
 	f := newFake()
 	f.err = cola.Errorf(cola.CodeUnauthorized, "Revoked.")
 	if got := rpc(t, mustServe(t, f, io.Discard), "tools/call", create, token...); got.StatusCode != http.StatusUnauthorized || f.spent != 1 {
-		t.Errorf("revoked key: %d %s, %d calls of the service", got.StatusCode, got.body, f.spent)
+		t.Errorf("revoked key: %d %s, %d calls to the service", got.StatusCode, got.body, f.spent)
 	}
 }

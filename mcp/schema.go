@@ -13,17 +13,17 @@ import (
 	"github.com/colaregistry/colaregistry/internal/schemas"
 )
 
-// argument is one argument of a tool, or a member of an object among its arguments.
+// argument is one argument of a tool, or a member of an object argument.
 type argument struct {
 	name     string
-	schema   *huma.Schema // of its own type, as REST describes it; of an object only the description
+	schema   *huma.Schema // as in REST; for an object, only a description
 	members  []argument   // of an object
 	required bool
 
 	describedElsewhere bool // the description names the tool that lists the members
 }
 
-// inputArguments describes the arguments of a tool by the fields of their struct.
+// inputArguments derives the arguments of a tool from the fields of their struct.
 func inputArguments[P any](t *tool) []argument {
 	input := argumentsOf(schemas.New(huma.DefaultSchemaNamer), reflect.TypeFor[P]())
 	for i := range input {
@@ -69,8 +69,7 @@ func withoutExample(description string) string {
 }
 
 // inputSchema is the schema of the arguments. It is strict, so that a client that validates reports
-// misspelled names itself, and short, because every call of an assistant pays for the list of
-// tools.
+// misspelled names itself, and short, because assistants pay for the tool list with every call.
 func (t *tool) inputSchema() json.RawMessage {
 	return mustJSON(append(object{{"type", "object"}}, closedObject(t.input)...))
 }
@@ -150,7 +149,7 @@ func acceptedTypes(s *huma.Schema) []string {
 		return []string{s.Type, huma.TypeString}
 	case s.Enum != nil || s.Format == "date":
 		return []string{s.Type}
-	case s.Pattern != "": // an id of digits
+	case s.Pattern != "": // a numeric ID
 		return []string{s.Type, huma.TypeInteger}
 	}
 	return []string{s.Type, huma.TypeNumber}
@@ -187,7 +186,7 @@ func (o object) MarshalJSON() ([]byte, error) {
 	return append(b, '}'), nil
 }
 
-// mustJSON writes a value of this package. Such a value can always be written.
+// mustJSON encodes a value of this package as JSON. Encoding such a value never fails.
 func mustJSON(v any) []byte {
 	b, err := cola.AppendJSON(nil, v)
 	if err != nil {
@@ -197,8 +196,9 @@ func mustJSON(v any) []byte {
 }
 
 // outputSchema describes the structured content of a tool: data with a record, or a list of
-// records, of one of the types, and the members next to it. It names the fields without their
-// types, which OpenAPI has: assistants pay for the list of tools with every call.
+// records, of one of the types, and the members next to it. It names the fields but omits their
+// types, which are in the OpenAPI document, because assistants pay for the tool list with every
+// call.
 func outputSchema(list bool, beside []field, types ...reflect.Type) object {
 	data := namedFields(types...)
 	if list {

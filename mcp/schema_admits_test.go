@@ -76,7 +76,7 @@ func TestSchemaAcceptedValues(t *testing.T) {
 					continue
 				}
 				if err := validators[one.name].Validate(parsed(t, arguments)); err != nil {
-					t.Errorf("%s accepts %s, and its schema rejects it: %v", one.name, arguments, err)
+					t.Errorf("%s accepts %s, but its schema rejects it: %v", one.name, arguments, err)
 				}
 			}
 		}
@@ -174,7 +174,7 @@ func TestSchemaTypes(t *testing.T) {
 				rt.Fatalf("%s: schema rejects %s: %v", one.name, other, err)
 			}
 			if got, want := ask(other), ask(own); got != want {
-				rt.Fatalf("%s %s is answered with\n%s\nand %s with\n%s", one.name, other, got, own, want)
+				rt.Fatalf("%s %s returns\n%s\nbut %s returns\n%s", one.name, other, got, own, want)
 			}
 		})
 	}

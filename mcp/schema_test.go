@@ -92,8 +92,8 @@ func TestToolDescriptions(t *testing.T) {
 	}
 }
 
-// checkStrict checks that an object and its nested objects accept only described properties. The
-// filters of update_saved_search are those of create_saved_search.
+// checkStrict checks that an object and its nested objects accept only described properties. It
+// skips the filters of update_saved_search, which only create_saved_search describes.
 func checkStrict(t *testing.T, name string, input map[string]any) {
 	t.Helper()
 	if input["additionalProperties"] != false || input["type"] == nil {
@@ -119,8 +119,8 @@ func TestToolListSize(t *testing.T) {
 	}
 }
 
-// TestArgumentParity checks that every REST parameter is an argument with the same name,
-// bounds and description. The only other arguments are the response format, the kind of a list,
+// TestArgumentParity checks that every REST parameter is an argument with the same name, enum,
+// length limit and pattern. The only other arguments are the response format, the kind of a list,
 // REST path values, and replacements for null.
 func TestArgumentParity(t *testing.T) {
 	parameters := map[string][]reflect.Type{
@@ -212,7 +212,7 @@ func compiled(t testing.TB, schema any) *jsonschema.Schema {
 	return s
 }
 
-// closed returns a schema that describes every field of an object.
+// closed returns a copy of a schema whose objects reject fields that it does not describe.
 func closed(schema any) any {
 	switch schema := schema.(type) {
 	case map[string]any:

@@ -35,8 +35,8 @@ const maxResponseBytes = 4 << 20
 // maxConcurrentCalls limits the messages in flight.
 const maxConcurrentCalls = 16
 
-// Serve answers lines of in with lines of out until in ends or the context is canceled, then waits
-// for pending calls. It returns the error of in or out.
+// Serve reads messages from in, one per line, and writes the responses to out, until in ends or the
+// context is canceled. It then waits for pending calls. It returns the first read or write error.
 func (b *Bridge) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	lines := &lineWriter{w: out}
 	calls := &pendingCalls{cancel: map[string]context.CancelFunc{}}
@@ -63,15 +63,15 @@ func (b *Bridge) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 			continue
 		}
 		head := parseHead(line.text)
-		if calls.cancelled(head) {
+		if calls.handleCancel(head) {
 			continue
 		}
 		slots <- struct{}{}
 		call, end := calls.begin(ctx, string(head.ID))
 		running.Go(func() {
 			defer func() { end(); <-slots }()
-			if answer := b.send(call, head, line.text); call.Err() == nil {
-				lines.write(answer)
+			if response := b.send(call, head, line.text); call.Err() == nil {
+				lines.write(response)
 			}
 		})
 		if lines.failed() != nil {
@@ -96,32 +96,32 @@ func (b *Bridge) send(ctx context.Context, head messageHead, sent []byte) []byte
 		return head.response(&rpcError{Code: codeRefused,
 			Message: fmt.Sprintf("The server returned status %d without JSON. Check the URL.", status)})
 	}
-	var told web.ErrorBody
-	if status != http.StatusOK && json.Unmarshal(body, &told) == nil && told.Error.Code != "" {
-		b.Logger.Warn("the server rejected a message", "status", status, "code", told.Error.Code, "reason",
-			told.Error.Message)
-		return head.response(&rpcError{Code: codeRefused, Message: told.Error.Message, Data: told})
+	var refused web.ErrorBody
+	if status != http.StatusOK && json.Unmarshal(body, &refused) == nil && refused.Error.Code != "" {
+		b.Logger.Warn("the server rejected a message", "status", status, "code", refused.Error.Code, "reason",
+			refused.Error.Message)
+		return head.response(&rpcError{Code: codeRefused, Message: refused.Error.Message, Data: refused})
 	}
-	if wrong := anonymousError(body); wrong != nil {
-		return head.response(wrong)
+	if rpcErr := anonymousError(body); rpcErr != nil {
+		return head.response(rpcErr)
 	}
 	var line bytes.Buffer
 	_ = json.Compact(&line, body) // it is valid
 	return line.Bytes()
 }
 
-// anonymousError returns the error in an answer without an ID, or nil for any other answer. A
-// server that rejects a message unread doesn't know its ID, but the assistant waits for an answer
-// with it.
+// anonymousError returns the error in a response without an ID, or nil for any other response. A
+// server that rejects a message unread doesn't know its ID, but the assistant expects a response
+// with that ID.
 func anonymousError(body []byte) *rpcError {
-	var answer struct {
+	var response struct {
 		ID    any       `json:"id"`
 		Error *rpcError `json:"error"`
 	}
-	if json.Unmarshal(body, &answer) != nil || answer.ID != nil {
+	if json.Unmarshal(body, &response) != nil || response.ID != nil {
 		return nil
 	}
-	return answer.Error
+	return response.Error
 }
 
 func (b *Bridge) post(
@@ -155,7 +155,7 @@ type messageHead struct {
 	Method string          `json:"method"`
 	Params json.RawMessage `json:"params"`
 
-	version string // that the message itself names
+	version string // protocol version named in the message
 }
 
 func parseHead(sent []byte) (h messageHead) {
@@ -177,7 +177,7 @@ func (h messageHead) response(e *rpcError) []byte {
 	return e.response(h.ID)
 }
 
-// pendingCalls are those under way, by their ids: an assistant may cancel one.
+// pendingCalls holds the calls in flight by ID, so that an assistant can cancel them.
 type pendingCalls struct {
 	mu     sync.Mutex
 	cancel map[string]context.CancelFunc
@@ -197,8 +197,8 @@ func (c *pendingCalls) begin(ctx context.Context, id string) (context.Context, f
 	}
 }
 
-// cancelled carries out a message that cancels a call; it reports false for any other.
-func (c *pendingCalls) cancelled(h messageHead) bool {
+// handleCancel cancels a call if h is a cancellation message, and reports whether it is.
+func (c *pendingCalls) handleCancel(h messageHead) bool {
 	var cancelling struct {
 		ID json.RawMessage `json:"requestId"`
 	}
@@ -233,7 +233,7 @@ func (p inProcess) RoundTrip(r *http.Request) (*http.Response, error) {
 	}, nil
 }
 
-// responseRecorder is the response of a handler within this process.
+// responseRecorder records the response of a handler in this process.
 type responseRecorder struct {
 	header http.Header
 	status int
@@ -255,7 +255,7 @@ func (c *responseRecorder) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// lineWriter writes whole lines of several goroutines.
+// lineWriter writes whole lines from several goroutines.
 type lineWriter struct {
 	mu  sync.Mutex
 	w   io.Writer
@@ -269,7 +269,7 @@ func (l *lineWriter) write(line []byte) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if _, err := l.w.Write(append(line, '\n')); err != nil && l.err == nil {
-		l.err = fmt.Errorf("write an answer: %w", err)
+		l.err = fmt.Errorf("write a response: %w", err)
 	}
 }
 

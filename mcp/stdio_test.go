@@ -25,7 +25,7 @@ func mustBridge(t *testing.T, svc Service, lines ...string) []reply {
 }
 
 // mustLines returns the replies to lines, in order of arrival.
-func mustLines(t *testing.T, b *Bridge, lines ...string) (answers []reply) {
+func mustLines(t *testing.T, b *Bridge, lines ...string) (responses []reply) {
 	t.Helper()
 	var out strings.Builder
 	if err := b.Serve(t.Context(), strings.NewReader(strings.Join(lines, "\n")+"\n"), &out); err != nil {
@@ -36,9 +36,9 @@ func mustLines(t *testing.T, b *Bridge, lines ...string) (answers []reply) {
 		if err := json.Unmarshal([]byte(line), &r.json); err != nil {
 			t.Fatalf("%v in %s", err, line)
 		}
-		answers = append(answers, r)
+		responses = append(responses, r)
 	}
-	return answers
+	return responses
 }
 
 func TestBridge(t *testing.T) {
@@ -115,11 +115,11 @@ func TestBridgeCancellation(t *testing.T) {
 	f := newFake()
 	f.wait = true
 	in, assistant := io.Pipe()
-	out, answers := io.Pipe()
+	out, responses := io.Pipe()
 	h := New(f, keys{}, Options{Logger: slog.New(slog.DiscardHandler), Hosts: []string{"localhost"}, Timeout: time.Hour})
 	b := &Bridge{URL: "http://localhost/mcp", Key: testKey, Client: InProcess(h), Logger: slog.New(slog.DiscardHandler)}
 	ended := make(chan error, 1)
-	go func() { ended <- b.Serve(t.Context(), in, answers) }()
+	go func() { ended <- b.Serve(t.Context(), in, responses) }()
 	for _, line := range []string{
 		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"get_usage"}}`,
 		`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}`,
@@ -152,9 +152,9 @@ func TestBridgeStops(t *testing.T) {
 	}
 	broken := errors.New("nobody reads")
 	endless := io.MultiReader(strings.NewReader(strings.Repeat(`{"jsonrpc":"2.0","id":1,"method":"ping"}`+"\n", 1000)), in)
-	out, answers := io.Pipe()
+	out, responses := io.Pipe()
 	out.CloseWithError(broken)
-	if err := b.Serve(t.Context(), endless, answers); !errors.Is(err, broken) {
+	if err := b.Serve(t.Context(), endless, responses); !errors.Is(err, broken) {
 		t.Errorf("Serve = %v, want %v", err, broken)
 	}
 }

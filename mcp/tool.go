@@ -10,7 +10,7 @@ import (
 	"github.com/colaregistry/colaregistry/internal/params"
 )
 
-// tool is one tool: the row that offers it, describes it and runs it.
+// tool defines an MCP tool: its description, its arguments and the function that runs it.
 type tool struct {
 	name               string
 	title              string
@@ -38,7 +38,7 @@ type effect int
 const (
 	reads   effect = iota
 	creates        // a repeated call may create another
-	changes        // or deletes; repeating a call changes no more
+	changes        // or deletes; repeating a call has no further effect
 )
 
 // free is the cost of calls that use no quota.
@@ -91,15 +91,15 @@ func (t *tool) describe() protocol.Tool {
 	}
 }
 
-// formatArgs are the arguments of a tool with two response sizes.
+// formatArgs are the arguments of a tool with two response formats.
 type formatArgs struct {
 	ResponseFormat string `json:"response_format" enum:"concise,detailed" default:"concise" doc:"detailed adds rarely needed and empty fields." example:"concise"`
 }
 
 var responseFormats = []string{"concise", "detailed"}
 
-// detailed reports whether the detailed size was requested. It reports an unknown size as a
-// problem.
+// detailed reports whether the detailed format was requested. It adds a problem for an unknown
+// format.
 func (f formatArgs) detailed(problems *cola.Problems) bool {
 	return problems.Choice("response_format", f.ResponseFormat, responseFormats) == responseFormats[1]
 }

@@ -58,7 +58,7 @@ func TestAllProblems(t *testing.T) {
 		h := mustServe(t, f, io.Discard)
 		for _, arguments := range []string{`{}`, `null`, `{"` + missing + `":null}`, `{"` + missing + `":""}`} {
 			if got := call(t, h, tool, arguments); got.code(t) != "validation_error" || got.problems(t)[missing] == nil {
-				t.Errorf("%s %s: want a problem of %s: %s", tool, arguments, missing, got.texts[0])
+				t.Errorf("%s %s: want a problem with %s: %s", tool, arguments, missing, got.texts[0])
 			}
 		}
 		if f.target != "" || f.spent != 4 {
@@ -67,7 +67,7 @@ func TestAllProblems(t *testing.T) {
 	}
 	for _, arguments := range []string{`[]`, `"q"`, `1`, `true`} {
 		if got := call(t, mustServe(t, newFake(), io.Discard), "search_colas", arguments); got.problems(t)["arguments"] == nil {
-			t.Errorf("arguments %s: want a problem of the arguments: %s", arguments, got.texts[0])
+			t.Errorf("arguments %s: want a problem with the arguments: %s", arguments, got.texts[0])
 		}
 	}
 }

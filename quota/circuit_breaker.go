@@ -39,7 +39,8 @@ func (o *circuitBreaker) isOpen() bool {
 	return o.open
 }
 
-// untilOpen returns a channel that is closed while the breaker is open, and when it opens next.
+// untilOpen returns a channel that is closed when the breaker opens, or already closed if it is
+// open.
 func (o *circuitBreaker) untilOpen() <-chan struct{} {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -32,7 +32,7 @@ func TestFailFast(t *testing.T) {
 		fault fault
 		first time.Duration // response time of the first charge
 		back  time.Duration // maximum time from the store's recovery to the first grant
-		tries int           // maximum calls of Settle during the outage
+		tries int           // maximum number of calls to Settle during the outage
 	}{
 		{"refuses connections", lostBefore, chargeTimeout, probeInterval, 300},
 		{"does not respond", hangs, chargeTimeout, probeInterval + probeTimeout, 30},
@@ -65,7 +65,7 @@ func TestFailFast(t *testing.T) {
 					t.Errorf("%v after the store recovered: charge = %+v, want 20 units", tt.back, got)
 				}
 				if down, up := log.count(downMessage), log.count(upMessage); down != 1 || up != 1 {
-					t.Errorf("%d log lines about down, %d about up; want 1, 1", down, up)
+					t.Errorf("%d log lines about the outage, %d about the recovery; want 1, 1", down, up)
 				}
 			})
 		})
@@ -119,7 +119,7 @@ func TestShortFailure(t *testing.T) {
 		}
 		wg.Wait()
 		if n := log.count(downMessage); n != 0 {
-			t.Errorf("%d log lines about down, want 0", n)
+			t.Errorf("%d log lines about an outage, want 0", n)
 		}
 		if got := b.used(7).ListRecords; got != 100 {
 			t.Errorf("usage = %d, want the granted 100", got)
@@ -242,8 +242,8 @@ func (p *logRecorder) Handle(_ context.Context, r slog.Record) error {
 	return nil
 }
 
-// withoutDoubts returns the lines except those about batches in doubt.
-func (p *logRecorder) withoutDoubts() (list []string) {
+// withoutInDoubt returns all lines except those about batches in doubt.
+func (p *logRecorder) withoutInDoubt() (list []string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, line := range p.lines {
@@ -340,7 +340,7 @@ func TestFailureLog(t *testing.T) {
 				if got := charge(t, l); got.Units != 20 {
 					t.Errorf("final charge = %+v, want 20 units", got)
 				}
-				if diff := cmp.Diff(c.want, log.withoutDoubts()); diff != "" {
+				if diff := cmp.Diff(c.want, log.withoutInDoubt()); diff != "" {
 					t.Errorf("log (-want +got):\n%s", diff)
 				}
 			})

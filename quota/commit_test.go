@@ -97,8 +97,8 @@ func repeat(f fault, n int) []fault {
 	return list
 }
 
-// TestLateCharges checks that a charge that has waited long behind a slow commit is rejected, so
-// that it does not shorten the deadline of its batch.
+// TestLateCharges checks that a charge that has waited too long behind a slow commit is rejected,
+// so that it does not shorten the deadline of its batch.
 func TestLateCharges(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newFakeLedger(cola.TierPro)

@@ -94,8 +94,8 @@ func (y *tally) add(q Request, g Grant, err error, took time.Duration) {
 	y.used[q.Caller.Account] = used
 }
 
-// run makes the planned charges in two processes. When the store works again and no batch is in
-// doubt, it returns all violations.
+// run makes the planned charges in two processes. It then waits until the store works and no batch
+// should be in doubt, and returns all violations.
 func (p plan) run() []string {
 	b := newFakeLedger(p.tier)
 	limits := p.tier.Limits()
@@ -164,7 +164,7 @@ func (y *tally) differences(b *fakeLedger) (faults []string) {
 }
 
 // TestLedgerConsistency checks that, under any faults, every charge gets an outcome in time, no
-// account exceeds its limits, and the ledger finally equals the responses.
+// account exceeds its limits, and the ledger ends up matching the responses.
 func TestLedgerConsistency(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		p := drawPlan(rt)

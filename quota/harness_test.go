@@ -16,7 +16,7 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// fault is the behavior of one call of a fakeLedger.
+// fault is the behavior of one call to a fakeLedger.
 type fault int
 
 const (
@@ -57,8 +57,8 @@ type fakeLedger struct {
 	start      map[cola.AccountID]cola.Used // usage before the first batch
 	batches    map[store.BatchID]*entry
 	order      []store.BatchID
-	tries      int             // calls of Settle
-	voids      int             // calls of Void
+	tries      int             // calls to Settle
+	voids      int             // calls to Void
 	voidOrder  []store.BatchID // voided batches, in order
 	violations []string
 }
@@ -235,7 +235,7 @@ func (b *fakeLedger) Void(ctx context.Context, id store.BatchID, entries []store
 	return nil
 }
 
-// applyVoid voids a batch. Voiding with other entries than those written violates the contract.
+// applyVoid voids a batch. Voiding with entries other than those written violates the contract.
 func (b *fakeLedger) applyVoid(id store.BatchID, entries []store.Entry) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -244,7 +244,7 @@ func (b *fakeLedger) applyVoid(id store.BatchID, entries []store.Entry) {
 		e = &entry{}
 		b.batches[id], b.order = e, append(b.order, id)
 	} else if diff := cmp.Diff(e.entries, entries); !e.voided && diff != "" {
-		b.violations = append(b.violations, "voided with other entries than those written (-written +voided):\n"+diff)
+		b.violations = append(b.violations, "voided with entries other than those written (-written +voided):\n"+diff)
 	}
 	if !e.voided {
 		b.voidOrder = append(b.voidOrder, id)
@@ -340,7 +340,7 @@ func (b *fakeLedger) activeEntries(id cola.AccountID) []store.Entry {
 	return list
 }
 
-// calls returns the numbers of calls of Settle and Void.
+// calls returns the number of calls to Settle and to Void.
 func (b *fakeLedger) calls() (settle, void int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

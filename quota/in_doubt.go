@@ -25,7 +25,7 @@ const (
 // their transaction may have committed:
 //
 //  1. The ledger rejects the batch's charges and calls add.
-//  2. A background worker calls store.Ledger.Void, oldest batch first, with exponential back-off.
+//  2. A background worker calls store.Ledger.Void, oldest batch first, with exponential backoff.
 //     Void undoes a committed batch and blocks one that has not committed yet, so a rejected
 //     request is never charged.
 //  3. A batch whose last attempt is still running waits, because its entries may change.

@@ -30,8 +30,8 @@ func charges(choose func(try int, b store.Batch) fault) func(int, store.Batch) f
 	}
 }
 
-// TestInDoubtBatch checks that a committed batch whose charges were rejected is voided once
-// the store is reachable, regardless of how voiding fails before, and is logged once.
+// TestInDoubtBatch checks that a committed batch whose charges were rejected is voided once the
+// store is reachable, regardless of how earlier attempts to void it failed, and is logged once.
 func TestInDoubtBatch(t *testing.T) {
 	for name, f := range map[string]fault{
 		"connection lost": lostBefore, "response lost": lostAfter, "hanging": hangs, "hanging after the commit": hangsAfter,
@@ -55,7 +55,7 @@ func TestInDoubtBatch(t *testing.T) {
 					t.Errorf("usage = %+v, want zero and no grants", got)
 				}
 				if n, m := log.count(doubtMessage), log.count(voidedMessage); n != 1 || m != 1 {
-					t.Errorf("%d log lines about doubt, %d about voiding; want 1, 1", n, m)
+					t.Errorf("%d log lines about batches in doubt, %d about voided ones; want 1, 1", n, m)
 				}
 				if _, voids := b.calls(); voids > 20 {
 					t.Errorf("Void called %d times in %v, want at most 20", voids, outage)
@@ -65,8 +65,8 @@ func TestInDoubtBatch(t *testing.T) {
 	}
 }
 
-// TestVoidedDecision has another process use up most of the quota between two attempts, so
-// that the second decision differs from the first.
+// TestVoidedDecision checks that a void undoes the latest decision. Another process uses most of
+// the remaining quota between two attempts, so that the decisions differ.
 func TestVoidedDecision(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newFakeLedger(cola.TierFree)
@@ -92,8 +92,8 @@ func TestVoidedDecision(t *testing.T) {
 	})
 }
 
-// TestVoidOrder also checks that a batch that cannot be voided does not block
-// later ones.
+// TestVoidOrder checks that batches are voided oldest first, and that one that cannot be voided
+// does not block later ones.
 func TestVoidOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b, log := newFakeLedger(cola.TierPro), newLogCounter()
@@ -137,7 +137,7 @@ func TestVoidOrder(t *testing.T) {
 			t.Errorf("%d log lines about failed voids, want 1", n)
 		}
 		if n, m := log.count(doubtMessage), log.count(voidedMessage); n != 1 || m != 1 {
-			t.Errorf("%d log lines about doubt, %d about voiding; want 1, 1", n, m)
+			t.Errorf("%d log lines about batches in doubt, %d about voided ones; want 1, 1", n, m)
 		}
 	})
 }
@@ -209,7 +209,7 @@ func TestCloseInDoubt(t *testing.T) {
 					t.Errorf("usage = %d, want %d", got, tt.units)
 				}
 				if got := log.count(leftMessage); got != min(tt.units, 1) {
-					t.Errorf("%d log lines about remaining doubt, want %d", got, min(tt.units, 1))
+					t.Errorf("%d log lines about batches left in doubt, want %d", got, min(tt.units, 1))
 				}
 			})
 		})

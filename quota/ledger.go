@@ -140,9 +140,10 @@ func (l *Ledger) Precheck(q Request) (state cola.QuotaState, err error) {
 }
 
 // Charge charges a request and returns its grant after the commit. The Grant's State is also set
-// with rejections, if it is known. Errors are *cola.Error: CodeUnauthorized for a credential that is
-// no longer valid, CodeQuotaExceeded, and CodeUnavailable if the store cannot commit; or ctx's
-// error if ctx ends before the charge starts. It returns within five seconds.
+// with rejections, if it is known. Errors are *cola.Error: CodeUnauthorized for a credential that
+// is no longer valid, CodeAccountSuspended, CodeQuotaExceeded, and CodeUnavailable if the store
+// cannot commit; or ctx's error if ctx ends before the charge starts. It returns within five
+// seconds.
 func (l *Ledger) Charge(ctx context.Context, q Request) (Grant, error) {
 	if state, err := l.Precheck(q); err != nil {
 		return Grant{State: state}, err

@@ -25,7 +25,7 @@ type Access interface {
 	RestoreLink(ctx context.Context, account cola.AccountID, id int64) error
 	SignIns(ctx context.Context, account cola.AccountID) ([]store.SignIn, error)
 	EndSignIn(ctx context.Context, account cola.AccountID, id int64) error
-	EndOtherSignIns(ctx context.Context, account cola.AccountID, but int64) (int, error)
+	EndOtherSignIns(ctx context.Context, account cola.AccountID, except int64) (int, error)
 	DailyUsage(ctx context.Context, id cola.AccountID, first, last cola.Date) ([]store.DayUsage, error)
 	MonthlyUsage(ctx context.Context, id cola.AccountID, first, last cola.Period) ([]store.MonthUsage, error)
 	store.Refusals
@@ -117,13 +117,13 @@ func (s *Service) Account(ctx context.Context, c cola.Caller) (Account, cola.Quo
 	})
 }
 
-// SignIn is a browser that the account holder has signed in with.
+// SignIn is a session of the account holder in a browser.
 type SignIn struct {
 	ID         int64
 	Via        string // URL of the issuer; empty for a sign-in link
 	Browser    string // User-Agent of the browser; may be empty
 	CreatedAt  time.Time
-	LastUsedAt time.Time // zero when never; may lag by a minute
+	LastUsedAt time.Time // zero if never used; may lag by a minute
 	ExpiresAt  time.Time
 	Current    bool // the request was made with this sign-in
 }
@@ -145,8 +145,9 @@ func (s *Service) SignIns(ctx context.Context, c cola.Caller) ([]SignIn, cola.Qu
 }
 
 // EndSignIn signs out a browser of the caller's account, starting with its next request. Use
-// sign-out for the caller's own browser. Repeating it is not an error. It also fails with
-// CodeNotFound for another account's sign-in. After CodeUnavailable the outcome may be unknown.
+// sign-out for the caller's own browser. Repeating it is not an error. It fails with CodeNotFound
+// if the sign-in is missing or belongs to another account. After CodeUnavailable the outcome may be
+// unknown.
 func (s *Service) EndSignIn(ctx context.Context, c cola.Caller, id int64) (cola.QuotaState, error) {
 	state, err := s.authorizeHolder(ctx, c)
 	if err != nil {

@@ -113,15 +113,15 @@ func managed(t *testing.T, w *world, email string) (holder, second cola.Caller, 
 	return holder, second, target{key: created.ID, link: link.Credential.ID, signIn: second.Credential.ID}
 }
 
-// mustStand checks that an account has one key, one connection and two sign-ins, all active.
-func (w *world) mustStand(t *testing.T, holder cola.Caller, why string) {
+// checkIntact checks that an account has one key, one connection and two sign-ins, all active.
+func (w *world) checkIntact(t *testing.T, holder cola.Caller, why string) {
 	t.Helper()
 	keys, _, err := w.Keys(t.Context(), holder)
 	if err != nil || len(keys) != 1 || !keys[0].IsActive(w.now()) {
 		t.Errorf("%s: keys = %+v, %v, want one key", why, keys, err)
 	}
 	links, _, err := w.Connections(t.Context(), holder)
-	if err != nil || len(links) != 1 || !links[0].Acts() {
+	if err != nil || len(links) != 1 || !links[0].IsActive() {
 		t.Errorf("%s: connections = %+v, %v, want one connection", why, links, err)
 	}
 	signIns, _, err := w.SignIns(t.Context(), holder)
@@ -135,16 +135,16 @@ func (w *world) mustStand(t *testing.T, holder cola.Caller, why string) {
 func TestManagementChannel(t *testing.T) {
 	w := mustWorld(t, 0)
 	holder, _, on := managed(t, w, "holder@example.com")
-	on2 := func(c cola.Caller, channel cola.Channel) cola.Caller { c.Channel = channel; return c }
+	via := func(c cola.Caller, channel cola.Channel) cola.Caller { c.Channel = channel; return c }
 	_, link := w.mustConnect(t, holder.Account, "Assistant")
 	for name, c := range map[string]cola.Caller{
 		"a key":                        keyCaller(holder.Account, on.key),
-		"a key in MCP":                 on2(keyCaller(holder.Account, on.key), cola.ChannelMCP),
-		"a key said to be a browser":   on2(keyCaller(holder.Account, on.key), cola.ChannelDashboard),
+		"a key in MCP":                 via(keyCaller(holder.Account, on.key), cola.ChannelMCP),
+		"a key posing as a browser":    via(keyCaller(holder.Account, on.key), cola.ChannelDashboard),
 		"an app":                       link,
-		"an app said to be a browser":  on2(link, cola.ChannelDashboard),
-		"a sign-in used over REST":     on2(holder, cola.ChannelREST),
-		"a sign-in used by assistants": on2(holder, cola.ChannelMCP),
+		"an app posing as a browser":   via(link, cola.ChannelDashboard),
+		"a sign-in used over REST":     via(holder, cola.ChannelREST),
+		"a sign-in used by assistants": via(holder, cola.ChannelMCP),
 	} {
 		for call, result := range managing(t.Context(), w.Service, c, on) {
 			if code(result.err) != cola.CodeForbidden || !strings.Contains(result.err.Error(), "dashboard") || !result.state.Known() {
@@ -152,7 +152,7 @@ func TestManagementChannel(t *testing.T) {
 			}
 		}
 	}
-	w.mustStand(t, holder, "afterwards")
+	w.checkIntact(t, holder, "afterwards")
 }
 
 // TestManagementScope checks that callers change nothing when signed out, suspended, or using
@@ -174,18 +174,18 @@ func TestManagementScope(t *testing.T) {
 			}
 		}
 	}
-	if err := w.store.Suspend(t.Context(), holder.Account, "Bills are open"); err != nil {
+	if err := w.store.Suspend(t.Context(), holder.Account, "Invoices are unpaid"); err != nil {
 		t.Fatal(err)
 	}
 	for call, result := range managing(t.Context(), w.Service, second, on) {
-		if code(result.err) != cola.CodeAccountSuspended || !strings.Contains(result.err.Error(), "Bills are open.") || !result.state.Known() {
+		if code(result.err) != cola.CodeAccountSuspended || !strings.Contains(result.err.Error(), "Invoices are unpaid.") || !result.state.Known() {
 			t.Errorf("suspended: %s = %v, %+v, want account_suspended with the reason", call, result.err, result.state)
 		}
 	}
 	if err := w.store.Restore(t.Context(), holder.Account); err != nil {
 		t.Fatal(err)
 	}
-	w.mustStand(t, holder, "afterwards")
+	w.checkIntact(t, holder, "afterwards")
 	w.advance(14 * 24 * time.Hour)
 	if _, _, err := w.Keys(t.Context(), holder); code(err) != cola.CodeUnauthorized {
 		t.Errorf("after two weeks: error = %v, want unauthorized", err)
@@ -210,7 +210,7 @@ func TestForeignIDs(t *testing.T) {
 	if n, _, err := w.EndOtherSignIns(t.Context(), thief); n != 0 || err != nil {
 		t.Errorf("EndOtherSignIns = %d, %v, want 0", n, err)
 	}
-	w.mustStand(t, victim, "afterwards")
+	w.checkIntact(t, victim, "afterwards")
 }
 
 // TestManagementIsFree checks that account management works when the rate limit and quota are
@@ -319,7 +319,7 @@ func TestManagementOutage(t *testing.T) {
 		}
 	}
 	bad.err.Store(nil)
-	w.mustStand(t, holder, "afterwards")
+	w.checkIntact(t, holder, "afterwards")
 }
 
 // TestAccount checks the account view. A placeholder is not shown as an email address.

@@ -23,8 +23,8 @@ type Connection struct {
 	Requests   int          // this month
 }
 
-// Acts reports whether the app's requests are accepted.
-func (n Connection) Acts() bool { return n.RevokedAt.IsZero() && !n.Disabled }
+// IsActive reports whether the app's requests are accepted.
+func (n Connection) IsActive() bool { return n.RevokedAt.IsZero() && !n.Disabled }
 
 // Connections returns the connected apps of the caller's account, revoked ones included, newest
 // first.
@@ -57,8 +57,8 @@ func connectionOf(l store.Link) Connection {
 }
 
 // RevokeConnection revokes an app's access to the caller's account, starting with the next request.
-// Revoking twice is not an error. It also fails with CodeNotFound for another account's connection.
-// After CodeUnavailable the outcome may be unknown.
+// Revoking twice is not an error. It fails with CodeNotFound if the connection is missing or
+// belongs to another account. After CodeUnavailable the outcome may be unknown.
 func (s *Service) RevokeConnection(ctx context.Context, c cola.Caller, id int64) (cola.QuotaState, error) {
 	state, err := s.authorizeHolder(ctx, c)
 	if err != nil {

@@ -41,7 +41,7 @@ func TestConnections(t *testing.T) {
 	if _, err := w.Admit(t.Context(), app); code(err) != cola.CodeUnauthorized {
 		t.Errorf("revoked app: error = %v, want unauthorized", err)
 	}
-	if got, _, err = w.Connections(t.Context(), holder); err != nil || len(got) != 2 || !got[1].RevokedAt.Equal(w.now()) || got[1].Acts() || !got[0].Acts() {
+	if got, _, err = w.Connections(t.Context(), holder); err != nil || len(got) != 2 || !got[1].RevokedAt.Equal(w.now()) || got[1].IsActive() || !got[0].IsActive() {
 		t.Errorf("Connections = %+v, %v, want the second revoked", got, err)
 	}
 	for range 2 {
@@ -71,7 +71,7 @@ func TestDisabledApp(t *testing.T) {
 		t.Errorf("error = %v, want not_active with a hint to contact the administrator", err)
 	}
 	got, _, err := w.Connections(t.Context(), holder)
-	if err != nil || len(got) != 1 || !got[0].Disabled || got[0].RevokedAt.IsZero() || got[0].Acts() {
+	if err != nil || len(got) != 1 || !got[0].Disabled || got[0].RevokedAt.IsZero() || got[0].IsActive() {
 		t.Errorf("Connections = %+v, %v, want it disabled and still revoked", got, err)
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// AVAs returns the viticultural areas that match, by name. It is free.
+// AVAs returns the viticultural areas that match, sorted by name. It is free.
 func (s *Service) AVAs(ctx context.Context, c cola.Caller, p cola.AVAParams) (List[cola.AVA], cola.QuotaState, error) {
 	q, err := p.Normalize()
 	today := s.today()

@@ -16,7 +16,7 @@ type ColaPage struct {
 	Colas      []cola.ColaSummary
 	Pagination cola.Pagination
 	Defaults   *cola.DefaultsApplied // nil unless the default date window is active
-	Notes      []string              // how an ambiguous origin was read, and why no labels match
+	Notes      []string              // how an ambiguous origin was read, and why few or no labels match
 	DataAsOf   cola.Date             // latest change in TTB's registry that the data includes
 }
 
@@ -102,7 +102,7 @@ func (s *Service) Cola(
 		func() (cola.Cola, error) { return s.findCola(ctx, id) })
 }
 
-// findCola reads a label, with complete image addresses.
+// findCola reads a label, with absolute image URLs.
 func (s *Service) findCola(ctx context.Context, id string) (cola.Cola, error) {
 	id = strings.TrimSpace(id)
 	ttbID, ok := cola.ParseTTBID(id)
@@ -133,7 +133,7 @@ func colaNotFound(id string) error {
 // readTimeout limits reads before a charge.
 const readTimeout = 3 * time.Second
 
-// label reads a label while a request waits.
+// label reads a label from the store, within readTimeout.
 func (s *Service) label(ctx context.Context, id cola.TTBID) (label cola.Cola, err error) {
 	err = withTimeout(ctx, readTimeout, func(ctx context.Context) error {
 		label, err = s.store.Cola(ctx, id)
@@ -142,10 +142,10 @@ func (s *Service) label(ctx context.Context, id cola.TTBID) (label cola.Cola, er
 	return label, err
 }
 
-// imagesPath starts the stored address of an image that this server draws.
+// imagesPath is the prefix of the stored URL of an image that this server draws.
 const imagesPath = "/images/"
 
-// absoluteURLs completes the addresses of images that this server draws.
+// absoluteURLs makes the URLs of images that this server draws absolute.
 func (s *Service) absoluteURLs(label *cola.Cola) {
 	label.MainImageURL = s.absoluteURL(label.MainImageURL)
 	for i := range label.Images {
@@ -153,8 +153,8 @@ func (s *Service) absoluteURLs(label *cola.Cola) {
 	}
 }
 
-// absoluteURL completes the address of an image that this server draws, and returns any other
-// address unchanged.
+// absoluteURL returns the absolute URL of an image that this server draws, and any other URL
+// unchanged.
 func (s *Service) absoluteURL(u cola.Text) cola.Text {
 	if strings.HasPrefix(string(u), imagesPath) {
 		return cola.Text(s.publicURL) + u

@@ -53,7 +53,7 @@ func TestBarcodeRowLimit(t *testing.T) {
 	}
 	none, state, err := w.BarcodeLimited(t.Context(), c, value, func([]cola.ColaSummary) int { return 0 })
 	if err != nil || len(none.Colas) != 0 || none.TotalColas != whole.TotalColas || state.Charged != 0 {
-		t.Errorf("unknown barcode: Barcode = %+v, %+v, %v", none, state, err)
+		t.Errorf("BarcodeLimited to no rows = %+v, %+v, %v, want no rows and no charge", none, state, err)
 	}
 }
 
@@ -109,7 +109,7 @@ func TestStanding(t *testing.T) {
 	}
 }
 
-func TestWords(t *testing.T) {
+func TestVocabulary(t *testing.T) {
 	w := mustWorld(t, 300)
 	words, err := w.Vocabulary(t.Context())
 	if err != nil || len(words.Categories) < 10 || len(words.States) < 5 {
@@ -284,18 +284,18 @@ func TestSingleRecords(t *testing.T) {
 	if err != nil || permittee.Value.Colas == 0 || len(permittee.Value.RecentColas) == 0 || state.Used.DetailViews != 5 {
 		t.Errorf("Permittee = %+v, %+v, %v", permittee.Value, state.Used, err)
 	}
-	endless := strings.Repeat("9", 5000)
+	overlong := strings.Repeat("9", 5000)
 	for name, missing := range map[string]func() error{
-		"unknown id":     func() error { _, _, err := w.Cola(t.Context(), c, "99999999999999", ""); return err },
-		"malformed id":   func() error { _, _, err := w.Cola(t.Context(), c, "abc", ""); return err },
-		"unknown permit": func() error { _, _, err := w.Permittee(t.Context(), c, "XX-X-0", ""); return err },
-		"unknown code":   func() error { _, _, err := w.Barcode(t.Context(), c, "4006381333931"); return err },
-		"unknown area":   func() error { _, _, err := w.AVA(t.Context(), c, "atlantis", ""); return err },
-		"endless id":     func() error { _, _, err := w.Cola(t.Context(), c, endless, ""); return err },
-		"endless permit": func() error { _, _, err := w.Permittee(t.Context(), c, endless, ""); return err },
-		"endless code":   func() error { _, _, err := w.Barcode(t.Context(), c, endless); return err },
-		"endless area":   func() error { _, _, err := w.AVA(t.Context(), c, endless, ""); return err },
-		"endless image":  func() error { _, _, err := w.DrawableImage(t.Context(), endless); return err },
+		"unknown id":       func() error { _, _, err := w.Cola(t.Context(), c, "99999999999999", ""); return err },
+		"malformed id":     func() error { _, _, err := w.Cola(t.Context(), c, "abc", ""); return err },
+		"unknown permit":   func() error { _, _, err := w.Permittee(t.Context(), c, "XX-X-0", ""); return err },
+		"unknown barcode":  func() error { _, _, err := w.Barcode(t.Context(), c, "4006381333931"); return err },
+		"unknown area":     func() error { _, _, err := w.AVA(t.Context(), c, "atlantis", ""); return err },
+		"overlong id":      func() error { _, _, err := w.Cola(t.Context(), c, overlong, ""); return err },
+		"overlong permit":  func() error { _, _, err := w.Permittee(t.Context(), c, overlong, ""); return err },
+		"overlong barcode": func() error { _, _, err := w.Barcode(t.Context(), c, overlong); return err },
+		"overlong area":    func() error { _, _, err := w.AVA(t.Context(), c, overlong, ""); return err },
+		"overlong image":   func() error { _, _, err := w.DrawableImage(t.Context(), overlong); return err },
 	} {
 		if err := missing(); code(err) != cola.CodeNotFound || len(err.Error()) > 200 {
 			t.Errorf("%s: error = %.300v, want a short not_found error", name, err)

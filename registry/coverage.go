@@ -24,9 +24,9 @@ func (s *Service) Coverage(ctx context.Context, c cola.Caller) (cola.Coverage, c
 }
 
 const (
-	// importsInterval is how old the list of last imports, or the failure to read it, may be.
+	// importsInterval is how long the list of last imports, or a failure to read it, is cached.
 	importsInterval = 5 * time.Second
-	// importsTimeout limits how long it is read.
+	// importsTimeout limits the time to read the list.
 	importsTimeout = 3 * time.Second
 )
 

@@ -12,7 +12,7 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// LastImports fails while the database is mute.
+// LastImports fails while mute is set.
 func (f flaky) LastImports(ctx context.Context) ([]cola.LastImport, error) {
 	if f.w.mute.Load() {
 		return nil, fmt.Errorf("read: %w", store.ErrUnavailable)

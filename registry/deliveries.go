@@ -22,8 +22,8 @@ func (s *Service) Deliveries(
 		})
 }
 
-// Delivery returns a delivery of the caller's account with every attempt. It is free. It also fails
-// with CodeNotFound for another account's delivery.
+// Delivery returns a delivery of the caller's account with every attempt. It is free. It fails with
+// CodeNotFound if the delivery is missing or belongs to another account.
 func (s *Service) Delivery(
 	ctx context.Context, c cola.Caller, id, ifNoneMatch string,
 ) (Tagged[cola.DeliveryDetail], cola.QuotaState, error) {

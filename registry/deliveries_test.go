@@ -106,10 +106,10 @@ func TestDeliveryAndReplay(t *testing.T) {
 	for name, err := range map[string]error{
 		"another account's, read":   third(w.Delivery(t.Context(), other, id, "")),
 		"another account's, replay": third(w.ReplayDelivery(t.Context(), other, id)),
-		"none":                      third(w.Delivery(t.Context(), c, "999999", "")),
-		"no number":                 third(w.Delivery(t.Context(), c, "0"+id, "")),
-		"a negative one":            third(w.ReplayDelivery(t.Context(), c, "-1")),
-		"an endless one":            third(w.ReplayDelivery(t.Context(), c, strings.Repeat("9", 500))),
+		"unknown ID":                third(w.Delivery(t.Context(), c, "999999", "")),
+		"leading zero":              third(w.Delivery(t.Context(), c, "0"+id, "")),
+		"negative ID":               third(w.ReplayDelivery(t.Context(), c, "-1")),
+		"overlong ID":               third(w.ReplayDelivery(t.Context(), c, strings.Repeat("9", 500))),
 	} {
 		if code(err) != cola.CodeNotFound || len(err.Error()) > 250 {
 			t.Errorf("%s: error = %v, want not_found", name, err)

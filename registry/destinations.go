@@ -13,8 +13,7 @@ import (
 )
 
 // redactDestination returns a destination as the caller may see it. Every operation that returns
-// destinations uses it: a webhook's address is often a credential, which read-only apps must not
-// see.
+// destinations to read-only apps uses it, because a webhook's address is often a credential.
 func redactDestination(c cola.Caller, d cola.Destination) cola.Destination {
 	if c.Has(cola.ScopeWriteSavedSearches) {
 		return d
@@ -39,8 +38,8 @@ func (s *Service) Destinations(
 		})
 }
 
-// listPage serves a free list of the caller's account: it checks the page, admits the request and
-// reads.
+// listPage serves a free list of the caller's account: it admits or rejects the request and reads
+// the rows.
 func listPage[T any](ctx context.Context, s *Service, c cola.Caller, page cola.SavedSearchPage, invalid error,
 	operation string,
 	read func(ctx context.Context, part store.Slice) ([]T, int, error),
@@ -65,8 +64,8 @@ func listPage[T any](ctx context.Context, s *Service, c cola.Caller, page cola.S
 	return PageList[T]{Rows: rows, Meta: meta}, state, nil
 }
 
-// Destination returns a destination of the caller's account. It is free. It also fails with
-// CodeNotFound for another account's destination.
+// Destination returns a destination of the caller's account. It is free. It fails with CodeNotFound
+// if the destination is missing or belongs to another account.
 func (s *Service) Destination(
 	ctx context.Context, c cola.Caller, id, ifNoneMatch string,
 ) (Tagged[cola.Destination], cola.QuotaState, error) {
@@ -105,7 +104,7 @@ func (s *Service) destination(
 // owner is asked to agree.
 //
 // It fails as Normalize does, with CodeDestinationLimit, with CodeDestinationExists, and with
-// CodeQuotaExceeded if the limits on requests to confirm are reached. After CodeUnavailable the
+// CodeQuotaExceeded if a limit on confirmation requests is reached. After CodeUnavailable the
 // outcome is unknown.
 func (s *Service) CreateDestination(
 	ctx context.Context, c cola.Caller, p cola.DestinationParams,
@@ -320,7 +319,7 @@ func (s *Service) DeleteDestination(ctx context.Context, c cola.Caller, id strin
 		return state, err
 	}
 	if d.Own {
-		return state, wrongKindError("The account's own email address can't be deleted. To pause it, send PATCH " +
+		return state, unsupportedError("The account's own email address can't be deleted. To pause it, send PATCH " +
 			"/destinations/" + d.UUID + " with {\"active\": false}.")
 	}
 	err = withTimeout(ctx, saveTimeout, func(ctx context.Context) error {
@@ -345,8 +344,9 @@ func (s *Service) authorizeDestinationWrite(
 	return d, state, err
 }
 
-// wrongKindError returns the error for an action that this kind of destination does not support.
-func wrongKindError(message string) error {
+// unsupportedError returns the error for an action that a destination does not support, because of
+// its kind or state.
+func unsupportedError(message string) error {
 	var problems cola.Problems
 	problems.Add("uuid", "%s", message)
 	return problems.Err()

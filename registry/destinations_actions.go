@@ -12,7 +12,7 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// secretOverlap is how long webhooks are signed with a replaced secret too.
+// secretOverlap is how long webhooks are also signed with the previous secret after a rotation.
 const secretOverlap = 24 * time.Hour
 
 // maxReplayed limits the deliveries that one request resends.
@@ -44,7 +44,7 @@ func (s *Service) RotateSecret(
 	}
 	if d.Kind != cola.KindWebhook {
 		return cola.DestinationWithSecret{}, state,
-			wrongKindError("Only webhooks have a secret; this is an email address.")
+			unsupportedError("Only webhooks have a secret; this is an email address.")
 	}
 	secret, until := cola.NewWebhookSecret(), s.now().Add(secretOverlap)
 	sealed := s.vault.Seal(vault.Secret, d.UUID, secret)
@@ -60,8 +60,8 @@ func (s *Service) RotateSecret(
 
 // TestDestination sends a test message to a destination of the caller's account. It is free and
 // needs the scope cola.ScopeWriteSavedSearches. It fails with CodeNotFound if the destination is
-// missing or belongs to another account; with CodeNotActive if the destination gets no messages;
-// and with CodeQuotaExceeded after ten test messages within a minute.
+// missing or belongs to another account; with CodeNotActive if messages can't be sent to the
+// destination; and with CodeQuotaExceeded after ten test messages within a minute.
 func (s *Service) TestDestination(
 	ctx context.Context, c cola.Caller, id string,
 ) (cola.Delivery, cola.QuotaState, error) {
@@ -109,8 +109,8 @@ func (s *Service) checkSendable(ctx context.Context, d store.Destination) error 
 // another challenge, or another email to the owner of an address who has not agreed or has
 // unsubscribed. It is free and needs the scope cola.ScopeWriteSavedSearches. It fails with
 // CodeNotFound if the destination is missing or belongs to another account, with CodeValidation if
-// the destination needs no confirmation, and with CodeQuotaExceeded if the limits on requests to
-// confirm are reached.
+// the destination needs no confirmation, and with CodeQuotaExceeded if a limit on confirmation
+// requests is reached.
 func (s *Service) ResendConfirmation(
 	ctx context.Context, c cola.Caller, id string,
 ) (cola.Delivery, cola.QuotaState, error) {
@@ -130,7 +130,7 @@ func (s *Service) ResendConfirmation(
 		created, err = s.store.RequestConfirmation(ctx, d.Account, d.UUID, s.confirmationRequest(d.Kind),
 			func(d *store.Destination) error {
 				if !d.NeedsConsent() {
-					return wrongKindError(alreadyConfirmed)
+					return unsupportedError(alreadyConfirmed)
 				}
 				d.Destination, d.Challenge = d.Asked(), challenge
 				return nil
@@ -152,7 +152,7 @@ func (s *Service) checkCanResend(ctx context.Context, d store.Destination) error
 	case err != nil:
 		return err
 	case own || !d.NeedsConsent():
-		return wrongKindError(alreadyConfirmed)
+		return unsupportedError(alreadyConfirmed)
 	case d.Kind == cola.KindEmail && !s.sends.SendsMail:
 		return s.checkSendable(ctx, d)
 	}
@@ -162,7 +162,7 @@ func (s *Service) checkCanResend(ctx context.Context, d store.Destination) error
 // ReplayDestination resends the messages about runs that a destination missed, because they failed
 // or it was paused: at most 1,000, oldest first. It is free and needs the scope
 // cola.ScopeWriteSavedSearches. It fails with CodeNotFound if the destination is missing or belongs
-// to another account, and with CodeNotActive if the destination gets no messages.
+// to another account, and with CodeNotActive if messages can't be sent to the destination.
 func (s *Service) ReplayDestination(
 	ctx context.Context, c cola.Caller, id string,
 ) (cola.Replayed, cola.QuotaState, error) {
@@ -191,28 +191,28 @@ const (
 	maxAsked    = 10             // requests per account, to any recipient
 
 	// An email address gets at most one request an hour from an account, and three a day from all.
-	askAddressAgain = time.Hour
-	maxAskedAddress = 3
+	addressRepeatWindow = time.Hour
+	maxAskedAddress     = 3
 
 	// A host gets at most five challenges an hour from an account, and fifty a day from all; see
 	// store.ConfirmationLimits for the exceptions.
-	askHostAgain    = time.Hour
-	maxAskedByOne   = 5
-	maxAskedHost    = 50
-	reasonAskLimits = "confirmations" // value of details.reason
+	hostRepeatWindow = time.Hour
+	maxHostRepeats   = 5
+	maxAskedHost     = 50
+	reasonAskLimits  = "confirmations" // value of details.reason
 )
 
 // confirmationRequest returns a request to confirm a destination of a kind, due now.
 func (s *Service) confirmationRequest(kind string) store.ConfirmationRequest {
 	l := store.ConfirmationLimits{
-		RepeatWindow: askAddressAgain,
+		RepeatWindow: addressRepeatWindow,
 		MaxRepeats:   1,
 		Window:       askedWithin,
 		MaxByAccount: maxAsked,
 		MaxOfAddress: maxAskedAddress,
 	}
 	if kind == cola.KindWebhook {
-		l.RepeatWindow, l.MaxRepeats, l.MaxOfAddress = askHostAgain, maxAskedByOne, maxAskedHost
+		l.RepeatWindow, l.MaxRepeats, l.MaxOfAddress = hostRepeatWindow, maxHostRepeats, maxAskedHost
 	}
 	return store.ConfirmationRequest{Due: s.now(), Limits: l}
 }
@@ -236,7 +236,7 @@ func confirmationLimitMessage(kind string, limit store.ConfirmationLimit) string
 	webhook := kind == cola.KindWebhook
 	switch {
 	case limit == store.LimitRepeats && webhook:
-		return fmt.Sprintf("An account can send at most %d challenges per hour to a host.", maxAskedByOne)
+		return fmt.Sprintf("An account can send at most %d challenges per hour to a host.", maxHostRepeats)
 	case limit == store.LimitRepeats:
 		return "The owner of this address was already asked to confirm within the last hour."
 	case limit == store.LimitOfAddress && webhook:
@@ -256,8 +256,8 @@ const confirmUnconfirmed = "The code may not have been accepted. Check the state
 // returns the destination, which is then active. It is free and needs the scope
 // cola.ScopeWriteSavedSearches. It fails with CodeNotFound if the destination is missing or belongs
 // to another account, with CodeValidation for a wrong code or an email address, and with
-// CodeNotActive if too many codes were entered for the challenge. After CodeUnavailable the outcome
-// is unknown.
+// CodeNotActive if too many wrong codes were entered for the challenge. After CodeUnavailable the
+// outcome is unknown.
 func (s *Service) ConfirmDestination(
 	ctx context.Context, c cola.Caller, id string, p cola.DestinationConfirmParams,
 ) (cola.Destination, cola.QuotaState, error) {
@@ -270,7 +270,7 @@ func (s *Service) ConfirmDestination(
 	case err != nil:
 		return cola.Destination{}, state, err
 	case d.Kind != cola.KindWebhook:
-		return cola.Destination{}, state, wrongKindError(
+		return cola.Destination{}, state, unsupportedError(
 			"Only webhooks are confirmed by code. The owner of an email address confirms with the link in the email.")
 	}
 	var refusal error

@@ -105,7 +105,8 @@ func TestChallengeLimit(t *testing.T) {
 	}
 }
 
-// TestDailyChallengeLimit checks that an account cannot exceed the daily challenge limit of a host.
+// TestDailyChallengeLimit checks that an account cannot exceed its hourly limit of challenges to a
+// host or its own daily limit.
 func TestDailyChallengeLimit(t *testing.T) {
 	w := mustWorld(t, 0)
 	c := w.mustWriter(t, "flood@example.com", cola.TierPro)
@@ -136,8 +137,8 @@ func TestDailyChallengeLimit(t *testing.T) {
 	}
 }
 
-// TestSharedHosts checks that accounts that exhaust a host's challenges for the day leave other
-// accounts their first one, and as many as they need once it is confirmed.
+// TestSharedHosts checks that after some accounts exhaust a host's daily challenges, another
+// account can still send its first one, and more once it has a confirmed endpoint on the host.
 func TestSharedHosts(t *testing.T) {
 	w := mustWorld(t, 0)
 	request := func(c cola.Caller, n int) error {
@@ -246,8 +247,8 @@ func TestRedactedDestinations(t *testing.T) {
 	note("ConfirmDestination", confirmed, err)
 	tested, _, err := w.TestDestination(ctx, c, id)
 	note("TestDestination", tested, err)
-	hash, _, err := w.ResendConfirmation(ctx, c, id)
-	note("ResendConfirmation", hash, err)
+	resent, _, err := w.ResendConfirmation(ctx, c, id)
+	note("ResendConfirmation", resent, err)
 	replayed, _, err := w.ReplayDelivery(ctx, c, number)
 	note("ReplayDelivery", replayed, err)
 

@@ -88,7 +88,7 @@ func (f flaky) DeliveryOf(ctx context.Context, a cola.AccountID, id int64) (cola
 	return f.Store.DeliveryOf(ctx, a, id)
 }
 
-// maxAskedOne is the daily limit of confirmation emails to one address.
+// maxAskedOne is the daily limit on confirmation emails to one address.
 const maxAskedOne = 3
 
 // TestDestinationOutage checks that errors with an unknown outcome say what to do next.

@@ -101,7 +101,7 @@ func (w *world) mustStored(t *testing.T, c cola.Caller, uuid string) store.Desti
 	return d
 }
 
-// mustHook adds a webhook and confirms its endpoint.
+// mustHook stores an active webhook, without a challenge.
 func (w *world) mustHook(t *testing.T, c cola.Caller, address string) cola.DestinationWithSecret {
 	t.Helper()
 	secret, id := cola.NewWebhookSecret(), uuid.NewString()
@@ -115,7 +115,8 @@ func (w *world) mustHook(t *testing.T, c cola.Caller, address string) cola.Desti
 	return cola.DestinationWithSecret{Destination: created.Destination, Secret: cola.Some(secret)}
 }
 
-// sent returns the event types of an account's deliveries to a destination, newest first.
+// sent returns the event types and states of an account's deliveries to a destination, newest
+// first.
 func (w *world) sent(t *testing.T, c cola.Caller, uuid string) (events []string) {
 	t.Helper()
 	list, _, err := w.Deliveries(t.Context(), c, cola.DeliveryListParams{Destination: uuid})
@@ -180,7 +181,7 @@ func TestOwnAddress(t *testing.T) {
 	}
 	state, err := w.DeleteDestination(t.Context(), c, own.UUID)
 	if code(err) != cola.CodeValidation || !state.Known() || !strings.Contains(fmt.Sprint(err.(*cola.Error).Details["uuid"]), `{"active": false}`) {
-		t.Errorf("deleting the own address: error = %v, want validation_error", err)
+		t.Errorf("deleting the account's own address: error = %v, want validation_error", err)
 	}
 	if _, err := w.Unsubscribe(t.Context(), w.token(t, c, own.UUID)); err != nil {
 		t.Fatal(err)
@@ -271,7 +272,7 @@ func TestResendConfirmation(t *testing.T) {
 	}
 }
 
-// TestDailyConfirmationLimit checks that an account cannot exceed the daily limit of confirmation
+// TestDailyConfirmationLimit checks that an account cannot exceed the daily limit on confirmation
 // emails, whether requests are sequential or concurrent.
 func TestDailyConfirmationLimit(t *testing.T) {
 	w := mustWorld(t, 0)
@@ -412,7 +413,7 @@ func TestMailDisabled(t *testing.T) {
 	}
 	own := w.mustOwn(t, c)
 	if _, _, err := w.TestDestination(t.Context(), c, own.UUID); code(err) != cola.CodeNotActive || !strings.Contains(err.Error(), "webhook") {
-		t.Errorf("test message to the own address: error = %v, want not_active", err)
+		t.Errorf("test message to the account's own address: error = %v, want not_active", err)
 	}
 	created := w.mustHook(t, c, "http://127.0.0.1:9090/labels")
 	if _, _, err := w.TestDestination(t.Context(), c, created.UUID); err != nil {

@@ -33,8 +33,8 @@ func imageNotFound(id string) error {
 }
 
 // DrawableImage returns an image that this server draws at /images/{imageID}, and its label; only
-// demo labels have such images. It needs no caller, so an ID that LabelOfImage rejects
-// costs no read of the database.
+// demo labels have such images. It requires no authentication, so it does not read the database for
+// an ID that LabelOfImage rejects.
 func (s *Service) DrawableImage(ctx context.Context, imageID string) (cola.Cola, cola.Image, error) {
 	id, err := s.LabelOfImage(imageID)
 	if err != nil {

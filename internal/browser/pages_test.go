@@ -237,7 +237,7 @@ func (s *site) try(b *tab, p namedPage, open func(b *tab, url string), axe strin
 	for _, view := range views() {
 		where := fmt.Sprintf("%s, %d wide, %s", p.name, view.width, view.scheme)
 		b.setSize(view.width, view.scheme)
-		s.registry.Pass(time.Second) // pages are rate limited, and the test's clock stands still
+		s.registry.Advance(time.Second) // pages are rate limited, and the test's clock stands still
 		open(b, registrytest.PublicURL+p.path)
 		if status := ask(b, chromedp.Evaluate[int](statusCode)); status != p.status {
 			b.t.Errorf("%s: status %d, want %d", where, status, p.status)

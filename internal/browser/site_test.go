@@ -113,7 +113,7 @@ type recordIDs struct {
 func (s *site) addHistory() (ids recordIDs) {
 	t, r := s.t, s.registry
 	t.Helper()
-	r.Pass(-75 * 24 * time.Hour)
+	r.Advance(-75 * 24 * time.Hour)
 	s.holder = r.Holder(t, ann, cola.TierStarter)
 	laptop, nightly := r.Key(t, s.holder.Account, "Laptop"), r.Key(t, s.holder.Account, "Nightly import")
 	app := r.App(t, s.holder.Account, "Label watcher")
@@ -139,7 +139,7 @@ func (s *site) addHistory() (ids recordIDs) {
 
 	label := s.use(laptop, nightly, app)
 	ids.Label, ids.Permittee = label.TTBID.String(), label.PermitNumber
-	r.Arrive(t, 120)
+	r.AddNewLabels(t, 120)
 	r.RunDue(t)
 	s.readResults(ids.Search, &ids)
 	s.recordImports()
@@ -206,12 +206,12 @@ func (s *site) use(laptop, nightly, app cola.Caller) (label cola.ColaSummary) {
 				t.Fatal(err)
 			}
 		}
-		r.Pass(24 * time.Hour)
+		r.Advance(24 * time.Hour)
 	}
 	for range cola.TierStarter.Limits().PerMinute + 3 {
 		list(nightly, 1)
 	}
-	r.Pass(2 * time.Minute)
+	r.Advance(2 * time.Minute)
 	return label
 }
 

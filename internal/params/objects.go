@@ -24,7 +24,7 @@ type parameter struct {
 // object is a parameter struct or a struct in it.
 type object struct {
 	prefix  string // of its parameter names: its own name and a dot
-	owner   string // of the parameters, in messages, such as "this endpoint"
+	owner   string // what accepts the parameters, in messages, such as "this endpoint"
 	fields  map[string]parameter
 	names   []string                 // sorted, without the prefix
 	example string                   // example in JSON
@@ -184,7 +184,7 @@ func (o *object) unknown(name string) string {
 	return Unknown(name, o.owner, o.names)
 }
 
-// Unknown returns the message for a parameter that owner does not accept. names must be sorted.
+// Unknown returns the message for a name that owner does not accept. names must be sorted.
 func Unknown(name, owner string, names []string) string {
 	switch nearest, ok := vocabulary.Nearest(name, names); {
 	case len(names) == 0:

@@ -99,8 +99,7 @@ func TestProblemLimit(t *testing.T) {
 	}
 }
 
-// TestQueryStringObjects checks that a query string cannot contain an object, whole or in
-// parts.
+// TestQueryStringObjects checks that a query string can set neither an object nor its members.
 func TestQueryStringObjects(t *testing.T) {
 	got := savedSearch.Read([]Value{{Name: "filters", Text: "oak"}, {Name: "filters.query", Text: "oak"}, {Name: "name", Text: "a"}}, nil)
 	golden.Load(t, "query_objects").Check(t, "filters", got.Problems)
@@ -244,8 +243,8 @@ func checkRead(t *testing.T, loose map[string]any, got reflect.Value) {
 	}
 }
 
-// TestNulls checks that null is reported by its dotted name if the struct supports it, and ignored
-// otherwise.
+// TestNulls checks that Nulls lists the dotted names of null values, and that null differs from an
+// empty object.
 func TestNulls(t *testing.T) {
 	changes := New[cola.SavedSearchChangeParams]("a test")
 	for _, tt := range []struct {

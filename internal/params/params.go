@@ -36,8 +36,9 @@ type Value struct {
 // response.
 const maxUnknown = 20
 
-// New returns a Reader. owner names the owner of the parameters in messages about unknown ones,
-// such as "this endpoint". New panics on a field of an unsupported type, which any test finds.
+// New returns a Reader. owner names what accepts the parameters, such as "this endpoint", in
+// messages about unknown parameters. New panics if a field has an unsupported type, so any test
+// that calls it catches the mistake.
 func New[P any](owner string) *Reader[P] {
 	t := reflect.TypeFor[P]()
 	found, ok := t.FieldByName("Problems")
@@ -53,7 +54,7 @@ func New[P any](owner string) *Reader[P] {
 }
 
 // Takes reports whether a parameter exists and whether it can be repeated.
-func (r *Reader[P]) Takes(name string) (several, ok bool) {
+func (r *Reader[P]) Takes(name string) (repeatable, ok bool) {
 	field, ok := r.objects[""].fields[name]
 	return field.list, ok
 }
@@ -90,7 +91,7 @@ func (r *Reader[P]) Read(values []Value, problems cola.Problems) P {
 	}
 	for name, all := range byName {
 		if len(all) > 1 {
-			problems.Add(name, "Repeated %d times, first as %s and last as %s; send it once.",
+			problems.Add(name, "Sent %d times, first as %s and last as %s; send it once.",
 				len(all), Quoted(all[0].Text), Quoted(all[len(all)-1].Text))
 			continue
 		}
@@ -134,8 +135,8 @@ func (r *Reader[P]) Problems(read P) cola.Problems {
 }
 
 // Fields converts the fields of an HTML form to values. A dotted name, such as filters.brand_name,
-// is a parameter of the object before the dot. Empty fields are absent, as everywhere, and so is an
-// object with only empty fields.
+// is a parameter of the object before the dot. As in other formats, empty fields count as absent,
+// and so does an object with only empty fields.
 func (r *Reader[P]) Fields(form url.Values) []Value {
 	var values []Value
 	for _, name := range slices.Sorted(maps.Keys(form)) {

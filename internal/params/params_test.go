@@ -20,8 +20,8 @@ func TestMergedProblems(t *testing.T) {
 func TestTakes(t *testing.T) {
 	r := New[cola.SearchParams]("this test")
 	for name, want := range map[string][2]bool{"q": {false, true}, "product_type": {true, true}, "Q": {}, "problems": {}} {
-		if several, ok := r.Takes(name); several != want[0] || ok != want[1] {
-			t.Errorf("Takes(%q) = %t, %t, want %v", name, several, ok, want)
+		if repeatable, ok := r.Takes(name); repeatable != want[0] || ok != want[1] {
+			t.Errorf("Takes(%q) = %t, %t, want %v", name, repeatable, ok, want)
 		}
 	}
 }

@@ -29,6 +29,19 @@ type bench struct {
 	server  *measure.Server // the current server
 }
 
+// run runs steps until one fails. It then stops the server if the step left it running.
+func (b *bench) run(ctx context.Context, steps ...func(context.Context) error) error {
+	for _, step := range steps {
+		if err := step(ctx); err != nil {
+			if b.server != nil {
+				_ = b.server.Stop() // the step's error matters
+			}
+			return err
+		}
+	}
+	return nil
+}
+
 // accounts creates the accounts and their keys.
 func (b *bench) accounts(ctx context.Context) error {
 	if err := os.MkdirAll(b.data, 0o700); err != nil {
@@ -59,17 +72,21 @@ func (b *bench) importing(ctx context.Context, idle, during time.Duration) error
 	}
 	importing, finished := context.WithTimeout(ctx, during)
 	defer finished()
+	importCtx, stopImport := context.WithCancel(ctx)
+	defer stopImport()
 	var took time.Duration
 	done := make(chan error, 1)
 	go func() {
 		started := time.Now()
-		err := b.importLabels(ctx)
+		err := b.importLabels(importCtx)
 		took = time.Since(started)
 		finished()
 		done <- err
 	}()
-	beside, err := b.ledger(importing)
+	duringImport, err := b.ledger(importing)
 	if err != nil {
+		stopImport()
+		<-done
 		return err
 	}
 	if err := <-done; err != nil {
@@ -77,7 +94,7 @@ func (b *bench) importing(ctx context.Context, idle, during time.Duration) error
 	}
 	fmt.Printf("Import: %.0f s with a server on the same data, the first %s with a busy ledger.\n\n",
 		took.Seconds(), min(during, took.Round(time.Second)))
-	printLedger(before, beside)
+	printLedger(before, duringImport)
 	return b.settleAndStop(ctx, s)
 }
 

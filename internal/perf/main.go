@@ -42,15 +42,10 @@ func run(ctx context.Context, labels int, dir string, idle, during, load time.Du
 	}
 	fmt.Printf("%d labels, %s\n\n", labels, measure.Machine())
 	b := &bench{program: program, data: filepath.Join(dir, "data"), labels: labels}
-	for _, step := range []func(context.Context) error{
+	return b.run(ctx,
 		b.accounts,
 		func(ctx context.Context) error { return b.importing(ctx, idle, during) },
 		b.restarts,
 		func(ctx context.Context) error { return b.searching(ctx, load) },
-	} {
-		if err := step(ctx); err != nil {
-			return err
-		}
-	}
-	return nil
+	)
 }

@@ -23,8 +23,8 @@ type folder struct {
 func (f *folder) data() string { return filepath.Join(f.path, "data") }
 func (f *folder) log() string  { return filepath.Join(f.path, "log") }
 
-// openFolder creates a server's folder with an empty data folder in it. The folder is temporary
-// unless dir is set. It first removes abandoned temporary folders.
+// openFolder creates a server's folder with an empty data folder in it. If dir is empty, openFolder
+// first removes abandoned temporary folders and then creates a temporary one.
 func openFolder(dir string, runAs *identity) (*folder, error) {
 	f := &folder{}
 	var err error

@@ -2,12 +2,12 @@
 // servers with separate data folders. Callers can stop, crash and restart them, add a standby, and
 // promote it.
 //
-// The servers listen on the loopback interface only and accept every user. A server does not
-// outlive its process. Close removes everything. If the process is killed, the kernel ends the
-// server on Linux, and the next Start removes the folder.
+// The servers listen on the loopback interface only and accept every user. Close stops the server
+// and removes its files, except Options.Dir. If the process that started the server is killed, the
+// kernel ends the server (on Linux only), and the next Start removes a temporary folder.
 //
-// PostgreSQL refuses to run as root. For root, the servers run as the user postgres, or else
-// nobody.
+// PostgreSQL refuses to run as root. If the tests run as root, the servers run as the user
+// postgres, or as nobody if there is no such user.
 package pgtest
 
 import (
@@ -94,7 +94,8 @@ func start(
 	return s, nil
 }
 
-// newServer finds the server's requirements and creates its folder.
+// newServer finds the PostgreSQL programs and the user to run them as, and creates the server's
+// folder.
 func newServer(o Options, name string) (*Server, error) {
 	if _, ok := o.Settings["port"]; ok {
 		return nil, errors.New("the port can't be set")

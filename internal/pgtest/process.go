@@ -12,8 +12,7 @@ import (
 	"time"
 )
 
-// pollEvery is the poll interval.
-const pollEvery = 10 * time.Millisecond
+const pollInterval = 10 * time.Millisecond
 
 // Mode is a shutdown mode.
 type Mode uint8
@@ -177,7 +176,7 @@ func (s *Server) waitReady(ctx context.Context, p *process, logged int64) error 
 // exitError returns why a server failed to start.
 func (s *Server) exitError(p *process, logged int64) error {
 	if strings.Contains(s.log.since(logged, maxLogTail), "could not create any TCP/IP sockets") {
-		return fmt.Errorf("%w %s", errPortTaken, s.Addr())
+		return fmt.Errorf("%w: %s", errPortTaken, s.Addr())
 	}
 	return fmt.Errorf("%w: %s", errEnded, p.cmd.ProcessState)
 }
@@ -187,7 +186,7 @@ type final struct{ error }
 
 func (f final) Unwrap() error { return f.error }
 
-// poll retries until there is no error, a final error, or the context ends.
+// poll retries until try succeeds or returns a final error, or the context ends.
 func poll(ctx context.Context, try func() error) error {
 	for {
 		err := try()
@@ -197,7 +196,7 @@ func poll(ctx context.Context, try func() error) error {
 		select {
 		case <-ctx.Done():
 			return fmt.Errorf("%w; last attempt: %w", context.Cause(ctx), err)
-		case <-time.After(pollEvery):
+		case <-time.After(pollInterval):
 		}
 	}
 }

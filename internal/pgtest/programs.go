@@ -30,7 +30,7 @@ func findPrograms(folders []string) (programs, error) {
 			return programs(folder), nil
 		}
 	}
-	return "", fmt.Errorf("PostgreSQL not found: no directory of %s has all of %s; "+
+	return "", fmt.Errorf("PostgreSQL not found: no directory in %s contains all of %s; "+
 		"on Debian and Ubuntu run \"make tools\" (package postgresql); elsewhere install the server and add its programs to PATH",
 		strings.Join(folders, string(filepath.ListSeparator)), programNames)
 }

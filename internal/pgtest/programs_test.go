@@ -20,22 +20,22 @@ func TestFindPrograms(t *testing.T) {
 	}
 	all := strings.Fields(programNames)
 	wrappers := install("usr", 0o700, "pg_basebackup", "psql") // like /usr/bin on Debian
-	papers := install("papers", 0o600, all...)
+	notExecutable := install("notexecutable", 0o600, all...)
 	onPath := install("path", 0o700, all...)
 	install("debian/9.6/bin", 0o700, all...)
 	fifteen := install("debian/15/bin", 0o700, all...)
 	install("debian/17/bin", 0o700, "psql")
 	source := install("source", 0o700, all...)
 	debian := filepath.Join(root, "debian")
-	path := strings.Join([]string{"", ".", wrappers, papers}, string(filepath.ListSeparator))
+	path := strings.Join([]string{"", ".", wrappers, notExecutable}, string(filepath.ListSeparator))
 
 	for name, tt := range map[string]struct {
 		folders []string
 		want    string
 	}{
-		"on the path":           {searchFolders(path+string(filepath.ListSeparator)+onPath, debian, source), onPath},
-		"highest whole version": {searchFolders(path, debian, source), fifteen},
-		"built from source":     {searchFolders(path, filepath.Join(root, "none"), source), source},
+		"on the path":                  {searchFolders(path+string(filepath.ListSeparator)+onPath, debian, source), onPath},
+		"newest complete installation": {searchFolders(path, debian, source), fifteen},
+		"built from source":            {searchFolders(path, filepath.Join(root, "none"), source), source},
 	} {
 		if got, err := findPrograms(tt.folders); err != nil || string(got) != tt.want {
 			t.Errorf("%s: found %s, %v; want %s", name, got, err, tt.want)

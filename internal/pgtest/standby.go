@@ -20,7 +20,7 @@ func (s *Server) StartStandby(ctx context.Context, o Options) (*Server, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, timeout, errTimeout)
 	defer cancel()
 	name := fmt.Sprintf("standby%d", s.standbys.Add(1))
-	o.Settings = s.settingsOfStandby(o.Settings)
+	o.Settings = s.standbySettings(o.Settings)
 	fill := func(ctx context.Context, standby *Server) error { return standby.copyFrom(ctx, s) }
 	standby, err := start(ctx, o, name, reservePort, fill)
 	if err != nil {
@@ -33,9 +33,9 @@ func (s *Server) StartStandby(ctx context.Context, o Options) (*Server, error) {
 	return standby, nil
 }
 
-// settingsOfStandby returns the settings that override the primary's on a standby. Some, such as
-// max_connections, must not be lower than the primary's.
-func (s *Server) settingsOfStandby(given map[string]string) map[string]string {
+// standbySettings returns a standby's settings: the primary's, overridden by given. It copies the
+// primary's because some, such as max_connections, must not be lower on a standby.
+func (s *Server) standbySettings(given map[string]string) map[string]string {
 	settings := map[string]string{}
 	maps.Copy(settings, s.options.Settings)
 	delete(settings, "cluster_name")
@@ -73,11 +73,11 @@ func (s *Server) waitStreaming(ctx context.Context, name string) error {
 }
 
 // waitFor polls a query until it returns true, on a new connection each time.
-func (s *Server) waitFor(ctx context.Context, question string, arguments ...any) error {
+func (s *Server) waitFor(ctx context.Context, query string, arguments ...any) error {
 	return poll(ctx, func() error {
 		return s.with(ctx, "postgres", func(conn *pgx.Conn) error {
 			var yes bool
-			if err := conn.QueryRow(ctx, question, arguments...).Scan(&yes); err != nil {
+			if err := conn.QueryRow(ctx, query, arguments...).Scan(&yes); err != nil {
 				return err
 			}
 			if !yes {

@@ -9,8 +9,8 @@ import (
 	"syscall"
 )
 
-// killWithParent is a no-op: only Linux can end a program together with its parent. Elsewhere, the
-// server of a killed process ends when the next Start removes its folder.
+// killWithParent is a no-op: only the Linux version ends a program together with its parent.
+// Elsewhere, the server of a killed process ends when the next Start removes its folder.
 func killWithParent(*syscall.SysProcAttr) {}
 
 // processInfo describes a process.
@@ -19,7 +19,7 @@ type processInfo struct {
 	state  byte // as in ps: T stopped, Z zombie
 }
 
-// processes returns all processes by id.
+// processes returns all processes, keyed by process ID.
 func processes() (map[int]processInfo, error) {
 	out, err := exec.Command("ps", "-A", "-o", "pid=,ppid=,state=").Output()
 	if err != nil {

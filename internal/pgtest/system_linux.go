@@ -20,10 +20,10 @@ func killWithParent(attr *syscall.SysProcAttr) {
 // processInfo describes a process.
 type processInfo struct {
 	parent int
-	state  byte // as in ps: T stopped, Z ended
+	state  byte // as in ps: T stopped, Z zombie
 }
 
-// processes returns all processes by id.
+// processes returns all processes, keyed by process ID.
 func processes() (map[int]processInfo, error) {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {

@@ -36,7 +36,7 @@ func Main(run func() int) int {
 	return run()
 }
 
-// Path returns the compiled program, building it on first use.
+// Path returns the path of the compiled program, which it builds on first use.
 func Path(t testing.TB) string {
 	t.Helper()
 	build.once.Do(func() {
@@ -55,8 +55,8 @@ func Path(t testing.TB) string {
 // Options configures a server. The zero value starts one with an empty data directory on a free
 // port.
 type Options struct {
-	Address     string   // host and port; default a free port on loopback
-	Dir         string   // data directory; default one that is deleted after the test
+	Address     string   // host and port; default: a free port on the loopback interface
+	Dir         string   // data directory; default: a temporary one, deleted after the test
 	DatabaseURL string   // empty uses the embedded database in Dir
 	NoKeyFile   bool     // start on DatabaseURL without the key file that is otherwise created in Dir
 	Flags       []string // additional flags of serve
@@ -95,7 +95,8 @@ func Start(t testing.TB, o Options) *Server {
 	return s
 }
 
-// Launch starts a server without waiting for it, for tests of starts that fail or take long.
+// Launch starts a server without waiting until it is ready, for tests where startup fails or takes
+// a long time.
 func Launch(t testing.TB, o Options) *Server {
 	t.Helper()
 	if o.Address == "" {
@@ -132,8 +133,8 @@ func (s *Server) storeFlags() []string {
 	return flags
 }
 
-// keyFile returns the key file of a server with a database URL; it is empty if the server creates
-// its own or has none.
+// keyFile returns the path of the key file of a server with a database URL, or "" if the server
+// creates its own or has none.
 func (s *Server) keyFile() string {
 	if s.options.DatabaseURL == "" || s.options.NoKeyFile {
 		return ""

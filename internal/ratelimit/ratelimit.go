@@ -36,8 +36,8 @@ func New[K comparable](burst int, every time.Duration, keys int, now cola.Clock)
 // Take takes n tokens from a key's bucket and returns 0. If the bucket has fewer, Take leaves it
 // unchanged and returns how long to wait for n. n must not exceed the burst.
 func (l *Limiter[K]) Take(key K, n int) (wait time.Duration) {
-	// The lock covers the clock as well: with an earlier time, a bucket regains the same tokens
-	// twice.
+	// Read the clock under the lock: if calls reached a bucket out of order, it would regain the
+	// same tokens twice.
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now, bucket := l.now(), l.bucket(key)

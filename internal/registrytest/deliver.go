@@ -11,12 +11,12 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// receiver is a sender for all destinations. It accepts messages and confirms challenges, or fails
-// with a fixed fault.
-type receiver struct{ result alerts.Result }
+// fakeSender is an alerts.Sender for every kind of destination. It accepts messages and confirms
+// challenges, or fails with a fixed fault.
+type fakeSender struct{ result alerts.Result }
 
 // Send implements alerts.Sender.
-func (r receiver) Send(_ context.Context, m alerts.Message) alerts.Result {
+func (r fakeSender) Send(_ context.Context, m alerts.Message) alerts.Result {
 	result := r.result
 	result.Verified = m.Event == cola.EventConfirm && result.Fault == ""
 	return result
@@ -53,7 +53,7 @@ func (r *Registry) ConfirmationCode(t testing.TB, account cola.AccountID, destin
 // every attempt fails permanently with that fault.
 func (r *Registry) Deliver(t testing.TB, fault string) {
 	t.Helper()
-	sender := receiver{alerts.Result{Status: 204, Fault: fault}}
+	sender := fakeSender{alerts.Result{Status: 204, Fault: fault}}
 	if fault != "" {
 		sender.result.Status, sender.result.Final = 404, true
 	}

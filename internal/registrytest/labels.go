@@ -35,7 +35,7 @@ func (r *Registry) AddLabels(t testing.TB, labels ...cola.Cola) {
 		if len(page.Colas) > 0 {
 			return
 		}
-		r.Pass(time.Second) // so that the watcher stays within its rate limit
+		r.Advance(time.Second) // so that the watcher stays within its rate limit
 		time.Sleep(50 * time.Millisecond)
 	}
 }

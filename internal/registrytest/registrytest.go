@@ -124,8 +124,8 @@ func New(t testing.TB) *Registry {
 // Now returns the time of the clock that the registry and its database share.
 func (r *Registry) Now() time.Time { return time.UnixMicro(r.clock.Load()).UTC() }
 
-// Pass advances the clock.
-func (r *Registry) Pass(d time.Duration) { r.clock.Add(d.Microseconds()) }
+// Advance advances the clock.
+func (r *Registry) Advance(d time.Duration) { r.clock.Add(d.Microseconds()) }
 
 // Holder creates an account and returns a caller for its signed-in holder.
 func (r *Registry) Holder(t testing.TB, email string, tier cola.Tier) cola.Caller {
@@ -137,8 +137,8 @@ func (r *Registry) Holder(t testing.TB, email string, tier cola.Tier) cola.Calle
 	return r.SignIn(t, account.ID, "Test browser", "")
 }
 
-// SignIn creates a session of one year for an account holder, with a browser and an issuer, and
-// returns its caller.
+// SignIn creates a one-year session for an account holder, with the given browser and issuer, and
+// returns a caller that uses it.
 func (r *Registry) SignIn(t testing.TB, account cola.AccountID, browser, issuer string) cola.Caller {
 	t.Helper()
 	signIn, err := r.Store.CreateSignIn(t.Context(),
@@ -187,14 +187,14 @@ func (r *Registry) App(t testing.TB, account cola.AccountID, name string) cola.C
 	}
 }
 
-// Arrive adds n new labels that saved searches can match: demo labels from another seed.
-func (r *Registry) Arrive(t testing.TB, n int) {
+// AddNewLabels adds n labels that saved searches can match: demo labels from another seed.
+func (r *Registry) AddNewLabels(t testing.TB, n int) {
 	t.Helper()
-	r.ArriveAsOf(t, n, cola.DateOf(r.Now()))
+	r.AddNewLabelsAsOf(t, n, cola.DateOf(r.Now()))
 }
 
-// ArriveAsOf is like Arrive, with the given approval date for the latest label.
-func (r *Registry) ArriveAsOf(t testing.TB, n int, latest cola.Date) {
+// AddNewLabelsAsOf is like AddNewLabels, with the given approval date for the latest label.
+func (r *Registry) AddNewLabelsAsOf(t testing.TB, n int, latest cola.Date) {
 	t.Helper()
 	var patches []cola.Patch[cola.Cola]
 	for c := range demo.Labels(demo.Options{Colas: n, Seed: 2, AsOf: latest}) {

@@ -62,8 +62,8 @@ func (s *Set) Close(types ...reflect.Type) {
 // null for scalars only.
 func OrNull(tag reflect.StructTag) bool { return tag.Get("ornull") == "true" }
 
-// Field returns the schema of one field of a parameter struct. It replaces the field's type by its
-// alias, because huma parses tags such as default as the Go type.
+// Field returns the schema of one field of a parameter struct. It replaces the field's type with
+// its alias, because huma parses tags such as default as values of the Go type.
 func (s *Set) Field(f reflect.StructField) *huma.Schema {
 	if form, ok := s.aliases[f.Type]; ok {
 		f.Type = form

@@ -31,7 +31,7 @@ type order struct {
 	Years cola.Opt[int] `json:"years" minimum:"1" maximum:"9" default:"3" example:"4"`
 }
 
-// tray has an object that may be null, whose type the test closes, and instants.
+// tray has timestamps and an object that may be null, whose schema the test closes.
 type tray struct {
 	Best  *part                    `json:"best" ornull:"true" doc:"The best part."`
 	Since cola.Timestamp           `json:"since" format:"date-time" example:"2026-11-20T13:14:15Z"`
@@ -70,7 +70,7 @@ func TestCustomJSON(t *testing.T) {
 	}
 }
 
-// TestObjectsOrNull checks the schemas of an object that may be null, and of instants, which are
+// TestObjectsOrNull checks the schemas of an object that may be null and of timestamps, which are
 // strings.
 func TestObjectsOrNull(t *testing.T) {
 	s := newSet()
@@ -97,7 +97,7 @@ func TestObjectsOrNull(t *testing.T) {
 	if want := `{"best":{"zest":"lemon","also":true},"since":"2026-11-20T13:14:15Z","until":"2026-11-20T13:14:15Z"}`; err != nil || string(sample) != want {
 		t.Errorf("sample = %s, error = %v", sample, err)
 	}
-	all := s.Sample(got) // after Finish, an object or null has the object's example
+	all := s.Sample(got) // after Finish, a nullable object still uses the object's example
 	if b, err := cola.AppendJSON(nil, all); err != nil || !slices.Contains(strings.Split(string(b), `"`), "lemon") {
 		t.Errorf("sample = %s, error = %v", b, err)
 	}

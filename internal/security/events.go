@@ -23,7 +23,7 @@ type Kind string
 // Kinds of events.
 const (
 	FailedCredential Kind = "failed_credential" // an invalid credential was sent
-	NewIdentity      Kind = "new_identity"      // an issuer's identity got an account
+	NewIdentity      Kind = "new_identity"      // an issuer's identity was linked to an account
 	NewKey           Kind = "new_key"           // an API key was created
 	RevokedKey       Kind = "revoked_key"       // an API key was revoked
 	NewSignIn        Kind = "new_sign_in"       // a browser signed in
@@ -38,7 +38,7 @@ func kinds() []Kind {
 // Options configure Events. All are optional.
 type Options struct {
 	Logger  *slog.Logger          // optional
-	Metrics prometheus.Registerer // for at most one Events; optional
+	Metrics prometheus.Registerer // must not be shared between Events; optional
 	Now     cola.Clock            // default time.Now
 }
 

@@ -27,7 +27,7 @@ const (
 	maxLogged   = 5      // addresses named in a report
 )
 
-// SecretKind is a kind of credential that a client can present.
+// Secret is a kind of credential that a client can present.
 type Secret string
 
 // Kinds of secrets.

@@ -15,7 +15,7 @@ import (
 // value.
 const MaxValues = 2_000
 
-// Errors of Bounded.
+// Errors returned by Bounded.
 var (
 	ErrDepth  = errors.New("nested too deeply")
 	ErrValues = errors.New("too many values")
@@ -90,7 +90,7 @@ func Elements(array json.RawMessage) (all []json.RawMessage) {
 	return all
 }
 
-// Find returns the value of the first member with a name, or nil.
+// Find returns the value of the first member with the given name, or nil.
 func Find(all []Member, name string) json.RawMessage {
 	for _, m := range all {
 		if m.Name == name {
@@ -107,23 +107,23 @@ func Text(value json.RawMessage) (s string, ok bool) {
 
 // Ambiguity is a name in an object that readers may interpret differently.
 type Ambiguity struct {
-	Name  string
-	Right string // correct spelling; empty for a duplicate
+	Name    string
+	Correct string // correct spelling; empty for a duplicate
 }
 
 // Unambiguous returns the members of a valid JSON object. ambiguity describes the first name that
 // is a duplicate, or differs from a meaningful name only in case; it is nil if there is none.
 func Unambiguous(object json.RawMessage, meaningful []string) (all []Member, ambiguity *Ambiguity) {
 	all = Members(object)
-	met := make(map[string]bool, len(all))
+	seen := make(map[string]bool, len(all))
 	for _, m := range all {
-		if met[m.Name] {
+		if seen[m.Name] {
 			return nil, &Ambiguity{Name: m.Name}
 		}
-		met[m.Name] = true
+		seen[m.Name] = true
 		for _, right := range meaningful {
 			if m.Name != right && strings.EqualFold(m.Name, right) {
-				return nil, &Ambiguity{Name: m.Name, Right: right}
+				return nil, &Ambiguity{Name: m.Name, Correct: right}
 			}
 		}
 	}

@@ -66,11 +66,11 @@ func TestUnambiguous(t *testing.T) {
 		`{"name":1,"filters":2,"other":3,"Other":4}`: nil,
 		`{"name":1,"name":1}`:                        {Name: "name"},
 		`{"other":1,"other":2,"Name":1}`:             {Name: "other"},
-		`{"Name":1}`:                                 {Name: "Name", Right: "name"},
-		`{"name":1,"FILTERS":2}`:                     {Name: "FILTERS", Right: "filters"},
+		`{"Name":1}`:                                 {Name: "Name", Correct: "name"},
+		`{"name":1,"FILTERS":2}`:                     {Name: "FILTERS", Correct: "filters"},
 		`{"n\u0061me":1,"name":2}`:                   {Name: "name"},
 		// encoding/json folds the long s, too
-		`{"filter\u017f":1}`: {Name: "filter\u017f", Right: "filters"},
+		`{"filter\u017f":1}`: {Name: "filter\u017f", Correct: "filters"},
 	}
 	for object, want := range tests {
 		all, got := Unambiguous([]byte(object), meaningful)

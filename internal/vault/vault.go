@@ -55,7 +55,7 @@ type Options struct {
 	// process finds keys added after its start. If nil, the keys never change.
 	Reload func() (*keyring.Keyring, error)
 	Now    func() time.Time // default time.Now
-	Log    *slog.Logger     // gets errors of Reload, each once until it changes; default slog.Default()
+	Log    *slog.Logger     // for errors from Reload, but not the same error twice in a row; default slog.Default()
 }
 
 // Vault seals and opens strings. It is safe for concurrent use.
@@ -188,15 +188,16 @@ type Box struct {
 // Box returns the box of a purpose.
 func (v *Vault) Box(p Purpose) Box { return Box{v, p} }
 
-// Seal encrypts a secret under the first key. Open needs the same bound data.
+// Seal encrypts a secret under the first key and authenticates bound as additional data; Open needs
+// the same bound.
 func (b Box) Seal(secret, bound []byte) []byte { return b.v.box(b.p).Seal(secret, bound) }
 
 // Open decrypts data sealed by this or another process. For an unknown key, it reloads the key
 // file. The error wraps keyring.ErrUnknownKey or keyring.ErrDamaged.
 func (b Box) Open(sealed, bound []byte) ([]byte, error) { return b.v.open(b.p, sealed, bound) }
 
-// Reseal seals a destination's string under the first key. The stored string is sealed under any
-// key, or unencrypted.
+// Reseal seals a destination's stored string under the first key. The string may be sealed under
+// any key, or be unencrypted.
 func (v *Vault) Reseal(p Purpose, destination, stored string) (string, error) {
 	text, err := v.Open(p, destination, stored)
 	if err != nil {
@@ -205,8 +206,8 @@ func (v *Vault) Reseal(p Purpose, destination, stored string) (string, error) {
 	return v.Seal(p, destination, text), nil
 }
 
-// NewCheck returns a check value to store in the database, which VerifyCheck compares with the
-// keys.
+// NewCheck returns a check value to store in the database. VerifyCheck uses it to detect a missing
+// key.
 func (v *Vault) NewCheck() string { return v.Seal(check, "", "colaregistry") }
 
 // VerifyCheck fails unless the keys include the one that sealed the check value.

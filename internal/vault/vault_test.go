@@ -67,7 +67,7 @@ func TestRotation(t *testing.T) {
 	early := running.Seal(Secret, one, "early")
 	rotated := New(Options{Keys: mustKeys(t, after, before)})
 	late := rotated.Seal(Secret, one, "late")
-	for range 3 { // the key is not in the file yet, which is not read on every attempt
+	for range 3 { // the key is not in the file yet; the file is not read on every attempt
 		if _, err := running.Open(Secret, one, late); !errors.Is(err, keyring.ErrUnknownKey) {
 			t.Errorf("Open error = %v, want ErrUnknownKey", err)
 		}

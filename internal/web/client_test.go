@@ -43,7 +43,7 @@ func TestClient(t *testing.T) {
 		{"several lines", trusted, "10.0.0.1:4000", []string{"192.0.2.1", "198.51.100.1", "10.0.0.2"}, "198.51.100.1"},
 		{"only proxies", trusted, "10.0.0.1:4000", []string{"10.0.0.3, 10.0.0.2"}, "10.0.0.3"},
 		{"no address", trusted, "10.0.0.1:4000", []string{"192.0.2.1, unknown"}, "10.0.0.1"},
-		{"no address on the way", trusted, "10.0.0.1:4000", []string{"192.0.2.1", "_hidden, 10.0.0.2"}, "10.0.0.2"},
+		{"not an address, behind another proxy", trusted, "10.0.0.1:4000", []string{"192.0.2.1", "_hidden, 10.0.0.2"}, "10.0.0.2"},
 		{"empty", trusted, "10.0.0.1:4000", []string{""}, "10.0.0.1"},
 		{"port", trusted, "10.0.0.1:4000", []string{"198.51.100.1:5000"}, "198.51.100.1"},
 		{"IPv6", trusted, "[2001:db8:1::1]:4000", []string{"2001:db8:2::7"}, "2001:db8:2::7"},

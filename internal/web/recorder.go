@@ -93,8 +93,8 @@ type Recorder struct {
 }
 
 // NewRecorder returns a Recorder. route returns the route of a served request: one of routes, or
-// Other. Requests are measured if registerer is not nil. Edges that share a registerer share the
-// metrics.
+// Other. Requests are measured if registerer is not nil. Recorders that share a registerer share
+// its metrics.
 func NewRecorder(
 	log *slog.Logger, registerer prometheus.Registerer, routes []string, route func(*http.Request) string,
 ) *Recorder {

@@ -19,8 +19,10 @@ import (
 
 var errBroken = errors.New("disk full of secrets")
 
-// mustServe wraps a handler in the middleware of this package. The log goes to out.
-func mustServe(out *strings.Builder, registerer prometheus.Registerer, route string, h http.HandlerFunc) http.Handler {
+// withMiddleware wraps a handler in this package's middleware. The log goes to out.
+func withMiddleware(
+	out *strings.Builder, registerer prometheus.Registerer, route string, h http.HandlerFunc,
+) http.Handler {
 	rec := NewRecorder(slog.New(slog.NewJSONHandler(out, nil)), registerer, []string{route},
 		func(*http.Request) string { return route })
 	return RequestID(rec.Record(Recover(h)))
@@ -35,7 +37,7 @@ func get(h http.Handler, id string) *http.Response {
 }
 
 func TestRequestID(t *testing.T) {
-	h := mustServe(&strings.Builder{}, nil, "/", func(http.ResponseWriter, *http.Request) {})
+	h := withMiddleware(&strings.Builder{}, nil, "/", func(http.ResponseWriter, *http.Request) {})
 	for _, sane := range []string{"a", "0b5c.7-D_e", strings.Repeat("x", 64)} {
 		if got := get(h, sane).Header.Get("X-Request-Id"); got != sane {
 			t.Errorf("request ID %q: response has %q", sane, got)
@@ -59,7 +61,7 @@ func TestRequestID(t *testing.T) {
 // has the stack.
 func TestPanicBeforeResponse(t *testing.T) {
 	var log strings.Builder
-	resp := get(mustServe(&log, nil, "/", func(http.ResponseWriter, *http.Request) { panic(errBroken) }), "seen")
+	resp := get(withMiddleware(&log, nil, "/", func(http.ResponseWriter, *http.Request) { panic(errBroken) }), "seen")
 	var body strings.Builder
 	if err := resp.Write(&body); err != nil {
 		t.Fatal(err)
@@ -76,7 +78,7 @@ func TestPanicBeforeResponse(t *testing.T) {
 // TestPanicDuringResponse checks that the connection is closed, because the response is
 // incomplete.
 func TestPanicDuringResponse(t *testing.T) {
-	h := mustServe(&strings.Builder{}, nil, "/", func(w http.ResponseWriter, r *http.Request) {
+	h := withMiddleware(&strings.Builder{}, nil, "/", func(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusOK)
 		panic(errBroken)
 	})
@@ -93,7 +95,7 @@ func TestPanicDuringResponse(t *testing.T) {
 // JSON.
 func TestInvalidDetails(t *testing.T) {
 	var log strings.Builder
-	resp := get(mustServe(&log, nil, "/", func(w http.ResponseWriter, r *http.Request) {
+	resp := get(withMiddleware(&log, nil, "/", func(w http.ResponseWriter, r *http.Request) {
 		Fail(w, r, &cola.Error{Code: cola.CodeValidation, Message: "Odd.", Details: map[string]any{"why": func() {}}})
 	}), "")
 	var body strings.Builder
@@ -115,7 +117,7 @@ func TestSharedMetrics(t *testing.T) {
 	ok := func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) }
 	var log strings.Builder
 	for _, route := range []string{"/a", "/b", "/b"} {
-		get(mustServe(&log, registry, route, ok), "")
+		get(withMiddleware(&log, registry, route, ok), "")
 	}
 	want := `
 # HELP colaregistry_http_requests_total Requests by route pattern and status. Status 499: the client disconnected; 0: no response.

@@ -28,8 +28,8 @@ func Build(ctx context.Context, dir string) (program string, err error) {
 	return program, nil
 }
 
-// Import generates demo labels and imports them as the README does, by piping one program into
-// another. flags select the database.
+// Import generates demo labels and imports them as in the README, by piping the demo command into
+// the import command. flags select the database.
 func Import(ctx context.Context, program string, labels int, flags ...string) error {
 	demo := exec.CommandContext(ctx, program, "demo", "--colas", strconv.Itoa(labels))
 	load := exec.CommandContext(ctx, program, append(append([]string{"import"}, flags...), "colas", "-")...)
@@ -42,7 +42,7 @@ func Import(ctx context.Context, program string, labels int, flags ...string) er
 		return err
 	}
 	if err := load.Run(); err != nil {
-		pipe.Close() // the other labels have no reader
+		pipe.Close() // nothing reads the remaining labels; demo must not block on a full pipe
 		return fmt.Errorf("import: %w", errors.Join(err, demo.Wait()))
 	}
 	return demo.Wait()
@@ -55,7 +55,7 @@ func Timeout(ctx context.Context, d time.Duration) context.Context {
 	return ctx
 }
 
-// Machine describes the machine of the measurements: the CPU model, the number of CPUs, and the Go
+// Machine describes the machine that runs the measurements: its CPU model, number of CPUs and Go
 // version.
 func Machine() string {
 	return fmt.Sprintf("%s, %d processors, %s", processor(), runtime.NumCPU(), runtime.Version())
