@@ -1,6 +1,7 @@
 package collect
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -26,14 +27,14 @@ type Images interface {
 	Save(ctx context.Context, label *cola.Cola, contents [][]byte) (broken int, err error)
 }
 
-// Details is the choice of labels whose pages are fetched.
-type Details string
+// Choice selects the labels whose forms or images are fetched.
+type Choice string
 
 // The choices.
 const (
-	NoDetails  Details = "none" // only exports
-	NewDetails Details = "new"  // labels that exports show to be new or changed
-	AllDetails Details = "all"  // also stored labels without detail
+	None Choice = "none"
+	New  Choice = "new" // of labels that exports show to be new or changed
+	All  Choice = "all" // also of stored labels that lack them
 )
 
 // Options configures Run.
@@ -44,9 +45,11 @@ type Options struct {
 	// days, and First only extends the first plan.
 	First, Last cola.Date
 	// Follow plans the trailing days once a day until the context is canceled.
-	Follow  bool
-	Details Details
-	Images  Images // nil fetches no images
+	Follow bool
+	// Details selects the labels whose forms are fetched. Images selects those whose images are, too;
+	// it requires ImageStore.
+	Details, Images Choice
+	ImageStore      Images
 	// History marks the labels of all days as history, as ingest.Options.History.
 	History bool
 	// Interval is the time between requests of all processes. Default: one second.
@@ -74,6 +77,7 @@ func (o *Options) setDefaults() {
 	orDuration(&o.Hold, 2*time.Minute)
 	orDuration(&o.Backoff, 2*time.Second)
 	orDuration(&o.MaxBackoff, 5*time.Minute)
+	o.Details, o.Images = cmp.Or(o.Details, New), cmp.Or(o.Images, None)
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
@@ -147,8 +151,7 @@ type collector struct {
 	first, last cola.Date // of the plan
 	nextPlan    time.Time
 	initial     bool            // the registry was empty when the run started
-	backlog     cola.TTBID      // the lowest ID queued from the backlog; 0 before the first
-	drained     bool            // the backlog has no further labels
+	backlogs    []*backlog      // of labels that lack data
 	failures    int             // temporary failures in a row
 	failing     map[string]bool // work that failed in them
 	progress    tracker
@@ -186,7 +189,7 @@ func (c *collector) begin() error {
 	if err != nil {
 		return fmt.Errorf("check for stored labels: %w", err)
 	}
-	c.initial = !has
+	c.initial, c.backlogs = !has, c.o.backlogs()
 	c.progress.started = time.Now()
 	return c.plan()
 }
@@ -227,7 +230,7 @@ func (c *collector) step() (more bool, err error) {
 	if err := c.recordImports(); err != nil {
 		return true, err
 	}
-	if c.o.Details != NoDetails {
+	if c.o.Details != None {
 		label, err := c.st.ClaimLabel(c.ctx, c.o.Hold)
 		if !errors.Is(err, store.ErrNotFound) {
 			if err == nil {
@@ -239,7 +242,7 @@ func (c *collector) step() (more bool, err error) {
 	return c.idle()
 }
 
-// idle queues part of the backlog or waits for work that is not due or that others have claimed.
+// idle queues part of a backlog or waits for work that is not due or that others have claimed.
 // more is false if there is none.
 func (c *collector) idle() (more bool, err error) {
 	open, err := c.st.CountWindows(c.ctx, c.earliest(), c.last, c.o.Now())
@@ -254,11 +257,11 @@ func (c *collector) idle() (more bool, err error) {
 		return false, store.SiteBlockedError{Reason: status.Blocked}
 	}
 	pending := 0
-	if c.o.Details != NoDetails {
+	if c.o.Details != None {
 		pending = status.Labels[store.FetchPending]
 	}
 	switch {
-	case pending == 0 && c.o.Details == AllDetails && !c.drained:
+	case pending == 0 && len(c.backlogs) > 0:
 		return true, c.queueBacklog()
 	case open.Pending+pending > 0:
 		c.sleep(min(max(c.o.Interval, 50*time.Millisecond), 5*time.Second))

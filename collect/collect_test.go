@@ -57,7 +57,7 @@ func TestDetails(t *testing.T) {
 	s := mustSite(t, ttbsite.Options{Labels: 60, Ambiguous: 4})
 	st := mustStore(t)
 	o := s.options()
-	o.Details = collect.NoDetails
+	o.Details = collect.None
 	mustRun(t, st, o)
 	if n := s.count(ttbsite.Form); n != 0 || mustStatus(t, st).Labels[store.FetchPending] != 4 {
 		t.Errorf("%d forms fetched, labels %v, want none fetched and 4 queued", n, mustStatus(t, st).Labels)
@@ -65,11 +65,11 @@ func TestDetails(t *testing.T) {
 	if last := mustLastImport(t, st); last.Failed || last.Read != 60 || last.Added != 56 {
 		t.Errorf("last import = %+v, want that of the windows", last)
 	}
-	o.Details = collect.NewDetails
+	o.Details = collect.New
 	if report := mustRun(t, st, o); report.Labels != 4 {
 		t.Errorf("%d labels fetched, want those whose rows could not be read", report.Labels)
 	}
-	o.Details = collect.AllDetails
+	o.Details = collect.All
 	mustRun(t, st, o)
 	s.checkLabels(t, st, true)
 	checkEnded(t, st)
@@ -221,10 +221,10 @@ func TestBacklogWithoutPage(t *testing.T) {
 	s, other := mustSite(t, ttbsite.Options{Labels: 3}), mustSite(t, ttbsite.Options{Labels: 3, Seed: 7})
 	st := mustStore(t)
 	o := other.options()
-	o.Details = collect.NoDetails
+	o.Details = collect.None
 	mustRun(t, st, o)
 	o = s.options()
-	o.Details = collect.AllDetails
+	o.Details = collect.All
 	ctx := afterRequests(t, &o, 100) // rather than never
 	report, err := collect.Run(ctx, st, o)
 	if err != nil || len(report.Failed) != 3 || report.Requests != 1+3*2 {
@@ -247,7 +247,7 @@ func TestGivingUp(t *testing.T) {
 		t.Errorf("report = %+v after %d requests", report, s.count(ttbsite.Form))
 	}
 	o := s.options()
-	o.Details = collect.AllDetails
+	o.Details = collect.All
 	mustRun(t, st, o)
 	s.checkLabels(t, st, true)
 	checkEnded(t, st)
@@ -565,7 +565,7 @@ func TestFollowAfterOutage(t *testing.T) {
 	t.Parallel()
 	st := mustStore(t)
 	today := cola.DateOf(time.Now())
-	o := collect.Options{Follow: true, Details: collect.NoDetails}
+	o := collect.Options{Follow: true, Details: collect.None}
 	for _, first := range []cola.Date{today.AddDays(-8), today.AddDays(-30)} {
 		plan, err := collect.PlanOf(t.Context(), st, o)
 		if err != nil || plan.First != first || plan.Last != today {
@@ -591,7 +591,7 @@ func TestPlan(t *testing.T) {
 	s := mustSite(t, ttbsite.Options{Labels: 20})
 	st := mustStore(t)
 	o := s.options()
-	o.Details, o.Interval = collect.NoDetails, time.Second
+	o.Details, o.Interval = collect.None, time.Second
 	check := func(want collect.Plan) {
 		t.Helper()
 		got, err := collect.PlanOf(t.Context(), st, o)
@@ -603,7 +603,7 @@ func TestPlan(t *testing.T) {
 	check(collect.Plan{Days: 7, Requests: 14, Duration: 14 * time.Second})
 	o.Interval = time.Microsecond
 	mustRun(t, st, o)
-	o.Details, o.Interval, o.Last = collect.AllDetails, time.Second, o.Last.AddDays(1)
+	o.Details, o.Interval, o.Last = collect.All, time.Second, o.Last.AddDays(1)
 	check(collect.Plan{Days: 1, Stored: 20, New: 410, Requests: 432, Duration: 432 * time.Second})
 }
 

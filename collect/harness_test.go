@@ -48,7 +48,7 @@ func mustSite(t *testing.T, o ttbsite.Options) *site {
 func (s *site) options() collect.Options {
 	return collect.Options{
 		Site:  ttb.Options{BaseURL: s.url, UserAgent: "test (+ops@example.com)"},
-		First: s.first, Last: s.last, Details: collect.NewDetails,
+		First: s.first, Last: s.last, Details: collect.New,
 		Interval: time.Microsecond, Backoff: time.Millisecond, MaxBackoff: 5 * time.Millisecond, Hold: time.Minute,
 	}
 }

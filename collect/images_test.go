@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/collect"
 	"github.com/colaregistry/colaregistry/internal/ttbsite"
 )
 
@@ -19,7 +20,14 @@ type savedImages struct {
 func (s *savedImages) Save(_ context.Context, label *cola.Cola, contents [][]byte) (broken int, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.files[label.TTBID] = contents
+	if s.files[label.TTBID] == nil {
+		s.files[label.TTBID] = make([][]byte, len(contents))
+	}
+	for i, content := range contents {
+		if content != nil {
+			s.files[label.TTBID][i] = content
+		}
+	}
 	return 0, nil
 }
 
@@ -46,7 +54,7 @@ func TestImages(t *testing.T) {
 	}
 	st, saved := mustStore(t), &savedImages{files: map[cola.TTBID][][]byte{}}
 	o := s.options()
-	o.Images = saved
+	o.Images, o.ImageStore = collect.New, saved
 	report := mustRun(t, st, o)
 	s.checkLabels(t, st, true)
 	checkEnded(t, st)

@@ -1,13 +1,17 @@
 package collect
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"image"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/collect/barcode"
 	"github.com/colaregistry/colaregistry/store"
 	"github.com/colaregistry/colaregistry/store/images"
 )
@@ -27,9 +31,10 @@ type LabelImageStore interface {
 	UpsertColas(ctx context.Context, patches []cola.Patch[cola.Cola], mode store.Mode) ([]store.Outcome, error)
 }
 
-// Save stores the files of a label's images, and writes their sizes and addresses to the label. There
-// is one content for each of label.Images, nil if it could not be fetched. It returns the number of
-// contents that are not usable images; those images stay as they are.
+// Save stores the files of a label's images, reads their barcodes and QR codes, and writes sizes,
+// URLs and codes to the label. There is one content for each of label.Images, nil if it could not be
+// fetched. It returns the number of contents that are not usable images; those images stay as they
+// are.
 //
 // Saving the same images again changes nothing. Each step is durable before the next one, so a crash
 // leaves at most files without a label, which the next Save completes.
@@ -53,22 +58,29 @@ func (l *LabelImages) Save(ctx context.Context, label *cola.Cola, contents [][]b
 	return broken, nil
 }
 
-// imageKey identifies an image of a label. Forms have no IDs of images, so they are numbered; the
-// file name tells whether the number still means the same image.
+// imageKey identifies an image of a label. Forms have no image IDs, so images are numbered; the file
+// name shows whether the number still means the same image.
 type imageKey struct {
 	id       string
 	fileName cola.Text
 }
 
-// store stores files, and returns what is known of them.
+// savedImage is a stored image file and its codes.
+type savedImage struct {
+	store.ImageContent
+	codes []barcode.Code
+	read  bool // whether the image could be decoded to read codes
+}
+
+// store stores files and reads their codes.
 func (l *LabelImages) store(
 	ctx context.Context, label *cola.Cola, contents [][]byte,
-) (files map[imageKey]store.ImageContent, broken int, err error) {
+) (files map[imageKey]savedImage, broken int, err error) {
 	if len(contents) != len(label.Images) {
 		return nil, 0, fmt.Errorf("label %s has %d images, but %d were fetched", label.TTBID, len(label.Images),
 			len(contents))
 	}
-	files = map[imageKey]store.ImageContent{}
+	files = map[imageKey]savedImage{}
 	for i, content := range contents {
 		if content == nil {
 			continue
@@ -88,27 +100,100 @@ func (l *LabelImages) store(
 		if err != nil {
 			return nil, broken, fmt.Errorf("store image %s: %w", image.TTBImageID, err)
 		}
-		files[imageKey{image.TTBImageID, image.FileName}] = file
+		saved := savedImage{ImageContent: file}
+		if saved.codes, saved.read, err = l.readCodes(ctx, image, content); err != nil {
+			return nil, broken, err
+		}
+		files[imageKey{image.TTBImageID, image.FileName}] = saved
 	}
 	return files, broken, nil
 }
 
-var imagesField = cola.FieldIndex[cola.Cola]("images")
+// readCodes returns the codes in an image, and whether it could be decoded.
+func (l *LabelImages) readCodes(ctx context.Context, img *cola.Image, content []byte) (codes []barcode.Code, read bool, err error) {
+	err = l.Files.Decode(ctx, content, func(m image.Image) error {
+		codes = barcode.Read(m)
+		return nil
+	})
+	if errors.As(err, new(*images.FormatError)) {
+		l.Logger.Warn("an image can't be searched for barcodes", "image", img.TTBImageID, "file_name", img.FileName, "error", err)
+		return nil, false, nil
+	}
+	return codes, err == nil, err
+}
 
-// imagesPatch returns a patch that adds files to the images of a label. It returns false if the label
-// has none of these images.
-func imagesPatch(label *cola.Cola, files map[imageKey]store.ImageContent) (patch cola.Patch[cola.Cola], ok bool) {
-	patch.Record.TTBID = label.TTBID
-	patch.Fields = patch.Fields.With(imagesField)
-	for _, image := range label.Images {
-		if file, stored := files[imageKey{image.TTBImageID, image.FileName}]; stored {
-			ok = true
-			image.WidthPixels, image.HeightPixels = cola.Some(file.Width), cola.Some(file.Height)
-			image.FileSizeMB = cola.Some(float64(file.Bytes) / 1e6)
-			image.ExtensionType = cola.Text(images.Extension(file))
-			image.ImageURL = cola.Text("/images/" + image.TTBImageID)
+// patchFields are the fields that imagesPatch sets.
+var patchFields = []int{
+	cola.FieldIndex[cola.Cola]("images"), cola.FieldIndex[cola.Cola]("barcodes"),
+	cola.FieldIndex[cola.Cola]("barcode_value"), cola.FieldIndex[cola.Cola]("barcode_type"),
+	cola.FieldIndex[cola.Cola]("qrcode_url"),
+}
+
+// imagesPatch returns a patch that adds files to the images of a label, and replaces the codes of
+// images that were read. It returns false if the label has none of these images.
+func imagesPatch(label *cola.Cola, files map[imageKey]savedImage) (patch cola.Patch[cola.Cola], ok bool) {
+	record := *label
+	record.Images = slices.Clone(label.Images)
+	codes := map[string][]barcode.Code{}
+	var read []cola.Image
+	for i := range record.Images {
+		image := &record.Images[i]
+		file, stored := files[imageKey{image.TTBImageID, image.FileName}]
+		if !stored {
+			continue
 		}
-		patch.Record.Images = append(patch.Record.Images, image)
+		ok = true
+		image.WidthPixels, image.HeightPixels = cola.Some(file.Width), cola.Some(file.Height)
+		image.FileSizeMB = cola.Some(float64(file.Bytes) / 1e6)
+		image.ExtensionType = cola.Text(images.Extension(file.ImageContent))
+		image.ImageURL = cola.Text("/images/" + image.TTBImageID)
+		if file.read {
+			codes[image.TTBImageID] = file.codes
+			read = append(read, *image)
+		}
+	}
+	setCodes(&record, read, codes)
+	patch.Record = record
+	for _, field := range patchFields {
+		patch.Fields = patch.Fields.With(field)
 	}
 	return patch, ok
+}
+
+// setCodes replaces the codes of the images that were read. The main barcode is the first again,
+// unless another source stated it.
+func setCodes(label *cola.Cola, read []cola.Image, codes map[string][]barcode.Code) {
+	found, qrcodeURL := barcode.Describe(read, codes)
+	for i := range label.Images {
+		for _, image := range read {
+			if image.TTBImageID == label.Images[i].TTBImageID {
+				label.Images[i].BarcodeCount, label.Images[i].QRCodeCount = image.BarcodeCount, image.QRCodeCount
+			}
+		}
+	}
+	if qrcodeURL != "" {
+		label.QRCodeURL = qrcodeURL
+	}
+	if len(label.Barcodes) > 0 && label.Barcodes[0].BarcodeValue == string(label.BarcodeValue) {
+		label.BarcodeValue, label.BarcodeType = "", ""
+	}
+	kept := slices.DeleteFunc(slices.Clone(label.Barcodes), func(b cola.Barcode) bool {
+		_, replaced := codes[string(b.TTBImageID)]
+		return replaced
+	})
+	label.Barcodes = append(kept, found...)
+	slices.SortStableFunc(label.Barcodes, func(a, b cola.Barcode) int {
+		return cmp.Compare(rank(a.BarcodeType), rank(b.BarcodeType))
+	})
+	if label.BarcodeValue == "" && len(label.Barcodes) > 0 {
+		label.BarcodeValue, label.BarcodeType = cola.Text(label.Barcodes[0].BarcodeValue), label.Barcodes[0].BarcodeType
+	}
+}
+
+// rank orders barcodes: those that identify a product come first.
+func rank(symbology cola.Text) int {
+	if barcode.Type(symbology).Retail() {
+		return 0
+	}
+	return 1
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/cola/vocabulary"
+	"github.com/colaregistry/colaregistry/internal/labelart"
 	"github.com/colaregistry/colaregistry/store"
 	"github.com/colaregistry/colaregistry/store/images"
 	"github.com/colaregistry/colaregistry/store/sqlite"
@@ -104,6 +105,7 @@ func TestSaveImages(t *testing.T) {
 		m.WidthPixels, m.HeightPixels, m.ExtensionType = cola.Some(file.width), cola.Some(file.height), file.extension
 		m.FileSizeMB = cola.Some(float64(len(contents[i])) / 1e6)
 		m.ImageURL = cola.Text("/images/" + m.TTBImageID)
+		m.BarcodeCount, m.QRCodeCount = cola.Some(0), cola.Some(0)
 	}
 	want.MainImageURL = "/images/11054001000049-1"
 
@@ -171,5 +173,66 @@ func TestSaveImagesErrors(t *testing.T) {
 	}
 	if diff := cmp.Diff(label, mustCola(t, st)); diff != "" {
 		t.Errorf("label after failures (-want +got):\n%s", diff)
+	}
+}
+
+// newBarcodePNG returns an image with an EAN-13 barcode.
+func newBarcodePNG(t *testing.T, value string) []byte {
+	t.Helper()
+	drawn := cola.Image{
+		TTBImageID: "1", ContainerPosition: "back", WidthPixels: cola.Some(450), HeightPixels: cola.Some(600),
+	}
+	label := cola.Cola{Barcodes: []cola.Barcode{{BarcodeType: "EAN-13", BarcodeValue: value, TTBImageID: "1"}}}
+	var b bytes.Buffer
+	if err := labelart.Draw(&b, labelart.PNG, &label, &drawn); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+// TestSaveBarcodes saves images one by one, as a collector does, and then replaces one. Codes of
+// other images stay, and so does a main barcode that was not read from an image.
+func TestSaveBarcodes(t *testing.T) {
+	const first, second, replaced = "4006381333931", "5901234123457", "9780306406157"
+	l, st := newLabelImages(t)
+	label := mustLabel(t, st, "front.png", "back.png")
+	check := func(desc string, main cola.Text, want ...string) {
+		t.Helper()
+		got := mustCola(t, st)
+		var values []string
+		for _, b := range got.Barcodes {
+			values = append(values, b.BarcodeValue)
+		}
+		if diff := cmp.Diff(want, values); diff != "" || got.BarcodeValue != main || got.BarcodeType != "EAN-13" {
+			t.Errorf("%s: main barcode = %s %q, want %q; barcodes (-want +got):\n%s", desc, got.BarcodeType, got.BarcodeValue, main, diff)
+		}
+	}
+	save := func(contents ...[]byte) {
+		t.Helper()
+		if broken, err := l.Save(t.Context(), &label, contents); broken != 0 || err != nil {
+			t.Fatalf("Save = %d broken, %v", broken, err)
+		}
+	}
+	save(newBarcodePNG(t, first), nil)
+	check("after the first image", first, first)
+	save(nil, newBarcodePNG(t, second))
+	check("after the second image", first, first, second)
+	save(newBarcodePNG(t, replaced), nil)
+	check("after replacing the first image", second, second, replaced)
+	other := mustCola(t, st)
+	other.BarcodeValue = "4012345678901"
+	patch := cola.Patch[cola.Cola]{Record: other}
+	patch.Fields = patch.Fields.With(cola.FieldIndex[cola.Cola]("barcode_value"))
+	if _, err := st.UpsertColas(t.Context(), []cola.Patch[cola.Cola]{patch}, store.Commit); err != nil {
+		t.Fatal(err)
+	}
+	save(nil, newBarcodePNG(t, first))
+	check("with another source's main barcode", "4012345678901", replaced, first)
+	if got := mustCola(t, st); got.Images[1].BarcodeCount != cola.Some(1) || got.Images[1].QRCodeCount != cola.Some(0) {
+		t.Errorf("counts of the second image = %v, %v; want 1 and 0", got.Images[1].BarcodeCount, got.Images[1].QRCodeCount)
+	}
+	found, err := st.ImageFile(t.Context(), label.Images[0].TTBImageID)
+	if err != nil || found.Width != 450 {
+		t.Errorf("ImageFile = %+v, %v", found, err)
 	}
 }

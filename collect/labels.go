@@ -58,7 +58,7 @@ func (c *collector) fetchLabel(ctx context.Context, l store.FetchLabel) error {
 		return err
 	case report.Refused > 0:
 		return &permanentError{errors.New(report.Refusals[0].Reason)}
-	case c.o.Images != nil && l.Images && hasForm:
+	case c.o.Images != None && l.Images && hasForm:
 		return c.fetchImages(ctx, l.TTBID)
 	}
 	return nil
@@ -78,32 +78,34 @@ func setCompleted(patches []cola.Patch[cola.Cola], completed cola.Date) {
 	}
 }
 
-// fetchImages stores the images of a label whose form was opened last. Images that the site lacks
-// are counted; they don't fail the label.
+// fetchImages stores the images of a label whose form was opened last, one by one, unless they are
+// stored already. Images that the site lacks are counted; they don't fail the label.
 func (c *collector) fetchImages(ctx context.Context, id cola.TTBID) error {
 	label, err := c.st.Cola(ctx, id)
 	if err != nil {
 		return fatal(err)
 	}
-	contents := make([][]byte, len(label.Images))
-	missing := 0
 	for i, image := range label.Images {
-		data, err := c.image(ctx, id, string(image.FileName))
-		switch permanent := (*permanentError)(nil); {
-		case errors.As(err, &permanent):
-			missing++
+		if image.ImageURL != "" {
+			continue
+		}
+		contents := make([][]byte, len(label.Images))
+		contents[i], err = c.image(ctx, id, string(image.FileName))
+		if errors.As(err, new(*permanentError)) {
+			c.report.MissingImages++
 			c.o.Logger.Warn("no image", "label", id.String(), "file", image.FileName, "error", err)
-		case err != nil:
+			continue
+		}
+		if err != nil {
 			return err
 		}
-		contents[i] = data
+		broken, err := c.o.ImageStore.Save(ctx, &label, contents)
+		if err != nil {
+			return fatal(fmt.Errorf("save an image of %s: %w", id, err))
+		}
+		c.report.MissingImages += broken
+		c.report.Images += 1 - broken
 	}
-	broken, err := c.o.Images.Save(ctx, &label, contents)
-	if err != nil {
-		return fatal(fmt.Errorf("save the images of %s: %w", id, err))
-	}
-	c.report.Images += len(contents) - missing - broken
-	c.report.MissingImages += missing + broken
 	return nil
 }
 

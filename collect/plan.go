@@ -16,6 +16,7 @@ type Plan struct {
 	Days        int // days to ask
 	Stored      int // labels to fetch that are stored or queued already
 	New         int // further labels to fetch
+	Images      int // images of these labels
 	Requests    int
 	Duration    time.Duration
 }
@@ -25,6 +26,9 @@ const (
 	labelsPerDay = 410
 	// windowRequests is the number of requests for a day: a search and an export.
 	windowRequests = 2
+	// imagesPerLabel and ImageBytes are averages of the real labels that tests use.
+	imagesPerLabel = 1.9
+	ImageBytes     = 220_000
 )
 
 // PlanOf returns the plan of a run without making it. st may be nil for an empty registry.
@@ -46,14 +50,19 @@ func PlanOf(ctx context.Context, st Store, o Options) (p Plan, err error) {
 	}
 	days := int(p.Last-p.First) + 1
 	p.Days = days - counts.Complete + counts.Stale
-	if o.Details != NoDetails {
+	if o.Details != None {
 		p.New = (days - counts.Complete) * labelsPerDay
 		p.Stored = status.Labels[store.FetchPending]
 	}
-	if o.Details == AllDetails && st != nil {
-		err = st.ColasMissing(ctx, store.MissingDetail, func(cola.TTBID) error { p.Stored++; return nil })
+	for _, b := range o.backlogs() {
+		if st != nil && err == nil {
+			err = st.ColasMissing(ctx, b.missing, func(cola.TTBID) error { p.Stored++; return nil })
+		}
 	}
-	p.Requests = p.Days*windowRequests + p.Stored + p.New
+	if o.Images != None {
+		p.Images = int(float64(p.Stored+p.New) * imagesPerLabel)
+	}
+	p.Requests = p.Days*windowRequests + p.Stored + p.New + p.Images
 	p.Duration = time.Duration(p.Requests) * o.Interval
 	return p, err
 }
@@ -101,25 +110,42 @@ func (c *collector) plan() error {
 	c.o.Logger.Info("planned", "first", first.String(), "last", last.String(), "pending", pending)
 	c.initial = c.initial && c.nextPlan.IsZero()
 	c.first, c.last, c.nextPlan = first, last, now.Add(planEvery)
-	c.backlog, c.drained = 0, false
 	open, err := c.st.CountWindows(c.ctx, c.earliest(), c.last, now)
 	c.progress.total = open.Pending
 	return err
 }
 
-// backlogChunk is how many labels of the backlog are queued at a time.
+// backlogChunk is how many labels of a backlog are queued at a time.
 const backlogChunk = 10_000
 
-// errEnough ends the list of the backlog.
+// errEnough ends the list of a backlog.
 var errEnough = errors.New("enough")
 
-// queueBacklog queues the next labels without detail, newest first. It skips those that it has
-// queued before, which have failed.
+// backlog is the stored labels that lack data.
+type backlog struct {
+	missing store.Missing
+	last    cola.TTBID // the lowest ID queued; 0 before the first
+}
+
+// backlogs returns the backlogs to work on, in order.
+func (o *Options) backlogs() (all []*backlog) {
+	if o.Details == All {
+		all = append(all, &backlog{missing: store.MissingDetail})
+	}
+	if o.Images == All {
+		all = append(all, &backlog{missing: store.MissingImageFiles})
+	}
+	return all
+}
+
+// queueBacklog queues the next labels of the first backlog, newest first. It skips those that it has
+// queued before, which have failed or whose images the site lacks.
 func (c *collector) queueBacklog() error {
+	b := c.backlogs[0]
 	var labels []store.FetchLabel
-	err := c.st.ColasMissing(c.ctx, store.MissingDetail, func(id cola.TTBID) error {
-		if c.backlog == 0 || receiptOrder(id) < receiptOrder(c.backlog) {
-			labels = append(labels, store.FetchLabel{TTBID: id, Images: c.o.Images != nil})
+	err := c.st.ColasMissing(c.ctx, b.missing, func(id cola.TTBID) error {
+		if b.last == 0 || receiptOrder(id) < receiptOrder(b.last) {
+			labels = append(labels, store.FetchLabel{TTBID: id, Images: c.o.Images != None})
 		}
 		if len(labels) == backlogChunk || c.stop.Err() != nil {
 			return errEnough
@@ -130,14 +156,14 @@ func (c *collector) queueBacklog() error {
 		return err
 	}
 	if len(labels) == 0 {
-		c.drained = true
+		c.backlogs = c.backlogs[1:]
 		return nil
 	}
-	c.backlog = labels[len(labels)-1].TTBID
+	b.last = labels[len(labels)-1].TTBID
 	if err := c.st.QueueLabels(c.ctx, labels); err != nil {
-		return fmt.Errorf("queue labels without detail: %w", err)
+		return fmt.Errorf("queue labels without %s: %w", b.missing, err)
 	}
-	c.o.Logger.Info("queued labels without detail", "labels", len(labels), "last", c.backlog.String())
+	c.o.Logger.Info("queued stored labels", "without", b.missing, "labels", len(labels), "last", b.last.String())
 	return nil
 }
 

@@ -69,7 +69,7 @@ func (t *tracker) refresh(c *collector) {
 		return
 	}
 	t.pending = open.Pending
-	if c.o.Details != NoDetails {
+	if c.o.Details != None {
 		t.queued = status.Labels[store.FetchPending]
 	}
 }

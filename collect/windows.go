@@ -113,7 +113,7 @@ func (c *collector) importExport(ctx context.Context, w store.FetchWindow, expor
 			known[label.TTBID] = true
 			listed = append(listed, store.FetchLabel{TTBID: label.TTBID, Completed: label.LatestUpdateDate})
 		}
-		if c.o.Details == NoDetails {
+		if c.o.Details == None {
 			return nil
 		}
 		return c.queueChanged(ctx, listed)
@@ -195,7 +195,7 @@ func (c *collector) queueChanged(ctx context.Context, listed []store.FetchLabel)
 		case stored.LatestUpdateDate == l.Completed:
 			continue
 		}
-		l.Images = c.o.Images != nil
+		l.Images = c.o.Images != None
 		wanted = append(wanted, l)
 	}
 	if len(wanted) == 0 {

@@ -159,6 +159,7 @@ const (
 	MissingDetail       Missing = "detail"        // no status; only TTB's detail pages have it
 	MissingApprovalDate Missing = "approval-date" // no approval date
 	MissingImages       Missing = "images"        // no images, or an unknown number
+	MissingImageFiles   Missing = "image-files"   // has images, but no URL of one
 	MissingBarcodes     Missing = "barcodes"      // no known barcode
 )
 

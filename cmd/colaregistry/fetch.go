@@ -25,16 +25,18 @@ type fetchCommand struct {
 
 type fetchTTB struct {
 	storeFlags
+	imageFlags
 	logFlags
-	From    cola.Date       `env:"COLAREGISTRY_FETCH_FROM" placeholder:"DATE" help:"First completed date to fetch, such as 2026-11-01. Required without --follow."`
-	To      cola.Date       `env:"COLAREGISTRY_FETCH_TO" placeholder:"DATE" xor:"end" help:"Last completed date to fetch (default: today)."`
-	Follow  bool            `env:"COLAREGISTRY_FETCH_FOLLOW" xor:"end" help:"Fetch the latest days once a day until stopped. In between, fetch the labels chosen by --details."`
-	Contact string          `env:"COLAREGISTRY_FETCH_CONTACT" required:"" placeholder:"EMAIL|URL" help:"Your email address or web page. Sent with every request, so that TTB can reach you."`
-	Details collect.Details `env:"COLAREGISTRY_FETCH_DETAILS" enum:"none,new,all" default:"new" placeholder:"none|new|all" help:"Labels whose forms are fetched: none, new (new or changed in the fetched days) or all (also stored labels without detail) (default: ${default})."`
-	History bool            `env:"COLAREGISTRY_FETCH_HISTORY" help:"Import the labels as history, so that they don't trigger alerts. Labels of an empty registry, and of days more than four months ago, always are."`
-	Rate    float64         `env:"COLAREGISTRY_FETCH_RATE" default:"1" placeholder:"N" help:"Requests per second of all processes, at most 5 (default: ${default})."`
-	BaseURL string          `env:"COLAREGISTRY_FETCH_BASE_URL" name:"base-url" default:"https://ttbonline.gov/colasonline/" placeholder:"URL" help:"Address of the registry (default: ${default})."`
-	DryRun  bool            `env:"COLAREGISTRY_FETCH_DRY_RUN" help:"Print the plan without sending a request."`
+	From    cola.Date      `env:"COLAREGISTRY_FETCH_FROM" placeholder:"DATE" help:"First completed date to fetch, such as 2026-11-01. Required without --follow."`
+	To      cola.Date      `env:"COLAREGISTRY_FETCH_TO" placeholder:"DATE" xor:"end" help:"Last completed date to fetch (default: today)."`
+	Follow  bool           `env:"COLAREGISTRY_FETCH_FOLLOW" xor:"end" help:"Fetch the latest days once a day until stopped. In between, fetch the labels chosen by --details."`
+	Contact string         `env:"COLAREGISTRY_FETCH_CONTACT" required:"" placeholder:"EMAIL|URL" help:"Your email address or web page. Sent with every request, so that TTB can reach you."`
+	Details collect.Choice `env:"COLAREGISTRY_FETCH_DETAILS" enum:"none,new,all" default:"new" placeholder:"none|new|all" help:"Labels whose forms are fetched: none, new (new or changed in the fetched days) or all (also stored labels without detail) (default: ${default})."`
+	Images  collect.Choice `env:"COLAREGISTRY_FETCH_IMAGES" enum:"none,new,all" default:"none" placeholder:"none|new|all" help:"Labels whose images are fetched and searched for barcodes: none, new (those whose forms are fetched) or all (also stored labels whose images have no file) (default: ${default})."`
+	History bool           `env:"COLAREGISTRY_FETCH_HISTORY" help:"Import the labels as history, so that they don't trigger alerts. Labels of an empty registry, and of days more than four months ago, always are."`
+	Rate    float64        `env:"COLAREGISTRY_FETCH_RATE" default:"1" placeholder:"N" help:"Requests per second of all processes, at most 5 (default: ${default})."`
+	BaseURL string         `env:"COLAREGISTRY_FETCH_BASE_URL" name:"base-url" default:"https://ttbonline.gov/colasonline/" placeholder:"URL" help:"Address of the registry (default: ${default})."`
+	DryRun  bool           `env:"COLAREGISTRY_FETCH_DRY_RUN" help:"Print the plan without sending a request."`
 
 	Hold    time.Duration `env:"COLAREGISTRY_FETCH_HOLD" hidden:"" default:"2m" help:"Time after which others take over the work of a killed process."`
 	Backoff time.Duration `env:"COLAREGISTRY_FETCH_BACKOFF" hidden:"" default:"2s" help:"Upper bound of the first wait after a failure."`
@@ -63,8 +65,10 @@ func (c *fetchTTB) Validate() error {
 		return errors.New("--from and --to must not be in the future")
 	case c.To != 0 && c.To < c.From:
 		return errors.New("--to must not be before --from")
+	case c.Images != collect.None && c.Details == collect.None:
+		return errors.New("--images needs --details new or all, because the forms list the images")
 	}
-	return nil
+	return c.checkImages()
 }
 
 // onThisMachine reports whether a URL is on this machine, as those of tests are.
@@ -88,7 +92,7 @@ func isContact(s string) bool {
 func (c *fetchTTB) options() collect.Options {
 	o := collect.Options{
 		Site:  ttb.Options{BaseURL: c.BaseURL, UserAgent: fmt.Sprintf("colaregistry/%s (+%s)", version(), c.Contact)},
-		First: c.From, Last: c.To, Follow: c.Follow, Details: c.Details, History: c.History,
+		First: c.From, Last: c.To, Follow: c.Follow, Details: c.Details, Images: c.Images, History: c.History,
 		Interval: time.Duration(float64(time.Second) / c.Rate), Hold: c.Hold, Backoff: c.Backoff,
 	}
 	if o.Last == 0 {
@@ -123,6 +127,15 @@ func (c *fetchTTB) Run(env *environment) (err error) {
 	}
 	bar := newFetchProgress(env.stderr, &c.logFlags)
 	o.Logger, o.Progress = bar.log, bar.set
+	if c.Images != collect.None {
+		env.log = bar.log
+		files, err := c.openImages(env, c.storeFlags, 1)
+		if err != nil {
+			return err
+		}
+		defer closing(files, &err)
+		o.ImageStore = &collect.LabelImages{Store: st, Files: files, Now: time.Now, Logger: bar.log}
+	}
 	report, err := collect.Run(env, st, o)
 	bar.end()
 	printFetchReport(env.stdout, &report)
@@ -171,6 +184,9 @@ func printPlan(w io.Writer, p collect.Plan, rate float64) {
 	if p.Stored+p.New > 0 {
 		fmt.Fprintf(w, "labels:   %d known, about %d expected in these days\n", p.Stored, p.New)
 	}
+	if p.Images > 0 {
+		fmt.Fprintf(w, "images:   about %d, %.1f GB\n", p.Images, float64(p.Images)*collect.ImageBytes/1e9)
+	}
 	fmt.Fprintf(w, "requests: about %d\n", p.Requests)
 	fmt.Fprintf(w, "time:     about %s at %g per second\n", roughly(p.Duration), rate)
 }
@@ -198,8 +214,8 @@ func printFetchReport(w io.Writer, r *collect.Report) {
 		fmt.Fprintf(w, "rejected: %s\n", rejected)
 	}
 	fmt.Fprintf(w, "read=%d added=%d changed=%d unchanged=%d refused=%d\n", r.Read, r.Added, r.Changed, r.Unchanged, r.Refused)
-	fmt.Fprintf(w, "windows=%d incomplete=%d labels=%d failed=%d requests=%d\n",
-		r.Windows, r.IncompleteDays, r.Labels, len(r.Failed), r.Requests)
+	fmt.Fprintf(w, "windows=%d incomplete=%d labels=%d failed=%d images=%d missing=%d requests=%d\n",
+		r.Windows, r.IncompleteDays, r.Labels, len(r.Failed), r.Images, r.MissingImages, r.Requests)
 }
 
 // printFetchFailures names the days and labels that are missing and what to do about them.

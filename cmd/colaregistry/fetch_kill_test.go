@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -42,6 +43,7 @@ func TestFetchKilled(t *testing.T) {
 	f := &fetchers{t: t, site: site, dir: t.TempDir(), args: []string{
 		"fetch", "ttb", "--from", "2026-01-05", "--to", "2026-01-23", "--contact", "ops@example.com",
 		"--base-url", server.URL + ttbsite.Path, "--rate", "1000", "--hold", "2s", "--backoff", "20ms",
+		"--images", "new",
 	}}
 	f.run(kills, len(site.Labels()))
 	f.check()
@@ -162,6 +164,7 @@ func (f *fetchers) check() {
 			f.t.Errorf("label %s has no detail", label.TTBID)
 		}
 		got[label.TTBID] = label.LatestUpdateDate
+		f.checkImages(st, &label)
 		return err
 	})
 	if err != nil {
@@ -173,5 +176,36 @@ func (f *fetchers) check() {
 	status, err := st.FetchStatus(f.t.Context())
 	if err != nil || status.Windows[store.FetchComplete] != 19 || len(status.Labels) > 0 {
 		f.t.Errorf("status = %+v, %v, want 19 complete days and an empty queue", status, err)
+	}
+}
+
+// checkImages checks that a label has a file for every image that the site has, and the barcodes
+// that generated images show.
+func (f *fetchers) checkImages(st *sqlite.Store, label *cola.Cola) {
+	f.t.Helper()
+	i := slices.IndexFunc(f.site.Labels(), func(l ttbsite.Label) bool { return l.ID == label.TTBID })
+	on := f.site.Labels()[i]
+	if on.Paper {
+		return
+	}
+	var want, got []string
+	for i, image := range on.Images {
+		if i >= len(label.Images) || image.Missing {
+			continue
+		}
+		if image.Barcode != "" {
+			want = append(want, image.Barcode)
+		}
+		stored := label.Images[i]
+		file, err := st.ImageFile(f.t.Context(), stored.TTBImageID)
+		if err != nil || stored.ImageURL == "" || file.Width == 0 || stored.WidthPixels != cola.Some(file.Width) {
+			f.t.Errorf("label %s, image %q: %+v, file %+v, %v", label.TTBID, image.FileName, stored, file, err)
+		}
+	}
+	for _, b := range label.Barcodes {
+		got = append(got, b.BarcodeValue)
+	}
+	if len(label.Images) != len(on.Images) || !on.Real() && !slices.Equal(got, want) {
+		f.t.Errorf("label %s: %d images with barcodes %q, want %d with %q", label.TTBID, len(label.Images), got, len(on.Images), want)
 	}
 }

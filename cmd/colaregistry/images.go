@@ -9,29 +9,29 @@ import (
 
 // imageFlags name the store of image files.
 type imageFlags struct {
-	Images string `group:"Database flags:" name:"images" placeholder:"LOCATION" help:"Folder or s3://BUCKET URL of the label images that fetch stores (default: images next to the index snapshot). All processes must use the same."`
+	ImageStore string `group:"Database flags:" placeholder:"LOCATION" help:"Folder or s3://BUCKET URL of the label images that fetch stores (default: images next to the index snapshot). All processes must use the same."`
 }
 
 // checkImages validates the location without opening it.
 func (f imageFlags) checkImages() error {
-	if f.Images == "" {
+	if f.ImageStore == "" {
 		return nil
 	}
-	if err := images.CheckLocation(f.Images); err != nil {
-		return fmt.Errorf("--images: %w", err)
+	if err := images.CheckLocation(f.ImageStore); err != nil {
+		return fmt.Errorf("--image-store: %w", err)
 	}
 	return nil
 }
 
 // openImages opens the store of image files. It creates the folder if it doesn't exist.
 func (f imageFlags) openImages(env *environment, database storeFlags, renders int) (*images.Store, error) {
-	location := f.Images
+	location := f.ImageStore
 	if location == "" {
 		location = filepath.Join(filepath.Dir(database.snapshot()), "images")
 	}
 	st, err := images.Open(env, location, images.Options{Logger: env.log, MaxRenders: renders})
 	if err != nil {
-		return nil, fmt.Errorf("--images: %w", err)
+		return nil, fmt.Errorf("--image-store: %w", err)
 	}
 	return st, nil
 }

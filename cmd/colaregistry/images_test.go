@@ -79,7 +79,7 @@ func TestStoredImages(t *testing.T) {
 	for where, location := range map[string]string{"folder": "", "bucket": s3Images(t)} {
 		t.Run(where, func(t *testing.T) {
 			h := seeded(t)
-			args := []string{"--images", location}
+			args := []string{"--image-store", location}
 			if location == "" {
 				location, args = filepath.Join(h.DataDir, "images"), nil // the default
 			}
@@ -91,7 +91,7 @@ func TestStoredImages(t *testing.T) {
 			copied := embedded(t)
 			copied.key = h.key
 			h.copyTo(t, copied)
-			again := startServer(t, copied, "--images", location, "--secret-key-file", filepath.Join(h.DataDir, "registry.key"))
+			again := startServer(t, copied, "--image-store", location, "--secret-key-file", filepath.Join(h.DataDir, "registry.key"))
 			checkStoredImage(t, again, id, content.Bytes())
 		})
 	}

@@ -15,7 +15,7 @@ type recordsCommand struct {
 
 type recordsList struct {
 	storeFlags
-	Missing string `required:"" enum:"detail,approval-date,images,barcodes" placeholder:"WHAT" help:"Data that the labels lack: detail, approval-date, images or barcodes."`
+	Missing string `required:"" enum:"detail,approval-date,images,image-files,barcodes" placeholder:"WHAT" help:"Data that the labels lack: detail, approval-date, images, image-files or barcodes."`
 	Limit   *int   `xor:"output" placeholder:"N" help:"Maximum number of labels to list (default: all)."`
 	Count   bool   `xor:"output" help:"Print the number of labels instead of their IDs."`
 }

@@ -119,7 +119,7 @@ func (c *serveCommand) servedImages(
 	switch {
 	case err == nil:
 		return st, st.Close, nil
-	case c.Images != "":
+	case c.ImageStore != "":
 		return nil, nil, err
 	}
 	env.log.Warn("opening the folder of label images failed; stored images are not served", "error", err)

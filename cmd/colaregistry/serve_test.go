@@ -267,7 +267,7 @@ func TestInvalidServeFlags(t *testing.T) {
 	t.Parallel()
 	for flag, value := range map[string]string{
 		"--listen": "nowhere:99999", "--public-url": "https://registry.example/base",
-		"--database-url": "mysql://x", "--demo": "perhaps", "--images": "gs://labels",
+		"--database-url": "mysql://x", "--demo": "perhaps", "--image-store": "gs://labels",
 	} {
 		out, err := command("serve", "--data-dir", t.TempDir(), flag, value).CombinedOutput()
 		if err == nil ||

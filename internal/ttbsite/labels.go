@@ -33,6 +33,9 @@ type Label struct {
 	real *realPages // nil for a generated label
 }
 
+// Real reports whether a label has the pages and images of a real one.
+func (l *Label) Real() bool { return l.real != nil }
+
 // LabelImage is an image of a label.
 type LabelImage struct {
 	FileName      string

@@ -126,20 +126,32 @@ func (s *Store) rendition(ctx context.Context, name string) ([]byte, error) {
 }
 
 // render scales an image: to JPEG, or to PNG if it has transparent pixels.
-func (s *Store) render(
-	ctx context.Context, c store.ImageContent, content []byte, size image.Point,
-) (_ []byte, err error) {
-	config, format, err := decodeConfig(content)
-	if err != nil {
-		return nil, formatError("%v", err)
-	}
-	memory := int64(min(maxMemory, memoryNeeded(content, format, config)))
+func (s *Store) render(ctx context.Context, c store.ImageContent, content []byte, size image.Point) (rendered []byte, err error) {
 	if err := s.renders.Acquire(ctx, 1); err != nil {
 		return nil, err
 	}
 	defer s.renders.Release(1)
+	err = s.Decode(ctx, content, func(decoded image.Image) error {
+		if frame := image.Rect(0, 0, c.Width, c.Height); decoded.Bounds().Size() != frame.Size() {
+			decoded = onBackground(decoded, frame)
+		}
+		rendered, err = encode(shrink(decoded, size))
+		return err
+	})
+	return rendered, err
+}
+
+// Decode calls use with the pixels of an image that Put accepts. It waits until they fit into the
+// memory that all calls share; use must not keep them. It fails with a FormatError if the image is
+// damaged, and with the error of use.
+func (s *Store) Decode(ctx context.Context, content []byte, use func(image.Image) error) (err error) {
+	config, format, err := decodeConfig(content)
+	if err != nil {
+		return formatError("%v", err)
+	}
+	memory := int64(min(maxMemory, memoryNeeded(content, format, config)))
 	if err := s.memory.Acquire(ctx, memory); err != nil {
-		return nil, err
+		return err
 	}
 	defer s.memory.Release(memory)
 	defer func() {
@@ -149,12 +161,9 @@ func (s *Store) render(
 	}()
 	decoded, _, err := image.Decode(bytes.NewReader(content))
 	if err != nil {
-		return nil, formatError("%v", err)
+		return formatError("%v", err)
 	}
-	if frame := image.Rect(0, 0, c.Width, c.Height); decoded.Bounds().Size() != frame.Size() {
-		decoded = onBackground(decoded, frame)
-	}
-	return encode(shrink(decoded, size))
+	return use(decoded)
 }
 
 // onBackground returns the first frame of a GIF, which may be smaller than the image, on a

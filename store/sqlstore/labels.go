@@ -64,6 +64,7 @@ var missingColumns = map[store.Missing]string{
 	store.MissingDetail:       `application_status IS NULL`,
 	store.MissingApprovalDate: `approval_date IS NULL`,
 	store.MissingImages:       `coalesce(image_count, 0) = 0`,
+	store.MissingImageFiles:   `image_count > 0 AND main_image_url IS NULL`,
 	store.MissingBarcodes:     `barcode_value IS NULL`,
 }
 

@@ -67,6 +67,7 @@ func missingData(t *testing.T, st store.Store, _ *clock) {
 	} {
 		checkEqual(t, "labels without "+string(missing), without(has), mustMissing(t, st, missing))
 	}
+	checkEqual(t, "labels without image files", []cola.TTBID{images.TTBID}, mustMissing(t, st, store.MissingImageFiles))
 	// A label that gains the data leaves the list.
 	none.ApplicationStatus = "expired"
 	mustUpsert(t, st, []store.Outcome{store.Changed}, patchOf(none))
