@@ -27,7 +27,7 @@ func (silent) Cola(ctx context.Context, _ cola.TTBID) (cola.Cola, error) {
 	return cola.Cola{}, ctx.Err()
 }
 
-// The store next to the ledger answers the ledger's requests for data shown to account holders.
+// DailyUsage and MonthlyUsage are in both embedded interfaces, so silent must choose one.
 func (s silent) DailyUsage(ctx context.Context, id cola.AccountID, first, last cola.Date) ([]store.DayUsage, error) {
 	return s.Ledger.DailyUsage(ctx, id, first, last)
 }
@@ -105,9 +105,9 @@ func TestUnresponsiveStore(t *testing.T) {
 	}
 }
 
-// TestImportsUnresponsiveStore checks that callers wait for the last imports together, each at most
-// as long as its context and a collection of metrics a second, and that a failure is shared for a
-// while.
+// TestImportsUnresponsiveStore checks that concurrent callers share one read of the last imports,
+// that each stops waiting when its context ends (after one second for a metrics collection), and
+// that a failure is cached for importsInterval.
 func TestImportsUnresponsiveStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSilent(t)

@@ -26,7 +26,7 @@ const (
 
 // PreviewLabels is PreviewSavedSearch with the first matching labels, up to the given number and
 // cola.MaxPreviewLabels. It is free, and for the dashboard only: it fails with CodeForbidden for
-// callers of other channels.
+// callers on other channels.
 //
 // All previews of an account name at most cola.MaxDailyPreviewLabels distinct labels per UTC day.
 // Beyond that, a preview has only counts and sets Withheld: forms request previews on every pause
