@@ -7,7 +7,7 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// TestChangesDuringCompaction replaces and renames labels during a compaction.
+// TestChangesDuringCompaction replaces a label and renames a permittee during a compaction.
 func TestChangesDuringCompaction(t *testing.T) {
 	x := New(Options{ManualCompaction: true})
 	defer x.Close()
@@ -19,7 +19,7 @@ func TestChangesDuringCompaction(t *testing.T) {
 		mustCommit(t, u, Marks{})
 	}
 	v := x.View()
-	folded, err := compactSegments(context.Background(), v.segments, v.permittees)
+	compacted, err := compactSegments(context.Background(), v.segments, v.permittees)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -27,7 +27,7 @@ func TestChangesDuringCompaction(t *testing.T) {
 	u.Label(labelWith(2, func(c *cola.Cola) { c.BrandName, c.PermitNumber = "OTHER", "CA-I-1" }))
 	u.Permittee(&cola.Permittee{PermitNumber: "NJ-I-721", CompanyName: "NEW NAME"})
 	mustCommit(t, u, Marks{Labels: 9})
-	x.replaceSegments(v.segments, folded)
+	x.replaceSegments(v.segments, compacted)
 	now := x.View()
 	want(t, "lenz", find(now, "lenz"), []cola.TTBID{4, 3, 1})
 	want(t, "other", find(now, "other"), []cola.TTBID{2})
