@@ -57,21 +57,28 @@ func (f *compactions) release(segments []segmentView) {
 	f.done.Broadcast()
 }
 
-// wait returns when no compaction is running or ctx is done.
-func (f *compactions) wait(ctx context.Context) {
-	defer context.AfterFunc(ctx, f.done.Broadcast)()
+// wait returns when no compaction is running or ctx is done, with the context's error.
+func (f *compactions) wait(ctx context.Context) error {
+	defer context.AfterFunc(ctx, func() {
+		f.mu.Lock() // otherwise the signal may come just before Wait and be lost
+		defer f.mu.Unlock()
+		f.done.Broadcast()
+	})()
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for len(f.busy) > 0 && ctx.Err() == nil {
 		f.done.Wait()
 	}
+	return ctx.Err()
 }
 
 // Compact merges all segments into one while the index is searched and updated. Search results do
 // not change. Labels added meanwhile stay in segments of their own. It stops early with the
 // context's error.
 func (x *Index) Compact(ctx context.Context) error {
-	x.compactions.wait(ctx)
+	if err := x.compactions.wait(ctx); err != nil {
+		return fmt.Errorf("wait for compactions: %w", err)
+	}
 	_, err := x.compact(ctx, func(segments []segmentView) []segmentView {
 		if len(segments) == 1 && segments[0].deleted == 0 {
 			return nil
