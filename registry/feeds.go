@@ -80,11 +80,15 @@ func (s *Service) DeleteFeed(ctx context.Context, c cola.Caller, id string) (col
 	return state, nil
 }
 
+// dashboardFeedsOnly is the error for callers outside the dashboard who ask for a search's feed.
+const dashboardFeedsOnly = "Only the dashboard shows whether a search has a feed. " +
+	"Use POST /saved-searches/{uuid}/feed for a new feed URL; the previous one stops working."
+
 // HasFeed reports whether a search of the caller's account has a feed. It is free, and for the
 // dashboard only. It fails with CodeNotFound if the search is missing or belongs to another
 // account.
 func (s *Service) HasFeed(ctx context.Context, c cola.Caller, id string) (has bool, state cola.QuotaState, err error) {
-	if state, err = s.admitDashboard(ctx, c, nil); err != nil {
+	if state, err = s.admitDashboard(ctx, c, dashboardFeedsOnly, nil); err != nil {
 		return false, state, err
 	}
 	key, err := parseSearchID(id)

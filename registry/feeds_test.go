@@ -106,6 +106,23 @@ func (w *world) mustStoreLabels(t *testing.T, ids ...cola.TTBID) {
 	}
 }
 
+// TestHasFeed checks that the dashboard, and only the dashboard, shows whether a search has a feed.
+func TestHasFeed(t *testing.T) {
+	w := mustWorld(t, 0)
+	c := w.mustWriter(t, "has@example.com", cola.TierPro)
+	search := w.mustSave(t, c, alert("oaks")).Search.UUID
+	for _, want := range []bool{false, true} {
+		if has, state, err := w.HasFeed(t.Context(), onDashboard(c), search); err != nil || has != want || !state.Known() {
+			t.Errorf("HasFeed = %v, %+v, %v, want %v", has, state, err, want)
+		}
+		w.mustMakeFeed(t, c, search)
+	}
+	_, state, err := w.HasFeed(t.Context(), c, search)
+	if code(err) != cola.CodeForbidden || !strings.Contains(err.Error(), "feed") || !state.Known() {
+		t.Errorf("HasFeed outside the dashboard: error = %v, want forbidden, about feeds", err)
+	}
+}
+
 // TestFeedTokenStorage checks that the store looks feeds up by the SHA-256 of the token.
 func TestFeedTokenStorage(t *testing.T) {
 	w := mustWorld(t, 0)

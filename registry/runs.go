@@ -245,7 +245,7 @@ func (s *Service) RunLabels(
 ) (PageList[RunLabel], cola.QuotaState, error) {
 	none := PageList[RunLabel]{}
 	if c.Channel != cola.ChannelDashboard {
-		state, err := s.admitDashboard(ctx, c, nil)
+		state, err := s.admitDashboard(ctx, c, dashboardLabelsOnly, nil)
 		return none, state, err
 	}
 	found, state, err := s.RunMatches(ctx, c, id, run, p)
