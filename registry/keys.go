@@ -38,7 +38,7 @@ type Key struct {
 	Requests   int       // this month
 }
 
-// IsActive reports whether the key is valid at a time.
+// IsActive reports whether the key is valid at the given time.
 func (k Key) IsActive(now time.Time) bool {
 	return k.RevokedAt.IsZero() && (k.ExpiresAt.IsZero() || k.ExpiresAt.After(now))
 }
@@ -269,12 +269,12 @@ func renewedExpiry(old store.Key, now time.Time) time.Time {
 
 // newKey generates a secret, stores its key, and returns both.
 func (s *Service) newKey(ctx context.Context, operation string, missing error,
-	keep func(ctx context.Context, key store.Key, hash store.KeyHash) (store.Key, error),
+	save func(ctx context.Context, key store.Key, hash store.KeyHash) (store.Key, error),
 ) (NewKey, error) {
 	secret := auth.NewSecret()
 	var created store.Key
 	err := s.changeManaged(ctx, operation, createKeyUnconfirmed, missing, func(ctx context.Context) (err error) {
-		created, err = keep(ctx, secret.Key(), secret.Hash())
+		created, err = save(ctx, secret.Key(), secret.Hash())
 		switch {
 		case errors.Is(err, store.ErrLimit):
 			return keyLimitError()

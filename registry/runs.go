@@ -65,8 +65,8 @@ func (s *Service) SavedSearchMatches(
 	return s.matchesOf(ctx, c, id, 0, p)
 }
 
-// RunMatches is SavedSearchMatches for one run. It also fails with CodeNotFound for a run of
-// another search.
+// RunMatches is SavedSearchMatches for one run. It also fails with CodeNotFound if the search
+// has no such run.
 func (s *Service) RunMatches(
 	ctx context.Context, c cola.Caller, id, run string, p cola.SavedSearchListParams,
 ) (PageList[cola.SavedSearchMatch], cola.QuotaState, error) {

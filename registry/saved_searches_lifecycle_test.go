@@ -136,7 +136,7 @@ func TestSavedSearchPages(t *testing.T) {
 }
 
 // TestRejectedSavedSearchActions checks that each rejected request counts toward the rate limit, is
-// free and changes nothing.
+// free and has no effect.
 func TestRejectedSavedSearchActions(t *testing.T) {
 	w := mustWorld(t, 0)
 	c, other := w.mustWriter(t, "life@example.com", cola.TierPro), w.mustWriter(t, "else@example.com", cola.TierPro)

@@ -15,7 +15,7 @@ import (
 // Vocabulary lists the filter values that occur in records. Listing them is free.
 type Vocabulary struct {
 	Categories []string // category paths of labels, and their parents
-	Places     []string // origins of labels in the form of vocabulary.PlaceOf, upper case
+	Places     []string // origins of labels as returned by vocabulary.PlaceOf, upper case
 	States     []string // of permittees, two letters
 
 	Times             ListVocabulary // COLA processing times

@@ -39,7 +39,7 @@ type Identities interface {
 	// AddIdentity links an identity to an account. AccountOf returns that account from then on,
 	// regardless of the token's email address. If the identity was linked to another account, that
 	// account keeps everything else. It fails with ErrNotFound if the account does not exist, and
-	// with ErrMalformed if Check does.
+	// with ErrMalformed if Identity.Check does.
 	AddIdentity(ctx context.Context, account cola.AccountID, id Identity) error
 	// IdentitiesOf returns the identities of an account, or of all accounts if account is zero,
 	// ordered by account, issuer and subject.
