@@ -102,7 +102,7 @@ func readView(from io.Reader, size int64, storeID string) (*View, error) {
 	case h.magic != snapshotMagic || h.order != snapshotOrder:
 		return nil, fmt.Errorf("%w: different format version or byte order", ErrSnapshot)
 	case h.store != storeID:
-		return nil, fmt.Errorf("%w: snapshot of a different store", ErrSnapshot)
+		return nil, fmt.Errorf("%w: snapshot of a different database", ErrSnapshot)
 	}
 	var content savedView
 	content.serialize(r)
