@@ -205,14 +205,14 @@ const (
 // confirmationRequest returns a request to confirm a destination of a kind, due now.
 func (s *Service) confirmationRequest(kind string) store.ConfirmationRequest {
 	l := store.ConfirmationLimits{
-		RepeatWindow: addressRepeatWindow,
-		MaxRepeats:   1,
-		Window:       askedWithin,
-		MaxByAccount: maxAsked,
-		MaxOfAddress: maxAskedAddress,
+		RepeatWindow:  addressRepeatWindow,
+		MaxRepeats:    1,
+		Window:        askedWithin,
+		MaxPerAccount: maxAsked,
+		MaxPerAddress: maxAskedAddress,
 	}
 	if kind == cola.KindWebhook {
-		l.RepeatWindow, l.MaxRepeats, l.MaxOfAddress = hostRepeatWindow, maxHostRepeats, maxAskedHost
+		l.RepeatWindow, l.MaxRepeats, l.MaxPerAddress = hostRepeatWindow, maxHostRepeats, maxAskedHost
 	}
 	return store.ConfirmationRequest{Due: s.now(), Limits: l}
 }
@@ -239,9 +239,9 @@ func confirmationLimitMessage(kind string, limit store.ConfirmationLimit) string
 		return fmt.Sprintf("An account can send at most %d challenges per hour to a host.", maxHostRepeats)
 	case limit == store.LimitRepeats:
 		return "The owner of this address was already asked to confirm within the last hour."
-	case limit == store.LimitOfAddress && webhook:
+	case limit == store.LimitPerAddress && webhook:
 		return fmt.Sprintf("At most %d challenges in 24 hours can be sent to a host, across all accounts.", maxAskedHost)
-	case limit == store.LimitOfAddress:
+	case limit == store.LimitPerAddress:
 		return fmt.Sprintf("At most %d confirmation requests in 24 hours can be sent to an address, across all "+
 			"accounts.", maxAskedAddress)
 	}

@@ -33,42 +33,42 @@ func (f flaky) Destinations(ctx context.Context, a cola.AccountID, page store.Sl
 }
 
 func (f flaky) UpdateDestination(ctx context.Context, a cola.AccountID, uuid string, change func(*store.Destination) error) (store.Destination, error) {
-	if f.w.stiff.Load() {
+	if f.w.destinationsReadOnly.Load() {
 		return store.Destination{}, errFull
 	}
 	return f.Store.UpdateDestination(ctx, a, uuid, change)
 }
 
 func (f flaky) DeleteDestination(ctx context.Context, a cola.AccountID, uuid string) error {
-	if f.w.stiff.Load() {
+	if f.w.destinationsReadOnly.Load() {
 		return errFull
 	}
 	return f.Store.DeleteDestination(ctx, a, uuid)
 }
 
 func (f flaky) AddTest(ctx context.Context, a cola.AccountID, destination string, due time.Time) (cola.Delivery, error) {
-	if f.w.stiff.Load() {
+	if f.w.destinationsReadOnly.Load() {
 		return cola.Delivery{}, errFull
 	}
 	return f.Store.AddTest(ctx, a, destination, due)
 }
 
 func (f flaky) RequestConfirmation(ctx context.Context, a cola.AccountID, uuid string, ask store.ConfirmationRequest, change func(*store.Destination) error) (cola.Delivery, error) {
-	if f.w.stiff.Load() {
+	if f.w.destinationsReadOnly.Load() {
 		return cola.Delivery{}, errFull
 	}
 	return f.Store.RequestConfirmation(ctx, a, uuid, ask, change)
 }
 
 func (f flaky) ReplayUndelivered(ctx context.Context, a cola.AccountID, destination string, due time.Time, limit int) (int, error) {
-	if f.w.stiff.Load() {
+	if f.w.destinationsReadOnly.Load() {
 		return 0, errFull
 	}
 	return f.Store.ReplayUndelivered(ctx, a, destination, due, limit)
 }
 
 func (f flaky) Replay(ctx context.Context, a cola.AccountID, id int64, due time.Time) (cola.Delivery, error) {
-	if f.w.full.Load() || f.w.stiff.Load() {
+	if f.w.full.Load() || f.w.destinationsReadOnly.Load() {
 		return cola.Delivery{}, errFull
 	}
 	return f.Store.Replay(ctx, a, id, due)
@@ -104,7 +104,7 @@ func TestDestinationOutage(t *testing.T) {
 		}
 	}
 	w.full.Store(false)
-	w.stiff.Store(true)
+	w.destinationsReadOnly.Store(true)
 	for name, err := range w.everyDestinationCall(t.Context(), c, created.UUID) {
 		switch reads := name == "list" || name == "read" || name == "deliveries"; {
 		case strings.HasPrefix(name, "make"), name == "ask", name == "delivery": // may fail for another reason
@@ -112,7 +112,7 @@ func TestDestinationOutage(t *testing.T) {
 			t.Errorf("%s without writes: error = %v", name, err)
 		}
 	}
-	w.stiff.Store(false)
+	w.destinationsReadOnly.Store(false)
 	if _, err := w.DeleteDestination(t.Context(), c, w.mustFind(t, c, hook+"/new")); err != nil {
 		t.Fatal(err)
 	}
@@ -143,14 +143,14 @@ func TestConfirmationOutage(t *testing.T) {
 	c := w.mustWriter(t, "half@example.com", cola.TierPro)
 	created := w.mustAdd(t, c, mailTo("stranger@example.com"))
 	w.advance(time.Hour)
-	w.stiff.Store(true)
+	w.destinationsReadOnly.Store(true)
 	for range maxAskedOne + 1 {
 		_, _, err := w.ResendConfirmation(t.Context(), c, created.UUID)
 		if code(err) != cola.CodeUnavailable || !strings.Contains(err.Error(), "deliveries") {
 			t.Errorf("ResendConfirmation without writes: error = %v, want unavailable", err)
 		}
 	}
-	w.stiff.Store(false)
+	w.destinationsReadOnly.Store(false)
 	if _, _, err := w.ResendConfirmation(t.Context(), c, created.UUID); err != nil {
 		t.Errorf("ResendConfirmation after the outage: %v", err)
 	}

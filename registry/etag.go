@@ -52,8 +52,9 @@ func lookup[T any](ctx context.Context, s *Service, c cola.Caller, m cola.Meter,
 }
 
 // entityTag returns the entity tag of a record for an account. It proves that the account has read
-// the record. Most of the record is public, so the tag is a MAC with the database's random ID,
-// which is secret and shared by all processes. It is weak because a record has several encodings.
+// the record. Most of the record is public, so the tag is a MAC keyed with the database's random
+// ID, which is secret and shared by all processes. It is weak because a record has several
+// encodings.
 func (s *Service) entityTag(c cola.Caller, value any) (string, error) {
 	b, err := json.Marshal(value)
 	if err != nil {

@@ -73,7 +73,7 @@ func (s *Service) mainImages(ctx context.Context, labels []cola.ColaSummary) (im
 type LabelPage struct {
 	Label     cola.Cola
 	Permittee *cola.PermitteeSummary // nil if unknown
-	Chain     []ChainLink            // resubmissions, oldest first, including this label; empty if unset
+	Chain     []ChainLink            // resubmissions, oldest first, including this label; empty if none
 }
 
 // ChainLink is a label in a chain of resubmissions.
@@ -109,7 +109,7 @@ func (s *Service) LabelPage(ctx context.Context, c cola.Caller, id string) (Labe
 	return tagged.Value, state, err
 }
 
-// maxChain limits the labels of a chain to those nearest to the label.
+// maxChain limits a chain to the labels closest to the requested one.
 const maxChain = 20
 
 // chain returns the labels connected to a label by resubmissions, in either direction; empty if

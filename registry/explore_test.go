@@ -47,9 +47,8 @@ func mustBlind(t *testing.T, labels int) (*world, blind) {
 	return w, b
 }
 
-// TestExploreSearch checks that the page, charge and errors match those of a search,
-// that each facet count matches a search with that value, and that the images are those of the
-// labels.
+// TestExploreSearch checks that the page and charge match those of a search, that each facet count
+// matches a search with that value, and that the images are those of the labels.
 func TestExploreSearch(t *testing.T) {
 	w := mustWorld(t, 2_000)
 	c, same := w.mustHolder(t, "explore@example.com", cola.TierPro), w.mustHolder(t, "search@example.com", cola.TierPro)
@@ -59,7 +58,7 @@ func TestExploreSearch(t *testing.T) {
 	} {
 		got, state, err := w.Explore(t.Context(), c, p)
 		if err != nil {
-			t.Fatalf("SearchColas(%+v): %v", p, err)
+			t.Fatalf("Explore(%+v): %v", p, err)
 		}
 		page, want, _ := w.SearchColas(t.Context(), same, p)
 		if diff := cmp.Diff(page, got.ColaPage); diff != "" {
@@ -142,7 +141,8 @@ func TestExploreErrors(t *testing.T) {
 	}
 }
 
-// chainOf returns the IDs of a resubmission chain, with IDs missing from the registry in brackets.
+// chainOf returns the IDs of a resubmission chain, with IDs missing from the registry in
+// parentheses.
 func chainOf(page registry.LabelPage) string {
 	var ids []string
 	for _, link := range page.Chain {
@@ -160,11 +160,11 @@ func chainOf(page registry.LabelPage) string {
 
 func TestChains(t *testing.T) {
 	w := mustWorld(t, 0)
-	const last, this = 99_001_001_000_000, 5_001_001_000_000 // issued in 1999 and 2005
+	const last, this = 99_001_001_000_000, 5_001_001_000_000 // received in 1999 and 2005
 	var labels []cola.Cola
-	add := func(id, again cola.TTBID) {
+	add := func(id, resubmits cola.TTBID) {
 		c := bottle(id, "OAK", cola.NewDate(2025, 1, 1))
-		c.ForResubmissionTTBID = again
+		c.ForResubmissionTTBID = resubmits
 		labels = append(labels, c)
 	}
 	add(1, 0) // no resubmission
@@ -234,8 +234,9 @@ func TestLabelPage(t *testing.T) {
 	}
 }
 
-// TestFreeDashboardRequests checks that the dashboard's free requests do not use the rate
-// limit and pass when it is exhausted. Searches and detail views do neither.
+// TestFreeDashboardRequests checks that the dashboard's free requests do not count toward the rate
+// limit and succeed when it is exhausted. Searches and detail views count toward it and are
+// rejected beyond it.
 func TestFreeDashboardRequests(t *testing.T) {
 	w, b := mustBlind(t, 100)
 	holder := w.mustHolder(t, "window@example.com", cola.TierFree)
@@ -273,7 +274,7 @@ func TestFreeDashboardRequests(t *testing.T) {
 		}
 	}
 	if more := b.reads.Load() - reads; more > 1 {
-		t.Errorf("resubmissions of rejected requests were read %d times", more)
+		t.Errorf("rejected requests read resubmissions %d times, want at most 1", more)
 	}
 	for name, do := range free {
 		if _, err := do(program); code(err) != cola.CodeQuotaExceeded {
@@ -286,8 +287,8 @@ func TestFreeDashboardRequests(t *testing.T) {
 // request makes one request as a caller.
 type request func(cola.Caller) (cola.QuotaState, error)
 
-// freeRequests returns free requests. One of them reads a label that the account first read at a
-// charge.
+// freeRequests returns free requests. One of them revalidates a label that the account has already
+// paid to read.
 func freeRequests(t *testing.T, w *world, holder cola.Caller, id string) map[string]request {
 	t.Helper()
 	read, _, err := w.Cola(t.Context(), holder, id, "")
@@ -311,21 +312,21 @@ func freeRequests(t *testing.T, w *world, holder cola.Caller, id string) map[str
 			_, state, err := w.LabelPage(t.Context(), c, "99999999999999")
 			return state, wantCode(err, cola.CodeNotFound)
 		},
-		"a label that is there already": func(c cola.Caller) (cola.QuotaState, error) {
+		"an unmodified label": func(c cola.Caller) (cola.QuotaState, error) {
 			label, state, err := w.Cola(t.Context(), c, id, read.ETag)
 			if err == nil && !label.NotModified {
 				err = errors.New("modified")
 			}
 			return state, err
 		},
-		"a search that is none": func(c cola.Caller) (cola.QuotaState, error) {
+		"an invalid search": func(c cola.Caller) (cola.QuotaState, error) {
 			_, state, err := w.Explore(t.Context(), c, cola.SearchParams{Status: "gone"})
 			return state, wantCode(err, cola.CodeValidation)
 		},
 	}
 }
 
-// meteredRequests returns requests that count even if they have no results.
+// meteredRequests returns requests that count toward the rate limit even if they have no results.
 func meteredRequests(t *testing.T, w *world, id string) map[string]request {
 	t.Helper()
 	return map[string]request{
@@ -340,7 +341,8 @@ func meteredRequests(t *testing.T, w *world, id string) map[string]request {
 	}
 }
 
-// wantCode returns nil for an error with the given code, and any other error unchanged.
+// wantCode returns nil for an error with the given code; otherwise it returns an error that wraps
+// err.
 func wantCode(err error, c cola.Code) error {
 	if code(err) == c {
 		return nil

@@ -30,7 +30,7 @@ type Feed struct {
 // FeedRun is a run with matches.
 type FeedRun struct {
 	Run    cola.SavedSearchRun
-	Labels []FeedLabel // those that messages about the run name, up to the feed's limit
+	Labels []FeedLabel // labels named in messages about the run, up to the feed's limit
 }
 
 // FeedLabel is the current record of a label that a run found.
@@ -47,7 +47,8 @@ const (
 
 // CreateFeed creates a feed for a search of the caller's account and returns its URL, which is not
 // shown again. The search's previous feed URL stops working. It is free and needs the scope
-// cola.ScopeWriteSavedSearches. It also fails with CodeNotFound for another account's search.
+// cola.ScopeWriteSavedSearches. It fails with CodeNotFound if the search is missing or belongs to
+// another account.
 func (s *Service) CreateFeed(
 	ctx context.Context, c cola.Caller, id string,
 ) (cola.SavedSearchFeed, cola.QuotaState, error) {
@@ -66,8 +67,8 @@ func (s *Service) CreateFeed(
 }
 
 // DeleteFeed deletes the feed of a search of the caller's account. A missing feed is not an error.
-// It is free and needs the scope cola.ScopeWriteSavedSearches. It also fails with CodeNotFound for
-// another account's search.
+// It is free and needs the scope cola.ScopeWriteSavedSearches. It fails with CodeNotFound if the
+// search is missing or belongs to another account.
 func (s *Service) DeleteFeed(ctx context.Context, c cola.Caller, id string) (cola.QuotaState, error) {
 	key, state, err := s.authorizeSearchWrite(ctx, c, id)
 	if err != nil {
@@ -79,10 +80,15 @@ func (s *Service) DeleteFeed(ctx context.Context, c cola.Caller, id string) (col
 	return state, nil
 }
 
+// dashboardFeedsOnly is the error for callers outside the dashboard who ask for a search's feed.
+const dashboardFeedsOnly = "Only the dashboard shows whether a search has a feed. " +
+	"Use POST /saved-searches/{uuid}/feed for a new feed URL; the previous one stops working."
+
 // HasFeed reports whether a search of the caller's account has a feed. It is free, and for the
-// dashboard only. It also fails with CodeNotFound for another account's search.
+// dashboard only. It fails with CodeNotFound if the search is missing or belongs to another
+// account.
 func (s *Service) HasFeed(ctx context.Context, c cola.Caller, id string) (has bool, state cola.QuotaState, err error) {
-	if state, err = s.admitDashboard(ctx, c, nil); err != nil {
+	if state, err = s.admitDashboard(ctx, c, dashboardFeedsOnly, nil); err != nil {
 		return false, state, err
 	}
 	key, err := parseSearchID(id)
@@ -110,7 +116,7 @@ func (s *Service) setFeed(ctx context.Context, c cola.Caller, search string, has
 
 func hashFeedToken(token string) store.FeedHash { return sha256.Sum256([]byte(token)) }
 
-// Feed returns the feed with a token, with at most cola.MaxMessageLabels labels in total. Anyone
+// Feed returns the feed for a token, with at most cola.MaxMessageLabels labels in total. Anyone
 // with the token may read it, free of charge. It fails with CodeNotFound if the token is unknown or
 // the account is suspended, and with CodeQuotaExceeded if the feed is read too often or the
 // client's address sent too many wrong tokens.

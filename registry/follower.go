@@ -31,7 +31,7 @@ const (
 
 // FollowerOptions configures a Follower.
 type FollowerOptions struct {
-	Snapshot string           // snapshot file; empty if unset
+	Snapshot string           // path of the snapshot file; empty disables snapshots
 	Progress func(labels int) // called during the first build; may be nil
 	Built    func(Build)      // called once, when the service is ready; may be nil
 }
@@ -161,8 +161,8 @@ func (f *Follower) restore() bool {
 	return true
 }
 
-// sync updates the index and the reference data from the store, in one publication, and returns the
-// number of changed labels.
+// sync updates the index and the reference data from the store and returns the number of changed
+// labels.
 func (f *Follower) sync(ctx context.Context) (labels int, err error) {
 	latest, err := f.latestRevision(ctx)
 	if err != nil {
@@ -221,7 +221,7 @@ func (f *Follower) update(ctx context.Context, marks search.Marks, latest cola.R
 	if next.References, err = f.updateReferences(ctx, u, marks.References); err != nil {
 		return labels, err
 	}
-	// Revisions run over all records together: up to latest, each part is complete.
+	// All records share one revision sequence, so each part is complete up to latest.
 	next.Labels = max(next.Labels, latest)
 	next.Permittees = max(next.Permittees, latest)
 	next.References = max(next.References, latest)
@@ -285,8 +285,9 @@ var errRolledBack = errors.New("the database was rolled back")
 
 // checkRollback fails with errRolledBack unless the store still has every revision that the index
 // contains or is about to contain. Revisions disappear if a backup is restored, or a standby
-// without the latest commits takes over; later revisions may still be higher. Call it after all
-// reads, so that a rollback between them is detected.
+// without the latest commits takes over. Comparing the latest revisions is not enough: new commits
+// may already have raised the store's above the index's. Call it after all reads, so that a
+// rollback between them is detected.
 func (f *Follower) checkRollback(ctx context.Context, marks ...search.Marks) error {
 	var revisions []cola.Revision
 	for _, m := range marks {

@@ -21,7 +21,7 @@ import (
 	"github.com/colaregistry/colaregistry/store/sqlite"
 )
 
-// switching is a store that is restored to a backup while it is followed: reads switch from one
+// switching is a store that is restored from a backup while it is followed: reads switch from one
 // database to another. The ledger does not switch.
 type switching struct {
 	*sqlite.Store
@@ -35,7 +35,7 @@ type switching struct {
 
 func (s *switching) now() time.Time { return time.Now().Add(time.Duration(s.ahead.Load())) }
 
-func (s *switching) present() *sqlite.Store {
+func (s *switching) current() *sqlite.Store {
 	if s.back.Load() {
 		return s.other
 	}
@@ -50,12 +50,12 @@ func (s *switching) did(method string) {
 
 func (s *switching) Revision(ctx context.Context) (cola.Revision, error) {
 	defer s.did("Revision")
-	return s.present().Revision(ctx)
+	return s.current().Revision(ctx)
 }
 
 func (s *switching) HasRevision(ctx context.Context, rev cola.Revision) (bool, error) {
 	defer s.did("HasRevision")
-	return s.present().HasRevision(ctx, rev)
+	return s.current().HasRevision(ctx, rev)
 }
 
 func (s *switching) ColasSince(ctx context.Context, after cola.Revision, yield func(*cola.IndexRecord) error) (cola.Revision, error) {
@@ -63,22 +63,22 @@ func (s *switching) ColasSince(ctx context.Context, after cola.Revision, yield f
 	if s.back.Load() && after == 0 && s.hold != nil {
 		<-s.hold
 	}
-	return s.present().ColasSince(ctx, after, yield)
+	return s.current().ColasSince(ctx, after, yield)
 }
 
 func (s *switching) PermitteesSince(ctx context.Context, after cola.Revision, yield func(*cola.Permittee) error) (cola.Revision, error) {
 	defer s.did("PermitteesSince")
-	return s.present().PermitteesSince(ctx, after, yield)
+	return s.current().PermitteesSince(ctx, after, yield)
 }
 
 func (s *switching) ReferenceRevision(ctx context.Context) (cola.Revision, error) {
 	defer s.did("ReferenceRevision")
-	return s.present().ReferenceRevision(ctx)
+	return s.current().ReferenceRevision(ctx)
 }
 
 func (s *switching) AllReferences(ctx context.Context) (store.ReferenceSets, error) {
 	defer s.did("AllReferences")
-	return s.present().AllReferences(ctx)
+	return s.current().AllReferences(ctx)
 }
 
 // mustForkBackup creates two databases from one backup. The first has changes written after the
@@ -129,8 +129,8 @@ func mustName(t *testing.T, st store.Store, name string, ids ...cola.TTBID) {
 		_, err := st.UpsertColas(t.Context(), []cola.Patch[cola.Cola]{label}, store.Commit)
 		must(t, func() error { return err })
 	}
-	holder := cola.Patch[cola.Permittee]{Record: cola.Permittee{PermitNumber: "NJ-I-721", CompanyName: cola.Text(name)}, Fields: ^cola.Fields(0)}
-	_, err := st.UpsertPermittees(t.Context(), []cola.Patch[cola.Permittee]{holder}, store.Commit)
+	permittee := cola.Patch[cola.Permittee]{Record: cola.Permittee{PermitNumber: "NJ-I-721", CompanyName: cola.Text(name)}, Fields: ^cola.Fields(0)}
+	_, err := st.UpsertPermittees(t.Context(), []cola.Patch[cola.Permittee]{permittee}, store.Commit)
 	must(t, func() error { return err })
 }
 
@@ -143,20 +143,20 @@ func mustTime(t *testing.T, st store.Store, commodity string) {
 
 // content contains the records of each kind by key.
 type content struct {
-	brands  map[cola.TTBID]string
-	holders map[string]cola.Text
-	times   []cola.ProcessingTime
+	brands     map[cola.TTBID]string
+	permittees map[string]cola.Text
+	times      []cola.ProcessingTime
 }
 
 func stored(t *testing.T, st store.Store) content {
 	t.Helper()
-	c := content{brands: map[cola.TTBID]string{}, holders: map[string]cola.Text{}}
+	c := content{brands: map[cola.TTBID]string{}, permittees: map[string]cola.Text{}}
 	_, err := st.ColasSince(t.Context(), 0, func(r *cola.IndexRecord) error {
 		c.brands[r.Summary.TTBID] = r.Summary.BrandName
 		return nil
 	})
 	must(t, func() error { return err })
-	_, err = st.PermitteesSince(t.Context(), 0, func(p *cola.Permittee) error { c.holders[p.PermitNumber] = p.CompanyName; return nil })
+	_, err = st.PermitteesSince(t.Context(), 0, func(p *cola.Permittee) error { c.permittees[p.PermitNumber] = p.CompanyName; return nil })
 	must(t, func() error { return err })
 	sets, err := st.AllReferences(t.Context())
 	must(t, func() error { return err })
@@ -211,13 +211,13 @@ func observe(t *testing.T, s *switching, snapshot string) *observed {
 // exhausts the rate limit.
 func (o *observed) indexed(t *testing.T) content {
 	t.Helper()
-	c := content{brands: map[cola.TTBID]string{}, holders: map[string]cola.Text{}}
+	c := content{brands: map[cola.TTBID]string{}, permittees: map[string]cola.Text{}}
 	view := o.index.View()
 	for _, row := range view.Search(cola.ColaSearch{Page: 1, PerPage: 100}).Rows {
 		c.brands[row.TTBID] = row.BrandName
 	}
 	for _, row := range view.Permittees(cola.PermitteeSearch{Page: 1, PerPage: 100, Today: cola.DateOf(testNow)}).Rows {
-		c.holders[row.PermitNumber] = row.CompanyName
+		c.permittees[row.PermitNumber] = row.CompanyName
 	}
 	o.store.ahead.Add(int64(time.Second))
 	times, _, err := o.ProcessingTimes(t.Context(), o.caller, cola.ProcessingTimeParams{})
@@ -240,7 +240,7 @@ func (o *observed) eventuallyShows(t *testing.T, want content) {
 	t.Errorf("index differs from the store (-want +got):\n%s", diff)
 }
 
-// TestSnapshotAfterRestore starts from a snapshot saved before the database was restored to a
+// TestSnapshotAfterRestore starts from a snapshot saved before the database was restored from a
 // backup.
 func TestSnapshotAfterRestore(t *testing.T) {
 	t.Parallel()
@@ -261,14 +261,14 @@ func TestSnapshotAfterRestore(t *testing.T) {
 		if o.build.Restored != step.restored {
 			t.Errorf("%s: restored from the snapshot = %v, want %v", step.what, o.build.Restored, step.restored)
 		}
-		if diff := cmp.Diff(stored(t, s.present()), o.indexed(t), cmp.AllowUnexported(content{})); diff != "" {
+		if diff := cmp.Diff(stored(t, s.current()), o.indexed(t), cmp.AllowUnexported(content{})); diff != "" {
 			t.Errorf("%s: index differs from the store (-want +got):\n%s", step.what, diff)
 		}
 		o.stop()
 	}
 }
 
-// TestStoreRollbackWhileFollowing restores the database to a backup at each point of the first
+// TestStoreRollbackWhileFollowing restores the database from a backup at each point of the first
 // build and of an update.
 func TestStoreRollbackWhileFollowing(t *testing.T) {
 	for _, method := range []string{"Revision", "ColasSince", "PermitteesSince", "ReferenceRevision", "AllReferences", "HasRevision"} {

@@ -74,13 +74,13 @@ func eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()
 	for start := time.Now(); !ok(); time.Sleep(50 * time.Millisecond) {
 		if time.Since(start) > time.Minute {
-			t.Fatalf("timeout waiting for %s in the index", what)
+			t.Fatalf("timeout waiting for %s", what)
 		}
 	}
 }
 
-// run follows a store until it is ready, then stops, which saves the snapshot. It returns how the
-// index was built.
+// run follows a store until the service is ready, then stops, which saves the snapshot. It returns
+// how the index was built.
 func run(t *testing.T, st *sqlite.Store, snapshot string) registry.Build {
 	t.Helper()
 	quiet := slog.New(slog.DiscardHandler)
@@ -144,16 +144,16 @@ func TestSnapshot(t *testing.T) {
 	}
 }
 
-// woken is a store that wakes its follower.
-type woken struct {
+// waking is a store that wakes its follower.
+type waking struct {
 	store.Store
 	wakeups       chan struct{}
 	revisionCalls *atomic.Int64
 }
 
-func (w woken) Wakeups() <-chan struct{} { return w.wakeups }
+func (w waking) Wakeups() <-chan struct{} { return w.wakeups }
 
-func (w woken) Revision(ctx context.Context) (cola.Revision, error) {
+func (w waking) Revision(ctx context.Context) (cola.Revision, error) {
 	w.revisionCalls.Add(1)
 	return w.Store.Revision(ctx)
 }
@@ -165,7 +165,7 @@ func TestFollowerWakeup(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer inner.Close()
-	st := woken{inner, make(chan struct{}), new(atomic.Int64)}
+	st := waking{inner, make(chan struct{}), new(atomic.Int64)}
 	const wakeups = 50
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()

@@ -20,7 +20,7 @@ const MaxKeys = 100
 const (
 	maxKeyName  = 100 // characters
 	maxKeyYears = 10  // longest lifetime of a key that expires
-	// maxKeysPerDay limits new keys. Expired keys are stored, because usage is reported by key, and
+	// maxKeysPerDay limits new keys. Expired keys are kept, because usage is reported by key, and
 	// managing keys does not count toward the rate limit.
 	maxKeysPerDay = 2 * MaxKeys
 )
@@ -38,7 +38,7 @@ type Key struct {
 	Requests   int       // this month
 }
 
-// IsActive reports whether the key is valid at a time.
+// IsActive reports whether the key is valid at the given time.
 func (k Key) IsActive(now time.Time) bool {
 	return k.RevokedAt.IsZero() && (k.ExpiresAt.IsZero() || k.ExpiresAt.After(now))
 }
@@ -57,7 +57,7 @@ type KeyParams struct {
 }
 
 // normalize returns the name and the expiry of the key, which is zero if it never expires. It fails
-// with a validation error that has all problems.
+// with a validation error that lists all problems.
 func (p KeyParams) normalize(now time.Time) (name string, expires time.Time, err error) {
 	var problems cola.Problems
 	problems.Merge(p.Problems)
@@ -87,8 +87,8 @@ type KeyRotationParams struct {
 
 // keyOverlap is a choice of how long an old key stays valid.
 type keyOverlap struct {
-	words string
-	takes time.Duration
+	words    string
+	duration time.Duration
 }
 
 func keyOverlaps() []keyOverlap {
@@ -116,7 +116,7 @@ func (p KeyRotationParams) normalize() (overlap time.Duration, err error) {
 	}
 	for _, o := range keyOverlaps() {
 		if o.words == word {
-			overlap = o.takes
+			overlap = o.duration
 		}
 	}
 	return overlap, problems.Err()
@@ -153,8 +153,8 @@ func keyOf(k store.Key) Key {
 
 // CreateKey creates an API key for the caller's account and returns it with its secret, which is
 // not stored. It fails with a validation error, or with CodeKeyLimit if the account has MaxKeys
-// valid keys or has created too many today. After CodeUnavailable a key may exist whose secret is
-// lost.
+// valid keys or has created too many in the last 24 hours. After CodeUnavailable a key may exist
+// whose secret is lost.
 func (s *Service) CreateKey(ctx context.Context, c cola.Caller, p KeyParams) (NewKey, cola.QuotaState, error) {
 	state, err := s.authorizeHolder(ctx, c)
 	if err != nil {
@@ -176,13 +176,14 @@ func (s *Service) CreateKey(ctx context.Context, c cola.Caller, p KeyParams) (Ne
 	return created, state, err
 }
 
-// RotateKey creates a key that replaces one of the caller's account. The old key stays valid for
-// the overlap, but not beyond its own expiry. The new key has the same name and, if the old one
+// RotateKey replaces a key of the caller's account with a new one. The old key stays valid for the
+// overlap, but not beyond its own expiry. The new key has the same name and, if the old one
 // expires, the same lifetime, from now on. It fails with CodeNotFound if the key is missing or
 // belongs to another account, with CodeNotActive for an invalid key, and with CodeKeyLimit if the
-// account has MaxKeys other valid keys or has created too many today. Of two concurrent rotations
-// without an overlap, one fails with CodeNotActive; with an overlap, both create a key, and the old
-// one expires at the earlier time. After CodeUnavailable the outcome may be unknown.
+// account has MaxKeys other valid keys or has created too many in the last 24 hours. Of two
+// concurrent rotations without an overlap, one fails with CodeNotActive; with an overlap, both
+// create a key, and the old one expires at the earlier time. After CodeUnavailable the outcome may
+// be unknown.
 func (s *Service) RotateKey(
 	ctx context.Context, c cola.Caller, id int64, p KeyRotationParams,
 ) (NewKey, cola.QuotaState, error) {
@@ -216,7 +217,7 @@ func (s *Service) RotateKey(
 	return created, state, err
 }
 
-// recordKeyEvent records a change of one of the caller's keys, unless it failed.
+// recordKeyEvent records a change to one of the caller's keys, unless it failed.
 func (s *Service) recordKeyEvent(
 	ctx context.Context, k security.Kind, c cola.Caller, id int64, failed error, more ...slog.Attr,
 ) {
@@ -244,10 +245,10 @@ func (s *Service) checkDailyKeyLimit(ctx context.Context, account cola.AccountID
 // are ordered by age. Keys are created to expire at the end of a day or never, so any other expiry
 // is the end of an overlap.
 func keyWithLifetime(keys []store.Key, i int) store.Key {
-	asMade := func(k store.Key) bool {
+	hasOriginalExpiry := func(k store.Key) bool {
 		return k.Name == keys[i].Name && (k.ExpiresAt.IsZero() || k.ExpiresAt.Equal(cola.DateOf(k.ExpiresAt).Time()))
 	}
-	if at := slices.IndexFunc(keys[i:], asMade); at >= 0 {
+	if at := slices.IndexFunc(keys[i:], hasOriginalExpiry); at >= 0 {
 		return keys[i+at]
 	}
 	return keys[i]
@@ -268,12 +269,12 @@ func renewedExpiry(old store.Key, now time.Time) time.Time {
 
 // newKey generates a secret, stores its key, and returns both.
 func (s *Service) newKey(ctx context.Context, operation string, missing error,
-	keep func(ctx context.Context, key store.Key, hash store.KeyHash) (store.Key, error),
+	save func(ctx context.Context, key store.Key, hash store.KeyHash) (store.Key, error),
 ) (NewKey, error) {
 	secret := auth.NewSecret()
 	var created store.Key
 	err := s.changeManaged(ctx, operation, createKeyUnconfirmed, missing, func(ctx context.Context) (err error) {
-		created, err = keep(ctx, secret.Key(), secret.Hash())
+		created, err = save(ctx, secret.Key(), secret.Hash())
 		switch {
 		case errors.Is(err, store.ErrLimit):
 			return keyLimitError()
@@ -302,8 +303,8 @@ func keyLimitError() error {
 }
 
 // RevokeKey revokes a key of the caller's account, starting with the next request. Revoking twice
-// is not an error. It also fails with CodeNotFound for another account's key. After CodeUnavailable
-// the outcome may be unknown.
+// is not an error. It fails with CodeNotFound if the key is missing or belongs to another account.
+// After CodeUnavailable the outcome may be unknown.
 func (s *Service) RevokeKey(ctx context.Context, c cola.Caller, id int64) (cola.QuotaState, error) {
 	state, err := s.authorizeHolder(ctx, c)
 	if err != nil {

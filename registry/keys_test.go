@@ -29,8 +29,8 @@ func (w *world) mustCreateKey(t *testing.T, c cola.Caller, p registry.KeyParams)
 	return created
 }
 
-// lets reports whether a request with a key is accepted.
-func (w *world) lets(t *testing.T, account cola.AccountID, key int64) bool {
+// accepts reports whether a request with a key is accepted.
+func (w *world) accepts(t *testing.T, account cola.AccountID, key int64) bool {
 	t.Helper()
 	_, err := w.Standing(t.Context(), keyCaller(account, key))
 	if err != nil && code(err) != cola.CodeUnauthorized {
@@ -116,11 +116,11 @@ func TestKeyExpiry(t *testing.T) {
 		t.Errorf("expires at %v, want %v", created.ExpiresAt, end)
 	}
 	w.advance(36*time.Hour - time.Microsecond)
-	if !w.lets(t, holder.Account, created.ID) {
+	if !w.accepts(t, holder.Account, created.ID) {
 		t.Error("key is rejected before its expiry")
 	}
 	w.advance(time.Microsecond)
-	if w.lets(t, holder.Account, created.ID) {
+	if w.accepts(t, holder.Account, created.ID) {
 		t.Error("key is accepted after its expiry")
 	}
 }
@@ -207,7 +207,7 @@ func TestDailyKeyLimit(t *testing.T) {
 			t.Errorf("error = %v, want key_limit until tomorrow", err)
 		}
 	}
-	if !w.lets(t, holder.Account, created.ID) {
+	if !w.accepts(t, holder.Account, created.ID) {
 		t.Error("latest key is rejected")
 	}
 	w.mustCreateKey(t, other, registry.KeyParams{Name: "n"})
@@ -244,7 +244,7 @@ func TestRotateKey(t *testing.T) {
 		if err != nil || created.Name != "CI" || created.ID == old.ID || created.Secret == old.Secret || !state.Known() {
 			t.Fatalf("%+v: RotateKey = %+v, %v", tt, created, err)
 		}
-		if _, err := auth.ParseSecret(created.Secret); err != nil || !w.lets(t, holder.Account, created.ID) {
+		if _, err := auth.ParseSecret(created.Secret); err != nil || !w.accepts(t, holder.Account, created.ID) {
 			t.Errorf("%+v: new key is rejected: %v", tt, err)
 		}
 		if got := created.ExpiresAt.Format(time.RFC3339); (tt.end == "") != created.ExpiresAt.IsZero() || tt.end != "" && got != tt.end {
@@ -252,12 +252,12 @@ func TestRotateKey(t *testing.T) {
 		}
 		if tt.old > 0 {
 			w.advance(tt.old - time.Microsecond)
-			if !w.lets(t, holder.Account, old.ID) {
+			if !w.accepts(t, holder.Account, old.ID) {
 				t.Errorf("%+v: old key expired too early", tt)
 			}
 			w.advance(time.Microsecond)
 		}
-		if w.lets(t, holder.Account, old.ID) {
+		if w.accepts(t, holder.Account, old.ID) {
 			t.Errorf("%+v: old key is still accepted", tt)
 		}
 	}
@@ -291,7 +291,7 @@ func TestRejectedRotations(t *testing.T) {
 			t.Errorf("%s: RotateKey = %+v, %v, want %s", tt.name, created, err, tt.want)
 		}
 	}
-	if keys, _, err := w.Keys(t.Context(), holder); err != nil || len(keys) != 3 || !w.lets(t, holder.Account, valid.ID) {
+	if keys, _, err := w.Keys(t.Context(), holder); err != nil || len(keys) != 3 || !w.accepts(t, holder.Account, valid.ID) {
 		t.Errorf("Keys = %+v, %v, want three unchanged keys", keys, err)
 	}
 }
@@ -356,7 +356,7 @@ func TestRevokeKey(t *testing.T) {
 		}
 		w.advance(time.Hour)
 	}
-	if w.lets(t, holder.Account, older.ID) || !w.lets(t, holder.Account, newer.ID) {
+	if w.accepts(t, holder.Account, older.ID) || !w.accepts(t, holder.Account, newer.ID) {
 		t.Error("want only the newer key accepted")
 	}
 	keys, _, err := w.Keys(t.Context(), holder)

@@ -51,8 +51,8 @@ func (m *metrics) observeSearch(c searchClass, start time.Time) {
 	}
 }
 
-// searchClass is a class of index queries with similar cost. It is a label of metrics, so the
-// classes are few and fixed.
+// searchClass is a class of index queries with similar cost. It is a metric label, so the classes
+// are few and fixed.
 type searchClass uint8
 
 const (
@@ -153,7 +153,8 @@ func (c *indexCollector) addIndex() {
 	c.add(gauge, "index_labels", "Labels in the index.", func(m *indexState) float64 { return float64(m.Labels) })
 	c.add(gauge, "index_undated_labels", "Labels in the index without an approval date or an estimate.",
 		func(m *indexState) float64 { return float64(m.Undated) })
-	c.add(gauge, "index_labels_without_detail", "Labels in the index without a status, which detail pages have.",
+	c.add(gauge, "index_labels_without_detail",
+		"Labels in the index without a status, which only TTB's detail pages have.",
 		func(m *indexState) float64 { return float64(m.coverage.Labels - m.coverage.WithDetail) })
 	c.add(gauge, "data_as_of_timestamp_seconds",
 		"Date of the latest change in TTB's registry that the data includes; 0 if there are no labels.",
@@ -268,7 +269,7 @@ func (s *followerStats) sawRevision(store cola.Revision, index search.Marks, at 
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.store, s.checkedAt = store, at
-	if level := store == indexedRevision(index); level {
+	if current := store == indexedRevision(index); current {
 		s.behindSince = time.Time{}
 	} else if s.behindSince.IsZero() {
 		s.behindSince = at

@@ -10,7 +10,7 @@ import (
 	"github.com/colaregistry/colaregistry/search"
 )
 
-func TestClassOf(t *testing.T) {
+func TestClassifyQuery(t *testing.T) {
 	from := cola.NewDate(2026, 1, 1)
 	tests := []struct {
 		query cola.Query
@@ -62,7 +62,7 @@ func TestClassNames(t *testing.T) {
 	seen := map[string]bool{}
 	for c := range numClasses {
 		if seen[c.String()] || c.String() == "" {
-			t.Errorf("duplicate name for class %d: %q", c, c.String())
+			t.Errorf("class %d has an empty or duplicate name: %q", c, c.String())
 		}
 		seen[c.String()] = true
 	}

@@ -142,8 +142,8 @@ func TestLagMetrics(t *testing.T) {
 	}
 	followed := w.gauge(t, "index_labels_followed_total")
 	w.mute.Store(false)
-	eventually(t, "the news", func() bool { return w.gauge(t, "index_revision") == float64(latest) })
-	eventually(t, "that it is level", func() bool { return w.gauge(t, "index_lag_seconds") == 0 && w.gauge(t, "ready") == 1 })
+	eventually(t, "the new label", func() bool { return w.gauge(t, "index_revision") == float64(latest) })
+	eventually(t, "the lag to return to 0", func() bool { return w.gauge(t, "index_lag_seconds") == 0 && w.gauge(t, "ready") == 1 })
 	if got := w.gauge(t, "index_labels_followed_total") - followed; got != 1 {
 		t.Errorf("followed %v labels, want 1", got)
 	}

@@ -10,11 +10,13 @@ import (
 	"github.com/colaregistry/colaregistry/search"
 )
 
-// fewLabels is the total below which a search has notes on labels outside its dates.
+// fewLabels is the total below which a search has notes on labels outside its dates or with unknown
+// fields.
 const fewLabels = 20
 
-// searchNotes returns notes on a search: how an ambiguous origin was read, which labels the dates
-// leave out if few labels match and, if none does, possible reasons.
+// searchNotes returns notes on a search: how an ambiguous origin was read; if few labels match,
+// which labels are left out because of their dates or unknown fields; and if none match, possible
+// reasons.
 func searchNotes(view *search.View, p *cola.SearchParams, q *cola.ColaSearch, total int) []string {
 	notes := nonEmpty(vocabulary.OriginNote(p.Origin, q.Domestic))
 	if total < fewLabels {
@@ -108,8 +110,8 @@ func unknownFieldNotes(view *search.View, q cola.Query) (notes []string) {
 	return notes
 }
 
-// UnknownOrigin returns a note if no label has an origin, and "" otherwise. name is the caller's
-// name for the filter.
+// UnknownOrigin returns a note if no label has the given origin, and "" otherwise. name is the
+// caller's name for the filter.
 func (w Vocabulary) UnknownOrigin(name, word string) string {
 	if strings.TrimSpace(word) == "" || w.HasOrigin(word) {
 		return ""
@@ -121,7 +123,7 @@ func (w Vocabulary) UnknownOrigin(name, word string) string {
 	return fmt.Sprintf("No label has the %s %s.%s", name, cola.Quoted(word), hint)
 }
 
-// unknownValue returns a note if no label has a value, and "" otherwise.
+// unknownValue returns a note if no label has the given value, and "" otherwise.
 func unknownValue(noun, value string, knows func(string) (known bool, nearest string)) string {
 	if strings.TrimSpace(value) == "" {
 		return ""
@@ -142,7 +144,7 @@ func (w Vocabulary) originWords() []string {
 	return words
 }
 
-// UnknownCategory returns a note if no label has a category path, and "" otherwise.
+// UnknownCategory returns a note if no label has the given category path, and "" otherwise.
 func (w Vocabulary) UnknownCategory(path string) string {
 	if vocabulary.NormalizePath(path) == "" || w.HasCategory(path) {
 		return ""
@@ -151,7 +153,8 @@ func (w Vocabulary) UnknownCategory(path string) string {
 		didYouMean(vocabulary.Nearest(path, w.Categories)))
 }
 
-// UnknownState returns a note if no label is from a valid US state, and "" otherwise.
+// UnknownState returns a note if no label is from the given US state, which must be valid, and ""
+// otherwise.
 func (w Vocabulary) UnknownState(state string) string {
 	if strings.TrimSpace(state) == "" || w.HasUSState(state) {
 		return ""

@@ -22,7 +22,7 @@ func labelOf(id cola.TTBID, edit func(c *cola.Cola)) cola.Cola {
 	return c
 }
 
-// TestSearchNotes checks that each note appears exactly in the searches it applies to.
+// TestSearchNotes checks that each note appears in exactly the searches it applies to.
 func TestSearchNotes(t *testing.T) {
 	w := mustWorld(t, 300)
 	c := w.mustCaller(t, "notes@example.com", cola.TierPro)
@@ -141,9 +141,9 @@ func TestTruncatedByQuota(t *testing.T) {
 		labelOf(26001001000002, func(c *cola.Cola) { c.BarcodeValue = cola.Text(value) }),
 	)
 	whole, _, err := w.Barcode(t.Context(), rich, value)
-	holders, _, err2 := w.SearchPermittees(t.Context(), rich, cola.PermitteeParams{PerPage: cola.Some(3)})
-	if err != nil || err2 != nil || whole.TruncatedByQuota || len(whole.Colas) < 2 || holders.Pagination.TruncatedByQuota || !holders.Pagination.HasMore {
-		t.Fatalf("Barcode = %+v, %v; SearchPermittees = %+v, %v", whole, err, holders.Pagination, err2)
+	permittees, _, err2 := w.SearchPermittees(t.Context(), rich, cola.PermitteeParams{PerPage: cola.Some(3)})
+	if err != nil || err2 != nil || whole.TruncatedByQuota || len(whole.Colas) < 2 || permittees.Pagination.TruncatedByQuota || !permittees.Pagination.HasMore {
+		t.Fatalf("Barcode = %+v, %v; SearchPermittees = %+v, %v", whole, err, permittees.Pagination, err2)
 	}
 	w.spend(t, poor, 9_998)
 	cut, _, err := w.SearchPermittees(t.Context(), poor, cola.PermitteeParams{PerPage: cola.Some(3)})

@@ -32,7 +32,7 @@ func (silent) ImageFile(ctx context.Context, _ string) (store.ImageFile, error) 
 	return store.ImageFile{}, ctx.Err()
 }
 
-// The store next to the ledger answers the ledger's requests for data shown to account holders.
+// DailyUsage and MonthlyUsage are in both embedded interfaces, so silent must choose one.
 func (s silent) DailyUsage(ctx context.Context, id cola.AccountID, first, last cola.Date) ([]store.DayUsage, error) {
 	return s.Ledger.DailyUsage(ctx, id, first, last)
 }
@@ -115,9 +115,9 @@ func TestUnresponsiveStore(t *testing.T) {
 	}
 }
 
-// TestImportsUnresponsiveStore checks that callers wait for the last imports together, each at most
-// as long as its context and a collection of metrics a second, and that a failure is shared for a
-// while.
+// TestImportsUnresponsiveStore checks that concurrent callers share one read of the last imports,
+// that each stops waiting when its context ends (after one second for a metrics collection), and
+// that a failure is cached for importsInterval.
 func TestImportsUnresponsiveStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSilent(t)

@@ -16,7 +16,7 @@ type List[T any] struct {
 	Notes []string // why there are no rows
 }
 
-// PageList is a page of a list of reference data.
+// PageList is a page of a list.
 type PageList[T any] struct {
 	Rows  []T
 	Meta  cola.PageMeta
@@ -85,7 +85,7 @@ func newestRows[T any, S comparable](only bool, rows []T, of func(*T) (series S,
 	})
 }
 
-// matchesFilter reports whether a filter is absent or equals the value, in any case.
+// matchesFilter reports whether a filter is empty or equals the value, ignoring case.
 func matchesFilter(filter, value string) bool {
 	return filter == "" || strings.EqualFold(filter, value)
 }
@@ -160,16 +160,16 @@ func (s *Service) ProductionReports(
 		Total: total, Page: q.Page, PerPage: q.PerPage, HasMore: last < total,
 	}}
 	if total == 0 {
-		list.Notes = s.referenceWords().Reports.notes(listFilter{"year", shownInt(q.Year)},
-			listFilter{"month", shownInt(q.Month)},
+		list.Notes = s.referenceWords().Reports.notes(listFilter{"year", formatOptInt(q.Year)},
+			listFilter{"month", formatOptInt(q.Month)},
 			listFilter{"commodity", q.Commodity}, listFilter{"report_type", q.ReportType},
 			listFilter{"statistical_group", q.StatisticalGroup}, listFilter{"statistical_detail", q.StatisticalDetail})
 	}
 	return list, state, nil
 }
 
-// shownInt formats a number; empty if unset.
-func shownInt(n cola.Opt[int]) string {
+// formatOptInt formats n, or returns "" if it is not set.
+func formatOptInt(n cola.Opt[int]) string {
 	if !n.OK {
 		return ""
 	}

@@ -71,7 +71,7 @@ func refusalReason(c cola.Caller, err error) (reason string, ok bool) {
 }
 
 // refusalRecorder counts refusals by account and writes them in the background, so that refusals
-// don't wait for the database. Failed writes are repeated; if the database had committed one, its
+// don't wait for the database. Failed writes are retried; if the database had committed one, its
 // refusals are counted twice. Pending refusals are lost if the process is killed.
 type refusalRecorder struct {
 	store   store.Refusals
@@ -84,7 +84,7 @@ type refusalRecorder struct {
 
 	mu      sync.Mutex
 	pending map[refusalKey]*refusalCount
-	timer   *time.Timer // nil unless anything waits or is being written
+	timer   *time.Timer // nil unless refusals are pending or being written
 	closed  bool
 }
 
@@ -199,7 +199,7 @@ func (r *refusalRecorder) flush() {
 	r.requeue(waiting)
 }
 
-// writeBatches writes refusals in parts, and removes those from the map that were written.
+// writeBatches writes refusals in batches and removes the written ones from the map.
 func (r *refusalRecorder) writeBatches(ctx context.Context, waiting map[refusalKey]*refusalCount) error {
 	part := make([]store.AccountRefusal, 0, min(len(waiting), flushBatchSize))
 	for len(waiting) > 0 {
@@ -272,7 +272,7 @@ func newRefusalMetrics(registerer prometheus.Registerer) *refusalMetrics {
 		}),
 		dropped: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "colaregistry_refusals_dropped_total",
-			Help: "Refused requests missing from the usage page, because memory or the database was not available.",
+			Help: "Refused requests missing from the usage page, because memory was full or the database unavailable.",
 		}),
 	}
 	if registerer != nil {

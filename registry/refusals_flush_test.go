@@ -13,7 +13,7 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// refused writes all pending rejections and returns the account holder's view of them, unordered.
+// refused writes all pending rejections and returns the account holder's view of them, sorted.
 func (w *world) refused(t *testing.T, holder cola.Caller) []string {
 	t.Helper()
 	w.Close()
@@ -132,7 +132,7 @@ func TestLatestRejections(t *testing.T) {
 	w.Close()
 	got := w.mustReport(t, holder).Refusals
 	if len(got) != 50 || !got[0].LastAt.Equal(w.now()) || !got[49].LastAt.Equal(w.now().Add(-49*time.Minute)) {
-		t.Errorf("%d rejections, first at %v, want 50 from now", len(got), got[0].LastAt)
+		t.Errorf("%d rejections, first at %v, want 50, the first at the current time", len(got), got[0].LastAt)
 	}
 }
 

@@ -90,7 +90,7 @@ func burstRefusal() error {
 	return &cola.Error{Code: cola.CodeQuotaExceeded, Details: map[string]any{"reason": RefusedBurst}}
 }
 
-func keyOfAccount(n int) cola.Caller {
+func callerOfAccount(n int) cola.Caller {
 	return cola.Caller{Account: cola.AccountID(n), Credential: cola.Credential{Kind: cola.CredentialKey, ID: int64(n)}, Channel: cola.ChannelREST}
 }
 
@@ -131,7 +131,7 @@ func TestRejectionTotals(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := &fakeRefusalStore{}
 		r := newTestRecorder(n)
-		one, other := keyOfAccount(1), keyOfAccount(2)
+		one, other := callerOfAccount(1), callerOfAccount(2)
 		app := one
 		app.Credential.Kind, app.Channel = cola.CredentialLink, cola.ChannelMCP
 		start := time.Now().UTC() // synctest bubbles start on a whole minute
@@ -187,11 +187,11 @@ func TestRejectionStoreErrors(t *testing.T) {
 				r.log = slog.New(slog.NewTextHandler(logged, nil))
 				fail(n)
 				for account := range 2_000 {
-					r.record(keyOfAccount(account), burstRefusal())
+					r.record(callerOfAccount(account), burstRefusal())
 				}
 				time.Sleep(time.Minute)
 				for account := range 3_000 { // all in a later minute; the last 1,000 also for new accounts
-					r.record(keyOfAccount(account), burstRefusal())
+					r.record(callerOfAccount(account), burstRefusal())
 				}
 				time.Sleep(time.Minute)
 				n.set(nil, false)
@@ -227,11 +227,11 @@ func TestRejectionLimit(t *testing.T) {
 		n := &fakeRefusalStore{fault: store.ErrUnavailable}
 		r := newTestRecorder(n)
 		for account := range maxPendingRefusals + 50 {
-			r.record(keyOfAccount(account), burstRefusal())
+			r.record(callerOfAccount(account), burstRefusal())
 		}
 		time.Sleep(flushInterval + time.Second) // write failed; entries are pending again
 		for account := range 2 * maxPendingRefusals {
-			r.record(keyOfAccount(account), burstRefusal())
+			r.record(callerOfAccount(account), burstRefusal())
 		}
 		if kinds, _ := r.pendingKinds(); kinds != maxPendingRefusals {
 			t.Errorf("%d pending, want %d", kinds, maxPendingRefusals)
@@ -257,11 +257,11 @@ func TestUnwrittenRejectionLimit(t *testing.T) {
 		n := &fakeRefusalStore{hangs: true}
 		r := newTestRecorder(n)
 		for account := range maxPendingRefusals - 10 {
-			r.record(keyOfAccount(account), burstRefusal())
+			r.record(callerOfAccount(account), burstRefusal())
 		}
 		time.Sleep(flushInterval + time.Second) // write in progress
 		for account := range maxPendingRefusals {
-			r.record(keyOfAccount(maxPendingRefusals+account), burstRefusal())
+			r.record(callerOfAccount(maxPendingRefusals+account), burstRefusal())
 		}
 		time.Sleep(flushTimeout) // write failed; the next one is in progress
 		synctest.Wait()
@@ -280,18 +280,18 @@ func TestCloseFlush(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := &fakeRefusalStore{}
 		r := newTestRecorder(n)
-		r.record(keyOfAccount(1), burstRefusal())
+		r.record(callerOfAccount(1), burstRefusal())
 		r.close()
 		r.close()
-		r.record(keyOfAccount(1), burstRefusal())
+		r.record(callerOfAccount(1), burstRefusal())
 		time.Sleep(time.Minute)
 		if calls, requests := n.counts(); calls != 1 || requests != 1 || testutil.ToFloat64(r.metrics.dropped) != 1 {
 			t.Errorf("%d calls, %d requests, %v dropped, want one each", calls, requests, testutil.ToFloat64(r.metrics.dropped))
 		}
 
 		silent := newTestRecorder(&fakeRefusalStore{hangs: true})
-		silent.record(keyOfAccount(1), burstRefusal())
-		silent.record(keyOfAccount(1), burstRefusal())
+		silent.record(callerOfAccount(1), burstRefusal())
+		silent.record(callerOfAccount(1), burstRefusal())
 		start := time.Now()
 		silent.close()
 		if took := time.Since(start); took != flushTimeout || testutil.ToFloat64(silent.metrics.dropped) != 2 {
@@ -310,7 +310,7 @@ func TestConcurrentRejections(t *testing.T) {
 		for account := range 8 {
 			all.Go(func() {
 				for i := range 500 {
-					r.record(keyOfAccount(account), burstRefusal())
+					r.record(callerOfAccount(account), burstRefusal())
 					time.Sleep(time.Duration(account+1) * 7 * time.Millisecond)
 					if i%100 == 0 {
 						n.set([]error{nil, errors.New("odd")}[i/100%2], false)
@@ -337,7 +337,7 @@ func BenchmarkRecord(b *testing.B) {
 			b.ReportAllocs()
 			b.RunParallel(func(pb *testing.PB) {
 				for i := 0; pb.Next(); i++ {
-					r.record(keyOfAccount(i%accounts), err)
+					r.record(callerOfAccount(i%accounts), err)
 				}
 			})
 		})

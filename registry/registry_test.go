@@ -35,14 +35,14 @@ var testNow = time.Date(2026, time.November, 20, 12, 0, 0, 0, time.UTC)
 // world is a registry over an embedded database with demo data.
 type world struct {
 	*registry.Service
-	store *sqlite.Store
-	index *search.Index
-	clock atomic.Int64
-	down  atomic.Bool // the database does not respond
-	mute  atomic.Bool // reading changes fails
-	stuck atomic.Bool // reads work, commits fail
-	full  atomic.Bool // saved search operations fail
-	stiff atomic.Bool // reading destinations works, changing them fails
+	store                *sqlite.Store
+	index                *search.Index
+	clock                atomic.Int64
+	down                 atomic.Bool // the database does not respond
+	mute                 atomic.Bool // reading changes fails
+	stuck                atomic.Bool // reads work, commits fail
+	full                 atomic.Bool // saved search operations fail
+	destinationsReadOnly atomic.Bool // changing destinations fails, reading them works
 	// earlier finds destinations by the hashes of earlier versions' links. Default: the store.
 	earlier func(hash []byte) (store.Destination, error)
 	trace   atomic.Pointer[store.Trace] // if set, the trace of every label for every search

@@ -16,7 +16,7 @@ import (
 const runsTimeout = 5 * time.Second
 
 // SavedSearchRuns returns a page of the runs of a search of the caller's account, newest first. It
-// is free. It also fails with CodeNotFound for another account's search.
+// is free. It fails with CodeNotFound if the search is missing or belongs to another account.
 func (s *Service) SavedSearchRuns(
 	ctx context.Context, c cola.Caller, id string, p cola.SavedSearchListParams,
 ) (PageList[cola.SavedSearchRun], cola.QuotaState, error) {
@@ -36,8 +36,8 @@ func (s *Service) SavedSearchRuns(
 	return list, state, err
 }
 
-// SavedSearchRun returns a run of a search of the caller's account. It is free. It also fails with
-// CodeNotFound for another account's search and for a run of another search.
+// SavedSearchRun returns a run of a search of the caller's account. It is free. It fails with
+// CodeNotFound if the search is missing or belongs to another account, or has no such run.
 func (s *Service) SavedSearchRun(
 	ctx context.Context, c cola.Caller, id, run string,
 ) (cola.SavedSearchRun, cola.QuotaState, error) {
@@ -57,16 +57,16 @@ func (s *Service) SavedSearchRun(
 
 // SavedSearchMatches returns a page of the matches of a search of the caller's account, latest run
 // first, and by TTB ID within a run. It costs one list record per match; if fewer list records are
-// left, the page is cut and TruncatedByQuota is true. It also fails with CodeNotFound for another
-// account's search.
+// left, the page is cut and TruncatedByQuota is true. It fails with CodeNotFound if the search is
+// missing or belongs to another account.
 func (s *Service) SavedSearchMatches(
 	ctx context.Context, c cola.Caller, id string, p cola.SavedSearchListParams,
 ) (PageList[cola.SavedSearchMatch], cola.QuotaState, error) {
 	return s.matchesOf(ctx, c, id, 0, p)
 }
 
-// RunMatches is SavedSearchMatches for one run. It also fails with CodeNotFound for a run of
-// another search.
+// RunMatches is SavedSearchMatches for one run. It also fails with CodeNotFound if the search
+// has no such run.
 func (s *Service) RunMatches(
 	ctx context.Context, c cola.Caller, id, run string, p cola.SavedSearchListParams,
 ) (PageList[cola.SavedSearchMatch], cola.QuotaState, error) {
@@ -157,8 +157,8 @@ func runsError(err error, id string) error {
 // cola.MaxDailyManualRuns unless the search is already due. It fails with CodeNotFound if the
 // search is missing or belongs to another account, with CodeSearchTooBroad if its filters are too
 // broad, with CodeNotActive if the search was paused because of the account, and with
-// CodeQuotaExceeded if the account has used the manual runs of the UTC day. After CodeUnavailable
-// the outcome is unknown; the call can be repeated.
+// CodeQuotaExceeded if the account has used up its manual runs for the UTC day. After
+// CodeUnavailable the outcome is unknown; the call can be repeated.
 func (s *Service) RunSavedSearch(
 	ctx context.Context, c cola.Caller, id string,
 ) (cola.SavedSearch, cola.QuotaState, error) {
@@ -239,13 +239,13 @@ type RunLabel struct {
 }
 
 // RunLabels is RunMatches with the labels, at the same cost. It is for the dashboard only: it fails
-// with CodeForbidden for callers of other channels.
+// with CodeForbidden for callers on other channels.
 func (s *Service) RunLabels(
 	ctx context.Context, c cola.Caller, id, run string, p cola.SavedSearchListParams,
 ) (PageList[RunLabel], cola.QuotaState, error) {
 	none := PageList[RunLabel]{}
 	if c.Channel != cola.ChannelDashboard {
-		state, err := s.admitDashboard(ctx, c, nil)
+		state, err := s.admitDashboard(ctx, c, dashboardLabelsOnly, nil)
 		return none, state, err
 	}
 	found, state, err := s.RunMatches(ctx, c, id, run, p)

@@ -196,8 +196,8 @@ func (s *Service) SavedSearches(
 	return list, state, nil
 }
 
-// SavedSearch returns a saved search of the caller's account. It is free. It also fails with
-// CodeNotFound for another account's search.
+// SavedSearch returns a saved search of the caller's account. It is free. It fails with
+// CodeNotFound if the search is missing or belongs to another account.
 func (s *Service) SavedSearch(
 	ctx context.Context, c cola.Caller, id, ifNoneMatch string,
 ) (Tagged[cola.SavedSearch], cola.QuotaState, error) {
@@ -250,8 +250,8 @@ func (s *Service) ChangeSavedSearch(
 }
 
 // DeleteSavedSearch deletes a search of the caller's account. It is free and needs the scope
-// cola.ScopeWriteSavedSearches. It also fails with CodeNotFound for another account's search. After
-// CodeUnavailable the outcome may be unknown.
+// cola.ScopeWriteSavedSearches. It fails with CodeNotFound if the search is missing or belongs to
+// another account. After CodeUnavailable the outcome may be unknown.
 func (s *Service) DeleteSavedSearch(ctx context.Context, c cola.Caller, id string) (cola.QuotaState, error) {
 	key, state, err := s.authorizeSearchWrite(ctx, c, id)
 	if err != nil {
@@ -273,9 +273,10 @@ func (s *Service) authorizeSearchWrite(
 	return authorizeWrite(ctx, s, c, id, parseSearchID)
 }
 
-// authorizeWrite admits a caller who changes a record, and returns its key, parsed by key.
+// authorizeWrite admits a caller who changes a record, and returns the record's key, as parsed by
+// parse.
 func authorizeWrite[K any](
-	ctx context.Context, s *Service, c cola.Caller, id string, key func(id string) (K, error),
+	ctx context.Context, s *Service, c cola.Caller, id string, parse func(id string) (K, error),
 ) (found K, state cola.QuotaState, err error) {
 	var none K
 	if state, err := s.precheck(c); err != nil {
@@ -285,7 +286,7 @@ func authorizeWrite[K any](
 		state, err := s.Refuse(ctx, c, c.Lacks(cola.ScopeWriteSavedSearches))
 		return none, state, err
 	}
-	found, err = key(id)
+	found, err = parse(id)
 	if err != nil {
 		state, err := s.Refuse(ctx, c, err)
 		return none, state, err
@@ -305,7 +306,7 @@ func parseSearchID(id string) (string, error) {
 }
 
 // normalizeUUID returns a UUID in lower case. It accepts only the form with hyphens.
-func normalizeUUID(id string) (settled string, ok bool) {
+func normalizeUUID(id string) (normalized string, ok bool) {
 	const written = 36 // characters
 	parsed, err := uuid.Parse(id)
 	return parsed.String(), err == nil && len(id) == written

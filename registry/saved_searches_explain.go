@@ -69,7 +69,7 @@ func explainFilters(e *cola.Explanation, view *search.View, filters cola.SavedSe
 	}
 }
 
-// verdict derives the outcome for a label by the rules of runs (package alerts).
+// verdict derives the outcome for a label, following the same rules as runs (package alerts).
 type verdict struct {
 	*cola.Explanation
 	trace *store.Trace

@@ -123,10 +123,10 @@ type verdictCase struct {
 	verdict  string
 }
 
-func verdictCases() []verdictCase { return slices.Concat(heldCases(), idleCases(), timedCases()) }
+func verdictCases() []verdictCase { return slices.Concat(foundCases(), idleCases(), timedCases()) }
 
-// heldCases cover labels that were found or do not match the filters.
-func heldCases() []verdictCase {
+// foundCases cover labels that were found or do not match the filters.
+func foundCases() []verdictCase {
 	filtered := func(f cola.SavedSearchFilters, found *cola.SavedSearchMatch) func(*store.Trace) {
 		return func(t *store.Trace) { t.Search.Filters, t.Match = f, found }
 	}
@@ -159,7 +159,7 @@ func idleCases() []verdictCase {
 
 // timedCases differ in when a label was approved and arrived, and in the runs since then.
 func timedCases() []verdictCase {
-	as := func(*store.Trace) {}
+	unchanged := func(*store.Trace) {}
 	seen := func(arrived, ran, from int) func(*store.Trace) {
 		return func(t *store.Trace) {
 			t.Arrived, t.Seen, t.SeenFrom = arrivedOn(arrived), time.UnixMicro(int64(arrivedOn(ran))), cola.NewDate(2026, 11, from)
@@ -168,13 +168,13 @@ func timedCases() []verdictCase {
 	return []verdictCase{
 		{"2026-11-17", func(t *store.Trace) { t.Arrived = 0 }, "never_news"},
 		{"", func(t *store.Trace) { t.Arrived = 0 }, "not_yet"},
-		{"2026-11-21", as, "not_yet"},
-		{"2026-11-20", as, "next_run"},
+		{"2026-11-21", unchanged, "not_yet"},
+		{"2026-11-20", unchanged, "next_run"},
 		{"2026-11-20", planned(func(s *cola.Schedule) { s.NextRunAt = cola.Some(cola.TimestampOf(testNow)) }), "next_run"},
 		{"2026-11-16", seen(5, 9, 2), "next_run"},
-		{"2026-08-18", as, "next_run"},
+		{"2026-08-18", unchanged, "next_run"},
 
-		{"2026-08-17", as, "too_old"},
+		{"2026-08-17", unchanged, "too_old"},
 		{"2026-08-03", seen(5, 9, 2), "too_old"},
 		{"2026-08-04", seen(5, 9, 2), "passed"},
 		{"2026-11-03", seen(5, 9, 2), "passed"},

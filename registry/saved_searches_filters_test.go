@@ -25,7 +25,7 @@ type filterCase struct {
 // labels that match its predicate.
 func TestSavedSearchFilters(t *testing.T) {
 	w := mustWorld(t, 3_000)
-	w.mustKeepBothGeorgias(t)
+	w.mustAddBothGeorgias(t)
 	labels := w.labels(t)
 	cases := filterCases(labels)
 	covered := map[string]bool{}
@@ -35,7 +35,7 @@ func TestSavedSearchFilters(t *testing.T) {
 			if err := json.Unmarshal([]byte(k.filters), &filters); err != nil {
 				t.Fatal(err)
 			}
-			settled, err := cola.SavedSearchParams{Name: "n", Filters: &filters}.Normalize(testNow)
+			normalized, err := cola.SavedSearchParams{Name: "n", Filters: &filters}.Normalize(testNow)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -44,7 +44,7 @@ func TestSavedSearchFilters(t *testing.T) {
 			if len(want) == 0 || len(want) == len(labels) {
 				t.Errorf("filters match %d of %d labels, want some but not all", len(want), len(labels))
 			}
-			if diff := cmp.Diff(want, w.idsFound(settled.Filters.AsQuery())); diff != "" {
+			if diff := cmp.Diff(want, w.idsFound(normalized.Filters.AsQuery())); diff != "" {
 				t.Errorf("labels (-want +got):\n%s", diff)
 			}
 		})
@@ -72,7 +72,7 @@ func note(covered map[string]bool, filters string) {
 // rather than being ignored.
 func TestFiltersWithoutMatches(t *testing.T) {
 	w := mustWorld(t, 500)
-	w.mustKeepBothGeorgias(t)
+	w.mustAddBothGeorgias(t)
 	for _, filters := range []cola.SavedSearchFilters{
 		{Country: "france", USState: "california"},
 		{Country: "narnia"},
@@ -92,9 +92,9 @@ func TestFiltersWithoutMatches(t *testing.T) {
 	}
 }
 
-// mustKeepBothGeorgias adds a label from the state and one from the country, and waits until the
+// mustAddBothGeorgias adds a label from the state and one from the country, and waits until the
 // index has them.
-func (w *world) mustKeepBothGeorgias(t *testing.T) {
+func (w *world) mustAddBothGeorgias(t *testing.T) {
 	t.Helper()
 	var patches []cola.Patch[cola.Cola]
 	for id, origin := range map[cola.TTBID]cola.Text{11054001000048: vocabulary.Domestic, 11054001000049: vocabulary.Imported} {
@@ -247,7 +247,7 @@ func optionCases() []filterCase {
 // Georgia, although the origin names are the same. The name finds both; each has its own code.
 func TestBothGeorgias(t *testing.T) {
 	w := mustWorld(t, 50)
-	w.mustKeepBothGeorgias(t)
+	w.mustAddBothGeorgias(t)
 	const state, country = cola.TTBID(11054001000048), cola.TTBID(11054001000049)
 	for word, want := range map[string][]cola.TTBID{
 		"american": {state}, "usa": {state}, "us": {state}, "united states": {state}, "GA": {state}, "GE": {country}, "geo": {country},

@@ -17,13 +17,13 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-var errFull = fmt.Errorf("keep: %w", store.ErrUnavailable)
+var errFull = fmt.Errorf("write: %w", store.ErrUnavailable)
 
-func (f flaky) UpdateSavedSearch(ctx context.Context, a cola.AccountID, uuid string, most int, change func(cola.SavedSearch) (cola.SavedSearch, error)) (cola.SavedSearch, error) {
+func (f flaky) UpdateSavedSearch(ctx context.Context, a cola.AccountID, uuid string, maxActive int, change func(cola.SavedSearch) (cola.SavedSearch, error)) (cola.SavedSearch, error) {
 	if f.w.full.Load() {
 		return cola.SavedSearch{}, errFull
 	}
-	return f.Store.UpdateSavedSearch(ctx, a, uuid, most, change)
+	return f.Store.UpdateSavedSearch(ctx, a, uuid, maxActive, change)
 }
 
 func (f flaky) DeleteSavedSearch(ctx context.Context, a cola.AccountID, uuid string) error {
@@ -136,7 +136,7 @@ func TestSavedSearchPages(t *testing.T) {
 }
 
 // TestRejectedSavedSearchActions checks that each rejected request counts toward the rate limit, is
-// free and changes nothing.
+// free and has no effect.
 func TestRejectedSavedSearchActions(t *testing.T) {
 	w := mustWorld(t, 0)
 	c, other := w.mustWriter(t, "life@example.com", cola.TierPro), w.mustWriter(t, "else@example.com", cola.TierPro)

@@ -8,7 +8,7 @@ import (
 	"github.com/colaregistry/colaregistry/search"
 )
 
-// dashboardLabelsOnly is the error for callers outside the dashboard.
+// dashboardLabelsOnly is the error for callers outside the dashboard who ask for labels.
 const dashboardLabelsOnly = "Only the dashboard shows labels in previews and runs. Use POST /saved-searches/preview for counts, or list matches and look up labels."
 
 // PreviewPage is a preview with the first of the labels that it counts, newest first.
@@ -26,7 +26,7 @@ const (
 
 // PreviewLabels is PreviewSavedSearch with the first matching labels, up to the given number and
 // cola.MaxPreviewLabels. It is free, and for the dashboard only: it fails with CodeForbidden for
-// callers of other channels.
+// callers on other channels.
 //
 // All previews of an account name at most cola.MaxDailyPreviewLabels distinct labels per UTC day.
 // Beyond that, a preview has only counts and sets Withheld: forms request previews on every pause
@@ -38,7 +38,7 @@ func (s *Service) PreviewLabels(
 		return PreviewPage{}, state, err
 	}
 	filters, invalid := p.Normalize()
-	state, err := s.admitDashboard(ctx, c, invalid)
+	state, err := s.admitDashboard(ctx, c, dashboardLabelsOnly, invalid)
 	if err != nil {
 		return PreviewPage{}, state, err
 	}
@@ -84,10 +84,12 @@ func (s *Service) takeAllowance(
 }
 
 // admitDashboard admits a free request from the dashboard, or rejects it with invalid if that is
-// not nil.
-func (s *Service) admitDashboard(ctx context.Context, c cola.Caller, invalid error) (cola.QuotaState, error) {
+// not nil. Other callers get a CodeForbidden error with the message elsewhere.
+func (s *Service) admitDashboard(
+	ctx context.Context, c cola.Caller, elsewhere string, invalid error,
+) (cola.QuotaState, error) {
 	if c.Channel != cola.ChannelDashboard {
-		invalid = cola.Errorf(cola.CodeForbidden, dashboardLabelsOnly)
+		invalid = cola.Errorf(cola.CodeForbidden, "%s", elsewhere)
 	}
 	return s.admitFree(ctx, c, invalid)
 }

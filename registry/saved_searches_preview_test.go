@@ -28,10 +28,10 @@ func TestPreviewWithLabels(t *testing.T) {
 	if err != nil || counted.Total < 6 {
 		t.Fatalf("preview counts %d labels, %v, too few for this test", counted.Total, err)
 	}
-	for most, want := range map[int]int{-1: 0, 0: 0, 2: 2, 1000: 5} {
-		page, state, err := w.PreviewLabels(t.Context(), onDashboard(c), p, most)
+	for limit, want := range map[int]int{-1: 0, 0: 0, 2: 2, 1000: 5} {
+		page, state, err := w.PreviewLabels(t.Context(), onDashboard(c), p, limit)
 		if err != nil || state.Used != (cola.Used{}) || len(page.Labels) != want {
-			t.Errorf("limit %d: %d labels, used %+v, %v, want %d", most, len(page.Labels), state.Used, err, want)
+			t.Errorf("limit %d: %d labels, used %+v, %v, want %d", limit, len(page.Labels), state.Used, err, want)
 		}
 		if diff := cmp.Diff(counted, page.SavedSearchPreview); diff != "" {
 			t.Errorf("counts (-want +got):\n%s", diff)

@@ -112,7 +112,7 @@ func TestCreateSavedSearch(t *testing.T) {
 }
 
 // TestRejectedSavedSearches checks that rejected requests count toward the rate limit, are free and
-// save nothing.
+// don't save a search.
 func TestRejectedSavedSearches(t *testing.T) {
 	w := mustWorld(t, 0)
 	writer := w.mustWriter(t, "refused@example.com", cola.TierPro)
@@ -155,7 +155,7 @@ func TestRejectedSavedSearches(t *testing.T) {
 	w.mustHaveSaved(t, writer)
 }
 
-// TestRejectedSearchNotSaved checks that a request that the ledger rejects saves nothing.
+// TestRejectedSearchNotSaved checks that a request that the ledger rejects does not save a search.
 func TestRejectedSearchNotSaved(t *testing.T) {
 	w := mustWorld(t, 0)
 	c := w.mustWriter(t, "burst@example.com", cola.TierFree)

@@ -2,13 +2,15 @@
 // dashboard decode requests into the same parameters and call the same methods, so they can't
 // differ.
 //
-// Every method takes the caller and returns the caller's quota state with its result, and with an
-// error if the state is known (QuotaState.Known). Each method:
+// Methods that serve a caller take the cola.Caller and return its quota state with the result, and
+// with an error if the state is known (QuotaState.Known). A metered method:
 //
 //  1. normalizes the parameters,
 //  2. does the work,
 //  3. has the ledger admit and charge the request,
 //  4. returns the result.
+//
+// A free method usually has the ledger admit the request before it does the work.
 //
 // Errors that are not a *cola.Error are internal errors.
 package registry
@@ -76,7 +78,7 @@ type Options struct {
 	Index     *search.Index
 	Ledger    *quota.Ledger
 	PublicURL string     // scheme and host of the service, without a trailing slash
-	Now       cola.Clock // for default date windows and is_active
+	Now       cola.Clock // dates and limits everything: date windows, key expiry, caches
 	Logger    *slog.Logger
 
 	SendsMail       bool // this process or another one sends email
@@ -84,7 +86,7 @@ type Options struct {
 
 	// Metrics registers the metrics of the service, once per registerer; nil disables them.
 	Metrics prometheus.Registerer
-	// Events records failed tokens, and created and revoked keys; may be nil.
+	// Events records rejected tokens, and created and revoked keys; may be nil.
 	Events *security.Events
 }
 

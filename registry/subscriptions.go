@@ -32,7 +32,7 @@ func (s Subscription) Confirmed() bool { return !s.Ended() && s.State != cola.De
 // subscribeUnconfirmed is the message for a request with an unknown outcome.
 const subscribeUnconfirmed = "The change may not have been saved. Try again in a few seconds; it's safe to repeat."
 
-// Subscription returns the subscription of a token. It fails with CodeNotFound if the email
+// Subscription returns the subscription for a token. It fails with CodeNotFound if the email
 // destination no longer exists.
 func (s *Service) Subscription(ctx context.Context, token string) (Subscription, error) {
 	d, err := s.subscribedDestination(ctx, token)
@@ -42,7 +42,7 @@ func (s *Service) Subscription(ctx context.Context, token string) (Subscription,
 	return s.subscription(ctx, d)
 }
 
-// Unsubscribe ends the subscription of a token: no messages are sent until the recipient agrees
+// Unsubscribe ends the subscription for a token: no messages are sent until the recipient agrees
 // again. It fails with CodeNotFound if the email destination no longer exists.
 func (s *Service) Unsubscribe(ctx context.Context, token string) (Subscription, error) {
 	return s.changeSubscription(ctx, token, cola.Destination.Unsubscribed)
@@ -54,7 +54,7 @@ func (s *Service) Confirm(ctx context.Context, token string) (Subscription, erro
 	return s.changeSubscription(ctx, token, cola.Destination.Confirmed)
 }
 
-// changeSubscription changes the email destination with a token.
+// changeSubscription changes the email destination that a token identifies.
 func (s *Service) changeSubscription(
 	ctx context.Context, token string, change func(cola.Destination) cola.Destination,
 ) (Subscription, error) {
@@ -75,9 +75,9 @@ func (s *Service) changeSubscription(
 	return s.subscription(ctx, changed)
 }
 
-// subscribedDestination returns the email destination of a token. It fails with CodeNotFound for an
-// unknown token, and with CodeQuotaExceeded if the token is used too often or the client's address
-// sent too many wrong ones.
+// subscribedDestination returns the email destination for a token. It fails with CodeNotFound for
+// an unknown token, and with CodeQuotaExceeded if the token is used too often or the client's
+// address sent too many wrong ones.
 func (s *Service) subscribedDestination(ctx context.Context, token string) (d store.Destination, err error) {
 	if !looksLikeToken(token) {
 		return d, s.events.Failed(ctx, security.Subscription, subscriptionNotFound())
@@ -105,13 +105,13 @@ func (s *Service) subscribedDestination(ctx context.Context, token string) (d st
 
 // subscription returns the recipient's view of an email destination.
 func (s *Service) subscription(ctx context.Context, d store.Destination) (Subscription, error) {
-	run := Subscription{Address: cola.MaskEmail(d.Address.V), State: d.State, Reason: d.Reason.V}
+	sub := Subscription{Address: cola.MaskEmail(d.Address.V), State: d.State, Reason: d.Reason.V}
 	if !d.SavedSearch.OK {
-		return run, nil
+		return sub, nil
 	}
 	err := withTimeout(ctx, readTimeout, func(ctx context.Context) error {
 		search, err := s.store.SavedSearch(ctx, d.Account, d.SavedSearch.V)
-		run.Search = search.Name
+		sub.Search = search.Name
 		return err
 	})
 	switch {
@@ -120,7 +120,7 @@ func (s *Service) subscription(ctx context.Context, d store.Destination) (Subscr
 	case err != nil:
 		return Subscription{}, storeError(err, "read saved search of a destination")
 	}
-	return run, nil
+	return sub, nil
 }
 
 // subscriptionNotFound does not repeat the token, which is a secret even if mistyped.

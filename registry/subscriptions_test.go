@@ -93,11 +93,11 @@ func TestRejectedSubscriptions(t *testing.T) {
 		}
 	}
 	w.full.Store(false)
-	w.stiff.Store(true)
+	w.destinationsReadOnly.Store(true)
 	if _, err := w.Unsubscribe(t.Context(), token); code(err) != cola.CodeUnavailable || !strings.Contains(err.Error(), "safe to repeat") {
 		t.Errorf("Unsubscribe without writes: error = %v, want unavailable", err)
 	}
-	w.stiff.Store(false)
+	w.destinationsReadOnly.Store(false)
 	if got, err := w.Subscription(t.Context(), token); err != nil || got.State != cola.DestinationUnconfirmed {
 		t.Errorf("Subscription = %+v, %v, want unconfirmed", got, err)
 	}

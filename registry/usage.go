@@ -31,7 +31,7 @@ type UsageReport struct {
 	Now       time.Time       // when the report was made
 	Projected cola.Used       // projection for the whole month
 	Days      []DayUsage      // of the month so far, first to today
-	Rows      []UsageRow      // of the month by channel and credential, most requests first; at most 12, the last may sum up each channel's rest
+	Rows      []UsageRow      // of the month, most requests first; at most 12, the last may combine a channel's others
 	Months    []MonthUsage    // 12, oldest first; the last is the current month
 	Refusals  []Refusal       // latest first, at most 50; new ones appear after a few seconds
 }
@@ -68,8 +68,8 @@ type DayUsage struct {
 // UsageRow is the usage of a month through one channel with one credential, or with all others.
 type UsageRow struct {
 	Channel    cola.Channel
-	Credential cola.Credential // ID 0 for sign-ins: all browsers are one row; zero for the channel's rest
-	Name       string          // of the key or app; empty for browsers; "others" for the channel's rest
+	Credential cola.Credential // ID 0 for sign-ins: all browsers are one row; zero for a channel's remaining rows
+	Name       string          // of the key or app; empty for browsers; "others" for a channel's remaining rows
 	Total      Usage
 }
 
@@ -260,7 +260,7 @@ func rowsShownAlone(rows []UsageRow) int {
 	if len(rows) <= maxUseRows {
 		return len(rows)
 	}
-	channels := map[cola.Channel]bool{} // of the rows from alone on
+	channels := map[cola.Channel]bool{} // of rows[alone:]
 	alone := len(rows)
 	for alone > 0 && alone+len(channels) > maxUseRows {
 		alone--
@@ -301,7 +301,7 @@ func (r usageData) daily(month cola.Period, now time.Time, rows int, rowOf map[u
 }
 
 // projectUsage extrapolates the usage so far to the whole month. It never returns less than was
-// used, and does not extrapolate from the first day.
+// used, and does not extrapolate during the first day.
 func projectUsage(used cola.Used, month cola.Period, now time.Time) cola.Used {
 	start, whole := month.Start(), month.End().Sub(month.Start())
 	elapsed := now.Sub(start)

@@ -12,11 +12,10 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// Vocabulary lists the words that filters accept because records contain them. Listing them is
-// free.
+// Vocabulary lists the filter values that occur in records. Listing them is free.
 type Vocabulary struct {
 	Categories []string // category paths of labels, and their parents
-	Places     []string // origins of labels in the form of vocabulary.PlaceOf, upper case
+	Places     []string // origins of labels as returned by vocabulary.PlaceOf, upper case
 	States     []string // of permittees, two letters
 
 	Times             ListVocabulary // COLA processing times
@@ -99,11 +98,11 @@ func (w Vocabulary) Origins() []string {
 	return names
 }
 
-// HasOrigin reports whether a label has an origin that a word means.
+// HasOrigin reports whether any label has an origin that word stands for.
 func (w Vocabulary) HasOrigin(word string) bool { return w.hasOrigins(vocabulary.OriginNames(word)) }
 
-// HasUSState reports whether a label is from a US state, written as in a saved search's us_state
-// filter.
+// HasUSState reports whether any label is from the given US state, written as in a saved search's
+// us_state filter.
 func (w Vocabulary) HasUSState(word string) bool {
 	return w.hasOrigins(cola.SavedSearchFilters{USState: word}.AsQuery().OriginNames)
 }
@@ -112,8 +111,8 @@ func (w Vocabulary) hasOrigins(names []string) bool {
 	return slices.ContainsFunc(names, func(name string) bool { return slices.Contains(w.Places, name) })
 }
 
-// HasCategory reports whether a label has a category path or one below it. Outdated paths are
-// mapped to current ones.
+// HasCategory reports whether any label has the given category path or one below it. Outdated paths
+// are mapped to current ones.
 func (w Vocabulary) HasCategory(path string) bool {
 	if w.resolve != nil {
 		path = w.resolve(path)
@@ -122,8 +121,8 @@ func (w Vocabulary) HasCategory(path string) bool {
 	return slices.ContainsFunc(w.Categories, func(c string) bool { return vocabulary.FoldPath(c) == folded })
 }
 
-// Has reports whether a row of the list has a word, ignoring case and spacing as the list's filter
-// does.
+// Has reports whether any row of the list has the given word, ignoring case and spacing as the
+// list's filter does.
 func (w ListVocabulary) Has(filter, word string) bool {
 	word = strings.Join(strings.Fields(word), " ")
 	return slices.ContainsFunc(w[filter], func(have string) bool { return matchesFilter(have, word) })

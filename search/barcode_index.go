@@ -15,12 +15,12 @@ import (
 // others as text.
 type barcodeIndex struct {
 	names column.Dict // barcodes that are not GTINs, sorted
-	keys  []uint64    // ascending: a GTIN, or nonGTINKey and the number of a name; one for each document with it
+	keys  []uint64    // ascending: a GTIN, or nonGTINKey | index in names; one entry per barcode and document
 	docs  []uint32    // ascending for the same key
 	main  []uint64    // bitmap of the keys of each document's main barcode
 }
 
-// nonGTINKey marks a key that holds the number of a name. GTINs are far smaller.
+// nonGTINKey marks a key that holds an index into names. GTINs are far smaller.
 const nonGTINKey = 1 << 63
 
 // barcodeEntry is one key of one document.

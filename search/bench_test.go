@@ -79,8 +79,8 @@ var built = sync.OnceValue(func() (b struct {
 		if err := u.Commit(Marks{Labels: 1}); err != nil {
 			panic(err)
 		}
-		fmt.Fprintf(os.Stderr, "%d labels: collected in %v, committed in %v (with making them %v)\n", n,
-			spent.Round(time.Millisecond),
+		fmt.Fprintf(os.Stderr, "%d labels: collected in %v, committed in %v (%v in total, including generating them)\n",
+			n, spent.Round(time.Millisecond),
 			time.Since(at).Round(time.Millisecond), time.Since(began).Round(time.Millisecond))
 	})
 	s := b.index.View().Stats()
@@ -150,17 +150,17 @@ func churn(b *testing.B, x *Index, g *synthetic) {
 		}
 		took = append(took, time.Since(at).Round(time.Millisecond))
 	}
-	fmt.Fprintf(os.Stderr, "commits of %d labels, and half as many each time: %v\n", n/16, took)
+	fmt.Fprintf(os.Stderr, "commits of %d labels, halving each time: %v\n", n/16, took)
 }
 
-// report runs each class queries times in three rounds and prints the latencies and the CPU time of
-// the querying thread. It counts the fastest of the three rounds and marks classes that are slower
-// than promised.
+// report runs a number of queries of each class in each of three rounds and prints the latencies
+// and the CPU time of the querying thread. It counts each query's fastest round and marks classes
+// whose p99 is slower than promised.
 func report(b *testing.B, shape string, v *View, all []class, queries int, promised time.Duration) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	w := tabwriter.NewWriter(os.Stderr, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(w, "%s\tp50\tp99\tmax\tp99, quickest of 3\tprocessor, p99, quickest of 3\tmean total\n", shape)
+	fmt.Fprintf(w, "%s\tp50\tp99\tmax\tp99, fastest of 3\tCPU p99, fastest of 3\tmean total\n", shape)
 	for _, c := range all {
 		var took [3]spent
 		total := 0
@@ -169,15 +169,15 @@ func report(b *testing.B, shape string, v *View, all []class, queries int, promi
 			for i := range queries {
 				at, worked := time.Now(), threadTime()
 				total += c.ask(v, i)
-				took[round].wall[i], took[round].processor[i] = time.Since(at), threadTime()-worked
+				took[round].wall[i], took[round].cpu[i] = time.Since(at), threadTime()-worked
 			}
 		}
 		quick := newSpent(queries)
 		for i := range queries {
 			quick.wall[i] = min(took[0].wall[i], took[1].wall[i], took[2].wall[i])
-			quick.processor[i] = min(took[0].processor[i], took[1].processor[i], took[2].processor[i])
+			quick.cpu[i] = min(took[0].cpu[i], took[1].cpu[i], took[2].cpu[i])
 		}
-		for _, d := range [][]time.Duration{took[2].wall, quick.wall, quick.processor} {
+		for _, d := range [][]time.Duration{took[2].wall, quick.wall, quick.cpu} {
 			slices.Sort(d)
 		}
 		late := ""
@@ -186,17 +186,17 @@ func report(b *testing.B, shape string, v *View, all []class, queries int, promi
 		}
 		fmt.Fprintf(w, "%s\t%v\t%v\t%v\t%v\t%v\t%d\t%s\n", c.name, took[2].wall[queries/2],
 			took[2].wall[queries*99/100], took[2].wall[queries-1],
-			quick.wall[queries*99/100], quick.processor[queries*99/100], total/queries/3, late)
+			quick.wall[queries*99/100], quick.cpu[queries*99/100], total/queries/3, late)
 	}
 	w.Flush()
 	b.ReportMetric(float64(v.Stats().Bytes)/mib, "MiB")
 }
 
 // spent is the time that the queries took.
-type spent struct{ wall, processor []time.Duration }
+type spent struct{ wall, cpu []time.Duration }
 
-func newSpent(questions int) spent {
-	return spent{make([]time.Duration, questions), make([]time.Duration, questions)}
+func newSpent(queries int) spent {
+	return spent{make([]time.Duration, queries), make([]time.Duration, queries)}
 }
 
 // BenchmarkCompact compacts all segments into one.
@@ -222,7 +222,7 @@ func BenchmarkImport(b *testing.B) {
 	x := New(Options{})
 	defer x.Close()
 	var commits, searches []time.Duration
-	limit := 0
+	maxSegments := 0
 	began := time.Now()
 	high := peak(func() {
 		for i := 0; i < n; i += batch {
@@ -242,7 +242,7 @@ func BenchmarkImport(b *testing.B) {
 			at = time.Now()
 			x.View().Search(cola.ColaSearch{Query: cola.Query{Text: "oak wine"}, Page: 1, PerPage: 20})
 			searches = append(searches, time.Since(at))
-			limit = max(limit, x.View().Stats().Segments)
+			maxSegments = max(maxSegments, x.View().Stats().Segments)
 		}
 	})
 	slices.Sort(commits)
@@ -250,7 +250,7 @@ func BenchmarkImport(b *testing.B) {
 	fmt.Fprintf(os.Stderr, "imported in %v: commits p50 %v, p99 %v, max %v; searches p50 %v, p99 %v; at most %d segments; %d MiB at the peak, %d MiB after\n",
 		time.Since(began).Round(time.Millisecond), commits[len(commits)/2],
 		commits[len(commits)*99/100], commits[len(commits)-1],
-		searches[len(searches)/2], searches[len(searches)*99/100], limit, high/mib, heap()/mib)
+		searches[len(searches)/2], searches[len(searches)*99/100], maxSegments, high/mib, heap()/mib)
 }
 
 // BenchmarkCoverage counts all labels by the data that they have, as the first request after a

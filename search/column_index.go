@@ -11,10 +11,10 @@ import (
 	"github.com/colaregistry/colaregistry/search/internal/postings"
 )
 
-// valueIndex finds documents by the value of a column with few distinct values. Letter case is
-// ignored.
+// valueIndex finds documents by the value of a column with few distinct values. Values are compared
+// after folding.
 type valueIndex struct {
-	keys       column.Dict // distinct values as foldValue returns them, sorted
+	keys       column.Dict // distinct folded values, sorted
 	lists      postings.Lists
 	group      []uint32       // keys that are searched together, ascending
 	groupUnion postings.Lists // one list: the documents with any of the group
@@ -23,8 +23,8 @@ type valueIndex struct {
 // foldValue returns the form in which values are compared.
 func foldValue(s string) string { return strings.ToUpper(strings.TrimSpace(s)) }
 
-// foldKeys returns the distinct forms of the values of a column, sorted, and the number of each
-// value's form.
+// foldKeys returns the distinct folded values of a column, sorted, and the key number of each
+// value.
 func foldKeys(values *column.Dict, fold func(string) string) (keys column.Dict, keyOf []uint32) {
 	in := column.NewInterner()
 	keyOf = make([]uint32, values.Len())
@@ -64,7 +64,7 @@ func buildListIndex(t *table, col int) valueIndex {
 	})
 }
 
-// buildValueIndex indexes n documents. each puts the keys of a document, each once.
+// buildValueIndex indexes n documents. each calls put once for each distinct key of doc.
 func buildValueIndex(
 	n uint32, keys column.Dict, group []string, each func(doc uint32, put func(key uint32)),
 ) (f valueIndex) {
@@ -83,7 +83,8 @@ func buildValueIndex(
 	return f
 }
 
-// keyNumbers returns the numbers of those values that exist, ascending and distinct.
+// keyNumbers returns the numbers of the keys that the values fold to, ascending and distinct,
+// without values that are not in the index.
 func (f *valueIndex) keyNumbers(fold func(string) string, values []string) (found []uint32) {
 	for _, v := range values {
 		if i, ok := f.keys.Find(fold(v)); ok {
@@ -94,8 +95,8 @@ func (f *valueIndex) keyNumbers(fold func(string) string, values []string) (foun
 	return slices.Compact(found)
 }
 
-// match appends lists whose union is the documents with any of the values, compared as fold returns
-// them.
+// match appends lists whose union is the documents with any of the values, compared after folding
+// with fold.
 func (f *valueIndex) match(fold func(string) string, values []string, dst []postings.List) []postings.List {
 	wanted := f.keyNumbers(fold, values)
 	if len(f.group) > 1 && containsSorted(wanted, f.group) {
@@ -143,8 +144,9 @@ type rangeIndex struct {
 	cumulative  postings.Lists // documents below each checkpoint
 }
 
-// checkpointCost is the time in nanoseconds to unite the lists between two checkpoints. It bounds
-// the cost of the values that a range needs beyond its checkpoints.
+// checkpointCost is the estimated time, in nanoseconds, after which another checkpoint is added:
+// the time to compute the union of the lists since the last one. It bounds the cost of the values
+// that a range needs beyond its checkpoints.
 const checkpointCost = 60_000
 
 // buildRangeIndex indexes a column.

@@ -12,15 +12,15 @@ import (
 	"github.com/colaregistry/colaregistry/search/internal/postings"
 )
 
-// The compaction policy merges segments of similar size, so that there are few of them and a label
-// is rewritten about as often as the registry doubles.
+// The compaction policy merges segments of similar size, which keeps their number small and
+// rewrites each label only about once each time the registry doubles in size.
 const (
 	minTierLabels = 1000 // smaller segments count as this large
-	maxSegments   = 12   // beyond it the smallest segments are compacted in any case
+	maxSegments   = 12   // above this, the smallest segments are compacted regardless of size
 )
 
-// compactions tracks the segments that are being compacted, so that no segment is compacted twice
-// at a time.
+// compactions tracks the segments that are being compacted, so that no segment is in two
+// compactions at once.
 type compactions struct {
 	mu   sync.Mutex
 	done sync.Cond // signaled when a compaction ends
@@ -57,21 +57,28 @@ func (f *compactions) release(segments []segmentView) {
 	f.done.Broadcast()
 }
 
-// wait returns when no compaction is running or ctx is done.
-func (f *compactions) wait(ctx context.Context) {
-	defer context.AfterFunc(ctx, f.done.Broadcast)()
+// wait returns when no compaction is running or ctx is done, with the context's error.
+func (f *compactions) wait(ctx context.Context) error {
+	defer context.AfterFunc(ctx, func() {
+		f.mu.Lock() // otherwise the signal may come just before Wait and be lost
+		defer f.mu.Unlock()
+		f.done.Broadcast()
+	})()
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for len(f.busy) > 0 && ctx.Err() == nil {
 		f.done.Wait()
 	}
+	return ctx.Err()
 }
 
-// Compact merges all segments into one while the index is searched and updated. It changes no
-// result. Labels added meanwhile stay in segments of their own. It stops early with the context's
-// error.
+// Compact merges all segments into one while the index is searched and updated. Search results do
+// not change. Labels added meanwhile stay in segments of their own. It stops early with the
+// context's error.
 func (x *Index) Compact(ctx context.Context) error {
-	x.compactions.wait(ctx)
+	if err := x.compactions.wait(ctx); err != nil {
+		return fmt.Errorf("wait for compactions: %w", err)
+	}
 	_, err := x.compact(ctx, func(segments []segmentView) []segmentView {
 		if len(segments) == 1 && segments[0].deleted == 0 {
 			return nil
@@ -110,7 +117,8 @@ func pickLarge(segments []segmentView) []segmentView {
 	return nil
 }
 
-// compactInBackground compacts what choose returns, each time it is woken, until ctx is done.
+// compactInBackground compacts the segments that choose returns, each time wake is signaled, until
+// ctx is done.
 func (x *Index) compactInBackground(ctx context.Context, wake chan struct{}, choose func([]segmentView) []segmentView) {
 	for {
 		select {
@@ -185,7 +193,7 @@ func releaseMemory(labels uint32) {
 	}
 }
 
-// compactSegments builds one segment of the live labels of several.
+// compactSegments builds one segment from the live labels of several.
 func compactSegments(ctx context.Context, segments []segmentView, ps *permittees) (*segment, error) {
 	inputs := make([]mergeInput, 0, len(segments))
 	for i := range segments {
@@ -239,8 +247,8 @@ func (v *View) segment(s *segment) *segmentView {
 	return nil
 }
 
-// deletedBetween returns the documents of s whose labels were replaced in another segment between
-// two views.
+// deletedBetween returns the documents of s whose labels got a tombstone in an input segment
+// between its views then and now.
 func (s *segment) deletedBetween(then, now *segmentView) (docs []uint32) {
 	if now != nil && now.deleted == then.deleted {
 		return nil

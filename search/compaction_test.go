@@ -2,12 +2,14 @@ package search
 
 import (
 	"context"
+	"errors"
 	"testing"
+	"time"
 
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// TestChangesDuringCompaction replaces and renames labels during a compaction.
+// TestChangesDuringCompaction replaces a label and renames a permittee during a compaction.
 func TestChangesDuringCompaction(t *testing.T) {
 	x := New(Options{ManualCompaction: true})
 	defer x.Close()
@@ -19,7 +21,7 @@ func TestChangesDuringCompaction(t *testing.T) {
 		mustCommit(t, u, Marks{})
 	}
 	v := x.View()
-	folded, err := compactSegments(context.Background(), v.segments, v.permittees)
+	compacted, err := compactSegments(context.Background(), v.segments, v.permittees)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -27,7 +29,7 @@ func TestChangesDuringCompaction(t *testing.T) {
 	u.Label(labelWith(2, func(c *cola.Cola) { c.BrandName, c.PermitNumber = "OTHER", "CA-I-1" }))
 	u.Permittee(&cola.Permittee{PermitNumber: "NJ-I-721", CompanyName: "NEW NAME"})
 	mustCommit(t, u, Marks{Labels: 9})
-	x.replaceSegments(v.segments, folded)
+	x.replaceSegments(v.segments, compacted)
 	now := x.View()
 	want(t, "lenz", find(now, "lenz"), []cola.TTBID{4, 3, 1})
 	want(t, "other", find(now, "other"), []cola.TTBID{2})
@@ -121,11 +123,44 @@ func TestConcurrentCompactions(t *testing.T) {
 	}
 	ended, cancel := context.WithCancel(context.Background())
 	cancel()
-	if err := x.Compact(ended); err != nil || x.View().Stats().Segments != 2 {
-		t.Errorf("Compact with all segments reserved: error = %v, %d segments; want nil, 2", err, x.View().Stats().Segments)
+	if err := x.Compact(ended); !errors.Is(err, context.Canceled) || x.View().Stats().Segments != 2 {
+		t.Errorf("Compact(canceled) with all segments reserved: error = %v, %d segments; want canceled, 2",
+			err, x.View().Stats().Segments)
 	}
 	x.compactions.release(picked)
 	if err := x.Compact(context.Background()); err != nil || x.View().Stats().Segments != 1 {
 		t.Errorf("Compact after release: error = %v, Stats = %+v; want nil, 1 segment", err, x.View().Stats())
 	}
+}
+
+// lateContext is canceled while its error is read for the first time, which still returns nil.
+type lateContext struct {
+	context.Context
+	cancel context.CancelFunc
+}
+
+func (c lateContext) Err() error {
+	err := c.Context.Err()
+	if c.cancel(); err == nil {
+		time.Sleep(50 * time.Millisecond) // until functions waiting for the cancellation run
+	}
+	return err
+}
+
+// TestCompactionCanceledWhileWaiting checks that wait notices a cancellation just before it blocks.
+func TestCompactionCanceledWhileWaiting(t *testing.T) {
+	x := someIndex(t)
+	_, picked := x.compactions.take(x.View, func(segments []segmentView) []segmentView { return segments })
+	ctx, cancel := context.WithCancel(t.Context())
+	waited := make(chan error, 1)
+	go func() { waited <- x.compactions.wait(lateContext{ctx, cancel}) }()
+	select {
+	case err := <-waited:
+		if !errors.Is(err, context.Canceled) {
+			t.Errorf("wait error = %v, want canceled", err)
+		}
+	case <-time.After(10 * time.Second):
+		t.Error("wait missed the cancellation")
+	}
+	x.compactions.release(picked)
 }

@@ -34,14 +34,14 @@ func (d *dailyValue[T]) on(today cola.Date, compute func() T) T {
 	return d.value
 }
 
-// DataAsOf returns the latest date of a change in TTB's registry that the labels include, or else
-// their latest effective date, or zero. It ignores dates after today, which are typing errors.
+// DataAsOf returns the latest update date of the labels (latest_update_date), or else their latest
+// effective date, or zero. It ignores dates after today, which are data entry errors.
 func (v *View) DataAsOf(today cola.Date) cola.Date {
 	return v.coverage.asOf.on(today, func() cola.Date { return v.dataAsOf(today) })
 }
 
-// Coverage counts the labels by the data that they have. The caller must not change the result. It
-// has no imports.
+// Coverage counts the labels by the data that they have. The caller must not modify the result.
+// LastImports is not set.
 func (v *View) Coverage(today cola.Date) *cola.Coverage {
 	return v.coverage.counts.on(today, func() *cola.Coverage {
 		c := v.countCoverage()
@@ -64,8 +64,9 @@ func (v *View) dataAsOf(today cola.Date) (latest cola.Date) {
 	return 0
 }
 
-// latestDate returns the latest date of live labels in a column, up to today, or after if none is
-// later. Values may be left without live labels, so it counts those of all values in one pass.
+// latestDate returns the latest date of live labels in a column, up to today. If none is later than
+// the parameter after, it returns after. A value may have no live labels left, so latestDate counts
+// the live labels of all values in one pass.
 func (seg *segmentView) latestDate(field int, after, today cola.Date) cola.Date {
 	c := &seg.t.num[field]
 	isLater := func(v float64) bool { return cola.Date(v) > after && cola.Date(v) <= today }
@@ -114,7 +115,7 @@ func (v *View) countCoverage() *cola.Coverage {
 	return c
 }
 
-// eachYear calls yield with the documents of each year: from lo to below hi. Undated documents have
+// eachYear calls yield with the range [lo, hi) of documents of each year. Undated documents have
 // year 0.
 func (seg *segmentView) eachYear(yield func(year int, lo, hi uint32)) {
 	days := seg.t.days
@@ -130,8 +131,7 @@ func (seg *segmentView) eachYear(yield func(year int, lo, hi uint32)) {
 	}
 }
 
-// countRange counts the live documents from lo to below hi: all of them, less those with
-// tombstones.
+// countRange counts the live documents in [lo, hi): all of them, less those with tombstones.
 func (seg *segmentView) countRange(lo, hi uint32) cola.CoverageCounts {
 	t := seg.t
 	n := cola.CoverageCounts{
@@ -154,7 +154,7 @@ func (seg *segmentView) countRange(lo, hi uint32) cola.CoverageCounts {
 	return n
 }
 
-// eachDead calls yield with the documents from lo to below hi that have a tombstone.
+// eachDead calls yield with the documents in [lo, hi) that have a tombstone.
 func (seg *segmentView) eachDead(lo, hi uint32, yield func(doc uint32)) {
 	if seg.deleted == 0 {
 		return
@@ -169,7 +169,8 @@ func (seg *segmentView) eachDead(lo, hi uint32, yield func(doc uint32)) {
 	})
 }
 
-// countErrors adds the errors of the date estimates of live documents, in days, to their counts.
+// countErrors counts the live documents by the absolute error of their date estimate, in days, and
+// adds the counts to differences.
 func (seg *segmentView) countErrors(differences map[int]int) {
 	c := &seg.t.num[numEstimateError]
 	if len(c.Values) == 1 { // only the unknown value

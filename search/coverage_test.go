@@ -86,7 +86,7 @@ func (h *harness) checkCoverage() {
 	}
 }
 
-// TestCoverage checks the coverage of a few labels, and that it follows changes.
+// TestCoverage checks the coverage of a few labels before and after changes.
 func TestCoverage(t *testing.T) {
 	index := New(Options{ManualCompaction: true})
 	today := cola.NewDate(2026, 11, 22)
@@ -132,7 +132,7 @@ func TestCoverage(t *testing.T) {
 	want.DataAsOf = undated.LatestUpdateDate
 	check("with a completed date", want)
 
-	known.LatestUpdateDate = today.AddDays(1) // typing error
+	known.LatestUpdateDate = today.AddDays(1) // data entry error
 	commit(known)
 	check("with a completed date in the future", want)
 

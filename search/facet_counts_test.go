@@ -25,26 +25,26 @@ func TestValueCounter(t *testing.T) {
 		b.AddGroups(postings.GroupBy(docs, distinct, func(doc uint32, put func(uint32)) { put(values[doc]) }))
 		lists := b.Lists()
 		for _, percent := range []int{0, 1, 30, 99, 100} {
-			got, ways := tallied(d, newValueCounter(column, &lists), values, percent)
-			if diff := cmp.Diff(ways.want, got); diff != "" {
+			got, counted := tallied(d, newValueCounter(column, &lists), values, percent)
+			if diff := cmp.Diff(counted.want, got); diff != "" {
 				t.Errorf("%d values, %d%% of documents (-want +got):\n%.2000s", distinct, percent, diff)
 			}
-			if distinct == 3 && percent >= 30 && ways.byList == 0 || percent == 0 && ways.byList > 0 {
+			if distinct == 3 && percent >= 30 && counted.byList == 0 || percent == 0 && counted.byList > 0 {
 				t.Errorf("%d values, %d%% of documents: %d counted by list, %d by value",
-					distinct, percent, ways.byList, ways.byValue)
+					distinct, percent, counted.byList, counted.byValue)
 			}
 		}
 	}
 }
 
-// ways contains the expected counts and the number of documents counted by each method.
-type ways struct {
+// tally contains the expected counts and the number of documents counted by each method.
+type tally struct {
 	want            []uint32
 	byValue, byList uint32
 }
 
-// tallied counts a random part of the documents, with at least a few in each block.
-func tallied(d *rand.Rand, t *valueCounter, values []uint32, percent int) (got []uint32, counted ways) {
+// tallied counts a random percentage of the documents, plus about one in 5,000.
+func tallied(d *rand.Rand, t *valueCounter, values []uint32, percent int) (got []uint32, counted tally) {
 	counted.want, got = make([]uint32, len(t.byValue)), make([]uint32, len(t.byValue))
 	for b := range postings.BlockCount(uint32(len(values))) {
 		base := int(b) << postings.BlockShift

@@ -11,16 +11,16 @@ import (
 	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
-// The most values that a facet shows. Those with the fewest labels are left out.
+// The maximum number of values that a facet shows. Those with the fewest labels are left out.
 const (
 	maxOrigins    = 12
 	maxCategories = 50
 )
 
-// Facets counts what a search finds by the values of every facet. A value's count is the number of
-// results of the search that cola.SearchParams.Choose returns for it, including the default date
-// window and category aliases. Values with the most labels come first, except that statuses have
-// the order of vocabulary.Statuses and years are newest first.
+// Facets counts the labels that a search finds, by the values of every facet. A value's count is
+// the number of results of the search that cola.SearchParams.Choose returns for it, including the
+// default date window and category aliases. Values with the most labels come first, except that
+// statuses have the order of vocabulary.Statuses and years are newest first.
 func (v *View) Facets(s cola.FacetSearch) []cola.Facet {
 	c := &facetCounter{view: v, params: s.Params, query: s.Query, byFacet: map[facetKey]*facetQuery{}}
 	for _, q := range s.Queries {
@@ -55,7 +55,7 @@ type facetQuery struct {
 // with the text if there are none.
 func countFound(counted, asText int) int { return cmp.Or(counted, asText) }
 
-// countOf returns the number of labels with a value.
+// countOf returns the number of labels that have the given value.
 func (b *facetQuery) countOf(f int, value string) int {
 	return countFound(b.values[f][foldValue(value)], b.asText.values[f][foldValue(value)])
 }
@@ -243,7 +243,8 @@ func (c *facetCounter) origins(b *facetQuery) cola.Facet {
 	return f
 }
 
-// topValues returns the limit values with the most labels, and the number of the others.
+// topValues returns up to limit values, those with the most labels, and the number of values left
+// out.
 func topValues(values []cola.FacetValue, limit int) (top []cola.FacetValue, more int) {
 	slices.SortFunc(values, byCount)
 	limit = min(max(limit, 0), len(values))

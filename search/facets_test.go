@@ -146,7 +146,8 @@ func (h *harness) checkFacets(p cola.SearchParams) {
 					p, f.Name, v.Value, v.Count, n)
 			}
 			if v.Count == 0 && !v.Chosen {
-				h.t.Fatalf("%+v: facet %s has %q, want only values of labels or chosen ones", p, f.Name, v.Value)
+				h.t.Fatalf("%+v: facet %s has %q with count 0, want only values with labels or chosen ones",
+					p, f.Name, v.Value)
 			}
 		}
 		if len(h.registry.labels) < 1000 {
@@ -296,7 +297,7 @@ func TestFacetsWithMalformedValues(t *testing.T) {
 			cola.FacetCategory,
 			"Beer > Dark: 1*, Beer > Dark > Stout: 1",
 		},
-		"in a circle": {cola.SearchParams{DerivedSubcategory: "X"}, cola.FacetCategory, "X: 1*"},
+		"in a cycle": {cola.SearchParams{DerivedSubcategory: "X"}, cola.FacetCategory, "X: 1*"},
 		"no such path": {
 			cola.SearchParams{DerivedSubcategory: "Mead > Dry"},
 			cola.FacetCategory,

@@ -10,8 +10,8 @@ import (
 // which condition of a query filters it. Table builders, compaction, indexes, snapshots and plans
 // loop over them, so a new filtered field is one row.
 
-// snapshotMagic begins a snapshot and is the version of its format. Change it with the columns; the
-// index then ignores older snapshots and is rebuilt.
+// snapshotMagic is the first string in a snapshot and identifies its format version. Change it
+// whenever the columns change; older snapshots are then rejected and the index is rebuilt.
 const snapshotMagic = "colaidx6"
 
 // Columns of text. Full-text queries search those up to lastSearched.
@@ -43,7 +43,7 @@ type textField struct {
 	// contains returns the part of the value that a query asks for, if any. Only searched columns
 	// can have it.
 	contains  func(q *cola.Query) string
-	unionCost int // limit for the precomputed parts of contains
+	unionCost int // full limit, as in unionLimit, above which the unions for contains are precomputed
 }
 
 var textFields = [textColumns]textField{
@@ -69,7 +69,7 @@ var textFields = [textColumns]textField{
 			return vocabulary.PlaceOf(string(r.Summary.OriginName), r.OriginID, r.DomesticOrImported)
 		},
 		anyOf: func(q *cola.Query) []string { return q.OriginNames },
-		// The only query value that covers many origins, which most labels have.
+		// The only query value that covers many origins. Most labels have one of them.
 		group: vocabulary.OriginNames("american"),
 	},
 	colStatus: {
@@ -151,7 +151,7 @@ func estimateError(r *cola.IndexRecord) (float64, bool) {
 	return float64(r.DateEstimate - r.Summary.ApprovalDate), r.DateEstimate != 0 && r.Summary.ApprovalDate != 0
 }
 
-// known returns a value for which zero means unknown.
+// known returns v and whether it is known. Zero means unknown.
 func known[T ~int | ~int32](v T) (float64, bool) { return float64(v), v != 0 }
 
 // Columns of lists of text.

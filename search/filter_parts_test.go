@@ -90,11 +90,11 @@ func (h *harness) savedFilters() cola.SavedSearchFilters {
 	for range 1 + h.IntN(4) {
 		h.savedFilter(&f)
 	}
-	settled, err := cola.SavedSearchParams{Name: "n", Filters: &f}.Normalize(cola.NewDate(2026, 11, 20).Time())
+	normalized, err := cola.SavedSearchParams{Name: "n", Filters: &f}.Normalize(cola.NewDate(2026, 11, 20).Time())
 	if err != nil {
 		h.t.Fatalf("filters %+v: %v", f, err)
 	}
-	return settled.Filters
+	return normalized.Filters
 }
 
 // savedFilter sets one random filter, or two that belong together.

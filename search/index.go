@@ -8,14 +8,14 @@
 //
 // # Segments
 //
-// A view consists of segments. A segment holds labels in result order: latest effective date
-// first, then by descending TTB ID, undated labels last. So posting lists are sorted, a date window
-// is a range of documents, and a page is the first bits of a bitmap. A changed label is written to
-// a new segment and gets a tombstone in the old one. Compaction merges segments in the background,
-// from their own columns.
+// A view consists of segments. A segment holds labels in result order: latest effective date first,
+// then by descending TTB ID, undated labels last. So posting lists are sorted, a date window is a
+// range of documents, and a page is the first bits of a bitmap. A changed label is written to a new
+// segment and gets a tombstone in the old one. Compaction merges segments in the background, using
+// their own columns rather than the store.
 //
-// A segment consists of columns, dictionaries and posting lists. None of them has pointers, so
-// the garbage collector does not scan them.
+// A segment consists of columns, dictionaries and posting lists. Their contents are free of
+// pointers, so the garbage collector does not scan them.
 package search
 
 import (
@@ -100,7 +100,7 @@ type Options struct {
 	ManualCompaction bool
 }
 
-// Marks are the store revisions of an index.
+// Marks are the store revisions that an index is up to date with.
 type Marks struct {
 	Labels, Permittees, References cola.Revision
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
-// TestIndex compares the index with a plain filter through builds, changes,
-// renames, compactions and snapshots.
+// TestIndex compares the index with the reference implementation across builds, changes, renames,
+// compactions and snapshots.
 func TestIndex(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		d := newDraws(rapid.Uint64().Draw(rt, "seed"), 40, 40)

@@ -12,7 +12,7 @@ import (
 )
 
 // registry is the reference implementation for the index: records in maps, filtered one by one. It
-// shares no code with the index.
+// shares no search code with the index, only the vocabulary.
 type registry struct {
 	labels     map[cola.TTBID]cola.IndexRecord
 	permittees map[string]cola.Permittee
@@ -197,7 +197,7 @@ func matches(q *cola.Query, l *cola.IndexRecord, aliases map[string]string) bool
 		anyOf(q.Containers, strings.ToLower(l.ContainerType))
 }
 
-// placeOf returns the origin of a label and distinguishes the two Georgias.
+// placeOf returns the origin of a label, distinguishing the two Georgias.
 func placeOf(l *cola.IndexRecord) string {
 	name := strings.ToUpper(string(l.Summary.OriginName))
 	if name != "GEORGIA" {

@@ -68,8 +68,8 @@ func (v *View) activeReason(i uint32, today cola.Date) cola.Text {
 	return ""
 }
 
-// latestApproval returns the latest effective date of a permit number's labels up to a day, or
-// zero.
+// latestApproval returns the latest effective date, up to today, of the labels with the permit
+// number, or zero.
 func (v *View) latestApproval(number string, today cola.Date) (latest cola.Date) {
 	for i := range v.segments {
 		seg := &v.segments[i]
@@ -87,8 +87,8 @@ func (v *View) latestApproval(number string, today cola.Date) (latest cola.Date)
 	return latest
 }
 
-// find returns the number of the permittee with a permit number in vocabulary.NormalizePermit's
-// form.
+// find returns the index of the permittee with the given permit number, which must be in
+// vocabulary.NormalizePermit's form.
 func (ps *permittees) find(number string) (uint32, bool) {
 	i := sort.Search(len(ps.byNumber), func(i int) bool { return ps.records[ps.byNumber[i]].PermitNumber >= number })
 	if i == len(ps.byNumber) || ps.records[ps.byNumber[i]].PermitNumber != number {
@@ -97,7 +97,7 @@ func (ps *permittees) find(number string) (uint32, bool) {
 	return ps.byNumber[i], true
 }
 
-// permitteeSummary returns a permittee in the form of list records, on a day.
+// permitteeSummary returns permittee i as a list record, as of the given day.
 func (v *View) permitteeSummary(i uint32, today cola.Date) cola.PermitteeSummary {
 	p, f := v.permittees.records[i], &v.permittees.stats[i]
 	reason := v.activeReason(i, today)
@@ -154,8 +154,8 @@ func (x *nameIndex) docsOf(value uint32) postings.List {
 	return postings.Of(x.identity[i : i+1])
 }
 
-// Permittees returns one page of the permittees that match: those with most labels first, then by
-// permit number. A name or type that folds to the empty string matches no permittee.
+// Permittees returns one page of the permittees that match: those with the most labels first, then
+// by permit number. A non-empty name or type that folds to the empty string matches no permittee.
 func (v *View) Permittees(s cola.PermitteeSearch) PermitteePage {
 	ps := v.permittees
 	page := PermitteePage{Rows: []cola.PermitteeSummary{}}
@@ -246,8 +246,8 @@ func (v *View) keepMatching(w []uint64, s *cola.PermitteeSearch) {
 	}
 }
 
-// Permittee returns a permittee by permit number, in any letter case, as of a day, with its newest
-// labels: at most recent of them, in result order. ok is false if there is no such permittee.
+// Permittee returns a permittee by permit number, in any letter case, as of a day, with up to
+// recent of its newest labels, in result order. ok is false if there is no such permittee.
 func (v *View) Permittee(number string, today cola.Date, recent int) (d cola.PermitteeDetail, ok bool) {
 	number = vocabulary.NormalizePermit(number)
 	i, ok := v.permittees.find(number)
@@ -263,7 +263,8 @@ func (v *View) Permittee(number string, today cola.Date, recent int) (d cola.Per
 	return d, true
 }
 
-// newest returns the first live documents with a permit number, at most n.
+// newest returns the first n live documents with the given permit number, or all if there are
+// fewer.
 func (seg *segmentView) newest(number string, n int) (docs []uint32) {
 	lists := seg.docsWithPermit(number, nil)
 	for _, of := range lists {

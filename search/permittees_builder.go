@@ -18,7 +18,7 @@ type permitteesBuilder struct {
 	stale   map[uint32]bool // permittees whose latest dates must be recomputed
 }
 
-// builder returns a builder that starts with a copy.
+// builder returns a builder that starts with a copy of ps.
 func (ps *permittees) builder() *permitteesBuilder {
 	next := *ps
 	next.records, next.stats = slices.Clone(ps.records), slices.Clone(ps.stats)
@@ -34,7 +34,8 @@ func (ps *permittees) builder() *permitteesBuilder {
 	}
 }
 
-// number returns the number of the permittee with a permit number, adding one if there is none.
+// number returns the index of the permittee with the given permit number, adding a permittee if
+// there is none.
 func (b *permitteesBuilder) number(number string) uint32 {
 	if i, ok := b.next.find(number); ok {
 		return i
@@ -87,7 +88,7 @@ func copyPermittee(p *cola.Permittee, number string) cola.Permittee {
 }
 
 // valueNumber returns the number of a value in a short list, adding it if it is new. Older views
-// may share the list; they do not read beyond the values they know.
+// may share the list, so it is copied before a value is appended.
 func valueNumber(values *[]string, v string) uint32 {
 	if i := slices.Index(*values, v); i >= 0 {
 		return uint32(i)
@@ -96,7 +97,7 @@ func valueNumber(values *[]string, v string) uint32 {
 	return uint32(len(*values) - 1)
 }
 
-// companyNames implements companyNames with the names of the next view.
+// companyNames returns a permittee's names in the next view. It has the type companyNames.
 func (b *permitteesBuilder) companyNames(number string) (company, operating string) {
 	p := b.next.records[b.number(number)]
 	return string(p.CompanyName), string(p.OperatingName)
@@ -145,7 +146,7 @@ func (b *permitteesBuilder) build(segments []segmentView) *permittees {
 	return b.next
 }
 
-// latestDates returns the latest dates of the live labels with a permit number.
+// latestDates returns the latest dates of the live labels with the given permit number.
 func (seg *segmentView) latestDates(number string) (applied, approval cola.Date) {
 	for _, of := range seg.docsWithPermit(number, nil) {
 		of.Each(func(doc uint32) bool {
@@ -215,10 +216,11 @@ func mergeInto(sorted, more []uint32, less func(a, b uint32) bool) []uint32 {
 	return append(out, sorted...)
 }
 
-// Limits of the names that are not indexed. Each search compares them one by one.
+// Limits on the number of permittees whose names are not indexed. Each search compares those names
+// one by one.
 const (
 	minUnindexed   = 512
-	unindexedShare = 32 // of all
+	unindexedShare = 32 // at most one in 32 of all permittees
 )
 
 // indexNames rebuilds the index of names if too many changed since it was built.

@@ -9,7 +9,7 @@ import (
 	"github.com/colaregistry/colaregistry/search/internal/text"
 )
 
-// query is a search's query, resolved as far as it is the same for all segments.
+// query is a search's query, with everything resolved that can be resolved once for all segments.
 type query struct {
 	*cola.Query
 	// For each segment, the documents whose ID or barcode is the text, or nil.
@@ -22,9 +22,9 @@ type query struct {
 	appellations []string // the requested one and those inside it
 }
 
-// resolveQuery resolves a query. ok is false if it matches no label because a part of it folds to
-// the empty string. If the text is a barcode that some label has, the query is by barcode; see
-// asText.
+// resolveQuery resolves a query. ok is false if it matches no label because a non-empty part of it
+// folds to the empty string or its non-empty text has no words. If the text is a barcode that some
+// label has, the query is by barcode; see asText.
 func (v *View) resolveQuery(q *cola.Query) (r query, ok bool) {
 	r = query{Query: q}
 	for i := range textFields {
@@ -76,8 +76,8 @@ func (v *View) lookup(text string) (found [][]uint32, barcode bool) {
 	return found, true
 }
 
-// findBarcode sets found to the live documents of each segment with a barcode, and returns their
-// number.
+// findBarcode sets found to the live documents with the given barcode in each segment, and returns
+// their number.
 func (v *View) findBarcode(value string, found [][]uint32) (total int) {
 	for i := range v.segments {
 		seg := &v.segments[i]
@@ -91,7 +91,7 @@ func (v *View) findBarcode(value string, found [][]uint32) (total int) {
 	return total
 }
 
-// plan is the conditions of a query on one segment.
+// plan holds the conditions of a query on one segment.
 type plan struct {
 	selection
 	seg     *segmentView
@@ -173,7 +173,7 @@ func (p *plan) addText(q *query, i int) {
 // addDocs adds the condition that a document is one of docs, which are ascending.
 func (p *plan) addDocs(docs []uint32) { p.addAny([]postings.List{postings.Of(docs)}) }
 
-// addWord adds the condition that a document has a word or an ID.
+// addWord adds the condition that a document contains word, or has it as its ID.
 func (p *plan) addWord(word string) {
 	lists := p.seg.texts.MatchWord(word, p.emptyLists())
 	if id, ok := cola.ParseTTBID(word); ok {
@@ -184,7 +184,7 @@ func (p *plan) addWord(word string) {
 	p.addLists(lists)
 }
 
-// addPrefix adds the condition that a document has a word or an ID with a prefix.
+// addPrefix adds the condition that a document has a word or an ID that begins with prefix.
 func (p *plan) addPrefix(prefix string) {
 	if l, ok := p.seg.texts.PrecomputedPrefix(prefix); ok {
 		p.addAny([]postings.List{l})

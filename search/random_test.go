@@ -41,7 +41,7 @@ func pick[T any](d *draws, of ...T) T { return of[d.IntN(len(of))] }
 
 func (d *draws) chance(percent int) bool { return d.IntN(100) < percent }
 
-// word returns a random word and prefers the first ones.
+// word returns a random word, preferring earlier ones.
 func (d *draws) word() string {
 	n := len(d.words)
 	return d.words[min(d.IntN(n), d.IntN(n))]

@@ -25,7 +25,8 @@ type Page struct {
 //  2. a barcode, if a label with it matches the filters;
 //  3. words, each of which must occur in a searched field of the label.
 //
-// A text or a part of a name that folds to the empty string matches no label.
+// Non-empty text without letters or digits matches no label, nor does a non-empty part of a name
+// that folds to the empty string.
 func (v *View) Search(s cola.ColaSearch) Page {
 	q, ok := v.resolveQuery(&s.Query)
 	if !ok {

@@ -73,8 +73,8 @@ func TestMatchesInOldView(t *testing.T) {
 }
 
 // TestBarcodeFallback checks that text in the form of a barcode is searched as a barcode if a label
-// with that barcode matches the filters, and as words otherwise. An exact ID is looked up
-// regardless of the filters.
+// with that barcode matches the filters, and as words otherwise. The ID of a label is never
+// searched as words, even if the label does not match the filters.
 func TestBarcodeFallback(t *testing.T) {
 	const code = "036000291452"
 	x := New(Options{ManualCompaction: true})

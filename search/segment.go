@@ -29,9 +29,9 @@ type segment struct {
 	bytes       int64
 }
 
-// The maximum time, in estimated nanoseconds, that a search spends to unite the lists of one
-// condition in fullCostLabels labels or more. The limit is lower for fewer labels. Costlier unions
-// are precomputed.
+// The maximum estimated time, in nanoseconds, that a search of fullCostLabels labels or more spends
+// computing the union of the lists of one condition. The limit is lower for fewer labels. Costlier
+// unions are precomputed.
 const (
 	maxUnionCost       = 200_000
 	maxPermitUnionCost = 400_000 // saved searches use parts of permit numbers with short date windows
@@ -104,8 +104,8 @@ func findKnownDates(t *table) postings.Lists {
 // empty if there is none.
 type companyNames func(permit string) (company, operating string)
 
-// searchedFields returns the fields of full-text queries, in the order of their columns. The field
-// of recipients also has the current names of the label's permittee.
+// searchedFields returns the fields of full-text queries, in the order of their columns. The
+// recipient field also contains the current names of the label's permittee.
 func searchedFields(t *table, names companyNames) []text.Field {
 	fields := make([]text.Field, lastSearched+1)
 	for f := range lastSearched {
@@ -164,7 +164,8 @@ func (s *segment) sortPermits() {
 	})
 }
 
-// docsWithPermit appends the documents with a permit number in vocabulary.NormalizePermit's form.
+// docsWithPermit appends the documents with the given permit number, which must be in
+// vocabulary.NormalizePermit's form.
 func (s *segment) docsWithPermit(number string, dst []postings.List) []postings.List {
 	i := sort.Search(len(s.permitOrder), func(i int) bool { return s.permitKey(s.permitOrder[i]) >= number })
 	for ; i < len(s.permitOrder) && s.permitKey(s.permitOrder[i]) == number; i++ {
@@ -173,7 +174,7 @@ func (s *segment) docsWithPermit(number string, dst []postings.List) []postings.
 	return dst
 }
 
-// measure computes the memory of the segment.
+// measure computes the memory size of the segment.
 func (s *segment) measure() {
 	var sc codec.Sizer
 	s.serialize(&sc)

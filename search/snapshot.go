@@ -100,9 +100,9 @@ func readView(from io.Reader, size int64, storeID string) (*View, error) {
 	case !r.OK():
 		return nil, r.Err()
 	case h.magic != snapshotMagic || h.order != snapshotOrder:
-		return nil, fmt.Errorf("%w: other format version or byte order", ErrSnapshot)
+		return nil, fmt.Errorf("%w: different format version or byte order", ErrSnapshot)
 	case h.store != storeID:
-		return nil, fmt.Errorf("%w: other database", ErrSnapshot)
+		return nil, fmt.Errorf("%w: snapshot of a different database", ErrSnapshot)
 	}
 	var content savedView
 	content.serialize(r)

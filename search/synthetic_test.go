@@ -11,8 +11,8 @@ import (
 )
 
 // synthetic generates labels with the proportions of the real registry: skewed brands, permittees,
-// classes and origins, names made of common and rare words, and dates over two decades with most
-// labels late.
+// classes and origins, names made of common and rare words, and dates over two decades, with most
+// labels recent.
 type synthetic struct {
 	*rand.Rand
 	newest  cola.Date
@@ -68,7 +68,7 @@ func (g *synthetic) invented() string {
 	return b.String() + []string{"", "n", "r", "s", "l", "tt", "ing", "er", "son"}[g.IntN(9)]
 }
 
-// skewed returns a number below n and strongly prefers small ones.
+// skewed returns a random number below n, strongly favoring small ones.
 func (g *synthetic) skewed(n int) int {
 	return min(n-1, int(math.Pow(float64(n), g.Float64())*1.2-1))
 }

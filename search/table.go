@@ -30,7 +30,7 @@ type table struct {
 	// Only set for tables in result order, which mergeTables produces.
 	byID     []uint32    // rows by ascending ID
 	days     []cola.Date // effective dates, newest first, then zero for undated rows
-	dayStart []uint32    // rows of days[i] are from dayStart[i] to below dayStart[i+1]
+	dayStart []uint32    // rows of days[i] are in [dayStart[i], dayStart[i+1])
 }
 
 // joinBarcode encodes a barcode with its type as one string.
@@ -42,7 +42,7 @@ func splitBarcode(s string) (value, kind string) {
 	return value, kind
 }
 
-// summary returns a row in the form of list records. Its strings share the memory of the table.
+// summary returns a row as a list record. Its strings share the memory of the table.
 func (t *table) summary(row uint32) cola.ColaSummary {
 	s := cola.ColaSummary{
 		TTBID:             cola.TTBID(t.ids[row]),
@@ -111,7 +111,7 @@ func (t *table) serialize(c codec.Codec) {
 	codec.Slice(c, &t.dayStart)
 }
 
-// undated returns the range of documents without an effective date: from lo to below hi.
+// undated returns the range [lo, hi) of documents without an effective date.
 func (t *table) undated() (lo, hi uint32) {
 	_, lo = t.window(1, 0)
 	return lo, t.n
@@ -134,8 +134,8 @@ func (t *table) idFrom(id uint64) int {
 // idDigits is the number of digits in a TTB ID.
 const idDigits = 14
 
-// idsWithPrefix returns the rows whose ID begins with 1 to 14 digits, in ascending order of their
-// IDs.
+// idsWithPrefix returns the rows whose ID begins with digits (1 to 14 of them), in ascending order
+// of their IDs.
 func (t *table) idsWithPrefix(digits string) []uint32 {
 	if len(digits) == 0 || len(digits) > idDigits {
 		return nil
@@ -154,8 +154,9 @@ func (t *table) idsWithPrefix(digits string) []uint32 {
 	return t.byID[t.idFrom(from):t.idFrom(to)]
 }
 
-// window returns the range of documents with an effective date between two dates: from lo to below
-// hi. A zero date is open. If either date is set, undated documents are left out.
+// window returns the range [lo, hi) of documents with an effective date from one date to another,
+// both included. A zero date leaves that end open. If either date is set, undated documents are
+// left out.
 func (t *table) window(from, to cola.Date) (lo, hi uint32) {
 	if from == 0 && to == 0 {
 		return 0, t.n

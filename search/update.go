@@ -197,7 +197,7 @@ func addTombstones(segments []segmentView, ids []uint64, onDelete func(seg *segm
 	return left
 }
 
-// withAliases returns the segments with other category aliases.
+// withAliases returns the segments with the given category aliases applied.
 func withAliases(segments []segmentView, aliases map[string]string) []segmentView {
 	next := append([]segmentView(nil), segments...)
 	for i := range next {

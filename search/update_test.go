@@ -49,8 +49,8 @@ func want(t *testing.T, query string, got, want []cola.TTBID) {
 	}
 }
 
-// TestCategoryFolding checks that a path is found without its accents and spacing, even as
-// the target of an alias.
+// TestCategoryFolding checks that a path is found regardless of letter case, accents and spacing,
+// even as the target of an alias.
 func TestCategoryFolding(t *testing.T) {
 	x := New(Options{ManualCompaction: true})
 	defer x.Close()

@@ -28,10 +28,10 @@ func (v *View) Marks() Marks { return v.marks }
 
 // Stats describes a view.
 type Stats struct {
-	Labels     int   // live labels
-	Undated    int   // live labels without an effective date
-	Permittees int   // permittees
-	Segments   int   // segments of the view
+	Labels     int // live labels
+	Undated    int // live labels without an effective date
+	Permittees int // permittees with a record
+	Segments   int
 	Tombstones int   // replaced labels that remain until compaction
 	Bytes      int64 // memory of the segments
 }
@@ -92,7 +92,7 @@ func (v *View) Rows(labels []cola.ColaSummary) []cola.ColaRow {
 	return rows
 }
 
-// Barcode returns the labels with a barcode in result order, at most limit of them, and their exact
+// Barcode returns up to limit labels with the given barcode, in result order, and their exact
 // total. It looks at all of a label's barcodes. ok is false if there are no labels.
 func (v *View) Barcode(value string, limit int) (r cola.BarcodeResult, ok bool) {
 	found := make([][]uint32, len(v.segments))
@@ -108,7 +108,7 @@ func (v *View) Barcode(value string, limit int) (r cola.BarcodeResult, ok bool) 
 	return r, true
 }
 
-// Categories returns the category paths of labels, with aliases applied, and their ancestors in
+// Categories returns the category paths of labels, with aliases applied, and their ancestors, in
 // alphabetical order. A path whose last label was changed or replaced remains until compaction.
 func (v *View) Categories() []string {
 	paths := map[string]string{} // by folded path, so that equivalent spellings count once
@@ -151,7 +151,7 @@ func above(path string) string {
 	return path[:max(0, i)]
 }
 
-// States returns the states of permittees as two letters, in alphabetical order.
+// States returns the two-letter codes of the states of permittees, in alphabetical order.
 func (v *View) States() []string {
 	met := map[string]bool{}
 	for i := range v.permittees.stats {
@@ -163,19 +163,20 @@ func (v *View) States() []string {
 	return slices.Sorted(maps.Keys(met))
 }
 
-// KnowsGrape reports whether a label has a grape variety. If not, nearest is a similar one, or "".
+// KnowsGrape reports whether any label has the given grape variety. If not, nearest is a similar
+// one, or "".
 func (v *View) KnowsGrape(name string) (known bool, nearest string) {
 	return v.knowsValue(listGrape, name, []string{name})
 }
 
-// KnowsAppellation reports whether a label has an appellation or one inside it. If not, nearest is a
-// similar one, or "".
+// KnowsAppellation reports whether any label has the given appellation or one inside it. If not,
+// nearest is a similar one, or "".
 func (v *View) KnowsAppellation(name string) (known bool, nearest string) {
 	return v.knowsValue(listAppellation, name, v.appellations.Within(name))
 }
 
-// knowsValue reports whether a label has one of the values in a column of lists. If not, it returns
-// the value nearest to name.
+// knowsValue reports whether any label has one of the values in the given column of lists. If not,
+// it returns the value nearest to name.
 func (v *View) knowsValue(column int, name string, values []string) (known bool, nearest string) {
 	var all []string
 	for i := range v.segments {

@@ -46,7 +46,7 @@ type Accounts interface {
 	// AccountByEmail returns an account by its email address, in any ASCII letter case, or
 	// ErrNotFound.
 	AccountByEmail(ctx context.Context, email string) (Account, error)
-	// Accounts returns all accounts by ID.
+	// Accounts returns all accounts, ordered by ID.
 	Accounts(ctx context.Context) ([]Account, error)
 
 	// HasAccounts reports whether any account exists.
@@ -57,7 +57,8 @@ type Accounts interface {
 	// searches keep their marks. Suspending a suspended account changes the reason. It fails with
 	// ErrNotFound, and with ErrMalformed for an invalid reason.
 	Suspend(ctx context.Context, id cola.AccountID, reason string) error
-	// Restore ends a suspension, if there is one. It fails with ErrNotFound.
+	// Restore ends a suspension, if there is one. It fails with ErrNotFound if the account does not
+	// exist.
 	Restore(ctx context.Context, id cola.AccountID) error
 	// SetActiveLimit changes how many of an account's searches may run on schedule, or fails with
 	// ErrNotFound. The oldest searches within the limit run; the others are paused as downgraded
@@ -89,8 +90,8 @@ type Keys interface {
 	// has maxKeys valid keys. 0 means no limit. The limit holds across concurrent calls in all
 	// processes.
 	CreateKey(ctx context.Context, key Key, hash KeyHash, maxKeys int) (Key, error)
-	// ReplaceKey creates a key that replaces one of the account, in one transaction. The old key
-	// stays valid at most until the given time. The new key gets its AccountID and Name.
+	// ReplaceKey creates a key that replaces one of the account's keys, in one transaction. The old
+	// key stays valid at most until the given time. The new key gets its AccountID and Name.
 	// ReplaceKey fails with ErrNotFound if the account has no such key, with ErrNotActive if that
 	// key is no longer valid, and with a LimitError if the account has maxKeys other valid keys, so
 	// that repeated replacements cannot exceed the limit.
@@ -98,11 +99,11 @@ type Keys interface {
 		key Key, hash KeyHash, until time.Time, maxKeys int) (Key, error)
 	// KeyByHash returns a key by its hash, revoked or not, or ErrNotFound.
 	KeyByHash(ctx context.Context, hash KeyHash) (Key, error)
-	// Keys returns all keys by ID, including revoked ones; those of one account unless account is
-	// zero.
+	// Keys returns the keys of an account, or of all accounts if account is zero, ordered by ID and
+	// including revoked ones.
 	Keys(ctx context.Context, account cola.AccountID) ([]Key, error)
 	// RevokeKey revokes a key, starting with the next request, in all processes. The key must
-	// belong to the account unless account is zero. Revoking it again does not change RevokedAt. It
-	// fails with ErrNotFound.
+	// belong to the account unless account is zero. Revoking it again does not change RevokedAt.
+	// RevokeKey fails with ErrNotFound if there is no such key.
 	RevokeKey(ctx context.Context, account cola.AccountID, id int64) error
 }

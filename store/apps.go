@@ -9,7 +9,7 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// Identity is a person as an issuer of tokens identifies them.
+// Identity is a person as identified by a token issuer.
 type Identity struct {
 	Issuer  string // URL, exactly as in its tokens
 	Subject string // never reassigned by the issuer
@@ -31,17 +31,18 @@ type Identities interface {
 	// AccountOf returns the account of an identity. A new identity gets the account with the
 	// verified email address, regardless of ASCII letter case, or a new account on the free tier.
 	// Concurrent calls, even from several processes, create only one account. verified is empty if
-	// the issuer verified no address that may link; a new account is then named by Identity.Name.
-	// Such an account takes a verified address later, unless another account has it. It fails with
-	// ErrMalformed if Check does.
+	// the issuer verified no address that may be used to link accounts; the email address of a new
+	// account is then Identity.Name. A later call with a verified address replaces that name,
+	// unless another account has the address. AccountOf fails with ErrMalformed if Identity.Check
+	// does.
 	AccountOf(ctx context.Context, id Identity, verified string) (Account, error)
 	// AddIdentity links an identity to an account. AccountOf returns that account from then on,
 	// regardless of the token's email address. If the identity was linked to another account, that
 	// account keeps everything else. It fails with ErrNotFound if the account does not exist, and
-	// with ErrMalformed if Check does.
+	// with ErrMalformed if Identity.Check does.
 	AddIdentity(ctx context.Context, account cola.AccountID, id Identity) error
-	// IdentitiesOf returns all identities by account, issuer and subject; those of one account
-	// unless account is zero.
+	// IdentitiesOf returns the identities of an account, or of all accounts if account is zero,
+	// ordered by account, issuer and subject.
 	IdentitiesOf(ctx context.Context, account cola.AccountID) ([]LinkedIdentity, error)
 }
 
@@ -73,10 +74,10 @@ type Apps interface {
 	EnsureApp(ctx context.Context, app App) (App, error)
 	// AppByClient returns an app by issuer and client ID, disabled or not, or ErrNotFound.
 	AppByClient(ctx context.Context, issuer, clientID string) (App, error)
-	// Apps returns all apps by ID.
+	// Apps returns all apps, ordered by ID.
 	Apps(ctx context.Context) ([]App, error)
 	// DisableApp disables an app for all accounts, starting with the next request. Disabling it
-	// again does not change DisabledAt. It fails with ErrNotFound.
+	// again does not change DisabledAt. DisableApp fails with ErrNotFound if there is no such app.
 	DisableApp(ctx context.Context, id int64) error
 }
 
@@ -100,7 +101,7 @@ type LinkChange string
 
 // Changes of a link.
 const (
-	LinkCreated       LinkChange = "made"
+	LinkCreated       LinkChange = "created"
 	LinkScopesChanged LinkChange = "rescoped"
 )
 
@@ -116,14 +117,15 @@ type Links interface {
 	// stores the scopes. A revoked link is returned unchanged. It fails with ErrNotFound if the
 	// account or the app does not exist, and with ErrMalformed for an invalid scope.
 	Connect(ctx context.Context, account cola.AccountID, app int64, scopes []cola.Scope) (Link, error)
-	// Links returns all links by ID, including revoked ones; those of one account unless account is
-	// zero.
+	// Links returns the links of an account, or of all accounts if account is zero, ordered by ID
+	// and including revoked ones.
 	Links(ctx context.Context, account cola.AccountID) ([]Link, error)
 	// RevokeLink revokes a link, starting with the next request, in all processes. The link must
-	// belong to the account unless account is zero. Revoking it again does not change RevokedAt. It
-	// fails with ErrNotFound.
+	// belong to the account unless account is zero. Revoking it again does not change RevokedAt.
+	// RevokeLink fails with ErrNotFound if there is no such link.
 	RevokeLink(ctx context.Context, account cola.AccountID, id int64) error
 	// RestoreLink undoes RevokeLink. The link must belong to the account unless account is zero. It
-	// does nothing to a link that is not revoked, and fails with ErrNotFound.
+	// has no effect on a link that is not revoked, and fails with ErrNotFound if there is no such
+	// link.
 	RestoreLink(ctx context.Context, account cola.AccountID, id int64) error
 }

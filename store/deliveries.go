@@ -10,8 +10,8 @@ import (
 // Deliveries stores messages to destinations.
 //
 // The transaction that records a run creates a delivery for each destination of the search, if the
-// run has matches or the destination wants empty runs. Triggers of the schema do this. A delivery
-// is due immediately.
+// run has matches or the destination wants empty runs. Database triggers do this. A delivery is due
+// immediately.
 //
 // Senders claim deliveries, try them, and record the attempts. If a process stops in between, its
 // claims expire and others take over. So a message may be sent twice, with the same ID, but is
@@ -19,24 +19,25 @@ import (
 type Deliveries interface {
 	// ClaimDeliveries claims deliveries of the given kinds that are due at the given time, longest
 	// due first. No other caller, in any process, gets them until hold has passed by the database's
-	// clock. It skips claimed deliveries, those of suspended accounts, and runs for destinations
-	// that are not active. If it returns fewer than limit, no more are due.
+	// clock. It skips claimed deliveries, those of suspended accounts, those without a recipient
+	// address, and those of runs and tests to destinations that are not active. If it returns fewer
+	// than limit, no more are due.
 	ClaimDeliveries(ctx context.Context, due time.Time, kinds []string,
 		limit int, hold time.Duration) ([]DueDelivery, error)
 	// RunContent returns the current state of a run, its search and the labels that messages name:
 	// the first by ID, as many as RecordRuns granted. It reads one consistent snapshot and fails
 	// with ErrNotFound if the run is gone.
 	RunContent(ctx context.Context, run int64) (RunContent, error)
-	// RecordAttempt records an attempt at a claimed delivery in one transaction, and ends the
-	// claim: the attempt, the delivery's new state, and the destination's health. If the attempt
-	// pauses the destination, RecordAttempt skips its other deliveries and notifies the account,
-	// if that has another email address.
+	// RecordAttempt records an attempt at a claimed delivery, the delivery's new state and the
+	// destination's health, and ends the claim, all in one transaction. If the attempt pauses the
+	// destination, RecordAttempt skips the destination's other pending deliveries and notifies the
+	// account if it has another email address.
 	//
 	// It returns false, and does not write, if the delivery is gone or the claim has ended: it was
 	// released, recorded, taken over or replayed. A delivery that was skipped in the meantime gets
-	// the attempt's outcome; instead of a retry, it stays skipped if its destination is paused or
-	// disabled. A destination is only paused as failing if no message got through since the
-	// delivery was created.
+	// the attempt's outcome, but is not retried if its destination is paused or disabled: it stays
+	// skipped. A destination is only paused as failing if no message got through since the delivery
+	// was created.
 	RecordAttempt(ctx context.Context, a Attempt) (recorded bool, err error)
 	// ReleaseDeliveries releases claimed deliveries that were not tried. It ignores claims that
 	// have ended.
@@ -59,7 +60,7 @@ type Deliveries interface {
 	// first, up to limit, and returns their number. It fails as Replay does.
 	ReplayUndelivered(ctx context.Context, account cola.AccountID,
 		destination string, due time.Time, limit int) (int, error)
-	// AddTest adds a message of EventTest to a destination, due at the given time. It fails with
+	// AddTest adds an EventTest message to a destination, due at the given time. It fails with
 	// ErrNotFound, and with ErrNotActive if the destination is not active or has no address.
 	AddTest(ctx context.Context, account cola.AccountID, destination string, due time.Time) (cola.Delivery, error)
 	// DeleteOldDeliveries deletes deliveries that were created before the given time, with their
@@ -79,7 +80,7 @@ type DueDelivery struct {
 	Event          string
 	Kind           string
 	Run            int64       // 0 for other events
-	Destination    Destination // of the message, or its subject
+	Destination    Destination // recipient of the message, or the destination that the message is about
 	AccountEmail   string      // empty if the account has no email address
 	Attempts       int         // so far
 	CreatedAt      time.Time

@@ -14,12 +14,12 @@ import (
 // destination for its own email address, in the same transaction. Deleting a search deletes its
 // destinations, and deleting a destination deletes its deliveries; the schema does both.
 type Destinations interface {
-	// CreateDestination creates a destination and returns it. With Confirm, it adds a message of
-	// EventConfirm in the same transaction, or fails with ErrConfirmationLimit if a limit is
-	// reached. It locks the account, so limits hold across all processes. It fails with ErrNotFound
-	// if the account, or its search, does not exist; with ErrLimit if the account has its maximum
-	// number of destinations; with ErrExists if it has one of the same kind and address for the
-	// same search, or for all; and with ErrMalformed for invalid text. Email addresses are compared
+	// CreateDestination creates a destination and returns it. With Confirm, it adds an EventConfirm
+	// message in the same transaction, or fails with ErrConfirmationLimit if a limit is reached. It
+	// locks the account, so limits hold across all processes. It fails with ErrNotFound if the
+	// account, or its search, does not exist; with ErrLimit if the account has its maximum number
+	// of destinations; with ErrExists if it has one of the same kind and address for the same
+	// search, or for all; and with ErrMalformed for invalid text. Email addresses are compared
 	// regardless of ASCII letter case.
 	//
 	// An endpoint that is created active counts as verified. The schema makes any unverified
@@ -28,8 +28,8 @@ type Destinations interface {
 	CreateDestination(ctx context.Context, d NewDestination) (Destination, error)
 	// Destination returns an account's destination, or ErrNotFound.
 	Destination(ctx context.Context, account cola.AccountID, uuid string) (Destination, error)
-	// DestinationByLink returns the destination, of any account, of a link in email from earlier
-	// versions, by the SHA-256 of its token; or ErrNotFound.
+	// DestinationByLink returns the destination that a link in an email from an earlier version
+	// belongs to, in any account, by the SHA-256 of the link's token, or ErrNotFound.
 	DestinationByLink(ctx context.Context, hash []byte) (Destination, error)
 	// Destinations returns a page of an account's destinations, oldest first, and their total
 	// number, from one consistent snapshot.
@@ -38,13 +38,13 @@ type Destinations interface {
 	// SendEmpty, FailingSince, VerifiedAt, Secrets and Challenge that change sets. It calls change
 	// in a transaction that locks the destination, perhaps more than once; change must not block.
 	// Pending deliveries to a destination that is no longer active are skipped; attempts in
-	// progress are still recorded. It returns an error of change unchanged, and ErrNotFound if the
-	// account has no such destination.
+	// progress are still recorded. It returns errors from change as they are, and ErrNotFound if
+	// the account has no such destination.
 	UpdateDestination(ctx context.Context, account cola.AccountID,
 		uuid string, change func(*Destination) error) (Destination, error)
-	// RequestConfirmation changes an account's destination as UpdateDestination does, and adds a
-	// message of EventConfirm, in one transaction. It fails as UpdateDestination does, with a
-	// ConfirmationLimitError, which is ErrConfirmationLimit, if a limit is reached, and with
+	// RequestConfirmation changes an account's destination as UpdateDestination does, and adds an
+	// EventConfirm message, in one transaction. It fails as UpdateDestination does, with a
+	// ConfirmationLimitError, which wraps ErrConfirmationLimit, if a limit is reached, and with
 	// ErrNotActive if the destination has no address. A failed call has no effect.
 	RequestConfirmation(ctx context.Context, account cola.AccountID, uuid string,
 		ask ConfirmationRequest, change func(*Destination) error) (cola.Delivery, error)
@@ -69,7 +69,7 @@ type FeedHash [32]byte
 
 // Destination is a receiver of messages, with fields that only the store and the senders use.
 type Destination struct {
-	cola.Destination // Address is the account's own one, or empty, if Own is set
+	cola.Destination // if Own is set, Address is the account's email address, or empty
 	Account          cola.AccountID
 	Own              bool      // follows the account's own email address
 	VerifiedAt       time.Time // when the endpoint confirmed; zero if unconfirmed, and for email addresses
@@ -163,7 +163,7 @@ type Feed struct {
 // RunLabels is a run with the labels that messages name.
 type RunLabels struct {
 	Run    cola.SavedSearchRun
-	Labels []MatchedLabel // by ID, without labels that are gone
+	Labels []MatchedLabel // ordered by ID, without labels that no longer exist
 }
 
 // MatchedLabel is a label that a run found, as it is now.
@@ -186,15 +186,15 @@ type ConfirmationRequest struct {
 // across all processes, by the store's clock. Requests count even if their destination was deleted.
 // Endpoints are counted by host.
 //
-// MaxOfAddress does not apply to an account's first challenge to a host within the window, nor to
+// MaxPerAddress does not apply to an account's first challenge to a host within the window, nor to
 // hosts where the account has a confirmed endpoint. Accounts share the hosts of large platforms and
 // must not be able to lock each other out.
 type ConfirmationLimits struct {
-	RepeatWindow time.Duration // window of MaxRepeats
-	MaxRepeats   int           // requests of an account to the same address or host; 0 means 1
-	Window       time.Duration // window of the other two; at most ConfirmationRetention
-	MaxByAccount int           // requests of an account to all recipients; at least 1
-	MaxOfAddress int           // requests of all accounts to one address or host; at least 1
+	RepeatWindow  time.Duration // window of MaxRepeats
+	MaxRepeats    int           // requests of an account to the same address or host; 0 means 1
+	Window        time.Duration // window of the other two; at most ConfirmationRetention
+	MaxPerAccount int           // requests of an account to all recipients; at least 1
+	MaxPerAddress int           // requests of all accounts to one address or host; at least 1
 }
 
 // Recipient returns the key by which requests to confirm a destination are counted: its folded
@@ -203,7 +203,7 @@ func Recipient(kind, address string) string {
 	if kind != cola.KindWebhook {
 		return cola.FoldAddress(kind, address)
 	}
-	host := address // not a URL
+	host := address // fallback if it is not a URL
 	if u, err := url.Parse(address); err == nil && u.Host != "" {
 		host = u.Hostname()
 	}
@@ -215,9 +215,9 @@ type ConfirmationLimit string
 
 // The limits.
 const (
-	LimitRepeats   ConfirmationLimit = "per account and address"
-	LimitByAccount ConfirmationLimit = "per account"
-	LimitOfAddress ConfirmationLimit = "per address"
+	LimitRepeats    ConfirmationLimit = "per account and address"
+	LimitPerAccount ConfirmationLimit = "per account"
+	LimitPerAddress ConfirmationLimit = "per address"
 )
 
 // ConfirmationLimitError is an ErrConfirmationLimit with the limit that lasts longest and its

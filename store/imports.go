@@ -14,6 +14,6 @@ type Imports interface {
 	// RecordImport records a finished import and deletes old ones of its kind, except the latest
 	// KeptImports.
 	RecordImport(ctx context.Context, i cola.Import) error
-	// LastImports returns the most recently recorded import of each kind, by kind.
+	// LastImports returns the most recently recorded import of each kind, ordered by kind.
 	LastImports(ctx context.Context) ([]cola.LastImport, error)
 }

@@ -17,8 +17,7 @@ type Ledger interface {
 	//
 	//  1. Lock the batch's accounts in ascending order.
 	//  2. Read the database's clock, and then the accounts' states.
-	//  3. Call decide with the states, in the order of the batch. An attempt calls it exactly
-	//     once.
+	//  3. Call decide, at most once per call of Settle, with the states in the order of the batch.
 	//  4. Write the entries that decide returns, with the batch's ID.
 	//  5. Record the last use of the batch's valid credentials, at most once a minute each, even
 	//     if nothing is charged. Void does not undo that.
@@ -82,7 +81,7 @@ type Grant struct {
 // Entry is the charge of a batch to one account.
 type Entry struct {
 	Account  cola.AccountID
-	Requests int // granted; count in the burst window
+	Requests int // granted; count toward the burst window
 	Units    []Units
 }
 
@@ -139,8 +138,8 @@ func (u Units) check() error {
 	return nil
 }
 
-// AddGrant appends a grant that is not earlier than the others. It adds to the last grant if that
-// has the same time.
+// AddGrant appends a grant that is not earlier than the others. If the last grant has the same
+// time, AddGrant adds g to it instead.
 func AddGrant(grants []Grant, g Grant) []Grant {
 	if n := len(grants); n > 0 && grants[n-1].At.Equal(g.At) {
 		grants[n-1].Requests += g.Requests
@@ -174,7 +173,7 @@ type Allowances interface {
 // MaxRefusals is the maximum number of refusals stored per account; older ones are deleted.
 const MaxRefusals = 200
 
-// Refusal counts rejected requests of one minute, channel, credential and reason.
+// Refusal counts the requests rejected in one minute, for one channel, credential and reason.
 type Refusal struct {
 	Minute     time.Time // UTC
 	Channel    cola.Channel

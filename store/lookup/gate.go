@@ -17,8 +17,9 @@ const (
 	maxBatch      = 256
 	findTimeout   = 3 * time.Second // for one batch
 	maxFound      = 100_000         // secrets in memory; an entry is under 200 bytes
-	// voidDuration is how long an existing but invalid secret counts as unknown, such as an expired
-	// session or the feed of a suspended account. It bounds the queries for such a secret.
+	// voidDuration is how long an existing but invalid secret, such as that of an expired session
+	// or of the feed of a suspended account, counts as unknown. It bounds the queries for such a
+	// secret.
 	voidDuration = time.Second
 	maxVoided    = 10_000
 )

@@ -14,9 +14,9 @@ import (
 // ConfirmationHistory contains the times of the earlier confirmation requests that reach a limit,
 // or zero if the limit is not reached.
 type ConfirmationHistory struct {
-	Repeated  time.Time // of the account to the recipient
-	ByAccount time.Time // of the account
-	OfAddress time.Time // to the recipient
+	Repeated   time.Time // of the account to the recipient
+	PerAccount time.Time // of the account
+	PerAddress time.Time // to the recipient
 
 	Latest    time.Time // when the account last asked the recipient
 	Confirmed []string  // addresses of the account's confirmed endpoints
@@ -26,7 +26,7 @@ type ConfirmationHistory struct {
 func (a ConfirmationHistory) Check(kind, recipient string, l store.ConfirmationLimits, now time.Time) error {
 	first := a.Latest.IsZero() || now.Sub(a.Latest) >= l.Window
 	if kind == cola.KindWebhook && (first || a.hasConfirmed(recipient)) {
-		a.OfAddress = time.Time{}
+		a.PerAddress = time.Time{}
 	}
 	var longest store.ConfirmationLimitError
 	for _, one := range []struct {
@@ -35,8 +35,8 @@ func (a ConfirmationHistory) Check(kind, recipient string, l store.ConfirmationL
 		lasts time.Duration
 	}{
 		{store.LimitRepeats, a.Repeated, l.RepeatWindow},
-		{store.LimitByAccount, a.ByAccount, l.Window},
-		{store.LimitOfAddress, a.OfAddress, l.Window},
+		{store.LimitPerAccount, a.PerAccount, l.Window},
+		{store.LimitPerAddress, a.PerAddress, l.Window},
 	} {
 		if wait := one.at.Add(one.lasts).Sub(now); !one.at.IsZero() && wait > longest.Wait {
 			longest = store.ConfirmationLimitError{Limit: one.limit, Wait: wait}

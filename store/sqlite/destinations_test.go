@@ -132,7 +132,7 @@ func TestConfirmationRetention(t *testing.T) {
 			MaxDestinations: 100,
 			Confirm: &store.ConfirmationRequest{
 				Due:    now,
-				Limits: store.ConfirmationLimits{Window: time.Hour, MaxByAccount: 100, MaxOfAddress: 100},
+				Limits: store.ConfirmationLimits{Window: time.Hour, MaxPerAccount: 100, MaxPerAddress: 100},
 			},
 		})
 		if err != nil {

@@ -263,11 +263,11 @@ func (s *Store) requestConfirmation(
 	}
 	history, err := one(ctx, tx, func(r *row) []any {
 		return []any{
-			&r.now, &r.Repeated, &r.ByAccount, &r.OfAddress,
+			&r.now, &r.Repeated, &r.PerAccount, &r.PerAddress,
 			&r.Latest,
 		}
 	},
-		selectConfirmations, int64(d.Account), recipient, ask.Limits.MaxByAccount, ask.Limits.MaxOfAddress, s.clock(),
+		selectConfirmations, int64(d.Account), recipient, ask.Limits.MaxPerAccount, ask.Limits.MaxPerAddress, s.clock(),
 		max(1, ask.Limits.MaxRepeats))
 	if err == nil {
 		history.Confirmed, err = list(ctx, tx, column[string], selectConfirmed, int64(d.Account))

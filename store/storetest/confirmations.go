@@ -33,16 +33,16 @@ func testConfirmations(t *testing.T, open Opener) {
 func newConfirmation(due time.Time) store.ConfirmationRequest {
 	return store.ConfirmationRequest{
 		Due:    due,
-		Limits: store.ConfirmationLimits{MaxByAccount: everyID, MaxOfAddress: everyID},
+		Limits: store.ConfirmationLimits{MaxPerAccount: everyID, MaxPerAddress: everyID},
 	}
 }
 
 // confirmLimits contains the limits that most tests use.
 var confirmLimits = store.ConfirmationLimits{
-	RepeatWindow: time.Hour,
-	Window:       24 * time.Hour,
-	MaxByAccount: 4,
-	MaxOfAddress: 3,
+	RepeatWindow:  time.Hour,
+	Window:        24 * time.Hour,
+	MaxPerAccount: 4,
+	MaxPerAddress: 3,
 }
 
 // unconfirmedMailbox returns a new email destination with a confirmation request under the given
@@ -127,7 +127,7 @@ func confirmRepeatWindow(t *testing.T, st store.Store, c *clock) {
 	} {
 		c.advance(k.after)
 		limits := confirmLimits
-		limits.MaxOfAddress = everyID
+		limits.MaxPerAddress = everyID
 		checkConfirmLimit(t, k.desc, confirmOnce(t.Context(), st, unconfirmedMailbox(k.account, k.address, limits)),
 			store.LimitRepeats, k.wait)
 	}
@@ -139,32 +139,32 @@ func confirmAccountLimit(t *testing.T, st store.Store, c *clock) {
 		return confirmOnce(t.Context(), st,
 			unconfirmedMailbox(account, fmt.Sprintf("x%d@example.com", n), confirmLimits))
 	}
-	for n := range confirmLimits.MaxByAccount {
+	for n := range confirmLimits.MaxPerAccount {
 		mustDo(t, request(a.ID, n))
 		c.advance(time.Hour)
 	}
 	for range 2 { // rejected requests do not count
-		checkConfirmLimit(t, "request over the limit", request(a.ID, 9), store.LimitByAccount, 20*time.Hour)
+		checkConfirmLimit(t, "request over the limit", request(a.ID, 9), store.LimitPerAccount, 20*time.Hour)
 	}
 	mustDo(t, request(b.ID, 9))
 	c.advance(20 * time.Hour)
-	checkConfirmLimit(t, "a day after the first request", request(a.ID, 9), store.LimitByAccount, 0)
-	checkConfirmLimit(t, "right after that", request(a.ID, 10), store.LimitByAccount, time.Hour)
+	checkConfirmLimit(t, "a day after the first request", request(a.ID, 9), store.LimitPerAccount, 0)
+	checkConfirmLimit(t, "right after that", request(a.ID, 10), store.LimitPerAccount, time.Hour)
 }
 
 func confirmAddressLimit(t *testing.T, st store.Store, c *clock) {
 	var accounts []cola.AccountID
-	for n := range confirmLimits.MaxOfAddress + 1 {
+	for n := range confirmLimits.MaxPerAddress + 1 {
 		accounts = append(accounts, mustAccount(t, st, fmt.Sprintf("a%d@example.com", n), cola.TierFree).ID)
 	}
-	last := accounts[confirmLimits.MaxOfAddress]
-	for _, account := range accounts[:confirmLimits.MaxOfAddress] {
+	last := accounts[confirmLimits.MaxPerAddress]
+	for _, account := range accounts[:confirmLimits.MaxPerAddress] {
 		mustDo(t, confirmOnce(t.Context(), st, unconfirmedMailbox(account, "Stranger@example.com", confirmLimits)))
 		c.advance(time.Hour)
 	}
 	checkConfirmLimit(t, "request over the limit",
 		confirmOnce(t.Context(), st, unconfirmedMailbox(last, "stranger@EXAMPLE.com", confirmLimits)),
-		store.LimitOfAddress, 21*time.Hour)
+		store.LimitPerAddress, 21*time.Hour)
 	mustDo(t, confirmOnce(t.Context(), st, unconfirmedMailbox(last, "other@example.com", confirmLimits)))
 	c.advance(21 * time.Hour)
 	mustDo(t, confirmOnce(t.Context(), st, unconfirmedMailbox(last, "stranger@example.com", confirmLimits)))
@@ -173,14 +173,14 @@ func confirmAddressLimit(t *testing.T, st store.Store, c *clock) {
 func confirmLongestWait(t *testing.T, st store.Store, _ *clock) {
 	a := mustAccount(t, st, "a@example.com", cola.TierFree)
 	limits := store.ConfirmationLimits{
-		RepeatWindow: time.Hour,
-		Window:       24 * time.Hour,
-		MaxByAccount: 1,
-		MaxOfAddress: everyID,
+		RepeatWindow:  time.Hour,
+		Window:        24 * time.Hour,
+		MaxPerAccount: 1,
+		MaxPerAddress: everyID,
 	}
 	mustDo(t, confirmOnce(t.Context(), st, unconfirmedMailbox(a.ID, "x@example.com", limits)))
 	checkConfirmLimit(t, "account limit waits longer",
-		confirmOnce(t.Context(), st, unconfirmedMailbox(a.ID, "x@example.com", limits)), store.LimitByAccount,
+		confirmOnce(t.Context(), st, unconfirmedMailbox(a.ID, "x@example.com", limits)), store.LimitPerAccount,
 		24*time.Hour)
 	limits.RepeatWindow = 25 * time.Hour
 	checkConfirmLimit(t, "repeat window waits longer",
@@ -246,7 +246,7 @@ func confirmWithoutEmail(t *testing.T, st store.Store, _ *clock) {
 
 // processConfirmLimits limits only the requests per address. The limit is high enough for all
 // processes to overlap.
-var processConfirmLimits = store.ConfirmationLimits{Window: time.Hour, MaxByAccount: everyID, MaxOfAddress: 120}
+var processConfirmLimits = store.ConfirmationLimits{Window: time.Hour, MaxPerAccount: everyID, MaxPerAddress: 120}
 
 // confirmUntilLimit requests confirmations of one address from one account until the limit, and
 // returns how many succeeded.
@@ -290,8 +290,8 @@ func confirmAcrossProcesses(t *testing.T, b Backend) {
 		})
 	}
 	confirmFromAccounts(t, db, processConfirmLimits, &total, &wg)
-	if wg.Wait(); total.Load() != int64(processConfirmLimits.MaxOfAddress) {
-		t.Errorf("%d confirmation requests succeeded, want %d", total.Load(), processConfirmLimits.MaxOfAddress)
+	if wg.Wait(); total.Load() != int64(processConfirmLimits.MaxPerAddress) {
+		t.Errorf("%d confirmation requests succeeded, want %d", total.Load(), processConfirmLimits.MaxPerAddress)
 	}
 }
 
@@ -312,11 +312,11 @@ func confirmFromAccounts(t *testing.T, st store.Store, limits store.Confirmation
 }
 
 func concurrentConfirms(t *testing.T, st store.Store, _ *clock) {
-	limits := store.ConfirmationLimits{Window: time.Hour, MaxByAccount: everyID, MaxOfAddress: 20}
+	limits := store.ConfirmationLimits{Window: time.Hour, MaxPerAccount: everyID, MaxPerAddress: 20}
 	var total atomic.Int64
 	var wg sync.WaitGroup
 	confirmFromAccounts(t, st, limits, &total, &wg)
-	if wg.Wait(); total.Load() != int64(limits.MaxOfAddress) {
-		t.Errorf("%d confirmation requests succeeded, want %d", total.Load(), limits.MaxOfAddress)
+	if wg.Wait(); total.Load() != int64(limits.MaxPerAddress) {
+		t.Errorf("%d confirmation requests succeeded, want %d", total.Load(), limits.MaxPerAddress)
 	}
 }

@@ -112,11 +112,11 @@ func confirmLimitsPerHost(t *testing.T, st store.Store, clock *clock) {
 	b := mustAccount(t, st, "b@example.com", cola.TierFree)
 	c := mustAccount(t, st, "c@example.com", cola.TierFree)
 	limits := store.ConfirmationLimits{
-		RepeatWindow: time.Hour,
-		MaxRepeats:   2,
-		Window:       24 * time.Hour,
-		MaxByAccount: everyID,
-		MaxOfAddress: 3,
+		RepeatWindow:  time.Hour,
+		MaxRepeats:    2,
+		Window:        24 * time.Hour,
+		MaxPerAccount: everyID,
+		MaxPerAddress: 3,
 	}
 	ask := func(account cola.AccountID, address string) error {
 		n := pendingHook(account, address)
@@ -135,16 +135,16 @@ func confirmLimitsPerHost(t *testing.T, st store.Store, clock *clock) {
 		{"over the account's limit for the host", a.ID, "https://victim.example/3", store.LimitRepeats, time.Hour},
 		{"another host", a.ID, "https://other.example/", "", 0},
 		{"another account", b.ID, "https://victim.example/", "", 0},
-		{"over the host's limit", b.ID, "https://victim.example/4", store.LimitOfAddress, 24 * time.Hour},
+		{"over the host's limit", b.ID, "https://victim.example/4", store.LimitPerAddress, 24 * time.Hour},
 		{"first request of a third account", c.ID, "https://victim.example/5", "", 0},
-		{"second request of a third account", c.ID, "https://victim.example/6", store.LimitOfAddress, 24 * time.Hour},
+		{"second request of a third account", c.ID, "https://victim.example/6", store.LimitPerAddress, 24 * time.Hour},
 	} {
 		checkConfirmLimit(t, k.desc, ask(k.account, k.address), k.limit, k.wait)
 	}
 	mustDestination(t, st, newHook(c.ID, "https://victim.example/confirmed"))
 	mustDo(t, ask(c.ID, "https://VICTIM.example/7"))
 	checkConfirmLimit(t, "account without a confirmed endpoint", ask(b.ID, "https://victim.example/8"),
-		store.LimitOfAddress, 24*time.Hour)
+		store.LimitPerAddress, 24*time.Hour)
 	clock.advance(24 * time.Hour)
 	mustDo(t, ask(b.ID, "https://victim.example/4"))
 }

@@ -1,12 +1,12 @@
 // Package codec writes, reads and measures the data of an index segment.
 //
-// A structure lists its slices once, in a Serialize method that takes a Codec. The same method
-// therefore writes a snapshot (Writer), reads one (Reader) and measures memory (Sizer), and the
-// three can't disagree about the format.
+// A structure lists its slices once, in a Serialize method that transfers them to or from a Codec.
+// The same method therefore writes a snapshot (Writer), reads one (Reader) and measures memory
+// (Sizer), and the three can't disagree about the format.
 //
-// A slice is written as its length in 64 bits followed by its elements as they lie in memory, so a
-// file is only readable on machines of the same byte order. A CRC-32C of everything before it ends
-// the file.
+// A slice is written as its length in 64 bits followed by the in-memory representation of its
+// elements, so a file is only readable on machines with the same byte order. A CRC-32C of
+// everything before it ends the file.
 package codec
 
 import (
@@ -134,7 +134,7 @@ type Reader struct {
 	err  error
 }
 
-// NewReader returns a Reader of the size bytes of r.
+// NewReader returns a Reader that reads size bytes from r.
 func NewReader(r io.Reader, size int64) *Reader { return &Reader{r: r, left: size} }
 
 // Err returns the first error.

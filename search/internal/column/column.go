@@ -1,7 +1,7 @@
 // Package column stores the columns of a table: strings, numbers and lists of strings.
 //
-// A column keeps each distinct value once and a small number for each row. No column has
-// pointers, so the garbage collector does not scan them.
+// A column keeps each distinct value once and a small number for each row. The data of a column
+// contains no pointers, so the garbage collector does not scan it.
 package column
 
 import (
@@ -76,7 +76,7 @@ type Packed struct {
 	four []uint32
 }
 
-// Pack returns the numbers of v.
+// Pack returns v as a Packed array.
 func Pack(v []uint32) (p Packed) {
 	switch largest := maxOf(v); {
 	case largest <= 0xff:
@@ -122,7 +122,7 @@ func (p *Packed) Serialize(c codec.Codec) {
 	codec.Slice(c, &p.four)
 }
 
-// CountNonZero returns how many of the rows from lo to below hi have a number other than zero.
+// CountNonZero returns the number of rows in [lo, hi) with a nonzero number.
 func (p *Packed) CountNonZero(lo, hi uint32) int {
 	switch {
 	case p.one != nil:
@@ -160,7 +160,8 @@ func count[T uint8 | uint16 | uint32](counts []uint32, values []T) {
 	}
 }
 
-// CountBits adds one to the count of each value of the rows in w, whose first bit is row from.
+// CountBits adds one to counts[v] for each row in w with the value v. w is a bitmap whose first bit
+// is row from.
 func (p *Packed) CountBits(counts []uint32, from int, w []uint64) {
 	switch {
 	case p.one != nil:

@@ -7,7 +7,7 @@ import (
 	"github.com/colaregistry/colaregistry/search/internal/codec"
 )
 
-// Dict is a list of strings, numbered from 0, in one piece of memory. Strings taken from it share
+// Dict is a list of strings, numbered from 0, in contiguous memory. Strings taken from it share
 // that memory. Find and PrefixRange need the strings to be distinct and sorted.
 type Dict struct {
 	Blob string
@@ -31,7 +31,7 @@ func (d *Dict) Find(s string) (uint32, bool) {
 	return i, int(i) < d.Len() && d.At(i) == s
 }
 
-// PrefixRange returns the range of the strings that begin with s: from lo to below hi.
+// PrefixRange returns the range [lo, hi) of the strings that begin with s.
 func (d *Dict) PrefixRange(s string) (lo, hi uint32) {
 	lo = d.lowerBound(s)
 	n := sort.Search(d.Len()-int(lo), func(i int) bool {

@@ -70,7 +70,7 @@ func Fill(dst []uint64) {
 	}
 }
 
-// KeepRange clears all bits except those from lo to below hi.
+// KeepRange clears all bits except those in [lo, hi).
 func KeepRange(w []uint64, lo, hi int) {
 	hi = min(hi, len(w)*64)
 	if lo >= hi {
@@ -125,7 +125,7 @@ func commonBits(a, b []uint64) (n int) {
 	return n
 }
 
-// PopCountRange returns the number of bits of w that are set from lo to below hi.
+// PopCountRange returns the number of set bits of w in [lo, hi).
 func PopCountRange(w []uint64, lo, hi int) int {
 	if lo >= hi {
 		return 0

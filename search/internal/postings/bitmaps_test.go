@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func TestPopcountBetween(t *testing.T) {
+func TestPopCountRange(t *testing.T) {
 	d := rand.New(rand.NewPCG(1, 1))
 	w := []uint64{d.Uint64(), ^uint64(0), d.Uint64(), 0, d.Uint64()}
 	for lo := range 320 {

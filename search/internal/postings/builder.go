@@ -6,7 +6,7 @@ import (
 	"github.com/colaregistry/colaregistry/search/internal/codec"
 )
 
-// Builder builds Lists one list after the other.
+// Builder builds Lists one list at a time.
 type Builder struct{ p Lists }
 
 // NewBuilder returns a builder of lists of documents below n. lists is the expected number of
@@ -97,7 +97,7 @@ func (b *Builder) beginLong(count int) {
 	p.first = append(p.first, uint32(len(p.key)))
 }
 
-// addHeader appends the header of a container whose content begins at a position.
+// addHeader appends the header of a container whose content begins at index at.
 func (b *Builder) addHeader(block uint32, card, at int) {
 	p := &b.p
 	p.key = append(p.key, uint16(block))
@@ -124,8 +124,8 @@ type Groups struct{ off, docs []uint32 }
 // At returns the documents of a value.
 func (g *Groups) At(v uint32) []uint32 { return g.docs[g.off[v]:g.off[v+1]] }
 
-// GroupBy groups n documents by value. each is called twice for every document; it must put the
-// document's values, each once.
+// GroupBy groups n documents by value. each is called twice for every document; it must call put
+// once for each distinct value of the document.
 func GroupBy(n uint32, values int, each func(doc uint32, put func(value uint32))) Groups {
 	g := Groups{off: make([]uint32, values+1)}
 	doc := uint32(0)
@@ -180,7 +180,7 @@ func (u *Union) Add(l List) {
 	}
 }
 
-// AppendTo appends the union to b and empties it.
+// AppendTo appends the union to b and resets u.
 func (u *Union) AppendTo(b *Builder) {
 	switch {
 	case len(u.lists) == 1 && u.lists[0].p == nil:

@@ -143,7 +143,7 @@ func (c *Cursor) CountIn(b uint32, w []uint64, all bool) (n uint32) {
 	return n
 }
 
-// Scratch is the working memory of a search. It must not be used by two searches at a time.
+// Scratch is the working memory of a search. It must not be used by two searches at the same time.
 type Scratch struct {
 	Block   [BlockWords]uint64 // bitmap of the block being searched
 	other   [BlockWords]uint64

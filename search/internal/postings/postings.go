@@ -32,7 +32,7 @@ type Lists struct {
 // List is one posting list. The zero List is empty.
 type List struct {
 	docs   []uint32 // of a short list
-	p      *Lists   // of a long list, with the containers from lo to below hi
+	p      *Lists   // of a long list, with the containers in [lo, hi)
 	lo, hi uint32
 	n      int // number of documents
 }
@@ -106,7 +106,7 @@ type Span struct{ first, last uint32 }
 // AllBlocks returns the blocks of n documents.
 func AllBlocks(n uint32) Span { return Span{0, BlockCount(n) - 1} }
 
-// BlocksOf returns the blocks of the documents from lo to below hi. lo must be below hi.
+// BlocksOf returns the blocks of the documents in [lo, hi). lo must be less than hi.
 func BlocksOf(lo, hi uint32) Span { return Span{lo >> BlockShift, (hi - 1) >> BlockShift} }
 
 // clip returns the documents of a short list that are in the span.

@@ -10,7 +10,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// Fold returns s in the form in which text is compared: in lower case, without accents and
+// Fold returns s in the form in which text is compared: in lower case, without accents or
 // apostrophes, with letters such as ß, ø and æ spelled as ss, o and ae, and with white space
 // trimmed and collapsed to single spaces. Fold is idempotent.
 func Fold(s string) string {

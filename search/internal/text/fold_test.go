@@ -48,7 +48,7 @@ func TestContains(t *testing.T) {
 		{"", "a", false},
 	} {
 		if got := Contains(c.text, c.part); got != c.want {
-			t.Errorf("Contains(%q, %q) = %v, want the opposite", c.text, c.part, got)
+			t.Errorf("Contains(%q, %q) = %v, want %v", c.text, c.part, got, c.want)
 		}
 	}
 }

@@ -16,7 +16,7 @@ import (
 // words.
 type Index struct {
 	vocab        column.Dict // all words, sorted
-	base         []uint32    // the values of field f are numbered from base[f] to below base[f+1]
+	base         []uint32    // the values of field f have the numbers in [base[f], base[f+1])
 	off          []uint32    // value i has the words seq[off[i]:off[i+1]]
 	seq          []uint32
 	wordValues   postings.Lists // values with each word
@@ -26,7 +26,7 @@ type Index struct {
 	prefixValues unions         // values with a word that begins with a prefix
 }
 
-// DocsOf returns the documents with a value of a field.
+// DocsOf returns the documents that have the given value in the given field.
 func (t *Index) DocsOf(field int, value uint32) postings.List {
 	return t.byValue.At(t.base[field] + value)
 }
@@ -34,7 +34,7 @@ func (t *Index) DocsOf(field int, value uint32) postings.List {
 // words returns the words of a value.
 func (t *Index) words(value uint32) []uint32 { return t.seq[t.off[value]:t.off[value+1]] }
 
-// MatchPhrase appends lists whose union is the documents with a phrase of several words.
+// MatchPhrase appends lists whose union is the documents that contain p, a phrase of several words.
 func (t *Index) MatchPhrase(p Phrase, sc *postings.Scratch, dst []postings.List) []postings.List {
 	n := len(p.Words)
 	want := make([]uint32, n) // the last one is unused if it is a prefix
@@ -68,8 +68,8 @@ func (t *Index) MatchPhrase(p Phrase, sc *postings.Scratch, dst []postings.List)
 	return dst
 }
 
-// valuesWithPrefix returns the values with one of the words from lo to below hi, which are those
-// that begin with the prefix.
+// valuesWithPrefix returns the values with a word that begins with prefix. [lo, hi) is the range of
+// those words.
 func (t *Index) valuesWithPrefix(prefix string, lo, hi uint32, sc *postings.Scratch) postings.Cursor {
 	if l, ok := t.prefixValues.find(prefix); ok {
 		return postings.NewCursor(l)
@@ -84,7 +84,7 @@ func (t *Index) valuesWithPrefix(prefix string, lo, hi uint32, sc *postings.Scra
 	return postings.NewBitmapCursor(w, n)
 }
 
-// adjacent reports whether seq contains the words followed by one from lo to below hi.
+// adjacent reports whether seq contains words, immediately followed by a word in [lo, hi).
 func adjacent(seq, words []uint32, lo, hi uint32) bool {
 	for i := len(words); i < len(seq); i++ {
 		if last := seq[i]; last >= lo && last < hi && slices.Equal(seq[i-len(words):i], words) {
@@ -94,7 +94,7 @@ func adjacent(seq, words []uint32, lo, hi uint32) bool {
 	return false
 }
 
-// MatchWord appends the list of documents with a word.
+// MatchWord appends the list of documents that contain word.
 func (t *Index) MatchWord(word string, dst []postings.List) []postings.List {
 	if tok, ok := t.vocab.Find(word); ok {
 		dst = append(dst, t.wordDocs.At(tok))
@@ -102,7 +102,7 @@ func (t *Index) MatchWord(word string, dst []postings.List) []postings.List {
 	return dst
 }
 
-// PrecomputedPrefix returns the documents with a word or ID that begins with a prefix, if the list
+// PrecomputedPrefix returns the documents with a word or ID that begins with prefix, if their list
 // is precomputed.
 func (t *Index) PrecomputedPrefix(prefix string) (postings.List, bool) {
 	return t.prefixDocs.find(prefix)
@@ -134,7 +134,7 @@ func (t *Index) Serialize(c codec.Codec) {
 type Field struct {
 	Len int                       // number of values
 	At  func(value uint32) string // the string of a value
-	// Each puts the values of a document, each once, without value 0.
+	// Each calls put once for each distinct value of a document, except value 0.
 	Each func(doc uint32, put func(value uint32))
 }
 
@@ -148,9 +148,9 @@ type indexBuilder struct {
 	union  *postings.Union
 }
 
-// BuildIndex indexes the fields of n documents. ids returns the documents whose ID begins with some
-// digits, in any order; prefixes match those as well. It precomputes the unions that would take
-// longer than limit, in estimated nanoseconds.
+// BuildIndex indexes the fields of n documents. ids returns the documents whose ID begins with
+// digits, in any order; a prefix query also matches those. BuildIndex precomputes the unions whose
+// estimated time exceeds limit, in nanoseconds.
 func BuildIndex(n uint32, fields []Field, ids func(digits string) []uint32, limit int) Index {
 	b := &indexBuilder{n: n, fields: fields, ids: ids, limit: limit, union: postings.NewUnion(n)}
 	b.readValues()
@@ -239,11 +239,12 @@ func (b *indexBuilder) precomputePrefixes() {
 	b.prefixDocs = out.unions()
 }
 
-// idCost estimates, in nanoseconds, how long it takes to unite the IDs with a prefix.
+// idCost estimates, in nanoseconds, how long it takes to add the documents whose ID begins with
+// digits to a union.
 func (b *indexBuilder) idCost(digits string) int { return 3 * len(b.ids(digits)) }
 
-// costlyIDs returns the prefixes of IDs, longer than prefix, that take longer to unite than the
-// limit.
+// costlyIDs returns the ID prefixes that extend prefix and whose documents take longer than the
+// limit to add to a union.
 func (b *indexBuilder) costlyIDs(prefix string) (costly []string) {
 	for c := byte('0'); c <= '9'; c++ {
 		if longer := prefix + string(c); b.idCost(longer) > b.limit {

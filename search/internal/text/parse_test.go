@@ -44,7 +44,8 @@ func TestParseQuery(t *testing.T) {
 	}
 }
 
-// FuzzFold checks the properties of folding that all comparisons of folded text rely on.
+// FuzzFold checks the properties of Fold that all comparisons rely on, and that ParseQuery returns
+// only folded words.
 func FuzzFold(f *testing.F) {
 	for _, s := range []string{"Château d'Été", "ẞßŒİ", "ﷺ \u0345\u1e9b\u0323", "a\u0300\xff'`´", "ǅ ΌΣΟΣ", "\u2126\u212a\u212b"} {
 		f.Add(s)
@@ -55,7 +56,7 @@ func FuzzFold(f *testing.F) {
 			t.Errorf("Fold(%q) = %q, folded again = %q; want equal", s, once, twice)
 		}
 		if strings.TrimSpace(once) != once || strings.Contains(once, "  ") || !utf8.ValidString(once) && utf8.ValidString(s) {
-			t.Errorf("Fold(%q) = %q, want no surrounding or double spaces", s, once)
+			t.Errorf("Fold(%q) = %q, want valid UTF-8 without surrounding or double spaces", s, once)
 		}
 		for _, p := range ParseQuery(s) {
 			if len(p.Words) == 0 {

@@ -82,7 +82,7 @@ func (s *Substrings) matchValues(needle string, sc *postings.Scratch, yield func
 	defer sc.Release(candidates)
 	for _, set := range sets[1:] {
 		if set.len() > count {
-			break // checking a candidate costs about as much as uniting a list
+			break // checking a candidate costs about as much as adding a list to a union
 		}
 		more, _ := s.valuesWithAny(sc, set, all)
 		postings.AndWords(candidates, more)
@@ -117,7 +117,7 @@ type wordSet struct {
 	union  postings.List
 }
 
-// len returns the number of lists to unite.
+// len returns the number of lists in the union.
 func (w wordSet) len() int {
 	if w.union.Len() > 0 {
 		return 1

@@ -173,7 +173,8 @@ func (b *substringsBuilder) precomputeNeedles() {
 	b.s.needleDocs = out.unions()
 }
 
-// affixShare divides the limit for the union of the values of one word set.
+// affixShare is the divisor of the cost limit for the union of the values of one word set, because
+// a needle has several.
 const affixShare = 8
 
 // precomputeAffixes precomputes the values with words of a costly prefix or suffix.

@@ -28,7 +28,7 @@ func (u *unions) Serialize(c codec.Codec) {
 }
 
 // unitePrefixes precomputes the union of the lists of the words that share a prefix, for prefixes
-// that take longer than the limit. The words are sorted.
+// whose union takes longer than limit to compute. The words are sorted.
 func unitePrefixes(words *column.Dict, lists *postings.Lists, limit int) unions {
 	out := newUnionsBuilder(lists.NumDocs())
 	at := func(i int) string { return words.At(uint32(i)) }
@@ -49,7 +49,8 @@ func unitePrefixes(words *column.Dict, lists *postings.Lists, limit int) unions 
 }
 
 // walkPrefixes calls visit with each prefix of n sorted strings: the range of strings that share it
-// and its length. Shorter prefixes come first. It skips the longer ones if visit returns false.
+// and its length. A prefix comes before its extensions. If visit returns false, walkPrefixes skips
+// the extensions.
 func walkPrefixes(n int, at func(int) string, visit func(lo, hi, depth int) bool) {
 	var walk func(lo, hi, depth int)
 	walk = func(lo, hi, depth int) {
