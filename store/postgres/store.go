@@ -53,7 +53,7 @@ func (s *Store) ID() string { return s.id }
 // Created reports whether opening the database created its schema.
 func (s *Store) Created() bool { return s.created }
 
-// Ping implements store.Store. A standby fails, since it cannot serve a metered request.
+// Ping implements store.Store. It fails on a standby, which cannot serve metered requests.
 func (s *Store) Ping(ctx context.Context) error {
 	return s.read(ctx, "ping database", func() error { return s.ping(ctx) })
 }
@@ -74,7 +74,7 @@ func (s *Store) ping(ctx context.Context) error {
 	return nil
 }
 
-// Close implements store.Store. Closing twice is no error.
+// Close implements store.Store. Closing twice is not an error.
 func (s *Store) Close() error {
 	s.mu.Lock()
 	closed := s.closed

@@ -16,8 +16,8 @@ import (
 	"github.com/colaregistry/colaregistry/store/storetest"
 )
 
-// TestOpenCreatesDatabase checks that Open creates missing folders, accepts names with special
-// characters of URLs, and makes the file private.
+// TestOpenCreatesDatabase checks that Open creates missing folders, accepts file names with URL
+// special characters, and makes the file private.
 func TestOpenCreatesDatabase(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "new folder", "100% #1?")
 	path := filepath.Join(dir, "registry&x=y.db")
@@ -134,12 +134,12 @@ func TestOpenErrors(t *testing.T) {
 // and succeed once there is room.
 func TestFullDatabase(t *testing.T) {
 	s := mustOpen(t, filepath.Join(t.TempDir(), "registry.db"), Options{Logger: quiet()})
-	var pages, normal int
+	var pages, ignored int
 	if err := s.records.conn.QueryRowContext(t.Context(), `PRAGMA page_count`).Scan(&pages); err != nil {
 		t.Fatal(err)
 	}
 	limit := func(w *writer, n int) {
-		if err := w.conn.QueryRowContext(t.Context(), fmt.Sprintf(`PRAGMA max_page_count = %d`, n)).Scan(&normal); err != nil {
+		if err := w.conn.QueryRowContext(t.Context(), fmt.Sprintf(`PRAGMA max_page_count = %d`, n)).Scan(&ignored); err != nil {
 			t.Fatal(err)
 		}
 	}

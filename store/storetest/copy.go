@@ -258,8 +258,8 @@ func describe(i *store.Item) string {
 	if i.Kind == store.ItemSearch { // describe values behind pointers, not addresses
 		rest := *i
 		text := ""
-		if plan := rest.Search.Schedule; plan != nil {
-			text += fmt.Sprintf("%+v ", *plan)
+		if schedule := rest.Search.Schedule; schedule != nil {
+			text += fmt.Sprintf("%+v ", *schedule)
 		}
 		if feed := rest.Search.Feed; feed != nil {
 			text += fmt.Sprintf("%x ", *feed)
