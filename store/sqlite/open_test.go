@@ -40,12 +40,22 @@ func TestOpenCreatesDatabase(t *testing.T) {
 		if !strings.HasPrefix(f.Name(), filepath.Base(path)) {
 			t.Errorf("unexpected file %q", f.Name())
 		}
-		if info, err := f.Info(); runtime.GOOS != "windows" && (err != nil || info.Mode().Perm() != 0o600) {
-			t.Errorf("mode of %s = %v (error %v), want 0600", f.Name(), info.Mode(), err)
-		}
+		checkMode(t, filepath.Join(dir, f.Name()), 0o600)
 	}
-	if info, err := os.Stat(dir); runtime.GOOS != "windows" && (err != nil || info.Mode().Perm() != 0o700) {
-		t.Errorf("mode of the folder = %v (error %v), want 0700", info.Mode(), err)
+	checkMode(t, dir, 0o700)
+}
+
+// checkMode checks the permissions of a file or folder. Windows has none.
+func checkMode(t *testing.T, path string, want os.FileMode) {
+	t.Helper()
+	if runtime.GOOS == "windows" {
+		return
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		t.Error(err)
+	} else if got := info.Mode().Perm(); got != want {
+		t.Errorf("mode of %s = %v, want %v", path, got, want)
 	}
 }
 
