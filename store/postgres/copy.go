@@ -193,8 +193,8 @@ func (f *filler) flush() error {
 	return nil
 }
 
-// finish copies the remaining rows, advances the sequences, and takes a revision above those of the
-// items. The records get revision 1, since no reader has seen them.
+// finish copies the remaining rows, advances the sequences, and assigns a revision above those of
+// the items. The records get revision 1, since no reader has seen them.
 func (f *filler) finish(rev cola.Revision) error {
 	for _, id := range f.windows.keys {
 		w := f.windows.values[id]

@@ -122,8 +122,7 @@ func (s *Store) reconnect() {
 	s.ledger.Reset()
 }
 
-// failed wraps an error of a method. It reconnects after a lost connection and reports the end of
-// ctx.
+// failed wraps a method's error. It reconnects after a lost connection and reports the end of ctx.
 func (s *Store) failed(ctx context.Context, operation string, err error) error {
 	if err != nil && ctx.Err() == nil && isConnectionLost(err) {
 		s.reconnect()

@@ -38,7 +38,7 @@ type change struct {
 	plan func(ctx context.Context, q querier) (plan, error)
 }
 
-// upsert runs apply as a whole method of the store.
+// upsert implements a store method with apply.
 func (s *Store) upsert(ctx context.Context, operation string, c change) ([]store.Outcome, error) {
 	if err := s.start(); err != nil {
 		return nil, failed(operation, err)
@@ -69,7 +69,7 @@ func (s *Store) apply(ctx context.Context, c change) ([]store.Outcome, error) {
 	return p.outcomes, nil
 }
 
-// carryOut plans and writes within a transaction. If nothing changes, it takes no revision and
+// carryOut plans and writes within a transaction. If nothing changes, it assigns no revision and
 // sends no notification.
 func (s *Store) carryOut(ctx context.Context, tx pgx.Tx, c change) (p plan, err error) {
 	_, rev, err := s.nextRevision(ctx, tx)

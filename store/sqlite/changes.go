@@ -239,7 +239,7 @@ func (s *Store) ArrivedSince(
 	})
 }
 
-// arrivals returns the revisions of arrivals since a day.
+// arrivals returns the revisions of arrivals on or after a day.
 func arrivals(ctx context.Context, q querier, day string) (map[cola.TTBID]cola.Revision, error) {
 	rows, err := q.query(ctx, selectArrivals, day)
 	list, err := collect(rows, err, func(row scanner) (a store.StoredArrival, err error) {
@@ -252,7 +252,7 @@ func arrivals(ctx context.Context, q querier, day string) (map[cola.TTBID]cola.R
 	return at, err
 }
 
-// readArrivedPermittees returns the permittees of labels that arrived since a day.
+// readArrivedPermittees returns the permittees of labels that arrived on or after a day.
 func readArrivedPermittees(ctx context.Context, q querier, day string) (map[string]*cola.Permittee, error) {
 	rows, err := q.query(ctx, arrivedPermittees, day)
 	list, err := collect(rows, err, func(row scanner) (*cola.Permittee, error) {
