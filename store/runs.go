@@ -16,7 +16,7 @@ type Arrivals interface {
 	// ArrivedSince calls yield with every label that arrived and whose current effective date is on
 	// or after a day, in no particular order. It returns the revision up to which the list is
 	// complete. It reads one consistent snapshot. Arguments of yield are only valid during the
-	// call. ArrivedSince stops at an error of yield and returns it.
+	// call. ArrivedSince stops when yield returns an error, and returns that error.
 	ArrivedSince(ctx context.Context, approved cola.Date, yield func(Arrival) error) (cola.Revision, error)
 }
 
@@ -45,13 +45,14 @@ type Runs interface {
 	// Fault: it must not run, and must not block the others.
 	ClaimDue(ctx context.Context, due time.Time, limit int, hold time.Duration) ([]DueSearch, error)
 
-	// RecordRuns records runs of claimed searches and releases the searches. Each run is one
-	// transaction: the run, its new matches, how many labels messages may name, the new mark, and
+	// RecordRuns records runs of claimed searches and releases the searches. Each run is recorded
+	// atomically: the run, its new matches, how many labels messages may name, the new mark, and
 	// the next due time.
 	//
-	// A run is skipped entirely if its search was changed, deleted, released, recorded or taken
-	// over after the claim, or if the revision of its new mark is not in the database's past (see
-	// HasRevision). An expired hold still counts until another process takes it over.
+	// A run is skipped entirely if its claim has ended, or if the revision of its new mark is not
+	// in the database's history (see HasRevision). A claim ends when the search's filters or
+	// schedule change, when the search is deleted or released, when a run is recorded, or when
+	// another caller claims the search. It does not end merely because its hold has expired.
 	//
 	// Labels that messages may name count against AllowMessageLabels of the account, on the UTC day
 	// of the run.
@@ -62,7 +63,7 @@ type Runs interface {
 
 	// Postpone records that a claimed search could not run, and extends its claim by the duration
 	// that wait returns for the number of consecutive failures, from one. A recorded run, or a
-	// change of the search's filters or schedule, resets the count. It returns the extension. It
+	// change to the search's filters or schedule, resets the count. It returns the extension. It
 	// fails with ErrNotFound, and does not write, if the claim has ended. wait may be called more
 	// than once.
 	Postpone(ctx context.Context, failed DueSearch, wait func(failures int) time.Duration) (time.Duration, error)
@@ -72,8 +73,8 @@ type Runs interface {
 	ReleaseDue(ctx context.Context, claimed []DueSearch) error
 
 	// NextDue returns the earliest due time of all searches, claimed or not, except those that are
-	// paused because of their account. It is zero if no search has a due time. A time long past
-	// means that runs fall behind.
+	// paused because of their account. It is zero if no search has a due time. A time far in the
+	// past means that runs are falling behind.
 	NextDue(ctx context.Context) (time.Time, error)
 
 	// RequestRun makes an account's search due at the given time, with or without a schedule, and
@@ -143,8 +144,8 @@ type RunRecord struct {
 
 	Manual   bool // requested by the account
 	MaxNamed int  // maximum number of labels that messages about it may name
-	// MaxNamedOfAccount is the maximum number of labels that messages about all runs of the account
-	// on its UTC day may name.
+	// MaxNamedOfAccount is the maximum number of labels that messages about all of the account's
+	// runs on this run's UTC day may name.
 	MaxNamedOfAccount int
 }
 

@@ -9,9 +9,9 @@ import (
 
 // SavedSearches stores saved searches.
 //
-// A change of a search's filters or schedule ends its claim (see Runs), and deleting a search
+// A change to a search's filters or schedule ends its claim (see Runs), and deleting a search
 // deletes its runs and matches; the schema does both. Only Runs moves marks. A change that depends
-// on what it read locks the search's row in between, so that it does not undo a concurrent run.
+// on the stored search locks its row before reading it, so that it does not undo a concurrent run.
 //
 // A transaction that changes the set of an account's active searches also updates which of them are
 // paused because of the account: all of a suspended account, and the newest active ones beyond its
@@ -34,9 +34,9 @@ type SavedSearches interface {
 	// SavedSearch returns an account's search, without its addresses, or ErrNotFound if it is
 	// missing or belongs to another account.
 	SavedSearch(ctx context.Context, account cola.AccountID, uuid string) (cola.SavedSearch, error)
-	// SavedSearches returns a page of an account's searches, without their addresses, oldest first:
-	// up to limit after the first offset, and their total number, from one consistent snapshot.
-	// Neither number is negative.
+	// SavedSearches skips offset of an account's searches, oldest first, and returns up to limit of
+	// the next, without their addresses, and the total number of searches, from one consistent
+	// snapshot. Neither number is negative.
 	SavedSearches(ctx context.Context, account cola.AccountID, offset,
 		limit int) (page []cola.SavedSearch, total int, err error)
 	// UpdateSavedSearch stores the result of change for an account's search, and returns it,
@@ -44,10 +44,10 @@ type SavedSearches interface {
 	// within it, perhaps more than once, and must not block. The UUID and the creation time never
 	// change.
 	//
-	// A failed call has no effect. It returns an error of change unchanged. It fails with
-	// ErrNotFound if the account has no such search, with ErrLimit, as a LimitError, if the change
-	// activates the schedule and the account already has maxActive active ones or as many as its
-	// ActiveLimit, and with ErrMalformed for an invalid search.
+	// A failed call has no effect. If change fails, UpdateSavedSearch returns its error as is. It
+	// fails with ErrNotFound if the account has no such search, with ErrLimit, as a LimitError, if
+	// the change activates the schedule and the account already has maxActive active ones or as
+	// many as its ActiveLimit, and with ErrMalformed for an invalid search.
 	UpdateSavedSearch(ctx context.Context, account cola.AccountID, uuid string, maxActive int,
 		change func(cola.SavedSearch) (cola.SavedSearch, error)) (cola.SavedSearch, error)
 	// DeleteSavedSearch deletes an account's search, or fails with ErrNotFound if it is missing or

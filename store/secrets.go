@@ -9,8 +9,8 @@ import (
 // challenges. The store never sees them in clear text, except for those from an earlier version.
 type SealedSecrets interface {
 	// KeyCheck returns the check value by which the server recognizes its keys. If there is none,
-	// it stores and returns the value of first, so processes that start together agree on it. With
-	// an empty first it only reads.
+	// it stores and returns first, so processes that start together agree on it. If first is empty,
+	// KeyCheck only reads.
 	KeyCheck(ctx context.Context, first string) (string, error)
 	// ReplaceKeyCheck replaces the check value.
 	ReplaceKeyCheck(ctx context.Context, check string) error
@@ -22,9 +22,9 @@ type SealedSecrets interface {
 	// in short transactions, so it may run at any time; rewrite must not block. After an error,
 	// earlier changes stay.
 	RewriteSecrets(ctx context.Context, skipPrefix string, rewrite func(SealedSecret) (string, error)) (int, error)
-	// HashLinks replaces clear-text tokens of links, from an earlier version, with their SHA-256,
-	// and returns their number. After an upgrade it also erases clear-text secrets from free space,
-	// if the database has any.
+	// HashLinks replaces the clear-text link tokens of an earlier version with their SHA-256
+	// hashes, and returns their number. In SQLite, it also rewrites the file once after an upgrade,
+	// to erase clear-text secrets from its free space.
 	HashLinks(ctx context.Context) (int, error)
 }
 
@@ -45,7 +45,7 @@ const (
 	SecretSession     SecretKind = "session"      // name of a session
 	SecretSignInLink  SecretKind = "sign_in_link" // SignInLinkHash
 	SecretFeed        SecretKind = "feed"         // FeedHash
-	SecretDestination SecretKind = "destination"  // token
+	SecretDestination SecretKind = "destination"  // SHA-256 of a link's token
 )
 
 // SecretKinds lists the kinds of secret.

@@ -55,15 +55,16 @@ type SignInLinks interface {
 // Sessions stores browser data between requests, keyed by a name that only the browser's cookie
 // contains.
 type Sessions interface {
-	// Session returns the data of a name, or ErrNotFound if there is none or it has expired by the
-	// store's clock.
+	// Session returns the data stored under a name, or ErrNotFound if there is none or it has
+	// expired by the store's clock.
 	Session(ctx context.Context, name string) ([]byte, error)
 	// SaveSession stores data under a name until the given time, replacing any earlier data. It
 	// fails with ErrMalformed for an invalid name. It is cheap and does not wait for the disk:
 	// recent data may be lost if the machine fails, but not if the process does. Expired sessions
 	// are deleted later.
 	SaveSession(ctx context.Context, name string, data []byte, until time.Time) error
-	// DeleteSession deletes the data of a name, and reports whether there was any that had not
-	// expired. If called concurrently, even from several processes, exactly one call reports true.
+	// DeleteSession deletes the data stored under a name, and reports whether there was any that
+	// had not expired. If called concurrently, even from several processes, exactly one call
+	// reports true.
 	DeleteSession(ctx context.Context, name string) (dropped bool, err error)
 }

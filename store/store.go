@@ -147,7 +147,8 @@ type Colas interface {
 	HasColas(ctx context.Context) (bool, error)
 	// ColasMissing calls yield with the ID of every label that lacks the given data, newest receipt
 	// first. It reads a page of labels at a time, so a slow callback holds no transaction open. It
-	// may see changes made during the call. It stops at an error of yield and returns it.
+	// may see changes made during the call. It stops when yield returns an error, and returns that
+	// error.
 	ColasMissing(ctx context.Context, missing Missing, yield func(cola.TTBID) error) error
 }
 
@@ -191,7 +192,7 @@ type References interface {
 
 // ReferenceSets contains all reference data, in the order of the API.
 type ReferenceSets struct {
-	Revision cola.Revision    // of the latest change of any set
+	Revision cola.Revision    // of the latest change to any set
 	AVAs     []cola.AVADetail // by name, then validity, then id
 	// Newest report first, then by commodity, type and order of import.
 	ProductionReports []cola.ProductionReport
@@ -203,7 +204,7 @@ type ReferenceSets struct {
 	CategoryAliases             []vocabulary.CategoryAlias // by alias
 }
 
-// Changes lets a process, a follower, keep a copy of the records up to date:
+// Changes lets a process, called a follower, keep a copy of the records up to date:
 //
 //  1. Check with HasRevision that its last revision is in the database's history; otherwise
 //     start over from 0.
@@ -211,28 +212,29 @@ type ReferenceSets struct {
 //     data if ReferenceRevision has changed.
 //  3. Continue from the revision that these return, after a wake-up or a poll of Revision.
 //
-// A revision is taken under a lock that is held until the commit, so a follower that has read up to
-// a revision has missed no change at or below it.
+// A revision is assigned under a lock that is held until the commit, so a follower that has read up
+// to a revision has missed no change at or below it.
 type Changes interface {
 	// Revision returns the latest committed revision. It is cheap, for polling.
 	Revision(ctx context.Context) (cola.Revision, error)
 	// HasRevision reports whether a revision is in this database's history. It is false for a
 	// revision of another database, or of a state from before a backup was restored. A revision is
-	// remembered for 30 days after the next one. Revision 0, before any write, is in every history.
+	// remembered for 30 days after a newer one replaces it. Revision 0, before any write, is in
+	// every history.
 	HasRevision(ctx context.Context, rev cola.Revision) (bool, error)
 	// ColasSince calls yield with every label that changed after a revision, in no particular
 	// order, and returns the revision up to which the list is complete. It reads one consistent
-	// snapshot. The record is only valid during the call. ColasSince stops at an error of yield and
-	// returns it.
+	// snapshot. The record is only valid during the call. ColasSince stops when yield returns an
+	// error, and returns that error.
 	ColasSince(ctx context.Context, after cola.Revision, yield func(*cola.IndexRecord) error) (cola.Revision, error)
 	// PermitteesSince is ColasSince for permittees.
 	PermitteesSince(ctx context.Context, after cola.Revision, yield func(*cola.Permittee) error) (cola.Revision, error)
-	// ReferenceRevision returns the revision of the latest change of reference data.
+	// ReferenceRevision returns the revision of the latest change to reference data.
 	ReferenceRevision(ctx context.Context) (cola.Revision, error)
-	// Wakeups returns a channel that receives when the revision may have changed, in any process,
-	// so that a follower need not wait for its next poll. It may receive too often. It misses
-	// changes while the database is unreachable, and receives once it is reachable again. It is
-	// nil, which never receives, if the backend has no notifications. The channel has capacity 1,
-	// is never closed, and serves one follower.
+	// Wakeups returns a channel that is signaled when the revision may have changed, in any
+	// process, so that a follower need not wait for its next poll. Signals may be spurious. Changes
+	// made while the database is unreachable are not signaled, but the channel is signaled once it
+	// is reachable again. The channel is nil, and so never ready, if the backend has no
+	// notifications. The channel has capacity 1, is never closed, and serves one follower.
 	Wakeups() <-chan struct{}
 }

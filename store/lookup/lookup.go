@@ -33,8 +33,8 @@ type Store struct {
 	gates map[store.SecretKind]*gate
 }
 
-// New returns st with batched lookups of secrets. With a registerer, it exports metrics, for one
-// Store only.
+// New wraps st so that secrets are looked up in batches. If metrics is not nil, New registers the
+// Store's metrics with it; a registerer can serve only one Store.
 func New(st store.Store, metrics prometheus.Registerer) *Store {
 	factory := promauto.With(metrics)
 	lookups := factory.NewCounterVec(prometheus.CounterOpts{

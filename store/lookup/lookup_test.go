@@ -27,8 +27,8 @@ type fake struct {
 	err      error
 }
 
-// inTime runs a test on a fake clock, and waits for the pause after the last batch.
-func inTime(t *testing.T, test func(t *testing.T)) {
+// withFakeClock runs a test on a fake clock, and waits out the pause after the last batch.
+func withFakeClock(t *testing.T, test func(t *testing.T)) {
 	synctest.Test(t, func(t *testing.T) {
 		test(t)
 		time.Sleep(batchInterval)
@@ -99,14 +99,14 @@ func hash(n int) (h store.KeyHash) {
 // TestLookupFlood sends wrong keys from 10,000 connections for a second. The number of
 // queries depends only on the time, and a valid key that this process has never seen is found.
 func TestLookupFlood(t *testing.T) {
-	inTime(t, func(t *testing.T) {
+	withFakeClock(t, func(t *testing.T) {
 		f := newFake()
 		f.takes = 2 * time.Millisecond
 		f.keys[hash(-1)] = store.Key{ID: 7}
 		metrics := prometheus.NewRegistry()
 		s := New(f, metrics)
-		const connections, lasts = 10_000, time.Second
-		end := time.Now().Add(lasts)
+		const connections, duration = 10_000, time.Second
+		end := time.Now().Add(duration)
 		var flood sync.WaitGroup
 		for c := range connections {
 			flood.Go(func() {
@@ -117,7 +117,7 @@ func TestLookupFlood(t *testing.T) {
 				}
 			})
 		}
-		time.Sleep(lasts / 2)
+		time.Sleep(duration / 2)
 		start := time.Now()
 		if key, err := s.KeyByHash(t.Context(), hash(-1)); err != nil || key.ID != 7 {
 			t.Errorf("KeyByHash(valid key) = %+v, %v; want ID 7, nil", key, err)
@@ -126,8 +126,8 @@ func TestLookupFlood(t *testing.T) {
 			t.Errorf("valid key waited %v, want at most %v", waited, (connections/maxBatch+2)*batchInterval)
 		}
 		flood.Wait()
-		if most := int(lasts/batchInterval) + connections/maxBatch + 2; len(f.batches) > most || f.reads != 1 {
-			t.Errorf("%d batches, %d reads in %v; want at most %d, 1", len(f.batches), f.reads, lasts, most)
+		if most := int(duration/batchInterval) + connections/maxBatch + 2; len(f.batches) > most || f.reads != 1 {
+			t.Errorf("%d batches, %d reads in %v; want at most %d, 1", len(f.batches), f.reads, duration, most)
 		}
 		for _, size := range f.batches {
 			if size > maxBatch {
@@ -143,7 +143,7 @@ func TestLookupFlood(t *testing.T) {
 
 // TestKnownSecret checks that a known secret costs one query and does not wait.
 func TestKnownSecret(t *testing.T) {
-	inTime(t, func(t *testing.T) {
+	withFakeClock(t, func(t *testing.T) {
 		f := newFake()
 		f.sessions["a"] = true
 		s := New(f, nil)
@@ -161,7 +161,7 @@ func TestKnownSecret(t *testing.T) {
 // TestKeyCreatedDuringLookup creates a key while a query for it is in progress. The next lookup
 // finds it.
 func TestKeyCreatedDuringLookup(t *testing.T) {
-	inTime(t, func(t *testing.T) {
+	withFakeClock(t, func(t *testing.T) {
 		f := newFake()
 		f.takes = 5 * time.Millisecond
 		s := New(f, nil)
@@ -186,7 +186,7 @@ func TestKeyCreatedDuringLookup(t *testing.T) {
 
 // TestVoidSecrets checks that an existing but invalid secret costs one query per second.
 func TestVoidSecrets(t *testing.T) {
-	inTime(t, func(t *testing.T) {
+	withFakeClock(t, func(t *testing.T) {
 		f := newFake()
 		f.sessions["a"] = false
 		s := New(f, nil)
@@ -207,9 +207,10 @@ func TestVoidSecrets(t *testing.T) {
 	})
 }
 
-// TestConcurrentLookups checks that requests with one secret share a place in a batch.
+// TestConcurrentLookups checks that concurrent requests with the same secret share a place in a
+// batch.
 func TestConcurrentLookups(t *testing.T) {
-	inTime(t, func(t *testing.T) {
+	withFakeClock(t, func(t *testing.T) {
 		f := newFake()
 		s := New(f, nil)
 		var all sync.WaitGroup
@@ -229,7 +230,7 @@ func TestConcurrentLookups(t *testing.T) {
 
 // TestCanceledRequests checks that requests canceled while waiting cause no lookup.
 func TestCanceledRequests(t *testing.T) {
-	inTime(t, func(t *testing.T) {
+	withFakeClock(t, func(t *testing.T) {
 		f := newFake()
 		f.takes = time.Second
 		s := New(f, nil)
@@ -258,7 +259,7 @@ func TestCanceledRequests(t *testing.T) {
 
 // TestFailedLookups checks that lookups recover after the database failed or hung.
 func TestFailedLookups(t *testing.T) {
-	inTime(t, func(t *testing.T) {
+	withFakeClock(t, func(t *testing.T) {
 		f := newFake()
 		f.keys[hash(1)] = store.Key{ID: 1}
 		f.err = store.ErrUnavailable

@@ -54,8 +54,8 @@ func TestSchemaBeforeIdentities(t *testing.T) {
 		cola.Credential{Kind: cola.CredentialKey, ID: 1}, cola.Used{DetailViews: 5, ListRecords: 6})
 }
 
-// TestSchemaBeforeEmailFolding checks that addresses that an earlier version folded by Unicode are
-// folded by ASCII.
+// TestSchemaBeforeEmailFolding checks that addresses folded with Unicode rules by an earlier
+// version are refolded with ASCII rules.
 func TestSchemaBeforeEmailFolding(t *testing.T) {
 	url := oldDatabase(t, 12, storetest.RowsBeforeEmailFolding("to_timestamp(1763640000)"),
 		`SELECT setval(pg_get_serial_sequence('accounts', 'id'), 3)`)

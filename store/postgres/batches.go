@@ -106,7 +106,7 @@ func readBatchInTx(ctx context.Context, tx pgx.Tx, id store.BatchID) (batchState
 	queueBatch(b, id)
 	results := tx.SendBatch(ctx, b)
 	state, err := readBatch(results)
-	return state, sent(results, err)
+	return state, closeBatch(results, err)
 }
 
 // Void implements store.Ledger.
@@ -153,14 +153,14 @@ func revertEntries(ctx context.Context, tx pgx.Tx, entries []store.Entry, at tim
 	b := &pgx.Batch{}
 	t.queueUsage(b)
 	if b.Len() > 0 {
-		if err := sent(tx.SendBatch(ctx, b), nil); err != nil {
+		if err := closeBatch(tx.SendBatch(ctx, b), nil); err != nil {
 			return err
 		}
 	}
 	return t.revertGrants(ctx, tx)
 }
 
-// revertGrants removes requests from the grants at the time of the batch that are still in the
+// revertGrants subtracts the batch's requests from its grants that are still in the accounts'
 // windows.
 func (t *tally) revertGrants(ctx context.Context, tx pgx.Tx) error {
 	if len(t.requests.keys) == 0 {

@@ -134,8 +134,8 @@ var (
 	changedColas = indexRows + ` WHERE c.revision > $1 ORDER BY c.ttb_id`
 )
 
-// colaReader reads index records from rows of labels joined with their barcodes. It allocates only
-// strings that it has not seen before.
+// colaReader reads index records from rows of labels joined with their barcodes. In columns with
+// few distinct strings, it allocates each string once.
 type colaReader struct {
 	yield    func(*cola.IndexRecord) error
 	record   cola.IndexRecord // the current label
@@ -158,8 +158,9 @@ type barcodePart struct {
 	value, kind string
 }
 
-// maxInterned is the number of texts remembered per column. Reuse avoids a string per label for
-// class, origin or status. A column with more distinct strings is not worth looking up.
+// maxInterned is the maximum number of strings interned per column. Interning avoids allocating a
+// class, origin and status string for each label. A column with more distinct strings is not worth
+// looking up.
 const maxInterned = 4096
 
 func newColaReader(yield func(*cola.IndexRecord) error) *colaReader {
@@ -218,7 +219,7 @@ func (r *colaReader) row(rows pgx.Rows) error {
 	return nil
 }
 
-// text returns a shared copy of a string of a column. NULL is empty.
+// text returns the shared copy of a column's string, or an empty string for NULL.
 func (r *colaReader) text(column int, raw []byte) string {
 	seen := r.interned[column]
 	if seen == nil || len(raw) == 0 {
@@ -283,7 +284,7 @@ func (w *colaWrite) recordArrivals(ctx context.Context, tx pgx.Tx, rev cola.Revi
 	if b.Len() == 0 {
 		return nil
 	}
-	return sent(tx.SendBatch(ctx, b), nil)
+	return closeBatch(tx.SendBatch(ctx, b), nil)
 }
 
 // ArrivedSince implements store.Arrivals.
@@ -302,7 +303,7 @@ func (s *Store) ArrivedSince(
 			at[a.TTBID] = a.At
 		}
 		rows, err = q.Query(ctx, arrivedPermittees, day)
-		holders, err := byNumber(collect(rows, err, func(p *cola.Permittee) fields {
+		permittees, err := byNumber(collect(rows, err, func(p *cola.Permittee) fields {
 			return append(fields{&p.PermitNumber}, targets(records.PermitteeColumns(p))...)
 		}))
 		if err != nil {
@@ -311,7 +312,7 @@ func (s *Store) ArrivedSince(
 		r := newColaReader(func(record *cola.IndexRecord) error {
 			return f.keep(yield(store.Arrival{
 				Label:     record,
-				Permittee: holders[record.Summary.PermitNumber],
+				Permittee: permittees[record.Summary.PermitNumber],
 				At:        at[record.Summary.TTBID],
 			}))
 		})

@@ -51,7 +51,7 @@ func (s *Store) Cola(ctx context.Context, id cola.TTBID) (cola.Cola, error) {
 	var c cola.Cola
 	err := s.read(ctx, "read label", func() error {
 		known := map[cola.TTBID]*cola.Cola{}
-		if err := loadOneState(ctx, s.general, []cola.TTBID{id}, known); err != nil {
+		if err := loadSnapshot(ctx, s.general, []cola.TTBID{id}, known); err != nil {
 			return err
 		}
 		if known[id] == nil {
@@ -75,8 +75,8 @@ var (
 		", ") + ` FROM cola_barcodes WHERE ttb_id = ANY($1) ORDER BY ttb_id, position`
 )
 
-// loadOneState is loadColas in its own transaction, in one round trip.
-func loadOneState(ctx context.Context, q querier, ids []cola.TTBID, known map[cola.TTBID]*cola.Cola) error {
+// loadSnapshot is loadColas in its own transaction, in one round trip.
+func loadSnapshot(ctx context.Context, q querier, ids []cola.TTBID, known map[cola.TTBID]*cola.Cola) error {
 	b := &pgx.Batch{}
 	b.Queue(`BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY`)
 	queueColas(b, ids)
@@ -86,7 +86,7 @@ func loadOneState(ctx context.Context, q querier, ids []cola.TTBID, known map[co
 	if err == nil {
 		err = readColas(results, known)
 	}
-	return sent(results, err)
+	return closeBatch(results, err)
 }
 
 // loadColas reads the existing labels with the given IDs into known, in one round trip.
@@ -94,7 +94,7 @@ func loadColas(ctx context.Context, q querier, ids []cola.TTBID, known map[cola.
 	b := &pgx.Batch{}
 	queueColas(b, ids)
 	results := q.SendBatch(ctx, b)
-	return sent(results, readColas(results, known))
+	return closeBatch(results, readColas(results, known))
 }
 
 func queueColas(b *pgx.Batch, ids []cola.TTBID) {
@@ -285,8 +285,8 @@ func (w *colaWrite) writeRows(ctx context.Context, tx pgx.Tx, rev cola.Revision)
 	})
 }
 
-// deleteParts deletes the parts that will be replaced, and advances the revision of labels of which
-// only parts change.
+// deleteParts deletes the parts that will be replaced, and advances the revision of labels whose
+// own row does not change.
 func (w *colaWrite) deleteParts(ctx context.Context, tx pgx.Tx, rev cola.Revision) error {
 	b := &pgx.Batch{}
 	if ids := w.ids(func(c *records.ColaChange) bool { return c.Exists && !c.Row }); len(ids) > 0 {
@@ -301,12 +301,12 @@ func (w *colaWrite) deleteParts(ctx context.Context, tx pgx.Tx, rev cola.Revisio
 	if b.Len() == 0 {
 		return nil
 	}
-	return sent(tx.SendBatch(ctx, b), nil)
+	return closeBatch(tx.SendBatch(ctx, b), nil)
 }
 
-func (w *colaWrite) ids(of func(*records.ColaChange) bool) (ids []int64) {
+func (w *colaWrite) ids(include func(*records.ColaChange) bool) (ids []int64) {
 	for _, c := range w.labels {
-		if of(c) {
+		if include(c) {
 			ids = append(ids, int64(c.Label.TTBID))
 		}
 	}

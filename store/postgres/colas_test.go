@@ -8,9 +8,9 @@ import (
 	"github.com/colaregistry/colaregistry/store/storetest"
 )
 
-// TestTextCache checks the text cache of the reader of all labels, up to its limit per
-// column and beyond.
-func TestTextCache(t *testing.T) {
+// TestInterning checks the strings that ColasSince returns when a column has more distinct strings
+// than maxInterned.
+func TestInterning(t *testing.T) {
 	s := mustOpen(t, migratedDatabase(t), Options{Logger: quiet()})
 	const labels = maxInterned + 500
 	if _, err := s.UpsertColas(t.Context(), storetest.Samples(0, labels), store.Commit); err != nil {

@@ -34,7 +34,7 @@ func targets(columns []records.Column) fields {
 	return list
 }
 
-// encode returns the value of a column for a field; NULL if the field is unknown.
+// encode returns the column value for a field, or nil (NULL) if the field's value is unknown.
 func encode(field any) any { return argument(sqlstore.Value(field)) }
 
 // fields are pointers into which the columns of a row are scanned. NULL becomes the zero value.
@@ -234,7 +234,7 @@ func (c column) ScanTimestamptz(v pgtype.Timestamptz) error {
 	return c.mismatch(v.Valid)
 }
 
-// list receives an array of one dimension without NULL; NULL becomes an empty list.
+// list receives a one-dimensional array without NULL elements. A NULL array becomes an empty list.
 type list[T any] []T
 
 // SetDimensions implements pgtype.ArraySetter. It makes a new list: the old one may be in use.
@@ -257,8 +257,8 @@ func (l *list[T]) ScanIndex(i int) any { return element(&(*l)[i]) }
 // ScanIndexType implements pgtype.ArraySetter.
 func (l *list[T]) ScanIndexType() any { return element(new(T)) }
 
-// element returns the value that pgx scans an element of a list into. Times are columns, which
-// makes them UTC.
+// element returns the value that pgx scans an element of a list into. Times are scanned into a
+// column, which converts them to UTC.
 func element(field any) any {
 	if t, ok := field.(*time.Time); ok {
 		return column{t}

@@ -57,13 +57,13 @@ func TestColumnsRoundTrip(t *testing.T) {
 				t.Fatalf("scan into %T: %v", c.field, err)
 			}
 		}
-		for format, diff := range map[string]string{
+		for field, diff := range map[string]string{
 			"list": cmp.Diff(list, got.list), "date": cmp.Diff(date, got.date), "time": cmp.Diff(at, got.at),
 			"times": cmp.Diff([]time.Time{at, at}, got.times), "number": cmp.Diff(cola.Some(number), got.number),
 			"count": cmp.Diff(int(count), got.count), "counts": cmp.Diff([]int{int(count), int(-count)}, got.counts),
 		} {
 			if diff != "" {
-				t.Fatalf("%s (-want +got):\n%s", format, diff)
+				t.Fatalf("%s (-want +got):\n%s", field, diff)
 			}
 		}
 	})

@@ -86,7 +86,7 @@ func cancelStandbyWait(t *testing.T, url string, done <-chan error) {
 			return
 		}
 		if len(done) > 0 || time.Now().After(deadline) {
-			t.Fatal("no commit waits for a standby")
+			t.Fatal("no commit is waiting for a standby")
 		}
 	}
 }
@@ -134,16 +134,16 @@ func TestFillCommitTimeout(t *testing.T) {
 // TestCommitContext checks that a commit outlives its caller, but by at most commitTimeout.
 func TestCommitContext(t *testing.T) {
 	for name, c := range map[string]struct{ within, gone, want time.Duration }{
-		"caller waits":                   {fillTimeout, time.Hour, fillTimeout},
-		"caller gone":                    {fillTimeout, time.Minute, time.Minute + commitTimeout},
-		"caller gone near the end":       {fillTimeout, fillTimeout - time.Second, fillTimeout},
-		"caller gone before a short one": {commitTimeout, 0, commitTimeout},
+		"caller waits":                     {fillTimeout, time.Hour, fillTimeout},
+		"caller gone":                      {fillTimeout, time.Minute, time.Minute + commitTimeout},
+		"caller gone near the end":         {fillTimeout, fillTimeout - time.Second, fillTimeout},
+		"caller gone at once, short limit": {commitTimeout, 0, commitTimeout},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			caller, gone := context.WithTimeout(t.Context(), c.gone)
 			defer gone()
 			start := time.Now()
-			ctx, cancel := committing(caller, c.within)
+			ctx, cancel := commitContext(caller, c.within)
 			defer cancel()
 			<-ctx.Done()
 			if took := time.Since(start); took != c.want {
@@ -153,7 +153,7 @@ func TestCommitContext(t *testing.T) {
 	}
 }
 
-// TestConnectionNames checks that connection names tell operators the purpose of a connection.
+// TestConnectionNames checks that application_name shows the purpose of each connection.
 func TestConnectionNames(t *testing.T) {
 	for name, want := range map[string]string{
 		"":     "colaregistry, colaregistry ledger, colaregistry listener",

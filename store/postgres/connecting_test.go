@@ -50,7 +50,7 @@ func rejectingServer(t *testing.T, code, message string) string {
 func reject(conn net.Conn, code, message string) {
 	backend := pgproto3.NewBackend(conn, conn)
 	for {
-		switch msg, err := backend.ReceiveStartupMessage(); msg.(type) {
+		switch msg, _ := backend.ReceiveStartupMessage(); msg.(type) {
 		case *pgproto3.SSLRequest, *pgproto3.GSSEncRequest:
 			if _, err := conn.Write([]byte("N")); err != nil {
 				return
@@ -64,20 +64,19 @@ func reject(conn net.Conn, code, message string) {
 			})
 			_ = backend.Flush() // the client may be gone
 			return
-		default:
-			_ = err // the client is gone or broken
+		default: // the client is gone or broken
 			return
 		}
 	}
 }
 
 // TestRejectedConnections checks that a running store treats any rejected connection as an
-// unavailable server, while opening a database reports the reason and suggests waiting only if that
-// may help.
+// unavailable server, while opening a database reports the reason and returns ErrUnavailable only
+// if retrying may help.
 func TestRejectedConnections(t *testing.T) {
 	for code, c := range map[string]struct {
-		waits bool // ErrUnavailable on opening, too
-		hint  string
+		unavailable bool // ErrUnavailable on opening, too
+		hint        string
 	}{
 		"28P01": {false, "wrong user or password"},
 		"28000": {false, "pg_hba.conf"},
@@ -96,10 +95,10 @@ func TestRejectedConnections(t *testing.T) {
 			t.Errorf("%s: isConnectionLost = true, want false", code)
 		}
 		got := openError(t, url)
-		if errors.Is(got, store.ErrUnavailable) != c.waits || !strings.Contains(fmt.Sprint(got), "not today") ||
+		if errors.Is(got, store.ErrUnavailable) != c.unavailable || !strings.Contains(fmt.Sprint(got), "not today") ||
 			!strings.Contains(fmt.Sprint(got), c.hint) {
 			t.Errorf("%s on opening: error = %v, want the reason and %q, ErrUnavailable = %v",
-				code, got, c.hint, c.waits)
+				code, got, c.hint, c.unavailable)
 		}
 	}
 }
@@ -184,7 +183,7 @@ func TestRejectionWhileRunning(t *testing.T) {
 		execute(cut)
 		for method, err := range callMethods(t.Context(), s) {
 			if !errors.Is(err, store.ErrUnavailable) || strings.Contains(err.Error(), "\n") {
-				t.Errorf("%s: %s error = %v, want ErrUnavailable in one line", c.name, method, err)
+				t.Errorf("%s: %s error = %v, want ErrUnavailable on one line", c.name, method, err)
 			}
 		}
 		execute(c.recover)
@@ -196,7 +195,7 @@ func TestRejectionWhileRunning(t *testing.T) {
 	}
 }
 
-// callMethods calls one method of each kind and returns the errors by name.
+// callMethods calls one method of each kind and returns the errors, keyed by method name.
 func callMethods(ctx context.Context, s *Store) map[string]error {
 	_, readErr := s.Cola(ctx, 1)
 	_, keyErr := s.KeyByHash(ctx, store.KeyHash{})

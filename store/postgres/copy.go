@@ -59,7 +59,6 @@ func (s *Store) Fill(ctx context.Context, items iter.Seq2[*store.Item, error]) e
 	}
 	defer s.done()
 	var f callbackErrors
-	// Items can be read only once, so there is no retry.
 	err := inTransactionOnce(ctx, s.general, fillTimeout, func(tx pgx.Tx) error {
 		latest, rev, err := s.nextRevision(ctx, tx)
 		if err != nil {
@@ -94,7 +93,7 @@ type filler struct {
 	windows sums[cola.AccountID, accountRow]
 	known   cola.Revision // highest revision of the items
 
-	of                              map[store.ItemKind]*filledTable
+	byKind                          map[store.ItemKind]*filledTable
 	colas, images, barcodes, bursts *filledTable
 }
 
@@ -107,7 +106,7 @@ type filledTable struct {
 }
 
 func newFiller(ctx context.Context, tx pgx.Tx) *filler {
-	f := &filler{ctx: ctx, tx: tx, of: map[store.ItemKind]*filledTable{}}
+	f := &filler{ctx: ctx, tx: tx, byKind: map[store.ItemKind]*filledTable{}}
 	table := func(name string, columns ...string) *filledTable {
 		t := &filledTable{name: name, columns: columns}
 		f.tables = append(f.tables, t)
@@ -123,8 +122,8 @@ func newFiller(ctx context.Context, tx pgx.Tx) *filler {
 			f.images = table("cola_images", copiedImage...)
 			f.barcodes = table("cola_barcodes", copiedBarcode...)
 		}
-		f.of[t.Kind] = table(t.Name, t.Columns...)
-		f.of[t.Kind].row = t.Row
+		f.byKind[t.Kind] = table(t.Name, t.Columns...)
+		f.byKind[t.Kind].row = t.Row
 	}
 	return f
 }
@@ -143,7 +142,7 @@ func (f *filler) fill(i *store.Item) error {
 	case store.ItemCola:
 		f.addCola(i.Cola)
 	default:
-		t, ok := f.of[i.Kind]
+		t, ok := f.byKind[i.Kind]
 		if !ok {
 			return errors.New("unknown item kind")
 		}
@@ -183,7 +182,7 @@ func (f *filler) flush() error {
 			return err
 		}
 		// Delete the destinations that a trigger created; the items include their own.
-		if t == f.of[store.ItemAccount] && len(t.rows) > 0 {
+		if t == f.byKind[store.ItemAccount] && len(t.rows) > 0 {
 			if _, err := f.tx.Exec(f.ctx, `DELETE FROM destinations`); err != nil {
 				return err
 			}
@@ -194,8 +193,8 @@ func (f *filler) flush() error {
 	return nil
 }
 
-// finish copies the remaining rows, advances the sequences, and takes a revision above those of the
-// items. The records get revision 1, since no reader has seen them.
+// finish copies the remaining rows, advances the sequences, and assigns a revision above those of
+// the items. The records get revision 1, since no reader has seen them.
 func (f *filler) finish(rev cola.Revision) error {
 	for _, id := range f.windows.keys {
 		w := f.windows.values[id]
@@ -212,5 +211,5 @@ func (f *filler) finish(rev cola.Revision) error {
 	}
 	b.Queue(setBoth, int64(max(rev, f.known+1)))
 	b.Queue(notifyChange)
-	return sent(f.tx.SendBatch(f.ctx, b), nil)
+	return closeBatch(f.tx.SendBatch(f.ctx, b), nil)
 }

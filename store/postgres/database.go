@@ -113,7 +113,7 @@ func (t tx) Exec(ctx context.Context, query string, args ...any) (int, error) {
 
 // ExecAll implements sqlstore.Tx.
 func (t tx) ExecAll(ctx context.Context, statements ...sqlstore.Statement) (counts []int, err error) {
-	for some := range slices.Chunk(statements, statementsSent) {
+	for some := range slices.Chunk(statements, statementsPerBatch) {
 		b := &pgx.Batch{}
 		for _, s := range some {
 			b.Queue(s.Query, arguments(s.Args)...).Exec(func(done pgconn.CommandTag) error {
@@ -121,7 +121,7 @@ func (t tx) ExecAll(ctx context.Context, statements ...sqlstore.Statement) (coun
 				return nil
 			})
 		}
-		if err := sent(t.tx.SendBatch(ctx, b), nil); err != nil {
+		if err := closeBatch(t.tx.SendBatch(ctx, b), nil); err != nil {
 			return nil, err
 		}
 	}

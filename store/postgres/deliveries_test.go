@@ -12,7 +12,7 @@ import (
 	"github.com/colaregistry/colaregistry/store/storetest"
 )
 
-// TestDeadlocks checks that concurrent changes of deliveries do not deadlock.
+// TestDeadlocks checks that concurrent changes to deliveries do not deadlock.
 func TestDeadlocks(t *testing.T) {
 	before := deadlocks(t)
 	storetest.CheckDeadlocks(t, mustOpen(t, migratedDatabase(t), Options{Logger: quiet()}))
@@ -21,7 +21,7 @@ func TestDeadlocks(t *testing.T) {
 	}
 }
 
-// deadlocks returns the number of deadlocks at the end of the server's log.
+// deadlocks returns the number of deadlocks reported in the tail of the server's log.
 func deadlocks(t *testing.T) int {
 	return strings.Count(pgtest.Shared(t).Log(), "deadlock detected")
 }
@@ -92,5 +92,5 @@ func TestLockedDeliveries(t *testing.T) {
 		t.Errorf("DeleteOldDeliveries = %d, %v; want the 4 that are not locked", n, err)
 	}
 	rollback(t.Context(), tx)
-	claim(1) // the one that was locked; the other is claimed
+	claim(1) // all[1]; all[0] is still claimed, since its release skipped the locked row
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/colaregistry/colaregistry/store/sqlstore"
 )
 
-// errClosed is the error of all methods after Close.
+// errClosed is the error that all methods return after Close.
 var errClosed = fmt.Errorf("store closed: %w", store.ErrUnavailable)
 
 // SQLSTATEs with a special meaning in this package.
@@ -182,13 +182,13 @@ var hints = map[string]string{
 // errSettings means that a connection was made, but its settings could not be set.
 var errSettings = errors.New("configure new connection")
 
-// isUnconnected reports whether a connection could not be made.
+// isUnconnected reports whether a connection could not be made or configured.
 func isUnconnected(err error) bool {
 	var connectErr *pgconn.ConnectError
 	return errors.As(err, &connectErr) || errors.Is(err, errSettings)
 }
 
-// oneLine returns a connection error in one line, with the last reason for each address. The driver
+// oneLine returns a connection error on one line, with the last reason for each address. The driver
 // tries an address with TLS and without, and the first error would hide the second. It returns
 // other errors unchanged.
 func oneLine(err error) error {

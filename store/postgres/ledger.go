@@ -82,7 +82,7 @@ func (s *Store) Settle(
 	defer abandon(ctx, conn)
 	l, err := s.lockStates(ctx, conn, batch)
 	if err != nil {
-		return s.failed(ctx, operation, s.unclear(err))
+		return s.failed(ctx, operation, s.outcomeUnknown(err))
 	}
 	entries := decide(l.now, slices.Clone(l.states))
 	t := tally{ledgerState: l}
@@ -91,7 +91,7 @@ func (s *Store) Settle(
 			return failed(operation, fmt.Errorf("charge account %d: %w", e.Account, err))
 		}
 	}
-	return s.failed(ctx, operation, s.unclear(t.commit(ctx, conn, batch.ID)))
+	return s.failed(ctx, operation, s.outcomeUnknown(t.commit(ctx, conn, batch.ID)))
 }
 
 // abandon returns a connection to the pool. It rolls back an open transaction, or closes the
@@ -106,9 +106,10 @@ func abandon(ctx context.Context, conn *pgxpool.Conn) {
 	_, _ = conn.Exec(ctx, `ROLLBACK`)
 }
 
-// unclear turns the end of a context into store.ErrUnavailable: once a transaction has begun, its
-// outcome is unknown.
-func (s *Store) unclear(err error) error {
+// outcomeUnknown wraps errors of a transaction that has begun: the end of a context becomes
+// store.ErrUnavailable, because the outcome is unknown. It reconnects if the connection may be
+// lost.
+func (s *Store) outcomeUnknown(err error) error {
 	if isConnectionLost(err) || isEnded(err) {
 		s.reconnect()
 	}
@@ -194,7 +195,7 @@ func (t *tally) commit(ctx context.Context, conn *pgxpool.Conn, id store.BatchID
 	for i := 0; i < b.Len() && err == nil; i++ {
 		end, err = results.Exec()
 	}
-	if err = sent(results, err); err == nil && end.String() != "COMMIT" {
+	if err = closeBatch(results, err); err == nil && end.String() != "COMMIT" {
 		err = fmt.Errorf("transaction ended with %s", end)
 	}
 	return ending.result(err)

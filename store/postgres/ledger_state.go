@@ -95,19 +95,19 @@ func (r accountRow) state(now time.Time) (state store.AccountState, ahead bool) 
 		Tier:      r.account.Tier,
 		Used:      r.used,
 	}
-	late := 0
+	future := 0
 	for i, at := range r.at {
 		switch {
 		case at.After(now):
-			late += r.requests[i]
+			future += r.requests[i]
 		case at.After(now.Add(-window)):
 			state.Grants = append(state.Grants, store.Grant{At: at, Requests: r.requests[i]})
 		}
 	}
-	if late > 0 {
-		state.Grants = store.AddGrant(state.Grants, store.Grant{At: now, Requests: late})
+	if future > 0 {
+		state.Grants = store.AddGrant(state.Grants, store.Grant{At: now, Requests: future})
 	}
-	return state, late > 0
+	return state, future > 0
 }
 
 // AccountUsage implements store.Ledger.
@@ -163,7 +163,7 @@ func (s *Store) lockStates(ctx context.Context, conn *pgxpool.Conn, batch store.
 	if err == nil && s.now == nil {
 		l, err = readStates(results, batch)
 	}
-	if err = sent(results, err); err != nil {
+	if err = closeBatch(results, err); err != nil {
 		return l, err
 	}
 	if earlier.known {
@@ -176,7 +176,7 @@ func (s *Store) lockStates(ctx context.Context, conn *pgxpool.Conn, batch store.
 	queueStates(b, batch, s.clock())
 	results = conn.SendBatch(ctx, b)
 	l, err = readStates(results, batch)
-	return l, sent(results, err)
+	return l, closeBatch(results, err)
 }
 
 // ledgerState is the input of a decision, in the order of the batch's accounts.

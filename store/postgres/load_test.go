@@ -106,7 +106,8 @@ func withHost(t *testing.T, address, second string) string {
 	return u.String() + "&target_session_attrs=read-write"
 }
 
-// checkStandby checks that a store on a standby reports that it cannot serve.
+// checkStandby checks that a store on a standby rejects pings and writes as unavailable, but serves
+// reads.
 func checkStandby(t *testing.T, address string) {
 	t.Helper()
 	s := mustOpen(t, address, Options{Logger: quiet()})

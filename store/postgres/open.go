@@ -54,7 +54,7 @@ var (
 		"idle_in_transaction_session_timeout": "60s",
 	}
 	ledgerSettings = map[string]string{
-		// Callers time out earlier. It does not end a commit's wait for a standby.
+		// Callers time out earlier. The timeout does not end a commit's wait for a standby.
 		"statement_timeout":                   "15s",
 		"idle_in_transaction_session_timeout": "10s",
 		// Every statement finds a few rows by key. Planning each batch takes longer than running
@@ -69,7 +69,7 @@ type Options struct {
 	Now       func() time.Time      // default: the database's clock
 	Logger    *slog.Logger          // default: slog.Default()
 	NoMigrate bool                  // fail if the schema is missing or older than the program
-	Metrics   prometheus.Registerer // connection metrics until Close, for one store only; optional
+	Metrics   prometheus.Registerer // optional; receives connection metrics until Close; one per Store
 }
 
 func (o Options) withDefaults() Options {

@@ -66,18 +66,18 @@ func checkUsage(t *testing.T, s *Store, account cola.AccountID, want int, when s
 // second and so on, in each direction, until try succeeds without a cut.
 func cutAtEveryMessage(t *testing.T, p *proxy, try func(when string)) {
 	t.Helper()
-	for _, w := range []way{toServer, toClient} {
+	for _, d := range []direction{toServer, toClient} {
 		cuts := 0
 		for n := 0; ; n++ {
-			p.cutAt(w, n)
-			try(fmt.Sprintf("cut at message %d, direction %d", n, w))
+			p.cutAt(d, n)
+			try(fmt.Sprintf("cut at message %d, direction %d", n, d))
 			if !p.disarm() {
 				break
 			}
 			cuts++
 		}
 		if cuts < 20 {
-			t.Errorf("direction %d: cut at %d messages, want at least 20", w, cuts)
+			t.Errorf("direction %d: cut at %d messages, want at least 20", d, cuts)
 		}
 	}
 }
@@ -99,34 +99,34 @@ func openWithProxy(t *testing.T, params map[string]string) (p *proxy, proxied, d
 // TestSettleOverBrokenConnections checks that a batch retried under its ID counts once, wherever
 // the connection is cut.
 func TestSettleOverBrokenConnections(t *testing.T) {
-	p, through, beside, account := openWithProxy(t, nil)
+	p, proxied, direct, account := openWithProxy(t, nil)
 	settled := 0
 	cutAtEveryMessage(t, p, func(when string) {
-		mustSettle(t, through, account)
+		mustSettle(t, proxied, account)
 		settled++
-		checkUsage(t, beside, account, settled, when)
+		checkUsage(t, direct, account, settled, when)
 	})
 }
 
 // TestVoidOverBrokenConnections checks that a voided batch never counts, wherever the connection is
 // cut.
 func TestVoidOverBrokenConnections(t *testing.T) {
-	p, through, beside, account := openWithProxy(t, nil)
-	mustSettle(t, through, account)
+	p, proxied, direct, account := openWithProxy(t, nil)
+	mustSettle(t, proxied, account)
 	cutAtEveryMessage(t, p, func(when string) {
 		id := storetest.NewBatchID()
-		entries, err := chargeAs(t.Context(), through, id, account)
+		entries, err := chargeAs(t.Context(), proxied, id, account)
 		if err != nil && !errors.Is(err, store.ErrUnavailable) {
 			t.Fatalf("%s: Settle error = %v, want nil or ErrUnavailable", when, err)
 		}
-		for err = through.Void(t.Context(), id, entries); errors.Is(err, store.ErrUnavailable); {
-			err = through.Void(t.Context(), id, entries)
+		for err = proxied.Void(t.Context(), id, entries); errors.Is(err, store.ErrUnavailable); {
+			err = proxied.Void(t.Context(), id, entries)
 		}
 		if err != nil {
 			t.Fatalf("%s: Void: %v", when, err)
 		}
-		checkUsage(t, beside, account, 1, when)
-		if _, err := chargeAs(t.Context(), beside, id, account); !errors.Is(err, store.ErrVoid) {
+		checkUsage(t, direct, account, 1, when)
+		if _, err := chargeAs(t.Context(), direct, id, account); !errors.Is(err, store.ErrVoid) {
 			t.Fatalf("%s: Settle(voided batch) error = %v, want ErrVoid", when, err)
 		}
 	})
@@ -135,20 +135,20 @@ func TestVoidOverBrokenConnections(t *testing.T) {
 // TestImportOverBrokenConnections checks that, wherever the connection is cut, an import returns
 // outcomes only for labels it stored, and that repeating it completes it.
 func TestImportOverBrokenConnections(t *testing.T) {
-	p, through, beside, _ := openWithProxy(t, nil)
+	p, proxied, direct, _ := openWithProxy(t, nil)
 	n := 0
 	cutAtEveryMessage(t, p, func(when string) {
 		patches := storetest.Samples(n, 2)
-		outcomes, err := through.UpsertColas(t.Context(), patches, store.Commit)
+		outcomes, err := proxied.UpsertColas(t.Context(), patches, store.Commit)
 		if err != nil && !errors.Is(err, store.ErrUnavailable) || (err == nil) != (len(outcomes) == len(patches)) {
 			t.Fatalf("%s: UpsertColas = %d outcomes, %v; want all outcomes or ErrUnavailable", when, len(outcomes), err)
 		}
-		if _, err := beside.UpsertColas(t.Context(), patches, store.Commit); err != nil {
+		if _, err := direct.UpsertColas(t.Context(), patches, store.Commit); err != nil {
 			t.Fatalf("%s: repeated UpsertColas: %v", when, err)
 		}
 		n += len(patches)
 	})
-	if stored := storetest.CheckSamples(t, beside); stored != n {
+	if stored := storetest.CheckSamples(t, direct); stored != n {
 		t.Errorf("%d labels stored, want %d", stored, n)
 	}
 }
@@ -156,21 +156,21 @@ func TestImportOverBrokenConnections(t *testing.T) {
 // TestSilentConnection checks that a silently dead connection delays a charge only until its
 // context ends, and the next attempt until the server ends the abandoned transaction.
 func TestSilentConnection(t *testing.T) {
-	p, through, beside, account := openWithProxy(t, map[string]string{"idle_in_transaction_session_timeout": "700ms"})
-	mustSettle(t, through, account)
+	p, proxied, direct, account := openWithProxy(t, map[string]string{"idle_in_transaction_session_timeout": "700ms"})
+	mustSettle(t, proxied, account)
 	id := storetest.NewBatchID()
 	p.silenceAt(toServer, 'B', 6) // at the first statement of the second round trip, when the locks are held
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()
-	_, err := chargeAs(ctx, through, id, account)
+	_, err := chargeAs(ctx, proxied, id, account)
 	if failed := p.disarm(); !failed || !errors.Is(err, store.ErrUnavailable) ||
 		errors.Is(err, context.DeadlineExceeded) {
 		t.Fatalf("connection failed = %v, Settle error = %v; want true, ErrUnavailable", failed, err)
 	}
-	if _, err := chargeAs(t.Context(), beside, id, account); err != nil {
+	if _, err := chargeAs(t.Context(), direct, id, account); err != nil {
 		t.Fatalf("Settle on the direct connection: %v", err)
 	}
-	checkUsage(t, beside, account, 2, "after silence")
+	checkUsage(t, direct, account, 2, "after silence")
 }
 
 // TestSettleContext checks that the outcome of a batch is reported as unknown if its context ends
@@ -198,8 +198,8 @@ func TestSettleContext(t *testing.T) {
 // TestSettleLockWait checks that a batch waits for an account locked by another
 // transaction, but only until its context ends.
 func TestSettleLockWait(t *testing.T) {
-	_, s, beside, account := openWithProxy(t, nil)
-	held, err := beside.general.Begin(t.Context())
+	_, s, direct, account := openWithProxy(t, nil)
+	held, err := direct.general.Begin(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -79,7 +79,7 @@ func (l *statementLog) checkPlans(t *testing.T) {
 		count++
 		for _, step := range explain(t, conn, query) {
 			if isCostly(step) {
-				t.Errorf("sequential scan %s: %s", strings.TrimSpace(step), query)
+				t.Errorf("plan has %q: %s", strings.TrimSpace(step), query)
 			}
 		}
 	}

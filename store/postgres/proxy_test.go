@@ -10,11 +10,11 @@ import (
 	"testing"
 )
 
-// way is the direction of a message.
-type way uint8
+// direction says which way a message travels.
+type direction uint8
 
 const (
-	toServer way = iota
+	toServer direction = iota
 	toClient
 )
 
@@ -25,13 +25,13 @@ type proxy struct {
 	target   string
 	running  sync.WaitGroup
 
-	mu    sync.Mutex
-	conns map[net.Conn]bool
-	way   way
-	kind  byte // type of the counted messages; 0 for any
-	left  int  // counted messages that still pass; negative: no failure armed
-	mute  bool
-	ended chan struct{} // closed together with the proxy
+	mu        sync.Mutex
+	conns     map[net.Conn]bool
+	direction direction
+	kind      byte // type of the counted messages; 0 for any
+	left      int  // counted messages that still pass; negative: no failure armed
+	mute      bool
+	ended     chan struct{} // closed together with the proxy
 }
 
 // startProxy starts a proxy in front of a URL's server and returns it with the URL that leads
@@ -63,18 +63,18 @@ func startProxy(t testing.TB, address string) (*proxy, string) {
 }
 
 // cutAt cuts the connection at the given message in one direction, counted over all connections.
-func (p *proxy) cutAt(w way, messages int) { p.arm(w, 0, messages, false) }
+func (p *proxy) cutAt(d direction, messages int) { p.arm(d, 0, messages, false) }
 
 // silenceAt silences the connection at the given message of one type.
-func (p *proxy) silenceAt(w way, kind byte, messages int) { p.arm(w, kind, messages, true) }
+func (p *proxy) silenceAt(d direction, kind byte, messages int) { p.arm(d, kind, messages, true) }
 
-func (p *proxy) arm(w way, kind byte, messages int, mute bool) {
+func (p *proxy) arm(d direction, kind byte, messages int, mute bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.way, p.kind, p.left, p.mute = w, kind, messages, mute
+	p.direction, p.kind, p.left, p.mute = d, kind, messages, mute
 }
 
-// disarm reports whether a connection has failed since arm.
+// disarm cancels a pending failure, and reports whether a connection has failed since arm.
 func (p *proxy) disarm() (failed bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -84,10 +84,10 @@ func (p *proxy) disarm() (failed bool) {
 }
 
 // fails counts a message and returns how its connection fails, if at all.
-func (p *proxy) fails(w way, kind byte) (cut, mute bool) {
+func (p *proxy) fails(d direction, kind byte) (cut, mute bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if w != p.way || p.left < 0 || p.kind != 0 && p.kind != kind {
+	if d != p.direction || p.left < 0 || p.kind != 0 && p.kind != kind {
 		return false, false
 	}
 	p.left--
@@ -114,7 +114,7 @@ func (p *proxy) accept() {
 }
 
 // pass forwards messages in one direction until the connection ends at either end.
-func (p *proxy) pass(w way, from, to net.Conn) {
+func (p *proxy) pass(d direction, from, to net.Conn) {
 	defer func() {
 		from.Close()
 		to.Close()
@@ -122,14 +122,14 @@ func (p *proxy) pass(w way, from, to net.Conn) {
 		defer p.mu.Unlock()
 		delete(p.conns, from)
 	}()
-	typed := w == toClient // a client's first message has no type
+	typed := d == toClient // a client's first message has no type
 	for {
 		message, err := readMessage(from, typed)
 		if err != nil {
 			return
 		}
 		typed = true
-		cut, mute := p.fails(w, message[0])
+		cut, mute := p.fails(d, message[0])
 		if mute {
 			<-p.ended
 		}
@@ -153,7 +153,7 @@ func readMessage(from io.Reader, typed bool) ([]byte, error) {
 	}
 	size := int(binary.BigEndian.Uint32(message[head-4:])) - 4
 	if size < 0 || size > 1<<26 {
-		return nil, errors.New("no message of the protocol")
+		return nil, errors.New("not a protocol message")
 	}
 	message = append(message, make([]byte, size)...)
 	_, err := io.ReadFull(from, message[head:])

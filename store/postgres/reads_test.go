@@ -14,8 +14,7 @@ import (
 
 var knownIdentity = store.Identity{Issuer: "https://id.example.com", Subject: "1"}
 
-// readMethods are the methods that read without callbacks, including those that write only
-// sometimes.
+// readMethods returns the read methods that take no callback, including those that sometimes write.
 func readMethods(s *Store, account cola.AccountID, label cola.TTBID) map[string]func(context.Context) error {
 	return map[string]func(context.Context) error{
 		"Ping": s.Ping,
@@ -66,26 +65,26 @@ func readMethods(s *Store, account cola.AccountID, label cola.TTBID) map[string]
 // TestReadRetry checks that a read succeeds on another connection, wherever the
 // first is cut.
 func TestReadRetry(t *testing.T) {
-	p, through, beside, account := openWithProxy(t, nil)
+	p, proxied, direct, account := openWithProxy(t, nil)
 	samples := storetest.Samples(0, 1)
-	if _, err := beside.UpsertColas(t.Context(), samples, store.Commit); err != nil {
+	if _, err := direct.UpsertColas(t.Context(), samples, store.Commit); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := beside.CreateKey(t.Context(), store.Key{AccountID: account}, store.KeyHash{1}, 0); err != nil {
+	if _, err := direct.CreateKey(t.Context(), store.Key{AccountID: account}, store.KeyHash{1}, 0); err != nil {
 		t.Fatal(err)
 	}
-	_, err := beside.AccountOf(t.Context(), knownIdentity, "a@example.com")
+	_, err := direct.AccountOf(t.Context(), knownIdentity, "a@example.com")
 	if err == nil {
-		_, err = beside.RegisterApp(t.Context(), store.App{Issuer: knownIdentity.Issuer, ClientID: "app"})
+		_, err = direct.RegisterApp(t.Context(), store.App{Issuer: knownIdentity.Issuer, ClientID: "app"})
 	}
 	if err == nil {
-		_, err = beside.Connect(t.Context(), account, 1, nil)
+		_, err = direct.Connect(t.Context(), account, 1, nil)
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
 	cutAtEveryMessage(t, p, func(when string) {
-		for name, read := range readMethods(through, account, samples[0].Record.TTBID) {
+		for name, read := range readMethods(proxied, account, samples[0].Record.TTBID) {
 			if err := read(t.Context()); err != nil {
 				t.Errorf("%s, %s: error = %v, want nil", when, name, err)
 			}

@@ -86,7 +86,7 @@ func recordRuns(ctx context.Context, tx pgx.Tx, runs []store.RunRecord) ([]store
 	b := &pgx.Batch{}
 	r.queueRuns(b)
 	r.queueMarks(b)
-	return r.outcomes, sent(tx.SendBatch(ctx, b), nil)
+	return r.outcomes, closeBatch(tx.SendBatch(ctx, b), nil)
 }
 
 // begin drops the runs whose marks are not in this database's history, and assigns IDs to the
@@ -156,14 +156,14 @@ func (r *runRecorder) recordMatches(ctx context.Context, tx pgx.Tx) error {
 	return flush()
 }
 
-// grantNames decides how many labels of each run messages may name.
+// grantNames decides how many of each run's labels messages may name.
 func (r *runRecorder) grantNames(ctx context.Context, tx pgx.Tx) error {
 	r.named = make([]int, len(r.held))
 	wanted := map[accountDate]int{}
-	of := func(h heldSearch) accountDate { return accountDate{h.account, cola.DateOf(r.runs[h.n].Mark.At.UTC())} }
+	dateOf := func(h heldSearch) accountDate { return accountDate{h.account, cola.DateOf(r.runs[h.n].Mark.At.UTC())} }
 	for i, h := range r.held {
 		if r.named[i] = min(r.outcomes[h.n].New, r.runs[h.n].MaxNamed); r.named[i] > 0 {
-			wanted[of(h)] += r.named[i]
+			wanted[dateOf(h)] += r.named[i]
 		}
 	}
 	if len(wanted) == 0 {
@@ -182,8 +182,8 @@ func (r *runRecorder) grantNames(ctx context.Context, tx pgx.Tx) error {
 	}
 	for i, h := range r.held {
 		if r.named[i] > 0 {
-			used[of(h)] += r.named[i]
-			r.named[i] = records.Granted(r.named[i], used[of(h)], r.runs[h.n].MaxNamedOfAccount)
+			used[dateOf(h)] += r.named[i]
+			r.named[i] = records.Granted(r.named[i], used[dateOf(h)], r.runs[h.n].MaxNamedOfAccount)
 		}
 	}
 	return err
@@ -233,11 +233,11 @@ type heldSearch struct {
 // lockClaims locks the claimed searches whose claims are still valid, and returns them by ascending
 // ID, without duplicates.
 func lockClaims(ctx context.Context, tx pgx.Tx, claimed []store.DueSearch) ([]heldSearch, error) {
-	uuids, durations := make([]string, len(claimed)), make([]int64, len(claimed))
+	uuids, holds := make([]string, len(claimed)), make([]int64, len(claimed))
 	for i := range claimed {
-		uuids[i], durations[i] = claimed[i].Search.UUID, claimed[i].Hold
+		uuids[i], holds[i] = claimed[i].Search.UUID, claimed[i].Hold
 	}
-	rows, err := tx.Query(ctx, lockClaimed, uuids, durations)
+	rows, err := tx.Query(ctx, lockClaimed, uuids, holds)
 	held, err := collect(rows, err, func(h *heldSearch) fields { return fields{&h.n, &h.search, &h.account} })
 	for i := range held {
 		held[i].n--
@@ -254,19 +254,20 @@ type accountDate struct {
 }
 
 // useAllowances adds units to the use of an allowance, for distinct accounts and days, and returns
-// the sums. Pass concurrent updates in ascending order to avoid deadlocks.
+// the sums. Pass the days in ascending order of account and day, so that concurrent calls do not
+// deadlock.
 func useAllowances(
-	ctx context.Context, tx pgx.Tx, a store.Allowance, of []accountDate, units []int,
+	ctx context.Context, tx pgx.Tx, a store.Allowance, days []accountDate, units []int,
 ) (map[accountDate]int, error) {
 	type used struct {
 		accountDate
 		used int
 	}
-	accounts, days, counts := make([]int64, len(of)), make([]time.Time, len(of)), make([]int32, len(of))
-	for i := range of {
-		accounts[i], days[i], counts[i] = int64(of[i].account), of[i].day.Time(), int32(units[i])
+	accounts, dates, counts := make([]int64, len(days)), make([]time.Time, len(days)), make([]int32, len(days))
+	for i, d := range days {
+		accounts[i], dates[i], counts[i] = int64(d.account), d.day.Time(), int32(units[i])
 	}
-	rows, err := tx.Query(ctx, countAllowances, accounts, days, string(a), counts)
+	rows, err := tx.Query(ctx, countAllowances, accounts, dates, string(a), counts)
 	list, err := collect(rows, err, func(u *used) fields { return fields{&u.account, &u.day, &u.used} })
 	sums := make(map[accountDate]int, len(list))
 	for _, u := range list {

@@ -46,8 +46,8 @@ func TestSessionRetention(t *testing.T) {
 	}
 }
 
-// TestUnsyncedCommit checks that an unsynced commit waits neither for the disk nor for a
-// standby, and that the next one on its connection does.
+// TestUnsyncedCommit checks that an unsynced transaction turns off synchronous_commit, and that a
+// later transaction has it on again.
 func TestUnsyncedCommit(t *testing.T) {
 	s := mustOpen(t, withParams(t, migratedDatabase(t), map[string]string{"synchronous_commit": "on"}),
 		Options{Logger: quiet()})
@@ -66,9 +66,9 @@ func TestUnsyncedCommit(t *testing.T) {
 	}
 }
 
-// TestUnusableIndex checks that a migration replaces an unusable index that an interrupted
-// migration left behind.
-func TestUnusableIndex(t *testing.T) {
+// TestInvalidIndex checks that a migration replaces an invalid index that an interrupted migration
+// left behind.
+func TestInvalidIndex(t *testing.T) {
 	url := oldDatabase(t, 12)
 	var n int
 	query(t, url, `WITH cut AS (UPDATE pg_index SET indisvalid = FALSE WHERE indexrelid = 'colas_by_resubmitted'::regclass RETURNING 1) SELECT count(*) FROM cut`, &n)
@@ -79,7 +79,7 @@ func TestUnusableIndex(t *testing.T) {
 	var valid bool
 	query(t, url, `SELECT indisvalid FROM pg_index WHERE indexrelid = 'colas_by_resubmitted'::regclass`, &valid)
 	if !valid {
-		t.Error("index is still unusable after the migration")
+		t.Error("index is still invalid after the migration")
 	}
 }
 

@@ -53,7 +53,7 @@ func (s *Store) ID() string { return s.id }
 // Created reports whether opening the database created its schema.
 func (s *Store) Created() bool { return s.created }
 
-// Ping implements store.Store. A standby fails, since it cannot serve a metered request.
+// Ping implements store.Store. It fails on a standby, which cannot serve metered requests.
 func (s *Store) Ping(ctx context.Context) error {
 	return s.read(ctx, "ping database", func() error { return s.ping(ctx) })
 }
@@ -74,7 +74,7 @@ func (s *Store) ping(ctx context.Context) error {
 	return nil
 }
 
-// Close implements store.Store. Closing twice is no error.
+// Close implements store.Store. Closing twice is not an error.
 func (s *Store) Close() error {
 	s.mu.Lock()
 	closed := s.closed
@@ -122,8 +122,7 @@ func (s *Store) reconnect() {
 	s.ledger.Reset()
 }
 
-// failed wraps an error of a method. It reconnects after a lost connection and reports the end of
-// ctx.
+// failed wraps a method's error. It reconnects after a lost connection and reports the end of ctx.
 func (s *Store) failed(ctx context.Context, operation string, err error) error {
 	if err != nil && ctx.Err() == nil && isConnectionLost(err) {
 		s.reconnect()

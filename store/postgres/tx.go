@@ -93,7 +93,7 @@ func inTransactionOnce(ctx context.Context, from starter, within time.Duration, 
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	ctx, cancel := committing(ctx, within)
+	ctx, cancel := commitContext(ctx, within)
 	defer cancel()
 	ending := watchCommit(tx.Conn())
 	return ending.result(inDoubt(tx.Commit(ctx)))
@@ -150,9 +150,9 @@ func collect[T any](rows pgx.Rows, err error, columns func(*T) fields) ([]T, err
 	return list, rows.Err()
 }
 
-// sent closes the results of a batch and returns the first error of reading them or of the
-// statements.
-func sent(results pgx.BatchResults, err error) error {
+// closeBatch closes the results of a batch and returns err, or else the error of closing, which
+// includes errors of unread statements.
+func closeBatch(results pgx.BatchResults, err error) error {
 	if closeErr := results.Close(); err == nil {
 		err = closeErr
 	}
@@ -209,9 +209,9 @@ func (w *commitWatch) result(err error) error {
 	return err
 }
 
-// committing returns a context for a commit, with a timeout, that ends at most commitTimeout after
-// ctx.
-func committing(ctx context.Context, within time.Duration) (context.Context, context.CancelFunc) {
+// commitContext returns a context for a commit that ends after the timeout within, and at most
+// commitTimeout after ctx ends.
+func commitContext(ctx context.Context, within time.Duration) (context.Context, context.CancelFunc) {
 	lasting, cancel := context.WithTimeout(context.WithoutCancel(ctx), within)
 	stop := context.AfterFunc(ctx, func() {
 		select {

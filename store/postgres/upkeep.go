@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	// changesChannel gets a notification for every commit that takes a revision.
+	// changesChannel gets a notification for every commit that assigns a revision.
 	changesChannel = "colaregistry_changes"
 	// idleTimeout is how long the listening connection may be silent before it is pinged.
 	idleTimeout       = 10 * time.Second
@@ -106,7 +106,7 @@ func (u *upkeep) listen(ctx context.Context, started func()) error {
 	}
 }
 
-// await returns when a notification arrives. It pings an idle connection to detect that it is dead.
+// await returns when a notification arrives. It pings an idle connection to detect a dead one.
 func await(ctx context.Context, conn *pgx.Conn) error {
 	for {
 		waitCtx, cancel := context.WithTimeout(ctx, idleTimeout)
@@ -125,8 +125,8 @@ func await(ctx context.Context, conn *pgx.Conn) error {
 }
 
 // deleteOldRows deletes old rows of every table that grows over time. Ledger transactions and page
-// views don't, because a long read lets dead rows pile up at the start of the index, where they
-// would look for old rows.
+// views don't delete old rows themselves: during a long read, dead rows pile up at the start of the
+// index, and every search for old rows would have to scan them.
 func (u *upkeep) deleteOldRows(ctx context.Context) {
 	tick := time.NewTicker(deleteInterval)
 	defer tick.Stop()

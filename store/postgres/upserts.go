@@ -20,8 +20,8 @@ import (
 // ledger never wait for them.
 
 const (
-	notifyChange   = `SELECT pg_notify('` + changesChannel + `', '')`
-	statementsSent = 1000 // for statements that run once per row
+	notifyChange       = `SELECT pg_notify('` + changesChannel + `', '')`
+	statementsPerBatch = 1000 // for statements that run once per row
 )
 
 // plan is the outcome for each record of a write, and the write itself, or nil if nothing changes.
@@ -38,7 +38,7 @@ type change struct {
 	plan func(ctx context.Context, q querier) (plan, error)
 }
 
-// upsert runs apply as a whole method of the store.
+// upsert implements a store method with apply.
 func (s *Store) upsert(ctx context.Context, operation string, c change) ([]store.Outcome, error) {
 	if err := s.start(); err != nil {
 		return nil, failed(operation, err)
@@ -69,7 +69,7 @@ func (s *Store) apply(ctx context.Context, c change) ([]store.Outcome, error) {
 	return p.outcomes, nil
 }
 
-// carryOut plans and writes within a transaction. If nothing changes, it takes no revision and
+// carryOut plans and writes within a transaction. If nothing changes, it assigns no revision and
 // sends no notification.
 func (s *Store) carryOut(ctx context.Context, tx pgx.Tx, c change) (p plan, err error) {
 	_, rev, err := s.nextRevision(ctx, tx)
@@ -89,17 +89,17 @@ func (s *Store) carryOut(ctx context.Context, tx pgx.Tx, c change) (p plan, err 
 	b := &pgx.Batch{}
 	b.Queue(query, int64(rev))
 	b.Queue(notifyChange)
-	return p, sent(tx.SendBatch(ctx, b), nil)
+	return p, closeBatch(tx.SendBatch(ctx, b), nil)
 }
 
 // executeEach runs a statement for each list of arguments, in batches.
 func executeEach(ctx context.Context, tx pgx.Tx, query string, count int, args func(i int) []any) error {
-	for from := 0; from < count; from += statementsSent {
+	for from := 0; from < count; from += statementsPerBatch {
 		b := &pgx.Batch{}
-		for i := from; i < min(from+statementsSent, count); i++ {
+		for i := from; i < min(from+statementsPerBatch, count); i++ {
 			b.Queue(query, args(i)...)
 		}
-		if err := sent(tx.SendBatch(ctx, b), nil); err != nil {
+		if err := closeBatch(tx.SendBatch(ctx, b), nil); err != nil {
 			return err
 		}
 	}
@@ -116,7 +116,7 @@ func copyRows(ctx context.Context, tx pgx.Tx, table string, columns []string, co
 	return err
 }
 
-// revisionRetention is how long a revision is stored after the next one.
+// revisionRetention is how long a revision is stored after a newer one replaces it as the latest.
 const revisionRetention = 30 * 24 * time.Hour
 
 const (

@@ -97,7 +97,7 @@ func TestSchemaBeforeRevisions(t *testing.T) {
 	checkRevisionKnown(t, s, 501, true)
 }
 
-// mustMigrate migrates a database to a version of the schema.
+// mustMigrate migrates a database to a schema version.
 func mustMigrate(t *testing.T, db *sql.DB, version int64) {
 	t.Helper()
 	p, err := newProvider(db)

@@ -30,7 +30,7 @@ type Colas struct {
 	timesRead  bool
 }
 
-// ColaChange is a change of one label.
+// ColaChange is a change to one label.
 type ColaChange struct {
 	Label                  *cola.Cola
 	Exists                 bool       // the label has a stored row
@@ -80,7 +80,7 @@ func (pl *Colas) load(ctx context.Context, r Reader, patches []cola.Patch[cola.C
 	ids := make([]cola.TTBID, 0, len(patches))
 	for i := range patches {
 		id := patches[i].Record.TTBID
-		if _, looked := pl.labels[id]; !looked {
+		if _, loaded := pl.labels[id]; !loaded {
 			pl.labels[id] = nil
 			ids = append(ids, id)
 		}
@@ -132,8 +132,8 @@ func (pl *Colas) merge(
 	return outcome, c, nil
 }
 
-// estimateDate sets the estimated approval date of a label, also if the date is known, so that the
-// estimate can be compared with it. A later completed date belongs to another status change, so it
+// estimateDate sets the estimated approval date of a label, even if the approval date is known, so
+// that the two can be compared. A later completed date belongs to another status change, so it
 // doesn't move the estimate, and neither do processing times imported later.
 func (pl *Colas) estimateDate(ctx context.Context, r Reader, label, old *cola.Cola) (err error) {
 	if old != nil && old.DateEstimate != 0 && (old.LatestUpdateDate == label.LatestUpdateDate ||
@@ -168,7 +168,7 @@ func (ps *Permittees) Load(ctx context.Context, r Reader, numbers []string) erro
 	}
 	var missing []string
 	for _, n := range numbers {
-		if _, looked := ps.known[n]; !looked {
+		if _, loaded := ps.known[n]; !loaded {
 			ps.known[n] = Permittee{StoredPermittee: store.StoredPermittee{Permittee: cola.Permittee{PermitNumber: n}}}
 			missing = append(missing, n)
 		}

@@ -57,7 +57,7 @@ func sameField(a, b any) bool {
 	case *[]string:
 		return slices.Equal(*a, *b.(*[]string))
 	}
-	panic(fmt.Sprintf("records: no column of %T", a))
+	panic(fmt.Sprintf("records: unsupported field type %T", a))
 }
 
 func equal[T comparable](a *T, b any) bool { return *a == *b.(*T) }

@@ -13,11 +13,11 @@ func TestColumnsComplete(t *testing.T) {
 	var a cola.AVADetail
 	var r cola.ProductionReport
 	for _, table := range []struct {
-		name    string
-		columns []Column
-		record  reflect.Value
-		fields  []cola.Field
-		apart   []string // in separate tables, derived, or the key
+		name          string
+		columns       []Column
+		record        reflect.Value
+		fields        []cola.Field
+		withoutColumn []string // in separate tables, derived, or the key
 	}{
 		{
 			"colas", ColaColumns(&c), reflect.ValueOf(&c), cola.FieldsOf[cola.Cola](),
@@ -36,7 +36,7 @@ func TestColumnsComplete(t *testing.T) {
 		if table.name == "colas" {
 			delete(columns, "date_estimate") // not a field of responses
 		}
-		for _, name := range table.apart {
+		for _, name := range table.withoutColumn {
 			columns[name] = nil
 		}
 		for _, f := range table.fields {

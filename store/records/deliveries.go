@@ -64,7 +64,7 @@ func toMicroseconds(t time.Time) time.Time { return t.UTC().Truncate(time.Micros
 // Apply applies an attempt. paused reports whether it pauses the destination, so that its other
 // deliveries are skipped; notify reports whether the account is notified.
 func (r *AttemptedDelivery) Apply(a *store.Attempt) (paused, notify bool) {
-	if r.Event != cola.EventPaused { // notices of a pause go elsewhere
+	if r.Event != cola.EventPaused { // pause notices go to the account's email address, not to this destination
 		paused = r.applyToDestination(a)
 	}
 	d, ended := &r.Delivery, EndOfAttempt(a)

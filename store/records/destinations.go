@@ -11,12 +11,13 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// ConfirmationHistory contains the times of the earlier confirmation requests that reach a limit,
-// or zero if the limit is not reached.
+// ConfirmationHistory contains the earlier confirmation requests that count against the limits. For
+// a limit of n, the first three fields contain the time of the n-th latest request, or zero if
+// there were fewer.
 type ConfirmationHistory struct {
-	Repeated   time.Time // of the account to the recipient
-	PerAccount time.Time // of the account
-	PerAddress time.Time // to the recipient
+	Repeated   time.Time // by the account to the recipient
+	PerAccount time.Time // by the account to any recipient
+	PerAddress time.Time // by any account to the recipient
 
 	Latest    time.Time // when the account last asked the recipient
 	Confirmed []string  // addresses of the account's confirmed endpoints
@@ -30,15 +31,15 @@ func (a ConfirmationHistory) Check(kind, recipient string, l store.ConfirmationL
 	}
 	var longest store.ConfirmationLimitError
 	for _, one := range []struct {
-		limit store.ConfirmationLimit
-		at    time.Time
-		lasts time.Duration
+		limit  store.ConfirmationLimit
+		at     time.Time
+		window time.Duration
 	}{
 		{store.LimitRepeats, a.Repeated, l.RepeatWindow},
 		{store.LimitPerAccount, a.PerAccount, l.Window},
 		{store.LimitPerAddress, a.PerAddress, l.Window},
 	} {
-		if wait := one.at.Add(one.lasts).Sub(now); !one.at.IsZero() && wait > longest.Wait {
+		if wait := one.at.Add(one.window).Sub(now); !one.at.IsZero() && wait > longest.Wait {
 			longest = store.ConfirmationLimitError{Limit: one.limit, Wait: wait}
 		}
 	}
@@ -79,8 +80,8 @@ func CheckTestable(d *store.Destination) error {
 	return nil
 }
 
-// SecretsPerBatch is how many destinations RewriteSecrets locks at a time.
-const SecretsPerBatch = 100
+// DestinationsPerBatch is how many destinations RewriteSecrets and HashLinks lock at a time.
+const DestinationsPerBatch = 100
 
 // DestinationSecrets are the secrets of a destination; missing ones are empty.
 type DestinationSecrets struct {

@@ -10,7 +10,7 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// Set is a table of reference data. Sets are small, so they are read whole, also for merging.
+// Set is a table of reference data. Sets are small, so they are read whole, even for merging.
 type Set[T any] struct {
 	Table   string
 	Keys    int    // the first Keys columns are the key
@@ -115,7 +115,7 @@ func (m *Merger[T]) key(row T) string {
 		case *cola.Date:
 			fmt.Fprintf(&b, "%s ", *f)
 		default:
-			panic(fmt.Sprintf("records: no key of %T", f))
+			panic(fmt.Sprintf("records: unsupported key type %T", f))
 		}
 	}
 	return b.String()

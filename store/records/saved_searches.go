@@ -24,7 +24,7 @@ type SavedSearch struct {
 	LastRunAt time.Time
 	CreatedAt time.Time
 
-	PausedBecause cola.Text // reason of a pause because of the account; empty if not paused
+	PausedBecause cola.Text // why the account's state pauses the search; empty if it does not
 }
 
 // NewSavedSearch returns the row of a search. It fails with store.ErrMalformed for filters that
@@ -52,9 +52,9 @@ func NewStoredSearch(s *store.StoredSearch) (SavedSearch, error) {
 	return r, err
 }
 
-// Store sets the fields of a search to be copied. Due and PauseReason are only set without a
-// schedule.
-func (r *SavedSearch) Store(into *store.StoredSearch) (err error) {
+// CopyTo sets the fields of a search to be copied. Due and PauseReason are set only if the search
+// has no schedule.
+func (r *SavedSearch) CopyTo(into *store.StoredSearch) (err error) {
 	into.SavedSearch, err = r.Search()
 	if into.Schedule == nil {
 		into.Due, into.PauseReason = r.NextRunAt, string(r.PausedBecause)

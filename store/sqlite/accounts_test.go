@@ -51,8 +51,8 @@ func TestSchemaBeforeIdentities(t *testing.T) {
 		cola.Credential{Kind: cola.CredentialKey, ID: 1}, cola.Used{DetailViews: 5, ListRecords: 6})
 }
 
-// TestSchemaBeforeEmailFolding checks that addresses that an earlier version folded by Unicode are
-// folded by ASCII.
+// TestSchemaBeforeEmailFolding checks that addresses folded with Unicode rules by an earlier
+// version are refolded with ASCII rules.
 func TestSchemaBeforeEmailFolding(t *testing.T) {
 	path := oldDatabase(t, 12, storetest.RowsBeforeEmailFolding("1763640000000000"))
 	storetest.CheckRowsBeforeEmailFolding(t, mustOpen(t, path, Options{Logger: quiet()}))

@@ -75,7 +75,7 @@ func (s *Store) recordBatch(ctx context.Context, id store.BatchID, now time.Time
 	return s.ledger.exec(ctx, deleteOldBatches, now.Add(-batchRetention).UnixMicro())
 }
 
-// revertCharge reverts a charge at the time of its batch.
+// revertCharge reverts a charge of a batch that was settled at the given time.
 func (s *Store) revertCharge(ctx context.Context, e store.Entry, at time.Time) error {
 	account := int64(e.Account)
 	if err := s.revertGrant(ctx, account, e.Requests, at); err != nil {

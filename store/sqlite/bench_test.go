@@ -14,9 +14,10 @@ import (
 	"github.com/colaregistry/colaregistry/store/storetest"
 )
 
-var benchLabels = flag.Int("labels", 20_000, "how many labels the benchmarks of reading work on")
+var benchLabels = flag.Int("labels", 20_000, "number of stored labels in benchmarks that start with stored labels")
 
-var benchSearches = flag.Int("searches", 10_000, "how many searches the benchmark of runs has due at once")
+var benchSearches = flag.Int("searches", 10_000,
+	"number of saved searches due at once in BenchmarkRuns and BenchmarkSettleDuringRuns")
 
 // BenchmarkRuns claims and records runs of many searches, 1,000 at a time.
 func BenchmarkRuns(b *testing.B) {

@@ -80,7 +80,7 @@ func (s *Store) since(
 		return read(q)
 	})
 	if err == nil {
-		err = s.journal.syncedTo(rev)
+		err = s.journal.syncTo(rev)
 	}
 	if err != nil {
 		return 0, failed(operation, err)
@@ -90,8 +90,8 @@ func (s *Store) since(
 
 var indexNames = strings.Join(records.Names(records.IndexColumns(new(cola.IndexRecord), new(string))), ", ")
 
-// Reading everything follows the order of the tables of labels and barcodes. Changes are found by
-// revision and sorted into the same order before their rows are read.
+// A read of everything scans the label and barcode tables in primary key order. Changes are found
+// by revision and sorted into the same order before their rows are read.
 var (
 	allColas    = `SELECT ` + indexNames + ` FROM colas ORDER BY ttb_id`
 	allBarcodes = `SELECT ttb_id, barcode_value, barcode_type FROM cola_barcodes ORDER BY ttb_id, position`
@@ -191,7 +191,7 @@ func (c *barcodeCursor) addTo(r *cola.IndexRecord) error {
 func (s *Store) AllReferences(ctx context.Context) (store.ReferenceSets, error) {
 	sets, err := s.control.AllReferences(ctx)
 	if err == nil {
-		err = failed("read reference data", s.journal.syncedTo(sets.Revision))
+		err = failed("read reference data", s.journal.syncTo(sets.Revision))
 	}
 	return sets, err
 }
@@ -225,17 +225,21 @@ func (s *Store) ArrivedSince(
 		if err != nil || len(at) == 0 {
 			return err
 		}
-		holders, err := arrivedHolders(ctx, q, day)
+		permittees, err := readArrivedPermittees(ctx, q, day)
 		if err != nil {
 			return err
 		}
 		return eachCola(ctx, q, arrivedColas, arrivedBarcodes, []any{day}, func(r *cola.IndexRecord) error {
-			return yield(store.Arrival{Label: r, Permittee: holders[r.Summary.PermitNumber], At: at[r.Summary.TTBID]})
+			return yield(store.Arrival{
+				Label:     r,
+				Permittee: permittees[r.Summary.PermitNumber],
+				At:        at[r.Summary.TTBID],
+			})
 		})
 	})
 }
 
-// arrivals returns the revisions of arrivals since a day.
+// arrivals returns the revisions of arrivals on or after a day.
 func arrivals(ctx context.Context, q querier, day string) (map[cola.TTBID]cola.Revision, error) {
 	rows, err := q.query(ctx, selectArrivals, day)
 	list, err := collect(rows, err, func(row scanner) (a store.StoredArrival, err error) {
@@ -248,16 +252,16 @@ func arrivals(ctx context.Context, q querier, day string) (map[cola.TTBID]cola.R
 	return at, err
 }
 
-// arrivedHolders returns the permittees of labels that arrived since a day.
-func arrivedHolders(ctx context.Context, q querier, day string) (map[string]*cola.Permittee, error) {
+// readArrivedPermittees returns the permittees of labels that arrived on or after a day.
+func readArrivedPermittees(ctx context.Context, q querier, day string) (map[string]*cola.Permittee, error) {
 	rows, err := q.query(ctx, arrivedPermittees, day)
 	list, err := collect(rows, err, func(row scanner) (*cola.Permittee, error) {
 		p := new(cola.Permittee)
 		return p, row.Scan(append([]any{&p.PermitNumber}, targets(records.PermitteeColumns(p))...)...)
 	})
-	holders := make(map[string]*cola.Permittee, len(list))
+	permittees := make(map[string]*cola.Permittee, len(list))
 	for _, p := range list {
-		holders[p.PermitNumber] = p
+		permittees[p.PermitNumber] = p
 	}
-	return holders, err
+	return permittees, err
 }

@@ -136,7 +136,7 @@ func loadParts[T any](ctx context.Context, q querier, query string, ids []cola.T
 	return rows.Err()
 }
 
-// idList returns IDs as the JSON list that the queries above take.
+// idList returns IDs as a JSON array, for json_each.
 func idList[T ~int64 | ~uint64](ids []T) string {
 	b := []byte{'['}
 	for i, id := range ids {

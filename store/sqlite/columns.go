@@ -34,7 +34,7 @@ func targets(columns []records.Column) []any {
 // placeholders returns "?, ?, …" for n values.
 func placeholders(n int) string { return strings.TrimSuffix(strings.Repeat("?, ", n), ", ") }
 
-// encode returns the value of a column for a field; NULL if the field is unknown.
+// encode returns the column value for a field, or nil (NULL) if the field's value is unknown.
 func encode(field any) any { return argument(sqlstore.Value(field)) }
 
 func bit(b bool) int64 {
@@ -148,17 +148,17 @@ func (t target) bytes(v []byte) error {
 	case *[]byte:
 		*f = append([]byte{}, v...)
 	case *store.KeyHash:
-		return hash(v, f[:])
+		return copyHash(f[:], v)
 	case **store.FeedHash:
 		*f = new(store.FeedHash)
-		return hash(v, (*f)[:])
+		return copyHash((*f)[:], v)
 	default:
 		return t.mismatch(v)
 	}
 	return nil
 }
 
-func hash(v, into []byte) error {
+func copyHash(into, v []byte) error {
 	if copy(into, v) != len(v) || len(v) != len(into) {
 		return fmt.Errorf("hash has %d bytes, want %d", len(v), len(into))
 	}

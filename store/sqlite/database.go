@@ -105,7 +105,7 @@ func (d database) Failed(operation string, err error) error { return failed(oper
 // IsDuplicate implements sqlstore.Database.
 func (d database) IsDuplicate(err error) bool { return isDuplicate(err) }
 
-// IsInvalidText implements sqlstore.Database. SQLite stores every text.
+// IsInvalidText implements sqlstore.Database. SQLite can store any text.
 func (d database) IsInvalidText(error) bool { return false }
 
 // reader implements sqlstore.Querier.

@@ -112,8 +112,8 @@ func TestClearTextErasure(t *testing.T) {
 	check("after Close")
 }
 
-// TestConfirmationRetention checks that a new request deletes some of the requests that no limit
-// needs any more.
+// TestConfirmationRetention checks that a new request deletes some of the requests that no longer
+// count toward any limit.
 func TestConfirmationRetention(t *testing.T) {
 	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	s := mustOpen(t, filepath.Join(t.TempDir(), "registry.db"),

@@ -84,8 +84,8 @@ const (
 	selectGrants = `SELECT granted_at, requests FROM burst_grants WHERE account_id = ? AND granted_at > ? ORDER BY granted_at`
 )
 
-// readState reads the ledger's state of an account. Grants ahead of the clock, which was then set
-// back, count as of now; ahead is the number of their requests.
+// readState reads the ledger's state of an account. If the clock was set back, grants may lie in
+// the future; they count as of now, and ahead is the number of requests in them.
 func readState(
 	ctx context.Context, q querier, id cola.AccountID, now time.Time,
 ) (state store.AccountState, ahead int, err error) {

@@ -19,9 +19,9 @@ import (
 
 const (
 	readConnections = 8
-	// busyMilliseconds bounds the polling for SQLite's own lock. Behind the fair lock it is
-	// free. Polling matters where files cannot be locked, or while another program, such as a
-	// backup, uses the file.
+	// busyMilliseconds bounds the polling for SQLite's own lock, which is always free for the
+	// holder of the fair lock. Polling matters where files cannot be locked, or while another
+	// program, such as a backup, uses the file.
 	busyMilliseconds = 5000
 	// maxJournalSize bounds the size of the journal file, in bytes, once it has started over.
 	maxJournalSize = 64 << 20

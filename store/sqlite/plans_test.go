@@ -83,7 +83,7 @@ var cheapScans = map[string][]string{
 	},
 	"DELETE FROM ledger_batches": {"SCAN ledger_batches", "SCAN (subquery-"}, // the oldest few
 	"DELETE FROM revisions":      {"SCAN revisions"},                         // the oldest few
-	// Planned for foreign keys of the new account.
+	// SQLite plans these scans for the foreign key checks of an INSERT.
 	"INSERT INTO accounts": {"SCAN sign_ins", "SCAN sign_in_links"},
 	// The searches, destinations, links and sign-ins of one account.
 	"UPDATE saved_searches AS s SET paused_because": {"SCAN r", "SCAN (subquery-", "USE TEMP B-TREE"},

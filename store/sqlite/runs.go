@@ -88,7 +88,7 @@ func (s *Store) record(ctx context.Context, r *store.RunRecord) (store.RunOutcom
 	if err != nil {
 		return rejected, err
 	}
-	for _, group := range alike(r.Matches) {
+	for _, group := range groupMatches(r.Matches) {
 		n, err := s.ledger.affect(ctx, insertMatches, search, o.Run,
 			bit(group.late), int64(group.met), idList(group.ids))
 		if err != nil {
@@ -125,20 +125,20 @@ type matchKind struct {
 	met  cola.FilterSet
 }
 
-type alikeMatches struct {
+type matchGroup struct {
 	matchKind
 	ids []cola.TTBID
 }
 
-// alike groups matches by kind, in order of first occurrence. A run has few kinds.
-func alike(matches []store.RunMatch) (groups []alikeMatches) {
+// groupMatches groups matches by kind, in order of first occurrence. A run has few kinds.
+func groupMatches(matches []store.RunMatch) (groups []matchGroup) {
 	index := map[matchKind]int{}
 	for _, m := range matches {
 		kind := matchKind{m.Late, m.Met}
 		i, known := index[kind]
 		if !known {
 			i = len(groups)
-			index[kind], groups = i, append(groups, alikeMatches{matchKind: kind})
+			index[kind], groups = i, append(groups, matchGroup{matchKind: kind})
 		}
 		groups[i].ids = append(groups[i].ids, m.TTBID)
 	}

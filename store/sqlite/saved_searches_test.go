@@ -25,8 +25,7 @@ func TestSearchRows(t *testing.T) {
 	})
 }
 
-// TestCreationRetention checks that a creation deletes some of the creations that can no
-// longer be repeated.
+// TestCreationRetention checks that creating a search deletes some of the expired creation records.
 func TestCreationRetention(t *testing.T) {
 	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	s := mustOpen(t, filepath.Join(t.TempDir(), "registry.db"),

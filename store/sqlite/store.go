@@ -1,10 +1,10 @@
-// Package sqlite stores the registry in one SQLite file, the default without configuration.
+// Package sqlite stores the registry in one SQLite file. It is the default backend.
 //
 // Any number of processes may open the file. In each, one connection writes data that must be exact
 // and durable: accounts, credentials and the ledger. It syncs every commit to disk before the call
 // returns. Another connection writes records, which can be imported again. It syncs once per call,
 // and before a follower sees a revision, so imports don't use the disk while the ledger waits. All
-// writers of all processes queue at one fair lock (package filelock). Readers never wait.
+// writers in all processes queue on one fair lock (package filelock). Readers never wait.
 package sqlite
 
 import (
@@ -69,7 +69,7 @@ func (s *Store) Ping(ctx context.Context) error {
 	return failed(operation, err)
 }
 
-// Close implements store.Store. Closing twice is no error.
+// Close implements store.Store. Closing twice is not an error.
 func (s *Store) Close() error {
 	s.mu.Lock()
 	closed := s.closed

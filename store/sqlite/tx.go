@@ -9,14 +9,14 @@ import (
 	"github.com/colaregistry/colaregistry/internal/filelock"
 )
 
-// querier reads one consistent state, or within a write transaction.
+// querier runs queries: on the pool, in a read transaction, or in a write transaction.
 type querier interface {
 	query(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 	row(ctx context.Context, query string, args ...any) *sql.Row
 }
 
-// writer is the connection for one kind of write. All writers of all processes queue at a
-// fair lock, where they wait in the kernel, in order; SQLite's own write lock would make them poll.
+// writer is the connection for one kind of write. All writers in all processes queue on a fair
+// lock, where they wait in the kernel, in order; SQLite's own write lock would make them poll.
 type writer struct {
 	gate  *filelock.FairLock
 	db    *sql.DB

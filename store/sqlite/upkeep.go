@@ -23,7 +23,7 @@ import (
 // instead of growing.
 const (
 	pageSize           = 4096                // SQLite's default
-	importBacklog      = 16 << 20 / pageSize // pages in the journal from which an import runs checkpoints
+	importBacklog      = 16 << 20 / pageSize // number of journal pages at which an import runs a checkpoint
 	idleBacklog        = 4 << 20 / pageSize  // the same for the background task
 	maxBlockingBacklog = 1 << 20 / pageSize  // maximum number of pages moved while writers wait
 	checkpointAttempts = 3                   // attempts to reach maxBlockingBacklog while writers continue
@@ -184,8 +184,8 @@ type journal struct {
 	synced atomic.Int64 // highest revision known to be on disk
 }
 
-// syncedTo ensures that everything up to a revision is on disk.
-func (j *journal) syncedTo(rev cola.Revision) error {
+// syncTo ensures that everything up to a revision is on disk.
+func (j *journal) syncTo(rev cola.Revision) error {
 	if int64(rev) <= j.synced.Load() {
 		return nil
 	}

@@ -40,7 +40,7 @@ const (
 )
 
 // errConflict means that records changed between planning and writing.
-var errConflict = fmt.Errorf("concurrent changes of the same records: %w", store.ErrUnavailable)
+var errConflict = fmt.Errorf("concurrent changes to the same records: %w", store.ErrUnavailable)
 
 // step changes one record.
 type step interface {
@@ -68,7 +68,7 @@ type change struct {
 	plan func(ctx context.Context, q querier, done int) (*plan, error)
 }
 
-// upsert runs apply as a whole method of the store.
+// upsert implements a store method with apply, then checkpoints and syncs the journal.
 func (s *Store) upsert(ctx context.Context, operation string, c change) ([]store.Outcome, error) {
 	if err := s.start(); err != nil {
 		return nil, failed(operation, err)
@@ -163,7 +163,7 @@ func (s *Store) afterTurn(split bool) error {
 // writeSome executes steps from the given one on: all of them or, if split, until the turn is over.
 // It returns the index of the next one.
 func (s *Store) writeSome(ctx context.Context, steps []step, from int, rev cola.Revision, split bool) (int, error) {
-	start := time.Now() // real time, since it bounds the waiting of others
+	start := time.Now() // real time, since it bounds how long others wait
 	for i := from; i < len(steps); i++ {
 		if steps[i] == nil {
 			continue
@@ -192,7 +192,7 @@ func (s *Store) turnOver(elapsed time.Duration) bool {
 // isShared reports whether another writer has recently waited for a split write.
 func (s *Store) isShared() bool { return time.Since(s.lastWaiter) < sharedFor }
 
-// revisionRetention is how long a revision is stored after the next one.
+// revisionRetention is how long a revision is kept after a newer one replaces it.
 const revisionRetention = 30 * 24 * time.Hour
 
 const (
@@ -204,7 +204,7 @@ const (
 		AND revision < (SELECT max(revision) FROM revisions WHERE revision <= ?)`
 )
 
-// nextRevision takes the revision of a write transaction, for all records that it changes. It
+// nextRevision assigns the revision of a write transaction, for all records that it changes. It
 // requires the write lock, which is held until the commit, so revisions become visible in order and
 // followers miss none.
 func (s *Store) nextRevision(ctx context.Context, base cola.Revision, reference bool) (cola.Revision, error) {
@@ -224,7 +224,7 @@ func (s *Store) nextRevision(ctx context.Context, base cola.Revision, reference 
 	return next, s.records.exec(ctx, deleteRevisions, now.Add(-revisionRetention).UnixMicro())
 }
 
-// firstRevision takes the first revision of a filled store, above a known one.
+// firstRevision assigns the first revision of a filled store, above a known one.
 func (s *Store) firstRevision(ctx context.Context, above cola.Revision) error {
 	return s.records.exec(ctx, setBoth, max(int64(above)+1, s.currentTime().UnixMicro()), 0)
 }

@@ -79,22 +79,22 @@ func (s *Store) Suspend(ctx context.Context, id cola.AccountID, reason string) e
 	if err := store.CheckReason(reason); err != nil {
 		return s.db.Failed(operation, err)
 	}
-	return s.settleAccount(ctx, operation, id, suspendAccount, s.clock, reason)
+	return s.changeAccount(ctx, operation, id, suspendAccount, s.clock, reason)
 }
 
 // Restore implements store.Accounts.
 func (s *Store) Restore(ctx context.Context, id cola.AccountID) error {
-	return s.settleAccount(ctx, "restore account", id, restoreAccount)
+	return s.changeAccount(ctx, "restore account", id, restoreAccount)
 }
 
 // SetActiveLimit implements store.Accounts.
 func (s *Store) SetActiveLimit(ctx context.Context, id cola.AccountID, limit int) error {
-	return s.settleAccount(ctx, "set limit of active searches", id, setActiveLimit, limit)
+	return s.changeAccount(ctx, "set active search limit", id, setActiveLimit, limit)
 }
 
-// settleAccount runs a statement that changes, and so locks, an account, and updates which of its
-// searches are paused. The statement's first parameter is the account.
-func (s *Store) settleAccount(ctx context.Context, operation string, id cola.AccountID, query string,
+// changeAccount runs a statement that changes an account, which locks its row, and then updates
+// which of its searches are paused. The statement's first parameter is the account.
+func (s *Store) changeAccount(ctx context.Context, operation string, id cola.AccountID, query string,
 	args ...any) error {
 	return s.db.Transact(ctx, operation, func(ctx context.Context, tx Tx) error {
 		if err := execOne(ctx, tx, query, append([]any{int64(id)}, resolveClocks(args)...)...); err != nil {
@@ -103,7 +103,7 @@ func (s *Store) settleAccount(ctx context.Context, operation string, id cola.Acc
 		if err := tx.LockRows(ctx, lockAllSearches, int64(id)); err != nil {
 			return err
 		}
-		return settleSearches(ctx, tx, id)
+		return updatePauses(ctx, tx, id)
 	})
 }
 

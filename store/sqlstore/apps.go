@@ -77,8 +77,8 @@ const (
 	selectLinks = `SELECT l.id, l.account_id, a.email, l.scopes, l.created_at, l.last_used_at, l.revoked_at,
 		p.id, p.issuer, p.client_id, p.name, p.scopes, p.created_at, p.disabled_at
 		FROM links l JOIN accounts a ON a.id = l.account_id JOIN apps p ON p.id = l.app_id`
-	linkByEnds = selectLinks + ` WHERE l.account_id = $1 AND l.app_id = $2`
-	upsertLink = `INSERT INTO links AS l (account_id, app_id, scopes, created_at)
+	linkByAccountAndApp = selectLinks + ` WHERE l.account_id = $1 AND l.app_id = $2`
+	upsertLink          = `INSERT INTO links AS l (account_id, app_id, scopes, created_at)
 		SELECT a.id, p.id, $3, coalesce($4, clock_timestamp()) FROM accounts a, apps p WHERE a.id = $1 AND p.id = $2
 		ON CONFLICT (account_id, app_id) DO UPDATE SET scopes = excluded.scopes WHERE l.revoked_at IS NULL`
 	revokeLink  = `UPDATE links SET revoked_at = coalesce(revoked_at, $3, clock_timestamp()) WHERE id = $2 AND $1::bigint IN (0, account_id)`
@@ -98,7 +98,7 @@ func (s *Store) Connect(ctx context.Context, account cola.AccountID, app int64,
 	if err != nil {
 		return store.Link{}, s.db.Failed(operation, err)
 	}
-	found, err := readOne(ctx, s, operation, linkColumns, linkByEnds, int64(account), app)
+	found, err := readOne(ctx, s, operation, linkColumns, linkByAccountAndApp, int64(account), app)
 	upToDate := err == nil && (!found.RevokedAt.IsZero() || slices.Equal(found.Scopes, scopes))
 	if upToDate || err != nil && !errors.Is(err, store.ErrNotFound) {
 		return found, err
@@ -113,7 +113,7 @@ func (s *Store) Connect(ctx context.Context, account cola.AccountID, app int64,
 		if err != nil {
 			return err
 		}
-		link, err = one(ctx, tx, linkColumns, linkByEnds, int64(account), app)
+		link, err = one(ctx, tx, linkColumns, linkByAccountAndApp, int64(account), app)
 		return err
 	})
 	if err != nil {

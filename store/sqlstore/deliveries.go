@@ -19,7 +19,7 @@ import (
 //     message.
 //   - Claiming, releasing and deleting deliveries skip locked rows.
 //
-// Triggers of the schema lock the destinations when searches are deleted and runs are recorded.
+// Schema triggers lock the destinations when searches are deleted and runs are recorded.
 
 const (
 	selectDeliveries = `SELECT v.id, v.message_id, v.event, d.uuid, v.kind, s.uuid, v.run_id, v.state, v.error, v.attempts, v.created_at,
@@ -34,7 +34,7 @@ const (
 	lockTargetOf = `SELECT d.id, d.state FROM deliveries v JOIN destinations d ON d.id = v.destination_id WHERE v.account_id = $1 AND v.id = $2
 		FOR NO KEY UPDATE OF d`
 	lockTarget = `SELECT id, state FROM destinations WHERE account_id = $1 AND uuid = $2 FOR NO KEY UPDATE`
-	// replay resets the retries and ends claims.
+	// replay restarts the retry schedule and ends any claim.
 	replay = `UPDATE deliveries SET state = '` + cola.DeliveryPending + `', error = CASE state WHEN '` + cola.DeliverySkipped + `' THEN NULL ELSE error END,
 		first_attempt_at = NULL, next_attempt_at = $2, settled_at = NULL, hold = hold + 1, held_until = NULL`
 	replayOne         = replay + ` WHERE id = $1`

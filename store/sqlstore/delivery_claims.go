@@ -106,7 +106,7 @@ func (s *Store) claimDeliveries(ctx context.Context, tx Tx, due time.Time, kinds
 		ids[i] = all[i].id
 	}
 	held, err := list(ctx, tx, column[int64], claimDeliveriesByID, ids, s.clock(), hold.Seconds())
-	if err != nil || len(held) == 0 { // a trigger rejects claims of versions that can't send them
+	if err != nil || len(held) == 0 { // a trigger rejects claims by program versions that can't send these deliveries
 		return nil, err
 	}
 	return readClaimed(ctx, tx, held)

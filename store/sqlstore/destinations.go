@@ -15,8 +15,8 @@ import (
 //   - Creating a destination locks the account first.
 //   - Changing or deleting a destination, and recording a delivery attempt, locks the destination
 //     before its deliveries.
-//   - Recording runs and deleting a search locks searches first, and then destinations by
-//     ascending ID. Triggers of the schema do that.
+//   - Recording runs and deleting a search lock searches first, and then destinations by ascending
+//     ID. Schema triggers do that.
 const (
 	// destinationNames are the columns of destinationTables for destinationColumns.
 	destinationNames = `d.uuid, d.account_id, o.uuid, d.kind, coalesce(d.address, CASE WHEN a.email NOT LIKE '%://%#%' THEN a.email END), d.address IS NULL,
@@ -41,8 +41,8 @@ const (
 		old_secret_until = $9, challenge = $10, challenge_tries = $11, verified_at = $12 WHERE account_id = $1 AND uuid = $2 RETURNING id`
 	deleteDestination = `DELETE FROM destinations WHERE account_id = $1 AND uuid = $2`
 	// skipPending marks pending messages to a destination as skipped, at the given time, with a
-	// reason. It leaves notices about the destination, which have another recipient. Attempts in
-	// progress continue, and their outcomes are recorded.
+	// reason. It doesn't touch notices about the destination, which go to another recipient.
+	// Attempts in progress continue, and their outcomes are recorded.
 	skipPending = `UPDATE deliveries SET state = '` + cola.DeliverySkipped + `', error = $3, next_attempt_at = NULL, settled_at = coalesce($2, clock_timestamp())
 		WHERE destination_id = $1 AND state = '` + cola.DeliveryPending + `' AND event <> '` + cola.EventPaused + `'`
 	setFeed = `UPDATE saved_searches SET feed_hash = $3 WHERE account_id = $1 AND uuid = $2`
@@ -83,7 +83,7 @@ func (s *Store) CreateDestination(ctx context.Context, n store.NewDestination) (
 	return created, nil
 }
 
-// createDestination creates a destination of an account, which it locks.
+// createDestination locks an account and creates a destination for it.
 func (s *Store) createDestination(ctx context.Context, tx Tx,
 	n store.NewDestination) (created store.Destination, err error) {
 	if err := lockAccountRow(ctx, tx, n.Account); err != nil {
@@ -119,7 +119,8 @@ func (s *Store) createDestination(ctx context.Context, tx Tx,
 }
 
 // checkDestinationLimit fails with ErrExists if an account has the same destination for the search
-// with the ID, or for all searches if the ID is zero, and with ErrLimit if it has its maximum.
+// with the ID, or for all searches if the ID is zero, and with ErrLimit if the account has reached
+// its maximum.
 func checkDestinationLimit(ctx context.Context, tx Tx, n store.NewDestination, search int64) error {
 	exists, err := value[bool](ctx, tx, sameDestination, int64(n.Account),
 		n.Kind, cola.FoldAddress(n.Kind, n.Address), search)
@@ -246,7 +247,8 @@ func (s *Store) RequestConfirmation(ctx context.Context, account cola.AccountID,
 }
 
 // requestConfirmation adds a confirmation request for a destination, unless a limit is reached. The
-// caller has locked the account. It locks the recipient before it reads the clock.
+// caller must hold the account lock. requestConfirmation locks the recipient before it reads the
+// clock.
 func (s *Store) requestConfirmation(
 	ctx context.Context, tx Tx, d *store.Destination, ask *store.ConfirmationRequest,
 ) (cola.Delivery, error) {
@@ -295,7 +297,7 @@ func recipientLock(recipient string) int32 {
 	return int32(h.Sum32())
 }
 
-// addMessage adds a message of an event to a locked destination, due at the given time.
+// addMessage adds a message about an event for a locked destination, due at the given time.
 func addMessage(ctx context.Context, tx Tx, d *store.Destination, event string, due time.Time) (cola.Delivery, error) {
 	id, err := value[int64](ctx, tx, insertMessage, int64(d.Account), d.UUID, event, due)
 	if err != nil {

@@ -92,8 +92,8 @@ func namedRunColumns(r *store.StoredRun) []any {
 	return append([]any{&r.Search, &r.Named}, runColumns(&r.SavedSearchRun)...)
 }
 
-// withLabels returns runs with the labels that messages name, at most max in total, without deleted
-// labels.
+// withLabels returns runs with the labels that messages name, at most maxLabels in total, without
+// deleted labels.
 func (s *Store) withLabels(ctx context.Context, q Querier, runs []store.StoredRun,
 	maxLabels int) ([]store.RunLabels, error) {
 	all := make([]store.RunLabels, len(runs))

@@ -51,7 +51,7 @@ func (s *Store) CreateKey(ctx context.Context, key store.Key, hash store.KeyHash
 }
 
 // checkKeyLimit fails with a LimitError if a locked account has maxKeys valid keys, not counting
-// the key but.
+// the key with ID except.
 func checkKeyLimit(ctx context.Context, tx Tx, account cola.AccountID, except int64, now time.Time, maxKeys int) error {
 	if maxKeys == 0 {
 		return nil

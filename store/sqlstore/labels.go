@@ -59,8 +59,8 @@ func (s *Store) HasRevision(ctx context.Context, rev cola.Revision) (bool, error
 	return has || rev == 0, err
 }
 
-// missingColumns are the conditions on labels that lack data.
-var missingColumns = map[store.Missing]string{
+// missingConditions maps each kind of missing data to the SQL condition for labels that lack it.
+var missingConditions = map[store.Missing]string{
 	store.MissingDetail:       `application_status IS NULL`,
 	store.MissingApprovalDate: `approval_date IS NULL`,
 	store.MissingImages:       `coalesce(image_count, 0) = 0`,
@@ -75,7 +75,7 @@ const missingPage = 1000
 // that no read takes longer than one pass over the primary key.
 func (s *Store) ColasMissing(ctx context.Context, missing store.Missing, yield func(cola.TTBID) error) error {
 	const operation = "list incomplete labels"
-	condition, ok := missingColumns[missing]
+	condition, ok := missingConditions[missing]
 	if !ok {
 		return s.db.Failed(operation, fmt.Errorf("%w: unknown kind of missing data %q", store.ErrMalformed, missing))
 	}

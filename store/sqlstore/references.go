@@ -12,7 +12,7 @@ import (
 	"github.com/colaregistry/colaregistry/store/records"
 )
 
-// Change is a planned change of reference data: an outcome per row, and the statements that write
+// Change is a planned change to reference data: an outcome per row, and the statements that write
 // it, if anything changes.
 type Change struct {
 	Outcomes   []store.Outcome

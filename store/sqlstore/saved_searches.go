@@ -84,14 +84,14 @@ func (s *Store) createOnce(ctx context.Context, tx Tx, n store.NewSavedSearch,
 	if err := s.insertSearchRow(ctx, tx, n, row); err != nil {
 		return created, false, err
 	}
-	created, err = s.settledSearch(ctx, tx, n.Account, row.UUID)
+	created, err = s.updatePausesReturning(ctx, tx, n.Account, row.UUID)
 	return created, false, err
 }
 
-// settledSearch updates which searches of a locked account are paused, and returns one of them.
-func (s *Store) settledSearch(ctx context.Context, tx Tx, account cola.AccountID,
+// updatePausesReturning updates which searches of a locked account are paused, and returns one of them.
+func (s *Store) updatePausesReturning(ctx context.Context, tx Tx, account cola.AccountID,
 	uuid string) (cola.SavedSearch, error) {
-	if err := settleSearches(ctx, tx, account); err != nil {
+	if err := updatePauses(ctx, tx, account); err != nil {
 		return cola.SavedSearch{}, err
 	}
 	row, err := s.readSearch(ctx, tx, account, uuid)
@@ -101,8 +101,8 @@ func (s *Store) settledSearch(ctx context.Context, tx Tx, account cola.AccountID
 	return row.Search()
 }
 
-// checkSearchLimits fails with a LimitError if a locked account has its maximum of searches, or of
-// active ones if the new search is active.
+// checkSearchLimits fails with a LimitError if a locked account has reached its maximum number of
+// searches, or of active ones if the new search is active.
 func checkSearchLimits(ctx context.Context, tx Tx, n store.NewSavedSearch, active bool) error {
 	count, err := value[int](ctx, tx, countSearches, int64(n.Account))
 	switch {
@@ -116,7 +116,8 @@ func checkSearchLimits(ctx context.Context, tx Tx, n store.NewSavedSearch, activ
 	return nil
 }
 
-// checkActiveLimit fails with a LimitError if a locked account has its maximum of active schedules.
+// checkActiveLimit fails with a LimitError if a locked account has reached its maximum number of
+// active schedules.
 func checkActiveLimit(ctx context.Context, tx Tx, account cola.AccountID, maxActive int) error {
 	type count struct{ limit, active int }
 	c, err := one(ctx, tx, func(c *count) []any { return []any{&c.limit, &c.active} }, countActive, int64(account))
@@ -222,7 +223,7 @@ func (s *Store) UpdateSavedSearch(ctx context.Context, account cola.AccountID, u
 	return changed, nil
 }
 
-// updateSavedSearch changes a search. It locks the account, to exclude other changes of its
+// updateSavedSearch changes a search. It locks the account, to exclude other changes to its
 // searches, and the row, so that a concurrent run is recorded before the read or after the write.
 func (s *Store) updateSavedSearch(ctx context.Context, tx Tx, account cola.AccountID, uuid string, maxActive int,
 	change func(cola.SavedSearch) (cola.SavedSearch, error),
@@ -243,7 +244,7 @@ func (s *Store) updateSavedSearch(ctx context.Context, tx Tx, account cola.Accou
 		append([]any{int64(account), uuid}, targets(row.Changeable())...)...); err != nil {
 		return cola.SavedSearch{}, err
 	}
-	return s.settledSearch(ctx, tx, account, uuid)
+	return s.updatePausesReturning(ctx, tx, account, uuid)
 }
 
 // lockSavedSearch locks an account, its active searches and one search, and returns that search, or
@@ -268,7 +269,7 @@ func (s *Store) DeleteSavedSearch(ctx context.Context, account cola.AccountID, u
 		if _, err := tx.Exec(ctx, deleteSearch, int64(account), uuid); err != nil {
 			return err
 		}
-		return settleSearches(ctx, tx, account)
+		return updatePauses(ctx, tx, account)
 	})
 }
 
@@ -276,18 +277,18 @@ func (s *Store) DeleteSavedSearch(ctx context.Context, account cola.AccountID, u
 // by ascending ID, the searches that may change: the active ones and the changed one, or all of
 // them if the account changes.
 const (
-	lockAllSearches    = `SELECT id FROM saved_searches WHERE account_id = $1 ORDER BY id FOR NO KEY UPDATE`
-	lockActiveSearches = `SELECT id FROM saved_searches WHERE account_id = $1 AND (active OR uuid = $2) ORDER BY id FOR NO KEY UPDATE`
-	settlePauses       = `UPDATE saved_searches AS s SET paused_because = r.because, hold = s.hold + 1, held_until = NULL
+	lockAllSearches     = `SELECT id FROM saved_searches WHERE account_id = $1 ORDER BY id FOR NO KEY UPDATE`
+	lockActiveSearches  = `SELECT id FROM saved_searches WHERE account_id = $1 AND (active OR uuid = $2) ORDER BY id FOR NO KEY UPDATE`
+	updatePausedBecause = `UPDATE saved_searches AS s SET paused_because = r.because, hold = s.hold + 1, held_until = NULL
 		FROM (SELECT o.id, CASE WHEN a.suspended_at IS NOT NULL THEN '` + cola.PausedSuspended + `'
 				WHEN o.active AND row_number() OVER (PARTITION BY o.active ORDER BY o.id) > a.active_limit THEN '` + cola.PausedDowngraded + `' END AS because
 			FROM saved_searches o JOIN accounts a ON a.id = o.account_id WHERE o.account_id = $1) r
 		WHERE s.id = r.id AND s.paused_because IS DISTINCT FROM r.because`
 )
 
-// settleSearches updates which of an account's searches are paused because of the account, and ends
+// updatePauses updates which of an account's searches are paused because of the account, and ends
 // the claims of those that change.
-func settleSearches(ctx context.Context, tx Tx, account cola.AccountID) error {
-	_, err := tx.Exec(ctx, settlePauses, int64(account))
+func updatePauses(ctx context.Context, tx Tx, account cola.AccountID) error {
+	_, err := tx.Exec(ctx, updatePausedBecause, int64(account))
 	return err
 }

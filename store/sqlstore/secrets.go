@@ -74,7 +74,7 @@ func (s *Store) RewriteSecrets(ctx context.Context, skipPrefix string,
 		err = s.db.TransactErasing(ctx, "rewrite secrets", func(ctx context.Context, tx Tx) (err error) {
 			all, err = list(ctx, tx, func(d *records.DestinationSecrets) []any {
 				return []any{&d.ID, &d.UUID, &d.Current, &d.Old, &d.LastChallenge}
-			}, secretsToRewrite, after, skipPrefix, records.SecretsPerBatch)
+			}, secretsToRewrite, after, skipPrefix, records.DestinationsPerBatch)
 			n = 0
 			for i := 0; i < len(all) && err == nil; i++ {
 				var some int
@@ -87,7 +87,7 @@ func (s *Store) RewriteSecrets(ctx context.Context, skipPrefix string,
 		})
 		if err == nil {
 			changed += n
-			if more = len(all) == records.SecretsPerBatch; more {
+			if more = len(all) == records.DestinationsPerBatch; more {
 				after = all[len(all)-1].ID
 			}
 		}
@@ -105,14 +105,14 @@ func (s *Store) HashLinks(ctx context.Context) (hashed int, err error) {
 		var all []link
 		err = s.db.TransactErasing(ctx, "hash links", func(ctx context.Context, tx Tx) error {
 			all, err = list(ctx, tx, func(l *link) []any { return []any{&l.id, &l.token} },
-				linksToHash, records.SecretsPerBatch)
+				linksToHash, records.DestinationsPerBatch)
 			for i := 0; i < len(all) && err == nil; i++ {
 				hash := sha256.Sum256([]byte(all[i].token))
 				_, err = tx.Exec(ctx, hashLink, all[i].id, hash[:], unused+rand.Text()+rand.Text())
 			}
 			return err
 		})
-		if more = len(all) == records.SecretsPerBatch; err == nil {
+		if more = len(all) == records.DestinationsPerBatch; err == nil {
 			hashed += len(all)
 		}
 	}

@@ -9,8 +9,8 @@ import (
 	"github.com/colaregistry/colaregistry/store/records"
 )
 
-// retried is a Database that rolls back and repeats the first run of every transaction, as
-// PostgreSQL does after a deadlock.
+// retried is a Database that rolls back and repeats the first run of every transaction, as the
+// PostgreSQL store does after a deadlock.
 type retried struct {
 	Database
 	secrets map[int64]string // committed
@@ -67,7 +67,7 @@ func (r *secretRows) Scan(into ...any) error {
 // TestRewriteSecretsRetried checks that no secret is skipped when the database repeats
 // transactions.
 func TestRewriteSecretsRetried(t *testing.T) {
-	const destinations = 2*records.SecretsPerBatch + 50
+	const destinations = 2*records.DestinationsPerBatch + 50
 	db := &retried{secrets: map[int64]string{}}
 	for id := range int64(destinations) {
 		db.secrets[id+1] = fmt.Sprint("clear ", id)

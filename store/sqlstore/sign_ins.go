@@ -129,7 +129,7 @@ const (
 	updateSession = `UPDATE sessions SET data = $2, expires_at = $3 WHERE name = $1`
 	upsertSession = `INSERT INTO sessions (name, data, expires_at) VALUES ($1, $2, $3)
 		ON CONFLICT (name) DO UPDATE SET data = excluded.data, expires_at = excluded.expires_at`
-	dropSession = `DELETE FROM sessions WHERE name = $1 RETURNING expires_at > coalesce($2, clock_timestamp())`
+	deleteSession = `DELETE FROM sessions WHERE name = $1 RETURNING expires_at > coalesce($2, clock_timestamp())`
 )
 
 // Session implements store.Sessions.
@@ -143,7 +143,7 @@ func (s *Store) Session(ctx context.Context, name string) ([]byte, error) {
 
 // SaveSession implements store.Sessions.
 func (s *Store) SaveSession(ctx context.Context, name string, data []byte, until time.Time) error {
-	const operation = "keep session"
+	const operation = "save session"
 	if err := store.CheckSessionName(name); err != nil {
 		return s.db.Failed(operation, err)
 	}
@@ -166,8 +166,8 @@ func (s *Store) DeleteSession(ctx context.Context, name string) (dropped bool, e
 	if store.CheckSessionName(name) != nil {
 		return false, nil // no session has such a name
 	}
-	err = s.db.TransactUnsynced(ctx, "drop session", func(ctx context.Context, tx Tx) error {
-		dropped, err = value[bool](ctx, tx, dropSession, name, s.clock())
+	err = s.db.TransactUnsynced(ctx, "delete session", func(ctx context.Context, tx Tx) error {
+		dropped, err = value[bool](ctx, tx, deleteSession, name, s.clock())
 		if errors.Is(err, store.ErrNotFound) {
 			return nil
 		}

@@ -71,13 +71,13 @@ type Database interface {
 	// TransactErasing is Transact, but overwrites the freed space, so that replaced secrets can't
 	// be read from the disk.
 	TransactErasing(ctx context.Context, operation string, work func(ctx context.Context, tx Tx) error) error
-	// Read runs a method that reads. It may run read again after a lost connection.
+	// Read runs a read-only operation. It may run read again after a lost connection.
 	Read(ctx context.Context, operation string, read func(q Querier) error) error
 	// View is Read within one consistent state of the database. read must not wait for another
 	// connection.
 	View(ctx context.Context, operation string, read func(q Querier) error) error
-	// ChangeReferences plans a change of reference data and writes it, unless mode says otherwise.
-	// It may plan again after a concurrent change.
+	// ChangeReferences plans a change to reference data and writes it, unless mode is DryRun. It
+	// may plan again after a concurrent change.
 	ChangeReferences(ctx context.Context, operation string, mode store.Mode,
 		plan func(ctx context.Context, q Querier) (Change, error)) ([]store.Outcome, error)
 	// Labels reads the existing labels with the given IDs.
@@ -124,7 +124,7 @@ type Rows interface {
 }
 
 // ErrConflict makes the database retry a transaction that conflicts with a concurrent one.
-var ErrConflict = fmt.Errorf("concurrent changes of the same rows: %w", store.ErrUnavailable)
+var ErrConflict = fmt.Errorf("concurrent changes to the same rows: %w", store.ErrUnavailable)
 
 // Options configures a Store.
 type Options struct {
@@ -132,7 +132,7 @@ type Options struct {
 	// DeleteWithWrites is how many expired rows a write deletes for each row that it adds. If zero,
 	// only DeleteExpired deletes them.
 	DeleteWithWrites int
-	// Grants is the table, or a subquery, of the requests of the last minute, with the columns
+	// Grants is the table or subquery that holds the last minute's requests, with the columns
 	// account_id, granted_at and requests.
 	Grants string
 	// MaxRows is how many rows a transaction claims, releases or deletes at most, so that other
@@ -314,7 +314,7 @@ func assignments(columns []records.Column, first int) string {
 	return strings.Join(all, ", ")
 }
 
-// unwrapRefusal returns the caller's error of a records.Refusal, and other errors unchanged.
+// unwrapRefusal returns the caller's error from a records.Refusal, and other errors unchanged.
 func unwrapRefusal(err error) error {
 	if refusal, ok := errors.AsType[records.Refusal](err); ok {
 		return refusal.Reason

@@ -10,15 +10,16 @@ import (
 	"github.com/colaregistry/colaregistry/store/records"
 )
 
-// Table says how the records of one kind are copied from one database to another.
+// Table describes how records of one kind are copied from one database to another.
 type Table struct {
 	Kind    store.ItemKind
 	Name    string
-	Columns []string // that are copied
-	Order   string   // in which they are read
+	Columns []string // copied columns
+	Order   string   // ORDER BY list for reading
 
-	// Fields says where a row of Columns is scanned to. settle, unless nil, completes the item.
-	Fields func(i *store.Item) (into []any, settle func() error)
+	// Fields returns the scan targets for Columns. finish, unless nil, completes the item after the
+	// scan.
+	Fields func(i *store.Item) (into []any, finish func() error)
 	// Row returns the arguments for Columns.
 	Row func(i *store.Item) ([]any, error)
 }
@@ -34,10 +35,10 @@ func (t Table) dump(ctx context.Context, q Querier, yield func(*store.Item) erro
 	defer rows.Close()
 	for rows.Next() {
 		i := &store.Item{Kind: t.Kind}
-		into, settle := t.Fields(i)
+		into, finish := t.Fields(i)
 		err := rows.Scan(into...)
-		if err == nil && settle != nil {
-			err = settle()
+		if err == nil && finish != nil {
+			err = finish()
 		}
 		if err == nil {
 			err = yield(i)
@@ -89,7 +90,7 @@ func arguments(fields []any) []any {
 	return fields
 }
 
-// table returns a Table whose rows are the same pointers to fields both ways.
+// table returns a Table that reads and writes rows through the same field pointers.
 func table(kind store.ItemKind, name, columns, order string, fields func(i *store.Item) []any) Table {
 	return Table{
 		Kind:    kind,
@@ -104,7 +105,7 @@ func table(kind store.ItemKind, name, columns, order string, fields func(i *stor
 // Tables returns the tables of all kinds but labels and reference data, in the order of
 // store.ItemKinds. Each table refers only to earlier ones. Destinations come after runs, because a
 // trigger creates the deliveries of an inserted run for the destinations of its search: copied runs
-// must find none. grants is the table, or subquery, of the requests of the last minute.
+// must find none. grants is the table or subquery that holds the last minute's requests.
 func Tables(grants string) []Table {
 	return []Table{
 		accountTable(),
@@ -288,7 +289,7 @@ func searchTable() Table {
 		Order:   "id",
 		Fields: func(i *store.Item) ([]any, func() error) {
 			row := &records.SavedSearch{}
-			return fields(&i.Search, row), func() error { return row.Store(&i.Search) }
+			return fields(&i.Search, row), func() error { return row.CopyTo(&i.Search) }
 		},
 		Row: func(i *store.Item) ([]any, error) {
 			row, err := records.NewStoredSearch(&i.Search)
@@ -370,7 +371,7 @@ func monthTable() Table {
 		Fields: func(i *store.Item) ([]any, func() error) {
 			var m storedMonth
 			return monthColumns(&m), func() error {
-				err := m.settle()
+				err := m.parsePeriod()
 				i.Month = m.MonthUsage
 				return err
 			}

@@ -31,7 +31,7 @@ func (s *Store) MonthlyUsage(ctx context.Context, id cola.AccountID, first,
 		usedMonths, int64(id), first.String(), last.String())
 	var months []store.MonthUsage
 	for i := 0; i < len(rows) && err == nil; i++ {
-		err = rows[i].settle()
+		err = rows[i].parsePeriod()
 		months = append(months, rows[i].MonthUsage)
 	}
 	return months, err
@@ -47,7 +47,7 @@ func monthColumns(m *storedMonth) []any {
 	return []any{&m.Account, &m.period, &m.Used.DetailViews, &m.Used.ListRecords}
 }
 
-func (m *storedMonth) settle() error {
+func (m *storedMonth) parsePeriod() error {
 	first, err := cola.ParseDate(m.period + "-01")
 	m.Period = cola.PeriodOf(first.Time())
 	return err

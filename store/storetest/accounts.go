@@ -24,7 +24,7 @@ func mustAccount(t tb, st store.Store, email string, tier cola.Tier) store.Accou
 	return must(t, a, err)
 }
 
-// roomyAccount creates an account with a limit of active searches that no test reaches.
+// roomyAccount creates an account with a limit on active searches that no test reaches.
 func roomyAccount(t tb, st store.Store, email string) store.Account {
 	t.Helper()
 	a := mustAccount(t, st, email, cola.TierFree)

@@ -125,12 +125,12 @@ func arrivalHasCurrentRecord(t *testing.T, st store.Store, _ *clock) {
 	mustPermittees(t, st, []store.Outcome{store.Changed},
 		permitteePatch(cola.Permittee{PermitNumber: full.PermitNumber, CompanyName: "ESTATE", Listed: true}))
 	records, _ := indexRecords(t, st, 0)
-	holders := permittees(t, st)
+	byNumber := permittees(t, st)
 	seen := 0
 	_, err := st.ArrivedSince(t.Context(), 0, func(a store.Arrival) error {
 		seen++
 		checkEqual(t, "arrival label", records[a.Label.Summary.TTBID], cloneRecord(a.Label))
-		checkEqual(t, "arrival permittee", holders[a.Label.Summary.PermitNumber], *a.Permittee)
+		checkEqual(t, "arrival permittee", byNumber[a.Label.Summary.PermitNumber], *a.Permittee)
 		return nil
 	})
 	if err != nil || seen != 2 {
@@ -201,7 +201,7 @@ type arrivalModel struct {
 }
 
 // arrivalsMatchModel checks that a label arrives with its first date unless that date is history,
-// also with several dates in one call.
+// even with several dates in one call.
 func arrivalsMatchModel(t *testing.T, st store.Store, _ *clock) {
 	run := 0
 	rapid.Check(t, func(rt *rapid.T) {

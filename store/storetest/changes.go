@@ -207,9 +207,9 @@ func atomicReads(t *testing.T, st store.Store, _ *clock) {
 			}
 		}
 	})
-	readers := 0
+	reads := 0
 	for ctx.Err() == nil {
-		readers++
+		reads++
 		got := mustCola(t, st, states[0].TTBID)
 		if !cmp.Equal(got, states[0]) && !cmp.Equal(got, states[1]) {
 			t.Fatalf("Cola = %+v, want one of the two written states", got)
@@ -222,7 +222,7 @@ func atomicReads(t *testing.T, st store.Store, _ *clock) {
 		}
 	}
 	wg.Wait()
-	if readers == 0 {
+	if reads == 0 {
 		t.Error("no reads during the writes")
 	}
 }
@@ -293,7 +293,7 @@ func oldLatestRevision(t *testing.T, st store.Store, c *clock) {
 
 func writesCreateRevisions(t *testing.T, st store.Store, c *clock) {
 	past := map[cola.Revision]bool{0: true}
-	took := func(desc string, want bool) {
+	checkCreated := func(desc string, want bool) {
 		t.Helper()
 		rev := mustRevision(t, st)
 		if past[rev] == want {
@@ -306,19 +306,19 @@ func writesCreateRevisions(t *testing.T, st store.Store, c *clock) {
 	for _, want := range []bool{true, false} {
 		outcomes, err := st.UpsertColas(t.Context(), patchesOf(label(0)), store.Commit)
 		must(t, outcomes, err)
-		took("UpsertColas", want)
+		checkCreated("UpsertColas", want)
 		outcomes, err = st.UpsertPermittees(t.Context(),
 			[]cola.Patch[cola.Permittee]{permitteePatch(cola.Permittee{PermitNumber: "CA-W-1"})}, store.Commit)
 		must(t, outcomes, err)
-		took("UpsertPermittees", want)
+		checkCreated("UpsertPermittees", want)
 		outcomes, err = st.UpsertCategoryAliases(t.Context(), []vocabulary.CategoryAlias{{Alias: "a", Path: "b"}},
 			store.Commit)
 		must(t, outcomes, err)
-		took("UpsertCategoryAliases", want)
+		checkCreated("UpsertCategoryAliases", want)
 		outcomes, err = st.UpsertColas(t.Context(), patchesOf(label(1)), store.DryRun)
 		must(t, outcomes, err)
-		took("dry run", false)
+		checkCreated("dry run", false)
 	}
 	mustAccount(t, st, "a@example.com", cola.TierFree)
-	took("CreateAccount", false)
+	checkCreated("CreateAccount", false)
 }

@@ -60,8 +60,8 @@ type Database interface {
 	Created() bool
 }
 
-// RunChild runs the role of a child process and exits, or returns at once in the process of the
-// tests. The backend's TestMain calls it first, with the Open of its Backend.
+// RunChild runs the role of a child process and exits, or returns at once in the main test process.
+// The backend's TestMain calls it first, with the Open of its Backend.
 func RunChild(open func(ctx context.Context, dsn string) (Database, error)) {
 	role := os.Getenv(childRole)
 	if role == "" {
@@ -231,7 +231,7 @@ func (p *Process) wait(t testing.TB) {
 	}
 }
 
-// Kill sends SIGKILL to the process and waits for its end.
+// Kill sends SIGKILL to the process and waits for it to exit.
 func (p *Process) Kill() {
 	_ = p.cmd.Process.Kill() // it may have ended already
 	_ = p.cmd.Wait()
@@ -241,8 +241,8 @@ func (p *Process) Kill() {
 // the same time.
 const shortClaim = 2 * time.Second
 
-// sharedWork is work that processes claim from each other, do once, and leave to others when they
-// are killed.
+// sharedWork is work that processes compete to claim. Each job is done once; other processes take
+// over the jobs of a killed one.
 type sharedWork struct {
 	jobs                 int
 	work, briefly, claim string // roles of child processes: all work, all work with short claims, only claiming
@@ -256,7 +256,8 @@ type sharedWork struct {
 	left      func(ctx context.Context, st store.Store) (bool, error) // whether any work is due, claimed or not
 }
 
-// child does all due work, with claims of the given duration, and prints its progress.
+// child returns a role that does all due work, with claims of the given duration, and prints its
+// progress.
 func (w *sharedWork) child(hold time.Duration) func(ctx context.Context, st store.Store, out io.Writer) error {
 	return func(ctx context.Context, st store.Store, out io.Writer) error {
 		_, err := w.untilDone(ctx, st, hold, func(n int) { fmt.Fprintf(out, "done %d\n", n) })
@@ -305,13 +306,13 @@ func (w *sharedWork) killed(t *testing.T, b Backend) {
 		t.Error("claimed no work; the test needs some")
 	}
 	p.Kill()
-	until, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	for {
-		if _, err := w.untilDone(until, db, anHour, func(int) {}); err != nil {
+		if _, err := w.untilDone(ctx, db, anHour, func(int) {}); err != nil {
 			t.Fatal(err)
 		}
-		if left, err := w.left(until, db); !must(t, left, err) {
+		if left, err := w.left(ctx, db); !must(t, left, err) {
 			break
 		}
 		time.Sleep(50 * time.Millisecond) // some work is still claimed

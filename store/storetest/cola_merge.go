@@ -194,7 +194,7 @@ func mergeInto(model map[cola.TTBID]cola.Cola, p cola.Patch[cola.Cola]) store.Ou
 }
 
 // patchGenerator draws patches of a few labels, mostly complete ones. Values come from a small set,
-// so that equal ones meet.
+// so that repeats are common.
 func patchGenerator(run int) *rapid.Generator[cola.Patch[cola.Cola]] {
 	return rapid.Custom(func(t *rapid.T) cola.Patch[cola.Cola] {
 		c := label(run*10 + rapid.IntRange(0, 2).Draw(t, "label"))

@@ -73,7 +73,7 @@ func confirmOnce(ctx context.Context, st store.Store, n store.NewDestination) er
 	return st.DeleteDestination(ctx, n.Account, dest.UUID)
 }
 
-// checkConfirmLimit checks for the error of a limit with the given wait, or for no error if wait is
+// checkConfirmLimit checks that err reports the given limit and wait, or that it is nil if wait is
 // 0.
 func checkConfirmLimit(t tb, desc string, err error, limit store.ConfirmationLimit, wait time.Duration) {
 	t.Helper()
@@ -295,8 +295,8 @@ func confirmAcrossProcesses(t *testing.T, b Backend) {
 	}
 }
 
-// confirmFromAccounts requests confirmations of an address from several accounts until the limit,
-// and returns how many succeeded.
+// confirmFromAccounts starts goroutines in wg that request confirmations of an address, each from
+// its own account, until the limit. It adds the number that succeeded to total.
 func confirmFromAccounts(t *testing.T, st store.Store, limits store.ConfirmationLimits, total *atomic.Int64,
 	wg *sync.WaitGroup) {
 	for n := range 4 {

@@ -10,7 +10,7 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// populateRuns creates two searches, runs one and leaves the other claimed. One label arrives after
+// populateRuns claims two searches, runs one and leaves the other claimed. One label arrives after
 // both marks, one arrived before, and one is history.
 func populateRuns(t *testing.T, st store.Store) {
 	t.Helper()
@@ -113,7 +113,7 @@ var copiedFeed = store.FeedHash{7, 31: 9}
 // deleted.
 const copiedAddress = "Stranger@example.com"
 
-// populateDestinations creates a destination of every kind and state.
+// populateDestinations creates destinations of every kind and of every state except disabled.
 func populateDestinations(t *testing.T, st store.Store, account cola.AccountID) {
 	t.Helper()
 	search := mustSearches(t, st, account)[0]
@@ -144,13 +144,13 @@ func populateAttempts(t *testing.T, st store.Store, account cola.AccountID) {
 	list := mustDestinations(t, st, account)
 	attempt(t, st, claimed, list[0], cola.EventRan, receiverError, cola.DeliveryPending)
 	attempt(t, st, claimed, list[1], cola.EventRan, "", cola.DeliveryDelivered)
-	if _, source := claimed[list[1].UUID+" "+cola.EventTest]; !source {
+	if _, ok := claimed[list[1].UUID+" "+cola.EventTest]; !ok {
 		t.Fatal("no delivery claimed; the test needs one")
 	}
 }
 
 // populateSuspended creates a suspended account with a feed and an unscheduled search with a
-// requested run, and an account with a limit of no active searches.
+// requested run, and an account whose limit of active searches is 0.
 func populateSuspended(t *testing.T, st store.Store) {
 	t.Helper()
 	c := mustAccount(t, st, "suspended@example.com", cola.TierFree)
@@ -159,8 +159,8 @@ func populateSuspended(t *testing.T, st store.Store) {
 	mustDo(t, st.SetFeed(t.Context(), c.ID, fed.UUID, &copiedFeed))
 	unscheduled := newSearch(c.ID, 21)
 	unscheduled.Search.Schedule = nil
-	unconfirmed, err := st.RequestRun(t.Context(), c.ID, mustCreate(t, st, unscheduled).UUID, epoch, everyID)
-	must(t, unconfirmed, err)
+	requested, err := st.RequestRun(t.Context(), c.ID, mustCreate(t, st, unscheduled).UUID, epoch, everyID)
+	must(t, requested, err)
 	mustDo(t, st.Suspend(t.Context(), c.ID, "Ünpaid."))
 	mustCreate(t, st, dueSearch(d.ID, 22, epoch))
 	mustDo(t, st.SetActiveLimit(t.Context(), d.ID, 0))

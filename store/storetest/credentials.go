@@ -198,7 +198,7 @@ func lastUsedWithoutCharge(t *testing.T, st store.Store, c *clock) {
 	}
 }
 
-// concurrentLinkChangesAndCharges checks that changes of accounts, apps and links do not deadlock
+// concurrentLinkChangesAndCharges checks that changes to accounts, apps and links do not deadlock
 // with charges. The clock advances so fast that every charge records the use of its links.
 func concurrentLinkChangesAndCharges(t *testing.T, st store.Store, c *clock) {
 	const rounds = 25
