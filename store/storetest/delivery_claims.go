@@ -48,7 +48,7 @@ func dueDeliveries(t *testing.T, st store.Store, _ *clock) {
 	checkEqual(t, "claimed emails", []int64{first, third}, kinds(cola.KindEmail))
 	checkEqual(t, "claimed emails, kind given twice", []int64{first, third}, kinds(cola.KindEmail, cola.KindEmail))
 	checkEqual(t, "claimed without a kind", []int64{}, kinds())
-	checkEqual(t, "claimed of an unknown kind", []int64{}, kinds("pigeon"))
+	checkEqual(t, "claimed with an unknown kind", []int64{}, kinds("pigeon"))
 	checkEqual(t, "first two", []int64{first, second}, deliveryIDs(claimDeliveries(t, st, 2)))
 	checkEqual(t, "limit 0", []int64{}, deliveryIDs(claimDeliveries(t, st, 0)))
 	checkEqual(t, "remaining deliveries", []int64{third, fourth}, deliveryIDs(claimDeliveries(t, st, 3)))
@@ -112,7 +112,7 @@ func deliveryClaimsExpire(t *testing.T, st store.Store, c *clock) {
 	c.advance(time.Microsecond)
 	second := mustClaimDelivery(t, st)
 	if second.Hold == first.Hold {
-		t.Errorf("second Hold = %v, want another one", second.Hold)
+		t.Errorf("second Hold = %v, want a different one", second.Hold)
 	}
 	second.Hold = first.Hold
 	checkEqual(t, "second claim", first, second)
@@ -318,7 +318,7 @@ func deliverUntilDone(
 		for _, d := range claimed {
 			recorded, err := st.RecordAttempt(ctx, deliveredAttempt(d, duePast))
 			if err == nil && !recorded {
-				err = errors.New("attempt at a claimed message was not recorded")
+				err = errors.New("attempt for a claimed delivery was not recorded")
 			}
 			if err != nil {
 				return total, err
@@ -353,7 +353,7 @@ func checkDeliveredOnce(t *testing.T, db Database, account cola.AccountID) {
 	}
 }
 
-// delivering is the delivery of messages as shared work.
+// delivering defines message delivery as shared work for RunProcesses.
 var delivering = sharedWork{
 	jobs:      sharedMessages,
 	work:      "deliver",

@@ -105,7 +105,8 @@ func retriedAttempt(d store.DueDelivery, at time.Time) store.Attempt {
 	}
 }
 
-// failedAttempt returns a final failed attempt with its effect on the destination.
+// failedAttempt returns a failed attempt without a retry. If pause is not empty, it is the reason
+// for which the attempt pauses or disables the destination.
 func failedAttempt(d store.DueDelivery, at time.Time, pause string) store.Attempt {
 	return store.Attempt{
 		Due:   d,
@@ -119,7 +120,7 @@ func failedAttempt(d store.DueDelivery, at time.Time, pause string) store.Attemp
 
 const receiverError = "The receiver responded with status 503."
 
-// mustRecordAttempt records an attempt.
+// mustRecordAttempt records an attempt and checks that the store accepts it.
 func mustRecordAttempt(t tb, st store.Store, a store.Attempt) {
 	t.Helper()
 	recorded, err := st.RecordAttempt(context.Background(), a)

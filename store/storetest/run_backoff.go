@@ -71,9 +71,9 @@ func failuresReset(t *testing.T, st store.Store, c *clock) {
 		{"new filters", func() { change(func(s *cola.SavedSearch) { s.Filters.BrandName = "elm" }) }, 1},
 		{"a new schedule", func() {
 			change(func(s *cola.SavedSearch) {
-				plan := *s.Schedule
-				plan.Cadence, plan.Day = cola.CadenceDaily, 0
-				s.Schedule = &plan
+				schedule := *s.Schedule
+				schedule.Cadence, schedule.Day = cola.CadenceDaily, 0
+				s.Schedule = &schedule
 			})
 		}, 1},
 		{"a run", func() {
@@ -127,10 +127,10 @@ func postponeNeedsCurrentClaim(t *testing.T, st store.Store, c *clock) {
 const (
 	week    = 7 * 24 * time.Hour
 	anHour  = time.Hour
-	everyID = 1_000_000 // a limit above all counts
+	everyID = 1_000_000 // higher than any count in the tests
 )
 
-// duePast is a time at which the searches of newSearch are due.
+// duePast is a time by which the searches that newSearch returns are due.
 var duePast = epoch.Add(72 * time.Hour)
 
 // dueSearch returns a new search that is due at the given time.

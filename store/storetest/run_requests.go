@@ -44,9 +44,9 @@ func requestedRunIsDue(t *testing.T, st store.Store, _ *clock) {
 	mustCreate(t, st, dueSearch(a.ID, 2, duePast.Add(week)))
 	checkEqual(t, "claims before the request", []string{}, names(mustClaim(t, st, everyID, anHour)))
 	want := search
-	plan := *search.Schedule
-	want.Schedule = &plan
-	plan.NextRunAt = cola.Some(cola.TimestampOf(duePast))
+	schedule := *search.Schedule
+	want.Schedule = &schedule
+	schedule.NextRunAt = cola.Some(cola.TimestampOf(duePast))
 	// Stored in whole microseconds.
 	checkEqual(t, "RequestRun", want, requestRun(t, st, a.ID, search, duePast.Add(789*time.Nanosecond)))
 	checkEqual(t, "RequestRun, later", want, requestRun(t, st, a.ID, search, duePast.Add(time.Hour)))
@@ -57,7 +57,7 @@ func requestedRunIsDue(t *testing.T, st store.Store, _ *clock) {
 	run := runOf(t, st, d, 1)
 	run.Next = cola.TimestampOf(duePast.Add(week))
 	mustRecord(t, st, run)
-	plan.NextRunAt, plan.LastRunAt = cola.Some(run.Next), cola.Some(cola.TimestampOf(duePast))
+	schedule.NextRunAt, schedule.LastRunAt = cola.Some(run.Next), cola.Some(cola.TimestampOf(duePast))
 	found, err := st.SavedSearch(t.Context(), a.ID, search.UUID)
 	checkEqual(t, "SavedSearch after the run", want, must(t, found, err))
 }
@@ -140,10 +140,10 @@ func traceContents(t *testing.T, st store.Store, c *clock) {
 	checkEqual(t, "trace before a run", store.Trace{Search: search, Mark: created, Arrived: created.Revision}, trace(2))
 	run := runOf(t, st, mustClaimOne(t, st), -2, 9)
 	run.Matches[0].Met = cola.FilterSetOf("query")
-	number := mustRecord(t, st, run).Run
+	id := mustRecord(t, st, run).Run
 	now, err := st.SavedSearch(t.Context(), a.ID, search.UUID)
 	must(t, now, err)
-	match := cola.SavedSearchMatch{RunID: number, TTBID: firstID + 2, Late: true, Met: run.Matches[0].Met}
+	match := cola.SavedSearchMatch{RunID: id, TTBID: firstID + 2, Late: true, Met: run.Matches[0].Met}
 	checkEqual(t, "trace of a match", store.Trace{
 		Search:   now,
 		Mark:     run.Mark,
@@ -152,7 +152,7 @@ func traceContents(t *testing.T, st store.Store, c *clock) {
 		Seen:     duePast,
 		SeenFrom: run.From,
 	}, trace(2))
-	checkEqual(t, "trace of a deleted match", cola.TTBID(firstID+9), trace(9).Match.TTBID)
+	checkEqual(t, "trace of a match whose label is not stored", cola.TTBID(firstID+9), trace(9).Match.TTBID)
 	mustAddColas(t, st, dated(3, dayOne))
 	checkEqual(t, "trace of a later arrival", store.Trace{Search: now, Mark: run.Mark, Arrived: mustRevision(t, st)},
 		trace(3))
@@ -220,8 +220,8 @@ func matchFilters(t *testing.T, st store.Store, _ *clock) {
 	for i, m := range run.Matches {
 		want[i] = cola.SavedSearchMatch{RunID: o.Run, TTBID: m.TTBID, Late: m.Late, Met: m.Met}
 	}
-	for _, number := range []int64{0, o.Run} {
-		list, _, err := st.MatchesOf(t.Context(), a.ID, search.UUID, number, store.Slice{Limit: 10})
+	for _, id := range []int64{0, o.Run} {
+		list, _, err := st.MatchesOf(t.Context(), a.ID, search.UUID, id, store.Slice{Limit: 10})
 		checkEqual(t, "MatchesOf", want, must(t, list, err))
 	}
 }

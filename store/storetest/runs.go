@@ -91,7 +91,7 @@ func claimsExpire(t *testing.T, st store.Store, c *clock) {
 	c.advance(time.Microsecond)
 	second := mustClaimOne(t, st)
 	if second.Hold == first.Hold {
-		t.Errorf("Hold of the second claim = %v, want another one", second.Hold)
+		t.Errorf("Hold of the second claim = %v, want a different one", second.Hold)
 	}
 	second.Hold = first.Hold
 	checkEqual(t, "second claim", first, second)
@@ -303,7 +303,7 @@ func checkRunOnce(t *testing.T, db Database, account cola.AccountID) {
 	}
 }
 
-// running is the running of searches as shared work.
+// running defines running searches as shared work for RunProcesses.
 var running = sharedWork{
 	jobs:      sharedSearches,
 	work:      "run",

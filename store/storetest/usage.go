@@ -19,7 +19,7 @@ func testUsage(t *testing.T, open Opener) {
 	runChecks(t, open, []check{
 		{"daily usage in order", dailyUsage},
 		{"monthly usage in order", monthlyUsage},
-		{"days sum up to the month", daysMatchMonth},
+		{"days add up to the month", daysMatchMonth},
 	})
 }
 
@@ -186,7 +186,7 @@ func sumOfDays(t tb, st store.Store, account cola.AccountID, p cola.Period) (sum
 func testBurstWindow(t *testing.T, open Opener) {
 	runChecks(t, open, []check{
 		{"grants count for 60 seconds", grantsExpire},
-		{"grants of one time are merged", func(t *testing.T, st store.Store, c *clock) {
+		{"grants at the same time are merged", func(t *testing.T, st store.Store, c *clock) {
 			a := mustAccount(t, st, "a@example.com", cola.TierFree)
 			for range 3 {
 				settle(t, st, a.ID, charge(a.ID, 2))
