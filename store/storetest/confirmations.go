@@ -33,7 +33,7 @@ func testConfirmations(t *testing.T, open Opener) {
 func newConfirmation(due time.Time) store.ConfirmationRequest {
 	return store.ConfirmationRequest{
 		Due:    due,
-		Limits: store.ConfirmationLimits{MaxByAccount: everyID, MaxOfAddress: everyID},
+		Limits: store.ConfirmationLimits{MaxByAccount: noLimit, MaxOfAddress: noLimit},
 	}
 }
 
@@ -127,7 +127,7 @@ func confirmRepeatWindow(t *testing.T, st store.Store, c *clock) {
 	} {
 		c.advance(k.after)
 		limits := confirmLimits
-		limits.MaxOfAddress = everyID
+		limits.MaxOfAddress = noLimit
 		checkConfirmLimit(t, k.desc, confirmOnce(t.Context(), st, unconfirmedMailbox(k.account, k.address, limits)),
 			store.LimitRepeats, k.wait)
 	}
@@ -176,7 +176,7 @@ func confirmLongestWait(t *testing.T, st store.Store, _ *clock) {
 		RepeatWindow: time.Hour,
 		Window:       24 * time.Hour,
 		MaxByAccount: 1,
-		MaxOfAddress: everyID,
+		MaxOfAddress: noLimit,
 	}
 	mustDo(t, confirmOnce(t.Context(), st, unconfirmedMailbox(a.ID, "x@example.com", limits)))
 	checkConfirmLimit(t, "account limit waits longer",
@@ -246,7 +246,7 @@ func confirmWithoutEmail(t *testing.T, st store.Store, _ *clock) {
 
 // processConfirmLimits limits only the requests per address. The limit is high enough for all
 // processes to overlap.
-var processConfirmLimits = store.ConfirmationLimits{Window: time.Hour, MaxByAccount: everyID, MaxOfAddress: 120}
+var processConfirmLimits = store.ConfirmationLimits{Window: time.Hour, MaxByAccount: noLimit, MaxOfAddress: 120}
 
 // confirmUntilLimit requests confirmations of one address from one account until the limit, and
 // returns how many succeeded.
@@ -312,7 +312,7 @@ func confirmFromAccounts(t *testing.T, st store.Store, limits store.Confirmation
 }
 
 func concurrentConfirms(t *testing.T, st store.Store, _ *clock) {
-	limits := store.ConfirmationLimits{Window: time.Hour, MaxByAccount: everyID, MaxOfAddress: 20}
+	limits := store.ConfirmationLimits{Window: time.Hour, MaxByAccount: noLimit, MaxOfAddress: 20}
 	var total atomic.Int64
 	var wg sync.WaitGroup
 	confirmFromAccounts(t, st, limits, &total, &wg)

@@ -48,7 +48,7 @@ func (m deadlockTest) round(n int) {
 		mustRun(m, m.st, m.search, 10*n+i)
 	}
 	run := m.run(n)
-	claimed := claimDeliveries(m, m.st, everyID)
+	claimed := claimDeliveries(m, m.st, noLimit)
 	var wg sync.WaitGroup
 	for i, d := range claimed {
 		if i%4 == 3 {
@@ -81,7 +81,7 @@ func (m deadlockTest) round(n int) {
 
 // run claims m.search and returns a run with a new match.
 func (m deadlockTest) run(n int) store.RunRecord {
-	all := mustClaim(m, m.st, everyID, anHour)
+	all := mustClaim(m, m.st, noLimit, anHour)
 	i := slices.IndexFunc(all, func(d store.DueSearch) bool { return d.Search.UUID == m.search.UUID })
 	mustDo(m, m.st.ReleaseDue(m.Context(), slices.Delete(slices.Clone(all), i, i+1)))
 	run := runOf(m, m.st, all[i], 10*n+9)

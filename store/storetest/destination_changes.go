@@ -143,7 +143,7 @@ func runWithMatch(t tb, st store.Store, account cola.AccountID, n int) cola.Save
 // mustDeliveries returns an account's deliveries, newest first.
 func mustDeliveries(t tb, st store.Store, account cola.AccountID) []cola.Delivery {
 	t.Helper()
-	list, _, err := st.DeliveriesOf(context.Background(), account, store.DeliveryFilter{}, store.Slice{Limit: everyID})
+	list, _, err := st.DeliveriesOf(context.Background(), account, store.DeliveryFilter{}, store.Slice{Limit: noLimit})
 	return must(t, list, err)
 }
 
@@ -151,7 +151,7 @@ func mustDeliveries(t tb, st store.Store, account cola.AccountID) []cola.Deliver
 func mustClaimDeliveries(t tb, st store.Store) map[string]store.DueDelivery {
 	t.Helper()
 	claimed, err := st.ClaimDeliveries(context.Background(), duePast.Add(week),
-		[]string{cola.KindEmail, cola.KindWebhook}, everyID, anHour)
+		[]string{cola.KindEmail, cola.KindWebhook}, noLimit, anHour)
 	all := map[string]store.DueDelivery{}
 	for _, d := range must(t, claimed, err) {
 		all[d.Destination.UUID+" "+d.Event] = d

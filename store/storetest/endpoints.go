@@ -115,7 +115,7 @@ func confirmLimitsPerHost(t *testing.T, st store.Store, clock *clock) {
 		RepeatWindow: time.Hour,
 		MaxRepeats:   2,
 		Window:       24 * time.Hour,
-		MaxByAccount: everyID,
+		MaxByAccount: noLimit,
 		MaxOfAddress: 3,
 	}
 	ask := func(account cola.AccountID, address string) error {

@@ -26,7 +26,7 @@ func latestRun(t *testing.T, st store.Store, account cola.AccountID, search cola
 	if len(must(t, runs, err)) != 1 {
 		t.Fatal("no runs, want one")
 	}
-	matches, _, err := st.MatchesOf(t.Context(), account, search.UUID, runs[0].ID, store.Slice{Limit: everyID})
+	matches, _, err := st.MatchesOf(t.Context(), account, search.UUID, runs[0].ID, store.Slice{Limit: noLimit})
 	found := store.RunLabels{Run: runs[0]}
 	for _, m := range must(t, matches, err) {
 		label, err := st.Cola(t.Context(), m.TTBID)

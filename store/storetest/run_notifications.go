@@ -167,7 +167,7 @@ func manyRunsCreateDeliveries(t *testing.T, st store.Store, _ *clock) {
 		mustCreate(t, st, dueSearch(a.ID, n, epoch))
 	}
 	var runs []store.RunRecord
-	for i, d := range mustClaim(t, st, everyID, anHour) {
+	for i, d := range mustClaim(t, st, noLimit, anHour) {
 		runs = append(runs, runOf(t, st, d, make([]int, i%3)...))
 	}
 	want := map[int64]bool{}

@@ -36,7 +36,7 @@ func recordRun(t *testing.T, st store.Store, c *clock) {
 	search.Schedule.LastRunAt, search.Schedule.NextRunAt = cola.Some(cola.TimestampOf(duePast)), cola.Some(run.Next)
 	found, err := st.SavedSearch(t.Context(), a.ID, search.UUID)
 	checkEqual(t, "SavedSearch", search, must(t, found, err))
-	checkEqual(t, "claims right after the run", []string{}, names(mustClaim(t, st, everyID, anHour)))
+	checkEqual(t, "claims right after the run", []string{}, names(mustClaim(t, st, noLimit, anHour)))
 
 	claimed, err := st.ClaimDue(t.Context(), duePast.Add(week), 1, anHour) // recording released the claim
 	if len(must(t, claimed, err)) != 1 {
@@ -100,7 +100,7 @@ func recordManyRuns(t *testing.T, st store.Store, _ *clock) {
 	for n := range 120 {
 		mustCreate(t, st, dueSearch(a.ID, n, epoch.Add(time.Duration(n)*time.Second)))
 	}
-	claimed := mustClaim(t, st, everyID, anHour)
+	claimed := mustClaim(t, st, noLimit, anHour)
 	if err := st.ReleaseDue(t.Context(), claimed[7:8]); err != nil {
 		t.Fatal(err)
 	}
@@ -128,7 +128,7 @@ func recordManyRuns(t *testing.T, st store.Store, _ *clock) {
 			t.Errorf("MatchesOf search %d = %+v, want its two labels", n, list)
 		}
 	}
-	checkEqual(t, "remaining claims", []string{"search 7"}, names(mustClaim(t, st, everyID, anHour)))
+	checkEqual(t, "remaining claims", []string{"search 7"}, names(mustClaim(t, st, noLimit, anHour)))
 	checkEqual(t, "RecordRuns without runs", []store.RunOutcome{}, append([]store.RunOutcome{}, recordRuns(t, st)...))
 }
 
@@ -191,7 +191,7 @@ func unknownMark(t *testing.T, st store.Store, _ *clock) {
 		other.Mark.Revision += off
 		checkRunRejected(t, st, "unknown revision", other)
 	}
-	checkEqual(t, "claims while held", []string{}, names(mustClaim(t, st, everyID, anHour)))
+	checkEqual(t, "claims while held", []string{}, names(mustClaim(t, st, noLimit, anHour)))
 	mustRecord(t, st, run)
 }
 
@@ -205,7 +205,7 @@ func noNextRun(t *testing.T, st store.Store, _ *clock) {
 	if must(t, found, err); found.Schedule.NextRunAt.OK {
 		t.Errorf("NextRunAt = %s, want it unset", found.Schedule.NextRunAt.V.Time())
 	}
-	claimed, err := st.ClaimDue(t.Context(), duePast.Add(1000*week), everyID, anHour)
+	claimed, err := st.ClaimDue(t.Context(), duePast.Add(1000*week), noLimit, anHour)
 	checkEqual(t, "claims years later", []string{}, names(must(t, claimed, err)))
 }
 

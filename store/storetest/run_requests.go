@@ -34,7 +34,7 @@ func mustRequestRun(t tb, st store.Store, account cola.AccountID, search cola.Sa
 
 func requestRun(t tb, st store.Store, account cola.AccountID, search cola.SavedSearch, due time.Time) cola.SavedSearch {
 	t.Helper()
-	requested, err := st.RequestRun(context.Background(), account, search.UUID, due, everyID)
+	requested, err := st.RequestRun(context.Background(), account, search.UUID, due, noLimit)
 	return must(t, requested, err)
 }
 
@@ -42,7 +42,7 @@ func requestedRunIsDue(t *testing.T, st store.Store, _ *clock) {
 	a := mustAccount(t, st, "a@example.com", cola.TierFree)
 	search := mustCreate(t, st, dueSearch(a.ID, 1, duePast.Add(week)))
 	mustCreate(t, st, dueSearch(a.ID, 2, duePast.Add(week)))
-	checkEqual(t, "claims before the request", []string{}, names(mustClaim(t, st, everyID, anHour)))
+	checkEqual(t, "claims before the request", []string{}, names(mustClaim(t, st, noLimit, anHour)))
 	want := search
 	schedule := *search.Schedule
 	want.Schedule = &schedule
@@ -84,7 +84,7 @@ func requestUnscheduled(t *testing.T, st store.Store, _ *clock) {
 	checkEqual(t, "number of deliveries", 4, len(deliveriesOf(t, st, a.ID, store.DeliveryFilter{})))
 	search := requestRun(t, st, a.ID, unscheduled.Search, duePast)
 	mustChange(t, st, a.ID, search.UUID, rename("renamed")) // does not cancel the request
-	checkEqual(t, "claimed searches", []string{"renamed"}, names(mustClaim(t, st, everyID, anHour)))
+	checkEqual(t, "claimed searches", []string{"renamed"}, names(mustClaim(t, st, noLimit, anHour)))
 }
 
 func requestNotAllowed(t *testing.T, st store.Store, _ *clock) {
@@ -94,7 +94,7 @@ func requestNotAllowed(t *testing.T, st store.Store, _ *clock) {
 	checkRejected := func(account cola.AccountID, uuid string, want error) {
 		t.Helper()
 		before := storeContents(t, st)
-		if requested, err := st.RequestRun(t.Context(), account, uuid, duePast, everyID); !errors.Is(err, want) {
+		if requested, err := st.RequestRun(t.Context(), account, uuid, duePast, noLimit); !errors.Is(err, want) {
 			t.Errorf("RequestRun(%d, %q) = %+v, %v; want %v", account, uuid, requested, err, want)
 		}
 		checkEqual(t, "store contents", before, storeContents(t, st))
@@ -109,9 +109,9 @@ func requestNotAllowed(t *testing.T, st store.Store, _ *clock) {
 	requestRun(t, st, a.ID, search, duePast)
 	mustDo(t, st.Suspend(t.Context(), a.ID, "unpaid"))
 	checkRejected(a.ID, search.UUID, store.ErrNotActive)
-	checkEqual(t, "claims while suspended", []string{}, names(mustClaim(t, st, everyID, anHour)))
+	checkEqual(t, "claims while suspended", []string{}, names(mustClaim(t, st, noLimit, anHour)))
 	mustDo(t, st.Restore(t.Context(), a.ID))
-	checkEqual(t, "claims after Restore", []string{"search 1"}, names(mustClaim(t, st, everyID, anHour)))
+	checkEqual(t, "claims after Restore", []string{"search 1"}, names(mustClaim(t, st, noLimit, anHour)))
 }
 
 func requestDuringRun(t *testing.T, st store.Store, _ *clock) {
@@ -119,9 +119,9 @@ func requestDuringRun(t *testing.T, st store.Store, _ *clock) {
 	search := mustCreate(t, st, newSearch(a.ID, 1))
 	d := mustClaimOne(t, st)
 	requestRun(t, st, a.ID, search, duePast)
-	checkEqual(t, "claims during the run", []string{}, names(mustClaim(t, st, everyID, anHour)))
+	checkEqual(t, "claims during the run", []string{}, names(mustClaim(t, st, noLimit, anHour)))
 	mustRecord(t, st, runOf(t, st, d, 1))
-	checkEqual(t, "claims after the run", []string{}, names(mustClaim(t, st, everyID, anHour)))
+	checkEqual(t, "claims after the run", []string{}, names(mustClaim(t, st, noLimit, anHour)))
 }
 
 func traceContents(t *testing.T, st store.Store, c *clock) {

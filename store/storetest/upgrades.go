@@ -55,7 +55,7 @@ func (c runRows) renameKeepsClaim() {
 	search := mustCreate(c, c.st, dueSearch(c.account, 100, epoch))
 	d := mustClaimOne(c, c.st)
 	c.execute(fmt.Sprintf(`UPDATE saved_searches SET name = 'renamed' WHERE uuid = '%s'`, search.UUID))
-	checkEqual(c, "claims after a rename", []string{}, names(mustClaim(c, c.st, everyID, anHour)))
+	checkEqual(c, "claims after a rename", []string{}, names(mustClaim(c, c.st, noLimit, anHour)))
 	mustRecord(c, c.st, runOf(c, c.st, d, 1))
 }
 
@@ -164,7 +164,7 @@ func CheckRowsBeforeRuns(t *testing.T, st store.Store) {
 		"ran": {At: created.Add(10_000 * time.Second), Revision: 500},
 	}
 	got := map[string]store.Mark{}
-	for _, d := range mustClaim(t, st, everyID, anHour) {
+	for _, d := range mustClaim(t, st, noLimit, anHour) {
 		got[d.Search.Name] = d.Mark
 	}
 	checkEqual(t, "marks", want, got)
