@@ -217,11 +217,11 @@ func signInLastUsed(t *testing.T, st store.Store, c *clock) {
 	a, b := mustAccount(t, st, "a@example.com", cola.TierFree), mustAccount(t, st, "b@example.com", cola.TierFree)
 	mustKey(t, st, a.ID, 1)
 	one, other := mustSignIn(t, st, a.ID), mustSignIn(t, st, b.ID)
-	by := []cola.Credential{signInCredential(one.ID), signInCredential(other.ID)}
-	use := charge(a.ID, 1, restBy(by[0], cola.MeterNone, 0), restBy(by[1], cola.MeterNone, 0))
+	creds := []cola.Credential{signInCredential(one.ID), signInCredential(other.ID)}
+	use := charge(a.ID, 1, restBy(creds[0], cola.MeterNone, 0), restBy(creds[1], cola.MeterNone, 0))
 	for i, advance := range []time.Duration{0, time.Second, 58 * time.Second, time.Second, time.Hour} {
 		c.advance(advance)
-		batch := store.Batch{ID: NewBatchID(), Accounts: []cola.AccountID{a.ID}, Credentials: by}
+		batch := store.Batch{ID: NewBatchID(), Accounts: []cola.AccountID{a.ID}, Credentials: creds}
 		mustDo(t, st.Settle(t.Context(), batch,
 			func(time.Time, []store.AccountState) []store.Entry { return []store.Entry{use} }))
 		if i == 0 || i >= 3 { // at least a minute after the last recorded use
