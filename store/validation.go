@@ -48,7 +48,7 @@ func (i Identity) Check(verified string) error {
 	return CheckEmail(verified)
 }
 
-// CheckReason fails with ErrMalformed for an invalid reason for a suspension.
+// CheckReason fails with ErrMalformed for an invalid suspension reason.
 func CheckReason(reason string) error { return checkText("reason", reason) }
 
 // Check fails with ErrMalformed for a sign-in without an expiry or with invalid text.
@@ -105,10 +105,10 @@ func CheckDay(day cola.Date) error {
 	return nil
 }
 
-// CheckSessionName fails with ErrMalformed for an invalid name of a session.
+// CheckSessionName fails with ErrMalformed for an invalid session name.
 func CheckSessionName(name string) error { return checkKeyText("session name", name) }
 
-// Check fails with ErrMalformed for invalid or long text.
+// Check fails with ErrMalformed for invalid or overlong text.
 func (r AccountRefusal) Check() error {
 	for _, text := range []string{string(r.Channel), string(r.Credential.Kind), r.Reason} {
 		if len(text) > MaxKeyText {
@@ -150,7 +150,7 @@ func SortScopes(scopes []cola.Scope) ([]cola.Scope, error) {
 	return slices.Compact(sorted), nil
 }
 
-// checkKeyText is checkText for indexed text, which must not be empty and has at most MaxKeyText
+// checkKeyText is checkText for indexed text, which must not be empty or longer than MaxKeyText
 // bytes.
 func checkKeyText(field, text string) error {
 	switch {

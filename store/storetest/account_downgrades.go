@@ -144,7 +144,7 @@ func requestedRunSurvivesChanges(t *testing.T, st store.Store, _ *clock) {
 	mustCreate(t, st, newSearch(a.ID, 3))
 	for n := range 3 {
 		uuid := newSearch(a.ID, n+1).Search.UUID
-		found, err := st.RequestRun(t.Context(), a.ID, uuid, epoch, everyID)
+		found, err := st.RequestRun(t.Context(), a.ID, uuid, epoch, noLimit)
 		if must(t, found, err); found.Schedule != nil {
 			checkEqual(t, "NextRunAt after RequestRun", cola.Some(cola.TimestampOf(epoch)), found.Schedule.NextRunAt)
 		}
@@ -208,7 +208,7 @@ func searchOperations(ctx context.Context, st store.Store, account cola.AccountI
 		},
 		func(n int) error { return st.DeleteSavedSearch(ctx, account, uuid(100+n)) },
 		func(n int) error {
-			claimed, err := st.ClaimDue(ctx, duePast, everyID, anHour)
+			claimed, err := st.ClaimDue(ctx, duePast, noLimit, anHour)
 			var runs []store.RunRecord
 			for _, d := range claimed {
 				runs = append(runs, store.RunRecord{

@@ -122,7 +122,7 @@ func pauses(t tb, st store.Store, account cola.AccountID) map[string]string {
 // claimable returns the sorted names of the due searches. It releases its claims.
 func claimable(t tb, st store.Store) []string {
 	t.Helper()
-	claimed := mustClaim(t, st, everyID, anHour)
+	claimed := mustClaim(t, st, noLimit, anHour)
 	mustDo(t, st.ReleaseDue(context.Background(), claimed))
 	list := names(claimed)
 	slices.Sort(list)
@@ -138,7 +138,7 @@ func suspendedSearchesNotDue(t *testing.T, st store.Store, _ *clock) {
 	unscheduled.Search.Schedule = nil
 	mustCreate(t, st, unscheduled)
 	mustCreate(t, st, dueSearch(b.ID, 4, duePast))
-	before := mustClaim(t, st, everyID, anHour)
+	before := mustClaim(t, st, noLimit, anHour)
 	mustDo(t, st.ReleaseDue(t.Context(), before))
 
 	mustDo(t, st.Suspend(t.Context(), a.ID, "Unpaid."))
@@ -150,7 +150,7 @@ func suspendedSearchesNotDue(t *testing.T, st store.Store, _ *clock) {
 		t.Errorf("NextDue = %v, want %v of the other account", due, duePast)
 	}
 	for n := range 3 {
-		_, err := st.RequestRun(t.Context(), a.ID, newSearch(a.ID, n+1).Search.UUID, epoch, everyID)
+		_, err := st.RequestRun(t.Context(), a.ID, newSearch(a.ID, n+1).Search.UUID, epoch, noLimit)
 		if !errors.Is(err, store.ErrNotActive) {
 			t.Errorf("RequestRun(search %d) error = %v, want ErrNotActive", n+1, err)
 		}
@@ -158,7 +158,7 @@ func suspendedSearchesNotDue(t *testing.T, st store.Store, _ *clock) {
 	mustAddColas(t, st, dated(2, dayOne))
 	mustDo(t, st.Restore(t.Context(), a.ID))
 	checkEqual(t, "pause reasons after Restore", map[string]string{"search 1": "", "search 2": ""}, pauses(t, st, a.ID))
-	after := mustClaim(t, st, everyID, anHour)
+	after := mustClaim(t, st, noLimit, anHour)
 	checkEqual(t, "due searches and their marks after Restore", before, withHolds(after, before))
 }
 

@@ -146,7 +146,7 @@ func runRequestLimitConcurrent(t *testing.T, st store.Store, _ *clock) {
 	}
 	wg.Wait()
 	checkEqual(t, "number of successful requests", limit, requests)
-	checkEqual(t, "number of claimed searches", limit, len(mustClaim(t, st, everyID, anHour)))
+	checkEqual(t, "number of claimed searches", limit, len(mustClaim(t, st, noLimit, anHour)))
 }
 
 func getRun(t *testing.T, st store.Store, _ *clock) {
@@ -207,7 +207,7 @@ func labelsPerMessage(t *testing.T, st store.Store, _ *clock) {
 	a := mustAccount(t, st, "a@example.com", cola.TierFree)
 	mustAddColas(t, st, dated(1, dayOne), dated(2, dayOne), dated(3, dayOne))
 	checkEqual(t, "labels per message", []int{0, 2, 3},
-		recordNamed(t, st, a.ID, 1, [2]int{0, everyID}, [2]int{2, everyID}, [2]int{9, everyID}))
+		recordNamed(t, st, a.ID, 1, [2]int{0, noLimit}, [2]int{2, noLimit}, [2]int{9, noLimit}))
 }
 
 func messageLabelLimit(t *testing.T, st store.Store, _ *clock) {
@@ -241,7 +241,7 @@ func messageLabelLimitConcurrent(t *testing.T, st store.Store, _ *clock) {
 	var mu sync.Mutex
 	total := 0
 	var wg sync.WaitGroup
-	for some := range slices.Chunk(mustClaim(t, st, everyID, anHour), 3) {
+	for some := range slices.Chunk(mustClaim(t, st, noLimit, anHour), 3) {
 		var runs []store.RunRecord
 		for _, d := range some {
 			run := runOf(t, st, d, 1, 2, 3)

@@ -33,7 +33,7 @@ func testConfirmations(t *testing.T, open Opener) {
 func newConfirmation(due time.Time) store.ConfirmationRequest {
 	return store.ConfirmationRequest{
 		Due:    due,
-		Limits: store.ConfirmationLimits{MaxPerAccount: everyID, MaxPerAddress: everyID},
+		Limits: store.ConfirmationLimits{MaxPerAccount: noLimit, MaxPerAddress: noLimit},
 	}
 }
 
@@ -127,7 +127,7 @@ func confirmRepeatWindow(t *testing.T, st store.Store, c *clock) {
 	} {
 		c.advance(k.after)
 		limits := confirmLimits
-		limits.MaxPerAddress = everyID
+		limits.MaxPerAddress = noLimit
 		checkConfirmLimit(t, k.desc, confirmOnce(t.Context(), st, unconfirmedMailbox(k.account, k.address, limits)),
 			store.LimitRepeats, k.wait)
 	}
@@ -176,7 +176,7 @@ func confirmLongestWait(t *testing.T, st store.Store, _ *clock) {
 		RepeatWindow:  time.Hour,
 		Window:        24 * time.Hour,
 		MaxPerAccount: 1,
-		MaxPerAddress: everyID,
+		MaxPerAddress: noLimit,
 	}
 	mustDo(t, confirmOnce(t.Context(), st, unconfirmedMailbox(a.ID, "x@example.com", limits)))
 	checkConfirmLimit(t, "account limit waits longer",
@@ -246,7 +246,7 @@ func confirmWithoutEmail(t *testing.T, st store.Store, _ *clock) {
 
 // processConfirmLimits limits only the requests per address. The limit is high enough for all
 // processes to overlap.
-var processConfirmLimits = store.ConfirmationLimits{Window: time.Hour, MaxPerAccount: everyID, MaxPerAddress: 120}
+var processConfirmLimits = store.ConfirmationLimits{Window: time.Hour, MaxPerAccount: noLimit, MaxPerAddress: 120}
 
 // confirmUntilLimit requests confirmations of one address from one account until the limit, and
 // returns how many succeeded.
@@ -312,7 +312,7 @@ func confirmFromAccounts(t *testing.T, st store.Store, limits store.Confirmation
 }
 
 func concurrentConfirms(t *testing.T, st store.Store, _ *clock) {
-	limits := store.ConfirmationLimits{Window: time.Hour, MaxPerAccount: everyID, MaxPerAddress: 20}
+	limits := store.ConfirmationLimits{Window: time.Hour, MaxPerAccount: noLimit, MaxPerAddress: 20}
 	var total atomic.Int64
 	var wg sync.WaitGroup
 	confirmFromAccounts(t, st, limits, &total, &wg)

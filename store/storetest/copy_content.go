@@ -39,11 +39,11 @@ func checkCopiedRuns(t *testing.T, from, to store.Store) {
 		}
 	}
 	// Claims are not copied.
-	claimed, err := to.ClaimDue(t.Context(), duePast.Add(2*week), everyID, anHour)
+	claimed, err := to.ClaimDue(t.Context(), duePast.Add(2*week), noLimit, anHour)
 	// Search 3 was not claimed before.
 	claimed = slices.DeleteFunc(must(t, claimed, err),
 		func(d store.DueSearch) bool { return d.Search.Name == "search 3" })
-	original, err := from.ClaimDue(t.Context(), duePast.Add(2*week), everyID, anHour)
+	original, err := from.ClaimDue(t.Context(), duePast.Add(2*week), noLimit, anHour)
 	source := must(t, original, err)
 	if len(claimed) != 2 || len(source) != 1 {
 		t.Fatalf("ClaimDue = %v in the copy, %v in the source; want 2 and the unclaimed one", names(claimed),
@@ -159,7 +159,7 @@ func populateSuspended(t *testing.T, st store.Store) {
 	mustDo(t, st.SetFeed(t.Context(), c.ID, fed.UUID, &copiedFeed))
 	unscheduled := newSearch(c.ID, 21)
 	unscheduled.Search.Schedule = nil
-	requested, err := st.RequestRun(t.Context(), c.ID, mustCreate(t, st, unscheduled).UUID, epoch, everyID)
+	requested, err := st.RequestRun(t.Context(), c.ID, mustCreate(t, st, unscheduled).UUID, epoch, noLimit)
 	must(t, requested, err)
 	mustDo(t, st.Suspend(t.Context(), c.ID, "Ünpaid."))
 	mustCreate(t, st, dueSearch(d.ID, 22, epoch))
@@ -185,7 +185,7 @@ func checkCopiedDeliveries(t *testing.T, from, to store.Store, account cola.Acco
 			unsent = append(unsent, d.ID)
 		}
 	}
-	due, err := to.ClaimDeliveries(t.Context(), duePast.Add(2*week), allKinds, everyID, anHour)
+	due, err := to.ClaimDeliveries(t.Context(), duePast.Add(2*week), allKinds, noLimit, anHour)
 	for _, d := range must(t, due, err) {
 		claimed = append(claimed, d.ID)
 		mustRecordAttempt(t, to, deliveredAttempt(d, duePast.Add(2*week)))

@@ -12,10 +12,12 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// CheckDeadlocks runs everything that changes deliveries of one account concurrently and repeatedly
-// on an empty store: it records runs, claims, records, releases and replays messages, pauses
-// destinations, and deletes searches and destinations. No call may fail, and the result must be
-// consistent. A backend may check more afterwards, such as that the database reported no deadlocks.
+// CheckDeadlocks starts with an empty store and, in each of many rounds, concurrently runs all
+// operations that change an account's deliveries: recording runs and attempts, releasing and
+// replaying deliveries, pausing and activating destinations, and deleting searches, destinations
+// and old deliveries. No call may fail except with ErrNotFound or ErrNotActive, and the result must
+// be consistent. A backend may check more afterwards, such as that the database reported no
+// deadlocks.
 func CheckDeadlocks(t *testing.T, st store.Store) {
 	a := roomyAccount(t, st, "a@example.com")
 	m := deadlockTest{
@@ -36,7 +38,8 @@ type deadlockTest struct {
 	own    store.Destination
 }
 
-// round creates a search with its own destination and matches, then runs everything concurrently.
+// round creates a search with its own destination and matches, then runs all operations
+// concurrently.
 func (m deadlockTest) round(n int) {
 	doomed := mustCreate(m, m.st, dueSearch(m.hook.Account, n+1, epoch))
 	only := mustDestination(m, m.st, forSearch(newHook(m.hook.Account, fmt.Sprintf("%s/%d", hook, n)), doomed))
@@ -45,7 +48,7 @@ func (m deadlockTest) round(n int) {
 		mustRun(m, m.st, m.search, 10*n+i)
 	}
 	run := m.run(n)
-	claimed := claimDeliveries(m, m.st, everyID)
+	claimed := claimDeliveries(m, m.st, noLimit)
 	var wg sync.WaitGroup
 	for i, d := range claimed {
 		if i%4 == 3 {
@@ -78,7 +81,7 @@ func (m deadlockTest) round(n int) {
 
 // run claims m.search and returns a run with a new match.
 func (m deadlockTest) run(n int) store.RunRecord {
-	all := mustClaim(m, m.st, everyID, anHour)
+	all := mustClaim(m, m.st, noLimit, anHour)
 	i := slices.IndexFunc(all, func(d store.DueSearch) bool { return d.Search.UUID == m.search.UUID })
 	mustDo(m, m.st.ReleaseDue(m.Context(), slices.Delete(slices.Clone(all), i, i+1)))
 	run := runOf(m, m.st, all[i], 10*n+9)

@@ -136,9 +136,9 @@ func replayDelivery(t *testing.T, st store.Store, _ *clock) {
 		want.SettledAt = cola.Opt[cola.Timestamp]{}
 		checkEqual(t, "Replay of a "+desc, want.Delivery, must(t, got, err))
 		checkEqual(t, desc+": DeliveryOf", want, mustDelivery(t, st, a.ID, d.ID))
-		early, err := st.ClaimDeliveries(t.Context(), at.Add(-time.Microsecond), allKinds, everyID, anHour)
+		early, err := st.ClaimDeliveries(t.Context(), at.Add(-time.Microsecond), allKinds, noLimit, anHour)
 		checkEqual(t, desc+": claimed early", []int64{}, deliveryIDs(must(t, early, err)))
-		claimed, err := st.ClaimDeliveries(t.Context(), at, allKinds, everyID, anHour)
+		claimed, err := st.ClaimDeliveries(t.Context(), at, allKinds, noLimit, anHour)
 		if len(must(t, claimed, err)) != 1 || claimed[0].MessageID != d.MessageID ||
 			!claimed[0].FirstAttemptAt.IsZero() || claimed[0].Attempts != want.AttemptCount {
 			t.Fatalf("%s: ClaimDeliveries = %+v, want the same message with its retries reset", desc, claimed)
@@ -173,7 +173,7 @@ func replayClaimed(t *testing.T, st store.Store, _ *clock) {
 	again := mustClaimDelivery(t, st)
 	checkAttemptRejected(t, st, "claim from before the replay, claimed again", deliveredAttempt(claimed, duePast))
 	mustDo(t, st.ReleaseDeliveries(t.Context(), []store.DueDelivery{claimed}))
-	checkEqual(t, "claimed deliveries", []int64{}, deliveryIDs(claimDeliveries(t, st, everyID)))
+	checkEqual(t, "claimed deliveries", []int64{}, deliveryIDs(claimDeliveries(t, st, noLimit)))
 	mustRecordAttempt(t, st, deliveredAttempt(again, duePast))
 }
 
@@ -277,7 +277,7 @@ func deleteOldDeliveries(t *testing.T, st store.Store, _ *clock) {
 	}
 	deleteOld(4)
 	var remaining []int64
-	for _, d := range claimDeliveries(t, st, everyID) {
+	for _, d := range claimDeliveries(t, st, noLimit) {
 		mustRecordAttempt(t, st, retriedAttempt(d, duePast)) // only the creation time counts, not that of an attempt
 		remaining = append(remaining, d.ID)
 	}

@@ -55,7 +55,7 @@ func attemptDelivered(t *testing.T, st store.Store, _ *clock) {
 	}, got)
 	a.hook.LastDeliveredAt = endTime(at)
 	checkEqual(t, "destination", a.hook, mustReload(t, st, a.hook))
-	claimed, err := st.ClaimDeliveries(t.Context(), duePast.Add(1000*week), allKinds, everyID, anHour)
+	claimed, err := st.ClaimDeliveries(t.Context(), duePast.Add(1000*week), allKinds, noLimit, anHour)
 	checkEqual(t, "deliveries due later", []int64{}, deliveryIDs(must(t, claimed, err)))
 }
 
@@ -84,7 +84,7 @@ func attemptRetriedThenFailed(t *testing.T, st store.Store, _ *clock) {
 	next := func(after time.Duration) store.DueDelivery {
 		t.Helper()
 		at = at.Add(after)
-		claimed, err := st.ClaimDeliveries(t.Context(), at, allKinds, everyID, anHour)
+		claimed, err := st.ClaimDeliveries(t.Context(), at, allKinds, noLimit, anHour)
 		if len(must(t, claimed, err)) != 1 {
 			t.Fatalf("ClaimDeliveries = %v, want one delivery", deliveryIDs(claimed))
 		}
@@ -159,7 +159,7 @@ func failingDestinationPaused(t *testing.T, st store.Store, c *clock) {
 	checkEqual(t, "state of the delivery in flight", cola.DeliveryDelivered,
 		mustDelivery(t, st, a.ID, claimed[1].ID).State)
 
-	due, err := st.ClaimDeliveries(t.Context(), at.Add(anHour), allKinds, everyID, anHour)
+	due, err := st.ClaimDeliveries(t.Context(), at.Add(anHour), allKinds, noLimit, anHour)
 	if len(must(t, due, err)) != 1 || due[0].ID != notice.ID {
 		t.Fatalf("ClaimDeliveries = %v, want the pause notification", deliveryIDs(due))
 	}
@@ -196,7 +196,7 @@ func goneDestinationDisabled(t *testing.T, st store.Store, _ *clock) {
 
 func workingDestinationNotPaused(t *testing.T, st store.Store, _ *clock) {
 	a := mustNotify(t, st, "a@example.com", 1, 3)
-	claimed := claimDeliveries(t, st, everyID)
+	claimed := claimDeliveries(t, st, noLimit)
 	mustRecordAttempt(t, st, deliveredAttempt(claimed[2], duePast.Add(time.Hour)))
 	mustRecordAttempt(t, st, failedAttempt(claimed[0], duePast.Add(72*time.Hour), cola.ReasonFailing))
 	now := mustReload(t, st, a.hook)
@@ -208,7 +208,7 @@ func workingDestinationNotPaused(t *testing.T, st store.Store, _ *clock) {
 
 	mustRecordAttempt(t, st, retriedAttempt(claimed[1], duePast.Add(time.Minute))) // started before the delivered one
 	test := mustSendTest(t, st, a.hook, duePast.Add(2*time.Hour))
-	due, err := st.ClaimDeliveries(t.Context(), duePast.Add(2*time.Hour), allKinds, everyID, anHour)
+	due, err := st.ClaimDeliveries(t.Context(), duePast.Add(2*time.Hour), allKinds, noLimit, anHour)
 	for _, d := range must(t, due, err) {
 		if d.ID == test.ID {
 			mustRecordAttempt(t, st, failedAttempt(d, duePast.Add(80*time.Hour), cola.ReasonFailing))
@@ -224,10 +224,10 @@ func pauseNotification(t *testing.T, st store.Store, _ *clock) {
 		mustSendTest(t, st, to, duePast)
 		mustRecordAttempt(t, st, failedAttempt(mustClaimDelivery(t, st), duePast, cola.ReasonFailing))
 		checkEqual(t, "destination state", cola.DestinationPaused, mustReload(t, st, to).State)
-		for _, d := range claimDeliveries(t, st, everyID) { // no other message is due
+		for _, d := range claimDeliveries(t, st, noLimit) { // no other message is due
 			t.Errorf("%s is due, want no due deliveries", d.Event)
 		}
-		due, err := st.ClaimDeliveries(t.Context(), duePast.Add(week), allKinds, everyID, anHour)
+		due, err := st.ClaimDeliveries(t.Context(), duePast.Add(week), allKinds, noLimit, anHour)
 		for _, d := range must(t, due, err) {
 			count++
 			if d.Event != cola.EventPaused || d.Kind != cola.KindEmail {
@@ -257,7 +257,7 @@ func pauseNotificationIsSeparate(t *testing.T, st store.Store, _ *clock) {
 	at := duePast
 	next := func() store.DueDelivery {
 		at = at.Add(2 * anHour)
-		due, err := st.ClaimDeliveries(t.Context(), at, allKinds, everyID, anHour)
+		due, err := st.ClaimDeliveries(t.Context(), at, allKinds, noLimit, anHour)
 		if len(must(t, due, err)) != 1 {
 			t.Fatalf("ClaimDeliveries = %v, want the pause notification", deliveryIDs(due))
 		}
@@ -278,7 +278,7 @@ func pauseNotificationIsSeparate(t *testing.T, st store.Store, _ *clock) {
 
 func pauseDuringAttempts(t *testing.T, st store.Store, _ *clock) {
 	a := mustNotify(t, st, "a@example.com", 1, 4)
-	claimed := claimDeliveries(t, st, everyID)
+	claimed := claimDeliveries(t, st, noLimit)
 	mustSetActive(t, st, a.hook, false)
 	mustRecordAttempt(t, st, deliveredAttempt(claimed[0], duePast))
 	mustRecordAttempt(t, st, retriedAttempt(claimed[1], duePast))
@@ -317,7 +317,7 @@ func concurrentFailures(t *testing.T, st store.Store, _ *clock) {
 	const messages = 12
 	a := mustNotify(t, st, "a@example.com", 1, messages)
 	var wg sync.WaitGroup
-	for _, d := range claimDeliveries(t, st, everyID) {
+	for _, d := range claimDeliveries(t, st, noLimit) {
 		wg.Go(func() { mustRecordAttempt(t, st, failedAttempt(d, duePast, cola.ReasonFailing)) })
 	}
 	wg.Wait()
@@ -349,7 +349,7 @@ func concurrentPauseAndRuns(t *testing.T, st store.Store, _ *clock) {
 				t.Errorf("round %d: pending delivery %+v, want only pause notifications", n, d)
 			}
 		}
-		for _, notice := range claimDeliveries(t, st, everyID) {
+		for _, notice := range claimDeliveries(t, st, noLimit) {
 			mustRecordAttempt(t, st, deliveredAttempt(notice, duePast))
 		}
 	}

@@ -34,12 +34,12 @@ func dueDeliveries(t *testing.T, st store.Store, _ *clock) {
 	add := func(to store.Destination, before time.Duration) int64 {
 		return mustSendTest(t, st, to, duePast.Add(-before)).ID
 	}
-	checkEqual(t, "claimed without deliveries", []int64{}, deliveryIDs(claimDeliveries(t, st, everyID)))
+	checkEqual(t, "claimed without deliveries", []int64{}, deliveryIDs(claimDeliveries(t, st, noLimit)))
 	third, second, first := add(mail, 0), add(post, time.Microsecond), add(mail, time.Hour)
 	add(mail, -time.Microsecond)
 	fourth := add(post, 0)
 	kinds := func(kinds ...string) []int64 {
-		claimed, err := st.ClaimDeliveries(t.Context(), duePast, kinds, everyID, anHour)
+		claimed, err := st.ClaimDeliveries(t.Context(), duePast, kinds, noLimit, anHour)
 		must(t, claimed, err)
 		mustDo(t, st.ReleaseDeliveries(t.Context(), claimed))
 		return deliveryIDs(claimed)
@@ -48,7 +48,7 @@ func dueDeliveries(t *testing.T, st store.Store, _ *clock) {
 	checkEqual(t, "claimed emails", []int64{first, third}, kinds(cola.KindEmail))
 	checkEqual(t, "claimed emails, kind given twice", []int64{first, third}, kinds(cola.KindEmail, cola.KindEmail))
 	checkEqual(t, "claimed without a kind", []int64{}, kinds())
-	checkEqual(t, "claimed of an unknown kind", []int64{}, kinds("pigeon"))
+	checkEqual(t, "claimed with an unknown kind", []int64{}, kinds("pigeon"))
 	checkEqual(t, "first two", []int64{first, second}, deliveryIDs(claimDeliveries(t, st, 2)))
 	checkEqual(t, "limit 0", []int64{}, deliveryIDs(claimDeliveries(t, st, 0)))
 	checkEqual(t, "remaining deliveries", []int64{third, fourth}, deliveryIDs(claimDeliveries(t, st, 3)))
@@ -74,7 +74,7 @@ func deliveryClaimContents(t *testing.T, st store.Store, c *clock) {
 		DueAt:        duePast,
 	}, d)
 	mustRecordAttempt(t, st, retriedAttempt(d, duePast.Add(time.Minute)))
-	again, err := st.ClaimDeliveries(t.Context(), duePast.Add(2*anHour), allKinds, everyID, anHour)
+	again, err := st.ClaimDeliveries(t.Context(), duePast.Add(2*anHour), allKinds, noLimit, anHour)
 	if len(must(t, again, err)) != 1 || again[0].Hold == d.Hold {
 		t.Fatalf("ClaimDeliveries = %+v, want the same delivery with another hold", again)
 	}
@@ -107,12 +107,12 @@ func deliveryClaimsExpire(t *testing.T, st store.Store, c *clock) {
 	first := mustClaimDelivery(t, st)
 	for _, step := range []time.Duration{0, time.Minute, anHour - time.Minute - time.Microsecond} {
 		c.advance(step)
-		checkEqual(t, "claimed while held", []int64{}, deliveryIDs(claimDeliveries(t, st, everyID)))
+		checkEqual(t, "claimed while held", []int64{}, deliveryIDs(claimDeliveries(t, st, noLimit)))
 	}
 	c.advance(time.Microsecond)
 	second := mustClaimDelivery(t, st)
 	if second.Hold == first.Hold {
-		t.Errorf("second Hold = %v, want another one", second.Hold)
+		t.Errorf("second Hold = %v, want a different one", second.Hold)
 	}
 	second.Hold = first.Hold
 	checkEqual(t, "second claim", first, second)
@@ -129,7 +129,7 @@ func manyDeliveries(t *testing.T, st store.Store, _ *clock) {
 	checkEqual(t, "first claims", want[:230], deliveryIDs(claimed))
 	checkEqual(t, "remaining claims", want[230:], deliveryIDs(claimDeliveries(t, st, 230)))
 	mustDo(t, st.ReleaseDeliveries(t.Context(), claimed))
-	checkEqual(t, "claims after the release", want[:230], deliveryIDs(claimDeliveries(t, st, everyID)))
+	checkEqual(t, "claims after the release", want[:230], deliveryIDs(claimDeliveries(t, st, noLimit)))
 }
 
 func concurrentDeliveryClaims(t *testing.T, st store.Store, _ *clock) {
@@ -162,7 +162,7 @@ func concurrentDeliveryClaims(t *testing.T, st store.Store, _ *clock) {
 			t.Errorf("delivery %d claimed %d times, want 1", id, n)
 		}
 	}
-	if left := claimDeliveries(t, st, everyID); len(claims)+len(left) != messages {
+	if left := claimDeliveries(t, st, noLimit); len(claims)+len(left) != messages {
 		t.Errorf("%d deliveries claimed, %d left; want %d in all", len(claims), len(left), messages)
 	}
 }
@@ -174,33 +174,33 @@ func releaseDeliveries(t *testing.T, st store.Store, c *clock) {
 		mustDo(t, st.ReleaseDeliveries(t.Context(), claimed))
 	}
 	release()
-	both := claimDeliveries(t, st, everyID)
+	both := claimDeliveries(t, st, noLimit)
 	release(both[1], store.DueDelivery{ID: both[1].ID + 1_000, Hold: 1})
 	again := mustClaimDelivery(t, st)
 	checkEqual(t, "claim after the release", both[1].ID, again.ID)
 	release(both[1]) // no longer the current claim
-	checkEqual(t, "claims after releasing an outdated claim", []int64{}, deliveryIDs(claimDeliveries(t, st, everyID)))
+	checkEqual(t, "claims after releasing an outdated claim", []int64{}, deliveryIDs(claimDeliveries(t, st, noLimit)))
 	checkAttemptRejected(t, st, "released claim, taken over", deliveredAttempt(both[1], duePast))
 	release(again)
 	checkAttemptRejected(t, st, "released claim", deliveredAttempt(again, duePast))
 	release(again)
 	c.advance(anHour)
-	checkEqual(t, "claims after the hold", deliveryIDs(both), deliveryIDs(claimDeliveries(t, st, everyID)))
+	checkEqual(t, "claims after the hold", deliveryIDs(both), deliveryIDs(claimDeliveries(t, st, noLimit)))
 }
 
 func suspendedDeliveriesWait(t *testing.T, st store.Store, c *clock) {
 	a, b := mustNotify(t, st, "a@example.com", 1, 1), mustNotify(t, st, "b@example.com", 2, 1)
-	first := claimDeliveries(t, st, everyID)
+	first := claimDeliveries(t, st, noLimit)
 	mustDo(t, st.Suspend(t.Context(), a.ID, "unpaid"))
 	mustRecordAttempt(t, st, retriedAttempt(first[0], duePast)) // an attempt already in progress
 	mustDo(t, st.ReleaseDeliveries(t.Context(), first[1:]))
-	claimed, err := st.ClaimDeliveries(t.Context(), duePast.Add(week), allKinds, everyID, anHour)
+	claimed, err := st.ClaimDeliveries(t.Context(), duePast.Add(week), allKinds, noLimit, anHour)
 	checkEqual(t, "claims while suspended", []int64{first[1].ID}, deliveryIDs(must(t, claimed, err)))
 	mustRecordAttempt(t, st, deliveredAttempt(claimed[0], duePast))
 	oldest, err := st.OldestPending(t.Context(), allKinds)
 	checkEqual(t, "OldestPending", time.Time{}, must(t, oldest, err))
 	mustDo(t, st.Restore(t.Context(), a.ID))
-	claimed, err = st.ClaimDeliveries(t.Context(), duePast.Add(week), allKinds, everyID, anHour)
+	claimed, err = st.ClaimDeliveries(t.Context(), duePast.Add(week), allKinds, noLimit, anHour)
 	checkEqual(t, "claims after Restore", []int64{first[0].ID}, deliveryIDs(must(t, claimed, err)))
 	checkEqual(t, "accounts", []cola.AccountID{a.ID, b.ID},
 		[]cola.AccountID{first[0].Destination.Account, first[1].Destination.Account})
@@ -209,13 +209,13 @@ func suspendedDeliveriesWait(t *testing.T, st store.Store, c *clock) {
 func inactiveDestinationNotClaimed(t *testing.T, st store.Store, _ *clock) {
 	a := mustNotify(t, st, "a@example.com", 1, 1)
 	test := mustSendTest(t, st, a.hook, duePast)
-	first := claimDeliveries(t, st, everyID)
+	first := claimDeliveries(t, st, noLimit)
 	checkEqual(t, "number of claims", 2, len(first))
 	mustSetActive(t, st, a.hook, false)
 	mustDo(t, st.ReleaseDeliveries(t.Context(), first))
-	checkEqual(t, "claims while paused", []int64{}, deliveryIDs(claimDeliveries(t, st, everyID)))
+	checkEqual(t, "claims while paused", []int64{}, deliveryIDs(claimDeliveries(t, st, noLimit)))
 	mustSetActive(t, st, a.hook, true)
-	checkEqual(t, "claims after reactivation", []int64{}, deliveryIDs(claimDeliveries(t, st, everyID)))
+	checkEqual(t, "claims after reactivation", []int64{}, deliveryIDs(claimDeliveries(t, st, noLimit)))
 	if _, err := st.Replay(t.Context(), a.ID, test.ID, duePast); err != nil {
 		t.Fatal(err)
 	}
@@ -244,7 +244,7 @@ func oldestPending(t *testing.T, st store.Store, _ *clock) {
 	oldest("all kinds", duePast.Add(-time.Hour), allKinds...)
 	oldest("email", duePast, cola.KindEmail)
 	oldest("no kinds", time.Time{})
-	claimed := claimDeliveries(t, st, everyID)
+	claimed := claimDeliveries(t, st, noLimit)
 	oldest("all claimed", duePast.Add(-time.Hour), allKinds...)
 	mustRecordAttempt(t, st, deliveredAttempt(claimed[0], duePast))
 	oldest("first delivered", duePast, allKinds...)
@@ -266,7 +266,7 @@ func deleteClaimedDeliveries(t *testing.T, st store.Store, _ *clock) {
 		},
 	} {
 		a := mustNotify(t, st, fmt.Sprintf("%d@example.com", n), n, 2)
-		claimed := claimDeliveries(t, st, everyID)
+		claimed := claimDeliveries(t, st, noLimit)
 		checkEqual(t, "number of claims", 2, len(claimed))
 		mustRecordAttempt(t, st, retriedAttempt(claimed[1], duePast))
 		checkEqual(t, "number of attempts", 1, len(mustDelivery(t, st, a.ID, claimed[1].ID).Attempts))
@@ -276,7 +276,7 @@ func deleteClaimedDeliveries(t *testing.T, st store.Store, _ *clock) {
 		if d, err := st.DeliveryOf(t.Context(), a.ID, claimed[0].ID); !errors.Is(err, store.ErrNotFound) {
 			t.Errorf("DeliveryOf(deleted) = %+v, %v; want ErrNotFound", d, err)
 		}
-		claimed, err := st.ClaimDeliveries(t.Context(), duePast.Add(week), allKinds, everyID, anHour)
+		claimed, err := st.ClaimDeliveries(t.Context(), duePast.Add(week), allKinds, noLimit, anHour)
 		checkEqual(t, "claims a week later", []int64{}, deliveryIDs(must(t, claimed, err)))
 	}
 	sizes, err := st.Sizes(t.Context())
@@ -318,7 +318,7 @@ func deliverUntilDone(
 		for _, d := range claimed {
 			recorded, err := st.RecordAttempt(ctx, deliveredAttempt(d, duePast))
 			if err == nil && !recorded {
-				err = errors.New("attempt at a claimed message was not recorded")
+				err = errors.New("attempt for a claimed delivery was not recorded")
 			}
 			if err != nil {
 				return total, err
@@ -353,7 +353,7 @@ func checkDeliveredOnce(t *testing.T, db Database, account cola.AccountID) {
 	}
 }
 
-// delivering is the delivery of messages as shared work.
+// delivering defines message delivery as shared work for RunProcesses.
 var delivering = sharedWork{
 	jobs:      sharedMessages,
 	work:      "deliver",
@@ -363,7 +363,7 @@ var delivering = sharedWork{
 	done:      checkDeliveredOnce,
 	untilDone: deliverUntilDone,
 	claimAll: func(ctx context.Context, st store.Store) (int, error) {
-		claimed, err := st.ClaimDeliveries(ctx, duePast, allKinds, everyID, shortClaim)
+		claimed, err := st.ClaimDeliveries(ctx, duePast, allKinds, noLimit, shortClaim)
 		return len(claimed), err
 	},
 	left: func(ctx context.Context, st store.Store) (bool, error) {

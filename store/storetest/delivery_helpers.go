@@ -17,7 +17,7 @@ var allKinds = []string{cola.KindEmail, cola.KindWebhook}
 // mustRun runs a due search, which becomes due again at duePast, and returns what was recorded.
 func mustRun(t tb, st store.Store, search cola.SavedSearch, labels ...int) store.RunOutcome {
 	t.Helper()
-	claimed := mustClaim(t, st, everyID, anHour)
+	claimed := mustClaim(t, st, noLimit, anHour)
 	i := slices.IndexFunc(claimed, func(d store.DueSearch) bool { return d.Search.UUID == search.UUID })
 	if i < 0 {
 		t.Fatalf("search %q is not due", search.Name)
@@ -69,7 +69,7 @@ func claimDeliveries(t tb, st store.Store, limit int) []store.DueDelivery {
 // mustClaimDelivery claims the only due delivery.
 func mustClaimDelivery(t tb, st store.Store) store.DueDelivery {
 	t.Helper()
-	claimed := claimDeliveries(t, st, everyID)
+	claimed := claimDeliveries(t, st, noLimit)
 	if len(claimed) != 1 {
 		t.Fatalf("ClaimDeliveries = %v, want one delivery", deliveryIDs(claimed))
 	}
@@ -105,7 +105,8 @@ func retriedAttempt(d store.DueDelivery, at time.Time) store.Attempt {
 	}
 }
 
-// failedAttempt returns a final failed attempt with its effect on the destination.
+// failedAttempt returns a failed attempt without a retry. If pause is not empty, it is the reason
+// for which the attempt pauses or disables the destination.
 func failedAttempt(d store.DueDelivery, at time.Time, pause string) store.Attempt {
 	return store.Attempt{
 		Due:   d,
@@ -119,7 +120,7 @@ func failedAttempt(d store.DueDelivery, at time.Time, pause string) store.Attemp
 
 const receiverError = "The receiver responded with status 503."
 
-// mustRecordAttempt records an attempt.
+// mustRecordAttempt records an attempt and checks that the store accepts it.
 func mustRecordAttempt(t tb, st store.Store, a store.Attempt) {
 	t.Helper()
 	recorded, err := st.RecordAttempt(context.Background(), a)
@@ -142,7 +143,7 @@ func checkAttemptRejected(t tb, st store.Store, desc string, a store.Attempt) {
 // deliveriesOf returns an account's deliveries, oldest first.
 func deliveriesOf(t tb, st store.Store, account cola.AccountID, which store.DeliveryFilter) []cola.Delivery {
 	t.Helper()
-	list, total, err := st.DeliveriesOf(context.Background(), account, which, store.Slice{Limit: everyID})
+	list, total, err := st.DeliveriesOf(context.Background(), account, which, store.Slice{Limit: noLimit})
 	if must(t, list, err); total != len(list) {
 		t.Errorf("DeliveriesOf total = %d, want %d", total, len(list))
 	}

@@ -36,7 +36,8 @@ func changeDestination(t tb, st store.Store, d store.Destination, change func(d 
 	return must(t, changed, err)
 }
 
-// inState sets the state of a destination, and its reason unless that is empty.
+// inState returns a change that sets a destination's state and reason. An empty reason clears the
+// stored one.
 func inState(state, reason string) func(d *store.Destination) {
 	return func(d *store.Destination) { d.State, d.Reason = state, cola.Opt[string]{V: reason, OK: reason != ""} }
 }
@@ -130,18 +131,19 @@ func concurrentDestinationChanges(t *testing.T, st store.Store, _ *clock) {
 	checkEqual(t, "old secret", "..........", must(t, found, err).Secrets.Old)
 }
 
-// runWithMatch runs the n-th search of an account with a match, and returns the search.
+// runWithMatch creates the n-th search of an account, records a run with one match, and returns the
+// search.
 func runWithMatch(t tb, st store.Store, account cola.AccountID, n int) cola.SavedSearch {
 	t.Helper()
-	dest := mustCreate(t, st, dueSearch(account, n, epoch))
+	search := mustCreate(t, st, dueSearch(account, n, epoch))
 	mustRecord(t, st, runOf(t, st, mustClaimOne(t, st), 1))
-	return dest
+	return search
 }
 
 // mustDeliveries returns an account's deliveries, newest first.
 func mustDeliveries(t tb, st store.Store, account cola.AccountID) []cola.Delivery {
 	t.Helper()
-	list, _, err := st.DeliveriesOf(context.Background(), account, store.DeliveryFilter{}, store.Slice{Limit: everyID})
+	list, _, err := st.DeliveriesOf(context.Background(), account, store.DeliveryFilter{}, store.Slice{Limit: noLimit})
 	return must(t, list, err)
 }
 
@@ -149,7 +151,7 @@ func mustDeliveries(t tb, st store.Store, account cola.AccountID) []cola.Deliver
 func mustClaimDeliveries(t tb, st store.Store) map[string]store.DueDelivery {
 	t.Helper()
 	claimed, err := st.ClaimDeliveries(context.Background(), duePast.Add(week),
-		[]string{cola.KindEmail, cola.KindWebhook}, everyID, anHour)
+		[]string{cola.KindEmail, cola.KindWebhook}, noLimit, anHour)
 	all := map[string]store.DueDelivery{}
 	for _, d := range must(t, claimed, err) {
 		all[d.Destination.UUID+" "+d.Event] = d
@@ -186,13 +188,13 @@ func deactivationSkipsPending(t *testing.T, st store.Store, c *clock) {
 			}, got)
 		}
 		checkEqual(t, "number of skipped deliveries", 2, skipped)
-		for _, under := range []struct{ event, failure, state, becomes string }{ // attempts in progress are recorded
+		for _, k := range []struct{ event, failure, state, want string }{ // attempts in progress are recorded
 			{cola.EventRan, "", cola.DeliveryDelivered, cola.DeliveryDelivered},
 			{cola.EventTest, "The receiver responded with status 503.", cola.DeliveryPending, cola.DeliverySkipped},
 		} {
-			attempt(t, st, claimed, hooked, under.event, under.failure, under.state)
-			detail, err := st.DeliveryOf(t.Context(), a.ID, claimed[hooked.UUID+" "+under.event].ID)
-			checkEqual(t, "state after the attempt", under.becomes, must(t, detail, err).State)
+			attempt(t, st, claimed, hooked, k.event, k.failure, k.state)
+			detail, err := st.DeliveryOf(t.Context(), a.ID, claimed[hooked.UUID+" "+k.event].ID)
+			checkEqual(t, "state after the attempt", k.want, must(t, detail, err).State)
 		}
 		before := mustDeliveries(t, st, a.ID)
 		changeDestination(t, st, hooked, inState(cola.DestinationActive, ""))
@@ -201,7 +203,7 @@ func deactivationSkipsPending(t *testing.T, st store.Store, c *clock) {
 }
 
 // oneMessagePerRun checks that an address receives one message per run, even if several
-// destinations have it.
+// destinations share it.
 func oneMessagePerRun(t *testing.T, st store.Store, _ *clock) {
 	named := mustAccountOf(t, st, testIssuer, "1", "")
 	mailbox := mustDestination(t, st, newMailbox(named.ID, "Me@example.com"))
@@ -233,7 +235,7 @@ func oneMessagePerRun(t *testing.T, st store.Store, _ *clock) {
 	checkEqual(t, "messages by kind", map[string]int{cola.KindEmail: 1, cola.KindWebhook: 2}, kinds)
 }
 
-// attempt records an attempt of the claimed delivery of an event to a destination.
+// attempt records an attempt for the claimed delivery of an event to a destination.
 func attempt(t tb, st store.Store, claimed map[string]store.DueDelivery, d store.Destination, event, failure,
 	state string) {
 	t.Helper()

@@ -33,7 +33,7 @@ func destinationLimit(t *testing.T, st store.Store, _ *clock) {
 	checkEqual(t, "number of destinations", 3, len(mustDestinations(t, st, a.ID)))
 }
 
-// addUntilLimit adds webhooks, starting at number n, until the limit, and returns how many it
+// addUntilLimit adds webhooks, starting at number n, up to the limit, and returns how many it
 // added.
 func addUntilLimit(
 	ctx context.Context, st store.Store, account cola.AccountID, n, maxDestinations int,
@@ -55,7 +55,7 @@ func addUntilLimit(
 // to overlap.
 const processDestinationLimit = 120
 
-// childAdd adds destinations to the account until the limit and prints how many it added.
+// childAdd adds destinations to the account up to the limit and prints how many it added.
 func childAdd(ctx context.Context, st store.Store, out io.Writer) error {
 	account, err := st.AccountByEmail(ctx, chargedAccount)
 	if err != nil {

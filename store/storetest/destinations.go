@@ -70,7 +70,7 @@ func mustDestination(t tb, st store.Store, n store.NewDestination) store.Destina
 
 func mustDestinations(t tb, st store.Store, account cola.AccountID) []store.Destination {
 	t.Helper()
-	list, total, err := st.Destinations(context.Background(), account, store.Slice{Limit: everyID})
+	list, total, err := st.Destinations(context.Background(), account, store.Slice{Limit: noLimit})
 	if err == nil && total != len(list) {
 		t.Errorf("Destinations total = %d, want %d", total, len(list))
 	}

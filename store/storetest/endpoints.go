@@ -115,7 +115,7 @@ func confirmLimitsPerHost(t *testing.T, st store.Store, clock *clock) {
 		RepeatWindow:  time.Hour,
 		MaxRepeats:    2,
 		Window:        24 * time.Hour,
-		MaxPerAccount: everyID,
+		MaxPerAccount: noLimit,
 		MaxPerAddress: 3,
 	}
 	ask := func(account cola.AccountID, address string) error {
@@ -152,8 +152,8 @@ func confirmLimitsPerHost(t *testing.T, st store.Store, clock *clock) {
 const earlierToken = "3f6c1f1f0a9b4c52a52e84b60a1f4c2d07be8365"
 
 // RowsBeforeSecrets returns statements that write an account with an email destination and three
-// endpoints to the schema before sealed secrets. One endpoint has accepted a message; of the other
-// two, one is paused. created is a time in the format of the backend.
+// endpoints to the schema that predates sealed secrets. One endpoint has accepted a message; of the
+// other two, one is paused. created is a time in the format of the backend.
 func RowsBeforeSecrets(created string) string {
 	return fmt.Sprintf(`INSERT INTO accounts (id, email, email_folded, tier, created_at) VALUES (1, 'ann@example.com', 'ann@example.com', 'pro', %[1]s);
 		INSERT INTO destinations (uuid, account_id, kind, address, address_folded, state, reason, token, secret, old_secret, created_at, last_delivered_at) VALUES
@@ -163,9 +163,9 @@ func RowsBeforeSecrets(created string) string {
 			('paused', 1, 'webhook', '%[3]s/3', '%[3]s/3', 'paused', 'holder', 'd', 'whsec_paused', NULL, %[1]s, NULL)`, created, earlierToken, hook)
 }
 
-// CheckRowsBeforeSecrets checks the migration of these rows, and later writes by a process of the
-// previous version. run executes a statement as that version would; tokenOf reads a destination's
-// token.
+// CheckRowsBeforeSecrets checks the migration of the rows that RowsBeforeSecrets writes, and later
+// writes by a process of the previous version. run executes a statement as that version would;
+// tokenOf reads a destination's token.
 func CheckRowsBeforeSecrets(t *testing.T, st store.Store, created string, run func(statement string) error,
 	tokenOf func(uuid string) string) {
 	states := func() map[string]string {

@@ -26,7 +26,7 @@ const receivedID cola.TTBID = 26311001000123
 var receivedOn = cola.NewDate(2026, time.November, 7)
 
 // completedLabel returns a label with a receipt date, but without an approval date. A zero
-// completed date is unknown.
+// completed date means unknown.
 func completedLabel(completed cola.Date) cola.Cola {
 	c := label(0)
 	c.TTBID, c.LatestUpdateDate = receivedID, completed
@@ -108,9 +108,9 @@ func arrivalWithEstimate(t *testing.T, st store.Store, clock *clock) {
 		t.Helper()
 		checkArrived(t, st, desc, at)
 		since, _ := arrivals(t, st, date)
-		checkEqual(t, "arrivals since the date "+desc, at, since)
+		checkEqual(t, desc+": arrivals since the date", at, since)
 		later, _ := arrivals(t, st, date.AddDays(1))
-		checkEqual(t, "arrivals since the day after "+desc, map[cola.TTBID]cola.Revision{}, later)
+		checkEqual(t, desc+": arrivals since the day after", map[cola.TTBID]cola.Revision{}, later)
 	}
 	check("with an estimate", receivedOn.AddDays(5))
 	clock.advance(time.Second)
@@ -148,7 +148,7 @@ func arrivalWithoutEstimate(t *testing.T, st store.Store, _ *clock) {
 	checkArrived(t, st, "with the first effective date", map[cola.TTBID]cola.Revision{firstID + 1: mustRevision(t, st)})
 }
 
-// estimateCases are IDs and completed dates that cover the rule of estimates.
+// estimateCases returns labels whose IDs and completed dates cover the rules for date estimates.
 func estimateCases() (cases []cola.Cola) {
 	today := cola.DateOf(time.Now())
 	for _, year := range []int{0, 5, 15, 16, 24, 25, 79, 80, 99, today.Time().Year() % 100} {
@@ -176,8 +176,8 @@ func estimateCases() (cases []cola.Cola) {
 	return distinct
 }
 
-// insertEstimateCases returns a statement that inserts the cases as the version without estimates
-// does.
+// insertEstimateCases returns a statement that inserts the cases the way a version without
+// estimates did.
 func insertEstimateCases() string {
 	var rows []string
 	for _, c := range estimateCases() {
@@ -191,8 +191,8 @@ func insertEstimateCases() string {
 		strings.Join(rows, ", ")
 }
 
-// RowsBeforeEstimates returns statements that write to the schema without estimates: labels
-// without approval dates, and one of them that arrived and lost its date.
+// RowsBeforeEstimates returns statements that write to the schema without estimates: labels without
+// approval dates, one of which had arrived before it lost its date.
 func RowsBeforeEstimates() string {
 	return fmt.Sprintf(`%s;
 		INSERT INTO colas (ttb_id, revision, brand_name, product_type, permit_number, latest_update_date)
@@ -202,7 +202,7 @@ func RowsBeforeEstimates() string {
 }
 
 // CheckRowsBeforeEstimates checks that the migration of the rows that RowsBeforeEstimates writes
-// agrees with cola.EstimateApproval, and so does an insert by the previous version afterwards.
+// agrees with cola.EstimateApproval, and that a later insert by the previous version does too.
 // execute runs a statement on the database.
 func CheckRowsBeforeEstimates(t *testing.T, st store.Store, execute func(sql string)) {
 	arrived, _ := arrivals(t, st, receivedOn.AddDays(5))

@@ -26,7 +26,7 @@ func latestRun(t *testing.T, st store.Store, account cola.AccountID, search cola
 	if len(must(t, runs, err)) != 1 {
 		t.Fatal("no runs, want one")
 	}
-	matches, _, err := st.MatchesOf(t.Context(), account, search.UUID, runs[0].ID, store.Slice{Limit: everyID})
+	matches, _, err := st.MatchesOf(t.Context(), account, search.UUID, runs[0].ID, store.Slice{Limit: noLimit})
 	found := store.RunLabels{Run: runs[0]}
 	for _, m := range must(t, matches, err) {
 		label, err := st.Cola(t.Context(), m.TTBID)
@@ -83,7 +83,7 @@ func firstLabels(t *testing.T, st store.Store, _ *clock) {
 	search := mustCreate(t, st, newSearch(a.ID, 1))
 	var labels []cola.Cola
 	var found []int
-	const each = 30 // matches per run; a third of them are gone
+	const each = 30 // matches per run; a third of their labels are not stored
 	for n := range 5 * each {
 		if found = append(found, n); n%3 > 0 {
 			labels = append(labels, dated(n, dayOne))
@@ -142,12 +142,12 @@ func hasFeed(t *testing.T, st store.Store, _ *clock) {
 		has, err := st.HasFeed(t.Context(), a.ID, search.UUID)
 		checkEqual(t, "HasFeed", hash != nil, must(t, has, err))
 	}
-	for _, of := range []struct {
+	for _, k := range []struct {
 		account cola.AccountID
 		uuid    string
 	}{{b.ID, search.UUID}, {a.ID, "0b9f8c0e-6a55-4f0e-9a39-2f1f0f9f6d11"}, {a.ID, ""}} {
-		if has, err := st.HasFeed(t.Context(), of.account, of.uuid); !errors.Is(err, store.ErrNotFound) {
-			t.Errorf("HasFeed(search %q, account %d) = %v, %v; want ErrNotFound", of.uuid, of.account, has, err)
+		if has, err := st.HasFeed(t.Context(), k.account, k.uuid); !errors.Is(err, store.ErrNotFound) {
+			t.Errorf("HasFeed(search %q, account %d) = %v, %v; want ErrNotFound", k.uuid, k.account, has, err)
 		}
 	}
 }

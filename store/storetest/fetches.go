@@ -82,7 +82,7 @@ func checkFetchedAll(t *testing.T, db Database, _ cola.AccountID) {
 	checkQueue(t, db, "in the end", map[string]int{})
 }
 
-// fetching is the work of collectors as shared work.
+// fetching defines the work of collectors as shared work for RunProcesses.
 var fetching = sharedWork{
 	jobs:      sharedDays/5*(4+len(testParts)) + sharedLabels,
 	work:      "fetch",

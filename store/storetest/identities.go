@@ -91,7 +91,7 @@ func identityJoinsAccount(t *testing.T, st store.Store, _ *clock) {
 	checkAccounts(t, st, a)
 }
 
-// lookalikes are addresses that Unicode case mapping or a lenient parser turns into
+// lookalikes returns addresses that Unicode case mapping or a lenient parser turns into
 // mike@github.com.
 func lookalikes() []string {
 	return []string{
@@ -120,8 +120,8 @@ func lookalikeEmails(t *testing.T, st store.Store, _ *clock) {
 }
 
 // RowsBeforeEmailFolding returns statements that write accounts with Unicode-folded addresses, as
-// that version did: one has a Kelvin sign in its address, one has a name in place of an address.
-// The first also has destinations.
+// earlier versions did: one has a Kelvin sign in its address, one has an identity name instead of
+// an address. The first also has destinations.
 func RowsBeforeEmailFolding(created string) string {
 	const kelvin, umlaut = "Mi\u212ae@GitHub.com", testIssuer + "#\u00c4"
 	return fmt.Sprintf(`INSERT INTO accounts (id, email, email_folded, tier, created_at) VALUES
@@ -169,8 +169,8 @@ func CheckFolding(t *testing.T, st store.Store, created string, run func(stateme
 	mustDestination(t, st, newMailbox(mike.ID, "other@github.com"))
 }
 
-// CheckRowsBeforeEmailFolding checks that each of these accounts is found by its own address and
-// that the ASCII address is free.
+// CheckRowsBeforeEmailFolding checks that each account that RowsBeforeEmailFolding writes is found
+// by its own address, and that the ASCII address is free.
 func CheckRowsBeforeEmailFolding(t *testing.T, st store.Store) {
 	t.Helper()
 	for email, want := range map[string]cola.AccountID{
@@ -275,7 +275,7 @@ func malformedIdentity(t *testing.T, st store.Store, _ *clock) {
 	checkAccounts(t, st)
 }
 
-// longestIdentity checks identities of maximum length, in letters that compress badly.
+// longestIdentity checks identities of maximum length, made of text that compresses poorly.
 func longestIdentity(t *testing.T, st store.Store, _ *clock) {
 	text := func(prefix string) string {
 		b := []byte(prefix)
@@ -297,8 +297,7 @@ func longestIdentity(t *testing.T, st store.Store, _ *clock) {
 }
 
 // CheckUpgraded checks a database created by a version without identities: it has one account, with
-// a valid key and usage in this month. An identity with the account's verified address gets the
-// account.
+// a valid key and usage this month. An identity whose verified address is the account's joins it.
 func CheckUpgraded(t *testing.T, st store.Store, want store.Account, key cola.Credential, used cola.Used) {
 	t.Helper()
 	want.ActiveLimit = cola.MaxActiveSchedules

@@ -130,8 +130,8 @@ func concurrentEmailAdoption(t *testing.T, st store.Store, _ *clock) {
 // signUps is the number of identities that sign up in each process.
 const signUps = 120
 
-// signUpIdentity returns the n-th identity and its verified address. Every second identity has no
-// address; three of the others share one.
+// signUpIdentity returns the n-th identity and its verified address. Every other identity has no
+// address; the rest share addresses in groups of three.
 func signUpIdentity(n int) (id store.Identity, verified string) {
 	if n%2 == 0 {
 		return store.Identity{Issuer: testIssuer, Subject: fmt.Sprint(n)}, ""
@@ -184,21 +184,21 @@ func signUpAcrossProcesses(t *testing.T, b Backend) {
 			mine[i][n] = int(a.ID)
 		}
 	})
-	of := map[string]int{} // by address, or by name for an identity without one
+	accounts := map[string]int{} // by address, or by name for an identity without one
 	for n := range signUps {
 		id, verified := signUpIdentity(n)
 		if verified == "" {
 			verified = id.Name()
 		}
-		if _, known := of[verified]; !known {
-			of[verified] = mine[0][n]
+		if _, known := accounts[verified]; !known {
+			accounts[verified] = mine[0][n]
 		}
 		for _, got := range []int{
 			mine[0][n], mine[1][n], mine[2][n], others[0].number(t, "account %d"),
 			others[1].number(t, "account %d"),
 		} {
-			if got != of[verified] {
-				t.Errorf("identity %d: account = %d, want %d", n, got, of[verified])
+			if got != accounts[verified] {
+				t.Errorf("identity %d: account = %d, want %d", n, got, accounts[verified])
 			}
 		}
 	}
@@ -206,7 +206,7 @@ func signUpAcrossProcesses(t *testing.T, b Backend) {
 		p.wait(t)
 	}
 	list, err := db.Accounts(t.Context())
-	if len(must(t, list, err)) != len(of)+1 {
-		t.Errorf("got %d accounts, want %d plus the start signal", len(list), len(of))
+	if len(must(t, list, err)) != len(accounts)+1 {
+		t.Errorf("got %d accounts, want %d plus the start signal", len(list), len(accounts))
 	}
 }

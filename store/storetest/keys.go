@@ -66,8 +66,8 @@ func keyLimit(t *testing.T, st store.Store, c *clock) {
 	checkFits("over the limit after revoking one", 4)
 	c.set(expiring.ExpiresAt)
 	checkFits("over the limit after one expired", 5)
-	for n, most := range []int{0, 0, 4 + 1} { // no limit, then a higher one
-		_, err := createNumberedKey(t.Context(), st, a.ID, 10+n, most)
+	for n, limit := range []int{0, 0, 4 + 1} { // no limit, then a higher one
+		_, err := createNumberedKey(t.Context(), st, a.ID, 10+n, limit)
 		mustDo(t, err)
 	}
 	_, err = createNumberedKey(t.Context(), st, b.ID, 20, 1)
@@ -81,8 +81,8 @@ func keyLimit(t *testing.T, st store.Store, c *clock) {
 // overlap.
 const processKeyLimit = 120
 
-// createKeysUntilLimit creates keys, starting at number n, until the limit, and returns how many it
-// has created. It also replaces keys, which does not make room.
+// createKeysUntilLimit creates keys, starting at number n, up to the limit, and returns how many it
+// created. It also replaces keys, which does not make room.
 func createKeysUntilLimit(
 	ctx context.Context, st store.Store, account cola.AccountID, n, maxKeys int,
 ) (created int, err error) {
@@ -114,22 +114,22 @@ func validKeys(t tb, st store.Store, account cola.AccountID, now time.Time) (lis
 }
 
 func keyLimitConcurrent(t *testing.T, st store.Store, c *clock) {
-	const most = 30
+	const limit = 30
 	a := mustAccount(t, st, "a@example.com", cola.TierFree)
 	var created atomic.Int64
 	concurrently(8, func(i int) {
-		n, err := createKeysUntilLimit(t.Context(), st, a.ID, 1_000*i, most)
+		n, err := createKeysUntilLimit(t.Context(), st, a.ID, 1_000*i, limit)
 		if err != nil {
 			t.Error(err)
 		}
 		created.Add(int64(n))
 	})
-	if valid := validKeys(t, st, a.ID, c.now()); len(valid) != most || created.Load() != most {
-		t.Errorf("%d keys created, %d valid; want %d", created.Load(), len(valid), most)
+	if valid := validKeys(t, st, a.ID, c.now()); len(valid) != limit || created.Load() != limit {
+		t.Errorf("%d keys created, %d valid; want %d", created.Load(), len(valid), limit)
 	}
 }
 
-// childKeys creates keys until the limit and prints how many it created.
+// childKeys creates keys up to the limit and prints how many it created.
 func childKeys(ctx context.Context, st store.Store, out io.Writer) error {
 	account, err := st.AccountByEmail(ctx, chargedAccount)
 	if err != nil {
@@ -184,7 +184,7 @@ func replaceKey(t *testing.T, st store.Store, c *clock) {
 	}
 	found, err := st.KeyByHash(t.Context(), keyHash(3))
 	checkEqual(t, "KeyByHash", created, must(t, found, err))
-	created.Email = a.Email // backends may or may not fill it
+	created.Email = a.Email // backends may or may not set it
 	checkEqual(t, "ReplaceKey", want, created)
 	old.ExpiresAt = until
 	list, err := st.Keys(t.Context(), 0)
@@ -233,7 +233,7 @@ func replaceKeyExpiry(t *testing.T, st store.Store, c *clock) {
 
 func replaceInvalidKey(t *testing.T, st store.Store, c *clock) {
 	a, b := mustAccount(t, st, "a@example.com", cola.TierFree), mustAccount(t, st, "b@example.com", cola.TierFree)
-	fine, revoked, others := mustKey(t, st, a.ID, 1), mustKey(t, st, a.ID, 2), mustKey(t, st, b.ID, 3)
+	valid, revoked, other := mustKey(t, st, a.ID, 1), mustKey(t, st, a.ID, 2), mustKey(t, st, b.ID, 3)
 	expired, err := st.CreateKey(t.Context(), store.Key{AccountID: a.ID, ExpiresAt: c.now().Add(time.Minute)},
 		keyHash(4), 0)
 	must(t, expired, err)
@@ -249,11 +249,11 @@ func replaceInvalidKey(t *testing.T, st store.Store, c *clock) {
 	}{
 		"revoked":               {a.ID, revoked.ID, keyHash(9), store.ErrNotActive},
 		"expired":               {a.ID, expired.ID, keyHash(9), store.ErrNotActive},
-		"another account's key": {a.ID, others.ID, keyHash(9), store.ErrNotFound},
-		"account 0":             {0, fine.ID, keyHash(9), store.ErrNotFound},
-		"unknown account":       {b.ID + 100, fine.ID, keyHash(9), store.ErrNotFound},
+		"another account's key": {a.ID, other.ID, keyHash(9), store.ErrNotFound},
+		"account 0":             {0, valid.ID, keyHash(9), store.ErrNotFound},
+		"unknown account":       {b.ID + 100, valid.ID, keyHash(9), store.ErrNotFound},
 		"unknown key":           {a.ID, expired.ID + 100, keyHash(9), store.ErrNotFound},
-		"duplicate hash":        {a.ID, fine.ID, keyHash(3), store.ErrExists},
+		"duplicate hash":        {a.ID, valid.ID, keyHash(3), store.ErrExists},
 	} {
 		created, err := st.ReplaceKey(t.Context(), k.account, k.id, store.Key{}, k.hash, c.now(), 0)
 		if !errors.Is(err, k.want) || created != (store.Key{}) {

@@ -49,8 +49,7 @@ func NewBatchID() (id store.BatchID) {
 	return id
 }
 
-// settle commits a batch with the entries and returns the account states that the decision
-// received.
+// settle commits a batch with the entries and returns the account states passed to decide.
 func settle(t tb, st store.Store, account cola.AccountID, entries ...store.Entry) []store.AccountState {
 	t.Helper()
 	var got []store.AccountState
@@ -178,13 +177,13 @@ func monthChange(t *testing.T, st store.Store, c *clock) {
 
 func keyValidity(t *testing.T, st store.Store, c *clock) {
 	a, b := mustAccount(t, st, "a@example.com", cola.TierFree), mustAccount(t, st, "b@example.com", cola.TierFree)
-	lasting, revoked, others := mustKey(t, st, a.ID, 1), mustKey(t, st, a.ID, 2), mustKey(t, st, b.ID, 3)
+	lasting, revoked, other := mustKey(t, st, a.ID, 1), mustKey(t, st, a.ID, 2), mustKey(t, st, b.ID, 3)
 	expiring, err := st.CreateKey(t.Context(), store.Key{AccountID: a.ID, ExpiresAt: epoch.Add(time.Hour)}, keyHash(4),
 		0)
 	must(t, expiring, err)
 	valid := func() (ids []int64) {
 		batch := store.Batch{ID: NewBatchID(), Accounts: []cola.AccountID{a.ID}}
-		for _, k := range []store.Key{lasting, revoked, others, expiring} {
+		for _, k := range []store.Key{lasting, revoked, other, expiring} {
 			batch.Credentials = append(batch.Credentials, keyCredential(k.ID))
 		}
 		err := st.Settle(t.Context(), batch, func(_ time.Time, states []store.AccountState) []store.Entry {

@@ -70,7 +70,7 @@ func checkSettled(t *testing.T, st store.Store, id store.BatchID, want bool) {
 }
 
 // IsSettled reports whether a batch was committed and not voided. It settles the batch again under
-// its ID; if the store calls decide, it panics and so has no effect.
+// its ID; if the store calls decide, decide panics, which rolls the batch back.
 func IsSettled(t *testing.T, st store.Store, id store.BatchID) (settled bool) {
 	t.Helper()
 	defer func() {
@@ -164,7 +164,7 @@ func voidAfterSettle(t *testing.T, st store.Store, c *clock) {
 	}
 }
 
-// mustNotDecide returns a decision that must not be called.
+// mustNotDecide returns a decide function that fails the test if it is called.
 func mustNotDecide(t *testing.T) func(time.Time, []store.AccountState) []store.Entry {
 	return func(time.Time, []store.AccountState) []store.Entry {
 		t.Error("decide called, want no call")
@@ -186,8 +186,8 @@ func voidBeforeSettle(t *testing.T, st store.Store, _ *clock) {
 	}
 }
 
-// voidOnlyOwnCharges settles two similar batches at one time and voids one of them within the
-// window.
+// voidOnlyOwnCharges settles two similar batches at the same time and voids one of them within the
+// rate limit window.
 func voidOnlyOwnCharges(t *testing.T, st store.Store, c *clock) {
 	a, b := mustAccount(t, st, "a@example.com", cola.TierFree), mustAccount(t, st, "b@example.com", cola.TierFree)
 	voided := store.Batch{ID: NewBatchID(), Accounts: []cola.AccountID{a.ID, b.ID}}
@@ -271,7 +271,7 @@ func panicRollsBack(t *testing.T, st store.Store, _ *clock) {
 	func() {
 		defer func() {
 			if recover() == nil {
-				t.Error("Settle returned, want the panic of decide")
+				t.Error("Settle returned, want it to propagate the panic in decide")
 			}
 		}()
 		_ = st.Settle(t.Context(), batch, func(time.Time, []store.AccountState) []store.Entry { panic("decide") })

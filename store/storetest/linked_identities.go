@@ -91,13 +91,13 @@ func listIdentities(t *testing.T, st store.Store, _ *clock) {
 		mustDo(t, st.AddIdentity(t.Context(), a.ID, id))
 	}
 	mustDo(t, st.AddIdentity(t.Context(), b.ID, identity("0")))
-	of := []store.LinkedIdentity{
+	want := []store.LinkedIdentity{
 		linkedTo(a, other), linkedTo(a, identity("B")), linkedTo(a, identity("a")),
 		linkedTo(a, identity("b")), linkedTo(a, identity("ä")),
 	}
-	checkIdentities(t, st, a.ID, of...)
+	checkIdentities(t, st, a.ID, want...)
 	checkIdentities(t, st, b.ID, linkedTo(b, identity("0")))
-	checkIdentities(t, st, 0, append(of, linkedTo(b, identity("0")))...)
+	checkIdentities(t, st, 0, append(want, linkedTo(b, identity("0")))...)
 	checkIdentities(t, st, b.ID+100)
 }
 
@@ -128,8 +128,8 @@ func tryAddIdentity(t *testing.T, st store.Store, account cola.AccountID, subjec
 	}
 }
 
-// concurrentAddAndSignIn adds an identity to an account while it signs in concurrently. The
-// sign-ins create at most one other account.
+// concurrentAddAndSignIn adds an identity to an account while the identity signs in. The sign-ins
+// create at most one other account.
 func concurrentAddAndSignIn(t *testing.T, st store.Store, _ *clock) {
 	for round := range 10 {
 		subject := fmt.Sprint(round)
@@ -157,7 +157,8 @@ func concurrentAddAndSignIn(t *testing.T, st store.Store, _ *clock) {
 		}
 		for _, a := range got {
 			if a.ID != paid.ID && (len(created) == 0 || a.ID != created[0].ID) {
-				t.Errorf("round %d: AccountOf = account %d, want the created one of %+v", round, a.ID, created)
+				t.Errorf("round %d: AccountOf = account %d, want %d or the one created: %+v", round, a.ID, paid.ID,
+					created)
 			}
 		}
 	}
@@ -180,8 +181,8 @@ func concurrentAddToTwo(t *testing.T, st store.Store, _ *clock) {
 	checkAccounts(t, st, a, b)
 }
 
-// concurrentAddAndAdoption adds an identity to an account without an address while both identities
-// sign in with one address. Both must end up with the account.
+// concurrentAddAndAdoption adds a second identity to an account without an address while both
+// identities sign in with the same address. Both must end up in that account.
 func concurrentAddAndAdoption(t *testing.T, st store.Store, _ *clock) {
 	for round := range 10 {
 		first := fmt.Sprint(round, " first")

@@ -24,7 +24,7 @@ func testLinks(t *testing.T, open Opener) {
 	})
 }
 
-// mustConnect returns the link between an account and an app.
+// mustConnect connects an account to an app and returns the link with an empty Change.
 func mustConnect(t tb, st store.Store, account cola.AccountID, app int64, granted ...string) store.Link {
 	t.Helper()
 	l, err := st.Connect(context.Background(), account, app, scopes(granted...))
@@ -207,7 +207,7 @@ func concurrentConnects(t *testing.T, st store.Store, _ *clock) {
 }
 
 // concurrentConnectsAndRevocation checks that every connection that finds the link revoked gets the
-// scopes it had.
+// scopes that the link had when it was revoked.
 func concurrentConnectsAndRevocation(t *testing.T, st store.Store, _ *clock) {
 	a := mustAccount(t, st, "a@example.com", cola.TierFree)
 	for round := range 10 {

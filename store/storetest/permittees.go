@@ -72,7 +72,7 @@ func labelsFillFields(t *testing.T, st store.Store, _ *clock) {
 		t.Errorf("revision after the permittee changed = %d, want more than %d", after, before)
 	}
 
-	moved := applicant(0, "YY", "MOVED", "", "") // the label's new permit determines the other permittee
+	moved := applicant(0, "YY", "MOVED", "", "") // changing a label's permit creates the new permit's permittee
 	mustUpsert(t, st, []store.Outcome{store.Changed}, patchOf(moved))
 	if _, ok := permittees(t, st)["YY"]; !ok {
 		t.Error("no permittee for the label's new permit")
@@ -111,7 +111,7 @@ func listsMerge(t *testing.T, st store.Store, _ *clock) {
 	renamed := only(cola.Permittee{PermitNumber: p.PermitNumber, CompanyName: "NEW"}, "company_name")
 	mustPermittees(t, st, []store.Outcome{store.Added, store.Unchanged, store.Changed, store.Unchanged, store.Added},
 		permitteePatch(p), permitteePatch(p), renamed, renamed, permitteePatch(cola.Permittee{PermitNumber: "ZZ-1"}))
-	p.CompanyName = "NEW" // still listed: no list removes a permit
+	p.CompanyName = "NEW" // still listed: a list never removes a permit
 	checkPermittees(t, st, p, cola.Permittee{PermitNumber: "ZZ-1"})
 
 	mustPermittees(t, st, []store.Outcome{store.Changed}, only(cola.Permittee{PermitNumber: "ZZ-1", Listed: true}))

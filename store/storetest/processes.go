@@ -19,7 +19,7 @@ type Backend struct {
 	Empty func(t testing.TB) string
 	// New returns a DSN for one test. The database may exist but has no records or accounts.
 	New func(t testing.TB) string
-	// Check looks for internal damage after a process was killed. It may be nil.
+	// Check looks for database corruption after a process was killed. It may be nil.
 	Check func(t *testing.T, db Database)
 }
 
@@ -49,7 +49,7 @@ func RunProcesses(t *testing.T, b Backend) {
 		{"deliveries of a killed process are taken over", delivering.killed},
 		{"windows and labels are fetched once", fetching.runTogether},
 		{"fetches of a killed process are taken over", fetching.killed},
-		{"requests are apart", reserveAcrossProcesses},
+		{"requests are spaced apart", reserveAcrossProcesses},
 		{"killed import with the database open elsewhere", killedImportShared},
 		{"killed import and reopened database", killedImportReopened},
 		{"concurrent import and charges", importAndLedger},

@@ -65,7 +65,7 @@ func mergeAVAs(t *testing.T, st store.Store, _ *clock) {
 	first.ValidEndDate = mustDate(t, "1990-09-10")
 	current.ValidStartDate = mustDate(t, "2001-01-02")
 	twin.ValidEndDate = first.ValidEndDate
-	open := ava("sonoma", "Sonoma") // valid since the same first day, without a last day
+	open := ava("sonoma", "Sonoma") // no start date, like first and twin, and no end date
 	patches := []cola.Patch[cola.AVADetail]{
 		allOf(current), allOf(full), allOf(first), allOf(other), allOf(twin),
 		allOf(open), allOf(full),
@@ -83,8 +83,8 @@ func mergeAVAs(t *testing.T, st store.Store, _ *clock) {
 	checkEqual(t, "merged AVA", full, mustReferences(t, st).AVAs[4])
 }
 
-// upsertTwice writes rows, then the same rows with one changed, and checks outcomes and a dry run
-// on the way.
+// upsertTwice writes rows, then the same rows followed by a changed one twice. It checks the
+// outcomes of each write, first in a dry run.
 func upsertTwice[T any](t *testing.T, upsert func([]T, store.Mode) ([]store.Outcome, error), rows []T, changed T) {
 	t.Helper()
 	added, unchanged := make([]store.Outcome, len(rows)), make([]store.Outcome, len(rows))

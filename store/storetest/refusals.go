@@ -17,14 +17,14 @@ import (
 func testRefusals(t *testing.T, open Opener) {
 	runChecks(t, open, []check{
 		{"list newest first", listRefusals},
-		{"equal refusals of one minute are counted", countRefusals},
+		{"identical refusals within a minute are counted together", countRefusals},
 		{"only the latest are retained", refusalLimit},
 		{"ignored and malformed refusals", invalidRefusals},
 		{"concurrent writers", concurrentRefusals},
 	})
 }
 
-// newRefusal returns a refusal at the start of a minute, counted from the epoch.
+// newRefusal returns a refusal at the start of the given minute after the epoch.
 func newRefusal(account cola.AccountID, minute int, reason string, count int) store.AccountRefusal {
 	at := epoch.Truncate(time.Minute).Add(time.Duration(minute) * time.Minute)
 	return store.AccountRefusal{
@@ -54,20 +54,20 @@ func mustRefusals(t tb, st store.Store, account cola.AccountID) []store.Refusal 
 func listRefusals(t *testing.T, st store.Store, _ *clock) {
 	a, b := mustAccount(t, st, "a@example.com", cola.TierFree), mustAccount(t, st, "b@example.com", cola.TierFree)
 	mustRecordRefusals(t, st)
-	checkEqual(t, "number of refusals without any", 0, len(mustRefusals(t, st, a.ID)))
+	checkEqual(t, "number of refusals at first", 0, len(mustRefusals(t, st, a.ID)))
 	first := newRefusal(a.ID, 1, "burst", 3)
 	second := newRefusal(a.ID, 2, "o'reason 100%_ ü", 1)
-	others := newRefusal(b.ID, 3, "quota", 1)
+	other := newRefusal(b.ID, 3, "quota", 1)
 	second.Channel, second.Credential = cola.ChannelDashboard, signInCredential(7)
 	local := first
 	// Stored in UTC, in whole microseconds.
 	local.Minute, local.LastAt = first.Minute.In(time.FixedZone("", 3600)), first.LastAt.Add(789*time.Nanosecond)
-	mustRecordRefusals(t, st, local, others, second)
+	mustRecordRefusals(t, st, local, other, second)
 	checkEqual(t, "Refusals", []store.Refusal{second.Refusal, first.Refusal}, mustRefusals(t, st, a.ID))
-	checkEqual(t, "Refusals of another account", []store.Refusal{others.Refusal}, mustRefusals(t, st, b.ID))
-	for most, want := range map[int][]store.Refusal{1: {second.Refusal}, 0: nil, -1: nil} {
-		list, err := st.Refusals(t.Context(), a.ID, most)
-		checkEqual(t, fmt.Sprintf("Refusals, limit %d", most), want, must(t, list, err))
+	checkEqual(t, "Refusals of another account", []store.Refusal{other.Refusal}, mustRefusals(t, st, b.ID))
+	for limit, want := range map[int][]store.Refusal{1: {second.Refusal}, 0: nil, -1: nil} {
+		list, err := st.Refusals(t.Context(), a.ID, limit)
+		checkEqual(t, fmt.Sprintf("Refusals, limit %d", limit), want, must(t, list, err))
 	}
 	for _, unknown := range []cola.AccountID{0, b.ID + 100} {
 		checkEqual(t, "number of refusals of an unknown account", 0, len(mustRefusals(t, st, unknown)))
@@ -160,8 +160,8 @@ func invalidRefusals(t *testing.T, st store.Store, _ *clock) {
 // refusalRounds is the number of rounds of each concurrent writer.
 const refusalRounds = 40
 
-// recordManyRefusals records refusals of several accounts in minutes that other writers share, in
-// its own order. It returns the number of refusals.
+// recordManyRefusals records refusals of several accounts in the same minutes as other writers, in
+// reverse order if i is odd. It returns the number of refusals.
 func recordManyRefusals(ctx context.Context, st store.Store, accounts []store.Account, i int) (total int, err error) {
 	for n := range refusalRounds {
 		var batch []store.AccountRefusal
@@ -181,8 +181,8 @@ func recordManyRefusals(ctx context.Context, st store.Store, accounts []store.Ac
 	return total, nil
 }
 
-// checkRefusalTotal checks the total count of refusals and that no more of them than the limit are
-// retained.
+// checkRefusalTotal checks the total count of refusals and that each account has one row per
+// minute.
 func checkRefusalTotal(t *testing.T, st store.Store, accounts []store.Account, want int) {
 	t.Helper()
 	sum := 0

@@ -34,12 +34,12 @@ func postponeClaimed(t *testing.T, st store.Store, c *clock) {
 	a := mustAccount(t, st, "a@example.com", cola.TierFree)
 	mustCreate(t, st, dueSearch(a.ID, 1, epoch))
 	mustCreate(t, st, dueSearch(a.ID, 2, epoch))
-	claimed := mustClaim(t, st, everyID, time.Minute)
+	claimed := mustClaim(t, st, noLimit, time.Minute)
 	before := storeContents(t, st)
 	checkEqual(t, "failures", 1, mustPostpone(t, st, claimed[0]))
 	checkEqual(t, "store contents", before, storeContents(t, st))
 	c.advance(time.Hour - time.Microsecond)
-	checkEqual(t, "claimed meanwhile", []string{"search 2"}, names(mustClaim(t, st, everyID, anHour)))
+	checkEqual(t, "claimed meanwhile", []string{"search 2"}, names(mustClaim(t, st, noLimit, anHour)))
 	c.advance(time.Microsecond)
 	again := mustClaimOne(t, st)
 	checkEqual(t, "claimed later", "search 1", again.Search.Name)
@@ -66,14 +66,14 @@ func failuresReset(t *testing.T, st store.Store, c *clock) {
 		{"waiting", func() { c.advance(time.Hour) }, 3},
 		{"a release", func() {
 			c.advance(time.Hour)
-			mustDo(t, st.ReleaseDue(t.Context(), mustClaim(t, st, everyID, anHour)))
+			mustDo(t, st.ReleaseDue(t.Context(), mustClaim(t, st, noLimit, anHour)))
 		}, 3},
 		{"new filters", func() { change(func(s *cola.SavedSearch) { s.Filters.BrandName = "elm" }) }, 1},
 		{"a new schedule", func() {
 			change(func(s *cola.SavedSearch) {
-				plan := *s.Schedule
-				plan.Cadence, plan.Day = cola.CadenceDaily, 0
-				s.Schedule = &plan
+				schedule := *s.Schedule
+				schedule.Cadence, schedule.Day = cola.CadenceDaily, 0
+				s.Schedule = &schedule
 			})
 		}, 1},
 		{"a run", func() {
@@ -127,10 +127,10 @@ func postponeNeedsCurrentClaim(t *testing.T, st store.Store, c *clock) {
 const (
 	week    = 7 * 24 * time.Hour
 	anHour  = time.Hour
-	everyID = 1_000_000 // a limit above all counts
+	noLimit = 1_000_000 // higher than any count in the tests
 )
 
-// duePast is a time at which the searches of newSearch are due.
+// duePast is a time by which the searches that newSearch returns are due.
 var duePast = epoch.Add(72 * time.Hour)
 
 // dueSearch returns a new search that is due at the given time.
@@ -150,7 +150,7 @@ func mustClaim(t tb, st store.Store, limit int, hold time.Duration) []store.DueS
 // mustClaimOne claims the only due search.
 func mustClaimOne(t tb, st store.Store) store.DueSearch {
 	t.Helper()
-	claimed := mustClaim(t, st, everyID, anHour)
+	claimed := mustClaim(t, st, noLimit, anHour)
 	if len(claimed) != 1 {
 		t.Fatalf("ClaimDue = %v, want one search", names(claimed))
 	}
@@ -175,8 +175,8 @@ func runOf(t tb, st store.Store, d store.DueSearch, labels ...int) store.RunReco
 		Next:              cola.TimestampOf(duePast.Add(week)),
 		From:              cola.DateOf(d.Mark.At),
 		To:                cola.DateOf(duePast),
-		MaxNamed:          everyID,
-		MaxNamedOfAccount: everyID,
+		MaxNamed:          noLimit,
+		MaxNamedOfAccount: noLimit,
 	}
 	for _, n := range labels {
 		r.Matches = append(r.Matches, store.RunMatch{TTBID: firstID + cola.TTBID(max(n, -n)), Late: n < 0})

@@ -18,7 +18,7 @@ func runListChecks() []check {
 }
 
 // runWeekly runs a search once per list of labels, a week apart, and returns the run IDs.
-func runWeekly(t *testing.T, st store.Store, runs ...[]int) (numbers []int64) {
+func runWeekly(t *testing.T, st store.Store, runs ...[]int) (ids []int64) {
 	t.Helper()
 	for i, labels := range runs {
 		at := duePast.Add(time.Duration(i) * week)
@@ -28,9 +28,9 @@ func runWeekly(t *testing.T, st store.Store, runs ...[]int) (numbers []int64) {
 		}
 		run := runOf(t, st, claimed[0], labels...)
 		run.Mark.At, run.Next = at, cola.TimestampOf(at.Add(week))
-		numbers = append(numbers, mustRecord(t, st, run).Run)
+		ids = append(ids, mustRecord(t, st, run).Run)
 	}
-	return numbers
+	return ids
 }
 
 func listRuns(t *testing.T, st store.Store, _ *clock) {
@@ -40,17 +40,17 @@ func listRuns(t *testing.T, st store.Store, _ *clock) {
 	if must(t, list, err); total != 0 || len(list) != 0 {
 		t.Errorf("RunsOf(new search) = %+v, total %d; want no runs", list, total)
 	}
-	numbers := runWeekly(t, st, []int{1}, []int{2}, nil, []int{3}, []int{4})
+	ids := runWeekly(t, st, []int{1}, []int{2}, nil, []int{3}, []int{4})
 	for _, k := range []struct {
 		page store.Slice
 		want []int64
 	}{
-		{store.Slice{Limit: 2}, []int64{numbers[4], numbers[3]}},
-		{store.Slice{Offset: 2, Limit: 2}, []int64{numbers[2], numbers[1]}},
-		{store.Slice{Offset: 4, Limit: 2}, []int64{numbers[0]}},
+		{store.Slice{Limit: 2}, []int64{ids[4], ids[3]}},
+		{store.Slice{Offset: 2, Limit: 2}, []int64{ids[2], ids[1]}},
+		{store.Slice{Offset: 4, Limit: 2}, []int64{ids[0]}},
 		{store.Slice{Offset: 5, Limit: 2}, nil},
 		{store.Slice{}, nil},
-		{store.Slice{Limit: 100}, []int64{numbers[4], numbers[3], numbers[2], numbers[1], numbers[0]}},
+		{store.Slice{Limit: 100}, []int64{ids[4], ids[3], ids[2], ids[1], ids[0]}},
 	} {
 		list, total, err := st.RunsOf(t.Context(), a.ID, s.UUID, k.page)
 		var got []int64
@@ -65,9 +65,9 @@ func listRuns(t *testing.T, st store.Store, _ *clock) {
 func listMatches(t *testing.T, st store.Store, _ *clock) {
 	a := mustAccount(t, st, "a@example.com", cola.TierFree)
 	s := mustCreate(t, st, newSearch(a.ID, 1))
-	numbers := runWeekly(t, st, []int{9, -1, 5}, nil, []int{7, 5, 2})
+	ids := runWeekly(t, st, []int{9, -1, 5}, nil, []int{7, 5, 2})
 	match := func(run, n int, late bool) cola.SavedSearchMatch {
-		return cola.SavedSearchMatch{RunID: numbers[run], TTBID: firstID + cola.TTBID(n), Late: late}
+		return cola.SavedSearchMatch{RunID: ids[run], TTBID: firstID + cola.TTBID(n), Late: late}
 	}
 	all := []cola.SavedSearchMatch{
 		match(2, 2, false), match(2, 7, false), match(0, 1, true), match(0, 5, false),
@@ -82,10 +82,10 @@ func listMatches(t *testing.T, st store.Store, _ *clock) {
 		{0, store.Slice{Limit: 100}, all, 5},
 		{0, store.Slice{Offset: 1, Limit: 2}, all[1:3], 5},
 		{0, store.Slice{Offset: 5, Limit: 2}, nil, 5},
-		{numbers[0], store.Slice{Limit: 2}, all[2:4], 3},
-		{numbers[0], store.Slice{Offset: 2, Limit: 2}, all[4:], 3},
-		{numbers[1], store.Slice{Limit: 2}, nil, 0},
-		{numbers[2], store.Slice{Limit: 100}, all[:2], 2},
+		{ids[0], store.Slice{Limit: 2}, all[2:4], 3},
+		{ids[0], store.Slice{Offset: 2, Limit: 2}, all[4:], 3},
+		{ids[1], store.Slice{Limit: 2}, nil, 0},
+		{ids[2], store.Slice{Limit: 100}, all[:2], 2},
 	} {
 		list, total, err := st.MatchesOf(t.Context(), a.ID, s.UUID, k.run, k.page)
 		checkEqual(t, "MatchesOf", k.want, append([]cola.SavedSearchMatch(nil), must(t, list, err)...))

@@ -167,7 +167,7 @@ func manyRunsCreateDeliveries(t *testing.T, st store.Store, _ *clock) {
 		mustCreate(t, st, dueSearch(a.ID, n, epoch))
 	}
 	var runs []store.RunRecord
-	for i, d := range mustClaim(t, st, everyID, anHour) {
+	for i, d := range mustClaim(t, st, noLimit, anHour) {
 		runs = append(runs, runOf(t, st, d, make([]int, i%3)...))
 	}
 	want := map[int64]bool{}
@@ -205,17 +205,17 @@ func rejectedRunCreatesNoDeliveries(t *testing.T, st store.Store, c *clock) {
 func concurrentRunsAndDestinations(t *testing.T, st store.Store, _ *clock) {
 	a := roomyAccount(t, st, "a@example.com")
 	search := mustCreate(t, st, newSearch(a.ID, 1))
-	turned := mustDestination(t, st, newHook(a.ID, hook))
-	over := make(chan struct{})
-	end := sync.OnceFunc(func() { close(over) })
+	toggled := mustDestination(t, st, newHook(a.ID, hook))
+	done := make(chan struct{})
+	end := sync.OnceFunc(func() { close(done) })
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	defer end()
-	until := func(work func()) {
+	repeat := func(work func()) {
 		wg.Go(func() {
 			for {
 				select {
-				case <-over:
+				case <-done:
 					return
 				default:
 					work()
@@ -223,9 +223,9 @@ func concurrentRunsAndDestinations(t *testing.T, st store.Store, _ *clock) {
 			}
 		})
 	}
-	until(func() { mustSetActive(t, st, turned, true); mustSetActive(t, st, turned, false) })
+	repeat(func() { mustSetActive(t, st, toggled, true); mustSetActive(t, st, toggled, false) })
 	for _, address := range []string{hook + "/1", hook + "/2"} {
-		until(func() {
+		repeat(func() {
 			d, err := st.CreateDestination(t.Context(), newHook(a.ID, address))
 			if err == nil {
 				err = st.DeleteDestination(t.Context(), a.ID, d.UUID)
@@ -244,8 +244,8 @@ func concurrentRunsAndDestinations(t *testing.T, st store.Store, _ *clock) {
 	wg.Wait()
 	checkEqual(t, "number of deliveries to the account's own address", runs,
 		len(deliveriesOf(t, st, a.ID, store.DeliveryFilter{Destination: mustOwn(t, st, a.ID).UUID})))
-	all := deliveriesOf(t, st, a.ID, store.DeliveryFilter{Destination: turned.UUID})
-	pending := deliveriesOf(t, st, a.ID, store.DeliveryFilter{Destination: turned.UUID, State: cola.DeliveryPending})
+	all := deliveriesOf(t, st, a.ID, store.DeliveryFilter{Destination: toggled.UUID})
+	pending := deliveriesOf(t, st, a.ID, store.DeliveryFilter{Destination: toggled.UUID, State: cola.DeliveryPending})
 	if len(all) != runs || len(pending) != 0 {
 		t.Errorf("%d deliveries to the paused destination, %d pending; want %d, 0", len(all), len(pending), runs)
 	}

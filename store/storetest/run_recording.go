@@ -36,7 +36,7 @@ func recordRun(t *testing.T, st store.Store, c *clock) {
 	search.Schedule.LastRunAt, search.Schedule.NextRunAt = cola.Some(cola.TimestampOf(duePast)), cola.Some(run.Next)
 	found, err := st.SavedSearch(t.Context(), a.ID, search.UUID)
 	checkEqual(t, "SavedSearch", search, must(t, found, err))
-	checkEqual(t, "claims right after the run", []string{}, names(mustClaim(t, st, everyID, anHour)))
+	checkEqual(t, "claims right after the run", []string{}, names(mustClaim(t, st, noLimit, anHour)))
 
 	claimed, err := st.ClaimDue(t.Context(), duePast.Add(week), 1, anHour) // recording released the claim
 	if len(must(t, claimed, err)) != 1 {
@@ -49,7 +49,7 @@ func recordRun(t *testing.T, st store.Store, c *clock) {
 		Hold:    claimed[0].Hold,
 	}, claimed[0])
 	if d.Hold == claimed[0].Hold {
-		t.Errorf("Hold of the second claim = %v, want another one", d.Hold)
+		t.Errorf("Hold of the second claim = %v, want a different one", d.Hold)
 	}
 	empty := runOf(t, st, claimed[0])
 	empty.Mark.At = duePast.Add(week)
@@ -100,7 +100,7 @@ func recordManyRuns(t *testing.T, st store.Store, _ *clock) {
 	for n := range 120 {
 		mustCreate(t, st, dueSearch(a.ID, n, epoch.Add(time.Duration(n)*time.Second)))
 	}
-	claimed := mustClaim(t, st, everyID, anHour)
+	claimed := mustClaim(t, st, noLimit, anHour)
 	if err := st.ReleaseDue(t.Context(), claimed[7:8]); err != nil {
 		t.Fatal(err)
 	}
@@ -110,17 +110,17 @@ func recordManyRuns(t *testing.T, st store.Store, _ *clock) {
 		runs = append(runs, runOf(t, st, claimed[n], n, -1_000-n))
 	}
 	runs = append(runs, runs[3])
-	numbers := map[int64]bool{}
+	seen := map[int64]bool{}
 	for i, o := range recordRuns(t, st, runs...) {
 		want := store.RunOutcome{Recorded: true, Run: o.Run, New: 2, Late: 1}
 		if i == len(claimed)-1-7 || i == len(claimed) { // the released one and the duplicate
 			want = store.RunOutcome{}
 		}
 		checkEqual(t, "RecordRuns", want, o)
-		if o.Recorded && (o.Run == 0 || numbers[o.Run]) {
+		if o.Recorded && (o.Run == 0 || seen[o.Run]) {
 			t.Errorf("run %d: ID = %d, want a new one above 0", i, o.Run)
 		}
-		numbers[o.Run] = true
+		seen[o.Run] = true
 	}
 	for n, d := range claimed {
 		list, total, err := st.MatchesOf(t.Context(), a.ID, d.Search.UUID, 0, store.Slice{Limit: 10})
@@ -128,7 +128,7 @@ func recordManyRuns(t *testing.T, st store.Store, _ *clock) {
 			t.Errorf("MatchesOf search %d = %+v, want its two labels", n, list)
 		}
 	}
-	checkEqual(t, "remaining claims", []string{"search 7"}, names(mustClaim(t, st, everyID, anHour)))
+	checkEqual(t, "remaining claims", []string{"search 7"}, names(mustClaim(t, st, noLimit, anHour)))
 	checkEqual(t, "RecordRuns without runs", []store.RunOutcome{}, append([]store.RunOutcome{}, recordRuns(t, st)...))
 }
 
@@ -191,7 +191,7 @@ func unknownMark(t *testing.T, st store.Store, _ *clock) {
 		other.Mark.Revision += off
 		checkRunRejected(t, st, "unknown revision", other)
 	}
-	checkEqual(t, "claims while held", []string{}, names(mustClaim(t, st, everyID, anHour)))
+	checkEqual(t, "claims while held", []string{}, names(mustClaim(t, st, noLimit, anHour)))
 	mustRecord(t, st, run)
 }
 
@@ -203,14 +203,14 @@ func noNextRun(t *testing.T, st store.Store, _ *clock) {
 	mustRecord(t, st, run)
 	found, err := st.SavedSearch(t.Context(), a.ID, search.UUID)
 	if must(t, found, err); found.Schedule.NextRunAt.OK {
-		t.Errorf("NextRunAt = %s, want an empty result", found.Schedule.NextRunAt.V.Time())
+		t.Errorf("NextRunAt = %s, want it unset", found.Schedule.NextRunAt.V.Time())
 	}
-	claimed, err := st.ClaimDue(t.Context(), duePast.Add(1000*week), everyID, anHour)
+	claimed, err := st.ClaimDue(t.Context(), duePast.Add(1000*week), noLimit, anHour)
 	checkEqual(t, "claims years later", []string{}, names(must(t, claimed, err)))
 }
 
-// concurrentRecording checks that a run recorded concurrently by many, under one claim or two, is
-// stored once.
+// concurrentRecording checks that a run that many goroutines record concurrently, under two claims,
+// is stored once.
 func concurrentRecording(t *testing.T, st store.Store, c *clock) {
 	a := mustAccount(t, st, "a@example.com", cola.TierFree)
 	search := mustCreate(t, st, newSearch(a.ID, 1))

@@ -34,7 +34,7 @@ func mustRequestRun(t tb, st store.Store, account cola.AccountID, search cola.Sa
 
 func requestRun(t tb, st store.Store, account cola.AccountID, search cola.SavedSearch, due time.Time) cola.SavedSearch {
 	t.Helper()
-	requested, err := st.RequestRun(context.Background(), account, search.UUID, due, everyID)
+	requested, err := st.RequestRun(context.Background(), account, search.UUID, due, noLimit)
 	return must(t, requested, err)
 }
 
@@ -42,11 +42,11 @@ func requestedRunIsDue(t *testing.T, st store.Store, _ *clock) {
 	a := mustAccount(t, st, "a@example.com", cola.TierFree)
 	search := mustCreate(t, st, dueSearch(a.ID, 1, duePast.Add(week)))
 	mustCreate(t, st, dueSearch(a.ID, 2, duePast.Add(week)))
-	checkEqual(t, "claims before the request", []string{}, names(mustClaim(t, st, everyID, anHour)))
+	checkEqual(t, "claims before the request", []string{}, names(mustClaim(t, st, noLimit, anHour)))
 	want := search
-	plan := *search.Schedule
-	want.Schedule = &plan
-	plan.NextRunAt = cola.Some(cola.TimestampOf(duePast))
+	schedule := *search.Schedule
+	want.Schedule = &schedule
+	schedule.NextRunAt = cola.Some(cola.TimestampOf(duePast))
 	// Stored in whole microseconds.
 	checkEqual(t, "RequestRun", want, requestRun(t, st, a.ID, search, duePast.Add(789*time.Nanosecond)))
 	checkEqual(t, "RequestRun, later", want, requestRun(t, st, a.ID, search, duePast.Add(time.Hour)))
@@ -57,7 +57,7 @@ func requestedRunIsDue(t *testing.T, st store.Store, _ *clock) {
 	run := runOf(t, st, d, 1)
 	run.Next = cola.TimestampOf(duePast.Add(week))
 	mustRecord(t, st, run)
-	plan.NextRunAt, plan.LastRunAt = cola.Some(run.Next), cola.Some(cola.TimestampOf(duePast))
+	schedule.NextRunAt, schedule.LastRunAt = cola.Some(run.Next), cola.Some(cola.TimestampOf(duePast))
 	found, err := st.SavedSearch(t.Context(), a.ID, search.UUID)
 	checkEqual(t, "SavedSearch after the run", want, must(t, found, err))
 }
@@ -84,7 +84,7 @@ func requestUnscheduled(t *testing.T, st store.Store, _ *clock) {
 	checkEqual(t, "number of deliveries", 4, len(deliveriesOf(t, st, a.ID, store.DeliveryFilter{})))
 	search := requestRun(t, st, a.ID, unscheduled.Search, duePast)
 	mustChange(t, st, a.ID, search.UUID, rename("renamed")) // does not cancel the request
-	checkEqual(t, "claimed searches", []string{"renamed"}, names(mustClaim(t, st, everyID, anHour)))
+	checkEqual(t, "claimed searches", []string{"renamed"}, names(mustClaim(t, st, noLimit, anHour)))
 }
 
 func requestNotAllowed(t *testing.T, st store.Store, _ *clock) {
@@ -94,7 +94,7 @@ func requestNotAllowed(t *testing.T, st store.Store, _ *clock) {
 	checkRejected := func(account cola.AccountID, uuid string, want error) {
 		t.Helper()
 		before := storeContents(t, st)
-		if requested, err := st.RequestRun(t.Context(), account, uuid, duePast, everyID); !errors.Is(err, want) {
+		if requested, err := st.RequestRun(t.Context(), account, uuid, duePast, noLimit); !errors.Is(err, want) {
 			t.Errorf("RequestRun(%d, %q) = %+v, %v; want %v", account, uuid, requested, err, want)
 		}
 		checkEqual(t, "store contents", before, storeContents(t, st))
@@ -109,9 +109,9 @@ func requestNotAllowed(t *testing.T, st store.Store, _ *clock) {
 	requestRun(t, st, a.ID, search, duePast)
 	mustDo(t, st.Suspend(t.Context(), a.ID, "unpaid"))
 	checkRejected(a.ID, search.UUID, store.ErrNotActive)
-	checkEqual(t, "claims while suspended", []string{}, names(mustClaim(t, st, everyID, anHour)))
+	checkEqual(t, "claims while suspended", []string{}, names(mustClaim(t, st, noLimit, anHour)))
 	mustDo(t, st.Restore(t.Context(), a.ID))
-	checkEqual(t, "claims after Restore", []string{"search 1"}, names(mustClaim(t, st, everyID, anHour)))
+	checkEqual(t, "claims after Restore", []string{"search 1"}, names(mustClaim(t, st, noLimit, anHour)))
 }
 
 func requestDuringRun(t *testing.T, st store.Store, _ *clock) {
@@ -119,9 +119,9 @@ func requestDuringRun(t *testing.T, st store.Store, _ *clock) {
 	search := mustCreate(t, st, newSearch(a.ID, 1))
 	d := mustClaimOne(t, st)
 	requestRun(t, st, a.ID, search, duePast)
-	checkEqual(t, "claims during the run", []string{}, names(mustClaim(t, st, everyID, anHour)))
+	checkEqual(t, "claims during the run", []string{}, names(mustClaim(t, st, noLimit, anHour)))
 	mustRecord(t, st, runOf(t, st, d, 1))
-	checkEqual(t, "claims after the run", []string{}, names(mustClaim(t, st, everyID, anHour)))
+	checkEqual(t, "claims after the run", []string{}, names(mustClaim(t, st, noLimit, anHour)))
 }
 
 func traceContents(t *testing.T, st store.Store, c *clock) {
@@ -140,10 +140,10 @@ func traceContents(t *testing.T, st store.Store, c *clock) {
 	checkEqual(t, "trace before a run", store.Trace{Search: search, Mark: created, Arrived: created.Revision}, trace(2))
 	run := runOf(t, st, mustClaimOne(t, st), -2, 9)
 	run.Matches[0].Met = cola.FilterSetOf("query")
-	number := mustRecord(t, st, run).Run
+	id := mustRecord(t, st, run).Run
 	now, err := st.SavedSearch(t.Context(), a.ID, search.UUID)
 	must(t, now, err)
-	match := cola.SavedSearchMatch{RunID: number, TTBID: firstID + 2, Late: true, Met: run.Matches[0].Met}
+	match := cola.SavedSearchMatch{RunID: id, TTBID: firstID + 2, Late: true, Met: run.Matches[0].Met}
 	checkEqual(t, "trace of a match", store.Trace{
 		Search:   now,
 		Mark:     run.Mark,
@@ -152,7 +152,7 @@ func traceContents(t *testing.T, st store.Store, c *clock) {
 		Seen:     duePast,
 		SeenFrom: run.From,
 	}, trace(2))
-	checkEqual(t, "trace of a deleted match", cola.TTBID(firstID+9), trace(9).Match.TTBID)
+	checkEqual(t, "trace of a match whose label is not stored", cola.TTBID(firstID+9), trace(9).Match.TTBID)
 	mustAddColas(t, st, dated(3, dayOne))
 	checkEqual(t, "trace of a later arrival", store.Trace{Search: now, Mark: run.Mark, Arrived: mustRevision(t, st)},
 		trace(3))
@@ -220,8 +220,8 @@ func matchFilters(t *testing.T, st store.Store, _ *clock) {
 	for i, m := range run.Matches {
 		want[i] = cola.SavedSearchMatch{RunID: o.Run, TTBID: m.TTBID, Late: m.Late, Met: m.Met}
 	}
-	for _, number := range []int64{0, o.Run} {
-		list, _, err := st.MatchesOf(t.Context(), a.ID, search.UUID, number, store.Slice{Limit: 10})
+	for _, id := range []int64{0, o.Run} {
+		list, _, err := st.MatchesOf(t.Context(), a.ID, search.UUID, id, store.Slice{Limit: 10})
 		checkEqual(t, "MatchesOf", want, must(t, list, err))
 	}
 }

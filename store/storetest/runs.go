@@ -28,7 +28,7 @@ func testRuns(t *testing.T, open Opener) {
 
 func claimDueSearches(t *testing.T, st store.Store, _ *clock) {
 	a, b := mustAccount(t, st, "a@example.com", cola.TierFree), mustAccount(t, st, "b@example.com", cola.TierFree)
-	if claimed := mustClaim(t, st, everyID, anHour); len(claimed) != 0 {
+	if claimed := mustClaim(t, st, noLimit, anHour); len(claimed) != 0 {
 		t.Errorf("ClaimDue without searches = %v, want an empty result", names(claimed))
 	}
 	mustCreate(t, st, dueSearch(a.ID, 1, duePast))
@@ -86,12 +86,12 @@ func claimsExpire(t *testing.T, st store.Store, c *clock) {
 	first := mustClaimOne(t, st)
 	for _, step := range []time.Duration{0, time.Minute, anHour - time.Minute - time.Microsecond} {
 		c.advance(step)
-		checkEqual(t, "claims while held", []string{}, names(mustClaim(t, st, everyID, anHour)))
+		checkEqual(t, "claims while held", []string{}, names(mustClaim(t, st, noLimit, anHour)))
 	}
 	c.advance(time.Microsecond)
 	second := mustClaimOne(t, st)
 	if second.Hold == first.Hold {
-		t.Errorf("Hold of the second claim = %v, want another one", second.Hold)
+		t.Errorf("Hold of the second claim = %v, want a different one", second.Hold)
 	}
 	second.Hold = first.Hold
 	checkEqual(t, "second claim", first, second)
@@ -109,7 +109,7 @@ func claimManySearches(t *testing.T, st store.Store, _ *clock) {
 	if err := st.ReleaseDue(t.Context(), claimed); err != nil {
 		t.Fatal(err)
 	}
-	checkEqual(t, "claims after the release", want[:230], names(mustClaim(t, st, everyID, anHour)))
+	checkEqual(t, "claims after the release", want[:230], names(mustClaim(t, st, noLimit, anHour)))
 }
 
 func concurrentClaims(t *testing.T, st store.Store, _ *clock) {
@@ -144,7 +144,7 @@ func concurrentClaims(t *testing.T, st store.Store, _ *clock) {
 			t.Errorf("search %s claimed %d times, want 1", uuid, n)
 		}
 	}
-	if left := mustClaim(t, st, everyID, anHour); len(claims)+len(left) != searches {
+	if left := mustClaim(t, st, noLimit, anHour); len(claims)+len(left) != searches {
 		t.Errorf("%d searches claimed, %d left; want %d in all", len(claims), len(left), searches)
 	}
 }
@@ -160,19 +160,19 @@ func releaseSearches(t *testing.T, st store.Store, c *clock) {
 		}
 	}
 	release()
-	both := mustClaim(t, st, everyID, anHour)
+	both := mustClaim(t, st, noLimit, anHour)
 	unknown := store.DueSearch{Search: cola.SavedSearch{UUID: "x"}, Hold: 1}
 	release(both[1], unknown)
 	again := mustClaimOne(t, st)
 	checkEqual(t, "claim after the release", both[1].Search, again.Search)
 	release(both[1]) // no longer the current claim
-	checkEqual(t, "claims after releasing an outdated claim", []string{}, names(mustClaim(t, st, everyID, anHour)))
+	checkEqual(t, "claims after releasing an outdated claim", []string{}, names(mustClaim(t, st, noLimit, anHour)))
 	checkRunRejected(t, st, "released claim, taken over", runOf(t, st, both[1], 1))
 	release(again)
 	checkRunRejected(t, st, "released claim", runOf(t, st, again, 1))
 	release(again)
 	c.advance(anHour)
-	checkEqual(t, "claims after the hold", both, withHolds(mustClaim(t, st, everyID, anHour), both))
+	checkEqual(t, "claims after the hold", both, withHolds(mustClaim(t, st, noLimit, anHour), both))
 }
 
 // withHolds returns claims with the hold numbers of others.
@@ -303,7 +303,7 @@ func checkRunOnce(t *testing.T, db Database, account cola.AccountID) {
 	}
 }
 
-// running is the running of searches as shared work.
+// running defines running searches as shared work for RunProcesses.
 var running = sharedWork{
 	jobs:      sharedSearches,
 	work:      "run",
@@ -313,7 +313,7 @@ var running = sharedWork{
 	done:      checkRunOnce,
 	untilDone: runUntilDone,
 	claimAll: func(ctx context.Context, st store.Store) (int, error) {
-		claimed, err := st.ClaimDue(ctx, duePast, everyID, shortClaim)
+		claimed, err := st.ClaimDue(ctx, duePast, noLimit, shortClaim)
 		return len(claimed), err
 	},
 	left: func(ctx context.Context, st store.Store) (bool, error) {

@@ -14,8 +14,8 @@ import (
 )
 
 // Sample returns the n-th sample label. The same n always returns the same label. Samples are about
-// as large as real labels: two images and a barcode each, and 150,000 permittees, few of which own
-// most labels.
+// as large as real labels: each has two images and a barcode. They belong to up to 150,000
+// permittees, a few of which own most labels.
 func Sample(n int) cola.Patch[cola.Cola] {
 	r := rand.New(rand.NewPCG(uint64(n), 7))
 	c := cola.Cola{ColaSummary: cola.ColaSummary{
@@ -93,7 +93,7 @@ func Samples(from, n int) []cola.Patch[cola.Cola] {
 // number.
 func CheckSamples(t testing.TB, st store.Store) (stored int) {
 	t.Helper()
-	named := permittees(t, st)
+	byPermit := permittees(t, st)
 	_, err := st.ColasSince(t.Context(), 0, func(r *cola.IndexRecord) error {
 		want := Sample(stored).Record
 		want.Derive()
@@ -101,7 +101,7 @@ func CheckSamples(t testing.TB, st store.Store) (stored int) {
 		if diff := cmp.Diff(&record, r); diff != "" {
 			return fmt.Errorf("sample %d (-want +got):\n%s", stored, diff)
 		}
-		if _, ok := named[r.Summary.PermitNumber]; !ok {
+		if _, ok := byPermit[r.Summary.PermitNumber]; !ok {
 			return fmt.Errorf("sample %d has no permittee", stored)
 		}
 		stored++
@@ -121,8 +121,8 @@ func CheckSamples(t testing.TB, st store.Store) (stored int) {
 	return stored
 }
 
-// LegacyNulls returns statements that turn stored labels into those of versions without derived
-// values. Their rows contain NULL in fields that are never null in responses.
+// LegacyNulls returns statements that change stored labels to the form written by versions without
+// derived values, with NULL in fields that are never null in responses.
 func LegacyNulls() []string {
 	return []string{
 		"UPDATE colas SET image_count = NULL",

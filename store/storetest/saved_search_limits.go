@@ -14,7 +14,7 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// createUntilLimit creates active searches, starting at number n, until the limit, and returns how
+// createUntilLimit creates active searches, starting at number n, up to the limit, and returns how
 // many it created.
 func createUntilLimit(
 	ctx context.Context, st store.Store, account cola.AccountID, n, maxSearches int,
@@ -73,14 +73,14 @@ func searchLimit(t *testing.T, st store.Store, _ *clock) {
 }
 
 func searchLimitConcurrent(t *testing.T, st store.Store, _ *clock) {
-	const most = 30
+	const limit = 30
 	a := mustAccount(t, st, "a@example.com", cola.TierFree)
 	var created atomic.Int64
 	var wg sync.WaitGroup
 	for i := range 10 {
 		wg.Go(func() {
 			for n := 0; ; n++ {
-				_, _, err := st.CreateSavedSearch(t.Context(), newUnscheduled(a.ID, 100*i+n, most))
+				_, _, err := st.CreateSavedSearch(t.Context(), newUnscheduled(a.ID, 100*i+n, limit))
 				if errors.Is(err, store.ErrLimit) {
 					return
 				}
@@ -93,19 +93,19 @@ func searchLimitConcurrent(t *testing.T, st store.Store, _ *clock) {
 		})
 	}
 	wg.Wait()
-	if stored := mustSearches(t, st, a.ID); len(stored) != most || created.Load() != most {
-		t.Errorf("%d searches created, %d stored; want %d", created.Load(), len(stored), most)
+	if stored := mustSearches(t, st, a.ID); len(stored) != limit || created.Load() != limit {
+		t.Errorf("%d searches created, %d stored; want %d", created.Load(), len(stored), limit)
 	}
 }
 
-// processActiveLimit is the limit of active schedules in tests with several processes, high enough
+// processActiveLimit is the limit on active schedules in tests with several processes, high enough
 // for all of them to overlap.
 const processActiveLimit = 150
 
 // isActive reports whether a search has an active schedule.
 func isActive(s cola.SavedSearch) bool { return s.Schedule != nil && s.Schedule.Active }
 
-// resumeUntilLimit resumes an account's searches, starting at number n, until the limit, and
+// resumeUntilLimit resumes an account's searches, starting at number n, up to the limit, and
 // returns how many it resumed. Others may resume the same searches concurrently.
 func resumeUntilLimit(
 	ctx context.Context, st store.Store, account cola.AccountID, n, maxActive int,
@@ -128,7 +128,7 @@ func resumeUntilLimit(
 	return resumed, errors.Join(err, errors.New("limit not reached"))
 }
 
-// childResume resumes searches until the limit and prints how many it resumed.
+// childResume resumes searches up to the limit and prints how many it resumed.
 func childResume(ctx context.Context, st store.Store, out io.Writer) error {
 	account, err := st.AccountByEmail(ctx, chargedAccount)
 	if err != nil {
@@ -139,7 +139,7 @@ func childResume(ctx context.Context, st store.Store, out io.Writer) error {
 	return err
 }
 
-// childCreate creates searches until the limit and prints how many it created.
+// childCreate creates searches up to the limit and prints how many it created.
 func childCreate(ctx context.Context, st store.Store, out io.Writer) error {
 	account, err := st.AccountByEmail(ctx, chargedAccount)
 	if err != nil {

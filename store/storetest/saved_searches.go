@@ -53,10 +53,10 @@ func newSearch(account cola.AccountID, n int) store.NewSavedSearch {
 	}
 }
 
-// maxActive is the limit of active schedules in these tests.
+// maxActive is the limit on active schedules in these tests.
 const maxActive = 10
 
-// withKey adds an idempotency key and a fingerprint of one repeated byte to a creation.
+// withKey adds an idempotency key and a fingerprint of one repeated byte to a creation request.
 func withKey(n store.NewSavedSearch, key string, fill byte) store.NewSavedSearch {
 	n.Once = store.Once{Key: key, Fingerprint: keyHash(fill), Within: time.Hour}
 	return n
@@ -71,7 +71,7 @@ func mustCreate(t tb, st store.Store, n store.NewSavedSearch) cola.SavedSearch {
 	return must(t, created, err)
 }
 
-// mustRepeat repeats a creation and checks that it returns the existing search.
+// mustRepeat repeats a creation request and checks that it returns the existing search.
 func mustRepeat(t tb, st store.Store, n store.NewSavedSearch) cola.SavedSearch {
 	t.Helper()
 	created, repeated, err := st.CreateSavedSearch(context.Background(), n)
@@ -155,7 +155,7 @@ func searchRoundTrip(t *testing.T, st store.Store, c *clock) {
 func listSearches(t *testing.T, st store.Store, c *clock) {
 	a, b := mustAccount(t, st, "a@example.com", cola.TierFree), mustAccount(t, st, "b@example.com", cola.TierFree)
 	var want []cola.SavedSearch
-	for _, n := range []int{5, 3, 9, 1} { // at one time, then with the clock set back
+	for _, n := range []int{5, 3, 9, 1} { // at the same time, then with the clock set back
 		want = append(want, mustCreate(t, st, newSearch(a.ID, n)))
 		mustCreate(t, st, newSearch(b.ID, 100+n))
 		if n == 3 {
@@ -257,7 +257,7 @@ func keyExpiry(t *testing.T, st store.Store, c *clock) {
 	second := mustCreate(t, st, withKey(newSearch(a.ID, 2), "key", 2)) // even with different content
 	c.advance(time.Hour - time.Microsecond)
 	checkEqual(t, "repeated creation", second, mustRepeat(t, st, withKey(newSearch(a.ID, 3), "key", 2)))
-	c.advance(-3 * time.Hour) // setting the clock back expires no key
+	c.advance(-3 * time.Hour) // setting the clock back does not expire a key
 	checkEqual(t, "repeated creation with the clock set back", second,
 		mustRepeat(t, st, withKey(newSearch(a.ID, 4), "key", 2)))
 }

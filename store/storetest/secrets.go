@@ -60,7 +60,7 @@ func sealedHook(t *testing.T, st store.Store, account cola.AccountID, n int, cur
 	challenge string) store.Destination {
 	t.Helper()
 	created := newHook(account, fmt.Sprint(hook, n))
-	created.MaxDestinations = everyID
+	created.MaxDestinations = noLimit
 	d := mustDestination(t, st, created)
 	return changeDestination(t, st, d, func(d *store.Destination) {
 		d.Secrets, d.Challenge.Sealed = store.Secrets{Current: current, Old: old}, challenge
@@ -83,7 +83,7 @@ func rewriteSecrets(t *testing.T, st store.Store, _ *clock) {
 	a := mustAccount(t, st, "a@example.com", cola.TierFree)
 	for n := range endpoints {
 		d := newHook(a.ID, fmt.Sprint(hook, n))
-		d.MaxDestinations, d.Secret = everyID, fmt.Sprint("sealed:01234567:", n)
+		d.MaxDestinations, d.Secret = noLimit, fmt.Sprint("sealed:01234567:", n)
 		mustDestination(t, st, d)
 	}
 	done := sealedHook(t, st, a.ID, -1, sealedPrefix+"x", "", sealedPrefix+"y")

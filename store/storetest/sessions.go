@@ -76,9 +76,9 @@ func replaceSession(t *testing.T, st store.Store, c *clock) {
 	c.set(until.Add(time.Minute))
 	checkNoSession(t, st, "b")
 	mustDo(t, st.SaveSession(t.Context(), "b", []byte("again"), until.Add(time.Hour)))
-	for _, there := range []bool{true, false} {
+	for _, want := range []bool{true, false} {
 		dropped, err := st.DeleteSession(t.Context(), "a")
-		checkEqual(t, "DeleteSession", there, must(t, dropped, err))
+		checkEqual(t, "DeleteSession", want, must(t, dropped, err))
 		checkNoSession(t, st, "a")
 	}
 	checkSession(t, st, "b", []byte("again"))
@@ -145,7 +145,8 @@ func concurrentSessions(t *testing.T, st store.Store, c *clock) {
 	})
 }
 
-// childSaveSessions saves sessions until it is killed and prints the running total after each one.
+// childSaveSessions saves sessions until it is killed and prints the number of each one, starting
+// at 0.
 func childSaveSessions(ctx context.Context, st store.Store, out io.Writer) error {
 	for n := 0; ; n++ {
 		if err := st.SaveSession(ctx, fmt.Sprint(n), fmt.Append(nil, n), time.Now().Add(anHour)); err != nil {
@@ -231,7 +232,7 @@ func useSignInLinkOnce(t *testing.T, st store.Store, _ *clock) {
 	}
 }
 
-// checkLinkUnusable checks that a link cannot be used.
+// checkLinkUnusable checks that a link can be neither read nor used.
 func checkLinkUnusable(t tb, st store.Store, desc string, n int) {
 	t.Helper()
 	if a, err := st.SignInLink(context.Background(), linkHash(n)); !errors.Is(err, store.ErrNotFound) ||
@@ -247,7 +248,7 @@ func checkLinkUnusable(t tb, st store.Store, desc string, n int) {
 func signInLinkExpiry(t *testing.T, st store.Store, c *clock) {
 	a := mustAccount(t, st, "a@example.com", cola.TierFree)
 	const lifetime = 15*time.Minute + 7*time.Microsecond
-	for n := range 20 { // more than each new one deletes
+	for n := range 20 { // more expired links than creating a new one deletes
 		mustDo(t, st.CreateSignInLink(t.Context(), a.ID, linkHash(n), lifetime))
 	}
 	c.advance(lifetime - time.Microsecond)

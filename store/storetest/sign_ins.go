@@ -27,7 +27,7 @@ func testSignIns(t *testing.T, open Opener) {
 // signInLifetime is the lifetime of sign-ins in tests.
 const signInLifetime = 14 * 24 * time.Hour
 
-// mustSignIn creates a sign-in at the epoch that lasts signInLifetime.
+// mustSignIn creates a sign-in that expires signInLifetime after the epoch.
 func mustSignIn(t tb, st store.Store, account cola.AccountID) store.SignIn {
 	t.Helper()
 	i, err := st.CreateSignIn(context.Background(),
@@ -41,7 +41,7 @@ func mustSignIns(t tb, st store.Store, account cola.AccountID) []store.SignIn {
 	return must(t, list, err)
 }
 
-// everySignIn returns all sign-ins by ID, including expired ones.
+// everySignIn returns all sign-ins, including expired ones, ordered by ID.
 func everySignIn(t tb, st store.Store) (list []store.SignIn) {
 	t.Helper()
 	mustDo(t, st.Dump(context.Background(), func(i *store.Item) error {
@@ -111,7 +111,7 @@ func malformedSignIn(t *testing.T, st store.Store, _ *clock) {
 
 func listSignIns(t *testing.T, st store.Store, c *clock) {
 	a, b := mustAccount(t, st, "a@example.com", cola.TierFree), mustAccount(t, st, "b@example.com", cola.TierFree)
-	first, others := mustSignIn(t, st, a.ID), mustSignIn(t, st, b.ID)
+	first, other := mustSignIn(t, st, a.ID), mustSignIn(t, st, b.ID)
 	short, err := st.CreateSignIn(t.Context(), store.SignIn{Account: a.ID, ExpiresAt: epoch.Add(time.Hour)})
 	ended := mustSignIn(t, st, a.ID)
 	last := mustSignIn(t, st, a.ID)
@@ -122,7 +122,7 @@ func listSignIns(t *testing.T, st store.Store, c *clock) {
 	checkEqual(t, "SignIns just before an expiry", []store.SignIn{last, short, first}, mustSignIns(t, st, a.ID))
 	c.set(short.ExpiresAt)
 	checkEqual(t, "SignIns after the expiry", []store.SignIn{last, first}, mustSignIns(t, st, a.ID))
-	checkEqual(t, "SignIns of another account", []store.SignIn{others}, mustSignIns(t, st, b.ID))
+	checkEqual(t, "SignIns of another account", []store.SignIn{other}, mustSignIns(t, st, b.ID))
 	for _, unknown := range []cola.AccountID{0, b.ID + 100} {
 		if list := mustSignIns(t, st, unknown); len(list) > 0 {
 			t.Errorf("SignIns(unknown account %d) = %+v, want an empty result", unknown, list)
@@ -153,13 +153,13 @@ func endSignInTwice(t *testing.T, st store.Store, c *clock) {
 
 func endOtherSignIns(t *testing.T, st store.Store, c *clock) {
 	a, b := mustAccount(t, st, "a@example.com", cola.TierFree), mustAccount(t, st, "b@example.com", cola.TierFree)
-	over, err := st.CreateSignIn(t.Context(), store.SignIn{Account: a.ID, ExpiresAt: epoch.Add(time.Minute)})
-	must(t, over, err)
+	expired, err := st.CreateSignIn(t.Context(), store.SignIn{Account: a.ID, ExpiresAt: epoch.Add(time.Minute)})
+	must(t, expired, err)
 	ended := mustSignIn(t, st, a.ID)
 	current := mustSignIn(t, st, a.ID)
 	first := mustSignIn(t, st, a.ID)
 	second := mustSignIn(t, st, a.ID)
-	others := mustSignIn(t, st, b.ID)
+	other := mustSignIn(t, st, b.ID)
 	mustDo(t, st.EndSignIn(t.Context(), a.ID, ended.ID))
 	ended.EndedAt = c.now()
 	c.advance(time.Minute)
@@ -169,11 +169,11 @@ func endOtherSignIns(t *testing.T, st store.Store, c *clock) {
 		checkEqual(t, "EndOtherSignIns", want, must(t, n, err))
 		c.advance(time.Minute)
 	}
-	checkEqual(t, "sign-ins", []store.SignIn{over, ended, current, first, second, others}, everySignIn(t, st))
+	checkEqual(t, "sign-ins", []store.SignIn{expired, ended, current, first, second, other}, everySignIn(t, st))
 	// The sign-in to keep belongs to another account, so all of this account's are ended.
-	n, err := st.EndOtherSignIns(t.Context(), a.ID, others.ID)
+	n, err := st.EndOtherSignIns(t.Context(), a.ID, other.ID)
 	checkEqual(t, "EndOtherSignIns with another account's sign-in", 1, must(t, n, err))
-	checkEqual(t, "SignIns of the other account", []store.SignIn{others}, mustSignIns(t, st, b.ID))
+	checkEqual(t, "SignIns of the other account", []store.SignIn{other}, mustSignIns(t, st, b.ID))
 	n, err = st.EndOtherSignIns(t.Context(), b.ID+100, 0)
 	checkEqual(t, "EndOtherSignIns of an unknown account", 0, must(t, n, err))
 }
@@ -181,13 +181,13 @@ func endOtherSignIns(t *testing.T, st store.Store, c *clock) {
 func signInValidity(t *testing.T, st store.Store, c *clock) {
 	a, b := mustAccount(t, st, "a@example.com", cola.TierFree), mustAccount(t, st, "b@example.com", cola.TierFree)
 	key, link := mustKeyAndLink(t, st, a.ID)
-	first, second, others := mustSignIn(t, st, a.ID), mustSignIn(t, st, a.ID), mustSignIn(t, st, b.ID)
+	first, second, other := mustSignIn(t, st, a.ID), mustSignIn(t, st, a.ID), mustSignIn(t, st, b.ID)
 	if first.ID != key.ID {
 		t.Fatalf("first key ID = %d, first sign-in ID = %d; the test needs them equal", key.ID, first.ID)
 	}
 	creds := []cola.Credential{
-		signInCredential(first.ID), signInCredential(second.ID), signInCredential(others.ID),
-		signInCredential(others.ID + 100),
+		signInCredential(first.ID), signInCredential(second.ID), signInCredential(other.ID),
+		signInCredential(other.ID + 100),
 	}
 	expect := func(when string, want ...cola.Credential) {
 		t.Helper()
@@ -216,18 +216,18 @@ func signInValidity(t *testing.T, st store.Store, c *clock) {
 func signInLastUsed(t *testing.T, st store.Store, c *clock) {
 	a, b := mustAccount(t, st, "a@example.com", cola.TierFree), mustAccount(t, st, "b@example.com", cola.TierFree)
 	mustKey(t, st, a.ID, 1)
-	one, others := mustSignIn(t, st, a.ID), mustSignIn(t, st, b.ID)
-	by := []cola.Credential{signInCredential(one.ID), signInCredential(others.ID)}
-	use := charge(a.ID, 1, restBy(by[0], cola.MeterNone, 0), restBy(by[1], cola.MeterNone, 0))
+	one, other := mustSignIn(t, st, a.ID), mustSignIn(t, st, b.ID)
+	creds := []cola.Credential{signInCredential(one.ID), signInCredential(other.ID)}
+	use := charge(a.ID, 1, restBy(creds[0], cola.MeterNone, 0), restBy(creds[1], cola.MeterNone, 0))
 	for i, advance := range []time.Duration{0, time.Second, 58 * time.Second, time.Second, time.Hour} {
 		c.advance(advance)
-		batch := store.Batch{ID: NewBatchID(), Accounts: []cola.AccountID{a.ID}, Credentials: by}
+		batch := store.Batch{ID: NewBatchID(), Accounts: []cola.AccountID{a.ID}, Credentials: creds}
 		mustDo(t, st.Settle(t.Context(), batch,
 			func(time.Time, []store.AccountState) []store.Entry { return []store.Entry{use} }))
 		if i == 0 || i >= 3 { // at least a minute after the last recorded use
 			one.LastUsedAt = c.now()
 		}
-		checkEqual(t, fmt.Sprintf("sign-ins after use %d", i), []store.SignIn{one, others}, everySignIn(t, st))
+		checkEqual(t, fmt.Sprintf("sign-ins after use %d", i), []store.SignIn{one, other}, everySignIn(t, st))
 	}
 	keys, err := st.Keys(t.Context(), a.ID)
 	if got := must(t, keys, err)[0].LastUsedAt; !got.IsZero() {
@@ -309,8 +309,8 @@ func concurrentSignOutsAndCharges(t *testing.T, st store.Store, c *clock) {
 func populateSignIns(t *testing.T, st store.Store, c *clock, account cola.AccountID) {
 	t.Helper()
 	used, ended := mustSignIn(t, st, account), mustSignIn(t, st, account)
-	over, err := st.CreateSignIn(t.Context(), store.SignIn{Account: account, Browser: "ünïcode", ExpiresAt: c.now()})
-	must(t, over, err)
+	expired, err := st.CreateSignIn(t.Context(), store.SignIn{Account: account, Browser: "ünïcode", ExpiresAt: c.now()})
+	must(t, expired, err)
 	settle(t, st, account, charge(account, 1, restBy(signInCredential(used.ID), cola.MeterListRecords, 0)))
 	c.advance(time.Second)
 	mustDo(t, st.EndSignIn(t.Context(), account, ended.ID))

@@ -212,7 +212,7 @@ func afterCloseFetches(ctx context.Context, st store.Store, errs map[string]erro
 	_, errs["FetchStatus"] = st.FetchStatus(ctx)
 }
 
-// afterCloseSignIns calls the methods for browser sessions.
+// afterCloseSignIns calls the methods for sign-ins, sign-in links, sessions and refusals.
 func afterCloseSignIns(ctx context.Context, st store.Store, errs map[string]error) {
 	_, errs["CreateSignIn"] = st.CreateSignIn(ctx, store.SignIn{Account: 1, ExpiresAt: epoch})
 	_, errs["SignIns"] = st.SignIns(ctx, 1)
@@ -228,7 +228,8 @@ func afterCloseSignIns(ctx context.Context, st store.Store, errs map[string]erro
 	_, errs["Refusals"] = st.Refusals(ctx, 1, 1)
 }
 
-// afterCloseSearches calls the methods for saved searches.
+// afterCloseSearches calls the methods for saved searches, destinations, runs, deliveries, feeds
+// and secrets, and related methods for accounts and labels.
 func afterCloseSearches(ctx context.Context, st store.Store, errs map[string]error) {
 	_, _, errs["CreateSavedSearch"] = st.CreateSavedSearch(ctx, newSearch(1, 1))
 	_, errs["SavedSearch"] = st.SavedSearch(ctx, 1, "x")
@@ -297,7 +298,7 @@ func must[T any](t tb, v T, err error) T {
 	return v
 }
 
-// checkEqual compares values. It distinguishes unknown lists from empty ones.
+// checkEqual compares values. It distinguishes nil slices from empty ones.
 func checkEqual(t tb, desc string, want, got any) {
 	t.Helper()
 	if diff := cmp.Diff(want, got); diff != "" {

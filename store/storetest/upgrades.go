@@ -55,7 +55,7 @@ func (c runRows) renameKeepsClaim() {
 	search := mustCreate(c, c.st, dueSearch(c.account, 100, epoch))
 	d := mustClaimOne(c, c.st)
 	c.execute(fmt.Sprintf(`UPDATE saved_searches SET name = 'renamed' WHERE uuid = '%s'`, search.UUID))
-	checkEqual(c, "claims after a rename", []string{}, names(mustClaim(c, c.st, everyID, anHour)))
+	checkEqual(c, "claims after a rename", []string{}, names(mustClaim(c, c.st, noLimit, anHour)))
 	mustRecord(c, c.st, runOf(c, c.st, d, 1))
 }
 
@@ -72,7 +72,7 @@ func (c runRows) deleteCascades() {
 	run := runOf(c, c.st, mustClaimOne(c, c.st), 1)
 	c.execute(`DELETE FROM saved_searches`)
 	checkRunRejected(c, c.st, "deleted search", run)
-	// The claim can't tell it from the deleted search.
+	// The new search has the UUID in the old claim, which must still be rejected.
 	recreated := mustCreate(c, c.st, dueSearch(c.account, 200, epoch))
 	checkEqual(c, "UUID", search.UUID, recreated.UUID)
 	checkRunRejected(c, c.st, "search deleted and created again", run)
@@ -164,7 +164,7 @@ func CheckRowsBeforeRuns(t *testing.T, st store.Store) {
 		"ran": {At: created.Add(10_000 * time.Second), Revision: 500},
 	}
 	got := map[string]store.Mark{}
-	for _, d := range mustClaim(t, st, everyID, anHour) {
+	for _, d := range mustClaim(t, st, noLimit, anHour) {
 		got[d.Search.Name] = d.Mark
 	}
 	checkEqual(t, "marks", want, got)
@@ -277,7 +277,7 @@ func CheckRowsBeforeDeliveries(t *testing.T, st store.Store) {
 	mustRecord(t, st, runOf(t, st, d, 1))
 	claimed := mustClaimDeliveries(t, st)
 	if _, found := claimed[mustOwn(t, st, 1).UUID+" "+cola.EventRan]; !found || len(claimed) != 1 {
-		t.Errorf("claimed deliveries = %v, want the run to the account's own address", claimed)
+		t.Errorf("claimed deliveries = %v, want only the run's delivery to the account's own address", claimed)
 	}
 	if fresh := mustAccount(t, st, "fresh@example.com", cola.TierFree); !mustOwn(t, st, fresh.ID).Own {
 		t.Error("destinations of the new account do not include its own address")

@@ -19,7 +19,7 @@ func testUsage(t *testing.T, open Opener) {
 	runChecks(t, open, []check{
 		{"daily usage in order", dailyUsage},
 		{"monthly usage in order", monthlyUsage},
-		{"days sum up to the month", daysMatchMonth},
+		{"days add up to the month", daysMatchMonth},
 	})
 }
 
@@ -186,7 +186,7 @@ func sumOfDays(t tb, st store.Store, account cola.AccountID, p cola.Period) (sum
 func testBurstWindow(t *testing.T, open Opener) {
 	runChecks(t, open, []check{
 		{"grants count for 60 seconds", grantsExpire},
-		{"grants of one time are merged", func(t *testing.T, st store.Store, c *clock) {
+		{"grants at the same time are merged", func(t *testing.T, st store.Store, c *clock) {
 			a := mustAccount(t, st, "a@example.com", cola.TierFree)
 			for range 3 {
 				settle(t, st, a.ID, charge(a.ID, 2))
@@ -224,7 +224,7 @@ func grantsExpire(t *testing.T, st store.Store, c *clock) {
 	settle(t, st, b.ID, charge(b.ID, 5))
 	settle(t, st, a.ID, charge(a.ID, 2))
 	second := c.now()
-	for _, at := range []struct {
+	for _, k := range []struct {
 		now  time.Time
 		want []store.Grant
 	}{
@@ -233,9 +233,9 @@ func grantsExpire(t *testing.T, st store.Store, c *clock) {
 		{second.Add(time.Minute - time.Microsecond), []store.Grant{{At: second, Requests: 2}}},
 		{second.Add(time.Minute), nil},
 	} {
-		c.set(at.now)
-		checkEqual(t, "grants in AccountUsage", at.want, mustUsage(t, st, a.ID).Grants)
-		checkEqual(t, "grants in the account state", at.want, settle(t, st, a.ID)[0].Grants)
+		c.set(k.now)
+		checkEqual(t, "grants in AccountUsage", k.want, mustUsage(t, st, a.ID).Grants)
+		checkEqual(t, "grants in the account state", k.want, settle(t, st, a.ID)[0].Grants)
 	}
 }
 
