@@ -136,7 +136,7 @@ func (c *collector) retry(ctx context.Context, cl claim, cause error) (failure s
 }
 
 // siteDown releases a claim without counting an attempt. It ends the run if the site has been down
-// for long.
+// for too long.
 func (c *collector) siteDown(ctx context.Context, cl claim, cause error) error {
 	c.o.Logger.Warn("the site keeps failing", "failures", c.failures, "work", cl.what, "error", cause)
 	if err := cl.release(ctx); err != nil {

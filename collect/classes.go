@@ -10,9 +10,10 @@ import (
 )
 
 // allClasses are the parts of a day: wine, spirits, malt beverages and the rest. The codes of each
-// part have equally many digits, and no code of another part is between them, so it doesn't matter
-// whether the site compares codes as numbers or as text. There are no codes below 80 or from 800 to
-// 899; if there were, the totals of the parts would not add up, and the day would be incomplete.
+// part have the same number of digits, and no code of another part is between them, so it doesn't
+// matter whether the site compares codes as numbers or as text. There are no codes below 80 or from
+// 800 to 899; if there were, the totals of the parts would not add up, and the day would be
+// incomplete.
 var allClasses = []store.ClassRange{{From: "80", To: "89Z"}, {From: "100", To: "799Z"}, {From: "900", To: "999Z"}}
 
 // splitClasses splits a range of class/type codes into parts that cover it, or returns nil if it is

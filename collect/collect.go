@@ -22,8 +22,8 @@ type Store interface {
 
 // Images stores the images of labels.
 type Images interface {
-	// Save stores the files of a stored label's images: one content for each, nil if the site lacks
-	// it. It returns the number of contents that are not usable images.
+	// Save stores the files of a stored label's images: contents has the bytes of each, or nil if
+	// the site lacks it. It returns how many are not usable images.
 	Save(ctx context.Context, label *cola.Cola, contents [][]byte) (broken int, err error)
 }
 
@@ -46,8 +46,8 @@ type Options struct {
 	First, Last cola.Date
 	// Follow plans the trailing days once a day until the context is canceled.
 	Follow bool
-	// Details selects the labels whose forms are fetched. Images selects those whose images are, too;
-	// it requires ImageStore.
+	// Details selects the labels whose forms are fetched. Images selects those whose images are
+	// fetched, too; it requires ImageStore.
 	Details, Images Choice
 	ImageStore      Images
 	// History marks the labels of all days as history, as ingest.Options.History.
@@ -89,21 +89,21 @@ func (o *Options) setDefaults() {
 const (
 	// MaxAttempts is the number of attempts after which a day or label fails.
 	MaxAttempts = 8
-	// HistoryDays is the age of completed dates from which labels are history. Alerts ignore labels
-	// approved more than 90 days before the window of a run, which is at most a month long.
+	// HistoryDays is the age, by completed date, beyond which labels are history. Alerts ignore
+	// labels approved more than 90 days before the window of a run, which is at most a month long.
 	HistoryDays = 120
-	// trailingDays is how many past days Follow asks again, so that each is asked once after TTB has
-	// added its last labels.
+	// trailingDays is how many past days Follow queries again, so that each is queried once after
+	// TTB has added its last labels.
 	trailingDays = store.SettleDays + 1
-	// refreshAfter is the age from which the answer of a trailing day is outdated. A run that is
-	// started again soon doesn't repeat requests.
+	// refreshAfter is the age at which the result for a trailing day counts as outdated. A run that
+	// is started again soon doesn't repeat requests.
 	refreshAfter = 12 * time.Hour
 	planEvery    = 24 * time.Hour
 	// stopTimeout limits how long a stopped run waits for the request in flight.
 	stopTimeout = 30 * time.Second
 	// maxStoreFailures is how many times in a row the database may be unavailable.
 	maxStoreFailures = 20
-	// downFailures is the number of failures in a row, of at least downWork pieces of work, from
+	// downFailures is the number of failures in a row, of at least downWork pieces of work, after
 	// which the site counts as down. Failures are then not the fault of a day or label.
 	downFailures, downWork = 5, 3
 	// maxSiteFailures is the number of failures in a row that ends a run while the site is down. With
@@ -158,8 +158,8 @@ type collector struct {
 }
 
 // Run collects the labels of the planned days, until all are complete or, with Follow, until ctx is
-// canceled. It permits requests again if the site is blocked. If ctx is canceled, Run finishes the
-// request in flight, releases its claim and returns without an error. If the site blocks the
+// canceled. It first clears a block that an earlier run recorded. If ctx is canceled, Run finishes
+// the request in flight, releases its claim and returns without an error. If the site blocks the
 // collector, the error is a store.SiteBlockedError. The report is valid even with an error.
 func Run(ctx context.Context, st Store, o Options) (Report, error) {
 	o.setDefaults()
@@ -304,7 +304,7 @@ func (c *collector) finish(err error) error {
 	return errors.Join(statusErr, countErr, c.records.end(ctx, failed))
 }
 
-// sleep waits, or until the run is stopped.
+// sleep waits for d, or until the run is stopped.
 func (c *collector) sleep(d time.Duration) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

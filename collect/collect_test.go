@@ -19,7 +19,7 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// TestRun collects everything, through a day that must be split, whichever way the site compares
+// TestRun collects everything, including a day that must be split, whichever way the site compares
 // class/type codes. A second run has nothing to do.
 func TestRun(t *testing.T) {
 	for name, numeric := range map[string]bool{"text": false, "numbers": true} {
@@ -76,7 +76,7 @@ func TestDetails(t *testing.T) {
 	s.checkRequests(t, 2) // two more sessions
 }
 
-// TestChangedLabel asks recent days again: only labels with another completed date are fetched.
+// TestChangedLabel queries recent days again: only labels with another completed date are fetched.
 func TestChangedLabel(t *testing.T) {
 	t.Parallel()
 	today := cola.DateOf(time.Now())
@@ -137,7 +137,7 @@ func TestArrivals(t *testing.T) {
 	}
 }
 
-// TestFailures collects from a site that fails in all ways that pass.
+// TestFailures collects from a site with every kind of temporary failure.
 func TestFailures(t *testing.T) {
 	t.Parallel()
 	s := mustSite(t, ttbsite.Options{Labels: 150, Busy: 60, Limit: 30, Faults: ttbsite.Faults{Rate: 0.1, ExpireAfter: 25}})
@@ -179,7 +179,7 @@ func TestIncomplete(t *testing.T) {
 	searches := s.count(ttbsite.Search)
 	mustRun(t, st, s.options())
 	if s.count(ttbsite.Search) == searches {
-		t.Error("a second run did not ask the incomplete day again")
+		t.Error("a second run did not query the incomplete day again")
 	}
 }
 
@@ -225,7 +225,7 @@ func TestBacklogWithoutPage(t *testing.T) {
 	mustRun(t, st, o)
 	o = s.options()
 	o.Details = collect.All
-	ctx := afterRequests(t, &o, 100) // rather than never
+	ctx := afterRequests(t, &o, 100) // in case the run would never end
 	report, err := collect.Run(ctx, st, o)
 	if err != nil || len(report.Failed) != 3 || report.Requests != 1+3*2 {
 		t.Errorf("report = %+v, %v; want 3 failed labels after a session and 2 requests each", report, err)
@@ -253,8 +253,8 @@ func TestGivingUp(t *testing.T) {
 	checkEnded(t, st)
 }
 
-// TestSiteDown checks that no day or label fails because the whole site does, and that a run ends if
-// that takes long.
+// TestSiteDown checks that no day or label fails because the whole site does, and that a run ends
+// if the outage lasts.
 func TestSiteDown(t *testing.T) {
 	t.Parallel()
 	s := mustSite(t, ttbsite.Options{Labels: 20})
@@ -607,7 +607,7 @@ func TestPlan(t *testing.T) {
 	check(collect.Plan{Days: 1, Stored: 20, New: 410, Requests: 432, Duration: 432 * time.Second})
 }
 
-// TestFollow plans the trailing days once a day and works off older plans.
+// TestFollow plans the trailing days once a day and finishes older plans.
 func TestFollow(t *testing.T) {
 	t.Parallel()
 	today := cola.DateOf(time.Now())

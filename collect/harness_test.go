@@ -107,7 +107,7 @@ func (s *site) checkLabels(t *testing.T, st store.Store, detail bool) {
 	}
 }
 
-// checkRequests checks that the site got few requests that the work did not need, besides those for
+// checkRequests checks that the site got at most extra unnecessary requests, not counting those for
 // forms of labels that have none.
 func (s *site) checkRequests(t *testing.T, extra int) {
 	t.Helper()

@@ -31,7 +31,7 @@ func (s *savedImages) Save(_ context.Context, label *cola.Cola, contents [][]byt
 	return 0, nil
 }
 
-// TestImages fetches the images of labels, although sessions expire and requests fail.
+// TestImages fetches the images of labels, even when sessions expire and requests fail.
 func TestImages(t *testing.T) {
 	s := mustSite(t, ttbsite.Options{Labels: 40, Faults: ttbsite.Faults{ExpireAfter: 15, Rate: 0.05}})
 	for i, l := range s.Labels() {

@@ -32,9 +32,8 @@ type LabelImageStore interface {
 }
 
 // Save stores the files of a label's images, reads their barcodes and QR codes, and writes sizes,
-// URLs and codes to the label. There is one content for each of label.Images, nil if it could not be
-// fetched. It returns the number of contents that are not usable images; those images stay as they
-// are.
+// URLs and codes to the label. contents has the bytes of each of label.Images, or nil if it could
+// not be fetched. Save returns how many are not usable images; those images stay as they are.
 //
 // Saving the same images again changes nothing. Each step is durable before the next one, so a crash
 // leaves at most files without a label, which the next Save completes.

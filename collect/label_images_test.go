@@ -156,7 +156,7 @@ func TestSaveImagesOfChangedLabel(t *testing.T) {
 		t.Errorf("Save = %d broken, %v", broken, err)
 	}
 	if got := mustCola(t, st); got.Images[0].WidthPixels.V != 7 || got.Images[1].WidthPixels.OK || got.Images[1].FileName != "new.jpg" {
-		t.Errorf("images = %+v, want a size of the first only", got.Images)
+		t.Errorf("images = %+v, want a size for the first only", got.Images)
 	}
 }
 

@@ -66,8 +66,8 @@ func (c *collector) fetchLabel(ctx context.Context, l store.FetchLabel) error {
 
 var latestUpdateDate = cola.FieldIndex[cola.Cola]("latest_update_date")
 
-// setCompleted adds the completed date, which pages lack, to a label. Otherwise a label that was not
-// stored from its export row would be new whenever its window is asked again.
+// setCompleted adds the completed date, which pages lack, to a label. Otherwise a label that was
+// not stored from its export row would look new whenever its window is queried again.
 func setCompleted(patches []cola.Patch[cola.Cola], completed cola.Date) {
 	if completed == 0 {
 		return

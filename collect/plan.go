@@ -13,7 +13,7 @@ import (
 // Plan is the work ahead of a run, at most. The numbers of labels and requests are estimates.
 type Plan struct {
 	First, Last cola.Date
-	Days        int // days to ask
+	Days        int // days to fetch
 	Stored      int // labels to fetch that are stored or queued already
 	New         int // further labels to fetch
 	Images      int // images of these labels
@@ -31,7 +31,7 @@ const (
 	ImageBytes     = 220_000
 )
 
-// PlanOf returns the plan of a run without making it. st may be nil for an empty registry.
+// PlanOf returns the plan of a run without starting the run. st may be nil for an empty registry.
 func PlanOf(ctx context.Context, st Store, o Options) (p Plan, err error) {
 	o.setDefaults()
 	now := o.Now()
@@ -118,7 +118,7 @@ func (c *collector) plan() error {
 // backlogChunk is how many labels of a backlog are queued at a time.
 const backlogChunk = 10_000
 
-// errEnough ends the list of a backlog.
+// errEnough stops the listing of a backlog.
 var errEnough = errors.New("enough")
 
 // backlog is the stored labels that lack data.
@@ -167,8 +167,8 @@ func (c *collector) queueBacklog() error {
 	return nil
 }
 
-// receiptOrder orders IDs as ColasMissing does, which lists the highest first: IDs from 80 on are of
-// the last century.
+// receiptOrder orders IDs as ColasMissing does, which lists the highest first: IDs that start with
+// 80 or more are from the last century.
 func receiptOrder(id cola.TTBID) int64 {
 	const ids, lastCentury = 100_000_000_000_000, 80_000_000_000_000
 	if id >= lastCentury {
@@ -180,5 +180,10 @@ func receiptOrder(id cola.TTBID) int64 {
 // Left estimates the time until all planned days and queued labels are done, at the latest rate.
 func Left(s store.FetchStatus) time.Duration {
 	days := s.Windows[store.FetchPending] + s.Windows[store.FetchSplit]
-	return time.Duration(days*windowRequests+s.Labels[store.FetchPending]) * s.Interval
+	return time.Duration(days*windowRequests+labelRequests(s)) * s.Interval
+}
+
+// labelRequests estimates the requests for the queued labels and their images.
+func labelRequests(s store.FetchStatus) int {
+	return s.Labels[store.FetchPending] + int(float64(s.WithImages)*imagesPerLabel)
 }

@@ -33,6 +33,7 @@ type tracker struct {
 	total     int           // days of the plan that were pending
 	pending   int
 	queued    int
+	requests  int // for queued labels
 }
 
 // report reports progress.
@@ -52,7 +53,7 @@ func (t *tracker) report(c *collector) {
 		p.Rate = float64(p.Requests) / elapsed.Seconds()
 		perRequest = max(perRequest, elapsed/time.Duration(p.Requests))
 	}
-	p.Left = time.Duration(t.pending*windowRequests+t.queued) * perRequest
+	p.Left = time.Duration(t.pending*windowRequests+t.requests) * perRequest
 	c.o.Progress(p)
 }
 
@@ -70,6 +71,6 @@ func (t *tracker) refresh(c *collector) {
 	}
 	t.pending = open.Pending
 	if c.o.Details != None {
-		t.queued = status.Labels[store.FetchPending]
+		t.queued, t.requests = status.Labels[store.FetchPending], labelRequests(status)
 	}
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// maxSearches is how many times a search is repeated because its session expires.
+// maxSearches is how many times a search is sent if its session keeps expiring.
 const maxSearches = 3
 
 // window collects a claimed window.

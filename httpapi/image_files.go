@@ -11,8 +11,8 @@ import (
 )
 
 // sendFile sends the stored file of an image, or a rendition of it. A URL whose v names the content
-// may be cached for good. Other URLs may change with the image, so they must be revalidated; they
-// get the URL with v as Content-Location.
+// may be cached for good. Other URLs may change with the image, so they must be revalidated. Both
+// kinds return the URL with v as Content-Location.
 func (a *api) sendFile(w http.ResponseWriter, r *http.Request, req imageRequest, file registry.ImageFile) {
 	tag, cacheControl := `"`+file.Tag(req.width)+`"`, revalidate
 	if req.version == file.Version() {
@@ -41,7 +41,7 @@ func (a *api) sendFile(w http.ResponseWriter, r *http.Request, req imageRequest,
 	sendImage(w, http.DetectContentType(content), content)
 }
 
-// permanentPath returns the path of a file that names its content.
+// permanentPath returns a path to the file whose v names the content.
 func permanentPath(req imageRequest, file registry.ImageFile) string {
 	query := url.Values{"v": {file.Version()}}
 	if req.width > 0 {

@@ -141,7 +141,7 @@ func TestImageFileErrors(t *testing.T) {
 			t.Errorf("%v: response = %d %s, want %d", tt.err, resp.StatusCode, body, tt.status)
 		}
 		if h := resp.Header; h.Get("Cache-Control") != "private, no-store" || h.Get("Etag") != "" || h.Get("Content-Location") != "" {
-			t.Errorf("%v: headers = %v, want none of an image", tt.err, h)
+			t.Errorf("%v: headers = %v, want no image headers", tt.err, h)
 		}
 		if tt.status == 500 && !strings.Contains(log.String(), "secret") {
 			t.Errorf("log = %s, want the damaged file", log.String())

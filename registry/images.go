@@ -95,10 +95,10 @@ func (s *Service) ImageFile(ctx context.Context, imageID string) (ImageFile, err
 // imageTimeout limits reading or rendering a file.
 const imageTimeout = 20 * time.Second
 
-// ImageContent returns the content of a file for a display width in pixels: a rendition of the next
-// larger width, unless the image is no wider. Zero means the width of the image. It fails with
-// CodeUnavailable if the image store doesn't respond in time, and with CodeNotFound if the file is in
-// a format that browsers don't show, and can't be converted.
+// ImageContent returns the content of a file for a display width in pixels: the narrowest rendition
+// that is at least as wide, unless the image is no wider. Zero means the width of the image. It
+// fails with CodeUnavailable if the image store doesn't respond in time, and with CodeNotFound if
+// the file is in a format that browsers don't show, and can't be converted.
 func (s *Service) ImageContent(ctx context.Context, f ImageFile, width int) ([]byte, error) {
 	if s.images == nil {
 		return nil, errors.New("read image file: this process has no image store")

@@ -79,8 +79,8 @@ func TestImageFile(t *testing.T) {
 	if _, err := w.ImageContent(t.Context(), broken, 0); code(err) != cola.CodeNotFound {
 		t.Errorf("ImageContent(undecodable TIFF) error = %v, want not_found", err)
 	}
-	without := mustWorld(t, 0)
-	if _, err := without.ImageContent(t.Context(), f, 0); err == nil {
+	noImages := mustWorld(t, 0)
+	if _, err := noImages.ImageContent(t.Context(), f, 0); err == nil {
 		t.Error("ImageContent without an image store succeeded, want an error")
 	}
 }

@@ -20,8 +20,8 @@ type Fetches interface {
 	// completed before both their Settled time and the given time. It returns the number of pending
 	// windows in the range.
 	PlanWindows(ctx context.Context, first, last cola.Date, before time.Time) (pending int, err error)
-	// CountWindows counts the days from first to last that have a window. Stale ones are relative to
-	// the given time, as in PlanWindows.
+	// CountWindows counts the days from first to last that have a window. Stale depends on the
+	// given time, as in PlanWindows.
 	CountWindows(ctx context.Context, first, last cola.Date, before time.Time) (WindowCounts, error)
 	// ClaimWindow claims a pending window of the days first to last: of those that are due, the one
 	// with the latest day, then in order of class. It fails with ErrNotFound if none is due.
@@ -62,7 +62,8 @@ type Fetches interface {
 	ReserveRequest(ctx context.Context, interval time.Duration) (wait time.Duration, err error)
 	// PauseRequests delays the next slot until at least wait from now.
 	PauseRequests(ctx context.Context, wait time.Duration) error
-	// BlockSite stops requests of all processes, with the reason. UnblockSite permits them again.
+	// BlockSite stops the requests of all processes and records the reason. UnblockSite permits
+	// them again.
 	BlockSite(ctx context.Context, reason string) error
 	UnblockSite(ctx context.Context) error
 
@@ -86,7 +87,8 @@ func (w FetchWindow) Settled() time.Time {
 	return w.Day.AddDays(SettleDays + 1).Time()
 }
 
-// SettleDays is how many days after a day TTB still adds labels completed on it.
+// SettleDays is the number of days after a completed date during which TTB still adds labels with
+// that date.
 const SettleDays = 7
 
 // FetchLabel is a label whose pages are to be fetched.
@@ -100,11 +102,12 @@ type FetchLabel struct {
 
 // FetchStatus is the state of the work.
 type FetchStatus struct {
-	Windows map[string]int // days by state
-	Labels  map[string]int // labels in the queue by state
+	Windows    map[string]int // days by state
+	Labels     map[string]int // labels in the queue by state
+	WithImages int            // pending labels whose images are to be fetched, too
 	// FirstDay and LastDay are the range of complete days; zero if there are none.
 	FirstDay, LastDay cola.Date
-	Requests          int64         // since the first, failed ones included
+	Requests          int64         // so far, including failed ones
 	FirstRequest      time.Time     // zero if there are none
 	LastRequest       time.Time     // the latest reserved slot
 	Interval          time.Duration // of the latest reservation

@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// ImageFiles records which file is the image of a label. Package store/images stores the files.
+// ImageFiles records which file belongs to which label image. Package store/images stores the
+// files.
 type ImageFiles interface {
 	// SaveImageFile records the file of an image. It replaces the previous file of that image.
 	SaveImageFile(ctx context.Context, f ImageFile) error

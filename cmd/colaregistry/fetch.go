@@ -33,8 +33,8 @@ type fetchTTB struct {
 	Contact string         `env:"COLAREGISTRY_FETCH_CONTACT" required:"" placeholder:"EMAIL|URL" help:"Your email address or web page. Sent with every request, so that TTB can reach you."`
 	Details collect.Choice `env:"COLAREGISTRY_FETCH_DETAILS" enum:"none,new,all" default:"new" placeholder:"none|new|all" help:"Labels whose forms are fetched: none, new (new or changed in the fetched days) or all (also stored labels without detail) (default: ${default})."`
 	Images  collect.Choice `env:"COLAREGISTRY_FETCH_IMAGES" enum:"none,new,all" default:"none" placeholder:"none|new|all" help:"Labels whose images are fetched and searched for barcodes: none, new (those whose forms are fetched) or all (also stored labels whose images have no file) (default: ${default})."`
-	History bool           `env:"COLAREGISTRY_FETCH_HISTORY" help:"Import the labels as history, so that they don't trigger alerts. Labels of an empty registry, and of days more than four months ago, always are."`
-	Rate    float64        `env:"COLAREGISTRY_FETCH_RATE" default:"1" placeholder:"N" help:"Requests per second of all processes, at most 5 (default: ${default})."`
+	History bool           `env:"COLAREGISTRY_FETCH_HISTORY" help:"Import the labels as history, so that they don't trigger alerts. Labels fetched into an empty registry, or completed more than four months ago, always are."`
+	Rate    float64        `env:"COLAREGISTRY_FETCH_RATE" default:"1" placeholder:"N" help:"Requests per second across all processes, at most 5 (default: ${default})."`
 	BaseURL string         `env:"COLAREGISTRY_FETCH_BASE_URL" name:"base-url" default:"https://ttbonline.gov/colasonline/" placeholder:"URL" help:"Address of the registry (default: ${default})."`
 	DryRun  bool           `env:"COLAREGISTRY_FETCH_DRY_RUN" help:"Print the plan without sending a request."`
 
@@ -77,7 +77,7 @@ func onThisMachine(u *url.URL) bool {
 	return err == nil && address.IsLoopback()
 }
 
-// isContact reports whether a text is an email address or a URL that can be part of a header.
+// isContact reports whether s is an email address or a URL that can be part of a header.
 func isContact(s string) bool {
 	if strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r > '~' || r == '(' || r == ')' }) {
 		return false
@@ -101,7 +101,7 @@ func (c *fetchTTB) options() collect.Options {
 	return o
 }
 
-// longPlan is the duration from which a plan is shown before it starts.
+// longPlan is the duration above which Run prints the plan before starting.
 const longPlan = time.Hour
 
 // Run fetches the labels and prints the report.
@@ -180,9 +180,9 @@ func (c *fetchTTB) dryRun(env *environment, o collect.Options) (err error) {
 }
 
 func printPlan(w io.Writer, p collect.Plan, rate float64) {
-	fmt.Fprintf(w, "days:     %d to ask (%s to %s)\n", p.Days, p.First, p.Last)
+	fmt.Fprintf(w, "days:     %d to fetch (%s to %s)\n", p.Days, p.First, p.Last)
 	if p.Stored+p.New > 0 {
-		fmt.Fprintf(w, "labels:   %d known, about %d expected in these days\n", p.Stored, p.New)
+		fmt.Fprintf(w, "labels:   %d known, about %d expected for these days\n", p.Stored, p.New)
 	}
 	if p.Images > 0 {
 		fmt.Fprintf(w, "images:   about %d, %.1f GB\n", p.Images, float64(p.Images)*collect.ImageBytes/1e9)
@@ -230,7 +230,7 @@ func printFetchFailures(w io.Writer, r *collect.Report) error {
 		fmt.Fprintf(w, "failed: %s: %s\n", label.TTBID, label.Failure)
 	}
 	if r.IncompleteDays > 0 {
-		fmt.Fprintln(w, "To ask incomplete days again, run the command again.")
+		fmt.Fprintln(w, "To retry incomplete days, run the command again.")
 	}
 	if len(r.Failed) > 0 {
 		fmt.Fprintln(w, "To fetch failed labels again, run the command with --details all.")
@@ -247,8 +247,8 @@ func describeWindow(w store.IncompleteWindow) string {
 
 func printBlocked(w io.Writer, blocked store.SiteBlockedError) {
 	fmt.Fprintf(w, `colaregistry: TTB's site refuses further requests: %s
-All collectors have stopped. Completed work is stored. Wait some hours, lower --rate, and run the command again.
-If it happens again, ask TTB for permission and name your contact address.
+All collectors have stopped. Completed work is stored. Wait a few hours, lower --rate, and run the command again.
+If it happens again, ask TTB for permission and give your contact address.
 `, blocked.Reason)
 }
 

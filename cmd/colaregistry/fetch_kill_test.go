@@ -184,12 +184,12 @@ func (f *fetchers) check() {
 func (f *fetchers) checkImages(st *sqlite.Store, label *cola.Cola) {
 	f.t.Helper()
 	i := slices.IndexFunc(f.site.Labels(), func(l ttbsite.Label) bool { return l.ID == label.TTBID })
-	on := f.site.Labels()[i]
-	if on.Paper {
+	onSite := f.site.Labels()[i]
+	if onSite.Paper {
 		return
 	}
 	var want, got []string
-	for i, image := range on.Images {
+	for i, image := range onSite.Images {
 		if i >= len(label.Images) || image.Missing {
 			continue
 		}
@@ -205,7 +205,7 @@ func (f *fetchers) checkImages(st *sqlite.Store, label *cola.Cola) {
 	for _, b := range label.Barcodes {
 		got = append(got, b.BarcodeValue)
 	}
-	if len(label.Images) != len(on.Images) || !on.Real() && !slices.Equal(got, want) {
-		f.t.Errorf("label %s: %d images with barcodes %q, want %d with %q", label.TTBID, len(label.Images), got, len(on.Images), want)
+	if len(label.Images) != len(onSite.Images) || !onSite.Real() && !slices.Equal(got, want) {
+		f.t.Errorf("label %s: %d images with barcodes %q, want %d with %q", label.TTBID, len(label.Images), got, len(onSite.Images), want)
 	}
 }

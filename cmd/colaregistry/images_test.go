@@ -22,8 +22,8 @@ import (
 	"github.com/colaregistry/colaregistry/store/images"
 )
 
-// s3Images returns the URL of an empty bucket of an S3 server that runs until the test ends, and the
-// environment that programs need to use it.
+// s3Images starts an S3 server that runs until the test ends, sets the credentials in the
+// environment, and returns the URL of an empty bucket.
 func s3Images(t *testing.T) string {
 	t.Helper()
 	backend := s3mem.New()
@@ -135,6 +135,6 @@ func checkStoredImage(t *testing.T, s *serverProcess, id cola.TTBID, content []b
 	}
 	permanent := get(root + small.Header.Get("Content-Location"))
 	if !bytes.Equal(permanent.body, small.body) || !strings.Contains(permanent.Header.Get("Cache-Control"), "immutable") {
-		t.Errorf("GET %s = %d %v, want the same image, for good", small.Header.Get("Content-Location"), permanent.StatusCode, permanent.Header)
+		t.Errorf("GET %s = %d %v, want the same image, cacheable as immutable", small.Header.Get("Content-Location"), permanent.StatusCode, permanent.Header)
 	}
 }

@@ -46,7 +46,7 @@ type Code struct {
 	// image.
 	Bounds image.Rectangle
 	// Orientation is horizontal or vertical, depending on the direction in which a scanner crosses
-	// the bars, or else that direction's angle, such as 30°, clockwise from 1° to 179°.
+	// the bars, or else that direction's angle, such as 30°, clockwise from 11° to 169°.
 	Orientation string
 	Position    string // such as top left, left or center
 }

@@ -13,7 +13,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// summary is what most tests compare of a code.
+// summary has the fields of a code that most tests compare.
 type summary struct {
 	Type        Type
 	Value       string
@@ -78,7 +78,7 @@ func near(a, b string) bool {
 
 func TestReadDamaged(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
-	damages := map[string]func(*image.Gray) *image.Gray{
+	distortions := map[string]func(*image.Gray) *image.Gray{
 		"light on dark": inverted,
 		"noise":         func(m *image.Gray) *image.Gray { return noisy(m, rng, 16) },
 		"blur":          func(m *image.Gray) *image.Gray { return blurred(m, 1) },
@@ -92,7 +92,7 @@ func TestReadDamaged(t *testing.T) {
 		},
 		"covered in the middle": func(m *image.Gray) *image.Gray { return covered(m, 0.45, 0.45, 0.55, 0.55) },
 	}
-	for name, damage := range damages {
+	for name, damage := range distortions {
 		for _, d := range samples {
 			if name == "covered in the middle" && d.typ != EAN13 && d.typ != UPCA {
 				continue // too little evidence for the others
@@ -117,7 +117,7 @@ func TestReadDamaged(t *testing.T) {
 
 // TestReadUnreadable checks that codes that cannot be read with certainty are not read at all.
 func TestReadUnreadable(t *testing.T) {
-	damages := map[string]func(d drawn, m *image.Gray) *image.Gray{
+	distortions := map[string]func(d drawn, m *image.Gray) *image.Gray{
 		"digits covered": func(_ drawn, m *image.Gray) *image.Gray { return covered(m, 0.5, 0, 0.6, 1) },
 		"cut off": func(d drawn, m *image.Gray) *image.Gray {
 			return m.SubImage(image.Rect(m.Rect.Dx()/3, 0, m.Rect.Dx(), m.Rect.Dy())).(*image.Gray)
@@ -134,7 +134,7 @@ func TestReadUnreadable(t *testing.T) {
 			return changed(m, func(x, y int) float64 { return 120 + float64(m.GrayAt(x, y).Y)/25 })
 		},
 	}
-	for name, damage := range damages {
+	for name, damage := range distortions {
 		for _, d := range samples {
 			t.Run(name+"/"+string(d.typ), func(t *testing.T) {
 				if d.typ == QR && name == "digits covered" {
@@ -239,7 +239,7 @@ func TestReadFormats(t *testing.T) {
 			rgba.Set(x, y, color.Gray{v})
 			wide.Set(x, y, color.Gray{v})
 			ycc.Y[ycc.YOffset(x, y)] = v
-			if dark { // on transparent ground
+			if dark { // on a transparent background
 				nrgba.Set(x, y, color.Black)
 				pal.SetColorIndex(x, y, 1)
 			} else {

@@ -36,9 +36,10 @@ const (
 	code128MaxValues = 60
 )
 
-// decodeCode128 reads a Code 128 or GS1-128 of printable characters. It ignores function 1, the
-// only function that labels use. Very short symbols are not read: with few values, a chance reading
-// passes the check too often. The number of values is bounded, because damage could hide the stop.
+// decodeCode128 reads a Code 128 or GS1-128 of printable characters. It ignores FNC1, the only
+// function character that labels use. Very short symbols are not read: with few values, a chance
+// reading passes the check too often. The number of values is bounded, because damage could hide
+// the stop.
 func decodeCode128(runs []float64, i int) (symbol, bool) {
 	if i+6*code128MinValues+7 >= len(runs) {
 		return symbol{}, false
@@ -89,7 +90,8 @@ func code128Value(runs []float64, module float64, f *fit) (value int, ok bool) {
 			off := e - float64(pattern[k]-'0'+pattern[k+1]-'0')
 			d += off * off
 		}
-		// The bars differ between values with equal edges. They weigh little, because they grow.
+		// The bars differ between values with equal edges. They get little weight, because ink
+		// spread changes them.
 		off := bars - float64(pattern[0]-'0'+pattern[2]-'0'+pattern[4]-'0')
 		if d += off * off / 16; d < distance {
 			value, distance = v, d
@@ -127,8 +129,8 @@ func code128Check(values []int) bool {
 	return check%103 == values[len(values)-1]
 }
 
-// code128Text decodes values without the check. It fails for control characters and functions other
-// than 1.
+// code128Text decodes values without the check. It fails for control characters and function
+// characters other than FNC1.
 func code128Text(values []int) (string, bool) {
 	var text strings.Builder
 	set := code128A - (values[0] - code128StartA) // code128A, B or C

@@ -29,13 +29,13 @@ var samples = []drawn{
 	{QR, "https://example.com/wine?y=2024", gozxing.BarcodeFormat_QR_CODE, qrcode.NewQRCodeWriter()},
 }
 
-// fatal is what drawing needs of a test.
+// fatal is the part of testing.TB that drawing needs.
 type fatal interface {
 	Helper()
 	Fatal(args ...any)
 }
 
-// draw draws a code on light ground with a wide margin.
+// draw draws a code on a light background with a wide margin.
 func (d drawn) draw(t fatal, module int) *image.Gray {
 	t.Helper()
 	hints := map[gozxing.EncodeHintType]any{gozxing.EncodeHintType_MARGIN: 0}
@@ -90,7 +90,7 @@ func rotated(img *image.Gray, degrees, scale float64) *image.Gray {
 	return out
 }
 
-// changed returns an image whose values are a function of the place.
+// changed returns an image whose values are a function of the position.
 func changed(img *image.Gray, value func(x, y int) float64) *image.Gray {
 	out := image.NewGray(img.Rect)
 	for y := range img.Rect.Dy() {
@@ -123,7 +123,7 @@ func inverted(img *image.Gray) *image.Gray {
 	return changed(img, func(x, y int) float64 { return 255 - float64(img.GrayAt(x, y).Y) })
 }
 
-// covered draws a light box over a part of an image, given in parts of its size.
+// covered draws a light box over a part of an image, given as fractions of its size.
 func covered(img *image.Gray, x0, y0, x1, y1 float64) *image.Gray {
 	w, h := float64(img.Rect.Dx()), float64(img.Rect.Dy())
 	return changed(img, func(x, y int) float64 {

@@ -37,12 +37,12 @@ type layout struct {
 
 // EAN-8 and UPC-E are short, so that text and ornament resemble them more often.
 var (
-	ean13Layout = newLayout(6, []int{1, 1, 1, 1, 1}, 6, []int{1, 1, 1}, 0.34, quietZone)
-	ean8Layout  = newLayout(4, []int{1, 1, 1, 1, 1}, 4, []int{1, 1, 1}, 0.24, 6)
-	upceLayout  = newLayout(6, []int{1, 1, 1, 1, 1, 1}, 0, nil, 0.22, 6)
+	ean13Layout = newLayout(6, 5, 6, 3, 0.34, quietZone)
+	ean8Layout  = newLayout(4, 5, 4, 3, 0.24, 6)
+	upceLayout  = newLayout(6, 6, 0, 0, 0.22, 6)
 )
 
-func newLayout(left int, middle []int, right int, end []int, misfit, quiet float64) *layout {
+func newLayout(left, middle, right, end int, misfit, quiet float64) *layout {
 	l := &layout{misfit: misfit, quiet: quiet}
 	guard := func(n int) {
 		for range n {
@@ -60,9 +60,9 @@ func newLayout(left int, middle []int, right int, end []int, misfit, quiet float
 	}
 	guard(3)
 	digits(left)
-	guard(len(middle))
+	guard(middle)
 	digits(right)
-	guard(len(end))
+	guard(end)
 	return l
 }
 
@@ -111,8 +111,8 @@ func decodeUPCE(runs []float64, i int) (symbol, bool) {
 }
 
 // decode returns the digits of a symbol whose first bar is run i, and the sets of the digits as
-// bits: 1 for B, 0 for A on the left and C on the right. The cheap checks come first, because
-// nearly all runs of an image are not a symbol.
+// bits: 1 for B, 0 for A on the left and C on the right. The cheap checks come first, because very
+// few runs of an image start a symbol.
 func (l *layout) decode(runs []float64, i int) (digits string, sets int, s symbol, ok bool) {
 	if i+l.runs >= len(runs) {
 		return "", 0, s, false
@@ -146,9 +146,9 @@ func (l *layout) decode(runs []float64, i int) (digits string, sets int, s symbo
 	return string(read), sets, s, s.misfit <= l.misfit
 }
 
-// maxDistortion is how much wider or narrower than the average a digit may be, and maxChange how
-// much than the digit before it. Curved surfaces and perspective distort a symbol, but gradually.
-// If the edge between two digits is a module off, one is 8 modules wide and the other 6.
+// maxDistortion is how much wider or narrower than average a digit may be; maxChange limits the
+// difference from the digit before it. Curved surfaces and perspective distort a symbol, but
+// gradually. If the edge between two digits is a module off, one is 8 modules wide and the other 6.
 const (
 	maxDistortion = 0.22
 	maxChange     = 0.2

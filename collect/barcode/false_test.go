@@ -17,7 +17,7 @@ import (
 	"golang.org/x/image/math/fixed"
 )
 
-// textures draw what labels have beside codes. None of them may be read as a code.
+// textures draw what labels have besides codes. None of them may be read as a code.
 var textures = map[string]func(rng *rand.Rand) *image.Gray{
 	"noise": func(rng *rand.Rand) *image.Gray {
 		return changed(blank(260, 220), func(x, y int) float64 { return 255 * rng.Float64() })
@@ -69,7 +69,8 @@ var textures = map[string]func(rng *rand.Rand) *image.Gray{
 
 func blank(w, h int) *image.Gray { return image.NewGray(image.Rect(0, 0, w, h)) }
 
-// randomBars draws bars of one to four modules with quiet zones, as many as a symbol has.
+// randomBars draws as many bars as a symbol has, each one to four modules wide, between quiet
+// zones.
 func randomBars(rng *rand.Rand) *image.Gray {
 	module := 2 + rng.IntN(2)
 	runs := []int{33, 43, 59, 77, 61}[rng.IntN(5)]
@@ -175,7 +176,7 @@ func TestReadOtherSymbologies(t *testing.T) {
 	}
 }
 
-// TestDecodersAreStrict checks that each change of a correct symbol by a digit is noticed.
+// TestDecodersAreStrict checks that every single-digit change to a correct symbol is detected.
 func TestDecodersAreStrict(t *testing.T) {
 	for _, d := range samples {
 		if d.typ == QR {

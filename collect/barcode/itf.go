@@ -19,8 +19,8 @@ const (
 	itfRuns  = itfStart + 7*10 + 3
 )
 
-// decodeITF14 reads an Interleaved 2 of 5 of 14 digits with a check digit. Other lengths are not
-// read: part of a longer symbol is a valid shorter one.
+// decodeITF14 reads an Interleaved 2 of 5 symbol with 14 digits including a check digit. Other
+// lengths are not read: part of a longer symbol is a valid shorter one.
 func decodeITF14(runs []float64, i int) (symbol, bool) {
 	if i+itfRuns >= len(runs) {
 		return symbol{}, false

@@ -10,7 +10,7 @@ import (
 
 // Describe sets the numbers of barcodes and QR codes of a label's images, and returns the label's
 // barcodes and the URL of its first QR code that has one. codes has the codes of each image by its
-// ID. An image that is missing in codes was not read; its numbers become unknown.
+// ID. An image that is missing from codes was not read; its counts become unknown.
 //
 // The first barcode is the main one, so those that identify a product come before those of cases
 // and lots.

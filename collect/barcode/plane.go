@@ -13,7 +13,7 @@ const (
 	minSide        = 16
 )
 
-// plane is an image in gray, scaled down by a whole number. Label images have up to 600 dots per
+// plane is a grayscale image, scaled down by a whole number. Label images have up to 600 dots per
 // inch, and a fifth of that suffices to read a code, so scaling down loses nothing.
 type plane struct {
 	pix   []uint8 // 0 is black

@@ -54,7 +54,7 @@ func (s *searcher) findFinders(from, along vec) {
 }
 
 // corners merges the finder patterns of several lines. A pattern needs horizontal and vertical
-// lines that cross in its center.
+// lines that cross at its center.
 func corners(found []finder) []finder {
 	across, down := newFinderGrid(), newFinderGrid()
 	for _, f := range found {
@@ -189,8 +189,8 @@ var finderModules = [7]string{"1111111", "1000001", "1011101", "1011101", "10111
 // maxWrong is how many of the 49 modules of a finder pattern may look wrong.
 const maxWrong = 5
 
-// plausible reports whether there are finder patterns at three corners. Lines and dots cross like
-// finder patterns more often than they look like them.
+// plausible reports whether there are finder patterns at three corners. Lines and dots often have
+// the runs of a finder pattern without looking like one.
 func (sq *square) plausible(p *plane) bool {
 	for _, center := range sq.finders {
 		if !sq.patternNear(p, center) {
@@ -251,7 +251,7 @@ const (
 	maxQRSide  = 1200
 )
 
-// readQR returns the QR codes at the finder patterns. It tries each three of them, in all orders,
+// readQR returns the QR codes at the finder patterns. It tries every three of them, in all orders,
 // as top left, top right and bottom left, so that an image can have several codes.
 func readQR(p *plane, found []finder, bounds image.Rectangle) []Code {
 	list := corners(found)
@@ -359,7 +359,8 @@ func decodeQR(img image.Image, binarize func(gozxing.LuminanceSource) gozxing.Bi
 	return text, text != "" && utf8.ValidString(text) && !strings.ContainsFunc(text, unprintable)
 }
 
-// unprintable excludes control characters other than those of text in lines, such as a vCard.
+// unprintable reports whether r is invalid or a control character that multi-line text, such as a
+// vCard, doesn't use.
 func unprintable(r rune) bool {
 	return r == utf8.RuneError || unicode.IsControl(r) && !strings.ContainsRune("\n\r\t", r)
 }

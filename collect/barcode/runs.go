@@ -3,7 +3,7 @@ package barcode
 // edgeBlock is the length in samples of the stretches over which contrast is measured.
 const edgeBlock = 32
 
-// minStep is the least difference of light and dark that counts as an edge, of 255.
+// minStep is the smallest difference between light and dark, out of 255, that counts as an edge.
 const minStep = 14
 
 // profile is a line of gray values and its light and dark runs.

@@ -172,7 +172,7 @@ next:
 	return found
 }
 
-// choose keeps the readings in the direction that has most, and picks the closest fit of them.
+// choose keeps the readings in the direction that has the most, and picks the closest fit of them.
 // Lines of other directions would mislead the measurement of the axis.
 func (c *candidate) choose() {
 	var count [directions]int

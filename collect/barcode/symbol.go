@@ -12,8 +12,8 @@ type symbol struct {
 }
 
 // quietZone is the least space beside a symbol, in modules. Standards ask for 7 to 11; real labels
-// have less. A code that is cut out of a label tightly touches the border, which counts as space if
-// it is at least borderZone modules away.
+// have less. A tightly cropped code is close to the image's border, which counts as space if it is
+// at least borderZone modules away.
 const (
 	quietZone  = 4.5
 	borderZone = 2
@@ -24,8 +24,8 @@ var decoders = []func(runs []float64, i int) (symbol, bool){
 	decodeEAN13, decodeEAN8, decodeUPCE, decodeITF14, decodeCode128,
 }
 
-// symbols calls found for each symbol in runs, from left to right. Bars are the runs of either
-// color, because some labels print light bars on a dark ground.
+// symbols calls found for each symbol in runs, from left to right. Runs of either color can be the
+// bars, because some labels print light bars on a dark background.
 func symbols(runs []float64, found func(i int, s symbol)) {
 	for i := 1; i+shortest < len(runs); i++ {
 		// All symbologies begin with bars of 1 or 2 modules, which excludes most runs early.

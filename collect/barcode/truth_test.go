@@ -82,14 +82,14 @@ func TestReadTurnedLabels(t *testing.T) {
 		if !coded {
 			continue // to save time
 		}
-		on := func(c Code) bool {
+		isTrue := func(c Code) bool {
 			return slices.ContainsFunc(list, func(s seen) bool {
 				return s.File == filepath.Base(path) && s.Type == string(c.Type) && s.Value == c.Value
 			})
 		}
 		for i, change := range changes {
 			for _, c := range Read(rotated(img, change.degrees, change.scale)) {
-				if counts[i]++; !on(c) {
+				if counts[i]++; !isTrue(c) {
 					t.Errorf("%s, %s: false %v", filepath.Base(path), change.name, c)
 				}
 			}

@@ -266,8 +266,8 @@ func (v *verifier) match(at, tolerance float64) (value string, ok bool) {
 	return value, ok
 }
 
-// distanceToBorder returns how far a point is from the plane's border in a direction; negative or
-// zero if it is outside.
+// distanceToBorder returns how far a point is from the plane's border in a direction, or 0 if it is
+// outside.
 func (p *plane) distanceToBorder(from, along vec) float64 {
 	if from.x < 0 || from.y < 0 || from.x > float64(p.w) || from.y > float64(p.h) {
 		return 0

@@ -34,11 +34,11 @@ type verifier struct {
 
 // Limits for fetching issuers.
 const (
-	maxIssuers       = 8 // in a client's lifetime
-	maxIssuerBytes   = 64 << 10
-	issuerTimeout    = 30 * time.Second
-	maxIssuerMoves   = 3 // redirects
-	maxChainToSearch = 8
+	maxIssuers         = 8 // in a client's lifetime
+	maxIssuerBytes     = 64 << 10
+	issuerTimeout      = 30 * time.Second
+	maxIssuerRedirects = 3
+	maxChainToSearch   = 8
 )
 
 // missingIssuer is the error of a valid certificate for the site whose chain lacks an issuer.
@@ -50,8 +50,8 @@ type missingIssuer struct {
 func (e *missingIssuer) Error() string { return e.err.Error() }
 func (e *missingIssuer) Unwrap() error { return e.err }
 
-// config returns a configuration whose connections verify calls for. InsecureSkipVerify only turns
-// off the verification of crypto/tls, which verify replaces in full.
+// config returns a configuration that checks every connection with verify. InsecureSkipVerify only
+// turns off the verification of crypto/tls, which verify replaces in full.
 func (v *verifier) config() *tls.Config {
 	return &tls.Config{
 		MinVersion:         tls.VersionTLS12,
@@ -140,7 +140,7 @@ func (v *verifier) fetchFrom(ctx context.Context, address string, cert *x509.Cer
 	}
 	q.Header.Set("User-Agent", v.userAgent)
 	client := http.Client{CheckRedirect: func(r *http.Request, via []*http.Request) error {
-		if len(via) > maxIssuerMoves || r.URL.Scheme != "http" {
+		if len(via) > maxIssuerRedirects || r.URL.Scheme != "http" {
 			return errors.New("too many redirects, or not to an http address")
 		}
 		return nil

@@ -38,7 +38,7 @@ func TestMissingIssuer(t *testing.T) {
 			if waits != before+1 {
 				t.Errorf("%d waits", waits-before)
 			}
-			c.http.CloseIdleConnections() // shake hands again
+			c.http.CloseIdleConnections() // force a new handshake
 		}
 		if n := server.Fetched.Load(); n != 1 {
 			t.Errorf("format %q: the issuer was fetched %d times", format, n)

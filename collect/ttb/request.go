@@ -79,7 +79,7 @@ func (c *Client) address(file, query string) *url.URL {
 	return address
 }
 
-// redirect returns the address to go on with, or nil if the response is not a redirect.
+// redirect returns the address to follow, or nil if the response is not a redirect.
 func (c *Client) redirect(response *http.Response) (*url.URL, error) {
 	switch response.StatusCode {
 	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther,
@@ -241,13 +241,14 @@ func retryAfter(response *http.Response) time.Duration {
 	return 0
 }
 
-// complete checks that an answer is a page of a kind, and whole: the site serves parts of pages.
+// complete checks that an answer is a page of a kind, and complete: the site sometimes sends
+// truncated pages.
 func (a *answer) complete(kind ttbpage.Kind) error {
 	switch {
 	case a.page == nil:
 		return unexpected("the site answered with a file instead of a %s", kind)
 	case a.page.Kind != kind:
-		return unexpected("the site answered with this instead of a %s: %s", kind, a.page.Kind)
+		return unexpected("expected a %s, but the site answered with: %s", kind, a.page.Kind)
 	case !bytes.Contains(bytes.ToLower(a.body), []byte("</html")):
 		return unexpected("the %s is incomplete: it has no </html>", kind)
 	}

@@ -63,7 +63,7 @@ func redirect(to string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, to, http.StatusFound) }
 }
 
-// TestAnswers checks which error each answer to a request for a form is.
+// TestAnswers checks which error each answer to a request for a form causes.
 func TestAnswers(t *testing.T) {
 	good := fmt.Sprintf(formPage, anID)
 	temporary := func(status int) func(error) bool {
@@ -194,7 +194,7 @@ func TestRequests(t *testing.T) {
 	}
 }
 
-// TestFiles checks which error each answer to an export and to an image is.
+// TestFiles checks which error each answer to a request for an export or an image causes.
 func TestFiles(t *testing.T) {
 	for name, test := range map[string]struct {
 		answer        http.HandlerFunc
@@ -308,7 +308,7 @@ func TestContext(t *testing.T) {
 	}
 }
 
-// TestStalled checks that an answer that stops arriving is given up.
+// TestStalled checks that the client abandons an answer that stops arriving.
 func TestStalled(t *testing.T) {
 	c := fake(t, func(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprint(w, "<html>")

@@ -34,8 +34,8 @@ type Options struct {
 	Logger    *slog.Logger                    // nil for none
 }
 
-// Client is a session with the site. It opens one when needed and again when it has expired. It is
-// not safe for concurrent use.
+// Client sends requests to the site in a session, which it opens when needed and again when it has
+// expired. It is not safe for concurrent use.
 type Client struct {
 	base      *url.URL
 	userAgent string

@@ -232,8 +232,8 @@ func TestExpiredSessions(t *testing.T) {
 	ctx := t.Context()
 	site, c := mustSite(t, ttbsite.Options{Seed: 3, Labels: 50})
 	labels := site.Labels()
-	with := labels[slices.IndexFunc(labels, func(l ttbsite.Label) bool { return len(l.Images) > 0 && !l.Images[0].Missing })]
-	search := Search{First: with.Completed, Last: with.Completed}
+	withImage := labels[slices.IndexFunc(labels, func(l ttbsite.Label) bool { return len(l.Images) > 0 && !l.Images[0].Missing })]
+	search := Search{First: withImage.Completed, Last: withImage.Completed}
 	if _, err := c.Export(ctx); !errors.Is(err, ErrSessionExpired) {
 		t.Errorf("export before a search: %v", err)
 	}
@@ -270,23 +270,23 @@ func TestExpiredSessions(t *testing.T) {
 		t.Errorf("requests = %v, want %v", got, want)
 	}
 
-	if _, err := c.Form(ctx, with.ID); err != nil {
+	if _, err := c.Form(ctx, withImage.ID); err != nil {
 		t.Fatal(err)
 	}
 	site.EndSessions()
-	if _, err := c.Image(ctx, with.Images[0].FileName); !errors.Is(err, ErrSessionExpired) {
+	if _, err := c.Image(ctx, withImage.Images[0].FileName); !errors.Is(err, ErrSessionExpired) {
 		t.Errorf("image in an expired session: %v", err)
 	}
-	if _, err := c.Form(ctx, with.ID); err != nil {
+	if _, err := c.Form(ctx, withImage.ID); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.Image(ctx, with.Images[0].FileName); err != nil {
+	if _, err := c.Image(ctx, withImage.Images[0].FileName); err != nil {
 		t.Errorf("image after the form was opened again: %v", err)
 	}
 	if _, err := c.Search(ctx, search); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.Image(ctx, with.Images[0].FileName); !errors.Is(err, ErrSessionExpired) {
+	if _, err := c.Image(ctx, withImage.Images[0].FileName); !errors.Is(err, ErrSessionExpired) {
 		t.Errorf("image after a search: %v", err)
 	}
 }

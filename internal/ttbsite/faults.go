@@ -18,7 +18,7 @@ const (
 	ServerError Fault = "status 500"
 	Unavailable Fault = "status 503" // with Retry-After
 	TooMany     Fault = "status 429" // with Retry-After
-	Truncated   Fault = "truncated"  // the connection breaks in the answer
+	Truncated   Fault = "truncated"  // the connection breaks in the middle of the answer
 	Partial     Fault = "partial"    // a page ends early, but the answer is a valid one
 	Slow        Fault = "slow"       // the answer is late, but complete
 	ErrorPage   Fault = "error page" // with status 200
@@ -30,7 +30,7 @@ const (
 // randomFaults are those of Faults.Rate.
 var randomFaults = []Fault{ServerError, Unavailable, Truncated}
 
-// fault decides about the failure of a request.
+// fault decides whether and how a request fails.
 func (s *Site) fault(number int) Fault {
 	switch {
 	case s.blockAt > 0 && number >= s.blockAt:

@@ -138,7 +138,8 @@ func generate(o Options, days []cola.Date) (labels []*Label) {
 	return labels
 }
 
-// perDay spreads labels over days: the busiest has its number, the others hundreds or what is left.
+// perDay spreads labels over days: the busiest gets o.Busy labels; the rest are spread at random
+// over the others.
 func perDay(random *rand.Rand, o Options, days int) []int {
 	counts := make([]int, days)
 	busiest, rest := days/2, o.Labels-o.Busy

@@ -15,7 +15,7 @@ import (
 // cookie is the name of the session's cookie.
 const cookie = "JSESSIONID"
 
-// serve handles a request, and completes its entry of the log.
+// serve handles a request, and completes its log entry.
 func (s *Site) serve(r *http.Request, entry *Request) response {
 	sess := s.session(r, entry)
 	switch entry.Kind {
@@ -183,8 +183,8 @@ func (s *Site) page(r *http.Request, sess *session, entry *Request) response {
 	return s.opened(sess, l.page(entry.Kind))
 }
 
-// image serves an image of the session's label. Like the real site, it takes a wrong file name for
-// another one of the same label.
+// image serves an image of the session's label. Like the real site, it serves another image of the
+// same label if the file name is wrong.
 func (s *Site) image(r *http.Request, sess *session, entry *Request) response {
 	entry.FileName = r.URL.Query().Get("filename")
 	if sess == nil || sess.label == nil || len(sess.label.Images) == 0 {

@@ -1,10 +1,10 @@
 // Package ttbsite is a local copy of TTB's Public COLA Registry for tests of collectors.
 //
-// It behaves as the real site in what matters to a client: searches, exports and images depend on a
-// session, exports have at most 1,000 rows, pages have the real layout, and the TLS certificate
+// It behaves like the real site in what matters to a client: searches, exports and images depend on
+// a session, exports have at most 1,000 rows, pages have the real layout, and the TLS certificate
 // lacks its intermediate. Its labels are generated. With the optional data folder, it also serves
-// real labels with their real pages and images. It can fail in the ways of the real site, and keeps
-// a log of requests.
+// real labels with their real pages and images. It can fail in the same ways as the real site, and
+// keeps a log of requests.
 package ttbsite
 
 import (
@@ -41,7 +41,7 @@ type Options struct {
 	Data string
 
 	Limit          int  // rows of an export; 0 for 1,000
-	NumericClasses bool // compare class/type codes as numbers, rather than as texts
+	NumericClasses bool // compare class/type codes as numbers, rather than as text
 	Faults         Faults
 }
 
@@ -51,7 +51,7 @@ type Faults struct {
 	RetryAfter  time.Duration // of Unavailable; rounded up to seconds
 	Slow        time.Duration // duration of a Slow answer
 	ExpireAfter int           // requests after which a session ends; 0 for never
-	BlockAt     int           // number of the request from which on all are blocked, until Unblock; 0 for never
+	BlockAt     int           // number of the first request that is blocked, like all later ones, until Unblock; 0 for never
 }
 
 // Site is the site. It is an http.Handler and safe for concurrent use.
@@ -59,7 +59,7 @@ type Site struct {
 	options Options
 
 	mu       sync.Mutex
-	random   *rand.Rand // decides about failures
+	random   *rand.Rand // decides which requests fail
 	labels   []*Label   // by ID
 	byID     map[cola.TTBID]*Label
 	sessions map[string]*session

@@ -41,7 +41,7 @@ type Options struct {
 	MaxRenders int // concurrent renderings; default: one less than the number of processors, at least one
 }
 
-// Store is an open folder or bucket. It is safe for concurrent use, also by several processes.
+// Store is an open folder or bucket. It is safe for concurrent use, including by several processes.
 type Store struct {
 	bucket  *blob.Bucket
 	log     *slog.Logger
@@ -69,7 +69,7 @@ func Open(ctx context.Context, location string, o Options) (*Store, error) {
 	}, nil
 }
 
-// CheckLocation returns an error if Open can't open a location, without opening it.
+// CheckLocation returns an error if the form of a location is invalid. It doesn't open it.
 func CheckLocation(location string) error {
 	scheme, rest, isURL := strings.Cut(location, "://")
 	switch {
@@ -149,7 +149,7 @@ func key(c store.ImageContent) string {
 	return name[:2] + "/" + name[2:4] + "/" + name
 }
 
-// read returns the content of a file. Beyond the expected size, it returns one byte more, so that
+// read returns the content of a file. It reads at most one byte beyond the expected size, so that
 // it doesn't load a huge file in place of an image.
 func (s *Store) read(ctx context.Context, name string, size int) (content []byte, err error) {
 	r, err := s.bucket.NewReader(ctx, name, nil)

@@ -21,6 +21,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/johannesboyne/gofakes3"
 	"github.com/johannesboyne/gofakes3/backend/s3mem"
@@ -161,7 +162,7 @@ func TestUnusableImages(t *testing.T) {
 		"SVG":                []byte(`<svg xmlns="http://www.w3.org/2000/svg" width="1" height="1"/>`),
 		"cut-off header":     sample["image/png"][:20],
 		"too wide":           bomb(MaxSide+1, 1),
-		"too high":           bomb(1, MaxSide+1),
+		"too tall":           bomb(1, MaxSide+1),
 		"too many pixels":    bomb(20_000, 5_001),
 		"huge":               bomb(1<<31-1, 1<<31-1),
 		"too many bytes":     append(bytes.Clone(sample["image/png"]), make([]byte, MaxBytes)...),
@@ -290,7 +291,8 @@ func TestKilledWriter(t *testing.T) {
 		if err := writer.Start(); err != nil {
 			t.Fatal(err)
 		}
-		for countFiles(t, dir) < before+5 {
+		for deadline := time.Now().Add(time.Minute); countFiles(t, dir) < before+5 && time.Now().Before(deadline); {
+			time.Sleep(time.Millisecond)
 		}
 		writer.Process.Kill()
 		writer.Wait()
@@ -393,7 +395,8 @@ func TestLocations(t *testing.T) {
 	}
 }
 
-// TestRealImages stores label images as TTB's site serves them, and makes all renditions.
+// TestRealImages stores label images as TTB's site serves them, and makes the narrowest and the
+// widest rendition.
 func TestRealImages(t *testing.T) {
 	s := mustOpen(t, t.TempDir())
 	for _, path := range shareddata.Files(t, "ttb/pages/*/images/*") {

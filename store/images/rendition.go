@@ -78,9 +78,9 @@ func (v Variant) size(c store.ImageContent) image.Point {
 	return image.Pt(w, max(1, (c.Height*w+c.Width/2)/c.Width))
 }
 
-// Read returns a variant of a stored file. A file that can't be decoded is returned as fetched if
-// browsers may show a part of it, and is a FormatError otherwise. A missing or damaged file is a
-// DamagedError.
+// Read returns a variant of a stored file. If a file can't be decoded, Read returns it as fetched
+// if browsers may show a part of it, or else a FormatError. For a missing or damaged file, it
+// returns a DamagedError.
 func (s *Store) Read(ctx context.Context, c store.ImageContent, v Variant) ([]byte, error) {
 	if v == asFetched {
 		return s.original(ctx, c)
@@ -125,7 +125,7 @@ func (s *Store) rendition(ctx context.Context, name string) ([]byte, error) {
 	return nil, nil
 }
 
-// render scales an image: to JPEG, or to PNG if it has transparent pixels.
+// render scales an image and encodes it as JPEG, or as PNG if it has transparent pixels.
 func (s *Store) render(ctx context.Context, c store.ImageContent, content []byte, size image.Point) (rendered []byte, err error) {
 	if err := s.renders.Acquire(ctx, 1); err != nil {
 		return nil, err
@@ -195,8 +195,8 @@ func encode(m *image.RGBA) ([]byte, error) {
 }
 
 // shrink scales an image to a size that is not larger. Each new pixel is the average of the area
-// that it covers. The image is converted to sRGB a row at a time, so little memory is needed beside
-// the result; CMYK is converted without a color profile.
+// that it covers. The image is converted to sRGB a row at a time, so little memory is needed
+// besides the result; CMYK is converted without a color profile.
 func shrink(m image.Image, size image.Point) *image.RGBA {
 	bounds := m.Bounds()
 	result := image.NewRGBA(image.Rectangle{Max: size})

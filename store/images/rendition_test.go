@@ -105,7 +105,7 @@ func TestRenditions(t *testing.T) {
 	encoded := func(m image.Image) []byte {
 		return must(t, func(b *bytes.Buffer) error { return tiff.Encode(b, m, nil) })
 	}
-	half := color.RGBA{}
+	transparent := color.RGBA{}
 	for where, s := range stores(t) {
 		for _, tt := range []struct {
 			name    string
@@ -116,11 +116,11 @@ func TestRenditions(t *testing.T) {
 			right   color.RGBA // color in the right half
 		}{
 			{"PNG", mustPNG(t, opaque), 160, "jpeg", image.Pt(160, 80), red},
-			{"transparent PNG", mustPNG(t, clear), 320, "png", image.Pt(320, 160), half},
-			{"GIF", animated, 320, "png", image.Pt(320, 160), half},
+			{"transparent PNG", mustPNG(t, clear), 320, "png", image.Pt(320, 160), transparent},
+			{"GIF", animated, 320, "png", image.Pt(320, 160), transparent},
 			{"TIFF", encoded(opaque), 0, "jpeg", image.Pt(400, 200), red},
 			{"small TIFF", encoded(opaque), 640, "jpeg", image.Pt(400, 200), red},
-			{"transparent TIFF", encoded(clear), 160, "png", image.Pt(160, 80), half},
+			{"transparent TIFF", encoded(clear), 160, "png", image.Pt(160, 80), transparent},
 		} {
 			c := mustPut(t, s, tt.content)
 			for _, when := range []string{"made", "stored"} {
@@ -189,7 +189,7 @@ func TestShrink(t *testing.T) {
 		}
 	}
 	if same := shrink(stripes(5, 3), image.Pt(5, 3)); !bytes.Equal(same.Pix, stripes(5, 3).Pix) {
-		t.Error("an image of the same size has other pixels")
+		t.Error("an image of the same size has different pixels")
 	}
 	// The average of a transparent and a red pixel is transparent red, not dark red.
 	half := image.NewNRGBA(image.Rect(0, 0, 2, 1))
@@ -225,7 +225,7 @@ func TestDamagedRendition(t *testing.T) {
 	}
 }
 
-// TestUndecodableImage has images with a valid header whose pixels can't be decoded.
+// TestUndecodableImage reads images with a valid header whose pixels can't be decoded.
 func TestUndecodableImage(t *testing.T) {
 	s := mustOpen(t, t.TempDir())
 	cut := func(content []byte) []byte { return content[:len(content)*2/3] }
@@ -234,7 +234,8 @@ func TestUndecodableImage(t *testing.T) {
 	if got, err := s.Read(t.Context(), c, VariantOf(c, 160)); err != nil || !bytes.Equal(got, shown) {
 		t.Errorf("Read(incomplete PNG) = %d bytes, %v; want the file as fetched", len(got), err)
 	}
-	// Make a TIFF's directory, which is at the end of the file, point beyond it for the pixels.
+	// Make the TIFF's directory, at the end of the file, point to pixels beyond the end of the
+	// file.
 	damaged := must(t, func(b *bytes.Buffer) error { return tiff.Encode(b, stripes(400, 300), nil) })
 	at := bytes.LastIndex(damaged, []byte{0x11, 0x01, 0x04, 0x00})
 	if at < 0 {

@@ -24,13 +24,14 @@ const (
 		FROM fetch_site`
 	countWindows     = `SELECT state, count(*) FROM fetch_windows WHERE ` + wholeDay + ` GROUP BY state`
 	countLabels      = `SELECT state, count(*) FROM fetch_labels GROUP BY state`
+	countWithImages  = `SELECT count(*) FROM fetch_labels WHERE state = '` + store.FetchPending + `' AND images`
 	completeDays     = `SELECT min(day), max(day) FROM fetch_windows WHERE state = '` + store.FetchComplete + `' AND ` + wholeDay
 	latestIncomplete = `SELECT day, class_from, class_to, failure FROM fetch_windows WHERE state = '` + store.FetchIncomplete + `' AND failure IS NOT NULL
 		ORDER BY day DESC, class_from, class_to LIMIT 20`
 )
 
-// ReserveRequest implements store.Fetches. Slots are only worth something in the next seconds, so
-// the reservation need not survive a crash of the machine.
+// ReserveRequest implements store.Fetches. Slots only matter for the next few seconds, so the
+// reservation need not survive a crash of the machine.
 func (s *Store) ReserveRequest(ctx context.Context, interval time.Duration) (wait time.Duration, err error) {
 	type site struct {
 		last, pausedUntil, blockedAt time.Time
@@ -126,6 +127,9 @@ func readWork(ctx context.Context, q Querier, status *store.FetchStatus) (err er
 		return err
 	}
 	if status.Labels, err = countStates(ctx, q, countLabels); err != nil {
+		return err
+	}
+	if status.WithImages, err = value[int](ctx, q, countWithImages); err != nil {
 		return err
 	}
 	type days struct{ first, last cola.Date }

@@ -91,7 +91,7 @@ func queueAgain(t *testing.T, st store.Store, c *clock) {
 	mustQueue(t, st, wanted)
 	mustDo(t, st.FailLabel(t.Context(), mustClaimLabel(t, st), "x", anHour))
 	checkNoLabel(t, st, "that is not due")
-	mustQueue(t, st, queued(1, 0)) // keeps the date and the wish for images
+	mustQueue(t, st, queued(1, 0)) // keeps the date and still wants images
 	again := checkClaim(t, st, "label queued again", wanted)
 	mustDo(t, st.FailLabel(t.Context(), again, "x", -1))
 	checkQueue(t, st, "after giving up", map[string]int{store.FetchFailed: 1})
@@ -136,7 +136,7 @@ func labelClaimsExpire(t *testing.T, st store.Store, c *clock) {
 	c.advance(time.Microsecond)
 	second := checkClaim(t, st, "second claim", queued(1, fetchDay))
 	if second.Hold == first.Hold {
-		t.Errorf("second Hold = %d, want another one", second.Hold)
+		t.Errorf("second Hold = %d, want a different one", second.Hold)
 	}
 	mustDo(t, st.ReleaseLabel(t.Context(), first)) // no longer the current claim
 	checkNoLabel(t, st, "after releasing an ended claim")
@@ -163,6 +163,11 @@ func failLabels(t *testing.T, st store.Store, c *clock) {
 	checkClaim(t, st, "claim after giving up", queued(2, 0))
 	status := mustFetchStatus(t, st)
 	checkEqual(t, "labels by state", map[string]int{store.FetchPending: 1, store.FetchFailed: 1}, status.Labels)
+	checkEqual(t, "pending labels with images", 0, status.WithImages)
+	withImages := queued(3, fetchDay)
+	withImages.Images = true
+	mustQueue(t, st, withImages)
+	checkEqual(t, "pending labels with images", 1, mustFetchStatus(t, st).WithImages)
 	checkEqual(t, "last failure", "page\uFFFD \uFFFD", status.LastFailure)
 	checkEqual(t, "time of the last failure", c.now().Add(-1000*time.Hour), status.LastFailureAt)
 }

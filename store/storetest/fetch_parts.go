@@ -88,7 +88,7 @@ func splitPart(t *testing.T, st store.Store, _ *clock) {
 	mustDo(t, st.CompleteWindow(t.Context(), mustClaimWindow(t, st), 4))
 	again := mustClaimWindow(t, st)
 	smaller := []store.ClassRange{{From: "80", To: "80"}, {From: "800", To: "80A"}}
-	mustDo(t, st.SplitWindow(t.Context(), again, 7, smaller)) // its total was different then
+	mustDo(t, st.SplitWindow(t.Context(), again, 7, smaller)) // its total at that time, which differs from the final one
 	for n, want := range smaller {
 		w := mustClaimWindow(t, st)
 		checkEqual(t, "claimed part", want, w.Class)

@@ -59,7 +59,7 @@ func requestSlots(t *testing.T, st store.Store, c *clock) {
 	}, status)
 }
 
-// mixedIntervals checks that slots are apart by the longer interval of neighbors.
+// mixedIntervals checks that neighboring slots are apart by the longer of their two intervals.
 func mixedIntervals(t *testing.T, st store.Store, c *clock) {
 	var waits []time.Duration
 	for _, interval := range []time.Duration{time.Second, 5 * time.Second, time.Second, time.Second, 0, 0, -1} {

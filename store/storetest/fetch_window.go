@@ -153,7 +153,7 @@ func windowClaimsExpire(t *testing.T, st store.Store, c *clock) {
 	c.advance(time.Microsecond)
 	second := mustClaimWindow(t, st)
 	if second.Hold == first.Hold {
-		t.Errorf("second Hold = %d, want another one", second.Hold)
+		t.Errorf("second Hold = %d, want a different one", second.Hold)
 	}
 	second.Hold = first.Hold
 	checkEqual(t, "second claim", first, second)

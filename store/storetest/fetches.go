@@ -11,7 +11,7 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// Collectors in several processes share days, every fifth of which they split, and labels.
+// Collectors in several processes share labels and days, and split every fifth day.
 const (
 	sharedDays   = 100
 	sharedLabels = 200
