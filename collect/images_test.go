@@ -1,7 +1,9 @@
 package collect_test
 
 import (
+	"bytes"
 	"context"
+	"fmt"
 	"slices"
 	"sync"
 	"testing"
@@ -11,24 +13,17 @@ import (
 	"github.com/colaregistry/colaregistry/internal/ttbsite"
 )
 
-// savedImages collects images in memory.
+// savedImages collects images in memory, by image ID.
 type savedImages struct {
 	mu    sync.Mutex
-	files map[cola.TTBID][][]byte
+	files map[string][]byte
 }
 
-func (s *savedImages) Save(_ context.Context, label *cola.Cola, contents [][]byte) (broken int, err error) {
+func (s *savedImages) SaveImage(_ context.Context, _ cola.TTBID, image *cola.Image, content []byte) (usable bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.files[label.TTBID] == nil {
-		s.files[label.TTBID] = make([][]byte, len(contents))
-	}
-	for i, content := range contents {
-		if content != nil {
-			s.files[label.TTBID][i] = content
-		}
-	}
-	return 0, nil
+	s.files[image.TTBImageID] = content
+	return true, nil
 }
 
 // TestImages fetches the images of labels, even when sessions expire and requests fail.
@@ -52,7 +47,7 @@ func TestImages(t *testing.T) {
 			}
 		}
 	}
-	st, saved := mustStore(t), &savedImages{files: map[cola.TTBID][][]byte{}}
+	st, saved := mustStore(t), &savedImages{files: map[string][]byte{}}
 	o := s.options()
 	o.Images, o.ImageStore = collect.New, saved
 	report := mustRun(t, st, o)
@@ -62,9 +57,13 @@ func TestImages(t *testing.T) {
 		t.Errorf("%d images, %d missing, want %d and %d", report.Images, report.MissingImages, want, missing)
 	}
 	for _, l := range s.Labels() {
-		for i, content := range saved.files[l.ID] {
-			if (content == nil) != l.Images[i].Missing {
-				t.Errorf("label %s: image %d has %d bytes", l.ID, i, len(content))
+		for i, image := range l.Images {
+			content, err := image.Content(&l)
+			if image.Missing {
+				content = nil
+			}
+			if got := saved.files[fmt.Sprintf("%s-%d", l.ID, i+1)]; err != nil || !bytes.Equal(got, content) {
+				t.Errorf("label %s: image %q has %d bytes, want other %d, %v", l.ID, image.FileName, len(got), len(content), err)
 			}
 		}
 	}

@@ -85,12 +85,12 @@ func (c *collector) fetchImages(ctx context.Context, id cola.TTBID) error {
 	if err != nil {
 		return fatal(err)
 	}
-	for i, image := range label.Images {
+	for i := range label.Images {
+		image := &label.Images[i]
 		if image.ImageURL != "" {
 			continue
 		}
-		contents := make([][]byte, len(label.Images))
-		contents[i], err = c.image(ctx, id, string(image.FileName))
+		content, err := c.image(ctx, id, string(image.FileName))
 		if errors.As(err, new(*permanentError)) {
 			c.report.MissingImages++
 			c.o.Logger.Warn("no image", "label", id.String(), "file", image.FileName, "error", err)
@@ -99,12 +99,15 @@ func (c *collector) fetchImages(ctx context.Context, id cola.TTBID) error {
 		if err != nil {
 			return err
 		}
-		broken, err := c.o.ImageStore.Save(ctx, &label, contents)
+		usable, err := c.o.ImageStore.SaveImage(ctx, id, image, content)
 		if err != nil {
-			return fatal(fmt.Errorf("save an image of %s: %w", id, err))
+			return fatal(fmt.Errorf("save image %s: %w", image.TTBImageID, err))
 		}
-		c.report.MissingImages += broken
-		c.report.Images += 1 - broken
+		if usable {
+			c.report.Images++
+		} else {
+			c.report.MissingImages++
+		}
 	}
 	return nil
 }

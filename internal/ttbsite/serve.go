@@ -203,5 +203,5 @@ func (s *Site) image(r *http.Request, sess *session, entry *Request) response {
 	if image.isPNG() {
 		kind = "image/png"
 	}
-	return response{status: http.StatusOK, kind: kind, file: func() ([]byte, error) { return image.read(l) }}
+	return response{status: http.StatusOK, kind: kind, file: func() ([]byte, error) { return image.Content(l) }}
 }

@@ -265,7 +265,7 @@ func TestBarcodes(t *testing.T) {
 			if i.Barcode != "" {
 				barcodes[i.Barcode] = vocabulary.ValidGTIN(i.Barcode)
 			}
-			text, err := i.read(&l)
+			text, err := i.Content(&l)
 			if err != nil {
 				t.Fatal(err)
 			}
