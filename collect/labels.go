@@ -1,6 +1,7 @@
 package collect
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/collect/ttb"
 	"github.com/colaregistry/colaregistry/ingest"
+	"github.com/colaregistry/colaregistry/ingest/ttbpage"
 	"github.com/colaregistry/colaregistry/store"
 )
 
@@ -59,7 +61,7 @@ func (c *collector) fetchLabel(ctx context.Context, l store.FetchLabel) error {
 	case report.Refused > 0:
 		return &permanentError{errors.New(report.Refusals[0].Reason)}
 	case c.o.Images != None && l.Images && hasForm:
-		return c.fetchImages(ctx, l.TTBID)
+		return c.fetchImages(ctx, l.TTBID, page)
 	}
 	return nil
 }
@@ -80,7 +82,11 @@ func setCompleted(patches []cola.Patch[cola.Cola], completed cola.Date) {
 
 // fetchImages stores the images of a label whose form was opened last, one by one, unless they are
 // stored already. Images that the site lacks are counted; they don't fail the label.
-func (c *collector) fetchImages(ctx context.Context, id cola.TTBID) error {
+func (c *collector) fetchImages(ctx context.Context, id cola.TTBID, form []byte) error {
+	names, err := formNames(id, form)
+	if err != nil {
+		return err
+	}
 	label, err := c.st.Cola(ctx, id)
 	if err != nil {
 		return fatal(err)
@@ -90,7 +96,7 @@ func (c *collector) fetchImages(ctx context.Context, id cola.TTBID) error {
 		if image.ImageURL != "" {
 			continue
 		}
-		content, err := c.image(ctx, id, string(image.FileName))
+		content, err := c.image(ctx, id, cmp.Or(names[image.TTBImageID], string(image.FileName)))
 		if errors.As(err, new(*permanentError)) {
 			c.report.MissingImages++
 			c.o.Logger.Warn("no image", "label", id.String(), "file", image.FileName, "error", err)
@@ -110,6 +116,24 @@ func (c *collector) fetchImages(ctx context.Context, id cola.TTBID) error {
 		}
 	}
 	return nil
+}
+
+// formNames returns the file names of images on a form, by image ID. Records have them with single
+// spaces, but the site sends another image of the label unless the name is exact.
+func formNames(id cola.TTBID, form []byte) (map[string]string, error) {
+	page, err := ttbpage.Parse(form)
+	if err != nil {
+		return nil, &permanentError{err}
+	}
+	label, err := page.Label()
+	if err != nil {
+		return nil, &permanentError{err}
+	}
+	names := map[string]string{}
+	for i, image := range label.Images {
+		names[ingest.FormImageID(id, i)] = image.FileName
+	}
+	return names, nil
 }
 
 // imageAttempts is how many times an image is requested before the whole label is retried, which

@@ -172,7 +172,7 @@ func (r *recordReader) freeTextValues(l *ttbpage.Label, c *cola.Cola) {
 func (r *recordReader) pageImages(listed []ttbpage.Image, id cola.TTBID) (images []cola.Image) {
 	for i, stated := range listed {
 		image := cola.Image{
-			TTBImageID:        fmt.Sprintf("%s-%d", id, i+1),
+			TTBImageID:        FormImageID(id, i),
 			ImageIndex:        i,
 			ContainerPosition: cola.Text(normalizeSpace(stated.Position)),
 			FileName:          cola.Text(normalizeSpace(stated.FileName)),
@@ -190,6 +190,9 @@ func (r *recordReader) pageImages(listed []ttbpage.Image, id cola.TTBID) (images
 	}
 	return images
 }
+
+// FormImageID returns the ID of the image at a position of a label's form, from 0.
+func FormImageID(id cola.TTBID, position int) string { return fmt.Sprintf("%s-%d", id, position+1) }
 
 // extensionOf returns the extension of a file name, or "unknown" if it has none.
 func extensionOf(fileName string) cola.Text {

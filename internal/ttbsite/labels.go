@@ -236,7 +236,7 @@ func (l *Label) addImages(random *rand.Rand, n int) {
 		add("barcode back.png", "Back", 450, 600)
 		l.Images[1].Barcode = ean13(n)
 	case n%10 < 8:
-		add(pick(random, []string{"back.jpg", "Back Label.png"}), "Back", 150, 200)
+		add(pick(random, []string{"back.jpg", "Back  Label.png"}), "Back", 150, 200)
 	}
 	if n%10 == 3 {
 		add("neck #1.png", "Neck", 200, 60)
