@@ -206,7 +206,7 @@ func extensionOf(fileName string) cola.Text {
 var imagesField = cola.FieldIndex[cola.Cola]("images")
 
 // keepImageData keeps stored image data that the form lacks, such as URLs and pixel sizes. Images
-// are matched by ID. If none match, but a stored image has a URL, all stored images are kept.
+// are matched by ID and file name. If no ID matches, but a stored image has a URL, all stored images are kept.
 func (w *colaWork) keepImageData(ctx context.Context, patches []cola.Patch[cola.Cola]) error {
 	for i := range patches {
 		patch := &patches[i]
@@ -217,9 +217,13 @@ func (w *colaWork) keepImageData(ctx context.Context, patches []cola.Patch[cola.
 		if err != nil {
 			return err
 		}
-		if !mergeImages(patch.Record.Images, label.Images) && slices.ContainsFunc(label.Images, hasAddress) {
+		found, replaced := mergeImages(patch.Record.Images, label.Images)
+		if !found && slices.ContainsFunc(label.Images, hasAddress) {
 			patch.Record.Images = nil
 			patch.Fields &^= cola.Fields(0).With(imagesField)
+		}
+		if len(replaced) > 0 {
+			dropCodes(patch, &label, replaced)
 		}
 	}
 	return nil
@@ -227,8 +231,10 @@ func (w *colaWork) keepImageData(ctx context.Context, patches []cola.Patch[cola.
 
 func hasAddress(m cola.Image) bool { return m.ImageURL != "" }
 
-// mergeImages copies stored data into the images of a form. It reports whether it found any.
-func mergeImages(listed, stored []cola.Image) (found bool) {
+// mergeImages copies stored data into the images of a form. It reports whether it found any, and
+// returns the IDs of images that the form replaces: with the same ID, but another file name. What is
+// stored about these doesn't apply to the new image.
+func mergeImages(listed, stored []cola.Image) (found bool, replaced []string) {
 	for i := range listed {
 		m := &listed[i]
 		at := slices.IndexFunc(stored, func(s cola.Image) bool { return s.TTBImageID == m.TTBImageID })
@@ -237,6 +243,10 @@ func mergeImages(listed, stored []cola.Image) (found bool) {
 		}
 		found = true
 		merged := stored[at]
+		if m.FileName != "" && merged.FileName != "" && m.FileName != merged.FileName {
+			replaced = append(replaced, m.TTBImageID)
+			continue
+		}
 		merged.ImageIndex, merged.ContainerPosition = m.ImageIndex, m.ContainerPosition
 		if m.FileName != "" {
 			merged.FileName = m.FileName
@@ -249,5 +259,31 @@ func mergeImages(listed, stored []cola.Image) (found bool) {
 		}
 		*m = merged
 	}
-	return found
+	return found, replaced
+}
+
+// codeFields are the fields that dropCodes sets.
+var codeFields = []int{
+	cola.FieldIndex[cola.Cola]("barcodes"), cola.FieldIndex[cola.Cola]("barcode_value"),
+	cola.FieldIndex[cola.Cola]("barcode_type"), cola.FieldIndex[cola.Cola]("qrcode_url"),
+}
+
+// dropCodes makes a patch remove the codes of replaced images from a label.
+func dropCodes(patch *cola.Patch[cola.Cola], label *cola.Cola, replaced []string) {
+	to := &patch.Record
+	to.BarcodeValue, to.BarcodeType, to.QRCodeURL = label.BarcodeValue, label.BarcodeType, label.QRCodeURL
+	to.Barcodes = slices.DeleteFunc(slices.Clone(label.Barcodes), func(b cola.Barcode) bool {
+		drop := slices.Contains(replaced, string(b.TTBImageID))
+		if drop && b.BarcodeValue == string(to.BarcodeValue) {
+			to.BarcodeValue, to.BarcodeType = "", "" // the store sets the first of the others
+		}
+		return drop
+	})
+	hasQRCodes := func(m cola.Image) bool { return m.QRCodeCount.V > 0 }
+	if slices.ContainsFunc(label.Images, hasQRCodes) && !slices.ContainsFunc(to.Images, hasQRCodes) {
+		to.QRCodeURL = ""
+	}
+	for _, field := range codeFields {
+		patch.Fields = patch.Fields.With(field)
+	}
 }
