@@ -43,6 +43,7 @@ type LabelImage struct {
 	Width, Height int    // of a generated image, in hundredths of an inch and pixels
 	Barcode       string // an EAN-13 that can be read from the image, or empty
 	Missing       bool   // the form lists it, but the site does not have it
+	Failing       bool   // requests for it fail with status 500
 
 	file string // of a real image
 }

@@ -199,6 +199,11 @@ func (s *Site) image(r *http.Request, sess *session, entry *Request) response {
 		entry.Served, entry.Absent = false, true
 		return render("error", nil)
 	}
+	if image.Failing {
+		entry.Fault = ServerError
+		failed, _ := entry.Fault.response(s.options.Faults)
+		return failed
+	}
 	kind := "image/jpeg"
 	if image.isPNG() {
 		kind = "image/png"
