@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/colaregistry/colaregistry/cola"
@@ -215,7 +216,10 @@ func (l *Label) describe(random *rand.Rand, n int) {
 		l.Varietal, l.Appellation = pick(random, varietals), "NAPA VALLEY"
 	}
 	if l.Old {
-		l.Vintage, l.NetContents, l.Alcohol = "", "750 MILLILITERS", fmt.Sprintf("%d.5", 5+random.IntN(40))
+		l.NetContents, l.Alcohol = "750 MILLILITERS", fmt.Sprintf("%d.5", 5+random.IntN(40))
+	}
+	if l.Old && l.Varietal != "" {
+		l.Vintage = []string{strconv.Itoa(year - 2), "NV"}[n/6%2]
 	}
 	if n%97 == 96 {
 		l.ForSaleIn = l.State
