@@ -10,7 +10,6 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/collect/ttb"
 	"github.com/colaregistry/colaregistry/ingest"
-	"github.com/colaregistry/colaregistry/ingest/ttbpage"
 	"github.com/colaregistry/colaregistry/store"
 )
 
@@ -85,9 +84,9 @@ func setCompleted(patches []cola.Patch[cola.Cola], completed cola.Date) {
 // an image fail, it fetches the others before it returns the error. In the label's last attempt, such
 // an image counts as missing.
 func (c *collector) fetchImages(ctx context.Context, l store.FetchLabel, form []byte) error {
-	names, err := formNames(l.TTBID, form)
+	names, err := ingest.FormFileNames(l.TTBID, form)
 	if err != nil {
-		return err
+		return &permanentError{err}
 	}
 	label, err := c.st.Cola(ctx, l.TTBID)
 	if err != nil {
@@ -128,24 +127,6 @@ func (c *collector) fetchImages(ctx context.Context, l store.FetchLabel, form []
 		c.report.MissingImages += missing
 	}
 	return failure
-}
-
-// formNames returns the file names of images on a form, by image ID. Records have them with single
-// spaces, but the site sends another image of the label unless the name is exact.
-func formNames(id cola.TTBID, form []byte) (map[string]string, error) {
-	page, err := ttbpage.Parse(form)
-	if err != nil {
-		return nil, &permanentError{err}
-	}
-	label, err := page.Label()
-	if err != nil {
-		return nil, &permanentError{err}
-	}
-	names := map[string]string{}
-	for i, image := range label.Images {
-		names[ingest.FormImageID(id, i)] = image.FileName
-	}
-	return names, nil
 }
 
 // imageAttempts is how many times an image is requested before the whole label is retried, which

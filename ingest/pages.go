@@ -172,7 +172,7 @@ func (r *recordReader) freeTextValues(l *ttbpage.Label, c *cola.Cola) {
 func (r *recordReader) pageImages(listed []ttbpage.Image, id cola.TTBID) (images []cola.Image) {
 	for i, stated := range listed {
 		image := cola.Image{
-			TTBImageID:        FormImageID(id, i),
+			TTBImageID:        formImageID(id, i),
 			ImageIndex:        i,
 			ContainerPosition: cola.Text(normalizeSpace(stated.Position)),
 			FileName:          cola.Text(normalizeSpace(stated.FileName)),
@@ -191,8 +191,26 @@ func (r *recordReader) pageImages(listed []ttbpage.Image, id cola.TTBID) (images
 	return images
 }
 
-// FormImageID returns the ID of the image at a position of a label's form, from 0.
-func FormImageID(id cola.TTBID, position int) string { return fmt.Sprintf("%s-%d", id, position+1) }
+// formImageID returns the ID of the image at a position of a label's form, from 0.
+func formImageID(id cola.TTBID, position int) string { return fmt.Sprintf("%s-%d", id, position+1) }
+
+// FormFileNames returns the file names of images on a label's form, by image ID. Records have them
+// with single spaces, but the site sends another image of the label unless the name is exact.
+func FormFileNames(id cola.TTBID, form []byte) (map[string]string, error) {
+	page, err := ttbpage.Parse(form)
+	if err != nil {
+		return nil, err
+	}
+	label, err := page.Label()
+	if err != nil {
+		return nil, err
+	}
+	names := map[string]string{}
+	for i, image := range label.Images {
+		names[formImageID(id, i)] = image.FileName
+	}
+	return names, nil
+}
 
 // extensionOf returns the extension of a file name, or "unknown" if it has none.
 func extensionOf(fileName string) cola.Text {
