@@ -22,9 +22,9 @@ type Store interface {
 
 // Images stores the images of labels.
 type Images interface {
-	// Save stores the files of a stored label's images: contents has the bytes of each, or nil if
-	// the site lacks it. It returns how many are not usable images.
-	Save(ctx context.Context, label *cola.Cola, contents [][]byte) (broken int, err error)
+	// SaveImage stores the file of an image of a stored label. usable is false if the content is not
+	// a usable image.
+	SaveImage(ctx context.Context, id cola.TTBID, image *cola.Image, content []byte) (usable bool, err error)
 }
 
 // Choice selects the labels whose forms or images are fetched.

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/cola/vocabulary"
 	"github.com/colaregistry/colaregistry/collect/barcode"
 	"github.com/colaregistry/colaregistry/store"
 	"github.com/colaregistry/colaregistry/store/images"
@@ -31,85 +32,63 @@ type LabelImageStore interface {
 	UpsertColas(ctx context.Context, patches []cola.Patch[cola.Cola], mode store.Mode) ([]store.Outcome, error)
 }
 
-// Save stores the files of a label's images, reads their barcodes and QR codes, and writes sizes,
-// URLs and codes to the label. contents has the bytes of each of label.Images, or nil if it could
-// not be fetched. Save returns how many are not usable images; those images stay as they are.
+// SaveImage stores the file of an image of a label, reads its barcodes and QR codes, and writes size,
+// URL and codes to the label. usable is false if the content is not a usable image; the label then
+// stays as it is.
 //
-// Saving the same images again changes nothing. Each step is durable before the next one, so a crash
-// leaves at most files without a label, which the next Save completes.
-func (l *LabelImages) Save(ctx context.Context, label *cola.Cola, contents [][]byte) (broken int, err error) {
-	files, broken, err := l.store(ctx, label, contents)
-	if err != nil || len(files) == 0 {
-		return broken, err
+// Saving the same image again changes nothing. Each step is durable before the next one, so a crash
+// leaves at most a file without a label, which the next SaveImage completes.
+func (l *LabelImages) SaveImage(
+	ctx context.Context, id cola.TTBID, image *cola.Image, content []byte,
+) (usable bool, err error) {
+	file, err := l.Files.Put(ctx, content)
+	if errors.As(err, new(*images.FormatError)) {
+		l.Logger.Warn("an image is unusable", "image", image.TTBImageID, "file_name", image.FileName, "error", err)
+		return false, nil
 	}
-	// An import may have changed the label since its images were fetched.
-	current, err := l.Store.Cola(ctx, label.TTBID)
+	if err == nil {
+		err = l.Store.SaveImageFile(ctx, store.ImageFile{
+			TTBImageID: image.TTBImageID, ImageContent: file, FetchedAt: l.Now().UTC(),
+		})
+	}
 	if err != nil {
-		return broken, fmt.Errorf("read label %s: %w", label.TTBID, err)
+		return false, fmt.Errorf("store image %s: %w", image.TTBImageID, err)
 	}
-	patch, ok := imagesPatch(&current, files)
-	if !ok {
-		return broken, nil
+	codes, read, err := l.readCodes(ctx, image, content)
+	if err != nil {
+		return false, err
+	}
+	label, err := l.Store.Cola(ctx, id)
+	if err != nil {
+		return false, fmt.Errorf("read label %s: %w", id, err)
+	}
+	// An import may have changed the label since the image was fetched. Forms have no image IDs, so
+	// images are numbered; the file name shows whether the number still means the same image.
+	at := slices.IndexFunc(label.Images, func(m cola.Image) bool {
+		return m.TTBImageID == image.TTBImageID && m.FileName == image.FileName
+	})
+	if at < 0 {
+		return true, nil
+	}
+	label.Images = slices.Clone(label.Images)
+	setFile(&label.Images[at], file)
+	if read {
+		setCodes(&label, at, codes)
+	}
+	patch := cola.Patch[cola.Cola]{Record: label}
+	for _, field := range patchFields {
+		patch.Fields = patch.Fields.With(field)
 	}
 	if _, err := l.Store.UpsertColas(ctx, []cola.Patch[cola.Cola]{patch}, store.Commit); err != nil {
-		return broken, fmt.Errorf("save images of label %s: %w", label.TTBID, err)
+		return false, fmt.Errorf("save image %s: %w", image.TTBImageID, err)
 	}
-	return broken, nil
-}
-
-// imageKey identifies an image of a label. Forms have no image IDs, so images are numbered; the file
-// name shows whether the number still means the same image.
-type imageKey struct {
-	id       string
-	fileName cola.Text
-}
-
-// savedImage is a stored image file and its codes.
-type savedImage struct {
-	store.ImageContent
-	codes []barcode.Code
-	read  bool // whether the image could be decoded to read codes
-}
-
-// store stores files and reads their codes.
-func (l *LabelImages) store(
-	ctx context.Context, label *cola.Cola, contents [][]byte,
-) (files map[imageKey]savedImage, broken int, err error) {
-	if len(contents) != len(label.Images) {
-		return nil, 0, fmt.Errorf("label %s has %d images, but %d were fetched", label.TTBID, len(label.Images),
-			len(contents))
-	}
-	files = map[imageKey]savedImage{}
-	for i, content := range contents {
-		if content == nil {
-			continue
-		}
-		image := &label.Images[i]
-		file, err := l.Files.Put(ctx, content)
-		if errors.As(err, new(*images.FormatError)) {
-			l.Logger.Warn("an image is unusable", "image", image.TTBImageID, "file_name", image.FileName, "error", err)
-			broken++
-			continue
-		}
-		if err == nil {
-			err = l.Store.SaveImageFile(ctx, store.ImageFile{
-				TTBImageID: image.TTBImageID, ImageContent: file, FetchedAt: l.Now().UTC(),
-			})
-		}
-		if err != nil {
-			return nil, broken, fmt.Errorf("store image %s: %w", image.TTBImageID, err)
-		}
-		saved := savedImage{ImageContent: file}
-		if saved.codes, saved.read, err = l.readCodes(ctx, image, content); err != nil {
-			return nil, broken, err
-		}
-		files[imageKey{image.TTBImageID, image.FileName}] = saved
-	}
-	return files, broken, nil
+	return true, nil
 }
 
 // readCodes returns the codes in an image, and whether it could be decoded.
-func (l *LabelImages) readCodes(ctx context.Context, img *cola.Image, content []byte) (codes []barcode.Code, read bool, err error) {
+func (l *LabelImages) readCodes(
+	ctx context.Context, img *cola.Image, content []byte,
+) (codes []barcode.Code, read bool, err error) {
 	err = l.Files.Decode(ctx, content, func(m image.Image) error {
 		codes = barcode.Read(m)
 		return nil
@@ -121,72 +100,62 @@ func (l *LabelImages) readCodes(ctx context.Context, img *cola.Image, content []
 	return codes, err == nil, err
 }
 
-// patchFields are the fields that imagesPatch sets.
+// patchFields are the fields that SaveImage sets.
 var patchFields = []int{
 	cola.FieldIndex[cola.Cola]("images"), cola.FieldIndex[cola.Cola]("barcodes"),
 	cola.FieldIndex[cola.Cola]("barcode_value"), cola.FieldIndex[cola.Cola]("barcode_type"),
 	cola.FieldIndex[cola.Cola]("qrcode_url"),
 }
 
-// imagesPatch returns a patch that adds files to the images of a label, and replaces the codes of
-// images that were read. It returns false if the label has none of these images.
-func imagesPatch(label *cola.Cola, files map[imageKey]savedImage) (patch cola.Patch[cola.Cola], ok bool) {
-	record := *label
-	record.Images = slices.Clone(label.Images)
-	codes := map[string][]barcode.Code{}
-	var read []cola.Image
-	for i := range record.Images {
-		image := &record.Images[i]
-		file, stored := files[imageKey{image.TTBImageID, image.FileName}]
-		if !stored {
-			continue
-		}
-		ok = true
-		image.WidthPixels, image.HeightPixels = cola.Some(file.Width), cola.Some(file.Height)
-		image.FileSizeMB = cola.Some(float64(file.Bytes) / 1e6)
-		image.ExtensionType = cola.Text(images.Extension(file.ImageContent))
-		image.ImageURL = cola.Text("/images/" + image.TTBImageID)
-		if file.read {
-			codes[image.TTBImageID] = file.codes
-			read = append(read, *image)
-		}
-	}
-	setCodes(&record, read, codes)
-	patch.Record = record
-	for _, field := range patchFields {
-		patch.Fields = patch.Fields.With(field)
-	}
-	return patch, ok
+func setFile(image *cola.Image, file store.ImageContent) {
+	image.WidthPixels, image.HeightPixels = cola.Some(file.Width), cola.Some(file.Height)
+	image.FileSizeMB = cola.Some(float64(file.Bytes) / 1e6)
+	image.ExtensionType = cola.Text(images.Extension(file))
+	image.ImageURL = cola.Text("/images/" + image.TTBImageID)
 }
 
-// setCodes replaces the codes of the images that were read. The main barcode is the first again,
-// unless another source stated it.
-func setCodes(label *cola.Cola, read []cola.Image, codes map[string][]barcode.Code) {
-	found, qrcodeURL := barcode.Describe(read, codes)
-	for i := range label.Images {
-		for _, image := range read {
-			if image.TTBImageID == label.Images[i].TTBImageID {
-				label.Images[i].BarcodeCount, label.Images[i].QRCodeCount = image.BarcodeCount, image.QRCodeCount
-			}
-		}
-	}
-	if qrcodeURL != "" {
-		label.QRCodeURL = qrcodeURL
-	}
-	if len(label.Barcodes) > 0 && label.Barcodes[0].BarcodeValue == string(label.BarcodeValue) {
+// setCodes replaces the codes of an image of a label. The main barcode is the first again, unless
+// another source stated it.
+func setCodes(label *cola.Cola, at int, codes []barcode.Code) {
+	image := &label.Images[at]
+	found, qrcodes, address := barcode.Describe(image.TTBImageID, codes)
+	label.QRCodeURL = qrcodeURL(label, at, address)
+	image.BarcodeCount, image.QRCodeCount = cola.Some(len(found)), cola.Some(qrcodes)
+
+	// Imported barcodes may lack a position. They may be on this image then, even if they name another.
+	imported := func(b cola.Barcode) bool { return !b.WidthPixels.OK }
+	if len(label.Barcodes) > 0 && !imported(label.Barcodes[0]) &&
+		label.Barcodes[0].BarcodeValue == string(label.BarcodeValue) {
 		label.BarcodeValue, label.BarcodeType = "", ""
 	}
 	kept := slices.DeleteFunc(slices.Clone(label.Barcodes), func(b cola.Barcode) bool {
-		_, replaced := codes[string(b.TTBImageID)]
-		return replaced
+		return b.TTBImageID == cola.Text(image.TTBImageID) || imported(b) &&
+			slices.ContainsFunc(found, func(f cola.Barcode) bool { return vocabulary.SameBarcode(f.BarcodeValue, b.BarcodeValue) })
 	})
 	label.Barcodes = append(kept, found...)
+	place := func(b cola.Barcode) int {
+		return slices.IndexFunc(label.Images, func(m cola.Image) bool { return cola.Text(m.TTBImageID) == b.TTBImageID })
+	}
 	slices.SortStableFunc(label.Barcodes, func(a, b cola.Barcode) int {
-		return cmp.Compare(rank(a.BarcodeType), rank(b.BarcodeType))
+		return cmp.Or(cmp.Compare(rank(a.BarcodeType), rank(b.BarcodeType)), cmp.Compare(place(a), place(b)))
 	})
 	if label.BarcodeValue == "" && len(label.Barcodes) > 0 {
 		label.BarcodeValue, label.BarcodeType = cola.Text(label.Barcodes[0].BarcodeValue), label.Barcodes[0].BarcodeType
 	}
+}
+
+// qrcodeURL returns the URL of a label after one of its images was read again. address is the first
+// in the image's QR codes. The first image with QR codes counts as the source of the current URL.
+func qrcodeURL(label *cola.Cola, at int, address cola.Text) cola.Text {
+	hasCodes := func(m cola.Image) bool { return m.QRCodeCount.V > 0 }
+	source := slices.IndexFunc(label.Images, hasCodes)
+	switch {
+	case label.QRCodeURL == "" || address != "" && source >= at:
+		return address
+	case address == "" && source == at && !slices.ContainsFunc(label.Images[at+1:], hasCodes):
+		return "" // it was of this image
+	}
+	return label.QRCodeURL // of an earlier image or another source
 }
 
 // rank orders barcodes: those that identify a product come first.

@@ -16,6 +16,7 @@ import (
 
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/cola/vocabulary"
+	"github.com/colaregistry/colaregistry/collect/barcode"
 	"github.com/colaregistry/colaregistry/internal/labelart"
 	"github.com/colaregistry/colaregistry/store"
 	"github.com/colaregistry/colaregistry/store/images"
@@ -111,11 +112,16 @@ func TestSaveImages(t *testing.T) {
 
 	var revision cola.Revision
 	for _, when := range []string{"first", "second"} {
-		if broken, err := l.Save(t.Context(), &label, contents); broken != 1 || err != nil {
-			t.Errorf("%s Save = %d broken, %v; want 1", when, broken, err)
+		for i, content := range contents {
+			if content == nil {
+				continue
+			}
+			if usable, err := l.SaveImage(t.Context(), label.TTBID, &label.Images[i], content); usable != (i != 2) || err != nil {
+				t.Errorf("%s SaveImage of %s = %t, %v", when, label.Images[i].FileName, usable, err)
+			}
 		}
 		if diff := cmp.Diff(want, mustCola(t, st)); diff != "" {
-			t.Errorf("label after the %s Save (-want +got):\n%s", when, diff)
+			t.Errorf("label after the %s SaveImage (-want +got):\n%s", when, diff)
 		}
 		now, err := st.Revision(t.Context())
 		if err != nil || revision != 0 && now != revision {
@@ -146,30 +152,33 @@ func TestSaveImagesOfChangedLabel(t *testing.T) {
 	l, st := newLabelImages(t)
 	fetched := mustLabel(t, st, "front.jpg", "back.jpg")
 	want := mustLabel(t, st, "front.jpg", "new.jpg")
-	if broken, err := l.Save(t.Context(), &fetched, [][]byte{nil, newPNG(t, 1, 1)}); broken != 0 || err != nil {
-		t.Errorf("Save = %d broken, %v", broken, err)
-	}
+	mustSave(t, l, &fetched, 1, newPNG(t, 1, 1))
 	if diff := cmp.Diff(want, mustCola(t, st)); diff != "" {
 		t.Errorf("label (-want +got):\n%s", diff)
 	}
-	if broken, err := l.Save(t.Context(), &fetched, [][]byte{newPNG(t, 7, 7), newPNG(t, 1, 1)}); broken != 0 || err != nil {
-		t.Errorf("Save = %d broken, %v", broken, err)
-	}
+	mustSave(t, l, &fetched, 0, newPNG(t, 7, 7))
 	if got := mustCola(t, st); got.Images[0].WidthPixels.V != 7 || got.Images[1].WidthPixels.OK || got.Images[1].FileName != "new.jpg" {
 		t.Errorf("images = %+v, want a size for the first only", got.Images)
+	}
+}
+
+func mustSave(t *testing.T, l *LabelImages, label *cola.Cola, at int, content []byte) {
+	t.Helper()
+	if usable, err := l.SaveImage(t.Context(), label.TTBID, &label.Images[at], content); !usable || err != nil {
+		t.Fatalf("SaveImage = %t, %v", usable, err)
 	}
 }
 
 func TestSaveImagesErrors(t *testing.T) {
 	l, st := newLabelImages(t)
 	label := mustLabel(t, st, "front.jpg")
-	if _, err := l.Save(t.Context(), &label, nil); err == nil {
-		t.Error("Save with too few contents succeeded, want an error")
-	}
 	canceled, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := l.Save(canceled, &label, [][]byte{newPNG(t, 1, 1)}); !errors.Is(err, context.Canceled) {
-		t.Errorf("canceled Save: error = %v, want context.Canceled", err)
+	if _, err := l.SaveImage(canceled, label.TTBID, &label.Images[0], newPNG(t, 1, 1)); !errors.Is(err, context.Canceled) {
+		t.Errorf("canceled SaveImage: error = %v, want context.Canceled", err)
+	}
+	if _, err := l.SaveImage(t.Context(), 1, &label.Images[0], newPNG(t, 1, 1)); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("SaveImage of an unknown label: error = %v, want ErrNotFound", err)
 	}
 	if diff := cmp.Diff(label, mustCola(t, st)); diff != "" {
 		t.Errorf("label after failures (-want +got):\n%s", diff)
@@ -207,18 +216,16 @@ func TestSaveBarcodes(t *testing.T) {
 			t.Errorf("%s: main barcode = %s %q, want %q; barcodes (-want +got):\n%s", desc, got.BarcodeType, got.BarcodeValue, main, diff)
 		}
 	}
-	save := func(contents ...[]byte) {
+	save := func(at int, value string) {
 		t.Helper()
-		if broken, err := l.Save(t.Context(), &label, contents); broken != 0 || err != nil {
-			t.Fatalf("Save = %d broken, %v", broken, err)
-		}
+		mustSave(t, l, &label, at, newBarcodePNG(t, value))
 	}
-	save(newBarcodePNG(t, first), nil)
-	check("after the first image", first, first)
-	save(nil, newBarcodePNG(t, second))
-	check("after the second image", first, first, second)
-	save(newBarcodePNG(t, replaced), nil)
-	check("after replacing the first image", second, second, replaced)
+	save(1, second)
+	check("after the second image", second, second)
+	save(0, first)
+	check("after the first image", first, first, second)
+	save(0, replaced)
+	check("after replacing the first image", replaced, replaced, second)
 	other := mustCola(t, st)
 	other.BarcodeValue = "4012345678901"
 	patch := cola.Patch[cola.Cola]{Record: other}
@@ -226,7 +233,7 @@ func TestSaveBarcodes(t *testing.T) {
 	if _, err := st.UpsertColas(t.Context(), []cola.Patch[cola.Cola]{patch}, store.Commit); err != nil {
 		t.Fatal(err)
 	}
-	save(nil, newBarcodePNG(t, first))
+	save(1, first)
 	check("with another source's main barcode", "4012345678901", replaced, first)
 	if got := mustCola(t, st); got.Images[1].BarcodeCount != cola.Some(1) || got.Images[1].QRCodeCount != cola.Some(0) {
 		t.Errorf("counts of the second image = %v, %v; want 1 and 0", got.Images[1].BarcodeCount, got.Images[1].QRCodeCount)
@@ -234,5 +241,66 @@ func TestSaveBarcodes(t *testing.T) {
 	found, err := st.ImageFile(t.Context(), label.Images[0].TTBImageID)
 	if err != nil || found.Width != 450 {
 		t.Errorf("ImageFile = %+v, %v", found, err)
+	}
+}
+
+// TestSaveImportedBarcode reads the barcode that an import stated without an image. It stays the
+// main one.
+func TestSaveImportedBarcode(t *testing.T) {
+	const imported, other = "4006381333931", "5901234123457"
+	l, st := newLabelImages(t)
+	label := mustLabel(t, st, "front.png", "back.png")
+	label.Barcodes = []cola.Barcode{{BarcodeType: "EAN-13", BarcodeValue: imported}}
+	patch := cola.Patch[cola.Cola]{Record: label}
+	patch.Fields = patch.Fields.With(cola.FieldIndex[cola.Cola]("barcodes"))
+	if _, err := st.UpsertColas(t.Context(), []cola.Patch[cola.Cola]{patch}, store.Commit); err != nil {
+		t.Fatal(err)
+	}
+	mustSave(t, l, &label, 0, newBarcodePNG(t, other))
+	mustSave(t, l, &label, 1, newBarcodePNG(t, imported))
+	got := mustCola(t, st)
+	var places []string
+	for _, b := range got.Barcodes {
+		places = append(places, b.BarcodeValue+" on "+string(b.TTBImageID))
+	}
+	want := []string{other + " on 11054001000049-1", imported + " on 11054001000049-2"}
+	if diff := cmp.Diff(want, places); diff != "" || got.BarcodeValue != imported {
+		t.Errorf("main barcode = %s, want %s; barcodes (-want +got):\n%s", got.BarcodeValue, imported, diff)
+	}
+}
+
+// TestQRCodeURL reads QR codes from images in different orders. Each step is an image and its codes.
+func TestQRCodeURL(t *testing.T) {
+	const a, b = "https://example.com/a", "https://example.com/b"
+	type step struct {
+		at    int
+		codes []string
+	}
+	for desc, tt := range map[string]struct {
+		stated cola.Text
+		steps  []step
+		want   cola.Text
+	}{
+		"in order":             {"", []step{{0, []string{a}}, {1, []string{b}}}, a},
+		"first image last":     {"", []step{{1, []string{b}}, {0, []string{a}}}, a},
+		"first image without":  {"", []step{{1, []string{b}}, {0, nil}}, b},
+		"first of an image":    {"", []step{{0, []string{"text", a, b}}}, a},
+		"replaced":             {"", []step{{0, []string{a}}, {0, []string{b}}}, b},
+		"gone":                 {"", []step{{0, []string{a}}, {1, nil}, {0, nil}}, ""},
+		"of another source":    {a, []step{{0, []string{b}}}, a},
+		"none in any image":    {a, []step{{0, nil}, {1, nil}}, a},
+		"only text in another": {"", []step{{0, []string{a}}, {1, []string{"text"}}, {0, []string{a}}}, a},
+	} {
+		label := cola.Cola{Images: []cola.Image{{TTBImageID: "1"}, {TTBImageID: "2"}}, QRCodeURL: tt.stated}
+		for _, s := range tt.steps {
+			var codes []barcode.Code
+			for _, value := range s.codes {
+				codes = append(codes, barcode.Code{Type: barcode.QR, Value: value})
+			}
+			setCodes(&label, s.at, codes)
+		}
+		if label.QRCodeURL != tt.want {
+			t.Errorf("%s: URL = %q, want %q", desc, label.QRCodeURL, tt.want)
+		}
 	}
 }

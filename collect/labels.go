@@ -1,6 +1,7 @@
 package collect
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -59,7 +60,7 @@ func (c *collector) fetchLabel(ctx context.Context, l store.FetchLabel) error {
 	case report.Refused > 0:
 		return &permanentError{errors.New(report.Refusals[0].Reason)}
 	case c.o.Images != None && l.Images && hasForm:
-		return c.fetchImages(ctx, l.TTBID)
+		return c.fetchImages(ctx, l, page)
 	}
 	return nil
 }
@@ -79,34 +80,53 @@ func setCompleted(patches []cola.Patch[cola.Cola], completed cola.Date) {
 }
 
 // fetchImages stores the images of a label whose form was opened last, one by one, unless they are
-// stored already. Images that the site lacks are counted; they don't fail the label.
-func (c *collector) fetchImages(ctx context.Context, id cola.TTBID) error {
-	label, err := c.st.Cola(ctx, id)
+// stored already. Images that the site lacks are counted; they don't fail the label. If requests for
+// an image fail, it fetches the others before it returns the error. In the label's last attempt, such
+// an image counts as missing.
+func (c *collector) fetchImages(ctx context.Context, l store.FetchLabel, form []byte) error {
+	names, err := ingest.FormFileNames(l.TTBID, form)
+	if err != nil {
+		return &permanentError{err}
+	}
+	label, err := c.st.Cola(ctx, l.TTBID)
 	if err != nil {
 		return fatal(err)
 	}
-	for i, image := range label.Images {
+	var failure error
+	missing := 0
+	for i := range label.Images {
+		image := &label.Images[i]
 		if image.ImageURL != "" {
 			continue
 		}
-		contents := make([][]byte, len(label.Images))
-		contents[i], err = c.image(ctx, id, string(image.FileName))
-		if errors.As(err, new(*permanentError)) {
-			c.report.MissingImages++
-			c.o.Logger.Warn("no image", "label", id.String(), "file", image.FileName, "error", err)
+		content, err := c.image(ctx, l.TTBID, cmp.Or(names[image.TTBImageID], string(image.FileName)))
+		temporary := (*ttb.TemporaryError)(nil)
+		again := errors.Is(err, ttb.ErrSessionExpired) || errors.As(err, &temporary)
+		switch {
+		case errors.As(err, new(*permanentError)), again && l.Attempts+1 >= MaxAttempts:
+			missing++
+			c.o.Logger.Warn("no image", "label", l.TTBID.String(), "file", image.FileName, "error", err)
 			continue
-		}
-		if err != nil {
+		case again && (temporary == nil || !busy(temporary.Status)):
+			failure = err
+			continue
+		case err != nil:
 			return err
 		}
-		broken, err := c.o.ImageStore.Save(ctx, &label, contents)
+		usable, err := c.o.ImageStore.SaveImage(ctx, l.TTBID, image, content)
 		if err != nil {
-			return fatal(fmt.Errorf("save an image of %s: %w", id, err))
+			return fatal(fmt.Errorf("save image %s: %w", image.TTBImageID, err))
 		}
-		c.report.MissingImages += broken
-		c.report.Images += 1 - broken
+		if usable {
+			c.report.Images++
+		} else {
+			missing++
+		}
 	}
-	return nil
+	if failure == nil {
+		c.report.MissingImages += missing
+	}
+	return failure
 }
 
 // imageAttempts is how many times an image is requested before the whole label is retried, which

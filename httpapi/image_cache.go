@@ -196,19 +196,20 @@ func (k *byteCache) add(key string, content []byte) {
 	k.lru.Add(key, content)
 }
 
-// knownImages maps recently requested images to what is known of them, so that they can be sent
-// without reading the database. It is safe for concurrent use.
+// knownImages caches the metadata of recently requested images, so they can be served without a
+// database read. It is safe for concurrent use.
 type knownImages struct {
 	mu  sync.Mutex
 	lru *simplelru.LRU[string, knownImage]
 }
 
-// knownImage is a stored file, or the tag of a drawing.
+// knownImage is a stored file, the tag of a drawing, or a missing image.
 type knownImage struct {
-	file   *registry.ImageFile
-	tag    string
-	format labelart.Format
-	read   time.Time // when the database was read
+	file    *registry.ImageFile
+	tag     string
+	format  labelart.Format
+	missing error     // why there is no image
+	read    time.Time // when the database was read
 }
 
 func newKnownImages() *knownImages {
@@ -219,7 +220,7 @@ func newKnownImages() *knownImages {
 	return &knownImages{lru: lru}
 }
 
-// get returns what is known of an image; zero if it is unknown. recent is true if the database was
+// get returns the cached metadata of an image, or the zero value. recent is true if the database was
 // read within knownTTL.
 func (k *knownImages) get(key string) (known knownImage, recent bool) {
 	k.mu.Lock()

@@ -175,6 +175,35 @@ func TestImageFileOutage(t *testing.T) {
 	})
 }
 
+// TestMissingImageIsCached checks that a missing image of a known label isn't looked up for each
+// request, and that it is served soon after it has been fetched.
+func TestMissingImageIsCached(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := withFile(t)
+		h := mustServe(t, f, io.Discard)
+		file := f.file
+		f.file, f.label.Images[0].TTBImageID = nil, f.label.TTBID.String()+"-9"
+		var reads int64
+		for i := range 3 {
+			resp := send(t, h, "GET", imagePath)
+			if resp.StatusCode != http.StatusNotFound || resp.Header.Get("Cache-Control") != "private, no-store" {
+				t.Errorf("missing image: response = %d %v, want 404", resp.StatusCode, resp.Header)
+			}
+			if i == 0 {
+				reads = int64(f.imageReads.Load())
+			}
+		}
+		if got := int64(f.imageReads.Load()); got != reads {
+			t.Errorf("%d more reads of the database, want none", got-reads)
+		}
+		f.file, f.label.Images[0].TTBImageID = file, f.label.TTBID.String()+"-1"
+		time.Sleep(knownTTL)
+		if resp := send(t, h, "GET", imagePath); resp.StatusCode != http.StatusOK {
+			t.Errorf("fetched image: status = %d, want 200", resp.StatusCode)
+		}
+	})
+}
+
 // TestImageFileQueuesFull covers a full queue of reads, and too many large responses.
 func TestImageFileQueuesFull(t *testing.T) {
 	full := workQueue{places: make(chan struct{}), slots: make(chan struct{})}

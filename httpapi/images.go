@@ -38,6 +38,9 @@ func (a *api) image(w http.ResponseWriter, r *http.Request) {
 	}
 	switch {
 	case err != nil:
+		if cola.CodeOf(err) == cola.CodeNotFound {
+			a.known.add(key, knownImage{missing: err})
+		}
 		web.Fail(w, r, err)
 	case found.file != nil:
 		a.known.add(key, knownImage{file: found.file})
@@ -82,9 +85,13 @@ func notModified(w http.ResponseWriter, r *http.Request, tag, cacheControl strin
 	return false
 }
 
-// sendKnown responds without reading the database. If neither the file of the image is known nor its
-// drawing cached, it returns false without a response.
+// sendKnown responds without reading the database. If the image isn't known to be missing, and neither
+// its file is known nor its drawing cached, it returns false without a response.
 func (a *api) sendKnown(w http.ResponseWriter, r *http.Request, req imageRequest, known knownImage) bool {
+	if known.missing != nil {
+		web.Fail(w, r, known.missing)
+		return true
+	}
 	if known.file != nil {
 		a.sendFile(w, r, req, *known.file)
 		return true

@@ -172,7 +172,7 @@ func (r *recordReader) freeTextValues(l *ttbpage.Label, c *cola.Cola) {
 func (r *recordReader) pageImages(listed []ttbpage.Image, id cola.TTBID) (images []cola.Image) {
 	for i, stated := range listed {
 		image := cola.Image{
-			TTBImageID:        fmt.Sprintf("%s-%d", id, i+1),
+			TTBImageID:        formImageID(id, i),
 			ImageIndex:        i,
 			ContainerPosition: cola.Text(normalizeSpace(stated.Position)),
 			FileName:          cola.Text(normalizeSpace(stated.FileName)),
@@ -191,6 +191,27 @@ func (r *recordReader) pageImages(listed []ttbpage.Image, id cola.TTBID) (images
 	return images
 }
 
+// formImageID returns the ID of the image at a position of a label's form, from 0.
+func formImageID(id cola.TTBID, position int) string { return fmt.Sprintf("%s-%d", id, position+1) }
+
+// FormFileNames returns the file names of images on a label's form, by image ID. Records have them
+// with single spaces, but the site sends another image of the label unless the name is exact.
+func FormFileNames(id cola.TTBID, form []byte) (map[string]string, error) {
+	page, err := ttbpage.Parse(form)
+	if err != nil {
+		return nil, err
+	}
+	label, err := page.Label()
+	if err != nil {
+		return nil, err
+	}
+	names := map[string]string{}
+	for i, image := range label.Images {
+		names[formImageID(id, i)] = image.FileName
+	}
+	return names, nil
+}
+
 // extensionOf returns the extension of a file name, or "unknown" if it has none.
 func extensionOf(fileName string) cola.Text {
 	extension := strings.ToLower(strings.TrimPrefix(path.Ext(strings.TrimSpace(fileName)), "."))
@@ -203,7 +224,7 @@ func extensionOf(fileName string) cola.Text {
 var imagesField = cola.FieldIndex[cola.Cola]("images")
 
 // keepImageData keeps stored image data that the form lacks, such as URLs and pixel sizes. Images
-// are matched by ID. If none match, but a stored image has a URL, all stored images are kept.
+// are matched by ID and file name. If no ID matches, but a stored image has a URL, all stored images are kept.
 func (w *colaWork) keepImageData(ctx context.Context, patches []cola.Patch[cola.Cola]) error {
 	for i := range patches {
 		patch := &patches[i]
@@ -214,9 +235,13 @@ func (w *colaWork) keepImageData(ctx context.Context, patches []cola.Patch[cola.
 		if err != nil {
 			return err
 		}
-		if !mergeImages(patch.Record.Images, label.Images) && slices.ContainsFunc(label.Images, hasAddress) {
+		found, replaced := mergeImages(patch.Record.Images, label.Images)
+		if !found && slices.ContainsFunc(label.Images, hasAddress) {
 			patch.Record.Images = nil
 			patch.Fields &^= cola.Fields(0).With(imagesField)
+		}
+		if len(replaced) > 0 {
+			dropCodes(patch, &label, replaced)
 		}
 	}
 	return nil
@@ -224,8 +249,10 @@ func (w *colaWork) keepImageData(ctx context.Context, patches []cola.Patch[cola.
 
 func hasAddress(m cola.Image) bool { return m.ImageURL != "" }
 
-// mergeImages copies stored data into the images of a form. It reports whether it found any.
-func mergeImages(listed, stored []cola.Image) (found bool) {
+// mergeImages copies stored data into the images of a form. It reports whether it found any, and
+// returns the IDs of images that the form replaces: with the same ID, but another file name. What is
+// stored about these doesn't apply to the new image.
+func mergeImages(listed, stored []cola.Image) (found bool, replaced []string) {
 	for i := range listed {
 		m := &listed[i]
 		at := slices.IndexFunc(stored, func(s cola.Image) bool { return s.TTBImageID == m.TTBImageID })
@@ -234,6 +261,10 @@ func mergeImages(listed, stored []cola.Image) (found bool) {
 		}
 		found = true
 		merged := stored[at]
+		if m.FileName != "" && merged.FileName != "" && m.FileName != merged.FileName {
+			replaced = append(replaced, m.TTBImageID)
+			continue
+		}
 		merged.ImageIndex, merged.ContainerPosition = m.ImageIndex, m.ContainerPosition
 		if m.FileName != "" {
 			merged.FileName = m.FileName
@@ -246,5 +277,31 @@ func mergeImages(listed, stored []cola.Image) (found bool) {
 		}
 		*m = merged
 	}
-	return found
+	return found, replaced
+}
+
+// codeFields are the fields that dropCodes sets.
+var codeFields = []int{
+	cola.FieldIndex[cola.Cola]("barcodes"), cola.FieldIndex[cola.Cola]("barcode_value"),
+	cola.FieldIndex[cola.Cola]("barcode_type"), cola.FieldIndex[cola.Cola]("qrcode_url"),
+}
+
+// dropCodes makes a patch remove the codes of replaced images from a label.
+func dropCodes(patch *cola.Patch[cola.Cola], label *cola.Cola, replaced []string) {
+	to := &patch.Record
+	to.BarcodeValue, to.BarcodeType, to.QRCodeURL = label.BarcodeValue, label.BarcodeType, label.QRCodeURL
+	to.Barcodes = slices.DeleteFunc(slices.Clone(label.Barcodes), func(b cola.Barcode) bool {
+		drop := slices.Contains(replaced, string(b.TTBImageID))
+		if drop && b.BarcodeValue == string(to.BarcodeValue) {
+			to.BarcodeValue, to.BarcodeType = "", "" // the store sets the first of the others
+		}
+		return drop
+	})
+	hasQRCodes := func(m cola.Image) bool { return m.QRCodeCount.V > 0 }
+	if slices.ContainsFunc(label.Images, hasQRCodes) && !slices.ContainsFunc(to.Images, hasQRCodes) {
+		to.QRCodeURL = ""
+	}
+	for _, field := range codeFields {
+		patch.Fields = patch.Fields.With(field)
+	}
 }

@@ -282,6 +282,34 @@ func TestPagesKeepImageData(t *testing.T) {
 	}
 }
 
+// TestPagesReplaceImages checks that a form that lists another file for an image clears what is stored
+// about the previous one.
+func TestPagesReplaceImages(t *testing.T) {
+	form := FileSource(mustWrite(t, samplePage(t, "printable.html")))
+	st := newFakeStore()
+	mustImport(t, st, Colas, form)
+	label := st.colas[sampleID]
+	first, second := label.Images[0], label.Images[1]
+	image := func(id string, name cola.Text) string {
+		return fmt.Sprintf(`{"ttb_image_id":%q,"file_name":%q,"image_url":"/images/%s","width_pixels":900,"file_size_mb":1,`+
+			`"extension_type":"png","barcode_count":1,"qrcode_count":1}`, id, name, id)
+	}
+	mustImport(t, st, Colas, texts(`{"ttb_id":"24031001000007","qrcode_url":"https://example.com/old",`+
+		`"images":[`+image(first.TTBImageID, "old.jpg")+`,`+image(second.TTBImageID, second.FileName+"x")+`],`+
+		`"barcodes":[{"barcode_value":"4006381333931","ttb_image_id":"`+first.TTBImageID+`"},`+
+		`{"barcode_value":"5901234123457","ttb_image_id":"other"}]}`)...)
+	for _, counts := range []Counts{{Read: 1, Changed: 1}, {Read: 1, Unchanged: 1}} {
+		report := mustImport(t, st, Colas, form)
+		got := st.colas[sampleID]
+		if diff := cmp.Diff(label.Images, got.Images); diff != "" || report.Counts != counts {
+			t.Errorf("report = %s; images (-want +got):\n%s", report.Summary(), diff)
+		}
+		if len(got.Barcodes) != 1 || got.BarcodeValue != "5901234123457" || got.QRCodeURL != "" {
+			t.Errorf("barcodes = %v, main one %s, QR code %s; want the one of another image", got.Barcodes, got.BarcodeValue, got.QRCodeURL)
+		}
+	}
+}
+
 // TestSynonymsAreDocumented checks that the documentation lists every synonym of a field.
 func TestSynonymsAreDocumented(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join("..", "docs", "IMPORT.md"))

@@ -14,11 +14,12 @@ import (
 )
 
 // LabelOfImage returns the ID of the label that an image belongs to, without reading the database.
-// It fails with CodeNotFound if imageID names no label or, once the index is built, a label that is
+// It fails with CodeNotFound if imageID is not a TTB ID with a number, names no label or, once the index is built, a label that is
 // not in the index.
 func (s *Service) LabelOfImage(imageID string) (cola.TTBID, error) {
-	number, _, _ := strings.Cut(imageID, "-")
+	number, suffix, _ := strings.Cut(imageID, "-")
 	id, ok := cola.ParseTTBID(number)
+	ok = ok && isImageNumber(suffix)
 	if ok && s.ready.Load() {
 		_, ok = s.index.View().Label(id)
 	}
@@ -26,6 +27,12 @@ func (s *Service) LabelOfImage(imageID string) (cola.TTBID, error) {
 		return 0, imageNotFound(imageID)
 	}
 	return id, nil
+}
+
+// isImageNumber reports whether a suffix can be that of an image ID. Few can, so that requests for
+// missing images are mostly answered from a cache.
+func isImageNumber(s string) bool {
+	return 0 < len(s) && len(s) <= 3 && strings.Trim(s, "0123456789") == ""
 }
 
 func imageNotFound(id string) error {
@@ -97,11 +104,11 @@ const imageTimeout = 20 * time.Second
 
 // ImageContent returns the content of a file for a display width in pixels: the narrowest rendition
 // that is at least as wide, unless the image is no wider. Zero means the width of the image. It
-// fails with CodeUnavailable if the image store doesn't respond in time, and with CodeNotFound if
+// fails with CodeUnavailable if the image store is missing or doesn't respond in time, and with CodeNotFound if
 // the file is in a format that browsers don't show, and can't be converted.
 func (s *Service) ImageContent(ctx context.Context, f ImageFile, width int) ([]byte, error) {
 	if s.images == nil {
-		return nil, errors.New("read image file: this process has no image store")
+		return nil, cola.Unavailable() // its folder couldn't be opened, as the log says
 	}
 	ctx, cancel := context.WithTimeout(ctx, imageTimeout)
 	defer cancel()

@@ -66,6 +66,11 @@ func TestImageFile(t *testing.T) {
 			t.Errorf("ImageFile(%q) = %+v, %v; want not_found", missing, f, err)
 		}
 	}
+	for _, wrong := range []string{id, id + "-", id + "-zzz", id + "-1-1", id + "-1234"} {
+		if _, err := w.LabelOfImage(wrong); code(err) != cola.CodeNotFound {
+			t.Errorf("LabelOfImage(%q) error = %v, want not_found", wrong, err)
+		}
+	}
 
 	damaged := f
 	damaged.Hash[31] ^= 1 // no file has this hash
@@ -80,8 +85,8 @@ func TestImageFile(t *testing.T) {
 		t.Errorf("ImageContent(undecodable TIFF) error = %v, want not_found", err)
 	}
 	noImages := mustWorld(t, 0)
-	if _, err := noImages.ImageContent(t.Context(), f, 0); err == nil {
-		t.Error("ImageContent without an image store succeeded, want an error")
+	if _, err := noImages.ImageContent(t.Context(), f, 0); code(err) != cola.CodeUnavailable {
+		t.Errorf("ImageContent without an image store: error = %v, want unavailable", err)
 	}
 }
 

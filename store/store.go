@@ -160,7 +160,7 @@ const (
 	MissingDetail       Missing = "detail"        // no status; only TTB's detail pages have it
 	MissingApprovalDate Missing = "approval-date" // no approval date
 	MissingImages       Missing = "images"        // no images, or an unknown number
-	MissingImageFiles   Missing = "image-files"   // has images, but no URL of one
+	MissingImageFiles   Missing = "image-files"   // an image has no URL
 	MissingBarcodes     Missing = "barcodes"      // no known barcode
 )
 

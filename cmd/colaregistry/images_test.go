@@ -61,10 +61,8 @@ func mustSaveImage(t *testing.T, h testRegistry, location string, content []byte
 		t.Fatal(len(label.Images), err)
 	}
 	save := collect.LabelImages{Store: st, Files: files, Now: time.Now, Logger: slog.New(slog.DiscardHandler)}
-	contents := make([][]byte, len(label.Images))
-	contents[0] = content
-	if broken, err := save.Save(t.Context(), &label, contents); broken != 0 || err != nil {
-		t.Fatal(broken, err)
+	if usable, err := save.SaveImage(t.Context(), id, &label.Images[0], content); !usable || err != nil {
+		t.Fatal(usable, err)
 	}
 	return id
 }

@@ -2,44 +2,25 @@ package barcode
 
 import (
 	"net/url"
-	"slices"
 	"strings"
 
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// Describe sets the numbers of barcodes and QR codes of a label's images, and returns the label's
-// barcodes and the URL of its first QR code that has one. codes has the codes of each image by its
-// ID. An image that is missing from codes was not read; its counts become unknown.
-//
-// The first barcode is the main one, so those that identify a product come before those of cases
-// and lots.
-func Describe(images []cola.Image, codes map[string][]Code) (barcodes []cola.Barcode, qrcodeURL cola.Text) {
-	var others []cola.Barcode
-	for i := range images {
-		m := &images[i]
-		found, read := codes[m.TTBImageID]
-		if !read {
-			m.BarcodeCount, m.QRCodeCount = cola.Opt[int]{}, cola.Opt[int]{}
+// Describe returns the barcodes in the codes of an image, the number of QR codes and the URL of the
+// first QR code that has one.
+func Describe(imageID string, codes []Code) (barcodes []cola.Barcode, qrcodes int, qrcodeURL cola.Text) {
+	for _, c := range codes {
+		if c.Type != QR {
+			barcodes = append(barcodes, c.record(imageID))
 			continue
 		}
-		qr := 0
-		for _, c := range found {
-			switch {
-			case c.Type == QR:
-				qr++
-				if qrcodeURL == "" {
-					qrcodeURL = webAddress(c.Value)
-				}
-			case c.Type.Retail():
-				barcodes = append(barcodes, c.record(m.TTBImageID))
-			default:
-				others = append(others, c.record(m.TTBImageID))
-			}
+		qrcodes++
+		if qrcodeURL == "" {
+			qrcodeURL = webAddress(c.Value)
 		}
-		m.BarcodeCount, m.QRCodeCount = cola.Some(len(found)-qr), cola.Some(qr)
 	}
-	return slices.Concat(barcodes, others), qrcodeURL
+	return barcodes, qrcodes, qrcodeURL
 }
 
 func (c *Code) record(imageID string) cola.Barcode {

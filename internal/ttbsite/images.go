@@ -17,9 +17,9 @@ import (
 	"github.com/colaregistry/colaregistry/internal/labelart"
 )
 
-// read returns the bytes of an image. A generated image with a barcode is drawn in full; the others
+// Content returns the bytes of an image. A generated image with a barcode is drawn in full; the others
 // are patterns of colors, different for each label, which are much faster to draw.
-func (i LabelImage) read(l *Label) ([]byte, error) {
+func (i LabelImage) Content(l *Label) ([]byte, error) {
 	switch {
 	case i.file != "":
 		return os.ReadFile(i.file)

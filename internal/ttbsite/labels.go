@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/colaregistry/colaregistry/cola"
@@ -43,6 +44,7 @@ type LabelImage struct {
 	Width, Height int    // of a generated image, in hundredths of an inch and pixels
 	Barcode       string // an EAN-13 that can be read from the image, or empty
 	Missing       bool   // the form lists it, but the site does not have it
+	Failing       bool   // requests for it fail with status 500
 
 	file string // of a real image
 }
@@ -214,7 +216,10 @@ func (l *Label) describe(random *rand.Rand, n int) {
 		l.Varietal, l.Appellation = pick(random, varietals), "NAPA VALLEY"
 	}
 	if l.Old {
-		l.Vintage, l.NetContents, l.Alcohol = "", "750 MILLILITERS", fmt.Sprintf("%d.5", 5+random.IntN(40))
+		l.NetContents, l.Alcohol = "750 MILLILITERS", fmt.Sprintf("%d.5", 5+random.IntN(40))
+	}
+	if l.Old && l.Varietal != "" {
+		l.Vintage = []string{strconv.Itoa(year - 2), "NV"}[n/6%2]
 	}
 	if n%97 == 96 {
 		l.ForSaleIn = l.State
@@ -236,7 +241,7 @@ func (l *Label) addImages(random *rand.Rand, n int) {
 		add("barcode back.png", "Back", 450, 600)
 		l.Images[1].Barcode = ean13(n)
 	case n%10 < 8:
-		add(pick(random, []string{"back.jpg", "Back Label.png"}), "Back", 150, 200)
+		add(pick(random, []string{"back.jpg", "Back  Label.png"}), "Back", 150, 200)
 	}
 	if n%10 == 3 {
 		add("neck #1.png", "Neck", 200, 60)

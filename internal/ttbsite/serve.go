@@ -199,9 +199,14 @@ func (s *Site) image(r *http.Request, sess *session, entry *Request) response {
 		entry.Served, entry.Absent = false, true
 		return render("error", nil)
 	}
+	if image.Failing {
+		entry.Fault = ServerError
+		failed, _ := entry.Fault.response(s.options.Faults)
+		return failed
+	}
 	kind := "image/jpeg"
 	if image.isPNG() {
 		kind = "image/png"
 	}
-	return response{status: http.StatusOK, kind: kind, file: func() ([]byte, error) { return image.read(l) }}
+	return response{status: http.StatusOK, kind: kind, file: func() ([]byte, error) { return image.Content(l) }}
 }

@@ -265,7 +265,7 @@ func TestBarcodes(t *testing.T) {
 			if i.Barcode != "" {
 				barcodes[i.Barcode] = vocabulary.ValidGTIN(i.Barcode)
 			}
-			text, err := i.read(&l)
+			text, err := i.Content(&l)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -372,5 +372,26 @@ func TestChange(t *testing.T) {
 	}
 	if l, err := b.parse(b.get(formOf(id))).Label(); err != nil || l.Status != "SURRENDERED" {
 		t.Errorf("status = %q, %v", l.Status, err)
+	}
+}
+
+// TestVintages checks that forms of wines state years and other vintages.
+func TestVintages(t *testing.T) {
+	found := map[bool]int{}
+	for _, l := range mustNew(t, Options{Seed: 6, Labels: 200}).Labels() {
+		if l.Vintage == "" {
+			continue
+		}
+		page, err := ttbpage.Parse(l.page(Form).body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if stated, err := page.Label(); err != nil || stated.Vintage != l.Vintage {
+			t.Errorf("form of %s: vintage = %q, %v; want %q", l.ID, stated.Vintage, err, l.Vintage)
+		}
+		found[l.Vintage == "NV"]++
+	}
+	if found[true] == 0 || found[false] == 0 {
+		t.Errorf("%d labels without a year and %d with one, want some of each", found[true], found[false])
 	}
 }

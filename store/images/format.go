@@ -41,8 +41,8 @@ var contentTypes = map[string]string{
 	"jpeg": "image/jpeg", "png": "image/png", "gif": "image/gif", "tiff": "image/tiff", "bmp": "image/bmp",
 }
 
-// shownByBrowsers reports whether browsers show a format. They show BMP, too, but it isn't
-// compressed.
+// shownByBrowsers reports whether a format is served as is. Browsers also show BMP, but it is
+// uncompressed, so it is converted.
 func shownByBrowsers(contentType string) bool {
 	return contentType == "image/jpeg" || contentType == "image/png" || contentType == "image/gif"
 }
@@ -110,6 +110,12 @@ func memoryNeeded(content []byte, format string, config image.Config) int {
 			pixel += 4
 		}
 	case "png":
+		switch config.ColorModel { // a tRNS chunk, which the header doesn't show, adds transparency
+		case color.GrayModel:
+			pixel = 4
+		case color.Gray16Model:
+			pixel = 8
+		}
 		pixel *= 2 // interlaced passes
 	case "gif":
 		pixel += 4 // the frame on its background

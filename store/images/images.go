@@ -119,7 +119,7 @@ func (s *Store) Put(ctx context.Context, content []byte) (store.ImageContent, er
 }
 
 // DamagedError means that a file is missing, or that its content isn't the one that was stored.
-// Fetching the image again repairs it.
+// Put repairs it.
 type DamagedError struct {
 	Key    string
 	Reason string

@@ -144,7 +144,7 @@ func (s *Store) render(ctx context.Context, c store.ImageContent, content []byte
 // Decode calls use with the pixels of an image that Put accepts. It waits until they fit into the
 // memory that all calls share; use must not keep them. It fails with a FormatError if the image is
 // damaged, and with the error of use.
-func (s *Store) Decode(ctx context.Context, content []byte, use func(image.Image) error) (err error) {
+func (s *Store) Decode(ctx context.Context, content []byte, use func(image.Image) error) error {
 	config, format, err := decodeConfig(content)
 	if err != nil {
 		return formatError("%v", err)
@@ -154,16 +154,22 @@ func (s *Store) Decode(ctx context.Context, content []byte, use func(image.Image
 		return err
 	}
 	defer s.memory.Release(memory)
-	defer func() {
-		if p := recover(); p != nil { // a decoder's bug
-			err = formatError("panic: %v", p)
-		}
-	}()
-	decoded, _, err := image.Decode(bytes.NewReader(content))
+	decoded, err := decode(content)
 	if err != nil {
 		return formatError("%v", err)
 	}
 	return use(decoded)
+}
+
+// decode is image.Decode, but turns panics, which are bugs of decoders, into errors.
+func decode(content []byte) (decoded image.Image, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic: %v", p)
+		}
+	}()
+	decoded, _, err = image.Decode(bytes.NewReader(content))
+	return decoded, err
 }
 
 // onBackground returns the first frame of a GIF, which may be smaller than the image, on a

@@ -249,6 +249,24 @@ func TestUndecodableImage(t *testing.T) {
 	}
 }
 
+// TestDecodePanic checks that a panic of the caller isn't taken for a damaged image, and that the
+// memory is available again.
+func TestDecodePanic(t *testing.T) {
+	s := mustOpen(t, t.TempDir())
+	content := mustPNG(t, stripes(3, 2))
+	func() {
+		defer func() {
+			if p := recover(); p != "bug" {
+				t.Errorf("recovered %v, want the panic", p)
+			}
+		}()
+		t.Errorf("Decode returned %v", s.Decode(t.Context(), content, func(image.Image) error { panic("bug") }))
+	}()
+	if !s.memory.TryAcquire(maxMemory) {
+		t.Error("memory is still reserved")
+	}
+}
+
 // TestLargestImage renders an image of 100 megapixels whose file is small, and checks that it needs
 // no more memory than the limit.
 func TestLargestImage(t *testing.T) {

@@ -64,8 +64,9 @@ var missingConditions = map[store.Missing]string{
 	store.MissingDetail:       `application_status IS NULL`,
 	store.MissingApprovalDate: `approval_date IS NULL`,
 	store.MissingImages:       `coalesce(image_count, 0) = 0`,
-	store.MissingImageFiles:   `image_count > 0 AND main_image_url IS NULL`,
-	store.MissingBarcodes:     `barcode_value IS NULL`,
+	store.MissingImageFiles: `EXISTS (SELECT 1 FROM cola_images
+		WHERE cola_images.ttb_id = colas.ttb_id AND cola_images.image_url IS NULL)`,
+	store.MissingBarcodes: `barcode_value IS NULL`,
 }
 
 // missingPage is how many IDs of incomplete labels are read at a time.

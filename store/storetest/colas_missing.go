@@ -44,8 +44,10 @@ func missingData(t *testing.T, st store.Store, _ *clock) {
 	status, date, images, barcode, none := label(1), label(2), label(3), label(4), label(5)
 	status.ApplicationStatus = "approved"
 	date.ApprovalDate = mustDate(t, "2026-01-02")
-	images.Images = []cola.Image{{TTBImageID: "1"}}
-	images.ImageCount = 1
+	images.Images = []cola.Image{ // the first has a file, so it is the main image
+		{TTBImageID: "1", ContainerPosition: "front", ImageURL: "/images/1"}, {TTBImageID: "2", ImageIndex: 1},
+	}
+	images.ImageCount = 2
 	barcode.Barcodes = []cola.Barcode{{BarcodeValue: "036000291452"}}
 	for _, c := range []*cola.Cola{&status, &date, &images, &barcode} {
 		c.Derive()
@@ -67,7 +69,8 @@ func missingData(t *testing.T, st store.Store, _ *clock) {
 	} {
 		checkEqual(t, "labels without "+string(missing), without(has), mustMissing(t, st, missing))
 	}
-	checkEqual(t, "labels without image files", []cola.TTBID{images.TTBID}, mustMissing(t, st, store.MissingImageFiles))
+	checkEqual(t, "labels without image files", []cola.TTBID{images.TTBID, full.TTBID},
+		mustMissing(t, st, store.MissingImageFiles))
 	// A label that gains the data leaves the list.
 	none.ApplicationStatus = "expired"
 	mustUpsert(t, st, []store.Outcome{store.Changed}, patchOf(none))
