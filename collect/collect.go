@@ -103,9 +103,9 @@ const (
 	stopTimeout = 30 * time.Second
 	// maxStoreFailures is how many times in a row the database may be unavailable.
 	maxStoreFailures = 20
-	// downFailures is the number of failures in a row, of at least downWork pieces of work, after
-	// which the site counts as down. Failures are then not the fault of a day or label.
-	downFailures, downWork = 5, 3
+	// downFailures is the number of failures in a row after which a probe shows whether the site is
+	// down. If it is, failures are not the fault of a day or label.
+	downFailures = 5
 	// maxSiteFailures is the number of failures in a row that ends a run while the site is down. With
 	// MaxBackoff, it takes about an hour.
 	maxSiteFailures = 30
@@ -150,10 +150,10 @@ type collector struct {
 
 	first, last cola.Date // of the plan
 	nextPlan    time.Time
-	initial     bool            // the registry was empty when the run started
-	backlogs    []*backlog      // of labels that lack data
-	failures    int             // temporary failures in a row
-	failing     map[string]bool // work that failed in them
+	initial     bool       // the registry was empty when the run started
+	backlogs    []*backlog // of labels that lack data
+	failures    int        // failures in a row that may be the site's
+	served      cola.TTBID // the label whose form the site served last, or 0
 	progress    tracker
 }
 
@@ -168,7 +168,7 @@ func Run(ctx context.Context, st Store, o Options) (Report, error) {
 	defer context.AfterFunc(ctx, func() {
 		time.AfterFunc(stopTimeout, func() { cancel(context.Cause(ctx)) })
 	})()
-	c := &collector{o: o, st: st, stop: ctx, ctx: work, records: &recorder{st: st}, failing: map[string]bool{}}
+	c := &collector{o: o, st: st, stop: ctx, ctx: work, records: &recorder{st: st}}
 	o.Site.Wait, o.Site.Logger = c.wait, o.Logger
 	var err error
 	if c.site, err = ttb.New(o.Site); err != nil {

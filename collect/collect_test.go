@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -218,7 +219,7 @@ func TestShortExport(t *testing.T) {
 // TestBacklogWithoutPage checks that a stored label that the site lacks is tried once in a run.
 func TestBacklogWithoutPage(t *testing.T) {
 	t.Parallel()
-	s, other := mustSite(t, ttbsite.Options{Labels: 3}), mustSite(t, ttbsite.Options{Labels: 3, Seed: 7})
+	s, other := mustSite(t, ttbsite.Options{Labels: 3}), mustSite(t, ttbsite.Options{Labels: 8, Seed: 7})
 	st := mustStore(t)
 	o := other.options()
 	o.Details = collect.None
@@ -227,27 +228,49 @@ func TestBacklogWithoutPage(t *testing.T) {
 	o.Details = collect.All
 	ctx := afterRequests(t, &o, 100) // in case the run would never end
 	report, err := collect.Run(ctx, st, o)
-	if err != nil || len(report.Failed) != 3 || report.Requests != 1+3*2 {
-		t.Errorf("report = %+v, %v; want 3 failed labels after a session and 2 requests each", report, err)
+	if err != nil || len(report.Failed) != 8 || report.Requests != 1+8*2+1 {
+		t.Errorf("report = %+v, %v; want 8 failed labels after a session, 2 requests each and a probe", report, err)
 	}
 }
 
-// TestGivingUp checks the number of attempts at a page that keeps failing.
+// mustBreak returns the URL of a server that answers like the site, except for pages about some
+// labels, which fail until repaired.
+func (s *site) mustBreak(t *testing.T, ids ...cola.TTBID) (url string, repair func()) {
+	t.Helper()
+	var repaired atomic.Bool
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		id, ok := cola.ParseTTBID(r.URL.Query().Get("ttbid"))
+		if ok && slices.Contains(ids, id) && !repaired.Load() {
+			http.Error(w, "broken", http.StatusInternalServerError)
+			return
+		}
+		s.ServeHTTP(w, r)
+	}))
+	t.Cleanup(server.Close)
+	return server.URL + ttbsite.Path, func() { repaired.Store(true) }
+}
+
+// TestGivingUp checks that labels whose pages keep failing don't look like an outage of the site: in
+// one run, all others are fetched, and these fail. The next run retries them.
 func TestGivingUp(t *testing.T) {
 	t.Parallel()
-	s := mustSite(t, ttbsite.Options{Labels: 1, First: cola.NewDate(2026, 1, 5), Last: cola.NewDate(2026, 1, 5)})
-	s.Inject(ttbsite.None, ttbsite.None, ttbsite.None)
-	for range collect.MaxAttempts {
-		s.Inject(ttbsite.ServerError)
-	}
-	st := mustStore(t)
-	report := mustRun(t, st, s.options())
+	s := mustSite(t, ttbsite.Options{Labels: 30})
+	broken := []cola.TTBID{s.Labels()[0].ID, s.Labels()[10].ID, s.Labels()[20].ID}
+	st, o := mustStore(t), s.options()
+	url, repair := s.mustBreak(t, broken...)
+	o.Site.BaseURL = url
+	report := mustRun(t, st, o)
 	failed := mustStatus(t, st).Labels[store.FetchFailed]
-	if len(report.Failed) != 1 || failed != 1 || s.count(ttbsite.Form) != collect.MaxAttempts {
-		t.Errorf("report = %+v after %d requests", report, s.count(ttbsite.Form))
+	if len(report.Failed) != 3 || failed != 3 || report.Labels != 27 {
+		t.Errorf("report = %+v, want 27 labels and 3 failed ones", report)
 	}
-	o := s.options()
-	o.Details = collect.All
+	repair()
+	o.Details = collect.None
+	mustRun(t, st, o)
+	if status := mustStatus(t, st); status.Labels[store.FetchFailed] != 3 {
+		t.Errorf("labels = %v without details, want 3 failed ones", status.Labels)
+	}
+	o.Details = collect.New
 	mustRun(t, st, o)
 	s.checkLabels(t, st, true)
 	checkEnded(t, st)
@@ -278,7 +301,7 @@ func TestSiteDown(t *testing.T) {
 	o.Site = s.options().Site
 	report, err := collect.Run(t.Context(), st, o)
 	windows := mustStatus(t, st).Windows
-	if n := len(s.Log()); err == nil || n > 40 || report.IncompleteDays > 0 || windows[store.FetchPending] != 7 {
+	if n := len(s.Log()); err == nil || n > 60 || report.IncompleteDays > 0 || windows[store.FetchPending] != 7 {
 		t.Errorf("Run ended after %d requests, error = %v, windows %v; want 7 pending ones", n, err, windows)
 	}
 }

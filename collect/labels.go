@@ -42,6 +42,9 @@ func (c *collector) label(l store.FetchLabel) error {
 func (c *collector) fetchLabel(ctx context.Context, l store.FetchLabel) error {
 	page, err := c.site.Form(ctx, l.TTBID)
 	hasForm := err == nil
+	if hasForm {
+		c.served = l.TTBID
+	}
 	if errors.Is(err, ttb.ErrNoLabel) {
 		page, err = c.site.Detail(ctx, l.TTBID)
 	}

@@ -95,7 +95,7 @@ func (c *collector) earliest() cola.Date {
 	return c.first
 }
 
-// plan plans the days.
+// plan plans the days, and retries labels that failed in earlier runs or plans.
 func (c *collector) plan() error {
 	now := c.o.Now()
 	status, err := c.st.FetchStatus(c.ctx)
@@ -103,6 +103,11 @@ func (c *collector) plan() error {
 		return err
 	}
 	first, last := c.o.days(now, status, c.nextPlan.IsZero())
+	if c.o.Details != None {
+		if err := c.st.RetryFailedLabels(c.ctx); err != nil {
+			return err
+		}
+	}
 	pending, err := c.st.PlanWindows(c.ctx, first, last, now.Add(-refreshAfter))
 	if err != nil {
 		return err

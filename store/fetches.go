@@ -39,6 +39,8 @@ type Fetches interface {
 	// QueueLabels adds labels to the queue, and makes queued ones pending and due again. It ends
 	// their claims, so that a collector that read an older state doesn't remove them.
 	QueueLabels(ctx context.Context, labels []FetchLabel) error
+	// RetryFailedLabels makes all failed labels pending and due again.
+	RetryFailedLabels(ctx context.Context) error
 	// ClaimLabel claims a pending label that is due: the one with the latest completed date, then
 	// with the highest ID. It fails with ErrNotFound if none is due.
 	ClaimLabel(ctx context.Context, hold time.Duration) (FetchLabel, error)
@@ -132,7 +134,7 @@ const (
 	FetchSplit      = "split"      // of a window: replaced by parts
 	FetchComplete   = "complete"   // of a window
 	FetchIncomplete = "incomplete" // of a window: given up until planned again
-	FetchFailed     = "failed"     // of a label: given up until queued again
+	FetchFailed     = "failed"     // of a label: given up until queued again or retried
 )
 
 // SiteBlockedError is the error of a request while the site is blocked.

@@ -229,12 +229,7 @@ func printFetchFailures(w io.Writer, r *collect.Report) error {
 	for _, label := range r.Failed[:min(len(r.Failed), maxPrinted)] {
 		fmt.Fprintf(w, "failed: %s: %s\n", label.TTBID, label.Failure)
 	}
-	if r.IncompleteDays > 0 {
-		fmt.Fprintln(w, "To retry incomplete days, run the command again.")
-	}
-	if len(r.Failed) > 0 {
-		fmt.Fprintln(w, "To fetch failed labels again, run the command with --details all.")
-	}
+	fmt.Fprintln(w, "To retry incomplete days and failed labels, run the command again.")
 	return exitError(exitFailed)
 }
 

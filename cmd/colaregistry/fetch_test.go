@@ -76,18 +76,21 @@ func TestFetch(t *testing.T) {
 func TestFetchFailures(t *testing.T) {
 	t.Parallel()
 	h := embedded(t)
-	site := mustTTBSite(t, ttbsite.Options{Labels: 5, Last: ttbLast})
-	site.Inject(ttbsite.None)
-	for range 8 {
-		site.Inject(ttbsite.ServerError)
+	site := mustTTBSite(t, ttbsite.Options{Labels: 30, Busy: 12, Limit: 10, Last: ttbLast})
+	labels := site.Labels()
+	for _, l := range labels {
+		site.Change(l.ID, func(l *ttbsite.Label) { l.Class.ID, l.Class.Name = "80", "TABLE RED WINE" }) // can't be split
 	}
-	code, out, errs := mustFetch(t, site, h, "--to", "2026-01-05")
-	if code != exitFailed || !strings.Contains(out, "incomplete=1") || !strings.Contains(errs, "incomplete: 2026-01-05: ") {
+	code, out, errs := mustFetch(t, site, h)
+	if code != exitFailed || !strings.Contains(out, "incomplete=1") || !strings.Contains(errs, "incomplete: 2026-01-") {
 		t.Errorf("code %d\n%s%s", code, out, errs)
 	}
 	status := fetchStatusOf(t, h)
 	if len(status.Incomplete) != 1 || status.LastFailure == nil {
 		t.Errorf("status = %+v, want an incomplete day", status)
+	}
+	for _, l := range labels {
+		site.Change(l.ID, func(changed *ttbsite.Label) { changed.Class = l.Class })
 	}
 	if code, out, errs = mustFetch(t, site, h); code != 0 {
 		t.Errorf("second run: code %d\n%s%s", code, out, errs)
