@@ -119,7 +119,7 @@ func (c *collector) retry(ctx context.Context, cl claim, cause error) (failure s
 			if err := c.st.PauseRequests(ctx, pause); err != nil {
 				return "", err
 			}
-			wait = max(wait, 2*pause) // so that the next request is for other work, if there is any
+			wait = max(wait, pause+min(pause, c.o.MaxBackoff)) // so that the next request is for other work, if there is any
 		}
 	}
 	if counts && c.failures >= downFailures {
@@ -205,6 +205,9 @@ func (c *collector) backoff(attempts int) time.Duration {
 	return rand.N(bound) + 1
 }
 
+// longWait is the wait for a slot beyond which a log line explains the silence.
+const longWait = time.Minute
+
 // wait reserves the next slot for a request and waits for it. The client calls it before every
 // request.
 func (c *collector) wait(ctx context.Context) error {
@@ -214,6 +217,9 @@ func (c *collector) wait(ctx context.Context) error {
 	d, err := c.st.ReserveRequest(ctx, c.o.Interval)
 	if err != nil {
 		return &waitError{err}
+	}
+	if d > longWait {
+		c.o.Logger.Warn("requests are paused", "until", c.o.Now().Add(d).UTC().Format(time.RFC3339))
 	}
 	timer := time.NewTimer(d)
 	defer timer.Stop()

@@ -381,17 +381,70 @@ func TestStopWhileWaiting(t *testing.T) {
 	t.Parallel()
 	s := mustSite(t, ttbsite.Options{Labels: 5})
 	st := mustStore(t)
-	if err := st.PauseRequests(t.Context(), time.Hour); err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	report, err := collect.Run(ctx, st, s.options())
-	if err != nil || report.Requests != 0 || len(s.Log()) != 0 {
-		t.Errorf("Run = %+v, %v, want no requests", report, err)
+	o, sent := s.options(), 0
+	o.Progress = func(collect.Progress) {
+		if sent > 0 {
+			return
+		}
+		sent = len(s.Log())
+		if err := st.PauseRequests(t.Context(), time.Hour); err != nil {
+			t.Error(err)
+		}
+		time.AfterFunc(50*time.Millisecond, cancel)
+	}
+	report, err := collect.Run(ctx, st, o)
+	if err != nil || report.Requests != int64(sent) || len(s.Log()) != sent {
+		t.Errorf("Run = %+v, %v, want %d requests", report, err, sent)
 	}
 	if _, err := st.ClaimWindow(t.Context(), s.first, s.last, time.Minute); err != nil {
 		t.Errorf("ClaimWindow after the stop: %v", err)
+	}
+}
+
+// TestStartEndsPause checks that a new run doesn't wait for the end of a pause from before, nor for
+// a slot after it.
+func TestStartEndsPause(t *testing.T) {
+	t.Parallel()
+	s := mustSite(t, ttbsite.Options{Labels: 5})
+	st := mustStore(t)
+	if err := st.PauseRequests(t.Context(), time.Hour); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := st.ReserveRequest(t.Context(), time.Second); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	if _, err := collect.Run(ctx, st, s.options()); err != nil {
+		t.Fatal(err)
+	}
+	s.checkLabels(t, st, true)
+}
+
+// TestMaintenance checks that no day is incomplete because the site redirects to another host or
+// lacks its pages for a while.
+func TestMaintenance(t *testing.T) {
+	for name, answer := range map[string]http.HandlerFunc{
+		"redirect": func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, "http://maintenance.invalid/", http.StatusFound)
+		},
+		"not found": http.NotFound,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			server := httptest.NewServer(answer)
+			defer server.Close()
+			s, st := mustSite(t, ttbsite.Options{Labels: 3}), mustStore(t)
+			o := s.options()
+			o.Site.BaseURL = server.URL + ttbsite.Path
+			report, err := collect.Run(t.Context(), st, o)
+			status := mustStatus(t, st)
+			if err == nil || report.IncompleteDays > 0 || status.Windows[store.FetchPending] != 7 || status.PausedUntil.IsZero() {
+				t.Errorf("error %v, status %+v; want 7 pending days after pauses", err, status)
+			}
+		})
 	}
 }
 

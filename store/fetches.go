@@ -65,7 +65,8 @@ type Fetches interface {
 	// PauseRequests delays the next slot until at least wait from now.
 	PauseRequests(ctx context.Context, wait time.Duration) error
 	// BlockSite stops the requests of all processes and records the reason. UnblockSite permits
-	// them again.
+	// them again. It also ends a pause, and makes the next slot independent of reserved ones that lie
+	// in the future: a wrong pause must not stop requests for good.
 	BlockSite(ctx context.Context, reason string) error
 	UnblockSite(ctx context.Context) error
 
@@ -113,6 +114,7 @@ type FetchStatus struct {
 	FirstRequest      time.Time     // zero if there are none
 	LastRequest       time.Time     // the latest reserved slot
 	Interval          time.Duration // of the latest reservation
+	PausedUntil       time.Time     // may be in the past; zero without a pause since UnblockSite
 	Blocked           string        // the reason, or empty
 	BlockedAt         time.Time
 	LastFailure       string // of a window or label, or empty

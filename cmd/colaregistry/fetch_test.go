@@ -54,7 +54,7 @@ func TestFetch(t *testing.T) {
 			if code != exitBlocked || !strings.Contains(errs, "4711471147114711") || len(site.Log()) != 11 {
 				t.Errorf("blocked: code %d after %d requests\n%s", code, len(site.Log()), errs)
 			}
-			if status := fetchStatusOf(t, h); status.Blocked == nil || status.BlockedAt == nil || status.Rate != 500 {
+			if status := fetchStatusOf(t, h); status.Blocked == nil || status.BlockedAt == nil || status.RateLimit != 500 {
 				t.Errorf("status = %+v, want a blocked site", status)
 			}
 			code, out, errs := mustFetch(t, site, h)
