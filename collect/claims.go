@@ -181,13 +181,16 @@ func (c *collector) probe(ctx context.Context, cl claim) (up bool, err error) {
 }
 
 // siteDown releases a claim without counting an attempt, and pauses all requests. It ends the run if
-// the site has been down for too long.
+// the site has been down for too long, unless it follows the site.
 func (c *collector) siteDown(ctx context.Context, cl claim, cause error) error {
-	c.o.Logger.Warn("the site keeps failing", "failures", c.failures, "work", cl.what, "error", cause)
+	if c.failures == downFailures || time.Since(c.loggedDown) >= time.Hour {
+		c.o.Logger.Warn("the site keeps failing", "failures", c.failures, "work", cl.what, "error", cause)
+		c.loggedDown = time.Now()
+	}
 	if err := cl.release(ctx); err != nil {
 		return err
 	}
-	if c.failures >= maxSiteFailures {
+	if c.failures >= maxSiteFailures && !c.o.Follow {
 		return fmt.Errorf("the site keeps failing, so the run ended; run the command again later: %w", cause)
 	}
 	return c.st.PauseRequests(ctx, c.backoff(c.failures-1))

@@ -101,12 +101,12 @@ const (
 	planEvery    = 24 * time.Hour
 	// stopTimeout limits how long a stopped run waits for the request in flight.
 	stopTimeout = 30 * time.Second
-	// maxStoreFailures is how many times in a row the database may be unavailable.
+	// maxStoreFailures is how many times in a row the database may be unavailable, except with Follow.
 	maxStoreFailures = 20
 	// downFailures is the number of failures in a row after which a probe shows whether the site is
 	// down. If it is, failures are not the fault of a day or label.
 	downFailures = 5
-	// maxSiteFailures is the number of failures in a row that ends a run while the site is down. With
+	// maxSiteFailures is the number of failures in a row that ends a run without Follow while the site is down. With
 	// MaxBackoff, it takes about an hour.
 	maxSiteFailures = 30
 )
@@ -154,6 +154,7 @@ type collector struct {
 	backlogs    []*backlog // of labels that lack data
 	failures    int        // failures in a row that may be the site's
 	served      cola.TTBID // the label whose form the site served last, or 0
+	loggedDown  time.Time  // the site was down
 	progress    tracker
 }
 
@@ -200,7 +201,7 @@ func (c *collector) work() error {
 	for c.stop.Err() == nil {
 		more, err := c.step()
 		switch {
-		case errors.Is(err, store.ErrUnavailable) && unavailable < maxStoreFailures:
+		case errors.Is(err, store.ErrUnavailable) && (c.o.Follow || unavailable < maxStoreFailures):
 			unavailable++
 			c.o.Logger.Warn("database unavailable", "error", err)
 			c.sleep(c.backoff(unavailable))

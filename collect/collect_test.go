@@ -423,6 +423,58 @@ func TestStartEndsPause(t *testing.T) {
 	s.checkLabels(t, st, true)
 }
 
+// TestCompletedDate checks that the page of a label that was queued with an older date doesn't
+// replace a later stored one.
+func TestCompletedDate(t *testing.T) {
+	t.Parallel()
+	s, st := mustSite(t, ttbsite.Options{Labels: 5}), mustStore(t)
+	mustRun(t, st, s.options())
+	label, err := st.Cola(t.Context(), s.Labels()[0].ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := st.QueueLabels(t.Context(), []store.FetchLabel{{TTBID: label.TTBID, Completed: label.LatestUpdateDate}}); err != nil {
+		t.Fatal(err)
+	}
+	patch := cola.Patch[cola.Cola]{Record: label}
+	later := label.LatestUpdateDate.AddDays(3)
+	patch.Record.LatestUpdateDate = later
+	patch.Fields = patch.Fields.With(cola.FieldIndex[cola.Cola]("latest_update_date"))
+	if _, err := st.UpsertColas(t.Context(), []cola.Patch[cola.Cola]{patch}, store.Commit); err != nil {
+		t.Fatal(err)
+	}
+	mustRun(t, st, s.options())
+	if label, err = st.Cola(t.Context(), label.TTBID); err != nil || label.LatestUpdateDate != later {
+		t.Errorf("completed date = %s, %v, want %s", label.LatestUpdateDate, err, later)
+	}
+	checkEnded(t, st)
+}
+
+// TestFollowOutage checks that a follower outlasts an outage that ends other runs.
+func TestFollowOutage(t *testing.T) {
+	t.Parallel()
+	today := cola.DateOf(time.Now())
+	s, st := mustSite(t, ttbsite.Options{Labels: 10, First: today.AddDays(-6), Last: today}), mustStore(t)
+	for range 100 {
+		s.Inject(ttbsite.ServerError)
+	}
+	o := s.options()
+	o.First, o.Last, o.Follow = 0, 0, true
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	o.Progress = func(collect.Progress) {
+		status := mustStatus(t, st)
+		if status.Windows[store.FetchPending]+status.Labels[store.FetchPending] == 0 {
+			cancel()
+		}
+	}
+	if _, err := collect.Run(ctx, st, o); err != nil {
+		t.Fatal(err)
+	}
+	s.checkLabels(t, st, true)
+	checkEnded(t, st)
+}
+
 // TestMaintenance checks that no day is incomplete because the site redirects to another host or
 // lacks its pages for a while.
 func TestMaintenance(t *testing.T) {
