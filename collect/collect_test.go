@@ -732,7 +732,27 @@ func TestPlan(t *testing.T) {
 	o.Interval = time.Microsecond
 	mustRun(t, st, o)
 	o.Details, o.Interval, o.Last = collect.All, time.Second, o.Last.AddDays(1)
-	check(collect.Plan{Days: 1, Stored: 20, New: 410, Requests: 432, Duration: 432 * time.Second})
+	want := collect.Plan{Days: 1, Stored: 20, New: 410, Requests: 432, Duration: 432 * time.Second}
+	check(want)
+	var labels []store.FetchLabel
+	for _, l := range s.Labels() {
+		labels = append(labels, store.FetchLabel{TTBID: l.ID})
+	}
+	if err := st.QueueLabels(t.Context(), labels); err != nil {
+		t.Fatal(err)
+	}
+	check(want) // a queued label without detail counts once
+	o.Follow = true
+	before, err := collect.PlanOf(t.Context(), st, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := st.PlanWindows(t.Context(), before.First.AddDays(-3), before.First.AddDays(-1), time.Time{}); err != nil {
+		t.Fatal(err)
+	}
+	if after, err := collect.PlanOf(t.Context(), st, o); err != nil || after.Days != before.Days+3 {
+		t.Errorf("plan of a follower = %+v, %v, want %d days", after, err, before.Days+3)
+	}
 }
 
 // TestFollow plans the trailing days once a day and finishes older plans.

@@ -8,7 +8,9 @@ import (
 	"time"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/collect"
 	"github.com/colaregistry/colaregistry/internal/ttbsite"
+	"github.com/colaregistry/colaregistry/store"
 )
 
 // mustFetch runs fetch ttb on a site and returns its exit code and output.
@@ -94,6 +96,36 @@ func TestFetchFailures(t *testing.T) {
 	}
 	if code, out, errs = mustFetch(t, site, h); code != 0 {
 		t.Errorf("second run: code %d\n%s%s", code, out, errs)
+	}
+}
+
+// TestFetchRate checks the bounds of --rate, which an interval must be able to represent.
+func TestFetchRate(t *testing.T) {
+	for rate, want := range map[float64]bool{1e-10: false, 0: false, -1: false, 0.001: true, 5: true, 5.1: false} {
+		c := fetchTTB{Follow: true, Contact: "ops@example.com", Rate: rate, Details: collect.None, Images: collect.None}
+		if err := c.Validate(); (err == nil) != want {
+			t.Errorf("--rate %g: %v, want valid: %t", rate, err, want)
+		}
+	}
+}
+
+// TestFetchStatusPause checks that the status shows a pause until it ends, and the slot of the next
+// request.
+func TestFetchStatusPause(t *testing.T) {
+	for _, paused := range []bool{true, false} {
+		until := time.Now().Add(-time.Hour)
+		if paused {
+			until = time.Now().Add(time.Hour)
+		}
+		status := store.FetchStatus{Requests: 1, LastRequest: until, PausedUntil: until}
+		var text strings.Builder
+		printFetchStatus(&text, status)
+		if got := newFetchStatusJSON(status).PausedUntil; (got != nil) != paused {
+			t.Errorf("paused_until = %v, want one: %t", got, paused)
+		}
+		if s := text.String(); strings.Contains(s, "paused:") != paused || strings.Contains(s, "next at") != paused {
+			t.Errorf("want a pause: %t, got\n%s", paused, s)
+		}
 	}
 }
 
