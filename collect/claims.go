@@ -1,6 +1,7 @@
 package collect
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -44,7 +45,6 @@ func (c *collector) do(cl claim, work func(ctx context.Context) error) (failure 
 	switch {
 	case err == nil:
 		c.failures = 0
-		clear(c.failing)
 		return "", nil
 	case lost || errors.Is(err, store.ErrNotFound):
 		c.o.Logger.Warn("another collector took over", "work", cl.what)
@@ -107,8 +107,10 @@ func (c *collector) block(ctx context.Context, page *ttb.BlockedError) error {
 
 // retry records a failure, and delays requests if the site asks for it or fails repeatedly.
 func (c *collector) retry(ctx context.Context, cl claim, cause error) (failure string, err error) {
-	c.failures++
-	c.failing[cl.what] = true
+	counts := isSiteFailure(cause)
+	if counts {
+		c.failures++
+	}
 	wait := c.backoff(cl.attempts)
 	if temporary := (*ttb.TemporaryError)(nil); errors.As(cause, &temporary) {
 		wait = max(wait, temporary.After)
@@ -117,11 +119,18 @@ func (c *collector) retry(ctx context.Context, cl claim, cause error) (failure s
 			if err := c.st.PauseRequests(ctx, pause); err != nil {
 				return "", err
 			}
-			wait = max(wait, 2*pause) // so that the next request is for other work, if there is any
+			wait = max(wait, pause+min(pause, c.o.MaxBackoff)) // so that the next request is for other work, if there is any
 		}
 	}
-	if c.failures >= downFailures && len(c.failing) >= downWork {
-		return "", c.siteDown(ctx, cl, cause)
+	if counts && c.failures >= downFailures {
+		up, err := c.probe(ctx, cl)
+		switch {
+		case err != nil || c.stop.Err() != nil:
+			return "", errors.Join(err, cl.release(ctx))
+		case !up:
+			return "", c.siteDown(ctx, cl, cause)
+		}
+		c.failures = 0
 	}
 	permanent := (*permanentError)(nil)
 	final := errors.As(cause, &permanent) || cl.attempts+1 >= MaxAttempts
@@ -135,17 +144,56 @@ func (c *collector) retry(ctx context.Context, cl claim, cause error) (failure s
 	return failure, nil
 }
 
-// siteDown releases a claim without counting an attempt. It ends the run if the site has been down
-// for too long.
+// isSiteFailure reports whether the whole site may have caused a failure. Content that is wrong,
+// such as a page that can't be read, shows that the site works.
+func isSiteFailure(err error) bool {
+	temporary := (*ttb.TemporaryError)(nil)
+	return errors.As(err, &temporary) || errors.Is(err, ttb.ErrSessionExpired) || errors.Is(err, ttb.ErrNoLabel)
+}
+
+// probe reports whether the site serves a request that has nothing to do with failing work: the form
+// that it served last or, without one, a search. It extends the claim meanwhile. An error ends the
+// run.
+func (c *collector) probe(ctx context.Context, cl claim) (up bool, err error) {
+	held, end := c.keep(cl)
+	defer end()
+	if c.served != 0 {
+		_, err = c.site.Form(held, c.served)
+	} else {
+		status, statusErr := c.st.FetchStatus(ctx)
+		if statusErr != nil {
+			return false, statusErr
+		}
+		day := cmp.Or(status.LastDay, EarliestDay)
+		_, err = c.site.Search(held, ttb.Search{First: day, Last: day})
+	}
+	blocked, waiting := (*ttb.BlockedError)(nil), (*waitError)(nil)
+	switch {
+	case err == nil:
+		return true, nil
+	case errors.As(err, &blocked):
+		return false, c.block(ctx, blocked)
+	case errors.As(err, &waiting) && c.stop.Err() == nil && held.Err() == nil:
+		return false, err
+	}
+	c.o.Logger.Debug("probe failed", "error", err)
+	return false, nil
+}
+
+// siteDown releases a claim without counting an attempt, and pauses all requests. It ends the run if
+// the site has been down for too long, unless it follows the site.
 func (c *collector) siteDown(ctx context.Context, cl claim, cause error) error {
-	c.o.Logger.Warn("the site keeps failing", "failures", c.failures, "work", cl.what, "error", cause)
+	if c.failures == downFailures || time.Since(c.loggedDown) >= time.Hour {
+		c.o.Logger.Warn("the site keeps failing", "failures", c.failures, "work", cl.what, "error", cause)
+		c.loggedDown = time.Now()
+	}
 	if err := cl.release(ctx); err != nil {
 		return err
 	}
-	if c.failures >= maxSiteFailures {
+	if c.failures >= maxSiteFailures && !c.o.Follow {
 		return fmt.Errorf("the site keeps failing, so the run ended; run the command again later: %w", cause)
 	}
-	return nil
+	return c.st.PauseRequests(ctx, c.backoff(c.failures-1))
 }
 
 // busy reports whether a status asks for fewer requests.
@@ -160,6 +208,9 @@ func (c *collector) backoff(attempts int) time.Duration {
 	return rand.N(bound) + 1
 }
 
+// longWait is the wait for a slot beyond which a log line explains the silence.
+const longWait = time.Minute
+
 // wait reserves the next slot for a request and waits for it. The client calls it before every
 // request.
 func (c *collector) wait(ctx context.Context) error {
@@ -169,6 +220,9 @@ func (c *collector) wait(ctx context.Context) error {
 	d, err := c.st.ReserveRequest(ctx, c.o.Interval)
 	if err != nil {
 		return &waitError{err}
+	}
+	if d > longWait {
+		c.o.Logger.Warn("requests are paused", "until", c.o.Now().Add(d).UTC().Format(time.RFC3339))
 	}
 	timer := time.NewTimer(d)
 	defer timer.Stop()

@@ -101,12 +101,12 @@ const (
 	planEvery    = 24 * time.Hour
 	// stopTimeout limits how long a stopped run waits for the request in flight.
 	stopTimeout = 30 * time.Second
-	// maxStoreFailures is how many times in a row the database may be unavailable.
+	// maxStoreFailures is how many times in a row the database may be unavailable, except with Follow.
 	maxStoreFailures = 20
-	// downFailures is the number of failures in a row, of at least downWork pieces of work, after
-	// which the site counts as down. Failures are then not the fault of a day or label.
-	downFailures, downWork = 5, 3
-	// maxSiteFailures is the number of failures in a row that ends a run while the site is down. With
+	// downFailures is the number of failures in a row after which a probe shows whether the site is
+	// down. If it is, failures are not the fault of a day or label.
+	downFailures = 5
+	// maxSiteFailures is the number of failures in a row that ends a run without Follow while the site is down. With
 	// MaxBackoff, it takes about an hour.
 	maxSiteFailures = 30
 )
@@ -150,10 +150,11 @@ type collector struct {
 
 	first, last cola.Date // of the plan
 	nextPlan    time.Time
-	initial     bool            // the registry was empty when the run started
-	backlogs    []*backlog      // of labels that lack data
-	failures    int             // temporary failures in a row
-	failing     map[string]bool // work that failed in them
+	initial     bool       // the registry was empty when the run started
+	backlogs    []*backlog // of labels that lack data
+	failures    int        // failures in a row that may be the site's
+	served      cola.TTBID // the label whose form the site served last, or 0
+	loggedDown  time.Time  // the site was down
 	progress    tracker
 }
 
@@ -168,7 +169,7 @@ func Run(ctx context.Context, st Store, o Options) (Report, error) {
 	defer context.AfterFunc(ctx, func() {
 		time.AfterFunc(stopTimeout, func() { cancel(context.Cause(ctx)) })
 	})()
-	c := &collector{o: o, st: st, stop: ctx, ctx: work, records: &recorder{st: st}, failing: map[string]bool{}}
+	c := &collector{o: o, st: st, stop: ctx, ctx: work, records: &recorder{st: st}}
 	o.Site.Wait, o.Site.Logger = c.wait, o.Logger
 	var err error
 	if c.site, err = ttb.New(o.Site); err != nil {
@@ -200,7 +201,7 @@ func (c *collector) work() error {
 	for c.stop.Err() == nil {
 		more, err := c.step()
 		switch {
-		case errors.Is(err, store.ErrUnavailable) && unavailable < maxStoreFailures:
+		case errors.Is(err, store.ErrUnavailable) && (c.o.Follow || unavailable < maxStoreFailures):
 			unavailable++
 			c.o.Logger.Warn("database unavailable", "error", err)
 			c.sleep(c.backoff(unavailable))

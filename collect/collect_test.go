@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -218,7 +219,7 @@ func TestShortExport(t *testing.T) {
 // TestBacklogWithoutPage checks that a stored label that the site lacks is tried once in a run.
 func TestBacklogWithoutPage(t *testing.T) {
 	t.Parallel()
-	s, other := mustSite(t, ttbsite.Options{Labels: 3}), mustSite(t, ttbsite.Options{Labels: 3, Seed: 7})
+	s, other := mustSite(t, ttbsite.Options{Labels: 3}), mustSite(t, ttbsite.Options{Labels: 8, Seed: 7})
 	st := mustStore(t)
 	o := other.options()
 	o.Details = collect.None
@@ -227,27 +228,49 @@ func TestBacklogWithoutPage(t *testing.T) {
 	o.Details = collect.All
 	ctx := afterRequests(t, &o, 100) // in case the run would never end
 	report, err := collect.Run(ctx, st, o)
-	if err != nil || len(report.Failed) != 3 || report.Requests != 1+3*2 {
-		t.Errorf("report = %+v, %v; want 3 failed labels after a session and 2 requests each", report, err)
+	if err != nil || len(report.Failed) != 8 || report.Requests != 1+8*2+1 {
+		t.Errorf("report = %+v, %v; want 8 failed labels after a session, 2 requests each and a probe", report, err)
 	}
 }
 
-// TestGivingUp checks the number of attempts at a page that keeps failing.
+// mustBreak returns the URL of a server that answers like the site, except for pages about some
+// labels, which fail until repaired.
+func (s *site) mustBreak(t *testing.T, ids ...cola.TTBID) (url string, repair func()) {
+	t.Helper()
+	var repaired atomic.Bool
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		id, ok := cola.ParseTTBID(r.URL.Query().Get("ttbid"))
+		if ok && slices.Contains(ids, id) && !repaired.Load() {
+			http.Error(w, "broken", http.StatusInternalServerError)
+			return
+		}
+		s.ServeHTTP(w, r)
+	}))
+	t.Cleanup(server.Close)
+	return server.URL + ttbsite.Path, func() { repaired.Store(true) }
+}
+
+// TestGivingUp checks that labels whose pages keep failing don't look like an outage of the site: in
+// one run, all others are fetched, and these fail. The next run retries them.
 func TestGivingUp(t *testing.T) {
 	t.Parallel()
-	s := mustSite(t, ttbsite.Options{Labels: 1, First: cola.NewDate(2026, 1, 5), Last: cola.NewDate(2026, 1, 5)})
-	s.Inject(ttbsite.None, ttbsite.None, ttbsite.None)
-	for range collect.MaxAttempts {
-		s.Inject(ttbsite.ServerError)
-	}
-	st := mustStore(t)
-	report := mustRun(t, st, s.options())
+	s := mustSite(t, ttbsite.Options{Labels: 30})
+	broken := []cola.TTBID{s.Labels()[0].ID, s.Labels()[10].ID, s.Labels()[20].ID}
+	st, o := mustStore(t), s.options()
+	url, repair := s.mustBreak(t, broken...)
+	o.Site.BaseURL = url
+	report := mustRun(t, st, o)
 	failed := mustStatus(t, st).Labels[store.FetchFailed]
-	if len(report.Failed) != 1 || failed != 1 || s.count(ttbsite.Form) != collect.MaxAttempts {
-		t.Errorf("report = %+v after %d requests", report, s.count(ttbsite.Form))
+	if len(report.Failed) != 3 || failed != 3 || report.Labels != 27 {
+		t.Errorf("report = %+v, want 27 labels and 3 failed ones", report)
 	}
-	o := s.options()
-	o.Details = collect.All
+	repair()
+	o.Details = collect.None
+	mustRun(t, st, o)
+	if status := mustStatus(t, st); status.Labels[store.FetchFailed] != 3 {
+		t.Errorf("labels = %v without details, want 3 failed ones", status.Labels)
+	}
+	o.Details = collect.New
 	mustRun(t, st, o)
 	s.checkLabels(t, st, true)
 	checkEnded(t, st)
@@ -278,7 +301,7 @@ func TestSiteDown(t *testing.T) {
 	o.Site = s.options().Site
 	report, err := collect.Run(t.Context(), st, o)
 	windows := mustStatus(t, st).Windows
-	if n := len(s.Log()); err == nil || n > 40 || report.IncompleteDays > 0 || windows[store.FetchPending] != 7 {
+	if n := len(s.Log()); err == nil || n > 60 || report.IncompleteDays > 0 || windows[store.FetchPending] != 7 {
 		t.Errorf("Run ended after %d requests, error = %v, windows %v; want 7 pending ones", n, err, windows)
 	}
 }
@@ -358,17 +381,122 @@ func TestStopWhileWaiting(t *testing.T) {
 	t.Parallel()
 	s := mustSite(t, ttbsite.Options{Labels: 5})
 	st := mustStore(t)
-	if err := st.PauseRequests(t.Context(), time.Hour); err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	report, err := collect.Run(ctx, st, s.options())
-	if err != nil || report.Requests != 0 || len(s.Log()) != 0 {
-		t.Errorf("Run = %+v, %v, want no requests", report, err)
+	o, sent := s.options(), 0
+	o.Progress = func(collect.Progress) {
+		if sent > 0 {
+			return
+		}
+		sent = len(s.Log())
+		if err := st.PauseRequests(t.Context(), time.Hour); err != nil {
+			t.Error(err)
+		}
+		time.AfterFunc(50*time.Millisecond, cancel)
+	}
+	report, err := collect.Run(ctx, st, o)
+	if err != nil || report.Requests != int64(sent) || len(s.Log()) != sent {
+		t.Errorf("Run = %+v, %v, want %d requests", report, err, sent)
 	}
 	if _, err := st.ClaimWindow(t.Context(), s.first, s.last, time.Minute); err != nil {
 		t.Errorf("ClaimWindow after the stop: %v", err)
+	}
+}
+
+// TestStartEndsPause checks that a new run doesn't wait for the end of a pause from before, nor for
+// a slot after it.
+func TestStartEndsPause(t *testing.T) {
+	t.Parallel()
+	s := mustSite(t, ttbsite.Options{Labels: 5})
+	st := mustStore(t)
+	if err := st.PauseRequests(t.Context(), time.Hour); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := st.ReserveRequest(t.Context(), time.Second); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	if _, err := collect.Run(ctx, st, s.options()); err != nil {
+		t.Fatal(err)
+	}
+	s.checkLabels(t, st, true)
+}
+
+// TestCompletedDate checks that the page of a label that was queued with an older date doesn't
+// replace a later stored one.
+func TestCompletedDate(t *testing.T) {
+	t.Parallel()
+	s, st := mustSite(t, ttbsite.Options{Labels: 5}), mustStore(t)
+	mustRun(t, st, s.options())
+	label, err := st.Cola(t.Context(), s.Labels()[0].ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := st.QueueLabels(t.Context(), []store.FetchLabel{{TTBID: label.TTBID, Completed: label.LatestUpdateDate}}); err != nil {
+		t.Fatal(err)
+	}
+	patch := cola.Patch[cola.Cola]{Record: label}
+	later := label.LatestUpdateDate.AddDays(3)
+	patch.Record.LatestUpdateDate = later
+	patch.Fields = patch.Fields.With(cola.FieldIndex[cola.Cola]("latest_update_date"))
+	if _, err := st.UpsertColas(t.Context(), []cola.Patch[cola.Cola]{patch}, store.Commit); err != nil {
+		t.Fatal(err)
+	}
+	mustRun(t, st, s.options())
+	if label, err = st.Cola(t.Context(), label.TTBID); err != nil || label.LatestUpdateDate != later {
+		t.Errorf("completed date = %s, %v, want %s", label.LatestUpdateDate, err, later)
+	}
+	checkEnded(t, st)
+}
+
+// TestFollowOutage checks that a follower outlasts an outage that ends other runs.
+func TestFollowOutage(t *testing.T) {
+	t.Parallel()
+	today := cola.DateOf(time.Now())
+	s, st := mustSite(t, ttbsite.Options{Labels: 10, First: today.AddDays(-6), Last: today}), mustStore(t)
+	for range 100 {
+		s.Inject(ttbsite.ServerError)
+	}
+	o := s.options()
+	o.First, o.Last, o.Follow = 0, 0, true
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	o.Progress = func(collect.Progress) {
+		status := mustStatus(t, st)
+		if status.Windows[store.FetchPending]+status.Labels[store.FetchPending] == 0 {
+			cancel()
+		}
+	}
+	if _, err := collect.Run(ctx, st, o); err != nil {
+		t.Fatal(err)
+	}
+	s.checkLabels(t, st, true)
+	checkEnded(t, st)
+}
+
+// TestMaintenance checks that no day is incomplete because the site redirects to another host or
+// lacks its pages for a while.
+func TestMaintenance(t *testing.T) {
+	for name, answer := range map[string]http.HandlerFunc{
+		"redirect": func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, "http://maintenance.invalid/", http.StatusFound)
+		},
+		"not found": http.NotFound,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			server := httptest.NewServer(answer)
+			defer server.Close()
+			s, st := mustSite(t, ttbsite.Options{Labels: 3}), mustStore(t)
+			o := s.options()
+			o.Site.BaseURL = server.URL + ttbsite.Path
+			report, err := collect.Run(t.Context(), st, o)
+			status := mustStatus(t, st)
+			if err == nil || report.IncompleteDays > 0 || status.Windows[store.FetchPending] != 7 || status.PausedUntil.IsZero() {
+				t.Errorf("error %v, status %+v; want 7 pending days after pauses", err, status)
+			}
+		})
 	}
 }
 
@@ -604,7 +732,27 @@ func TestPlan(t *testing.T) {
 	o.Interval = time.Microsecond
 	mustRun(t, st, o)
 	o.Details, o.Interval, o.Last = collect.All, time.Second, o.Last.AddDays(1)
-	check(collect.Plan{Days: 1, Stored: 20, New: 410, Requests: 432, Duration: 432 * time.Second})
+	want := collect.Plan{Days: 1, Stored: 20, New: 410, Requests: 432, Duration: 432 * time.Second}
+	check(want)
+	var labels []store.FetchLabel
+	for _, l := range s.Labels() {
+		labels = append(labels, store.FetchLabel{TTBID: l.ID})
+	}
+	if err := st.QueueLabels(t.Context(), labels); err != nil {
+		t.Fatal(err)
+	}
+	check(want) // a queued label without detail counts once
+	o.Follow = true
+	before, err := collect.PlanOf(t.Context(), st, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := st.PlanWindows(t.Context(), before.First.AddDays(-3), before.First.AddDays(-1), time.Time{}); err != nil {
+		t.Fatal(err)
+	}
+	if after, err := collect.PlanOf(t.Context(), st, o); err != nil || after.Days != before.Days+3 {
+		t.Errorf("plan of a follower = %+v, %v, want %d days", after, err, before.Days+3)
+	}
 }
 
 // TestFollow plans the trailing days once a day and finishes older plans.

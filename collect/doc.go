@@ -20,9 +20,10 @@
 // All state is in the database. A collector that is killed loses its claims, and repeats at most
 // the request in flight: labels are queued before their rows are stored, and a day or label is
 // finished after all its data is stored. A failed request is repeated after a random wait that
-// grows with the attempts. After MaxAttempts, a day is incomplete and a label failed, until they
-// are planned or queued again. While the site is down, attempts don't count, and the run ends after
-// about an hour.
+// grows with the attempts. After MaxAttempts, a day is incomplete and a label failed, until the
+// next run or, with Follow, the next day. After several failures in a row, a probe repeats a request that has
+// worked. If that fails, too, the site is down: attempts don't count, and a run in which the site
+// stays down ends.
 //
 // Any number of processes can collect. Each request reserves a slot in the database, so they share
 // one rate limit. If the site blocks one of them, all stop.

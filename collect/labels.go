@@ -43,6 +43,9 @@ func (c *collector) label(l store.FetchLabel) error {
 func (c *collector) fetchLabel(ctx context.Context, l store.FetchLabel) error {
 	page, err := c.site.Form(ctx, l.TTBID)
 	hasForm := err == nil
+	if hasForm {
+		c.served = l.TTBID
+	}
 	if errors.Is(err, ttb.ErrNoLabel) {
 		page, err = c.site.Detail(ctx, l.TTBID)
 	}
@@ -50,8 +53,7 @@ func (c *collector) fetchLabel(ctx context.Context, l store.FetchLabel) error {
 		return siteError(err)
 	}
 	to := target{Target: c.st, record: c.records.addPage, before: func(patches []cola.Patch[cola.Cola]) error {
-		setCompleted(patches, l.Completed)
-		return nil
+		return c.setCompleted(ctx, patches, l.Completed)
 	}}
 	report, err := c.importSource(ctx, ingest.PageSource("page of "+l.TTBID.String(), page), to, c.isHistory(l.Completed))
 	switch {
@@ -67,16 +69,21 @@ func (c *collector) fetchLabel(ctx context.Context, l store.FetchLabel) error {
 
 var latestUpdateDate = cola.FieldIndex[cola.Cola]("latest_update_date")
 
-// setCompleted adds the completed date, which pages lack, to a label. Otherwise a label that was
-// not stored from its export row would look new whenever its window is queried again.
-func setCompleted(patches []cola.Patch[cola.Cola], completed cola.Date) {
-	if completed == 0 {
-		return
-	}
+// setCompleted adds the completed date, which pages lack, to a label, unless the stored date is
+// later. Otherwise a label that was not stored from its export row would look new whenever its
+// window is queried again.
+func (c *collector) setCompleted(ctx context.Context, patches []cola.Patch[cola.Cola], completed cola.Date) error {
 	for i := range patches {
-		patches[i].Record.LatestUpdateDate = completed
-		patches[i].Fields = patches[i].Fields.With(latestUpdateDate)
+		stored, err := c.st.Cola(ctx, patches[i].Record.TTBID)
+		if err != nil && !errors.Is(err, store.ErrNotFound) {
+			return err
+		}
+		if completed > stored.LatestUpdateDate {
+			patches[i].Record.LatestUpdateDate = completed
+			patches[i].Fields = patches[i].Fields.With(latestUpdateDate)
+		}
 	}
+	return nil
 }
 
 // fetchImages stores the images of a label whose form was opened last, one by one, unless they are

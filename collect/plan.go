@@ -10,7 +10,7 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// Plan is the work ahead of a run, at most. The numbers of labels and requests are estimates.
+// Plan is an estimate of the work of a run.
 type Plan struct {
 	First, Last cola.Date
 	Days        int // days to fetch
@@ -36,7 +36,7 @@ func PlanOf(ctx context.Context, st Store, o Options) (p Plan, err error) {
 	o.setDefaults()
 	now := o.Now()
 	var status store.FetchStatus
-	var counts store.WindowCounts
+	var counts, earlier store.WindowCounts
 	if st != nil {
 		if status, err = st.FetchStatus(ctx); err != nil {
 			return p, err
@@ -47,17 +47,24 @@ func PlanOf(ctx context.Context, st Store, o Options) (p Plan, err error) {
 		if counts, err = st.CountWindows(ctx, p.First, p.Last, now.Add(-refreshAfter)); err != nil {
 			return p, err
 		}
+		if o.Follow { // which also works on the days of earlier plans
+			if earlier, err = st.CountWindows(ctx, EarliestDay, p.First.AddDays(-1), now); err != nil {
+				return p, err
+			}
+		}
 	}
-	days := int(p.Last-p.First) + 1
-	p.Days = days - counts.Complete + counts.Stale
+	open := int(p.Last-p.First) + 1 - counts.Complete + earlier.Pending
+	p.Days = open + counts.Stale
 	if o.Details != None {
-		p.New = (days - counts.Complete) * labelsPerDay
-		p.Stored = status.Labels[store.FetchPending]
+		p.New = open * labelsPerDay
 	}
 	for _, b := range o.backlogs() {
 		if st != nil && err == nil {
 			err = st.ColasMissing(ctx, b.missing, func(cola.TTBID) error { p.Stored++; return nil })
 		}
+	}
+	if o.Details != None { // most queued labels lack data, so they are in a backlog, too
+		p.Stored = max(p.Stored, status.Labels[store.FetchPending]+status.Labels[store.FetchFailed])
 	}
 	if o.Images != None {
 		p.Images = int(float64(p.Stored+p.New) * imagesPerLabel)
@@ -95,7 +102,7 @@ func (c *collector) earliest() cola.Date {
 	return c.first
 }
 
-// plan plans the days.
+// plan plans the days, and retries labels that failed in earlier runs or plans.
 func (c *collector) plan() error {
 	now := c.o.Now()
 	status, err := c.st.FetchStatus(c.ctx)
@@ -103,6 +110,11 @@ func (c *collector) plan() error {
 		return err
 	}
 	first, last := c.o.days(now, status, c.nextPlan.IsZero())
+	if c.o.Details != None {
+		if err := c.st.RetryFailedLabels(c.ctx); err != nil {
+			return err
+		}
+	}
 	pending, err := c.st.PlanWindows(c.ctx, first, last, now.Add(-refreshAfter))
 	if err != nil {
 		return err

@@ -39,6 +39,8 @@ type Fetches interface {
 	// QueueLabels adds labels to the queue, and makes queued ones pending and due again. It ends
 	// their claims, so that a collector that read an older state doesn't remove them.
 	QueueLabels(ctx context.Context, labels []FetchLabel) error
+	// RetryFailedLabels makes all failed labels pending and due again.
+	RetryFailedLabels(ctx context.Context) error
 	// ClaimLabel claims a pending label that is due: the one with the latest completed date, then
 	// with the highest ID. It fails with ErrNotFound if none is due.
 	ClaimLabel(ctx context.Context, hold time.Duration) (FetchLabel, error)
@@ -63,7 +65,8 @@ type Fetches interface {
 	// PauseRequests delays the next slot until at least wait from now.
 	PauseRequests(ctx context.Context, wait time.Duration) error
 	// BlockSite stops the requests of all processes and records the reason. UnblockSite permits
-	// them again.
+	// them again. It also ends a pause, and makes the next slot independent of reserved ones that lie
+	// in the future: a wrong pause must not stop requests for good.
 	BlockSite(ctx context.Context, reason string) error
 	UnblockSite(ctx context.Context) error
 
@@ -111,6 +114,7 @@ type FetchStatus struct {
 	FirstRequest      time.Time     // zero if there are none
 	LastRequest       time.Time     // the latest reserved slot
 	Interval          time.Duration // of the latest reservation
+	PausedUntil       time.Time     // may be in the past; zero without a pause since UnblockSite
 	Blocked           string        // the reason, or empty
 	BlockedAt         time.Time
 	LastFailure       string // of a window or label, or empty
@@ -132,7 +136,7 @@ const (
 	FetchSplit      = "split"      // of a window: replaced by parts
 	FetchComplete   = "complete"   // of a window
 	FetchIncomplete = "incomplete" // of a window: given up until planned again
-	FetchFailed     = "failed"     // of a label: given up until queued again
+	FetchFailed     = "failed"     // of a label: given up until queued again or retried
 )
 
 // SiteBlockedError is the error of a request while the site is blocked.

@@ -16,6 +16,7 @@ import (
 	"github.com/colaregistry/colaregistry/collect"
 	"github.com/colaregistry/colaregistry/collect/ttb"
 	"github.com/colaregistry/colaregistry/store"
+	"github.com/colaregistry/colaregistry/store/images"
 )
 
 type fetchCommand struct {
@@ -42,8 +43,10 @@ type fetchTTB struct {
 	Backoff time.Duration `env:"COLAREGISTRY_FETCH_BACKOFF" hidden:"" default:"2s" help:"Upper bound of the first wait after a failure."`
 }
 
+// Rates in requests per second.
 const (
-	maxRate    = 5 // requests per second
+	minRate    = 0.001
+	maxRate    = 5
 	politeRate = 1
 )
 
@@ -53,8 +56,8 @@ func (c *fetchTTB) Validate() error {
 	switch base, err := url.Parse(c.BaseURL); {
 	case err != nil:
 		return fmt.Errorf("--base-url: %w", err)
-	case !(c.Rate > 0) || c.Rate > maxRate && !onThisMachine(base):
-		return fmt.Errorf("--rate must be above 0 and at most %d", maxRate)
+	case !(c.Rate >= minRate) || c.Rate > maxRate && !onThisMachine(base):
+		return fmt.Errorf("--rate must be from %g to %d", minRate, maxRate)
 	case !isContact(c.Contact):
 		return errors.New("--contact must be an email address or an http or https URL")
 	case c.From == 0 && !c.Follow:
@@ -126,11 +129,12 @@ func (c *fetchTTB) Run(env *environment) (err error) {
 		fmt.Fprintf(env.stderr, "colaregistry: warning: more than %d request a second may lead the site to block you\n", politeRate)
 	}
 	bar := newFetchProgress(env.stderr, &c.logFlags)
+	defer bar.end()
 	o.Logger, o.Progress = bar.log, bar.set
 	if c.Images != collect.None {
 		env.log = bar.log
-		files, err := c.openImages(env, c.storeFlags, 1)
-		if err != nil {
+		var files *images.Store
+		if files, err = c.openImages(env, c.storeFlags, 1); err != nil {
 			return err
 		}
 		defer closing(files, &err)
@@ -229,12 +233,7 @@ func printFetchFailures(w io.Writer, r *collect.Report) error {
 	for _, label := range r.Failed[:min(len(r.Failed), maxPrinted)] {
 		fmt.Fprintf(w, "failed: %s: %s\n", label.TTBID, label.Failure)
 	}
-	if r.IncompleteDays > 0 {
-		fmt.Fprintln(w, "To retry incomplete days, run the command again.")
-	}
-	if len(r.Failed) > 0 {
-		fmt.Fprintln(w, "To fetch failed labels again, run the command with --details all.")
-	}
+	fmt.Fprintln(w, "To retry incomplete days and failed labels, run the command again.")
 	return exitError(exitFailed)
 }
 
@@ -286,5 +285,6 @@ func (f *fetchProgress) set(p collect.Progress) {
 func (f *fetchProgress) end() {
 	if f.bar != nil {
 		f.bar.end()
+		f.bar = nil
 	}
 }

@@ -81,7 +81,8 @@ func (f *fetchers) run(kills, labels int) {
 	f.start(0)
 	f.start(1)
 	defer f.stop()
-	for killed := 0; f.running[0] != nil || f.running[1] != nil; {
+	killed := 0
+	for f.running[0] != nil || f.running[1] != nil {
 		time.Sleep(2 * time.Millisecond)
 		for i, p := range f.running {
 			if p != nil && p.ended() {
@@ -94,6 +95,9 @@ func (f *fetchers) run(kills, labels int) {
 			f.start(killed % 2)
 			killed++
 		}
+	}
+	if killed < kills {
+		f.t.Errorf("only %d of %d kills", killed, kills)
 	}
 	if f.blocked == 0 {
 		f.t.Error("no process reported the block page")

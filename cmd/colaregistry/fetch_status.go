@@ -45,7 +45,8 @@ type fetchStatusJSON struct {
 	Requests       int64               `json:"requests"`
 	FirstRequestAt *time.Time          `json:"first_request_at"`
 	LastRequestAt  *time.Time          `json:"last_request_at"`
-	Rate           float64             `json:"rate"`         // requests per second
+	RateLimit      float64             `json:"rate_limit"`   // requests per second
+	PausedUntil    *time.Time          `json:"paused_until"` // null without a pause
 	SecondsLeft    int64               `json:"seconds_left"` // estimate
 	Blocked        *string             `json:"blocked"`      // the reason
 	BlockedAt      *time.Time          `json:"blocked_at"`
@@ -65,10 +66,13 @@ func newFetchStatusJSON(s store.FetchStatus) fetchStatusJSON {
 	j := fetchStatusJSON{
 		Days: map[string]int{}, FirstDay: s.FirstDay, LastDay: s.LastDay, Labels: map[string]int{},
 		Requests: s.Requests, FirstRequestAt: orNil(s.FirstRequest), LastRequestAt: orNil(s.LastRequest),
-		Rate: requestRate(s.Interval), SecondsLeft: int64(collect.Left(s) / time.Second),
+		RateLimit: requestRate(s.Interval), SecondsLeft: int64(collect.Left(s) / time.Second),
 		Blocked: orNil(s.Blocked), BlockedAt: orNil(s.BlockedAt),
 		LastFailure: orNil(s.LastFailure), LastFailureAt: orNil(s.LastFailureAt),
 		Incomplete: []incompleteDayJSON{},
+	}
+	if s.PausedUntil.After(time.Now()) {
+		j.PausedUntil = &s.PausedUntil
 	}
 	for _, state := range []string{store.FetchPending, store.FetchSplit, store.FetchComplete, store.FetchIncomplete} {
 		j.Days[state] = s.Windows[state]
@@ -108,7 +112,14 @@ func printFetchStatus(w io.Writer, s store.FetchStatus) {
 	fmt.Fprintf(w, "labels:       %d queued, %d failed\n", s.Labels[store.FetchPending], s.Labels[store.FetchFailed])
 	fmt.Fprintf(w, "requests:     %d", s.Requests)
 	if !s.LastRequest.IsZero() {
-		fmt.Fprintf(w, ", %g per second, the latest at %s", requestRate(s.Interval), s.LastRequest.UTC().Format(time.DateTime))
+		which := "latest"
+		if s.LastRequest.After(time.Now()) {
+			which = "next"
+		}
+		fmt.Fprintf(w, ", %s at %s, limit %g per second", which, s.LastRequest.UTC().Format(time.DateTime), requestRate(s.Interval))
+	}
+	if s.PausedUntil.After(time.Now()) {
+		fmt.Fprintf(w, "\npaused:       until %s", s.PausedUntil.UTC().Format(time.DateTime))
 	}
 	fmt.Fprintf(w, "\ntime left:    about %s\n", roughly(collect.Left(s)))
 	if s.Blocked != "" {

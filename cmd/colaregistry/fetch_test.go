@@ -8,7 +8,9 @@ import (
 	"time"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/collect"
 	"github.com/colaregistry/colaregistry/internal/ttbsite"
+	"github.com/colaregistry/colaregistry/store"
 )
 
 // mustFetch runs fetch ttb on a site and returns its exit code and output.
@@ -54,7 +56,7 @@ func TestFetch(t *testing.T) {
 			if code != exitBlocked || !strings.Contains(errs, "4711471147114711") || len(site.Log()) != 11 {
 				t.Errorf("blocked: code %d after %d requests\n%s", code, len(site.Log()), errs)
 			}
-			if status := fetchStatusOf(t, h); status.Blocked == nil || status.BlockedAt == nil || status.Rate != 500 {
+			if status := fetchStatusOf(t, h); status.Blocked == nil || status.BlockedAt == nil || status.RateLimit != 500 {
 				t.Errorf("status = %+v, want a blocked site", status)
 			}
 			code, out, errs := mustFetch(t, site, h)
@@ -76,21 +78,54 @@ func TestFetch(t *testing.T) {
 func TestFetchFailures(t *testing.T) {
 	t.Parallel()
 	h := embedded(t)
-	site := mustTTBSite(t, ttbsite.Options{Labels: 5, Last: ttbLast})
-	site.Inject(ttbsite.None)
-	for range 8 {
-		site.Inject(ttbsite.ServerError)
+	site := mustTTBSite(t, ttbsite.Options{Labels: 30, Busy: 12, Limit: 10, Last: ttbLast})
+	labels := site.Labels()
+	for _, l := range labels {
+		site.Change(l.ID, func(l *ttbsite.Label) { l.Class.ID, l.Class.Name = "80", "TABLE RED WINE" }) // can't be split
 	}
-	code, out, errs := mustFetch(t, site, h, "--to", "2026-01-05")
-	if code != exitFailed || !strings.Contains(out, "incomplete=1") || !strings.Contains(errs, "incomplete: 2026-01-05: ") {
+	code, out, errs := mustFetch(t, site, h)
+	if code != exitFailed || !strings.Contains(out, "incomplete=1") || !strings.Contains(errs, "incomplete: 2026-01-") {
 		t.Errorf("code %d\n%s%s", code, out, errs)
 	}
 	status := fetchStatusOf(t, h)
 	if len(status.Incomplete) != 1 || status.LastFailure == nil {
 		t.Errorf("status = %+v, want an incomplete day", status)
 	}
+	for _, l := range labels {
+		site.Change(l.ID, func(changed *ttbsite.Label) { changed.Class = l.Class })
+	}
 	if code, out, errs = mustFetch(t, site, h); code != 0 {
 		t.Errorf("second run: code %d\n%s%s", code, out, errs)
+	}
+}
+
+// TestFetchRate checks the bounds of --rate, which an interval must be able to represent.
+func TestFetchRate(t *testing.T) {
+	for rate, want := range map[float64]bool{1e-10: false, 0: false, -1: false, 0.001: true, 5: true, 5.1: false} {
+		c := fetchTTB{Follow: true, Contact: "ops@example.com", Rate: rate, Details: collect.None, Images: collect.None}
+		if err := c.Validate(); (err == nil) != want {
+			t.Errorf("--rate %g: %v, want valid: %t", rate, err, want)
+		}
+	}
+}
+
+// TestFetchStatusPause checks that the status shows a pause until it ends, and the slot of the next
+// request.
+func TestFetchStatusPause(t *testing.T) {
+	for _, paused := range []bool{true, false} {
+		until := time.Now().Add(-time.Hour)
+		if paused {
+			until = time.Now().Add(time.Hour)
+		}
+		status := store.FetchStatus{Requests: 1, LastRequest: until, PausedUntil: until}
+		var text strings.Builder
+		printFetchStatus(&text, status)
+		if got := newFetchStatusJSON(status).PausedUntil; (got != nil) != paused {
+			t.Errorf("paused_until = %v, want one: %t", got, paused)
+		}
+		if s := text.String(); strings.Contains(s, "paused:") != paused || strings.Contains(s, "next at") != paused {
+			t.Errorf("want a pause: %t, got\n%s", paused, s)
+		}
 	}
 }
 

@@ -52,5 +52,6 @@ func (e *TemporaryError) Error() string {
 // Unwrap returns the reason.
 func (e *TemporaryError) Unwrap() error { return e.Err }
 
-// errNotFound is the status 404.
-var errNotFound = errors.New("the site answered with status 404")
+// errNotFound is the status 404 or 410, in a TemporaryError. Only a page or image of a label can be
+// missing; for other requests, it is a failure of the site.
+var errNotFound = errors.New("the site answered that the page doesn't exist")

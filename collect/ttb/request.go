@@ -92,7 +92,9 @@ func (c *Client) redirect(response *http.Response) (*url.URL, error) {
 		return nil, &TemporaryError{Status: response.StatusCode, Err: fmt.Errorf("redirect: %w", err)}
 	}
 	if next.Scheme != c.base.Scheme || next.Host != c.base.Host {
-		return nil, fmt.Errorf("the site redirects to another host, %s", next.Redacted())
+		// During maintenance, for example.
+		err := fmt.Errorf("the site redirects to another host, %s", next.Redacted())
+		return nil, &TemporaryError{Status: response.StatusCode, Err: err}
 	}
 	return next, nil
 }
@@ -210,11 +212,9 @@ func judge(r request, response *http.Response, body []byte, err error) (answer, 
 	case status == http.StatusUnauthorized || status == http.StatusForbidden:
 		return answer{}, &BlockedError{Page: ttbpage.Blocked}
 	case status == http.StatusNotFound || status == http.StatusGone:
-		return answer{}, errNotFound
-	case status >= 500 || status == http.StatusTooManyRequests || status == http.StatusRequestTimeout:
-		return answer{}, &TemporaryError{Status: status, After: retryAfter(response)}
+		return answer{}, &TemporaryError{Status: status, Err: errNotFound}
 	case status != http.StatusOK:
-		return answer{}, fmt.Errorf("%s: the site answered with status %d", r.path, status)
+		return answer{}, &TemporaryError{Status: status, After: retryAfter(response)}
 	}
 	if a.page != nil && !r.opens && (a.page.Kind == ttbpage.SearchForm || a.page.Kind == ttbpage.SessionEnded) {
 		return answer{}, ErrSessionExpired
@@ -229,14 +229,17 @@ func isHTML(response *http.Response, body []byte) bool {
 	return kind == "text/html" || kind == "application/xhtml+xml" || ttbpage.IsHTML(body)
 }
 
+// maxRetryAfter limits what a wrong Retry-After can do.
+const maxRetryAfter = 24 * time.Hour
+
 // retryAfter returns the time to wait that a response asks for, or 0.
 func retryAfter(response *http.Response) time.Duration {
 	text := strings.TrimSpace(response.Header.Get("Retry-After"))
 	if seconds, err := strconv.ParseInt(text, 10, 32); err == nil && seconds > 0 {
-		return time.Duration(seconds) * time.Second
+		return min(time.Duration(seconds)*time.Second, maxRetryAfter)
 	}
 	if t, err := http.ParseTime(text); err == nil {
-		return max(0, time.Until(t))
+		return min(max(0, time.Until(t)), maxRetryAfter)
 	}
 	return 0
 }

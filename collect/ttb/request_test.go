@@ -93,14 +93,14 @@ func TestAnswers(t *testing.T) {
 		"system error":            {page("<html>Unable to process request. Call us.</html>"), noLabel},
 		"404":                     {status(404, ""), noLabel},
 		"410":                     {status(410, ""), noLabel},
-		"400":                     {status(400, ""), permanent},
-		"204":                     {status(204, ""), permanent},
+		"400":                     {status(400, ""), temporary(400)},
+		"204":                     {status(204, ""), temporary(204)},
 		"403":                     {status(403, ""), func(err error) bool { return isBlocked(err, ttbpage.Blocked, "") }},
 		"block page with 503":     {status(503, "<html>Support ID: 12</html>"), func(err error) bool { return isBlocked(err, ttbpage.Blocked, "12") }},
 		"captcha with 429":        {status(429, `<html><div class="g-recaptcha"></div></html>`), func(err error) bool { return isBlocked(err, ttbpage.Captcha, "") }},
 		"502":                     {status(502, "bad gateway"), temporary(502)},
-		"redirect elsewhere":      {redirect("http://example.com/"), permanent},
-		"redirect to TLS":         {func(w http.ResponseWriter, r *http.Request) { redirect("https://"+r.Host+r.URL.Path)(w, r) }, permanent},
+		"redirect elsewhere":      {redirect("http://example.com/"), temporary(302)},
+		"redirect to TLS":         {func(w http.ResponseWriter, r *http.Request) { redirect("https://"+r.Host+r.URL.Path)(w, r) }, temporary(302)},
 		"redirect loop":           {redirect(ttbsite.Path + labelPage), temporary(0)},
 		"redirect without target": {status(302, ""), temporary(302)},
 		"sessions that end":       {redirect(searchPage), temporary(0)},
@@ -257,14 +257,25 @@ func TestNoSession(t *testing.T) {
 		"no cookie":  page(searchForm),
 		"other page": page("<html>Welcome</html>"),
 		"cut off":    page(strings.TrimSuffix(searchForm, "</html>")),
+		"404":        status(404, ""),
+		"elsewhere":  redirect("http://example.com/"),
 	} {
 		requests := 0
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { requests++; answer(w, r) }))
 		defer server.Close()
 		c := mustClient(t, server, Options{})
-		if _, err := c.Form(t.Context(), anID); err == nil || requests != 1 || c.open {
-			t.Errorf("%s: %v after %d requests", name, err, requests)
+		_, err := c.Form(t.Context(), anID)
+		if temporary := (*TemporaryError)(nil); !errors.As(err, &temporary) || errors.Is(err, ErrNoLabel) || requests != 1 || c.open {
+			t.Errorf("%s: %v after %d requests, want a temporary error", name, err, requests)
 		}
+	}
+}
+
+// TestSearchNotFound checks that a status of 404 is temporary for a search.
+func TestSearchNotFound(t *testing.T) {
+	c := fake(t, status(404, ""), Options{})
+	if _, err := c.Search(t.Context(), Search{First: 1, Last: 1}); !isTemporary(err, 404, 0) {
+		t.Errorf("Search: %v, want a temporary error", err)
 	}
 }
 
@@ -342,7 +353,8 @@ func TestRetryAfter(t *testing.T) {
 		"":                              func(d time.Duration) bool { return d == 0 },
 		"99999999999999":                func(d time.Duration) bool { return d == 0 },
 		"Wed, 21 Oct 2015 07:28:00 GMT": func(d time.Duration) bool { return d == 0 },
-		"Fri, 21 Oct 2180 07:28:00 GMT": func(d time.Duration) bool { return d > time.Hour },
+		"Fri, 21 Oct 2180 07:28:00 GMT": func(d time.Duration) bool { return d == 24*time.Hour },
+		"2000000000":                    func(d time.Duration) bool { return d == 24*time.Hour },
 	} {
 		r := &http.Response{Header: http.Header{"Retry-After": {text}}}
 		if got := retryAfter(r); !want(got) {

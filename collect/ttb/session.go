@@ -29,6 +29,9 @@ func (c *Client) inSession(ctx context.Context, r request) (answer, error) {
 func (c *Client) openSession(ctx context.Context) error {
 	c.close()
 	a, err := c.do(ctx, request{path: searchPage, limit: maxPage, opens: true})
+	if temporary := (*TemporaryError)(nil); errors.Is(err, errNotFound) && errors.As(err, &temporary) {
+		return &TemporaryError{Status: temporary.Status} // otherwise the label of the call would be missing
+	}
 	if err != nil {
 		return err
 	}

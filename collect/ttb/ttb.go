@@ -13,6 +13,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/http/cookiejar"
 	"net/url"
@@ -94,6 +95,7 @@ func New(o Options) (*Client, error) {
 	c.http = &http.Client{
 		Transport: &http.Transport{
 			Proxy:                 http.ProxyFromEnvironment,
+			DialContext:           (&net.Dialer{Timeout: connectTimeout}).DialContext,
 			TLSClientConfig:       c.verifier.config(),
 			TLSHandshakeTimeout:   connectTimeout,
 			ResponseHeaderTimeout: headerTimeout,

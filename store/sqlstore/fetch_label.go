@@ -16,6 +16,8 @@ const (
 	queueLabel = `INSERT INTO fetch_labels (ttb_id, completed, images, due_at) VALUES ($2, $3, $4, ` + fetchClock + `)
 		ON CONFLICT (ttb_id) DO UPDATE SET completed = coalesce(excluded.completed, fetch_labels.completed),
 			images = fetch_labels.images OR excluded.images, state = '` + store.FetchPending + `', attempts = 0, due_at = excluded.due_at, failure = NULL, ` + endClaim
+	retryLabels = `UPDATE fetch_labels SET state = '` + store.FetchPending + `', attempts = 0, due_at = ` + fetchClock + `, failure = NULL
+		WHERE state = '` + store.FetchFailed + `'`
 	claimLabel = `WITH due AS MATERIALIZED (
 			SELECT ttb_id FROM fetch_labels WHERE ` + fetchDue + ` ORDER BY completed DESC NULLS LAST, ttb_id DESC LIMIT 1 FOR NO KEY UPDATE SKIP LOCKED)
 		UPDATE fetch_labels SET hold = $2, held_until = ` + fetchClock + ` + make_interval(secs => $3)
@@ -44,6 +46,15 @@ func (s *Store) QueueLabels(ctx context.Context, labels []store.FetchLabel) erro
 			statements[i] = Statement{queueLabel, []any{s.clock(), int64(l.TTBID), &l.Completed, l.Images}}
 		}
 		_, err := tx.ExecAll(ctx, statements...)
+		return err
+	})
+}
+
+// RetryFailedLabels implements store.Fetches. It locks labels in any order: Transact runs it again
+// after a deadlock with QueueLabels.
+func (s *Store) RetryFailedLabels(ctx context.Context) error {
+	return s.db.Transact(ctx, "retry failed labels", func(ctx context.Context, tx Tx) error {
+		_, err := tx.Exec(ctx, retryLabels, s.clock())
 		return err
 	})
 }

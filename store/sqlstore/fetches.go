@@ -16,11 +16,12 @@ const (
 		WHERE only_row = TRUE`
 	pauseRequests = `UPDATE fetch_site SET paused_until = greatest(coalesce(paused_until, ` + fetchClock + `), ` + fetchClock + ` + make_interval(secs => $2))
 		WHERE only_row = TRUE`
-	blockSite     = `UPDATE fetch_site SET blocked_at = ` + fetchClock + `, blocked_because = $2 WHERE only_row = TRUE AND blocked_at IS NULL`
-	unblockSite   = `UPDATE fetch_site SET blocked_at = NULL, blocked_because = NULL WHERE only_row = TRUE`
+	blockSite   = `UPDATE fetch_site SET blocked_at = ` + fetchClock + `, blocked_because = $2 WHERE only_row = TRUE AND blocked_at IS NULL`
+	unblockSite = `UPDATE fetch_site SET blocked_at = NULL, blocked_because = NULL, paused_until = NULL,
+		last_request_at = CASE WHEN last_request_at > ` + fetchClock + ` THEN ` + fetchClock + ` ELSE last_request_at END WHERE only_row = TRUE`
 	recordFailure = `UPDATE fetch_site SET last_failure = $2, last_failure_at = ` + fetchClock + ` WHERE only_row = TRUE`
 
-	selectSite = `SELECT requests, first_request_at, last_request_at, spacing, blocked_because, blocked_at, last_failure, last_failure_at
+	selectSite = `SELECT requests, first_request_at, last_request_at, spacing, paused_until, blocked_because, blocked_at, last_failure, last_failure_at
 		FROM fetch_site`
 	countWindows     = `SELECT state, count(*) FROM fetch_windows WHERE ` + wholeDay + ` GROUP BY state`
 	countLabels      = `SELECT state, count(*) FROM fetch_labels GROUP BY state`
@@ -89,7 +90,7 @@ func (s *Store) BlockSite(ctx context.Context, reason string) error {
 
 // UnblockSite implements store.Fetches.
 func (s *Store) UnblockSite(ctx context.Context) error {
-	return s.affectOne(ctx, "unblock site", unblockSite)
+	return s.affectOne(ctx, "unblock site", unblockSite, s.clock)
 }
 
 // recordFailure records the latest failure of a window or label. It locks the site until the
@@ -105,7 +106,7 @@ func (s *Store) FetchStatus(ctx context.Context) (status store.FetchStatus, err 
 		var micros int64
 		status, err = one(ctx, q, func(f *store.FetchStatus) []any {
 			return []any{
-				&f.Requests, &f.FirstRequest, &f.LastRequest, &micros, &f.Blocked, &f.BlockedAt,
+				&f.Requests, &f.FirstRequest, &f.LastRequest, &micros, &f.PausedUntil, &f.Blocked, &f.BlockedAt,
 				&f.LastFailure, &f.LastFailureAt,
 			}
 		}, selectSite)

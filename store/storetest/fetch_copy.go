@@ -34,7 +34,7 @@ func populateFetches(t *testing.T, st store.Store) {
 func checkCopiedFetches(t *testing.T, from, to store.Store) {
 	want, got := mustFetchStatus(t, from), mustFetchStatus(t, to)
 	checkEqual(t, "status", store.FetchStatus{
-		Windows: want.Windows, Labels: want.Labels, FirstDay: want.FirstDay, LastDay: want.LastDay,
+		Windows: want.Windows, Labels: want.Labels, WithImages: want.WithImages, FirstDay: want.FirstDay, LastDay: want.LastDay,
 		Incomplete: want.Incomplete,
 	}, got)
 	checkEqual(t, "days by state", map[string]int{

@@ -18,6 +18,7 @@ func testFetchLabels(t *testing.T, open Opener) {
 		{"queued again while claimed", queuedWhileClaimed},
 		{"claims expire", labelClaimsExpire},
 		{"failures", failLabels},
+		{"retry failed labels", retryFailedLabels},
 		{"ended claims write nothing", endedLabelClaims},
 		{"malformed labels", malformedFetchLabels},
 		{"concurrent queues of the same labels", concurrentQueues},
@@ -170,6 +171,25 @@ func failLabels(t *testing.T, st store.Store, c *clock) {
 	checkEqual(t, "pending labels with images", 1, mustFetchStatus(t, st).WithImages)
 	checkEqual(t, "last failure", "page\uFFFD \uFFFD", status.LastFailure)
 	checkEqual(t, "time of the last failure", c.now().Add(-1000*time.Hour), status.LastFailureAt)
+}
+
+func retryFailedLabels(t *testing.T, st store.Store, c *clock) {
+	images := queued(3, fetchDay)
+	images.Images = true
+	mustDo(t, st.RetryFailedLabels(t.Context()))
+	mustQueue(t, st, images, queued(2, fetchDay))
+	mustDo(t, st.FailLabel(t.Context(), mustClaimLabel(t, st), "timeout", -1))
+	mustDo(t, st.FailLabel(t.Context(), mustClaimLabel(t, st), "timeout", anHour))
+	mustDo(t, st.RetryFailedLabels(t.Context()))
+	checkQueue(t, st, "after the retry", map[string]int{store.FetchPending: 2})
+	claimed := checkClaim(t, st, "claim of a failed label", images)
+	mustDo(t, st.RetryFailedLabels(t.Context()))
+	checkNoLabel(t, st, "before the pending label is due")
+	mustDo(t, st.FinishLabel(t.Context(), claimed)) // the claim has not ended
+	c.advance(anHour)
+	waiting := queued(2, fetchDay)
+	waiting.Attempts = 1
+	checkClaim(t, st, "claim of the pending label", waiting)
 }
 
 func endedLabelClaims(t *testing.T, st store.Store, c *clock) {
