@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"image"
 	"log/slog"
+	"runtime/debug"
 	"slices"
 	"time"
 
@@ -85,19 +86,26 @@ func (l *LabelImages) SaveImage(
 	return true, nil
 }
 
-// readCodes returns the codes in an image, and whether it could be decoded.
+// readCodes returns the codes in an image, and whether it could be read. An image on which the reader
+// panics is stored without codes, because it would stop every collector that tries again.
 func (l *LabelImages) readCodes(
 	ctx context.Context, img *cola.Image, content []byte,
 ) (codes []barcode.Code, read bool, err error) {
 	err = l.Files.Decode(ctx, content, func(m image.Image) error {
+		defer func() {
+			if p := recover(); p != nil {
+				l.Logger.Error("reading barcodes failed", "image", img.TTBImageID, "panic", p, "stack", string(debug.Stack()))
+			}
+		}()
 		codes = barcode.Read(m)
+		read = true
 		return nil
 	})
 	if errors.As(err, new(*images.FormatError)) {
 		l.Logger.Warn("an image can't be searched for barcodes", "image", img.TTBImageID, "file_name", img.FileName, "error", err)
 		return nil, false, nil
 	}
-	return codes, err == nil, err
+	return codes, read, err
 }
 
 // patchFields are the fields that SaveImage sets.

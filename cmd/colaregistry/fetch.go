@@ -113,11 +113,17 @@ func (c *fetchTTB) Run(env *environment) (err error) {
 	if c.DryRun {
 		return c.dryRun(env, o)
 	}
+	if err := c.requireImageStore(); err != nil {
+		return err
+	}
 	st, err := c.open(env, nil)
 	if err != nil {
 		return err
 	}
 	defer closing(st, &err)
+	if err := requireNoDemo(env, st); err != nil {
+		return err
+	}
 	plan, err := collect.PlanOf(env, st, o)
 	if err != nil {
 		return err
@@ -154,6 +160,29 @@ func (c *fetchTTB) Run(env *environment) (err error) {
 		return nil
 	}
 	return printFetchFailures(env.stderr, &report)
+}
+
+// requireImageStore demands a location for images with PostgreSQL: the default is a folder of this
+// machine, where the server may not find them.
+func (c *fetchTTB) requireImageStore() error {
+	p, err := c.place()
+	if err == nil && p.path == "" && c.Images != collect.None && c.ImageStore == "" {
+		err = errors.New("--images with PostgreSQL needs --image-store: a folder or bucket that the server uses, too")
+	}
+	return err
+}
+
+// requireNoDemo fails if a registry has demo labels. Their IDs look like real ones, so a fetched
+// label may get the fields of a demo label.
+func requireNoDemo(env *environment, st store.Accounts) error {
+	_, err := st.AccountByEmail(env, demoEmail)
+	switch {
+	case err == nil:
+		return errors.New("this registry has demo labels, which would mix with real ones; use a new one, such as --data-dir real")
+	case errors.Is(err, store.ErrNotFound):
+		return nil
+	}
+	return err
 }
 
 // dryRun prints the plan. It creates no database.
