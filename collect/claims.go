@@ -199,7 +199,7 @@ func (c *collector) siteDown(ctx context.Context, cl claim, cause error) error {
 // busy reports whether a status asks for fewer requests.
 func busy(status int) bool { return status == 429 || status == 503 }
 
-// backoff returns a random wait (full jitter), whose bound doubles with each previous attempt.
+// backoff returns a random wait (full jitter). Its bound doubles with each previous attempt.
 func (c *collector) backoff(attempts int) time.Duration {
 	bound := c.o.MaxBackoff
 	if attempts < 20 {

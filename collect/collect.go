@@ -27,7 +27,7 @@ type Images interface {
 	SaveImage(ctx context.Context, id cola.TTBID, image *cola.Image, content []byte) (usable bool, err error)
 }
 
-// Choice selects the labels whose forms or images are fetched.
+// Choice selects the labels to fetch forms or images for.
 type Choice string
 
 // The choices.
@@ -114,7 +114,7 @@ const (
 // Report is the result of a run, of this process only.
 type Report struct {
 	Windows int // days and parts of days completed
-	Labels  int // labels whose pages were stored
+	Labels  int // labels with stored pages
 	Images  int // image files stored
 	// MissingImages counts images that the site lacks or that are damaged.
 	MissingImages int
@@ -129,7 +129,7 @@ type Report struct {
 	Failed []FailedLabel
 }
 
-// FailedLabel is a label whose pages could not be fetched.
+// FailedLabel is a label that has failed.
 type FailedLabel struct {
 	TTBID   cola.TTBID
 	Failure string

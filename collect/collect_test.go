@@ -155,7 +155,7 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// TestIncomplete checks a day whose labels can't be listed and a label without a page.
+// TestIncomplete checks a day with labels that can't be listed, and a label without a page.
 func TestIncomplete(t *testing.T) {
 	t.Parallel()
 	s := mustSite(t, ttbsite.Options{Labels: 30, Busy: 12, Limit: 10})

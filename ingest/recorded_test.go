@@ -81,7 +81,7 @@ func TestRecordedImport(t *testing.T) {
 	}
 }
 
-// TestRecordedImportFails checks that an import whose outcome can't be recorded reports that.
+// TestRecordedImportFails checks that an import reports that its outcome can't be recorded.
 func TestRecordedImportFails(t *testing.T) {
 	st := newFakeStore()
 	st.recErr = errors.New("disk full")

@@ -193,7 +193,7 @@ func newTimesWork[T any](
 
 func (w *timesWork[T]) finish(context.Context) error { return nil }
 
-// records returns the records of patches, each of which must have all fields.
+// records returns the records of patches. Every patch must have all fields.
 func records[T any](patches []cola.Patch[T]) []T {
 	rows := make([]T, len(patches))
 	for i := range patches {

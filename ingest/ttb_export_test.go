@@ -119,7 +119,7 @@ func TestTTBExport(t *testing.T) {
 	}
 }
 
-// originWithComma returns an origin whose name contains a comma.
+// originWithComma returns an origin with a comma in its name.
 func originWithComma(t *testing.T) (code, name string) {
 	t.Helper()
 	for _, o := range vocabulary.Origins() {

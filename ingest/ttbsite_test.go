@@ -16,7 +16,7 @@ import (
 )
 
 // TestTTBSite imports the export and the pages of a local copy of TTB's site, and compares the
-// labels with those of the site. Rows whose names have an ambiguous comma are rejected.
+// labels with those of the site. Rows with an ambiguous comma in a name are rejected.
 func TestTTBSite(t *testing.T) {
 	site, err := ttbsite.New(ttbsite.Options{Seed: 1, Labels: 300, Ambiguous: 4})
 	if err != nil {

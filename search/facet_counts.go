@@ -211,7 +211,7 @@ const (
 	maxLookups  = 512 // with up to this many documents in a block, look them up without opening the lists
 )
 
-// add counts block b, of which the n documents in w were found.
+// add counts block b. The n documents in w were found.
 func (t *valueCounter) add(b uint32, w []uint64, n int) {
 	if n > maxLookups && t.cursors == nil {
 		t.openCursors()

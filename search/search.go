@@ -23,7 +23,7 @@ type Page struct {
 //
 //  1. the ID of a label that exists;
 //  2. a barcode, if a label with it matches the filters;
-//  3. words, each of which must occur in a searched field of the label.
+//  3. words, which must all occur in searched fields of the label.
 //
 // Non-empty text without letters or digits matches no label, nor does a non-empty part of a name
 // that folds to the empty string.

@@ -24,7 +24,7 @@ type segment struct {
 	categories  categoryIndex
 	ranges      [numColumns]rangeIndex // of columns with between
 	barcodes    barcodeIndex
-	knownDates  postings.Lists // one list: documents whose date is not an estimate; none if no date is
+	knownDates  postings.Lists // one list: documents with a known date; none if no date is
 	permitOrder []uint32       // values of the permit column, sorted by permitKey
 	bytes       int64
 }
@@ -84,7 +84,7 @@ func buildSegment(ctx context.Context, t *table, names companyNames) (*segment, 
 	return s, nil
 }
 
-// findKnownDates returns the documents whose date is not an estimate, unless that is all of them.
+// findKnownDates returns the documents with a known date, unless that is all of them.
 func findKnownDates(t *table) postings.Lists {
 	docs := make([]uint32, 0, t.n)
 	for doc := range t.n {

@@ -8,7 +8,8 @@ import (
 )
 
 // Fetches stores the work of collectors, which fetch labels from TTB's Public COLA Registry. It
-// consists of windows, whose exports list labels, and labels, whose pages have the detail.
+// consists of windows and labels: the exports of windows list labels, and the pages of labels have
+// the detail.
 //
 // Collectors in any number of processes share the work and the rate limit. They claim one window or
 // label at a time. If a process stops, its claims expire and others take over. A claim is
@@ -94,7 +95,7 @@ func (w FetchWindow) Settled() time.Time {
 // that date.
 const SettleDays = 7
 
-// FetchLabel is a label whose pages are to be fetched.
+// FetchLabel is a label with pages to fetch.
 type FetchLabel struct {
 	TTBID     cola.TTBID
 	Completed cola.Date // zero if unknown

@@ -24,7 +24,7 @@ type Type string
 // Symbologies.
 const (
 	EAN13   Type = "EAN-13"
-	UPCA    Type = "UPC-A" // an EAN-13 whose first digit is 0
+	UPCA    Type = "UPC-A" // an EAN-13 that starts with 0
 	UPCE    Type = "UPC-E"
 	EAN8    Type = "EAN-8"
 	ITF14   Type = "ITF-14"

@@ -71,8 +71,8 @@ func decodeCode128(runs []float64, i int) (symbol, bool) {
 	return s, ok && s.misfit <= 0.25
 }
 
-// code128Value returns the value whose pattern fits six runs best. It compares distances between
-// edges of the same kind, which the growth of bars does not change.
+// code128Value returns the value with the pattern that fits six runs best. It compares distances
+// between edges of the same kind, which the growth of bars does not change.
 func code128Value(runs []float64, module float64, f *fit) (value int, ok bool) {
 	width := sum(runs)
 	if math.Abs(width-11*module) > maxDistortion*11*module {

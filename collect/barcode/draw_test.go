@@ -90,7 +90,7 @@ func rotated(img *image.Gray, degrees, scale float64) *image.Gray {
 	return out
 }
 
-// changed returns an image whose values are a function of the position.
+// changed returns an image with values computed from the position.
 func changed(img *image.Gray, value func(x, y int) float64) *image.Gray {
 	out := image.NewGray(img.Rect)
 	for y := range img.Rect.Dy() {
@@ -134,7 +134,7 @@ func covered(img *image.Gray, x0, y0, x1, y1 float64) *image.Gray {
 	})
 }
 
-// curved returns an image as if wrapped around a cylinder, of which a third of the circumference is
+// curved returns an image as if wrapped around a cylinder, with a third of the circumference
 // visible.
 func curved(img *image.Gray) *image.Gray {
 	p := planeOf(img)

@@ -26,7 +26,7 @@ var upceChecks = map[int]byte{
 	0b100110: '5', 0b100011: '6', 0b101010: '7', 0b101001: '8', 0b100101: '9',
 }
 
-// layout describes a symbology whose digits have four runs and seven modules each.
+// layout describes a symbology with digits of four runs and seven modules each.
 type layout struct {
 	runs, modules int
 	digits        []int // runs where digits start
@@ -110,9 +110,9 @@ func decodeUPCE(runs []float64, i int) (symbol, bool) {
 	return s, ok && len(vocabulary.GTINs(s.value)) == 2
 }
 
-// decode returns the digits of a symbol whose first bar is run i, and the sets of the digits as
-// bits: 1 for B, 0 for A on the left and C on the right. The cheap checks come first, because very
-// few runs of an image start a symbol.
+// decode returns the digits of a symbol that starts with run i, and the sets of the digits as bits:
+// 1 for B, 0 for A on the left and C on the right. The cheap checks come first, because very few
+// runs of an image start a symbol.
 func (l *layout) decode(runs []float64, i int) (digits string, sets int, s symbol, ok bool) {
 	if i+l.runs >= len(runs) {
 		return "", 0, s, false
@@ -154,7 +154,7 @@ const (
 	maxChange     = 0.2
 )
 
-// readDigit reads the digit in four runs: the one whose pattern is closest. Widths are relative to
+// readDigit reads the digit in four runs: the one with the closest pattern. Widths are relative to
 // the digit's own, so that a gradual change of scale along the symbol does not matter. Even a digit
 // that is clearly closest is rejected if an edge is off by nearly a module, because then a bar is
 // missing or damaged.

@@ -222,7 +222,7 @@ func TestQuietZones(t *testing.T) {
 	}
 }
 
-// TestInkSpread reads symbols whose bars are printed too wide or too narrow.
+// TestInkSpread reads symbols with bars printed too wide or too narrow.
 func TestInkSpread(t *testing.T) {
 	for _, d := range samples[:6] {
 		by := 0.4

@@ -19,7 +19,7 @@ const (
 	borderZone = 2
 )
 
-// decoders read a symbol whose first bar is run i, which is not the first run.
+// decoders read a symbol that starts with run i, which is not the first run.
 var decoders = []func(runs []float64, i int) (symbol, bool){
 	decodeEAN13, decodeEAN8, decodeUPCE, decodeITF14, decodeCode128,
 }

@@ -254,7 +254,7 @@ func (v *verifier) read(height float64, scale int) (value string, ok bool) {
 	return v.match(before/step, 3*float64(samples))
 }
 
-// match returns the value of a symbol of any type whose first bar is near a sample, preferably the
+// match returns the value of a symbol of any type that starts near a sample, preferably the
 // candidate's.
 func (v *verifier) match(at, tolerance float64) (value string, ok bool) {
 	starts := v.profile.starts

@@ -49,7 +49,7 @@ type Client struct {
 	// The state of the session.
 	open     bool
 	searched bool        // the session has the results of a search
-	form     cola.TTBID  // the label whose form was opened last, or 0
+	form     cola.TTBID  // the label of the form opened last, or 0
 	failed   failedImage // the image that was answered with a page last
 }
 

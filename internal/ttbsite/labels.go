@@ -57,7 +57,7 @@ func (l *Label) ApprovedText() string  { return day(l.Approved) }
 
 func day(d cola.Date) string { return d.Time().Format("01/02/2006") }
 
-// Imported reports whether the label is of an imported product.
+// Imported reports whether the product is imported.
 func (l *Label) Imported() bool { return !l.Origin.Domestic }
 
 // TypeOfProduct returns the type of product in the words of the form.

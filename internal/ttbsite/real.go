@@ -16,8 +16,7 @@ import (
 // realPages are the files of a real label's pages.
 type realPages struct{ form, detail string }
 
-// realLabels returns the labels whose pages are in a folder of real data, completed on some of the
-// days.
+// realLabels returns the labels with pages in a folder of real data, completed on some of the days.
 func realLabels(folder string, days []cola.Date) (labels []*Label, err error) {
 	rows, err := readExport(filepath.Join(folder, "ttb", "cola_export.csv"))
 	if err != nil {

@@ -74,7 +74,7 @@ type session struct {
 	requests int
 	window   string   // of the latest search
 	results  []*Label // of the latest search; nil before it
-	label    *Label   // whose page was opened last
+	label    *Label   // of the page opened last
 }
 
 // New returns a site.

@@ -225,7 +225,7 @@ func TestDamagedRendition(t *testing.T) {
 	}
 }
 
-// TestUndecodableImage reads images with a valid header whose pixels can't be decoded.
+// TestUndecodableImage reads images with a valid header and undecodable pixels.
 func TestUndecodableImage(t *testing.T) {
 	s := mustOpen(t, t.TempDir())
 	cut := func(content []byte) []byte { return content[:len(content)*2/3] }

@@ -106,7 +106,7 @@ func testKeys(t *testing.T, open Opener) {
 	})
 }
 
-// mustKey creates a key whose hash consists of one repeated byte.
+// mustKey creates a key with a hash of one repeated byte.
 func mustKey(t tb, st store.Store, account cola.AccountID, fill byte) store.Key {
 	t.Helper()
 	k, err := st.CreateKey(context.Background(),

@@ -148,7 +148,8 @@ func arrivalWithoutEstimate(t *testing.T, st store.Store, _ *clock) {
 	checkArrived(t, st, "with the first effective date", map[cola.TTBID]cola.Revision{firstID + 1: mustRevision(t, st)})
 }
 
-// estimateCases returns labels whose IDs and completed dates cover the rules for date estimates.
+// estimateCases returns labels with IDs and completed dates that cover the rules for date
+// estimates.
 func estimateCases() (cases []cola.Cola) {
 	today := cola.DateOf(time.Now())
 	for _, year := range []int{0, 5, 15, 16, 24, 25, 79, 80, 99, today.Time().Year() % 100} {
@@ -192,7 +193,7 @@ func insertEstimateCases() string {
 }
 
 // RowsBeforeEstimates returns statements that write to the schema without estimates: labels without
-// approval dates, one of which had arrived before it lost its date.
+// approval dates. One of them had arrived before it lost its date.
 func RowsBeforeEstimates() string {
 	return fmt.Sprintf(`%s;
 		INSERT INTO colas (ttb_id, revision, brand_name, product_type, permit_number, latest_update_date)

@@ -263,7 +263,7 @@ func concurrentQueues(t *testing.T, st store.Store, _ *clock) {
 	checkQueue(t, st, "in the end", map[string]int{store.FetchPending: labels})
 }
 
-// concurrentFetchClaims checks that concurrent claims are of different labels and windows.
+// concurrentFetchClaims checks that concurrent claims get different labels and windows.
 func concurrentFetchClaims(t *testing.T, st store.Store, _ *clock) {
 	const count = 100
 	mustPlan(t, st, fetchDay, fetchDay+count-1, never)

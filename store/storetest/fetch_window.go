@@ -28,7 +28,7 @@ func testFetchWindows(t *testing.T, open Opener) {
 	})
 }
 
-// fetchDay is a day whose labels no longer change at epoch.
+// fetchDay is a day with labels that no longer change at epoch.
 var fetchDay = cola.NewDate(2026, time.November, 2)
 
 // never is a time of PlanWindows that reopens no complete window.

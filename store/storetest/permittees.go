@@ -19,7 +19,7 @@ func testPermittees(t *testing.T, open Opener) {
 	})
 }
 
-// applicant returns a label whose applicant address determines its permittee.
+// applicant returns a label with an applicant address that determines its permittee.
 func applicant(n int, permit string, name, state, zip cola.Text) cola.Cola {
 	c := label(n)
 	c.PermitNumber, c.AddressRecipient, c.AddressState, c.AddressZipCode = permit, name, state, zip

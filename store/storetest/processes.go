@@ -23,8 +23,8 @@ type Backend struct {
 	Check func(t *testing.T, db Database)
 }
 
-// RunProcesses tests a backend with several processes on one database, some of which are killed.
-// The backend's TestMain must call RunChild.
+// RunProcesses tests a backend with several processes on one database, and kills some of them. The
+// backend's TestMain must call RunChild.
 func RunProcesses(t *testing.T, b Backend) {
 	for _, k := range []struct {
 		name string
