@@ -165,8 +165,8 @@ const (
 // listField describes a column of lists of text.
 type listField struct {
 	read func(r *cola.IndexRecord, dst []string) []string // appends the values
-	// anyOf returns the values that a query accepts, any of which a label needs; nil if a query has
-	// no such condition. fold returns the form in which it compares values.
+	// anyOf returns the values that a query accepts; nil if it has no such condition. fold returns
+	// the form in which it compares values.
 	anyOf func(q *query) []string
 	fold  func(string) string
 }
