@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"time"
 
@@ -150,7 +149,6 @@ type collector struct {
 
 	first, last cola.Date // of the plan
 	nextPlan    time.Time
-	initial     bool       // the registry was empty when the run started
 	backlogs    []*backlog // of labels that lack data
 	failures    int        // failures in a row that may be the site's
 	served      cola.TTBID // the label whose form the site served last, or 0
@@ -186,11 +184,7 @@ func (c *collector) begin() error {
 	if err := c.st.UnblockSite(c.ctx); err != nil {
 		return err
 	}
-	has, err := c.st.HasColas(c.ctx)
-	if err != nil {
-		return fmt.Errorf("check for stored labels: %w", err)
-	}
-	c.initial, c.backlogs = !has, c.o.backlogs()
+	c.backlogs = c.o.backlogs()
 	c.progress.started = time.Now()
 	return c.plan()
 }

@@ -55,7 +55,7 @@ func (c *collector) fetchLabel(ctx context.Context, l store.FetchLabel) error {
 	to := target{Target: c.st, record: c.records.addPage, before: func(patches []cola.Patch[cola.Cola]) error {
 		return c.setCompleted(ctx, patches, l.Completed)
 	}}
-	report, err := c.importSource(ctx, ingest.PageSource("page of "+l.TTBID.String(), page), to, c.isHistory(l.Completed))
+	report, err := c.importSource(ctx, ingest.PageSource("page of "+l.TTBID.String(), page), to, c.isHistory(l.Completed, l.History))
 	switch {
 	case err != nil:
 		return err

@@ -102,12 +102,18 @@ func (c *collector) earliest() cola.Date {
 	return c.first
 }
 
-// plan plans the days, and retries labels that failed in earlier runs or plans.
+// plan plans the days, and retries labels that failed in earlier runs or plans. If the registry is
+// empty, the plan is an initial load, and its labels are history. The store remembers that, since a
+// run may be killed after the first label.
 func (c *collector) plan() error {
 	now := c.o.Now()
 	status, err := c.st.FetchStatus(c.ctx)
 	if err != nil {
 		return err
+	}
+	has, err := c.st.HasColas(c.ctx)
+	if err != nil {
+		return fmt.Errorf("check for stored labels: %w", err)
 	}
 	first, last := c.o.days(now, status, c.nextPlan.IsZero())
 	if c.o.Details != None {
@@ -115,12 +121,11 @@ func (c *collector) plan() error {
 			return err
 		}
 	}
-	pending, err := c.st.PlanWindows(c.ctx, first, last, now.Add(-refreshAfter))
+	pending, err := c.st.PlanWindows(c.ctx, first, last, now.Add(-refreshAfter), c.o.History || !has)
 	if err != nil {
 		return err
 	}
 	c.o.Logger.Info("planned", "first", first.String(), "last", last.String(), "pending", pending)
-	c.initial = c.initial && c.nextPlan.IsZero()
 	c.first, c.last, c.nextPlan = first, last, now.Add(planEvery)
 	open, err := c.st.CountWindows(c.ctx, c.earliest(), c.last, now)
 	c.progress.total = open.Pending

@@ -15,6 +15,7 @@ func testFetchLabels(t *testing.T, open Opener) {
 	runChecks(t, open, []check{
 		{"claims are newest first", labelClaimOrder},
 		{"queue again", queueAgain},
+		{"history", historyLabels},
 		{"queued again while claimed", queuedWhileClaimed},
 		{"claims expire", labelClaimsExpire},
 		{"failures", failLabels},

@@ -191,7 +191,7 @@ func afterClose(ctx context.Context, st store.Store) map[string]error {
 
 // afterCloseFetches calls the methods for collectors.
 func afterCloseFetches(ctx context.Context, st store.Store, errs map[string]error) {
-	_, errs["PlanWindows"] = st.PlanWindows(ctx, fetchDay, fetchDay, epoch)
+	_, errs["PlanWindows"] = st.PlanWindows(ctx, fetchDay, fetchDay, epoch, false)
 	_, errs["CountWindows"] = st.CountWindows(ctx, fetchDay, fetchDay, epoch)
 	_, errs["ClaimWindow"] = st.ClaimWindow(ctx, fetchDay, fetchDay, anHour)
 	errs["SplitWindow"] = st.SplitWindow(ctx, store.FetchWindow{}, 1, testParts)

@@ -1,0 +1,9 @@
+-- Labels of an initial load are history: they trigger no alerts.
+
+-- +goose Up
+
+ALTER TABLE fetch_windows ADD COLUMN history boolean NOT NULL DEFAULT FALSE;
+ALTER TABLE fetch_labels ADD COLUMN history boolean NOT NULL DEFAULT FALSE;
+
+COMMENT ON COLUMN fetch_windows.history IS 'Whether its labels are history. Cleared once the window is complete.';
+COMMENT ON COLUMN fetch_labels.history IS 'Whether a window of history listed the label.';
