@@ -125,13 +125,7 @@ type Report struct {
 	// Incomplete lists the latest incomplete windows of the plan, at most 20.
 	Incomplete []store.IncompleteWindow
 	// Failed lists labels that failed, at most 1,000.
-	Failed []FailedLabel
-}
-
-// FailedLabel is a label that has failed.
-type FailedLabel struct {
-	TTBID   cola.TTBID
-	Failure string
+	Failed []store.FailedLabel
 }
 
 // maxListed bounds the lists of a report.

@@ -34,7 +34,7 @@ func (c *collector) label(l store.FetchLabel) error {
 		c.report.Labels++
 	}
 	if failure != "" && len(c.report.Failed) < maxListed {
-		c.report.Failed = append(c.report.Failed, FailedLabel{l.TTBID, failure})
+		c.report.Failed = append(c.report.Failed, store.FailedLabel{TTBID: l.TTBID, Failure: failure})
 	}
 	return err
 }

@@ -128,6 +128,8 @@ type FetchStatus struct {
 	LastFailureAt     time.Time
 	// Incomplete lists the latest incomplete days, at most 20.
 	Incomplete []IncompleteWindow
+	// Failed lists the latest failed labels, at most 20.
+	Failed []FailedLabel
 }
 
 // IncompleteWindow is a window that could not be completed.
@@ -135,6 +137,12 @@ type IncompleteWindow struct {
 	Day     cola.Date
 	Class   ClassRange
 	Failure string
+}
+
+// FailedLabel is a label whose page could not be fetched.
+type FailedLabel struct {
+	TTBID   cola.TTBID
+	Failure string // of the last attempt
 }
 
 // The states of windows and queued labels.

@@ -129,6 +129,40 @@ func TestFetchStatusPause(t *testing.T) {
 	}
 }
 
+// TestFetchStatusOfFailedLabels checks that the status names failed labels, and shows the time left
+// only while there is work.
+func TestFetchStatusOfFailedLabels(t *testing.T) {
+	status := store.FetchStatus{
+		Interval: time.Second, Labels: map[string]int{store.FetchFailed: 1},
+		Failed: []store.FailedLabel{{TTBID: 26_001_001_000_001, Failure: "no form"}},
+	}
+	for _, pending := range []int{0, 3} {
+		status.Labels[store.FetchPending] = pending
+		var text strings.Builder
+		printFetchStatus(&text, status)
+		if s := text.String(); !strings.Contains(s, "26001001000001: no form") || strings.Contains(s, "time left") != (pending > 0) {
+			t.Errorf("status with %d pending labels:\n%s", pending, s)
+		}
+	}
+	out, err := json.Marshal(newFetchStatusJSON(status))
+	if want := `"failed_labels":[{"ttb_id":"26001001000001","failure":"no form"}]`; err != nil || !strings.Contains(string(out), want) {
+		t.Errorf("JSON = %s, %v; want %s", out, err, want)
+	}
+}
+
+// TestRequestRate checks that rates are rounded: the store rounds intervals up to microseconds.
+func TestRequestRate(t *testing.T) {
+	for _, want := range []float64{0, 0.001, 0.3, 0.7, 1, 3, 5} {
+		interval := time.Duration(0)
+		if want > 0 {
+			interval = (time.Duration(float64(time.Second)/want) + time.Microsecond - 1).Truncate(time.Microsecond)
+		}
+		if got := requestRate(interval); got != want {
+			t.Errorf("rate for an interval of %v = %v, want %v", interval, got, want)
+		}
+	}
+}
+
 // TestFetchStops checks that a signal ends the command cleanly.
 func TestFetchStops(t *testing.T) {
 	t.Parallel()
