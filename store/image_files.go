@@ -12,6 +12,8 @@ type ImageFiles interface {
 	SaveImageFile(ctx context.Context, f ImageFile) error
 	// ImageFile returns the file of the image with a ttb_image_id, or ErrNotFound.
 	ImageFile(ctx context.Context, id string) (ImageFile, error)
+	// HasDrawnImages reports whether any label has images that the server draws: only demo labels do.
+	HasDrawnImages(ctx context.Context) (bool, error)
 }
 
 // ImageFile is the file of a label image.

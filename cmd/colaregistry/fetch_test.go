@@ -99,6 +99,25 @@ func TestFetchFailures(t *testing.T) {
 	}
 }
 
+// TestFetchDemo checks that neither a run nor its plan accepts imported demo labels, and that no
+// request is sent.
+func TestFetchDemo(t *testing.T) {
+	t.Parallel()
+	for kind, registry := range map[string]func(*testing.T) testRegistry{"sqlite": demoFile, "postgres": withDemoData} {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			h := registry(t)
+			site := mustTTBSite(t, ttbsite.Options{Labels: 3, Last: ttbLast})
+			for _, args := range [][]string{nil, {"--dry-run"}} {
+				code, out, errs := mustFetch(t, site, h, args...)
+				if code == 0 || !strings.Contains(errs, "demo labels") || len(site.Log()) > 0 {
+					t.Errorf("fetch %v: code %d after %d requests\n%s%s", args, code, len(site.Log()), out, errs)
+				}
+			}
+		})
+	}
+}
+
 // TestFetchRate checks the bounds of --rate, which an interval must be able to represent.
 func TestFetchRate(t *testing.T) {
 	for rate, want := range map[float64]bool{1e-10: false, 0: false, -1: false, 0.001: true, 5: true, 5.1: false} {

@@ -14,6 +14,9 @@ const (
 	selectImageFile = `SELECT ` + imageFileNames + ` FROM image_files WHERE ttb_image_id = $1`
 )
 
+// hasDrawnImages repeats the condition of the index cola_images_drawn, so that it reads only that.
+const hasDrawnImages = `SELECT EXISTS (SELECT 1 FROM cola_images WHERE file_name IS NULL AND substr(image_url, 1, 8) = '/images/')`
+
 func imageFileColumns(f *store.ImageFile) []any {
 	return []any{
 		&f.TTBImageID, (*store.KeyHash)(&f.Hash), &f.ContentType, &f.Width, &f.Height, &f.Bytes, &f.FetchedAt,
@@ -31,4 +34,9 @@ func (s *Store) SaveImageFile(ctx context.Context, f store.ImageFile) error {
 // ImageFile implements store.ImageFiles.
 func (s *Store) ImageFile(ctx context.Context, id string) (store.ImageFile, error) {
 	return readOne(ctx, s, "read image file", imageFileColumns, selectImageFile, id)
+}
+
+// HasDrawnImages implements store.ImageFiles.
+func (s *Store) HasDrawnImages(ctx context.Context) (bool, error) {
+	return readOne(ctx, s, "check for demo labels", column[bool], hasDrawnImages)
 }

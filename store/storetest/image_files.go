@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/store"
 )
 
@@ -12,6 +13,7 @@ func testImageFiles(t *testing.T, open Opener) {
 	runChecks(t, open, []check{
 		{"save and read", savedImageFile},
 		{"replace", replacedImageFile},
+		{"drawn images", drawnImages},
 	})
 }
 
@@ -57,4 +59,21 @@ func replacedImageFile(t *testing.T, st store.Store, _ *clock) {
 	checkEqual(t, "replaced file", latest, mustImageFile(t, st, "1"))
 	checkEqual(t, "other file", other, mustImageFile(t, st, "2"))
 	checkEqual(t, "number of image files", 2, mustSizes(t, st)[store.ItemImageFile])
+}
+
+// drawnImages checks that images with a file name or another URL aren't taken for those of demo
+// labels.
+func drawnImages(t *testing.T, st store.Store, _ *clock) {
+	fetched, elsewhere, drawn := label(1), label(2), label(3)
+	fetched.Images = []cola.Image{{TTBImageID: "1", FileName: "front.jpg", ImageURL: "/images/1"}}
+	elsewhere.Images = []cola.Image{
+		{TTBImageID: "2"}, {TTBImageID: "3", ImageIndex: 1, ImageURL: "https://example.com/images/3"},
+	}
+	drawn.Images = []cola.Image{{TTBImageID: "4"}, {TTBImageID: "5", ImageIndex: 1, ImageURL: "/images/5"}}
+	mustAddColas(t, st, fetched, elsewhere)
+	has, err := st.HasDrawnImages(t.Context())
+	checkEqual(t, "HasDrawnImages without demo labels", false, must(t, has, err))
+	mustAddColas(t, st, drawn)
+	has, err = st.HasDrawnImages(t.Context())
+	checkEqual(t, "HasDrawnImages with a demo label", true, must(t, has, err))
 }

@@ -1,6 +1,0 @@
--- Labels of an initial load are history: they trigger no alerts.
-
--- +goose Up
-
-ALTER TABLE fetch_windows ADD COLUMN history INTEGER NOT NULL DEFAULT 0; -- whether its labels are history; cleared once it is complete
-ALTER TABLE fetch_labels ADD COLUMN history INTEGER NOT NULL DEFAULT 0;  -- whether a window of history listed it
