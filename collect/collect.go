@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"time"
 
@@ -21,6 +22,14 @@ type Store interface {
 
 // Images stores the images of labels.
 type Images interface {
+	// CheckWritable fails if no image can be stored.
+	CheckWritable(ctx context.Context) error
+	// HasImage reports whether an image of a stored label has a URL and, if that is of this server, a
+	// complete file.
+	HasImage(ctx context.Context, image *cola.Image) (bool, error)
+	// LostImages returns the labels that have an image with a URL of this server, but without a
+	// file, latest first.
+	LostImages(ctx context.Context) ([]cola.TTBID, error)
 	// SaveImage stores the file of an image of a stored label. usable is false if the content is not
 	// a usable image.
 	SaveImage(ctx context.Context, id cola.TTBID, image *cola.Image, content []byte) (usable bool, err error)
@@ -173,12 +182,21 @@ func Run(ctx context.Context, st Store, o Options) (Report, error) {
 	return c.report, errors.Join(err, c.finish(err))
 }
 
-// begin permits requests and plans the days.
+// begin permits requests and plans the days. It first checks that images can be stored: otherwise,
+// the requests for the first label would be in vain.
 func (c *collector) begin() error {
+	if c.o.Images != None {
+		if err := c.o.ImageStore.CheckWritable(c.ctx); err != nil {
+			return fmt.Errorf("check the image store: %w", err)
+		}
+	}
 	if err := c.st.UnblockSite(c.ctx); err != nil {
 		return err
 	}
 	c.backlogs = c.o.backlogs()
+	if c.o.Images == All {
+		c.backlogs = append(c.backlogs, &backlog{lost: true})
+	}
 	c.progress.started = time.Now()
 	return c.plan()
 }

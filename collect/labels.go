@@ -103,7 +103,11 @@ func (c *collector) fetchImages(ctx context.Context, l store.FetchLabel, form []
 	missing := 0
 	for i := range label.Images {
 		image := &label.Images[i]
-		if image.ImageURL != "" {
+		has, err := c.o.ImageStore.HasImage(ctx, image)
+		if err != nil {
+			return fatal(err)
+		}
+		if has {
 			continue
 		}
 		content, err := c.image(ctx, l.TTBID, cmp.Or(names[image.TTBImageID], string(image.FileName)))

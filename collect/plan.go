@@ -141,7 +141,35 @@ var errEnough = errors.New("enough")
 // backlog is the stored labels that lack data.
 type backlog struct {
 	missing store.Missing
-	last    cola.TTBID // the lowest ID queued; 0 before the first
+	lost    bool         // instead of missing: labels whose image files are lost
+	ids     []cola.TTBID // those labels; nil until they are listed
+	last    cola.TTBID   // the lowest ID queued; 0 before the first
+}
+
+// String returns what the labels lack.
+func (b *backlog) String() string {
+	if b.lost {
+		return "files of fetched images"
+	}
+	return string(b.missing)
+}
+
+// list calls yield with the labels of a backlog, latest first.
+func (c *collector) list(b *backlog, yield func(cola.TTBID) error) (err error) {
+	if !b.lost {
+		return c.st.ColasMissing(c.ctx, b.missing, yield)
+	}
+	if b.ids == nil { // listing the files takes long, so do it once
+		if b.ids, err = c.o.ImageStore.LostImages(c.stop); err != nil {
+			return err
+		}
+	}
+	for _, id := range b.ids {
+		if err := yield(id); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // backlogs returns the backlogs to work on, in order.
@@ -160,7 +188,7 @@ func (o *Options) backlogs() (all []*backlog) {
 func (c *collector) queueBacklog() error {
 	b := c.backlogs[0]
 	var labels []store.FetchLabel
-	err := c.st.ColasMissing(c.ctx, b.missing, func(id cola.TTBID) error {
+	err := c.list(b, func(id cola.TTBID) error {
 		if b.last == 0 || receiptOrder(id) < receiptOrder(b.last) {
 			labels = append(labels, store.FetchLabel{TTBID: id, Images: c.o.Images != None})
 		}
@@ -169,6 +197,9 @@ func (c *collector) queueBacklog() error {
 		}
 		return nil
 	})
+	if c.stop.Err() != nil {
+		return nil
+	}
 	if err != nil && !errors.Is(err, errEnough) {
 		return err
 	}
@@ -178,9 +209,9 @@ func (c *collector) queueBacklog() error {
 	}
 	b.last = labels[len(labels)-1].TTBID
 	if err := c.st.QueueLabels(c.ctx, labels); err != nil {
-		return fmt.Errorf("queue labels without %s: %w", b.missing, err)
+		return fmt.Errorf("queue labels without %s: %w", b, err)
 	}
-	c.o.Logger.Info("queued stored labels", "without", b.missing, "labels", len(labels), "last", b.last.String())
+	c.o.Logger.Info("queued stored labels", "without", b.String(), "labels", len(labels), "last", b.last.String())
 	return nil
 }
 

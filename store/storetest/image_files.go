@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -13,6 +14,7 @@ func testImageFiles(t *testing.T, open Opener) {
 	runChecks(t, open, []check{
 		{"save and read", savedImageFile},
 		{"replace", replacedImageFile},
+		{"fetched images", fetchedImages},
 		{"drawn images", drawnImages},
 	})
 }
@@ -76,4 +78,50 @@ func drawnImages(t *testing.T, st store.Store, _ *clock) {
 	mustAddColas(t, st, drawn)
 	has, err = st.HasDrawnImages(t.Context())
 	checkEqual(t, "HasDrawnImages with a demo label", true, must(t, has, err))
+}
+
+// fetchedImages checks the list of fetched images: latest label first, over several pages that end
+// within a label, with the hashes of recorded files.
+func fetchedImages(t *testing.T, st store.Store, _ *clock) {
+	const perLabel, count = 3, 701
+	var labels []cola.Cola
+	want := map[cola.TTBID]int{}
+	for i := range count {
+		l := label(i)
+		if i == 0 {
+			l.TTBID = 99_001_001_000_001 // of the last century
+		}
+		for n := range perLabel {
+			id := fmt.Sprint(l.TTBID, "-", n)
+			l.Images = append(l.Images, cola.Image{TTBImageID: id, ImageIndex: n, ImageURL: cola.Text("/images/" + id)})
+		}
+		want[l.TTBID] = perLabel
+		labels = append(labels, l)
+	}
+	other := label(count)
+	other.Images = []cola.Image{{TTBImageID: "1"}, {TTBImageID: "2", ImageIndex: 1, ImageURL: "https://example.com/images/2"}}
+	mustAddColas(t, st, append(labels, other)...)
+	file := newImageFile(labels[1].Images[0].TTBImageID, 1)
+	mustSaveImageFile(t, st, file)
+	got := map[cola.TTBID]int{}
+	var order, recorded []cola.TTBID
+	mustDo(t, st.FetchedImages(t.Context(), func(i store.FetchedImage) error {
+		if got[i.TTBID]++; got[i.TTBID] == 1 {
+			order = append(order, i.TTBID)
+		}
+		if i.Hash == file.Hash {
+			recorded = append(recorded, i.TTBID)
+		} else if i.Hash != [32]byte{} {
+			t.Errorf("image of label %s has the hash %x, want none", i.TTBID, i.Hash)
+		}
+		return nil
+	}))
+	checkEqual(t, "images per label", want, got)
+	checkEqual(t, "labels with a recorded file", []cola.TTBID{labels[1].TTBID}, recorded)
+	checkEqual(t, "first, second to last and last label",
+		[]cola.TTBID{labels[count-1].TTBID, labels[1].TTBID, labels[0].TTBID}, []cola.TTBID{order[0], order[count-2], order[count-1]})
+	err := st.FetchedImages(t.Context(), func(store.FetchedImage) error { return errCallback })
+	if !errors.Is(err, errCallback) {
+		t.Errorf("error = %v, want the callback's", err)
+	}
 }

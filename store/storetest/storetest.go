@@ -163,6 +163,7 @@ func afterClose(ctx context.Context, st store.Store) map[string]error {
 	_, errs["LastImports"] = st.LastImports(ctx)
 	errs["SaveImageFile"] = st.SaveImageFile(ctx, newImageFile("1", 1))
 	_, errs["ImageFile"] = st.ImageFile(ctx, "1")
+	errs["FetchedImages"] = st.FetchedImages(ctx, func(store.FetchedImage) error { return nil })
 	_, errs["HasDrawnImages"] = st.HasDrawnImages(ctx)
 	_, errs["Revision"] = st.Revision(ctx)
 	_, errs["HasRevision"] = st.HasRevision(ctx, 0)
