@@ -238,7 +238,7 @@ func (c *collector) step() (more bool, err error) {
 		return true, err
 	}
 	if c.o.Details != None {
-		label, err := c.st.ClaimLabel(c.ctx, c.o.Hold)
+		label, err := c.st.ClaimLabel(c.ctx, c.o.Images != None, c.o.Hold)
 		if !errors.Is(err, store.ErrNotFound) {
 			if err == nil {
 				err = c.label(label)
@@ -266,6 +266,9 @@ func (c *collector) idle() (more bool, err error) {
 	pending := 0
 	if c.o.Details != None {
 		pending = status.Labels[store.FetchPending]
+	}
+	if c.o.Images != None {
+		pending += status.ImagesDue
 	}
 	switch {
 	case pending == 0 && len(c.backlogs) > 0:

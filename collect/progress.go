@@ -73,4 +73,8 @@ func (t *tracker) refresh(c *collector) {
 	if c.o.Details != None {
 		t.queued, t.requests = status.Labels[store.FetchPending], labelRequests(status)
 	}
+	if c.o.Images != None {
+		t.queued += status.ImagesDue
+		t.requests += int((1 + imagesPerLabel) * float64(status.ImagesDue))
+	}
 }

@@ -161,7 +161,10 @@ const (
 	MissingApprovalDate Missing = "approval-date" // no approval date
 	MissingImages       Missing = "images"        // no images, or an unknown number
 	MissingImageFiles   Missing = "image-files"   // an image has no URL
-	MissingBarcodes     Missing = "barcodes"      // no known barcode
+	// MissingDueImages is MissingImageFiles without the labels in the queue whose images are
+	// postponed.
+	MissingDueImages Missing = "due-images"
+	MissingBarcodes  Missing = "barcodes" // no known barcode
 )
 
 // Permittees stores permit holders.

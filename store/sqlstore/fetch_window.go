@@ -20,7 +20,8 @@ import (
 
 const (
 	fetchClock  = `coalesce($1::timestamptz, clock_timestamp())`
-	fetchDue    = `state = '` + store.FetchPending + `' AND due_at <= ` + fetchClock + ` AND (held_until IS NULL OR held_until <= ` + fetchClock + `)`
+	fetchDue    = `state = '` + store.FetchPending + `' AND due_at <= ` + fetchClock + ` AND ` + unheld
+	unheld      = `(held_until IS NULL OR held_until <= ` + fetchClock + `)`
 	endClaim    = `hold = NULL, held_until = NULL`
 	wholeDay    = `class_from = '' AND class_to = ''`
 	partOfDay   = `(class_from <> '' OR class_to <> '')`

@@ -26,6 +26,7 @@ const (
 	countWindows     = `SELECT state, count(*) FROM fetch_windows WHERE ` + wholeDay + ` GROUP BY state`
 	countLabels      = `SELECT state, count(*) FROM fetch_labels GROUP BY state`
 	countWithImages  = `SELECT count(*) FROM fetch_labels WHERE state = '` + store.FetchPending + `' AND images`
+	countImagesDue   = `SELECT count(*) FROM fetch_labels WHERE state = '` + store.FetchImages + `' AND due_at <= ` + fetchClock
 	completeDays     = `SELECT min(day), max(day) FROM fetch_windows WHERE state = '` + store.FetchComplete + `' AND ` + wholeDay
 	latestIncomplete = `SELECT day, class_from, class_to, failure FROM fetch_windows WHERE state = '` + store.FetchIncomplete + `' AND failure IS NOT NULL
 		ORDER BY day DESC, class_from, class_to LIMIT 20`
@@ -115,7 +116,7 @@ func (s *Store) FetchStatus(ctx context.Context) (status store.FetchStatus, err 
 			return err
 		}
 		status.Interval = time.Duration(micros) * time.Microsecond
-		return readWork(ctx, q, &status)
+		return s.readWork(ctx, q, &status)
 	})
 	if err != nil {
 		return store.FetchStatus{}, err
@@ -124,7 +125,7 @@ func (s *Store) FetchStatus(ctx context.Context) (status store.FetchStatus, err 
 }
 
 // readWork reads the state of windows and labels.
-func readWork(ctx context.Context, q Querier, status *store.FetchStatus) (err error) {
+func (s *Store) readWork(ctx context.Context, q Querier, status *store.FetchStatus) (err error) {
 	if status.Windows, err = countStates(ctx, q, countWindows); err != nil {
 		return err
 	}
@@ -132,6 +133,9 @@ func readWork(ctx context.Context, q Querier, status *store.FetchStatus) (err er
 		return err
 	}
 	if status.WithImages, err = value[int](ctx, q, countWithImages); err != nil {
+		return err
+	}
+	if status.ImagesDue, err = value[int](ctx, q, countImagesDue, s.clock()); err != nil {
 		return err
 	}
 	type days struct{ first, last cola.Date }
