@@ -110,7 +110,8 @@ const (
 	// stopTimeout limits how long a stopped run waits for the request in flight.
 	stopTimeout = 30 * time.Second
 	// maxStoreFailures is how many times in a row the database may be unavailable, except with Follow.
-	maxStoreFailures = 20
+	// With MaxBackoff, that takes about an hour.
+	maxStoreFailures = 30
 	// downFailures is the number of failures in a row after which a probe shows whether the site is
 	// down. If it is, failures are not the fault of a day or label.
 	downFailures = 5
@@ -209,7 +210,7 @@ func (c *collector) work() error {
 		switch {
 		case errors.Is(err, store.ErrUnavailable) && (c.o.Follow || unavailable < maxStoreFailures):
 			unavailable++
-			c.o.Logger.Warn("database unavailable", "error", err)
+			c.o.Logger.Warn("waiting for the database", "error", err)
 			c.sleep(c.backoff(unavailable))
 			continue
 		case err != nil || !more:
