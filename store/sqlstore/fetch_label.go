@@ -21,11 +21,7 @@ const (
 	retryLabels = `UPDATE fetch_labels SET state = '` + store.FetchPending + `', attempts = 0, due_at = ` + fetchClock + `, failure = NULL
 		WHERE state = '` + store.FetchFailed + `'`
 	claimLabel = `WITH due AS MATERIALIZED (
-			SELECT ttb_id FROM fetch_labels WHERE ` + fetchDue + ` ORDER BY completed DESC NULLS LAST, ttb_id DESC LIMIT 1 FOR NO KEY UPDATE SKIP LOCKED)` + holdDue
-	claimImages = `WITH due AS MATERIALIZED (
-			SELECT ttb_id FROM fetch_labels WHERE state = '` + store.FetchImages + `' AND due_at <= ` + fetchClock + ` AND ` + unheld + `
-			ORDER BY due_at LIMIT 1 FOR NO KEY UPDATE SKIP LOCKED)` + holdDue
-	holdDue = `
+			SELECT ttb_id FROM fetch_labels WHERE state = $4 AND ` + due + ` ORDER BY completed DESC NULLS LAST, ttb_id DESC LIMIT 1 FOR NO KEY UPDATE SKIP LOCKED)
 		UPDATE fetch_labels SET hold = $2, held_until = ` + fetchClock + ` + make_interval(secs => $3)
 		WHERE ttb_id IN (SELECT ttb_id FROM due) RETURNING ttb_id, completed, images, history, attempts, hold`
 	finishLabel    = `DELETE FROM fetch_labels` + labelClaim
@@ -69,13 +65,15 @@ func (s *Store) RetryFailedLabels(ctx context.Context) error {
 
 // ClaimLabel implements store.Fetches.
 func (s *Store) ClaimLabel(ctx context.Context, images bool, hold time.Duration) (l store.FetchLabel, err error) {
-	columns := func(l *store.FetchLabel) []any {
-		return []any{&l.TTBID, &l.Completed, &l.Images, &l.History, &l.Attempts, &l.Hold}
+	claim := func(ctx context.Context, tx Tx, state string) (store.FetchLabel, error) {
+		return one(ctx, tx, func(l *store.FetchLabel) []any {
+			return []any{&l.TTBID, &l.Completed, &l.Images, &l.History, &l.Attempts, &l.Hold}
+		}, claimLabel, s.clock(), newHold(), hold.Seconds(), state)
 	}
 	err = s.db.Transact(ctx, "claim label", func(ctx context.Context, tx Tx) error {
-		l, err = one(ctx, tx, columns, claimLabel, s.clock(), newHold(), hold.Seconds())
+		l, err = claim(ctx, tx, store.FetchPending)
 		if images && errors.Is(err, store.ErrNotFound) {
-			l, err = one(ctx, tx, columns, claimImages, s.clock(), newHold(), hold.Seconds())
+			l, err = claim(ctx, tx, store.FetchImages)
 		}
 		return err
 	})

@@ -7,6 +7,3 @@ ALTER TABLE fetch_labels ADD COLUMN history INTEGER NOT NULL DEFAULT 0;  -- whet
 
 -- Images of demo labels, which the server draws. Images on TTB's forms have a file name.
 CREATE INDEX cola_images_drawn ON cola_images (ttb_id) WHERE file_name IS NULL AND substr(image_url, 1, 8) = '/images/';
-
--- Labels whose images are still to be fetched. Those that the site lacks are due again much later.
-CREATE INDEX fetch_labels_images ON fetch_labels (due_at) WHERE state = 'images';
