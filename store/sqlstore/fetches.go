@@ -31,6 +31,11 @@ const (
 	latestIncomplete = `SELECT day, class_from, class_to, failure FROM fetch_windows WHERE state = '` + store.FetchIncomplete + `' AND failure IS NOT NULL
 		ORDER BY day DESC, class_from, class_to LIMIT 20`
 	latestFailed = `SELECT ttb_id, failure FROM fetch_labels WHERE state = '` + store.FetchFailed + `' ORDER BY completed DESC NULLS LAST, ttb_id DESC LIMIT 20`
+	countDays    = `SELECT count(*) FILTER (WHERE state IN ('` + store.FetchPending + `', '` + store.FetchSplit + `')),
+		count(*) FILTER (WHERE state = '` + store.FetchComplete + `'),
+		count(*) FILTER (WHERE state = '` + store.FetchIncomplete + `'),
+		count(*) FILTER (WHERE state = '` + store.FetchComplete + `' AND completed_at < least(settled_at, $3))
+		FROM fetch_windows WHERE day BETWEEN $1 AND $2 AND ` + wholeDay
 )
 
 // ReserveRequest implements store.Fetches. Slots only matter for the next few seconds, so the
@@ -102,6 +107,14 @@ func (s *Store) recordFailure(ctx context.Context, tx Tx, failure string) error 
 	return err
 }
 
+// CountWindows implements store.Fetches.
+func (s *Store) CountWindows(ctx context.Context, first, last cola.Date, before time.Time) (store.WindowCounts, error) {
+	first, last = max(first, 1), min(last, store.LastDay)
+	return readOne(ctx, s, "count windows", func(n *store.WindowCounts) []any {
+		return []any{&n.Pending, &n.Complete, &n.Incomplete, &n.Stale}
+	}, countDays, first, last, before)
+}
+
 // FetchStatus implements store.Fetches.
 func (s *Store) FetchStatus(ctx context.Context) (status store.FetchStatus, err error) {
 	err = s.db.View(ctx, "read state of collectors", func(q Querier) (err error) {
@@ -166,4 +179,24 @@ func countStates(ctx context.Context, q Querier, query string) (map[string]int, 
 		counts[c.state] = c.n
 	}
 	return counts, err
+}
+
+func fetchWindowTable() Table {
+	return table(store.ItemFetchWindow, "fetch_windows",
+		"day, class_from, class_to, history, state, total, attempts, due_at, completed_at, settled_at, failure",
+		`day, class_from COLLATE "C", class_to COLLATE "C"`, func(i *store.Item) []any {
+			w := &i.FetchWindow
+			return []any{
+				&w.Day, &w.Class.From, &w.Class.To, &w.History, &w.State, &w.Total, &w.Attempts, &w.DueAt, &w.CompletedAt,
+				&w.SettledAt, &w.Failure,
+			}
+		})
+}
+
+func fetchLabelTable() Table {
+	return table(store.ItemFetchLabel, "fetch_labels",
+		"ttb_id, completed, images, history, state, attempts, due_at, failure", "ttb_id", func(i *store.Item) []any {
+			l := &i.FetchLabel
+			return []any{&l.TTBID, &l.Completed, &l.Images, &l.History, &l.State, &l.Attempts, &l.DueAt, &l.Failure}
+		})
 }
