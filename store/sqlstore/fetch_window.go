@@ -36,7 +36,7 @@ const (
 	plannedDays  = `SELECT day FROM fetch_windows WHERE day BETWEEN $1 AND $2 AND ` + wholeDay
 	insertPart   = `INSERT INTO fetch_windows (day, class_from, class_to, due_at, settled_at, history) VALUES ($2, $3, $4, ` + fetchClock + `, $5, $6)`
 	insertDay    = insertPart + ` ON CONFLICT (day, class_from, class_to) DO NOTHING` // another process may plan, too
-	markHistory  = `UPDATE fetch_windows SET history = TRUE WHERE day BETWEEN $1 AND $2 AND state <> '` + store.FetchComplete + `'`
+	markHistory  = `UPDATE fetch_windows SET history = TRUE WHERE day BETWEEN $1 AND $2 AND NOT history AND state <> '` + store.FetchComplete + `'`
 	countPending = `SELECT count(*) FROM fetch_windows WHERE state = '` + store.FetchPending + `' AND day BETWEEN $1 AND $2`
 	claimWindow  = `WITH due AS MATERIALIZED (
 			SELECT day, class_from, class_to FROM fetch_windows WHERE state = '` + store.FetchPending + `' AND ` + due + ` AND day BETWEEN $2 AND $3

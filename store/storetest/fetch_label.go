@@ -18,12 +18,10 @@ func testFetchLabels(t *testing.T, open Opener) {
 		{"queue again", queueAgain},
 		{"history", historyLabels},
 		{"queued again while claimed", queuedWhileClaimed},
-		{"claims expire", labelClaimsExpire},
 		{"failures", failLabels},
 		{"retry failed labels", retryFailedLabels},
 		{"postponed images", postponedImages},
 		{"latest failed labels", latestFailed},
-		{"ended claims write nothing", endedLabelClaims},
 		{"malformed labels", malformedFetchLabels},
 		{"concurrent queues of the same labels", concurrentQueues},
 		{"concurrent claims", concurrentFetchClaims},
@@ -119,34 +117,16 @@ func queuedWhileClaimed(t *testing.T, st store.Store, c *clock) {
 	mustQueue(t, st, queued(1, fetchDay))
 	first := mustClaimLabel(t, st)
 	mustQueue(t, st, queued(1, fetchDay+1))
-	checkEndedLabel(t, st, "queued again", first)
+	checkEndedClaim(t, st, "being queued again", claimOfLabel(st, first))
 	second := checkClaim(t, st, "claim", queued(1, fetchDay+1))
-	checkEndedLabel(t, st, "queued and claimed again", first)
+	checkEndedClaim(t, st, "being queued and claimed again", claimOfLabel(st, first))
 	mustDo(t, st.FinishLabel(t.Context(), second))
 	mustQueue(t, st, queued(1, fetchDay+1))
 	third := mustClaimLabel(t, st)
-	checkEndedLabel(t, st, "finished, queued and claimed again", second)
+	checkEndedClaim(t, st, "being finished, queued and claimed again", claimOfLabel(st, second))
 	mustDo(t, st.FinishLabel(t.Context(), third))
+	checkEndedClaim(t, st, "a missing label", claimOfLabel(st, store.FetchLabel{TTBID: 5}))
 	checkQueue(t, st, "in the end", map[string]int{})
-}
-
-func labelClaimsExpire(t *testing.T, st store.Store, c *clock) {
-	mustQueue(t, st, queued(1, fetchDay))
-	first := mustClaimLabel(t, st)
-	c.advance(anHour - time.Microsecond)
-	checkNoLabel(t, st, "just before the claim ends")
-	mustDo(t, st.ExtendLabel(t.Context(), first, anHour))
-	c.advance(anHour - time.Microsecond)
-	checkNoLabel(t, st, "just before the extended claim ends")
-	c.advance(time.Microsecond)
-	second := checkClaim(t, st, "second claim", queued(1, fetchDay))
-	if second.Hold == first.Hold {
-		t.Errorf("second Hold = %d, want a different one", second.Hold)
-	}
-	mustDo(t, st.ReleaseLabel(t.Context(), first)) // no longer the current claim
-	checkNoLabel(t, st, "after releasing an ended claim")
-	mustDo(t, st.ReleaseLabel(t.Context(), second))
-	checkClaim(t, st, "claim after the release", queued(1, fetchDay))
 }
 
 func failLabels(t *testing.T, st store.Store, c *clock) {
@@ -275,44 +255,6 @@ func latestFailed(t *testing.T, st store.Store, _ *clock) {
 	mustQueue(t, st, queued(30, fetchDay+1)) // pending, after a failure
 	mustDo(t, st.FailLabel(t.Context(), mustClaimLabel(t, st), "x", anHour))
 	checkEqual(t, "failed labels", want[:20], mustFetchStatus(t, st).Failed)
-}
-
-func endedLabelClaims(t *testing.T, st store.Store, c *clock) {
-	for desc, end := range map[string]func(l store.FetchLabel){
-		"expired":    func(store.FetchLabel) { c.advance(anHour) },
-		"taken over": func(store.FetchLabel) { c.advance(anHour); mustClaimLabel(t, st) },
-		"released":   func(l store.FetchLabel) { mustDo(t, st.ReleaseLabel(t.Context(), l)) },
-		"failed":     func(l store.FetchLabel) { mustDo(t, st.FailLabel(t.Context(), l, "x", 0)) },
-		"given up":   func(l store.FetchLabel) { mustDo(t, st.FailLabel(t.Context(), l, "x", -1)) },
-		"postponed":  func(l store.FetchLabel) { mustDo(t, st.PostponeImages(t.Context(), l, 0)) },
-		"finished":   func(l store.FetchLabel) { mustDo(t, st.FinishLabel(t.Context(), l)) },
-	} {
-		mustQueue(t, st, queued(1, fetchDay))
-		l := mustClaimLabel(t, st)
-		end(l)
-		checkEndedLabel(t, st, desc, l)
-	}
-	checkEndedLabel(t, st, "missing", store.FetchLabel{TTBID: 5})
-}
-
-// checkEndedLabel checks that no method accepts a claim.
-func checkEndedLabel(t *testing.T, st store.Store, desc string, l store.FetchLabel) {
-	t.Helper()
-	before, status := storeContents(t, st), mustFetchStatus(t, st)
-	for method, err := range map[string]error{
-		"FinishLabel": st.FinishLabel(t.Context(), l),
-		"Postpone":    st.PostponeImages(t.Context(), l, 0),
-		"FailLabel":   st.FailLabel(t.Context(), l, "late", 0),
-		"give up":     st.FailLabel(t.Context(), l, "late", -1),
-		"ExtendLabel": st.ExtendLabel(t.Context(), l, anHour),
-	} {
-		if !errors.Is(err, store.ErrNotFound) {
-			t.Errorf("%s with a claim that is %s: error = %v, want ErrNotFound", method, desc, err)
-		}
-	}
-	mustDo(t, st.ReleaseLabel(t.Context(), l))
-	checkEqual(t, "store contents after claim is "+desc, before, storeContents(t, st))
-	checkEqual(t, "status after claim is "+desc, status, mustFetchStatus(t, st))
 }
 
 func malformedFetchLabels(t *testing.T, st store.Store, _ *clock) {

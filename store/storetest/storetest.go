@@ -37,6 +37,7 @@ func Run(t *testing.T, open func(t *testing.T, now func() time.Time) store.Store
 		{"ProductionReports", testProductionReports},
 		{"Imports", testImports},
 		{"ImageFiles", testImageFiles},
+		{"FetchClaims", testFetchClaims},
 		{"FetchWindows", testFetchWindows},
 		{"FetchParts", testFetchParts},
 		{"FetchLabels", testFetchLabels},
