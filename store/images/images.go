@@ -188,14 +188,22 @@ func (s *Store) served(ctx context.Context, c store.ImageContent) ([]byte, error
 		return content, nil
 	}
 	if damaged := (*DamagedError)(nil); errors.As(err, &damaged) && !damaged.Missing {
-		renameErr := s.bucket.Copy(ctx, damaged.Key+".damaged", damaged.Key, nil)
-		if renameErr == nil {
-			renameErr = s.bucket.Delete(ctx, damaged.Key)
-		}
-		s.log.Error("an image file is damaged; fetch --images all replaces it once it is renamed",
-			"file", damaged.Key, "renamed", renameErr == nil, "error", renameErr)
+		return nil, errors.Join(err, s.rename(ctx, damaged.Key, damaged.Key+".damaged"))
 	}
 	return nil, err
+}
+
+// rename copies a file and deletes the original: a bucket can't rename it.
+func (s *Store) rename(ctx context.Context, from, to string) error {
+	err := s.bucket.Copy(ctx, to, from, nil)
+	if err == nil {
+		err = s.bucket.Delete(ctx, from)
+	}
+	if err != nil {
+		return fmt.Errorf("rename image file %s: %w", from, err)
+	}
+	s.log.Warn("renamed a damaged image file; fetch ttb --images all fetches it again", "file", from, "to", to)
+	return nil
 }
 
 // key returns the name of the file as fetched.
