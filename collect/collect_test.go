@@ -639,9 +639,9 @@ func TestCrash(t *testing.T) {
 	for _, method := range []string{"QueueLabels", "UpsertColas", "SplitWindow", "CompleteWindow", "FinishLabel"} {
 		for _, after := range []bool{false, true} {
 			s := mustSite(t, ttbsite.Options{Labels: 25, Busy: 12, Limit: 10})
-			st := mustStore(t)
+			ahead := time.Duration(0)
+			st := mustStoreAt(t, &ahead)
 			o := s.options()
-			o.Hold = 300 * time.Millisecond
 			calls := 3
 			if method == "SplitWindow" {
 				calls = 1
@@ -650,6 +650,7 @@ func TestCrash(t *testing.T) {
 			if _, err := collect.Run(t.Context(), faulty, o); !errors.Is(err, errFull) {
 				t.Fatalf("Run that fails in %s: %v", method, err)
 			}
+			ahead = o.Hold // claims end
 			mustRun(t, st, o)
 			s.checkLabels(t, st, true)
 			checkEnded(t, st)
@@ -668,13 +669,14 @@ func TestInterruptedLoad(t *testing.T) {
 	})
 	later := s.Labels()[0]
 	s.Change(later.ID, func(l *ttbsite.Label) { l.Completed = today.AddDays(-50) })
-	st := mustStore(t)
+	ahead := time.Duration(0)
+	st := mustStoreAt(t, &ahead)
 	o := s.options()
-	o.Hold = 300 * time.Millisecond
 	faulty := &faultyStore{Store: st, method: "UpsertColas", calls: 2, after: true, err: errFull}
 	if _, err := collect.Run(t.Context(), faulty, o); !errors.Is(err, errFull) {
 		t.Fatal(err)
 	}
+	ahead = o.Hold // claims end
 	if report := mustRun(t, st, o); report.Added < 5 {
 		t.Fatalf("the second run added %d labels, want most of them", report.Added)
 	}
