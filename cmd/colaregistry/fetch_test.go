@@ -102,8 +102,8 @@ func TestFetchFailures(t *testing.T) {
 // TestFetchRate checks the bounds of --rate, which an interval must be able to represent.
 func TestFetchRate(t *testing.T) {
 	for rate, want := range map[float64]bool{1e-10: false, 0: false, -1: false, 0.001: true, 5: true, 5.1: false} {
-		c := fetchTTB{Follow: true, Contact: "ops@example.com", Rate: rate, Details: collect.None, Images: collect.None}
-		if err := c.Validate(); (err == nil) != want {
+		c := collectorFlags{Contact: "ops@example.com", Rate: rate, Details: collect.None, Images: collect.None}
+		if err := c.check("--"); (err == nil) != want {
 			t.Errorf("--rate %g: %v, want valid: %t", rate, err, want)
 		}
 	}
