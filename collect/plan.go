@@ -24,11 +24,8 @@ type Plan struct {
 const (
 	// labelsPerDay is the number of labels completed on a day: 150,000 a year.
 	labelsPerDay = 410
-	// windowRequests is the number of requests for a day: a search and an export.
-	windowRequests = 2
-	// imagesPerLabel and ImageBytes are averages of the real labels that tests use.
-	imagesPerLabel = 1.9
-	ImageBytes     = 220_000
+	// ImageBytes is the average of the real labels that tests use.
+	ImageBytes = 220_000
 )
 
 // PlanOf returns the plan of a run without starting the run. st may be nil for an empty registry.
@@ -67,9 +64,9 @@ func PlanOf(ctx context.Context, st Store, o Options) (p Plan, err error) {
 		p.Stored = max(p.Stored, status.Labels[store.FetchPending]+status.Labels[store.FetchFailed])
 	}
 	if o.Images != None {
-		p.Images = int(float64(p.Stored+p.New) * imagesPerLabel)
+		p.Images = int(float64(p.Stored+p.New) * store.ImagesPerLabel)
 	}
-	p.Requests = p.Days*windowRequests + p.Stored + p.New + p.Images
+	p.Requests = p.Days*store.WindowRequests + p.Stored + p.New + p.Images
 	p.Duration = time.Duration(p.Requests) * o.Interval
 	return p, err
 }
@@ -187,15 +184,4 @@ func receiptOrder(id cola.TTBID) int64 {
 		return int64(id) - ids
 	}
 	return int64(id)
-}
-
-// Left estimates the time until all planned days and queued labels are done, at the latest rate.
-func Left(s store.FetchStatus) time.Duration {
-	days := s.Windows[store.FetchPending] + s.Windows[store.FetchSplit]
-	return time.Duration(days*windowRequests+labelRequests(s)) * s.Interval
-}
-
-// labelRequests estimates the requests for the queued labels and their images.
-func labelRequests(s store.FetchStatus) int {
-	return s.Labels[store.FetchPending] + int(float64(s.WithImages)*imagesPerLabel)
 }

@@ -53,7 +53,7 @@ func (t *tracker) report(c *collector) {
 		p.Rate = float64(p.Requests) / elapsed.Seconds()
 		perRequest = max(perRequest, elapsed/time.Duration(p.Requests))
 	}
-	p.Left = time.Duration(t.pending*windowRequests+t.requests) * perRequest
+	p.Left = time.Duration(t.pending*store.WindowRequests+t.requests) * perRequest
 	c.o.Progress(p)
 }
 
@@ -71,6 +71,6 @@ func (t *tracker) refresh(c *collector) {
 	}
 	t.pending = open.Pending
 	if c.o.Details != None {
-		t.queued, t.requests = status.Labels[store.FetchPending], labelRequests(status)
+		t.queued, t.requests = status.Labels[store.FetchPending], status.LabelRequests()
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/colaregistry/colaregistry/cola"
-	"github.com/colaregistry/colaregistry/collect"
 	"github.com/colaregistry/colaregistry/store"
 )
 
@@ -66,7 +65,7 @@ func newFetchStatusJSON(s store.FetchStatus) fetchStatusJSON {
 	j := fetchStatusJSON{
 		Days: map[string]int{}, FirstDay: s.FirstDay, LastDay: s.LastDay, Labels: map[string]int{},
 		Requests: s.Requests, FirstRequestAt: orNil(s.FirstRequest), LastRequestAt: orNil(s.LastRequest),
-		RateLimit: requestRate(s.Interval), SecondsLeft: int64(collect.Left(s) / time.Second),
+		RateLimit: requestRate(s.Interval), SecondsLeft: int64(s.Left() / time.Second),
 		Blocked: orNil(s.Blocked), BlockedAt: orNil(s.BlockedAt),
 		LastFailure: orNil(s.LastFailure), LastFailureAt: orNil(s.LastFailureAt),
 		Incomplete: []incompleteDayJSON{},
@@ -121,7 +120,7 @@ func printFetchStatus(w io.Writer, s store.FetchStatus) {
 	if s.PausedUntil.After(time.Now()) {
 		fmt.Fprintf(w, "\npaused:       until %s", s.PausedUntil.UTC().Format(time.DateTime))
 	}
-	fmt.Fprintf(w, "\ntime left:    about %s\n", roughly(collect.Left(s)))
+	fmt.Fprintf(w, "\ntime left:    about %s\n", roughly(s.Left()))
 	if s.Blocked != "" {
 		fmt.Fprintf(w, "blocked:      since %s: %s\n", s.BlockedAt.UTC().Format(time.DateTime), s.Blocked)
 	}
