@@ -122,6 +122,11 @@ type FetchStatus struct {
 	LastFailureAt     time.Time
 	// Incomplete lists the latest incomplete days, at most 20.
 	Incomplete []IncompleteWindow
+	// NewestDay is the latest day with fetched labels, which is the newest completed date. It stays
+	// while the day is queried again. Zero if there is none.
+	NewestDay cola.Date
+	// OldestPending is the first day that is pending or split; zero if there is none.
+	OldestPending cola.Date
 }
 
 const (
