@@ -67,7 +67,7 @@ func PlanOf(ctx context.Context, st Store, o Options) (p Plan, err error) {
 		p.Images = int(float64(p.Stored+p.New) * store.ImagesPerLabel)
 	}
 	p.Requests = p.Days*store.WindowRequests + p.Stored + p.New + p.Images
-	p.Duration = time.Duration(p.Requests) * o.Interval
+	p.Duration = o.QuietHours.Extend(now, time.Duration(p.Requests)*o.Interval)
 	return p, err
 }
 
@@ -105,6 +105,9 @@ func (c *collector) plan() error {
 	status, err := c.st.FetchStatus(c.ctx)
 	if err != nil {
 		return err
+	}
+	if c.o.Follow {
+		c.process.stale.check(status, now, c.o.Logger)
 	}
 	first, last := c.o.days(now, status, c.nextPlan.IsZero())
 	if c.o.Details != None {
@@ -184,4 +187,18 @@ func receiptOrder(id cola.TTBID) int64 {
 		return int64(id) - ids
 	}
 	return int64(id)
+}
+
+// Left estimates the time until all planned days and queued labels are done, at the latest rate. It
+// includes the rest of a pause and the quiet hours.
+func Left(s store.FetchStatus, now time.Time, quiet QuietHours) time.Duration {
+	work := s.Left()
+	if work == 0 {
+		return 0
+	}
+	start := now
+	if s.PausedUntil.After(now) {
+		start = s.PausedUntil
+	}
+	return start.Sub(now) + quiet.Extend(start, work)
 }

@@ -3,6 +3,9 @@ package collect
 import (
 	"testing"
 	"time"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/store"
 )
 
 func mustQuiet(t *testing.T, s string) (q QuietHours) {
@@ -92,5 +95,41 @@ func TestExtend(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// TestLeft checks estimates of 30 hours of work, for a status and for a plan.
+func TestLeft(t *testing.T) {
+	status := store.FetchStatus{Labels: map[string]int{store.FetchPending: 30}, Interval: time.Hour}
+	now := at(t, "12:00", 0)
+	for _, test := range []struct {
+		quiet  string
+		paused time.Duration
+		want   time.Duration
+	}{
+		{"", 0, 30 * time.Hour},
+		{"", -time.Hour, 30 * time.Hour},
+		{"", 2 * time.Hour, 32 * time.Hour},
+		{"13:00-21:00", 0, 46 * time.Hour},
+		{"13:00-21:00", 9 * time.Hour, 47 * time.Hour}, // until 21:00
+	} {
+		s := status
+		if s.PausedUntil = now.Add(test.paused); test.paused == 0 {
+			s.PausedUntil = time.Time{}
+		}
+		if got := Left(s, now, mustQuiet(t, test.quiet)); got != test.want {
+			t.Errorf("quiet hours %q, paused for %v: %v left, want %v", test.quiet, test.paused, got, test.want)
+		}
+	}
+	if got := Left(store.FetchStatus{PausedUntil: now.Add(time.Hour)}, now, QuietHours{}); got != 0 {
+		t.Errorf("%v left without work", got)
+	}
+	day := cola.NewDate(2026, time.November, 22)
+	plan, err := PlanOf(t.Context(), nil, Options{
+		First: day.AddDays(-14), Last: day, Details: None, Interval: time.Hour, QuietHours: mustQuiet(t, "13:00-21:00"),
+		Now: func() time.Time { return now },
+	})
+	if err != nil || plan.Requests != 30 || plan.Duration != 46*time.Hour {
+		t.Errorf("plan = %+v, %v, want 30 requests in 46 hours", plan, err)
 	}
 }
