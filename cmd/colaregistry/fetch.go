@@ -17,6 +17,7 @@ import (
 type fetchCommand struct {
 	TTB    fetchTTB    `cmd:"" name:"ttb" help:"Fetch labels from TTB's Public COLA Registry."`
 	Status fetchStatus `cmd:"" help:"Show complete days, queued labels and failures."`
+	Resume fetchResume `cmd:"" help:"Permit requests again after the site has blocked them."`
 }
 
 type fetchTTB struct {
@@ -84,13 +85,11 @@ func (c *fetchTTB) Run(env *environment) (err error) {
 		return err
 	}
 	if plan.Duration > longPlan {
-		printPlan(env.stderr, plan, c.Rate)
-	}
-	if c.Rate > politeRate {
-		fmt.Fprintf(env.stderr, "colaregistry: warning: more than %d request a second may lead the site to block you\n", politeRate)
+		c.printPlan(env.stderr, plan)
 	}
 	bar := newFetchProgress(env.stderr, &c.logFlags)
 	defer bar.end()
+	c.warnRate(bar.log)
 	o.Logger, o.Progress = bar.log, bar.set
 	if c.Images != collect.None {
 		env.log = bar.log
@@ -153,11 +152,11 @@ func (c *fetchTTB) dryRun(env *environment, o collect.Options) (err error) {
 	if err != nil {
 		return err
 	}
-	printPlan(env.stdout, plan, c.Rate)
+	c.printPlan(env.stdout, plan)
 	return nil
 }
 
-func printPlan(w io.Writer, p collect.Plan, rate float64) {
+func (c *fetchTTB) printPlan(w io.Writer, p collect.Plan) {
 	fmt.Fprintf(w, "days:     %d to fetch (%s to %s)\n", p.Days, p.First, p.Last)
 	if p.Stored+p.New > 0 {
 		fmt.Fprintf(w, "labels:   %d known, about %d expected for these days\n", p.Stored, p.New)
@@ -166,7 +165,11 @@ func printPlan(w io.Writer, p collect.Plan, rate float64) {
 		fmt.Fprintf(w, "images:   about %d, %.1f GB\n", p.Images, float64(p.Images)*collect.ImageBytes/1e9)
 	}
 	fmt.Fprintf(w, "requests: about %d\n", p.Requests)
-	fmt.Fprintf(w, "time:     about %s at %g per second\n", roughly(p.Duration), rate)
+	fmt.Fprintf(w, "time:     about %s at %g per second", roughly(p.Duration), c.Rate)
+	if hours := c.QuietHours.String(); hours != "" {
+		fmt.Fprintf(w, ", without %s UTC", hours)
+	}
+	fmt.Fprintln(w)
 }
 
 // roughly formats a duration for people.
@@ -245,14 +248,24 @@ func newFetchProgress(w io.Writer, flags *logFlags) *fetchProgress {
 func (f *fetchProgress) set(p collect.Progress) {
 	if f.bar != nil {
 		done := p.Windows + p.Labels
-		f.bar.describe(fmt.Sprintf("%.1f requests/s, %s left", p.Rate, roughly(p.Left)))
+		doing := fmt.Sprintf("%.1f requests/s", p.Rate)
+		if !p.QuietUntil.IsZero() {
+			doing = "quiet until " + p.QuietUntil.Format("15:04") + " UTC"
+		}
+		f.bar.describe(fmt.Sprintf("%s, %s left", doing, roughly(p.Left)))
 		f.bar.set(int64(done), int64(max(done, p.WindowsTotal+p.Labels+p.LabelsQueued)))
 		return
 	}
 	if time.Since(f.logged) >= logEvery {
 		f.logged = time.Now()
-		f.log.Info("progress", "days", p.Windows, "of", p.WindowsTotal, "labels", p.Labels, "queued", p.LabelsQueued,
-			"requests", p.Requests, "rate", math.Round(p.Rate*10)/10, "left", roughly(p.Left))
+		line := []any{
+			"days", p.Windows, "of", p.WindowsTotal, "labels", p.Labels, "queued", p.LabelsQueued,
+			"requests", p.Requests, "rate", math.Round(p.Rate*10) / 10, "left", roughly(p.Left),
+		}
+		if !p.QuietUntil.IsZero() {
+			line = append(line, "quiet_until", p.QuietUntil.Format(time.RFC3339))
+		}
+		f.log.Info("progress", line...)
 	}
 }
 

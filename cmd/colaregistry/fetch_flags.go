@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/mail"
 	"net/netip"
 	"net/url"
@@ -16,14 +17,21 @@ import (
 // collectorFlags configure a collector. serve has them with the prefix fetch-; the environment
 // variables are the same.
 type collectorFlags struct {
-	Contact string         `env:"COLAREGISTRY_FETCH_CONTACT" placeholder:"EMAIL|URL" help:"Your email address or web page. Sent with every request, so that TTB can reach you. Required."`
+	Contact string         `env:"COLAREGISTRY_FETCH_CONTACT" placeholder:"EMAIL|URL" help:"Your email address or web page. Sent with every request, so that TTB can reach you. Required to fetch."`
 	Details collect.Choice `env:"COLAREGISTRY_FETCH_DETAILS" enum:"none,new,all" default:"new" placeholder:"none|new|all" help:"Labels whose forms are fetched: none, new (new or changed in the fetched days) or all (also stored labels without detail) (default: ${default})."`
 	Images  collect.Choice `env:"COLAREGISTRY_FETCH_IMAGES" enum:"none,new,all" default:"none" placeholder:"none|new|all" help:"Labels whose images are fetched and searched for barcodes: none, new (those whose forms are fetched) or all (also stored labels whose images have no file) (default: ${default})."`
 	Rate    float64        `env:"COLAREGISTRY_FETCH_RATE" default:"1" placeholder:"N" help:"Requests per second across all processes, at most 5 (default: ${default})."`
 	BaseURL string         `env:"COLAREGISTRY_FETCH_BASE_URL" name:"base-url" default:"https://ttbonline.gov/colasonline/" placeholder:"URL" help:"Address of the registry (default: ${default})."`
 
+	quietFlags
+
 	Hold    time.Duration `env:"COLAREGISTRY_FETCH_HOLD" hidden:"" default:"2m" help:"Time after which others take over the work of a killed process."`
 	Backoff time.Duration `env:"COLAREGISTRY_FETCH_BACKOFF" hidden:"" default:"2s" help:"Upper bound of the first wait after a failure."`
+}
+
+// quietFlags name the quiet hours.
+type quietFlags struct {
+	QuietHours collect.QuietHours `env:"COLAREGISTRY_FETCH_QUIET_HOURS" placeholder:"HH:MM-HH:MM" help:"Time of day (UTC) without requests of any process, such as 13:00-21:00 (default: none)."`
 }
 
 // Rates in requests per second.
@@ -78,11 +86,18 @@ func (f *collectorFlags) requireImageStore(prefix string, database storeFlags, l
 	return err
 }
 
+// warnRate warns of a rate that the site may not accept.
+func (f *collectorFlags) warnRate(log *slog.Logger) {
+	if f.Rate > politeRate {
+		log.Warn(fmt.Sprintf("more than %d request a second may lead the site to block you", politeRate), "rate", f.Rate)
+	}
+}
+
 // options returns the options of a run. The caller sets the days, the log and the store of images.
 func (f *collectorFlags) options() collect.Options {
 	return collect.Options{
 		Site:    ttb.Options{BaseURL: f.BaseURL, UserAgent: fmt.Sprintf("colaregistry/%s (+%s)", version(), f.Contact)},
 		Details: f.Details, Images: f.Images,
-		Interval: time.Duration(float64(time.Second) / f.Rate), Hold: f.Hold, Backoff: f.Backoff,
+		QuietHours: f.QuietHours, Interval: time.Duration(float64(time.Second) / f.Rate), Hold: f.Hold, Backoff: f.Backoff,
 	}
 }

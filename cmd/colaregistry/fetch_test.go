@@ -119,8 +119,8 @@ func TestFetchStatusPause(t *testing.T) {
 		}
 		status := store.FetchStatus{Requests: 1, LastRequest: until, PausedUntil: until}
 		var text strings.Builder
-		printFetchStatus(&text, status)
-		if got := newFetchStatusJSON(status).PausedUntil; (got != nil) != paused {
+		printFetchStatus(&text, status, time.Now(), 0)
+		if got := newFetchStatusJSON(status, time.Now(), 0).PausedUntil; (got != nil) != paused {
 			t.Errorf("paused_until = %v, want one: %t", got, paused)
 		}
 		if s := text.String(); strings.Contains(s, "paused:") != paused || strings.Contains(s, "next at") != paused {

@@ -81,6 +81,17 @@ Examples:
 }
 
 // Help describes the command.
+func (*fetchResume) Help() string {
+	return `Servers with --fetch continue within a minute. Before you resume, wait a few hours and lower the rate. Starting fetch
+ttb resumes, too. Also ends a pause of requests.
+
+Example:
+
+    colaregistry fetch resume
+`
+}
+
+// Help describes the command.
 func (*recordsList) Help() string {
 	return `Prints one TTB ID per line, newest receipt first. Detail is missing if the label's status is unknown. Only TTB's
 detail pages have the status; its search export doesn't.
