@@ -12,6 +12,7 @@ Examples:
 
     colaregistry serve
     colaregistry serve --listen :8080 --public-url https://registry.example.com --demo never
+    colaregistry serve --fetch --fetch-details all --fetch-contact ops@example.com
     colaregistry serve --database-url-file /etc/colaregistry/database-url --secret-key-file /etc/colaregistry/secret.key
 `
 }
