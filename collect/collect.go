@@ -22,6 +22,14 @@ type Store interface {
 
 // Images stores the images of labels.
 type Images interface {
+	// CheckWritable fails if no image can be stored.
+	CheckWritable(ctx context.Context) error
+	// HasImage reports whether an image of a stored label has a URL and, if that is of this server, a
+	// complete file.
+	HasImage(ctx context.Context, image *cola.Image) (bool, error)
+	// LostImages returns the labels that have an image with a URL of this server, but without a
+	// file, latest first.
+	LostImages(ctx context.Context) ([]cola.TTBID, error)
 	// SaveImage stores the file of an image of a stored label. usable is false if the content is not
 	// a usable image.
 	SaveImage(ctx context.Context, id cola.TTBID, image *cola.Image, content []byte) (usable bool, err error)
@@ -129,13 +137,7 @@ type Report struct {
 	// Incomplete lists the latest incomplete windows of the plan, at most 20.
 	Incomplete []store.IncompleteWindow
 	// Failed lists labels that failed, at most 1,000.
-	Failed []FailedLabel
-}
-
-// FailedLabel is a label that has failed.
-type FailedLabel struct {
-	TTBID   cola.TTBID
-	Failure string
+	Failed []store.FailedLabel
 }
 
 // maxListed bounds the lists of a report.
@@ -153,7 +155,6 @@ type collector struct {
 
 	first, last cola.Date // of the plan
 	nextPlan    time.Time
-	initial     bool       // the registry was empty when the run started
 	backlogs    []*backlog // of labels that lack data
 	failures    int        // failures in a row that may be the site's
 	served      cola.TTBID // the label whose form the site served last, or 0
@@ -198,18 +199,23 @@ func run(ctx context.Context, st Store, o Options, p *process) (Report, error) {
 	return c.report, errors.Join(err, c.finish(err))
 }
 
-// begin permits requests and plans the days.
+// begin permits requests and plans the days. It first checks that images can be stored: otherwise,
+// the requests for the first label would be in vain.
 func (c *collector) begin() error {
+	if c.o.Images != None {
+		if err := c.o.ImageStore.CheckWritable(c.ctx); err != nil {
+			return fmt.Errorf("check the image store: %w", err)
+		}
+	}
 	if !c.process.keepsBlock {
 		if err := c.st.UnblockSite(c.ctx); err != nil {
 			return err
 		}
 	}
-	has, err := c.st.HasColas(c.ctx)
-	if err != nil {
-		return fmt.Errorf("check for stored labels: %w", err)
+	c.backlogs = c.o.backlogs()
+	if c.o.Images == All {
+		c.backlogs = append(c.backlogs, &backlog{lost: true})
 	}
-	c.initial, c.backlogs = !has, c.o.backlogs()
 	c.progress.started = time.Now()
 	return c.plan()
 }

@@ -341,7 +341,7 @@ func TestBlockedWhileIdle(t *testing.T) {
 	t.Parallel()
 	s := mustSite(t, ttbsite.Options{Labels: 5, Last: cola.NewDate(2026, 1, 5), First: cola.NewDate(2026, 1, 5)})
 	st := mustStore(t)
-	if _, err := st.PlanWindows(t.Context(), s.first, s.last, time.Now()); err != nil {
+	if _, err := st.PlanWindows(t.Context(), s.first, s.last, time.Now(), false); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := st.ClaimWindow(t.Context(), s.first, s.last, time.Hour); err != nil {
@@ -533,7 +533,7 @@ func TestTakeOver(t *testing.T) {
 	t.Parallel()
 	s := mustSite(t, ttbsite.Options{Labels: 10})
 	st := mustStore(t)
-	if _, err := st.PlanWindows(t.Context(), s.first, s.last, time.Now()); err != nil {
+	if _, err := st.PlanWindows(t.Context(), s.first, s.last, time.Now(), false); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := st.ClaimWindow(t.Context(), s.first, s.last, 300*time.Millisecond); err != nil {
@@ -658,6 +658,38 @@ func TestCrash(t *testing.T) {
 	}
 }
 
+// TestInterruptedLoad ends an initial load after its first labels. The rest of the load is history,
+// too, including labels whose rows can't be read. A label that appears later is not.
+func TestInterruptedLoad(t *testing.T) {
+	t.Parallel()
+	today := cola.DateOf(time.Now())
+	s := mustSite(t, ttbsite.Options{
+		Labels: 30, Busy: 12, Limit: 10, Ambiguous: 3, First: today.AddDays(-6), Last: today,
+	})
+	later := s.Labels()[0]
+	s.Change(later.ID, func(l *ttbsite.Label) { l.Completed = today.AddDays(-50) })
+	st := mustStore(t)
+	o := s.options()
+	o.Hold = 300 * time.Millisecond
+	faulty := &faultyStore{Store: st, method: "UpsertColas", calls: 2, after: true, err: errFull}
+	if _, err := collect.Run(t.Context(), faulty, o); !errors.Is(err, errFull) {
+		t.Fatal(err)
+	}
+	if report := mustRun(t, st, o); report.Added < 5 {
+		t.Fatalf("the second run added %d labels, want most of them", report.Added)
+	}
+	checkEnded(t, st)
+	if n := arrivals(t, st); n != 0 {
+		t.Errorf("%d labels of an interrupted initial load arrived, want none", n)
+	}
+	s.Change(later.ID, func(l *ttbsite.Label) { l.Completed = later.Completed })
+	o.Now = func() time.Time { return time.Now().Add(13 * time.Hour) }
+	mustRun(t, st, o)
+	if n := arrivals(t, st); n != 1 {
+		t.Errorf("%d labels arrived after the initial load, want 1", n)
+	}
+}
+
 // TestUnavailableStore checks that a run goes on when the database is back.
 func TestUnavailableStore(t *testing.T) {
 	t.Parallel()
@@ -700,7 +732,7 @@ func TestFollowAfterOutage(t *testing.T) {
 			t.Errorf("plan = %+v, %v, want days from %s", plan, err, first)
 		}
 		last := today.AddDays(-30)
-		if _, err := st.PlanWindows(t.Context(), last, last, time.Now()); err != nil {
+		if _, err := st.PlanWindows(t.Context(), last, last, time.Now(), false); err != nil {
 			t.Fatal(err)
 		}
 		w, err := st.ClaimWindow(t.Context(), last, last, time.Minute)
@@ -747,7 +779,7 @@ func TestPlan(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := st.PlanWindows(t.Context(), before.First.AddDays(-3), before.First.AddDays(-1), time.Time{}); err != nil {
+	if _, err := st.PlanWindows(t.Context(), before.First.AddDays(-3), before.First.AddDays(-1), time.Time{}, false); err != nil {
 		t.Fatal(err)
 	}
 	if after, err := collect.PlanOf(t.Context(), st, o); err != nil || after.Days != before.Days+3 {
@@ -762,7 +794,7 @@ func TestFollow(t *testing.T) {
 	s := mustSite(t, ttbsite.Options{Labels: 30, First: today.AddDays(-6), Last: today})
 	st := mustStore(t)
 	old := today.AddDays(-100)
-	if _, err := st.PlanWindows(t.Context(), old, old, time.Now()); err != nil {
+	if _, err := st.PlanWindows(t.Context(), old, old, time.Now(), false); err != nil {
 		t.Fatal(err)
 	}
 	o := s.options()

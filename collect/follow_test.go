@@ -153,7 +153,7 @@ func TestFollowerWarns(t *testing.T) {
 	_, o := recentSite(t, ttbsite.Options{Labels: 5})
 	st := mustStore(t)
 	old := cola.DateOf(time.Now()).AddDays(-20)
-	if _, err := st.PlanWindows(t.Context(), old, old, time.Now()); err != nil {
+	if _, err := st.PlanWindows(t.Context(), old, old, time.Now(), false); err != nil {
 		t.Fatal(err)
 	}
 	w, err := st.ClaimWindow(t.Context(), old, old, time.Minute)

@@ -3,8 +3,12 @@ package collect_test
 import (
 	"bytes"
 	"context"
+	"encoding/hex"
+	"errors"
 	"fmt"
 	"log/slog"
+	"os"
+	"path/filepath"
 	"slices"
 	"sync"
 	"testing"
@@ -13,6 +17,7 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/collect"
 	"github.com/colaregistry/colaregistry/internal/ttbsite"
+	"github.com/colaregistry/colaregistry/store"
 	"github.com/colaregistry/colaregistry/store/images"
 )
 
@@ -20,6 +25,14 @@ import (
 type savedImages struct {
 	mu    sync.Mutex
 	files map[string][]byte
+}
+
+func (*savedImages) CheckWritable(context.Context) error { return nil }
+
+func (*savedImages) LostImages(context.Context) ([]cola.TTBID, error) { return nil, nil }
+
+func (*savedImages) HasImage(_ context.Context, image *cola.Image) (bool, error) {
+	return image.ImageURL != "", nil
 }
 
 func (s *savedImages) SaveImage(_ context.Context, _ cola.TTBID, image *cola.Image, content []byte) (usable bool, err error) {
@@ -112,5 +125,101 @@ func TestFailingImage(t *testing.T) {
 	label, err := st.Cola(t.Context(), id)
 	if err != nil || slices.ContainsFunc(label.Images, func(m cola.Image) bool { return m.ImageURL == "" }) {
 		t.Errorf("images = %+v, %v; want all with a URL", label.Images, err)
+	}
+}
+
+// forgetfulStore loses the record of the nth image file.
+type forgetfulStore struct {
+	store.Store
+	n int
+}
+
+func (f *forgetfulStore) SaveImageFile(ctx context.Context, file store.ImageFile) error {
+	if f.n--; f.n == 0 {
+		return nil
+	}
+	return f.Store.SaveImageFile(ctx, file)
+}
+
+// TestLostImages loses the record of an image, the file of another, and damages a third. The next run
+// with All fetches these, and no others.
+func TestLostImages(t *testing.T) {
+	t.Parallel()
+	s := mustSite(t, ttbsite.Options{Labels: 12})
+	st, folder := mustStore(t), t.TempDir()
+	files, err := images.Open(t.Context(), folder, images.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := s.options()
+	o.Images = collect.New
+	save := &collect.LabelImages{Files: files, Now: time.Now, Logger: slog.New(slog.DiscardHandler)}
+	save.Store, o.ImageStore = &forgetfulStore{Store: st, n: 3}, save
+	want := mustRun(t, st, o).Images
+	save.Store = st
+
+	stored := mustFiles(t, st)
+	if len(stored) != want-1 || want < 6 {
+		t.Fatalf("%d of %d files recorded, want all but one", len(stored), want)
+	}
+	path := func(c store.ImageContent) string {
+		name := hex.EncodeToString(c.Hash[:])
+		return filepath.Join(folder, name[:2], name[2:4], name)
+	}
+	lost, damaged := stored[0].ImageContent, stored[1].ImageContent
+	if err := errors.Join(os.Remove(path(lost)), os.WriteFile(path(damaged), []byte("x"), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := files.Read(t.Context(), damaged, images.Variant{}); err == nil { // as the server does
+		t.Fatal("a damaged file was served")
+	}
+	before := s.count(ttbsite.Image)
+	if mustRun(t, st, o); s.count(ttbsite.Image) != before {
+		t.Errorf("a run with New requested %d images, want none", s.count(ttbsite.Image)-before)
+	}
+	o.Images = collect.All
+	for run, want := range []int{3, 0} {
+		if report := mustRun(t, st, o); report.Images != want || report.MissingImages != 0 {
+			t.Errorf("run %d fetched %d images, %d missing, want %d and 0", run, report.Images, report.MissingImages, want)
+		}
+	}
+	if n := s.count(ttbsite.Image) - before; n != 3 {
+		t.Errorf("%d images requested, want 3", n)
+	}
+	for _, f := range mustFiles(t, st) {
+		if _, err := files.Read(t.Context(), f.ImageContent, images.Variant{}); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// mustFiles returns the records of all image files.
+func mustFiles(t *testing.T, st store.Store) (all []store.ImageFile) {
+	t.Helper()
+	err := st.Dump(t.Context(), func(i *store.Item) error {
+		if i.Kind == store.ItemImageFile {
+			all = append(all, i.ImageFile)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// unwritableImages can't store images.
+type unwritableImages struct{ savedImages }
+
+func (*unwritableImages) CheckWritable(context.Context) error { return errFull }
+
+// TestUnwritableImages checks that a run that can't store images sends no request.
+func TestUnwritableImages(t *testing.T) {
+	t.Parallel()
+	s := mustSite(t, ttbsite.Options{Labels: 2})
+	o := s.options()
+	o.Images, o.ImageStore = collect.New, &unwritableImages{}
+	if _, err := collect.Run(t.Context(), mustStore(t), o); !errors.Is(err, errFull) || len(s.Log()) > 0 {
+		t.Errorf("Run = %v after %d requests, want an error before the first", err, len(s.Log()))
 	}
 }

@@ -33,6 +33,64 @@ type LabelImageStore interface {
 	UpsertColas(ctx context.Context, patches []cola.Patch[cola.Cola], mode store.Mode) ([]store.Outcome, error)
 }
 
+// CheckWritable implements Images.
+func (l *LabelImages) CheckWritable(ctx context.Context) error { return l.Files.CheckWritable(ctx) }
+
+// HasImage implements Images. It reads the file, which costs little next to the request that it may
+// save.
+func (l *LabelImages) HasImage(ctx context.Context, image *cola.Image) (bool, error) {
+	switch image.ImageURL {
+	case "":
+		return false, nil
+	case fileURL(image):
+	default: // on another host
+		return true, nil
+	}
+	file, err := l.Store.ImageFile(ctx, image.TTBImageID)
+	if err == nil {
+		err = l.Files.Check(ctx, file.ImageContent)
+	}
+	switch {
+	case errors.Is(err, store.ErrNotFound), errors.As(err, new(*images.DamagedError)):
+		return false, nil
+	case err != nil:
+		return false, fmt.Errorf("check image %s: %w", image.TTBImageID, err)
+	}
+	return true, nil
+}
+
+// LostImages implements Images. It compares the records with a list of all files, which costs a
+// bucket one request per thousand files, rather than one per image.
+func (l *LabelImages) LostImages(ctx context.Context) (labels []cola.TTBID, err error) {
+	names, err := l.Files.Names(ctx)
+	if err != nil {
+		return nil, err
+	}
+	total, lost := 0, 0
+	err = l.Store.FetchedImages(ctx, func(i store.FetchedImage) error {
+		total++
+		if i.Hash != [32]byte{} && names.Has(i.Hash) {
+			return nil
+		}
+		lost++
+		if len(labels) == 0 || labels[len(labels)-1] != i.TTBID {
+			labels = append(labels, i.TTBID)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	if lost > 0 {
+		l.Logger.Warn("image files are lost; they are fetched again. If there are many, check --image-store",
+			"lost", lost, "of", total, "labels", len(labels), "files", names.Len())
+	}
+	return labels, nil
+}
+
+// fileURL returns the URL of an image whose file is stored.
+func fileURL(image *cola.Image) cola.Text { return cola.Text("/images/" + image.TTBImageID) }
+
 // SaveImage stores the file of an image of a label, reads its barcodes and QR codes, and writes size,
 // URL and codes to the label. usable is false if the content is not a usable image; the label then
 // stays as it is.
@@ -119,7 +177,7 @@ func setFile(image *cola.Image, file store.ImageContent) {
 	image.WidthPixels, image.HeightPixels = cola.Some(file.Width), cola.Some(file.Height)
 	image.FileSizeMB = cola.Some(float64(file.Bytes) / 1e6)
 	image.ExtensionType = cola.Text(images.Extension(file))
-	image.ImageURL = cola.Text("/images/" + image.TTBImageID)
+	image.ImageURL = fileURL(image)
 }
 
 // setCodes replaces the codes of an image of a label. The main barcode is the first again, unless

@@ -34,7 +34,7 @@ func (c *collector) label(l store.FetchLabel) error {
 		c.report.Labels++
 	}
 	if failure != "" && len(c.report.Failed) < maxListed {
-		c.report.Failed = append(c.report.Failed, FailedLabel{l.TTBID, failure})
+		c.report.Failed = append(c.report.Failed, store.FailedLabel{TTBID: l.TTBID, Failure: failure})
 	}
 	return err
 }
@@ -55,7 +55,7 @@ func (c *collector) fetchLabel(ctx context.Context, l store.FetchLabel) error {
 	to := target{Target: c.st, record: c.records.addPage, before: func(patches []cola.Patch[cola.Cola]) error {
 		return c.setCompleted(ctx, patches, l.Completed)
 	}}
-	report, err := c.importSource(ctx, ingest.PageSource("page of "+l.TTBID.String(), page), to, c.isHistory(l.Completed))
+	report, err := c.importSource(ctx, ingest.PageSource("page of "+l.TTBID.String(), page), to, c.isHistory(l.Completed, l.History))
 	switch {
 	case err != nil:
 		return err
@@ -103,7 +103,11 @@ func (c *collector) fetchImages(ctx context.Context, l store.FetchLabel, form []
 	missing := 0
 	for i := range label.Images {
 		image := &label.Images[i]
-		if image.ImageURL != "" {
+		has, err := c.o.ImageStore.HasImage(ctx, image)
+		if err != nil {
+			return fatal(err)
+		}
+		if has {
 			continue
 		}
 		content, err := c.image(ctx, l.TTBID, cmp.Or(names[image.TTBImageID], string(image.FileName)))

@@ -99,12 +99,18 @@ func (c *collector) earliest() cola.Date {
 	return c.first
 }
 
-// plan plans the days, and retries labels that failed in earlier runs or plans.
+// plan plans the days, and retries labels that failed in earlier runs or plans. If the registry is
+// empty, the plan is an initial load, and its labels are history. The store remembers that, since a
+// run may be killed after the first label.
 func (c *collector) plan() error {
 	now := c.o.Now()
 	status, err := c.st.FetchStatus(c.ctx)
 	if err != nil {
 		return err
+	}
+	has, err := c.st.HasColas(c.ctx)
+	if err != nil {
+		return fmt.Errorf("check for stored labels: %w", err)
 	}
 	if c.o.Follow {
 		c.process.stale.check(status, now, c.o.Logger)
@@ -115,12 +121,11 @@ func (c *collector) plan() error {
 			return err
 		}
 	}
-	pending, err := c.st.PlanWindows(c.ctx, first, last, now.Add(-refreshAfter))
+	pending, err := c.st.PlanWindows(c.ctx, first, last, now.Add(-refreshAfter), c.o.History || !has)
 	if err != nil {
 		return err
 	}
 	c.o.Logger.Info("planned", "first", first.String(), "last", last.String(), "pending", pending)
-	c.initial = c.initial && c.nextPlan.IsZero()
 	c.first, c.last, c.nextPlan = first, last, now.Add(planEvery)
 	open, err := c.st.CountWindows(c.ctx, c.earliest(), c.last, now)
 	c.progress.total = open.Pending
@@ -136,7 +141,35 @@ var errEnough = errors.New("enough")
 // backlog is the stored labels that lack data.
 type backlog struct {
 	missing store.Missing
-	last    cola.TTBID // the lowest ID queued; 0 before the first
+	lost    bool         // instead of missing: labels whose image files are lost
+	ids     []cola.TTBID // those labels; nil until they are listed
+	last    cola.TTBID   // the lowest ID queued; 0 before the first
+}
+
+// String returns what the labels lack.
+func (b *backlog) String() string {
+	if b.lost {
+		return "files of fetched images"
+	}
+	return string(b.missing)
+}
+
+// list calls yield with the labels of a backlog, latest first.
+func (c *collector) list(b *backlog, yield func(cola.TTBID) error) (err error) {
+	if !b.lost {
+		return c.st.ColasMissing(c.ctx, b.missing, yield)
+	}
+	if b.ids == nil { // listing the files takes long, so do it once
+		if b.ids, err = c.o.ImageStore.LostImages(c.stop); err != nil {
+			return err
+		}
+	}
+	for _, id := range b.ids {
+		if err := yield(id); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // backlogs returns the backlogs to work on, in order.
@@ -155,7 +188,7 @@ func (o *Options) backlogs() (all []*backlog) {
 func (c *collector) queueBacklog() error {
 	b := c.backlogs[0]
 	var labels []store.FetchLabel
-	err := c.st.ColasMissing(c.ctx, b.missing, func(id cola.TTBID) error {
+	err := c.list(b, func(id cola.TTBID) error {
 		if b.last == 0 || receiptOrder(id) < receiptOrder(b.last) {
 			labels = append(labels, store.FetchLabel{TTBID: id, Images: c.o.Images != None})
 		}
@@ -164,6 +197,9 @@ func (c *collector) queueBacklog() error {
 		}
 		return nil
 	})
+	if c.stop.Err() != nil {
+		return nil
+	}
 	if err != nil && !errors.Is(err, errEnough) {
 		return err
 	}
@@ -173,9 +209,9 @@ func (c *collector) queueBacklog() error {
 	}
 	b.last = labels[len(labels)-1].TTBID
 	if err := c.st.QueueLabels(c.ctx, labels); err != nil {
-		return fmt.Errorf("queue labels without %s: %w", b.missing, err)
+		return fmt.Errorf("queue labels without %s: %w", b, err)
 	}
-	c.o.Logger.Info("queued stored labels", "without", b.missing, "labels", len(labels), "last", b.last.String())
+	c.o.Logger.Info("queued stored labels", "without", b.String(), "labels", len(labels), "last", b.last.String())
 	return nil
 }
 

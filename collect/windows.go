@@ -116,10 +116,10 @@ func (c *collector) importExport(ctx context.Context, w store.FetchWindow, expor
 		if c.o.Details == None {
 			return nil
 		}
-		return c.queueChanged(ctx, listed)
+		return c.queueChanged(ctx, w, listed)
 	}}
 	source := ingest.ReaderSource("export of "+windowName(w), bytes.NewReader(export))
-	report, err := c.importSource(ctx, source, to, c.isHistory(w.Day))
+	report, err := c.importSource(ctx, source, to, c.isHistory(w.Day, w.History))
 	rows := exportRows{report.Read, report.Read}
 	if err != nil {
 		return rows, err
@@ -134,7 +134,7 @@ func (c *collector) importExport(ctx context.Context, w store.FetchWindow, expor
 			listed = append(listed, store.FetchLabel{TTBID: id, Completed: w.Day})
 		}
 	}
-	return rows, fatal(c.queueChanged(ctx, listed))
+	return rows, fatal(c.queueChanged(ctx, w, listed))
 }
 
 // idOfRow returns the ID with which a line starts. Lines are counted from 1.
@@ -146,12 +146,12 @@ func idOfRow(lines [][]byte, line int) (cola.TTBID, bool) {
 	return cola.ParseTTBID(string(bytes.Trim(first, " '\"=\ufeff")))
 }
 
-// isHistory reports whether labels completed on a day are history: those of an initial load, and
+// isHistory reports whether labels completed on a day are history: those planned as history, and
 // those that alerts ignore because they are old. A label stored as history stays history when its
 // page is imported.
-func (c *collector) isHistory(completed cola.Date) bool {
+func (c *collector) isHistory(completed cola.Date, planned bool) bool {
 	old := completed != 0 && completed < cola.DateOf(c.o.Now()).AddDays(-HistoryDays)
-	return c.o.History || c.initial || old
+	return c.o.History || planned || old
 }
 
 // importSource imports labels. Rejected rows are not an error; broken sources are.
@@ -183,8 +183,8 @@ func (r *Report) add(report ingest.Report) {
 	}
 }
 
-// queueChanged queues those of the listed labels that are not stored or have another completed date.
-func (c *collector) queueChanged(ctx context.Context, listed []store.FetchLabel) error {
+// queueChanged queues those of a window's labels that are not stored or have another completed date.
+func (c *collector) queueChanged(ctx context.Context, w store.FetchWindow, listed []store.FetchLabel) error {
 	var wanted []store.FetchLabel
 	for _, l := range listed {
 		stored, err := c.st.Cola(ctx, l.TTBID)
@@ -195,7 +195,7 @@ func (c *collector) queueChanged(ctx context.Context, listed []store.FetchLabel)
 		case stored.LatestUpdateDate == l.Completed:
 			continue
 		}
-		l.Images = c.o.Images != None
+		l.Images, l.History = c.o.Images != None, w.History
 		wanted = append(wanted, l)
 	}
 	if len(wanted) == 0 {

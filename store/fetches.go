@@ -18,27 +18,31 @@ import (
 type Fetches interface {
 	// PlanWindows adds a pending window for every day from first to last that has none. It makes
 	// these windows of the range pending again, without their parts: incomplete ones, and those
-	// completed before both their Settled time and the given time. It returns the number of pending
-	// windows in the range.
-	PlanWindows(ctx context.Context, first, last cola.Date, before time.Time) (pending int, err error)
+	// completed before both their Settled time and the given time. With history, it marks the windows
+	// of the range that are not complete as history. It returns the number of pending windows in the
+	// range.
+	PlanWindows(ctx context.Context, first, last cola.Date, before time.Time, history bool) (pending int, err error)
 	// CountWindows counts the days from first to last that have a window. Stale depends on the
 	// given time, as in PlanWindows.
 	CountWindows(ctx context.Context, first, last cola.Date, before time.Time) (WindowCounts, error)
 	// ClaimWindow claims a pending window of the days first to last: of those that are due, the one
 	// with the latest day, then in order of class. It fails with ErrNotFound if none is due.
 	ClaimWindow(ctx context.Context, first, last cola.Date, hold time.Duration) (FetchWindow, error)
-	// SplitWindow replaces a claimed window by parts. A window is complete when its parts are.
+	// SplitWindow replaces a claimed window by parts, which are history if it is. A window is complete
+	// when its parts are.
 	SplitWindow(ctx context.Context, w FetchWindow, total int, parts []ClassRange) error
 	// CompleteWindow records that all labels of a claimed window are stored. If that was the last
 	// part of a day that was split, it completes the day, or makes it incomplete if the totals of
-	// the parts don't add up to the day's.
+	// the parts don't add up to the day's. A complete window is no longer history: labels that a later
+	// plan finds on its day are new.
 	CompleteWindow(ctx context.Context, w FetchWindow, total int) error
 	// FailWindow releases a claimed window after a failure. The window is due again after the given
 	// wait, or becomes incomplete if wait is negative.
 	FailWindow(ctx context.Context, w FetchWindow, failure string, wait time.Duration) error
 
-	// QueueLabels adds labels to the queue, and makes queued ones pending and due again. It ends
-	// their claims, so that a collector that read an older state doesn't remove them.
+	// QueueLabels adds labels to the queue, and makes queued ones pending and due again. A queued label
+	// stays history and keeps its images. QueueLabels ends claims, so that a collector that read an
+	// older state doesn't remove the labels.
 	QueueLabels(ctx context.Context, labels []FetchLabel) error
 	// RetryFailedLabels makes all failed labels pending and due again.
 	RetryFailedLabels(ctx context.Context) error
@@ -79,6 +83,7 @@ type Fetches interface {
 type FetchWindow struct {
 	Day      cola.Date
 	Class    ClassRange // the zero value for all classes
+	History  bool       // whether its labels are history: those of an initial load
 	Attempts int        // failed ones since it became pending
 	Hold     int64      // identifies the claim
 }
@@ -100,6 +105,7 @@ type FetchLabel struct {
 	TTBID     cola.TTBID
 	Completed cola.Date // zero if unknown
 	Images    bool      // whether to fetch its images, too
+	History   bool      // whether a window of history listed it
 	Attempts  int       // failed ones since it was queued
 	Hold      int64     // identifies the claim
 }
@@ -127,6 +133,8 @@ type FetchStatus struct {
 	NewestDay cola.Date
 	// OldestPending is the first day that is pending or split; zero if there is none.
 	OldestPending cola.Date
+	// Failed lists the latest failed labels, at most 20.
+	Failed []FailedLabel
 }
 
 const (
@@ -152,6 +160,12 @@ type IncompleteWindow struct {
 	Day     cola.Date
 	Class   ClassRange
 	Failure string
+}
+
+// FailedLabel is a label whose page could not be fetched.
+type FailedLabel struct {
+	TTBID   cola.TTBID
+	Failure string // of the last attempt
 }
 
 // The states of windows and queued labels.

@@ -118,13 +118,10 @@ func (c *fetchTTB) Run(env *environment) (err error) {
 
 // requireNoDemo fails if a registry has demo labels. Their IDs look like real ones, so a fetched
 // label may get the fields of a demo label.
-func requireNoDemo(env *environment, st store.Accounts) error {
-	_, err := st.AccountByEmail(env, demoEmail)
-	switch {
-	case err == nil:
-		return errors.New("this registry has demo labels, which would mix with real ones; use a new one, such as --data-dir real")
-	case errors.Is(err, store.ErrNotFound):
-		return nil
+func requireNoDemo(env *environment, st store.ImageFiles) error {
+	demo, err := st.HasDrawnImages(env)
+	if err == nil && demo {
+		err = errors.New("this registry has demo labels, which would mix with real ones; use a new one, such as --data-dir real")
 	}
 	return err
 }
@@ -146,6 +143,9 @@ func (c *fetchTTB) dryRun(env *environment, o collect.Options) (err error) {
 			return err
 		}
 		defer closing(opened, &err)
+		if err := requireNoDemo(env, opened); err != nil {
+			return err
+		}
 		st = opened
 	}
 	plan, err := collect.PlanOf(env, st, o)

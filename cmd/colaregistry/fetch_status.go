@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math"
 	"time"
 
 	"github.com/colaregistry/colaregistry/cola"
@@ -58,6 +59,7 @@ type fetchStatusJSON struct {
 	LastFailure    *string             `json:"last_failure"`
 	LastFailureAt  *time.Time          `json:"last_failure_at"`
 	Incomplete     []incompleteDayJSON `json:"incomplete"`
+	FailedLabels   []failedLabelJSON   `json:"failed_labels"`
 }
 
 type incompleteDayJSON struct {
@@ -65,6 +67,11 @@ type incompleteDayJSON struct {
 	ClassFrom string    `json:"class_from"` // empty for all classes
 	ClassTo   string    `json:"class_to"`
 	Failure   string    `json:"failure"`
+}
+
+type failedLabelJSON struct {
+	TTBID   cola.TTBID `json:"ttb_id"`
+	Failure string     `json:"failure"`
 }
 
 func newFetchStatusJSON(s store.FetchStatus, now time.Time, left time.Duration) fetchStatusJSON {
@@ -75,7 +82,7 @@ func newFetchStatusJSON(s store.FetchStatus, now time.Time, left time.Duration) 
 		RateLimit: requestRate(s.Interval), SecondsLeft: int64(left / time.Second),
 		Blocked: orNil(s.Blocked), BlockedAt: orNil(s.BlockedAt),
 		LastFailure: orNil(s.LastFailure), LastFailureAt: orNil(s.LastFailureAt),
-		Incomplete: []incompleteDayJSON{},
+		Incomplete: []incompleteDayJSON{}, FailedLabels: []failedLabelJSON{},
 	}
 	if s.PausedUntil.After(now) {
 		j.PausedUntil = &s.PausedUntil
@@ -89,6 +96,9 @@ func newFetchStatusJSON(s store.FetchStatus, now time.Time, left time.Duration) 
 	for _, w := range s.Incomplete {
 		j.Incomplete = append(j.Incomplete, incompleteDayJSON{w.Day, w.Class.From, w.Class.To, w.Failure})
 	}
+	for _, l := range s.Failed {
+		j.FailedLabels = append(j.FailedLabels, failedLabelJSON(l))
+	}
 	return j
 }
 
@@ -101,11 +111,12 @@ func orNil[T comparable](v T) *T {
 	return &v
 }
 
+// requestRate returns the requests per second. It rounds, because intervals are in microseconds.
 func requestRate(interval time.Duration) float64 {
 	if interval <= 0 {
 		return 0
 	}
-	return float64(time.Second) / float64(interval)
+	return math.Round(1000*float64(time.Second)/float64(interval)) / 1000
 }
 
 func printFetchStatus(w io.Writer, s store.FetchStatus, now time.Time, left time.Duration) {
@@ -134,7 +145,10 @@ func printFetchStatus(w io.Writer, s store.FetchStatus, now time.Time, left time
 	if s.PausedUntil.After(now) {
 		fmt.Fprintf(w, "\npaused:       until %s", s.PausedUntil.UTC().Format(time.DateTime))
 	}
-	fmt.Fprintf(w, "\ntime left:    about %s\n", roughly(left))
+	fmt.Fprintln(w)
+	if left > 0 {
+		fmt.Fprintf(w, "time left:    about %s\n", roughly(left))
+	}
 	if s.Blocked != "" {
 		fmt.Fprintf(w, "blocked:      since %s: %s\n", s.BlockedAt.UTC().Format(time.DateTime), s.Blocked)
 	}
@@ -143,5 +157,8 @@ func printFetchStatus(w io.Writer, s store.FetchStatus, now time.Time, left time
 	}
 	for _, day := range s.Incomplete {
 		fmt.Fprintf(w, "incomplete:   %s\n", describeWindow(day))
+	}
+	for _, label := range s.Failed {
+		fmt.Fprintf(w, "failed:       %s: %s\n", label.TTBID, label.Failure)
 	}
 }

@@ -99,6 +99,25 @@ func TestFetchFailures(t *testing.T) {
 	}
 }
 
+// TestFetchDemo checks that neither a run nor its plan accepts imported demo labels, and that no
+// request is sent.
+func TestFetchDemo(t *testing.T) {
+	t.Parallel()
+	for kind, registry := range map[string]func(*testing.T) testRegistry{"sqlite": demoFile, "postgres": withDemoData} {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			h := registry(t)
+			site := mustTTBSite(t, ttbsite.Options{Labels: 3, Last: ttbLast})
+			for _, args := range [][]string{nil, {"--dry-run"}} {
+				code, out, errs := mustFetch(t, site, h, args...)
+				if code == 0 || !strings.Contains(errs, "demo labels") || len(site.Log()) > 0 {
+					t.Errorf("fetch %v: code %d after %d requests\n%s%s", args, code, len(site.Log()), out, errs)
+				}
+			}
+		})
+	}
+}
+
 // TestFetchRate checks the bounds of --rate, which an interval must be able to represent.
 func TestFetchRate(t *testing.T) {
 	for rate, want := range map[float64]bool{1e-10: false, 0: false, -1: false, 0.001: true, 5: true, 5.1: false} {
@@ -125,6 +144,40 @@ func TestFetchStatusPause(t *testing.T) {
 		}
 		if s := text.String(); strings.Contains(s, "paused:") != paused || strings.Contains(s, "next at") != paused {
 			t.Errorf("want a pause: %t, got\n%s", paused, s)
+		}
+	}
+}
+
+// TestFetchStatusOfFailedLabels checks that the status names failed labels, and shows the time left
+// only while there is work.
+func TestFetchStatusOfFailedLabels(t *testing.T) {
+	status := store.FetchStatus{
+		Interval: time.Second, Labels: map[string]int{store.FetchFailed: 1},
+		Failed: []store.FailedLabel{{TTBID: 26_001_001_000_001, Failure: "no form"}},
+	}
+	for _, pending := range []int{0, 3} {
+		status.Labels[store.FetchPending] = pending
+		var text strings.Builder
+		printFetchStatus(&text, status, time.Now(), status.Left())
+		if s := text.String(); !strings.Contains(s, "26001001000001: no form") || strings.Contains(s, "time left") != (pending > 0) {
+			t.Errorf("status with %d pending labels:\n%s", pending, s)
+		}
+	}
+	out, err := json.Marshal(newFetchStatusJSON(status, time.Now(), status.Left()))
+	if want := `"failed_labels":[{"ttb_id":"26001001000001","failure":"no form"}]`; err != nil || !strings.Contains(string(out), want) {
+		t.Errorf("JSON = %s, %v; want %s", out, err, want)
+	}
+}
+
+// TestRequestRate checks that rates are rounded: the store rounds intervals up to microseconds.
+func TestRequestRate(t *testing.T) {
+	for _, want := range []float64{0, 0.001, 0.3, 0.7, 1, 3, 5} {
+		interval := time.Duration(0)
+		if want > 0 {
+			interval = (time.Duration(float64(time.Second)/want) + time.Microsecond - 1).Truncate(time.Microsecond)
+		}
+		if got := requestRate(interval); got != want {
+			t.Errorf("rate for an interval of %v = %v, want %v", interval, got, want)
 		}
 	}
 }

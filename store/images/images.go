@@ -8,6 +8,7 @@
 //	ab/cd/abcd…ef         the file as fetched
 //	ab/cd/abcd…ef-1-320   its rendition with a width of 320 pixels, by version 1 of this code
 //	ab/cd/abcd…ef-1-full  its rendition in its own size
+//	ab/cd/abcd…ef.damaged a file that was damaged when it was read
 //
 // Which file belongs to an image is in the database (see store.ImageFiles).
 package images
@@ -44,6 +45,7 @@ type Options struct {
 // Store is an open folder or bucket. It is safe for concurrent use, including by several processes.
 type Store struct {
 	bucket  *blob.Bucket
+	folder  string // empty for an S3 bucket
 	log     *slog.Logger
 	renders *semaphore.Weighted // a unit per running rendering
 	memory  *semaphore.Weighted // bytes of memory of running renderings
@@ -63,8 +65,12 @@ func Open(ctx context.Context, location string, o Options) (*Store, error) {
 	if o.MaxRenders <= 0 {
 		o.MaxRenders = max(1, runtime.NumCPU()-1)
 	}
+	folder := location
+	if isURL(location) {
+		folder = ""
+	}
 	return &Store{
-		bucket: bucket, log: o.Logger,
+		bucket: bucket, folder: folder, log: o.Logger,
 		renders: semaphore.NewWeighted(int64(o.MaxRenders)), memory: semaphore.NewWeighted(maxMemory),
 	}, nil
 }
@@ -89,7 +95,7 @@ func openBucket(ctx context.Context, location string) (*blob.Bucket, error) {
 	if err := CheckLocation(location); err != nil {
 		return nil, err
 	}
-	if strings.Contains(location, "://") {
+	if isURL(location) {
 		return blob.OpenBucket(ctx, location)
 	}
 	// Temporary files are next to the final ones, because a rename is atomic only within a file
@@ -98,6 +104,8 @@ func openBucket(ctx context.Context, location string) (*blob.Bucket, error) {
 		CreateDir: true, DirFileMode: 0o700, NoTempDir: true, Metadata: fileblob.MetadataDontWrite,
 	})
 }
+
+func isURL(location string) bool { return strings.Contains(location, "://") }
 
 // Close closes the store.
 func (s *Store) Close() error { return s.bucket.Close() }
@@ -118,15 +126,40 @@ func (s *Store) Put(ctx context.Context, content []byte) (store.ImageContent, er
 	return c, s.write(ctx, key(c), content, durable)
 }
 
+// checkName is the file that CheckWritable writes.
+const checkName = "write-check"
+
+// CheckWritable fails unless files can be written and read, for example because a bucket doesn't
+// exist or a folder is read-only. It leaves a file, because it may not be allowed to delete it.
+func (s *Store) CheckWritable(ctx context.Context) error {
+	content := []byte("colaregistry writes this file to check that it can store label images.\n")
+	if err := s.write(ctx, checkName, content, recreated); err != nil {
+		return err
+	}
+	_, err := s.read(ctx, checkName, len(content))
+	return err
+}
+
+// Check fails with a DamagedError unless a file is complete.
+func (s *Store) Check(ctx context.Context, c store.ImageContent) error {
+	_, err := s.original(ctx, c)
+	return err
+}
+
 // DamagedError means that a file is missing, or that its content isn't the one that was stored.
 // Put repairs it.
 type DamagedError struct {
-	Key    string
-	Reason string
+	Key     string
+	Missing bool
 }
 
-// Error returns the file and the reason.
-func (e *DamagedError) Error() string { return "image file " + e.Key + " is " + e.Reason }
+// Error names the file.
+func (e *DamagedError) Error() string {
+	if e.Missing {
+		return "image file " + e.Key + " is missing"
+	}
+	return "image file " + e.Key + " is damaged"
+}
 
 // original returns the file as fetched. It fails with a DamagedError unless the file is complete.
 func (s *Store) original(ctx context.Context, c store.ImageContent) ([]byte, error) {
@@ -134,13 +167,35 @@ func (s *Store) original(ctx context.Context, c store.ImageContent) ([]byte, err
 	content, err := s.read(ctx, name, c.Bytes)
 	switch {
 	case gcerrors.Code(err) == gcerrors.NotFound:
-		return nil, &DamagedError{name, "missing"}
+		return nil, &DamagedError{name, true}
 	case err != nil:
 		return nil, err
 	case sha256.Sum256(content) != c.Hash:
-		return nil, &DamagedError{name, "damaged"}
+		return nil, &DamagedError{name, false}
 	}
 	return content, nil
+}
+
+// served is original for a file that is about to be served. It renames a damaged file, so that Names
+// lacks it and fetch replaces it. An error of reading says nothing about the content, so such a file
+// keeps its name, and so does one whose content changes when it is read again.
+func (s *Store) served(ctx context.Context, c store.ImageContent) ([]byte, error) {
+	content, err := s.original(ctx, c)
+	if damaged := (*DamagedError)(nil); !errors.As(err, &damaged) || damaged.Missing {
+		return content, err
+	}
+	if content, err = s.original(ctx, c); err == nil {
+		return content, nil
+	}
+	if damaged := (*DamagedError)(nil); errors.As(err, &damaged) && !damaged.Missing {
+		renameErr := s.bucket.Copy(ctx, damaged.Key+".damaged", damaged.Key, nil)
+		if renameErr == nil {
+			renameErr = s.bucket.Delete(ctx, damaged.Key)
+		}
+		s.log.Error("an image file is damaged; fetch --images all replaces it once it is renamed",
+			"file", damaged.Key, "renamed", renameErr == nil, "error", renameErr)
+	}
+	return nil, err
 }
 
 // key returns the name of the file as fetched.

@@ -83,13 +83,13 @@ func (v Variant) size(c store.ImageContent) image.Point {
 // returns a DamagedError.
 func (s *Store) Read(ctx context.Context, c store.ImageContent, v Variant) ([]byte, error) {
 	if v == asFetched {
-		return s.original(ctx, c)
+		return s.served(ctx, c)
 	}
 	name := key(c) + "-" + version + "-" + v.name
 	if content, err := s.rendition(ctx, name); content != nil || err != nil {
 		return content, err
 	}
-	original, err := s.original(ctx, c)
+	original, err := s.served(ctx, c)
 	if err != nil {
 		return nil, err
 	}

@@ -13,15 +13,16 @@ import (
 const (
 	labelClaim = ` WHERE ttb_id = $2 AND hold = $3 AND held_until > ` + fetchClock
 
-	queueLabel = `INSERT INTO fetch_labels (ttb_id, completed, images, due_at) VALUES ($2, $3, $4, ` + fetchClock + `)
+	queueLabel = `INSERT INTO fetch_labels (ttb_id, completed, images, history, due_at) VALUES ($2, $3, $4, $5, ` + fetchClock + `)
 		ON CONFLICT (ttb_id) DO UPDATE SET completed = coalesce(excluded.completed, fetch_labels.completed),
-			images = fetch_labels.images OR excluded.images, state = '` + store.FetchPending + `', attempts = 0, due_at = excluded.due_at, failure = NULL, ` + endClaim
+			images = fetch_labels.images OR excluded.images, history = fetch_labels.history OR excluded.history,
+			state = '` + store.FetchPending + `', attempts = 0, due_at = excluded.due_at, failure = NULL, ` + endClaim
 	retryLabels = `UPDATE fetch_labels SET state = '` + store.FetchPending + `', attempts = 0, due_at = ` + fetchClock + `, failure = NULL
 		WHERE state = '` + store.FetchFailed + `'`
 	claimLabel = `WITH due AS MATERIALIZED (
 			SELECT ttb_id FROM fetch_labels WHERE ` + fetchDue + ` ORDER BY completed DESC NULLS LAST, ttb_id DESC LIMIT 1 FOR NO KEY UPDATE SKIP LOCKED)
 		UPDATE fetch_labels SET hold = $2, held_until = ` + fetchClock + ` + make_interval(secs => $3)
-		WHERE ttb_id IN (SELECT ttb_id FROM due) RETURNING ttb_id, completed, images, attempts, hold`
+		WHERE ttb_id IN (SELECT ttb_id FROM due) RETURNING ttb_id, completed, images, history, attempts, hold`
 	finishLabel = `DELETE FROM fetch_labels` + labelClaim
 	failLabel   = `UPDATE fetch_labels SET state = $4, attempts = attempts + 1, due_at = ` + fetchClock + ` + make_interval(secs => $5),
 		failure = $6, ` + endClaim + labelClaim
@@ -43,7 +44,7 @@ func (s *Store) QueueLabels(ctx context.Context, labels []store.FetchLabel) erro
 		statements := make([]Statement, len(labels))
 		for i := range labels {
 			l := &labels[i]
-			statements[i] = Statement{queueLabel, []any{s.clock(), int64(l.TTBID), &l.Completed, l.Images}}
+			statements[i] = Statement{queueLabel, []any{s.clock(), int64(l.TTBID), &l.Completed, l.Images, l.History}}
 		}
 		_, err := tx.ExecAll(ctx, statements...)
 		return err
@@ -63,7 +64,7 @@ func (s *Store) RetryFailedLabels(ctx context.Context) error {
 func (s *Store) ClaimLabel(ctx context.Context, hold time.Duration) (l store.FetchLabel, err error) {
 	err = s.db.Transact(ctx, "claim label", func(ctx context.Context, tx Tx) error {
 		l, err = one(ctx, tx, func(l *store.FetchLabel) []any {
-			return []any{&l.TTBID, &l.Completed, &l.Images, &l.Attempts, &l.Hold}
+			return []any{&l.TTBID, &l.Completed, &l.Images, &l.History, &l.Attempts, &l.Hold}
 		}, claimLabel, s.clock(), newHold(), hold.Seconds())
 		return err
 	})

@@ -35,19 +35,20 @@ const (
 		due_at = coalesce($4::timestamptz, clock_timestamp()), completed_at = NULL, failure = NULL` + replannedWindows + ` RETURNING day`
 	deleteParts  = `DELETE FROM fetch_windows WHERE day = $1 AND ` + partOfDay
 	plannedDays  = `SELECT day FROM fetch_windows WHERE day BETWEEN $1 AND $2 AND ` + wholeDay
-	insertPart   = `INSERT INTO fetch_windows (day, class_from, class_to, due_at, settled_at) VALUES ($2, $3, $4, ` + fetchClock + `, $5)`
+	insertPart   = `INSERT INTO fetch_windows (day, class_from, class_to, due_at, settled_at, history) VALUES ($2, $3, $4, ` + fetchClock + `, $5, $6)`
 	insertDay    = insertPart + ` ON CONFLICT (day, class_from, class_to) DO NOTHING` // another process may plan, too
+	markHistory  = `UPDATE fetch_windows SET history = TRUE WHERE day BETWEEN $1 AND $2 AND state <> '` + store.FetchComplete + `'`
 	countPending = `SELECT count(*) FROM fetch_windows WHERE state = '` + store.FetchPending + `' AND day BETWEEN $1 AND $2`
 	claimWindow  = `WITH due AS MATERIALIZED (
 			SELECT day, class_from, class_to FROM fetch_windows WHERE ` + fetchDue + ` AND day BETWEEN $2 AND $3
 			ORDER BY day DESC, class_from, class_to LIMIT 1 FOR NO KEY UPDATE SKIP LOCKED)
 		UPDATE fetch_windows SET hold = $4, held_until = ` + fetchClock + ` + make_interval(secs => $5)
 		WHERE (day, class_from, class_to) IN (SELECT day, class_from, class_to FROM due)
-		RETURNING day, class_from, class_to, attempts, hold`
-	splitDay       = `UPDATE fetch_windows SET state = '` + store.FetchSplit + `', total = $6, failure = NULL, ` + endClaim + windowClaim
-	deletePart     = `DELETE FROM fetch_windows` + windowClaim
+		RETURNING day, class_from, class_to, history, attempts, hold`
+	splitDay       = `UPDATE fetch_windows SET state = '` + store.FetchSplit + `', total = $6, failure = NULL, ` + endClaim + windowClaim + ` RETURNING history`
+	deletePart     = `DELETE FROM fetch_windows` + windowClaim + ` RETURNING history`
 	completeWindow = `UPDATE fetch_windows SET state = '` + store.FetchComplete + `', total = $6, completed_at = ` + fetchClock + `,
-		failure = NULL, ` + endClaim + windowClaim
+		failure = NULL, history = FALSE, ` + endClaim + windowClaim
 	failWindow = `UPDATE fetch_windows SET state = $6, attempts = attempts + 1, due_at = ` + fetchClock + ` + make_interval(secs => $7),
 		failure = $8, ` + endClaim + windowClaim
 	releaseWindow = `UPDATE fetch_windows SET ` + endClaim + windowClaim
@@ -56,7 +57,8 @@ const (
 	lockSplitDay = `SELECT total FROM fetch_windows WHERE day = $1 AND ` + wholeDay + ` AND state = '` + store.FetchSplit + `' FOR NO KEY UPDATE`
 	sumParts     = `SELECT count(*) FILTER (WHERE state = '` + store.FetchPending + `'), count(*) FILTER (WHERE state = '` + store.FetchIncomplete + `'),
 		coalesce(sum(total), 0), min(completed_at) FROM fetch_windows WHERE day = $1 AND ` + partOfDay
-	endSplitDay = `UPDATE fetch_windows SET state = $2, completed_at = $3, failure = $4 WHERE day = $1 AND ` + wholeDay
+	endSplitDay = `UPDATE fetch_windows SET state = $2, completed_at = $3, failure = $4, history = (history AND $2 <> '` + store.FetchComplete + `')
+		WHERE day = $1 AND ` + wholeDay
 )
 
 // newHold returns the number of a new claim. It is random because rows are deleted and added again:
@@ -69,7 +71,9 @@ func (s *Store) claimOf(w store.FetchWindow, rest ...any) []any {
 }
 
 // PlanWindows implements store.Fetches.
-func (s *Store) PlanWindows(ctx context.Context, first, last cola.Date, before time.Time) (pending int, err error) {
+func (s *Store) PlanWindows(
+	ctx context.Context, first, last cola.Date, before time.Time, history bool,
+) (pending int, err error) {
 	const operation = "plan windows"
 	if err := errors.Join(store.CheckDay(first), store.CheckDay(last)); err != nil {
 		return 0, s.db.Failed(operation, err)
@@ -80,6 +84,11 @@ func (s *Store) PlanWindows(ctx context.Context, first, last cola.Date, before t
 		}
 		if err := s.addWindows(ctx, tx, first, last); err != nil {
 			return err
+		}
+		if history {
+			if _, err := tx.Exec(ctx, markHistory, first, last); err != nil {
+				return err
+			}
 		}
 		pending, err = value[int](ctx, tx, countPending, first, last)
 		return err
@@ -118,7 +127,7 @@ func (s *Store) addWindows(ctx context.Context, tx Tx, first, last cola.Date) er
 	var statements []Statement
 	for day := first; day <= last; day++ {
 		if !planned[day] {
-			statements = append(statements, Statement{insertDay, s.newWindow(day, store.ClassRange{})})
+			statements = append(statements, Statement{insertDay, s.newWindow(day, store.ClassRange{}, false)})
 		}
 	}
 	_, err = tx.ExecAll(ctx, statements...)
@@ -126,8 +135,8 @@ func (s *Store) addWindows(ctx context.Context, tx Tx, first, last cola.Date) er
 }
 
 // newWindow returns the arguments of insertPart and insertDay.
-func (s *Store) newWindow(day cola.Date, class store.ClassRange) []any {
-	return []any{s.clock(), day, class.From, class.To, store.FetchWindow{Day: day}.Settled()}
+func (s *Store) newWindow(day cola.Date, class store.ClassRange, history bool) []any {
+	return []any{s.clock(), day, class.From, class.To, store.FetchWindow{Day: day}.Settled(), history}
 }
 
 // ClaimWindow implements store.Fetches.
@@ -136,7 +145,7 @@ func (s *Store) ClaimWindow(ctx context.Context, first, last cola.Date,
 	first, last = max(first, 1), min(last, store.LastDay)
 	err = s.db.Transact(ctx, "claim window", func(ctx context.Context, tx Tx) error {
 		w, err = one(ctx, tx, func(w *store.FetchWindow) []any {
-			return []any{&w.Day, &w.Class.From, &w.Class.To, &w.Attempts, &w.Hold}
+			return []any{&w.Day, &w.Class.From, &w.Class.To, &w.History, &w.Attempts, &w.Hold}
 		}, claimWindow, s.clock(), first, last, newHold(), hold.Seconds())
 		return err
 	})
@@ -154,14 +163,15 @@ func (s *Store) SplitWindow(ctx context.Context, w store.FetchWindow, total int,
 		if w.Class == (store.ClassRange{}) {
 			query, args = splitDay, s.claimOf(w, total)
 		}
-		if err := s.notFoundIfInvalid(execOne(ctx, tx, query, args...)); err != nil {
-			return err
+		history, err := value[bool](ctx, tx, query, args...)
+		if err != nil {
+			return s.notFoundIfInvalid(err)
 		}
 		statements := make([]Statement, len(parts))
 		for i, class := range parts {
-			statements[i] = Statement{insertPart, s.newWindow(w.Day, class)}
+			statements[i] = Statement{insertPart, s.newWindow(w.Day, class, history)}
 		}
-		_, err := tx.ExecAll(ctx, statements...)
+		_, err = tx.ExecAll(ctx, statements...)
 		if s.db.IsDuplicate(err) {
 			err = fmt.Errorf("the day already has one of the parts: %w", store.ErrMalformed)
 		}

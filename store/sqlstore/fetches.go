@@ -32,6 +32,7 @@ const (
 	complete         = `state = '` + store.FetchComplete + `'`
 	latestIncomplete = `SELECT day, class_from, class_to, failure FROM fetch_windows WHERE state = '` + store.FetchIncomplete + `' AND failure IS NOT NULL
 		ORDER BY day DESC, class_from, class_to LIMIT 20`
+	latestFailed = `SELECT ttb_id, failure FROM fetch_labels WHERE state = '` + store.FetchFailed + `' ORDER BY completed DESC NULLS LAST, ttb_id DESC LIMIT 20`
 )
 
 // ReserveRequest implements store.Fetches. Slots only matter for the next few seconds, so the
@@ -145,6 +146,10 @@ func readWork(ctx context.Context, q Querier, status *store.FetchStatus) (err er
 	status.Incomplete, err = list(ctx, q, func(w *store.IncompleteWindow) []any {
 		return []any{&w.Day, &w.Class.From, &w.Class.To, &w.Failure}
 	}, latestIncomplete)
+	if err != nil {
+		return err
+	}
+	status.Failed, err = list(ctx, q, func(l *store.FailedLabel) []any { return []any{&l.TTBID, &l.Failure} }, latestFailed)
 	return err
 }
 

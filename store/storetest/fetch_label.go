@@ -3,6 +3,7 @@ package storetest
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"testing"
 	"time"
@@ -15,10 +16,12 @@ func testFetchLabels(t *testing.T, open Opener) {
 	runChecks(t, open, []check{
 		{"claims are newest first", labelClaimOrder},
 		{"queue again", queueAgain},
+		{"history", historyLabels},
 		{"queued again while claimed", queuedWhileClaimed},
 		{"claims expire", labelClaimsExpire},
 		{"failures", failLabels},
 		{"retry failed labels", retryFailedLabels},
+		{"latest failed labels", latestFailed},
 		{"ended claims write nothing", endedLabelClaims},
 		{"malformed labels", malformedFetchLabels},
 		{"concurrent queues of the same labels", concurrentQueues},
@@ -190,6 +193,24 @@ func retryFailedLabels(t *testing.T, st store.Store, c *clock) {
 	waiting := queued(2, fetchDay)
 	waiting.Attempts = 1
 	checkClaim(t, st, "claim of the pending label", waiting)
+}
+
+func latestFailed(t *testing.T, st store.Store, _ *clock) {
+	checkEqual(t, "failed labels of an empty queue", 0, len(mustFetchStatus(t, st).Failed))
+	var want []store.FailedLabel
+	for n := range 25 {
+		l := queued(n, fetchDay-cola.Date(n))
+		if n == 24 {
+			l.Completed = 0
+		}
+		mustQueue(t, st, l)
+		failure := fmt.Sprint(n, "\xff")
+		mustDo(t, st.FailLabel(t.Context(), mustClaimLabel(t, st), failure, -1))
+		want = append(want, store.FailedLabel{TTBID: l.TTBID, Failure: fmt.Sprint(n, "\uFFFD")})
+	}
+	mustQueue(t, st, queued(30, fetchDay+1)) // pending, after a failure
+	mustDo(t, st.FailLabel(t.Context(), mustClaimLabel(t, st), "x", anHour))
+	checkEqual(t, "failed labels", want[:20], mustFetchStatus(t, st).Failed)
 }
 
 func endedLabelClaims(t *testing.T, st store.Store, c *clock) {

@@ -19,6 +19,7 @@ func testFetchParts(t *testing.T, open Opener) {
 		{"part is split again", splitPart},
 		{"incomplete part", incompletePart},
 		{"day is as current as its oldest part", oldestPartCounts},
+		{"parts of history", historyParts},
 		{"reopened day loses its parts", reopenSplitDay},
 		{"invalid parts", invalidParts},
 		{"concurrent last parts", concurrentLastParts},

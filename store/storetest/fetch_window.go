@@ -25,6 +25,7 @@ func testFetchWindows(t *testing.T, open Opener) {
 		{"plan leaves other windows alone", planLeavesOthers},
 		{"counts by state", countWindows},
 		{"newest and oldest days", newestAndOldestDays},
+		{"history until complete", historyWindows},
 		{"failure with invalid text", invalidFailureOfWindow},
 	})
 }
@@ -37,7 +38,7 @@ var never = time.Time{}
 
 func mustPlan(t tb, st store.Store, first, last cola.Date, before time.Time) (pending int) {
 	t.Helper()
-	pending, err := st.PlanWindows(context.Background(), first, last, before)
+	pending, err := st.PlanWindows(context.Background(), first, last, before, false)
 	return must(t, pending, err)
 }
 
@@ -112,7 +113,7 @@ func planTwentyYears(t *testing.T, st store.Store, _ *clock) {
 
 func fetchDaysOutOfRange(t *testing.T, st store.Store, _ *clock) {
 	for _, days := range [][2]cola.Date{{0, 1}, {-1, 1}, {store.LastDay, store.LastDay + 1}} {
-		if n, err := st.PlanWindows(t.Context(), days[0], days[1], never); !errors.Is(err, store.ErrMalformed) {
+		if n, err := st.PlanWindows(t.Context(), days[0], days[1], never, false); !errors.Is(err, store.ErrMalformed) {
 			t.Errorf("PlanWindows(%d to %d) = %d, %v; want ErrMalformed", days[0], days[1], n, err)
 		}
 	}

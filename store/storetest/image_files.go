@@ -2,9 +2,11 @@ package storetest
 
 import (
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
+	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/store"
 )
 
@@ -12,6 +14,8 @@ func testImageFiles(t *testing.T, open Opener) {
 	runChecks(t, open, []check{
 		{"save and read", savedImageFile},
 		{"replace", replacedImageFile},
+		{"fetched images", fetchedImages},
+		{"drawn images", drawnImages},
 	})
 }
 
@@ -57,4 +61,67 @@ func replacedImageFile(t *testing.T, st store.Store, _ *clock) {
 	checkEqual(t, "replaced file", latest, mustImageFile(t, st, "1"))
 	checkEqual(t, "other file", other, mustImageFile(t, st, "2"))
 	checkEqual(t, "number of image files", 2, mustSizes(t, st)[store.ItemImageFile])
+}
+
+// drawnImages checks that images with a file name or another URL aren't taken for those of demo
+// labels.
+func drawnImages(t *testing.T, st store.Store, _ *clock) {
+	fetched, elsewhere, drawn := label(1), label(2), label(3)
+	fetched.Images = []cola.Image{{TTBImageID: "1", FileName: "front.jpg", ImageURL: "/images/1"}}
+	elsewhere.Images = []cola.Image{
+		{TTBImageID: "2"}, {TTBImageID: "3", ImageIndex: 1, ImageURL: "https://example.com/images/3"},
+	}
+	drawn.Images = []cola.Image{{TTBImageID: "4"}, {TTBImageID: "5", ImageIndex: 1, ImageURL: "/images/5"}}
+	mustAddColas(t, st, fetched, elsewhere)
+	has, err := st.HasDrawnImages(t.Context())
+	checkEqual(t, "HasDrawnImages without demo labels", false, must(t, has, err))
+	mustAddColas(t, st, drawn)
+	has, err = st.HasDrawnImages(t.Context())
+	checkEqual(t, "HasDrawnImages with a demo label", true, must(t, has, err))
+}
+
+// fetchedImages checks the list of fetched images: latest label first, over several pages that end
+// within a label, with the hashes of recorded files.
+func fetchedImages(t *testing.T, st store.Store, _ *clock) {
+	const perLabel, count = 3, 701
+	var labels []cola.Cola
+	want := map[cola.TTBID]int{}
+	for i := range count {
+		l := label(i)
+		if i == 0 {
+			l.TTBID = 99_001_001_000_001 // of the last century
+		}
+		for n := range perLabel {
+			id := fmt.Sprint(l.TTBID, "-", n)
+			l.Images = append(l.Images, cola.Image{TTBImageID: id, ImageIndex: n, ImageURL: cola.Text("/images/" + id)})
+		}
+		want[l.TTBID] = perLabel
+		labels = append(labels, l)
+	}
+	other := label(count)
+	other.Images = []cola.Image{{TTBImageID: "1"}, {TTBImageID: "2", ImageIndex: 1, ImageURL: "https://example.com/images/2"}}
+	mustAddColas(t, st, append(labels, other)...)
+	file := newImageFile(labels[1].Images[0].TTBImageID, 1)
+	mustSaveImageFile(t, st, file)
+	got := map[cola.TTBID]int{}
+	var order, recorded []cola.TTBID
+	mustDo(t, st.FetchedImages(t.Context(), func(i store.FetchedImage) error {
+		if got[i.TTBID]++; got[i.TTBID] == 1 {
+			order = append(order, i.TTBID)
+		}
+		if i.Hash == file.Hash {
+			recorded = append(recorded, i.TTBID)
+		} else if i.Hash != [32]byte{} {
+			t.Errorf("image of label %s has the hash %x, want none", i.TTBID, i.Hash)
+		}
+		return nil
+	}))
+	checkEqual(t, "images per label", want, got)
+	checkEqual(t, "labels with a recorded file", []cola.TTBID{labels[1].TTBID}, recorded)
+	checkEqual(t, "first, second to last and last label",
+		[]cola.TTBID{labels[count-1].TTBID, labels[1].TTBID, labels[0].TTBID}, []cola.TTBID{order[0], order[count-2], order[count-1]})
+	err := st.FetchedImages(t.Context(), func(store.FetchedImage) error { return errCallback })
+	if !errors.Is(err, errCallback) {
+		t.Errorf("error = %v, want the callback's", err)
+	}
 }

@@ -163,6 +163,8 @@ func afterClose(ctx context.Context, st store.Store) map[string]error {
 	_, errs["LastImports"] = st.LastImports(ctx)
 	errs["SaveImageFile"] = st.SaveImageFile(ctx, newImageFile("1", 1))
 	_, errs["ImageFile"] = st.ImageFile(ctx, "1")
+	errs["FetchedImages"] = st.FetchedImages(ctx, func(store.FetchedImage) error { return nil })
+	_, errs["HasDrawnImages"] = st.HasDrawnImages(ctx)
 	_, errs["Revision"] = st.Revision(ctx)
 	_, errs["HasRevision"] = st.HasRevision(ctx, 0)
 	_, errs["ColasSince"] = st.ColasSince(ctx, 0, func(*cola.IndexRecord) error { return nil })
@@ -191,7 +193,7 @@ func afterClose(ctx context.Context, st store.Store) map[string]error {
 
 // afterCloseFetches calls the methods for collectors.
 func afterCloseFetches(ctx context.Context, st store.Store, errs map[string]error) {
-	_, errs["PlanWindows"] = st.PlanWindows(ctx, fetchDay, fetchDay, epoch)
+	_, errs["PlanWindows"] = st.PlanWindows(ctx, fetchDay, fetchDay, epoch, false)
 	_, errs["CountWindows"] = st.CountWindows(ctx, fetchDay, fetchDay, epoch)
 	_, errs["ClaimWindow"] = st.ClaimWindow(ctx, fetchDay, fetchDay, anHour)
 	errs["SplitWindow"] = st.SplitWindow(ctx, store.FetchWindow{}, 1, testParts)
