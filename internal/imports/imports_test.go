@@ -44,7 +44,7 @@ var table = map[string][]string{
 	},
 	"collect":         {"cola", "store", "store/images", "ingest", "collect/ttb", "collect/barcode"},
 	"collect/barcode": {"cola"},
-	"collect/ttb":     {"cola", "ingest/ttbpage"},
+	"collect/ttb":     {"cola", "ingest/ttbpage", "internal/retryafter"},
 	"ingest":          {"cola", "store", "ingest/ttbpage"},
 	"ingest/ttbpage":  {},
 	"registry": {
@@ -53,7 +53,7 @@ var table = map[string][]string{
 	},
 	"alerts":         {"cola", "store", "search"},
 	"alerts/mail":    {"cola", "store", "alerts"},
-	"alerts/webhook": {"cola", "store", "alerts", "internal/vault"},
+	"alerts/webhook": {"cola", "store", "alerts", "internal/retryafter", "internal/vault"},
 	"httpapi": {
 		"cola", "registry", "auth", "internal/labelart",
 		"internal/params", "internal/schemas", "internal/strictjson", "internal/web",
