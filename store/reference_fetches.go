@@ -9,8 +9,9 @@ import (
 // collect/reference names the sources.
 type ReferenceFetches interface {
 	// ClaimReferenceFetch records that a source is being fetched and returns what is known about it.
-	// It fails with ErrNotFound if it was claimed less than minAge ago, by any process and by the
-	// database's clock. A minAge of zero always succeeds.
+	// If minAge is positive, it fails with ErrNotFound if any process has fetched the source less
+	// than minAge ago, even in vain, or has claimed it less than ReferenceFetchHold ago and isn't
+	// done. Ages are by the database's clock.
 	ClaimReferenceFetch(ctx context.Context, source string, minAge time.Duration) (ReferenceFetch, error)
 	// SaveReferenceFetch records the success of a fetch at the current time, and the content that the
 	// source has. imported reports whether it was imported now rather than by an earlier fetch.
@@ -20,6 +21,9 @@ type ReferenceFetches interface {
 	// ReferenceFetches returns the sources that have been claimed, ordered by name.
 	ReferenceFetches(ctx context.Context) ([]ReferenceFetch, error)
 }
+
+// ReferenceFetchHold is the time after which others take over the source of a killed process.
+const ReferenceFetchHold = time.Hour
 
 // ReferenceFetch is the state of a source of reference data.
 type ReferenceFetch struct {

@@ -20,8 +20,9 @@ import (
 )
 
 type fetchCommand struct {
-	TTB    fetchTTB    `cmd:"" name:"ttb" help:"Fetch labels from TTB's Public COLA Registry."`
-	Status fetchStatus `cmd:"" help:"Show complete days, queued labels and failures."`
+	TTB       fetchTTB       `cmd:"" name:"ttb" help:"Fetch labels from TTB's Public COLA Registry."`
+	Reference fetchReference `cmd:"" help:"Fetch permit lists, production statistics, processing times and AVAs."`
+	Status    fetchStatus    `cmd:"" help:"Show complete days, queued labels and failures."`
 }
 
 type fetchTTB struct {

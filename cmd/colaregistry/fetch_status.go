@@ -27,32 +27,40 @@ func (c *fetchStatus) Run(env *environment) (err error) {
 	if err != nil {
 		return err
 	}
+	references, err := st.ReferenceFetches(env)
+	if err != nil {
+		return err
+	}
 	if !c.JSON {
 		printFetchStatus(env.stdout, status)
+		printReferenceStatus(env.stdout, references)
 		return nil
 	}
 	out := json.NewEncoder(env.stdout)
 	out.SetIndent("", "  ")
-	return out.Encode(newFetchStatusJSON(status))
+	shown := newFetchStatusJSON(status)
+	shown.Reference = newReferenceStatusJSON(references)
+	return out.Encode(shown)
 }
 
 // fetchStatusJSON is the output of fetch status --json (docs/OPERATIONS.md).
 type fetchStatusJSON struct {
-	Days           map[string]int      `json:"days"`      // by state
-	FirstDay       cola.Date           `json:"first_day"` // of the complete days
-	LastDay        cola.Date           `json:"last_day"`
-	Labels         map[string]int      `json:"labels"` // in the queue, by state
-	Requests       int64               `json:"requests"`
-	FirstRequestAt *time.Time          `json:"first_request_at"`
-	LastRequestAt  *time.Time          `json:"last_request_at"`
-	RateLimit      float64             `json:"rate_limit"`   // requests per second
-	PausedUntil    *time.Time          `json:"paused_until"` // null without a pause
-	SecondsLeft    int64               `json:"seconds_left"` // estimate
-	Blocked        *string             `json:"blocked"`      // the reason
-	BlockedAt      *time.Time          `json:"blocked_at"`
-	LastFailure    *string             `json:"last_failure"`
-	LastFailureAt  *time.Time          `json:"last_failure_at"`
-	Incomplete     []incompleteDayJSON `json:"incomplete"`
+	Days           map[string]int        `json:"days"`      // by state
+	FirstDay       cola.Date             `json:"first_day"` // of the complete days
+	LastDay        cola.Date             `json:"last_day"`
+	Labels         map[string]int        `json:"labels"` // in the queue, by state
+	Requests       int64                 `json:"requests"`
+	FirstRequestAt *time.Time            `json:"first_request_at"`
+	LastRequestAt  *time.Time            `json:"last_request_at"`
+	RateLimit      float64               `json:"rate_limit"`   // requests per second
+	PausedUntil    *time.Time            `json:"paused_until"` // null without a pause
+	SecondsLeft    int64                 `json:"seconds_left"` // estimate
+	Blocked        *string               `json:"blocked"`      // the reason
+	BlockedAt      *time.Time            `json:"blocked_at"`
+	LastFailure    *string               `json:"last_failure"`
+	LastFailureAt  *time.Time            `json:"last_failure_at"`
+	Incomplete     []incompleteDayJSON   `json:"incomplete"`
+	Reference      []referenceStatusJSON `json:"reference"`
 }
 
 type incompleteDayJSON struct {

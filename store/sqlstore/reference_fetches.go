@@ -12,7 +12,12 @@ const (
 	referenceFetchNames = `source, url, etag, last_modified, hash, claimed_at, checked_at, imported_at, failure, failed_at`
 	claimReferenceFetch = `INSERT INTO reference_fetches (source, claimed_at) VALUES ($2, ` + fetchClock + `)
 		ON CONFLICT (source) DO UPDATE SET claimed_at = excluded.claimed_at
-			WHERE $3::boolean OR reference_fetches.claimed_at + make_interval(secs => $4) <= excluded.claimed_at
+			WHERE $3::boolean
+			OR (reference_fetches.checked_at IS NULL OR reference_fetches.checked_at + make_interval(secs => $4) <= excluded.claimed_at)
+				AND (reference_fetches.failed_at IS NULL OR reference_fetches.failed_at + make_interval(secs => $4) <= excluded.claimed_at)
+				AND (reference_fetches.claimed_at + make_interval(secs => $5) <= excluded.claimed_at
+					OR reference_fetches.claimed_at <= reference_fetches.checked_at
+					OR reference_fetches.claimed_at <= reference_fetches.failed_at)
 		RETURNING ` + referenceFetchNames
 	saveReferenceFetch = `UPDATE reference_fetches SET url = $3, etag = $4, last_modified = $5, hash = $6, checked_at = ` + fetchClock + `,
 		imported_at = CASE WHEN $7::boolean THEN ` + fetchClock + ` ELSE imported_at END, failure = '', failed_at = NULL WHERE source = $2`
@@ -31,7 +36,8 @@ func (s *Store) ClaimReferenceFetch(
 	ctx context.Context, source string, minAge time.Duration,
 ) (f store.ReferenceFetch, err error) {
 	err = s.db.Transact(ctx, "claim reference fetch", func(ctx context.Context, tx Tx) error {
-		f, err = one(ctx, tx, referenceFetchColumns, claimReferenceFetch, s.clock(), source, minAge <= 0, minAge.Seconds())
+		f, err = one(ctx, tx, referenceFetchColumns, claimReferenceFetch,
+			s.clock(), source, minAge <= 0, minAge.Seconds(), store.ReferenceFetchHold.Seconds())
 		return err
 	})
 	return f, err

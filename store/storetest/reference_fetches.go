@@ -73,22 +73,40 @@ func referenceFetches(t *testing.T, st store.Store, c *clock) {
 	checkEqual(t, "without an import", []store.ReferenceFetch{other, want}, mustReferenceFetches(t, st))
 }
 
-func referenceFetchAge(t *testing.T, st store.Store, c *clock) {
-	mustClaimReference(t, st, "permits")
-	for _, step := range []struct {
-		wait, minAge time.Duration
-		claimed      bool
-	}{{time.Hour, anHour + time.Microsecond, false}, {0, anHour, true}, {0, anHour, false}, {0, 0, true}, {0, -anHour, true}} {
-		c.advance(step.wait)
-		f, err := st.ClaimReferenceFetch(t.Context(), "permits", step.minAge)
-		switch {
-		case !step.claimed && !errors.Is(err, store.ErrNotFound):
-			t.Errorf("claim with a minimum age of %v: %+v, %v, want ErrNotFound", step.minAge, f, err)
-		case step.claimed && (err != nil || !f.ClaimedAt.Equal(c.now())):
-			t.Errorf("claim with a minimum age of %v: %+v, %v, want one at %v", step.minAge, f, err, c.now())
-		}
+// checkReferenceClaim checks whether a source can be claimed with a minimum age.
+func checkReferenceClaim(t *testing.T, st store.Store, c *clock, desc string, minAge time.Duration, want bool) {
+	t.Helper()
+	f, err := st.ClaimReferenceFetch(t.Context(), "permits", minAge)
+	switch {
+	case !want && !errors.Is(err, store.ErrNotFound):
+		t.Errorf("%s: claim = %+v, %v, want ErrNotFound", desc, f, err)
+	case want && (err != nil || !f.ClaimedAt.Equal(c.now())):
+		t.Errorf("%s: claim = %+v, %v, want one at %v", desc, f, err, c.now())
 	}
-	f, err := st.ClaimReferenceFetch(t.Context(), "avas", anHour)
+}
+
+func referenceFetchAge(t *testing.T, st store.Store, c *clock) {
+	const day = 24 * time.Hour
+	checkReferenceClaim(t, st, c, "new source", day, true)
+	c.advance(store.ReferenceFetchHold - time.Microsecond)
+	checkReferenceClaim(t, st, c, "in flight", time.Microsecond, false)
+	c.advance(time.Microsecond)
+	checkReferenceClaim(t, st, c, "killed", day, true)
+	checkReferenceClaim(t, st, c, "in flight, at any age", 0, true)
+	checkReferenceClaim(t, st, c, "in flight, at any age", -day, true)
+
+	mustDo(t, st.SaveReferenceFetch(t.Context(), "permits", newReferenceContent(1), true))
+	checkReferenceClaim(t, st, c, "just saved", time.Microsecond, false)
+	c.advance(day - time.Microsecond)
+	checkReferenceClaim(t, st, c, "saved almost a day ago", day, false)
+	c.advance(time.Microsecond)
+	checkReferenceClaim(t, st, c, "saved a day ago", day, true)
+
+	mustDo(t, st.FailReferenceFetch(t.Context(), "permits", "timeout"))
+	checkReferenceClaim(t, st, c, "just failed", day, false)
+	c.advance(day)
+	checkReferenceClaim(t, st, c, "failed a day ago", day, true)
+	f, err := st.ClaimReferenceFetch(t.Context(), "avas", day)
 	checkEqual(t, "claim of another source", "avas", must(t, f, err).Source)
 }
 
