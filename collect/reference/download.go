@@ -104,7 +104,7 @@ func (c *client) download(
 		}
 		wait := temporary.after + rand.N(c.o.Backoff<<(attempt-1))
 		if attempt == maxAttempts || wait > maxWait {
-			return nil, failed("%s: %w; attempt %d of %d. Run the command again later", s.URL, err, attempt, maxAttempts)
+			return nil, failed("%s: %w; gave up after attempt %d of %d, try again later", s.URL, err, attempt, maxAttempts)
 		}
 		c.o.Logger.Warn("download failed, will be repeated", "source", s.Name, "error", err, "attempt", attempt, "wait", wait)
 		if err := sleep(ctx, wait); err != nil {
