@@ -183,8 +183,8 @@ func timeOrNever(t time.Time) string {
 	return t.UTC().Format(time.DateTime)
 }
 
-// referenceStatusJSON is a source in the output of fetch status --json.
-type referenceStatusJSON struct {
+// referenceJSON is a source in the output of fetch status --json.
+type referenceJSON struct {
 	Source     string     `json:"source"`
 	URL        *string    `json:"url"` // of the content that was imported last
 	CheckedAt  *time.Time `json:"checked_at"`
@@ -193,10 +193,10 @@ type referenceStatusJSON struct {
 	FailedAt   *time.Time `json:"failed_at"`
 }
 
-func newReferenceStatusJSON(list []store.ReferenceFetch) []referenceStatusJSON {
-	all := make([]referenceStatusJSON, 0, len(list))
+func newReferenceJSON(list []store.ReferenceFetch) []referenceJSON {
+	all := make([]referenceJSON, 0, len(list))
 	for _, f := range list {
-		all = append(all, referenceStatusJSON{
+		all = append(all, referenceJSON{
 			Source: f.Source, URL: orNil(f.URL), CheckedAt: orNil(f.CheckedAt), ImportedAt: orNil(f.ImportedAt),
 			Failure: orNil(f.Failure), FailedAt: orNil(f.FailedAt),
 		})

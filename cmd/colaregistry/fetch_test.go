@@ -102,8 +102,8 @@ func TestFetchFailures(t *testing.T) {
 // TestFetchRate checks the bounds of --rate, which an interval must be able to represent.
 func TestFetchRate(t *testing.T) {
 	for rate, want := range map[float64]bool{1e-10: false, 0: false, -1: false, 0.001: true, 5: true, 5.1: false} {
-		c := fetchTTB{Follow: true, Contact: "ops@example.com", Rate: rate, Details: collect.None, Images: collect.None}
-		if err := c.Validate(); (err == nil) != want {
+		c := collectorFlags{Contact: "ops@example.com", Rate: rate, Details: collect.None, Images: collect.None}
+		if err := c.check("--"); (err == nil) != want {
 			t.Errorf("--rate %g: %v, want valid: %t", rate, err, want)
 		}
 	}
@@ -119,8 +119,8 @@ func TestFetchStatusPause(t *testing.T) {
 		}
 		status := store.FetchStatus{Requests: 1, LastRequest: until, PausedUntil: until}
 		var text strings.Builder
-		printFetchStatus(&text, status)
-		if got := newFetchStatusJSON(status).PausedUntil; (got != nil) != paused {
+		printFetchStatus(&text, status, time.Now(), 0)
+		if got := newFetchStatusJSON(status, time.Now(), 0).PausedUntil; (got != nil) != paused {
 			t.Errorf("paused_until = %v, want one: %t", got, paused)
 		}
 		if s := text.String(); strings.Contains(s, "paused:") != paused || strings.Contains(s, "next at") != paused {

@@ -12,6 +12,7 @@ Examples:
 
     colaregistry serve
     colaregistry serve --listen :8080 --public-url https://registry.example.com --demo never
+    colaregistry serve --fetch --fetch-details all --fetch-contact ops@example.com
     colaregistry serve --database-url-file /etc/colaregistry/database-url --secret-key-file /etc/colaregistry/secret.key
 `
 }
@@ -93,6 +94,17 @@ Examples:
 
     colaregistry fetch status
     colaregistry fetch status --json
+`
+}
+
+// Help describes the command.
+func (*fetchResume) Help() string {
+	return `Servers with --fetch continue within a minute. Before you resume, wait a few hours and lower the rate. Starting fetch
+ttb resumes, too. Also ends a pause of requests.
+
+Example:
+
+    colaregistry fetch resume
 `
 }
 

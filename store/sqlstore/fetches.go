@@ -23,10 +23,13 @@ const (
 
 	selectSite = `SELECT requests, first_request_at, last_request_at, spacing, paused_until, blocked_because, blocked_at, last_failure, last_failure_at
 		FROM fetch_site`
-	countWindows     = `SELECT state, count(*) FROM fetch_windows WHERE ` + wholeDay + ` GROUP BY state`
-	countLabels      = `SELECT state, count(*) FROM fetch_labels GROUP BY state`
-	countWithImages  = `SELECT count(*) FROM fetch_labels WHERE state = '` + store.FetchPending + `' AND images`
-	completeDays     = `SELECT min(day), max(day) FROM fetch_windows WHERE state = '` + store.FetchComplete + `' AND ` + wholeDay
+	countWindows    = `SELECT state, count(*) FROM fetch_windows WHERE ` + wholeDay + ` GROUP BY state`
+	countLabels     = `SELECT state, count(*) FROM fetch_labels GROUP BY state`
+	countWithImages = `SELECT count(*) FROM fetch_labels WHERE state = '` + store.FetchPending + `' AND images`
+	daysOfStates    = `SELECT min(day) FILTER (WHERE ` + complete + `), max(day) FILTER (WHERE ` + complete + `),
+		max(day) FILTER (WHERE total > 0 AND state <> '` + store.FetchSplit + `'),
+		min(day) FILTER (WHERE state IN ('` + store.FetchPending + `', '` + store.FetchSplit + `')) FROM fetch_windows WHERE ` + wholeDay
+	complete         = `state = '` + store.FetchComplete + `'`
 	latestIncomplete = `SELECT day, class_from, class_to, failure FROM fetch_windows WHERE state = '` + store.FetchIncomplete + `' AND failure IS NOT NULL
 		ORDER BY day DESC, class_from, class_to LIMIT 20`
 )
@@ -133,12 +136,12 @@ func readWork(ctx context.Context, q Querier, status *store.FetchStatus) (err er
 	if status.WithImages, err = value[int](ctx, q, countWithImages); err != nil {
 		return err
 	}
-	type days struct{ first, last cola.Date }
-	complete, err := one(ctx, q, func(d *days) []any { return []any{&d.first, &d.last} }, completeDays)
+	type days struct{ first, last, newest, pending cola.Date }
+	d, err := one(ctx, q, func(d *days) []any { return []any{&d.first, &d.last, &d.newest, &d.pending} }, daysOfStates)
 	if err != nil {
 		return err
 	}
-	status.FirstDay, status.LastDay = complete.first, complete.last
+	status.FirstDay, status.LastDay, status.NewestDay, status.OldestPending = d.first, d.last, d.newest, d.pending
 	status.Incomplete, err = list(ctx, q, func(w *store.IncompleteWindow) []any {
 		return []any{&w.Day, &w.Class.From, &w.Class.To, &w.Failure}
 	}, latestIncomplete)

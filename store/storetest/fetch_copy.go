@@ -35,7 +35,7 @@ func checkCopiedFetches(t *testing.T, from, to store.Store) {
 	want, got := mustFetchStatus(t, from), mustFetchStatus(t, to)
 	checkEqual(t, "status", store.FetchStatus{
 		Windows: want.Windows, Labels: want.Labels, WithImages: want.WithImages, FirstDay: want.FirstDay, LastDay: want.LastDay,
-		Incomplete: want.Incomplete,
+		Incomplete: want.Incomplete, NewestDay: want.NewestDay, OldestPending: want.OldestPending,
 	}, got)
 	checkEqual(t, "days by state", map[string]int{
 		store.FetchIncomplete: 1, store.FetchComplete: 1, store.FetchSplit: 1, store.FetchPending: 1,

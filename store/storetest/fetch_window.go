@@ -24,6 +24,7 @@ func testFetchWindows(t *testing.T, open Opener) {
 		{"plan reopens incomplete days", planReopensIncomplete},
 		{"plan leaves other windows alone", planLeavesOthers},
 		{"counts by state", countWindows},
+		{"newest and oldest days", newestAndOldestDays},
 		{"failure with invalid text", invalidFailureOfWindow},
 	})
 }
