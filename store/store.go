@@ -65,6 +65,7 @@ type Store interface {
 	Imports
 	ImageFiles
 	Fetches
+	ReferenceFetches
 	Changes
 	Accounts
 	Keys

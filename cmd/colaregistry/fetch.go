@@ -15,9 +15,10 @@ import (
 )
 
 type fetchCommand struct {
-	TTB    fetchTTB    `cmd:"" name:"ttb" help:"Fetch labels from TTB's Public COLA Registry."`
-	Status fetchStatus `cmd:"" help:"Show complete days, queued labels and failures."`
-	Resume fetchResume `cmd:"" help:"Permit requests again after the site has blocked them."`
+	TTB       fetchTTB       `cmd:"" name:"ttb" help:"Fetch labels from TTB's Public COLA Registry."`
+	Reference fetchReference `cmd:"" help:"Fetch permit lists, production statistics, processing times and AVAs."`
+	Status    fetchStatus    `cmd:"" help:"Show complete days, queued labels and failures."`
+	Resume    fetchResume    `cmd:"" help:"Permit requests again after the site has blocked them."`
 }
 
 type fetchTTB struct {

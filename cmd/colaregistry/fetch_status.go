@@ -29,15 +29,22 @@ func (c *fetchStatus) Run(env *environment) (err error) {
 	if err != nil {
 		return err
 	}
+	references, err := st.ReferenceFetches(env)
+	if err != nil {
+		return err
+	}
 	now := time.Now()
 	left := collect.Left(status, now, c.QuietHours)
 	if !c.JSON {
 		printFetchStatus(env.stdout, status, now, left)
+		printReferenceStatus(env.stdout, references)
 		return nil
 	}
 	out := json.NewEncoder(env.stdout)
 	out.SetIndent("", "  ")
-	return out.Encode(newFetchStatusJSON(status, now, left))
+	shown := newFetchStatusJSON(status, now, left)
+	shown.Reference = newReferenceJSON(references)
+	return out.Encode(shown)
 }
 
 // fetchStatusJSON is the output of fetch status --json (docs/OPERATIONS.md).
@@ -60,6 +67,7 @@ type fetchStatusJSON struct {
 	LastFailureAt  *time.Time          `json:"last_failure_at"`
 	Incomplete     []incompleteDayJSON `json:"incomplete"`
 	FailedLabels   []failedLabelJSON   `json:"failed_labels"`
+	Reference      []referenceJSON     `json:"reference"`
 }
 
 type incompleteDayJSON struct {
