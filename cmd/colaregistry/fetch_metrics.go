@@ -8,7 +8,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/colaregistry/colaregistry/cola"
-	"github.com/colaregistry/colaregistry/collect"
 	"github.com/colaregistry/colaregistry/store"
 )
 
@@ -80,7 +79,7 @@ func newFetchMetrics(st store.Fetches) *fetchMetrics {
 		{desc("newest_day_timestamp_seconds", "Newest completed date of fetched labels; 0 without labels."),
 			func(s *status, _ time.Time) float64 { return dateSeconds(s.NewestDay) }},
 		{desc("stale", "1 if the newest completed date is older than three working days, otherwise 0."),
-			func(s *status, now time.Time) float64 { return asNumber(!collect.StaleSince(*s, now).IsZero()) }},
+			func(s *status, now time.Time) float64 { return asNumber(!s.StaleSince(now).IsZero()) }},
 		{desc("oldest_pending_day_age_seconds", "Age of the oldest day that is pending or split; 0 if there is none."),
 			func(s *status, now time.Time) float64 {
 				if s.OldestPending == 0 {

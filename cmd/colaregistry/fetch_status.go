@@ -85,7 +85,7 @@ type failedLabelJSON struct {
 func newFetchStatusJSON(s store.FetchStatus, now time.Time, left time.Duration) fetchStatusJSON {
 	j := fetchStatusJSON{
 		Days: map[string]int{}, FirstDay: s.FirstDay, LastDay: s.LastDay, NewestDay: s.NewestDay,
-		StaleSince: orNil(collect.StaleSince(s, now)), Labels: map[string]int{},
+		StaleSince: orNil(s.StaleSince(now)), Labels: map[string]int{},
 		Requests: s.Requests, FirstRequestAt: orNil(s.FirstRequest), LastRequestAt: orNil(s.LastRequest),
 		RateLimit: requestRate(s.Interval), SecondsLeft: int64(left / time.Second),
 		Blocked: orNil(s.Blocked), BlockedAt: orNil(s.BlockedAt),
@@ -134,7 +134,7 @@ func printFetchStatus(w io.Writer, s store.FetchStatus, now time.Time, left time
 	}
 	fmt.Fprintf(w, ", %d pending, %d incomplete\n",
 		s.Windows[store.FetchPending]+s.Windows[store.FetchSplit], s.Windows[store.FetchIncomplete])
-	if since := collect.StaleSince(s, now); !since.IsZero() {
+	if since := s.StaleSince(now); !since.IsZero() {
 		newest := "there are no labels yet"
 		if s.NewestDay != 0 {
 			newest = "the newest completed date is " + s.NewestDay.String()
