@@ -158,7 +158,8 @@ func (c *serveCommand) check() (publicURL string, err error) {
 	}
 	_, err = c.signInIssuers(c.Issuers)
 	_, unlinked := c.linkPolicies()
-	err = errors.Join(c.checkImages(), c.oauthFlags.check(), c.deliveryFlags.check(), c.networkFlags.check(), c.checkFetch(), err, unlinked)
+	err = errors.Join(c.checkImages(), c.oauthFlags.check(), c.deliveryFlags.check(), c.networkFlags.check(),
+		c.checkFetch(), c.checkOperators(), err, unlinked)
 	if err != nil {
 		return "", err
 	}

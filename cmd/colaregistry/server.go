@@ -94,6 +94,7 @@ func newServer(c *serveCommand, env *environment, d deployment) (*server, error)
 	s.engine = newEngine(env, d.store, engineOptions{
 		publicURL: d.publicURL, upgradeURL: upgradeURL, snapshot: c.snapshot(), metrics: metrics,
 		sendsMail: c.SMTP != "", privateWebhooks: c.WebhooksPrivate, events: events, vault: d.vault, images: d.servedImages(),
+		operators: c.Operators,
 	})
 	if c.Alerts == "on" {
 		if err := s.addAlerts(c, d.store, d.vault, d.publicURL, metrics); err != nil {
