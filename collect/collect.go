@@ -113,7 +113,8 @@ const (
 	// stopTimeout limits how long a stopped run waits for the request in flight.
 	stopTimeout = 30 * time.Second
 	// maxStoreFailures is how many times in a row the database may be unavailable, except with Follow.
-	maxStoreFailures = 20
+	// With MaxBackoff, that takes about an hour.
+	maxStoreFailures = 30
 	// downFailures is the number of failures in a row after which a probe shows whether the site is
 	// down. If it is, failures are not the fault of a day or label.
 	downFailures = 5
@@ -228,7 +229,7 @@ func (c *collector) work() error {
 		switch {
 		case errors.Is(err, store.ErrUnavailable) && (c.o.Follow || unavailable < maxStoreFailures):
 			unavailable++
-			c.o.Logger.Warn("database unavailable", "error", err)
+			c.o.Logger.Warn("waiting for the database", "error", err)
 			c.sleep(c.o.backoff(unavailable))
 			continue
 		case err != nil || !more:
@@ -260,7 +261,7 @@ func (c *collector) step() (more bool, err error) {
 		return true, err
 	}
 	if c.o.Details != None && !quiet {
-		label, err := c.st.ClaimLabel(c.ctx, c.o.Hold)
+		label, err := c.st.ClaimLabel(c.ctx, c.o.Images != None, c.o.Hold)
 		if !errors.Is(err, store.ErrNotFound) {
 			if err == nil {
 				err = c.label(label)
@@ -305,6 +306,9 @@ func (c *collector) idle() (more bool, err error) {
 	pending := 0
 	if c.o.Details != None {
 		pending = status.Labels[store.FetchPending]
+	}
+	if c.o.Images != None {
+		pending += status.ImagesDue
 	}
 	switch {
 	case pending == 0 && len(c.backlogs) > 0:

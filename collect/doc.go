@@ -13,7 +13,8 @@
 //  5. If no day is due, it claims a queued label, the latest first, fetches its printable form and
 //     imports it. If the site has no form, the detail page takes its place.
 //  6. It fetches the label's images, if they are wanted, in the session that opened the form. Then it
-//     removes the label from the queue.
+//     removes the label from the queue. If the site lacks an image, or this collector fetches none,
+//     the images are postponed instead.
 //
 // # Failures
 //

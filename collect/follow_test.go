@@ -240,7 +240,7 @@ func TestFollowerStops(t *testing.T) {
 		t.Errorf("%d labels queued after %d forms, want 7 after 3", n, forms.Load())
 	}
 	for range 7 { // none is claimed
-		if _, err := st.ClaimLabel(t.Context(), time.Minute); err != nil {
+		if _, err := st.ClaimLabel(t.Context(), true, time.Minute); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -337,7 +337,7 @@ func checkUnclaimed(t *testing.T, st store.Store, s *site) {
 		defer st.ReleaseWindow(t.Context(), w)
 	}
 	for ; ; n++ {
-		l, err := st.ClaimLabel(t.Context(), time.Minute)
+		l, err := st.ClaimLabel(t.Context(), true, time.Minute)
 		if errors.Is(err, store.ErrNotFound) {
 			break
 		}

@@ -55,8 +55,16 @@ func (s *site) options() collect.Options {
 
 func mustStore(t *testing.T) store.Store {
 	t.Helper()
+	return mustStoreAt(t, new(time.Duration))
+}
+
+// mustStoreAt returns a store whose clock is ahead.
+func mustStoreAt(t *testing.T, ahead *time.Duration) store.Store {
+	t.Helper()
 	path := filepath.Join(t.TempDir(), "registry.db")
-	st, err := sqlite.Open(t.Context(), path, sqlite.Options{Logger: slog.New(slog.DiscardHandler)})
+	st, err := sqlite.Open(t.Context(), path, sqlite.Options{
+		Now: func() time.Time { return time.Now().Add(*ahead) }, Logger: slog.New(slog.DiscardHandler),
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -85,8 +85,96 @@ func TestImages(t *testing.T) {
 	}
 }
 
+// imageOptions returns options to fetch images into an empty folder.
+func (s *site) imageOptions(t *testing.T, st store.Store) collect.Options {
+	t.Helper()
+	files, err := images.Open(t.Context(), t.TempDir(), images.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := s.options()
+	o.Images = collect.New
+	o.ImageStore = &collect.LabelImages{Store: st, Files: files, Now: time.Now, Logger: slog.New(slog.DiscardHandler)}
+	return o
+}
+
+// TestMissingImages checks that an image that the site lacks is requested again only after a month.
+func TestMissingImages(t *testing.T) {
+	t.Parallel()
+	s := mustSite(t, ttbsite.Options{Labels: 6})
+	id := s.Labels()[3].ID
+	setMissing := func(missing bool) {
+		s.Change(id, func(l *ttbsite.Label) {
+			l.Images = slices.Clone(l.Images)
+			l.Images[0].Missing = missing
+		})
+	}
+	setMissing(true)
+	ahead := time.Duration(0)
+	st := mustStoreAt(t, &ahead)
+	o := s.imageOptions(t, st)
+	if report := mustRun(t, st, o); report.MissingImages != 1 {
+		t.Fatalf("%d images missing, want 1", report.MissingImages)
+	}
+	const month = 30 * 24 * time.Hour
+	for _, run := range []struct {
+		ahead              time.Duration
+		missing, requested bool
+		images, queued     int
+	}{
+		{0, true, false, 0, 1}, {month - time.Hour, true, false, 0, 1}, {month + time.Hour, true, true, 0, 1},
+		{month + 2*time.Hour, true, false, 0, 1}, {2*month + 2*time.Hour, false, true, 1, 0}, {4 * month, false, false, 0, 0},
+	} {
+		setMissing(run.missing)
+		ahead = run.ahead
+		o.Images = collect.All
+		before := s.count(ttbsite.Form) + s.count(ttbsite.Image)
+		report := mustRun(t, st, o)
+		requests := s.count(ttbsite.Form) + s.count(ttbsite.Image) - before
+		queued := mustStatus(t, st).Labels[store.FetchImages]
+		if requests > 0 != run.requested || report.Images != run.images || queued != run.queued {
+			t.Errorf("run %v later: %d forms and images requested, %d stored, %d labels wait; want %+v",
+				ahead, requests, report.Images, queued, run)
+		}
+	}
+}
+
+// TestImagesOfOthers queues labels with images, which a collector without images then works on. It
+// leaves the images to another that fetches them.
+func TestImagesOfOthers(t *testing.T) {
+	t.Parallel()
+	s := mustSite(t, ttbsite.Options{Labels: 10})
+	st := mustStore(t)
+	withImages := s.imageOptions(t, st)
+	ctx, cancel := context.WithCancel(t.Context())
+	withImages.Progress = func(collect.Progress) {
+		if mustStatus(t, st).Windows[store.FetchPending] == 0 {
+			cancel()
+		}
+	}
+	if report, err := collect.Run(ctx, st, withImages); err != nil || report.Images > 0 {
+		t.Fatalf("%d images, %v, want queued labels only", report.Images, err)
+	}
+	mustRun(t, st, s.options())
+	s.checkLabels(t, st, true)
+	checkEnded(t, st)
+	want := 0
+	for _, l := range s.Labels() {
+		if !l.Paper {
+			want += len(l.Images)
+		}
+	}
+	withImages.Progress = nil
+	if report := mustRun(t, st, withImages); report.Images != want {
+		t.Errorf("%d images stored, want %d", report.Images, want)
+	}
+	if labels := mustStatus(t, st).Labels; len(labels) > 0 {
+		t.Errorf("labels in the queue: %v, want none", labels)
+	}
+}
+
 // TestFailingImage fetches a label whose first image the site fails to send. The label and its other
-// images are stored, and a later run fetches the image.
+// images are stored, and a run on the next day fetches the image.
 func TestFailingImage(t *testing.T) {
 	s := mustSite(t, ttbsite.Options{Labels: 6})
 	var id cola.TTBID
@@ -104,14 +192,9 @@ func TestFailingImage(t *testing.T) {
 		})
 	}
 	setFailing(true)
-	st := mustStore(t)
-	files, err := images.Open(t.Context(), t.TempDir(), images.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	o := s.options()
-	o.Images = collect.New
-	o.ImageStore = &collect.LabelImages{Store: st, Files: files, Now: time.Now, Logger: slog.New(slog.DiscardHandler)}
+	ahead := time.Duration(0)
+	st := mustStoreAt(t, &ahead)
+	o := s.imageOptions(t, st)
 	report := mustRun(t, st, o)
 	checkEnded(t, st)
 	if report.Images != want-1 || report.MissingImages != 1 || len(report.Failed) != 0 {
@@ -119,8 +202,11 @@ func TestFailingImage(t *testing.T) {
 	}
 	setFailing(false)
 	o.Images = collect.All
-	if report = mustRun(t, st, o); report.Images != 1 || report.MissingImages != 0 {
-		t.Errorf("later run: %d images, %d missing, want 1 and 0", report.Images, report.MissingImages)
+	for want := range 2 {
+		if report = mustRun(t, st, o); report.Images != want || report.MissingImages != 0 {
+			t.Errorf("run after %v: %d images, %d missing, want %d and 0", ahead, report.Images, report.MissingImages, want)
+		}
+		ahead = 25 * time.Hour
 	}
 	label, err := st.Cola(t.Context(), id)
 	if err != nil || slices.ContainsFunc(label.Images, func(m cola.Image) bool { return m.ImageURL == "" }) {

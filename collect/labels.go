@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/colaregistry/colaregistry/cola"
@@ -24,11 +25,15 @@ func (c *collector) label(l store.FetchLabel) error {
 			return c.st.FailLabel(ctx, l, failure, wait)
 		},
 	}, func(ctx context.Context) error {
-		if err := c.fetchLabel(ctx, l); err != nil {
+		postpone, err := c.fetchLabel(ctx, l)
+		if err != nil {
 			return err
 		}
 		stored = true
-		return fatal(c.st.FinishLabel(ctx, l))
+		if postpone == never {
+			return fatal(c.st.FinishLabel(ctx, l))
+		}
+		return fatal(c.st.PostponeImages(ctx, l, postpone))
 	})
 	if stored {
 		c.report.Labels++
@@ -39,8 +44,16 @@ func (c *collector) label(l store.FetchLabel) error {
 	return err
 }
 
-// fetchLabel stores a label's page and images.
-func (c *collector) fetchLabel(ctx context.Context, l store.FetchLabel) error {
+// The wait until collectors fetch the images of a label that one of them didn't store.
+const (
+	never        time.Duration = -1                  // all are stored, or none are wanted
+	atOnce       time.Duration = 0                   // that collector fetches no images
+	retryFailing               = 24 * time.Hour      // requests for an image failed
+	retryMissing               = 30 * 24 * time.Hour // the site lacks an image, or it is unusable
+)
+
+// fetchLabel stores a label's page and images. It returns when to fetch the other images.
+func (c *collector) fetchLabel(ctx context.Context, l store.FetchLabel) (postpone time.Duration, err error) {
 	page, err := c.site.Form(ctx, l.TTBID)
 	hasForm := err == nil
 	if hasForm {
@@ -50,7 +63,7 @@ func (c *collector) fetchLabel(ctx context.Context, l store.FetchLabel) error {
 		page, err = c.site.Detail(ctx, l.TTBID)
 	}
 	if err != nil {
-		return siteError(err)
+		return 0, siteError(err)
 	}
 	to := target{Target: c.st, record: c.records.addPage, before: func(patches []cola.Patch[cola.Cola]) error {
 		return c.setCompleted(ctx, patches, l.Completed)
@@ -58,13 +71,24 @@ func (c *collector) fetchLabel(ctx context.Context, l store.FetchLabel) error {
 	report, err := c.importSource(ctx, ingest.PageSource("page of "+l.TTBID.String(), page), to, c.isHistory(l.Completed, l.History))
 	switch {
 	case err != nil:
-		return err
+		return 0, err
 	case report.Refused > 0:
-		return &permanentError{errors.New(report.Refusals[0].Reason)}
-	case c.o.Images != None && l.Images && hasForm:
+		return 0, &permanentError{errors.New(report.Refusals[0].Reason)}
+	case !l.Images:
+		return never, nil
+	case c.o.Images != None && hasForm:
 		return c.fetchImages(ctx, l, page)
 	}
-	return nil
+	label, err := c.st.Cola(ctx, l.TTBID)
+	switch {
+	case err != nil:
+		return 0, fatal(err)
+	case !slices.ContainsFunc(label.Images, func(m cola.Image) bool { return m.ImageURL == "" }):
+		return never, nil
+	case c.o.Images == None:
+		return atOnce, nil
+	}
+	return retryMissing, nil // the site serves no images without a form
 }
 
 var latestUpdateDate = cola.FieldIndex[cola.Cola]("latest_update_date")
@@ -87,25 +111,28 @@ func (c *collector) setCompleted(ctx context.Context, patches []cola.Patch[cola.
 }
 
 // fetchImages stores the images of a label whose form was opened last, one by one, unless they are
-// stored already. Images that the site lacks are counted; they don't fail the label. If requests for
-// an image fail, it fetches the others before it returns the error. In the label's last attempt, such
-// an image counts as missing.
-func (c *collector) fetchImages(ctx context.Context, l store.FetchLabel, form []byte) error {
+// stored already. It returns when to fetch those again that the site lacks, which don't fail the
+// label. If requests for an image fail, it fetches the others before it returns the error. In the
+// label's last attempt, such an image counts as missing.
+func (c *collector) fetchImages(
+	ctx context.Context, l store.FetchLabel, form []byte,
+) (postpone time.Duration, err error) {
 	names, err := ingest.FormFileNames(l.TTBID, form)
 	if err != nil {
-		return &permanentError{err}
+		return 0, &permanentError{err}
 	}
 	label, err := c.st.Cola(ctx, l.TTBID)
 	if err != nil {
-		return fatal(err)
+		return 0, fatal(err)
 	}
 	var failure error
+	failing := false
 	missing := 0
 	for i := range label.Images {
 		image := &label.Images[i]
 		has, err := c.o.ImageStore.HasImage(ctx, image)
 		if err != nil {
-			return fatal(err)
+			return 0, fatal(err)
 		}
 		if has {
 			continue
@@ -116,17 +143,18 @@ func (c *collector) fetchImages(ctx context.Context, l store.FetchLabel, form []
 		switch {
 		case errors.As(err, new(*permanentError)), again && l.Attempts+1 >= MaxAttempts:
 			missing++
+			failing = failing || again
 			c.o.Logger.Warn("no image", "label", l.TTBID.String(), "file", image.FileName, "error", err)
 			continue
 		case again && (temporary == nil || !busy(temporary.Status)):
 			failure = err
 			continue
 		case err != nil:
-			return err
+			return 0, err
 		}
 		usable, err := c.o.ImageStore.SaveImage(ctx, l.TTBID, image, content)
 		if err != nil {
-			return fatal(fmt.Errorf("save image %s: %w", image.TTBImageID, err))
+			return 0, fatal(fmt.Errorf("save image %s: %w", image.TTBImageID, err))
 		}
 		if usable {
 			c.report.Images++
@@ -135,11 +163,18 @@ func (c *collector) fetchImages(ctx context.Context, l store.FetchLabel, form []
 			missing++
 		}
 	}
-	if failure == nil {
-		c.report.MissingImages += missing
-		c.process.metrics.images(0, missing)
+	if failure != nil {
+		return 0, failure
 	}
-	return failure
+	c.report.MissingImages += missing
+	c.process.metrics.images(0, missing)
+	switch {
+	case failing:
+		return retryFailing, nil
+	case missing > 0:
+		return retryMissing, nil
+	}
+	return never, nil
 }
 
 // imageAttempts is how many times an image is requested before the whole label is retried, which

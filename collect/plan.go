@@ -64,6 +64,7 @@ func PlanOf(ctx context.Context, st Store, o Options) (p Plan, err error) {
 		p.Stored = max(p.Stored, status.Labels[store.FetchPending]+status.Labels[store.FetchFailed])
 	}
 	if o.Images != None {
+		p.Stored += status.ImagesDue
 		p.Images = int(float64(p.Stored+p.New) * store.ImagesPerLabel)
 	}
 	p.Requests = p.Days*store.WindowRequests + p.Stored + p.New + p.Images
@@ -178,7 +179,7 @@ func (o *Options) backlogs() (all []*backlog) {
 		all = append(all, &backlog{missing: store.MissingDetail})
 	}
 	if o.Images == All {
-		all = append(all, &backlog{missing: store.MissingImageFiles})
+		all = append(all, &backlog{missing: store.MissingDueImages})
 	}
 	return all
 }

@@ -76,4 +76,8 @@ func (t *tracker) refresh(c *collector) {
 	if c.o.Details != None {
 		t.queued, t.requests = status.Labels[store.FetchPending], status.LabelRequests()
 	}
+	if c.o.Images != None {
+		t.queued += status.ImagesDue
+		t.requests += int((1 + store.ImagesPerLabel) * float64(status.ImagesDue))
+	}
 }

@@ -43,7 +43,7 @@ func (s *site) mustCollect(last cola.Date) {
 	must(err)
 	must(f.FailWindow(s.t.Context(), w, "<b>412\nof 414</b>\u202e", -1))
 	must(f.QueueLabels(s.t.Context(), []store.FetchLabel{{TTBID: 26_001_001_000_001, Completed: last}}))
-	l, err := f.ClaimLabel(s.t.Context(), time.Minute)
+	l, err := f.ClaimLabel(s.t.Context(), true, time.Minute)
 	must(err)
 	must(f.FailLabel(s.t.Context(), l, "500 <script>", -1))
 	_, err = f.ReserveRequest(s.t.Context(), 2*time.Second)

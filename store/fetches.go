@@ -47,10 +47,14 @@ type Fetches interface {
 	// RetryFailedLabels makes all failed labels pending and due again.
 	RetryFailedLabels(ctx context.Context) error
 	// ClaimLabel claims a pending label that is due: the one with the latest completed date, then
-	// with the highest ID. It fails with ErrNotFound if none is due.
-	ClaimLabel(ctx context.Context, hold time.Duration) (FetchLabel, error)
+	// with the highest ID. If there is none, and images is set, it claims a label with postponed images
+	// that are due. It fails with ErrNotFound if none is due.
+	ClaimLabel(ctx context.Context, images bool, hold time.Duration) (FetchLabel, error)
 	// FinishLabel removes a claimed label from the queue.
 	FinishLabel(ctx context.Context, l FetchLabel) error
+	// PostponeImages releases a claimed label whose page is stored, but not all its images. It stays in
+	// the queue for collectors that fetch images, and is due after the given wait.
+	PostponeImages(ctx context.Context, l FetchLabel, wait time.Duration) error
 	// FailLabel releases a claimed label after a failure. The label is due again after the given
 	// wait, or stays in the queue as failed if wait is negative.
 	FailLabel(ctx context.Context, l FetchLabel, failure string, wait time.Duration) error
@@ -115,6 +119,7 @@ type FetchStatus struct {
 	Windows    map[string]int // days by state
 	Labels     map[string]int // labels in the queue by state
 	WithImages int            // pending labels whose images are to be fetched, too
+	ImagesDue  int            // labels with postponed images that are due
 	// FirstDay and LastDay are the range of complete days; zero if there are none.
 	FirstDay, LastDay cola.Date
 	Requests          int64         // so far, including failed ones
@@ -175,6 +180,7 @@ const (
 	FetchComplete   = "complete"   // of a window
 	FetchIncomplete = "incomplete" // of a window: given up until planned again
 	FetchFailed     = "failed"     // of a label: given up until queued again or retried
+	FetchImages     = "images"     // of a label: its page is stored, its images are postponed
 )
 
 // SiteBlockedError is the error of a request while the site is blocked.

@@ -34,6 +34,8 @@ var (
 	// ErrUnavailable means that the database cannot be read or written now; retry later. A write
 	// may or may not have happened.
 	ErrUnavailable = errors.New("database unavailable")
+	// ErrDiskFull is the ErrUnavailable of a database whose disk is full.
+	ErrDiskFull error = diskFullError{}
 	// ErrVoid means that the batch was voided and will never be charged.
 	ErrVoid = errors.New("batch voided")
 	// ErrHalfFilled means that Fill was interrupted; the database must be deleted.
@@ -44,6 +46,14 @@ var (
 	// ErrNewerSchema means that a newer version of the program has migrated the database.
 	ErrNewerSchema = errors.New("the database has a newer schema than this program; run a newer version")
 )
+
+type diskFullError struct{}
+
+// Error names the problem, which the operator has to solve.
+func (diskFullError) Error() string { return "the disk of the database is full" }
+
+// Is makes the error an ErrUnavailable.
+func (diskFullError) Is(target error) bool { return target == ErrUnavailable }
 
 // LimitError is an ErrLimit with the limit.
 type LimitError struct {
@@ -162,7 +172,10 @@ const (
 	MissingApprovalDate Missing = "approval-date" // no approval date
 	MissingImages       Missing = "images"        // no images, or an unknown number
 	MissingImageFiles   Missing = "image-files"   // an image has no URL
-	MissingBarcodes     Missing = "barcodes"      // no known barcode
+	// MissingDueImages is MissingImageFiles without the labels in the queue whose images are
+	// postponed.
+	MissingDueImages Missing = "due-images"
+	MissingBarcodes  Missing = "barcodes" // no known barcode
 )
 
 // Permittees stores permit holders.

@@ -98,7 +98,7 @@ func newFetchStatusJSON(s store.FetchStatus, now time.Time, left time.Duration) 
 	for _, state := range []string{store.FetchPending, store.FetchSplit, store.FetchComplete, store.FetchIncomplete} {
 		j.Days[state] = s.Windows[state]
 	}
-	for _, state := range []string{store.FetchPending, store.FetchFailed} {
+	for _, state := range []string{store.FetchPending, store.FetchFailed, store.FetchImages} {
 		j.Labels[state] = s.Labels[state]
 	}
 	for _, w := range s.Incomplete {
@@ -141,7 +141,11 @@ func printFetchStatus(w io.Writer, s store.FetchStatus, now time.Time, left time
 		}
 		fmt.Fprintf(w, "stale:        since %s: %s\n", since.Format(time.DateOnly), newest)
 	}
-	fmt.Fprintf(w, "labels:       %d queued, %d failed\n", s.Labels[store.FetchPending], s.Labels[store.FetchFailed])
+	fmt.Fprintf(w, "labels:       %d queued, %d failed", s.Labels[store.FetchPending], s.Labels[store.FetchFailed])
+	if n := s.Labels[store.FetchImages]; n > 0 {
+		fmt.Fprintf(w, ", %d with missing images", n)
+	}
+	fmt.Fprintln(w)
 	fmt.Fprintf(w, "requests:     %d", s.Requests)
 	if !s.LastRequest.IsZero() {
 		which := "latest"

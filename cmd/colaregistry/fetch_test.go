@@ -169,6 +169,18 @@ func TestFetchStatusOfFailedLabels(t *testing.T) {
 	}
 }
 
+// TestFetchStatusOfImages checks that the status counts labels with missing images, but no time for
+// them: they may be due only in weeks.
+func TestFetchStatusOfImages(t *testing.T) {
+	status := store.FetchStatus{Interval: time.Second, Labels: map[string]int{store.FetchImages: 2}}
+	var text strings.Builder
+	printFetchStatus(&text, status, time.Now(), status.Left())
+	j := newFetchStatusJSON(status, time.Now(), status.Left())
+	if !strings.Contains(text.String(), "2 with missing images") || j.Labels["images"] != 2 || j.SecondsLeft != 0 {
+		t.Errorf("status = %+v,\n%s\nwant 2 labels and no time left", j, text.String())
+	}
+}
+
 // TestRequestRate checks that rates are rounded: the store rounds intervals up to microseconds.
 func TestRequestRate(t *testing.T) {
 	for _, want := range []float64{0, 0.001, 0.3, 0.7, 1, 3, 5} {

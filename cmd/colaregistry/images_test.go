@@ -7,37 +7,16 @@ import (
 	"image/png"
 	"log/slog"
 	"net/http"
-	"net/http/httptest"
-	"net/url"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/johannesboyne/gofakes3"
-	"github.com/johannesboyne/gofakes3/backend/s3mem"
-
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/collect"
+	"github.com/colaregistry/colaregistry/internal/s3test"
 	"github.com/colaregistry/colaregistry/store/images"
 )
-
-// s3Images starts an S3 server that runs until the test ends, sets the credentials in the
-// environment, and returns the URL of an empty bucket.
-func s3Images(t *testing.T) string {
-	t.Helper()
-	backend := s3mem.New()
-	if err := backend.CreateBucket("labels"); err != nil {
-		t.Fatal(err)
-	}
-	server := httptest.NewServer(gofakes3.New(backend).Server())
-	t.Cleanup(server.Close)
-	t.Setenv("AWS_ACCESS_KEY_ID", "key")
-	t.Setenv("AWS_SECRET_ACCESS_KEY", "secret")
-	return "s3://labels?" + url.Values{
-		"endpoint": {server.URL}, "region": {"us-east-1"}, "use_path_style": {"true"},
-	}.Encode()
-}
 
 // mustSaveImage stores an image as the first of a demo label, and returns the label's ID.
 func mustSaveImage(t *testing.T, h testRegistry, location string, content []byte) cola.TTBID {
@@ -74,7 +53,7 @@ func TestStoredImages(t *testing.T) {
 	if err := png.Encode(&content, image.NewPaletted(image.Rect(0, 0, 700, 400), color.Palette{color.White})); err != nil {
 		t.Fatal(err)
 	}
-	for where, location := range map[string]string{"folder": "", "bucket": s3Images(t)} {
+	for where, location := range map[string]string{"folder": "", "bucket": s3test.Location(t, "")} {
 		t.Run(where, func(t *testing.T) {
 			h := seeded(t)
 			args := []string{"--image-store", location}

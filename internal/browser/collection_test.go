@@ -28,7 +28,7 @@ func (s *site) runCollectors() {
 	}
 	err = errors.Join(err, f.QueueLabels(s.t.Context(), labels))
 	for range 3 {
-		label, claimErr := f.ClaimLabel(s.t.Context(), time.Minute)
+		label, claimErr := f.ClaimLabel(s.t.Context(), true, time.Minute)
 		err = errors.Join(err, claimErr, f.FailLabel(s.t.Context(), label, "the site answered 500 Internal Server Error", -1))
 	}
 	err = errors.Join(err, s.fetchReferences())

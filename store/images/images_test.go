@@ -13,8 +13,6 @@ import (
 	"io/fs"
 	"log/slog"
 	"math/rand/v2"
-	"net/http/httptest"
-	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -23,11 +21,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/johannesboyne/gofakes3"
-	"github.com/johannesboyne/gofakes3/backend/s3mem"
 	"golang.org/x/image/bmp"
 	"golang.org/x/image/tiff"
 
+	"github.com/colaregistry/colaregistry/internal/s3test"
 	"github.com/colaregistry/colaregistry/internal/shareddata"
 	"github.com/colaregistry/colaregistry/store"
 )
@@ -112,24 +109,8 @@ func samples(t *testing.T) map[string][]byte {
 func stores(t *testing.T) map[string]*Store {
 	return map[string]*Store{
 		"folder": mustOpen(t, filepath.Join(t.TempDir(), "new", "images")),
-		"S3":     mustOpen(t, s3Location(t)),
+		"S3":     mustOpen(t, s3test.Location(t, "images/")),
 	}
-}
-
-// s3Location returns the URL of an empty bucket of an S3 server that runs until the test ends.
-func s3Location(t *testing.T) string {
-	t.Helper()
-	backend := s3mem.New()
-	if err := backend.CreateBucket("labels"); err != nil {
-		t.Fatal(err)
-	}
-	server := httptest.NewServer(gofakes3.New(backend).Server())
-	t.Cleanup(server.Close)
-	t.Setenv("AWS_ACCESS_KEY_ID", "key")
-	t.Setenv("AWS_SECRET_ACCESS_KEY", "secret")
-	return "s3://labels?" + url.Values{
-		"endpoint": {server.URL}, "region": {"us-east-1"}, "use_path_style": {"true"}, "prefix": {"images/"},
-	}.Encode()
 }
 
 func TestPut(t *testing.T) {

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/colaregistry/colaregistry/internal/s3test"
 )
 
 // TestNames lists the files as fetched, not their renditions, and not those that Read has renamed.
@@ -90,7 +92,7 @@ func TestUnwritable(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(folder.folder, checkName), 0o700); err != nil { // in the place of the file
 		t.Fatal(err)
 	}
-	location := s3Location(t)
+	location := s3test.Location(t, "")
 	for where, s := range map[string]*Store{
 		"folder": folder, "missing bucket": mustOpen(t, strings.Replace(location, "s3://labels", "s3://other", 1)),
 	} {

@@ -27,6 +27,7 @@ const (
 	readOnlyTransaction  = "25006"
 	serializationFailure = "40001"
 	deadlockDetected     = "40P01"
+	diskFull             = "53100"
 )
 
 // failed wraps an error with its operation. Errors that mean an unavailable database become
@@ -39,7 +40,7 @@ func failed(operation string, err error) error {
 	case isUnavailable(err):
 		// The chain ends here: the deadline of a connection attempt must not look like that of the
 		// caller's context.
-		err = fmt.Errorf("%w: %v", store.ErrUnavailable, oneLine(err))
+		err = unavailable(err)
 	}
 	return fmt.Errorf("%s: %w", operation, err)
 }
@@ -60,9 +61,17 @@ func wrapContextError(ctx context.Context, err error) error {
 // including the end of a context.
 func inDoubt(err error) error {
 	if isUnavailable(err) || isEnded(err) {
-		return fmt.Errorf("%w: %v", store.ErrUnavailable, oneLine(err))
+		return unavailable(err)
 	}
 	return err
+}
+
+// unavailable returns store.ErrUnavailable with the reason.
+func unavailable(err error) error {
+	if sqlState(err) == diskFull {
+		return fmt.Errorf("%w: %v", store.ErrDiskFull, oneLine(err))
+	}
+	return fmt.Errorf("%w: %v", store.ErrUnavailable, oneLine(err))
 }
 
 func isEnded(err error) bool {

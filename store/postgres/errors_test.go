@@ -49,6 +49,9 @@ func TestFailed(t *testing.T) {
 		if errors.Is(got, store.ErrUnavailable) != c.unavailable {
 			t.Errorf("%s: failed = %v, want ErrUnavailable = %v", name, got, c.unavailable)
 		}
+		if isFull := sqlState(c.err) == "53100"; errors.Is(got, store.ErrDiskFull) != isFull {
+			t.Errorf("%s: failed = %v, want ErrDiskFull = %v", name, got, isFull)
+		}
 		if errors.Is(got, context.DeadlineExceeded) {
 			t.Errorf("%s: failed = %v, want no DeadlineExceeded", name, got)
 		}

@@ -24,6 +24,8 @@ func failed(operation string, err error) error {
 	case errors.Is(err, store.ErrUnavailable):
 	case resultCode(err) == lib.SQLITE_INTERRUPT:
 		err = fmt.Errorf("%w: %w", context.Canceled, err)
+	case resultCode(err) == lib.SQLITE_FULL:
+		err = fmt.Errorf("%w: %w", store.ErrDiskFull, err)
 	case isUnavailable(err):
 		err = fmt.Errorf("%w: %w", store.ErrUnavailable, err)
 	}

@@ -156,8 +156,8 @@ func TestFullDatabase(t *testing.T) {
 	limit(s.records, pages+20)
 	limit(s.ledger, pages)
 	outcomes, err := s.UpsertColas(t.Context(), storetest.Samples(0, 1_000), store.Commit)
-	if !errors.Is(err, store.ErrUnavailable) {
-		t.Errorf("UpsertColas(full database) error = %v, want ErrUnavailable", err)
+	if !errors.Is(err, store.ErrUnavailable) || !errors.Is(err, store.ErrDiskFull) {
+		t.Errorf("UpsertColas(full database) error = %v, want ErrUnavailable and ErrDiskFull", err)
 	}
 	if stored := storetest.CheckSamples(t, s); stored != len(outcomes) || stored == 1_000 {
 		t.Errorf("%d labels stored, want %d as reported, fewer than 1000", stored, len(outcomes))
@@ -166,8 +166,8 @@ func TestFullDatabase(t *testing.T) {
 	for i := 0; i < 1_000 && accountErr == nil; i++ {
 		_, accountErr = s.CreateAccount(t.Context(), fmt.Sprintf("%060d@example.com", i), cola.TierFree)
 	}
-	if !errors.Is(accountErr, store.ErrUnavailable) {
-		t.Errorf("CreateAccount(full database) error = %v, want ErrUnavailable", accountErr)
+	if !errors.Is(accountErr, store.ErrUnavailable) || !errors.Is(accountErr, store.ErrDiskFull) {
+		t.Errorf("CreateAccount(full database) error = %v, want ErrUnavailable and ErrDiskFull", accountErr)
 	}
 	limit(s.records, 1<<30)
 	limit(s.ledger, 1<<30)

@@ -3,6 +3,7 @@ package sqlstore
 import (
 	"cmp"
 	"context"
+	"errors"
 	"slices"
 	"time"
 
@@ -20,11 +21,13 @@ const (
 	retryLabels = `UPDATE fetch_labels SET state = '` + store.FetchPending + `', attempts = 0, due_at = ` + fetchClock + `, failure = NULL
 		WHERE state = '` + store.FetchFailed + `'`
 	claimLabel = `WITH due AS MATERIALIZED (
-			SELECT ttb_id FROM fetch_labels WHERE ` + fetchDue + ` ORDER BY completed DESC NULLS LAST, ttb_id DESC LIMIT 1 FOR NO KEY UPDATE SKIP LOCKED)
+			SELECT ttb_id FROM fetch_labels WHERE state = $4 AND ` + due + ` ORDER BY completed DESC NULLS LAST, ttb_id DESC LIMIT 1 FOR NO KEY UPDATE SKIP LOCKED)
 		UPDATE fetch_labels SET hold = $2, held_until = ` + fetchClock + ` + make_interval(secs => $3)
 		WHERE ttb_id IN (SELECT ttb_id FROM due) RETURNING ttb_id, completed, images, history, attempts, hold`
-	finishLabel = `DELETE FROM fetch_labels` + labelClaim
-	failLabel   = `UPDATE fetch_labels SET state = $4, attempts = attempts + 1, due_at = ` + fetchClock + ` + make_interval(secs => $5),
+	finishLabel    = `DELETE FROM fetch_labels` + labelClaim
+	postponeImages = `UPDATE fetch_labels SET state = '` + store.FetchImages + `', images = TRUE, attempts = 0, failure = NULL,
+		due_at = ` + fetchClock + ` + make_interval(secs => $4), ` + endClaim + labelClaim
+	failLabel = `UPDATE fetch_labels SET state = $4, attempts = attempts + 1, due_at = ` + fetchClock + ` + make_interval(secs => $5),
 		failure = $6, ` + endClaim + labelClaim
 	releaseLabel = `UPDATE fetch_labels SET ` + endClaim + labelClaim
 	extendLabel  = `UPDATE fetch_labels SET held_until = ` + fetchClock + ` + make_interval(secs => $4)` + labelClaim
@@ -61,11 +64,17 @@ func (s *Store) RetryFailedLabels(ctx context.Context) error {
 }
 
 // ClaimLabel implements store.Fetches.
-func (s *Store) ClaimLabel(ctx context.Context, hold time.Duration) (l store.FetchLabel, err error) {
-	err = s.db.Transact(ctx, "claim label", func(ctx context.Context, tx Tx) error {
-		l, err = one(ctx, tx, func(l *store.FetchLabel) []any {
+func (s *Store) ClaimLabel(ctx context.Context, images bool, hold time.Duration) (l store.FetchLabel, err error) {
+	claim := func(ctx context.Context, tx Tx, state string) (store.FetchLabel, error) {
+		return one(ctx, tx, func(l *store.FetchLabel) []any {
 			return []any{&l.TTBID, &l.Completed, &l.Images, &l.History, &l.Attempts, &l.Hold}
-		}, claimLabel, s.clock(), newHold(), hold.Seconds())
+		}, claimLabel, s.clock(), newHold(), hold.Seconds(), state)
+	}
+	err = s.db.Transact(ctx, "claim label", func(ctx context.Context, tx Tx) error {
+		l, err = claim(ctx, tx, store.FetchPending)
+		if images && errors.Is(err, store.ErrNotFound) {
+			l, err = claim(ctx, tx, store.FetchImages)
+		}
 		return err
 	})
 	return l, err
@@ -74,6 +83,11 @@ func (s *Store) ClaimLabel(ctx context.Context, hold time.Duration) (l store.Fet
 // FinishLabel implements store.Fetches.
 func (s *Store) FinishLabel(ctx context.Context, l store.FetchLabel) error {
 	return s.affectOne(ctx, "finish label", finishLabel, s.clock, int64(l.TTBID), l.Hold)
+}
+
+// PostponeImages implements store.Fetches.
+func (s *Store) PostponeImages(ctx context.Context, l store.FetchLabel, wait time.Duration) error {
+	return s.affectOne(ctx, "postpone images", postponeImages, s.clock, int64(l.TTBID), l.Hold, wait.Seconds())
 }
 
 // FailLabel implements store.Fetches.

@@ -20,7 +20,7 @@ import (
 
 const (
 	fetchClock  = `coalesce($1::timestamptz, clock_timestamp())`
-	fetchDue    = `state = '` + store.FetchPending + `' AND due_at <= ` + fetchClock + ` AND (held_until IS NULL OR held_until <= ` + fetchClock + `)`
+	due         = `due_at <= ` + fetchClock + ` AND (held_until IS NULL OR held_until <= ` + fetchClock + `)`
 	endClaim    = `hold = NULL, held_until = NULL`
 	wholeDay    = `class_from = '' AND class_to = ''`
 	partOfDay   = `(class_from <> '' OR class_to <> '')`
@@ -37,10 +37,10 @@ const (
 	plannedDays  = `SELECT day FROM fetch_windows WHERE day BETWEEN $1 AND $2 AND ` + wholeDay
 	insertPart   = `INSERT INTO fetch_windows (day, class_from, class_to, due_at, settled_at, history) VALUES ($2, $3, $4, ` + fetchClock + `, $5, $6)`
 	insertDay    = insertPart + ` ON CONFLICT (day, class_from, class_to) DO NOTHING` // another process may plan, too
-	markHistory  = `UPDATE fetch_windows SET history = TRUE WHERE day BETWEEN $1 AND $2 AND state <> '` + store.FetchComplete + `'`
+	markHistory  = `UPDATE fetch_windows SET history = TRUE WHERE day BETWEEN $1 AND $2 AND NOT history AND state <> '` + store.FetchComplete + `'`
 	countPending = `SELECT count(*) FROM fetch_windows WHERE state = '` + store.FetchPending + `' AND day BETWEEN $1 AND $2`
 	claimWindow  = `WITH due AS MATERIALIZED (
-			SELECT day, class_from, class_to FROM fetch_windows WHERE ` + fetchDue + ` AND day BETWEEN $2 AND $3
+			SELECT day, class_from, class_to FROM fetch_windows WHERE state = '` + store.FetchPending + `' AND ` + due + ` AND day BETWEEN $2 AND $3
 			ORDER BY day DESC, class_from, class_to LIMIT 1 FOR NO KEY UPDATE SKIP LOCKED)
 		UPDATE fetch_windows SET hold = $4, held_until = ` + fetchClock + ` + make_interval(secs => $5)
 		WHERE (day, class_from, class_to) IN (SELECT day, class_from, class_to FROM due)

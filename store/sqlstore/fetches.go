@@ -26,6 +26,7 @@ const (
 	countWindows    = `SELECT state, count(*) FROM fetch_windows WHERE ` + wholeDay + ` GROUP BY state`
 	countLabels     = `SELECT state, count(*) FROM fetch_labels GROUP BY state`
 	countWithImages = `SELECT count(*) FROM fetch_labels WHERE state = '` + store.FetchPending + `' AND images`
+	countImagesDue  = `SELECT count(*) FROM fetch_labels WHERE state = '` + store.FetchImages + `' AND due_at <= ` + fetchClock
 	daysOfStates    = `SELECT min(day) FILTER (WHERE ` + complete + `), max(day) FILTER (WHERE ` + complete + `),
 		max(day) FILTER (WHERE total > 0 AND state <> '` + store.FetchSplit + `'),
 		min(day) FILTER (WHERE state IN ('` + store.FetchPending + `', '` + store.FetchSplit + `')) FROM fetch_windows WHERE ` + wholeDay
@@ -33,6 +34,11 @@ const (
 	latestIncomplete = `SELECT day, class_from, class_to, failure FROM fetch_windows WHERE state = '` + store.FetchIncomplete + `' AND failure IS NOT NULL
 		ORDER BY day DESC, class_from, class_to LIMIT 20`
 	latestFailed = `SELECT ttb_id, failure FROM fetch_labels WHERE state = '` + store.FetchFailed + `' ORDER BY completed DESC NULLS LAST, ttb_id DESC LIMIT 20`
+	countDays    = `SELECT count(*) FILTER (WHERE state IN ('` + store.FetchPending + `', '` + store.FetchSplit + `')),
+		count(*) FILTER (WHERE state = '` + store.FetchComplete + `'),
+		count(*) FILTER (WHERE state = '` + store.FetchIncomplete + `'),
+		count(*) FILTER (WHERE state = '` + store.FetchComplete + `' AND completed_at < least(settled_at, $3))
+		FROM fetch_windows WHERE day BETWEEN $1 AND $2 AND ` + wholeDay
 )
 
 // ReserveRequest implements store.Fetches. Slots only matter for the next few seconds, so the
@@ -104,6 +110,14 @@ func (s *Store) recordFailure(ctx context.Context, tx Tx, failure string) error 
 	return err
 }
 
+// CountWindows implements store.Fetches.
+func (s *Store) CountWindows(ctx context.Context, first, last cola.Date, before time.Time) (store.WindowCounts, error) {
+	first, last = max(first, 1), min(last, store.LastDay)
+	return readOne(ctx, s, "count windows", func(n *store.WindowCounts) []any {
+		return []any{&n.Pending, &n.Complete, &n.Incomplete, &n.Stale}
+	}, countDays, first, last, before)
+}
+
 // FetchStatus implements store.Fetches.
 func (s *Store) FetchStatus(ctx context.Context) (status store.FetchStatus, err error) {
 	err = s.db.View(ctx, "read state of collectors", func(q Querier) (err error) {
@@ -118,7 +132,7 @@ func (s *Store) FetchStatus(ctx context.Context) (status store.FetchStatus, err 
 			return err
 		}
 		status.Interval = time.Duration(micros) * time.Microsecond
-		return readWork(ctx, q, &status)
+		return s.readWork(ctx, q, &status)
 	})
 	if err != nil {
 		return store.FetchStatus{}, err
@@ -127,7 +141,7 @@ func (s *Store) FetchStatus(ctx context.Context) (status store.FetchStatus, err 
 }
 
 // readWork reads the state of windows and labels.
-func readWork(ctx context.Context, q Querier, status *store.FetchStatus) (err error) {
+func (s *Store) readWork(ctx context.Context, q Querier, status *store.FetchStatus) (err error) {
 	if status.Windows, err = countStates(ctx, q, countWindows); err != nil {
 		return err
 	}
@@ -135,6 +149,9 @@ func readWork(ctx context.Context, q Querier, status *store.FetchStatus) (err er
 		return err
 	}
 	if status.WithImages, err = value[int](ctx, q, countWithImages); err != nil {
+		return err
+	}
+	if status.ImagesDue, err = value[int](ctx, q, countImagesDue, s.clock()); err != nil {
 		return err
 	}
 	type days struct{ first, last, newest, pending cola.Date }
@@ -165,4 +182,24 @@ func countStates(ctx context.Context, q Querier, query string) (map[string]int, 
 		counts[c.state] = c.n
 	}
 	return counts, err
+}
+
+func fetchWindowTable() Table {
+	return table(store.ItemFetchWindow, "fetch_windows",
+		"day, class_from, class_to, history, state, total, attempts, due_at, completed_at, settled_at, failure",
+		`day, class_from COLLATE "C", class_to COLLATE "C"`, func(i *store.Item) []any {
+			w := &i.FetchWindow
+			return []any{
+				&w.Day, &w.Class.From, &w.Class.To, &w.History, &w.State, &w.Total, &w.Attempts, &w.DueAt, &w.CompletedAt,
+				&w.SettledAt, &w.Failure,
+			}
+		})
+}
+
+func fetchLabelTable() Table {
+	return table(store.ItemFetchLabel, "fetch_labels",
+		"ttb_id, completed, images, history, state, attempts, due_at, failure", "ttb_id", func(i *store.Item) []any {
+			l := &i.FetchLabel
+			return []any{&l.TTBID, &l.Completed, &l.Images, &l.History, &l.State, &l.Attempts, &l.DueAt, &l.Failure}
+		})
 }

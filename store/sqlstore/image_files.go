@@ -16,8 +16,8 @@ const (
 	selectImageFile = `SELECT ` + imageFileNames + ` FROM image_files WHERE ttb_image_id = $1`
 )
 
-const fetchedImages = `SELECT i.ttb_id, i.position, f.hash FROM cola_images i LEFT JOIN image_files f ON f.ttb_image_id = i.ttb_image_id
-	WHERE i.ttb_id >= $1 AND (i.ttb_id, i.position) < ($2, $3) AND i.image_url = '/images/' || i.ttb_image_id
+var fetchedImages = `SELECT i.ttb_id, i.position, f.hash FROM cola_images i LEFT JOIN image_files f ON f.ttb_image_id = i.ttb_image_id
+	WHERE i.ttb_id >= $1 AND (i.ttb_id, i.position) < ($2, $3) AND i.image_url = '/images/' || i.ttb_image_id AND NOT ` + imagesPostponed("i") + `
 	ORDER BY i.ttb_id DESC, i.position DESC LIMIT $4`
 
 // hasDrawnImages repeats the condition of the index cola_images_drawn, so that it reads only that.

@@ -66,7 +66,14 @@ var missingConditions = map[store.Missing]string{
 	store.MissingImages:       `coalesce(image_count, 0) = 0`,
 	store.MissingImageFiles: `EXISTS (SELECT 1 FROM cola_images
 		WHERE cola_images.ttb_id = colas.ttb_id AND cola_images.image_url IS NULL)`,
+	store.MissingDueImages: `EXISTS (SELECT 1 FROM cola_images
+		WHERE cola_images.ttb_id = colas.ttb_id AND cola_images.image_url IS NULL) AND NOT ` + imagesPostponed("colas"),
 	store.MissingBarcodes: `barcode_value IS NULL`,
+}
+
+// imagesPostponed returns the condition for rows of a table with labels whose images are postponed.
+func imagesPostponed(table string) string {
+	return `EXISTS (SELECT 1 FROM fetch_labels WHERE fetch_labels.ttb_id = ` + table + `.ttb_id AND fetch_labels.state = '` + store.FetchImages + `')`
 }
 
 // missingPage is how many IDs of incomplete labels are read at a time.

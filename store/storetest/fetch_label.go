@@ -18,11 +18,10 @@ func testFetchLabels(t *testing.T, open Opener) {
 		{"queue again", queueAgain},
 		{"history", historyLabels},
 		{"queued again while claimed", queuedWhileClaimed},
-		{"claims expire", labelClaimsExpire},
 		{"failures", failLabels},
 		{"retry failed labels", retryFailedLabels},
+		{"postponed images", postponedImages},
 		{"latest failed labels", latestFailed},
-		{"ended claims write nothing", endedLabelClaims},
 		{"malformed labels", malformedFetchLabels},
 		{"concurrent queues of the same labels", concurrentQueues},
 		{"concurrent claims", concurrentFetchClaims},
@@ -41,7 +40,7 @@ func queued(n int, completed cola.Date) store.FetchLabel {
 
 func mustClaimLabel(t tb, st store.Store) store.FetchLabel {
 	t.Helper()
-	l, err := st.ClaimLabel(context.Background(), anHour)
+	l, err := st.ClaimLabel(context.Background(), false, anHour)
 	if must(t, l, err); l.Hold == 0 {
 		t.Errorf("ClaimLabel = %+v, want a hold number", l)
 	}
@@ -50,7 +49,7 @@ func mustClaimLabel(t tb, st store.Store) store.FetchLabel {
 
 func checkNoLabel(t tb, st store.Store, desc string) {
 	t.Helper()
-	if l, err := st.ClaimLabel(context.Background(), anHour); !errors.Is(err, store.ErrNotFound) {
+	if l, err := st.ClaimLabel(context.Background(), false, anHour); !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("ClaimLabel %s = %+v, %v; want ErrNotFound", desc, l, err)
 	}
 }
@@ -118,34 +117,16 @@ func queuedWhileClaimed(t *testing.T, st store.Store, c *clock) {
 	mustQueue(t, st, queued(1, fetchDay))
 	first := mustClaimLabel(t, st)
 	mustQueue(t, st, queued(1, fetchDay+1))
-	checkEndedLabel(t, st, "queued again", first)
+	checkEndedClaim(t, st, "being queued again", claimOfLabel(st, first))
 	second := checkClaim(t, st, "claim", queued(1, fetchDay+1))
-	checkEndedLabel(t, st, "queued and claimed again", first)
+	checkEndedClaim(t, st, "being queued and claimed again", claimOfLabel(st, first))
 	mustDo(t, st.FinishLabel(t.Context(), second))
 	mustQueue(t, st, queued(1, fetchDay+1))
 	third := mustClaimLabel(t, st)
-	checkEndedLabel(t, st, "finished, queued and claimed again", second)
+	checkEndedClaim(t, st, "being finished, queued and claimed again", claimOfLabel(st, second))
 	mustDo(t, st.FinishLabel(t.Context(), third))
+	checkEndedClaim(t, st, "a missing label", claimOfLabel(st, store.FetchLabel{TTBID: 5}))
 	checkQueue(t, st, "in the end", map[string]int{})
-}
-
-func labelClaimsExpire(t *testing.T, st store.Store, c *clock) {
-	mustQueue(t, st, queued(1, fetchDay))
-	first := mustClaimLabel(t, st)
-	c.advance(anHour - time.Microsecond)
-	checkNoLabel(t, st, "just before the claim ends")
-	mustDo(t, st.ExtendLabel(t.Context(), first, anHour))
-	c.advance(anHour - time.Microsecond)
-	checkNoLabel(t, st, "just before the extended claim ends")
-	c.advance(time.Microsecond)
-	second := checkClaim(t, st, "second claim", queued(1, fetchDay))
-	if second.Hold == first.Hold {
-		t.Errorf("second Hold = %d, want a different one", second.Hold)
-	}
-	mustDo(t, st.ReleaseLabel(t.Context(), first)) // no longer the current claim
-	checkNoLabel(t, st, "after releasing an ended claim")
-	mustDo(t, st.ReleaseLabel(t.Context(), second))
-	checkClaim(t, st, "claim after the release", queued(1, fetchDay))
 }
 
 func failLabels(t *testing.T, st store.Store, c *clock) {
@@ -195,6 +176,69 @@ func retryFailedLabels(t *testing.T, st store.Store, c *clock) {
 	checkClaim(t, st, "claim of the pending label", waiting)
 }
 
+// postponedImages checks that labels with postponed images are claimed only for images, once they are
+// due and no label is pending, and that they leave the list of missing images meanwhile.
+func postponedImages(t *testing.T, st store.Store, c *clock) {
+	claim := func(desc string, images bool, want store.FetchLabel) store.FetchLabel {
+		t.Helper()
+		l, err := st.ClaimLabel(t.Context(), images, anHour)
+		want.Hold = must(t, l, err).Hold
+		checkEqual(t, desc, want, l)
+		return l
+	}
+	checkNone := func(desc string, images bool) {
+		t.Helper()
+		if l, err := st.ClaimLabel(t.Context(), images, anHour); !errors.Is(err, store.ErrNotFound) {
+			t.Errorf("ClaimLabel %s = %+v, %v; want ErrNotFound", desc, l, err)
+		}
+	}
+	checkWaiting := func(desc string, waiting, due int) {
+		t.Helper()
+		status := mustFetchStatus(t, st)
+		checkEqual(t, "labels with postponed images, all and due, "+desc, []int{waiting, due},
+			[]int{status.Labels[store.FetchImages], status.ImagesDue})
+	}
+	first, second := label(1), label(2)
+	for i, l := range []*cola.Cola{&first, &second} {
+		id := fmt.Sprint("image ", i)
+		l.Images = []cola.Image{{TTBImageID: id, FileName: "a"}, {TTBImageID: id + "b", ImageIndex: 1, ImageURL: cola.Text("/images/" + id + "b")}}
+	}
+	mustAddColas(t, st, first, second)
+	fetched := func() (n int) {
+		mustDo(t, st.FetchedImages(t.Context(), func(store.FetchedImage) error { n++; return nil }))
+		return n
+	}
+	l, other := store.FetchLabel{TTBID: first.TTBID, Completed: fetchDay, Images: true}, store.FetchLabel{TTBID: second.TTBID}
+	mustQueue(t, st, l)
+	mustDo(t, st.FailLabel(t.Context(), mustClaimLabel(t, st), "x", 0)) // attempts start anew
+	mustDo(t, st.PostponeImages(t.Context(), mustClaimLabel(t, st), 10*anHour))
+	checkQueue(t, st, "after postponing", map[string]int{store.FetchImages: 1})
+	checkWaiting("after postponing", 1, 0)
+	checkNone("before they are due", true)
+	checkEqual(t, "labels with images to fetch", []cola.TTBID{second.TTBID}, mustMissing(t, st, store.MissingDueImages))
+	checkEqual(t, "all with missing images", []cola.TTBID{second.TTBID, first.TTBID}, mustMissing(t, st, store.MissingImageFiles))
+	checkEqual(t, "fetched images of other labels", 1, fetched())
+
+	c.advance(10 * anHour)
+	checkWaiting("when they are due", 1, 1)
+	checkNone("without images", false)
+	mustQueue(t, st, other)
+	mustDo(t, st.FinishLabel(t.Context(), claim("claim of a pending label", true, other)))
+	claimed := claim("claim of postponed images", true, l)
+	checkNone("while they are claimed", true)
+	mustDo(t, st.ReleaseLabel(t.Context(), claimed))
+	checkNone("without images, after the release", false)
+	mustDo(t, st.FailLabel(t.Context(), claim("claim after the release", true, l), "x", -1))
+	checkWaiting("after a failure", 0, 0)
+	mustQueue(t, st, l)
+	mustDo(t, st.PostponeImages(t.Context(), mustClaimLabel(t, st), anHour))
+	mustQueue(t, st, l) // because its status changed
+	checkWaiting("after it is queued again", 0, 0)
+	mustDo(t, st.FinishLabel(t.Context(), mustClaimLabel(t, st)))
+	checkQueue(t, st, "in the end", map[string]int{})
+	checkEqual(t, "fetched images", 2, fetched())
+}
+
 func latestFailed(t *testing.T, st store.Store, _ *clock) {
 	checkEqual(t, "failed labels of an empty queue", 0, len(mustFetchStatus(t, st).Failed))
 	var want []store.FailedLabel
@@ -211,42 +255,6 @@ func latestFailed(t *testing.T, st store.Store, _ *clock) {
 	mustQueue(t, st, queued(30, fetchDay+1)) // pending, after a failure
 	mustDo(t, st.FailLabel(t.Context(), mustClaimLabel(t, st), "x", anHour))
 	checkEqual(t, "failed labels", want[:20], mustFetchStatus(t, st).Failed)
-}
-
-func endedLabelClaims(t *testing.T, st store.Store, c *clock) {
-	for desc, end := range map[string]func(l store.FetchLabel){
-		"expired":    func(store.FetchLabel) { c.advance(anHour) },
-		"taken over": func(store.FetchLabel) { c.advance(anHour); mustClaimLabel(t, st) },
-		"released":   func(l store.FetchLabel) { mustDo(t, st.ReleaseLabel(t.Context(), l)) },
-		"failed":     func(l store.FetchLabel) { mustDo(t, st.FailLabel(t.Context(), l, "x", 0)) },
-		"given up":   func(l store.FetchLabel) { mustDo(t, st.FailLabel(t.Context(), l, "x", -1)) },
-		"finished":   func(l store.FetchLabel) { mustDo(t, st.FinishLabel(t.Context(), l)) },
-	} {
-		mustQueue(t, st, queued(1, fetchDay))
-		l := mustClaimLabel(t, st)
-		end(l)
-		checkEndedLabel(t, st, desc, l)
-	}
-	checkEndedLabel(t, st, "missing", store.FetchLabel{TTBID: 5})
-}
-
-// checkEndedLabel checks that no method accepts a claim.
-func checkEndedLabel(t *testing.T, st store.Store, desc string, l store.FetchLabel) {
-	t.Helper()
-	before, status := storeContents(t, st), mustFetchStatus(t, st)
-	for method, err := range map[string]error{
-		"FinishLabel": st.FinishLabel(t.Context(), l),
-		"FailLabel":   st.FailLabel(t.Context(), l, "late", 0),
-		"give up":     st.FailLabel(t.Context(), l, "late", -1),
-		"ExtendLabel": st.ExtendLabel(t.Context(), l, anHour),
-	} {
-		if !errors.Is(err, store.ErrNotFound) {
-			t.Errorf("%s with a claim that is %s: error = %v, want ErrNotFound", method, desc, err)
-		}
-	}
-	mustDo(t, st.ReleaseLabel(t.Context(), l))
-	checkEqual(t, "store contents after claim is "+desc, before, storeContents(t, st))
-	checkEqual(t, "status after claim is "+desc, status, mustFetchStatus(t, st))
 }
 
 func malformedFetchLabels(t *testing.T, st store.Store, _ *clock) {
@@ -298,7 +306,7 @@ func concurrentFetchClaims(t *testing.T, st store.Store, _ *clock) {
 		wg.Go(func() {
 			for {
 				w, windowErr := claimWindow(st, anHour)
-				l, labelErr := st.ClaimLabel(t.Context(), anHour)
+				l, labelErr := st.ClaimLabel(t.Context(), false, anHour)
 				mu.Lock()
 				if windowErr == nil {
 					windows[w.Day]++

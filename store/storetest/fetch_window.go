@@ -16,8 +16,6 @@ func testFetchWindows(t *testing.T, open Opener) {
 		{"plan of twenty years", planTwentyYears},
 		{"days out of range", fetchDaysOutOfRange},
 		{"claims are newest first, within a range", windowClaimOrder},
-		{"claims expire", windowClaimsExpire},
-		{"release", releaseWindows},
 		{"failures", failWindows},
 		{"ended claims write nothing", endedWindowClaims},
 		{"plan reopens days completed early", planReopensEarly},
@@ -144,36 +142,6 @@ func windowClaimOrder(t *testing.T, st store.Store, _ *clock) {
 	checkEqual(t, "next claim of any day", fetchDay+4, mustClaimWindow(t, st).Day)
 }
 
-func windowClaimsExpire(t *testing.T, st store.Store, c *clock) {
-	mustPlan(t, st, fetchDay, fetchDay, never)
-	first := mustClaimWindow(t, st)
-	c.advance(anHour - time.Microsecond)
-	checkNoWindow(t, st, "just before the claim ends")
-	mustDo(t, st.ExtendWindow(t.Context(), first, anHour))
-	c.advance(anHour - time.Microsecond)
-	checkNoWindow(t, st, "just before the extended claim ends")
-	c.advance(time.Microsecond)
-	second := mustClaimWindow(t, st)
-	if second.Hold == first.Hold {
-		t.Errorf("second Hold = %d, want a different one", second.Hold)
-	}
-	second.Hold = first.Hold
-	checkEqual(t, "second claim", first, second)
-}
-
-func releaseWindows(t *testing.T, st store.Store, c *clock) {
-	mustPlan(t, st, fetchDay, fetchDay, never)
-	first := mustClaimWindow(t, st)
-	mustDo(t, st.ReleaseWindow(t.Context(), first))
-	second := mustClaimWindow(t, st)
-	checkEqual(t, "attempts after a release", 0, second.Attempts)
-	mustDo(t, st.ReleaseWindow(t.Context(), first)) // no longer the current claim
-	mustDo(t, st.ReleaseWindow(t.Context(), store.FetchWindow{Day: fetchDay + 1, Hold: 1}))
-	checkNoWindow(t, st, "after releasing an ended claim")
-	mustDo(t, st.CompleteWindow(t.Context(), second, 1))
-	checkDays(t, st, "after completion", map[string]int{store.FetchComplete: 1})
-}
-
 func failWindows(t *testing.T, st store.Store, c *clock) {
 	mustPlan(t, st, fetchDay, fetchDay, never)
 	for n := range 3 {
@@ -201,54 +169,15 @@ func claimDay(t tb, st store.Store, day cola.Date) store.FetchWindow {
 	return must(t, w, err)
 }
 
-// endedWindowClaims checks every way in which a claim ends.
-func endedWindowClaims(t *testing.T, st store.Store, c *clock) {
-	parts := []store.ClassRange{{From: "1", To: "2"}, {From: "3", To: "4"}}
-	day := fetchDay
-	for desc, end := range map[string]func(w store.FetchWindow){
-		"expired":    func(store.FetchWindow) { c.advance(anHour) },
-		"taken over": func(store.FetchWindow) { c.advance(anHour); claimDay(t, st, day) },
-		"released":   func(w store.FetchWindow) { mustDo(t, st.ReleaseWindow(t.Context(), w)) },
-		"failed":     func(w store.FetchWindow) { mustDo(t, st.FailWindow(t.Context(), w, "x", 0)) },
-		"given up":   func(w store.FetchWindow) { mustDo(t, st.FailWindow(t.Context(), w, "x", -1)) },
-		"complete":   func(w store.FetchWindow) { mustDo(t, st.CompleteWindow(t.Context(), w, 1)) },
-		"split":      func(w store.FetchWindow) { mustDo(t, st.SplitWindow(t.Context(), w, 1, parts)) },
-		"planned and claimed again": func(w store.FetchWindow) {
-			mustDo(t, st.FailWindow(t.Context(), w, "x", -1))
-			mustPlan(t, st, w.Day, w.Day, never)
-			claimDay(t, st, day)
-		},
-	} {
-		day++
-		mustPlan(t, st, day, day, never)
-		w := claimDay(t, st, day)
-		end(w)
-		checkEnded(t, st, desc, w)
-	}
-	day++
-	mustPlan(t, st, day, day, never)
-	w := claimDay(t, st, day)
-	w.Class = store.ClassRange{From: "1\x00", To: "\xff"}
-	checkEnded(t, st, "for a class that can't be stored", w)
-}
-
-// checkEnded checks that no method accepts a claim.
-func checkEnded(t *testing.T, st store.Store, desc string, w store.FetchWindow) {
-	t.Helper()
-	windows, status := storedWindows(t, st), mustFetchStatus(t, st)
-	parts := []store.ClassRange{{From: "5", To: "6"}}
-	for method, err := range map[string]error{
-		"SplitWindow":    st.SplitWindow(t.Context(), w, 2, parts),
-		"CompleteWindow": st.CompleteWindow(t.Context(), w, 2),
-		"FailWindow":     st.FailWindow(t.Context(), w, "late", 0),
-		"give up":        st.FailWindow(t.Context(), w, "late", -1),
-		"ExtendWindow":   st.ExtendWindow(t.Context(), w, anHour),
-	} {
-		if !errors.Is(err, store.ErrNotFound) {
-			t.Errorf("%s with a claim that is %s: error = %v, want ErrNotFound", method, desc, err)
-		}
-	}
-	mustDo(t, st.ReleaseWindow(t.Context(), w))
-	checkEqual(t, "windows after claim is "+desc, windows, storedWindows(t, st))
-	checkEqual(t, "status after claim is "+desc, status, mustFetchStatus(t, st))
+// endedWindowClaims checks the claims that only windows have.
+func endedWindowClaims(t *testing.T, st store.Store, _ *clock) {
+	mustPlan(t, st, fetchDay, fetchDay, never)
+	w := mustClaimWindow(t, st)
+	mustDo(t, st.FailWindow(t.Context(), w, "x", -1))
+	mustPlan(t, st, fetchDay, fetchDay, never)
+	again := mustClaimWindow(t, st)
+	checkEndedClaim(t, st, "planning and claiming again", claimOfWindow(st, w))
+	again.Class = store.ClassRange{From: "1\x00", To: "\xff"}
+	checkEndedClaim(t, st, "a class that can't be stored", claimOfWindow(st, again))
+	mustDo(t, st.ReleaseWindow(t.Context(), store.FetchWindow{Day: fetchDay + 1, Hold: 1}))
 }

@@ -45,7 +45,7 @@ func fetchUntilDone(
 				return total, err
 			}
 		}
-		l, labelErr := st.ClaimLabel(ctx, hold)
+		l, labelErr := st.ClaimLabel(ctx, false, hold)
 		if labelErr == nil {
 			if err := st.FinishLabel(ctx, l); err != nil {
 				return total, err
@@ -68,7 +68,7 @@ func unlessNotFound(errs ...error) error {
 func claimAllFetches(ctx context.Context, st store.Store) (n int, err error) {
 	for {
 		_, windowErr := claimWindow(st, shortClaim)
-		_, labelErr := st.ClaimLabel(ctx, shortClaim)
+		_, labelErr := st.ClaimLabel(ctx, false, shortClaim)
 		if windowErr != nil && labelErr != nil {
 			return n, unlessNotFound(windowErr, labelErr)
 		}

@@ -37,6 +37,7 @@ func Run(t *testing.T, open func(t *testing.T, now func() time.Time) store.Store
 		{"ProductionReports", testProductionReports},
 		{"Imports", testImports},
 		{"ImageFiles", testImageFiles},
+		{"FetchClaims", testFetchClaims},
 		{"FetchWindows", testFetchWindows},
 		{"FetchParts", testFetchParts},
 		{"FetchLabels", testFetchLabels},
@@ -203,7 +204,8 @@ func afterCloseFetches(ctx context.Context, st store.Store, errs map[string]erro
 	errs["ReleaseWindow"] = st.ReleaseWindow(ctx, store.FetchWindow{})
 	errs["ExtendWindow"] = st.ExtendWindow(ctx, store.FetchWindow{}, anHour)
 	errs["QueueLabels"] = st.QueueLabels(ctx, []store.FetchLabel{queued(1, fetchDay)})
-	_, errs["ClaimLabel"] = st.ClaimLabel(ctx, anHour)
+	_, errs["ClaimLabel"] = st.ClaimLabel(ctx, false, anHour)
+	errs["PostponeImages"] = st.PostponeImages(ctx, store.FetchLabel{}, time.Hour)
 	errs["FinishLabel"] = st.FinishLabel(ctx, store.FetchLabel{})
 	errs["FailLabel"] = st.FailLabel(ctx, store.FetchLabel{}, "x", 0)
 	errs["ReleaseLabel"] = st.ReleaseLabel(ctx, store.FetchLabel{})

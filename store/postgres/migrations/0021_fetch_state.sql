@@ -11,3 +11,4 @@ COMMENT ON COLUMN fetch_labels.history IS 'Whether a window of history listed th
 CREATE INDEX cola_images_drawn ON cola_images (ttb_id) WHERE file_name IS NULL AND substr(image_url, 1, 8) = '/images/';
 
 COMMENT ON INDEX cola_images_drawn IS 'Images of demo labels, which the server draws. Images on TTB''s forms have a file name.';
+COMMENT ON COLUMN fetch_labels.state IS 'pending, failed or images (its page is stored).';
