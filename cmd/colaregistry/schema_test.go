@@ -99,6 +99,7 @@ func withSchema(labels, source string) (migrating, refusing map[string][]string)
 			"import --dry-run":     {"colas", labels},
 			"fetch ttb --dry-run":  {"--from", "2026-01-05", "--contact", who},
 			"fetch status":         {},
+			"fetch resume":         {},
 			"account list":         {},
 			"account link":         {"--account", who},
 			"account set-tier":     {"--account", who, "--tier", "pro"},
