@@ -224,6 +224,6 @@ func (f *fetch) load(ctx context.Context, file *download) (ingest.Report, error)
 
 // unusable returns the error of a file that was downloaded but can't be imported.
 func (f *fetch) unusable(err error) error {
-	return failed("%s: %w; nothing was imported. Look at the file, and if its publisher has moved it (see %s), set its "+
-		"address with --source-url %s=URL", f.source.URL, err, f.source.Page, f.source.Name)
+	return failed("%s: %w; nothing was imported. Look at the file. If its publisher has moved it (see %s), set its new address (%s)",
+		f.source.URL, err, f.source.Page, f.source.option())
 }
