@@ -201,7 +201,8 @@ func (f *fetch) load(ctx context.Context, file *download) (ingest.Report, error)
 	}
 	source := ingest.FileSource(file.path)
 	source.Name = f.source.fileName()
-	options := ingest.Options{DryRun: true, SkipInvalid: true}
+	// One worker is fast enough, and leaves processors to a server.
+	options := ingest.Options{DryRun: true, SkipInvalid: true, AllowEmpty: true, Workers: 1}
 	trial, err := ingest.Import(ctx, f.st, f.source.Kind, []ingest.Source{source}, options)
 	switch {
 	case len(trial.Failures) > 0:
