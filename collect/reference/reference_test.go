@@ -172,9 +172,15 @@ func TestUnchanged(t *testing.T) {
 		t.Errorf("state = %+v", f)
 	}
 
+	checked := map[string]time.Time{"permits": state(t, st, "permits").CheckedAt, "times": state(t, st, "times").CheckedAt}
 	report, results = run(t, st, o)
 	if diff := cmp.Diff(Report{Sources: 2, Unchanged: 2, Requests: 2}, report); diff != "" || imports(t, st) != 2 {
 		t.Errorf("second run: %d imports, (-want +got):\n%s", imports(t, st), diff)
+	}
+	for name, at := range checked {
+		if !state(t, st, name).CheckedAt.After(at) {
+			t.Errorf("%s: the second check isn't recorded", name)
+		}
 	}
 	if !results["permits"].NotModified || results["times"].NotModified {
 		t.Errorf("results = %+v, want status 304 only for permits", results)
