@@ -76,6 +76,11 @@ func isContact(s string) bool {
 	return err == nil && address.Address == s
 }
 
+// userAgent returns the User-Agent of all fetches.
+func userAgent(contact string) string {
+	return fmt.Sprintf("colaregistry/%s (+%s)", version(), contact)
+}
+
 // requireImageStore demands a location for images with PostgreSQL: the default is a folder of this
 // machine, where other servers may not find them.
 func (f *collectorFlags) requireImageStore(prefix string, database storeFlags, location imageFlags) error {
@@ -96,7 +101,7 @@ func (f *collectorFlags) warnRate(log *slog.Logger) {
 // options returns the options of a run. The caller sets the days, the log and the store of images.
 func (f *collectorFlags) options() collect.Options {
 	return collect.Options{
-		Site:    ttb.Options{BaseURL: f.BaseURL, UserAgent: fmt.Sprintf("colaregistry/%s (+%s)", version(), f.Contact)},
+		Site:    ttb.Options{BaseURL: f.BaseURL, UserAgent: userAgent(f.Contact)},
 		Details: f.Details, Images: f.Images,
 		QuietHours: f.QuietHours, Interval: time.Duration(float64(time.Second) / f.Rate), Hold: f.Hold, Backoff: f.Backoff,
 	}

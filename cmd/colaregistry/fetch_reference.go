@@ -14,14 +14,19 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
+// referenceFlags set the addresses of sources. serve has them with the prefix fetch-.
+type referenceFlags struct {
+	SourceURL []string `env:"COLAREGISTRY_FETCH_SOURCE_URL" name:"source-url" sep:" " placeholder:"NAME=URL" help:"Address of a source of reference data; repeatable. An empty URL disables the source."`
+}
+
 type fetchReference struct {
 	storeFlags
 	logFlags
-	Contact   string   `env:"COLAREGISTRY_FETCH_CONTACT" required:"" placeholder:"EMAIL|URL" help:"Your email address or web page. Sent with every request, so that publishers can reach you."`
-	Source    []string `env:"COLAREGISTRY_FETCH_SOURCE" placeholder:"NAME" help:"Source to fetch; repeatable (default: every source with an address)."`
-	SourceURL []string `env:"COLAREGISTRY_FETCH_SOURCE_URL" name:"source-url" sep:" " placeholder:"NAME=URL" help:"Address of a source; repeatable. An empty URL disables the source."`
-	Force     bool     `env:"COLAREGISTRY_FETCH_FORCE" help:"Download and import files even if they haven't changed."`
-	DryRun    bool     `env:"COLAREGISTRY_FETCH_DRY_RUN" help:"Print the sources, their addresses and the times of their last fetches without sending a request."`
+	referenceFlags
+	Contact string   `env:"COLAREGISTRY_FETCH_CONTACT" required:"" placeholder:"EMAIL|URL" help:"Your email address or web page. Sent with every request, so that publishers can reach you."`
+	Source  []string `env:"COLAREGISTRY_FETCH_SOURCE" placeholder:"NAME" help:"Source to fetch; repeatable (default: every source with an address)."`
+	Force   bool     `env:"COLAREGISTRY_FETCH_FORCE" help:"Download and import files even if they haven't changed."`
+	DryRun  bool     `env:"COLAREGISTRY_FETCH_DRY_RUN" help:"Print the sources, their addresses and the times of their last fetches without sending a request."`
 
 	Backoff time.Duration `env:"COLAREGISTRY_FETCH_BACKOFF" hidden:"" default:"2s" help:"Upper bound of the first wait after a failure."`
 }
@@ -31,13 +36,13 @@ func (c *fetchReference) Validate() error {
 	if !isContact(c.Contact) {
 		return errors.New("--contact must be an email address or an http or https URL")
 	}
-	_, err := referenceSources(c.Source, c.SourceURL)
+	_, err := c.sources("--", c.Source)
 	return err
 }
 
-// referenceSources returns the sources with these names, or all, with other addresses from a list
-// of NAME=URL.
-func referenceSources(names, addresses []string) (sources []reference.Source, err error) {
+// sources returns the sources with these names, or all, with their addresses. prefix precedes the
+// names of flags in errors: "--" or "--fetch-".
+func (f *referenceFlags) sources(prefix string, names []string) ([]reference.Source, error) {
 	all := reference.Sources()
 	find := func(flag, name string) (int, error) {
 		i := slices.IndexFunc(all, func(s reference.Source) bool { return s.Name == name })
@@ -50,12 +55,12 @@ func referenceSources(names, addresses []string) (sources []reference.Source, er
 		}
 		return i, nil
 	}
-	for _, pair := range addresses {
+	for _, pair := range f.SourceURL {
 		name, address, ok := strings.Cut(pair, "=")
 		if !ok {
-			return nil, fmt.Errorf("--source-url: %q must be NAME=URL", pair)
+			return nil, fmt.Errorf("%ssource-url: %q must be NAME=URL", prefix, pair)
 		}
-		i, err := find("--source-url", name)
+		i, err := find(prefix+"source-url", name)
 		if err != nil {
 			return nil, err
 		}
@@ -63,16 +68,16 @@ func referenceSources(names, addresses []string) (sources []reference.Source, er
 			continue
 		}
 		if err := reference.CheckURL(address); err != nil {
-			return nil, fmt.Errorf("--source-url %s: %w", name, err)
+			return nil, fmt.Errorf("%ssource-url %s: %w", prefix, name, err)
 		}
 	}
 	for _, name := range names {
-		i, err := find("--source", name)
+		i, err := find(prefix+"source", name)
 		if err != nil {
 			return nil, err
 		}
 		if all[i].URL == "" {
-			return nil, fmt.Errorf("--source %[1]s: the source has no address; set one with --source-url %[1]s=URL", name)
+			return nil, fmt.Errorf("%[1]ssource %[2]s: the source has no address; set one with %[1]ssource-url %[2]s=URL", prefix, name)
 		}
 	}
 	if len(names) == 0 {
@@ -83,7 +88,7 @@ func referenceSources(names, addresses []string) (sources []reference.Source, er
 
 // Run fetches the sources and prints the report.
 func (c *fetchReference) Run(env *environment) (err error) {
-	sources, err := referenceSources(c.Source, c.SourceURL)
+	sources, err := c.sources("--", c.Source)
 	if err != nil {
 		return err
 	}
@@ -99,7 +104,7 @@ func (c *fetchReference) Run(env *environment) (err error) {
 		return err
 	}
 	report, err := reference.Run(env, st, reference.Options{
-		Sources: sources, UserAgent: fmt.Sprintf("colaregistry/%s (+%s)", version(), c.Contact), Force: c.Force,
+		Sources: sources, UserAgent: userAgent(c.Contact), Force: c.Force,
 		Done:   func(r reference.Result) { printReferenceResult(env, &r) },
 		Logger: c.logger(env.stderr), Backoff: c.Backoff,
 	})

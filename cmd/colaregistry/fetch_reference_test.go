@@ -30,7 +30,7 @@ func newReferenceSite(t *testing.T, files map[string]string) *referenceSite {
 	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s.requests.Add(1)
 		content, ok := s.files[path.Base(r.URL.Path)]
-		if !ok || r.UserAgent() != fmt.Sprintf("colaregistry/%s (+ops@example.com)", version()) {
+		if !ok || r.UserAgent() != userAgent("ops@example.com") {
 			http.NotFound(w, r)
 			return
 		}
@@ -89,7 +89,7 @@ func TestFetchReference(t *testing.T) {
 			args := append(web.args(t, h), "--source-url", "formula-times="+web.URL+"/form_stats.csv")
 			code, out, errs = mustFetchReference(t, args)
 			if code != exitFailed || lastLine(out) != "sources=2 imported=0 skipped=1 failed=1 requests=2" ||
-				!strings.Contains(errs, "failed: formula-times: ") || !strings.Contains(errs, "--source-url formula-times=") {
+				!strings.Contains(errs, "failed: formula-times: ") || !strings.Contains(errs, "source-url formula-times=") {
 				t.Errorf("with a missing file: code %d\n%s%s", code, out, errs)
 			}
 			code, out, _ = mustFetchReference(t, append(args, "--source", "permits", "--force"))
@@ -186,9 +186,10 @@ func TestReferenceSources(t *testing.T) {
 		{nil, []string{"permits=file:///etc/passwd"}, nil},
 		{nil, []string{"permits=https://user:secret@example.com/"}, nil},
 	} {
-		sources, err := referenceSources(test.names, test.addresses)
+		flags := referenceFlags{SourceURL: test.addresses}
+		sources, err := flags.sources("--", test.names)
 		if (err == nil) != (test.want != nil) || test.names != nil && err == nil && len(sources) != len(test.names) {
-			t.Errorf("referenceSources(%q, %q) = %v, %v", test.names, test.addresses, sources, err)
+			t.Errorf("sources(%q) with %q = %v, %v", test.names, test.addresses, sources, err)
 		}
 		var got []string
 		for _, s := range sources {
@@ -196,9 +197,38 @@ func TestReferenceSources(t *testing.T) {
 		}
 		for _, want := range test.want {
 			if !slices.Contains(got, want) {
-				t.Errorf("referenceSources(%q, %q) = %q, want %q", test.names, test.addresses, got, want)
+				t.Errorf("sources(%q) with %q = %q, want %q", test.names, test.addresses, got, want)
 			}
 		}
+	}
+}
+
+// TestServeFetchReference checks that a server with --fetch fetches reference data, and that a
+// restart doesn't fetch it again.
+func TestServeFetchReference(t *testing.T) {
+	t.Parallel()
+	h, labels := embedded(t), recentTTBSite(t, 5).Start()
+	defer labels.Close()
+	web := newReferenceSite(t, map[string]string{
+		"form_stats.csv": "application_type,processing_time,processing_new,creation_date\nWine,5,11/14/2026,11/20/2026\n",
+	})
+	args := fetchFlags(t, h, labels.URL)
+	args[slices.Index(args, "--no-fetch-reference")] = "--fetch-reference"
+	for _, flag := range web.args(t, h) {
+		if strings.Contains(flag, "=") {
+			args = append(args, "--fetch-source-url", flag)
+		}
+	}
+	for range 2 {
+		s := startServer(t, h, args...)
+		await(t, "the processing times are imported", func() bool {
+			list := fetchStatusOf(t, h).Reference
+			return len(list) == 1 && list[0].Source == "formula-times" && list[0].ImportedAt != nil
+		})
+		s.stop(t)
+	}
+	if n := web.requests.Load(); n != 1 {
+		t.Errorf("%d requests, want 1", n)
 	}
 }
 

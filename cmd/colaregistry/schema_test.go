@@ -102,6 +102,7 @@ func withSchema(labels, source string) (migrating, refusing map[string][]string)
 			"fetch ttb --dry-run":       {"--from", "2026-01-05", "--contact", who},
 			"fetch reference --dry-run": {"--contact", who},
 			"fetch status":              {},
+			"fetch resume":              {},
 			"account list":              {},
 			"account link":              {"--account", who},
 			"account set-tier":          {"--account", who, "--tier", "pro"},

@@ -31,7 +31,7 @@ func fetchFlags(t *testing.T, h testRegistry, site string) []string {
 	return []string{
 		"--admin-listen", "127.0.0.1:0", "--fetch", "--fetch-contact", "ops@example.com", "--fetch-base-url", site + ttbsite.Path,
 		"--fetch-rate", "500", "--fetch-backoff", "5ms", "--fetch-hold", "2s", "--fetch-images", "new",
-		"--image-store", filepath.Join(h.DataDir, "pictures"),
+		"--image-store", filepath.Join(h.DataDir, "pictures"), "--no-fetch-reference",
 	}
 }
 
@@ -198,6 +198,7 @@ func TestServeFetchFlags(t *testing.T) {
 		"rate":           {"--fetch-contact", "ops@example.com", "--fetch-rate", "6"},
 		"images":         {"--fetch-contact", "ops@example.com", "--fetch-images", "new", "--fetch-details", "none"},
 		"image store":    {"--fetch-contact", "ops@example.com", "--fetch-images", "new", "--database-url", "postgres://localhost/x"},
+		"source":         {"--fetch-contact", "ops@example.com", "--fetch-source-url", "labels=https://example.com/"},
 		"quiet hours":    {"--fetch-contact", "ops@example.com", "--fetch-quiet-hours", "13:00"},
 		"quiet all day":  {"--fetch-contact", "ops@example.com", "--fetch-quiet-hours", "13:00-13:00"},
 		"quiet, in days": {"--fetch-contact", "ops@example.com", "--fetch-quiet-hours", "Mon-Fri"},

@@ -39,9 +39,10 @@ type server struct {
 	events     *security.Events
 	tokens     *auth.Tokens // nil if only API keys are accepted
 	browsers   *auth.Browsers
-	alerts     *alerts.Scheduler  // nil with --alerts off
-	dispatcher *alerts.Dispatcher // nil with --alerts off
-	collector  *collect.Follower  // nil without --fetch
+	alerts     *alerts.Scheduler     // nil with --alerts off
+	dispatcher *alerts.Dispatcher    // nil with --alerts off
+	collector  *collect.Follower     // nil without --fetch
+	references func(context.Context) // fetches reference data; nil without --fetch
 }
 
 // deployment groups the dependencies and settings of a server.
@@ -70,7 +71,7 @@ func (c *serveCommand) hosts(d deployment) []string {
 
 func newServer(c *serveCommand, env *environment, d deployment) (*server, error) {
 	metrics := d.admin.registerer()
-	collector := c.collector(env, d)
+	collector, references := c.collector(env, d), c.reference(env, d.store)
 	d.store = lookup.New(d.store, metrics)
 	events := security.New(security.Options{Logger: env.log, Metrics: metrics})
 	proxies, err := c.proxies()
@@ -90,7 +91,7 @@ func newServer(c *serveCommand, env *environment, d deployment) (*server, error)
 	if upgradeURL == "" {
 		upgradeURL = d.publicURL + "/plans"
 	}
-	s := &server{env: env, delay: c.DrainDelay, events: events, tokens: tokens, collector: collector}
+	s := &server{env: env, delay: c.DrainDelay, events: events, tokens: tokens, collector: collector, references: references}
 	s.engine = newEngine(env, d.store, engineOptions{
 		publicURL: d.publicURL, upgradeURL: upgradeURL, snapshot: c.snapshot(), metrics: metrics,
 		sendsMail: c.SMTP != "", privateWebhooks: c.WebhooksPrivate, events: events, vault: d.vault, images: d.servedImages(),
@@ -256,6 +257,12 @@ func (s *server) serve(ctx context.Context, l net.Listener) error {
 	group.Go(func() error {
 		if s.collector != nil {
 			s.whenReady(running, s.collector.Run)
+		}
+		return nil
+	})
+	group.Go(func() error {
+		if s.references != nil {
+			s.whenReady(running, s.references)
 		}
 		return nil
 	})

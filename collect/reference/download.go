@@ -177,8 +177,8 @@ func (c *client) checkStatus(response *http.Response, s Source) error {
 	case status == http.StatusOK:
 		return nil
 	case status == http.StatusNotFound || status == http.StatusGone:
-		return fmt.Errorf("%w; the file may have moved. Find its new address on %s and set it with --source-url %s=URL",
-			err, s.Page, s.Name)
+		return fmt.Errorf("%w; the file may have moved. Find its new address on %s (%s)",
+			err, s.Page, s.option())
 	case status == http.StatusRequestTimeout, status == http.StatusTooManyRequests, status >= 500:
 		return &temporaryError{err: err, after: retryafter.Of(response.Header, time.Now())}
 	}

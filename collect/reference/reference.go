@@ -97,8 +97,8 @@ func (r *Report) add(result Result) {
 }
 
 // Run fetches and imports the sources, one after the other. A source that fails is in the report
-// and doesn't stop the others; the error is one of the store or of ctx. The report is valid even
-// with an error. If ctx is canceled during an import, its complete batches stay stored, and the
+// and doesn't stop the others; the error is one of the store, such as store.ErrUnavailable, or of
+// ctx. The report is valid even with an error. If ctx is canceled during an import, its complete batches stay stored, and the
 // next run imports the source again.
 func Run(ctx context.Context, st Store, o Options) (report Report, err error) {
 	o.setDefaults()
@@ -201,13 +201,14 @@ func (f *fetch) load(ctx context.Context, file *download) (ingest.Report, error)
 	}
 	source := ingest.FileSource(file.path)
 	source.Name = f.source.fileName()
-	options := ingest.Options{DryRun: true, SkipInvalid: true}
+	// One worker is fast enough, and leaves processors to a server.
+	options := ingest.Options{DryRun: true, SkipInvalid: true, AllowEmpty: true, Workers: 1}
 	trial, err := ingest.Import(ctx, f.st, f.source.Kind, []ingest.Source{source}, options)
 	switch {
 	case len(trial.Failures) > 0:
 		return ingest.Report{}, f.unusable(trial.Failures[0].Err)
 	case err != nil:
-		return ingest.Report{}, err
+		return ingest.Report{}, f.importError(err)
 	case trial.Read == 0:
 		return ingest.Report{}, f.unusable(errors.New("it has no rows"))
 	case trial.Refused*2 > trial.Read:
@@ -216,14 +217,20 @@ func (f *fetch) load(ctx context.Context, file *download) (ingest.Report, error)
 	}
 	options.DryRun = false
 	report, err := ingest.Import(ctx, f.st, f.source.Kind, []ingest.Source{source}, options)
-	if len(report.Failures) > 0 { // the disk, for example
-		return report, f.unusable(report.Failures[0].Err)
+	return report, f.importError(err)
+}
+
+// importError returns the error of an import. While the database is unavailable, the other sources
+// fail, too.
+func (f *fetch) importError(err error) error {
+	if err == nil || errors.Is(err, store.ErrUnavailable) {
+		return err
 	}
-	return report, err
+	return failed("%s: import: %w", f.source.URL, err)
 }
 
 // unusable returns the error of a file that was downloaded but can't be imported.
 func (f *fetch) unusable(err error) error {
-	return failed("%s: %w; nothing was imported. Look at the file, and if its publisher has moved it (see %s), set its "+
-		"address with --source-url %s=URL", f.source.URL, err, f.source.Page, f.source.Name)
+	return failed("%s: %w; nothing was imported. Look at the file. If its publisher has moved it (see %s), set its new address (%s)",
+		f.source.URL, err, f.source.Page, f.source.option())
 }

@@ -172,9 +172,15 @@ func TestUnchanged(t *testing.T) {
 		t.Errorf("state = %+v", f)
 	}
 
+	checked := map[string]time.Time{"permits": state(t, st, "permits").CheckedAt, "times": state(t, st, "times").CheckedAt}
 	report, results = run(t, st, o)
 	if diff := cmp.Diff(Report{Sources: 2, Unchanged: 2, Requests: 2}, report); diff != "" || imports(t, st) != 2 {
 		t.Errorf("second run: %d imports, (-want +got):\n%s", imports(t, st), diff)
+	}
+	for name, at := range checked {
+		if !state(t, st, name).CheckedAt.After(at) {
+			t.Errorf("%s: the second check isn't recorded", name)
+		}
 	}
 	if !results["permits"].NotModified || results["times"].NotModified {
 		t.Errorf("results = %+v, want status 304 only for permits", results)
@@ -429,34 +435,38 @@ func TestCancel(t *testing.T) {
 	}
 }
 
-// brokenStore fails to import permittees or to save.
+// brokenStore fails to record imports or to save.
 type brokenStore struct {
 	Store
-	save bool
+	record, save error
 }
 
-var errBroken = errors.New("disk full")
-
 func (b brokenStore) SaveReferenceFetch(ctx context.Context, source string, c store.ReferenceContent, imported bool) error {
-	if b.save {
-		return errBroken
+	if b.save != nil {
+		return b.save
 	}
 	return b.Store.SaveReferenceFetch(ctx, source, c, imported)
 }
 
-func (b brokenStore) RecordImport(context.Context, cola.Import) error { return errBroken }
+func (b brokenStore) RecordImport(context.Context, cola.Import) error { return b.record }
 
-// TestStoreFails checks that an error of the store ends the run, and that a run that ends before the
-// validators are stored imports the file again.
+// TestStoreFails checks that an unavailable store ends the run, unlike an import that fails, and
+// that a run that ends before the validators are stored imports the file again.
 func TestStoreFails(t *testing.T) {
 	st := mustOpen(t)
 	web := newSite(t, map[string]http.HandlerFunc{"/a": versioned(permitList, `"1"`)})
 	source := web.source("permits", ingest.Permittees, "/a")
-	o := Options{UserAgent: "test", Sources: []Source{source, web.source("other", ingest.Permittees, "/a")}}
-	for _, save := range []bool{false, true} {
-		if report, err := Run(t.Context(), brokenStore{st, save}, o); !errors.Is(err, errBroken) || report.Sources != 1 {
-			t.Errorf("Run = %+v, %v, want the error of the store", report, err)
+	o := Options{UserAgent: "test", Pause: time.Nanosecond, Sources: []Source{source, web.source("other", ingest.Permittees, "/a")}}
+	broken := errors.New("broken")
+	for want, b := range map[error]brokenStore{
+		broken: {Store: st, save: broken}, store.ErrUnavailable: {Store: st, record: store.ErrUnavailable},
+	} {
+		if report, err := Run(t.Context(), b, o); !errors.Is(err, want) || report.Sources != 1 {
+			t.Errorf("Run = %+v, %v, want %v", report, err, want)
 		}
+	}
+	if report, err := Run(t.Context(), brokenStore{Store: st, record: broken}, o); err != nil || report.Failed != 2 {
+		t.Errorf("imports that fail: %+v, %v, want 2 failures", report, err)
 	}
 	report, results := run(t, st, Options{Sources: []Source{source}})
 	if report.Imported != 1 || results["permits"].Report.Unchanged != 1 {

@@ -75,3 +75,6 @@ func (s Source) fileName() string {
 	name, _, _ := strings.Cut(s.URL, "?")
 	return name
 }
+
+// option names the option that sets the address of the source.
+func (s Source) option() string { return "source-url " + s.Name + "=URL" }
