@@ -125,7 +125,6 @@ func withSchema(labels, source string) (migrating, refusing map[string][]string)
 			"app revoke-link":           {"1"},
 			"app restore-link":          {"1"},
 			"copy":                      {"--from", source, "--to", "sqlite:" + labels + ".db"},
-			"fetch resume":              {},
 		}
 }
 

@@ -156,7 +156,7 @@ func TestServeFetchStops(t *testing.T) {
 	st := mustOpen(t, h)
 	queued := 0
 	for ; ; queued++ {
-		if _, err := st.ClaimLabel(t.Context(), time.Minute); err != nil {
+		if _, err := st.ClaimLabel(t.Context(), true, time.Minute); err != nil {
 			break
 		}
 	}
