@@ -128,7 +128,7 @@ func TestCollection(t *testing.T) {
 
 	today := cola.DateOf(s.registry.Now())
 	s.mustCollect(today)
-	text := page(">idle<", "Nov 19, 2026", "<b>412 of 414</b>", "500 <script>", `href="/explore/26001001000001"`, "0.5 per second")
+	text := page(">idle<", "Nov 19, 2026", "<b>412 of 414</b>", "500 <script>", "0 stored labels", `href="/explore/26001001000001"`, "0.5 per second")
 	if strings.Contains(text, "\u202e") || strings.Contains(s.get("/collection").body, "<b>412") {
 		t.Error("the site's answers are not shown as plain text")
 	}

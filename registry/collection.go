@@ -46,6 +46,7 @@ type Collection struct {
 
 	DaysComplete, DaysPending, DaysIncomplete int
 	LabelsQueued, LabelsFailed                int
+	LabelsMissingImages                       int // whose form is stored, but not all images
 	// Left estimates the time until the pending days and queued labels are done.
 	Left time.Duration
 	// StaleSince is when the newest completed date became older than three working days, or zero.
@@ -62,6 +63,7 @@ func newCollection(f store.FetchStatus, now time.Time) Collection {
 		DaysComplete: f.Windows[store.FetchComplete], DaysIncomplete: f.Windows[store.FetchIncomplete],
 		DaysPending:  f.Windows[store.FetchPending] + f.Windows[store.FetchSplit],
 		LabelsQueued: f.Labels[store.FetchPending], LabelsFailed: f.Labels[store.FetchFailed],
+		LabelsMissingImages: f.Labels[store.FetchImages],
 	}
 	c.State = c.state(now)
 	return c

@@ -31,7 +31,8 @@ func (s *site) runCollectors() {
 		label, claimErr := f.ClaimLabel(s.t.Context(), true, time.Minute)
 		err = errors.Join(err, claimErr, f.FailLabel(s.t.Context(), label, "the site answered 500 Internal Server Error", -1))
 	}
-	err = errors.Join(err, s.fetchReferences())
+	label, claimErr := f.ClaimLabel(s.t.Context(), true, time.Minute)
+	err = errors.Join(err, claimErr, f.PostponeImages(s.t.Context(), label, time.Hour), s.fetchReferences())
 	for range 2_841 {
 		if _, reserveErr := f.ReserveRequest(s.t.Context(), time.Second); reserveErr != nil {
 			err = reserveErr
