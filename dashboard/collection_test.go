@@ -10,7 +10,7 @@ import (
 
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/internal/registrytest"
-	"github.com/colaregistry/colaregistry/store"
+	"github.com/colaregistry/colaregistry/registry"
 )
 
 // mustOperatorSite returns a site as seen by its operator.
@@ -23,40 +23,20 @@ func mustOperatorSite(t *testing.T) *site {
 	return s.by(registrytest.Operator)
 }
 
-// mustCollect plans two days, of which one is complete and one incomplete, and a failed label. The
-// failures are hostile text.
+// mustCollect leaves an incomplete day and a failed label, whose failures are hostile text.
 func (s *site) mustCollect(last cola.Date) {
 	s.t.Helper()
-	f := s.registry.Store
-	must := func(err error) {
-		s.t.Helper()
-		if err != nil {
-			s.t.Fatal(err)
-		}
-	}
-	_, err := f.PlanWindows(s.t.Context(), last-1, last, time.Time{}, false)
-	must(err)
-	w, err := f.ClaimWindow(s.t.Context(), last, last, time.Minute)
-	must(err)
-	must(f.CompleteWindow(s.t.Context(), w, 3))
-	w, err = f.ClaimWindow(s.t.Context(), last-1, last-1, time.Minute)
-	must(err)
-	must(f.FailWindow(s.t.Context(), w, "<b>412\nof 414</b>\u202e", -1))
-	must(f.QueueLabels(s.t.Context(), []store.FetchLabel{{TTBID: 26_001_001_000_001, Completed: last}}))
-	l, err := f.ClaimLabel(s.t.Context(), true, time.Minute)
-	must(err)
-	must(f.FailLabel(s.t.Context(), l, "500 <script>", -1))
-	_, err = f.ReserveRequest(s.t.Context(), 2*time.Second)
-	must(err)
+	s.registry.Collect(s.t, last, "<b>412\nof 414</b>\u202e", "500 <script>")
 }
 
-func (s *site) fetchStatus() store.FetchStatus {
+// collected returns the state of the collectors.
+func (s *site) collected() registry.Collection {
 	s.t.Helper()
-	status, err := s.registry.Store.FetchStatus(s.t.Context())
+	c, _, err := s.registry.Collection(s.t.Context(), s.browsers.callers[registrytest.Operator])
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	return status
+	return c
 }
 
 // collectionRequests are the requests of the operator's pages.
@@ -75,7 +55,7 @@ func TestCollectionAccess(t *testing.T) {
 	if err := s.registry.Store.BlockSite(t.Context(), "blocked"); err != nil {
 		t.Fatal(err)
 	}
-	before := s.fetchStatus()
+	before := s.collected()
 	unproven := s.browsers.callers[registrytest.Operator]
 	unproven.VerifiedEmail = ""
 	s.browsers.callers["unproven"] = unproven
@@ -108,7 +88,7 @@ func TestCollectionAccess(t *testing.T) {
 		s.send(r).shows(t, http.StatusForbidden)
 		s.post(request[1], url.Values{accountField: {"1000"}}).shows(t, http.StatusForbidden, "different account")
 	}
-	if after := s.fetchStatus(); after.Blocked == "" || after.Labels[store.FetchFailed] != 1 || after.Windows[store.FetchIncomplete] != 1 {
+	if after := s.collected(); after.Blocked == "" || after.LabelsFailed != 1 || after.DaysIncomplete != 1 {
 		t.Errorf("status = %+v, want %+v", after, before)
 	}
 	s.get("/coverage").shows(t, http.StatusOK, `href="/collection"`)
@@ -133,9 +113,7 @@ func TestCollection(t *testing.T) {
 		t.Error("the site's answers are not shown as plain text")
 	}
 
-	if err := s.registry.Store.QueueLabels(t.Context(), []store.FetchLabel{{TTBID: 26_001_001_000_002}}); err != nil {
-		t.Fatal(err)
-	}
+	s.registry.QueueLabel(t, 26_001_001_000_002)
 	page(">running<", "the queued labels", "a minute")
 	s.registry.Advance(11 * time.Minute)
 	page(">stopped<", "Nov 20, 2026, 12:00 UTC", "fetch ttb --follow")
@@ -191,7 +169,7 @@ func TestCollectionActions(t *testing.T) {
 	a := s.get("/collection/resume")
 	a.checkHTML(t)
 	a.shows(t, http.StatusOK, "support ID 47", "permanent", "Resume requests")
-	if s.fetchStatus().Blocked == "" {
+	if s.collected().Blocked == "" {
 		t.Error("the confirmation page cleared the block")
 	}
 	for _, action := range []string{"resume", "retry-days", "retry-labels"} {
@@ -200,10 +178,9 @@ func TestCollectionActions(t *testing.T) {
 		}
 		s.get("/collection").shows(t, http.StatusOK, `role="status"`)
 	}
-	status := s.fetchStatus()
-	if status.Blocked != "" || status.Windows[store.FetchIncomplete] != 0 || status.Windows[store.FetchPending] != 1 ||
-		status.Windows[store.FetchComplete] != 1 || status.Labels[store.FetchFailed] != 0 || status.Labels[store.FetchPending] != 1 {
-		t.Errorf("status = %+v, want no block, and a pending day and label", status)
+	c := s.collected()
+	if c.Blocked != "" || c.DaysIncomplete != 0 || c.DaysPending != 1 || c.DaysComplete != 1 || c.LabelsFailed != 0 || c.LabelsQueued != 1 {
+		t.Errorf("state = %+v, want no block, and a pending day and label", c)
 	}
 }
 
