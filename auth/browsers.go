@@ -132,6 +132,8 @@ func (b *Browsers) Caller(ctx context.Context) (c cola.Caller, ok bool) {
 		Credential: cola.Credential{Kind: cola.CredentialSignIn, ID: s.data.SignIn.ID},
 		Channel:    cola.ChannelDashboard,
 		Scopes:     cola.Scopes(), // account holders have every scope
+
+		VerifiedEmail: s.data.SignIn.VerifiedEmail,
 	}, true
 }
 
@@ -182,6 +184,7 @@ type newSignIn struct {
 	signOutAt string // the issuer's end_session_endpoint, if any
 	clientID  string // of this service at the issuer
 	idToken   string // to sign out with
+	verified  string // email address; may be empty
 }
 
 // startSession signs an account holder in with a new session, which prevents session fixation. The
@@ -199,6 +202,7 @@ func (b *Browsers) startSession(ctx context.Context, e newSignIn) error {
 	}
 	signIn := &signedIn{
 		ID: created.ID, Account: created.Account, Until: created.ExpiresAt, SignOutAt: e.signOutAt, ClientID: e.clientID, IDToken: e.idToken,
+		VerifiedEmail: e.verified,
 	}
 	if err := b.dropSession(ctx, s); err != nil {
 		b.abandonSignIn(ctx, signIn)

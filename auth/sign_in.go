@@ -92,7 +92,7 @@ func (b *Browsers) Finish(ctx context.Context, query url.Values, browser string)
 	}
 	return a.ReturnTo, b.startSession(ctx, newSignIn{
 		account: account, via: issuer.URL, browser: browser,
-		signOutAt: endpoints.signOut, clientID: issuer.ClientID, idToken: who.idToken,
+		signOutAt: endpoints.signOut, clientID: issuer.ClientID, idToken: who.idToken, verified: who.email,
 	})
 }
 

@@ -236,11 +236,12 @@ func TestAttemptCookieLimit(t *testing.T) {
 }
 
 // TestPreviousSessionFormat checks that a session in the earlier format, with its expiry and
-// attempts inside, is still signed in.
+// attempts inside, is still signed in. It has no verified address.
 func TestPreviousSessionFormat(t *testing.T) {
 	b := newBrowserFixture(t, nil).browser()
 	c := b.signIn(t, "ann")
 	old := strings.Replace(b.session(t), `"sign_in":`, `"end":"2030-01-01T00:00:00Z","attempts":[{"state":"s","nonce":"n","verifier":"v","issuer":"`+ourIssuer+`","return_to":"/","until":"2030-01-01T00:00:00Z"}],"sign_in":`, 1)
+	old = strings.Replace(old, `,"verified_email":"ann@example.com"`, "", 1)
 	b.store.set(func(s *browserStore) {
 		row := s.sessions[sessionName(b.cookie())]
 		row.data = seal(b.cookie(), []byte(old))
@@ -248,6 +249,9 @@ func TestPreviousSessionFormat(t *testing.T) {
 	})
 	if got := b.caller(); got.Account != c.Account || c.Account == 0 {
 		t.Errorf("caller = %+v, want %+v", got, c)
+	}
+	if got := b.caller().VerifiedEmail; got != "" {
+		t.Errorf("verified address %q, want none in an old session", got)
 	}
 	b.look(func(ctx context.Context) { b.Put(ctx, "notice", "1") })
 	if strings.Contains(b.session(t), "attempts") {

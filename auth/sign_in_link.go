@@ -44,14 +44,14 @@ func (b *Browsers) LinkAccount(ctx context.Context, token string) (email string,
 
 // UseLink signs in with a link and uses it up; browser is the User-Agent. If several requests use a
 // link at the same time, one of them signs in and the others fail with CodeUnauthorized, as for any
-// invalid link.
+// invalid link. Only operators create links, so a link verifies the account's email address.
 func (b *Browsers) UseLink(ctx context.Context, token, browser string) (err error) {
 	defer func() { b.counts.WithLabelValues(byLink, resultOf(err, resultAccepted)).Inc() }()
 	account, err := b.byLink(ctx, token, b.store.UseSignInLink)
 	if err != nil {
 		return err
 	}
-	return b.startSession(ctx, newSignIn{account: account, browser: browser})
+	return b.startSession(ctx, newSignIn{account: account, browser: browser, verified: account.Email})
 }
 
 // byLink returns the account that find returns for a link.

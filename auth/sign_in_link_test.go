@@ -34,8 +34,8 @@ func TestLinkSignIn(t *testing.T) {
 	if b.cookie() != "" || b.caller().Account != 0 {
 		t.Error("LinkAccount signed the browser in")
 	}
-	if err := b.use(token); err != nil || b.caller().Account != 77 {
-		t.Fatalf("UseLink: %v, caller = %+v, want account 77", err, b.caller())
+	if err := b.use(token); err != nil || b.caller().Account != 77 || b.caller().VerifiedEmail != "eve@example.com" {
+		t.Fatalf("UseLink: %v, caller = %+v, want account 77 and its address", err, b.caller())
 	}
 	if got := d.store.signIns[b.caller().Credential.ID]; got.Via != "" || got.Browser != "Firefox" || got.ExpiresAt.Sub(d.clock.now()) != SignInLifetime {
 		t.Errorf("sign-in = %+v, want one from Firefox that lasts %v", got, SignInLifetime)

@@ -27,6 +27,7 @@ func TestIssuerSignIn(t *testing.T) {
 	}
 	want := cola.Caller{
 		Account: 1, Credential: cola.Credential{Kind: cola.CredentialSignIn, ID: 500}, Channel: cola.ChannelDashboard, Scopes: cola.Scopes(),
+		VerifiedEmail: "Ann@example.com",
 	}
 	if diff := cmp.Diff(want, b.caller()); diff != "" {
 		t.Errorf("caller (-want +got):\n%s", diff)
@@ -187,6 +188,28 @@ func TestAddresses(t *testing.T) {
 		}
 		if got := d.store.people[0].Email; got != c.want {
 			t.Errorf("%s: account = %q, want %q", name, got, c.want)
+		}
+		verified := c.want
+		if store.IsIdentityName(verified) {
+			verified = ""
+		}
+		if got := b.caller().VerifiedEmail; got != verified {
+			t.Errorf("%s: verified address %q, want %q", name, got, verified)
+		}
+	}
+}
+
+// TestSignInEmail checks that a sign-in has the address that it proved itself, not that of an
+// earlier sign-in or of the account.
+func TestSignInEmail(t *testing.T) {
+	d := newBrowserFixture(t, nil)
+	for _, email := range []string{"ann@example.com", "", "other@example.com"} {
+		b := d.browser()
+		if _, err := b.finish(d.provider.approve(t, b.begin(t, "0", "/"), "ann", email)); err != nil {
+			t.Fatal(err)
+		}
+		if got := b.caller(); got.Account != 1 || got.VerifiedEmail != email {
+			t.Errorf("caller = %+v, want account 1 with %q", got, email)
 		}
 	}
 }

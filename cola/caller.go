@@ -59,6 +59,9 @@ type Caller struct {
 	Channel    Channel
 	Scopes     []Scope
 	Withheld   []Scope // scopes of the credential that the app may not have
+	// VerifiedEmail is the email address that the sign-in proved. It is empty if there was none, and
+	// for other credentials. The account may have another address.
+	VerifiedEmail string
 }
 
 // Has reports whether the caller has the scope.

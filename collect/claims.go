@@ -27,7 +27,10 @@ type permanentError struct{ error }
 
 func (e *permanentError) Unwrap() error { return e.error }
 
-// waitError is why a request was not sent: an error of the store, or the shutdown.
+// errQuiet is why a request was not sent: quiet hours have begun.
+var errQuiet = errors.New("quiet hours")
+
+// waitError is why a request was not sent: an error of the store, quiet hours or the shutdown.
 type waitError struct{ err error }
 
 func (e *waitError) Error() string { return e.err.Error() }
@@ -51,7 +54,7 @@ func (c *collector) do(cl claim, work func(ctx context.Context) error) (failure 
 		return "", nil
 	case errors.As(err, &blocked):
 		return "", errors.Join(c.block(ctx, blocked), cl.release(ctx))
-	case c.stop.Err() != nil:
+	case c.stop.Err() != nil, errors.Is(err, errQuiet):
 		return "", cl.release(ctx)
 	case errors.As(err, &waiting), errors.As(err, &fatal):
 		return "", errors.Join(err, cl.release(ctx))
@@ -101,6 +104,7 @@ func (c *collector) block(ctx context.Context, page *ttb.BlockedError) error {
 	if err := c.st.BlockSite(ctx, reason); err != nil {
 		return err
 	}
+	c.process.metrics.blocked()
 	c.o.Logger.Error("the site blocked this collector", "reason", reason)
 	return store.SiteBlockedError{Reason: reason}
 }
@@ -108,14 +112,15 @@ func (c *collector) block(ctx context.Context, page *ttb.BlockedError) error {
 // retry records a failure, and delays requests if the site asks for it or fails repeatedly.
 func (c *collector) retry(ctx context.Context, cl claim, cause error) (failure string, err error) {
 	counts := isSiteFailure(cause)
+	c.process.metrics.failed(counts)
 	if counts {
 		c.failures++
 	}
-	wait := c.backoff(cl.attempts)
+	wait := c.o.backoff(cl.attempts)
 	if temporary := (*ttb.TemporaryError)(nil); errors.As(cause, &temporary) {
 		wait = max(wait, temporary.After)
 		if busy(temporary.Status) || c.failures > 2 {
-			pause := max(temporary.After, c.backoff(c.failures-1))
+			pause := max(temporary.After, c.o.backoff(c.failures-1))
 			if err := c.st.PauseRequests(ctx, pause); err != nil {
 				return "", err
 			}
@@ -125,6 +130,8 @@ func (c *collector) retry(ctx context.Context, cl claim, cause error) (failure s
 	if counts && c.failures >= downFailures {
 		up, err := c.probe(ctx, cl)
 		switch {
+		case errors.Is(err, errQuiet):
+			return "", cl.release(ctx)
 		case err != nil || c.stop.Err() != nil:
 			return "", errors.Join(err, cl.release(ctx))
 		case !up:
@@ -193,17 +200,17 @@ func (c *collector) siteDown(ctx context.Context, cl claim, cause error) error {
 	if c.failures >= maxSiteFailures && !c.o.Follow {
 		return fmt.Errorf("the site keeps failing, so the run ended; run the command again later: %w", cause)
 	}
-	return c.st.PauseRequests(ctx, c.backoff(c.failures-1))
+	return c.st.PauseRequests(ctx, c.o.backoff(c.failures-1))
 }
 
 // busy reports whether a status asks for fewer requests.
 func busy(status int) bool { return status == 429 || status == 503 }
 
 // backoff returns a random wait (full jitter). Its bound doubles with each previous attempt.
-func (c *collector) backoff(attempts int) time.Duration {
-	bound := c.o.MaxBackoff
+func (o *Options) backoff(attempts int) time.Duration {
+	bound := o.MaxBackoff
 	if attempts < 20 {
-		bound = min(bound, c.o.Backoff<<attempts)
+		bound = min(bound, o.Backoff<<attempts)
 	}
 	return rand.N(bound) + 1
 }
@@ -211,11 +218,14 @@ func (c *collector) backoff(attempts int) time.Duration {
 // longWait is the wait for a slot beyond which a log line explains the silence.
 const longWait = time.Minute
 
-// wait reserves the next slot for a request and waits for it. The client calls it before every
-// request.
+// wait reserves the next slot for a request and waits for it, or until quiet hours begin. The client
+// calls it before every request.
 func (c *collector) wait(ctx context.Context) error {
 	if err := context.Cause(c.stop); err != nil {
 		return &waitError{err}
+	}
+	if !c.o.QuietHours.Until(c.o.Now()).IsZero() {
+		return &waitError{errQuiet}
 	}
 	d, err := c.st.ReserveRequest(ctx, c.o.Interval)
 	if err != nil {
@@ -224,10 +234,19 @@ func (c *collector) wait(ctx context.Context) error {
 	if d > longWait {
 		c.o.Logger.Warn("requests are paused", "until", c.o.Now().Add(d).UTC().Format(time.RFC3339))
 	}
+	quiet := false
+	if q := c.o.QuietHours; q.length > 0 {
+		now := c.o.Now()
+		rest := q.next(now).Sub(now)
+		quiet, d = rest <= d, min(rest, d)
+	}
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
 	case <-timer.C:
+		if quiet {
+			return &waitError{errQuiet}
+		}
 		c.report.Requests++
 		return nil
 	case <-c.stop.Done():

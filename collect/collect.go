@@ -62,6 +62,9 @@ type Options struct {
 	History bool
 	// Interval is the time between requests of all processes. Default: one second.
 	Interval time.Duration
+	// QuietHours is the time of day without requests. They hold for all processes: when they begin,
+	// Run pauses the requests of all.
+	QuietHours QuietHours
 	// Progress is called after every step, never concurrently. May be nil.
 	Progress func(Progress)
 	Logger   *slog.Logger // nil discards
@@ -158,6 +161,8 @@ type collector struct {
 	served      cola.TTBID // the label whose form the site served last, or 0
 	loggedDown  time.Time  // the site was down
 	progress    tracker
+	process     *process
+	quietUntil  time.Time // the end of the latest quiet hours
 }
 
 // Run collects the labels of the planned days, until all are complete or, with Follow, until ctx is
@@ -166,12 +171,24 @@ type collector struct {
 // collector, the error is a store.SiteBlockedError. The report is valid even with an error.
 func Run(ctx context.Context, st Store, o Options) (Report, error) {
 	o.setDefaults()
+	return run(ctx, st, o, &process{})
+}
+
+// process is what the runs of a process have in common.
+type process struct {
+	keepsBlock bool // runs don't clear a block
+	metrics    *metrics
+	stale      staleness
+}
+
+// run is Run for one of several runs of a process.
+func run(ctx context.Context, st Store, o Options, p *process) (Report, error) {
 	work, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer cancel(nil)
 	defer context.AfterFunc(ctx, func() {
 		time.AfterFunc(stopTimeout, func() { cancel(context.Cause(ctx)) })
 	})()
-	c := &collector{o: o, st: st, stop: ctx, ctx: work, records: &recorder{st: st}}
+	c := &collector{o: o, st: st, stop: ctx, ctx: work, records: &recorder{st: st}, process: p}
 	o.Site.Wait, o.Site.Logger = c.wait, o.Logger
 	var err error
 	if c.site, err = ttb.New(o.Site); err != nil {
@@ -191,8 +208,10 @@ func (c *collector) begin() error {
 			return fmt.Errorf("check the image store: %w", err)
 		}
 	}
-	if err := c.st.UnblockSite(c.ctx); err != nil {
-		return err
+	if !c.process.keepsBlock {
+		if err := c.st.UnblockSite(c.ctx); err != nil {
+			return err
+		}
 	}
 	c.backlogs = c.o.backlogs()
 	if c.o.Images == All {
@@ -211,7 +230,7 @@ func (c *collector) work() error {
 		case errors.Is(err, store.ErrUnavailable) && (c.o.Follow || unavailable < maxStoreFailures):
 			unavailable++
 			c.o.Logger.Warn("waiting for the database", "error", err)
-			c.sleep(c.backoff(unavailable))
+			c.sleep(c.o.backoff(unavailable))
 			continue
 		case err != nil || !more:
 			return err
@@ -228,17 +247,20 @@ func (c *collector) step() (more bool, err error) {
 	if c.o.Follow && !c.o.Now().Before(c.nextPlan) {
 		return true, c.plan()
 	}
-	window, err := c.st.ClaimWindow(c.ctx, c.earliest(), c.last, c.o.Hold)
-	if !errors.Is(err, store.ErrNotFound) {
-		if err == nil {
-			err = c.window(window)
+	quiet := c.quiet()
+	if !quiet {
+		window, err := c.st.ClaimWindow(c.ctx, c.earliest(), c.last, c.o.Hold)
+		if !errors.Is(err, store.ErrNotFound) {
+			if err == nil {
+				err = c.window(window)
+			}
+			return true, err
 		}
-		return true, err
 	}
 	if err := c.recordImports(); err != nil {
 		return true, err
 	}
-	if c.o.Details != None {
+	if c.o.Details != None && !quiet {
 		label, err := c.st.ClaimLabel(c.ctx, c.o.Images != None, c.o.Hold)
 		if !errors.Is(err, store.ErrNotFound) {
 			if err == nil {
@@ -248,6 +270,23 @@ func (c *collector) step() (more bool, err error) {
 		}
 	}
 	return c.idle()
+}
+
+// quiet reports whether it is a quiet hour. When quiet hours begin, it pauses the requests of all
+// processes, which also shows in the status.
+func (c *collector) quiet() bool {
+	now := c.o.Now()
+	until := c.o.QuietHours.Until(now)
+	if until.IsZero() || until.Equal(c.quietUntil) {
+		return !until.IsZero()
+	}
+	if err := c.st.PauseRequests(c.ctx, until.Sub(now)); err != nil {
+		c.o.Logger.Warn("pausing requests failed", "error", err)
+		return true
+	}
+	c.quietUntil = until
+	c.o.Logger.Info("quiet hours: no requests", "until", until.Format(time.RFC3339))
+	return true
 }
 
 // idle queues part of a backlog or waits for work that is not due or that others have claimed.
@@ -275,7 +314,11 @@ func (c *collector) idle() (more bool, err error) {
 	case pending == 0 && len(c.backlogs) > 0:
 		return true, c.queueBacklog()
 	case open.Pending+pending > 0:
-		c.sleep(min(max(c.o.Interval, 50*time.Millisecond), 5*time.Second))
+		wait := min(max(c.o.Interval, 50*time.Millisecond), 5*time.Second)
+		if until := c.o.QuietHours.Until(c.o.Now()); !until.IsZero() {
+			wait = min(until.Sub(c.o.Now()), c.o.poll())
+		}
+		c.sleep(wait)
 	case !c.o.Follow:
 		return false, nil
 	default:
@@ -316,11 +359,4 @@ func (c *collector) finish(err error) error {
 }
 
 // sleep waits for d, or until the run is stopped.
-func (c *collector) sleep(d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-c.stop.Done():
-	}
-}
+func (c *collector) sleep(d time.Duration) { sleep(c.stop, d) }

@@ -27,5 +27,7 @@
 // stays down ends.
 //
 // Any number of processes can collect. Each request reserves a slot in the database, so they share
-// one rate limit. If the site blocks one of them, all stop.
+// one rate limit. If the site blocks one of them, all stop. Quiet hours of one of them pause all.
+//
+// A server has a Follower, which survives failures of Run and waits while the site is blocked.
 package collect

@@ -158,6 +158,7 @@ func (c *collector) fetchImages(
 		}
 		if usable {
 			c.report.Images++
+			c.process.metrics.images(1, 0)
 		} else {
 			missing++
 		}
@@ -166,6 +167,7 @@ func (c *collector) fetchImages(
 		return 0, failure
 	}
 	c.report.MissingImages += missing
+	c.process.metrics.images(0, missing)
 	switch {
 	case failing:
 		return retryFailing, nil
@@ -206,7 +208,7 @@ func (c *collector) image(ctx context.Context, id cola.TTBID, name string) (data
 
 // delay waits after a failure. If the site asks for fewer requests, all processes wait.
 func (c *collector) delay(ctx context.Context, failure *ttb.TemporaryError, attempt int) error {
-	wait := max(failure.After, c.backoff(attempt))
+	wait := max(failure.After, c.o.backoff(attempt))
 	if busy(failure.Status) {
 		return c.st.PauseRequests(ctx, wait)
 	}

@@ -24,11 +24,8 @@ type Plan struct {
 const (
 	// labelsPerDay is the number of labels completed on a day: 150,000 a year.
 	labelsPerDay = 410
-	// windowRequests is the number of requests for a day: a search and an export.
-	windowRequests = 2
-	// imagesPerLabel and ImageBytes are averages of the real labels that tests use.
-	imagesPerLabel = 1.9
-	ImageBytes     = 220_000
+	// ImageBytes is the average of the real labels that tests use.
+	ImageBytes = 220_000
 )
 
 // PlanOf returns the plan of a run without starting the run. st may be nil for an empty registry.
@@ -68,10 +65,10 @@ func PlanOf(ctx context.Context, st Store, o Options) (p Plan, err error) {
 	}
 	if o.Images != None {
 		p.Stored += status.ImagesDue
-		p.Images = int(float64(p.Stored+p.New) * imagesPerLabel)
+		p.Images = int(float64(p.Stored+p.New) * store.ImagesPerLabel)
 	}
-	p.Requests = p.Days*windowRequests + p.Stored + p.New + p.Images
-	p.Duration = time.Duration(p.Requests) * o.Interval
+	p.Requests = p.Days*store.WindowRequests + p.Stored + p.New + p.Images
+	p.Duration = o.QuietHours.Extend(now, time.Duration(p.Requests)*o.Interval)
 	return p, err
 }
 
@@ -115,6 +112,9 @@ func (c *collector) plan() error {
 	has, err := c.st.HasColas(c.ctx)
 	if err != nil {
 		return fmt.Errorf("check for stored labels: %w", err)
+	}
+	if c.o.Follow {
+		c.process.stale.check(status, now, c.o.Logger)
 	}
 	first, last := c.o.days(now, status, c.nextPlan.IsZero())
 	if c.o.Details != None {
@@ -226,13 +226,16 @@ func receiptOrder(id cola.TTBID) int64 {
 	return int64(id)
 }
 
-// Left estimates the time until all planned days and queued labels are done, at the latest rate.
-func Left(s store.FetchStatus) time.Duration {
-	days := s.Windows[store.FetchPending] + s.Windows[store.FetchSplit]
-	return time.Duration(days*windowRequests+labelRequests(s)) * s.Interval
-}
-
-// labelRequests estimates the requests for the queued labels and their images.
-func labelRequests(s store.FetchStatus) int {
-	return s.Labels[store.FetchPending] + int(float64(s.WithImages)*imagesPerLabel)
+// Left estimates the time until all planned days and queued labels are done, at the latest rate. It
+// includes the rest of a pause and the quiet hours.
+func Left(s store.FetchStatus, now time.Time, quiet QuietHours) time.Duration {
+	work := s.Left()
+	if work == 0 {
+		return 0
+	}
+	start := now
+	if s.PausedUntil.After(now) {
+		start = s.PausedUntil
+	}
+	return start.Sub(now) + quiet.Extend(start, work)
 }

@@ -16,6 +16,7 @@ type Progress struct {
 	Requests     int64         // of this process
 	Rate         float64       // requests of this process per second
 	Left         time.Duration // estimated time until the plan and the queue are done
+	QuietUntil   time.Time     // end of the quiet hours, or zero
 }
 
 // The work of all processes is counted every second, or less often if that takes more than one
@@ -53,7 +54,9 @@ func (t *tracker) report(c *collector) {
 		p.Rate = float64(p.Requests) / elapsed.Seconds()
 		perRequest = max(perRequest, elapsed/time.Duration(p.Requests))
 	}
-	p.Left = time.Duration(t.pending*windowRequests+t.requests) * perRequest
+	now := c.o.Now()
+	p.Left = c.o.QuietHours.Extend(now, time.Duration(t.pending*store.WindowRequests+t.requests)*perRequest)
+	p.QuietUntil = c.o.QuietHours.Until(now)
 	c.o.Progress(p)
 }
 
@@ -71,10 +74,10 @@ func (t *tracker) refresh(c *collector) {
 	}
 	t.pending = open.Pending
 	if c.o.Details != None {
-		t.queued, t.requests = status.Labels[store.FetchPending], labelRequests(status)
+		t.queued, t.requests = status.Labels[store.FetchPending], status.LabelRequests()
 	}
 	if c.o.Images != None {
 		t.queued += status.ImagesDue
-		t.requests += int((1 + imagesPerLabel) * float64(status.ImagesDue))
+		t.requests += int((1 + store.ImagesPerLabel) * float64(status.ImagesDue))
 	}
 }

@@ -44,9 +44,7 @@ func (req *request) coverage() error {
 			{"Known dates", y.KnownDates, y.Labels},
 		}})
 	}
-	for _, i := range c.LastImports {
-		p.Imports = append(p.Imports, importRow{i, importTitle(i.Kind)})
-	}
+	p.Imports = importRows(c.LastImports)
 	return req.show(http.StatusOK, "coverage",
 		page{Title: "Data coverage", Data: p, Call: req.call("GET", "/coverage", freeCost)})
 }
@@ -78,6 +76,13 @@ type yearRow struct {
 type importRow struct {
 	cola.LastImport
 	Name string
+}
+
+func importRows(imports []cola.LastImport) (rows []importRow) {
+	for _, i := range imports {
+		rows = append(rows, importRow{i, importTitle(i.Kind)})
+	}
+	return rows
 }
 
 // importTitle names a kind of import for readers.

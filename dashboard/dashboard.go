@@ -38,6 +38,7 @@ type Service interface {
 	keyService
 	usageService
 	coverageService
+	collectionService
 	accessService
 	searchService
 	destinationService
@@ -144,6 +145,7 @@ const (
 	usagePath        = "/usage"
 	plansPath        = "/plans"
 	coveragePath     = "/coverage"
+	collectionPath   = "/collection"
 	appsPath         = "/apps"
 	accountPath      = "/account"
 	searchesPath     = "/saved-searches"
@@ -157,9 +159,8 @@ const (
 // areas lists the areas of the dashboard, except the root.
 func areas() []string {
 	return []string{
-		signInPath, signOutPath, keysPath, usagePath, plansPath, coveragePath, appsPath, accountPath, searchesPath,
-		destinationsPath, deliveriesPath,
-		explorePath, connectPath, strings.TrimRight(assetsPath, "/"),
+		signInPath, signOutPath, keysPath, usagePath, plansPath, coveragePath, collectionPath, appsPath, accountPath,
+		searchesPath, destinationsPath, deliveriesPath, explorePath, connectPath, strings.TrimRight(assetsPath, "/"),
 	}
 }
 
@@ -204,6 +205,7 @@ func routes() []route {
 		keyRoutes(),
 		usageRoutes(),
 		coverageRoutes(),
+		collectionRoutes(),
 		accessRoutes(),
 		searchRoutes(),
 		destinationRoutes(),

@@ -37,6 +37,8 @@ type Account struct {
 	Tier        cola.Tier
 	CreatedAt   time.Time
 	ActiveLimit int // saved searches that may have an active schedule
+	// Operator is true if the caller may manage the collectors.
+	Operator bool
 }
 
 // Messages for requests with an unknown outcome.
@@ -113,7 +115,9 @@ func (s *Service) Account(ctx context.Context, c cola.Caller) (Account, cola.Quo
 		if store.IsIdentityName(a.Email) {
 			a.Email = ""
 		}
-		return Account{Email: a.Email, Tier: a.Tier, CreatedAt: a.CreatedAt, ActiveLimit: a.ActiveLimit}, err
+		return Account{
+			Email: a.Email, Tier: a.Tier, CreatedAt: a.CreatedAt, ActiveLimit: a.ActiveLimit, Operator: s.isOperator(c, a),
+		}, err
 	})
 }
 

@@ -68,6 +68,7 @@ type Store interface {
 	) (int, error)
 	AddTest(ctx context.Context, account cola.AccountID, destination string, due time.Time) (cola.Delivery, error)
 	Access
+	CollectionStore
 }
 
 // Options configures a Service. Logger, Metrics, Events, Vault and Images are optional.
@@ -80,6 +81,9 @@ type Options struct {
 	PublicURL string     // scheme and host of the service, without a trailing slash
 	Now       cola.Clock // dates and limits everything: date windows, key expiry, caches
 	Logger    *slog.Logger
+
+	// Operators are the email addresses of the account holders who may manage the collectors.
+	Operators []string
 
 	SendsMail       bool // this process or another one sends email
 	PrivateWebhooks bool // webhooks may use private addresses and plain HTTP
@@ -99,6 +103,7 @@ type Service struct {
 	ledger     recordingLedger
 	refusals   *refusalRecorder
 	publicURL  string
+	operators  map[string]bool // by folded address
 	sends      cola.DestinationRules
 	now        cola.Clock
 	log        *slog.Logger
@@ -123,8 +128,11 @@ func New(o Options) *Service {
 	}
 	s := &Service{
 		store: o.Store, images: o.Images, index: o.Index, vault: o.Vault,
-		publicURL: strings.TrimRight(o.PublicURL, "/"), now: o.Now, log: o.Logger,
+		publicURL: strings.TrimRight(o.PublicURL, "/"), operators: map[string]bool{}, now: o.Now, log: o.Logger,
 		sends: cola.DestinationRules{SendsMail: o.SendsMail, PrivateWebhooks: o.PrivateWebhooks},
+	}
+	for _, email := range o.Operators {
+		s.operators[store.FoldEmail(email)] = true
 	}
 	s.pings = pingCache{store: o.Store, now: o.Now}
 	s.imports = importsCache{store: o.Store, now: o.Now}

@@ -74,6 +74,7 @@ const (
 	ItemImageFile    ItemKind = "image files"
 	ItemFetchWindow  ItemKind = "fetch windows"
 	ItemFetchLabel   ItemKind = "queued labels"
+	ItemFetchSource  ItemKind = "reference sources"
 	ItemPermittee    ItemKind = "permittees"
 	ItemCola         ItemKind = "labels"
 	ItemArrival      ItemKind = "arrivals"
@@ -86,7 +87,7 @@ func ItemKinds() []ItemKind {
 		ItemSearch, ItemRun, ItemMatch, ItemDestination, ItemDelivery, ItemAttempt,
 		ItemCreation, ItemConfirmation, ItemMonth, ItemDay, ItemGrant,
 		ItemRefusal, ItemReferences, ItemImport, ItemImageFile, ItemFetchWindow, ItemFetchLabel,
-		ItemPermittee, ItemCola, ItemArrival,
+		ItemFetchSource, ItemPermittee, ItemCola, ItemArrival,
 	}
 }
 
@@ -116,6 +117,7 @@ type Item struct {
 	ImageFile    ImageFile
 	FetchWindow  StoredFetchWindow
 	FetchLabel   StoredFetchLabel
+	FetchSource  ReferenceFetch
 	Permittee    StoredPermittee
 	Cola         *cola.Cola // normalized by Derive
 	Arrival      StoredArrival

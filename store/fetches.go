@@ -133,8 +133,31 @@ type FetchStatus struct {
 	LastFailureAt     time.Time
 	// Incomplete lists the latest incomplete days, at most 20.
 	Incomplete []IncompleteWindow
+	// NewestDay is the latest day with fetched labels, which is the newest completed date. It stays
+	// while the day is queried again. Zero if there is none.
+	NewestDay cola.Date
+	// OldestPending is the first day that is pending or split; zero if there is none.
+	OldestPending cola.Date
 	// Failed lists the latest failed labels, at most 20.
 	Failed []FailedLabel
+}
+
+const (
+	// WindowRequests is the number of requests for a day: a search and an export.
+	WindowRequests = 2
+	// ImagesPerLabel is the average of the real labels that tests use.
+	ImagesPerLabel = 1.9
+)
+
+// LabelRequests estimates the requests for the queued labels and their images.
+func (s FetchStatus) LabelRequests() int {
+	return s.Labels[FetchPending] + int(float64(s.WithImages)*ImagesPerLabel)
+}
+
+// Left estimates the time until all planned days and queued labels are done, at the latest rate.
+func (s FetchStatus) Left() time.Duration {
+	days := s.Windows[FetchPending] + s.Windows[FetchSplit]
+	return time.Duration(days*WindowRequests+s.LabelRequests()) * s.Interval
 }
 
 // IncompleteWindow is a window that could not be completed.

@@ -75,6 +75,7 @@ type Store interface {
 	Imports
 	ImageFiles
 	Fetches
+	ReferenceFetches
 	Changes
 	Accounts
 	Keys

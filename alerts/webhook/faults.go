@@ -10,12 +10,12 @@ import (
 	"net"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 	"syscall"
 	"time"
 
 	"github.com/colaregistry/colaregistry/alerts"
+	"github.com/colaregistry/colaregistry/internal/retryafter"
 )
 
 // Errors that account holders see.
@@ -46,24 +46,12 @@ func resultOf(response *http.Response, now time.Time) alerts.Result {
 	case code == http.StatusGone:
 		s.Gone, s.Fault = true, "The receiver responded with 410 (Gone), so no more messages will be sent."
 	case code == http.StatusTooManyRequests || code == http.StatusServiceUnavailable:
-		s.RetryAfter = retryAfter(response.Header.Get("Retry-After"), now)
+		s.RetryAfter = retryafter.Of(response.Header, now) // the dispatcher limits it
 		fallthrough
 	default:
 		s.Fault = fmt.Sprintf("The receiver responded with status %d.", code)
 	}
 	return s
-}
-
-// retryAfter parses a Retry-After header in seconds or as a date. Invalid and past values are zero.
-// The dispatcher limits the result.
-func retryAfter(value string, now time.Time) time.Duration {
-	if seconds, err := strconv.ParseUint(value, 10, 31); err == nil {
-		return time.Duration(seconds) * time.Second
-	}
-	if at, err := http.ParseTime(value); err == nil {
-		return max(0, at.Sub(now))
-	}
-	return 0
 }
 
 // failedResult returns the result of a request without a response.

@@ -56,18 +56,6 @@ func TestResponses(t *testing.T) {
 	}
 }
 
-func TestRetryAfterDate(t *testing.T) {
-	now := time.Date(2026, 11, 16, 6, 0, 0, 0, time.UTC)
-	for value, want := range map[string]time.Duration{
-		"Mon, 16 Nov 2026 06:01:30 GMT": 90 * time.Second, "Mon, 16 Nov 2026 05:00:00 GMT": 0,
-		"Tue, 16 Nov 2027 06:00:00 GMT": 365 * 24 * time.Hour, "": 0, "4294967296": 0,
-	} {
-		if got := retryAfter(value, now); got != want {
-			t.Errorf("retryAfter(%q) = %v, want %v", value, got, want)
-		}
-	}
-}
-
 // TestLongResponse checks that a 2xx response counts as success even if its body is long or slow,
 // and that little of the body is read.
 func TestLongResponse(t *testing.T) {

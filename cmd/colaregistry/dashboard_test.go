@@ -209,6 +209,7 @@ func TestSignInFlags(t *testing.T) {
 			[]string{"--sign-in-issuer", "http://a.example", "--sign-in-client-id", "a"},
 			"--sign-in-issuer",
 		},
+		"invalid operator":    {[]string{"--operator", "ops"}, "--operator"},
 		"invalid billing URL": {[]string{"--billing-url", "shop"}, "--billing-url"},
 	} {
 		c := command(append([]string{"serve", "--listen", "127.0.0.1:0", "--data-dir", t.TempDir(), "--demo", "never"},

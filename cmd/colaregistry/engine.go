@@ -31,6 +31,7 @@ type engineOptions struct {
 	events                *security.Events
 	vault                 *vault.Vault        // nil if the process doesn't manage destinations
 	images                registry.ImageStore // nil if the process doesn't serve images
+	operators             []string            // email addresses
 }
 
 func newEngine(env *environment, st store.Store, o engineOptions) *engine {
@@ -42,6 +43,7 @@ func newEngine(env *environment, st store.Store, o engineOptions) *engine {
 		Store: st, Index: e.index, Ledger: e.ledger, PublicURL: o.publicURL,
 		Now: time.Now, Logger: env.log, Metrics: o.metrics,
 		SendsMail: o.sendsMail, PrivateWebhooks: o.privateWebhooks, Events: o.events, Vault: o.vault, Images: o.images,
+		Operators: o.operators,
 	})
 	e.follower = registry.NewFollower(e.service, registry.FollowerOptions{
 		Snapshot: o.snapshot,

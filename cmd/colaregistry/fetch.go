@@ -6,60 +6,39 @@ import (
 	"io"
 	"log/slog"
 	"math"
-	"net/mail"
-	"net/netip"
-	"net/url"
-	"strings"
 	"time"
 
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/collect"
-	"github.com/colaregistry/colaregistry/collect/ttb"
 	"github.com/colaregistry/colaregistry/store"
 	"github.com/colaregistry/colaregistry/store/images"
 )
 
 type fetchCommand struct {
-	TTB    fetchTTB    `cmd:"" name:"ttb" help:"Fetch labels from TTB's Public COLA Registry."`
-	Status fetchStatus `cmd:"" help:"Show complete days, queued labels and failures."`
+	TTB       fetchTTB       `cmd:"" name:"ttb" help:"Fetch labels from TTB's Public COLA Registry."`
+	Reference fetchReference `cmd:"" help:"Fetch permit lists, production statistics, processing times and AVAs."`
+	Status    fetchStatus    `cmd:"" help:"Show complete days, queued labels and failures."`
+	Resume    fetchResume    `cmd:"" help:"Permit requests again after the site has blocked them."`
 }
 
 type fetchTTB struct {
 	storeFlags
 	imageFlags
 	logFlags
-	From    cola.Date      `env:"COLAREGISTRY_FETCH_FROM" placeholder:"DATE" help:"First completed date to fetch, such as 2026-11-01. Required without --follow."`
-	To      cola.Date      `env:"COLAREGISTRY_FETCH_TO" placeholder:"DATE" xor:"end" help:"Last completed date to fetch (default: today)."`
-	Follow  bool           `env:"COLAREGISTRY_FETCH_FOLLOW" xor:"end" help:"Fetch the latest days once a day until stopped. In between, fetch the labels chosen by --details."`
-	Contact string         `env:"COLAREGISTRY_FETCH_CONTACT" required:"" placeholder:"EMAIL|URL" help:"Your email address or web page. Sent with every request, so that TTB can reach you."`
-	Details collect.Choice `env:"COLAREGISTRY_FETCH_DETAILS" enum:"none,new,all" default:"new" placeholder:"none|new|all" help:"Labels whose forms are fetched: none, new (new or changed in the fetched days) or all (also stored labels without detail) (default: ${default})."`
-	Images  collect.Choice `env:"COLAREGISTRY_FETCH_IMAGES" enum:"none,new,all" default:"none" placeholder:"none|new|all" help:"Labels whose images are fetched and searched for barcodes: none, new (those whose forms are fetched) or all (also stored labels whose images have no file) (default: ${default})."`
-	History bool           `env:"COLAREGISTRY_FETCH_HISTORY" help:"Import the labels as history, so that they don't trigger alerts. Labels fetched into an empty registry, or completed more than four months ago, always are."`
-	Rate    float64        `env:"COLAREGISTRY_FETCH_RATE" default:"1" placeholder:"N" help:"Requests per second across all processes, at most 5 (default: ${default})."`
-	BaseURL string         `env:"COLAREGISTRY_FETCH_BASE_URL" name:"base-url" default:"https://ttbonline.gov/colasonline/" placeholder:"URL" help:"Address of the registry (default: ${default})."`
-	DryRun  bool           `env:"COLAREGISTRY_FETCH_DRY_RUN" help:"Print the plan without sending a request."`
-
-	Hold    time.Duration `env:"COLAREGISTRY_FETCH_HOLD" hidden:"" default:"2m" help:"Time after which others take over the work of a killed process."`
-	Backoff time.Duration `env:"COLAREGISTRY_FETCH_BACKOFF" hidden:"" default:"2s" help:"Upper bound of the first wait after a failure."`
+	collectorFlags
+	From    cola.Date `env:"COLAREGISTRY_FETCH_FROM" placeholder:"DATE" help:"First completed date to fetch, such as 2026-11-01. Required without --follow."`
+	To      cola.Date `env:"COLAREGISTRY_FETCH_TO" placeholder:"DATE" xor:"end" help:"Last completed date to fetch (default: today)."`
+	Follow  bool      `env:"COLAREGISTRY_FETCH_FOLLOW" xor:"end" help:"Fetch the latest days once a day until stopped. In between, fetch the labels chosen by --details."`
+	History bool      `env:"COLAREGISTRY_FETCH_HISTORY" help:"Import the labels as history, so that they don't trigger alerts. Labels fetched into an empty registry, or completed more than four months ago, always are."`
+	DryRun  bool      `env:"COLAREGISTRY_FETCH_DRY_RUN" help:"Print the plan without sending a request."`
 }
-
-// Rates in requests per second.
-const (
-	minRate    = 0.001
-	maxRate    = 5
-	politeRate = 1
-)
 
 // Validate implements kong's check of flags.
 func (c *fetchTTB) Validate() error {
 	today := cola.DateOf(time.Now())
-	switch base, err := url.Parse(c.BaseURL); {
+	switch err := c.check("--"); {
 	case err != nil:
-		return fmt.Errorf("--base-url: %w", err)
-	case !(c.Rate >= minRate) || c.Rate > maxRate && !onThisMachine(base):
-		return fmt.Errorf("--rate must be from %g to %d", minRate, maxRate)
-	case !isContact(c.Contact):
-		return errors.New("--contact must be an email address or an http or https URL")
+		return err
 	case c.From == 0 && !c.Follow:
 		return errors.New("--from is required without --follow")
 	case c.From != 0 && c.From < collect.EarliestDay:
@@ -68,36 +47,14 @@ func (c *fetchTTB) Validate() error {
 		return errors.New("--from and --to must not be in the future")
 	case c.To != 0 && c.To < c.From:
 		return errors.New("--to must not be before --from")
-	case c.Images != collect.None && c.Details == collect.None:
-		return errors.New("--images needs --details new or all, because the forms list the images")
 	}
 	return c.checkImages()
 }
 
-// onThisMachine reports whether a URL is on this machine, as those of tests are.
-func onThisMachine(u *url.URL) bool {
-	address, err := netip.ParseAddr(u.Hostname())
-	return err == nil && address.IsLoopback()
-}
-
-// isContact reports whether s is an email address or a URL that can be part of a header.
-func isContact(s string) bool {
-	if strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r > '~' || r == '(' || r == ')' }) {
-		return false
-	}
-	if u, err := url.Parse(s); err == nil && u.Host != "" && (u.Scheme == "https" || u.Scheme == "http") {
-		return true
-	}
-	address, err := mail.ParseAddress(s)
-	return err == nil && address.Address == s
-}
-
-func (c *fetchTTB) options() collect.Options {
-	o := collect.Options{
-		Site:  ttb.Options{BaseURL: c.BaseURL, UserAgent: fmt.Sprintf("colaregistry/%s (+%s)", version(), c.Contact)},
-		First: c.From, Last: c.To, Follow: c.Follow, Details: c.Details, Images: c.Images, History: c.History,
-		Interval: time.Duration(float64(time.Second) / c.Rate), Hold: c.Hold, Backoff: c.Backoff,
-	}
+// runOptions returns the options of the run.
+func (c *fetchTTB) runOptions() collect.Options {
+	o := c.options()
+	o.First, o.Last, o.Follow, o.History = c.From, c.To, c.Follow, c.History
 	if o.Last == 0 {
 		o.Last = cola.DateOf(time.Now())
 	}
@@ -109,11 +66,11 @@ const longPlan = time.Hour
 
 // Run fetches the labels and prints the report.
 func (c *fetchTTB) Run(env *environment) (err error) {
-	o := c.options()
+	o := c.runOptions()
 	if c.DryRun {
 		return c.dryRun(env, o)
 	}
-	if err := c.requireImageStore(); err != nil {
+	if err := c.requireImageStore("--", c.storeFlags, c.imageFlags); err != nil {
 		return err
 	}
 	st, err := c.open(env, nil)
@@ -129,13 +86,11 @@ func (c *fetchTTB) Run(env *environment) (err error) {
 		return err
 	}
 	if plan.Duration > longPlan {
-		printPlan(env.stderr, plan, c.Rate)
-	}
-	if c.Rate > politeRate {
-		fmt.Fprintf(env.stderr, "colaregistry: warning: more than %d request a second may lead the site to block you\n", politeRate)
+		c.printPlan(env.stderr, plan)
 	}
 	bar := newFetchProgress(env.stderr, &c.logFlags)
 	defer bar.end()
+	c.warnRate(bar.log)
 	o.Logger, o.Progress = bar.log, bar.set
 	if c.Images != collect.None {
 		env.log = bar.log
@@ -160,16 +115,6 @@ func (c *fetchTTB) Run(env *environment) (err error) {
 		return nil
 	}
 	return printFetchFailures(env.stderr, &report)
-}
-
-// requireImageStore demands a location for images with PostgreSQL: the default is a folder of this
-// machine, where the server may not find them.
-func (c *fetchTTB) requireImageStore() error {
-	p, err := c.place()
-	if err == nil && p.path == "" && c.Images != collect.None && c.ImageStore == "" {
-		err = errors.New("--images with PostgreSQL needs --image-store: a folder or bucket that the server uses, too")
-	}
-	return err
 }
 
 // requireNoDemo fails if a registry has demo labels. Their IDs look like real ones, so a fetched
@@ -208,11 +153,11 @@ func (c *fetchTTB) dryRun(env *environment, o collect.Options) (err error) {
 	if err != nil {
 		return err
 	}
-	printPlan(env.stdout, plan, c.Rate)
+	c.printPlan(env.stdout, plan)
 	return nil
 }
 
-func printPlan(w io.Writer, p collect.Plan, rate float64) {
+func (c *fetchTTB) printPlan(w io.Writer, p collect.Plan) {
 	fmt.Fprintf(w, "days:     %d to fetch (%s to %s)\n", p.Days, p.First, p.Last)
 	if p.Stored+p.New > 0 {
 		fmt.Fprintf(w, "labels:   %d known, about %d expected for these days\n", p.Stored, p.New)
@@ -221,7 +166,11 @@ func printPlan(w io.Writer, p collect.Plan, rate float64) {
 		fmt.Fprintf(w, "images:   about %d, %.1f GB\n", p.Images, float64(p.Images)*collect.ImageBytes/1e9)
 	}
 	fmt.Fprintf(w, "requests: about %d\n", p.Requests)
-	fmt.Fprintf(w, "time:     about %s at %g per second\n", roughly(p.Duration), rate)
+	fmt.Fprintf(w, "time:     about %s at %g per second", roughly(p.Duration), c.Rate)
+	if hours := c.QuietHours.String(); hours != "" {
+		fmt.Fprintf(w, ", without %s UTC", hours)
+	}
+	fmt.Fprintln(w)
 }
 
 // roughly formats a duration for people.
@@ -300,14 +249,24 @@ func newFetchProgress(w io.Writer, flags *logFlags) *fetchProgress {
 func (f *fetchProgress) set(p collect.Progress) {
 	if f.bar != nil {
 		done := p.Windows + p.Labels
-		f.bar.describe(fmt.Sprintf("%.1f requests/s, %s left", p.Rate, roughly(p.Left)))
+		doing := fmt.Sprintf("%.1f requests/s", p.Rate)
+		if !p.QuietUntil.IsZero() {
+			doing = "quiet until " + p.QuietUntil.Format("15:04") + " UTC"
+		}
+		f.bar.describe(fmt.Sprintf("%s, %s left", doing, roughly(p.Left)))
 		f.bar.set(int64(done), int64(max(done, p.WindowsTotal+p.Labels+p.LabelsQueued)))
 		return
 	}
 	if time.Since(f.logged) >= logEvery {
 		f.logged = time.Now()
-		f.log.Info("progress", "days", p.Windows, "of", p.WindowsTotal, "labels", p.Labels, "queued", p.LabelsQueued,
-			"requests", p.Requests, "rate", math.Round(p.Rate*10)/10, "left", roughly(p.Left))
+		line := []any{
+			"days", p.Windows, "of", p.WindowsTotal, "labels", p.Labels, "queued", p.LabelsQueued,
+			"requests", p.Requests, "rate", math.Round(p.Rate*10) / 10, "left", roughly(p.Left),
+		}
+		if !p.QuietUntil.IsZero() {
+			line = append(line, "quiet_until", p.QuietUntil.Format(time.RFC3339))
+		}
+		f.log.Info("progress", line...)
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 
 type fetchStatus struct {
 	storeFlags
+	quietFlags
 	JSON bool `name:"json" help:"Print JSON."`
 }
 
@@ -28,13 +29,22 @@ func (c *fetchStatus) Run(env *environment) (err error) {
 	if err != nil {
 		return err
 	}
+	references, err := st.ReferenceFetches(env)
+	if err != nil {
+		return err
+	}
+	now := time.Now()
+	left := collect.Left(status, now, c.QuietHours)
 	if !c.JSON {
-		printFetchStatus(env.stdout, status)
+		printFetchStatus(env.stdout, status, now, left)
+		printReferenceStatus(env.stdout, references)
 		return nil
 	}
 	out := json.NewEncoder(env.stdout)
 	out.SetIndent("", "  ")
-	return out.Encode(newFetchStatusJSON(status))
+	shown := newFetchStatusJSON(status, now, left)
+	shown.Reference = newReferenceJSON(references)
+	return out.Encode(shown)
 }
 
 // fetchStatusJSON is the output of fetch status --json (docs/OPERATIONS.md).
@@ -42,7 +52,9 @@ type fetchStatusJSON struct {
 	Days           map[string]int      `json:"days"`      // by state
 	FirstDay       cola.Date           `json:"first_day"` // of the complete days
 	LastDay        cola.Date           `json:"last_day"`
-	Labels         map[string]int      `json:"labels"` // in the queue, by state
+	NewestDay      cola.Date           `json:"newest_day"`  // with labels
+	StaleSince     *time.Time          `json:"stale_since"` // null if the registry is current
+	Labels         map[string]int      `json:"labels"`      // in the queue, by state
 	Requests       int64               `json:"requests"`
 	FirstRequestAt *time.Time          `json:"first_request_at"`
 	LastRequestAt  *time.Time          `json:"last_request_at"`
@@ -55,6 +67,7 @@ type fetchStatusJSON struct {
 	LastFailureAt  *time.Time          `json:"last_failure_at"`
 	Incomplete     []incompleteDayJSON `json:"incomplete"`
 	FailedLabels   []failedLabelJSON   `json:"failed_labels"`
+	Reference      []referenceJSON     `json:"reference"`
 }
 
 type incompleteDayJSON struct {
@@ -69,16 +82,17 @@ type failedLabelJSON struct {
 	Failure string     `json:"failure"`
 }
 
-func newFetchStatusJSON(s store.FetchStatus) fetchStatusJSON {
+func newFetchStatusJSON(s store.FetchStatus, now time.Time, left time.Duration) fetchStatusJSON {
 	j := fetchStatusJSON{
-		Days: map[string]int{}, FirstDay: s.FirstDay, LastDay: s.LastDay, Labels: map[string]int{},
+		Days: map[string]int{}, FirstDay: s.FirstDay, LastDay: s.LastDay, NewestDay: s.NewestDay,
+		StaleSince: orNil(s.StaleSince(now)), Labels: map[string]int{},
 		Requests: s.Requests, FirstRequestAt: orNil(s.FirstRequest), LastRequestAt: orNil(s.LastRequest),
-		RateLimit: requestRate(s.Interval), SecondsLeft: int64(collect.Left(s) / time.Second),
+		RateLimit: requestRate(s.Interval), SecondsLeft: int64(left / time.Second),
 		Blocked: orNil(s.Blocked), BlockedAt: orNil(s.BlockedAt),
 		LastFailure: orNil(s.LastFailure), LastFailureAt: orNil(s.LastFailureAt),
 		Incomplete: []incompleteDayJSON{}, FailedLabels: []failedLabelJSON{},
 	}
-	if s.PausedUntil.After(time.Now()) {
+	if s.PausedUntil.After(now) {
 		j.PausedUntil = &s.PausedUntil
 	}
 	for _, state := range []string{store.FetchPending, store.FetchSplit, store.FetchComplete, store.FetchIncomplete} {
@@ -113,13 +127,20 @@ func requestRate(interval time.Duration) float64 {
 	return math.Round(1000*float64(time.Second)/float64(interval)) / 1000
 }
 
-func printFetchStatus(w io.Writer, s store.FetchStatus) {
+func printFetchStatus(w io.Writer, s store.FetchStatus, now time.Time, left time.Duration) {
 	fmt.Fprintf(w, "days:         %d complete", s.Windows[store.FetchComplete])
 	if s.FirstDay != 0 {
 		fmt.Fprintf(w, " (%s to %s)", s.FirstDay, s.LastDay)
 	}
 	fmt.Fprintf(w, ", %d pending, %d incomplete\n",
 		s.Windows[store.FetchPending]+s.Windows[store.FetchSplit], s.Windows[store.FetchIncomplete])
+	if since := s.StaleSince(now); !since.IsZero() {
+		newest := "there are no labels yet"
+		if s.NewestDay != 0 {
+			newest = "the newest completed date is " + s.NewestDay.String()
+		}
+		fmt.Fprintf(w, "stale:        since %s: %s\n", since.Format(time.DateOnly), newest)
+	}
 	fmt.Fprintf(w, "labels:       %d queued, %d failed", s.Labels[store.FetchPending], s.Labels[store.FetchFailed])
 	if n := s.Labels[store.FetchImages]; n > 0 {
 		fmt.Fprintf(w, ", %d with missing images", n)
@@ -128,16 +149,16 @@ func printFetchStatus(w io.Writer, s store.FetchStatus) {
 	fmt.Fprintf(w, "requests:     %d", s.Requests)
 	if !s.LastRequest.IsZero() {
 		which := "latest"
-		if s.LastRequest.After(time.Now()) {
+		if s.LastRequest.After(now) {
 			which = "next"
 		}
 		fmt.Fprintf(w, ", %s at %s, limit %g per second", which, s.LastRequest.UTC().Format(time.DateTime), requestRate(s.Interval))
 	}
-	if s.PausedUntil.After(time.Now()) {
+	if s.PausedUntil.After(now) {
 		fmt.Fprintf(w, "\npaused:       until %s", s.PausedUntil.UTC().Format(time.DateTime))
 	}
 	fmt.Fprintln(w)
-	if left := collect.Left(s); left > 0 {
+	if left > 0 {
 		fmt.Fprintf(w, "time left:    about %s\n", roughly(left))
 	}
 	if s.Blocked != "" {

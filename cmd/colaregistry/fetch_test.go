@@ -121,8 +121,8 @@ func TestFetchDemo(t *testing.T) {
 // TestFetchRate checks the bounds of --rate, which an interval must be able to represent.
 func TestFetchRate(t *testing.T) {
 	for rate, want := range map[float64]bool{1e-10: false, 0: false, -1: false, 0.001: true, 5: true, 5.1: false} {
-		c := fetchTTB{Follow: true, Contact: "ops@example.com", Rate: rate, Details: collect.None, Images: collect.None}
-		if err := c.Validate(); (err == nil) != want {
+		c := collectorFlags{Contact: "ops@example.com", Rate: rate, Details: collect.None, Images: collect.None}
+		if err := c.check("--"); (err == nil) != want {
 			t.Errorf("--rate %g: %v, want valid: %t", rate, err, want)
 		}
 	}
@@ -138,8 +138,8 @@ func TestFetchStatusPause(t *testing.T) {
 		}
 		status := store.FetchStatus{Requests: 1, LastRequest: until, PausedUntil: until}
 		var text strings.Builder
-		printFetchStatus(&text, status)
-		if got := newFetchStatusJSON(status).PausedUntil; (got != nil) != paused {
+		printFetchStatus(&text, status, time.Now(), 0)
+		if got := newFetchStatusJSON(status, time.Now(), 0).PausedUntil; (got != nil) != paused {
 			t.Errorf("paused_until = %v, want one: %t", got, paused)
 		}
 		if s := text.String(); strings.Contains(s, "paused:") != paused || strings.Contains(s, "next at") != paused {
@@ -158,12 +158,12 @@ func TestFetchStatusOfFailedLabels(t *testing.T) {
 	for _, pending := range []int{0, 3} {
 		status.Labels[store.FetchPending] = pending
 		var text strings.Builder
-		printFetchStatus(&text, status)
+		printFetchStatus(&text, status, time.Now(), status.Left())
 		if s := text.String(); !strings.Contains(s, "26001001000001: no form") || strings.Contains(s, "time left") != (pending > 0) {
 			t.Errorf("status with %d pending labels:\n%s", pending, s)
 		}
 	}
-	out, err := json.Marshal(newFetchStatusJSON(status))
+	out, err := json.Marshal(newFetchStatusJSON(status, time.Now(), status.Left()))
 	if want := `"failed_labels":[{"ttb_id":"26001001000001","failure":"no form"}]`; err != nil || !strings.Contains(string(out), want) {
 		t.Errorf("JSON = %s, %v; want %s", out, err, want)
 	}
@@ -174,8 +174,8 @@ func TestFetchStatusOfFailedLabels(t *testing.T) {
 func TestFetchStatusOfImages(t *testing.T) {
 	status := store.FetchStatus{Interval: time.Second, Labels: map[string]int{store.FetchImages: 2}}
 	var text strings.Builder
-	printFetchStatus(&text, status)
-	j := newFetchStatusJSON(status)
+	printFetchStatus(&text, status, time.Now(), status.Left())
+	j := newFetchStatusJSON(status, time.Now(), status.Left())
 	if !strings.Contains(text.String(), "2 with missing images") || j.Labels["images"] != 2 || j.SecondsLeft != 0 {
 		t.Errorf("status = %+v,\n%s\nwant 2 labels and no time left", j, text.String())
 	}

@@ -12,6 +12,7 @@ Examples:
 
     colaregistry serve
     colaregistry serve --listen :8080 --public-url https://registry.example.com --demo never
+    colaregistry serve --fetch --fetch-details all --fetch-contact ops@example.com
     colaregistry serve --database-url-file /etc/colaregistry/database-url --secret-key-file /etc/colaregistry/secret.key
 `
 }
@@ -70,6 +71,22 @@ Examples:
 }
 
 // Help describes the command.
+func (*fetchReference) Help() string {
+	return `Downloads files of TTB and UC Davis and imports those that have changed. A source that fails doesn't stop the others;
+run the command once a day or week. The exit code is 1 if a source failed.
+
+--dry-run lists the sources and their addresses. If a publisher moves a file, set its new address with --source-url.
+
+Examples:
+
+    colaregistry fetch reference --contact ops@example.com
+    colaregistry fetch reference --contact ops@example.com --dry-run
+    colaregistry fetch reference --contact ops@example.com --source permits --source avas
+    colaregistry fetch reference --contact ops@example.com --source-url avas=https://example.com/avas.geojson --source-url wine-yearly=
+`
+}
+
+// Help describes the command.
 func (*fetchStatus) Help() string {
 	return `The numbers are those of all processes. The time left is an estimate for the planned days and queued labels.
 
@@ -77,6 +94,17 @@ Examples:
 
     colaregistry fetch status
     colaregistry fetch status --json
+`
+}
+
+// Help describes the command.
+func (*fetchResume) Help() string {
+	return `Servers with --fetch continue within a minute. Before you resume, wait a few hours and lower the rate. Starting fetch
+ttb resumes, too. Also ends a pause of requests.
+
+Example:
+
+    colaregistry fetch resume
 `
 }
 

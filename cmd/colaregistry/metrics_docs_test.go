@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/internal/ttbsite"
 )
 
 // metricTable maps metric names to their type and labels.
@@ -96,8 +97,13 @@ func TestDocumentedMetrics(t *testing.T) {
 		}
 		address, end := startImport(t, h)
 		defer end()
+		empty, site := embedded(t), mustTTBSite(t, ttbsite.Options{})
+		web := site.Start()
+		defer web.Close()
+		collector := startServer(t, empty, fetchFlags(t, empty, web.URL)...)
 		exposed := metricTable{}
 		exposed.add(t, s.admin(t))
+		exposed.add(t, collector.admin(t))
 		exposed.add(t, address)
 		if diff := cmp.Diff(documented.of(h), exposed); diff != "" {
 			t.Errorf("metrics (-docs/OPERATIONS.md +exposed):\n%s", diff)

@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/pressly/goose/v3"
 
+	"github.com/colaregistry/colaregistry/collect/reference"
 	"github.com/colaregistry/colaregistry/internal/ttbsite"
 )
 
@@ -89,39 +90,50 @@ func (h testRegistry) requireVersion(t *testing.T, when string, want int64) {
 func withSchema(labels, source string) (migrating, refusing map[string][]string) {
 	const who = "ada@example.com"
 	return map[string][]string{
-			"serve":          nil, // TestOlderSchema runs these two in another way
-			"fetch ttb":      nil,
-			"import":         {"colas", labels},
-			"account create": {"--email", who, "--tier", "free"},
-			"migrate":        {},
+			"serve":           nil, // TestOlderSchema runs these two in another way
+			"fetch ttb":       nil,
+			"fetch reference": append([]string{"--contact", who}, noReferences()...),
+			"import":          {"colas", labels},
+			"account create":  {"--email", who, "--tier", "free"},
+			"migrate":         {},
 		}, map[string][]string{
-			"mcp":                  {},
-			"import --dry-run":     {"colas", labels},
-			"fetch ttb --dry-run":  {"--from", "2026-01-05", "--contact", who},
-			"fetch status":         {},
-			"account list":         {},
-			"account link":         {"--account", who},
-			"account set-tier":     {"--account", who, "--tier", "pro"},
-			"account set-alerts":   {"--account", who, "--limit", "3"},
-			"account suspend":      {"--account", who, "--reason", "It is not paid for."},
-			"account restore":      {"--account", who},
-			"account add-identity": {"--account", who, "--issuer", "https://issuer.example", "--subject", "1"},
-			"account identities":   {},
-			"key list":             {},
-			"key create":           {"--account", who, "--name", "laptop"},
-			"key revoke":           {"1"},
-			"alerts tick":          {},
-			"records list":         {"--missing", "detail"},
-			"secret reseal":        {},
-			"secret status":        {},
-			"app list":             {},
-			"app register":         {"--issuer", "https://issuer.example", "--client-id", "a", "--name", "A"},
-			"app disable":          {"1"},
-			"app links":            {},
-			"app revoke-link":      {"1"},
-			"app restore-link":     {"1"},
-			"copy":                 {"--from", source, "--to", "sqlite:" + labels + ".db"},
+			"mcp":                       {},
+			"import --dry-run":          {"colas", labels},
+			"fetch ttb --dry-run":       {"--from", "2026-01-05", "--contact", who},
+			"fetch reference --dry-run": {"--contact", who},
+			"fetch status":              {},
+			"fetch resume":              {},
+			"account list":              {},
+			"account link":              {"--account", who},
+			"account set-tier":          {"--account", who, "--tier", "pro"},
+			"account set-alerts":        {"--account", who, "--limit", "3"},
+			"account suspend":           {"--account", who, "--reason", "It is not paid for."},
+			"account restore":           {"--account", who},
+			"account add-identity":      {"--account", who, "--issuer", "https://issuer.example", "--subject", "1"},
+			"account identities":        {},
+			"key list":                  {},
+			"key create":                {"--account", who, "--name", "laptop"},
+			"key revoke":                {"1"},
+			"alerts tick":               {},
+			"records list":              {"--missing", "detail"},
+			"secret reseal":             {},
+			"secret status":             {},
+			"app list":                  {},
+			"app register":              {"--issuer", "https://issuer.example", "--client-id", "a", "--name", "A"},
+			"app disable":               {"1"},
+			"app links":                 {},
+			"app revoke-link":           {"1"},
+			"app restore-link":          {"1"},
+			"copy":                      {"--from", source, "--to", "sqlite:" + labels + ".db"},
 		}
+}
+
+// noReferences returns the flags that disable every source of reference data.
+func noReferences() (flags []string) {
+	for _, source := range reference.Sources() {
+		flags = append(flags, "--source-url", source.Name+"=")
+	}
+	return flags
 }
 
 // TestSchemaPolicy checks that every command is in one of the two lists.

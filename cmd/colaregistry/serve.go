@@ -12,8 +12,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/colaregistry/colaregistry/collect"
 	"github.com/colaregistry/colaregistry/internal/connlimit"
-	"github.com/colaregistry/colaregistry/registry"
+	"github.com/colaregistry/colaregistry/store/images"
 )
 
 type serveCommand struct {
@@ -25,6 +26,7 @@ type serveCommand struct {
 	dashboardFlags
 	deliveryFlags
 	networkFlags
+	serveFetchFlags
 	Listen         string        `default:"127.0.0.1:8080" placeholder:"ADDR" help:"Address to listen on (default: ${default})."`
 	AdminListen    string        `placeholder:"ADDR" help:"Address of the admin listener, which serves metrics, probes and profiles without authentication (default: disabled)."`
 	PublicURL      string        `name:"public-url" placeholder:"URL" help:"Scheme and host at which users reach the server (default: http:// and the listen address)."`
@@ -81,11 +83,19 @@ func (c *serveCommand) Run(env *environment) (err error) {
 	if err := os.MkdirAll(filepath.Dir(c.snapshot()), 0o700); err != nil { // may be missing with PostgreSQL
 		env.log.Warn("creating the directory for the index snapshot failed", "error", err)
 	}
-	files, closeImages, err := c.servedImages(env, processors)
+	files, err := c.servedImages(env, processors)
 	if err != nil {
 		return err
 	}
-	defer closeImages()
+	if files != nil {
+		defer files.Close()
+	}
+	if c.Fetch {
+		if err := requireNoDemo(env, st); err != nil {
+			return err
+		}
+		c.Demo = "never"
+	}
 	warnPlainCookies(env.log, publicURL, listener.Addr())
 	private := isPrivate(env, listener.Addr())
 	account, err := c.firstStart(env, st, private)
@@ -111,19 +121,14 @@ func (c *serveCommand) Run(env *environment) (err error) {
 }
 
 // servedImages opens the store of image files. The default folder may be missing, because the data
-// directory may be read-only with PostgreSQL; then it returns nil.
-func (c *serveCommand) servedImages(
-	env *environment, processors int,
-) (files registry.ImageStore, closeFiles func() error, err error) {
-	st, err := c.openImages(env, c.storeFlags, max(1, processors-1))
-	switch {
-	case err == nil:
-		return st, st.Close, nil
-	case c.ImageStore != "":
-		return nil, nil, err
+// directory may be read-only with PostgreSQL; then it returns nil, unless images are fetched.
+func (c *serveCommand) servedImages(env *environment, processors int) (*images.Store, error) {
+	files, err := c.openImages(env, c.storeFlags, max(1, processors-1))
+	if err == nil || c.ImageStore != "" || c.Fetch && c.Collector.Images != collect.None {
+		return files, err
 	}
 	env.log.Warn("opening the folder of label images failed; stored images are not served", "error", err)
-	return nil, func() error { return nil }, nil
+	return nil, nil
 }
 
 // tune configures the runtime for a large index and short requests, unless the environment already
@@ -153,7 +158,8 @@ func (c *serveCommand) check() (publicURL string, err error) {
 	}
 	_, err = c.signInIssuers(c.Issuers)
 	_, unlinked := c.linkPolicies()
-	err = errors.Join(c.checkImages(), c.oauthFlags.check(), c.deliveryFlags.check(), c.networkFlags.check(), err, unlinked)
+	err = errors.Join(c.checkImages(), c.oauthFlags.check(), c.deliveryFlags.check(), c.networkFlags.check(),
+		c.checkFetch(), c.checkOperators(), err, unlinked)
 	if err != nil {
 		return "", err
 	}

@@ -103,7 +103,7 @@ func strictTransport(publicURL string, log *slog.Logger, next http.Handler) http
 	})
 }
 
-// dashboardFlags configure sign-in to the dashboard and the billing page.
+// dashboardFlags configure sign-in to the dashboard, its operators and the billing page.
 type dashboardFlags struct {
 	SignInIssuers     []string     `group:"Dashboard flags:" name:"sign-in-issuer" placeholder:"URL" help:"OpenID Connect issuer for dashboard sign-in (repeatable; default: --oidc-issuer). Without either, account holders sign in with a link (see account link)."`
 	SignInClients     []string     `group:"Dashboard flags:" name:"sign-in-client-id" placeholder:"ID" help:"Client ID of the dashboard at the issuer. Give one per issuer, in the same order."`
@@ -111,6 +111,17 @@ type dashboardFlags struct {
 	SignInSecretFiles []secretFile `group:"Dashboard flags:" name:"sign-in-client-secret-file" placeholder:"PATH" help:"File with a client secret. Give one per issuer, in the same order."`
 	SignInNames       []string     `group:"Dashboard flags:" name:"sign-in-name" placeholder:"NAME" help:"Name of the issuer on its sign-in button, \"Sign in with NAME\" (default: the issuer's host). Give one per issuer, in the same order."`
 	BillingURL        string       `group:"Dashboard flags:" name:"billing-url" placeholder:"URL" help:"Page where account holders change their plan, linked from the plans page."`
+	Operators         []string     `group:"Dashboard flags:" name:"operator" placeholder:"EMAIL" help:"Email address of an account holder who may see and resume the collection of labels in the dashboard (repeatable). Their sign-in must verify the address."`
+}
+
+// checkOperators validates the addresses of operators.
+func (f *dashboardFlags) checkOperators() error {
+	for _, email := range f.Operators {
+		if err := flagError("--operator", cola.CheckEmail(email)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // signInIssuers combines the flags of each issuer. tokenIssuers are the default.

@@ -16,6 +16,7 @@ import (
 
 	"github.com/colaregistry/colaregistry/alerts"
 	"github.com/colaregistry/colaregistry/auth"
+	"github.com/colaregistry/colaregistry/collect"
 	"github.com/colaregistry/colaregistry/dashboard"
 	"github.com/colaregistry/colaregistry/httpapi"
 	"github.com/colaregistry/colaregistry/internal/security"
@@ -24,6 +25,7 @@ import (
 	"github.com/colaregistry/colaregistry/mcp"
 	"github.com/colaregistry/colaregistry/registry"
 	"github.com/colaregistry/colaregistry/store"
+	"github.com/colaregistry/colaregistry/store/images"
 	"github.com/colaregistry/colaregistry/store/lookup"
 )
 
@@ -37,19 +39,29 @@ type server struct {
 	events     *security.Events
 	tokens     *auth.Tokens // nil if only API keys are accepted
 	browsers   *auth.Browsers
-	alerts     *alerts.Scheduler  // nil with --alerts off
-	dispatcher *alerts.Dispatcher // nil with --alerts off
+	alerts     *alerts.Scheduler     // nil with --alerts off
+	dispatcher *alerts.Dispatcher    // nil with --alerts off
+	collector  *collect.Follower     // nil without --fetch
+	references func(context.Context) // fetches reference data; nil without --fetch
 }
 
 // deployment groups the dependencies and settings of a server.
 type deployment struct {
 	store      store.Store
-	images     registry.ImageStore // nil if its folder can't be opened
+	images     *images.Store // nil if its folder can't be opened
 	vault      *vault.Vault
 	publicURL  string
 	listening  net.Addr
 	processors int // of the machine or container
 	admin      *admin
+}
+
+// servedImages returns the store of image files, or nil.
+func (d deployment) servedImages() registry.ImageStore {
+	if d.images == nil {
+		return nil // untyped, so that the interface is nil
+	}
+	return d.images
 }
 
 // hosts returns the host names of the server.
@@ -59,6 +71,7 @@ func (c *serveCommand) hosts(d deployment) []string {
 
 func newServer(c *serveCommand, env *environment, d deployment) (*server, error) {
 	metrics := d.admin.registerer()
+	collector, references := c.collector(env, d), c.reference(env, d.store)
 	d.store = lookup.New(d.store, metrics)
 	events := security.New(security.Options{Logger: env.log, Metrics: metrics})
 	proxies, err := c.proxies()
@@ -78,16 +91,18 @@ func newServer(c *serveCommand, env *environment, d deployment) (*server, error)
 	if upgradeURL == "" {
 		upgradeURL = d.publicURL + "/plans"
 	}
-	s := &server{env: env, delay: c.DrainDelay, events: events, tokens: tokens}
+	s := &server{env: env, delay: c.DrainDelay, events: events, tokens: tokens, collector: collector, references: references}
 	s.engine = newEngine(env, d.store, engineOptions{
 		publicURL: d.publicURL, upgradeURL: upgradeURL, snapshot: c.snapshot(), metrics: metrics,
-		sendsMail: c.SMTP != "", privateWebhooks: c.WebhooksPrivate, events: events, vault: d.vault, images: d.images,
+		sendsMail: c.SMTP != "", privateWebhooks: c.WebhooksPrivate, events: events, vault: d.vault, images: d.servedImages(),
+		operators: c.Operators,
 	})
 	if c.Alerts == "on" {
 		if err := s.addAlerts(c, d.store, d.vault, d.publicURL, metrics); err != nil {
 			return nil, err
 		}
 	}
+	d.admin.register(newFetchMetrics(d.store))
 	d.admin.setReady(s.service.Ready)
 	authenticator := auth.New(d.store, tokens, events)
 	rest := httpapi.New(s.service, authenticator, httpapi.Options{
@@ -234,7 +249,21 @@ func (s *server) serve(ctx context.Context, l net.Listener) error {
 		}
 	})
 	group.Go(func() error {
-		s.runSearches(running)
+		if s.alerts != nil {
+			s.whenReady(running, s.alerts.Run)
+		}
+		return nil
+	})
+	group.Go(func() error {
+		if s.collector != nil {
+			s.whenReady(running, s.collector.Run)
+		}
+		return nil
+	})
+	group.Go(func() error {
+		if s.references != nil {
+			s.whenReady(running, s.references)
+		}
 		return nil
 	})
 	group.Go(func() error {
@@ -251,14 +280,11 @@ func (s *server) serve(ctx context.Context, l net.Listener) error {
 	return group.Wait()
 }
 
-// runSearches runs saved searches once the index is built, if configured.
-func (s *server) runSearches(ctx context.Context) {
-	if s.alerts == nil {
-		return
-	}
+// whenReady calls work once the index is built, unless the context ends first.
+func (s *server) whenReady(ctx context.Context, work func(context.Context)) {
 	select {
 	case <-s.ready:
-		s.alerts.Run(ctx)
+		work(ctx)
 	case <-ctx.Done():
 	}
 }

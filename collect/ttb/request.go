@@ -10,11 +10,11 @@ import (
 	"net/http"
 	"net/url"
 	"path"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/colaregistry/colaregistry/ingest/ttbpage"
+	"github.com/colaregistry/colaregistry/internal/retryafter"
 )
 
 // Limits of answers, without compression.
@@ -214,7 +214,7 @@ func judge(r request, response *http.Response, body []byte, err error) (answer, 
 	case status == http.StatusNotFound || status == http.StatusGone:
 		return answer{}, &TemporaryError{Status: status, Err: errNotFound}
 	case status != http.StatusOK:
-		return answer{}, &TemporaryError{Status: status, After: retryAfter(response)}
+		return answer{}, &TemporaryError{Status: status, After: min(retryafter.Of(response.Header, time.Now()), maxRetryAfter)}
 	}
 	if a.page != nil && !r.opens && (a.page.Kind == ttbpage.SearchForm || a.page.Kind == ttbpage.SessionEnded) {
 		return answer{}, ErrSessionExpired
@@ -231,18 +231,6 @@ func isHTML(response *http.Response, body []byte) bool {
 
 // maxRetryAfter limits what a wrong Retry-After can do.
 const maxRetryAfter = 24 * time.Hour
-
-// retryAfter returns the time to wait that a response asks for, or 0.
-func retryAfter(response *http.Response) time.Duration {
-	text := strings.TrimSpace(response.Header.Get("Retry-After"))
-	if seconds, err := strconv.ParseInt(text, 10, 32); err == nil && seconds > 0 {
-		return min(time.Duration(seconds)*time.Second, maxRetryAfter)
-	}
-	if t, err := http.ParseTime(text); err == nil {
-		return min(max(0, time.Until(t)), maxRetryAfter)
-	}
-	return 0
-}
 
 // complete checks that an answer is a page of a kind, and complete: the site sometimes sends
 // truncated pages.

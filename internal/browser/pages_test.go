@@ -98,21 +98,30 @@ func TestPages(t *testing.T) {
 	looks := newLooks(t)
 	b := s.signIn(ann)
 	stranger := newTab(t, s.browser, true)
+	s.registry.Holder(t, registrytest.Operator, cola.TierFree)
+	operator := s.signIn(registrytest.Operator)
 	all := 0
 	for _, visitor := range []struct {
-		b     *tab
-		open  func(b *tab, url string)
-		pages []namedPage
+		b       *tab
+		open    func(b *tab, url string)
+		pages   []namedPage
+		arrange func() // before the pages are opened; may be nil
 	}{
-		{b, (*tab).open, ids.pages()},
-		{b, (*tab).openFromOtherSite, ids.pagesFromOtherSite()},
+		{b, (*tab).open, ids.pages(), nil},
+		{b, (*tab).openFromOtherSite, ids.pagesFromOtherSite(), nil},
+		{operator, (*tab).open, []namedPage{{"collection-never", "/collection", 200}}, nil},
+		{operator, (*tab).open, []namedPage{{"collection", "/collection", 200}}, s.runCollectors},
+		{operator, (*tab).open, blockedCollectionPages(), s.blockCollectors},
 		{stranger, (*tab).open, []namedPage{
 			{"sign-in", "/sign-in", 200},
 			{"sign-in-link", strings.TrimPrefix(s.link(ann), registrytest.PublicURL), 200}, {"link-used", "/sign-in/link/used", 401},
 			{"plans-open", "/plans", 200},
-		}},
+		}, nil},
 	} {
 		all += len(visitor.pages) * len(views())
+		if visitor.arrange != nil {
+			visitor.arrange()
+		}
 		for _, p := range visitor.pages {
 			t.Run(p.name, func(t *testing.T) {
 				s.try(visitor.b.in(t), p, visitor.open, axe, looks)
@@ -126,6 +135,7 @@ func TestPages(t *testing.T) {
 // to.
 func TestEveryPage(t *testing.T) {
 	named := recordIDs{"1", "1", "1", "1", "1", "1", "1", "1", "1"}.pages()
+	named = append(named, blockedCollectionPages()...)
 	for _, pattern := range dashboard.Pages() {
 		if strings.HasPrefix(pattern, auth.SignInPath) {
 			continue // tested without a session

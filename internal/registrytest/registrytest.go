@@ -29,6 +29,9 @@ import (
 // PublicURL is the public URL of the registry.
 const PublicURL = "https://registry.example"
 
+// Operator is the email address of the registry's operator, who has no account yet.
+const Operator = "operator@example.com"
+
 // StartTime is the initial time of a registry's clock.
 var StartTime = time.Date(2026, time.November, 20, 12, 0, 0, 0, time.UTC)
 
@@ -98,7 +101,7 @@ func New(t testing.TB) *Registry {
 	r.Vault = vault.New(vault.Options{Keys: keys, Now: r.Now})
 	r.Service = registry.New(registry.Options{
 		Store: st, Index: index, Ledger: ledger, PublicURL: PublicURL,
-		Now: r.Now, Logger: quiet, SendsMail: true, Vault: r.Vault,
+		Now: r.Now, Logger: quiet, SendsMail: true, Vault: r.Vault, Operators: []string{Operator},
 	})
 	built := make(chan struct{})
 	follower := registry.NewFollower(r.Service, registry.FollowerOptions{Built: func(registry.Build) { close(built) }})

@@ -32,10 +32,11 @@ func (s *Store) Dump(ctx context.Context, yield func(*store.Item) error) error {
 }
 
 const selectFilled = `SELECT EXISTS (SELECT 1 FROM accounts) OR EXISTS (SELECT 1 FROM apps) OR EXISTS (SELECT 1 FROM imports)
-	OR EXISTS (SELECT 1 FROM image_files) OR EXISTS (SELECT 1 FROM fetch_windows) OR EXISTS (SELECT 1 FROM fetch_labels)`
+	OR EXISTS (SELECT 1 FROM image_files) OR EXISTS (SELECT 1 FROM fetch_windows) OR EXISTS (SELECT 1 FROM fetch_labels)
+	OR EXISTS (SELECT 1 FROM reference_fetches)`
 
 // checkEmpty fails with store.ErrExists unless the store is empty and has never had records. Every
-// record except apps, imports, image files and the work of collectors implies an account or a
+// record except apps, imports, image files and the state of fetches implies an account or a
 // revision.
 func checkEmpty(ctx context.Context, tx pgx.Tx, latest cola.Revision) error {
 	var filled bool

@@ -25,12 +25,13 @@ const (
 	wholeDay    = `class_from = '' AND class_to = ''`
 	partOfDay   = `(class_from <> '' OR class_to <> '')`
 	windowClaim = ` WHERE day = $2 AND class_from = $3 AND class_to = $4 AND hold = $5 AND held_until > ` + fetchClock
-	// replannedWindows selects the days that PlanWindows makes pending again.
+	// replannedWindows selects the days that PlanWindows makes pending again. They keep their totals,
+	// which show that they have labels.
 	replannedWindows = ` WHERE day BETWEEN $1 AND $2 AND ` + wholeDay + `
 		AND (state = '` + store.FetchIncomplete + `' OR state = '` + store.FetchComplete + `' AND completed_at < least(settled_at, $3))`
 
 	lockReplanned = `SELECT day FROM fetch_windows` + replannedWindows + ` ORDER BY day FOR NO KEY UPDATE`
-	replanWindows = `UPDATE fetch_windows SET state = '` + store.FetchPending + `', total = NULL, attempts = 0,
+	replanWindows = `UPDATE fetch_windows SET state = '` + store.FetchPending + `', attempts = 0,
 		due_at = coalesce($4::timestamptz, clock_timestamp()), completed_at = NULL, failure = NULL` + replannedWindows + ` RETURNING day`
 	deleteParts  = `DELETE FROM fetch_windows WHERE day = $1 AND ` + partOfDay
 	plannedDays  = `SELECT day FROM fetch_windows WHERE day BETWEEN $1 AND $2 AND ` + wholeDay

@@ -23,11 +23,14 @@ const (
 
 	selectSite = `SELECT requests, first_request_at, last_request_at, spacing, paused_until, blocked_because, blocked_at, last_failure, last_failure_at
 		FROM fetch_site`
-	countWindows     = `SELECT state, count(*) FROM fetch_windows WHERE ` + wholeDay + ` GROUP BY state`
-	countLabels      = `SELECT state, count(*) FROM fetch_labels GROUP BY state`
-	countWithImages  = `SELECT count(*) FROM fetch_labels WHERE state = '` + store.FetchPending + `' AND images`
-	countImagesDue   = `SELECT count(*) FROM fetch_labels WHERE state = '` + store.FetchImages + `' AND due_at <= ` + fetchClock
-	completeDays     = `SELECT min(day), max(day) FROM fetch_windows WHERE state = '` + store.FetchComplete + `' AND ` + wholeDay
+	countWindows    = `SELECT state, count(*) FROM fetch_windows WHERE ` + wholeDay + ` GROUP BY state`
+	countLabels     = `SELECT state, count(*) FROM fetch_labels GROUP BY state`
+	countWithImages = `SELECT count(*) FROM fetch_labels WHERE state = '` + store.FetchPending + `' AND images`
+	countImagesDue  = `SELECT count(*) FROM fetch_labels WHERE state = '` + store.FetchImages + `' AND due_at <= ` + fetchClock
+	daysOfStates    = `SELECT min(day) FILTER (WHERE ` + complete + `), max(day) FILTER (WHERE ` + complete + `),
+		max(day) FILTER (WHERE total > 0 AND state <> '` + store.FetchSplit + `'),
+		min(day) FILTER (WHERE state IN ('` + store.FetchPending + `', '` + store.FetchSplit + `')) FROM fetch_windows WHERE ` + wholeDay
+	complete         = `state = '` + store.FetchComplete + `'`
 	latestIncomplete = `SELECT day, class_from, class_to, failure FROM fetch_windows WHERE state = '` + store.FetchIncomplete + `' AND failure IS NOT NULL
 		ORDER BY day DESC, class_from, class_to LIMIT 20`
 	latestFailed = `SELECT ttb_id, failure FROM fetch_labels WHERE state = '` + store.FetchFailed + `' ORDER BY completed DESC NULLS LAST, ttb_id DESC LIMIT 20`
@@ -151,12 +154,12 @@ func (s *Store) readWork(ctx context.Context, q Querier, status *store.FetchStat
 	if status.ImagesDue, err = value[int](ctx, q, countImagesDue, s.clock()); err != nil {
 		return err
 	}
-	type days struct{ first, last cola.Date }
-	complete, err := one(ctx, q, func(d *days) []any { return []any{&d.first, &d.last} }, completeDays)
+	type days struct{ first, last, newest, pending cola.Date }
+	d, err := one(ctx, q, func(d *days) []any { return []any{&d.first, &d.last, &d.newest, &d.pending} }, daysOfStates)
 	if err != nil {
 		return err
 	}
-	status.FirstDay, status.LastDay = complete.first, complete.last
+	status.FirstDay, status.LastDay, status.NewestDay, status.OldestPending = d.first, d.last, d.newest, d.pending
 	status.Incomplete, err = list(ctx, q, func(w *store.IncompleteWindow) []any {
 		return []any{&w.Day, &w.Class.From, &w.Class.To, &w.Failure}
 	}, latestIncomplete)

@@ -151,6 +151,8 @@ func Tables(grants string) []Table {
 			func(i *store.Item) []any { return imageFileColumns(&i.ImageFile) }),
 		fetchWindowTable(),
 		fetchLabelTable(),
+		table(store.ItemFetchSource, "reference_fetches", referenceFetchNames, `source COLLATE "C"`,
+			func(i *store.Item) []any { return referenceFetchColumns(&i.FetchSource) }),
 		permitteeTable(),
 		table(store.ItemArrival, "cola_arrivals", "ttb_id, revision, approval_date", "ttb_id",
 			func(i *store.Item) []any {

@@ -69,16 +69,17 @@ func fillNonEmpty(t *testing.T, st store.Store, c *clock, another func() store.S
 	populate(t, st, c)
 	before := dump(t, st)
 	account, app, imported := another(), another(), another()
-	fetched, planned, queueing := another(), another(), another()
+	fetched, planned, queueing, claimed := another(), another(), another(), another()
 	mustAccount(t, account, "a@example.com", cola.TierFree)
 	mustApp(t, app, "app")
 	mustDo(t, imported.RecordImport(t.Context(), newImport("colas", 1)))
 	mustSaveImageFile(t, fetched, newImageFile("1", 1))
 	mustPlan(t, planned, fetchDay, fetchDay, never)
 	mustQueue(t, queueing, queued(1, fetchDay))
+	mustClaimReference(t, claimed, "permits")
 	for desc, to := range map[string]store.Store{
 		"records": st, "an account": account, "an app": app, "an import": imported,
-		"an image file": fetched, "a fetch window": planned, "a queued label": queueing,
+		"an image file": fetched, "a fetch window": planned, "a queued label": queueing, "a reference fetch": claimed,
 	} {
 		if err := to.Fill(t.Context(), store.Items(t.Context(), st)); !errors.Is(err, store.ErrExists) {
 			t.Errorf("Fill(store with %s) error = %v, want ErrExists", desc, err)
@@ -145,6 +146,7 @@ func populate(t *testing.T, st store.Store, c *clock) {
 	mustDo(t, st.RecordImport(t.Context(), failed))
 	mustSaveImageFile(t, st, newImageFile("11054001000049-1", 1))
 	populateFetches(t, st)
+	populateReferenceFetches(t, st)
 	populateDestinations(t, st, b.ID)
 	populateRuns(t, st)
 	populateAttempts(t, st, b.ID)

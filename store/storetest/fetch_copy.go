@@ -37,7 +37,7 @@ func checkCopiedFetches(t *testing.T, from, to store.Store) {
 	want, got := mustFetchStatus(t, from), mustFetchStatus(t, to)
 	checkEqual(t, "status", store.FetchStatus{
 		Windows: want.Windows, Labels: want.Labels, WithImages: want.WithImages, FirstDay: want.FirstDay, LastDay: want.LastDay,
-		Incomplete: want.Incomplete, Failed: want.Failed,
+		Incomplete: want.Incomplete, Failed: want.Failed, NewestDay: want.NewestDay, OldestPending: want.OldestPending,
 	}, got)
 	checkEqual(t, "failed labels", 1, len(got.Failed))
 	checkEqual(t, "days by state", map[string]int{

@@ -144,7 +144,7 @@ func reopenSplitDay(t *testing.T, st store.Store, c *clock) {
 		checkEqual(t, "pending windows", 1, mustPlan(t, st, fetchDay, fetchDay, c.now()))
 		want := store.FetchWindow{Day: fetchDay}
 		checkEqual(t, "windows", []store.StoredFetchWindow{{
-			FetchWindow: want, State: store.FetchPending, DueAt: c.now(), SettledAt: want.Settled(),
+			FetchWindow: want, State: store.FetchPending, Total: cola.Some(10), DueAt: c.now(), SettledAt: want.Settled(),
 		}}, storedWindows(t, st))
 		mustDo(t, st.SplitWindow(t.Context(), mustClaimWindow(t, st), 10, parts))
 		for range parts {

@@ -102,3 +102,36 @@ func invalidFailureOfWindow(t *testing.T, st store.Store, _ *clock) {
 	checkEqual(t, "last failure", "a\uFFFDb\uFFFDc", status.LastFailure)
 	checkEqual(t, "incomplete", []store.IncompleteWindow{{Day: fetchDay, Failure: "a\uFFFDb\uFFFDc"}}, status.Incomplete)
 }
+
+// newestAndOldestDays checks the newest day with labels, which is neither an empty day nor one whose
+// parts are not stored yet, and the oldest pending day.
+func newestAndOldestDays(t *testing.T, st store.Store, c *clock) {
+	check := func(desc string, newest, oldest cola.Date) {
+		t.Helper()
+		status := mustFetchStatus(t, st)
+		checkEqual(t, "newest day, "+desc, newest, status.NewestDay)
+		checkEqual(t, "oldest pending day, "+desc, oldest, status.OldestPending)
+	}
+	check("no day", 0, 0)
+	c.set(store.FetchWindow{Day: fetchDay - 3}.Settled().Add(-time.Hour))
+	mustPlan(t, st, fetchDay-3, fetchDay, never)
+	check("planned", 0, fetchDay-3)
+	for i, labels := range []int{0, 7} { // the latest day is claimed first
+		mustDo(t, st.CompleteWindow(t.Context(), claimDay(t, st, fetchDay-cola.Date(i)), labels))
+	}
+	check("an empty day and one with labels", fetchDay-1, fetchDay-3)
+	mustDo(t, st.CompleteWindow(t.Context(), claimDay(t, st, fetchDay-3), 1))
+	mustDo(t, st.SplitWindow(t.Context(), claimDay(t, st, fetchDay-2), 9, testParts[:2]))
+	check("a split day", fetchDay-1, fetchDay-2)
+	for range 2 {
+		mustDo(t, st.FailWindow(t.Context(), mustClaimWindow(t, st), "x", -1))
+	}
+	check("no pending day", fetchDay-1, 0)
+	c.advance(time.Minute)
+	mustPlan(t, st, fetchDay-3, fetchDay, c.now())
+	check("queried again", fetchDay-1, fetchDay-3)
+
+	mustPlan(t, st, fetchDay+5, fetchDay+5, never)
+	mustDo(t, st.SplitWindow(t.Context(), claimDay(t, st, fetchDay+5), 9, testParts[:2]))
+	check("a newer split day", fetchDay-1, fetchDay-3)
+}

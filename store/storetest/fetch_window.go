@@ -22,6 +22,7 @@ func testFetchWindows(t *testing.T, open Opener) {
 		{"plan reopens incomplete days", planReopensIncomplete},
 		{"plan leaves other windows alone", planLeavesOthers},
 		{"counts by state", countWindows},
+		{"newest and oldest days", newestAndOldestDays},
 		{"history until complete", historyWindows},
 		{"failure with invalid text", invalidFailureOfWindow},
 	})

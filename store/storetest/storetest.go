@@ -42,6 +42,7 @@ func Run(t *testing.T, open func(t *testing.T, now func() time.Time) store.Store
 		{"FetchParts", testFetchParts},
 		{"FetchLabels", testFetchLabels},
 		{"FetchSite", testFetchSite},
+		{"ReferenceFetches", testReferenceFetches},
 		{"Changes", testChanges},
 		{"Revisions", testRevisions},
 		{"Accounts", testAccounts},

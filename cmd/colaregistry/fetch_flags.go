@@ -1,0 +1,108 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/mail"
+	"net/netip"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/colaregistry/colaregistry/collect"
+	"github.com/colaregistry/colaregistry/collect/ttb"
+)
+
+// collectorFlags configure a collector. serve has them with the prefix fetch-; the environment
+// variables are the same.
+type collectorFlags struct {
+	Contact string         `env:"COLAREGISTRY_FETCH_CONTACT" placeholder:"EMAIL|URL" help:"Your email address or web page. Sent with every request, so that TTB can reach you. Required to fetch."`
+	Details collect.Choice `env:"COLAREGISTRY_FETCH_DETAILS" enum:"none,new,all" default:"new" placeholder:"none|new|all" help:"Labels whose forms are fetched: none, new (new or changed in the fetched days) or all (also stored labels without detail) (default: ${default})."`
+	Images  collect.Choice `env:"COLAREGISTRY_FETCH_IMAGES" enum:"none,new,all" default:"none" placeholder:"none|new|all" help:"Labels whose images are fetched and searched for barcodes: none, new (those whose forms are fetched) or all (also stored labels whose images have no file) (default: ${default})."`
+	Rate    float64        `env:"COLAREGISTRY_FETCH_RATE" default:"1" placeholder:"N" help:"Requests per second across all processes, at most 5 (default: ${default})."`
+	BaseURL string         `env:"COLAREGISTRY_FETCH_BASE_URL" name:"base-url" default:"https://ttbonline.gov/colasonline/" placeholder:"URL" help:"Address of the registry (default: ${default})."`
+
+	quietFlags
+
+	Hold    time.Duration `env:"COLAREGISTRY_FETCH_HOLD" hidden:"" default:"2m" help:"Time after which others take over the work of a killed process."`
+	Backoff time.Duration `env:"COLAREGISTRY_FETCH_BACKOFF" hidden:"" default:"2s" help:"Upper bound of the first wait after a failure."`
+}
+
+// quietFlags name the quiet hours.
+type quietFlags struct {
+	QuietHours collect.QuietHours `env:"COLAREGISTRY_FETCH_QUIET_HOURS" placeholder:"HH:MM-HH:MM" help:"Time of day (UTC) without requests of any process, such as 13:00-21:00 (default: none)."`
+}
+
+// Rates in requests per second.
+const (
+	minRate    = 0.001
+	maxRate    = 5
+	politeRate = 1
+)
+
+// check validates the flags. prefix precedes their names in errors: "--" or "--fetch-".
+func (f *collectorFlags) check(prefix string) error {
+	switch base, err := url.Parse(f.BaseURL); {
+	case err != nil:
+		return fmt.Errorf("%sbase-url: %w", prefix, err)
+	case !(f.Rate >= minRate) || f.Rate > maxRate && !onThisMachine(base):
+		return fmt.Errorf("%srate must be from %g to %d", prefix, minRate, maxRate)
+	case f.Contact == "":
+		return fmt.Errorf("%scontact is required", prefix)
+	case !isContact(f.Contact):
+		return fmt.Errorf("%scontact must be an email address or an http or https URL", prefix)
+	case f.Images != collect.None && f.Details == collect.None:
+		return fmt.Errorf("%[1]simages needs %[1]sdetails new or all, because the forms list the images", prefix)
+	}
+	return nil
+}
+
+// onThisMachine reports whether a URL is on this machine, as those of tests are.
+func onThisMachine(u *url.URL) bool {
+	address, err := netip.ParseAddr(u.Hostname())
+	return err == nil && address.IsLoopback()
+}
+
+// isContact reports whether s is an email address or a URL that can be part of a header.
+func isContact(s string) bool {
+	if strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r > '~' || r == '(' || r == ')' }) {
+		return false
+	}
+	if u, err := url.Parse(s); err == nil && u.Host != "" && (u.Scheme == "https" || u.Scheme == "http") {
+		return true
+	}
+	address, err := mail.ParseAddress(s)
+	return err == nil && address.Address == s
+}
+
+// userAgent returns the User-Agent of all fetches.
+func userAgent(contact string) string {
+	return fmt.Sprintf("colaregistry/%s (+%s)", version(), contact)
+}
+
+// requireImageStore demands a location for images with PostgreSQL: the default is a folder of this
+// machine, where other servers may not find them.
+func (f *collectorFlags) requireImageStore(prefix string, database storeFlags, location imageFlags) error {
+	p, err := database.place()
+	if err == nil && p.path == "" && f.Images != collect.None && location.ImageStore == "" {
+		err = errors.New(prefix + "images with PostgreSQL needs --image-store: a folder or bucket that all processes use")
+	}
+	return err
+}
+
+// warnRate warns of a rate that the site may not accept.
+func (f *collectorFlags) warnRate(log *slog.Logger) {
+	if f.Rate > politeRate {
+		log.Warn(fmt.Sprintf("more than %d request a second may lead the site to block you", politeRate), "rate", f.Rate)
+	}
+}
+
+// options returns the options of a run. The caller sets the days, the log and the store of images.
+func (f *collectorFlags) options() collect.Options {
+	return collect.Options{
+		Site:    ttb.Options{BaseURL: f.BaseURL, UserAgent: userAgent(f.Contact)},
+		Details: f.Details, Images: f.Images,
+		QuietHours: f.QuietHours, Interval: time.Duration(float64(time.Second) / f.Rate), Hold: f.Hold, Backoff: f.Backoff,
+	}
+}

@@ -1,0 +1,61 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/colaregistry/colaregistry/collect"
+	"github.com/colaregistry/colaregistry/collect/reference"
+)
+
+// serveFetchFlags configure the collector of a server.
+type serveFetchFlags struct {
+	Fetch     bool           `group:"Fetch flags:" help:"Fetch labels from TTB: the latest days once a day and, in between, the labels chosen by --fetch-details. Several servers share the work. Requires --fetch-contact; implies --demo never."`
+	Collector collectorFlags `embed:"" prefix:"fetch-" group:"Fetch flags:"`
+	Reference bool           `group:"Fetch flags:" name:"fetch-reference" env:"COLAREGISTRY_FETCH_REFERENCE" default:"true" negatable:"" help:"Also fetch reference data, such as permit lists, once a day (default: on with --fetch)."`
+	Addresses referenceFlags `embed:"" prefix:"fetch-" group:"Fetch flags:"`
+}
+
+// checkFetch validates the flags of the collector, if it is enabled.
+func (c *serveCommand) checkFetch() error {
+	if !c.Fetch {
+		return nil
+	}
+	if err := c.Collector.check("--fetch-"); err != nil {
+		return err
+	}
+	_, err := c.Addresses.sources("--fetch-", nil)
+	return errors.Join(err, c.Collector.requireImageStore("--fetch-", c.storeFlags, c.imageFlags))
+}
+
+// reference returns what fetches reference data, or nil without --fetch.
+func (c *serveCommand) reference(env *environment, st reference.Store) func(context.Context) {
+	if !c.Fetch || !c.serveFetchFlags.Reference {
+		return nil
+	}
+	sources, err := c.Addresses.sources("--fetch-", nil)
+	if err != nil {
+		panic(err) // checkFetch has checked them
+	}
+	o := reference.Options{
+		Sources: sources, UserAgent: userAgent(c.Collector.Contact), Backoff: c.Collector.Backoff,
+		Logger: env.log.With("task", "fetch-reference"),
+	}
+	return func(ctx context.Context) { reference.Follow(ctx, st, o, c.Collector.QuietHours.Until) }
+}
+
+// collector returns what fetches labels, or nil without --fetch.
+func (c *serveCommand) collector(env *environment, d deployment) *collect.Follower {
+	if !c.Fetch {
+		return nil
+	}
+	o := c.Collector.options()
+	o.Logger = env.log.With("task", "fetch")
+	if o.Images != collect.None {
+		// Barcodes of one image at a time are read, on the goroutine of the collector.
+		o.ImageStore = &collect.LabelImages{Store: d.store, Files: d.images, Now: time.Now, Logger: o.Logger}
+	}
+	c.Collector.warnRate(o.Logger)
+	return collect.NewFollower(d.store, o, d.admin.registerer())
+}

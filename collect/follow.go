@@ -1,0 +1,102 @@
+package collect
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/colaregistry/colaregistry/store"
+)
+
+// Follower runs collectors one after the other in a long-lived process.
+type Follower struct {
+	st Store
+	o  Options
+	process
+}
+
+// NewFollower returns a Follower, which sets Options.Follow. registerer may be nil.
+func NewFollower(st Store, o Options, registerer prometheus.Registerer) *Follower {
+	o.setDefaults()
+	o.Follow = true
+	return &Follower{st, o, process{keepsBlock: true, metrics: newMetrics(registerer)}}
+}
+
+// Run collects until ctx is canceled, as the function Run does. Errors are logged, and the next run
+// starts after a random wait. Run doesn't clear a block, because a supervisor may restart the process
+// in a loop: while the site is blocked, it waits until another process has cleared the block.
+func (f *Follower) Run(ctx context.Context) {
+	failures := 0
+	for f.awaitResumed(ctx) {
+		started := time.Now()
+		_, err := f.run(ctx)
+		switch {
+		case errors.As(err, new(store.SiteBlockedError)):
+			continue
+		case ctx.Err() != nil:
+			if err != nil {
+				f.o.Logger.Warn("fetching ended with an error", "error", err)
+			}
+			return
+		case time.Since(started) > 2*f.o.MaxBackoff:
+			failures = 0
+		}
+		wait := f.o.backoff(failures)
+		failures++
+		f.o.Logger.Error("fetching failed; it will start again", "wait", wait, "error", err)
+		sleep(ctx, wait)
+	}
+}
+
+// run does one run. It turns panics into errors, so that the process
+// survives a page that breaks the program.
+func (f *Follower) run(ctx context.Context) (report Report, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			f.o.Logger.Error("fetching panicked", "panic", p, "stack", string(debug.Stack()))
+			err = fmt.Errorf("panic: %v", p)
+		}
+	}()
+	return run(ctx, f.st, f.o, &f.process)
+}
+
+// awaitResumed waits until the site is not blocked. It returns false if ctx is canceled.
+func (f *Follower) awaitResumed(ctx context.Context) bool {
+	for logged := false; ctx.Err() == nil; sleep(ctx, f.o.poll()) {
+		status, err := f.st.FetchStatus(ctx)
+		switch {
+		case err == nil && status.Blocked == "":
+			if logged {
+				f.o.Logger.Info("fetching resumes")
+			}
+			return true
+		case err != nil:
+			f.o.Logger.Warn("database unavailable", "error", err)
+			continue
+		case !logged:
+			f.o.Logger.Error("the site refuses requests; to resume, run: colaregistry fetch resume",
+				"reason", status.Blocked, "since", status.BlockedAt.UTC().Format(time.RFC3339))
+			logged = true
+		}
+		f.stale.check(status, f.o.Now(), f.o.Logger)
+	}
+	return false
+}
+
+// poll is the interval at which a collector that must not send requests checks whether it may again:
+// a minute, or less with a shorter Backoff.
+func (o *Options) poll() time.Duration { return min(time.Minute, 30*o.Backoff) }
+
+// sleep waits for d or until ctx is canceled.
+func sleep(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}

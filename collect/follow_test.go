@@ -1,0 +1,389 @@
+package collect_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/collect"
+	"github.com/colaregistry/colaregistry/internal/ttbsite"
+	"github.com/colaregistry/colaregistry/store"
+	"github.com/colaregistry/colaregistry/store/sqlite"
+)
+
+// following is a follower in the background, with its log.
+type following struct {
+	cancel, stop func() // stop waits until it has ended
+
+	mu  sync.Mutex
+	log bytes.Buffer
+}
+
+func (f *following) Write(b []byte) (int, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.log.Write(b)
+}
+
+// logged reports whether the log contains a text.
+func (f *following) logged(text string) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return strings.Contains(f.log.String(), text)
+}
+
+func follow(t *testing.T, st collect.Store, o collect.Options, metrics prometheus.Registerer) *following {
+	ctx, cancel := context.WithCancel(t.Context())
+	f, done := &following{}, make(chan struct{})
+	o.Logger = slog.New(slog.NewTextHandler(f, nil))
+	go func() {
+		defer close(done)
+		collect.NewFollower(st, o, metrics).Run(ctx)
+	}()
+	f.cancel, f.stop = cancel, func() { cancel(); <-done }
+	t.Cleanup(f.stop)
+	return f
+}
+
+// await waits until ok returns true.
+func await(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	for started := time.Now(); !ok(); time.Sleep(5 * time.Millisecond) {
+		if time.Since(started) > time.Minute {
+			t.Fatalf("timed out after a minute, waiting until %s", what)
+		}
+	}
+}
+
+// recentSite returns a site with labels of the last seven days, and options to follow it.
+func recentSite(t *testing.T, o ttbsite.Options) (*site, collect.Options) {
+	t.Helper()
+	today := cola.DateOf(time.Now())
+	o.First, o.Last = today.AddDays(-6), today
+	s := mustSite(t, o)
+	options := s.options()
+	options.First, options.Last = 0, 0
+	return s, options
+}
+
+// ended reports whether a follower has fetched all labels of a site.
+func (s *site) ended(t *testing.T, st store.Store) bool {
+	status := mustStatus(t, st)
+	return status.Windows[store.FetchComplete] > 0 && status.Windows[store.FetchPending]+status.Windows[store.FetchSplit] == 0 &&
+		status.Labels[store.FetchPending] == 0
+}
+
+// TestFollowerBlocked blocks a follower. It sends no request, even if it is started again, until
+// the block is cleared. Meanwhile it warns that labels are out of date.
+func TestFollowerBlocked(t *testing.T) {
+	t.Parallel()
+	s, o := recentSite(t, ttbsite.Options{Labels: 40})
+	for range 20 {
+		s.Inject(ttbsite.None)
+	}
+	s.Inject(ttbsite.Block)
+	st := mustStore(t)
+	var later atomic.Int64
+	o.Now = func() time.Time { return time.Now().Add(time.Duration(later.Load())) }
+	registry := prometheus.NewPedanticRegistry()
+	first := follow(t, st, o, registry)
+	await(t, "the site blocks the follower", func() bool { return first.logged("fetch resume") })
+	later.Store(int64(10 * 24 * time.Hour))
+	await(t, "the follower warns", func() bool { return first.logged("out of date") })
+	first.stop()
+	second := follow(t, st, o, nil)
+	await(t, "the second follower waits", func() bool { return second.logged("fetch resume") })
+	if mustStatus(t, st).Blocked == "" || len(s.Log()) != 21 {
+		t.Errorf("%d requests to a site that blocked the 21st; status %+v", len(s.Log()), mustStatus(t, st))
+	}
+	if n := testutil.CollectAndCount(registry); n != 5 {
+		t.Errorf("%d samples, want 5", n)
+	}
+	if err := testutil.GatherAndCompare(registry, strings.NewReader(
+		"# HELP colaregistry_fetch_failures_total Failed attempts to fetch a day or label: "+
+			"the site failed, its content was wrong, or it blocked the process.\n"+
+			"# TYPE colaregistry_fetch_failures_total counter\n"+
+			"colaregistry_fetch_failures_total{kind=\"block\"} 1\n"+
+			"colaregistry_fetch_failures_total{kind=\"content\"} 0\n"+
+			"colaregistry_fetch_failures_total{kind=\"site\"} 0\n"), "colaregistry_fetch_failures_total"); err != nil {
+		t.Error(err)
+	}
+	later.Store(0)
+	if err := st.UnblockSite(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	await(t, "all labels are fetched", func() bool { return s.ended(t, st) })
+	second.stop()
+	s.checkLabels(t, st, true)
+	s.checkRequests(t, 2)
+}
+
+// TestFollowerKeepsPause checks that a follower, unlike Run, doesn't end a pause of requests.
+func TestFollowerKeepsPause(t *testing.T) {
+	t.Parallel()
+	s, o := recentSite(t, ttbsite.Options{Labels: 5})
+	st := mustStore(t)
+	if err := st.PauseRequests(t.Context(), time.Hour); err != nil {
+		t.Fatal(err)
+	}
+	f := follow(t, st, o, nil)
+	await(t, "the follower waits", func() bool { return f.logged("requests are paused") })
+	f.stop()
+	if n := len(s.Log()); n > 0 {
+		t.Errorf("%d requests during a pause", n)
+	}
+}
+
+// TestFollowerWarns checks that a follower warns in each plan that labels are out of date.
+func TestFollowerWarns(t *testing.T) {
+	t.Parallel()
+	_, o := recentSite(t, ttbsite.Options{Labels: 5})
+	st := mustStore(t)
+	old := cola.DateOf(time.Now()).AddDays(-20)
+	if _, err := st.PlanWindows(t.Context(), old, old, time.Now(), false); err != nil {
+		t.Fatal(err)
+	}
+	w, err := st.ClaimWindow(t.Context(), old, old, time.Minute)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := st.CompleteWindow(t.Context(), w, 1); err != nil {
+		t.Fatal(err)
+	}
+	f := follow(t, st, o, nil)
+	await(t, "the follower warns", func() bool { return f.logged("out of date") && f.logged(old.String()) })
+}
+
+// brokenStore fails the first calls of UpsertColas; the first of them panics.
+type brokenStore struct {
+	store.Store
+	failures atomic.Int64
+}
+
+func (b *brokenStore) UpsertColas(
+	ctx context.Context, p []cola.Patch[cola.Cola], m store.Mode,
+) ([]store.Outcome, error) {
+	switch b.failures.Add(1) {
+	case 1:
+		panic("broken")
+	case 2, 3:
+		return nil, errFull
+	}
+	return b.Store.UpsertColas(ctx, p, m)
+}
+
+// TestFollowerErrors checks that a follower goes on after errors and panics.
+func TestFollowerErrors(t *testing.T) {
+	t.Parallel()
+	s, o := recentSite(t, ttbsite.Options{Labels: 20})
+	o.Hold = 300 * time.Millisecond
+	st := mustStore(t)
+	f := follow(t, &brokenStore{Store: st}, o, nil)
+	await(t, "all labels are fetched", func() bool { return s.ended(t, st) })
+	f.stop()
+	if !f.logged("broken") || !f.logged(errFull.Error()) {
+		t.Error("the log lacks the panic or the error")
+	}
+	s.checkLabels(t, st, true)
+}
+
+// TestFollowersShare follows a site with two followers, as two servers do.
+func TestFollowersShare(t *testing.T) {
+	t.Parallel()
+	s, o := recentSite(t, ttbsite.Options{Labels: 60})
+	st := mustStore(t)
+	followers := []*following{follow(t, st, o, nil), follow(t, st, o, nil)}
+	await(t, "all labels are fetched", func() bool { return s.ended(t, st) })
+	for _, f := range followers {
+		f.stop()
+	}
+	s.checkLabels(t, st, true)
+	s.checkRequests(t, 1) // a session each
+}
+
+// TestFollowerStops checks that a stopped follower finishes the request in flight and stores its
+// result.
+func TestFollowerStops(t *testing.T) {
+	t.Parallel()
+	s, o := recentSite(t, ttbsite.Options{Labels: 10})
+	arrived, answer := make(chan struct{}), make(chan struct{})
+	var forms atomic.Int64
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.Contains(r.URL.RawQuery, "publicFormDisplay") && forms.Add(1) == 3 {
+			close(arrived)
+			<-answer
+		}
+		s.ServeHTTP(w, r)
+	}))
+	defer server.Close()
+	o.Site.BaseURL = server.URL + ttbsite.Path
+	st := mustStore(t)
+	f := follow(t, st, o, nil)
+	<-arrived
+	f.cancel()
+	close(answer)
+	f.stop()
+	if n := mustStatus(t, st).Labels[store.FetchPending]; forms.Load() != 3 || n != 7 {
+		t.Errorf("%d labels queued after %d forms, want 7 after 3", n, forms.Load())
+	}
+	for range 7 { // none is claimed
+		if _, err := st.ClaimLabel(t.Context(), true, time.Minute); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// testClock is a clock that can be set.
+type testClock struct{ offset atomic.Int64 }
+
+func (c *testClock) now() time.Time { return time.Now().Add(time.Duration(c.offset.Load())) }
+
+func (c *testClock) set(now time.Time) { c.offset.Store(int64(time.Until(now))) }
+
+func (c *testClock) mustStore(t *testing.T) store.Store {
+	t.Helper()
+	st, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "registry.db"),
+		sqlite.Options{Now: c.now, Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { st.Close() })
+	return st
+}
+
+// TestQuietHours runs into quiet hours in the middle of a day's requests and of a label's: the run
+// releases its claim, sends no request until they end, and then finishes.
+func TestQuietHours(t *testing.T) {
+	t.Parallel()
+	noon := time.Date(2026, time.January, 12, 12, 0, 0, 0, time.UTC)
+	for name, kind := range map[string]ttbsite.Kind{"day": ttbsite.Search, "label": ttbsite.Form} {
+		t.Run(name, func(t *testing.T) {
+			s := mustSite(t, ttbsite.Options{Labels: 20})
+			var clock testClock
+			clock.set(noon)
+			quiet := noon.Add(time.Hour) // 13:00
+			var requests atomic.Int64    // before the quiet hours
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				before := s.count(kind)
+				s.ServeHTTP(w, r)
+				if before < 3 && s.count(kind) == 3 {
+					requests.Store(int64(len(s.Log())))
+					clock.set(quiet)
+				}
+			}))
+			defer server.Close()
+			st := clock.mustStore(t)
+			o := s.options()
+			o.Site.BaseURL, o.Now = server.URL+ttbsite.Path, clock.now
+			if err := o.QuietHours.UnmarshalText([]byte("13:00-21:00")); err != nil {
+				t.Fatal(err)
+			}
+			steps := 0
+			o.Progress = func(p collect.Progress) {
+				if p.QuietUntil.IsZero() {
+					return
+				}
+				if steps++; steps == 2 { // the first was interrupted
+					status := mustStatus(t, st)
+					if want := quiet.Add(8 * time.Hour); !p.QuietUntil.Equal(want) || status.PausedUntil.Sub(want).Abs() > time.Minute {
+						t.Errorf("quiet until %v, paused until %v, want %v", p.QuietUntil, status.PausedUntil, want)
+					}
+					if p.Left < 8*time.Hour {
+						t.Errorf("%v left, want more than the quiet hours", p.Left)
+					}
+					checkUnclaimed(t, st, s)
+				}
+				if steps == 10 {
+					clock.set(quiet.Add(8 * time.Hour))
+					if n := int64(len(s.Log())) - requests.Load(); n != 0 {
+						t.Errorf("%d requests in quiet hours", n)
+					}
+				}
+			}
+			mustRun(t, st, o)
+			if steps < 10 {
+				t.Errorf("%d steps in quiet hours, want 10", steps)
+			}
+			s.checkLabels(t, st, true)
+			checkEnded(t, st)
+		})
+	}
+}
+
+// checkUnclaimed checks that some work is pending and none is claimed.
+func checkUnclaimed(t *testing.T, st store.Store, s *site) {
+	t.Helper()
+	status, n := mustStatus(t, st), 0
+	for ; ; n++ {
+		w, err := st.ClaimWindow(t.Context(), s.first, s.last, time.Minute)
+		if errors.Is(err, store.ErrNotFound) {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer st.ReleaseWindow(t.Context(), w)
+	}
+	for ; ; n++ {
+		l, err := st.ClaimLabel(t.Context(), true, time.Minute)
+		if errors.Is(err, store.ErrNotFound) {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer st.ReleaseLabel(t.Context(), l)
+	}
+	if want := status.Windows[store.FetchPending] + status.Labels[store.FetchPending]; n != want || n == 0 {
+		t.Errorf("%d days and labels can be claimed, want %d", n, want)
+	}
+}
+
+// TestQuietHoursInPause checks that a claim isn't held through quiet hours by a request that waits
+// for its slot.
+func TestQuietHoursInPause(t *testing.T) {
+	t.Parallel()
+	s := mustSite(t, ttbsite.Options{Labels: 5})
+	var clock testClock
+	quiet := time.Date(2026, time.January, 12, 13, 0, 0, 0, time.UTC)
+	clock.set(quiet.Add(-time.Second))
+	st := clock.mustStore(t)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if err := st.PauseRequests(r.Context(), time.Hour); err != nil {
+			t.Error(err)
+		}
+		s.ServeHTTP(w, r)
+	}))
+	defer server.Close()
+	o := s.options()
+	o.Site.BaseURL, o.Now = server.URL+ttbsite.Path, clock.now
+	if err := o.QuietHours.UnmarshalText([]byte("13:00-13:01")); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	released := false
+	o.Progress = func(p collect.Progress) {
+		if !p.QuietUntil.IsZero() {
+			released = true
+			checkUnclaimed(t, st, s)
+			cancel()
+		}
+	}
+	if _, err := collect.Run(ctx, st, o); err != nil || !released {
+		t.Errorf("Run = %v, released the claim: %t", err, released)
+	}
+}

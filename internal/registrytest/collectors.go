@@ -1,0 +1,43 @@
+package registrytest
+
+import (
+	"testing"
+	"time"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/store"
+)
+
+// Collect leaves the work of collectors: a complete day, an incomplete one before it, and a failed
+// label, with the given failures. The collectors sent one request, at most one every two seconds.
+func (r *Registry) Collect(t testing.TB, last cola.Date, ofDay, ofLabel string) {
+	t.Helper()
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, err := r.Store.PlanWindows(t.Context(), last-1, last, time.Time{}, false)
+	must(err)
+	w, err := r.Store.ClaimWindow(t.Context(), last, last, time.Minute)
+	must(err)
+	must(r.Store.CompleteWindow(t.Context(), w, 3))
+	w, err = r.Store.ClaimWindow(t.Context(), last-1, last-1, time.Minute)
+	must(err)
+	must(r.Store.FailWindow(t.Context(), w, ofDay, -1))
+	r.QueueLabel(t, 26_001_001_000_001)
+	l, err := r.Store.ClaimLabel(t.Context(), true, time.Minute)
+	must(err)
+	must(r.Store.FailLabel(t.Context(), l, ofLabel, -1))
+	_, err = r.Store.ReserveRequest(t.Context(), 2*time.Second)
+	must(err)
+}
+
+// QueueLabel queues a label for the collectors.
+func (r *Registry) QueueLabel(t testing.TB, id cola.TTBID) {
+	t.Helper()
+	if err := r.Store.QueueLabels(t.Context(), []store.FetchLabel{{TTBID: id}}); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,179 @@
+package registry
+
+import (
+	"context"
+	"time"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/store"
+)
+
+// CollectionStore contains the database operations on the collectors, for operators. The collectors
+// themselves use store.Fetches.
+type CollectionStore interface {
+	FetchStatus(ctx context.Context) (store.FetchStatus, error)
+	ReferenceFetches(ctx context.Context) ([]store.ReferenceFetch, error)
+	UnblockSite(ctx context.Context) error
+	RetryFailedLabels(ctx context.Context) error
+	PlanWindows(ctx context.Context, first, last cola.Date, before time.Time, history bool) (pending int, err error)
+}
+
+// CollectionState is what the collectors do, as far as the database shows.
+type CollectionState string
+
+// The states of the collectors.
+const (
+	CollectionNever   CollectionState = "never"   // no request was sent yet
+	CollectionRunning CollectionState = "running" // a request was sent lately
+	CollectionIdle    CollectionState = "idle"    // all work is done; the latest days are queried once a day
+	CollectionPaused  CollectionState = "paused"  // requests are delayed
+	CollectionBlocked CollectionState = "blocked" // the site refuses requests
+	CollectionStopped CollectionState = "stopped" // a request is overdue
+)
+
+const (
+	// requestOverdue is the time without a request after which collectors with work are stopped. It
+	// is longer than their longest wait after a failure.
+	requestOverdue = 10 * time.Minute
+	// dayOverdue is the same for collectors without work: they query the latest days once a day.
+	dayOverdue = 25 * time.Hour
+)
+
+// Collection is the state of the collectors and of the data that they have stored.
+type Collection struct {
+	State CollectionState
+	store.FetchStatus
+
+	DaysComplete, DaysPending, DaysIncomplete int
+	LabelsQueued, LabelsFailed                int
+	LabelsMissingImages                       int // whose form is stored, but not all images
+	// Left estimates the time until the pending days and queued labels are done.
+	Left time.Duration
+	// StaleSince is when the newest completed date became older than three working days, or zero.
+	StaleSince time.Time
+
+	Sources  []store.ReferenceFetch // of reference data
+	Coverage cola.Coverage          // zero until the index is built
+	Imports  []cola.LastImport
+}
+
+func newCollection(f store.FetchStatus, now time.Time) Collection {
+	c := Collection{
+		FetchStatus: f, Left: f.Left(), StaleSince: f.StaleSince(now),
+		DaysComplete: f.Windows[store.FetchComplete], DaysIncomplete: f.Windows[store.FetchIncomplete],
+		DaysPending:  f.Windows[store.FetchPending] + f.Windows[store.FetchSplit],
+		LabelsQueued: f.Labels[store.FetchPending], LabelsFailed: f.Labels[store.FetchFailed],
+		LabelsMissingImages: f.Labels[store.FetchImages],
+	}
+	c.State = c.state(now)
+	return c
+}
+
+func (c *Collection) state(now time.Time) CollectionState {
+	working := c.DaysPending+c.LabelsQueued > 0
+	overdue := dayOverdue
+	if working {
+		overdue = max(requestOverdue, 3*c.Interval)
+	}
+	switch {
+	case c.Blocked != "":
+		return CollectionBlocked
+	case c.Requests == 0:
+		return CollectionNever
+	case c.PausedUntil.After(now):
+		return CollectionPaused
+	case now.Sub(c.LastRequest) > overdue:
+		return CollectionStopped
+	case working:
+		return CollectionRunning
+	}
+	return CollectionIdle
+}
+
+// isOperator reports whether a caller operates the service: their sign-in proved the address of
+// their account, and it is an operator's. Addresses of accounts alone are no proof, because
+// commands set them.
+func (s *Service) isOperator(c cola.Caller, account store.Account) bool {
+	email := store.FoldEmail(account.Email)
+	return c.Channel == cola.ChannelDashboard && c.Credential.Kind == cola.CredentialSignIn &&
+		s.operators[email] && store.FoldEmail(c.VerifiedEmail) == email
+}
+
+// authorizeOperator fails with CodeNotFound if the caller is not an operator.
+func (s *Service) authorizeOperator(ctx context.Context, c cola.Caller) (cola.QuotaState, error) {
+	account, state, err := s.Account(ctx, c)
+	if err == nil && !account.Operator {
+		err = cola.Errorf(cola.CodeNotFound, "Not found.")
+	}
+	return state, err
+}
+
+// Collection returns the state of the collectors. It and the methods below are for operators in the
+// dashboard; for others, they fail with CodeNotFound.
+func (s *Service) Collection(ctx context.Context, c cola.Caller) (Collection, cola.QuotaState, error) {
+	state, err := s.authorizeOperator(ctx, c)
+	if err != nil {
+		return Collection{}, state, err
+	}
+	var found Collection
+	err = withTimeout(ctx, readTimeout, func(ctx context.Context) error {
+		status, err := s.store.FetchStatus(ctx)
+		found = newCollection(status, s.now())
+		if err == nil {
+			found.Sources, err = s.store.ReferenceFetches(ctx)
+		}
+		if err == nil {
+			found.Imports, err = s.imports.last(ctx)
+		}
+		return err
+	})
+	if err != nil {
+		return Collection{}, state, storeError(err, "read state of collectors")
+	}
+	if s.ready.Load() {
+		found.Coverage = *s.index.View().Coverage(s.today())
+	}
+	return found, state, nil
+}
+
+// collectionUnconfirmed is the message for a change to the collectors with an unknown outcome.
+const collectionUnconfirmed = "This may not have taken effect. Try again in a few seconds; it's safe to repeat."
+
+// changeCollection makes a change for an operator and logs it.
+func (s *Service) changeCollection(
+	ctx context.Context, c cola.Caller, change string, work func(ctx context.Context) error,
+) (cola.QuotaState, error) {
+	state, err := s.authorizeOperator(ctx, c)
+	if err == nil {
+		err = s.changeManaged(ctx, change, collectionUnconfirmed, nil, work)
+	}
+	if err == nil {
+		s.log.Info("collectors changed by an operator", "change", change, "account", c.Account)
+	}
+	return state, err
+}
+
+// ResumeCollection permits requests after the site has blocked the collectors, and ends a pause.
+func (s *Service) ResumeCollection(ctx context.Context, c cola.Caller) (cola.QuotaState, error) {
+	return s.changeCollection(ctx, c, "resume requests", s.store.UnblockSite)
+}
+
+// RetryFailedLabels makes the failed labels pending again.
+func (s *Service) RetryFailedLabels(ctx context.Context, c cola.Caller) (cola.QuotaState, error) {
+	return s.changeCollection(ctx, c, "retry failed labels", s.store.RetryFailedLabels)
+}
+
+// RetryIncompleteDays makes the days in the list of incomplete ones pending again.
+func (s *Service) RetryIncompleteDays(ctx context.Context, c cola.Caller) (cola.QuotaState, error) {
+	return s.changeCollection(ctx, c, "retry incomplete days", func(ctx context.Context) error {
+		status, err := s.store.FetchStatus(ctx)
+		var last cola.Date
+		for _, w := range status.Incomplete {
+			if err == nil && w.Day != last { // parts of a day are listed one after the other
+				_, err = s.store.PlanWindows(ctx, w.Day, w.Day, time.Time{}, false)
+				last = w.Day
+			}
+		}
+		return err
+	})
+}

@@ -1,0 +1,46 @@
+package store
+
+import (
+	"context"
+	"time"
+)
+
+// ReferenceFetches records the downloads of reference data, one row for each source. Package
+// collect/reference names the sources.
+type ReferenceFetches interface {
+	// ClaimReferenceFetch records that a source is being fetched and returns what is known about it.
+	// If minAge is positive, it fails with ErrNotFound if any process has fetched the source less
+	// than minAge ago, even in vain, or has claimed it less than ReferenceFetchHold ago and isn't
+	// done. Ages are by the database's clock.
+	ClaimReferenceFetch(ctx context.Context, source string, minAge time.Duration) (ReferenceFetch, error)
+	// SaveReferenceFetch records the success of a fetch at the current time, and the content that the
+	// source has. imported reports whether it was imported now rather than by an earlier fetch.
+	SaveReferenceFetch(ctx context.Context, source string, c ReferenceContent, imported bool) error
+	// FailReferenceFetch records the failure of a fetch. What is known from earlier ones stays.
+	FailReferenceFetch(ctx context.Context, source, failure string) error
+	// ReferenceFetches returns the sources that have been claimed, ordered by name.
+	ReferenceFetches(ctx context.Context) ([]ReferenceFetch, error)
+}
+
+// ReferenceFetchHold is the time after which others take over the source of a killed process.
+const ReferenceFetchHold = time.Hour
+
+// ReferenceFetch is the state of a source of reference data.
+type ReferenceFetch struct {
+	Source string
+	ReferenceContent
+	ClaimedAt  time.Time
+	CheckedAt  time.Time // of the last fetch that succeeded; zero if there is none
+	ImportedAt time.Time // when its content was imported; zero if it never was
+	Failure    string    // of the latest fetch; empty if it succeeded
+	FailedAt   time.Time // zero without a failure
+}
+
+// ReferenceContent identifies the content of a source that was imported last. The zero value means
+// none.
+type ReferenceContent struct {
+	URL          string // address that it came from
+	ETag         string // validators of that address (RFC 9110 §8.8); empty if it sent none
+	LastModified string
+	Hash         []byte // SHA-256, 32 bytes
+}

@@ -1,0 +1,46 @@
+package store
+
+import (
+	"testing"
+	"time"
+
+	"github.com/colaregistry/colaregistry/cola"
+)
+
+// TestStaleSince goes through the days of a week. November 2, 2026, was a Monday.
+func TestStaleSince(t *testing.T) {
+	for newest, since := range map[int]int{
+		2: 6,  // Monday: Tuesday to Thursday may pass
+		3: 7,  // Tuesday: until Friday; the weekend doesn't matter
+		4: 10, // Wednesday: until Monday
+		5: 11,
+		6: 12,
+		7: 12, // Saturday counts like Friday
+		8: 12,
+		9: 13,
+	} {
+		status := FetchStatus{NewestDay: cola.NewDate(2026, time.November, newest)}
+		want := cola.NewDate(2026, time.November, since).Time()
+		if got := status.StaleSince(want.Add(-time.Nanosecond)); !got.IsZero() {
+			t.Errorf("newest on the %dth: stale since %v just before the %dth", newest, got, since)
+		}
+		for _, now := range []time.Time{want, want.AddDate(0, 1, 0)} {
+			if got := status.StaleSince(now); !got.Equal(want) {
+				t.Errorf("newest on the %dth: stale since %v on %v, want %v", newest, got, now, want)
+			}
+		}
+	}
+}
+
+// TestStaleWithoutLabels checks that a registry without labels is stale only after requests.
+func TestStaleWithoutLabels(t *testing.T) {
+	now := time.Date(2026, time.November, 30, 12, 0, 0, 0, time.UTC)
+	if since := (FetchStatus{}).StaleSince(now); !since.IsZero() {
+		t.Errorf("stale since %v without requests", since)
+	}
+	started := FetchStatus{FirstRequest: time.Date(2026, time.November, 4, 9, 0, 0, 0, time.UTC)}
+	want := time.Date(2026, time.November, 10, 0, 0, 0, 0, time.UTC)
+	if since := started.StaleSince(now); !since.Equal(want) {
+		t.Errorf("stale since %v, want %v", since, want)
+	}
+}
