@@ -59,7 +59,7 @@ func newFetchMetrics(st store.Fetches) *fetchMetrics {
 	type status = store.FetchStatus
 	return &fetchMetrics{store: st, now: time.Now, states: []fetchState{
 		{
-			desc("days", "Planned days, by state: pending, split, complete or incomplete.", "state"),
+			desc("windows", "Planned days, by state: pending, split, complete or incomplete.", "state"),
 			[]string{store.FetchPending, store.FetchSplit, store.FetchComplete, store.FetchIncomplete},
 			func(s *status) map[string]int { return s.Windows },
 		},
