@@ -13,7 +13,7 @@ import (
 // of label images are not in the database; only their ImageFiles are copied.
 //
 // Some data stays behind: browser sessions, sign-in links, the outcomes of recent batches, all claims,
-// failure counts of searches, daily allowances, and the requests and state of TTB's site.
+// failure counts of searches, daily allowances and limits, and the requests and state of TTB's site.
 type Copier interface {
 	// Dump calls yield with every item in the store, from one consistent snapshot, in the order of
 	// ItemKinds: an item comes after those it refers to. An item is only valid during the
@@ -74,6 +74,7 @@ const (
 	ItemImageFile    ItemKind = "image files"
 	ItemFetchWindow  ItemKind = "fetch windows"
 	ItemFetchLabel   ItemKind = "queued labels"
+	ItemEnrichment   ItemKind = "enrichments"
 	ItemPermittee    ItemKind = "permittees"
 	ItemCola         ItemKind = "labels"
 	ItemArrival      ItemKind = "arrivals"
@@ -86,7 +87,7 @@ func ItemKinds() []ItemKind {
 		ItemSearch, ItemRun, ItemMatch, ItemDestination, ItemDelivery, ItemAttempt,
 		ItemCreation, ItemConfirmation, ItemMonth, ItemDay, ItemGrant,
 		ItemRefusal, ItemReferences, ItemImport, ItemImageFile, ItemFetchWindow, ItemFetchLabel,
-		ItemPermittee, ItemCola, ItemArrival,
+		ItemEnrichment, ItemPermittee, ItemCola, ItemArrival,
 	}
 }
 
@@ -116,6 +117,7 @@ type Item struct {
 	ImageFile    ImageFile
 	FetchWindow  StoredFetchWindow
 	FetchLabel   StoredFetchLabel
+	Enrichment   Enrichment // without its Revision and Hold
 	Permittee    StoredPermittee
 	Cola         *cola.Cola // normalized by Derive
 	Arrival      StoredArrival

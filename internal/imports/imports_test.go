@@ -44,6 +44,7 @@ var table = map[string][]string{
 	},
 	"collect":         {"cola", "store", "store/images", "ingest", "collect/ttb", "collect/barcode"},
 	"collect/barcode": {"cola"},
+	"collect/enrich":  {"cola", "store", "store/images"},
 	"collect/ttb":     {"cola", "ingest/ttbpage"},
 	"ingest":          {"cola", "store", "ingest/ttbpage"},
 	"ingest/ttbpage":  {},

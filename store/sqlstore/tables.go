@@ -179,6 +179,10 @@ func Tables(grants string) []Table {
 			func(i *store.Item) []any { return imageFileColumns(&i.ImageFile) }),
 		fetchWindowTable(),
 		fetchLabelTable(),
+		table(store.ItemEnrichment, "enrichments", "ttb_id, "+enrichmentNames, "ttb_id",
+			func(i *store.Item) []any {
+				return append([]any{&i.Enrichment.TTBID}, enrichmentColumns(&i.Enrichment)...)
+			}),
 		permitteeTable(),
 		table(store.ItemArrival, "cola_arrivals", "ttb_id, revision, approval_date", "ttb_id",
 			func(i *store.Item) []any {
