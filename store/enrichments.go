@@ -8,7 +8,8 @@ import (
 )
 
 // Enrichments records what a model answered about labels, so that no process asks about the same
-// label twice, and what that used of the daily limits. Times are compared with the database's clock.
+// label twice, and what that used of the daily limits. Claims and days are those of the database's
+// clock.
 type Enrichments interface {
 	// LabelsToEnrich calls yield with the ID of every label with detail for which the model has no
 	// result, or whose latest change the result may not cover, newest receipt first. It reads like
@@ -18,8 +19,8 @@ type Enrichments interface {
 	// with the label's current Revision. It fails with ErrNotFound if there is no such label, or if
 	// another process has claimed it.
 	ClaimEnrichment(ctx context.Context, id cola.TTBID, hold time.Duration) (Enrichment, error)
-	// SaveEnrichment records a result. The claim remains. It fails with ErrNotFound if the claim has
-	// ended.
+	// SaveEnrichment records a result. The claim remains. It fails with ErrNotFound if the claim
+	// has ended.
 	SaveEnrichment(ctx context.Context, e Enrichment) error
 	// ReleaseEnrichment ends a claim. It ignores claims that have ended.
 	ReleaseEnrichment(ctx context.Context, e Enrichment) error

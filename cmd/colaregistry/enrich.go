@@ -119,7 +119,8 @@ func (c *enrichCommand) Run(env *environment) (err error) {
 	case err != nil:
 		return err
 	case r.Limit:
-		fmt.Fprintln(env.stderr, "The limit of the day is reached. Run the command again tomorrow, or raise --limit or --tokens.")
+		fmt.Fprintln(env.stderr,
+			"The limit of the day is reached. Run the command again tomorrow, or raise --limit or --tokens.")
 	}
 	return nil
 }

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+
+	"github.com/colaregistry/colaregistry/cola"
 )
 
 // modelAPI is a local copy of a chat completions API. It wants a key.
@@ -77,6 +79,33 @@ func TestEnrich(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestServeEnrich enriches labels in a server. With a wrong key, enrichment stops, but the server
+// doesn't.
+func TestServeEnrich(t *testing.T) {
+	t.Parallel()
+	h := embedded(t)
+	labels := filepath.Join(t.TempDir(), "labels.jsonl")
+	const label = `{"ttb_id":"24001001000001","brand_name":"B","permit_number":"CA-W-1","class_id":"902","application_status":"approved"}`
+	if err := os.WriteFile(labels, []byte(label), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	h.run(t, "import", "colas", labels)
+	_, secret, _ := mustAccount(t, mustOpen(t, h), "ops@example.com", cola.TierPro)
+	address, requests := modelAPI(t)
+	get := func(s *serverProcess) any {
+		return s.get(t, "/colas/24001001000001", secret.Reveal()).at("data", "llm_container_type")
+	}
+	s := startServer(t, h, "--demo", "never", "--enrich-url", address, "--enrich-model", "m", "--enrich-key", "wrong")
+	await(t, "enrichment stops", func() bool { return strings.Contains(s.err.String(), "enrichment stops") })
+	if got := get(s); got != nil || requests.Load() != 1 {
+		t.Errorf("container = %v after %d requests, want null after 1", got, requests.Load())
+	}
+	s.stop(t)
+	s = startServer(t, h, "--demo", "never", "--enrich-url", address, "--enrich-model", "m", "--enrich-key", "right")
+	await(t, "the label is enriched", func() bool { return get(s) == "keg" })
+	s.stop(t)
 }
 
 // TestEnrichFlags checks which flags are invalid.

@@ -42,8 +42,8 @@ type field struct {
 var fields = []field{
 	{
 		name: "llm_category_path", of: func(c *cola.Cola) any { return &c.LLMCategoryPath },
-		about: "category path, levels joined by ' > ', from Beer, Wine or Liquor to the most specific level that is certain, " +
-			"such as Liquor > Whiskey > Bourbon; extend class_category if it is right",
+		about: "category path, levels joined by ' > ', from Beer, Wine or Liquor to the most specific level that is " +
+			"certain, such as Liquor > Whiskey > Bourbon; extend class_category if it is right",
 		limit: maxNameRunes, check: checkCategory,
 	},
 	{
@@ -72,7 +72,8 @@ var fields = []field{
 	},
 	{
 		name: "llm_beer_ibu", of: func(c *cola.Cola) any { return &c.LLMBeerIBU },
-		only: vocabulary.MaltBeverage, about: "international bitterness units of a beer, a number or a range", limit: 20,
+		only: vocabulary.MaltBeverage, about: "international bitterness units of a beer, a number or a range",
+		limit: 20,
 	},
 	{
 		name: "llm_beer_hops_varieties", of: func(c *cola.Cola) any { return &c.LLMBeerHopsVarieties },
@@ -84,7 +85,8 @@ var fields = []field{
 	},
 	{
 		name: "llm_liquor_finishing_process", of: func(c *cola.Cola) any { return &c.LLMLiquorFinishing },
-		only: vocabulary.DistilledSpirits, about: "finishing process of a spirit, such as sherry cask", limit: maxNameRunes,
+		only: vocabulary.DistilledSpirits, about: "finishing process of a spirit, such as sherry cask",
+		limit: maxNameRunes,
 	},
 	{
 		name: "llm_liquor_grains", of: func(c *cola.Cola) any { return &c.LLMLiquorGrains },
@@ -93,8 +95,8 @@ var fields = []field{
 }
 
 // parse returns the fields of an answer for a label. Unknown fields, and those of another product
-// type, are dropped. It fails if any other value is of the wrong type or out of bounds, because such
-// an answer isn't to be trusted at all.
+// type, are dropped. It fails if any other value has the wrong type or is out of bounds, because
+// such an answer isn't to be trusted at all.
 func parse(answer []byte, product vocabulary.ProductType, year int) (cola.Cola, error) {
 	var values map[string]json.RawMessage
 	if err := json.Unmarshal(answer, &values); err != nil || values == nil {

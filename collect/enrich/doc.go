@@ -1,20 +1,20 @@
-// Package enrich fills fields of labels that only a reader of the label can know, such as flavors or
-// the kind of container, by asking a model. It is optional and off by default.
+// Package enrich fills fields of labels that only a reader of the label can know, such as flavors
+// or the kind of container, by asking a model. It is optional and off by default.
 //
 // # Flow
 //
 // Run visits the labels with detail for which the model has no result yet, or that have changed
 // since, newest receipt first:
 //
-//  1. It claims the label and hashes the input: the label's fields and its main image, if images are
-//     used. If the model has answered for the same input, steps 2 to 4 are skipped.
+//  1. It claims the label and hashes the input: the label's fields and its main image, if images
+//     are used. If the model has answered for the same input, steps 2 to 4 are skipped.
 //  2. It counts the label for the day. A day has a limit of labels and of tokens, which all
 //     processes share.
 //  3. It asks the model. An answer that isn't usable is asked for once more; then the label has
 //     failed until its input or the model changes.
 //  4. It records the answer, so that a crash doesn't lose what was paid for.
-//  5. It fills fields of the label that are empty, or that an earlier answer filled. Values of other
-//     sources stay.
+//  5. It fills fields of the label that are empty, or that an earlier answer filled. Values of
+//     other sources stay.
 //
 // # Trust
 //

@@ -88,7 +88,7 @@ const (
 	// the limit of a day, because the database's clock, which counts, may be another.
 	idle      = time.Minute
 	limitWait = time.Hour
-	// refresh is how long Follow works on its list of labels. A new list begins with the newest ones.
+	// refresh is how long Follow works on a list of labels. A new list begins with the newest ones.
 	refresh = 10 * time.Minute
 	// maxAnswers is how often a label is asked about before it fails.
 	maxAnswers = 2
@@ -258,7 +258,9 @@ func (e *enricher) apply(
 }
 
 // ask asks the model and records the result in r. A usable answer is saved at once.
-func (e *enricher) ask(ctx context.Context, label *cola.Cola, in Input, r *store.Enrichment) (answer cola.Cola, err error) {
+func (e *enricher) ask(
+	ctx context.Context, label *cola.Cola, in Input, r *store.Enrichment,
+) (answer cola.Cola, err error) {
 	if err := e.st.ReserveEnrichment(ctx, e.o.Limit); err != nil {
 		return answer, err
 	}
@@ -301,8 +303,8 @@ func (e *enricher) logProgress() {
 	}
 }
 
-// fail sets the failure of a label without a usable answer. After too many in a row, it ends the run
-// and forgets their failures, so that the labels are asked about again once the cause is removed.
+// fail sets the failure of a label without a usable answer. After too many in a row, it ends the
+// run and forgets their failures, so that the labels are asked about again once the cause is gone.
 func (e *enricher) fail(ctx context.Context, r *store.Enrichment, reason *RejectedError) error {
 	r.Failure = cola.Text(reason.Reason)
 	e.report.Failed++

@@ -229,8 +229,8 @@ func TestStop(t *testing.T) {
 	}
 }
 
-// TestBadRequest checks that a label that the API rejects fails after one request, and that a run of
-// such failures ends and leaves the labels to be asked about.
+// TestBadRequest checks that a label that the API rejects fails after one request, and that a run
+// with only such failures ends and leaves the labels to be asked about.
 func TestBadRequest(t *testing.T) {
 	w := mustWorld(t, func(w http.ResponseWriter, n int, text string) {
 		if strings.Contains(text, `"BRAND 5"`) {

@@ -58,7 +58,9 @@ const imageWidth = 1280
 
 // input returns the input for a label without its image's content, the image's file if there is
 // one, and a hash of both.
-func (e *enricher) input(ctx context.Context, c *cola.Cola) (in Input, file *store.ImageContent, hash []byte, err error) {
+func (e *enricher) input(
+	ctx context.Context, c *cola.Cola,
+) (in Input, file *store.ImageContent, hash []byte, err error) {
 	if in.Text, err = textOf(c); err != nil {
 		return in, nil, nil, err
 	}
