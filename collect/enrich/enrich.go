@@ -58,6 +58,7 @@ func (e *RejectedError) Error() string { return e.Reason }
 type Store interface {
 	store.Enrichments
 	store.ImageFiles
+	Revision(ctx context.Context) (cola.Revision, error)
 	Cola(ctx context.Context, id cola.TTBID) (cola.Cola, error)
 	UpsertColas(ctx context.Context, patches []cola.Patch[cola.Cola], mode store.Mode) ([]store.Outcome, error)
 }
@@ -86,7 +87,7 @@ const (
 	hold = time.Hour
 	// idle is the wait of Follow before it looks for labels again, and limitWait the longest one at
 	// the limit of a day, because the database's clock, which counts, may be another.
-	idle      = time.Minute
+	idle      = 5 * time.Minute
 	limitWait = time.Hour
 	// refresh is how long Follow works on a list of labels. A new list begins with the newest ones.
 	refresh = 10 * time.Minute
@@ -138,13 +139,7 @@ func Run(ctx context.Context, st Store, o Options) (Report, error) {
 	}
 	e := &enricher{st: st, o: o}
 	for {
-		started := o.Now()
-		err := st.LabelsToEnrich(ctx, o.Model, func(id cola.TTBID) error {
-			if o.Follow && o.Now().Sub(started) >= refresh {
-				return errRefresh
-			}
-			return e.visit(ctx, id)
-		})
+		listed, err := e.pass(ctx)
 		limit := errors.Is(err, store.ErrLimit)
 		switch {
 		case ctx.Err() != nil:
@@ -156,15 +151,51 @@ func Run(ctx context.Context, st Store, o Options) (Report, error) {
 		case !o.Follow:
 			e.report.Limit = limit
 			return e.report, nil
+		case limit:
+			err = e.waitForDay(ctx)
+		default:
+			err = e.waitForChange(ctx, listed)
 		}
-		wait := idle
-		if limit {
-			now := o.Now()
-			wait = min((cola.DateOf(now) + 1).Time().Sub(now), limitWait)
-			o.Logger.Info("the limit of the day is reached", "wait", wait.Round(time.Minute))
-		}
-		if o.Sleep(ctx, wait) != nil {
+		if ctx.Err() != nil {
 			return e.report, nil
+		}
+		if err != nil {
+			return e.report, err
+		}
+	}
+}
+
+// pass visits the labels to enrich. It returns the revision of the registry before it listed them.
+func (e *enricher) pass(ctx context.Context) (cola.Revision, error) {
+	started := e.o.Now()
+	listed, err := e.st.Revision(ctx)
+	if err != nil {
+		return 0, err
+	}
+	return listed, e.st.LabelsToEnrich(ctx, e.o.Model, func(id cola.TTBID) error {
+		if e.o.Follow && e.o.Now().Sub(started) >= refresh {
+			return errRefresh
+		}
+		return e.visit(ctx, id)
+	})
+}
+
+// waitForDay waits until the next day, or for limitWait.
+func (e *enricher) waitForDay(ctx context.Context) error {
+	now := e.o.Now()
+	wait := min((cola.DateOf(now) + 1).Time().Sub(now), limitWait)
+	e.o.Logger.Info("the limit of the day is reached", "wait", wait.Round(time.Minute))
+	return e.o.Sleep(ctx, wait)
+}
+
+// waitForChange waits until the registry has a later revision. Listing labels reads all of them.
+func (e *enricher) waitForChange(ctx context.Context, listed cola.Revision) error {
+	for {
+		if err := e.o.Sleep(ctx, idle); err != nil {
+			return err
+		}
+		if latest, err := e.st.Revision(ctx); err != nil || latest != listed {
+			return err
 		}
 	}
 }

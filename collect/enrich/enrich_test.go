@@ -343,6 +343,38 @@ func TestFollow(t *testing.T) {
 	}
 }
 
+// listCounter counts the lists of labels.
+type listCounter struct {
+	Store
+	lists int
+}
+
+func (c *listCounter) LabelsToEnrich(ctx context.Context, model string, yield func(cola.TTBID) error) error {
+	c.lists++
+	return c.Store.LabelsToEnrich(ctx, model, yield)
+}
+
+// TestFollowIdle checks that Follow lists no labels while the registry doesn't change.
+func TestFollowIdle(t *testing.T) {
+	w := mustWorld(t, nil)
+	w.mustStore(t, newLabel(1, func(c *cola.Cola) { c.ApplicationStatus = "" }))
+	ctx, cancel := context.WithCancel(t.Context())
+	o, counter, waits := w.options(), &listCounter{Store: w.Store}, 0
+	o.Follow = true
+	o.Sleep = func(ctx context.Context, d time.Duration) error {
+		if waits++; waits == 5 {
+			w.mustStore(t, newLabel(2, func(c *cola.Cola) { c.ApplicationStatus = "" }))
+		}
+		if waits == 9 {
+			cancel()
+		}
+		return w.sleep(ctx, d)
+	}
+	if _, err := Run(ctx, counter, o); err != nil || counter.lists != 2 {
+		t.Errorf("Run = %v after %d lists, want 2", err, counter.lists)
+	}
+}
+
 // TestFollowNewest checks that Follow turns to newer labels while it works on older ones.
 func TestFollowNewest(t *testing.T) {
 	w := mustWorld(t, nil)
