@@ -70,8 +70,8 @@ type Cola struct {
 	LLMContainerType        Text     `json:"llm_container_type" nullable:"true" doc:"Container type, derived from the label." example:"bottle"`
 	LLMProductDescription   Text     `json:"llm_product_description" nullable:"true" doc:"Description, derived from the label." example:"A dry red wine from Burgenland."`
 	LLMBrandEstablishedYear Opt[int] `json:"llm_brand_established_year" nullable:"true" doc:"Year the brand was established, derived from the label." example:"1849"`
-	LLMCategory             Text     `json:"llm_category" nullable:"true" doc:"Last level of llm_category_path." example:"Zweigelt"`
-	LLMCategoryPath         Text     `json:"llm_category_path" nullable:"true" doc:"Category path, levels joined by ' > '; may end above the lowest level. Independent of product_type." example:"Wine > Red Wine > Zweigelt"`
+	LLMCategory             Text     `json:"llm_category" nullable:"true" doc:"Last level of llm_category_path; null if the path is derived from the class." example:"Zweigelt"`
+	LLMCategoryPath         Text     `json:"llm_category_path" nullable:"true" doc:"Category path, levels joined by ' > '; may end above the lowest level. Derived from the class/type if no other is known. Independent of product_type." example:"Wine > Red Wine > Zweigelt"`
 	LLMTastingNoteFlavors   []string `json:"llm_tasting_note_flavors" nullable:"false" doc:"Flavors in the tasting notes." example:"[\"cherry\",\"pepper\"]"`
 	LLMArtworkCredit        Text     `json:"llm_artwork_credit" nullable:"true" doc:"Artist credited on the label." example:"J. Huber"`
 	LLMWineDesignation      Text     `json:"llm_wine_designation" nullable:"true" doc:"Wine designation, such as reserve." example:"reserve"`
@@ -144,6 +144,25 @@ func (c *ColaSummary) SetEstimate(estimate Date) {
 	c.ApprovalDateEstimate, c.DateIsEstimated = estimate, estimate != 0
 }
 
+// EffectiveCategory returns the category path of the label: the stored one, or else the one that its
+// class implies; empty if neither is known. The second is never stored, so that a better table of
+// classes applies to every label.
+func (c *Cola) EffectiveCategory() string {
+	return effectiveCategory(string(c.LLMCategoryPath), string(c.ClassID), string(c.ClassName))
+}
+
+// EffectiveCategory returns the category path of the label (see Cola.EffectiveCategory).
+func (r *IndexRecord) EffectiveCategory() string {
+	return effectiveCategory(r.CategoryPath, r.ClassID, string(r.Summary.ClassName))
+}
+
+func effectiveCategory(stored, classID, className string) string {
+	if stored != "" {
+		return stored
+	}
+	return vocabulary.CategoryOfClass(classID, className)
+}
+
 // Derive sets the fields that follow from others: estimated date, image count and positions, main
 // image, main barcode, has_barcode, category name, required fields of images and barcodes, and
 // empty arrays in place of nil. Other fields are unchanged. Derive is idempotent.
@@ -210,12 +229,13 @@ type IndexRecord struct {
 	ApplicationDate    Date
 	LatestUpdateDate   Date
 	DateEstimate       Date // set even if the approval date is known
+	ClassID            string
 	OriginID           string
 	DomesticOrImported string
 	AddressRecipient   string
 	AddressState       string
 	ContainerType      string
-	CategoryPath       string
+	CategoryPath       string // as stored; see EffectiveCategory
 	GrapeVarietals     []string
 	WineAppellation    string
 	ABV                Opt[float64]
@@ -235,6 +255,7 @@ func (c *Cola) IndexRecord() IndexRecord {
 		ApplicationDate:    c.ApplicationDate,
 		LatestUpdateDate:   c.LatestUpdateDate,
 		DateEstimate:       c.DateEstimate,
+		ClassID:            string(c.ClassID),
 		OriginID:           string(c.OriginID),
 		DomesticOrImported: string(c.DomesticOrImported),
 		AddressRecipient:   string(c.AddressRecipient),

@@ -90,6 +90,29 @@ func TestDeriveCategory(t *testing.T) {
 	}
 }
 
+// TestEffectiveCategory checks that a label and its index record agree on the category, and that
+// Derive doesn't set one from the class.
+func TestEffectiveCategory(t *testing.T) {
+	for _, tt := range []struct{ stored, id, name, want string }{
+		{"Wine > Red Wine > Zweigelt", "101", "", "Wine > Red Wine > Zweigelt"},
+		{"", "101", "ALE", "Liquor > Whiskey > Bourbon > Straight Bourbon"},
+		{"", "", "ALE", "Beer > Ale"},
+		{"", "990", "NON ALCOHOL MIXES", ""},
+		{"", "", "", ""},
+	} {
+		c := Cola{ClassID: Text(tt.id), LLMCategoryPath: Text(tt.stored)}
+		c.ClassName = Text(tt.name)
+		c.Derive()
+		r := c.IndexRecord()
+		if c.EffectiveCategory() != tt.want || r.EffectiveCategory() != tt.want {
+			t.Errorf("%+v: EffectiveCategory = %q, %q of the index record", tt, c.EffectiveCategory(), r.EffectiveCategory())
+		}
+		if string(c.LLMCategoryPath) != tt.stored || (c.LLMCategory == "") != (tt.stored == "") {
+			t.Errorf("%+v: Derive sets path %q, category %q", tt, c.LLMCategoryPath, c.LLMCategory)
+		}
+	}
+}
+
 func TestDerivedArraysNotNull(t *testing.T) {
 	var c Cola
 	c.Derive()
@@ -139,7 +162,7 @@ func TestIndexRecord(t *testing.T) {
 		DomesticOrImported: vocabulary.Imported,
 		AddressRecipient:   "NIEDERHOFF IMPORTS INC", AddressState: "NJ",
 		LLMContainerType: "bottle", LLMCategoryPath: "Wine > Red Wine",
-		OriginID: "64", ABV: Some(12.5), Volume: Some(750.0), VolumeUnit: "milliliters",
+		ClassID: "80", OriginID: "64", ABV: Some(12.5), Volume: Some(750.0), VolumeUnit: "milliliters",
 		BarcodeType: "UPC-A", BarcodeValue: "036000291452",
 		Barcodes: []Barcode{
 			{BarcodeType: "UPC-A", BarcodeValue: "036000291452"},
@@ -149,7 +172,7 @@ func TestIndexRecord(t *testing.T) {
 		},
 	}
 	want := IndexRecord{
-		Summary: exampleSummary(), ApplicationDate: NewDate(2011, 2, 23), OriginID: "64", DomesticOrImported: "imported",
+		Summary: exampleSummary(), ApplicationDate: NewDate(2011, 2, 23), ClassID: "80", OriginID: "64", DomesticOrImported: "imported",
 		AddressRecipient: "NIEDERHOFF IMPORTS INC", AddressState: "NJ", ContainerType: "bottle", CategoryPath: "Wine > Red Wine",
 		ABV: Some(12.5), Volume: Some(750.0), VolumeUnit: "milliliters", MainBarcode: "036000291452",
 		Barcodes: []IndexBarcode{{"036000291452", "UPC-A"}, {"4006381333931", "EAN-13"}},

@@ -234,8 +234,9 @@ func labelFacts(c *cola.Cola, links recordLinks) []fact {
 }
 
 func productFacts(c *cola.Cola) []fact {
-	path := textFact("Category", c.LLMCategoryPath).derived().linkedTo(
+	path := textFact("Category", c.LLMCategoryPath).linkedTo(
 		allHistory("derived_subcategory", string(c.LLMCategoryPath)))
+	path.Derived = c.LLMCategory != "" // otherwise TTB's class implies it
 	name := textFact("Category name", c.LLMCategory).derived()
 	strength := decimalFact("Alcohol by volume", c.ABV)
 	if c.ABV.OK {

@@ -159,6 +159,19 @@ func TestLabelFields(t *testing.T) {
 	}
 }
 
+// TestClassCategory checks that a category that follows from the class is not marked as extracted
+// from the images.
+func TestClassCategory(t *testing.T) {
+	_, show := mustShowLabel(t)
+	c := cola.Cola{ColaSummary: cola.ColaSummary{TTBID: 11_054_001_000_049, BrandName: "BARE", PermitNumber: "X"}}
+	c.LLMCategoryPath = "Wine > Red Wine"
+	if page := show(c); !strings.Contains(page.text, "Wine > Red Wine") || strings.Contains(page.body, "derived\">") {
+		t.Errorf("page = %s, want the category, not marked as derived", page.text)
+	}
+	c.LLMCategory = "Red Wine"
+	show(c).shows(t, http.StatusOK, `derived">`)
+}
+
 // hostile returns a label with malicious text, which any applicant could get approved.
 func hostile(id cola.TTBID) cola.Cola {
 	const script = `"><script>alert(1)</script><img src=x onerror=alert(2)>`

@@ -134,6 +134,7 @@ var (
 			synonyms(colaSynonyms)
 	approvalDate = cola.FieldIndex[cola.Cola]("approval_date")
 	volume       = cola.FieldIndex[cola.Cola]("volume")
+	llmCategory  = cola.FieldIndex[cola.Cola]("llm_category")
 	volumeUnit   = cola.FieldIndex[cola.Cola]("volume_unit")
 )
 
@@ -172,6 +173,12 @@ func finishCola(r *recordReader, c *cola.Cola, carried cola.Fields, patch *cola.
 func normalizeCola(r *recordReader, c *cola.Cola, carried cola.Fields) cola.Fields {
 	setWords(c)
 	carried = deriveCodes(c, setUnit(r, c, carried))
+	if carried.Has(llmCategory) && c.LLMCategory == "" {
+		// API responses show a path derived from the class in this way. It must not become a stored one.
+		if string(c.LLMCategoryPath) == vocabulary.CategoryOfClass(string(c.ClassID), string(c.ClassName)) {
+			c.LLMCategoryPath = ""
+		}
+	}
 	for i, grape := range c.GrapeVarietals {
 		c.GrapeVarietals[i] = grapeShare.ReplaceAllString(grape, "")
 	}

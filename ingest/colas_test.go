@@ -294,6 +294,25 @@ func TestColaClearing(t *testing.T) {
 	}
 }
 
+// TestDerivedCategory checks that importing an API response does not store a category path that the
+// response derives from the class.
+func TestDerivedCategory(t *testing.T) {
+	for members, want := range map[string]cola.Text{
+		`"class_id":"101","llm_category_path":"Liquor > Whiskey > Bourbon > Straight Bourbon","llm_category":null`:  "",
+		`"class_name":"TABLE RED WINE","llm_category_path":"Wine > Red Wine","llm_category":null`:                   "",
+		`"class_id":"101","llm_category_path":"Liquor > Whiskey > Bourbon","llm_category":null`:                     "Liquor > Whiskey > Bourbon",
+		`"class_id":"80","llm_category_path":"Wine > Red Wine","llm_category":"Red Wine"`:                           "Wine > Red Wine",
+		`"class_id":"80","llm_category_path":"Wine > Red Wine"`:                                                     "Wine > Red Wine",
+		`"class_id":"80","class_name":"TABLE RED WINE","llm_category_path":"Wine > White Wine","llm_category":null`: "Wine > White Wine",
+	} {
+		st := newFakeStore()
+		mustImport(t, st, Colas, texts(`{`+newRow+`,`+members+`}`)...)
+		if got := st.colas[theID]; got.LLMCategoryPath != want || (got.LLMCategory == "") != (want == "") {
+			t.Errorf("%s: stored path = %q, category = %q, want %q", members, got.LLMCategoryPath, got.LLMCategory, want)
+		}
+	}
+}
+
 // TestVolumeWithoutUnit checks the warning about labels with a volume but no unit, which searches
 // cannot find.
 func TestVolumeWithoutUnit(t *testing.T) {

@@ -79,7 +79,7 @@ func filterWords() object {
 	for _, c := range vocabulary.Classes() {
 		classes = append(classes, object{
 			{"class_id", c.ID}, {"class_name", c.Name},
-			{"product_type", cola.Text(c.ProductType)},
+			{"product_type", cola.Text(c.ProductType)}, {"category", cola.Text(c.Category)},
 		})
 	}
 	for _, o := range vocabulary.Origins() {

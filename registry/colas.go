@@ -102,7 +102,8 @@ func (s *Service) Cola(
 		func() (cola.Cola, error) { return s.findCola(ctx, id) })
 }
 
-// findCola reads a label, with absolute image URLs.
+// findCola reads a label as responses show it: with its effective category path and absolute image
+// URLs.
 func (s *Service) findCola(ctx context.Context, id string) (cola.Cola, error) {
 	id = strings.TrimSpace(id)
 	ttbID, ok := cola.ParseTTBID(id)
@@ -116,6 +117,7 @@ func (s *Service) findCola(ctx context.Context, id string) (cola.Cola, error) {
 	if err != nil {
 		return cola.Cola{}, storeError(err, "read COLA "+ttbID.String())
 	}
+	label.LLMCategoryPath = cola.Text(label.EffectiveCategory())
 	s.absoluteURLs(&label)
 	return label, nil
 }

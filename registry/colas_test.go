@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/store"
 )
 
 // TestRowLimit checks that a page cut to fit the response size is charged only for the rows
@@ -71,6 +72,40 @@ func (w *world) barcode(t *testing.T, c cola.Caller) string {
 	}
 	t.Fatal("no label has a barcode")
 	return ""
+}
+
+// TestClassCategory checks that a label without a stored category has the one of its class in every
+// operation, and that the store doesn't.
+func TestClassCategory(t *testing.T) {
+	w := mustWorld(t, 0)
+	c := w.mustWriter(t, "class@example.com", cola.TierPro)
+	const id = "24001001000001"
+	label := bottle(24_001_001_000_001, "OAK", cola.DateOf(testNow)-1)
+	label.ClassID, label.ClassName = "101", "STRAIGHT BOURBON WHISKY"
+	w.mustImport(t, store.Commit, label)
+
+	const path = "Liquor > Whiskey > Bourbon > Straight Bourbon"
+	found, _, err := w.Cola(t.Context(), c, id, "")
+	if err != nil || found.Value.LLMCategoryPath != path || found.Value.LLMCategory != "" {
+		t.Errorf("Cola = path %q, category %q, %v", found.Value.LLMCategoryPath, found.Value.LLMCategory, err)
+	}
+	stored, err := w.store.Cola(t.Context(), 24_001_001_000_001)
+	if err != nil || stored.LLMCategoryPath != "" {
+		t.Errorf("stored path = %q, %v, want none", stored.LLMCategoryPath, err)
+	}
+	for sought, want := range map[string]int{"liquor > whiskey": 1, "Wine": 0} {
+		page, _, err := w.SearchColas(t.Context(), c, cola.SearchParams{DerivedSubcategory: sought})
+		if err != nil || page.Pagination.Total != want {
+			t.Errorf("search for %s: %d labels, %v, want %d", sought, page.Pagination.Total, err, want)
+		}
+	}
+	bourbons := alert("bourbons")
+	bourbons.Filters = &cola.SavedSearchFilters{DerivedLiquor: cola.Some(true), DerivedCategory: "Liquor > Whiskey > Bourbon"}
+	search := w.mustSave(t, c, bourbons).Search.UUID
+	why, _, err := w.ExplainSavedSearch(t.Context(), c, search, id)
+	if err != nil || !why.Matches {
+		t.Errorf("ExplainSavedSearch = %+v, %v, want a match", why, err)
+	}
 }
 
 // TestStanding checks that reading the quota state does not use the rate limit, works when the

@@ -164,7 +164,7 @@ func filterCases(labels []cola.IndexRecord) []filterCase {
 			return slices.ContainsFunc(r.GrapeVarietals, func(g string) bool { return strings.EqualFold(g, "Zinfandel") })
 		}},
 		{`{"appellation": "Bordeaux"}`, func(r *cola.IndexRecord) bool { return strings.EqualFold(r.WineAppellation, "Bordeaux") }},
-		{`{"derived_category": "wine>red  wine"}`, func(r *cola.IndexRecord) bool { return vocabulary.PathWithin(r.CategoryPath, "Wine > Red Wine") }},
+		{`{"derived_category": "wine>red  wine"}`, func(r *cola.IndexRecord) bool { return vocabulary.PathWithin(categoryOf(r), "Wine > Red Wine") }},
 		{`{"origin_domestic": true}`, func(r *cola.IndexRecord) bool { return r.DomesticOrImported == vocabulary.Domestic }},
 		{`{"origin_imported": true, "origin_domestic": false}`, func(r *cola.IndexRecord) bool { return r.DomesticOrImported == vocabulary.Imported }},
 		{`{"estimated_dates": "Exclude"}`, func(r *cola.IndexRecord) bool { return !r.Summary.DateIsEstimated }},
@@ -180,6 +180,14 @@ func filterCases(labels []cola.IndexRecord) []filterCase {
 		}},
 	}
 	return slices.Concat(cases, placeCases(), optionCases())
+}
+
+// categoryOf returns a label's category path, which without a stored one follows from its class.
+func categoryOf(r *cola.IndexRecord) string {
+	if r.CategoryPath == "" {
+		return vocabulary.CategoryOfClass(r.ClassID, string(r.Summary.ClassName))
+	}
+	return r.CategoryPath
 }
 
 // milliliters returns a label's volume, or -1 if unknown.
@@ -219,7 +227,7 @@ func optionCases() []filterCase {
 		return func(r *cola.IndexRecord) bool { return slices.Contains(types, r.Summary.ProductType) }
 	}
 	root := func(words ...string) func(*cola.IndexRecord) bool {
-		return func(r *cola.IndexRecord) bool { return slices.Contains(words, vocabulary.CategoryRoot(r.CategoryPath)) }
+		return func(r *cola.IndexRecord) bool { return slices.Contains(words, vocabulary.CategoryRoot(categoryOf(r))) }
 	}
 	cases := []filterCase{
 		{`{"type_wine": true}`, product(vocabulary.Wine)},

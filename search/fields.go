@@ -10,9 +10,13 @@ import (
 // which condition of a query filters it. Table builders, compaction, indexes, snapshots and plans
 // loop over them, so a new filtered field is one row.
 
-// snapshotMagic is the first string in a snapshot and identifies its format version. Change it
-// whenever the columns change; older snapshots are then rejected and the index is rebuilt.
-const snapshotMagic = "colaidx6"
+// snapshotMagic identifies the columns of a snapshot. Change it whenever they change; older
+// snapshots are then rejected and the index is rebuilt.
+const snapshotMagic = "colaidx7"
+
+// snapshotFormat returns the first string in a snapshot, which identifies its format version. It
+// includes the version of the category table, because a column has values derived from it.
+func snapshotFormat() string { return snapshotMagic + "-" + vocabulary.CategoryTableVersion() }
 
 // Columns of text. Full-text queries search those up to lastSearched.
 const (
@@ -85,7 +89,7 @@ var textFields = [textColumns]textField{
 		anyOf: func(q *cola.Query) []string { return unlessEmpty(q.Containers) },
 	},
 	colCategory: { // filtered by categoryIndex
-		read: func(r *cola.IndexRecord) string { return vocabulary.NormalizePath(r.CategoryPath) },
+		read: func(r *cola.IndexRecord) string { return vocabulary.NormalizePath(r.EffectiveCategory()) },
 	},
 	colState: {
 		read:  func(r *cola.IndexRecord) string { return r.AddressState },

@@ -171,7 +171,7 @@ func matches(q *cola.Query, l *cola.IndexRecord, aliases map[string]string) bool
 	s := &l.Summary
 	ml, hasVolume := vocabulary.Milliliters(l.Volume.V, l.VolumeUnit)
 	within := func(root string) bool {
-		return vocabulary.PathWithin(vocabulary.ResolveCategory(l.CategoryPath, aliases), root)
+		return vocabulary.PathWithin(vocabulary.ResolveCategory(categoryOf(l), aliases), root)
 	}
 	anyOf := func(want []string, have string) bool { return len(want) == 0 || slices.Contains(want, have) }
 	is := func(want, have string) bool { return want == "" || want == have }
@@ -195,6 +195,14 @@ func matches(q *cola.Query, l *cola.IndexRecord, aliases map[string]string) bool
 			return plain(g) == plain(q.Grape)
 		})) &&
 		anyOf(q.Containers, strings.ToLower(l.ContainerType))
+}
+
+// categoryOf returns the category path of a label, which without a stored one follows from its class.
+func categoryOf(l *cola.IndexRecord) string {
+	if l.CategoryPath == "" {
+		return vocabulary.CategoryOfClass(l.ClassID, string(l.Summary.ClassName))
+	}
+	return l.CategoryPath
 }
 
 // placeOf returns the origin of a label, distinguishing the two Georgias.

@@ -98,6 +98,7 @@ func (d *draws) label() cola.IndexRecord {
 		LatestUpdateDate:   pick(d, 0, d.date(), d.date()),
 		ApplicationDate:    d.date(),
 		DomesticOrImported: pick[cola.Text](d, "domestic", "imported", ""),
+		ClassID:            pick[cola.Text](d, "", "80", "902", "990", "none"),
 		OriginID:           pick[cola.Text](d, "", "", "08", "6E", "51"),
 		AddressRecipient:   cola.Text(d.name(2)),
 		AddressState:       pick[cola.Text](d, "CA", "nj", ""),

@@ -38,7 +38,7 @@ func (x *Index) Save(path, storeID string) (err error) {
 		}
 	}()
 	w := codec.NewWriter(f)
-	h := header{snapshotMagic, snapshotOrder, storeID}
+	h := header{snapshotFormat(), snapshotOrder, storeID}
 	h.serialize(w)
 	v.toSaved().serialize(w)
 	if err := w.Close(); err != nil {
@@ -99,7 +99,7 @@ func readView(from io.Reader, size int64, storeID string) (*View, error) {
 	switch h.serialize(r); {
 	case !r.OK():
 		return nil, r.Err()
-	case h.magic != snapshotMagic || h.order != snapshotOrder:
+	case h.magic != snapshotFormat() || h.order != snapshotOrder:
 		return nil, fmt.Errorf("%w: different format version or byte order", ErrSnapshot)
 	case h.store != storeID:
 		return nil, fmt.Errorf("%w: snapshot of a different database", ErrSnapshot)

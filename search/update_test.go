@@ -79,6 +79,39 @@ func TestCategoryFolding(t *testing.T) {
 	}
 }
 
+// TestClassCategories checks that labels without a stored category have that of their class, in
+// searches, aliases, facets and suggestions.
+func TestClassCategories(t *testing.T) {
+	x := New(Options{ManualCompaction: true})
+	defer x.Close()
+	u := x.Begin()
+	u.Label(labelWith(1, func(c *cola.Cola) { c.ClassID, c.ClassName = "101", "STRAIGHT BOURBON WHISKY" }))
+	u.Label(labelWith(2, func(c *cola.Cola) { c.ClassName = "STRAIGHT BOURBON WHISKY" })) // no code
+	u.Label(labelWith(3, func(c *cola.Cola) { c.ClassID, c.LLMCategoryPath = "101", "Liquor > Specialty" }))
+	u.Label(labelWith(4, func(c *cola.Cola) { c.ClassID = "199" }))
+	u.Label(labelWith(5, func(c *cola.Cola) { c.ClassID = "990" }))
+	u.Aliases([]vocabulary.CategoryAlias{{Alias: "Liquor > Whisky", Path: "Liquor > Whiskey"}})
+	mustCommit(t, u, Marks{Labels: 1})
+	for path, found := range map[string][]cola.TTBID{
+		"Liquor":                     {4, 3, 2, 1},
+		"Liquor > Whiskey":           {4, 2, 1},
+		"liquor > whisky > bourbon":  {2, 1},
+		"Liquor > Specialty":         {3},
+		"Wine":                       nil,
+		"Liquor > Whiskey > Whiskey": nil,
+	} {
+		page := x.View().Search(cola.ColaSearch{Query: cola.Query{CategoryPath: path}, Page: 1, PerPage: 100})
+		want(t, path, ids(page), found)
+	}
+	facets := mustFacets(t, x.View(), cola.SearchParams{DerivedSubcategory: "Liquor"})
+	if got := describe(facets[2]); got != "Liquor: 4*, Liquor > Whiskey: 3, Liquor > Specialty: 1" {
+		t.Errorf("categories = %s", got)
+	}
+	if !slices.Contains(x.View().Categories(), "Liquor > Whiskey > Bourbon > Straight Bourbon") {
+		t.Errorf("Categories = %v, want the classes' ones too", x.View().Categories())
+	}
+}
+
 func TestEmptyIndex(t *testing.T) {
 	x := New(Options{})
 	defer x.Close()

@@ -13,7 +13,7 @@ import (
 // of label images are not in the database; only their ImageFiles are copied.
 //
 // Some data stays behind: browser sessions, sign-in links, the outcomes of recent batches, all claims,
-// failure counts of searches, daily allowances, and the requests and state of TTB's site.
+// failure counts of searches, daily allowances and limits, and the requests and state of TTB's site.
 type Copier interface {
 	// Dump calls yield with every item in the store, from one consistent snapshot, in the order of
 	// ItemKinds: an item comes after those it refers to. An item is only valid during the
@@ -75,6 +75,7 @@ const (
 	ItemFetchWindow  ItemKind = "fetch windows"
 	ItemFetchLabel   ItemKind = "queued labels"
 	ItemFetchSource  ItemKind = "reference sources"
+	ItemEnrichment   ItemKind = "enrichments"
 	ItemPermittee    ItemKind = "permittees"
 	ItemCola         ItemKind = "labels"
 	ItemArrival      ItemKind = "arrivals"
@@ -87,7 +88,7 @@ func ItemKinds() []ItemKind {
 		ItemSearch, ItemRun, ItemMatch, ItemDestination, ItemDelivery, ItemAttempt,
 		ItemCreation, ItemConfirmation, ItemMonth, ItemDay, ItemGrant,
 		ItemRefusal, ItemReferences, ItemImport, ItemImageFile, ItemFetchWindow, ItemFetchLabel,
-		ItemFetchSource, ItemPermittee, ItemCola, ItemArrival,
+		ItemFetchSource, ItemEnrichment, ItemPermittee, ItemCola, ItemArrival,
 	}
 }
 
@@ -118,6 +119,7 @@ type Item struct {
 	FetchWindow  StoredFetchWindow
 	FetchLabel   StoredFetchLabel
 	FetchSource  ReferenceFetch
+	Enrichment   Enrichment // without its Revision and Hold
 	Permittee    StoredPermittee
 	Cola         *cola.Cola // normalized by Derive
 	Arrival      StoredArrival

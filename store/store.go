@@ -20,7 +20,7 @@ var (
 	ErrNotFound = errors.New("not found")
 	// ErrExists means that a record with the same key exists.
 	ErrExists = errors.New("already exists")
-	// ErrLimit means that the account has reached its maximum. It may come as a LimitError.
+	// ErrLimit means that the account, or the day, has reached its maximum. It may come as a LimitError.
 	ErrLimit = errors.New("limit reached")
 	// ErrReused means that the idempotency key was used for another request.
 	ErrReused = errors.New("idempotency key already used for another request")
@@ -76,6 +76,7 @@ type Store interface {
 	ImageFiles
 	Fetches
 	ReferenceFetches
+	Enrichments
 	Changes
 	Accounts
 	Keys

@@ -267,6 +267,6 @@ func content(i *store.Item) any {
 		i.Account, i.Key, i.App, i.Identity, i.Link, i.SignIn,
 		i.Search, i.Run, i.Match, i.Destination, i.Delivery, i.Attempt,
 		i.Creation, i.Confirmation, i.Month, i.Day, i.Grant, i.Refusal, i.Import, i.ImageFile,
-		i.FetchWindow, i.FetchLabel, i.FetchSource, i.Arrival,
+		i.FetchWindow, i.FetchLabel, i.FetchSource, i.Enrichment, i.Arrival,
 	}
 }

@@ -33,6 +33,8 @@ func TestExportOnly(t *testing.T) {
 		"/colas?date_range=all&q=howling":                                              16,
 		"/colas?date_range=all&brand_name=tomasello":                                   1,
 		"/colas?date_range=all":                                                        231,
+		"/colas?date_range=all&derived_subcategory=liquor%3Ewhiskey":                   26, // by class
+		"/colas?date_range=all&derived_subcategory=Liquor%3ESake":                      6,
 		"/colas?date_range=all&estimated_dates=exclude":                                0,
 		"/colas?approval_date_from=2005-01-01":                                         231,
 		"/colas?approval_date_from=2009-04-01&approval_date_to=2009-04-30&q=tomasello": 1,

@@ -87,6 +87,23 @@ Examples:
 }
 
 // Help describes the command.
+func (*enrichCommand) Help() string {
+	return `Asks a model about labels that have detail, newest first, and fills their llm_ fields, except those that have a
+value of another source. No label is asked about twice unless its data or the model changes. The command ends when no
+label is left or the limit of the day is reached. Interrupt it at any time: the same command continues. Several
+processes share the work and the limits.
+
+The labels' public data is sent to the API, with --images also a picture of each. Use of the API may cost money:
+begin with a small --limit and look at the results.
+
+Examples:
+
+    colaregistry enrich --url https://api.openai.com/v1 --model gpt-5-mini --key-file /etc/colaregistry/openai-key --limit 20
+    colaregistry enrich --url http://127.0.0.1:11434/v1 --model gemma3 --images --follow
+`
+}
+
+// Help describes the command.
 func (*fetchStatus) Help() string {
 	return `The numbers are those of all processes. The time left is an estimate for the planned days and queued labels.
 

@@ -20,6 +20,7 @@ import (
 type serveCommand struct {
 	storeFlags
 	imageFlags
+	serveEnrichFlags
 	secretFlags
 	logFlags
 	oauthFlags
@@ -114,6 +115,9 @@ func (c *serveCommand) Run(env *environment) (err error) {
 		return err
 	}
 	defer s.close()
+	if s.enrich, err = c.enricher(env, st); err != nil {
+		return err
+	}
 	s.onReady = func() error { return c.welcome(env, st, publicURL, account, private, s.index) }
 	limited := connlimit.New(listener, c.connections(env), admin.registerer())
 	limited.Attach(s.http)
@@ -148,6 +152,9 @@ func tune() (processors int) {
 // slash, or "".
 func (c *serveCommand) check() (publicURL string, err error) {
 	if _, err := c.place(); err != nil {
+		return "", err
+	}
+	if err := c.checkEnrich(); err != nil {
 		return "", err
 	}
 	if _, err := checkedURL("--upgrade-url", c.UpgradeURL); err != nil {

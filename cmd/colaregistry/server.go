@@ -34,8 +34,9 @@ type server struct {
 	*engine
 	env        *environment
 	http       *http.Server
-	onReady    func() error  // called once the index is built
-	delay      time.Duration // between the signal and closing the listener
+	onReady    func() error          // called once the index is built
+	enrich     func(context.Context) // enriches labels; nil without --enrich-url
+	delay      time.Duration         // between the signal and closing the listener
 	events     *security.Events
 	tokens     *auth.Tokens // nil if only API keys are accepted
 	browsers   *auth.Browsers
@@ -237,6 +238,10 @@ func (s *server) serve(ctx context.Context, l net.Listener) error {
 		return nil
 	})
 	group.Go(func() error {
+		s.runEnrichment(running)
+		return nil
+	})
+	group.Go(func() error {
 		checkIssuers(running, s.env, "dashboard sign-in", s.browsers.Check)
 		return nil
 	})
@@ -285,6 +290,18 @@ func (s *server) whenReady(ctx context.Context, work func(context.Context)) {
 	select {
 	case <-s.ready:
 		work(ctx)
+	case <-ctx.Done():
+	}
+}
+
+// runEnrichment enriches labels once the index is built, if configured.
+func (s *server) runEnrichment(ctx context.Context) {
+	if s.enrich == nil {
+		return
+	}
+	select {
+	case <-s.ready:
+		s.enrich(ctx)
 	case <-ctx.Done():
 	}
 }

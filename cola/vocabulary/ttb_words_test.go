@@ -15,9 +15,9 @@ func TestProductTypeNamed(t *testing.T) {
 
 func TestClassNamed(t *testing.T) {
 	for name, want := range map[string]Class{
-		"table red wine": {"80", "TABLE RED WINE", Wine},
-		"GIN":            {"210", "GIN", DistilledSpirits},
-		"ALE":            {"", "ALE", MaltBeverage},
+		"table red wine": {"80", "TABLE RED WINE", Wine, "Wine > Red Wine"},
+		"GIN":            {"210", "GIN", DistilledSpirits, "Liquor > Gin"},
+		"ALE":            {"", "ALE", MaltBeverage, "Beer > Ale"},
 	} {
 		if got, ok := ClassNamed(name); !ok || got != want {
 			t.Errorf("ClassNamed(%q) = %v, %t, want %v", name, got, ok, want)

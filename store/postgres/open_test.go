@@ -43,12 +43,13 @@ func TestSchemaVersions(t *testing.T) {
 	}
 
 	query(t, url, fmt.Sprintf(`DELETE FROM goose_db_version WHERE version_id = %d RETURNING 1`, latest), &tables)
-	if _, err := Open(t.Context(), url, Options{NoMigrate: true}); !errors.Is(err, store.ErrOlderSchema) ||
-		!strings.Contains(err.Error(), fmt.Sprintf("version %d, this program's is %d", latest-1, latest)) {
-		t.Errorf("Open(older schema, NoMigrate) error = %v, want ErrOlderSchema with both versions", err)
+	older, _, err := Versions(t.Context(), url)
+	if err != nil || older >= latest {
+		t.Errorf("Versions(older schema) = %d, %v; want one below %d", older, err, latest)
 	}
-	if current, _, err := Versions(t.Context(), url); err != nil || current != latest-1 {
-		t.Errorf("Versions(older schema) = %d, %v; want %d", current, err, latest-1)
+	if _, err := Open(t.Context(), url, Options{NoMigrate: true}); !errors.Is(err, store.ErrOlderSchema) ||
+		!strings.Contains(err.Error(), fmt.Sprintf("version %d, this program's is %d", older, latest)) {
+		t.Errorf("Open(older schema, NoMigrate) error = %v, want ErrOlderSchema with both versions", err)
 	}
 	query(t, url, fmt.Sprintf(`INSERT INTO goose_db_version (version_id, is_applied) VALUES (%d, TRUE), (%d, TRUE) RETURNING 1`, latest, latest+1), &tables)
 	for name, err := range map[string]error{"Open": openError(t, url), "Migrate": migrateError(t, url)} {

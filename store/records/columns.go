@@ -143,6 +143,7 @@ func IndexColumns(r *cola.IndexRecord, mainBarcodeType *string) []Column {
 		{"image_count", &s.ImageCount},
 		{"application_date", &r.ApplicationDate},
 		{"latest_update_date", &r.LatestUpdateDate},
+		{"class_id", &r.ClassID},
 		{"origin_id", &r.OriginID},
 		{"domestic_or_imported", &r.DomesticOrImported},
 		{"address_recipient", &r.AddressRecipient},

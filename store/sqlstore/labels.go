@@ -88,9 +88,16 @@ func (s *Store) ColasMissing(ctx context.Context, missing store.Missing, yield f
 		return s.db.Failed(operation, fmt.Errorf("%w: unknown kind of missing data %q", store.ErrMalformed, missing))
 	}
 	query := `SELECT ttb_id FROM colas WHERE ttb_id >= $1 AND ttb_id < $2 AND ` + condition + ` ORDER BY ttb_id DESC LIMIT $3`
+	return s.eachID(ctx, operation, query, yield)
+}
+
+// eachID calls yield with every ID that a query of pages returns: those from $1 to before $2, the
+// highest first, at most $3. The other arguments follow.
+func (s *Store) eachID(ctx context.Context, operation, query string, yield func(cola.TTBID) error, args ...any) error {
 	for _, century := range idsByReceipt {
 		for first, end := century[0], century[1]; ; {
-			page, err := readList(ctx, s, operation, column[cola.TTBID], query, first, end, missingPage)
+			page, err := readList(ctx, s, operation, column[cola.TTBID], query,
+				append([]any{first, end, missingPage}, args...)...)
 			if err != nil {
 				return err
 			}

@@ -153,6 +153,10 @@ func Tables(grants string) []Table {
 		fetchLabelTable(),
 		table(store.ItemFetchSource, "reference_fetches", referenceFetchNames, `source COLLATE "C"`,
 			func(i *store.Item) []any { return referenceFetchColumns(&i.FetchSource) }),
+		table(store.ItemEnrichment, "enrichments", "ttb_id, "+enrichmentNames, "ttb_id",
+			func(i *store.Item) []any {
+				return append([]any{&i.Enrichment.TTBID}, enrichmentColumns(&i.Enrichment)...)
+			}),
 		permitteeTable(),
 		table(store.ItemArrival, "cola_arrivals", "ttb_id, revision, approval_date", "ttb_id",
 			func(i *store.Item) []any {

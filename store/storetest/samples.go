@@ -38,7 +38,10 @@ func Sample(n int) cola.Patch[cola.Cola] {
 	c.WineVintageYear = cola.Some(2019)
 	c.WineAppellation = "NAPA VALLEY"
 	c.ABV, c.Volume, c.VolumeUnit = cola.Some(13.5), cola.Some(750.0), "milliliters"
-	c.LLMContainerType, c.LLMCategoryPath = "bottle", "Wine > Red Wine > Cabernet Sauvignon"
+	c.LLMContainerType = "bottle"
+	if n%8 != 0 { // others have the category of their class
+		c.LLMCategoryPath = "Wine > Red Wine > Cabernet Sauvignon"
+	}
 	c.LLMProductDescription = "A full-bodied red wine with notes of black cherry, cedar and vanilla, aged in French oak for eighteen months."
 	c.LLMTastingNoteFlavors = []string{"black cherry", "cedar", "vanilla"}
 	for i, position := range []cola.Text{"front", "back"} {

@@ -43,6 +43,7 @@ func Run(t *testing.T, open func(t *testing.T, now func() time.Time) store.Store
 		{"FetchLabels", testFetchLabels},
 		{"FetchSite", testFetchSite},
 		{"ReferenceFetches", testReferenceFetches},
+		{"Enrichments", testEnrichments},
 		{"Changes", testChanges},
 		{"Revisions", testRevisions},
 		{"Accounts", testAccounts},
@@ -185,6 +186,7 @@ func afterClose(ctx context.Context, st store.Store) map[string]error {
 	_, errs["Links"] = st.Links(ctx, 0)
 	errs["RevokeLink"] = st.RevokeLink(ctx, 0, 1)
 	afterCloseFetches(ctx, st, errs)
+	afterCloseEnrichments(ctx, st, errs)
 	afterCloseSearches(ctx, st, errs)
 	afterCloseSignIns(ctx, st, errs)
 	errs["Settle"] = st.Settle(ctx, store.Batch{}, func(time.Time, []store.AccountState) []store.Entry { return nil })
@@ -215,6 +217,16 @@ func afterCloseFetches(ctx context.Context, st store.Store, errs map[string]erro
 	errs["BlockSite"] = st.BlockSite(ctx, "x")
 	errs["UnblockSite"] = st.UnblockSite(ctx)
 	_, errs["FetchStatus"] = st.FetchStatus(ctx)
+}
+
+// afterCloseEnrichments calls the methods for enrichments.
+func afterCloseEnrichments(ctx context.Context, st store.Store, errs map[string]error) {
+	errs["LabelsToEnrich"] = st.LabelsToEnrich(ctx, "m", func(cola.TTBID) error { return nil })
+	_, errs["ClaimEnrichment"] = st.ClaimEnrichment(ctx, 1, anHour)
+	errs["SaveEnrichment"] = st.SaveEnrichment(ctx, store.Enrichment{})
+	errs["ReleaseEnrichment"] = st.ReleaseEnrichment(ctx, store.Enrichment{})
+	errs["ReserveEnrichment"] = st.ReserveEnrichment(ctx, store.EnrichmentLimit{Labels: 1})
+	errs["CountEnrichmentTokens"] = st.CountEnrichmentTokens(ctx, 1)
 }
 
 // afterCloseSignIns calls the methods for sign-ins, sign-in links, sessions and refusals.

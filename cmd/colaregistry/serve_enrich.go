@@ -1,0 +1,68 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/colaregistry/colaregistry/collect/enrich"
+	"github.com/colaregistry/colaregistry/store/images"
+)
+
+// serveEnrichFlags configure the enrichment of labels by a server.
+type serveEnrichFlags struct {
+	Enricher enricherFlags `embed:"" prefix:"enrich-" group:"Enrich flags:"`
+}
+
+// enriches reports whether the server enriches labels.
+func (c *serveCommand) enriches() bool { return c.Enricher.URL != "" || c.Enricher.Model != "" }
+
+// checkEnrich validates the flags if the server enriches labels.
+func (c *serveCommand) checkEnrich() error {
+	if !c.enriches() {
+		return nil
+	}
+	if err := c.Enricher.check("--enrich-"); err != nil {
+		return err
+	}
+	return c.Enricher.requireImageStore("--enrich-", c.storeFlags, c.imageFlags)
+}
+
+// enrichRetry is the wait after a failure of the database.
+const enrichRetry = time.Minute
+
+// enricher returns a function that enriches labels until its context ends, or nil if the server
+// doesn't. Errors never end the server.
+func (c *serveCommand) enricher(env *environment, st enrich.Store) (func(context.Context), error) {
+	if !c.enriches() {
+		return nil, nil
+	}
+	log := env.log.With("task", "enrich")
+	var files *images.Store
+	if c.Enricher.Images {
+		var err error
+		if files, err = c.openImages(env, c.storeFlags, 1); err != nil {
+			return nil, err
+		}
+	}
+	return func(ctx context.Context) {
+		if files != nil {
+			defer files.Close()
+		}
+		for {
+			_, err := c.Enricher.run(ctx, st, files, true, log)
+			switch {
+			case ctx.Err() != nil:
+				return
+			case errors.As(err, new(*enrich.StopError)), errors.As(err, new(*enrich.RejectedError)):
+				log.Error("enrichment stops until the next start; check --enrich-url, --enrich-model and the key", "error", err)
+				return
+			}
+			log.Warn("enrichment is interrupted", "error", err, "wait", enrichRetry)
+			select {
+			case <-ctx.Done():
+			case <-time.After(enrichRetry):
+			}
+		}
+	}, nil
+}

@@ -1,0 +1,67 @@
+package enrich
+
+import (
+	"encoding/json"
+	"reflect"
+	"slices"
+
+	"github.com/colaregistry/colaregistry/cola"
+)
+
+// fill returns the patch that applies an answer to a label, and the values of the answer that are
+// the label's afterwards. It changes fields that are empty or have the value of the earlier answer.
+func fill(label, earlier, answer *cola.Cola) (cola.Patch[cola.Cola], cola.Cola) {
+	patch := cola.Patch[cola.Cola]{Record: cola.Cola{ColaSummary: cola.ColaSummary{TTBID: label.TTBID}}}
+	var filled cola.Cola
+	for _, f := range fields {
+		have, want := f.of(label), f.of(answer)
+		if !isEmpty(have) && !same(have, f.of(earlier)) {
+			continue // from another source
+		}
+		set(f.of(&filled), want)
+		if !same(have, want) {
+			set(f.of(&patch.Record), want)
+			patch.Fields = patch.Fields.With(cola.FieldIndex[cola.Cola](f.name))
+		}
+	}
+	cola.CompletePatch(&patch)
+	return patch, filled
+}
+
+// encode returns the values of a label's fields as a JSON object, without empty ones.
+func encode(c *cola.Cola) (string, error) {
+	values := map[string]any{}
+	for _, f := range fields {
+		if v := f.of(c); !isEmpty(v) {
+			values[f.name] = v
+		}
+	}
+	b, err := json.Marshal(values)
+	return string(b), err
+}
+
+// decode reads what encode wrote.
+func decode(encoded string) (c cola.Cola, err error) {
+	if encoded == "" {
+		return c, nil
+	}
+	return c, json.Unmarshal([]byte(encoded), &c)
+}
+
+// The functions below take pointers to fields of the types in field.of.
+
+func isEmpty(field any) bool {
+	if list, ok := field.(*[]string); ok {
+		return len(*list) == 0
+	}
+	return reflect.ValueOf(field).Elem().IsZero()
+}
+
+func same(a, b any) bool {
+	if list, ok := a.(*[]string); ok {
+		return slices.Equal(*list, *b.(*[]string))
+	}
+	return reflect.ValueOf(a).Elem().Equal(reflect.ValueOf(b).Elem())
+}
+
+func set(to, value any) { reflect.ValueOf(to).Elem().Set(reflect.ValueOf(value).Elem()) }

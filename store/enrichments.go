@@ -1,0 +1,56 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"github.com/colaregistry/colaregistry/cola"
+)
+
+// Enrichments records what a model answered about labels, so that no process asks about the same
+// label twice, and what that used of the daily limits. Claims and days are those of the database's
+// clock.
+type Enrichments interface {
+	// LabelsToEnrich calls yield with the ID of every label with detail for which the model has no
+	// result, or whose latest change the result may not cover, newest receipt first. It reads like
+	// Colas.ColasMissing.
+	LabelsToEnrich(ctx context.Context, model string, yield func(cola.TTBID) error) error
+	// ClaimEnrichment claims a label and returns its latest result, which is zero if there is none,
+	// with the label's current Revision. It fails with ErrNotFound if there is no such label, or if
+	// another process has claimed it.
+	ClaimEnrichment(ctx context.Context, id cola.TTBID, hold time.Duration) (Enrichment, error)
+	// SaveEnrichment records a result. The claim remains. It fails with ErrNotFound if the claim
+	// has ended.
+	SaveEnrichment(ctx context.Context, e Enrichment) error
+	// ReleaseEnrichment ends a claim. It ignores claims that have ended.
+	ReleaseEnrichment(ctx context.Context, e Enrichment) error
+
+	// ReserveEnrichment counts a label for the current day, UTC. It fails with ErrLimit if the day
+	// has used up a limit.
+	ReserveEnrichment(ctx context.Context, limit EnrichmentLimit) error
+	// CountEnrichmentTokens adds tokens to the current day.
+	CountEnrichmentTokens(ctx context.Context, tokens int) error
+}
+
+// Enrichment is the result of asking a model about a label.
+type Enrichment struct {
+	TTBID     cola.TTBID
+	Model     string    // empty if none was asked
+	InputHash []byte    // SHA-256 of what the model was given
+	Fields    string    // JSON object of the fields that the result filled
+	Failure   cola.Text // why there is no usable answer
+	Attempts  int       // requests
+	TokensIn  int       // of these requests
+	TokensOut int
+	At        time.Time // of the last request
+
+	// Revision is that of a label to which the result has been applied; zero if it hasn't been.
+	Revision cola.Revision
+	Hold     int64 // identifies the claim
+}
+
+// EnrichmentLimit is what all processes together may use in a day.
+type EnrichmentLimit struct {
+	Labels int
+	Tokens int // the answer that exceeds it is the last one; zero means no limit
+}
