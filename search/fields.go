@@ -12,7 +12,7 @@ import (
 
 // snapshotMagic is the first string in a snapshot and identifies its format version. Change it
 // whenever the columns change; older snapshots are then rejected and the index is rebuilt.
-const snapshotMagic = "colaidx6"
+const snapshotMagic = "colaidx7"
 
 // Columns of text. Full-text queries search those up to lastSearched.
 const (
@@ -43,13 +43,15 @@ type textField struct {
 	// contains returns the part of the value that a query asks for, if any. Only searched columns
 	// can have it.
 	contains  func(q *cola.Query) string
-	unionCost int // full limit, as in unionLimit, above which the unions for contains are precomputed
+	fold      func(string) string // form in which parts are compared
+	unionCost int                 // full limit, as in unionLimit, above which the unions for contains are precomputed
 }
 
 var textFields = [textColumns]textField{
 	colBrand: {
 		read:      func(r *cola.IndexRecord) string { return r.Summary.BrandName },
 		contains:  func(q *cola.Query) string { return q.BrandName },
+		fold:      text.FoldName,
 		unionCost: maxUnionCost,
 	},
 	colProduct: {read: func(r *cola.IndexRecord) string { return string(r.Summary.ProductName) }},
@@ -57,6 +59,7 @@ var textFields = [textColumns]textField{
 	colPermit: { // whole permit numbers are found by permitOrder
 		read:      func(r *cola.IndexRecord) string { return r.Summary.PermitNumber },
 		contains:  func(q *cola.Query) string { return q.PermitPart },
+		fold:      text.Fold,
 		unionCost: maxPermitUnionCost,
 	},
 	colRecipient: {read: func(r *cola.IndexRecord) string { return r.AddressRecipient }},

@@ -18,7 +18,7 @@ type registry struct {
 	permittees map[string]cola.Permittee
 	aliases    []vocabulary.CategoryAlias
 	areas      []cola.AVADetail
-	words      map[cola.TTBID][][]string // cached words of the searchable fields of labels; reset on every change
+	words      map[cola.TTBID][]wordList // cached words of the searchable fields of labels; reset on every change
 }
 
 func newRegistry() *registry {
@@ -125,7 +125,7 @@ func hasBarcode(l *cola.IndexRecord, text string) bool {
 func (r *registry) containsAll(l *cola.IndexRecord, want []text.Phrase) bool {
 	texts := r.searchable(l)
 	for _, w := range want {
-		if !slices.ContainsFunc(texts, func(have []string) bool { return containsPhrase(have, w) }) {
+		if !slices.ContainsFunc(texts, func(have wordList) bool { return containsPhrase(have, w) }) {
 			return false
 		}
 	}
@@ -133,7 +133,7 @@ func (r *registry) containsAll(l *cola.IndexRecord, want []text.Phrase) bool {
 }
 
 // searchable returns the words of each searchable field of the label.
-func (r *registry) searchable(l *cola.IndexRecord) (texts [][]string) {
+func (r *registry) searchable(l *cola.IndexRecord) (texts []wordList) {
 	s := &l.Summary
 	if texts := r.words[s.TTBID]; texts != nil {
 		return texts
@@ -143,21 +143,79 @@ func (r *registry) searchable(l *cola.IndexRecord) (texts [][]string) {
 		s.TTBID.String(), s.BrandName, string(s.ProductName), string(s.ClassName),
 		s.PermitNumber, l.AddressRecipient, string(p.CompanyName), string(p.OperatingName),
 	} {
-		texts = append(texts, wordPattern.FindAllString(plain(text), -1))
+		texts = append(texts, wordsOf(text))
 	}
 	if r.words == nil {
-		r.words = map[cola.TTBID][][]string{}
+		r.words = map[cola.TTBID][]wordList{}
 	}
 	r.words[s.TTBID] = texts
 	return texts
 }
 
-// containsPhrase reports whether a text contains the words of a phrase in sequence.
-func containsPhrase(have []string, w text.Phrase) bool {
-	for i := 0; i+len(w.Words) <= len(have); i++ {
+// wordList has the words of a text: those in sequence, and others that find it.
+type wordList struct{ sequence, others []string }
+
+var (
+	initialsPattern = regexp.MustCompile(`\b[a-z](?:[ .-]+[a-z])+\b`)
+	elisionPattern  = regexp.MustCompile(`^(c|d|j|l|m|n|o|qu|s|t|all|dall|degl|dell|gl|nell|sant|sull|un)$`)
+	partsPattern    = regexp.MustCompile(`[a-z0-9']+`)
+)
+
+// wordsOf splits a text into words.
+func wordsOf(text string) (list wordList) {
+	list.sequence = withoutConnectors(wordPattern.FindAllString(plain(text), -1))
+	list.others = append(list.others, wordPattern.FindAllString(plain(text), -1)...)
+	for _, run := range initialsPattern.FindAllString(plain(text), -1) {
+		list.others = append(list.others, strings.Join(wordPattern.FindAllString(run, -1), ""))
+	}
+	apart := strings.ReplaceAll(plain(strings.NewReplacer("'", "\x02", "’", "\x02").Replace(text)), "\x02", "'")
+	for _, field := range partsPattern.FindAllString(apart, -1) {
+		parts := strings.Split(field, "'")
+		for i, part := range parts {
+			switch {
+			case len(parts) == 1 || part == "":
+			case i > 0 && elisionPattern.MatchString(parts[i-1]) && len(part) == 2:
+				list.others = append(list.others, part)
+			case len(part) > 2 && (i > 0 && elisionPattern.MatchString(parts[i-1]) || !strings.HasSuffix(field, part+"'t") || part[len(part)-1] != 'n'):
+				list.others = append(list.others, part)
+			}
+		}
+	}
+	return list
+}
+
+// withoutConnectors drops connectors, unless there are only connectors.
+func withoutConnectors(words []string) []string {
+	if kept := slices.DeleteFunc(slices.Clone(words), vocabulary.IsConnector); len(kept) > 0 {
+		return kept
+	}
+	return words
+}
+
+// meets reports whether a word meets the condition of word i of a phrase.
+func meets(have string, w text.Phrase, i int) bool {
+	want := w.Words[i]
+	if w.Prefix && i == len(w.Words)-1 {
+		return strings.HasPrefix(have, want)
+	}
+	return have == want || !w.Exact && vocabulary.WordKey(have) == vocabulary.WordKey(want)
+}
+
+// containsPhrase reports whether a text contains the word or the sequence of words of a phrase.
+func containsPhrase(have wordList, w text.Phrase) bool {
+	if len(w.Words) == 1 {
+		met := func(word string) bool { return meets(word, w, 0) }
+		return slices.ContainsFunc(have.sequence, met) || slices.ContainsFunc(have.others, met)
+	}
+	return inOrder(have.sequence, len(w.Words), func(word string, i int) bool { return meets(word, w, i) })
+}
+
+// inOrder reports whether n consecutive words meet conditions 0 to n-1.
+func inOrder(words []string, n int, meets func(word string, i int) bool) bool {
+	for start := 0; start+n <= len(words); start++ {
 		all := true
-		for j, word := range w.Words {
-			all = all && (have[i+j] == word || w.Prefix && j == len(w.Words)-1 && strings.HasPrefix(have[i+j], word))
+		for i := range n {
+			all = all && meets(words[start+i], i)
 		}
 		if all {
 			return true
@@ -183,7 +241,7 @@ func matches(q *cola.Query, l *cola.IndexRecord, aliases map[string]string) bool
 		(q.CategoryPath == "" || within(vocabulary.ResolveCategory(q.CategoryPath, aliases))) &&
 		(q.OriginNames == nil || slices.Contains(q.OriginNames, placeOf(l))) &&
 		is(q.Domestic, l.DomesticOrImported) && is(q.Status, string(s.ApplicationStatus)) &&
-		hasPart(q.BrandName, s.BrandName) && hasPart(q.PermitPart, s.PermitNumber) &&
+		hasNamePart(q.BrandName, s.BrandName) && hasPart(q.PermitPart, s.PermitNumber) &&
 		is(q.PermitNumber, s.PermitNumber) && is(q.AddressState, strings.ToUpper(l.AddressState)) &&
 		(q.Barcode == "" || l.MainBarcode != "" && vocabulary.SameBarcode(q.Barcode, l.MainBarcode)) &&
 		(q.From == 0 || effective(s) != 0 && effective(s) >= q.From) &&
@@ -211,6 +269,26 @@ func placeOf(l *cola.IndexRecord) string {
 		return name
 	}
 	return name + "\x1f" + code
+}
+
+// hasNamePart reports whether a name contains a part: as written except for punctuation, or its
+// words in sequence.
+func hasNamePart(part, name string) bool {
+	if part == "" {
+		return true
+	}
+	spaced := func(s string) string {
+		return strings.Join(wordPattern.FindAllString(strings.ReplaceAll(plain(s), ".", ""), -1), " ")
+	}
+	want, have := withoutConnectors(wordPattern.FindAllString(plain(part), -1)), wordsOf(name)
+	if len(want) == 0 {
+		return false
+	}
+	same := func(word string, i int) bool {
+		return vocabulary.WordKey(word) == vocabulary.WordKey(want[i])
+	}
+	return strings.Contains(spaced(name), spaced(part)) || inOrder(have.sequence, len(want), same) ||
+		len(want) == 1 && slices.ContainsFunc(have.others, func(word string) bool { return same(word, 0) })
 }
 
 func hasPart(want, have string) bool {
@@ -271,7 +349,7 @@ func (r *registry) permitteeList(s *cola.PermitteeSearch) []cola.PermitteeSummar
 		case latest[number] != 0 && s.Today-latest[number] <= 365:
 			p.IsActive, p.ActiveReason = true, cola.ActiveRecent
 		}
-		if (hasPart(s.Name, string(p.CompanyName)) || hasPart(s.Name, string(p.OperatingName))) &&
+		if (hasNamePart(s.Name, string(p.CompanyName)) || hasNamePart(s.Name, string(p.OperatingName))) &&
 			hasPart(s.Type, string(p.PermitteeType)) &&
 			(s.State == "" || string(p.CompanyState) == s.State) && (!s.Active.OK || s.Active.V == p.IsActive) {
 			found = append(found, *p)
