@@ -159,7 +159,7 @@ func (d *draws) text() (q string, want []text.Phrase) {
 		if len(p.Words) == 0 {
 			continue
 		}
-		p.Words = withoutConnectors(p.Words)
+		p.Words = sequenceOf(strings.Join(p.Words, " "))
 		query := strings.Join(p.Words, " ")
 		if p.Prefix = d.chance(30); p.Prefix {
 			last := &p.Words[len(p.Words)-1]
@@ -215,7 +215,7 @@ func (d *draws) search() (s cola.ColaSearch, want []text.Phrase) {
 	if want == nil && s.Text != "" { // one phrase per word; hyphenated words form one phrase
 		want = []text.Phrase{}
 		for _, chunk := range strings.Fields(s.Text) {
-			if found := wordPattern.FindAllString(plain(chunk), -1); len(found) > 0 {
+			if found := sequenceOf(chunk); len(found) > 0 {
 				want = append(want, text.Phrase{Words: found})
 			}
 		}

@@ -3,16 +3,16 @@ package vocabulary
 import "strings"
 
 // WordKey returns the key of a folded word. Words that people use for one another have the same key:
-// singular and plural, possessives (whose apostrophe folding removes), and numbers from one to
-// twelve in letters and digits. A key is for comparison only; it need not be a word.
+// singular and plural, possessives (whose apostrophe folding removes), numbers from one to twelve in
+// letters and digits, and a few other spellings. A key is for comparison only; it need not be a word.
 //
 //	rivers, river → river    houses, house → hous    geese, goose → goos    four, 4 → 4
 //
 // The rules are for English. They merge few words of other languages that differ, because they
 // only change endings in -s, -e and -x.
 func WordKey(word string) string {
-	if digits, ok := numberWords[word]; ok {
-		return digits
+	if same, ok := spellings[word]; ok {
+		return same
 	}
 	if singular, ok := irregularPlurals[word]; ok {
 		word = singular
@@ -62,7 +62,8 @@ func singularE(word string) string {
 	return word
 }
 
-var numberWords = map[string]string{
+var spellings = map[string]string{
+	"saint": "st", "mount": "mt", "whiskey": "whisky", "whiskeys": "whisky",
 	"one": "1", "two": "2", "three": "3", "four": "4", "five": "5", "six": "6",
 	"seven": "7", "eight": "8", "nine": "9", "ten": "10", "eleven": "11", "twelve": "12",
 }

@@ -123,12 +123,10 @@ func endsWithStar(s string) bool {
 	return len(t) < len(s) && isWord(r)
 }
 
-// newPhrase returns the phrase of the words of a folded text, without connectors if there are other
-// words.
+// newPhrase returns the phrase of the words of a folded text.
 func newPhrase(s string) (p Phrase) {
-	a := analysis{}
-	words(s, func(w string) { a.sequence = append(a.sequence, w) })
-	a.dropConnectors()
+	var a analysis
+	a.splitFolded(s)
 	p.Words = a.sequence
 	return p
 }

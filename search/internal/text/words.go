@@ -29,20 +29,17 @@ func unmark(s string) string { return strings.ReplaceAll(s, string(mark), "") }
 
 // analysis splits text into words. Its slices are valid until the next call of split.
 type analysis struct {
-	// sequence has the words whose order phrases compare: all words, without connectors if there
-	// are other words.
+	// sequence has the words whose order phrases compare. Initials are one word (A.B.C. is abc).
+	// There are no connectors, unless there are no other words.
 	sequence []string
-	// others has words that find the text, but are not part of the sequence: connectors, joined
-	// initials (A.B.C. is also abc) and the parts of words with apostrophes (d'Yquem is also yquem).
+	// others has words that find the text, but are not part of the sequence: single initials,
+	// connectors, and the parts of words with apostrophes (d'Yquem is also yquem).
 	others []string
 }
 
 func (a *analysis) split(s string) {
-	a.sequence, a.others = a.sequence[:0], a.others[:0]
 	folded := Fold(s)
-	words(folded, func(w string) { a.sequence = append(a.sequence, w) })
-	a.joinInitials(folded)
-	a.dropConnectors()
+	a.splitFolded(folded)
 	if marked := foldMarked(s); len(marked) > len(folded) {
 		for field := range strings.FieldsFuncSeq(marked, func(r rune) bool { return r != mark && !isWord(r) }) {
 			a.addParts(field)
@@ -50,25 +47,32 @@ func (a *analysis) split(s string) {
 	}
 }
 
-// joinInitials adds each run of single letters, which only periods, hyphens or spaces separate, as
-// a word.
-func (a *analysis) joinInitials(folded string) {
-	for run := range strings.FieldsFuncSeq(folded, func(r rune) bool { return !isWord(r) && !strings.ContainsRune(" .-", r) }) {
-		var letters []byte
-		add := func() {
-			if utf8.RuneCount(letters) > 1 {
-				a.others = append(a.others, string(letters))
-			}
-			letters = letters[:0]
-		}
+// splitFolded is like split for a folded text, which has no apostrophes.
+func (a *analysis) splitFolded(folded string) {
+	a.sequence, a.others = a.sequence[:0], a.others[:0]
+	joins := func(r rune) bool { return isWord(r) || r == ' ' || r == '.' || r == '-' }
+	for run := range strings.FieldsFuncSeq(folded, func(r rune) bool { return !joins(r) }) {
+		initials := 0 // at the end of the sequence
 		words(run, func(w string) {
 			if r, n := utf8.DecodeRuneInString(w); n == len(w) && unicode.IsLetter(r) {
-				letters = append(letters, w...)
+				initials++
 			} else {
-				add()
+				a.joinInitials(initials)
+				initials = 0
 			}
+			a.sequence = append(a.sequence, w)
 		})
-		add()
+		a.joinInitials(initials)
+	}
+	a.dropConnectors()
+}
+
+// joinInitials replaces the last n words of the sequence, single letters, by one word.
+func (a *analysis) joinInitials(n int) {
+	if n > 1 {
+		first := len(a.sequence) - n
+		a.others = append(a.others, a.sequence[first:]...)
+		a.sequence = append(a.sequence[:first], strings.Join(a.sequence[first:], ""))
 	}
 }
 
