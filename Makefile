@@ -4,10 +4,10 @@ GOVULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.9.0
 REDOCLY     := @redocly/cli@2.77.0
 SPECTRAL    := @stoplight/spectral-cli@6.16.3
 
-# SQLite is C translated to Go, with its own memory. The race detector and checkptr don't understand that memory and made the tests several times
+# SQLite is C translated to Go, with its own memory. The race detector and checkptr don't understand that memory and make the tests several times
 # slower, so they skip the translated packages. GORACE=atexit_sleep_ms avoids a one-second pause whenever a process exits.
 TRANSLATED := modernc.org/sqlite/lib modernc.org/libc
-# The barcode reader computes in one goroutine and would take minutes with the race detector.
+# The barcode reader runs in a single goroutine, and its tests would take minutes with the race detector.
 SERIAL     := github.com/colaregistry/colaregistry/collect/barcode github.com/makiuchi-d/gozxing/...
 RACE       := -race -gcflags='modernc.org/...=-d=checkptr=0' $(foreach p,$(TRANSLATED),-gcflags='$(p)=-d=checkptr=0 -race=false') \
               $(foreach p,$(SERIAL),-gcflags='$(p)=-race=false')
@@ -43,10 +43,10 @@ vuln: ## scan for known vulnerabilities (COLAREGISTRY_VULNDB=file:///mirror)
 vuln-strict: ## like vuln, but fail if the scan can't run; required for a release
 	@./scripts/vulnerabilities --strict $(GOVULNCHECK)
 
-cluster-test: tools ## test charges of three processes under failures of processes and PostgreSQL (CLUSTER_TEST=flags)
+cluster-test: tools ## check that three processes charge correctly while processes and PostgreSQL fail (CLUSTER_TEST=flags)
 	go run ./internal/cluster $(CLUSTER_TEST)
 
-collect-test: ## fetch 5,000 labels from a local copy of TTB's site under failures and kills
+collect-test: ## fetch 5,000 labels from a local copy of TTB's site while requests fail and processes are killed
 	go test ./cmd/colaregistry -run TestFetchKilled -count=1 -v -timeout 30m -args -whole-site
 
 conformance: tools ## run the MCP conformance suite, inspector and official clients (CONFORMANCE=flags)

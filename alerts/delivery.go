@@ -30,7 +30,7 @@ func (d *Dispatcher) Deliver(ctx context.Context, now time.Time) (DeliveryReport
 		_, err = d.due(ctx, r.currentTime()) // updates the metric
 	}
 	if r.report.any() {
-		d.log.Info("messages sent",
+		d.log.Info("delivery round finished",
 			"delivered", r.report.Delivered, "retried", r.report.Retried, "failed", r.report.Failed,
 			"missed", r.report.Missed, "unrecorded", r.report.Unrecorded, "postponed", r.report.Postponed,
 			"released", r.report.Released, "took", d.now().Sub(started).Round(time.Millisecond))

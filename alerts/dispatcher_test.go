@@ -208,9 +208,9 @@ func mustCreateDestination(t *testing.T, st store.Store, account cola.AccountID,
 	return d
 }
 
-// TestConcurrentDispatchers delivers with the dispatchers of two processes. Every message is
-// accepted once by mail and once by webhook. A receiver that always fails is retried until it is
-// paused and its account is notified.
+// TestConcurrentDispatchers delivers with the dispatchers of two processes. Every run is delivered
+// once by email and once by webhook. A receiver that always fails is retried until it is paused and
+// its account is notified.
 func TestConcurrentDispatchers(t *testing.T) {
 	onBackends(t, func(t *testing.T, open opener) {
 		const searches = 50

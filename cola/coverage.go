@@ -6,7 +6,7 @@ type Coverage struct {
 	CoverageCounts
 	Undated       int            `json:"undated" doc:"Labels without a known or estimated approval date." example:"12"`
 	Years         []YearCoverage `json:"years" nullable:"false" doc:"The same counts by year of approval, known or estimated, newest first; without undated labels."`
-	EstimateError *EstimateError `json:"estimate_error,omitempty" doc:"How far date estimates are from approval dates that are known. Omitted if none can be compared."`
+	EstimateError *EstimateError `json:"estimate_error,omitempty" doc:"Error of date estimates, measured against known approval dates. Omitted if no label has both."`
 	LastImports   []LastImport   `json:"last_imports" nullable:"false" doc:"The latest import of each kind of data."`
 }
 
@@ -60,5 +60,5 @@ type Import struct {
 // LastImport is the latest import of a kind.
 type LastImport struct {
 	Import
-	SucceededAt Opt[Timestamp] `json:"succeeded_at" nullable:"true" format:"date-time" doc:"When the latest import that did not fail finished; null if none is known." example:"2026-11-22T06:00:41Z"`
+	SucceededAt Opt[Timestamp] `json:"succeeded_at" nullable:"true" format:"date-time" doc:"When the latest successful import finished; null if there is none." example:"2026-11-22T06:00:41Z"`
 }

@@ -133,8 +133,8 @@ func createDestination(svc Service) operation {
 			"`destination.confirm`. The endpoint confirms by responding with 2xx and the token in `data.challenge`, as " +
 			"text or as `{\"challenge\": token}`. Or confirm it yourself by sending the message's `data.code` to " +
 			"`/destinations/{uuid}/confirm`. A challenge is retried for about half an hour.\n\n" +
-			"An **email** address other than the account's own is `unconfirmed` until its owner agrees through a " +
-			"link sent there. Every message has an unsubscribe link.\n\n" +
+			"An **email** address other than the account's own is `unconfirmed` until its owner confirms with a " +
+			"link sent to it. Every message has an unsubscribe link.\n\n" +
 			"If the response is lost, send the request again: `destination_exists` means that the destination was " +
 			"created. Then rotate its secret, because the first one can't be shown again." + needsScope,
 		Body: &requestBody{

@@ -153,7 +153,7 @@ func tagged[T any](f *fake, want, got, ifNoneMatch string, value T, m cola.Meter
 	case err != nil:
 		return registry.Tagged[T]{}, state, err
 	case got != want:
-		return registry.Tagged[T]{}, state, cola.Errorf(cola.CodeNotFound, "There is no %s.", cola.Quoted(got))
+		return registry.Tagged[T]{}, state, cola.Errorf(cola.CodeNotFound, "No record has the ID %s.", cola.Quoted(got))
 	case ifNoneMatch == testETag:
 		return registry.Tagged[T]{ETag: testETag, NotModified: true}, state, nil
 	}

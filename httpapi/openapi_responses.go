@@ -170,8 +170,8 @@ func quotaExamples() map[string]*cola.Error {
 		},
 		"failed_credentials": {
 			Code: cola.CodeQuotaExceeded,
-			Message: "Too many invalid credentials from this address. Check your credential; valid " +
-				"credentials are still accepted. Try again in 2 seconds.",
+			Message: "Too many invalid credentials from this address. Check your credentials; valid " +
+				"ones are still accepted. Try again in 2 seconds.",
 			Details:    map[string]any{"reason": "failed_credentials", "retry_after": 2},
 			RetryAfter: 2 * time.Second,
 		},

@@ -54,11 +54,12 @@ func savedSearchOperations(svc Service) []operation {
 		changeSavedSearch(svc),
 		{
 			ID: "deleteSavedSearch", Method: http.MethodDelete, Path: oneSavedSearchPath, Tag: tagSearches,
-			Summary:     "Delete a saved search",
-			Description: "Deletes a search with its runs and matches." + needsScope,
-			PathParam:   savedSearchID(),
-			Cost:        free,
-			Errors:      []string{"InsufficientScope"},
+			Summary: "Delete a saved search",
+			Description: "Deletes a search with its runs, matches, deliveries and feed, and the destinations that belong " +
+				"to it. Destinations for all searches are kept." + needsScope,
+			PathParam: savedSearchID(),
+			Cost:      free,
+			Errors:    []string{"InsufficientScope"},
 			call: bareCall(svc, func(r *http.Request, caller cola.Caller) (struct{}, cola.QuotaState, error) {
 				state, err := svc.DeleteSavedSearch(r.Context(), caller, pathValue(r, "uuid"))
 				return struct{}{}, state, err

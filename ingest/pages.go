@@ -27,10 +27,10 @@ var pageProblems = map[ttbpage.Kind]string{
 	ttbpage.Results:      "result page: " + adviceResults,
 	ttbpage.SearchForm:   "search page: " + adviceSession,
 	ttbpage.SessionEnded: "session page: " + adviceSession,
-	ttbpage.NoPage:       "error page: the site does not have this page, or failed; download the label's other page",
+	ttbpage.NoPage:       "error page: the page does not exist, or the site had an error; download the label's other page",
 	ttbpage.Blocked:      "block page: the site's firewall rejected the request; download the page again, more slowly",
 	ttbpage.Captcha:      "CAPTCHA page: the site asked for a CAPTCHA; download the page again, more slowly",
-	ttbpage.SiteError:    "error page: the site failed; download the page again",
+	ttbpage.SiteError:    "error page: the site had an error; download the page again",
 	ttbpage.Unknown:      "unknown web page; expected a detail page or a printable form of TTB's Public COLA Registry",
 }
 
@@ -194,8 +194,9 @@ func (r *recordReader) pageImages(listed []ttbpage.Image, id cola.TTBID) (images
 // formImageID returns the ID of the image at a position of a label's form, from 0.
 func formImageID(id cola.TTBID, position int) string { return fmt.Sprintf("%s-%d", id, position+1) }
 
-// FormFileNames returns the file names of images on a label's form, by image ID. Records have them
-// with single spaces, but the site sends another image of the label unless the name is exact.
+// FormFileNames returns the file names of images on a label's form, by image ID. Records store them
+// with white space collapsed, but the site serves a different image of the label unless the name
+// matches exactly.
 func FormFileNames(id cola.TTBID, form []byte) (map[string]string, error) {
 	page, err := ttbpage.Parse(form)
 	if err != nil {
@@ -250,8 +251,8 @@ func (w *colaWork) keepImageData(ctx context.Context, patches []cola.Patch[cola.
 func hasAddress(m cola.Image) bool { return m.ImageURL != "" }
 
 // mergeImages copies stored data into the images of a form. It reports whether it found any, and
-// returns the IDs of images that the form replaces: with the same ID, but another file name. What is
-// stored about these doesn't apply to the new image.
+// returns the IDs of images that the form replaces: with the same ID, but another file name. Their
+// stored data doesn't apply to the new images.
 func mergeImages(listed, stored []cola.Image) (found bool, replaced []string) {
 	for i := range listed {
 		m := &listed[i]
@@ -293,7 +294,7 @@ func dropCodes(patch *cola.Patch[cola.Cola], label *cola.Cola, replaced []string
 	to.Barcodes = slices.DeleteFunc(slices.Clone(label.Barcodes), func(b cola.Barcode) bool {
 		drop := slices.Contains(replaced, string(b.TTBImageID))
 		if drop && b.BarcodeValue == string(to.BarcodeValue) {
-			to.BarcodeValue, to.BarcodeType = "", "" // the store sets the first of the others
+			to.BarcodeValue, to.BarcodeType = "", "" // the store falls back to the first remaining barcode
 		}
 		return drop
 	})

@@ -161,7 +161,7 @@ func readTables(report []byte, source string) (rows []cola.ProductionReport, err
 		commodity = commodityIn(filepath.Base(source))
 	}
 	if commodity == "" {
-		return nil, errors.New("the report header or the file name must name one of beer, wine and distilled spirits")
+		return nil, errors.New("the report header or the file name must name exactly one of beer, wine and distilled spirits")
 	}
 	for _, table := range list {
 		var content struct{ Data []json.RawMessage }

@@ -114,9 +114,9 @@ func errorHint(e *cola.Error, t *tool, state cola.QuotaState) string {
 		return "The search was not saved. Add a narrower filter, such as brand_name or query, or save it without a " +
 			"schedule."
 	case cola.CodeWatchlistLimit:
-		return "The search was not saved; retrying won't help. The user has reached the limit of active alerts: " +
-			"offer to pause one with update_saved_search, or to save this search without a schedule or with " +
-			"schedule.active false."
+		return "The search was not saved; retrying won't help. If the limit is on active alerts, offer to " +
+			"pause one with update_saved_search, or to save this search without a schedule or with schedule.active " +
+			"false. If it is on saved searches, offer to delete one with delete_saved_search."
 	case cola.CodeNotFound:
 		return "This call was free. " + t.notFound
 	case cola.CodeUnavailable:

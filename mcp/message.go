@@ -28,9 +28,8 @@ const (
 	messageTooLong = "The message is larger than %d bytes."
 )
 
-// message is one JSON-RPC message. parse rejects ambiguous ones: a name given
-// twice or in another letter case. mcp-go gets the decoded parameters, so both act on the same
-// message.
+// message is one JSON-RPC message. parse rejects ambiguous ones: a name given twice or in another
+// letter case. mcp-go gets the decoded parameters, so it and this package act on the same message.
 type message struct {
 	id              json.RawMessage // nil for a notification
 	method          string

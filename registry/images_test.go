@@ -45,7 +45,7 @@ func TestImageFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	mustStoreImage(t, w, files, id+"-1", content.Bytes())
-	mustStoreImage(t, w, files, "99999999999999-1", content.Bytes()) // of no label
+	mustStoreImage(t, w, files, "99999999999999-1", content.Bytes()) // no such label
 
 	f, err := w.ImageFile(t.Context(), id+"-1")
 	if err != nil || f.Width != 400 || f.Version() == "" {

@@ -25,7 +25,7 @@ func newImportCollector(s *Service) *importCollector {
 		service:  s,
 		finished: desc("finished_timestamp_seconds", "When the latest import finished, by kind of records."),
 		succeeded: desc("succeeded_timestamp_seconds",
-			"When the latest import that did not fail finished, by kind of records; 0 if none is known."),
+			"When the latest successful import finished, by kind of records; 0 if there is none."),
 		failed: desc("failed", "1 if the latest import ended before it had read everything, otherwise 0; by kind of records."),
 	}
 }

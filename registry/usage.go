@@ -13,14 +13,14 @@ import (
 )
 
 const (
-	// maxUseRows limits the rows of a report. If there are more sources, the last rows sum up the
-	// rest of each channel.
+	// maxUseRows limits the rows of a report. If there are more sources, the last rows combine the
+	// rest, one row per channel.
 	maxUseRows = 12
 	// monthsReported is the number of months in a report, including the current one.
 	monthsReported = 12
 	// refusalsReported limits the refusals of a report.
 	refusalsReported = 50
-	// otherUses names the row that sums up the others of a channel.
+	// otherUses names the row that combines a channel's other sources.
 	otherUses = "others"
 )
 
@@ -31,7 +31,7 @@ type UsageReport struct {
 	Now       time.Time       // when the report was made
 	Projected cola.Used       // projection for the whole month
 	Days      []DayUsage      // of the month so far, first to today
-	Rows      []UsageRow      // of the month, most requests first; at most 12, the last may combine a channel's others
+	Rows      []UsageRow      // of the month, most requests first; at most 12; the last ones may each combine a channel's others
 	Months    []MonthUsage    // 12, oldest first; the last is the current month
 	Refusals  []Refusal       // latest first, at most 50; new ones appear after a few seconds
 }
@@ -89,7 +89,7 @@ const (
 	RefusedSuspended   = "account_suspended"
 )
 
-// Refusal counts rejected requests of one minute with the same source and reason.
+// Refusal counts the requests rejected within one minute for the same source and reason.
 type Refusal struct {
 	LastAt     time.Time // time of the latest
 	Channel    cola.Channel
@@ -230,7 +230,7 @@ func byRequests(a, b UsageRow) int {
 	)
 }
 
-// foldRows sums up the last rows by channel if there are too many, so that the rows of a channel
+// foldRows combines the last rows by channel if there are too many, so that the rows of a channel
 // still add up to its total.
 func foldRows(rows []UsageRow) []UsageRow {
 	alone := rowsShownAlone(rows)

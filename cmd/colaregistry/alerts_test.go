@@ -199,8 +199,8 @@ func TestConcurrentTicks(t *testing.T) {
 	})
 }
 
-// TestAlertsFlag checks that servers run saved searches unless a flag disables it, and that
-// they count the runs in their metrics.
+// TestAlertsFlag checks that servers run saved searches unless --alerts is off, and that they count
+// the runs in their metrics.
 func TestAlertsFlag(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, h testRegistry) {

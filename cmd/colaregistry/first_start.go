@@ -77,7 +77,7 @@ func (c *serveCommand) demoOptions(
 		return options, false, err
 	case interrupted && c.Demo == "never":
 		env.log.Warn("demo data is incomplete because an earlier start was interrupted; " +
-			"start without --demo never to complete it")
+			"to complete it, start with --demo auto")
 		return options, false, nil
 	case interrupted:
 		return options, true, nil

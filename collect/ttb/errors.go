@@ -32,9 +32,9 @@ type BlockedError struct {
 // Error names the page.
 func (e *BlockedError) Error() string {
 	if e.SupportID != "" {
-		return fmt.Sprintf("the site answered with a %s (support ID %s)", e.Page, e.SupportID)
+		return fmt.Sprintf("the site returned a %s (support ID %s)", e.Page, e.SupportID)
 	}
-	return fmt.Sprintf("the site answered with a %s", e.Page)
+	return fmt.Sprintf("the site returned a %s", e.Page)
 }
 
 // TemporaryError reports a failure of the site or of the network: the request may be repeated.
@@ -46,7 +46,7 @@ type TemporaryError struct {
 
 // Error returns the reason.
 func (e *TemporaryError) Error() string {
-	return cmp.Or(e.Err, fmt.Errorf("the site answered with status %d", e.Status)).Error()
+	return cmp.Or(e.Err, fmt.Errorf("the site returned status %d", e.Status)).Error()
 }
 
 // Unwrap returns the reason.
@@ -54,4 +54,4 @@ func (e *TemporaryError) Unwrap() error { return e.Err }
 
 // errNotFound is the status 404 or 410, in a TemporaryError. Only a page or image of a label can be
 // missing; for other requests, it is a failure of the site.
-var errNotFound = errors.New("the site answered that the page doesn't exist")
+var errNotFound = errors.New("the site returned status 404 or 410: page not found")

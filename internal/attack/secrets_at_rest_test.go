@@ -19,7 +19,7 @@ import (
 	"github.com/colaregistry/colaregistry/internal/program"
 )
 
-// linkToken is the token of a link that confirms an email address.
+// linkToken matches the token in an email confirmation link.
 var linkToken = regexp.MustCompile(`/confirm/([\w-]+)`)
 
 // TestSecretsAtRest reads the whole database as a thief would. It must not contain current or

@@ -72,7 +72,7 @@ func describe(content []byte) (store.ImageContent, error) {
 	case w < 1 || h < 1:
 		return store.ImageContent{}, formatError("%d×%d pixels", w, h)
 	case w > MaxSide || h > MaxSide:
-		return store.ImageContent{}, formatError("%d×%d pixels; each side may have %d", w, h, MaxSide)
+		return store.ImageContent{}, formatError("%d×%d pixels; the limit is %d per side", w, h, MaxSide)
 	case w*h > MaxPixels:
 		return store.ImageContent{}, formatError("%d×%d pixels, more than %d in total", w, h, MaxPixels)
 	}

@@ -116,7 +116,7 @@ func (s *Store) outcomeUnknown(err error) error {
 	return inDoubt(err)
 }
 
-// tally sums up the changes of a batch's entries, so that each table takes one statement.
+// tally totals the changes from a batch's entries, so that each table needs only one statement.
 type tally struct {
 	ledgerState
 	months   sums[cola.AccountID, cola.Used]

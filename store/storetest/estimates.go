@@ -192,8 +192,8 @@ func insertEstimateCases() string {
 		strings.Join(rows, ", ")
 }
 
-// RowsBeforeEstimates returns statements that write to the schema without estimates: labels without
-// approval dates. One of them had arrived before it lost its date.
+// RowsBeforeEstimates returns statements that insert labels without approval dates into the schema
+// that preceded estimates. One of them had arrived before it lost its date.
 func RowsBeforeEstimates() string {
 	return fmt.Sprintf(`%s;
 		INSERT INTO colas (ttb_id, revision, brand_name, product_type, permit_number, latest_update_date)
@@ -202,9 +202,9 @@ func RowsBeforeEstimates() string {
 		UPDATE meta SET revision = 500`, insertEstimateCases(), receivedID, receivedOn.AddDays(5))
 }
 
-// CheckRowsBeforeEstimates checks that the migration of the rows that RowsBeforeEstimates writes
-// agrees with cola.EstimateApproval, and that a later insert by the previous version does too.
-// execute runs a statement on the database.
+// CheckRowsBeforeEstimates checks that estimates match cola.EstimateApproval, both for the migrated
+// rows of RowsBeforeEstimates and for rows that the previous version inserts later. execute runs a
+// statement on the database.
 func CheckRowsBeforeEstimates(t *testing.T, st store.Store, execute func(sql string)) {
 	arrived, _ := arrivals(t, st, receivedOn.AddDays(5))
 	checkEqual(t, "arrivals", map[cola.TTBID]cola.Revision{receivedID: 450}, arrived)

@@ -108,7 +108,7 @@ func monthlyUsage(t *testing.T, st store.Store, c *clock) {
 }
 
 // daysMatchMonth charges at random across the turn of a month and checks that monthly and daily
-// usage match each other and the sum.
+// usage both match the charges.
 func daysMatchMonth(t *testing.T, st store.Store, c *clock) {
 	start := c.now()
 	n := 0

@@ -1,10 +1,10 @@
 // Package postings stores posting lists (the documents that match a term), combines them with
 // bitmaps and intersects them.
 //
-// Documents are numbers below some n. Everything works block by block over 65,536 documents: a
-// block's bitmap of 8 KiB stays in the L1 cache. Lists resemble roaring bitmaps but are stored in a
-// few large slices without pointers. The garbage collector does not scan these, and a snapshot
-// stores them unchanged.
+// Documents are numbered from 0 to n-1. Operations process one block of 65,536 documents at a time,
+// so that the block's 8 KiB bitmap stays in the L1 cache. Lists resemble roaring bitmaps but are
+// stored in a few large slices without pointers. The garbage collector does not scan these, and a
+// snapshot stores them unchanged.
 package postings
 
 import "math/bits"
