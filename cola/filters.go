@@ -64,7 +64,7 @@ func (k FilterKind) isDate() bool { return k == DateFilter || k == WindowFilter 
 var filters = indexed([]Filter{
 	{
 		Section: "Keywords and names", Param: "q", Saved: []string{"query"}, Noun: "words", Phrase: "“%s”", Label: "Keywords",
-		Hint:  `Every word must match. Use "quotes" for a phrase and oak* for a prefix.`,
+		Hint:  `Every word must match. Use "quotes" for exact words and oak* for a prefix.`,
 		field: "Text", normalizeSaved: (*Problems).searchable, fold: vocabulary.FoldText, unfolded: true,
 	},
 	{

@@ -10,8 +10,8 @@ import (
 // which condition of a query filters it. Table builders, compaction, indexes, snapshots and plans
 // loop over them, so a new filtered field is one row.
 
-// snapshotMagic identifies the columns of a snapshot. Change it whenever they change; older
-// snapshots are then rejected and the index is rebuilt.
+// snapshotMagic identifies the columns of a snapshot and the analysis of their text. Change it
+// whenever they change; older snapshots are then rejected and the index is rebuilt.
 const snapshotMagic = "colaidx7"
 
 // snapshotFormat returns the first string in a snapshot, which identifies its format version. It
@@ -47,13 +47,15 @@ type textField struct {
 	// contains returns the part of the value that a query asks for, if any. Only searched columns
 	// can have it.
 	contains  func(q *cola.Query) string
-	unionCost int // full limit, as in unionLimit, above which the unions for contains are precomputed
+	fold      func(string) string // form in which parts are compared
+	unionCost int                 // full limit, as in unionLimit, above which the unions for contains are precomputed
 }
 
 var textFields = [textColumns]textField{
 	colBrand: {
 		read:      func(r *cola.IndexRecord) string { return r.Summary.BrandName },
 		contains:  func(q *cola.Query) string { return q.BrandName },
+		fold:      text.FoldName,
 		unionCost: maxUnionCost,
 	},
 	colProduct: {read: func(r *cola.IndexRecord) string { return string(r.Summary.ProductName) }},
@@ -61,6 +63,7 @@ var textFields = [textColumns]textField{
 	colPermit: { // whole permit numbers are found by permitOrder
 		read:      func(r *cola.IndexRecord) string { return r.Summary.PermitNumber },
 		contains:  func(q *cola.Query) string { return q.PermitPart },
+		fold:      text.Fold,
 		unionCost: maxPermitUnionCost,
 	},
 	colRecipient: {read: func(r *cola.IndexRecord) string { return r.AddressRecipient }},

@@ -18,11 +18,12 @@ type registry struct {
 	permittees map[string]cola.Permittee
 	aliases    []vocabulary.CategoryAlias
 	areas      []cola.AVADetail
-	words      map[cola.TTBID][][]string // cached words of the searchable fields of labels; reset on every change
+	texts      map[string]wordList       // cached words of texts
+	words      map[cola.TTBID][]wordList // cached words of the searchable fields of labels; reset on every change
 }
 
 func newRegistry() *registry {
-	return &registry{labels: map[cola.TTBID]cola.IndexRecord{}, permittees: map[string]cola.Permittee{}}
+	return &registry{labels: map[cola.TTBID]cola.IndexRecord{}, permittees: map[string]cola.Permittee{}, texts: map[string]wordList{}}
 }
 
 var plainLetters = strings.NewReplacer("É", "e", "é", "e", "Â", "a", "â", "a", "Ü", "u", "ü", "u", "ß", "ss", "Ø", "o",
@@ -54,7 +55,11 @@ func (r *registry) searchAmong(q *cola.Query, want []text.Phrase, among func(col
 	} else if q.Text == "" {
 		found = filter(func(*cola.IndexRecord) bool { return true })
 	} else if found = filter(func(l *cola.IndexRecord) bool { return hasBarcode(l, q.Text) }); found == nil {
-		found = filter(func(l *cola.IndexRecord) bool { return r.containsAll(l, want) })
+		words := make([][]keyedWord, len(want))
+		for i, w := range want {
+			words[i] = keyed(w.Words)
+		}
+		found = filter(func(l *cola.IndexRecord) bool { return r.containsAll(l, want, words) })
 	}
 	sort.Slice(found, func(i, j int) bool {
 		a, b := found[i].Summary, found[j].Summary
@@ -107,7 +112,7 @@ func (r *registry) liesIn(name, outer string, depth int) bool {
 func (r *registry) filter(q *cola.Query, wanted func(l *cola.IndexRecord) bool) (found []cola.IndexRecord) {
 	aliases := vocabulary.AliasTable(r.aliases)
 	for _, l := range r.labels {
-		if matches(q, &l, aliases) && (q.Appellation == "" || r.liesIn(l.WineAppellation, q.Appellation, 9)) &&
+		if r.matches(q, &l, aliases) && (q.Appellation == "" || r.liesIn(l.WineAppellation, q.Appellation, 9)) &&
 			wanted(&l) {
 			found = append(found, l)
 		}
@@ -121,11 +126,12 @@ func hasBarcode(l *cola.IndexRecord, text string) bool {
 		slices.ContainsFunc(l.Barcodes, func(b cola.IndexBarcode) bool { return vocabulary.SameBarcode(b.Value, text) })
 }
 
-// containsAll reports whether the label's searchable fields contain every phrase.
-func (r *registry) containsAll(l *cola.IndexRecord, want []text.Phrase) bool {
+// containsAll reports whether the label's searchable fields contain every phrase. words are those of
+// the phrases.
+func (r *registry) containsAll(l *cola.IndexRecord, want []text.Phrase, words [][]keyedWord) bool {
 	texts := r.searchable(l)
-	for _, w := range want {
-		if !slices.ContainsFunc(texts, func(have []string) bool { return containsPhrase(have, w) }) {
+	for i, w := range want {
+		if !slices.ContainsFunc(texts, func(have wordList) bool { return containsPhrase(have, w, words[i]) }) {
 			return false
 		}
 	}
@@ -133,7 +139,7 @@ func (r *registry) containsAll(l *cola.IndexRecord, want []text.Phrase) bool {
 }
 
 // searchable returns the words of each searchable field of the label.
-func (r *registry) searchable(l *cola.IndexRecord) (texts [][]string) {
+func (r *registry) searchable(l *cola.IndexRecord) (texts []wordList) {
 	s := &l.Summary
 	if texts := r.words[s.TTBID]; texts != nil {
 		return texts
@@ -143,21 +149,93 @@ func (r *registry) searchable(l *cola.IndexRecord) (texts [][]string) {
 		s.TTBID.String(), s.BrandName, string(s.ProductName), string(s.ClassName),
 		s.PermitNumber, l.AddressRecipient, string(p.CompanyName), string(p.OperatingName),
 	} {
-		texts = append(texts, wordPattern.FindAllString(plain(text), -1))
+		texts = append(texts, r.wordsOf(text))
 	}
 	if r.words == nil {
-		r.words = map[cola.TTBID][][]string{}
+		r.words = map[cola.TTBID][]wordList{}
 	}
 	r.words[s.TTBID] = texts
 	return texts
 }
 
-// containsPhrase reports whether a text contains the words of a phrase in sequence.
-func containsPhrase(have []string, w text.Phrase) bool {
-	for i := 0; i+len(w.Words) <= len(have); i++ {
+// wordList has the words of a text: those in sequence, and others that find it.
+type wordList struct {
+	sequence, others []keyedWord
+	spaced           string // without punctuation
+}
+
+type keyedWord struct{ text, key string }
+
+func keyed(words []string) []keyedWord {
+	list := make([]keyedWord, len(words))
+	for i, w := range words {
+		list[i] = keyedWord{w, vocabulary.WordKey(w)}
+	}
+	return list
+}
+
+var (
+	initialsPattern = regexp.MustCompile(`\b[a-z](?:[ .-]+[a-z])+\b`)
+	elisionPattern  = regexp.MustCompile(`^(c|d|j|l|m|n|o|qu|s|t|all|dall|degl|dell|gl|nell|sant|sull|un)$`)
+	partsPattern    = regexp.MustCompile(`[a-z0-9']+`)
+)
+
+// wordsOf splits a text into words.
+func (r *registry) wordsOf(text string) wordList {
+	if list, ok := r.texts[text]; ok {
+		return list
+	}
+	others := wordPattern.FindAllString(plain(text), -1)
+	sequence := sequenceOf(text)
+	apart := strings.ReplaceAll(plain(strings.NewReplacer("'", "\x02", "’", "\x02").Replace(text)), "\x02", "'")
+	for _, field := range partsPattern.FindAllString(apart, -1) {
+		parts := strings.Split(field, "'")
+		for i, part := range parts {
+			elided := i > 0 && len(part) > 1 && elisionPattern.MatchString(parts[i-1])
+			negated := strings.HasSuffix(part, "n") && i+1 < len(parts) && parts[i+1] == "t"
+			if len(parts) > 1 && (elided || len(part) > 2 && !negated) {
+				others = append(others, part)
+			}
+		}
+	}
+	spaced := strings.Join(wordPattern.FindAllString(strings.ReplaceAll(plain(text), ".", ""), -1), " ")
+	r.texts[text] = wordList{keyed(sequence), keyed(others), spaced}
+	return r.texts[text]
+}
+
+// sequenceOf returns the words that phrases compare.
+func sequenceOf(text string) []string {
+	joined := initialsPattern.ReplaceAllStringFunc(plain(text), func(run string) string {
+		return strings.Join(wordPattern.FindAllString(run, -1), "")
+	})
+	return withoutConnectors(wordPattern.FindAllString(joined, -1))
+}
+
+// withoutConnectors drops connectors, unless there are only connectors.
+func withoutConnectors(words []string) []string {
+	if kept := slices.DeleteFunc(slices.Clone(words), vocabulary.IsConnector); len(kept) > 0 {
+		return kept
+	}
+	return words
+}
+
+// containsPhrase reports whether a text contains the word or the sequence of words of a phrase.
+func containsPhrase(have wordList, w text.Phrase, want []keyedWord) bool {
+	met := func(have keyedWord, i int) bool {
+		if w.Prefix && i == len(want)-1 {
+			return strings.HasPrefix(have.text, want[i].text)
+		}
+		return have.text == want[i].text || !w.Exact && have.key == want[i].key
+	}
+	return inOrder(have.sequence, len(want), met) || len(want) == 1 && inOrder(have.others, 1, met)
+}
+
+// inOrder reports whether n consecutive words meet conditions 0 to n-1.
+func inOrder(words []keyedWord, n int, meets func(word keyedWord, i int) bool) bool {
+	for start := 0; start+n <= len(words); start++ {
 		all := true
-		for j, word := range w.Words {
-			all = all && (have[i+j] == word || w.Prefix && j == len(w.Words)-1 && strings.HasPrefix(have[i+j], word))
+		for i := range n {
+			all = all && meets(words[start+i], i)
 		}
 		if all {
 			return true
@@ -167,7 +245,7 @@ func containsPhrase(have []string, w text.Phrase) bool {
 }
 
 // matches reports whether a label matches every filter except the text.
-func matches(q *cola.Query, l *cola.IndexRecord, aliases map[string]string) bool {
+func (r *registry) matches(q *cola.Query, l *cola.IndexRecord, aliases map[string]string) bool {
 	s := &l.Summary
 	ml, hasVolume := vocabulary.Milliliters(l.Volume.V, l.VolumeUnit)
 	within := func(root string) bool {
@@ -183,7 +261,7 @@ func matches(q *cola.Query, l *cola.IndexRecord, aliases map[string]string) bool
 		(q.CategoryPath == "" || within(vocabulary.ResolveCategory(q.CategoryPath, aliases))) &&
 		(q.OriginNames == nil || slices.Contains(q.OriginNames, placeOf(l))) &&
 		is(q.Domestic, l.DomesticOrImported) && is(q.Status, string(s.ApplicationStatus)) &&
-		hasPart(q.BrandName, s.BrandName) && hasPart(q.PermitPart, s.PermitNumber) &&
+		r.hasNamePart(q.BrandName, s.BrandName) && hasPart(q.PermitPart, s.PermitNumber) &&
 		is(q.PermitNumber, s.PermitNumber) && is(q.AddressState, strings.ToUpper(l.AddressState)) &&
 		(q.Barcode == "" || l.MainBarcode != "" && vocabulary.SameBarcode(q.Barcode, l.MainBarcode)) &&
 		(q.From == 0 || effective(s) != 0 && effective(s) >= q.From) &&
@@ -219,6 +297,19 @@ func placeOf(l *cola.IndexRecord) string {
 		return name
 	}
 	return name + "\x1f" + code
+}
+
+// hasNamePart reports whether a name contains a part: as written except for punctuation, or its
+// words in sequence.
+func (r *registry) hasNamePart(part, name string) bool {
+	if part == "" {
+		return true
+	}
+	want, have := r.wordsOf(part), r.wordsOf(name)
+	n := len(want.sequence)
+	same := func(have keyedWord, i int) bool { return have.key == want.sequence[i].key }
+	return n > 0 && (strings.Contains(have.spaced, want.spaced) || inOrder(have.sequence, n, same) ||
+		n == 1 && inOrder(have.others, 1, same))
 }
 
 func hasPart(want, have string) bool {
@@ -279,7 +370,7 @@ func (r *registry) permitteeList(s *cola.PermitteeSearch) []cola.PermitteeSummar
 		case latest[number] != 0 && s.Today-latest[number] <= 365:
 			p.IsActive, p.ActiveReason = true, cola.ActiveRecent
 		}
-		if (hasPart(s.Name, string(p.CompanyName)) || hasPart(s.Name, string(p.OperatingName))) &&
+		if (r.hasNamePart(s.Name, string(p.CompanyName)) || r.hasNamePart(s.Name, string(p.OperatingName))) &&
 			hasPart(s.Type, string(p.PermitteeType)) &&
 			(s.State == "" || string(p.CompanyState) == s.State) && (!s.Active.OK || s.Active.V == p.IsActive) {
 			found = append(found, *p)

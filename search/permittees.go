@@ -127,8 +127,9 @@ func (ps *permittees) ranksBefore(a, b uint32) bool {
 // nameIndex finds permittees by part of a name. For n permittees, value i is the company name of
 // permittee i, and value n+i its operating name.
 type nameIndex struct {
-	text.Substrings
-	identity []uint32 // identity[i] is i: lists are slices of it
+	names    text.Substrings // in text.FoldName's form
+	keys     text.Substrings // in text.KeyName's form
+	identity []uint32        // identity[i] is i: lists are slices of it
 }
 
 // buildNameIndex indexes the names of permittees.
@@ -144,8 +145,25 @@ func buildNameIndex(recs []*permittee) *nameIndex {
 		}
 		return string(recs[i-n].OperatingName)
 	}
-	x.Substrings = text.BuildSubstrings(2*len(recs), value, n, x.docsOf, unionLimit(n, maxUnionCost))
+	limit := unionLimit(n, maxUnionCost)
+	x.names = text.BuildSubstrings(2*len(recs), value, text.FoldName, n, x.docsOf, limit)
+	x.keys = text.BuildSubstrings(2*len(recs), value, text.KeyName, n, x.docsOf, limit)
 	return x
+}
+
+// namePart is part of a name to search for.
+type namePart struct{ folded, keys string }
+
+func newNamePart(s string) namePart { return namePart{text.FoldName(s), text.KeyPart(s)} }
+
+// in reports whether a name contains the part.
+func (p namePart) in(name cola.Text) bool {
+	return strings.Contains(text.FoldName(string(name)), p.folded) || strings.Contains(text.KeyName(string(name)), p.keys)
+}
+
+// match appends lists whose union is the permittees with the part in a name.
+func (x *nameIndex) match(p namePart, sc *postings.Scratch, dst []postings.List) []postings.List {
+	return x.keys.Match(p.keys, x.docsOf, sc, x.names.Match(p.folded, x.docsOf, sc, dst))
 }
 
 // docsOf returns the permittee with a value.
@@ -159,8 +177,8 @@ func (x *nameIndex) docsOf(value uint32) postings.List {
 func (v *View) Permittees(s cola.PermitteeSearch) PermitteePage {
 	ps := v.permittees
 	page := PermitteePage{Rows: []cola.PermitteeSummary{}}
-	name := text.Fold(s.Name)
-	if name == "" && s.Name != "" || len(ps.records) == 0 {
+	name := newNamePart(s.Name)
+	if name.folded == "" && s.Name != "" || len(ps.records) == 0 {
 		return page
 	}
 	sc := v.scratch.Get()
@@ -191,19 +209,18 @@ func (v *View) Permittees(s cola.PermitteeSearch) PermitteePage {
 	return page
 }
 
-// named returns the permittees whose company or operating name contains a folded text; all if it is
-// empty.
-func (ps *permittees) named(name string, sc *postings.Scratch) []uint64 {
+// named returns the permittees whose company or operating name contains a part; all if it is empty.
+func (ps *permittees) named(name namePart, sc *postings.Scratch) []uint64 {
 	n := uint32(len(ps.records))
 	all := postings.AllBlocks(n)
 	w := sc.Bitmap(n, all)
-	if name == "" {
+	if name.folded == "" {
 		postings.Fill(w)
 		postings.KeepRange(w, 0, int(n))
 		return w
 	}
 	if ps.names != nil {
-		sc.Lists = ps.names.Match(name, ps.names.docsOf, sc, sc.Lists[:0])
+		sc.Lists = ps.names.match(name, sc, sc.Lists[:0])
 		for _, l := range sc.Lists {
 			l.OrInto(w, all)
 		}
@@ -211,8 +228,7 @@ func (ps *permittees) named(name string, sc *postings.Scratch) []uint64 {
 	for _, i := range ps.unindexed {
 		p := ps.records[i]
 		w[i>>6] &^= 1 << (i & 63)
-		if strings.Contains(text.Fold(string(p.CompanyName)), name) ||
-			strings.Contains(text.Fold(string(p.OperatingName)), name) {
+		if name.in(p.CompanyName) || name.in(p.OperatingName) {
 			postings.SetBit(w, i)
 		}
 	}

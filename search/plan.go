@@ -17,6 +17,7 @@ type query struct {
 	barcode  bool                // lookup is by barcode; phrases apply if none of its documents match the filters
 	phrases  []text.Phrase       // of the text, unless lookup is by ID
 	contains [textColumns]string // parts of values, folded
+	name     text.Phrase         // of the part of the brand name; empty if it has no words
 	category string              // resolved
 
 	appellations []string // the requested one and those inside it
@@ -33,10 +34,11 @@ func (v *View) resolveQuery(q *cola.Query) (r query, ok bool) {
 			continue
 		}
 		part := f.contains(q)
-		if r.contains[i] = text.Fold(part); r.contains[i] == "" && part != "" {
+		if r.contains[i] = f.fold(part); r.contains[i] == "" && part != "" {
 			return r, false
 		}
 	}
+	r.name = text.ParseName(q.BrandName)
 	if q.CategoryPath != "" {
 		r.category = vocabulary.ResolveCategory(q.CategoryPath, v.aliases)
 	}
@@ -162,7 +164,7 @@ func (p *plan) addText(q *query, i int) {
 		case ph.Prefix:
 			p.addPrefix(ph.Words[0])
 		default:
-			p.addWord(ph.Words[0])
+			p.addWord(ph)
 		}
 		if p.empty {
 			return
@@ -173,10 +175,10 @@ func (p *plan) addText(q *query, i int) {
 // addDocs adds the condition that a document is one of docs, which are ascending.
 func (p *plan) addDocs(docs []uint32) { p.addAny([]postings.List{postings.Of(docs)}) }
 
-// addWord adds the condition that a document contains word, or has it as its ID.
-func (p *plan) addWord(word string) {
-	lists := p.seg.texts.MatchWord(word, p.emptyLists())
-	if id, ok := cola.ParseTTBID(word); ok {
+// addWord adds the condition that a document contains the word of a phrase, or has it as its ID.
+func (p *plan) addWord(ph text.Phrase) {
+	lists := p.seg.texts.MatchWord(ph, p.emptyLists())
+	if id, ok := cola.ParseTTBID(ph.Words[0]); ok {
 		if doc, ok := p.seg.t.doc(id); ok {
 			lists = append(lists, postings.Of([]uint32{doc}))
 		}
@@ -217,7 +219,11 @@ func (p *plan) addFields(q *query, _ int) {
 		}
 		if part := q.contains[i]; part != "" && !p.empty {
 			docsOf := func(v uint32) postings.List { return p.seg.texts.DocsOf(i, v) }
-			p.addLists(p.seg.parts[i].Match(part, docsOf, p.scratch, p.emptyLists()))
+			lists := p.seg.parts[i].Match(part, docsOf, p.scratch, p.emptyLists())
+			if i == colBrand && len(q.name.Words) > 0 {
+				lists = p.seg.texts.MatchName(q.name, p.scratch, lists)
+			}
+			p.addLists(lists)
 		}
 	}
 	for i := range listFields {

@@ -35,6 +35,7 @@ var someWords = []string{
 	"OAK", "Oak's", "OAKEN", "red", "WINE", "Château", "CHATEAU", "maker’s", "Mark", "straße",
 	"Øl", "12",
 	"b", "old", "Stone-Brewing", "A.B.", "&", "l", "036000291452", "12345678",
+	"and", "y", "Oaks", "d'Oak", "L’Étés", "rock'n'roll", "don't", "twelve", "berries", "Berry", "roses", "geese",
 }
 
 func pick[T any](d *draws, of ...T) T { return of[d.IntN(len(of))] }
@@ -159,17 +160,22 @@ func (d *draws) text() (q string, want []text.Phrase) {
 		if len(p.Words) == 0 {
 			continue
 		}
+		p.Words = sequenceOf(strings.Join(p.Words, " "))
 		query := strings.Join(p.Words, " ")
 		if p.Prefix = d.chance(30); p.Prefix {
 			last := &p.Words[len(p.Words)-1]
 			*last = (*last)[:1+d.IntN(len(*last))]
 			query = strings.Join(p.Words, " ") + "*"
 		}
-		if len(p.Words) > 1 {
+		if p.Exact = len(p.Words) > 1 || d.chance(20); p.Exact {
 			query = `"` + query + `"`
 		}
 		want = append(want, p)
 		parts = append(parts, strings.ToUpper(query))
+	}
+	isConnector := func(p text.Phrase) bool { return !p.Exact && !p.Prefix && vocabulary.IsConnector(p.Words[0]) }
+	if others := slices.DeleteFunc(slices.Clone(want), isConnector); len(others) > 0 {
+		want = others
 	}
 	return strings.Join(parts, " "), want
 }
@@ -210,7 +216,7 @@ func (d *draws) search() (s cola.ColaSearch, want []text.Phrase) {
 	if want == nil && s.Text != "" { // one phrase per word; hyphenated words form one phrase
 		want = []text.Phrase{}
 		for _, chunk := range strings.Fields(s.Text) {
-			if found := wordPattern.FindAllString(plain(chunk), -1); len(found) > 0 {
+			if found := sequenceOf(chunk); len(found) > 0 {
 				want = append(want, text.Phrase{Words: found})
 			}
 		}

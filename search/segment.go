@@ -145,7 +145,7 @@ func searchedFields(t *table, names companyNames) []text.Field {
 func (s *segment) buildSubstrings(column, limit int) text.Substrings {
 	c := &s.t.text[column]
 	docsOf := func(v uint32) postings.List { return s.texts.DocsOf(column, v) }
-	return text.BuildSubstrings(c.Len(), c.At, s.t.n, docsOf, unionLimit(s.t.n, limit))
+	return text.BuildSubstrings(c.Len(), c.At, textFields[column].fold, s.t.n, docsOf, unionLimit(s.t.n, limit))
 }
 
 // permitKey returns a value of the permit column in vocabulary.NormalizePermit's form.

@@ -69,7 +69,7 @@ var table = map[string][]string{
 	"search/internal/codec":    {},
 	"search/internal/column":   {"search/internal/codec"},
 	"search/internal/postings": {"search/internal/codec"},
-	"search/internal/text":     {"search/internal/codec", "search/internal/column", "search/internal/postings"},
+	"search/internal/text":     {"cola", "search/internal/codec", "search/internal/column", "search/internal/postings"},
 
 	"internal/security":     {"cola", "internal/ratelimit"},
 	"internal/vault":        {"cola", "internal/keyring"},

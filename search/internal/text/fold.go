@@ -25,6 +25,16 @@ func Fold(s string) string {
 	return foldASCII(s)
 }
 
+// FoldName returns s in the form in which parts of names are compared: folded, without periods, and
+// with a space in place of other punctuation. FoldName is idempotent.
+func FoldName(s string) string {
+	folded := Fold(s)
+	if strings.IndexFunc(folded, func(r rune) bool { return r != ' ' && !isWord(r) }) < 0 {
+		return folded
+	}
+	return strings.Join(strings.FieldsFunc(strings.ReplaceAll(folded, ".", ""), func(r rune) bool { return !isWord(r) }), " ")
+}
+
 // Contains reports whether part occurs in text, both folded. A part that folds to the empty string
 // occurs nowhere, unless it is empty itself.
 func Contains(text, part string) bool {

@@ -3,27 +3,48 @@ package text
 import (
 	"slices"
 
+	"github.com/colaregistry/colaregistry/cola/vocabulary"
 	"github.com/colaregistry/colaregistry/search/internal/codec"
 	"github.com/colaregistry/colaregistry/search/internal/column"
 	"github.com/colaregistry/colaregistry/search/internal/postings"
 )
 
-// Index is a full-text index over several fields. A value is a distinct string of a field, and a
-// sequence of words.
+// Index is a full-text index over several fields. A value is a distinct string of a field: a
+// sequence of words, and other words that find it (see analysis).
 //
-// A word, in any field, is looked up in its posting list of documents. The words of a phrase must
-// be next to each other in one value, so a phrase is matched against the values that have all its
-// words.
+// A word, in any field, is looked up in its posting list of documents. Words with the same key, such
+// as singular and plural, find each other; a query by such a word is the union of their lists. The
+// words of a phrase must be next to each other in one value, so a phrase is matched against the
+// values that have all its words.
 type Index struct {
 	vocab        column.Dict // all words, sorted
 	base         []uint32    // the values of field f have the numbers in [base[f], base[f+1])
-	off          []uint32    // value i has the words seq[off[i]:off[i+1]]
+	off          []uint32    // value i has the sequence seq[off[i]:off[i+1]]
 	seq          []uint32
 	wordValues   postings.Lists // values with each word
 	wordDocs     postings.Lists // documents with each word
 	byValue      postings.Lists // documents with each value except the empty ones
 	prefixDocs   unions         // documents with a word or ID that begins with a prefix
 	prefixValues unions         // values with a word that begins with a prefix
+	keys         keyIndex
+	keyDocs      unions // documents with a word that has a key
+	nameDocs     unions // documents whose name has a word that has a key
+}
+
+// keyIndex finds words by key.
+type keyIndex struct {
+	names column.Dict // all keys, sorted
+	off   []uint32    // key i has the words words[off[i]:off[i+1]]
+	words []uint32
+}
+
+// wordsLike returns the words with the same key as word.
+func (x *keyIndex) wordsLike(word string) []uint32 {
+	i, ok := x.names.Find(vocabulary.WordKey(word))
+	if !ok {
+		return nil
+	}
+	return x.words[x.off[i]:x.off[i+1]]
 }
 
 // DocsOf returns the documents that have the given value in the given field.
@@ -31,72 +52,145 @@ func (t *Index) DocsOf(field int, value uint32) postings.List {
 	return t.byValue.At(t.base[field] + value)
 }
 
-// words returns the words of a value.
-func (t *Index) words(value uint32) []uint32 { return t.seq[t.off[value]:t.off[value+1]] }
+// sequence returns the sequence of words of a value.
+func (t *Index) sequence(value uint32) []uint32 { return t.seq[t.off[value]:t.off[value+1]] }
+
+// position is the condition on a word of a phrase: it is one of the words, or in [lo, hi).
+type position struct {
+	words  []uint32
+	lo, hi uint32
+}
+
+func (p *position) has(word uint32) bool {
+	return p.lo <= word && word < p.hi || slices.Contains(p.words, word)
+}
+
+// positions returns the conditions of a phrase; ok is false if no word meets one of them.
+func (t *Index) positions(p Phrase) (all []position, ok bool) {
+	all = make([]position, len(p.Words))
+	for i, w := range p.Words {
+		at := &all[i]
+		switch word, found := t.vocab.Find(w); {
+		case p.Prefix && i == len(p.Words)-1:
+			at.lo, at.hi = t.vocab.PrefixRange(w)
+		case !p.Exact:
+			at.words = t.keys.wordsLike(w)
+		case found:
+			at.words = []uint32{word}
+		}
+		if at.lo == at.hi && len(at.words) == 0 {
+			return nil, false
+		}
+	}
+	return all, true
+}
 
 // MatchPhrase appends lists whose union is the documents that contain p, a phrase of several words.
 func (t *Index) MatchPhrase(p Phrase, sc *postings.Scratch, dst []postings.List) []postings.List {
-	n := len(p.Words)
-	want := make([]uint32, n) // the last one is unused if it is a prefix
-	cursors := make([]postings.Cursor, n)
-	for i, w := range p.Words {
-		tok, ok := t.vocab.Find(w)
-		if want[i] = tok; ok {
-			cursors[i] = postings.NewCursor(t.wordValues.At(tok))
-		} else if i < n-1 || !p.Prefix {
-			return dst
-		}
-	}
-	lo, hi := want[n-1], want[n-1]+1
-	if p.Prefix {
-		lo, hi = t.vocab.PrefixRange(p.Words[n-1])
-		cursors[n-1] = t.valuesWithPrefix(p.Words[n-1], lo, hi, sc)
-		defer sc.Release(cursors[n-1].Bitmap())
-	}
-	postings.SortBySelectivity(cursors)
-	for b := range postings.BlockCount(t.wordValues.NumDocs()) {
-		w := sc.Block[:postings.BlockWidth(t.wordValues.NumDocs(), b)]
-		if sc.Intersect(b, w, cursors) {
-			postings.EachBit(w, b<<postings.BlockShift, func(v uint32) bool {
-				if adjacent(t.words(v), want[:n-1], lo, hi) {
-					dst = append(dst, t.byValue.At(v))
-				}
-				return true
-			})
-		}
+	if all, ok := t.positions(p); ok {
+		t.matchPositions(all, p, 0, t.wordValues.NumDocs(), sc, func(v uint32) { dst = append(dst, t.byValue.At(v)) })
 	}
 	return dst
 }
 
-// valuesWithPrefix returns the values with a word that begins with prefix. [lo, hi) is the range of
-// those words.
-func (t *Index) valuesWithPrefix(prefix string, lo, hi uint32, sc *postings.Scratch) postings.Cursor {
-	if l, ok := t.prefixValues.find(prefix); ok {
+// MatchName appends lists whose union is the documents that contain p in the field of names.
+func (t *Index) MatchName(p Phrase, sc *postings.Scratch, dst []postings.List) []postings.List {
+	if len(p.Words) == 1 {
+		if l, ok := t.nameDocs.find(vocabulary.WordKey(p.Words[0])); ok {
+			return append(dst, l)
+		}
+	}
+	if all, ok := t.positions(p); ok {
+		field := uint32(nameField)
+		t.matchPositions(all, p, t.base[field], t.base[field+1], sc, func(v uint32) { dst = append(dst, t.byValue.At(v)) })
+	}
+	return dst
+}
+
+// nameField is the field that MatchName searches.
+const nameField = 0
+
+// matchPositions calls yield with each value in [from, to) that has words that meet all conditions in
+// sequence, or a word that meets the only one.
+func (t *Index) matchPositions(
+	all []position, p Phrase, from, to uint32, sc *postings.Scratch, yield func(value uint32),
+) {
+	cursors := make([]postings.Cursor, len(all))
+	for i := range all {
+		cursors[i] = t.valuesWith(&all[i], p.Words[i], sc)
+		if w := cursors[i].Bitmap(); w != nil {
+			defer sc.Release(w)
+		}
+	}
+	postings.SortBySelectivity(cursors)
+	for b := from >> postings.BlockShift; b<<postings.BlockShift < to; b++ {
+		w := sc.Block[:postings.BlockWidth(t.wordValues.NumDocs(), b)]
+		if sc.Intersect(b, w, cursors) {
+			postings.EachBit(w, b<<postings.BlockShift, func(v uint32) bool {
+				if v >= from && v < to && (len(all) == 1 || inSequence(t.sequence(v), all)) {
+					yield(v)
+				}
+				return v < to
+			})
+		}
+	}
+}
+
+// valuesWith returns the values with a word that meets a condition. word is the word of the phrase.
+func (t *Index) valuesWith(p *position, word string, sc *postings.Scratch) postings.Cursor {
+	if len(p.words) == 1 {
+		return postings.NewCursor(t.wordValues.At(p.words[0]))
+	}
+	if l, ok := t.prefixValues.find(word); ok && p.lo < p.hi {
 		return postings.NewCursor(l)
 	}
 	all := postings.AllBlocks(t.wordValues.NumDocs())
 	w, n := sc.Bitmap(t.wordValues.NumDocs(), all), 0
-	for tok := lo; tok < hi; tok++ {
+	add := func(tok uint32) {
 		l := t.wordValues.At(tok)
 		l.OrInto(w, all)
 		n += l.Len()
 	}
+	for tok := p.lo; tok < p.hi; tok++ {
+		add(tok)
+	}
+	for _, tok := range p.words {
+		add(tok)
+	}
 	return postings.NewBitmapCursor(w, n)
 }
 
-// adjacent reports whether seq contains words, immediately followed by a word in [lo, hi).
-func adjacent(seq, words []uint32, lo, hi uint32) bool {
-	for i := len(words); i < len(seq); i++ {
-		if last := seq[i]; last >= lo && last < hi && slices.Equal(seq[i-len(words):i], words) {
+// inSequence reports whether words that meet the conditions follow one another in seq.
+func inSequence(seq []uint32, all []position) bool {
+	for i := 0; i+len(all) <= len(seq); i++ {
+		n := 0
+		for n < len(all) && all[n].has(seq[i+n]) {
+			n++
+		}
+		if n == len(all) {
 			return true
 		}
 	}
 	return false
 }
 
-// MatchWord appends the list of documents that contain word.
-func (t *Index) MatchWord(word string, dst []postings.List) []postings.List {
-	if tok, ok := t.vocab.Find(word); ok {
+// MatchWord appends lists whose union is the documents that contain p, a phrase of one word without
+// a prefix.
+func (t *Index) MatchWord(p Phrase, dst []postings.List) []postings.List {
+	if p.Also != "" {
+		dst = t.MatchWord(Phrase{Words: []string{p.Also}}, dst)
+	}
+	word := p.Words[0]
+	if p.Exact {
+		if tok, ok := t.vocab.Find(word); ok {
+			dst = append(dst, t.wordDocs.At(tok))
+		}
+		return dst
+	}
+	if l, ok := t.keyDocs.find(vocabulary.WordKey(word)); ok {
+		return append(dst, l)
+	}
+	for _, tok := range t.keys.wordsLike(word) {
 		dst = append(dst, t.wordDocs.At(tok))
 	}
 	return dst
@@ -128,6 +222,11 @@ func (t *Index) Serialize(c codec.Codec) {
 	t.byValue.Serialize(c)
 	t.prefixDocs.Serialize(c)
 	t.prefixValues.Serialize(c)
+	t.keys.names.Serialize(c)
+	codec.Slice(c, &t.keys.off)
+	codec.Slice(c, &t.keys.words)
+	t.keyDocs.Serialize(c)
+	t.nameDocs.Serialize(c)
 }
 
 // Field is a field of the documents. Value 0 is the empty string.
@@ -146,9 +245,12 @@ type indexBuilder struct {
 	ids    func(digits string) []uint32
 	limit  int
 	union  *postings.Union
+
+	others    []uint32 // value i also has the words others[othersOff[i]:othersOff[i+1]]
+	othersOff []uint32
 }
 
-// BuildIndex indexes the fields of n documents. ids returns the documents whose ID begins with
+// BuildIndex indexes the fields of n documents. The first field has names. ids returns the documents whose ID begins with
 // digits, in any order; a prefix query also matches those. BuildIndex precomputes the unions whose
 // estimated time exceeds limit, in nanoseconds.
 func BuildIndex(n uint32, fields []Field, ids func(digits string) []uint32, limit int) Index {
@@ -157,6 +259,8 @@ func BuildIndex(n uint32, fields []Field, ids func(digits string) []uint32, limi
 	b.postValues()
 	b.fields = nil
 	b.postWords()
+	b.groupByKey()
+	b.uniteKeys()
 	b.precomputePrefixes()
 	b.prefixValues = unitePrefixes(&b.vocab, &b.wordValues, limit/affixShare)
 	return b.Index
@@ -165,21 +269,39 @@ func BuildIndex(n uint32, fields []Field, ids func(digits string) []uint32, limi
 // readValues splits every value into words.
 func (b *indexBuilder) readValues() {
 	vocab := column.NewInterner()
-	b.off = []uint32{0}
+	b.off, b.othersOff = []uint32{0}, []uint32{0}
+	var a analysis
 	for _, f := range b.fields {
 		b.base = append(b.base, uint32(len(b.off)-1))
 		for i := range f.Len {
-			words(Fold(f.At(uint32(i))), func(w string) { b.seq = append(b.seq, vocab.ID(w)) })
-			b.off = append(b.off, uint32(len(b.seq)))
+			a.split(f.At(uint32(i)))
+			for _, w := range a.sequence {
+				b.seq = append(b.seq, vocab.ID(w))
+			}
+			for _, w := range a.others {
+				b.others = append(b.others, vocab.ID(w))
+			}
+			b.off, b.othersOff = append(b.off, uint32(len(b.seq))), append(b.othersOff, uint32(len(b.others)))
 		}
 	}
 	b.base = append(b.base, uint32(len(b.off)-1))
 	b.seq, b.off = codec.Shrink(b.seq), codec.Shrink(b.off)
 	var number []uint32
 	b.vocab, number = vocab.Sorted()
-	for i, old := range b.seq {
-		b.seq[i] = number[old]
+	for _, list := range [][]uint32{b.seq, b.others} {
+		for i, old := range list {
+			list[i] = number[old]
+		}
 	}
+}
+
+// words returns all words of a value.
+func (b *indexBuilder) words(value uint32) []uint32 {
+	others := b.others[b.othersOff[value]:b.othersOff[value+1]]
+	if len(others) == 0 {
+		return b.sequence(value)
+	}
+	return slices.Concat(b.sequence(value), others)
 }
 
 // postValues builds the posting list of each value.
@@ -206,6 +328,58 @@ func (b *indexBuilder) postWords() {
 		b.union.AppendTo(docs)
 	}
 	b.wordDocs = docs.Lists()
+}
+
+// groupByKey finds the words with each key.
+func (b *indexBuilder) groupByKey() {
+	interned := column.NewInterner()
+	keyOf := make([]uint32, b.vocab.Len())
+	for tok := range keyOf {
+		keyOf[tok] = interned.ID(vocabulary.WordKey(b.vocab.At(uint32(tok))))
+	}
+	names, number := interned.Sorted()
+	byKey := postings.GroupBy(uint32(len(keyOf)), names.Len(), func(tok uint32, put func(uint32)) { put(number[keyOf[tok]]) })
+	b.keys.names, b.keys.off = names, []uint32{0}
+	for key := range uint32(names.Len()) {
+		b.keys.words = append(b.keys.words, byKey.At(key)...)
+		b.keys.off = append(b.keys.off, uint32(len(b.keys.words)))
+	}
+}
+
+// uniteKeys precomputes the documents of keys with several costly words, and the documents whose
+// names have words of a key.
+func (b *indexBuilder) uniteKeys() {
+	docs, names := newUnionsBuilder(b.n), newUnionsBuilder(b.n)
+	from, to := b.base[nameField], b.base[nameField+1]
+	for key := range uint32(b.keys.names.Len()) {
+		toks := b.keys.words[b.keys.off[key]:b.keys.off[key+1]]
+		cost, nameCost := 0, 0
+		eachName := func(yield func(l postings.List)) {
+			for _, tok := range toks {
+				b.wordValues.At(tok).Each(func(v uint32) bool {
+					if v >= from && v < to {
+						yield(b.byValue.At(v))
+					}
+					return v < to
+				})
+			}
+		}
+		for _, tok := range toks {
+			cost += b.wordDocs.At(tok).Cost()
+		}
+		eachName(func(l postings.List) { nameCost += l.Cost() })
+		if len(toks) > 1 && cost > b.limit {
+			for _, tok := range toks {
+				docs.union.Add(b.wordDocs.At(tok))
+			}
+			docs.add(b.keys.names.At(key))
+		}
+		if nameCost > b.limit {
+			eachName(names.union.Add)
+			names.add(b.keys.names.At(key))
+		}
+	}
+	b.keyDocs, b.nameDocs = docs.unions(), names.unions()
 }
 
 // precomputePrefixes precomputes the documents of costly prefixes.

@@ -3,27 +3,35 @@ package text
 import (
 	"slices"
 	"strings"
+	"unicode"
 	"unicode/utf8"
+
+	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
-// Phrase is a condition of a query: words that are next to each other in one field. Most phrases
-// have one word.
+// Phrase is a condition of a query: words that are next to each other in one field, ignoring
+// connectors. Most phrases have one word.
 type Phrase struct {
 	Words  []string // folded, at least one
 	Prefix bool     // the last word matches every word that begins with it
+	Exact  bool     // words match only themselves, not words with the same key
+	// Also matches instead of the word of a phrase, if not empty: "yquem" for "d'yquem".
+	Also string
 }
 
 // ParseQuery parses a query:
 //
-//   - A word is a phrase.
+//   - A word is a phrase. It matches words with the same key, such as its plural.
 //   - Words joined by hyphens, such as a permit number, are one phrase.
-//   - Words in double quotes are one phrase.
+//   - Initials with periods are one word.
+//   - Words in double quotes are one exact phrase.
 //   - A * right after the last word of a phrase makes it a prefix.
 //
-// All other characters, and a quote that is never closed, separate words. A query without letters
-// or digits has no phrases.
-func ParseQuery(q string) (phrases []Phrase) {
-	rest := Fold(q)
+// All other characters, and a quote that is never closed, separate words. Connectors are dropped
+// unless there are only connectors. A query without letters or digits has no phrases.
+func ParseQuery(q string) []Phrase {
+	var phrases []Phrase
+	rest := foldMarked(q)
 	for rest != "" {
 		open, width := indexQuote(rest)
 		if open < 0 {
@@ -35,11 +43,21 @@ func ParseQuery(q string) (phrases []Phrase) {
 			break
 		}
 		phrases = appendUnquoted(phrases, rest[:open])
-		phrases = appendQuoted(phrases, quoted[:end])
+		phrases = appendQuoted(phrases, unmark(quoted[:end]))
 		rest = quoted[end+endWidth:]
 	}
-	return appendUnquoted(phrases, rest)
+	phrases = appendUnquoted(phrases, rest)
+	isConnector := func(p Phrase) bool {
+		return len(p.Words) == 1 && !p.Prefix && !p.Exact && vocabulary.IsConnector(p.Words[0])
+	}
+	if others := slices.DeleteFunc(slices.Clone(phrases), isConnector); len(others) > 0 {
+		return others
+	}
+	return phrases
 }
+
+// ParseName parses part of a name: a phrase of all its words, or of none.
+func ParseName(part string) Phrase { return newPhrase(Fold(part)) }
 
 // indexQuote returns the position and the width of the first double quote; the position is -1 if
 // there is none.
@@ -56,19 +74,46 @@ func indexQuote(s string) (at, width int) {
 // appendQuoted adds the phrase of a quotation.
 func appendQuoted(phrases []Phrase, s string) []Phrase {
 	s = strings.TrimSpace(s)
-	return appendPhrase(phrases, s, endsWithStar(s))
+	p := newPhrase(s)
+	p.Prefix, p.Exact = endsWithStar(s), true
+	return appendPhrase(phrases, p)
 }
 
-// appendUnquoted adds the phrases of text outside quotes.
+// appendUnquoted adds the phrases of marked text outside quotes.
 func appendUnquoted(phrases []Phrase, s string) []Phrase {
 	for chunk := range strings.FieldsSeq(s) {
 		star := endsWithStar(chunk)
-		runs := strings.FieldsFunc(chunk, func(r rune) bool { return !isWord(r) && r != '-' && r != '‐' })
+		if word, ok := initials(strings.TrimRight(chunk, "*")); ok {
+			phrases = appendPhrase(phrases, Phrase{Words: []string{word}, Prefix: star})
+			continue
+		}
+		runs := strings.FieldsFunc(chunk, func(r rune) bool { return !isWord(r) && r != '-' && r != '‐' && r != mark })
 		for i, run := range runs {
-			phrases = appendPhrase(phrases, run, star && i == len(runs)-1)
+			p := newPhrase(unmark(run))
+			p.Prefix = star && i == len(runs)-1
+			if first, rest, ok := strings.Cut(run, string(mark)); ok && !p.Prefix && len(p.Words) == 1 && elidesNext(first) {
+				if rest = unmark(rest); utf8.RuneCountInString(rest) > 2 {
+					p.Also = rest
+				}
+			}
+			phrases = appendPhrase(phrases, p)
 		}
 	}
 	return phrases
+}
+
+// initials joins single letters that are separated by periods; ok is false for other text.
+func initials(chunk string) (word string, ok bool) {
+	parts := strings.Split(strings.TrimSuffix(chunk, "."), ".")
+	if len(parts) < 2 {
+		return "", false
+	}
+	for _, part := range parts {
+		if r, n := utf8.DecodeRuneInString(part); n != len(part) || !unicode.IsLetter(r) {
+			return "", false
+		}
+	}
+	return strings.Join(parts, ""), true
 }
 
 // endsWithStar reports whether s ends with a word and one or more stars.
@@ -78,10 +123,18 @@ func endsWithStar(s string) bool {
 	return len(t) < len(s) && isWord(r)
 }
 
-func appendPhrase(phrases []Phrase, s string, prefix bool) []Phrase {
-	p := Phrase{Prefix: prefix}
-	words(s, func(w string) { p.Words = append(p.Words, w) })
-	same := func(o Phrase) bool { return o.Prefix == p.Prefix && slices.Equal(o.Words, p.Words) }
+// newPhrase returns the phrase of the words of a folded text.
+func newPhrase(s string) (p Phrase) {
+	var a analysis
+	a.splitFolded(s)
+	p.Words = a.sequence
+	return p
+}
+
+func appendPhrase(phrases []Phrase, p Phrase) []Phrase {
+	same := func(o Phrase) bool {
+		return o.Prefix == p.Prefix && o.Exact == p.Exact && slices.Equal(o.Words, p.Words)
+	}
 	if len(p.Words) == 0 || slices.ContainsFunc(phrases, same) {
 		return phrases
 	}

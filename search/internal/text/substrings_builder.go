@@ -28,13 +28,13 @@ type costlyNeedle struct {
 	values []uint32
 }
 
-// BuildSubstrings indexes the values of n documents. docsOf returns the documents of a value.
+// BuildSubstrings indexes the values of n documents, folded. docsOf returns the documents of a value.
 // Unions that take longer than limit, in estimated nanoseconds, are precomputed.
 func BuildSubstrings(
-	values int, value func(i uint32) string, n uint32, docsOf func(uint32) postings.List, limit int,
+	values int, value func(i uint32) string, fold func(string) string, n uint32, docsOf func(uint32) postings.List, limit int,
 ) Substrings {
 	b := &substringsBuilder{n: n, docsOf: docsOf, limit: limit, union: postings.NewUnion(n)}
-	b.readValues(values, value)
+	b.readValues(values, value, fold)
 	b.postWords()
 	b.sortSuffixes()
 	b.findCostlyWordParts()
@@ -45,12 +45,12 @@ func BuildSubstrings(
 }
 
 // readValues collects the folded values and their words.
-func (b *substringsBuilder) readValues(values int, value func(i uint32) string) {
+func (b *substringsBuilder) readValues(values int, value func(i uint32) string, fold func(string) string) {
 	in := column.NewInterner()
 	folded := column.NewDictBuilder()
 	b.off = make([]uint32, 1, values+1)
 	for i := range values {
-		v := Fold(value(uint32(i)))
+		v := fold(value(uint32(i)))
 		words(v, func(w string) { b.seq = append(b.seq, in.ID(w)) })
 		folded.Add(v)
 		b.off = append(b.off, uint32(len(b.seq)))

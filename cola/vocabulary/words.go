@@ -1,0 +1,86 @@
+package vocabulary
+
+import "strings"
+
+// WordKey returns the key of a folded word. Words that people use for one another have the same key:
+// singular and plural, possessives (whose apostrophe folding removes), numbers from one to twelve in
+// letters and digits, and a few other spellings. A key is for comparison only; it need not be a word.
+//
+//	rivers, river → river    houses, house → hous    geese, goose → goos    four, 4 → 4
+//
+// The rules are for English. They merge few words of other languages that differ, because they
+// only change endings in -s, -e and -x.
+func WordKey(word string) string {
+	if same, ok := spellings[word]; ok {
+		return same
+	}
+	if singular, ok := irregularPlurals[word]; ok {
+		word = singular
+	}
+	switch {
+	case len(word) >= 5 && strings.HasSuffix(word, "ies"):
+		return word[:len(word)-3] + "y"
+	case len(word) >= 4 && strings.HasSuffix(word, "ie"): // cookie, because of cookies
+		return word[:len(word)-2] + "y"
+	case len(word) >= 5 && (strings.HasSuffix(word, "eaux") || strings.HasSuffix(word, "eaus")): // châteaux
+		return word[:len(word)-1]
+	}
+	return singularE(withoutS(word))
+}
+
+// withoutS removes the s of a plural. Words in -ss and -us are singular.
+func withoutS(word string) string {
+	n := len(word)
+	if n < 4 || word[n-1] != 's' {
+		return word
+	}
+	if before := word[n-2]; before == 's' || before == 'u' || before < 'a' {
+		return word
+	}
+	return word[:n-1]
+}
+
+// singularE removes the e that a plural adds before its s (boxes, churches, heroes), and the same e
+// where it belongs to the singular (houses), because the plural doesn't tell them apart.
+func singularE(word string) string {
+	base, ok := strings.CutSuffix(word, "e")
+	if !ok || len(base) < 3 {
+		return word
+	}
+	switch base[len(base)-1] {
+	case 's', 'x', 'z':
+		return base
+	case 'o':
+		if len(base) >= 4 { // not toe, shoe
+			return base
+		}
+	case 'h':
+		if b := base[len(base)-2]; b == 'c' || b == 's' {
+			return base
+		}
+	}
+	return word
+}
+
+var spellings = map[string]string{
+	"saint": "st", "mount": "mt", "whiskey": "whisky", "whiskeys": "whisky",
+	"one": "1", "two": "2", "three": "3", "four": "4", "five": "5", "six": "6",
+	"seven": "7", "eight": "8", "nine": "9", "ten": "10", "eleven": "11", "twelve": "12",
+}
+
+var irregularPlurals = map[string]string{
+	"calves": "calf", "children": "child", "elves": "elf", "feet": "foot", "geese": "goose", "halves": "half",
+	"hooves": "hoof", "knives": "knife", "leaves": "leaf", "lice": "louse", "lives": "life", "loaves": "loaf",
+	"men": "man", "mice": "mouse", "oxen": "ox", "scarves": "scarf", "selves": "self", "sheaves": "sheaf",
+	"shelves": "shelf", "teeth": "tooth", "thieves": "thief", "wives": "wife", "wolves": "wolf", "women": "woman",
+}
+
+// IsConnector reports whether a folded word only connects others, as & and + do. Searches treat all
+// connectors alike.
+func IsConnector(word string) bool {
+	switch word {
+	case "and", "et", "und", "y":
+		return true
+	}
+	return false
+}
