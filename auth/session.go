@@ -57,8 +57,8 @@ func (b *Browsers) openSession(r *http.Request) (*session, error) {
 		if found {
 			s.token, s.data, s.stored = token, data, data.clone()
 		} else {
-			// An unknown cookie is ignored, even if the address sent many, because a signed-out
-			// person must be able to sign in.
+			// Ignore the rate-limit error for an unknown cookie, because a signed-out user must
+			// still be able to sign in.
 			_ = b.events.Failed(ctx, security.Session, nil)
 		}
 	}

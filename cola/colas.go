@@ -218,9 +218,9 @@ func mainImageURL(images []Image) Text {
 	return ""
 }
 
-// Revision numbers the changes of a store. Every record carries the revision of its last change. It
-// is the time in microseconds since 1970, but always greater than the previous one, so diverging
-// histories of a store have different numbers.
+// Revision identifies a change to a store. Every record carries the revision of its last change. A
+// revision is the time in microseconds since 1970, but always greater than the previous one, so
+// diverging histories of a store have different numbers.
 type Revision int64
 
 // IndexRecord is the part of a label that the search index needs.

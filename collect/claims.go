@@ -144,7 +144,7 @@ func (c *collector) retry(ctx context.Context, cl claim, cause error) (failure s
 	if final {
 		wait, failure = -1, cause.Error()
 	}
-	c.o.Logger.Warn("failed", "work", cl.what, "attempt", cl.attempts+1, "final", final, "wait", wait, "error", cause)
+	c.o.Logger.Warn("fetch attempt failed", "work", cl.what, "attempt", cl.attempts+1, "final", final, "wait", wait, "error", cause)
 	if err := cl.fail(ctx, cause.Error(), wait); err != nil && !errors.Is(err, store.ErrNotFound) {
 		return "", err
 	}

@@ -161,7 +161,7 @@ func (c *collector) importSource(ctx context.Context, s ingest.Source, to target
 	})
 	c.report.add(report)
 	for _, r := range report.Refusals {
-		c.o.Logger.Warn("rejected", "source", r.Source, "line", r.Line, "reason", r.Reason)
+		c.o.Logger.Warn("row rejected", "source", r.Source, "line", r.Line, "reason", r.Reason)
 	}
 	if err != nil && len(report.Failures) == 0 {
 		return report, fatal(err)

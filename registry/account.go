@@ -46,7 +46,7 @@ const (
 	revokeKeyUnconfirmed = "The key may not have been revoked and may still work. Try again in a few seconds; it's safe to repeat."
 	revokeAppUnconfirmed = "The app's access may not have been revoked. Try again in a few seconds; it's safe to repeat."
 	restoreUnconfirmed   = "The app's access may not have been restored. Try again in a few seconds; it's safe to repeat."
-	signOutUnconfirmed   = "The session may not have been signed out. Try again in a few seconds; it's safe to repeat."
+	signOutUnconfirmed   = "The sign-out may not have completed. Try again in a few seconds; it's safe to repeat."
 )
 
 // dashboardOnly is the error for callers other than a signed-in account holder. Keys and apps may

@@ -9,11 +9,13 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// Copier copies all data to another database. Use it while no process serves the registry. The files
-// of label images are not in the database; only their ImageFiles are copied.
+// Copier copies a store to another database, except for the short-lived data listed below. Use it
+// while no process serves the registry. The files of label images are not in the database; only
+// their ImageFiles are copied.
 //
-// Some data stays behind: browser sessions, sign-in links, the outcomes of recent batches, all claims,
-// failure counts of searches, daily allowances and limits, and the requests and state of TTB's site.
+// Some data stays behind: browser sessions, sign-in links, the outcomes of recent batches, all
+// claims, failure counts of searches, daily allowances and limits, and the request slots, pause and
+// block of TTB's site.
 type Copier interface {
 	// Dump calls yield with every item in the store, from one consistent snapshot, in the order of
 	// ItemKinds: an item comes after those it refers to. An item is only valid during the

@@ -52,7 +52,7 @@ func (f *enricherFlags) check(prefix string) error {
 func (f *enricherFlags) requireImageStore(prefix string, database storeFlags, location imageFlags) error {
 	p, err := database.place()
 	if err == nil && p.path == "" && f.Images && location.ImageStore == "" {
-		err = errors.New(prefix + "images with PostgreSQL needs --image-store: the folder or bucket that fetch uses")
+		err = errors.New(prefix + "images with PostgreSQL requires --image-store; use the same folder or bucket as fetch")
 	}
 	return err
 }

@@ -86,7 +86,7 @@ func userAgent(contact string) string {
 func (f *collectorFlags) requireImageStore(prefix string, database storeFlags, location imageFlags) error {
 	p, err := database.place()
 	if err == nil && p.path == "" && f.Images != collect.None && location.ImageStore == "" {
-		err = errors.New(prefix + "images with PostgreSQL needs --image-store: a folder or bucket that all processes use")
+		err = errors.New(prefix + "images with PostgreSQL requires --image-store; use the same folder or bucket for all processes")
 	}
 	return err
 }

@@ -56,11 +56,11 @@ Examples:
 // Help describes the command.
 func (*fetchTTB) Help() string {
 	return `Searches TTB's registry day by day, imports the exports, and fetches the printable form of each label. Creates the
-database if there is none. Interrupt it at any time: the same command continues. Several processes share the work
-and the rate.
+database if there is none. You can interrupt it at any time; to continue, run the same command again. Several processes
+share the work and the rate.
 
-Labels found in an export without their forms lack the status and the approval date. The exit code is 1 if days or
-labels are missing at the end, and 3 if the site blocks the program. Don't restart it automatically after code 3.
+Until its form is fetched, a label has no status or approval date. The exit code is 1 if days or labels are missing at
+the end, and 3 if the site blocks the program. Don't restart it automatically after code 3.
 
 Examples:
 
@@ -105,7 +105,7 @@ Examples:
 
 // Help describes the command.
 func (*fetchStatus) Help() string {
-	return `The numbers are those of all processes. The time left is an estimate for the planned days and queued labels.
+	return `The counts cover all processes. The time left is an estimate for the planned days and queued labels.
 
 Examples:
 

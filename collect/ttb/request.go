@@ -133,9 +133,9 @@ func (c *Client) send(ctx context.Context, r request, address *url.URL) (*http.R
 }
 
 var (
-	errTooLarge = errors.New("the answer is too large")
-	errStalled  = errors.New("the answer stalled")
-	errTooSlow  = errors.New("the answer took too long")
+	errTooLarge = errors.New("the response is too large")
+	errStalled  = errors.New("the response stalled")
+	errTooSlow  = errors.New("the response took too long")
 )
 
 func (c *Client) sendOnce(ctx context.Context, r request, address *url.URL) (*http.Response, []byte, error) {
@@ -237,9 +237,9 @@ const maxRetryAfter = 24 * time.Hour
 func (a *answer) complete(kind ttbpage.Kind) error {
 	switch {
 	case a.page == nil:
-		return unexpected("the site answered with a file instead of a %s", kind)
+		return unexpected("the site returned a file instead of a %s", kind)
 	case a.page.Kind != kind:
-		return unexpected("expected a %s, but the site answered with: %s", kind, a.page.Kind)
+		return unexpected("expected a %s, but got: %s", kind, a.page.Kind)
 	case !bytes.Contains(bytes.ToLower(a.body), []byte("</html")):
 		return unexpected("the %s is incomplete: it has no </html>", kind)
 	}

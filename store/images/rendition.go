@@ -103,7 +103,7 @@ func (s *Store) Read(ctx context.Context, c store.ImageContent, v Variant) ([]by
 	}
 	sum := sha256.Sum256(content)
 	if err := s.write(ctx, name, append(sum[:], content...), recreated); err != nil {
-		s.log.Warn("storing a rendition failed; the next request makes it again", "error", err)
+		s.log.Warn("storing a rendition failed; the next request will re-create it", "error", err)
 	}
 	return content, nil
 }
@@ -121,7 +121,7 @@ func (s *Store) rendition(ctx context.Context, name string) ([]byte, error) {
 	if len(stored) > sha256.Size && sha256.Sum256(stored[sha256.Size:]) == [sha256.Size]byte(stored) {
 		return stored[sha256.Size:], nil
 	}
-	s.log.Warn("a stored rendition is damaged; it is made again", "file", name)
+	s.log.Warn("a stored rendition is damaged; re-creating it", "file", name)
 	return nil, nil
 }
 
