@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/cola/vocabulary"
@@ -26,6 +27,7 @@ func searchNotes(view *search.View, p *cola.SearchParams, q *cola.ColaSearch, to
 	if total > 0 {
 		return notes
 	}
+	notes = append(notes, wordNotes(view, q.Query)...)
 	words := vocabularyOf(view)
 	const vacuous = " This filter alone rules out every label."
 	for _, unknown := range nonEmpty(words.UnknownOrigin("origin", p.Origin),
@@ -63,6 +65,46 @@ func dateNotes(view *search.View, q *cola.ColaSearch, total int) (notes []string
 		}
 	}
 	return notes
+}
+
+// maxWordNotes limits the notes on words of one search.
+const maxWordNotes = 5
+
+// wordNotes returns a note on each word of the text that no label has, and of the brand name that no
+// brand has, with the most similar word.
+func wordNotes(view *search.View, q cola.Query) (notes []string) {
+	add := func(where, word string, withWord func(word string) cola.Query) {
+		suggestion := ""
+		if near := view.NearestWord(word); near != "" {
+			if n := countMatches(view, withWord(near)); n > 0 {
+				suggestion = didYouMean(fmt.Sprintf("%s (%s)", near, labels(n)), true)
+			}
+		}
+		if len(notes) < maxWordNotes {
+			notes = append(notes, fmt.Sprintf("No %s contains %s.%s", where, cola.Quoted(word), suggestion))
+		}
+	}
+	if _, isID := cola.ParseTTBID(q.Text); !isID && !vocabulary.BarcodeShaped(q.Text) {
+		for _, word := range view.UnknownWords(q.Text) {
+			add("label", word, func(word string) cola.Query { return cola.Query{Text: word} })
+		}
+	}
+	for word := range strings.FieldsSeq(q.BrandName) {
+		inBrand := func(word string) cola.Query { return cola.Query{BrandName: word} }
+		isWord := strings.ContainsFunc(word, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) })
+		if isWord && countMatches(view, inBrand(word)) == 0 {
+			add("brand name", word, inBrand)
+		}
+	}
+	return notes
+}
+
+// labels returns "1 label", "2 labels" and so on.
+func labels(n int) string {
+	if n == 1 {
+		return "1 label"
+	}
+	return fmt.Sprintf("%d labels", n)
 }
 
 // nonEmpty returns the notes that are not empty.

@@ -45,7 +45,12 @@ func TestSearchNotes(t *testing.T) {
 		want   []string // a fragment of each note
 	}{
 		"found":              {cola.SearchParams{Q: "hapax"}, nil},
-		"a free name":        {cola.SearchParams{BrandName: "no such name"}, nil},
+		"a free name":        {cola.SearchParams{BrandName: "hapax vitis"}, nil},
+		"an unknown word":    {cola.SearchParams{Q: "hapax ornithorhynchus"}, []string{`No label contains "ornithorhynchus".`}},
+		"a misspelt word":    {cola.SearchParams{Q: "hapx"}, []string{`No label contains "hapx". Did you mean hapax (2 labels)?`}},
+		"a misspelt brand":   {cola.SearchParams{BrandName: "twofld"}, []string{`No brand name contains "twofld". Did you mean twofold (2 labels)?`}},
+		"a brand with &":     {cola.SearchParams{BrandName: "hapax & twofld"}, []string{`No brand name contains "twofld".`}},
+		"a free barcode":     {cola.SearchParams{Q: "036000291452"}, nil},
 		"an ambiguous code":  {cola.SearchParams{Q: "twofold", Origin: "DE"}, []string{"DE was read as Delaware"}},
 		"a clear code":       {cola.SearchParams{Q: "twofold", Origin: "GE"}, nil},
 		"two Georgias":       {cola.SearchParams{Q: "twofold", Origin: "georgian"}, []string{"use GA for the state"}},
@@ -68,7 +73,7 @@ func TestSearchNotes(t *testing.T) {
 		"unknown container":  {cola.SearchParams{Q: "hapax", ContainerType: []string{"pod"}}, []string{"2 labels match every other filter, but the container type is unknown."}},
 		"unknown category":   {cola.SearchParams{Q: "hapax", Category: []string{"Beer"}}, []string{"the category is unknown"}},
 		"an unknown grape":   {cola.SearchParams{Grape: "zinfandal"}, []string{"Did you mean zinfandel?"}},
-		"a known grape":      {cola.SearchParams{Grape: "ZINFANDEL", BrandName: "no such name"}, nil},
+		"a known grape":      {cola.SearchParams{Grape: "ZINFANDEL", BrandName: "hapax"}, nil},
 		"no such place":      {cola.SearchParams{Appellation: "Napa Vally"}, []string{"Did you mean napa valley?"}},
 		"unknown provenance": {cola.SearchParams{Q: "hapax", DomesticOrImported: "imported"}, []string{"the domestic or imported status is unknown"}},
 	} {

@@ -71,6 +71,28 @@ func TestNamesAsTyped(t *testing.T) {
 	}
 }
 
+// TestUnknownWords checks which words of a query occur in no label, and their corrections.
+func TestUnknownWords(t *testing.T) {
+	t.Parallel()
+	v := namedLabels(t, []string{"RAVEN & OAK", "RAVEN ROCK", "RAVINE", "CHÂTEAU D'YQUEM", "A.B.C.", "ROW"}).view
+	for query, want := range map[string][]string{
+		"ravin and oak": {"ravin"}, "ravens & oaks": nil, `"oak and ravne"`: {"ravne"}, "ab*": nil, "ravi* xy": {"xy"},
+		"yquem abc": nil, "24001001000000": nil, "24001001999999": {"24001001999999"}, "1 & 2 ravin ravin": {"1", "2", "ravin"},
+	} {
+		if diff := cmp.Diff(want, v.UnknownWords(query)); diff != "" {
+			t.Errorf("UnknownWords(%s) (-want +got):\n%s", query, diff)
+		}
+	}
+	for word, want := range map[string]string{
+		"ravin": "raven", "ravne": "raven", "ravines": "ravine", "chatau": "chateau", "Yqeum": "yquem", "bat": "", "oka": "",
+		"aven": "", "rovxn": "", "raveen": "raven",
+	} {
+		if got := v.NearestWord(word); got != want {
+			t.Errorf("NearestWord(%s) = %q, want %q", word, got, want)
+		}
+	}
+}
+
 // namedIndex is an index of labels with names.
 type namedIndex struct {
 	view *View

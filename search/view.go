@@ -8,6 +8,7 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/cola/vocabulary"
 	"github.com/colaregistry/colaregistry/search/internal/postings"
+	"github.com/colaregistry/colaregistry/search/internal/text"
 )
 
 // View is an immutable state of the registry. Any number of goroutines may search it without a
@@ -161,6 +162,43 @@ func (v *View) States() []string {
 	}
 	delete(met, "")
 	return slices.Sorted(maps.Keys(met))
+}
+
+// UnknownWords returns the words of a query text that occur in no label, folded. A prefix is not a
+// word.
+func (v *View) UnknownWords(query string) (unknown []string) {
+	for _, p := range text.ParseQuery(query) {
+		if p.Prefix {
+			p.Words = p.Words[:len(p.Words)-1]
+		}
+		for _, w := range p.Words {
+			if !slices.Contains(unknown, w) && !v.hasWord(text.Phrase{Words: []string{w}, Also: p.Also, Exact: p.Exact}) {
+				unknown = append(unknown, w)
+			}
+		}
+	}
+	return unknown
+}
+
+func (v *View) hasWord(p text.Phrase) bool {
+	id, isID := cola.ParseTTBID(p.Words[0])
+	if _, _, found := v.find(id); isID && found {
+		return true
+	}
+	return slices.ContainsFunc(v.segments, func(seg segmentView) bool {
+		return slices.ContainsFunc(seg.texts.MatchWord(p, nil), func(l postings.List) bool { return l.Len() > 0 })
+	})
+}
+
+// NearestWord returns the word of labels that a misspelled word most likely stands for, or "".
+func (v *View) NearestWord(word string) string {
+	var best text.Nearest
+	for i := range v.segments {
+		if found := v.segments[i].texts.Nearest(text.Fold(word)); found.Better(best) {
+			best = found
+		}
+	}
+	return best.Word
 }
 
 // KnowsGrape reports whether any label has the given grape variety. If not, nearest is a similar

@@ -23,7 +23,7 @@ func Nearest(word string, allowed []string) (nearest string, ok bool) {
 	for _, candidate := range allowed {
 		c := []rune(strings.ToLower(candidate))
 		limit := max(len(c), len(folded)) / 3
-		if d := editDistance(folded, c, limit); d <= limit && (best < 0 || d < best) {
+		if d := EditDistance(folded, c, limit); d <= limit && (best < 0 || d < best) {
 			nearest, best = candidate, d
 		}
 	}
@@ -37,25 +37,36 @@ func Nearest(word string, allowed []string) (nearest string, ok bool) {
 }
 
 // NearestSpelling corrects a word that may well be correct but unknown, so it is stricter than
-// Nearest: the first letter must match, and the number of edits is limited to one for a word of at
-// least four letters, two for seven, three for ten. Shorter words never match. Ties go to the first
+// Nearest: the first letter must match, and there are at most MaxEdits edits. Ties go to the first
 // candidate.
 func NearestSpelling(word string, candidates []string) (nearest string, ok bool) {
 	folded := []rune(FoldText(word))
-	if len(folded) < 4 || len(folded) > 64 {
+	best := maxEdits(len(folded)) + 1
+	if best == 1 {
 		return "", false
 	}
-	best := min((len(folded)-1)/3, 3) + 1
 	for _, candidate := range candidates {
 		c := []rune(FoldText(candidate))
 		if len(c) == 0 || c[0] != folded[0] {
 			continue
 		}
-		if d := editDistance(folded, c, best); d < best {
+		if d := EditDistance(folded, c, best); d < best {
 			nearest, best, ok = candidate, d, true
 		}
 	}
 	return nearest, ok
+}
+
+// MaxEdits returns the number of edits by which a word may differ from its correction: one for a word
+// of at least four letters, two for seven, three for ten. A shorter word has no corrections, nor does
+// one of more than 64 letters.
+func MaxEdits(word string) int { return maxEdits(utf8.RuneCountInString(word)) }
+
+func maxEdits(letters int) int {
+	if letters < 4 || letters > 64 {
+		return 0
+	}
+	return min((letters-1)/3, 3)
 }
 
 // shortest returns the shortest candidate that matches part; ok is false if part has fewer than
@@ -72,10 +83,10 @@ func shortest(candidates []string, part string, minLength int, match func(s, par
 	return found, ok
 }
 
-// editDistance counts the insertions, deletions, substitutions and swaps of neighbors (each
+// EditDistance counts the insertions, deletions, substitutions and swaps of neighbors (each
 // position edited once) that turn a into b. It returns limit+1 without counting if the lengths
 // differ by more than limit.
-func editDistance(a, b []rune, limit int) int {
+func EditDistance(a, b []rune, limit int) int {
 	if len(a)-len(b) > limit || len(b)-len(a) > limit {
 		return limit + 1
 	}
