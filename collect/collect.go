@@ -24,8 +24,8 @@ type Store interface {
 type Images interface {
 	// CheckWritable fails if no image can be stored.
 	CheckWritable(ctx context.Context) error
-	// HasImage reports whether an image of a stored label has a URL and, if that is of this server, a
-	// complete file.
+	// HasImage reports whether an image of a stored label has a URL and, if the URL is on this
+	// server, a complete file.
 	HasImage(ctx context.Context, image *cola.Image) (bool, error)
 	// LostImages returns the labels that have an image with a URL of this server, but without a
 	// file, latest first.
@@ -62,7 +62,7 @@ type Options struct {
 	History bool
 	// Interval is the time between requests of all processes. Default: one second.
 	Interval time.Duration
-	// QuietHours is the time of day without requests. They hold for all processes: when they begin,
+	// QuietHours is the time of day without requests. It applies to all processes: when it begins,
 	// Run pauses the requests of all.
 	QuietHours QuietHours
 	// Progress is called after every step, never concurrently. May be nil.
@@ -174,7 +174,7 @@ func Run(ctx context.Context, st Store, o Options) (Report, error) {
 	return run(ctx, st, o, &process{})
 }
 
-// process is what the runs of a process have in common.
+// process is the state that the runs of a process share.
 type process struct {
 	keepsBlock bool // runs don't clear a block
 	metrics    *metrics
@@ -201,7 +201,7 @@ func run(ctx context.Context, st Store, o Options, p *process) (Report, error) {
 }
 
 // begin permits requests and plans the days. It first checks that images can be stored: otherwise,
-// the requests for the first label would be in vain.
+// the requests for the first label would be wasted.
 func (c *collector) begin() error {
 	if c.o.Images != None {
 		if err := c.o.ImageStore.CheckWritable(c.ctx); err != nil {

@@ -22,9 +22,9 @@
 // the request in flight: labels are queued before their rows are stored, and a day or label is
 // finished after all its data is stored. A failed request is repeated after a random wait that
 // grows with the attempts. After MaxAttempts, a day is incomplete and a label failed, until the
-// next run or, with Follow, the next day. After several failures in a row, a probe repeats a request that has
-// worked. If that fails, too, the site is down: attempts don't count, and a run in which the site
-// stays down ends.
+// next run or, with Follow, the next daily plan, which includes all failed labels but only recent
+// days. After several failures in a row, a probe repeats a request that has worked. If that fails,
+// too, the site is down: attempts don't count, and a run in which the site stays down ends.
 //
 // Any number of processes can collect. Each request reserves a slot in the database, so they share
 // one rate limit. If the site blocks one of them, all stop. Quiet hours of one of them pause all.

@@ -47,7 +47,7 @@ func (f *Follower) Run(ctx context.Context) {
 		}
 		wait := f.o.backoff(failures)
 		failures++
-		f.o.Logger.Error("fetching failed; it will start again", "wait", wait, "error", err)
+		f.o.Logger.Error("fetching failed; restarting", "wait", wait, "error", err)
 		sleep(ctx, wait)
 	}
 }

@@ -82,7 +82,7 @@ func (l *LabelImages) LostImages(ctx context.Context) (labels []cola.TTBID, err 
 		return nil, err
 	}
 	if lost > 0 {
-		l.Logger.Warn("image files are lost; they are fetched again. If there are many, check --image-store",
+		l.Logger.Warn("image files are missing; fetching them again. If there are many, check --image-store",
 			"lost", lost, "of", total, "labels", len(labels), "files", names.Len())
 	}
 	return labels, nil

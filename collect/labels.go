@@ -44,7 +44,7 @@ func (c *collector) label(l store.FetchLabel) error {
 	return err
 }
 
-// The wait until collectors fetch the images of a label that one of them didn't store.
+// The wait before collectors fetch the images of a label that an earlier attempt didn't store.
 const (
 	never        time.Duration = -1                  // all are stored, or none are wanted
 	atOnce       time.Duration = 0                   // that collector fetches no images
@@ -52,7 +52,8 @@ const (
 	retryMissing               = 30 * 24 * time.Hour // the site lacks an image, or it is unusable
 )
 
-// fetchLabel stores a label's page and images. It returns when to fetch the other images.
+// fetchLabel stores a label's page and images. It returns the wait before the remaining images are
+// fetched.
 func (c *collector) fetchLabel(ctx context.Context, l store.FetchLabel) (postpone time.Duration, err error) {
 	page, err := c.site.Form(ctx, l.TTBID)
 	hasForm := err == nil
@@ -111,9 +112,9 @@ func (c *collector) setCompleted(ctx context.Context, patches []cola.Patch[cola.
 }
 
 // fetchImages stores the images of a label whose form was opened last, one by one, unless they are
-// stored already. It returns when to fetch those again that the site lacks, which don't fail the
-// label. If requests for an image fail, it fetches the others before it returns the error. In the
-// label's last attempt, such an image counts as missing.
+// stored already. It returns the wait before images that the site lacks are requested again; they
+// don't fail the label. If requests for an image fail, it fetches the others before it returns the
+// error. In the label's last attempt, such an image counts as missing.
 func (c *collector) fetchImages(
 	ctx context.Context, l store.FetchLabel, form []byte,
 ) (postpone time.Duration, err error) {

@@ -24,7 +24,7 @@ type Plan struct {
 const (
 	// labelsPerDay is the number of labels completed on a day: 150,000 a year.
 	labelsPerDay = 410
-	// ImageBytes is the average of the real labels that tests use.
+	// ImageBytes is the average size of an image of the real labels that tests use.
 	ImageBytes = 220_000
 )
 
@@ -160,7 +160,7 @@ func (c *collector) list(b *backlog, yield func(cola.TTBID) error) (err error) {
 	if !b.lost {
 		return c.st.ColasMissing(c.ctx, b.missing, yield)
 	}
-	if b.ids == nil { // listing the files takes long, so do it once
+	if b.ids == nil { // listing the files is slow, so do it once
 		if b.ids, err = c.o.ImageStore.LostImages(c.stop); err != nil {
 			return err
 		}

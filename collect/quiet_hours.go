@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// QuietHours is a time of every day, in UTC, during which no requests are sent. The zero value is
-// none.
+// QuietHours is a range of times of day, in UTC, during which no requests are sent. The zero value
+// means no quiet hours.
 type QuietHours struct {
 	from, length time.Duration // from is the time since midnight
 }
@@ -64,7 +64,7 @@ func (q QuietHours) next(t time.Time) time.Time {
 	return start
 }
 
-// Extend returns how long work takes that starts at a time and rests during the quiet hours.
+// Extend returns how long work takes if it starts at the given time and pauses during quiet hours.
 func (q QuietHours) Extend(start time.Time, work time.Duration) time.Duration {
 	if q.length == 0 || work <= 0 {
 		return work

@@ -18,13 +18,13 @@ type CollectionStore interface {
 	PlanWindows(ctx context.Context, first, last cola.Date, before time.Time, history bool) (pending int, err error)
 }
 
-// CollectionState is what the collectors do, as far as the database shows.
+// CollectionState is the activity of the collectors, as far as the database shows it.
 type CollectionState string
 
 // The states of the collectors.
 const (
-	CollectionNever   CollectionState = "never"   // no request was sent yet
-	CollectionRunning CollectionState = "running" // a request was sent lately
+	CollectionNever   CollectionState = "never"   // no request has been sent yet
+	CollectionRunning CollectionState = "running" // a request was sent recently
 	CollectionIdle    CollectionState = "idle"    // all work is done; the latest days are queried once a day
 	CollectionPaused  CollectionState = "paused"  // requests are delayed
 	CollectionBlocked CollectionState = "blocked" // the site refuses requests
@@ -32,8 +32,8 @@ const (
 )
 
 const (
-	// requestOverdue is the time without a request after which collectors with work are stopped. It
-	// is longer than their longest wait after a failure.
+	// requestOverdue is the time without a request after which collectors with work are considered
+	// stopped. It is longer than their longest wait after a failure.
 	requestOverdue = 10 * time.Minute
 	// dayOverdue is the same for collectors without work: they query the latest days once a day.
 	dayOverdue = 25 * time.Hour

@@ -7,13 +7,12 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// Enrichments records what a model answered about labels, so that no process asks about the same
-// label twice, and what that used of the daily limits. Claims and days are those of the database's
-// clock.
+// Enrichments records a model's answers about labels, so that no process asks about the same label
+// twice, and the use of the daily limits. Claims and days follow the database's clock.
 type Enrichments interface {
 	// LabelsToEnrich calls yield with the ID of every label with detail for which the model has no
-	// result, or whose latest change the result may not cover, newest receipt first. It reads like
-	// Colas.ColasMissing.
+	// result, or whose latest change the result may not cover, newest receipt first. It reads in
+	// pages, like Colas.ColasMissing.
 	LabelsToEnrich(ctx context.Context, model string, yield func(cola.TTBID) error) error
 	// ClaimEnrichment claims a label and returns its latest result, which is zero if there is none,
 	// with the label's current Revision. It fails with ErrNotFound if there is no such label, or if
@@ -49,8 +48,8 @@ type Enrichment struct {
 	Hold     int64 // identifies the claim
 }
 
-// EnrichmentLimit is what all processes together may use in a day.
+// EnrichmentLimit is the daily limit for all processes together.
 type EnrichmentLimit struct {
 	Labels int
-	Tokens int // the answer that exceeds it is the last one; zero means no limit
+	Tokens int // checked before each label, so the last one may exceed it; zero means no limit
 }

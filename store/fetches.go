@@ -145,7 +145,7 @@ type FetchStatus struct {
 const (
 	// WindowRequests is the number of requests for a day: a search and an export.
 	WindowRequests = 2
-	// ImagesPerLabel is the average of the real labels that tests use.
+	// ImagesPerLabel is the average number of images of the real labels that tests use.
 	ImagesPerLabel = 1.9
 )
 

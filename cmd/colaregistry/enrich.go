@@ -16,7 +16,7 @@ import (
 // enricherFlags configure the enrichment of labels by a model.
 type enricherFlags struct {
 	URL     string     `env:"COLAREGISTRY_ENRICH_URL" name:"url" placeholder:"URL" help:"Address of an OpenAI-compatible API, such as https://api.openai.com/v1."`
-	Model   string     `env:"COLAREGISTRY_ENRICH_MODEL" placeholder:"NAME" help:"Model that is asked about labels."`
+	Model   string     `env:"COLAREGISTRY_ENRICH_MODEL" placeholder:"NAME" help:"Name of the model."`
 	Key     string     `env:"COLAREGISTRY_ENRICH_KEY" placeholder:"KEY" help:"API key (default: none)."`
 	KeyFile secretFile `env:"COLAREGISTRY_ENRICH_KEY_FILE" name:"key-file" placeholder:"FILE" help:"File with the API key."`
 	Images  bool       `env:"COLAREGISTRY_ENRICH_IMAGES" help:"Send the main image of each label, too, if it was fetched."`
@@ -120,7 +120,7 @@ func (c *enrichCommand) Run(env *environment) (err error) {
 		return err
 	case r.Limit:
 		fmt.Fprintln(env.stderr,
-			"The limit of the day is reached. Run the command again tomorrow, or raise --limit or --tokens.")
+			"The daily limit has been reached. Run the command again tomorrow (UTC), or raise --limit or --tokens.")
 	}
 	return nil
 }

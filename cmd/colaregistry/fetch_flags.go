@@ -31,7 +31,7 @@ type collectorFlags struct {
 
 // quietFlags name the quiet hours.
 type quietFlags struct {
-	QuietHours collect.QuietHours `env:"COLAREGISTRY_FETCH_QUIET_HOURS" placeholder:"HH:MM-HH:MM" help:"Time of day (UTC) without requests of any process, such as 13:00-21:00 (default: none)."`
+	QuietHours collect.QuietHours `env:"COLAREGISTRY_FETCH_QUIET_HOURS" placeholder:"HH:MM-HH:MM" help:"Time of day (UTC) when no process sends requests, such as 13:00-21:00 (default: none)."`
 }
 
 // Rates in requests per second.
@@ -81,7 +81,7 @@ func userAgent(contact string) string {
 	return fmt.Sprintf("colaregistry/%s (+%s)", version(), contact)
 }
 
-// requireImageStore demands a location for images with PostgreSQL: the default is a folder of this
+// requireImageStore demands a location for images with PostgreSQL: the default is a folder on this
 // machine, where other servers may not find them.
 func (f *collectorFlags) requireImageStore(prefix string, database storeFlags, location imageFlags) error {
 	p, err := database.place()

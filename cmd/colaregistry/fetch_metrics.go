@@ -14,7 +14,7 @@ import (
 const (
 	// fetchStatusWait limits how long a collection waits for the database: all other metrics wait, too.
 	fetchStatusWait = time.Second
-	// fetchStatusAge is the age from which a status is read again, unless reading it takes more than
+	// fetchStatusAge is the age at which a status is read again, unless reading it takes more than
 	// one fiftieth of that time: counting a queue of millions of labels is slow.
 	fetchStatusAge   = 10 * time.Second
 	fetchStatusShare = 50
@@ -23,8 +23,8 @@ const (
 	fetchStatusRead   = time.Minute // limit for reading it
 )
 
-// fetchMetrics export the state of the collectors, which may be other processes. It is read on
-// collection only. If the store can't be read, there are no samples.
+// fetchMetrics exports the state of the collectors, which may run in other processes. It reads the
+// state only when metrics are collected. If the store can't be read, there are no samples.
 type fetchMetrics struct {
 	store  store.Fetches
 	now    func() time.Time
@@ -70,7 +70,7 @@ func newFetchMetrics(st store.Fetches) *fetchMetrics {
 	}, gauges: []fetchGauge{
 		{desc("requests", "Requests of all processes to TTB's site so far."),
 			func(s *status, _ time.Time) float64 { return float64(s.Requests) }},
-		{desc("last_request_timestamp_seconds", "Time of the latest request, which may be one that is planned; 0 without one."),
+		{desc("last_request_timestamp_seconds", "Time of the latest request, which may be scheduled but not yet sent; 0 if there is none."),
 			func(s *status, _ time.Time) float64 { return timestamp(s.LastRequest) }},
 		{desc("blocked", "1 while the site refuses requests, otherwise 0."),
 			func(s *status, _ time.Time) float64 { return asNumber(s.Blocked != "") }},

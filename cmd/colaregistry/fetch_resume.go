@@ -26,7 +26,7 @@ func (c *fetchResume) Run(env *environment) (err error) {
 		fmt.Fprintf(env.stdout, "Cleared the block of %s: %s\n", before.BlockedAt.UTC().Format(time.DateTime), before.Blocked)
 	}
 	if paused {
-		fmt.Fprintf(env.stdout, "Ended the pause until %s.\n", before.PausedUntil.UTC().Format(time.DateTime))
+		fmt.Fprintf(env.stdout, "Lifted the pause, which would have lasted until %s.\n", before.PausedUntil.UTC().Format(time.DateTime))
 	}
 	if !blocked && !paused {
 		fmt.Fprintln(env.stdout, "Requests were neither blocked nor paused.")

@@ -72,7 +72,7 @@ Examples:
 
 // Help describes the command.
 func (*fetchReference) Help() string {
-	return `Downloads files of TTB and UC Davis and imports those that have changed. A source that fails doesn't stop the others;
+	return `Downloads files from TTB and UC Davis and imports those that have changed. A source that fails doesn't stop the others;
 run the command once a day or week. The exit code is 1 if a source failed.
 
 --dry-run lists the sources and their addresses. If a publisher moves a file, set its new address with --source-url.
@@ -88,13 +88,13 @@ Examples:
 
 // Help describes the command.
 func (*enrichCommand) Help() string {
-	return `Asks a model about labels that have detail, newest first, and fills their llm_ fields, except those that have a
-value of another source. No label is asked about twice unless its data or the model changes. The command ends when no
-label is left or the limit of the day is reached. Interrupt it at any time: the same command continues. Several
-processes share the work and the limits.
+	return `Asks a model about labels that have detail, newest first, and fills their llm_ fields, except those with a value from
+another source. Each label is sent once, and again only if its data or the model changes. The command ends when no label
+is left or the daily limit is reached. You can interrupt it at any time; to continue, run the same command again.
+Several processes share the work and the limits.
 
-The labels' public data is sent to the API, with --images also a picture of each. Use of the API may cost money:
-begin with a small --limit and look at the results.
+The labels' public data is sent to the API and, with --images, a picture of each label. Using the API may cost money:
+start with a small --limit and check the results.
 
 Examples:
 
@@ -116,8 +116,8 @@ Examples:
 
 // Help describes the command.
 func (*fetchResume) Help() string {
-	return `Servers with --fetch continue within a minute. Before you resume, wait a few hours and lower the rate. Starting fetch
-ttb resumes, too. Also ends a pause of requests.
+	return `Clears a block by the site and lifts any pause of requests. Servers with --fetch continue within a minute; starting
+fetch ttb does the same. Before you resume, wait a few hours and lower the rate.
 
 Example:
 

@@ -38,7 +38,7 @@ type cli struct {
 	Serve   serveCommand   `cmd:"" help:"Run the server: REST API, MCP endpoint and dashboard."`
 	Mcp     mcpCommand     `cmd:"" name:"mcp" help:"Run a local MCP server on standard input and output."`
 	Import  importCommand  `cmd:"" help:"Import labels or reference data from files."`
-	Fetch   fetchCommand   `cmd:"" help:"Fetch labels from TTB."`
+	Fetch   fetchCommand   `cmd:"" help:"Fetch labels and reference data."`
 	Enrich  enrichCommand  `cmd:"" help:"Fill fields of labels by asking a model."`
 	Records recordsCommand `cmd:"" help:"List incomplete labels."`
 	Alerts  alertsCommand  `cmd:"" help:"Run due saved searches; receive webhooks."`

@@ -55,10 +55,10 @@ func (c *serveCommand) enricher(env *environment, st enrich.Store) (func(context
 			case ctx.Err() != nil:
 				return
 			case errors.As(err, new(*enrich.StopError)), errors.As(err, new(*enrich.RejectedError)):
-				log.Error("enrichment stops until the next start; check --enrich-url, --enrich-model and the key", "error", err)
+				log.Error("enrichment stopped until the server is restarted; check --enrich-url, --enrich-model and the key", "error", err)
 				return
 			}
-			log.Warn("enrichment is interrupted", "error", err, "wait", enrichRetry)
+			log.Warn("enrichment failed; retrying", "error", err, "wait", enrichRetry)
 			select {
 			case <-ctx.Done():
 			case <-time.After(enrichRetry):

@@ -29,7 +29,7 @@ func (c *serveCommand) checkFetch() error {
 	return errors.Join(err, c.Collector.requireImageStore("--fetch-", c.storeFlags, c.imageFlags))
 }
 
-// reference returns what fetches reference data, or nil without --fetch.
+// reference returns the function that fetches reference data, or nil if the server doesn't.
 func (c *serveCommand) reference(env *environment, st reference.Store) func(context.Context) {
 	if !c.Fetch || !c.serveFetchFlags.Reference {
 		return nil
@@ -45,7 +45,7 @@ func (c *serveCommand) reference(env *environment, st reference.Store) func(cont
 	return func(ctx context.Context) { reference.Follow(ctx, st, o, c.Collector.QuietHours.Until) }
 }
 
-// collector returns what fetches labels, or nil without --fetch.
+// collector returns the follower that fetches labels, or nil without --fetch.
 func (c *serveCommand) collector(env *environment, d deployment) *collect.Follower {
 	if !c.Fetch {
 		return nil
@@ -53,7 +53,7 @@ func (c *serveCommand) collector(env *environment, d deployment) *collect.Follow
 	o := c.Collector.options()
 	o.Logger = env.log.With("task", "fetch")
 	if o.Images != collect.None {
-		// Barcodes of one image at a time are read, on the goroutine of the collector.
+		// Barcodes are read from one image at a time, on the collector's goroutine.
 		o.ImageStore = &collect.LabelImages{Store: d.store, Files: d.images, Now: time.Now, Logger: o.Logger}
 	}
 	c.Collector.warnRate(o.Logger)

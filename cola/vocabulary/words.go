@@ -2,9 +2,10 @@ package vocabulary
 
 import "strings"
 
-// WordKey returns the key of a folded word. Words that people use for one another have the same key:
-// singular and plural, possessives (whose apostrophe folding removes), numbers from one to twelve in
-// letters and digits, and a few other spellings. A key is for comparison only; it need not be a word.
+// WordKey returns the key of a folded word. Words that people use interchangeably have the same
+// key: singular and plural, possessives (whose apostrophe folding removes), numbers from one to
+// twelve in letters and digits, and a few other spellings. A key is for comparison only; it need
+// not be a word.
 //
 //	rivers, river → river    houses, house → hous    geese, goose → goos    four, 4 → 4
 //

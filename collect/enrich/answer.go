@@ -96,7 +96,7 @@ var fields = []field{
 
 // parse returns the fields of an answer for a label. Unknown fields, and those of another product
 // type, are dropped. It fails if any other value has the wrong type or is out of bounds, because
-// such an answer isn't to be trusted at all.
+// such an answer can't be trusted at all.
 func parse(answer []byte, product vocabulary.ProductType, year int) (cola.Cola, error) {
 	var values map[string]json.RawMessage
 	if err := json.Unmarshal(answer, &values); err != nil || values == nil {
@@ -129,7 +129,7 @@ func (f field) read(raw json.RawMessage, to any, year int) error {
 	case *cola.Text:
 		var s *string
 		if json.Unmarshal(raw, &s) != nil {
-			return errors.New("not a text")
+			return errors.New("not a string")
 		}
 		if s == nil {
 			return nil
@@ -162,7 +162,7 @@ func (f field) read(raw json.RawMessage, to any, year int) error {
 			highest = year
 		}
 		if *n < f.lowest || *n > highest {
-			return fmt.Errorf("%d is not from %d to %d", *n, f.lowest, highest)
+			return fmt.Errorf("%d is not between %d and %d", *n, f.lowest, highest)
 		}
 		*to = cola.Some(*n)
 	case *[]string:
@@ -221,8 +221,8 @@ func checkCategory(path string) (string, error) {
 	return path, nil
 }
 
-// schema returns the JSON schema of answers. It has all fields as required and nullable, because
-// strict modes allow neither optional fields nor bounds.
+// schema returns the JSON schema of answers. All fields are required, and texts and numbers are
+// nullable, because strict modes allow neither optional fields nor bounds.
 func schema() map[string]any {
 	properties, required := map[string]any{}, []string{}
 	for _, f := range fields {

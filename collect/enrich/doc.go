@@ -10,11 +10,11 @@
 //     are used. If the model has answered for the same input, steps 2 to 4 are skipped.
 //  2. It counts the label for the day. A day has a limit of labels and of tokens, which all
 //     processes share.
-//  3. It asks the model. An answer that isn't usable is asked for once more; then the label has
-//     failed until its input or the model changes.
+//  3. It asks the model. If the answer isn't usable, it asks once more; after a second unusable
+//     answer, the label has failed until its input or the model changes.
 //  4. It records the answer, so that a crash doesn't lose what was paid for.
-//  5. It fills fields of the label that are empty, or that an earlier answer filled. Values of
-//     other sources stay.
+//  5. It fills fields of the label that are empty, or that an earlier answer filled. Values from
+//     other sources are kept.
 //
 // # Trust
 //

@@ -13,9 +13,9 @@ import (
 	"github.com/colaregistry/colaregistry/store/images"
 )
 
-// Enricher asks a model about a label. It returns the answer, a JSON object by the schema, and the
-// tokens that it used, also with an error. Its errors are a StopError, BusyError or RejectedError,
-// or the context's.
+// Enricher asks a model about a label. It returns the answer, a JSON object that conforms to the
+// schema, and the number of tokens used, even with an error. Its errors are a StopError, BusyError
+// or RejectedError, or the context's.
 type Enricher interface {
 	Enrich(ctx context.Context, in Input) (answer []byte, used Usage, err error)
 }
@@ -23,7 +23,8 @@ type Enricher interface {
 // Usage is the number of tokens that a request used.
 type Usage struct{ In, Out int }
 
-// StopError means that no request can succeed: the key is wrong or the model unknown.
+// StopError means that no request can succeed, for example because the key is wrong, the model is
+// unknown or the quota is used up.
 type StopError struct{ Err error }
 
 // BusyError means that the same request may succeed later, after the given wait if it isn't zero.
@@ -85,18 +86,19 @@ type Options struct {
 const (
 	// hold is how long the label of a killed process is left alone.
 	hold = time.Hour
-	// idle is the wait of Follow before it looks for labels again, and limitWait the longest one at
-	// the limit of a day, because the database's clock, which counts, may be another.
+	// idle is how long Follow waits before it looks for labels again. limitWait bounds the wait at
+	// the daily limit, because the limit follows the database's clock, which may differ from this
+	// one.
 	idle      = 5 * time.Minute
 	limitWait = time.Hour
 	// refresh is how long Follow works on a list of labels. A new list begins with the newest ones.
 	refresh = 10 * time.Minute
-	// maxAnswers is how often a label is asked about before it fails.
+	// maxAnswers is the number of unusable answers after which a label fails.
 	maxAnswers = 2
 	// maxBusy is how many requests in a row may fail before a run without Follow ends.
 	maxBusy = 8
-	// maxFailed is the number of failed labels in a row that ends a run: not the labels are the
-	// reason then, but the model or the API.
+	// maxFailed is the number of failed labels in a row that ends a run: in that case, the model or
+	// the API is at fault, not the labels.
 	maxFailed   = 10
 	firstWait   = 2 * time.Second
 	longestWait = 5 * time.Minute
@@ -125,8 +127,8 @@ type enricher struct {
 
 var errRefresh = errors.New("the list of labels is old")
 
-// Run enriches labels until none is left or the limit of the day is reached or, with Follow, until
-// the context is canceled, which is no error.
+// Run enriches labels until none is left or the daily limit is reached or, with Follow, until the
+// context is canceled, which is not an error.
 func Run(ctx context.Context, st Store, o Options) (Report, error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
@@ -279,7 +281,7 @@ func (e *enricher) apply(
 	if patch.Fields == 0 {
 		return false, e.st.SaveEnrichment(ctx, r)
 	}
-	// A label doesn't arrive by this, because the patch changes no date.
+	// This doesn't count as an arrival, because the patch changes no date.
 	if _, err := e.st.UpsertColas(ctx, []cola.Patch[cola.Cola]{patch}, store.Commit); err != nil {
 		return false, fmt.Errorf("enrich label %s: %w", label.TTBID, err)
 	}
@@ -351,7 +353,8 @@ func (e *enricher) fail(ctx context.Context, r *store.Enrichment, reason *Reject
 	return fmt.Errorf("the last %d labels have no usable answer; the latest reason: %w", maxFailed, reason)
 }
 
-// forget makes a label one that was not asked about. The values that it got remain.
+// forget resets a label as if the model had never been asked about it. Values that were filled
+// remain.
 func (e *enricher) forget(ctx context.Context, id cola.TTBID) error {
 	r, err := e.st.ClaimEnrichment(ctx, id, hold)
 	if errors.Is(err, store.ErrNotFound) {

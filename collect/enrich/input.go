@@ -16,7 +16,7 @@ import (
 	"github.com/colaregistry/colaregistry/store/images"
 )
 
-// Input is what a model is given about a label.
+// Input is the data about a label that the model receives.
 type Input struct {
 	Text      string // JSON object
 	Image     []byte // nil without an image

@@ -9,10 +9,11 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"strconv"
 	"strings"
 	"time"
 	"unicode"
+
+	"github.com/colaregistry/colaregistry/internal/retryafter"
 )
 
 // OpenAI asks a model through the chat completions of an OpenAI-compatible API.
@@ -90,7 +91,7 @@ func (o *OpenAI) Enrich(ctx context.Context, in Input) ([]byte, Usage, error) {
 	usage := Usage{In: max(chat.Usage.In, 0), Out: max(chat.Usage.Out, 0)}
 	switch choice := chat.Choices[0]; {
 	case choice.Message.Refusal != "":
-		return nil, usage, &RejectedError{Reason: "the model refuses: " + oneLine(choice.Message.Refusal)}
+		return nil, usage, &RejectedError{Reason: "the model refused: " + oneLine(choice.Message.Refusal)}
 	case choice.FinishReason != "" && choice.FinishReason != "stop":
 		return nil, usage, &RejectedError{Reason: "the answer ended early: " + oneLine(choice.FinishReason)}
 	default:
@@ -142,7 +143,7 @@ func (o *OpenAI) post(ctx context.Context, in Input) (*http.Response, []byte, er
 	return response, body, err
 }
 
-// statusError returns the error that a response's status means.
+// statusError returns the error for a response's status, or nil.
 func statusError(response *http.Response, body []byte) error {
 	status := response.StatusCode
 	if status == http.StatusOK {
@@ -154,7 +155,7 @@ func statusError(response *http.Response, body []byte) error {
 	case status == http.StatusTooManyRequests && code == "insufficient_quota":
 		return &StopError{Err: err}
 	case status == http.StatusTooManyRequests, status == http.StatusRequestTimeout, status >= 500:
-		return &BusyError{After: retryAfter(response.Header), Err: err}
+		return &BusyError{After: min(retryafter.Of(response.Header, time.Now()), maxRetryAfter), Err: err}
 	case status == http.StatusBadRequest, status == http.StatusRequestEntityTooLarge,
 		status == http.StatusUnprocessableEntity:
 		return &RejectedError{Reason: err.Error(), Final: true}
@@ -190,16 +191,4 @@ func oneLine(s string) string {
 		return string(runes[:maxMessage]) + "…"
 	}
 	return string(runes)
-}
-
-// retryAfter returns the wait in a Retry-After header, at most maxRetryAfter.
-func retryAfter(h http.Header) time.Duration {
-	value := h.Get("Retry-After")
-	if seconds, err := strconv.Atoi(value); err == nil {
-		return time.Duration(min(max(seconds, 0), int(maxRetryAfter/time.Second))) * time.Second
-	}
-	if at, err := http.ParseTime(value); err == nil {
-		return min(max(time.Until(at), 0), maxRetryAfter)
-	}
-	return 0
 }

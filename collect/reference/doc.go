@@ -11,7 +11,7 @@
 //     source is done.
 //  3. Otherwise it downloads the file to a temporary folder. If its hash is that of the content
 //     imported last, the source is done.
-//  4. It checks the file with a dry run of package ingest, so that nothing of a truncated file, or
+//  4. It checks the file with a dry run of package ingest, so that no part of a truncated file, or
 //     of one in another format, is imported.
 //  5. It imports the file, then stores the new validators and the hash.
 //

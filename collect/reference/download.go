@@ -62,7 +62,7 @@ var errRedirect = errors.New("redirect")
 func checkRedirect(r *http.Request, via []*http.Request) error {
 	switch {
 	case len(via) > maxRedirects:
-		return fmt.Errorf("%w: more than %d", errRedirect, maxRedirects)
+		return fmt.Errorf("%w limit of %d exceeded", errRedirect, maxRedirects)
 	case r.URL.Scheme != "https" && (r.URL.Scheme != "http" || via[len(via)-1].URL.Scheme == "https"):
 		return fmt.Errorf("%w from %s to an insecure address", errRedirect, via[len(via)-1].URL.Scheme)
 	}
@@ -76,7 +76,7 @@ type download struct {
 	content     store.ReferenceContent
 }
 
-// temporaryError is a failure that another attempt may not have.
+// temporaryError is a failure that may not recur if the request is retried.
 type temporaryError struct {
 	err   error
 	after time.Duration // how long the server asks to wait (Retry-After), or 0
@@ -104,9 +104,9 @@ func (c *client) download(
 		}
 		wait := temporary.after + rand.N(c.o.Backoff<<(attempt-1))
 		if attempt == maxAttempts || wait > maxWait {
-			return nil, failed("%s: %w; gave up after attempt %d of %d, try again later", s.URL, err, attempt, maxAttempts)
+			return nil, failed("%s: %w; gave up after attempt %d of %d. Try again later", s.URL, err, attempt, maxAttempts)
 		}
-		c.o.Logger.Warn("download failed, will be repeated", "source", s.Name, "error", err, "attempt", attempt, "wait", wait)
+		c.o.Logger.Warn("download failed; retrying", "source", s.Name, "error", err, "attempt", attempt, "wait", wait)
 		if err := sleep(ctx, wait); err != nil {
 			return nil, err
 		}
@@ -165,19 +165,19 @@ func (c *client) attempt(
 
 // Failures of a response.
 var (
-	errTooSlow = fmt.Errorf("the download takes more than %s", maxDuration)
+	errTooSlow = fmt.Errorf("the download took more than %s", maxDuration)
 	errStalled = errors.New("the download stalled")
 )
 
 // checkStatus returns the error of a response without the file.
 func (c *client) checkStatus(response *http.Response, s Source) error {
 	status := response.StatusCode
-	err := fmt.Errorf("the server answered with status %s", response.Status)
+	err := fmt.Errorf("the server returned status %s", response.Status)
 	switch {
 	case status == http.StatusOK:
 		return nil
 	case status == http.StatusNotFound || status == http.StatusGone:
-		return fmt.Errorf("%w; the file may have moved. Find its new address on %s (%s)",
+		return fmt.Errorf("%w; the file may have moved. Find its new address on %s and set it (%s)",
 			err, s.Page, s.option())
 	case status == http.StatusRequestTimeout, status == http.StatusTooManyRequests, status >= 500:
 		return &temporaryError{err: err, after: retryafter.Of(response.Header, time.Now())}
@@ -219,7 +219,7 @@ func (c *client) save(body io.Reader, path string, cancel context.CancelCauseFun
 		switch {
 		case readErr == io.EOF:
 			return sum.Sum(nil), nil
-		case readErr != nil: // among others, fewer bytes than Content-Length announces
+		case readErr != nil: // for example, fewer bytes than Content-Length states
 			return nil, &temporaryError{err: fmt.Errorf("the download ended after %d bytes: %w", size, withoutURL(readErr))}
 		}
 	}
@@ -241,7 +241,7 @@ func (d *download) check() error {
 	case err != nil && err != io.ErrUnexpectedEOF:
 		return err
 	case kind == "text/html", kind == "application/xhtml+xml", ttbpage.IsHTML(head[:n]):
-		return errors.New("the server answered with a web page instead of the file")
+		return errors.New("the server returned a web page instead of the file")
 	}
 	return nil
 }

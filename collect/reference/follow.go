@@ -9,8 +9,8 @@ import (
 )
 
 const (
-	// followAge is the age at which Follow fetches a source again: a little less than a day, so that
-	// the time of day doesn't move by a check each day.
+	// followAge is the age at which Follow fetches a source again: a little less than a day, so
+	// that the time of day doesn't shift by one check every day.
 	followAge = 23 * time.Hour
 	// checkEvery is the average time between checks for sources that are due.
 	checkEvery = time.Hour

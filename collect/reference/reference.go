@@ -23,7 +23,7 @@ type Store interface {
 type Options struct {
 	Sources   []Source // those without a URL are left out
 	UserAgent string   // required: names the program and the operator's contact
-	// MinAge leaves out the sources that any process has fetched less than this ago, or is fetching.
+	// MinAge excludes sources that any process is fetching or has fetched more recently than this.
 	MinAge time.Duration
 	// Force imports files even if they haven't changed.
 	Force bool
@@ -210,7 +210,7 @@ func (f *fetch) load(ctx context.Context, file *download) (ingest.Report, error)
 	case err != nil:
 		return ingest.Report{}, f.importError(err)
 	case trial.Read == 0:
-		return ingest.Report{}, f.unusable(errors.New("it has no rows"))
+		return ingest.Report{}, f.unusable(errors.New("the file has no rows"))
 	case trial.Refused*2 > trial.Read:
 		return ingest.Report{}, f.unusable(fmt.Errorf("%d of %d rows would be rejected, the first because of: %s",
 			trial.Refused, trial.Read, trial.Refusals[0].Reason))
@@ -220,8 +220,8 @@ func (f *fetch) load(ctx context.Context, file *download) (ingest.Report, error)
 	return report, f.importError(err)
 }
 
-// importError returns the error of an import. While the database is unavailable, the other sources
-// fail, too.
+// importError returns the error of an import. An unavailable database ends the run, because the
+// other sources would fail, too.
 func (f *fetch) importError(err error) error {
 	if err == nil || errors.Is(err, store.ErrUnavailable) {
 		return err
@@ -231,6 +231,6 @@ func (f *fetch) importError(err error) error {
 
 // unusable returns the error of a file that was downloaded but can't be imported.
 func (f *fetch) unusable(err error) error {
-	return failed("%s: %w; nothing was imported. Look at the file. If its publisher has moved it (see %s), set its new address (%s)",
+	return failed("%s: %w; nothing was imported. Check the file. If its publisher has moved it (see %s), set its new address (%s)",
 		f.source.URL, err, f.source.Page, f.source.option())
 }

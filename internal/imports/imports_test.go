@@ -44,7 +44,7 @@ var table = map[string][]string{
 	},
 	"collect":           {"cola", "store", "store/images", "ingest", "collect/ttb", "collect/barcode"},
 	"collect/barcode":   {"cola"},
-	"collect/enrich":    {"cola", "store", "store/images"},
+	"collect/enrich":    {"cola", "store", "store/images", "internal/retryafter"},
 	"collect/reference": {"cola", "store", "ingest", "ingest/ttbpage", "internal/retryafter"},
 	"collect/ttb":       {"cola", "ingest/ttbpage", "internal/retryafter"},
 	"ingest":            {"cola", "store", "ingest/ttbpage"},

@@ -129,8 +129,9 @@ func (s *Store) Put(ctx context.Context, content []byte) (store.ImageContent, er
 // checkName is the file that CheckWritable writes.
 const checkName = "write-check"
 
-// CheckWritable fails unless files can be written and read, for example because a bucket doesn't
-// exist or a folder is read-only. It leaves a file, because it may not be allowed to delete it.
+// CheckWritable fails if files can't be written and read, for example because a bucket doesn't
+// exist or a folder is read-only. It leaves its file behind, because it may lack the permission to
+// delete files.
 func (s *Store) CheckWritable(ctx context.Context) error {
 	content := []byte("colaregistry writes this file to check that it can store label images.\n")
 	if err := s.write(ctx, checkName, content, recreated); err != nil {
@@ -176,9 +177,9 @@ func (s *Store) original(ctx context.Context, c store.ImageContent) ([]byte, err
 	return content, nil
 }
 
-// served is original for a file that is about to be served. It renames a damaged file, so that Names
-// lacks it and fetch replaces it. An error of reading says nothing about the content, so such a file
-// keeps its name, and so does one whose content changes when it is read again.
+// served returns a file that is about to be served, like original. It renames a damaged file, so
+// that Names omits it and fetch replaces it. A read error says nothing about the content, so such a
+// file keeps its name, and so does one whose content changes when it is read again.
 func (s *Store) served(ctx context.Context, c store.ImageContent) ([]byte, error) {
 	content, err := s.original(ctx, c)
 	if damaged := (*DamagedError)(nil); !errors.As(err, &damaged) || damaged.Missing {
@@ -202,7 +203,7 @@ func (s *Store) rename(ctx context.Context, from, to string) error {
 	if err != nil {
 		return fmt.Errorf("rename image file %s: %w", from, err)
 	}
-	s.log.Warn("renamed a damaged image file; fetch ttb --images all fetches it again", "file", from, "to", to)
+	s.log.Warn("renamed a damaged image file; to fetch it again, run fetch ttb --images all", "file", from, "to", to)
 	return nil
 }
 

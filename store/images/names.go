@@ -27,7 +27,7 @@ func (n *Names) Has(hash [32]byte) bool {
 // Len returns the number of files.
 func (n *Names) Len() int { return len(n.sorted) }
 
-// add adds a file by its name, unless it is a rendition or another file.
+// add adds a file by its name, unless it is a rendition or some other kind of file.
 func (n *Names) add(name string) {
 	if len(name) != 64 {
 		return

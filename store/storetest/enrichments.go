@@ -193,7 +193,7 @@ func populateEnrichments(t *testing.T, st store.Store) {
 }
 
 // checkCopiedEnrichments checks that the copy has the results, and that it compares each with its
-// label again, because labels of a copy have new revisions. Limits begin anew.
+// label again, because labels of a copy have new revisions. Limits are reset.
 func checkCopiedEnrichments(t *testing.T, to store.Store) {
 	t.Helper()
 	ids := mustToEnrich(t, to, "small")

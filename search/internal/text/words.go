@@ -139,8 +139,8 @@ func KeyName(name string) string {
 	return string(b)
 }
 
-// KeyPart returns the part of the KeyName of names that contain the words of a part of a name in
-// sequence. The result is empty if the part has no words.
+// KeyPart returns a string that KeyName contains for every name with the words of part in sequence.
+// It is empty if part has no words.
 func KeyPart(part string) string {
 	var b strings.Builder
 	for _, w := range ParseName(part).Words {
