@@ -41,7 +41,7 @@ type PermitteeDetail struct {
 // PermitteeParams are the parameters of GET /permittees and of the tool search_permittees, as sent.
 type PermitteeParams struct {
 	Decoded
-	Q             string    `json:"q" doc:"Part of the company or trade name, any case; punctuation is ignored. Whole words also match in singular or plural." maxLength:"200" example:"vineyards"`
+	Q             string    `json:"q" doc:"Part of the company or trade name, any case." maxLength:"200" example:"vineyards"`
 	State         string    `json:"state" doc:"State: two-letter code or name, any case." example:"CA"`
 	PermitteeType string    `json:"permittee_type" doc:"Part of the permit type, any case." maxLength:"200" example:"importer"`
 	IsActive      Opt[bool] `json:"is_active" doc:"true: only active permittees; false: only inactive ones." example:"true"`

@@ -158,10 +158,11 @@ func (r *registry) searchable(l *cola.IndexRecord) (texts []wordList) {
 	return texts
 }
 
-// wordList has the words of a text: those in sequence, and others that find it.
+// wordList has the words of a text: the sequences in which it can be read, and all words.
 type wordList struct {
-	sequence, others []keyedWord
-	spaced           string // without punctuation
+	sequences [][]keyedWord
+	all       []keyedWord
+	spaced    string // without punctuation
 }
 
 type keyedWord struct{ text, key string }
@@ -175,7 +176,7 @@ func keyed(words []string) []keyedWord {
 }
 
 var (
-	initialsPattern = regexp.MustCompile(`\b[a-z](?:[ .-]+[a-z])+\b`)
+	initialsPattern = regexp.MustCompile(`\b[a-z](?:(?:\.[a-z])+|(?:\. [a-z])+|(?: [a-z])+|(?:-[a-z])+)\b`)
 	elisionPattern  = regexp.MustCompile(`^(c|d|j|l|m|n|o|qu|s|t|all|dall|degl|dell|gl|nell|sant|sull|un)$`)
 	partsPattern    = regexp.MustCompile(`[a-z0-9']+`)
 )
@@ -185,22 +186,36 @@ func (r *registry) wordsOf(text string) wordList {
 	if list, ok := r.texts[text]; ok {
 		return list
 	}
-	others := wordPattern.FindAllString(plain(text), -1)
-	sequence := sequenceOf(text)
-	apart := strings.ReplaceAll(plain(strings.NewReplacer("'", "\x02", "’", "\x02").Replace(text)), "\x02", "'")
-	for _, field := range partsPattern.FindAllString(apart, -1) {
-		parts := strings.Split(field, "'")
+	var list wordList
+	list.spaced = strings.Join(wordPattern.FindAllString(strings.ReplaceAll(plain(text), ".", ""), -1), " ")
+	raw := wordPattern.FindAllString(plain(text), -1)
+	for _, words := range [][]string{sequenceOf(text), withoutConnectors(raw), sequenceOf(apart(text))} {
+		list.sequences = append(list.sequences, keyed(words))
+		list.all = append(list.all, keyed(words)...)
+	}
+	list.all = append(list.all, keyed(raw)...)
+	r.texts[text] = list
+	return list
+}
+
+// apart replaces words with apostrophes by their parts.
+func apart(text string) string {
+	text = strings.ReplaceAll(plain(strings.NewReplacer("'", "\x02", "’", "\x02").Replace(text)), "\x02", "'")
+	return partsPattern.ReplaceAllStringFunc(text, func(word string) string {
+		parts := strings.Split(word, "'")
+		var kept []string
 		for i, part := range parts {
 			elided := i > 0 && len(part) > 1 && elisionPattern.MatchString(parts[i-1])
 			negated := strings.HasSuffix(part, "n") && i+1 < len(parts) && parts[i+1] == "t"
-			if len(parts) > 1 && (elided || len(part) > 2 && !negated) {
-				others = append(others, part)
+			if elided || len(part) > 2 && !negated {
+				kept = append(kept, part)
 			}
 		}
-	}
-	spaced := strings.Join(wordPattern.FindAllString(strings.ReplaceAll(plain(text), ".", ""), -1), " ")
-	r.texts[text] = wordList{keyed(sequence), keyed(others), spaced}
-	return r.texts[text]
+		if len(parts) == 1 || len(kept) == 0 {
+			return strings.ReplaceAll(word, "'", "")
+		}
+		return strings.Join(kept, " ")
+	})
 }
 
 // sequenceOf returns the words that phrases compare.
@@ -227,7 +242,14 @@ func containsPhrase(have wordList, w text.Phrase, want []keyedWord) bool {
 		}
 		return have.text == want[i].text || !w.Exact && have.key == want[i].key
 	}
-	return inOrder(have.sequence, len(want), met) || len(want) == 1 && inOrder(have.others, 1, met)
+	return have.contains(len(want), met)
+}
+
+// contains reports whether a sequence of the list has n consecutive words that meet conditions 0 to
+// n-1, or any word the only condition.
+func (l wordList) contains(n int, meets func(word keyedWord, i int) bool) bool {
+	return n == 1 && inOrder(l.all, 1, meets) ||
+		slices.ContainsFunc(l.sequences, func(words []keyedWord) bool { return inOrder(words, n, meets) })
 }
 
 // inOrder reports whether n consecutive words meet conditions 0 to n-1.
@@ -305,11 +327,16 @@ func (r *registry) hasNamePart(part, name string) bool {
 	if part == "" {
 		return true
 	}
-	want, have := r.wordsOf(part), r.wordsOf(name)
-	n := len(want.sequence)
-	same := func(have keyedWord, i int) bool { return have.key == want.sequence[i].key }
-	return n > 0 && (strings.Contains(have.spaced, want.spaced) || inOrder(have.sequence, n, same) ||
-		n == 1 && inOrder(have.others, 1, same))
+	have, want := r.wordsOf(name), r.wordsOf(part)
+	if strings.Contains(have.spaced, want.spaced) && want.spaced != "" {
+		return true
+	}
+	for _, words := range [][]keyedWord{want.sequences[0], want.sequences[2]} { // as typed and without elided articles
+		if len(words) > 0 && have.contains(len(words), func(w keyedWord, i int) bool { return w.key == words[i].key }) {
+			return true
+		}
+	}
+	return false
 }
 
 func hasPart(want, have string) bool {

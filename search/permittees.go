@@ -152,18 +152,27 @@ func buildNameIndex(recs []*permittee) *nameIndex {
 }
 
 // namePart is part of a name to search for.
-type namePart struct{ folded, keys string }
+type namePart struct {
+	folded string
+	keys   []string
+}
 
-func newNamePart(s string) namePart { return namePart{text.FoldName(s), text.KeyPart(s)} }
+func newNamePart(s string) namePart { return namePart{text.FoldName(s), text.KeyParts(s)} }
 
 // in reports whether a name contains the part.
 func (p namePart) in(name cola.Text) bool {
-	return strings.Contains(text.FoldName(string(name)), p.folded) || strings.Contains(text.KeyName(string(name)), p.keys)
+	keys := text.KeyName(string(name))
+	return strings.Contains(text.FoldName(string(name)), p.folded) ||
+		slices.ContainsFunc(p.keys, func(part string) bool { return strings.Contains(keys, part) })
 }
 
 // match appends lists whose union is the permittees with the part in a name.
 func (x *nameIndex) match(p namePart, sc *postings.Scratch, dst []postings.List) []postings.List {
-	return x.keys.Match(p.keys, x.docsOf, sc, x.names.Match(p.folded, x.docsOf, sc, dst))
+	dst = x.names.Match(p.folded, x.docsOf, sc, dst)
+	for _, keys := range p.keys {
+		dst = x.keys.Match(keys, x.docsOf, sc, dst)
+	}
+	return dst
 }
 
 // docsOf returns the permittee with a value.

@@ -17,7 +17,7 @@ type query struct {
 	barcode  bool                // lookup is by barcode; phrases apply if none of its documents match the filters
 	phrases  []text.Phrase       // of the text, unless lookup is by ID
 	contains [textColumns]string // parts of values, folded
-	name     text.Phrase         // of the part of the brand name; empty if it has no words
+	names    []text.Phrase       // ways to read the part of the brand name
 	category string              // resolved
 
 	appellations []string // the requested one and those inside it
@@ -38,7 +38,7 @@ func (v *View) resolveQuery(q *cola.Query) (r query, ok bool) {
 			return r, false
 		}
 	}
-	r.name = text.ParseName(q.BrandName)
+	r.names = text.ParseName(q.BrandName)
 	if q.CategoryPath != "" {
 		r.category = vocabulary.ResolveCategory(q.CategoryPath, v.aliases)
 	}
@@ -220,8 +220,10 @@ func (p *plan) addFields(q *query, _ int) {
 		if part := q.contains[i]; part != "" && !p.empty {
 			docsOf := func(v uint32) postings.List { return p.seg.texts.DocsOf(i, v) }
 			lists := p.seg.parts[i].Match(part, docsOf, p.scratch, p.emptyLists())
-			if i == colBrand && len(q.name.Words) > 0 {
-				lists = p.seg.texts.MatchName(q.name, p.scratch, lists)
+			if i == colBrand {
+				for _, name := range q.names {
+					lists = p.seg.texts.MatchName(name, p.scratch, lists)
+				}
 			}
 			p.addLists(lists)
 		}

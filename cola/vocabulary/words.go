@@ -10,14 +10,20 @@ import "strings"
 //	rivers, river → river    houses, house → hous    geese, goose → goos    four, 4 → 4
 //
 // The rules are for English. They merge few words of other languages that differ, because they
-// only change endings in -s, -e and -x.
+// only change endings in -s, -e and -x. Changes of the rules must change the version of index
+// snapshots (package search), which contain keys.
 func WordKey(word string) string {
-	if same, ok := spellings[word]; ok {
-		return same
-	}
 	if singular, ok := irregularPlurals[word]; ok {
 		word = singular
 	}
+	key := singular(word)
+	if same, ok := spellings[key]; ok {
+		return same
+	}
+	return key
+}
+
+func singular(word string) string {
 	switch {
 	case len(word) >= 5 && strings.HasSuffix(word, "ies"):
 		return word[:len(word)-3] + "y"
@@ -64,7 +70,7 @@ func singularE(word string) string {
 }
 
 var spellings = map[string]string{
-	"saint": "st", "mount": "mt", "whiskey": "whisky", "whiskeys": "whisky",
+	"saint": "st", "mount": "mt", "whiskey": "whisky",
 	"one": "1", "two": "2", "three": "3", "four": "4", "five": "5", "six": "6",
 	"seven": "7", "eight": "8", "nine": "9", "ten": "10", "eleven": "11", "twelve": "12",
 }

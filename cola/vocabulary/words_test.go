@@ -11,7 +11,8 @@ func TestWordKey(t *testing.T) {
 		{"shoe", "shoes"}, {"toe", "toes"}, {"tomato", "tomatoes"}, {"bus", "buses"}, {"lotus", "lotuses"},
 		{"martini", "martinis"}, {"kiwi", "kiwis"}, {"chateau", "chateaux", "chateaus"}, {"goose", "geese"},
 		{"wolf", "wolves"}, {"man", "men"}, {"mouse", "mice"}, {"ox", "oxen"}, {"leaf", "leaves"}, {"knife", "knives"},
-		{"cooper", "coopers"}, {"whisky", "whiskey", "whiskies", "whiskeys"}, {"st", "saint"}, {"mt", "mount"}, {"four", "4"}, {"twelve", "12"}, {"cache", "caches"}, {"prize", "prizes"},
+		{"cooper", "coopers"}, {"whisky", "whiskey", "whiskies", "whiskeys"}, {"st", "saint", "saints"}, {"mt", "mount", "mounts"},
+		{"7", "seven", "sevens"}, {"six", "sixes", "6"}, {"four", "4"}, {"twelve", "12"}, {"cache", "caches"}, {"prize", "prizes"},
 	} {
 		for _, w := range same[1:] {
 			if WordKey(w) != WordKey(same[0]) {

@@ -9,8 +9,8 @@ import (
 	"github.com/colaregistry/colaregistry/search/internal/postings"
 )
 
-// Index is a full-text index over several fields. A value is a distinct string of a field: a
-// sequence of words, and other words that find it (see analysis).
+// Index is a full-text index over several fields. A value is a distinct string of a field: one or
+// more sequences of words, and connectors (see analysis).
 //
 // A word, in any field, is looked up in its posting list of documents. Words with the same key, such
 // as singular and plural, find each other; a query by such a word is the union of their lists. The
@@ -52,7 +52,7 @@ func (t *Index) DocsOf(field int, value uint32) postings.List {
 	return t.byValue.At(t.base[field] + value)
 }
 
-// sequence returns the sequence of words of a value.
+// sequence returns the sequences of words of a value, with the empty word between them.
 func (t *Index) sequence(value uint32) []uint32 { return t.seq[t.off[value]:t.off[value+1]] }
 
 // position is the condition on a word of a phrase: it is one of the words, or in [lo, hi).
@@ -70,13 +70,15 @@ func (t *Index) positions(p Phrase) (all []position, ok bool) {
 	all = make([]position, len(p.Words))
 	for i, w := range p.Words {
 		at := &all[i]
-		switch word, found := t.vocab.Find(w); {
+		switch {
 		case p.Prefix && i == len(p.Words)-1:
 			at.lo, at.hi = t.vocab.PrefixRange(w)
 		case !p.Exact:
 			at.words = t.keys.wordsLike(w)
-		case found:
-			at.words = []uint32{word}
+		default:
+			if word, ok := t.vocab.Find(w); ok {
+				at.words = []uint32{word}
+			}
 		}
 		if at.lo == at.hi && len(at.words) == 0 {
 			return nil, false
@@ -246,8 +248,8 @@ type indexBuilder struct {
 	limit  int
 	union  *postings.Union
 
-	others    []uint32 // value i also has the words others[othersOff[i]:othersOff[i+1]]
-	othersOff []uint32
+	connectors    []uint32 // value i also has the words connectors[connectorsOff[i]:connectorsOff[i+1]]
+	connectorsOff []uint32
 }
 
 // BuildIndex indexes the fields of n documents. The first field has names. ids returns the documents whose ID begins with
@@ -269,7 +271,7 @@ func BuildIndex(n uint32, fields []Field, ids func(digits string) []uint32, limi
 // readValues splits every value into words.
 func (b *indexBuilder) readValues() {
 	vocab := column.NewInterner()
-	b.off, b.othersOff = []uint32{0}, []uint32{0}
+	b.off, b.connectorsOff = []uint32{0}, []uint32{0}
 	var a analysis
 	for _, f := range b.fields {
 		b.base = append(b.base, uint32(len(b.off)-1))
@@ -278,17 +280,17 @@ func (b *indexBuilder) readValues() {
 			for _, w := range a.sequence {
 				b.seq = append(b.seq, vocab.ID(w))
 			}
-			for _, w := range a.others {
-				b.others = append(b.others, vocab.ID(w))
+			for _, w := range a.connectors {
+				b.connectors = append(b.connectors, vocab.ID(w))
 			}
-			b.off, b.othersOff = append(b.off, uint32(len(b.seq))), append(b.othersOff, uint32(len(b.others)))
+			b.off, b.connectorsOff = append(b.off, uint32(len(b.seq))), append(b.connectorsOff, uint32(len(b.connectors)))
 		}
 	}
 	b.base = append(b.base, uint32(len(b.off)-1))
 	b.seq, b.off = codec.Shrink(b.seq), codec.Shrink(b.off)
 	var number []uint32
 	b.vocab, number = vocab.Sorted()
-	for _, list := range [][]uint32{b.seq, b.others} {
+	for _, list := range [][]uint32{b.seq, b.connectors} {
 		for i, old := range list {
 			list[i] = number[old]
 		}
@@ -297,11 +299,11 @@ func (b *indexBuilder) readValues() {
 
 // words returns all words of a value.
 func (b *indexBuilder) words(value uint32) []uint32 {
-	others := b.others[b.othersOff[value]:b.othersOff[value+1]]
-	if len(others) == 0 {
+	connectors := b.connectors[b.connectorsOff[value]:b.connectorsOff[value+1]]
+	if len(connectors) == 0 {
 		return b.sequence(value)
 	}
-	return slices.Concat(b.sequence(value), others)
+	return slices.Concat(b.sequence(value), connectors)
 }
 
 // postValues builds the posting list of each value.

@@ -56,8 +56,13 @@ func ParseQuery(q string) []Phrase {
 	return phrases
 }
 
-// ParseName parses part of a name: a phrase of all its words, or of none.
-func ParseName(part string) Phrase { return newPhrase(Fold(part)) }
+// ParseName parses part of a name: a phrase of its words for each way to read words with
+// apostrophes, none if it has no words.
+func ParseName(part string) (all []Phrase) {
+	folded := Fold(part)
+	all = appendPhrase(all, newPhrase(folded))
+	return appendPhrase(all, newPhrase(splitApostrophes(foldMarked(part))))
+}
 
 // indexQuote returns the position and the width of the first double quote; the position is -1 if
 // there is none.
@@ -91,10 +96,9 @@ func appendUnquoted(phrases []Phrase, s string) []Phrase {
 		for i, run := range runs {
 			p := newPhrase(unmark(run))
 			p.Prefix = star && i == len(runs)-1
-			if first, rest, ok := strings.Cut(run, string(mark)); ok && !p.Prefix && len(p.Words) == 1 && elidesNext(first) {
-				if rest = unmark(rest); utf8.RuneCountInString(rest) > 2 {
-					p.Also = rest
-				}
+			if also := splitApostrophes(run); len(p.Words) == 1 && !p.Prefix && also != run && !strings.Contains(also, " ") &&
+				also != p.Words[0] {
+				p.Also = also
 			}
 			phrases = appendPhrase(phrases, p)
 		}
@@ -126,14 +130,14 @@ func endsWithStar(s string) bool {
 // newPhrase returns the phrase of the words of a folded text.
 func newPhrase(s string) (p Phrase) {
 	var a analysis
-	a.splitFolded(s)
+	a.add(s, true)
 	p.Words = a.sequence
 	return p
 }
 
 func appendPhrase(phrases []Phrase, p Phrase) []Phrase {
 	same := func(o Phrase) bool {
-		return o.Prefix == p.Prefix && o.Exact == p.Exact && slices.Equal(o.Words, p.Words)
+		return o.Prefix == p.Prefix && o.Exact == p.Exact && o.Also == p.Also && slices.Equal(o.Words, p.Words)
 	}
 	if len(p.Words) == 0 || slices.ContainsFunc(phrases, same) {
 		return phrases

@@ -46,7 +46,7 @@ func TestParseQuery(t *testing.T) {
 		`et`:                     {word("et")},
 		`and*`:                   {prefix("and")},
 		`d'Yquem`:                {{Words: []string{"dyquem"}, Also: "yquem"}},
-		`cooper's`:               {word("coopers")},
+		`cooper's`:               {{Words: []string{"coopers"}, Also: "cooper"}},
 		`red "table wine`:        {word("red"), word("table"), word("wine")}, // never closed
 		`11054001000049`:         {word("11054001000049")},
 	} {
@@ -70,13 +70,13 @@ func FuzzFold(f *testing.F) {
 		if strings.TrimSpace(once) != once || strings.Contains(once, "  ") || !utf8.ValidString(once) && utf8.ValidString(s) {
 			t.Errorf("Fold(%q) = %q, want valid UTF-8 without surrounding or double spaces", s, once)
 		}
+		letters := strings.Join(strings.FieldsFunc(once, func(r rune) bool { return !isWord(r) }), "")
 		for _, p := range ParseQuery(s) {
 			if len(p.Words) == 0 {
 				t.Errorf("ParseQuery(%q) has an empty phrase", s)
 			}
 			for _, w := range p.Words {
-				if w == "" || strings.ContainsFunc(w, func(r rune) bool { return !isWord(r) }) ||
-					!strings.Contains(strings.ReplaceAll(once, ".", ""), w) {
+				if w == "" || strings.ContainsFunc(w, func(r rune) bool { return !isWord(r) }) || !strings.Contains(letters, w) {
 					t.Errorf("ParseQuery(%q) has the invalid word %q", s, w)
 				}
 			}

@@ -1,6 +1,7 @@
 package text
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -13,12 +14,15 @@ const mark = '\x01'
 
 // foldMarked is like Fold, but replaces apostrophes by marks instead of removing them.
 func foldMarked(s string) string {
-	if strings.IndexFunc(s, func(r rune) bool { return dropApostrophe(r) < 0 }) < 0 {
+	if strings.IndexFunc(s, func(r rune) bool { return dropApostrophe(r) < 0 || r == mark }) < 0 {
 		return Fold(s)
 	}
 	return Fold(strings.Map(func(r rune) rune {
-		if dropApostrophe(r) < 0 {
+		switch {
+		case dropApostrophe(r) < 0:
 			return mark
+		case r == mark:
+			return ' '
 		}
 		return r
 	}, s))
@@ -30,88 +34,130 @@ func unmark(s string) string { return strings.ReplaceAll(s, string(mark), "") }
 // analysis splits text into words. Its slices are valid until the next call of split.
 type analysis struct {
 	// sequence has the words whose order phrases compare. Initials are one word (A.B.C. is abc).
-	// There are no connectors, unless there are no other words.
+	// There are no connectors, unless there are no other words. If parts of the text can be read in
+	// another way, other sequences follow, each after an empty string: with initials as words of
+	// their own, and with the parts of words with apostrophes (d'Yquem is also yquem).
 	sequence []string
-	// others has words that find the text, but are not part of the sequence: single initials,
-	// connectors, and the parts of words with apostrophes (d'Yquem is also yquem).
-	others []string
+	// connectors has the connectors that are not in the sequence. They find the text, too.
+	connectors []string
 }
 
 func (a *analysis) split(s string) {
+	a.sequence, a.connectors = a.sequence[:0], a.connectors[:0]
 	folded := Fold(s)
-	a.splitFolded(folded)
-	if marked := foldMarked(s); len(marked) > len(folded) {
-		for field := range strings.FieldsFuncSeq(marked, func(r rune) bool { return r != mark && !isWord(r) }) {
-			a.addParts(field)
+	if initials := a.add(folded, true); initials {
+		a.sequence = append(a.sequence, "")
+		a.add(folded, false)
+	}
+	if apart := splitApostrophes(foldMarked(s)); apart != folded {
+		a.sequence = append(a.sequence, "")
+		a.add(apart, true)
+	}
+}
+
+// add appends the sequence of a folded text without marks. If join, initials are one word. It
+// reports whether there are initials.
+func (a *analysis) add(folded string, join bool) (initials bool) {
+	first := len(a.sequence)
+	from, end, gap := first, 0, "" // where the initials begin, where the latest word ends, and what separates them
+	words(folded, func(w string) {
+		begin := end + strings.Index(folded[end:], w)
+		between := folded[end:begin]
+		end = begin + len(w)
+		r, n := utf8.DecodeRuneInString(w)
+		letter := n == len(w) && unicode.IsLetter(r)
+		continued := letter && len(a.sequence) > from && joinsInitials(between) && (gap == "" || gap == between)
+		if !continued {
+			initials = a.joinInitials(from, join) || initials
+			from, gap = len(a.sequence), ""
+		} else {
+			gap = between
 		}
-	}
-}
-
-// splitFolded is like split for a folded text, which has no apostrophes.
-func (a *analysis) splitFolded(folded string) {
-	a.sequence, a.others = a.sequence[:0], a.others[:0]
-	joins := func(r rune) bool { return isWord(r) || r == ' ' || r == '.' || r == '-' }
-	for run := range strings.FieldsFuncSeq(folded, func(r rune) bool { return !joins(r) }) {
-		initials := 0 // at the end of the sequence
-		words(run, func(w string) {
-			if r, n := utf8.DecodeRuneInString(w); n == len(w) && unicode.IsLetter(r) {
-				initials++
-			} else {
-				a.joinInitials(initials)
-				initials = 0
-			}
-			a.sequence = append(a.sequence, w)
-		})
-		a.joinInitials(initials)
-	}
-	a.dropConnectors()
-}
-
-// joinInitials replaces the last n words of the sequence, single letters, by one word.
-func (a *analysis) joinInitials(n int) {
-	if n > 1 {
-		first := len(a.sequence) - n
-		a.others = append(a.others, a.sequence[first:]...)
-		a.sequence = append(a.sequence[:first], strings.Join(a.sequence[first:], ""))
-	}
-}
-
-// dropConnectors moves connectors to the other words, unless there are only connectors.
-func (a *analysis) dropConnectors() {
-	kept := a.sequence[:0]
-	connectors := 0
-	for _, w := range a.sequence {
-		if vocabulary.IsConnector(w) {
-			connectors++
+		a.sequence = append(a.sequence, w)
+		if !letter {
+			from = len(a.sequence)
 		}
+	})
+	initials = a.joinInitials(from, join) || initials
+	a.dropConnectors(first)
+	return initials
+}
+
+// joinsInitials reports whether a separator can be between initials. All those of a name must be the
+// same: P.S. I LOVE YOU has the initials P.S.
+func joinsInitials(between string) bool {
+	return between == "." || between == ". " || between == " " || between == "-"
+}
+
+// joinInitials replaces the words from an index on by one, if there are several.
+func (a *analysis) joinInitials(from int, join bool) bool {
+	if len(a.sequence)-from < 2 {
+		return false
 	}
-	if connectors == 0 || connectors == len(a.sequence) {
+	if join {
+		a.sequence = append(a.sequence[:from], strings.Join(a.sequence[from:], ""))
+	}
+	return true
+}
+
+// dropConnectors removes the connectors from the sequence that begins at first, unless there are
+// only connectors.
+func (a *analysis) dropConnectors(first int) {
+	sequence := a.sequence[first:]
+	if !slices.ContainsFunc(sequence, func(w string) bool { return !vocabulary.IsConnector(w) }) {
 		return
 	}
-	for _, w := range a.sequence {
+	for _, w := range sequence {
 		if vocabulary.IsConnector(w) {
-			a.others = append(a.others, w)
-		} else {
-			kept = append(kept, w)
+			a.connectors = append(a.connectors, w)
 		}
 	}
-	a.sequence = kept
+	a.sequence = a.sequence[:first+len(slices.DeleteFunc(sequence, vocabulary.IsConnector))]
 }
 
-// addParts adds the parts of a marked word that are words by themselves: an elided word, and other
-// parts of three letters or more (cooper's, rock'n'roll), except in negations (don't).
-func (a *analysis) addParts(marked string) {
+// splitApostrophes replaces the marked words of a text by their parts: the words after elided ones
+// (d'Yquem), and parts of three letters or more (cooper's, rock'n'roll). A word without such parts,
+// such as don't, only loses its marks.
+func splitApostrophes(marked string) string {
+	if strings.IndexByte(marked, mark) < 0 {
+		return marked
+	}
+	var b strings.Builder
+	for marked != "" {
+		n := strings.IndexFunc(marked, func(r rune) bool { return r != mark && !isWord(r) })
+		if n < 0 {
+			n = len(marked)
+		}
+		b.WriteString(wordParts(marked[:n]))
+		marked = marked[n:]
+		n = strings.IndexFunc(marked, func(r rune) bool { return r == mark || isWord(r) })
+		if n < 0 {
+			n = len(marked)
+		}
+		b.WriteString(marked[:n])
+		marked = marked[n:]
+	}
+	return Fold(b.String())
+}
+
+// wordParts returns the parts of a marked word, separated by spaces, or else the word.
+func wordParts(marked string) string {
 	parts := strings.Split(marked, string(mark))
 	if len(parts) == 1 {
-		return
+		return marked
 	}
+	var kept []string
 	for i, part := range parts {
 		negated := i+1 < len(parts) && parts[i+1] == "t" && strings.HasSuffix(part, "n")
 		elided := i > 0 && elidesNext(parts[i-1]) && utf8.RuneCountInString(part) > 1
 		if elided || utf8.RuneCountInString(part) > 2 && !negated {
-			a.others = append(a.others, part)
+			kept = append(kept, part)
 		}
 	}
+	if len(kept) == 0 {
+		return unmark(marked)
+	}
+	return strings.Join(kept, " ")
 }
 
 // elidesNext reports whether a word is an article or preposition that loses its vowel before
@@ -127,27 +173,27 @@ func elidesNext(word string) bool {
 // KeyName returns the keys of a name's words, each between bars, to find names in which words are
 // written in another way: "|cooper|hawk|" for Cooper's Hawk.
 func KeyName(name string) string {
-	a := analysis{}
+	var a analysis
 	a.split(name)
 	b := []byte{'|'}
 	for _, w := range a.sequence {
 		b = append(append(b, vocabulary.WordKey(w)...), '|')
 	}
-	for _, w := range a.others {
-		b = append(append(append(b, '|'), vocabulary.WordKey(w)...), '|')
+	for _, w := range a.connectors {
+		b = append(append(append(b, '|'), w...), '|')
 	}
 	return string(b)
 }
 
-// KeyPart returns a string that KeyName contains for every name with the words of part in sequence.
-// It is empty if part has no words.
-func KeyPart(part string) string {
-	var b strings.Builder
-	for _, w := range ParseName(part).Words {
-		b.WriteString("|" + vocabulary.WordKey(w))
+// KeyParts returns the parts of the KeyName of names that contain the words of a part of a name in
+// sequence: one for each way to read it, none if it has no words.
+func KeyParts(part string) (all []string) {
+	for _, p := range ParseName(part) {
+		keys := "|"
+		for _, w := range p.Words {
+			keys += vocabulary.WordKey(w) + "|"
+		}
+		all = append(all, keys)
 	}
-	if b.Len() > 0 {
-		b.WriteByte('|')
-	}
-	return b.String()
+	return all
 }
