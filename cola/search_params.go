@@ -32,14 +32,14 @@ type Nulled struct {
 // SearchParams are the parameters of GET /colas and search_colas, as sent. Empty values are absent.
 type SearchParams struct {
 	Decoded
-	Q                  string       `json:"q" doc:"Text in the TTB ID, brand, product, class, permit number, or applicant or company name. Every word must match; singular or plural, & or 'and', and A.B.C. or ABC make no difference. \"Quotes\" match adjacent words as written, and a trailing * matches a prefix. A 14-digit TTB ID finds that label. 8 to 14 digits, with or without spaces or hyphens, are tried as a barcode first." maxLength:"200" example:"oak"`
+	Q                  string       `json:"q" doc:"Text in the TTB ID, brand, product, class, permit number, or applicant or company name. Every word must match; singular or plural, & or and, A.B.C. or ABC make no difference. \"Quotes\" match adjacent words as written, a trailing * a prefix. A 14-digit TTB ID finds that label. 8 to 14 digits, with or without spaces or hyphens, are tried as a barcode first." maxLength:"200" example:"oak"`
 	ProductType        []string     `json:"product_type" enum:"wine,malt beverage,distilled spirits" doc:"Product type. With several values, a label needs to match only one." example:"wine"`
 	Category           []string     `json:"category" enum:"Beer,Wine,Liquor" doc:"Top level of the category path. With several values, a label needs to match only one." example:"Wine"`
 	DerivedSubcategory string       `json:"derived_subcategory" doc:"Category path prefix, levels joined by ' > '. Former paths with a published alias work too." maxLength:"200" example:"Wine > Red Wine"`
 	Origin             string       `json:"origin" doc:"Origin or country: name, adjective, US state code or ISO 3166 code, any case. A code that is both a state and a country is read as the state, and notes says so. A country includes its parts: american also finds labels from Kentucky." maxLength:"200" example:"french"`
 	DomesticOrImported string       `json:"domestic_or_imported" enum:"domestic,imported" doc:"Whether the product is made in the United States." example:"imported"`
 	Status             string       `json:"status" enum:"approved,expired,surrendered,revoked" doc:"Status of the approval; default: all statuses. expired, surrendered and revoked search all dates." example:"approved"`
-	BrandName          string       `json:"brand_name" doc:"Part of the brand name, any case. Whole words match as in q." maxLength:"200" example:"oak"`
+	BrandName          string       `json:"brand_name" doc:"Part of the brand name, any case. Words match as in q." maxLength:"200" example:"oak"`
 	PermitNumber       string       `json:"permit_number" doc:"Exact permit number of the applicant. The example is a placeholder." maxLength:"200" example:"NJ-I-721"`
 	BarcodeValue       string       `json:"barcode_value" doc:"Exact main barcode; spaces and hyphens are ignored. The example is a placeholder." maxLength:"200" example:"0 36000 29145 2"`
 	ApprovalDateFrom   Date         `json:"approval_date_from" format:"date" doc:"Earliest approval date to include (YYYY-MM-DD), known or estimated." example:"2024-01-01"`
