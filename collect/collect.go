@@ -121,6 +121,9 @@ const (
 	// maxSiteFailures is the number of failures in a row that ends a run without Follow while the site is down. With
 	// MaxBackoff, it takes about an hour.
 	maxSiteFailures = 30
+	// maxFatals is the number of errors in a row, not the site's, that ends a run with Follow. The
+	// next run starts after a wait, so that a broken database or image store costs few requests.
+	maxFatals = 5
 )
 
 // Report is the result of a run, of this process only.
@@ -159,6 +162,7 @@ type collector struct {
 	backlogs    []*backlog // of labels that lack data
 	failures    int        // failures in a row that may be the site's
 	served      cola.TTBID // the label whose form the site served last, or 0
+	fatals      int        // errors in a row that are not the site's
 	loggedDown  time.Time  // the site was down
 	progress    tracker
 	process     *process
@@ -203,10 +207,8 @@ func run(ctx context.Context, st Store, o Options, p *process) (Report, error) {
 // begin permits requests and plans the days. It first checks that images can be stored: otherwise,
 // the requests for the first label would be wasted.
 func (c *collector) begin() error {
-	if c.o.Images != None {
-		if err := c.o.ImageStore.CheckWritable(c.ctx); err != nil {
-			return fmt.Errorf("check the image store: %w", err)
-		}
+	if err := c.checkImages(c.ctx); err != nil {
+		return err
 	}
 	if !c.process.keepsBlock {
 		if err := c.st.UnblockSite(c.ctx); err != nil {
@@ -219,6 +221,17 @@ func (c *collector) begin() error {
 	}
 	c.progress.started = time.Now()
 	return c.plan()
+}
+
+// checkImages fails if images are wanted but can't be stored.
+func (c *collector) checkImages(ctx context.Context) error {
+	if c.o.Images == None {
+		return nil
+	}
+	if err := c.o.ImageStore.CheckWritable(ctx); err != nil {
+		return fmt.Errorf("check the image store: %w", err)
+	}
+	return nil
 }
 
 // work takes steps until there is nothing left to do.
