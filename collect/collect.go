@@ -170,7 +170,7 @@ type collector struct {
 }
 
 // Run collects the labels of the planned days, until all are complete or, with Follow, until ctx is
-// canceled. It first clears a block that an earlier run recorded. If ctx is canceled, Run finishes
+// canceled. It first clears a block that an earlier run recorded, but doesn't end a pause. If ctx is canceled, Run finishes
 // the request in flight, releases its claim and returns without an error. If the site blocks the
 // collector, the error is a store.SiteBlockedError. The report is valid even with an error.
 func Run(ctx context.Context, st Store, o Options) (Report, error) {
@@ -211,7 +211,11 @@ func (c *collector) begin() error {
 		return err
 	}
 	if !c.process.keepsBlock {
-		if err := c.st.UnblockSite(c.ctx); err != nil {
+		status, err := c.st.FetchStatus(c.ctx)
+		if err == nil && status.Blocked != "" { // otherwise, a pause of others stays
+			err = c.st.UnblockSite(c.ctx)
+		}
+		if err != nil {
 			return err
 		}
 	}
