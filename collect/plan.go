@@ -158,7 +158,7 @@ func (b *backlog) String() string {
 // list calls yield with the labels of a backlog, latest first.
 func (c *collector) list(b *backlog, yield func(cola.TTBID) error) (err error) {
 	if !b.lost {
-		return c.st.ColasMissing(c.ctx, b.missing, yield)
+		return c.st.ColasMissing(c.stop, b.missing, yield)
 	}
 	if b.ids == nil { // listing the files is slow, so do it once
 		if b.ids, err = c.o.ImageStore.LostImages(c.stop); err != nil {
@@ -201,7 +201,13 @@ func (c *collector) queueBacklog() error {
 	if c.stop.Err() != nil {
 		return nil
 	}
-	if err != nil && !errors.Is(err, errEnough) {
+	switch {
+	case err == nil, errors.Is(err, errEnough):
+	case b.lost && !errors.Is(err, store.ErrUnavailable): // a repair; the rest of the run doesn't need it
+		c.o.Logger.Warn("could not look for lost image files, so they are not fetched again", "error", err)
+		c.backlogs = c.backlogs[1:]
+		return nil
+	default:
 		return err
 	}
 	if len(labels) == 0 {
