@@ -135,7 +135,7 @@ func (c *collector) block(ctx context.Context, page *ttb.BlockedError) error {
 	if err := c.st.BlockSite(ctx, reason); err != nil {
 		return err
 	}
-	c.process.metrics.blocked()
+	c.metrics.blocked()
 	c.o.Logger.Error("the site blocked this collector", "reason", reason)
 	return store.SiteBlockedError{Reason: reason}
 }
@@ -143,7 +143,7 @@ func (c *collector) block(ctx context.Context, page *ttb.BlockedError) error {
 // retry records a failure, and delays requests if the site asks for it or fails repeatedly.
 func (c *collector) retry(ctx context.Context, cl claim, cause error) (failure string, err error) {
 	counts := isSiteFailure(cause)
-	c.process.metrics.failed(counts)
+	c.metrics.failed(counts)
 	if counts {
 		c.failures++
 	}

@@ -157,16 +157,13 @@ type collector struct {
 	report  Report
 	records *recorder
 
-	first, last cola.Date // of the plan
-	nextPlan    time.Time
-	backlogs    []*backlog // of labels that lack data
-	failures    int        // failures in a row that may be the site's
-	served      cola.TTBID // the label whose form the site served last, or 0
-	fatals      int        // errors in a row that are not the site's
-	loggedDown  time.Time  // the site was down
-	progress    tracker
-	process     *process
-	quietUntil  time.Time // the end of the latest quiet hours
+	failures   int        // failures in a row that may be the site's
+	fatals     int        // errors in a row that are not the site's
+	served     cola.TTBID // the label whose form the site served last, or 0
+	loggedDown time.Time  // the site was down
+	progress   tracker
+	quietUntil time.Time // the end of the latest quiet hours
+	*process
 }
 
 // Run collects the labels of the planned days, until all are complete or, with Follow, until ctx is
@@ -178,11 +175,15 @@ func Run(ctx context.Context, st Store, o Options) (Report, error) {
 	return run(ctx, st, o, &process{})
 }
 
-// process is the state that the runs of a process share.
+// process is the state that the runs of a process share. A run that follows one that failed continues
+// its plan and backlogs: otherwise, it would retry all failed labels.
 type process struct {
-	keepsBlock bool // runs don't clear a block
-	metrics    *metrics
-	stale      staleness
+	keepsBlock  bool // runs don't clear a block
+	metrics     *metrics
+	stale       staleness
+	first, last cola.Date // of the plan
+	nextPlan    time.Time
+	backlogs    []*backlog // of labels that lack data
 }
 
 // run is Run for one of several runs of a process.
@@ -204,13 +205,13 @@ func run(ctx context.Context, st Store, o Options, p *process) (Report, error) {
 	return c.report, errors.Join(err, c.finish(err))
 }
 
-// begin permits requests and plans the days. It first checks that images can be stored: otherwise,
+// begin permits requests and plans the days if the plan is due. It first checks that images can be stored: otherwise,
 // the requests for the first label would be wasted.
 func (c *collector) begin() error {
 	if err := c.checkImages(c.ctx); err != nil {
 		return err
 	}
-	if !c.process.keepsBlock {
+	if !c.keepsBlock {
 		status, err := c.st.FetchStatus(c.ctx)
 		if err == nil && status.Blocked != "" { // otherwise, a pause of others stays
 			err = c.st.UnblockSite(c.ctx)
@@ -219,11 +220,16 @@ func (c *collector) begin() error {
 			return err
 		}
 	}
-	c.backlogs = c.o.backlogs()
-	if c.o.Images == All {
-		c.backlogs = append(c.backlogs, &backlog{lost: true})
-	}
 	c.progress.started = time.Now()
+	switch {
+	case c.nextPlan.IsZero():
+		c.backlogs = c.o.backlogs()
+		if c.o.Images == All {
+			c.backlogs = append(c.backlogs, &backlog{lost: true})
+		}
+	case c.o.Now().Before(c.nextPlan):
+		return c.countPlanned()
+	}
 	return c.plan()
 }
 

@@ -291,6 +291,57 @@ func TestFollowerBrokenStore(t *testing.T) {
 	}
 }
 
+// restartingStore fails a call of ClaimLabel after the first label was given up, which ends the run.
+type restartingStore struct {
+	poisonedStore
+	retries, givenUp, idle atomic.Int64
+}
+
+func (r *restartingStore) RetryFailedLabels(ctx context.Context) error {
+	r.retries.Add(1)
+	return r.Store.RetryFailedLabels(ctx)
+}
+
+func (r *restartingStore) FailLabel(ctx context.Context, l store.FetchLabel, failure string, wait time.Duration) error {
+	if wait < 0 {
+		r.givenUp.Add(1)
+	}
+	return r.Store.FailLabel(ctx, l, failure, wait)
+}
+
+func (r *restartingStore) ClaimLabel(ctx context.Context, images bool, hold time.Duration) (store.FetchLabel, error) {
+	if r.givenUp.CompareAndSwap(1, 2) {
+		return store.FetchLabel{}, errFull
+	}
+	l, err := r.Store.ClaimLabel(ctx, images, hold)
+	if r.givenUp.Load() >= 2 && errors.Is(err, store.ErrNotFound) {
+		r.idle.Add(1)
+	}
+	return l, err
+}
+
+// TestFollowerRestart checks that a run after one that failed continues its plan and backlog, and
+// doesn't retry failed labels.
+func TestFollowerRestart(t *testing.T) {
+	t.Parallel()
+	s, o := recentSite(t, ttbsite.Options{Labels: 10})
+	st := mustStore(t)
+	load := s.options()
+	load.Details = collect.None
+	mustRun(t, st, load)
+	o.Details = collect.All
+	restarting := &restartingStore{poisonedStore: poisonedStore{Store: st, id: s.Labels()[0].ID}}
+	f := follow(t, restarting, o, nil)
+	await(t, "the second run has done everything", func() bool { return restarting.idle.Load() >= 2 && s.ended(t, st) })
+	f.stop()
+	if n := restarting.stored.Load(); n != collect.MaxAttempts || !f.logged("restarting") {
+		t.Errorf("%d attempts of the failed label, want %d", n, collect.MaxAttempts)
+	}
+	if n := restarting.retries.Load(); n != 1 {
+		t.Errorf("failed labels retried %d times, want once", n)
+	}
+}
+
 // failingImages can't store images from the first one on.
 type failingImages struct {
 	savedImages

@@ -114,21 +114,26 @@ func (c *collector) plan() error {
 		return fmt.Errorf("check for stored labels: %w", err)
 	}
 	if c.o.Follow {
-		c.process.stale.check(status, now, c.o.Logger)
+		c.stale.check(status, now, c.o.Logger)
 	}
 	first, last := c.o.days(now, status, c.nextPlan.IsZero())
+	pending, err := c.st.PlanWindows(c.ctx, first, last, now.Add(-refreshAfter), c.o.History || !has)
+	if err != nil {
+		return err
+	}
 	if c.o.Details != None {
 		if err := c.st.RetryFailedLabels(c.ctx); err != nil {
 			return err
 		}
 	}
-	pending, err := c.st.PlanWindows(c.ctx, first, last, now.Add(-refreshAfter), c.o.History || !has)
-	if err != nil {
-		return err
-	}
 	c.o.Logger.Info("planned", "first", first.String(), "last", last.String(), "pending", pending)
 	c.first, c.last, c.nextPlan = first, last, now.Add(planEvery)
-	open, err := c.st.CountWindows(c.ctx, c.earliest(), c.last, now)
+	return c.countPlanned()
+}
+
+// countPlanned counts the windows to work on, for the progress.
+func (c *collector) countPlanned() error {
+	open, err := c.st.CountWindows(c.ctx, c.earliest(), c.last, c.o.Now())
 	c.progress.total = open.Pending
 	return err
 }
@@ -214,10 +219,10 @@ func (c *collector) queueBacklog() error {
 		c.backlogs = c.backlogs[1:]
 		return nil
 	}
-	b.last = labels[len(labels)-1].TTBID
 	if err := c.st.QueueLabels(c.ctx, labels); err != nil {
 		return fmt.Errorf("queue labels without %s: %w", b, err)
 	}
+	b.last = labels[len(labels)-1].TTBID
 	c.o.Logger.Info("queued stored labels", "without", b.String(), "labels", len(labels), "last", b.last.String())
 	return nil
 }
