@@ -131,13 +131,20 @@ func (c *collector) keep(cl claim) (ctx context.Context, end func()) {
 
 // block stops the requests of all collectors.
 func (c *collector) block(ctx context.Context, page *ttb.BlockedError) error {
-	reason := page.Error()
-	if err := c.st.BlockSite(ctx, reason); err != nil {
+	c.blocked = page.Error()
+	c.metrics.blocked()
+	c.o.Logger.Error("the site blocked this collector", "reason", c.blocked)
+	return c.recordBlock(ctx)
+}
+
+// recordBlock stores a block, or fails with another error and leaves it for the next request.
+func (c *collector) recordBlock(ctx context.Context) error {
+	if err := c.st.BlockSite(ctx, c.blocked); err != nil {
 		return err
 	}
-	c.metrics.blocked()
-	c.o.Logger.Error("the site blocked this collector", "reason", reason)
-	return store.SiteBlockedError{Reason: reason}
+	err := store.SiteBlockedError{Reason: c.blocked}
+	c.blocked = ""
+	return err
 }
 
 // retry records a failure, and delays requests if the site asks for it or fails repeatedly.
@@ -254,6 +261,9 @@ const longWait = time.Minute
 func (c *collector) wait(ctx context.Context) error {
 	if err := context.Cause(c.stop); err != nil {
 		return &waitError{err}
+	}
+	if c.blocked != "" {
+		return &waitError{c.recordBlock(ctx)}
 	}
 	if !c.o.QuietHours.Until(c.o.Now()).IsZero() {
 		return &waitError{errQuiet}

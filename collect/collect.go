@@ -184,6 +184,7 @@ type process struct {
 	first, last cola.Date // of the plan
 	nextPlan    time.Time
 	backlogs    []*backlog // of labels that lack data
+	blocked     string     // why the site blocked the process, until the store has recorded it
 }
 
 // run is Run for one of several runs of a process.

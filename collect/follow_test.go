@@ -342,6 +342,41 @@ func TestFollowerRestart(t *testing.T) {
 	}
 }
 
+// forgetfulSite fails the first calls of BlockSite.
+type forgetfulSite struct {
+	store.Store
+	err   error
+	calls atomic.Int64
+}
+
+func (f *forgetfulSite) BlockSite(ctx context.Context, reason string) error {
+	if f.calls.Add(1) <= 3 {
+		return f.err
+	}
+	return f.Store.BlockSite(ctx, reason)
+}
+
+// TestFollowerBlockNotStored checks that a follower sends no request after a block page, even if the
+// store fails to record the block at first.
+func TestFollowerBlockNotStored(t *testing.T) {
+	t.Parallel()
+	for _, err := range []error{store.ErrUnavailable, errFull} {
+		s, o := recentSite(t, ttbsite.Options{Labels: 40})
+		for range 20 {
+			s.Inject(ttbsite.None)
+		}
+		s.Inject(ttbsite.Block)
+		st := &forgetfulSite{Store: mustStore(t), err: err}
+		registry := prometheus.NewPedanticRegistry()
+		f := follow(t, st, o, registry)
+		await(t, "the block is stored", func() bool { return mustStatus(t, st).Blocked != "" })
+		f.stop()
+		if n := len(s.Log()); n != 21 || failures(t, registry, "block") != 1 {
+			t.Errorf("%v: %d requests to a site that blocked the 21st, %g blocks counted", err, n, failures(t, registry, "block"))
+		}
+	}
+}
+
 // failingImages can't store images from the first one on.
 type failingImages struct {
 	savedImages
