@@ -79,8 +79,8 @@ func catch(log *slog.Logger, f func() error) (err error) {
 }
 
 // retryFatal counts a failed attempt after an error that is not the site's. It may be the fault of
-// this day or label, such as an image file that can't be read, which must not stop all others. If the
-// image store is down, or one error follows another, the run ends.
+// this day or label, such as an image file that can't be read, which must not stop all others. If
+// the image store is down, or one error follows another, the run ends.
 func (c *collector) retryFatal(ctx context.Context, cl claim, cause error) (failure string, err error) {
 	if err := c.checkImages(ctx); err != nil {
 		return "", errors.Join(err, cl.release(ctx))

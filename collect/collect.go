@@ -167,16 +167,17 @@ type collector struct {
 }
 
 // Run collects the labels of the planned days, until all are complete or, with Follow, until ctx is
-// canceled. It first clears a block that an earlier run recorded, but doesn't end a pause. If ctx is canceled, Run finishes
-// the request in flight, releases its claim and returns without an error. If the site blocks the
-// collector, the error is a store.SiteBlockedError. The report is valid even with an error.
+// canceled. It first clears a block that an earlier run recorded, but doesn't end a pause. If ctx
+// is canceled, Run finishes the request in flight, releases its claim and returns without an error.
+// If the site blocks the collector, the error is a store.SiteBlockedError. The report is valid even
+// with an error.
 func Run(ctx context.Context, st Store, o Options) (Report, error) {
 	o.setDefaults()
 	return run(ctx, st, o, &process{})
 }
 
-// process is the state that the runs of a process share. A run that follows one that failed continues
-// its plan and backlogs: otherwise, it would retry all failed labels.
+// process is the state that the runs of a process share. A run that follows one that failed
+// continues its plan and backlogs: otherwise, it would retry all failed labels.
 type process struct {
 	keepsBlock  bool // runs don't clear a block
 	metrics     *metrics
@@ -206,8 +207,8 @@ func run(ctx context.Context, st Store, o Options, p *process) (Report, error) {
 	return c.report, errors.Join(err, c.finish(err))
 }
 
-// begin permits requests and plans the days if the plan is due. It first checks that images can be stored: otherwise,
-// the requests for the first label would be wasted.
+// begin permits requests and plans the days if the plan is due. It first checks that images can be
+// stored: otherwise, the requests for the first label would be wasted.
 func (c *collector) begin() error {
 	if err := c.checkImages(c.ctx); err != nil {
 		return err

@@ -223,8 +223,8 @@ func (p *poisonedStore) UpsertColas(
 	return p.Store.UpsertColas(ctx, patches, m)
 }
 
-// TestFollowerPoison checks that a label that always fails, or panics, is given up after its attempts,
-// and that the other labels are fetched meanwhile.
+// TestFollowerPoison checks that a label that always fails, or panics, is given up after its
+// attempts, and that the other labels are fetched meanwhile.
 func TestFollowerPoison(t *testing.T) {
 	t.Parallel()
 	for _, panics := range []bool{false, true} {
@@ -291,7 +291,8 @@ func TestFollowerBrokenStore(t *testing.T) {
 	}
 }
 
-// restartingStore fails a call of ClaimLabel after the first label was given up, which ends the run.
+// restartingStore fails a call of ClaimLabel after the first label was given up, which ends the
+// run.
 type restartingStore struct {
 	poisonedStore
 	retries, givenUp, idle atomic.Int64
@@ -356,8 +357,8 @@ func (f *forgetfulSite) BlockSite(ctx context.Context, reason string) error {
 	return f.Store.BlockSite(ctx, reason)
 }
 
-// TestFollowerBlockNotStored checks that a follower sends no request after a block page, even if the
-// store fails to record the block at first.
+// TestFollowerBlockNotStored checks that a follower sends no request after a block page, even if
+// the store fails to record the block at first.
 func TestFollowerBlockNotStored(t *testing.T) {
 	t.Parallel()
 	for _, err := range []error{store.ErrUnavailable, errFull} {
