@@ -5,7 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"math/rand/v2"
+	"runtime/debug"
 	"time"
 
 	"github.com/colaregistry/colaregistry/collect/ttb"
@@ -40,14 +42,14 @@ func (e *waitError) Unwrap() error { return e.err }
 // the failure. failure is the final one, or empty. err ends the run.
 func (c *collector) do(cl claim, work func(ctx context.Context) error) (failure string, err error) {
 	ctx, end := c.keep(cl)
-	err = work(ctx)
+	err = catch(c.o.Logger, func() error { return work(ctx) })
 	lost := errors.Is(context.Cause(ctx), store.ErrNotFound)
 	end()
 	blocked, waiting, fatal := (*ttb.BlockedError)(nil), (*waitError)(nil), (*fatalError)(nil)
 	ctx = context.WithoutCancel(c.ctx)
 	switch {
 	case err == nil:
-		c.failures = 0
+		c.failures, c.fatals = 0, 0
 		return "", nil
 	case lost || errors.Is(err, store.ErrNotFound):
 		c.o.Logger.Warn("another collector took over", "work", cl.what)
@@ -56,13 +58,42 @@ func (c *collector) do(cl claim, work func(ctx context.Context) error) (failure 
 		return "", errors.Join(c.block(ctx, blocked), cl.release(ctx))
 	case c.stop.Err() != nil, errors.Is(err, errQuiet):
 		return "", cl.release(ctx)
+	case errors.As(err, &fatal) && !errors.As(err, &waiting) && c.o.Follow && !errors.Is(err, store.ErrUnavailable):
+		return c.retryFatal(ctx, cl, err)
 	case errors.As(err, &waiting), errors.As(err, &fatal):
 		return "", errors.Join(err, cl.release(ctx))
 	}
 	return c.retry(ctx, cl, err)
 }
 
-// fatalError is an error that is not the site's, so it ends the run.
+// catch turns a panic of f into an error, so that a page that breaks the program counts as a failed
+// attempt.
+func catch(log *slog.Logger, f func() error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			log.Error("fetching panicked", "panic", p, "stack", string(debug.Stack()))
+			err = fmt.Errorf("panic: %v", p)
+		}
+	}()
+	return f()
+}
+
+// retryFatal counts a failed attempt after an error that is not the site's. It may be the fault of
+// this day or label, such as an image file that can't be read, which must not stop all others. If
+// the image store is down, or one error follows another, the run ends.
+func (c *collector) retryFatal(ctx context.Context, cl claim, cause error) (failure string, err error) {
+	if err := c.checkImages(ctx); err != nil {
+		return "", errors.Join(err, cl.release(ctx))
+	}
+	failure, err = c.retry(ctx, cl, cause)
+	c.fatals++
+	if err == nil && c.fatals >= maxFatals {
+		err = cause
+	}
+	return failure, err
+}
+
+// fatalError is an error that is not the site's. It ends the run, unless the run follows the site.
 type fatalError struct{ err error }
 
 func (e *fatalError) Error() string { return e.err.Error() }
@@ -100,19 +131,26 @@ func (c *collector) keep(cl claim) (ctx context.Context, end func()) {
 
 // block stops the requests of all collectors.
 func (c *collector) block(ctx context.Context, page *ttb.BlockedError) error {
-	reason := page.Error()
-	if err := c.st.BlockSite(ctx, reason); err != nil {
+	c.blocked = page.Error()
+	c.metrics.blocked()
+	c.o.Logger.Error("the site blocked this collector", "reason", c.blocked)
+	return c.recordBlock(ctx)
+}
+
+// recordBlock stores a block, or fails with another error and leaves it for the next request.
+func (c *collector) recordBlock(ctx context.Context) error {
+	if err := c.st.BlockSite(ctx, c.blocked); err != nil {
 		return err
 	}
-	c.process.metrics.blocked()
-	c.o.Logger.Error("the site blocked this collector", "reason", reason)
-	return store.SiteBlockedError{Reason: reason}
+	err := store.SiteBlockedError{Reason: c.blocked}
+	c.blocked = ""
+	return err
 }
 
 // retry records a failure, and delays requests if the site asks for it or fails repeatedly.
 func (c *collector) retry(ctx context.Context, cl claim, cause error) (failure string, err error) {
 	counts := isSiteFailure(cause)
-	c.process.metrics.failed(counts)
+	c.metrics.failed(counts)
 	if counts {
 		c.failures++
 	}
@@ -223,6 +261,9 @@ const longWait = time.Minute
 func (c *collector) wait(ctx context.Context) error {
 	if err := context.Cause(c.stop); err != nil {
 		return &waitError{err}
+	}
+	if c.blocked != "" {
+		return &waitError{c.recordBlock(ctx)}
 	}
 	if !c.o.QuietHours.Until(c.o.Now()).IsZero() {
 		return &waitError{errQuiet}

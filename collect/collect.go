@@ -121,6 +121,9 @@ const (
 	// maxSiteFailures is the number of failures in a row that ends a run without Follow while the site is down. With
 	// MaxBackoff, it takes about an hour.
 	maxSiteFailures = 30
+	// maxFatals is the number of errors in a row, not the site's, that ends a run with Follow. The
+	// next run starts after a wait, so that a broken database or image store costs few requests.
+	maxFatals = 5
 )
 
 // Report is the result of a run, of this process only.
@@ -154,31 +157,35 @@ type collector struct {
 	report  Report
 	records *recorder
 
-	first, last cola.Date // of the plan
-	nextPlan    time.Time
-	backlogs    []*backlog // of labels that lack data
-	failures    int        // failures in a row that may be the site's
-	served      cola.TTBID // the label whose form the site served last, or 0
-	loggedDown  time.Time  // the site was down
-	progress    tracker
-	process     *process
-	quietUntil  time.Time // the end of the latest quiet hours
+	failures   int        // failures in a row that may be the site's
+	fatals     int        // errors in a row that are not the site's
+	served     cola.TTBID // the label whose form the site served last, or 0
+	loggedDown time.Time  // the site was down
+	progress   tracker
+	quietUntil time.Time // the end of the latest quiet hours
+	*process
 }
 
 // Run collects the labels of the planned days, until all are complete or, with Follow, until ctx is
-// canceled. It first clears a block that an earlier run recorded. If ctx is canceled, Run finishes
-// the request in flight, releases its claim and returns without an error. If the site blocks the
-// collector, the error is a store.SiteBlockedError. The report is valid even with an error.
+// canceled. It first clears a block that an earlier run recorded, but doesn't end a pause. If ctx
+// is canceled, Run finishes the request in flight, releases its claim and returns without an error.
+// If the site blocks the collector, the error is a store.SiteBlockedError. The report is valid even
+// with an error.
 func Run(ctx context.Context, st Store, o Options) (Report, error) {
 	o.setDefaults()
 	return run(ctx, st, o, &process{})
 }
 
-// process is the state that the runs of a process share.
+// process is the state that the runs of a process share. A run that follows one that failed
+// continues its plan and backlogs: otherwise, it would retry all failed labels.
 type process struct {
-	keepsBlock bool // runs don't clear a block
-	metrics    *metrics
-	stale      staleness
+	keepsBlock  bool // runs don't clear a block
+	metrics     *metrics
+	stale       staleness
+	first, last cola.Date // of the plan
+	nextPlan    time.Time
+	backlogs    []*backlog // of labels that lack data
+	blocked     string     // why the site blocked the process, until the store has recorded it
 }
 
 // run is Run for one of several runs of a process.
@@ -200,25 +207,43 @@ func run(ctx context.Context, st Store, o Options, p *process) (Report, error) {
 	return c.report, errors.Join(err, c.finish(err))
 }
 
-// begin permits requests and plans the days. It first checks that images can be stored: otherwise,
-// the requests for the first label would be wasted.
+// begin permits requests and plans the days if the plan is due. It first checks that images can be
+// stored: otherwise, the requests for the first label would be wasted.
 func (c *collector) begin() error {
-	if c.o.Images != None {
-		if err := c.o.ImageStore.CheckWritable(c.ctx); err != nil {
-			return fmt.Errorf("check the image store: %w", err)
-		}
+	if err := c.checkImages(c.ctx); err != nil {
+		return err
 	}
-	if !c.process.keepsBlock {
-		if err := c.st.UnblockSite(c.ctx); err != nil {
+	if !c.keepsBlock {
+		status, err := c.st.FetchStatus(c.ctx)
+		if err == nil && status.Blocked != "" { // otherwise, a pause of others stays
+			err = c.st.UnblockSite(c.ctx)
+		}
+		if err != nil {
 			return err
 		}
 	}
-	c.backlogs = c.o.backlogs()
-	if c.o.Images == All {
-		c.backlogs = append(c.backlogs, &backlog{lost: true})
-	}
 	c.progress.started = time.Now()
+	switch {
+	case c.nextPlan.IsZero():
+		c.backlogs = c.o.backlogs()
+		if c.o.Images == All {
+			c.backlogs = append(c.backlogs, &backlog{lost: true})
+		}
+	case c.o.Now().Before(c.nextPlan):
+		return c.countPlanned()
+	}
 	return c.plan()
+}
+
+// checkImages fails if images are wanted but can't be stored.
+func (c *collector) checkImages(ctx context.Context) error {
+	if c.o.Images == None {
+		return nil
+	}
+	if err := c.o.ImageStore.CheckWritable(ctx); err != nil {
+		return fmt.Errorf("check the image store: %w", err)
+	}
+	return nil
 }
 
 // work takes steps until there is nothing left to do.

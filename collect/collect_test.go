@@ -3,6 +3,7 @@ package collect_test
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -403,24 +404,46 @@ func TestStopWhileWaiting(t *testing.T) {
 	}
 }
 
-// TestStartEndsPause checks that a new run doesn't wait for the end of a pause from before, nor for
-// a slot after it.
-func TestStartEndsPause(t *testing.T) {
+// TestStartKeepsPause checks that a new run waits for the end of a pause, such as quiet hours of
+// another process. If the site is blocked, the run ends the pause with the block.
+func TestStartKeepsPause(t *testing.T) {
 	t.Parallel()
-	s := mustSite(t, ttbsite.Options{Labels: 5})
-	st := mustStore(t)
-	if err := st.PauseRequests(t.Context(), time.Hour); err != nil {
-		t.Fatal(err)
+	for _, blocked := range []bool{false, true} {
+		s := mustSite(t, ttbsite.Options{Labels: 5})
+		st := mustStore(t)
+		if err := st.PauseRequests(t.Context(), time.Hour); err != nil {
+			t.Fatal(err)
+		}
+		if blocked {
+			if err := st.BlockSite(t.Context(), "blocked"); err != nil {
+				t.Fatal(err)
+			}
+			mustRun(t, st, s.options())
+			s.checkLabels(t, st, true)
+			continue
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		o := s.options()
+		o.Logger = slog.New(slog.NewTextHandler(writerFunc(func(line string) {
+			if strings.Contains(line, "requests are paused") {
+				cancel()
+			}
+		}), nil))
+		if _, err := collect.Run(ctx, st, o); err != nil || len(s.Log()) > 0 {
+			t.Errorf("Run = %v after %d requests in a pause", err, len(s.Log()))
+		}
+		if !mustStatus(t, st).PausedUntil.After(time.Now()) {
+			t.Error("the run ended the pause")
+		}
 	}
-	if _, err := st.ReserveRequest(t.Context(), time.Second); err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	if _, err := collect.Run(ctx, st, s.options()); err != nil {
-		t.Fatal(err)
-	}
-	s.checkLabels(t, st, true)
+}
+
+type writerFunc func(string)
+
+func (f writerFunc) Write(b []byte) (int, error) {
+	f(string(b))
+	return len(b), nil
 }
 
 // TestCompletedDate checks that the page of a label that was queued with an older date doesn't

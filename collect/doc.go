@@ -24,7 +24,8 @@
 // grows with the attempts. After MaxAttempts, a day is incomplete and a label failed, until the
 // next run or, with Follow, the next daily plan, which includes all failed labels but only recent
 // days. After several failures in a row, a probe repeats a request that has worked. If that fails,
-// too, the site is down: attempts don't count, and a run in which the site stays down ends.
+// too, the site is down: attempts don't count, and a run in which the site stays down ends. Panics
+// count as failed attempts. So do errors of the stores with Follow, unless they are down.
 //
 // Any number of processes can collect. Each request reserves a slot in the database, so they share
 // one rate limit. If the site blocks one of them, all stop. Quiet hours of one of them pause all.

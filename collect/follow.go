@@ -3,8 +3,6 @@ package collect
 import (
 	"context"
 	"errors"
-	"fmt"
-	"runtime/debug"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -33,7 +31,7 @@ func (f *Follower) Run(ctx context.Context) {
 	failures := 0
 	for f.awaitResumed(ctx) {
 		started := time.Now()
-		_, err := f.run(ctx)
+		err := f.run(ctx)
 		switch {
 		case errors.As(err, new(store.SiteBlockedError)):
 			continue
@@ -52,16 +50,12 @@ func (f *Follower) Run(ctx context.Context) {
 	}
 }
 
-// run does one run. It turns panics into errors, so that the process
-// survives a page that breaks the program.
-func (f *Follower) run(ctx context.Context) (report Report, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			f.o.Logger.Error("fetching panicked", "panic", p, "stack", string(debug.Stack()))
-			err = fmt.Errorf("panic: %v", p)
-		}
-	}()
-	return run(ctx, f.st, f.o, &f.process)
+// run does one run. It turns panics into errors.
+func (f *Follower) run(ctx context.Context) error {
+	return catch(f.o.Logger, func() error {
+		_, err := run(ctx, f.st, f.o, &f.process)
+		return err
+	})
 }
 
 // awaitResumed waits until the site is not blocked. It returns false if ctx is canceled.

@@ -114,7 +114,7 @@ func TestFollowerBlocked(t *testing.T) {
 	}
 	if err := testutil.GatherAndCompare(registry, strings.NewReader(
 		"# HELP colaregistry_fetch_failures_total Failed attempts to fetch a day or label: "+
-			"the site failed, its content was wrong, or it blocked the process.\n"+
+			"the site failed, its content was wrong or could not be stored, or it blocked the process.\n"+
 			"# TYPE colaregistry_fetch_failures_total counter\n"+
 			"colaregistry_fetch_failures_total{kind=\"block\"} 1\n"+
 			"colaregistry_fetch_failures_total{kind=\"content\"} 0\n"+
@@ -131,7 +131,7 @@ func TestFollowerBlocked(t *testing.T) {
 	s.checkRequests(t, 2)
 }
 
-// TestFollowerKeepsPause checks that a follower, unlike Run, doesn't end a pause of requests.
+// TestFollowerKeepsPause checks that a follower doesn't end a pause of requests.
 func TestFollowerKeepsPause(t *testing.T) {
 	t.Parallel()
 	s, o := recentSite(t, ttbsite.Options{Labels: 5})
@@ -167,25 +167,23 @@ func TestFollowerWarns(t *testing.T) {
 	await(t, "the follower warns", func() bool { return f.logged("out of date") && f.logged(old.String()) })
 }
 
-// brokenStore fails the first calls of UpsertColas; the first of them panics.
+// brokenStore fails the first calls of ClaimLabel; the first of them panics.
 type brokenStore struct {
 	store.Store
 	failures atomic.Int64
 }
 
-func (b *brokenStore) UpsertColas(
-	ctx context.Context, p []cola.Patch[cola.Cola], m store.Mode,
-) ([]store.Outcome, error) {
+func (b *brokenStore) ClaimLabel(ctx context.Context, images bool, hold time.Duration) (store.FetchLabel, error) {
 	switch b.failures.Add(1) {
 	case 1:
 		panic("broken")
 	case 2, 3:
-		return nil, errFull
+		return store.FetchLabel{}, errFull
 	}
-	return b.Store.UpsertColas(ctx, p, m)
+	return b.Store.ClaimLabel(ctx, images, hold)
 }
 
-// TestFollowerErrors checks that a follower goes on after errors and panics.
+// TestFollowerErrors checks that a follower starts again after errors and panics.
 func TestFollowerErrors(t *testing.T) {
 	t.Parallel()
 	s, o := recentSite(t, ttbsite.Options{Labels: 20})
@@ -198,6 +196,218 @@ func TestFollowerErrors(t *testing.T) {
 		t.Error("the log lacks the panic or the error")
 	}
 	s.checkLabels(t, st, true)
+}
+
+// poisonedStore fails or panics whenever the page of a label is stored.
+type poisonedStore struct {
+	store.Store
+	id     cola.TTBID // 0 for all labels
+	panics bool
+	stored atomic.Int64 // attempts
+}
+
+func (p *poisonedStore) UpsertColas(
+	ctx context.Context, patches []cola.Patch[cola.Cola], m store.Mode,
+) ([]store.Outcome, error) {
+	for i := range patches {
+		label := &patches[i].Record
+		if label.ApplicationStatus == "" || p.id != 0 && label.TTBID != p.id {
+			continue
+		}
+		p.stored.Add(1)
+		if p.panics {
+			panic("poison")
+		}
+		return nil, errFull
+	}
+	return p.Store.UpsertColas(ctx, patches, m)
+}
+
+// TestFollowerPoison checks that a label that always fails, or panics, is given up after its
+// attempts, and that the other labels are fetched meanwhile.
+func TestFollowerPoison(t *testing.T) {
+	t.Parallel()
+	for _, panics := range []bool{false, true} {
+		s, o := recentSite(t, ttbsite.Options{Labels: 20})
+		st := mustStore(t)
+		poisoned := &poisonedStore{Store: st, id: s.Labels()[0].ID, panics: panics}
+		registry := prometheus.NewPedanticRegistry()
+		f := follow(t, poisoned, o, registry)
+		await(t, "all other labels are fetched", func() bool { return s.ended(t, st) })
+		f.stop()
+		status := mustStatus(t, st)
+		if len(status.Failed) != 1 || status.Failed[0].TTBID != poisoned.id || status.LastFailure == "" {
+			t.Errorf("panics %t: failed labels %v, last failure %q, want label %s",
+				panics, status.Failed, status.LastFailure, poisoned.id)
+		}
+		if n := poisoned.stored.Load(); n != collect.MaxAttempts {
+			t.Errorf("panics %t: %d attempts, want %d", panics, n, collect.MaxAttempts)
+		}
+		if n := failures(t, registry, "content"); n != collect.MaxAttempts {
+			t.Errorf("panics %t: %g failures counted, want %d", panics, n, collect.MaxAttempts)
+		}
+	}
+}
+
+// failures returns the value of colaregistry_fetch_failures_total.
+func failures(t *testing.T, registry prometheus.Gatherer, kind string) float64 {
+	t.Helper()
+	all, err := registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, family := range all {
+		for _, m := range family.GetMetric() {
+			if family.GetName() == "colaregistry_fetch_failures_total" && m.GetLabel()[0].GetValue() == kind {
+				return m.GetCounter().GetValue()
+			}
+		}
+	}
+	return 0
+}
+
+// TestRunPanic checks that a page on which a run panics fails its label, not the run.
+func TestRunPanic(t *testing.T) {
+	t.Parallel()
+	s, st := mustSite(t, ttbsite.Options{Labels: 5}), mustStore(t)
+	report := mustRun(t, &poisonedStore{Store: st, id: s.Labels()[0].ID, panics: true}, s.options())
+	if len(report.Failed) != 1 || report.Labels != 4 {
+		t.Errorf("%d labels, failed %v, want 4 and 1 failed", report.Labels, report.Failed)
+	}
+}
+
+// TestFollowerBrokenStore checks that a run ends if all labels fail, so that a store that rejects
+// all of them costs few requests.
+func TestFollowerBrokenStore(t *testing.T) {
+	t.Parallel()
+	s, o := recentSite(t, ttbsite.Options{Labels: 30})
+	o.Backoff, o.MaxBackoff = time.Hour, time.Hour // of which the wait is a random part
+	poisoned := &poisonedStore{Store: mustStore(t)}
+	f := follow(t, poisoned, o, nil)
+	await(t, "the run ends", func() bool { return f.logged("restarting") })
+	f.stop()
+	if n := poisoned.stored.Load(); n != 5 {
+		t.Errorf("%d labels requested, want 5 of %d", n, len(s.Labels()))
+	}
+}
+
+// restartingStore fails a call of ClaimLabel after the first label was given up, which ends the
+// run.
+type restartingStore struct {
+	poisonedStore
+	retries, givenUp, idle atomic.Int64
+}
+
+func (r *restartingStore) RetryFailedLabels(ctx context.Context) error {
+	r.retries.Add(1)
+	return r.Store.RetryFailedLabels(ctx)
+}
+
+func (r *restartingStore) FailLabel(ctx context.Context, l store.FetchLabel, failure string, wait time.Duration) error {
+	if wait < 0 {
+		r.givenUp.Add(1)
+	}
+	return r.Store.FailLabel(ctx, l, failure, wait)
+}
+
+func (r *restartingStore) ClaimLabel(ctx context.Context, images bool, hold time.Duration) (store.FetchLabel, error) {
+	if r.givenUp.CompareAndSwap(1, 2) {
+		return store.FetchLabel{}, errFull
+	}
+	l, err := r.Store.ClaimLabel(ctx, images, hold)
+	if r.givenUp.Load() >= 2 && errors.Is(err, store.ErrNotFound) {
+		r.idle.Add(1)
+	}
+	return l, err
+}
+
+// TestFollowerRestart checks that a run after one that failed continues its plan and backlog, and
+// doesn't retry failed labels.
+func TestFollowerRestart(t *testing.T) {
+	t.Parallel()
+	s, o := recentSite(t, ttbsite.Options{Labels: 10})
+	st := mustStore(t)
+	load := s.options()
+	load.Details = collect.None
+	mustRun(t, st, load)
+	o.Details = collect.All
+	restarting := &restartingStore{poisonedStore: poisonedStore{Store: st, id: s.Labels()[0].ID}}
+	f := follow(t, restarting, o, nil)
+	await(t, "the second run has done everything", func() bool { return restarting.idle.Load() >= 2 && s.ended(t, st) })
+	f.stop()
+	if n := restarting.stored.Load(); n != collect.MaxAttempts || !f.logged("restarting") {
+		t.Errorf("%d attempts of the failed label, want %d", n, collect.MaxAttempts)
+	}
+	if n := restarting.retries.Load(); n != 1 {
+		t.Errorf("failed labels retried %d times, want once", n)
+	}
+}
+
+// forgetfulSite fails the first calls of BlockSite.
+type forgetfulSite struct {
+	store.Store
+	err   error
+	calls atomic.Int64
+}
+
+func (f *forgetfulSite) BlockSite(ctx context.Context, reason string) error {
+	if f.calls.Add(1) <= 3 {
+		return f.err
+	}
+	return f.Store.BlockSite(ctx, reason)
+}
+
+// TestFollowerBlockNotStored checks that a follower sends no request after a block page, even if
+// the store fails to record the block at first.
+func TestFollowerBlockNotStored(t *testing.T) {
+	t.Parallel()
+	for _, err := range []error{store.ErrUnavailable, errFull} {
+		s, o := recentSite(t, ttbsite.Options{Labels: 40})
+		for range 20 {
+			s.Inject(ttbsite.None)
+		}
+		s.Inject(ttbsite.Block)
+		st := &forgetfulSite{Store: mustStore(t), err: err}
+		registry := prometheus.NewPedanticRegistry()
+		f := follow(t, st, o, registry)
+		await(t, "the block is stored", func() bool { return mustStatus(t, st).Blocked != "" })
+		f.stop()
+		if n := len(s.Log()); n != 21 || failures(t, registry, "block") != 1 {
+			t.Errorf("%v: %d requests to a site that blocked the 21st, %g blocks counted", err, n, failures(t, registry, "block"))
+		}
+	}
+}
+
+// failingImages can't store images from the first one on.
+type failingImages struct {
+	savedImages
+	failed atomic.Bool
+}
+
+func (f *failingImages) CheckWritable(context.Context) error {
+	if f.failed.Load() {
+		return errFull
+	}
+	return nil
+}
+
+func (f *failingImages) SaveImage(context.Context, cola.TTBID, *cola.Image, []byte) (usable bool, err error) {
+	f.failed.Store(true)
+	return false, errFull
+}
+
+// TestFollowerImageStoreDown checks that an image store that is down counts no attempt of a label.
+func TestFollowerImageStoreDown(t *testing.T) {
+	t.Parallel()
+	_, o := recentSite(t, ttbsite.Options{Labels: 10})
+	o.Images, o.ImageStore = collect.New, &failingImages{}
+	st := mustStore(t)
+	f := follow(t, st, o, nil)
+	await(t, "the run ends", func() bool { return f.logged("restarting") })
+	f.stop()
+	if status := mustStatus(t, st); status.Labels[store.FetchFailed] > 0 || status.LastFailure != "" {
+		t.Errorf("labels %v, last failure %q, want none", status.Labels, status.LastFailure)
+	}
 }
 
 // TestFollowersShare follows a site with two followers, as two servers do.

@@ -309,3 +309,46 @@ func TestUnwritableImages(t *testing.T) {
 		t.Errorf("Run = %v after %d requests, want an error before the first", err, len(s.Log()))
 	}
 }
+
+// unlistableImages can't list the files.
+type unlistableImages struct{ savedImages }
+
+func (*unlistableImages) LostImages(context.Context) ([]cola.TTBID, error) { return nil, errFull }
+
+// TestUnlistableImages checks that a run that can't look for lost files fetches everything else.
+func TestUnlistableImages(t *testing.T) {
+	t.Parallel()
+	s, st := mustSite(t, ttbsite.Options{Labels: 5}), mustStore(t)
+	o := s.options()
+	o.Images, o.ImageStore = collect.All, &unlistableImages{savedImages{files: map[string][]byte{}}}
+	mustRun(t, st, o)
+	s.checkLabels(t, st, true)
+	checkEnded(t, st)
+}
+
+// scannedStore has a scan for labels that lack data during which the run is stopped.
+type scannedStore struct {
+	store.Store
+	stop    func()
+	stopped bool // the scan was
+}
+
+func (s *scannedStore) ColasMissing(ctx context.Context, _ store.Missing, _ func(cola.TTBID) error) error {
+	s.stop()
+	s.stopped = ctx.Err() != nil
+	return ctx.Err()
+}
+
+// TestStopInBacklog checks that a stop ends a scan for labels that lack data.
+func TestStopInBacklog(t *testing.T) {
+	t.Parallel()
+	s := mustSite(t, ttbsite.Options{Labels: 2})
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	st := &scannedStore{Store: mustStore(t), stop: cancel}
+	o := s.options()
+	o.Details = collect.All
+	if _, err := collect.Run(ctx, st, o); err != nil || !st.stopped {
+		t.Errorf("Run = %v, stopped the scan: %t", err, st.stopped)
+	}
+}

@@ -159,7 +159,7 @@ func (c *collector) fetchImages(
 		}
 		if usable {
 			c.report.Images++
-			c.process.metrics.images(1, 0)
+			c.metrics.images(1, 0)
 		} else {
 			missing++
 		}
@@ -168,7 +168,7 @@ func (c *collector) fetchImages(
 		return 0, failure
 	}
 	c.report.MissingImages += missing
-	c.process.metrics.images(0, missing)
+	c.metrics.images(0, missing)
 	switch {
 	case failing:
 		return retryFailing, nil

@@ -15,7 +15,7 @@ func newMetrics(registerer prometheus.Registerer) *metrics {
 	}
 	failures := prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "colaregistry_fetch_failures_total",
-		Help: "Failed attempts to fetch a day or label: the site failed, its content was wrong, or it blocked the process.",
+		Help: "Failed attempts to fetch a day or label: the site failed, its content was wrong or could not be stored, or it blocked the process.",
 	}, []string{"kind"})
 	images := prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "colaregistry_fetch_images_total",

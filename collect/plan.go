@@ -114,21 +114,26 @@ func (c *collector) plan() error {
 		return fmt.Errorf("check for stored labels: %w", err)
 	}
 	if c.o.Follow {
-		c.process.stale.check(status, now, c.o.Logger)
+		c.stale.check(status, now, c.o.Logger)
 	}
 	first, last := c.o.days(now, status, c.nextPlan.IsZero())
+	pending, err := c.st.PlanWindows(c.ctx, first, last, now.Add(-refreshAfter), c.o.History || !has)
+	if err != nil {
+		return err
+	}
 	if c.o.Details != None {
 		if err := c.st.RetryFailedLabels(c.ctx); err != nil {
 			return err
 		}
 	}
-	pending, err := c.st.PlanWindows(c.ctx, first, last, now.Add(-refreshAfter), c.o.History || !has)
-	if err != nil {
-		return err
-	}
 	c.o.Logger.Info("planned", "first", first.String(), "last", last.String(), "pending", pending)
 	c.first, c.last, c.nextPlan = first, last, now.Add(planEvery)
-	open, err := c.st.CountWindows(c.ctx, c.earliest(), c.last, now)
+	return c.countPlanned()
+}
+
+// countPlanned counts the windows to work on, for the progress.
+func (c *collector) countPlanned() error {
+	open, err := c.st.CountWindows(c.ctx, c.earliest(), c.last, c.o.Now())
 	c.progress.total = open.Pending
 	return err
 }
@@ -158,7 +163,7 @@ func (b *backlog) String() string {
 // list calls yield with the labels of a backlog, latest first.
 func (c *collector) list(b *backlog, yield func(cola.TTBID) error) (err error) {
 	if !b.lost {
-		return c.st.ColasMissing(c.ctx, b.missing, yield)
+		return c.st.ColasMissing(c.stop, b.missing, yield)
 	}
 	if b.ids == nil { // listing the files is slow, so do it once
 		if b.ids, err = c.o.ImageStore.LostImages(c.stop); err != nil {
@@ -201,17 +206,23 @@ func (c *collector) queueBacklog() error {
 	if c.stop.Err() != nil {
 		return nil
 	}
-	if err != nil && !errors.Is(err, errEnough) {
+	switch {
+	case err == nil, errors.Is(err, errEnough):
+	case b.lost && !errors.Is(err, store.ErrUnavailable): // a repair; the rest of the run doesn't need it
+		c.o.Logger.Warn("could not look for lost image files, so they are not fetched again", "error", err)
+		c.backlogs = c.backlogs[1:]
+		return nil
+	default:
 		return err
 	}
 	if len(labels) == 0 {
 		c.backlogs = c.backlogs[1:]
 		return nil
 	}
-	b.last = labels[len(labels)-1].TTBID
 	if err := c.st.QueueLabels(c.ctx, labels); err != nil {
 		return fmt.Errorf("queue labels without %s: %w", b, err)
 	}
+	b.last = labels[len(labels)-1].TTBID
 	c.o.Logger.Info("queued stored labels", "without", b.String(), "labels", len(labels), "last", b.last.String())
 	return nil
 }

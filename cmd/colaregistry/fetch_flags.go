@@ -55,6 +55,9 @@ func (f *collectorFlags) check(prefix string) error {
 	case f.Images != collect.None && f.Details == collect.None:
 		return fmt.Errorf("%[1]simages needs %[1]sdetails new or all, because the forms list the images", prefix)
 	}
+	if _, err := ttb.New(f.options().Site); err != nil {
+		return fmt.Errorf("%sbase-url: %w", prefix, err)
+	}
 	return nil
 }
 

@@ -201,6 +201,9 @@ func TestServeFetchFlags(t *testing.T) {
 		"source":         {"--fetch-contact", "ops@example.com", "--fetch-source-url", "labels=https://example.com/"},
 		"quiet hours":    {"--fetch-contact", "ops@example.com", "--fetch-quiet-hours", "13:00"},
 		"quiet all day":  {"--fetch-contact", "ops@example.com", "--fetch-quiet-hours", "13:00-13:00"},
+		"no scheme":      {"--fetch-contact", "ops@example.com", "--fetch-base-url", "ttbonline.gov/colasonline/"},
+		"scheme":         {"--fetch-contact", "ops@example.com", "--fetch-base-url", "ftp://ttbonline.gov/"},
+		"query":          {"--fetch-contact", "ops@example.com", "--fetch-base-url", "https://ttbonline.gov/?a=b"},
 		"quiet, in days": {"--fetch-contact", "ops@example.com", "--fetch-quiet-hours", "Mon-Fri"},
 	} {
 		c := command(append([]string{"serve", "--fetch", "--listen", "127.0.0.1:0", "--data-dir", t.TempDir()}, args...)...)

@@ -31,8 +31,10 @@ const (
 		AND (state = '` + store.FetchIncomplete + `' OR state = '` + store.FetchComplete + `' AND completed_at < least(settled_at, $3))`
 
 	lockReplanned = `SELECT day FROM fetch_windows` + replannedWindows + ` ORDER BY day FOR NO KEY UPDATE`
+	// A complete window is history only if a process of an older version completed it.
 	replanWindows = `UPDATE fetch_windows SET state = '` + store.FetchPending + `', attempts = 0,
-		due_at = coalesce($4::timestamptz, clock_timestamp()), completed_at = NULL, failure = NULL` + replannedWindows + ` RETURNING day`
+		due_at = coalesce($4::timestamptz, clock_timestamp()), completed_at = NULL, failure = NULL,
+		history = (history AND state <> '` + store.FetchComplete + `')` + replannedWindows + ` RETURNING day`
 	deleteParts  = `DELETE FROM fetch_windows WHERE day = $1 AND ` + partOfDay
 	plannedDays  = `SELECT day FROM fetch_windows WHERE day BETWEEN $1 AND $2 AND ` + wholeDay
 	insertPart   = `INSERT INTO fetch_windows (day, class_from, class_to, due_at, settled_at, history) VALUES ($2, $3, $4, ` + fetchClock + `, $5, $6)`

@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"testing"
+	"time"
 
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/store"
@@ -42,6 +43,29 @@ func historyWindows(t *testing.T, st store.Store, _ *clock) {
 	checkEqual(t, "history of a complete window", []cola.Date{fetchDay + 1}, historyDays(t, st))
 	w = claimDay(t, st, fetchDay+1)
 	checkEqual(t, "history of the last window", true, w.History)
+}
+
+// replannedHistory checks that a complete window that is still marked as history, because a process
+// of an older version completed it, is not history when it is planned again. Incomplete ones are.
+func replannedHistory(t *testing.T, st store.Store, c *clock) {
+	items := func(yield func(*store.Item, error) bool) {
+		for n, state := range []string{store.FetchComplete, store.FetchIncomplete} {
+			w := store.StoredFetchWindow{
+				FetchWindow: store.FetchWindow{Day: fetchDay + cola.Date(n), History: true}, State: state, DueAt: c.now(),
+				SettledAt: c.now().Add(time.Hour),
+			}
+			if state == store.FetchComplete {
+				w.Total, w.CompletedAt = cola.Some(1), c.now().Add(-time.Hour)
+			}
+			if !yield(&store.Item{Kind: store.ItemFetchWindow, FetchWindow: w}, nil) {
+				return
+			}
+		}
+	}
+	mustDo(t, st.Fill(t.Context(), items))
+	checkEqual(t, "history before the plan", []cola.Date{fetchDay, fetchDay + 1}, historyDays(t, st))
+	checkEqual(t, "pending windows", 2, mustPlan(t, st, fetchDay, fetchDay+1, c.now()))
+	checkEqual(t, "history after the plan", []cola.Date{fetchDay + 1}, historyDays(t, st))
 }
 
 // historyParts checks that parts inherit history from their day, which keeps it until all are

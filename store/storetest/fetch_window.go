@@ -24,6 +24,7 @@ func testFetchWindows(t *testing.T, open Opener) {
 		{"counts by state", countWindows},
 		{"newest and oldest days", newestAndOldestDays},
 		{"history until complete", historyWindows},
+		{"history that an older version completed", replannedHistory},
 		{"failure with invalid text", invalidFailureOfWindow},
 	})
 }
