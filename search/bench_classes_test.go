@@ -52,6 +52,15 @@ func edged(before string, of []string, after string) []string {
 	return out
 }
 
+// hyphenated returns the strings with hyphens in place of spaces.
+func hyphenated(of []string) []string {
+	out := slices.Clone(of)
+	for i := range out {
+		out[i] = strings.ReplaceAll(out[i], " ", "-")
+	}
+	return out
+}
+
 // samples contains the labels and search terms that the classes query for.
 type samples struct {
 	g      *synthetic
@@ -117,6 +126,10 @@ func (a *samples) texts() []class {
 			s.Text, s.From = a.pairs[i%len(a.pairs)]+" wine", a.today.AddDays(-365)
 		})},
 		{"text: phrase of common words", searchText(edged(`"`, a.pairs, `"`)...)},
+		{"text: plurals of common words", searchText(edged("", a.common, "s")...)},
+		{"text: hyphenated common words", searchText(hyphenated(a.pairs)...)},
+		{"text: long chain of hyphens", searchText(strings.Join(a.common[:20], "-"), "table-red-wine-"+a.common[0])},
+		{"text: misspelled word", func(v *View, i int) int { return len(v.NearestWord(a.common[i%len(a.common)] + "x")) }},
 		{"text: dense phrases", searchText(`"table red"`, `"red wine"`, `"table red wine"`, `"cabernet sauvignon"`, `"wine red"`,
 			`"straight bourbon"`, `"red w*"`, `"cabernet s*"`)},
 		{"text: 1-character prefix", searchText(edged("", letters(1), "*")...)},
@@ -149,7 +162,9 @@ func (a *samples) brands() []class {
 		{"brand: any word", brand(a.g.words...)},
 		{"brand: with a space", brand(a.spaced...)},
 		{"brand: words with a space", brand(a.pairs...)},
-		{"brand: punctuation", brand("&", ".", "-", "!", "' '", "é", "/")},
+		{"brand: plurals", brand(edged("", a.pairs, "s")...)},
+		{"brand: plurals of one word", brand(edged("", a.common, "s")...)},
+		{"brand: punctuation", brand("o'", "d'or", "st.", "a.b", "é", "&", "/")},
 	}
 }
 
