@@ -98,7 +98,7 @@ func TestServeEnrich(t *testing.T) {
 		return s.get(t, "/colas/24001001000001", secret.Reveal()).at("data", "llm_container_type")
 	}
 	s := startServer(t, h, "--demo", "never", "--enrich-url", address, "--enrich-model", "m", "--enrich-key", "wrong")
-	await(t, "enrichment stops", func() bool { return strings.Contains(s.err.String(), "enrichment stops") })
+	await(t, "enrichment stops", func() bool { return strings.Contains(s.err.String(), "enrichment stopped") })
 	if got := get(s); got != nil || requests.Load() != 1 {
 		t.Errorf("container = %v after %d requests, want null after 1", got, requests.Load())
 	}
@@ -117,6 +117,9 @@ func TestEnrichFlags(t *testing.T) {
 		{"--model", "m"},
 		{"--url", "api.example", "--model", "m"},
 		{"--url", "ftp://api.example", "--model", "m"},
+		{"--url", "https://api.example/v1?key=k", "--model", "m"},
+		{"--url", "https://api.example/v1#key", "--model", "m"},
+		{"--url", "https://user:k@api.example", "--model", "m"},
 		{"--url", "http://api.example", "--model", "m", "--key", "k"},
 		{"--url", "https://api.example", "--model", "m", "--limit", "0"},
 		{"--url", "https://api.example", "--model", "m", "--tokens", "-1"},
