@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -131,5 +132,14 @@ func TestEnrichFlags(t *testing.T) {
 		if code, _, errs := enrichLabels(h, args...); code != exitUsage {
 			t.Errorf("%q: code %d, want %d\n%s", args, code, exitUsage, errs)
 		}
+	}
+}
+
+// TestEnrichPanic checks that a panic outside the work on a label becomes an error, after which a
+// server tries again.
+func TestEnrichPanic(t *testing.T) {
+	f := enricherFlags{Rate: 1}
+	if err := f.follow(t.Context(), nil, nil, slog.New(slog.DiscardHandler)); err == nil || !strings.Contains(err.Error(), "panic") {
+		t.Errorf("follow without a store: error = %v, want a panic", err)
 	}
 }

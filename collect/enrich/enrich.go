@@ -141,7 +141,7 @@ type enricher struct {
 
 // unanswered is a label's requests in a row without an answer.
 type unanswered struct {
-	requests int
+	requests int // those of which the label may be the cause
 	answered int // enricher.answered before these requests
 }
 
@@ -480,24 +480,26 @@ func (e *enricher) request(ctx context.Context, in Input, r *store.Enrichment, u
 			e.next = due
 		}
 		e.o.Logger.Warn("the model is unavailable", "error", err, "wait", wait)
-		if busy.Label {
-			if err := e.unansweredRequest(r.TTBID, busy); err != nil {
-				return nil, err
-			}
+		if err := e.noAnswer(r.TTBID, busy); err != nil {
+			return nil, err
 		}
 	}
 }
 
-// unansweredRequest counts a request about a label without an answer. It returns an error if no
-// other one should follow now.
-func (e *enricher) unansweredRequest(id cola.TTBID, busy *BusyError) error {
+// noAnswer counts a request without an answer against its label if that may be the cause. It returns
+// an error if no other request should follow now.
+func (e *enricher) noAnswer(id cola.TTBID, busy *BusyError) error {
 	u, ok := e.unanswered[id]
 	if !ok {
 		u.answered = e.answered
 	}
-	u.requests++
+	if busy.Label {
+		u.requests++
+	}
 	e.unanswered[id] = u
 	switch {
+	case !busy.Label:
+		return nil
 	case u.requests >= 2*maxUnanswered && e.answered > u.answered:
 		delete(e.unanswered, id)
 		return &RejectedError{Reason: fmt.Sprintf("no answer to %d requests: %v", u.requests, busy), Final: true}

@@ -400,7 +400,7 @@ func TestLongWait(t *testing.T) {
 	})
 	w.mustStore(t, newLabel(1))
 	report := w.mustRun(t)
-	if report.Enriched != 1 || w.mustLabel(t, 1).LLMContainerType != "can" || len(w.api.requests) != 4 {
+	if report.Asked != 1 || report.Enriched != 1 || w.mustLabel(t, 1).LLMContainerType != "can" || len(w.api.requests) != 4 {
 		t.Errorf("report = %+v after %d requests, want the label enriched with the fourth", report, len(w.api.requests))
 	}
 }
@@ -465,7 +465,8 @@ func TestKeyInErrors(t *testing.T) {
 		})
 		w.mustStore(t, newLabel(1))
 		_, err := w.run(t, func(o *Options) { o.Enricher.(*OpenAI).Key = "sk-123" })
-		if text := fmt.Sprint(err, w.mustResult(t, 1).Failure); strings.Contains(text, "sk-123") || !strings.Contains(text, "Incorrect") {
+		text := fmt.Sprint(err, w.mustResult(t, 1).Failure)
+		if strings.Contains(text, "sk-123") || !strings.Contains(text, "Incorrect") {
 			t.Errorf("status %d: %s", status, text)
 		}
 	}
@@ -689,7 +690,8 @@ func TestUnreadImages(t *testing.T) {
 		t.Errorf("damaged: %+v, want one request with text only", report)
 	}
 	w.mustStore(t, newLabel(1, func(c *cola.Cola) { c.SerialNumber = "1" }))
-	if report := w.mustRun(t, func(o *Options) { o.Images = failingImages{&images.DamagedError{Key: "f"}} }); report.Asked != 0 {
+	report = w.mustRun(t, func(o *Options) { o.Images = failingImages{&images.DamagedError{Key: "f"}} })
+	if report.Asked != 0 {
 		t.Errorf("still damaged: %+v, want no request", report)
 	}
 	w.mustStore(t, newLabel(1, func(c *cola.Cola) { c.SerialNumber = "2" }))
