@@ -279,6 +279,131 @@ func TestLostImages(t *testing.T) {
 	}
 }
 
+// returnedImages are images of which some were lost when they were listed, but are back now.
+type returnedImages struct {
+	savedImages
+	lost []cola.TTBID
+	back map[string]bool // by image ID
+}
+
+func (r *returnedImages) LostImages(context.Context) ([]cola.TTBID, error) {
+	return slices.Clone(r.lost), nil
+}
+
+func (r *returnedImages) HasImage(_ context.Context, image *cola.Image) (bool, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.back[image.TTBImageID] || r.files[image.TTBImageID] != nil, nil
+}
+
+// completeStore lacks no data, apart from lost files.
+type completeStore struct{ store.Store }
+
+func (completeStore) ColasMissing(context.Context, store.Missing, func(cola.TTBID) error) error {
+	return nil
+}
+
+// TestReturnedImages checks that labels whose lost files another collector has fetched meanwhile are
+// not fetched again. There are more of them than are checked at a time.
+func TestReturnedImages(t *testing.T) {
+	t.Parallel()
+	s := mustSite(t, ttbsite.Options{Labels: 150})
+	st := mustStore(t)
+	o := s.options()
+	mustRun(t, st, o) // all forms
+	files := &returnedImages{savedImages: savedImages{files: map[string][]byte{}}, back: map[string]bool{}}
+	want := 0
+	for _, l := range s.Labels() {
+		label, err := st.Cola(t.Context(), l.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(label.Images) == 0 {
+			continue
+		}
+		if files.lost = append(files.lost, l.ID); len(files.lost)%30 == 0 {
+			want++
+			continue
+		}
+		for _, m := range label.Images {
+			files.back[m.TTBImageID] = true
+		}
+	}
+	slices.Sort(files.lost)
+	slices.Reverse(files.lost)
+	if len(files.lost) <= 100 || want == 0 {
+		t.Fatalf("%d labels, %d of them without files", len(files.lost), want)
+	}
+	before := s.count(ttbsite.Form)
+	o.Images, o.ImageStore = collect.All, files
+	report := mustRun(t, completeStore{st}, o)
+	if n := s.count(ttbsite.Form) - before; n != want || report.Images == 0 {
+		t.Errorf("%d forms requested and %d images stored, want %d forms", n, report.Images, want)
+	}
+}
+
+// busyStore stores an image while its images are being listed.
+type busyStore struct {
+	store.Store
+	save func()
+}
+
+func (s *busyStore) FetchedImages(ctx context.Context, yield func(store.FetchedImage) error) error {
+	s.save()
+	return s.Store.FetchedImages(ctx, yield)
+}
+
+// TestImagesStoredWhileListing checks that an image that another process stores after the files were
+// listed isn't lost, and that one with an earlier record is.
+func TestImagesStoredWhileListing(t *testing.T) {
+	t.Parallel()
+	s := mustSite(t, ttbsite.Options{Labels: 12})
+	st := mustStore(t)
+	files, err := images.Open(t.Context(), t.TempDir(), images.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := s.options()
+	o.Images = collect.New
+	now := time.Now()
+	save := &collect.LabelImages{
+		Store: st, Files: files, Now: func() time.Time { return now }, Logger: slog.New(slog.DiscardHandler),
+	}
+	o.ImageStore = save
+	mustRun(t, st, o)
+	empty, err := images.Open(t.Context(), t.TempDir(), images.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	withFiles := func(files *images.Store, st collect.LabelImageStore) *collect.LabelImages {
+		l := *save
+		l.Files, l.Store = files, st
+		return &l
+	}
+	all, err := withFiles(empty, st).LostImages(t.Context())
+	if err != nil || len(all) < 2 {
+		t.Fatalf("LostImages = %v, %v; want several labels", all, err)
+	}
+	now = now.Add(time.Hour)
+	lost, err := withFiles(empty, &busyStore{Store: st, save: func() {
+		label, err := st.Cola(t.Context(), all[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range mustFiles(t, st) {
+			if slices.ContainsFunc(label.Images, func(m cola.Image) bool { return m.TTBImageID == f.TTBImageID }) {
+				f.FetchedAt = now.Add(time.Second).UTC()
+				if err := st.SaveImageFile(t.Context(), f); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+	}}).LostImages(t.Context())
+	if err != nil || !slices.Equal(lost, all[1:]) {
+		t.Errorf("LostImages = %v, %v; want all but the label whose images were stored: %v", lost, err, all)
+	}
+}
+
 // mustFiles returns the records of all image files.
 func mustFiles(t *testing.T, st store.Store) (all []store.ImageFile) {
 	t.Helper()

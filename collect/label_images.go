@@ -60,8 +60,10 @@ func (l *LabelImages) HasImage(ctx context.Context, image *cola.Image) (bool, er
 }
 
 // LostImages implements Images. It compares the records with a list of all files, which costs a
-// bucket one request per thousand files, rather than one per image.
+// bucket one request per thousand files, rather than one per image. The list lacks files that other
+// processes store meanwhile, so records from after its start don't count.
 func (l *LabelImages) LostImages(ctx context.Context) (labels []cola.TTBID, err error) {
+	started := l.Now()
 	names, err := l.Files.Names(ctx)
 	if err != nil {
 		return nil, err
@@ -71,6 +73,9 @@ func (l *LabelImages) LostImages(ctx context.Context) (labels []cola.TTBID, err 
 		total++
 		if i.Hash != [32]byte{} && names.Has(i.Hash) {
 			return nil
+		}
+		if newer, err := l.fetchedSince(ctx, i, started); newer || err != nil {
+			return err
 		}
 		lost++
 		if len(labels) == 0 || labels[len(labels)-1] != i.TTBID {
@@ -86,6 +91,28 @@ func (l *LabelImages) LostImages(ctx context.Context) (labels []cola.TTBID, err 
 			"lost", lost, "of", total, "labels", len(labels), "files", names.Len())
 	}
 	return labels, nil
+}
+
+// fetchedSince reports whether an image was fetched at or after a time.
+func (l *LabelImages) fetchedSince(ctx context.Context, i store.FetchedImage, since time.Time) (bool, error) {
+	if i.Hash == [32]byte{} {
+		return false, nil
+	}
+	label, err := l.Store.Cola(ctx, i.TTBID)
+	for n := 0; err == nil && n < len(label.Images); n++ {
+		var file store.ImageFile
+		file, err = l.Store.ImageFile(ctx, label.Images[n].TTBImageID)
+		if err == nil && file.Hash == i.Hash && !file.FetchedAt.Before(since) {
+			return true, nil
+		}
+		if errors.Is(err, store.ErrNotFound) {
+			err = nil
+		}
+	}
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		return false, fmt.Errorf("check lost image of label %s: %w", i.TTBID, err)
+	}
+	return false, nil
 }
 
 // fileURL returns the URL of an image whose file is stored.

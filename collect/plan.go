@@ -138,8 +138,12 @@ func (c *collector) countPlanned() error {
 	return err
 }
 
-// backlogChunk is how many labels of a backlog are queued at a time.
-const backlogChunk = 10_000
+// backlogChunk is how many labels of a backlog are queued at a time. lostChunk is how many labels with
+// lost files are checked at a time; it is small, because other collectors fetch them meanwhile.
+const (
+	backlogChunk = 10_000
+	lostChunk    = 100
+)
 
 // errEnough stops the listing of a backlog.
 var errEnough = errors.New("enough")
@@ -148,8 +152,8 @@ var errEnough = errors.New("enough")
 type backlog struct {
 	missing store.Missing
 	lost    bool         // instead of missing: labels whose image files are lost
-	ids     []cola.TTBID // those labels; nil until they are listed
-	last    cola.TTBID   // the lowest ID queued; 0 before the first
+	ids     []cola.TTBID // those labels, without most that were queued; nil until they are listed
+	last    cola.TTBID   // the lowest ID queued or found to be complete; 0 before the first
 }
 
 // String returns what the labels lack.
@@ -158,6 +162,11 @@ func (b *backlog) String() string {
 		return "files of fetched images"
 	}
 	return string(b.missing)
+}
+
+// passed reports whether a label of a backlog was queued or found to be complete.
+func (b *backlog) passed(id cola.TTBID) bool {
+	return b.last != 0 && receiptOrder(id) >= receiptOrder(b.last)
 }
 
 // list calls yield with the labels of a backlog, latest first.
@@ -169,6 +178,9 @@ func (c *collector) list(b *backlog, yield func(cola.TTBID) error) (err error) {
 		if b.ids, err = c.o.ImageStore.LostImages(c.stop); err != nil {
 			return err
 		}
+	}
+	for len(b.ids) > 0 && b.passed(b.ids[0]) {
+		b.ids = b.ids[1:]
 	}
 	for _, id := range b.ids {
 		if err := yield(id); err != nil {
@@ -194,11 +206,29 @@ func (o *Options) backlogs() (all []*backlog) {
 func (c *collector) queueBacklog() error {
 	b := c.backlogs[0]
 	var labels []store.FetchLabel
+	chunk, seen, last := backlogChunk, 0, b.last
+	if b.lost {
+		chunk = lostChunk
+	}
 	err := c.list(b, func(id cola.TTBID) error {
-		if b.last == 0 || receiptOrder(id) < receiptOrder(b.last) {
+		if c.stop.Err() != nil {
+			return errEnough
+		}
+		if b.passed(id) {
+			return nil
+		}
+		lacks := true
+		if b.lost {
+			var err error
+			if lacks, err = c.lacksImage(id); err != nil {
+				return err
+			}
+		}
+		if lacks {
 			labels = append(labels, store.FetchLabel{TTBID: id, Images: c.o.Images != None})
 		}
-		if len(labels) == backlogChunk || c.stop.Err() != nil {
+		last = id
+		if seen++; seen == chunk {
 			return errEnough
 		}
 		return nil
@@ -215,16 +245,39 @@ func (c *collector) queueBacklog() error {
 	default:
 		return err
 	}
-	if len(labels) == 0 {
+	if seen == 0 {
 		c.backlogs = c.backlogs[1:]
+		return nil
+	}
+	if len(labels) == 0 {
+		b.last = last
 		return nil
 	}
 	if err := c.st.QueueLabels(c.ctx, labels); err != nil {
 		return fmt.Errorf("queue labels without %s: %w", b, err)
 	}
-	b.last = labels[len(labels)-1].TTBID
+	b.last = last
 	c.o.Logger.Info("queued stored labels", "without", b.String(), "labels", len(labels), "last", b.last.String())
 	return nil
+}
+
+// lacksImage reports whether a label still lacks an image. Other collectors may have fetched all since
+// the lost files were listed. A file that can't be read counts as lacking, because work on the label
+// meets the same error.
+func (c *collector) lacksImage(id cola.TTBID) (bool, error) {
+	label, err := c.st.Cola(c.stop, id)
+	if errors.Is(err, store.ErrNotFound) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	for i := range label.Images {
+		if has, err := c.o.ImageStore.HasImage(c.stop, &label.Images[i]); err != nil || !has {
+			return true, nil
+		}
+	}
+	return false, nil
 }
 
 // receiptOrder orders IDs as ColasMissing does, which lists the highest first: IDs that start with

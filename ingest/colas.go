@@ -144,7 +144,7 @@ func detectColas(in *input) (format[cola.Cola], error) {
 	case err != nil:
 		return format[cola.Cola]{}, err
 	case json:
-		return format[cola.Cola]{rows: newJSONRows(in), decoder: jsonDecoder(colaSchema, finishCola)}, nil
+		return format[cola.Cola]{rows: newJSONRows(in), decoder: jsonDecoder(colaSchema, finishColaJSON)}, nil
 	}
 	header, err := readHeader(in, func(names []string) bool {
 		_, ok := colaSchema.column(names, "ttb_id")
@@ -157,6 +157,16 @@ func detectColas(in *input) (format[cola.Cola], error) {
 		return ttbExport(in, header)
 	}
 	return csvFormat(in, colaSchema, header, finishCola), nil
+}
+
+// finishColaJSON is finishCola for JSON. API responses show a path derived from the class with a null
+// llm_category, which a stored path never has. It must not become a stored one, whatever class the
+// record has.
+func finishColaJSON(r *recordReader, c *cola.Cola, carried cola.Fields, patch *cola.Patch[cola.Cola]) {
+	finishCola(r, c, carried, patch)
+	if carried.Has(llmCategory) && c.LLMCategory == "" {
+		patch.Record.LLMCategoryPath = ""
+	}
 }
 
 // finishCola normalizes and checks a label and creates its patch, including derived fields.
@@ -174,7 +184,8 @@ func normalizeCola(r *recordReader, c *cola.Cola, carried cola.Fields) cola.Fiel
 	setWords(c)
 	carried = deriveCodes(c, setUnit(r, c, carried))
 	if carried.Has(llmCategory) && c.LLMCategory == "" {
-		// API responses show a path derived from the class in this way. It must not become a stored one.
+		// A CSV file may be made from API responses, whose derived paths must not become stored ones, or by
+		// others, who give only a path.
 		if string(c.LLMCategoryPath) == vocabulary.CategoryOfClass(string(c.ClassID), string(c.ClassName)) {
 			c.LLMCategoryPath = ""
 		}

@@ -24,7 +24,7 @@ type Enrichments interface {
 	// ReleaseEnrichment ends a claim. It ignores claims that have ended.
 	ReleaseEnrichment(ctx context.Context, e Enrichment) error
 
-	// ReserveEnrichment counts a label for the current day, UTC. It fails with ErrLimit if the day
+	// ReserveEnrichment counts a request for the current day, UTC. It fails with ErrLimit if the day
 	// has used up a limit.
 	ReserveEnrichment(ctx context.Context, limit EnrichmentLimit) error
 	// CountEnrichmentTokens adds tokens to the current day.
@@ -36,7 +36,8 @@ type Enrichment struct {
 	TTBID     cola.TTBID
 	Model     string    // empty if none was asked
 	InputHash []byte    // SHA-256 of what the model was given
-	Fields    string    // JSON object of the fields that the result filled
+	Fields    string    // JSON object of the fields that results filled
+	Answer    string    // JSON object of the fields that the result will fill; empty once it is applied
 	Failure   cola.Text // why there is no usable answer
 	Attempts  int       // requests
 	TokensIn  int       // of these requests
@@ -50,6 +51,6 @@ type Enrichment struct {
 
 // EnrichmentLimit is the daily limit for all processes together.
 type EnrichmentLimit struct {
-	Labels int
-	Tokens int // checked before each label, so the last one may exceed it; zero means no limit
+	Requests int
+	Tokens   int // checked before each request, so the last one may exceed it; zero means no limit
 }

@@ -20,7 +20,7 @@ type enricherFlags struct {
 	Key     string     `env:"COLAREGISTRY_ENRICH_KEY" placeholder:"KEY" help:"API key (default: none)."`
 	KeyFile secretFile `env:"COLAREGISTRY_ENRICH_KEY_FILE" name:"key-file" placeholder:"FILE" help:"File with the API key."`
 	Images  bool       `env:"COLAREGISTRY_ENRICH_IMAGES" help:"Send the main image of each label, too, if it was fetched."`
-	Limit   int        `env:"COLAREGISTRY_ENRICH_LIMIT" default:"1000" placeholder:"N" help:"Labels per day (UTC) across all processes (default: ${default})."`
+	Limit   int        `env:"COLAREGISTRY_ENRICH_LIMIT" default:"1000" placeholder:"N" help:"Requests per day (UTC) across all processes (default: ${default})."`
 	Tokens  int        `env:"COLAREGISTRY_ENRICH_TOKENS" default:"5000000" placeholder:"N" help:"Tokens per day (UTC) across all processes (default: ${default})."`
 	Rate    float64    `env:"COLAREGISTRY_ENRICH_RATE" default:"1" placeholder:"N" help:"Requests per second (default: ${default})."`
 }
@@ -34,10 +34,11 @@ func (f *enricherFlags) check(prefix string) error {
 	switch {
 	case f.URL == "" || f.Model == "":
 		return fmt.Errorf("%[1]surl and %[1]smodel are required", prefix)
-	case err != nil:
-		return fmt.Errorf("%surl: %w", prefix, err)
-	case address.Host == "" || address.Scheme != "https" && address.Scheme != "http":
+	case err != nil || address.Host == "" || address.Scheme != "https" && address.Scheme != "http":
 		return fmt.Errorf("%surl must be an http or https URL", prefix)
+	case address.User != nil || address.RawQuery != "" || address.ForceQuery || address.Fragment != "":
+		// Errors in the log contain the URL.
+		return fmt.Errorf("%[1]surl must not contain a user, a query or a fragment; use %[1]skey-file for the key", prefix)
 	case address.Scheme == "http" && (f.Key != "" || f.KeyFile != "") && !onThisMachine(address):
 		return fmt.Errorf("%surl must be an https URL, because the key is sent to it", prefix)
 	case f.Limit < 1 || f.Tokens < 1:
@@ -64,7 +65,7 @@ func (f *enricherFlags) run(
 	o := enrich.Options{
 		Enricher: &enrich.OpenAI{URL: f.URL, Model: f.Model, Key: f.Key},
 		Model:    f.Model,
-		Limit:    store.EnrichmentLimit{Labels: f.Limit, Tokens: f.Tokens},
+		Limit:    store.EnrichmentLimit{Requests: f.Limit, Tokens: f.Tokens},
 		Interval: time.Duration(float64(time.Second) / f.Rate),
 		Follow:   follow,
 		Logger:   log,

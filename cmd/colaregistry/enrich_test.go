@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -98,7 +99,7 @@ func TestServeEnrich(t *testing.T) {
 		return s.get(t, "/colas/24001001000001", secret.Reveal()).at("data", "llm_container_type")
 	}
 	s := startServer(t, h, "--demo", "never", "--enrich-url", address, "--enrich-model", "m", "--enrich-key", "wrong")
-	await(t, "enrichment stops", func() bool { return strings.Contains(s.err.String(), "enrichment stops") })
+	await(t, "enrichment stops", func() bool { return strings.Contains(s.err.String(), "enrichment stopped") })
 	if got := get(s); got != nil || requests.Load() != 1 {
 		t.Errorf("container = %v after %d requests, want null after 1", got, requests.Load())
 	}
@@ -117,6 +118,9 @@ func TestEnrichFlags(t *testing.T) {
 		{"--model", "m"},
 		{"--url", "api.example", "--model", "m"},
 		{"--url", "ftp://api.example", "--model", "m"},
+		{"--url", "https://api.example/v1?key=k", "--model", "m"},
+		{"--url", "https://api.example/v1#key", "--model", "m"},
+		{"--url", "https://user:k@api.example", "--model", "m"},
 		{"--url", "http://api.example", "--model", "m", "--key", "k"},
 		{"--url", "https://api.example", "--model", "m", "--limit", "0"},
 		{"--url", "https://api.example", "--model", "m", "--tokens", "-1"},
@@ -128,5 +132,14 @@ func TestEnrichFlags(t *testing.T) {
 		if code, _, errs := enrichLabels(h, args...); code != exitUsage {
 			t.Errorf("%q: code %d, want %d\n%s", args, code, exitUsage, errs)
 		}
+	}
+}
+
+// TestEnrichPanic checks that a panic outside the work on a label becomes an error, after which a
+// server tries again.
+func TestEnrichPanic(t *testing.T) {
+	f := enricherFlags{Rate: 1}
+	if err := f.follow(t.Context(), nil, nil, slog.New(slog.DiscardHandler)); err == nil || !strings.Contains(err.Error(), "panic") {
+		t.Errorf("follow without a store: error = %v, want a panic", err)
 	}
 }

@@ -3,6 +3,9 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
+	"log/slog"
+	"runtime/debug"
 	"time"
 
 	"github.com/colaregistry/colaregistry/collect/enrich"
@@ -28,11 +31,11 @@ func (c *serveCommand) checkEnrich() error {
 	return c.Enricher.requireImageStore("--enrich-", c.storeFlags, c.imageFlags)
 }
 
-// enrichRetry is the wait after a failure of the database.
+// enrichRetry is the wait after a failure of the database or the image store, or a panic.
 const enrichRetry = time.Minute
 
 // enricher returns a function that enriches labels until its context ends, or nil if the server
-// doesn't. Errors never end the server.
+// doesn't. Errors and panics never end the server.
 func (c *serveCommand) enricher(env *environment, st enrich.Store) (func(context.Context), error) {
 	if !c.enriches() {
 		return nil, nil
@@ -50,7 +53,7 @@ func (c *serveCommand) enricher(env *environment, st enrich.Store) (func(context
 			defer files.Close()
 		}
 		for {
-			_, err := c.Enricher.run(ctx, st, files, true, log)
+			err := c.Enricher.follow(ctx, st, files, log)
 			switch {
 			case ctx.Err() != nil:
 				return
@@ -65,4 +68,18 @@ func (c *serveCommand) enricher(env *environment, st enrich.Store) (func(context
 			}
 		}
 	}, nil
+}
+
+// follow enriches labels until the context ends. A panic becomes an error.
+func (f *enricherFlags) follow(
+	ctx context.Context, st enrich.Store, files *images.Store, log *slog.Logger,
+) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			log.Error("enrichment panicked", "panic", p, "stack", string(debug.Stack()))
+			err = fmt.Errorf("panic: %v", p)
+		}
+	}()
+	_, err = f.run(ctx, st, files, true, log)
+	return err
 }

@@ -238,7 +238,9 @@ func (s *server) serve(ctx context.Context, l net.Listener) error {
 		return nil
 	})
 	group.Go(func() error {
-		s.runEnrichment(running)
+		if s.enrich != nil {
+			s.whenReady(running, s.enrich)
+		}
 		return nil
 	})
 	group.Go(func() error {
@@ -290,18 +292,6 @@ func (s *server) whenReady(ctx context.Context, work func(context.Context)) {
 	select {
 	case <-s.ready:
 		work(ctx)
-	case <-ctx.Done():
-	}
-}
-
-// runEnrichment enriches labels once the index is built, if configured.
-func (s *server) runEnrichment(ctx context.Context) {
-	if s.enrich == nil {
-		return
-	}
-	select {
-	case <-s.ready:
-		s.enrich(ctx)
 	case <-ctx.Done():
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"runtime/debug"
 	"time"
 
 	"github.com/colaregistry/colaregistry/cola"
@@ -30,6 +31,7 @@ type StopError struct{ Err error }
 // BusyError means that the same request may succeed later, after the given wait if it isn't zero.
 type BusyError struct {
 	After time.Duration
+	Label bool // the label may be the cause, for example because the model needs too long for it
 	Err   error
 }
 
@@ -84,8 +86,10 @@ type Options struct {
 }
 
 const (
-	// hold is how long the label of a killed process is left alone.
-	hold = time.Hour
+	// hold is how long the label of a killed process is left alone. longestClaim is how long a label
+	// waits for a request. The rest of hold is for the request, since an answer can't be saved later.
+	hold         = time.Hour
+	longestClaim = hold - 10*time.Minute
 	// idle is how long Follow waits before it looks for labels again. limitWait bounds the wait at
 	// the daily limit, because the limit follows the database's clock, which may differ from this
 	// one.
@@ -95,8 +99,13 @@ const (
 	refresh = 10 * time.Minute
 	// maxAnswers is the number of unusable answers after which a label fails.
 	maxAnswers = 2
-	// maxBusy is how many requests in a row may fail before a run without Follow ends.
+	// maxBusy is how many requests in a row may fail before a run without Follow ends, and how many
+	// reads of images before any run ends.
 	maxBusy = 8
+	// maxUnanswered is the number of requests without an answer after which a label is left for the
+	// next pass. If the model has answered about other labels meanwhile, the label fails after as many
+	// requests again.
+	maxUnanswered = 3
 	// maxFailed is the number of failed labels in a row that ends a run: in that case, the model or
 	// the API is at fault, not the labels.
 	maxFailed   = 10
@@ -122,10 +131,30 @@ type enricher struct {
 	next   time.Time    // of the next request
 	logged time.Time    // when progress was logged
 	busy   int          // requests in a row that failed
+	unread int          // images in a row that could not be read
 	failed []cola.TTBID // labels in a row that failed
+
+	answered   int // requests with an answer
+	unanswered map[cola.TTBID]unanswered
+	postponed  error // why the latest pass has left a label for the next one; nil if it left none
+}
+
+// unanswered is a label's requests in a row without an answer.
+type unanswered struct {
+	requests int // those of which the label may be the cause
+	answered int // enricher.answered before these requests
 }
 
 var errRefresh = errors.New("the list of labels is old")
+
+// postponedError means that a label is left for the next pass.
+type postponedError struct{ cause error }
+
+// Error returns the cause.
+func (e *postponedError) Error() string { return e.cause.Error() }
+
+// Unwrap returns the cause.
+func (e *postponedError) Unwrap() error { return e.cause }
 
 // Run enriches labels until none is left or the daily limit is reached or, with Follow, until the
 // context is canceled, which is not an error.
@@ -139,8 +168,10 @@ func Run(ctx context.Context, st Store, o Options) (Report, error) {
 	if o.Sleep == nil {
 		o.Sleep = sleep
 	}
-	e := &enricher{st: st, o: o}
+	e := &enricher{st: st, o: o, unanswered: map[cola.TTBID]unanswered{}}
 	for {
+		answered := e.answered
+		e.postponed = nil
 		listed, err := e.pass(ctx)
 		limit := errors.Is(err, store.ErrLimit)
 		switch {
@@ -150,6 +181,12 @@ func Run(ctx context.Context, st Store, o Options) (Report, error) {
 			continue
 		case err != nil && !limit:
 			return e.report, err
+		case !limit && e.postponed != nil && (e.answered > answered || errors.As(e.postponed, new(*BusyError))):
+			continue
+		case !limit && e.postponed != nil && !o.Follow:
+			return e.report, e.postponed
+		case !limit && e.postponed != nil:
+			err = o.Sleep(ctx, idle)
 		case !o.Follow:
 			e.report.Limit = limit
 			return e.report, nil
@@ -216,8 +253,10 @@ func sleep(ctx context.Context, d time.Duration) error {
 func (e *enricher) visit(ctx context.Context, id cola.TTBID) error {
 	for range 2 {
 		changed, err := e.enrich(ctx, id)
-		if errors.Is(err, store.ErrNotFound) {
-			return nil // another process has it
+		if errors.As(err, new(*postponedError)) {
+			e.o.Logger.Warn("a label is left for later", "label", id.String(), "error", err)
+			e.postponed = err
+			return nil
 		}
 		if err != nil || !changed {
 			return err
@@ -227,12 +266,26 @@ func (e *enricher) visit(ctx context.Context, id cola.TTBID) error {
 }
 
 // enrich claims a label, asks the model if it has no result for the input, and applies the result.
+// It does nothing if another process has claimed the label.
 func (e *enricher) enrich(ctx context.Context, id cola.TTBID) (changed bool, err error) {
 	r, err := e.st.ClaimEnrichment(ctx, id, hold)
+	if errors.Is(err, store.ErrNotFound) {
+		return false, nil
+	}
 	if err != nil {
 		return false, err
 	}
+	until := e.o.Now().Add(longestClaim)
+	asked := r
+	asked.Model, asked.InputHash, asked.Answer, asked.Failure = e.o.Model, nil, "", ""
+	asked.Attempts, asked.TokensIn, asked.TokensOut, asked.At = 0, 0, 0, time.Time{}
 	defer func() {
+		if p := recover(); p != nil {
+			e.o.Logger.Error("enriching a label panicked", "label", id.String(), "panic", p, "stack", string(debug.Stack()))
+			if err = e.fail(ctx, &asked, &RejectedError{Reason: fmt.Sprintf("panic: %v", p)}); err == nil {
+				err = e.save(ctx, asked)
+			}
+		}
 		ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTimeout)
 		defer cancel()
 		err = errors.Join(err, e.st.ReleaseEnrichment(ending, r))
@@ -241,33 +294,44 @@ func (e *enricher) enrich(ctx context.Context, id cola.TTBID) (changed bool, err
 	if err != nil {
 		return false, err
 	}
-	in, file, hash, err := e.input(ctx, &label)
+	earlier, answer, err := recorded(&label, r)
 	if err != nil {
 		return false, err
 	}
-	earlier, err := decode(r.Fields)
+	known := func(hash []byte) bool { return r.Model == e.o.Model && bytes.Equal(r.InputHash, hash) }
+	in, hash, err := e.input(ctx, &label, known)
 	if err != nil {
-		return false, fmt.Errorf("recorded answer about label %s: %w", id, err)
+		return false, err
 	}
-	answer := earlier
-	if r.Model != e.o.Model || !bytes.Equal(r.InputHash, hash) {
-		if file != nil {
-			if err := e.addImage(ctx, &in, file); err != nil {
-				return false, err
-			}
+	if !known(hash) {
+		asked.InputHash = hash
+		if asked.Fields, err = encode(&earlier); err != nil {
+			return false, err
 		}
-		asked := store.Enrichment{
-			TTBID: id, Model: e.o.Model, InputHash: hash, Fields: r.Fields, Hold: r.Hold, Revision: r.Revision,
-		}
-		if answer, err = e.ask(ctx, &label, in, &asked); err != nil {
+		if answer, err = e.ask(ctx, &label, &earlier, in, &asked, until); err != nil {
 			return false, err
 		}
 		r = asked
 	}
 	if r.Failure != "" {
-		return false, e.st.SaveEnrichment(ctx, r)
+		return false, e.save(ctx, r)
 	}
 	return e.apply(ctx, &label, &earlier, &answer, r)
+}
+
+// recorded returns the values of a label that earlier answers filled, and the answer to apply.
+func recorded(label *cola.Cola, r store.Enrichment) (earlier, answer cola.Cola, err error) {
+	if earlier, err = decode(r.Fields); err == nil {
+		answer, err = earlier, nil
+		if r.Answer != "" {
+			answer, err = decode(r.Answer)
+			adopt(label, &earlier, &answer)
+		}
+	}
+	if err != nil {
+		err = fmt.Errorf("recorded answer about label %s: %w", label.TTBID, err)
+	}
+	return earlier, answer, err
 }
 
 // apply fills the label from an answer and records what was filled.
@@ -278,8 +342,9 @@ func (e *enricher) apply(
 	if r.Fields, err = encode(&filled); err != nil {
 		return false, err
 	}
+	r.Answer = ""
 	if patch.Fields == 0 {
-		return false, e.st.SaveEnrichment(ctx, r)
+		return false, e.save(ctx, r)
 	}
 	// This doesn't count as an arrival, because the patch changes no date.
 	if _, err := e.st.UpsertColas(ctx, []cola.Patch[cola.Cola]{patch}, store.Commit); err != nil {
@@ -287,41 +352,51 @@ func (e *enricher) apply(
 	}
 	e.report.Enriched++
 	r.Revision = 0
-	return true, e.st.SaveEnrichment(ctx, r)
+	return true, e.save(ctx, r)
+}
+
+// save records a result, even if the context was canceled meanwhile: it has been paid for.
+func (e *enricher) save(ctx context.Context, r store.Enrichment) error {
+	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTimeout)
+	defer cancel()
+	err := e.st.SaveEnrichment(ending, r)
+	if errors.Is(err, store.ErrNotFound) {
+		return &postponedError{fmt.Errorf("the claim of label %s ended before its result was saved", r.TTBID)}
+	}
+	return err
 }
 
 // ask asks the model and records the result in r. A usable answer is saved at once.
 func (e *enricher) ask(
-	ctx context.Context, label *cola.Cola, in Input, r *store.Enrichment,
+	ctx context.Context, label, earlier *cola.Cola, in Input, r *store.Enrichment, until time.Time,
 ) (answer cola.Cola, err error) {
-	if err := e.st.ReserveEnrichment(ctx, e.o.Limit); err != nil {
-		return answer, err
-	}
-	e.report.Asked++
-	e.logProgress()
+	var unusable *RejectedError
 	for answers := 1; ; answers++ {
-		raw, err := e.request(ctx, in, r)
+		raw, err := e.request(ctx, in, r, until)
 		if err == nil {
 			if answer, err = parse(raw, label.ProductType, e.o.Now().Year()); err == nil {
 				break
 			}
 			err = &RejectedError{Reason: err.Error()}
 		}
-		rejected, ok := errors.AsType[*RejectedError](err)
-		if !ok {
+		if unusable != nil && errors.Is(err, store.ErrLimit) {
+			return answer, e.fail(ctx, r, unusable)
+		}
+		if !errors.As(err, &unusable) {
 			return answer, err
 		}
-		if rejected.Final || answers == maxAnswers {
-			return answer, e.fail(ctx, r, rejected)
+		if unusable.Final || answers == maxAnswers {
+			return answer, e.fail(ctx, r, unusable)
 		}
 	}
 	e.failed = nil
 	saved := *r
 	saved.Revision = 0 // not applied yet
-	if saved.Fields, err = encode(&answer); err != nil {
+	_, filled := fill(label, earlier, &answer)
+	if saved.Answer, err = encode(&filled); err != nil {
 		return answer, err
 	}
-	return answer, e.st.SaveEnrichment(ctx, saved)
+	return answer, e.save(ctx, saved)
 }
 
 // logEvery is the time between two reports of progress.
@@ -367,32 +442,71 @@ func (e *enricher) forget(ctx context.Context, id cola.TTBID) error {
 	return errors.Join(e.st.SaveEnrichment(ctx, unasked), e.st.ReleaseEnrichment(ctx, unasked))
 }
 
-// request sends a request when it is due, and again while the API is busy.
-func (e *enricher) request(ctx context.Context, in Input, r *store.Enrichment) ([]byte, error) {
-	for wait := firstWait; ; wait = min(2*wait, longestWait) {
+// request sends a request when it is due, and again while the API is busy. It postpones the label
+// if that takes beyond until.
+func (e *enricher) request(ctx context.Context, in Input, r *store.Enrichment, until time.Time) ([]byte, error) {
+	var busy *BusyError
+	for {
+		if busy != nil && e.next.After(until) {
+			return nil, &postponedError{busy}
+		}
 		if err := e.o.Sleep(ctx, max(e.next.Sub(e.o.Now()), 0)); err != nil {
 			return nil, err
 		}
+		if err := e.st.ReserveEnrichment(ctx, e.o.Limit); err != nil {
+			return nil, err
+		}
+		if _, again := e.unanswered[r.TTBID]; r.Attempts == 0 && !again {
+			e.report.Asked++
+		}
+		e.logProgress()
 		e.next = e.o.Now().Add(e.o.Interval)
 		answer, used, err := e.o.Enricher.Enrich(ctx, in)
 		r.Attempts, r.At = r.Attempts+1, e.o.Now().UTC()
 		if err := e.count(ctx, used, r); err != nil {
 			return nil, err
 		}
-		busy, ok := errors.AsType[*BusyError](err)
-		if !ok {
+		if !errors.As(err, &busy) {
 			e.busy = 0
+			e.answered++
+			delete(e.unanswered, r.TTBID)
 			return answer, err
 		}
 		if e.busy++; e.busy >= maxBusy && !e.o.Follow {
 			return nil, fmt.Errorf("the last %d requests failed: %w", maxBusy, err)
 		}
-		wait := max(wait, busy.After)
+		wait := max(min(firstWait<<min(e.busy-1, 10), longestWait), busy.After)
+		if due := e.o.Now().Add(wait); due.After(e.next) {
+			e.next = due
+		}
 		e.o.Logger.Warn("the model is unavailable", "error", err, "wait", wait)
-		if err := e.o.Sleep(ctx, wait); err != nil {
+		if err := e.noAnswer(r.TTBID, busy); err != nil {
 			return nil, err
 		}
 	}
+}
+
+// noAnswer counts a request without an answer against its label if that may be the cause. It returns
+// an error if no other request should follow now.
+func (e *enricher) noAnswer(id cola.TTBID, busy *BusyError) error {
+	u, ok := e.unanswered[id]
+	if !ok {
+		u.answered = e.answered
+	}
+	if busy.Label {
+		u.requests++
+	}
+	e.unanswered[id] = u
+	switch {
+	case !busy.Label:
+		return nil
+	case u.requests >= 2*maxUnanswered && e.answered > u.answered:
+		delete(e.unanswered, id)
+		return &RejectedError{Reason: fmt.Sprintf("no answer to %d requests: %v", u.requests, busy), Final: true}
+	case u.requests%maxUnanswered == 0:
+		return &postponedError{busy}
+	}
+	return nil
 }
 
 // count records the tokens of a request, even if the context was canceled meanwhile.

@@ -119,6 +119,59 @@ func (brokenStore) UpsertColas(context.Context, []cola.Patch[cola.Cola], store.M
 	return nil, errBroken
 }
 
+// TestCrashAfterChange checks that an answer that replaces an earlier one is still applied after a
+// crash, whether it came before or after the label was changed, and that a value of another source
+// that equals the answer stays that source's.
+func TestCrashAfterChange(t *testing.T) {
+	for name, crash := range map[string]func(w *world) Store{
+		"before the change": func(w *world) Store { return brokenStore{w.Store} },
+		"after the change":  func(w *world) Store { return &crashStore{Store: w.Store} },
+	} {
+		t.Run(name, func(t *testing.T) {
+			answer := `{"llm_container_type":"can","llm_beer_ibu":"60"}`
+			w := mustWorld(t, func(w http.ResponseWriter, n int, text string) { completion(w, answer) })
+			w.mustStore(t, newLabel(1, func(c *cola.Cola) { c.LLMBeerIBU = "60" }))
+			w.mustRun(t)
+			answer = `{"llm_container_type":"bottle","llm_beer_ibu":"60"}`
+			o := w.options()
+			o.Model = "large"
+			if _, err := Run(t.Context(), crash(w), o); !errors.Is(err, errBroken) {
+				t.Fatalf("Run = %v, want the store's error", err)
+			}
+			report := w.mustRun(t, func(o *Options) { o.Model = "large" })
+			if c := w.mustLabel(t, 1); report.Asked != 0 || c.LLMContainerType != "bottle" {
+				t.Errorf("Run = %+v, container = %q; want the recorded answer applied", report, c.LLMContainerType)
+			}
+			answer = `{"llm_container_type":"keg","llm_beer_ibu":"70"}`
+			w.mustRun(t, func(o *Options) { o.Model = "huge" })
+			if c := w.mustLabel(t, 1); c.LLMContainerType != "keg" || c.LLMBeerIBU != "60" {
+				t.Errorf("container = %q, IBU = %q; want the answer of the third model, and the IBU of the other source",
+					c.LLMContainerType, c.LLMBeerIBU)
+			}
+		})
+	}
+}
+
+// crashStore is a store that records nothing after it has changed a label.
+type crashStore struct {
+	Store
+	changed bool
+}
+
+func (s *crashStore) UpsertColas(
+	ctx context.Context, patches []cola.Patch[cola.Cola], mode store.Mode,
+) ([]store.Outcome, error) {
+	s.changed = true
+	return s.Store.UpsertColas(ctx, patches, mode)
+}
+
+func (s *crashStore) SaveEnrichment(ctx context.Context, e store.Enrichment) error {
+	if s.changed {
+		return errBroken
+	}
+	return s.Store.SaveEnrichment(ctx, e)
+}
+
 // TestUnusableAnswers checks that an unusable answer is asked for once more, that a label then
 // fails, that it stays as it is, and that it is not asked about again.
 func TestUnusableAnswers(t *testing.T) {
@@ -252,7 +305,7 @@ func TestBadRequest(t *testing.T) {
 }
 
 // TestBusy checks that a busy API is asked again after the wait that it states, or a growing one,
-// that the label counts once, and that a run ends if it stays busy.
+// and that a run ends if it stays busy.
 func TestBusy(t *testing.T) {
 	w := mustWorld(t, func(w http.ResponseWriter, n int, text string) {
 		switch n {
@@ -269,8 +322,8 @@ func TestBusy(t *testing.T) {
 		}
 	})
 	w.mustStore(t, newLabel(1))
-	report := w.mustRun(t, func(o *Options) { o.Limit.Labels = 1 })
-	if report.Enriched != 1 || w.mustResult(t, 1).Attempts != 4 {
+	report := w.mustRun(t, func(o *Options) { o.Limit.Requests = 4 })
+	if report.Asked != 1 || report.Enriched != 1 || w.mustResult(t, 1).Attempts != 4 {
 		t.Errorf("report = %+v, result = %+v, want success with the fourth request", report, w.mustResult(t, 1))
 	}
 	if want := []time.Duration{90 * time.Second, 4 * time.Second, maxRetryAfter}; !slices.Equal(w.slept, want) {
@@ -281,6 +334,141 @@ func TestBusy(t *testing.T) {
 	w.mustStore(t, newLabel(1))
 	if _, err := w.run(t); !errors.As(err, new(*BusyError)) || len(w.api.requests) != maxBusy {
 		t.Errorf("Run = %v after %d requests, want a BusyError after %d", err, len(w.api.requests), maxBusy)
+	}
+}
+
+// TestUnansweredLabel checks that a label about which the model never answers doesn't keep others
+// from being enriched, and fails once the model has answered about others.
+func TestUnansweredLabel(t *testing.T) {
+	w := mustWorld(t, func(w http.ResponseWriter, n int, text string) {
+		if strings.Contains(text, `"BRAND 9"`) {
+			w.WriteHeader(http.StatusGatewayTimeout)
+			return
+		}
+		completion(w, can)
+	})
+	w.mustStore(t, newLabel(1), newLabel(2), newLabel(9))
+	report := w.mustRun(t)
+	if report.Asked != 3 || report.Enriched != 2 || report.Failed != 1 || len(w.api.requests) != 2*maxUnanswered+2 {
+		t.Errorf("report = %+v after %d requests, want one failed label", report, len(w.api.requests))
+	}
+	if got := w.mustResult(t, 9); got.Failure == "" {
+		t.Errorf("result = %+v, want a failure", got)
+	}
+	if report := w.mustRun(t); report != (Report{}) {
+		t.Errorf("second run: %+v, want nothing to do", report)
+	}
+}
+
+// TestOutage checks that an API that is down for hours fails no label, and that its requests count
+// for the day.
+func TestOutage(t *testing.T) {
+	up := start.Add(5 * time.Hour)
+	w := mustWorld(t, nil)
+	w.api.answer = func(rw http.ResponseWriter, n int, text string) {
+		if w.now().Before(up) {
+			rw.WriteHeader(http.StatusBadGateway)
+			return
+		}
+		completion(rw, can)
+	}
+	w.mustStore(t, newLabel(1), newLabel(2))
+	ctx, cancel := context.WithCancel(t.Context())
+	o := w.options()
+	o.Follow, o.Limit.Requests = true, 20
+	o.Sleep = func(ctx context.Context, d time.Duration) error {
+		if w.now().After(start.Add(36 * time.Hour)) {
+			cancel()
+		}
+		return w.sleep(ctx, d)
+	}
+	report, err := Run(ctx, w.Store, o)
+	if err != nil || report.Enriched != 2 || report.Failed != 0 || len(w.api.requests) != 22 {
+		t.Errorf("Run = %+v, %v after %d requests, want both labels enriched on the next day", report, err, len(w.api.requests))
+	}
+}
+
+// TestLongWait checks that no answer is lost because the API was busy for longer than a claim lasts.
+func TestLongWait(t *testing.T) {
+	w := mustWorld(t, func(w http.ResponseWriter, n int, text string) {
+		if n < 3 {
+			w.Header().Set("Retry-After", "1800")
+			w.WriteHeader(http.StatusServiceUnavailable)
+			return
+		}
+		completion(w, can)
+	})
+	w.mustStore(t, newLabel(1))
+	report := w.mustRun(t)
+	if report.Asked != 1 || report.Enriched != 1 || w.mustLabel(t, 1).LLMContainerType != "can" || len(w.api.requests) != 4 {
+		t.Errorf("report = %+v after %d requests, want the label enriched with the fourth", report, len(w.api.requests))
+	}
+}
+
+// TestEndedClaim checks that a label is asked about again if its claim ended before the answer came.
+func TestEndedClaim(t *testing.T) {
+	w := mustWorld(t, nil)
+	w.api.answer = func(rw http.ResponseWriter, n int, text string) {
+		if n == 0 { // the machine was suspended
+			_ = w.sleep(context.Background(), 2*hold)
+		}
+		completion(rw, can)
+	}
+	w.mustStore(t, newLabel(1))
+	if report := w.mustRun(t); report.Enriched != 1 || len(w.api.requests) != 2 {
+		t.Errorf("report = %+v after %d requests, want the label enriched with the second", report, len(w.api.requests))
+	}
+}
+
+// TestLimitBetweenAnswers checks that a label whose first answer is unusable fails if the limit of
+// the day prevents a second one. Otherwise it would be asked about first on every day.
+func TestLimitBetweenAnswers(t *testing.T) {
+	w := mustWorld(t, func(w http.ResponseWriter, n int, text string) { completion(w, "no") })
+	w.mustStore(t, newLabel(1), newLabel(2))
+	report := w.mustRun(t, func(o *Options) { o.Limit.Requests = 1 })
+	if !report.Limit || report.Failed != 1 || len(w.api.requests) != 1 || w.mustResult(t, 2).Failure == "" {
+		t.Errorf("report = %+v after %d requests, want one failed label", report, len(w.api.requests))
+	}
+}
+
+// panickyEnricher panics about one label.
+type panickyEnricher struct{ Enricher }
+
+func (e panickyEnricher) Enrich(ctx context.Context, in Input) ([]byte, Usage, error) {
+	if strings.Contains(in.Text, `"BRAND 2"`) {
+		panic("bad label")
+	}
+	return e.Enricher.Enrich(ctx, in)
+}
+
+// TestPanic checks that a label about which the program panics fails, and that the others don't.
+func TestPanic(t *testing.T) {
+	w := mustWorld(t, func(w http.ResponseWriter, n int, text string) { completion(w, can) })
+	w.mustStore(t, newLabel(1), newLabel(2))
+	panicky := func(o *Options) { o.Enricher = panickyEnricher{o.Enricher} }
+	if report := w.mustRun(t, panicky); report.Enriched != 1 || report.Failed != 1 {
+		t.Errorf("report = %+v, want one failed label", report)
+	}
+	if got := w.mustResult(t, 2); !strings.Contains(string(got.Failure), "bad label") {
+		t.Errorf("result = %+v, want the panic", got)
+	}
+	if report := w.mustRun(t, panicky); report != (Report{}) {
+		t.Errorf("second run: %+v, want nothing to do", report)
+	}
+}
+
+// TestKeyInErrors checks that an error that repeats the API key doesn't reveal it.
+func TestKeyInErrors(t *testing.T) {
+	for _, status := range []int{http.StatusUnauthorized, http.StatusBadRequest} {
+		w := mustWorld(t, func(w http.ResponseWriter, n int, text string) {
+			apiFailure(w, status, "", "Incorrect API key provided: sk-123.")
+		})
+		w.mustStore(t, newLabel(1))
+		_, err := w.run(t, func(o *Options) { o.Enricher.(*OpenAI).Key = "sk-123" })
+		text := fmt.Sprint(err, w.mustResult(t, 1).Failure)
+		if strings.Contains(text, "sk-123") || !strings.Contains(text, "Incorrect") {
+			t.Errorf("status %d: %s", status, text)
+		}
 	}
 }
 
@@ -308,7 +496,7 @@ func TestLimits(t *testing.T) {
 	for _, want := range []Report{
 		{Asked: 2, Enriched: 2, TokensIn: 200, TokensOut: 40, Limit: true}, {Limit: true},
 	} {
-		if diff := cmp.Diff(want, w.mustRun(t, func(o *Options) { o.Limit.Labels = 2 })); diff != "" {
+		if diff := cmp.Diff(want, w.mustRun(t, func(o *Options) { o.Limit.Requests = 2 })); diff != "" {
 			t.Errorf("report (-want +got):\n%s", diff)
 		}
 	}
@@ -325,7 +513,7 @@ func TestFollow(t *testing.T) {
 	w.mustStore(t, newLabel(1), newLabel(2))
 	ctx, cancel := context.WithCancel(t.Context())
 	o := w.options()
-	o.Follow, o.Limit.Labels = true, 2
+	o.Follow, o.Limit.Requests = true, 2
 	var days []string
 	o.Sleep = func(ctx context.Context, d time.Duration) error {
 		if d == idle && len(w.api.requests) == 2 {
@@ -460,6 +648,55 @@ func TestImages(t *testing.T) {
 	url := parts[1].(map[string]any)["image_url"].(map[string]any)["url"].(string)
 	if !strings.HasPrefix(url, "data:image/png;base64,iVBOR") {
 		t.Errorf("image = %.40s", url)
+	}
+}
+
+// failingImages fails to read images.
+type failingImages struct{ err error }
+
+func (f failingImages) Read(context.Context, store.ImageContent, images.Variant) ([]byte, error) {
+	return nil, f.err
+}
+
+// TestUnreadImages checks that no label is asked about without its image if the image store is
+// unavailable, and that a label whose image is damaged is asked about again once it isn't.
+func TestUnreadImages(t *testing.T) {
+	w := mustWorld(t, func(w http.ResponseWriter, n int, text string) { completion(w, can) })
+	files, err := images.Open(t.Context(), t.TempDir(), images.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer files.Close()
+	var content bytes.Buffer
+	if err := png.Encode(&content, image.NewGray(image.Rect(0, 0, 20, 30))); err != nil {
+		t.Fatal(err)
+	}
+	file, err := files.Put(t.Context(), content.Bytes())
+	if err == nil {
+		err = w.SaveImageFile(t.Context(), store.ImageFile{TTBImageID: "f", ImageContent: file, FetchedAt: start})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.mustStore(t, newLabel(1, func(c *cola.Cola) {
+		c.Images = []cola.Image{{TTBImageID: "f", ContainerPosition: "front", ExtensionType: "png"}}
+	}), newLabel(2))
+	report, err := w.run(t, func(o *Options) { o.Images = failingImages{errBroken} })
+	if !errors.Is(err, errBroken) || report.Enriched != 1 || len(w.api.requests) != 1 {
+		t.Errorf("unavailable: Run = %+v, %v; want an error, and the label without an image enriched", report, err)
+	}
+	report = w.mustRun(t, func(o *Options) { o.Images = failingImages{&images.DamagedError{Key: "f"}} })
+	if report.Asked != 1 {
+		t.Errorf("damaged: %+v, want one request with text only", report)
+	}
+	w.mustStore(t, newLabel(1, func(c *cola.Cola) { c.SerialNumber = "1" }))
+	report = w.mustRun(t, func(o *Options) { o.Images = failingImages{&images.DamagedError{Key: "f"}} })
+	if report.Asked != 0 {
+		t.Errorf("still damaged: %+v, want no request", report)
+	}
+	w.mustStore(t, newLabel(1, func(c *cola.Cola) { c.SerialNumber = "2" }))
+	if report := w.mustRun(t, func(o *Options) { o.Images = files }); report.Asked != 1 {
+		t.Errorf("repaired: %+v, want one request with the image", report)
 	}
 }
 

@@ -28,6 +28,16 @@ func fill(label, earlier, answer *cola.Cola) (cola.Patch[cola.Cola], cola.Cola) 
 	return patch, filled
 }
 
+// adopt adds the values of an answer that a label has to the values of the earlier answer: the
+// answer was applied, but this wasn't recorded.
+func adopt(label, earlier, answer *cola.Cola) {
+	for _, f := range fields {
+		if have := f.of(label); !isEmpty(have) && same(have, f.of(answer)) {
+			set(f.of(earlier), have)
+		}
+	}
+}
+
 // encode returns the values of a label's fields as a JSON object, without empty ones.
 func encode(c *cola.Cola) (string, error) {
 	values := map[string]any{}

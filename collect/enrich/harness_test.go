@@ -136,7 +136,7 @@ func (w *world) options() Options {
 	return Options{
 		Enricher: &OpenAI{URL: w.api.URL + "/v1/", Model: "small", Key: "secret"},
 		Model:    "small",
-		Limit:    store.EnrichmentLimit{Labels: 1000},
+		Limit:    store.EnrichmentLimit{Requests: 1000},
 		Interval: time.Second, Now: w.now, Sleep: w.sleep,
 	}
 }

@@ -56,27 +56,38 @@ func textOf(c *cola.Cola) (string, error) {
 // imageWidth is the width of images for the model, in pixels.
 const imageWidth = 1280
 
-// input returns the input for a label without its image's content, the image's file if there is
-// one, and a hash of both.
+// input returns the input for a label, and a hash of it. If known reports that the result for the
+// hash is known, the input may lack the image.
 func (e *enricher) input(
-	ctx context.Context, c *cola.Cola,
-) (in Input, file *store.ImageContent, hash []byte, err error) {
+	ctx context.Context, c *cola.Cola, known func(hash []byte) bool,
+) (in Input, hash []byte, err error) {
 	if in.Text, err = textOf(c); err != nil {
-		return in, nil, nil, err
+		return in, nil, err
 	}
 	sum := sha256.New()
 	sum.Write([]byte(in.Text))
-	if id := mainImage(c); id != "" && e.o.Images != nil {
-		stored, err := e.st.ImageFile(ctx, id)
-		switch {
-		case err == nil:
-			file = &stored.ImageContent
-			sum.Write(file.Hash[:])
-		case !errors.Is(err, store.ErrNotFound):
-			return in, nil, nil, fmt.Errorf("read file of image %s: %w", id, err)
-		}
+	textOnly := sum.Sum(nil)
+	id := mainImage(c)
+	if id == "" || e.o.Images == nil {
+		return in, textOnly, nil
 	}
-	return in, file, sum.Sum(nil), nil
+	file, err := e.st.ImageFile(ctx, id)
+	if errors.Is(err, store.ErrNotFound) {
+		return in, textOnly, nil
+	}
+	if err != nil {
+		return in, nil, fmt.Errorf("read file of image %s: %w", id, err)
+	}
+	sum.Write(file.Hash[:])
+	hash = sum.Sum(nil)
+	if known(hash) {
+		return in, hash, nil
+	}
+	added, err := e.addImage(ctx, &in, file)
+	if err == nil && !added {
+		hash = textOnly
+	}
+	return in, hash, err
 }
 
 // mainImage returns the ID of the front image, or else of the first one; empty if there is none.
@@ -88,19 +99,28 @@ func mainImage(c *cola.Cola) string {
 	return c.Images[max(front, 0)].TTBImageID
 }
 
-// addImage adds the content of an image to an input. An image that can't be read or shown is left
-// out.
-func (e *enricher) addImage(ctx context.Context, in *Input, file *store.ImageContent) error {
-	content, err := e.o.Images.Read(ctx, *file, images.VariantOf(*file, imageWidth))
-	if ctx.Err() != nil {
-		return ctx.Err()
+// addImage adds the content of an image to an input, unless it is missing, damaged or unsupported.
+func (e *enricher) addImage(ctx context.Context, in *Input, file store.ImageFile) (added bool, err error) {
+	content, err := e.o.Images.Read(ctx, file.ImageContent, images.VariantOf(file.ImageContent, imageWidth))
+	switch {
+	case err == nil:
+		e.unread = 0
+	case ctx.Err() != nil:
+		return false, ctx.Err()
+	case errors.As(err, new(*images.DamagedError)), errors.As(err, new(*images.FormatError)):
+		e.o.Logger.Warn("an image is unusable; the model gets only the text", "image", file.TTBImageID, "error", err)
+		return false, nil
+	default: // the store is unavailable, or else the disk has an error at this file
+		err = fmt.Errorf("read image %s: %w", file.TTBImageID, err)
+		if e.unread++; e.unread < maxBusy {
+			err = &postponedError{err}
+		}
+		return false, err
 	}
-	if err != nil {
-		e.o.Logger.Warn("an image can't be read; the model gets only the text", "error", err)
-		return nil
+	kind := http.DetectContentType(content)
+	if !strings.HasPrefix(kind, "image/") {
+		return false, nil
 	}
-	if kind := http.DetectContentType(content); strings.HasPrefix(kind, "image/") {
-		in.Image, in.ImageType = content, kind
-	}
-	return nil
+	in.Image, in.ImageType = content, kind
+	return true, nil
 }

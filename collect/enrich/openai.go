@@ -79,9 +79,9 @@ func (o *OpenAI) Enrich(ctx context.Context, in Input) ([]byte, Usage, error) {
 	case errors.As(err, new(*RejectedError)):
 		return nil, Usage{}, err
 	case err != nil:
-		return nil, Usage{}, &BusyError{Err: err}
+		return nil, Usage{}, &BusyError{Label: true, Err: err}
 	}
-	if err := statusError(response, body); err != nil {
+	if err := o.statusError(response, body); err != nil {
 		return nil, Usage{}, err
 	}
 	var chat chatResponse
@@ -144,18 +144,19 @@ func (o *OpenAI) post(ctx context.Context, in Input) (*http.Response, []byte, er
 }
 
 // statusError returns the error for a response's status, or nil.
-func statusError(response *http.Response, body []byte) error {
+func (o *OpenAI) statusError(response *http.Response, body []byte) error {
 	status := response.StatusCode
 	if status == http.StatusOK {
 		return nil
 	}
-	message, code := apiError(body)
+	message, code := o.apiError(body)
 	err := fmt.Errorf("%s: %s", response.Status, message)
 	switch {
 	case status == http.StatusTooManyRequests && code == "insufficient_quota":
 		return &StopError{Err: err}
 	case status == http.StatusTooManyRequests, status == http.StatusRequestTimeout, status >= 500:
-		return &BusyError{After: min(retryafter.Of(response.Header, time.Now()), maxRetryAfter), Err: err}
+		after := min(retryafter.Of(response.Header, time.Now()), maxRetryAfter)
+		return &BusyError{After: after, Label: after == 0 && status != http.StatusTooManyRequests, Err: err}
 	case status == http.StatusBadRequest, status == http.StatusRequestEntityTooLarge,
 		status == http.StatusUnprocessableEntity:
 		return &RejectedError{Reason: err.Error(), Final: true}
@@ -163,8 +164,9 @@ func statusError(response *http.Response, body []byte) error {
 	return &StopError{Err: err}
 }
 
-// apiError returns the message and the code in an error response.
-func apiError(body []byte) (message, code string) {
+// apiError returns the message and the code in an error response. Some APIs repeat a wrong key, which
+// must not get into logs.
+func (o *OpenAI) apiError(body []byte) (message, code string) {
 	var r struct {
 		Error struct {
 			Message string `json:"message"`
@@ -175,7 +177,11 @@ func apiError(body []byte) (message, code string) {
 		return "no error message", ""
 	}
 	code, _ = r.Error.Code.(string)
-	return oneLine(r.Error.Message), code
+	message = r.Error.Message
+	if o.Key != "" {
+		message = strings.ReplaceAll(message, o.Key, "[key]")
+	}
+	return oneLine(message), code
 }
 
 // oneLine returns a text for logs: on one line, printable and short.

@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	enrichmentNames = `model, input_hash, fields, failure, attempts, tokens_in, tokens_out, enriched_at`
+	enrichmentNames = `model, input_hash, fields, answer, failure, attempts, tokens_in, tokens_out, enriched_at`
 	enrichmentClaim = ` WHERE ttb_id = $2 AND hold = $3 AND held_until > ` + fetchClock
 
 	selectUnenriched = `SELECT ttb_id FROM colas WHERE ttb_id >= $1 AND ttb_id < $2 AND application_status IS NOT NULL
@@ -26,21 +26,21 @@ const (
 		ON CONFLICT (ttb_id) DO UPDATE SET hold = excluded.hold, held_until = excluded.held_until
 			WHERE enrichments.held_until IS NULL OR enrichments.held_until <= ` + fetchClock + `
 		RETURNING ` + enrichmentNames + `, hold, (SELECT c.revision FROM colas c WHERE c.ttb_id = $2)`
-	saveEnrichment = `UPDATE enrichments SET model = $4, input_hash = $5, fields = $6, failure = $7, attempts = $8,
-		tokens_in = $9, tokens_out = $10, enriched_at = $11, label_revision = $12` + enrichmentClaim
+	saveEnrichment = `UPDATE enrichments SET model = $4, input_hash = $5, fields = $6, answer = $7, failure = $8,
+		attempts = $9, tokens_in = $10, tokens_out = $11, enriched_at = $12, label_revision = $13` + enrichmentClaim
 	releaseEnrichment = `UPDATE enrichments SET ` + endClaim + enrichmentClaim
 
-	reserveEnrichment = `INSERT INTO enrichment_days (day, labels, tokens) VALUES ($1, 1, 0)
-		ON CONFLICT (day) DO UPDATE SET labels = enrichment_days.labels + 1
-			WHERE enrichment_days.labels < $2 AND enrichment_days.tokens < $3`
-	countTokens = `INSERT INTO enrichment_days (day, labels, tokens) VALUES ($1, 0, $2)
+	reserveEnrichment = `INSERT INTO enrichment_days (day, requests, tokens) VALUES ($1, 1, 0)
+		ON CONFLICT (day) DO UPDATE SET requests = enrichment_days.requests + 1
+			WHERE enrichment_days.requests < $2 AND enrichment_days.tokens < $3`
+	countTokens = `INSERT INTO enrichment_days (day, requests, tokens) VALUES ($1, 0, $2)
 		ON CONFLICT (day) DO UPDATE SET tokens = enrichment_days.tokens + excluded.tokens`
 )
 
 // enrichmentColumns returns the columns in enrichmentNames.
 func enrichmentColumns(e *store.Enrichment) []any {
 	return []any{
-		&e.Model, &e.InputHash, &e.Fields, &e.Failure, &e.Attempts, &e.TokensIn, &e.TokensOut, &e.At,
+		&e.Model, &e.InputHash, &e.Fields, &e.Answer, &e.Failure, &e.Attempts, &e.TokensIn, &e.TokensOut, &e.At,
 	}
 }
 
@@ -78,11 +78,11 @@ func (s *Store) ReleaseEnrichment(ctx context.Context, e store.Enrichment) error
 // ReserveEnrichment implements store.Enrichments.
 func (s *Store) ReserveEnrichment(ctx context.Context, limit store.EnrichmentLimit) error {
 	const operation = "reserve enrichment"
-	if limit.Labels < 1 || limit.Tokens < 0 {
-		return s.db.Failed(operation, fmt.Errorf("%w: a limit of %d labels and %d tokens", store.ErrMalformed,
-			limit.Labels, limit.Tokens))
+	if limit.Requests < 1 || limit.Tokens < 0 {
+		return s.db.Failed(operation, fmt.Errorf("%w: a limit of %d requests and %d tokens", store.ErrMalformed,
+			limit.Requests, limit.Tokens))
 	}
-	err := s.changeDay(ctx, operation, reserveEnrichment, limit.Labels, cmp.Or(limit.Tokens, math.MaxInt))
+	err := s.changeDay(ctx, operation, reserveEnrichment, limit.Requests, cmp.Or(limit.Tokens, math.MaxInt))
 	if errors.Is(err, store.ErrNotFound) {
 		err = s.db.Failed(operation, store.ErrLimit)
 	}

@@ -40,6 +40,7 @@ func detailed(n int) cola.Cola {
 
 func newEnrichment(e store.Enrichment) store.Enrichment {
 	e.Model, e.InputHash, e.Fields = "small", []byte{31: 1}, `{"llm_container_type":"can"}`
+	e.Answer = `{"llm_container_type":"keg"}`
 	e.Attempts, e.TokensIn, e.TokensOut, e.At = 2, 1_000, 50, epoch.Add(time.Second)
 	return e
 }
@@ -133,7 +134,7 @@ func enrichmentClaims(t *testing.T, st store.Store, c *clock) {
 }
 
 func enrichmentLimits(t *testing.T, st store.Store, c *clock) {
-	limit := store.EnrichmentLimit{Labels: 2, Tokens: 100}
+	limit := store.EnrichmentLimit{Requests: 2, Tokens: 100}
 	reserve := func(l store.EnrichmentLimit, want error) {
 		t.Helper()
 		if err := st.ReserveEnrichment(t.Context(), l); !errors.Is(err, want) {
@@ -144,7 +145,7 @@ func enrichmentLimits(t *testing.T, st store.Store, c *clock) {
 	reserve(limit, nil)
 	reserve(limit, nil)
 	reserve(limit, store.ErrLimit)
-	reserve(store.EnrichmentLimit{Labels: 3}, nil) // no limit of tokens
+	reserve(store.EnrichmentLimit{Requests: 3}, nil) // no limit of tokens
 	c.advance(24 * time.Hour)
 	mustDo(t, st.CountEnrichmentTokens(t.Context(), 60))
 	reserve(limit, nil)
@@ -167,7 +168,7 @@ func concurrentEnrichments(t *testing.T, st store.Store, _ *clock) {
 			} else if !errors.Is(err, store.ErrNotFound) {
 				t.Errorf("ClaimEnrichment: %v", err)
 			}
-			if err := st.ReserveEnrichment(t.Context(), store.EnrichmentLimit{Labels: 3}); err == nil {
+			if err := st.ReserveEnrichment(t.Context(), store.EnrichmentLimit{Requests: 3}); err == nil {
 				reserved.Add(1)
 			} else if !errors.Is(err, store.ErrLimit) {
 				t.Errorf("ReserveEnrichment: %v", err)
@@ -176,7 +177,7 @@ func concurrentEnrichments(t *testing.T, st store.Store, _ *clock) {
 	}
 	wait.Wait()
 	checkEqual(t, "claims", int32(1), claims.Load())
-	checkEqual(t, "reserved labels", int32(3), reserved.Load())
+	checkEqual(t, "reserved requests", int32(3), reserved.Load())
 }
 
 // populateEnrichments records results for two labels, one of them claimed.
@@ -185,7 +186,7 @@ func populateEnrichments(t *testing.T, st store.Store) {
 	mustUpsert(t, st, []store.Outcome{store.Changed, store.Changed}, patchesOf(detailed(1), detailed(2))...)
 	e := newEnrichment(mustClaimEnrichment(t, st, detailed(1).TTBID))
 	mustDo(t, st.SaveEnrichment(t.Context(), e))
-	mustDo(t, st.ReserveEnrichment(t.Context(), store.EnrichmentLimit{Labels: 1}))
+	mustDo(t, st.ReserveEnrichment(t.Context(), store.EnrichmentLimit{Requests: 1}))
 	failed := mustClaimEnrichment(t, st, detailed(2).TTBID)
 	failed.Model, failed.Failure = "small", "refused"
 	mustDo(t, st.SaveEnrichment(t.Context(), failed))
@@ -205,5 +206,5 @@ func checkCopiedEnrichments(t *testing.T, to store.Store) {
 	got := mustClaimEnrichment(t, to, detailed(1).TTBID)
 	want := newEnrichment(store.Enrichment{TTBID: got.TTBID, Revision: got.Revision, Hold: got.Hold})
 	checkEqual(t, "copied enrichment", want, got)
-	mustDo(t, to.ReserveEnrichment(t.Context(), store.EnrichmentLimit{Labels: 1}))
+	mustDo(t, to.ReserveEnrichment(t.Context(), store.EnrichmentLimit{Requests: 1}))
 }

@@ -225,7 +225,7 @@ func afterCloseEnrichments(ctx context.Context, st store.Store, errs map[string]
 	_, errs["ClaimEnrichment"] = st.ClaimEnrichment(ctx, 1, anHour)
 	errs["SaveEnrichment"] = st.SaveEnrichment(ctx, store.Enrichment{})
 	errs["ReleaseEnrichment"] = st.ReleaseEnrichment(ctx, store.Enrichment{})
-	errs["ReserveEnrichment"] = st.ReserveEnrichment(ctx, store.EnrichmentLimit{Labels: 1})
+	errs["ReserveEnrichment"] = st.ReserveEnrichment(ctx, store.EnrichmentLimit{Requests: 1})
 	errs["CountEnrichmentTokens"] = st.CountEnrichmentTokens(ctx, 1)
 }
 

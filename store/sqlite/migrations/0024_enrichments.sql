@@ -8,7 +8,8 @@ CREATE TABLE enrichments (
     model          TEXT    NOT NULL DEFAULT '', -- empty: not asked yet
     input_hash     BLOB,                        -- SHA-256 of what the model was given
     label_revision INTEGER NOT NULL DEFAULT 0,  -- of the label to which the result was last applied
-    fields         TEXT    NOT NULL DEFAULT '', -- JSON object of the fields that the result filled
+    fields         TEXT    NOT NULL DEFAULT '', -- JSON object of the fields that results filled
+    answer         TEXT    NOT NULL DEFAULT '', -- JSON object of the fields that the result will fill; empty once it is applied
     failure        TEXT,                        -- why there is no usable answer
     attempts       INTEGER NOT NULL DEFAULT 0,  -- requests for the latest result
     tokens_in      INTEGER NOT NULL DEFAULT 0,  -- tokens of these requests
@@ -20,7 +21,7 @@ CREATE TABLE enrichments (
 
 -- Use of the daily limits.
 CREATE TABLE enrichment_days (
-    day    TEXT    PRIMARY KEY,
-    labels INTEGER NOT NULL,
-    tokens INTEGER NOT NULL
+    day      TEXT    PRIMARY KEY,
+    requests INTEGER NOT NULL,
+    tokens   INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
