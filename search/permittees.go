@@ -170,7 +170,11 @@ func (p namePart) in(name cola.Text) bool {
 func (x *nameIndex) match(p namePart, sc *postings.Scratch, dst []postings.List) []postings.List {
 	dst = x.names.Match(p.folded, x.docsOf, sc, dst)
 	for _, keys := range p.keys {
-		dst = x.keys.Match(keys, x.docsOf, sc, dst)
+		if word := strings.Trim(keys, "|"); !strings.Contains(word, "|") {
+			dst = x.keys.MatchWord(word, dst)
+		} else {
+			dst = x.keys.Match(keys, x.docsOf, sc, dst)
+		}
 	}
 	return dst
 }

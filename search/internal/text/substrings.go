@@ -50,6 +50,15 @@ func (s *Substrings) Match(
 	return dst
 }
 
+// MatchWord appends the list of the documents whose value contains a word, not just as part of
+// another one.
+func (s *Substrings) MatchWord(word string, dst []postings.List) []postings.List {
+	if tok, ok := s.words.Find(word); ok {
+		dst = append(dst, s.wordDocs.At(tok))
+	}
+	return dst
+}
+
 // suffixAt returns suffix i.
 func (s *Substrings) suffixAt(i int) string {
 	return s.words.Blob[s.suffixes[i]:s.words.Off[s.suffixWord[i]+1]]
