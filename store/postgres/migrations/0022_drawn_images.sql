@@ -1,6 +1,6 @@
 -- Demo labels must not be mixed with real ones.
 --
--- An import may go on meanwhile, by a process of the version before. What was cut off leaves an index that nobody uses, so it is made anew.
+-- Processes of the previous version may import meanwhile. An interrupted build leaves an invalid index, so drop it first.
 
 -- +goose NO TRANSACTION
 -- +goose Up
