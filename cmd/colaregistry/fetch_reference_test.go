@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -20,6 +21,7 @@ import (
 // referenceSite serves files under the names that they have at their publishers.
 type referenceSite struct {
 	*httptest.Server
+	mu       sync.Mutex        // guards files, which the test changes between requests
 	files    map[string]string // content by file name
 	requests atomic.Int32
 }
@@ -29,7 +31,9 @@ func newReferenceSite(t *testing.T, files map[string]string) *referenceSite {
 	s := &referenceSite{files: files}
 	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s.requests.Add(1)
+		s.mu.Lock()
 		content, ok := s.files[path.Base(r.URL.Path)]
+		s.mu.Unlock()
 		if !ok || r.UserAgent() != userAgent("ops@example.com") {
 			http.NotFound(w, r)
 			return
@@ -38,6 +42,13 @@ func newReferenceSite(t *testing.T, files map[string]string) *referenceSite {
 	}))
 	t.Cleanup(s.Close)
 	return s
+}
+
+// remove makes the site answer 404 for a file.
+func (s *referenceSite) remove(name string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.files, name)
 }
 
 // args returns the arguments of fetch reference that point every source at the site, and disable
@@ -85,7 +96,7 @@ func TestFetchReference(t *testing.T) {
 				!strings.Contains(out, "\nread=4 added=3 changed=0 unchanged=0 refused=1\n") || !strings.Contains(out, "rejected: ") {
 				t.Errorf("first run: code %d\n%s%s", code, out, errs)
 			}
-			delete(web.files, "form_stats.csv")
+			web.remove("form_stats.csv")
 			args := append(web.args(t, h), "--source-url", "formula-times="+web.URL+"/form_stats.csv")
 			code, out, errs = mustFetchReference(t, args)
 			if code != exitFailed || lastLine(out) != "sources=2 imported=0 skipped=1 failed=1 requests=2" ||
