@@ -156,7 +156,7 @@ func detectColas(in *input) (format[cola.Cola], error) {
 	case isTTBHeader(header.names):
 		return ttbExport(in, header)
 	}
-	return csvFormat(in, colaSchema, header, finishCola), nil
+	return csvFormat(in, colaSchema, header, finishColaCSV), nil
 }
 
 // finishColaJSON is finishCola for JSON. API responses show a path derived from the class with a null
@@ -165,6 +165,15 @@ func detectColas(in *input) (format[cola.Cola], error) {
 func finishColaJSON(r *recordReader, c *cola.Cola, carried cola.Fields, patch *cola.Patch[cola.Cola]) {
 	finishCola(r, c, carried, patch)
 	if carried.Has(llmCategory) && c.LLMCategory == "" {
+		patch.Record.LLMCategoryPath = ""
+	}
+}
+
+// finishColaCSV is finishCola for CSV. A file made from API responses has an empty cell for null, so
+// a path without a category is taken for a derived one if it is the category of the class.
+func finishColaCSV(r *recordReader, c *cola.Cola, carried cola.Fields, patch *cola.Patch[cola.Cola]) {
+	finishCola(r, c, carried, patch)
+	if c.LLMCategory == "" && string(c.LLMCategoryPath) == vocabulary.CategoryOfClass(string(c.ClassID), string(c.ClassName)) {
 		patch.Record.LLMCategoryPath = ""
 	}
 }
@@ -183,13 +192,6 @@ func finishCola(r *recordReader, c *cola.Cola, carried cola.Fields, patch *cola.
 func normalizeCola(r *recordReader, c *cola.Cola, carried cola.Fields) cola.Fields {
 	setWords(c)
 	carried = deriveCodes(c, setUnit(r, c, carried))
-	if carried.Has(llmCategory) && c.LLMCategory == "" {
-		// A CSV file may be made from API responses, whose derived paths must not become stored ones, or by
-		// others, who give only a path.
-		if string(c.LLMCategoryPath) == vocabulary.CategoryOfClass(string(c.ClassID), string(c.ClassName)) {
-			c.LLMCategoryPath = ""
-		}
-	}
 	for i, grape := range c.GrapeVarietals {
 		c.GrapeVarietals[i] = grapeShare.ReplaceAllString(grape, "")
 	}

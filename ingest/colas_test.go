@@ -314,6 +314,25 @@ func TestDerivedCategory(t *testing.T) {
 	}
 }
 
+// TestDerivedCategoryCSV checks the same for CSV made from API responses. A path that differs from
+// the category of the class is stored.
+func TestDerivedCategoryCSV(t *testing.T) {
+	text := "ttb_id,brand_name,product_type,permit_number,class_id,llm_category_path,llm_category\n" +
+		"24001001000001,OAK,wine,CA-W-1,80,Wine > Red Wine,\n" +
+		"24001001000002,OAK,wine,CA-W-1,80,Wine > Red Wine,\\N\n" +
+		"24001001000003,OAK,wine,CA-W-1,80,Wine > Red Wine,Red Wine\n" +
+		"24001001000004,OAK,wine,CA-W-1,80,Wine > White Wine,\n"
+	st := newFakeStore()
+	mustImport(t, st, Colas, texts(text)...)
+	for id, want := range map[cola.TTBID]cola.Text{
+		24001001000001: "", 24001001000002: "", 24001001000003: "Wine > Red Wine", 24001001000004: "Wine > White Wine",
+	} {
+		if got := st.colas[id]; got.LLMCategoryPath != want {
+			t.Errorf("label %s = %+v, want the path %q", id, got, want)
+		}
+	}
+}
+
 // TestVolumeWithoutUnit checks the warning about labels with a volume but no unit, which searches
 // cannot find.
 func TestVolumeWithoutUnit(t *testing.T) {
