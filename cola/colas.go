@@ -144,9 +144,9 @@ func (c *ColaSummary) SetEstimate(estimate Date) {
 	c.ApprovalDateEstimate, c.DateIsEstimated = estimate, estimate != 0
 }
 
-// EffectiveCategory returns the category path of the label: the stored one, or else the one that its
-// class implies; empty if neither is known. The second is never stored, so that a better table of
-// classes applies to every label.
+// EffectiveCategory returns the category path of the label: the stored one, or else the one that
+// its class implies; empty if neither is known. An implied path is never stored, so that a better
+// table of classes applies to every label.
 func (c *Cola) EffectiveCategory() string {
 	return effectiveCategory(string(c.LLMCategoryPath), string(c.ClassID), string(c.ClassName))
 }

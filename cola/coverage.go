@@ -60,5 +60,5 @@ type Import struct {
 // LastImport is the latest import of a kind.
 type LastImport struct {
 	Import
-	SucceededAt Opt[Timestamp] `json:"succeeded_at" nullable:"true" format:"date-time" doc:"When the latest successful import finished; null if there is none." example:"2026-11-22T06:00:41Z"`
+	SucceededAt Opt[Timestamp] `json:"succeeded_at" nullable:"true" format:"date-time" doc:"When the latest successful import finished; null before the first one." example:"2026-11-22T06:00:41Z"`
 }

@@ -134,8 +134,8 @@ type FacetSearch struct {
 	Queries []FacetQuery
 }
 
-// FacetQuery is the query whose labels a facet counts: the search with a value of the facet chosen,
-// without the condition on the facet itself. Choosing a value may change the dates.
+// FacetQuery is the query that a facet counts the labels of: the search with a value of the facet
+// chosen, without the condition on the facet itself. Choosing a value may change the dates.
 type FacetQuery struct {
 	Facet  string
 	Status string // the chosen status, which affects the dates; empty for other facets

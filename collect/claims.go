@@ -137,7 +137,8 @@ func (c *collector) block(ctx context.Context, page *ttb.BlockedError) error {
 	return c.recordBlock(ctx)
 }
 
-// recordBlock stores a block, or fails with another error and leaves it for the next request.
+// recordBlock stores the block and returns it as a SiteBlockedError. If the store fails, it returns
+// that error, and the next request tries again.
 func (c *collector) recordBlock(ctx context.Context) error {
 	if err := c.st.BlockSite(ctx, c.blocked); err != nil {
 		return err
@@ -196,9 +197,9 @@ func isSiteFailure(err error) bool {
 	return errors.As(err, &temporary) || errors.Is(err, ttb.ErrSessionExpired) || errors.Is(err, ttb.ErrNoLabel)
 }
 
-// probe reports whether the site serves a request that has nothing to do with failing work: the form
-// that it served last or, without one, a search. It extends the claim meanwhile. An error ends the
-// run.
+// probe reports whether the site serves a request that has nothing to do with failing work: the
+// form that it served last or, without one, a search. It extends the claim meanwhile. An error ends
+// the run, unless quiet hours have begun.
 func (c *collector) probe(ctx context.Context, cl claim) (up bool, err error) {
 	held, end := c.keep(cl)
 	defer end()

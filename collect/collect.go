@@ -54,8 +54,8 @@ type Options struct {
 	First, Last cola.Date
 	// Follow plans the trailing days once a day until the context is canceled.
 	Follow bool
-	// Details selects the labels whose forms are fetched. Images selects those whose images are
-	// fetched, too; it requires ImageStore.
+	// Details selects the labels to fetch the forms of, Images the labels to fetch images of as
+	// well. Images requires ImageStore.
 	Details, Images Choice
 	ImageStore      Images
 	// History marks the labels of all days as history, as ingest.Options.History.
@@ -118,8 +118,8 @@ const (
 	// downFailures is the number of failures in a row after which a probe shows whether the site is
 	// down. If it is, failures are not the fault of a day or label.
 	downFailures = 5
-	// maxSiteFailures is the number of failures in a row that ends a run without Follow while the site is down. With
-	// MaxBackoff, it takes about an hour.
+	// maxSiteFailures is the number of failures in a row that ends a run without Follow while the
+	// site is down. With MaxBackoff, that takes about an hour.
 	maxSiteFailures = 30
 	// maxFatals is the number of errors in a row, not the site's, that ends a run with Follow. The
 	// next run starts after a wait, so that a broken database or image store costs few requests.
@@ -167,10 +167,10 @@ type collector struct {
 }
 
 // Run collects the labels of the planned days, until all are complete or, with Follow, until ctx is
-// canceled. It first clears a block that an earlier run recorded, but doesn't end a pause. If ctx
-// is canceled, Run finishes the request in flight, releases its claim and returns without an error.
-// If the site blocks the collector, the error is a store.SiteBlockedError. The report is valid even
-// with an error.
+// canceled. It first clears a block that an earlier run recorded, which also ends a pause. A pause
+// without a block stays. If ctx is canceled, Run finishes the request in flight, releases its claim
+// and returns without an error. If the site blocks the collector, the error is a
+// store.SiteBlockedError. The report is valid even with an error.
 func Run(ctx context.Context, st Store, o Options) (Report, error) {
 	o.setDefaults()
 	return run(ctx, st, o, &process{})
@@ -207,7 +207,7 @@ func run(ctx context.Context, st Store, o Options, p *process) (Report, error) {
 	return c.report, errors.Join(err, c.finish(err))
 }
 
-// begin permits requests and plans the days if the plan is due. It first checks that images can be
+// begin clears a block and plans the days if the plan is due. It first checks that images can be
 // stored: otherwise, the requests for the first label would be wasted.
 func (c *collector) begin() error {
 	if err := c.checkImages(c.ctx); err != nil {

@@ -8,7 +8,7 @@
 //  2. If the export can't list that many rows, the day is split into ranges of class/type codes, and
 //     each is searched on its own.
 //  3. It downloads the export and imports its rows with package ingest. Before a batch of rows is
-//     stored, its new labels, and those with another completed date than the stored one, are queued.
+//     stored, its new labels, and those whose completed date has changed, are queued.
 //  4. The day is complete if the export had as many rows as the page stated.
 //  5. If no day is due, it claims a queued label, the latest first, fetches its printable form and
 //     imports it. If the site has no form, the detail page takes its place.
@@ -24,8 +24,8 @@
 // grows with the attempts. After MaxAttempts, a day is incomplete and a label failed, until the
 // next run or, with Follow, the next daily plan, which includes all failed labels but only recent
 // days. After several failures in a row, a probe repeats a request that has worked. If that fails,
-// too, the site is down: attempts don't count, and a run in which the site stays down ends. Panics
-// count as failed attempts. So do errors of the stores with Follow, unless they are down.
+// too, the site is down: attempts don't count, and if it stays down, a run without Follow ends.
+// Panics count as failed attempts. So do errors of the stores with Follow, unless they are down.
 //
 // Any number of processes can collect. Each request reserves a slot in the database, so they share
 // one rate limit. If the site blocks one of them, all stop. Quiet hours of one of them pause all.

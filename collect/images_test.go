@@ -227,8 +227,8 @@ func (f *forgetfulStore) SaveImageFile(ctx context.Context, file store.ImageFile
 	return f.Store.SaveImageFile(ctx, file)
 }
 
-// TestLostImages loses the record of an image, the file of another, and damages a third. The next run
-// with All fetches these, and no others.
+// TestLostImages loses the record of one image and the file of another, and damages a third. The
+// next run with All fetches these, and no others.
 func TestLostImages(t *testing.T) {
 	t.Parallel()
 	s := mustSite(t, ttbsite.Options{Labels: 12})
@@ -451,7 +451,7 @@ func TestUnlistableImages(t *testing.T) {
 	checkEnded(t, st)
 }
 
-// scannedStore has a scan for labels that lack data during which the run is stopped.
+// scannedStore stops the run during the scan for labels that lack data.
 type scannedStore struct {
 	store.Store
 	stop    func()

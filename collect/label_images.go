@@ -171,8 +171,8 @@ func (l *LabelImages) SaveImage(
 	return true, nil
 }
 
-// readCodes returns the codes in an image, and whether it could be read. An image on which the reader
-// panics is stored without codes, because it would stop every collector that tries again.
+// readCodes returns the codes in an image, and whether it could be read. An image on which the
+// reader panics is stored without codes. Otherwise its label would fail in every run.
 func (l *LabelImages) readCodes(
 	ctx context.Context, img *cola.Image, content []byte,
 ) (codes []barcode.Code, read bool, err error) {

@@ -114,7 +114,8 @@ func (c *collector) setCompleted(ctx context.Context, patches []cola.Patch[cola.
 // fetchImages stores the images of a label whose form was opened last, one by one, unless they are
 // stored already. It returns the wait before images that the site lacks are requested again; they
 // don't fail the label. If requests for an image fail, it fetches the others before it returns the
-// error. In the label's last attempt, such an image counts as missing.
+// error, unless the site asks for fewer requests. In the label's last attempt, such an image counts
+// as missing.
 func (c *collector) fetchImages(
 	ctx context.Context, l store.FetchLabel, form []byte,
 ) (postpone time.Duration, err error) {

@@ -152,7 +152,7 @@ var errEnough = errors.New("enough")
 type backlog struct {
 	missing store.Missing
 	lost    bool         // instead of missing: labels whose image files are lost
-	ids     []cola.TTBID // those labels, without most that were queued; nil until they are listed
+	ids     []cola.TTBID // those labels, minus those already passed; nil until listed
 	last    cola.TTBID   // the lowest ID queued or found to be complete; 0 before the first
 }
 
@@ -261,9 +261,9 @@ func (c *collector) queueBacklog() error {
 	return nil
 }
 
-// lacksImage reports whether a label still lacks an image. Other collectors may have fetched all since
-// the lost files were listed. A file that can't be read counts as lacking, because work on the label
-// meets the same error.
+// lacksImage reports whether a label still lacks an image. Other collectors may have fetched all
+// since the lost files were listed. An unreadable file counts as missing, because fetching the
+// label will hit the same error.
 func (c *collector) lacksImage(id cola.TTBID) (bool, error) {
 	label, err := c.st.Cola(c.stop, id)
 	if errors.Is(err, store.ErrNotFound) {

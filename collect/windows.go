@@ -101,9 +101,9 @@ func (c *collector) export(ctx context.Context, w store.FetchWindow) (
 // nothing, so the rest of a row may look like another row. Rows with an ID are certain.
 type exportRows struct{ read, certain int }
 
-// importExport imports an export. Rows that are new or changed are queued before they are stored;
-// so are rejected rows with an ID, whose pages can be read, even without Details: nothing else
-// remembers them.
+// importExport imports an export. New or changed rows are queued before they are stored. Rejected
+// rows with an ID are queued even without Details: their pages can be read, and nothing else
+// records them.
 func (c *collector) importExport(ctx context.Context, w store.FetchWindow, export []byte) (exportRows, error) {
 	known := map[cola.TTBID]bool{}
 	to := target{Target: c.st, record: c.records.addExport, before: func(patches []cola.Patch[cola.Cola]) error {
@@ -183,7 +183,7 @@ func (r *Report) add(report ingest.Report) {
 	}
 }
 
-// queueChanged queues those of a window's labels that are not stored or have another completed date.
+// queueChanged queues a window's labels that are not stored or whose completed date has changed.
 func (c *collector) queueChanged(ctx context.Context, w store.FetchWindow, listed []store.FetchLabel) error {
 	var wanted []store.FetchLabel
 	for _, l := range listed {

@@ -41,8 +41,8 @@ func operator(serve func(*request) error) func(*request) error {
 
 const (
 	updateSeconds = 15
-	// maxUpdates is how often an open page updates itself: for half an hour. Each update counts as
-	// use of the session, which must end if nobody looks at the page.
+	// maxUpdates is how many times an open page updates itself: enough for half an hour. Each
+	// update counts as use of the session, which must end if nobody looks at the page.
 	maxUpdates = 30 * 60 / updateSeconds
 )
 
@@ -140,7 +140,7 @@ func (p collectionPage) IncompleteDays() (days []incompleteDay) {
 	return days
 }
 
-// failedLabel is a label whose pages could not be fetched.
+// failedLabel is a label that could not be fetched.
 type failedLabel struct {
 	TTBID   cola.TTBID
 	Failure string

@@ -14,7 +14,7 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// Limits of a batch, whose rows are decoded and stored together. The text size is approximate.
+// Limits of a batch of rows that are decoded and stored together. The text size is approximate.
 const (
 	batchRows  = 500
 	batchBytes = 1 << 20

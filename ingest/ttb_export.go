@@ -43,8 +43,8 @@ var (
 // ttbRequired are the columns without which no row can become a label.
 var ttbRequired = []int{ttbID, ttbPermit, ttbCompleted, ttbBrand, ttbClass}
 
-// isTTBHeader reports whether a header is that of an export, perhaps edited: it has column names
-// that no other format has.
+// isTTBHeader reports whether a header is from an export, perhaps edited: it has column names that
+// no other format has.
 func isTTBHeader(names []string) bool {
 	has := func(column int) bool { return slices.Contains(names, ttbColumns[column]) }
 	return has(ttbPermit) && has(ttbID) || has(ttbClass) && has(ttbCompleted)

@@ -212,7 +212,7 @@ func compiled(t testing.TB, schema any) *jsonschema.Schema {
 	return s
 }
 
-// closed returns a copy of a schema whose objects reject fields that it does not describe.
+// closed returns a copy of a schema in which objects reject fields that it does not describe.
 func closed(schema any) any {
 	switch schema := schema.(type) {
 	case map[string]any:

@@ -28,7 +28,7 @@ const (
 //  2. A background worker calls store.Ledger.Void, oldest batch first, with exponential backoff.
 //     Void undoes a committed batch and blocks one that has not committed yet, so a rejected
 //     request is never charged.
-//  3. A batch whose last attempt is still running waits, because its entries may change.
+//  3. A batch waits while its last attempt is running, because its entries may change.
 //
 // State lives in memory; after a crash the last rejected batches may stay charged (docs/METERING.md,
 // "In doubt").
@@ -66,7 +66,7 @@ func (d *inDoubt) len() int {
 
 func (d *inDoubt) full() bool { return d.len() >= d.max }
 
-// add adds a batch whose charges were rejected.
+// add adds a batch of rejected charges.
 func (d *inDoubt) add(g *group) {
 	d.mu.Lock()
 	d.list = append(d.list, g)

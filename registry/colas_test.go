@@ -74,8 +74,8 @@ func (w *world) barcode(t *testing.T, c cola.Caller) string {
 	return ""
 }
 
-// TestClassCategory checks that a label without a stored category has the one of its class in every
-// operation, and that the store doesn't.
+// TestClassCategory checks that every operation derives the category of a label without a stored
+// one from its class, and that the derived category isn't stored.
 func TestClassCategory(t *testing.T) {
 	w := mustWorld(t, 0)
 	c := w.mustWriter(t, "class@example.com", cola.TierPro)

@@ -91,8 +91,8 @@ func (c *Collection) state(now time.Time) CollectionState {
 }
 
 // isOperator reports whether a caller operates the service: their sign-in proved the address of
-// their account, and it is an operator's. Addresses of accounts alone are no proof, because
-// commands set them.
+// their account, and it is an operator's. An account's address alone is no proof, because CLI
+// commands can set any address.
 func (s *Service) isOperator(c cola.Caller, account store.Account) bool {
 	email := store.FoldEmail(account.Email)
 	return c.Channel == cola.ChannelDashboard && c.Credential.Kind == cola.CredentialSignIn &&

@@ -75,7 +75,7 @@ func TestOperator(t *testing.T) {
 	}
 }
 
-// TestNoOperators checks that without operators, an account without an address isn't one.
+// TestNoOperators checks that without operators, no account is one.
 func TestNoOperators(t *testing.T) {
 	w := mustWorld(t, 0)
 	for call, err := range collections(t.Context(), w.Service, w.mustHolder(t, "ann@example.com", cola.TierPro)) {

@@ -25,7 +25,7 @@ func newImportCollector(s *Service) *importCollector {
 		service:  s,
 		finished: desc("finished_timestamp_seconds", "When the latest import finished, by kind of records."),
 		succeeded: desc("succeeded_timestamp_seconds",
-			"When the latest successful import finished, by kind of records; 0 if there is none."),
+			"When the latest successful import finished, by kind of records; 0 before the first one."),
 		failed: desc("failed", "1 if the latest import ended before it had read everything, otherwise 0; by kind of records."),
 	}
 }

@@ -166,8 +166,8 @@ func (v verdict) timing() (word, message string) {
 	return cola.VerdictNextRun, v.nextRun()
 }
 
-// seen returns the verdict for a label whose period has been covered by a run, or was over before
-// the search was created.
+// seen returns the verdict for a label if a run has covered its period, or its period was over
+// before the search was created.
 func (v verdict) seen() (word, message string) {
 	approved, created := v.Label.EffectiveDate(), v.trace.Search.CreatedAt
 	// Revisions are only approximately timestamps. Until the first run, the mark is exact: it is

@@ -89,7 +89,8 @@ const (
 	RefusedSuspended   = "account_suspended"
 )
 
-// Refusal counts the requests rejected within one minute for the same source and reason.
+// Refusal counts the requests from one source that were rejected within a minute for the same
+// reason.
 type Refusal struct {
 	LastAt     time.Time // time of the latest
 	Channel    cola.Channel

@@ -155,7 +155,7 @@ func churn(b *testing.B, x *Index, g *synthetic) {
 
 // report runs a number of queries of each class in each of three rounds and prints the latencies
 // and the CPU time of the querying thread. It counts each query's fastest round and marks classes
-// whose p99 is slower than promised.
+// with a p99 slower than promised.
 func report(b *testing.B, shape string, v *View, all []class, queries int, promised time.Duration) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()

@@ -95,8 +95,7 @@ func (f *valueIndex) keyNumbers(fold func(string) string, values []string) (foun
 	return slices.Compact(found)
 }
 
-// match appends lists whose union is the documents with any of the values, compared after folding
-// with fold.
+// match appends lists of the documents with any of the values, compared after folding with fold.
 func (f *valueIndex) match(fold func(string) string, values []string, dst []postings.List) []postings.List {
 	wanted := f.keyNumbers(fold, values)
 	if len(f.group) > 1 && containsSorted(wanted, f.group) {

@@ -137,8 +137,8 @@ func (n namedIndex) names(q cola.Query) []string {
 	return names
 }
 
-// TestRealNames compares the labels that queries find among those of a real export with a golden
-// file, which lists all of them.
+// TestRealNames runs queries on the labels of a real export and compares the results with a golden
+// file.
 func TestRealNames(t *testing.T) {
 	t.Parallel()
 	file, err := os.Open(shareddata.File(t, "ttb/cola_export.csv"))

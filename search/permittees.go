@@ -166,7 +166,7 @@ func (p namePart) in(name cola.Text) bool {
 		slices.ContainsFunc(p.keys, func(part string) bool { return strings.Contains(keys, part) })
 }
 
-// match appends lists whose union is the permittees with the part in a name.
+// match appends lists of the permittees with the part in a name.
 func (x *nameIndex) match(p namePart, sc *postings.Scratch, dst []postings.List) []postings.List {
 	dst = x.names.Match(p.folded, x.docsOf, sc, dst)
 	for _, keys := range p.keys {

@@ -128,7 +128,7 @@ func (u *Update) apply(v *View) (*View, error) {
 	return &next, nil
 }
 
-// renamedLabels returns the live labels whose permittee was renamed. They have to be indexed again.
+// renamedLabels returns the live labels of renamed permittees. They have to be indexed again.
 func renamedLabels(segments []segmentView, pb *permitteesBuilder) (inputs []mergeInput) {
 	for i := range segments {
 		seg := &segments[i]

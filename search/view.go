@@ -110,7 +110,7 @@ func (v *View) Barcode(value string, limit int) (r cola.BarcodeResult, ok bool) 
 }
 
 // Categories returns the category paths of labels, with aliases applied, and their ancestors, in
-// alphabetical order. A path whose last label was changed or replaced remains until compaction.
+// alphabetical order. A path remains until compaction after its last label was changed or replaced.
 func (v *View) Categories() []string {
 	paths := map[string]string{} // by folded path, so that equivalent spellings count once
 	for i := range v.segments {
@@ -132,8 +132,8 @@ func (v *View) Categories() []string {
 // Resolve returns the current category path for a path that may be an alias.
 func (v *View) Resolve(path string) string { return vocabulary.ResolveCategory(path, v.aliases) }
 
-// Origins returns the places of origin of labels as vocabulary.PlaceOf returns them, in upper case and
-// sorted. A place whose last label was changed or replaced remains until compaction.
+// Origins returns the places of origin of labels as vocabulary.PlaceOf returns them, in upper case
+// and sorted. A place remains until compaction after its last label was changed or replaced.
 func (v *View) Origins() []string {
 	met := map[string]bool{}
 	for i := range v.segments {

@@ -24,8 +24,8 @@ type Enrichments interface {
 	// ReleaseEnrichment ends a claim. It ignores claims that have ended.
 	ReleaseEnrichment(ctx context.Context, e Enrichment) error
 
-	// ReserveEnrichment counts a request for the current day, UTC. It fails with ErrLimit if the day
-	// has used up a limit.
+	// ReserveEnrichment counts a request against the limits of the current UTC day. It fails with
+	// ErrLimit if one is used up.
 	ReserveEnrichment(ctx context.Context, limit EnrichmentLimit) error
 	// CountEnrichmentTokens adds tokens to the current day.
 	CountEnrichmentTokens(ctx context.Context, tokens int) error

@@ -167,7 +167,7 @@ type IncompleteWindow struct {
 	Failure string
 }
 
-// FailedLabel is a label whose page could not be fetched.
+// FailedLabel is a label that could not be fetched.
 type FailedLabel struct {
 	TTBID   cola.TTBID
 	Failure string // of the last attempt

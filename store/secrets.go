@@ -8,8 +8,8 @@ import (
 // SealedSecrets stores secrets sealed by package vault: current and replaced webhook secrets, and
 // challenges. The store never sees them in clear text, except for those from an earlier version.
 type SealedSecrets interface {
-	// KeyCheck returns the check value by which the server recognizes its keys. If there is none,
-	// it stores and returns first, so processes that start together agree on it. If first is empty,
+	// KeyCheck returns the check value that identifies the server's keys. If there is none, it
+	// stores and returns first, so processes that start together agree on it. If first is empty,
 	// KeyCheck only reads.
 	KeyCheck(ctx context.Context, first string) (string, error)
 	// ReplaceKeyCheck replaces the check value.

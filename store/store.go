@@ -20,7 +20,8 @@ var (
 	ErrNotFound = errors.New("not found")
 	// ErrExists means that a record with the same key exists.
 	ErrExists = errors.New("already exists")
-	// ErrLimit means that the account, or the day, has reached its maximum. It may come as a LimitError.
+	// ErrLimit means that a limit of the account or a daily limit is reached. It may come as a
+	// LimitError.
 	ErrLimit = errors.New("limit reached")
 	// ErrReused means that the idempotency key was used for another request.
 	ErrReused = errors.New("idempotency key already used for another request")
@@ -34,7 +35,7 @@ var (
 	// ErrUnavailable means that the database cannot be read or written now; retry later. A write
 	// may or may not have happened.
 	ErrUnavailable = errors.New("database unavailable")
-	// ErrDiskFull is the ErrUnavailable of a database whose disk is full.
+	// ErrDiskFull is the ErrUnavailable of a database with a full disk.
 	ErrDiskFull error = diskFullError{}
 	// ErrVoid means that the batch was voided and will never be charged.
 	ErrVoid = errors.New("batch voided")

@@ -17,7 +17,7 @@ import (
 type enricherFlags struct {
 	URL     string     `env:"COLAREGISTRY_ENRICH_URL" name:"url" placeholder:"URL" help:"Address of an OpenAI-compatible API, such as https://api.openai.com/v1."`
 	Model   string     `env:"COLAREGISTRY_ENRICH_MODEL" placeholder:"NAME" help:"Name of the model."`
-	Key     string     `env:"COLAREGISTRY_ENRICH_KEY" placeholder:"KEY" help:"API key (default: none)."`
+	Key     string     `env:"COLAREGISTRY_ENRICH_KEY" placeholder:"KEY" help:"API key, if the endpoint needs one."`
 	KeyFile secretFile `env:"COLAREGISTRY_ENRICH_KEY_FILE" name:"key-file" placeholder:"FILE" help:"File with the API key."`
 	Images  bool       `env:"COLAREGISTRY_ENRICH_IMAGES" help:"Send the main image of each label, too, if it was fetched."`
 	Limit   int        `env:"COLAREGISTRY_ENRICH_LIMIT" default:"1000" placeholder:"N" help:"Requests per day (UTC) across all processes (default: ${default})."`

@@ -14,7 +14,7 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// modelAPI is a local copy of a chat completions API. It wants a key.
+// modelAPI starts a fake chat completions API that requires a key.
 func modelAPI(t *testing.T) (address string, requests *atomic.Int32) {
 	requests = new(atomic.Int32)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -18,8 +18,8 @@ import (
 // variables are the same.
 type collectorFlags struct {
 	Contact string         `env:"COLAREGISTRY_FETCH_CONTACT" placeholder:"EMAIL|URL" help:"Your email address or web page. Sent with every request, so that TTB can reach you. Required to fetch."`
-	Details collect.Choice `env:"COLAREGISTRY_FETCH_DETAILS" enum:"none,new,all" default:"new" placeholder:"none|new|all" help:"Labels whose forms are fetched: none, new (new or changed in the fetched days) or all (also stored labels without detail) (default: ${default})."`
-	Images  collect.Choice `env:"COLAREGISTRY_FETCH_IMAGES" enum:"none,new,all" default:"none" placeholder:"none|new|all" help:"Labels whose images are fetched and searched for barcodes: none, new (those whose forms are fetched) or all (also stored labels whose images have no file) (default: ${default})."`
+	Details collect.Choice `env:"COLAREGISTRY_FETCH_DETAILS" enum:"none,new,all" default:"new" placeholder:"none|new|all" help:"Labels to fetch the forms of: none, new (new or changed in the fetched days) or all (also stored labels without detail) (default: ${default})."`
+	Images  collect.Choice `env:"COLAREGISTRY_FETCH_IMAGES" enum:"none,new,all" default:"none" placeholder:"none|new|all" help:"Labels to fetch images of and read barcodes from: none, new (along with their forms) or all (also stored labels that lack image files) (default: ${default})."`
 	Rate    float64        `env:"COLAREGISTRY_FETCH_RATE" default:"1" placeholder:"N" help:"Requests per second across all processes, at most 5 (default: ${default})."`
 	BaseURL string         `env:"COLAREGISTRY_FETCH_BASE_URL" name:"base-url" default:"https://ttbonline.gov/colasonline/" placeholder:"URL" help:"Address of the registry (default: ${default})."`
 
@@ -97,7 +97,7 @@ func (f *collectorFlags) requireImageStore(prefix string, database storeFlags, l
 // warnRate warns of a rate that the site may not accept.
 func (f *collectorFlags) warnRate(log *slog.Logger) {
 	if f.Rate > politeRate {
-		log.Warn(fmt.Sprintf("more than %d request a second may lead the site to block you", politeRate), "rate", f.Rate)
+		log.Warn(fmt.Sprintf("the site may block clients that send more than %d request per second", politeRate), "rate", f.Rate)
 	}
 }
 

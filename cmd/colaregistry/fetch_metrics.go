@@ -12,13 +12,14 @@ import (
 )
 
 const (
-	// fetchStatusWait limits how long a collection waits for the database: all other metrics wait, too.
+	// fetchStatusWait limits how long a scrape waits for the database, because it delays all other
+	// metrics.
 	fetchStatusWait = time.Second
-	// fetchStatusAge is the age at which a status is read again, unless reading it takes more than
-	// one fiftieth of that time: counting a queue of millions of labels is slow.
+	// A status is read again once it is older than fetchStatusAge and than fetchStatusShare times
+	// the duration of the latest read: counting a queue of millions of labels is slow.
 	fetchStatusAge   = 10 * time.Second
 	fetchStatusShare = 50
-	// fetchStatusMaxAge is the age from which a status is not exported because no new one can be read.
+	// fetchStatusMaxAge is the age at which a status that can't be refreshed is no longer exported.
 	fetchStatusMaxAge = 5 * time.Minute
 	fetchStatusRead   = time.Minute // limit for reading it
 )
@@ -70,7 +71,7 @@ func newFetchMetrics(st store.Fetches) *fetchMetrics {
 	}, gauges: []fetchGauge{
 		{desc("requests", "Requests of all processes to TTB's site so far."),
 			func(s *status, _ time.Time) float64 { return float64(s.Requests) }},
-		{desc("last_request_timestamp_seconds", "Time of the latest request, which may be scheduled but not yet sent; 0 if there is none."),
+		{desc("last_request_timestamp_seconds", "Time of the latest request, which may be scheduled but not yet sent; 0 before the first request."),
 			func(s *status, _ time.Time) float64 { return timestamp(s.LastRequest) }},
 		{desc("blocked", "1 while the site refuses requests, otherwise 0."),
 			func(s *status, _ time.Time) float64 { return asNumber(s.Blocked != "") }},
@@ -80,7 +81,7 @@ func newFetchMetrics(st store.Fetches) *fetchMetrics {
 			func(s *status, _ time.Time) float64 { return dateSeconds(s.NewestDay) }},
 		{desc("stale", "1 if the newest completed date is older than three working days, otherwise 0."),
 			func(s *status, now time.Time) float64 { return asNumber(!s.StaleSince(now).IsZero()) }},
-		{desc("oldest_pending_day_age_seconds", "Age of the oldest day that is pending or split; 0 if there is none."),
+		{desc("oldest_pending_day_age_seconds", "Age of the oldest day that is pending or split; 0 if there are no such days."),
 			func(s *status, now time.Time) float64 {
 				if s.OldestPending == 0 {
 					return 0

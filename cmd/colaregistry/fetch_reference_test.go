@@ -18,7 +18,7 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// referenceSite serves files under the names that they have at their publishers.
+// referenceSite serves files under their publishers' file names.
 type referenceSite struct {
 	*httptest.Server
 	mu       sync.Mutex        // guards files, which the test changes between requests
@@ -75,7 +75,7 @@ func mustFetchReference(t *testing.T, args []string) (code int, out, errs string
 	return c.ProcessState.ExitCode(), stdout.String(), stderr.String()
 }
 
-// TestFetchReference fetches a list and a file of processing times, then lets one of them fail.
+// TestFetchReference fetches a list and a file of processing times, then makes one of them fail.
 func TestFetchReference(t *testing.T) {
 	t.Parallel()
 	for kind, empty := range map[string]func(*testing.T) testRegistry{"sqlite": embedded, "postgres": onPostgres} {

@@ -89,11 +89,11 @@ Examples:
 // Help describes the command.
 func (*enrichCommand) Help() string {
 	return `Asks a model about labels that have detail, newest first, and fills their llm_ fields, except those with a value from
-another source. Each label is sent once, and again only if its data or the model changes. The command ends when no label
+another source. Each label is sent once, and again only if its data, its image or the model changes. The command ends when no label
 is left or the daily limit is reached. You can interrupt it at any time; to continue, run the same command again.
 Several processes share the work and the limits.
 
-The labels' public data is sent to the API and, with --images, a picture of each label. Using the API may cost money:
+The labels' public data is sent to the API and, with --images, the main image of each label. Using the API may cost money:
 start with a small --limit and check the results.
 
 Examples:

@@ -47,7 +47,8 @@ func (s *serverProcess) labels(t *testing.T, key, query string) int {
 }
 
 // TestServeFetch fetches labels and images in a server until the site blocks it. The server keeps
-// answering, also after a restart, which doesn't clear the block. It goes on after fetch resume.
+// responding, even after a restart, which doesn't clear the block. Fetching continues after fetch
+// resume.
 func TestServeFetch(t *testing.T) {
 	t.Parallel()
 	for kind, empty := range map[string]func(*testing.T) testRegistry{"sqlite": embedded, "postgres": onPostgres} {

@@ -9,8 +9,8 @@ import "strings"
 //
 //	rivers, river → river    houses, house → hous    geese, goose → goos    four, 4 → 4
 //
-// The rules are for English. They merge few words of other languages that differ, because they
-// only change endings in -s, -e and -x. Changes of the rules must change the version of index
+// The rules are for English. They rarely merge different words of other languages, because they
+// change only the endings -s, -e and -x. A change to the rules requires a new version of index
 // snapshots (package search), which contain keys.
 func WordKey(word string) string {
 	if singular, ok := irregularPlurals[word]; ok {
@@ -47,8 +47,9 @@ func withoutS(word string) string {
 	return word[:n-1]
 }
 
-// singularE removes the e that a plural adds before its s (boxes, churches, heroes), and the same e
-// where it belongs to the singular (houses), because the plural doesn't tell them apart.
+// singularE removes the e that some plurals add before the s (boxes, churches, heroes). It also
+// removes an e that belongs to the singular (houses), because the plural alone doesn't distinguish
+// the two.
 func singularE(word string) string {
 	base, ok := strings.CutSuffix(word, "e")
 	if !ok || len(base) < 3 {

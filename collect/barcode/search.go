@@ -33,7 +33,7 @@ type searcher struct {
 // maxReadings bounds the memory for images that are full of codes.
 const maxReadings = 20_000
 
-// search reads lines in all directions. Lines are denser in small images, whose codes are only a
+// search reads lines in all directions. Lines are denser in small images, where codes are only a
 // few pixels high.
 func search(p *plane) *searcher {
 	s := &searcher{plane: p}

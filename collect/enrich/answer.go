@@ -174,10 +174,10 @@ func (f field) read(raw json.RawMessage, to any, year int) error {
 func readList(raw json.RawMessage, to *[]string) error {
 	var items []string
 	if json.Unmarshal(raw, &items) != nil {
-		return errors.New("not a list of texts")
+		return errors.New("not a list of strings")
 	}
 	if len(items) > maxItems {
-		return fmt.Errorf("%d items, at most %d are allowed", len(items), maxItems)
+		return fmt.Errorf("%d items; the limit is %d", len(items), maxItems)
 	}
 	for _, item := range items {
 		text, err := cleanText(item, maxItemRunes)
@@ -200,7 +200,7 @@ func cleanText(s string, limit int) (string, error) {
 	}
 	switch n := utf8.RuneCountInString(text); {
 	case n > limit:
-		return "", fmt.Errorf("%d characters, at most %d are allowed", n, limit)
+		return "", fmt.Errorf("%d characters; the limit is %d", n, limit)
 	case strings.ContainsFunc(text, func(r rune) bool {
 		return r == utf8.RuneError || unicode.IsControl(r) || unicode.Is(unicode.Cf, r)
 	}):
@@ -216,7 +216,7 @@ func checkCategory(path string) (string, error) {
 		return "", fmt.Errorf("%s is not under %s", cola.Quoted(path), strings.Join(vocabulary.CategoryRoots(), ", "))
 	}
 	if n := strings.Count(path, ">") + 1; n > maxLevels {
-		return "", fmt.Errorf("%d levels, at most %d are allowed", n, maxLevels)
+		return "", fmt.Errorf("%d levels; the limit is %d", n, maxLevels)
 	}
 	return path, nil
 }

@@ -12,7 +12,7 @@ import (
 
 // unanswered is a label's requests in a row without an answer.
 type unanswered struct {
-	requests int // those of which the label may be the cause
+	requests int // that the label may have caused
 	answered int // enricher.answered before these requests
 }
 
@@ -81,7 +81,7 @@ func (e *enricher) forget(ctx context.Context, id cola.TTBID) error {
 }
 
 // request sends a request when it is due, and again while the API is busy. It postpones the label
-// if that takes beyond until.
+// if the next request is due after until.
 func (e *enricher) request(ctx context.Context, in Input, r *store.Enrichment, until time.Time) ([]byte, error) {
 	var busy *BusyError
 	for {
@@ -124,8 +124,8 @@ func (e *enricher) request(ctx context.Context, in Input, r *store.Enrichment, u
 	}
 }
 
-// noAnswer counts a request without an answer against its label if that may be the cause. It returns
-// an error if no other request should follow now.
+// noAnswer counts a request without an answer against its label if the label may be the cause. It
+// returns an error if no other request should follow now.
 func (e *enricher) noAnswer(id cola.TTBID, busy *BusyError) error {
 	u, ok := e.unanswered[id]
 	if !ok {

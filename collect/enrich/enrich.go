@@ -31,7 +31,7 @@ type StopError struct{ Err error }
 // BusyError means that the same request may succeed later, after the given wait if it isn't zero.
 type BusyError struct {
 	After time.Duration
-	Label bool // the label may be the cause, for example because the model needs too long for it
+	Label bool // the label may be the cause, for example because the model takes too long
 	Err   error
 }
 
@@ -117,7 +117,7 @@ const (
 // Report is the result of a run, of this process only.
 type Report struct {
 	Asked     int // labels
-	Enriched  int // labels with at least one field filled
+	Enriched  int // labels with at least one field changed
 	Failed    int // labels without a usable answer
 	TokensIn  int
 	TokensOut int
@@ -217,7 +217,7 @@ func (e *enricher) pass(ctx context.Context) (cola.Revision, error) {
 func (e *enricher) waitForDay(ctx context.Context) error {
 	now := e.o.Now()
 	wait := min((cola.DateOf(now) + 1).Time().Sub(now), limitWait)
-	e.o.Logger.Info("the limit of the day is reached", "wait", wait.Round(time.Minute))
+	e.o.Logger.Info("daily limit reached", "wait", wait.Round(time.Minute))
 	return e.o.Sleep(ctx, wait)
 }
 

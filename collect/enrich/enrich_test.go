@@ -420,8 +420,8 @@ func TestEndedClaim(t *testing.T) {
 	}
 }
 
-// TestLimitBetweenAnswers checks that a label whose first answer is unusable fails if the limit of
-// the day prevents a second one. Otherwise it would be asked about first on every day.
+// TestLimitBetweenAnswers checks that a label whose first answer is unusable fails if the daily
+// limit prevents a second one. Otherwise it would be asked about first on every day.
 func TestLimitBetweenAnswers(t *testing.T) {
 	w := mustWorld(t, func(w http.ResponseWriter, n int, text string) { completion(w, "no") })
 	w.mustStore(t, newLabel(1), newLabel(2))
@@ -441,7 +441,7 @@ func (e panickyEnricher) Enrich(ctx context.Context, in Input) ([]byte, Usage, e
 	return e.Enricher.Enrich(ctx, in)
 }
 
-// TestPanic checks that a label about which the program panics fails, and that the others don't.
+// TestPanic checks that a label that makes the enricher panic fails, and that the others don't.
 func TestPanic(t *testing.T) {
 	w := mustWorld(t, func(w http.ResponseWriter, n int, text string) { completion(w, can) })
 	w.mustStore(t, newLabel(1), newLabel(2))
@@ -489,7 +489,7 @@ func TestSlow(t *testing.T) {
 	}
 }
 
-// TestLimits checks that a run ends at the limit of the day, and that the next day continues.
+// TestLimits checks that a run ends at the daily limit, and that a run on the next day continues.
 func TestLimits(t *testing.T) {
 	w := mustWorld(t, func(w http.ResponseWriter, n int, text string) { completion(w, can) })
 	w.mustStore(t, newLabel(1), newLabel(2), newLabel(3), newLabel(4))
@@ -700,7 +700,7 @@ func TestUnreadImages(t *testing.T) {
 	}
 }
 
-// TestArrivals checks that enrichment makes no label arrive.
+// TestArrivals checks that enriching a label doesn't count as an arrival.
 func TestArrivals(t *testing.T) {
 	w := mustWorld(t, func(w http.ResponseWriter, n int, text string) { completion(w, can) })
 	c := newLabel(1, func(c *cola.Cola) { c.ApprovalDate = cola.NewDate(2024, 1, 10) })

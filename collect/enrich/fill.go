@@ -8,8 +8,8 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// fill returns the patch that applies an answer to a label, and the values of the answer that are
-// the label's afterwards. It changes fields that are empty or have the value of the earlier answer.
+// fill returns the patch that applies an answer to a label, and the answer's values that the label
+// then has. It changes fields that are empty or have the value of the earlier answer.
 func fill(label, earlier, answer *cola.Cola) (cola.Patch[cola.Cola], cola.Cola) {
 	patch := cola.Patch[cola.Cola]{Record: cola.Cola{ColaSummary: cola.ColaSummary{TTBID: label.TTBID}}}
 	var filled cola.Cola
@@ -28,8 +28,8 @@ func fill(label, earlier, answer *cola.Cola) (cola.Patch[cola.Cola], cola.Cola) 
 	return patch, filled
 }
 
-// adopt adds the values of an answer that a label has to the values of the earlier answer: the
-// answer was applied, but this wasn't recorded.
+// adopt copies the values that the label already shares with the answer into earlier: the answer
+// was applied, but that wasn't recorded.
 func adopt(label, earlier, answer *cola.Cola) {
 	for _, f := range fields {
 		if have := f.of(label); !isEmpty(have) && same(have, f.of(answer)) {

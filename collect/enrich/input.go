@@ -110,7 +110,7 @@ func (e *enricher) addImage(ctx context.Context, in *Input, file store.ImageFile
 	case errors.As(err, new(*images.DamagedError)), errors.As(err, new(*images.FormatError)):
 		e.o.Logger.Warn("an image is unusable; the model gets only the text", "image", file.TTBImageID, "error", err)
 		return false, nil
-	default: // the store is unavailable, or else the disk has an error at this file
+	default: // the store is unavailable, or the file can't be read
 		err = fmt.Errorf("read image %s: %w", file.TTBImageID, err)
 		if e.unread++; e.unread < maxBusy {
 			err = &postponedError{err}

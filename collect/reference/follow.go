@@ -17,8 +17,8 @@ const (
 )
 
 // Follow fetches every source once a day until ctx is canceled. If several processes follow, one of
-// them fetches a source; the others take over if it is killed. No run starts during quiet
-// hours: quietUntil returns the end of those that a time is in, or the zero time; nil for none.
+// them fetches a source; the others take over if it is killed. No run starts during quiet hours.
+// quietUntil returns the end of the quiet hours at a time, or the zero time; it may be nil.
 // Outcomes are logged.
 func Follow(ctx context.Context, st Store, o Options, quietUntil func(time.Time) time.Time) {
 	o.setDefaults()

@@ -29,7 +29,7 @@ type Options struct {
 	Force bool
 	// Done is called after each source. May be nil.
 	Done   func(Result)
-	Logger *slog.Logger // logs repeated requests; nil discards
+	Logger *slog.Logger // logs retries and, in Follow, results; nil discards
 	// Pause is the time between sources. Default: one second.
 	Pause time.Duration
 	// Backoff is the upper bound of the first wait after a failed request. It doubles with each
@@ -98,8 +98,8 @@ func (r *Report) add(result Result) {
 
 // Run fetches and imports the sources, one after the other. A source that fails is in the report
 // and doesn't stop the others; the error is one of the store, such as store.ErrUnavailable, or of
-// ctx. The report is valid even with an error. If ctx is canceled during an import, its complete batches stay stored, and the
-// next run imports the source again.
+// ctx. The report is valid even with an error. If ctx is canceled during an import, its complete
+// batches stay stored, and the next run imports the source again.
 func Run(ctx context.Context, st Store, o Options) (report Report, err error) {
 	o.setDefaults()
 	client := newClient(&o)
@@ -212,7 +212,7 @@ func (f *fetch) load(ctx context.Context, file *download) (ingest.Report, error)
 	case trial.Read == 0:
 		return ingest.Report{}, f.unusable(errors.New("the file has no rows"))
 	case trial.Refused*2 > trial.Read:
-		return ingest.Report{}, f.unusable(fmt.Errorf("%d of %d rows would be rejected, the first because of: %s",
+		return ingest.Report{}, f.unusable(fmt.Errorf("%d of %d rows would be rejected; first reason: %s",
 			trial.Refused, trial.Read, trial.Refusals[0].Reason))
 	}
 	options.DryRun = false

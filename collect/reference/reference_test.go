@@ -366,7 +366,8 @@ func TestSomeRowsRejected(t *testing.T) {
 	}
 }
 
-// TestRetry checks that temporary failures are repeated, and redirects followed.
+// TestRetry checks that requests are retried after temporary failures, and that redirects are
+// followed.
 func TestRetry(t *testing.T) {
 	st := mustOpen(t)
 	failures := []http.HandlerFunc{status(503, "Retry-After", "0"), status(500), status(429)}
@@ -390,7 +391,7 @@ func TestRetry(t *testing.T) {
 	}
 }
 
-// TestMinAge checks that a source is fetched at most once in a while, also after a failure.
+// TestMinAge checks that a source is fetched at most once per MinAge, even after a failure.
 func TestMinAge(t *testing.T) {
 	st := mustOpen(t)
 	web := newSite(t, map[string]http.HandlerFunc{"/a": text(permitList)})

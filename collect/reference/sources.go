@@ -17,8 +17,8 @@ type Source struct {
 	Page string // web page where its publisher links to the file
 }
 
-// Addresses of TTB's web site. Files keep their address when TTB replaces them, except that new
-// reports appear under the month of their publication.
+// Addresses of the files and of the pages that link to them. TTB keeps the address of a file that
+// it replaces, except that new reports appear under the month of their publication.
 const (
 	permitFiles     = "https://www.ttb.gov/system/files/2025-04/"
 	statisticsFiles = "https://www.ttb.gov/system/files/2024-08/"

@@ -41,7 +41,7 @@ const (
 	maxChainToSearch   = 8
 )
 
-// missingIssuer is the error of a valid certificate for the site with an incomplete chain.
+// missingIssuer is the error for a valid site certificate with an incomplete chain.
 type missingIssuer struct {
 	cert *x509.Certificate // the last one of the chain
 	err  error

@@ -99,8 +99,8 @@ func (c *Client) redirect(response *http.Response) (*url.URL, error) {
 	return next, nil
 }
 
-// isSearchPage reports whether an address is that of the search page. The site may add the session
-// to it (";jsessionid=").
+// isSearchPage reports whether an address is the search page's. The site may add the session to it
+// (";jsessionid=").
 func (c *Client) isSearchPage(address *url.URL) bool {
 	file, _, _ := strings.Cut(path.Base(address.Path), ";")
 	return file == searchPage

@@ -30,7 +30,7 @@ func (c *Client) openSession(ctx context.Context) error {
 	c.close()
 	a, err := c.do(ctx, request{path: searchPage, limit: maxPage, opens: true})
 	if temporary := (*TemporaryError)(nil); errors.Is(err, errNotFound) && errors.As(err, &temporary) {
-		return &TemporaryError{Status: temporary.Status} // otherwise the label of the call would be missing
+		return &TemporaryError{Status: temporary.Status} // without errNotFound: the label may exist
 	}
 	if err != nil {
 		return err

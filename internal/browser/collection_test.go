@@ -90,7 +90,7 @@ func (s *site) collectDay(f store.Fetches, n int, first, last cola.Date) error {
 	return f.CompleteWindow(s.t.Context(), w, 400)
 }
 
-// blockCollectors lets the site block the collectors.
+// blockCollectors makes the site block the collectors.
 func (s *site) blockCollectors() {
 	s.t.Helper()
 	err := s.registry.Store.BlockSite(s.t.Context(), "the site answered with a block page (support ID 4711471147114711)")

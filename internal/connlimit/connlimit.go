@@ -42,7 +42,7 @@ type Listener struct {
 	closing         map[net.Conn]struct{}      // closed to make room; not yet reported by the server
 }
 
-// waiting is a connection whose client must send something next.
+// waiting is a connection that waits for its client to send something.
 type waiting struct {
 	net.Conn
 	since time.Time

@@ -203,7 +203,7 @@ func (s *Store) rename(ctx context.Context, from, to string) error {
 	if err != nil {
 		return fmt.Errorf("rename image file %s: %w", from, err)
 	}
-	s.log.Warn("renamed a damaged image file; to fetch it again, run fetch ttb --images all", "file", from, "to", to)
+	s.log.Warn("renamed a damaged image file; to fetch it again, run: colaregistry fetch ttb --images all", "file", from, "to", to)
 	return nil
 }
 

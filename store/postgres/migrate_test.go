@@ -10,8 +10,8 @@ import (
 	"github.com/colaregistry/colaregistry/internal/pgtest"
 )
 
-// TestMigrateDuringImport checks that the migration from schema 20 waits for an import that a
-// process of the version before is running, without blocking such processes.
+// TestMigrateDuringImport checks that the migration from schema 20 waits for an import by a process
+// of the previous version, without blocking such processes.
 func TestMigrateDuringImport(t *testing.T) {
 	url := pgtest.NewDatabase(t)
 	config, err := pgx.ParseConfig(url)

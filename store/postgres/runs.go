@@ -230,8 +230,8 @@ type heldSearch struct {
 	account cola.AccountID
 }
 
-// lockClaims locks the claimed searches whose claims are still valid, and returns them by ascending
-// ID, without duplicates.
+// lockClaims locks the searches with claims that are still valid, and returns them by ascending ID,
+// without duplicates.
 func lockClaims(ctx context.Context, tx pgx.Tx, claimed []store.DueSearch) ([]heldSearch, error) {
 	uuids, holds := make([]string, len(claimed)), make([]int64, len(claimed))
 	for i := range claimed {

@@ -47,7 +47,7 @@ func (o Options) withDefaults() Options {
 // Open opens the database in a file, creates it if necessary, and upgrades its schema. If several
 // processes open it concurrently, one migrates and the others wait. It fails with
 // store.ErrNewerSchema if a newer version of the program has migrated the database. A new folder
-// has mode 0700, a new file 0600. Files whose names start with that of the database belong to it.
+// has mode 0700, a new file 0600. Files belong to the database if their names start with its name.
 func Open(ctx context.Context, path string, opts Options) (*Store, error) {
 	opts = opts.withDefaults()
 	const operation = "open database"

@@ -91,8 +91,8 @@ func (s *Store) ColasMissing(ctx context.Context, missing store.Missing, yield f
 	return s.eachID(ctx, operation, query, yield)
 }
 
-// eachID calls yield with every ID that a query of pages returns: those from $1 to before $2, the
-// highest first, at most $3. The other arguments follow.
+// eachID calls yield with every ID that a paged query returns. The query lists the IDs in [$1, $2),
+// highest first, at most $3 at a time; args start at $4.
 func (s *Store) eachID(ctx context.Context, operation, query string, yield func(cola.TTBID) error, args ...any) error {
 	for _, century := range idsByReceipt {
 		for first, end := century[0], century[1]; ; {

@@ -17,18 +17,21 @@ import (
 // words of a phrase must be next to each other in one value, so a phrase is matched against the
 // values that have all its words.
 type Index struct {
-	vocab        column.Dict // all words, sorted
-	base         []uint32    // the values of field f have the numbers in [base[f], base[f+1])
-	off          []uint32    // value i has the sequence seq[off[i]:off[i+1]]
-	seq          []uint32
-	wordValues   postings.Lists // values with each word
-	wordDocs     postings.Lists // documents with each word
-	byValue      postings.Lists // documents with each value except the empty ones
-	prefixDocs   unions         // documents with a word or ID that begins with a prefix
-	prefixValues unions         // values with a word that begins with a prefix
-	keys         keyIndex
-	keyDocs      unions // documents with a word that has a key
-	nameDocs     unions // documents whose name has a word that has a key
+	vocab column.Dict // all words, sorted
+	base  []uint32    // the values of field f have the numbers in [base[f], base[f+1])
+	off   []uint32    // value i has the sequence seq[off[i]:off[i+1]]
+	seq   []uint32
+	keys  keyIndex
+
+	wordValues postings.Lists // values by word
+	wordDocs   postings.Lists // documents by word
+	byValue    postings.Lists // documents by value, without the empty values
+
+	// Precomputed unions.
+	prefixDocs   unions // documents by prefix of a word or ID
+	prefixValues unions // values by prefix of a word
+	keyDocs      unions // documents by key of a word
+	nameDocs     unions // documents by key of a word in the name
 }
 
 // keyIndex finds words by key.
@@ -87,7 +90,7 @@ func (t *Index) positions(p Phrase) (all []position, ok bool) {
 	return all, true
 }
 
-// MatchPhrase appends lists whose union is the documents that contain p, a phrase of several words.
+// MatchPhrase appends lists of the documents that contain p, a phrase of several words.
 func (t *Index) MatchPhrase(p Phrase, sc *postings.Scratch, dst []postings.List) []postings.List {
 	if all, ok := t.positions(p); ok {
 		t.matchPositions(all, p, 0, t.wordValues.NumDocs(), sc, func(v uint32) { dst = append(dst, t.byValue.At(v)) })
@@ -95,7 +98,7 @@ func (t *Index) MatchPhrase(p Phrase, sc *postings.Scratch, dst []postings.List)
 	return dst
 }
 
-// MatchName appends lists whose union is the documents that contain p in the field of names.
+// MatchName appends lists of the documents that contain p in the field of names.
 func (t *Index) MatchName(p Phrase, sc *postings.Scratch, dst []postings.List) []postings.List {
 	if len(p.Words) == 1 {
 		if l, ok := t.nameDocs.find(vocabulary.WordKey(p.Words[0])); ok {
@@ -176,8 +179,7 @@ func inSequence(seq []uint32, all []position) bool {
 	return false
 }
 
-// MatchWord appends lists whose union is the documents that contain p, a phrase of one word without
-// a prefix.
+// MatchWord appends lists of the documents that contain p, a phrase of one word without a prefix.
 func (t *Index) MatchWord(p Phrase, dst []postings.List) []postings.List {
 	if p.Also != "" {
 		dst = t.MatchWord(Phrase{Words: []string{p.Also}}, dst)
@@ -204,7 +206,7 @@ func (t *Index) PrecomputedPrefix(prefix string) (postings.List, bool) {
 	return t.prefixDocs.find(prefix)
 }
 
-// MatchPrefix appends lists whose union is the documents with a word that begins with s.
+// MatchPrefix appends lists of the documents with a word that begins with s.
 func (t *Index) MatchPrefix(s string, dst []postings.List) []postings.List {
 	lo, hi := t.vocab.PrefixRange(s)
 	for tok := lo; tok < hi; tok++ {

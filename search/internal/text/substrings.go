@@ -10,7 +10,7 @@ import (
 	"github.com/colaregistry/colaregistry/search/internal/postings"
 )
 
-// Substrings finds the documents whose value contains a string, the needle. Values are folded.
+// Substrings finds the documents with a string, the needle, in their value. Values are folded.
 //
 // A needle of letters and digits lies within one word. The words that contain it are found in the
 // sorted array of all suffixes of words, and the result is the union of their documents. A needle
@@ -28,8 +28,8 @@ type Substrings struct {
 	suffixValues unions         // values per costly word suffix
 }
 
-// Match appends lists whose union is the documents whose value contains the needle, which must be
-// folded. An empty needle matches no document. docsOf returns the documents of a value.
+// Match appends lists of the documents with the needle in their value. The needle must be folded.
+// An empty needle matches no document. docsOf returns the documents of a value.
 func (s *Substrings) Match(
 	needle string, docsOf func(value uint32) postings.List, sc *postings.Scratch, dst []postings.List,
 ) []postings.List {
@@ -50,7 +50,7 @@ func (s *Substrings) Match(
 	return dst
 }
 
-// MatchWord appends the list of the documents whose value contains a word, not just as part of
+// MatchWord appends the list of the documents with a word in their value, not just as part of
 // another one.
 func (s *Substrings) MatchWord(word string, dst []postings.List) []postings.List {
 	if tok, ok := s.words.Find(word); ok {

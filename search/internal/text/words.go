@@ -33,12 +33,13 @@ func unmark(s string) string { return strings.ReplaceAll(s, string(mark), "") }
 
 // analysis splits text into words. Its slices are valid until the next call of split.
 type analysis struct {
-	// sequence has the words whose order phrases compare. Initials are one word (A.B.C. is abc).
-	// There are no connectors, unless there are no other words. If parts of the text can be read in
-	// another way, other sequences follow, each after an empty string: with initials as words of
-	// their own, and with the parts of words with apostrophes (d'Yquem is also yquem).
+	// sequence has the words in the order that phrases compare. Initials are one word (A.B.C. is
+	// abc). There are no connectors, unless there are no other words. If parts of the text can be
+	// read in another way, other sequences follow, each after an empty string: with initials as
+	// words of their own, and with the parts of words with apostrophes (d'Yquem is also yquem).
 	sequence []string
-	// connectors has the connectors that are not in the sequence. They find the text, too.
+	// connectors has the connectors that are not in the sequence. Queries for them find the text,
+	// too.
 	connectors []string
 }
 
@@ -185,8 +186,8 @@ func KeyName(name string) string {
 	return string(b)
 }
 
-// KeyParts returns the parts of the KeyName of names that contain the words of a part of a name in
-// sequence: one for each way to read it, none if it has no words.
+// KeyParts returns substrings, one of which is in the KeyName of every name that contains part's
+// words in sequence: one for each way to read part, none if it has no words.
 func KeyParts(part string) (all []string) {
 	for _, p := range ParseName(part) {
 		keys := "|"
