@@ -1,6 +1,7 @@
 package enrich
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -94,12 +95,13 @@ var fields = []field{
 	},
 }
 
-// parse returns the fields of an answer for a label. Unknown fields, and those of another product
-// type, are dropped. It fails if any other value has the wrong type or is out of bounds, because
-// such an answer can't be trusted at all.
-func parse(answer []byte, product vocabulary.ProductType, year int) (cola.Cola, error) {
+// parse returns the fields of an answer about a label. Unknown fields, fields of another product
+// type, and a category whose root differs from that of the label's class are dropped. It fails if
+// any other value has the wrong type or is out of bounds, because such an answer can't be trusted
+// at all.
+func parse(answer []byte, label *cola.Cola, year int) (cola.Cola, error) {
 	var values map[string]json.RawMessage
-	if err := json.Unmarshal(answer, &values); err != nil || values == nil {
+	if err := json.Unmarshal(unfenced(answer), &values); err != nil || values == nil {
 		return cola.Cola{}, errors.New("the answer is not a JSON object")
 	}
 	var c cola.Cola
@@ -110,7 +112,7 @@ func parse(answer []byte, product vocabulary.ProductType, year int) (cola.Cola, 
 			continue
 		}
 		known++
-		if f.only != "" && f.only != product {
+		if f.only != "" && f.only != label.ProductType {
 			continue
 		}
 		if err := f.read(raw, f.of(&c), year); err != nil {
@@ -120,7 +122,21 @@ func parse(answer []byte, product vocabulary.ProductType, year int) (cola.Cola, 
 	if known == 0 {
 		return cola.Cola{}, errors.New("the answer has none of the fields")
 	}
+	class := vocabulary.CategoryRoot(vocabulary.CategoryOfClass(string(label.ClassID), string(label.ClassName)))
+	if class != "" && vocabulary.CategoryRoot(string(c.LLMCategoryPath)) != class {
+		c.LLMCategoryPath = ""
+	}
 	return c, cola.CheckCola(&c)
+}
+
+// unfenced returns an answer without the Markdown code fence that small models put around JSON.
+func unfenced(answer []byte) []byte {
+	text := bytes.TrimSpace(answer)
+	inside, fenced := bytes.CutPrefix(text, []byte("```"))
+	if inside, closed := bytes.CutSuffix(inside, []byte("```")); fenced && closed {
+		return bytes.TrimPrefix(inside, []byte("json"))
+	}
+	return text
 }
 
 // read sets a field to a value of an answer.

@@ -24,7 +24,7 @@ func (e *enricher) ask(
 	for answers := 1; ; answers++ {
 		raw, err := e.request(ctx, in, r, until)
 		if err == nil {
-			if answer, err = parse(raw, label.ProductType, e.o.Now().Year()); err == nil {
+			if answer, err = parse(raw, label, e.o.Now().Year()); err == nil {
 				break
 			}
 			err = &RejectedError{Reason: err.Error()}

@@ -176,20 +176,20 @@ func (s *crashStore) SaveEnrichment(ctx context.Context, e store.Enrichment) err
 // fails, that it stays as it is, and that it is not asked about again.
 func TestUnusableAnswers(t *testing.T) {
 	for name, write := range map[string]func(w http.ResponseWriter){
-		"bad JSON":    func(w http.ResponseWriter) { completion(w, `{"llm_container_type": "can"`) },
-		"fenced JSON": func(w http.ResponseWriter) { completion(w, "```json\n"+can+"\n```") },
-		"two values":  func(w http.ResponseWriter) { completion(w, can+can) },
-		"list":        func(w http.ResponseWriter) { completion(w, `[]`) },
-		"null":        func(w http.ResponseWriter) { completion(w, `null`) },
-		"no field":    func(w http.ResponseWriter) { completion(w, `{"answer":"can"}`) },
-		"word":        func(w http.ResponseWriter) { completion(w, `{"llm_container_type":"amphora"}`) },
-		"type":        func(w http.ResponseWriter) { completion(w, `{"llm_container_type":"can","llm_beer_ibu":60}`) },
-		"fraction":    func(w http.ResponseWriter) { completion(w, `{"llm_brand_established_year":1999.5}`) },
-		"year":        func(w http.ResponseWriter) { completion(w, `{"llm_brand_established_year":2027}`) },
-		"early year":  func(w http.ResponseWriter) { completion(w, `{"llm_brand_established_year":999}`) },
-		"root":        func(w http.ResponseWriter) { completion(w, `{"llm_category_path":"Cheese > Brie"}`) },
-		"levels":      func(w http.ResponseWriter) { completion(w, `{"llm_category_path":"Beer > a > b > c > d > e"}`) },
-		"long text":   func(w http.ResponseWriter) { completion(w, `{"llm_beer_ibu":"`+strings.Repeat("9", 21)+`"}`) },
+		"bad JSON":   func(w http.ResponseWriter) { completion(w, `{"llm_container_type": "can"`) },
+		"open fence": func(w http.ResponseWriter) { completion(w, "```json\n"+can) },
+		"two values": func(w http.ResponseWriter) { completion(w, can+can) },
+		"list":       func(w http.ResponseWriter) { completion(w, `[]`) },
+		"null":       func(w http.ResponseWriter) { completion(w, `null`) },
+		"no field":   func(w http.ResponseWriter) { completion(w, `{"answer":"can"}`) },
+		"word":       func(w http.ResponseWriter) { completion(w, `{"llm_container_type":"amphora"}`) },
+		"type":       func(w http.ResponseWriter) { completion(w, `{"llm_container_type":"can","llm_beer_ibu":60}`) },
+		"fraction":   func(w http.ResponseWriter) { completion(w, `{"llm_brand_established_year":1999.5}`) },
+		"year":       func(w http.ResponseWriter) { completion(w, `{"llm_brand_established_year":2027}`) },
+		"early year": func(w http.ResponseWriter) { completion(w, `{"llm_brand_established_year":999}`) },
+		"root":       func(w http.ResponseWriter) { completion(w, `{"llm_category_path":"Cheese > Brie"}`) },
+		"levels":     func(w http.ResponseWriter) { completion(w, `{"llm_category_path":"Beer > a > b > c > d > e"}`) },
+		"long text":  func(w http.ResponseWriter) { completion(w, `{"llm_beer_ibu":"`+strings.Repeat("9", 21)+`"}`) },
 		"long list": func(w http.ResponseWriter) {
 			completion(w, `{"llm_beer_hops_varieties":["`+strings.Repeat(`a","`, 13)+`"]}`)
 		},
@@ -223,6 +223,33 @@ func TestUnusableAnswers(t *testing.T) {
 				t.Errorf("%d requests, want no more for the failed label", len(w.api.requests))
 			}
 		})
+	}
+}
+
+// TestFencedAnswer checks that JSON in a Markdown code fence is usable.
+func TestFencedAnswer(t *testing.T) {
+	for _, fenced := range []string{"```json\n" + can + "\n```", " ```\n" + can + "```\n"} {
+		w := mustWorld(t, func(w http.ResponseWriter, n int, text string) { completion(w, fenced) })
+		w.mustStore(t, newLabel(1))
+		if report := w.mustRun(t); report.Failed != 0 || w.mustLabel(t, 1).LLMContainerType != "can" {
+			t.Errorf("%q: report = %+v", fenced, report)
+		}
+	}
+}
+
+// TestForeignCategory checks that a category with another root than the class's is ignored, and
+// that the rest of the answer counts.
+func TestForeignCategory(t *testing.T) {
+	w := mustWorld(t, func(w http.ResponseWriter, n int, text string) {
+		completion(w, `{"llm_category_path":"Wine > Red Wine","llm_container_type":"can"}`)
+	})
+	w.mustStore(t, newLabel(1), newLabel(2, func(c *cola.Cola) { c.ClassID, c.ClassName = "", "" }))
+	w.mustRun(t)
+	if got := w.mustLabel(t, 1); got.LLMCategoryPath != "" && got.LLMCategory != "" || got.LLMContainerType != "can" {
+		t.Errorf("label of an ale = %+v", got)
+	}
+	if got := w.mustLabel(t, 2); got.LLMCategoryPath != "Wine > Red Wine" {
+		t.Errorf("category of a label without a class = %q", got.LLMCategoryPath)
 	}
 }
 
