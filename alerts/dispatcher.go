@@ -110,8 +110,8 @@ type DeliveryReport struct {
 	Failed     int // failed permanently
 	Missed     int // sent, but replayed, taken over by another process or deleted in the meantime
 	Unrecorded int // sent, but not recorded; will be sent again with the same ID once the claim expires
-	Postponed  int // not tried, because the receiver is slow; will be tried once the claim expires
-	Released   int // released, because the dispatcher is stopping or the run was deleted
+	Postponed  int // not tried, because the receiver is slow or a limit is reached; will be tried once the claim expires
+	Released   int // released for another round, because this one ended early or the run was deleted
 }
 
 // any reports whether any count is nonzero.

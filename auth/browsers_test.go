@@ -299,7 +299,7 @@ func TestForms(t *testing.T) {
 	again := d.browser()
 	again.signIn(t, "ann")
 	if !take(again, typed) || take(ann, typed) {
-		t.Error("form opened before sign-out: want exactly one submission from the next session")
+		t.Error("form opened in another session of the account: want exactly one submission")
 	}
 	late := open(ann)
 	d.clock.advance(FormLifetime)

@@ -54,7 +54,7 @@ func TestUntrustedCertificate(t *testing.T) {
 	}
 }
 
-// TestLongDiscoveryError checks that a long invalid discovery response is truncated in the log.
+// TestLongDiscoveryError checks that the error for a long invalid discovery response is short.
 func TestLongDiscoveryError(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		http.Error(w, strings.Repeat("oops ", 10_000), http.StatusInternalServerError)

@@ -66,7 +66,7 @@ func ParseSecret(s string) (Secret, error) {
 		return "", fmt.Errorf("an API key has %d characters, not %d", keyLength, len(s))
 	}
 	if body := s[len(KeyPrefix) : len(KeyPrefix)+keyRandom]; checksum(body) != s[len(KeyPrefix)+keyRandom:] {
-		return "", fmt.Errorf("the API key is mistyped or truncated: its checksum does not match")
+		return "", fmt.Errorf("the checksum does not match")
 	}
 	return Secret(s), nil
 }

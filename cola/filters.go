@@ -63,7 +63,7 @@ func (k FilterKind) isDate() bool { return k == DateFilter || k == WindowFilter 
 // condition it narrows.
 var filters = indexed([]Filter{
 	{
-		Section: "Keywords and names", Param: "q", Saved: []string{"query"}, Noun: "words", Phrase: "“%s”", Label: "Keywords",
+		Section: "Keywords and names", Param: "q", Saved: []string{"query"}, Noun: "keywords", Phrase: "“%s”", Label: "Keywords",
 		Hint:  `Every word must match. Use "quotes" for exact words and oak* for a prefix.`,
 		field: "Text", normalizeSaved: (*Problems).searchable, fold: vocabulary.FoldText, unfolded: true,
 	},
@@ -136,7 +136,7 @@ var filters = indexed([]Filter{
 	},
 	{
 		Section: "Identifiers and status", Param: "estimated_dates", Saved: []string{"estimated_dates"},
-		Kind: ChoiceFilter, Words: []string{excludeEstimates}, Noun: "estimated date",
+		Kind: ChoiceFilter, Words: []string{excludeEstimates}, Noun: "date not estimated",
 		Phrase: "%s estimated dates", Label: "Estimated dates",
 		field: "NoEstimates", broad: true,
 		apply: func(q *Query, v filterValue) { q.NoEstimates = v.text == excludeEstimates },

@@ -236,7 +236,7 @@ func formErrors(err error) (problems map[string][]string, sentence string, ok bo
 func errorSentence(apiErr *cola.Error) string {
 	switch apiErr.Code {
 	case cola.CodeSearchTooBroad:
-		return "Too broad to run on a schedule. Add a filter other than status, or choose “Manual only”. Selecting every " +
+		return "Too broad to run on a schedule. Add a filter other than status or estimated dates, or choose “Manual only”. Selecting every " +
 			"option in a group is the same as selecting none."
 	case cola.CodeWatchlistLimit:
 		return watchlistLimitSentence(apiErr)

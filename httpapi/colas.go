@@ -12,7 +12,7 @@ type colaPage struct {
 	Data            []cola.ColaSummary    `json:"data" nullable:"false" doc:"Labels on this page, newest approval first."`
 	Pagination      cola.Pagination       `json:"pagination" doc:"Position of this page."`
 	DefaultsApplied *cola.DefaultsApplied `json:"defaults_applied,omitempty" doc:"Present only if the default date window was applied."`
-	Notes           []string              `json:"notes,omitempty" nullable:"false" doc:"How an ambiguous origin was read, or why no labels match. Omitted if empty." example:"[\"DE was read as Delaware; for Germany use germany or DEU.\"]"`
+	Notes           []string              `json:"notes,omitempty" nullable:"false" doc:"How an ambiguous origin was read, or why few or no labels match. Omitted if empty." example:"[\"DE was read as Delaware; for Germany use germany or DEU.\"]"`
 }
 
 func colaOperations(svc Service) []operation {
@@ -25,7 +25,7 @@ func colaOperations(svc Service) []operation {
 				"`defaults_applied` is set. A `q` that is a TTB ID, or a `status` of expired, surrendered or revoked, " +
 				"searches all dates instead.\n\n" +
 				"Totals are exact. For results past page 100, follow `next_cursor`. `notes` explains how an ambiguous " +
-				"origin was read, or why no labels match.",
+				"origin was read, or why few or no labels match.",
 			Params: reflect.TypeFor[cola.SearchParams](), Sample: "q=oak&product_type=wine&per_page=2",
 			Response: reflect.TypeFor[colaPage](), Example: exampleColas(),
 			Meter: cola.MeterListRecords,

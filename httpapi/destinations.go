@@ -121,7 +121,7 @@ func createDestination(svc Service) operation {
 	return operation{
 		ID: "createDestination", Method: http.MethodPost, Path: destinationsPath, Tag: tagDestinations,
 		Summary: "Add a destination",
-		Description: "Sends messages for one saved search, or for all of them, to an email address or a webhook. A " +
+		Description: "Adds an email address or a webhook that receives messages about one saved search, or about all of them. A " +
 			"search's own destination overrides an account-wide one with the same address. The limit is 20 per " +
 			"account.\n\n" +
 			"Each **webhook** message is a JSON POST request, signed according to Standard Webhooks " +

@@ -14,8 +14,8 @@ import (
 )
 
 // LabelOfImage returns the ID of the label that an image belongs to, without reading the database.
-// It fails with CodeNotFound if imageID is not a TTB ID with a number, names no label or, once the index is built, a label that is
-// not in the index.
+// It fails with CodeNotFound if imageID is not a TTB ID, a hyphen and a number or, once the index
+// is built, if the index doesn't have the label.
 func (s *Service) LabelOfImage(imageID string) (cola.TTBID, error) {
 	number, suffix, _ := strings.Cut(imageID, "-")
 	id, ok := cola.ParseTTBID(number)
@@ -29,8 +29,8 @@ func (s *Service) LabelOfImage(imageID string) (cola.TTBID, error) {
 	return id, nil
 }
 
-// isImageNumber reports whether a suffix can be that of an image ID. Few can, so that requests for
-// missing images are mostly answered from a cache.
+// isImageNumber reports whether s can be the number in an image ID. It allows at most three digits,
+// so that a cache can answer most requests for missing images.
 func isImageNumber(s string) bool {
 	return 0 < len(s) && len(s) <= 3 && strings.Trim(s, "0123456789") == ""
 }
@@ -103,9 +103,10 @@ func (s *Service) ImageFile(ctx context.Context, imageID string) (ImageFile, err
 const imageTimeout = 20 * time.Second
 
 // ImageContent returns the content of a file for a display width in pixels: the narrowest rendition
-// that is at least as wide, unless the image is no wider. Zero means the width of the image. It
-// fails with CodeUnavailable if the image store is missing or doesn't respond in time, and with CodeNotFound if
-// the file is in a format that browsers don't show, and can't be converted.
+// that is at least as wide, or the image itself if it is no wider than that rendition. Zero means
+// the image itself. It fails with CodeUnavailable if the image store is missing or doesn't respond
+// in time, and with CodeNotFound if the file is in a format that browsers don't show, and can't be
+// converted.
 func (s *Service) ImageContent(ctx context.Context, f ImageFile, width int) ([]byte, error) {
 	if s.images == nil {
 		return nil, cola.Unavailable() // its folder couldn't be opened, as the log says

@@ -7,10 +7,10 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// collectTimeout limits how long a collection waits for the store: all other metrics wait too.
+// collectTimeout limits how long a scrape waits for the store, because it delays all other metrics.
 const collectTimeout = time.Second
 
-// importCollector exports the latest imports, of any process. It reads them on collection only. If
+// importCollector exports the latest imports, of any process. It reads them only when scraped. If
 // the store can't be read in time, there are no samples.
 type importCollector struct {
 	service                     *Service

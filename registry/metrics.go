@@ -113,7 +113,7 @@ func classifyText(text string) searchClass {
 	return byText
 }
 
-// indexCollector exports metrics of the index and the follower. It reads them on collection only.
+// indexCollector exports metrics of the index and the follower. It reads them only when scraped.
 type indexCollector struct {
 	service *Service
 	facts   []indexMetric
@@ -126,7 +126,7 @@ type indexMetric struct {
 	read func(*indexState) float64
 }
 
-// indexState is the consistent state for one collection.
+// indexState is the consistent state for one scrape.
 type indexState struct {
 	search.Stats
 	followerSnapshot

@@ -29,8 +29,8 @@ const (
 // callers on other channels.
 //
 // All previews of an account name at most cola.MaxDailyPreviewLabels distinct labels per UTC day.
-// Beyond that, a preview has only counts and sets Withheld: forms request previews on every pause
-// in typing, so they must not fail.
+// Beyond that, a preview omits labels that were not shown earlier that day and sets Withheld. It
+// doesn't fail, because forms request a preview on every pause in typing.
 func (s *Service) PreviewLabels(
 	ctx context.Context, c cola.Caller, p cola.PreviewParams, maxLabels int,
 ) (PreviewPage, cola.QuotaState, error) {
@@ -94,7 +94,7 @@ func (s *Service) admitDashboard(
 	return s.admitFree(ctx, c, invalid)
 }
 
-// SavedSearchNames lists all saved searches of an account by name.
+// SavedSearchNames holds the names of all saved searches of an account.
 type SavedSearchNames struct {
 	Names  []SearchName // oldest first
 	Active int          // searches with an active schedule, including those on hold

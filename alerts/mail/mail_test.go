@@ -55,7 +55,7 @@ func TestSend(t *testing.T) {
 }
 
 // TestRejected checks how the server's response at each step determines the result. Only the log
-// contains the response and the server's name.
+// contains the text of the response, which names the server.
 func TestRejected(t *testing.T) {
 	ours := alerts.Result{Fault: faultNotSent, OurFault: true}
 	with := func(s alerts.Result, status int) alerts.Result {

@@ -21,7 +21,8 @@ import (
 // stepTimeout is the timeout of a single step, long enough for a busy machine.
 const stepTimeout = 60 * time.Second
 
-// mustChromium returns the path of Chromium, or skips the test. make tools installs it.
+// mustChromium returns the path of Chromium, which make tools installs. If it is missing, the test
+// fails in CI and is skipped elsewhere.
 func mustChromium(t *testing.T) string {
 	t.Helper()
 	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {

@@ -21,17 +21,17 @@ func (c *Cost) add(m cola.Meter, units, requests int) {
 	*c = Cost{used.DetailViews, used.ListRecords, c.Requests + requests}
 }
 
-// Plus returns the sum of two balances.
+// Plus returns the sum of two costs.
 func (c Cost) Plus(o Cost) Cost {
 	return Cost{c.DetailViews + o.DetailViews, c.ListRecords + o.ListRecords, c.Requests + o.Requests}
 }
 
-// within reports whether no part of b exceeds o.
+// within reports whether no part of c exceeds that of o.
 func (c Cost) within(o Cost) bool {
 	return c.DetailViews <= o.DetailViews && c.ListRecords <= o.ListRecords && c.Requests <= o.Requests
 }
 
-// String formats the balance as views/records/requests.
+// String formats the cost as views/records/requests.
 func (c Cost) String() string {
 	return fmt.Sprintf("%d/%d/%d", c.DetailViews, c.ListRecords, c.Requests)
 }
@@ -83,7 +83,7 @@ func Audit(
 	return statements, nil
 }
 
-// books sums up the responses of each account.
+// books totals the cost of each account's responses.
 func books(accounts []*Account, exchanges []Exchange, endings []Ending) []Statement {
 	statements := make([]Statement, len(accounts))
 	place := map[*Account]*Statement{}
@@ -138,7 +138,7 @@ func (s *Statement) readLedger(ctx context.Context, st store.Ledger, since time.
 	}
 	if b := months[cola.PeriodOf(time.Now())]; b.DetailViews != state.Used.DetailViews ||
 		b.ListRecords != state.Used.ListRecords {
-		s.find(Over, "the days add up to %d views and %d records, the counters of the month are %+v",
+		s.find(Over, "the days add up to %d views and %d records, but the month's counters are %+v",
 			b.DetailViews, b.ListRecords, state.Used)
 	}
 	return nil

@@ -42,7 +42,7 @@ const (
 )
 
 // VariantOf returns the variant for a display width: the narrowest rendition that is at least as
-// wide, unless the image is no wider. Zero means the width of the image.
+// wide, or the image itself if it is no wider than that. Zero means the image itself.
 func VariantOf(c store.ImageContent, width int) Variant {
 	if width > 0 {
 		for _, w := range Widths() {

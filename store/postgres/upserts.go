@@ -123,7 +123,7 @@ const (
 	lockRevision = `SELECT revision, coalesce($1, clock_timestamp()) FROM meta FOR UPDATE`
 	setRevision  = `UPDATE meta SET revision = $1`
 	setBoth      = `UPDATE meta SET revision = $1, reference_revision = $1`
-	// deleteRevisions keeps the one that was the latest at the given time.
+	// deleteRevisions keeps the revision that was the latest at the start of the retention period.
 	deleteRevisions = `DELETE FROM revisions WHERE revision < (SELECT max(revision) FROM revisions
 		WHERE revision <= (extract(epoch FROM coalesce($1, clock_timestamp()) - make_interval(secs => $2)) * 1000000)::bigint)`
 )
