@@ -61,7 +61,7 @@ func createSavedSearchTool() tool {
 			"late. Results go to the account's destinations for free, up to 25 labels a message. " +
 			"Ask the user to confirm filters and schedule first. To see current matches, use search_colas.\n\n" +
 			"Filters combine with AND; several types, categories or containers combine with OR. A schedule needs a " +
-			"filter other than status, estimated_dates or all product types. Limits: 10 active schedules, 1,000 " +
+			"filter besides status, estimated_dates or all types. Limits: 10 active schedules, 1,000 " +
 			"saved searches. Repeating a call within 10 minutes returns the same search. " + needsScope,
 		cost:   free,
 		scope:  cola.ScopeWriteSavedSearches,
