@@ -34,7 +34,7 @@ func (e *edge) serveHTTP(w http.ResponseWriter, r *http.Request) {
 		e.refuseMessage(w, r, req, refusal)
 		return
 	}
-	body, err := readBody(w, r)
+	body, err := e.readBody(w, r)
 	if err == nil {
 		req.message, err = parse(body)
 	}
@@ -86,14 +86,14 @@ func (e *edge) refuseForScope(w http.ResponseWriter, r *http.Request, req *reque
 }
 
 // readBody returns the body of a POST request with JSON.
-func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
+func (e *edge) readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	if r.Method != http.MethodPost {
 		w.Header().Set("Allow", http.MethodPost)
 		return nil, &cola.Error{
 			Code: cola.CodeMethodNotAllowed,
 			Message: fmt.Sprintf(
 				"%s is not allowed at %s; use POST. The server keeps no sessions and opens no streams.",
-				displayMethod(r.Method), Path),
+				displayMethod(r.Method), e.path),
 			Details: map[string]any{"allowed": []string{http.MethodPost}},
 		}
 	}

@@ -28,8 +28,12 @@ import (
 	"github.com/colaregistry/colaregistry/registry"
 )
 
-// Path is the path of the endpoint.
-const Path = "/mcp"
+const (
+	// Path is the path of the endpoint.
+	Path = "/mcp"
+	// ReadOnlyPath is the path of an endpoint without the tools and prompts that change data.
+	ReadOnlyPath = Path + "/readonly"
+)
 
 // Service contains the operations of the registry that this package uses; *registry.Service
 // implements it. Every method but Standing, Rows and Vocabulary counts toward the caller's rate
@@ -116,7 +120,7 @@ type Options struct {
 	// without an origin don't come from scripts.
 	Origins []string
 
-	// Resource describes the endpoint to OAuth clients. It is zero if API keys are the only
+	// Resource describes the endpoint at Path to OAuth clients. It is zero if API keys are the only
 	// credentials.
 	Resource auth.Resource
 
@@ -124,8 +128,10 @@ type Options struct {
 	Metrics prometheus.Registerer
 }
 
-// edge serves assistants.
+// edge serves assistants at one path.
 type edge struct {
+	path         string
+	resource     auth.Resource
 	svc          Service
 	auth         Authenticator
 	opts         Options
@@ -150,29 +156,47 @@ func New(svc Service, authenticator Authenticator, o Options) http.Handler {
 		o.Now = time.Now
 	}
 	o.PublicURL = strings.TrimRight(o.PublicURL, "/")
-	e := &edge{
+	shared := edge{
 		svc: svc, auth: authenticator, opts: o, originPolicy: newOriginPolicy(o.Hosts, o.Origins),
-		tools:  map[string]*tool{},
 		limits: newMessageLimiter(o.Now),
 	}
 	table := tools()
-	for i := range table {
-		e.tools[table[i].name] = &table[i]
-		e.names = append(e.names, table[i].name)
+	shared.metrics = newMetrics(o.Metrics, toolNames(table))
+	byPath := map[string]http.Handler{}
+	for _, path := range []string{Path, ReadOnlyPath} {
+		e := shared.at(path, table)
+		challenge := web.WithChallenge(e.resource)
+		byPath[path] = chain(http.HandlerFunc(e.serveHTTP), web.Recover, e.originPolicy.enforce, web.Compress(), challenge)
+		byPath[wellKnown+path] = chain(e.describeResource(), web.Recover, challenge)
 	}
-	e.protocol = e.newProtocol(table)
-	e.metrics = newMetrics(o.Metrics, e.names)
+	byPath[wellKnown] = byPath[wellKnown+Path]
 	recorder := web.NewRecorder(o.Logger, o.Metrics, paths, func(r *http.Request) string { return r.URL.Path })
-	messages := chain(http.HandlerFunc(e.serveHTTP), web.Recover, e.originPolicy.enforce, web.Compress())
-	description := chain(e.describeResource(), web.Recover)
-	byPath := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path == Path {
-			messages.ServeHTTP(w, r)
-			return
+	return chain(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { byPath[r.URL.Path].ServeHTTP(w, r) }),
+		recorder.Record, web.RequestID)
+}
+
+// at returns a copy of the edge for a path, with the tools of the table that may be called there.
+func (e edge) at(path string, table []tool) *edge {
+	e.path, e.resource, e.tools = path, resourceAt(e.opts.Resource, path), map[string]*tool{}
+	var offered []tool
+	for _, t := range table {
+		if t.effect == reads || path != ReadOnlyPath {
+			offered = append(offered, t)
 		}
-		description.ServeHTTP(w, r)
-	})
-	return chain(byPath, web.WithChallenge(o.Resource), recorder.Record, web.RequestID)
+	}
+	for i := range offered {
+		e.tools[offered[i].name] = &offered[i]
+	}
+	e.names = toolNames(offered)
+	e.protocol = e.newProtocol(offered)
+	return &e
+}
+
+func toolNames(table []tool) (names []string) {
+	for _, t := range table {
+		names = append(names, t.name)
+	}
+	return names
 }
 
 // chain wraps a handler, the innermost first.
@@ -188,15 +212,31 @@ func chain(h http.Handler, wraps ...func(http.Handler) http.Handler) http.Handle
 const wellKnown = "/.well-known/oauth-protected-resource"
 
 // paths are the paths that this package serves.
-var paths = []string{Path, wellKnown, wellKnown + Path}
+var paths = []string{Path, ReadOnlyPath, wellKnown, wellKnown + Path, wellKnown + ReadOnlyPath}
 
 // Handles reports whether this package serves a path.
 func Handles(path string) bool { return slices.Contains(paths, path) }
 
-// Resource returns the description for OAuth clients. publicURL is the scheme and host for callers,
-// without a trailing slash.
+// Resource returns the description of the endpoint at Path for OAuth clients. publicURL is the
+// scheme and host for callers, without a trailing slash.
 func Resource(publicURL string, issuers, scopes []string) auth.Resource {
 	return auth.Resource{ID: publicURL + Path, Metadata: publicURL + wellKnown + Path, Issuers: issuers, Scopes: scopes}
+}
+
+// resourceAt returns the description of the endpoint at another path. Clients request a token for
+// the URL that they call, so each endpoint has its own identifier.
+func resourceAt(r auth.Resource, path string) auth.Resource {
+	suffix := strings.TrimPrefix(path, Path)
+	if len(r.Issuers) > 0 {
+		r.ID, r.Metadata = r.ID+suffix, r.Metadata+suffix
+	}
+	return r
+}
+
+// Audiences returns the identifiers of all endpoints, for which clients request access tokens. r is
+// the description of the endpoint at Path.
+func Audiences(r auth.Resource) []string {
+	return []string{r.ID, resourceAt(r, ReadOnlyPath).ID}
 }
 
 // metadata is the protected resource metadata (RFC 9728, section 2). It omits the write scope:
@@ -213,7 +253,7 @@ type metadata struct {
 // describeResource serves the metadata without authentication and to pages from any origin: an
 // assistant requests it before it has credentials.
 func (e *edge) describeResource() http.Handler {
-	r := e.opts.Resource
+	r := e.resource
 	body := mustJSON(metadata{r.ID, r.Issuers, r.Scopes, []string{"header"}, serverTitle, e.opts.PublicURL + "/docs"})
 	return web.CORS{}.Handler(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		switch {

@@ -5,6 +5,8 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"slices"
+	"strings"
 	"testing"
 )
 
@@ -78,5 +80,68 @@ func TestChallenge(t *testing.T) {
 	const want = `Bearer realm="colaregistry", resource_metadata="https://registry.example/.well-known/oauth-protected-resource/mcp"`
 	if challenge := got.Header.Get("WWW-Authenticate"); got.StatusCode != 401 || challenge != want {
 		t.Errorf("status %d, challenge %q; want 401, %q", got.StatusCode, challenge, want)
+	}
+}
+
+// readOnly sends the requests for Path to ReadOnlyPath.
+func readOnly(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		r.URL.Path = ReadOnlyPath
+		h.ServeHTTP(w, r)
+	})
+}
+
+// TestReadOnly checks that the read-only endpoint offers every tool and prompt but those that change
+// data, which it rejects, too.
+func TestReadOnly(t *testing.T) {
+	h := readOnly(mustServe(t, newFake(), io.Discard))
+	listed := rpc(t, h, "tools/list", "{}")
+	if n := len(listed.body); n > 30_000 {
+		t.Errorf("tools/list has %d bytes, limit 30,000", n)
+	}
+	var got, want []string
+	for _, tool := range listed.json.Result["tools"].([]any) {
+		got = append(got, tool.(map[string]any)["name"].(string))
+	}
+	for _, tool := range tools() {
+		if tool.effect == reads {
+			want = append(want, tool.name)
+			continue
+		}
+		refused := rpc(t, h, "tools/call", `{"name":"`+tool.name+`","arguments":{}}`)
+		if refused.json.Error == nil || refused.json.Error.Code != -32602 {
+			t.Errorf("%s: %s, want an error for an unknown tool", tool.name, refused.body)
+		}
+	}
+	slices.Sort(got)
+	slices.Sort(want)
+	if !slices.Equal(got, want) || len(want) == len(tools()) {
+		t.Errorf("tools = %q, want %q", got, want)
+	}
+	if prompts := rpc(t, h, "prompts/list", "{}").json.Result["prompts"].([]any); len(prompts) != 2 {
+		t.Errorf("%d prompts, want 2", len(prompts))
+	}
+	if got := call(t, h, "get_usage", "{}"); got.failed {
+		t.Errorf("get_usage failed: %s", got.body)
+	}
+	if got := mustReply(t, send(t, h, http.MethodGet, "")); got.StatusCode != 405 || !strings.Contains(got.body, ReadOnlyPath) {
+		t.Errorf("GET: status %d, %s", got.StatusCode, got.body)
+	}
+}
+
+// TestReadOnlyResource checks that OAuth clients find the identifier of the read-only endpoint.
+func TestReadOnlyResource(t *testing.T) {
+	h := oauthServer("https://issuer.example")
+	const id, metadata = "https://registry.example/mcp/readonly", "/.well-known/oauth-protected-resource/mcp/readonly"
+	got := mustReply(t, send(t, readOnly(h), "POST", `{}`, "X-API-Key:"))
+	want := `Bearer realm="colaregistry", resource_metadata="https://registry.example` + metadata + `"`
+	if challenge := got.Header.Get("WWW-Authenticate"); got.StatusCode != 401 || challenge != want {
+		t.Errorf("status %d, challenge %q; want 401, %q", got.StatusCode, challenge, want)
+	}
+	if got := get(t, h, "GET", metadata, nil); got.StatusCode != 200 || !strings.Contains(got.body, `"resource":"`+id+`"`) {
+		t.Errorf("metadata: status %d, %s", got.StatusCode, got.body)
+	}
+	if audiences := Audiences(Resource("https://registry.example", []string{"https://issuer.example"}, nil)); !slices.Contains(audiences, id) {
+		t.Errorf("audiences = %q", audiences)
 	}
 }

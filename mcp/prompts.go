@@ -53,6 +53,9 @@ func (e *edge) addPrompts(s *server.MCPServer) {
 		Description: "Profiles a permittee and its recent approvals. Uses about 15 list records and up to " +
 			"2 detail views.",
 	}, []string{"company"}, permitteeReportPrompt)
+	if e.path == ReadOnlyPath {
+		return // the other prompt creates a saved search
+	}
 	addPrompt(e, s, protocol.Prompt{
 		Name: "watch_brand", Title: "Watch a brand name",
 		Description: "Reviews labels with a brand name, proposes an alert for new ones, and creates it " +

@@ -58,13 +58,19 @@ func (c *mcpCommand) Run(env *environment) error {
 	return bridge.Serve(env, env.stdin, env.stdout)
 }
 
-// endpoint returns the URL of the server's MCP endpoint. The flag is that URL or the server's root.
+// endpoint returns the URL of one of the server's MCP endpoints. The flag is that URL or the
+// server's root.
 func (c *mcpCommand) endpoint() (string, error) {
-	root, err := checkedRoot("--url", strings.TrimSuffix(strings.TrimRight(c.URL, "/"), mcp.Path))
+	path := mcp.Path
+	root, readOnly := strings.CutSuffix(strings.TrimRight(c.URL, "/"), mcp.ReadOnlyPath)
+	if readOnly {
+		path = mcp.ReadOnlyPath
+	}
+	root, err := checkedRoot("--url", strings.TrimSuffix(root, mcp.Path))
 	if err != nil {
 		return "", err
 	}
-	return root + mcp.Path, nil
+	return root + path, nil
 }
 
 // local answers from the database.

@@ -108,6 +108,18 @@ func TestAssistants(t *testing.T) {
 	})
 }
 
+// TestReadOnlyEndpoint connects a relay to the read-only endpoint.
+func TestReadOnlyEndpoint(t *testing.T) {
+	t.Parallel()
+	s := startServer(t, embedded(t))
+	a := mustPipe(t, s.key, "--url", s.endpoint()+"/readonly")
+	list, err := a.ListTools(t.Context(), protocol.ListToolsRequest{})
+	if err != nil || slices.ContainsFunc(list.Tools, func(tool protocol.Tool) bool { return !*tool.Annotations.ReadOnlyHint }) {
+		t.Errorf("ListTools = %+v, %v; want only tools that read", list, err)
+	}
+	a.call(t, "get_usage", nil)
+}
+
 // mustPipe connects to the program over stdio, as a local assistant does.
 func mustPipe(t *testing.T, key string, flags ...string) assistant {
 	t.Helper()

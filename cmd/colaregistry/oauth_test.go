@@ -95,6 +95,9 @@ func TestTokens(t *testing.T) {
 		}
 		registerApp(t, h, i)
 		s.expect(t, "registered", token, 200, "detail_views")
+		s.expect(t, "for the read-only endpoint", i.token(t, s, map[string]any{
+			"email": "ada@example.com", "email_verified": true, "aud": s.endpoint() + "/readonly",
+		}), 200, "detail_views")
 
 		s.rest(t, "GET", "/colas?per_page=7", token, "")
 		a := mustConnect(t, s.endpoint(), token)
