@@ -71,7 +71,7 @@ func dateNotes(view *search.View, q *cola.ColaSearch, total int) (notes []string
 const maxWordNotes = 5
 
 // wordNotes returns a note on each word of the text that no label has, and of the brand name that no
-// brand has, with the most similar word.
+// brand has, with the most similar word; or one on a text or brand name without any word.
 func wordNotes(view *search.View, q cola.Query) (notes []string) {
 	add := func(where, word string, withWord func(word string) cola.Query) {
 		suggestion := ""
@@ -84,6 +84,11 @@ func wordNotes(view *search.View, q cola.Query) (notes []string) {
 			notes = append(notes, fmt.Sprintf("No %s contains %s.%s", where, cola.Quoted(word), suggestion))
 		}
 	}
+	for _, given := range []string{q.Text, q.BrandName} {
+		if strings.TrimSpace(given) != "" && !hasWord(given) {
+			return []string{fmt.Sprintf("No label matches %s, because it has no letters or digits.", cola.Quoted(given))}
+		}
+	}
 	if _, isID := cola.ParseTTBID(q.Text); !isID && !vocabulary.BarcodeShaped(q.Text) {
 		for _, word := range view.UnknownWords(q.Text) {
 			add("label", word, func(word string) cola.Query { return cola.Query{Text: word} })
@@ -91,12 +96,16 @@ func wordNotes(view *search.View, q cola.Query) (notes []string) {
 	}
 	for word := range strings.FieldsSeq(q.BrandName) {
 		inBrand := func(word string) cola.Query { return cola.Query{BrandName: word} }
-		isWord := strings.ContainsFunc(word, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) })
-		if isWord && countMatches(view, inBrand(word)) == 0 {
+		if hasWord(word) && countMatches(view, inBrand(word)) == 0 {
 			add("brand name", word, inBrand)
 		}
 	}
 	return notes
+}
+
+// hasWord reports whether a text has a letter or digit.
+func hasWord(text string) bool {
+	return strings.ContainsFunc(text, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) })
 }
 
 // labels returns "1 label", "2 labels" and so on.

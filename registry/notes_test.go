@@ -50,6 +50,8 @@ func TestSearchNotes(t *testing.T) {
 		"a misspelt word":    {cola.SearchParams{Q: "hapx"}, []string{`No label contains "hapx". Did you mean hapax (2 labels)?`}},
 		"a misspelt brand":   {cola.SearchParams{BrandName: "twofld"}, []string{`No brand name contains "twofld". Did you mean twofold (2 labels)?`}},
 		"a brand with &":     {cola.SearchParams{BrandName: "hapax & twofld"}, []string{`No brand name contains "twofld".`}},
+		"no word":            {cola.SearchParams{Q: "&"}, []string{`No label matches "&", because it has no letters or digits.`}},
+		"no word in a brand": {cola.SearchParams{Q: "hapax", BrandName: "--"}, []string{`No label matches "--"`}},
 		"a free barcode":     {cola.SearchParams{Q: "036000291452"}, nil},
 		"an ambiguous code":  {cola.SearchParams{Q: "twofold", Origin: "DE"}, []string{"DE was read as Delaware"}},
 		"a clear code":       {cola.SearchParams{Q: "twofold", Origin: "GE"}, nil},
