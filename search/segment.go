@@ -24,6 +24,7 @@ type segment struct {
 	categories  categoryIndex
 	ranges      [numColumns]rangeIndex // of columns with between
 	barcodes    barcodeIndex
+	brands      brandIndex
 	knownDates  postings.Lists // one list: documents with a known date; none if no date is
 	permitOrder []uint32       // values of the permit column, sorted by permitKey
 	bytes       int64
@@ -53,6 +54,7 @@ func buildSegment(ctx context.Context, t *table, names companyNames) (*segment, 
 		},
 		func() { s.categories = buildCategoryIndex(t) },
 		func() { s.barcodes = buildBarcodeIndex(t) },
+		func() { s.brands = buildBrandIndex(t) },
 		func() { s.knownDates = findKnownDates(t) },
 		s.sortPermits,
 	}
@@ -210,6 +212,7 @@ func (s *segment) serialize(c codec.Codec) {
 		}
 	}
 	s.barcodes.serialize(c)
+	s.brands.serialize(c)
 	s.knownDates.Serialize(c)
 	codec.Slice(c, &s.permitOrder)
 }
