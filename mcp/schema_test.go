@@ -125,6 +125,7 @@ func TestToolListSize(t *testing.T) {
 func TestArgumentParity(t *testing.T) {
 	parameters := map[string][]reflect.Type{
 		"search_colas": {reflect.TypeFor[cola.SearchParams]()}, "search_permittees": {reflect.TypeFor[cola.PermitteeParams]()},
+		"count_labels":            {reflect.TypeFor[cola.CountParams]()},
 		"list_production_reports": {reflect.TypeFor[cola.ProductionReportParams]()}, "search_avas": {reflect.TypeFor[cola.AVAParams]()},
 		"get_processing_times": {reflect.TypeFor[cola.ProcessingTimeParams](), reflect.TypeFor[cola.FormulaProcessingTimeParams](), reflect.TypeFor[cola.RegistrationProcessingTimeParams]()},
 		"create_saved_search":  {reflect.TypeFor[cola.SavedSearchParams]()},

@@ -5,6 +5,7 @@ import (
 	"context"
 	"slices"
 	"sort"
+	"sync/atomic"
 
 	"github.com/colaregistry/colaregistry/cola/vocabulary"
 	"github.com/colaregistry/colaregistry/search/internal/codec"
@@ -28,6 +29,10 @@ type segment struct {
 	knownDates  postings.Lists // one list: documents with a known date; none if no date is
 	permitOrder []uint32       // values of the permit column, sorted by permitKey
 	bytes       int64
+
+	// Computed when first needed.
+	permittees   atomic.Pointer[[]uint32]      // see permitteesOf
+	appellations atomic.Pointer[column.Packed] // see appellationOf
 }
 
 // The maximum estimated time, in nanoseconds, that a search of fullCostLabels labels or more spends
