@@ -231,7 +231,9 @@ func (f *fake) CountColasLimited(ctx context.Context, _ cola.Caller, p cola.Coun
 	if err != nil {
 		return registry.ColaCounts{}, state, err
 	}
-	counts := registry.ColaCounts{Total: len(f.labels), Notes: f.notes, DataAsOf: dataAsOf}
+	counts := registry.ColaCounts{
+		Total: len(f.labels), Others: cola.OtherGroups{Groups: cola.Some(0)}, Notes: f.notes, DataAsOf: dataAsOf,
+	}
 	if s.DefaultWindow {
 		counts.Defaults = &cola.DefaultsApplied{DateRange: true, DateFrom: s.From}
 	}
