@@ -240,7 +240,14 @@ func (f *fake) CountColasLimited(ctx context.Context, _ cola.Caller, p cola.Coun
 	for i, label := range f.labels {
 		g := cola.LabelGroup{Count: 1}
 		for _, dimension := range s.GroupBy {
-			g.Set(dimension, label.ProductName+cola.Text(strconv.Itoa(i)))
+			switch dimension {
+			case cola.ByYear:
+				g.Set(dimension, cola.Text(strconv.Itoa(2026-i)))
+			case cola.ByProductType:
+				g.Set(dimension, cola.Text(label.ProductType))
+			default:
+				g.Set(dimension, label.ProductName)
+			}
 		}
 		counts.Groups = append(counts.Groups, g)
 	}

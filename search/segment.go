@@ -30,7 +30,7 @@ type segment struct {
 	permitOrder []uint32       // values of the permit column, sorted by permitKey
 	bytes       int64
 
-	// Computed when first needed.
+	// Computed when first needed; not included in bytes.
 	permittees   atomic.Pointer[[]uint32]      // see permitteesOf
 	appellations atomic.Pointer[column.Packed] // see appellationOf
 }

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	gocmp "github.com/google/go-cmp/cmp"
@@ -60,6 +61,35 @@ func TestCountManyGroups(t *testing.T) {
 	h.compact()
 	h.restore()
 	check()
+}
+
+// TestCountGroupsConcurrently counts while labels are added and compacted. Run it with the race
+// detector.
+func TestCountGroupsConcurrently(t *testing.T) {
+	h := &harness{
+		t: t, index: New(Options{ManualCompaction: true}), registry: newRegistry(), draws: newDraws(3, 500, 40),
+	}
+	defer h.index.Close()
+	h.commit(200, 3)
+	var counting sync.WaitGroup
+	for range 4 {
+		counting.Go(func() {
+			for range 50 {
+				v := h.index.View()
+				for _, dimension := range []string{cola.ByPermit, cola.ByAppellation} {
+					s := cola.CountSearch{GroupBy: []string{dimension}, Top: 1000}
+					if got, want := v.CountGroups(s).Total, v.Stats().Labels; got != want {
+						t.Errorf("%d labels by %s, want %d", got, dimension, want)
+					}
+				}
+			}
+		})
+	}
+	for range 10 {
+		h.commit(20, 3)
+		h.compact()
+	}
+	counting.Wait()
 }
 
 // checkCounts compares the counts of one random search by random dimensions.
