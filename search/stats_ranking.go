@@ -16,11 +16,32 @@ func (g *grouping) all() []uint32 {
 
 // rank returns the first groups with labels, in order.
 func (c *groupCounter) rank(t *groupTally, counts []uint32) []uint32 {
-	r := newRanking(t.grouping, counts, c.top)
-	for g := range counts {
-		r.add(uint32(g))
+	r, least := newRanking(t.grouping, counts, c.top), uint32(1)
+	if t.position == nil {
+		least = leastCount(counts, c.top)
+	}
+	for g, n := range counts {
+		if n >= least {
+			r.add(uint32(g))
+		}
 	}
 	return r.first()
+}
+
+// leastCount returns a count that the groups with the highest counts reach or exceed, as many of
+// them as the limit. Few others do, so sorting them is cheap.
+func leastCount(counts []uint32, limit int) uint32 {
+	const most = 4096
+	var groups [most + 1]int // by count; the last has all higher counts, too
+	for _, n := range counts {
+		groups[min(n, most)]++
+	}
+	for n := most; n > 1; n-- {
+		if limit -= groups[n]; limit <= 0 {
+			return uint32(n)
+		}
+	}
+	return 1
 }
 
 // ranking selects the first groups of a dimension.

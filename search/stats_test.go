@@ -96,7 +96,7 @@ func TestCountGroupsConcurrently(t *testing.T) {
 func (h *harness) checkCounts(top int) {
 	h.t.Helper()
 	s, phrases := h.search()
-	if h.chance(20) {
+	if h.chance(20) || strings.Contains(s.Text, `"`) { // TestIndex covers phrases
 		s.Query, phrases = cola.Query{}, nil
 	}
 	by := []string{pick(h.draws, cola.Dimensions()...)}
