@@ -23,12 +23,12 @@ func (o Opt[T]) Or(fallback T) T {
 	return fallback
 }
 
-// MarshalJSON writes the value, or null when it is unknown.
+// MarshalJSON writes the value, or null when it is unknown. It leaves <, > and & to the encoder.
 func (o Opt[T]) MarshalJSON() ([]byte, error) {
 	if !o.OK {
 		return []byte("null"), nil
 	}
-	return json.Marshal(o.V)
+	return AppendJSON(nil, o.V)
 }
 
 // UnmarshalJSON reads the value; null makes it unknown.

@@ -39,6 +39,14 @@ func TestOptAndTextJSON(t *testing.T) {
 	}
 }
 
+// TestOptEscaping checks that a value is encoded as it would be without Opt.
+func TestOptEscaping(t *testing.T) {
+	b, err := AppendJSON(nil, []any{Some(Text("Wine > Red & White")), Some(Text(""))})
+	if want := `["Wine > Red & White",null]`; err != nil || string(b) != want {
+		t.Errorf("AppendJSON = %s, %v, want %s", b, err, want)
+	}
+}
+
 func TestOptInvalidTypes(t *testing.T) {
 	for _, in := range []string{`{"n":"2"}`, `{"n":2.5}`, `{"f":"x"}`, `{"b":1}`, `{"t":5}`, `{"n":[1]}`} {
 		r := optRow{N: Some(7), F: Some(7.0), B: Some(true), T: "kept"}

@@ -16,6 +16,14 @@ func TestDocumentedBounds(t *testing.T) {
 		normalize func(any) error
 	}{
 		{&SearchParams{}, func(p any) error { _, err := p.(*SearchParams).Normalize(testNow); return err }},
+		{&CountParams{}, func(p any) error {
+			params := p.(*CountParams)
+			if params.GroupBy == nil {
+				params.GroupBy = []string{ByYear}
+			}
+			_, err := params.Normalize(testNow)
+			return err
+		}},
 		{&PermitteeParams{}, func(p any) error { _, err := p.(*PermitteeParams).Normalize(testNow); return err }},
 		{&ProductionReportParams{}, func(p any) error { _, err := p.(*ProductionReportParams).Normalize(); return err }},
 		{&AVAParams{}, func(p any) error { _, err := p.(*AVAParams).Normalize(); return err }},
@@ -31,7 +39,7 @@ func TestDocumentedBounds(t *testing.T) {
 			for _, trial := range trials(t, f) {
 				p := reflect.New(kind)
 				p.Elem().FieldByIndex(f.Index).Set(reflect.ValueOf(trial.value))
-				if kind == reflect.TypeFor[SearchParams]() && strings.HasPrefix(f.Name, "VolumeM") {
+				if kind != reflect.TypeFor[PermitteeParams]() && strings.HasPrefix(f.Name, "VolumeM") {
 					p.Elem().FieldByName("VolumeUnit").SetString("liters")
 				}
 				err := tt.normalize(p.Interface())

@@ -33,6 +33,17 @@ func exampleColas() colaPage {
 	}
 }
 
+func exampleCounts() colaCounts {
+	group := func(year cola.Text, count int) cola.LabelGroup {
+		return cola.LabelGroup{Year: cola.Some(year), Count: count}
+	}
+	return colaCounts{
+		Data:   []cola.LabelGroup{group("2026", 118), group("2025", 131)},
+		Total:  1943,
+		Others: cola.OtherGroups{Groups: cola.Some(20), Labels: 1694},
+	}
+}
+
 // exampleLabel is a wine, so the beer and spirits fields are null or empty.
 func exampleLabel() cola.Cola {
 	const permit = "NJ-I-721"

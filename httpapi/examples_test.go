@@ -39,6 +39,27 @@ func TestExampleSearch(t *testing.T) {
 	}
 }
 
+// TestExampleCounts checks that the counts of the example add up and match its call.
+func TestExampleCounts(t *testing.T) {
+	counts := exampleCounts()
+	s, err := newDecoder[cola.CountParams]().decode(sampleOf(t, "countColas")).Normalize(now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum := counts.Others.Labels
+	for i, g := range counts.Data {
+		if sum += g.Count; !g.Year.OK || i > 0 && g.Year.V >= counts.Data[i-1].Year.V {
+			t.Errorf("group %d has no year or is out of order: %+v", i, g)
+		}
+	}
+	if sum != counts.Total || len(counts.Data) != s.Top || !slices.Equal(s.GroupBy, []string{cola.ByYear}) {
+		t.Errorf("%d labels in %d groups by %v and the others, want %d in %d", sum, len(counts.Data), s.GroupBy, counts.Total, s.Top)
+	}
+	if s.DefaultWindow != (counts.DefaultsApplied != nil) {
+		t.Errorf("default window = %v, defaults_applied = %v", s.DefaultWindow, counts.DefaultsApplied)
+	}
+}
+
 func TestExamplePermittees(t *testing.T) {
 	page := examplePermittees()
 	s, err := newDecoder[cola.PermitteeParams]().decode(sampleOf(t, "searchPermittees")).Normalize(now)

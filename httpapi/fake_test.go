@@ -145,6 +145,27 @@ func (f *fake) SearchColas(_ context.Context, _ cola.Caller, p cola.SearchParams
 	}, f.charge(cola.MeterListRecords, 1), nil
 }
 
+func (f *fake) CountColas(_ context.Context, _ cola.Caller, p cola.CountParams) (registry.ColaCounts, cola.QuotaState, error) {
+	state, err := f.admit()
+	if err != nil {
+		return registry.ColaCounts{}, state, err
+	}
+	s, err := p.Normalize(now)
+	if err != nil {
+		return registry.ColaCounts{}, state, err
+	}
+	f.search = s.ColaSearch
+	known, unknown := cola.LabelGroup{Count: 3}, cola.LabelGroup{Count: 1}
+	for _, dimension := range s.GroupBy {
+		known.Set(dimension, "known")
+		unknown.Set(dimension, "")
+	}
+	return registry.ColaCounts{
+		Groups: []cola.LabelGroup{known, unknown}, Total: 9, Others: cola.OtherGroups{Groups: cola.Some(2), Labels: 5},
+		Defaults: f.defaults,
+	}, f.charge(cola.MeterListRecords, 1), nil
+}
+
 // tagged returns a record if the requested identifier matches.
 func tagged[T any](f *fake, want, got, ifNoneMatch string, value T, m cola.Meter) (registry.Tagged[T], cola.QuotaState, error) {
 	state, err := f.admit()

@@ -47,6 +47,8 @@ func exchanges() []exchange { return slices.Concat(recordExchanges(), destinatio
 func recordExchanges() []exchange {
 	gets := []exchange{
 		{name: "colas", target: "/api/v1/colas?q=lenz"},
+		{name: "counts", target: "/api/v1/colas/stats?group_by=month,permit"},
+		{name: "counts_invalid", target: "/api/v1/colas/stats?group_by=decade,year,YEAR&top=0&page=2&abv_min=x"},
 		{name: "cola", target: "/api/v1/colas/11054001000049"},
 		{name: "barcode", target: "/api/v1/barcode/036000291452"},
 		{name: "permittees", target: "/api/v1/permittees?state=nj"},

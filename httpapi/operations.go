@@ -240,6 +240,7 @@ const free = "Free; counts toward the rate limit."
 func operations(svc Service) []operation {
 	return slices.Concat(
 		colaOperations(svc),
+		countOperations(svc),
 		barcodeOperations(svc),
 		permitteeOperations(svc),
 		usageOperations(svc),

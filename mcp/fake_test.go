@@ -5,6 +5,7 @@ import (
 	"errors"
 	"flag"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -219,6 +220,42 @@ func (f *fake) SearchColasLimited(ctx context.Context, _ cola.Caller, p cola.Sea
 		result.Defaults = &cola.DefaultsApplied{DateRange: true, DateFrom: f.search.From}
 	}
 	return result, state, nil
+}
+
+func (f *fake) CountColasLimited(ctx context.Context, _ cola.Caller, p cola.CountParams, fit registry.RowLimit[cola.LabelGroup]) (registry.ColaCounts, cola.QuotaState, error) {
+	state, err := f.admit(ctx)
+	if err != nil {
+		return registry.ColaCounts{}, state, err
+	}
+	s, err := p.Normalize(now)
+	if err != nil {
+		return registry.ColaCounts{}, state, err
+	}
+	counts := registry.ColaCounts{
+		Total: len(f.labels), Others: cola.OtherGroups{Groups: cola.Some(0)}, Notes: f.notes, DataAsOf: dataAsOf,
+	}
+	if s.DefaultWindow {
+		counts.Defaults = &cola.DefaultsApplied{DateRange: true, DateFrom: s.From}
+	}
+	for i, label := range f.labels {
+		g := cola.LabelGroup{Count: 1}
+		for _, dimension := range s.GroupBy {
+			switch dimension {
+			case cola.ByYear:
+				g.Set(dimension, cola.Text(strconv.Itoa(2026-i)))
+			case cola.ByProductType:
+				g.Set(dimension, cola.Text(label.ProductType))
+			default:
+				g.Set(dimension, label.ProductName)
+			}
+		}
+		counts.Groups = append(counts.Groups, g)
+	}
+	groups := counts.Groups[:min(len(counts.Groups), s.Top)]
+	given := min(len(groups), fit(groups))
+	units := min((given+cola.GroupsPerRecord-1)/cola.GroupsPerRecord, f.state().ListRecordsRemaining())
+	counts.Groups = counts.Others.Leave(counts.Groups, min(given, units*cola.GroupsPerRecord))
+	return counts, f.charge(cola.MeterListRecords, units), nil
 }
 
 // tagged returns a record if the requested identifier matches.

@@ -51,6 +51,9 @@ type Service interface {
 	SearchColasLimited(
 		context.Context, cola.Caller, cola.SearchParams, registry.RowLimit[cola.ColaSummary],
 	) (registry.ColaPage, cola.QuotaState, error)
+	CountColasLimited(
+		context.Context, cola.Caller, cola.CountParams, registry.RowLimit[cola.LabelGroup],
+	) (registry.ColaCounts, cola.QuotaState, error)
 	Cola(
 		ctx context.Context, c cola.Caller, id, ifNoneMatch string,
 	) (registry.Tagged[cola.Cola], cola.QuotaState, error)

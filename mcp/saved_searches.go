@@ -84,7 +84,7 @@ func updateSavedSearchTool() tool {
 			"filters":  "Replaces all filters; same fields as in create_saved_search.",
 			"schedule": "Schedule fields to change; all of them if the search has no schedule.",
 		},
-		describedElsewhere: "filters",
+		describedElsewhere: []string{"filters"},
 		output:             savedSearchOutput(),
 		notFound:           findSavedSearchesHint,
 		example:            `{"uuid":"0b9f8c0e-6a55-4f0e-9a39-2f1f0f9f6d11","schedule":{"active":false}}`,

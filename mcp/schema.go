@@ -20,7 +20,7 @@ type argument struct {
 	members  []argument   // of an object
 	required bool
 
-	describedElsewhere bool // the description names the tool that lists the members
+	describedElsewhere bool // the description names the tool that lists the members or values
 }
 
 // inputArguments derives the arguments of a tool from the fields of their struct.
@@ -35,7 +35,7 @@ func inputArguments[P any](t *tool) []argument {
 		if doc, ok := t.docs[a.name]; ok {
 			a.schema.Description = doc
 		}
-		a.describedElsewhere = a.name == t.describedElsewhere
+		a.describedElsewhere = slices.Contains(t.describedElsewhere, a.name)
 	}
 	return input
 }
@@ -104,6 +104,8 @@ func (a *argument) publishedSchema() object {
 		o = append(o, field{"description", s.Description})
 	}
 	switch {
+	case a.describedElsewhere && s.Items != nil:
+		return append(o, field{"items", object{{"type", s.Items.Type}}})
 	case a.describedElsewhere:
 		return o
 	case a.members != nil:

@@ -21,7 +21,7 @@ type tool struct {
 	required           []string   // arguments
 	effect             effect
 	serviceValidates   bool              // the service reports missing arguments
-	describedElsewhere string            // object argument whose members another tool lists
+	describedElsewhere []string          // arguments whose members or values another tool lists
 	defaults           map[string]any    // of arguments, where they differ from REST
 	docs               map[string]string // descriptions of arguments, where they differ from REST
 	output             object            // schema of the structured content
@@ -107,7 +107,7 @@ func (f formatArgs) detailed(problems *cola.Problems) bool {
 // tools returns every tool, in the order of the documentation.
 func tools() []tool {
 	return slices.Concat(
-		colaTools(), barcodeTools(), permitteeTools(), usageTools(), savedSearchTools(), processingTimeTools(),
+		colaTools(), countTools(), barcodeTools(), permitteeTools(), usageTools(), savedSearchTools(), processingTimeTools(),
 		productionReportTools(), avaTools(),
 	)
 }

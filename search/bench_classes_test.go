@@ -72,7 +72,7 @@ type samples struct {
 	spaced []string // the end of one word and the beginning of another
 }
 
-func classes(g *synthetic, sample []cola.IndexRecord) []class {
+func newSamples(g *synthetic, sample []cola.IndexRecord) *samples {
 	a := &samples{g: g, sample: sample, today: cola.NewDate(2026, 11, 20), common: strings.Fields(commonWords)}
 	a.coded = slices.DeleteFunc(slices.Clone(sample), func(l cola.IndexRecord) bool { return l.MainBarcode == "" })
 	for i := range 500 {
@@ -80,6 +80,10 @@ func classes(g *synthetic, sample []cola.IndexRecord) []class {
 		a.pairs = append(a.pairs, x+" "+y)
 		a.spaced = append(a.spaced, x[max(0, len(x)-1-i%4):]+" "+y[:1+i%3%len(y)])
 	}
+	return a
+}
+
+func classes(a *samples) []class {
 	return slices.Concat(a.general(), a.texts(), a.brands(), a.filters(), a.permittees())
 }
 
@@ -249,6 +253,41 @@ func facets(edit func(p *cola.SearchParams, i int)) func(*View, int) int {
 		}
 		return values
 	}
+}
+
+// counts returns a query for the counts of the labels that match, by dimensions. Its total is the
+// number of groups.
+func counts(top int, edit func(q *cola.Query, i int), by ...string) func(*View, int) int {
+	return func(v *View, i int) int {
+		s := cola.CountSearch{GroupBy: by, Top: top}
+		edit(&s.Query, i)
+		found := v.CountGroups(s)
+		return len(found.Groups) + found.Others.Groups.V
+	}
+}
+
+// countClasses returns the counts that are measured: of all labels by each dimension and by pairs
+// of them, and of some labels.
+func countClasses(a *samples) (all []class) {
+	every := func(*cola.Query, int) {}
+	for _, dimension := range cola.Dimensions() {
+		all = append(all, class{"counts: " + dimension, counts(30, every, dimension)})
+	}
+	for _, by := range [][]string{
+		{cola.ByYear, cola.ByProductType}, {cola.ByMonth, cola.ByStatus}, {cola.ByClass, cola.ByYear},
+		{cola.ByOrigin, cola.ByClass}, {cola.BySubcategory, cola.ByABV}, {cola.ByYear, cola.ByBrand}, {cola.ByBrand, cola.ByYear},
+		{cola.ByPermit, cola.ByClass}, {cola.ByBrand, cola.ByPermit}, {cola.ByPermit, cola.ByBrand},
+	} {
+		all = append(all, class{"counts: " + strings.Join(by, ", "), counts(1000, every, by...)})
+	}
+	return append(all,
+		class{"counts: brand of a common word", counts(30, func(q *cola.Query, i int) {
+			q.Text = a.common[i%len(a.common)]
+		}, cola.ByBrand)},
+		class{"counts: brand, permit, default window", counts(1000, func(q *cola.Query, _ int) {
+			q.From = a.today.AddDays(-365)
+		}, cola.ByBrand, cola.ByPermit)},
+	)
 }
 
 // facetClasses returns the searches whose facets are measured.

@@ -119,7 +119,7 @@ func BenchmarkClasses(b *testing.B) {
 		if shape != "one segment" {
 			churn(b, x.index, x.g)
 		}
-		report(b, shape, x.index.View(), classes(x.g, x.sample), 1000, time.Millisecond)
+		report(b, shape, x.index.View(), classes(newSamples(x.g, x.sample)), 1000, time.Millisecond)
 	}
 }
 
@@ -131,6 +131,17 @@ func BenchmarkFacets(b *testing.B) {
 			churn(b, x.index, x.g)
 		}
 		report(b, shape, x.index.View(), facetClasses(x.g, x.sample), 200, 15*time.Millisecond)
+	}
+}
+
+// BenchmarkCounts prints the latency of counts by one and two dimensions.
+func BenchmarkCounts(b *testing.B) {
+	x := built()
+	for _, shape := range []string{"one segment", "eight segments"} {
+		if shape != "one segment" {
+			churn(b, x.index, x.g)
+		}
+		report(b, shape, x.index.View(), countClasses(newSamples(x.g, x.sample)), 100, 15*time.Millisecond)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"slices"
 	"sort"
+	"sync/atomic"
 
 	"github.com/colaregistry/colaregistry/cola/vocabulary"
 	"github.com/colaregistry/colaregistry/search/internal/codec"
@@ -24,9 +25,14 @@ type segment struct {
 	categories  categoryIndex
 	ranges      [numColumns]rangeIndex // of columns with between
 	barcodes    barcodeIndex
+	brands      brandIndex
 	knownDates  postings.Lists // one list: documents with a known date; none if no date is
 	permitOrder []uint32       // values of the permit column, sorted by permitKey
 	bytes       int64
+
+	// Computed when first needed; not included in bytes.
+	permittees   atomic.Pointer[[]uint32]      // see permitteesOf
+	appellations atomic.Pointer[column.Packed] // see appellationOf
 }
 
 // The maximum estimated time, in nanoseconds, that a search of fullCostLabels labels or more spends
@@ -53,6 +59,7 @@ func buildSegment(ctx context.Context, t *table, names companyNames) (*segment, 
 		},
 		func() { s.categories = buildCategoryIndex(t) },
 		func() { s.barcodes = buildBarcodeIndex(t) },
+		func() { s.brands = buildBrandIndex(t) },
 		func() { s.knownDates = findKnownDates(t) },
 		s.sortPermits,
 	}
@@ -210,6 +217,7 @@ func (s *segment) serialize(c codec.Codec) {
 		}
 	}
 	s.barcodes.serialize(c)
+	s.brands.serialize(c)
 	s.knownDates.Serialize(c)
 	codec.Slice(c, &s.permitOrder)
 }

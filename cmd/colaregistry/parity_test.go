@@ -32,6 +32,7 @@ var lists = []struct {
 	params     reflect.Type
 }{
 	{"/colas", "search_colas", nil, reflect.TypeFor[cola.SearchParams]()},
+	{"/colas/stats", "count_labels", nil, reflect.TypeFor[cola.CountParams]()},
 	{"/permittees", "search_permittees", nil, reflect.TypeFor[cola.PermitteeParams]()},
 	{"/production-reports", "list_production_reports", nil, reflect.TypeFor[cola.ProductionReportParams]()},
 	// so that the tool returns the same areas as REST
@@ -73,6 +74,9 @@ func parityCases(t *testing.T) (cases []parityCase) {
 				if name == "volume_unit" && value == example {
 					arguments["volume_min"] = "1"
 				}
+				if name != "group_by" && l.tool == "count_labels" {
+					arguments["group_by"] = "brand,year"
+				}
 				cases = append(cases, newParityCase(l.path, l.tool, l.fixed, l.params, arguments))
 			}
 		}
@@ -81,8 +85,15 @@ func parityCases(t *testing.T) (cases []parityCase) {
 	colas := func(arguments map[string]string) parityCase {
 		return newParityCase("/colas", "search_colas", nil, reflect.TypeFor[cola.SearchParams](), arguments)
 	}
+	counts := func(arguments map[string]string) parityCase {
+		return newParityCase("/colas/stats", "count_labels", nil, reflect.TypeFor[cola.CountParams](), arguments)
+	}
+	for _, dimension := range cola.Dimensions() {
+		cases = append(cases, counts(map[string]string{"group_by": dimension, "date_range": "all", "top": "100"}))
+	}
 	return append(cases,
-		colas(map[string]string{"volume_min": "1"}), colas(map[string]string{"abv_min": "20", "abv_max": "10"}),
+		counts(map[string]string{"group_by": "permit,status", "top": "101"}), counts(map[string]string{"group_by": "year,year"}),
+		counts(map[string]string{"group_by": "brand", "q": "zzyzx"}), colas(map[string]string{"volume_min": "1"}), colas(map[string]string{"abv_min": "20", "abv_max": "10"}),
 		colas(map[string]string{"statsu": "approved", "pag": "1", "page": "x"}),
 		colas(map[string]string{"status": "revoked"}), colas(map[string]string{
 			"product_type": "wine,malt beverage", "origin": "american",
@@ -179,7 +190,7 @@ func checkParity(t *testing.T, s *serverProcess, st store.Store, account store.A
 	for name, value := range c.arguments {
 		arguments[name] = value
 	}
-	if c.tool != "get_usage" && c.tool != "list_saved_searches" {
+	if c.tool != "get_usage" && c.tool != "count_labels" && c.tool != "list_saved_searches" {
 		arguments["response_format"] = "detailed"
 	}
 	path := c.path
@@ -208,7 +219,7 @@ func checkParity(t *testing.T, s *serverProcess, st store.Store, account store.A
 		return
 	}
 	got, _ := withoutRowFields(structured).(map[string]any)
-	for _, name := range []string{"data", "pagination", "meta", "defaults_applied"} {
+	for _, name := range []string{"data", "pagination", "meta", "total", "others", "defaults_applied"} {
 		want := rest.at(name)
 		if rows, isList := want.([]any); isList && !takesPages(c.tool) { // an unpaged list is cut to the response limit
 			want = rows[:min(len(rows), len(got["data"].([]any)))]

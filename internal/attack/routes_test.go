@@ -200,6 +200,7 @@ func TestLabelCharges(t *testing.T) {
 // test.
 var toolArguments = map[string]string{
 	"search_colas":            `{"approval_date_from":"2005-01-01"}`,
+	"count_labels":            `{"group_by":"brand","approval_date_from":"2005-01-01"}`,
 	"get_cola":                `{"ttb_id":"{ttb_id}"}`,
 	"lookup_barcode":          `{"barcode_value":"{barcode_value}"}`,
 	"search_permittees":       `{"state":"CA"}`,

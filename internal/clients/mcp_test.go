@@ -54,6 +54,7 @@ type toolOutcome struct {
 // operationsOf maps read tools to the REST operations with the same parameters.
 var operationsOf = map[string][]string{
 	"search_colas":            {"searchColas"},
+	"count_labels":            {"countColas"},
 	"get_cola":                {"getCola"},
 	"lookup_barcode":          {"lookUpBarcode"},
 	"search_permittees":       {"searchPermittees"},

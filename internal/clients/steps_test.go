@@ -36,6 +36,7 @@ type step struct {
 var steps = []step{
 	{operation: "getUsage"}, {operation: "getCoverage"},
 	{operation: "searchColas", fixed: true},
+	{operation: "countColas", fixed: true},
 	{operation: "getCola", path: map[string]string{"ttb_id": "ttb_id"}, fixed: true},
 	{operation: "lookUpBarcode", path: map[string]string{"barcode_value": "barcode_value"}, fixed: true},
 	{operation: "searchPermittees", fixed: true},

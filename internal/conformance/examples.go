@@ -19,6 +19,7 @@ type example struct {
 // examples call every tool, in an order that makes the required values available.
 var examples = []example{
 	{"search_colas", `{"product_type":["wine","malt beverage"],"approval_date_from":"2005-01-01","per_page":50,"response_format":"detailed"}`, keepLabel},
+	{"count_labels", `{"group_by":["year","product_type"],"date_range":"all"}`, nil},
 	{"get_cola", `{"ttb_id":"$ttb_id","response_format":"detailed"}`, keepBarcode},
 	{"lookup_barcode", `{"barcode_value":"$barcode_value"}`, nil},
 	{"search_permittees", `{"state":"CA","is_active":true,"per_page":2}`, nil},

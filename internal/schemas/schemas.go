@@ -34,6 +34,7 @@ func New(name func(t reflect.Type, hint string) string) *Set {
 			reflect.TypeFor[cola.Opt[bool]]():           reflect.TypeFor[bool](),
 			reflect.TypeFor[cola.Opt[string]]():         reflect.TypeFor[string](),
 			reflect.TypeFor[cola.Opt[cola.Timestamp]](): reflect.TypeFor[string](),
+			reflect.TypeFor[cola.Opt[cola.Text]]():      reflect.TypeFor[string](),
 			reflect.TypeFor[cola.FilterSet]():           reflect.TypeFor[[]string](),
 			reflect.TypeFor[cola.Timestamp]():           reflect.TypeFor[string](),
 			reflect.TypeFor[cola.Text]():                reflect.TypeFor[string](),

@@ -175,8 +175,85 @@ func (p *Packed) CountBits(counts []uint32, from int, w []uint64) {
 
 func countBits[T uint8 | uint16 | uint32](counts []uint32, values []T, w []uint64) {
 	for i, x := range w {
+		if x == ^uint64(0) {
+			for _, v := range values[i<<6:][:64] {
+				counts[v]++
+			}
+			continue
+		}
 		for ; x != 0; x &= x - 1 {
 			counts[values[i<<6+bits.TrailingZeros64(x)]]++
 		}
 	}
 }
+
+// CountPairs adds one to cells[rowOf[v]+columnOf[u]] for each row in w with the value v in p and u
+// in q. w is a bitmap whose first bit is row from.
+func (p *Packed) CountPairs(q *Packed, cells, rowOf, columnOf []uint32, from int, w []uint64) {
+	switch {
+	case p.one != nil:
+		countPairs(p.one[from:], q, cells, rowOf, columnOf, from, w)
+	case p.two != nil:
+		countPairs(p.two[from:], q, cells, rowOf, columnOf, from, w)
+	default:
+		countPairs(p.four[from:], q, cells, rowOf, columnOf, from, w)
+	}
+}
+
+func countPairs[T number](rows []T, q *Packed, cells, rowOf, columnOf []uint32, from int, w []uint64) {
+	switch {
+	case q.one != nil:
+		countCells(rows, q.one[from:], cells, rowOf, columnOf, w)
+	case q.two != nil:
+		countCells(rows, q.two[from:], cells, rowOf, columnOf, w)
+	default:
+		countCells(rows, q.four[from:], cells, rowOf, columnOf, w)
+	}
+}
+
+func countCells[T, U number](rows []T, columns []U, cells, rowOf, columnOf []uint32, w []uint64) {
+	for i, x := range w {
+		for ; x != 0; x &= x - 1 {
+			at := i<<6 + bits.TrailingZeros64(x)
+			cells[rowOf[rows[at]]+columnOf[columns[at]]]++
+		}
+	}
+}
+
+// Pairs sets dst to pairs {to[v], u}, one for each row in w with the value v in p and u in q, except
+// those with to[v] of 0. It returns the number of pairs; dst must have room for one more than the
+// rows in w. w is a bitmap whose first bit is row from.
+func (p *Packed) Pairs(q *Packed, dst [][2]uint32, to []uint32, from int, w []uint64) int {
+	switch {
+	case p.one != nil:
+		return pairs(p.one[from:], q, dst, to, from, w)
+	case p.two != nil:
+		return pairs(p.two[from:], q, dst, to, from, w)
+	}
+	return pairs(p.four[from:], q, dst, to, from, w)
+}
+
+func pairs[T number](values []T, q *Packed, dst [][2]uint32, to []uint32, from int, w []uint64) int {
+	switch {
+	case q.one != nil:
+		return pairBits(values, q.one[from:], dst, to, w)
+	case q.two != nil:
+		return pairBits(values, q.two[from:], dst, to, w)
+	}
+	return pairBits(values, q.four[from:], dst, to, w)
+}
+
+func pairBits[T, U number](values []T, others []U, dst [][2]uint32, to []uint32, w []uint64) (n int) {
+	for i, x := range w {
+		for ; x != 0; x &= x - 1 {
+			at := i<<6 + bits.TrailingZeros64(x)
+			f := to[values[at]]
+			dst[n] = [2]uint32{f, uint32(others[at])}
+			n += int(min(f, 1)) // without a branch that the CPU would often mispredict
+		}
+	}
+	return n
+}
+
+// number is a type of the numbers in a Packed array.
+type number interface{ uint8 | uint16 | uint32 }

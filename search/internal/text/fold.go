@@ -2,6 +2,7 @@
 package text
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -33,6 +34,27 @@ func FoldName(s string) string {
 		return folded
 	}
 	return strings.Join(strings.FieldsFunc(strings.ReplaceAll(folded, ".", ""), func(r rune) bool { return !isWord(r) }), " ")
+}
+
+// BrandKey returns the form in which spellings of a brand are the same: like FoldName, but without
+// the word "and", which names spell &, + or not at all. A name without letters and digits is its own
+// key.
+//
+//	Copper & Kings, COPPER AND KINGS → copper kings    J.P. Wiser's → jp wisers    +++ → +++
+func BrandKey(name string) string {
+	key := FoldName(name)
+	if key == "" {
+		return Fold(name)
+	}
+	if !strings.Contains(key, "and") {
+		return key
+	}
+	all := strings.Split(key, " ")
+	kept := slices.DeleteFunc(slices.Clone(all), func(w string) bool { return w == "and" })
+	if len(kept) == 0 {
+		return key
+	}
+	return strings.Join(kept, " ")
 }
 
 // Contains reports whether part occurs in text, both folded. A part that folds to the empty string

@@ -52,3 +52,21 @@ func TestContains(t *testing.T) {
 		}
 	}
 }
+
+func TestBrandKey(t *testing.T) {
+	for _, same := range [][]string{
+		{"copper kings", "COPPER & KINGS", "Copper and Kings", "Copper+Kings", "COPPER  KINGS."},
+		{"jp wisers", "J.P. Wiser's", "JP WISERS"},
+		{"chateau d yquem", "Château d-Yquem"},
+		{"sand brand", "Sand Brand"},
+		{"and", "AND", "and"},
+		{"+++", "+++"},
+		{"", "", " ", "'"},
+	} {
+		for _, name := range same {
+			if key := BrandKey(name); key != same[0] {
+				t.Errorf("BrandKey(%q) = %q, want %q", name, key, same[0])
+			}
+		}
+	}
+}

@@ -1,0 +1,192 @@
+package cola
+
+import (
+	"reflect"
+	"slices"
+	"sort"
+	"strings"
+	"time"
+)
+
+// Limits of GET /colas/stats.
+const (
+	maxDimensions = 2
+	defaultTop    = 30
+	maxTop        = 1000
+
+	// GroupsPerRecord is the number of groups that cost one list record.
+	GroupsPerRecord = 50
+)
+
+// Dimensions by which labels can be counted, by their names in group_by.
+const (
+	ByYear        = "year"
+	ByQuarter     = "quarter"
+	ByMonth       = "month"
+	ByProductType = "product_type"
+	ByClass       = "class"
+	ByCategory    = "category"      // top level of the path
+	BySubcategory = "subcategory"   // first two levels
+	ByPath        = "category_path" // all levels
+	ByOrigin      = "origin"
+	ByStatus      = "status"
+	ByContainer   = "container"
+	ByPermit      = "permit"
+	ByState       = "state"
+	ByBrand       = "brand"
+	ByAppellation = "appellation"
+	ByABV         = "abv"
+	ByVolume      = "volume"
+)
+
+// Dimensions lists every dimension.
+func Dimensions() []string {
+	return []string{
+		ByYear, ByQuarter, ByMonth, ByProductType, ByClass, ByCategory, BySubcategory, ByPath, ByOrigin, ByStatus,
+		ByContainer, ByPermit, ByState, ByBrand, ByAppellation, ByABV, ByVolume,
+	}
+}
+
+// CountParams are the parameters of GET /colas/stats and count_labels, as sent: the filters of
+// SearchParams and the dimensions to count by.
+type CountParams struct {
+	GroupBy []string `json:"group_by" required:"true" enum:"year,quarter,month,product_type,class,category,subcategory,category_path,origin,status,container,permit,state,brand,appellation,abv,volume" doc:"One or two dimensions." example:"year"`
+	Top     Opt[int] `json:"top" minimum:"1" maximum:"1000" default:"30" doc:"Maximum number of groups to return, from the first." example:"10"`
+	SearchParams
+
+	// Counts have no pages. These fields hide those of SearchParams.
+	Page, PerPage, Cursor struct{} `json:"-"`
+}
+
+// CountSearch is a normalized request for counts.
+type CountSearch struct {
+	ColaSearch
+	GroupBy []string // one or two of Dimensions
+	Top     int      // maximum number of groups
+}
+
+// Normalize returns the request, or a validation Error that lists all problems.
+func (p CountParams) Normalize(now time.Time) (CountSearch, error) {
+	problems := p.Decoded.problems()
+	s := CountSearch{
+		GroupBy: problems.dimensions("group_by", p.GroupBy),
+		Top:     problems.integer("top", p.Top, defaultTop, 1, maxTop),
+	}
+	p.Problems = *problems
+	search, err := p.SearchParams.Normalize(now)
+	if err != nil {
+		return CountSearch{}, err
+	}
+	s.ColaSearch = search
+	return s, nil
+}
+
+// dimensions normalizes one or two distinct dimensions and keeps their order. It adds no problem
+// with missing dimensions if decoding has found one.
+func (p *Problems) dimensions(name string, values []string) (dimensions []string) {
+	missing := (*p)[name] == nil
+	for _, value := range values {
+		if strings.TrimSpace(value) == "" {
+			continue
+		}
+		missing = false
+		dimension, ok := oneOf(value, Dimensions())
+		switch {
+		case !ok:
+			p.refuseChoice(name, value, Dimensions())
+		case slices.Contains(dimensions, dimension):
+			p.Add(name, "%s is given twice; use two different dimensions.", dimension)
+		default:
+			dimensions = append(dimensions, dimension)
+		}
+		if len((*p)[name]) >= maxShownValues {
+			return nil
+		}
+	}
+	if missing {
+		p.Add(name, "At least one dimension is required: %s.", strings.Join(Dimensions(), ", "))
+	}
+	if len(dimensions) > maxDimensions {
+		p.Add(name, "%d dimensions are too many; use one or two.", len(dimensions))
+	}
+	return dimensions
+}
+
+// LabelGroup is a group of labels with the same values in the requested dimensions. A dimension
+// that was not requested is absent. A requested one is null for labels without a value.
+type LabelGroup struct {
+	Year         Opt[Text] `json:"year,omitzero" nullable:"true" doc:"Year of the approval date, known or estimated." example:"2025"`
+	Quarter      Opt[Text] `json:"quarter,omitzero" nullable:"true" doc:"Quarter of the approval date, known or estimated." example:"2025-Q3"`
+	Month        Opt[Text] `json:"month,omitzero" nullable:"true" doc:"Month of the approval date, known or estimated." example:"2025-07"`
+	ProductType  Opt[Text] `json:"product_type,omitzero" nullable:"true" doc:"Product type." example:"wine"`
+	Class        Opt[Text] `json:"class,omitzero" nullable:"true" doc:"Product class." example:"TABLE RED WINE"`
+	Category     Opt[Text] `json:"category,omitzero" nullable:"true" doc:"Top level of the category path." example:"Wine"`
+	Subcategory  Opt[Text] `json:"subcategory,omitzero" nullable:"true" doc:"First two levels of the category path; null for a path with one level." example:"Wine > Red Wine"`
+	CategoryPath Opt[Text] `json:"category_path,omitzero" nullable:"true" doc:"Category path; does not include the paths below it." example:"Wine > Red Wine > Zweigelt"`
+	Origin       Opt[Text] `json:"origin,omitzero" nullable:"true" doc:"Country or US state; does not include the parts of a country." example:"OREGON"`
+	Status       Opt[Text] `json:"status,omitzero" nullable:"true" doc:"Status of the approval." example:"approved"`
+	Container    Opt[Text] `json:"container,omitzero" nullable:"true" doc:"Container type." example:"bottle"`
+	Permit       Opt[Text] `json:"permit,omitzero" nullable:"true" doc:"Permit number." example:"NJ-I-721"`
+	CompanyName  Opt[Text] `json:"company_name,omitzero" nullable:"true" doc:"Owner of the permit; present with permit." example:"NIEDERHOFF IMPORTS INC"`
+	State        Opt[Text] `json:"state,omitzero" nullable:"true" doc:"Applicant's state." example:"CA"`
+	Brand        Opt[Text] `json:"brand,omitzero" nullable:"true" doc:"Brand in its most frequent spelling. Case, accents, punctuation, & and and make no difference." example:"COPPER & KINGS"`
+	Appellation  Opt[Text] `json:"appellation,omitzero" nullable:"true" doc:"Appellation in its most frequent spelling; does not include the areas inside it." example:"NAPA VALLEY"`
+	ABV          Opt[Text] `json:"abv,omitzero" nullable:"true" doc:"Range of ABV, percent, with its lower bound and without its upper one." example:"12-14"`
+	Volume       Opt[Text] `json:"volume,omitzero" nullable:"true" doc:"Range of net contents, milliliters, with its lower bound and without its upper one." example:"700-1000"`
+	Count        int       `json:"count" minimum:"1" doc:"Number of labels." example:"1204"`
+}
+
+// OtherGroups are the groups that a response leaves out.
+type OtherGroups struct {
+	Groups Opt[int] `json:"groups" nullable:"true" minimum:"0" doc:"Number of groups; null for two dimensions with very many pairs of values." example:"112"`
+	Labels int      `json:"labels" minimum:"0" doc:"Number of labels in them." example:"3310"`
+}
+
+// Leave moves all but the first n groups to the others.
+func (o *OtherGroups) Leave(groups []LabelGroup, n int) []LabelGroup {
+	for _, g := range groups[n:] {
+		o.Labels += g.Count
+	}
+	if o.Groups.OK {
+		o.Groups.V += len(groups) - n
+	}
+	return groups[:n]
+}
+
+// Set sets the value of a dimension; empty for labels without one.
+func (g *LabelGroup) Set(dimension string, value Text) {
+	f := FieldsOf[LabelGroup]()[FieldIndex[LabelGroup](dimension)]
+	reflect.ValueOf(g).Elem().FieldByIndex(f.Index).Set(reflect.ValueOf(Some(value)))
+}
+
+// band is a range of numbers up to its upper bound, which it excludes. The last band has none.
+type band struct {
+	below float64
+	name  Text
+}
+
+// The bands of ABV, in percent, and of net contents, in milliliters. They are part of the API.
+var (
+	abvBands    = bands(.5, 4, 5, 6, 7, 10, 12, 14, 16, 21, 24, 40, 50)
+	volumeBands = bands(100, 250, 400, 700, 1000, 1500, 3000, 20_000)
+)
+
+// bands returns the bands between the bounds, from 0.
+func bands(bounds ...float64) (all []band) {
+	low := 0.0
+	for _, high := range bounds {
+		all = append(all, band{high, Text(plain(low) + "-" + plain(high))})
+		low = high
+	}
+	return append(all, band{name: Text(plain(low) + "+")})
+}
+
+// Band returns the band of a number in a dimension, and its position from the lowest.
+func Band(dimension string, v float64) (name Text, position int) {
+	all := abvBands
+	if dimension == ByVolume {
+		all = volumeBands
+	}
+	position = sort.Search(len(all)-1, func(i int) bool { return v < all[i].below })
+	return all[position].name, position
+}

@@ -1,0 +1,136 @@
+package cola
+
+import (
+	"encoding/json"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestCountParamsNormalize checks the dimensions, and that problems with them are reported together
+// with those of the filters.
+func TestCountParamsNormalize(t *testing.T) {
+	for name, tt := range map[string]struct {
+		params   CountParams
+		groupBy  []string
+		top      int
+		problems map[string]int // messages by parameter
+	}{
+		"default":       {CountParams{GroupBy: []string{"year"}}, []string{ByYear}, 30, nil},
+		"two, in order": {CountParams{GroupBy: []string{" Status", "BRAND", ""}, Top: Some(1000)}, []string{ByStatus, ByBrand}, 1000, nil},
+		"none":          {CountParams{GroupBy: []string{" "}}, nil, 0, map[string]int{"group_by": 1}},
+		"twice":         {CountParams{GroupBy: []string{"year", "Year"}}, nil, 0, map[string]int{"group_by": 1}},
+		"three":         {CountParams{GroupBy: []string{"year", "brand", "abv"}}, nil, 0, map[string]int{"group_by": 1}},
+		"unknown":       {CountParams{GroupBy: []string{"years", "decade"}}, nil, 0, map[string]int{"group_by": 2}},
+		"many unknown":  {CountParams{GroupBy: slices.Repeat([]string{"x"}, 100)}, nil, 0, map[string]int{"group_by": 5}},
+		"with others": {
+			CountParams{Top: Some(0), SearchParams: SearchParams{Status: "x", ABVMin: Some(-1.0)}},
+			nil, 0, map[string]int{"group_by": 1, "top": 1, "status": 1, "abv_min": 1},
+		},
+		"undecodable": {
+			CountParams{SearchParams: SearchParams{Decoded: Decoded{Problems{"group_by": {"Must be an array."}}}}},
+			nil, 0, map[string]int{"group_by": 1},
+		},
+	} {
+		s, err := tt.params.Normalize(testNow)
+		problems := map[string]int(nil)
+		for parameter, messages := range details(err) {
+			if problems == nil {
+				problems = map[string]int{}
+			}
+			problems[parameter] = len(messages)
+		}
+		if diff := cmp.Diff(tt.problems, problems); diff != "" {
+			t.Errorf("%s: problems (-want +got):\n%s", name, diff)
+		}
+		if !slices.Equal(s.GroupBy, tt.groupBy) || s.Top != tt.top {
+			t.Errorf("%s: dimensions %q, top %d, want %q, %d", name, s.GroupBy, s.Top, tt.groupBy, tt.top)
+		}
+	}
+}
+
+// TestCountParamsFilters checks that counts have the filters of searches, with the same meaning, and
+// no other parameters but their own.
+func TestCountParamsFilters(t *testing.T) {
+	var want, got []string
+	for _, f := range Filters() {
+		if f.Param != "" {
+			want = append(want, f.Param)
+		}
+	}
+	for _, f := range FieldsOf[CountParams]() {
+		got = append(got, f.Name)
+	}
+	want = append(want, "group_by", "top")
+	slices.Sort(want)
+	slices.Sort(got)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("parameters (-want +got):\n%s", diff)
+	}
+	params := SearchParams{Q: "oak", Status: "Approved", Category: []string{"wine"}}
+	counts, err := CountParams{GroupBy: []string{"year"}, SearchParams: params}.Normalize(testNow)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(mustNormalize(t, params), counts.ColaSearch); diff != "" {
+		t.Errorf("search (-want +got):\n%s", diff)
+	}
+}
+
+// TestDimensions checks that every dimension is documented, and is a member of groups: absent if not
+// requested, and null for labels without a value.
+func TestDimensions(t *testing.T) {
+	f, _ := reflect.TypeFor[CountParams]().FieldByName("GroupBy")
+	if got := f.Tag.Get("enum"); got != strings.Join(Dimensions(), ",") {
+		t.Errorf("documented dimensions = %s, want %q", got, Dimensions())
+	}
+	for _, dimension := range Dimensions() {
+		g := LabelGroup{Count: 2}
+		for value, want := range map[Text]string{"x": `"x"`, "": "null"} {
+			g.Set(dimension, value)
+			b, err := json.Marshal(g)
+			if want = `{"` + dimension + `":` + want + `,"count":2}`; err != nil || string(b) != want {
+				t.Errorf("group with %s %q = %s, %v, want %s", dimension, value, b, err, want)
+			}
+		}
+	}
+}
+
+// TestBand checks that a band includes its lower bound and not its upper one.
+func TestBand(t *testing.T) {
+	for _, tt := range []struct {
+		dimension string
+		v         float64
+		want      Text
+	}{
+		{ByABV, 0, "0-0.5"}, {ByABV, .5, "0.5-4"}, {ByABV, 11.99, "10-12"}, {ByABV, 12, "12-14"}, {ByABV, 49.9, "40-50"},
+		{ByABV, 50, "50+"}, {ByABV, 1e9, "50+"}, {ByABV, -1, "0-0.5"},
+		{ByVolume, 750, "700-1000"}, {ByVolume, 1000, "1000-1500"}, {ByVolume, 20_000, "20000+"}, {ByVolume, 99.9, "0-100"},
+	} {
+		if got, _ := Band(tt.dimension, tt.v); got != tt.want {
+			t.Errorf("Band(%s, %v) = %s, want %s", tt.dimension, tt.v, got, tt.want)
+		}
+	}
+	last := -1
+	for _, v := range []float64{0, .5, 4, 5, 6, 7, 10, 12, 14, 16, 21, 24, 40, 50} {
+		if _, position := Band(ByABV, v); position != last+1 {
+			t.Errorf("%v is in band %d, want %d", v, position, last+1)
+		} else {
+			last = position
+		}
+	}
+}
+
+// TestLeave checks that groups left out are added to the others, whose number may be unknown.
+func TestLeave(t *testing.T) {
+	groups := []LabelGroup{{Count: 5}, {Count: 3}, {Count: 1}}
+	for known, want := range map[Opt[int]]Opt[int]{Some(4): Some(6), {}: {}} {
+		others := OtherGroups{Groups: known, Labels: 10}
+		if kept := others.Leave(groups, 1); len(kept) != 1 || others != (OtherGroups{Groups: want, Labels: 14}) {
+			t.Errorf("others after leaving two groups = %+v, kept %v", others, kept)
+		}
+	}
+}

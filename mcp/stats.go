@@ -1,0 +1,59 @@
+package mcp
+
+import (
+	"context"
+	"reflect"
+
+	"github.com/colaregistry/colaregistry/cola"
+)
+
+// filterDocs describes the filters of a tool that search_colas has as well.
+func filterDocs() (names []string, docs map[string]string) {
+	docs = map[string]string{}
+	for _, f := range cola.FieldsOf[cola.SearchParams]() {
+		names, docs[f.Name] = append(names, f.Name), "As in search_colas."
+	}
+	return names, docs
+}
+
+func countTools() []tool {
+	filters, docs := filterDocs()
+	return []tool{newTool(tool{
+		name: "count_labels", title: "Count labels",
+		description: "Count labels by one or two dimensions, exactly: labels per year, the companies (permit) or brands " +
+			"with the most gin labels, status by product type. Use it for trends, shares and rankings instead of " +
+			"repeated searches. Filters and the default of the last 365 days are those of search_colas. Dates come " +
+			"newest first, other values by number of labels; null means no value. others counts groups beyond top.",
+		cost: "1 list record per 50 groups returned.", meter: cola.MeterListRecords,
+		required: []string{"group_by"}, serviceValidates: true, describedElsewhere: filters, docs: docs,
+		output: outputSchema(true, []field{
+			{"total", reflect.TypeFor[int]()}, {"others", reflect.TypeFor[cola.OtherGroups]()},
+			defaultsMember, dataAsOfMember, chargedMember,
+		}, reflect.TypeFor[cola.LabelGroup]()),
+		example: `{"group_by":["year","product_type"],"q":"oak","date_range":"all","top":4}`,
+	}, countLabels)}
+}
+
+func countLabels(
+	ctx context.Context, svc Service, c cola.Caller, p cola.CountParams,
+) (a toolResult, state cola.QuotaState, err error) {
+	v := view{}
+	rows := rowLimiter[cola.LabelGroup]{view: v}
+	counts, state, err := svc.CountColasLimited(ctx, c, p, rows.rowLimit())
+	if err != nil {
+		return a, state, err
+	}
+	if d := counts.Defaults; d != nil {
+		a.note("No date was given, so this covers labels approved since %s. For all history, set "+
+			"date_range to all.", d.DateFrom)
+		a.addMember("defaults_applied", d)
+	}
+	rows.noteTruncation(&a, len(counts.Groups), state)
+	a.notes = append(a.notes, counts.Notes...)
+	a.setData(v.append(nil, nonNilRows(counts.Groups)))
+	a.extra = append([]field{{"total", counts.Total}, {"others", counts.Others}}, a.extra...)
+	if counts.DataAsOf != 0 {
+		a.addMember("data_as_of", counts.DataAsOf)
+	}
+	return a, state, nil
+}

@@ -1,0 +1,64 @@
+package registry
+
+import (
+	"context"
+	"time"
+
+	"github.com/colaregistry/colaregistry/cola"
+)
+
+// ColaCounts is the result of CountColas.
+type ColaCounts struct {
+	Groups    []cola.LabelGroup
+	Total     int                   // labels that match
+	Others    cola.OtherGroups      // groups left out
+	Truncated bool                  // groups are left out because the monthly list records are used up
+	Defaults  *cola.DefaultsApplied // nil unless the default date window is active
+	Notes     []string              // as of SearchColas
+	DataAsOf  cola.Date             // latest change in TTB's registry that the data includes
+}
+
+// CountColas counts the labels that match by one or two dimensions. It costs one list record per
+// cola.GroupsPerRecord groups returned, rounded up. If fewer list records are left, groups are left
+// out and Truncated is true.
+func (s *Service) CountColas(
+	ctx context.Context, c cola.Caller, p cola.CountParams,
+) (ColaCounts, cola.QuotaState, error) {
+	return s.CountColasLimited(ctx, c, p, nil)
+}
+
+// CountColasLimited is CountColas for a response of limited size; it leaves out the groups that do
+// not fit.
+func (s *Service) CountColasLimited(
+	ctx context.Context, c cola.Caller, p cola.CountParams, limit RowLimit[cola.LabelGroup],
+) (ColaCounts, cola.QuotaState, error) {
+	if state, err := s.precheck(c); err != nil {
+		return ColaCounts{}, state, err
+	}
+	q, err := p.Normalize(s.now())
+	if err != nil {
+		state, err := s.Refuse(ctx, c, err)
+		return ColaCounts{}, state, err
+	}
+	start, view := time.Now(), s.index.View()
+	found := view.CountGroups(q)
+	s.metrics.observeSearch(labelCounts, start)
+	groups, _ := limit.cut(found.Groups)
+	grant, err := s.ledger.Charge(ctx, quotaRequest(c, cola.MeterListRecords, recordsOf(len(groups))))
+	if err != nil {
+		return ColaCounts{}, grant.State, err
+	}
+	counts := ColaCounts{
+		Total: found.Total, Others: found.Others, Truncated: grant.Units < recordsOf(len(groups)),
+		Notes: searchNotes(view, &p.SearchParams, &q.ColaSearch, found.Total), DataAsOf: view.DataAsOf(s.today()),
+	}
+	kept := min(len(groups), grant.Units*cola.GroupsPerRecord)
+	counts.Groups = counts.Others.Leave(found.Groups, kept)
+	if q.DefaultWindow {
+		counts.Defaults = &cola.DefaultsApplied{DateRange: true, DateFrom: q.From}
+	}
+	return counts, grant.State, nil
+}
+
+// recordsOf returns the list records that a number of groups costs.
+func recordsOf(groups int) int { return (groups + cola.GroupsPerRecord - 1) / cola.GroupsPerRecord }

@@ -1,0 +1,58 @@
+package search
+
+import (
+	"github.com/colaregistry/colaregistry/search/internal/codec"
+	"github.com/colaregistry/colaregistry/search/internal/column"
+	"github.com/colaregistry/colaregistry/search/internal/postings"
+	"github.com/colaregistry/colaregistry/search/internal/text"
+)
+
+// brandIndex groups the values of the brand column by brand: spellings with the same
+// text.BrandKey are one brand.
+type brandIndex struct {
+	keys   column.Dict // distinct brand keys, sorted
+	keyOf  []uint32    // number of the brand of each value of the column
+	values []uint32    // values of the column, ordered by brand
+	start  []uint32    // brand k has values[start[k]:start[k+1]]
+}
+
+// buildBrandIndex indexes the brands of a table.
+func buildBrandIndex(t *table) (x brandIndex) {
+	brands := &t.text[colBrand].Dict
+	x.keys, x.keyOf = foldKeys(brands, text.BrandKey)
+	x.start = make([]uint32, x.keys.Len()+1)
+	for _, k := range x.keyOf {
+		x.start[k+1]++
+	}
+	for k := range x.keys.Len() {
+		x.start[k+1] += x.start[k]
+	}
+	x.values = make([]uint32, len(x.keyOf))
+	next := append([]uint32(nil), x.start...)
+	for v, k := range x.keyOf {
+		x.values[next[k]] = uint32(v)
+		next[k]++
+	}
+	return x
+}
+
+// spellings returns the values of the brand column that spell a brand.
+func (x *brandIndex) spellings(brand uint32) []uint32 {
+	return x.values[x.start[brand]:x.start[brand+1]]
+}
+
+// docsWithBrand appends lists whose union is the documents of a brand.
+func (s *segment) docsWithBrand(brand uint32, dst []postings.List) []postings.List {
+	for _, v := range s.brands.spellings(brand) {
+		dst = append(dst, s.texts.DocsOf(colBrand, v))
+	}
+	return dst
+}
+
+// serialize transfers the index.
+func (x *brandIndex) serialize(c codec.Codec) {
+	x.keys.Serialize(c)
+	codec.Slice(c, &x.keyOf)
+	codec.Slice(c, &x.values)
+	codec.Slice(c, &x.start)
+}

@@ -1,0 +1,54 @@
+package column
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+)
+
+// TestPairs checks the counts of pairs of values for arrays of every width, over full, empty and
+// mixed words.
+func TestPairs(t *testing.T) {
+	const n, from = 64 * 5, 64
+	r := rand.New(rand.NewPCG(1, 2))
+	w := []uint64{^uint64(0), 0, r.Uint64(), 1 << 63}
+	for _, size := range []uint32{200, 300, 70_000} {
+		for _, other := range []uint32{200, 300, 70_000} {
+			values, others := make([]uint32, n), make([]uint32, n)
+			for i := range values {
+				values[i], others[i] = r.Uint32N(size), r.Uint32N(other)
+			}
+			values[0], others[0] = size-1, other-1 // sets the width
+			p, q := Pack(values), Pack(others)
+			to, columns := make([]uint32, size), make([]uint32, other)
+			for v := range to {
+				to[v] = uint32(v) % 3
+			}
+			for v := range columns {
+				columns[v] = uint32(v) % 5
+			}
+			rows := make([]uint32, size)
+			for v := range rows {
+				rows[v] = to[v] * 5
+			}
+			wantCells, wantCounts := make([]uint32, 15), make([]uint32, size)
+			var want [][2]uint32
+			for i := range len(w) * 64 {
+				if v, u := values[from+i], others[from+i]; w[i/64]>>(i%64)&1 != 0 {
+					wantCells[rows[v]+columns[u]]++
+					wantCounts[v]++
+					if to[v] != 0 {
+						want = append(want, [2]uint32{to[v], u})
+					}
+				}
+			}
+			cells, counts, pairs := make([]uint32, 15), make([]uint32, size), make([][2]uint32, len(w)*64+1)
+			p.CountPairs(&q, cells, rows, columns, from, w)
+			p.CountBits(counts, from, w)
+			pairs = pairs[:p.Pairs(&q, pairs, to, from, w)]
+			if !slices.Equal(cells, wantCells) || !slices.Equal(counts, wantCounts) || !slices.Equal(pairs, want) {
+				t.Errorf("%d and %d values: cells %v, want %v; %d pairs, want %d", size, other, cells, wantCells, len(pairs), len(want))
+			}
+		}
+	}
+}

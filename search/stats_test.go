@@ -1,0 +1,277 @@
+package search
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	gocmp "github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/cola/vocabulary"
+	"github.com/colaregistry/colaregistry/search/internal/text"
+)
+
+// TestCountGroups compares counts with the reference implementation across changes, aliases,
+// compactions and snapshots.
+func TestCountGroups(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		h := &harness{
+			t: rt, index: New(Options{ManualCompaction: true}), registry: newRegistry(),
+			draws: newDraws(rapid.Uint64().Draw(rt, "seed"), 60, 40), dir: t.TempDir(),
+		}
+		for range rapid.IntRange(1, 6).Draw(rt, "steps") {
+			h.step()
+			for range 8 {
+				h.checkCounts(1 + h.IntN(12))
+			}
+		}
+		h.index.Close()
+	})
+}
+
+// TestCountManyGroups repeats the comparison with more than one block of labels.
+func TestCountManyGroups(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
+	h := &harness{
+		t: t, index: New(Options{ManualCompaction: true}), registry: newRegistry(),
+		draws: newDraws(5, 90_000, 800), dir: t.TempDir(),
+	}
+	defer h.index.Close()
+	h.commit(120_000, 8)
+	h.commit(3000, 3)
+	check := func() {
+		for _, by := range [][]string{
+			{cola.ByBrand, cola.ByPermit}, {cola.ByYear, cola.ByBrand},
+		} {
+			h.checkCountsBy(cola.Query{}, nil, by, 1000)
+		}
+		for range 3 {
+			h.checkCounts(1 + h.IntN(1000))
+		}
+	}
+	check()
+	h.compact()
+	h.restore()
+	check()
+}
+
+// TestCountGroupsConcurrently counts while labels are added and compacted. Run it with the race
+// detector.
+func TestCountGroupsConcurrently(t *testing.T) {
+	h := &harness{
+		t: t, index: New(Options{ManualCompaction: true}), registry: newRegistry(), draws: newDraws(3, 500, 40),
+	}
+	defer h.index.Close()
+	h.commit(200, 3)
+	var counting sync.WaitGroup
+	for range 4 {
+		counting.Go(func() {
+			for range 50 {
+				v := h.index.View()
+				for _, dimension := range []string{cola.ByPermit, cola.ByAppellation} {
+					s := cola.CountSearch{GroupBy: []string{dimension}, Top: 1000}
+					if got, want := v.CountGroups(s).Total, v.Stats().Labels; got != want {
+						t.Errorf("%d labels by %s, want %d", got, dimension, want)
+					}
+				}
+			}
+		})
+	}
+	for range 10 {
+		h.commit(20, 3)
+		h.compact()
+	}
+	counting.Wait()
+}
+
+// checkCounts compares the counts of one random search by random dimensions.
+func (h *harness) checkCounts(top int) {
+	h.t.Helper()
+	s, phrases := h.search()
+	if h.chance(20) || strings.Contains(s.Text, `"`) { // TestIndex covers phrases
+		s.Query, phrases = cola.Query{}, nil
+	}
+	by := []string{pick(h.draws, cola.Dimensions()...)}
+	if second := pick(h.draws, cola.Dimensions()...); second != by[0] && h.chance(60) {
+		by = append(by, second)
+	}
+	h.checkCountsBy(s.Query, phrases, by, top)
+}
+
+// checkCountsBy compares counts with the reference implementation.
+func (h *harness) checkCountsBy(q cola.Query, phrases []text.Phrase, by []string, top int) {
+	h.t.Helper()
+	found := h.registry.search(&q, phrases)
+	all := h.registry.countGroups(found, by)
+	want := GroupCounts{Total: len(found), Others: cola.OtherGroups{Groups: cola.Some(0)}}
+	want.Groups = want.Others.Leave(all, min(top, len(all)))
+	v := h.index.View()
+	s := cola.CountSearch{ColaSearch: cola.ColaSearch{Query: q}, GroupBy: by, Top: top}
+	if total := v.Search(s.ColaSearch).Total; total != want.Total {
+		h.t.Fatalf("Search(%+v) finds %d labels, want %d", q, total, want.Total)
+	}
+	if diff := gocmp.Diff(want, v.CountGroups(s)); diff != "" {
+		h.t.Fatalf("CountGroups(%+v) (-want +got):\n%s", s, diff)
+	}
+	limits := countLimits{cells: pick(h.draws, 0, 100, 1<<20), sorted: pick(h.draws, 0, 5, 1<<20)}
+	got := v.countGroups(&s, limits)
+	if len(found) > limits.sorted && !got.Others.Groups.OK {
+		want.Others.Groups = got.Others.Groups
+	}
+	if diff := gocmp.Diff(want, got); diff != "" {
+		h.t.Fatalf("%+v: counts of %+v (-want +got):\n%s", limits, s, diff)
+	}
+}
+
+// linearGroup is a group of the reference implementation.
+type linearGroup struct {
+	keys  []string
+	count int
+}
+
+// countGroups returns all groups of labels in order.
+func (r *registry) countGroups(labels []cola.IndexRecord, by []string) []cola.LabelGroup {
+	groups, firsts := map[string]*linearGroup{}, map[string]int{}
+	spellings := map[string]map[string]int{} // by dimension and key
+	for i := range labels {
+		var keys []string
+		for _, dimension := range by {
+			key, value := r.groupOf(&labels[i], dimension)
+			if key == "" {
+				value = ""
+			}
+			keys = append(keys, key)
+			in := dimension + "\x00" + key
+			if spellings[in] == nil {
+				spellings[in] = map[string]int{}
+			}
+			spellings[in][value]++
+		}
+		id := strings.Join(keys, "\x00")
+		if groups[id] == nil {
+			groups[id] = &linearGroup{keys: keys}
+		}
+		groups[id].count++
+		firsts[keys[0]]++
+	}
+	order := slices.Collect(maps.Values(groups))
+	slices.SortFunc(order, func(a, b *linearGroup) int {
+		c := compareGroups(by[0], a.keys[0], b.keys[0], firsts[a.keys[0]], firsts[b.keys[0]])
+		if len(by) > 1 {
+			c = cmp.Or(c, compareGroups(by[1], a.keys[1], b.keys[1], a.count, b.count))
+		}
+		return c
+	})
+	rows := []cola.LabelGroup{}
+	for _, g := range order {
+		row := cola.LabelGroup{Count: g.count}
+		for d, dimension := range by {
+			row.Set(dimension, cola.Text(mostFrequent(spellings[dimension+"\x00"+g.keys[d]])))
+			if dimension == cola.ByPermit {
+				row.CompanyName = cola.Some(r.permittees[g.keys[d]].CompanyName)
+			}
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+// mostFrequent returns the spelling with the most labels, or the first alphabetically.
+func mostFrequent(spellings map[string]int) (best string) {
+	for s, n := range spellings {
+		if n > spellings[best] || n == spellings[best] && s < best {
+			best = s
+		}
+	}
+	return best
+}
+
+// compareGroups orders two values of a dimension by their keys and their numbers of labels.
+func compareGroups(dimension, a, b string, n, m int) int {
+	switch dimension {
+	case cola.ByYear, cola.ByQuarter, cola.ByMonth:
+		return strings.Compare(b, a) // an unknown date is last
+	case cola.ByABV, cola.ByVolume:
+		lower := func(band string) (low float64) {
+			if band == "" {
+				return 1e9
+			}
+			fmt.Sscan(strings.TrimRight(strings.Split(band, "-")[0], "+"), &low)
+			return low
+		}
+		return cmp.Compare(lower(a), lower(b))
+	}
+	return cmp.Or(cmp.Compare(m, n), strings.Compare(a, b))
+}
+
+// groupOf returns the key and the value of a label in a dimension.
+func (r *registry) groupOf(l *cola.IndexRecord, dimension string) (key, value string) {
+	s := &l.Summary
+	same := func(v string) (string, string) { return v, v }
+	levels := func(n int) (string, string) {
+		path := vocabulary.NormalizePath(vocabulary.ResolveCategory(categoryOf(l), vocabulary.AliasTable(r.aliases)))
+		all := strings.Split(path, " > ")
+		if path == "" || n > len(all) {
+			return "", ""
+		}
+		if n > 0 {
+			path = strings.Join(all[:n], " > ")
+		}
+		return vocabulary.FoldPath(path), vocabulary.NormalizeCategory(path)
+	}
+	band := func(v float64, known bool) (string, string) {
+		if !known {
+			return "", ""
+		}
+		name, _ := cola.Band(dimension, v)
+		return same(string(name))
+	}
+	date := effective(s)
+	switch dimension {
+	case cola.ByYear, cola.ByQuarter, cola.ByMonth:
+		if date == 0 {
+			return "", ""
+		}
+		year, month := date.String()[:4], date.String()[:7]
+		quarter := year + "-Q" + string("111222333444"[date.Time().Month()-1])
+		return same(map[string]string{cola.ByYear: year, cola.ByQuarter: quarter, cola.ByMonth: month}[dimension])
+	case cola.ByProductType:
+		return same(string(s.ProductType))
+	case cola.ByClass:
+		return same(string(s.ClassName))
+	case cola.ByCategory:
+		return levels(1)
+	case cola.BySubcategory:
+		return levels(2)
+	case cola.ByPath:
+		return levels(0)
+	case cola.ByOrigin:
+		return same(strings.ToUpper(string(s.OriginName)))
+	case cola.ByStatus:
+		return same(string(s.ApplicationStatus))
+	case cola.ByContainer:
+		return same(strings.ToLower(l.ContainerType))
+	case cola.ByPermit:
+		return same(s.PermitNumber)
+	case cola.ByState:
+		return same(strings.ToUpper(l.AddressState))
+	case cola.ByBrand:
+		return text.BrandKey(s.BrandName), s.BrandName
+	case cola.ByAppellation:
+		return plain(l.WineAppellation), l.WineAppellation
+	case cola.ByABV:
+		return band(l.ABV.V, l.ABV.OK)
+	case cola.ByVolume:
+		ml, ok := vocabulary.Milliliters(l.Volume.V, l.VolumeUnit)
+		return band(ml, ok && l.Volume.OK)
+	}
+	panic("unknown dimension " + dimension)
+}
