@@ -111,7 +111,8 @@ func introduction() string {
 			"saved searches.",
 		"**Quotas.** Looking up a single record uses one detail view. Lists and searches use one list record per " +
 			"record returned. Both are counted per account per calendar month (UTC), across all keys and apps. " +
-			"Every request also counts toward the rate limit, which limits requests in any 60-second window. " +
+			"Every request except those to `/suggest` also counts toward the rate limit, which limits requests in any " +
+			"60-second window. " +
 			"Every authenticated response, including errors, has the five quota headers.",
 		"**Parameters.** All problems with a request are reported at once. Unknown parameters are rejected; empty " +
 			"values are ignored. " +
@@ -239,7 +240,10 @@ func (s components) parameters(t reflect.Type) []*huma.Param {
 			continue
 		}
 		schema := s.Field(f)
-		p := &huma.Param{Name: name, In: "query", Description: schema.Description, Schema: schema}
+		p := &huma.Param{
+			Name: name, In: "query", Description: schema.Description, Schema: schema,
+			Required: f.Tag.Get("required") == "true",
+		}
 		if len(schema.Examples) > 0 {
 			p.Example = schema.Examples[0]
 		}

@@ -242,6 +242,7 @@ func operations(svc Service) []operation {
 		colaOperations(svc),
 		barcodeOperations(svc),
 		permitteeOperations(svc),
+		suggestOperations(svc),
 		usageOperations(svc),
 		savedSearchOperations(svc),
 		runOperations(svc),

@@ -17,8 +17,8 @@ import (
 
 var benchLabels = flag.Int("labels", 200_000, "labels that benchmarks search")
 
-// heap returns the size of the heap in bytes after a collection.
-func heap() uint64 {
+// heapBytes returns the size of the heap in bytes after a collection.
+func heapBytes() uint64 {
 	runtime.GC()
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
@@ -57,7 +57,7 @@ var built = sync.OnceValue(func() (b struct {
 }) {
 	n := *benchLabels
 	b.g = newSynthetic(1, n)
-	before := heap()
+	before := heapBytes()
 	b.index = New(Options{ManualCompaction: true})
 	var spent time.Duration
 	began := time.Now()
@@ -86,7 +86,7 @@ var built = sync.OnceValue(func() (b struct {
 	s := b.index.View().Stats()
 	save(b.index)
 	fmt.Fprintf(os.Stderr, "held %d MiB, heap %d MiB more than before, %d MiB at the peak: %+v\n",
-		s.Bytes/mib, (heap()-before)/mib, (high-before)/mib, s)
+		s.Bytes/mib, (heapBytes()-before)/mib, (high-before)/mib, s)
 	return b
 })
 
@@ -131,6 +131,17 @@ func BenchmarkFacets(b *testing.B) {
 			churn(b, x.index, x.g)
 		}
 		report(b, shape, x.index.View(), facetClasses(x.g, x.sample), 200, 15*time.Millisecond)
+	}
+}
+
+// BenchmarkSuggest prints the latency of completions.
+func BenchmarkSuggest(b *testing.B) {
+	x := built()
+	for _, shape := range []string{"one segment", "eight segments"} {
+		if shape != "one segment" {
+			churn(b, x.index, x.g)
+		}
+		report(b, shape, x.index.View(), suggestClasses(x.g), 500, 5*time.Millisecond)
 	}
 }
 
@@ -210,7 +221,7 @@ func BenchmarkCompact(b *testing.B) {
 		b.Fatal(err)
 	}
 	fmt.Fprintf(os.Stderr, "compacted in %v, %d MiB at the peak, %d MiB after\n",
-		time.Since(at).Round(time.Millisecond), high/mib, heap()/mib)
+		time.Since(at).Round(time.Millisecond), high/mib, heapBytes()/mib)
 }
 
 // BenchmarkImport publishes labels in batches of a few thousand, as an import does, while the index
@@ -250,7 +261,7 @@ func BenchmarkImport(b *testing.B) {
 	fmt.Fprintf(os.Stderr, "imported in %v: commits p50 %v, p99 %v, max %v; searches p50 %v, p99 %v; at most %d segments; %d MiB at the peak, %d MiB after\n",
 		time.Since(began).Round(time.Millisecond), commits[len(commits)/2],
 		commits[len(commits)*99/100], commits[len(commits)-1],
-		searches[len(searches)/2], searches[len(searches)*99/100], maxSegments, high/mib, heap()/mib)
+		searches[len(searches)/2], searches[len(searches)*99/100], maxSegments, high/mib, heapBytes()/mib)
 }
 
 // BenchmarkCoverage counts all labels by the data that they have, as the first request after a

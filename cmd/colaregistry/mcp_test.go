@@ -124,8 +124,8 @@ func mustPipe(t *testing.T, key string, flags ...string) assistant {
 
 func useEveryTool(t *testing.T, a assistant) {
 	list, err := a.ListTools(t.Context(), protocol.ListToolsRequest{})
-	if err != nil || len(list.Tools) != 14 {
-		t.Fatalf("ListTools: %d tools, %v; want 14", len(list.Tools), err)
+	if err != nil || len(list.Tools) != 15 {
+		t.Fatalf("ListTools: %d tools, %v; want 15", len(list.Tools), err)
 	}
 	id, permit := "", ""
 	for _, row := range a.call(t, "search_colas", map[string]any{"per_page": 50, "q": "oak", "response_format": "detailed"}).at("data").([]any) {
@@ -140,7 +140,8 @@ func useEveryTool(t *testing.T, a assistant) {
 		"search_colas": {"product_type": []string{"wine"}}, "get_cola": {"ttb_id": id},
 		"lookup_barcode":    {"barcode_value": detail.at("data", "barcode_value")},
 		"search_permittees": {"state": "CA"}, "get_permittee": {"permit_number": permit},
-		"get_usage": {}, "get_processing_times": {"kind": "registration"},
+		"suggest_values": {"field": "category"},
+		"get_usage":      {}, "get_processing_times": {"kind": "registration"},
 		"list_production_reports": {"commodity": "wine"}, "search_avas": {"state": "OR"}, "get_ava": {"ava_id": area},
 		"create_saved_search": {
 			"name": "Oaks", "filters": map[string]any{"brand_name": "oak", "type_wine": true},

@@ -40,6 +40,7 @@ var steps = []step{
 	{operation: "lookUpBarcode", path: map[string]string{"barcode_value": "barcode_value"}, fixed: true},
 	{operation: "searchPermittees", fixed: true},
 	{operation: "getPermittee", path: map[string]string{"permit_number": "permit_number"}, fixed: true},
+	{operation: "suggestValues", fixed: true},
 	{operation: "listProcessingTimes", fixed: true},
 	{operation: "listFormulaProcessingTimes", fixed: true},
 	{operation: "listRegistrationProcessingTimes", fixed: true},
