@@ -86,6 +86,11 @@ func TestSuggestLimit(t *testing.T) {
 		refusal.Details["reason"] != registry.ReasonSuggestions || !state.Known() {
 		t.Errorf("request over the limit: state = %+v, error = %+v", state, err)
 	}
+	w.stuck.Store(true)
+	if state, err := ask(c); code(err) != cola.CodeQuotaExceeded || !state.Known() {
+		t.Errorf("over the limit while the database commits no transaction: state = %+v, error = %v, want quota_exceeded", state, err)
+	}
+	w.stuck.Store(false)
 	if _, err := ask(other); err != nil {
 		t.Errorf("other account: error = %v", err)
 	}

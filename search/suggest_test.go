@@ -259,6 +259,33 @@ func TestSuggestCompanies(t *testing.T) {
 	}
 }
 
+// TestSuggestAcrossSegments checks that a brand ranks by its labels in all segments, and that equal
+// companies are in the order of their permit numbers.
+func TestSuggestAcrossSegments(t *testing.T) {
+	x := New(Options{ManualCompaction: true})
+	defer x.Close()
+	id := cola.TTBID(0)
+	publish := func(permit string, labels map[string]int) {
+		u := x.Begin()
+		u.Permittee(&cola.Permittee{PermitNumber: permit, CompanyName: "HAWK WINERY"})
+		for brand, n := range labels {
+			for range n {
+				id++
+				u.Label(labelWith(id, func(c *cola.Cola) { c.BrandName, c.PermitNumber = brand, permit }))
+			}
+		}
+		mustCommit(t, u, Marks{Labels: 1})
+	}
+	publish("BWN-IL-2", map[string]int{"HAWK A": 4, "HAWK B": 3})
+	publish("BWN-IL-1", map[string]int{"HAWK C": 4, "HAWK B": 3})
+	if got := suggested(x.View(), cola.SuggestBrand, "hawk", 1); got != "HAWK B 6" || x.View().Stats().Segments != 2 {
+		t.Errorf("brand = %s in %d segments, want HAWK B 6 in two", got, x.View().Stats().Segments)
+	}
+	if got := suggested(x.View(), cola.SuggestCompany, "hawk", 1); got != "HAWK WINERY 7 BWN-IL-1" {
+		t.Errorf("company = %s, want the lower permit number", got)
+	}
+}
+
 // TestSuggestWhileUpdating checks that a view's suggestions stay those of its labels, also for
 // concurrent callers.
 func TestSuggestWhileUpdating(t *testing.T) {
