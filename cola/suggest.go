@@ -42,8 +42,8 @@ type Suggestion struct {
 // SuggestParams are the parameters of GET /suggest and of the tool suggest_values, as sent.
 type SuggestParams struct {
 	Decoded
-	Field string   `json:"field" enum:"brand,company,category,appellation,origin,class,commodity,report_type,statistical_group" required:"true" doc:"Which values to complete. Filters of labels: brand is for brand_name, category for derived_subcategory, appellation and origin for the filter of the same name, class for q (in quotes); company has the permit_number. commodity, report_type and statistical_group are filters of production reports." example:"brand"`
-	Q     string   `json:"q" doc:"Beginning of the value or of a word in it; case, accents and punctuation don't matter. Required for brand, company and appellation; otherwise the default is the most frequent values." maxLength:"200" example:"oak"`
+	Field string   `json:"field" enum:"brand,company,category,appellation,origin,class,commodity,report_type,statistical_group" required:"true" doc:"Which values to complete. Filters of labels: brand is for brand_name, category for derived_subcategory, appellation and origin for the filter of the same name, class for q (in quotes); company has the permit_number. commodity, report_type and statistical_group are filters of production reports." example:"category"`
+	Q     string   `json:"q" doc:"Beginning of the value or of a word in it; case, accents and punctuation don't matter. Required for brand, company and appellation; otherwise the default is the most frequent values." maxLength:"200" example:"red"`
 	Limit Opt[int] `json:"limit" minimum:"1" maximum:"25" default:"10" doc:"Maximum number of values." example:"5"`
 }
 

@@ -39,7 +39,9 @@ func TestSuggestions(t *testing.T) {
 // TestRejectedSuggestions checks invalid parameters, embedding, the limit and a missing sign-in.
 func TestRejectedSuggestions(t *testing.T) {
 	s := mustSite(t)
-	for _, query := range []string{"", "?field=brand", "?field=vintage&q=a", "?field=origin&limit=99", "?field=origin&utm=1"} {
+	for _, query := range []string{
+		"", "?field=brand", "?field=vintage&q=a", "?field=origin&limit=99", "?field=origin&utm=1",
+	} {
 		s.get(suggestionsPath+query).shows(t, http.StatusBadRequest)
 	}
 	r := httptest.NewRequest(http.MethodGet, suggestionsPath+"?field=origin", nil)

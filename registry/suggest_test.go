@@ -88,7 +88,7 @@ func TestSuggestLimit(t *testing.T) {
 	}
 	w.stuck.Store(true)
 	if state, err := ask(c); code(err) != cola.CodeQuotaExceeded || !state.Known() {
-		t.Errorf("over the limit while the database commits no transaction: state = %+v, error = %v, want quota_exceeded", state, err)
+		t.Errorf("over the limit while commits fail: state = %+v, error = %v, want quota_exceeded", state, err)
 	}
 	w.stuck.Store(false)
 	if _, err := ask(other); err != nil {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"html"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -83,10 +84,10 @@ func pasted(t *testing.T, source string) string {
 	return m[1]
 }
 
-// singleExamples returns a query string for each query parameter example of an operation. Volume
-// bounds come with their required unit.
+// singleExamples returns a query string for each query parameter example of an operation. Each has
+// the examples of required parameters, and volume bounds come with their required unit.
 func singleExamples(op answer) (queries []string) {
-	examples := url.Values{}
+	examples, required := url.Values{}, url.Values{}
 	parameters, _ := op.at("parameters").([]any)
 	for _, p := range parameters {
 		p := p.(map[string]any)
@@ -102,9 +103,13 @@ func singleExamples(op answer) (queries []string) {
 			value = strings.Join(words, ",")
 		}
 		examples.Set(p["name"].(string), value)
+		if p["required"] == true {
+			required.Set(p["name"].(string), value)
+		}
 	}
 	for name := range examples {
-		query := url.Values{name: examples[name]}
+		query := maps.Clone(required)
+		query[name] = examples[name]
 		if strings.HasPrefix(name, "volume_") {
 			query["volume_unit"] = examples["volume_unit"]
 		}

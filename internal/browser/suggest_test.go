@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
@@ -16,12 +17,15 @@ import (
 
 // Expressions about the field with the focus and its suggestions.
 const (
-	options  = `[...document.getElementById(document.activeElement.getAttribute("aria-controls")).children]`
-	expanded = `document.activeElement.getAttribute("aria-expanded") === "true" && ` + options + `.length > 0`
-	closed   = `document.activeElement.getAttribute("aria-expanded") === "false" && document.activeElement.getAttribute("aria-activedescendant") === null && ` +
+	attribute = `(name => document.activeElement.getAttribute(name))`
+	options   = `[...document.getElementById(` + attribute + `("aria-controls")).children]`
+	expanded  = attribute + `("aria-expanded") === "true" && ` + options + `.length > 0`
+	closed    = attribute + `("aria-expanded") === "false" && ` + attribute + `("aria-activedescendant") === null && ` +
 		`!` + options + `.some(o => o.checkVisibility())`
 	// active is the number of the option that a screen reader announces, or -1.
-	active = options + `.findIndex(o => o.id === document.activeElement.getAttribute("aria-activedescendant") && o.getAttribute("aria-selected") === "true")`
+	active = options + `.findIndex(o => o.id === ` + attribute + `("aria-activedescendant") && ` +
+		`o.getAttribute("aria-selected") === "true")`
+	announcement = `document.querySelector("main > [role=status].unseen").textContent`
 )
 
 // suggest opens the search form and types text in one of its fields.
@@ -38,6 +42,24 @@ func (s *site) suggest(b *tab, name, text string) {
 func (b *tab) key(keys string) (value string, option int) {
 	b.t.Helper()
 	b.do(chromedp.KeyEvent(keys))
+	return b.state()
+}
+
+// accept presses Enter and returns the same. Unlike KeyEvent, it sends one event for the key and its
+// character, so that a page that handles the key reliably keeps the browser from submitting a form.
+func (b *tab) accept() (value string, option int) {
+	b.t.Helper()
+	down := input.DispatchKeyEventParams{
+		Type: input.DispatchKeyEventTypeKeyDown, Key: "Enter", Code: "Enter", Text: kb.Enter, WindowsVirtualKeyCode: 13,
+	}
+	up := down
+	up.Type, up.Text = input.DispatchKeyEventTypeKeyUp, ""
+	b.do(command(input.DispatchKeyEvent, down), command(input.DispatchKeyEvent, up))
+	return b.state()
+}
+
+func (b *tab) state() (value string, option int) {
+	b.t.Helper()
 	return ask(b, chromedp.Evaluate[string](`document.activeElement.value`)), ask(b, chromedp.Evaluate[int](active))
 }
 
@@ -63,8 +85,8 @@ func TestSuggestions(t *testing.T) {
 	}
 	b.setSize(wide, "light")
 	last := ask(b, chromedp.Evaluate[int](options+`.length`)) - 1
-	if announced := ask(b, chromedp.Evaluate[string](`document.querySelector("main > [role=status].unseen").textContent`)); !strings.HasPrefix(
-		announced, fmt.Sprint(last+1)) || last < 1 {
+	announced := ask(b, chromedp.Evaluate[string](announcement))
+	if !strings.HasPrefix(announced, fmt.Sprint(last+1)) || last < 1 {
 		t.Errorf("announced %q with %d suggestions", announced, last+1)
 	}
 	if _, option := b.key(kb.ArrowUp); option != last {
@@ -78,7 +100,7 @@ func TestSuggestions(t *testing.T) {
 	}
 	b.do(until(closed), chromedp.KeyEvent(kb.ArrowDown), until(expanded+" && "+active+" === 0"))
 	want := ask(b, chromedp.Evaluate[string](options+`[0].querySelector("bdi").textContent`))
-	if value, _ := b.key(kb.Enter); value != want || !strings.HasSuffix(b.at(), "/explore") {
+	if value, _ := b.accept(); value != want || !strings.HasSuffix(b.at(), "/explore") {
 		t.Errorf("after Enter: field %q at %s, want %q on the form", value, b.at(), want)
 	}
 	b.do(until(closed))

@@ -315,6 +315,7 @@ func (b *bench) discover(t *testing.T) map[string]string {
 			"ttb_id": plain(label.at("data.ttb_id")), "permit_number": plain(label.at("data.permit_number")),
 			"barcode_value": plain(label.at("data.barcode_value")),
 			"cursor":        plain(list.at("pagination.next_cursor")), "hook": b.hook.URL,
+			"field": "category", // of suggest_values; others need a text
 		}
 	}
 	t.Fatalf("no label with a barcode: %v", list)
