@@ -36,8 +36,8 @@ const instructions = "Registry of US alcohol label approvals (COLAs) since 2005:
 	"TTB's reference data.\n\n" +
 	"Cost: search_colas, search_permittees and lookup_barcode use one list record per record returned; " +
 	"get_cola and get_permittee use one detail view each. Both are monthly quotas, and small plans allow few " +
-	"requests a minute. get_usage, suggest_values, the reference tools (processing times, production reports, AVAs) and the " +
-	"saved-search tools are free. create_saved_search, update_saved_search and delete_saved_search change the " +
+	"requests a minute. get_usage, suggest_values, the reference tools (processing times, production reports, " +
+	"AVAs) and the saved-search tools are free. create_saved_search, update_saved_search and delete_saved_search change the " +
 	"user's account: call them only on the user's request.\n\n" +
 	"To save quota, narrow a search with filters before reading its pages. pagination.total is exact on any " +
 	"page, so per_page 1 is enough to count. Use response_format concise unless a field is missing. Call " +
