@@ -14,6 +14,7 @@ import (
 type exploreService interface {
 	Explore(context.Context, cola.Caller, cola.SearchParams) (registry.ExploreResult, cola.QuotaState, error)
 	LabelPage(ctx context.Context, c cola.Caller, id string) (registry.LabelPage, cola.QuotaState, error)
+	Suggest(context.Context, cola.Caller, cola.SuggestParams) ([]cola.Suggestion, cola.QuotaState, error)
 	Permittee(
 		ctx context.Context, c cola.Caller, number, ifNoneMatch string,
 	) (registry.Tagged[cola.PermitteeDetail], cola.QuotaState, error)
@@ -22,9 +23,10 @@ type exploreService interface {
 const permitteesPath = explorePath + "/permittees/"
 
 func exploreRoutes() []route {
-	reader := params.New[cola.SearchParams]("a search")
+	reader, suggestReader := params.New[cola.SearchParams]("a search"), params.New[cola.SuggestParams]("suggestions")
 	return []route{
 		get(explorePath, func(req *request) error { return req.explore(reader) }),
+		get(suggestionsPath, func(req *request) error { return req.suggestions(suggestReader) }),
 		get(explorePath+"/{ttb_id}", (*request).label),
 		get(permitteesPath+"*", (*request).permittee), // a permit number may contain a slash
 	}

@@ -165,6 +165,7 @@ type exploreField struct {
 	Problems          []string
 	Options           []option
 	Empty             string // label of the empty choice
+	Suggest           string // which values to suggest; empty for none
 }
 
 // DescribedBy returns the ID of the field's description, if it has one.
@@ -225,6 +226,7 @@ func (f exploreForm) Field(name string) exploreField {
 		Kind:      "text",
 		MaxLength: 200,
 		Problems:  f.Problems[name],
+		Suggest:   suggestFields[name],
 	}
 	submitted := f.values[name]
 	one.Value = strings.ToValidUTF8(strings.Join(submitted, " "), "\uFFFD")

@@ -114,6 +114,12 @@ func examplePermittees() permitteePage {
 	}
 }
 
+func exampleSuggestions() suggestionList {
+	return suggestionList{[]cola.Suggestion{
+		{Value: "OAK RIDGE", Count: 27}, {Value: "OAKEN LANTERN", Count: 9}, {Value: "RAVEN & OAK", Count: 110},
+	}}
+}
+
 // examplePermittee is the applicant of exampleLabel, its only label.
 func examplePermittee() cola.PermitteeDetail {
 	label := exampleLabel()

@@ -60,6 +60,26 @@ func TestExampleCounts(t *testing.T) {
 	}
 }
 
+func TestExampleSuggestions(t *testing.T) {
+	s, err := newDecoder[cola.SuggestParams]().decode(sampleOf(t, "suggestValues")).Normalize()
+	if err != nil {
+		t.Fatal(err)
+	}
+	found, q := exampleSuggestions().Data, strings.ToUpper(s.Q)
+	if len(found) > s.Limit {
+		t.Errorf("%d values, but limit is %d", len(found), s.Limit)
+	}
+	for i, v := range found {
+		begins := strings.HasPrefix(v.Value, q)
+		if !begins && !strings.Contains(v.Value, " "+q) {
+			t.Errorf("no word of %s begins with %s", v.Value, q)
+		}
+		if i > 0 && begins && (!strings.HasPrefix(found[i-1].Value, q) || found[i-1].Count < v.Count) {
+			t.Errorf("%+v is after %+v", v, found[i-1])
+		}
+	}
+}
+
 func TestExamplePermittees(t *testing.T) {
 	page := examplePermittees()
 	s, err := newDecoder[cola.PermitteeParams]().decode(sampleOf(t, "searchPermittees")).Normalize(now)

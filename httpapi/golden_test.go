@@ -59,6 +59,8 @@ func recordExchanges() []exchange {
 		{name: "formula_processing_times", target: "/api/v1/processing-times/formula"},
 		{name: "registration_processing_times", target: "/api/v1/processing-times/registration"},
 		{name: "production_reports", target: "/api/v1/production-reports?year=2019"},
+		{name: "suggest", target: "/api/v1/suggest?field=Brand&q=l"},
+		{name: "suggest_invalid", target: "/api/v1/suggest?q=%26&limit=26"},
 		{name: "avas", target: "/api/v1/avas?state=ca"},
 		{name: "ava", target: "/api/v1/avas/alexander_valley"},
 		{name: "saved_search_runs", target: "/api/v1/saved-searches/" + exampleUUID + "/runs?per_page=1"},

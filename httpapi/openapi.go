@@ -111,7 +111,8 @@ func introduction() string {
 			"saved searches.",
 		"**Quotas.** Looking up a single record uses one detail view. Lists and searches use one list record per " +
 			"record returned. Both are counted per account per calendar month (UTC), across all keys and apps. " +
-			"Every request also counts toward the rate limit, which limits requests in any 60-second window. " +
+			"Every request except those to `/suggest` also counts toward the rate limit, which limits requests in any " +
+			"60-second window. " +
 			"Every authenticated response, including errors, has the five quota headers.",
 		"**Parameters.** All problems with a request are reported at once. Unknown parameters are rejected; empty " +
 			"values are ignored. " +

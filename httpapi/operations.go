@@ -243,6 +243,7 @@ func operations(svc Service) []operation {
 		countOperations(svc),
 		barcodeOperations(svc),
 		permitteeOperations(svc),
+		suggestOperations(svc),
 		usageOperations(svc),
 		savedSearchOperations(svc),
 		runOperations(svc),

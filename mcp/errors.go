@@ -145,7 +145,7 @@ func quotaHint(e *cola.Error, state cola.QuotaState) string {
 
 // remainingTools names the tools that an account has quota for.
 func remainingTools(state cola.QuotaState) string {
-	available := "The reference tools, the saved-search tools and get_usage still work"
+	available := "The reference tools, the saved-search tools, suggest_values and get_usage still work"
 	if !state.Known() {
 		return available + "."
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"flag"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -362,6 +363,28 @@ func (f *fake) ProductionReports(ctx context.Context, _ cola.Caller, p cola.Prod
 	}
 	rows := l.Rows[:min(len(l.Rows), q.PerPage)]
 	return registry.PageList[cola.ProductionReport]{Rows: rows, Meta: cola.PageMeta{Total: len(l.Rows), Page: q.Page, PerPage: q.PerPage, HasMore: len(rows) < len(l.Rows)}, Notes: f.notes}, state, nil
+}
+
+func (f *fake) Suggest(ctx context.Context, _ cola.Caller, p cola.SuggestParams) ([]cola.Suggestion, cola.QuotaState, error) {
+	state, err := f.admit(ctx)
+	q, invalid := p.Normalize()
+	if err == nil {
+		err = invalid
+	}
+	if err != nil {
+		return nil, state, err
+	}
+	labels := map[string]int{}
+	for i := range f.labels {
+		if containsFold(f.labels[i].BrandName, q.Q) && q.Field == cola.SuggestBrand {
+			labels[f.labels[i].BrandName]++
+		}
+	}
+	found := []cola.Suggestion{}
+	for _, brand := range slices.Sorted(maps.Keys(labels)) {
+		found = append(found, cola.Suggestion{Value: brand, Count: labels[brand]})
+	}
+	return found[:min(len(found), q.Limit)], state, nil
 }
 
 func (f *fake) AVAs(ctx context.Context, _ cola.Caller, p cola.AVAParams) (registry.List[cola.AVA], cola.QuotaState, error) {

@@ -130,7 +130,8 @@ func TestArgumentParity(t *testing.T) {
 		"get_processing_times": {reflect.TypeFor[cola.ProcessingTimeParams](), reflect.TypeFor[cola.FormulaProcessingTimeParams](), reflect.TypeFor[cola.RegistrationProcessingTimeParams]()},
 		"create_saved_search":  {reflect.TypeFor[cola.SavedSearchParams]()},
 		"list_saved_searches":  {reflect.TypeFor[cola.SavedSearchListParams]()}, "update_saved_search": {reflect.TypeFor[cola.SavedSearchChangeParams]()},
-		"get_usage": {}, "get_cola": {}, "lookup_barcode": {}, "get_permittee": {}, "get_ava": {}, "delete_saved_search": {},
+		"suggest_values": {reflect.TypeFor[cola.SuggestParams]()},
+		"get_usage":      {}, "get_cola": {}, "lookup_barcode": {}, "get_permittee": {}, "get_ava": {}, "delete_saved_search": {},
 	}
 	beside := map[string]bool{
 		"response_format": true, "kind": true, "ttb_id": true, "barcode_value": true, "permit_number": true, "ava_id": true,

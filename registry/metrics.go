@@ -69,6 +69,7 @@ const (
 	permitteeDetails                    // one permittee with its recent labels
 	facetCounts                         // facets of a search
 	labelCounts                         // labels by one or two dimensions
+	suggestions                         // completions of a value
 	numClasses
 )
 
@@ -76,7 +77,7 @@ const (
 func (c searchClass) String() string {
 	return [numClasses]string{
 		"browse", "text", "prefix", "phrase", "id", "barcode", "brand", "permit", "filters", "permittees", "permittee",
-		"facets", "counts",
+		"facets", "counts", "suggestions",
 	}[c]
 }
 

@@ -74,8 +74,10 @@ func TestSearchMetrics(t *testing.T) {
 	w.Barcode(t.Context(), c, "1")
 	w.Barcode(t.Context(), c, "2")
 	w.Usage(t.Context(), c)
+	w.Suggest(t.Context(), c, cola.SuggestParams{Field: cola.SuggestClass})
+	w.Suggest(t.Context(), c, cola.SuggestParams{})
 	want := map[string]float64{
-		"browse": 1, "text": 2, "prefix": 1, "phrase": 0, "id": 0, "barcode": 2, "brand": 1, "permit": 0, "filters": 1, "permittees": 1, "permittee": 1, "facets": 0, "counts": 1,
+		"browse": 1, "text": 2, "prefix": 1, "phrase": 0, "id": 0, "barcode": 2, "brand": 1, "permit": 0, "filters": 1, "permittees": 1, "permittee": 1, "facets": 0, "counts": 1, "suggestions": 1,
 	}
 	for _, name := range []string{"searches_total", "search_duration_seconds"} {
 		if diff := cmp.Diff(want, w.measured(t, name)); diff != "" {

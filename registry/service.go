@@ -111,6 +111,7 @@ type Service struct {
 	events     *security.Events
 	tokenLimit tokenRateLimit
 	testLimit  testMessageLimit
+	suggests   suggestionLimit
 	vault      *vault.Vault
 	followed   followerStats
 	pings      pingCache
@@ -137,6 +138,7 @@ func New(o Options) *Service {
 	s.pings = pingCache{store: o.Store, now: o.Now}
 	s.imports = importsCache{store: o.Store, now: o.Now}
 	s.events, s.tokenLimit, s.testLimit = o.Events, newTokenRateLimit(o.Now), newTestMessageLimit(o.Now)
+	s.suggests = newSuggestionLimit(o.Now)
 	s.metrics = newMetrics(o.Metrics, s)
 	s.refusals = newRefusalRecorder(o.Store, o.Now, o.Logger, newRefusalMetrics(o.Metrics))
 	s.ledger = recordingLedger{o.Ledger, s.refusals}

@@ -325,3 +325,41 @@ func facetClasses(g *synthetic, sample []cola.IndexRecord) []class {
 		})},
 	}
 }
+
+// suggest returns a query for suggestions. Its total is the number of labels with the values.
+func suggest(field string, texts ...string) func(*View, int) int {
+	return func(v *View, i int) (labels int) {
+		for _, s := range v.Suggest(cola.SuggestSearch{Field: field, Q: texts[i%len(texts)], Limit: 25}) {
+			labels += s.Count
+		}
+		return labels
+	}
+}
+
+// suggestClasses returns the completions that are measured.
+func suggestClasses(g *synthetic) []class {
+	common := strings.Fields(commonWords)
+	ends := make([]string, 0, len(common)) // words that begin few brands but are in many
+	for i, word := range common {
+		ends = append(ends, word+" "+common[(i+1)%len(common)][:1])
+	}
+	all := []class{
+		{"suggest: brand, 1 letter", suggest(cola.SuggestBrand, letters(1)...)},
+		{"suggest: brand, 2 letters", suggest(cola.SuggestBrand, letters(2)...)},
+		{"suggest: brand, 3 letters", suggest(cola.SuggestBrand, letters(3)...)},
+		{"suggest: brand, a common word", suggest(cola.SuggestBrand, common...)},
+		{"suggest: brand, two words", suggest(cola.SuggestBrand, ends...)},
+		{"suggest: brand, any word", suggest(cola.SuggestBrand, g.words...)},
+		{"suggest: company, 1 letter", suggest(cola.SuggestCompany, letters(1)...)},
+		{"suggest: company, a common word", suggest(cola.SuggestCompany, append(common, "llc", "inc", "company")...)},
+		{"suggest: company, any word", suggest(cola.SuggestCompany, g.words...)},
+	}
+	for _, field := range []string{cola.SuggestCategory, cola.SuggestOrigin, cola.SuggestClass, cola.SuggestAppellation} {
+		first := suggest(field, letters(1)...)
+		all = append(all, class{"suggest: " + field + ", first of a view", func(v *View, i int) int {
+			v.suggestions = &suggestionCache{}
+			return first(v, i)
+		}}, class{"suggest: " + field, first})
+	}
+	return all
+}

@@ -17,8 +17,8 @@ import (
 
 var benchLabels = flag.Int("labels", 200_000, "labels that benchmarks search")
 
-// heap returns the size of the heap in bytes after a collection.
-func heap() uint64 {
+// heapBytes returns the size of the heap in bytes after a collection.
+func heapBytes() uint64 {
 	runtime.GC()
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
@@ -57,7 +57,7 @@ var built = sync.OnceValue(func() (b struct {
 }) {
 	n := *benchLabels
 	b.g = newSynthetic(1, n)
-	before := heap()
+	before := heapBytes()
 	b.index = New(Options{ManualCompaction: true})
 	var spent time.Duration
 	began := time.Now()
@@ -86,7 +86,7 @@ var built = sync.OnceValue(func() (b struct {
 	s := b.index.View().Stats()
 	save(b.index)
 	fmt.Fprintf(os.Stderr, "held %d MiB, heap %d MiB more than before, %d MiB at the peak: %+v\n",
-		s.Bytes/mib, (heap()-before)/mib, (high-before)/mib, s)
+		s.Bytes/mib, (heapBytes()-before)/mib, (high-before)/mib, s)
 	return b
 })
 
@@ -115,33 +115,35 @@ func save(x *Index) {
 // BenchmarkClasses prints a table of the latency of each query class.
 func BenchmarkClasses(b *testing.B) {
 	x := built()
-	for _, shape := range []string{"one segment", "eight segments"} {
-		if shape != "one segment" {
-			churn(b, x.index, x.g)
-		}
-		report(b, shape, x.index.View(), classes(newSamples(x.g, x.sample)), 1000, time.Millisecond)
-	}
+	measure(b, classes(newSamples(x.g, x.sample)), 1000, time.Millisecond)
 }
 
 // BenchmarkFacets prints the latency of all six facets of a search.
 func BenchmarkFacets(b *testing.B) {
 	x := built()
-	for _, shape := range []string{"one segment", "eight segments"} {
-		if shape != "one segment" {
-			churn(b, x.index, x.g)
-		}
-		report(b, shape, x.index.View(), facetClasses(x.g, x.sample), 200, 15*time.Millisecond)
-	}
+	measure(b, facetClasses(x.g, x.sample), 200, 15*time.Millisecond)
 }
 
 // BenchmarkCounts prints the latency of counts by one and two dimensions.
 func BenchmarkCounts(b *testing.B) {
 	x := built()
+	measure(b, countClasses(newSamples(x.g, x.sample)), 100, 15*time.Millisecond)
+}
+
+// BenchmarkSuggest prints the latency of completions.
+func BenchmarkSuggest(b *testing.B) {
+	measure(b, suggestClasses(built().g), 500, 5*time.Millisecond)
+}
+
+// measure prints the latency of classes in one segment, and in eight after changes. It marks those
+// with a p99 above the limit.
+func measure(b *testing.B, all []class, rounds int, limit time.Duration) {
+	x := built()
 	for _, shape := range []string{"one segment", "eight segments"} {
 		if shape != "one segment" {
 			churn(b, x.index, x.g)
 		}
-		report(b, shape, x.index.View(), countClasses(newSamples(x.g, x.sample)), 100, 15*time.Millisecond)
+		report(b, shape, x.index.View(), all, rounds, limit)
 	}
 }
 
@@ -221,7 +223,7 @@ func BenchmarkCompact(b *testing.B) {
 		b.Fatal(err)
 	}
 	fmt.Fprintf(os.Stderr, "compacted in %v, %d MiB at the peak, %d MiB after\n",
-		time.Since(at).Round(time.Millisecond), high/mib, heap()/mib)
+		time.Since(at).Round(time.Millisecond), high/mib, heapBytes()/mib)
 }
 
 // BenchmarkImport publishes labels in batches of a few thousand, as an import does, while the index
@@ -261,7 +263,7 @@ func BenchmarkImport(b *testing.B) {
 	fmt.Fprintf(os.Stderr, "imported in %v: commits p50 %v, p99 %v, max %v; searches p50 %v, p99 %v; at most %d segments; %d MiB at the peak, %d MiB after\n",
 		time.Since(began).Round(time.Millisecond), commits[len(commits)/2],
 		commits[len(commits)*99/100], commits[len(commits)-1],
-		searches[len(searches)/2], searches[len(searches)*99/100], maxSegments, high/mib, heap()/mib)
+		searches[len(searches)/2], searches[len(searches)*99/100], maxSegments, high/mib, heapBytes()/mib)
 }
 
 // BenchmarkCoverage counts all labels by the data that they have, as the first request after a

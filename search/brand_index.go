@@ -7,19 +7,17 @@ import (
 	"github.com/colaregistry/colaregistry/search/internal/text"
 )
 
-// brandIndex groups the values of the brand column by brand: spellings with the same
-// text.BrandKey are one brand.
-type brandIndex struct {
-	keys   column.Dict // distinct brand keys, sorted
-	keyOf  []uint32    // number of the brand of each value of the column
-	values []uint32    // values of the column, ordered by brand
-	start  []uint32    // brand k has values[start[k]:start[k+1]]
+// keyGroups groups strings by key: those with the same text.BrandKey are spellings of one name.
+type keyGroups struct {
+	keys   column.Dict // distinct keys, sorted
+	keyOf  []uint32    // number of the key of each string
+	values []uint32    // numbers of the strings, ordered by key
+	start  []uint32    // key k has values[start[k]:start[k+1]]
 }
 
-// buildBrandIndex indexes the brands of a table.
-func buildBrandIndex(t *table) (x brandIndex) {
-	brands := &t.text[colBrand].Dict
-	x.keys, x.keyOf = foldKeys(brands, text.BrandKey)
+// groupByKey groups the strings of a list.
+func groupByKey(names *column.Dict) (x keyGroups) {
+	x.keys, x.keyOf = foldKeys(names, text.BrandKey)
 	x.start = make([]uint32, x.keys.Len()+1)
 	for _, k := range x.keyOf {
 		x.start[k+1]++
@@ -36,9 +34,26 @@ func buildBrandIndex(t *table) (x brandIndex) {
 	return x
 }
 
-// spellings returns the values of the brand column that spell a brand.
-func (x *brandIndex) spellings(brand uint32) []uint32 {
-	return x.values[x.start[brand]:x.start[brand+1]]
+// spellings returns the strings with key number k.
+func (x *keyGroups) spellings(k uint32) []uint32 { return x.values[x.start[k]:x.start[k+1]] }
+
+// brandIndex groups the values of the brand column by brand.
+type brandIndex struct {
+	keyGroups
+	labels []uint32 // number of labels of each brand
+}
+
+// buildBrandIndex indexes the brands of a table.
+func buildBrandIndex(t *table) brandIndex {
+	c := &t.text[colBrand]
+	x := brandIndex{keyGroups: groupByKey(&c.Dict)}
+	byValue := make([]uint32, c.Len())
+	c.IDs.Count(byValue)
+	x.labels = make([]uint32, x.keys.Len())
+	for v, k := range x.keyOf {
+		x.labels[k] += byValue[v]
+	}
+	return x
 }
 
 // docsWithBrand appends lists whose union is the documents of a brand.
@@ -55,4 +70,5 @@ func (x *brandIndex) serialize(c codec.Codec) {
 	codec.Slice(c, &x.keyOf)
 	codec.Slice(c, &x.values)
 	codec.Slice(c, &x.start)
+	codec.Slice(c, &x.labels)
 }

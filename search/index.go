@@ -69,7 +69,7 @@ func (x *Index) emptyView() *View { return &View{permittees: &permittees{}, scra
 
 // publish makes a view the current one. The view must be new.
 func (x *Index) publish(v *View) {
-	v.coverage = &coverageCache{}
+	v.coverage, v.suggestions = &coverageCache{}, &suggestionCache{}
 	x.view.Store(v)
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/cola/vocabulary"
+	"github.com/colaregistry/colaregistry/search/internal/column"
 	"github.com/colaregistry/colaregistry/search/internal/postings"
 	"github.com/colaregistry/colaregistry/search/internal/text"
 )
@@ -130,6 +131,7 @@ type nameIndex struct {
 	names    text.Substrings // in text.FoldName's form
 	keys     text.Substrings // in text.KeyName's form
 	identity []uint32        // identity[i] is i: lists are slices of it
+	byKey    keyGroups       // values by text.BrandKey
 }
 
 // buildNameIndex indexes the names of permittees.
@@ -148,6 +150,12 @@ func buildNameIndex(recs []*permittee) *nameIndex {
 	limit := unionLimit(n, maxUnionCost)
 	x.names = text.BuildSubstrings(2*len(recs), value, text.FoldName, n, x.docsOf, limit)
 	x.keys = text.BuildSubstrings(2*len(recs), value, text.KeyName, n, x.docsOf, limit)
+	all := column.NewDictBuilder()
+	for i := range 2 * n {
+		all.Add(value(i))
+	}
+	names := all.Dict()
+	x.byKey = groupByKey(&names)
 	return x
 }
 

@@ -15,12 +15,13 @@ import (
 // labels but not all.
 type draws struct {
 	*rand.Rand
-	ids   int // upper bound of random IDs
-	words []string
+	ids     int // upper bound of random IDs
+	permits int // upper bound of numbers in random permit numbers
+	words   []string
 }
 
 func newDraws(seed uint64, ids, words int) *draws {
-	d := &draws{Rand: rand.New(rand.NewPCG(seed, 1)), ids: ids, words: slices.Clone(someWords)}
+	d := &draws{Rand: rand.New(rand.NewPCG(seed, 1)), ids: ids, permits: 12, words: slices.Clone(someWords)}
 	for len(d.words) < words {
 		w := []byte{}
 		for range 2 + d.IntN(6) {
@@ -69,7 +70,7 @@ func (d *draws) date() cola.Date {
 }
 
 func (d *draws) permit() string {
-	return fmt.Sprintf("%s-%s-%d", pick(d, "NJ", "CA", "BW"), pick(d, "I", "CA", "W"), d.IntN(12))
+	return fmt.Sprintf("%s-%s-%d", pick(d, "NJ", "CA", "BW"), pick(d, "I", "CA", "W"), d.IntN(d.permits))
 }
 
 var paths = []string{

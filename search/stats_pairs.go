@@ -89,7 +89,7 @@ func (c *groupCounter) addPairs(g uint32, counts, groups []uint32) {
 	if left <= 0 {
 		return
 	}
-	r := newRanking(c.dimensions[1].grouping, counts, left)
+	r := newGroupRanking(c.dimensions[1].grouping, counts, left)
 	for _, of := range groups {
 		r.add(of)
 	}

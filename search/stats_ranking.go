@@ -16,7 +16,7 @@ func (g *grouping) all() []uint32 {
 
 // rank returns the first groups with labels, in order.
 func (c *groupCounter) rank(t *groupTally, counts []uint32) []uint32 {
-	r, least := newRanking(t.grouping, counts, c.top), uint32(1)
+	r, least := newGroupRanking(t.grouping, counts, c.top), uint32(1)
 	if t.position == nil {
 		least = leastCount(counts, c.top)
 	}
@@ -44,8 +44,8 @@ func leastCount(counts []uint32, limit int) uint32 {
 	return 1
 }
 
-// ranking selects the first groups of a dimension.
-type ranking struct {
+// groupRanking selects the first groups of a dimension.
+type groupRanking struct {
 	*grouping
 	counts []uint32 // labels in each group
 	limit  int
@@ -54,12 +54,12 @@ type ranking struct {
 	last   uint32 // the last one of them
 }
 
-func newRanking(g *grouping, counts []uint32, limit int) *ranking {
-	return &ranking{grouping: g, counts: counts, limit: limit}
+func newGroupRanking(g *grouping, counts []uint32, limit int) *groupRanking {
+	return &groupRanking{grouping: g, counts: counts, limit: limit}
 }
 
 // add adds a group, unless it has no labels.
-func (r *ranking) add(group uint32) {
+func (r *groupRanking) add(group uint32) {
 	if r.counts[group] == 0 || r.full && r.compare(group, r.last) > 0 {
 		return
 	}
@@ -70,14 +70,14 @@ func (r *ranking) add(group uint32) {
 }
 
 // first returns the first groups in order.
-func (r *ranking) first() []uint32 {
+func (r *groupRanking) first() []uint32 {
 	slices.SortFunc(r.best, r.compare)
 	r.best = r.best[:min(r.limit, len(r.best))]
 	return r.best
 }
 
 // compare orders two groups.
-func (r *ranking) compare(a, b uint32) int {
+func (r *groupRanking) compare(a, b uint32) int {
 	if r.position != nil {
 		return cmp.Compare(r.position(a), r.position(b))
 	}

@@ -22,6 +22,7 @@ type View struct {
 	marks            Marks
 	scratch          *postings.ScratchPool
 	coverage         *coverageCache
+	suggestions      *suggestionCache
 }
 
 // Marks returns the store revisions of the view.

@@ -152,7 +152,8 @@ func useEveryTool(t *testing.T, a assistant) {
 		"search_colas": {"product_type": []string{"wine"}}, "count_labels": {"group_by": "brand"}, "get_cola": {"ttb_id": id},
 		"lookup_barcode":    {"barcode_value": detail.at("data", "barcode_value")},
 		"search_permittees": {"state": "CA"}, "get_permittee": {"permit_number": permit},
-		"get_usage": {}, "get_processing_times": {"kind": "registration"},
+		"suggest_values": {"field": "category"},
+		"get_usage":      {}, "get_processing_times": {"kind": "registration"},
 		"list_production_reports": {"commodity": "wine"}, "search_avas": {"state": "OR"}, "get_ava": {"ava_id": area},
 		"create_saved_search": {
 			"name": "Oaks", "filters": map[string]any{"brand_name": "oak", "type_wine": true},

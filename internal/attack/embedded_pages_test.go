@@ -23,7 +23,8 @@ func TestEmbeddedPages(t *testing.T) {
 		pages := s.pages(a.Key.Reveal())
 		before := s.used(a)
 		for _, page := range pages {
-			charged := strings.HasPrefix(page, "/explore") && page != "/explore" || strings.Contains(page, "/explain?")
+			free := page == "/explore" || page == "/explore/suggestions"
+			charged := strings.HasPrefix(page, "/explore") && !free || strings.Contains(page, "/explain?")
 			for i, header := range embedding() {
 				if i > 1 && !charged {
 					break // all combinations would exceed the rate limit of pages

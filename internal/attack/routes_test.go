@@ -205,6 +205,7 @@ var toolArguments = map[string]string{
 	"lookup_barcode":          `{"barcode_value":"{barcode_value}"}`,
 	"search_permittees":       `{"state":"CA"}`,
 	"get_permittee":           `{"permit_number":"{permit_number}"}`,
+	"suggest_values":          `{"field":"company","q":"a"}`,
 	"get_usage":               `{}`,
 	"get_processing_times":    `{"kind":"cola"}`,
 	"list_production_reports": `{"commodity":"beer"}`,

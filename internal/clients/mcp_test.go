@@ -59,6 +59,7 @@ var operationsOf = map[string][]string{
 	"lookup_barcode":          {"lookUpBarcode"},
 	"search_permittees":       {"searchPermittees"},
 	"get_permittee":           {"getPermittee"},
+	"suggest_values":          {"suggestValues"},
 	"get_usage":               {"getUsage"},
 	"list_saved_searches":     {"listSavedSearches"},
 	"get_processing_times":    {"listProcessingTimes", "listFormulaProcessingTimes", "listRegistrationProcessingTimes"},

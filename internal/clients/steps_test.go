@@ -41,6 +41,7 @@ var steps = []step{
 	{operation: "lookUpBarcode", path: map[string]string{"barcode_value": "barcode_value"}, fixed: true},
 	{operation: "searchPermittees", fixed: true},
 	{operation: "getPermittee", path: map[string]string{"permit_number": "permit_number"}, fixed: true},
+	{operation: "suggestValues", fixed: true},
 	{operation: "listProcessingTimes", fixed: true},
 	{operation: "listFormulaProcessingTimes", fixed: true},
 	{operation: "listRegistrationProcessingTimes", fixed: true},
@@ -315,6 +316,7 @@ func (b *bench) discover(t *testing.T) map[string]string {
 			"ttb_id": plain(label.at("data.ttb_id")), "permit_number": plain(label.at("data.permit_number")),
 			"barcode_value": plain(label.at("data.barcode_value")),
 			"cursor":        plain(list.at("pagination.next_cursor")), "hook": b.hook.URL,
+			"field": "category", // of suggest_values; others need a text
 		}
 	}
 	t.Fatalf("no label with a barcode: %v", list)

@@ -24,6 +24,7 @@ var examples = []example{
 	{"lookup_barcode", `{"barcode_value":"$barcode_value"}`, nil},
 	{"search_permittees", `{"state":"CA","is_active":true,"per_page":2}`, nil},
 	{"get_permittee", `{"permit_number":"$permit_number"}`, nil},
+	{"suggest_values", `{"field":"brand","q":"oak"}`, nil},
 	{"get_usage", `{}`, nil},
 	{"get_processing_times", `{"kind":"cola","commodity":"wine","latest":true}`, nil},
 	{"get_processing_times", `{"kind":"formula"}`, nil},

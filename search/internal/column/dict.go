@@ -3,6 +3,7 @@ package column
 import (
 	"hash/maphash"
 	"sort"
+	"strings"
 
 	"github.com/colaregistry/colaregistry/search/internal/codec"
 )
@@ -39,6 +40,37 @@ func (d *Dict) PrefixRange(s string) (lo, hi uint32) {
 		return len(v) < len(s) || v[:len(s)] != s
 	})
 	return lo, lo + uint32(n)
+}
+
+// EachContaining calls yield with the number of each string that contains part, which must not be
+// empty, in ascending order.
+func (d *Dict) EachContaining(part string, yield func(i uint32)) {
+	for i, at := 0, 0; ; {
+		next := strings.Index(d.Blob[at:], part)
+		if next < 0 {
+			return
+		}
+		at += next
+		i = d.stringAt(at, i)
+		end := int(d.Off[i+1])
+		if at+len(part) > end { // it continues in the next string
+			at++
+			continue
+		}
+		yield(uint32(i))
+		at = end
+	}
+}
+
+// stringAt returns the number of the string at an offset of the blob. It is at least from.
+func (d *Dict) stringAt(at, from int) int {
+	step := 1
+	for from+step < d.Len() && int(d.Off[from+step]) <= at { // the next match is usually near
+		from += step
+		step *= 2
+	}
+	step = min(step, d.Len()-from)
+	return from + sort.Search(step-1, func(j int) bool { return int(d.Off[from+j+1]) > at })
 }
 
 // Serialize transfers the strings.

@@ -82,7 +82,7 @@ func (s *Substrings) suffixesEqual(needle string) (lo, hi int) {
 func (s *Substrings) matchValues(needle string, sc *postings.Scratch, yield func(v uint32)) {
 	sets := s.wordSets(needle)
 	if len(sets) == 0 {
-		s.scan(needle, yield)
+		s.values.EachContaining(needle, yield)
 		return
 	}
 	n := uint32(s.values.Len())
@@ -180,25 +180,6 @@ func (s *Substrings) wordsStartingWith(w string) wordSet {
 func lastWord(s string) (last string) {
 	words(s, func(w string) { last = w })
 	return last
-}
-
-// scan calls yield with each value that contains a needle without words.
-func (s *Substrings) scan(needle string, yield func(v uint32)) {
-	blob, off := s.values.Blob, s.values.Off
-	for at := 0; ; {
-		i := strings.Index(blob[at:], needle)
-		if i < 0 {
-			return
-		}
-		at += i
-		v := sort.Search(len(off), func(j int) bool { return int(off[j]) > at }) - 1
-		if at+len(needle) <= int(off[v+1]) {
-			yield(uint32(v))
-			at = int(off[v+1])
-		} else {
-			at++
-		}
-	}
 }
 
 // Serialize transfers the index.

@@ -1,0 +1,37 @@
+package dashboard
+
+import (
+	"net/http"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/internal/params"
+	"github.com/colaregistry/colaregistry/internal/web"
+)
+
+// suggestionsPath serves the suggestions of form fields to assets/suggest.js.
+const suggestionsPath = explorePath + "/suggestions"
+
+// suggestFields maps parameters of a search to the values that their fields suggest.
+var suggestFields = map[string]string{
+	"brand_name": cola.SuggestBrand, "permit_number": cola.SuggestCompany, "derived_subcategory": cola.SuggestCategory,
+	"origin": cola.SuggestOrigin, "appellation": cola.SuggestAppellation,
+}
+
+// suggestionList is the response of suggestionsPath, as in the API.
+type suggestionList struct {
+	Data []cola.Suggestion `json:"data"`
+}
+
+func (req *request) suggestions(reader *params.Reader[cola.SuggestParams]) error {
+	found, state, err := req.svc.Suggest(req.ctx(), req.caller, reader.Read(reader.Fields(req.query()), nil))
+	req.recordQuota(state)
+	if err != nil {
+		return err
+	}
+	body, err := cola.AppendJSON(nil, suggestionList{found})
+	if err != nil {
+		return err
+	}
+	web.WriteJSON(req.w, http.StatusOK, body)
+	return nil
+}

@@ -1,0 +1,27 @@
+package httpapi
+
+import (
+	"reflect"
+
+	"github.com/colaregistry/colaregistry/cola"
+)
+
+// suggestionList is the body of GET /suggest.
+type suggestionList struct {
+	Data []cola.Suggestion `json:"data" nullable:"false" doc:"Values that begin with q first, then those with a word that does; each group with the most frequent first."`
+}
+
+func suggestOperations(svc Service) []operation {
+	return []operation{{
+		ID: "suggestValues", Path: "/suggest", Tag: tagReference, Summary: "Complete a value",
+		Description: "Values of a filter that begin with a text, or have a word that does, with how often they occur. " +
+			"Fields with many values ask for it as the user types.",
+		Params: reflect.TypeFor[cola.SuggestParams](), Sample: "field=brand&q=oak&limit=5",
+		Response: reflect.TypeFor[suggestionList](), Example: exampleSuggestions(),
+		Cost: "Free; does not count toward the rate limit. Limited to 20 requests a second per account, with bursts " +
+			"of up to 60.",
+		call: listCall(svc.Suggest, func(found []cola.Suggestion) result {
+			return result{body: jsonBody(suggestionList{nonNilRows(found)})}
+		}),
+	}}
+}

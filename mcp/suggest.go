@@ -1,0 +1,36 @@
+package mcp
+
+import (
+	"context"
+	"reflect"
+
+	"github.com/colaregistry/colaregistry/cola"
+)
+
+func suggestTools() []tool {
+	return []tool{newTool(tool{
+		name: "suggest_values", title: "Complete a value",
+		description: "List the values of a filter that begin with a text, or have a word that does, with the number of " +
+			"labels of each. Use it before a search if you are unsure how a brand, company, category, " +
+			"appellation, origin or class is spelled, or to list the values in use.",
+		cost:             "free.",
+		required:         []string{"field"},
+		serviceValidates: true,
+		output:           outputSchema(true, nil, reflect.TypeFor[cola.Suggestion]()),
+		example:          `{"field":"brand","q":"oak","limit":5}`,
+	}, suggestValues)}
+}
+
+func suggestValues(
+	ctx context.Context, svc Service, c cola.Caller, p cola.SuggestParams,
+) (a toolResult, state cola.QuotaState, err error) {
+	found, state, err := svc.Suggest(ctx, c, p)
+	if err != nil {
+		return a, state, err
+	}
+	if len(found) == 0 {
+		a.note("No value has a word that begins with %s. Try fewer letters.", cola.Quoted(p.Q))
+	}
+	a.setData(view{detailed: true}.append(nil, found))
+	return a, state, nil
+}

@@ -1,0 +1,130 @@
+package search
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/search/internal/text"
+)
+
+// Suggest completes a value of a field of labels. A value matches if it, or a word in it, begins
+// with the text, both in text.BrandKey's form. Values that begin with the text come first, then
+// those with the most labels. Counts are of live labels and exact.
+func (v *View) Suggest(s cola.SuggestSearch) []cola.Suggestion {
+	switch s.Field {
+	case cola.SuggestBrand:
+		return v.suggestBrands(text.BrandKey(s.Q), s.Limit)
+	case cola.SuggestCompany:
+		return v.suggestCompanies(text.BrandKey(s.Q), s.Limit)
+	}
+	return v.suggestions.of(v, s.Field).Suggest(s)
+}
+
+// ranking keeps the first values of an order.
+type ranking[T any] struct {
+	limit   int
+	compare func(a, b T) int
+	first   []T
+}
+
+// add adds a value if it is among the first.
+func (r *ranking[T]) add(v T) {
+	if len(r.first) == r.limit {
+		if r.limit == 0 || r.compare(v, r.first[r.limit-1]) >= 0 {
+			return
+		}
+		r.first = r.first[:r.limit-1]
+	}
+	at, _ := slices.BinarySearchFunc(r.first, v, r.compare)
+	r.first = slices.Insert(r.first, at, v)
+}
+
+// namedValue is a value with the form in which it is matched and sorted.
+type namedValue struct {
+	key string
+	cola.Suggestion
+}
+
+// byLabels compares values in the order of suggestions: most labels first, then by name.
+func byLabels(a, b namedValue) int {
+	return cmp.Or(cmp.Compare(b.Count, a.Count), strings.Compare(a.key, b.key), strings.Compare(a.Value, b.Value),
+		strings.Compare(a.PermitNumber, b.PermitNumber))
+}
+
+// suggestions returns the suggestions of the rankings, in order.
+func suggestions(rankings ...*ranking[namedValue]) []cola.Suggestion {
+	found := []cola.Suggestion{}
+	for _, r := range rankings {
+		for i := range r.first {
+			found = append(found, r.first[i].Suggestion)
+		}
+	}
+	return found
+}
+
+// ValueList completes values of a short list.
+type ValueList struct{ values []namedValue } // in the order of suggestions
+
+// NewValueList returns a list of values with their counts. It leaves out values without a count and
+// those that no parameter accepts.
+func NewValueList(values []cola.Suggestion) *ValueList {
+	l := &ValueList{}
+	for _, v := range values {
+		if v.Count > 0 && cola.AcceptsText(v.Value) {
+			l.values = append(l.values, namedValue{text.BrandKey(v.Value), v})
+		}
+	}
+	slices.SortFunc(l.values, byLabels)
+	return l
+}
+
+// Suggest returns the values that complete a text, as View.Suggest does.
+func (l *ValueList) Suggest(s cola.SuggestSearch) []cola.Suggestion {
+	key := text.BrandKey(s.Q)
+	found, within := []cola.Suggestion{}, []cola.Suggestion{}
+	for i := range l.values {
+		switch v := &l.values[i]; {
+		case len(found) == s.Limit:
+			return found
+		case strings.HasPrefix(v.key, key):
+			found = append(found, v.Suggestion)
+		case len(within) < s.Limit && strings.Contains(v.key, " "+key):
+			within = append(within, v.Suggestion)
+		}
+	}
+	return append(found, within[:min(len(within), s.Limit-len(found))]...)
+}
+
+// suggestionCache holds the short lists of values of one view. They take one pass over a column.
+type suggestionCache struct {
+	mu    sync.Mutex
+	lists map[string]*ValueList // by field
+}
+
+// of returns the values of a field.
+func (c *suggestionCache) of(v *View, field string) *ValueList {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if l := c.lists[field]; l != nil {
+		return l
+	}
+	var values []cola.Suggestion
+	switch field {
+	case cola.SuggestCategory:
+		values = v.categoryCounts()
+	case cola.SuggestOrigin:
+		values = v.originCounts()
+	case cola.SuggestClass:
+		values = v.classCounts()
+	case cola.SuggestAppellation:
+		values = v.appellationCounts()
+	}
+	if c.lists == nil {
+		c.lists = map[string]*ValueList{}
+	}
+	c.lists[field] = NewValueList(values)
+	return c.lists[field]
+}

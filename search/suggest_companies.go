@@ -1,0 +1,108 @@
+package search
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/search/internal/text"
+)
+
+// How a name completes a key.
+const (
+	nameBegins = iota // it begins with the key
+	wordBegins        // a later word begins with it
+	noMatch
+)
+
+// matchOf returns how a name, as a key, completes a key.
+func matchOf(name, key string) int {
+	switch {
+	case strings.HasPrefix(name, key):
+		return nameBegins
+	case strings.Contains(name, " "+key):
+		return wordBegins
+	}
+	return noMatch
+}
+
+// suggestCompanies returns the permittees whose company or trade name completes a key, each by the
+// name that matches better.
+func (v *View) suggestCompanies(key string, limit int) []cola.Suggestion {
+	if key == "" {
+		return suggestions()
+	}
+	begin := v.topCompanies(key, nameBegins, limit)
+	if len(begin.first) == limit {
+		return suggestions(begin)
+	}
+	return suggestions(begin, v.topCompanies(key, wordBegins, limit-len(begin.first)))
+}
+
+// topCompanies returns the permittees with the most labels among those whose best match is the
+// given one.
+func (v *View) topCompanies(key string, match, limit int) *ranking[namedValue] {
+	ps, top := v.permittees, &ranking[namedValue]{limit: limit, compare: byLabels}
+	canRank := func(i uint32) bool {
+		labels := int(ps.stats[i].labels)
+		return labels > 0 && (len(top.first) < limit || labels >= top.first[limit-1].Count)
+	}
+	// add adds a permittee by one of its names. If both match, it is added by its company name only.
+	add := func(i uint32, company, operating string, byCompany bool) {
+		ofCompany, ofOperating := matchOf(company, key), matchOf(operating, key)
+		if min(ofCompany, ofOperating) != match || byCompany != (ofCompany == match) {
+			return
+		}
+		p, name, spelling := ps.records[i], company, ps.records[i].CompanyName
+		if !byCompany {
+			name, spelling = operating, p.OperatingName
+		}
+		top.add(namedValue{name, cola.Suggestion{
+			Value: string(spelling), Count: int(ps.stats[i].labels), PermitNumber: p.PermitNumber,
+		}})
+	}
+	if ps.names != nil {
+		ps.names.eachNamed(key, match, func(i uint32, byCompany bool) {
+			if !canRank(i) {
+				return
+			}
+			if _, renamed := slices.BinarySearch(ps.unindexed, i); !renamed {
+				company, operating := ps.names.keysOf(i)
+				add(i, company, operating, byCompany)
+			}
+		})
+	}
+	for _, i := range ps.unindexed {
+		if p := ps.records[i]; canRank(i) {
+			company, operating := text.BrandKey(string(p.CompanyName)), text.BrandKey(string(p.OperatingName))
+			add(i, company, operating, true)
+			add(i, company, operating, false)
+		}
+	}
+	return top
+}
+
+// eachNamed calls yield with the permittees that have a name with the given match, once for each
+// such name, and whether that is the company name.
+func (x *nameIndex) eachNamed(key string, match int, yield func(i uint32, byCompany bool)) {
+	n := uint32(len(x.identity))
+	visit := func(name uint32) {
+		for _, value := range x.byKey.spellings(name) {
+			yield(value%n, value < n)
+		}
+	}
+	if match == wordBegins {
+		x.byKey.keys.EachContaining(" "+key, visit)
+		return
+	}
+	lo, hi := x.byKey.keys.PrefixRange(key)
+	for name := lo; name < hi; name++ {
+		visit(name)
+	}
+}
+
+// keysOf returns the keys of the names of permittee i.
+func (x *nameIndex) keysOf(i uint32) (company, operating string) {
+	k, n := &x.byKey, uint32(len(x.identity))
+	return k.keys.At(k.keyOf[i]), k.keys.At(k.keyOf[n+i])
+}

@@ -1,0 +1,147 @@
+package search
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/cola/vocabulary"
+	"github.com/colaregistry/colaregistry/search/internal/text"
+)
+
+// spellings counts the labels of each spelling of a value.
+type spellings map[string]int
+
+// suggestion returns the most frequent spelling that a parameter accepts, with the labels of all
+// spellings. Its count is zero if there is no such spelling.
+func (s spellings) suggestion() (best cola.Suggestion) {
+	labels, total := 0, 0
+	for _, spelling := range slices.Sorted(maps.Keys(s)) {
+		total += s[spelling]
+		if s[spelling] > labels && cola.AcceptsText(spelling) {
+			best.Value, labels = spelling, s[spelling]
+		}
+	}
+	if labels > 0 {
+		best.Count = total
+	}
+	return best
+}
+
+// spellingsByKey collects spellings by the form in which they are the same value.
+type spellingsByKey map[string]spellings
+
+func (b spellingsByKey) add(key, spelling string, labels int) {
+	if key == "" || labels == 0 {
+		return
+	}
+	if b[key] == nil {
+		b[key] = spellings{}
+	}
+	b[key][spelling] += labels
+}
+
+// liveByValue counts the live documents with each value of a column of text.
+func (seg *segmentView) liveByValue(column int) []uint32 {
+	c := &seg.t.text[column]
+	counts := make([]uint32, c.Len())
+	c.IDs.Count(counts)
+	seg.eachDead(0, seg.t.n, func(doc uint32) { counts[c.IDs.At(doc)]-- })
+	return counts
+}
+
+// liveByListValue counts the live documents with each value of a column of lists.
+func (seg *segmentView) liveByListValue(column int) []uint32 {
+	c := &seg.t.lists[column]
+	counts := make([]uint32, c.Len())
+	for _, v := range c.Refs {
+		counts[v]++
+	}
+	seg.eachDead(0, seg.t.n, func(doc uint32) {
+		for _, v := range c.Row(doc) {
+			counts[v]--
+		}
+	})
+	return counts
+}
+
+// categoryCounts counts the labels at or below each category path.
+func (v *View) categoryCounts() (values []cola.Suggestion) {
+	paths := map[string]*pathCount{}
+	for i := range v.segments {
+		seg := &v.segments[i]
+		seg.addPaths(paths, &valueCounter{byValue: seg.liveByValue(colCategory)})
+	}
+	c := facetCounter{view: v}
+	for folded, at := range paths {
+		if c.isSearchable(at.spelling, folded) {
+			values = append(values, cola.Suggestion{Value: at.spelling, Count: at.found})
+		}
+	}
+	return values
+}
+
+// originCounts counts the labels of each origin, including its parts.
+func (v *View) originCounts() (values []cola.Suggestion) {
+	counts := map[string]int{}
+	for i := range v.segments {
+		seg := &v.segments[i]
+		seg.addValues(counts, colOrigin, &valueCounter{byValue: seg.liveByValue(colOrigin)})
+	}
+	names := map[string]bool{}
+	for place := range counts {
+		names[strings.TrimSpace(vocabulary.PlaceName(place))] = true
+	}
+	for name := range names {
+		places, labels := vocabulary.OriginNames(name), 0
+		for _, place := range places {
+			labels += counts[foldValue(place)]
+		}
+		if slices.Contains(places, name) { // otherwise no parameter selects it
+			values = append(values, cola.Suggestion{Value: name, Count: labels})
+		}
+	}
+	return values
+}
+
+// classCounts counts the labels of each class.
+func (v *View) classCounts() (values []cola.Suggestion) {
+	byKey := spellingsByKey{}
+	for i := range v.segments {
+		seg := &v.segments[i]
+		for value, n := range seg.liveByValue(colClass) {
+			name := seg.t.text[colClass].At(uint32(value))
+			byKey.add(text.BrandKey(name), strings.TrimSpace(name), int(n))
+		}
+	}
+	for _, s := range byKey {
+		values = append(values, s.suggestion())
+	}
+	return values
+}
+
+// appellationCounts counts the labels of each appellation, including those inside it.
+func (v *View) appellationCounts() (values []cola.Suggestion) {
+	byKey, labels := spellingsByKey{}, map[string]int{}
+	for i := range v.segments {
+		seg := &v.segments[i]
+		for value, n := range seg.liveByListValue(listAppellation) {
+			name := strings.TrimSpace(seg.t.lists[listAppellation].At(uint32(value)))
+			key := text.Fold(name)
+			byKey.add(key, name, int(n))
+			labels[key] += int(n)
+		}
+	}
+	for key, s := range byKey {
+		found := s.suggestion()
+		if inside := v.appellations.Within(key); len(inside) > 1 && found.Count > 0 {
+			found.Count = 0
+			for _, name := range inside {
+				found.Count += labels[name]
+			}
+		}
+		values = append(values, found)
+	}
+	return values
+}
