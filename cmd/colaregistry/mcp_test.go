@@ -136,8 +136,8 @@ func mustPipe(t *testing.T, key string, flags ...string) assistant {
 
 func useEveryTool(t *testing.T, a assistant) {
 	list, err := a.ListTools(t.Context(), protocol.ListToolsRequest{})
-	if err != nil || len(list.Tools) != 15 {
-		t.Fatalf("ListTools: %d tools, %v; want 15", len(list.Tools), err)
+	if err != nil || len(list.Tools) != 16 {
+		t.Fatalf("ListTools: %d tools, %v; want 16", len(list.Tools), err)
 	}
 	id, permit := "", ""
 	for _, row := range a.call(t, "search_colas", map[string]any{"per_page": 50, "q": "oak", "response_format": "detailed"}).at("data").([]any) {
