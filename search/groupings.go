@@ -246,14 +246,13 @@ func (v *View) groupByBrand(g *grouping) {
 		if s.brands.keys.Blob == base.Blob {
 			continue
 		}
-		groupOfKey := make([]uint32, s.brands.keys.Len())
-		for k := range groupOfKey {
+		groupOfKey, next := make([]uint32, s.brands.keys.Len()), uint32(0)
+		for k := range groupOfKey { // both lists of keys are sorted
 			key := s.brands.keys.At(uint32(k))
-			group, ok := base.Find(key)
-			if !ok {
-				group = n + more.ID(key) - 1
+			next = base.Seek(next, key)
+			if groupOfKey[k] = next; next == n || base.At(next) != key {
+				groupOfKey[k] = n + more.ID(key) - 1
 			}
-			groupOfKey[k] = group
 		}
 		groupOf := make([]uint32, len(s.brands.keyOf))
 		for value, k := range s.brands.keyOf {

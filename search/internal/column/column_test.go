@@ -52,3 +52,23 @@ func TestPairs(t *testing.T) {
 		}
 	}
 }
+
+// TestSeek checks that seeking from any earlier string finds the first that is not below another.
+func TestSeek(t *testing.T) {
+	b := NewDictBuilder()
+	for _, s := range []string{"", "b", "d", "dd", "f", "h", "j", "l"} {
+		b.Add(s)
+	}
+	d := b.Dict()
+	for _, s := range []string{"", "a", "b", "c", "d", "da", "dd", "k", "l", "m"} {
+		want := uint32(0)
+		for int(want) < d.Len() && d.At(want) < s {
+			want++
+		}
+		for from := range want + 1 {
+			if got := d.Seek(from, s); got != want {
+				t.Errorf("Seek(%d, %q) = %d, want %d", from, s, got, want)
+			}
+		}
+	}
+}

@@ -32,6 +32,18 @@ func (d *Dict) Find(s string) (uint32, bool) {
 	return i, int(i) < d.Len() && d.At(i) == s
 }
 
+// Seek returns the number of the first string that is not below s, if it is from or a later one. It
+// is fast if that is near from.
+func (d *Dict) Seek(from uint32, s string) uint32 {
+	lo, step := int(from), 1
+	for lo+step <= d.Len() && d.At(uint32(lo+step-1)) < s {
+		lo += step
+		step *= 2
+	}
+	n := min(step, d.Len()-lo)
+	return uint32(lo + sort.Search(n, func(i int) bool { return d.At(uint32(lo+i)) >= s }))
+}
+
 // PrefixRange returns the range [lo, hi) of the strings that begin with s.
 func (d *Dict) PrefixRange(s string) (lo, hi uint32) {
 	lo = d.lowerBound(s)
