@@ -81,7 +81,7 @@ func (f *Filter) check(problems *Problems, name string, normalize func(*Problems
 	case ChoiceFilter, UnitFilter, WindowFilter:
 		v.text = problems.Choice(name, v.text, f.Words)
 	case ListFilter:
-		v.words = problems.choices(name, v.words, f.Words)
+		v.words = problems.Choices(name, v.words, f.Words)
 	case MinFilter, MaxFilter:
 		v.number = problems.bound(name, v.number, f.Max)
 	}
