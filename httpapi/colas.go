@@ -9,7 +9,7 @@ import (
 
 // colaPage is the body of GET /colas.
 type colaPage struct {
-	Data            []cola.ColaSummary    `json:"data" nullable:"false" doc:"Labels on this page, newest approval first."`
+	Data            []cola.ColaSummary    `json:"data" nullable:"false" doc:"Labels on this page, in the order of sort."`
 	Pagination      cola.Pagination       `json:"pagination" doc:"Position of this page."`
 	DefaultsApplied *cola.DefaultsApplied `json:"defaults_applied,omitempty" doc:"Present only if the default date window was applied."`
 	Notes           []string              `json:"notes,omitempty" nullable:"false" doc:"How an ambiguous origin was read, or why no labels match. Omitted if empty." example:"[\"DE was read as Delaware; for Germany use germany or DEU.\"]"`
@@ -27,8 +27,8 @@ func colaOperations(svc Service) []operation {
 	return []operation{
 		{
 			ID: "searchColas", Path: "/colas", Tag: tagColas, Summary: "Search labels",
-			Description: "Finds labels by any combination of filters, newest approval first. A label must match " +
-				"every filter. If a filter has several values, matching any one is enough.\n\n" +
+			Description: "Finds labels by any combination of filters, newest approval first unless `sort` is set. A label " +
+				"must match every filter. If a filter has several values, matching any one is enough.\n\n" +
 				"Without `approval_date_from` or `approval_date_to`, only the last 365 days are searched and " +
 				"`defaults_applied` is set. A `q` that is a TTB ID, or a `status` of expired, surrendered or revoked, " +
 				"searches all dates instead.\n\n" +

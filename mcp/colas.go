@@ -27,7 +27,7 @@ func colaTools() []tool {
 	return []tool{
 		newTool(tool{
 			name: "search_colas", title: "Search labels",
-			description: "Search US alcohol label approvals (COLAs), newest first. Use it to check whether a " +
+			description: "Search US alcohol label approvals (COLAs), newest first by default. Use it to check whether a " +
 				"brand name is taken, list a company's labels, or count matches: pagination.total is " +
 				"exact. Filters combine with AND; several values of one filter combine with OR. Without dates " +
 				"it covers the last 365 days; set date_range to all for all history. " +

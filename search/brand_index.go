@@ -1,6 +1,7 @@
 package search
 
 import (
+	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/search/internal/codec"
 	"github.com/colaregistry/colaregistry/search/internal/column"
 	"github.com/colaregistry/colaregistry/search/internal/postings"
@@ -14,6 +15,10 @@ type brandIndex struct {
 	keyOf  []uint32    // number of the brand of each value of the column
 	values []uint32    // values of the column, ordered by brand
 	start  []uint32    // brand k has values[start[k]:start[k+1]]
+
+	// In cola.SortBrand, documents are in the order of the ranks of their brands.
+	rank  []uint32 // of the brand of each value of the column
+	order []uint32 // documents in that order
 }
 
 // buildBrandIndex indexes the brands of a table.
@@ -33,8 +38,41 @@ func buildBrandIndex(t *table) (x brandIndex) {
 		x.values[next[k]] = uint32(v)
 		next[k]++
 	}
+	x.sortDocs(t)
 	return x
 }
+
+// sortDocs sorts the documents by brand. Brands with the same place in the order have the same rank.
+func (x *brandIndex) sortDocs(t *table) {
+	ranks, last := make([]uint32, x.keys.Len()), uint32(0)
+	for k := 1; k < len(ranks); k++ {
+		if brandPosition(x.keys.At(uint32(k))) != brandPosition(x.keys.At(uint32(k-1))) {
+			last++
+		}
+		ranks[k] = last
+	}
+	x.rank = make([]uint32, len(x.keyOf))
+	for v, k := range x.keyOf {
+		x.rank[v] = ranks[k]
+	}
+	ids := &t.text[colBrand].IDs
+	next := make([]uint32, last+2)
+	for doc := range t.n {
+		next[x.rank[ids.At(doc)]+1]++
+	}
+	for r := range last {
+		next[r+1] += next[r]
+	}
+	x.order = make([]uint32, t.n)
+	for doc := range t.n {
+		r := x.rank[ids.At(doc)]
+		x.order[next[r]] = doc
+		next[r]++
+	}
+}
+
+// brandPosition returns the part of a brand key that determines its place in cola.SortBrand.
+func brandPosition(key string) string { return key[:min(len(key), cola.MaxBrandPosition)] }
 
 // spellings returns the values of the brand column that spell a brand.
 func (x *brandIndex) spellings(brand uint32) []uint32 {
@@ -55,4 +93,6 @@ func (x *brandIndex) serialize(c codec.Codec) {
 	codec.Slice(c, &x.keyOf)
 	codec.Slice(c, &x.values)
 	codec.Slice(c, &x.start)
+	codec.Slice(c, &x.rank)
+	codec.Slice(c, &x.order)
 }
