@@ -21,11 +21,12 @@ type Cursor struct {
 
 // The encoded form, base64url without padding: version, flags, date and page as variable-length
 // integers, six bytes of TTB ID (14 digits need 47 bits), eight of fingerprint, the window's first
-// day if present, and four of CRC.
+// day if present, the brand and its length if present, and four of CRC.
 const (
 	cursorVersion  = 1
-	cursorWindowed = 1 // flag: the default window's first day follows
-	cursorMaxText  = 64
+	cursorWindowed = 1 << 0 // flag: the default window's first day follows
+	cursorBranded  = 1 << 1 // flag: a brand follows
+	cursorMaxText  = 180
 )
 
 var errCursor = errors.New("not a cursor")
@@ -41,8 +42,12 @@ func (c Cursor) Encode() string {
 	b = append(b, id[2:]...)
 	b = binary.BigEndian.AppendUint64(b, c.Fingerprint)
 	if c.DefaultWindow {
-		b[1] = cursorWindowed
+		b[1] |= cursorWindowed
 		b = binary.AppendUvarint(b, uint64(uint32(c.From)))
+	}
+	if c.Brand != "" {
+		b[1] |= cursorBranded
+		b = append(binary.AppendUvarint(b, uint64(len(c.Brand))), c.Brand...)
 	}
 	b = binary.BigEndian.AppendUint32(b, crc32.ChecksumIEEE(b))
 	return base64.RawURLEncoding.EncodeToString(b)
@@ -84,12 +89,19 @@ func readCursor(flags byte, b []byte) (c Cursor, ok bool) {
 		Fingerprint: binary.BigEndian.Uint64(b[6:14]),
 	}
 	b = b[14:]
-	if flags == cursorWindowed {
+	if flags&cursorWindowed != 0 {
 		from, rest, ok := uvarint(b, uint64(maxDate))
 		if !ok || from == 0 {
 			return c, false
 		}
 		c.From, c.DefaultWindow, b = Date(from), true, rest
+	}
+	if flags&cursorBranded != 0 {
+		n, rest, ok := uvarint(b, MaxBrandPosition)
+		if !ok || n == 0 || n > uint64(len(rest)) {
+			return c, false
+		}
+		c.Brand, b = string(rest[:n]), rest[n:]
 	}
 	return c, len(b) == 0 && c.Page >= 1 && c.TTBID >= 1 && c.TTBID <= maxTTBID
 }
@@ -133,7 +145,7 @@ func (p SearchParams) fingerprint(early bool) uint64 {
 		}
 		h = h.text(f.Param, v.text).list(f.Param, v.words).number(f.Param, v.number).text(f.Param, v.date.String())
 	}
-	return uint64(h)
+	return uint64(h.text("sort", p.Sort)) // empty for the default
 }
 
 // fnv is a running FNV-1a hash.

@@ -24,6 +24,9 @@ func cursorGenerator() *rapid.Generator[Cursor] {
 		if c.DefaultWindow {
 			c.From = Date(rapid.Int32Range(1, int32(maxDate)).Draw(t, "from"))
 		}
+		if rapid.Bool().Draw(t, "branded") {
+			c.Brand = string(rapid.SliceOfN(rapid.Byte(), 1, MaxBrandPosition).Draw(t, "brand")) // possibly half a character
+		}
 		return c
 	})
 }
@@ -36,7 +39,7 @@ func TestCursorRoundTrip(t *testing.T) {
 		if err != nil || got != c {
 			t.Fatalf("cursor %+v: Encode = %q, decoded = %+v, %v", c, text, got, err)
 		}
-		if len(text) > 50 || strings.Trim(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_") != "" {
+		if limit := 50 + (len(c.Brand)+2)*4/3; len(text) > limit || len(text) > cursorMaxText || strings.Trim(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_") != "" {
 			t.Fatalf("cursor %q is too long or not URL-safe", text)
 		}
 	})
@@ -71,6 +74,7 @@ func TestImpossibleCursors(t *testing.T) {
 		"a negative date":       {Position: Position{Date: -1, TTBID: 1}, Page: 1},
 		"a date after 9999":     {Position: Position{Date: maxDate + 1, TTBID: 1}, Page: 1},
 		"window without a date": {Position: good.Position, Page: 1, DefaultWindow: true},
+		"a long brand":          {Position: Position{TTBID: 1, Brand: strings.Repeat("x", MaxBrandPosition+1)}, Page: 1},
 	} {
 		if got, err := DecodeCursor(c.Encode()); err == nil {
 			t.Errorf("%s: DecodeCursor = %+v, want an error", name, got)
@@ -89,6 +93,7 @@ func TestImpossibleCursors(t *testing.T) {
 func FuzzDecodeCursor(f *testing.F) {
 	f.Add(Cursor{Position: Position{Date: 734214, TTBID: 11054001000049}, Page: 2, Fingerprint: 7}.Encode())
 	f.Add(Cursor{Position: Position{TTBID: 1}, Page: 1, DefaultWindow: true, From: windowStart}.Encode())
+	f.Add(Cursor{Position: Position{TTBID: 1, Brand: "oak"}, Page: 1}.Encode())
 	f.Add("")
 	f.Fuzz(func(t *testing.T, s string) {
 		c, err := DecodeCursor(s)
@@ -165,6 +170,8 @@ func TestCursorFilters(t *testing.T) {
 		"volume as a maximum": func(p *SearchParams) { p.VolumeMin, p.VolumeMax = Opt[float64]{}, Some(1.0) },
 		"different unit":      func(p *SearchParams) { p.VolumeUnit = "gallons" },
 		"a container":         func(p *SearchParams) { p.ContainerType = []string{"can"} },
+		"oldest first":        func(p *SearchParams) { p.Sort = "approval_date" },
+		"brand order":         func(p *SearchParams) { p.Sort = "brand" },
 		"q as brand":          func(p *SearchParams) { p.Q, p.BrandName = "", "lenz" },
 	} {
 		p := base
@@ -184,6 +191,7 @@ func TestCursorEquivalentSearches(t *testing.T) {
 	for name, change := range map[string]func(*SearchParams){
 		"no change":                 func(*SearchParams) {},
 		"per_page":                  func(p *SearchParams) { p.PerPage = Some(100) },
+		"the default order":         func(p *SearchParams) { p.Sort = "-Approval_Date" },
 		"order of values":           func(p *SearchParams) { p.ProductType = []string{"Malt Beverage", "WINE"} },
 		"white space":               func(p *SearchParams) { p.Q = " lenz " },
 		"letter case of the origin": func(p *SearchParams) { p.Origin = "French" },
@@ -222,6 +230,8 @@ func TestStableFingerprints(t *testing.T) {
 			SearchParams{ContainerType: []string{"can"}, VolumeMax: Some(1.5), VolumeUnit: "Liters", ABVMin: Some(0.0), ApprovalDateFrom: NewDate(2005, 1, 1)},
 			"approval_date_from\x002005-01-01\x00abv_min\x000\x00volume_max\x001.5\x00volume_unit\x00liters\x00container_type\x00can\x00",
 		},
+		{SearchParams{Sort: "-approval_date"}, ""},
+		{SearchParams{Q: "oak", Sort: "BRAND"}, "q\x00oak\x00sort\x00brand\x00"},
 	} {
 		h := fnvhash.New64a()
 		h.Write([]byte(tt.hashed))
@@ -253,5 +263,10 @@ func TestStableCursorEncoding(t *testing.T) {
 	const text = "AQHcki0DF7E9Dla7ASNFZ4mrze_3kS3a9LXO"
 	if got := c.Encode(); got != text {
 		t.Errorf("Encode = %q, want %q", got, text)
+	}
+	c.Brand = "copper kings"
+	const branded = "AQPcki0DF7E9Dla7ASNFZ4mrze_3kS0MY29wcGVyIGtpbmdz"
+	if got := c.Encode(); !strings.HasPrefix(got, branded) {
+		t.Errorf("Encode with a brand = %q, want %q and a checksum", got, branded)
 	}
 }

@@ -22,6 +22,7 @@ const (
 	CodeWatchlistLimit       Code = "watchlist_limit_reached"
 	CodeIdempotencyKeyReused Code = "idempotency_key_reused"
 	CodeMethodNotAllowed     Code = "method_not_allowed"
+	CodeNotAcceptable        Code = "not_acceptable"
 	CodeRequestTimeout       Code = "request_timeout"
 	CodePayloadTooLarge      Code = "payload_too_large"
 	CodeUnsupportedMediaType Code = "unsupported_media_type"

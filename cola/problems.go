@@ -124,9 +124,9 @@ func (p *Problems) Choice(name, value string, allowed []string) string {
 	return word
 }
 
-// choices normalizes a list of allowed words: without duplicates and blank values, in the order of
+// Choices normalizes a list of allowed words: without duplicates and blank values, in the order of
 // allowed.
-func (p *Problems) choices(name string, values, allowed []string) []string {
+func (p *Problems) Choices(name string, values, allowed []string) []string {
 	chosen := make(map[string]bool, len(allowed))
 	rejected := 0
 	for _, value := range values {

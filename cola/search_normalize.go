@@ -21,6 +21,7 @@ func (p SearchParams) Normalize(now time.Time) (ColaSearch, error) {
 	normalized := p.normalize(problems)
 	s := ColaSearch{
 		Query:       normalized.query(problems),
+		Sort:        Sort(normalized.Sort),
 		PerPage:     problems.integer("per_page", p.PerPage, DefaultPerPage, 1, MaxPerPage),
 		Fingerprint: normalized.fingerprint(false),
 	}
@@ -46,7 +47,10 @@ func (s *ColaSearch) windowFrom(first Date) {
 
 // normalize returns the parameters in the form in which they are compared. It is idempotent.
 func (p SearchParams) normalize(problems *Problems) SearchParams {
-	s := SearchParams{Cursor: problems.text("cursor", p.Cursor)}
+	s := SearchParams{Cursor: problems.text("cursor", p.Cursor), Sort: problems.Choice("sort", p.Sort, sorts())}
+	if s.Sort == sortNewest {
+		s.Sort = string(SortNewest)
+	}
 	for i := range filters {
 		if c := &filters[i]; c.Param != "" {
 			c.check(problems, c.Param, c.normalize, valueAt(c.param(&p))).writeTo(c.param(&s))
@@ -81,7 +85,7 @@ func (f *Filter) check(problems *Problems, name string, normalize func(*Problems
 	case ChoiceFilter, UnitFilter, WindowFilter:
 		v.text = problems.Choice(name, v.text, f.Words)
 	case ListFilter:
-		v.words = problems.choices(name, v.words, f.Words)
+		v.words = problems.Choices(name, v.words, f.Words)
 	case MinFilter, MaxFilter:
 		v.number = problems.bound(name, v.number, f.Max)
 	}
@@ -156,7 +160,7 @@ func (s *ColaSearch) resume(problems *Problems, p *SearchParams, page Opt[int]) 
 			Quoted(p.Cursor))
 		return
 	case c.Fingerprint != s.Fingerprint && c.Fingerprint != p.fingerprint(true) || c.DefaultWindow != s.DefaultWindow:
-		problems.Add("cursor", "The cursor is from a search with different filters; use the same filters, "+
+		problems.Add("cursor", "The cursor is from a search with different filters or another sort; use the same ones, "+
 			"or omit cursor to start over.")
 		return
 	}

@@ -251,3 +251,28 @@ func TestUnknownOrigin(t *testing.T) {
 		t.Errorf("origin ?: names = %v, want one unknown name", s.OriginNames)
 	}
 }
+
+func TestSort(t *testing.T) {
+	for value, want := range map[string]Sort{
+		"": SortNewest, "-approval_date": SortNewest, "approval_date": SortOldest, " Brand ": SortBrand, "BRAND": SortBrand,
+	} {
+		if s := mustNormalize(t, SearchParams{Sort: value}); s.Sort != want {
+			t.Errorf("sort %q = %q, want %q", value, s.Sort, want)
+		}
+	}
+	for value, suggestion := range map[string]string{"brands": "mean brand", "approval_dat": "mean approval_date", "-brand": "brand", "ttb_id": "-approval_date"} {
+		_, err := SearchParams{Sort: value}.Normalize(testNow)
+		if messages := details(err)["sort"]; len(messages) != 1 || !strings.Contains(messages[0], suggestion) {
+			t.Errorf("sort %q: problems = %q, want one with %s", value, messages, suggestion)
+		}
+	}
+}
+
+// TestSortInSavedSearches checks that saving a search drops its order: runs find labels, in no order
+// of the caller's choice.
+func TestSortInSavedSearches(t *testing.T) {
+	p := SearchParams{Q: "oak", Sort: "brand"}
+	if diff := cmp.Diff(SearchParams{Q: "oak"}.ForSavedSearch(), p.ForSavedSearch()); diff != "" || len(p.NotForSavedSearch()) > 0 {
+		t.Errorf("sorted search as a saved search: lacks %v (-want +got):\n%s", p.NotForSavedSearch(), diff)
+	}
+}

@@ -54,9 +54,10 @@ type SearchParams struct {
 	ContainerType      []string     `json:"container_type" enum:"bag,bottle,box,can,carton,cask,jug,keg,pod,pouch" doc:"Container type. With several values, a label needs to match only one." example:"bottle,can"`
 	Grape              string       `json:"grape" doc:"Grape variety, such as Zinfandel; case and accents are ignored." maxLength:"200" example:"Zinfandel"`
 	Appellation        string       `json:"appellation" doc:"Appellation of origin, such as Napa Valley, including areas inside it. A state or county includes its areas." maxLength:"200" example:"Napa Valley"`
+	Sort               string       `json:"sort" enum:"-approval_date,approval_date,brand" default:"-approval_date" doc:"Order: newest first (-approval_date), oldest first (approval_date) or by brand from A to Z (brand; newest first within a brand). Undated labels come last, by brand within their brand." example:"brand"`
 	Page               Opt[int]     `json:"page" minimum:"1" maximum:"100" default:"1" doc:"Page number. Beyond page 100, use cursor." example:"1"`
 	PerPage            Opt[int]     `json:"per_page" minimum:"1" maximum:"100" default:"20" doc:"Records per page." example:"20"`
-	Cursor             string       `json:"cursor" doc:"next_cursor of the previous page, with the same filters. The example is a placeholder." example:"AQAB"`
+	Cursor             string       `json:"cursor" doc:"next_cursor of the previous page, with the same filters and sort. The example is a placeholder." example:"AQAB"`
 }
 
 // Query is a checked and normalized search. The zero Query matches every label.
@@ -87,6 +88,7 @@ type Query struct {
 // ColaSearch is a normalized request for one page of labels.
 type ColaSearch struct {
 	Query
+	Sort          Sort
 	Page          int  // from 1; with a cursor, the number of pages read including this one
 	PerPage       int  // 1 to MaxPerPage
 	CursorMode    bool // with a cursor: the page starts after After and ignores Page
@@ -95,12 +97,33 @@ type ColaSearch struct {
 	Fingerprint   uint64 // of the parameters without page, per_page and cursor; binds cursors
 }
 
+// Sort is an order of labels. Undated labels come last, in SortBrand within their brand.
+type Sort string
+
+// The orders of labels.
+const (
+	SortNewest Sort = ""              // latest effective date first, then by descending TTB ID
+	SortOldest Sort = "approval_date" // earliest effective date first, then by ascending TTB ID
+	SortBrand  Sort = "brand"         // by brand from A to Z, then as SortNewest
+)
+
+// sortNewest is the value of sort for SortNewest.
+const sortNewest = "-approval_date"
+
+// sorts returns the values of sort.
+func sorts() []string { return []string{sortNewest, string(SortOldest), string(SortBrand)} }
+
 // Position is a position in the result order: after the label with this effective date (zero if
 // undated) and ID.
 type Position struct {
 	Date  Date
 	TTBID TTBID
+	Brand string // only in SortBrand: what brands are sorted by, up to MaxBrandPosition bytes
 }
+
+// MaxBrandPosition is the number of bytes of a brand that determine its place in SortBrand. It limits
+// the length of cursors.
+const MaxBrandPosition = 96
 
 // Clock returns the current time: time.Now except in tests.
 type Clock func() time.Time

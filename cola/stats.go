@@ -54,8 +54,8 @@ type CountParams struct {
 	Top     Opt[int] `json:"top" minimum:"1" maximum:"1000" default:"30" doc:"Maximum number of groups to return, from the first." example:"10"`
 	SearchParams
 
-	// Counts have no pages. These fields hide those of SearchParams.
-	Page, PerPage, Cursor struct{} `json:"-"`
+	// Counts have no pages and an order of their own. These fields hide those of SearchParams.
+	Sort, Page, PerPage, Cursor struct{} `json:"-"`
 }
 
 // CountSearch is a normalized request for counts.

@@ -192,7 +192,7 @@ func exploreLabel(name string) string {
 		return f.Label
 	}
 	labels := map[string]string{
-		"q": "Search labels", "page": "Page", "per_page": "Labels per page",
+		"q": "Search labels", "sort": "Order", "page": "Page", "per_page": "Labels per page",
 		"cursor": "Cursor", addressField: "URL",
 	}
 	return cmp.Or(labels[name], name)

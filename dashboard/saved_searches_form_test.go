@@ -259,7 +259,7 @@ func TestFilterFields(t *testing.T) {
 	}
 	for _, field := range cola.FieldsOf[cola.SearchParams]() {
 		switch field.Name {
-		case "page", "per_page", "cursor":
+		case "sort", "page", "per_page", "cursor":
 			continue
 		}
 		if !explore[field.Name] {

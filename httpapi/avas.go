@@ -15,6 +15,7 @@ func avaOperations(svc Service) []operation {
 			Params:   reflect.TypeFor[cola.AVAParams](),
 			Sample:   "q=alexander&state=CA",
 			Response: reflect.TypeFor[rowsOf[cola.AVA]](),
+			Rows:     reflect.TypeFor[cola.AVA](),
 			Example:  rowsOf[cola.AVA]{Data: []cola.AVA{exampleAVA().AVA}, Meta: cola.Meta{Total: 1}},
 			Cost:     free,
 			call:     listCall(svc.AVAs, rows[cola.AVA]),

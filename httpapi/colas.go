@@ -9,31 +9,40 @@ import (
 
 // colaPage is the body of GET /colas.
 type colaPage struct {
-	Data            []cola.ColaSummary    `json:"data" nullable:"false" doc:"Labels on this page, newest approval first."`
+	Data            []cola.ColaSummary    `json:"data" nullable:"false" doc:"Labels on this page, in the order of sort."`
 	Pagination      cola.Pagination       `json:"pagination" doc:"Position of this page."`
 	DefaultsApplied *cola.DefaultsApplied `json:"defaults_applied,omitempty" doc:"Present only if the default date window was applied."`
 	Notes           []string              `json:"notes,omitempty" nullable:"false" doc:"How an ambiguous origin was read, or why few or no labels match. Omitted if empty." example:"[\"DE was read as Delaware; for Germany use germany or DEU.\"]"`
+
+	fields []string // members of the rows; nil for all
+}
+
+// colaParams are the parameters of GET /colas: those of the search and the members to return.
+type colaParams struct {
+	cola.SearchParams
+	Fields []string `json:"fields" enum:"ttb_id,brand_name,product_name,product_type,class_name,origin_name,permit_number,application_status,approval_date,approval_date_estimate,date_is_estimated,image_count,has_barcode" doc:"Members of the rows to return, instead of all. Rows then lack other members, even required ones. A cursor works with any fields." example:"ttb_id,brand_name,approval_date"`
 }
 
 func colaOperations(svc Service) []operation {
 	return []operation{
 		{
 			ID: "searchColas", Path: "/colas", Tag: tagColas, Summary: "Search labels",
-			Description: "Finds labels by any combination of filters, newest approval first. A label must match " +
-				"every filter. If a filter has several values, matching any one is enough.\n\n" +
+			Description: "Finds labels by any combination of filters, newest approval first unless `sort` is set. A label " +
+				"must match every filter. If a filter has several values, matching any one is enough.\n\n" +
 				"Without `approval_date_from` or `approval_date_to`, only the last 365 days are searched and " +
 				"`defaults_applied` is set. A `q` that is a TTB ID, or a `status` of expired, surrendered or revoked, " +
 				"searches all dates instead.\n\n" +
 				"Totals are exact. For results past page 100, follow `next_cursor`. `notes` explains how an ambiguous " +
 				"origin was read, or why few or no labels match.",
-			Params: reflect.TypeFor[cola.SearchParams](), Sample: "q=oak&product_type=wine&per_page=2",
-			Response: reflect.TypeFor[colaPage](), Example: exampleColas(),
+			Params: reflect.TypeFor[colaParams](), Sample: "q=oak&product_type=wine&per_page=2",
+			Response: reflect.TypeFor[colaPage](), Example: exampleColas(), Rows: reflect.TypeFor[cola.ColaSummary](),
 			Meter: cola.MeterListRecords,
 			Cost: "One list record per label returned. If your quota has fewer list records left, the page is " +
 				"truncated to that number.",
-			call: listCall(svc.SearchColas, func(p registry.ColaPage) result {
-				return result{body: colaPage{p.Colas, p.Pagination, p.Defaults, p.Notes}}
-			}),
+			call: sparseCall(reflect.TypeFor[cola.ColaSummary](),
+				func(p *colaParams) (*cola.SearchParams, *cola.Problems, []string) {
+					return &p.SearchParams, &p.Problems, p.Fields
+				}, svc.SearchColas, renderColas),
 		},
 		{
 			ID: "getCola", Path: "/colas/{ttb_id}", Tag: tagColas, Summary: "Get one label",
@@ -53,27 +62,33 @@ func colaOperations(svc Service) []operation {
 	}
 }
 
+// renderColas renders a page of labels with some members of the rows, or all if fields is nil.
+func renderColas(p registry.ColaPage, fields []string) result {
+	next := nextPage{cursor: p.Pagination.NextCursor}
+	return result{
+		body: colaPage{p.Colas, p.Pagination, p.Defaults, p.Notes, fields},
+		list: list{
+			rows: table{p.Colas, fields}, total: p.Pagination.Total, next: next, defaults: p.Defaults, notes: p.Notes,
+			truncated: p.Pagination.TruncatedByQuota,
+		},
+	}
+}
+
 // appendJSON appends the page as encoding/json would write it, but faster: searches are most of the
 // traffic.
 func (p colaPage) appendJSON(b []byte) ([]byte, error) {
-	b = append(b, `{"data":[`...)
-	for i := range p.Data {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = p.Data[i].AppendJSON(b)
+	b, err := table{p.Data, p.fields}.appendArray(append(b, `{"data":`...))
+	if err != nil {
+		return b, err
 	}
-	b = append(b, `],"pagination":`...)
-	b = appendPagination(b, p.Pagination)
+	b = appendPagination(append(b, `,"pagination":`...), p.Pagination)
 	if p.DefaultsApplied != nil {
-		var err error
 		b = append(b, `,"defaults_applied":`...)
 		if b, err = cola.AppendJSON(b, p.DefaultsApplied); err != nil {
 			return b, err
 		}
 	}
 	if len(p.Notes) > 0 {
-		var err error
 		b = append(b, `,"notes":`...)
 		if b, err = cola.AppendJSON(b, p.Notes); err != nil {
 			return b, err

@@ -166,8 +166,12 @@ func newOperationDoc(doc description, op documentedOperation) operationDoc {
 
 func newResponseDoc(status, mediaType string, m *huma.MediaType) responseDoc {
 	a := responseDoc{Status: status, MediaType: mediaType, Object: strings.TrimPrefix(m.Schema.Ref, schemaPrefix)}
-	if m.Example != nil {
-		a.Example = indented(m.Example)
+	switch example := m.Example.(type) {
+	case nil:
+	case string:
+		a.Example = example
+	default:
+		a.Example = indented(example)
 	}
 	return a
 }

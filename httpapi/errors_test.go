@@ -42,7 +42,7 @@ func TestErrorStatuses(t *testing.T) {
 		cola.CodeUnauthorized: 401, cola.CodeNotFound: 404, cola.CodeQuotaExceeded: 429, cola.CodeValidation: 400,
 		cola.CodeInsufficientScope: 403, cola.CodeSearchTooBroad: 400, cola.CodeWatchlistLimit: 409,
 		cola.CodeIdempotencyKeyReused: 409,
-		cola.CodeMethodNotAllowed:     405, cola.CodeRequestTimeout: 408, cola.CodePayloadTooLarge: 413, cola.CodeUnsupportedMediaType: 415,
+		cola.CodeMethodNotAllowed:     405, cola.CodeNotAcceptable: 406, cola.CodeRequestTimeout: 408, cola.CodePayloadTooLarge: 413, cola.CodeUnsupportedMediaType: 415,
 		cola.CodeForbidden: 403, cola.CodeAccountSuspended: 403, cola.CodeInternal: 500, cola.CodeUnavailable: 503,
 		cola.CodeDestinationLimit: 409, cola.CodeDestinationExists: 409, cola.CodeNotActive: 409,
 		cola.CodeKeyLimit: 409,

@@ -24,12 +24,13 @@ type exchange struct {
 	name, target string
 	body         string // empty: no body
 	how          string // the method; default: POST with a body, otherwise GET
+	accept       string // the Accept header; empty: none
 }
 
 // ask sends the request.
 func (e exchange) ask(t *testing.T, h http.Handler) *http.Response {
 	t.Helper()
-	return write(t, h, e.method(), e.target, e.body, "X-Request-Id: golden")
+	return write(t, h, e.method(), e.target, e.body, "X-Request-Id: golden", "Accept: "+e.accept)
 }
 
 func (e exchange) method() string {
@@ -49,6 +50,9 @@ func recordExchanges() []exchange {
 		{name: "colas", target: "/api/v1/colas?q=lenz"},
 		{name: "counts", target: "/api/v1/colas/stats?group_by=month,permit"},
 		{name: "counts_invalid", target: "/api/v1/colas/stats?group_by=decade,year,YEAR&top=0&page=2&abv_min=x"},
+		{name: "colas_csv", target: "/api/v1/colas?q=lenz&fields=ttb_id,brand_name", accept: "text/csv"},
+		{name: "colas_ndjson", target: "/api/v1/colas?q=lenz", accept: "application/x-ndjson"},
+		{name: "not_acceptable", target: "/api/v1/colas?q=lenz", accept: "text/html"},
 		{name: "cola", target: "/api/v1/colas/11054001000049"},
 		{name: "barcode", target: "/api/v1/barcode/036000291452"},
 		{name: "permittees", target: "/api/v1/permittees?state=nj"},
@@ -120,7 +124,9 @@ func compareGolden(t *testing.T, name string, resp *http.Response) {
 		t.Fatal(err)
 	}
 	got.WriteByte('\n')
-	if body := mustRead(t, resp); body != "" {
+	if body := mustRead(t, resp); resp.Header.Get("Content-Type") != mediaJSON {
+		got.WriteString(body)
+	} else if body != "" {
 		if err := json.Indent(&got, []byte(body), "", "  "); err != nil {
 			t.Fatal(err)
 		}

@@ -43,6 +43,14 @@ func (a *api) authenticate(next http.Handler) http.Handler {
 // serve runs an operation for the caller in the request's context.
 func (a *api) serve(op *operation) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
+		mediaType, ok := mediaJSON, true
+		if op.Rows != nil {
+			w.Header().Add("Vary", "Accept")
+			if mediaType, ok = negotiate(acceptHeader(r), listMedia()); !ok {
+				a.refuse(w, r, notAcceptable(acceptHeader(r)))
+				return
+			}
+		}
 		caller, _ := cola.CallerFrom(r.Context())
 		event := web.EventOf(r.Context())
 		event.Meter = op.Meter
@@ -53,7 +61,7 @@ func (a *api) serve(op *operation) http.HandlerFunc {
 			web.Fail(w, r, err)
 			return
 		}
-		a.writeResult(w, r, res)
+		a.writeResult(w, r, res, mediaType)
 	}
 }
 

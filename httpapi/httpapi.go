@@ -237,7 +237,7 @@ func (a *api) routePatterns() map[string]bool {
 // cookie.
 func (a *api) routes() http.Handler {
 	root := chi.NewRouter()
-	cors := web.CORS{Exposed: []string{"ETag", "Location", replayedHeader}}
+	cors := web.CORS{Exposed: append(listHeaders(), "ETag", "Location", replayedHeader)}
 	root.Use(web.RequestID, a.recorder.Record, web.WithChallenge(a.opts.Resource), canonicalPath, cors.Handler,
 		web.Compress(), web.Recover, a.withTimeout)
 	root.NotFound(a.notFoundPublic)

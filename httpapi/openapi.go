@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"reflect"
 	"strconv"
@@ -118,6 +119,10 @@ func introduction() string {
 			"values are ignored. " +
 			"Separate several values of a filter with commas, or repeat the parameter. Enumerated values are " +
 			"case-insensitive.",
+		"**Formats.** Lists of labels, permittees, matches and reference data are also available as `text/csv` and " +
+			"`application/x-ndjson` (one JSON object per line): set `Accept`. Rows, limits and cost are the same. " +
+			"Headers replace the members next to the rows: `Link` (rel=\"next\"), `" + totalHeader + "`, `" +
+			truncatedHeader + "`, `" + windowHeader + "` and `" + notesHeader + "`. Errors are always JSON.",
 		"**Single records** have an `ETag` that is valid for your account. Send it as `If-None-Match`; an unchanged record returns 304 at no charge. " +
 			"`If-None-Match: *` is ignored for metered records. HEAD is charged like GET.",
 	}, "\n\n")
@@ -154,6 +159,9 @@ func (s components) operation(op *operation, publicURL string) *huma.Operation {
 	}
 	if op.HasETag {
 		addConditional(o)
+	}
+	if op.Rows != nil {
+		codes = append(codes, http.StatusNotAcceptable)
 	}
 	for _, status := range codes {
 		o.Responses[statusKey(status)] = &huma.Response{Ref: responsePrefix + errorResponseName(status)}
@@ -194,6 +202,9 @@ func (s components) describeSuccess(o *huma.Operation, op *operation) {
 			example = s.Sample(schema)
 		}
 		response.Content = map[string]*huma.MediaType{mediaJSON: {Schema: schema, Example: example}}
+		if op.Rows != nil {
+			s.describeFormats(response, op.Rows, example)
+		}
 	}
 	o.Responses[statusKey(op.success())] = response
 	switch {
@@ -219,6 +230,28 @@ func (s components) describeSuccess(o *huma.Operation, op *operation) {
 			o.RequestBody.Content[media] = &huma.MediaType{Schema: s.Of(op.Body.Type), Example: op.Body.Example}
 		}
 	}
+}
+
+// describeFormats describes the formats of a list other than JSON, with the rows of the JSON example.
+func (s components) describeFormats(response *huma.Response, row reflect.Type, example any) {
+	rows := reflect.New(reflect.SliceOf(row))
+	body := struct {
+		Data any `json:"data"`
+	}{rows.Interface()}
+	if err := json.Unmarshal(mustEncodeJSON(example), &body); err != nil {
+		panic(fmt.Sprintf("httpapi: decode example: %v", err)) // examples are defined in this package
+	}
+	t := table{rows: rows.Elem().Interface()}
+	for mediaType, appendTo := range map[string]func([]byte) ([]byte, error){
+		mediaCSV: t.appendCSV, mediaNDJSON: t.appendNDJSON,
+	} {
+		text, err := appendTo(nil)
+		if err != nil {
+			panic(fmt.Sprintf("httpapi: encode example as %s: %v", mediaType, err))
+		}
+		response.Content[mediaType] = &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeString}, Example: string(text)}
+	}
+	maps.Copy(response.Headers, headerRefs(listHeaders()))
 }
 
 // idempotencyKeyParam describes the Idempotency-Key header, which makes a request safe to retry.

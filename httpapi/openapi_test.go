@@ -157,6 +157,9 @@ func TestDescribedResponses(t *testing.T) {
 		if op.PathParam.Name != "" {
 			want = append(want, "404")
 		}
+		if op.Rows != nil {
+			want = append(want, "406")
+		}
 		if op.HasETag {
 			want = append(want, "304")
 		}

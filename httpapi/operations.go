@@ -33,6 +33,7 @@ type operation struct {
 	Idempotent  bool         // accepts an Idempotency-Key
 	Async       bool         // done after the response: 202
 	Response    reflect.Type // body of a success; 204 without a body if nil
+	Rows        reflect.Type // of a list in the formats of listMedia; nil for JSON only
 	Example     any          // response of the example call; default: built from the examples of the fields
 	Meter       cola.Meter   // the charged quota
 	Cost        string       // description of the charge
@@ -109,6 +110,7 @@ type call func(r *http.Request, caller cola.Caller) (result, cola.QuotaState, er
 // result is the result of a successful call.
 type result struct {
 	body        body
+	list        list   // the body of an operation with Rows, for the other formats
 	etag        string // of a single record; otherwise empty
 	notModified bool   // 304 without a body
 	location    string // path of the created record: 201; otherwise empty
@@ -207,12 +209,21 @@ type pageOf[T any] struct {
 
 // rows renders a reference list.
 func rows[T any](l registry.List[T]) result {
-	return result{body: jsonBody(rowsOf[T]{nonNilRows(l.Rows), l.Meta, l.Notes})}
+	return result{
+		body: jsonBody(rowsOf[T]{nonNilRows(l.Rows), l.Meta, l.Notes}),
+		list: list{rows: table{rows: l.Rows}, total: l.Meta.Total, notes: l.Notes},
+	}
 }
 
 // page renders a page of a list.
 func page[T any](l registry.PageList[T]) result {
-	return result{body: jsonBody(pageOf[T]{nonNilRows(l.Rows), l.Meta, l.Notes})}
+	return result{
+		body: jsonBody(pageOf[T]{nonNilRows(l.Rows), l.Meta, l.Notes}),
+		list: list{
+			rows: table{rows: l.Rows}, total: l.Meta.Total, truncated: l.Meta.TruncatedByQuota, notes: l.Notes,
+			next: pageAfter(l.Meta.Page, l.Meta.HasMore, l.Meta.TruncatedByQuota),
+		},
+	}
 }
 
 // nonNilRows replaces a nil slice, which JSON would encode as null.

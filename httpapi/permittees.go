@@ -11,6 +11,15 @@ import (
 type permitteePage struct {
 	Data       []cola.PermitteeSummary `json:"data" nullable:"false" doc:"Permittees on this page, most labels first."`
 	Pagination cola.Pagination         `json:"pagination" doc:"Position of this page."`
+
+	fields []string // members of the rows; nil for all
+}
+
+// permitteeParams are the parameters of GET /permittees: those of the search and the members to
+// return.
+type permitteeParams struct {
+	cola.PermitteeParams
+	Fields []string `json:"fields" enum:"permit_number,company_name,operating_name,company_state,company_zip_code,permittee_type,is_active,active_reason,colas,colas_approved,last_cola_application_date" doc:"Members of the rows to return, instead of all. Rows then lack other members, even required ones." example:"permit_number,company_name,colas"`
 }
 
 func permitteeOperations(svc Service) []operation {
@@ -18,14 +27,16 @@ func permitteeOperations(svc Service) []operation {
 		{
 			ID: "searchPermittees", Path: "/permittees", Tag: tagPermittees, Summary: "Search permittees",
 			Description: "Finds permittees, most labels first. Counts are exact.",
-			Params:      reflect.TypeFor[cola.PermitteeParams](), Sample: "q=vineyards&state=CA&per_page=2",
+			Params:      reflect.TypeFor[permitteeParams](), Sample: "q=vineyards&state=CA&per_page=2",
 			Response: reflect.TypeFor[permitteePage](), Example: examplePermittees(),
+			Rows:  reflect.TypeFor[cola.PermitteeSummary](),
 			Meter: cola.MeterListRecords,
 			Cost: "One list record per permittee returned. If your quota has fewer list records left, the page is " +
 				"truncated to that number.",
-			call: listCall(svc.SearchPermittees, func(p registry.PermitteePage) result {
-				return result{body: jsonBody(permitteePage{nonNilRows(p.Permittees), p.Pagination})}
-			}),
+			call: sparseCall(reflect.TypeFor[cola.PermitteeSummary](),
+				func(p *permitteeParams) (*cola.PermitteeParams, *cola.Problems, []string) {
+					return &p.PermitteeParams, &p.Problems, p.Fields
+				}, svc.SearchPermittees, renderPermittees),
 		},
 		{
 			ID: "getPermittee", Path: "/permittees/{permit_number}", Tag: tagPermittees, Summary: "Get one permittee",
@@ -43,4 +54,26 @@ func permitteeOperations(svc Service) []operation {
 			call:    recordCall(svc, "permit_number", svc.Permittee),
 		},
 	}
+}
+
+// renderPermittees renders a page of permittees with some members of the rows, or all if fields is
+// nil.
+func renderPermittees(p registry.PermitteePage, fields []string) result {
+	at := p.Pagination
+	return result{
+		body: permitteePage{p.Permittees, at, fields},
+		list: list{
+			rows: table{p.Permittees, fields}, total: at.Total, truncated: at.TruncatedByQuota,
+			next: pageAfter(at.Page, at.HasMore, at.TruncatedByQuota),
+		},
+	}
+}
+
+// appendJSON appends the page as encoding/json would write it.
+func (p permitteePage) appendJSON(b []byte) ([]byte, error) {
+	b, err := table{p.Data, p.fields}.appendArray(append(b, `{"data":`...))
+	if err != nil {
+		return b, err
+	}
+	return append(appendPagination(append(b, `,"pagination":`...), p.Pagination), '}'), nil
 }

@@ -44,6 +44,14 @@ const maxPooledBuffer = 256 << 10
 
 // writeJSON writes a status and a body. An error means that no bytes were written.
 func (a *api) writeJSON(w http.ResponseWriter, status int, content body) error {
+	return a.write(w, status, mediaJSON, content.appendJSON)
+}
+
+// write writes a status and the content that appendTo appends. An error means that no bytes were
+// written.
+func (a *api) write(
+	w http.ResponseWriter, status int, contentType string, appendTo func([]byte) ([]byte, error),
+) error {
 	buf := a.buffers.Get().(*bytes.Buffer)
 	buf.Reset()
 	defer func() {
@@ -51,17 +59,18 @@ func (a *api) writeJSON(w http.ResponseWriter, status int, content body) error {
 			a.buffers.Put(buf)
 		}
 	}()
-	b, err := content.appendJSON(buf.AvailableBuffer())
+	b, err := appendTo(buf.AvailableBuffer())
 	if err != nil {
 		return err
 	}
 	buf.Write(b) // in place, unless it outgrew the buffer
-	web.WriteJSON(w, status, buf.Bytes())
+	web.Write(w, status, contentType, buf.Bytes())
 	return nil
 }
 
-// writeResult writes the result of a call.
-func (a *api) writeResult(w http.ResponseWriter, r *http.Request, res result) {
+// writeResult writes the result of a call. mediaType is JSON, unless the operation is a list with
+// formats.
+func (a *api) writeResult(w http.ResponseWriter, r *http.Request, res result, mediaType string) {
 	h := w.Header()
 	h.Set("Cache-Control", "private, no-store")
 	if res.etag != "" {
@@ -87,7 +96,13 @@ func (a *api) writeResult(w http.ResponseWriter, r *http.Request, res result) {
 	if res.replayed {
 		h.Set(replayedHeader, "true")
 	}
-	if err := a.writeJSON(w, status, res.body); err != nil {
+	var err error
+	if mediaType == mediaJSON {
+		err = a.writeJSON(w, status, res.body)
+	} else {
+		err = a.writeList(w, r, &res.list, mediaType)
+	}
+	if err != nil {
 		web.Fail(w, r, err)
 	}
 }

@@ -68,7 +68,7 @@ func matchList(
 ) operation {
 	o.Tag, o.Meter, o.Cost = tagSearches, cola.MeterListRecords, matchesCost
 	o.Params, o.Response = reflect.TypeFor[cola.SavedSearchListParams](), reflect.TypeFor[pageOf[cola.SavedSearchMatch]]()
-	o.Example, o.call = exampleMatches(), listUnder(fetch)
+	o.Rows, o.Example, o.call = reflect.TypeFor[cola.SavedSearchMatch](), exampleMatches(), listUnder(fetch)
 	return o
 }
 

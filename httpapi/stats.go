@@ -14,7 +14,7 @@ type colaCounts struct {
 	Others           cola.OtherGroups      `json:"others" doc:"Groups that data leaves out."`
 	TruncatedByQuota bool                  `json:"truncated_by_quota" doc:"Whether groups were left out because the monthly list records are used up." example:"false"`
 	DefaultsApplied  *cola.DefaultsApplied `json:"defaults_applied,omitempty" doc:"Present only if the default date window was applied."`
-	Notes            []string              `json:"notes,omitempty" nullable:"false" doc:"How an ambiguous origin was read, or why no labels match. Omitted if empty." example:"[\"DE was read as Delaware; for Germany use germany or DEU.\"]"`
+	Notes            []string              `json:"notes,omitempty" nullable:"false" doc:"How an ambiguous origin was read, or why few or no labels match. Omitted if empty." example:"[\"DE was read as Delaware; for Germany use germany or DEU.\"]"`
 }
 
 func countOperations(svc Service) []operation {

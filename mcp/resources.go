@@ -71,7 +71,8 @@ func filterWords() object {
 	var filters object
 	for _, f := range cola.FieldsOf[cola.SearchParams]() {
 		tag := reflect.TypeFor[cola.SearchParams]().FieldByIndex(f.Index).Tag
-		if words := tag.Get("enum"); words != "" {
+		_, isFilter := cola.FilterOf(f.Name)
+		if words := tag.Get("enum"); isFilter && words != "" {
 			filters = append(filters, field{f.Name, strings.Split(words, ",")})
 		}
 	}

@@ -20,8 +20,8 @@ type ColaPage struct {
 	DataAsOf   cola.Date             // latest change in TTB's registry that the data includes
 }
 
-// SearchColas returns a page of the labels that match, latest effective date first. It costs one
-// list record per label returned. If fewer list records are left, the page is cut and
+// SearchColas returns a page of the labels that match, in the requested order. It costs one list
+// record per label returned. If fewer list records are left, the page is cut and
 // TruncatedByQuota is true.
 func (s *Service) SearchColas(
 	ctx context.Context, c cola.Caller, p cola.SearchParams,
@@ -81,7 +81,7 @@ func colaPage(q cola.ColaSearch, rows []cola.ColaSummary, total int, more bool) 
 	}
 	if more && len(rows) > 0 {
 		last := rows[len(rows)-1]
-		page.Pagination.NextCursor = q.CursorAfter(cola.Position{Date: last.EffectiveDate(), TTBID: last.TTBID})
+		page.Pagination.NextCursor = q.CursorAfter(search.PositionOf(&last, q.Sort))
 	}
 	if q.DefaultWindow {
 		page.Defaults = &cola.DefaultsApplied{DateRange: true, DateFrom: q.From}

@@ -44,6 +44,39 @@ func TestRowLimit(t *testing.T) {
 	}
 }
 
+// TestSortedCursors checks that following cursors returns the same labels as page numbers in every
+// order, although each page is cut.
+func TestSortedCursors(t *testing.T) {
+	w := mustWorld(t, 300)
+	c := w.mustCaller(t, "sort@example.com", cola.TierPro)
+	for _, sort := range []string{"-approval_date", "approval_date", "brand"} {
+		params := cola.SearchParams{DateRange: cola.AllDates, Sort: sort, PerPage: cola.Some(100)}
+		whole, _, err := w.SearchColas(t.Context(), c, params)
+		if err != nil || len(whole.Colas) != 100 {
+			t.Fatalf("%s: %d rows, %v", sort, len(whole.Colas), err)
+		}
+		var walked []cola.ColaSummary
+		for len(walked) < 100 {
+			page, _, err := w.SearchColasLimited(t.Context(), c, params, func([]cola.ColaSummary) int { return 9 })
+			if err != nil || page.Pagination.Total != whole.Pagination.Total {
+				t.Fatalf("%s: total %d, want %d, %v", sort, page.Pagination.Total, whole.Pagination.Total, err)
+			}
+			walked = append(walked, page.Colas...)
+			params.Cursor = page.Pagination.NextCursor
+		}
+		if diff := cmp.Diff(whole.Colas, walked[:100]); diff != "" {
+			t.Errorf("%s (-page +walk):\n%s", sort, diff)
+		}
+		params.Sort = map[string]string{"brand": "approval_date"}[sort]
+		if sort == "-approval_date" {
+			params.Sort = "brand"
+		}
+		if _, _, err := w.SearchColas(t.Context(), c, params); code(err) != cola.CodeValidation {
+			t.Errorf("cursor of %s with sort %q: error = %v, want validation_error", sort, params.Sort, err)
+		}
+	}
+}
+
 func TestBarcodeRowLimit(t *testing.T) {
 	w := mustWorld(t, 300)
 	c := w.mustCaller(t, "fit@example.com", cola.TierPro)

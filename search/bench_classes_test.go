@@ -84,7 +84,8 @@ func newSamples(g *synthetic, sample []cola.IndexRecord) *samples {
 }
 
 func classes(a *samples) []class {
-	return slices.Concat(a.general(), a.texts(), a.brands(), a.filters(), a.permittees())
+	return slices.Concat(a.general(), a.texts(), a.brands(), a.filters(), a.permittees(),
+		a.sorted(cola.SortOldest), a.sorted(cola.SortBrand))
 }
 
 func (a *samples) label(i int) *cola.ColaSummary { return &a.sample[i%len(a.sample)].Summary }
@@ -201,6 +202,34 @@ func (a *samples) filters() []class {
 			s.Status, s.Domestic = vocabulary.Statuses()[i%4], vocabulary.Imported
 		})},
 		{"main barcode", search(func(s *cola.ColaSearch, i int) { s.Barcode = a.code(i) })},
+	}
+}
+
+// sorted returns searches that few, many or all labels match. Some start or have all results near the
+// end of the order.
+func (a *samples) sorted(by cola.Sort) []class {
+	in := func(name string, edit func(s *cola.ColaSearch, i int)) class {
+		return class{"sort " + string(by) + ": " + name, search(func(s *cola.ColaSearch, i int) {
+			s.Sort = by
+			edit(s, i)
+		})}
+	}
+	return []class{
+		in("no filter", func(*cola.ColaSearch, int) {}),
+		in("default window", func(s *cola.ColaSearch, _ int) { s.From = a.today.AddDays(-365) }),
+		in("a common word", func(s *cola.ColaSearch, i int) { s.Text = a.common[i%len(a.common)] }),
+		in("any word", func(s *cola.ColaSearch, i int) { s.Text = a.g.words[i%len(a.g.words)] }),
+		in("category roots", func(s *cola.ColaSearch, i int) { s.Categories = vocabulary.CategoryRoots()[:1+i%3] }),
+		in("brand, 1 letter", func(s *cola.ColaSearch, i int) { s.BrandName = letters(1)[i%26] }),
+		in("brand, end of the alphabet", func(s *cola.ColaSearch, i int) { s.BrandName = []string{"wolf", "white", "zeb", "yell"}[i%4] }),
+		in("permit number", func(s *cola.ColaSearch, i int) { s.PermitNumber = a.label(i).PermitNumber }),
+		in("page 100 of 100", func(s *cola.ColaSearch, i int) { s.Text, s.Page, s.PerPage = a.common[i%10], 100, 100 }),
+		in("cursor, deep", func(s *cola.ColaSearch, i int) {
+			s.CursorMode, s.After, s.PerPage = true, PositionOf(a.label(i), by), 100
+		}),
+		in("cursor, deep, a common word", func(s *cola.ColaSearch, i int) {
+			s.Text, s.CursorMode, s.After, s.PerPage = a.common[i%10], true, PositionOf(a.label(i), by), 100
+		}),
 	}
 }
 

@@ -1,6 +1,7 @@
 package search
 
 import (
+	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/search/internal/codec"
 	"github.com/colaregistry/colaregistry/search/internal/column"
 	"github.com/colaregistry/colaregistry/search/internal/postings"
@@ -37,10 +38,14 @@ func groupByKey(names *column.Dict) (x keyGroups) {
 // spellings returns the strings with key number k.
 func (x *keyGroups) spellings(k uint32) []uint32 { return x.values[x.start[k]:x.start[k+1]] }
 
-// brandIndex groups the values of the brand column by brand.
+// brandIndex groups the values of the brand column by brand, and sorts the documents by brand.
 type brandIndex struct {
 	keyGroups
 	labels []uint32 // number of labels of each brand
+
+	// In cola.SortBrand, documents are in the order of the ranks of their brands.
+	rank  []uint32 // of the brand of each value of the column
+	order []uint32 // documents in that order
 }
 
 // buildBrandIndex indexes the brands of a table.
@@ -53,8 +58,41 @@ func buildBrandIndex(t *table) brandIndex {
 	for v, k := range x.keyOf {
 		x.labels[k] += byValue[v]
 	}
+	x.sortDocs(t)
 	return x
 }
+
+// sortDocs sorts the documents by brand. Brands with the same place in the order have the same rank.
+func (x *brandIndex) sortDocs(t *table) {
+	ranks, last := make([]uint32, x.keys.Len()), uint32(0)
+	for k := 1; k < len(ranks); k++ {
+		if brandPosition(x.keys.At(uint32(k))) != brandPosition(x.keys.At(uint32(k-1))) {
+			last++
+		}
+		ranks[k] = last
+	}
+	x.rank = make([]uint32, len(x.keyOf))
+	for v, k := range x.keyOf {
+		x.rank[v] = ranks[k]
+	}
+	ids := &t.text[colBrand].IDs
+	next := make([]uint32, last+2)
+	for doc := range t.n {
+		next[x.rank[ids.At(doc)]+1]++
+	}
+	for r := range last {
+		next[r+1] += next[r]
+	}
+	x.order = make([]uint32, t.n)
+	for doc := range t.n {
+		r := x.rank[ids.At(doc)]
+		x.order[next[r]] = doc
+		next[r]++
+	}
+}
+
+// brandPosition returns the part of a brand key that determines its place in cola.SortBrand.
+func brandPosition(key string) string { return key[:min(len(key), cola.MaxBrandPosition)] }
 
 // docsWithBrand appends lists whose union is the documents of a brand.
 func (s *segment) docsWithBrand(brand uint32, dst []postings.List) []postings.List {
@@ -71,4 +109,6 @@ func (x *brandIndex) serialize(c codec.Codec) {
 	codec.Slice(c, &x.values)
 	codec.Slice(c, &x.start)
 	codec.Slice(c, &x.labels)
+	codec.Slice(c, &x.rank)
+	codec.Slice(c, &x.order)
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/cola/vocabulary"
+	"github.com/colaregistry/colaregistry/search/internal/text"
 )
 
 // TestIndex compares the index with the reference implementation across builds, changes, renames,
@@ -72,8 +73,9 @@ type harness struct {
 	index    *Index
 	registry *registry
 	*draws
-	dir   string
-	marks Marks
+	dir         string
+	marks       Marks
+	interrupted *resumption
 }
 
 func (h *harness) step() {
@@ -172,10 +174,7 @@ func (h *harness) restore() {
 func (h *harness) checkSearch() {
 	h.t.Helper()
 	s, want := h.search()
-	expected := []cola.ColaSummary{}
-	for _, l := range h.registry.search(&s.Query, want) {
-		expected = append(expected, l.Summary)
-	}
+	expected := h.expected(s, want)
 	if len(expected) > 500 {
 		s.PerPage = 100
 	}
@@ -187,9 +186,47 @@ func (h *harness) checkSearch() {
 			h.t.Fatalf("Search(%+v), by position = %v: %d of %d rows (-want +got):\n%s",
 				s, byPosition, len(got), len(expected), diff)
 		}
+		h.checkResume(s, want, got)
 		if want, rows := h.registry.rows(got), v.Rows(got); !slices.Equal(want, rows) {
 			h.t.Fatalf("Rows (-want +got):\n%s", cmp.Diff(want, rows))
 		}
+	}
+}
+
+// expected returns the labels that a search finds in its order.
+func (h *harness) expected(s cola.ColaSearch, want []text.Phrase) []cola.ColaSummary {
+	expected := []cola.ColaSummary{}
+	for _, l := range h.registry.sorted(h.registry.search(&s.Query, want), s.Sort) {
+		expected = append(expected, l.Summary)
+	}
+	return expected
+}
+
+// resumption is a search to continue after a label, which may change or disappear before.
+type resumption struct {
+	search cola.ColaSearch
+	want   []text.Phrase
+	last   cola.ColaSummary
+}
+
+// checkResume continues an earlier search where it stopped, although the index may have changed
+// since, and remembers this search.
+func (h *harness) checkResume(s cola.ColaSearch, want []text.Phrase, rows []cola.ColaSummary) {
+	h.t.Helper()
+	if earlier := h.interrupted; earlier != nil {
+		s := earlier.search
+		all := h.expected(s, earlier.want)
+		rest := slices.DeleteFunc(slices.Clone(all),
+			func(l cola.ColaSummary) bool { return h.registry.compare(&l, &earlier.last, s.Sort) <= 0 })
+		s.CursorMode, s.After = true, PositionOf(&earlier.last, s.Sort)
+		got := h.index.View().Search(s)
+		if diff := cmp.Diff(rest[:min(s.PerPage, len(rest))], got.Rows); diff != "" || got.Total != len(all) || got.HasMore != (len(rest) > s.PerPage) {
+			h.t.Fatalf("Search(%+v): total %d, want %d (-want +got):\n%s", s, got.Total, len(all), diff)
+		}
+		h.interrupted = nil
+	}
+	if len(rows) > 0 && h.chance(30) {
+		h.interrupted = &resumption{s, want, rows[h.IntN(len(rows))]}
 	}
 }
 

@@ -1,6 +1,7 @@
 package search
 
 import (
+	"cmp"
 	"regexp"
 	"slices"
 	"sort"
@@ -19,11 +20,12 @@ type registry struct {
 	aliases    []vocabulary.CategoryAlias
 	areas      []cola.AVADetail
 	texts      map[string]wordList       // cached words of texts
+	brands     map[string]string         // cached keys of brands
 	words      map[cola.TTBID][]wordList // cached words of the searchable fields of labels; reset on every change
 }
 
 func newRegistry() *registry {
-	return &registry{labels: map[cola.TTBID]cola.IndexRecord{}, permittees: map[string]cola.Permittee{}, texts: map[string]wordList{}}
+	return &registry{labels: map[cola.TTBID]cola.IndexRecord{}, permittees: map[string]cola.Permittee{}, texts: map[string]wordList{}, brands: map[string]string{}}
 }
 
 var plainLetters = strings.NewReplacer("É", "e", "é", "e", "Â", "a", "â", "a", "Ü", "u", "ü", "u", "ß", "ss", "Ø", "o",
@@ -36,6 +38,50 @@ func plain(s string) string {
 }
 
 var wordPattern = regexp.MustCompile(`[a-z0-9]+`)
+
+// sorted sorts labels in the order of a search.
+func (r *registry) sorted(found []cola.IndexRecord, by cola.Sort) []cola.IndexRecord {
+	sort.Slice(found, func(i, j int) bool { return r.compare(&found[i].Summary, &found[j].Summary, by) < 0 })
+	return found
+}
+
+// compare compares two labels in an order.
+func (r *registry) compare(a, b *cola.ColaSummary, by cola.Sort) int {
+	undated := func(s *cola.ColaSummary) int {
+		if effective(s) == 0 {
+			return 1
+		}
+		return 0
+	}
+	if by == cola.SortOldest {
+		return cmp.Or(undated(a)-undated(b), cmp.Compare(effective(a), effective(b)), cmp.Compare(a.TTBID, b.TTBID))
+	}
+	newest := cmp.Or(cmp.Compare(effective(b), effective(a)), cmp.Compare(b.TTBID, a.TTBID))
+	if by == cola.SortBrand {
+		return cmp.Or(strings.Compare(r.brandKey(a.BrandName), r.brandKey(b.BrandName)), newest)
+	}
+	return newest
+}
+
+// brandKey returns what a brand is sorted by.
+func (r *registry) brandKey(name string) string {
+	key, ok := r.brands[name]
+	if !ok {
+		key = brandKeyOf(name)
+		r.brands[name] = key
+	}
+	return key
+}
+
+func brandKeyOf(name string) string {
+	words := slices.DeleteFunc(wordPattern.FindAllString(strings.ReplaceAll(plain(name), ".", ""), -1),
+		func(w string) bool { return w == "and" })
+	if len(words) == 0 {
+		return cmp.Or(strings.Join(wordPattern.FindAllString(plain(name), -1), " "), plain(name))
+	}
+	key := strings.Join(words, " ")
+	return key[:min(len(key), 96)]
+}
 
 // search returns every label that matches, in result order. want is the meaning of the query's
 // text.
@@ -61,14 +107,7 @@ func (r *registry) searchAmong(q *cola.Query, want []text.Phrase, among func(col
 		}
 		found = filter(func(l *cola.IndexRecord) bool { return r.containsAll(l, want, words) })
 	}
-	sort.Slice(found, func(i, j int) bool {
-		a, b := found[i].Summary, found[j].Summary
-		if a, b := effective(&a), effective(&b); a != b {
-			return a > b
-		}
-		return a.TTBID > b.TTBID
-	})
-	return found
+	return r.sorted(found, cola.SortNewest)
 }
 
 // effective returns the approval date, or else its estimate.

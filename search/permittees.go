@@ -296,7 +296,7 @@ func (v *View) Permittee(number string, today cola.Date, recent int) (d cola.Per
 	for j := range v.segments {
 		found[j] = v.segments[j].newest(number, recent)
 	}
-	d.RecentColas, _ = v.rows(found, 0, recent)
+	d.RecentColas, _ = v.rows(found, cola.SortNewest, 0, recent)
 	return d, true
 }
 

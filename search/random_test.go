@@ -87,7 +87,7 @@ func (d *draws) label() cola.IndexRecord {
 	c := cola.Cola{
 		ColaSummary: cola.ColaSummary{
 			TTBID:             d.id(),
-			BrandName:         d.name(3),
+			BrandName:         pick(d, d.name(3), d.name(3), d.name(3), d.longBrand()),
 			ProductName:       cola.Text(d.name(3)),
 			ProductType:       pick(d, vocabulary.Wine, vocabulary.Wine, vocabulary.MaltBeverage, vocabulary.DistilledSpirits),
 			ClassName:         pick[cola.Text](d, "TABLE RED WINE", "BEER", "STRAIGHT BOURBON WHISKY", ""),
@@ -131,6 +131,11 @@ func (d *draws) label() cola.IndexRecord {
 	return c.IndexRecord()
 }
 
+// longBrand returns a brand longer than what brands are sorted by.
+func (d *draws) longBrand() string {
+	return strings.Repeat(d.words[0]+" ", 30) + d.word()
+}
+
 func (d *draws) permittee() cola.Permittee {
 	return cola.Permittee{
 		PermitNumber:   d.permit(),
@@ -167,6 +172,7 @@ func (d *draws) text() (q string, want []text.Phrase) {
 			last := &p.Words[len(p.Words)-1]
 			*last = (*last)[:1+d.IntN(len(*last))]
 			query = strings.Join(p.Words, " ") + "*"
+			p.Words = sequenceOf(strings.Join(p.Words, " ")) // single letters may have become initials
 		}
 		if p.Exact = len(p.Words) > 1 || d.chance(20); p.Exact {
 			query = `"` + query + `"`
@@ -223,6 +229,7 @@ func (d *draws) search() (s cola.ColaSearch, want []text.Phrase) {
 		}
 	}
 	s.Page, s.PerPage = 1, 1+d.IntN(10)
+	s.Sort = pick(d, cola.SortNewest, cola.SortOldest, cola.SortBrand)
 	return s, want
 }
 

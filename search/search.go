@@ -16,8 +16,7 @@ type Page struct {
 	Next    cola.Position // of the last row; zero when the page is empty
 }
 
-// Search returns one page of the labels that match, in result order: latest effective date first,
-// then by descending TTB ID, undated labels last.
+// Search returns one page of the labels that match, in the order of s.Sort.
 //
 // The text is interpreted as the first of these that applies:
 //
@@ -53,19 +52,16 @@ func (v *View) searchResolved(q query, s cola.ColaSearch) Page {
 		seg := &v.segments[i]
 		p := newPlan(&q, i, seg, sc)
 		if !p.empty {
-			if p.take = skip + perPage + 1; s.CursorMode {
-				p.from = seg.t.after(s.After)
-			}
-			n, docs := seg.run(&p.selection, sc)
+			p.take = skip + perPage + 1
+			n, docs := seg.runSorted(&p.selection, &s, sc)
 			page.Total += n
 			found[i] = docs
 		}
 		p.release()
 	}
-	page.Rows, page.HasMore = v.rows(found, skip, perPage)
+	page.Rows, page.HasMore = v.rows(found, s.Sort, skip, perPage)
 	if n := len(page.Rows); n > 0 {
-		last := &page.Rows[n-1]
-		page.Next = cola.Position{Date: last.EffectiveDate(), TTBID: last.TTBID}
+		page.Next = PositionOf(&page.Rows[n-1], s.Sort)
 	}
 	return page
 }
@@ -123,11 +119,11 @@ func pageOffset(page, perPage int) int {
 	return (page - 1) * perPage
 }
 
-// rows merges the documents found in each segment and returns take rows after the first skip in
-// result order. more reports whether others follow.
-func (v *View) rows(found [][]uint32, skip, take int) (rows []cola.ColaSummary, more bool) {
+// rows merges the documents found in each segment, which are in the given order, and returns take
+// rows after the first skip. more reports whether others follow.
+func (v *View) rows(found [][]uint32, by cola.Sort, skip, take int) (rows []cola.ColaSummary, more bool) {
 	rows = make([]cola.ColaSummary, 0, min(take, 100))
-	next := newResultMerger(v.segments, found)
+	next := newResultMerger(v.segments, found, by)
 	next.skip(skip)
 	for range take {
 		i, doc, ok := next.next()
@@ -202,7 +198,7 @@ func (v *View) positions(found [][]uint32, total int) []cola.Position {
 		return nil
 	}
 	positions := make([]cola.Position, 0, total)
-	next := newResultMerger(v.segments, found)
+	next := newResultMerger(v.segments, found, cola.SortNewest)
 	for range total {
 		i, doc, _ := next.next()
 		positions = append(positions, v.segments[i].t.position(doc))
@@ -210,9 +206,10 @@ func (v *View) positions(found [][]uint32, total int) []cola.Position {
 	return positions
 }
 
-// resultMerger merges the documents found in several segments in result order.
+// resultMerger merges the documents found in several segments in a sort order.
 type resultMerger struct {
 	segments []segmentView
+	by       cola.Sort // the order
 	heads    []mergeHead
 }
 
@@ -224,11 +221,11 @@ type mergeHead struct {
 }
 
 // newResultMerger returns a merger of the documents found in each segment.
-func newResultMerger(segments []segmentView, found [][]uint32) *resultMerger {
-	m := &resultMerger{segments: segments}
+func newResultMerger(segments []segmentView, found [][]uint32, by cola.Sort) *resultMerger {
+	m := &resultMerger{segments: segments, by: by}
 	for i, docs := range found {
 		if len(docs) > 0 {
-			m.heads = append(m.heads, mergeHead{i, docs, segments[i].t.position(docs[0])})
+			m.heads = append(m.heads, mergeHead{i, docs, segments[i].position(docs[0], by)})
 		}
 	}
 	return m
@@ -241,8 +238,8 @@ func (m *resultMerger) skip(n int) {
 		step := max(1, n/len(m.heads))
 		soonest, end := 0, cola.Position{}
 		for i, h := range m.heads {
-			last := m.segments[h.segment].t.position(h.docs[min(step, len(h.docs))-1])
-			if i == 0 || ranksBefore(last, end) {
+			last := m.segments[h.segment].position(h.docs[min(step, len(h.docs))-1], m.by)
+			if i == 0 || comesBefore(last, end, m.by) {
 				soonest, end = i, last
 			}
 		}
@@ -258,7 +255,7 @@ func (m *resultMerger) drop(i, n int) {
 	if h.docs = h.docs[n:]; len(h.docs) == 0 {
 		m.heads = append(m.heads[:i], m.heads[i+1:]...)
 	} else if len(m.heads) > 1 {
-		h.at = m.segments[h.segment].t.position(h.docs[0])
+		h.at = m.segments[h.segment].position(h.docs[0], m.by)
 	}
 }
 
@@ -269,7 +266,7 @@ func (m *resultMerger) next() (segment int, doc uint32, ok bool) {
 	}
 	first := 0
 	for i := 1; i < len(m.heads); i++ {
-		if ranksBefore(m.heads[i].at, m.heads[first].at) {
+		if comesBefore(m.heads[i].at, m.heads[first].at, m.by) {
 			first = i
 		}
 	}

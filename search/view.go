@@ -103,10 +103,10 @@ func (v *View) Barcode(value string, limit int) (r cola.BarcodeResult, ok bool) 
 		return r, false
 	}
 	r = cola.BarcodeResult{BarcodeValue: value, TotalColas: total}
-	if i, doc, ok := newResultMerger(v.segments, found).next(); ok {
+	if i, doc, ok := newResultMerger(v.segments, found, cola.SortNewest).next(); ok {
 		r.BarcodeType = cola.Text(v.segments[i].t.barcode(doc, value).Type)
 	}
-	r.Colas, _ = v.rows(found, 0, limit)
+	r.Colas, _ = v.rows(found, cola.SortNewest, 0, limit)
 	return r, true
 }
 

@@ -25,6 +25,8 @@ func StatusOf(code cola.Code) int {
 		return http.StatusNotFound
 	case cola.CodeMethodNotAllowed:
 		return http.StatusMethodNotAllowed
+	case cola.CodeNotAcceptable:
+		return http.StatusNotAcceptable
 	case cola.CodeWatchlistLimit, cola.CodeIdempotencyKeyReused, cola.CodeDestinationLimit, cola.CodeDestinationExists,
 		cola.CodeNotActive, cola.CodeKeyLimit:
 		return http.StatusConflict
@@ -50,7 +52,7 @@ type ErrorBody struct {
 
 // ErrorInfo describes an error.
 type ErrorInfo struct {
-	Code    cola.Code      `json:"code" enum:"unauthorized,not_found,quota_exceeded,validation_error,insufficient_scope,search_too_broad,watchlist_limit_reached,idempotency_key_reused,method_not_allowed,request_timeout,payload_too_large,unsupported_media_type,forbidden,account_suspended,destination_limit_reached,destination_exists,not_active,internal_error,unavailable" doc:"Machine-readable error code." example:"validation_error"`
+	Code    cola.Code      `json:"code" enum:"unauthorized,not_found,quota_exceeded,validation_error,insufficient_scope,search_too_broad,watchlist_limit_reached,idempotency_key_reused,method_not_allowed,not_acceptable,request_timeout,payload_too_large,unsupported_media_type,forbidden,account_suspended,destination_limit_reached,destination_exists,not_active,internal_error,unavailable" doc:"Machine-readable error code." example:"validation_error"`
 	Message string         `json:"message" doc:"Human-readable explanation of what went wrong and how to fix it." example:"Invalid parameters: per_page. See details."`
 	Details map[string]any `json:"details" doc:"More about the error. May be empty. validation_error: arrays of messages by parameter. quota_exceeded: reason, one of detail_views, list_records, burst, messages (at /mcp), failed_credentials, requests (to a feed or emailed link), confirmations, manual_runs, tests. internal_error: request_id."`
 }
@@ -151,8 +153,13 @@ func PrepareFailure(w http.ResponseWriter, r *http.Request, shown *cola.Error) {
 
 // WriteJSON sends a JSON response.
 func WriteJSON(w http.ResponseWriter, status int, body []byte) {
+	Write(w, status, "application/json", body)
+}
+
+// Write sends a response.
+func Write(w http.ResponseWriter, status int, contentType string, body []byte) {
 	h := w.Header()
-	h.Set("Content-Type", "application/json")
+	h.Set("Content-Type", contentType)
 	h.Set("Content-Length", strconv.Itoa(len(body)))
 	w.WriteHeader(status)
 	w.Write(body) // fails only if the client disconnected

@@ -100,6 +100,34 @@ func AppendBits(out []uint32, w []uint64, base uint32, limit int) []uint32 {
 	return out
 }
 
+// AppendBitsBackward appends the numbers of the set bits in [lo, hi), highest first, until out holds
+// limit numbers.
+func AppendBitsBackward(out []uint32, w []uint64, lo, hi uint32, limit int) []uint32 {
+	if lo >= hi {
+		return out
+	}
+	first, last := lo>>6, (hi-1)>>6
+	for i := last + 1; i > first; {
+		i--
+		x := w[i]
+		if i == last {
+			x &= ^uint64(0) >> (63 - (hi-1)&63)
+		}
+		if i == first {
+			x &= ^uint64(0) << (lo & 63)
+		}
+		for x != 0 {
+			if len(out) >= limit {
+				return out
+			}
+			top := uint32(63 - bits.LeadingZeros64(x))
+			out = append(out, i<<6+top)
+			x &^= 1 << top
+		}
+	}
+	return out
+}
+
 // EachBit calls yield with base plus the number of each set bit. If yield returns false, EachBit
 // stops and returns false.
 func EachBit(w []uint64, base uint32, yield func(uint32) bool) bool {

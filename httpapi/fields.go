@@ -1,0 +1,36 @@
+package httpapi
+
+import (
+	"context"
+	"net/http"
+	"reflect"
+
+	"github.com/colaregistry/colaregistry/cola"
+)
+
+// fieldNames returns the names of the members of a row type.
+func fieldNames(row reflect.Type) (names []string) {
+	for _, c := range columnsOf(row) {
+		names = append(names, c.name)
+	}
+	return names
+}
+
+// sparseCall is listCall for a list with a fields parameter. split returns the parameters of the
+// service and the value of fields; render gets the chosen members of a row, or nil for all.
+func sparseCall[P, Q, R any](
+	row reflect.Type, split func(*P) (q *Q, problems *cola.Problems, fields []string),
+	fetch func(context.Context, cola.Caller, Q) (R, cola.QuotaState, error), render func(R, []string) result,
+) call {
+	d, names := newDecoder[P](), fieldNames(row)
+	return func(r *http.Request, caller cola.Caller) (result, cola.QuotaState, error) {
+		p := d.decode(r.URL.RawQuery)
+		q, problems, fields := split(&p)
+		fields = problems.Choices("fields", fields, names)
+		value, state, err := fetch(r.Context(), caller, *q)
+		if err != nil {
+			return result{}, state, err
+		}
+		return render(value, fields), state, nil
+	}
+}

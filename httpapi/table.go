@@ -1,0 +1,178 @@
+package httpapi
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/colaregistry/colaregistry/cola"
+)
+
+// table is the rows of a list with the members to send.
+type table struct {
+	rows   any      // slice of structs
+	fields []string // names of the members; nil for all
+}
+
+// column is a member of a row.
+type column struct {
+	name      string
+	index     []int
+	omitEmpty bool
+}
+
+// columns returns the members to send, in the order of encoding/json.
+func (t table) columns() []column {
+	all := columnsOf(reflect.TypeOf(t.rows).Elem())
+	if t.fields == nil {
+		return all
+	}
+	return slices.DeleteFunc(all, func(c column) bool { return !slices.Contains(t.fields, c.name) })
+}
+
+// columnsOf returns the members of a row type, in the order of encoding/json.
+func columnsOf(row reflect.Type) (columns []column) {
+	for _, f := range reflect.VisibleFields(row) {
+		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if !f.Anonymous && name != "-" {
+			columns = append(columns, column{name, f.Index, options == "omitempty"})
+		}
+	}
+	return columns
+}
+
+// appendArray appends the rows as a JSON array.
+func (t table) appendArray(b []byte) ([]byte, error) {
+	b, err := t.appendRows(append(b, '['), ",")
+	return append(bytes.TrimSuffix(b, []byte(",")), ']'), err
+}
+
+// appendNDJSON appends the rows as JSON objects, one per line.
+func (t table) appendNDJSON(b []byte) ([]byte, error) { return t.appendRows(b, "\n") }
+
+// appendRows appends the rows as JSON objects, each followed by end.
+func (t table) appendRows(b []byte, end string) ([]byte, error) {
+	rows, columns := reflect.ValueOf(t.rows), []column(nil)
+	if t.fields != nil {
+		columns = t.columns()
+	}
+	for i := range rows.Len() {
+		row, err := rows.Index(i), error(nil)
+		if t.fields != nil {
+			b, err = appendMembers(b, row, columns)
+		} else if fast, ok := row.Addr().Interface().(interface{ AppendJSON([]byte) []byte }); ok {
+			b = fast.AppendJSON(b)
+		} else {
+			b, err = cola.AppendJSON(b, row.Interface())
+		}
+		if err != nil {
+			return b, err
+		}
+		b = append(b, end...)
+	}
+	return b, nil
+}
+
+// appendMembers appends an object with some members of a row, as encoding/json would write them.
+func appendMembers(b []byte, row reflect.Value, columns []column) ([]byte, error) {
+	b = append(b, '{')
+	first := true
+	for _, c := range columns {
+		value := row.FieldByIndex(c.index)
+		if c.omitEmpty && value.IsZero() {
+			continue
+		}
+		if !first {
+			b = append(b, ',')
+		}
+		first = false
+		var err error
+		if b, err = cola.AppendJSON(append(cola.AppendJSONString(b, c.name), ':'), value.Interface()); err != nil {
+			return b, err
+		}
+	}
+	return append(b, '}'), nil
+}
+
+// appendCSV appends the rows as CSV (RFC 4180) with a header row.
+func (t table) appendCSV(b []byte) ([]byte, error) {
+	rows, columns := reflect.ValueOf(t.rows), t.columns()
+	for i, c := range columns {
+		b = appendCell(b, c.name, i)
+	}
+	b = append(b, "\r\n"...)
+	for i := range rows.Len() {
+		for n, c := range columns {
+			text, err := c.text(rows.Index(i))
+			if err != nil {
+				return b, err
+			}
+			if b = appendCell(b, text, n); text == "" && len(columns) == 1 {
+				b = append(b, `""`...) // readers skip empty lines
+			}
+		}
+		b = append(b, "\r\n"...)
+	}
+	return b, nil
+}
+
+// appendCell appends cell n of a CSV row.
+func appendCell(b []byte, text string, n int) []byte {
+	if n > 0 {
+		b = append(b, ',')
+	}
+	if !strings.ContainsAny(text, ",\"\r\n") && strings.TrimSpace(text) == text {
+		return append(b, text...)
+	}
+	b = append(b, '"')
+	b = append(b, strings.ReplaceAll(text, `"`, `""`)...)
+	return append(b, '"')
+}
+
+// text returns a row's value in a cell: empty if it is null or absent, and a list joined with
+// semicolons.
+func (c column) text(row reflect.Value) (string, error) {
+	value := row.FieldByIndex(c.index)
+	switch {
+	case c.omitEmpty && value.IsZero():
+		return "", nil
+	case value.Kind() == reflect.String:
+		return inert(value.String()), nil
+	}
+	b, err := cola.AppendJSON(nil, value.Interface())
+	if err != nil {
+		return "", err
+	}
+	return cellText(b)
+}
+
+// cellText converts a JSON value, which must not be an object, to the text of a cell.
+func cellText(value []byte) (string, error) {
+	switch {
+	case bytes.Equal(value, []byte("null")):
+		return "", nil
+	case value[0] == '"':
+		var text string
+		err := json.Unmarshal(value, &text)
+		return inert(text), err
+	case value[0] == '[':
+		var texts []string
+		err := json.Unmarshal(value, &texts)
+		return inert(strings.Join(texts, "; ")), err
+	case value[0] == '{':
+		return "", fmt.Errorf("object in a cell: %s", value)
+	}
+	return string(value), nil // a number or a boolean
+}
+
+// inert returns text that spreadsheets don't run as a formula: with an apostrophe before a character
+// that starts one. Names on labels come from strangers.
+func inert(text string) string {
+	if text != "" && strings.ContainsRune("=+-@\t\r", rune(text[0])) {
+		return "'" + text
+	}
+	return text
+}
