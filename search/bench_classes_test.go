@@ -72,7 +72,7 @@ type samples struct {
 	spaced []string // the end of one word and the beginning of another
 }
 
-func classes(g *synthetic, sample []cola.IndexRecord) []class {
+func newSamples(g *synthetic, sample []cola.IndexRecord) *samples {
 	a := &samples{g: g, sample: sample, today: cola.NewDate(2026, 11, 20), common: strings.Fields(commonWords)}
 	a.coded = slices.DeleteFunc(slices.Clone(sample), func(l cola.IndexRecord) bool { return l.MainBarcode == "" })
 	for i := range 500 {
@@ -80,6 +80,11 @@ func classes(g *synthetic, sample []cola.IndexRecord) []class {
 		a.pairs = append(a.pairs, x+" "+y)
 		a.spaced = append(a.spaced, x[max(0, len(x)-1-i%4):]+" "+y[:1+i%3%len(y)])
 	}
+	return a
+}
+
+func classes(g *synthetic, sample []cola.IndexRecord) []class {
+	a := newSamples(g, sample)
 	return slices.Concat(a.general(), a.texts(), a.brands(), a.filters(), a.permittees())
 }
 
@@ -283,6 +288,41 @@ func facetClasses(g *synthetic, sample []cola.IndexRecord) []class {
 			p.ContainerType = cola.ContainerTypes()[:1+i%10]
 			p.DerivedSubcategory = vocabulary.CategoryRoots()[i%3]
 			p.ApprovalDateFrom = 0
+		})},
+	}
+}
+
+// similarBrands returns a query for the brands similar to a name.
+func similarBrands(edit func(s *cola.BrandSearch, i int)) func(*View, int) int {
+	return func(v *View, i int) int {
+		s := cola.BrandSearch{MinScore: cola.DefaultMinScore, Page: 1, PerPage: 20}
+		edit(&s, i)
+		return v.Brands(s).Total
+	}
+}
+
+// brandClasses returns the searches for similar brands that are measured.
+func brandClasses(g *synthetic, sample []cola.IndexRecord) []class {
+	a := newSamples(g, sample)
+	name := func(i int) string { return a.label(i).BrandName }
+	misspelled := func(i int) string {
+		n := name(i)
+		return n[:len(n)/2] + n[len(n)/2+1:]
+	}
+	return []class{
+		{"similar: a brand", similarBrands(func(s *cola.BrandSearch, i int) { s.Name = name(i) })},
+		{"similar: a misspelled brand", similarBrands(func(s *cola.BrandSearch, i int) { s.Name = misspelled(i) })},
+		{"similar: any word", similarBrands(func(s *cola.BrandSearch, i int) { s.Name = g.words[i%len(g.words)] })},
+		{"similar: a common word", similarBrands(func(s *cola.BrandSearch, i int) { s.Name = a.common[i%len(a.common)] })},
+		{"similar: two common words", similarBrands(func(s *cola.BrandSearch, i int) { s.Name = a.pairs[i%len(a.pairs)] })},
+		{"similar: six words", similarBrands(func(s *cola.BrandSearch, i int) {
+			s.Name = a.pairs[i%len(a.pairs)] + " " + name(i) + " " + a.pairs[(i+7)%len(a.pairs)]
+		})},
+		{"similar: product type", similarBrands(func(s *cola.BrandSearch, i int) {
+			s.Name, s.ProductTypes = a.common[i%len(a.common)], vocabulary.ProductTypes()[i%3:i%3+1]
+		})},
+		{"similar: lowest score, page 10", similarBrands(func(s *cola.BrandSearch, i int) {
+			s.Name, s.MinScore, s.Page, s.PerPage = misspelled(i), 1, 10, 100
 		})},
 	}
 }
