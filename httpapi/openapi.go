@@ -239,7 +239,10 @@ func (s components) parameters(t reflect.Type) []*huma.Param {
 			continue
 		}
 		schema := s.Field(f)
-		p := &huma.Param{Name: name, In: "query", Description: schema.Description, Schema: schema}
+		p := &huma.Param{
+			Name: name, In: "query", Description: schema.Description, Schema: schema,
+			Required: f.Tag.Get("required") == "true",
+		}
 		if len(schema.Examples) > 0 {
 			p.Example = schema.Examples[0]
 		}
@@ -328,6 +331,8 @@ func schemaName(t reflect.Type, hint string) string {
 		return "ColaDetailResponse"
 	case reflect.TypeFor[colaPage]():
 		return "ColaSearchResponse"
+	case reflect.TypeFor[brandPage]():
+		return "BrandSearchResponse"
 	case reflect.TypeFor[permitteePage]():
 		return "PermitteeSearchResponse"
 	case reflect.TypeFor[cola.SavedSearchParams]():

@@ -241,6 +241,7 @@ func operations(svc Service) []operation {
 	return slices.Concat(
 		colaOperations(svc),
 		barcodeOperations(svc),
+		brandOperations(svc),
 		permitteeOperations(svc),
 		usageOperations(svc),
 		savedSearchOperations(svc),

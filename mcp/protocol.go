@@ -34,7 +34,7 @@ const serverTitle = "Label approval registry"
 // instructions describe the whole server to assistants.
 const instructions = "Registry of US alcohol label approvals (COLAs) since 2005: labels, permittees, barcodes and " +
 	"TTB's reference data.\n\n" +
-	"Cost: search_colas, search_permittees and lookup_barcode use one list record per record returned; " +
+	"Cost: search_colas, check_brand, search_permittees and lookup_barcode use one list record per record returned; " +
 	"get_cola and get_permittee use one detail view each. Both are monthly quotas, and small plans allow few " +
 	"requests a minute. get_usage, the reference tools (processing times, production reports, AVAs) and the " +
 	"saved-search tools are free. create_saved_search, update_saved_search and delete_saved_search change the " +

@@ -68,6 +68,7 @@ const (
 	permitteeSearch                     // a list of permittees
 	permitteeDetails                    // one permittee with its recent labels
 	facetCounts                         // facets of a search
+	similarBrands                       // a list of brands with similar names
 	numClasses
 )
 
@@ -75,7 +76,7 @@ const (
 func (c searchClass) String() string {
 	return [numClasses]string{
 		"browse", "text", "prefix", "phrase", "id", "barcode", "brand", "permit", "filters", "permittees", "permittee",
-		"facets",
+		"facets", "similar_brands",
 	}[c]
 }
 

@@ -69,11 +69,14 @@ func TestSearchMetrics(t *testing.T) {
 	}
 	w.SearchPermittees(t.Context(), c, cola.PermitteeParams{})
 	w.Permittee(t.Context(), c, "NO-SUCH-1", "")
+	w.SearchBrands(t.Context(), c, cola.BrandParams{Q: "oak"})
+	w.SearchBrands(t.Context(), c, cola.BrandParams{})
 	w.Barcode(t.Context(), c, "1")
 	w.Barcode(t.Context(), c, "2")
 	w.Usage(t.Context(), c)
 	want := map[string]float64{
 		"browse": 1, "text": 2, "prefix": 1, "phrase": 0, "id": 0, "barcode": 2, "brand": 1, "permit": 0, "filters": 1, "permittees": 1, "permittee": 1, "facets": 0,
+		"similar_brands": 1,
 	}
 	for _, name := range []string{"searches_total", "search_duration_seconds"} {
 		if diff := cmp.Diff(want, w.measured(t, name)); diff != "" {

@@ -32,6 +32,7 @@ var lists = []struct {
 	params     reflect.Type
 }{
 	{"/colas", "search_colas", nil, reflect.TypeFor[cola.SearchParams]()},
+	{"/brands", "check_brand", nil, reflect.TypeFor[cola.BrandParams]()},
 	{"/permittees", "search_permittees", nil, reflect.TypeFor[cola.PermitteeParams]()},
 	{"/production-reports", "list_production_reports", nil, reflect.TypeFor[cola.ProductionReportParams]()},
 	// so that the tool returns the same areas as REST
@@ -72,6 +73,9 @@ func parityCases(t *testing.T) (cases []parityCase) {
 				}
 				if name == "volume_unit" && value == example {
 					arguments["volume_min"] = "1"
+				}
+				if l.tool == "check_brand" && name != "q" {
+					arguments["q"] = "oak"
 				}
 				cases = append(cases, newParityCase(l.path, l.tool, l.fixed, l.params, arguments))
 			}
@@ -231,7 +235,7 @@ func checkParity(t *testing.T, s *serverProcess, st store.Store, account store.A
 }
 
 func takesPages(tool string) bool {
-	return tool == "search_colas" || tool == "search_permittees" || tool == "list_production_reports" ||
+	return tool == "search_colas" || tool == "check_brand" || tool == "search_permittees" || tool == "list_production_reports" ||
 		tool == "list_saved_searches"
 }
 

@@ -56,6 +56,7 @@ var operationsOf = map[string][]string{
 	"search_colas":            {"searchColas"},
 	"get_cola":                {"getCola"},
 	"lookup_barcode":          {"lookUpBarcode"},
+	"check_brand":             {"searchBrands"},
 	"search_permittees":       {"searchPermittees"},
 	"get_permittee":           {"getPermittee"},
 	"get_usage":               {"getUsage"},

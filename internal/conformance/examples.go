@@ -21,6 +21,7 @@ var examples = []example{
 	{"search_colas", `{"product_type":["wine","malt beverage"],"approval_date_from":"2005-01-01","per_page":50,"response_format":"detailed"}`, keepLabel},
 	{"get_cola", `{"ttb_id":"$ttb_id","response_format":"detailed"}`, keepBarcode},
 	{"lookup_barcode", `{"barcode_value":"$barcode_value"}`, nil},
+	{"check_brand", `{"q":"Ravin and Oak","per_page":2}`, nil},
 	{"search_permittees", `{"state":"CA","is_active":true,"per_page":2}`, nil},
 	{"get_permittee", `{"permit_number":"$permit_number"}`, nil},
 	{"get_usage", `{}`, nil},
