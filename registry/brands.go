@@ -68,22 +68,23 @@ func (s *Service) SearchBrandsLimited(
 
 // brandNotes states how many brands are similar to the requested name, on all pages.
 func brandNotes(q *cola.BrandSearch, found *search.BrandPage) []string {
-	var parts []string
-	for _, kind := range cola.Similarities() {
-		n := found.Counts[kind]
-		asked := len(q.Similarities) == 0 || slices.Contains(q.Similarities, kind)
-		switch {
-		case kind == cola.SimilarExact && n == 0 && asked:
-			parts = append(parts, "no brand is identical")
-		case n > 0:
-			parts = append(parts, countBrands(n, kind))
+	identical := "No brand is identical"
+	if len(q.Similarities) > 0 && !slices.Contains(q.Similarities, cola.SimilarExact) {
+		identical = ""
+	} else if found.Counts[cola.SimilarExact] > 0 {
+		identical = "One brand is identical" // spellings of a name are one brand
+	}
+	var others []string
+	for _, kind := range cola.Similarities()[1:] {
+		if n := found.Counts[kind]; n > 0 {
+			others = append(others, countBrands(n, kind))
 		}
 	}
-	if len(parts) == 0 {
-		parts = []string{"no brand is similar in this way"}
+	note := strings.Join(nonEmpty(identical, strings.Join(others, ", ")), "; ")
+	if note == "" {
+		note = "No brand is similar in this way"
 	}
-	note := strings.Join(parts, ", ") + "."
-	note = strings.ToUpper(note[:1]) + note[1:]
+	note += "."
 	if q.MinScore > 1 {
 		note += fmt.Sprintf(" Brands that score less than %d are left out.", q.MinScore)
 	}
@@ -93,7 +94,6 @@ func brandNotes(q *cola.BrandSearch, found *search.BrandPage) []string {
 // countBrands says how n brands are similar.
 func countBrands(n int, kind string) string {
 	words := map[string][2]string{ // for one brand, and for several
-		cola.SimilarExact:       {"is identical", "are identical"},
 		cola.SimilarSameWords:   {"has the same words", "have the same words"},
 		cola.SimilarPlural:      {"has other forms of the same words", "have other forms of the same words"},
 		cola.SimilarSoundsAlike: {"sounds alike", "sound alike"},
