@@ -22,7 +22,8 @@ const (
 // Similarities lists every way in which two brand names are similar, the strongest first.
 func Similarities() []string {
 	return []string{
-		SimilarExact, SimilarSameWords, SimilarPlural, SimilarSoundsAlike, SimilarOneEdit, SimilarPrefix, SimilarContains,
+		SimilarExact, SimilarSameWords, SimilarPlural, SimilarSoundsAlike, SimilarOneEdit, SimilarPrefix,
+		SimilarContains,
 	}
 }
 

@@ -17,11 +17,11 @@ type brandPage struct {
 func brandOperations(svc Service) []operation {
 	return []operation{{
 		ID: "searchBrands", Path: "/brands", Tag: tagColas, Summary: "Check a brand name",
-		Description: "Finds the brands whose names are similar to a name, with their labels and permit holders. Highest " +
-			"scores come first, then the brands with the most labels.\n\n" +
-			"All dates and product types are searched. Spellings that differ in case, accents and punctuation are one " +
-			"brand. The score depends on the two names only. Counts are exact. The result is not legal advice: it " +
-			"covers labels, not trademarks.",
+		Description: "Finds the brands whose names are similar to a name, with their labels and permit holders. " +
+			"Highest scores come first, then the brands with the most labels.\n\n" +
+			"All dates and product types are searched. Spellings that differ in case, accents and punctuation " +
+			"are one brand. The score depends on the two names only. Counts are exact. The result is not legal " +
+			"advice: it covers labels, not trademarks.",
 		Params: reflect.TypeFor[cola.BrandParams](), Sample: "q=Oakan+Ridge&per_page=2",
 		Response: reflect.TypeFor[brandPage](), Example: exampleBrands(),
 		Meter: cola.MeterListRecords,

@@ -111,7 +111,8 @@ func (x *likeIndex) alike(w *similar.Word, limit func(length int) int, yield fun
 			yield(x.sounded[from], true)
 		}
 	}
-	for length := max(w.Length-similar.MaxEdits, 0); length <= min(w.Length+similar.MaxEdits, len(x.start)-2); length++ {
+	shortest, longest := max(w.Length-similar.MaxEdits, 0), min(w.Length+similar.MaxEdits, len(x.start)-2)
+	for length := shortest; length <= longest; length++ {
 		edits := limit(length)
 		if length < w.Length-edits || length > w.Length+edits {
 			continue

@@ -111,6 +111,8 @@ type brandCounter struct {
 	types [][]bool // for each segment, the values of the type column that count; nil if all do
 
 	holders holderTally
+	docs    []uint32 // working memory
+	values  []uint32 // working memory
 }
 
 // newBrandCounter returns a counter for labels of some product types, or of all if there are none.
@@ -157,29 +159,30 @@ func (c *brandCounter) liveGroups(all []similarBrand) []brandGroup {
 // count returns the number of labels of a brand in its segment.
 func (c *brandCounter) count(b similarBrand) (n int) {
 	seg := &c.view.segments[b.segment]
-	exact := c.types[b.segment] == nil && seg.tombstones == nil
+	all := c.types[b.segment] == nil && seg.tombstones == nil
 	for _, spelling := range seg.brands.spellings(b.brand) {
-		if exact {
+		if all {
 			n += seg.texts.DocsOf(colBrand, spelling).Len()
 		} else {
-			c.eachSpelled(b.segment, spelling, func(uint32) { n++ })
+			n += len(c.labels(b.segment, spelling))
 		}
 	}
 	return n
 }
 
-// eachSpelled calls yield with every label in a segment that counts and that has a value of the brand
-// column, in result order.
-func (c *brandCounter) eachSpelled(segment uint16, spelling uint32, yield func(doc uint32)) {
+// labels returns the labels in a segment that count and that have a value of the brand column, in
+// result order. The result is valid until the next call.
+func (c *brandCounter) labels(segment uint16, spelling uint32) []uint32 {
 	seg, types := &c.view.segments[segment], c.types[segment]
+	c.docs = seg.texts.DocsOf(colBrand, spelling).AppendTo(c.docs[:0])
+	if types == nil && seg.tombstones == nil {
+		return c.docs
+	}
 	typeOf := &seg.t.text[colType].IDs
-	all := types == nil && seg.tombstones == nil
-	seg.texts.DocsOf(colBrand, spelling).Each(func(doc uint32) bool {
-		if all || seg.isLive(doc) && (types == nil || types[typeOf.At(doc)]) {
-			yield(doc)
-		}
-		return true
+	c.docs = slices.DeleteFunc(c.docs, func(doc uint32) bool {
+		return !seg.isLive(doc) || types != nil && !types[typeOf.At(doc)]
 	})
+	return c.docs
 }
 
 // row returns the list record of a brand.
@@ -215,38 +218,49 @@ type brandStats struct {
 func (c *brandCounter) addTo(s *brandStats, b similarBrand) {
 	seg := &c.view.segments[b.segment]
 	t := seg.t
-	types, statuses := newValueTally(&t.text[colType]), newValueTally(&t.text[colStatus])
-	permits := &t.text[colPermit].IDs
+	undated, _ := t.undated()
+	types, statuses := make([]int, t.text[colType].Len()), make([]int, t.text[colStatus].Len())
 	for _, spelling := range seg.brands.spellings(b.brand) {
-		n, newest, oldest := 0, uint32(0), t.n
-		undated, _ := t.undated()
-		c.eachSpelled(b.segment, spelling, func(doc uint32) {
-			if n == 0 {
-				newest = doc
-			}
-			if doc < undated {
-				oldest = doc
-			}
-			n++
-			types.add(doc)
-			statuses.add(doc)
-			c.holders.add(seg.holders[permits.At(doc)])
-		})
-		if n == 0 {
+		docs := c.labels(b.segment, spelling)
+		if len(docs) == 0 {
 			continue
 		}
-		s.spellings[t.text[colBrand].At(spelling)] += n
-		if at := t.position(newest); s.newest.TTBID == 0 || ranksBefore(at, s.newest) {
+		s.spellings[t.text[colBrand].At(spelling)] += len(docs)
+		for _, value := range c.valuesOf(&t.text[colType], docs) {
+			types[value]++
+		}
+		for _, value := range c.valuesOf(&t.text[colStatus], docs) {
+			statuses[value]++
+		}
+		for _, value := range c.valuesOf(&t.text[colPermit], docs) {
+			c.holders.add(seg.holders[value])
+		}
+		if at := t.position(docs[0]); s.newest.TTBID == 0 || ranksBefore(at, s.newest) {
 			s.newest = at
 		}
-		if oldest < t.n {
-			if date := t.date(numEffective, oldest); s.first == 0 || date < s.first {
+		if dated, _ := slices.BinarySearch(docs, undated); dated > 0 {
+			if date := t.date(numEffective, docs[dated-1]); s.first == 0 || date < s.first {
 				s.first = date
 			}
 		}
 	}
-	types.addTo(s.types)
-	statuses.addTo(s.statuses)
+	addCounts(s.types, &t.text[colType], types)
+	addCounts(s.statuses, &t.text[colStatus], statuses)
+}
+
+// valuesOf returns the values of labels in a column. The result is valid until the next call.
+func (c *brandCounter) valuesOf(of *column.Text, docs []uint32) []uint32 {
+	c.values = of.IDs.AppendAt(c.values[:0], docs)
+	return c.values
+}
+
+// addCounts adds the numbers of labels with each value of a column to a map.
+func addCounts(into map[string]int, of *column.Text, counts []int) {
+	for value, n := range counts {
+		if n > 0 {
+			into[of.At(uint32(value))] += n
+		}
+	}
 }
 
 // spelling returns the spelling of most labels.
@@ -287,26 +301,6 @@ func (s *brandStats) productTypes() []string {
 		}
 	}
 	return types
-}
-
-// valueTally counts documents by their value in a column with few values.
-type valueTally struct {
-	column *column.Text
-	counts []int
-}
-
-func newValueTally(c *column.Text) valueTally { return valueTally{c, make([]int, c.Len())} }
-
-// add counts a document.
-func (t *valueTally) add(doc uint32) { t.counts[t.column.IDs.At(doc)]++ }
-
-// addTo adds the counts to a map.
-func (t *valueTally) addTo(into map[string]int) {
-	for value, n := range t.counts {
-		if n > 0 {
-			into[t.column.At(uint32(value))] += n
-		}
-	}
 }
 
 // holderTally counts labels by permittee.

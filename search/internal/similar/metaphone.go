@@ -310,8 +310,9 @@ func (m *metaphone) l() int {
 		return m.add("L", 1)
 	}
 	last := m.word[len(m.word)-1]
+	plural := strings.HasSuffix(m.word, "as") || strings.HasSuffix(m.word, "os")
 	spanish := m.at == len(m.word)-3 && m.has(-1, "illo", "illa", "alle") ||
-		(strings.HasSuffix(m.word, "as") || strings.HasSuffix(m.word, "os") || last == 'a' || last == 'o') && m.has(-1, "alle")
+		(plural || last == 'a' || last == 'o') && m.has(-1, "alle")
 	if spanish { // Cabrillo, Gallegos
 		return m.either("L", "", 2)
 	}
