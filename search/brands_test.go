@@ -33,6 +33,42 @@ func TestBrands(t *testing.T) {
 	})
 }
 
+// TestSimilarNames searches an index of many names for each of them. It must find the same brands, with
+// the same scores, as comparing all pairs does.
+func TestSimilarNames(t *testing.T) {
+	t.Parallel()
+	names := []string{
+		"SMITH", "SCHMIDT", "XAVIER", "SAVIER", "WAGNER", "VAGNER", "CABRILLO", "CABRIO", "RAVENSWOOD HILL", "RAVEN", "STONE GATE",
+		"STONEGATE", "STONEGATES", "THE STONE GATE WINERY", "BLACKBERRY", "BLACKBERRIES LANE", "BLAKBERRY", "BLACK", "漢字", "漢 字",
+		"CHRYSANTHEMUM", "CHRISANTEMUM", "ÉTOILE", "ETOILLE", "A", "THE", "THE VINEYARDS", "VINEYARD", "AND", "4", "FOUR ACES",
+	}
+	for _, p := range brandPairs(t) {
+		names = append(names, p.name, p.brand)
+	}
+	v := namedLabels(t, names).view
+	brands := map[string]similar.Name{}
+	for _, name := range names {
+		key := text.BrandKey(name)
+		brands[key] = similar.NewName(key)
+	}
+	for key := range brands {
+		want, got := map[string]similar.Match{}, map[string]similar.Match{}
+		q := similar.NewQuery(key, similar.All)
+		for other, name := range brands {
+			if m := q.Compare(&name); m.Score > 0 {
+				want[other] = m
+			}
+		}
+		for _, row := range v.Brands(cola.BrandSearch{Name: key, MinScore: 1, Page: 1, PerPage: 1000}).Rows {
+			kind := similar.Kind(slices.Index(cola.Similarities(), row.Similarity))
+			got[text.BrandKey(row.BrandName)] = similar.Match{Kind: kind, Score: row.Score}
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("brands similar to %q (-want +got):\n%s", key, diff)
+		}
+	}
+}
+
 // TestManyBrands repeats the comparison with long posting lists.
 func TestManyBrands(t *testing.T) {
 	if testing.Short() {
