@@ -83,10 +83,10 @@ func TestBrandLimits(t *testing.T) {
 			l.BrandName = "ZANZIBAR" + strings.Repeat(" ONE", i)
 		}))
 	}
-	params := cola.BrandParams{Q: "zanzibar", MinScore: cola.Some(1), PerPage: cola.Some(4)}
+	params := cola.BrandParams{Q: "zanzibar", MinScore: cola.Some(1), PerPage: cola.Some(5)}
 	c := w.mustCaller(t, "fit@example.com", cola.TierPro)
 	page, state, err := w.SearchBrandsLimited(t.Context(), c, params, func(rows []cola.BrandMatch) int { return len(rows) - 1 })
-	if err != nil || len(page.Brands) != 3 || state.Charged != 3 || !page.Pagination.HasMore || page.Pagination.Total != 5 ||
+	if err != nil || len(page.Brands) != 4 || state.Charged != 4 || !page.Pagination.HasMore || page.Pagination.Total != 5 ||
 		page.Pagination.TruncatedByQuota {
 		t.Errorf("limited: %d rows, charged %d, %+v, %v", len(page.Brands), state.Charged, page.Pagination, err)
 	}
