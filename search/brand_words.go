@@ -195,7 +195,7 @@ func (s *segment) similarBrands(q *similar.Query, minScore int, sc *postings.Scr
 	x, n := &s.brandWords, uint32(s.brands.keys.Len())
 	related := x.relate(q, sc)
 	defer sc.Release(related.set)
-	byWords, byJoined := x.withWords(related, n, sc), x.withJoined(q, n, sc)
+	byWords, byJoined := x.withWords(q, related, n, sc), x.withJoined(q, n, sc)
 	defer sc.Release(byWords)
 	defer sc.Release(byJoined)
 	if k, ok := s.brands.keys.Find(q.Key); ok {
@@ -294,12 +294,20 @@ func (x *brandWords) relateWord(q *similar.Query, i int, r *relatedWords) {
 	}
 }
 
-// withWords returns the brands with one of the words.
-func (x *brandWords) withWords(related *relatedWords, n uint32, sc *postings.Scratch) []uint64 {
+// withWords returns the brands with a word that is similar to one in the core of the query. Others are
+// not similar, even if they share generic words.
+func (x *brandWords) withWords(
+	q *similar.Query, related *relatedWords, n uint32, sc *postings.Scratch,
+) []uint64 {
 	all := postings.AllBlocks(n)
 	w := sc.Bitmap(n, all)
-	for word := range related.relations {
-		x.brands.At(word).OrInto(w, all)
+	for word, relations := range related.relations {
+		for i := range relations {
+			if q.InCore(i) && relations[i] != (similar.Relation{}) {
+				x.brands.At(word).OrInto(w, all)
+				break
+			}
+		}
 	}
 	return w
 }
