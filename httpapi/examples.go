@@ -93,6 +93,37 @@ func exampleBarcode() cola.BarcodeResult {
 	}
 }
 
+func exampleBrands() brandPage {
+	return brandPage{
+		Data: []cola.BrandMatch{
+			{
+				BrandName: "OAKEN RIDGE", Similarity: cola.SimilarSoundsAlike, Score: 94,
+				ProductTypes: []string{string(vocabulary.Wine)}, Colas: 7,
+				Statuses:      cola.BrandStatuses{Approved: 5, Expired: 2},
+				FirstApproval: cola.NewDate(2012, 4, 2), LastApproval: cola.NewDate(2026, 10, 16), TotalHolders: 1,
+				Holders:      []cola.BrandHolder{{PermitNumber: "BWN-CA-20118", CompanyName: "LINDQVIST HOLLOW LLC", Colas: 7}},
+				ExampleTTBID: 26266001000016,
+			},
+			{
+				BrandName: "RIDGE", Similarity: cola.SimilarContains, Score: 67,
+				ProductTypes: []string{string(vocabulary.Wine), string(vocabulary.DistilledSpirits)}, Colas: 3,
+				Statuses:      cola.BrandStatuses{Approved: 3},
+				FirstApproval: cola.NewDate(2019, 6, 27), LastApproval: cola.NewDate(2024, 1, 9), TotalHolders: 2,
+				Holders: []cola.BrandHolder{
+					{PermitNumber: "DSP-KY-20044", CompanyName: "SILENT TRACE SPIRITS INC", Colas: 2},
+					{PermitNumber: "BWN-CA-1180", CompanyName: "SILENT TRACE VINEYARDS L.P.", Colas: 1},
+				},
+				ExampleTTBID: 23340001000021,
+			},
+		},
+		Pagination: cola.Pagination{Mode: "offset", Page: 1, PerPage: 2, Total: 3, Pages: 2, HasMore: true},
+		Notes: []string{
+			"No brand is identical; 1 sounds alike, 2 have their main words in common. Brands that score less than 50 " +
+				"are left out.",
+		},
+	}
+}
+
 func examplePermittees() permitteePage {
 	return permitteePage{
 		Data: []cola.PermitteeSummary{

@@ -104,6 +104,29 @@ func TestExamplePermittees(t *testing.T) {
 	}
 }
 
+func TestExampleBrands(t *testing.T) {
+	page := exampleBrands()
+	s, err := newDecoder[cola.BrandParams]().decode(sampleOf(t, "searchBrands")).Normalize()
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkPage(t, page.Pagination, len(page.Data), s.PerPage)
+	for i, row := range page.Data {
+		n := row.Statuses
+		total := 0
+		for _, h := range row.Holders {
+			total += h.Colas
+		}
+		if n.Approved+n.Expired+n.Surrendered+n.Revoked+n.Unknown != row.Colas || total != row.Colas ||
+			len(row.Holders) != row.TotalHolders || row.FirstApproval > row.LastApproval {
+			t.Errorf("row %d: inconsistent counts or dates: %+v", i, row)
+		}
+		if row.Score < s.MinScore || i > 0 && row.Score > page.Data[i-1].Score {
+			t.Errorf("row %d: score %d is too low or out of order", i, row.Score)
+		}
+	}
+}
+
 func TestExampleReports(t *testing.T) {
 	page := exampleReports()
 	s, err := newDecoder[cola.ProductionReportParams]().decode(sampleOf(t, "listProductionReports")).Normalize()

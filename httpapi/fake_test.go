@@ -197,6 +197,21 @@ func (f *fake) AVA(_ context.Context, _ cola.Caller, id, ifNoneMatch string) (re
 	return tagged(f, f.ava.AVAID, id, ifNoneMatch, f.ava, cola.MeterNone)
 }
 
+func (f *fake) SearchBrands(_ context.Context, _ cola.Caller, p cola.BrandParams) (registry.BrandPage, cola.QuotaState, error) {
+	state, err := f.admit()
+	if err == nil {
+		_, err = p.Normalize()
+	}
+	if err != nil {
+		return registry.BrandPage{}, state, err
+	}
+	example := exampleBrands()
+	return registry.BrandPage{
+		Brands: example.Data[:1], Notes: example.Notes,
+		Pagination: cola.Pagination{Mode: "offset", Page: 1, PerPage: 20, Total: 1, Pages: 1},
+	}, f.charge(cola.MeterListRecords, 1), nil
+}
+
 func (f *fake) SearchPermittees(_ context.Context, _ cola.Caller, p cola.PermitteeParams) (registry.PermitteePage, cola.QuotaState, error) {
 	state, err := f.admit()
 	if err == nil {

@@ -55,6 +55,8 @@ func recordExchanges() []exchange {
 		{name: "not_acceptable", target: "/api/v1/colas?q=lenz", accept: "text/html"},
 		{name: "cola", target: "/api/v1/colas/11054001000049"},
 		{name: "barcode", target: "/api/v1/barcode/036000291452"},
+		{name: "brands", target: "/api/v1/brands?q=oakan+ridge"},
+		{name: "brands_invalid", target: "/api/v1/brands?min_score=0&strategies=sounds_alik"},
 		{name: "permittees", target: "/api/v1/permittees?state=nj"},
 		{name: "permittee", target: "/api/v1/permittees/NJ-I-721"},
 		{name: "coverage", target: "/api/v1/coverage"},

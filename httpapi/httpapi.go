@@ -42,6 +42,7 @@ type Service interface {
 	SearchPermittees(
 		context.Context, cola.Caller, cola.PermitteeParams,
 	) (registry.PermitteePage, cola.QuotaState, error)
+	SearchBrands(context.Context, cola.Caller, cola.BrandParams) (registry.BrandPage, cola.QuotaState, error)
 	Permittee(
 		ctx context.Context, c cola.Caller, number, ifNoneMatch string,
 	) (registry.Tagged[cola.PermitteeDetail], cola.QuotaState, error)

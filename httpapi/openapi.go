@@ -367,6 +367,8 @@ func schemaName(t reflect.Type, hint string) string {
 		return "ColaSearchResponse"
 	case reflect.TypeFor[colaCounts]():
 		return "ColaCountsResponse"
+	case reflect.TypeFor[brandPage]():
+		return "BrandSearchResponse"
 	case reflect.TypeFor[permitteePage]():
 		return "PermitteeSearchResponse"
 	case reflect.TypeFor[cola.SavedSearchParams]():

@@ -253,6 +253,7 @@ func operations(svc Service) []operation {
 		colaOperations(svc),
 		countOperations(svc),
 		barcodeOperations(svc),
+		brandOperations(svc),
 		permitteeOperations(svc),
 		suggestOperations(svc),
 		usageOperations(svc),

@@ -27,15 +27,15 @@ func colaTools() []tool {
 	return []tool{
 		newTool(tool{
 			name: "search_colas", title: "Search labels",
-			description: "Search US alcohol label approvals (COLAs), newest first by default. Use it to check whether a " +
-				"brand name is taken, list a company's labels, or count matches: pagination.total is " +
+			description: "Search US alcohol label approvals (COLAs), newest first by default. Use it to list the labels " +
+				"of a brand or company, or count matches: pagination.total is " +
 				"exact. Filters combine with AND; several values of one filter combine with OR. Without dates " +
 				"it covers the last 365 days; set date_range to all for all history. " +
 				"Searches by TTB ID, or by status expired, surrendered or revoked, cover all history. " +
 				"Results include every status: check application_status before calling a label " +
 				"approved. If the approval date is unknown, approval_date_estimate replaces it.\n\n" +
-				"Next page: the same filters and sort plus cursor. Details: get_cola. Permittee: get_permittee. " +
-				"All labels with a given barcode: lookup_barcode.",
+				"Next page: the same filters and sort plus cursor. Is a name free: check_brand. Details: get_cola. " +
+				"Permittee: get_permittee. Labels with a barcode: lookup_barcode.",
 			cost: "1 list record per label returned.", meter: cola.MeterListRecords,
 			output: outputSchema(true, []field{paginationMember, defaultsMember, dataAsOfMember, chargedMember},
 				reflect.TypeFor[cola.ColaRow]()),

@@ -153,8 +153,8 @@ func remainingTools(state cola.QuotaState) string {
 		available += fmt.Sprintf("; so do get_cola and get_permittee, with %d detail views left", n)
 	}
 	if n := state.ListRecordsRemaining(); n > 0 {
-		available += fmt.Sprintf("; so do search_colas, count_labels, search_permittees and lookup_barcode, with %d list "+
-			"records left", n)
+		available += fmt.Sprintf("; so do search_colas, check_brand, count_labels, search_permittees and "+
+			"lookup_barcode, with %d list records left", n)
 	}
 	return available + "."
 }

@@ -38,6 +38,7 @@ type fake struct {
 	label      cola.Cola
 	permittee  cola.PermitteeDetail
 	permittees []cola.PermitteeSummary
+	brands     []cola.BrandMatch
 	ava        cola.AVADetail
 	times      []cola.ProcessingTime
 	reports    []cola.ProductionReport
@@ -91,6 +92,17 @@ func newFake() *fake {
 		PermitNumber: "BWN-CA-1180", CompanyName: "SILENT TRACE VINEYARDS L.P.", CompanyState: "CA", CompanyZipCode: "95448", PermitteeType: "Bonded Wine Cellar",
 		IsActive: true, ActiveReason: cola.ActiveListed, Colas: 14, ColasApproved: 12, LastColaApplicationDate: cola.NewDate(2026, 8, 3),
 	}}
+	f.brands = []cola.BrandMatch{
+		{
+			BrandName: "RAVEN & OAK", Similarity: cola.SimilarSoundsAlike, Score: 91, ProductTypes: []string{"wine"}, Colas: 3,
+			Statuses: cola.BrandStatuses{Approved: 3}, FirstApproval: cola.NewDate(2026, 9, 1), LastApproval: cola.NewDate(2026, 11, 4), TotalHolders: 1,
+			Holders: []cola.BrandHolder{{PermitNumber: "BWN-OR-16677", CompanyName: "RAVEN & OAK WINERY LLC", Colas: 3}}, ExampleTTBID: 26266001000016,
+		},
+		{
+			BrandName: "RAVINE OAKS", Similarity: cola.SimilarSoundsAlike, Score: 88, ProductTypes: []string{}, Colas: 1, Statuses: cola.BrandStatuses{Unknown: 1},
+			TotalHolders: 1, Holders: []cola.BrandHolder{{PermitNumber: "NJ-I-721", Colas: 1}}, ExampleTTBID: 11054001000049,
+		},
+	}
 	f.ava = cola.AVADetail{
 		AVA:            cola.AVA{AVAID: "alexander_valley", Name: "Alexander Valley", States: []string{"CA"}, Counties: []string{"Sonoma"}, EstablishedDate: cola.NewDate(1984, 11, 23)},
 		ValidStartDate: cola.NewDate(2008, 4, 10), ParentAVAs: []string{"North Coast"}, ChildAVAs: []string{}, CFRIndex: "9.53",
@@ -304,6 +316,24 @@ func (f *fake) SearchPermitteesLimited(ctx context.Context, _ cola.Caller, p col
 	return registry.PermitteePage{Permittees: rows, Pagination: cola.Pagination{
 		Mode: "offset", Page: q.Page, PerPage: q.PerPage, Total: len(found), Pages: pages(len(found), q.PerPage), HasMore: more,
 	}}, state, nil
+}
+
+func (f *fake) SearchBrandsLimited(ctx context.Context, _ cola.Caller, p cola.BrandParams, fit registry.RowLimit[cola.BrandMatch]) (registry.BrandPage, cola.QuotaState, error) {
+	state, err := f.admit(ctx)
+	q, invalid := p.Normalize()
+	if err == nil {
+		err = invalid
+	}
+	if err != nil {
+		return registry.BrandPage{}, state, err
+	}
+	rows, more, state := page(f, f.brands, q.PerPage, fit)
+	return registry.BrandPage{
+		Brands: rows, Notes: []string{"No brand is identical; 2 sound alike."}, DataAsOf: dataAsOf,
+		Pagination: cola.Pagination{
+			Mode: "offset", Page: q.Page, PerPage: q.PerPage, Total: len(f.brands), Pages: pages(len(f.brands), q.PerPage), HasMore: more,
+		},
+	}, state, nil
 }
 
 func (f *fake) BarcodeLimited(ctx context.Context, _ cola.Caller, value string, fit registry.RowLimit[cola.ColaSummary]) (cola.BarcodeResult, cola.QuotaState, error) {

@@ -57,6 +57,9 @@ type Service interface {
 	Cola(
 		ctx context.Context, c cola.Caller, id, ifNoneMatch string,
 	) (registry.Tagged[cola.Cola], cola.QuotaState, error)
+	SearchBrandsLimited(
+		context.Context, cola.Caller, cola.BrandParams, registry.RowLimit[cola.BrandMatch],
+	) (registry.BrandPage, cola.QuotaState, error)
 	SearchPermitteesLimited(
 		context.Context, cola.Caller, cola.PermitteeParams, registry.RowLimit[cola.PermitteeSummary],
 	) (registry.PermitteePage, cola.QuotaState, error)

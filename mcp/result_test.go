@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -23,13 +24,17 @@ func TestLargestResponses(t *testing.T) {
 	for name, size := range map[string]int{"usual": 4, "long": 40, "longest": 100} { // names have at most 500 characters
 		f := newFake()
 		f.limits = cola.TierPro.Limits()
-		f.labels, f.permittees, f.reports, f.times = nil, nil, nil, nil
+		f.labels, f.permittees, f.brands, f.reports, f.times = nil, nil, nil, nil, nil
 		for i := range 100 {
 			f.labels = append(f.labels, cola.ColaSummary{
 				TTBID: cola.TTBID(11054001000000 + i), BrandName: string(huge(size)), ProductName: huge(size), ProductType: vocabulary.DistilledSpirits, ClassName: huge(size),
 				OriginName: huge(size), PermitNumber: "DSP-KY-113", ApplicationStatus: vocabulary.StatusSurrendered, ApprovalDate: cola.NewDate(2026, 11, 4), ImageCount: 500,
 			})
 			f.permittees = append(f.permittees, cola.PermitteeSummary{PermitNumber: string(huge(size)), CompanyName: huge(size), OperatingName: huge(size), PermitteeType: huge(size)})
+			f.brands = append(f.brands, cola.BrandMatch{
+				BrandName: string(huge(size)), ProductTypes: vocabulary.ProductTypes(),
+				Holders: slices.Repeat([]cola.BrandHolder{{PermitNumber: string(huge(size)), CompanyName: huge(size)}}, cola.MaxBrandHolders),
+			})
 			f.reports = append(f.reports, cola.ProductionReport{Commodity: string(huge(size)), StatisticalGroup: huge(size), StatisticalCategory: huge(size), StatisticalDetail: huge(size), Value: cola.Some(1e15)})
 		}
 		for range 3000 {
@@ -39,7 +44,7 @@ func TestLargestResponses(t *testing.T) {
 		f.permittee.Colas = 1 << 40
 		h := mustServe(t, f, io.Discard)
 		for tool, arguments := range map[string]string{
-			"search_colas": `{"per_page":100,"approval_date_from":"2005-01-01"`, "search_permittees": `{"per_page":100`, "list_production_reports": `{"per_page":100`,
+			"search_colas": `{"per_page":100,"approval_date_from":"2005-01-01"`, "search_permittees": `{"per_page":100`, "check_brand": `{"q":"x","per_page":100`, "list_production_reports": `{"per_page":100`,
 			"get_processing_times": `{"kind":"cola"`, "lookup_barcode": `{"barcode_value":"036000291452"`, "get_permittee": `{"permit_number":"NJ-I-721"`,
 		} {
 			for _, format := range responseFormats {

@@ -83,7 +83,7 @@ func TestToolDescriptions(t *testing.T) {
 			t.Errorf("%s: description has %d words, want fewer than 120 and the cost: %s", name, words, description)
 		}
 		for _, word := range strings.FieldsFunc(description, func(r rune) bool { return r != '_' && (r < 'a' || r > 'z') }) {
-			verbs := []string{"get", "search", "list", "lookup", "create", "update", "delete"}
+			verbs := []string{"get", "search", "check", "list", "lookup", "create", "update", "delete"}
 			if verb, _, two := strings.Cut(word, "_"); two && slices.Contains(verbs, verb) && !names[word] {
 				t.Errorf("%s: description names unknown tool %s", name, word)
 			}
@@ -124,6 +124,7 @@ func TestToolListSize(t *testing.T) {
 // REST path values, and replacements for null.
 func TestArgumentParity(t *testing.T) {
 	parameters := map[string][]reflect.Type{
+		"check_brand":  {reflect.TypeFor[cola.BrandParams]()},
 		"search_colas": {reflect.TypeFor[cola.SearchParams]()}, "search_permittees": {reflect.TypeFor[cola.PermitteeParams]()},
 		"count_labels":            {reflect.TypeFor[cola.CountParams]()},
 		"list_production_reports": {reflect.TypeFor[cola.ProductionReportParams]()}, "search_avas": {reflect.TypeFor[cola.AVAParams]()},

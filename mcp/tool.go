@@ -107,7 +107,7 @@ func (f formatArgs) detailed(problems *cola.Problems) bool {
 // tools returns every tool, in the order of the documentation.
 func tools() []tool {
 	return slices.Concat(
-		colaTools(), countTools(), barcodeTools(), permitteeTools(), suggestTools(), usageTools(), savedSearchTools(),
-		processingTimeTools(), productionReportTools(), avaTools(),
+		colaTools(), countTools(), brandTools(), barcodeTools(), permitteeTools(), suggestTools(), usageTools(),
+		savedSearchTools(), processingTimeTools(), productionReportTools(), avaTools(),
 	)
 }

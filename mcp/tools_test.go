@@ -53,7 +53,7 @@ func TestAllProblems(t *testing.T) {
 	if diff := cmp.Diff(want, slices.Sorted(maps.Keys(got.problems(t)))); diff != "" || !got.failed || got.content != nil || f.spent != 1 {
 		t.Errorf("%d requests counted, arguments with problems (-want +got):\n%s", f.spent, diff)
 	}
-	for tool, missing := range map[string]string{"get_cola": "ttb_id", "get_permittee": "permit_number", "lookup_barcode": "barcode_value", "get_ava": "ava_id"} {
+	for tool, missing := range map[string]string{"get_cola": "ttb_id", "get_permittee": "permit_number", "lookup_barcode": "barcode_value", "get_ava": "ava_id", "check_brand": "q"} {
 		f := newFake()
 		h := mustServe(t, f, io.Discard)
 		for _, arguments := range []string{`{}`, `null`, `{"` + missing + `":null}`, `{"` + missing + `":""}`} {
@@ -110,6 +110,9 @@ func TestNotes(t *testing.T) {
 		{"search_colas", `{"approval_date_from":"2005-01-01"}`, 1000, nil},
 		{"search_colas", `{"approval_date_from":"2005-01-01"}`, 2, []string{"December 1, 2026", "pagination.next_cursor"}},
 		{"search_permittees", `{"per_page":1}`, 1000, []string{"page 2"}},
+		{"check_brand", `{"q":"ravin oak","per_page":1}`, 1000, []string{"2 sound alike", "page 2"}},
+		{"check_brand", `{"q":"ravin oak"}`, 1000, []string{"2 sound alike"}},
+		{"check_brand", `{"q":"ravin oak"}`, 1, []string{"2 sound alike", "December 1, 2026"}},
 		{"search_permittees", `{}`, 1, []string{"December 1, 2026"}},
 		{"lookup_barcode", `{"barcode_value":"036000291452"}`, 2, []string{"2 of 3 rows", "barcode_value"}},
 		{"list_production_reports", `{"per_page":1}`, 0, []string{"page 2"}},

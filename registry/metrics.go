@@ -70,6 +70,7 @@ const (
 	facetCounts                         // facets of a search
 	labelCounts                         // labels by one or two dimensions
 	suggestions                         // completions of a value
+	similarBrands                       // a list of brands with similar names
 	numClasses
 )
 
@@ -77,7 +78,7 @@ const (
 func (c searchClass) String() string {
 	return [numClasses]string{
 		"browse", "text", "prefix", "phrase", "id", "barcode", "brand", "permit", "filters", "permittees", "permittee",
-		"facets", "counts", "suggestions",
+		"facets", "counts", "suggestions", "similar_brands",
 	}[c]
 }
 

@@ -71,6 +71,8 @@ func TestSearchMetrics(t *testing.T) {
 	w.CountColas(t.Context(), c, cola.CountParams{})
 	w.SearchPermittees(t.Context(), c, cola.PermitteeParams{})
 	w.Permittee(t.Context(), c, "NO-SUCH-1", "")
+	w.SearchBrands(t.Context(), c, cola.BrandParams{Q: "oak"})
+	w.SearchBrands(t.Context(), c, cola.BrandParams{})
 	w.Barcode(t.Context(), c, "1")
 	w.Barcode(t.Context(), c, "2")
 	w.Usage(t.Context(), c)
@@ -78,6 +80,7 @@ func TestSearchMetrics(t *testing.T) {
 	w.Suggest(t.Context(), c, cola.SuggestParams{})
 	want := map[string]float64{
 		"browse": 1, "text": 2, "prefix": 1, "phrase": 0, "id": 0, "barcode": 2, "brand": 1, "permit": 0, "filters": 1, "permittees": 1, "permittee": 1, "facets": 0, "counts": 1, "suggestions": 1,
+		"similar_brands": 1,
 	}
 	for _, name := range []string{"searches_total", "search_duration_seconds"} {
 		if diff := cmp.Diff(want, w.measured(t, name)); diff != "" {

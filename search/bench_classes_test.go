@@ -392,3 +392,37 @@ func suggestClasses(g *synthetic) []class {
 	}
 	return all
 }
+
+// similarBrands returns a query for the brands similar to a name.
+func similarBrands(edit func(s *cola.BrandSearch, i int)) func(*View, int) int {
+	return func(v *View, i int) int {
+		s := cola.BrandSearch{MinScore: cola.DefaultMinScore, Page: 1, PerPage: 20}
+		edit(&s, i)
+		return v.Brands(s).Total
+	}
+}
+
+// brandClasses returns the searches for similar brands that are measured.
+func brandClasses(g *synthetic, a *samples) []class {
+	name := func(i int) string { return a.label(i).BrandName }
+	misspelled := func(i int) string {
+		n := name(i)
+		return n[:len(n)/2] + n[len(n)/2+1:]
+	}
+	return []class{
+		{"similar: a brand", similarBrands(func(s *cola.BrandSearch, i int) { s.Name = name(i) })},
+		{"similar: a misspelled brand", similarBrands(func(s *cola.BrandSearch, i int) { s.Name = misspelled(i) })},
+		{"similar: any word", similarBrands(func(s *cola.BrandSearch, i int) { s.Name = g.words[i%len(g.words)] })},
+		{"similar: a common word", similarBrands(func(s *cola.BrandSearch, i int) { s.Name = a.common[i%len(a.common)] })},
+		{"similar: two common words", similarBrands(func(s *cola.BrandSearch, i int) { s.Name = a.pairs[i%len(a.pairs)] })},
+		{"similar: six words", similarBrands(func(s *cola.BrandSearch, i int) {
+			s.Name = a.pairs[i%len(a.pairs)] + " " + name(i) + " " + a.pairs[(i+7)%len(a.pairs)]
+		})},
+		{"similar: product type", similarBrands(func(s *cola.BrandSearch, i int) {
+			s.Name, s.ProductTypes = a.common[i%len(a.common)], vocabulary.ProductTypes()[i%3:i%3+1]
+		})},
+		{"similar: lowest score, page 10", similarBrands(func(s *cola.BrandSearch, i int) {
+			s.Name, s.MinScore, s.Page, s.PerPage = misspelled(i), 1, 10, 100
+		})},
+	}
+}

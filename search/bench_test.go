@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/search/internal/codec"
 )
 
 var benchLabels = flag.Int("labels", 200_000, "labels that benchmarks search")
@@ -145,6 +146,21 @@ func measure(b *testing.B, all []class, rounds int, limit time.Duration) {
 		}
 		report(b, shape, x.index.View(), all, rounds, limit)
 	}
+}
+
+// BenchmarkBrands prints the latency of searches for similar brands.
+func BenchmarkBrands(b *testing.B) {
+	x := built()
+	measure(b, brandClasses(x.g, newSamples(x.g, x.sample)), 200, 10*time.Millisecond)
+	var size codec.Sizer
+	for _, seg := range x.index.View().segments {
+		seg.brandWords.serialize(&size)
+	}
+	pairs := brandPairs(b)
+	plantPairs(b, x.index, pairs)
+	found, scored, failures := checkPairs(x.index.View(), pairs)
+	fmt.Fprintf(os.Stderr, "words of brands: %d MiB; %d similar pairs in the first 20 rows, %d dissimilar ones found; failures: %q\n",
+		size/mib, found, scored, failures)
 }
 
 // churn changes labels in batches to create small segments and tombstones.

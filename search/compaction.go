@@ -203,12 +203,17 @@ func compactSegments(ctx context.Context, segments []segmentView, ps *permittees
 	if err != nil {
 		return nil, err
 	}
-	return buildSegment(ctx, t, func(number string) (company, operating string) {
+	s, err := buildSegment(ctx, t, func(number string) (company, operating string) {
 		if i, ok := ps.find(number); ok {
 			company, operating = string(ps.records[i].CompanyName), string(ps.records[i].OperatingName)
 		}
 		return company, operating
 	})
+	if err != nil {
+		return nil, err
+	}
+	s.findHolders(ps.index)
+	return s, nil
 }
 
 // replaceSegments publishes a segment in place of those it was compacted from. Labels replaced

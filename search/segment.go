@@ -26,8 +26,10 @@ type segment struct {
 	ranges      [numColumns]rangeIndex // of columns with between
 	barcodes    barcodeIndex
 	brands      brandIndex
+	brandWords  brandWords
 	knownDates  postings.Lists // one list: documents with a known date; none if no date is
 	permitOrder []uint32       // values of the permit column, sorted by permitKey
+	holders     []uint32       // the permittee of each value of the permit column; not in snapshots
 	bytes       int64
 
 	// Computed when first needed; not included in bytes.
@@ -60,6 +62,7 @@ func buildSegment(ctx context.Context, t *table, names companyNames) (*segment, 
 		func() { s.categories = buildCategoryIndex(t) },
 		func() { s.barcodes = buildBarcodeIndex(t) },
 		func() { s.brands = buildBrandIndex(t) },
+		func() { s.brandWords = buildBrandWords(&s.brands) },
 		func() { s.knownDates = findKnownDates(t) },
 		s.sortPermits,
 	}
@@ -171,6 +174,16 @@ func (s *segment) sortPermits() {
 	})
 }
 
+// findHolders sets holders. find returns the index of the permittee with a permit number. Indexes do
+// not change while permittees are updated.
+func (s *segment) findHolders(find func(number string) uint32) {
+	s.holders = make([]uint32, s.t.text[colPermit].Len())
+	for value := range s.holders {
+		s.holders[value] = find(s.permitKey(uint32(value)))
+	}
+	s.bytes += int64(len(s.holders) * 4)
+}
+
 // docsWithPermit appends the documents with the given permit number, which must be in
 // vocabulary.NormalizePermit's form.
 func (s *segment) docsWithPermit(number string, dst []postings.List) []postings.List {
@@ -218,6 +231,7 @@ func (s *segment) serialize(c codec.Codec) {
 	}
 	s.barcodes.serialize(c)
 	s.brands.serialize(c)
+	s.brandWords.serialize(c)
 	s.knownDates.Serialize(c)
 	codec.Slice(c, &s.permitOrder)
 }

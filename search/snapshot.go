@@ -238,5 +238,8 @@ func (s *savedView) view() *View {
 		pb.countLabels(seg.segment, live.each, +1)
 	}
 	v.permittees = pb.build(v.segments)
+	for i := range v.segments {
+		v.segments[i].findHolders(v.permittees.index)
+	}
 	return v
 }

@@ -184,16 +184,6 @@ func (r *registry) countGroups(labels []cola.IndexRecord, by []string) []cola.La
 	return rows
 }
 
-// mostFrequent returns the spelling with the most labels, or the first alphabetically.
-func mostFrequent(spellings map[string]int) (best string) {
-	for s, n := range spellings {
-		if n > spellings[best] || n == spellings[best] && s < best {
-			best = s
-		}
-	}
-	return best
-}
-
 // compareGroups orders two values of a dimension by their keys and their numbers of labels.
 func compareGroups(dimension, a, b string, n, m int) int {
 	switch dimension {

@@ -163,6 +163,7 @@ func (v *View) addSegment(inputs []mergeInput, pb *permitteesBuilder) error {
 	if err != nil {
 		return err
 	}
+	s.findHolders(pb.number)
 	v.segments = addTombstones(v.segments, t.ids, func(seg *segmentView, docs []uint32) {
 		pb.countLabels(seg.segment, func(yield func(uint32)) {
 			for _, doc := range docs {

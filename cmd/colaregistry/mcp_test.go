@@ -136,8 +136,8 @@ func mustPipe(t *testing.T, key string, flags ...string) assistant {
 
 func useEveryTool(t *testing.T, a assistant) {
 	list, err := a.ListTools(t.Context(), protocol.ListToolsRequest{})
-	if err != nil || len(list.Tools) != 16 {
-		t.Fatalf("ListTools: %d tools, %v; want 16", len(list.Tools), err)
+	if err != nil || len(list.Tools) != 17 {
+		t.Fatalf("ListTools: %d tools, %v; want 17", len(list.Tools), err)
 	}
 	id, permit := "", ""
 	for _, row := range a.call(t, "search_colas", map[string]any{"per_page": 50, "q": "oak", "response_format": "detailed"}).at("data").([]any) {
@@ -150,6 +150,7 @@ func useEveryTool(t *testing.T, a assistant) {
 		map[string]any{"q": "valley", "state": "CA"}).at("data").([]any)[0].(map[string]any)["ava_id"]
 	calls := map[string]map[string]any{
 		"search_colas": {"product_type": []string{"wine"}}, "count_labels": {"group_by": "brand"}, "get_cola": {"ttb_id": id},
+		"check_brand":       {"q": "oak"},
 		"lookup_barcode":    {"barcode_value": detail.at("data", "barcode_value")},
 		"search_permittees": {"state": "CA"}, "get_permittee": {"permit_number": permit},
 		"suggest_values": {"field": "category"},

@@ -33,6 +33,7 @@ var lists = []struct {
 }{
 	{"/colas", "search_colas", nil, reflect.TypeFor[cola.SearchParams]()},
 	{"/colas/stats", "count_labels", nil, reflect.TypeFor[cola.CountParams]()},
+	{"/brands", "check_brand", nil, reflect.TypeFor[cola.BrandParams]()},
 	{"/permittees", "search_permittees", nil, reflect.TypeFor[cola.PermitteeParams]()},
 	{"/production-reports", "list_production_reports", nil, reflect.TypeFor[cola.ProductionReportParams]()},
 	// so that the tool returns the same areas as REST
@@ -76,6 +77,9 @@ func parityCases(t *testing.T) (cases []parityCase) {
 				}
 				if name != "group_by" && l.tool == "count_labels" {
 					arguments["group_by"] = "brand,year"
+				}
+				if name != "q" && l.tool == "check_brand" {
+					arguments["q"] = "oak"
 				}
 				cases = append(cases, newParityCase(l.path, l.tool, l.fixed, l.params, arguments))
 			}
@@ -257,7 +261,7 @@ func checkParity(t *testing.T, s *serverProcess, st store.Store, account store.A
 }
 
 func takesPages(tool string) bool {
-	return tool == "search_colas" || tool == "search_permittees" || tool == "list_production_reports" ||
+	return tool == "search_colas" || tool == "check_brand" || tool == "search_permittees" || tool == "list_production_reports" ||
 		tool == "list_saved_searches"
 }
 

@@ -203,6 +203,7 @@ var toolArguments = map[string]string{
 	"count_labels":            `{"group_by":"brand","approval_date_from":"2005-01-01"}`,
 	"get_cola":                `{"ttb_id":"{ttb_id}"}`,
 	"lookup_barcode":          `{"barcode_value":"{barcode_value}"}`,
+	"check_brand":             `{"q":"oak"}`,
 	"search_permittees":       `{"state":"CA"}`,
 	"get_permittee":           `{"permit_number":"{permit_number}"}`,
 	"suggest_values":          `{"field":"company","q":"a"}`,

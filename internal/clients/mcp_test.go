@@ -57,6 +57,7 @@ var operationsOf = map[string][]string{
 	"count_labels":            {"countColas"},
 	"get_cola":                {"getCola"},
 	"lookup_barcode":          {"lookUpBarcode"},
+	"check_brand":             {"searchBrands"},
 	"search_permittees":       {"searchPermittees"},
 	"get_permittee":           {"getPermittee"},
 	"suggest_values":          {"suggestValues"},

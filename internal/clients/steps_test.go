@@ -39,6 +39,7 @@ var steps = []step{
 	{operation: "countColas", fixed: true},
 	{operation: "getCola", path: map[string]string{"ttb_id": "ttb_id"}, fixed: true},
 	{operation: "lookUpBarcode", path: map[string]string{"barcode_value": "barcode_value"}, fixed: true},
+	{operation: "searchBrands", fixed: true},
 	{operation: "searchPermittees", fixed: true},
 	{operation: "getPermittee", path: map[string]string{"permit_number": "permit_number"}, fixed: true},
 	{operation: "suggestValues", fixed: true},

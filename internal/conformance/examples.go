@@ -22,6 +22,7 @@ var examples = []example{
 	{"count_labels", `{"group_by":["year","product_type"],"date_range":"all"}`, nil},
 	{"get_cola", `{"ttb_id":"$ttb_id","response_format":"detailed"}`, keepBarcode},
 	{"lookup_barcode", `{"barcode_value":"$barcode_value"}`, nil},
+	{"check_brand", `{"q":"Ravin and Oak","per_page":2}`, nil},
 	{"search_permittees", `{"state":"CA","is_active":true,"per_page":2}`, nil},
 	{"get_permittee", `{"permit_number":"$permit_number"}`, nil},
 	{"suggest_values", `{"field":"brand","q":"oak"}`, nil},

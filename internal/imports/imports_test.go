@@ -35,7 +35,7 @@ var table = map[string][]string{
 	"store/postgres":  {"cola", "store", "store/records", "store/sqlstore"},
 	"search": {
 		"cola", "search/internal/codec", "search/internal/column",
-		"search/internal/postings", "search/internal/text",
+		"search/internal/postings", "search/internal/similar", "search/internal/text",
 	},
 	"quota": {"cola", "store"},
 	"auth": {
@@ -69,6 +69,7 @@ var table = map[string][]string{
 	"search/internal/codec":    {},
 	"search/internal/column":   {"search/internal/codec"},
 	"search/internal/postings": {"search/internal/codec"},
+	"search/internal/similar":  {"cola"},
 	"search/internal/text":     {"cola", "search/internal/codec", "search/internal/column", "search/internal/postings"},
 
 	"internal/security":     {"cola", "internal/ratelimit"},

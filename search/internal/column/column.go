@@ -115,6 +115,24 @@ func (p *Packed) At(i uint32) uint32 {
 	return p.four[i]
 }
 
+// AppendAt appends the numbers in some rows.
+func (p *Packed) AppendAt(dst, rows []uint32) []uint32 {
+	switch {
+	case p.one != nil:
+		return appendAt(dst, p.one, rows)
+	case p.two != nil:
+		return appendAt(dst, p.two, rows)
+	}
+	return appendAt(dst, p.four, rows)
+}
+
+func appendAt[T uint8 | uint16 | uint32](dst []uint32, values []T, rows []uint32) []uint32 {
+	for _, row := range rows {
+		dst = append(dst, uint32(values[row]))
+	}
+	return dst
+}
+
 // Serialize transfers the array.
 func (p *Packed) Serialize(c codec.Codec) {
 	codec.Slice(c, &p.one)

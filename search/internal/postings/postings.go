@@ -1,6 +1,7 @@
 package postings
 
 import (
+	"math"
 	"slices"
 	"sort"
 
@@ -98,6 +99,22 @@ func (l List) Each(yield func(doc uint32) bool) {
 			}
 		}
 	}
+}
+
+// AppendTo appends every document in ascending order.
+func (l List) AppendTo(dst []uint32) []uint32 {
+	dst = append(dst, l.docs...)
+	for c := l.lo; c < l.hi; c++ {
+		base := uint32(l.p.key[c]) << BlockShift
+		if w := l.p.bitmap(c); w != nil {
+			dst = AppendBits(dst, w, base, math.MaxInt)
+			continue
+		}
+		for _, x := range l.p.numbers(c) {
+			dst = append(dst, base+uint32(x))
+		}
+	}
+	return dst
 }
 
 // Span is a range of blocks, both ends included.

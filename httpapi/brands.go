@@ -1,0 +1,34 @@
+package httpapi
+
+import (
+	"reflect"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/registry"
+)
+
+// brandPage is the body of GET /brands.
+type brandPage struct {
+	Data       []cola.BrandMatch `json:"data" nullable:"false" doc:"Brands on this page, highest score first."`
+	Pagination cola.Pagination   `json:"pagination" doc:"Position of this page."`
+	Notes      []string          `json:"notes,omitempty" nullable:"false" doc:"How many brands are similar, on all pages, and how." example:"[\"No brand is identical; 1 sounds alike. Brands that score less than 50 are left out.\"]"`
+}
+
+func brandOperations(svc Service) []operation {
+	return []operation{{
+		ID: "searchBrands", Path: "/brands", Tag: tagColas, Summary: "Check a brand name",
+		Description: "Finds the brands whose names are similar to a name, with their labels and permit holders. " +
+			"Highest scores come first, then the brands with the most labels.\n\n" +
+			"All dates and product types are searched. Spellings that differ in case, accents and punctuation " +
+			"are one brand. The score depends on the two names only. Counts are exact. The result is not legal " +
+			"advice: it covers labels, not trademarks.",
+		Params: reflect.TypeFor[cola.BrandParams](), Sample: "q=Oakan+Ridge&per_page=2",
+		Response: reflect.TypeFor[brandPage](), Example: exampleBrands(),
+		Meter: cola.MeterListRecords,
+		Cost: "One list record per brand returned. If your quota has fewer list records left, the page is " +
+			"truncated to that number.",
+		call: listCall(svc.SearchBrands, func(p registry.BrandPage) result {
+			return result{body: jsonBody(brandPage{nonNilRows(p.Brands), p.Pagination, p.Notes})}
+		}),
+	}}
+}

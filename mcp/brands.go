@@ -1,0 +1,58 @@
+package mcp
+
+import (
+	"context"
+	"reflect"
+
+	"github.com/colaregistry/colaregistry/cola"
+)
+
+// brandArgs are the arguments of check_brand: the parameters of GET /brands and the response format.
+type brandArgs struct {
+	cola.BrandParams
+	formatArgs
+}
+
+func brandTools() []tool {
+	return []tool{newTool(tool{
+		name: "check_brand", title: "Check a brand name",
+		description: "Find brands whose names are identical or similar to a name, most similar first: same words, " +
+			"plurals, names that sound alike or differ by a letter, and names that contain it. Use it to check " +
+			"whether a name is free; notes sums up the result. Covers all dates, statuses and product types, " +
+			"because names also conflict across types. It covers labels, not trademarks, and is not legal advice.\n\n" +
+			"For a brand's labels, call search_colas with brand_name and date_range all; for its newest label, " +
+			"get_cola with example_ttb_id.",
+		cost: "1 list record per brand returned.", meter: cola.MeterListRecords,
+		required: []string{"q"}, serviceValidates: true,
+		output: outputSchema(true, []field{paginationMember, dataAsOfMember, chargedMember},
+			reflect.TypeFor[cola.BrandMatch]()),
+		example: `{"q":"Ravin and Oak","per_page":5}`,
+	}, checkBrand)}
+}
+
+func checkBrand(
+	ctx context.Context, svc Service, c cola.Caller, p brandArgs,
+) (a toolResult, state cola.QuotaState, err error) {
+	v := view{p.detailed(&p.Problems)}
+	rows := rowLimiter[cola.BrandMatch]{view: v}
+	page, state, err := svc.SearchBrandsLimited(ctx, c, p.BrandParams, rows.rowLimit())
+	if err != nil {
+		return a, state, err
+	}
+	a.notes = append(a.notes, page.Notes...)
+	returned := len(page.Brands)
+	rows.noteTruncation(&a, returned, state)
+	switch at := page.Pagination; {
+	case rows.kept < rows.found && returned == rows.kept:
+		a.note("Later pages skip the omitted rows; to see them, set per_page to %d or less.", max(1, rows.kept))
+	case at.HasMore && returned > 0 && returned == rows.found:
+		a.note("Showing %d of %d brands. For more, call check_brand with the same arguments and page %d.",
+			returned, at.Total, at.Page+1)
+	}
+	a.setData(v.append(nil, nonNilRows(page.Brands)))
+	a.addMember("pagination", page.Pagination)
+	if page.DataAsOf != 0 {
+		a.addMember("data_as_of", page.DataAsOf)
+	}
+	return a, state, nil
+}

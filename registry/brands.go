@@ -1,0 +1,108 @@
+package registry
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/search"
+)
+
+// BrandPage is the result of SearchBrands.
+type BrandPage struct {
+	Brands     []cola.BrandMatch
+	Pagination cola.Pagination
+	Notes      []string  // how many brands are similar, and how
+	DataAsOf   cola.Date // latest change in TTB's registry that the data includes
+}
+
+// SearchBrands returns a page of the brands with similar names, the most similar first. It costs one
+// list record per brand returned; no similar brands are free. If fewer list records are left, the
+// page is cut and TruncatedByQuota is true.
+func (s *Service) SearchBrands(
+	ctx context.Context, c cola.Caller, p cola.BrandParams,
+) (BrandPage, cola.QuotaState, error) {
+	return s.SearchBrandsLimited(ctx, c, p, nil)
+}
+
+// SearchBrandsLimited is SearchBrands for a response of limited size; it cuts the page to the rows
+// that fit.
+func (s *Service) SearchBrandsLimited(
+	ctx context.Context, c cola.Caller, p cola.BrandParams, limit RowLimit[cola.BrandMatch],
+) (BrandPage, cola.QuotaState, error) {
+	if state, err := s.precheck(c); err != nil {
+		return BrandPage{}, state, err
+	}
+	q, err := p.Normalize()
+	if err != nil {
+		state, err := s.Refuse(ctx, c, err)
+		return BrandPage{}, state, err
+	}
+	start, view := time.Now(), s.index.View()
+	found := view.Brands(q)
+	s.metrics.observeSearch(similarBrands, start)
+	rows, fewer := limit.cut(found.Rows)
+	found.Rows, found.HasMore = rows, found.HasMore || fewer
+	grant, err := s.ledger.Charge(ctx, quotaRequest(c, cola.MeterListRecords, len(found.Rows)))
+	if err != nil {
+		return BrandPage{}, grant.State, err
+	}
+	truncated := grant.Units < len(found.Rows)
+	if truncated {
+		found.Rows, found.HasMore = found.Rows[:grant.Units], true
+	}
+	return BrandPage{
+		Brands: found.Rows,
+		Pagination: cola.Pagination{
+			Mode: "offset", Page: q.Page, PerPage: q.PerPage,
+			Total: found.Total, Pages: pageCount(found.Total, q.PerPage), HasMore: found.HasMore,
+			TruncatedByQuota: truncated,
+		},
+		Notes:    brandNotes(&q, &found),
+		DataAsOf: view.DataAsOf(s.today()),
+	}, grant.State, nil
+}
+
+// brandNotes states how many brands are similar to the requested name, on all pages.
+func brandNotes(q *cola.BrandSearch, found *search.BrandPage) []string {
+	identical := "No brand is identical"
+	if len(q.Similarities) > 0 && !slices.Contains(q.Similarities, cola.SimilarExact) {
+		identical = ""
+	} else if found.Counts[cola.SimilarExact] > 0 {
+		identical = "One brand is identical" // spellings of a name are one brand
+	}
+	var others []string
+	for _, kind := range cola.Similarities()[1:] {
+		if n := found.Counts[kind]; n > 0 {
+			others = append(others, countBrands(n, kind))
+		}
+	}
+	note := strings.Join(nonEmpty(identical, strings.Join(others, ", ")), "; ")
+	if note == "" {
+		note = "No brand is similar in this way"
+	}
+	note += "."
+	if q.MinScore > 1 {
+		note += fmt.Sprintf(" Brands that score less than %d are left out.", q.MinScore)
+	}
+	return []string{note}
+}
+
+// countBrands says how n brands are similar.
+func countBrands(n int, kind string) string {
+	words := map[string][2]string{ // for one brand, and for several
+		cola.SimilarSameWords:   {"has the same words", "have the same words"},
+		cola.SimilarPlural:      {"has other forms of the same words", "have other forms of the same words"},
+		cola.SimilarSoundsAlike: {"sounds alike", "sound alike"},
+		cola.SimilarOneEdit:     {"is spelled almost alike", "are spelled almost alike"},
+		cola.SimilarPrefix:      {"begins alike", "begin alike"},
+		cola.SimilarContains:    {"has its main words in common", "have their main words in common"},
+	}[kind]
+	if n == 1 {
+		return "1 " + words[0]
+	}
+	return fmt.Sprintf("%d %s", n, words[1])
+}

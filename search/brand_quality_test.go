@@ -1,0 +1,120 @@
+package search
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/internal/golden"
+	"github.com/colaregistry/colaregistry/search/internal/similar"
+	"github.com/colaregistry/colaregistry/search/internal/text"
+)
+
+// The required quality of the search for similar brands.
+const (
+	minFound       = 57 // similar pairs of 60 whose brand is among the first 20 rows
+	maxDissimilar  = 3  // dissimilar pairs of 60 that score at least 50
+	pairsOfVerdict = 60
+)
+
+// brandPair is a name to search for and a brand, which are confusingly similar or not.
+type brandPair struct {
+	similar     bool
+	name, brand string
+	source      string
+}
+
+// brandPairs returns the pairs of testdata/brand_pairs.txt.
+func brandPairs(t testing.TB) (pairs []brandPair) {
+	t.Helper()
+	file, err := os.ReadFile("testdata/brand_pairs.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(file)) {
+		line = strings.TrimSpace(line)
+		if line == "" || strings.HasPrefix(line, "#") {
+			continue
+		}
+		f := strings.Split(line, " | ")
+		if len(f) != 4 || f[0] != "similar" && f[0] != "dissimilar" {
+			t.Fatalf("malformed line %q", line)
+		}
+		pairs = append(pairs, brandPair{f[0] == "similar", f[1], f[2], f[3]})
+	}
+	return pairs
+}
+
+// TestBrandQuality searches for the names of pairs in a registry of 20,000 generated brands that also
+// has the brands of the pairs. The golden file has the score of each pair.
+func TestBrandQuality(t *testing.T) {
+	t.Parallel()
+	x := New(Options{ManualCompaction: true})
+	defer x.Close()
+	u := x.Begin()
+	for i, brand := range newSynthetic(5, 200_000).brands {
+		id := cola.TTBID(24_001_001_000_000 + i)
+		u.Label(&cola.IndexRecord{Summary: cola.ColaSummary{TTBID: id, BrandName: brand}})
+	}
+	mustCommit(t, u, Marks{})
+	pairs := brandPairs(t)
+	plantPairs(t, x, pairs)
+	found, scored, missed := checkPairs(x.View(), pairs)
+	if found < minFound || scored > maxDissimilar {
+		t.Errorf("%d similar pairs in the first rows, want at least %d; %d dissimilar pairs found, want at most %d:\n%s",
+			found, minFound, scored, maxDissimilar, strings.Join(missed, "\n"))
+	}
+
+	cases := golden.Load(t, "brand_pairs")
+	verdicts := map[bool]int{}
+	for _, p := range pairs {
+		verdicts[p.similar]++
+		brand := similar.NewName(text.BrandKey(p.brand))
+		m := similar.NewQuery(text.BrandKey(p.name), similar.All).Compare(&brand)
+		score := fmt.Sprintf("%s %d", similarity(m.Kind), m.Score)
+		if m.Score == 0 {
+			score = "not similar"
+		}
+		cases.Check(t, p.name+" | "+p.brand, score)
+	}
+	if verdicts[true] != pairsOfVerdict || verdicts[false] != pairsOfVerdict {
+		t.Errorf("%d similar and %d dissimilar pairs, want %d each", verdicts[true], verdicts[false], pairsOfVerdict)
+	}
+}
+
+// plantPairs adds a label of each pair's brand.
+func plantPairs(t testing.TB, x *Index, pairs []brandPair) {
+	u := x.Begin()
+	for i, p := range pairs {
+		id := cola.TTBID(99_001_001_000_000 + i)
+		u.Label(&cola.IndexRecord{Summary: cola.ColaSummary{TTBID: id, BrandName: p.brand}})
+	}
+	mustCommit(t, u, Marks{})
+}
+
+// checkPairs returns the number of similar pairs whose brand is among the first 20 rows, the number of
+// dissimilar ones that are found at all, and the failures.
+func checkPairs(v *View, pairs []brandPair) (found, scored int, failures []string) {
+	for _, p := range pairs {
+		s := cola.BrandSearch{Name: p.name, MinScore: cola.DefaultMinScore, Page: 1, PerPage: 20}
+		if !p.similar {
+			s.PerPage = 1 << 20
+		}
+		hit := slices.ContainsFunc(v.Brands(s).Rows, func(r cola.BrandMatch) bool {
+			return text.BrandKey(r.BrandName) == text.BrandKey(p.brand)
+		})
+		switch {
+		case hit && p.similar:
+			found++
+		case hit:
+			scored++
+		}
+		if hit != p.similar {
+			failures = append(failures, p.name+" | "+p.brand)
+		}
+	}
+	return found, scored, failures
+}

@@ -1,0 +1,337 @@
+package search
+
+import (
+	"cmp"
+	"math/bits"
+	"slices"
+
+	"github.com/colaregistry/colaregistry/search/internal/codec"
+	"github.com/colaregistry/colaregistry/search/internal/column"
+	"github.com/colaregistry/colaregistry/search/internal/postings"
+	"github.com/colaregistry/colaregistry/search/internal/similar"
+)
+
+// brandWords holds the brands of a brandIndex in the form in which similar names are found: as words,
+// and with the core of each name joined to one word.
+type brandWords struct {
+	words   column.Dict    // distinct words, in the form of similar.Word.Text, sorted
+	lengths []uint8        // of the words, in characters
+	generic []uint8        // 1 for generic words
+	brands  postings.Lists // brands with each word
+	first   []uint32       // brand k has the words refs[first[k]:first[k+1]]
+	refs    []uint32
+	like    likeIndex // of the words
+	joined  likeIndex // of the joined cores of the brands
+	sizes   []uint8   // words in the core of each brand
+}
+
+// buildBrandWords indexes the words of brands.
+func buildBrandWords(brands *brandIndex) (x brandWords) {
+	n := brands.keys.Len()
+	in := column.NewInterner()
+	x.first, x.sizes = make([]uint32, 1, n+1), make([]uint8, n)
+	var joined likeBuilder
+	for k := range uint32(n) {
+		name := similar.NewName(brands.keys.At(k))
+		for i := range name.Words {
+			x.refs = append(x.refs, in.ID(name.Words[i].Text))
+		}
+		x.first = append(x.first, uint32(len(x.refs)))
+		joined.add(&name.Joined)
+		x.sizes[k] = uint8(name.Size())
+	}
+	x.joined = joined.index()
+	words, number := in.Sorted()
+	for i, id := range x.refs {
+		x.refs[i] = number[id]
+	}
+	x.words, x.refs = words, codec.Shrink(x.refs)
+	x.lengths, x.generic = make([]uint8, words.Len()), make([]uint8, words.Len())
+	var like likeBuilder
+	for i := range uint32(words.Len()) {
+		w := similar.NewWord(words.At(i))
+		like.add(&w)
+		x.lengths[i] = uint8(w.Length)
+		if similar.IsGeneric(w.Text) {
+			x.generic[i] = 1
+		}
+	}
+	x.like = like.index()
+	lists := postings.NewBuilder(uint32(n), words.Len())
+	lists.AddGroups(postings.GroupBy(uint32(n), words.Len(), x.eachWord))
+	x.brands = lists.Lists()
+	return x
+}
+
+// eachWord calls put once for each distinct word of a brand.
+func (x *brandWords) eachWord(brand uint32, put func(word uint32)) {
+	refs := x.wordsOf(brand)
+	for i, w := range refs {
+		if !slices.Contains(refs[:i], w) {
+			put(w)
+		}
+	}
+}
+
+// wordsOf returns the words of a brand.
+func (x *brandWords) wordsOf(brand uint32) []uint32 { return x.refs[x.first[brand]:x.first[brand+1]] }
+
+// serialize transfers the index.
+func (x *brandWords) serialize(c codec.Codec) {
+	x.words.Serialize(c)
+	codec.Slice(c, &x.lengths)
+	codec.Slice(c, &x.generic)
+	x.brands.Serialize(c)
+	codec.Slice(c, &x.first)
+	codec.Slice(c, &x.refs)
+	x.like.serialize(c)
+	x.joined.serialize(c)
+	codec.Slice(c, &x.sizes)
+}
+
+// likeIndex finds the words that may sound like a word or differ from it by a few letters.
+type likeIndex struct {
+	start   []uint32 // words of n characters are items[start[n]:start[n+1]]
+	items   []uint32
+	letters []similar.Letters // of items
+
+	sounds  []uint32 // hashes of pronunciations, ascending
+	sounded []uint32 // the word with each
+}
+
+// alike calls yield with the words that may be similar to w, some of them more than once. limit
+// returns how many edits may turn w into a word of some length.
+func (x *likeIndex) alike(w *similar.Word, limit func(length int) int, yield func(word uint32, sounds bool)) {
+	for i, hash := range w.Sounds {
+		if hash == 0 || i > 0 && hash == w.Sounds[0] {
+			continue
+		}
+		from, _ := slices.BinarySearch(x.sounds, hash)
+		for ; from < len(x.sounds) && x.sounds[from] == hash; from++ {
+			yield(x.sounded[from], true)
+		}
+	}
+	shortest, longest := max(w.Length-similar.MaxEdits, 0), min(w.Length+similar.MaxEdits, len(x.start)-2)
+	for length := shortest; length <= longest; length++ {
+		edits := limit(length)
+		if length < w.Length-edits || length > w.Length+edits {
+			continue
+		}
+		items := x.items[x.start[length]:x.start[length+1]]
+		for i, letters := range x.letters[x.start[length]:x.start[length+1]] {
+			if letters.MayDiffer(w.Letters, edits) {
+				yield(items[i], false)
+			}
+		}
+	}
+}
+
+// serialize transfers the index.
+func (x *likeIndex) serialize(c codec.Codec) {
+	codec.Slice(c, &x.start)
+	codec.Slice(c, &x.items)
+	codec.Slice(c, &x.letters)
+	codec.Slice(c, &x.sounds)
+	codec.Slice(c, &x.sounded)
+}
+
+// likeBuilder collects the words of a likeIndex in the order of their numbers.
+type likeBuilder struct {
+	lengths []uint8
+	letters []similar.Letters
+	sounds  []soundedWord
+}
+
+type soundedWord struct{ hash, word uint32 }
+
+// add adds a word.
+func (b *likeBuilder) add(w *similar.Word) {
+	number := uint32(len(b.lengths))
+	b.lengths, b.letters = append(b.lengths, uint8(w.Length)), append(b.letters, w.Letters)
+	for i, hash := range w.Sounds {
+		if hash != 0 && (i == 0 || hash != w.Sounds[0]) {
+			b.sounds = append(b.sounds, soundedWord{hash, number})
+		}
+	}
+}
+
+// index returns the index of the words.
+func (b *likeBuilder) index() (x likeIndex) {
+	x.start = make([]uint32, similar.MaxLength+2)
+	for _, length := range b.lengths {
+		x.start[length+1]++
+	}
+	for i := range similar.MaxLength + 1 {
+		x.start[i+1] += x.start[i]
+	}
+	next := slices.Clone(x.start)
+	x.items, x.letters = make([]uint32, len(b.lengths)), make([]similar.Letters, len(b.lengths))
+	for word, length := range b.lengths {
+		at := next[length]
+		x.items[at], x.letters[at] = uint32(word), b.letters[word]
+		next[length]++
+	}
+	slices.SortFunc(b.sounds, func(a, b soundedWord) int {
+		return cmp.Or(cmp.Compare(a.hash, b.hash), cmp.Compare(a.word, b.word))
+	})
+	x.sounds, x.sounded = make([]uint32, len(b.sounds)), make([]uint32, len(b.sounds))
+	for i, s := range b.sounds {
+		x.sounds[i], x.sounded[i] = s.hash, s.word
+	}
+	return x
+}
+
+// similarBrand is a brand of a segment that is similar to a query.
+type similarBrand struct {
+	segment uint16
+	kind    similar.Kind
+	score   uint8
+	brand   uint32
+}
+
+// similarBrands returns the brands of the segment with at least a score, in the order of their keys.
+// Some of them may have no live labels.
+func (s *segment) similarBrands(q *similar.Query, minScore int, sc *postings.Scratch) (found []similarBrand) {
+	x, n := &s.brandWords, uint32(s.brands.keys.Len())
+	related := x.relate(q, sc)
+	defer sc.Release(related.set)
+	byWords, byJoined := x.withWords(q, related, n, sc), x.withJoined(q, n, sc)
+	defer sc.Release(byWords)
+	defer sc.Release(byJoined)
+	if k, ok := s.brands.keys.Find(q.Key); ok {
+		postings.SetBit(byWords, k)
+	}
+	parts := make([]similar.Part, 0, similar.MaxWords)
+	for i := range byWords {
+		for w := byWords[i] | byJoined[i]; w != 0; w &= w - 1 {
+			k := uint32(i<<6 + bits.TrailingZeros64(w))
+			key := s.brands.keys.At(k)
+			var m similar.Match
+			if key == q.Key {
+				m = q.CompareSame()
+			} else {
+				parts = x.parts(parts[:0], k, related)
+				m = q.CompareWords(parts, key)
+				if postings.HasBit(byJoined, k) {
+					name := similar.NewName(key)
+					m = m.Or(q.CompareJoined(&name))
+				}
+			}
+			if m.Score >= minScore && m.Score > 0 {
+				found = append(found, similarBrand{kind: m.Kind, score: uint8(m.Score), brand: k})
+			}
+		}
+	}
+	return found
+}
+
+// relatedWords are the words of a segment that are similar to a word of the query.
+type relatedWords struct {
+	relations map[uint32][]similar.Relation // to each word of the query
+	set       []uint64                      // bitmap of the words
+}
+
+// add sets the relation to word i of a query with n words.
+func (r *relatedWords) add(word uint32, i, n int, relation similar.Relation) {
+	if r.relations[word] == nil {
+		r.relations[word] = make([]similar.Relation, n)
+		postings.SetBit(r.set, word)
+	}
+	r.relations[word][i] = relation
+}
+
+// of returns the relations of a word, or nil.
+func (r *relatedWords) of(word uint32) []similar.Relation {
+	if !postings.HasBit(r.set, word) {
+		return nil
+	}
+	return r.relations[word]
+}
+
+// relate compares the words of the segment with those of the query.
+func (x *brandWords) relate(q *similar.Query, sc *postings.Scratch) *relatedWords {
+	n := uint32(x.words.Len())
+	r := &relatedWords{map[uint32][]similar.Relation{}, sc.Bitmap(n, postings.AllBlocks(n))}
+	for i := range q.Words {
+		x.relateWord(q, i, r)
+	}
+	return r
+}
+
+// relateWord compares the words of the segment with word i of the query.
+func (x *brandWords) relateWord(q *similar.Query, i int, r *relatedWords) {
+	want := &q.Words[i]
+	compare := func(w uint32, sounds bool) {
+		if row := r.of(w); row != nil && row[i] != (similar.Relation{}) {
+			return
+		}
+		have := similar.Word{Text: x.words.At(w), Length: int(x.lengths[w])}
+		if sounds {
+			have.Sounds = want.Sounds
+		}
+		if relation := q.Relate(i, &have); relation != (similar.Relation{}) {
+			r.add(w, i, len(q.Words), relation)
+		}
+	}
+	if w, ok := x.words.Find(want.Text); ok {
+		compare(w, true)
+	}
+	if !q.InCore(i) { // only similar to itself
+		return
+	}
+	x.like.alike(want, func(length int) int { return similar.EditLimit(want.Length, length) }, compare)
+	if !q.MayBegin(i) {
+		return
+	}
+	lo, hi := x.words.PrefixRange(want.Text)
+	for w := lo; w < hi; w++ {
+		compare(w, false)
+	}
+	for end := range want.Text {
+		if w, ok := x.words.Find(want.Text[:end]); ok {
+			compare(w, false)
+		}
+	}
+}
+
+// withWords returns the brands with a word that is similar to one in the core of the query. Others are
+// not similar, even if they share generic words.
+func (x *brandWords) withWords(
+	q *similar.Query, related *relatedWords, n uint32, sc *postings.Scratch,
+) []uint64 {
+	all := postings.AllBlocks(n)
+	w := sc.Bitmap(n, all)
+	for word, relations := range related.relations {
+		for i := range relations {
+			if q.InCore(i) && relations[i] != (similar.Relation{}) {
+				x.brands.At(word).OrInto(w, all)
+				break
+			}
+		}
+	}
+	return w
+}
+
+// withJoined returns the brands whose joined core may be similar to that of the query.
+func (x *brandWords) withJoined(q *similar.Query, n uint32, sc *postings.Scratch) []uint64 {
+	w := sc.Bitmap(n, postings.AllBlocks(n))
+	limit := func(length int) int { return similar.JoinedEditLimit(q.Joined.Length, length) }
+	x.joined.alike(&q.Joined, limit, func(k uint32, _ bool) {
+		if int(x.sizes[k]) != q.Size() {
+			postings.SetBit(w, k)
+		}
+	})
+	return w
+}
+
+// parts appends the words of a brand.
+func (x *brandWords) parts(dst []similar.Part, brand uint32, related *relatedWords) []similar.Part {
+	for _, w := range x.wordsOf(brand) {
+		dst = append(dst, similar.Part{
+			Length:    int(x.lengths[w]),
+			Generic:   x.generic[w] != 0,
+			Relations: related.of(w),
+		})
+	}
+	return dst
+}

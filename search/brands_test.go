@@ -1,0 +1,243 @@
+package search
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/cola/vocabulary"
+	"github.com/colaregistry/colaregistry/search/internal/similar"
+	"github.com/colaregistry/colaregistry/search/internal/text"
+)
+
+// TestBrands compares pages of similar brands with the reference implementation across builds, changes,
+// renames, compactions and snapshots.
+func TestBrands(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		d := newDraws(rapid.Uint64().Draw(rt, "seed"), 60, 60)
+		h := &harness{
+			t: rt, index: New(Options{ManualCompaction: true}), registry: newRegistry(), draws: d, dir: t.TempDir(),
+		}
+		defer h.index.Close()
+		h.commit(40, 3)
+		for range rapid.IntRange(1, 6).Draw(rt, "steps") {
+			h.step()
+			for range 8 {
+				h.checkBrands()
+			}
+		}
+	})
+}
+
+// TestSimilarNames searches an index of many names for each of them. It must find the same brands, with
+// the same scores, as comparing all pairs does.
+func TestSimilarNames(t *testing.T) {
+	t.Parallel()
+	names := []string{
+		"SMITH", "SCHMIDT", "XAVIER", "SAVIER", "WAGNER", "VAGNER", "CABRILLO", "CABRIO", "RAVENSWOOD HILL", "RAVEN", "STONE GATE",
+		"STONEGATE", "STONEGATES", "THE STONE GATE WINERY", "BLACKBERRY", "BLACKBERRIES LANE", "BLAKBERRY", "BLACK", "漢字", "漢 字",
+		"CHRYSANTHEMUM", "CHRISANTEMUM", "ÉTOILE", "ETOILLE", "A", "THE", "THE VINEYARDS", "VINEYARD", "AND", "4", "FOUR ACES",
+	}
+	for _, p := range brandPairs(t) {
+		names = append(names, p.name, p.brand)
+	}
+	v := namedLabels(t, names).view
+	brands := map[string]similar.Name{}
+	for _, name := range names {
+		key := text.BrandKey(name)
+		brands[key] = similar.NewName(key)
+	}
+	for key := range brands {
+		want, got := map[string]similar.Match{}, map[string]similar.Match{}
+		q := similar.NewQuery(key, similar.All)
+		for other, name := range brands {
+			if m := q.Compare(&name); m.Score > 0 {
+				want[other] = m
+			}
+		}
+		for _, row := range v.Brands(cola.BrandSearch{Name: key, MinScore: 1, Page: 1, PerPage: 1000}).Rows {
+			kind := similar.Kind(slices.Index(cola.Similarities(), row.Similarity))
+			got[text.BrandKey(row.BrandName)] = similar.Match{Kind: kind, Score: row.Score}
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("brands similar to %q (-want +got):\n%s", key, diff)
+		}
+	}
+}
+
+// TestManyBrands repeats the comparison with long posting lists.
+func TestManyBrands(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
+	h := &harness{
+		t: t, index: New(Options{ManualCompaction: true}), registry: newRegistry(), draws: newDraws(11, 30_000, 400),
+		dir: t.TempDir(),
+	}
+	defer h.index.Close()
+	h.commit(20_000, 8)
+	for range 4 {
+		h.checkBrands()
+	}
+	h.commit(1000, 3)
+	for range 4 {
+		h.checkBrands()
+	}
+	h.compact()
+	h.restore()
+	h.commit(100, 3)
+	for range 4 {
+		h.checkBrands()
+	}
+}
+
+// checkBrands compares one random page of similar brands with the registry's.
+func (h *harness) checkBrands() {
+	h.t.Helper()
+	s := h.brandSearch()
+	if diff := cmp.Diff(h.registry.brands(s), h.index.View().Brands(s)); diff != "" {
+		h.t.Fatalf("Brands(%+v) (-want +got):\n%s", s, diff)
+	}
+}
+
+// brandSearch returns a random search for a name that some brand may resemble.
+func (d *draws) brandSearch() cola.BrandSearch {
+	words := strings.Fields(d.name(3))
+	for i, w := range words {
+		if d.chance(40) && len(w) > 2 {
+			at := 1 + d.IntN(len(w)-1)
+			words[i] = strings.ToValidUTF8(pick(d, w[:at-1]+w[at:], w[:at]+"e"+w[at:], w[:at]+w[at-1:], w+"ton"), "")
+		}
+	}
+	if d.chance(20) {
+		slices.Reverse(words)
+	}
+	s := cola.BrandSearch{
+		Name:     strings.Join(words, pick(d, " ", " ", " ", "", " & ")),
+		MinScore: pick(d, 1, 1, 50, 70),
+		Page:     1 + d.IntN(3),
+		PerPage:  1 + d.IntN(8),
+	}
+	if d.chance(30) {
+		s.ProductTypes = vocabulary.ProductTypes()[d.IntN(2):][:1+d.IntN(2)]
+	}
+	if d.chance(30) {
+		s.Similarities = pick(d, cola.Similarities()[:1], cola.Similarities()[1:4], cola.Similarities()[4:])
+	}
+	return s
+}
+
+// brands is the reference implementation of View.Brands.
+func (r *registry) brands(s cola.BrandSearch) BrandPage {
+	allowed := similar.All
+	if s.Similarities != nil {
+		allowed = 0
+	}
+	for i, name := range cola.Similarities() {
+		if slices.Contains(s.Similarities, name) {
+			allowed = allowed.With(similar.Kind(i))
+		}
+	}
+	labels := map[string][]cola.IndexRecord{}
+	for _, l := range r.labels {
+		if s.ProductTypes == nil || slices.Contains(s.ProductTypes, string(l.Summary.ProductType)) {
+			if key := text.BrandKey(l.Summary.BrandName); key != "" {
+				labels[key] = append(labels[key], l)
+			}
+		}
+	}
+	q := similar.NewQuery(text.BrandKey(s.Name), allowed)
+	page := BrandPage{Rows: []cola.BrandMatch{}, Counts: map[string]int{}}
+	type row struct {
+		key string
+		cola.BrandMatch
+	}
+	var rows []row
+	for key, of := range labels {
+		name := similar.NewName(key)
+		if m := q.Compare(&name); m.Score >= s.MinScore && m.Score > 0 {
+			match := r.brandMatch(of)
+			match.Similarity, match.Score = cola.Similarities()[m.Kind], m.Score
+			rows = append(rows, row{key, match})
+			page.Counts[match.Similarity]++
+		}
+	}
+	slices.SortFunc(rows, func(a, b row) int {
+		if a.Score != b.Score {
+			return b.Score - a.Score
+		}
+		if a.Colas != b.Colas {
+			return b.Colas - a.Colas
+		}
+		return strings.Compare(a.key, b.key)
+	})
+	page.Total = len(rows)
+	for i, row := range rows {
+		if i/s.PerPage == s.Page-1 {
+			page.Rows = append(page.Rows, row.BrandMatch)
+		}
+		page.HasMore = page.HasMore || i/s.PerPage >= s.Page
+	}
+	return page
+}
+
+// brandMatch returns the statistics of the labels of a brand.
+func (r *registry) brandMatch(labels []cola.IndexRecord) cola.BrandMatch {
+	m := cola.BrandMatch{Colas: len(labels), ProductTypes: []string{}}
+	spellings, holders, types := map[string]int{}, map[string]int{}, map[string]bool{}
+	newest := cola.Date(-1)
+	for _, l := range labels {
+		spellings[l.Summary.BrandName]++
+		holders[l.Summary.PermitNumber]++
+		types[string(l.Summary.ProductType)] = true
+		date := effective(&l.Summary)
+		if date > newest || date == newest && l.Summary.TTBID > m.ExampleTTBID {
+			newest, m.ExampleTTBID = date, l.Summary.TTBID
+		}
+		m.LastApproval = max(m.LastApproval, date)
+		if date != 0 && (m.FirstApproval == 0 || date < m.FirstApproval) {
+			m.FirstApproval = date
+		}
+		switch l.Summary.ApplicationStatus {
+		case "approved":
+			m.Statuses.Approved++
+		case "expired":
+			m.Statuses.Expired++
+		case "surrendered":
+			m.Statuses.Surrendered++
+		case "revoked":
+			m.Statuses.Revoked++
+		default:
+			m.Statuses.Unknown++
+		}
+	}
+	for _, t := range vocabulary.ProductTypes() {
+		if types[t] {
+			m.ProductTypes = append(m.ProductTypes, t)
+		}
+	}
+	m.BrandName = mostFrequent(spellings)
+	m.TotalHolders = len(holders)
+	for range min(len(holders), cola.MaxBrandHolders) {
+		number := mostFrequent(holders)
+		m.Holders = append(m.Holders, cola.BrandHolder{
+			PermitNumber: number, CompanyName: r.permittees[number].CompanyName, Colas: holders[number],
+		})
+		delete(holders, number)
+	}
+	return m
+}
+
+// mostFrequent returns the value with the highest count, the first one if there are several.
+func mostFrequent(counts map[string]int) (value string) {
+	for v, n := range counts {
+		if n > counts[value] || n == counts[value] && v < value {
+			value = v
+		}
+	}
+	return value
+}

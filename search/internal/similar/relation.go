@@ -1,0 +1,140 @@
+package similar
+
+import "strings"
+
+// Relation is how similar two words are.
+type Relation struct {
+	Percent uint8 // 100 if they are the same, 0 if they are not similar
+	Kind    Kind  // SoundsAlike or OneEdit, if they are similar but not the same
+	Begins  bool  // one word begins with the other
+}
+
+// Query is a name to compare others with.
+type Query struct {
+	Name
+	allowed Set
+}
+
+// NewQuery returns a query for names that are similar in one of the allowed ways.
+func NewQuery(key string, allowed Set) *Query { return &Query{NewName(key), allowed} }
+
+// Lengths of words, in characters.
+const (
+	minEdited       = 4 // the shorter one of words that differ by an edit
+	minTwiceEdited  = 8 // the longer one of words that differ by two
+	minJoinedEdited = 5 // the shorter one of joined words that differ by an edit
+	minBegins       = 4 // a word that begins another one
+)
+
+// MaxEdits is the largest EditLimit.
+const MaxEdits = 2
+
+// EditLimit returns how many edits may turn one word into a similar one, by their lengths.
+func EditLimit(a, b int) int {
+	switch {
+	case min(a, b) < minEdited:
+		return 0
+	case max(a, b) < minTwiceEdited:
+		return 1
+	}
+	return MaxEdits
+}
+
+// JoinedEditLimit is like EditLimit for joined words.
+func JoinedEditLimit(a, b int) int {
+	if min(a, b) < minJoinedEdited {
+		return 0
+	}
+	return 1
+}
+
+// MayBegin reports whether word i of the query may begin another word, or begin with one.
+func (q *Query) MayBegin(i int) bool { return i == q.first && q.Words[i].Length >= minBegins }
+
+// Relate compares word i of the query with a word. It does not need the word's letters.
+func (q *Query) Relate(i int, w *Word) (r Relation) {
+	have := &q.Words[i]
+	if have.Text == w.Text {
+		return Relation{Percent: 100}
+	}
+	if !q.core[i] {
+		return r
+	}
+	r = q.compare(have, w, EditLimit(have.Length, w.Length))
+	r.Begins = q.MayBegin(i) && w.Length >= minBegins &&
+		(strings.HasPrefix(w.Text, have.Text) || strings.HasPrefix(have.Text, w.Text))
+	return r
+}
+
+// compare compares two words that are not the same.
+func (q *Query) compare(a, b *Word, limit int) (r Relation) {
+	longer := max(a.Length, b.Length)
+	if q.allowed.Has(OneEdit) && limit > 0 {
+		if d := distance(a.Text, b.Text, limit); d <= limit {
+			r = Relation{Percent: uint8(100 - 80*d/longer), Kind: OneEdit}
+		}
+	}
+	if q.allowed.Has(SoundsAlike) && a.Sounds.Overlap(b.Sounds) {
+		if percent := soundPercent(a, b); percent >= r.Percent && percent > 0 {
+			r = Relation{Percent: percent, Kind: SoundsAlike}
+		}
+	}
+	return r
+}
+
+// maxSound is the highest percentage of words that sound alike.
+const maxSound = 96
+
+// soundPercent returns how similar two words with a common code are. Codes hardly distinguish vowels,
+// so the words must also have similar ones. It returns 0 if they do not.
+func soundPercent(a, b *Word) uint8 {
+	x, y := vowelGroups(a.Text), vowelGroups(b.Text)
+	most, shared := max(len(x), len(y)), 0
+	for i := range min(len(x), len(y)) {
+		if x[i]&y[i] != 0 {
+			shared++
+		}
+	}
+	longer := max(a.Length, b.Length)
+	same := longer - distance(a.Text, b.Text, longer) // letters
+	switch {
+	case 10*same < 3*longer, len(x)-len(y) > 1, len(y)-len(x) > 1:
+		return 0
+	case most == 0:
+		most, shared = 1, 1
+	case shared == 0, x[0]&y[0] == 0 && longer < minTwiceEdited:
+		return 0
+	}
+	return uint8(min(maxSound, 60+25*same/longer+15*shared/most))
+}
+
+// vowelGroups returns the sets of vowels between the consonants of a word, without a silent e at the
+// end. y counts as i, and w after a vowel as u.
+func vowelGroups(word string) (groups []uint8) {
+	within := false
+	for i := range len(word) {
+		c := word[i]
+		switch {
+		case c == 'y' && i+1 < len(word) && i == 0:
+			c = 0 // a consonant
+		case c == 'y':
+			c = 'i'
+		case c == 'w' && within:
+			c = 'u'
+		}
+		v := strings.IndexByte("aeiou", c)
+		if v < 0 || c == 0 {
+			within = false
+			continue
+		}
+		if !within {
+			groups = append(groups, 0)
+		}
+		groups[len(groups)-1] |= 1 << v
+		within = true
+	}
+	if n := len(groups); n > 1 && within && strings.HasSuffix(word, "e") && groups[n-1] == 1<<1 {
+		groups = groups[:n-1]
+	}
+	return groups
+}

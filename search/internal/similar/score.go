@@ -1,0 +1,282 @@
+package similar
+
+// Match is how similar a name is to the query.
+type Match struct {
+	Kind  Kind
+	Score int // 1 to 100; 0 if the names are not similar
+}
+
+// Part is a word of a name that is compared with a query.
+type Part struct {
+	Length    int
+	Generic   bool       // by IsGeneric
+	Relations []Relation // to each word of the query; nil if it is similar to none of them
+}
+
+// Percentages that a score is made of; docs/SEARCH.md has the formula.
+const (
+	sameForms    = 97 // the same words in other forms, or written together or apart
+	otherOrder   = 95 // the same words in another order
+	fullCore     = 80 // at least, if all words of both cores have a counterpart
+	leadingCore  = 45 // at least, if those of one core do, and the other one begins with them
+	containsCore = 40 // at least, if those of one core do
+	maxCoverage  = 50 // what coverage adds to leadingCore and containsCore
+	minContained = 3  // letters of a core that the other name contains
+	perLetter    = 3  // for each letter of a word that begins a longer one
+	maxLetters   = 8
+)
+
+// Compare compares a name with the query.
+func (q *Query) Compare(n *Name) Match {
+	if q.Key == n.Key {
+		return q.CompareSame()
+	}
+	parts := make([]Part, len(n.Words))
+	for j := range n.Words {
+		w := &n.Words[j]
+		parts[j] = Part{Length: w.Length, Generic: IsGeneric(w.Text), Relations: make([]Relation, len(q.Words))}
+		for i := range q.Words {
+			parts[j].Relations[i] = q.Relate(i, w)
+		}
+	}
+	return q.CompareWords(parts, n.Key).Or(q.CompareJoined(n))
+}
+
+// Or returns the better one of two matches.
+func (m Match) Or(other Match) Match {
+	if other.Score > m.Score {
+		return other
+	}
+	return m
+}
+
+// CompareSame returns the match of a name with the key of the query.
+func (q *Query) CompareSame() Match {
+	if q.allowed.Has(Exact) {
+		return Match{Exact, 100}
+	}
+	return Match{}
+}
+
+// improve replaces a match by a better one. percent is the similarity of the words, and factor, in
+// hundredths of a percent, weighs it.
+func (q *Query) improve(m *Match, kind Kind, percent, factor int) {
+	if score := (percent*factor + 5000) / 10000; score > m.Score && q.allowed.Has(kind) {
+		*m = Match{kind, score}
+	}
+}
+
+// CompareJoined compares the cores of a name and the query, each written as one word, unless they have
+// as many words. The key of the name must not be that of the query.
+func (q *Query) CompareJoined(n *Name) (best Match) {
+	if q.Size() == n.Size() {
+		return best
+	}
+	covered := 100 * q.within / max(q.weight, 1)
+	if n.weight > q.weight {
+		covered = 100 * n.within / n.weight
+	}
+	factor := 100*fullCore + (100-fullCore)*covered
+	if q.Joined.Text == n.Joined.Text {
+		q.improve(&best, SameWords, sameForms, factor)
+		return best
+	}
+	if r := q.compare(&q.Joined, &n.Joined, JoinedEditLimit(q.Joined.Length, n.Joined.Length)); r.Percent > 0 {
+		q.improve(&best, r.Kind, int(r.Percent), factor)
+	}
+	return best
+}
+
+// CompareWords compares the words of a name with the query. key is the key of the name, which must
+// not be that of the query.
+func (q *Query) CompareWords(parts []Part, key string) (best Match) {
+	m := q.pairWords(parts)
+	switch all := m.paired == q.size && m.paired == m.size; {
+	case m.paired == 0 || m.paired < q.size && m.paired < m.size:
+	case all && m.same() && m.covered == 100 && m.ordered:
+		kind := Plural
+		if NewName(key).plain == q.plain { // only connectors differ
+			kind = SameWords
+		}
+		q.improve(&best, kind, sameForms, 10000)
+	case all && m.ordered:
+		q.improve(&best, m.kindOr(Prefix), m.percent, 100*fullCore+(100-fullCore)*m.covered)
+	case all:
+		q.improve(&best, m.kindOr(SameWords), m.percent, otherOrder*fullCore+otherOrder*(100-fullCore)*m.covered/100)
+	case m.letters < minContained:
+	case m.leading:
+		q.improve(&best, m.kindOr(Prefix), m.percent, 100*leadingCore+maxCoverage*m.covered)
+	default:
+		q.improve(&best, m.kindOr(Contains), m.percent, 100*containsCore+maxCoverage*m.covered)
+	}
+	if m.begun > 0 {
+		q.improve(&best, Prefix, 100,
+			100*perLetter*min(m.begun, maxLetters)+100*maxCoverage*4*m.begun/max(q.weight, m.weight))
+	}
+	return best
+}
+
+// pairing pairs the words of the query with those of a name.
+type pairing struct {
+	name    [MaxWords]int8 // the counterpart of each word of the query, or -1
+	taken   uint32         // words of the name that are a counterpart
+	core    uint32         // words of the name that are in its core
+	size    int            // number of them
+	weight  int            // of the name
+	paired  int            // words of the query's core that have a counterpart
+	kind    Kind           // the weakest kind of the pairs, or Exact
+	letters int            // of these words
+	percent int            // their mean similarity
+	covered int            // percentage of the heavier name that has a counterpart
+	ordered bool           // whether the pairs are in the same order in both names
+	leading bool           // whether the pairs are the beginning of both cores, too
+	begun   int            // characters of the word that begins the first word of the longer core; 0 if there is none
+}
+
+// same reports whether all pairs are of the same words.
+func (m *pairing) same() bool { return m.kind == Exact }
+
+// kindOr returns the kind of the weakest pair, or else another kind.
+func (m *pairing) kindOr(other Kind) Kind {
+	if m.same() {
+		return other
+	}
+	return m.kind
+}
+
+// pairWords pairs the words of the query with those of a name: first the same words, then the most
+// similar ones. At most one pair differs by letters.
+func (q *Query) pairWords(parts []Part) (m pairing) {
+	m.measure(parts)
+	for i := range q.Words {
+		m.name[i] = -1
+		for j := range parts {
+			if m.free(j) && m.inCore(j) == q.core[i] && parts[j].related(i).Percent == 100 {
+				m.pair(q, i, j)
+				break
+			}
+		}
+	}
+	edited := false
+	for m.paired < min(q.size, m.size) {
+		bestI, bestJ, best := 0, 0, Relation{}
+		for i := range q.Words {
+			if m.name[i] >= 0 || !q.core[i] {
+				continue
+			}
+			for j := range parts {
+				r := parts[j].related(i)
+				if r.Percent > best.Percent && m.free(j) && m.inCore(j) && !(edited && r.Kind == OneEdit) {
+					bestI, bestJ, best = i, j, r
+				}
+			}
+		}
+		if best.Percent == 0 {
+			break
+		}
+		m.pair(q, bestI, bestJ)
+		m.kind = max(m.kind, best.Kind)
+		edited = edited || best.Kind == OneEdit
+	}
+	m.summarize(q, parts)
+	return m
+}
+
+// related returns the relation to a word of the query.
+func (p *Part) related(i int) Relation {
+	if p.Relations == nil {
+		return Relation{}
+	}
+	return p.Relations[i]
+}
+
+// measure finds the core of a name.
+func (m *pairing) measure(parts []Part) {
+	for j := range parts {
+		if !parts[j].Generic {
+			m.core |= 1 << j
+			m.size++
+		}
+	}
+	if m.size == 0 {
+		m.core, m.size = 1<<len(parts)-1, len(parts)
+	}
+	for j := range parts {
+		m.weight += weight(parts[j].Length, m.inCore(j))
+	}
+}
+
+func (m *pairing) inCore(j int) bool { return m.core>>j&1 != 0 }
+
+// free reports whether a word of the name is not a counterpart yet.
+func (m *pairing) free(j int) bool { return m.taken>>j&1 == 0 }
+
+func (m *pairing) pair(q *Query, i, j int) {
+	m.name[i] = int8(j)
+	m.taken |= 1 << j
+	if q.core[i] {
+		m.paired++
+	}
+}
+
+// summarize derives the rest from the pairs.
+func (m *pairing) summarize(q *Query, parts []Part) {
+	m.ordered, m.leading = true, true
+	total, weights, mine, theirs, last, rank := 0, 0, 0, 0, -1, 0
+	for i := range q.Words {
+		j := int(m.name[i])
+		if j < 0 {
+			if q.core[i] && rank < m.paired { // a pair follows
+				m.leading = false
+			}
+			continue
+		}
+		m.ordered = m.ordered && j > last
+		last = j
+		mine += weight(q.Words[i].Length, q.core[i])
+		theirs += weight(parts[j].Length, m.inCore(j))
+		if q.core[i] {
+			length := q.Words[i].Length + parts[j].Length
+			total += int(parts[j].related(i).Percent) * length
+			weights += length
+			m.letters += q.Words[i].Length
+			m.leading = m.leading && m.coreRank(j) == rank
+			rank++
+		}
+	}
+	m.percent = total / max(weights, 1)
+	m.covered = 100 * theirs / max(m.weight, 1)
+	if q.weight >= m.weight {
+		m.covered = 100 * mine / max(q.weight, 1)
+	}
+	m.begun = m.beginning(q, parts)
+}
+
+// coreRank returns the number of words of the core before word j of the name.
+func (m *pairing) coreRank(j int) (n int) {
+	for i := range j {
+		if m.inCore(i) {
+			n++
+		}
+	}
+	return n
+}
+
+// beginning returns the length of the word that is the core of one name and begins the core of the
+// other one.
+func (m *pairing) beginning(q *Query, parts []Part) int {
+	if q.first < 0 || q.size > 1 && m.size > 1 {
+		return 0
+	}
+	for j := range parts {
+		if !m.inCore(j) {
+			continue
+		}
+		mine, theirs := q.Words[q.first].Length, parts[j].Length
+		if parts[j].related(q.first).Begins && (q.size == 1 && mine < theirs || m.size == 1 && theirs < mine) {
+			return min(mine, theirs)
+		}
+		break
+	}
+	return 0
+}

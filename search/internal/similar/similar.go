@@ -1,0 +1,190 @@
+// Package similar scores how similar two brand names are.
+//
+// A Name is a list of words without connectors. Words that describe the trade, such as VINEYARDS,
+// are generic; the others are the core of the name. Two names are similar if every word of one core
+// has a counterpart in the other core: the same word, one that sounds alike, or one that differs by
+// a letter. They are also similar if the cores are, each written as one word.
+//
+// The score depends on the two names only, not on the other brands of the registry, so it is the
+// same in every process and at any time. docs/SEARCH.md has the formula and examples.
+//
+// Index snapshots contain the data of words and names. If their analysis changes, the version of
+// snapshots (package search) must change.
+package similar
+
+import (
+	"math/bits"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/colaregistry/colaregistry/cola/vocabulary"
+)
+
+// Kind is a way in which two names are similar.
+type Kind uint8
+
+// The kinds, the strongest first.
+const (
+	Exact       Kind = iota // the same name
+	SameWords               // the same words in another order, or written together or apart
+	Plural                  // the same words in other forms: plurals, possessives, numbers
+	SoundsAlike             // with words that sound alike
+	OneEdit                 // with a word that differs by a letter
+	Prefix                  // one begins with the other
+	Contains                // one contains the other
+	NumKinds
+)
+
+// Set is a set of kinds.
+type Set uint16
+
+// All contains every kind.
+const All Set = 1<<NumKinds - 1
+
+// With returns the set with another kind.
+func (s Set) With(k Kind) Set { return s | 1<<k }
+
+// Has reports whether the set contains a kind.
+func (s Set) Has(k Kind) bool { return s>>k&1 != 0 }
+
+// Word is a word of a name with the data to compare it quickly.
+type Word struct {
+	Text    string // in the form of vocabulary.WordKey
+	Length  int    // in characters, at most MaxLength
+	Letters Letters
+	Sounds  Sounds
+}
+
+// MaxLength is the largest Length of a word.
+const MaxLength = 255
+
+// NewWord returns a word with a text in the form of vocabulary.WordKey.
+func NewWord(text string) Word {
+	w := Word{Text: text, Length: min(utf8.RuneCountInString(text), MaxLength)}
+	for _, r := range text {
+		w.Letters = w.Letters.with(r)
+	}
+	primary, alternate := doubleMetaphone(text)
+	w.Sounds = Sounds{hashCode(primary), hashCode(alternate)}
+	return w
+}
+
+// Letters are the characters of a word, modulo 32: those that occur in the lower half of the bits, and
+// those that occur again in the upper half.
+type Letters uint64
+
+// with returns the letters with another character.
+func (l Letters) with(r rune) Letters {
+	bit := Letters(1) << (r & 31)
+	if l&bit != 0 {
+		bit <<= 32
+	}
+	return l | bit
+}
+
+// MayDiffer reports whether edits may turn one word into another one. An edit changes at most two of
+// the bits.
+func (l Letters) MayDiffer(o Letters, edits int) bool {
+	return bits.OnesCount64(uint64(l^o)) <= 2*edits
+}
+
+// Sounds are hashes of the primary and the alternate code of a pronunciation. A word whose code is
+// too short to identify it has none, which is zero.
+type Sounds [2]uint32
+
+// minCode is the length of the shortest code that identifies a pronunciation.
+const minCode = 2
+
+// hashCode returns the hash of a code (FNV-1a).
+func hashCode(code string) uint32 {
+	if len(code) < minCode {
+		return 0
+	}
+	h := uint32(2166136261)
+	for i := range len(code) {
+		h = (h ^ uint32(code[i])) * 16777619
+	}
+	return max(h, 1)
+}
+
+// Overlap reports whether two words have a pronunciation in common.
+func (s Sounds) Overlap(o Sounds) bool {
+	return s[0] != 0 && (s[0] == o[0] || s[0] == o[1]) || s[1] != 0 && (s[1] == o[0] || s[1] == o[1])
+}
+
+// Name is a brand name, prepared for comparison.
+type Name struct {
+	Key    string // in the form of text.BrandKey
+	Words  []Word // without connectors
+	Joined Word   // the core written as one word
+	core   []bool // whether each word is in the core
+	first  int    // the first word of the core, or -1
+	size   int    // words in the core
+	weight int    // of all words, in quarters of a letter
+	within int    // weight of the core
+	plain  string // the words as written
+}
+
+// NewName returns the name with a key in the form of text.BrandKey.
+func NewName(key string) Name {
+	words := nameWords(key)
+	n := Name{Key: key, core: make([]bool, len(words)), first: -1, plain: strings.Join(words, " ")}
+	for i, w := range words {
+		n.Words = append(n.Words, NewWord(vocabulary.WordKey(w)))
+		if n.core[i] = !IsGeneric(n.Words[i].Text); n.core[i] {
+			n.size++
+		}
+	}
+	if n.size == 0 { // all are generic
+		n.size = len(words)
+		for i := range n.core {
+			n.core[i] = true
+		}
+	}
+	joined := ""
+	for i, w := range words {
+		n.weight += weight(n.Words[i].Length, n.core[i])
+		if !n.core[i] {
+			continue
+		}
+		joined += w
+		n.within += 4 * n.Words[i].Length
+		if n.first < 0 {
+			n.first = i
+		}
+	}
+	n.Joined = NewWord(vocabulary.WordKey(joined))
+	return n
+}
+
+// Size returns the number of words in the core.
+func (n *Name) Size() int { return n.size }
+
+// InCore reports whether word i is in the core.
+func (n *Name) InCore(i int) bool { return n.core[i] }
+
+// MaxWords is the number of words of a name that are compared.
+const MaxWords = 32
+
+// nameWords returns the first words of a key without connectors, unless it has only connectors.
+func nameWords(key string) []string {
+	all := strings.Fields(key)
+	kept := make([]string, 0, len(all))
+	for _, w := range all {
+		if !vocabulary.IsConnector(w) {
+			kept = append(kept, w)
+		}
+	}
+	if len(kept) == 0 {
+		kept = all
+	}
+	return kept[:min(len(kept), MaxWords)]
+}
+
+// weight returns the weight of a word, in quarters of a letter: generic words count a quarter.
+func weight(length int, core bool) int {
+	if core {
+		return 4 * length
+	}
+	return length
+}
