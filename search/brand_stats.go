@@ -1,0 +1,254 @@
+package search
+
+import (
+	"slices"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/cola/vocabulary"
+	"github.com/colaregistry/colaregistry/search/internal/column"
+)
+
+// brandCounter computes statistics of brands over the live labels of a view.
+type brandCounter struct {
+	view  *View
+	types [][]bool // for each segment, the values of the type column that count; nil if all do
+
+	holders holderTally
+	docs    []uint32 // working memory
+	values  []uint32 // working memory
+}
+
+// newBrandCounter returns a counter for labels of some product types, or of all if there are none.
+func newBrandCounter(v *View, productTypes []string) *brandCounter {
+	c := &brandCounter{view: v, types: make([][]bool, len(v.segments))}
+	c.holders.counts = make([]uint32, len(v.permittees.records))
+	if len(productTypes) == 0 {
+		return c
+	}
+	wanted := map[string]bool{}
+	for _, t := range productTypes {
+		wanted[foldValue(t)] = true
+	}
+	for i := range v.segments {
+		types := &v.segments[i].t.text[colType]
+		c.types[i] = make([]bool, types.Len())
+		for value := range c.types[i] {
+			c.types[i][value] = wanted[foldValue(types.At(uint32(value)))]
+		}
+	}
+	return c
+}
+
+// liveGroups groups brands, which must be in the order of their keys, and drops those without labels.
+func (c *brandCounter) liveGroups(all []similarBrand) []brandGroup {
+	groups := make([]brandGroup, 0, len(all))
+	for len(all) > 0 {
+		n := 1
+		for n < len(all) && c.view.brandKey(all[n]) == c.view.brandKey(all[0]) {
+			n++
+		}
+		g := brandGroup{similarBrand: all[0], all: all[:n]}
+		for _, b := range g.all {
+			g.labels += c.count(b)
+		}
+		if g.labels > 0 {
+			groups = append(groups, g)
+		}
+		all = all[n:]
+	}
+	return groups
+}
+
+// count returns the number of labels of a brand in its segment.
+func (c *brandCounter) count(b similarBrand) (n int) {
+	seg := &c.view.segments[b.segment]
+	all := c.types[b.segment] == nil && seg.tombstones == nil
+	for _, spelling := range seg.brands.spellings(b.brand) {
+		if all {
+			n += seg.texts.DocsOf(colBrand, spelling).Len()
+		} else {
+			n += len(c.labels(b.segment, spelling))
+		}
+	}
+	return n
+}
+
+// labels returns the labels in a segment that count and that have a value of the brand column, in
+// result order. The result is valid until the next call.
+func (c *brandCounter) labels(segment uint16, spelling uint32) []uint32 {
+	seg, types := &c.view.segments[segment], c.types[segment]
+	c.docs = seg.texts.DocsOf(colBrand, spelling).AppendTo(c.docs[:0])
+	if types == nil && seg.tombstones == nil {
+		return c.docs
+	}
+	typeOf := &seg.t.text[colType].IDs
+	c.docs = slices.DeleteFunc(c.docs, func(doc uint32) bool {
+		return !seg.isLive(doc) || types != nil && !types[typeOf.At(doc)]
+	})
+	return c.docs
+}
+
+// row returns the list record of a brand.
+func (c *brandCounter) row(g *brandGroup) cola.BrandMatch {
+	s := brandStats{spellings: map[string]int{}, types: map[string]int{}, statuses: map[string]int{}}
+	for _, b := range g.all {
+		c.addTo(&s, b)
+	}
+	r := cola.BrandMatch{
+		BrandName:     s.spelling(),
+		Similarity:    similarity(g.kind),
+		Score:         int(g.score),
+		ProductTypes:  s.productTypes(),
+		Colas:         g.labels,
+		Statuses:      s.byStatus(),
+		FirstApproval: s.first,
+		LastApproval:  s.newest.Date,
+		ExampleTTBID:  s.newest.TTBID,
+	}
+	r.Holders, r.TotalHolders = c.holders.take(c.view.permittees)
+	return r
+}
+
+// brandStats are statistics of the labels of a brand, over all segments.
+type brandStats struct {
+	spellings, types, statuses map[string]int // labels by value
+
+	first  cola.Date
+	newest cola.Position
+}
+
+// addTo adds the labels of a brand in its segment.
+func (c *brandCounter) addTo(s *brandStats, b similarBrand) {
+	seg := &c.view.segments[b.segment]
+	t := seg.t
+	undated, _ := t.undated()
+	types, statuses := make([]int, t.text[colType].Len()), make([]int, t.text[colStatus].Len())
+	for _, spelling := range seg.brands.spellings(b.brand) {
+		docs := c.labels(b.segment, spelling)
+		if len(docs) == 0 {
+			continue
+		}
+		s.spellings[t.text[colBrand].At(spelling)] += len(docs)
+		for _, value := range c.valuesOf(&t.text[colType], docs) {
+			types[value]++
+		}
+		for _, value := range c.valuesOf(&t.text[colStatus], docs) {
+			statuses[value]++
+		}
+		for _, value := range c.valuesOf(&t.text[colPermit], docs) {
+			c.holders.add(seg.holders[value])
+		}
+		if at := t.position(docs[0]); s.newest.TTBID == 0 || ranksBefore(at, s.newest) {
+			s.newest = at
+		}
+		if dated, _ := slices.BinarySearch(docs, undated); dated > 0 {
+			if date := t.date(numEffective, docs[dated-1]); s.first == 0 || date < s.first {
+				s.first = date
+			}
+		}
+	}
+	addCounts(s.types, &t.text[colType], types)
+	addCounts(s.statuses, &t.text[colStatus], statuses)
+}
+
+// valuesOf returns the values of labels in a column. The result is valid until the next call.
+func (c *brandCounter) valuesOf(of *column.Text, docs []uint32) []uint32 {
+	c.values = of.IDs.AppendAt(c.values[:0], docs)
+	return c.values
+}
+
+// addCounts adds the numbers of labels with each value of a column to a map.
+func addCounts(into map[string]int, of *column.Text, counts []int) {
+	for value, n := range counts {
+		if n > 0 {
+			into[of.At(uint32(value))] += n
+		}
+	}
+}
+
+// spelling returns the spelling of most labels.
+func (s *brandStats) spelling() (most string) {
+	for spelling, n := range s.spellings {
+		if of := s.spellings[most]; n > of || n == of && spelling < most {
+			most = spelling
+		}
+	}
+	return most
+}
+
+// byStatus returns the number of labels by status.
+func (s *brandStats) byStatus() (n cola.BrandStatuses) {
+	for status, labels := range s.statuses {
+		switch status {
+		case vocabulary.StatusApproved:
+			n.Approved += labels
+		case vocabulary.StatusExpired:
+			n.Expired += labels
+		case vocabulary.StatusSurrendered:
+			n.Surrendered += labels
+		case vocabulary.StatusRevoked:
+			n.Revoked += labels
+		default:
+			n.Unknown += labels
+		}
+	}
+	return n
+}
+
+// productTypes returns the product types of the labels, in the order of vocabulary.ProductTypes.
+func (s *brandStats) productTypes() []string {
+	types := []string{}
+	for _, t := range vocabulary.ProductTypes() {
+		if s.types[t] > 0 {
+			types = append(types, t)
+		}
+	}
+	return types
+}
+
+// holderTally counts labels by permittee.
+type holderTally struct {
+	counts  []uint32 // by permittee
+	counted []uint32 // permittees with labels
+}
+
+// add counts a label of a permittee.
+func (t *holderTally) add(permittee uint32) {
+	if t.counts[permittee] == 0 {
+		t.counted = append(t.counted, permittee)
+	}
+	t.counts[permittee]++
+}
+
+// take returns the permittees with the most labels, then by permit number, and the number of all
+// permittees with labels. It resets the tally.
+func (t *holderTally) take(ps *permittees) (top []cola.BrandHolder, total int) {
+	before := func(a, b cola.BrandHolder) bool {
+		return a.Colas > b.Colas || a.Colas == b.Colas && a.PermitNumber < b.PermitNumber
+	}
+	for _, i := range t.counted {
+		if n := t.counts[i]; len(top) == cola.MaxBrandHolders && int(n) < top[len(top)-1].Colas {
+			t.counts[i] = 0
+			continue
+		}
+		h := cola.BrandHolder{
+			PermitNumber: ps.records[i].PermitNumber, CompanyName: ps.records[i].CompanyName, Colas: int(t.counts[i]),
+		}
+		t.counts[i] = 0
+		if len(top) == cola.MaxBrandHolders {
+			if !before(h, top[len(top)-1]) {
+				continue
+			}
+			top = top[:len(top)-1]
+		}
+		at, _ := slices.BinarySearchFunc(top, h, func(have, h cola.BrandHolder) int {
+			if before(have, h) {
+				return -1
+			}
+			return 1
+		})
+		top = slices.Insert(top, at, h)
+	}
+	total, t.counted = len(t.counted), t.counted[:0]
+	return top, total
+}
