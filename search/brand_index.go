@@ -4,7 +4,6 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/search/internal/codec"
 	"github.com/colaregistry/colaregistry/search/internal/column"
-	"github.com/colaregistry/colaregistry/search/internal/postings"
 	"github.com/colaregistry/colaregistry/search/internal/text"
 )
 
@@ -93,14 +92,6 @@ func (x *brandIndex) sortDocs(t *table) {
 
 // brandPosition returns the part of a brand key that determines its place in cola.SortBrand.
 func brandPosition(key string) string { return key[:min(len(key), cola.MaxBrandPosition)] }
-
-// docsWithBrand appends lists whose union is the documents of a brand.
-func (s *segment) docsWithBrand(brand uint32, dst []postings.List) []postings.List {
-	for _, v := range s.brands.spellings(brand) {
-		dst = append(dst, s.texts.DocsOf(colBrand, v))
-	}
-	return dst
-}
 
 // serialize transfers the index.
 func (x *brandIndex) serialize(c codec.Codec) {

@@ -99,7 +99,7 @@ func TestManyBrands(t *testing.T) {
 func (h *harness) checkBrands() {
 	h.t.Helper()
 	s := h.brandSearch()
-	if diff := cmp.Diff(h.registry.brands(s), h.index.View().Brands(s)); diff != "" {
+	if diff := cmp.Diff(h.registry.similarBrands(s), h.index.View().Brands(s)); diff != "" {
 		h.t.Fatalf("Brands(%+v) (-want +got):\n%s", s, diff)
 	}
 }
@@ -131,8 +131,8 @@ func (d *draws) brandSearch() cola.BrandSearch {
 	return s
 }
 
-// brands is the reference implementation of View.Brands.
-func (r *registry) brands(s cola.BrandSearch) BrandPage {
+// similarBrands is the reference implementation of View.Brands.
+func (r *registry) similarBrands(s cola.BrandSearch) BrandPage {
 	allowed := similar.All
 	if s.Similarities != nil {
 		allowed = 0
