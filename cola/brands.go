@@ -33,7 +33,7 @@ const MaxBrandHolders = 5
 // BrandMatch is a brand whose name is similar to the requested one, with statistics of its labels.
 // With a filter by product type, they cover the labels of these types.
 type BrandMatch struct {
-	BrandName     string        `json:"brand_name" doc:"Brand, in the spelling of most labels." example:"OAKEN RIDGE"`
+	BrandName     string        `json:"brand_name" doc:"Brand, in the spelling of most labels." example:"RAVEN & OAK"`
 	Similarity    string        `json:"similarity" enum:"exact,same_words,plural,sounds_alike,one_edit,prefix,contains" doc:"How the name is similar." example:"sounds_alike"`
 	Score         int           `json:"score" minimum:"1" maximum:"100" doc:"How similar the name is, up to 100." example:"91"`
 	ProductTypes  []string      `json:"product_types" nullable:"false" doc:"Product types of its labels." example:"[\"wine\"]"`
@@ -68,7 +68,7 @@ const DefaultMinScore = 50
 // BrandParams are the parameters of GET /brands and of the tool check_brand, as sent.
 type BrandParams struct {
 	Decoded
-	Q           string   `json:"q" required:"true" doc:"Brand name to check." maxLength:"100" example:"Oakan Ridge"`
+	Q           string   `json:"q" required:"true" doc:"Brand name to check." maxLength:"100" example:"Ravin and Oak"`
 	ProductType []string `json:"product_type" enum:"wine,malt beverage,distilled spirits" doc:"Only labels of these product types. Default: all, because names also conflict across types." example:"wine"`
 	Strategies  []string `json:"strategies" enum:"exact,same_words,plural,sounds_alike,one_edit,prefix,contains" doc:"Only names that are similar in one of these ways. Default: all." example:"exact,sounds_alike"`
 	MinScore    Opt[int] `json:"min_score" minimum:"1" maximum:"100" default:"50" doc:"Lowest score to include." example:"60"`

@@ -22,7 +22,7 @@ func brandOperations(svc Service) []operation {
 			"All dates and product types are searched. Spellings that differ in case, accents and punctuation " +
 			"are one brand. The score depends on the two names only. Counts are exact. The result is not legal " +
 			"advice: it covers labels, not trademarks.",
-		Params: reflect.TypeFor[cola.BrandParams](), Sample: "q=Oakan+Ridge&per_page=2",
+		Params: reflect.TypeFor[cola.BrandParams](), Sample: "q=Ravin+and+Oak&per_page=2",
 		Response: reflect.TypeFor[brandPage](), Example: exampleBrands(),
 		Meter: cola.MeterListRecords,
 		Cost: "One list record per brand returned. If your quota has fewer list records left, the page is " +

@@ -97,7 +97,7 @@ func exampleBrands() brandPage {
 	return brandPage{
 		Data: []cola.BrandMatch{
 			{
-				BrandName: "OAKEN RIDGE", Similarity: cola.SimilarSoundsAlike, Score: 94,
+				BrandName: "RAVEN & OAK", Similarity: cola.SimilarSoundsAlike, Score: 91,
 				ProductTypes: []string{string(vocabulary.Wine)}, Colas: 7,
 				Statuses:      cola.BrandStatuses{Approved: 5, Expired: 2},
 				FirstApproval: cola.NewDate(2012, 4, 2), LastApproval: cola.NewDate(2026, 10, 16), TotalHolders: 1,
@@ -105,7 +105,7 @@ func exampleBrands() brandPage {
 				ExampleTTBID: 26266001000016,
 			},
 			{
-				BrandName: "RIDGE", Similarity: cola.SimilarContains, Score: 67,
+				BrandName: "RAVEN", Similarity: cola.SimilarContains, Score: 67,
 				ProductTypes: []string{string(vocabulary.Wine), string(vocabulary.DistilledSpirits)}, Colas: 3,
 				Statuses:      cola.BrandStatuses{Approved: 3},
 				FirstApproval: cola.NewDate(2019, 6, 27), LastApproval: cola.NewDate(2024, 1, 9), TotalHolders: 2,
