@@ -19,9 +19,7 @@ import (
 func TestBrands(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		d := newDraws(rapid.Uint64().Draw(rt, "seed"), 60, 60)
-		h := &harness{
-			t: rt, index: New(Options{ManualCompaction: true}), registry: newRegistry(), draws: d, dir: t.TempDir(),
-		}
+		h := newHarness(t, rt, d)
 		defer h.index.Close()
 		h.commit(40, 3)
 		for range rapid.IntRange(1, 6).Draw(rt, "steps") {
@@ -74,10 +72,7 @@ func TestManyBrands(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
 	}
-	h := &harness{
-		t: t, index: New(Options{ManualCompaction: true}), registry: newRegistry(), draws: newDraws(11, 30_000, 400),
-		dir: t.TempDir(),
-	}
+	h := newHarness(t, t, newDraws(11, 30_000, 400))
 	defer h.index.Close()
 	h.commit(20_000, 8)
 	for range 4 {

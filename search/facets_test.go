@@ -21,13 +21,7 @@ var asOf = cola.NewDate(2025, 9, 1).Time()
 func TestFacets(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		d := newDraws(rapid.Uint64().Draw(rt, "seed"), 60, 40)
-		h := &harness{
-			t:        rt,
-			index:    New(Options{ManualCompaction: true}),
-			registry: newRegistry(),
-			draws:    d,
-			dir:      t.TempDir(),
-		}
+		h := newHarness(t, rt, d)
 		for range rapid.IntRange(1, 6).Draw(rt, "steps") {
 			h.step()
 			for range 6 {
@@ -45,13 +39,7 @@ func TestLargeFacets(t *testing.T) {
 		t.Skip("takes seconds")
 	}
 	d := newDraws(11, 120_000, 500)
-	h := &harness{
-		t:        t,
-		index:    New(Options{ManualCompaction: true}),
-		registry: newRegistry(),
-		draws:    d,
-		dir:      t.TempDir(),
-	}
+	h := newHarness(t, t, d)
 	defer h.index.Close()
 	h.commit(110_000, 8)
 	h.checkFacets(cola.SearchParams{})
@@ -117,10 +105,7 @@ func (h *harness) total(p cola.SearchParams) int {
 	return h.index.View().Search(s).Total
 }
 
-func mustFacets(t interface {
-	Helper()
-	Fatalf(format string, args ...any)
-}, v *View, p cola.SearchParams) []cola.Facet {
+func mustFacets(t failer, v *View, p cola.SearchParams) []cola.Facet {
 	t.Helper()
 	s, err := p.FacetSearch(asOf)
 	if err != nil {
@@ -232,12 +217,7 @@ func below(path, above string) string {
 // TestFacetsWithMalformedValues checks that facets omit values that no parameter accepts, merge
 // spellings of one value, and handle cyclic aliases.
 func TestFacetsWithMalformedValues(t *testing.T) {
-	h := &harness{
-		t:        t,
-		index:    New(Options{ManualCompaction: true}),
-		registry: newRegistry(),
-		draws:    newDraws(1, 10, 20),
-	}
+	h := newHarness(t, t, newDraws(1, 10, 20))
 	defer h.index.Close()
 	u := h.index.Begin()
 	for i, l := range []struct{ origin, path string }{

@@ -15,13 +15,7 @@ func TestFilterParts(t *testing.T) {
 	found, grouped := 0, 0
 	rapid.Check(t, func(rt *rapid.T) {
 		d := newDraws(rapid.Uint64().Draw(rt, "seed"), 60, 20)
-		h := &harness{
-			t:        rt,
-			index:    New(Options{ManualCompaction: true}),
-			registry: newRegistry(),
-			draws:    d,
-			dir:      t.TempDir(),
-		}
+		h := newHarness(t, rt, d)
 		defer h.index.Close()
 		h.commit(40, 6)
 		h.commit(20, 2)

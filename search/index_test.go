@@ -19,13 +19,7 @@ import (
 func TestIndex(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		d := newDraws(rapid.Uint64().Draw(rt, "seed"), 40, 40)
-		h := &harness{
-			t:        rt,
-			index:    New(Options{ManualCompaction: true}),
-			registry: newRegistry(),
-			draws:    d,
-			dir:      t.TempDir(),
-		}
+		h := newHarness(t, rt, d)
 		for range rapid.IntRange(1, 8).Draw(rt, "steps") {
 			h.step()
 			for range 6 {
@@ -47,13 +41,7 @@ func TestLargeIndex(t *testing.T) {
 		t.Skip("takes seconds")
 	}
 	d := newDraws(7, 80_000, 3000)
-	h := &harness{
-		t:        t,
-		index:    New(Options{ManualCompaction: true}),
-		registry: newRegistry(),
-		draws:    d,
-		dir:      t.TempDir(),
-	}
+	h := newHarness(t, t, d)
 	defer h.index.Close()
 	h.commit(150_000, 8)
 	h.checkMany(40)
@@ -64,18 +52,28 @@ func TestLargeIndex(t *testing.T) {
 	h.checkMany(40)
 }
 
+// failer is a test or a check of one.
+type failer interface {
+	Helper()
+	Fatalf(format string, args ...any)
+}
+
 // harness updates an index and a registry in parallel.
 type harness struct {
-	t interface {
-		Helper()
-		Fatalf(format string, args ...any)
-	}
+	t failer
 	index    *Index
 	registry *registry
 	*draws
 	dir         string
 	marks       Marks
 	interrupted *resumption
+}
+
+// newHarness returns a harness for an empty index. It fails f.
+func newHarness(t *testing.T, f failer, d *draws) *harness {
+	return &harness{
+		t: f, index: New(Options{ManualCompaction: true}), registry: newRegistry(), draws: d, dir: t.TempDir(),
+	}
 }
 
 func (h *harness) step() {

@@ -21,10 +21,7 @@ import (
 // compactions and snapshots.
 func TestCountGroups(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
-		h := &harness{
-			t: rt, index: New(Options{ManualCompaction: true}), registry: newRegistry(),
-			draws: newDraws(rapid.Uint64().Draw(rt, "seed"), 60, 40), dir: t.TempDir(),
-		}
+		h := newHarness(t, rt, newDraws(rapid.Uint64().Draw(rt, "seed"), 60, 40))
 		for range rapid.IntRange(1, 6).Draw(rt, "steps") {
 			h.step()
 			for range 8 {
@@ -40,10 +37,7 @@ func TestCountManyGroups(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
 	}
-	h := &harness{
-		t: t, index: New(Options{ManualCompaction: true}), registry: newRegistry(),
-		draws: newDraws(5, 90_000, 800), dir: t.TempDir(),
-	}
+	h := newHarness(t, t, newDraws(5, 90_000, 800))
 	defer h.index.Close()
 	h.commit(120_000, 8)
 	h.commit(3000, 3)
@@ -66,9 +60,7 @@ func TestCountManyGroups(t *testing.T) {
 // TestCountGroupsConcurrently counts while labels are added and compacted. Run it with the race
 // detector.
 func TestCountGroupsConcurrently(t *testing.T) {
-	h := &harness{
-		t: t, index: New(Options{ManualCompaction: true}), registry: newRegistry(), draws: newDraws(3, 500, 40),
-	}
+	h := newHarness(t, t, newDraws(3, 500, 40))
 	defer h.index.Close()
 	h.commit(200, 3)
 	var counting sync.WaitGroup

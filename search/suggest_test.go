@@ -21,13 +21,7 @@ import (
 func TestSuggest(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		d := newDraws(rapid.Uint64().Draw(rt, "seed"), 60, 40)
-		h := &harness{
-			t:        rt,
-			index:    New(Options{ManualCompaction: true}),
-			registry: newRegistry(),
-			draws:    d,
-			dir:      t.TempDir(),
-		}
+		h := newHarness(t, rt, d)
 		for range rapid.IntRange(1, 8).Draw(rt, "steps") {
 			h.step()
 			for range 6 {
@@ -45,13 +39,7 @@ func TestLargeSuggest(t *testing.T) {
 		t.Skip("takes seconds")
 	}
 	d := newDraws(5, 30_000, 400)
-	h := &harness{
-		t:        t,
-		index:    New(Options{ManualCompaction: true}),
-		registry: newRegistry(),
-		draws:    d,
-		dir:      t.TempDir(),
-	}
+	h := newHarness(t, t, d)
 	defer func() { h.index.Close() }()
 	d.permits = 3000
 	h.commit(20_000, 2500)
