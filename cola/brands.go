@@ -33,7 +33,7 @@ const MaxBrandHolders = 5
 // BrandMatch is a brand whose name is similar to the requested one, with statistics of its labels.
 // With a filter by product type, they cover the labels of these types.
 type BrandMatch struct {
-	BrandName     string        `json:"brand_name" doc:"Brand, in the spelling of most labels." example:"RAVEN & OAK"`
+	BrandName     string        `json:"brand_name" doc:"Brand in its most frequent spelling." example:"RAVEN & OAK"`
 	Similarity    string        `json:"similarity" enum:"exact,same_words,plural,sounds_alike,one_edit,prefix,contains" doc:"How the name is similar." example:"sounds_alike"`
 	Score         int           `json:"score" minimum:"1" maximum:"100" doc:"How similar the name is, up to 100." example:"91"`
 	ProductTypes  []string      `json:"product_types" nullable:"false" doc:"Product types of its labels." example:"[\"wine\"]"`
@@ -62,7 +62,7 @@ type BrandHolder struct {
 	Colas        int    `json:"colas" doc:"Number of labels of the brand." example:"7"`
 }
 
-// DefaultMinScore is the score that similar brands have at least, by default.
+// DefaultMinScore is the default of min_score.
 const DefaultMinScore = 50
 
 // BrandParams are the parameters of GET /brands and of the tool check_brand, as sent.

@@ -268,8 +268,8 @@ func TestSort(t *testing.T) {
 	}
 }
 
-// TestSortInSavedSearches checks that saving a search drops its order: runs find labels, in no order
-// of the caller's choice.
+// TestSortInSavedSearches checks that saving a search drops its order: runs report labels in their
+// own order.
 func TestSortInSavedSearches(t *testing.T) {
 	p := SearchParams{Q: "oak", Sort: "brand"}
 	if diff := cmp.Diff(SearchParams{Q: "oak"}.ForSavedSearch(), p.ForSavedSearch()); diff != "" || len(p.NotForSavedSearch()) > 0 {

@@ -54,7 +54,7 @@ type SearchParams struct {
 	ContainerType      []string     `json:"container_type" enum:"bag,bottle,box,can,carton,cask,jug,keg,pod,pouch" doc:"Container type. With several values, a label needs to match only one." example:"bottle,can"`
 	Grape              string       `json:"grape" doc:"Grape variety, such as Zinfandel; case and accents are ignored." maxLength:"200" example:"Zinfandel"`
 	Appellation        string       `json:"appellation" doc:"Appellation of origin, such as Napa Valley, including areas inside it. A state or county includes its areas." maxLength:"200" example:"Napa Valley"`
-	Sort               string       `json:"sort" enum:"-approval_date,approval_date,brand" default:"-approval_date" doc:"Order: newest first (-approval_date), oldest first (approval_date) or by brand from A to Z (brand; newest first within a brand). Undated labels come last, by brand within their brand." example:"brand"`
+	Sort               string       `json:"sort" enum:"-approval_date,approval_date,brand" default:"-approval_date" doc:"Order: newest first (-approval_date), oldest first (approval_date) or by brand from A to Z (brand; newest first within a brand). Undated labels come last; with brand, last within their brand." example:"brand"`
 	Page               Opt[int]     `json:"page" minimum:"1" maximum:"100" default:"1" doc:"Page number. Beyond page 100, use cursor." example:"1"`
 	PerPage            Opt[int]     `json:"per_page" minimum:"1" maximum:"100" default:"20" doc:"Records per page." example:"20"`
 	Cursor             string       `json:"cursor" doc:"next_cursor of the previous page, with the same filters and sort. The example is a placeholder." example:"AQAB"`
@@ -118,7 +118,7 @@ func sorts() []string { return []string{sortNewest, string(SortOldest), string(S
 type Position struct {
 	Date  Date
 	TTBID TTBID
-	Brand string // only in SortBrand: what brands are sorted by, up to MaxBrandPosition bytes
+	Brand string // only in SortBrand: the sort key of the brand, up to MaxBrandPosition bytes
 }
 
 // MaxBrandPosition is the number of bytes of a brand that determine its place in SortBrand. It limits

@@ -51,7 +51,7 @@ func Dimensions() []string {
 // SearchParams and the dimensions to count by.
 type CountParams struct {
 	GroupBy []string `json:"group_by" required:"true" enum:"year,quarter,month,product_type,class,category,subcategory,category_path,origin,status,container,permit,state,brand,appellation,abv,volume" doc:"One or two dimensions." example:"year"`
-	Top     Opt[int] `json:"top" minimum:"1" maximum:"1000" default:"30" doc:"Maximum number of groups to return, from the first." example:"10"`
+	Top     Opt[int] `json:"top" minimum:"1" maximum:"1000" default:"30" doc:"Maximum number of groups to return." example:"10"`
 	SearchParams
 
 	// Counts have no pages and an order of their own. These fields hide those of SearchParams.
@@ -81,8 +81,8 @@ func (p CountParams) Normalize(now time.Time) (CountSearch, error) {
 	return s, nil
 }
 
-// dimensions normalizes one or two distinct dimensions and keeps their order. It adds no problem
-// with missing dimensions if decoding has found one.
+// dimensions normalizes one or two distinct dimensions and keeps their order. It doesn't report
+// missing dimensions if decoding has already reported a problem with the parameter.
 func (p *Problems) dimensions(name string, values []string) (dimensions []string) {
 	missing := (*p)[name] == nil
 	for _, value := range values {
@@ -129,10 +129,10 @@ type LabelGroup struct {
 	Permit       Opt[Text] `json:"permit,omitzero" nullable:"true" doc:"Permit number." example:"NJ-I-721"`
 	CompanyName  Opt[Text] `json:"company_name,omitzero" nullable:"true" doc:"Owner of the permit; present with permit." example:"NIEDERHOFF IMPORTS INC"`
 	State        Opt[Text] `json:"state,omitzero" nullable:"true" doc:"Applicant's state." example:"CA"`
-	Brand        Opt[Text] `json:"brand,omitzero" nullable:"true" doc:"Brand in its most frequent spelling. Case, accents, punctuation, & and and make no difference." example:"COPPER & KINGS"`
+	Brand        Opt[Text] `json:"brand,omitzero" nullable:"true" doc:"Brand in its most frequent spelling. Spellings that differ only in case, accents, punctuation, 'and' or '&' are one brand." example:"COPPER & KINGS"`
 	Appellation  Opt[Text] `json:"appellation,omitzero" nullable:"true" doc:"Appellation in its most frequent spelling; does not include the areas inside it." example:"NAPA VALLEY"`
-	ABV          Opt[Text] `json:"abv,omitzero" nullable:"true" doc:"Range of ABV, percent, with its lower bound and without its upper one." example:"12-14"`
-	Volume       Opt[Text] `json:"volume,omitzero" nullable:"true" doc:"Range of net contents, milliliters, with its lower bound and without its upper one." example:"700-1000"`
+	ABV          Opt[Text] `json:"abv,omitzero" nullable:"true" doc:"ABV range in percent; includes the lower bound but not the upper." example:"12-14"`
+	Volume       Opt[Text] `json:"volume,omitzero" nullable:"true" doc:"Range of net contents in milliliters; includes the lower bound but not the upper." example:"700-1000"`
 	Count        int       `json:"count" minimum:"1" doc:"Number of labels." example:"1204"`
 }
 

@@ -105,7 +105,7 @@ func exampleBrands() brandPage {
 				ExampleTTBID: 26266001000016,
 			},
 			{
-				BrandName: "RAVEN", Similarity: cola.SimilarContains, Score: 67,
+				BrandName: "OAK", Similarity: cola.SimilarContains, Score: 59,
 				ProductTypes: []string{string(vocabulary.Wine), string(vocabulary.DistilledSpirits)}, Colas: 3,
 				Statuses:      cola.BrandStatuses{Approved: 3},
 				FirstApproval: cola.NewDate(2019, 6, 27), LastApproval: cola.NewDate(2024, 1, 9), TotalHolders: 2,
@@ -118,7 +118,7 @@ func exampleBrands() brandPage {
 		},
 		Pagination: cola.Pagination{Mode: "offset", Page: 1, PerPage: 2, Total: 3, Pages: 2, HasMore: true},
 		Notes: []string{
-			"No brand is identical; 1 sounds alike, 2 have their main words in common. Brands that score less than 50 " +
+			"No brand is identical; 1 sounds similar, 2 have their main words in common. Brands that score less than 50 " +
 				"are left out.",
 		},
 	}

@@ -21,7 +21,7 @@ const (
 // listMedia returns the media types of lists, preferred ones first.
 func listMedia() []string { return []string{mediaJSON, mediaCSV, mediaNDJSON} }
 
-// Headers of lists in formats that have no place for them in the body.
+// Headers that replace the members next to the rows in formats whose body has only rows.
 const (
 	totalHeader     = "X-Total-Count"
 	truncatedHeader = "X-Truncated-By-Quota"

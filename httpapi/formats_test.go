@@ -272,7 +272,7 @@ func (s *pagesOf) SearchPermittees(context.Context, cola.Caller, cola.PermitteeP
 	return s.permittees, s.state(), nil
 }
 
-// TestListHeaders checks the headers that replace the members next to the rows.
+// TestListHeaders checks the headers that replace the other members of the JSON body.
 func TestListHeaders(t *testing.T) {
 	const server = "http://127.0.0.1:8080"
 	window := &cola.DefaultsApplied{DateRange: true, DateFrom: cola.NewDate(2025, 11, 20)}

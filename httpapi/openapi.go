@@ -121,7 +121,7 @@ func introduction() string {
 			"case-insensitive.",
 		"**Formats.** Lists of labels, permittees, matches and reference data are also available as `text/csv` and " +
 			"`application/x-ndjson` (one JSON object per line): set `Accept`. Rows, limits and cost are the same. " +
-			"Headers replace the members next to the rows: `Link` (rel=\"next\"), `" + totalHeader + "`, `" +
+			"Headers replace the other members of the JSON body: `Link` (rel=\"next\"), `" + totalHeader + "`, `" +
 			truncatedHeader + "`, `" + windowHeader + "` and `" + notesHeader + "`. Errors are always JSON.",
 		"**Single records** have an `ETag` that is valid for your account. Send it as `If-None-Match`; an unchanged record returns 304 at no charge. " +
 			"`If-None-Match: *` is ignored for metered records. HEAD is charged like GET.",

@@ -133,8 +133,8 @@ func errorKinds() []errorKind {
 		{http.StatusTooManyRequests, "QuotaExceeded",
 			"A limit was reached; details.reason says which. detail_views, list_records: a monthly quota is used up, " +
 				"and upgrade_url is set. burst: too many requests in 60 seconds. failed_credentials: too many invalid " +
-				"credentials from your address; valid ones are still accepted. suggestions: too many requests to /suggest. requests: a feed or emailed link was " +
-				"requested too often. Retry-After is set unless a monthly quota is used up.",
+				"credentials from your address; valid ones are still accepted. suggestions: too many requests to " +
+				"/suggest. requests: a feed or emailed link was requested too often. Retry-After is set unless a monthly quota is used up.",
 			append([]string{"Retry-After"}, requestID...), quotaExamples()},
 		{http.StatusInternalServerError, "InternalError",
 			"Something went wrong on our side. Report the request ID.", requestID,

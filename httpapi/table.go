@@ -168,8 +168,8 @@ func cellText(value []byte) (string, error) {
 	return string(value), nil // a number or a boolean
 }
 
-// inert returns text that spreadsheets don't run as a formula: with an apostrophe before a character
-// that starts one. Names on labels come from strangers.
+// inert puts an apostrophe before text that a spreadsheet would run as a formula. Label text is
+// written by third parties.
 func inert(text string) string {
 	if text != "" && strings.ContainsRune("=+-@\t\r", rune(text[0])) {
 		return "'" + text

@@ -28,13 +28,12 @@ func colaTools() []tool {
 		newTool(tool{
 			name: "search_colas", title: "Search labels",
 			description: "Search US alcohol label approvals (COLAs), newest first by default. Use it to list the labels " +
-				"of a brand or company, or count matches: pagination.total is " +
-				"exact. Filters combine with AND; several values of one filter combine with OR. Without dates " +
+				"of a brand or company; to count labels, use count_labels. pagination.total is exact. Filters combine with AND; several values of one filter combine with OR. Without dates " +
 				"it covers the last 365 days; set date_range to all for all history. " +
 				"Searches by TTB ID, or by status expired, surrendered or revoked, cover all history. " +
 				"Results include every status: check application_status before calling a label " +
 				"approved. If the approval date is unknown, approval_date_estimate replaces it.\n\n" +
-				"Next page: the same filters and sort plus cursor. Is a name free: check_brand. Details: get_cola. " +
+				"Next page: the same filters and sort plus cursor. Brand name check: check_brand. Details: get_cola. " +
 				"Permittee: get_permittee. Labels with a barcode: lookup_barcode.",
 			cost: "1 list record per label returned.", meter: cola.MeterListRecords,
 			output: outputSchema(true, []field{paginationMember, defaultsMember, dataAsOfMember, chargedMember},

@@ -7,7 +7,7 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// filterDocs describes the filters of a tool that search_colas has as well.
+// filterDocs returns the arguments that a tool shares with search_colas, and their descriptions.
 func filterDocs() (names []string, docs map[string]string) {
 	docs = map[string]string{}
 	for _, f := range cola.FieldsOf[cola.SearchParams]() {
@@ -23,7 +23,8 @@ func countTools() []tool {
 		description: "Count labels by one or two dimensions, exactly: labels per year, the companies (permit) or brands " +
 			"with the most gin labels, status by product type. Use it for trends, shares and rankings instead of " +
 			"repeated searches. Filters and the default of the last 365 days are those of search_colas. Dates come " +
-			"newest first, other values by number of labels; null means no value. others counts groups beyond top.",
+			"newest first, abv and volume lowest first, other values by number of labels; null means no value. others " +
+			"counts groups beyond top.",
 		cost: "1 list record per 50 groups returned.", meter: cola.MeterListRecords,
 		required: []string{"group_by"}, serviceValidates: true, describedElsewhere: filters, docs: docs,
 		output: outputSchema(true, []field{

@@ -19,9 +19,9 @@ type BrandPage struct {
 	DataAsOf   cola.Date // latest change in TTB's registry that the data includes
 }
 
-// SearchBrands returns a page of the brands with similar names, the most similar first. It costs one
-// list record per brand returned; no similar brands are free. If fewer list records are left, the
-// page is cut and TruncatedByQuota is true.
+// SearchBrands returns a page of the brands with similar names, the most similar first. It costs
+// one list record per brand returned; a page without brands is free. If fewer list records are
+// left, the page is cut and TruncatedByQuota is true.
 func (s *Service) SearchBrands(
 	ctx context.Context, c cola.Caller, p cola.BrandParams,
 ) (BrandPage, cola.QuotaState, error) {
@@ -96,9 +96,9 @@ func countBrands(n int, kind string) string {
 	words := map[string][2]string{ // for one brand, and for several
 		cola.SimilarSameWords:   {"has the same words", "have the same words"},
 		cola.SimilarPlural:      {"has other forms of the same words", "have other forms of the same words"},
-		cola.SimilarSoundsAlike: {"sounds alike", "sound alike"},
-		cola.SimilarOneEdit:     {"is spelled almost alike", "are spelled almost alike"},
-		cola.SimilarPrefix:      {"begins alike", "begin alike"},
+		cola.SimilarSoundsAlike: {"sounds similar", "sound similar"},
+		cola.SimilarOneEdit:     {"is spelled almost the same", "are spelled almost the same"},
+		cola.SimilarPrefix:      {"begins the same way", "begin the same way"},
 		cola.SimilarContains:    {"has its main words in common", "have their main words in common"},
 	}[kind]
 	if n == 1 {

@@ -34,11 +34,11 @@ func TestSearchBrands(t *testing.T) {
 		"all": {
 			cola.BrandParams{Q: "Zanzibarr Quagga"},
 			[]string{"ZANZIBAR & QUAGGA sounds_alike 2", "QUAGGA ZANZIBAR sounds_alike 1", "ZANZIBAR sounds_alike 1"},
-			"No brand is identical; 3 sound alike.",
+			"No brand is identical; 3 sound similar.",
 		},
 		"one product type": {
 			cola.BrandParams{Q: "zanzibar quagga", ProductType: []string{"wine"}},
-			[]string{"ZANZIBAR & QUAGGA exact 1", "ZANZIBAR prefix 1"}, "One brand is identical; 1 begins alike.",
+			[]string{"ZANZIBAR & QUAGGA exact 1", "ZANZIBAR prefix 1"}, "One brand is identical; 1 begins the same way.",
 		},
 		"one strategy": {
 			cola.BrandParams{Q: "zanzibar quagga", Strategies: []string{"same_words"}},
@@ -50,7 +50,7 @@ func TestSearchBrands(t *testing.T) {
 		},
 		"second page": {
 			cola.BrandParams{Q: "zanzibar quagga", PerPage: cola.Some(1), Page: cola.Some(2)},
-			[]string{"QUAGGA ZANZIBAR same_words 1"}, "One brand is identical; 1 has the same words, 1 begins alike.",
+			[]string{"QUAGGA ZANZIBAR same_words 1"}, "One brand is identical; 1 has the same words, 1 begins the same way.",
 		},
 		"not similar in this way": {
 			cola.BrandParams{Q: "zanzibar quagga", Strategies: []string{"plural"}}, nil, "No brand is similar in this way.",

@@ -10,8 +10,8 @@ import (
 	"github.com/colaregistry/colaregistry/search/internal/similar"
 )
 
-// brandWords holds the brands of a brandIndex in the form in which similar names are found: as words,
-// and with the core of each name joined to one word.
+// brandWords indexes the brands of a brandIndex for finding similar names: by word, and by the core
+// of each name written as one word.
 type brandWords struct {
 	words   column.Dict    // distinct words, in the form of similar.Word.Text, sorted
 	lengths []uint8        // of the words, in characters

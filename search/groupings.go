@@ -21,7 +21,7 @@ type grouping struct {
 	n            int                          // number of groups
 	key          func(group uint32) string    // distinct for each group; breaks ties
 	alphabetical bool                         // groups are numbered in the order of their keys
-	name         func(group uint32) cola.Text // value of the group; nil if its most frequent spelling is
+	name         func(group uint32) cola.Text // value of the group; nil to use its most frequent spelling
 	position     func(group uint32) int       // place of the group in results; nil if the count determines it
 }
 
@@ -93,7 +93,7 @@ func (v *View) groupByText(g *grouping) {
 	g.useKeys(keys)
 }
 
-// foldWord returns a word of a fixed vocabulary as labels have it.
+// foldWord returns a word of a fixed vocabulary in lower case, without surrounding spaces.
 func foldWord(s string) string { return strings.ToLower(strings.TrimSpace(s)) }
 
 // groupByPeriod groups by year, quarter or month of the effective date, newest first.

@@ -60,7 +60,7 @@ type failer interface {
 
 // harness updates an index and a registry in parallel.
 type harness struct {
-	t failer
+	t        failer
 	index    *Index
 	registry *registry
 	*draws
@@ -69,7 +69,7 @@ type harness struct {
 	interrupted *resumption
 }
 
-// newHarness returns a harness for an empty index. It fails f.
+// newHarness returns a harness for an empty index. Failed checks are reported to f.
 func newHarness(t *testing.T, f failer, d *draws) *harness {
 	return &harness{
 		t: f, index: New(Options{ManualCompaction: true}), registry: newRegistry(), draws: d, dir: t.TempDir(),
@@ -200,7 +200,7 @@ func (h *harness) expected(s cola.ColaSearch, want []text.Phrase) []cola.ColaSum
 	return expected
 }
 
-// resumption is a search to continue after a label, which may change or disappear before.
+// resumption is a search to continue after a label, which may change or disappear in the meantime.
 type resumption struct {
 	search cola.ColaSearch
 	want   []text.Phrase

@@ -113,8 +113,7 @@ func (seg *segmentView) byBrand(w []uint64, total int, s *cola.ColaSearch, take 
 	return seg.selectByBrand(w, order[0], take)
 }
 
-// Steps of a walk in the time that a selection takes to look at a document that matches, and to sort
-// a document that it returns.
+// Cost of a selection in steps of a walk: for each matching document, and for each returned one.
 const (
 	stepsPerMatch  = 2
 	stepsPerResult = 64

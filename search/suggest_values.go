@@ -29,7 +29,7 @@ func (s spellings) suggestion() (best cola.Suggestion) {
 	return best
 }
 
-// spellingsByKey collects spellings by the form in which they are the same value.
+// spellingsByKey groups spellings by key. Spellings with the same key are one value.
 type spellingsByKey map[string]spellings
 
 func (b spellingsByKey) add(key, spelling string, labels int) {

@@ -238,9 +238,9 @@ func countCells[T, U number](rows []T, columns []U, cells, rowOf, columnOf []uin
 	}
 }
 
-// Pairs sets dst to pairs {to[v], u}, one for each row in w with the value v in p and u in q, except
-// those with to[v] of 0. It returns the number of pairs; dst must have room for one more than the
-// rows in w. w is a bitmap whose first bit is row from.
+// Pairs sets dst to pairs {to[v], u}, one for each row in w with the value v in p and u in q,
+// except where to[v] is 0. It returns the number of pairs. dst must have room for one pair more
+// than w has rows. w is a bitmap whose first bit is row from.
 func (p *Packed) Pairs(q *Packed, dst [][2]uint32, to []uint32, from int, w []uint64) int {
 	switch {
 	case p.one != nil:

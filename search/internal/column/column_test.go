@@ -53,7 +53,8 @@ func TestPairs(t *testing.T) {
 	}
 }
 
-// TestSeek checks that seeking from any earlier string finds the first that is not below another.
+// TestSeek checks that Seek finds the first string that is not below a given one, from any earlier
+// number.
 func TestSeek(t *testing.T) {
 	b := NewDictBuilder()
 	for _, s := range []string{"", "b", "d", "dd", "f", "h", "j", "l"} {

@@ -32,8 +32,8 @@ func (d *Dict) Find(s string) (uint32, bool) {
 	return i, int(i) < d.Len() && d.At(i) == s
 }
 
-// Seek returns the number of the first string that is not below s, if it is from or a later one. It
-// is fast if that is near from.
+// Seek returns the number of the first string from number from on that is not below s. It is fast
+// if the result is near from.
 func (d *Dict) Seek(from uint32, s string) uint32 {
 	lo, step := int(from), 1
 	for lo+step <= d.Len() && d.At(uint32(lo+step-1)) < s {

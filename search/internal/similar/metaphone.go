@@ -104,7 +104,7 @@ func (m *metaphone) single(with string) int {
 	return 1
 }
 
-// begin encodes what is special at the beginning of a word.
+// begin encodes the special cases at the beginning of a word.
 func (m *metaphone) begin() {
 	switch {
 	case m.begins("gn", "kn", "pn", "wr", "ps"): // silent

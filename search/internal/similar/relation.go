@@ -51,7 +51,7 @@ func JoinedEditLimit(a, b int) int {
 // MayBegin reports whether word i of the query may begin another word, or begin with one.
 func (q *Query) MayBegin(i int) bool { return i == q.first && q.Words[i].Length >= minBegins }
 
-// Relate compares word i of the query with a word. It does not need the word's letters.
+// Relate compares word i of the query with a word. It does not use w.Letters.
 func (q *Query) Relate(i int, w *Word) (r Relation) {
 	have := &q.Words[i]
 	if have.Text == w.Text {

@@ -58,16 +58,16 @@ func (q *Query) CompareSame() Match {
 	return Match{}
 }
 
-// improve replaces a match by a better one. percent is the similarity of the words, and factor, in
-// hundredths of a percent, weighs it.
+// improve replaces m with a match of percent × factor if that scores higher. percent is the
+// similarity of the words; factor is in hundredths of a percent.
 func (q *Query) improve(m *Match, kind Kind, percent, factor int) {
 	if score := (percent*factor + 5000) / 10000; score > m.Score && q.allowed.Has(kind) {
 		*m = Match{kind, score}
 	}
 }
 
-// CompareJoined compares the cores of a name and the query, each written as one word, unless they have
-// as many words. The key of the name must not be that of the query.
+// CompareJoined compares the cores of a name and the query, each written as one word, unless they
+// have the same number of words. The key of the name must not be that of the query.
 func (q *Query) CompareJoined(n *Name) (best Match) {
 	if q.Size() == n.Size() {
 		return best

@@ -3,7 +3,7 @@
 // A Name is a list of words without connectors. Words that describe the trade, such as VINEYARDS,
 // are generic; the others are the core of the name. Two names are similar if every word of one core
 // has a counterpart in the other core: the same word, one that sounds alike, or one that differs by
-// a letter. They are also similar if the cores are, each written as one word.
+// a letter or two. They are also similar if the cores are, each written as one word.
 //
 // The score depends on the two names only, not on the other brands of the registry, so it is the
 // same in every process and at any time. docs/SEARCH.md has the formula and examples.

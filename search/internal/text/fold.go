@@ -36,9 +36,8 @@ func FoldName(s string) string {
 	return strings.Join(strings.FieldsFunc(strings.ReplaceAll(folded, ".", ""), func(r rune) bool { return !isWord(r) }), " ")
 }
 
-// BrandKey returns the form in which spellings of a brand are the same: like FoldName, but without
-// the word "and", which names spell &, + or not at all. A name without letters and digits is its own
-// key.
+// BrandKey returns the key that all spellings of a brand share: like FoldName, but without the word
+// "and", which names spell &, + or not at all. A name without letters and digits is its own key.
 //
 //	Copper & Kings, COPPER AND KINGS → copper kings    J.P. Wiser's → jp wisers    +++ → +++
 func BrandKey(name string) string {
