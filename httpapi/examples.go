@@ -118,8 +118,8 @@ func exampleBrands() brandPage {
 		},
 		Pagination: cola.Pagination{Mode: "offset", Page: 1, PerPage: 2, Total: 3, Pages: 2, HasMore: true},
 		Notes: []string{
-			"No brand is identical; 1 sounds similar, 2 have their main words in common. Brands that score less than 50 " +
-				"are left out.",
+			"No brand is identical; 1 sounds similar, 2 have their main words in common. This covers labels, not trademarks.",
+			"Brands that score less than 50 were left out.",
 		},
 	}
 }

@@ -36,7 +36,6 @@ var conciseFields = map[reflect.Type][]string{
 		"llm_liquor_grains",
 		"barcode_value", "main_image_url",
 	}),
-	reflect.TypeFor[cola.BrandStatuses]():    {"approved"},
 	reflect.TypeFor[cola.BrandHolder]():      {"permit_number", "company_name"},
 	reflect.TypeFor[cola.PermitteeSummary](): permitteeSummaryFields,
 	reflect.TypeFor[permitteeRecord](): slices.Concat(permitteeSummaryFields,

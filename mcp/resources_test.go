@@ -94,7 +94,7 @@ func TestPrompts(t *testing.T) {
 		name, arguments string
 		want            []string // parts of the text
 	}{
-		{"brand_clearance", `{"brand_name":"Raven \"Oak\""}`, []string{`brand_name "Raven \"Oak\""`, "per_page 20."}},
+		{"brand_clearance", `{"brand_name":"Raven \"Oak\""}`, []string{`check_brand with q "Raven \"Oak\""`, "per_page 20."}},
 		{
 			"brand_clearance", `{"brand_name":"Oak","class":"TABLE RED WINE","category":"Wine > Red Wine","origin":"OREGON"}`,
 			[]string{`class "TABLE RED WINE", category "Wine > Red Wine", origin "OREGON"`, `per_page 20, derived_subcategory "Wine > Red Wine" and origin "OREGON".`},

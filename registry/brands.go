@@ -66,7 +66,8 @@ func (s *Service) SearchBrandsLimited(
 	}, grant.State, nil
 }
 
-// brandNotes states how many brands are similar to the requested name, on all pages.
+// brandNotes states how many brands are similar to the requested name, on all pages. A page beyond
+// the last one is free and has no notes.
 func brandNotes(q *cola.BrandSearch, found *search.BrandPage) []string {
 	identical := "No brand is identical"
 	if len(q.Similarities) > 0 && !slices.Contains(q.Similarities, cola.SimilarExact) {
@@ -80,15 +81,27 @@ func brandNotes(q *cola.BrandSearch, found *search.BrandPage) []string {
 			others = append(others, countBrands(n, kind))
 		}
 	}
-	note := strings.Join(nonEmpty(identical, strings.Join(others, ", ")), "; ")
-	if note == "" {
-		note = "No brand is similar in this way"
+	if len(found.Rows) == 0 && found.Total > 0 {
+		return nil
 	}
-	note += "."
+	kinds := strings.Join(nonEmpty(identical, strings.Join(others, ", ")), "; ")
+	if found.Total == 0 {
+		kinds = "No brand is identical or similar"
+	}
+	notes := []string{kinds + ". This covers labels, not trademarks."}
 	if q.MinScore > 1 {
-		note += fmt.Sprintf(" Brands that score less than %d are left out.", q.MinScore)
+		notes = append(notes, fmt.Sprintf("Brands that score less than %d were left out.", q.MinScore))
 	}
-	return []string{note}
+	if len(q.Similarities) > 0 {
+		notes = append(notes, "Only these kinds of similarity were considered: "+strings.Join(q.Similarities, ", ")+".")
+	}
+	if len(q.ProductTypes) > 0 {
+		notes = append(notes, "Only labels of these product types were searched: "+strings.Join(q.ProductTypes, ", ")+".")
+	}
+	if found.Total == 0 {
+		notes = append(notes, "Words such as estate and brewing don't make names similar. For all labels with a word, search brand_name.")
+	}
+	return notes
 }
 
 // countBrands says how n brands are similar.

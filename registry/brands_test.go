@@ -38,7 +38,7 @@ func TestSearchBrands(t *testing.T) {
 		},
 		"one product type": {
 			cola.BrandParams{Q: "zanzibar quagga", ProductType: []string{"wine"}},
-			[]string{"ZANZIBAR & QUAGGA exact 1", "ZANZIBAR prefix 1"}, "One brand is identical; 1 begins the same way.",
+			[]string{"ZANZIBAR & QUAGGA exact 1", "ZANZIBAR prefix 1"}, "Only labels of these product types were searched: wine.",
 		},
 		"one strategy": {
 			cola.BrandParams{Q: "zanzibar quagga", Strategies: []string{"same_words"}},
@@ -46,16 +46,16 @@ func TestSearchBrands(t *testing.T) {
 		},
 		"highest scores": {
 			cola.BrandParams{Q: "zanzibar quagga", MinScore: cola.Some(96)},
-			[]string{"ZANZIBAR & QUAGGA exact 2"}, "Brands that score less than 96 are left out.",
+			[]string{"ZANZIBAR & QUAGGA exact 2"}, "Brands that score less than 96 were left out.",
 		},
 		"second page": {
 			cola.BrandParams{Q: "zanzibar quagga", PerPage: cola.Some(1), Page: cola.Some(2)},
 			[]string{"QUAGGA ZANZIBAR same_words 1"}, "One brand is identical; 1 has the same words, 1 begins the same way.",
 		},
 		"not similar in this way": {
-			cola.BrandParams{Q: "zanzibar quagga", Strategies: []string{"plural"}}, nil, "No brand is similar in this way.",
+			cola.BrandParams{Q: "zanzibar quagga", Strategies: []string{"plural"}}, nil, "Only these kinds of similarity were considered: plural.",
 		},
-		"not similar": {cola.BrandParams{Q: "xylophonist"}, nil, "No brand is identical."},
+		"not similar": {cola.BrandParams{Q: "xylophonist"}, nil, "No brand is identical or similar."},
 	} {
 		page, state, err := w.SearchBrands(t.Context(), c, tt.params)
 		var got []string
@@ -68,6 +68,10 @@ func TestSearchBrands(t *testing.T) {
 		if !strings.Contains(fmt.Sprint(page.Notes), tt.note) {
 			t.Errorf("%s: notes %q, want %q in them", name, page.Notes, tt.note)
 		}
+	}
+	beyond := cola.BrandParams{Q: "zanzibar quagga", Page: cola.Some(9)}
+	if page, state, err := w.SearchBrands(t.Context(), c, beyond); err != nil || state.Charged != 0 || page.Notes != nil {
+		t.Errorf("page beyond the last: charged %d, notes %q, %v; want none", state.Charged, page.Notes, err)
 	}
 	if _, state, err := w.SearchBrands(t.Context(), c, cola.BrandParams{}); cola.CodeOf(err) != cola.CodeValidation || state.Charged != 0 {
 		t.Errorf("no name: charged %d, %v", state.Charged, err)

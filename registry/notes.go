@@ -28,6 +28,13 @@ func searchNotes(view *search.View, p *cola.SearchParams, q *cola.ColaSearch, to
 		return notes
 	}
 	notes = append(notes, wordNotes(view, q.Query)...)
+	if number := q.PermitNumber; number != "" && countMatches(view, cola.Query{PermitNumber: number}) == 0 {
+		notes = append(notes, fmt.Sprintf("No label has the permit number %s. To find a company's permit numbers, "+
+			"search permittees.", cola.Quoted(number)))
+	}
+	if code := q.Barcode; code != "" && countMatches(view, cola.Query{Barcode: code}) == 0 {
+		notes = append(notes, fmt.Sprintf("No label has the main barcode %s.", cola.Quoted(code)))
+	}
 	words := vocabularyOf(view)
 	const vacuous = " This filter alone rules out every label."
 	for _, unknown := range nonEmpty(words.UnknownOrigin("origin", p.Origin),

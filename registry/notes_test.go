@@ -52,6 +52,8 @@ func TestSearchNotes(t *testing.T) {
 		"a brand with &":     {cola.SearchParams{BrandName: "hapax & twofld"}, []string{`No brand name contains "twofld".`}},
 		"no word":            {cola.SearchParams{Q: "&"}, []string{`No label matches "&", because it has no letters or digits.`}},
 		"no word in a brand": {cola.SearchParams{Q: "hapax", BrandName: "--"}, []string{`No label matches "--"`}},
+		"an unknown permit":  {cola.SearchParams{PermitNumber: "lenz"}, []string{`No label has the permit number "LENZ".`}},
+		"an unknown barcode": {cola.SearchParams{BarcodeValue: "036000291452"}, []string{`No label has the main barcode "036000291452".`}},
 		"a free barcode":     {cola.SearchParams{Q: "036000291452"}, nil},
 		"an ambiguous code":  {cola.SearchParams{Q: "twofold", Origin: "DE"}, []string{"DE was read as Delaware"}},
 		"a clear code":       {cola.SearchParams{Q: "twofold", Origin: "GE"}, nil},

@@ -201,21 +201,33 @@ func (x *brandWords) relateWord(q *similar.Query, i int, r *relatedWords) {
 	}
 }
 
-// withWords returns the brands with a word that is similar to one in the core of the query. Others are
-// not similar, even if they share generic words.
+// withWords returns the brands with a word in their core that is similar to one in the core of the
+// query. Others are not similar, even if they share generic words. Generic words are in the core of
+// brands without other words only.
 func (x *brandWords) withWords(
 	q *similar.Query, related *relatedWords, n uint32, sc *postings.Scratch,
 ) []uint64 {
 	all := postings.AllBlocks(n)
-	w := sc.Bitmap(n, all)
+	w, generic := sc.Bitmap(n, all), sc.Bitmap(n, all)
+	defer sc.Release(generic)
 	for word, relations := range related.relations {
 		for i := range relations {
 			if q.InCore(i) && relations[i] != (similar.Relation{}) {
-				x.brands.At(word).OrInto(w, all)
+				into := w
+				if x.generic[word] != 0 {
+					into = generic
+				}
+				x.brands.At(word).OrInto(into, all)
 				break
 			}
 		}
 	}
+	postings.EachBit(generic, 0, func(k uint32) bool {
+		if int(x.sizes[k]) == len(x.wordsOf(k)) {
+			postings.SetBit(w, k)
+		}
+		return true
+	})
 	return w
 }
 

@@ -232,9 +232,10 @@ func (s *segment) permitteesOf(ps *permittees) []uint32 {
 // groupByBrand groups by text.BrandKey. The groups of the segment with the most brands are first.
 func (v *View) groupByBrand(g *grouping) {
 	var base column.Dict
+	largest := -1
 	for i := range v.segments {
 		if keys := v.segments[i].brands.keys; keys.Len() > base.Len() {
-			base = keys
+			base, largest = keys, i
 		}
 	}
 	more := column.NewInterner() // keys that the base lacks; the first is not used
@@ -243,7 +244,7 @@ func (v *View) groupByBrand(g *grouping) {
 		s := v.segments[i].segment
 		brands := &s.t.text[colBrand]
 		g.segments[i] = segmentGrouping{docs: &brands.IDs, groupOf: s.brands.keyOf, at: brands.At}
-		if s.brands.keys.Blob == base.Blob {
+		if i == largest {
 			continue
 		}
 		groupOfKey, next := make([]uint32, s.brands.keys.Len()), uint32(0)

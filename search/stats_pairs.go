@@ -125,9 +125,10 @@ func (c *groupCounter) countManyPairs() {
 		ranked = withOthers(ranked, counts)
 	}
 	t := pairTally{counts: make([]uint32, second.n)}
+	most := c.limits.sorted // labels to sort; more in each pass, so that few passes suffice
 	for len(ranked) > 0 && (!c.partial || len(c.found) < c.top) {
 		n, labels := 1, int(counts[ranked[0]])
-		for n < len(ranked) && labels+int(counts[ranked[n]]) <= c.limits.sorted {
+		for n < len(ranked) && labels+int(counts[ranked[n]]) <= most {
 			labels += int(counts[ranked[n]])
 			n++
 		}
@@ -136,7 +137,7 @@ func (c *groupCounter) countManyPairs() {
 			c.distinct += len(t.groups)
 			c.addPairs(ranked[i], t.counts, t.groups)
 		}
-		ranked = ranked[n:]
+		ranked, most = ranked[n:], 4*most
 	}
 }
 

@@ -57,6 +57,27 @@ func TestCountManyGroups(t *testing.T) {
 	check()
 }
 
+// TestCountBrandsOfSegments checks brands of two segments with the same letters in the same order.
+func TestCountBrandsOfSegments(t *testing.T) {
+	x := New(Options{ManualCompaction: true})
+	defer x.Close()
+	for i, brands := range [][]string{{"A", "BC"}, {"AB", "C"}} {
+		u := x.Begin()
+		for j, brand := range brands {
+			u.Label(labelWith(cola.TTBID(1+2*i+j), func(c *cola.Cola) { c.BrandName = brand }))
+		}
+		mustCommit(t, u, Marks{})
+	}
+	s := cola.CountSearch{GroupBy: []string{cola.ByBrand}, Top: 10}
+	var got []string
+	for _, g := range x.View().CountGroups(s).Groups {
+		got = append(got, fmt.Sprintf("%s %d", g.Brand.V, g.Count))
+	}
+	if want := []string{"A 1", "AB 1", "BC 1", "C 1"}; !slices.Equal(got, want) {
+		t.Errorf("counts = %q, want %q", got, want)
+	}
+}
+
 // TestCountGroupsConcurrently counts while labels are added and compacted. Run it with the race
 // detector.
 func TestCountGroupsConcurrently(t *testing.T) {

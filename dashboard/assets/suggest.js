@@ -39,6 +39,7 @@
       clearTimeout(timer);
       request?.abort();
       list.hidden = true;
+      said.textContent = "";
       input.setAttribute("aria-expanded", "false");
       activate(-1);
     }
@@ -55,8 +56,8 @@
 
     function accept(option) {
       input.value = option.dataset.value;
-      said.textContent = input.value;
       close();
+      said.textContent = input.value;
     }
 
     function show(values) {

@@ -54,7 +54,7 @@ type ErrorBody struct {
 type ErrorInfo struct {
 	Code    cola.Code      `json:"code" enum:"unauthorized,not_found,quota_exceeded,validation_error,insufficient_scope,search_too_broad,watchlist_limit_reached,idempotency_key_reused,method_not_allowed,not_acceptable,request_timeout,payload_too_large,unsupported_media_type,forbidden,account_suspended,destination_limit_reached,destination_exists,not_active,internal_error,unavailable" doc:"Machine-readable error code." example:"validation_error"`
 	Message string         `json:"message" doc:"Human-readable explanation of what went wrong and how to fix it." example:"Invalid parameters: per_page. See details."`
-	Details map[string]any `json:"details" doc:"More about the error. May be empty. validation_error: arrays of messages by parameter. quota_exceeded: reason, one of detail_views, list_records, burst, messages (at /mcp), failed_credentials, requests (to a feed or emailed link), confirmations, manual_runs, tests. internal_error: request_id."`
+	Details map[string]any `json:"details" doc:"More about the error. May be empty. validation_error: arrays of messages by parameter. quota_exceeded: reason, one of detail_views, list_records, burst, messages (at /mcp), failed_credentials, suggestions, requests (to a feed or emailed link), confirmations, manual_runs, tests. internal_error: request_id."`
 }
 
 // Envelope returns the body for an error that is safe to show.

@@ -82,8 +82,10 @@ func (q *Query) compare(a, b *Word, limit int) (r Relation) {
 	return r
 }
 
-// maxSound is the highest percentage of words that sound alike.
-const maxSound = 96
+const (
+	maxSound      = 96 // the highest percentage of words that sound alike
+	maxShortSound = 4  // letters up to which such words must have equally many vowels
+)
 
 // soundPercent returns how similar two words with a common code are. Codes hardly distinguish vowels,
 // so the words must also have similar ones. It returns 0 if they do not.
@@ -99,6 +101,8 @@ func soundPercent(a, b *Word) uint8 {
 	same := longer - distance(a.Text, b.Text, longer) // letters
 	switch {
 	case 10*same < 3*longer, len(x)-len(y) > 1, len(y)-len(x) > 1:
+		return 0
+	case len(x) != len(y) && longer <= maxShortSound: // OAK, AOKI
 		return 0
 	case most == 0:
 		most, shared = 1, 1
