@@ -18,7 +18,7 @@ const (
 	GroupsPerRecord = 50
 )
 
-// Dimensions by which labels can be counted, by their names in group_by.
+// Names of the dimensions in group_by.
 const (
 	ByYear        = "year"
 	ByQuarter     = "quarter"
@@ -54,7 +54,7 @@ type CountParams struct {
 	Top     Opt[int] `json:"top" minimum:"1" maximum:"1000" default:"30" doc:"Maximum number of groups to return." example:"10"`
 	SearchParams
 
-	// Counts have no pages and an order of their own. These fields hide those of SearchParams.
+	// Counts have no pages and a fixed order. These fields hide the ones of SearchParams.
 	Sort, Page, PerPage, Cursor struct{} `json:"-"`
 }
 

@@ -17,7 +17,7 @@ type colaPage struct {
 	fields []string // members of the rows; nil for all
 }
 
-// colaParams are the parameters of GET /colas: those of the search and the members to return.
+// colaParams are the parameters of GET /colas: the search and the members to return.
 type colaParams struct {
 	cola.SearchParams
 	Fields []string `json:"fields" enum:"ttb_id,brand_name,product_name,product_type,class_name,origin_name,permit_number,application_status,approval_date,approval_date_estimate,date_is_estimated,image_count,has_barcode" doc:"Members of the rows to return, instead of all. Rows then lack other members, even required ones. A cursor works with any fields." example:"ttb_id,brand_name,approval_date"`

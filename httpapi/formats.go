@@ -93,8 +93,8 @@ func parseAccept(accept string) (ranges []mediaRange) {
 	return ranges
 }
 
-// quality returns the quality of a media type: that of the most specific range that matches it, or
-// 0.
+// quality returns the quality of a media type, which is given by the most specific range that
+// matches it, or 0.
 func quality(ranges []mediaRange, mediaType string) (q float64) {
 	group, _, _ := strings.Cut(mediaType, "/")
 	for _, pattern := range []string{mediaType, group + "/*", "*/*"} {
@@ -124,7 +124,7 @@ func notAcceptable(accept string) *cola.Error {
 // acceptHeader returns the Accept headers of a request, joined.
 func acceptHeader(r *http.Request) string { return strings.Join(r.Header.Values("Accept"), ", ") }
 
-// setHeaders sets the headers that describe the list. base is the URL of the service and u that of
+// setHeaders sets the headers that describe the list. base is the URL of the service, u the URL of
 // the request.
 func (l *list) setHeaders(h http.Header, base string, u *url.URL) error {
 	h.Set(totalHeader, strconv.Itoa(l.total))

@@ -155,7 +155,7 @@ func (r *relatedWords) of(word uint32) []similar.Relation {
 	return r.relations[word]
 }
 
-// relate compares the words of the segment with those of the query.
+// relate compares the words of the segment and the query.
 func (x *brandWords) relate(q *similar.Query, sc *postings.Scratch) *relatedWords {
 	n := uint32(x.words.Len())
 	r := &relatedWords{map[uint32][]similar.Relation{}, sc.Bitmap(n, postings.AllBlocks(n))}
@@ -231,7 +231,7 @@ func (x *brandWords) withWords(
 	return w
 }
 
-// withJoined returns the brands whose joined core may be similar to that of the query.
+// withJoined returns the brands with a joined core that may be similar to the one of the query.
 func (x *brandWords) withJoined(q *similar.Query, n uint32, sc *postings.Scratch) []uint64 {
 	w := sc.Bitmap(n, postings.AllBlocks(n))
 	limit := func(length int) int { return similar.JoinedEditLimit(q.Joined.Length, length) }

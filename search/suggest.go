@@ -68,8 +68,8 @@ func suggestions(rankings ...*ranking[namedValue]) []cola.Suggestion {
 // ValueList completes values of a short list.
 type ValueList struct{ values []namedValue } // in the order of suggestions
 
-// NewValueList returns a list of values with their counts. It leaves out values without a count and
-// those that no parameter accepts.
+// NewValueList returns a list of values with their counts. It leaves out values that have no count
+// or that no parameter accepts.
 func NewValueList(values []cola.Suggestion) *ValueList {
 	l := &ValueList{}
 	for _, v := range values {

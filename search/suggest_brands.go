@@ -38,8 +38,8 @@ func (v *View) suggestBrands(key string, limit int) []cola.Suggestion {
 	}))
 }
 
-// topBrands returns the brands with the most live labels among those that each yields for each
-// segment, in ascending order.
+// topBrands returns the brands with the most live labels. each yields the candidates in a segment,
+// in ascending order.
 //
 // The labels of a brand in a segment, live or not, are known without looking at them. Their sum is
 // an upper bound, so brands are counted in descending order of that sum, until the next one cannot

@@ -96,7 +96,7 @@ func (m *metaphone) begins(prefixes ...string) bool {
 // germanic reports whether the word begins as Dutch and German names do.
 func (m *metaphone) germanic() bool { return m.begins("van", "von", "sch") }
 
-// single returns 2 if the next letter is one of those that sound with this one, otherwise 1.
+// single returns 2 if the next letter is one that sounds together with this one, otherwise 1.
 func (m *metaphone) single(with string) int {
 	if m.in(1, with) {
 		return 2

@@ -84,7 +84,7 @@ func (q *Query) compare(a, b *Word, limit int) (r Relation) {
 
 const (
 	maxSound      = 96 // the highest percentage of words that sound alike
-	maxShortSound = 4  // letters up to which such words must have equally many vowels
+	maxShortSound = 4  // longest words that must have equally many vowels
 )
 
 // soundPercent returns how similar two words with a common code are. Codes hardly distinguish vowels,

@@ -18,8 +18,8 @@ const (
 	sameForms    = 97 // the same words in other forms, or written together or apart
 	otherOrder   = 95 // the same words in another order
 	fullCore     = 80 // at least, if all words of both cores have a counterpart
-	leadingCore  = 45 // at least, if those of one core do, and the other one begins with them
-	containsCore = 40 // at least, if those of one core do
+	leadingCore  = 45 // at least, if all words of one core do, at the beginning of the other
+	containsCore = 40 // at least, if all words of one core do, elsewhere in the other
 	maxCoverage  = 50 // what coverage adds to leadingCore and containsCore
 	minContained = 3  // letters of a core that the other name contains
 	perLetter    = 3  // for each letter of a word that begins a longer one
@@ -67,7 +67,7 @@ func (q *Query) improve(m *Match, kind Kind, percent, factor int) {
 }
 
 // CompareJoined compares the cores of a name and the query, each written as one word, unless they
-// have the same number of words. The key of the name must not be that of the query.
+// have the same number of words. Their keys must differ.
 func (q *Query) CompareJoined(n *Name) (best Match) {
 	if q.Size() == n.Size() {
 		return best
@@ -88,7 +88,7 @@ func (q *Query) CompareJoined(n *Name) (best Match) {
 }
 
 // CompareWords compares the words of a name with the query. key is the key of the name, which must
-// not be that of the query.
+// differ from the key of the query.
 func (q *Query) CompareWords(parts []Part, key string) (best Match) {
 	m := q.pairWords(parts)
 	switch all := m.paired == q.size && m.paired == m.size; {
@@ -116,7 +116,7 @@ func (q *Query) CompareWords(parts []Part, key string) (best Match) {
 	return best
 }
 
-// pairing pairs the words of the query with those of a name.
+// pairing pairs the words of the query and a name.
 type pairing struct {
 	name    [MaxWords]int8 // the counterpart of each word of the query, or -1
 	taken   uint32         // words of the name that are a counterpart
@@ -144,8 +144,8 @@ func (m *pairing) kindOr(other Kind) Kind {
 	return m.kind
 }
 
-// pairWords pairs the words of the query with those of a name: first the same words, then the most
-// similar ones. At most one pair differs by letters.
+// pairWords pairs the words of the query and a name: first the same words, then the most similar
+// ones. At most one pair differs by letters.
 func (q *Query) pairWords(parts []Part) (m pairing) {
 	m.measure(parts)
 	for i := range q.Words {

@@ -69,8 +69,8 @@ func NewWord(text string) Word {
 	return w
 }
 
-// Letters are the characters of a word, modulo 32: those that occur in the lower half of the bits, and
-// those that occur again in the upper half.
+// Letters are the characters of a word, modulo 32. The lower half of the bits has every character,
+// the upper half the repeated ones.
 type Letters uint64
 
 // with returns the letters with another character.
