@@ -3,6 +3,7 @@ package dashboard
 import (
 	"context"
 	"net/http"
+	"strings"
 
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/internal/params"
@@ -88,12 +89,21 @@ func (req *request) explore(reader *params.Reader[cola.SearchParams]) error {
 	req.allowBackCache()
 	p := explorePage{
 		Form:    search.form(nil),
-		Hints:   append(search.hints, result.Notes...),
+		Hints:   append(search.hints, withoutHint(result.Notes)...),
 		Results: req.searchResults(search.params, result),
 		Quota:   req.quota,
 	}
 	return req.show(http.StatusOK, "explore",
 		page{Title: p.Results.Title(), Data: p, Call: req.searchCall(search.params)})
+}
+
+// withoutHint removes registry.AllDatesHint from notes.
+func withoutHint(notes []string) []string {
+	shown := make([]string, len(notes))
+	for i, note := range notes {
+		shown[i] = strings.TrimSuffix(note, registry.AllDatesHint)
+	}
+	return shown
 }
 
 // searchCall is the API call that returns the data of the page.

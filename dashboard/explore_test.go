@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/cola/vocabulary"
 	"github.com/colaregistry/colaregistry/internal/params"
 )
 
@@ -237,11 +238,18 @@ func TestExploreUnknownParameters(t *testing.T) {
 }
 
 // TestExploreNotes checks that the page says how an ambiguous origin was read and why a search had
-// no results.
+// no results, without naming parameters of the API.
 func TestExploreNotes(t *testing.T) {
 	s := mustSite(t)
 	s.get("/explore?origin=DE").shows(t, http.StatusOK, "Delaware", "DEU")
 	s.get("/explore?origin=frrance").shows(t, http.StatusOK, "france?")
+	s.registry.AddLabels(t, cola.Cola{ColaSummary: cola.ColaSummary{
+		TTBID: 15_001_001_000_998, BrandName: "BYGONE", ProductType: vocabulary.Wine, PermitNumber: "ZZ-I-9",
+		ApprovalDate: cola.NewDate(2015, time.March, 1),
+	}})
+	page := s.get("/explore?q=bygone")
+	page.shows(t, http.StatusOK, "1 label matches outside the default window of 365 days.")
+	page.lacks(t, "date_range to all")
 }
 
 func TestExplorePages(t *testing.T) {

@@ -15,6 +15,10 @@ import (
 // fields.
 const fewLabels = 20
 
+// AllDatesHint ends the note on labels outside the default window. It is for callers of the API; the
+// dashboard has a link instead.
+const AllDatesHint = " To search all dates, set date_range to all."
+
 // searchNotes returns notes on a search: how an ambiguous origin was read; if few labels match,
 // which labels are left out because of their dates or unknown fields; and if none match, possible
 // reasons.
@@ -56,8 +60,8 @@ func dateNotes(view *search.View, q *cola.ColaSearch, total int) (notes []string
 		dated.From, dated.To = 1, 0 // any date
 		all, known := countMatches(view, always), countMatches(view, dated)
 		if n := known - total; n > 0 && q.DefaultWindow {
-			notes = append(notes, fmt.Sprintf("%s outside the default window of %d days. To search all dates, set "+
-				"date_range to all.", labelsMatch(n), cola.DefaultWindowDays))
+			notes = append(notes, fmt.Sprintf("%s outside the default window of %d days.%s", labelsMatch(n),
+				cola.DefaultWindowDays, AllDatesHint))
 		}
 		if n := all - known; n > 0 {
 			notes = append(notes, fmt.Sprintf("%s, but the approval date is unknown and can't be estimated. To "+
