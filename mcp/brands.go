@@ -42,13 +42,7 @@ func checkBrand(
 	a.notes = append(a.notes, page.Notes...)
 	returned := len(page.Brands)
 	rows.noteTruncation(&a, returned, state)
-	switch at := page.Pagination; {
-	case rows.kept < rows.found && returned == rows.kept:
-		a.note("Later pages skip the omitted rows; to see them, set per_page to %d or less.", max(1, rows.kept))
-	case at.HasMore && returned > 0 && returned == rows.found:
-		a.note("Showing %d of %d brands. For more, call check_brand with the same arguments and page %d.",
-			returned, at.Total, at.Page+1)
-	}
+	rows.noteNextPage(&a, returned, page.Pagination, "brands", "check_brand with the same arguments")
 	a.setData(v.append(nil, nonNilRows(page.Brands)))
 	a.addMember("pagination", page.Pagination)
 	if page.DataAsOf != 0 {

@@ -100,14 +100,3 @@ func getCola(
 	putRecord(&a, v, found.Value)
 	return a, state, nil
 }
-
-// noteTruncation adds a note if rows were cut from a page, because of the quota or the size limit.
-func (f *rowLimiter[T]) noteTruncation(a *toolResult, given int, state cola.QuotaState) {
-	switch {
-	case given < f.kept:
-		a.note("Showing %d of %d rows: this month's list records are used up. They reset on %s.", given,
-			f.found, resetDay(state))
-	case f.kept < f.found:
-		a.note("Showing %d of %d rows to limit the response size. Only these were charged.", f.kept, f.found)
-	}
-}

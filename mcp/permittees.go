@@ -66,14 +66,7 @@ func searchPermittees(
 	}
 	returned := len(page.Permittees)
 	rows.noteTruncation(&a, returned, state)
-	switch at := page.Pagination; {
-	case rows.kept < rows.found && returned == rows.kept:
-		a.note("Later pages skip the omitted rows; to see them, set per_page to %d or less.", max(1, rows.kept))
-	case at.HasMore && returned > 0 && returned == rows.found:
-		a.note(
-			"Showing %d of %d permittees. For more, call search_permittees with the same filters and page %d.",
-			returned, at.Total, at.Page+1)
-	}
+	rows.noteNextPage(&a, returned, page.Pagination, "permittees", "search_permittees with the same filters")
 	a.setData(v.append(nil, nonNilRows(page.Permittees)))
 	a.addMember("pagination", page.Pagination)
 	return a, state, nil

@@ -147,6 +147,28 @@ func (f *rowLimiter[T]) limit(rows []T) int {
 // rowLimit returns the limiter as a registry.RowLimit.
 func (f *rowLimiter[T]) rowLimit() registry.RowLimit[T] { return f.limit }
 
+// noteTruncation adds a note if rows were cut from a page, because of the quota or the size limit.
+func (f *rowLimiter[T]) noteTruncation(a *toolResult, given int, state cola.QuotaState) {
+	switch {
+	case given < f.kept:
+		a.note("Showing %d of %d rows: this month's list records are used up. They reset on %s.", given,
+			f.found, resetDay(state))
+	case f.kept < f.found:
+		a.note("Showing %d of %d rows to limit the response size. Only these were charged.", f.kept, f.found)
+	}
+}
+
+// noteNextPage adds a note on how to get the rows that a page without a cursor leaves out. call is
+// the call that gets the next page, without its number.
+func (f *rowLimiter[T]) noteNextPage(a *toolResult, given int, at cola.Pagination, rows, call string) {
+	switch {
+	case f.kept < f.found && given == f.kept:
+		a.note("Later pages skip the omitted rows; to see them, set per_page to %d or less.", max(1, f.kept))
+	case at.HasMore && given > 0 && given == f.found:
+		a.note("Showing %d of %d %s. For more, call %s and page %d.", given, at.Total, rows, call, at.Page+1)
+	}
+}
+
 // putRecord sets the data to one record. If it is too large, its longest lists and strings are cut,
 // with a note.
 func putRecord[T any](a *toolResult, v view, record T) {

@@ -44,26 +44,17 @@ func (s *Service) SearchBrandsLimited(
 	start, view := time.Now(), s.index.View()
 	found := view.Brands(q)
 	s.metrics.observeSearch(similarBrands, start)
-	rows, fewer := limit.cut(found.Rows)
-	found.Rows, found.HasMore = rows, found.HasMore || fewer
-	grant, err := s.ledger.Charge(ctx, quotaRequest(c, cola.MeterListRecords, len(found.Rows)))
+	page, state, err := chargeRows(ctx, s, c, found.Rows, found.HasMore, limit)
 	if err != nil {
-		return BrandPage{}, grant.State, err
+		return BrandPage{}, state, err
 	}
-	truncated := grant.Units < len(found.Rows)
-	if truncated {
-		found.Rows, found.HasMore = found.Rows[:grant.Units], true
-	}
+	found.Rows = page.rows
 	return BrandPage{
-		Brands: found.Rows,
-		Pagination: cola.Pagination{
-			Mode: "offset", Page: q.Page, PerPage: q.PerPage,
-			Total: found.Total, Pages: pageCount(found.Total, q.PerPage), HasMore: found.HasMore,
-			TruncatedByQuota: truncated,
-		},
-		Notes:    brandNotes(&q, &found),
-		DataAsOf: view.DataAsOf(s.today()),
-	}, grant.State, nil
+		Brands:     page.rows,
+		Pagination: page.pagination(q.Page, q.PerPage, found.Total),
+		Notes:      brandNotes(&q, &found),
+		DataAsOf:   view.DataAsOf(s.today()),
+	}, state, nil
 }
 
 // brandNotes states how many brands are similar to the requested name, on all pages. A page beyond

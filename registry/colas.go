@@ -54,33 +54,23 @@ func (s *Service) searchColas(
 	start, view := time.Now(), s.index.View()
 	found := view.Search(q)
 	s.metrics.observeSearch(classifyQuery(&q.Query), start)
-	rows, fewer := limit.cut(found.Rows)
-	found.Rows, found.HasMore = rows, found.HasMore || fewer
-	grant, err := s.ledger.Charge(ctx, quotaRequest(c, cola.MeterListRecords, len(found.Rows)))
+	charged, state, err := chargeRows(ctx, s, c, found.Rows, found.HasMore, limit)
 	if err != nil {
-		return ColaPage{}, nil, grant.State, err
+		return ColaPage{}, nil, state, err
 	}
-	truncated := grant.Units < len(found.Rows)
-	if truncated {
-		found.Rows, found.HasMore = found.Rows[:grant.Units], true
-	}
-	page := colaPage(q, found.Rows, found.Total, found.HasMore)
-	page.Pagination.TruncatedByQuota = truncated
+	page := colaPage(q, charged, found.Total)
 	page.DataAsOf = view.DataAsOf(s.today())
 	page.Notes = searchNotes(view, &p, &q, found.Total)
-	return page, view, grant.State, nil
+	return page, view, state, nil
 }
 
-func colaPage(q cola.ColaSearch, rows []cola.ColaSummary, total int, more bool) ColaPage {
-	page := ColaPage{Colas: rows, Pagination: cola.Pagination{
-		Mode: "offset", Page: q.Page, PerPage: q.PerPage,
-		Total: total, Pages: pageCount(total, q.PerPage), HasMore: more,
-	}}
+func colaPage(q cola.ColaSearch, charged chargedRows[cola.ColaSummary], total int) ColaPage {
+	page := ColaPage{Colas: charged.rows, Pagination: charged.pagination(q.Page, q.PerPage, total)}
 	if q.CursorMode {
 		page.Pagination.Mode = "cursor"
 	}
-	if more && len(rows) > 0 {
-		last := rows[len(rows)-1]
+	if n := len(charged.rows); charged.more && n > 0 {
+		last := charged.rows[n-1]
 		page.Pagination.NextCursor = q.CursorAfter(search.PositionOf(&last, q.Sort))
 	}
 	if q.DefaultWindow {
@@ -175,4 +165,33 @@ func (limit RowLimit[T]) cut(rows []T) (kept []T, fewer bool) {
 	}
 	n := min(limit(rows), len(rows))
 	return rows[:n], n < len(rows)
+}
+
+// chargedRows are the rows of a page that fit into the response and have been charged.
+type chargedRows[T any] struct {
+	rows      []T
+	more      bool // whether others follow
+	truncated bool // whether the quota cut the page
+}
+
+// chargeRows charges for the rows of a page, one list record each. more reports whether others
+// follow the page.
+func chargeRows[T any](
+	ctx context.Context, s *Service, c cola.Caller, rows []T, more bool, limit RowLimit[T],
+) (chargedRows[T], cola.QuotaState, error) {
+	rows, fewer := limit.cut(rows)
+	grant, err := s.ledger.Charge(ctx, quotaRequest(c, cola.MeterListRecords, len(rows)))
+	if err != nil {
+		return chargedRows[T]{}, grant.State, err
+	}
+	truncated := grant.Units < len(rows)
+	return chargedRows[T]{rows[:grant.Units], more || fewer || truncated, truncated}, grant.State, nil
+}
+
+// pagination returns the position of the page in a list with total rows.
+func (r *chargedRows[T]) pagination(page, perPage, total int) cola.Pagination {
+	return cola.Pagination{
+		Mode: "offset", Page: page, PerPage: perPage, Total: total, Pages: pageCount(total, perPage), HasMore: r.more,
+		TruncatedByQuota: r.truncated,
+	}
 }

@@ -42,21 +42,13 @@ func (s *Service) SearchPermitteesLimited(
 	start := time.Now()
 	found := s.index.View().Permittees(q)
 	s.metrics.observeSearch(permitteeSearch, start)
-	rows, fewer := limit.cut(found.Rows)
-	found.Rows, found.HasMore = rows, found.HasMore || fewer
-	grant, err := s.ledger.Charge(ctx, quotaRequest(c, cola.MeterListRecords, len(found.Rows)))
+	page, state, err := chargeRows(ctx, s, c, found.Rows, found.HasMore, limit)
 	if err != nil {
-		return PermitteePage{}, grant.State, err
+		return PermitteePage{}, state, err
 	}
-	truncated := grant.Units < len(found.Rows)
-	if truncated {
-		found.Rows, found.HasMore = found.Rows[:grant.Units], true
-	}
-	return PermitteePage{Permittees: found.Rows, Pagination: cola.Pagination{
-		Mode: "offset", Page: q.Page, PerPage: q.PerPage,
-		Total: found.Total, Pages: pageCount(found.Total, q.PerPage), HasMore: found.HasMore,
-		TruncatedByQuota: truncated,
-	}}, grant.State, nil
+	return PermitteePage{
+		Permittees: page.rows, Pagination: page.pagination(q.Page, q.PerPage, found.Total),
+	}, state, nil
 }
 
 // Permittee returns a permittee with its most recent labels. It costs a detail view; it is free if
