@@ -16,7 +16,7 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// hostileCase is an invalid authorization response.
+// hostileCase is a sign-in that must fail.
 type hostileCase struct {
 	name     string
 	setup    func(*browserFixture)                               // before the sign-in starts

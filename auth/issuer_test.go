@@ -40,7 +40,7 @@ func (b *tokenFixture) wantFetches(t *testing.T, want int) {
 
 var errDown = errors.New("connection refused")
 
-// TestUnknownKeyFlood checks that tokens with unknown key IDs cause at most one request in 30
+// TestUnknownKeyFlood checks that tokens with unknown key IDs cause at most one key fetch in 30
 // seconds.
 func TestUnknownKeyFlood(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *tokenFixture) {
@@ -198,8 +198,8 @@ func TestCachedKeysDuringOutage(t *testing.T) {
 	})
 }
 
-// TestIssuerDown checks that tokens are neither accepted nor rejected, and that
-// the keys are fetched again every five seconds.
+// TestIssuerDown checks that while the issuer is down, tokens are neither accepted nor rejected,
+// and that the key fetch is retried at most every five seconds.
 func TestIssuerDown(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *tokenFixture) {
 		b.issuer.set(func(f *fakeIssuer) { f.err = errDown })

@@ -15,7 +15,8 @@ import (
 // Load gives next the session of the request's browser, and stores changes to it before the response
 // starts. If the session can't be read or stored, OnFault responds instead of next.
 //
-// A browser without a session gets no cookie and no row. A browser with one costs a write a minute.
+// A browser without a session gets no cookie and no row. For a signed-in browser, the time of the
+// last request is stored at most once a minute.
 func (b *Browsers) Load(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Add("Vary", "Cookie")

@@ -208,8 +208,8 @@ func TestAttemptExpiry(t *testing.T) {
 	}
 }
 
-// TestAttemptCookieLimit checks that the cookies stay within proxy limits for long return pages and
-// any request cookies, and that a new sign-in can still start.
+// TestAttemptCookieLimit checks that the cookies stay within proxy limits despite long return pages
+// and many stray attempt cookies, and that a new sign-in can still start.
 func TestAttemptCookieLimit(t *testing.T) {
 	d := newBrowserFixture(t, nil)
 	b := d.browser()

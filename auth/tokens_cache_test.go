@@ -98,8 +98,8 @@ func TestMovedIdentity(t *testing.T) {
 	})
 }
 
-// TestDisabledApp checks that the error states the reason. The ledger rejects
-// the app earlier.
+// TestDisabledApp checks that the error states the reason. While the token is still cached, the
+// ledger rejects the app.
 func TestDisabledApp(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *tokenFixture) {
 		token := b.token()

@@ -39,7 +39,7 @@ func (c *collector) window(w store.FetchWindow) error {
 	return err
 }
 
-// windowName returns a name of a window for messages, such as "2026-11-20, classes 80 to 89Z".
+// windowName returns the name of a window for messages, such as "2026-11-20, classes 80 to 89Z".
 func windowName(w store.FetchWindow) string {
 	if w.Class == (store.ClassRange{}) {
 		return w.Day.String()
@@ -67,7 +67,7 @@ func (c *collector) fetchWindow(ctx context.Context, w store.FetchWindow) (compl
 	case matches.Total > matches.Listed:
 		return false, &permanentError{fmt.Errorf("the site lists only %d of %d labels", matches.Listed, matches.Total)}
 	case matches.Total < rows.certain || matches.Total > rows.read:
-		return false, fmt.Errorf("the export has %d of %d labels", rows.read, matches.Total)
+		return false, fmt.Errorf("the export has %d rows, but the search found %d labels", rows.read, matches.Total)
 	}
 	c.o.Logger.Debug("window complete", "window", windowName(w), "labels", matches.Total)
 	if err := c.st.CompleteWindow(ctx, w, matches.Total); err != nil {

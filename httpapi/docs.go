@@ -23,7 +23,7 @@ import (
 var docsSource string
 
 // reference is the data of the page at /docs. It comes from the OpenAPI document, except for the
-// plans.
+// plans and the table of errors.
 type reference struct {
 	Title, Version, Intro, BaseURL string
 	Plans                          []plan

@@ -35,9 +35,9 @@ const (
 // defaultMaxDrawings leaves one processor for metered requests.
 func defaultMaxDrawings() int { return max(1, runtime.NumCPU()-1) }
 
-// imageCache draws or reads images at a bounded cost, since images need no credentials. An image has
-// a key that identifies its content: concurrent requests share one drawing, which is then cached.
-// The reading of a stored file counts as drawing it.
+// imageCache draws or reads images at a bounded cost, since images need no credentials. An image
+// has a key that identifies its content: concurrent requests share one drawing, which is then
+// cached. Reading a stored file counts as drawing it.
 type imageCache struct {
 	queue workQueue
 

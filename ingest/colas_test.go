@@ -300,7 +300,7 @@ func TestDerivedCategory(t *testing.T) {
 	for members, want := range map[string]cola.Text{
 		`"class_id":"101","llm_category_path":"Liquor > Whiskey > Bourbon > Straight Bourbon","llm_category":null`:  "",
 		`"class_name":"TABLE RED WINE","llm_category_path":"Wine > Red Wine","llm_category":null`:                   "",
-		`"class_id":"101","llm_category_path":"Liquor > Whiskey > Bourbon","llm_category":null`:                     "", // of an earlier table
+		`"class_id":"101","llm_category_path":"Liquor > Whiskey > Bourbon","llm_category":null`:                     "", // derived from an earlier class table
 		`"llm_category_path":"Wine > Red Wine","llm_category":null`:                                                 "",
 		`"class_id":"80","llm_category_path":"Wine > Red Wine","llm_category":"Red Wine"`:                           "Wine > Red Wine",
 		`"class_id":"80","llm_category_path":"Wine > Red Wine"`:                                                     "Wine > Red Wine",

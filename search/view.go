@@ -76,7 +76,7 @@ func (v *View) Label(id cola.TTBID) (label cola.ColaSummary, ok bool) {
 }
 
 // Rows returns the list rows of labels: their summaries plus other indexed data. A label missing
-// from the view only gets its summary.
+// from the view gets only its summary and company name.
 func (v *View) Rows(labels []cola.ColaSummary) []cola.ColaRow {
 	rows := make([]cola.ColaRow, len(labels))
 	for n, label := range labels {
@@ -191,7 +191,7 @@ func (v *View) hasWord(p text.Phrase) bool {
 	})
 }
 
-// NearestWord returns the word of labels that a misspelled word most likely stands for, or "".
+// NearestWord returns the indexed word that a misspelled word most likely stands for, or "".
 func (v *View) NearestWord(word string) string {
 	var best text.Nearest
 	for i := range v.segments {

@@ -25,7 +25,7 @@ type copyCommand struct {
 // errMismatch reports that the copy differs from the original.
 var errMismatch = errors.New("the copy differs from the original; do not use it")
 
-// Run copies all tables, reads both databases and compares them.
+// Run copies all tables, reads the copy back and compares it with the original.
 func (c *copyCommand) Run(env *environment) (err error) {
 	from, to, err := c.places(env)
 	if err != nil {

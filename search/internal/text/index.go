@@ -12,10 +12,10 @@ import (
 // Index is a full-text index over several fields. A value is a distinct string of a field: one or
 // more sequences of words, and connectors (see analysis).
 //
-// A word, in any field, is looked up in its posting list of documents. Words with the same key, such
-// as singular and plural, find each other; a query by such a word is the union of their lists. The
-// words of a phrase must be next to each other in one value, so a phrase is matched against the
-// values that have all its words.
+// A word, in any field, is looked up in its posting list of documents. Words with the same key,
+// such as singular and plural, find each other; a query for such a word is the union of their
+// lists. The words of a phrase must be next to each other in one value, so a phrase is matched
+// against the values that have all its words.
 type Index struct {
 	vocab column.Dict // all words, sorted
 	base  []uint32    // the values of field f have the numbers in [base[f], base[f+1])
@@ -68,7 +68,8 @@ func (p *position) has(word uint32) bool {
 	return p.lo <= word && word < p.hi || slices.Contains(p.words, word)
 }
 
-// positions returns the conditions of a phrase; ok is false if no word meets one of them.
+// positions returns the conditions of a phrase; ok is false if there is a condition that no word
+// meets.
 func (t *Index) positions(p Phrase) (all []position, ok bool) {
 	all = make([]position, len(p.Words))
 	for i, w := range p.Words {
@@ -98,7 +99,7 @@ func (t *Index) MatchPhrase(p Phrase, sc *postings.Scratch, dst []postings.List)
 	return dst
 }
 
-// MatchName appends lists of the documents that contain p in the field of names.
+// MatchName appends lists of the documents that contain p in the name field.
 func (t *Index) MatchName(p Phrase, sc *postings.Scratch, dst []postings.List) []postings.List {
 	if len(p.Words) == 1 {
 		if l, ok := t.nameDocs.find(vocabulary.WordKey(p.Words[0])); ok {

@@ -173,8 +173,8 @@ func (b *substringsBuilder) precomputeNeedles() {
 	b.s.needleDocs = out.unions()
 }
 
-// affixShare is the divisor of the cost limit for the union of the values of one word set, because
-// a needle has several.
+// affixShare divides the cost limit for the union of one word set's values, because a needle may
+// have several word sets.
 const affixShare = 8
 
 // precomputeAffixes precomputes the values with words of a costly prefix or suffix.
