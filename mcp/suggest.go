@@ -10,8 +10,8 @@ import (
 func suggestTools() []tool {
 	return []tool{newTool(tool{
 		name: "suggest_values", title: "Complete a value",
-		description: "List the values of a filter that begin with a text, or have a word that does, with the number of " +
-			"labels of each. Use it before a search if you are unsure how a brand, company, category, " +
+		description: "List the values of a filter that begin with q, or contain a word that does, each with its number of " +
+			"labels or report rows. Use it before a search if you are unsure how a brand, company, category, " +
 			"appellation, origin or class is spelled, or to list the values in use.",
 		cost:             "free.",
 		required:         []string{"field"},
