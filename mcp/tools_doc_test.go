@@ -31,7 +31,7 @@ const toolsIntroduction = `# Tools
 This page documents the MCP tools at ` + "`/mcp`" + `. ` + "`make generate`" + ` writes it; the example responses come from a few
 demo records. [Assistants](docs/ASSISTANTS.md) explains how to connect a client.
 
-- Every call except `suggest_values` counts as one request toward the account's rate limit, like a REST API request. Connecting
+- Every call except ` + "`suggest_values`" + ` counts as one request toward the account's rate limit, like a REST API request. Connecting
   and listing tools don't count.
 - Arguments have the same names as REST parameters. An unknown argument is an error that suggests the closest name. All problems
   are reported at once.
