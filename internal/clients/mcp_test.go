@@ -78,6 +78,9 @@ var companions = map[string]map[string]any{
 	"get_processing_times application_type": {"kind": "registration"},
 }
 
+// callsPerAccount is below the rate limit of an account.
+const callsPerAccount = 100
+
 // callTools calls every read tool with every client.
 func (b *bench) callTools(t *testing.T) {
 	gosdk := filepath.Join(b.goDir, "bin", "gosdk")
@@ -113,7 +116,11 @@ func (b *bench) callTools(t *testing.T) {
 	} {
 		t.Run(client.account, func(t *testing.T) {
 			started := time.Now()
-			outcomes := b.runCalls(t, calls, b.newKey(client.account), client.command)
+			var outcomes []toolOutcome
+			for part := range slices.Chunk(calls, callsPerAccount) {
+				account := fmt.Sprintf("%s-%d", client.account, len(outcomes))
+				outcomes = append(outcomes, b.runCalls(t, part, b.newKey(account), client.command)...)
+			}
 			report(t, client.name, problems(t, tools, calls, outcomes))
 			b.add(t, client.name, fmt.Sprintf("made %d calls to %d tools", len(calls), len(tools)), started)
 		})
