@@ -47,6 +47,11 @@ func Dimensions() []string {
 	}
 }
 
+// HasOwnOrder reports whether groups of a dimension are ordered by value, not by number of labels.
+func HasOwnOrder(dimension string) bool {
+	return slices.Contains([]string{ByYear, ByQuarter, ByMonth, ByABV, ByVolume}, dimension)
+}
+
 // CountParams are the parameters of GET /colas/stats and count_labels, as sent: the filters of
 // SearchParams and the dimensions to count by.
 type CountParams struct {

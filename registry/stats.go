@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/search"
 )
 
 // ColaCounts is the result of CountColas.
@@ -41,7 +42,7 @@ func (s *Service) CountColasLimited(
 		return ColaCounts{}, state, err
 	}
 	start, view := time.Now(), s.index.View()
-	found := view.CountGroups(q)
+	found, tied := countGroups(view, q)
 	s.metrics.observeSearch(labelCounts, start)
 	groups, _ := limit.cut(found.Groups)
 	grant, err := s.ledger.Charge(ctx, quotaRequest(c, cola.MeterListRecords, recordsOf(len(groups))))
@@ -54,10 +55,27 @@ func (s *Service) CountColasLimited(
 	}
 	kept := min(len(groups), grant.Units*cola.GroupsPerRecord)
 	counts.Groups = counts.Others.Leave(found.Groups, kept)
+	if tied && kept == len(found.Groups) {
+		counts.Notes = append(counts.Notes, "Other groups have as many labels as the last one. To see them, raise top.")
+	}
 	if q.DefaultWindow {
 		counts.Defaults = &cola.DefaultsApplied{DateRange: true, DateFrom: q.From}
 	}
 	return counts, grant.State, nil
+}
+
+// countGroups counts groups. tied reports whether the last group was chosen among several with the
+// same number of labels.
+func countGroups(view *search.View, q cola.CountSearch) (found search.GroupCounts, tied bool) {
+	top := q.Top
+	q.Top++
+	found = view.CountGroups(q)
+	if len(found.Groups) <= top {
+		return found, false
+	}
+	tied = len(q.GroupBy) == 1 && !cola.HasOwnOrder(q.GroupBy[0]) && found.Groups[top-1].Count == found.Groups[top].Count
+	found.Groups = found.Others.Leave(found.Groups, top)
+	return found, tied
 }
 
 // recordsOf returns the list records that a number of groups costs.
