@@ -202,6 +202,10 @@ func (a *samples) filters() []class {
 			s.Status, s.Domestic = vocabulary.Statuses()[i%4], vocabulary.Imported
 		})},
 		{"main barcode", search(func(s *cola.ColaSearch, i int) { s.Barcode = a.code(i) })},
+		{"brand new in a week", search(func(s *cola.ColaSearch, i int) { s.BrandFirstSeen = a.today.AddDays(-7 - i%7) })},
+		{"brand new in a year", search(func(s *cola.ColaSearch, i int) { s.BrandFirstSeen = a.today.AddDays(-365 + i%30) })},
+		{"permittee new in a year", search(func(s *cola.ColaSearch, i int) { s.PermitteeFirstSeen = a.today.AddDays(-365 + i%30) })},
+		{"brand new in twenty years", search(func(s *cola.ColaSearch, i int) { s.BrandFirstSeen = a.today.AddDays(-7300 + i%30) })},
 	}
 }
 
@@ -421,6 +425,7 @@ func brandClasses(g *synthetic, a *samples) []class {
 		{"similar: product type", similarBrands(func(s *cola.BrandSearch, i int) {
 			s.Name, s.ProductTypes = a.common[i%len(a.common)], vocabulary.ProductTypes()[i%3:i%3+1]
 		})},
+		{"similar: labels of brands", search(func(s *cola.ColaSearch, i int) { s.SimilarTo = misspelled(i) })},
 		{"similar: lowest score, page 10", similarBrands(func(s *cola.BrandSearch, i int) {
 			s.Name, s.MinScore, s.Page, s.PerPage = misspelled(i), 1, 10, 100
 		})},
