@@ -35,6 +35,7 @@ var (
 var open = map[string]bound{
 	"GET /.well-known/oauth-protected-resource":              inMemory,
 	"GET /.well-known/oauth-protected-resource/mcp":          inMemory,
+	"GET /.well-known/oauth-protected-resource/mcp/chatgpt":  inMemory,
 	"GET /.well-known/oauth-protected-resource/mcp/readonly": inMemory,
 	"GET /api/v1/openapi.json":                               inMemory,
 	"GET /assets/{version}/{name}":                           inMemory,
