@@ -182,6 +182,9 @@ func New(svc Service, authenticator Authenticator, o Options) http.Handler {
 		byPath[wellKnown+path] = chain(e.describeResource(), web.Recover, challenge)
 	}
 	byPath[wellKnown] = byPath[wellKnown+Path]
+	for path, served := range discoveryDocuments(o) {
+		byPath[path] = chain(served, web.Recover)
+	}
 	recorder := web.NewRecorder(o.Logger, o.Metrics, paths, func(r *http.Request) string { return r.URL.Path })
 	return chain(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { byPath[r.URL.Path].ServeHTTP(w, r) }),
 		recorder.Record, web.RequestID)
@@ -220,7 +223,7 @@ const wellKnown = "/.well-known/oauth-protected-resource"
 
 // paths are the paths that this package serves.
 var paths = func() []string {
-	all := append([]string{wellKnown}, endpoints...)
+	all := append([]string{wellKnown, serverCardPath, serverJSONPath, catalogPath}, endpoints...)
 	for _, path := range endpoints {
 		all = append(all, wellKnown+path)
 	}
@@ -266,22 +269,14 @@ type metadata struct {
 	Documentation string   `json:"resource_documentation"`
 }
 
-// describeResource serves the metadata without authentication and to pages from any origin: an
-// assistant requests it before it has credentials.
+// describeResource serves the metadata: an assistant requests it before it has credentials.
 func (e *edge) describeResource() http.Handler {
 	r := e.resource
-	body := mustJSON(metadata{r.ID, r.Issuers, r.Scopes, []string{"header"}, serverTitle, e.opts.PublicURL + "/docs"})
-	return web.CORS{}.Handler(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
-		switch {
-		case len(r.Issuers) == 0:
+	if len(r.Issuers) == 0 {
+		return web.CORS{}.Handler(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 			web.Fail(w, req, cola.Errorf(cola.CodeNotFound, "This server accepts API keys only; apps can't sign in."))
-		case req.Method != http.MethodGet && req.Method != http.MethodHead:
-			w.Header().Set("Allow", "GET, HEAD")
-			web.Fail(w, req, cola.Errorf(cola.CodeMethodNotAllowed, "%s is not allowed here; use GET.",
-				displayMethod(req.Method)))
-		default:
-			w.Header().Set("Cache-Control", "public, max-age=300")
-			web.WriteJSON(w, http.StatusOK, body)
-		}
-	}))
+		}))
+	}
+	return publicDocument("application/json", mustJSON(
+		metadata{r.ID, r.Issuers, r.Scopes, []string{"header"}, serverTitle, e.opts.PublicURL + "/docs"}))
 }
