@@ -32,7 +32,8 @@ const (
 const serverName = "colaregistry"
 
 // serverDescription describes the server in at most 100 characters, the limit of the schemas.
-const serverDescription = "Certificates of Label Approval (COLAs) for US wine, beer and spirits, with permittees and barcodes."
+const serverDescription = "Certificates of Label Approval (COLAs) for US wine, beer and spirits, " +
+	"with permittees and barcodes."
 
 // description is a Server Card or a server.json; both have these members.
 type description struct {
