@@ -16,6 +16,9 @@ type searchArgs struct {
 	Query string `json:"query" doc:"Words of a brand, product, class or company; a TTB ID; or a barcode. All words must match." example:"lenz moser"`
 }
 
+// maxQuery is the maximum length of q in the REST API, in characters.
+const maxQuery = 200
+
 // fetchArgs are the arguments of fetch.
 type fetchArgs struct {
 	cola.Decoded
@@ -79,7 +82,9 @@ func chatGPTTools() []tool {
 func searchDocuments(
 	ctx context.Context, svc Service, c cola.Caller, p searchArgs,
 ) (a toolResult, state cola.QuotaState, err error) {
-	search := cola.SearchParams{Decoded: p.Decoded, Q: p.Query, DateRange: "all"}
+	// Checked here, so that problems have the name of this argument instead of q.
+	query := p.Problems.Legible("query", p.Query, maxQuery, "This argument is required.")
+	search := cola.SearchParams{Decoded: p.Decoded, Q: query, DateRange: "all"}
 	page, state, err := svc.SearchColasLimited(ctx, c, search, nil)
 	if err != nil {
 		return a, state, err

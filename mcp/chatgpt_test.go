@@ -53,6 +53,10 @@ func TestSearchDocuments(t *testing.T) {
 			t.Errorf("result %d = %v, want id, title and url of %s", i, one, id)
 		}
 	}
+	long := call(t, at(ChatGPTPath, mustServe(t, f, io.Discard)), "search", `{"query":"`+strings.Repeat("oak ", 60)+`"}`)
+	if problems := long.problems(t); len(problems) != 1 || problems["query"] == nil {
+		t.Errorf("problems of a long query = %v", problems)
+	}
 	none := call(t, at(ChatGPTPath, mustServe(t, newFake(), io.Discard)), "search", `{"query":"no label has this"}`)
 	if none.texts[0] != `{"results":[]}` {
 		t.Errorf("no results = %s", none.texts[0])
