@@ -18,13 +18,13 @@ import (
 // TestExamples checks that each tool's example call works, that its structured content
 // equals the text, and that it fits the output schema, which names every concise field.
 func TestExamples(t *testing.T) {
-	for _, one := range tools() {
+	for _, one := range toolsAt(ChatGPTPath) {
 		for _, format := range responseFormats {
 			arguments := one.example
 			if slices.ContainsFunc(one.input, func(a argument) bool { return a.name == "response_format" }) {
 				arguments = strings.TrimSuffix(arguments, "}") + `,"response_format":"` + format + `"}`
 			}
-			got := call(t, mustServe(t, newFake(), io.Discard), one.name, arguments)
+			got := call(t, at(ChatGPTPath, mustServe(t, newFake(), io.Discard)), one.name, arguments)
 			if got.failed {
 				t.Errorf("%s %s: want success: %s", one.name, arguments, got.texts[0])
 				continue

@@ -1,0 +1,77 @@
+package httpapi
+
+import (
+	"bytes"
+	_ "embed"
+	"html/template"
+	"net/http"
+	"strings"
+	texttemplate "text/template"
+
+	"github.com/colaregistry/colaregistry/internal/web"
+)
+
+// Discovery configures the pages about the service for people, assistants and directories.
+type Discovery struct {
+	Contact         string // email address or URL of the operator, on the privacy page
+	OpenAIChallenge string // served at the path where OpenAI verifies a domain
+	RegistryAuth    string // served at the path where the MCP Registry verifies a domain
+}
+
+//go:embed llms.txt
+var llmsSource string
+
+//go:embed privacy.html
+var privacySource string
+
+var (
+	llmsTemplate    = texttemplate.Must(texttemplate.New("llms").Parse(llmsSource))
+	privacyTemplate = template.Must(template.New("privacy").Parse(privacySource))
+)
+
+// discoveryRoutes returns the GET routes of the pages.
+func (a *api) discoveryRoutes() map[string]http.HandlerFunc {
+	d := a.opts.Discovery
+	var llms, privacy bytes.Buffer
+	if err := llmsTemplate.Execute(&llms, a.opts); err != nil {
+		panic("httpapi: llms.txt: " + err.Error()) // the template and its data are defined in this package
+	}
+	if err := privacyTemplate.Execute(&privacy, contactOf(d.Contact)); err != nil {
+		panic("httpapi: privacy page: " + err.Error())
+	}
+	text := newStaticDocument("text/plain; charset=utf-8", llms.Bytes())
+	page := newStaticDocument("text/html; charset=utf-8", privacy.Bytes())
+	return map[string]http.HandlerFunc{
+		"/llms.txt":                          a.serveDocument(&text),
+		"/privacy":                           a.serveDocument(&page),
+		"/.well-known/openai-apps-challenge": a.serveChallenge(d.OpenAIChallenge),
+		"/.well-known/mcp-registry-auth":     a.serveChallenge(d.RegistryAuth),
+	}
+}
+
+// serveChallenge proves to a directory that the operator controls the domain. Without a text, the
+// path doesn't exist.
+func (a *api) serveChallenge(text string) http.HandlerFunc {
+	if text == "" {
+		return func(w http.ResponseWriter, r *http.Request) { web.Fail(w, r, unknownPath(r.URL.Path)) }
+	}
+	d := newStaticDocument("text/plain; charset=utf-8", []byte(text))
+	return a.serveDocument(&d)
+}
+
+// contact is a link to the operator; zero if unknown.
+type contact struct {
+	Text string
+	URL  template.URL
+}
+
+// contactOf returns the link for an email address or URL.
+func contactOf(given string) contact {
+	switch {
+	case given == "":
+		return contact{}
+	case strings.HasPrefix(given, "https://"), strings.HasPrefix(given, "http://"):
+		return contact{given, template.URL(given)}
+	}
+	return contact{given, template.URL("mailto:" + given)}
+}
