@@ -11,11 +11,17 @@ import (
 	"github.com/colaregistry/colaregistry/internal/web"
 )
 
+// Paths at which directories check that the operator controls the domain.
+const (
+	openAIChallengePath = "/.well-known/openai-apps-challenge"
+	registryAuthPath    = "/.well-known/mcp-registry-auth"
+)
+
 // Discovery configures the pages about the service for people, assistants and directories.
 type Discovery struct {
 	Contact         string // email address or URL of the operator, on the privacy page
-	OpenAIChallenge string // served at the path where OpenAI verifies a domain
-	RegistryAuth    string // served at the path where the MCP Registry verifies a domain
+	OpenAIChallenge string // served at openAIChallengePath
+	RegistryAuth    string // served at registryAuthPath
 }
 
 //go:embed llms.txt
@@ -42,10 +48,10 @@ func (a *api) discoveryRoutes() map[string]http.HandlerFunc {
 	text := newStaticDocument("text/plain; charset=utf-8", llms.Bytes())
 	page := newStaticDocument("text/html; charset=utf-8", privacy.Bytes())
 	return map[string]http.HandlerFunc{
-		"/llms.txt":                          a.serveDocument(&text),
-		"/privacy":                           a.serveDocument(&page),
-		"/.well-known/openai-apps-challenge": a.serveChallenge(d.OpenAIChallenge),
-		"/.well-known/mcp-registry-auth":     a.serveChallenge(d.RegistryAuth),
+		"/llms.txt":         a.serveDocument(&text),
+		"/privacy":          a.serveDocument(&page),
+		openAIChallengePath: a.serveChallenge(d.OpenAIChallenge),
+		registryAuthPath:    a.serveChallenge(d.RegistryAuth),
 	}
 }
 

@@ -158,11 +158,10 @@ type api struct {
 func Handles(path string) bool {
 	area, _, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
 	switch area {
-	case "api", "docs", "healthz", "readyz", "images", "unsubscribe", "confirm", "feeds", "llms.txt", "privacy",
-		".well-known":
+	case "api", "docs", "healthz", "readyz", "images", "unsubscribe", "confirm", "feeds", "llms.txt", "privacy":
 		return true
 	}
-	return false
+	return path == openAIChallengePath || path == registryAuthPath
 }
 
 // New returns the handler for /api/v1/…, /docs, /llms.txt, /privacy, /healthz, /readyz, /images/…,
