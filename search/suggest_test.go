@@ -217,6 +217,41 @@ func suggested(v *View, field, q string, limit int) string {
 	return strings.Join(values, ", ")
 }
 
+// TestCorrect checks which texts without completions are corrected, and to what.
+func TestCorrect(t *testing.T) {
+	x := New(Options{ManualCompaction: true})
+	defer x.Close()
+	for i, brand := range []string{"RAVEN & OAK", "RAVENWOOD HILL", "RAVINE", "COOPER'S HAWK", "HAWK VINEYARDS", "CHÂTEAU D'YQUEM"} {
+		u := x.Begin()
+		u.Permittee(&cola.Permittee{PermitNumber: "P-1", CompanyName: "NIEDERHOFF IMPORTS", OperatingName: "Hawk Cellars"})
+		u.Label(labelWith(cola.TTBID(i+1), func(c *cola.Cola) {
+			c.BrandName, c.PermitNumber, c.OriginName, c.ClassName = brand, "P-1", "FRANCE", "STRAIGHT BOURBON WHISKY"
+		}))
+		mustCommit(t, u, Marks{Labels: 1})
+	}
+	for _, tt := range []struct{ field, q, want string }{
+		{cola.SuggestBrand, "ravon", "raven"},
+		{cola.SuggestBrand, "Ravon and Oak", "raven oak"},
+		{cola.SuggestBrand, "ravenwod", "ravenwood"},
+		{cola.SuggestBrand, "ravenwood hull", "ravenwood hill"},
+		{cola.SuggestBrand, "ravemwo", "ravenwo"}, // incomplete
+		{cola.SuggestBrand, "cuopers hawk", "coopers hawk"},
+		{cola.SuggestBrand, "oak raven", ""}, // known words
+		{cola.SuggestBrand, "oek", ""},       // too short
+		{cola.SuggestBrand, "zzzzzz", ""},
+		{cola.SuggestBrand, "ravon a b c d e f", ""}, // too long
+		{cola.SuggestCompany, "neiderhoff", "niederhoff"},
+		{cola.SuggestCompany, "hawk celars", "hawk cellars"},
+		{cola.SuggestOrigin, "french", "FRANCE"},
+		{cola.SuggestOrigin, "frnace", "france"},
+		{cola.SuggestClass, "straihgt", "straight"},
+	} {
+		if got := x.View().Correct(tt.field, tt.q); got != tt.want {
+			t.Errorf("Correct(%s, %q) = %q, want %q", tt.field, tt.q, got, tt.want)
+		}
+	}
+}
+
 // TestSuggestCompanies checks that permittees are listed once per permit number, by the name that
 // matches, and only if they have labels.
 func TestSuggestCompanies(t *testing.T) {
