@@ -69,13 +69,18 @@ func matchOf(name, key string) int {
 	return noMatch
 }
 
+// maySpell reports whether a value may have a connector, which its key lacks.
+func maySpell(value string) bool {
+	return strings.ContainsAny(value, "&+") || strings.Contains(text.Fold(value), "and")
+}
+
 // eachCandidate calls yield with the numbers of the keys whose values may complete the text in a
 // given way, once each and in ascending order.
 func (c *completion) eachCandidate(keys *column.Dict, match int, yield func(k uint32)) {
 	visit, parts := yield, c.keys
 	var found []uint32
-	if c.head != "" {
-		parts = append(slices.Clip(parts), c.head)
+	if c.head != "" { // the first key begins with it
+		parts = append([]string{c.head}, c.keys[1:]...)
 	}
 	if len(parts) > 1 {
 		visit = func(k uint32) { found = append(found, k) }

@@ -13,6 +13,8 @@ import (
 type brandCandidate struct {
 	key    string
 	labels int // at least as many as are live
+	// matches is whether the key completes the text, or a spelling in one of the segments may.
+	matches bool
 }
 
 // suggestBrands returns the brands that complete a text.
@@ -58,9 +60,15 @@ func (v *View) brandCandidates(text *completion, match int) []brandCandidate {
 		x := &v.segments[i].brands
 		var list []brandCandidate
 		text.eachCandidate(&x.keys, match, func(brand uint32) {
-			if key := x.keys.At(brand); match == nameBegins || text.matchKey(key) >= match {
-				list = append(list, brandCandidate{key, int(x.labels[brand])})
+			key := x.keys.At(brand)
+			best := text.matchKey(key)
+			if best < match {
+				return
 			}
+			matches := best == match || slices.ContainsFunc(x.spellings(brand), func(value uint32) bool {
+				return maySpell(v.segments[i].t.text[colBrand].At(value))
+			})
+			list = append(list, brandCandidate{key, int(x.labels[brand]), matches})
 		})
 		lists = append(lists, list)
 	}
@@ -69,7 +77,7 @@ func (v *View) brandCandidates(text *completion, match int) []brandCandidate {
 	for _, list := range lists { // shortest first, which moves the fewest
 		all = mergeBrands(all, list)
 	}
-	return all
+	return slices.DeleteFunc(all, func(c brandCandidate) bool { return !c.matches })
 }
 
 // mergeBrands merges sorted lists and adds up the labels of brands in both.
@@ -85,7 +93,7 @@ func mergeBrands(a, b []brandCandidate) []brandCandidate {
 		case order > 0:
 			merged, b = append(merged, b[0]), b[1:]
 		default:
-			merged = append(merged, brandCandidate{a[0].key, a[0].labels + b[0].labels})
+			merged = append(merged, brandCandidate{a[0].key, a[0].labels + b[0].labels, a[0].matches || b[0].matches})
 			a, b = a[1:], b[1:]
 		}
 	}
