@@ -282,15 +282,15 @@ func (f *fake) ProductionReports(_ context.Context, _ cola.Caller, p cola.Produc
 	return registry.PageList[cola.ProductionReport]{Rows: l.Rows, Meta: cola.PageMeta{Total: 1, Page: 1, PerPage: 20}}, state, err
 }
 
-func (f *fake) Suggest(_ context.Context, _ cola.Caller, p cola.SuggestParams) ([]cola.Suggestion, cola.QuotaState, error) {
+func (f *fake) Suggest(_ context.Context, _ cola.Caller, p cola.SuggestParams) (registry.Suggestions, cola.QuotaState, error) {
 	state, err := f.admit()
 	if err == nil {
 		_, err = p.Normalize()
 	}
 	if err != nil {
-		return nil, state, err
+		return registry.Suggestions{}, state, err
 	}
-	return []cola.Suggestion{{Value: f.label.BrandName, Count: 1}}, state, nil
+	return registry.Suggestions{Values: []cola.Suggestion{{Value: f.label.BrandName, Count: 1}}}, state, nil
 }
 
 func (f *fake) AVAs(_ context.Context, _ cola.Caller, p cola.AVAParams) (registry.List[cola.AVA], cola.QuotaState, error) {

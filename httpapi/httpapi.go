@@ -48,7 +48,7 @@ type Service interface {
 		ctx context.Context, c cola.Caller, number, ifNoneMatch string,
 	) (registry.Tagged[cola.PermitteeDetail], cola.QuotaState, error)
 	Barcode(ctx context.Context, c cola.Caller, value string) (cola.BarcodeResult, cola.QuotaState, error)
-	Suggest(context.Context, cola.Caller, cola.SuggestParams) ([]cola.Suggestion, cola.QuotaState, error)
+	Suggest(context.Context, cola.Caller, cola.SuggestParams) (registry.Suggestions, cola.QuotaState, error)
 	Usage(context.Context, cola.Caller) (cola.UsageStats, cola.QuotaState, error)
 	Coverage(context.Context, cola.Caller) (cola.Coverage, cola.QuotaState, error)
 	ProcessingTimes(

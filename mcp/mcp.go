@@ -75,7 +75,7 @@ type Service interface {
 	BarcodeLimited(
 		ctx context.Context, c cola.Caller, value string, fit registry.RowLimit[cola.ColaSummary],
 	) (cola.BarcodeResult, cola.QuotaState, error)
-	Suggest(context.Context, cola.Caller, cola.SuggestParams) ([]cola.Suggestion, cola.QuotaState, error)
+	Suggest(context.Context, cola.Caller, cola.SuggestParams) (registry.Suggestions, cola.QuotaState, error)
 	Usage(context.Context, cola.Caller) (cola.UsageStats, cola.QuotaState, error)
 	ProcessingTimes(
 		context.Context, cola.Caller, cola.ProcessingTimeParams,

@@ -383,6 +383,7 @@ func suggestClasses(g *synthetic) []class {
 		{"suggest: brand, a common word", suggest(cola.SuggestBrand, common...)},
 		{"suggest: brand, two words", suggest(cola.SuggestBrand, ends...)},
 		{"suggest: brand, any word", suggest(cola.SuggestBrand, g.words...)},
+		{"suggest: brand, connector", suggest(cola.SuggestBrand, edged("", common, " a")...)},
 		{"suggest: company, 1 letter", suggest(cola.SuggestCompany, letters(1)...)},
 		{"suggest: company, a common word", suggest(cola.SuggestCompany, append(common, "llc", "inc", "company")...)},
 		{"suggest: company, any word", suggest(cola.SuggestCompany, g.words...)},
