@@ -138,7 +138,7 @@ func (a *Authenticator) identify(ctx context.Context, secret Secret) (identity, 
 	})
 	switch {
 	case errors.Is(err, store.ErrNotFound):
-		return identity{}, invalidCredentialf("Unknown API key. It may belong to another server.")
+		return identity{}, invalidCredentialf("Unknown API key. Check that it belongs to this server, or create a new one.")
 	case err != nil:
 		return identity{}, err
 	}

@@ -154,8 +154,8 @@ type signingKey struct {
 	public crypto.PublicKey // *rsa.PublicKey, *ecdsa.PublicKey or ed25519.PublicKey
 }
 
-// parseKeySet parses a JWK Set. It skips keys of unknown types and keys that are not for
-// signatures.
+// parseKeySet parses a JWK Set. It skips malformed keys, keys of unknown types, keys that don't
+// verify signatures, and RSA keys shorter than minRSABits.
 func parseKeySet(data []byte) (keys keySet, err error) {
 	var set struct {
 		Keys *[]json.RawMessage `json:"keys"`
@@ -174,7 +174,8 @@ func parseKeySet(data []byte) (keys keySet, err error) {
 	return keys, nil
 }
 
-// parseKey parses a JWK; ok is false if it is not a public key for signatures.
+// parseKey parses a JWK; ok is false if it is not a public key that verifies signatures, or is an
+// RSA key shorter than minRSABits.
 func parseKey(raw json.RawMessage) (k signingKey, ok bool) {
 	var jwk jose.JSONWebKey
 	var permits struct {

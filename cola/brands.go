@@ -27,7 +27,7 @@ func Similarities() []string {
 	}
 }
 
-// MaxBrandHolders is the number of permit holders that a BrandMatch lists.
+// MaxBrandHolders is the maximum number of permits that a BrandMatch lists.
 const MaxBrandHolders = 5
 
 // BrandMatch is a brand whose name is similar to the requested one, with statistics of its labels.

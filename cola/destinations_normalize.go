@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// DestinationRules are the kinds of destination that a server supports.
+// DestinationRules describe which destinations a server accepts.
 type DestinationRules struct {
 	SendsMail       bool // the server sends email
 	PrivateWebhooks bool // webhooks may use private addresses and http

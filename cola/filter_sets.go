@@ -86,10 +86,10 @@ const (
 
 // FilterPart is a single filter of a saved search.
 type FilterPart struct {
-	Filter string // its name
-	Group  string // group of a boolean; empty for a filter that must match by itself
-	Sought any    // value in the saved search: a string, a float64 or true
-	Alone  SavedSearchFilters
+	Filter string             // its name
+	Group  string             // group of a boolean; empty for a filter that must match by itself
+	Sought any                // value in the saved search: a string, a float64 or true
+	Alone  SavedSearchFilters // only this filter; a volume bound includes its unit
 }
 
 // Parts returns the normalized filters one by one, in the order of FilterNames. A label matches the

@@ -58,7 +58,7 @@ func (f *recordErrors) required(field, value string) {
 // name checks one short line of printable text.
 func (f *recordErrors) name(field, value string) { f.text(field, value, maxNameRunes, "") }
 
-// prose checks long text with line breaks and tabs.
+// prose checks long text, which may contain line breaks and tabs.
 func (f *recordErrors) prose(field, value string) { f.text(field, value, maxProseRunes, "\n\r\t") }
 
 func (f *recordErrors) text(field, value string, maxLength int, controls string) {

@@ -8,8 +8,8 @@ import (
 // MaxActiveSchedules limits an account's saved searches with an active schedule.
 const MaxActiveSchedules = 10
 
-// Limits on the free use of saved searches. Beyond these limits, each label row costs a list
-// record.
+// Limits on the free use of saved searches. Messages, feeds and previews omit further labels, which
+// cost a list record each when listed. Further manual runs are rejected.
 const (
 	MaxMessageLabels      = 25                                    // in a message about a scheduled run, and in a feed document
 	MaxDailyMessageLabels = MaxActiveSchedules * MaxMessageLabels // in all messages of an account on a UTC day

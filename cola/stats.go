@@ -156,7 +156,7 @@ type OtherGroups struct {
 	Labels int      `json:"labels" minimum:"0" doc:"Number of labels in them." example:"3310"`
 }
 
-// Leave moves all but the first n groups to the others.
+// Leave adds all but the first n groups to o and returns the first n.
 func (o *OtherGroups) Leave(groups []LabelGroup, n int) []LabelGroup {
 	for _, g := range groups[n:] {
 		o.Labels += g.Count
@@ -167,7 +167,7 @@ func (o *OtherGroups) Leave(groups []LabelGroup, n int) []LabelGroup {
 	return groups[:n]
 }
 
-// Set sets the value of a dimension; empty for labels without one.
+// Set sets the value of a dimension. value is empty for labels without one.
 func (g *LabelGroup) Set(dimension string, value Text) {
 	f := FieldsOf[LabelGroup]()[FieldIndex[LabelGroup](dimension)]
 	reflect.ValueOf(g).Elem().FieldByIndex(f.Index).Set(reflect.ValueOf(Some(value)))

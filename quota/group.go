@@ -21,8 +21,8 @@ type group struct {
 	pending  []*pending
 	oldest   time.Time // arrival of the first charge
 
-	// cause is the error of the latest attempt with an unknown outcome that the store, not the
-	// context, ended.
+	// cause is the error of the latest attempt whose outcome is unknown and that failed in the
+	// store, not because of the context.
 	cause   atomic.Pointer[error]
 	failing chan struct{} // closed after the first attempt with an unknown outcome
 	done    chan struct{} // closed after the last attempt, when the fields below are final

@@ -76,7 +76,7 @@ func (s *Service) RunMatches(
 // noRun is a run number that no run has.
 const noRun = -1
 
-// parseRunNumber parses the number of a run; it returns noRun if malformed.
+// parseRunNumber parses a run number. It returns noRun for a malformed one.
 func parseRunNumber(run string) int64 {
 	number, err := strconv.ParseInt(run, 10, 64)
 	if err != nil || number < 1 || strconv.FormatInt(number, 10) != run {
@@ -156,7 +156,7 @@ func runsError(err error, id string) error {
 // It is free, needs the scope cola.ScopeWriteSavedSearches, and counts toward
 // cola.MaxDailyManualRuns unless the search is already due. It fails with CodeNotFound if the
 // search is missing or belongs to another account, with CodeSearchTooBroad if its filters are too
-// broad, with CodeNotActive if the search was paused because of the account, and with
+// broad, with CodeNotActive if the search is on hold because of the account, and with
 // CodeQuotaExceeded if the account has used up its manual runs for the UTC day. After
 // CodeUnavailable the outcome is unknown; the call can be repeated.
 func (s *Service) RunSavedSearch(
@@ -212,7 +212,7 @@ func manualRunLimitError(now time.Time) error {
 	}
 }
 
-// notActiveError returns the error for a search that is paused because of its account.
+// notActiveError returns the error for a search that is on hold because of its account.
 func notActiveError(plan *cola.Schedule) error {
 	reason, because := cola.PausedSuspended, "the account is suspended. Contact the operator."
 	if plan != nil && plan.PausedBecause.V == cola.PausedDowngraded {

@@ -79,7 +79,7 @@ type Options struct {
 	Index     *search.Index
 	Ledger    *quota.Ledger
 	PublicURL string     // scheme and host of the service, without a trailing slash
-	Now       cola.Clock // dates and limits everything: date windows, key expiry, caches
+	Now       cola.Clock // clock for date windows, key expiry, rate limits and caches
 	Logger    *slog.Logger
 
 	// Operators are the email addresses of the account holders who may manage the collectors.

@@ -30,8 +30,8 @@ type Vocabulary struct {
 // ListVocabulary lists the words of a reference list's rows by filter, sorted.
 type ListVocabulary map[string][]string
 
-// Vocabulary returns the words in the records. It is not metered: call it for an admitted request
-// only.
+// Vocabulary returns the filter values that occur in records. It is not metered: call it for an
+// admitted request only.
 func (s *Service) Vocabulary(context.Context) (Vocabulary, error) {
 	if err := s.checkIndexBuilt(); err != nil {
 		return Vocabulary{}, err

@@ -18,7 +18,7 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// Options configure a Sender. Link, Server, From and PublicURL must be set.
+// Options configure a Sender. LinkToken, Server, From and PublicURL must be set.
 type Options struct {
 	// LinkToken returns the token for a destination's confirm and unsubscribe links. The
 	// destination is identified by its UUID.

@@ -18,7 +18,7 @@ type fetchCommand struct {
 	TTB       fetchTTB       `cmd:"" name:"ttb" help:"Fetch labels from TTB's Public COLA Registry."`
 	Reference fetchReference `cmd:"" help:"Fetch permit lists, production statistics, processing times and AVAs."`
 	Status    fetchStatus    `cmd:"" help:"Show complete days, queued labels and failures."`
-	Resume    fetchResume    `cmd:"" help:"Permit requests again after the site has blocked them."`
+	Resume    fetchResume    `cmd:"" help:"Clear a block by the site and resume requests."`
 }
 
 type fetchTTB struct {
@@ -29,7 +29,7 @@ type fetchTTB struct {
 	From    cola.Date `env:"COLAREGISTRY_FETCH_FROM" placeholder:"DATE" help:"First completed date to fetch, such as 2026-11-01. Required without --follow."`
 	To      cola.Date `env:"COLAREGISTRY_FETCH_TO" placeholder:"DATE" xor:"end" help:"Last completed date to fetch (default: today)."`
 	Follow  bool      `env:"COLAREGISTRY_FETCH_FOLLOW" xor:"end" help:"Fetch the latest days once a day until stopped. In between, fetch the labels chosen by --details."`
-	History bool      `env:"COLAREGISTRY_FETCH_HISTORY" help:"Import the labels as history, so that they don't trigger alerts. Labels fetched into an empty registry, or completed more than four months ago, are always history."`
+	History bool      `env:"COLAREGISTRY_FETCH_HISTORY" help:"Import the labels as history, so that they don't trigger alerts. Labels fetched into an empty registry, or completed more than 120 days ago, are always history."`
 	DryRun  bool      `env:"COLAREGISTRY_FETCH_DRY_RUN" help:"Print the plan without sending a request."`
 }
 
@@ -122,7 +122,7 @@ func (c *fetchTTB) Run(env *environment) (err error) {
 func requireNoDemo(env *environment, st store.ImageFiles) error {
 	demo, err := st.HasDrawnImages(env)
 	if err == nil && demo {
-		err = errors.New("this registry has demo labels, which would mix with real ones; use a new one, such as --data-dir real")
+		err = errors.New("this registry has demo labels, which would mix with real ones; use a new data directory, such as --data-dir real")
 	}
 	return err
 }
@@ -168,7 +168,7 @@ func (c *fetchTTB) printPlan(w io.Writer, p collect.Plan) {
 	fmt.Fprintf(w, "requests: about %d\n", p.Requests)
 	fmt.Fprintf(w, "time:     about %s at %g per second", roughly(p.Duration), c.Rate)
 	if hours := c.QuietHours.String(); hours != "" {
-		fmt.Fprintf(w, ", without %s UTC", hours)
+		fmt.Fprintf(w, ", outside %s UTC", hours)
 	}
 	fmt.Fprintln(w)
 }

@@ -19,13 +19,15 @@ const (
 	// the duration of the latest read: counting a queue of millions of labels is slow.
 	fetchStatusAge   = 10 * time.Second
 	fetchStatusShare = 50
-	// fetchStatusMaxAge is the age at which a status that can't be refreshed is no longer exported.
+	// A status that can't be refreshed is exported until it is older than fetchStatusMaxAge plus
+	// fetchStatusShare times the duration of the latest read.
 	fetchStatusMaxAge = 5 * time.Minute
 	fetchStatusRead   = time.Minute // limit for reading it
 )
 
 // fetchMetrics exports the state of the collectors, which may run in other processes. It reads the
-// state only when metrics are collected. If the store can't be read, there are no samples.
+// state only when metrics are collected. If the store can't be read, it exports the latest state
+// until that is too old (see fetchStatusMaxAge), then no samples.
 type fetchMetrics struct {
 	store  store.Fetches
 	now    func() time.Time
@@ -138,7 +140,7 @@ func (m *fetchMetrics) current() (store.FetchStatus, bool) {
 	return m.status, m.now().Sub(m.read) < fetchStatusMaxAge+fetchStatusShare*m.took
 }
 
-// update reads the status.
+// update reads the status and closes done. If the read fails, it keeps the previous status.
 func (m *fetchMetrics) update(done chan struct{}) {
 	defer close(done)
 	ctx, cancel := context.WithTimeout(context.Background(), fetchStatusRead)

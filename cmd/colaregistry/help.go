@@ -5,7 +5,7 @@ package main
 
 // Help describes the command.
 func (*serveCommand) Help() string {
-	return `The first start creates an SQLite database with demo data and an account for it.
+	return `The first start creates an SQLite database with demo data and a demo account.
 On SIGTERM or Ctrl-C, the server finishes in-flight requests and exits; a second signal exits immediately.
 
 Examples:
@@ -128,7 +128,7 @@ Example:
 // Help describes the command.
 func (*recordsList) Help() string {
 	return `Prints one TTB ID per line, newest receipt first. Detail is missing if the label's status is unknown. Only TTB's
-detail pages have the status; its search export doesn't.
+printable forms and detail pages have the status; its search export doesn't.
 
 Examples:
 
@@ -210,7 +210,7 @@ Example:
 
 // Help describes the command.
 func (*accountSuspend) Help() string {
-	return `Rejects the account's requests and pauses its alerts until you run account restore. No data is lost.
+	return `Rejects the account's requests and puts its alerts on hold until you run account restore. No data is lost.
 
 Example:
 

@@ -38,7 +38,7 @@ func printStatus(env *environment, p place) error {
 	case current == 0:
 		status = "no registry yet"
 	case current < latest:
-		status = "migration needed"
+		status = "migration needed; run colaregistry migrate"
 	case current > latest:
 		status = "newer than this program supports; upgrade the program"
 	}

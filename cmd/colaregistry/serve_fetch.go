@@ -29,7 +29,7 @@ func (c *serveCommand) checkFetch() error {
 	return errors.Join(err, c.Collector.requireImageStore("--fetch-", c.storeFlags, c.imageFlags))
 }
 
-// reference returns the function that fetches reference data, or nil if the server doesn't.
+// reference returns the function that fetches reference data, or nil if fetching it is disabled.
 func (c *serveCommand) reference(env *environment, st reference.Store) func(context.Context) {
 	if !c.Fetch || !c.serveFetchFlags.Reference {
 		return nil

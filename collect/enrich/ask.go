@@ -10,9 +10,9 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// unanswered is a label's requests in a row without an answer.
+// unanswered counts a label's consecutive requests without an answer.
 type unanswered struct {
-	requests int // that the label may have caused
+	requests int // whose failure the label may have caused
 	answered int // enricher.answered before these requests
 }
 
@@ -63,7 +63,7 @@ func (e *enricher) fail(ctx context.Context, r *store.Enrichment, reason *Reject
 			return err
 		}
 	}
-	return fmt.Errorf("the last %d labels have no usable answer; the latest reason: %w", maxFailed, reason)
+	return fmt.Errorf("the last %d labels got no usable answer; check the model and its API. Latest reason: %w", maxFailed, reason)
 }
 
 // forget resets a label as if the model had never been asked about it. Values that were filled

@@ -72,7 +72,8 @@ func hasAttribute(n *html.Node, name string) bool {
 // textOf returns the visible text of a node with single spaces; "" for nil.
 func textOf(n *html.Node) string { return strings.Join(linesOf(n), " ") }
 
-// linesOf returns the visible text of a node, split at line breaks and rows, without empty lines.
+// linesOf returns the visible text of a node, split at line breaks, rows and blocks, without empty
+// lines.
 func linesOf(n *html.Node) []string {
 	var b strings.Builder
 	if n != nil {
@@ -89,8 +90,8 @@ func linesOf(n *html.Node) []string {
 
 var spaces = strings.NewReplacer("\n", " ", "\r", " ", "\t", " ")
 
-// writeText writes text with "\n" for a line break or the end of a row; other white space becomes a
-// space.
+// writeText writes text with "\n" for a line break or the end of a row or block; other white space
+// becomes a space.
 func writeText(b *strings.Builder, n *html.Node) {
 	switch {
 	case n.Type == html.TextNode:

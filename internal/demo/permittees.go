@@ -28,7 +28,7 @@ var busiestTrades = []trade{
 	winery, importer, brewery, distillery, importer, winery, importer, brewery, winery, distillery,
 }
 
-// permittee is a permittee of the world.
+// permittee is a generated permittee.
 type permittee struct {
 	number    string
 	company   string

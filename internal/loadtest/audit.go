@@ -56,7 +56,7 @@ type Statement struct {
 	Answered   Cost // cost of its responses
 	Open       Cost // maximum cost of exchanges with an unknown outcome and of unresolved 503s
 	Unknown    int  // number of exchanges with an unknown outcome
-	Unresolved int
+	Unresolved int  // number of 503s that may have been charged
 	Charged    Cost // in the ledger, minus the usage before the run
 	Verdict    Verdict
 	Problems   []string // reasons for the verdict Lost or Over
@@ -112,7 +112,8 @@ func (s *Statement) enter(e *Exchange, o Outcome) {
 	}
 }
 
-// readLedger reads the account's charges. The daily usage of a month must add up to its counter.
+// readLedger reads the account's charges. The daily usage of the current month must add up to its
+// counters.
 func (s *Statement) readLedger(ctx context.Context, st store.Ledger, since time.Time) error {
 	state, err := st.AccountUsage(ctx, s.Account.ID)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 )
 
 // Location starts an S3 server that runs until the test ends, sets the credentials in the environment,
-// and returns the URL of an empty bucket. The names of files there start with prefix.
+// and returns the URL of an empty bucket. Keys of objects stored through the URL start with prefix.
 func Location(t *testing.T, prefix string) string {
 	t.Helper()
 	backend := s3mem.New()

@@ -33,8 +33,8 @@ type Request struct {
 	Window    string     // of a search or export: dates and class/type codes
 	Status    int
 	Fault     Fault
-	Served    bool // whether the answer was what the request asked for
-	Absent    bool // whether the site does not have it, and said so
+	Served    bool // whether the response had the requested content
+	Absent    bool // whether the site responded that the content does not exist
 	UserAgent string
 }
 

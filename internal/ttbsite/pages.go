@@ -23,7 +23,7 @@ func attachment(fileName string) template.HTMLAttr {
 	return template.HTMLAttr(`src="` + Path + `publicViewAttachment.do?filename=` + fileName + `&filetype=l"`)
 }
 
-// render returns a page.
+// render returns a response with the named page, or with status 500 if its template fails.
 func render(name string, data any) response {
 	var b bytes.Buffer
 	if err := templates.ExecuteTemplate(&b, name+".html", data); err != nil {

@@ -1,10 +1,10 @@
 // Package ttbsite is a local copy of TTB's Public COLA Registry for tests of collectors.
 //
-// It behaves like the real site in what matters to a client: searches, exports and images depend on
-// a session, exports have at most 1,000 rows, pages have the real layout, and the TLS certificate
-// lacks its intermediate. Its labels are generated. With the optional data folder, it also serves
-// real labels with their real pages and images. It can fail in the same ways as the real site, and
-// keeps a log of requests.
+// It behaves like the real site in every way that matters to a client: searches, exports and images
+// depend on a session, exports have at most 1,000 rows, pages have the real layout, and the TLS
+// certificate lacks its intermediate. Its labels are generated. With the optional data folder, it
+// also serves real labels with their real pages and images. It can fail in the same ways as the
+// real site, and keeps a log of requests.
 package ttbsite
 
 import (
@@ -23,7 +23,7 @@ import (
 // Path is the path of the site on its server.
 const Path = "/colasonline/"
 
-// Options choose the labels of a site and its failures. Equal options give equal labels.
+// Options configure the labels and faults of a site. Equal options generate equal labels.
 type Options struct {
 	Seed   uint64
 	Labels int // generated ones
@@ -33,8 +33,8 @@ type Options struct {
 	// Busy is the number of generated labels on the busiest day, one in the middle of the range; 0
 	// for a day like the others.
 	Busy int
-	// Ambiguous is the number of generated labels whose names have a comma that the export, which
-	// quotes nothing, leaves ambiguous.
+	// Ambiguous is the number of generated labels with a comma in their names. The export doesn't
+	// quote values, so their rows are ambiguous.
 	Ambiguous int
 	// Data is the folder of real data (shareddata.Folder), or empty. The labels there are added,
 	// with completed dates in the range.
@@ -54,7 +54,7 @@ type Faults struct {
 	BlockAt     int           // number of the first request that is blocked, like all later ones, until Unblock; 0 for never
 }
 
-// Site is the site. It is an http.Handler and safe for concurrent use.
+// Site is a local copy of the registry's site. It is an http.Handler and safe for concurrent use.
 type Site struct {
 	options Options
 
@@ -77,7 +77,8 @@ type session struct {
 	label    *Label   // of the page opened last
 }
 
-// New returns a site.
+// New returns a site with generated labels and, if Data is set, real ones. It fails if the range of
+// completed dates has no weekday or the real data can't be read.
 func New(o Options) (*Site, error) {
 	o.First, o.Last = cmp.Or(o.First, cola.NewDate(2026, 1, 5)), cmp.Or(o.Last, cola.NewDate(2026, 1, 23))
 	o.Limit = cmp.Or(o.Limit, 1000)

@@ -34,7 +34,7 @@ const (
 	// version is part of the names of renditions. Increase it when their content changes.
 	version = "1"
 	quality = 85 // of JPEG renditions
-	// maxFullSide is the longer side of a rendition without a width. It is only for formats that
+	// maxFullSide limits the longer side of a full-size rendition. It is only for formats that
 	// browsers don't show.
 	maxFullSide = 4096
 	// maxRendition is the number of pixels of the largest rendition.
@@ -42,7 +42,8 @@ const (
 )
 
 // VariantOf returns the variant for a display width: the narrowest rendition that is at least as
-// wide, or the image itself if it is no wider than that. Zero means the image itself.
+// wide and narrower than the image, or the image itself if there is none. Zero means the image
+// itself.
 func VariantOf(c store.ImageContent, width int) Variant {
 	if width > 0 {
 		for _, w := range Widths() {
@@ -66,7 +67,7 @@ func Tag(c store.ImageContent, v Variant) string {
 	return tag
 }
 
-// size returns the size of a rendition.
+// size returns the size of a rendition in pixels. It keeps the image's aspect ratio.
 func (v Variant) size(c store.ImageContent) image.Point {
 	w, err := strconv.Atoi(v.name)
 	if err != nil { // full size
@@ -251,7 +252,7 @@ func newSpans(old, new int) []span {
 	return spans
 }
 
-// average averages the pixels of a row.
+// average scales a row of pixels to columns and writes the result to narrow.
 func average(narrow []float32, row []uint8, columns []span) {
 	for x, column := range columns {
 		var r, g, b, a float32

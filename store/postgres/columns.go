@@ -37,7 +37,8 @@ func targets(columns []records.Column) fields {
 // encode returns the column value for a field, or nil (NULL) if the field's value is unknown.
 func encode(field any) any { return argument(sqlstore.Value(field)) }
 
-// fields are pointers into which the columns of a row are scanned. NULL becomes the zero value.
+// fields are pointers into which the columns of a row are scanned. NULL becomes the zero value;
+// scanning fails with errNull for a field that has no value for NULL.
 type fields []any
 
 // ScanRow implements pgx.RowScanner.

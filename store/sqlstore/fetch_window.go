@@ -16,7 +16,8 @@ import (
 // The row of a day has an empty class. If the day is split, it also has a row per part; splitting a
 // part replaces its row. So the parts of a day never overlap, and their totals add up to the day's.
 //
-// On PostgreSQL a transaction locks a part, then its day, then the site.
+// On PostgreSQL a transaction that ends a part locks the part, then its day, then the site.
+// PlanWindows locks days before their parts, but only days without claimed parts.
 
 const (
 	fetchClock  = `coalesce($1::timestamptz, clock_timestamp())`
