@@ -96,8 +96,8 @@ func exploreURL(values url.Values) string {
 	return explorePath + "?" + cmp.Or(values.Encode(), "q=")
 }
 
-// searchQuery encodes a search for the API.
-func searchQuery(p cola.SearchParams) url.Values {
+// queryOf encodes parameters for the API.
+func queryOf[P any](p P) url.Values {
 	values := url.Values{}
 	eachParam(p, func(name string, value any) {
 		switch value := value.(type) {
@@ -112,17 +112,17 @@ func searchQuery(p cola.SearchParams) url.Values {
 	return values
 }
 
-// toolArguments encodes a search for the tool search_colas.
-func toolArguments(p cola.SearchParams) map[string]any {
+// argumentsOf encodes parameters for a tool.
+func argumentsOf[P any](p P) map[string]any {
 	arguments := map[string]any{}
 	eachParam(p, func(name string, value any) { arguments[name] = value })
 	return arguments
 }
 
 // eachParam calls do with every nonzero parameter, as a string, []string, int or float64.
-func eachParam(p cola.SearchParams, do func(name string, value any)) {
+func eachParam[P any](p P, do func(name string, value any)) {
 	all := reflect.ValueOf(p)
-	for _, f := range cola.FieldsOf[cola.SearchParams]() {
+	for _, f := range cola.FieldsOf[P]() {
 		field := all.FieldByIndex(f.Index)
 		if field.IsZero() {
 			continue
