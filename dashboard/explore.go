@@ -62,13 +62,13 @@ func (req *request) explore(reader *params.Reader[cola.SearchParams]) error {
 	if len(search.values) == 0 && len(search.params.Problems) == 0 {
 		return req.show(http.StatusOK, "explore",
 			page{Title: "Explore", Data: explorePage{
-				Form:     search.form(nil),
+				Form:     newExploreForm(search.values, nil),
 				Hints:    search.hints,
 				Examples: exampleSearches(),
 				Quota:    req.quota,
 			}})
 	}
-	if to := search.canonicalURL(); to != "" {
+	if to := search.canonicalURL(search.params.Problems, exploreURL); to != "" {
 		return req.redirect(to, "")
 	}
 	if answered, err := req.guardCharge(searchPrice()); answered || err != nil {
@@ -81,7 +81,7 @@ func (req *request) explore(reader *params.Reader[cola.SearchParams]) error {
 		return req.show(http.StatusBadRequest, "explore",
 			page{
 				Title: "Invalid search · Explore",
-				Data:  explorePage{Form: search.form(problems), Hints: search.hints, Quota: req.quota},
+				Data:  explorePage{Form: newExploreForm(search.values, problems), Hints: search.hints, Quota: req.quota},
 			})
 	}
 	if err != nil {
@@ -89,7 +89,7 @@ func (req *request) explore(reader *params.Reader[cola.SearchParams]) error {
 	}
 	req.allowBackCache()
 	p := explorePage{
-		Form:    search.form(nil),
+		Form:    newExploreForm(search.values, nil),
 		Hints:   search.hints,
 		Notes:   noteLinks(result.Advice, exploreURL),
 		Results: req.searchResults(search.params, result),
