@@ -24,6 +24,8 @@ type exploreResults struct {
 	AllDatesURL string    // the same search across all dates
 	Cut         bool      // shortened because the month's list records are used up
 	SaveURL     string    // form to save this search
+	TrendsURL   string    // chart of this search
+	CheckURL    string    // check of the brand name; empty if the search has none
 	Cost        pageCost
 }
 
@@ -72,6 +74,10 @@ func (req *request) searchResults(p cola.SearchParams, r registry.ExploreResult)
 		Total: at.Total, Chips: filterChips(bare), Facets: facetGroups(p, r.Facets), Cut: at.TruncatedByQuota,
 		SaveURL: strings.TrimSuffix(searchesPath+"/new?"+queryOf(bare).Encode(), "?"), Cost: listCost(req.quota),
 	}
+	f.TrendsURL = trendsOf(bare, r.Defaults != nil)
+	if bare.BrandName != "" {
+		f.CheckURL = brandsURL(url.Values{"q": {bare.BrandName}})
+	}
 	f.Pager = searchPager(p, at, len(r.Colas), f.Cut)
 	if len(r.Colas) == 0 && at.Total > 0 {
 		f.FirstURL = exploreURL(queryOf(bare))
@@ -86,6 +92,17 @@ func (req *request) searchResults(p cola.SearchParams, r registry.ExploreResult)
 		f.Rows = append(f.Rows, req.newLabelRow(&r.Colas[i], r.Images[r.Colas[i].TTBID]))
 	}
 	return f
+}
+
+// trendsOf returns the URL of a chart of a search: by month in the default window, else by year.
+func trendsOf(p cola.SearchParams, window bool) string {
+	p.Sort = ""
+	values := queryOf(p)
+	values.Set("group_by", cola.ByYear)
+	if window {
+		values.Set("group_by", cola.ByMonth)
+	}
+	return trendsURL(values)
 }
 
 // Title returns the page title, which lists the first filters.
