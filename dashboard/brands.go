@@ -83,17 +83,16 @@ func brandPrice() price {
 
 // brandReport lists the brands that are similar to a name.
 type brandReport struct {
-	Name      string
-	Checked   time.Time
-	DataAsOf  cola.Date
-	Limits    []fact   // what the check was limited to
-	Notes     []string // how many brands are similar, and how
-	Rows      []brandRow
-	Pager     pager
-	FirstURL  string // first page, if this one is past the last
-	Cut       bool   // shortened because the month's list records are used up
-	LabelsURL string // search for labels with the name
-	Cost      pageCost
+	Name     string
+	Checked  time.Time
+	DataAsOf cola.Date
+	Limits   []fact     // what the check was limited to
+	Notes    []noteLink // how many brands are similar, and how
+	Rows     []brandRow
+	Pager    pager
+	FirstURL string // first page, if this one is past the last
+	Cut      bool   // shortened because the month's list records are used up
+	Cost     pageCost
 }
 
 // brandRow is a similar brand.
@@ -122,8 +121,8 @@ type brandHolder struct {
 func (req *request) brandReport(p cola.BrandParams, found registry.BrandPage) *brandReport {
 	at := found.Pagination
 	r := &brandReport{
-		Name: singleLine(strings.TrimSpace(p.Q)), Checked: req.now(), DataAsOf: found.DataAsOf, Notes: found.Notes,
-		Cut: at.TruncatedByQuota, LabelsURL: allHistory("brand_name", p.Q), Cost: listCost(req.quota),
+		Name: singleLine(strings.TrimSpace(p.Q)), Checked: req.now(), DataAsOf: found.DataAsOf, Notes: noteLinks(found.Advice, exploreURL),
+		Cut: at.TruncatedByQuota, Cost: listCost(req.quota),
 	}
 	r.Limits = facts(listFact("Product types", p.ProductType), listFact("Similarity", similarityNames(p.Strategies)),
 		intFact("Lowest score", p.MinScore))
@@ -223,10 +222,11 @@ func (f brandForm) ProblemList() []formProblem {
 // Field returns a field with its value.
 func (f brandForm) Field(name string) exploreField {
 	one := map[string]exploreField{
-		"q":            {Label: "Brand name", MaxLength: 100, Suggest: cola.SuggestBrand},
-		"product_type": {Label: "Product type", Options: optionsOf("", vocabulary.ProductTypes()...)},
-		"strategies":   {Label: "Kinds of similarity"},
-		"min_score":    {Label: "Lowest score", Kind: "number", Hint: fmt.Sprintf("From 1 to 100; %d by default.", cola.DefaultMinScore)},
+		"q": {Label: "Brand name", MaxLength: 100, Suggest: cola.SuggestBrand},
+		"product_type": {Label: "Product type", Options: optionsOf("", vocabulary.ProductTypes()...),
+			Hint: "Names also conflict across types. Leave all unchecked to check every type."},
+		"strategies": {Label: "Kinds of similarity"},
+		"min_score":  {Label: "Lowest score", Kind: "number", Hint: fmt.Sprintf("From 1 to 100; %d by default.", cola.DefaultMinScore)},
 	}[name]
 	if name == "strategies" {
 		for _, kind := range cola.Similarities() {

@@ -61,7 +61,7 @@ func (req *request) trends(reader *params.Reader[cola.CountParams]) error {
 		return err
 	}
 	dimensions := slices.Clone(counted.params.GroupBy)
-	limitGroups(&counted.params)
+	rows := limitGroups(&counted.params)
 	counts, state, err := req.svc.CountColas(req.ctx(), req.caller, counted.params)
 	req.recordQuota(state)
 	p.Quota = req.quota
@@ -77,7 +77,7 @@ func (req *request) trends(reader *params.Reader[cola.CountParams]) error {
 	p.Notes = noteLinks(counts.Advice, func(search url.Values) string {
 		return trendsURL(withDimensions(search, counted.values))
 	})
-	p.Result = req.trendResult(counted.params.SearchParams, dimensions, counts)
+	p.Result = req.trendResult(counted.params.SearchParams, dimensions, rows, counts)
 	return req.show(http.StatusOK, "trends", page{
 		Title: p.Result.Title + " · Trends", Data: p,
 		Call: req.call(http.MethodGet, "/colas/stats?"+queryOf(counted.params).Encode(),
@@ -105,30 +105,35 @@ func countPrice() price {
 	return price{"one list record per 50 groups counted, up to 20; free if nothing matches", "Show chart"}
 }
 
-// Limits on the groups of a page.
+// Limits on the values of a page.
 const (
-	maxRankedRows = 100 // rows of a ranking
-	maxGroups     = 1000
+	defaultRanking = 30
+	maxRanking     = 100
+	maxGroups      = 1000 // of the API
 )
 
-// limitGroups completes a count for the page:
+// limitGroups completes a count for the page, and returns the number of rows of a ranking, which is
+// the page's top:
 //
-//   - Dates and ranges, and pairs of values, are few enough to count them all. The API's default is
-//     for rankings.
+//   - Dates and ranges, and pairs of values, are counted as far as the API allows.
 //   - With a date or range and another dimension, the other one comes first. If there are too many
 //     groups, the largest values are then complete.
-//   - A ranking is limited to what fits on a page.
-func limitGroups(p *cola.CountParams) {
-	ranking := len(p.GroupBy) == 1 && !cola.HasOwnOrder(p.GroupBy[0])
-	if !p.Top.OK && !ranking {
+func limitGroups(p *cola.CountParams) (rows int) {
+	rows = defaultRanking
+	if p.Top.OK {
+		rows = p.Top.V
+	}
+	if rows > maxRanking {
+		p.Problems.Add("top", "Show up to %d here, or up to %s groups with the API.", maxRanking, count(maxGroups))
+	}
+	dimensions := p.GroupBy
+	if ranking := len(dimensions) == 1 && !cola.HasOwnOrder(dimensions[0]); !ranking && rows > 0 {
 		p.Top = cola.Some(maxGroups)
 	}
-	if ranking && p.Top.V > maxRankedRows && p.Top.V <= maxGroups {
-		p.Problems.Add("top", "Show up to %d here, or up to %s with the API.", maxRankedRows, count(maxGroups))
+	if len(dimensions) == 2 && cola.HasOwnOrder(dimensions[0]) && !cola.HasOwnOrder(dimensions[1]) {
+		p.GroupBy = []string{dimensions[1], dimensions[0]}
 	}
-	if len(p.GroupBy) == 2 && cola.HasOwnOrder(p.GroupBy[0]) && !cola.HasOwnOrder(p.GroupBy[1]) {
-		p.GroupBy = []string{p.GroupBy[1], p.GroupBy[0]}
-	}
+	return rows
 }
 
 // trendResult is a count with its chart and table.
@@ -145,9 +150,11 @@ type trendResult struct {
 }
 
 // trendResult prepares the result of a count.
-func (req *request) trendResult(p cola.SearchParams, dimensions []string, counts registry.ColaCounts) *trendResult {
+func (req *request) trendResult(
+	p cola.SearchParams, dimensions []string, rows int, counts registry.ColaCounts,
+) *trendResult {
 	r := &trendResult{
-		trend: newTrend(counts.Groups, dimensions, counts.Others.Labels > 0), Total: counts.Total,
+		trend: newTrend(counts.Groups, dimensions, rows, counts.Others.Labels > 0), Total: counts.Total,
 		DataAsOf: counts.DataAsOf, Cut: counts.Truncated, LabelsURL: exploreURL(queryOf(p)), Cost: listCost(req.quota),
 	}
 	group := url.Values{"group_by": dimensions}
@@ -227,7 +234,7 @@ func (f countForm) dimensions(i int, preset string) (options []option) {
 func (f countForm) Top() exploreField {
 	return exploreField{
 		Name: "top", Label: "Values in a ranking", Kind: "number", Problems: f.Problems["top"],
-		Hint:  fmt.Sprintf("Such as companies or brands. 30 by default, up to %d.", maxRankedRows),
+		Hint:  fmt.Sprintf("Such as companies or brands. %d by default, up to %d.", defaultRanking, maxRanking),
 		Value: strings.ToValidUTF8(f.values.Get("top"), "\uFFFD"),
 	}
 }

@@ -63,8 +63,9 @@ type labelCounts struct {
 }
 
 // newTrend prepares groups that were counted by the dimensions. Dates and ranges become rows if
-// only one of two dimensions has them. cut reports whether groups are missing at the end.
-func newTrend(groups []cola.LabelGroup, dimensions []string, cut bool) trend {
+// only one of two dimensions has them. Otherwise the table is a ranking with up to the given number
+// of rows. cut reports whether groups are missing at the end.
+func newTrend(groups []cola.LabelGroup, dimensions []string, rows int, cut bool) trend {
 	c := labelCounts{axis: dimensions[0], cells: map[[2]string]int{}}
 	t := trend{Title: "Labels by " + dimensionName(dimensions[0]), Head: capitalize(dimensionName(c.axis))}
 	if len(dimensions) == 2 {
@@ -88,7 +89,7 @@ func newTrend(groups []cola.LabelGroup, dimensions []string, cut bool) trend {
 	}
 	t.addColumns(columns)
 	if !cola.HasOwnOrder(c.axis) {
-		t.Rows = t.Rows[:min(len(t.Rows), maxRankedRows)]
+		t.Rows = t.Rows[:min(len(t.Rows), rows)]
 		t.addBars()
 	} else {
 		t.addChart(c.axis)

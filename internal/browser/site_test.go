@@ -246,7 +246,7 @@ func (h recordIDs) pages() []namedPage {
 		{"delivery", "/deliveries/" + h.Delivery, 200},
 		{"explore", "/explore", 200},
 		{"explore-found", "/explore?product_type=wine&date_range=all", 200}, {"label", "/explore/" + h.Label, 200}, {"permittee", permittee, 200},
-		{"brands", "/brands", 200}, {"brands-found", "/brands?q=raven+oak", 200}, {"trends", "/trends", 200},
+		{"brands", "/brands", 200}, {"brands-found", "/brands?q=Ridge", 200}, {"trends", "/trends", 200},
 		{"trends-bars", "/trends?group_by=year&group_by=product_type&date_range=all", 200},
 		{"trends-lines", "/trends?group_by=month&group_by=product_type&date_range=all", 200},
 		{"trends-ranking", "/trends?group_by=permit&group_by=product_type&date_range=all", 200},
