@@ -128,7 +128,9 @@ func (req *request) brandReport(p cola.BrandParams, found registry.BrandPage) *b
 		intFact("Lowest score", p.MinScore))
 	r.Pager = pager{Page: at.Page, Pages: at.Pages, Total: at.Total}
 	to := func(page int) string {
-		p.Page = cola.Opt[int]{V: page, OK: page > 1}
+		if p.Page = (cola.Opt[int]{}); page > 1 {
+			p.Page = cola.Some(page)
+		}
 		return brandsURL(queryOf(p))
 	}
 	if n := len(found.Brands); n > 0 {

@@ -73,7 +73,7 @@ func TestCSVDownload(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b.click("a[download]")
+	b.do(until(`(document.querySelector("a[download]").click(), true)`))
 	var text []byte
 	for range 100 {
 		if text, err = os.ReadFile(filepath.Join(into, "labels-by-company.csv")); err == nil && len(text) > 0 {
