@@ -170,7 +170,8 @@ func newBrandRow(m *cola.BrandMatch, types []string) brandRow {
 		name string
 	}{
 		{m.Statuses.Approved, vocabulary.StatusApproved}, {m.Statuses.Expired, vocabulary.StatusExpired},
-		{m.Statuses.Surrendered, vocabulary.StatusSurrendered}, {m.Statuses.Revoked, vocabulary.StatusRevoked}, {m.Statuses.Unknown, "with unknown status"},
+		{m.Statuses.Surrendered, vocabulary.StatusSurrendered}, {m.Statuses.Revoked, vocabulary.StatusRevoked},
+		{m.Statuses.Unknown, "with unknown status"},
 	} {
 		if s.n > 0 {
 			r.Statuses = append(r.Statuses, count(s.n)+" "+s.name)
@@ -210,7 +211,7 @@ type brandForm struct {
 
 // Open reports whether the additional fields are in use.
 func (f brandForm) Open() bool {
-	return f.values.Has("strategies") || f.values.Has("min_score") || len(f.Problems["strategies"])+len(f.Problems["min_score"]) > 0
+	return f.values.Has("strategies") || f.values.Has("min_score")
 }
 
 // ProblemList lists the problems of the form.
@@ -228,7 +229,8 @@ func (f brandForm) Field(name string) exploreField {
 		"product_type": {Label: "Product type", Options: optionsOf("", vocabulary.ProductTypes()...),
 			Hint: "Names also conflict across types. Leave all unchecked to check every type."},
 		"strategies": {Label: "Kinds of similarity"},
-		"min_score":  {Label: "Lowest score", Kind: "number", Hint: fmt.Sprintf("From 1 to 100; %d by default.", cola.DefaultMinScore)},
+		"min_score": {Label: "Lowest score", Kind: "number",
+			Hint: fmt.Sprintf("From 1 to 100; %d by default.", cola.DefaultMinScore)},
 	}[name]
 	if name == "strategies" {
 		for _, kind := range cola.Similarities() {
@@ -239,7 +241,9 @@ func (f brandForm) Field(name string) exploreField {
 	one.Name, one.Kind, one.Problems = name, cmp.Or(one.Kind, "text"), f.Problems[name]
 	one.Value = strings.ToValidUTF8(strings.Join(submitted, " "), "\uFFFD")
 	for i, o := range one.Options {
-		one.Options[i].Chosen = slices.ContainsFunc(submitted, func(s string) bool { return listContains(s, o.Value) })
+		one.Options[i].Chosen = slices.ContainsFunc(submitted, func(s string) bool {
+			return listContains(s, o.Value)
+		})
 	}
 	return one
 }

@@ -150,7 +150,9 @@ func (c *labelCounts) sortAxis() {
 		c.rows = slices.Delete(c.rows, unknown, unknown+1)
 	}
 	if isRange(c.axis) {
-		slices.SortFunc(c.rows, func(a, b cola.LabelGroup) int { return cmp.Compare(lowerBound(value(a)), lowerBound(value(b))) })
+		slices.SortFunc(c.rows, func(a, b cola.LabelGroup) int {
+			return cmp.Compare(lowerBound(value(a)), lowerBound(value(b)))
+		})
 	} else if len(c.rows) > 0 {
 		slices.SortFunc(c.rows, func(a, b cola.LabelGroup) int { return strings.Compare(value(a), value(b)) })
 		periods := periodsBetween(value(c.rows[0]), value(c.rows[len(c.rows)-1]))
