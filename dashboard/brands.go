@@ -121,8 +121,9 @@ type brandHolder struct {
 func (req *request) brandReport(p cola.BrandParams, found registry.BrandPage) *brandReport {
 	at := found.Pagination
 	r := &brandReport{
-		Name: singleLine(strings.TrimSpace(p.Q)), Checked: req.now(), DataAsOf: found.DataAsOf, Notes: noteLinks(found.Advice, exploreURL),
-		Cut: at.TruncatedByQuota, Cost: listCost(req.quota),
+		Name: singleLine(strings.TrimSpace(p.Q)), Checked: req.now(), DataAsOf: found.DataAsOf,
+		Notes: noteLinks(found.Advice, exploreURL),
+		Cut:   at.TruncatedByQuota, Cost: listCost(req.quota),
 	}
 	r.Limits = facts(listFact("Product types", p.ProductType), listFact("Similarity", similarityNames(p.Strategies)),
 		intFact("Lowest score", p.MinScore))
