@@ -173,6 +173,12 @@ func (g *LabelGroup) Set(dimension string, value Text) {
 	reflect.ValueOf(g).Elem().FieldByIndex(f.Index).Set(reflect.ValueOf(Some(value)))
 }
 
+// Get returns the value of a dimension; empty for labels without one.
+func (g *LabelGroup) Get(dimension string) Text {
+	f := FieldsOf[LabelGroup]()[FieldIndex[LabelGroup](dimension)]
+	return reflect.ValueOf(g).Elem().FieldByIndex(f.Index).Interface().(Opt[Text]).V
+}
+
 // band is a range of numbers up to its upper bound, which it excludes. The last band has none.
 type band struct {
 	below float64

@@ -4,16 +4,19 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
-// chart is a stacked bar chart of counts over time. A table next to it has the same numbers.
-// Coordinates are in the units of its view box.
+// chart is a chart of counts over time or by range: stacked bars, or a line for each series. A table
+// next to it has the same numbers; assets/chart.js reads them from there for tooltips. Coordinates
+// are in the units of its view box.
 type chart struct {
 	ID          string // unique on its page
 	Title       string
 	Measure     string // what is counted, capitalized
 	Description string // text alternative
-	TimeUnit    string // heading of the table's first column: Day or Month
+	TimeUnit    string // heading of the table's first column, such as Day or Month
+	Lines       bool
 	Steps       []chartStep
 	Series      []series
 	Totals      []int       // of all series, by step
@@ -26,6 +29,7 @@ type chart struct {
 type chartStep struct {
 	Label string // in the table
 	Below string // label below the axis; may be empty
+	Wide  bool   // that label only fits on wide screens
 }
 
 // series is one part of every bar.
@@ -55,6 +59,7 @@ func (s series) At(i int) int {
 type axisLabel struct {
 	At    int
 	Label string
+	Wide  bool // only fits on wide screens
 }
 
 // layer is the path of a series: its part of every bar.
@@ -102,9 +107,32 @@ func (p chart) Rows() []row {
 	return rows
 }
 
-// newChart draws series by step. timeUnit is Day or Month; unit is the plural noun for what is
-// counted.
+// newChart draws series by step as stacked bars. timeUnit is Day, Month or another step; unit is the
+// plural noun for what is counted.
 func newChart(id, title, timeUnit, unit string, steps []chartStep, all []series) chart {
+	p := newEmptyChart(id, title, timeUnit, unit, steps, all)
+	top := p.addLevels(maxValue(p.Totals))
+	p.Layers = layersOf(all, len(steps), top)
+	return p
+}
+
+// newLineChart is newChart with a line for each series.
+func newLineChart(id, title, timeUnit, unit string, steps []chartStep, all []series) chart {
+	p := newEmptyChart(id, title, timeUnit, unit, steps, all)
+	p.Lines = true
+	highest := 0
+	for _, s := range all {
+		highest = max(highest, maxValue(s.Values))
+	}
+	top := p.addLevels(highest)
+	for _, s := range all {
+		p.Layers = append(p.Layers, layer{s.Class, linePath(s, len(steps), top)})
+	}
+	return p
+}
+
+// newEmptyChart returns a chart without a vertical axis and layers.
+func newEmptyChart(id, title, timeUnit, unit string, steps []chartStep, all []series) chart {
 	p := chart{
 		ID:       id,
 		Title:    title,
@@ -114,22 +142,50 @@ func newChart(id, title, timeUnit, unit string, steps []chartStep, all []series)
 		Series:   all,
 		Totals:   totalsOf(len(steps), all),
 	}
-	top, levels := roundLevels(maxValue(p.Totals))
-	for _, level := range levels {
-		p.Levels = append(p.Levels, axisLabel{barsBottom - barHeight(level, top), shortCount(level)})
-	}
 	for i, s := range steps {
 		if s.Below != "" {
-			p.Below = append(p.Below, axisLabel{(stepX(i, len(steps)) + stepX(i+1, len(steps))) / 2, s.Below})
+			p.Below = append(p.Below, axisLabel{stepCenter(i, len(steps)), s.Below, s.Wide})
 		}
 	}
-	p.Layers = layersOf(all, len(steps), top)
 	p.Description = p.description(unit)
 	return p
 }
 
+// addLevels adds a vertical axis for values up to highest, and returns its top level.
+func (p *chart) addLevels(highest int) (top int) {
+	top, levels := roundLevels(highest)
+	for _, level := range levels {
+		p.Levels = append(p.Levels, axisLabel{At: barsBottom - barHeight(level, top), Label: shortCount(level)})
+	}
+	return top
+}
+
+// labelSteps chooses the steps whose labels fit below the axis, on wide screens and on phones. Their
+// text has sizes relative to the view box that the style sheet sets for large charts.
+func labelSteps(steps []chartStep) {
+	const wideLetter, phoneLetter, gap = 5, 10, 10
+	longest := 0
+	for _, s := range steps {
+		longest = max(longest, utf8.RuneCountInString(s.Label))
+	}
+	every := func(letter int) int {
+		room := (barsRight - barsLeft) / (longest*letter + gap)
+		return max(1, (len(steps)+room-1)/max(1, room))
+	}
+	wide := every(wideLetter)
+	phone := (every(phoneLetter) + wide - 1) / wide * wide
+	for i := range steps {
+		if i%wide == 0 {
+			steps[i].Below, steps[i].Wide = steps[i].Label, i%phone != 0
+		}
+	}
+}
+
 // Box returns the view box of the drawing.
 func (p chart) Box() string { return fmt.Sprintf("0 0 %d %d", boxWidth, boxHeight) }
+
+// Area returns the left edge, top, right edge and bottom of the bars or lines.
+func (p chart) Area() string { return fmt.Sprint(barsLeft, barsTop, barsRight, barsBottom) }
 
 // Line returns the path of a level's grid line.
 func (m axisLabel) Line() string { return fmt.Sprintf("M%d %dH%d", barsLeft, m.At, barsRight) }
@@ -152,9 +208,9 @@ func (p chart) description(unit string) string {
 	if sum == 0 {
 		return "No " + unit + "."
 	}
-	when := "on"
-	if p.TimeUnit == "Month" {
-		when = "in"
+	when := "in"
+	if p.TimeUnit == "Day" {
+		when = "on"
 	}
 	words := fmt.Sprintf("%s %s in total; peak of %s %s %s.", count(sum), unit, count(p.Totals[busiest]), when,
 		p.Steps[busiest].Label)
@@ -206,6 +262,22 @@ func layersOf(all []series, steps, top int) []layer {
 	}
 	return layers
 }
+
+// linePath draws a line through the values of a series.
+func linePath(s series, steps, top int) string {
+	var path strings.Builder
+	for i, n := range s.Values {
+		command := "L"
+		if i == 0 {
+			command = "M"
+		}
+		fmt.Fprintf(&path, "%s%d %d", command, stepCenter(i, steps), barsBottom-barHeight(n, top))
+	}
+	return path.String()
+}
+
+// stepCenter returns the middle of a step.
+func stepCenter(i, steps int) int { return (stepX(i, steps) + stepX(i+1, steps)) / 2 }
 
 // stepX returns the left edge of a step.
 func stepX(i, steps int) int { return barsLeft + i*(barsRight-barsLeft)/steps }

@@ -24,6 +24,7 @@ func TestToolMessages(t *testing.T) {
 	s := mustSite(t)
 	pages := map[string]string{
 		"/": "get_usage", "/usage": "get_usage", "/plans": "get_usage",
+		"/brands?q=%22oak%22+%3Cb%3E": "check_brand", "/trends?group_by=year&q=%22red%22": "count_labels",
 		"/explore?q=%22red+wine%22+%3C%26": "search_colas", "/explore/" + s.someLabel(): "get_cola",
 		permitHref(s.somePermit()): "get_permittee", newSearchPath: "create_saved_search", newSearchPath +
 			"?q=%22oak%22+%3Cb%3E": "create_saved_search",

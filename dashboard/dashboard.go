@@ -43,6 +43,8 @@ type Service interface {
 	searchService
 	destinationService
 	exploreService
+	brandService
+	countService
 }
 
 // Browsers identifies signed-in browsers and signs people in and out; *auth.Browsers implements it.
@@ -152,6 +154,8 @@ const (
 	destinationsPath = "/destinations"
 	deliveriesPath   = "/deliveries"
 	explorePath      = "/explore"
+	brandsPath       = "/brands"
+	trendsPath       = "/trends"
 	connectPath      = "/connect"
 	assetsPath       = "/assets/"
 )
@@ -160,7 +164,7 @@ const (
 func areas() []string {
 	return []string{
 		signInPath, signOutPath, keysPath, usagePath, plansPath, coveragePath, collectionPath, appsPath, accountPath,
-		searchesPath, destinationsPath, deliveriesPath, explorePath, connectPath, strings.TrimRight(assetsPath, "/"),
+		searchesPath, destinationsPath, deliveriesPath, explorePath, brandsPath, trendsPath, connectPath, strings.TrimRight(assetsPath, "/"),
 	}
 }
 
@@ -210,6 +214,8 @@ func routes() []route {
 		searchRoutes(),
 		destinationRoutes(),
 		exploreRoutes(),
+		brandRoutes(),
+		countRoutes(),
 		connectRoutes(),
 	)
 }

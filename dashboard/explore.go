@@ -3,7 +3,7 @@ package dashboard
 import (
 	"context"
 	"net/http"
-	"strings"
+	"net/url"
 
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/internal/params"
@@ -36,7 +36,8 @@ func exploreRoutes() []route {
 // explorePage is the search form and the results, if a search was made.
 type explorePage struct {
 	Form     exploreForm
-	Hints    []string // on ignored URL parameters and on how the search was interpreted
+	Hints    []string // on ignored URL parameters
+	Notes    []noteLink
 	Results  *exploreResults
 	Examples []exampleSearch
 	Quota    cola.QuotaState
@@ -61,13 +62,13 @@ func (req *request) explore(reader *params.Reader[cola.SearchParams]) error {
 	if len(search.values) == 0 && len(search.params.Problems) == 0 {
 		return req.show(http.StatusOK, "explore",
 			page{Title: "Explore", Data: explorePage{
-				Form:     search.form(nil),
+				Form:     newExploreForm(search.values, nil),
 				Hints:    search.hints,
 				Examples: exampleSearches(),
 				Quota:    req.quota,
 			}})
 	}
-	if to := search.canonicalURL(); to != "" {
+	if to := search.canonicalURL(search.params.Problems, exploreURL); to != "" {
 		return req.redirect(to, "")
 	}
 	if answered, err := req.guardCharge(searchPrice()); answered || err != nil {
@@ -80,7 +81,7 @@ func (req *request) explore(reader *params.Reader[cola.SearchParams]) error {
 		return req.show(http.StatusBadRequest, "explore",
 			page{
 				Title: "Invalid search · Explore",
-				Data:  explorePage{Form: search.form(problems), Hints: search.hints, Quota: req.quota},
+				Data:  explorePage{Form: newExploreForm(search.values, problems), Hints: search.hints, Quota: req.quota},
 			})
 	}
 	if err != nil {
@@ -88,8 +89,9 @@ func (req *request) explore(reader *params.Reader[cola.SearchParams]) error {
 	}
 	req.allowBackCache()
 	p := explorePage{
-		Form:    search.form(nil),
-		Hints:   append(search.hints, withoutHint(result.Notes)...),
+		Form:    newExploreForm(search.values, nil),
+		Hints:   search.hints,
+		Notes:   noteLinks(result.Advice, exploreURL),
 		Results: req.searchResults(search.params, result),
 		Quota:   req.quota,
 	}
@@ -97,23 +99,29 @@ func (req *request) explore(reader *params.Reader[cola.SearchParams]) error {
 		page{Title: p.Results.Title(), Data: p, Call: req.searchCall(search.params)})
 }
 
-// withoutHint removes registry.AllDatesHint from notes.
-func withoutHint(notes []string) []string {
-	shown := make([]string, len(notes))
-	for i, note := range notes {
-		shown[i] = strings.TrimSuffix(note, registry.AllDatesHint)
+// noteLink is a note on a search, with a link to the search that it suggests.
+type noteLink struct{ Text, Action, Href string }
+
+// noteLinks prepares notes. address returns the URL of a suggested search.
+func noteLinks(notes []registry.Note, address func(url.Values) string) (links []noteLink) {
+	for _, n := range notes {
+		link := noteLink{Text: n.Finding}
+		if n.Search != nil {
+			link.Action, link.Href = n.Action, address(queryOf(*n.Search))
+		}
+		links = append(links, link)
 	}
-	return shown
+	return links
 }
 
 // searchCall is the API call that returns the data of the page.
 func (req *request) searchCall(p cola.SearchParams) *apiCall {
 	path := "/colas"
-	if q := searchQuery(p).Encode(); q != "" {
+	if q := queryOf(p).Encode(); q != "" {
 		path += "?" + q
 	}
 	cost := "Costs one list record per label returned; free if nothing matches."
-	return req.call("GET", path, cost).forTool("search_colas", toolArguments(p))
+	return req.call("GET", path, cost).forTool("search_colas", argumentsOf(p))
 }
 
 // allowBackCache lets the browser cache a charged page for the back button. Otherwise a reader who

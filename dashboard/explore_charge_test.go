@@ -11,11 +11,13 @@ import (
 // chargedPages returns pages of each charged kind and the price of each.
 func (s *site) chargedPages() map[string]string {
 	return map[string]string{
-		"/explore?q=":                                                  "one list record",
-		"/explore?origin=france&page=2":                                "one list record",
-		"/explore/" + s.someLabel():                                    "one detail view",
-		"/explore/permittees/" + s.somePermit():                        "one detail view",
-		"/explore/99999999999999":                                      "one detail view",
+		"/explore?q=":                           "one list record",
+		"/explore?origin=france&page=2":         "one list record",
+		"/brands?q=oak":                         "one list record",
+		"/trends?group_by=year":                 "one list record",
+		"/explore/" + s.someLabel():             "one detail view",
+		"/explore/permittees/" + s.somePermit(): "one detail view",
+		"/explore/99999999999999":               "one detail view",
 		s.mustSave(typedSearch()) + "/explain?ttb_id=" + s.someLabel(): "one list record",
 		"/explore/permittees/%3Cscript%3Ealert%2F/":                    "one detail view",
 		s.mustSave(typedSearch("name", "Runs")) + "/runs/1/labels":     "one list record",
@@ -62,6 +64,7 @@ func TestChargedPagesFromOtherSites(t *testing.T) {
 	s := mustSite(t)
 	for target, price := range s.chargedPages() {
 		for _, from := range []string{"cross-site", "same-site", "elsewhere", "CROSS-SITE"} {
+			s.registry.Advance(time.Second) // stays under the page rate limit
 			before, requests := s.used(), s.requests()
 			page := s.ask(http.MethodGet, target, "Sec-Fetch-Site: "+from, "Sec-Fetch-Mode: navigate")
 			page.shows(t, http.StatusOK, price, `<a class="button" href="`+target+`">`)
@@ -165,6 +168,8 @@ func TestFreePagesFromOtherSites(t *testing.T) {
 	s := mustSite(t)
 	for target, says := range map[string]string{
 		"/explore": `id="examples"`,
+		"/brands":  `name="q"`,
+		"/trends":  `id="examples"`,
 		"/usage":   `id="month"`,
 		"/":        `id="month"`,
 	} {

@@ -20,18 +20,21 @@ const maxSearch = 8192
 // addressField is the field name for problems with the URL itself.
 const addressField = "address"
 
-// searchRequest is the search in a URL, raw and decoded.
-type searchRequest struct {
+// queryParams are the parameters in the query of a page's URL, raw and decoded.
+type queryParams[P any] struct {
 	raw    string
-	values url.Values // of search parameters
-	params cola.SearchParams
+	values url.Values // of known parameters
+	params P
 	hints  []string // on unknown parameters that resemble a known one
 }
 
-// readSearch reads the query of a URL. Problems are in params. It ignores unknown parameters, such
-// as those of campaign links.
-func readSearch(reader *params.Reader[cola.SearchParams], raw string) searchRequest {
-	s := searchRequest{raw: raw}
+// searchRequest is the search in a URL.
+type searchRequest = queryParams[cola.SearchParams]
+
+// readQuery reads the query of a URL. Problems are in params. It ignores unknown parameters, such
+// as those of campaign links, and a unit without volumes, because forms always submit a unit.
+func readQuery[P any](reader *params.Reader[P], raw string) queryParams[P] {
+	q := queryParams[P]{raw: raw}
 	var problems cola.Problems
 	if len(raw) > maxSearch {
 		problems.Add(addressField, "The query has %d characters; the limit is %d.", len(raw), maxSearch)
@@ -41,24 +44,26 @@ func readSearch(reader *params.Reader[cola.SearchParams], raw string) searchRequ
 	if err != nil {
 		problems.Add(addressField, "Invalid URL encoding. Write %% as %%25 and ; as %%3B.")
 	}
-	s.values, s.hints = searchValues(values)
-	s.params = reader.Read(reader.Fields(s.values), problems)
+	q.values, q.hints = knownValues[P](values)
+	q.params = reader.Read(reader.Fields(withoutBlanks(q.values)), problems)
+	return q
+}
+
+// readSearch reads the search in the query of a URL.
+func readSearch(reader *params.Reader[cola.SearchParams], raw string) searchRequest {
+	s := readQuery(reader, raw)
 	if n := s.params.PerPage; n.OK && n.V > cola.DefaultPerPage {
 		s.params.Problems.Add("per_page", "Show up to %d labels per page here, or up to %d with the API.",
 			cola.DefaultPerPage, cola.MaxPerPage)
 	}
-	if !s.params.VolumeMin.OK && !s.params.VolumeMax.OK &&
-		len(s.params.Problems["volume_min"])+len(s.params.Problems["volume_max"]) == 0 {
-		s.params.VolumeUnit = "" // the form always submits a unit
-	}
 	return s
 }
 
-// searchValues returns the values of known parameters, and a hint for each unknown name that
-// resembles one.
-func searchValues(values url.Values) (known url.Values, hints []string) {
+// knownValues returns the values of parameters of P, and a hint for each unknown name that resembles
+// one.
+func knownValues[P any](values url.Values) (known url.Values, hints []string) {
 	var names []string
-	for _, f := range cola.FieldsOf[cola.SearchParams]() {
+	for _, f := range cola.FieldsOf[P]() {
 		names = append(names, f.Name)
 	}
 	known = url.Values{}
@@ -73,21 +78,31 @@ func searchValues(values url.Values) (known url.Values, hints []string) {
 	return known, hints
 }
 
-// canonicalURL returns the URL of the same search without the empty fields that browsers submit. It
-// is empty if the URL is already canonical or the search has problems.
-func (s searchRequest) canonicalURL() string {
-	empty := func(texts []string) bool { return !slices.ContainsFunc(texts, func(t string) bool { return t != "" }) }
+// withoutBlanks returns the values without the empty ones that browsers submit, and without a unit
+// that belongs to no volume.
+func withoutBlanks(values url.Values) url.Values {
 	without := url.Values{}
-	for name, texts := range s.values {
-		if !empty(texts) && (name != "volume_unit" || s.params.VolumeUnit != "") {
+	for name, texts := range values {
+		texts = slices.DeleteFunc(slices.Clone(texts), func(t string) bool { return t == "" })
+		if len(texts) > 0 {
 			without[name] = texts
 		}
 	}
-	to := exploreURL(without)
-	if len(without) == len(s.values) || len(s.params.Problems) > 0 || to == explorePath+"?"+s.raw {
-		return ""
+	if !without.Has("volume_min") && !without.Has("volume_max") {
+		without.Del("volume_unit")
 	}
-	return to
+	return without
+}
+
+// canonicalURL returns the URL of the same page without the empty fields that browsers submit. It is
+// empty if the URL is already canonical or has problems. address returns the URL for a query.
+func (q queryParams[P]) canonicalURL(problems cola.Problems, address func(url.Values) string) string {
+	without := withoutBlanks(q.values)
+	same := maps.EqualFunc(without, q.values, func(a, b []string) bool { return slices.Equal(a, b) })
+	if to := address(without); !same && len(problems) == 0 && !strings.HasSuffix(to, "?"+q.raw) {
+		return to
+	}
+	return ""
 }
 
 // exploreURL returns the URL of a search. A search without filters needs a parameter, because the
@@ -96,8 +111,8 @@ func exploreURL(values url.Values) string {
 	return explorePath + "?" + cmp.Or(values.Encode(), "q=")
 }
 
-// searchQuery encodes a search for the API.
-func searchQuery(p cola.SearchParams) url.Values {
+// queryOf encodes parameters for the API.
+func queryOf[P any](p P) url.Values {
 	values := url.Values{}
 	eachParam(p, func(name string, value any) {
 		switch value := value.(type) {
@@ -112,17 +127,17 @@ func searchQuery(p cola.SearchParams) url.Values {
 	return values
 }
 
-// toolArguments encodes a search for the tool search_colas.
-func toolArguments(p cola.SearchParams) map[string]any {
+// argumentsOf encodes parameters for a tool.
+func argumentsOf[P any](p P) map[string]any {
 	arguments := map[string]any{}
 	eachParam(p, func(name string, value any) { arguments[name] = value })
 	return arguments
 }
 
 // eachParam calls do with every nonzero parameter, as a string, []string, int or float64.
-func eachParam(p cola.SearchParams, do func(name string, value any)) {
+func eachParam[P any](p P, do func(name string, value any)) {
 	all := reflect.ValueOf(p)
-	for _, f := range cola.FieldsOf[cola.SearchParams]() {
+	for _, f := range cola.FieldsOf[P]() {
 		field := all.FieldByIndex(f.Index)
 		if field.IsZero() {
 			continue
@@ -147,8 +162,9 @@ type exploreForm struct {
 	Open     bool // show the additional filters
 }
 
-func (s searchRequest) form(problems map[string][]string) exploreForm {
-	f := exploreForm{values: s.values, Problems: problems}
+// newExploreForm returns the form with submitted values and their problems.
+func newExploreForm(values url.Values, problems map[string][]string) exploreForm {
+	f := exploreForm{values: values, Problems: problems}
 	for name := range problems {
 		_, filter := cola.FilterOf(name)
 		f.Open = f.Open || filter && name != "q"
@@ -268,13 +284,20 @@ func listContains(value, word string) bool {
 	return false
 }
 
-// ProblemList lists the problems: those with a form field first, then the others, each sorted by
-// label.
+// ProblemList lists the problems of the form.
 func (f exploreForm) ProblemList() []formProblem {
-	var problems []formProblem
-	for name, messages := range f.Problems {
+	return listProblems(f.Problems, func(name string) (string, bool) {
 		_, field := cola.FilterOf(name)
-		problems = append(problems, formProblem{name, exploreLabel(name), messages, field})
+		return exploreLabel(name), field
+	})
+}
+
+// listProblems lists problems: those with a form field first, then the others, each sorted by label.
+// label returns the label of a parameter and whether the form has a field for it.
+func listProblems(all map[string][]string, label func(name string) (string, bool)) (problems []formProblem) {
+	for name, messages := range all {
+		text, field := label(name)
+		problems = append(problems, formProblem{name, text, messages, field})
 	}
 	slices.SortFunc(problems, func(a, b formProblem) int {
 		if a.Field != b.Field {

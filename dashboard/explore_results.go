@@ -24,6 +24,8 @@ type exploreResults struct {
 	AllDatesURL string    // the same search across all dates
 	Cut         bool      // shortened because the month's list records are used up
 	SaveURL     string    // form to save this search
+	TrendsURL   string    // chart of this search
+	CheckURL    string    // check of the brand name; empty if the search has none
 	Cost        pageCost
 }
 
@@ -70,22 +72,37 @@ func (req *request) searchResults(p cola.SearchParams, r registry.ExploreResult)
 	at := r.Pagination
 	f := &exploreResults{
 		Total: at.Total, Chips: filterChips(bare), Facets: facetGroups(p, r.Facets), Cut: at.TruncatedByQuota,
-		SaveURL: strings.TrimSuffix(searchesPath+"/new?"+searchQuery(bare).Encode(), "?"), Cost: listCost(req.quota),
+		SaveURL: strings.TrimSuffix(searchesPath+"/new?"+queryOf(bare).Encode(), "?"), Cost: listCost(req.quota),
+	}
+	f.TrendsURL = trendsOf(bare, r.Defaults != nil)
+	if bare.BrandName != "" {
+		f.CheckURL = brandsURL(url.Values{"q": {bare.BrandName}})
 	}
 	f.Pager = searchPager(p, at, len(r.Colas), f.Cut)
 	if len(r.Colas) == 0 && at.Total > 0 {
-		f.FirstURL = exploreURL(searchQuery(bare))
+		f.FirstURL = exploreURL(queryOf(bare))
 	}
 	if r.Defaults != nil {
 		f.Since = r.Defaults.DateFrom
 		all := bare
 		all.DateRange = cola.AllDates
-		f.AllDatesURL = exploreURL(searchQuery(all))
+		f.AllDatesURL = exploreURL(queryOf(all))
 	}
 	for i := range r.Colas {
 		f.Rows = append(f.Rows, req.newLabelRow(&r.Colas[i], r.Images[r.Colas[i].TTBID]))
 	}
 	return f
+}
+
+// trendsOf returns the URL of a chart of a search: by month in the default window, else by year.
+func trendsOf(p cola.SearchParams, window bool) string {
+	p.Sort = ""
+	values := queryOf(p)
+	values.Set("group_by", cola.ByYear)
+	if window {
+		values.Set("group_by", cola.ByMonth)
+	}
+	return trendsURL(values)
 }
 
 // Title returns the page title, which lists the first filters.
@@ -125,7 +142,7 @@ func searchPager(p cola.SearchParams, at cola.Pagination, rows int, cut bool) pa
 		if page > 1 {
 			p.Page = cola.Some(page)
 		}
-		return exploreURL(searchQuery(p))
+		return exploreURL(queryOf(p))
 	}
 	numbered := at.Mode != "cursor"
 	if numbered && rows > 0 {
@@ -147,7 +164,7 @@ func searchPager(p cola.SearchParams, at cola.Pagination, rows int, cut bool) pa
 // filterChips returns the filters of a search.
 func filterChips(p cola.SearchParams) []filterChip {
 	var chips []filterChip
-	values := searchQuery(p)
+	values := queryOf(p)
 	for _, f := range cola.FieldsOf[cola.SearchParams]() {
 		for _, value := range values[f.Name] {
 			condition, ok := p.Condition(f.Name, truncate(singleLine(value), maxShownName))
@@ -221,7 +238,7 @@ func facetGroups(p cola.SearchParams, facets []cola.Facet) []facetGroup {
 			}
 			g.Values = append(g.Values, facetLink{
 				truncate(singleLine(label), maxShownName), value.Count, value.Chosen,
-				exploreURL(searchQuery(p.Toggle(f.Name, value.Value))),
+				exploreURL(queryOf(p.Toggle(f.Name, value.Value))),
 			})
 		}
 		if len(g.Values)+len(g.Parents) > 0 {
@@ -238,7 +255,7 @@ func categoryParents(p cola.SearchParams) []facetLink {
 	if path == "" {
 		return nil
 	}
-	up := []facetLink{{Label: "All categories", Href: exploreURL(searchQuery(p.Without(cola.FacetCategory)))}}
+	up := []facetLink{{Label: "All categories", Href: exploreURL(queryOf(p.Without(cola.FacetCategory)))}}
 	const separator = " > "
 	levels := strings.Split(path, separator)
 	for i, level := range levels {
@@ -246,7 +263,7 @@ func categoryParents(p cola.SearchParams) []facetLink {
 		up = append(up, facetLink{
 			Label:  truncate(singleLine(level), maxShownName),
 			Chosen: i == len(levels)-1,
-			Href:   exploreURL(searchQuery(p.Choose(cola.FacetCategory, within))),
+			Href:   exploreURL(queryOf(p.Choose(cola.FacetCategory, within))),
 		})
 	}
 	return up

@@ -237,19 +237,28 @@ func TestExploreUnknownParameters(t *testing.T) {
 	}
 }
 
+var noteLinkPattern = regexp.MustCompile(`</bdi> <a href="(/explore[^"]*)">Did you mean`)
+
 // TestExploreNotes checks that the page says how an ambiguous origin was read and why a search had
-// no results, without naming parameters of the API.
+// no results, without naming parameters of the API, and links to the searches that notes suggest.
 func TestExploreNotes(t *testing.T) {
 	s := mustSite(t)
 	s.get("/explore?origin=DE").shows(t, http.StatusOK, "Delaware", "DEU")
-	s.get("/explore?origin=frrance").shows(t, http.StatusOK, "france?")
+	s.get("/explore?origin=frrance&page=1&product_type=wine").shows(t, http.StatusOK,
+		`No label has the origin "frrance".</bdi> <a href="/explore?origin=france&product_type=wine">`)
 	s.registry.AddLabels(t, cola.Cola{ColaSummary: cola.ColaSummary{
 		TTBID: 15_001_001_000_998, BrandName: "BYGONE", ProductType: vocabulary.Wine, PermitNumber: "ZZ-I-9",
 		ApprovalDate: cola.NewDate(2015, time.March, 1),
 	}})
 	page := s.get("/explore?q=bygone")
-	page.shows(t, http.StatusOK, "1 label matches outside the default window of 365 days.")
+	page.shows(t, http.StatusOK, `outside the default window of 365 days.</bdi> <a href="/explore?date_range=all&q=bygone">`)
 	page.lacks(t, "date_range to all")
+	misspelt := s.get("/explore?q=%22ByGoen%22+bygone&date_range=all")
+	misspelt.shows(t, http.StatusOK, `<a href="/explore?date_range=all&q=%22bygone%22+bygone">`)
+	misspelt.checkHTML(t)
+	for _, link := range noteLinkPattern.FindAllStringSubmatch(misspelt.text, -1) {
+		s.get(link[1]).shows(t, http.StatusOK, "1 label</h2>")
+	}
 }
 
 func TestExplorePages(t *testing.T) {
@@ -429,9 +438,9 @@ func TestReadSearch(t *testing.T) {
 		if want.VolumeMax.OK {
 			want.VolumeUnit = "liters"
 		}
-		got := readSearch(reader, searchQuery(want).Encode()).params
+		got := readSearch(reader, queryOf(want).Encode()).params
 		if diff := cmp.Diff(want, got); diff != "" {
-			t.Fatalf("%s (-want +got):\n%s", searchQuery(want).Encode(), diff)
+			t.Fatalf("%s (-want +got):\n%s", queryOf(want).Encode(), diff)
 		}
 	})
 }

@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"net/http"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -49,7 +50,7 @@ var pageFiles embed.FS
 type pages map[string]*template.Template
 
 // sharedFiles are parsed into every page: the layout and shared components.
-var sharedFiles = []string{"pages/layout.html", "pages/components.html"}
+var sharedFiles = []string{"pages/layout.html", "pages/components.html", "pages/fields.html", "pages/charts.html"}
 
 // parsePages parses the templates. It panics on errors, which any test would find.
 func parsePages(a *assets) pages {
@@ -61,7 +62,7 @@ func parsePages(a *assets) pages {
 	all := pages{}
 	for _, f := range files {
 		name := "pages/" + f.Name()
-		if name == sharedFiles[0] || name == sharedFiles[1] {
+		if slices.Contains(sharedFiles, name) {
 			continue
 		}
 		all[strings.TrimSuffix(path.Base(name), ".html")] = template.Must(

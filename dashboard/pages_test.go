@@ -129,7 +129,8 @@ func (c *htmlCheck) address(name, to string) {
 	switch {
 	case strings.HasPrefix(to, "//"):
 		c.addError(name, "links to", to)
-	case to == "", to[0] == '/', to[0] == '#', to[0] == '?', scheme == "https", scheme == "http", scheme == "mailto":
+	case to == "", to[0] == '/', to[0] == '#', to[0] == '?', scheme == "https", scheme == "http", scheme == "mailto",
+		strings.HasPrefix(to, "data:text/csv;"):
 	default:
 		c.addError(name, "links to", to)
 	}

@@ -16,6 +16,7 @@ type BrandPage struct {
 	Brands     []cola.BrandMatch
 	Pagination cola.Pagination
 	Notes      []string  // how many brands are similar, and how
+	Advice     []Note    // the same notes, with the search that they suggest
 	DataAsOf   cola.Date // latest change in TTB's registry that the data includes
 }
 
@@ -49,17 +50,19 @@ func (s *Service) SearchBrandsLimited(
 		return BrandPage{}, state, err
 	}
 	found.Rows = page.rows
+	notes := brandNotes(&q, &found)
 	return BrandPage{
 		Brands:     page.rows,
 		Pagination: page.pagination(q.Page, q.PerPage, found.Total),
-		Notes:      brandNotes(&q, &found),
+		Notes:      noteTexts(notes),
+		Advice:     notes,
 		DataAsOf:   view.DataAsOf(s.today()),
 	}, state, nil
 }
 
 // brandNotes states how many brands are similar to the requested name, on all pages. A page beyond
 // the last one is free and has no notes.
-func brandNotes(q *cola.BrandSearch, found *search.BrandPage) []string {
+func brandNotes(q *cola.BrandSearch, found *search.BrandPage) []Note {
 	identical := "No brand is identical"
 	if len(q.Similarities) > 0 && !slices.Contains(q.Similarities, cola.SimilarExact) {
 		identical = ""
@@ -90,9 +93,13 @@ func brandNotes(q *cola.BrandSearch, found *search.BrandPage) []string {
 		notes = append(notes, "Only labels of these product types were searched: "+strings.Join(q.ProductTypes, ", ")+".")
 	}
 	if found.Total == 0 {
-		notes = append(notes, "Words such as estate and brewing don't make names similar. For all labels with a word, search brand_name.")
+		word := Note{Finding: "Words such as estate and brewing don't make names similar."}
+		word.Text = word.Finding + " For all labels with a word, search brand_name."
+		all := cola.SearchParams{ProductType: q.ProductTypes, DateRange: cola.AllDates}
+		word.suggest("Search labels for this name", &all, func(p *cola.SearchParams) { p.BrandName = q.Name })
+		return append(newNotes(notes...), word)
 	}
-	return notes
+	return newNotes(notes...)
 }
 
 // countBrands says how n brands are similar.

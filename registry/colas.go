@@ -17,6 +17,7 @@ type ColaPage struct {
 	Pagination cola.Pagination
 	Defaults   *cola.DefaultsApplied // nil unless the default date window is active
 	Notes      []string              // how an ambiguous origin was read, and why few or no labels match
+	Advice     []Note                // the same notes, with the searches that they suggest
 	DataAsOf   cola.Date             // latest change in TTB's registry that the data includes
 }
 
@@ -60,7 +61,8 @@ func (s *Service) searchColas(
 	}
 	page := colaPage(q, charged, found.Total)
 	page.DataAsOf = view.DataAsOf(s.today())
-	page.Notes = searchNotes(view, &p, &q, found.Total)
+	page.Advice = searchNotes(view, &p, &q, found.Total)
+	page.Notes = noteTexts(page.Advice)
 	return page, view, state, nil
 }
 

@@ -2,6 +2,7 @@ package registry
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -15,64 +16,126 @@ import (
 // fields.
 const fewLabels = 20
 
-// AllDatesHint ends the note on labels outside the default window. It is for callers of the API; the
-// dashboard has a link instead.
-const AllDatesHint = " To search all dates, set date_range to all."
+// Note is a remark on the results of a search. If a changed search is likely to find more, Search is
+// that search and Action names it.
+type Note struct {
+	Text    string // the whole note, for callers of the API
+	Finding string // Text without advice for callers of the API
+	Action  string // such as "Search all dates"; empty if Search is nil
+	Search  *cola.SearchParams
+}
+
+// noteTexts returns the texts of notes.
+func noteTexts(notes []Note) []string {
+	texts := make([]string, len(notes))
+	for i, n := range notes {
+		texts[i] = n.Text
+	}
+	return texts
+}
+
+// suggest adds the search that a change of p results in. The result starts at its first page.
+func (n *Note) suggest(action string, p *cola.SearchParams, change func(*cola.SearchParams)) {
+	changed := *p
+	changed.Page, changed.Cursor = cola.Opt[int]{}, ""
+	change(&changed)
+	n.Action, n.Search = action, &changed
+}
+
+// didYouMean adds the suggestion of a similar value. near is empty if there is none.
+func (n *Note) didYouMean(near string, p *cola.SearchParams, change func(*cola.SearchParams)) {
+	if near != "" {
+		n.Text += didYouMean(near, true)
+		n.suggest(strings.TrimSpace(didYouMean(near, true)), p, change)
+	}
+}
+
+// newNotes returns notes without suggested searches. It omits empty ones.
+func newNotes(texts ...string) (notes []Note) {
+	for _, text := range nonEmpty(texts...) {
+		notes = append(notes, Note{Text: text, Finding: text})
+	}
+	return notes
+}
 
 // searchNotes returns notes on a search: how an ambiguous origin was read; if few labels match,
 // which labels are left out because of their dates or unknown fields; and if none match, possible
 // reasons.
-func searchNotes(view *search.View, p *cola.SearchParams, q *cola.ColaSearch, total int) []string {
-	notes := nonEmpty(vocabulary.OriginNote(p.Origin, q.Domestic))
+func searchNotes(view *search.View, p *cola.SearchParams, q *cola.ColaSearch, total int) []Note {
+	notes := newNotes(vocabulary.OriginNote(p.Origin, q.Domestic))
 	if total < fewLabels {
-		notes = append(notes, dateNotes(view, q, total)...)
-		notes = append(notes, unknownFieldNotes(view, q.Query)...)
+		notes = append(notes, dateNotes(view, p, q, total)...)
+		notes = append(notes, newNotes(unknownFieldNotes(view, q.Query)...)...)
 	}
 	if total > 0 {
 		return notes
 	}
-	notes = append(notes, wordNotes(view, q.Query)...)
+	notes = append(notes, wordNotes(view, p, q.Query)...)
 	if number := q.PermitNumber; number != "" && countMatches(view, cola.Query{PermitNumber: number}) == 0 {
-		notes = append(notes, fmt.Sprintf("No label has the permit number %s. To find a company's permit numbers, "+
-			"search permittees.", cola.Quoted(number)))
+		notes = append(notes, newNotes(fmt.Sprintf("No label has the permit number %s. To find a company's permit "+
+			"numbers, search permittees.", cola.Quoted(number)))...)
 	}
 	if code := q.Barcode; code != "" && countMatches(view, cola.Query{Barcode: code}) == 0 {
-		notes = append(notes, fmt.Sprintf("No label has the main barcode %s.", cola.Quoted(code)))
+		notes = append(notes, newNotes(fmt.Sprintf("No label has the main barcode %s.", cola.Quoted(code)))...)
 	}
+	return append(notes, valueNotes(view, p)...)
+}
+
+// valueNotes returns a note on each filter whose value no label has.
+func valueNotes(view *search.View, p *cola.SearchParams) (notes []Note) {
 	words := vocabularyOf(view)
-	const vacuous = " This filter alone rules out every label."
-	for _, unknown := range nonEmpty(words.UnknownOrigin("origin", p.Origin),
-		words.UnknownCategory(p.DerivedSubcategory),
-		unknownValue("grape variety", p.Grape, view.KnowsGrape),
-		unknownValue("appellation", p.Appellation, view.KnowsAppellation)) {
-		notes = append(notes, unknown+vacuous)
+	add := func(finding, near string, change func(changed *cola.SearchParams)) {
+		if finding != "" {
+			n := newNotes(finding)[0]
+			n.didYouMean(near, p, change)
+			n.Text += " This filter alone rules out every label."
+			notes = append(notes, n)
+		}
 	}
+	finding, near := words.unknownOrigin("origin", p.Origin)
+	add(finding, near, func(changed *cola.SearchParams) { changed.Origin = near })
+	path, nearPath := words.unknownCategory(p.DerivedSubcategory)
+	add(path, nearPath, func(changed *cola.SearchParams) { changed.DerivedSubcategory = nearPath })
+	grape, nearGrape := unknownValue("grape variety", p.Grape, view.KnowsGrape)
+	add(grape, nearGrape, func(changed *cola.SearchParams) { changed.Grape = nearGrape })
+	area, nearArea := unknownValue("appellation", p.Appellation, view.KnowsAppellation)
+	add(area, nearArea, func(changed *cola.SearchParams) { changed.Appellation = nearArea })
 	return notes
 }
 
 // dateNotes returns notes on labels that only the dates of a search leave out: those outside the
 // default window, those without a date and those with an estimated one. total is the number of
 // labels that match.
-func dateNotes(view *search.View, q *cola.ColaSearch, total int) (notes []string) {
+func dateNotes(view *search.View, p *cola.SearchParams, q *cola.ColaSearch, total int) (notes []Note) {
+	allDates := func(changed *cola.SearchParams) {
+		changed.ApprovalDateFrom, changed.ApprovalDateTo, changed.DateRange = 0, 0, cola.AllDates
+	}
 	if q.From != 0 || q.To != 0 {
 		always, dated := q.Query, q.Query
 		always.From, always.To = 0, 0
 		dated.From, dated.To = 1, 0 // any date
 		all, known := countMatches(view, always), countMatches(view, dated)
 		if n := known - total; n > 0 && q.DefaultWindow {
-			notes = append(notes, fmt.Sprintf("%s outside the default window of %d days.%s", labelsMatch(n),
-				cola.DefaultWindowDays, AllDatesHint))
+			note := Note{Finding: fmt.Sprintf("%s outside the default window of %d days.", labelsMatch(n),
+				cola.DefaultWindowDays)}
+			note.Text = note.Finding + " To search all dates, set date_range to all."
+			note.suggest("Search all dates", p, allDates)
+			notes = append(notes, note)
 		}
 		if n := all - known; n > 0 {
-			notes = append(notes, fmt.Sprintf("%s, but the approval date is unknown and can't be estimated. To "+
-				"include undated labels, remove the date filters and set date_range to all.", labelsMatch(n)))
+			note := Note{Finding: labelsMatch(n) + ", but the approval date is unknown and can't be estimated."}
+			note.Text = note.Finding + " To include undated labels, remove the date filters and set date_range to all."
+			note.suggest("Include undated labels", p, allDates)
+			notes = append(notes, note)
 		}
 	}
 	if q.NoEstimates {
 		included := q.Query
 		included.NoEstimates = false
 		if n := countMatches(view, included) - total; n > 0 {
-			notes = append(notes, labelsMatch(n)+" every other filter, but the approval date is only estimated.")
+			note := newNotes(labelsMatch(n) + " every other filter, but the approval date is only estimated.")[0]
+			note.suggest("Include estimated dates", p, func(changed *cola.SearchParams) { changed.EstimatedDates = "" })
+			notes = append(notes, note)
 		}
 	}
 	return notes
@@ -83,35 +146,47 @@ const maxWordNotes = 5
 
 // wordNotes returns a note on each word of the text that no label has, and of the brand name that no
 // brand has, with the most similar word; or one on a text or brand name without any word.
-func wordNotes(view *search.View, q cola.Query) (notes []string) {
-	add := func(where, word string, withWord func(word string) cola.Query) {
-		suggestion := ""
+func wordNotes(view *search.View, p *cola.SearchParams, q cola.Query) (notes []Note) {
+	add := func(where, word string, withWord func(word string) cola.Query, field func(*cola.SearchParams) *string) {
+		n := newNotes(fmt.Sprintf("No %s contains %s.", where, cola.Quoted(word)))[0]
 		if near := view.NearestWord(word); near != "" {
-			if n := countMatches(view, withWord(near)); n > 0 {
-				suggestion = didYouMean(fmt.Sprintf("%s (%s)", near, labels(n)), true)
+			if found := countMatches(view, withWord(near)); found > 0 {
+				n.didYouMean(fmt.Sprintf("%s (%s)", near, labels(found)), p, func(changed *cola.SearchParams) {
+					*field(changed) = replaceWord(*field(changed), word, near)
+				})
+				if *field(n.Search) == *field(p) {
+					n.Action, n.Search = "", nil // the text spells the word differently, such as with accents
+				}
 			}
 		}
 		if len(notes) < maxWordNotes {
-			notes = append(notes, fmt.Sprintf("No %s contains %s.%s", where, cola.Quoted(word), suggestion))
+			notes = append(notes, n)
 		}
 	}
 	for _, given := range []string{q.Text, q.BrandName} {
 		if strings.TrimSpace(given) != "" && !hasWord(given) {
-			return []string{fmt.Sprintf("No label matches %s, because it has no letters or digits.", cola.Quoted(given))}
+			return newNotes(fmt.Sprintf("No label matches %s, because it has no letters or digits.", cola.Quoted(given)))
 		}
 	}
 	if _, isID := cola.ParseTTBID(q.Text); !isID && !vocabulary.BarcodeShaped(q.Text) {
 		for _, word := range view.UnknownWords(q.Text) {
-			add("label", word, func(word string) cola.Query { return cola.Query{Text: word} })
+			add("label", word, func(word string) cola.Query { return cola.Query{Text: word} },
+				func(p *cola.SearchParams) *string { return &p.Q })
 		}
 	}
 	for word := range strings.FieldsSeq(q.BrandName) {
 		inBrand := func(word string) cola.Query { return cola.Query{BrandName: word} }
 		if hasWord(word) && countMatches(view, inBrand(word)) == 0 {
-			add("brand name", word, inBrand)
+			add("brand name", word, inBrand, func(p *cola.SearchParams) *string { return &p.BrandName })
 		}
 	}
 	return notes
+}
+
+// replaceWord replaces a word in a text, in any case.
+func replaceWord(text, word, with string) string {
+	whole := regexp.MustCompile(`(?i)(^|[^\pL\pN])` + regexp.QuoteMeta(word) + `($|[^\pL\pN])`)
+	return whole.ReplaceAllString(text, "${1}"+strings.ReplaceAll(with, "$", "$$")+"${2}")
 }
 
 // hasWord reports whether a text has a letter or digit.
@@ -175,26 +250,34 @@ func unknownFieldNotes(view *search.View, q cola.Query) (notes []string) {
 // UnknownOrigin returns a note if no label has the given origin, and "" otherwise. name is the
 // caller's name for the filter.
 func (w Vocabulary) UnknownOrigin(name, word string) string {
-	if strings.TrimSpace(word) == "" || w.HasOrigin(word) {
-		return ""
-	}
-	hint := ""
-	if !vocabulary.IsOrigin(word) {
-		hint = didYouMean(vocabulary.NearestSpelling(word, w.originWords()))
-	}
-	return fmt.Sprintf("No label has the %s %s.%s", name, cola.Quoted(word), hint)
+	finding, near := w.unknownOrigin(name, word)
+	return finding + didYouMean(near, near != "")
 }
 
-// unknownValue returns a note if no label has the given value, and "" otherwise.
-func unknownValue(noun, value string, knows func(string) (known bool, nearest string)) string {
+// unknownOrigin is UnknownOrigin with the suggested origin apart, if there is one.
+func (w Vocabulary) unknownOrigin(name, word string) (finding, near string) {
+	if strings.TrimSpace(word) == "" || w.HasOrigin(word) {
+		return "", ""
+	}
+	if !vocabulary.IsOrigin(word) {
+		near, _ = vocabulary.NearestSpelling(word, w.originWords())
+	}
+	return fmt.Sprintf("No label has the %s %s.", name, cola.Quoted(word)), near
+}
+
+// unknownValue returns a finding if no label has the given value, and the nearest value if there is
+// one.
+func unknownValue(
+	noun, value string, knows func(string) (known bool, nearest string),
+) (finding, near string) {
 	if strings.TrimSpace(value) == "" {
-		return ""
+		return "", ""
 	}
-	known, nearest := knows(value)
+	known, near := knows(value)
 	if known {
-		return ""
+		return "", ""
 	}
-	return fmt.Sprintf("No label has the %s %s.%s", noun, cola.Quoted(value), didYouMean(nearest, nearest != ""))
+	return fmt.Sprintf("No label has the %s %s.", noun, cola.Quoted(value)), near
 }
 
 // originWords returns the words that find labels by origin.
@@ -208,11 +291,17 @@ func (w Vocabulary) originWords() []string {
 
 // UnknownCategory returns a note if no label has the given category path, and "" otherwise.
 func (w Vocabulary) UnknownCategory(path string) string {
+	finding, near := w.unknownCategory(path)
+	return finding + didYouMean(near, near != "")
+}
+
+// unknownCategory is UnknownCategory with the suggested path apart, if there is one.
+func (w Vocabulary) unknownCategory(path string) (finding, near string) {
 	if vocabulary.NormalizePath(path) == "" || w.HasCategory(path) {
-		return ""
+		return "", ""
 	}
-	return fmt.Sprintf("No label has the category path %s.%s", cola.Quoted(path),
-		didYouMean(vocabulary.Nearest(path, w.Categories)))
+	near, _ = vocabulary.Nearest(path, w.Categories)
+	return fmt.Sprintf("No label has the category path %s.", cola.Quoted(path)), near
 }
 
 // UnknownState returns a note if no label is from the given US state, which must be valid, and ""

@@ -94,6 +94,45 @@ func TestSearchNotes(t *testing.T) {
 	}
 }
 
+// TestSuggestedSearches checks that following a note's suggestion finds the labels that it promises.
+func TestSuggestedSearches(t *testing.T) {
+	w := mustWorld(t, 100)
+	c := w.mustCaller(t, "advice@example.com", cola.TierPro)
+	w.mustImport(t, store.History,
+		labelOf(26001001000001, func(c *cola.Cola) {
+			c.GrapeVarietals, c.WineAppellation, c.OriginName = []string{"Zinfandel"}, "NAPA VALLEY", "GEORGIA"
+		}),
+		labelOf(26001001000002, func(c *cola.Cola) { c.BrandName, c.ApprovalDate = "BYGONE", cola.NewDate(2009, 5, 1) }),
+		labelOf(26001001000003, func(c *cola.Cola) { c.BrandName, c.ApprovalDate = "GUESSED", 0 }),
+		labelOf(15999001000004, func(c *cola.Cola) { c.BrandName, c.ApprovalDate = "DATELESS", 0 }),
+	)
+	for name, p := range map[string]cola.SearchParams{
+		"a word":          {Q: "HAPX!"},
+		"a quoted word":   {Q: `"hapx" hapax`, Page: cola.Some(1)},
+		"a brand":         {BrandName: "hapx"},
+		"a grape":         {Grape: "zinfandal", Q: "hapax"},
+		"a place":         {Appellation: "napa vally", Q: "hapax"},
+		"an origin":       {Origin: "georgja", Q: "hapax"},
+		"before":          {Q: "bygone"},
+		"undated":         {Q: "dateless", ApprovalDateFrom: cola.NewDate(2005, 1, 1)},
+		"estimated dates": {Q: "guessed", EstimatedDates: "exclude", DateRange: cola.AllDates},
+	} {
+		page, _, err := w.SearchColas(t.Context(), c, p)
+		if err != nil || len(page.Advice) != 1 || page.Advice[0].Search == nil {
+			t.Errorf("%s: advice = %+v, %v, want one suggested search", name, page.Advice, err)
+			continue
+		}
+		found, _, err := w.SearchColas(t.Context(), c, *page.Advice[0].Search)
+		if err != nil || found.Pagination.Total == 0 {
+			t.Errorf("%s: %+v finds %d labels, %v", name, *page.Advice[0].Search, found.Pagination.Total, err)
+		}
+	}
+	accents, _, err := w.SearchColas(t.Context(), c, cola.SearchParams{Q: "HÁPX"})
+	if err != nil || len(accents.Advice) != 1 || accents.Advice[0].Search != nil {
+		t.Errorf("a word spelled differently: advice = %+v, %v, want no search", accents.Advice, err)
+	}
+}
+
 // TestSearchNoteCharge checks that the counts behind a note are free.
 func TestSearchNoteCharge(t *testing.T) {
 	w := mustWorld(t, 100)

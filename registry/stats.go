@@ -17,6 +17,7 @@ type ColaCounts struct {
 	Truncated bool                  // groups are left out because the monthly list records are used up
 	Defaults  *cola.DefaultsApplied // nil unless the default date window is active
 	Notes     []string              // as of SearchColas
+	Advice    []Note                // the notes of SearchColas, with the searches that they suggest
 	DataAsOf  cola.Date             // latest change in TTB's registry that the data includes
 }
 
@@ -52,8 +53,9 @@ func (s *Service) CountColasLimited(
 	}
 	counts := ColaCounts{
 		GroupBy: q.GroupBy, Total: found.Total, Others: found.Others, Truncated: grant.Units < recordsOf(len(groups)),
-		Notes: searchNotes(view, &p.SearchParams, &q.ColaSearch, found.Total), DataAsOf: view.DataAsOf(s.today()),
+		Advice: searchNotes(view, &p.SearchParams, &q.ColaSearch, found.Total), DataAsOf: view.DataAsOf(s.today()),
 	}
+	counts.Notes = noteTexts(counts.Advice)
 	kept := min(len(groups), grant.Units*cola.GroupsPerRecord)
 	counts.Groups = counts.Others.Leave(found.Groups, kept)
 	if tied && kept == len(found.Groups) {

@@ -1,4 +1,4 @@
-// Optional enhancements: local times on hover, copy buttons, single submission and preview states.
+// Optional enhancements: local times on hover, copy and print buttons, single submission and preview states.
 // Pages work without scripts.
 (() => {
   "use strict";
@@ -12,7 +12,12 @@
     if (navigator.clipboard) {
       for (const button of root.querySelectorAll("[data-copy]")) button.hidden = false;
     }
+    for (const button of root.querySelectorAll("[data-print]")) button.hidden = false;
   }
+
+  document.addEventListener("click", (event) => {
+    if (event.target.closest("[data-print]")) print();
+  });
 
   document.addEventListener("click", async (event) => {
     const button = event.target.closest("[data-copy]");

@@ -42,6 +42,8 @@ var bodies = map[string]any{
 // queries are the query strings that GET requests need to show labels.
 var queries = map[string]string{
 	"GET /explore":                       "?approval_date_from=2005-01-01",
+	"GET /brands":                        "?q=quokka",
+	"GET /trends":                        "?group_by=year",
 	"GET /api/v1/colas":                  "?approval_date_from=2005-01-01",
 	"GET /saved-searches/{uuid}/explain": "?ttb_id=99365001000001",
 	"GET /saved-searches/new":            "?q=quokka",

@@ -1,0 +1,194 @@
+package dashboard
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/colaregistry/colaregistry/cola"
+)
+
+// TestTrends checks the form, the charts of the examples and the price of a chart.
+func TestTrends(t *testing.T) {
+	s := mustSite(t)
+	form := s.get("/trends?q=gin&product_type=wine")
+	form.shows(t, http.StatusOK, `value="gin"`, `value="wine" checked`, `<option value="year" selected>`)
+	form.checkHTML(t)
+	s.costs(cola.Used{}, 0, 0)
+	for _, e := range exampleTrends() {
+		page := s.get(e.Href)
+		page.shows(t, http.StatusOK)
+		page.checkHTML(t)
+	}
+	before := s.used()
+	page := s.get("/trends?date_range=all&group_by=year&group_by=product_type")
+	page.shows(t, http.StatusOK, "<svg viewBox", `data-chart=`, "<title>Labels by year and product type · Trends",
+		`<option value="product_type" selected>`, `href="/explore?date_range=all"`,
+		"/api/v1/colas/stats?date_range=all&group_by=product_type&group_by=year&top=1000'",
+		`"count_labels", "arguments": {"date_range":"all","group_by":["product_type","year"],"top":1000}`)
+	page.checkHTML(t)
+	s.costs(before, 2, 0)
+	if want := s.get("/explore?date_range=all").total(t); page.counted(t) != want {
+		t.Errorf("%d labels counted, a search finds %d", page.counted(t), want)
+	}
+	recent := s.get("/trends?group_by=month")
+	recent.shows(t, http.StatusOK, `<a href="/trends?date_range=all&group_by=month">`, "<time datetime=")
+	s.by("").get("/trends?group_by=year").redirects(t)
+	if to := s.get("/trends?group_by=year&group_by=&q=&volume_unit=milliliters").redirects(t); to != "/trends?group_by=year" {
+		t.Errorf("redirect to %s, want /trends?group_by=year", to)
+	}
+}
+
+// TestTrendTable checks that the table, in the page and as CSV, has the counts of the service.
+func TestTrendTable(t *testing.T) {
+	s := mustSite(t)
+	for _, by := range cola.Dimensions() {
+		s.registry.Advance(time.Minute)
+		var p cola.CountParams
+		p.GroupBy, p.Top, p.DateRange = []string{by}, cola.Some(maxGroups), cola.AllDates
+		counts, _, err := s.registry.CountColas(t.Context(), s.browsers.callers[ann], p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		page := s.get("/trends?date_range=all&top=100&group_by=" + by)
+		page.shows(t, http.StatusOK)
+		page.checkHTML(t)
+		sum, rows := 0, page.csvOf(t)
+		for _, row := range rows[1:] {
+			n := 0
+			for _, digit := range row[strings.LastIndexByte(row, ',')+1:] {
+				n = 10*n + int(digit-'0')
+			}
+			sum += n
+		}
+		if len(counts.Groups) <= maxRanking && sum != counts.Total {
+			t.Errorf("%s: counts add up to %d, want %d", by, sum, counts.Total)
+		}
+		if n := strings.Count(page.body, `<tr><th scope="row">`); n != len(rows)-1 {
+			t.Errorf("%s: %d rows, %d in CSV", by, n, len(rows)-1)
+		}
+	}
+}
+
+// TestTrendProblems checks that each invalid parameter has an error next to its field, at no charge.
+func TestTrendProblems(t *testing.T) {
+	s := mustSite(t)
+	for query, says := range map[string]string{
+		"group_by=colour":                         `href="#f-group_by"`,
+		"group_by=year,year":                      `href="#f-group_by"`,
+		"group_by=year,brand,month":               `href="#f-group_by"`,
+		"group_by=brand&top=1001":                 `href="#f-top"`,
+		"group_by=brand&top=101":                  `href="#f-top"`,
+		"group_by=year&top=0":                     `href="#f-top"`,
+		"group_by=year&abv_min=strong":            `href="#f-abv_min"`,
+		"group_by=%3Cscript%3Ealert(1)%3C/script": `href="#f-group_by"`,
+		"group_by=year&q=%zz":                     "<bdi>URL</bdi>",
+	} {
+		page := s.get("/trends?" + query)
+		page.shows(t, http.StatusBadRequest, says)
+		page.checkHTML(t)
+	}
+	s.costs(cola.Used{}, 0, 0)
+}
+
+// TestTrendNotes checks that a suggested search keeps the dimensions, and that an empty count is
+// free.
+func TestTrendNotes(t *testing.T) {
+	s := mustSite(t)
+	page := s.get("/trends?group_by=year,status&origin=frrance")
+	page.shows(t, http.StatusOK, `<a href="/trends?group_by=year%2Cstatus&origin=france">`, "No labels match")
+	page.checkHTML(t)
+	s.costs(cola.Used{}, 0, 0)
+}
+
+// group returns a group of labels with the values of two dimensions.
+func group(a, value, b, other string, n int) cola.LabelGroup {
+	g := cola.LabelGroup{Count: n}
+	g.Set(a, cola.Text(value))
+	if b != "" {
+		g.Set(b, cola.Text(other))
+	}
+	return g
+}
+
+// TestNewTrend checks the order of rows, missing periods, unknown values, the combined column and
+// incomplete groups.
+func TestNewTrend(t *testing.T) {
+	var many []cola.LabelGroup
+	for i, name := range []string{"A", "B", "C", "D", "E", "F", "G"} {
+		many = append(many, group("status", name, "year", "2024", 70-i))
+	}
+	for name, tt := range map[string]struct {
+		groups     []cola.LabelGroup
+		dimensions []string
+		cut        bool
+		want       []string
+		shown      int
+		chart      bool
+	}{
+		"missing quarters": {
+			[]cola.LabelGroup{group("quarter", "2025-Q2", "", "", 4), group("quarter", "2024-Q4", "", "", 3), group("quarter", "", "", "", 2)},
+			[]string{"quarter"}, false,
+			[]string{"Quarter,Labels", "2024 Q4,3", "2025 Q1,0", "2025 Q2,4", "Unknown,2"}, 9, true,
+		},
+		"months over a year": {
+			[]cola.LabelGroup{group("month", "2025-01", "", "", 4), group("month", "2024-11", "", "", 3)},
+			[]string{"month"}, false, []string{"Month,Labels", "Nov 2024,3", "Dec 2024,0", "Jan 2025,4"}, 7, true,
+		},
+		"ranges": {
+			[]cola.LabelGroup{group("abv", "4-5", "status", "a", 1), group("abv", "50+", "status", "a", 2), group("abv", "12-14", "status", "b", 4)},
+			[]string{"abv", "status"}, false,
+			[]string{"ABV (%),b,a,Labels", "4–5,0,1,1", "12–14,4,0,4", "50+,0,2,2"}, 7, true,
+		},
+		"a date after another dimension": {
+			[]cola.LabelGroup{group("status", "a", "year", "2025", 5), group("status", "a", "year", "2024", 1), group("status", "", "year", "2024", 2)},
+			[]string{"status", "year"}, false, []string{"Year,a,Unknown,Labels", "2024,1,2,3", "2025,5,0,5"}, 8, true,
+		},
+		"seven values": {
+			many, []string{"year", "status"}, false,
+			[]string{"Year,A,B,C,D,E,Other,Labels", "2024,70,69,68,67,66,129,469"}, 469, true,
+		},
+		"seven values and more": {
+			many, []string{"year", "status"}, true,
+			[]string{"Year,A,B,C,D,E,F,Labels", "2024,70,69,68,67,66,65,405"}, 405, true,
+		},
+		"a ranking": {
+			[]cola.LabelGroup{group("brand", "=1+1", "", "", 9), group("brand", "B, C", "", "", 8), group("brand", "D", "", "", 7)},
+			[]string{"brand"}, true, []string{"Brand,Labels", "'=1+1,9", `"B, C",8`}, 17, false,
+		},
+		"nothing": {nil, []string{"year"}, false, []string{"Year,Labels"}, 0, false},
+	} {
+		got := newTrend(tt.groups, tt.dimensions, 2, tt.cut)
+		page := response{text: `href="` + string(got.CSV()) + `" download="` + got.CSVName() + `"`}
+		if diff := cmp.Diff(tt.want, page.csvOf(t)); diff != "" || got.Shown != tt.shown || (got.Chart != nil) != tt.chart {
+			t.Errorf("%s: %d labels, chart %t; CSV (-want +got):\n%s", name, got.Shown, got.Chart != nil, diff)
+		}
+	}
+}
+
+// TestLineChart checks that a line has a point for each step and stays within the chart.
+func TestLineChart(t *testing.T) {
+	steps := make([]chartStep, maxBars+1)
+	values := make([]int, len(steps))
+	for i := range steps {
+		steps[i].Label, values[i] = "Jan 2025", i
+	}
+	labelSteps(steps)
+	p := newLineChart("p", "", "Month", "labels", steps, []series{{Class: "one", Values: values}})
+	path := p.Layers[0].Path
+	if n := strings.Count(path, "L"); n != len(steps)-1 || !strings.HasPrefix(path, "M") {
+		t.Errorf("path %s has %d segments, want %d", path, n, len(steps)-1)
+	}
+	wide, phone := 0, 0
+	for _, b := range p.Below {
+		if wide++; !b.Wide {
+			phone++
+		}
+	}
+	if phone == 0 || phone > 5 || wide < phone || wide > 9 {
+		t.Errorf("%d labels, %d on phones", wide, phone)
+	}
+}
