@@ -247,14 +247,16 @@ func withID(id string) func(*cola.Cola) bool {
 	return func(c *cola.Cola) bool { return c.TTBID.String() == id }
 }
 
-// fold returns a name in upper case, without accents and punctuation, and with AND for an ampersand.
+// fold returns a name in upper case, without accents, apostrophes and periods, with AND for an
+// ampersand and a space for other punctuation.
 func fold(name string) string {
 	var b strings.Builder
 	for _, r := range norm.NFD.String(strings.ReplaceAll(strings.ToUpper(name), "&", " AND ")) {
 		switch {
 		case unicode.IsLetter(r), unicode.IsDigit(r):
 			b.WriteRune(r)
-		case unicode.IsSpace(r), r == '-':
+		case unicode.IsMark(r), r == '\'', r == '’', r == '.':
+		default:
 			b.WriteByte(' ')
 		}
 	}
