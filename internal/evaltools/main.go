@@ -82,7 +82,7 @@ func configuredModel(env func(string) string) (*chat, error) {
 	return c, nil
 }
 
-// run runs the evaluation and reports whether all requests passed.
+// run starts a server, runs the evaluation and reports whether all requests passed.
 func run(ctx context.Context, o options, out io.Writer) (ok bool, err error) {
 	dir, err := os.MkdirTemp("", "colaregistry-eval")
 	if err != nil {
@@ -98,8 +98,13 @@ func run(ctx context.Context, o options, out io.Writer) (ok bool, err error) {
 	if err != nil {
 		return false, err
 	}
+	return s.run(ctx, o, requests(w), out)
+}
+
+// run runs the evaluation on a server.
+func (s *server) run(ctx context.Context, o options, all []request, out io.Writer) (ok bool, err error) {
 	var r report
-	err = s.evaluate(ctx, o, w, &r)
+	err = s.evaluate(ctx, o, all, &r)
 	ok = r.print(out)
 	if o.report != "" {
 		err = errors.Join(err, r.write(o.report))
@@ -108,14 +113,14 @@ func run(ctx context.Context, o options, out io.Writer) (ok bool, err error) {
 }
 
 // evaluate fills the report. On an error, the report has the outcomes so far.
-func (s *server) evaluate(ctx context.Context, o options, w *world, r *report) error {
+func (s *server) evaluate(ctx context.Context, o options, all []request, r *report) error {
 	if err := s.measureTools(ctx, r); err != nil {
 		return err
 	}
 	if o.model != nil {
 		r.Model = o.model.model
 	}
-	for _, q := range requests(w) {
+	for _, q := range all {
 		if !o.only.MatchString(q.id) {
 			continue
 		}
