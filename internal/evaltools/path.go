@@ -13,7 +13,8 @@ import (
 //
 //   - the name of a member
 //   - the index of an element, from 0
-//   - name=value, the first element whose member has that value
+//   - name=value, the first element whose member has that value; several, separated by semicolons,
+//     must all hold
 //   - *, every element; the result is the list of values at the rest of the path
 func lookUp(value any, path string) (any, error) {
 	if path == "" {
@@ -55,18 +56,23 @@ func lookUpAll(list []any, path string) (any, error) {
 // element returns the index of the element that a step of a path selects.
 func element(list []any, step string) (int, error) {
 	i, err := strconv.Atoi(step)
-	if name, want, ok := strings.Cut(step, "="); ok {
-		err = nil
-		i = slices.IndexFunc(list, func(e any) bool {
-			o, _ := e.(map[string]any)
-			text, err := textOf(o[name])
-			return err == nil && text == want
-		})
+	if strings.Contains(step, "=") {
+		i, err = slices.IndexFunc(list, func(e any) bool { return hasMembers(e, strings.Split(step, ";")) }), nil
 	}
 	if err != nil || i < 0 || i >= len(list) {
 		return 0, fmt.Errorf("no element %q in a list of %d", step, len(list))
 	}
 	return i, nil
+}
+
+// hasMembers reports whether an object has members with the values in name=value pairs.
+func hasMembers(value any, pairs []string) bool {
+	object, _ := value.(map[string]any)
+	return !slices.ContainsFunc(pairs, func(pair string) bool {
+		name, want, _ := strings.Cut(pair, "=")
+		text, err := textOf(object[name])
+		return err != nil || text != want
+	})
 }
 
 var errNoText = errors.New("a list or object has no text")
