@@ -107,6 +107,14 @@ func (p BrandParams) Normalize() (BrandSearch, error) {
 	return s, nil
 }
 
+// similarTo checks the brand name of a filter, which may be empty.
+func (p *Problems) similarTo(name, value string) string {
+	if strings.TrimSpace(value) == "" {
+		return ""
+	}
+	return p.brand(name, value)
+}
+
 // brand checks a brand name, which must have a letter or digit.
 func (p *Problems) brand(name, value string) string {
 	value = p.textUpTo(name, value, maxBrandLength)

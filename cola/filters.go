@@ -34,6 +34,7 @@ type Filter struct {
 	normalizeSaved func(p *Problems, name, text string) string // the same in saved searches; normalize if nil
 	fold           func(string) string                         // returns equal strings for equal meanings; default: normalization
 	unfolded       bool                                        // cursors of early versions did not fold the text
+	approval       bool                                        // limits the approval date; saved searches have no such filter
 	broad          bool                                        // does not narrow a saved search enough for a schedule
 	measured       bool                                        // a bound in the unit of the UnitFilter
 
@@ -55,9 +56,6 @@ const (
 	UnitFilter                     // unit of other bounds
 	WindowFilter                   // date window, one of Words, instead of the default one
 )
-
-// isDate reports whether filters of the kind limit dates. Saved searches have none.
-func (k FilterKind) isDate() bool { return k == DateFilter || k == WindowFilter }
 
 // filters is in the order in which fingerprints hash them. us_state must follow origin, whose
 // condition it narrows.
@@ -107,6 +105,20 @@ var filters = indexed([]Filter{
 		Label: "Brand name contains", field: "BrandName", fold: vocabulary.FoldText, unfolded: true,
 	},
 	{
+		Section: "Keywords and names", Param: "brand_similar_to", Saved: []string{"brand_similar_to"}, Noun: "brand name",
+		Phrase: "brand similar to “%s”", Label: "Brand name similar to",
+		Hint:  "Finds names that sound alike or differ by a letter or two.",
+		field: "SimilarTo", normalize: (*Problems).similarTo, fold: vocabulary.FoldText,
+	},
+	{
+		Param: "brand_first_seen_from", Kind: DateFilter, Noun: "brand’s first approval",
+		Phrase: "brand new since %s", Label: "Brand first seen on or after", field: "BrandFirstSeen",
+	},
+	{
+		Param: "permittee_first_seen_from", Kind: DateFilter, Noun: "permittee’s first approval",
+		Phrase: "permittee new since %s", Label: "Permittee first seen on or after", field: "PermitteeFirstSeen",
+	},
+	{
 		Param: "permit_number", Noun: "permit number", Phrase: "permit %s",
 		Label: "Permit number", Hint: "Must match exactly.", field: "PermitNumber", normalize: (*Problems).permit,
 	},
@@ -124,15 +136,15 @@ var filters = indexed([]Filter{
 	},
 	{
 		Param: "approval_date_from", Kind: DateFilter, Noun: "approval date", Phrase: "approved on or after %s",
-		Label: "Approved on or after", field: "From",
+		Label: "Approved on or after", field: "From", approval: true,
 	},
 	{
 		Param: "approval_date_to", Kind: DateFilter, Noun: "approval date", Phrase: "approved on or before %s",
-		Label: "Approved on or before", field: "To",
+		Label: "Approved on or before", field: "To", approval: true,
 	},
 	{
 		Param: "date_range", Kind: WindowFilter, Words: []string{AllDates}, Noun: "date range", Phrase: "%s dates",
-		Label: "Date range",
+		Label: "Date range", approval: true,
 	},
 	{
 		Section: "Identifiers and status", Param: "estimated_dates", Saved: []string{"estimated_dates"},
@@ -266,11 +278,12 @@ func (p SearchParams) ForSavedSearch() (s SavedSearchFilters) {
 	return s
 }
 
-// NotForSavedSearch returns the filters of the search that saved searches lack, except dates.
+// NotForSavedSearch returns the filters of the search that saved searches lack, except approval
+// dates.
 func (p SearchParams) NotForSavedSearch() (lacking []Filter) {
 	for i := range filters {
 		f := &filters[i]
-		if f.Param != "" && f.Saved == nil && !f.Kind.isDate() && valueAt(f.param(&p)).given() {
+		if f.Param != "" && f.Saved == nil && !f.approval && valueAt(f.param(&p)).given() {
 			lacking = append(lacking, *f)
 		}
 	}
@@ -289,10 +302,10 @@ func (f *Filter) Clear(q *Query) {
 	}
 }
 
-// IsFiltered reports whether a query has a filter other than dates.
+// IsFiltered reports whether a query has a filter other than approval dates.
 func (q *Query) IsFiltered() bool {
 	for i := range filters {
-		if f := &filters[i]; !f.Kind.isDate() && f.Given(q) {
+		if f := &filters[i]; !f.approval && f.Given(q) {
 			return true
 		}
 	}

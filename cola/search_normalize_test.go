@@ -114,6 +114,9 @@ func TestDefaultWindow(t *testing.T) {
 		{"a query over all dates", SearchParams{Q: "lenz", DateRange: "all"}, false, 0, 0},
 		{"without estimates", SearchParams{EstimatedDates: "exclude"}, true, windowStart, DateOf(testNow)},
 		{"expired with a date", SearchParams{Status: "expired", ApprovalDateFrom: day}, false, day, 0},
+		{"new brands", SearchParams{BrandFirstSeenFrom: day}, false, 0, 0},
+		{"new permittees", SearchParams{PermitteeFirstSeenFrom: day}, false, 0, 0},
+		{"new brands with a date", SearchParams{BrandFirstSeenFrom: day, ApprovalDateTo: day}, false, 0, day},
 		{"an id with a date", SearchParams{Q: "11054001000049", ApprovalDateTo: day}, false, 0, day},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

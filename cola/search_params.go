@@ -32,32 +32,35 @@ type Nulled struct {
 // SearchParams are the parameters of GET /colas and search_colas, as sent. Empty values are absent.
 type SearchParams struct {
 	Decoded
-	Q                  string       `json:"q" doc:"Text in the TTB ID, brand, product, class, permit number, or applicant or company name. Every word must match. Plurals match singulars, \"and\" matches &, and ABC matches A.B.C. \"Quotes\" match adjacent words as written, a trailing * a prefix. A 14-digit TTB ID finds that label. 8 to 14 digits, ignoring spaces and hyphens, are tried as a barcode first." maxLength:"200" example:"oak"`
-	ProductType        []string     `json:"product_type" enum:"wine,malt beverage,distilled spirits" doc:"Product type. With several values, a label needs to match only one." example:"wine"`
-	Category           []string     `json:"category" enum:"Beer,Wine,Liquor" doc:"Top level of the category path. With several values, a label needs to match only one." example:"Wine"`
-	DerivedSubcategory string       `json:"derived_subcategory" doc:"Category path prefix, levels joined by ' > '. Former paths with a published alias work too." maxLength:"200" example:"Wine > Red Wine"`
-	Origin             string       `json:"origin" doc:"Origin or country: name, adjective, US state code or ISO 3166 code, any case. A code that is both a state and a country is read as the state, and notes says so. A country includes its parts: american also finds labels from Kentucky." maxLength:"200" example:"french"`
-	DomesticOrImported string       `json:"domestic_or_imported" enum:"domestic,imported" doc:"Whether the product is made in the United States." example:"imported"`
-	Status             string       `json:"status" enum:"approved,expired,surrendered,revoked" doc:"Status of the approval; default: all statuses. expired, surrendered and revoked search all dates." example:"approved"`
-	BrandName          string       `json:"brand_name" doc:"Part of the brand name, any case. Words match as in q." maxLength:"200" example:"oak"`
-	PermitNumber       string       `json:"permit_number" doc:"Exact permit number of the applicant. The example is a placeholder." maxLength:"200" example:"NJ-I-721"`
-	BarcodeValue       string       `json:"barcode_value" doc:"Exact main barcode; spaces and hyphens are ignored. The example is a placeholder." maxLength:"200" example:"0 36000 29145 2"`
-	ApprovalDateFrom   Date         `json:"approval_date_from" format:"date" doc:"Earliest approval date to include (YYYY-MM-DD), known or estimated." example:"2024-01-01"`
-	ApprovalDateTo     Date         `json:"approval_date_to" format:"date" doc:"Latest approval date to include (YYYY-MM-DD), known or estimated." example:"2024-12-31"`
-	DateRange          string       `json:"date_range" enum:"all" doc:"all searches all dates, including labels without a date. Don't combine with approval_date_from or approval_date_to." example:"all"`
-	EstimatedDates     string       `json:"estimated_dates" enum:"exclude" doc:"exclude leaves out labels whose approval date is only estimated." example:"exclude"`
-	ABVMin             Opt[float64] `json:"abv_min" minimum:"0" maximum:"100" doc:"Minimum ABV, percent. Excludes labels with unknown ABV." example:"12"`
-	ABVMax             Opt[float64] `json:"abv_max" minimum:"0" maximum:"100" doc:"Maximum ABV, percent. Excludes labels with unknown ABV." example:"14.5"`
-	VolumeUnit         string       `json:"volume_unit" enum:"beer barrels,fluid ounces,gallons,liters,milliliters,pints,quarts" doc:"Unit of volume_min and volume_max; required with either." example:"milliliters"`
-	VolumeMin          Opt[float64] `json:"volume_min" minimum:"0" doc:"Minimum net contents, in volume_unit. Excludes labels with unknown volume." example:"700"`
-	VolumeMax          Opt[float64] `json:"volume_max" minimum:"0" doc:"Maximum net contents, in volume_unit. Excludes labels with unknown volume." example:"1000"`
-	ContainerType      []string     `json:"container_type" enum:"bag,bottle,box,can,carton,cask,jug,keg,pod,pouch" doc:"Container type. With several values, a label needs to match only one." example:"bottle,can"`
-	Grape              string       `json:"grape" doc:"Grape variety, such as Zinfandel; case and accents are ignored." maxLength:"200" example:"Zinfandel"`
-	Appellation        string       `json:"appellation" doc:"Appellation of origin, such as Napa Valley, including areas inside it. A state or county includes its areas." maxLength:"200" example:"Napa Valley"`
-	Sort               string       `json:"sort" enum:"-approval_date,approval_date,brand" default:"-approval_date" doc:"Order: newest first (-approval_date), oldest first (approval_date) or by brand from A to Z (brand; newest first within a brand). Undated labels come last; with brand, last within their brand." example:"brand"`
-	Page               Opt[int]     `json:"page" minimum:"1" maximum:"100" default:"1" doc:"Page number. Beyond page 100, use cursor." example:"1"`
-	PerPage            Opt[int]     `json:"per_page" minimum:"1" maximum:"100" default:"20" doc:"Records per page." example:"20"`
-	Cursor             string       `json:"cursor" doc:"next_cursor of the previous page, with the same filters and sort. The example is a placeholder." example:"AQAB"`
+	Q                      string       `json:"q" doc:"Text in the TTB ID, brand, product, class, permit number, or applicant or company name. Every word must match. Plurals match singulars, \"and\" matches &, and ABC matches A.B.C. \"Quotes\" match adjacent words as written, a trailing * a prefix. A 14-digit TTB ID finds that label. 8 to 14 digits, ignoring spaces and hyphens, are tried as a barcode first." maxLength:"200" example:"oak"`
+	ProductType            []string     `json:"product_type" enum:"wine,malt beverage,distilled spirits" doc:"Product type. With several values, a label needs to match only one." example:"wine"`
+	Category               []string     `json:"category" enum:"Beer,Wine,Liquor" doc:"Top level of the category path. With several values, a label needs to match only one." example:"Wine"`
+	DerivedSubcategory     string       `json:"derived_subcategory" doc:"Category path prefix, levels joined by ' > '. Former paths with a published alias work too." maxLength:"200" example:"Wine > Red Wine"`
+	Origin                 string       `json:"origin" doc:"Origin or country: name, adjective, US state code or ISO 3166 code, any case. A code that is both a state and a country is read as the state, and notes says so. A country includes its parts: american also finds labels from Kentucky." maxLength:"200" example:"french"`
+	DomesticOrImported     string       `json:"domestic_or_imported" enum:"domestic,imported" doc:"Whether the product is made in the United States." example:"imported"`
+	Status                 string       `json:"status" enum:"approved,expired,surrendered,revoked" doc:"Status of the approval; default: all statuses. expired, surrendered and revoked search all dates." example:"approved"`
+	BrandName              string       `json:"brand_name" doc:"Part of the brand name, any case. Words match as in q." maxLength:"200" example:"oak"`
+	BrandSimilarTo         string       `json:"brand_similar_to" doc:"Brand similar to this name, with a score of 50 or more in GET /brands." maxLength:"100" example:"Ravin and Oak"`
+	BrandFirstSeenFrom     Date         `json:"brand_first_seen_from" format:"date" doc:"Brands whose first label was approved on or after this date. Searches all dates." example:"2025-06-01"`
+	PermitNumber           string       `json:"permit_number" doc:"Exact permit number of the applicant. The example is a placeholder." maxLength:"200" example:"NJ-I-721"`
+	PermitteeFirstSeenFrom Date         `json:"permittee_first_seen_from" format:"date" doc:"Permits whose first label was approved on or after this date. Searches all dates." example:"2025-06-01"`
+	BarcodeValue           string       `json:"barcode_value" doc:"Exact main barcode; spaces and hyphens are ignored. The example is a placeholder." maxLength:"200" example:"0 36000 29145 2"`
+	ApprovalDateFrom       Date         `json:"approval_date_from" format:"date" doc:"Earliest approval date to include (YYYY-MM-DD), known or estimated." example:"2024-01-01"`
+	ApprovalDateTo         Date         `json:"approval_date_to" format:"date" doc:"Latest approval date to include (YYYY-MM-DD), known or estimated." example:"2024-12-31"`
+	DateRange              string       `json:"date_range" enum:"all" doc:"all searches all dates, including labels without a date. Don't combine with approval_date_from or approval_date_to." example:"all"`
+	EstimatedDates         string       `json:"estimated_dates" enum:"exclude" doc:"exclude leaves out labels whose approval date is only estimated." example:"exclude"`
+	ABVMin                 Opt[float64] `json:"abv_min" minimum:"0" maximum:"100" doc:"Minimum ABV, percent. Excludes labels with unknown ABV." example:"12"`
+	ABVMax                 Opt[float64] `json:"abv_max" minimum:"0" maximum:"100" doc:"Maximum ABV, percent. Excludes labels with unknown ABV." example:"14.5"`
+	VolumeUnit             string       `json:"volume_unit" enum:"beer barrels,fluid ounces,gallons,liters,milliliters,pints,quarts" doc:"Unit of volume_min and volume_max; required with either." example:"milliliters"`
+	VolumeMin              Opt[float64] `json:"volume_min" minimum:"0" doc:"Minimum net contents, in volume_unit. Excludes labels with unknown volume." example:"700"`
+	VolumeMax              Opt[float64] `json:"volume_max" minimum:"0" doc:"Maximum net contents, in volume_unit. Excludes labels with unknown volume." example:"1000"`
+	ContainerType          []string     `json:"container_type" enum:"bag,bottle,box,can,carton,cask,jug,keg,pod,pouch" doc:"Container type. With several values, a label needs to match only one." example:"bottle,can"`
+	Grape                  string       `json:"grape" doc:"Grape variety, such as Zinfandel; case and accents are ignored." maxLength:"200" example:"Zinfandel"`
+	Appellation            string       `json:"appellation" doc:"Appellation of origin, such as Napa Valley, including areas inside it. A state or county includes its areas." maxLength:"200" example:"Napa Valley"`
+	Sort                   string       `json:"sort" enum:"-approval_date,approval_date,brand" default:"-approval_date" doc:"Order: newest first (-approval_date), oldest first (approval_date) or by brand from A to Z (brand; newest first within a brand). Undated labels come last; with brand, last within their brand." example:"brand"`
+	Page                   Opt[int]     `json:"page" minimum:"1" maximum:"100" default:"1" doc:"Page number. Beyond page 100, use cursor." example:"1"`
+	PerPage                Opt[int]     `json:"per_page" minimum:"1" maximum:"100" default:"20" doc:"Records per page." example:"20"`
+	Cursor                 string       `json:"cursor" doc:"next_cursor of the previous page, with the same filters and sort. The example is a placeholder." example:"AQAB"`
 }
 
 // Query is a checked and normalized search. The zero Query matches every label.
@@ -70,19 +73,24 @@ type Query struct {
 	Domestic     string   // Domestic, Imported or empty
 	Status       string
 	BrandName    string // part of the brand name, trimmed
+	SimilarTo    string // brand name that brands are similar to, trimmed
 	PermitNumber string // exact, upper case
 	PermitPart   string // part of the permit number, any case (saved searches)
 	AddressState string // applicant's state, two letters, upper case (saved searches)
 	Barcode      string // main barcode, as sent
 	From, To     Date   // effective dates, inclusive; zero is open. Either excludes undated labels
 	NoEstimates  bool   // excludes labels whose date is an estimate
-	ABVMin       Opt[float64]
-	ABVMax       Opt[float64]
-	VolumeMin    Opt[float64] // milliliters
-	VolumeMax    Opt[float64] // milliliters
-	Containers   []string     // any of; empty matches all
-	Grape        string       // whole name of a grape variety, compared folded
-	Appellation  string       // name of an appellation, any case; includes those inside it
+
+	// The first label of the brand, or of the permit, was approved on this date or later.
+	BrandFirstSeen, PermitteeFirstSeen Date
+
+	ABVMin      Opt[float64]
+	ABVMax      Opt[float64]
+	VolumeMin   Opt[float64] // milliliters
+	VolumeMax   Opt[float64] // milliliters
+	Containers  []string     // any of; empty matches all
+	Grape       string       // whole name of a grape variety, compared folded
+	Appellation string       // name of an appellation, any case; includes those inside it
 }
 
 // ColaSearch is a normalized request for one page of labels.

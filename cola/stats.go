@@ -37,6 +37,10 @@ const (
 	ByAppellation = "appellation"
 	ByABV         = "abv"
 	ByVolume      = "volume"
+
+	// Years of the first approval.
+	ByBrandFirstSeen     = "brand_first_seen_year"
+	ByPermitteeFirstSeen = "permittee_first_seen_year"
 )
 
 // Dimensions lists every dimension.
@@ -44,18 +48,21 @@ func Dimensions() []string {
 	return []string{
 		ByYear, ByQuarter, ByMonth, ByProductType, ByClass, ByCategory, BySubcategory, ByPath, ByOrigin, ByStatus,
 		ByContainer, ByPermit, ByState, ByBrand, ByAppellation, ByABV, ByVolume,
+		ByBrandFirstSeen, ByPermitteeFirstSeen,
 	}
 }
 
 // HasOwnOrder reports whether groups of a dimension are ordered by value, not by number of labels.
 func HasOwnOrder(dimension string) bool {
-	return slices.Contains([]string{ByYear, ByQuarter, ByMonth, ByABV, ByVolume}, dimension)
+	return slices.Contains([]string{
+		ByYear, ByQuarter, ByMonth, ByABV, ByVolume, ByBrandFirstSeen, ByPermitteeFirstSeen,
+	}, dimension)
 }
 
 // CountParams are the parameters of GET /colas/stats and count_labels, as sent: the filters of
 // SearchParams and the dimensions to count by.
 type CountParams struct {
-	GroupBy []string `json:"group_by" required:"true" enum:"year,quarter,month,product_type,class,category,subcategory,category_path,origin,status,container,permit,state,brand,appellation,abv,volume" doc:"One or two dimensions." example:"year"`
+	GroupBy []string `json:"group_by" required:"true" enum:"year,quarter,month,product_type,class,category,subcategory,category_path,origin,status,container,permit,state,brand,appellation,abv,volume,brand_first_seen_year,permittee_first_seen_year" doc:"One or two dimensions." example:"year"`
 	Top     Opt[int] `json:"top" minimum:"1" maximum:"1000" default:"30" doc:"Maximum number of groups to return." example:"10"`
 	SearchParams
 
@@ -120,25 +127,27 @@ func (p *Problems) dimensions(name string, values []string) (dimensions []string
 // LabelGroup is a group of labels with the same values in the requested dimensions. A dimension
 // that was not requested is absent. A requested one is null for labels without a value.
 type LabelGroup struct {
-	Year         Opt[Text] `json:"year,omitzero" nullable:"true" doc:"Year of the approval date, known or estimated." example:"2025"`
-	Quarter      Opt[Text] `json:"quarter,omitzero" nullable:"true" doc:"Quarter of the approval date, known or estimated." example:"2025-Q3"`
-	Month        Opt[Text] `json:"month,omitzero" nullable:"true" doc:"Month of the approval date, known or estimated." example:"2025-07"`
-	ProductType  Opt[Text] `json:"product_type,omitzero" nullable:"true" doc:"Product type." example:"wine"`
-	Class        Opt[Text] `json:"class,omitzero" nullable:"true" doc:"Product class." example:"TABLE RED WINE"`
-	Category     Opt[Text] `json:"category,omitzero" nullable:"true" doc:"Top level of the category path." example:"Wine"`
-	Subcategory  Opt[Text] `json:"subcategory,omitzero" nullable:"true" doc:"First two levels of the category path; null for a path with one level." example:"Wine > Red Wine"`
-	CategoryPath Opt[Text] `json:"category_path,omitzero" nullable:"true" doc:"Category path; does not include the paths below it." example:"Wine > Red Wine > Zweigelt"`
-	Origin       Opt[Text] `json:"origin,omitzero" nullable:"true" doc:"Country or US state; does not include the parts of a country." example:"OREGON"`
-	Status       Opt[Text] `json:"status,omitzero" nullable:"true" doc:"Status of the approval." example:"approved"`
-	Container    Opt[Text] `json:"container,omitzero" nullable:"true" doc:"Container type." example:"bottle"`
-	Permit       Opt[Text] `json:"permit,omitzero" nullable:"true" doc:"Permit number." example:"NJ-I-721"`
-	CompanyName  Opt[Text] `json:"company_name,omitzero" nullable:"true" doc:"Owner of the permit; present with permit." example:"NIEDERHOFF IMPORTS INC"`
-	State        Opt[Text] `json:"state,omitzero" nullable:"true" doc:"Applicant's state." example:"CA"`
-	Brand        Opt[Text] `json:"brand,omitzero" nullable:"true" doc:"Brand in its most frequent spelling. Spellings that differ only in case, accents, punctuation, 'and' or '&' are one brand." example:"COPPER & KINGS"`
-	Appellation  Opt[Text] `json:"appellation,omitzero" nullable:"true" doc:"Appellation in its most frequent spelling; does not include the areas inside it." example:"NAPA VALLEY"`
-	ABV          Opt[Text] `json:"abv,omitzero" nullable:"true" doc:"ABV range in percent; includes the lower bound but not the upper." example:"12-14"`
-	Volume       Opt[Text] `json:"volume,omitzero" nullable:"true" doc:"Range of net contents in milliliters; includes the lower bound but not the upper." example:"700-1000"`
-	Count        int       `json:"count" minimum:"1" doc:"Number of labels." example:"1204"`
+	Year                   Opt[Text] `json:"year,omitzero" nullable:"true" doc:"Year of the approval date, known or estimated." example:"2025"`
+	Quarter                Opt[Text] `json:"quarter,omitzero" nullable:"true" doc:"Quarter of the approval date, known or estimated." example:"2025-Q3"`
+	Month                  Opt[Text] `json:"month,omitzero" nullable:"true" doc:"Month of the approval date, known or estimated." example:"2025-07"`
+	ProductType            Opt[Text] `json:"product_type,omitzero" nullable:"true" doc:"Product type." example:"wine"`
+	Class                  Opt[Text] `json:"class,omitzero" nullable:"true" doc:"Product class." example:"TABLE RED WINE"`
+	Category               Opt[Text] `json:"category,omitzero" nullable:"true" doc:"Top level of the category path." example:"Wine"`
+	Subcategory            Opt[Text] `json:"subcategory,omitzero" nullable:"true" doc:"First two levels of the category path; null for a path with one level." example:"Wine > Red Wine"`
+	CategoryPath           Opt[Text] `json:"category_path,omitzero" nullable:"true" doc:"Category path; does not include the paths below it." example:"Wine > Red Wine > Zweigelt"`
+	Origin                 Opt[Text] `json:"origin,omitzero" nullable:"true" doc:"Country or US state; does not include the parts of a country." example:"OREGON"`
+	Status                 Opt[Text] `json:"status,omitzero" nullable:"true" doc:"Status of the approval." example:"approved"`
+	Container              Opt[Text] `json:"container,omitzero" nullable:"true" doc:"Container type." example:"bottle"`
+	Permit                 Opt[Text] `json:"permit,omitzero" nullable:"true" doc:"Permit number." example:"NJ-I-721"`
+	CompanyName            Opt[Text] `json:"company_name,omitzero" nullable:"true" doc:"Owner of the permit; present with permit." example:"NIEDERHOFF IMPORTS INC"`
+	State                  Opt[Text] `json:"state,omitzero" nullable:"true" doc:"Applicant's state." example:"CA"`
+	Brand                  Opt[Text] `json:"brand,omitzero" nullable:"true" doc:"Brand in its most frequent spelling. Spellings that differ only in case, accents, punctuation, 'and' or '&' are one brand." example:"COPPER & KINGS"`
+	Appellation            Opt[Text] `json:"appellation,omitzero" nullable:"true" doc:"Appellation in its most frequent spelling; does not include the areas inside it." example:"NAPA VALLEY"`
+	ABV                    Opt[Text] `json:"abv,omitzero" nullable:"true" doc:"ABV range in percent; includes the lower bound but not the upper." example:"12-14"`
+	Volume                 Opt[Text] `json:"volume,omitzero" nullable:"true" doc:"Range of net contents in milliliters; includes the lower bound but not the upper." example:"700-1000"`
+	BrandFirstSeenYear     Opt[Text] `json:"brand_first_seen_year,omitzero" nullable:"true" doc:"Year in which the first label of the brand was approved." example:"2024"`
+	PermitteeFirstSeenYear Opt[Text] `json:"permittee_first_seen_year,omitzero" nullable:"true" doc:"Year in which the first label of the permit was approved." example:"2019"`
+	Count                  int       `json:"count" minimum:"1" doc:"Number of labels." example:"1204"`
 }
 
 // OtherGroups are the groups that a response leaves out.

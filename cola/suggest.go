@@ -65,11 +65,9 @@ func (p SuggestParams) Normalize() (SuggestSearch, error) {
 	if strings.TrimSpace(p.Field) == "" {
 		problems.require("field", "Choose one of "+strings.Join(SuggestFields(), ", ")+".")
 	}
-	if !strings.ContainsFunc(s.Q, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }) {
-		s.Q = ""
-		if s.Field == SuggestBrand || s.Field == SuggestCompany || s.Field == SuggestAppellation {
-			problems.require("q", "Enter at least one letter or digit.")
-		}
+	if !strings.ContainsFunc(s.Q, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }) &&
+		(s.Q != "" || s.Field == SuggestBrand || s.Field == SuggestCompany || s.Field == SuggestAppellation) {
+		problems.require("q", "Enter at least one letter or digit.")
 	}
 	if err := problems.Err(); err != nil {
 		return SuggestSearch{}, err

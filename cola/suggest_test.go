@@ -12,9 +12,9 @@ func TestNormalizeSuggest(t *testing.T) {
 	if got, err := p.Normalize(); err != nil || got != (SuggestSearch{Field: "brand", Q: "hawk", Limit: 25}) {
 		t.Errorf("Normalize = %+v, %v", got, err)
 	}
-	p = SuggestParams{Field: "category", Q: " > "}
+	p = SuggestParams{Field: "category", Q: "  "}
 	if got, err := p.Normalize(); err != nil || got != (SuggestSearch{Field: "category", Limit: 10}) {
-		t.Errorf("Normalize without letters = %+v, %v, want the most frequent values", got, err)
+		t.Errorf("Normalize without text = %+v, %v, want the most frequent values", got, err)
 	}
 }
 
@@ -24,6 +24,7 @@ func TestNormalizeInvalidSuggest(t *testing.T) {
 	for want, p := range map[string]SuggestParams{
 		"field":        {Q: "oak"},
 		"q":            {Field: "company", Q: "&"},
+		"limit,q":      {Field: "class", Q: "&&&", Limit: Some(0)},
 		"field,limit":  {Field: "vintage", Limit: Some(26)},
 		"limit,lmit,q": {Decoded: decoded, Field: "appellation", Limit: Some(0)},
 	} {

@@ -36,6 +36,11 @@ func (id TTBID) String() string {
 	return string(id.AppendTo(make([]byte, 0, ttbIDDigits)))
 }
 
+// PageURL returns the address of the label's page in TTB's public registry.
+func (id TTBID) PageURL() string {
+	return "https://ttbonline.gov/colasonline/viewColaDetails.do?action=publicDisplaySearchBasic&ttbid=" + id.String()
+}
+
 // AppendTo appends the 14 digits to b.
 func (id TTBID) AppendTo(b []byte) []byte {
 	var d [ttbIDDigits]byte

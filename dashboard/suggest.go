@@ -28,7 +28,7 @@ func (req *request) suggestions(reader *params.Reader[cola.SuggestParams]) error
 	if err != nil {
 		return err
 	}
-	body, err := cola.AppendJSON(nil, suggestionList{found})
+	body, err := cola.AppendJSON(nil, suggestionList{found.Values})
 	if err != nil {
 		return err
 	}

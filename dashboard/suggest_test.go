@@ -22,14 +22,14 @@ func TestSuggestions(t *testing.T) {
 		got := s.get(suggestionsPath + "?limit=3&q=a&field=" + field)
 		want, _, err := s.registry.Suggest(t.Context(), s.browsers.callers[s.as],
 			cola.SuggestParams{Field: field, Q: "a", Limit: cola.Some(3)})
-		if err != nil || len(want) == 0 {
+		if err != nil || len(want.Values) == 0 {
 			t.Fatalf("Suggest(%s) = %+v, %v, want suggestions", field, want, err)
 		}
 		var list suggestionList
 		if err := json.Unmarshal([]byte(got.body), &list); err != nil {
 			t.Fatalf("%s: %v:\n%s", field, err, got.body)
 		}
-		if diff := cmp.Diff(want, list.Data); diff != "" || got.StatusCode != http.StatusOK {
+		if diff := cmp.Diff(want.Values, list.Data); diff != "" || got.StatusCode != http.StatusOK {
 			t.Errorf("%s: status %d, suggestions (-want +got):\n%s", field, got.StatusCode, diff)
 		}
 	}

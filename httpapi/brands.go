@@ -23,12 +23,15 @@ func brandOperations(svc Service) []operation {
 			"are one brand. The score depends on the two names only. Counts are exact. The result is not legal " +
 			"advice: it covers labels, not trademarks.",
 		Params: reflect.TypeFor[cola.BrandParams](), Sample: "q=Ravin+and+Oak&per_page=2",
-		Response: reflect.TypeFor[brandPage](), Example: exampleBrands(),
+		Response: reflect.TypeFor[brandPage](), Example: exampleBrands(), Rows: reflect.TypeFor[cola.BrandMatch](),
 		Meter: cola.MeterListRecords,
 		Cost: "One list record per brand returned. If your quota has fewer list records left, the page is " +
 			"truncated to that number.",
 		call: listCall(svc.SearchBrands, func(p registry.BrandPage) result {
-			return result{body: jsonBody(brandPage{nonNilRows(p.Brands), p.Pagination, p.Notes})}
+			return result{
+				body: jsonBody(brandPage{nonNilRows(p.Brands), p.Pagination, p.Notes}),
+				list: pageOfList(table{rows: p.Brands}, p.Pagination, p.Notes),
+			}
 		}),
 	}}
 }

@@ -146,7 +146,7 @@ func examplePermittees() permitteePage {
 }
 
 func exampleSuggestions() suggestionList {
-	return suggestionList{[]cola.Suggestion{
+	return suggestionList{Data: []cola.Suggestion{
 		{Value: "OAK RIDGE", Count: 27}, {Value: "OAKEN LANTERN", Count: 9}, {Value: "RAVEN & OAK", Count: 110},
 	}}
 }

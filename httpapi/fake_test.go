@@ -29,6 +29,7 @@ type fake struct {
 	permittee cola.PermitteeDetail
 	ava       cola.AVADetail
 	defaults  *cola.DefaultsApplied
+	others    cola.OtherGroups
 
 	used  cola.Used
 	spent int   // requests counted toward the rate limit
@@ -86,6 +87,7 @@ func newFake() *fake {
 		AVA:        cola.AVA{AVAID: "alexander_valley", Name: "Alexander Valley", States: []string{"CA"}, Counties: []string{"Sonoma"}},
 		ParentAVAs: []string{"North Coast"}, ChildAVAs: []string{}, CFRIndex: "9.53",
 	}
+	f.others = cola.OtherGroups{Groups: cola.Some(2), Labels: 5}
 	f.defaults = &cola.DefaultsApplied{DateRange: true, DateFrom: cola.NewDate(2025, 11, 20)}
 	return f
 }
@@ -161,7 +163,8 @@ func (f *fake) CountColas(_ context.Context, _ cola.Caller, p cola.CountParams) 
 		unknown.Set(dimension, "")
 	}
 	return registry.ColaCounts{
-		Groups: []cola.LabelGroup{known, unknown}, Total: 9, Others: cola.OtherGroups{Groups: cola.Some(2), Labels: 5},
+		GroupBy: s.GroupBy,
+		Groups:  []cola.LabelGroup{known, unknown}, Total: 9, Others: f.others,
 		Defaults: f.defaults,
 	}, f.charge(cola.MeterListRecords, 1), nil
 }
@@ -279,15 +282,15 @@ func (f *fake) ProductionReports(_ context.Context, _ cola.Caller, p cola.Produc
 	return registry.PageList[cola.ProductionReport]{Rows: l.Rows, Meta: cola.PageMeta{Total: 1, Page: 1, PerPage: 20}}, state, err
 }
 
-func (f *fake) Suggest(_ context.Context, _ cola.Caller, p cola.SuggestParams) ([]cola.Suggestion, cola.QuotaState, error) {
+func (f *fake) Suggest(_ context.Context, _ cola.Caller, p cola.SuggestParams) (registry.Suggestions, cola.QuotaState, error) {
 	state, err := f.admit()
 	if err == nil {
 		_, err = p.Normalize()
 	}
 	if err != nil {
-		return nil, state, err
+		return registry.Suggestions{}, state, err
 	}
-	return []cola.Suggestion{{Value: f.label.BrandName, Count: 1}}, state, nil
+	return registry.Suggestions{Values: []cola.Suggestion{{Value: f.label.BrandName, Count: 1}}}, state, nil
 }
 
 func (f *fake) AVAs(_ context.Context, _ cola.Caller, p cola.AVAParams) (registry.List[cola.AVA], cola.QuotaState, error) {

@@ -27,11 +27,16 @@ const (
 	truncatedHeader = "X-Truncated-By-Quota"
 	windowHeader    = "X-Default-Date-From"
 	notesHeader     = "X-Notes"
+
+	// Of counts: what the rows leave out.
+	otherGroupsHeader = "X-Other-Groups"
+	otherLabelsHeader = "X-Other-Labels"
 )
 
 // listHeaders returns the names of the headers of lists that are not JSON.
 func listHeaders() []string {
-	return []string{"Link", totalHeader, truncatedHeader, windowHeader, notesHeader}
+	return []string{"Link", totalHeader, truncatedHeader, windowHeader, notesHeader, otherGroupsHeader,
+		otherLabelsHeader}
 }
 
 // list is the result of a list operation, for formats other than JSON.
@@ -42,6 +47,15 @@ type list struct {
 	truncated bool
 	defaults  *cola.DefaultsApplied
 	notes     []string
+	others    *cola.OtherGroups // of counts; otherwise nil
+}
+
+// pageOfList returns a page of a list without cursors.
+func pageOfList(rows table, at cola.Pagination, notes []string) list {
+	return list{
+		rows: rows, total: at.Total, truncated: at.TruncatedByQuota, notes: notes,
+		next: pageAfter(at.Page, at.HasMore, at.TruncatedByQuota),
+	}
 }
 
 // nextPage identifies the next page of a list: by cursor, or else by number. It is zero on the last
@@ -136,6 +150,12 @@ func (l *list) setHeaders(h http.Header, base string, u *url.URL) error {
 	}
 	if l.defaults != nil {
 		h.Set(windowHeader, l.defaults.DateFrom.String())
+	}
+	if l.others != nil {
+		h.Set(otherLabelsHeader, strconv.Itoa(l.others.Labels))
+		if l.others.Groups.OK {
+			h.Set(otherGroupsHeader, strconv.Itoa(l.others.Groups.V))
+		}
 	}
 	if len(l.notes) == 0 {
 		return nil

@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"cmp"
 	"context"
 	"encoding/csv"
 	"encoding/json"
@@ -14,7 +15,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
 	"github.com/colaregistry/colaregistry/cola"
@@ -68,10 +69,11 @@ func lists(t *testing.T) map[string]*operation {
 		}
 	}
 	want := []string{
-		"listAVAs", "listFormulaProcessingTimes", "listProcessingTimes", "listProductionReports", "listRegistrationProcessingTimes",
-		"listRunMatches", "listSavedSearchMatches", "searchColas", "searchPermittees",
+		"countColas", "listAVAs", "listFormulaProcessingTimes", "listProcessingTimes", "listProductionReports",
+		"listRegistrationProcessingTimes", "listRunMatches", "listSavedSearchMatches", "searchBrands", "searchColas",
+		"searchPermittees",
 	}
-	if diff := cmp.Diff(want, sortedKeys(found)); diff != "" {
+	if diff := gocmp.Diff(want, sortedKeys(found)); diff != "" {
 		t.Fatalf("lists with formats (-want +got):\n%s", diff)
 	}
 	return found
@@ -81,20 +83,18 @@ func lists(t *testing.T) map[string]*operation {
 func TestFormats(t *testing.T) {
 	spec := openapitest.Load(t, goldenOpenAPI)
 	for id, op := range lists(t) {
-		target := basePath + op.samplePath()
+		target := basePath + op.samplePath() + "?" + op.Sample
 		f := newFake()
 		var body struct {
 			Data       []map[string]any
 			Pagination struct{ Total *int }
 			Meta       struct{ Total *int }
+			Total      *int
 		}
 		if err := json.Unmarshal([]byte(mustRead(t, get(t, mustServe(t, f, io.Discard), target))), &body); err != nil {
 			t.Fatal(err)
 		}
-		total := body.Pagination.Total
-		if total == nil {
-			total = body.Meta.Total
-		}
+		total := cmp.Or(body.Pagination.Total, body.Meta.Total, body.Total)
 		for _, mediaType := range listMedia() {
 			for _, method := range []string{http.MethodGet, http.MethodHead} {
 				g := newFake()
@@ -118,13 +118,22 @@ func TestFormats(t *testing.T) {
 				}
 				switch content := mustRead(t, resp); mediaType {
 				case mediaCSV:
-					checkCSV(t, id, content, fieldNames(op.Rows), body.Data)
+					checkCSV(t, id, content, csvNames(op), body.Data)
 				case mediaNDJSON:
 					checkNDJSON(t, id, content, body.Data)
 				}
 			}
 		}
 	}
+}
+
+// csvNames returns the names of the CSV columns of the example call.
+func csvNames(op *operation) (names []string) {
+	rows := reflect.MakeSlice(reflect.SliceOf(op.Rows), 0, 0).Interface()
+	for _, c := range (table{rows, op.RowFields}).csvColumns() {
+		names = append(names, c.name)
+	}
+	return names
 }
 
 func checkNDJSON(t *testing.T, name, content string, want []map[string]any) {
@@ -137,7 +146,7 @@ func checkNDJSON(t *testing.T, name, content string, want []map[string]any) {
 		}
 		got = append(got, row)
 	}
-	if diff := cmp.Diff(want, append([]map[string]any{}, got...)); diff != "" {
+	if diff := gocmp.Diff(want, append([]map[string]any{}, got...)); diff != "" {
 		t.Errorf("%s: NDJSON (-JSON +got):\n%s", name, diff)
 	}
 }
@@ -155,13 +164,30 @@ func checkCSV(t *testing.T, name, content string, columns []string, want []map[s
 	for _, row := range want {
 		var cells []string
 		for _, c := range columns {
-			cells = append(cells, cellOf(row[c]))
+			cells = append(cells, cellOf(member(row, c)))
 		}
 		expected = append(expected, cells)
 	}
-	if diff := cmp.Diff(expected, rows); diff != "" {
+	if diff := gocmp.Diff(expected, rows); diff != "" {
 		t.Errorf("%s: CSV (-JSON +got):\n%s", name, diff)
 	}
+}
+
+// member returns the decoded value of a CSV column: of a member, of a member of an object, or the
+// list of a member of all objects in a list.
+func member(row map[string]any, column string) any {
+	name, inner, nested := strings.Cut(column, ".")
+	if !nested {
+		return row[name]
+	}
+	if objects, ok := row[name].([]any); ok {
+		values := make([]any, len(objects))
+		for i := range objects {
+			values[i] = objects[i].(map[string]any)[inner]
+		}
+		return values
+	}
+	return row[name].(map[string]any)[inner]
 }
 
 // cellOf returns the text of a decoded JSON value in CSV.
@@ -228,9 +254,32 @@ func TestCSVFormulas(t *testing.T) {
 		}
 	}
 	if _, err := (table{rows: []struct {
-		O struct{} `json:"o"`
-	}{{}}}).appendCSV(nil); err == nil {
+		O map[string]int `json:"o"`
+	}{{map[string]int{}}}}).appendCSV(nil); err == nil {
 		t.Error("an object in a cell is no error")
+	}
+}
+
+// TestNestedCSV checks the columns of objects and of lists of objects.
+func TestNestedCSV(t *testing.T) {
+	type inner struct {
+		Name  cola.Text `json:"name" nullable:"true"`
+		Count int       `json:"count"`
+	}
+	type row struct {
+		ID     string  `json:"id"`
+		Object inner   `json:"object"`
+		List   []inner `json:"list"`
+	}
+	for want, r := range map[string]row{
+		"a,b,3,,":                 {"a", inner{"b", 3}, nil},
+		"a,,0,c; ; d,1; 2; 3":     {"a", inner{}, []inner{{"c", 1}, {"", 2}, {"d", 3}}},
+		"a,'=b,0,'=c; '@d,'-1; 2": {"a", inner{"=b", 0}, []inner{{"=c", -1}, {"@d", 2}}},
+	} {
+		content, err := table{rows: []row{r}}.appendCSV(nil)
+		if got := string(content); err != nil || got != "id,object.name,object.count,list.name,list.count\r\n"+want+"\r\n" {
+			t.Errorf("%+v: %q, %v; want %q", r, got, err, want)
+		}
 	}
 }
 
@@ -310,7 +359,7 @@ func TestListHeaders(t *testing.T) {
 			for name := range tt.want {
 				got[name] = resp.Header.Get(name)
 			}
-			if diff := cmp.Diff(tt.want, got); diff != "" {
+			if diff := gocmp.Diff(tt.want, got); diff != "" {
 				t.Errorf("%s as %s: headers (-want +got):\n%s", tt.target, mediaType, diff)
 			}
 			if notes := resp.Header.Get(notesHeader); notes != "" {
@@ -319,6 +368,25 @@ func TestListHeaders(t *testing.T) {
 					t.Errorf("notes = %q, %v; want %q", decoded, err, tt.notes)
 				}
 			}
+		}
+	}
+}
+
+// TestOtherHeaders checks that the rows and headers of counts add up to the total.
+func TestOtherHeaders(t *testing.T) {
+	for _, known := range []cola.Opt[int]{cola.Some(2), {}} {
+		f := newFake()
+		f.others = cola.OtherGroups{Groups: known, Labels: 5}
+		resp := get(t, mustServe(t, f, io.Discard), "/api/v1/colas/stats?group_by=status", "Accept: text/csv")
+		groups := ""
+		if known.OK {
+			groups = "2"
+		}
+		if got := resp.Header; got.Get(otherLabelsHeader) != "5" || got.Get(otherGroupsHeader) != groups || got.Get(totalHeader) != "9" {
+			t.Errorf("headers = %v, want others of %+v", got, f.others)
+		}
+		if content := mustRead(t, resp); content != "status,count\r\nknown,3\r\n,1\r\n" {
+			t.Errorf("rows = %q", content)
 		}
 	}
 }
@@ -358,7 +426,7 @@ func TestFields(t *testing.T) {
 			want := maps.Clone(whole)
 			maps.DeleteFunc(want, func(name string, _ any) bool { return !slices.Contains(chosen, name) })
 			target := path + "?fields=" + url.QueryEscape(strings.Join(chosen, " , "))
-			if diff := cmp.Diff(want, dataOfList(t, h, target)); diff != "" {
+			if diff := gocmp.Diff(want, dataOfList(t, h, target)); diff != "" {
 				rt.Fatalf("%s (-want +got):\n%s", target, diff)
 			}
 			slices.SortFunc(chosen, func(a, b string) int { return slices.Index(names, a) - slices.Index(names, b) })

@@ -49,6 +49,7 @@ func recordExchanges() []exchange {
 	gets := []exchange{
 		{name: "colas", target: "/api/v1/colas?q=lenz"},
 		{name: "counts", target: "/api/v1/colas/stats?group_by=month,permit"},
+		{name: "counts_csv", target: "/api/v1/colas/stats?group_by=month,permit", accept: "text/csv"},
 		{name: "counts_invalid", target: "/api/v1/colas/stats?group_by=decade,year,YEAR&top=0&page=2&abv_min=x"},
 		{name: "colas_csv", target: "/api/v1/colas?q=lenz&fields=ttb_id,brand_name", accept: "text/csv"},
 		{name: "colas_ndjson", target: "/api/v1/colas?q=lenz", accept: "application/x-ndjson"},
@@ -56,6 +57,7 @@ func recordExchanges() []exchange {
 		{name: "cola", target: "/api/v1/colas/11054001000049"},
 		{name: "barcode", target: "/api/v1/barcode/036000291452"},
 		{name: "brands", target: "/api/v1/brands?q=oakan+ridge"},
+		{name: "brands_csv", target: "/api/v1/brands?q=oakan+ridge", accept: "text/csv"},
 		{name: "brands_invalid", target: "/api/v1/brands?min_score=0&strategies=sounds_alik"},
 		{name: "permittees", target: "/api/v1/permittees?state=nj"},
 		{name: "permittee", target: "/api/v1/permittees/NJ-I-721"},

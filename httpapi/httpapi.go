@@ -11,6 +11,7 @@ import (
 	"bytes"
 	"context"
 	"log/slog"
+	"maps"
 	"net/http"
 	"strings"
 	"sync"
@@ -47,7 +48,7 @@ type Service interface {
 		ctx context.Context, c cola.Caller, number, ifNoneMatch string,
 	) (registry.Tagged[cola.PermitteeDetail], cola.QuotaState, error)
 	Barcode(ctx context.Context, c cola.Caller, value string) (cola.BarcodeResult, cola.QuotaState, error)
-	Suggest(context.Context, cola.Caller, cola.SuggestParams) ([]cola.Suggestion, cola.QuotaState, error)
+	Suggest(context.Context, cola.Caller, cola.SuggestParams) (registry.Suggestions, cola.QuotaState, error)
 	Usage(context.Context, cola.Caller) (cola.UsageStats, cola.QuotaState, error)
 	Coverage(context.Context, cola.Caller) (cola.Coverage, cola.QuotaState, error)
 	ProcessingTimes(
@@ -123,6 +124,9 @@ type Options struct {
 	// are accepted.
 	Resource auth.Resource
 
+	// Discovery configures the public pages about the service.
+	Discovery Discovery
+
 	// Metrics registers the API's metrics, once per registerer; nil disables them.
 	Metrics prometheus.Registerer
 }
@@ -154,15 +158,15 @@ type api struct {
 func Handles(path string) bool {
 	area, _, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
 	switch area {
-	case "api", "docs", "healthz", "readyz", "images", "unsubscribe", "confirm", "feeds":
+	case "api", "docs", "healthz", "readyz", "images", "unsubscribe", "confirm", "feeds", "llms.txt", "privacy":
 		return true
 	}
-	return false
+	return path == openAIChallengePath || path == registryAuthPath
 }
 
-// New returns the handler for /api/v1/…, /docs, /healthz, /readyz, /images/…, and for the token
-// links: /unsubscribe/…, /confirm/… and /feeds/…. It needs unmodified request paths: do not mount
-// it in a mux that cleans paths.
+// New returns the handler for /api/v1/…, /docs, /llms.txt, /privacy, /healthz, /readyz, /images/…,
+// /.well-known/…, and for the token links: /unsubscribe/…, /confirm/… and /feeds/…. It needs
+// unmodified request paths: do not mount it in a mux that cleans paths.
 func New(svc Service, authenticator Authenticator, o Options) http.Handler {
 	o = o.withDefaults()
 	a := &api{
@@ -205,7 +209,7 @@ func (o Options) withDefaults() Options {
 
 // publicRoutes returns the GET routes without credentials.
 func (a *api) publicRoutes() map[string]http.HandlerFunc {
-	return map[string]http.HandlerFunc{
+	routes := map[string]http.HandlerFunc{
 		unsubscribePath:            a.showUnsubscribe,
 		confirmPath:                a.showConfirm,
 		feedPath:                   a.feed,
@@ -215,6 +219,8 @@ func (a *api) publicRoutes() map[string]http.HandlerFunc {
 		"/images/{image}":          a.image,
 		basePath + "/openapi.json": a.serveDocument(&a.spec),
 	}
+	maps.Copy(routes, a.discoveryRoutes())
+	return routes
 }
 
 // publicPosts returns the POST routes that need no credentials. Each path is also in publicRoutes.

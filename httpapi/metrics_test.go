@@ -114,7 +114,8 @@ func TestRequestMetrics(t *testing.T) {
 func TestRouteMetrics(t *testing.T) {
 	_, registry := newMeasuredHandler(t, newFake())
 	routes := samples(t, registry, "colaregistry_http_request_duration_seconds")
-	want := []string{"/docs", "/healthz", "/readyz", "/images/{image}", "/api/v1/openapi.json", unsubscribePath, confirmPath, feedPath, web.Other}
+	want := []string{"/.well-known/mcp-registry-auth", "/.well-known/openai-apps-challenge", "/llms.txt", "/privacy",
+		"/docs", "/healthz", "/readyz", "/images/{image}", "/api/v1/openapi.json", unsubscribePath, confirmPath, feedPath, web.Other}
 	for _, op := range operations(newFake()) {
 		want = append(want, basePath+op.Path)
 	}

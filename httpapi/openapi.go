@@ -119,10 +119,11 @@ func introduction() string {
 			"values are ignored. " +
 			"Separate several values of a filter with commas, or repeat the parameter. Enumerated values are " +
 			"case-insensitive.",
-		"**Formats.** Lists of labels, permittees, matches and reference data are also available as `text/csv` and " +
+		"**Formats.** Lists of labels, counts, brands, permittees, matches and reference data are also available as `text/csv` and " +
 			"`application/x-ndjson` (one JSON object per line): set `Accept`. Rows, limits and cost are the same. " +
 			"Headers replace the other members of the JSON body: `Link` (rel=\"next\"), `" + totalHeader + "`, `" +
-			truncatedHeader + "`, `" + windowHeader + "` and `" + notesHeader + "`. Errors are always JSON.",
+			truncatedHeader + "`, `" + windowHeader + "`, `" + notesHeader + "` and, for counts, `" + otherGroupsHeader +
+			"` and `" + otherLabelsHeader + "`. Errors are always JSON.",
 		"**Single records** have an `ETag` that is valid for your account. Send it as `If-None-Match`; an unchanged record returns 304 at no charge. " +
 			"`If-None-Match: *` is ignored for metered records. HEAD is charged like GET.",
 	}, "\n\n")
@@ -203,7 +204,7 @@ func (s components) describeSuccess(o *huma.Operation, op *operation) {
 		}
 		response.Content = map[string]*huma.MediaType{mediaJSON: {Schema: schema, Example: example}}
 		if op.Rows != nil {
-			s.describeFormats(response, op.Rows, example)
+			s.describeFormats(response, op, example)
 		}
 	}
 	o.Responses[statusKey(op.success())] = response
@@ -233,15 +234,15 @@ func (s components) describeSuccess(o *huma.Operation, op *operation) {
 }
 
 // describeFormats describes the formats of a list other than JSON, with the rows of the JSON example.
-func (s components) describeFormats(response *huma.Response, row reflect.Type, example any) {
-	rows := reflect.New(reflect.SliceOf(row))
+func (s components) describeFormats(response *huma.Response, op *operation, example any) {
+	rows := reflect.New(reflect.SliceOf(op.Rows))
 	body := struct {
 		Data any `json:"data"`
 	}{rows.Interface()}
 	if err := json.Unmarshal(mustEncodeJSON(example), &body); err != nil {
 		panic(fmt.Sprintf("httpapi: decode example: %v", err)) // examples are defined in this package
 	}
-	t := table{rows: rows.Elem().Interface()}
+	t := table{rows.Elem().Interface(), op.RowFields}
 	for mediaType, appendTo := range map[string]func([]byte) ([]byte, error){
 		mediaCSV: t.appendCSV, mediaNDJSON: t.appendNDJSON,
 	} {

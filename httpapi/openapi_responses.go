@@ -69,6 +69,10 @@ func headers(s components) map[string]*huma.Param {
 			Description: "CSV and NDJSON: first approval date searched, if the default date window was applied."},
 		notesHeader: {Schema: text(), Example: `["DE was read as Delaware; for Germany use germany or DEU."]`,
 			Description: "CSV and NDJSON: notes, as a JSON array of strings in ASCII. Absent without notes."},
+		otherGroupsHeader: {Schema: whole(), Example: 112,
+			Description: "CSV and NDJSON of counts: number of groups that the rows leave out. Absent if unknown."},
+		otherLabelsHeader: {Schema: whole(), Example: 3310,
+			Description: "CSV and NDJSON of counts: number of labels in the groups that the rows leave out."},
 		"WWW-Authenticate": {Required: true, Schema: text(), Example: `Bearer realm="colaregistry"`,
 			Description: "The authentication scheme. If access tokens are accepted, also the metadata URL " +
 				"(resource_metadata, RFC 9728) and the scopes to request."},

@@ -34,6 +34,7 @@ type operation struct {
 	Async       bool         // done after the response: 202
 	Response    reflect.Type // body of a success; 204 without a body if nil
 	Rows        reflect.Type // of a list in the formats of listMedia; nil for JSON only
+	RowFields   []string     // members of the rows of the example call; nil for all
 	Example     any          // response of the example call; default: built from the examples of the fields
 	Meter       cola.Meter   // the charged quota
 	Cost        string       // description of the charge

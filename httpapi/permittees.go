@@ -58,13 +58,9 @@ func permitteeOperations(svc Service) []operation {
 // renderPermittees renders a page of permittees with some members of the rows, or all if fields is
 // nil.
 func renderPermittees(p registry.PermitteePage, fields []string) result {
-	at := p.Pagination
 	return result{
-		body: permitteePage{p.Permittees, at, fields},
-		list: list{
-			rows: table{p.Permittees, fields}, total: at.Total, truncated: at.TruncatedByQuota,
-			next: pageAfter(at.Page, at.HasMore, at.TruncatedByQuota),
-		},
+		body: permitteePage{p.Permittees, p.Pagination, fields},
+		list: pageOfList(table{p.Permittees, fields}, p.Pagination, nil),
 	}
 }
 

@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"reflect"
+	"slices"
 
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/registry"
@@ -27,13 +28,29 @@ func countOperations(svc Service) []operation {
 			"a value. `top` limits the groups; `others` counts the rest.",
 		Params: reflect.TypeFor[cola.CountParams](), Sample: "group_by=year&q=oak&date_range=all&top=2",
 		Response: reflect.TypeFor[colaCounts](), Example: exampleCounts(),
+		Rows: reflect.TypeFor[cola.LabelGroup](), RowFields: groupFields([]string{cola.ByYear}),
 		Meter: cola.MeterListRecords,
 		Cost: "One list record per 50 groups returned, rounded up. If your quota has too few list records left, the " +
 			"groups beyond them are left out.",
-		call: listCall(svc.CountColas, func(c registry.ColaCounts) result {
-			return result{body: jsonBody(colaCounts{
-				nonNilRows(c.Groups), c.Total, c.Others, c.Truncated, c.Defaults, c.Notes,
-			})}
-		}),
+		call: listCall(svc.CountColas, renderCounts),
 	}}
+}
+
+func renderCounts(c registry.ColaCounts) result {
+	return result{
+		body: jsonBody(colaCounts{nonNilRows(c.Groups), c.Total, c.Others, c.Truncated, c.Defaults, c.Notes}),
+		list: list{
+			rows: table{c.Groups, groupFields(c.GroupBy)}, total: c.Total, truncated: c.Truncated, defaults: c.Defaults,
+			notes: c.Notes, others: &c.Others,
+		},
+	}
+}
+
+// groupFields returns the members of a group with the given dimensions.
+func groupFields(dimensions []string) []string {
+	fields := append(slices.Clone(dimensions), "count")
+	if slices.Contains(dimensions, cola.ByPermit) {
+		fields = append(fields, "company_name")
+	}
+	return fields
 }

@@ -4,11 +4,13 @@ import (
 	"reflect"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/registry"
 )
 
 // suggestionList is the body of GET /suggest.
 type suggestionList struct {
-	Data []cola.Suggestion `json:"data" nullable:"false" doc:"Values that begin with q first, then those with a word that does; each group with the most frequent first."`
+	Data  []cola.Suggestion `json:"data" nullable:"false" doc:"Values that begin with q first, then those with a word that does; each group with the most frequent first."`
+	Notes []string          `json:"notes,omitempty" nullable:"false" doc:"If no value completes q: which similar text was completed instead, if any. Omitted otherwise." example:"[\"No value has a word that begins with \\\"ravin\\\". These are the values for \\\"raven\\\".\"]"`
 }
 
 func suggestOperations(svc Service) []operation {
@@ -20,8 +22,8 @@ func suggestOperations(svc Service) []operation {
 		Response: reflect.TypeFor[suggestionList](), Example: exampleSuggestions(),
 		Cost: "Free; does not count toward the rate limit. Limited to 20 requests a second per account, with bursts " +
 			"of up to 60.",
-		call: listCall(svc.Suggest, func(found []cola.Suggestion) result {
-			return result{body: jsonBody(suggestionList{nonNilRows(found)})}
+		call: listCall(svc.Suggest, func(found registry.Suggestions) result {
+			return result{body: jsonBody(suggestionList{nonNilRows(found.Values), found.Notes})}
 		}),
 	}}
 }

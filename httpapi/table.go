@@ -17,11 +17,12 @@ type table struct {
 	fields []string // names of the members; nil for all
 }
 
-// column is a member of a row.
+// column is a member of a row. In CSV, it may also be a member of an object in the row.
 type column struct {
 	name      string
 	index     []int
 	omitEmpty bool
+	each      []int // index of the member in each object of a list; otherwise nil
 }
 
 // columns returns the members to send, in the order of encoding/json.
@@ -38,10 +39,38 @@ func columnsOf(row reflect.Type) (columns []column) {
 	for _, f := range reflect.VisibleFields(row) {
 		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
 		if !f.Anonymous && name != "-" {
-			columns = append(columns, column{name, f.Index, options == "omitempty"})
+			omitted := options == "omitempty" || options == "omitzero"
+			columns = append(columns, column{name: name, index: f.Index, omitEmpty: omitted})
 		}
 	}
 	return columns
+}
+
+// csvColumns returns the columns to send as CSV. An object, or a list of objects, has one column
+// per member of the object.
+func (t table) csvColumns() (columns []column) {
+	row := reflect.TypeOf(t.rows).Elem()
+	for _, c := range t.columns() {
+		switch value := row.FieldByIndex(c.index).Type; {
+		case isObject(value):
+			for _, inner := range columnsOf(value) {
+				inner.name, inner.index = c.name+"."+inner.name, slices.Concat(c.index, inner.index)
+				columns = append(columns, inner)
+			}
+		case value.Kind() == reflect.Slice && isObject(value.Elem()):
+			for _, inner := range columnsOf(value.Elem()) {
+				columns = append(columns, column{name: c.name + "." + inner.name, index: c.index, each: inner.index})
+			}
+		default:
+			columns = append(columns, c)
+		}
+	}
+	return columns
+}
+
+// isObject reports whether encoding/json writes a type as an object with its fields as members.
+func isObject(t reflect.Type) bool {
+	return t.Kind() == reflect.Struct && !t.Implements(reflect.TypeFor[json.Marshaler]())
 }
 
 // appendArray appends the rows as a JSON array.
@@ -99,7 +128,7 @@ func appendMembers(b []byte, row reflect.Value, columns []column) ([]byte, error
 
 // appendCSV appends the rows as CSV (RFC 4180) with a header row.
 func (t table) appendCSV(b []byte) ([]byte, error) {
-	rows, columns := reflect.ValueOf(t.rows), t.columns()
+	rows, columns := reflect.ValueOf(t.rows), t.csvColumns()
 	for i, c := range columns {
 		b = appendCell(b, c.name, i)
 	}
@@ -137,21 +166,38 @@ func appendCell(b []byte, text string, n int) []byte {
 func (c column) text(row reflect.Value) (string, error) {
 	value := row.FieldByIndex(c.index)
 	switch {
+	case c.each != nil:
+		return c.listText(value)
 	case c.omitEmpty && value.IsZero():
 		return "", nil
 	case value.Kind() == reflect.String:
 		return inert(value.String()), nil
 	}
-	b, err := cola.AppendJSON(nil, value.Interface())
-	if err != nil {
-		return "", err
-	}
-	return cellText(b)
+	return cellText(value)
 }
 
-// cellText converts a JSON value, which must not be an object, to the text of a cell.
-func cellText(value []byte) (string, error) {
+// listText joins a member of all objects of a list. A null leaves an empty position, so that the
+// columns of the list's members correspond.
+func (c column) listText(list reflect.Value) (string, error) {
+	texts := make([]string, list.Len())
+	for i := range texts {
+		var err error
+		if texts[i], err = cellText(list.Index(i).FieldByIndex(c.each)); err != nil {
+			return "", err
+		}
+	}
+	return inert(strings.Join(texts, separator)), nil
+}
+
+// separator joins the values of a list in a cell.
+const separator = "; "
+
+// cellText returns the text of a value, which must not be an object in JSON.
+func cellText(v reflect.Value) (string, error) {
+	value, err := cola.AppendJSON(nil, v.Interface())
 	switch {
+	case err != nil:
+		return "", err
 	case bytes.Equal(value, []byte("null")):
 		return "", nil
 	case value[0] == '"':
@@ -161,7 +207,7 @@ func cellText(value []byte) (string, error) {
 	case value[0] == '[':
 		var texts []string
 		err := json.Unmarshal(value, &texts)
-		return inert(strings.Join(texts, "; ")), err
+		return inert(strings.Join(texts, separator)), err
 	case value[0] == '{':
 		return "", fmt.Errorf("object in a cell: %s", value)
 	}

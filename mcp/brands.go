@@ -33,18 +33,13 @@ func brandTools() []tool {
 func checkBrand(
 	ctx context.Context, svc Service, c cola.Caller, p brandArgs,
 ) (a toolResult, state cola.QuotaState, err error) {
-	v := view{p.detailed(&p.Problems)}
-	rows := rowLimiter[cola.BrandMatch]{view: v}
+	rows := rowLimiter[cola.BrandMatch]{view: view{p.detailed(&p.Problems)}}
 	page, state, err := svc.SearchBrandsLimited(ctx, c, p.BrandParams, rows.rowLimit())
 	if err != nil {
 		return a, state, err
 	}
 	a.notes = append(a.notes, page.Notes...)
-	returned := len(page.Brands)
-	rows.noteTruncation(&a, returned, state)
-	rows.noteNextPage(&a, returned, page.Pagination, "brands", "check_brand with the same arguments")
-	a.setData(v.append(nil, nonNilRows(page.Brands)))
-	a.addMember("pagination", page.Pagination)
+	rows.putPage(&a, page.Brands, page.Pagination, state, "brands", "check_brand with the same arguments")
 	if page.DataAsOf != 0 {
 		a.addMember("data_as_of", page.DataAsOf)
 	}

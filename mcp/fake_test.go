@@ -395,14 +395,14 @@ func (f *fake) ProductionReports(ctx context.Context, _ cola.Caller, p cola.Prod
 	return registry.PageList[cola.ProductionReport]{Rows: rows, Meta: cola.PageMeta{Total: len(l.Rows), Page: q.Page, PerPage: q.PerPage, HasMore: len(rows) < len(l.Rows)}, Notes: f.notes}, state, nil
 }
 
-func (f *fake) Suggest(ctx context.Context, _ cola.Caller, p cola.SuggestParams) ([]cola.Suggestion, cola.QuotaState, error) {
+func (f *fake) Suggest(ctx context.Context, _ cola.Caller, p cola.SuggestParams) (registry.Suggestions, cola.QuotaState, error) {
 	state, err := f.admit(ctx)
 	q, invalid := p.Normalize()
 	if err == nil {
 		err = invalid
 	}
 	if err != nil {
-		return nil, state, err
+		return registry.Suggestions{}, state, err
 	}
 	labels := map[string]int{}
 	for i := range f.labels {
@@ -414,7 +414,7 @@ func (f *fake) Suggest(ctx context.Context, _ cola.Caller, p cola.SuggestParams)
 	for _, brand := range slices.Sorted(maps.Keys(labels)) {
 		found = append(found, cola.Suggestion{Value: brand, Count: labels[brand]})
 	}
-	return found[:min(len(found), q.Limit)], state, nil
+	return registry.Suggestions{Values: found[:min(len(found), q.Limit)], Notes: f.notes}, state, nil
 }
 
 func (f *fake) AVAs(ctx context.Context, _ cola.Caller, p cola.AVAParams) (registry.List[cola.AVA], cola.QuotaState, error) {

@@ -33,7 +33,13 @@ const (
 	Path = "/mcp"
 	// ReadOnlyPath is the path of an endpoint without the tools and prompts that change data.
 	ReadOnlyPath = Path + "/readonly"
+	// ChatGPTPath is the path of an endpoint that also has the tools that ChatGPT requires for deep
+	// research and company knowledge.
+	ChatGPTPath = Path + "/chatgpt"
 )
+
+// endpoints are the paths of the endpoints.
+var endpoints = []string{Path, ReadOnlyPath, ChatGPTPath}
 
 // Service contains the operations of the registry that this package uses; *registry.Service
 // implements it. Every method but Standing, Rows and Vocabulary counts toward the caller's rate
@@ -69,7 +75,7 @@ type Service interface {
 	BarcodeLimited(
 		ctx context.Context, c cola.Caller, value string, fit registry.RowLimit[cola.ColaSummary],
 	) (cola.BarcodeResult, cola.QuotaState, error)
-	Suggest(context.Context, cola.Caller, cola.SuggestParams) ([]cola.Suggestion, cola.QuotaState, error)
+	Suggest(context.Context, cola.Caller, cola.SuggestParams) (registry.Suggestions, cola.QuotaState, error)
 	Usage(context.Context, cola.Caller) (cola.UsageStats, cola.QuotaState, error)
 	ProcessingTimes(
 		context.Context, cola.Caller, cola.ProcessingTimeParams,
@@ -167,30 +173,27 @@ func New(svc Service, authenticator Authenticator, o Options) http.Handler {
 		svc: svc, auth: authenticator, opts: o, originPolicy: newOriginPolicy(o.Hosts, o.Origins),
 		limits: newMessageLimiter(o.Now),
 	}
-	table := tools()
-	shared.metrics = newMetrics(o.Metrics, toolNames(table))
+	shared.metrics = newMetrics(o.Metrics, toolNames(toolsAt(ChatGPTPath)))
 	byPath := map[string]http.Handler{}
-	for _, path := range []string{Path, ReadOnlyPath} {
-		e := shared.at(path, table)
+	for _, path := range endpoints {
+		e := shared.at(path)
 		challenge := web.WithChallenge(e.resource)
 		byPath[path] = chain(http.HandlerFunc(e.serveHTTP), web.Recover, e.originPolicy.enforce, web.Compress(), challenge)
 		byPath[wellKnown+path] = chain(e.describeResource(), web.Recover, challenge)
 	}
 	byPath[wellKnown] = byPath[wellKnown+Path]
+	for path, served := range discoveryDocuments(o) {
+		byPath[path] = chain(served, web.Recover)
+	}
 	recorder := web.NewRecorder(o.Logger, o.Metrics, paths, func(r *http.Request) string { return r.URL.Path })
 	return chain(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { byPath[r.URL.Path].ServeHTTP(w, r) }),
 		recorder.Record, web.RequestID)
 }
 
-// at returns a copy of the edge for a path, with the tools of the table that may be called there.
-func (e edge) at(path string, table []tool) *edge {
+// at returns a copy of the edge for the endpoint at a path.
+func (e edge) at(path string) *edge {
 	e.path, e.resource, e.tools = path, resourceAt(e.opts.Resource, path), map[string]*tool{}
-	var offered []tool
-	for _, t := range table {
-		if t.effect == reads || path != ReadOnlyPath {
-			offered = append(offered, t)
-		}
-	}
+	offered := toolsAt(path)
 	for i := range offered {
 		e.tools[offered[i].name] = &offered[i]
 	}
@@ -219,7 +222,13 @@ func chain(h http.Handler, wraps ...func(http.Handler) http.Handler) http.Handle
 const wellKnown = "/.well-known/oauth-protected-resource"
 
 // paths are the paths that this package serves.
-var paths = []string{Path, ReadOnlyPath, wellKnown, wellKnown + Path, wellKnown + ReadOnlyPath}
+var paths = func() []string {
+	all := append([]string{wellKnown, serverCardPath, serverJSONPath, catalogPath}, endpoints...)
+	for _, path := range endpoints {
+		all = append(all, wellKnown+path)
+	}
+	return all
+}()
 
 // Handles reports whether this package serves a path.
 func Handles(path string) bool { return slices.Contains(paths, path) }
@@ -242,8 +251,11 @@ func resourceAt(r auth.Resource, path string) auth.Resource {
 
 // Audiences returns the identifiers of all endpoints, for which clients request access tokens. r is
 // the description of the endpoint at Path.
-func Audiences(r auth.Resource) []string {
-	return []string{r.ID, resourceAt(r, ReadOnlyPath).ID}
+func Audiences(r auth.Resource) (ids []string) {
+	for _, path := range endpoints {
+		ids = append(ids, resourceAt(r, path).ID)
+	}
+	return ids
 }
 
 // metadata is the protected resource metadata (RFC 9728, section 2). It omits the write scope:
@@ -257,22 +269,14 @@ type metadata struct {
 	Documentation string   `json:"resource_documentation"`
 }
 
-// describeResource serves the metadata without authentication and to pages from any origin: an
-// assistant requests it before it has credentials.
+// describeResource serves the metadata: an assistant requests it before it has credentials.
 func (e *edge) describeResource() http.Handler {
 	r := e.resource
-	body := mustJSON(metadata{r.ID, r.Issuers, r.Scopes, []string{"header"}, serverTitle, e.opts.PublicURL + "/docs"})
-	return web.CORS{}.Handler(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
-		switch {
-		case len(r.Issuers) == 0:
+	if len(r.Issuers) == 0 {
+		return web.CORS{}.Handler(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 			web.Fail(w, req, cola.Errorf(cola.CodeNotFound, "This server accepts API keys only; apps can't sign in."))
-		case req.Method != http.MethodGet && req.Method != http.MethodHead:
-			w.Header().Set("Allow", "GET, HEAD")
-			web.Fail(w, req, cola.Errorf(cola.CodeMethodNotAllowed, "%s is not allowed here; use GET.",
-				displayMethod(req.Method)))
-		default:
-			w.Header().Set("Cache-Control", "public, max-age=300")
-			web.WriteJSON(w, http.StatusOK, body)
-		}
-	}))
+		}))
+	}
+	return publicDocument("application/json", mustJSON(
+		metadata{r.ID, r.Issuers, r.Scopes, []string{"header"}, serverTitle, e.opts.PublicURL + "/docs"}))
 }

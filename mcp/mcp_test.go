@@ -83,10 +83,10 @@ func TestChallenge(t *testing.T) {
 	}
 }
 
-// readOnly sends the requests for Path to ReadOnlyPath.
-func readOnly(h http.Handler) http.Handler {
+// at sends the requests for Path to the endpoint at another path.
+func at(path string, h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		r.URL.Path = ReadOnlyPath
+		r.URL.Path = path
 		h.ServeHTTP(w, r)
 	})
 }
@@ -94,7 +94,7 @@ func readOnly(h http.Handler) http.Handler {
 // TestReadOnly checks that the read-only endpoint offers every tool and prompt but those that change
 // data, which it rejects, too.
 func TestReadOnly(t *testing.T) {
-	h := readOnly(mustServe(t, newFake(), io.Discard))
+	h := at(ReadOnlyPath, mustServe(t, newFake(), io.Discard))
 	listed := rpc(t, h, "tools/list", "{}")
 	if n := len(listed.body); n > 30_000 {
 		t.Errorf("tools/list has %d bytes, limit 30,000", n)
@@ -133,7 +133,7 @@ func TestReadOnly(t *testing.T) {
 func TestReadOnlyResource(t *testing.T) {
 	h := oauthServer("https://issuer.example")
 	const id, metadata = "https://registry.example/mcp/readonly", "/.well-known/oauth-protected-resource/mcp/readonly"
-	got := mustReply(t, send(t, readOnly(h), "POST", `{}`, "X-API-Key:"))
+	got := mustReply(t, send(t, at(ReadOnlyPath, h), "POST", `{}`, "X-API-Key:"))
 	want := `Bearer realm="colaregistry", resource_metadata="https://registry.example` + metadata + `"`
 	if challenge := got.Header.Get("WWW-Authenticate"); got.StatusCode != 401 || challenge != want {
 		t.Errorf("status %d, challenge %q; want 401, %q", got.StatusCode, challenge, want)

@@ -58,17 +58,12 @@ func permitteeTools() []tool {
 func searchPermittees(
 	ctx context.Context, svc Service, c cola.Caller, p permitteeSearchArgs,
 ) (a toolResult, state cola.QuotaState, err error) {
-	v := view{p.detailed(&p.Problems)}
-	rows := rowLimiter[cola.PermitteeSummary]{view: v}
+	rows := rowLimiter[cola.PermitteeSummary]{view: view{p.detailed(&p.Problems)}}
 	page, state, err := svc.SearchPermitteesLimited(ctx, c, p.PermitteeParams, rows.rowLimit())
 	if err != nil {
 		return a, state, err
 	}
-	returned := len(page.Permittees)
-	rows.noteTruncation(&a, returned, state)
-	rows.noteNextPage(&a, returned, page.Pagination, "permittees", "search_permittees with the same filters")
-	a.setData(v.append(nil, nonNilRows(page.Permittees)))
-	a.addMember("pagination", page.Pagination)
+	rows.putPage(&a, page.Permittees, page.Pagination, state, "permittees", "search_permittees with the same filters")
 	return a, state, nil
 }
 

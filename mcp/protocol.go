@@ -62,10 +62,9 @@ func (e *edge) newProtocol(table []tool) *server.MCPServer {
 		}
 	})
 	const listsHold = 5 * 60 * 1000 // milliseconds that clients may cache lists, which change only with the program
-	s := server.NewMCPServer("colaregistry", e.opts.Version,
+	s := server.NewMCPServer(serverName, e.opts.Version,
 		server.WithTitle(serverTitle),
-		server.WithDescription("Certificates of Label Approval (COLAs) for US wine, beer and spirits, with permittees "+
-			"and barcodes."),
+		server.WithDescription(serverDescription),
 		server.WithWebsiteURL(e.websiteURL()),
 		server.WithInstructions(e.instructions()),
 		server.WithToolCapabilities(false),

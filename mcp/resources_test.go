@@ -226,7 +226,7 @@ func TestMetrics(t *testing.T) {
 	registry := prometheus.NewPedanticRegistry()
 	f := newFake()
 	h := New(f, keys{}, Options{Logger: slog.New(slog.DiscardHandler), Hosts: []string{testHost}, Metrics: registry})
-	if n, err := testutil.GatherAndCount(registry, "colaregistry_mcp_call_duration_seconds"); err != nil || n != len(tools())+3 {
+	if n, err := testutil.GatherAndCount(registry, "colaregistry_mcp_call_duration_seconds"); err != nil || n != len(toolsAt(ChatGPTPath))+3 {
 		t.Errorf("%d tools have metrics at startup (%v)", n, err)
 	}
 	for range 2 {

@@ -20,6 +20,7 @@ type toolResult struct {
 	notes   []string // messages from this service, kept separate from the data
 	data    []byte   // sanitized JSON
 	extra   []field  // members that this service adds after the data
+	whole   []byte   // sanitized JSON that replaces all of them; nil for most tools
 	charged *charged
 }
 
@@ -38,6 +39,9 @@ func (a *toolResult) note(format string, args ...any) {
 // setData sanitizes and sets the data.
 func (a *toolResult) setData(data []byte) { a.data = sanitizeJSON(data) }
 
+// setWhole sanitizes and sets the whole result of a tool whose format another party defines.
+func (a *toolResult) setWhole(v any) { a.whole = sanitizeJSON(mustJSON(v)) }
+
 // addMember adds a member next to the data.
 func (a *toolResult) addMember(name string, value any) { a.extra = append(a.extra, field{name, value}) }
 
@@ -53,6 +57,9 @@ func (a *toolResult) setCharge(m cola.Meter, state cola.QuotaState) {
 
 // json assembles the structured content.
 func (a *toolResult) json() json.RawMessage {
+	if a.whole != nil {
+		return a.whole
+	}
 	o := object{}
 	if len(a.notes) > 0 {
 		o = append(o, field{"notes", a.notes})
@@ -158,8 +165,18 @@ func (f *rowLimiter[T]) noteTruncation(a *toolResult, given int, state cola.Quot
 	}
 }
 
-// noteNextPage adds a note on how to get the rows that a page without a cursor leaves out. call is
-// the call that gets the next page, without its number.
+// putPage writes a page of a list without a cursor. rows names its records, and call is the call that
+// gets the next page, without its number.
+func (f *rowLimiter[T]) putPage(
+	a *toolResult, page []T, at cola.Pagination, state cola.QuotaState, rows, call string,
+) {
+	f.noteTruncation(a, len(page), state)
+	f.noteNextPage(a, len(page), at, rows, call)
+	a.setData(f.view.append(nil, nonNilRows(page)))
+	a.addMember("pagination", at)
+}
+
+// noteNextPage adds a note on how to get the rows that a page without a cursor leaves out.
 func (f *rowLimiter[T]) noteNextPage(a *toolResult, given int, at cola.Pagination, rows, call string) {
 	switch {
 	case f.kept < f.found && given == f.kept:

@@ -213,7 +213,7 @@ func TestServiceNotes(t *testing.T) {
 	h := mustServe(t, f, io.Discard)
 	for tool, arguments := range map[string]string{
 		"search_colas": `{"origin":"DE","approval_date_from":"2005-01-01"}`, "get_processing_times": `{"commodity":"beer"}`,
-		"list_production_reports": `{"commodity":"whale oil"}`, "search_avas": `{"state":"ZZ"}`,
+		"list_production_reports": `{"commodity":"whale oil"}`, "search_avas": `{"state":"ZZ"}`, "suggest_values": `{"field":"brand","q":"zzz"}`,
 	} {
 		got := call(t, h, tool, arguments)
 		if notes := fmt.Sprint(got.content["notes"]); got.failed || !strings.Contains(notes, f.notes[0]) {

@@ -59,9 +59,9 @@ func samples(a argument) []string {
 // accepts, so that clients that validate do not block it.
 func TestSchemaAcceptedValues(t *testing.T) {
 	validators := inputValidators(t)
-	for _, one := range tools() {
+	for _, one := range toolsAt(ChatGPTPath) {
 		f := newFake()
-		h := mustServe(t, f, io.Discard)
+		h := at(ChatGPTPath, mustServe(t, f, io.Discard))
 		all := map[string]argument{}
 		flatten(all, "", one.input)
 		for name, a := range all {
@@ -160,9 +160,9 @@ func drawObject(t *rapid.T, members []argument) (own, other map[string]any) {
 // the same response as the argument's own type.
 func TestSchemaTypes(t *testing.T) {
 	validators := inputValidators(t)
-	for _, one := range tools() {
+	for _, one := range toolsAt(ChatGPTPath) {
 		f := newFake()
-		h := mustServe(t, f, io.Discard)
+		h := at(ChatGPTPath, mustServe(t, f, io.Discard))
 		ask := func(arguments string) string {
 			f.used, f.saved = cola.Used{}, newFake().saved
 			return call(t, h, one.name, arguments).body

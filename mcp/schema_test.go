@@ -33,7 +33,7 @@ func listed(t *testing.T, h http.Handler) []map[string]any {
 // TestGoldenSchemas compares each listed tool with its golden file, so that changes that assistants
 // see appear in a diff.
 func TestGoldenSchemas(t *testing.T) {
-	for _, one := range listed(t, mustServe(t, newFake(), io.Discard)) {
+	for _, one := range listed(t, at(ChatGPTPath, mustServe(t, newFake(), io.Discard))) {
 		got, err := json.MarshalIndent(one, "", "  ")
 		if err != nil {
 			t.Fatal(err)
@@ -41,8 +41,8 @@ func TestGoldenSchemas(t *testing.T) {
 		checkGolden(t, filepath.Join("testdata", one["name"].(string)+".json"), append(got, '\n'))
 	}
 	files, err := filepath.Glob("testdata/*.json")
-	if err != nil || len(files) != len(tools()) {
-		t.Errorf("%d golden files for %d tools (%v)", len(files), len(tools()), err)
+	if err != nil || len(files) != len(toolsAt(ChatGPTPath)) {
+		t.Errorf("%d golden files for %d tools (%v)", len(files), len(toolsAt(ChatGPTPath)), err)
 	}
 }
 
@@ -67,10 +67,10 @@ var effects = map[string][2]bool{
 // TestToolDescriptions checks the properties by which an assistant chooses a tool.
 func TestToolDescriptions(t *testing.T) {
 	names := map[string]bool{}
-	for _, one := range tools() {
+	for _, one := range toolsAt(ChatGPTPath) {
 		names[one.name] = true
 	}
-	for _, one := range listed(t, mustServe(t, newFake(), io.Discard)) {
+	for _, one := range listed(t, at(ChatGPTPath, mustServe(t, newFake(), io.Discard))) {
 		name, description := one["name"].(string), one["description"].(string)
 		effect, writes := effects[name]
 		want := map[string]any{
@@ -133,12 +133,13 @@ func TestArgumentParity(t *testing.T) {
 		"list_saved_searches":  {reflect.TypeFor[cola.SavedSearchListParams]()}, "update_saved_search": {reflect.TypeFor[cola.SavedSearchChangeParams]()},
 		"suggest_values": {reflect.TypeFor[cola.SuggestParams]()},
 		"get_usage":      {}, "get_cola": {}, "lookup_barcode": {}, "get_permittee": {}, "get_ava": {}, "delete_saved_search": {},
+		"search": {}, "fetch": {},
 	}
 	beside := map[string]bool{
 		"response_format": true, "kind": true, "ttb_id": true, "barcode_value": true, "permit_number": true, "ava_id": true,
-		"uuid": true, "remove_schedule": true,
+		"uuid": true, "remove_schedule": true, "query": true, "id": true,
 	}
-	for _, one := range tools() {
+	for _, one := range toolsAt(ChatGPTPath) {
 		types, known := parameters[one.name]
 		if !known {
 			t.Errorf("%s is missing from this table", one.name)
@@ -251,7 +252,7 @@ func parsed(t testing.TB, text string) any {
 func inputValidators(t testing.TB) map[string]*jsonschema.Schema {
 	t.Helper()
 	validators := map[string]*jsonschema.Schema{}
-	for _, one := range rpc(t, mustServe(t, newFake(), io.Discard), "tools/list", "{}").json.Result["tools"].([]any) {
+	for _, one := range rpc(t, at(ChatGPTPath, mustServe(t, newFake(), io.Discard)), "tools/list", "{}").json.Result["tools"].([]any) {
 		one := one.(map[string]any)
 		validators[one["name"].(string)] = compiled(t, one["inputSchema"])
 	}

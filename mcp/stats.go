@@ -11,7 +11,7 @@ import (
 func filterDocs() (names []string, docs map[string]string) {
 	docs = map[string]string{}
 	for _, f := range cola.FieldsOf[cola.SearchParams]() {
-		names, docs[f.Name] = append(names, f.Name), "As in search_colas."
+		names, docs[f.Name] = append(names, f.Name), "Filter."
 	}
 	return names, docs
 }
@@ -22,7 +22,7 @@ func countTools() []tool {
 		name: "count_labels", title: "Count labels",
 		description: "Count labels by one or two dimensions, exactly: labels per year, the companies (permit) or brands " +
 			"with the most gin labels, status by product type. Use it for trends, shares and rankings instead of " +
-			"repeated searches. Filters and the default of the last 365 days are those of search_colas. Dates come " +
+			"repeated searches. Its filters, and the default of the last 365 days, are those of search_colas. Dates come " +
 			"newest first, abv and volume lowest first, other values by number of labels; null means no value. others " +
 			"counts groups beyond top.",
 		cost: "1 list record per 50 groups returned.", meter: cola.MeterListRecords,

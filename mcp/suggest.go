@@ -11,7 +11,7 @@ func suggestTools() []tool {
 	return []tool{newTool(tool{
 		name: "suggest_values", title: "Complete a value",
 		description: "List the values of a filter that begin with q, or contain a word that does, each with its number of " +
-			"labels or report rows. Use it before a search if you are unsure how a brand, company, category, " +
+			"labels or report rows. A note says if q was misspelled. Use it before a search if you are unsure how a brand, company, category, " +
 			"appellation, origin or class is spelled, or to list the values in use.",
 		cost:             "free.",
 		required:         []string{"field"},
@@ -28,9 +28,7 @@ func suggestValues(
 	if err != nil {
 		return a, state, err
 	}
-	if len(found) == 0 {
-		a.note("No value has a word that begins with %s. Try fewer letters.", cola.Quoted(p.Q))
-	}
-	a.setData(view{detailed: true}.append(nil, found))
+	a.notes = append(a.notes, found.Notes...)
+	a.setData(view{detailed: true}.append(nil, found.Values))
 	return a, state, nil
 }

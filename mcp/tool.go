@@ -104,7 +104,18 @@ func (f formatArgs) detailed(problems *cola.Problems) bool {
 	return problems.Choice("response_format", f.ResponseFormat, responseFormats) == responseFormats[1]
 }
 
-// tools returns every tool, in the order of the documentation.
+// toolsAt returns the tools of an endpoint, in the order of the documentation.
+func toolsAt(path string) []tool {
+	switch path {
+	case ReadOnlyPath:
+		return slices.DeleteFunc(tools(), func(t tool) bool { return t.effect != reads })
+	case ChatGPTPath:
+		return append(tools(), chatGPTTools()...)
+	}
+	return tools()
+}
+
+// tools returns the tools at Path.
 func tools() []tool {
 	return slices.Concat(
 		colaTools(), countTools(), brandTools(), barcodeTools(), permitteeTools(), suggestTools(), usageTools(),

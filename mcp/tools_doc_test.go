@@ -17,8 +17,8 @@ import (
 func TestGoldenTools(t *testing.T) {
 	var b strings.Builder
 	fmt.Fprint(&b, toolsIntroduction)
-	for _, one := range tools() {
-		writeTool(t, &b, mustServe(t, newFake(), io.Discard), &one)
+	for _, one := range toolsAt(ChatGPTPath) {
+		writeTool(t, &b, at(ChatGPTPath, mustServe(t, newFake(), io.Discard)), &one)
 	}
 	h := mustServe(t, newFake(), io.Discard)
 	writeResources(t, &b, h)
@@ -43,6 +43,7 @@ demo records. [Assistants](docs/ASSISTANTS.md) explains how to connect a client.
   ` + "`charged`" + `. It is returned as structured content and as the same JSON in a text block.
 - A failed call returns a result with ` + "`isError`" + `, the REST API's error envelope, and a hint. Missing or invalid credentials return
   HTTP 401.
+- ` + "`search` and `fetch`" + ` exist only at ` + "`/mcp/chatgpt`" + `. OpenAI defines their arguments and results.
 `
 
 func writeTool(t *testing.T, b *strings.Builder, h http.Handler, one *tool) {

@@ -27,7 +27,7 @@ func TestSavedSearchFilters(t *testing.T) {
 	w := mustWorld(t, 3_000)
 	w.mustAddBothGeorgias(t)
 	labels := w.labels(t)
-	cases := filterCases(labels)
+	cases := w.filterCases(labels)
 	covered := map[string]bool{}
 	for _, k := range cases {
 		t.Run(k.filters, func(t *testing.T) {
@@ -135,6 +135,16 @@ func (w *world) idsFound(q cola.Query) []cola.TTBID {
 	return ids
 }
 
+// brandsLike returns the brands that a check of a name finds by default.
+func (w *world) brandsLike(name string) map[string]bool {
+	found := map[string]bool{}
+	s := cola.BrandSearch{Name: name, MinScore: cola.DefaultMinScore, Page: 1, PerPage: 10_000}
+	for _, row := range w.index.View().Brands(s).Rows {
+		found[row.BrandName] = true
+	}
+	return found
+}
+
 func idsOf(labels []cola.IndexRecord, match func(*cola.IndexRecord) bool) []cola.TTBID {
 	ids := []cola.TTBID{}
 	for i := range labels {
@@ -146,10 +156,11 @@ func idsOf(labels []cola.IndexRecord, match func(*cola.IndexRecord) bool) []cola
 	return ids
 }
 
-func filterCases(labels []cola.IndexRecord) []filterCase {
+func (w *world) filterCases(labels []cola.IndexRecord) []filterCase {
 	some := labels[slices.IndexFunc(labels, func(r cola.IndexRecord) bool { return r.MainBarcode != "" })]
 	permit := some.Summary.PermitNumber[1 : len(some.Summary.PermitNumber)-1]
 	brand, _, _ := strings.Cut(some.Summary.BrandName, " ")
+	similar := w.brandsLike(some.Summary.BrandName)
 	word := func(text, word string) bool { return slices.Contains(strings.Fields(strings.ToLower(text)), word) }
 	cases := []filterCase{
 		{`{"query": "` + some.Summary.TTBID.String() + `"}`, func(r *cola.IndexRecord) bool { return r.Summary.TTBID == some.Summary.TTBID }},
@@ -158,6 +169,9 @@ func filterCases(labels []cola.IndexRecord) []filterCase {
 			return word(s.BrandName, "table") || word(string(s.ProductName), "table") || word(string(s.ClassName), "table") || word(r.AddressRecipient, "table")
 		}},
 		{`{"brand_name": " ` + brand[:len(brand)-1] + `"}`, func(r *cola.IndexRecord) bool { return strings.Contains(r.Summary.BrandName, brand[:len(brand)-1]) }},
+		{`{"brand_similar_to": "` + strings.ToLower(some.Summary.BrandName) + `"}`, func(r *cola.IndexRecord) bool {
+			return similar[r.Summary.BrandName]
+		}},
 		{`{"barcode_value": "` + some.MainBarcode[:3] + " - " + some.MainBarcode[3:] + `"}`, func(r *cola.IndexRecord) bool { return r.MainBarcode == some.MainBarcode }},
 		{`{"permit_number_text": "` + strings.ToLower(permit) + `"}`, func(r *cola.IndexRecord) bool { return strings.Contains(r.Summary.PermitNumber, permit) }},
 		{`{"grape": " zinfandel"}`, func(r *cola.IndexRecord) bool {

@@ -10,6 +10,7 @@ import (
 
 // ColaCounts is the result of CountColas.
 type ColaCounts struct {
+	GroupBy   []string // dimensions of the groups
 	Groups    []cola.LabelGroup
 	Total     int                   // labels that match
 	Others    cola.OtherGroups      // groups left out
@@ -50,7 +51,7 @@ func (s *Service) CountColasLimited(
 		return ColaCounts{}, grant.State, err
 	}
 	counts := ColaCounts{
-		Total: found.Total, Others: found.Others, Truncated: grant.Units < recordsOf(len(groups)),
+		GroupBy: q.GroupBy, Total: found.Total, Others: found.Others, Truncated: grant.Units < recordsOf(len(groups)),
 		Notes: searchNotes(view, &p.SearchParams, &q.ColaSearch, found.Total), DataAsOf: view.DataAsOf(s.today()),
 	}
 	kept := min(len(groups), grant.Units*cola.GroupsPerRecord)

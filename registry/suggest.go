@@ -37,21 +37,28 @@ func newSuggestionLimit(now cola.Clock) suggestionLimit {
 		suggestionBurst, time.Second/suggestionsPerSecond, maxSuggestionLimits, now), states}
 }
 
-// Suggest completes a value of a field. It is free and does not count toward the rate limit, but
+// Suggestions is the result of Suggest.
+type Suggestions struct {
+	Values []cola.Suggestion
+	Notes  []string // if no value completes the text: the text that was completed instead, if any
+}
+
+// Suggest completes a value of a field. If no value completes the text, it completes the most
+// similar text that some value does, and a note says so. It is free and does not count toward the rate limit, but
 // each account has a limit of its own.
 func (s *Service) Suggest(
 	ctx context.Context, c cola.Caller, p cola.SuggestParams,
-) ([]cola.Suggestion, cola.QuotaState, error) {
+) (Suggestions, cola.QuotaState, error) {
 	if err := s.checkIndexBuilt(); err != nil {
-		return nil, cola.QuotaState{}, err
+		return Suggestions{}, cola.QuotaState{}, err
 	}
 	state, err := s.admitSuggestion(ctx, c)
 	if err != nil {
-		return nil, state, err
+		return Suggestions{}, state, err
 	}
 	q, err := p.Normalize()
 	if err != nil {
-		return nil, state, err
+		return Suggestions{}, state, err
 	}
 	start := time.Now()
 	found := s.suggest(q)
@@ -85,9 +92,31 @@ func tooManySuggestions(wait time.Duration) error {
 		fmt.Sprintf("Suggestions are limited to %d requests a second.", suggestionsPerSecond))
 }
 
-func (s *Service) suggest(q cola.SuggestSearch) []cola.Suggestion {
+// suggest completes a text, or else its correction.
+func (s *Service) suggest(q cola.SuggestSearch) Suggestions {
+	suggest, correct := s.completions(q.Field)
+	found := Suggestions{Values: suggest(q)}
+	if len(found.Values) > 0 || q.Q == "" {
+		return found
+	}
+	given := q.Q
+	if q.Q = correct(given); q.Q != "" {
+		found.Values = suggest(q)
+	}
+	instead := "Try fewer letters."
+	if len(found.Values) > 0 {
+		instead = "These are the values for " + cola.Quoted(q.Q) + "."
+	}
+	found.Notes = []string{fmt.Sprintf("No value has a word that begins with %s. %s", cola.Quoted(given), instead)}
+	return found
+}
+
+// completions returns the functions that complete and correct a value of a field.
+func (s *Service) completions(
+	field string,
+) (suggest func(cola.SuggestSearch) []cola.Suggestion, correct func(q string) string) {
 	var of func(*cola.ProductionReport) string
-	switch q.Field {
+	switch field {
 	case cola.SuggestCommodity:
 		of = func(r *cola.ProductionReport) string { return r.Commodity }
 	case cola.SuggestReportType:
@@ -95,7 +124,8 @@ func (s *Service) suggest(q cola.SuggestSearch) []cola.Suggestion {
 	case cola.SuggestStatisticalGroup:
 		of = func(r *cola.ProductionReport) string { return string(r.StatisticalGroup) }
 	default:
-		return s.index.View().Suggest(q)
+		view := s.index.View()
+		return view.Suggest, func(q string) string { return view.Correct(field, q) }
 	}
 	rows, counts := s.references.Load().ProductionReports, map[string]int{}
 	for i := range rows {
@@ -106,5 +136,6 @@ func (s *Service) suggest(q cola.SuggestSearch) []cola.Suggestion {
 	for value, n := range counts {
 		values = append(values, cola.Suggestion{Value: value, Count: n})
 	}
-	return search.NewValueList(values).Suggest(q)
+	list := search.NewValueList(values)
+	return list.Suggest, list.Correct
 }

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/registry"
 )
@@ -49,14 +51,41 @@ func TestSuggestionsAreFilters(t *testing.T) {
 	for field, count := range counts {
 		q := map[string]string{cola.SuggestCompany: "v", cola.SuggestAppellation: "v"}[field]
 		found, _, err := w.Suggest(t.Context(), c, cola.SuggestParams{Field: field, Q: q, Limit: cola.Some(10)})
-		if err != nil || len(found) < 2 {
+		if err != nil || len(found.Values) < 2 || found.Notes != nil {
 			t.Fatalf("Suggest(%s) = %+v, %v, want at least two values", field, found, err)
 		}
-		for _, v := range found {
+		for _, v := range found.Values {
 			w.advance(time.Minute)
 			if n, err := count(v); err != nil || n != v.Count {
 				t.Errorf("%s %+v: its filter finds %d, %v", field, v, n, err)
 			}
+		}
+	}
+}
+
+// TestSuggestCorrections checks that a note names the text that was completed instead of one without
+// completions.
+func TestSuggestCorrections(t *testing.T) {
+	w := mustWorld(t, 500)
+	c := w.mustCaller(t, "corrections@example.com", cola.TierFree)
+	for _, tt := range []struct {
+		field, q, like string // like completes to the same values, if there are any
+	}{
+		{cola.SuggestOrigin, "french", "france"},
+		{cola.SuggestOrigin, "frnace", "france"},
+		{cola.SuggestCommodity, "wime", "wine"},
+		{cola.SuggestBrand, "zzzzzz", ""},
+	} {
+		got, _, err := w.Suggest(t.Context(), c, cola.SuggestParams{Field: tt.field, Q: tt.q})
+		if err != nil || len(got.Notes) != 1 || (len(got.Values) > 0) != (tt.like != "") {
+			t.Errorf("%s %q: %+v, %v, want a note", tt.field, tt.q, got, err)
+		}
+		if tt.like == "" {
+			continue
+		}
+		want, _, err := w.Suggest(t.Context(), c, cola.SuggestParams{Field: tt.field, Q: tt.like})
+		if diff := cmp.Diff(registry.Suggestions{Values: got.Values}, want); err != nil || diff != "" {
+			t.Errorf("%s %q: error = %v, values (-got +want):\n%s", tt.field, tt.q, err, diff)
 		}
 	}
 }

@@ -202,6 +202,10 @@ func (a *samples) filters() []class {
 			s.Status, s.Domestic = vocabulary.Statuses()[i%4], vocabulary.Imported
 		})},
 		{"main barcode", search(func(s *cola.ColaSearch, i int) { s.Barcode = a.code(i) })},
+		{"brand new in a week", search(func(s *cola.ColaSearch, i int) { s.BrandFirstSeen = a.today.AddDays(-7 - i%7) })},
+		{"brand new in a year", search(func(s *cola.ColaSearch, i int) { s.BrandFirstSeen = a.today.AddDays(-365 + i%30) })},
+		{"permittee new in a year", search(func(s *cola.ColaSearch, i int) { s.PermitteeFirstSeen = a.today.AddDays(-365 + i%30) })},
+		{"brand new in twenty years", search(func(s *cola.ColaSearch, i int) { s.BrandFirstSeen = a.today.AddDays(-7300 + i%30) })},
 	}
 }
 
@@ -379,6 +383,7 @@ func suggestClasses(g *synthetic) []class {
 		{"suggest: brand, a common word", suggest(cola.SuggestBrand, common...)},
 		{"suggest: brand, two words", suggest(cola.SuggestBrand, ends...)},
 		{"suggest: brand, any word", suggest(cola.SuggestBrand, g.words...)},
+		{"suggest: brand, connector", suggest(cola.SuggestBrand, edged("", common, " a")...)},
 		{"suggest: company, 1 letter", suggest(cola.SuggestCompany, letters(1)...)},
 		{"suggest: company, a common word", suggest(cola.SuggestCompany, append(common, "llc", "inc", "company")...)},
 		{"suggest: company, any word", suggest(cola.SuggestCompany, g.words...)},
@@ -421,6 +426,7 @@ func brandClasses(g *synthetic, a *samples) []class {
 		{"similar: product type", similarBrands(func(s *cola.BrandSearch, i int) {
 			s.Name, s.ProductTypes = a.common[i%len(a.common)], vocabulary.ProductTypes()[i%3:i%3+1]
 		})},
+		{"similar: labels of brands", search(func(s *cola.ColaSearch, i int) { s.SimilarTo = misspelled(i) })},
 		{"similar: lowest score, page 10", similarBrands(func(s *cola.BrandSearch, i int) {
 			s.Name, s.MinScore, s.Page, s.PerPage = misspelled(i), 1, 10, 100
 		})},

@@ -148,6 +148,33 @@ func measure(b *testing.B, all []class, rounds int, limit time.Duration) {
 	}
 }
 
+// BenchmarkFirstSeen prints how long the first search for new brands takes in a view, and the memory of
+// its index.
+func BenchmarkFirstSeen(b *testing.B) {
+	x := built()
+	search := func(shape string) {
+		v := x.index.View()
+		start := time.Now()
+		segments := v.firstSeenBy(cola.ByBrand)
+		took, size := time.Since(start), codec.Sizer(0)
+		for _, s := range segments {
+			s.index.serialize(&size)
+			size += codec.Sizer(4 * (len(s.dates) + len(s.own)))
+		}
+		fmt.Fprintf(os.Stderr, "%s: %v, %d MiB\n", shape, took.Round(time.Microsecond), size/mib)
+	}
+	search("new index")
+	churn(b, x.index, x.g)
+	search("after changes")
+	u := x.index.Begin()
+	for range 2000 {
+		l := x.g.label(x.g.IntN(*benchLabels), *benchLabels)
+		u.Label(&l)
+	}
+	mustCommit(b, u, Marks{})
+	search("after 2,000 labels")
+}
+
 // BenchmarkBrands prints the latency of searches for similar brands.
 func BenchmarkBrands(b *testing.B) {
 	x := built()

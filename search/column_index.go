@@ -1,6 +1,7 @@
 package search
 
 import (
+	"cmp"
 	"slices"
 	"sort"
 	"strings"
@@ -149,38 +150,39 @@ type rangeIndex struct {
 const checkpointCost = 60_000
 
 // buildRangeIndex indexes a column.
-func buildRangeIndex(t *table, column int) (r rangeIndex) {
+func buildRangeIndex(t *table, column int) rangeIndex {
 	c := &t.num[column]
-	order := make([]uint32, 0, len(c.Values)) // known values by the column's numbers, ascending
-	for i := 1; i < len(c.Values); i++ {
+	return newRangeIndex(t.n, c.Values, c.IDs.At, checkpointCost)
+}
+
+// newRangeIndex indexes n documents by their numbers. The number of a document is values[at(doc)];
+// values[0] stands for an unknown number. The others are distinct.
+func newRangeIndex(n uint32, values []float64, at func(doc uint32) uint32, cost int) (r rangeIndex) {
+	order := make([]uint32, 0, len(values)) // known values, ascending
+	for i := 1; i < len(values); i++ {
 		order = append(order, uint32(i))
 	}
-	slices.SortFunc(order, func(a, b uint32) int {
-		if c.Values[a] < c.Values[b] {
-			return -1
-		}
-		return 1
-	})
-	rank := make([]uint32, len(c.Values))
+	slices.SortFunc(order, func(a, b uint32) int { return cmp.Compare(values[a], values[b]) })
+	rank := make([]uint32, len(values))
 	for i, id := range order {
-		r.values = append(r.values, c.Values[id])
+		r.values = append(r.values, values[id])
 		rank[id] = uint32(i)
 	}
-	lists := postings.NewBuilder(t.n, len(order))
-	lists.AddGroups(postings.GroupBy(t.n, len(order), func(doc uint32, put func(uint32)) {
-		if id := c.IDs.At(doc); id != 0 {
+	lists := postings.NewBuilder(n, len(order))
+	lists.AddGroups(postings.GroupBy(n, len(order), func(doc uint32, put func(uint32)) {
+		if id := at(doc); id != 0 {
 			put(rank[id])
 		}
 	}))
 	r.lists = lists.Lists()
-	r.addCheckpoints(t.n)
+	r.addCheckpoints(n, cost)
 	return r
 }
 
 // addCheckpoints builds the cumulative lists.
-func (r *rangeIndex) addCheckpoints(n uint32) {
+func (r *rangeIndex) addCheckpoints(n uint32, cost int) {
 	for v, sum := 0, 0; v <= len(r.values); v++ {
-		if v == 0 || v == len(r.values) || sum > checkpointCost {
+		if v == 0 || v == len(r.values) || sum > cost {
 			r.checkpoints, sum = append(r.checkpoints, uint32(v)), 0
 		}
 		if v < len(r.values) {

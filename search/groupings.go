@@ -5,7 +5,6 @@ import (
 	"math"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/cola/vocabulary"
@@ -38,6 +37,10 @@ func (v *View) grouping(dimension string) *grouping {
 	switch dimension {
 	case cola.ByYear, cola.ByQuarter, cola.ByMonth:
 		v.groupByPeriod(g)
+	case cola.ByBrandFirstSeen:
+		v.groupByFirstSeen(g, cola.ByBrand)
+	case cola.ByPermitteeFirstSeen:
+		v.groupByFirstSeen(g, cola.ByPermit)
 	case cola.ByABV:
 		v.groupByBand(g, numABV)
 	case cola.ByVolume:
@@ -99,20 +102,22 @@ func foldWord(s string) string { return strings.ToLower(strings.TrimSpace(s)) }
 // groupByPeriod groups by year, quarter or month of the effective date, newest first.
 func (v *View) groupByPeriod(g *grouping) {
 	v.groupByNumber(g, numEffective, func(date float64) (name string, position int) {
-		year, month, _ := cola.Date(date).Time().Date()
-		return periodName(g.dimension, year, month), -(year*12 + int(month))
+		return periodOf(g.dimension, cola.Date(date))
 	})
 }
 
-// periodName returns the name of the year, quarter or month.
-func periodName(dimension string, year int, month time.Month) string {
+// periodOf returns the name of the year, quarter or month of a date, and its position: the newest
+// first.
+func periodOf(dimension string, date cola.Date) (name string, position int) {
+	year, month, _ := date.Time().Date()
+	position = -(year*12 + int(month))
 	switch dimension {
 	case cola.ByQuarter:
-		return fmt.Sprintf("%04d-Q%d", year, (month+2)/3)
+		return fmt.Sprintf("%04d-Q%d", year, (month+2)/3), position
 	case cola.ByMonth:
-		return fmt.Sprintf("%04d-%02d", year, month)
+		return fmt.Sprintf("%04d-%02d", year, month), position
 	}
-	return fmt.Sprintf("%04d", year)
+	return fmt.Sprintf("%04d", year), position
 }
 
 // groupByBand groups by the band of a number, lowest first.
@@ -126,15 +131,30 @@ func (v *View) groupByBand(g *grouping, col int) {
 // groupByNumber groups by a column of numbers. of returns the name of a number's group, and a
 // number that determines the group's place in results. Unknown numbers are last.
 func (v *View) groupByNumber(g *grouping, col int, of func(number float64) (name string, position int)) {
+	v.groupInOrder(g, func(i int) (docs *column.Packed, values int) {
+		c := &v.segments[i].t.num[col]
+		return &c.IDs, len(c.Values)
+	}, func(i int, value uint32) (name string, position int) {
+		if value == 0 {
+			return "", 0
+		}
+		return of(v.segments[i].t.num[col].Values[value])
+	})
+}
+
+// groupInOrder groups by the name that of returns for a value of a segment, and orders the groups by
+// position. Groups without a name are last. columnOf returns a segment's documents by value and the
+// number of values.
+func (v *View) groupInOrder(
+	g *grouping, columnOf func(i int) (docs *column.Packed, values int),
+	of func(i int, value uint32) (name string, position int),
+) {
 	keys, positions := column.NewInterner(), []int{math.MaxInt}
 	for i := range v.segments {
-		c := &v.segments[i].t.num[col]
-		g.segments[i].docs = &c.IDs
-		g.groupValues(i, len(c.Values), keys, func(value uint32) string {
-			if value == 0 {
-				return ""
-			}
-			name, position := of(c.Values[value])
+		docs, values := columnOf(i)
+		g.segments[i].docs = docs
+		g.groupValues(i, values, keys, func(value uint32) string {
+			name, position := of(i, value)
 			if int(keys.ID(name)) == len(positions) {
 				positions = append(positions, position)
 			}

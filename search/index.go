@@ -69,7 +69,7 @@ func (x *Index) emptyView() *View { return &View{permittees: &permittees{}, scra
 
 // publish makes a view the current one. The view must be new.
 func (x *Index) publish(v *View) {
-	v.coverage, v.suggestions = &coverageCache{}, &suggestionCache{}
+	v.coverage, v.suggestions, v.firstSeen = &coverageCache{}, &suggestionCache{}, &firstSeenCache{}
 	x.view.Store(v)
 }
 

@@ -92,7 +92,7 @@ func (h *harness) step() {
 }
 
 func (h *harness) commit(labels, permittees int) {
-	h.registry.words = nil
+	h.registry.words, h.registry.firstDates = nil, nil
 	u := h.index.Begin()
 	for range labels {
 		l := h.label()

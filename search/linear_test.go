@@ -9,6 +9,7 @@ import (
 
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/cola/vocabulary"
+	"github.com/colaregistry/colaregistry/search/internal/similar"
 	"github.com/colaregistry/colaregistry/search/internal/text"
 )
 
@@ -22,6 +23,7 @@ type registry struct {
 	texts      map[string]wordList       // cached words of texts
 	brands     map[string]string         // cached keys of brands
 	words      map[cola.TTBID][]wordList // cached words of the searchable fields of labels; reset on every change
+	firstDates map[string]cola.Date      // of firstSeen; reset on every change
 }
 
 func newRegistry() *registry {
@@ -150,13 +152,53 @@ func (r *registry) liesIn(name, outer string, depth int) bool {
 // filter returns the wanted labels that match every filter except the text.
 func (r *registry) filter(q *cola.Query, wanted func(l *cola.IndexRecord) bool) (found []cola.IndexRecord) {
 	aliases := vocabulary.AliasTable(r.aliases)
+	among := r.amongBrands(q)
 	for _, l := range r.labels {
-		if r.matches(q, &l, aliases) && (q.Appellation == "" || r.liesIn(l.WineAppellation, q.Appellation, 9)) &&
+		if r.matches(q, &l, aliases) && among(&l.Summary) && (q.Appellation == "" || r.liesIn(l.WineAppellation, q.Appellation, 9)) &&
 			wanted(&l) {
 			found = append(found, l)
 		}
 	}
 	return found
+}
+
+// amongBrands returns the condition that a label's brand is similar to a name, and that its brand and
+// its permit are new.
+func (r *registry) amongBrands(q *cola.Query) func(s *cola.ColaSummary) bool {
+	if q.SimilarTo == "" && q.BrandFirstSeen == 0 && q.PermitteeFirstSeen == 0 {
+		return func(*cola.ColaSummary) bool { return true }
+	}
+	name := similar.NewQuery(text.BrandKey(q.SimilarTo), similar.All)
+	first := r.firstSeen()
+	return func(s *cola.ColaSummary) bool {
+		brand := text.BrandKey(s.BrandName)
+		if q.SimilarTo != "" {
+			other := similar.NewName(brand)
+			if brand == "" || name.Compare(&other).Score < cola.DefaultMinScore {
+				return false
+			}
+		}
+		return (q.BrandFirstSeen == 0 || brand != "" && first["brand "+brand] >= q.BrandFirstSeen) &&
+			(q.PermitteeFirstSeen == 0 || s.PermitNumber != "" && first["permit "+s.PermitNumber] >= q.PermitteeFirstSeen)
+	}
+}
+
+// firstSeen returns the earliest effective date of each brand and permit.
+func (r *registry) firstSeen() map[string]cola.Date {
+	if r.firstDates != nil {
+		return r.firstDates
+	}
+	first := map[string]cola.Date{}
+	for _, l := range r.labels {
+		date := effective(&l.Summary)
+		for _, key := range []string{"brand " + text.BrandKey(l.Summary.BrandName), "permit " + l.Summary.PermitNumber} {
+			if date != 0 && (first[key] == 0 || date < first[key]) {
+				first[key] = date
+			}
+		}
+	}
+	r.firstDates = first
+	return first
 }
 
 // hasBarcode reports whether a text has the form of a barcode and the label has that barcode.

@@ -6,18 +6,21 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/cola/vocabulary"
 	"github.com/colaregistry/colaregistry/search/internal/postings"
+	"github.com/colaregistry/colaregistry/search/internal/similar"
 	"github.com/colaregistry/colaregistry/search/internal/text"
 )
 
 // query is a search's query, with everything resolved that can be resolved once for all segments.
 type query struct {
 	*cola.Query
+	view *View
 	// For each segment, the documents whose ID or barcode is the text, or nil.
 	lookup   [][]uint32
 	barcode  bool                // lookup is by barcode; phrases apply if none of its documents match the filters
 	phrases  []text.Phrase       // of the text, unless lookup is by ID
 	contains [textColumns]string // parts of values, folded
 	names    []text.Phrase       // ways to read the part of the brand name
+	similar  *similar.Query      // brand name that brands are similar to, or nil
 	category string              // resolved
 
 	appellations []string // the requested one and those inside it
@@ -27,7 +30,7 @@ type query struct {
 // folds to the empty string or its non-empty text has no words. If the text is a barcode that some
 // label has, the query is by barcode; see asText.
 func (v *View) resolveQuery(q *cola.Query) (r query, ok bool) {
-	r = query{Query: q}
+	r = query{Query: q, view: v}
 	for i := range textFields {
 		f := &textFields[i]
 		if f.contains == nil {
@@ -39,6 +42,9 @@ func (v *View) resolveQuery(q *cola.Query) (r query, ok bool) {
 		}
 	}
 	r.names = text.ParseName(q.BrandName)
+	if q.SimilarTo != "" {
+		r.similar = similar.NewQuery(text.BrandKey(q.SimilarTo), similar.All)
+	}
 	if q.CategoryPath != "" {
 		r.category = vocabulary.ResolveCategory(q.CategoryPath, v.aliases)
 	}
@@ -111,7 +117,10 @@ func newPlan(q *query, i int, seg *segmentView, sc *postings.Scratch) *plan {
 		return p
 	}
 	p.span = postings.BlocksOf(p.lo, p.hi)
-	for _, step := range []func(*query, int){p.addText, p.addFields, p.addPermit, p.addCategories, p.addBarcode, p.addKnownDate} {
+	for _, step := range []func(*query, int){
+		p.addText, p.addFields, p.addPermit, p.addCategories, p.addBarcode, p.addKnownDate,
+		p.addSimilarBrands, p.addFirstSeen,
+	} {
 		if step(q, i); p.empty {
 			return p
 		}
@@ -315,6 +324,20 @@ func (p *plan) addBarcode(q *query, _ int) {
 	if q.Barcode != "" {
 		p.addDocs(p.seg.barcodes.match(q.Barcode, true))
 	}
+}
+
+// addSimilarBrands adds the condition that the brand is similar to a name.
+func (p *plan) addSimilarBrands(q *query, _ int) {
+	if q.similar == nil {
+		return
+	}
+	lists := p.emptyLists()
+	for _, b := range p.seg.similarBrands(q.similar, cola.DefaultMinScore, p.scratch) {
+		for _, spelling := range p.seg.brands.spellings(b.brand) {
+			lists = append(lists, p.seg.texts.DocsOf(colBrand, spelling))
+		}
+	}
+	p.addLists(lists)
 }
 
 // addKnownDate adds the condition that the date is not an estimate.

@@ -235,7 +235,13 @@ func (d *draws) search() (s cola.ColaSearch, want []text.Phrase) {
 
 // filter sets one random filter.
 func (d *draws) filter(q *cola.Query) {
-	switch d.IntN(16) {
+	switch d.IntN(19) {
+	case 18:
+		q.PermitteeFirstSeen = d.date()
+	case 17:
+		q.BrandFirstSeen = d.date()
+	case 16:
+		q.SimilarTo = d.brandSearch().Name
 	case 15:
 		q.NoEstimates = true
 	case 14:

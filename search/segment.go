@@ -33,8 +33,10 @@ type segment struct {
 	bytes       int64
 
 	// Computed when first needed; not included in bytes.
-	permittees   atomic.Pointer[[]uint32]      // see permitteesOf
-	appellations atomic.Pointer[column.Packed] // see appellationOf
+	permittees   atomic.Pointer[[]uint32]         // see permitteesOf
+	appellations atomic.Pointer[column.Packed]    // see appellationOf
+	brandsSeen   atomic.Pointer[segmentFirstSeen] // see firstSeenBy
+	permitsSeen  atomic.Pointer[segmentFirstSeen]
 }
 
 // The maximum estimated time, in nanoseconds, that a search of fullCostLabels labels or more spends

@@ -200,7 +200,7 @@ func (r *registry) countGroups(labels []cola.IndexRecord, by []string) []cola.La
 // compareGroups orders two values of a dimension by their keys and their numbers of labels.
 func compareGroups(dimension, a, b string, n, m int) int {
 	switch dimension {
-	case cola.ByYear, cola.ByQuarter, cola.ByMonth:
+	case cola.ByYear, cola.ByQuarter, cola.ByMonth, cola.ByBrandFirstSeen, cola.ByPermitteeFirstSeen:
 		return strings.Compare(b, a) // an unknown date is last
 	case cola.ByABV, cola.ByVolume:
 		lower := func(band string) (low float64) {
@@ -270,6 +270,10 @@ func (r *registry) groupOf(l *cola.IndexRecord, dimension string) (key, value st
 		return text.BrandKey(s.BrandName), s.BrandName
 	case cola.ByAppellation:
 		return plain(l.WineAppellation), l.WineAppellation
+	case cola.ByBrandFirstSeen:
+		return same(r.firstYear("brand", text.BrandKey(s.BrandName)))
+	case cola.ByPermitteeFirstSeen:
+		return same(r.firstYear("permit", s.PermitNumber))
 	case cola.ByABV:
 		return band(l.ABV.V, l.ABV.OK)
 	case cola.ByVolume:
@@ -277,4 +281,12 @@ func (r *registry) groupOf(l *cola.IndexRecord, dimension string) (key, value st
 		return band(ml, ok && l.Volume.OK)
 	}
 	panic("unknown dimension " + dimension)
+}
+
+// firstYear returns the year of the earliest effective date of a brand or permit.
+func (r *registry) firstYear(of, key string) string {
+	if date := r.firstSeen()[of+" "+key]; date != 0 && key != "" {
+		return date.String()[:4]
+	}
+	return ""
 }

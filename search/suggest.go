@@ -11,14 +11,15 @@ import (
 )
 
 // Suggest completes a value of a field of labels. A value matches if it, or a word in it, begins
-// with the text, both in text.BrandKey's form. Values that begin with the text come first, then
+// with the text, both in text.BrandKey's form. An apostrophe may be typed as a space, and the text
+// may end within the word "and", which keys lack. Values that begin with the text come first, then
 // those with the most labels. Counts are of live labels and exact.
 func (v *View) Suggest(s cola.SuggestSearch) []cola.Suggestion {
 	switch s.Field {
 	case cola.SuggestBrand:
-		return v.suggestBrands(text.BrandKey(s.Q), s.Limit)
+		return v.suggestBrands(newCompletion(s.Q), s.Limit)
 	case cola.SuggestCompany:
-		return v.suggestCompanies(text.BrandKey(s.Q), s.Limit)
+		return v.suggestCompanies(newCompletion(s.Q), s.Limit)
 	}
 	return v.suggestions.of(v, s.Field).Suggest(s)
 }
@@ -83,15 +84,17 @@ func NewValueList(values []cola.Suggestion) *ValueList {
 
 // Suggest returns the values that complete a text, as View.Suggest does.
 func (l *ValueList) Suggest(s cola.SuggestSearch) []cola.Suggestion {
-	key := text.BrandKey(s.Q)
+	c := newCompletion(s.Q)
 	found, within := []cola.Suggestion{}, []cola.Suggestion{}
 	for i := range l.values {
-		switch v := &l.values[i]; {
-		case len(found) == s.Limit:
-			return found
-		case strings.HasPrefix(v.key, key):
+		if len(found) == s.Limit {
+			break
+		}
+		v := &l.values[i]
+		switch c.match(v.key, v.Value) {
+		case nameBegins:
 			found = append(found, v.Suggestion)
-		case len(within) < s.Limit && strings.Contains(v.key, " "+key):
+		case wordBegins:
 			within = append(within, v.Suggestion)
 		}
 	}

@@ -13,39 +13,30 @@ import (
 type brandCandidate struct {
 	key    string
 	labels int // at least as many as are live
+	// matches is whether the key completes the text, or a spelling in one of the segments may.
+	matches bool
 }
 
-// suggestBrands returns the brands that complete a key.
-func (v *View) suggestBrands(key string, limit int) []cola.Suggestion {
-	if key == "" {
+// suggestBrands returns the brands that complete a text.
+func (v *View) suggestBrands(c *completion, limit int) []cola.Suggestion {
+	if c.isEmpty() {
 		return suggestions()
 	}
-	begin := v.topBrands(limit, func(x *brandIndex, yield func(brand uint32)) {
-		lo, hi := x.keys.PrefixRange(key)
-		for brand := lo; brand < hi; brand++ {
-			yield(brand)
-		}
-	})
+	begin := v.topBrands(c, nameBegins, limit)
 	if len(begin.first) == limit {
 		return suggestions(begin)
 	}
-	return suggestions(begin, v.topBrands(limit-len(begin.first), func(x *brandIndex, yield func(brand uint32)) {
-		x.keys.EachContaining(" "+key, func(brand uint32) {
-			if !strings.HasPrefix(x.keys.At(brand), key) {
-				yield(brand)
-			}
-		})
-	}))
+	return suggestions(begin, v.topBrands(c, wordBegins, limit-len(begin.first)))
 }
 
-// topBrands returns the brands with the most live labels. each yields the candidates in a segment,
-// in ascending order.
+// topBrands returns the brands with the most live labels among those that complete a text in the
+// given way.
 //
 // The labels of a brand in a segment, live or not, are known without looking at them. Their sum is
 // an upper bound, so brands are counted in descending order of that sum, until the next one cannot
 // rank among the first.
-func (v *View) topBrands(limit int, each func(x *brandIndex, yield func(brand uint32))) *ranking[namedValue] {
-	candidates := v.brandCandidates(each)
+func (v *View) topBrands(text *completion, match, limit int) *ranking[namedValue] {
+	candidates := v.brandCandidates(text, match)
 	next := newBrandHeap(candidates)
 	top := &ranking[namedValue]{limit: limit, compare: byLabels}
 	for next.Len() > 0 {
@@ -54,22 +45,30 @@ func (v *View) topBrands(limit int, each func(x *brandIndex, yield func(brand ui
 			byLabels(top.first[limit-1], best) < 0 {
 			break
 		}
-		if found := v.brand(c.key); found.Count > 0 {
+		if found := v.brand(c.key); found.Count > 0 && text.match(c.key, found.Value) == match {
 			top.add(namedValue{c.key, found})
 		}
 	}
 	return top
 }
 
-// brandCandidates returns the brands that each yields, sorted by key, with the labels of all
-// segments.
-func (v *View) brandCandidates(each func(x *brandIndex, yield func(brand uint32))) []brandCandidate {
+// brandCandidates returns the brands that may complete a text in the given way, sorted by key, with
+// the labels of all segments.
+func (v *View) brandCandidates(text *completion, match int) []brandCandidate {
 	lists := make([][]brandCandidate, 0, len(v.segments))
 	for i := range v.segments {
 		x := &v.segments[i].brands
 		var list []brandCandidate
-		each(x, func(brand uint32) {
-			list = append(list, brandCandidate{x.keys.At(brand), int(x.labels[brand])})
+		text.eachCandidate(&x.keys, match, func(brand uint32) {
+			key := x.keys.At(brand)
+			best := text.matchKey(key)
+			if best < match {
+				return
+			}
+			matches := best == match || slices.ContainsFunc(x.spellings(brand), func(value uint32) bool {
+				return maySpell(v.segments[i].t.text[colBrand].At(value))
+			})
+			list = append(list, brandCandidate{key, int(x.labels[brand]), matches})
 		})
 		lists = append(lists, list)
 	}
@@ -78,7 +77,7 @@ func (v *View) brandCandidates(each func(x *brandIndex, yield func(brand uint32)
 	for _, list := range lists { // shortest first, which moves the fewest
 		all = mergeBrands(all, list)
 	}
-	return all
+	return slices.DeleteFunc(all, func(c brandCandidate) bool { return !c.matches })
 }
 
 // mergeBrands merges sorted lists and adds up the labels of brands in both.
@@ -94,7 +93,7 @@ func mergeBrands(a, b []brandCandidate) []brandCandidate {
 		case order > 0:
 			merged, b = append(merged, b[0]), b[1:]
 		default:
-			merged = append(merged, brandCandidate{a[0].key, a[0].labels + b[0].labels})
+			merged = append(merged, brandCandidate{a[0].key, a[0].labels + b[0].labels, a[0].matches || b[0].matches})
 			a, b = a[1:], b[1:]
 		}
 	}

@@ -2,46 +2,27 @@ package search
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/search/internal/text"
 )
 
-// How a name completes a key.
-const (
-	nameBegins = iota // it begins with the key
-	wordBegins        // a later word begins with it
-	noMatch
-)
-
-// matchOf returns how a name, as a key, completes a key.
-func matchOf(name, key string) int {
-	switch {
-	case strings.HasPrefix(name, key):
-		return nameBegins
-	case strings.Contains(name, " "+key):
-		return wordBegins
-	}
-	return noMatch
-}
-
-// suggestCompanies returns the permittees whose company or trade name completes a key, each by the
+// suggestCompanies returns the permittees whose company or trade name completes a text, each by the
 // name that matches better.
-func (v *View) suggestCompanies(key string, limit int) []cola.Suggestion {
-	if key == "" {
+func (v *View) suggestCompanies(c *completion, limit int) []cola.Suggestion {
+	if c.isEmpty() {
 		return suggestions()
 	}
-	begin := v.topCompanies(key, nameBegins, limit)
+	begin := v.topCompanies(c, nameBegins, limit)
 	if len(begin.first) == limit {
 		return suggestions(begin)
 	}
-	return suggestions(begin, v.topCompanies(key, wordBegins, limit-len(begin.first)))
+	return suggestions(begin, v.topCompanies(c, wordBegins, limit-len(begin.first)))
 }
 
 // topCompanies returns the permittees with the most labels among those whose best match is the
 // given one.
-func (v *View) topCompanies(key string, match, limit int) *ranking[namedValue] {
+func (v *View) topCompanies(c *completion, match, limit int) *ranking[namedValue] {
 	ps, top := v.permittees, &ranking[namedValue]{limit: limit, compare: byLabels}
 	canRank := func(i uint32) bool {
 		labels := int(ps.stats[i].labels)
@@ -49,11 +30,12 @@ func (v *View) topCompanies(key string, match, limit int) *ranking[namedValue] {
 	}
 	// add adds a permittee by one of its names. If both match, it is added by its company name only.
 	add := func(i uint32, company, operating string, byCompany bool) {
-		ofCompany, ofOperating := matchOf(company, key), matchOf(operating, key)
+		p := ps.records[i]
+		ofCompany, ofOperating := c.match(company, string(p.CompanyName)), c.match(operating, string(p.OperatingName))
 		if min(ofCompany, ofOperating) != match || byCompany != (ofCompany == match) {
 			return
 		}
-		p, name, spelling := ps.records[i], company, ps.records[i].CompanyName
+		name, spelling := company, p.CompanyName
 		if !byCompany {
 			name, spelling = operating, p.OperatingName
 		}
@@ -62,7 +44,7 @@ func (v *View) topCompanies(key string, match, limit int) *ranking[namedValue] {
 		}})
 	}
 	if ps.names != nil {
-		ps.names.eachNamed(key, match, func(i uint32, byCompany bool) {
+		ps.names.eachNamed(c, match, func(i uint32, byCompany bool) {
 			if !canRank(i) {
 				return
 			}
@@ -82,23 +64,15 @@ func (v *View) topCompanies(key string, match, limit int) *ranking[namedValue] {
 	return top
 }
 
-// eachNamed calls yield with the permittees that have a name with the given match, once for each
+// eachNamed calls yield with the permittees that may have a name with the given match, once for each
 // such name, and whether that is the company name.
-func (x *nameIndex) eachNamed(key string, match int, yield func(i uint32, byCompany bool)) {
+func (x *nameIndex) eachNamed(c *completion, match int, yield func(i uint32, byCompany bool)) {
 	n := uint32(len(x.identity))
-	visit := func(name uint32) {
+	c.eachCandidate(&x.byKey.keys, match, func(name uint32) {
 		for _, value := range x.byKey.spellings(name) {
 			yield(value%n, value < n)
 		}
-	}
-	if match == wordBegins {
-		x.byKey.keys.EachContaining(" "+key, visit)
-		return
-	}
-	lo, hi := x.byKey.keys.PrefixRange(key)
-	for name := lo; name < hi; name++ {
-		visit(name)
-	}
+	})
 }
 
 // keysOf returns the keys of the names of permittee i.

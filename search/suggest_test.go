@@ -61,7 +61,8 @@ func (h *harness) checkSuggest() {
 	s := cola.SuggestSearch{
 		Field: pick(h.draws, cola.SuggestFields()[:6]...), Limit: pick(h.draws, 1, 2, 5, 10, 25),
 		Q: pick(h.draws, h.word(), h.cut(h.word()), h.cut(h.name(2)), "b", "oa", "wi", "table r", "Straight-Bourbon",
-			"beer > a", "ale", "val", "napa", "georgia", "F", "’"),
+			"beer > a", "ale", "val", "napa", "georgia", "F", "’", "o "+h.word(),
+			h.word()+" a", h.word()+" an"),
 	}
 	if h.chance(10) && s.Field != cola.SuggestBrand && s.Field != cola.SuggestCompany {
 		s.Q = ""
@@ -79,13 +80,13 @@ func (h *harness) checkSuggest() {
 
 // suggest returns the suggestions for a text, computed label by label.
 func (r *registry) suggest(s cola.SuggestSearch) []cola.Suggestion {
-	key := text.BrandKey(s.Q)
+	key := newCompletion(s.Q)
 	all, byName := r.valueCounts(s.Field), s.Field == cola.SuggestBrand || s.Field == cola.SuggestCompany
 	if s.Field == cola.SuggestCompany {
 		all = r.companies(key)
 	}
 	found := slices.DeleteFunc(all, func(v cola.Suggestion) bool {
-		return v.Count == 0 || key == "" && byName || rank(v.Value, key) == unmatched
+		return v.Count == 0 || key.isEmpty() && byName || rank(v.Value, key) == unmatched
 	})
 	slices.SortFunc(found, func(a, b cola.Suggestion) int {
 		return cmp.Or(rank(a.Value, key)-rank(b.Value, key), b.Count-a.Count,
@@ -97,21 +98,12 @@ func (r *registry) suggest(s cola.SuggestSearch) []cola.Suggestion {
 
 const unmatched = 2
 
-// rank returns 0 if a value begins with the key, 1 if a later word of it does, and otherwise
+// rank returns 0 if a value begins with the text, 1 if a later word of it does, and otherwise
 // unmatched.
-func rank(value, key string) int {
-	value = text.BrandKey(value)
-	switch {
-	case strings.HasPrefix(value, key):
-		return 0
-	case strings.Contains(" "+value, " "+key):
-		return 1
-	}
-	return unmatched
-}
+func rank(value string, c *completion) int { return c.match(text.BrandKey(value), value) }
 
 // companies returns every permittee by the name that matches the key best.
-func (r *registry) companies(key string) (all []cola.Suggestion) {
+func (r *registry) companies(key *completion) (all []cola.Suggestion) {
 	labels := map[string]int{}
 	for _, l := range r.labels {
 		labels[l.Summary.PermitNumber]++
@@ -181,6 +173,7 @@ func TestSuggestOrder(t *testing.T) {
 	for brand, labels := range map[string]int{
 		"COOPER'S HAWK": 3, "Coopers Hawk": 1, "HAWKES": 1, "NIGHT HAWK": 2, "Hawkeye": 1, "TOMAHAWK": 9, "CHICKEN": 1,
 		"Copper & Kings": 2, "COPPER AND KINGS": 1, "Château d'Yquem": 1, "\u202eHAWK\x00": 1,
+		"O'ZIMMERMAN": 2, "COPPER ANGEL": 5, "COPPER HILL": 1,
 	} {
 		for range labels {
 			id++
@@ -197,6 +190,13 @@ func TestSuggestOrder(t *testing.T) {
 		"dyq":          "Château d'Yquem 1",
 		"k":            "Copper & Kings 3",
 		"s hawk":       "",
+		"o zimmer":     "O'ZIMMERMAN 2",
+		"d yq":         "Château d'Yquem 1",
+		"copper a":     "COPPER ANGEL 5, Copper & Kings 3",
+		"copper an":    "COPPER ANGEL 5, Copper & Kings 3",
+		"copper and":   "COPPER ANGEL 5, Copper & Kings 3, COPPER HILL 1",
+		"hawk a":       "",
+		"copper h":     "COPPER HILL 1",
 		"&":            "",
 	} {
 		if got := suggested(x.View(), cola.SuggestBrand, q, 25); got != want {
@@ -215,6 +215,41 @@ func suggested(v *View, field, q string, limit int) string {
 		values = append(values, strings.TrimSpace(fmt.Sprintf("%s %d %s", s.Value, s.Count, s.PermitNumber)))
 	}
 	return strings.Join(values, ", ")
+}
+
+// TestCorrect checks which texts without completions are corrected, and to what.
+func TestCorrect(t *testing.T) {
+	x := New(Options{ManualCompaction: true})
+	defer x.Close()
+	for i, brand := range []string{"RAVEN & OAK", "RAVENWOOD HILL", "RAVINE", "COOPER'S HAWK", "HAWK VINEYARDS", "CHÂTEAU D'YQUEM"} {
+		u := x.Begin()
+		u.Permittee(&cola.Permittee{PermitNumber: "P-1", CompanyName: "NIEDERHOFF IMPORTS", OperatingName: "Hawk Cellars"})
+		u.Label(labelWith(cola.TTBID(i+1), func(c *cola.Cola) {
+			c.BrandName, c.PermitNumber, c.OriginName, c.ClassName = brand, "P-1", "FRANCE", "STRAIGHT BOURBON WHISKY"
+		}))
+		mustCommit(t, u, Marks{Labels: 1})
+	}
+	for _, tt := range []struct{ field, q, want string }{
+		{cola.SuggestBrand, "ravon", "raven"},
+		{cola.SuggestBrand, "Ravon and Oak", "raven oak"},
+		{cola.SuggestBrand, "ravenwod", "ravenwood"},
+		{cola.SuggestBrand, "ravenwood hull", "ravenwood hill"},
+		{cola.SuggestBrand, "ravemwo", "ravenwo"}, // incomplete
+		{cola.SuggestBrand, "cuopers hawk", "coopers hawk"},
+		{cola.SuggestBrand, "oak raven", ""}, // known words
+		{cola.SuggestBrand, "oek", ""},       // too short
+		{cola.SuggestBrand, "zzzzzz", ""},
+		{cola.SuggestBrand, "ravon a b c d e f", ""}, // too long
+		{cola.SuggestCompany, "neiderhoff", "niederhoff"},
+		{cola.SuggestCompany, "hawk celars", "hawk cellars"},
+		{cola.SuggestOrigin, "french", "FRANCE"},
+		{cola.SuggestOrigin, "frnace", "france"},
+		{cola.SuggestClass, "straihgt", "straight"},
+	} {
+		if got := x.View().Correct(tt.field, tt.q); got != tt.want {
+			t.Errorf("Correct(%s, %q) = %q, want %q", tt.field, tt.q, got, tt.want)
+		}
+	}
 }
 
 // TestSuggestCompanies checks that permittees are listed once per permit number, by the name that

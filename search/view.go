@@ -23,6 +23,7 @@ type View struct {
 	scratch          *postings.ScratchPool
 	coverage         *coverageCache
 	suggestions      *suggestionCache
+	firstSeen        *firstSeenCache
 }
 
 // Marks returns the store revisions of the view.

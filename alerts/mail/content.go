@@ -96,7 +96,7 @@ func labelOf(l store.MatchedLabel) alertLabel {
 	}
 	details = slices.DeleteFunc(details, func(detail string) bool { return detail == "" })
 	f.Details = strings.Join(details, " · ")
-	f.Link = "https://ttbonline.gov/colasonline/viewColaDetails.do?action=publicDisplaySearchBasic&ttbid=" + f.TTBID
+	f.Link = c.TTBID.PageURL()
 	return f
 }
 

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -97,4 +98,63 @@ func ndjsonIDs(t *testing.T, body []byte) (ids []string) {
 		ids = append(ids, row.ID)
 	}
 	return ids
+}
+
+// TestCountFormats checks that the rows and headers of counts add up, in one row per group, and that
+// brands have a row each, at the cost of JSON.
+func TestCountFormats(t *testing.T) {
+	t.Parallel()
+	h := seeded(t)
+	s := startServer(t, h)
+	st := mustOpen(t, h)
+	read := func(name, path, accept string) (a answer, rows [][]string, cost spent) {
+		t.Helper()
+		account, secret, _ := mustAccount(t, st, name+"@example.com", cola.TierPro)
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.base+path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("X-API-Key", secret.Reveal())
+		req.Header.Set("Accept", accept)
+		if a = do(t, req); a.StatusCode != http.StatusOK {
+			t.Fatalf("%s as %s: %d %s", path, accept, a.StatusCode, a.body)
+		}
+		if accept == "text/csv" {
+			if rows, err = csv.NewReader(strings.NewReader(string(a.body))).ReadAll(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return a, rows, spentBy(t, st, account)
+	}
+	const counts = "/colas/stats?group_by=permit&group_by=year&date_range=all&top=60"
+	csvCounts, rows, cost := read("counts-csv", counts, "text/csv")
+	jsonCounts, _, want := read("counts-json", counts, "application/json")
+	if header := strings.Join(rows[0], ","); header != "year,permit,company_name,count" || len(rows) != 61 || cost != want || cost.listRecords != 2 {
+		t.Errorf("counts: header %s, %d rows, cost %+v, want %+v", header, len(rows), cost, want)
+	}
+	sum := number(t, csvCounts.Header.Get("X-Other-Labels"))
+	for _, row := range rows[1:] {
+		sum += number(t, row[3])
+	}
+	total := number(t, csvCounts.Header.Get("X-Total-Count"))
+	if others, _ := jsonCounts.at("others", "groups").(float64); sum != total || float64(total) != jsonCounts.at("total") ||
+		number(t, csvCounts.Header.Get("X-Other-Groups")) != int(others) {
+		t.Errorf("counts: the rows and others add up to %d of %d labels; headers %v, JSON %s", sum, total, csvCounts.Header, jsonCounts.body)
+	}
+
+	const brands = "/brands?q=oak&per_page=3"
+	csvBrands, rows, cost := read("brands-csv", brands, "text/csv")
+	_, _, want = read("brands-json", brands, "application/json")
+	if len(rows) != 4 || cost != want || cost.listRecords != 3 || !strings.Contains(csvBrands.Header.Get("Link"), "page=2") {
+		t.Errorf("brands: %d rows, cost %+v, want %+v, Link %s", len(rows)-1, cost, want, csvBrands.Header.Get("Link"))
+	}
+}
+
+func number(t *testing.T, text string) int {
+	t.Helper()
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
 }

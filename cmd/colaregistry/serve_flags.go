@@ -15,6 +15,7 @@ import (
 	"github.com/colaregistry/colaregistry/alerts/webhook"
 	"github.com/colaregistry/colaregistry/auth"
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/httpapi"
 	"github.com/colaregistry/colaregistry/internal/vault"
 	"github.com/colaregistry/colaregistry/internal/web"
 )
@@ -152,6 +153,25 @@ func (f *dashboardFlags) signInIssuers(tokenIssuers []string) ([]auth.SignInIssu
 		}
 	}
 	return list, nil
+}
+
+// discoveryFlags configure the public pages about the service.
+type discoveryFlags struct {
+	Contact         string `group:"Discovery flags:" name:"contact" placeholder:"EMAIL|URL" help:"Your email address or web page, shown on the privacy page (default: none)."`
+	OpenAIChallenge string `group:"Discovery flags:" name:"openai-apps-challenge" placeholder:"TOKEN" help:"Token with which OpenAI verifies the server's domain, served at /.well-known/openai-apps-challenge."`
+	RegistryAuth    string `group:"Discovery flags:" name:"mcp-registry-auth" placeholder:"TEXT" help:"Public key record with which the MCP Registry verifies the server's domain, such as 'v=MCPv1; k=ed25519; p=…', served at /.well-known/mcp-registry-auth."`
+}
+
+// checkContact validates the contact, which becomes a link.
+func (f *discoveryFlags) checkContact() error {
+	if f.Contact != "" && !isContact(f.Contact) {
+		return fmt.Errorf("--contact: %q is neither an email address nor an http or https URL", f.Contact)
+	}
+	return nil
+}
+
+func (f *discoveryFlags) discovery() httpapi.Discovery {
+	return httpapi.Discovery{Contact: f.Contact, OpenAIChallenge: f.OpenAIChallenge, RegistryAuth: f.RegistryAuth}
 }
 
 // deliveryFlags configure how alerts are sent.

@@ -108,7 +108,7 @@ func newServer(c *serveCommand, env *environment, d deployment) (*server, error)
 	authenticator := auth.New(d.store, tokens, events)
 	rest := httpapi.New(s.service, authenticator, httpapi.Options{
 		PublicURL: d.publicURL, Logger: env.log, Version: version(), Resource: resource, Metrics: metrics,
-		MaxDrawings: max(1, d.processors-1),
+		MaxDrawings: max(1, d.processors-1), Discovery: c.discovery(),
 	})
 	assistants := mcp.New(s.service, authenticator, mcp.Options{
 		PublicURL: d.publicURL, Logger: env.log, Version: version(), Resource: resource, Metrics: metrics,

@@ -33,9 +33,13 @@ var (
 // open lists every route that responds without credentials, with its bound. docs/SECURITY.md has
 // the same list.
 var open = map[string]bound{
+	"GET /.well-known/ai-catalog.json":                       inMemory,
+	"GET /.well-known/mcp-registry-auth":                     inMemory,
 	"GET /.well-known/oauth-protected-resource":              inMemory,
 	"GET /.well-known/oauth-protected-resource/mcp":          inMemory,
+	"GET /.well-known/oauth-protected-resource/mcp/chatgpt":  inMemory,
 	"GET /.well-known/oauth-protected-resource/mcp/readonly": inMemory,
+	"GET /.well-known/openai-apps-challenge":                 inMemory,
 	"GET /api/v1/openapi.json":                               inMemory,
 	"GET /assets/{version}/{name}":                           inMemory,
 	"GET /confirm/{token}":                                   looked,
@@ -44,7 +48,11 @@ var open = map[string]bound{
 	"GET /feeds/{token}":                                     looked,
 	"GET /healthz":                                           inMemory,
 	"GET /images/{image}":                                    drawn,
+	"GET /llms.txt":                                          inMemory,
+	"GET /mcp/server-card":                                   inMemory,
+	"GET /mcp/server.json":                                   inMemory,
 	"GET /plans":                                             inMemory,
+	"GET /privacy":                                           inMemory,
 	"GET /readyz":                                            probed,
 	"GET /sign-in":                                           inMemory,
 	"POST /sign-in":                                          sealed,

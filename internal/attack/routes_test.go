@@ -165,7 +165,7 @@ func TestUncharged(t *testing.T) {
 }
 
 // TestLabelCharges requests every route with every method, and every tool, resource and prompt at
-// /mcp. Only the routes in free may show more labels than they charge for; any other route that
+// /mcp/chatgpt. Only the routes in free may show more labels than they charge for; any other route that
 // does fails the test.
 func TestLabelCharges(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
@@ -202,6 +202,8 @@ var toolArguments = map[string]string{
 	"search_colas":            `{"approval_date_from":"2005-01-01"}`,
 	"count_labels":            `{"group_by":"brand","approval_date_from":"2005-01-01"}`,
 	"get_cola":                `{"ttb_id":"{ttb_id}"}`,
+	"search":                  `{"query":"quokka"}`,
+	"fetch":                   `{"id":"{ttb_id}"}`,
 	"lookup_barcode":          `{"barcode_value":"{barcode_value}"}`,
 	"check_brand":             `{"q":"oak"}`,
 	"search_permittees":       `{"state":"CA"}`,
@@ -218,11 +220,11 @@ var toolArguments = map[string]string{
 	"delete_saved_search":     `{"uuid":"00000000-0000-4000-8000-000000000000"}`,
 }
 
-// ask sends a JSON-RPC message to /mcp with the account's key and returns the result.
+// ask sends a JSON-RPC message to /mcp/chatgpt, which has all tools, with the account's key and returns the result.
 func (w *world) ask(method, params string) (string, response) {
 	w.t.Helper()
 	message := fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":%q,"params":%s}`, method, params)
-	return message, w.send(http.DefaultClient, http.MethodPost, "/mcp", http.Header{
+	return message, w.send(http.DefaultClient, http.MethodPost, "/mcp/chatgpt", http.Header{
 		"X-Api-Key": {w.account.Key.Reveal()}, "Content-Type": {"application/json"},
 		"Accept": {"application/json, text/event-stream"}, "Mcp-Protocol-Version": {"2025-11-25"},
 	}, message)

@@ -112,7 +112,7 @@ func TestPages(t *testing.T) {
 		{stranger, (*tab).open, []namedPage{
 			{"sign-in", "/sign-in", 200},
 			{"sign-in-link", strings.TrimPrefix(s.link(ann), registrytest.PublicURL), 200}, {"link-used", "/sign-in/link/used", 401},
-			{"plans-open", "/plans", 200},
+			{"plans-open", "/plans", 200}, {"privacy", "/privacy", 200},
 		}, nil},
 		// Last: the collectors advance the clock beyond the life of sign-in links.
 		{operator, (*tab).open, []namedPage{{"collection-never", "/collection", 200}}, nil},

@@ -1,6 +1,9 @@
 package similar
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // Relation is how similar two words are.
 type Relation struct {
@@ -96,6 +99,9 @@ func soundPercent(a, b *Word) uint8 {
 		if x[i]&y[i] != 0 {
 			shared++
 		}
+	}
+	if a.Sounds.brief() && (most == 0 || !slices.Equal(x, y)) { // RYE, RAY
+		return 0
 	}
 	longer := max(a.Length, b.Length)
 	same := longer - distance(a.Text, b.Text, longer) // letters

@@ -13,6 +13,7 @@
 package similar
 
 import (
+	"math"
 	"math/bits"
 	"strings"
 	"unicode/utf8"
@@ -64,8 +65,7 @@ func NewWord(text string) Word {
 	for _, r := range text {
 		w.Letters = w.Letters.with(r)
 	}
-	primary, alternate := doubleMetaphone(text)
-	w.Sounds = Sounds{hashCode(primary), hashCode(alternate)}
+	w.Sounds = newSounds(doubleMetaphone(text))
 	return w
 }
 
@@ -88,14 +88,34 @@ func (l Letters) MayDiffer(o Letters, edits int) bool {
 	return bits.OnesCount64(uint64(l^o)) <= 2*edits
 }
 
-// Sounds are hashes of the primary and the alternate code of a pronunciation. A word whose code is
-// too short to identify it has none, which is zero.
+// Sounds are hashes of the primary and the alternate code of a pronunciation. A word that has only
+// vowels has none, which is zero.
 type Sounds [2]uint32
 
-// minCode is the length of the shortest code that identifies a pronunciation.
+// minCode is the length of a code that identifies a pronunciation. A shorter one, which is a single
+// consonant, counts only if the vowels are the same, and only for words without longer codes.
 const minCode = 2
 
-// hashCode returns the hash of a code (FNV-1a).
+// newSounds returns the sounds of a word with the given codes.
+func newSounds(primary, alternate string) Sounds {
+	if len(primary) < minCode && len(alternate) < minCode {
+		return Sounds{hashConsonant(primary), hashConsonant(alternate)}
+	}
+	return Sounds{hashCode(primary), hashCode(alternate)}
+}
+
+// brief reports whether the codes are single consonants.
+func (s Sounds) brief() bool { return max(s[0], s[1]) <= math.MaxUint8 }
+
+// hashConsonant returns the hash of a code of one consonant.
+func hashConsonant(code string) uint32 {
+	if code == "" || code == "A" { // A is any vowel at the beginning
+		return 0
+	}
+	return uint32(code[0])
+}
+
+// hashCode returns the hash of a code that identifies a pronunciation (FNV-1a).
 func hashCode(code string) uint32 {
 	if len(code) < minCode {
 		return 0
@@ -104,7 +124,7 @@ func hashCode(code string) uint32 {
 	for i := range len(code) {
 		h = (h ^ uint32(code[i])) * 16777619
 	}
-	return max(h, 1)
+	return max(h, math.MaxUint8+1)
 }
 
 // Overlap reports whether two words have a pronunciation in common.

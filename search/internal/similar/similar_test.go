@@ -29,6 +29,9 @@ func TestCompare(t *testing.T) {
 		{"geese", "goose", Match{Plural, 97}},
 		{"ravin oak", "raven oak", Match{SoundsAlike, 91}},
 		{"knight", "nite", Match{SoundsAlike, 83}},
+		{"high hill", "hi hill", Match{SoundsAlike, 94}},
+		{"o zimmerman", "ozimmerman", Match{SameWords, 97}},
+		{"d yquem", "chateau dyquem", Match{SameWords, 93}},
 		{"phat", "fat", Match{SoundsAlike, 87}},
 		{"raven", "razen", Match{OneEdit, 84}},
 		{"castle", "catsle", Match{OneEdit, 87}},    // swapped neighbors
@@ -55,7 +58,7 @@ func TestCompare(t *testing.T) {
 		{"oak ridge vineyards", "stone creek vineyards"}, {"vineyards", "raven vineyards"}, {"raven hill", "raven rock"},
 		{"cat", "bat"}, {"beer", "pair"}, {"parrot", "pirate"}, {"x", "x ray"}, {"2 sisters", "two"}, {"bread", "bird"},
 		{"raven hill", "razen hilt"}, // two words that differ by a letter each
-		{"", "raven"}, {"+++", "---"}, {"rye", "ray"}, {"blue door", "blue deer"},
+		{"", "raven"}, {"+++", "---"}, {"rye", "ray"}, {"tea", "toe"}, {"eye", "oh"}, {"x", "s"}, {"blue door", "blue deer"},
 		{"carlot", "kerlott"}, // the same consonants, but other first vowels
 	} {
 		for _, names := range [][2]string{different, {different[1], different[0]}} {

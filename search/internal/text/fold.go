@@ -56,6 +56,11 @@ func BrandKey(name string) string {
 	return strings.Join(kept, " ")
 }
 
+// SpelledKey is like BrandKey, but keeps the word "and", also for & and +.
+func SpelledKey(name string) string { return FoldName(spelledConnectors.Replace(name)) }
+
+var spelledConnectors = strings.NewReplacer("&", " and ", "+", " and ")
+
 // Contains reports whether part occurs in text, both folded. A part that folds to the empty string
 // occurs nowhere, unless it is empty itself.
 func Contains(text, part string) bool {

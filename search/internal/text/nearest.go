@@ -32,21 +32,15 @@ func (n Nearest) Better(other Nearest) bool {
 // Nearest returns the best correction of a folded word among the words with the same first letter.
 // It allows as many edits as vocabulary.NearestSpelling.
 func (t *Index) Nearest(word string) (best Nearest) {
-	limit := vocabulary.MaxEdits(word)
-	if limit == 0 {
+	s := NewSpelling(word)
+	if s.Limit == 0 {
 		return best
 	}
-	want, letters := []rune(word), letterSet(word)
-	lo, hi := t.vocab.PrefixRange(string(want[0]))
+	lo, hi := t.vocab.PrefixRange(s.First())
 	for tok := lo; tok < hi; tok++ {
 		w := t.vocab.At(tok)
-		// An edit changes at most two members of the set.
-		if n := len(w) - len(word); n > utf8.UTFMax*limit || -n > utf8.UTFMax*limit ||
-			bits.OnesCount64(letters^letterSet(w)) > 2*limit {
-			continue
-		}
-		edits := vocabulary.EditDistance(want, []rune(w), limit)
-		if edits > limit {
+		edits := s.Edits(w)
+		if edits > s.Limit {
 			continue
 		}
 		if found := (Nearest{w, edits, t.wordDocs.At(tok).Len()}); found.Better(best) {
@@ -54,6 +48,44 @@ func (t *Index) Nearest(word string) (best Nearest) {
 		}
 	}
 	return best
+}
+
+// Spelling compares words with a word that may be misspelled.
+type Spelling struct {
+	Limit   int // edits of a correction, as in vocabulary.NearestSpelling; 0 if there are none
+	word    string
+	want    []rune
+	letters uint64
+}
+
+// NewSpelling returns the spelling of a folded word.
+func NewSpelling(word string) *Spelling {
+	return &Spelling{vocabulary.MaxEdits(word), word, []rune(word), letterSet(word)}
+}
+
+// First returns the first letter. Corrections have the same one.
+func (s *Spelling) First() string { return string(s.want[:1]) }
+
+// Edits returns how many edits turn the word into w, or more than Limit.
+func (s *Spelling) Edits(w string) int {
+	// An edit changes at most two members of the set.
+	if n := len(w) - len(s.word); n > utf8.UTFMax*s.Limit || -n > utf8.UTFMax*s.Limit ||
+		bits.OnesCount64(s.letters^letterSet(w)) > 2*s.Limit {
+		return s.Limit + 1
+	}
+	return vocabulary.EditDistance(s.want, []rune(w), s.Limit)
+}
+
+// Beginning returns the beginning of w that is as long as the word, or all of w if that is shorter.
+func (s *Spelling) Beginning(w string) string {
+	n := 0
+	for i := range w {
+		if n == len(s.want) {
+			return w[:i]
+		}
+		n++
+	}
+	return w
 }
 
 // letterSet returns the set of the letters of a word, modulo 64.

@@ -171,6 +171,20 @@ func elidesNext(word string) bool {
 	return false
 }
 
+// JoinElided joins elided words of a key to the next word, as spellings with an apostrophe do.
+//
+//	chateau d yquem → chateau dyquem    o zimmerman → ozimmerman
+func JoinElided(key string) string {
+	words := strings.Split(key, " ")
+	for i := len(words) - 2; i >= 0; i-- {
+		if elidesNext(words[i]) && utf8.RuneCountInString(words[i+1]) > 1 {
+			words[i] += words[i+1]
+			words = slices.Delete(words, i+1, i+2)
+		}
+	}
+	return strings.Join(words, " ")
+}
+
 // KeyName returns the keys of a name's words, each between bars, to find names in which words are
 // written in another way: "|cooper|hawk|" for Cooper's Hawk.
 func KeyName(name string) string {

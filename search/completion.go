@@ -1,0 +1,102 @@
+package search
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/colaregistry/colaregistry/search/internal/column"
+	"github.com/colaregistry/colaregistry/search/internal/text"
+)
+
+// How a value completes a text.
+const (
+	nameBegins = iota // it begins with the text
+	wordBegins        // a later word begins with it
+	noMatch
+)
+
+// completion is a text to complete, in the forms in which values may begin with it.
+type completion struct {
+	keys []string // of the text, and with elided words joined to the next: "d yquem", "dyquem"
+	// If the last word may become "and", which keys lack, head is the part before it, with a space,
+	// and spelled is the text with connectors. Otherwise both are empty.
+	head, spelled string
+}
+
+func newCompletion(q string) *completion {
+	key := text.BrandKey(q)
+	c := &completion{keys: []string{key}}
+	if joined := text.JoinElided(key); joined != key {
+		c.keys = append(c.keys, joined)
+	}
+	if at := strings.LastIndexByte(key, ' ') + 1; at > 0 && (key[at:] == "a" || key[at:] == "an") {
+		c.head, c.spelled = key[:at], text.SpelledKey(q)
+	}
+	return c
+}
+
+// isEmpty reports whether every value completes the text.
+func (c *completion) isEmpty() bool { return c.keys[0] == "" }
+
+// match returns how a value with a key completes the text.
+func (c *completion) match(key, value string) int {
+	best := c.matchKey(key)
+	if c.head != "" && best != nameBegins {
+		if head := matchOf(key, c.head); head < best {
+			best = min(best, max(head, matchOf(text.SpelledKey(value), c.spelled)))
+		}
+	}
+	return best
+}
+
+// matchKey returns how a key completes the text, ignoring connectors.
+func (c *completion) matchKey(key string) int {
+	best := noMatch
+	for _, k := range c.keys {
+		best = min(best, matchOf(key, k))
+	}
+	return best
+}
+
+// matchOf returns how a name, as a key, completes a key.
+func matchOf(name, key string) int {
+	switch {
+	case strings.HasPrefix(name, key):
+		return nameBegins
+	case strings.Contains(name, " "+key):
+		return wordBegins
+	}
+	return noMatch
+}
+
+// maySpell reports whether a value may have a connector, which its key lacks.
+func maySpell(value string) bool {
+	return strings.ContainsAny(value, "&+") || strings.Contains(text.Fold(value), "and")
+}
+
+// eachCandidate calls yield with the numbers of the keys whose values may complete the text in a
+// given way, once each and in ascending order.
+func (c *completion) eachCandidate(keys *column.Dict, match int, yield func(k uint32)) {
+	visit, parts := yield, c.keys
+	var found []uint32
+	if c.head != "" { // the first key begins with it
+		parts = append([]string{c.head}, c.keys[1:]...)
+	}
+	if len(parts) > 1 {
+		visit = func(k uint32) { found = append(found, k) }
+	}
+	for _, part := range parts {
+		if match == wordBegins {
+			keys.EachContaining(" "+part, visit)
+			continue
+		}
+		lo, hi := keys.PrefixRange(part)
+		for k := lo; k < hi; k++ {
+			visit(k)
+		}
+	}
+	slices.Sort(found)
+	for _, k := range slices.Compact(found) {
+		yield(k)
+	}
+}

@@ -1,0 +1,186 @@
+package search
+
+import (
+	"sync"
+	"sync/atomic"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/search/internal/column"
+)
+
+// firstSeen holds, for the brands or the permits of a view, the earliest effective date of their
+// live labels. It is computed when first needed.
+type firstSeen struct {
+	once     sync.Once
+	segments []*segmentFirstSeen
+}
+
+// firstSeenCache holds the first dates of the brands and permits of one view.
+type firstSeenCache struct{ brands, permits firstSeen }
+
+// segmentFirstSeen is the part of firstSeen for one segment. The segment keeps it for later views,
+// because an update changes the first dates of few brands that the segment has.
+type segmentFirstSeen struct {
+	docs    *column.Packed // brand or permit number of each document
+	dates   []cola.Date    // of each of these values, over all segments; zero if unknown
+	indexed []cola.Date    // dates when the index was built
+	index   rangeIndex     // documents by the indexed dates
+	changed []uint32       // values with another date since
+	own     []cola.Date    // of each value, in this segment
+	deleted int            // documents with a tombstone that own leaves out
+}
+
+// maxChanged is the number of changed dates after which the documents are indexed again.
+const maxChanged = 500
+
+// firstSeenCheckpoints is the cost of a checkpoint in the indexes. Their lists are many and cover all
+// of the segment, so checkpointCost would take too much memory.
+const firstSeenCheckpoints = 300_000
+
+// firstSeenBy returns the first dates of the brands or permits.
+func (v *View) firstSeenBy(dimension string) []*segmentFirstSeen {
+	f := &v.firstSeen.brands
+	if dimension == cola.ByPermit {
+		f = &v.firstSeen.permits
+	}
+	f.once.Do(func() { f.segments = v.findFirstSeen(v.grouping(dimension)) })
+	return f.segments
+}
+
+// findFirstSeen returns the earliest effective dates of groups.
+func (v *View) findFirstSeen(g *grouping) []*segmentFirstSeen {
+	found := make([]*segmentFirstSeen, len(v.segments))
+	first := make([]cola.Date, g.n)
+	for i := range v.segments {
+		found[i] = v.segments[i].findOwnFirstSeen(g, i)
+		for value, date := range found[i].own {
+			group := g.segments[i].groupOf[value] // 0 for labels without a value
+			if date != 0 && group != 0 && (first[group] == 0 || date < first[group]) {
+				first[group] = date
+			}
+		}
+	}
+	for i := range v.segments {
+		dates := make([]cola.Date, len(found[i].own))
+		for value, group := range g.segments[i].groupOf {
+			dates[value] = first[group]
+		}
+		found[i].setDates(dates, v.segments[i].t.n)
+		v.segments[i].firstSeenBy(g.dimension).Store(found[i])
+	}
+	return found
+}
+
+// firstSeenBy returns where the segment keeps the first dates of its brands or permits.
+func (s *segment) firstSeenBy(dimension string) *atomic.Pointer[segmentFirstSeen] {
+	if dimension == cola.ByPermit {
+		return &s.permitsSeen
+	}
+	return &s.brandsSeen
+}
+
+// findOwnFirstSeen returns a new segmentFirstSeen with the dates in the segment, and with the index
+// of an earlier view if there is one.
+func (seg *segmentView) findOwnFirstSeen(g *grouping, i int) *segmentFirstSeen {
+	f := &segmentFirstSeen{docs: g.segments[i].docs, deleted: seg.deleted}
+	if kept := seg.firstSeenBy(g.dimension).Load(); kept != nil {
+		f.indexed, f.index = kept.indexed, kept.index
+		if kept.deleted == seg.deleted {
+			f.own = kept.own
+			return f
+		}
+	}
+	oldest := make([]uint32, len(g.segments[i].groupOf)) // the last dated document with each value, plus 1
+	dated, _ := seg.t.undated()
+	for doc := range dated { // newest first
+		if seg.isLive(doc) {
+			oldest[f.docs.At(doc)] = doc + 1
+		}
+	}
+	f.own = make([]cola.Date, len(oldest))
+	for value, doc := range oldest {
+		if doc != 0 {
+			f.own[value] = seg.t.date(numEffective, doc-1)
+		}
+	}
+	return f
+}
+
+// setDates sets the dates over all segments. It indexes the n documents by them unless few have
+// changed since they were indexed.
+func (f *segmentFirstSeen) setDates(dates []cola.Date, n uint32) {
+	f.dates = dates
+	for value := range f.indexed {
+		if f.indexed[value] != dates[value] {
+			f.changed = append(f.changed, uint32(value))
+		}
+	}
+	if f.indexed == nil || len(f.changed) > maxChanged {
+		f.buildIndex(n)
+	}
+}
+
+// buildIndex indexes the n documents by their dates.
+func (f *segmentFirstSeen) buildIndex(n uint32) {
+	days, numbers := map[cola.Date]uint32{}, []float64{0} // of the distinct dates
+	numberOf := make([]uint32, len(f.dates))
+	for value, date := range f.dates {
+		if date == 0 {
+			continue
+		}
+		number, ok := days[date]
+		if !ok {
+			number = uint32(len(numbers))
+			days[date], numbers = number, append(numbers, float64(date))
+		}
+		numberOf[value] = number
+	}
+	f.indexed, f.changed = f.dates, nil
+	f.index = newRangeIndex(n, numbers, func(doc uint32) uint32 { return numberOf[f.docs.At(doc)] }, firstSeenCheckpoints)
+}
+
+// addFirstSeen adds the conditions on the first approval of the brand and of the permit.
+func (p *plan) addFirstSeen(q *query, i int) {
+	for _, c := range []struct {
+		dimension string
+		column    int
+		from      cola.Date
+	}{{cola.ByBrand, colBrand, q.BrandFirstSeen}, {cola.ByPermit, colPermit, q.PermitteeFirstSeen}} {
+		if c.from != 0 && !p.empty {
+			p.addSeenFrom(q.view.firstSeenBy(c.dimension)[i], c.column, c.from)
+		}
+	}
+}
+
+// addSeenFrom adds the condition that the first date of a document's value in a column is a date or
+// later.
+func (p *plan) addSeenFrom(first *segmentFirstSeen, column int, from cola.Date) {
+	w, ok := first.index.match(cola.Some(float64(from)), cola.Opt[float64]{}, p.scratch, p.span)
+	if !ok && len(first.changed) == 0 {
+		p.empty = true
+		return
+	}
+	if !ok {
+		w = p.scratch.Bitmap(p.seg.t.n, p.span)
+	}
+	for _, value := range first.changed {
+		if docs := p.seg.texts.DocsOf(column, value); first.dates[value] >= from {
+			docs.OrInto(w, p.span)
+		} else {
+			docs.AndNotInto(w, p.span)
+		}
+	}
+	p.addBitmap(w, int(p.seg.t.n))
+}
+
+// groupByFirstSeen groups by the year of the first approval of the brand or of the permit.
+func (v *View) groupByFirstSeen(g *grouping, of string) {
+	first := v.firstSeenBy(of)
+	v.groupInOrder(g, func(i int) (*column.Packed, int) { return first[i].docs, len(first[i].dates) },
+		func(i int, value uint32) (name string, position int) {
+			if date := first[i].dates[value]; date != 0 {
+				return periodOf(cola.ByYear, date)
+			}
+			return "", 0
+		})
+}
