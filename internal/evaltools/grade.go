@@ -39,7 +39,8 @@ func saysNumber(answer, digits string, number float64) bool {
 	return slices.ContainsFunc(numbers.FindAllString(answer, -1), func(found string) bool {
 		found = strings.ReplaceAll(found, ",", "")
 		got, err := strconv.ParseFloat(found, 64)
-		return found == digits || err == nil && got == number && strings.HasPrefix(digits, "0") == strings.HasPrefix(found, "0")
+		padded := strings.HasPrefix(digits, "0") || strings.HasPrefix(found, "0")
+		return found == digits || err == nil && got == number && !padded
 	})
 }
 

@@ -129,7 +129,7 @@ func (s *server) evaluate(ctx context.Context, o options, all []request, r *repo
 			return fmt.Errorf("%s: %w", q.id, err)
 		}
 		r.Plans = append(r.Plans, planned)
-		if o.model == nil || planned.Pending {
+		if o.model == nil {
 			continue
 		}
 		answered, err := s.runModel(ctx, o.model, q)

@@ -69,11 +69,6 @@ func TestPlans(t *testing.T) {
 	if !r.print(&table) || len(r.Plans) != 40 {
 		t.Errorf("%d plans; want 40 that pass:\n%s", len(r.Plans), &table)
 	}
-	for _, o := range r.Plans {
-		if o.Pending {
-			t.Logf("pending: %s", o.ID)
-		}
-	}
 }
 
 // aliases are the names that ChatGPT expects for other tools.
@@ -122,26 +117,15 @@ func TestFaults(t *testing.T) {
 		},
 		"calls":  func(r *request) { r.plan = []call{r.plan[0], r.plan[0], r.plan[0], r.plan[0]} },
 		"tokens": func(r *request) { r.plan = append(r.plan, call{"search_colas", args{"per_page": 100}}) },
-		"needs":  func(r *request) { r.needs = "strategies" },
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := mustRequest(t, "similar-brand")
 			change(&r)
 			o, err := testServer.runPlan(t.Context(), r)
-			if err != nil || o.Fault == "" || o.Pending {
+			if err != nil || o.Fault == "" {
 				t.Errorf("runPlan = %+v, %v; want a fault", o, err)
 			}
 		})
-	}
-}
-
-// TestPending checks that a request that waits for an argument is pending only while the tools
-// reject it.
-func TestPending(t *testing.T) {
-	r := mustRequest(t, "similar-brand")
-	r.needs, r.plan[0].args = "smell", args{"q": "oak", "smell": "good"}
-	if o, err := testServer.runPlan(t.Context(), r); err != nil || !o.Pending || o.Fault != "" {
-		t.Errorf("runPlan = %+v, %v; want it pending", o, err)
 	}
 }
 
@@ -157,8 +141,8 @@ func TestRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	var r report
-	if err := json.Unmarshal(b, &r); err != nil || len(r.Plans) != 1 || r.Plans[0].ID != "barcode" || r.Plans[0].Calls != 1 ||
-		r.Plans[0].Tokens == 0 || r.Tools.Count == 0 || r.Answers != nil {
+	if err := json.Unmarshal(b, &r); err != nil || len(r.Plans) != 1 || r.Plans[0].ID != "barcode" ||
+		r.Plans[0].Calls != 1 || r.Plans[0].Tokens == 0 || r.Tools.Count == 0 || r.Answers != nil {
 		t.Errorf("report %s: %v", b, err)
 	}
 }
@@ -166,7 +150,7 @@ func TestRun(t *testing.T) {
 // TestOnlyPassingRuns checks when a report passes.
 func TestOnlyPassingRuns(t *testing.T) {
 	pass, fail := outcome{ID: "a", Calls: 1, Tokens: 100}, outcome{ID: "b", Fault: "wrong"}
-	long, pending := outcome{ID: "c", Calls: 3, Tokens: 5_000}, outcome{ID: "d", Pending: true, Tokens: 9_000}
+	long := outcome{ID: "c", Calls: 3, Tokens: 5_000}
 	for name, c := range map[string]struct {
 		plans, answers []outcome
 		want           bool
@@ -175,8 +159,6 @@ func TestOnlyPassingRuns(t *testing.T) {
 		"pass":            {plans: []outcome{pass}, want: true},
 		"fail":            {plans: []outcome{pass, fail}},
 		"average":         {plans: []outcome{long, long, pass}},
-		"pending":         {plans: []outcome{pass, pending}, want: true},
-		"only pending":    {plans: []outcome{pending}},
 		"model":           {plans: []outcome{pass}, answers: []outcome{pass, long, long}, want: true},
 		"model fails":     {plans: []outcome{pass}, answers: []outcome{pass, fail}},
 		"model is silent": {plans: []outcome{pass}, answers: []outcome{}},
@@ -203,9 +185,12 @@ func TestConfiguredModel(t *testing.T) {
 		want   *chat
 		failed bool
 	}{
-		"none":     {},
-		"no key":   {env: map[string]string{url: "http://a/v1", model: "m"}, want: &chat{url: "http://a/v1", model: "m"}},
-		"key":      {env: map[string]string{url: "u", model: "m", file: key}, want: &chat{url: "u", model: "m", key: "secret"}},
+		"none":   {},
+		"no key": {env: map[string]string{url: "http://a/v1", model: "m"}, want: &chat{url: "http://a/v1", model: "m"}},
+		"key": {
+			env:  map[string]string{url: "u", model: "m", file: key},
+			want: &chat{url: "u", model: "m", key: "secret"},
+		},
 		"no model": {env: map[string]string{url: "u"}, failed: true},
 		"no URL":   {env: map[string]string{model: "m"}, failed: true},
 		"no file":  {env: map[string]string{url: "u", model: "m", file: key + "2"}, failed: true},

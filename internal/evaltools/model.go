@@ -13,7 +13,7 @@ import (
 // maxModelCalls is the number of calls after which a model that has not answered fails.
 const maxModelCalls = 10
 
-// instructions is the system message. Models need the date, because clients tell them too.
+// instructions is the system message. It has the date, which clients give to their models.
 var instructions = "You answer questions about US alcohol label approvals (COLAs) with the tools. Today is " +
 	today.Format("Monday, January 2, 2006") + ". Use the tools for every fact. " +
 	"Answer in a few sentences with the exact numbers, names, dates and IDs from the results."

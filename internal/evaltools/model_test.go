@@ -68,10 +68,11 @@ func newFakeModel(t *testing.T, responses ...fakeResponse) *fakeModel {
 		_, _ = io.WriteString(w, next.body)
 	}))
 	t.Cleanup(m.Close)
-	m.chat = &chat{url: m.URL + "/v1/", model: "fake", key: "secret", wait: func(ctx context.Context, d time.Duration) error {
+	m.chat = &chat{url: m.URL + "/v1/", model: "fake", key: "secret"}
+	m.chat.wait = func(ctx context.Context, d time.Duration) error {
 		m.pauses = append(m.pauses, d)
 		return ctx.Err()
-	}}
+	}
 	return m
 }
 
@@ -181,7 +182,9 @@ func TestModel(t *testing.T) {
 		"server error":  {"similar-brand", []fakeResponse{refuses(500, "")}, outcome{Fault: "x"}},
 		"no completion": {"similar-brand", []fakeResponse{{status: 200, body: "<html>"}}, outcome{Fault: "x"}},
 		"no choices":    {"similar-brand", []fakeResponse{{status: 200, body: `{"choices":[]}`}}, outcome{Fault: "x"}},
-		"no message":    {"similar-brand", []fakeResponse{{status: 200, body: `{"choices":[{"message":7}]}`}}, outcome{Fault: "x"}},
+		"no message": {
+			"similar-brand", []fakeResponse{{status: 200, body: `{"choices":[{"message":7}]}`}}, outcome{Fault: "x"},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := newFakeModel(t, c.responses...)
@@ -241,7 +244,8 @@ func TestPauses(t *testing.T) {
 		final     bool
 	}{
 		"retry after": {
-			[]fakeResponse{refuses(429, "7"), refuses(429, ""), answers("x")}, []time.Duration{7 * time.Second, 2 * time.Second}, false,
+			[]fakeResponse{refuses(429, "7"), refuses(429, ""), answers("x")},
+			[]time.Duration{7 * time.Second, 2 * time.Second}, false,
 		},
 		"too long":     {[]fakeResponse{refuses(429, "3600")}, nil, true},
 		"unauthorized": {[]fakeResponse{refuses(401, "")}, nil, true},

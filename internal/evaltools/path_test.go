@@ -16,14 +16,17 @@ func TestLookUp(t *testing.T) {
 		t.Fatal(err)
 	}
 	for path, want := range map[string]any{
-		"data/0/n": 2.0, "data/year=2025/n": 2.0, "data/year=<nil>/n": 3.0, "data/year=7/n": 4.5, "data/n=2;year=2025/n": 2.0, "a/b c": true,
+		"data/0/n": 2.0, "data/year=2025/n": 2.0, "data/year=<nil>/n": 3.0, "data/year=7/n": 4.5, "data/n=2;year=2025/n": 2.0,
+		"a/b c":    true,
 		"data/*/n": []any{2.0, 3.0, 4.5}, "": value,
 	} {
 		if got, err := lookUp(value, path); err != nil || !cmp.Equal(got, want) {
 			t.Errorf("lookUp(%q) = %v, %v; want %v", path, got, err, want)
 		}
 	}
-	for _, path := range []string{"b", "data/3", "data/-1", "data/x", "data/year=2024", "data/n=3;year=2025", "data/0/n/x", "data/*/x", "a/*"} {
+	for _, path := range []string{
+		"b", "data/3", "data/-1", "data/x", "data/year=2024", "data/n=3;year=2025", "data/0/n/x", "data/*/x", "a/*",
+	} {
 		if got, err := lookUp(value, path); err == nil {
 			t.Errorf("lookUp(%q) = %v, want an error", path, got)
 		}

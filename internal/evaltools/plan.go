@@ -20,13 +20,12 @@ const bytesPerToken = 4
 
 // outcome is the result of a request.
 type outcome struct {
-	ID      string   `json:"id"`
-	Ask     string   `json:"ask"`
-	Calls   int      `json:"calls"`
-	Tools   []string `json:"tools"`
-	Tokens  int      `json:"tokens"` // of the results of the calls
-	Fault   string   `json:"fault,omitempty"`
-	Pending bool     `json:"pending,omitempty"`
+	ID     string   `json:"id"`
+	Ask    string   `json:"ask"`
+	Calls  int      `json:"calls"`
+	Tools  []string `json:"tools"`
+	Tokens int      `json:"tokens"` // of the results of the calls
+	Fault  string   `json:"fault,omitempty"`
 
 	// Results with a model only.
 	AsPlanned bool     `json:"as_planned"` // the model called every tool of the plan
@@ -73,22 +72,10 @@ func (s *server) runPlan(ctx context.Context, r request) (o outcome, err error) 
 	if fault == nil {
 		fault = errors.Join(r.check(results), s.checkEffect(ctx, a, r), checkLimits(o))
 	}
-	if r.needs != "" {
-		o.Pending, fault = pending(r.needs, fault)
-	}
 	if fault != nil {
 		o.Fault = fault.Error()
 	}
 	return o, nil
-}
-
-// pending reports whether a plan failed because the tools don't know an argument. Otherwise, the
-// request no longer waits for it, which is a fault.
-func pending(argument string, fault error) (bool, error) {
-	if fault != nil && strings.Contains(fault.Error(), `"details":{"`+argument+`":`) {
-		return true, nil
-	}
-	return false, errors.Join(fmt.Errorf("the tools accept %s: remove needs from this request", argument), fault)
 }
 
 // tools returns the names of the tools that the plan calls.
@@ -190,7 +177,9 @@ func (f *fact) check(results []any) error {
 // sorted returns the elements of a list in a fixed order.
 func sorted(list any) any {
 	elements, _ := list.([]any)
-	return slices.SortedFunc(slices.Values(elements), func(a, b any) int { return cmp.Compare(fmt.Sprint(a), fmt.Sprint(b)) })
+	return slices.SortedFunc(slices.Values(elements), func(a, b any) int {
+		return cmp.Compare(fmt.Sprint(a), fmt.Sprint(b))
+	})
 }
 
 // checkLimits returns an error if a plan exceeds a limit.

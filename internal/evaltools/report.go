@@ -21,19 +21,15 @@ type report struct {
 }
 
 // totals sums up outcomes.
-type totals struct{ requests, passed, failed, pending, calls, tokens, short, planned int }
+type totals struct{ requests, passed, failed, calls, tokens, short, planned int }
 
 func totalsOf(outcomes []outcome) (t totals) {
 	for _, o := range outcomes {
 		t.requests++
-		switch {
-		case o.Fault != "":
-			t.failed++
-		case o.Pending:
-			t.pending++
-			continue
-		default:
+		if o.Fault == "" {
 			t.passed++
+		} else {
+			t.failed++
 		}
 		t.calls, t.tokens = t.calls+o.Calls, t.tokens+o.Tokens
 		if o.Calls <= maxPlanCalls {
@@ -47,9 +43,9 @@ func totalsOf(outcomes []outcome) (t totals) {
 }
 
 // average returns the tokens of a request on average.
-func (t totals) average() int { return t.tokens / max(1, t.passed+t.failed) }
+func (t totals) average() int { return t.tokens / max(1, t.requests) }
 
-// ok reports whether every request passed or is pending, within the average.
+// ok reports whether every request passed, within the average.
 func (t totals) ok() bool { return t.failed == 0 && t.passed > 0 && t.average() <= maxAverageTokens }
 
 // print writes the tables and reports whether all requests passed. The average is a limit for the
@@ -58,8 +54,8 @@ func (r *report) print(out io.Writer) bool {
 	plans := totalsOf(r.Plans)
 	fmt.Fprintf(out, "Plans, without a model\n\n")
 	printTable(out, r.Plans)
-	fmt.Fprintf(out, "\n%d passed, %d failed, %d pending: %d calls, %d tokens (%d on average, at most %d)\n",
-		plans.passed, plans.failed, plans.pending, plans.calls, plans.tokens, plans.average(), maxAverageTokens)
+	fmt.Fprintf(out, "\n%d passed, %d failed: %d calls, %d tokens (%d on average, at most %d)\n",
+		plans.passed, plans.failed, plans.calls, plans.tokens, plans.average(), maxAverageTokens)
 	fmt.Fprintf(out, "tools/list: %d tools, %d bytes, about %d tokens\n", r.Tools.Count, r.Tools.Bytes, r.Tools.Tokens)
 	if r.Model == "" {
 		return plans.ok()
@@ -67,8 +63,10 @@ func (r *report) print(out io.Writer) bool {
 	answers := totalsOf(r.Answers)
 	fmt.Fprintf(out, "\nAnswers of %s\n\n", r.Model)
 	printTable(out, r.Answers)
-	fmt.Fprintf(out, "\n%d passed, %d failed: %d calls, %d tokens of results; %d of %d with at most %d calls, %d with the planned tools\n",
-		answers.passed, answers.failed, answers.calls, answers.tokens, answers.short, answers.requests, maxPlanCalls, answers.planned)
+	fmt.Fprintf(out, "\n%d passed, %d failed: %d calls, %d tokens of results\n",
+		answers.passed, answers.failed, answers.calls, answers.tokens)
+	fmt.Fprintf(out, "%d of %d with at most %d calls, %d with the planned tools\n",
+		answers.short, answers.requests, maxPlanCalls, answers.planned)
 	return plans.ok() && answers.failed == 0 && answers.passed > 0
 }
 
@@ -76,11 +74,8 @@ func printTable(out io.Writer, outcomes []outcome) {
 	fmt.Fprintf(out, "%-20s %5s %6s  %s\n", "request", "calls", "tokens", "result")
 	for _, o := range outcomes {
 		result := "pass"
-		switch {
-		case o.Fault != "":
+		if o.Fault != "" {
 			result = "FAIL " + strings.ReplaceAll(o.Fault, "\n", "\n  ")
-		case o.Pending:
-			result = "pending"
 		}
 		for _, text := range o.Missing {
 			result += "\n  missing: " + text

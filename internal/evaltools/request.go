@@ -23,10 +23,6 @@ type request struct {
 	saved []cola.SavedSearchParams
 	// effect checks the searches that the account has afterwards.
 	effect func([]cola.SavedSearch) error
-
-	// needs marks a request that waits for an argument that the tools don't have yet. It is reported
-	// as pending. Once the tools accept the argument, it fails until the mark is removed.
-	needs string
 }
 
 // call is one tool call of a plan. A string argument such as $1/data/0/ttb_id is the value at that

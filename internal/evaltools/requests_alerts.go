@@ -17,7 +17,8 @@ func alertRequests(*world) []request {
 	both := []cola.SavedSearchParams{alert("Raven watch", "raven & oak"), alert("Cuatro watch", "cuatro cerros")}
 	return []request{
 		{
-			id: "watch-brand", ask: "Yes, please create it: an alert for new labels of the brand Raven & Oak every Monday.",
+			id:  "watch-brand",
+			ask: "Yes, please create it: an alert for new labels of the brand Raven & Oak every Monday.",
 			plan: []call{{"create_saved_search", args{
 				"name": "Raven & Oak", "filters": args{"brand_name": "Raven & Oak"},
 				"schedule": args{"cadence": "weekly", "day": 1},
@@ -36,7 +37,8 @@ func alertRequests(*world) []request {
 			},
 		},
 		{
-			id: "pause-alert", ask: `Pause my alert "Raven watch".`, saved: both,
+			id:  "pause-alert",
+			ask: `Pause my alert "Raven watch".`, saved: both,
 			plan: []call{
 				{"list_saved_searches", args{}},
 				{"update_saved_search", args{"uuid": "$1/data/name=Raven watch/uuid", "schedule": args{"active": false}}},
@@ -52,7 +54,8 @@ func alertRequests(*world) []request {
 			},
 		},
 		{
-			id: "delete-alert", ask: `Delete my saved search "Raven watch" for good. I'm sure.`, saved: both,
+			id:  "delete-alert",
+			ask: `Delete my saved search "Raven watch" for good. I'm sure.`, saved: both,
 			plan: []call{
 				{"list_saved_searches", args{}},
 				{"delete_saved_search", args{"uuid": "$1/data/name=Raven watch/uuid"}},

@@ -8,7 +8,8 @@ func brandRequests(w *world) []request {
 	hargroves := w.labels.where(branded("hargroves brewing"))
 	return []request{
 		{
-			id: "similar-brand", ask: `Is the brand name "Ravin and Oak" free? If not, name the closest brand, its holder and its number of labels.`,
+			id:   "similar-brand",
+			ask:  `Is the brand name "Ravin and Oak" free? If not, name the closest brand, its holder and how many labels it has.`,
 			plan: []call{{"check_brand", args{"q": "Ravin and Oak"}}},
 			facts: []fact{
 				is("1/data/0/brand_name", "RAVEN & OAK"), is("1/data/0/similarity", "sounds_alike").unsaid(),
@@ -17,15 +18,17 @@ func brandRequests(w *world) []request {
 			},
 		},
 		{
-			id: "plural-brand", ask: `Does any spirits brand conflict with "High Hills", and when was its first label approved?`,
+			id:   "plural-brand",
+			ask:  `Does any spirits brand conflict with "High Hills", and when was its first label approved?`,
 			plan: []call{{"check_brand", args{"q": "High Hills", "product_type": "distilled spirits"}}},
 			facts: []fact{
 				is("1/data/0/brand_name", "HIGH HILL"), is("1/data/0/colas", len(hills)).unsaid(),
-				is("1/data/0/first_approval_date", hills.where(dated)[len(hills.where(dated))-1].ApprovalDate),
+				is("1/data/0/first_approval_date", hills.where(dated).last().ApprovalDate),
 			},
 		},
 		{
-			id: "free-brand", ask: `Is the brand name "Zephyrquill" free?`,
+			id:   "free-brand",
+			ask:  `Is the brand name "Zephyrquill" free?`,
 			plan: []call{{"check_brand", args{"q": "Zephyrquill"}}},
 			facts: []fact{
 				is("1/pagination/total", len(w.labels.where(branded("zephyrquill")))).
@@ -33,12 +36,14 @@ func brandRequests(w *world) []request {
 			},
 		},
 		{
-			id: "brand-statuses", ask: "How many Raven and Oak labels are approved, expired and surrendered?",
+			id:    "brand-statuses",
+			ask:   "How many Raven and Oak labels are approved, expired and surrendered?",
 			plan:  []call{{"count_labels", args{"group_by": "status", "brand_name": "raven and oak", "date_range": "all"}}},
 			facts: each(1, "status", ravens.by(byStatus)),
 		},
 		{
-			id: "brand-accents", ask: "How many labels has domaine des cypres had since 2005, and which importer (company) holds them?",
+			id:   "brand-accents",
+			ask:  "How many labels has domaine des cypres had since 2005, and which importer (company) holds them?",
 			plan: []call{{"count_labels", args{"group_by": "permit", "brand_name": "domaine des cypres", "date_range": "all"}}},
 			facts: []fact{
 				is("1/total", len(cypres)), is("1/data/0/permit", cypres.first().PermitNumber).unsaid(),
@@ -46,7 +51,8 @@ func brandRequests(w *world) []request {
 			},
 		},
 		{
-			id: "brand-apostrophe", ask: "What is the TTB ID of the newest label of hargroves brewing, and when was it approved?",
+			id:   "brand-apostrophe",
+			ask:  "What is the TTB ID of the newest label of hargroves brewing, and when was it approved?",
 			plan: []call{{"search_colas", args{"brand_name": "hargroves brewing", "date_range": "all", "per_page": 1}}},
 			facts: []fact{
 				is("1/pagination/total", len(hargroves)).unsaid(), is("1/data/0/ttb_id", hargroves.first().TTBID),
@@ -54,7 +60,8 @@ func brandRequests(w *world) []request {
 			},
 		},
 		{
-			id: "brand-completion", ask: `I don't remember the full name of a brand that starts with "cuatro". Which has the most labels, and how many?`,
+			id:    "brand-completion",
+			ask:   `I don't remember the full name of a brand that starts with "cuatro". Which has the most labels, and how many?`,
 			plan:  []call{{"suggest_values", args{"field": "brand", "q": "cuatro"}}},
 			facts: []fact{is("1/data/0/value", "CUATRO CERROS"), is("1/data/0/count", len(cuatros))},
 		},

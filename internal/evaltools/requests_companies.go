@@ -15,7 +15,8 @@ func companyRequests(w *world) []request {
 				is("1/data/company_name", w.company(permit)), is("1/data/colas", len(held))),
 		},
 		{
-			id: "company-by-year", ask: "How many labels did Rufus Trask Selections get approved in 2024 and in 2025?",
+			id:  "company-by-year",
+			ask: "How many labels did Rufus Trask Selections get approved in 2024 and in 2025?",
 			plan: []call{
 				{"search_permittees", args{"q": "Rufus Trask Selections"}},
 				{"count_labels", args{
@@ -27,15 +28,19 @@ func companyRequests(w *world) []request {
 				is("1/data/0/permit_number", permit).unsaid()),
 		},
 		{
-			id: "oregon-distillery", ask: "Which distillery in Oregon has the most labels, and how many?",
-			plan: []call{{"search_permittees", args{"state": "Oregon", "permittee_type": "Distilled Spirits Plant", "per_page": 1}}},
+			id:  "oregon-distillery",
+			ask: "Which distillery in Oregon has the most labels, and how many?",
+			plan: []call{{"search_permittees", args{
+				"state": "Oregon", "permittee_type": "Distilled Spirits Plant", "per_page": 1,
+			}}},
 			facts: []fact{
 				is("1/data/0/permit_number", distillery.value).unsaid(), is("1/data/0/colas", distillery.count),
 				is("1/data/0/company_name", w.company(distillery.value)),
 			},
 		},
 		{
-			id: "newest-beer", ask: "What is the TTB ID of the newest label of Warwick's Brewing of Pennsylvania, and when did they apply for it?",
+			id:  "newest-beer",
+			ask: "What is the TTB ID of the newest label of Warwick's Brewing of Pennsylvania, and when did they apply for it?",
 			plan: []call{
 				{"search_permittees", args{"q": "warwicks brewing", "state": "PA"}},
 				{"search_colas", args{"permit_number": "$1/data/0/permit_number", "date_range": "all", "per_page": 1}},

@@ -39,22 +39,26 @@ func referenceRequests(w *world) []request {
 	alexander := w.area("Alexander Valley")
 	return []request{
 		{
-			id: "wine-days", ask: "What is TTB's current median processing time for wine labels, in days?",
+			id:    "wine-days",
+			ask:   "What is TTB's current median processing time for wine labels, in days?",
 			plan:  []call{{"get_processing_times", args{"commodity": "wine", "latest": true}}},
 			facts: []fact{is("1/data/0/turnaround_days_median", latestWine(w.times))},
 		},
 		{
-			id: "brewery-permit-days", ask: "How many days does TTB currently need for the permit of a new brewery?",
+			id:    "brewery-permit-days",
+			ask:   "How many days does TTB currently need for the permit of a new brewery?",
 			plan:  []call{{"get_processing_times", args{"kind": "registration", "application_type": "Brewery", "latest": true}}},
 			facts: []fact{is("1/data/0/turnaround_days_median", latestBrewery(w.permits))},
 		},
 		{
-			id: "oregon-avas", ask: "Which current American Viticultural Areas in Oregon were established before 1990?",
+			id:    "oregon-avas",
+			ask:   "Which current American Viticultural Areas in Oregon were established before 1990?",
 			plan:  []call{{"search_avas", args{"state": "OR"}}},
 			facts: slices.Concat(early, oregon, []fact{is("1/meta/total", total).unsaid()}),
 		},
 		{
-			id: "alexander-valley", ask: "When was the Alexander Valley AVA established, in which county is it, and which areas contain it?",
+			id:  "alexander-valley",
+			ask: "When was the Alexander Valley AVA established, in which county is it, and which areas contain it?",
 			plan: []call{
 				{"search_avas", args{"q": "Alexander Valley"}},
 				{"get_ava", args{"ava_id": "$1/data/0/ava_id"}},
@@ -65,14 +69,16 @@ func referenceRequests(w *world) []request {
 			},
 		},
 		{
-			id: "beer-production", ask: "How many barrels of beer were produced in 2015, and how many in 2016?",
+			id:   "beer-production",
+			ask:  "How many barrels of beer were produced in 2015, and how many in 2016?",
 			plan: []call{beerCall(2015), beerCall(2016)},
 			facts: []fact{
 				adds("1/data/*/value", beer(2015)), adds("2/data/*/value", beer(2016)),
 			},
 		},
 		{
-			id: "usage", ask: "How many list records and detail views does my plan include per month?",
+			id:   "usage",
+			ask:  "How many list records and detail views does my plan include per month?",
 			plan: []call{{"get_usage", args{}}},
 			facts: []fact{
 				is("1/data/list_records/limit", limits.ListRecords), is("1/data/detail_views/limit", limits.DetailViews),

@@ -73,7 +73,8 @@ func (w *world) firstSeenSince(day string) labels {
 	for _, c := range w.labels.where(between("2005-01-01", day)) {
 		known[fold(c.BrandName)] = known[fold(c.BrandName)] || c.EffectiveDate().String() < day
 	}
-	return w.labels.where(between(day, records.AsOf.String()), func(c *cola.Cola) bool { return !known[fold(c.BrandName)] })
+	isNew := func(c *cola.Cola) bool { return !known[fold(c.BrandName)] }
+	return w.labels.where(between(day, records.AsOf.String()), isNew)
 }
 
 // labels is a selection of labels, newest first.
@@ -97,13 +98,16 @@ func (l labels) ids(n int) (ids []string) {
 	return ids
 }
 
-// first returns the first label, or an empty one.
+// first returns the newest label, or an empty one.
 func (l labels) first() *cola.Cola {
 	if len(l) == 0 {
 		return &cola.Cola{}
 	}
 	return l[0]
 }
+
+// last returns the oldest label, or an empty one.
+func (l labels) last() *cola.Cola { return l[max(0, len(l)-1):].first() }
 
 // group is a value and the number of labels that have it.
 type group struct {
