@@ -13,7 +13,7 @@ RACE       := -race -gcflags='modernc.org/...=-d=checkptr=0' $(foreach p,$(TRANS
               $(foreach p,$(SERIAL),-gcflags='$(p)=-race=false')
 
 .DEFAULT_GOAL := help
-.PHONY: help test race lint openapi-lint vuln vuln-strict fuzz bench perf cluster-test collect-test conformance clients screenshots generate run tools
+.PHONY: help test race lint openapi-lint vuln vuln-strict fuzz bench perf cluster-test collect-test conformance clients eval-tools screenshots generate run tools
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -54,6 +54,9 @@ conformance: tools ## run the MCP conformance suite, inspector and official clie
 
 clients: tools ## test generated REST clients, MCP clients and Chromium (CLIENTS=TestClients/browser)
 	go test ./internal/clients -count=1 -v -timeout 15m -run '$(or $(CLIENTS),TestClients)' -args -online
+
+eval-tools: ## answer 40 requests with the MCP tools, by plan and by a model if one is configured (EVAL=flags)
+	go run ./internal/evaltools $(EVAL)
 
 screenshots: tools ## update dashboard screenshots in docs/ and tests; write all pages to a folder (SCREENSHOTS=dist/screenshots)
 	@mkdir -p $(abspath $(or $(SCREENSHOTS),dist/screenshots))

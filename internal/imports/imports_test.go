@@ -87,6 +87,7 @@ var table = map[string][]string{
 	"internal/attack":       {everything}, // attacks the whole program
 	"internal/cluster":      {everything}, // tests many processes under failures
 	"internal/conformance":  {everything}, // runs third-party tests
+	"internal/evaltools":    {everything}, // runs a registry and calls its tools
 }
 
 // edges render responses. They get their data from the registry only.
