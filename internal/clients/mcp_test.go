@@ -67,6 +67,8 @@ var operationsOf = map[string][]string{
 	"list_production_reports": {"listProductionReports"},
 	"search_avas":             {"listAVAs"},
 	"get_ava":                 {"getAVA"},
+	"search":                  {}, // see bench.known
+	"fetch":                   {},
 }
 
 // companions maps arguments to other arguments that they require.
@@ -84,7 +86,7 @@ const callsPerAccount = 100
 // callTools calls every read tool with every client.
 func (b *bench) callTools(t *testing.T) {
 	gosdk := filepath.Join(b.goDir, "bin", "gosdk")
-	endpoint, key := b.URL+"/mcp", b.newKey("tools")
+	endpoint, key := b.URL+"/mcp/chatgpt", b.newKey("tools") // the endpoint with all tools
 	remote, err := b.kit.Program("mcp-remote", "mcp-remote")
 	if err != nil {
 		t.Fatal(err)
@@ -305,7 +307,7 @@ func TestExampleArguments(t *testing.T) {
 	if len(tools) != len(operationsOf) {
 		t.Errorf("%d read tools, %d in operationsOf", len(tools), len(operationsOf))
 	}
-	b := &bench{known: map[string]string{"cursor": "AQAB"}}
+	b := &bench{known: map[string]string{"cursor": "AQAB", "query": "oak", "id": "11054001000049"}}
 	values := map[string]any{}
 	for _, call := range b.toolCalls(t, tools) {
 		for argument, value := range call.Arguments {

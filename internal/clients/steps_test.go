@@ -318,6 +318,7 @@ func (b *bench) discover(t *testing.T) map[string]string {
 			"barcode_value": plain(label.at("data.barcode_value")),
 			"cursor":        plain(list.at("pagination.next_cursor")), "hook": b.hook.URL,
 			"field": "category", // of suggest_values; others need a text
+			"query": "oak", "id": plain(label.at("data.ttb_id")),
 		}
 	}
 	t.Fatalf("no label with a barcode: %v", list)

@@ -26,6 +26,8 @@ var examples = []example{
 	{"search_permittees", `{"state":"CA","is_active":true,"per_page":2}`, nil},
 	{"get_permittee", `{"permit_number":"$permit_number"}`, nil},
 	{"suggest_values", `{"field":"brand","q":"oak"}`, nil},
+	{"search", `{"query":"oak"}`, nil},
+	{"fetch", `{"id":"$ttb_id"}`, nil},
 	{"get_usage", `{}`, nil},
 	{"get_processing_times", `{"kind":"cola","commodity":"wine","latest":true}`, nil},
 	{"get_processing_times", `{"kind":"formula"}`, nil},

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/colaregistry/colaregistry/internal/nodetest"
+	"github.com/colaregistry/colaregistry/mcp"
 )
 
 // eras are the two families of revisions, under the inspector's names, with the revision that the
@@ -20,7 +21,7 @@ var eras = []struct{ name, revision string }{{"legacy", "2025-11-25"}, {"modern"
 const isErrorStatus = 5
 
 // runInspector uses the inspector's command line to list, call, read and get everything the server
-// offers, in both eras.
+// offers, in both eras. It uses the endpoint for ChatGPT, which has all tools.
 func runInspector(ctx context.Context, b *bench) (*report, error) {
 	r := newReport("inspector", "@modelcontextprotocol/inspector, everything offered in both eras")
 	program, err := b.kit.Program("@modelcontextprotocol/inspector", "mcp-inspector")
@@ -30,7 +31,7 @@ func runInspector(ctx context.Context, b *bench) (*report, error) {
 	for _, era := range eras {
 		started := b.count.Load()
 		in := &inspection{
-			kit: b.kit, program: program, url: b.keyed.origin() + endpoint, era: era.name,
+			kit: b.kit, program: program, url: b.keyed.origin() + mcp.ChatGPTPath, era: era.name,
 			report: r, known: map[string]string{},
 		}
 		if err := in.all(ctx); err != nil {

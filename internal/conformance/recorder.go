@@ -184,5 +184,5 @@ func (r *recorder) close() error {
 
 // isMethod reports whether an exchange is an MCP message with one of these methods.
 func (x exchange) isMethod(methods ...string) bool {
-	return x.path == endpoint && x.method == http.MethodPost && slices.Contains(methods, x.rpcMethod)
+	return strings.HasPrefix(x.path, endpoint) && x.method == http.MethodPost && slices.Contains(methods, x.rpcMethod)
 }
