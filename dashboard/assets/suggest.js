@@ -75,7 +75,9 @@
         option.append(name, " ", ...(v.permit_number ? [element("bdi", v.permit_number, "soft"), " "] : []), count);
         return option;
       }));
+      const opens = list.hidden;
       list.hidden = values.length === 0;
+      if (opens) list.scrollIntoView({ block: "nearest" });
       input.setAttribute("aria-expanded", String(!list.hidden));
       said.textContent = values.length === 1 ? "1 suggestion" : `${values.length || "No"} suggestions`;
     }
