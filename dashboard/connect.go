@@ -209,7 +209,7 @@ func (req *request) assistantsSignedIn() []setup {
 			ID: "chatgpt", Name: "ChatGPT",
 			Before: "Turn on developer mode (Settings > Apps & Connectors > Advanced settings), then create a " +
 				"connector with this URL and OAuth authentication. This server needs a public https URL.",
-			Text:  req.mcpURL(),
+			Text:  req.mcpURL() + "/chatgpt",
 			After: "Leave the client ID and client secret blank. If ChatGPT requires them, ask your administrator.",
 		},
 	}

@@ -243,6 +243,7 @@ func (f countForm) Top() exploreField {
 func dimensionName(dimension string) string {
 	return cmp.Or(map[string]string{
 		cola.ByClass: "class/type", cola.ByPermit: "company", cola.ByState: "applicant’s state",
+		cola.ByBrandFirstSeen: "brand’s first year", cola.ByPermitteeFirstSeen: "company’s first year",
 		cola.ByABV: "ABV (%)", cola.ByVolume: "net contents (ml)",
 	}[dimension], strings.ReplaceAll(dimension, "_", " "))
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/internal/web"
 )
 
 // trend is a table of counts and, if its rows are dates or ranges, a chart of them. The columns are
@@ -354,16 +355,16 @@ func (t *trend) CSV() template.URL {
 	w.UseCRLF = true
 	permits := slices.ContainsFunc(t.Rows, func(r trendRow) bool { return r.Detail != "" })
 	line := func(label, detail string, counts []string, total string) {
-		cells := []string{inertCell(label)}
+		cells := []string{web.InertCell(label)}
 		if permits {
-			cells = append(cells, inertCell(detail))
+			cells = append(cells, web.InertCell(detail))
 		}
 		_ = w.Write(append(append(cells, counts...), total)) // to memory
 	}
 	var heads []string
 	if t.Split() {
 		for _, s := range t.Columns {
-			heads = append(heads, inertCell(s.Name))
+			heads = append(heads, web.InertCell(s.Name))
 		}
 	}
 	line(t.Head, "Permit number", heads, "Labels")
@@ -377,13 +378,4 @@ func (t *trend) CSV() template.URL {
 	w.Flush()
 	text := strings.ReplaceAll(url.PathEscape(b.String()), "%2C", ",")
 	return template.URL("data:text/csv;charset=utf-8," + text) // #nosec: escaped
-}
-
-// inertCell puts an apostrophe before text that a spreadsheet would run as a formula. Label text is
-// written by third parties.
-func inertCell(text string) string {
-	if text != "" && strings.ContainsRune("=+-@\t\r", rune(text[0])) {
-		return "'" + text
-	}
-	return text
 }

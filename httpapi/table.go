@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/internal/web"
 )
 
 // table is the rows of a list with the members to send.
@@ -171,7 +172,7 @@ func (c column) text(row reflect.Value) (string, error) {
 	case c.omitEmpty && value.IsZero():
 		return "", nil
 	case value.Kind() == reflect.String:
-		return inert(value.String()), nil
+		return web.InertCell(value.String()), nil
 	}
 	return cellText(value)
 }
@@ -186,7 +187,7 @@ func (c column) listText(list reflect.Value) (string, error) {
 			return "", err
 		}
 	}
-	return inert(strings.Join(texts, separator)), nil
+	return web.InertCell(strings.Join(texts, separator)), nil
 }
 
 // separator joins the values of a list in a cell.
@@ -203,22 +204,13 @@ func cellText(v reflect.Value) (string, error) {
 	case value[0] == '"':
 		var text string
 		err := json.Unmarshal(value, &text)
-		return inert(text), err
+		return web.InertCell(text), err
 	case value[0] == '[':
 		var texts []string
 		err := json.Unmarshal(value, &texts)
-		return inert(strings.Join(texts, separator)), err
+		return web.InertCell(strings.Join(texts, separator)), err
 	case value[0] == '{':
 		return "", fmt.Errorf("object in a cell: %s", value)
 	}
 	return string(value), nil // a number or a boolean
-}
-
-// inert puts an apostrophe before text that a spreadsheet would run as a formula. Label text is
-// written by third parties.
-func inert(text string) string {
-	if text != "" && strings.ContainsRune("=+-@\t\r", rune(text[0])) {
-		return "'" + text
-	}
-	return text
 }
