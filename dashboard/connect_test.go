@@ -33,7 +33,7 @@ func TestConnectBySigningIn(t *testing.T) {
 	a.checkHTML(t)
 	a.shows(t, http.StatusOK, `href="/apps">connected apps`,
 		"claude mcp add --transport http colaregistry 'https://registry.example/mcp'</code>", "With a key",
-		"https://registry.example/mcp</code>", `id="chatgpt"`)
+		"https://registry.example/mcp</code>", "https://registry.example/mcp/chatgpt</code>", `id="chatgpt"`)
 	if strings.Contains(a.text, "example//") {
 		t.Error("URL has a double slash")
 	}
