@@ -10,8 +10,8 @@ import (
 
 // How a value completes a text.
 const (
-	nameBegins = iota // it begins with the text
-	wordBegins        // a later word begins with it
+	nameBegins = iota // at its start
+	wordBegins        // at a later word
 	noMatch
 )
 
