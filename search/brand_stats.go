@@ -1,6 +1,7 @@
 package search
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/colaregistry/colaregistry/cola"
@@ -90,12 +91,12 @@ func (c *brandCounter) labels(segment uint16, spelling uint32) []uint32 {
 
 // row returns the list record of a brand.
 func (c *brandCounter) row(g *brandGroup) cola.BrandMatch {
-	s := brandStats{spellings: map[string]int{}, types: map[string]int{}, statuses: map[string]int{}}
+	s := brandStats{spellings: spellings{}, types: map[string]int{}, statuses: map[string]int{}}
 	for _, b := range g.all {
 		c.addTo(&s, b)
 	}
 	r := cola.BrandMatch{
-		BrandName:     s.spelling(),
+		BrandName:     s.spellings.mostFrequent(),
 		Similarity:    similarity(g.kind),
 		Score:         int(g.score),
 		ProductTypes:  s.productTypes(),
@@ -111,7 +112,8 @@ func (c *brandCounter) row(g *brandGroup) cola.BrandMatch {
 
 // brandStats are statistics of the labels of a brand, over all segments.
 type brandStats struct {
-	spellings, types, statuses map[string]int // labels by value
+	spellings       spellings
+	types, statuses map[string]int // labels by value
 
 	first  cola.Date
 	newest cola.Position
@@ -136,7 +138,9 @@ func (c *brandCounter) addTo(s *brandStats, b similarBrand) {
 			statuses[value]++
 		}
 		for _, value := range c.valuesOf(&t.text[colPermit], docs) {
-			c.holders.add(seg.holders[value])
+			if permittee := seg.permittees[value]; permittee != 0 {
+				c.holders.add(permittee - 1)
+			}
 		}
 		if at := t.position(docs[0]); s.newest.TTBID == 0 || ranksBefore(at, s.newest) {
 			s.newest = at
@@ -164,16 +168,6 @@ func addCounts(into map[string]int, of *column.Text, counts []int) {
 			into[of.At(uint32(value))] += n
 		}
 	}
-}
-
-// spelling returns the spelling of most labels.
-func (s *brandStats) spelling() (most string) {
-	for spelling, n := range s.spellings {
-		if of := s.spellings[most]; n > of || n == of && spelling < most {
-			most = spelling
-		}
-	}
-	return most
 }
 
 // byStatus returns the number of labels by status.
@@ -223,31 +217,22 @@ func (t *holderTally) add(permittee uint32) {
 // take returns the permittees with the most labels, then by permit number, and the number of all
 // permittees with labels. It resets the tally.
 func (t *holderTally) take(ps *permittees) (top []cola.BrandHolder, total int) {
-	before := func(a, b cola.BrandHolder) bool {
-		return a.Colas > b.Colas || a.Colas == b.Colas && a.PermitNumber < b.PermitNumber
+	first := ranking[uint32]{limit: cola.MaxBrandHolders, compare: func(a, b uint32) int {
+		if t.counts[a] != t.counts[b] {
+			return cmp.Compare(t.counts[b], t.counts[a])
+		}
+		return cmp.Compare(ps.records[a].PermitNumber, ps.records[b].PermitNumber)
+	}}
+	for _, i := range t.counted {
+		first.add(i)
+	}
+	for _, i := range first.first {
+		top = append(top, cola.BrandHolder{
+			PermitNumber: ps.records[i].PermitNumber, CompanyName: ps.records[i].CompanyName, Colas: int(t.counts[i]),
+		})
 	}
 	for _, i := range t.counted {
-		if n := t.counts[i]; len(top) == cola.MaxBrandHolders && int(n) < top[len(top)-1].Colas {
-			t.counts[i] = 0
-			continue
-		}
-		h := cola.BrandHolder{
-			PermitNumber: ps.records[i].PermitNumber, CompanyName: ps.records[i].CompanyName, Colas: int(t.counts[i]),
-		}
 		t.counts[i] = 0
-		if len(top) == cola.MaxBrandHolders {
-			if !before(h, top[len(top)-1]) {
-				continue
-			}
-			top = top[:len(top)-1]
-		}
-		at, _ := slices.BinarySearchFunc(top, h, func(have, h cola.BrandHolder) int {
-			if before(have, h) {
-				return -1
-			}
-			return 1
-		})
-		top = slices.Insert(top, at, h)
 	}
 	total, t.counted = len(t.counted), t.counted[:0]
 	return top, total

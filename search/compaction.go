@@ -212,7 +212,7 @@ func compactSegments(ctx context.Context, segments []segmentView, ps *permittees
 	if err != nil {
 		return nil, err
 	}
-	s.findHolders(ps.index)
+	s.findPermittees(ps.find)
 	return s, nil
 }
 

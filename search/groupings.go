@@ -216,7 +216,7 @@ func (v *View) groupByPermit(g *grouping) {
 	ps := v.permittees
 	for i := range v.segments {
 		s := v.segments[i].segment
-		g.segments[i] = segmentGrouping{docs: &s.t.text[colPermit].IDs, groupOf: s.permitteesOf(ps)}
+		g.segments[i] = segmentGrouping{docs: &s.t.text[colPermit].IDs, groupOf: s.permittees}
 	}
 	g.n = len(ps.records) + 1
 	g.key = func(group uint32) string {
@@ -226,27 +226,6 @@ func (v *View) groupByPermit(g *grouping) {
 		return ps.records[group-1].PermitNumber
 	}
 	g.name = func(group uint32) cola.Text { return cola.Text(g.key(group)) }
-}
-
-// permitteesOf returns the index of the permittee of each value of the permit column, plus 1, or 0
-// for a value without one. It computes them once: indexes stay the same in later views.
-func (s *segment) permitteesOf(ps *permittees) []uint32 {
-	if of := s.permittees.Load(); of != nil {
-		return *of
-	}
-	of := make([]uint32, len(s.permitOrder))
-	next := 0
-	for _, value := range s.permitOrder { // sorted by permit number, like ps.byNumber
-		number := s.permitKey(value)
-		for next < len(ps.byNumber) && ps.records[ps.byNumber[next]].PermitNumber < number {
-			next++
-		}
-		if next < len(ps.byNumber) && number != "" && ps.records[ps.byNumber[next]].PermitNumber == number {
-			of[value] = ps.byNumber[next] + 1
-		}
-	}
-	s.permittees.Store(&of)
-	return of
 }
 
 // groupByBrand groups by text.BrandKey. The groups of the segment with the most brands are first.

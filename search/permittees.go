@@ -98,12 +98,6 @@ func (ps *permittees) find(number string) (uint32, bool) {
 	return ps.byNumber[i], true
 }
 
-// index is like find, but returns 0 for a permit number that no label has.
-func (ps *permittees) index(number string) uint32 {
-	i, _ := ps.find(number)
-	return i
-}
-
 // permitteeSummary returns permittee i as a list record, as of the given day.
 func (v *View) permitteeSummary(i uint32, today cola.Date) cola.PermitteeSummary {
 	p, f := v.permittees.records[i], &v.permittees.stats[i]

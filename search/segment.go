@@ -29,11 +29,10 @@ type segment struct {
 	brandWords  brandWords
 	knownDates  postings.Lists // one list: documents with a known date; none if no date is
 	permitOrder []uint32       // values of the permit column, sorted by permitKey
-	holders     []uint32       // the permittee of each value of the permit column; not in snapshots
+	permittees  []uint32       // see findPermittees; not in snapshots
 	bytes       int64
 
 	// Computed when first needed; not included in bytes.
-	permittees   atomic.Pointer[[]uint32]         // see permitteesOf
 	appellations atomic.Pointer[column.Packed]    // see appellationOf
 	brandsSeen   atomic.Pointer[segmentFirstSeen] // see firstSeenBy
 	permitsSeen  atomic.Pointer[segmentFirstSeen]
@@ -176,14 +175,18 @@ func (s *segment) sortPermits() {
 	})
 }
 
-// findHolders sets holders. find returns the index of the permittee with a permit number. Indexes do
-// not change while permittees are updated.
-func (s *segment) findHolders(find func(number string) uint32) {
-	s.holders = make([]uint32, s.t.text[colPermit].Len())
-	for value := range s.holders {
-		s.holders[value] = find(s.permitKey(uint32(value)))
+// findPermittees sets permittees: for each value of the permit column, the index of the permittee
+// plus 1, or 0 if there is none. find returns the index for a permit number, which stays the same in
+// later views.
+func (s *segment) findPermittees(find func(number string) (uint32, bool)) {
+	s.permittees = make([]uint32, s.t.text[colPermit].Len())
+	for value := range s.permittees {
+		number := s.permitKey(uint32(value))
+		if i, ok := find(number); ok && number != "" {
+			s.permittees[value] = i + 1
+		}
 	}
-	s.bytes += int64(len(s.holders) * 4)
+	s.bytes += int64(len(s.permittees) * 4)
 }
 
 // docsWithPermit appends the documents with the given permit number, which must be in

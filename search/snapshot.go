@@ -239,7 +239,7 @@ func (s *savedView) view() *View {
 	}
 	v.permittees = pb.build(v.segments)
 	for i := range v.segments {
-		v.segments[i].findHolders(v.permittees.index)
+		v.segments[i].findPermittees(v.permittees.find)
 	}
 	return v
 }

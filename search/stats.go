@@ -182,7 +182,7 @@ func (t *groupTally) spellings(found []foundGroup, d int) func(group uint32) col
 	for _, f := range found {
 		postings.SetBit(wanted, f.of[d])
 	}
-	labels := map[uint32]map[string]uint32{} // by group and spelling
+	labels := map[uint32]spellings{} // by group
 	for i := range t.segments {
 		s := &t.segments[i]
 		for value, n := range t.byValue[i] {
@@ -191,21 +191,15 @@ func (t *groupTally) spellings(found []foundGroup, d int) func(group uint32) col
 				continue
 			}
 			if labels[g] == nil {
-				labels[g] = map[string]uint32{}
+				labels[g] = spellings{}
 			}
-			labels[g][s.at(uint32(value))] += n
+			labels[g][s.at(uint32(value))] += int(n)
 		}
 	}
-	return func(group uint32) (best cola.Text) {
+	return func(group uint32) cola.Text {
 		if group == 0 {
 			return ""
 		}
-		most := uint32(0)
-		for spelling, n := range labels[group] {
-			if n > most || n == most && spelling < string(best) {
-				best, most = cola.Text(spelling), n
-			}
-		}
-		return best
+		return cola.Text(labels[group].mostFrequent())
 	}
 }

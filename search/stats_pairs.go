@@ -83,17 +83,19 @@ func (c *groupCounter) numbers(groups []uint32) [][]uint32 {
 }
 
 // addPairs adds the first pairs of a group of the first dimension. counts has the number of labels
-// of each group in the second dimension, and groups has those to add.
+// of each group in the second dimension, and groups has those that may have labels.
 func (c *groupCounter) addPairs(g uint32, counts, groups []uint32) {
 	left := c.top - len(c.found)
 	if left <= 0 {
 		return
 	}
-	r := newGroupRanking(c.dimensions[1].grouping, counts, left)
+	r := c.dimensions[1].ranking(counts, left)
 	for _, of := range groups {
-		r.add(of)
+		if counts[of] > 0 {
+			r.add(of)
+		}
 	}
-	for _, of := range r.first() {
+	for _, of := range r.first {
 		c.add([2]uint32{g, of}, counts[of])
 	}
 }

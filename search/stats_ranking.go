@@ -1,9 +1,6 @@
 package search
 
-import (
-	"cmp"
-	"slices"
-)
+import "cmp"
 
 // all returns all groups.
 func (g *grouping) all() []uint32 {
@@ -16,7 +13,7 @@ func (g *grouping) all() []uint32 {
 
 // rank returns the first groups with labels, in order.
 func (c *groupCounter) rank(t *groupTally, counts []uint32) []uint32 {
-	r, least := newGroupRanking(t.grouping, counts, c.top), uint32(1)
+	r, least := t.ranking(counts, c.top), uint32(1)
 	if t.position == nil {
 		least = leastCount(counts, c.top)
 	}
@@ -25,7 +22,7 @@ func (c *groupCounter) rank(t *groupTally, counts []uint32) []uint32 {
 			r.add(uint32(g))
 		}
 	}
-	return r.first()
+	return r.first
 }
 
 // leastCount returns a count that at least limit groups reach, or 1. Few more than limit reach it,
@@ -44,48 +41,17 @@ func leastCount(counts []uint32, limit int) uint32 {
 	return 1
 }
 
-// groupRanking selects the first groups of a dimension.
-type groupRanking struct {
-	*grouping
-	counts []uint32 // labels in each group
-	limit  int
-	best   []uint32
-	full   bool   // the first groups of those added so far are known
-	last   uint32 // the last one of them
-}
-
-func newGroupRanking(g *grouping, counts []uint32, limit int) *groupRanking {
-	return &groupRanking{grouping: g, counts: counts, limit: limit}
-}
-
-// add adds a group, unless it has no labels.
-func (r *groupRanking) add(group uint32) {
-	if r.counts[group] == 0 || r.full && r.compare(group, r.last) > 0 {
-		return
-	}
-	if r.best = append(r.best, group); len(r.best) >= 2*r.limit+64 {
-		r.first()
-		r.full, r.last = true, r.best[r.limit-1]
-	}
-}
-
-// first returns the first groups in order.
-func (r *groupRanking) first() []uint32 {
-	slices.SortFunc(r.best, r.compare)
-	r.best = r.best[:min(r.limit, len(r.best))]
-	return r.best
-}
-
-// compare orders two groups.
-func (r *groupRanking) compare(a, b uint32) int {
-	if r.position != nil {
-		return cmp.Compare(r.position(a), r.position(b))
-	}
-	if r.counts[a] != r.counts[b] {
-		return cmp.Compare(r.counts[b], r.counts[a])
-	}
-	if r.alphabetical {
-		return cmp.Compare(a, b)
-	}
-	return cmp.Compare(r.key(a), r.key(b))
+// ranking returns a ranking of groups. counts has the number of labels in each group.
+func (g *grouping) ranking(counts []uint32, limit int) *ranking[uint32] {
+	return &ranking[uint32]{limit: limit, compare: func(a, b uint32) int {
+		switch {
+		case g.position != nil:
+			return cmp.Compare(g.position(a), g.position(b))
+		case counts[a] != counts[b]:
+			return cmp.Compare(counts[b], counts[a])
+		case g.alphabetical:
+			return cmp.Compare(a, b)
+		}
+		return cmp.Compare(g.key(a), g.key(b))
+	}}
 }

@@ -1,7 +1,6 @@
 package search
 
 import (
-	"maps"
 	"slices"
 	"strings"
 
@@ -13,20 +12,31 @@ import (
 // spellings counts the labels of each spelling of a value.
 type spellings map[string]int
 
-// suggestion returns the most frequent spelling that a parameter accepts, with the labels of all
-// spellings. Its count is zero if there is no such spelling.
-func (s spellings) suggestion() (best cola.Suggestion) {
-	labels, total := 0, 0
-	for _, spelling := range slices.Sorted(maps.Keys(s)) {
-		total += s[spelling]
-		if s[spelling] > labels && cola.AcceptsText(spelling) {
-			best.Value, labels = spelling, s[spelling]
+// mostFrequent returns the spelling of most labels, the first alphabetically if there are several.
+func (s spellings) mostFrequent() (most string) {
+	for spelling, n := range s {
+		if of := s[most]; n > of || n == of && spelling < most {
+			most = spelling
 		}
 	}
-	if labels > 0 {
-		best.Count = total
+	return most
+}
+
+// suggestion returns the most frequent spelling that a parameter accepts, with the labels of all
+// spellings. Its count is zero if there is no such spelling.
+func (s spellings) suggestion() cola.Suggestion {
+	accepted, labels := spellings{}, 0
+	for spelling, n := range s {
+		labels += n
+		if cola.AcceptsText(spelling) {
+			accepted[spelling] = n
+		}
 	}
-	return best
+	most := accepted.mostFrequent()
+	if accepted[most] == 0 {
+		return cola.Suggestion{}
+	}
+	return cola.Suggestion{Value: most, Count: labels}
 }
 
 // spellingsByKey groups spellings by key. Spellings with the same key are one value.

@@ -163,7 +163,7 @@ func (v *View) addSegment(inputs []mergeInput, pb *permitteesBuilder) error {
 	if err != nil {
 		return err
 	}
-	s.findHolders(pb.number)
+	s.findPermittees(func(number string) (uint32, bool) { return pb.number(number), true })
 	v.segments = addTombstones(v.segments, t.ids, func(seg *segmentView, docs []uint32) {
 		pb.countLabels(seg.segment, func(yield func(uint32)) {
 			for _, doc := range docs {
