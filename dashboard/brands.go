@@ -17,7 +17,7 @@ import (
 	"github.com/colaregistry/colaregistry/registry"
 )
 
-// brandService contains the operations of the page that checks names.
+// brandService contains the operations of the Check a name page.
 type brandService interface {
 	SearchBrands(context.Context, cola.Caller, cola.BrandParams) (registry.BrandPage, cola.QuotaState, error)
 }
@@ -107,7 +107,7 @@ type brandRow struct {
 	Holders     []brandHolder
 	MoreHolders int
 	ExampleID   string
-	LabelsURL   string // search for the brand's labels
+	LabelsURL   string // search by the brand's name
 	SaveURL     string // form to save that search
 }
 

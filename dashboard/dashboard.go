@@ -164,7 +164,8 @@ const (
 func areas() []string {
 	return []string{
 		signInPath, signOutPath, keysPath, usagePath, plansPath, coveragePath, collectionPath, appsPath, accountPath,
-		searchesPath, destinationsPath, deliveriesPath, explorePath, brandsPath, trendsPath, connectPath, strings.TrimRight(assetsPath, "/"),
+		searchesPath, destinationsPath, deliveriesPath, explorePath, brandsPath, trendsPath, connectPath,
+		strings.TrimRight(assetsPath, "/"),
 	}
 }
 

@@ -257,7 +257,7 @@ func (f exploreForm) Field(name string) exploreField {
 	case cola.ChoiceFilter:
 		one.Kind, one.Empty = "choice", "Any"
 	case cola.WindowFilter:
-		one.Kind, one.Empty = "choice", "Default (last 12 months)"
+		one.Kind, one.Empty = "choice", "Default (last 365 days)"
 	case cola.UnitFilter:
 		one.Kind = "unit"
 	}
@@ -269,7 +269,7 @@ func (f exploreForm) Field(name string) exploreField {
 		})
 	}
 	if filter.Kind == cola.WindowFilter {
-		one.Options[0].Label = "All time"
+		one.Options[0].Label = "All dates"
 	}
 	return one
 }

@@ -71,7 +71,7 @@ func (req *request) searchResults(p cola.SearchParams, r registry.ExploreResult)
 	bare.Page, bare.PerPage, bare.Cursor = cola.Opt[int]{}, cola.Opt[int]{}, ""
 	at := r.Pagination
 	f := &exploreResults{
-		Total: at.Total, Chips: filterChips(bare), Facets: facetGroups(p, r.Facets), Cut: at.TruncatedByQuota,
+		Total: at.Total, Chips: filterChips(bare, exploreURL), Facets: facetGroups(p, r.Facets), Cut: at.TruncatedByQuota,
 		SaveURL: strings.TrimSuffix(searchesPath+"/new?"+queryOf(bare).Encode(), "?"), Cost: listCost(req.quota),
 	}
 	f.TrendsURL = trendsOf(bare, r.Defaults != nil)
@@ -162,7 +162,7 @@ func searchPager(p cola.SearchParams, at cola.Pagination, rows int, cut bool) pa
 }
 
 // filterChips returns the filters of a search.
-func filterChips(p cola.SearchParams) []filterChip {
+func filterChips(p cola.SearchParams, address func(url.Values) string) []filterChip {
 	var chips []filterChip
 	values := queryOf(p)
 	for _, f := range cola.FieldsOf[cola.SearchParams]() {
@@ -171,7 +171,7 @@ func filterChips(p cola.SearchParams) []filterChip {
 			if !ok || condition.Kind == cola.UnitFilter { // the bounds have the unit
 				continue
 			}
-			chips = append(chips, filterChip{condition.String(), exploreURL(withoutValue(values, f.Name, value))})
+			chips = append(chips, filterChip{condition.String(), address(withoutValue(values, f.Name, value))})
 		}
 	}
 	return chips

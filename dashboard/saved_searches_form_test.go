@@ -267,7 +267,7 @@ func TestFilterFields(t *testing.T) {
 		}
 		example := reflect.TypeFor[cola.SearchParams]().FieldByIndex(field.Index).Tag.Get("example")
 		search := readSearch(params.New[cola.SearchParams]("a test"), url.Values{field.Name: {example}}.Encode())
-		if chips := filterChips(search.params); len(chips) == 0 && field.Name != "volume_unit" {
+		if chips := filterChips(search.params, exploreURL); len(chips) == 0 && field.Name != "volume_unit" {
 			t.Errorf("search with %s has no chip", field.Name)
 		}
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/colaregistry/colaregistry/registry"
 )
 
-// countService contains the operations of the page of trends.
+// countService contains the operations of the Trends page.
 type countService interface {
 	CountColas(context.Context, cola.Caller, cola.CountParams) (registry.ColaCounts, cola.QuotaState, error)
 }
@@ -39,7 +39,7 @@ func exampleTrends() []exampleSearch {
 	return []exampleSearch{
 		{"Labels per year by product type", trendsPath + "?date_range=all&group_by=year&group_by=product_type"},
 		{"Wine per month", trendsPath + "?group_by=month&product_type=wine"},
-		{"Companies with the most gin labels", trendsPath + "?group_by=permit&q=gin"},
+		{"Permittees with the most gin labels", trendsPath + "?group_by=permit&q=gin"},
 		{"Beer by container", trendsPath + "?group_by=container&product_type=malt+beverage"},
 		{"ABV of wine", trendsPath + "?group_by=abv&product_type=wine"},
 	}
@@ -60,6 +60,9 @@ func (req *request) trends(reader *params.Reader[cola.CountParams]) error {
 	if answered, err := req.guardCharge(countPrice()); answered || err != nil {
 		return err
 	}
+	for i, dimension := range counted.params.GroupBy {
+		counted.params.GroupBy[i] = strings.ToLower(dimension)
+	}
 	dimensions := slices.Clone(counted.params.GroupBy)
 	rows := limitGroups(&counted.params)
 	counts, state, err := req.svc.CountColas(req.ctx(), req.caller, counted.params)
@@ -77,7 +80,7 @@ func (req *request) trends(reader *params.Reader[cola.CountParams]) error {
 	p.Notes = noteLinks(counts.Advice, func(search url.Values) string {
 		return trendsURL(withDimensions(search, counted.values))
 	})
-	p.Result = req.trendResult(counted.params.SearchParams, dimensions, rows, counts)
+	p.Result = req.trendResult(counted, dimensions, rows, counts)
 	return req.show(http.StatusOK, "trends", page{
 		Title: p.Result.Title + " · Trends", Data: p,
 		Call: req.call(http.MethodGet, "/colas/stats?"+queryOf(counted.params).Encode(),
@@ -91,7 +94,7 @@ func trendsURL(values url.Values) string {
 	return strings.TrimSuffix(trendsPath+"?"+values.Encode(), "?")
 }
 
-// withDimensions adds the parameters of a count that a search lacks.
+// withDimensions copies group_by and top from counted to search.
 func withDimensions(search, counted url.Values) url.Values {
 	for _, name := range []string{"group_by", "top"} {
 		if values := withoutBlanks(counted)[name]; values != nil {
@@ -151,22 +154,19 @@ type trendResult struct {
 
 // trendResult prepares the result of a count.
 func (req *request) trendResult(
-	p cola.SearchParams, dimensions []string, rows int, counts registry.ColaCounts,
+	counted queryParams[cola.CountParams], dimensions []string, rows int, counts registry.ColaCounts,
 ) *trendResult {
+	p := counted.params.SearchParams
+	address := func(search url.Values) string { return trendsURL(withDimensions(search, counted.values)) }
 	r := &trendResult{
 		trend: newTrend(counts.Groups, dimensions, rows, counts.Others.Labels > 0), Total: counts.Total,
-		DataAsOf: counts.DataAsOf, Cut: counts.Truncated, LabelsURL: exploreURL(queryOf(p)), Cost: listCost(req.quota),
-	}
-	group := url.Values{"group_by": dimensions}
-	for _, c := range filterChips(p) {
-		u, _ := url.Parse(c.Href) // we made it
-		c.Href = trendsURL(withDimensions(withoutBlanks(u.Query()), group))
-		r.Chips = append(r.Chips, c)
+		DataAsOf: counts.DataAsOf, Cut: counts.Truncated, Chips: filterChips(p, address),
+		LabelsURL: exploreURL(queryOf(p)), Cost: listCost(req.quota),
 	}
 	if counts.Defaults != nil {
 		r.Since = counts.Defaults.DateFrom
 		p.DateRange = cola.AllDates
-		r.AllURL = trendsURL(withDimensions(queryOf(p), group))
+		r.AllURL = address(queryOf(p))
 	}
 	return r
 }
@@ -193,7 +193,7 @@ func (f countForm) ProblemList() []formProblem {
 	return listProblems(f.Problems, func(name string) (string, bool) {
 		switch name {
 		case "group_by":
-			return "Count by", true
+			return "Count labels by", true
 		case "top":
 			return f.Top().Label, true
 		}
@@ -234,7 +234,7 @@ func (f countForm) dimensions(i int, preset string) (options []option) {
 func (f countForm) Top() exploreField {
 	return exploreField{
 		Name: "top", Label: "Values in a ranking", Kind: "number", Problems: f.Problems["top"],
-		Hint:  fmt.Sprintf("Such as companies or brands. %d by default, up to %d.", defaultRanking, maxRanking),
+		Hint:  fmt.Sprintf("Such as permittees or brands. %d by default, up to %d.", defaultRanking, maxRanking),
 		Value: strings.ToValidUTF8(f.values.Get("top"), "\uFFFD"),
 	}
 }
@@ -242,8 +242,8 @@ func (f countForm) Top() exploreField {
 // dimensionName returns the display name of a dimension, as part of a sentence.
 func dimensionName(dimension string) string {
 	return cmp.Or(map[string]string{
-		cola.ByClass: "class/type", cola.ByPermit: "company", cola.ByState: "applicant’s state",
-		cola.ByBrandFirstSeen: "brand’s first year", cola.ByPermitteeFirstSeen: "company’s first year",
+		cola.ByClass: "class/type", cola.ByPermit: "permittee", cola.ByState: "applicant’s state",
+		cola.ByBrandFirstSeen: "brand’s first year", cola.ByPermitteeFirstSeen: "permittee’s first year",
 		cola.ByABV: "ABV (%)", cola.ByVolume: "net contents (ml)",
 	}[dimension], strings.ReplaceAll(dimension, "_", " "))
 }

@@ -30,7 +30,8 @@ type trend struct {
 // trendRow is a row of the table.
 type trendRow struct {
 	Label, Detail string
-	Href          string // page of a company; may be empty
+	full          string // untruncated label, for the CSV file
+	Href          string // page of a permittee; may be empty
 	Counts        []int  // by column; empty without a second dimension
 	Total         int
 	Bar           []barPart // of a ranking
@@ -48,7 +49,7 @@ func (b barPart) X() string { return strconv.FormatFloat(b.From, 'f', 1, 64) }
 // W returns the width of the part as an attribute. A part with labels is always visible.
 func (b barPart) W() string { return strconv.FormatFloat(max(b.Width, .3), 'f', 1, 64) }
 
-// Limits of a trend, so that it stays readable.
+// Limits that keep a trend readable.
 const (
 	maxSeries   = 6
 	maxBars     = 40 // more periods are drawn as lines
@@ -156,7 +157,7 @@ func (c *labelCounts) sortAxis() {
 		})
 	} else if len(c.rows) > 0 {
 		slices.SortFunc(c.rows, func(a, b cola.LabelGroup) int { return strings.Compare(value(a), value(b)) })
-		periods := periodsBetween(value(c.rows[0]), value(c.rows[len(c.rows)-1]))
+		periods := periodsBetween(c.axis, value(c.rows[0]), value(c.rows[len(c.rows)-1]))
 		c.rows = c.rows[:0]
 		for _, period := range periods {
 			var g cola.LabelGroup
@@ -178,21 +179,19 @@ func lowerBound(text string) float64 {
 }
 
 // periodsBetween returns all years, quarters or months from one to another, in the API's format.
-func periodsBetween(first, last string) (all []string) {
-	months, ok := map[int]int{len("2025"): 12, len("2025-Q3"): 3}[len(first)], false
-	if months == 0 || len(first) == len("2025-07") && first[5] != 'Q' {
-		months = 1
+func periodsBetween(dimension, first, last string) (all []string) {
+	months, name := 12, func(at time.Time) string { return at.Format("2006") }
+	switch dimension {
+	case cola.ByQuarter:
+		months, name = 3, func(at time.Time) string { return fmt.Sprintf("%d-Q%d", at.Year(), (at.Month()+2)/3) }
+	case cola.ByMonth:
+		months, name = 1, func(at time.Time) string { return at.Format("2006-01") }
 	}
-	start, _ := strconv.Atoi(first[:4])
-	at := time.Date(start, 1, 1, 0, 0, 0, 0, time.UTC)
-	for len(all) < maxGroups && !(ok && all[len(all)-1] >= last) {
-		name := map[int]string{
-			12: at.Format("2006"), 3: fmt.Sprintf("%s-Q%d", at.Format("2006"), (int(at.Month())+2)/3), 1: at.Format("2006-01"),
-		}[months]
-		if name >= first {
-			all, ok = append(all, name), true
+	year, _ := strconv.Atoi(first[:4])
+	for at := time.Date(year, 1, 1, 0, 0, 0, 0, time.UTC); name(at) <= last; at = at.AddDate(0, months, 0) {
+		if name(at) >= first {
+			all = append(all, name(at))
 		}
-		at = at.AddDate(0, months, 0)
 	}
 	return all
 }
@@ -238,7 +237,8 @@ func (c *labelCounts) columns(complete bool) []column {
 // row returns the row of a group.
 func (c *labelCounts) row(g *cola.LabelGroup, columns []column) trendRow {
 	r := trendRow{}
-	r.Label, r.Detail = groupLabel(g, c.axis)
+	r.full, r.Detail = groupLabel(g, c.axis)
+	r.Label = truncate(r.full, maxShownName)
 	if c.axis == cola.ByPermit && r.Detail != "" {
 		r.Href = permitHref(string(g.Permit.V))
 	}
@@ -254,14 +254,14 @@ func (c *labelCounts) row(g *cola.LabelGroup, columns []column) trendRow {
 	return r
 }
 
-// groupLabel returns the display name of a group's value, and the permit number of a company.
+// groupLabel returns the display name of a group's value, and the permit number of a permittee.
 func groupLabel(g *cola.LabelGroup, dimension string) (label, detail string) {
-	value := truncate(singleLine(string(g.Get(dimension))), maxShownName)
+	value := singleLine(string(g.Get(dimension)))
 	switch {
 	case value == "":
 		return unknownName, ""
 	case dimension == cola.ByPermit:
-		return cmp.Or(truncate(singleLine(string(g.CompanyName.V)), maxShownName), value), value
+		return cmp.Or(singleLine(string(g.CompanyName.V)), value), value
 	case dimension == cola.ByQuarter:
 		return strings.Replace(value, "-", " ", 1), ""
 	case dimension == cola.ByMonth:
@@ -277,7 +277,7 @@ func groupLabel(g *cola.LabelGroup, dimension string) (label, detail string) {
 // addColumns adds the columns that have names, with their styles.
 func (t *trend) addColumns(columns []column) {
 	for i, one := range columns {
-		s := series{Name: one.name, Class: seriesClasses()[i]}
+		s := series{Name: truncate(one.name, maxShownName), Class: seriesClasses()[i]}
 		for _, r := range t.Rows {
 			if r.Counts == nil {
 				s.Values = append(s.Values, r.Total)
@@ -373,7 +373,7 @@ func (t *trend) CSV() template.URL {
 		for _, n := range r.Counts {
 			counts = append(counts, strconv.Itoa(n))
 		}
-		line(r.Label, r.Detail, counts, strconv.Itoa(r.Total))
+		line(r.full, r.Detail, counts, strconv.Itoa(r.Total))
 	}
 	w.Flush()
 	text := strings.ReplaceAll(url.PathEscape(b.String()), "%2C", ",")

@@ -99,9 +99,19 @@ func TestTrendProblems(t *testing.T) {
 func TestTrendNotes(t *testing.T) {
 	s := mustSite(t)
 	page := s.get("/trends?group_by=year,status&origin=frrance")
-	page.shows(t, http.StatusOK, `<a href="/trends?group_by=year%2Cstatus&origin=france">`, "No labels match")
+	page.shows(t, http.StatusOK, `<a href="/trends?group_by=year%2Cstatus&origin=france">`, "No matching labels")
 	page.checkHTML(t)
 	s.costs(cola.Used{}, 0, 0)
+}
+
+// TestTrendLinks checks that dimensions may be in any letter case, and that the links of a result
+// keep its dimensions and the number of rows.
+func TestTrendLinks(t *testing.T) {
+	s := mustSite(t)
+	page := s.get("/trends?group_by=Brand&top=100&product_type=wine")
+	page.shows(t, http.StatusOK, `href="/trends?group_by=Brand&top=100"`,
+		`href="/trends?date_range=all&group_by=Brand&product_type=wine&top=100"`)
+	s.get("/trends?group_by=Product_Type,YEAR").shows(t, http.StatusOK, "Labels by product type and year")
 }
 
 // group returns a group of labels with the values of two dimensions.
@@ -166,6 +176,21 @@ func TestNewTrend(t *testing.T) {
 		if diff := cmp.Diff(tt.want, page.csvOf(t)); diff != "" || got.Shown != tt.shown || (got.Chart != nil) != tt.chart {
 			t.Errorf("%s: %d labels, chart %t; CSV (-want +got):\n%s", name, got.Shown, got.Chart != nil, diff)
 		}
+	}
+}
+
+// TestLongTrend checks that a trend has all months between two far apart, and that long names are
+// complete in CSV.
+func TestLongTrend(t *testing.T) {
+	groups := []cola.LabelGroup{group("month", "2025-01", "", "", 4), group("month", "1900-01", "", "", 3)}
+	if got := newTrend(groups, []string{"month"}, 0, false); len(got.Rows) != 125*12+1 || got.Shown != 7 {
+		t.Errorf("%d rows with %d labels, want 1501 with 7", len(got.Rows), got.Shown)
+	}
+	name := strings.Repeat("N", 2*maxShownName)
+	got := newTrend([]cola.LabelGroup{group("brand", name, "", "", 1)}, []string{"brand"}, 1, false)
+	page := response{text: `href="` + string(got.CSV()) + `" download="` + got.CSVName() + `"`}
+	if rows := page.csvOf(t); rows[1] != name+",1" || len(got.Rows[0].Label) > len(name)/2+len("…") {
+		t.Errorf("CSV has %s; label is %s", rows[1], got.Rows[0].Label)
 	}
 }
 

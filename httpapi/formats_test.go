@@ -272,9 +272,9 @@ func TestNestedCSV(t *testing.T) {
 		List   []inner `json:"list"`
 	}
 	for want, r := range map[string]row{
-		"a,b,3,,":                 {"a", inner{"b", 3}, nil},
-		"a,,0,c; ; d,1; 2; 3":     {"a", inner{}, []inner{{"c", 1}, {"", 2}, {"d", 3}}},
-		"a,'=b,0,'=c; '@d,'-1; 2": {"a", inner{"=b", 0}, []inner{{"=c", -1}, {"@d", 2}}},
+		"a,b,3,,":                {"a", inner{"b", 3}, nil},
+		"a,,0,c; ; d,1; 2; 3":    {"a", inner{}, []inner{{"c", 1}, {"", 2}, {"d", 3}}},
+		"a,'=b,0,'=c; @d,'-1; 2": {"a", inner{"=b", 0}, []inner{{"=c", -1}, {"@d", 2}}},
 	} {
 		content, err := table{rows: []row{r}}.appendCSV(nil)
 		if got := string(content); err != nil || got != "id,object.name,object.count,list.name,list.count\r\n"+want+"\r\n" {

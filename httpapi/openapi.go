@@ -110,8 +110,8 @@ func introduction() string {
 	return strings.Join([]string{
 		"The registry of US alcohol label approvals (COLAs): labels, permit holders, barcodes, reference data, and " +
 			"saved searches.",
-		"**Quotas.** Looking up a single record uses one detail view. Lists and searches use one list record per " +
-			"record returned. Both are counted per account per calendar month (UTC), across all keys and apps. " +
+		"**Quotas.** Looking up a single record uses one detail view. Counts use one list record per 50 groups, and " +
+			"other lists one per record returned. Both are counted per account per calendar month (UTC), across all keys and apps. " +
 			"Every request except those to `/suggest` also counts toward the rate limit, which limits requests in any " +
 			"60-second window. " +
 			"Every authenticated response, including errors, has the five quota headers.",
@@ -119,8 +119,8 @@ func introduction() string {
 			"values are ignored. " +
 			"Separate several values of a filter with commas, or repeat the parameter. Enumerated values are " +
 			"case-insensitive.",
-		"**Formats.** Lists of labels, counts, brands, permittees, matches and reference data are also available as `text/csv` and " +
-			"`application/x-ndjson` (one JSON object per line): set `Accept`. Rows, limits and cost are the same. " +
+		"**Formats.** Lists of labels, counts, brands, permittees, matches and reference data are also available as " +
+			"`text/csv` and `application/x-ndjson` (one JSON object per line): set `Accept`. Rows, limits and cost are the same. " +
 			"Headers replace the other members of the JSON body: `Link` (rel=\"next\"), `" + totalHeader + "`, `" +
 			truncatedHeader + "`, `" + windowHeader + "`, `" + notesHeader + "` and, for counts, `" + otherGroupsHeader +
 			"` and `" + otherLabelsHeader + "`. Errors are always JSON.",

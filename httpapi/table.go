@@ -164,17 +164,18 @@ func appendCell(b []byte, text string, n int) []byte {
 
 // text returns a row's value in a cell: empty if it is null or absent, and a list joined with
 // semicolons.
-func (c column) text(row reflect.Value) (string, error) {
+func (c column) text(row reflect.Value) (text string, err error) {
 	value := row.FieldByIndex(c.index)
 	switch {
 	case c.each != nil:
-		return c.listText(value)
+		text, err = c.listText(value)
 	case c.omitEmpty && value.IsZero():
-		return "", nil
 	case value.Kind() == reflect.String:
-		return web.InertCell(value.String()), nil
+		text = value.String()
+	default:
+		text, err = cellText(value)
 	}
-	return cellText(value)
+	return web.InertCell(text), err
 }
 
 // listText joins a member of all objects of a list. A null leaves an empty position, so that the
@@ -187,7 +188,7 @@ func (c column) listText(list reflect.Value) (string, error) {
 			return "", err
 		}
 	}
-	return web.InertCell(strings.Join(texts, separator)), nil
+	return strings.Join(texts, separator), nil
 }
 
 // separator joins the values of a list in a cell.
@@ -204,11 +205,11 @@ func cellText(v reflect.Value) (string, error) {
 	case value[0] == '"':
 		var text string
 		err := json.Unmarshal(value, &text)
-		return web.InertCell(text), err
+		return text, err
 	case value[0] == '[':
 		var texts []string
 		err := json.Unmarshal(value, &texts)
-		return web.InertCell(strings.Join(texts, separator)), err
+		return strings.Join(texts, separator), err
 	case value[0] == '{':
 		return "", fmt.Errorf("object in a cell: %s", value)
 	}

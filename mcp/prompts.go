@@ -45,8 +45,8 @@ type permitteeReportArgs struct {
 func (e *edge) addPrompts(s *server.MCPServer) {
 	addPrompt(e, s, protocol.Prompt{
 		Name: "brand_clearance", Title: "Check a brand name",
-		Description: "Finds labels with a similar brand name, in any status, and reports conflicts. Uses " +
-			"about 40 list records and up to 3 detail views.",
+		Description: "Finds brands with a similar name, in any status, and reports conflicts. Uses up to 20 " +
+			"list records, plus up to 20 for each close brand, and up to 3 detail views.",
 	}, []string{"brand_name"}, brandClearancePrompt)
 	addPrompt(e, s, protocol.Prompt{
 		Name: "permittee_report", Title: "Report on a permittee",

@@ -94,7 +94,7 @@ func brandNotes(q *cola.BrandSearch, found *search.BrandPage) []Note {
 	}
 	if found.Total == 0 {
 		word := Note{Finding: "Words such as estate and brewing don't make names similar."}
-		word.Text = word.Finding + " For all labels with a word, search brand_name."
+		word.Text = word.Finding + " To find all labels with a word, search by brand_name."
 		all := cola.SearchParams{ProductType: q.ProductTypes, DateRange: cola.AllDates}
 		word.suggest("Search labels for this name", &all, func(p *cola.SearchParams) { p.BrandName = q.Name })
 		return append(newNotes(notes...), word)
@@ -107,10 +107,10 @@ func countBrands(n int, kind string) string {
 	words := map[string][2]string{ // for one brand, and for several
 		cola.SimilarSameWords:   {"has the same words", "have the same words"},
 		cola.SimilarPlural:      {"has other forms of the same words", "have other forms of the same words"},
-		cola.SimilarSoundsAlike: {"sounds similar", "sound similar"},
+		cola.SimilarSoundsAlike: {"sounds alike", "sound alike"},
 		cola.SimilarOneEdit:     {"is spelled almost the same", "are spelled almost the same"},
 		cola.SimilarPrefix:      {"begins the same way", "begin the same way"},
-		cola.SimilarContains:    {"has its main words in common", "have their main words in common"},
+		cola.SimilarContains:    {"shares the main words", "share the main words"},
 	}[kind]
 	if n == 1 {
 		return "1 " + words[0]

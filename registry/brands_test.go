@@ -34,7 +34,7 @@ func TestSearchBrands(t *testing.T) {
 		"all": {
 			cola.BrandParams{Q: "Zanzibarr Quagga"},
 			[]string{"ZANZIBAR & QUAGGA sounds_alike 2", "QUAGGA ZANZIBAR sounds_alike 1", "ZANZIBAR sounds_alike 1"},
-			"No brand is identical; 3 sound similar.",
+			"No brand is identical; 3 sound alike.",
 		},
 		"one product type": {
 			cola.BrandParams{Q: "zanzibar quagga", ProductType: []string{"wine"}},

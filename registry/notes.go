@@ -50,10 +50,13 @@ func (n *Note) didYouMean(near string, p *cola.SearchParams, change func(*cola.S
 	}
 }
 
+// newNote returns a note without a suggested search.
+func newNote(text string) Note { return Note{Text: text, Finding: text} }
+
 // newNotes returns notes without suggested searches. It omits empty ones.
 func newNotes(texts ...string) (notes []Note) {
 	for _, text := range nonEmpty(texts...) {
-		notes = append(notes, Note{Text: text, Finding: text})
+		notes = append(notes, newNote(text))
 	}
 	return notes
 }
@@ -72,11 +75,11 @@ func searchNotes(view *search.View, p *cola.SearchParams, q *cola.ColaSearch, to
 	}
 	notes = append(notes, wordNotes(view, p, q.Query)...)
 	if number := q.PermitNumber; number != "" && countMatches(view, cola.Query{PermitNumber: number}) == 0 {
-		notes = append(notes, newNotes(fmt.Sprintf("No label has the permit number %s. To find a company's permit "+
-			"numbers, search permittees.", cola.Quoted(number)))...)
+		notes = append(notes, newNote(fmt.Sprintf("No label has the permit number %s. To find a company's permit "+
+			"numbers, search permittees.", cola.Quoted(number))))
 	}
 	if code := q.Barcode; code != "" && countMatches(view, cola.Query{Barcode: code}) == 0 {
-		notes = append(notes, newNotes(fmt.Sprintf("No label has the main barcode %s.", cola.Quoted(code)))...)
+		notes = append(notes, newNote(fmt.Sprintf("No label has the main barcode %s.", cola.Quoted(code))))
 	}
 	return append(notes, valueNotes(view, p)...)
 }
@@ -86,7 +89,7 @@ func valueNotes(view *search.View, p *cola.SearchParams) (notes []Note) {
 	words := vocabularyOf(view)
 	add := func(finding, near string, change func(changed *cola.SearchParams)) {
 		if finding != "" {
-			n := newNotes(finding)[0]
+			n := newNote(finding)
 			n.didYouMean(near, p, change)
 			n.Text += " This filter alone rules out every label."
 			notes = append(notes, n)
@@ -133,7 +136,7 @@ func dateNotes(view *search.View, p *cola.SearchParams, q *cola.ColaSearch, tota
 		included := q.Query
 		included.NoEstimates = false
 		if n := countMatches(view, included) - total; n > 0 {
-			note := newNotes(labelsMatch(n) + " every other filter, but the approval date is only estimated.")[0]
+			note := newNote(labelsMatch(n) + " every other filter, but the approval date is only estimated.")
 			note.suggest("Include estimated dates", p, func(changed *cola.SearchParams) { changed.EstimatedDates = "" })
 			notes = append(notes, note)
 		}
@@ -148,7 +151,7 @@ const maxWordNotes = 5
 // brand has, with the most similar word; or one on a text or brand name without any word.
 func wordNotes(view *search.View, p *cola.SearchParams, q cola.Query) (notes []Note) {
 	add := func(where, word string, withWord func(word string) cola.Query, field func(*cola.SearchParams) *string) {
-		n := newNotes(fmt.Sprintf("No %s contains %s.", where, cola.Quoted(word)))[0]
+		n := newNote(fmt.Sprintf("No %s contains %s.", where, cola.Quoted(word)))
 		if near := view.NearestWord(word); near != "" {
 			if found := countMatches(view, withWord(near)); found > 0 {
 				n.didYouMean(fmt.Sprintf("%s (%s)", near, labels(found)), p, func(changed *cola.SearchParams) {
@@ -186,7 +189,11 @@ func wordNotes(view *search.View, p *cola.SearchParams, q cola.Query) (notes []N
 // replaceWord replaces a word in a text, in any case.
 func replaceWord(text, word, with string) string {
 	whole := regexp.MustCompile(`(?i)(^|[^\pL\pN])` + regexp.QuoteMeta(word) + `($|[^\pL\pN])`)
-	return whole.ReplaceAllString(text, "${1}"+strings.ReplaceAll(with, "$", "$$")+"${2}")
+	// A separator belongs to the match before it, so a word that follows itself needs a second pass.
+	for range 2 {
+		text = whole.ReplaceAllString(text, "${1}"+strings.ReplaceAll(with, "$", "$$")+"${2}")
+	}
+	return text
 }
 
 // hasWord reports whether a text has a letter or digit.
@@ -254,7 +261,7 @@ func (w Vocabulary) UnknownOrigin(name, word string) string {
 	return finding + didYouMean(near, near != "")
 }
 
-// unknownOrigin is UnknownOrigin with the suggested origin apart, if there is one.
+// unknownOrigin is like UnknownOrigin, but returns any suggested origin separately.
 func (w Vocabulary) unknownOrigin(name, word string) (finding, near string) {
 	if strings.TrimSpace(word) == "" || w.HasOrigin(word) {
 		return "", ""
@@ -295,7 +302,7 @@ func (w Vocabulary) UnknownCategory(path string) string {
 	return finding + didYouMean(near, near != "")
 }
 
-// unknownCategory is UnknownCategory with the suggested path apart, if there is one.
+// unknownCategory is like UnknownCategory, but returns any suggested path separately.
 func (w Vocabulary) unknownCategory(path string) (finding, near string) {
 	if vocabulary.NormalizePath(path) == "" || w.HasCategory(path) {
 		return "", ""

@@ -109,6 +109,7 @@ func TestSuggestedSearches(t *testing.T) {
 	for name, p := range map[string]cola.SearchParams{
 		"a word":          {Q: "HAPX!"},
 		"a quoted word":   {Q: `"hapx" hapax`, Page: cola.Some(1)},
+		"a repeated word": {Q: "hapx hapx, hapx"},
 		"a brand":         {BrandName: "hapx"},
 		"a grape":         {Grape: "zinfandal", Q: "hapax"},
 		"a place":         {Appellation: "napa vally", Q: "hapax"},

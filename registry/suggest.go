@@ -44,7 +44,7 @@ type Suggestions struct {
 }
 
 // Suggest completes a value of a field. If no value completes the text, it completes the most
-// similar text that some value does, and a note says so. It is free and does not count toward the rate limit, but
+// similar text that has values, and adds a note. It is free and exempt from the rate limit, but
 // each account has a limit of its own.
 func (s *Service) Suggest(
 	ctx context.Context, c cola.Caller, p cola.SuggestParams,
@@ -92,7 +92,7 @@ func tooManySuggestions(wait time.Duration) error {
 		fmt.Sprintf("Suggestions are limited to %d requests a second.", suggestionsPerSecond))
 }
 
-// suggest completes a text, or else its correction.
+// suggest completes a text or, if it has no completions, its correction.
 func (s *Service) suggest(q cola.SuggestSearch) Suggestions {
 	suggest, correct := s.completions(q.Field)
 	found := Suggestions{Values: suggest(q)}

@@ -25,7 +25,7 @@ type segmentFirstSeen struct {
 	dates   []cola.Date    // of each of these values, over all segments; zero if unknown
 	indexed []cola.Date    // dates when the index was built
 	index   rangeIndex     // documents by the indexed dates
-	changed []uint32       // values with another date since
+	changed []uint32       // values whose date has changed since the index was built
 	own     []cola.Date    // of each value, in this segment
 	deleted int            // documents with a tombstone that own leaves out
 }

@@ -95,7 +95,9 @@ func (l *ValueList) Suggest(s cola.SuggestSearch) []cola.Suggestion {
 		case nameBegins:
 			found = append(found, v.Suggestion)
 		case wordBegins:
-			within = append(within, v.Suggestion)
+			if len(within) < s.Limit {
+				within = append(within, v.Suggestion)
+			}
 		}
 	}
 	return append(found, within[:min(len(within), s.Limit-len(found))]...)

@@ -35,18 +35,18 @@ func (v *View) suggestBrands(c *completion, limit int) []cola.Suggestion {
 // The labels of a brand in a segment, live or not, are known without looking at them. Their sum is
 // an upper bound, so brands are counted in descending order of that sum, until the next one cannot
 // rank among the first.
-func (v *View) topBrands(text *completion, match, limit int) *ranking[namedValue] {
-	candidates := v.brandCandidates(text, match)
+func (v *View) topBrands(c *completion, match, limit int) *ranking[namedValue] {
+	candidates := v.brandCandidates(c, match)
 	next := newBrandHeap(candidates)
 	top := &ranking[namedValue]{limit: limit, compare: byLabels}
 	for next.Len() > 0 {
-		c := candidates[heap.Pop(next).(uint32)]
-		if best := (namedValue{c.key, cola.Suggestion{Count: c.labels}}); len(top.first) == limit &&
+		brand := candidates[heap.Pop(next).(uint32)]
+		if best := (namedValue{brand.key, cola.Suggestion{Count: brand.labels}}); len(top.first) == limit &&
 			byLabels(top.first[limit-1], best) < 0 {
 			break
 		}
-		if found := v.brand(c.key); found.Count > 0 && text.match(c.key, found.Value) == match {
-			top.add(namedValue{c.key, found})
+		if found := v.brand(brand.key); found.Count > 0 && c.match(brand.key, found.Value) == match {
+			top.add(namedValue{brand.key, found})
 		}
 	}
 	return top
@@ -54,14 +54,14 @@ func (v *View) topBrands(text *completion, match, limit int) *ranking[namedValue
 
 // brandCandidates returns the brands that may complete a text in the given way, sorted by key, with
 // the labels of all segments.
-func (v *View) brandCandidates(text *completion, match int) []brandCandidate {
+func (v *View) brandCandidates(c *completion, match int) []brandCandidate {
 	lists := make([][]brandCandidate, 0, len(v.segments))
 	for i := range v.segments {
 		x := &v.segments[i].brands
 		var list []brandCandidate
-		text.eachCandidate(&x.keys, match, func(brand uint32) {
+		c.eachCandidate(&x.keys, match, func(brand uint32) {
 			key := x.keys.At(brand)
-			best := text.matchKey(key)
+			best := c.matchKey(key)
 			if best < match {
 				return
 			}
@@ -75,13 +75,13 @@ func (v *View) brandCandidates(text *completion, match int) []brandCandidate {
 	slices.SortFunc(lists, func(a, b []brandCandidate) int { return cmp.Compare(len(a), len(b)) })
 	var all []brandCandidate
 	for _, list := range lists { // shortest first, which moves the fewest
-		all = mergeBrands(all, list)
+		all = mergeCandidates(all, list)
 	}
 	return slices.DeleteFunc(all, func(c brandCandidate) bool { return !c.matches })
 }
 
-// mergeBrands merges sorted lists and adds up the labels of brands in both.
-func mergeBrands(a, b []brandCandidate) []brandCandidate {
+// mergeCandidates merges sorted lists and adds up the labels of brands in both.
+func mergeCandidates(a, b []brandCandidate) []brandCandidate {
 	if len(a) == 0 {
 		return b
 	}

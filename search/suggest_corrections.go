@@ -9,13 +9,13 @@ import (
 	"github.com/colaregistry/colaregistry/search/internal/text"
 )
 
-// maxCorrected is the number of words of the longest text that is corrected.
+// maxCorrected is the maximum number of words in a text to correct.
 const maxCorrected = 6
 
-// eachWord calls yield with each word of values that begins with a letter.
+// eachWord calls yield with each word of the values that starts with first.
 type eachWord func(first string, yield func(w string))
 
-// Correct returns the text that a text without completions most likely stands for: each word is
+// Correct returns the most likely correction of a text without completions. Each word is
 // replaced by the most similar word of the field's values, or an adjective such as "french" by its
 // origin. It returns "" if there is no such text.
 func (v *View) Correct(field, q string) string {
@@ -120,7 +120,7 @@ func eachKeyWord(keys *column.Dict, first string, yield func(w string)) {
 	})
 }
 
-// yieldWords calls yield with the words of a key that begin with a letter.
+// yieldWords calls yield with the words of a key that start with first.
 func yieldWords(key, first string, yield func(w string)) {
 	for w := range strings.SplitSeq(key, " ") {
 		if strings.HasPrefix(w, first) {

@@ -28,7 +28,7 @@
     const pointer = element("div");
     pointer.className = "pointer";
     pointer.tabIndex = 0;
-    for (const [name, value] of Object.entries({ role: "slider", "aria-label": "Values of " + svg.querySelector("title").textContent, "aria-valuemin": 1, "aria-valuemax": rows.length })) {
+    for (const [name, value] of Object.entries({ role: "slider", "aria-label": "Chart values: " + svg.querySelector("title").textContent, "aria-valuemin": 1, "aria-valuemax": rows.length })) {
       pointer.setAttribute(name, value);
     }
     let at = rows.length - 1;

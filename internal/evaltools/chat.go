@@ -73,36 +73,39 @@ type toolCall struct {
 	} `json:"function"`
 }
 
-// complete returns the next message of a conversation. It repeats requests that fail for now.
+// complete returns the next message of a conversation. It retries temporary failures.
 func (c *chat) complete(ctx context.Context, messages, tools []any) (reply, error) {
 	body, err := json.Marshal(map[string]any{"model": c.model, "messages": messages, "tools": tools})
 	if err != nil {
 		return reply{}, err
 	}
 	for attempt := 1; ; attempt++ {
-		r, err := c.post(ctx, body)
+		text, err := c.post(ctx, body)
+		if err == nil {
+			return parseReply(text)
+		}
 		var refused *apiError
-		if err == nil || ctx.Err() != nil || attempt == maxAttempts || errors.As(err, &refused) && !refused.retriable() {
-			return r, err
+		if ctx.Err() != nil || attempt == maxAttempts || errors.As(err, &refused) && !refused.retriable() {
+			return reply{}, err
 		}
 		pause := time.Second << (attempt - 1)
 		if refused != nil {
 			pause = max(pause, refused.after)
 		}
 		if err := c.wait(ctx, pause); err != nil {
-			return r, err
+			return reply{}, err
 		}
 	}
 }
 
-// post sends one request.
-func (c *chat) post(ctx context.Context, body []byte) (reply, error) {
+// post sends one request and returns the body of its response.
+func (c *chat) post(ctx context.Context, body []byte) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, chatTimeout)
 	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost,
 		strings.TrimSuffix(c.url, "/")+"/chat/completions", bytes.NewReader(body))
 	if err != nil {
-		return reply{}, err
+		return nil, err
 	}
 	request.Header.Set("Content-Type", "application/json")
 	if c.key != "" {
@@ -112,19 +115,19 @@ func (c *chat) post(ctx context.Context, body []byte) (reply, error) {
 	client := http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	response, err := client.Do(request)
 	if err != nil {
-		return reply{}, err
+		return nil, err
 	}
 	defer response.Body.Close()
 	text, err := io.ReadAll(io.LimitReader(response.Body, maxReply))
 	if err != nil {
-		return reply{}, err
+		return nil, err
 	}
 	if response.StatusCode != http.StatusOK {
-		return reply{}, &apiError{
+		return nil, &apiError{
 			status: response.StatusCode, after: retryafter.Of(response.Header, time.Now()), message: c.messageOf(text),
 		}
 	}
-	return parseReply(text)
+	return text, nil
 }
 
 // messageOf returns the message of an error response. Some APIs repeat a wrong key, which must not

@@ -27,12 +27,13 @@ type outcome struct {
 	Tokens int      `json:"tokens"` // of the results of the calls
 	Fault  string   `json:"fault,omitempty"`
 
+	AsPlanned bool `json:"as_planned"` // all tools of the plan were called
+
 	// Results with a model only.
-	AsPlanned bool     `json:"as_planned"` // the model called every tool of the plan
-	Missing   []string `json:"missing,omitempty"`
-	Answer    string   `json:"answer,omitempty"`
-	Prompt    int      `json:"prompt_tokens,omitempty"` // as the API reports them, over all turns
-	Output    int      `json:"completion_tokens,omitempty"`
+	Missing []string `json:"missing,omitempty"`
+	Answer  string   `json:"answer,omitempty"`
+	Prompt  int      `json:"prompt_tokens,omitempty"` // as the API reports them, over all turns
+	Output  int      `json:"completion_tokens,omitempty"`
 }
 
 // callTool calls a tool and returns the text of its result, which clients show to the model. err is

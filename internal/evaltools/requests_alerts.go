@@ -62,8 +62,11 @@ func alertRequests(*world) []request {
 			},
 			facts: []fact{is("2/data/deleted", true).unsaid()},
 			effect: func(searches []cola.SavedSearch) error {
-				if err := wantSearches(searches, 1); err != nil || searches[0].Name != "Cuatro watch" {
-					return fmt.Errorf("the account has %+v; %w", searches, err)
+				if err := wantSearches(searches, 1); err != nil {
+					return err
+				}
+				if left := searches[0].Name; left != "Cuatro watch" {
+					return fmt.Errorf("%q is left", left)
 				}
 				return nil
 			},

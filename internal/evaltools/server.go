@@ -24,7 +24,7 @@ import (
 	"github.com/colaregistry/colaregistry/store/sqlite"
 )
 
-// today is the time of the registry's clock, which stands still.
+// today is the fixed time of the registry's clock.
 var today = time.Date(2026, time.November, 20, 12, 0, 0, 0, time.UTC)
 
 // records determines the labels, permittees and reference data of the registry. The facts that

@@ -210,7 +210,7 @@ func atLeastABV(percent float64) func(*cola.Cola) bool {
 	return func(c *cola.Cola) bool { return c.ABV.OK && c.ABV.V >= percent }
 }
 
-// ofLiters holds for labels with some contents.
+// ofLiters holds for labels with the given net contents.
 func ofLiters(liters float64) func(*cola.Cola) bool {
 	return func(c *cola.Cola) bool {
 		return c.Volume.OK && (c.VolumeUnit == "liters" && c.Volume.V == liters ||

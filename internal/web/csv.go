@@ -1,12 +1,18 @@
 package web
 
-import "strings"
+import (
+	"strconv"
+	"strings"
+)
 
-// InertCell returns text for a CSV cell, after an apostrophe if a spreadsheet would otherwise run it
-// as a formula. Label text is written by third parties.
+// InertCell returns text for a CSV cell, prefixed with an apostrophe if a spreadsheet would run it
+// as a formula. Label text is written by third parties. Numbers stay as they are.
 func InertCell(text string) string {
-	if text != "" && strings.ContainsRune("=+-@\t\r", rune(text[0])) {
-		return "'" + text
+	if text == "" || !strings.ContainsRune("=+-@\t\r", rune(text[0])) {
+		return text
 	}
-	return text
+	if _, err := strconv.ParseFloat(text, 64); err == nil {
+		return text
+	}
+	return "'" + text
 }
