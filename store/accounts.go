@@ -10,7 +10,7 @@ import (
 // Account is a paying, metered customer.
 type Account struct {
 	ID        cola.AccountID
-	Email     string // unique regardless of ASCII letter case; or the Name of an identity
+	Email     string // unique, ignoring ASCII letter case; or an Identity.Name
 	Tier      cola.Tier
 	CreatedAt time.Time // UTC, whole microseconds
 

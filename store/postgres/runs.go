@@ -41,7 +41,7 @@ const (
 // matchesPerStatement is the number of matches per INSERT statement.
 const matchesPerStatement = 10_000
 
-// RecordRuns implements store.Runs. It is one transaction.
+// RecordRuns implements store.Runs in one transaction.
 func (s *Store) RecordRuns(ctx context.Context, runs []store.RunRecord) ([]store.RunOutcome, error) {
 	var outcomes []store.RunOutcome
 	err := s.transact(ctx, "record runs", func(tx pgx.Tx) (err error) {

@@ -107,8 +107,8 @@ func rollback(ctx context.Context, tx pgx.Tx) {
 }
 
 // read runs a method that reads from the general pool. If its connection is lost, as when a server
-// or proxy restarts, it runs do once more on another connection; so do must not have returned
-// anything to the caller.
+// or proxy restarts, it runs do once more on another connection. A failed do must therefore not have
+// passed results to the caller.
 func (s *Store) read(ctx context.Context, operation string, do func() error) error {
 	if err := s.start(); err != nil {
 		return failed(operation, err)
