@@ -63,7 +63,7 @@ type Fetches interface {
 	// claims that have ended.
 	ReleaseWindow(ctx context.Context, w FetchWindow) error
 	ReleaseLabel(ctx context.Context, l FetchLabel) error
-	// ExtendWindow and ExtendLabel set the end of a claim to the given time from now.
+	// ExtendWindow and ExtendLabel make a claim last for hold from now.
 	ExtendWindow(ctx context.Context, w FetchWindow, hold time.Duration) error
 	ExtendLabel(ctx context.Context, l FetchLabel, hold time.Duration) error
 

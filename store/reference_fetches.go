@@ -8,10 +8,10 @@ import (
 // ReferenceFetches records the downloads of reference data, one row for each source. Package
 // collect/reference names the sources.
 type ReferenceFetches interface {
-	// ClaimReferenceFetch records that a source is being fetched and returns what is known about
-	// it. If minAge is positive, it fails with ErrNotFound if any process has fetched the source
-	// less than minAge ago, even if that failed, or has claimed it less than ReferenceFetchHold ago
-	// and isn't done. Ages are by the database's clock.
+	// ClaimReferenceFetch records that a source is being fetched and returns its state. If minAge is
+	// positive, it fails with ErrNotFound if any process has fetched the source less than minAge
+	// ago, even without success, or has claimed it less than ReferenceFetchHold ago and isn't done.
+	// Ages are by the database's clock.
 	ClaimReferenceFetch(ctx context.Context, source string, minAge time.Duration) (ReferenceFetch, error)
 	// SaveReferenceFetch records a successful fetch at the current time, and the source's content.
 	// imported reports whether it was imported now rather than by an earlier fetch.

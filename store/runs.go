@@ -14,8 +14,8 @@ import (
 // It never arrives if its first date was written in mode History.
 type Arrivals interface {
 	// ArrivedSince calls yield with every label that arrived and whose current effective date is on
-	// or after a day, in no particular order. It returns the revision up to which the list is
-	// complete. It reads one consistent snapshot. Arguments of yield are only valid during the
+	// or after the given day, in no particular order. It returns the revision up to which the list
+	// is complete. It reads one consistent snapshot. Arguments of yield are only valid during the
 	// call. ArrivedSince stops when yield returns an error, and returns that error.
 	ArrivedSince(ctx context.Context, approved cola.Date, yield func(Arrival) error) (cola.Revision, error)
 }
@@ -95,7 +95,7 @@ type Runs interface {
 	// another search.
 	RunOf(ctx context.Context, account cola.AccountID, uuid string, run int64) (cola.SavedSearchRun, error)
 	// MatchesOf returns a page of the matches of an account's search, in one run or, if run is
-	// zero, in all runs, and their total number. Matches are ordered by run, latest first, and by
+	// zero, in all runs, and their total number. Matches are ordered by run, latest first, then by
 	// ID. It fails with ErrNotFound if the account has no such search, or the search no such run.
 	MatchesOf(ctx context.Context, account cola.AccountID, uuid string,
 		run int64, page Slice) ([]cola.SavedSearchMatch, int, error)

@@ -192,7 +192,8 @@ type Permittees interface {
 type References interface {
 	UpsertAVAs(ctx context.Context, patches []cola.Patch[cola.AVADetail], mode Mode) ([]Outcome, error)
 	// ReplaceProductionReport replaces the rows of one report, in order, and returns an outcome per
-	// row: Unchanged if the report had the row, else Changed if the report existed, else Added.
+	// row: Unchanged if the report had the row, Changed if it existed without the row, Added if the
+	// report is new.
 	ReplaceProductionReport(ctx context.Context, key cola.ReportKey,
 		rows []cola.ProductionReport, mode Mode) ([]Outcome, error)
 	// The key of processing times is all fields but the figures and, for registrations, the

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"image"
 	"image/color"
-	_ "image/gif" // registers a format for describe and decode
+	_ "image/gif" // formats for describe and decode
 	_ "image/jpeg"
 	_ "image/png"
 	"net/http"

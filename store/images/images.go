@@ -51,9 +51,9 @@ type Store struct {
 	memory  *semaphore.Weighted // bytes of memory of running renderings
 }
 
-// Open opens a folder, which it creates if it doesn't exist, or an s3://BUCKET URL. The URL's
-// parameters are those of gocloud.dev/blob/s3blob, such as region and endpoint, and prefix.
-// Credentials come from the environment, as in other programs that use S3.
+// Open opens a folder, which it creates if it doesn't exist, or an s3://BUCKET URL. The URL takes
+// the parameters of gocloud.dev/blob/s3blob, such as region and endpoint, and prefix. Credentials
+// come from the environment, as in other programs that use S3.
 func Open(ctx context.Context, location string, o Options) (*Store, error) {
 	bucket, err := openBucket(ctx, location)
 	if err != nil {

@@ -83,7 +83,7 @@ func (w *bitWriter) write(bits uint32, n int) {
 	}
 }
 
-// bytes returns what was written, padded with ones.
+// bytes returns the written bits, padded with ones.
 func (w *bitWriter) bytes() []byte {
 	w.write(0x7f, 7)
 	return w.done

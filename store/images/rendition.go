@@ -177,7 +177,7 @@ func decode(content []byte) (decoded image.Image, err error) {
 // transparent background.
 func onBackground(m image.Image, frame image.Rectangle) image.Image {
 	if !m.Bounds().In(frame) {
-		return m // not a GIF: in other formats the header may give another size
+		return m // not a GIF, but a format whose decoder disagrees with the header
 	}
 	whole := image.NewRGBA(frame)
 	draw.Draw(whole, m.Bounds(), m, m.Bounds().Min, draw.Src)

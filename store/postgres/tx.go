@@ -150,8 +150,8 @@ func collect[T any](rows pgx.Rows, err error, columns func(*T) fields) ([]T, err
 	return list, rows.Err()
 }
 
-// closeBatch closes the results of a batch and returns err, or else the error of closing, which
-// includes errors of unread statements.
+// closeBatch closes the results of a batch. It returns err or, if err is nil, the error from
+// closing, which includes errors of unread statements.
 func closeBatch(results pgx.BatchResults, err error) error {
 	if closeErr := results.Close(); err == nil {
 		err = closeErr
