@@ -10,7 +10,7 @@ import (
 // Account is a paying, metered customer.
 type Account struct {
 	ID        cola.AccountID
-	Email     string // unique regardless of ASCII letter case; or the Name of an identity
+	Email     string // unique, ignoring ASCII letter case; or an Identity.Name
 	Tier      cola.Tier
 	CreatedAt time.Time // UTC, whole microseconds
 
@@ -91,7 +91,7 @@ type Keys interface {
 	// processes.
 	CreateKey(ctx context.Context, key Key, hash KeyHash, maxKeys int) (Key, error)
 	// ReplaceKey creates a key that replaces one of the account's keys, in one transaction. The old
-	// key stays valid at most until the given time. The new key gets its AccountID and Name.
+	// key stays valid until the given time at the latest. The new key gets its AccountID and Name.
 	// ReplaceKey fails with ErrNotFound if the account has no such key, with ErrNotActive if that
 	// key is no longer valid, and with a LimitError if the account has maxKeys other valid keys, so
 	// that repeated replacements cannot exceed the limit.

@@ -58,13 +58,13 @@ type App struct {
 	Issuer     string
 	ClientID   string // unique together with Issuer
 	Name       string
-	Scopes     []cola.Scope // maximum scopes besides reading; sorted
+	Scopes     []cola.Scope // scopes that it may have besides reading; sorted
 	CreatedAt  time.Time
 	DisabledAt time.Time // zero if enabled
 }
 
-// Apps stores connected apps. It ignores the ID and the times of an app to be stored, and fails
-// with ErrMalformed if Normalize does.
+// Apps stores connected apps. Methods that store an app ignore its ID and times, and fail with
+// ErrMalformed if Normalize does.
 type Apps interface {
 	// RegisterApp creates an app, or updates and enables the one with the same issuer and client
 	// ID. It returns the stored app.
@@ -81,8 +81,8 @@ type Apps interface {
 	DisableApp(ctx context.Context, id int64) error
 }
 
-// Link is the connection of an account to an app. It is valid as a credential while it is not
-// revoked and its app is enabled.
+// Link connects an account to an app. It is a valid credential unless it is revoked or its app is
+// disabled.
 type Link struct {
 	ID         int64
 	Account    cola.AccountID
@@ -99,19 +99,19 @@ type Link struct {
 // LinkChange is a change that Connect made.
 type LinkChange string
 
-// Changes of a link.
+// Changes to a link.
 const (
 	LinkCreated       LinkChange = "created"
 	LinkScopesChanged LinkChange = "rescoped"
 )
 
-// Effective returns the scopes of the latest token that the app is allowed.
+// Effective returns those scopes of the latest token that the app may have.
 func (l Link) Effective() []cola.Scope {
 	return slices.DeleteFunc(slices.Clone(l.Scopes),
 		func(s cola.Scope) bool { return !slices.Contains(l.App.Scopes, s) })
 }
 
-// Links stores the connections of accounts to apps.
+// Links stores the connections between accounts and apps.
 type Links interface {
 	// Connect returns the link of an account to an app. It creates the link if there is none, and
 	// stores the scopes. A revoked link is returned unchanged. It fails with ErrNotFound if the

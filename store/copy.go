@@ -15,11 +15,11 @@ import (
 //
 // Some data stays behind: browser sessions, sign-in links, the outcomes of recent batches, all
 // claims, failure counts of searches, daily allowances and limits, and the request slots, pause and
-// block of TTB's site.
+// block for TTB's site.
 type Copier interface {
 	// Dump calls yield with every item in the store, from one consistent snapshot, in the order of
 	// ItemKinds: an item comes after those it refers to. An item is only valid during the
-	// call. Dump stops at an error of yield and returns it.
+	// call. If yield fails, Dump stops and returns its error.
 	Dump(ctx context.Context, yield func(*Item) error) error
 	// Fill writes items, in the order of Dump, into an empty store. They keep their IDs and times.
 	// Labels and permittees are written as they are, without merging, and no label arrives.
@@ -127,7 +127,7 @@ type Item struct {
 	Arrival      StoredArrival
 }
 
-// Records returns how many records the item counts for in Sizes.
+// Records returns how many records the item counts as in Sizes.
 func (i *Item) Records() int {
 	if i.Kind != ItemReferences {
 		return 1
@@ -211,7 +211,7 @@ type StoredConfirmation struct {
 type StoredRun struct {
 	Search int64
 	UpTo   cola.Revision // latest arrival that it read; 0 if unknown
-	Named  int           // number of labels that messages name, the first by ID
+	Named  int           // number of labels that messages name: those with the lowest IDs
 	cola.SavedSearchRun
 }
 
@@ -262,7 +262,7 @@ type AccountDay struct {
 	DayUsage
 }
 
-// AccountGrant is a grant of an account. It may have left the window.
+// AccountGrant is a grant with its account. It may have left the rate limit window.
 type AccountGrant struct {
 	Account cola.AccountID
 	Grant

@@ -20,13 +20,13 @@ type Deliveries interface {
 	// ClaimDeliveries claims deliveries of the given kinds that are due at the given time, longest
 	// due first. No other caller, in any process, gets them until hold has passed by the database's
 	// clock. It skips claimed deliveries, those of suspended accounts, those without a recipient
-	// address, and those of runs and tests to destinations that are not active. If it returns fewer
-	// than limit, no more are due.
+	// address, and run and test messages to inactive destinations. If it returns fewer than limit,
+	// no more are due.
 	ClaimDeliveries(ctx context.Context, due time.Time, kinds []string,
 		limit int, hold time.Duration) ([]DueDelivery, error)
 	// RunContent returns the current state of a run, its search and the labels that messages name:
-	// the first by ID, as many as RecordRuns granted. It reads one consistent snapshot and fails
-	// with ErrNotFound if the run is gone.
+	// those with the lowest IDs, as many as RecordRuns granted. It reads one consistent snapshot
+	// and fails with ErrNotFound if the run is gone.
 	RunContent(ctx context.Context, run int64) (RunContent, error)
 	// RecordAttempt records an attempt at a claimed delivery, the delivery's new state and the
 	// destination's health, and ends the claim, all in one transaction. If the attempt pauses the
@@ -42,8 +42,8 @@ type Deliveries interface {
 	// ReleaseDeliveries releases claimed deliveries that were not tried. It ignores claims that
 	// have ended.
 	ReleaseDeliveries(ctx context.Context, claimed []DueDelivery) error
-	// OldestPending returns the earliest due time of the deliveries of the given kinds that may be
-	// sent, which may be in the future, or zero.
+	// OldestPending returns the earliest due time, possibly in the future, of the deliveries of the
+	// given kinds that may be sent. It is zero if there are none.
 	OldestPending(ctx context.Context, kinds []string) (time.Time, error)
 
 	// DeliveriesOf returns a page of an account's deliveries, newest first, and their total number,
@@ -85,7 +85,7 @@ type DueDelivery struct {
 	Attempts       int         // so far
 	CreatedAt      time.Time
 	DueAt          time.Time
-	FirstAttemptAt time.Time // since the creation or the latest replay; zero before the first
+	FirstAttemptAt time.Time // since creation or the latest replay; zero if not tried since
 }
 
 // RunContent is the content of a message about a run.

@@ -28,8 +28,9 @@ type Destinations interface {
 	CreateDestination(ctx context.Context, d NewDestination) (Destination, error)
 	// Destination returns an account's destination, or ErrNotFound.
 	Destination(ctx context.Context, account cola.AccountID, uuid string) (Destination, error)
-	// DestinationByLink returns the destination that a link in an email from an earlier version
-	// belongs to, in any account, by the SHA-256 of the link's token, or ErrNotFound.
+	// DestinationByLink returns the destination, in any account, of a link in an email that an
+	// earlier version sent. hash is the SHA-256 of the link's token. It fails with ErrNotFound if
+	// no destination has that link.
 	DestinationByLink(ctx context.Context, hash []byte) (Destination, error)
 	// Destinations returns a page of an account's destinations, oldest first, and their total
 	// number, from one consistent snapshot.
@@ -190,9 +191,9 @@ type ConfirmationRequest struct {
 // hosts where the account has a confirmed endpoint. Accounts share the hosts of large platforms and
 // must not be able to lock each other out.
 type ConfirmationLimits struct {
-	RepeatWindow  time.Duration // window of MaxRepeats
+	RepeatWindow  time.Duration // window for MaxRepeats
 	MaxRepeats    int           // requests of an account to the same address or host; 0 means 1
-	Window        time.Duration // window of the other two; at most ConfirmationRetention
+	Window        time.Duration // window for the other two limits; at most ConfirmationRetention
 	MaxPerAccount int           // requests of an account to all recipients; at least 1
 	MaxPerAddress int           // requests of all accounts to one address or host; at least 1
 }
@@ -207,7 +208,7 @@ func Recipient(kind, address string) string {
 	if u, err := url.Parse(address); err == nil && u.Host != "" {
 		host = u.Hostname()
 	}
-	return "host " + strings.TrimSuffix(strings.ToLower(host), ".") // email addresses have no space
+	return "host " + strings.TrimSuffix(strings.ToLower(host), ".") // email addresses contain no spaces
 }
 
 // ConfirmationLimit names one of the ConfirmationLimits.

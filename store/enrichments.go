@@ -8,11 +8,11 @@ import (
 )
 
 // Enrichments records a model's answers about labels, so that no process asks about the same label
-// twice, and the use of the daily limits. Claims and days follow the database's clock.
+// twice. It also counts usage against the daily limits. Claims and days follow the database's clock.
 type Enrichments interface {
-	// LabelsToEnrich calls yield with the ID of every label with detail for which the model has no
-	// result, or whose latest change the result may not cover, newest receipt first. It reads in
-	// pages, like Colas.ColasMissing.
+	// LabelsToEnrich calls yield with the ID of every label with detail that has no result from the
+	// model, or one that may not cover the label's latest change. Labels come newest receipt first.
+	// It reads in pages, like Colas.ColasMissing.
 	LabelsToEnrich(ctx context.Context, model string, yield func(cola.TTBID) error) error
 	// ClaimEnrichment claims a label and returns its latest result, which is zero if there is none,
 	// with the label's current Revision. It fails with ErrNotFound if there is no such label, or if
@@ -35,7 +35,7 @@ type Enrichments interface {
 type Enrichment struct {
 	TTBID     cola.TTBID
 	Model     string    // empty if none was asked
-	InputHash []byte    // SHA-256 of what the model was given
+	InputHash []byte    // SHA-256 of the model's input
 	Fields    string    // JSON object of the fields that results filled
 	Answer    string    // JSON object of the fields that the result will fill; empty once it is applied
 	Failure   cola.Text // why there is no usable answer
@@ -44,7 +44,7 @@ type Enrichment struct {
 	TokensOut int
 	At        time.Time // of the last request
 
-	// Revision is that of a label to which the result has been applied; zero if it hasn't been.
+	// Revision is the label's revision once the result has been applied to it; zero before.
 	Revision cola.Revision
 	Hold     int64 // identifies the claim
 }

@@ -7,9 +7,9 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// Fetches stores the work of collectors, which fetch labels from TTB's Public COLA Registry. It
-// consists of windows and labels: the exports of windows list labels, and the pages of labels have
-// the detail.
+// Fetches stores the work of collectors, which fetch labels from TTB's Public COLA Registry. The
+// work consists of windows and labels: a window's export lists labels, and a label's pages have its
+// detail.
 //
 // Collectors in any number of processes share the work and the rate limit. They claim one window or
 // label at a time. If a process stops, its claims expire and others take over. A claim is
@@ -17,37 +17,37 @@ import (
 // it has ended. Due times and claims are compared with the database's clock.
 type Fetches interface {
 	// PlanWindows adds a pending window for every day from first to last that has none. It makes
-	// these windows of the range pending again, without their parts: incomplete ones, and those
-	// completed before both their Settled time and the given time. With history, it marks the windows
-	// of the range that are not complete as history. It returns the number of pending windows in the
-	// range.
+	// two kinds of windows in the range pending again and deletes their parts: incomplete ones, and
+	// those completed before both their Settled time and the given time. If history is set, it marks
+	// the windows in the range that are not complete as history. It returns the number of pending
+	// windows in the range.
 	PlanWindows(ctx context.Context, first, last cola.Date, before time.Time, history bool) (pending int, err error)
 	// CountWindows counts the days from first to last that have a window. Stale depends on the
 	// given time, as in PlanWindows.
 	CountWindows(ctx context.Context, first, last cola.Date, before time.Time) (WindowCounts, error)
-	// ClaimWindow claims a pending window of the days first to last: of those that are due, the one
-	// with the latest day, then in order of class. It fails with ErrNotFound if none is due.
+	// ClaimWindow claims a pending window of the days first to last that is due: the one with the
+	// latest day, then the first by class. It fails with ErrNotFound if none is due.
 	ClaimWindow(ctx context.Context, first, last cola.Date, hold time.Duration) (FetchWindow, error)
-	// SplitWindow replaces a claimed window by parts, which are history if it is. A window is complete
-	// when its parts are.
+	// SplitWindow replaces a claimed window with parts, which are history if the window is. A split
+	// day is complete when its parts are.
 	SplitWindow(ctx context.Context, w FetchWindow, total int, parts []ClassRange) error
-	// CompleteWindow records that all labels of a claimed window are stored. If that was the last
-	// part of a day that was split, it completes the day, or makes it incomplete if the totals of
-	// the parts don't add up to the day's. A complete window is no longer history: labels that a later
-	// plan finds on its day are new.
+	// CompleteWindow records that all labels of a claimed window are stored. If it was the last
+	// part of a split day, CompleteWindow completes the day, or makes it incomplete if the totals
+	// of the parts don't add up to the day's. A complete window is no longer history: labels that a
+	// later plan finds on its day are new.
 	CompleteWindow(ctx context.Context, w FetchWindow, total int) error
 	// FailWindow releases a claimed window after a failure. The window is due again after the given
 	// wait, or becomes incomplete if wait is negative.
 	FailWindow(ctx context.Context, w FetchWindow, failure string, wait time.Duration) error
 
-	// QueueLabels adds labels to the queue, and makes queued ones pending and due again. A queued label
-	// stays history and keeps its images. QueueLabels ends claims, so that a collector that read an
-	// older state doesn't remove the labels.
+	// QueueLabels adds labels to the queue, and makes queued ones pending and due again. A queued
+	// label keeps Images and History if they are set. QueueLabels ends claims, so that a collector
+	// that read an older state doesn't remove the labels.
 	QueueLabels(ctx context.Context, labels []FetchLabel) error
 	// RetryFailedLabels makes all failed labels pending and due again.
 	RetryFailedLabels(ctx context.Context) error
 	// ClaimLabel claims a pending label that is due: the one with the latest completed date, then
-	// with the highest ID. If there is none, and images is set, it claims a label with postponed images
+	// the highest ID. If there is none, and images is set, it claims a label with postponed images
 	// that are due. It fails with ErrNotFound if none is due.
 	ClaimLabel(ctx context.Context, images bool, hold time.Duration) (FetchLabel, error)
 	// FinishLabel removes a claimed label from the queue.
@@ -63,7 +63,7 @@ type Fetches interface {
 	// claims that have ended.
 	ReleaseWindow(ctx context.Context, w FetchWindow) error
 	ReleaseLabel(ctx context.Context, l FetchLabel) error
-	// ExtendWindow and ExtendLabel make a claim end after the given time from now.
+	// ExtendWindow and ExtendLabel make a claim last for hold from now.
 	ExtendWindow(ctx context.Context, w FetchWindow, hold time.Duration) error
 	ExtendLabel(ctx context.Context, l FetchLabel, hold time.Duration) error
 
@@ -74,8 +74,8 @@ type Fetches interface {
 	// PauseRequests delays the next slot until at least wait from now.
 	PauseRequests(ctx context.Context, wait time.Duration) error
 	// BlockSite stops the requests of all processes and records the reason. UnblockSite permits
-	// them again. It also ends a pause, and makes the next slot independent of reserved ones that lie
-	// in the future: a wrong pause must not stop requests for good.
+	// them again. It also ends a pause, and the next slot ignores slots reserved in the future, so
+	// that a mistaken pause doesn't stop requests for good.
 	BlockSite(ctx context.Context, reason string) error
 	UnblockSite(ctx context.Context) error
 
@@ -87,7 +87,7 @@ type Fetches interface {
 type FetchWindow struct {
 	Day      cola.Date
 	Class    ClassRange // the zero value for all classes
-	History  bool       // whether its labels are history: those of an initial load
+	History  bool       // whether its labels are history, from an initial load
 	Attempts int        // failed ones since it became pending
 	Hold     int64      // identifies the claim
 }
@@ -109,7 +109,7 @@ type FetchLabel struct {
 	TTBID     cola.TTBID
 	Completed cola.Date // zero if unknown
 	Images    bool      // whether to fetch its images, too
-	History   bool      // whether a window of history listed it
+	History   bool      // whether a history window listed it
 	Attempts  int       // failed ones since it was queued
 	Hold      int64     // identifies the claim
 }
@@ -126,15 +126,15 @@ type FetchStatus struct {
 	FirstRequest      time.Time     // zero if there are none
 	LastRequest       time.Time     // the latest reserved slot
 	Interval          time.Duration // of the latest reservation
-	PausedUntil       time.Time     // may be in the past; zero without a pause since UnblockSite
+	PausedUntil       time.Time     // may be in the past; zero if there was no pause since UnblockSite
 	Blocked           string        // the reason, or empty
 	BlockedAt         time.Time
 	LastFailure       string // of a window or label, or empty
 	LastFailureAt     time.Time
 	// Incomplete lists the latest incomplete days, at most 20.
 	Incomplete []IncompleteWindow
-	// NewestDay is the latest day with fetched labels, which is the newest completed date. It stays
-	// while the day is queried again. Zero if there is none.
+	// NewestDay is the latest day with fetched labels, which is the newest completed date. It
+	// doesn't change while the day is queried again. It is zero if there is none.
 	NewestDay cola.Date
 	// OldestPending is the first day that is pending or split; zero if there is none.
 	OldestPending cola.Date
@@ -183,7 +183,7 @@ const (
 	FetchImages     = "images"     // of a label: its page is stored, its images are postponed
 )
 
-// SiteBlockedError is the error of a request while the site is blocked.
+// SiteBlockedError means that a request failed because the site is blocked.
 type SiteBlockedError struct{ Reason string }
 
 // Error returns the reason.
@@ -191,8 +191,8 @@ func (e SiteBlockedError) Error() string { return e.Reason }
 
 // WindowCounts counts days by the state of their windows.
 type WindowCounts struct {
-	Pending    int // also those that are split
+	Pending    int // including split ones
 	Complete   int
 	Incomplete int
-	Stale      int // complete ones that PlanWindows makes pending again
+	Stale      int // complete ones that PlanWindows would make pending again
 }

@@ -12,7 +12,7 @@ import (
 type ImageFiles interface {
 	// SaveImageFile records the file of an image. It replaces the previous file of that image.
 	SaveImageFile(ctx context.Context, f ImageFile) error
-	// ImageFile returns the file of the image with a ttb_image_id, or ErrNotFound.
+	// ImageFile returns the file of the image with the given ttb_image_id, or ErrNotFound.
 	ImageFile(ctx context.Context, id string) (ImageFile, error)
 	// FetchedImages calls yield with every label image whose URL names a file of this server, latest
 	// label first. It omits labels whose images are postponed.
@@ -31,8 +31,8 @@ type ImageFile struct {
 // FetchedImage is a label image that was fetched, according to its URL.
 type FetchedImage struct {
 	TTBID cola.TTBID
-	// Hash is the SHA-256 of its file, or zero if no file is recorded, for example because a label was
-	// copied from another registry.
+	// Hash is the SHA-256 of its file, or zero if no file is recorded, for example because the label
+	// was copied from another registry.
 	Hash [32]byte
 }
 

@@ -9,7 +9,7 @@ import (
 // KeptImports is how many imports of each kind are kept.
 const KeptImports = 100
 
-// Imports records imports, for operators to see when data was last updated.
+// Imports records imports, so that operators can see when data was last updated.
 type Imports interface {
 	// RecordImport records a finished import and deletes old ones of its kind, except the latest
 	// KeptImports.

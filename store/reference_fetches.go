@@ -8,15 +8,15 @@ import (
 // ReferenceFetches records the downloads of reference data, one row for each source. Package
 // collect/reference names the sources.
 type ReferenceFetches interface {
-	// ClaimReferenceFetch records that a source is being fetched and returns what is known about
-	// it. If minAge is positive, it fails with ErrNotFound if any process has fetched the source
-	// less than minAge ago, even if that failed, or has claimed it less than ReferenceFetchHold ago
-	// and isn't done. Ages are by the database's clock.
+	// ClaimReferenceFetch records that a source is being fetched and returns its state. If minAge is
+	// positive, it fails with ErrNotFound if any process has fetched the source less than minAge
+	// ago, even without success, or has claimed it less than ReferenceFetchHold ago and isn't done.
+	// Ages are by the database's clock.
 	ClaimReferenceFetch(ctx context.Context, source string, minAge time.Duration) (ReferenceFetch, error)
-	// SaveReferenceFetch records the success of a fetch at the current time, and the content that the
-	// source has. imported reports whether it was imported now rather than by an earlier fetch.
+	// SaveReferenceFetch records a successful fetch at the current time, and the source's content.
+	// imported reports whether it was imported now rather than by an earlier fetch.
 	SaveReferenceFetch(ctx context.Context, source string, c ReferenceContent, imported bool) error
-	// FailReferenceFetch records the failure of a fetch. The results of earlier fetches are kept.
+	// FailReferenceFetch records a failed fetch. It keeps the results of earlier ones.
 	FailReferenceFetch(ctx context.Context, source, failure string) error
 	// ReferenceFetches returns the sources that have been claimed, ordered by name.
 	ReferenceFetches(ctx context.Context) ([]ReferenceFetch, error)
@@ -36,11 +36,10 @@ type ReferenceFetch struct {
 	FailedAt   time.Time // zero without a failure
 }
 
-// ReferenceContent identifies the content of a source that was imported last. The zero value means
-// none.
+// ReferenceContent identifies the content last imported from a source. It is zero if there is none.
 type ReferenceContent struct {
 	URL          string // address that it came from
-	ETag         string // validators of that address (RFC 9110 §8.8); empty if it sent none
+	ETag         string // validators from that address (RFC 9110 §8.8); empty if it sent none
 	LastModified string
 	Hash         []byte // SHA-256, 32 bytes
 }

@@ -11,11 +11,11 @@ import (
 // effective date (an approval date or an estimate), unless that write is in mode History, because
 // bulk-loaded labels are not new. If that date was an estimate, the label arrives again, at a later
 // revision, when its approval date becomes known: searches may match the detail that came with it.
-// It never arrives if its first date was history.
+// It never arrives if its first date was written in mode History.
 type Arrivals interface {
 	// ArrivedSince calls yield with every label that arrived and whose current effective date is on
-	// or after a day, in no particular order. It returns the revision up to which the list is
-	// complete. It reads one consistent snapshot. Arguments of yield are only valid during the
+	// or after the given day, in no particular order. It returns the revision up to which the list
+	// is complete. It reads one consistent snapshot. Arguments of yield are only valid during the
 	// call. ArrivedSince stops when yield returns an error, and returns that error.
 	ArrivedSince(ctx context.Context, approved cola.Date, yield func(Arrival) error) (cola.Revision, error)
 }
@@ -62,10 +62,10 @@ type Runs interface {
 	RecordRuns(ctx context.Context, runs []RunRecord) ([]RunOutcome, error)
 
 	// Postpone records that a claimed search could not run, and extends its claim by the duration
-	// that wait returns for the number of consecutive failures, from one. A recorded run, or a
-	// change to the search's filters or schedule, resets the count. It returns the extension. It
-	// fails with ErrNotFound, and does not write, if the claim has ended. wait may be called more
-	// than once.
+	// that wait returns for the number of consecutive failures, counting this one. A recorded run,
+	// or a change to the search's filters or schedule, resets the count. It returns the extension.
+	// It fails with ErrNotFound, and does not write, if the claim has ended. wait may be called
+	// more than once.
 	Postpone(ctx context.Context, failed DueSearch, wait func(failures int) time.Duration) (time.Duration, error)
 
 	// ReleaseDue releases claimed searches that were not recorded. It ignores claims that have
@@ -78,8 +78,8 @@ type Runs interface {
 	NextDue(ctx context.Context) (time.Time, error)
 
 	// RequestRun makes an account's search due at the given time, with or without a schedule, and
-	// returns it without its addresses. The next run returns it to its schedule. The run counts
-	// against AllowManualRuns on the UTC day of that time. If the search is already due or
+	// returns it without its addresses. After that run, the search returns to its schedule. The run
+	// counts against AllowManualRuns on the UTC day of that time. If the search is already due or
 	// running, RequestRun has no effect.
 	//
 	// It fails with ErrNotFound if the account has no such search, with ErrNotActive if the search
@@ -95,7 +95,7 @@ type Runs interface {
 	// another search.
 	RunOf(ctx context.Context, account cola.AccountID, uuid string, run int64) (cola.SavedSearchRun, error)
 	// MatchesOf returns a page of the matches of an account's search, in one run or, if run is
-	// zero, in all runs, and their total number. Matches are ordered by run, latest first, and by
+	// zero, in all runs, and their total number. Matches are ordered by run, latest first, then by
 	// ID. It fails with ErrNotFound if the account has no such search, or the search no such run.
 	MatchesOf(ctx context.Context, account cola.AccountID, uuid string,
 		run int64, page Slice) ([]cola.SavedSearchMatch, int, error)

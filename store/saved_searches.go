@@ -14,8 +14,8 @@ import (
 // on the stored search locks its row before reading it, so that it does not undo a concurrent run.
 //
 // A transaction that changes the set of an account's active searches also updates which of them are
-// paused because of the account: all of a suspended account, and the newest active ones beyond its
-// ActiveLimit.
+// paused because of the account: all searches of a suspended account, otherwise the newest active
+// ones beyond its ActiveLimit.
 type SavedSearches interface {
 	// CreateSavedSearch creates a search and returns it with its creation time. It runs in one
 	// transaction that locks the account, so an account's searches are created one after another,

@@ -14,8 +14,8 @@ type SealedSecrets interface {
 	KeyCheck(ctx context.Context, first string) (string, error)
 	// ReplaceKeyCheck replaces the check value.
 	ReplaceKeyCheck(ctx context.Context, check string) error
-	// SecretKeys counts the stored secrets by the ID of the key that sealed them. Clear-text ones
-	// count under "", with the link tokens that HashLinks has yet to replace.
+	// SecretKeys counts the stored secrets by the ID of the key that sealed them. Clear-text
+	// secrets count under "", as do the link tokens that HashLinks has yet to replace.
 	SecretKeys(ctx context.Context) (map[string]int, error)
 	// RewriteSecrets calls rewrite for every secret without skipPrefix, stores the result,
 	// and returns the number of changes. An empty result deletes the secret. It locks destinations

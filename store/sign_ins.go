@@ -38,7 +38,7 @@ type SignIns interface {
 // SignInLinkHash is the SHA-256 of the token of a sign-in link.
 type SignInLinkHash [32]byte
 
-// SignInLinks stores links that sign in once.
+// SignInLinks stores single-use sign-in links.
 type SignInLinks interface {
 	// CreateSignInLink creates a link for an account that is valid for lifetime by the store's
 	// clock. It fails with ErrNotFound if the account does not exist, and with ErrExists if the

@@ -7,7 +7,7 @@ import (
 )
 
 // staleDays is the number of working days without labels after which a registry is stale. TTB
-// completes labels on every working day; with three, a federal holiday is no reason for a warning.
+// completes labels on every working day; three days avoid a false warning after a federal holiday.
 const staleDays = 3
 
 // StaleSince returns when the newest completed date became older than three working days, or the

@@ -35,7 +35,7 @@ var (
 	// ErrUnavailable means that the database cannot be read or written now; retry later. A write
 	// may or may not have happened.
 	ErrUnavailable = errors.New("database unavailable")
-	// ErrDiskFull is the ErrUnavailable of a database with a full disk.
+	// ErrDiskFull is an ErrUnavailable caused by a full disk of the database.
 	ErrDiskFull error = diskFullError{}
 	// ErrVoid means that the batch was voided and will never be charged.
 	ErrVoid = errors.New("batch voided")
@@ -99,7 +99,7 @@ type Store interface {
 	Ledger
 	Copier
 
-	// ID identifies the data. It is generated with the database.
+	// ID identifies the data. It is generated when the database is created.
 	ID() string
 	// Ping checks whether the database responds.
 	Ping(ctx context.Context) error
@@ -152,9 +152,10 @@ type Colas interface {
 
 	// Cola returns a label with its images and barcodes, or ErrNotFound.
 	Cola(ctx context.Context, id cola.TTBID) (cola.Cola, error)
-	// MainImages returns the URLs of the labels' main images. Labels without one are missing.
+	// MainImages returns the URLs of the labels' main images. It omits labels without one.
 	MainImages(ctx context.Context, ids []cola.TTBID) (map[cola.TTBID]string, error)
-	// Resubmissions returns the labels that resubmit a label, by ID: the first MaxResubmissions.
+	// Resubmissions returns the labels that resubmit a label, ordered by ID, at most
+	// MaxResubmissions.
 	Resubmissions(ctx context.Context, id cola.TTBID) ([]cola.TTBID, error)
 	// HasColas reports whether there are any labels.
 	HasColas(ctx context.Context) (bool, error)
@@ -191,7 +192,8 @@ type Permittees interface {
 type References interface {
 	UpsertAVAs(ctx context.Context, patches []cola.Patch[cola.AVADetail], mode Mode) ([]Outcome, error)
 	// ReplaceProductionReport replaces the rows of one report, in order, and returns an outcome per
-	// row: Unchanged if the report had the row, else Changed if the report existed, else Added.
+	// row: Unchanged if the report had the row, Changed if it existed without the row, Added if the
+	// report is new.
 	ReplaceProductionReport(ctx context.Context, key cola.ReportKey,
 		rows []cola.ProductionReport, mode Mode) ([]Outcome, error)
 	// The key of processing times is all fields but the figures and, for registrations, the

@@ -34,7 +34,7 @@ func CheckEmail(email string) error {
 }
 
 // Check fails with ErrMalformed for an identity that cannot be stored or whose Name could collide
-// with another identity's, and for a verified email address, unless empty, that CheckEmail rejects.
+// with another identity's, and for a nonempty verified email address that CheckEmail rejects.
 func (i Identity) Check(verified string) error {
 	if !strings.Contains(i.Issuer, "://") || strings.Contains(i.Issuer, "#") {
 		return fmt.Errorf("issuer must be a URL without a fragment: %w", ErrMalformed)

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"image"
 	"image/color"
-	_ "image/gif" // formats that describe and decode read
+	_ "image/gif" // formats for describe and decode
 	_ "image/jpeg"
 	_ "image/png"
 	"net/http"
@@ -24,7 +24,7 @@ const (
 	MaxSide   = 20_000      // pixels
 	MaxPixels = 100_000_000 // width times height
 
-	// maxMemory bounds the memory for rendering, for one image and for all concurrent renderings.
+	// maxMemory bounds the memory for rendering one image, and for all concurrent renderings.
 	// Baseline JPEG and 8-bit PNG need less at MaxPixels; progressive JPEG, deep PNG and TIFF reach
 	// it at 30 to 70 megapixels.
 	maxMemory = 1 << 30
@@ -97,8 +97,8 @@ func decodeConfig(content []byte) (image.Config, string, error) {
 	return config, format, err
 }
 
-// memoryNeeded estimates the maximum memory for rendering an image: the decoder's, and the largest
-// rendition.
+// memoryNeeded estimates the maximum memory for rendering an image: the decoder's memory and that
+// of the largest rendition.
 func memoryNeeded(content []byte, format string, config image.Config) int {
 	pixel := bytesPerPixel(config.ColorModel)
 	switch format {

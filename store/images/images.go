@@ -8,9 +8,9 @@
 //	ab/cd/abcd…ef         the file as fetched
 //	ab/cd/abcd…ef-1-320   its rendition with a width of 320 pixels, by version 1 of this code
 //	ab/cd/abcd…ef-1-full  its rendition in its own size
-//	ab/cd/abcd…ef.damaged a file that was damaged when it was read
+//	ab/cd/abcd…ef.damaged a file that was found to be damaged
 //
-// Which file belongs to an image is in the database (see store.ImageFiles).
+// The database records which file belongs to an image (see store.ImageFiles).
 package images
 
 import (
@@ -51,9 +51,9 @@ type Store struct {
 	memory  *semaphore.Weighted // bytes of memory of running renderings
 }
 
-// Open opens a folder, which it creates if it doesn't exist, or an s3://BUCKET URL. The URL's
-// parameters are those of gocloud.dev/blob/s3blob, such as region and endpoint, and prefix.
-// Credentials come from the environment, as in other programs that use S3.
+// Open opens a folder, which it creates if it doesn't exist, or an s3://BUCKET URL. The URL takes
+// the parameters of gocloud.dev/blob/s3blob, such as region and endpoint, and prefix. Credentials
+// come from the environment, as in other programs that use S3.
 func Open(ctx context.Context, location string, o Options) (*Store, error) {
 	bucket, err := openBucket(ctx, location)
 	if err != nil {
@@ -75,7 +75,7 @@ func Open(ctx context.Context, location string, o Options) (*Store, error) {
 	}, nil
 }
 
-// CheckLocation returns an error if the form of a location is invalid. It doesn't open it.
+// CheckLocation returns an error if a location is malformed. It doesn't open it.
 func CheckLocation(location string) error {
 	scheme, rest, isURL := strings.Cut(location, "://")
 	switch {
@@ -98,8 +98,8 @@ func openBucket(ctx context.Context, location string) (*blob.Bucket, error) {
 	if isURL(location) {
 		return blob.OpenBucket(ctx, location)
 	}
-	// Temporary files are next to the final ones, because a rename is atomic only within a file
-	// system.
+	// Temporary files are created next to the final ones, because a rename is atomic only within a
+	// file system.
 	return fileblob.OpenBucket(location, &fileblob.Options{
 		CreateDir: true, DirFileMode: 0o700, NoTempDir: true, Metadata: fileblob.MetadataDontWrite,
 	})
@@ -141,7 +141,7 @@ func (s *Store) CheckWritable(ctx context.Context) error {
 	return err
 }
 
-// Check fails with a DamagedError unless a file is complete.
+// Check fails with a DamagedError unless a file is intact.
 func (s *Store) Check(ctx context.Context, c store.ImageContent) error {
 	_, err := s.original(ctx, c)
 	return err
@@ -162,7 +162,7 @@ func (e *DamagedError) Error() string {
 	return "image file " + e.Key + " is damaged"
 }
 
-// original returns the file as fetched. It fails with a DamagedError unless the file is complete.
+// original returns the file as fetched. It fails with a DamagedError unless the file is intact.
 func (s *Store) original(ctx context.Context, c store.ImageContent) ([]byte, error) {
 	name := key(c)
 	content, err := s.read(ctx, name, c.Bytes)
@@ -177,9 +177,9 @@ func (s *Store) original(ctx context.Context, c store.ImageContent) ([]byte, err
 	return content, nil
 }
 
-// served returns a file that is about to be served, like original. It renames a damaged file, so
-// that Names omits it and fetch replaces it. A read error says nothing about the content, so such a
-// file keeps its name, and so does one whose content changes when it is read again.
+// served is like original, for a file that is about to be served. It renames a damaged file, so
+// that Names omits it and fetch replaces it. A file that can't be read keeps its name, because it
+// may be intact, and so does one whose content differs when it is read again.
 func (s *Store) served(ctx context.Context, c store.ImageContent) ([]byte, error) {
 	content, err := s.original(ctx, c)
 	if damaged := (*DamagedError)(nil); !errors.As(err, &damaged) || damaged.Missing {
@@ -194,7 +194,7 @@ func (s *Store) served(ctx context.Context, c store.ImageContent) ([]byte, error
 	return nil, err
 }
 
-// rename copies a file and deletes the original: a bucket can't rename it.
+// rename copies a file and deletes the original, because buckets can't rename.
 func (s *Store) rename(ctx context.Context, from, to string) error {
 	err := s.bucket.Copy(ctx, to, from, nil)
 	if err == nil {
@@ -243,7 +243,7 @@ func (s *Store) write(ctx context.Context, name string, content []byte, d durabi
 	defer cancel()
 	var file *os.File // the temporary file in a folder; nil in a bucket
 	w, err := s.bucket.NewWriter(ctx, name, &blob.WriterOptions{
-		ContentType: "application/octet-stream", // or else the driver reads it from the content
+		ContentType: "application/octet-stream", // otherwise the driver detects it from the content
 		BeforeWrite: func(as func(any) bool) error { as(&file); return nil },
 	})
 	if err != nil {
@@ -254,7 +254,7 @@ func (s *Store) write(ctx context.Context, name string, content []byte, d durabi
 		err = file.Sync()
 	}
 	if err != nil {
-		cancel() // or else Close completes the file
+		cancel() // otherwise Close would complete the file
 		w.Close()
 		return fmt.Errorf("write image file %s: %w", name, err)
 	}
@@ -267,8 +267,8 @@ func (s *Store) write(ctx context.Context, name string, content []byte, d durabi
 	return syncFolders(filepath.Dir(file.Name()))
 }
 
-// syncFolders makes a new name in a folder durable, and the folder's own and its parent's, which may
-// be new, too.
+// syncFolders makes a new name in a folder durable, along with the names of the folder and its
+// parent, which may be new, too.
 func syncFolders(dir string) error {
 	for range 3 {
 		f, err := os.Open(dir)

@@ -263,7 +263,8 @@ func TestFailedWrite(t *testing.T) {
 	}
 }
 
-// TestKilledWriter kills a process that writes images. Every file with a final name is complete.
+// TestKilledWriter kills a process that writes images, and checks that every file with a final name
+// is complete.
 func TestKilledWriter(t *testing.T) {
 	dir := t.TempDir()
 	for range 3 {

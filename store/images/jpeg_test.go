@@ -1,12 +1,12 @@
 package images
 
-// plainJPEG returns a JPEG of one color, in as many components as are given. Three are RGB, four are
-// inverted CMYK, as Adobe's programs write it. image/jpeg doesn't write CMYK or progressive frames.
+// plainJPEG returns a JPEG of one color with the given components: three for RGB, four for inverted
+// CMYK, as Adobe's programs write it. image/jpeg doesn't write CMYK or progressive frames.
 func plainJPEG(width, height int, progressive bool, components ...byte) []byte {
 	n := byte(len(components))
 	frame, lastCoefficient := byte(0xc0), byte(63)
 	if progressive {
-		frame, lastCoefficient = 0xc2, 0 // a scan of the averages of blocks, without detail
+		frame, lastCoefficient = 0xc2, 0 // a scan of block averages, without detail
 	}
 	b := []byte{0xff, 0xd8}
 	segment := func(marker byte, content ...byte) {
@@ -58,7 +58,7 @@ type bitWriter struct {
 	n       int // pending bits
 }
 
-// average writes the difference of an average: its number of bits, then the bits.
+// average writes the difference between two averages: its number of bits, then the bits.
 func (w *bitWriter) average(v int) {
 	size, bits := 0, v
 	for m := max(v, -v); m > 0; m >>= 1 {
@@ -83,7 +83,7 @@ func (w *bitWriter) write(bits uint32, n int) {
 	}
 }
 
-// bytes returns what was written, padded with ones.
+// bytes returns the written bits, padded with ones.
 func (w *bitWriter) bytes() []byte {
 	w.write(0x7f, 7)
 	return w.done

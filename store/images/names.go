@@ -13,9 +13,9 @@ import (
 	"slices"
 )
 
-// Names are the files that a store had when they were listed, without renditions. They take eight
-// bytes of memory per file: the start of its SHA-256. Of six million random names, two share it with
-// a probability of one in a million.
+// Names is a list of the files in a store at one time, without renditions. It takes eight bytes of
+// memory per file: the start of its SHA-256. Among six million files, the probability that any two
+// share these bytes is one in a million.
 type Names struct{ sorted []uint64 }
 
 // Has reports whether the file with a SHA-256 was in the store.
@@ -37,8 +37,8 @@ func (n *Names) add(name string) {
 	}
 }
 
-// Names lists the files, but doesn't read them, so damaged files are among them until Read finds
-// them. It fails if a part can't be listed: its files must not look lost.
+// Names lists the files, but doesn't read them, so it includes damaged files until Read finds them.
+// It fails if any part of the store can't be listed, because files there must not look lost.
 func (s *Store) Names(ctx context.Context) (*Names, error) {
 	n := &Names{}
 	list := s.listBucket

@@ -13,7 +13,8 @@ import (
 	"github.com/colaregistry/colaregistry/internal/s3test"
 )
 
-// TestNames lists the files as fetched, not their renditions, and not those that Read has renamed.
+// TestNames checks that Names lists fetched files, but neither renditions nor files that Read has
+// renamed.
 func TestNames(t *testing.T) {
 	for where, s := range stores(t) {
 		kept, damaged, lost := mustPNG(t, stripes(400, 300)), mustPNG(t, stripes(500, 300)), mustPNG(t, stripes(600, 300))
@@ -54,7 +55,7 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// TestUnreadableFile checks that a file that can't be read isn't renamed: it may be complete.
+// TestUnreadableFile checks that a file that can't be read isn't renamed: it may be intact.
 func TestUnreadableFile(t *testing.T) {
 	s := mustOpen(t, t.TempDir())
 	c := mustPut(t, s, mustPNG(t, stripes(40, 30)))
@@ -63,7 +64,7 @@ func TestUnreadableFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := s.Read(t.Context(), c, asFetched); err == nil || errors.As(err, new(*DamagedError)) {
-		t.Errorf("Read = %v, want an error of reading", err)
+		t.Errorf("Read = %v, want a read error", err)
 	}
 	if _, err := os.Lstat(path); err != nil {
 		t.Error(err)
@@ -89,7 +90,7 @@ func TestIncompleteList(t *testing.T) {
 
 func TestUnwritable(t *testing.T) {
 	folder := mustOpen(t, t.TempDir())
-	if err := os.Mkdir(filepath.Join(folder.folder, checkName), 0o700); err != nil { // in the place of the file
+	if err := os.Mkdir(filepath.Join(folder.folder, checkName), 0o700); err != nil { // in place of the file
 		t.Fatal(err)
 	}
 	location := s3test.Location(t, "")
@@ -102,7 +103,7 @@ func TestUnwritable(t *testing.T) {
 	}
 }
 
-// TestOtherFiles checks which names count as files as fetched.
+// TestOtherFiles checks which names count as fetched files.
 func TestOtherFiles(t *testing.T) {
 	hash := strings.Repeat("0123456789abcdef", 4)
 	n := &Names{}

@@ -21,7 +21,7 @@ import (
 // Variant is a form in which a file is served: as fetched, or as a rendition.
 type Variant struct{ name string }
 
-// Variants other than those with a width.
+// Variants without a width.
 var (
 	asFetched = Variant{}
 	fullSize  = Variant{"full"}
@@ -34,8 +34,8 @@ const (
 	// version is part of the names of renditions. Increase it when their content changes.
 	version = "1"
 	quality = 85 // of JPEG renditions
-	// maxFullSide limits the longer side of a full-size rendition. It is only for formats that
-	// browsers don't show.
+	// maxFullSide limits the longer side of a full-size rendition. Only formats that browsers don't
+	// show have one.
 	maxFullSide = 4096
 	// maxRendition is the number of pixels of the largest rendition.
 	maxRendition = 1280 * MaxSide
@@ -80,8 +80,8 @@ func (v Variant) size(c store.ImageContent) image.Point {
 }
 
 // Read returns a variant of a stored file. If a file can't be decoded, Read returns it as fetched
-// if browsers may show a part of it, or else a FormatError. For a missing or damaged file, it
-// returns a DamagedError.
+// if browsers may show part of it; otherwise, it fails with a FormatError. It fails with a
+// DamagedError if the file is missing or damaged.
 func (s *Store) Read(ctx context.Context, c store.ImageContent, v Variant) ([]byte, error) {
 	if v == asFetched {
 		return s.served(ctx, c)
@@ -144,7 +144,7 @@ func (s *Store) render(ctx context.Context, c store.ImageContent, content []byte
 
 // Decode calls use with the pixels of an image that Put accepts. It waits until they fit into the
 // memory that all calls share; use must not keep them. It fails with a FormatError if the image is
-// damaged, and with the error of use.
+// damaged, and returns the error of use.
 func (s *Store) Decode(ctx context.Context, content []byte, use func(image.Image) error) error {
 	config, format, err := decodeConfig(content)
 	if err != nil {
@@ -162,7 +162,7 @@ func (s *Store) Decode(ctx context.Context, content []byte, use func(image.Image
 	return use(decoded)
 }
 
-// decode is image.Decode, but turns panics, which are bugs of decoders, into errors.
+// decode is image.Decode, but turns panics, which are decoder bugs, into errors.
 func decode(content []byte) (decoded image.Image, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -177,7 +177,7 @@ func decode(content []byte) (decoded image.Image, err error) {
 // transparent background.
 func onBackground(m image.Image, frame image.Rectangle) image.Image {
 	if !m.Bounds().In(frame) {
-		return m // in another format, whose header the decoder reads differently
+		return m // not a GIF, but a format whose decoder disagrees with the header
 	}
 	whole := image.NewRGBA(frame)
 	draw.Draw(whole, m.Bounds(), m, m.Bounds().Min, draw.Src)

@@ -175,7 +175,7 @@ func TestColorFormats(t *testing.T) {
 }
 
 func TestShrink(t *testing.T) {
-	// Columns 0, 100, 200 become columns of one and a half.
+	// Three columns of gray 0, 100 and 200 become two, each one and a half columns wide.
 	m := image.NewGray(image.Rect(5, 7, 8, 9))
 	for y := range 2 {
 		for x := range 3 {
@@ -249,8 +249,8 @@ func TestUndecodableImage(t *testing.T) {
 	}
 }
 
-// TestDecodePanic checks that a panic of the caller isn't taken for a damaged image, and that the
-// memory is available again.
+// TestDecodePanic checks that a panic in the callback isn't taken for a damaged image, and that the
+// memory is released.
 func TestDecodePanic(t *testing.T) {
 	s := mustOpen(t, t.TempDir())
 	content := mustPNG(t, stripes(3, 2))

@@ -96,8 +96,9 @@ func hash(n int) (h store.KeyHash) {
 	return h
 }
 
-// TestLookupFlood sends wrong keys from 10,000 connections for a second. The number of
-// queries depends only on the time, and a valid key that this process has never seen is found.
+// TestLookupFlood sends wrong keys from 10,000 connections for a second. It checks that the number
+// of queries depends only on the time, and that a valid key that this process has never seen is
+// found.
 func TestLookupFlood(t *testing.T) {
 	withFakeClock(t, func(t *testing.T) {
 		f := newFake()

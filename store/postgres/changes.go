@@ -159,8 +159,8 @@ type barcodePart struct {
 }
 
 // maxInterned is the maximum number of strings interned per column. Interning avoids allocating a
-// class, origin and status string for each label. A column with more distinct strings is not worth
-// looking up.
+// class, origin and status string for each label. In a column with more distinct strings, it would
+// not pay off.
 const maxInterned = 4096
 
 func newColaReader(yield func(*cola.IndexRecord) error) *colaReader {

@@ -29,7 +29,7 @@ func (s *Store) UpsertColas(
 	defer s.done()
 	outcomes := make([]store.Outcome, 0, len(patches))
 	today := s.today()
-	rehearsed := &records.Colas{Today: today} // changes of a dry run so far, which the database does not contain
+	rehearsed := &records.Colas{Today: today} // changes of a dry run so far, which are not in the database
 	for chunk := range slices.Chunk(patches, colaChunk) {
 		stored, err := s.apply(ctx, change{mode: mode, plan: func(ctx context.Context, q querier) (plan, error) {
 			planner := rehearsed

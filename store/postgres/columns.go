@@ -38,7 +38,7 @@ func targets(columns []records.Column) fields {
 func encode(field any) any { return argument(sqlstore.Value(field)) }
 
 // fields are pointers into which the columns of a row are scanned. NULL becomes the zero value;
-// scanning fails with errNull for a field that has no value for NULL.
+// scanning fails with errNull for a field that can't represent NULL.
 type fields []any
 
 // ScanRow implements pgx.RowScanner.
@@ -50,7 +50,7 @@ func (f fields) ScanRow(rows pgx.Rows) error {
 	return rows.Scan(into...)
 }
 
-// target returns the value that pgx scans a column into for a field.
+// target returns the pgx scan target for a field.
 func target(field any) any {
 	switch f := field.(type) {
 	case *[]string:
@@ -68,7 +68,7 @@ func target(field any) any {
 // column receives the value of one column for a field.
 type column struct{ field any }
 
-// errNull means that a field has no value for NULL.
+// errNull means that a field can't represent NULL.
 var errNull = errors.New("column is NULL")
 
 // mismatch is the error for a value that a field can't hold.
@@ -258,8 +258,8 @@ func (l *list[T]) ScanIndex(i int) any { return element(&(*l)[i]) }
 // ScanIndexType implements pgtype.ArraySetter.
 func (l *list[T]) ScanIndexType() any { return element(new(T)) }
 
-// element returns the value that pgx scans an element of a list into. Times are scanned into a
-// column, which converts them to UTC.
+// element returns the pgx scan target for an element of a list. Times are scanned into a column,
+// which converts them to UTC.
 func element(field any) any {
 	if t, ok := field.(*time.Time); ok {
 		return column{t}

@@ -30,7 +30,7 @@ const (
 	diskFull             = "53100"
 )
 
-// failed wraps an error with its operation. Errors that mean an unavailable database become
+// failed wraps an error with its operation. Errors that mean that the database is unavailable become
 // store.ErrUnavailable.
 func failed(operation string, err error) error {
 	switch {
@@ -97,13 +97,13 @@ func isUnavailable(err error) bool {
 	return pgconn.SafeToRetry(err)
 }
 
-// isConnectionLost reports whether a connection or its server has failed, so that other connections
-// probably have, too. A failure to connect says nothing about existing connections.
+// isConnectionLost reports whether a connection or its server has failed, in which case other
+// connections probably have, too. A failure to connect says nothing about existing connections.
 func isConnectionLost(err error) bool {
 	switch code := sqlState(err); {
 	case isUnconnected(err):
 		return false
-	case code == readOnlyTransaction: // the server was the primary before
+	case code == readOnlyTransaction: // the server is no longer the primary
 		return true
 	case code != "":
 		return strings.HasPrefix(code, "57P") || strings.HasPrefix(code, "08")
@@ -127,7 +127,7 @@ func isUnavailableState(code string) bool {
 	}, code)
 }
 
-// isDuplicate reports whether a row with the same key exists.
+// isDuplicate reports whether err means that a row with the same key exists.
 func isDuplicate(err error) bool { return sqlState(err) == uniqueViolation }
 
 // isRetryable reports whether a transaction failed only because of concurrent ones.
@@ -136,7 +136,7 @@ func isRetryable(err error) bool {
 	return code == serializationFailure || code == deadlockDetected || errors.Is(err, sqlstore.ErrConflict)
 }
 
-// sqlState returns the SQLSTATE of a server's error; otherwise "".
+// sqlState returns the SQLSTATE of an error from the server, or "" for other errors.
 func sqlState(err error) string {
 	var pgErr *pgconn.PgError
 	if !errors.As(err, &pgErr) {

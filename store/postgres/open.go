@@ -127,8 +127,8 @@ func (s *Store) connect(ctx context.Context, config *pgxpool.Config, opts Option
 	return nil
 }
 
-// named returns a configuration with the purpose of its connections in their application_name, for
-// operators.
+// named returns a configuration that adds the purpose of its connections to their application_name,
+// for operators.
 func named(config *pgxpool.Config, purpose string) *pgxpool.Config {
 	config = config.Copy()
 	config.ConnConfig.RuntimeParams["application_name"] += " " + purpose

@@ -22,8 +22,8 @@ const (
 	countAllowances = `INSERT INTO daily_allowances (account_id, day, allowance, used) SELECT u.account, u.day, $3, u.units
 			FROM unnest($1::bigint[], $2::date[], $4::integer[]) WITH ORDINALITY AS u (account, day, units, n) ORDER BY n
 		ON CONFLICT (account_id, day, allowance) DO UPDATE SET used = daily_allowances.used + excluded.used RETURNING account_id, day, used`
-	// knownRevisions selects the revisions in this database's history. Later revisions might be
-	// below an unknown one.
+	// knownRevisions selects the revisions in this database's history. Marks at other revisions are
+	// rejected, because the next revisions might be below them.
 	knownRevisions = `SELECT revision FROM revisions WHERE revision = ANY($1)`
 	nextRuns       = `SELECT nextval(pg_get_serial_sequence('saved_search_runs', 'id')) FROM generate_series(1, $1)`
 	insertMatches  = `WITH new AS (INSERT INTO saved_search_matches (search_id, run_id, ttb_id, late, met)
@@ -41,7 +41,7 @@ const (
 // matchesPerStatement is the number of matches per INSERT statement.
 const matchesPerStatement = 10_000
 
-// RecordRuns implements store.Runs. It is one transaction.
+// RecordRuns implements store.Runs in one transaction.
 func (s *Store) RecordRuns(ctx context.Context, runs []store.RunRecord) ([]store.RunOutcome, error) {
 	var outcomes []store.RunOutcome
 	err := s.transact(ctx, "record runs", func(tx pgx.Tx) (err error) {

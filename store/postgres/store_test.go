@@ -55,7 +55,7 @@ func TestOpenMigrates(t *testing.T) {
 	}
 }
 
-// openDatabase opens a store in the way that child processes do.
+// openDatabase opens a store as child processes do.
 func openDatabase(ctx context.Context, url string) (storetest.Database, error) {
 	return Open(ctx, url, Options{Logger: quiet()})
 }

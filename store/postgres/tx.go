@@ -107,8 +107,8 @@ func rollback(ctx context.Context, tx pgx.Tx) {
 }
 
 // read runs a method that reads from the general pool. If its connection is lost, as when a server
-// or proxy restarts, it runs do once more on another connection; so do must not have returned
-// anything to the caller.
+// or proxy restarts, it runs do once more on another connection. A failed do must therefore not have
+// passed results to the caller.
 func (s *Store) read(ctx context.Context, operation string, do func() error) error {
 	if err := s.start(); err != nil {
 		return failed(operation, err)
@@ -150,8 +150,8 @@ func collect[T any](rows pgx.Rows, err error, columns func(*T) fields) ([]T, err
 	return list, rows.Err()
 }
 
-// closeBatch closes the results of a batch and returns err, or else the error of closing, which
-// includes errors of unread statements.
+// closeBatch closes the results of a batch. It returns err or, if err is nil, the error from
+// closing, which includes errors of unread statements.
 func closeBatch(results pgx.BatchResults, err error) error {
 	if closeErr := results.Close(); err == nil {
 		err = closeErr

@@ -90,7 +90,7 @@ func TestWakeupsFromOtherProcesses(t *testing.T) {
 	}
 }
 
-// countNotifications returns how many changes a listener was notified of so far. It counts
+// countNotifications returns how many changes a listener has been notified of so far. It counts
 // notifications rather than wake-ups, because a superfluous wake-up may merge into the next one.
 func countNotifications(t *testing.T, url string, listener *pgx.Conn) (count int) {
 	t.Helper()

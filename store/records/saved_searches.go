@@ -78,7 +78,7 @@ func (r *SavedSearch) Changeable() []Column {
 	return all[1 : len(all)-2] // without UUID, creation time and pause reason
 }
 
-// Refusal wraps an error of a caller's change function, and hides it from checks for database
+// Refusal wraps an error from a caller's change function, and hides it from checks for database
 // errors.
 type Refusal struct{ Reason error }
 

@@ -27,7 +27,7 @@ func (s *Store) UpsertColas(
 	defer s.done()
 	outcomes := make([]store.Outcome, 0, len(patches))
 	today := cola.DateOf(s.currentTime())
-	rehearsed := &records.Colas{Today: today} // changes of a dry run so far, which the database does not contain
+	rehearsed := &records.Colas{Today: today} // changes of a dry run so far, which are not in the database
 	for chunk := range slices.Chunk(patches, colaChunk) {
 		stored, err := s.apply(ctx, change{
 			mode:  mode,

@@ -42,7 +42,7 @@ func isUnavailable(err error) bool {
 	return errors.Is(err, sql.ErrConnDone)
 }
 
-// isDuplicate reports whether a row with the same key exists.
+// isDuplicate reports whether err means that a row with the same key exists.
 func isDuplicate(err error) bool {
 	var e *driver.Error
 	if !errors.As(err, &e) {

@@ -23,7 +23,7 @@ const (
 	// holder of the fair lock. Polling matters where files cannot be locked, or while another
 	// program, such as a backup, uses the file.
 	busyMilliseconds = 5000
-	// maxJournalSize bounds the size of the journal file, in bytes, once it has started over.
+	// maxJournalSize is the size in bytes to which SQLite truncates the journal when it starts over.
 	maxJournalSize = 64 << 20
 )
 

@@ -41,7 +41,7 @@ func TestProcesses(t *testing.T) {
 	})
 }
 
-// openDatabase opens a store in the way that child processes do.
+// openDatabase opens a store as child processes do.
 func openDatabase(ctx context.Context, path string) (storetest.Database, error) {
 	return Open(ctx, path, Options{Logger: quiet()})
 }

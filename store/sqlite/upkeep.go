@@ -18,9 +18,9 @@ import (
 
 // Committed pages stay in the journal (SQLite's write-ahead log) until a checkpoint moves them into
 // the database file. By default, SQLite does that within the commit that reaches 1,000 pages, which
-// delays it. Here, a background task, or an import between its transactions, runs checkpoints while
-// others write. Only for the last few pages do writers wait, so that the journal starts over
-// instead of growing.
+// delays that commit. Here, a background task, or an import between its transactions, runs
+// checkpoints while others write. Writers wait only for the last few pages, so that the journal
+// starts over instead of growing.
 const (
 	pageSize           = 4096                // SQLite's default
 	importBacklog      = 16 << 20 / pageSize // number of journal pages at which an import runs a checkpoint

@@ -117,7 +117,7 @@ func lockAccountRow(ctx context.Context, tx Tx, account cola.AccountID) error {
 //
 //  1. Insert the account's email address unless it exists. This waits for a transaction that
 //     inserted the same address.
-//  2. Insert the identity unless it exists. This waits likewise, and is the last lock.
+//  2. Insert the identity unless it exists. This waits in the same way, and takes the last lock.
 //  3. If the identity exists after all, roll back, including the new account, and run again: the
 //     next run finds the other transaction's rows.
 //

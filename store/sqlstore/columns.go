@@ -10,7 +10,7 @@ import (
 )
 
 // Value returns the column value of the field that a pointer refers to: NULL if it is unknown,
-// else a string, int64, float64, bool, []byte, []string, time.Time or cola.Date.
+// otherwise a string, int64, float64, bool, []byte, []string, time.Time or cola.Date.
 func Value(field any) any {
 	switch f := field.(type) {
 	case *cola.Text:

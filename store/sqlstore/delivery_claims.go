@@ -14,7 +14,7 @@ import (
 )
 
 // Claims of deliveries work like claims of searches: a claim has the delivery's hold number, which
-// increases with every event that ends a claim. See package docs for the states of a delivery.
+// increases with every event that ends a claim. See the package comment for the states of a delivery.
 
 const (
 	// sendable selects deliveries of a kind that have a recipient: not those of a suspended

@@ -103,7 +103,7 @@ func (t Table) dump(ctx context.Context, q Querier, yield func(*store.Item) erro
 			err = yield(i)
 		}
 		if err != nil {
-			cancel() // or else Close reads the rest
+			cancel() // otherwise Close would read the rest
 			return err
 		}
 	}

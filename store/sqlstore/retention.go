@@ -68,8 +68,8 @@ func deleteOldest(table, key, condition string) string {
 		DELETE FROM ` + table + ` WHERE (` + key + `) IN (SELECT ` + key + ` FROM old)`
 }
 
-// deletedPerStatement is how many rows one statement of DeleteExpired or DeleteOldDeliveries
-// deletes at most.
+// deletedPerStatement is the maximum number of rows that one statement of DeleteExpired or
+// DeleteOldDeliveries deletes.
 const deletedPerStatement = 1_000
 
 // DeleteExpired deletes all expired rows in batches. Databases without Options.DeleteWithWrites

@@ -56,8 +56,8 @@ func (m *storedMonth) parsePeriod() error {
 const (
 	countAllowance = `INSERT INTO daily_allowances (account_id, day, allowance, used) VALUES ($1, $2, $3, $4)
 		ON CONFLICT (account_id, day, allowance) DO UPDATE SET used = daily_allowances.used + excluded.used RETURNING used`
-	// lockAllowance locks the count of an allowance, which it creates if need be, by adding nothing
-	// to it.
+	// lockAllowance locks the count of an allowance by adding zero to it, and creates the count if
+	// it is missing.
 	lockAllowance   = countAllowance
 	usedAllowance   = `SELECT coalesce((SELECT used FROM daily_allowances WHERE account_id = $1 AND day = $2 AND allowance = $3), 0)`
 	knownPreviewed  = `SELECT ttb_id FROM previewed_labels WHERE account_id = $1 AND day = $2 AND ttb_id = ANY($3)`
@@ -134,8 +134,8 @@ const (
 	updateRefusal  = `UPDATE refusals SET count = count + $7, last_at = greatest(last_at, $8)
 		WHERE account_id = $1 AND minute = $2 AND channel = $3 AND credential_kind = $4 AND credential_id = $5 AND reason = $6`
 	insertRefusal = `INSERT INTO refusals (account_id, ` + refusalNames + `) SELECT id, $2, $3, $4, $5, $6, $7, $8 FROM accounts WHERE id = $1`
-	// pruneRefusals reads only the index of the account's refusals, of which there are few more
-	// than are kept.
+	// pruneRefusals reads only the account's part of the index, which has few more refusals than
+	// are kept.
 	pruneRefusals = `DELETE FROM refusals WHERE (account_id, minute, channel, credential_kind, credential_id, reason) IN (
 		SELECT account_id, minute, channel, credential_kind, credential_id, reason FROM refusals WHERE account_id = $1` + latestRefusals + `
 		LIMIT 1000000 OFFSET $2)`

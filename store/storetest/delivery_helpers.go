@@ -14,7 +14,7 @@ import (
 
 var allKinds = []string{cola.KindEmail, cola.KindWebhook}
 
-// mustRun runs a due search, which becomes due again at duePast, and returns what was recorded.
+// mustRun runs a due search and returns the outcome. The search becomes due again at duePast.
 func mustRun(t tb, st store.Store, search cola.SavedSearch, labels ...int) store.RunOutcome {
 	t.Helper()
 	claimed := mustClaim(t, st, noLimit, anHour)

@@ -112,7 +112,7 @@ func enrichmentResults(t *testing.T, st store.Store, _ *clock) {
 	}
 }
 
-// enrichmentClaims checks that a label has one claim at a time, and that only its holder saves.
+// enrichmentClaims checks that a label has one claim at a time, and that only its holder can save.
 func enrichmentClaims(t *testing.T, st store.Store, c *clock) {
 	mustAddColas(t, st, detailed(1))
 	id := detailed(1).TTBID
@@ -145,7 +145,7 @@ func enrichmentLimits(t *testing.T, st store.Store, c *clock) {
 	reserve(limit, nil)
 	reserve(limit, nil)
 	reserve(limit, store.ErrLimit)
-	reserve(store.EnrichmentLimit{Requests: 3}, nil) // no limit of tokens
+	reserve(store.EnrichmentLimit{Requests: 3}, nil) // no token limit
 	c.advance(24 * time.Hour)
 	mustDo(t, st.CountEnrichmentTokens(t.Context(), 60))
 	reserve(limit, nil)
@@ -156,7 +156,8 @@ func enrichmentLimits(t *testing.T, st store.Store, c *clock) {
 	reserve(limit, store.ErrLimit)
 }
 
-// concurrentEnrichments checks that of several processes, one gets a claim, and that the limit holds.
+// concurrentEnrichments checks that only one of several concurrent callers gets a claim, and that the
+// limit holds.
 func concurrentEnrichments(t *testing.T, st store.Store, _ *clock) {
 	mustAddColas(t, st, detailed(1))
 	var claims, reserved atomic.Int32
@@ -193,8 +194,8 @@ func populateEnrichments(t *testing.T, st store.Store) {
 	mustDo(t, st.ReleaseEnrichment(t.Context(), failed))
 }
 
-// checkCopiedEnrichments checks that the copy has the results, and that it compares each with its
-// label again, because labels of a copy have new revisions. Limits are reset.
+// checkCopiedEnrichments checks that the copy has the results and lists their labels for comparison
+// again, because copied labels have new revisions. The use of the daily limits is not copied.
 func checkCopiedEnrichments(t *testing.T, to store.Store) {
 	t.Helper()
 	ids := mustToEnrich(t, to, "small")

@@ -31,8 +31,8 @@ func populateFetches(t *testing.T, st store.Store) {
 	mustDo(t, st.BlockSite(t.Context(), "CAPTCHA"))
 }
 
-// checkCopiedFetches checks that work continues in the copy, including what was claimed, and that
-// the state of the site stays behind.
+// checkCopiedFetches checks that work continues in the copy, including claimed work, and that the
+// state of the site is not copied.
 func checkCopiedFetches(t *testing.T, from, to store.Store) {
 	want, got := mustFetchStatus(t, from), mustFetchStatus(t, to)
 	checkEqual(t, "status", store.FetchStatus{

@@ -46,7 +46,8 @@ func historyWindows(t *testing.T, st store.Store, _ *clock) {
 }
 
 // replannedHistory checks that a complete window that is still marked as history, because a process
-// of an older version completed it, is not history when it is planned again. Incomplete ones are.
+// of an older version completed it, is not history when it is planned again, while an incomplete one
+// stays history.
 func replannedHistory(t *testing.T, st store.Store, c *clock) {
 	items := func(yield func(*store.Item, error) bool) {
 		for n, state := range []string{store.FetchComplete, store.FetchIncomplete} {
@@ -98,7 +99,7 @@ func historyParts(t *testing.T, st store.Store, _ *clock) {
 	checkEqual(t, "history of a part of another day", false, mustClaimWindow(t, st).History)
 }
 
-// historyLabels checks that a label that a window of history listed stays history.
+// historyLabels checks that a label listed by a history window stays history.
 func historyLabels(t *testing.T, st store.Store, _ *clock) {
 	for n, history := range [][2]bool{{true, false}, {false, true}, {false, false}} {
 		l := queued(n, fetchDay)

@@ -177,7 +177,7 @@ func retryFailedLabels(t *testing.T, st store.Store, c *clock) {
 }
 
 // postponedImages checks that labels with postponed images are claimed only for images, once they are
-// due and no label is pending, and that they leave the list of missing images meanwhile.
+// due and no label is pending, and that MissingDueImages omits them.
 func postponedImages(t *testing.T, st store.Store, c *clock) {
 	claim := func(desc string, images bool, want store.FetchLabel) store.FetchLabel {
 		t.Helper()
@@ -210,7 +210,7 @@ func postponedImages(t *testing.T, st store.Store, c *clock) {
 	}
 	l, other := store.FetchLabel{TTBID: first.TTBID, Completed: fetchDay, Images: true}, store.FetchLabel{TTBID: second.TTBID}
 	mustQueue(t, st, l)
-	mustDo(t, st.FailLabel(t.Context(), mustClaimLabel(t, st), "x", 0)) // attempts start anew
+	mustDo(t, st.FailLabel(t.Context(), mustClaimLabel(t, st), "x", 0)) // attempts start over
 	mustDo(t, st.PostponeImages(t.Context(), mustClaimLabel(t, st), 10*anHour))
 	checkQueue(t, st, "after postponing", map[string]int{store.FetchImages: 1})
 	checkWaiting("after postponing", 1, 0)
@@ -273,9 +273,9 @@ func malformedFetchLabels(t *testing.T, st store.Store, _ *clock) {
 	checkQueue(t, st, "after malformed labels", map[string]int{})
 }
 
-// concurrentQueues checks that calls with the same labels in other orders don't fail.
+// concurrentQueues checks that concurrent calls with the same labels in different orders don't fail.
 func concurrentQueues(t *testing.T, st store.Store, _ *clock) {
-	const labels = 199 // prime, so that every step visits all
+	const labels = 199 // prime, so that every step size visits all
 	var wg sync.WaitGroup
 	for n := range 6 {
 		list := make([]store.FetchLabel, labels)

@@ -175,7 +175,7 @@ func invalidParts(t *testing.T, st store.Store, _ *clock) {
 	mustDo(t, st.CompleteWindow(t.Context(), w, 5)) // still claimed
 }
 
-// concurrentLastParts checks that of the last parts that end at the same time, one ends the day.
+// concurrentLastParts checks that a day ends when all of its parts end concurrently.
 func concurrentLastParts(t *testing.T, st store.Store, _ *clock) {
 	const days, parts = 12, 4
 	for n := range cola.Date(days) {

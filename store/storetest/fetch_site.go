@@ -59,7 +59,7 @@ func requestSlots(t *testing.T, st store.Store, c *clock) {
 	}, status)
 }
 
-// mixedIntervals checks that neighboring slots are apart by the longer of their two intervals.
+// mixedIntervals checks that consecutive slots are separated by the longer of their two intervals.
 func mixedIntervals(t *testing.T, st store.Store, c *clock) {
 	var waits []time.Duration
 	for _, interval := range []time.Duration{time.Second, 5 * time.Second, time.Second, time.Second, 0, 0, -1} {
@@ -77,7 +77,7 @@ func pauseRequests(t *testing.T, st store.Store, c *clock) {
 	mustDo(t, st.PauseRequests(t.Context(), time.Second)) // the longer pause counts
 	checkEqual(t, "wait in a pause", time.Minute, mustReserve(t, st, time.Second))
 	checkEqual(t, "second wait in a pause", time.Minute+time.Second, mustReserve(t, st, time.Second))
-	mustDo(t, st.PauseRequests(t.Context(), time.Minute)) // not in addition
+	mustDo(t, st.PauseRequests(t.Context(), time.Minute)) // pauses don't add up
 	checkEqual(t, "third wait in a pause", time.Minute+2*time.Second, mustReserve(t, st, time.Second))
 	c.advance(time.Minute)
 	mustDo(t, st.PauseRequests(t.Context(), -time.Hour))

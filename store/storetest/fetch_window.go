@@ -29,10 +29,10 @@ func testFetchWindows(t *testing.T, open Opener) {
 	})
 }
 
-// fetchDay is a day with labels that no longer change at epoch.
+// fetchDay is a day whose labels no longer change at epoch.
 var fetchDay = cola.NewDate(2026, time.November, 2)
 
-// never is a time of PlanWindows that reopens no complete window.
+// never is a time for PlanWindows that reopens no complete window.
 var never = time.Time{}
 
 func mustPlan(t tb, st store.Store, first, last cola.Date, before time.Time) (pending int) {
@@ -170,7 +170,7 @@ func claimDay(t tb, st store.Store, day cola.Date) store.FetchWindow {
 	return must(t, w, err)
 }
 
-// endedWindowClaims checks the claims that only windows have.
+// endedWindowClaims checks ended and invalid claims that exist only for windows.
 func endedWindowClaims(t *testing.T, st store.Store, _ *clock) {
 	mustPlan(t, st, fetchDay, fetchDay, never)
 	w := mustClaimWindow(t, st)

@@ -297,7 +297,7 @@ func longestIdentity(t *testing.T, st store.Store, _ *clock) {
 }
 
 // CheckUpgraded checks a database created by a version without identities: it has one account, with
-// a valid key and usage this month. An identity whose verified address is the account's joins it.
+// a valid key and usage this month. An identity with the account's verified address joins it.
 func CheckUpgraded(t *testing.T, st store.Store, want store.Account, key cola.Credential, used cola.Used) {
 	t.Helper()
 	want.ActiveLimit = cola.MaxActiveSchedules

@@ -10,8 +10,8 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// Backend describes a backend to RunProcesses. A DSN tells other processes where the database is: a
-// path or a URL.
+// Backend describes a backend to RunProcesses. A DSN, which is a path or a URL, identifies the
+// database to other processes.
 type Backend struct {
 	// Open opens the database at dsn, creating it if necessary. The caller closes it.
 	Open func(ctx context.Context, dsn string) (Database, error)

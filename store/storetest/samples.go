@@ -158,8 +158,8 @@ func CheckLegacyNulls(t *testing.T, st store.Store, patch cola.Patch[cola.Cola])
 	checkEqual(t, "Cola after storing the label again", want, mustCola(t, st, id))
 }
 
-// firstID is the ID of label(0). It begins with a zero, like the IDs of 2005 to 2009. It has no
-// possible receipt date, so labels are undated unless they have an approval date.
+// firstID is the ID of label(0). It begins with a zero, like the IDs of 2005 to 2009. It encodes no
+// valid receipt date, so labels are undated unless they have an approval date.
 const firstID cola.TTBID = 9400001000202
 
 // label returns a small label that a store accepts.
