@@ -254,8 +254,8 @@ func (p *logRecorder) withoutInDoubt() (list []string) {
 	return list
 }
 
-// failingStore is a store that fails with a given reason until a time. Starting at silent, it fails
-// only when the context ends.
+// failingStore is a store that fails with reason before the time until. From silent on, it does not
+// respond and fails only when the context ends.
 type failingStore struct {
 	*fakeLedger
 	until, silent time.Time

@@ -104,7 +104,7 @@ func (m *metrics) observeCharge(meter cola.Meter, o outcome, waited time.Duratio
 }
 
 // countRejection counts a rejected charge by its reason. It ignores errors that are not a
-// *cola.Error: the caller left, so the charge was not rejected.
+// *cola.Error: the caller gave up, so the charge was not rejected.
 func (m *metrics) countRejection(err error) {
 	var e *cola.Error
 	if !errors.As(err, &e) {

@@ -16,13 +16,13 @@ type BrandPage struct {
 	Brands     []cola.BrandMatch
 	Pagination cola.Pagination
 	Notes      []string  // how many brands are similar, and how
-	Advice     []Note    // the same notes, with the search that they suggest
+	Advice     []Note    // the same notes, with the searches that they suggest
 	DataAsOf   cola.Date // latest change in TTB's registry that the data includes
 }
 
-// SearchBrands returns a page of the brands with similar names, the most similar first. It costs
-// one list record per brand returned; a page without brands is free. If fewer list records are
-// left, the page is cut and TruncatedByQuota is true.
+// SearchBrands returns a page of the brands with similar names, most similar first. It costs one
+// list record per brand returned; a page without brands is free. If fewer list records are left,
+// the page is cut and TruncatedByQuota is true.
 func (s *Service) SearchBrands(
 	ctx context.Context, c cola.Caller, p cola.BrandParams,
 ) (BrandPage, cola.QuotaState, error) {

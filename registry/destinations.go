@@ -103,8 +103,8 @@ func (s *Service) destination(
 // secret is never returned again. An email address other than the account's own is unconfirmed: its
 // owner is asked to agree.
 //
-// It fails as Normalize does, with CodeDestinationLimit, with CodeDestinationExists, and with
-// CodeQuotaExceeded if a limit on confirmation requests is reached. After CodeUnavailable the
+// It fails with the errors of Normalize, with CodeDestinationLimit, with CodeDestinationExists, and
+// with CodeQuotaExceeded if a limit on confirmation requests is reached. After CodeUnavailable the
 // outcome is unknown.
 func (s *Service) CreateDestination(
 	ctx context.Context, c cola.Caller, p cola.DestinationParams,

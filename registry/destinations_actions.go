@@ -30,9 +30,9 @@ const (
 		"request again in a few seconds."
 )
 
-// RotateSecret replaces the secret that signs webhooks to a destination, and returns the new one.
-// It is never returned again. For 24 hours, messages are signed with the old secret as well. It is
-// free and needs the scope cola.ScopeWriteSavedSearches. It fails with CodeNotFound if the
+// RotateSecret replaces the secret that signs webhooks to a destination, and returns the new one,
+// which is never returned again. For 24 hours, messages are signed with the old secret as well. It
+// is free and needs the scope cola.ScopeWriteSavedSearches. It fails with CodeNotFound if the
 // destination is missing or belongs to another account, and with CodeValidation for an email
 // address. After CodeUnavailable the outcome is unknown.
 func (s *Service) RotateSecret(
@@ -159,8 +159,8 @@ func (s *Service) checkCanResend(ctx context.Context, d store.Destination) error
 	return nil
 }
 
-// ReplayDestination resends the messages about runs that a destination missed, because they failed
-// or it was paused: at most 1,000, oldest first. It is free and needs the scope
+// ReplayDestination resends the messages about runs that a destination missed because delivery
+// failed or it was paused: at most 1,000, oldest first. It is free and needs the scope
 // cola.ScopeWriteSavedSearches. It fails with CodeNotFound if the destination is missing or belongs
 // to another account, and with CodeNotActive if messages can't be sent to the destination.
 func (s *Service) ReplayDestination(

@@ -208,7 +208,7 @@ func (s *Service) RotateKey(
 			now := s.now()
 			until := now.Add(overlap)
 			if overlap == 0 {
-				until = keys[i].CreatedAt // in the past by the database's clock too, so at once
+				until = keys[i].CreatedAt // in the past even by the database's clock
 			}
 			key.ExpiresAt = renewedExpiry(keyWithLifetime(keys, i), now)
 			return s.store.ReplaceKey(ctx, c.Account, id, key, hash, until, MaxKeys)

@@ -242,7 +242,7 @@ const (
 )
 
 // Drain fails readiness, so that load balancers send no more traffic. The service continues to
-// answer.
+// serve requests.
 func (s *Service) Drain() { s.draining.Store(true) }
 
 // Ready returns nil if requests should be sent here: the index is built, the database responds and

@@ -21,7 +21,7 @@ const (
 // ReasonSuggestions is details.reason of the error for too many requests for suggestions.
 const ReasonSuggestions = "suggestions"
 
-// suggestionLimit limits the requests of each account for suggestions. A field sends one for every
+// suggestionLimit limits each account's requests for suggestions. A form field sends one for every
 // few characters typed, so they don't count toward the account's rate limit.
 type suggestionLimit struct {
 	*ratelimit.Limiter[cola.AccountID]
@@ -44,8 +44,8 @@ type Suggestions struct {
 }
 
 // Suggest completes a value of a field. If no value completes the text, it completes the most
-// similar text that some value does, and a note says so. It is free and does not count toward the rate limit, but
-// each account has a limit of its own.
+// similar text that has completions, and a note says so. It is free and does not count toward the
+// rate limit, but each account has a separate limit.
 func (s *Service) Suggest(
 	ctx context.Context, c cola.Caller, p cola.SuggestParams,
 ) (Suggestions, cola.QuotaState, error) {
@@ -66,7 +66,7 @@ func (s *Service) Suggest(
 	return found, state, nil
 }
 
-// admitSuggestion checks the credential and counts the request toward the limit of suggestions. A
+// admitSuggestion checks the credential and counts the request toward the suggestion limit. A
 // rejection has the state of the account's latest request, so that a client in a tight loop doesn't
 // cost a transaction per request.
 func (s *Service) admitSuggestion(ctx context.Context, c cola.Caller) (cola.QuotaState, error) {
