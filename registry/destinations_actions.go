@@ -160,7 +160,7 @@ func (s *Service) checkCanResend(ctx context.Context, d store.Destination) error
 }
 
 // ReplayDestination resends the messages about runs that a destination missed because delivery
-// failed or it was paused: at most 1,000, oldest first. It is free and needs the scope
+// failed or the destination was paused: at most 1,000, oldest first. It is free and needs the scope
 // cola.ScopeWriteSavedSearches. It fails with CodeNotFound if the destination is missing or belongs
 // to another account, and with CodeNotActive if messages can't be sent to the destination.
 func (s *Service) ReplayDestination(

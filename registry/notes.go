@@ -25,7 +25,6 @@ type Note struct {
 	Search  *cola.SearchParams
 }
 
-// noteTexts returns the texts of notes.
 func noteTexts(notes []Note) []string {
 	texts := make([]string, len(notes))
 	for i, n := range notes {

@@ -119,7 +119,6 @@ type header struct {
 	store string
 }
 
-// serialize transfers the header.
 func (h *header) serialize(c codec.Codec) {
 	codec.String(c, &h.magic)
 	codec.Int(c, &h.order)
@@ -180,7 +179,6 @@ func (v *View) toSaved() *savedView {
 	return s
 }
 
-// serialize transfers the view.
 func (s *savedView) serialize(c codec.Codec) {
 	for _, m := range []*cola.Revision{&s.marks.Labels, &s.marks.Permittees, &s.marks.References} {
 		codec.Int(c, m)
