@@ -285,7 +285,7 @@ func TestFailureLog(t *testing.T) {
 		silent time.Duration // when the store stops responding
 		fails  time.Duration
 		reason error
-		probed bool // probes succeed nevertheless
+		probed bool // probes still succeed
 		want   []string
 	}{
 		"connection refused throughout": {time.Hour, 30 * time.Second, unavailable, false, []string{

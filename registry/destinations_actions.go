@@ -332,7 +332,7 @@ const (
 const ReasonTests = "tests"
 
 // testMessageLimit limits the test messages to each destination, by its UUID. Replays of test
-// messages count, too. Users can send them at any moment, so they need a limit of their own.
+// messages also count. Users can send test messages at any time, so they need a separate limit.
 type testMessageLimit struct{ *ratelimit.Limiter[string] }
 
 func newTestMessageLimit(now cola.Clock) testMessageLimit {

@@ -98,7 +98,7 @@ func (v *View) mergeBrands(a, b []similarBrand) []similarBrand {
 
 // brandGroup is a similar brand in all segments that have it.
 type brandGroup struct {
-	similarBrand // in the first of them
+	similarBrand // in the first segment that has it
 	all          []similarBrand
 	labels       int
 }

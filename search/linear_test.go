@@ -279,7 +279,7 @@ func (r *registry) wordsOf(text string) wordList {
 	return list
 }
 
-// apart replaces each word with apostrophes by its parts.
+// apart splits each word with apostrophes into its parts.
 func apart(text string) string {
 	text = strings.ReplaceAll(plain(strings.NewReplacer("'", "\x02", "’", "\x02").Replace(text)), "\x02", "'")
 	return partsPattern.ReplaceAllStringFunc(text, func(word string) string {

@@ -200,7 +200,7 @@ func (s *savedView) serialize(c codec.Codec) {
 	}
 }
 
-// view derives the whole view.
+// view derives the complete view.
 func (s *savedView) view() *View {
 	v := &View{marks: s.marks, segments: s.segments}
 	for i := uint32(0); int(i)+1 < s.aliases.Len(); i += 2 {

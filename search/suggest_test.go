@@ -283,7 +283,7 @@ func TestSuggestCompanies(t *testing.T) {
 }
 
 // TestSuggestAcrossSegments checks that a brand ranks by its labels in all segments, and that equal
-// companies are in the order of their permit numbers.
+// companies are sorted by permit number.
 func TestSuggestAcrossSegments(t *testing.T) {
 	x := New(Options{ManualCompaction: true})
 	defer x.Close()

@@ -125,8 +125,8 @@ type pairing struct {
 	weight  int            // of the name
 	paired  int            // words of the query's core that have a counterpart
 	kind    Kind           // the weakest kind of the pairs, or Exact
-	letters int            // letters of the query's words in those pairs
-	percent int            // mean similarity of those pairs
+	letters int            // letters of the query's paired core words
+	percent int            // mean similarity of the paired core words
 	covered int            // percentage of the heavier name that has a counterpart
 	ordered bool           // whether the pairs are in the same order in both names
 	leading bool           // whether the pairs are also the beginning of both cores

@@ -127,7 +127,7 @@ func (b *indexBuilder) groupByKey() {
 }
 
 // uniteKeys precomputes costly unions: the documents of keys with several words, and the documents
-// whose names have a word with a key.
+// whose names have a word with a given key.
 func (b *indexBuilder) uniteKeys() {
 	docs, names := newUnionsBuilder(b.n), newUnionsBuilder(b.n)
 	from, to := b.base[nameField], b.base[nameField+1]
