@@ -119,7 +119,7 @@ func exampleBrands() brandPage {
 		Pagination: cola.Pagination{Mode: "offset", Page: 1, PerPage: 2, Total: 3, Pages: 2, HasMore: true},
 		Notes: []string{
 			"No brand is identical; 1 sounds alike, 2 share the main words. This covers labels, not trademarks.",
-			"Brands that score less than 50 were left out.",
+			"Brands that score below 50 were left out.",
 		},
 	}
 }

@@ -371,7 +371,7 @@ func destinationErrors() []errorKind {
 				"destinations.", headers: commonHeaders(),
 			examples: map[string]*cola.Error{
 				"exists": cola.Errorf(cola.CodeDestinationExists,
-					"The account already has this destination, for the same searches. GET /destinations lists it. To "+
+					"The account already has this destination for the same searches. GET /destinations lists it. To "+
 						"replace a lost secret, send POST /destinations/{uuid}/secret."),
 				"limit": {
 					Code:    cola.CodeDestinationLimit,

@@ -12,8 +12,8 @@ import (
 // upgrade takes effect within a second.
 const burstCacheTTL = time.Second
 
-// burstCache caches accounts whose burst window the store just found full, so that a client in a
-// tight loop doesn't cost a transaction per request. The zero value is ready to use.
+// burstCache caches accounts whose rate-limit window the store just found full, so that a client in
+// a tight loop doesn't cost a transaction per request. The zero value is ready to use.
 type burstCache struct {
 	mu sync.Mutex
 	by map[cola.AccountID]burstEntry
@@ -25,7 +25,7 @@ type burstEntry struct {
 	state cola.QuotaState
 }
 
-// update caches a burst rejection. Any other outcome removes the account.
+// update caches a rate-limit rejection. Any other outcome removes the account.
 func (f *burstCache) update(id cola.AccountID, o outcome, now time.Time) {
 	var rejection *cola.Error
 	burst := errors.As(o.err, &rejection) && rejection.Code == cola.CodeQuotaExceeded && rejection.RetryAfter > 0

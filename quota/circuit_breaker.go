@@ -12,12 +12,12 @@ import (
 const (
 	openAfter     = time.Second            // how long one batch may fail before the breaker opens
 	probeInterval = 250 * time.Millisecond // pause between probes of the store
-	probeTimeout  = 2 * time.Second        // of one probe
+	probeTimeout  = 2 * time.Second        // time limit of one probe
 	maxProbes     = 3                      // in flight, in case the store ignores its context
 )
 
-// circuitBreaker is open while the store does not commit. The ledger then rejects charges without
-// trying them. Only the ledger's worker opens and closes it.
+// circuitBreaker is open while the store cannot commit; the ledger then rejects charges
+// immediately. Only the ledger's worker opens and closes it.
 //
 //	          a batch failed for openAfter, or was not committed in time
 //	┌────────┐ ─────────────────────────────────────────────────────► ┌──────┐
@@ -70,8 +70,8 @@ func (o *circuitBreaker) reset(now time.Time) (time.Duration, bool) {
 	return now.Sub(o.since), true
 }
 
-// Up reports whether the circuit breaker is closed, so that charges are tried. While it is open,
-// the ledger probes the store until it commits again.
+// Up reports whether the circuit breaker is closed, that is, whether charges are attempted. While
+// it is open, the ledger probes the store until it commits again.
 func (l *Ledger) Up() bool { return !l.breaker.isOpen() }
 
 func (l *Ledger) openCircuit(cause error) {
@@ -107,9 +107,9 @@ func (l *Ledger) probeUntilUp() {
 	}
 }
 
-// probe reports whether the store commits now. It settles an empty batch, because that takes a real
-// commit, unlike a read, and charges no account. It frees its slot when the store returns, which
-// may be after probe has timed out.
+// probe reports whether the store can commit. It settles an empty batch, which charges no account
+// but, unlike a read, requires a real commit. It frees its slot when the store returns, which may
+// be after probe has timed out.
 func (l *Ledger) probe(slots <-chan struct{}) bool {
 	ctx, cancel := context.WithTimeout(context.Background(), probeTimeout)
 	result := make(chan error, 1)

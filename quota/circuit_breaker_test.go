@@ -254,8 +254,8 @@ func (p *logRecorder) withoutInDoubt() (list []string) {
 	return list
 }
 
-// failingStore is a store that fails with a given reason until a time. Starting at silent, it fails
-// only when the context ends.
+// failingStore is a store that fails with reason before the time until. From silent on, it does not
+// respond and fails only when the context ends.
 type failingStore struct {
 	*fakeLedger
 	until, silent time.Time
@@ -285,7 +285,7 @@ func TestFailureLog(t *testing.T) {
 		silent time.Duration // when the store stops responding
 		fails  time.Duration
 		reason error
-		probed bool // probes succeed nevertheless
+		probed bool // probes still succeed
 		want   []string
 	}{
 		"connection refused throughout": {time.Hour, 30 * time.Second, unavailable, false, []string{

@@ -11,7 +11,7 @@ import (
 
 const (
 	maxBatch    = 4096                   // charges per transaction
-	minTimeLeft = time.Second            // remaining part of chargeTimeout below which a charge is rejected
+	minTimeLeft = time.Second            // a charge with less of its chargeTimeout left is rejected
 	retryPause  = 100 * time.Millisecond // between attempts to settle a batch
 )
 
@@ -25,8 +25,8 @@ func (l *Ledger) run() {
 	}
 }
 
-// collect returns the first charge and those queued behind it, without charges whose callers have
-// left. It rejects charges that expire within minTimeLeft, because the oldest charge sets the
+// collect returns the first charge and those queued behind it, without those whose callers have
+// given up. It rejects charges that expire within minTimeLeft, because the oldest charge sets the
 // deadline of its batch.
 func collect(first *pending, queue <-chan *pending, now time.Time) []*pending {
 	var batch []*pending
@@ -93,9 +93,9 @@ func reject(batch []*pending) {
 	}
 }
 
-// markInDoubt has a rejected batch voided if it may have been committed, and opens the circuit
-// breaker if so or if the time ran out. Later charges do not wait for the void: until then the
-// batch's units may count as used, so an account may get less than it has left, never more.
+// markInDoubt queues a rejected batch for voiding if it may have been committed, and opens the
+// circuit breaker if so or if the time ran out. Later charges do not wait for the void: until then,
+// the batch's units may count as used, so an account may get less than it has left, never more.
 func (l *Ledger) markInDoubt(ctx context.Context, g *group, err error) {
 	maybeCommitted := !g.finished() || g.mayBeCommitted()
 	if maybeCommitted {
@@ -140,7 +140,7 @@ func (l *Ledger) commit(ctx context.Context, g *group) {
 
 // await returns nil once the group's batch is committed, or why it isn't. It returns when ctx ends,
 // even if the store ignores ctx. If the store keeps failing, await opens the circuit while the
-// batch is still being tried.
+// batch is still being retried.
 func (l *Ledger) await(ctx context.Context, g *group) error {
 	failing := g.failing
 	var long <-chan time.Time

@@ -13,7 +13,7 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// charged is the result of a charge for its caller, with the response time.
+// charged is the result of a charge as its caller sees it, with the response time.
 type charged struct {
 	Units int
 	Code  cola.Code
@@ -31,8 +31,8 @@ func charge(t *testing.T, l *Ledger) charged {
 	return c
 }
 
-// TestUncertainCharges checks that charges get an outcome in time, regardless of the fault of
-// their batch, and that the ledger eventually matches the grants.
+// TestUncertainCharges checks that charges get an outcome in time, whatever fault their batch hits,
+// and that the ledger eventually matches the grants.
 func TestUncertainCharges(t *testing.T) {
 	rejected := func(after time.Duration) charged { return charged{0, cola.CodeUnavailable, after} }
 	granted := func(after time.Duration) charged { return charged{20, "", after} }

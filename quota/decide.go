@@ -94,7 +94,7 @@ func invalidCredential(c cola.Credential) error {
 	return cola.Errorf(cola.CodeUnauthorized, "The API key was revoked or has expired. Create a new one.")
 }
 
-// suspended returns the error for a suspended account. The reason is not empty.
+// suspended returns the error for a suspended account. The reason must not be empty.
 func suspended(reason string) error {
 	sentence := reason
 	if !strings.ContainsAny(sentence[len(sentence)-1:], ".!?") {
@@ -106,7 +106,7 @@ func suspended(reason string) error {
 	return err
 }
 
-// decision is a decision in progress about one account's requests.
+// decision is the state of deciding one account's requests.
 type decision struct {
 	rules    Rules
 	now      time.Time
@@ -130,8 +130,7 @@ func (d *decision) one(q Request) outcome {
 	return outcome{Grant{Units: units, State: state}, err}
 }
 
-// spend charges the requested units against the quota that is left, and returns how many it
-// charged.
+// spend charges the requested units against the remaining quota, and returns how many it charged.
 func (d *decision) spend(q Request) (int, error) {
 	switch q.Meter {
 	case cola.MeterDetailViews:
@@ -170,7 +169,7 @@ func (d *decision) count(q Request, units int) {
 // burst returns the error for a full window, with the exact time until the window has room.
 func (d *decision) burst() error {
 	limit := d.quota.Limits.PerMinute
-	wait := Window // all of this batch's own grants are at now
+	wait := Window // requests of this batch leave the window a full Window from now
 	left := d.inWindow
 	for _, g := range d.grants {
 		left -= g.Requests

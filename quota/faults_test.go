@@ -15,7 +15,7 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// plan is a load and the faults of the store during it.
+// plan is a workload and the store faults injected during it.
 type plan struct {
 	settle, void []fault
 	charges      []planned
@@ -40,7 +40,7 @@ func drawPlan(t *rapid.T) plan {
 	}
 }
 
-// drawFault draws a fault. Half of the draws are works.
+// drawFault draws a fault. Half of the draws are works, which is no fault.
 func drawFault(t *rapid.T) fault {
 	return max(works, fault(rapid.IntRange(-int(numFaults), int(numFaults)-1).Draw(t, "fault")))
 }
@@ -65,7 +65,7 @@ func drawCharge(t *rapid.T) planned {
 	return p
 }
 
-// tally sums up the responses to callers.
+// tally totals the responses to callers.
 type tally struct {
 	mu       sync.Mutex
 	used     map[cola.AccountID]cola.Used
@@ -94,8 +94,8 @@ func (y *tally) add(q Request, g Grant, err error, took time.Duration) {
 	y.used[q.Caller.Account] = used
 }
 
-// run makes the planned charges in two processes. It then waits until the store works and no batch
-// should be in doubt, and returns all violations.
+// run makes the planned charges in two processes. It then waits until the store has recovered and
+// no batch should be in doubt, and returns all violations.
 func (p plan) run() []string {
 	b := newFakeLedger(p.tier)
 	limits := p.tier.Limits()

@@ -21,8 +21,8 @@ type group struct {
 	pending  []*pending
 	oldest   time.Time // arrival of the first charge
 
-	// cause is the error of the latest attempt whose outcome is unknown and that failed in the
-	// store, not because of the context.
+	// cause is the error of the latest attempt with an unknown outcome, not counting attempts
+	// cut off by the context.
 	cause   atomic.Pointer[error]
 	failing chan struct{} // closed after the first attempt with an unknown outcome
 	done    chan struct{} // closed after the last attempt, when the fields below are final
@@ -89,8 +89,8 @@ func (g *group) decide(rules Rules, now time.Time, states []store.AccountState) 
 	return entries
 }
 
-// late returns the reason why the batch was not committed in time: the store's latest error, if any,
-// because the error of the canceled attempt is less specific.
+// late returns why the batch was not committed in time: the store's latest error, if any, because
+// the error of the canceled attempt is less specific.
 func (g *group) late() error {
 	if cause := g.cause.Load(); cause != nil {
 		return *cause
@@ -98,7 +98,7 @@ func (g *group) late() error {
 	return fmt.Errorf("no response from the store within %v", chargeTimeout)
 }
 
-// result returns the outcome of a finished group; nil means that it is committed.
+// result returns why a finished group was not committed, or nil if it was.
 func (g *group) result(ctx context.Context) error {
 	if ctx.Err() != nil && (errors.Is(g.err, store.ErrUnavailable) || errors.Is(g.err, ctx.Err())) {
 		return g.late()

@@ -28,7 +28,7 @@ const (
 	lostOpenBack               // connection lost; the transaction rolls back after openFor
 	hangs                      // no response until the context ends; not committed
 	hangsAfter                 // committed; no response until the context ends
-	neverBegins                // no response until the context ends, then an error that excludes a commit
+	neverBegins                // no response until the context ends, then a definite failure
 	ignoresContext             // commits after lateBy, regardless of the context
 	ignoresContextBefore       // decides and commits after lateBy, regardless of the context
 	stuck                      // returns after stuckFor, regardless of the context; not started
@@ -44,8 +44,8 @@ const (
 
 var errBroken = errors.New("disk on fire")
 
-// fakeLedger is an in-memory store.Ledger with injected faults. Transactions run one at a time, as
-// those of one account do.
+// fakeLedger is an in-memory store.Ledger with injected faults. Transactions run one at a time,
+// like those of a single account in a real store.
 type fakeLedger struct {
 	turn   chan struct{} // held by the open transaction
 	settle func(try int, b store.Batch) fault
@@ -92,7 +92,7 @@ func sequence(faults ...fault) func(int, store.Batch) fault {
 	}
 }
 
-// until returns a fault until a time, then works.
+// until returns the fault f until end, then works.
 func until(end time.Time, f fault) func(int, store.Batch) fault {
 	return func(int, store.Batch) fault {
 		if time.Now().Before(end) {

@@ -1,5 +1,5 @@
-// Package quota admits requests and charges them: monthly quotas of detail views and list records,
-// and a strict limit of requests in any 60 seconds, across all processes and channels.
+// Package quota admits requests and charges them. It enforces monthly quotas of detail views and
+// list records and a strict limit on requests in any 60 seconds, across all processes and channels.
 //
 // # Contract
 //
@@ -47,12 +47,12 @@ import (
 
 const (
 	queueLength = 8192 // queued charges before Charge blocks
-	// chargeTimeout limits every charge. One that is not committed by then is rejected as
+	// chargeTimeout limits every charge. A charge that is not committed by then is rejected as
 	// unavailable.
 	chargeTimeout = 5 * time.Second
 )
 
-// Options configure a Ledger. The zero value is valid.
+// Options configures a Ledger. The zero value is valid.
 type Options struct {
 	Rules   Rules
 	Logger  *slog.Logger          // optional
@@ -83,7 +83,7 @@ type Ledger struct {
 type pending struct {
 	request Request
 	arrived time.Time
-	taken   atomic.Bool // set by the worker, or by the caller that gives up, whichever is first
+	taken   atomic.Bool // set by the worker, or by a caller that gives up, whichever comes first
 	result  chan outcome
 }
 

@@ -41,7 +41,7 @@ func newMetrics(r prometheus.Registerer, l *Ledger) *metrics {
 			Help: "Time from a charge to its outcome, excluding charges refused immediately.", Buckets: times,
 		}),
 		unclear: factory.NewCounter(prometheus.CounterOpts{
-			Name: "colaregistry_ledger_unclear_total", Help: "Attempts to settle a batch whose outcome is unknown.",
+			Name: "colaregistry_ledger_unclear_total", Help: "Attempts to settle a batch that ended with an unknown outcome.",
 		}),
 		refused: counters(factory, prometheus.CounterOpts{
 			Name: "colaregistry_charges_refused_total", Help: "Refused charges, by reason.",
@@ -73,7 +73,7 @@ func registerGauges(factory promauto.Factory, l *Ledger) {
 	}, func() float64 { return float64(len(l.queue)) })
 	factory.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "colaregistry_ledger_doubtful_batches",
-		Help: "Refused batches that may have been committed and are not voided yet.",
+		Help: "Refused batches that may have been committed and have not been voided yet.",
 	}, func() float64 { return float64(l.inDoubt.len()) })
 	factory.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "colaregistry_ledger_up", Help: "1 while charges are accepted, 0 while the circuit breaker is open.",
@@ -104,7 +104,7 @@ func (m *metrics) observeCharge(meter cola.Meter, o outcome, waited time.Duratio
 }
 
 // countRejection counts a rejected charge by its reason. It ignores errors that are not a
-// *cola.Error: the caller left, so the charge was not rejected.
+// *cola.Error: the caller gave up, so the charge was not rejected.
 func (m *metrics) countRejection(err error) {
 	var e *cola.Error
 	if !errors.As(err, &e) {

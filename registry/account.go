@@ -50,7 +50,7 @@ const (
 )
 
 // dashboardOnly is the error for callers other than a signed-in account holder. Keys and apps may
-// not create keys, because revoking one must end its access.
+// not create keys, because revoking a key or app must end its access.
 const dashboardOnly = "API keys, connected apps and sessions are managed in the dashboard. Sign in there."
 
 // authorizeHolder checks that the caller is an account holder in the dashboard and not suspended.

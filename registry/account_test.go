@@ -155,8 +155,8 @@ func TestManagementChannel(t *testing.T) {
 	w.checkIntact(t, holder, "afterwards")
 }
 
-// TestManagementScope checks that callers change nothing when signed out, suspended, or using
-// another account's sign-in.
+// TestManagementScope checks that a caller who is signed out, suspended, or using another account's
+// sign-in cannot change anything.
 func TestManagementScope(t *testing.T) {
 	w := mustWorld(t, 0)
 	holder, second, on := managed(t, w, "holder@example.com")
@@ -192,7 +192,7 @@ func TestManagementScope(t *testing.T) {
 	}
 }
 
-// TestForeignIDs checks that other accounts' IDs return "not found" and that their objects stay
+// TestForeignIDs checks that IDs of another account return "not found" and leave its records
 // unchanged.
 func TestForeignIDs(t *testing.T) {
 	w := mustWorld(t, 0)

@@ -16,13 +16,13 @@ type BrandPage struct {
 	Brands     []cola.BrandMatch
 	Pagination cola.Pagination
 	Notes      []string  // how many brands are similar, and how
-	Advice     []Note    // the same notes, with the search that they suggest
+	Advice     []Note    // the same notes, with the searches that they suggest
 	DataAsOf   cola.Date // latest change in TTB's registry that the data includes
 }
 
-// SearchBrands returns a page of the brands with similar names, the most similar first. It costs
-// one list record per brand returned; a page without brands is free. If fewer list records are
-// left, the page is cut and TruncatedByQuota is true.
+// SearchBrands returns a page of the brands with similar names, most similar first. It costs one
+// list record per brand returned; a page without brands is free. If fewer list records are left,
+// the page is cut and TruncatedByQuota is true.
 func (s *Service) SearchBrands(
 	ctx context.Context, c cola.Caller, p cola.BrandParams,
 ) (BrandPage, cola.QuotaState, error) {
@@ -84,7 +84,7 @@ func brandNotes(q *cola.BrandSearch, found *search.BrandPage) []Note {
 	}
 	notes := []string{kinds + ". This covers labels, not trademarks."}
 	if q.MinScore > 1 {
-		notes = append(notes, fmt.Sprintf("Brands that score less than %d were left out.", q.MinScore))
+		notes = append(notes, fmt.Sprintf("Brands that score below %d were left out.", q.MinScore))
 	}
 	if len(q.Similarities) > 0 {
 		notes = append(notes, "Only these kinds of similarity were considered: "+strings.Join(q.Similarities, ", ")+".")

@@ -46,7 +46,7 @@ func TestSearchBrands(t *testing.T) {
 		},
 		"highest scores": {
 			cola.BrandParams{Q: "zanzibar quagga", MinScore: cola.Some(96)},
-			[]string{"ZANZIBAR & QUAGGA exact 2"}, "Brands that score less than 96 were left out.",
+			[]string{"ZANZIBAR & QUAGGA exact 2"}, "Brands that score below 96 were left out.",
 		},
 		"second page": {
 			cola.BrandParams{Q: "zanzibar quagga", PerPage: cola.Some(1), Page: cola.Some(2)},

@@ -16,7 +16,7 @@ type ColaPage struct {
 	Colas      []cola.ColaSummary
 	Pagination cola.Pagination
 	Defaults   *cola.DefaultsApplied // nil unless the default date window is active
-	Notes      []string              // how an ambiguous origin was read, and why few or no labels match
+	Notes      []string              // meaning of an ambiguous origin, and why few or no labels match
 	Advice     []Note                // the same notes, with the searches that they suggest
 	DataAsOf   cola.Date             // latest change in TTB's registry that the data includes
 }
@@ -172,11 +172,11 @@ func (limit RowLimit[T]) cut(rows []T) (kept []T, fewer bool) {
 // chargedRows are the rows of a page that fit into the response and have been charged.
 type chargedRows[T any] struct {
 	rows      []T
-	more      bool // whether others follow
+	more      bool // whether more rows follow
 	truncated bool // whether the quota cut the page
 }
 
-// chargeRows charges for the rows of a page, one list record each. more reports whether others
+// chargeRows charges for the rows of a page, one list record each. more reports whether more rows
 // follow the page.
 func chargeRows[T any](
 	ctx context.Context, s *Service, c cola.Caller, rows []T, more bool, limit RowLimit[T],

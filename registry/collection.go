@@ -18,7 +18,7 @@ type CollectionStore interface {
 	PlanWindows(ctx context.Context, first, last cola.Date, before time.Time, history bool) (pending int, err error)
 }
 
-// CollectionState is the activity of the collectors, as far as the database shows it.
+// CollectionState is what the collectors are doing, judging by the database.
 type CollectionState string
 
 // The states of the collectors.
@@ -90,8 +90,8 @@ func (c *Collection) state(now time.Time) CollectionState {
 	return CollectionIdle
 }
 
-// isOperator reports whether a caller operates the service: their sign-in proved the address of
-// their account, and it is an operator's. An account's address alone is no proof, because CLI
+// isOperator reports whether the caller is an operator: the sign-in proved the account's email
+// address, and that address is an operator's. An account's address alone is no proof, because CLI
 // commands can set any address.
 func (s *Service) isOperator(c cola.Caller, account store.Account) bool {
 	email := store.FoldEmail(account.Email)
@@ -109,7 +109,7 @@ func (s *Service) authorizeOperator(ctx context.Context, c cola.Caller) (cola.Qu
 }
 
 // Collection returns the state of the collectors. It and the methods below are for operators in the
-// dashboard; for others, they fail with CodeNotFound.
+// dashboard and fail with CodeNotFound for other callers.
 func (s *Service) Collection(ctx context.Context, c cola.Caller) (Collection, cola.QuotaState, error) {
 	state, err := s.authorizeOperator(ctx, c)
 	if err != nil {
@@ -153,7 +153,7 @@ func (s *Service) changeCollection(
 	return state, err
 }
 
-// ResumeCollection permits requests after the site has blocked the collectors, and ends a pause.
+// ResumeCollection allows requests again after the site blocked the collectors, and ends a pause.
 func (s *Service) ResumeCollection(ctx context.Context, c cola.Caller) (cola.QuotaState, error) {
 	return s.changeCollection(ctx, c, "resume requests", s.store.UnblockSite)
 }
@@ -163,7 +163,7 @@ func (s *Service) RetryFailedLabels(ctx context.Context, c cola.Caller) (cola.Qu
 	return s.changeCollection(ctx, c, "retry failed labels", s.store.RetryFailedLabels)
 }
 
-// RetryIncompleteDays makes the days in the list of incomplete ones pending again.
+// RetryIncompleteDays makes the incomplete days that FetchStatus lists pending again.
 func (s *Service) RetryIncompleteDays(ctx context.Context, c cola.Caller) (cola.QuotaState, error) {
 	return s.changeCollection(ctx, c, "retry incomplete days", func(ctx context.Context) error {
 		status, err := s.store.FetchStatus(ctx)

@@ -24,8 +24,8 @@ func collections(ctx context.Context, s *registry.Service, c cola.Caller) map[st
 	return map[string]error{"Collection": read, "ResumeCollection": resume, "RetryFailedLabels": labels, "RetryIncompleteDays": days}
 }
 
-// TestOperator checks who is an operator: the holder of the account with the address, in the
-// dashboard, with a sign-in that proved the address.
+// TestOperator checks who is an operator: the holder of the account with an operator's address, in
+// the dashboard, with a sign-in that proved the address.
 func TestOperator(t *testing.T) {
 	w := mustWorldOf(t, 0, func(o *registry.Options) { o.Operators = []string{"Ops@Example.com", "nobody@example.com"} })
 	ops, other := w.mustHolder(t, operator, cola.TierFree), w.mustHolder(t, "ann@example.com", cola.TierFree)
@@ -75,7 +75,7 @@ func TestOperator(t *testing.T) {
 	}
 }
 
-// TestNoOperators checks that without operators, no account is one.
+// TestNoOperators checks that no account is an operator if none is configured.
 func TestNoOperators(t *testing.T) {
 	w := mustWorld(t, 0)
 	for call, err := range collections(t.Context(), w.Service, w.mustHolder(t, "ann@example.com", cola.TierPro)) {

@@ -21,7 +21,7 @@ func (f flaky) LastImports(ctx context.Context) ([]cola.LastImport, error) {
 }
 
 // TestCoverage checks the coverage of demo labels, that it is free, and that usage and searches
-// have the same date.
+// report the same date.
 func TestCoverage(t *testing.T) {
 	w := mustWorld(t, 300)
 	c := w.mustCaller(t, "coverage@example.com", cola.TierFree)

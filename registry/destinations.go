@@ -103,8 +103,8 @@ func (s *Service) destination(
 // secret is never returned again. An email address other than the account's own is unconfirmed: its
 // owner is asked to agree.
 //
-// It fails as Normalize does, with CodeDestinationLimit, with CodeDestinationExists, and with
-// CodeQuotaExceeded if a limit on confirmation requests is reached. After CodeUnavailable the
+// It fails with the errors of Normalize, with CodeDestinationLimit, with CodeDestinationExists, and
+// with CodeQuotaExceeded if a limit on confirmation requests is reached. After CodeUnavailable the
 // outcome is unknown.
 func (s *Service) CreateDestination(
 	ctx context.Context, c cola.Caller, p cola.DestinationParams,
@@ -181,7 +181,7 @@ func (s *Service) storeDestination(ctx context.Context, n store.NewDestination) 
 		return created, nil
 	case errors.Is(err, store.ErrExists):
 		return created, cola.Errorf(cola.CodeDestinationExists,
-			"The account already has this destination, for the same searches. GET /destinations lists it. To replace "+
+			"The account already has this destination for the same searches. GET /destinations lists it. To replace "+
 				"a lost secret, send POST /destinations/{uuid}/secret.")
 	case errors.Is(err, store.ErrLimit):
 		refusal := cola.Errorf(cola.CodeDestinationLimit,

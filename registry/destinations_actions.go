@@ -30,9 +30,9 @@ const (
 		"request again in a few seconds."
 )
 
-// RotateSecret replaces the secret that signs webhooks to a destination, and returns the new one.
-// It is never returned again. For 24 hours, messages are signed with the old secret as well. It is
-// free and needs the scope cola.ScopeWriteSavedSearches. It fails with CodeNotFound if the
+// RotateSecret replaces the secret that signs webhooks to a destination, and returns the new one,
+// which is never returned again. For 24 hours, messages are signed with the old secret as well. It
+// is free and needs the scope cola.ScopeWriteSavedSearches. It fails with CodeNotFound if the
 // destination is missing or belongs to another account, and with CodeValidation for an email
 // address. After CodeUnavailable the outcome is unknown.
 func (s *Service) RotateSecret(
@@ -159,8 +159,8 @@ func (s *Service) checkCanResend(ctx context.Context, d store.Destination) error
 	return nil
 }
 
-// ReplayDestination resends the messages about runs that a destination missed, because they failed
-// or it was paused: at most 1,000, oldest first. It is free and needs the scope
+// ReplayDestination resends the messages about runs that a destination missed because delivery
+// failed or the destination was paused: at most 1,000, oldest first. It is free and needs the scope
 // cola.ScopeWriteSavedSearches. It fails with CodeNotFound if the destination is missing or belongs
 // to another account, and with CodeNotActive if messages can't be sent to the destination.
 func (s *Service) ReplayDestination(
@@ -240,7 +240,7 @@ func confirmationLimitMessage(kind string, limit store.ConfirmationLimit) string
 	case limit == store.LimitRepeats:
 		return "The owner of this address was already asked to confirm within the last hour."
 	case limit == store.LimitPerAddress && webhook:
-		return fmt.Sprintf("At most %d challenges in 24 hours can be sent to a host, across all accounts.", maxAskedHost)
+		return fmt.Sprintf("A host can receive at most %d challenges in 24 hours, across all accounts.", maxAskedHost)
 	case limit == store.LimitPerAddress:
 		return fmt.Sprintf("At most %d confirmation requests in 24 hours can be sent to an address, across all "+
 			"accounts.", maxAskedAddress)
@@ -332,7 +332,7 @@ const (
 const ReasonTests = "tests"
 
 // testMessageLimit limits the test messages to each destination, by its UUID. Replays of test
-// messages count, too. Users can send them at any moment, so they need a limit of their own.
+// messages also count. Users can send test messages at any time, so they need a separate limit.
 type testMessageLimit struct{ *ratelimit.Limiter[string] }
 
 func newTestMessageLimit(now cola.Clock) testMessageLimit {

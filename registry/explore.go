@@ -144,7 +144,7 @@ func (s *Service) chain(ctx context.Context, view *search.View, label *cola.Cola
 }
 
 // neighbors returns the label that id resubmits (0 if none) and the labels that resubmit id. known
-// is a label that need not be read.
+// is a label that has already been read.
 func (s *Service) neighbors(
 	ctx context.Context, id cola.TTBID, known *cola.Cola,
 ) (before cola.TTBID, after []cola.TTBID, err error) {
@@ -174,8 +174,8 @@ func chainLinks(view *search.View, ids []cola.TTBID) []ChainLink {
 	return chain
 }
 
-// chronological maps IDs to sortable numbers. An ID starts with the two-digit year of receipt, so
-// IDs from the 1900s must sort before those from the 2000s.
+// chronological maps an ID to a number that sorts by time. An ID starts with the two-digit year of
+// receipt, so IDs from 99 (1999) would otherwise sort after those from 05 (2005).
 func chronological(id cola.TTBID) cola.TTBID {
 	const year, century = 1_000_000_000_000, 100_000_000_000_000
 	if id/year < 70 { // TTB has no IDs from before 1970

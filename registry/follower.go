@@ -23,7 +23,7 @@ const (
 	// cost less to index, and commits are still visible within two seconds.
 	pollIntervalBusy = time.Second
 	busyLabels       = 1_000
-	// retryInterval applies after a failed read; until then the index serves older data.
+	// retryInterval applies after a failed read; meanwhile, the index serves older data.
 	retryInterval = time.Second
 	// snapshotIdleTime is how long the index must be unchanged before it is saved.
 	snapshotIdleTime = 30 * time.Second

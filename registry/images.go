@@ -14,8 +14,8 @@ import (
 )
 
 // LabelOfImage returns the ID of the label that an image belongs to, without reading the database.
-// It fails with CodeNotFound if imageID is not a TTB ID, a hyphen and a number or, once the index
-// is built, if the index doesn't have the label.
+// It fails with CodeNotFound if imageID does not consist of a TTB ID, a hyphen and a number, or if
+// the index is built and doesn't have the label.
 func (s *Service) LabelOfImage(imageID string) (cola.TTBID, error) {
 	number, suffix, _ := strings.Cut(imageID, "-")
 	id, ok := cola.ParseTTBID(number)
@@ -62,7 +62,7 @@ func (s *Service) DrawableImage(ctx context.Context, imageID string) (cola.Cola,
 	return cola.Cola{}, cola.Image{}, imageNotFound(imageID)
 }
 
-// ImageStore has the files of label images; *images.Store implements it.
+// ImageStore reads the files of label images; *images.Store implements it.
 type ImageStore interface {
 	Read(ctx context.Context, c store.ImageContent, v images.Variant) ([]byte, error)
 }
@@ -105,11 +105,11 @@ const imageTimeout = 20 * time.Second
 // ImageContent returns the content of a file for a display width in pixels: the narrowest rendition
 // that is at least as wide, or the image itself if it is no wider than that rendition. Zero means
 // the image itself. It fails with CodeUnavailable if the image store is missing or doesn't respond
-// in time, and with CodeNotFound if the file is in a format that browsers don't show, and can't be
+// in time, and with CodeNotFound if the file is in a format that browsers don't show and can't be
 // converted.
 func (s *Service) ImageContent(ctx context.Context, f ImageFile, width int) ([]byte, error) {
 	if s.images == nil {
-		return nil, cola.Unavailable() // its folder couldn't be opened, as the log says
+		return nil, cola.Unavailable() // the image folder couldn't be opened; see the log
 	}
 	ctx, cancel := context.WithTimeout(ctx, imageTimeout)
 	defer cancel()
@@ -117,7 +117,7 @@ func (s *Service) ImageContent(ctx context.Context, f ImageFile, width int) ([]b
 	content, err := s.images.Read(ctx, c, images.VariantOf(c, width))
 	switch {
 	case errors.As(err, new(*images.FormatError)):
-		s.log.Warn("an image can't be shown", "version", f.Version(), "type", f.ContentType, "error", err)
+		s.log.Warn("could not render label image", "version", f.Version(), "type", f.ContentType, "error", err)
 		return nil, cola.Errorf(cola.CodeNotFound, "This %s image can't be shown.", f.ContentType)
 	case err != nil && ctx.Err() != nil:
 		return nil, cola.Unavailable()

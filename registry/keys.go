@@ -71,7 +71,7 @@ func (p KeyParams) normalize(now time.Time) (name string, expires time.Time, err
 		problems.Add("expires", "%s is too early; the date must be after today, %s (UTC). Leave it empty for a key that never expires.",
 			p.Expires, today)
 	case p.Expires > latest:
-		problems.Add("expires", "%s is too late; the latest day is %s. Leave it empty for a key that never expires.",
+		problems.Add("expires", "%s is too late; the latest allowed date is %s. Leave it empty for a key that never expires.",
 			p.Expires, latest)
 	default:
 		expires = p.Expires.AddDays(1).Time()
@@ -208,7 +208,7 @@ func (s *Service) RotateKey(
 			now := s.now()
 			until := now.Add(overlap)
 			if overlap == 0 {
-				until = keys[i].CreatedAt // in the past by the database's clock too, so at once
+				until = keys[i].CreatedAt // in the past even by the database's clock
 			}
 			key.ExpiresAt = renewedExpiry(keyWithLifetime(keys, i), now)
 			return s.store.ReplaceKey(ctx, c.Account, id, key, hash, until, MaxKeys)

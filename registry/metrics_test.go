@@ -124,7 +124,7 @@ func TestIndexMetrics(t *testing.T) {
 	}
 }
 
-// TestLagMetrics checks that the metrics show how long changes have been unreadable, and
+// TestLagMetrics checks that the lag grows while changes can't be read, and that the metrics
 // recover.
 func TestLagMetrics(t *testing.T) {
 	w := mustWorld(t, 10)

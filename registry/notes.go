@@ -25,7 +25,6 @@ type Note struct {
 	Search  *cola.SearchParams
 }
 
-// noteTexts returns the texts of notes.
 func noteTexts(notes []Note) []string {
 	texts := make([]string, len(notes))
 	for i, n := range notes {
@@ -34,7 +33,7 @@ func noteTexts(notes []Note) []string {
 	return texts
 }
 
-// suggest adds the search that a change of p results in. The result starts at its first page.
+// suggest adds the search that results from changing p. It starts at the first page.
 func (n *Note) suggest(action string, p *cola.SearchParams, change func(*cola.SearchParams)) {
 	changed := *p
 	changed.Page, changed.Cursor = cola.Opt[int]{}, ""
@@ -61,9 +60,9 @@ func newNotes(texts ...string) (notes []Note) {
 	return notes
 }
 
-// searchNotes returns notes on a search: how an ambiguous origin was read; if few labels match,
-// which labels are left out because of their dates or unknown fields; and if none match, possible
-// reasons.
+// searchNotes returns notes on a search: how an ambiguous origin was interpreted; if few labels
+// match, which labels are left out because of their dates or unknown fields; and if none match,
+// possible reasons.
 func searchNotes(view *search.View, p *cola.SearchParams, q *cola.ColaSearch, total int) []Note {
 	notes := newNotes(vocabulary.OriginNote(p.Origin, q.Domestic))
 	if total < fewLabels {
@@ -106,9 +105,9 @@ func valueNotes(view *search.View, p *cola.SearchParams) (notes []Note) {
 	return notes
 }
 
-// dateNotes returns notes on labels that only the dates of a search leave out: those outside the
-// default window, those without a date and those with an estimated one. total is the number of
-// labels that match.
+// dateNotes returns notes on labels that a search leaves out only because of their dates: those
+// outside the default window, those without a date and those with an estimated one. total is the
+// number of labels that match.
 func dateNotes(view *search.View, p *cola.SearchParams, q *cola.ColaSearch, total int) (notes []Note) {
 	allDates := func(changed *cola.SearchParams) {
 		changed.ApprovalDateFrom, changed.ApprovalDateTo, changed.DateRange = 0, 0, cola.AllDates
@@ -147,8 +146,9 @@ func dateNotes(view *search.View, p *cola.SearchParams, q *cola.ColaSearch, tota
 // maxWordNotes limits the notes on words of one search.
 const maxWordNotes = 5
 
-// wordNotes returns a note on each word of the text that no label has, and of the brand name that no
-// brand has, with the most similar word; or one on a text or brand name without any word.
+// wordNotes returns a note on each word of the text that no label has, and on each word of the
+// brand name that no brand has, with the most similar word. A text or brand name without any word
+// gets a single note instead.
 func wordNotes(view *search.View, p *cola.SearchParams, q cola.Query) (notes []Note) {
 	add := func(where, word string, withWord func(word string) cola.Query, field func(*cola.SearchParams) *string) {
 		n := newNote(fmt.Sprintf("No %s contains %s.", where, cola.Quoted(word)))
@@ -158,7 +158,7 @@ func wordNotes(view *search.View, p *cola.SearchParams, q cola.Query) (notes []N
 					*field(changed) = replaceWord(*field(changed), word, near)
 				})
 				if *field(n.Search) == *field(p) {
-					n.Action, n.Search = "", nil // the text spells the word differently, such as with accents
+					n.Action, n.Search = "", nil // spelled differently in the text, perhaps with accents
 				}
 			}
 		}
@@ -186,7 +186,7 @@ func wordNotes(view *search.View, p *cola.SearchParams, q cola.Query) (notes []N
 	return notes
 }
 
-// replaceWord replaces a word in a text, in any case.
+// replaceWord replaces a word in a text, ignoring case.
 func replaceWord(text, word, with string) string {
 	whole := regexp.MustCompile(`(?i)(^|[^\pL\pN])` + regexp.QuoteMeta(word) + `($|[^\pL\pN])`)
 	// A separator belongs to the match before it, so a word that follows itself needs a second pass.
@@ -261,7 +261,8 @@ func (w Vocabulary) UnknownOrigin(name, word string) string {
 	return finding + didYouMean(near, near != "")
 }
 
-// unknownOrigin is like UnknownOrigin, but returns any suggested origin separately.
+// unknownOrigin is UnknownOrigin, but returns the suggested origin separately, or "" if there is
+// none.
 func (w Vocabulary) unknownOrigin(name, word string) (finding, near string) {
 	if strings.TrimSpace(word) == "" || w.HasOrigin(word) {
 		return "", ""
@@ -272,8 +273,8 @@ func (w Vocabulary) unknownOrigin(name, word string) (finding, near string) {
 	return fmt.Sprintf("No label has the %s %s.", name, cola.Quoted(word)), near
 }
 
-// unknownValue returns a finding if no label has the given value, and the nearest value if there is
-// one.
+// unknownValue returns a finding if no label has the given value, and the nearest known value, or
+// "" if there is none.
 func unknownValue(
 	noun, value string, knows func(string) (known bool, nearest string),
 ) (finding, near string) {
@@ -287,7 +288,7 @@ func unknownValue(
 	return fmt.Sprintf("No label has the %s %s.", noun, cola.Quoted(value)), near
 }
 
-// originWords returns the words that find labels by origin.
+// originWords returns the origin words that match at least one label.
 func (w Vocabulary) originWords() []string {
 	words := slices.DeleteFunc(vocabulary.OriginWords(), func(word string) bool { return !w.HasOrigin(word) })
 	for _, name := range w.Origins() {
@@ -302,7 +303,8 @@ func (w Vocabulary) UnknownCategory(path string) string {
 	return finding + didYouMean(near, near != "")
 }
 
-// unknownCategory is like UnknownCategory, but returns any suggested path separately.
+// unknownCategory is UnknownCategory, but returns the suggested path separately, or "" if there is
+// none.
 func (w Vocabulary) unknownCategory(path string) (finding, near string) {
 	if vocabulary.NormalizePath(path) == "" || w.HasCategory(path) {
 		return "", ""
@@ -327,7 +329,7 @@ func (w Vocabulary) UnknownWords(f cola.SavedSearchFilters) []string {
 }
 
 // SavedSearchNotes returns notes on the filters of a saved search: how an ambiguous country was
-// read, and which words no label has yet.
+// interpreted, and which words no label has yet.
 func (w Vocabulary) SavedSearchNotes(f cola.SavedSearchFilters) []string {
 	notes := nonEmpty(vocabulary.OriginNote(f.Country, f.AsQuery().Domestic))
 	for _, u := range w.UnknownWords(f) {
@@ -372,7 +374,7 @@ func (w ListVocabulary) notes(filters ...listFilter) (notes []string) {
 	return notes
 }
 
-// joinWords writes the words of a filter as part of a sentence.
+// joinWords formats the words of a filter as part of a sentence.
 func joinWords(filter string, words []string) string {
 	switch {
 	case filter == "year":

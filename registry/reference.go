@@ -9,7 +9,7 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// List is a whole list of reference data.
+// List is a complete list of reference data.
 type List[T any] struct {
 	Rows  []T
 	Meta  cola.Meta
@@ -41,7 +41,7 @@ func listReference[T any](ctx context.Context, s *Service, c cola.Caller, invali
 	return list, state, nil
 }
 
-// referenceWords returns the words of the reference lists alone.
+// referenceWords returns only the words of the reference lists.
 func (s *Service) referenceWords() (w Vocabulary) {
 	w.addReferences(s.references.Load())
 	return w

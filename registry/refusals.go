@@ -17,7 +17,7 @@ import (
 const (
 	// flushInterval is the time between writes of counted refusals.
 	flushInterval = 2 * time.Second
-	// flushTimeout limits the database's time for one flush.
+	// flushTimeout is the time limit of one flush.
 	flushTimeout = 5 * time.Second
 	// maxPendingRefusals limits the pending keys; further ones are dropped.
 	maxPendingRefusals = 10_000

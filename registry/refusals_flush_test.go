@@ -13,7 +13,7 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// refused writes all pending rejections and returns the account holder's view of them, sorted.
+// refused writes all pending refusals and returns the account holder's view of them, sorted.
 func (w *world) refused(t *testing.T, holder cola.Caller) []string {
 	t.Helper()
 	w.Close()
@@ -76,10 +76,10 @@ func TestRejectedRequests(t *testing.T) {
 		`rest key "CI": 1 account_suspended`, `rest key "CI": 5 burst`, `rest key "old": 2 credential_ended`,
 	}
 	if diff := cmp.Diff(want, w.refused(t, holder)); diff != "" {
-		t.Errorf("rejections (-want +got):\n%s", diff)
+		t.Errorf("refusals (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff([]string{}, w.refused(t, stranger)); diff != "" {
-		t.Errorf("rejections of another account (-want +got):\n%s", diff)
+		t.Errorf("refusals of another account (-want +got):\n%s", diff)
 	}
 	recorded, dropped := w.measured(t, "refusals_recorded_total")[""], w.measured(t, "refusals_dropped_total")[""]
 	if recorded != 11 || dropped != 0 {
@@ -105,18 +105,18 @@ func TestExhaustedQuota(t *testing.T) {
 	if err := w.store.SetTier(t.Context(), holder.Account, cola.TierFree); err != nil {
 		t.Fatal(err)
 	}
-	w.advance(30*time.Second - time.Duration(w.now().Second())*time.Second) // all rejections fall in one minute
+	w.advance(30*time.Second - time.Duration(w.now().Second())*time.Second) // all refusals fall in one minute
 	for range 3 {
 		w.SearchColas(t.Context(), key, cola.SearchParams{})
 		w.Cola(t.Context(), holder, labels[0].TTBID.String(), "")
 	}
 	want := []string{`dashboard sign_in "": 3 detail_views`, `rest key "CI": 3 list_records`}
 	if diff := cmp.Diff(want, w.refused(t, holder)); diff != "" {
-		t.Errorf("rejections (-want +got):\n%s", diff)
+		t.Errorf("refusals (-want +got):\n%s", diff)
 	}
 }
 
-// TestLatestRejections checks that the report lists at most 50 rejections, the latest ones, with
+// TestLatestRejections checks that the report lists at most 50 refusals, the latest ones, with
 // their times.
 func TestLatestRejections(t *testing.T) {
 	w := mustWorld(t, 0)
@@ -132,11 +132,11 @@ func TestLatestRejections(t *testing.T) {
 	w.Close()
 	got := w.mustReport(t, holder).Refusals
 	if len(got) != 50 || !got[0].LastAt.Equal(w.now()) || !got[49].LastAt.Equal(w.now().Add(-49*time.Minute)) {
-		t.Errorf("%d rejections, first at %v, want 50, the first at the current time", len(got), got[0].LastAt)
+		t.Errorf("%d refusals, first at %v, want 50, the first at the current time", len(got), got[0].LastAt)
 	}
 }
 
-// TestRejectionsWithoutAccount checks that rejections of an unknown account are dropped and do not
+// TestRejectionsWithoutAccount checks that refusals of an unknown account are dropped and do not
 // block those of other accounts.
 func TestRejectionsWithoutAccount(t *testing.T) {
 	w := mustWorld(t, 0)
@@ -154,6 +154,6 @@ func TestRejectionsWithoutAccount(t *testing.T) {
 		Reason: registry.RefusedSuspended, Count: 1, LastAt: testNow,
 	}}
 	if diff := cmp.Diff(want, got); err != nil || diff != "" {
-		t.Errorf("rejections: %v (-want +got):\n%s", err, diff)
+		t.Errorf("refusals: %v (-want +got):\n%s", err, diff)
 	}
 }

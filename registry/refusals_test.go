@@ -18,13 +18,13 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// fakeRefusalStore records rejections, or fails on demand.
+// fakeRefusalStore records refusals, or fails on demand.
 type fakeRefusalStore struct {
 	mu    sync.Mutex
 	fault error
 	hangs bool // until the context ends
 	calls []int
-	sums  map[store.AccountRefusal]int // keyed by rejection with zero Count and LastAt
+	sums  map[store.AccountRefusal]int // keyed by refusal with zero Count and LastAt
 }
 
 func (n *fakeRefusalStore) RecordRefusals(ctx context.Context, refusals []store.AccountRefusal) error {
@@ -79,7 +79,7 @@ func newTestRecorder(n *fakeRefusalStore) *refusalRecorder {
 	return newRefusalRecorder(n, time.Now, slog.New(slog.DiscardHandler), newRefusalMetrics(nil))
 }
 
-// pendingKinds returns the number of pending kinds of rejections, and whether a flush is scheduled.
+// pendingKinds returns the number of pending kinds of refusals, and whether a flush is scheduled.
 func (r *refusalRecorder) pendingKinds() (kinds int, timed bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -125,7 +125,7 @@ func TestRejectionReason(t *testing.T) {
 	}
 }
 
-// TestRejectionTotals checks that rejections are summed by account, minute, channel, credential
+// TestRejectionTotals checks that refusals are summed by account, minute, channel, credential
 // and reason, and written after two seconds. There are no earlier writes and no empty ones.
 func TestRejectionTotals(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -172,7 +172,7 @@ func TestRejectionTotals(t *testing.T) {
 	})
 }
 
-// TestRejectionStoreErrors checks that rejections that the store could not write are kept, merged
+// TestRejectionStoreErrors checks that refusals that the store could not write are kept, merged
 // with later ones, and written when the store works again.
 func TestRejectionStoreErrors(t *testing.T) {
 	for name, fail := range map[string]func(*fakeRefusalStore){
@@ -206,7 +206,7 @@ func TestRejectionStoreErrors(t *testing.T) {
 				calls, _ := n.counts()
 				time.Sleep(time.Minute)
 				if more, _ := n.counts(); more != calls {
-					t.Errorf("%d calls without pending rejections, want 0", more-calls)
+					t.Errorf("%d calls without pending refusals, want 0", more-calls)
 				}
 				if kinds, timed := r.pendingKinds(); kinds != 0 || timed {
 					t.Errorf("%d pending, timer active = %t, want 0, false", kinds, timed)
@@ -220,8 +220,8 @@ func TestRejectionStoreErrors(t *testing.T) {
 	}
 }
 
-// TestRejectionLimit checks that pending rejections are limited while writes fail, and that the
-// excess is counted as dropped. Rejections of the same kind share one entry.
+// TestRejectionLimit checks that pending refusals are limited while writes fail, and that the
+// excess is counted as dropped. Refusals of the same kind share one entry.
 func TestRejectionLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := &fakeRefusalStore{fault: store.ErrUnavailable}
@@ -244,13 +244,13 @@ func TestRejectionLimit(t *testing.T) {
 		}
 		for _, size := range n.calls {
 			if size > flushBatchSize {
-				t.Errorf("transaction of %d rejections is too large", size)
+				t.Errorf("transaction of %d refusals is too large", size)
 			}
 		}
 	})
 }
 
-// TestUnwrittenRejectionLimit checks that rejections from a failed write and those recorded in the
+// TestUnwrittenRejectionLimit checks that refusals from a failed write and those recorded in the
 // meantime stay within the limit together.
 func TestUnwrittenRejectionLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -274,7 +274,7 @@ func TestUnwrittenRejectionLimit(t *testing.T) {
 	})
 }
 
-// TestCloseFlush checks that closing writes pending rejections, returns in time if
+// TestCloseFlush checks that closing writes pending refusals, returns in time if
 // the store does not respond, and reports the number lost.
 func TestCloseFlush(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -300,7 +300,7 @@ func TestCloseFlush(t *testing.T) {
 	})
 }
 
-// TestConcurrentRejections checks that no rejection is lost or counted twice when goroutines record
+// TestConcurrentRejections checks that no refusal is lost or counted twice when goroutines record
 // concurrently and writes fail.
 func TestConcurrentRejections(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -327,7 +327,7 @@ func TestConcurrentRejections(t *testing.T) {
 	})
 }
 
-// BenchmarkRecord measures the cost of recording a rejection.
+// BenchmarkRecord measures the cost of recording a refusal.
 func BenchmarkRecord(b *testing.B) {
 	for name, accounts := range map[string]int{"one account": 1, "5000 accounts": 5_000} {
 		b.Run(name, func(b *testing.B) {

@@ -43,7 +43,7 @@ type world struct {
 	stuck                atomic.Bool // reads work, commits fail
 	full                 atomic.Bool // saved search operations fail
 	destinationsReadOnly atomic.Bool // changing destinations fails, reading them works
-	// earlier finds destinations by the hashes of earlier versions' links. Default: the store.
+	// earlier finds destinations by the link hashes of earlier versions. Default: the store.
 	earlier func(hash []byte) (store.Destination, error)
 	trace   atomic.Pointer[store.Trace] // if set, the trace of every label for every search
 

@@ -61,7 +61,8 @@ func (s *Service) CreateSavedSearch(
 }
 
 // SavedSearchNotes returns notes on the filters of a saved search: how an ambiguous country was
-// read, and which words no label has yet. It is not metered: call it for an admitted request.
+// interpreted, and which words no label has yet. It is not metered: call it for an admitted
+// request.
 func (s *Service) SavedSearchNotes(f cola.SavedSearchFilters) []string {
 	return vocabularyOf(s.index.View()).SavedSearchNotes(f)
 }

@@ -13,8 +13,8 @@ import (
 )
 
 // ExplainSavedSearch explains, filter by filter, whether a label matches a search of the caller's
-// account, and why a run has found it, will find it, or will not. It costs one list record. An
-// unknown search or label is free and fails with CodeNotFound.
+// account, and why a run has found it, will find it, or will not. It costs one list record. If the
+// search or label does not exist, it is free and fails with CodeNotFound.
 func (s *Service) ExplainSavedSearch(
 	ctx context.Context, c cola.Caller, id, label string,
 ) (cola.Explanation, cola.QuotaState, error) {
@@ -144,7 +144,7 @@ func (v verdict) idle() string {
 }
 
 // timing returns the verdict for a label that matches the filters. A run covers approvals since the
-// day of the mark, and late arrivals of the 90 days before that.
+// day of the mark, and labels from the 90 days before that if they arrived late.
 func (v verdict) timing() (word, message string) {
 	approved, mark := v.Label.EffectiveDate(), v.trace.Mark
 	from := cola.DateOf(mark.At)
@@ -166,12 +166,12 @@ func (v verdict) timing() (word, message string) {
 	return cola.VerdictNextRun, v.nextRun()
 }
 
-// seen returns the verdict for a label if a run has covered its period, or its period was over
-// before the search was created.
+// seen returns the verdict for a label whose approval date a run has covered, or that was in the
+// registry before the search was created.
 func (v verdict) seen() (word, message string) {
 	approved, created := v.Label.EffectiveDate(), v.trace.Search.CreatedAt
-	// Revisions are only approximately timestamps. Until the first run, the mark is exact: it is
-	// from the search's creation.
+	// Revisions are only approximate timestamps. Until the first run, the mark is exact: it
+	// dates from the search's creation.
 	before := v.trace.Arrived <= cola.Revision(created) || v.trace.Mark.At.Equal(created.Time())
 	switch {
 	case before && approved < cola.DateOf(created.Time()):

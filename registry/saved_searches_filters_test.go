@@ -58,7 +58,7 @@ func TestSavedSearchFilters(t *testing.T) {
 	}
 }
 
-// note records the filters that a case has.
+// note records the filters that a case sets.
 func note(covered map[string]bool, filters string) {
 	var members map[string]any
 	if json.Unmarshal([]byte(filters), &members) == nil {
@@ -135,7 +135,8 @@ func (w *world) idsFound(q cola.Query) []cola.TTBID {
 	return ids
 }
 
-// brandsLike returns the brands that a check of a name finds by default.
+// brandsLike returns the brands that a search for similar names finds with the default minimum
+// score.
 func (w *world) brandsLike(name string) map[string]bool {
 	found := map[string]bool{}
 	s := cola.BrandSearch{Name: name, MinScore: cola.DefaultMinScore, Page: 1, PerPage: 10_000}

@@ -215,7 +215,7 @@ func withTimeout(ctx context.Context, limit time.Duration, work func(ctx context
 	defer cancel()
 	err := work(limited)
 	if err != nil && limited.Err() != nil && ctx.Err() == nil {
-		return fmt.Errorf("%w: no answer within %v", store.ErrUnavailable, limit)
+		return fmt.Errorf("%w: no response within %v", store.ErrUnavailable, limit)
 	}
 	return err
 }
@@ -242,7 +242,7 @@ const (
 )
 
 // Drain fails readiness, so that load balancers send no more traffic. The service continues to
-// answer.
+// serve requests.
 func (s *Service) Drain() { s.draining.Store(true) }
 
 // Ready returns nil if requests should be sent here: the index is built, the database responds and

@@ -16,12 +16,12 @@ type ColaCounts struct {
 	Others    cola.OtherGroups      // groups left out
 	Truncated bool                  // groups are left out because the monthly list records are used up
 	Defaults  *cola.DefaultsApplied // nil unless the default date window is active
-	Notes     []string              // as of SearchColas
+	Notes     []string              // as in SearchColas, plus a note on ties
 	Advice    []Note                // the notes of SearchColas, with the searches that they suggest
 	DataAsOf  cola.Date             // latest change in TTB's registry that the data includes
 }
 
-// CountColas counts the labels that match by one or two dimensions. It costs one list record per
+// CountColas counts the matching labels by one or two dimensions. It costs one list record per
 // cola.GroupsPerRecord groups returned, rounded up. If fewer list records are left, groups are left
 // out and Truncated is true.
 func (s *Service) CountColas(
@@ -59,7 +59,7 @@ func (s *Service) CountColasLimited(
 	kept := min(len(groups), grant.Units*cola.GroupsPerRecord)
 	counts.Groups = counts.Others.Leave(found.Groups, kept)
 	if tied && kept == len(found.Groups) {
-		counts.Notes = append(counts.Notes, "Other groups have as many labels as the last one. To see them, raise top.")
+		counts.Notes = append(counts.Notes, "Other groups have the same number of labels as the last one. To see them, increase top.")
 	}
 	if q.DefaultWindow {
 		counts.Defaults = &cola.DefaultsApplied{DateRange: true, DateFrom: q.From}
@@ -67,8 +67,8 @@ func (s *Service) CountColasLimited(
 	return counts, grant.State, nil
 }
 
-// countGroups counts groups. tied reports whether the last group was chosen among several with the
-// same number of labels.
+// countGroups counts labels by group. tied reports whether the last group was chosen among several
+// with the same number of labels.
 func countGroups(view *search.View, q cola.CountSearch) (found search.GroupCounts, tied bool) {
 	top := q.Top
 	q.Top++

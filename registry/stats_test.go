@@ -44,7 +44,7 @@ func TestCountColas(t *testing.T) {
 	}
 }
 
-// isTie reports whether a note says that other groups have as many labels.
+// isTie reports whether a note says that other groups are tied with the last one.
 func isTie(note string) bool { return strings.Contains(note, "as many labels") }
 
 // TestCountColasCharge checks the price of groups, and that groups beyond the quota or the size of

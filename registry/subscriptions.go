@@ -90,7 +90,7 @@ func (s *Service) subscribedDestination(ctx context.Context, token string) (d st
 			d, err = s.store.Destination(ctx, account, destination)
 			return err
 		}
-		hash := sha256.Sum256([]byte(token)) // of a link in email from an earlier version
+		hash := sha256.Sum256([]byte(token)) // of a link in an email sent by an earlier version
 		d, err = s.store.DestinationByLink(ctx, hash[:])
 		return err
 	})
@@ -139,8 +139,8 @@ func looksLikeToken(text string) bool {
 }
 
 const (
-	// tokenRequestsPerMinute limits requests with a feed token or emailed link, as a burst and per
-	// minute. Feed readers poll every few minutes.
+	// tokenRequestsPerMinute limits requests with a feed token or emailed link, both as a burst
+	// and per minute. Feed readers poll every few minutes.
 	tokenRequestsPerMinute = 60
 	maxTokenLimits         = 20_000 // tokens remembered
 	reasonToken            = "requests"

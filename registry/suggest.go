@@ -21,7 +21,7 @@ const (
 // ReasonSuggestions is details.reason of the error for too many requests for suggestions.
 const ReasonSuggestions = "suggestions"
 
-// suggestionLimit limits the requests of each account for suggestions. A field sends one for every
+// suggestionLimit limits each account's requests for suggestions. A form field sends one for every
 // few characters typed, so they don't count toward the account's rate limit.
 type suggestionLimit struct {
 	*ratelimit.Limiter[cola.AccountID]
@@ -66,7 +66,7 @@ func (s *Service) Suggest(
 	return found, state, nil
 }
 
-// admitSuggestion checks the credential and counts the request toward the limit of suggestions. A
+// admitSuggestion checks the credential and counts the request toward the suggestion limit. A
 // rejection has the state of the account's latest request, so that a client in a tight loop doesn't
 // cost a transaction per request.
 func (s *Service) admitSuggestion(ctx context.Context, c cola.Caller) (cola.QuotaState, error) {

@@ -90,8 +90,8 @@ func TestSuggestCorrections(t *testing.T) {
 	}
 }
 
-// TestSuggestLimit checks that suggestions use no quota and have a limit of their own for each
-// account, in both directions: neither limit uses up the other.
+// TestSuggestLimit checks that suggestions use no quota and have a separate limit per account: they
+// don't count toward the rate limit, and other requests don't count toward theirs.
 func TestSuggestLimit(t *testing.T) {
 	w := mustWorld(t, 50)
 	c, other := w.mustCaller(t, "typing@example.com", cola.TierFree), w.mustCaller(t, "other@example.com", cola.TierFree)

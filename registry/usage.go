@@ -31,7 +31,7 @@ type UsageReport struct {
 	Now       time.Time       // when the report was made
 	Projected cola.Used       // projection for the whole month
 	Days      []DayUsage      // of the month so far, first to today
-	Rows      []UsageRow      // of the month, most requests first; at most 12; the last ones may each combine a channel's others
+	Rows      []UsageRow      // most requests first, at most 12; the last may combine a channel's other sources
 	Months    []MonthUsage    // 12, oldest first; the last is the current month
 	Refusals  []Refusal       // latest first, at most 50; new ones appear after a few seconds
 }
@@ -65,7 +65,8 @@ type DayUsage struct {
 	By    []Usage // in the order of UsageReport.Rows
 }
 
-// UsageRow is the usage of a month through one channel with one credential, or with all others.
+// UsageRow is the usage of a month through one channel with one credential, or with the channel's
+// remaining ones.
 type UsageRow struct {
 	Channel    cola.Channel
 	Credential cola.Credential // ID 0 for sign-ins: all browsers are one row; zero for a channel's remaining rows
@@ -256,7 +257,7 @@ func foldRows(rows []UsageRow) []UsageRow {
 	return append(list, others...)
 }
 
-// rowsShownAlone returns how many of the first rows fit, besides one row per channel for the rest.
+// rowsShownAlone returns how many of the first rows fit alongside one row per channel for the rest.
 func rowsShownAlone(rows []UsageRow) int {
 	if len(rows) <= maxUseRows {
 		return len(rows)

@@ -27,7 +27,7 @@ type Vocabulary struct {
 	resolve func(path string) string // maps an outdated category path to the current one; may be nil
 }
 
-// ListVocabulary lists the words of a reference list's rows by filter, sorted.
+// ListVocabulary lists the values in the rows of a reference list by filter, sorted.
 type ListVocabulary map[string][]string
 
 // Vocabulary returns the filter values that occur in records. It is not metered: call it for an
@@ -41,7 +41,7 @@ func (s *Service) Vocabulary(context.Context) (Vocabulary, error) {
 	return w, nil
 }
 
-// vocabularyOf returns the words in labels and permittees.
+// vocabularyOf returns the filter values of labels and permittees.
 func vocabularyOf(v *search.View) Vocabulary {
 	return Vocabulary{Categories: v.Categories(), Places: v.Origins(), States: v.States(), resolve: v.Resolve}
 }

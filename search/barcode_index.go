@@ -17,7 +17,7 @@ type barcodeIndex struct {
 	names column.Dict // barcodes that are not GTINs, sorted
 	keys  []uint64    // ascending: a GTIN, or nonGTINKey | index in names; one entry per barcode and document
 	docs  []uint32    // ascending for the same key
-	main  []uint64    // bitmap of the keys of each document's main barcode
+	main  []uint64    // bitmap of the entries for main barcodes
 }
 
 // nonGTINKey marks a key that holds an index into names. GTINs are far smaller.
@@ -33,7 +33,7 @@ type barcodeEntry struct {
 // buildBarcodeIndex indexes the barcodes of a table.
 func buildBarcodeIndex(t *table) (c barcodeIndex) {
 	names := column.NewInterner()
-	keys := make([][2]uint64, t.lists[listBarcode].Len()) // of each distinct barcode; equal if there is only one
+	keys := make([][2]uint64, t.lists[listBarcode].Len()) // keys of each distinct barcode; equal if it has one
 	for i := range keys {
 		value, _ := splitBarcode(t.lists[listBarcode].At(uint32(i)))
 		if gtins := vocabulary.GTINs(value); gtins != nil {
@@ -91,8 +91,8 @@ func (c *barcodeIndex) addEntries(t *table, keys [][2]uint64) {
 	}
 }
 
-// match returns the documents with a barcode, or a main barcode, equivalent to value, in ascending
-// order. The caller must not modify the result.
+// match returns the documents with a barcode equivalent to value, in ascending order. If onlyMain
+// is true, only main barcodes count. The caller must not modify the result.
 func (c *barcodeIndex) match(value string, onlyMain bool) (docs []uint32) {
 	gtins := vocabulary.GTINs(value)
 	switch len(gtins) {
@@ -130,7 +130,6 @@ func (c *barcodeIndex) docsWithKey(key uint64, onlyMain bool) (docs []uint32) {
 	return docs
 }
 
-// serialize transfers the index.
 func (c *barcodeIndex) serialize(to codec.Codec) {
 	c.names.Serialize(to)
 	codec.Slice(to, &c.keys)

@@ -209,8 +209,8 @@ func (a *samples) filters() []class {
 	}
 }
 
-// sorted returns searches that few, many or all labels match. Some start or have all results near the
-// end of the order.
+// sorted returns searches that few, many or all labels match. Some start near the end of the order
+// or have all their results there.
 func (a *samples) sorted(by cola.Sort) []class {
 	in := func(name string, edit func(s *cola.ColaSearch, i int)) class {
 		return class{"sort " + string(by) + ": " + name, search(func(s *cola.ColaSearch, i int) {
@@ -288,8 +288,8 @@ func facets(edit func(p *cola.SearchParams, i int)) func(*View, int) int {
 	}
 }
 
-// counts returns a query for the counts of the labels that match, by dimensions. Its total is the
-// number of groups.
+// counts returns a query that counts the matching labels by dimensions. Its total is the number of
+// groups.
 func counts(top int, edit func(q *cola.Query, i int), by ...string) func(*View, int) int {
 	return func(v *View, i int) int {
 		s := cola.CountSearch{GroupBy: by, Top: top}
@@ -300,7 +300,7 @@ func counts(top int, edit func(q *cola.Query, i int), by ...string) func(*View, 
 }
 
 // countClasses returns the counts that are measured: of all labels by each dimension and by pairs
-// of them, and of some labels.
+// of dimensions, and of some labels.
 func countClasses(a *samples) (all []class) {
 	every := func(*cola.Query, int) {}
 	for _, dimension := range cola.Dimensions() {
@@ -359,7 +359,8 @@ func facetClasses(g *synthetic, sample []cola.IndexRecord) []class {
 	}
 }
 
-// suggest returns a query for suggestions. Its total is the number of labels with the values.
+// suggest returns a query for suggestions. Its total is the number of labels with the suggested
+// values.
 func suggest(field string, texts ...string) func(*View, int) int {
 	return func(v *View, i int) (labels int) {
 		for _, s := range v.Suggest(cola.SuggestSearch{Field: field, Q: texts[i%len(texts)], Limit: 25}) {

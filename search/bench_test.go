@@ -136,8 +136,8 @@ func BenchmarkSuggest(b *testing.B) {
 	measure(b, suggestClasses(built().g), 500, 5*time.Millisecond)
 }
 
-// measure prints the latency of classes in one segment, and in eight after changes. It marks those
-// with a p99 above the limit.
+// measure prints the latency of classes with one segment, and with eight after changes. It marks
+// those with a p99 above the limit.
 func measure(b *testing.B, all []class, rounds int, limit time.Duration) {
 	x := built()
 	for _, shape := range []string{"one segment", "eight segments"} {
@@ -148,8 +148,8 @@ func measure(b *testing.B, all []class, rounds int, limit time.Duration) {
 	}
 }
 
-// BenchmarkFirstSeen prints how long the first search for new brands takes in a view, and the memory of
-// its index.
+// BenchmarkFirstSeen prints how long the first search for new brands in a view takes, and the
+// memory that its index uses.
 func BenchmarkFirstSeen(b *testing.B) {
 	x := built()
 	search := func(shape string) {

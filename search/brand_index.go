@@ -42,7 +42,7 @@ type brandIndex struct {
 	keyGroups
 	labels []uint32 // number of labels of each brand
 
-	// In cola.SortBrand, documents are in the order of the ranks of their brands.
+	// cola.SortBrand orders documents by the rank of their brand.
 	rank  []uint32 // of the brand of each value of the column
 	order []uint32 // documents in that order
 }
@@ -93,7 +93,6 @@ func (x *brandIndex) sortDocs(t *table) {
 // brandPosition returns the part of a brand key that determines its place in cola.SortBrand.
 func brandPosition(key string) string { return key[:min(len(key), cola.MaxBrandPosition)] }
 
-// serialize transfers the index.
 func (x *brandIndex) serialize(c codec.Codec) {
 	x.keys.Serialize(c)
 	codec.Slice(c, &x.keyOf)

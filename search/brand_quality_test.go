@@ -20,7 +20,7 @@ const (
 	pairsOfVerdict = 60
 )
 
-// brandPair is a name to search for and a brand, which are confusingly similar or not.
+// brandPair is a name to search for, a brand, and whether the two are confusingly similar.
 type brandPair struct {
 	similar     bool
 	name, brand string
@@ -48,8 +48,8 @@ func brandPairs(t testing.TB) (pairs []brandPair) {
 	return pairs
 }
 
-// TestBrandQuality searches for the names of pairs in a registry of 20,000 generated brands that also
-// has the brands of the pairs. The golden file has the score of each pair.
+// TestBrandQuality searches for each pair's name in a registry of 20,000 generated brands and the
+// brands of the pairs. The golden file contains each pair's score.
 func TestBrandQuality(t *testing.T) {
 	t.Parallel()
 	x := New(Options{ManualCompaction: true})
@@ -85,7 +85,7 @@ func TestBrandQuality(t *testing.T) {
 	}
 }
 
-// plantPairs adds a label of each pair's brand.
+// plantPairs adds a label for each pair's brand.
 func plantPairs(t testing.TB, x *Index, pairs []brandPair) {
 	u := x.Begin()
 	for i, p := range pairs {
@@ -95,8 +95,8 @@ func plantPairs(t testing.TB, x *Index, pairs []brandPair) {
 	mustCommit(t, u, Marks{})
 }
 
-// checkPairs returns the number of similar pairs whose brand is among the first 20 rows, the number of
-// dissimilar ones that are found at all, and the failures.
+// checkPairs returns the number of similar pairs whose brand is among the first 20 rows, the number
+// of dissimilar pairs whose brand is found at all, and the failures.
 func checkPairs(v *View, pairs []brandPair) (found, scored int, failures []string) {
 	for _, p := range pairs {
 		s := cola.BrandSearch{Name: p.name, MinScore: cola.DefaultMinScore, Page: 1, PerPage: 20}

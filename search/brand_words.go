@@ -75,7 +75,6 @@ func (x *brandWords) eachWord(brand uint32, put func(word uint32)) {
 // wordsOf returns the words of a brand.
 func (x *brandWords) wordsOf(brand uint32) []uint32 { return x.refs[x.first[brand]:x.first[brand+1]] }
 
-// serialize transfers the index.
 func (x *brandWords) serialize(c codec.Codec) {
 	x.words.Serialize(c)
 	codec.Slice(c, &x.lengths)
@@ -96,8 +95,8 @@ type similarBrand struct {
 	brand   uint32
 }
 
-// similarBrands returns the brands of the segment with at least a score, in the order of their keys.
-// Some of them may have no live labels.
+// similarBrands returns the segment's brands that score at least minScore, sorted by key. Some of
+// them may have no live labels.
 func (s *segment) similarBrands(q *similar.Query, minScore int, sc *postings.Scratch) (found []similarBrand) {
 	x, n := &s.brandWords, uint32(s.brands.keys.Len())
 	related := x.relate(q, sc)
@@ -201,9 +200,9 @@ func (x *brandWords) relateWord(q *similar.Query, i int, r *relatedWords) {
 	}
 }
 
-// withWords returns the brands with a word in their core that is similar to one in the core of the
-// query. Others are not similar, even if they share generic words. Generic words are in the core of
-// brands without other words only.
+// withWords returns the brands with a word in their core that is similar to one in the query's
+// core. Others are not similar, even if they share generic words. A generic word is in a brand's
+// core only if all words of the brand are generic.
 func (x *brandWords) withWords(
 	q *similar.Query, related *relatedWords, n uint32, sc *postings.Scratch,
 ) []uint64 {
@@ -231,7 +230,7 @@ func (x *brandWords) withWords(
 	return w
 }
 
-// withJoined returns the brands with a joined core that may be similar to the one of the query.
+// withJoined returns the brands whose joined core may be similar to the query's.
 func (x *brandWords) withJoined(q *similar.Query, n uint32, sc *postings.Scratch) []uint64 {
 	w := sc.Bitmap(n, postings.AllBlocks(n))
 	limit := func(length int) int { return similar.JoinedEditLimit(q.Joined.Length, length) }

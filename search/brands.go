@@ -13,14 +13,14 @@ import (
 type BrandPage struct {
 	Rows    []cola.BrandMatch
 	Total   int            // similar brands, over all pages; exact
-	Counts  map[string]int // of them, by similarity
+	Counts  map[string]int // similar brands by kind of similarity
 	HasMore bool           // whether brands follow this page
 }
 
-// Brands returns one page of the brands whose names are similar to a name: the highest scores first,
-// then those with the most labels, then by name. Spellings with the same text.BrandKey are one brand.
-// With a filter by product type, only labels of these types count. Labels without a brand name belong
-// to no brand.
+// Brands returns one page of the brands whose names are similar to a given name: highest score
+// first, then most labels, then by name. Spellings with the same text.BrandKey are one brand. With
+// a filter by product type, only labels of these types count. Labels without a brand name belong to
+// no brand.
 func (v *View) Brands(s cola.BrandSearch) BrandPage {
 	page := BrandPage{Rows: []cola.BrandMatch{}, Counts: map[string]int{}}
 	counter := newBrandCounter(v, s.ProductTypes)
@@ -53,7 +53,7 @@ func (v *View) Brands(s cola.BrandSearch) BrandPage {
 // similarity returns the name of a kind in responses.
 func similarity(k similar.Kind) string { return cola.Similarities()[k] }
 
-// similarBrands returns the similar brands of every segment in the order of their keys.
+// similarBrands returns the similar brands of every segment, sorted by key.
 func (v *View) similarBrands(s cola.BrandSearch) (all []similarBrand) {
 	allowed := similar.All
 	if len(s.Similarities) > 0 {
@@ -80,7 +80,7 @@ func (v *View) similarBrands(s cola.BrandSearch) (all []similarBrand) {
 // brandKey returns the key of a brand.
 func (v *View) brandKey(b similarBrand) string { return v.segments[b.segment].brands.keys.At(b.brand) }
 
-// mergeBrands merges two lists in the order of their keys.
+// mergeBrands merges two lists that are sorted by key.
 func (v *View) mergeBrands(a, b []similarBrand) []similarBrand {
 	if len(a) == 0 || len(b) == 0 {
 		return append(a, b...)
@@ -98,7 +98,7 @@ func (v *View) mergeBrands(a, b []similarBrand) []similarBrand {
 
 // brandGroup is a similar brand in all segments that have it.
 type brandGroup struct {
-	similarBrand // in the first of them
+	similarBrand // in the first segment that has it
 	all          []similarBrand
 	labels       int
 }

@@ -31,8 +31,8 @@ func TestBrands(t *testing.T) {
 	})
 }
 
-// TestSimilarNames searches an index of many names for each of them. It must find the same brands, with
-// the same scores, as comparing all pairs does.
+// TestSimilarNames searches an index of many names for each of them. It must find the same brands,
+// with the same scores, as a comparison of all pairs.
 func TestSimilarNames(t *testing.T) {
 	t.Parallel()
 	names := []string{
@@ -227,7 +227,8 @@ func (r *registry) brandMatch(labels []cola.IndexRecord) cola.BrandMatch {
 	return m
 }
 
-// mostFrequent returns the value with the highest count, the first one if there are several.
+// mostFrequent returns the value with the highest count, the first alphabetically if there are
+// several.
 func mostFrequent(counts map[string]int) (value string) {
 	for v, n := range counts {
 		if n > counts[value] || n == counts[value] && v < value {

@@ -82,7 +82,6 @@ func (cs *categoryIndex) within(path string) postings.List {
 	return postings.List{}
 }
 
-// serialize transfers the index.
 func (cs *categoryIndex) serialize(c codec.Codec) {
 	cs.nodes.Serialize(c)
 	cs.lists.Serialize(c)
@@ -159,7 +158,7 @@ func levelsEnd(path string, levels int) int {
 	return end - len(categorySeparator)
 }
 
-// rollUp converts counts by value to counts by node, each with its descendants.
+// rollUp converts counts by value to counts by node, each including its descendants.
 func (t *categoryTree) rollUp(byValue []uint32) []int {
 	counts := make([]int, len(t.nodes))
 	for v, n := range byValue {

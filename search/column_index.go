@@ -84,8 +84,8 @@ func buildValueIndex(
 	return f
 }
 
-// keyNumbers returns the numbers of the keys that the values fold to, ascending and distinct,
-// without values that are not in the index.
+// keyNumbers returns the numbers of the keys that the values fold to, ascending and distinct. It
+// ignores values that are not in the index.
 func (f *valueIndex) keyNumbers(fold func(string) string, values []string) (found []uint32) {
 	for _, v := range values {
 		if i, ok := f.keys.Find(fold(v)); ok {
@@ -124,7 +124,6 @@ func containsSorted(all, part []uint32) bool {
 	return true
 }
 
-// serialize transfers the index.
 func (f *valueIndex) serialize(c codec.Codec) {
 	f.keys.Serialize(c)
 	f.lists.Serialize(c)
@@ -238,7 +237,6 @@ func (r *rangeIndex) checkpointBefore(v int) int {
 	return sort.Search(len(r.checkpoints), func(i int) bool { return int(r.checkpoints[i]) > v }) - 1
 }
 
-// serialize transfers the index.
 func (r *rangeIndex) serialize(c codec.Codec) {
 	codec.Slice(c, &r.values)
 	r.lists.Serialize(c)

@@ -167,7 +167,7 @@ func pickCompaction(segments []segmentView) []segmentView {
 	return nil
 }
 
-// compact merges the segments that choose returns. It returns false if there are no such segments.
+// compact merges the segments that choose returns. It returns false if choose returns none.
 func (x *Index) compact(ctx context.Context, choose func([]segmentView) []segmentView) (compacted bool, err error) {
 	began := time.Now()
 	v, chosen := x.compactions.take(x.View, choose)
@@ -185,8 +185,8 @@ func (x *Index) compact(ctx context.Context, choose func([]segmentView) []segmen
 	return true, nil
 }
 
-// releaseMemory returns memory to the operating system after a large segment was built, which takes
-// as much as the segment itself. The runtime would keep it for minutes.
+// releaseMemory returns memory to the operating system after a large segment was built. Building
+// one takes as much memory as the segment itself, and the runtime would keep it for minutes.
 func releaseMemory(labels uint32) {
 	if labels >= 8*postings.BlockDocs {
 		debug.FreeOSMemory()

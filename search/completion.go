@@ -58,7 +58,7 @@ func (c *completion) matchKey(key string) int {
 	return best
 }
 
-// matchOf returns how a name, as a key, completes a key.
+// matchOf returns how name completes key. Both are in the same form.
 func matchOf(name, key string) int {
 	switch {
 	case strings.HasPrefix(name, key):
@@ -69,7 +69,7 @@ func matchOf(name, key string) int {
 	return noMatch
 }
 
-// maySpell reports whether a value may have a connector, which its key lacks.
+// maySpell reports whether a value may contain a connector, which its key lacks.
 func maySpell(value string) bool {
 	return strings.ContainsAny(value, "&+") || strings.Contains(text.Fold(value), "and")
 }

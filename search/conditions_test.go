@@ -44,7 +44,7 @@ func TestEveryFilterExcludes(t *testing.T) {
 	}
 	search, saved := params.New[cola.SearchParams]("a test"), params.New[cola.SavedSearchParams]("a test")
 	for _, f := range cola.Filters() {
-		if f.Kind == cola.UnitFilter || f.Kind == cola.WindowFilter { // exclude nothing alone
+		if f.Kind == cola.UnitFilter || f.Kind == cola.WindowFilter { // have no effect alone
 			continue
 		}
 		if f.Param != "" {

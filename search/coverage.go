@@ -90,8 +90,8 @@ func (seg *segmentView) liveCounts(c *column.Numeric) []uint32 {
 	return counts
 }
 
-// countCoverage reads all labels. Documents are in order of their effective dates, so those of a
-// year are a range.
+// countCoverage reads all labels. Documents are ordered by effective date, so those of a year form
+// a range.
 func (v *View) countCoverage() *cola.Coverage {
 	years, differences, c := map[int]cola.CoverageCounts{}, map[int]int{}, &cola.Coverage{Years: []cola.YearCoverage{}}
 	for i := range v.segments {

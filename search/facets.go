@@ -44,7 +44,8 @@ type facetCounter struct {
 // facetKey is a facet, with a status if the dates depend on it.
 type facetKey struct{ facet, status string }
 
-// facetQuery is the query that facets are counted for: the search without a condition on them.
+// facetQuery is the query that facets are counted for: the search without conditions on those
+// facets.
 type facetQuery struct {
 	query cola.Query
 	facetCounts

@@ -15,29 +15,29 @@ type firstSeen struct {
 	segments []*segmentFirstSeen
 }
 
-// firstSeenCache holds the first dates of the brands and permits of one view.
+// firstSeenCache holds the first-seen dates of the brands and permits of one view.
 type firstSeenCache struct{ brands, permits firstSeen }
 
 // segmentFirstSeen is the part of firstSeen for one segment. The segment keeps it for later views,
-// because an update changes the first dates of few brands that the segment has.
+// because an update changes the first-seen dates of few of its brands.
 type segmentFirstSeen struct {
 	docs    *column.Packed // brand or permit number of each document
 	dates   []cola.Date    // of each of these values, over all segments; zero if unknown
 	indexed []cola.Date    // dates when the index was built
 	index   rangeIndex     // documents by the indexed dates
-	changed []uint32       // values whose date has changed since the index was built
-	own     []cola.Date    // of each value, in this segment
-	deleted int            // documents with a tombstone that own leaves out
+	changed []uint32       // values whose date has changed since then
+	own     []cola.Date    // first-seen date of each value within this segment
+	deleted int            // number of tombstones that own takes into account
 }
 
 // maxChanged is the number of changed dates after which the documents are indexed again.
 const maxChanged = 500
 
-// firstSeenCheckpoints is the cost of a checkpoint in the indexes. Their lists are many and cover all
-// of the segment, so checkpointCost would take too much memory.
+// firstSeenCheckpoints replaces checkpointCost in these indexes. They have many lists that span the
+// whole segment, so checkpointCost would take too much memory.
 const firstSeenCheckpoints = 300_000
 
-// firstSeenBy returns the first dates of the brands or permits.
+// firstSeenBy returns the first-seen dates of the brands or permits.
 func (v *View) firstSeenBy(dimension string) []*segmentFirstSeen {
 	f := &v.firstSeen.brands
 	if dimension == cola.ByPermit {
@@ -71,7 +71,7 @@ func (v *View) findFirstSeen(g *grouping) []*segmentFirstSeen {
 	return found
 }
 
-// firstSeenBy returns where the segment keeps the first dates of its brands or permits.
+// firstSeenBy returns where the segment keeps the first-seen dates of its brands or permits.
 func (s *segment) firstSeenBy(dimension string) *atomic.Pointer[segmentFirstSeen] {
 	if dimension == cola.ByPermit {
 		return &s.permitsSeen
@@ -90,7 +90,7 @@ func (seg *segmentView) findOwnFirstSeen(g *grouping, i int) *segmentFirstSeen {
 			return f
 		}
 	}
-	oldest := make([]uint32, len(g.segments[i].groupOf)) // the last dated document with each value, plus 1
+	oldest := make([]uint32, len(g.segments[i].groupOf)) // last dated document with each value, plus 1, or 0
 	dated, _ := seg.t.undated()
 	for doc := range dated { // newest first
 		if seg.isLive(doc) {
@@ -106,8 +106,8 @@ func (seg *segmentView) findOwnFirstSeen(g *grouping, i int) *segmentFirstSeen {
 	return f
 }
 
-// setDates sets the dates over all segments. It indexes the n documents by them unless few have
-// changed since they were indexed.
+// setDates sets the dates over all segments. It reindexes the n documents unless few dates have
+// changed since they were last indexed.
 func (f *segmentFirstSeen) setDates(dates []cola.Date, n uint32) {
 	f.dates = dates
 	for value := range f.indexed {
@@ -152,8 +152,8 @@ func (p *plan) addFirstSeen(q *query, i int) {
 	}
 }
 
-// addSeenFrom adds the condition that the first date of a document's value in a column is a date or
-// later.
+// addSeenFrom adds the condition that a document's value in a column was first seen on or after a
+// date.
 func (p *plan) addSeenFrom(first *segmentFirstSeen, column int, from cola.Date) {
 	w, ok := first.index.match(cola.Some(float64(from)), cola.Opt[float64]{}, p.scratch, p.span)
 	if !ok && len(first.changed) == 0 {

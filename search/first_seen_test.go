@@ -9,8 +9,8 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// TestFirstSeen checks which labels have a new brand or a new permit, across two segments, and after
-// the label that made a brand old is changed.
+// TestFirstSeen checks which labels have a new brand or a new permit, across segments, and after
+// changes that make a brand newer or older.
 func TestFirstSeen(t *testing.T) {
 	x := New(Options{ManualCompaction: true})
 	defer x.Close()

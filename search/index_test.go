@@ -52,7 +52,7 @@ func TestLargeIndex(t *testing.T) {
 	h.checkMany(40)
 }
 
-// failer is a test or a check of one.
+// failer is a *testing.T or a *rapid.T.
 type failer interface {
 	Helper()
 	Fatalf(format string, args ...any)
@@ -207,8 +207,8 @@ type resumption struct {
 	last   cola.ColaSummary
 }
 
-// checkResume continues an earlier search where it stopped, although the index may have changed
-// since, and remembers this search.
+// checkResume continues an earlier search where it stopped, even if the index has changed since,
+// and remembers this search.
 func (h *harness) checkResume(s cola.ColaSearch, want []text.Phrase, rows []cola.ColaSummary) {
 	h.t.Helper()
 	if earlier := h.interrupted; earlier != nil {

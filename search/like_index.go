@@ -19,7 +19,7 @@ type likeIndex struct {
 }
 
 // alike calls yield with the words that may be similar to w, some of them more than once. limit
-// returns how many edits may turn w into a word of some length.
+// returns how many edits may turn w into a word of a given length.
 func (x *likeIndex) alike(w *similar.Word, limit func(length int) int, yield func(word uint32, sounds bool)) {
 	for i, hash := range w.Sounds {
 		if hash == 0 || i > 0 && hash == w.Sounds[0] {
@@ -45,7 +45,6 @@ func (x *likeIndex) alike(w *similar.Word, limit func(length int) int, yield fun
 	}
 }
 
-// serialize transfers the index.
 func (x *likeIndex) serialize(c codec.Codec) {
 	codec.Slice(c, &x.start)
 	codec.Slice(c, &x.items)

@@ -65,7 +65,7 @@ func (r *registry) compare(a, b *cola.ColaSummary, by cola.Sort) int {
 	return newest
 }
 
-// brandKey returns what a brand is sorted by.
+// brandKey returns the sort key of a brand.
 func (r *registry) brandKey(name string) string {
 	key, ok := r.brands[name]
 	if !ok {
@@ -279,7 +279,7 @@ func (r *registry) wordsOf(text string) wordList {
 	return list
 }
 
-// apart replaces words with apostrophes by their parts.
+// apart splits each word with apostrophes into its parts.
 func apart(text string) string {
 	text = strings.ReplaceAll(plain(strings.NewReplacer("'", "\x02", "’", "\x02").Replace(text)), "\x02", "'")
 	return partsPattern.ReplaceAllStringFunc(text, func(word string) string {

@@ -24,7 +24,7 @@ type permittees struct {
 	records   []*permittee
 	stats     []permitteeStats
 	byNumber  []uint32 // all by permit number
-	ranked    []uint32 // known ones in the order of lists: most labels first, then by permit number
+	ranked    []uint32 // known ones in list order: most labels first, then by permit number
 	states    []string // distinct states in upper case
 	types     []string // distinct types, folded
 	names     *nameIndex

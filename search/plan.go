@@ -10,7 +10,7 @@ import (
 	"github.com/colaregistry/colaregistry/search/internal/text"
 )
 
-// query is a search's query, with everything resolved that can be resolved once for all segments.
+// query is a search's query, with everything resolved that is the same for all segments.
 type query struct {
 	*cola.Query
 	view *View

@@ -131,7 +131,7 @@ func (d *draws) label() cola.IndexRecord {
 	return c.IndexRecord()
 }
 
-// longBrand returns a brand longer than what brands are sorted by.
+// longBrand returns a brand longer than the part by which brands are sorted.
 func (d *draws) longBrand() string {
 	return strings.Repeat(d.words[0]+" ", 30) + d.word()
 }

@@ -119,7 +119,6 @@ type header struct {
 	store string
 }
 
-// serialize transfers the header.
 func (h *header) serialize(c codec.Codec) {
 	codec.String(c, &h.magic)
 	codec.Int(c, &h.order)
@@ -180,7 +179,6 @@ func (v *View) toSaved() *savedView {
 	return s
 }
 
-// serialize transfers the view.
 func (s *savedView) serialize(c codec.Codec) {
 	for _, m := range []*cola.Revision{&s.marks.Labels, &s.marks.Permittees, &s.marks.References} {
 		codec.Int(c, m)
@@ -202,7 +200,7 @@ func (s *savedView) serialize(c codec.Codec) {
 	}
 }
 
-// view derives the whole view.
+// view derives the complete view.
 func (s *savedView) view() *View {
 	v := &View{marks: s.marks, segments: s.segments}
 	for i := uint32(0); int(i)+1 < s.aliases.Len(); i += 2 {

@@ -42,8 +42,8 @@ func (s *segment) position(doc uint32, by cola.Sort) cola.Position {
 	return p
 }
 
-// runSorted counts the documents that a selection matches and returns the first of them in the order
-// of the search, with a cursor only those after it.
+// runSorted counts the documents that a selection matches and returns the first of them in the
+// order of the search; with a cursor, only those after it.
 func (seg *segmentView) runSorted(sel *selection, s *cola.ColaSearch, sc *postings.Scratch) (total int, docs []uint32) {
 	if s.Sort == cola.SortNewest {
 		if s.CursorMode {
@@ -63,8 +63,8 @@ func (seg *segmentView) runSorted(sel *selection, s *cola.ColaSearch, sc *postin
 	return total, seg.byBrand(w, total, s, sel.take)
 }
 
-// oldest returns the first documents of a bitmap in cola.SortOldest: the dated ones from the last to
-// the first, then the undated ones.
+// oldest returns the first documents of a bitmap in cola.SortOldest order: the dated ones from the
+// last to the first, then the undated ones.
 func (seg *segmentView) oldest(w []uint64, s *cola.ColaSearch, take int) []uint32 {
 	undated, n := seg.t.undated()
 	dated := undated
@@ -89,11 +89,12 @@ func (t *table) notAfter(p cola.Position) uint32 {
 	return end
 }
 
-// byBrand returns the first documents of a bitmap with total documents in cola.SortBrand.
+// byBrand returns the first documents of a bitmap in cola.SortBrand order. total is the number of
+// documents in the bitmap.
 //
-// If many documents match, the first of them are found soon on a walk through all documents in order
-// of their brands. Otherwise it is faster to select the first among the documents that match. The
-// walk gives up when it has taken as long as the selection takes.
+// If many documents match, a walk through all documents in brand order soon finds the first of
+// them. Otherwise it is faster to select the first among the matching documents. The walk gives up
+// once it has taken as long as the selection would.
 func (seg *segmentView) byBrand(w []uint64, total int, s *cola.ColaSearch, take int) (docs []uint32) {
 	order := seg.brands.order
 	if s.CursorMode {
@@ -126,8 +127,8 @@ func (seg *segmentView) brandsAfter(p cola.Position) int {
 	})
 }
 
-// selectByBrand returns the first documents of a bitmap in cola.SortBrand that don't come before a
-// document.
+// selectByBrand returns the first documents of a bitmap in cola.SortBrand order, starting at
+// document from.
 func (seg *segmentView) selectByBrand(w []uint64, from uint32, take int) []uint32 {
 	ids, rank := &seg.t.text[colBrand].IDs, seg.brands.rank
 	key := func(doc uint32) uint64 { return uint64(rank[ids.At(doc)])<<32 | uint64(doc) }

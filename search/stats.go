@@ -12,9 +12,9 @@ type GroupCounts struct {
 	Total  int               // labels in all groups: the total of Search
 }
 
-// CountGroups counts the labels that match by one or two dimensions. Groups are ordered by the
-// first dimension, then by the second: periods newest first, bands lowest first, and other values
-// by their number of labels, then alphabetically. Labels without a period or band are last.
+// CountGroups counts the matching labels by one or two dimensions. Groups are ordered by the first
+// dimension, then by the second: periods newest first, bands lowest first, and other values by
+// their number of labels, then alphabetically. Labels without a period or band are last.
 func (v *View) CountGroups(s cola.CountSearch) GroupCounts {
 	return v.countGroups(&s, countLimits{cells: 1 << 20, sorted: 400_000})
 }
@@ -175,8 +175,8 @@ func (v *View) companyName(group uint32) cola.Text {
 	return v.permittees.records[group-1].CompanyName
 }
 
-// spellings returns the spelling of each found group in dimension d that most of the labels found
-// have, or the first alphabetically.
+// spellings returns the most frequent spelling, among the labels found, of each found group in
+// dimension d. Ties go to the first alphabetically.
 func (t *groupTally) spellings(found []foundGroup, d int) func(group uint32) cola.Text {
 	wanted := make([]uint64, postings.WordsFor(uint32(t.n)))
 	for _, f := range found {

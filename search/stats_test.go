@@ -57,7 +57,7 @@ func TestCountManyGroups(t *testing.T) {
 	check()
 }
 
-// TestCountBrandsOfSegments checks brands of two segments with the same letters in the same order.
+// TestCountBrandsOfSegments checks the brands of two segments that are equal when concatenated.
 func TestCountBrandsOfSegments(t *testing.T) {
 	x := New(Options{ManualCompaction: true})
 	defer x.Close()

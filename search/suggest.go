@@ -24,7 +24,7 @@ func (v *View) Suggest(s cola.SuggestSearch) []cola.Suggestion {
 	return v.suggestions.of(v, s.Field).Suggest(s)
 }
 
-// ranking keeps the first values of an order.
+// ranking keeps the first values in an order.
 type ranking[T any] struct {
 	limit   int
 	compare func(a, b T) int
@@ -103,7 +103,8 @@ func (l *ValueList) Suggest(s cola.SuggestSearch) []cola.Suggestion {
 	return append(found, within[:min(len(within), s.Limit-len(found))]...)
 }
 
-// suggestionCache holds the short lists of values of one view. They take one pass over a column.
+// suggestionCache holds the short lists of values of one view. Building a list takes one pass over
+// a column.
 type suggestionCache struct {
 	mu    sync.Mutex
 	lists map[string]*ValueList // by field

@@ -12,8 +12,9 @@ import (
 // brandCandidate is a brand that may be suggested.
 type brandCandidate struct {
 	key    string
-	labels int // at least as many as are live
-	// matches is whether the key completes the text, or a spelling in one of the segments may.
+	labels int // upper bound of its live labels
+	// matches reports whether the key completes the text, or a spelling in one of the segments
+	// may.
 	matches bool
 }
 
@@ -126,8 +127,8 @@ func (v *View) brand(key string) cola.Suggestion {
 	return found.suggestion()
 }
 
-// brandHeap is a heap.Interface that yields the numbers of candidates: those with the most labels
-// first, and by key if they have equally many.
+// brandHeap is a heap.Interface that yields the numbers of candidates: most labels first, then by
+// key.
 type brandHeap struct {
 	candidates []brandCandidate // sorted by key
 	order      []uint32

@@ -7,8 +7,8 @@ import (
 	"github.com/colaregistry/colaregistry/search/internal/text"
 )
 
-// suggestCompanies returns the permittees whose company or trade name completes a text, each by the
-// name that matches better.
+// suggestCompanies returns the permittees whose company or operating name completes a text, each by
+// the name that matches better.
 func (v *View) suggestCompanies(c *completion, limit int) []cola.Suggestion {
 	if c.isEmpty() {
 		return suggestions()

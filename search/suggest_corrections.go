@@ -59,8 +59,9 @@ func correct(q string, each eachWord) string {
 	return ""
 }
 
-// nearestWord returns the word, or for an incomplete word the beginning of one, that is most similar
-// to a word, or "". Words too short to correct are returned as they are.
+// nearestWord returns the word that is most similar to a given word, or "" if there is none. For an
+// incomplete word, it may be the beginning of one. Words too short to correct are returned as they
+// are.
 func nearestWord(word string, incomplete bool, each eachWord) string {
 	spelling := text.NewSpelling(word)
 	if spelling.Limit == 0 {
@@ -89,14 +90,14 @@ func nearestWord(word string, incomplete bool, each eachWord) string {
 	return best.Word
 }
 
-// eachBrandWord is an eachWord of the brands.
+// eachBrandWord is an eachWord for the brands.
 func (v *View) eachBrandWord(first string, yield func(w string)) {
 	for i := range v.segments {
 		eachKeyWord(&v.segments[i].brands.keys, first, yield)
 	}
 }
 
-// eachCompanyWord is an eachWord of the companies and trade names.
+// eachCompanyWord is an eachWord for the company and operating names.
 func (ps *permittees) eachCompanyWord(first string, yield func(w string)) {
 	if ps.names != nil {
 		eachKeyWord(&ps.names.byKey.keys, first, yield)
@@ -107,7 +108,7 @@ func (ps *permittees) eachCompanyWord(first string, yield func(w string)) {
 	}
 }
 
-// eachKeyWord is an eachWord of keys.
+// eachKeyWord is an eachWord for keys.
 func eachKeyWord(keys *column.Dict, first string, yield func(w string)) {
 	lo, hi := keys.PrefixRange(first)
 	for k := lo; k < hi; k++ {

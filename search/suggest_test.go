@@ -33,7 +33,7 @@ func TestSuggest(t *testing.T) {
 }
 
 // TestLargeSuggest repeats the comparison with enough brands that most are never counted, and with
-// enough companies for the index of names.
+// enough companies for an index of names.
 func TestLargeSuggest(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
@@ -283,7 +283,7 @@ func TestSuggestCompanies(t *testing.T) {
 }
 
 // TestSuggestAcrossSegments checks that a brand ranks by its labels in all segments, and that equal
-// companies are in the order of their permit numbers.
+// companies are sorted by permit number.
 func TestSuggestAcrossSegments(t *testing.T) {
 	x := New(Options{ManualCompaction: true})
 	defer x.Close()
@@ -309,7 +309,7 @@ func TestSuggestAcrossSegments(t *testing.T) {
 	}
 }
 
-// TestSuggestWhileUpdating checks that a view's suggestions stay those of its labels, also for
+// TestSuggestWhileUpdating checks that a view's suggestions stay those of its labels, even with
 // concurrent callers.
 func TestSuggestWhileUpdating(t *testing.T) {
 	x := New(Options{ManualCompaction: true})

@@ -88,7 +88,6 @@ func ranksBefore(a, b cola.Position) bool {
 	return a.TTBID > b.TTBID
 }
 
-// serialize transfers the table.
 func (t *table) serialize(c codec.Codec) {
 	codec.Int(c, &t.n)
 	codec.Slice(c, &t.ids)

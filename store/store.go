@@ -51,7 +51,7 @@ var (
 type diskFullError struct{}
 
 // Error names the problem, which the operator has to solve.
-func (diskFullError) Error() string { return "the disk of the database is full" }
+func (diskFullError) Error() string { return "the database's disk is full" }
 
 // Is makes the error an ErrUnavailable.
 func (diskFullError) Is(target error) bool { return target == ErrUnavailable }

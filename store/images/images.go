@@ -86,7 +86,7 @@ func CheckLocation(location string) error {
 	case scheme != "s3":
 		return fmt.Errorf("%q is neither a folder nor an s3:// URL", location)
 	case rest == "" || strings.ContainsAny(rest[:1], "/?"):
-		return fmt.Errorf("%q names no bucket", location)
+		return fmt.Errorf("%q has no bucket name", location)
 	}
 	return nil
 }

@@ -96,7 +96,7 @@ func (s *Store) Read(ctx context.Context, c store.ImageContent, v Variant) ([]by
 	}
 	content, err := s.render(ctx, c, original, v.size(c))
 	if err != nil && ctx.Err() == nil && shownByBrowsers(c.ContentType) {
-		s.log.Warn("an image can't be decoded; it is served as fetched", "file", key(c), "error", err)
+		s.log.Warn("image can't be decoded; serving it as fetched", "file", key(c), "error", err)
 		return original, nil
 	}
 	if err != nil {

@@ -73,7 +73,7 @@ func readAccounts(rows pgx.Rows, err error) (now time.Time, list []accountRow, _
 		return now, nil, err
 	}
 	if len(all) == 0 {
-		return now, nil, errors.New("database returned no time")
+		return now, nil, errors.New("database did not return the time")
 	}
 	for _, r := range all {
 		if r.account.ID != 0 {

@@ -48,7 +48,7 @@ func TestSchemaVersions(t *testing.T) {
 		t.Errorf("Versions(older schema) = %d, %v; want one below %d", older, err, latest)
 	}
 	if _, err := Open(t.Context(), url, Options{NoMigrate: true}); !errors.Is(err, store.ErrOlderSchema) ||
-		!strings.Contains(err.Error(), fmt.Sprintf("version %d, this program's is %d", older, latest)) {
+		!strings.Contains(err.Error(), fmt.Sprintf("version %d, this program needs %d", older, latest)) {
 		t.Errorf("Open(older schema, NoMigrate) error = %v, want ErrOlderSchema with both versions", err)
 	}
 	query(t, url, fmt.Sprintf(`INSERT INTO goose_db_version (version_id, is_applied) VALUES (%d, TRUE), (%d, TRUE) RETURNING 1`, latest, latest+1), &tables)

@@ -66,11 +66,11 @@ func migrate(ctx context.Context, db *sql.DB, opts Options) (from, to int64, err
 	to = latestVersion(p)
 	switch {
 	case from > to:
-		return from, from, fmt.Errorf("schema version %d, latest known is %d: %w", from, to, store.ErrNewerSchema)
+		return from, from, fmt.Errorf("schema version %d, this program knows versions up to %d: %w", from, to, store.ErrNewerSchema)
 	case from < to && opts.NoMigrate && from == 0:
 		return from, from, fmt.Errorf("database has no schema; migrate it to version %d", to)
 	case from < to && opts.NoMigrate:
-		return from, from, fmt.Errorf("schema version %d, this program's is %d: %w", from, to, store.ErrOlderSchema)
+		return from, from, fmt.Errorf("schema version %d, this program needs %d: %w", from, to, store.ErrOlderSchema)
 	}
 	// Even if the schema is current: a restored backup may have another journal mode.
 	if err := useJournal(ctx, db); err != nil || from == to {

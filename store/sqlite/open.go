@@ -83,7 +83,7 @@ func (s *Store) connect(ctx context.Context, path string) (err error) {
 		return err
 	}
 	if !s.ledger.gate.Shared() {
-		s.logger.Warn("file locking is not available; concurrent writers wait longer")
+		s.logger.Warn("file locking is unavailable; concurrent writers may wait longer")
 	}
 	db, err := openDB(path, readConnections, "query_only(1)", "cache_size(-4096)")
 	if err != nil {

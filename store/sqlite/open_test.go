@@ -84,7 +84,7 @@ func TestSchemaVersions(t *testing.T) {
 		t.Errorf("Versions(older schema) = %d, %v; want one below %d", older, err, latest)
 	}
 	if _, err := Open(t.Context(), path, Options{NoMigrate: true}); !errors.Is(err, store.ErrOlderSchema) ||
-		!strings.Contains(err.Error(), fmt.Sprintf("version %d, this program's is %d", older, latest)) {
+		!strings.Contains(err.Error(), fmt.Sprintf("version %d, this program needs %d", older, latest)) {
 		t.Errorf("Open(older schema, NoMigrate) error = %v, want ErrOlderSchema with both versions", err)
 	}
 	setVersion(t, path,

@@ -79,7 +79,7 @@ func (s *Store) ReleaseEnrichment(ctx context.Context, e store.Enrichment) error
 func (s *Store) ReserveEnrichment(ctx context.Context, limit store.EnrichmentLimit) error {
 	const operation = "reserve enrichment"
 	if limit.Requests < 1 || limit.Tokens < 0 {
-		return s.db.Failed(operation, fmt.Errorf("%w: a limit of %d requests and %d tokens", store.ErrMalformed,
+		return s.db.Failed(operation, fmt.Errorf("%w: invalid limit of %d requests and %d tokens", store.ErrMalformed,
 			limit.Requests, limit.Tokens))
 	}
 	err := s.changeDay(ctx, operation, reserveEnrichment, limit.Requests, cmp.Or(limit.Tokens, math.MaxInt))

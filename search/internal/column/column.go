@@ -49,7 +49,7 @@ type NumberInterner struct {
 	ids    map[float64]uint32
 }
 
-// NewNumberInterner returns an interner that only has the unknown number.
+// NewNumberInterner returns an interner that contains only the unknown number.
 func NewNumberInterner() *NumberInterner {
 	return &NumberInterner{Values: []float64{0}, ids: map[float64]uint32{}}
 }
@@ -68,8 +68,8 @@ func (n *NumberInterner) ID(v float64, known bool) uint32 {
 	return id
 }
 
-// Packed is an array of small numbers, stored in one, two or four bytes each, whichever the largest
-// needs.
+// Packed is an array of small numbers, stored in one, two or four bytes each, depending on the
+// largest.
 type Packed struct {
 	one  []uint8
 	two  []uint16
@@ -115,7 +115,7 @@ func (p *Packed) At(i uint32) uint32 {
 	return p.four[i]
 }
 
-// AppendAt appends the numbers in some rows.
+// AppendAt appends the numbers in the given rows.
 func (p *Packed) AppendAt(dst, rows []uint32) []uint32 {
 	switch {
 	case p.one != nil:

@@ -32,8 +32,8 @@ func (d *Dict) Find(s string) (uint32, bool) {
 	return i, int(i) < d.Len() && d.At(i) == s
 }
 
-// Seek returns the number of the first string from number from on that is not below s. It is fast
-// if the result is near from.
+// Seek returns the number of the first string, at or after number from, that is not below s. It is
+// fast if the result is near from.
 func (d *Dict) Seek(from uint32, s string) uint32 {
 	lo, step := int(from), 1
 	for lo+step <= d.Len() && d.At(uint32(lo+step-1)) < s {
@@ -65,7 +65,7 @@ func (d *Dict) EachContaining(part string, yield func(i uint32)) {
 		at += next
 		i = d.stringAt(at, i)
 		end := int(d.Off[i+1])
-		if at+len(part) > end { // it continues in the next string
+		if at+len(part) > end { // the match extends into the next string
 			at++
 			continue
 		}
@@ -119,7 +119,7 @@ type Interner struct {
 	table []uint32 // hash table with open addressing: ID + 1, or 0 for a free slot
 }
 
-// NewInterner returns an interner that only has the empty string.
+// NewInterner returns an interner that contains only the empty string.
 func NewInterner() *Interner {
 	in := &Interner{seed: maphash.MakeSeed(), off: []uint32{0}, table: make([]uint32, 64)}
 	in.ID("")
@@ -179,8 +179,8 @@ func (in *Interner) Dict() Dict {
 	return d
 }
 
-// Sorted returns the strings in ascending order, and for each ID the number that the string has
-// now. The interner must not be used afterwards.
+// Sorted returns the strings in ascending order, and each ID's number in that order. The interner
+// must not be used afterwards.
 func (in *Interner) Sorted() (d Dict, number []uint32) {
 	order := make([]uint32, in.Len())
 	for i := range order {

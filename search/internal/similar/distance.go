@@ -2,12 +2,12 @@ package similar
 
 import "unicode/utf8"
 
-// maxCompared is the number of characters of the longest words that are compared by letters.
+// maxCompared is the length, in characters, of the longest words that are compared by letters.
 const maxCompared = 64
 
 // distance counts the insertions, deletions, substitutions and swaps of neighbors that turn a into
-// b, each position edited once. It returns limit+1 if there are more than limit, or if a word is
-// longer than maxCompared.
+// b, editing each position at most once. It returns limit+1 if there are more than limit, or if a
+// word is longer than maxCompared.
 func distance(a, b string, limit int) int {
 	if len(a) > maxCompared || len(b) > maxCompared || !isASCII(a) || !isASCII(b) {
 		return countEdits([]rune(a), []rune(b), limit)

@@ -5,10 +5,10 @@ import "strings"
 // doubleMetaphone returns the primary and the alternate code of the pronunciation of a folded word,
 // after Lawrence Philips, "The Double Metaphone Search Algorithm", C/C++ Users Journal, June 2000.
 // The letters of a code are consonant sounds; 0 is th, X is sh, and A an initial vowel. Words with
-// other characters than the letters a to z have no code.
+// characters other than a to z have no code.
 //
-// Two changes fit it to brand names: codes are complete instead of four letters long, and an initial
-// w is W rather than a vowel.
+// Two changes adapt it to brand names: codes are complete instead of four letters long, and an
+// initial w is W rather than a vowel.
 func doubleMetaphone(word string) (primary, alternate string) {
 	for i := range len(word) {
 		if word[i] < 'a' || word[i] > 'z' {
@@ -55,7 +55,7 @@ func (m *metaphone) char(offset int) byte {
 	return 0
 }
 
-// in reports whether the letter at an offset is one of some letters.
+// in reports whether the letter at an offset is one of the given letters.
 func (m *metaphone) in(offset int, letters string) bool {
 	c := m.char(offset)
 	return c != 0 && strings.IndexByte(letters, c) >= 0
@@ -93,10 +93,10 @@ func (m *metaphone) begins(prefixes ...string) bool {
 	return false
 }
 
-// germanic reports whether the word begins as Dutch and German names do.
+// germanic reports whether the word begins like a Dutch or German name.
 func (m *metaphone) germanic() bool { return m.begins("van", "von", "sch") }
 
-// single returns 2 if the next letter is one that sounds together with this one, otherwise 1.
+// single returns how many letters a sound takes: 2 if the next letter is one of with, else 1.
 func (m *metaphone) single(with string) int {
 	if m.in(1, with) {
 		return 2
@@ -344,7 +344,7 @@ func (m *metaphone) s() int {
 			return m.add("S", 3)
 		}
 		return m.either("S", "X", 3)
-	case m.at == 0 && m.in(1, "mnlw") || m.char(1) == 'z': // Smith, as German Schmidt
+	case m.at == 0 && m.in(1, "mnlw") || m.char(1) == 'z': // Smith, like German Schmidt
 		return m.either("S", "X", n)
 	case m.char(1) == 'c':
 		return m.sc()

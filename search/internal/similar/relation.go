@@ -21,18 +21,18 @@ type Query struct {
 // NewQuery returns a query for names that are similar in one of the allowed ways.
 func NewQuery(key string, allowed Set) *Query { return &Query{NewName(key), allowed} }
 
-// Lengths of words, in characters.
+// Minimum lengths of words, in characters.
 const (
-	minEdited       = 4 // the shorter one of words that differ by an edit
-	minTwiceEdited  = 8 // the longer one of words that differ by two
-	minJoinedEdited = 5 // the shorter one of joined words that differ by an edit
-	minBegins       = 4 // a word that begins another one
+	minEdited       = 4 // the shorter of two words that differ by one edit
+	minTwiceEdited  = 8 // the longer of two words that differ by two edits
+	minJoinedEdited = 5 // the shorter of two joined words that differ by one edit
+	minBegins       = 4 // a word that begins another
 )
 
 // MaxEdits is the largest EditLimit.
 const MaxEdits = 2
 
-// EditLimit returns how many edits may turn one word into a similar one, by their lengths.
+// EditLimit returns by how many edits similar words of the given lengths may differ.
 func EditLimit(a, b int) int {
 	switch {
 	case min(a, b) < minEdited:
@@ -86,12 +86,12 @@ func (q *Query) compare(a, b *Word, limit int) (r Relation) {
 }
 
 const (
-	maxSound      = 96 // the highest percentage of words that sound alike
-	maxShortSound = 4  // longest words that must have equally many vowels
+	maxSound      = 96 // highest percentage for words that sound alike
+	maxShortSound = 4  // words up to this length must have equally many vowels
 )
 
-// soundPercent returns how similar two words with a common code are. Codes hardly distinguish vowels,
-// so the words must also have similar ones. It returns 0 if they do not.
+// soundPercent returns how similar two words with a common code are. Codes barely distinguish
+// vowels, so it returns 0 unless the words also have similar vowels.
 func soundPercent(a, b *Word) uint8 {
 	x, y := vowelGroups(a.Text), vowelGroups(b.Text)
 	most, shared := max(len(x), len(y)), 0

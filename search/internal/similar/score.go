@@ -13,15 +13,15 @@ type Part struct {
 	Relations []Relation // to each word of the query; nil if it is similar to none of them
 }
 
-// Percentages that a score is made of; docs/SEARCH.md has the formula.
+// Percentages that make up a score; docs/SEARCH.md has the formula.
 const (
 	sameForms    = 97 // the same words in other forms, or written together or apart
 	otherOrder   = 95 // the same words in another order
-	fullCore     = 80 // at least, if all words of both cores have a counterpart
-	leadingCore  = 45 // at least, if all words of one core do, at the beginning of the other
-	containsCore = 40 // at least, if all words of one core do, elsewhere in the other
+	fullCore     = 80 // minimum if all words of both cores have a counterpart
+	leadingCore  = 45 // minimum if all words of one core do, at the beginning of the other
+	containsCore = 40 // minimum if all words of one core do, elsewhere in the other
 	maxCoverage  = 50 // what coverage adds to leadingCore and containsCore
-	minContained = 3  // letters of a core that the other name contains
+	minContained = 3  // minimum number of letters of a core that the other name contains
 	perLetter    = 3  // for each letter of a word that begins a longer one
 	maxLetters   = 8
 )
@@ -42,7 +42,7 @@ func (q *Query) Compare(n *Name) Match {
 	return q.CompareWords(parts, n.Key).Or(q.CompareJoined(n))
 }
 
-// Or returns the better one of two matches.
+// Or returns the better of two matches.
 func (m Match) Or(other Match) Match {
 	if other.Score > m.Score {
 		return other
@@ -50,7 +50,7 @@ func (m Match) Or(other Match) Match {
 	return m
 }
 
-// CompareSame returns the match of a name with the key of the query.
+// CompareSame returns the match of a name whose key is that of the query.
 func (q *Query) CompareSame() Match {
 	if q.allowed.Has(Exact) {
 		return Match{Exact, 100}
@@ -121,22 +121,22 @@ type pairing struct {
 	name    [MaxWords]int8 // the counterpart of each word of the query, or -1
 	taken   uint32         // words of the name that are a counterpart
 	core    uint32         // words of the name that are in its core
-	size    int            // number of them
+	size    int            // words in its core
 	weight  int            // of the name
 	paired  int            // words of the query's core that have a counterpart
 	kind    Kind           // the weakest kind of the pairs, or Exact
-	letters int            // of these words
-	percent int            // their mean similarity
+	letters int            // letters of the query's paired core words
+	percent int            // mean similarity of the paired core words
 	covered int            // percentage of the heavier name that has a counterpart
 	ordered bool           // whether the pairs are in the same order in both names
-	leading bool           // whether the pairs are the beginning of both cores, too
+	leading bool           // whether the pairs are also the beginning of both cores
 	begun   int            // characters of the word that begins the first word of the longer core; 0 if there is none
 }
 
 // same reports whether all pairs are of the same words.
 func (m *pairing) same() bool { return m.kind == Exact }
 
-// kindOr returns the kind of the weakest pair, or else another kind.
+// kindOr returns the kind of the weakest pair, or other if all pairs are of the same words.
 func (m *pairing) kindOr(other Kind) Kind {
 	if m.same() {
 		return other
@@ -182,7 +182,7 @@ func (q *Query) pairWords(parts []Part) (m pairing) {
 	return m
 }
 
-// related returns the relation to a word of the query.
+// related returns the relation to word i of the query.
 func (p *Part) related(i int) Relation {
 	if p.Relations == nil {
 		return Relation{}
@@ -190,7 +190,7 @@ func (p *Part) related(i int) Relation {
 	return p.Relations[i]
 }
 
-// measure finds the core of a name.
+// measure finds the core of a name and its weight.
 func (m *pairing) measure(parts []Part) {
 	for j := range parts {
 		if !parts[j].Generic {
@@ -219,7 +219,7 @@ func (m *pairing) pair(q *Query, i, j int) {
 	}
 }
 
-// summarize derives the rest from the pairs.
+// summarize derives the remaining fields from the pairs.
 func (m *pairing) summarize(q *Query, parts []Part) {
 	m.ordered, m.leading = true, true
 	total, weights, mine, theirs, last, rank := 0, 0, 0, 0, -1, 0
@@ -263,7 +263,7 @@ func (m *pairing) coreRank(j int) (n int) {
 }
 
 // beginning returns the length of the word that is the core of one name and begins the core of the
-// other one.
+// other.
 func (m *pairing) beginning(q *Query, parts []Part) int {
 	if q.first < 0 || q.size > 1 && m.size > 1 {
 		return 0

@@ -48,7 +48,7 @@ func (s Set) With(k Kind) Set { return s | 1<<k }
 // Has reports whether the set contains a kind.
 func (s Set) Has(k Kind) bool { return s>>k&1 != 0 }
 
-// Word is a word of a name with the data to compare it quickly.
+// Word is a word of a name, with data that makes comparisons fast.
 type Word struct {
 	Text    string // in the form of vocabulary.WordKey
 	Length  int    // in characters, at most MaxLength
@@ -69,7 +69,7 @@ func NewWord(text string) Word {
 	return w
 }
 
-// Letters are the characters of a word, modulo 32. The lower half of the bits has every character,
+// Letters is a bitmap of the characters of a word, modulo 32. The lower half has every character,
 // the upper half the repeated ones.
 type Letters uint64
 
@@ -82,14 +82,14 @@ func (l Letters) with(r rune) Letters {
 	return l | bit
 }
 
-// MayDiffer reports whether edits may turn one word into another one. An edit changes at most two of
-// the bits.
+// MayDiffer reports whether the given number of edits may turn one word into the other. An edit
+// changes at most two bits.
 func (l Letters) MayDiffer(o Letters, edits int) bool {
 	return bits.OnesCount64(uint64(l^o)) <= 2*edits
 }
 
-// Sounds are hashes of the primary and the alternate code of a pronunciation. A word that has only
-// vowels has none, which is zero.
+// Sounds are hashes of the primary and the alternate code of a pronunciation. Both are zero for a
+// word that has only vowels.
 type Sounds [2]uint32
 
 // minCode is the length of a code that identifies a pronunciation. A shorter one, which is a single
@@ -183,7 +183,7 @@ func (n *Name) Size() int { return n.size }
 // InCore reports whether word i is in the core.
 func (n *Name) InCore(i int) bool { return n.core[i] }
 
-// MaxWords is the number of words of a name that are compared.
+// MaxWords is the maximum number of words of a name that are compared.
 const MaxWords = 32
 
 // nameWords returns the first words of a key without connectors, unless it has only connectors.

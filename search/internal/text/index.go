@@ -116,8 +116,8 @@ func (t *Index) MatchName(p Phrase, sc *postings.Scratch, dst []postings.List) [
 // nameField is the field that MatchName searches.
 const nameField = 0
 
-// matchPositions calls yield with each value in [from, to) that has words that meet all conditions in
-// sequence, or a word that meets the only one.
+// matchPositions calls yield with each value in [from, to) that has consecutive words that meet the
+// conditions, or any word that meets the only one.
 func (t *Index) matchPositions(
 	all []position, p Phrase, from, to uint32, sc *postings.Scratch, yield func(value uint32),
 ) {

@@ -30,9 +30,9 @@ type indexBuilder struct {
 	connectorsOff []uint32
 }
 
-// BuildIndex indexes the fields of n documents. The first field has names. ids returns the documents whose ID begins with
-// digits, in any order; a prefix query also matches those. BuildIndex precomputes the unions whose
-// estimated time exceeds limit, in nanoseconds.
+// BuildIndex indexes the fields of n documents. The first field contains names. ids returns the
+// documents whose ID begins with digits, in any order; a prefix query also matches those.
+// BuildIndex precomputes the unions whose estimated time exceeds limit, in nanoseconds.
 func BuildIndex(n uint32, fields []Field, ids func(digits string) []uint32, limit int) Index {
 	b := &indexBuilder{n: n, fields: fields, ids: ids, limit: limit, union: postings.NewUnion(n)}
 	b.readValues()
@@ -126,8 +126,8 @@ func (b *indexBuilder) groupByKey() {
 	}
 }
 
-// uniteKeys precomputes the documents of keys with several costly words, and the documents whose
-// names have words of a key.
+// uniteKeys precomputes costly unions: the documents of keys with several words, and the documents
+// whose names have a word with a given key.
 func (b *indexBuilder) uniteKeys() {
 	docs, names := newUnionsBuilder(b.n), newUnionsBuilder(b.n)
 	from, to := b.base[nameField], b.base[nameField+1]

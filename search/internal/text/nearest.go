@@ -15,8 +15,8 @@ type Nearest struct {
 	Docs  int // documents with the word
 }
 
-// Better reports whether n is a better correction than other: fewer edits, then more documents, then
-// by word.
+// Better reports whether n is a better correction than other: fewer edits, then more documents,
+// then alphabetical order.
 func (n Nearest) Better(other Nearest) bool {
 	switch {
 	case n.Word == "" || other.Word == "":

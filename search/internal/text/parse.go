@@ -56,8 +56,8 @@ func ParseQuery(q string) []Phrase {
 	return phrases
 }
 
-// ParseName parses part of a name: a phrase of its words for each way to read words with
-// apostrophes, none if it has no words.
+// ParseName parses part of a name. It returns one phrase for each way to read words with
+// apostrophes, or none if the part has no words.
 func ParseName(part string) (all []Phrase) {
 	folded := Fold(part)
 	all = appendPhrase(all, newPhrase(folded))

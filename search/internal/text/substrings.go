@@ -51,7 +51,7 @@ func (s *Substrings) Match(
 }
 
 // MatchWord appends the list of the documents with a word in their value, not just as part of
-// another one.
+// another word.
 func (s *Substrings) MatchWord(word string, dst []postings.List) []postings.List {
 	if tok, ok := s.words.Find(word); ok {
 		dst = append(dst, s.wordDocs.At(tok))

@@ -12,7 +12,7 @@ import (
 // mark stands for an apostrophe in a marked text. It is not part of a word, and folding keeps it.
 const mark = '\x01'
 
-// foldMarked is like Fold, but replaces apostrophes by marks instead of removing them.
+// foldMarked is like Fold, but replaces apostrophes with marks instead of removing them.
 func foldMarked(s string) string {
 	if strings.IndexFunc(s, func(r rune) bool { return dropApostrophe(r) < 0 || r == mark }) < 0 {
 		return Fold(s)
@@ -38,8 +38,8 @@ type analysis struct {
 	// read in another way, other sequences follow, each after an empty string: with initials as
 	// words of their own, and with the parts of words with apostrophes (d'Yquem is also yquem).
 	sequence []string
-	// connectors has the connectors that are not in the sequence. Queries for them find the text,
-	// too.
+	// connectors has the connectors that are not in the sequence. Queries for them also find
+	// the text.
 	connectors []string
 }
 
@@ -56,8 +56,8 @@ func (a *analysis) split(s string) {
 	}
 }
 
-// add appends the sequence of a folded text without marks. If join, initials are one word. It
-// reports whether there are initials.
+// add appends the sequence of a folded text without marks. If join is true, initials are one word.
+// It reports whether there are initials.
 func (a *analysis) add(folded string, join bool) (initials bool) {
 	first := len(a.sequence)
 	from, end, gap := first, 0, "" // where the initials begin, where the latest word ends, and what separates them
@@ -84,13 +84,14 @@ func (a *analysis) add(folded string, join bool) (initials bool) {
 	return initials
 }
 
-// joinsInitials reports whether a separator can be between initials. All those of a name must be the
-// same: P.S. I LOVE YOU has the initials P.S.
+// joinsInitials reports whether a separator can be between initials. All separators between the
+// initials of a name must be the same: P.S. I LOVE YOU has the initials P.S.
 func joinsInitials(between string) bool {
 	return between == "." || between == ". " || between == " " || between == "-"
 }
 
-// joinInitials replaces the words from an index on by one, if there are several.
+// joinInitials reports whether there are several words from index from on. If so and join is true,
+// it joins them into one.
 func (a *analysis) joinInitials(from int, join bool) bool {
 	if len(a.sequence)-from < 2 {
 		return false
@@ -116,9 +117,9 @@ func (a *analysis) dropConnectors(first int) {
 	a.sequence = a.sequence[:first+len(slices.DeleteFunc(sequence, vocabulary.IsConnector))]
 }
 
-// splitApostrophes replaces the marked words of a text by their parts: the words after elided ones
-// (d'Yquem), and parts of three letters or more (cooper's, rock'n'roll). A word without such parts,
-// such as don't, only loses its marks.
+// splitApostrophes replaces the marked words of a text with their parts: the words after elided
+// ones (d'Yquem), and parts of three letters or more (cooper's, rock'n'roll). A word without such
+// parts, such as don't, only loses its marks.
 func splitApostrophes(marked string) string {
 	if strings.IndexByte(marked, mark) < 0 {
 		return marked
@@ -185,8 +186,8 @@ func JoinElided(key string) string {
 	return strings.Join(words, " ")
 }
 
-// KeyName returns the keys of a name's words, each between bars, to find names in which words are
-// written in another way: "|cooper|hawk|" for Cooper's Hawk.
+// KeyName returns the keys of a name's words, each between bars, for finding names in which words
+// are spelled differently: "|cooper|hawk|" for Cooper's Hawk.
 func KeyName(name string) string {
 	var a analysis
 	a.split(name)
