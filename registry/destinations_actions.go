@@ -242,8 +242,8 @@ func confirmationLimitMessage(kind string, limit store.ConfirmationLimit) string
 	case limit == store.LimitPerAddress && webhook:
 		return fmt.Sprintf("A host can receive at most %d challenges in 24 hours, across all accounts.", maxAskedHost)
 	case limit == store.LimitPerAddress:
-		return fmt.Sprintf("At most %d confirmation requests in 24 hours can be sent to an address, across all "+
-			"accounts.", maxAskedAddress)
+		return fmt.Sprintf("An address can receive at most %d confirmation requests in 24 hours, across all accounts.",
+			maxAskedAddress)
 	}
 	return fmt.Sprintf("An account can request at most %d confirmations in 24 hours.", maxAsked)
 }
