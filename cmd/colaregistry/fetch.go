@@ -200,7 +200,7 @@ func printFetchReport(w io.Writer, r *collect.Report) {
 		r.Windows, r.IncompleteDays, r.Labels, len(r.Failed), r.Images, r.MissingImages, r.Requests)
 }
 
-// printFetchFailures names the days and labels that are missing and what to do about them.
+// printFetchFailures prints the incomplete days and failed labels and how to retry them.
 func printFetchFailures(w io.Writer, r *collect.Report) error {
 	if r.IncompleteDays == 0 && len(r.Failed) == 0 {
 		return nil
