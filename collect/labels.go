@@ -47,7 +47,7 @@ func (c *collector) label(l store.FetchLabel) error {
 // The wait before collectors fetch the images of a label that an earlier attempt didn't store.
 const (
 	never        time.Duration = -1                  // all are stored, or none are wanted
-	atOnce       time.Duration = 0                   // that collector fetches no images
+	atOnce       time.Duration = 0                   // this collector fetches no images
 	retryFailing               = 24 * time.Hour      // requests for an image failed
 	retryMissing               = 30 * 24 * time.Hour // the site lacks an image, or it is unusable
 )

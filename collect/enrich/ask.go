@@ -50,7 +50,7 @@ func (e *enricher) ask(
 }
 
 // fail sets the failure of a label without a usable answer. After too many in a row, it ends the
-// run and forgets their failures, so that the labels are asked about again once the cause is gone.
+// run and forgets their failures, so that a later run asks about the labels again.
 func (e *enricher) fail(ctx context.Context, r *store.Enrichment, reason *RejectedError) error {
 	r.Failure = cola.Text(reason.Reason)
 	e.report.Failed++

@@ -15,7 +15,7 @@ import (
 	"github.com/colaregistry/colaregistry/internal/ttbsite"
 )
 
-// Pages of a site that is written for a test.
+// Pages of a fake site.
 const (
 	searchForm = `<html><form><input name="searchCriteria.dateCompletedFrom"></form></html>`
 	formPage   = `<html><head><title>OMB No. 1513-0020</title></head><div class="label">TTB ID</div><div class="data">%s</div></html>`

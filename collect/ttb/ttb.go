@@ -50,7 +50,7 @@ type Client struct {
 	open     bool
 	searched bool        // the session has the results of a search
 	form     cola.TTBID  // the label of the form opened last, or 0
-	failed   failedImage // the image that was answered with a page last
+	failed   failedImage // the image last answered with a page
 }
 
 // failedImage is an image of a label.
