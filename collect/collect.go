@@ -216,7 +216,7 @@ func (c *collector) begin() error {
 	}
 	if !c.keepsBlock {
 		status, err := c.st.FetchStatus(c.ctx)
-		if err == nil && status.Blocked != "" { // otherwise, a pause of others stays
+		if err == nil && status.Blocked != "" { // without a block, keep pauses that others requested
 			err = c.st.UnblockSite(c.ctx)
 		}
 		if err != nil {

@@ -151,7 +151,7 @@ func TestFailures(t *testing.T) {
 	s.checkLabels(t, st, true)
 	checkEnded(t, st)
 	sessions := s.count(ttbsite.SearchPage)
-	s.checkRequests(t, 2*sessions) // a window whose session expires before the export is searched again
+	s.checkRequests(t, 2*sessions) // if a session expires before the export, the search is repeated
 	if len(report.Failed)+len(report.Incomplete) > 0 {
 		t.Errorf("report = %+v", report)
 	}
@@ -252,8 +252,8 @@ func (s *site) mustBreak(t *testing.T, ids ...cola.TTBID) (url string, repair fu
 	return server.URL + ttbsite.Path, func() { repaired.Store(true) }
 }
 
-// TestGivingUp checks that labels whose pages keep failing don't look like an outage of the site: in
-// one run, all others are fetched, and these fail. The next run retries them.
+// TestGivingUp checks that labels whose pages keep failing are not mistaken for an outage of the site.
+// One run fetches all other labels and gives these up; the next run retries them.
 func TestGivingUp(t *testing.T) {
 	t.Parallel()
 	s := mustSite(t, ttbsite.Options{Labels: 30})
@@ -337,8 +337,8 @@ func TestBlocked(t *testing.T) {
 	}
 }
 
-// TestBlockedWhileIdle checks that a collector that waits for others' work stops when they are
-// blocked.
+// TestBlockedWhileIdle checks that a collector that waits for the work of others stops when the site
+// blocks them.
 func TestBlockedWhileIdle(t *testing.T) {
 	t.Parallel()
 	s := mustSite(t, ttbsite.Options{Labels: 5, Last: cola.NewDate(2026, 1, 5), First: cola.NewDate(2026, 1, 5)})

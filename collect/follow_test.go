@@ -281,7 +281,7 @@ func TestRunPanic(t *testing.T) {
 func TestFollowerBrokenStore(t *testing.T) {
 	t.Parallel()
 	s, o := recentSite(t, ttbsite.Options{Labels: 30})
-	o.Backoff, o.MaxBackoff = time.Hour, time.Hour // of which the wait is a random part
+	o.Backoff, o.MaxBackoff = time.Hour, time.Hour // the wait is a random fraction of this
 	poisoned := &poisonedStore{Store: mustStore(t)}
 	f := follow(t, poisoned, o, nil)
 	await(t, "the run ends", func() bool { return f.logged("restarting") })

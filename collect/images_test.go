@@ -279,7 +279,7 @@ func TestLostImages(t *testing.T) {
 	}
 }
 
-// returnedImages are images of which some were lost when they were listed, but are back now.
+// returnedImages lists labels as having lost images, some of which are back by now.
 type returnedImages struct {
 	savedImages
 	lost []cola.TTBID

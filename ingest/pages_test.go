@@ -282,8 +282,8 @@ func TestPagesKeepImageData(t *testing.T) {
 	}
 }
 
-// TestPagesReplaceImages checks that a form that lists another file for an image clears what is stored
-// about the previous one.
+// TestPagesReplaceImages checks that a form that lists another file for an image clears the stored data
+// of the previous one.
 func TestPagesReplaceImages(t *testing.T) {
 	form := FileSource(mustWrite(t, samplePage(t, "printable.html")))
 	st := newFakeStore()

@@ -143,7 +143,7 @@ func (p *pipeline[T]) decode(ctx context.Context, s Source, bytes *atomic.Int64,
 	f := newDecodePool[T](p.run.opts.Workers, stop)
 	defer func() {
 		close(stop)
-		if p.run.folder != nil { // the caller closes what is being read
+		if p.run.folder != nil { // the caller closes the folder or archive after decode returns
 			<-f.ended
 		}
 	}()

@@ -274,7 +274,6 @@ func (c *accountIdentities) Run(env *environment) error {
 	}, identityLine)
 }
 
-// linkLifetime is the lifetime of a sign-in link.
 const linkLifetime = 15 * time.Minute
 
 type accountLink struct {

@@ -173,7 +173,7 @@ func (c *fetchTTB) printPlan(w io.Writer, p collect.Plan) {
 	fmt.Fprintln(w)
 }
 
-// roughly formats a duration for people.
+// roughly formats a duration, rounded, for people.
 func roughly(d time.Duration) string {
 	const day = 24 * time.Hour
 	switch {
@@ -187,7 +187,7 @@ func roughly(d time.Duration) string {
 	return fmt.Sprintf("%d seconds", (d+time.Second/2)/time.Second)
 }
 
-// maxPrinted bounds the failures of each kind that a report names.
+// maxPrinted bounds the rejected rows and the failed labels that are printed.
 const maxPrinted = 20
 
 // printFetchReport prints the rejected rows and two lines of counts for scripts.

@@ -224,7 +224,7 @@ const margin = 12
 
 // read samples the line at a height and returns the value of the symbol that starts where the
 // candidate does. The samples are averages across the line, over most of a module: along bars, this
-// removes noise; in texture and text, it removes what looked like bars.
+// removes noise; in texture and text, it removes false bars.
 func (v *verifier) read(height float64, scale int) (value string, ok bool) {
 	p, samples, blur := v.plane, scales[scale].samples, scales[scale].blur
 	step := v.module / float64(samples)

@@ -9,8 +9,8 @@ import (
 	"github.com/colaregistry/colaregistry/ingest/ttbpage"
 )
 
-// Errors of single requests. Errors of other types are permanent problems of a request, or those of
-// the context and of Options.Wait.
+// Errors of single requests. Any other error is a permanent problem with the request, or comes from
+// the context or Options.Wait.
 var (
 	// ErrSessionExpired reports that the session no longer has what the request needs: search or
 	// open the form again.

@@ -193,8 +193,8 @@ type readerFunc func([]byte) (int, error)
 
 func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
 
-// judge returns the answer in a response, or the error that it stands for. Block pages come with
-// any status.
+// judge returns the answer in a response, or the corresponding error. Block pages come with any
+// status.
 func judge(r request, response *http.Response, body []byte, err error) (answer, error) {
 	if err != nil {
 		return answer{}, err

@@ -143,7 +143,7 @@ func TestTotals(t *testing.T) {
 	}
 }
 
-// TestRequests checks what the requests of a search, an export and an image contain.
+// TestRequests checks the contents of the requests for a search, an export and an image.
 func TestRequests(t *testing.T) {
 	var got []*http.Request
 	answers := []http.HandlerFunc{
