@@ -17,7 +17,7 @@ import (
 // claim is a claimed window or label.
 type claim struct {
 	what     string // for messages
-	attempts int    // failed ones before
+	attempts int    // earlier failed attempts
 	extend   func(ctx context.Context, hold time.Duration) error
 	release  func(ctx context.Context) error
 	// fail releases the claim after a failure. A negative wait means that there are no more attempts.
@@ -29,17 +29,17 @@ type permanentError struct{ error }
 
 func (e *permanentError) Unwrap() error { return e.error }
 
-// errQuiet is why a request was not sent: quiet hours have begun.
+// errQuiet means that a request was not sent because quiet hours have begun.
 var errQuiet = errors.New("quiet hours")
 
-// waitError is why a request was not sent: an error of the store, quiet hours or the shutdown.
+// waitError means that a request was not sent because of a store error, quiet hours or the shutdown.
 type waitError struct{ err error }
 
 func (e *waitError) Error() string { return e.err.Error() }
 func (e *waitError) Unwrap() error { return e.err }
 
-// do works on a claim and extends it meanwhile. If the work fails, do releases the claim or records
-// the failure. failure is the final one, or empty. err ends the run.
+// do runs work for a claim and extends the claim meanwhile. If the work fails, do releases the claim
+// or records the failure. failure is set if there are no more attempts. err ends the run.
 func (c *collector) do(cl claim, work func(ctx context.Context) error) (failure string, err error) {
 	ctx, end := c.keep(cl)
 	err = catch(c.o.Logger, func() error { return work(ctx) })
@@ -78,9 +78,9 @@ func catch(log *slog.Logger, f func() error) (err error) {
 	return f()
 }
 
-// retryFatal counts a failed attempt after an error that is not the site's. It may be the fault of
-// this day or label, such as an image file that can't be read, which must not stop all others. If
-// the image store is down, or one error follows another, the run ends.
+// retryFatal counts a failed attempt after an error that the site did not cause. The cause may be
+// this day or label, for example an image file that can't be read, which must not stop all others.
+// If the image store is down, or too many errors follow each other, the run ends.
 func (c *collector) retryFatal(ctx context.Context, cl claim, cause error) (failure string, err error) {
 	if err := c.checkImages(ctx); err != nil {
 		return "", errors.Join(err, cl.release(ctx))
@@ -93,7 +93,8 @@ func (c *collector) retryFatal(ctx context.Context, cl claim, cause error) (fail
 	return failure, err
 }
 
-// fatalError is an error that is not the site's. It ends the run, unless the run follows the site.
+// fatalError is an error that the site did not cause. It ends the run, unless the run follows the
+// site.
 type fatalError struct{ err error }
 
 func (e *fatalError) Error() string { return e.err.Error() }
@@ -254,7 +255,7 @@ func (o *Options) backoff(attempts int) time.Duration {
 	return rand.N(bound) + 1
 }
 
-// longWait is the wait for a slot beyond which a log line explains the silence.
+// longWait is the wait for a slot beyond which a log line explains the delay.
 const longWait = time.Minute
 
 // wait reserves the next slot for a request and waits for it, or until quiet hours begin. The client

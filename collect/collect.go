@@ -58,12 +58,12 @@ type Options struct {
 	// well. Images requires ImageStore.
 	Details, Images Choice
 	ImageStore      Images
-	// History marks the labels of all days as history, as ingest.Options.History.
+	// History marks the labels of all days as history, like ingest.Options.History.
 	History bool
-	// Interval is the time between requests of all processes. Default: one second.
+	// Interval is the time between requests across all processes. Default: one second.
 	Interval time.Duration
-	// QuietHours is the time of day without requests. It applies to all processes: when it begins,
-	// Run pauses the requests of all.
+	// QuietHours is the time of day without requests. When it begins, Run pauses the requests of all
+	// processes.
 	QuietHours QuietHours
 	// Progress is called after every step, never concurrently. May be nil.
 	Progress func(Progress)
@@ -121,8 +121,9 @@ const (
 	// maxSiteFailures is the number of failures in a row that ends a run without Follow while the
 	// site is down. With MaxBackoff, that takes about an hour.
 	maxSiteFailures = 30
-	// maxFatals is the number of errors in a row, not the site's, that ends a run with Follow. The
-	// next run starts after a wait, so that a broken database or image store costs few requests.
+	// maxFatals is the number of errors in a row, not caused by the site, that ends a run with
+	// Follow. The next run starts after a wait, so that a broken database or image store costs few
+	// requests.
 	maxFatals = 5
 )
 
@@ -157,10 +158,10 @@ type collector struct {
 	report  Report
 	records *recorder
 
-	failures   int        // failures in a row that may be the site's
-	fatals     int        // errors in a row that are not the site's
+	failures   int        // failures in a row that the site may have caused
+	fatals     int        // errors in a row that the site did not cause
 	served     cola.TTBID // the label whose form the site served last, or 0
-	loggedDown time.Time  // the site was down
+	loggedDown time.Time  // when the log last reported an outage
 	progress   tracker
 	quietUntil time.Time // the end of the latest quiet hours
 	*process
@@ -188,7 +189,7 @@ type process struct {
 	blocked     string     // why the site blocked the process, until the store has recorded it
 }
 
-// run is Run for one of several runs of a process.
+// run is like Run, but shares the state of a process that may run several times.
 func run(ctx context.Context, st Store, o Options, p *process) (Report, error) {
 	work, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer cancel(nil)
@@ -215,7 +216,7 @@ func (c *collector) begin() error {
 	}
 	if !c.keepsBlock {
 		status, err := c.st.FetchStatus(c.ctx)
-		if err == nil && status.Blocked != "" { // otherwise, a pause of others stays
+		if err == nil && status.Blocked != "" { // without a block, keep pauses that others requested
 			err = c.st.UnblockSite(c.ctx)
 		}
 		if err != nil {

@@ -78,7 +78,8 @@ func TestDetails(t *testing.T) {
 	s.checkRequests(t, 2) // two more sessions
 }
 
-// TestChangedLabel queries recent days again: only labels with another completed date are fetched.
+// TestChangedLabel queries recent days again. Only labels whose completed date has changed are
+// fetched.
 func TestChangedLabel(t *testing.T) {
 	t.Parallel()
 	today := cola.DateOf(time.Now())
@@ -150,7 +151,7 @@ func TestFailures(t *testing.T) {
 	s.checkLabels(t, st, true)
 	checkEnded(t, st)
 	sessions := s.count(ttbsite.SearchPage)
-	s.checkRequests(t, 2*sessions) // a window whose session expires before the export is searched again
+	s.checkRequests(t, 2*sessions) // if a session expires before the export, the search is repeated
 	if len(report.Failed)+len(report.Incomplete) > 0 {
 		t.Errorf("report = %+v", report)
 	}
@@ -217,7 +218,7 @@ func TestShortExport(t *testing.T) {
 	}
 }
 
-// TestBacklogWithoutPage checks that a stored label that the site lacks is tried once in a run.
+// TestBacklogWithoutPage checks that a stored label that the site lacks is tried only once per run.
 func TestBacklogWithoutPage(t *testing.T) {
 	t.Parallel()
 	s, other := mustSite(t, ttbsite.Options{Labels: 3}), mustSite(t, ttbsite.Options{Labels: 8, Seed: 7})
@@ -227,7 +228,7 @@ func TestBacklogWithoutPage(t *testing.T) {
 	mustRun(t, st, o)
 	o = s.options()
 	o.Details = collect.All
-	ctx := afterRequests(t, &o, 100) // in case the run would never end
+	ctx := afterRequests(t, &o, 100) // in case the run never ends
 	report, err := collect.Run(ctx, st, o)
 	if err != nil || len(report.Failed) != 8 || report.Requests != 1+8*2+1 {
 		t.Errorf("report = %+v, %v; want 8 failed labels after a session, 2 requests each and a probe", report, err)
@@ -251,8 +252,8 @@ func (s *site) mustBreak(t *testing.T, ids ...cola.TTBID) (url string, repair fu
 	return server.URL + ttbsite.Path, func() { repaired.Store(true) }
 }
 
-// TestGivingUp checks that labels whose pages keep failing don't look like an outage of the site: in
-// one run, all others are fetched, and these fail. The next run retries them.
+// TestGivingUp checks that labels whose pages keep failing are not mistaken for an outage of the site.
+// One run fetches all other labels and gives these up; the next run retries them.
 func TestGivingUp(t *testing.T) {
 	t.Parallel()
 	s := mustSite(t, ttbsite.Options{Labels: 30})
@@ -336,8 +337,8 @@ func TestBlocked(t *testing.T) {
 	}
 }
 
-// TestBlockedWhileIdle checks that a collector that waits for others' work stops when they are
-// blocked.
+// TestBlockedWhileIdle checks that a collector that waits for the work of others stops when the site
+// blocks them.
 func TestBlockedWhileIdle(t *testing.T) {
 	t.Parallel()
 	s := mustSite(t, ttbsite.Options{Labels: 5, Last: cola.NewDate(2026, 1, 5), First: cola.NewDate(2026, 1, 5)})
@@ -360,7 +361,7 @@ func TestBlockedWhileIdle(t *testing.T) {
 	}
 }
 
-// TestStop checks that a stopped run releases its claim and that the next one goes on.
+// TestStop checks that a stopped run releases its claim and that the next run continues.
 func TestStop(t *testing.T) {
 	t.Parallel()
 	for _, n := range []int64{1, 3, 8, 20} {
@@ -498,8 +499,8 @@ func TestFollowOutage(t *testing.T) {
 	checkEnded(t, st)
 }
 
-// TestMaintenance checks that no day is incomplete because the site redirects to another host or
-// lacks its pages for a while.
+// TestMaintenance checks that days stay pending while the site redirects to another host or lacks its
+// pages.
 func TestMaintenance(t *testing.T) {
 	for name, answer := range map[string]http.HandlerFunc{
 		"redirect": func(w http.ResponseWriter, r *http.Request) {
@@ -588,8 +589,8 @@ func TestLongWork(t *testing.T) {
 	s.checkRequests(t, 1)
 }
 
-// faultyStore fails one call of a method, before or after its effect, and, from then on, releases no
-// claims: like a process that is killed.
+// faultyStore fails one call of a method, before or after its effect. From then on, it releases no
+// claims, as if the process had been killed.
 type faultyStore struct {
 	store.Store
 	method string
@@ -673,7 +674,7 @@ func TestCrash(t *testing.T) {
 			if _, err := collect.Run(t.Context(), faulty, o); !errors.Is(err, errFull) {
 				t.Fatalf("Run that fails in %s: %v", method, err)
 			}
-			ahead = o.Hold // claims end
+			ahead = o.Hold // claims expire
 			mustRun(t, st, o)
 			s.checkLabels(t, st, true)
 			checkEnded(t, st)
@@ -699,7 +700,7 @@ func TestInterruptedLoad(t *testing.T) {
 	if _, err := collect.Run(t.Context(), faulty, o); !errors.Is(err, errFull) {
 		t.Fatal(err)
 	}
-	ahead = o.Hold // claims end
+	ahead = o.Hold // claims expire
 	if report := mustRun(t, st, o); report.Added < 5 {
 		t.Fatalf("the second run added %d labels, want most of them", report.Added)
 	}
@@ -715,7 +716,7 @@ func TestInterruptedLoad(t *testing.T) {
 	}
 }
 
-// TestUnavailableStore checks that a run goes on when the database is back.
+// TestUnavailableStore checks that a run continues once the database is available again.
 func TestUnavailableStore(t *testing.T) {
 	t.Parallel()
 	for _, method := range []string{"UpsertColas", "CompleteWindow", "FinishLabel"} {

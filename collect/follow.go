@@ -10,7 +10,7 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// Follower runs collectors one after the other in a long-lived process.
+// Follower runs collectors one after another in a long-lived process.
 type Follower struct {
 	st Store
 	o  Options
@@ -24,9 +24,9 @@ func NewFollower(st Store, o Options, registerer prometheus.Registerer) *Followe
 	return &Follower{st, o, process{keepsBlock: true, metrics: newMetrics(registerer)}}
 }
 
-// Run collects until ctx is canceled, as the function Run does. Errors are logged, and the next run
-// starts after a random wait. Run doesn't clear a block, because a supervisor may restart the process
-// in a loop: while the site is blocked, it waits until another process has cleared the block.
+// Run collects until ctx is canceled, like the function Run. It logs errors and starts the next run
+// after a random wait. It doesn't clear a block, because a supervisor may restart the process in a
+// loop. Instead, it waits until another process has cleared the block.
 func (f *Follower) Run(ctx context.Context) {
 	failures := 0
 	for f.awaitResumed(ctx) {
@@ -50,7 +50,7 @@ func (f *Follower) Run(ctx context.Context) {
 	}
 }
 
-// run does one run. It turns panics into errors.
+// run performs one run. It turns panics into errors.
 func (f *Follower) run(ctx context.Context) error {
 	return catch(f.o.Logger, func() error {
 		_, err := run(ctx, f.st, f.o, &f.process)

@@ -223,8 +223,8 @@ func (p *poisonedStore) UpsertColas(
 	return p.Store.UpsertColas(ctx, patches, m)
 }
 
-// TestFollowerPoison checks that a label that always fails, or panics, is given up after its
-// attempts, and that the other labels are fetched meanwhile.
+// TestFollowerPoison checks that a label that always fails, or causes a panic, is given up after
+// MaxAttempts, and that the other labels are fetched meanwhile.
 func TestFollowerPoison(t *testing.T) {
 	t.Parallel()
 	for _, panics := range []bool{false, true} {
@@ -266,7 +266,7 @@ func failures(t *testing.T, registry prometheus.Gatherer, kind string) float64 {
 	return 0
 }
 
-// TestRunPanic checks that a page on which a run panics fails its label, not the run.
+// TestRunPanic checks that a page that causes a panic fails its label, not the run.
 func TestRunPanic(t *testing.T) {
 	t.Parallel()
 	s, st := mustSite(t, ttbsite.Options{Labels: 5}), mustStore(t)
@@ -281,7 +281,7 @@ func TestRunPanic(t *testing.T) {
 func TestFollowerBrokenStore(t *testing.T) {
 	t.Parallel()
 	s, o := recentSite(t, ttbsite.Options{Labels: 30})
-	o.Backoff, o.MaxBackoff = time.Hour, time.Hour // of which the wait is a random part
+	o.Backoff, o.MaxBackoff = time.Hour, time.Hour // the wait is a random fraction of this
 	poisoned := &poisonedStore{Store: mustStore(t)}
 	f := follow(t, poisoned, o, nil)
 	await(t, "the run ends", func() bool { return f.logged("restarting") })
@@ -291,7 +291,7 @@ func TestFollowerBrokenStore(t *testing.T) {
 	}
 }
 
-// restartingStore fails a call of ClaimLabel after the first label was given up, which ends the
+// restartingStore fails a call of ClaimLabel after the first label has been given up, which ends the
 // run.
 type restartingStore struct {
 	poisonedStore
@@ -378,7 +378,7 @@ func TestFollowerBlockNotStored(t *testing.T) {
 	}
 }
 
-// failingImages can't store images from the first one on.
+// failingImages can't store images, starting with the first.
 type failingImages struct {
 	savedImages
 	failed atomic.Bool
@@ -396,7 +396,8 @@ func (f *failingImages) SaveImage(context.Context, cola.TTBID, *cola.Image, []by
 	return false, errFull
 }
 
-// TestFollowerImageStoreDown checks that an image store that is down counts no attempt of a label.
+// TestFollowerImageStoreDown checks that an outage of the image store doesn't count as a failed
+// attempt.
 func TestFollowerImageStoreDown(t *testing.T) {
 	t.Parallel()
 	_, o := recentSite(t, ttbsite.Options{Labels: 10})
@@ -474,8 +475,8 @@ func (c *testClock) mustStore(t *testing.T) store.Store {
 	return st
 }
 
-// TestQuietHours runs into quiet hours in the middle of a day's requests and of a label's: the run
-// releases its claim, sends no request until they end, and then finishes.
+// TestQuietHours starts quiet hours in the middle of a day's requests and of a label's. The run
+// releases its claim, sends no requests until they end, and then finishes.
 func TestQuietHours(t *testing.T) {
 	t.Parallel()
 	noon := time.Date(2026, time.January, 12, 12, 0, 0, 0, time.UTC)
@@ -562,8 +563,8 @@ func checkUnclaimed(t *testing.T, st store.Store, s *site) {
 	}
 }
 
-// TestQuietHoursInPause checks that a claim isn't held through quiet hours by a request that waits
-// for its slot.
+// TestQuietHoursInPause checks that a request waiting for its slot doesn't hold its claim through
+// quiet hours.
 func TestQuietHoursInPause(t *testing.T) {
 	t.Parallel()
 	s := mustSite(t, ttbsite.Options{Labels: 5})

@@ -23,7 +23,7 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }
 
-// site is a local registry and the options to collect it.
+// site is a local copy of TTB's site, with its URL and the days to collect.
 type site struct {
 	*ttbsite.Site
 	first, last cola.Date
@@ -91,8 +91,8 @@ func mustRun(t *testing.T, st collect.Store, o collect.Options) collect.Report {
 	return report
 }
 
-// checkLabels checks that the store has the site's labels with the site's dates, all with detail if
-// it is wanted, and no others.
+// checkLabels checks that the store has exactly the site's labels, with the site's dates and with or
+// without detail.
 func (s *site) checkLabels(t *testing.T, st store.Store, detail bool) {
 	t.Helper()
 	want, got := map[cola.TTBID]cola.Date{}, map[cola.TTBID]cola.Date{}
@@ -182,8 +182,8 @@ func mustLastImport(t *testing.T, st store.Store) cola.LastImport {
 	return all[0]
 }
 
-// afterRequests returns a context that is canceled after a number of requests, by the progress of
-// the run.
+// afterRequests returns a context that is canceled after a number of requests, as counted by the
+// run's progress.
 func afterRequests(t *testing.T, o *collect.Options, n int64) context.Context {
 	ctx, cancel := context.WithCancel(t.Context())
 	o.Progress = func(p collect.Progress) {

@@ -139,8 +139,8 @@ func TestMissingImages(t *testing.T) {
 	}
 }
 
-// TestImagesOfOthers queues labels with images, which a collector without images then works on. It
-// leaves the images to another that fetches them.
+// TestImagesOfOthers queues labels with images. A collector that fetches no images works on the
+// labels and leaves the images to another collector.
 func TestImagesOfOthers(t *testing.T) {
 	t.Parallel()
 	s := mustSite(t, ttbsite.Options{Labels: 10})
@@ -279,7 +279,7 @@ func TestLostImages(t *testing.T) {
 	}
 }
 
-// returnedImages are images of which some were lost when they were listed, but are back now.
+// returnedImages lists labels as having lost images, some of which are back by now.
 type returnedImages struct {
 	savedImages
 	lost []cola.TTBID
@@ -296,7 +296,7 @@ func (r *returnedImages) HasImage(_ context.Context, image *cola.Image) (bool, e
 	return r.back[image.TTBImageID] || r.files[image.TTBImageID] != nil, nil
 }
 
-// completeStore lacks no data, apart from lost files.
+// completeStore lacks no data except lost files.
 type completeStore struct{ store.Store }
 
 func (completeStore) ColasMissing(context.Context, store.Missing, func(cola.TTBID) error) error {
@@ -354,7 +354,7 @@ func (s *busyStore) FetchedImages(ctx context.Context, yield func(store.FetchedI
 }
 
 // TestImagesStoredWhileListing checks that an image that another process stores after the files were
-// listed isn't lost, and that one with an earlier record is.
+// listed isn't reported as lost, and that one with an earlier record is.
 func TestImagesStoredWhileListing(t *testing.T) {
 	t.Parallel()
 	s := mustSite(t, ttbsite.Options{Labels: 12})
@@ -455,7 +455,7 @@ func TestUnlistableImages(t *testing.T) {
 type scannedStore struct {
 	store.Store
 	stop    func()
-	stopped bool // the scan was
+	stopped bool // whether the scan was stopped
 }
 
 func (s *scannedStore) ColasMissing(ctx context.Context, _ store.Missing, _ func(cola.TTBID) error) error {

@@ -36,8 +36,8 @@ type LabelImageStore interface {
 // CheckWritable implements Images.
 func (l *LabelImages) CheckWritable(ctx context.Context) error { return l.Files.CheckWritable(ctx) }
 
-// HasImage implements Images. It reads the file, which costs little next to the request that it may
-// save.
+// HasImage implements Images. It reads the file, which costs little compared with the request that it
+// may save.
 func (l *LabelImages) HasImage(ctx context.Context, image *cola.Image) (bool, error) {
 	switch image.ImageURL {
 	case "":
@@ -59,9 +59,9 @@ func (l *LabelImages) HasImage(ctx context.Context, image *cola.Image) (bool, er
 	return true, nil
 }
 
-// LostImages implements Images. It compares the records with a list of all files, which costs a
-// bucket one request per thousand files, rather than one per image. The list lacks files that other
-// processes store meanwhile, so records from after its start don't count.
+// LostImages implements Images. It compares the records with a list of all files. For a bucket, that
+// takes one request per thousand files, rather than one per image. The list lacks files that other
+// processes store meanwhile, so LostImages ignores records made after it started.
 func (l *LabelImages) LostImages(ctx context.Context) (labels []cola.TTBID, err error) {
 	started := l.Now()
 	names, err := l.Files.Names(ctx)
@@ -207,8 +207,8 @@ func setFile(image *cola.Image, file store.ImageContent) {
 	image.ImageURL = fileURL(image)
 }
 
-// setCodes replaces the codes of an image of a label. The main barcode is the first again, unless
-// another source stated it.
+// setCodes replaces the codes of an image of a label. Afterwards, the main barcode is again the
+// label's first, unless it came from another source.
 func setCodes(label *cola.Cola, at int, codes []barcode.Code) {
 	image := &label.Images[at]
 	found, qrcodes, address := barcode.Describe(image.TTBImageID, codes)
@@ -246,9 +246,9 @@ func qrcodeURL(label *cola.Cola, at int, address cola.Text) cola.Text {
 	case label.QRCodeURL == "" || address != "" && source >= at:
 		return address
 	case address == "" && source == at && !slices.ContainsFunc(label.Images[at+1:], hasCodes):
-		return "" // it was of this image
+		return "" // it came from this image
 	}
-	return label.QRCodeURL // of an earlier image or another source
+	return label.QRCodeURL // from an earlier image or another source
 }
 
 // rank orders barcodes: those that identify a product come first.

@@ -47,7 +47,7 @@ func (c *collector) label(l store.FetchLabel) error {
 // The wait before collectors fetch the images of a label that an earlier attempt didn't store.
 const (
 	never        time.Duration = -1                  // all are stored, or none are wanted
-	atOnce       time.Duration = 0                   // that collector fetches no images
+	atOnce       time.Duration = 0                   // this collector fetches no images
 	retryFailing               = 24 * time.Hour      // requests for an image failed
 	retryMissing               = 30 * 24 * time.Hour // the site lacks an image, or it is unusable
 )
@@ -111,11 +111,11 @@ func (c *collector) setCompleted(ctx context.Context, patches []cola.Patch[cola.
 	return nil
 }
 
-// fetchImages stores the images of a label whose form was opened last, one by one, unless they are
-// stored already. It returns the wait before images that the site lacks are requested again; they
-// don't fail the label. If requests for an image fail, it fetches the others before it returns the
-// error, unless the site asks for fewer requests. In the label's last attempt, such an image counts
-// as missing.
+// fetchImages stores the images of the label whose form was opened last, one by one. It skips images
+// that are already stored. Images that the site lacks don't fail the label; fetchImages returns the
+// wait before they are requested again. If requests for an image fail, it fetches the others before
+// it returns the error, unless the site asks for fewer requests. In the label's last attempt, such an
+// image counts as missing.
 func (c *collector) fetchImages(
 	ctx context.Context, l store.FetchLabel, form []byte,
 ) (postpone time.Duration, err error) {

@@ -151,8 +151,8 @@ var errEnough = errors.New("enough")
 // backlog is the stored labels that lack data.
 type backlog struct {
 	missing store.Missing
-	lost    bool         // instead of missing: labels whose image files are lost
-	ids     []cola.TTBID // those labels, minus those already passed; nil until listed
+	lost    bool         // labels whose image files are lost, instead of missing
+	ids     []cola.TTBID // the labels with lost files that remain; nil until listed
 	last    cola.TTBID   // the lowest ID queued or found to be complete; 0 before the first
 }
 
@@ -201,8 +201,8 @@ func (o *Options) backlogs() (all []*backlog) {
 	return all
 }
 
-// queueBacklog queues the next labels of the first backlog, newest first. It skips those that it has
-// queued before, which have failed or whose images the site lacks.
+// queueBacklog queues the next labels of the first backlog, newest first. It skips labels that it has
+// queued before: those have failed, or the site lacks their images.
 func (c *collector) queueBacklog() error {
 	b := c.backlogs[0]
 	var labels []store.FetchLabel

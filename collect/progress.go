@@ -37,7 +37,7 @@ type tracker struct {
 	requests  int // for queued labels
 }
 
-// report reports progress.
+// report calls Options.Progress. It refreshes the counts first if they are old.
 func (t *tracker) report(c *collector) {
 	if c.o.Progress == nil {
 		return

@@ -15,7 +15,8 @@ type QuietHours struct {
 
 const day = 24 * time.Hour
 
-// UnmarshalText parses a range such as 13:00-21:00, which may cross midnight, or an empty text.
+// UnmarshalText parses a range such as 13:00-21:00, which may cross midnight. An empty text means no
+// quiet hours.
 func (q *QuietHours) UnmarshalText(text []byte) error {
 	if len(text) == 0 {
 		*q = QuietHours{}

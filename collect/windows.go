@@ -97,8 +97,8 @@ func (c *collector) export(ctx context.Context, w store.FetchWindow) (
 	return matches, export, parts, siteError(err)
 }
 
-// exportRows counts the rows of an export. Names may contain line breaks, and the export quotes
-// nothing, so the rest of a row may look like another row. Rows with an ID are certain.
+// exportRows counts the rows of an export. Names may contain line breaks, and the export doesn't
+// quote them, so the rest of a row may look like another row. Rows with an ID are certain.
 type exportRows struct{ read, certain int }
 
 // importExport imports an export. New or changed rows are queued before they are stored. Rejected
@@ -137,7 +137,7 @@ func (c *collector) importExport(ctx context.Context, w store.FetchWindow, expor
 	return rows, fatal(c.queueChanged(ctx, w, listed))
 }
 
-// idOfRow returns the ID with which a line starts. Lines are counted from 1.
+// idOfRow returns the ID at the start of a line. Lines are counted from 1.
 func idOfRow(lines [][]byte, line int) (cola.TTBID, bool) {
 	if line < 1 || line > len(lines) {
 		return 0, false

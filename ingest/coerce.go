@@ -124,7 +124,7 @@ func setNumber(field any, s string, form textForm) error {
 		return setText(field, s, form)
 	case *cola.TTBID:
 		if len(s) == 13 {
-			s = "0" + s // numbers lose the leading zero of IDs from 2000 to 2009
+			s = "0" + s // as numbers, IDs from 2000 to 2009 lose their leading zero
 		}
 		return setTTBID(f, s)
 	}

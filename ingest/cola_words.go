@@ -93,7 +93,7 @@ var (
 
 // deriveCodes sets the fields that a label's class and origin imply, unless the row has them: code
 // and name imply each other, the class implies the product type, and the origin implies whether the
-// product is imported. Names that several codes share imply only what these codes agree on.
+// product is imported. A name that several codes share implies only the values that they all imply.
 func deriveCodes(c *cola.Cola, carried cola.Fields) cola.Fields {
 	set := func(field int, to *cola.Text, value string) {
 		if value != "" && !carried.Has(field) {

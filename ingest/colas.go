@@ -159,9 +159,9 @@ func detectColas(in *input) (format[cola.Cola], error) {
 	return csvFormat(in, colaSchema, header, finishColaCSV), nil
 }
 
-// finishColaJSON is finishCola for JSON. API responses show a path derived from the class with a null
-// llm_category, which a stored path never has. It must not become a stored one, whatever class the
-// record has.
+// finishColaJSON is finishCola for JSON. In API responses, a path derived from the class has a null
+// llm_category, unlike a stored path. A derived path must not be stored, whatever the class of the
+// record.
 func finishColaJSON(r *recordReader, c *cola.Cola, carried cola.Fields, patch *cola.Patch[cola.Cola]) {
 	finishCola(r, c, carried, patch)
 	if carried.Has(llmCategory) && c.LLMCategory == "" {
@@ -170,7 +170,7 @@ func finishColaJSON(r *recordReader, c *cola.Cola, carried cola.Fields, patch *c
 }
 
 // finishColaCSV is finishCola for CSV. A file made from API responses has an empty cell for null, so
-// a path without a category is taken for a derived one if it is the category of the class.
+// a path without a category counts as derived if it is the category of the class.
 func finishColaCSV(r *recordReader, c *cola.Cola, carried cola.Fields, patch *cola.Patch[cola.Cola]) {
 	finishCola(r, c, carried, patch)
 	if c.LLMCategory == "" && string(c.LLMCategoryPath) == vocabulary.CategoryOfClass(string(c.ClassID), string(c.ClassName)) {

@@ -10,7 +10,7 @@ import (
 )
 
 // finishFunc normalizes and checks a decoded row and creates its patch. It adds problems to
-// r.problems. If there are problems already, it need only copy the readable fields.
+// r.problems. If r.problems already has some, it need only copy the readable fields.
 type finishFunc[R, T any] func(r *recordReader, row *R, carried cola.Fields, patch *cola.Patch[T])
 
 // same returns a finishFunc that calls check on rows that are records themselves.
@@ -89,8 +89,8 @@ func csvDecoder[R, T any](s *schema, delimiter byte, columns []int, finish finis
 	}
 }
 
-// split splits a CSV record into cells. It is a problem if their number differs from that of the
-// columns.
+// split splits a CSV record into r.cells. It returns a problem if the number of cells is not the
+// number of columns.
 func (r *recordReader) split(raw []byte, delimiter byte, columns int) (problem string) {
 	raw, problem = r.csvText(raw)
 	if problem != "" {

@@ -26,7 +26,8 @@ type file struct {
 
 // files lists the files of a folder or archive.
 type files interface {
-	// next returns the next file, or io.EOF. A file of an archive can be read until the next call.
+	// next returns the next file, or io.EOF. A file of an archive is readable only until the next
+	// call.
 	next() (file, error)
 	Close() error
 }
@@ -46,7 +47,7 @@ func (s Source) files() (files, error) {
 }
 
 // filesAt lists the files of a folder or archive, or a single page. It returns nil for anything
-// else. It only looks into regular files, since others can be read only once.
+// else. It inspects only regular files, because others can be read only once.
 func filesAt(path string) (files, error) {
 	info, err := os.Stat(path)
 	switch {

@@ -26,9 +26,9 @@ type folderReader struct {
 	imported        int      // pages and other files
 	images, results int      // skipped files
 	others          int      // skipped files of other formats
-	otherNames      []string // the first ones
+	otherNames      []string // names of the first of them
 	failures        fileFailures
-	err             error // ended the list of files early
+	err             error // why the list of files ended early; nil if it didn't
 }
 
 // openedFile is a file that has been sniffed.

@@ -104,7 +104,7 @@ type Options struct {
 	Logger *slog.Logger
 	// Workers is the number of decoding goroutines. Default: one per processor, at most eight.
 	Workers int
-	// Now is the clock, which also decides which receipt dates are plausible. Default: time.Now.
+	// Now is the clock, which also determines which receipt dates are plausible. Default: time.Now.
 	Now func() time.Time
 }
 
@@ -186,9 +186,9 @@ func Import(ctx context.Context, st Target, kind Kind, sources []Source, opts Op
 // recordTimeout limits how long a canceled import takes to record its outcome.
 const recordTimeout = 10 * time.Second
 
-// record starts the clock of an import. It returns the function that stores the outcome of the
-// import, which ended with *err, and joins its own error to it. Rejected rows alone are not a
-// failure.
+// record notes the start time of an import. It returns a function to call at the end, which stores
+// the outcome of an import that ended with *err. If that fails, the function joins its error to
+// *err. Rejected rows alone don't make an import count as failed.
 func (r *run) record(ctx context.Context, st store.Imports, err *error) func() {
 	started := r.opts.Now()
 	return func() {

@@ -226,7 +226,7 @@ func TestReportReasons(t *testing.T) {
 	}
 }
 
-// TestReasonWithZeroByte checks that a reason with a zero byte is counted apart from one with a
+// TestReasonWithZeroByte checks that a reason with a zero byte is counted separately from one with a
 // value in its place.
 func TestReasonWithZeroByte(t *testing.T) {
 	var report Report

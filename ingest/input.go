@@ -21,7 +21,7 @@ type Source struct {
 }
 
 // FileSource returns a source that reads a file, or the files in a folder or archive. A missing file
-// fails when it is opened, not here.
+// is an error only when the source is opened.
 func FileSource(path string) Source {
 	size := int64(-1)
 	if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {

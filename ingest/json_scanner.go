@@ -12,8 +12,8 @@ const maxScanDepth = 1000
 
 var errScanDepth = fmt.Errorf("values nest more than %d levels deep", maxScanDepth)
 
-// jsonScanner finds the ends of JSON values and copies their text. It performs only the checks that
-// this needs: strings, brackets, keys of a record, and commas between values. So an unterminated
+// jsonScanner finds the ends of JSON values and copies their text. It checks only as much as this
+// requires: strings, brackets, keys of a record, and commas between values. Thus an unterminated
 // record does not swallow the next one, and an error inside a record, such as NaN, affects only
 // that record.
 type jsonScanner struct {

@@ -156,7 +156,7 @@ func labelsOnPages() []cola.Cola {
 	}
 }
 
-// TestRealPages compares all fields of ten labels with what their pages state.
+// TestRealPages compares all fields of ten labels with the values on their pages.
 func TestRealPages(t *testing.T) {
 	folder := pagesFolder(t)
 	st := mustOpen(t)

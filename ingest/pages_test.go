@@ -56,7 +56,7 @@ func sampleLabel() cola.Cola {
 	return c
 }
 
-// sampleFiles are the files of a folder with both pages of a label and much else.
+// sampleFiles returns the files of a folder: both pages of a label, and files of many other types.
 func sampleFiles(t testing.TB) map[string]string {
 	return map[string]string{
 		"24031001000007/detail.html":    samplePage(t, "detail.html"),
@@ -282,8 +282,8 @@ func TestPagesKeepImageData(t *testing.T) {
 	}
 }
 
-// TestPagesReplaceImages checks that a form that lists another file for an image clears what is stored
-// about the previous one.
+// TestPagesReplaceImages checks that a form that lists another file for an image clears the stored data
+// of the previous one.
 func TestPagesReplaceImages(t *testing.T) {
 	form := FileSource(mustWrite(t, samplePage(t, "printable.html")))
 	st := newFakeStore()
@@ -424,7 +424,7 @@ func TestLinkedFolder(t *testing.T) {
 	}
 }
 
-// TestPackedZIP checks that a compressed ZIP archive is not called damaged.
+// TestPackedZIP checks that a compressed ZIP archive is not reported as damaged.
 func TestPackedZIP(t *testing.T) {
 	path := mustWrite(t, gzipped(t, writeZIP(t, sampleFiles(t))))
 	if _, err := Import(t.Context(), newFakeStore(), Colas, []Source{FileSource(path)}, Options{}); !errors.Is(err, errPackedZIP) {

@@ -103,7 +103,7 @@ func normalizePermittee(r *recordReader, row *permitteeRow, carried cola.Fields,
 	patch.Record, patch.Fields = *p, carried&permitteeFields
 }
 
-// permitteeFields are the fields that rows and permittees have in common, which come first in both.
+// permitteeFields are the fields of a permittee. They are also the first fields of permitteeRow.
 var permitteeFields = cola.Fields(1)<<len(cola.FieldsOf[cola.Permittee]()) - 1
 
 // ttbList reads TTB's lists of permittees. Without Industry_Type, the permit number implies the

@@ -25,7 +25,7 @@ const (
 // not safe for concurrent use, and may modify raw.
 type decodeFunc[T any] func(raw []byte, patch *cola.Patch[T], notes notes) (problem string)
 
-// format is how to split a source into rows and decode them.
+// format describes how to split a source into rows and decode them.
 type format[T any] struct {
 	rows    rowReader
 	decoder func() decodeFunc[T] // returns one for each goroutine
@@ -97,8 +97,8 @@ func withoutPath(err error) error {
 	return err
 }
 
-// source reads one source. The error is a SourceError, or several joined ones, if the source is
-// invalid, else the store's or the context's.
+// source reads one source. If the source is invalid, the error is a SourceError, or several joined
+// ones. Otherwise it is an error of the store or of ctx.
 func (p *pipeline[T]) source(ctx context.Context, s Source) error {
 	p.run.opts.Logger.Info("import started", "kind", p.run.report.Kind, "source", s.Name, "bytes", s.Size)
 	err := p.read(ctx, s)
@@ -143,7 +143,7 @@ func (p *pipeline[T]) decode(ctx context.Context, s Source, bytes *atomic.Int64,
 	f := newDecodePool[T](p.run.opts.Workers, stop)
 	defer func() {
 		close(stop)
-		if p.run.folder != nil { // the caller closes what is being read
+		if p.run.folder != nil { // the caller closes the folder or archive after decode returns
 			<-f.ended
 		}
 	}()
@@ -232,7 +232,7 @@ func (p *pipeline[T]) store(ctx context.Context, s Source, b *batch[T], f *decod
 	return errors.Join(err, p.run.rejects.flush())
 }
 
-// position returns where a row of the current batch is, with its text if rejected rows are written.
+// position locates a row of the current batch. It includes the text if rejected rows are written.
 func (p *pipeline[T]) position(row int) rowPosition {
 	span := p.batch.rows[row]
 	if span.file != "" {

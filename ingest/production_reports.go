@@ -11,11 +11,11 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// productionWork imports production reports. Rows have no key, so each statistical group of a
-// report in the input replaces the stored one, after the whole input, which is small, has been
-// read. TTB publishes groups of the same report in different files, so other groups are kept. A
-// report is not written if it may be incomplete: its source was truncated, or a rejected row may
-// belong to it.
+// productionWork imports production reports. Rows have no key, so each statistical group of a report
+// in the input replaces the stored group as a whole. This happens after all input, which is small,
+// has been read. TTB publishes groups of the same report in different files, so other groups are
+// kept. A report is not written if it may be incomplete: its source was truncated, or a rejected row
+// may belong to it.
 type productionWork struct {
 	pipeline[cola.ProductionReport]
 	st          Target

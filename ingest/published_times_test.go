@@ -69,7 +69,7 @@ func TestPublishedTimes(t *testing.T) {
 	}
 }
 
-// TestPublishedTimesProblems checks what is reported about files that cannot be read.
+// TestPublishedTimesProblems checks the reports about files that cannot be read.
 func TestPublishedTimesProblems(t *testing.T) {
 	reports := golden.Load(t, "published_times")
 	change := func(old, now string) string { return strings.Replace(colaStatsXML, old, now, 1) }

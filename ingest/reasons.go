@@ -9,7 +9,8 @@ import (
 	"strings"
 )
 
-// maxReasons is the number of different reasons in a report. Rows with others are counted together.
+// maxReasons is the maximum number of different reasons in a report. Rows with further reasons are
+// counted together.
 const maxReasons = 100
 
 // reasonCounts counts rejected rows by reason. Reasons that differ only in numbers and quoted

@@ -11,7 +11,7 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// TestRecordedImport checks which imports are recorded, and as what.
+// TestRecordedImport checks which imports are recorded, and with which outcome.
 func TestRecordedImport(t *testing.T) {
 	broken := errors.New("disk full")
 	for _, tt := range []struct {

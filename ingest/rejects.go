@@ -8,8 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// reject is a line of the file of rejected rows. The row is the text of the source, so that it can
-// be corrected and imported again; CSV rows need the header above them.
+// reject is a line of the file of rejected rows. Row is the original text, so that it can be
+// corrected and imported again; CSV rows need the header above them.
 type reject struct {
 	Source string  `json:"source"`
 	Line   int     `json:"line"`

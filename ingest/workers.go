@@ -64,9 +64,9 @@ func (f *decodePool[T]) readPages(pages format[T]) {
 	f.split(nil)
 }
 
-// split splits a source into batches until its end or until stop. The last batch has an error: err
-// if it is not nil, which means that the source can't be read: it is empty, damaged or of an
-// unknown format.
+// split splits a source into batches until its end or until stop. The last batch carries the error
+// that ended the source. If err is not nil, the source is empty, damaged or of an unknown format, and
+// split sends a single batch with err.
 func (f *decodePool[T]) split(err error) {
 	defer close(f.work)
 	if err == nil {

@@ -32,7 +32,7 @@ type accountCreate struct {
 	Tier  string `required:"" enum:"free,starter,pro" placeholder:"TIER" help:"Tier: free, starter or pro."`
 }
 
-// Run creates the account and prints its line.
+// Run creates the account and prints it.
 func (c *accountCreate) Run(env *environment) (err error) {
 	if err := flagError("--email", cola.CheckEmail(c.Email)); err != nil {
 		return err
@@ -75,7 +75,7 @@ type accountSetTier struct {
 	Tier    string `required:"" enum:"free,starter,pro" placeholder:"TIER" help:"Tier: free, starter or pro."`
 }
 
-// Run changes the tier and prints the account's line.
+// Run changes the tier and prints the account.
 func (c *accountSetTier) Run(env *environment) error {
 	return c.changeAccount(env, c.Account, func(st store.Store, id cola.AccountID) error {
 		return st.SetTier(env, id, cola.Tier(c.Tier))
@@ -96,8 +96,8 @@ func findAccount(env *environment, st store.Accounts, email string) (store.Accou
 	return a, fmt.Errorf("no account with the email %s; see account list", email)
 }
 
-// chosenAccount returns the ID of the account with the given email address, or 0, meaning all
-// accounts, if email is empty.
+// chosenAccount returns the ID of the account with the given email address. If email is empty, it
+// returns 0, which means all accounts.
 func chosenAccount(env *environment, st store.Accounts, email string) (cola.AccountID, error) {
 	if email == "" {
 		return 0, nil
@@ -115,7 +115,7 @@ type accountSuspend struct {
 	Reason  string `required:"" placeholder:"TEXT" help:"Reason, up to 300 characters, shown to the account holder."`
 }
 
-// Run suspends the account and prints its line.
+// Run suspends the account and prints it.
 func (c *accountSuspend) Run(env *environment) error {
 	reason, err := sentence(c.Reason)
 	if err != nil {
@@ -143,7 +143,7 @@ type accountRestore struct {
 	Account string `required:"" placeholder:"EMAIL" help:"Email address of the account."`
 }
 
-// Run restores the account and prints its line.
+// Run restores the account and prints it.
 func (c *accountRestore) Run(env *environment) error {
 	return c.changeAccount(env, c.Account, func(st store.Store, id cola.AccountID) error {
 		return st.Restore(env, id)
@@ -156,7 +156,7 @@ type accountSetAlerts struct {
 	Limit   int    `required:"" placeholder:"N" help:"Maximum number of active alerts, 0 to 10."`
 }
 
-// Run changes the limit and prints the account's line.
+// Run changes the limit and prints the account.
 func (c *accountSetAlerts) Run(env *environment) error {
 	if c.Limit < 0 || c.Limit > cola.MaxActiveSchedules {
 		return fmt.Errorf("--limit must be between 0 and %[2]d, not %[1]d", c.Limit, cola.MaxActiveSchedules)
@@ -166,7 +166,7 @@ func (c *accountSetAlerts) Run(env *environment) error {
 	})
 }
 
-// changeAccount changes the account with the given email address and prints its new line.
+// changeAccount changes the account with the given email address and prints the result.
 func (f *storeFlags) changeAccount(
 	env *environment, email string, change func(store.Store, cola.AccountID) error,
 ) (err error) {
@@ -196,7 +196,7 @@ type accountAddIdentity struct {
 	Subject string `required:"" placeholder:"SUBJECT" help:"Subject of the identity, exactly as in the sub claim of its tokens."`
 }
 
-// Run moves the identity to the account, prints its line and explains the consequences.
+// Run moves the identity to the account, prints it and explains the consequences.
 func (c *accountAddIdentity) Run(env *environment) (err error) {
 	if err := checkIssuer(c.Issuer); err != nil {
 		return err
@@ -274,7 +274,6 @@ func (c *accountIdentities) Run(env *environment) error {
 	}, identityLine)
 }
 
-// linkLifetime is the lifetime of a sign-in link.
 const linkLifetime = 15 * time.Minute
 
 type accountLink struct {

@@ -20,8 +20,7 @@ import (
 
 const (
 	// adminDrain limits how long in-flight requests, such as profiles, delay shutdown.
-	adminDrain = 3 * time.Second
-	// probeTimeout is the timeout of a readiness probe.
+	adminDrain   = 3 * time.Second
 	probeTimeout = 5 * time.Second
 )
 

@@ -260,7 +260,7 @@ func TestAdminCloseDuringProfile(t *testing.T) {
 		}
 		ended <- err
 	}()
-	time.Sleep(100 * time.Millisecond) // let the profile start; otherwise the test checks less
+	time.Sleep(100 * time.Millisecond) // let the profile start
 	a.close()
 	<-ended
 }

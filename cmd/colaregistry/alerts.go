@@ -93,7 +93,7 @@ func (c *alertsTick) openSenders(env *environment, st database, publicURL string
 	return c.senders(v, publicURL, env.log)
 }
 
-// latest returns the later of two times. Results of a run as of a future time are due at that time.
+// latest returns the later of two times. With --at in the future, deliveries are due only then.
 func latest(a, b time.Time) time.Time {
 	if a.After(b) {
 		return a
@@ -171,8 +171,8 @@ func (c *alertsReceive) Run(env *environment) error {
 		defer close(closed)
 		closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeWithin)
 		defer cancel()
-		_ = server.Shutdown(closing) // the last response is written; lingering connections are closed
-		_ = server.Close()
+		_ = server.Shutdown(closing) // lets the last response finish
+		_ = server.Close()           // closes the remaining connections
 	})
 	fmt.Fprintf(env.stderr, "Receiving webhooks at http://%s\n", reachable(listener.Addr()))
 	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {

@@ -28,7 +28,7 @@ type appRegister struct {
 	Scopes   []string `name:"scope" placeholder:"SCOPE" help:"Scope to grant: saved_searches:write (repeatable; default: read-only)."`
 }
 
-// Run registers the app and prints its line.
+// Run registers the app and prints it.
 func (c *appRegister) Run(env *environment) (err error) {
 	app, err := c.app()
 	if err != nil {
@@ -69,8 +69,8 @@ func (c *appRegister) app() (app store.App, err error) {
 	return app, nil
 }
 
-// checkIssuer rejects values that are not one issuer, such as the list in the server's environment
-// variable.
+// checkIssuer rejects values that are not a single issuer, such as the list in the server's
+// environment variable.
 func checkIssuer(issuer string) error {
 	if u, err := url.Parse(issuer); err != nil || u.Host == "" || strings.Contains(issuer, ",") {
 		return fmt.Errorf("--issuer: %q is not an issuer URL; use one URL, such as https://issuer.example", issuer)

@@ -170,7 +170,8 @@ func checkEmpty(env *environment, to place, target database) error {
 	return err
 }
 
-// observed calls observe for each item.
+// observed returns the items and calls observe with each before yielding it. An error of observe
+// ends the sequence.
 func observed(items iter.Seq2[*store.Item, error], observe func(*store.Item) error) iter.Seq2[*store.Item, error] {
 	return func(yield func(*store.Item, error) bool) {
 		for i, err := range items {

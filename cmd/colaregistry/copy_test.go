@@ -109,7 +109,7 @@ func TestCopyTarget(t *testing.T) {
 	for path, exists := range map[string]bool{existing: true, "zero\x00byte": false} {
 		_, err := (&copyCommand{}).fill(&environment{Context: t.Context()}, nil, place{path: path})
 		if err == nil || strings.Contains(err.Error(), "already exists") != exists {
-			t.Errorf("%q: error = %v, says that it exists = %v, want %v", path, err, !exists, exists)
+			t.Errorf("%q: error = %v, want one with \"already exists\": %t", path, err, exists)
 		}
 	}
 }

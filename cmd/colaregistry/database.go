@@ -21,7 +21,7 @@ import (
 	"github.com/colaregistry/colaregistry/store/sqlite"
 )
 
-// storeFlags name the database.
+// storeFlags select the database.
 type storeFlags struct {
 	DataDir     string `group:"Database flags:" default:"./data" placeholder:"DIR" help:"Directory of the SQLite database and the index snapshot (default: ${default})."`
 	DatabaseURL string `group:"Database flags:" name:"database-url" placeholder:"URL" help:"Database URL: postgres://… (defaults from PGHOST etc.) or sqlite:PATH (default: SQLite in the data directory)."`
@@ -64,7 +64,7 @@ func (f storeFlags) openExisting(env *environment) (database, error) {
 	return p.openCurrent(env, nil)
 }
 
-// place returns the database that the flags name.
+// place returns the database that the flags select.
 func (f storeFlags) place() (place, error) {
 	if f.DatabaseURL == "" {
 		return place{path: filepath.Join(f.DataDir, "registry.db")}, nil
@@ -223,7 +223,8 @@ func list[T any](
 	return nil
 }
 
-// change changes one record by its ID and reports it.
+// change updates the record with the given ID and prints done. If the record does not exist, the
+// error is missing.
 func (f *storeFlags) change(
 	env *environment, update func(store.Store, context.Context, int64) error, id int64, done, missing string,
 ) (err error) {
@@ -242,7 +243,7 @@ func (f *storeFlags) change(
 	return nil
 }
 
-// ofAny adapts a method that changes a record of one account to change a record of any account.
+// ofAny adapts a method that changes a record of a given account to change one of any account.
 func ofAny(
 	update func(store.Store, context.Context, cola.AccountID, int64) error,
 ) func(store.Store, context.Context, int64) error {

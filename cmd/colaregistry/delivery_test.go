@@ -19,8 +19,8 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// startSender starts a server that sends email through a mail server and allows webhooks to this
-// machine.
+// startSender starts a server that sends email through the given mail server and allows webhooks to
+// this machine.
 func startSender(t *testing.T, h testRegistry, post *mailtest.Server) *serverProcess {
 	t.Helper()
 	return startServer(t, h, "--webhook-allow-private", "--smtp", post.URL(),

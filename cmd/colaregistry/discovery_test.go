@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestDiscovery follows every link from the documents that programs start with, and checks that the
-// flags reach their pages.
+// TestDiscovery follows every link in the discovery documents, and checks that the values of the
+// flags appear on the right pages.
 func TestDiscovery(t *testing.T) {
 	t.Parallel()
 	s := startServer(t, embedded(t), "--contact", "ops@example.com", "--openai-apps-challenge", "token",

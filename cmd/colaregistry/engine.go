@@ -13,12 +13,12 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// engine is the registry over a database, without HTTP handlers.
+// engine combines the parts of a registry on one database, without HTTP handlers.
 type engine struct {
 	index    *search.Index
 	ledger   *quota.Ledger
 	service  *registry.Service
-	follower *registry.Follower // must be run
+	follower *registry.Follower // the caller must run it
 	ready    chan struct{}      // closed when the index is built
 }
 

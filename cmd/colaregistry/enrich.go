@@ -49,8 +49,8 @@ func (f *enricherFlags) check(prefix string) error {
 	return nil
 }
 
-// requireImageStore fails if images are sent and the database is PostgreSQL, but --image-store is
-// not set.
+// requireImageStore returns an error if images are sent and the database is PostgreSQL, but
+// --image-store is not set.
 func (f *enricherFlags) requireImageStore(prefix string, database storeFlags, location imageFlags) error {
 	p, err := database.place()
 	if err == nil && p.path == "" && f.Images && location.ImageStore == "" {

@@ -40,8 +40,8 @@ func enrichLabels(h testRegistry, args ...string) (code int, out, errs string) {
 	return c.ProcessState.ExitCode(), stdout.String(), stderr.String()
 }
 
-// TestEnrich checks that the command fills fields within its limit, continues where it ended, and
-// stops at a wrong key.
+// TestEnrich checks that the command fills fields within its limit, resumes where it stopped, and
+// stops after one request if the key is wrong.
 func TestEnrich(t *testing.T) {
 	t.Parallel()
 	for kind, empty := range map[string]func(*testing.T) testRegistry{"sqlite": embedded, "postgres": onPostgres} {
@@ -135,8 +135,8 @@ func TestEnrichFlags(t *testing.T) {
 	}
 }
 
-// TestEnrichPanic checks that a panic outside the work on a label becomes an error, after which a
-// server tries again.
+// TestEnrichPanic checks that a panic outside the processing of a label becomes an error, which a
+// server retries.
 func TestEnrichPanic(t *testing.T) {
 	f := enricherFlags{Rate: 1}
 	if err := f.follow(t.Context(), nil, nil, slog.New(slog.DiscardHandler)); err == nil || !strings.Contains(err.Error(), "panic") {

@@ -84,9 +84,9 @@ func pasted(t *testing.T, source string) string {
 	return m[1]
 }
 
-// singleExamples returns a query string for each query parameter example of an operation. Required
-// parameters come with all of them, and volume bounds with their required unit. Rows with chosen
-// fields lack others that the schema requires, so fields is left out.
+// singleExamples returns one query string for the example of each query parameter of an operation.
+// Each also contains the required parameters and, for a volume bound, its unit. It omits fields,
+// because responses with selected fields lack others that the schema requires.
 func singleExamples(op answer) (queries []string) {
 	examples, required := url.Values{}, url.Values{}
 	parameters, _ := op.at("parameters").([]any)

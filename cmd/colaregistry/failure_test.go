@@ -23,7 +23,8 @@ const longOutage = 6 * time.Second
 
 var withAdmin = []string{"--admin-listen", "127.0.0.1:0"}
 
-// TestDatabaseStoppedUnderLoad stops and restarts PostgreSQL, both by crash and by clean shutdown.
+// TestDatabaseStoppedUnderLoad stops and restarts PostgreSQL, once with a crash and once with a
+// clean shutdown.
 func TestDatabaseStoppedUnderLoad(t *testing.T) {
 	t.Parallel()
 	pg := startPostgres(t)
@@ -88,7 +89,7 @@ func TestConnectionsCutUnderLoad(t *testing.T) {
 }
 
 // cutDuringImport cuts every connection while a file is imported and reports whether the import
-// failed. A failure must be clean.
+// failed. A failure must be an error, not a panic.
 func cutDuringImport(t *testing.T, pg *pgtest.Server, h testRegistry, file string) (failed bool) {
 	t.Helper()
 	importing := command(append([]string{"import", "colas", file}, h.flags()...)...)
@@ -97,7 +98,7 @@ func cutDuringImport(t *testing.T, pg *pgtest.Server, h testRegistry, file strin
 	if err := importing.Start(); err != nil {
 		t.Fatal(err)
 	}
-	time.Sleep(100 * time.Millisecond) // let the import start; otherwise the test checks less
+	time.Sleep(100 * time.Millisecond) // let the import start
 	if err := pg.CutConnections(t.Context()); err != nil {
 		t.Error(err)
 	}
@@ -192,7 +193,7 @@ func mustSynchronousStandby(t *testing.T, primary *pgtest.Server) *pgtest.Server
 func mustLeaveWaiting(t *testing.T, primary, standby *pgtest.Server) {
 	t.Helper()
 	mustDo(t, standby.Stop(t.Context(), pgtest.Immediate))
-	// Give commits time to start waiting and later to be retried; otherwise the test checks less.
+	// Give commits time to start waiting and, after the cut, to be retried.
 	time.Sleep(500 * time.Millisecond)
 	mustDo(t, primary.CutConnections(t.Context()))
 	time.Sleep(time.Second)

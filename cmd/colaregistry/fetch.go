@@ -173,7 +173,7 @@ func (c *fetchTTB) printPlan(w io.Writer, p collect.Plan) {
 	fmt.Fprintln(w)
 }
 
-// roughly formats a duration for people.
+// roughly formats a duration, rounded, for people.
 func roughly(d time.Duration) string {
 	const day = 24 * time.Hour
 	switch {
@@ -187,7 +187,7 @@ func roughly(d time.Duration) string {
 	return fmt.Sprintf("%d seconds", (d+time.Second/2)/time.Second)
 }
 
-// maxPrinted bounds the failures of each kind that a report names.
+// maxPrinted bounds the rejected rows and the failed labels that are printed.
 const maxPrinted = 20
 
 // printFetchReport prints the rejected rows and two lines of counts for scripts.
@@ -200,7 +200,7 @@ func printFetchReport(w io.Writer, r *collect.Report) {
 		r.Windows, r.IncompleteDays, r.Labels, len(r.Failed), r.Images, r.MissingImages, r.Requests)
 }
 
-// printFetchFailures names the days and labels that are missing and what to do about them.
+// printFetchFailures prints the incomplete days and failed labels and how to retry them.
 func printFetchFailures(w io.Writer, r *collect.Report) error {
 	if r.IncompleteDays == 0 && len(r.Failed) == 0 {
 		return nil

@@ -14,7 +14,7 @@ import (
 	"github.com/colaregistry/colaregistry/collect/ttb"
 )
 
-// collectorFlags configure a collector. serve has them with the prefix fetch-; the environment
+// collectorFlags configure a collector. In serve, they have the prefix fetch-; the environment
 // variables are the same.
 type collectorFlags struct {
 	Contact string         `env:"COLAREGISTRY_FETCH_CONTACT" placeholder:"EMAIL|URL" help:"Your email address or web page. Sent with every request, so that TTB can reach you. Required to fetch."`
@@ -29,7 +29,7 @@ type collectorFlags struct {
 	Backoff time.Duration `env:"COLAREGISTRY_FETCH_BACKOFF" hidden:"" default:"2s" help:"Upper bound of the first wait after a failure."`
 }
 
-// quietFlags name the quiet hours.
+// quietFlags set the quiet hours.
 type quietFlags struct {
 	QuietHours collect.QuietHours `env:"COLAREGISTRY_FETCH_QUIET_HOURS" placeholder:"HH:MM-HH:MM" help:"Time of day (UTC) when no process sends requests, such as 13:00-21:00 (default: none)."`
 }
@@ -61,7 +61,7 @@ func (f *collectorFlags) check(prefix string) error {
 	return nil
 }
 
-// onThisMachine reports whether a URL is on this machine, as those of tests are.
+// onThisMachine reports whether a URL points to this machine, as in tests.
 func onThisMachine(u *url.URL) bool {
 	address, err := netip.ParseAddr(u.Hostname())
 	return err == nil && address.IsLoopback()
@@ -84,8 +84,8 @@ func userAgent(contact string) string {
 	return fmt.Sprintf("colaregistry/%s (+%s)", version(), contact)
 }
 
-// requireImageStore demands a location for images with PostgreSQL: the default is a folder on this
-// machine, where other servers may not find them.
+// requireImageStore returns an error if the database is PostgreSQL and no location for images is
+// set: the default is a folder on this machine, which other servers may not be able to read.
 func (f *collectorFlags) requireImageStore(prefix string, database storeFlags, location imageFlags) error {
 	p, err := database.place()
 	if err == nil && p.path == "" && f.Images != collect.None && location.ImageStore == "" {

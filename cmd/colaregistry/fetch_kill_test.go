@@ -20,8 +20,9 @@ import (
 
 var wholeSite = flag.Bool("whole-site", false, "let TestFetchKilled fetch 5,000 labels and the real ones (make collect-test)")
 
-// TestFetchKilled fetches a site with two collectors. They are killed again and again, requests
-// fail, sessions expire, a day has more labels than an export, and the site blocks them once.
+// TestFetchKilled fetches a site with two collectors, which are killed again and again. Requests
+// fail, sessions expire, one day has more labels than an export can list, and the site blocks the
+// collectors once.
 func TestFetchKilled(t *testing.T) {
 	t.Parallel()
 	kills, o := 4, ttbsite.Options{
@@ -125,7 +126,7 @@ func (p *fetchProcess) ended() bool {
 	}
 }
 
-// ended handles the end of a process: the operator starts a blocked one again.
+// ended handles the exit of a process. It restarts a blocked one, as an operator would.
 func (f *fetchers) ended(i int) {
 	f.t.Helper()
 	p := f.running[i]

@@ -15,19 +15,19 @@ const (
 	// fetchStatusWait limits how long a scrape waits for the database, because it delays all other
 	// metrics.
 	fetchStatusWait = time.Second
-	// A status is read again once it is older than fetchStatusAge and than fetchStatusShare times
-	// the duration of the latest read: counting a queue of millions of labels is slow.
+	// A status is read again once it is older than both fetchStatusAge and fetchStatusShare times
+	// the duration of the latest read, because counting a queue of millions of labels is slow.
 	fetchStatusAge   = 10 * time.Second
 	fetchStatusShare = 50
 	// A status that can't be refreshed is exported until it is older than fetchStatusMaxAge plus
 	// fetchStatusShare times the duration of the latest read.
 	fetchStatusMaxAge = 5 * time.Minute
-	fetchStatusRead   = time.Minute // limit for reading it
+	fetchStatusRead   = time.Minute // timeout of a read
 )
 
 // fetchMetrics exports the state of the collectors, which may run in other processes. It reads the
 // state only when metrics are collected. If the store can't be read, it exports the latest state
-// until that is too old (see fetchStatusMaxAge), then no samples.
+// until it is too old (see fetchStatusMaxAge), then no samples.
 type fetchMetrics struct {
 	store  store.Fetches
 	now    func() time.Time
@@ -35,7 +35,7 @@ type fetchMetrics struct {
 	gauges []fetchGauge
 
 	mu      sync.Mutex
-	reading chan struct{} // closed when the read in progress has ended; nil without one
+	reading chan struct{} // closed when the read in progress ends; nil if there is none
 	status  store.FetchStatus
 	read    time.Time // when status was read
 	took    time.Duration
@@ -120,7 +120,8 @@ func (m *fetchMetrics) Collect(ch chan<- prometheus.Metric) {
 	}
 }
 
-// current returns a recent status. If a read is due or in progress, it waits a while for it.
+// current returns the latest status and reports whether it is recent enough to export. If a read is
+// due or in progress, current waits up to fetchStatusWait for it.
 func (m *fetchMetrics) current() (store.FetchStatus, bool) {
 	m.mu.Lock()
 	if m.reading == nil && m.now().Sub(m.read) >= max(fetchStatusAge, fetchStatusShare*m.took) {

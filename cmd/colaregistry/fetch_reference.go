@@ -14,7 +14,7 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// referenceFlags set the addresses of sources. serve has them with the prefix fetch-.
+// referenceFlags set the addresses of sources. In serve, they have the prefix fetch-.
 type referenceFlags struct {
 	SourceURL []string `env:"COLAREGISTRY_FETCH_SOURCE_URL" name:"source-url" sep:" " placeholder:"NAME=URL" help:"Address of a source of reference data; repeatable. An empty URL disables the source."`
 }
@@ -40,8 +40,8 @@ func (c *fetchReference) Validate() error {
 	return err
 }
 
-// sources returns the sources with these names, or all, with their addresses. prefix precedes the
-// names of flags in errors: "--" or "--fetch-".
+// sources returns the named sources with their addresses, or all sources if there are no names.
+// prefix precedes the names of flags in errors: "--" or "--fetch-".
 func (f *referenceFlags) sources(prefix string, names []string) ([]reference.Source, error) {
 	all := reference.Sources()
 	find := func(flag, name string) (int, error) {
@@ -191,7 +191,7 @@ func timeOrNever(t time.Time) string {
 // referenceJSON is a source in the output of fetch status --json.
 type referenceJSON struct {
 	Source     string     `json:"source"`
-	URL        *string    `json:"url"` // of the content that was imported last
+	URL        *string    `json:"url"` // of the content imported last
 	CheckedAt  *time.Time `json:"checked_at"`
 	ImportedAt *time.Time `json:"imported_at"`
 	Failure    *string    `json:"failure"` // of the latest fetch

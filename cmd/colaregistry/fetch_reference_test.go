@@ -143,7 +143,7 @@ func TestFetchReferenceRealFormats(t *testing.T) {
 		avas += mustReadFile(t, file) + "\n"
 	}
 	files["avas_allboundaries.geojson"] = avas
-	for _, source := range reference.Sources() { // its name has the date of publication
+	for _, source := range reference.Sources() { // the publication date is part of the file name
 		if source.Name == "spirits-producers" {
 			files[path.Base(source.URL)] = files["2012-2024_Report_DistillersProduction.json"]
 		}

@@ -7,7 +7,7 @@ import (
 
 type fetchResume struct{ storeFlags }
 
-// Run clears a block and a pause, and prints what it cleared.
+// Run clears any block and pause, and prints what it cleared.
 func (c *fetchResume) Run(env *environment) (err error) {
 	st, err := c.openExisting(env)
 	if err != nil {

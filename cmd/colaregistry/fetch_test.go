@@ -28,7 +28,7 @@ func mustFetch(t *testing.T, site *ttbsite.Site, h testRegistry, args ...string)
 	return c.ProcessState.ExitCode(), stdout.String(), stderr.String()
 }
 
-// ttbLast is the last completed date on the test sites, whose first one is 2026-01-05.
+// ttbLast is the last completed date on the test sites; the first is 2026-01-05.
 var ttbLast = cola.NewDate(2026, time.January, 11)
 
 func mustTTBSite(t *testing.T, o ttbsite.Options) *ttbsite.Site {
@@ -74,7 +74,7 @@ func TestFetch(t *testing.T) {
 	}
 }
 
-// TestFetchFailures checks that failures are named and change the exit code.
+// TestFetchFailures checks that failures are listed and change the exit code.
 func TestFetchFailures(t *testing.T) {
 	t.Parallel()
 	h := embedded(t)
@@ -99,8 +99,8 @@ func TestFetchFailures(t *testing.T) {
 	}
 }
 
-// TestFetchDemo checks that neither a run nor its plan accepts imported demo labels, and that no
-// request is sent.
+// TestFetchDemo checks that runs and dry runs reject a registry with demo labels without sending a
+// request.
 func TestFetchDemo(t *testing.T) {
 	t.Parallel()
 	for kind, registry := range map[string]func(*testing.T) testRegistry{"sqlite": demoFile, "postgres": withDemoData} {
@@ -128,8 +128,8 @@ func TestFetchRate(t *testing.T) {
 	}
 }
 
-// TestFetchStatusPause checks that the status shows a pause until it ends, and the slot of the next
-// request.
+// TestFetchStatusPause checks that the status shows a pause and the time of the next request until
+// the pause ends.
 func TestFetchStatusPause(t *testing.T) {
 	for _, paused := range []bool{true, false} {
 		until := time.Now().Add(-time.Hour)

@@ -100,8 +100,8 @@ func ndjsonIDs(t *testing.T, body []byte) (ids []string) {
 	return ids
 }
 
-// TestCountFormats checks that the rows and headers of counts add up, in one row per group, and that
-// brands have a row each, at the cost of JSON.
+// TestCountFormats checks CSV counts and brands. Counts have one row per group, and their rows and
+// headers add up to the total. Brands have one row each. Both cost the same as JSON.
 func TestCountFormats(t *testing.T) {
 	t.Parallel()
 	h := seeded(t)

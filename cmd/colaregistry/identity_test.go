@@ -9,7 +9,7 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// twoAccounts is a server and a person with two accounts.
+// twoAccounts is a server on which one person has two accounts.
 type twoAccounts struct {
 	testRegistry
 	*serverProcess

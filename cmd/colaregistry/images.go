@@ -7,7 +7,7 @@ import (
 	"github.com/colaregistry/colaregistry/store/images"
 )
 
-// imageFlags name the store of image files.
+// imageFlags select the store of image files.
 type imageFlags struct {
 	ImageStore string `group:"Database flags:" placeholder:"LOCATION" help:"Folder or s3://BUCKET URL of the label images that fetch stores (default: images next to the index snapshot). All processes must use the same location."`
 }

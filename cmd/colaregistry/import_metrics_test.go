@@ -52,7 +52,7 @@ func TestImportMetrics(t *testing.T) {
 			ingest.Progress{Index: 2, BytesRead: 50, Counts: counts(8, 2, 3, 1), Done: true},
 			[]string{"rows_read_total 14", `rows_total{outcome="unchanged"} 3`, "read_bytes_total 157", "sources_done 3"},
 		},
-		// production reports, written at the end
+		// production reports, which are stored at the end
 		{
 			ingest.Progress{Index: 2, BytesRead: 50, Counts: counts(9, 2, 3, 1), Done: true},
 			[]string{`rows_total{outcome="added"} 9`, "read_bytes_total 157", "sources_done 3"},

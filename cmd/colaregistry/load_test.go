@@ -111,7 +111,7 @@ func (s *loadRun) count(status int) (n int) {
 	return n
 }
 
-// awaitMore waits for more responses with a status.
+// awaitMore waits for a number of further responses with a status.
 func (s *loadRun) awaitMore(t *testing.T, status, more int) {
 	t.Helper()
 	before := s.count(status)
@@ -153,8 +153,8 @@ func (s *loadRun) requireExact(t *testing.T, quiet bool, endings ...loadtest.End
 	return tally
 }
 
-// await waits for a condition that must become true eventually. The limit only prevents a hanging
-// test.
+// await waits for a condition that must become true eventually. The limit only keeps a failing test
+// from hanging.
 func await(t *testing.T, what string, ok func() bool) {
 	t.Helper()
 	for started := time.Now(); !ok(); time.Sleep(50 * time.Millisecond) {

@@ -117,7 +117,7 @@ func (p program) run(ctx context.Context) int {
 	}
 }
 
-// failedCommand returns the command that a parse error is about, such as "colaregistry key create".
+// failedCommand returns the command to which a parse error applies, such as "colaregistry key create".
 func failedCommand(err error) string {
 	var parse *kong.ParseError
 	if errors.As(err, &parse) && parse.Context != nil && parse.Context.Selected() != nil {
@@ -129,8 +129,8 @@ func failedCommand(err error) string {
 // closing closes c and joins its error to *err.
 func closing(c io.Closer, err *error) { *err = errors.Join(*err, c.Close()) }
 
-// interactive reports whether w is a terminal of known width. Build servers often have terminals
-// without one.
+// interactive reports whether w is a terminal of known width. On CI servers, the width is often
+// unknown.
 func interactive(w io.Writer) bool {
 	f, ok := w.(*os.File)
 	return ok && isTerminal(f) && terminalWidth(f) > 0

@@ -24,8 +24,8 @@ type mcpCommand struct {
 }
 
 const (
-	// keyVariable contains the API key. There is no flag, because other users of the machine can see
-	// command lines.
+	// keyVariable is the environment variable with the API key. There is no flag for it, because
+	// other users of the machine can see command lines.
 	keyVariable = "COLAREGISTRY_API_KEY"
 	// indexTimeout is how long the first message waits for the index. It is shorter than the minute
 	// after which assistants give up. Messages answered before the index is built get a "try again"

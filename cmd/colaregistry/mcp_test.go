@@ -28,8 +28,8 @@ func (s *serverProcess) endpoint() string { return strings.TrimSuffix(s.base, "/
 // assistant is an MCP client that connects with an API key.
 type assistant struct{ *client.Client }
 
-// mustConnect connects a client that speaks the newest protocol revision or one of the handshake
-// revisions.
+// mustConnect connects a client. It speaks the newest protocol revision unless options select an
+// earlier one.
 func mustConnect(t *testing.T, url, key string, options ...client.ClientOption) assistant {
 	t.Helper()
 	wire, err := transport.NewStreamableHTTP(url,
@@ -86,8 +86,8 @@ func (a assistant) call(t *testing.T, tool string, arguments any) result {
 	return r
 }
 
-// TestAssistants checks that clients of either protocol era, over HTTP and over stdio, can list and
-// call every tool.
+// TestAssistants checks that clients can list and call every tool, over HTTP and over stdio, with
+// and without the handshake of earlier protocol revisions.
 func TestAssistants(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, h testRegistry) {

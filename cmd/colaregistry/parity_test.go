@@ -220,7 +220,7 @@ func checkParity(t *testing.T, s *serverProcess, st store.Store, account store.A
 	mcp := s.post(t, key, string(body))
 	second := spentBy(t, st, account)
 	requests := 1
-	if c.tool == "suggest_values" { // has a limit of its own
+	if c.tool == "suggest_values" { // has its own rate limit
 		requests = 0
 	}
 	if second.sub(first) != first || first.requests != requests {

@@ -93,7 +93,7 @@ func setDatabases(t *testing.T, e *testscript.Env, kind string) (err error) {
 	return nil
 }
 
-// output collects what a process prints.
+// output collects the output of a process.
 type output struct {
 	mu sync.Mutex
 	b  bytes.Buffer

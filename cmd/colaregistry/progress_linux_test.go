@@ -36,7 +36,7 @@ func TestProgressWithoutWidth(t *testing.T) {
 	}
 }
 
-// mustTerminal returns the two ends of a terminal with the given number of columns.
+// mustTerminal returns the two ends of a pseudo-terminal with the given number of columns.
 func mustTerminal(t *testing.T, width uint16) (screen, terminal *os.File) {
 	t.Helper()
 	screen, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)

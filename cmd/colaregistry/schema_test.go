@@ -104,7 +104,7 @@ func (h testRegistry) latest(t *testing.T) int64 {
 func withSchema(labels, source string) (migrating, refusing map[string][]string) {
 	const who = "ada@example.com"
 	return map[string][]string{
-			"serve":           nil, // TestOlderSchema runs these two in another way
+			"serve":           nil, // TestOlderSchema runs these two separately
 			"fetch ttb":       nil,
 			"fetch reference": append([]string{"--contact", who}, noReferences()...),
 			"import":          {"colas", labels},

@@ -73,7 +73,7 @@ func (c *serveCommand) Run(env *environment) (err error) {
 	if err != nil {
 		return err
 	}
-	defer admin.close() // last, to observe the shutdown
+	defer admin.close() // after the shutdown, so that it can be observed
 	if err := c.checkKeyFile(c.storeFlags); err != nil {
 		return err
 	}

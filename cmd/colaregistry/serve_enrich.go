@@ -34,8 +34,8 @@ func (c *serveCommand) checkEnrich() error {
 // enrichRetry is the wait after a failure of the database or the image store, or a panic.
 const enrichRetry = time.Minute
 
-// enricher returns a function that enriches labels until its context ends, or nil if the server
-// doesn't. Errors and panics never end the server.
+// enricher returns a function that enriches labels until its context ends, or nil if enrichment is
+// disabled. Errors and panics never stop the server.
 func (c *serveCommand) enricher(env *environment, st enrich.Store) (func(context.Context), error) {
 	if !c.enriches() {
 		return nil, nil

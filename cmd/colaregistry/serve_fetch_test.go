@@ -125,13 +125,13 @@ func TestServersShareFetching(t *testing.T) {
 	for _, s := range servers {
 		s.stop(t)
 	}
-	if extra := site.Tally().Extra(); extra > 3 { // a session each, and perhaps one more for a form with images
+	if extra := site.Tally().Extra(); extra > 3 { // one session per server, and perhaps one for a form with images
 		t.Errorf("%d more requests than needed", extra)
 	}
 }
 
-// TestServeFetchStops shuts a server down in the middle of a request. It stores the result, and
-// leaves no claim behind.
+// TestServeFetchStops shuts a server down in the middle of a request. The server stores the result
+// and leaves no claim behind.
 func TestServeFetchStops(t *testing.T) {
 	t.Parallel()
 	h, site := embedded(t), recentTTBSite(t, 10)
@@ -218,8 +218,7 @@ func TestServeFetchFlags(t *testing.T) {
 	}
 }
 
-// TestFetchStatusStale checks that the status says since when a registry is stale, and that the
-// estimate includes quiet hours.
+// TestFetchStatusStale checks that the status shows when a registry became stale.
 func TestFetchStatusStale(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, time.November, 20, 12, 0, 0, 0, time.UTC)
@@ -247,8 +246,8 @@ func TestFetchStatusStale(t *testing.T) {
 	}
 }
 
-// TestFetchMetrics checks the samples of a store's status, and those after the store has become
-// unavailable.
+// TestFetchMetrics checks the samples that are exported for a status, also after the store has
+// become unavailable.
 func TestFetchMetrics(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, time.November, 20, 12, 0, 0, 0, time.UTC)

@@ -212,7 +212,7 @@ func (f *deliveryFlags) senders(v *vault.Vault, publicURL string, log *slog.Logg
 	return senders, nil
 }
 
-// summarizeDeliveries summarizes a round of deliveries; empty if there were none.
+// summarizeDeliveries summarizes a round of deliveries. It returns "" if there were none.
 func summarizeDeliveries(r alerts.DeliveryReport) string {
 	var parts []string
 	add := func(n int, outcome string) {

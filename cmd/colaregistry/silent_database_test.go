@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// proxy is a TCP proxy between a server and its database. It can drop all bytes without closing
+// proxy is a TCP proxy between a server and its database. It can stop forwarding without closing
 // connections, like a broken switch or a firewall that has lost its connection state.
 type proxy struct {
 	listener net.Listener
@@ -56,13 +56,13 @@ func (p *proxy) accept() {
 	}
 }
 
-// carry copies bytes from one end to the other while both are open. id identifies the connection.
+// carry copies bytes from one end of a connection to the other while both are open.
 func (p *proxy) carry(id, from, to net.Conn) {
 	buffer := make([]byte, 32<<10)
 	for {
 		n, err := from.Read(buffer)
 		if !p.pass(id) {
-			return // both ends stay open and see no error
+			return // without closing either end
 		}
 		if n > 0 {
 			if _, err := to.Write(buffer[:n]); err != nil {
@@ -88,14 +88,14 @@ func (p *proxy) pass(id net.Conn) bool {
 	return !p.dead[id]
 }
 
-// silence stops all bytes from now on.
+// silence stops forwarding.
 func (p *proxy) silence() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.silent = true
 }
 
-// restore lets bytes through again, including held-up ones. If the existing connections are
+// restore resumes forwarding, including the bytes held back. If the existing connections are
 // forgotten, only new ones work.
 func (p *proxy) restore(forgotten bool) {
 	p.mu.Lock()

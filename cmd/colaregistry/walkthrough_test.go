@@ -81,7 +81,7 @@ func checkWalkthrough(t *testing.T, name string, wanted []string) {
 	})
 }
 
-// mustFreeAddress returns a loopback address with a port that was free just now.
+// mustFreeAddress returns a loopback address with an unused port.
 func mustFreeAddress(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -82,7 +82,7 @@ func (h *webhookReceiver) confirm(t *testing.T, s *serverProcess, key string, ti
 func (h *webhookReceiver) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
-		return // cut off
+		return // the request was cut off
 	}
 	if token := challengeIn(body); token != "" { // may arrive before the secret is known here
 		io.WriteString(w, token)

@@ -38,12 +38,12 @@ var types = []Type{EAN13, UPCA, UPCE, EAN8, ITF14, Code128, QR}
 // Retail reports whether a type identifies a product at the point of sale.
 func (t Type) Retail() bool { return t == EAN13 || t == UPCA || t == UPCE || t == EAN8 }
 
-// Code is a code in an image.
+// Code is a barcode or QR code in an image.
 type Code struct {
 	Type  Type
 	Value string // digits with the check digit, or the text of a Code 128 or a QR code
-	// Bounds is the box around the bars that could be read, or around the QR code, in pixels of the
-	// image.
+	// Bounds is the box around the QR code or the part of the bars that could be read, in image
+	// pixels.
 	Bounds image.Rectangle
 	// Orientation is horizontal or vertical, depending on the direction in which a scanner crosses
 	// the bars, or else that direction's angle, such as 30°, clockwise from 11° to 169°.
@@ -83,7 +83,7 @@ func btoi(b bool) int {
 	return 0
 }
 
-// boxOf returns the pixels of an image around points of the plane that was made from it.
+// boxOf returns the box, in image pixels, around points of the image's plane.
 func boxOf(bounds image.Rectangle, scale int, points ...vec) image.Rectangle {
 	lo, hi := vec{math.Inf(1), math.Inf(1)}, vec{math.Inf(-1), math.Inf(-1)}
 	for _, p := range points {

@@ -50,7 +50,7 @@ func TestReadRotated(t *testing.T) {
 			t.Run(fmt.Sprintf("%s/%v", d.typ, degrees), func(t *testing.T) {
 				want := []summary{{d.typ, d.value, orientation}}
 				got := summaries(Read(rotated(img, degrees, 1)))
-				// Angles are measured. A QR code looks the same from four sides.
+				// Measured angles may be slightly off, and a QR code looks the same from four sides.
 				for i := range got {
 					if d.typ == QR || near(got[i].Orientation, orientation) {
 						got[i].Orientation = orientation
@@ -207,7 +207,7 @@ func TestReadSeveral(t *testing.T) {
 	}
 }
 
-// TestReadInTexture reads codes below a texture that is full of edges.
+// TestReadInTexture reads codes on a background that is full of edges.
 func TestReadInTexture(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	page := changed(blank(2400, 1500), func(x, y int) float64 { return 120 * rng.Float64() })
@@ -323,7 +323,8 @@ func FuzzSymbols(f *testing.F) {
 	})
 }
 
-// TestAnyValue reads arbitrary values as another library writes them, and nothing else.
+// TestAnyValue checks that barcodes of arbitrary values, written by another library, decode to those
+// values only.
 func TestAnyValue(t *testing.T) {
 	for _, d := range samples[:6] {
 		rapid.Check(t, func(t *rapid.T) {

@@ -30,7 +30,7 @@ const (
 	code128StartC = 105
 )
 
-// Limits of symbols that are read, in values including start and check.
+// Limits on the length of a symbol, in values including start and check.
 const (
 	code128MinValues = 6
 	code128MaxValues = 60

@@ -63,12 +63,12 @@ func (d drawn) draw(t fatal, module int) *image.Gray {
 	return img
 }
 
-// planeOf returns the plane of an image without a change of scale.
+// planeOf returns the unscaled plane of an image.
 func planeOf(img *image.Gray) *plane {
 	return &plane{pix: img.Pix, w: img.Rect.Dx(), h: img.Rect.Dy(), scale: 1}
 }
 
-// rotated returns an image turned clockwise, and scaled.
+// rotated returns an image rotated clockwise and scaled.
 func rotated(img *image.Gray, degrees, scale float64) *image.Gray {
 	p := planeOf(img)
 	c, s := math.Cos(degrees*math.Pi/180), math.Sin(degrees*math.Pi/180)
@@ -105,7 +105,7 @@ func noisy(img *image.Gray, rng *rand.Rand, amount float64) *image.Gray {
 	return changed(img, func(x, y int) float64 { return float64(img.GrayAt(x, y).Y) + amount*rng.NormFloat64() })
 }
 
-// blurred averages squares of 2r+1 pixels.
+// blurred averages squares with a side of 2r+1 pixels.
 func blurred(img *image.Gray, r int) *image.Gray {
 	return changed(img, func(x, y int) float64 {
 		sum := 0.0

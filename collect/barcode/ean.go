@@ -35,7 +35,7 @@ type layout struct {
 	quiet         float64
 }
 
-// EAN-8 and UPC-E are short, so that text and ornament resemble them more often.
+// EAN-8 and UPC-E are short, so text and ornaments resemble them more often.
 var (
 	ean13Layout = newLayout(6, 5, 6, 3, 0.34, quietZone)
 	ean8Layout  = newLayout(4, 5, 4, 3, 0.24, 6)
@@ -106,7 +106,7 @@ func decodeUPCE(runs []float64, i int) (symbol, bool) {
 		check, ok = upceChecks[sets^0b111111]
 	}
 	s.typ, s.value = UPCE, system+digits+string(check)
-	// A correct UPC-E also stands for the UPC-A that it abbreviates.
+	// A valid UPC-E has two GTINs, one of them that of the UPC-A it abbreviates.
 	return s, ok && len(vocabulary.GTINs(s.value)) == 2
 }
 

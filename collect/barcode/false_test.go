@@ -17,7 +17,7 @@ import (
 	"golang.org/x/image/math/fixed"
 )
 
-// textures draw what labels have besides codes. None of them may be read as a code.
+// textures draw things on labels that are not codes. None of them may be read as a code.
 var textures = map[string]func(rng *rand.Rand) *image.Gray{
 	"noise": func(rng *rand.Rand) *image.Gray {
 		return changed(blank(260, 220), func(x, y int) float64 { return 255 * rng.Float64() })
@@ -158,7 +158,8 @@ func TestReadTextures(t *testing.T) {
 	}
 }
 
-// TestReadOtherSymbologies checks that codes of other kinds and lengths are not mistaken for ours.
+// TestReadOtherSymbologies checks that codes of other symbologies and lengths are not mistaken for
+// supported ones.
 func TestReadOtherSymbologies(t *testing.T) {
 	for _, d := range []drawn{
 		{"Code 39", "WINE-2024", gozxing.BarcodeFormat_CODE_39, oned.NewCode39Writer()},
@@ -262,7 +263,7 @@ func TestWrongCheckDigit(t *testing.T) {
 			t.Errorf("%s: Read = %v, want none", digits, got)
 		}
 	}
-	// The drawing itself is readable.
+	// With a correct check digit, the drawing is readable.
 	if got := fmt.Sprint(summaries(Read(drawEAN13("4006381333931", 3)))); got != "[{EAN-13 4006381333931 horizontal}]" {
 		t.Errorf("Read = %s", got)
 	}

@@ -7,8 +7,8 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// Describe returns the barcodes in the codes of an image, the number of QR codes and the URL of the
-// first QR code that has one.
+// Describe returns the barcodes among the codes of an image, the number of QR codes and the URL of
+// the first QR code that has one.
 func Describe(imageID string, codes []Code) (barcodes []cola.Barcode, qrcodes int, qrcodeURL cola.Text) {
 	for _, c := range codes {
 		if c.Type != QR {

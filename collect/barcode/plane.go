@@ -6,7 +6,7 @@ import (
 	"math"
 )
 
-// Limits of the pixels of an image and of its plane.
+// Limits on the pixels of an image and of its plane.
 const (
 	maxPixels      = 1 << 30
 	maxPlanePixels = 8 << 20

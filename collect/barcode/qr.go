@@ -83,10 +83,10 @@ func corners(found []finder) []finder {
 	return both[:min(len(both), maxCorners)]
 }
 
-// finderGrid finds patterns by place.
+// finderGrid finds patterns by location.
 type finderGrid struct {
 	list  []*finder
-	cells map[[2]int][]*finder // by where they were first found
+	cells map[[2]int][]*finder // by the cell in which they were first found
 }
 
 const finderCell = 16
@@ -120,7 +120,7 @@ func (f *finder) same(o *finder) bool {
 		f.module < 1.5*o.module && o.module < 1.5*f.module
 }
 
-// square is where three finder patterns suggest a QR code.
+// square is the square in which three finder patterns suggest a QR code.
 type square struct {
 	finders     [3]vec // centers of the patterns; the first is at the right angle
 	right, down vec    // from the first center to the others; one module long after fit
@@ -200,8 +200,8 @@ func (sq *square) plausible(p *plane) bool {
 	return true
 }
 
-// patternNear reports whether a finder pattern is within half a module of a point. Centers are that
-// inexact, because lines that miss the center also cross similar runs.
+// patternNear reports whether a finder pattern is within half a module of a point. Centers can be off
+// by that much, because lines that miss the center also cross similar runs.
 func (sq *square) patternNear(p *plane, center vec) bool {
 	for dy := -0.5; dy <= 0.5; dy += 0.5 {
 		for dx := -0.5; dx <= 0.5; dx += 0.5 {
@@ -245,7 +245,7 @@ func (sq *square) wrongModules(p *plane, center vec) (wrong int) {
 	return wrong
 }
 
-// Limits of the decodings that are tried, because images may imitate finder patterns.
+// Limits on decoding attempts, because images may contain many lookalikes of finder patterns.
 const (
 	maxSquares = 60
 	maxQRSide  = 1200

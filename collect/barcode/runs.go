@@ -19,7 +19,7 @@ type profile struct {
 // split finds the runs of the line. An edge is where the values cross the middle between two
 // neighboring extremes, with a precision below one sample. A fixed threshold would lose narrow
 // bars, which blur makes gray. Extremes differ by at least a fifth of the local contrast, so that
-// noise makes no edges and such bars still do.
+// noise causes no edges but such bars still do.
 func (p *profile) split() {
 	p.measure()
 	p.findTurns()

@@ -94,8 +94,8 @@ func (p *plane) clip(origin, along vec) (from vec, n int) {
 	return origin.add(along.times(lo + 0.5)), int(hi - lo)
 }
 
-// sample sets the profile to the values of a line, one per pixel. Horizontal and vertical lines, on
-// which nearly all codes are, need no interpolation.
+// sample sets the profile to the values of a line, one per pixel. Horizontal and vertical lines, which
+// cross nearly all codes, need no interpolation.
 func (s *searcher) sample(from, along vec, n int) {
 	p, gray := s.plane, slices.Grow(s.profile.gray[:0], n)[:n]
 	s.profile.gray = gray
@@ -140,7 +140,7 @@ func (s *searcher) read(from, along vec, line, direction int) {
 
 // candidate is a symbol that several lines may have read at one place.
 type candidate struct {
-	reading  // a typical one
+	reading  // the one with the closest fit
 	readings []reading
 }
 
@@ -172,8 +172,8 @@ next:
 	return found
 }
 
-// choose keeps the readings in the direction that has the most, and picks the closest fit of them.
-// Lines of other directions would mislead the measurement of the axis.
+// choose keeps the readings in the direction with the most readings, and picks the one with the
+// closest fit. Lines in other directions would distort the measurement of the axis.
 func (c *candidate) choose() {
 	var count [directions]int
 	for _, r := range c.readings {

@@ -63,7 +63,7 @@ func TestReadRealLabels(t *testing.T) {
 	}
 }
 
-// TestReadTurnedLabels reads real labels that are turned or scaled. Some codes may be lost, but no
+// TestReadTurnedLabels reads real labels that are rotated or scaled. Some codes may be missed, but no
 // code may be wrong.
 func TestReadTurnedLabels(t *testing.T) {
 	changes := []struct {

@@ -70,7 +70,7 @@ func (b *box) overlaps(o *box) bool {
 
 func (b *box) center() vec { return b.corners[0].middle(b.corners[3]) }
 
-// contains reports whether a point is in the box, or closer to it than a tenth of its length.
+// contains reports whether a point is in the box, or within a tenth of the box's length of it.
 func (b *box) contains(v vec) bool {
 	length, height := b.corners[0].distance(b.corners[1]), b.corners[0].distance(b.corners[2])
 	d := v.sub(b.center())
@@ -180,14 +180,14 @@ func (e *evidence) span() float64 {
 // share returns the share of lines that read the value, between the first and the last of them.
 func (e *evidence) share() float64 { return float64(len(e.heights)) * e.step / e.span() }
 
-// Lines of verification.
+// Limits on verification lines.
 const (
 	maxLines = 120 // per scale
-	patience = 5   // failures after which lines outside of the candidate's heights stop
+	patience = 5   // failures in a row that end the lines outside the candidate's heights
 )
 
-// sweep reads lines at all heights of the candidate, and above and below until they fail. So the
-// box covers the bars even if the search read only some of them.
+// sweep reads lines at all heights of the candidate, and above and below until they fail. The box
+// thus covers the full height of the bars even if the search read only a part.
 func (v *verifier) sweep(scale int) evidence {
 	e := evidence{step: max(1, v.module, (v.hi-v.lo)/maxLines)}
 	read := func(h float64) bool {
@@ -224,7 +224,7 @@ const margin = 12
 
 // read samples the line at a height and returns the value of the symbol that starts where the
 // candidate does. The samples are averages across the line, over most of a module: along bars, this
-// removes noise; in texture and text, it removes what looked like bars.
+// removes noise; in texture and text, it removes false bars.
 func (v *verifier) read(height float64, scale int) (value string, ok bool) {
 	p, samples, blur := v.plane, scales[scale].samples, scales[scale].blur
 	step := v.module / float64(samples)

@@ -50,7 +50,7 @@ func (e *enricher) ask(
 }
 
 // fail sets the failure of a label without a usable answer. After too many in a row, it ends the
-// run and forgets their failures, so that the labels are asked about again once the cause is gone.
+// run and forgets their failures, so that a later run asks about the labels again.
 func (e *enricher) fail(ctx context.Context, r *store.Enrichment, reason *RejectedError) error {
 	r.Failure = cola.Text(reason.Reason)
 	e.report.Failed++
@@ -125,7 +125,7 @@ func (e *enricher) request(ctx context.Context, in Input, r *store.Enrichment, u
 }
 
 // noAnswer counts a request without an answer against its label if the label may be the cause. It
-// returns an error if no other request should follow now.
+// returns an error if the label should not be requested again now.
 func (e *enricher) noAnswer(id cola.TTBID, busy *BusyError) error {
 	u, ok := e.unanswered[id]
 	if !ok {

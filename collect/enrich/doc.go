@@ -8,8 +8,8 @@
 //
 //  1. It claims the label and hashes the input: the label's fields and its main image, if images
 //     are used. If the model has answered for the same input, steps 2 to 4 are skipped.
-//  2. It counts each request for the day. A day has a limit of requests and of tokens, which all
-//     processes share.
+//  2. It counts each request toward the daily limits on requests and tokens, which all processes
+//     share.
 //  3. It asks the model. If the answer isn't usable, it asks once more; after a second unusable
 //     answer, the label has failed until its input or the model changes. If there is no answer, the
 //     label is postponed, so that it doesn't keep others waiting.

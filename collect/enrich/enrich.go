@@ -86,8 +86,9 @@ type Options struct {
 }
 
 const (
-	// hold is how long the label of a killed process is left alone. longestClaim is how long a label
-	// waits for a request. The rest of hold is for the request, since an answer can't be saved later.
+	// hold is how long a claim lasts. longestClaim is how long a claimed label may wait for its
+	// request. The rest of hold is for the request, because its answer can't be saved after the claim
+	// has expired.
 	hold         = time.Hour
 	longestClaim = hold - 10*time.Minute
 	// idle is how long Follow waits before it looks for labels again. limitWait bounds the wait at
@@ -221,7 +222,8 @@ func (e *enricher) waitForDay(ctx context.Context) error {
 	return e.o.Sleep(ctx, wait)
 }
 
-// waitForChange waits until the registry has a later revision. Listing labels reads all of them.
+// waitForChange waits until the registry has a later revision. Listing the labels is expensive,
+// because it reads all of them.
 func (e *enricher) waitForChange(ctx context.Context, listed cola.Revision) error {
 	for {
 		if err := e.o.Sleep(ctx, idle); err != nil {
@@ -242,8 +244,8 @@ func sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// visit enriches a label. If that changes the label, a second look records that the result covers
-// the change.
+// visit enriches a label. If that changes the label, a second call of enrich records that the result
+// covers the change.
 func (e *enricher) visit(ctx context.Context, id cola.TTBID) error {
 	for range 2 {
 		changed, err := e.enrich(ctx, id)

@@ -67,8 +67,8 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// TestChanges checks that a changed input or another model is asked about again, that its answer
-// replaces only values of the earlier one, and that other changes cost nothing.
+// TestChanges checks that a changed input or model causes a new request, whose answer replaces only
+// values of the earlier one, and that other changes cost nothing.
 func TestChanges(t *testing.T) {
 	answer := `{"llm_container_type":"can","llm_beer_ibu":"60","llm_tasting_note_flavors":["pine"]}`
 	w := mustWorld(t, func(w http.ResponseWriter, n int, text string) { completion(w, answer) })
@@ -172,8 +172,8 @@ func (s *crashStore) SaveEnrichment(ctx context.Context, e store.Enrichment) err
 	return s.Store.SaveEnrichment(ctx, e)
 }
 
-// TestUnusableAnswers checks that an unusable answer is asked for once more, that a label then
-// fails, that it stays as it is, and that it is not asked about again.
+// TestUnusableAnswers checks that an unusable answer causes one more request. The label then fails,
+// stays unchanged and causes no further requests.
 func TestUnusableAnswers(t *testing.T) {
 	for name, write := range map[string]func(w http.ResponseWriter){
 		"bad JSON":   func(w http.ResponseWriter) { completion(w, `{"llm_container_type": "can"`) },
@@ -286,7 +286,7 @@ func TestInjection(t *testing.T) {
 	}
 }
 
-// TestStop checks that a wrong key, an unknown model and the like end a run at once, without a
+// TestStop checks that errors such as a wrong key or an unknown model end a run at once, without a
 // failed label.
 func TestStop(t *testing.T) {
 	for status, code := range map[int]string{
@@ -310,7 +310,7 @@ func TestStop(t *testing.T) {
 }
 
 // TestBadRequest checks that a label that the API rejects fails after one request, and that a run
-// with only such failures ends and leaves the labels to be asked about.
+// with only such failures ends and leaves the labels for a later run.
 func TestBadRequest(t *testing.T) {
 	w := mustWorld(t, func(w http.ResponseWriter, n int, text string) {
 		if strings.Contains(text, `"BRAND 5"`) {
@@ -331,8 +331,8 @@ func TestBadRequest(t *testing.T) {
 	}
 }
 
-// TestBusy checks that a busy API is asked again after the wait that it states, or a growing one,
-// and that a run ends if it stays busy.
+// TestBusy checks that a request to a busy API is repeated after the wait that the API states, or
+// after growing waits, and that a run ends if the API stays busy.
 func TestBusy(t *testing.T) {
 	w := mustWorld(t, func(w http.ResponseWriter, n int, text string) {
 		switch n {
@@ -387,8 +387,8 @@ func TestUnansweredLabel(t *testing.T) {
 	}
 }
 
-// TestOutage checks that an API that is down for hours fails no label, and that its requests count
-// for the day.
+// TestOutage checks that an outage of hours doesn't make labels fail, and that its requests count
+// toward the daily limit.
 func TestOutage(t *testing.T) {
 	up := start.Add(5 * time.Hour)
 	w := mustWorld(t, nil)
@@ -448,7 +448,7 @@ func TestEndedClaim(t *testing.T) {
 }
 
 // TestLimitBetweenAnswers checks that a label whose first answer is unusable fails if the daily
-// limit prevents a second one. Otherwise it would be asked about first on every day.
+// limit prevents a second one. Otherwise it would use up the first request of every day.
 func TestLimitBetweenAnswers(t *testing.T) {
 	w := mustWorld(t, func(w http.ResponseWriter, n int, text string) { completion(w, "no") })
 	w.mustStore(t, newLabel(1), newLabel(2))
@@ -499,7 +499,7 @@ func TestKeyInErrors(t *testing.T) {
 	}
 }
 
-// TestSlow checks that a response that doesn't come in time counts as busy.
+// TestSlow checks that a response that doesn't arrive in time counts as busy.
 func TestSlow(t *testing.T) {
 	release := make(chan struct{})
 	w := mustWorld(t, func(w http.ResponseWriter, n int, text string) {
@@ -558,7 +558,7 @@ func TestFollow(t *testing.T) {
 	}
 }
 
-// listCounter counts the lists of labels.
+// listCounter counts how often labels are listed.
 type listCounter struct {
 	Store
 	lists int
@@ -590,7 +590,8 @@ func TestFollowIdle(t *testing.T) {
 	}
 }
 
-// TestFollowNewest checks that Follow turns to newer labels while it works on older ones.
+// TestFollowNewest checks that Follow switches to newer labels that arrive while it works on older
+// ones.
 func TestFollowNewest(t *testing.T) {
 	w := mustWorld(t, nil)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -685,8 +686,8 @@ func (f failingImages) Read(context.Context, store.ImageContent, images.Variant)
 	return nil, f.err
 }
 
-// TestUnreadImages checks that no label is asked about without its image if the image store is
-// unavailable, and that a label whose image is damaged is asked about again once it isn't.
+// TestUnreadImages checks that a label isn't sent without its image while the image store is
+// unavailable, and that a label whose image was damaged is sent again once the image is repaired.
 func TestUnreadImages(t *testing.T) {
 	w := mustWorld(t, func(w http.ResponseWriter, n int, text string) { completion(w, can) })
 	files, err := images.Open(t.Context(), t.TempDir(), images.Options{})

@@ -20,7 +20,7 @@ import (
 	"github.com/colaregistry/colaregistry/store/sqlite"
 )
 
-// start is the beginning of the clocks of tests.
+// start is the initial time of test clocks.
 var start = time.Date(2026, time.November, 20, 12, 0, 0, 0, time.UTC)
 
 // clock is a clock that sleeping advances.
@@ -110,7 +110,7 @@ func apiFailure(w http.ResponseWriter, status int, code, message string) {
 	_ = json.NewEncoder(w).Encode(map[string]any{"error": map[string]any{"code": code, "message": message}})
 }
 
-// can answers that a product comes in a can.
+// can is an answer: the product comes in a can.
 const can = `{"llm_container_type":"can"}`
 
 type world struct {
@@ -172,7 +172,7 @@ func newLabel(n int, set ...func(*cola.Cola)) cola.Cola {
 	return c
 }
 
-// mustStore stores the fields of labels that are set.
+// mustStore stores the non-empty fields of labels.
 func (w *world) mustStore(t *testing.T, labels ...cola.Cola) {
 	t.Helper()
 	var patches []cola.Patch[cola.Cola]

@@ -3,7 +3,7 @@
 //
 // # Flow
 //
-// Run handles one source after the other:
+// Run handles the sources one after another:
 //
 //  1. It claims the source in the store, which returns the validators and the hash of the content
 //     imported last.

@@ -85,8 +85,8 @@ type temporaryError struct {
 func (e *temporaryError) Error() string { return e.err.Error() }
 func (e *temporaryError) Unwrap() error { return e.err }
 
-// download downloads the file of a source to a folder. It returns nil if the file still has the
-// validators of the condition. The error is a sourceError or that of ctx.
+// download downloads the file of a source to a folder. It returns nil if the server reports that the
+// file still matches the condition. The error is a sourceError or that of ctx.
 func (c *client) download(
 	ctx context.Context, s Source, condition store.ReferenceContent, folder string,
 ) (*download, error) {
@@ -185,7 +185,7 @@ func (c *client) checkStatus(response *http.Response, s Source) error {
 	return err
 }
 
-// validator returns a header that later requests repeat, unless that is unsafe.
+// validator returns a header for later requests to repeat, or "" if that would be unsafe.
 func validator(response *http.Response, name string) string {
 	value := response.Header.Get(name)
 	if len(value) > maxValidator || strings.ContainsFunc(value, func(r rune) bool { return r < ' ' || r > '~' }) {
@@ -194,8 +194,7 @@ func validator(response *http.Response, name string) string {
 	return value
 }
 
-// save writes a body to a file and returns its hash. It cancels the request if no part arrives for a
-// while.
+// save writes a body to a file and returns its hash. It cancels the request if the body stalls.
 func (c *client) save(body io.Reader, path string, cancel context.CancelCauseFunc) (hash []byte, err error) {
 	timer := time.AfterFunc(c.idle, func() { cancel(errStalled) })
 	defer timer.Stop()

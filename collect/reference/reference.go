@@ -65,7 +65,7 @@ type Result struct {
 	// Imported reports whether the file was imported. If it is false and Err is nil, the file hasn't
 	// changed since it was imported.
 	Imported bool
-	Report   ingest.Report // of the import; empty without one
+	Report   ingest.Report // of the import; empty if there was none
 	Err      error
 }
 
@@ -96,10 +96,10 @@ func (r *Report) add(result Result) {
 	r.Rows.Refused += c.Refused
 }
 
-// Run fetches and imports the sources, one after the other. A source that fails is in the report
-// and doesn't stop the others; the error is one of the store, such as store.ErrUnavailable, or of
-// ctx. The report is valid even with an error. If ctx is canceled during an import, its complete
-// batches stay stored, and the next run imports the source again.
+// Run fetches and imports the sources, one after another. A failed source is in the report and doesn't
+// stop the others. The error is one of the store, such as store.ErrUnavailable, or of ctx. The report
+// is valid even with an error. If ctx is canceled during an import, its complete batches stay stored,
+// and the next run imports the source again.
 func Run(ctx context.Context, st Store, o Options) (report Report, err error) {
 	o.setDefaults()
 	client := newClient(&o)

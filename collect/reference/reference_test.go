@@ -495,7 +495,7 @@ func TestRedirects(t *testing.T) {
 	}
 }
 
-// TestStalled checks that a download that stalls is repeated.
+// TestStalled checks that a stalled download is retried.
 func TestStalled(t *testing.T) {
 	web := newSite(t, map[string]http.HandlerFunc{"/a": func(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprint(w, permitList)

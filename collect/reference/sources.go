@@ -33,8 +33,9 @@ const (
 	avaPage  = "https://github.com/UCDavisLibrary/ava"
 )
 
-// Sources returns all sources with their default addresses (docs/DATA.md, "Reference data"). The
-// order is that of Run. Sources without an address have no known file that package ingest reads.
+// Sources returns all sources with their default addresses (docs/DATA.md, "Reference data"), in the
+// order in which Run fetches them. For sources without an address, no file is known that package
+// ingest can read.
 func Sources() []Source {
 	return []Source{
 		{"permits", ingest.Permittees, permitFiles + "FRL_All_Permits.json", permitsPage},

@@ -9,14 +9,14 @@ import (
 	"github.com/colaregistry/colaregistry/ingest/ttbpage"
 )
 
-// Errors of single requests. Errors of other types are permanent problems of a request, or those of
-// the context and of Options.Wait.
+// Errors of single requests. Any other error is a permanent problem with the request, or comes from
+// the context or Options.Wait.
 var (
 	// ErrSessionExpired reports that the session no longer has what the request needs: search or
 	// open the form again.
 	ErrSessionExpired = errors.New("the session has expired")
-	// ErrNoLabel reports that the site has no such page for the label. The site's error page for
-	// that is a general one, so a label without any page may also be a failure of the site.
+	// ErrNoLabel reports that the site has no such page for the label. The site answers with a
+	// generic error page, so a label without any page may also be due to a failure of the site.
 	ErrNoLabel = errors.New("the site has no such page for the label")
 	// ErrNoImage reports that the site does not have an image that the form lists.
 	ErrNoImage = errors.New("the site does not have the image")

@@ -24,7 +24,7 @@ const (
 	maxImage  = 32 << 20
 )
 
-// Bounds of what one call may do.
+// Limits on one call.
 const (
 	maxRedirects = 5
 	maxDuration  = 10 * time.Minute // of one answer
@@ -173,7 +173,7 @@ func (c *Client) sendOnce(ctx context.Context, r request, address *url.URL) (*ht
 	return response, body, err
 }
 
-// read reads a body. It cancels the request if no part arrives for a while.
+// read reads a body. It cancels the request if the body stalls.
 func (c *Client) read(body io.Reader, limit int64, cancel context.CancelCauseFunc) ([]byte, error) {
 	timer := time.AfterFunc(c.idle, func() { cancel(errStalled) })
 	defer timer.Stop()
@@ -193,8 +193,8 @@ type readerFunc func([]byte) (int, error)
 
 func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
 
-// judge returns the answer in a response, or the error that it stands for. Block pages come with
-// any status.
+// judge returns the answer in a response, or the corresponding error. Block pages come with any
+// status.
 func judge(r request, response *http.Response, body []byte, err error) (answer, error) {
 	if err != nil {
 		return answer{}, err
@@ -222,8 +222,8 @@ func judge(r request, response *http.Response, body []byte, err error) (answer, 
 	return a, nil
 }
 
-// isHTML reports whether a response is a page. The site serves pages in place of files, with the
-// type of the page or of the file.
+// isHTML reports whether a response is a page. The site sometimes serves a page in place of a file,
+// with the content type of either.
 func isHTML(response *http.Response, body []byte) bool {
 	kind, _, _ := mime.ParseMediaType(response.Header.Get("Content-Type"))
 	return kind == "text/html" || kind == "application/xhtml+xml" || ttbpage.IsHTML(body)
@@ -232,7 +232,7 @@ func isHTML(response *http.Response, body []byte) bool {
 // maxRetryAfter limits what a wrong Retry-After can do.
 const maxRetryAfter = 24 * time.Hour
 
-// complete checks that an answer is a page of a kind, and complete: the site sometimes sends
+// complete checks that an answer is a complete page of the given kind. The site sometimes sends
 // truncated pages.
 func (a *answer) complete(kind ttbpage.Kind) error {
 	switch {
@@ -246,7 +246,7 @@ func (a *answer) complete(kind ttbpage.Kind) error {
 	return nil
 }
 
-// unexpected returns the error of an answer with status 200.
+// unexpected returns the error for an unusable answer with status 200.
 func unexpected(format string, args ...any) error {
 	return &TemporaryError{Status: http.StatusOK, Err: fmt.Errorf(format, args...)}
 }

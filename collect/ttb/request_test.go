@@ -15,7 +15,7 @@ import (
 	"github.com/colaregistry/colaregistry/internal/ttbsite"
 )
 
-// Pages of a site that is written for a test.
+// Pages of a fake site.
 const (
 	searchForm = `<html><form><input name="searchCriteria.dateCompletedFrom"></form></html>`
 	formPage   = `<html><head><title>OMB No. 1513-0020</title></head><div class="label">TTB ID</div><div class="data">%s</div></html>`
@@ -143,7 +143,7 @@ func TestTotals(t *testing.T) {
 	}
 }
 
-// TestRequests checks what the requests of a search, an export and an image contain.
+// TestRequests checks the contents of the requests for a search, an export and an image.
 func TestRequests(t *testing.T) {
 	var got []*http.Request
 	answers := []http.HandlerFunc{

@@ -2,9 +2,9 @@
 //
 // The site has no API. A search by completed date puts its results into the session, from which
 // they are exported as CSV. Each label has a printable form, and opening it makes the images of the
-// label available to the session. Sessions expire without notice, and the site answers in many ways
-// that are not what was asked for: with the search page, an error page, a block page, or part of a
-// page. The client recognizes them; see its errors.
+// label available to the session. Sessions expire without notice, and the site may answer a request
+// with the search page, an error page, a block page or a truncated page instead. The client recognizes
+// these; see its errors.
 package ttb
 
 import (
@@ -50,7 +50,7 @@ type Client struct {
 	open     bool
 	searched bool        // the session has the results of a search
 	form     cola.TTBID  // the label of the form opened last, or 0
-	failed   failedImage // the image that was answered with a page last
+	failed   failedImage // the image last answered with a page
 }
 
 // failedImage is an image of a label.

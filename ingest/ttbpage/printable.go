@@ -132,16 +132,16 @@ func (l *Label) readApplicationTypes(cell *html.Node) {
 	l.ApplicationType = applicationType(checked)
 }
 
-// The alternative texts of the boxes of the types of application.
+// The alt texts of the application type boxes.
 const (
 	boxApproval    = "Type of Application"
 	boxExemption   = "Certificate of label Approval" // sic
 	boxDistinctive = "Distinctive Liquor Bottle Approval"
 )
 
-// applicationType returns the type of application in the words of the detail page. It knows them
-// for an approval without an exemption and a distinctive bottle, which nearly all labels have; a
-// resubmission makes no difference. For others it returns "".
+// applicationType returns the type of application in the words of the detail page. It knows the words
+// only for a label approval without an exemption or a distinctive bottle, which nearly all labels
+// have, whether resubmitted or not. For other types it returns "".
 func applicationType(checked map[string]bool) string {
 	if checked[boxApproval] && !checked[boxExemption] && !checked[boxDistinctive] {
 		return "LABEL APPROVAL"
