@@ -238,7 +238,7 @@ func (c *collector) siteDown(ctx context.Context, cl claim, cause error) error {
 		return err
 	}
 	if c.failures >= maxSiteFailures && !c.o.Follow {
-		return fmt.Errorf("the site keeps failing, so the run ended; run the command again later: %w", cause)
+		return fmt.Errorf("the site keeps failing; run the command again later: %w", cause)
 	}
 	return c.st.PauseRequests(ctx, c.o.backoff(c.failures-1))
 }

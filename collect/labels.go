@@ -146,7 +146,7 @@ func (c *collector) fetchImages(
 		case errors.As(err, new(*permanentError)), again && l.Attempts+1 >= MaxAttempts:
 			missing++
 			failing = failing || again
-			c.o.Logger.Warn("could not fetch an image", "label", l.TTBID.String(), "file", image.FileName, "error", err)
+			c.o.Logger.Warn("fetching an image failed", "label", l.TTBID.String(), "file", image.FileName, "error", err)
 			continue
 		case again && (temporary == nil || !busy(temporary.Status)):
 			failure = err

@@ -239,7 +239,7 @@ func (c *collector) queueBacklog() error {
 	switch {
 	case err == nil, errors.Is(err, errEnough):
 	case b.lost && !errors.Is(err, store.ErrUnavailable): // a repair; the rest of the run doesn't need it
-		c.o.Logger.Warn("could not look for lost image files, so they are not fetched again", "error", err)
+		c.o.Logger.Warn("checking for lost image files failed; they are not fetched again", "error", err)
 		c.backlogs = c.backlogs[1:]
 		return nil
 	default:

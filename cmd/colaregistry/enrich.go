@@ -19,7 +19,7 @@ type enricherFlags struct {
 	Model   string     `env:"COLAREGISTRY_ENRICH_MODEL" placeholder:"NAME" help:"Name of the model."`
 	Key     string     `env:"COLAREGISTRY_ENRICH_KEY" placeholder:"KEY" help:"API key, if the endpoint needs one."`
 	KeyFile secretFile `env:"COLAREGISTRY_ENRICH_KEY_FILE" name:"key-file" placeholder:"FILE" help:"File with the API key."`
-	Images  bool       `env:"COLAREGISTRY_ENRICH_IMAGES" help:"Send the main image of each label, too, if it was fetched."`
+	Images  bool       `env:"COLAREGISTRY_ENRICH_IMAGES" help:"Also send each label's main image, if it was fetched."`
 	Limit   int        `env:"COLAREGISTRY_ENRICH_LIMIT" default:"1000" placeholder:"N" help:"Requests per day (UTC) across all processes (default: ${default})."`
 	Tokens  int        `env:"COLAREGISTRY_ENRICH_TOKENS" default:"5000000" placeholder:"N" help:"Tokens per day (UTC) across all processes (default: ${default})."`
 	Rate    float64    `env:"COLAREGISTRY_ENRICH_RATE" default:"1" placeholder:"N" help:"Requests per second (default: ${default})."`

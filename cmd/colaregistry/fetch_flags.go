@@ -18,14 +18,14 @@ import (
 // variables are the same.
 type collectorFlags struct {
 	Contact string         `env:"COLAREGISTRY_FETCH_CONTACT" placeholder:"EMAIL|URL" help:"Your email address or web page. Sent with every request, so that TTB can reach you. Required to fetch."`
-	Details collect.Choice `env:"COLAREGISTRY_FETCH_DETAILS" enum:"none,new,all" default:"new" placeholder:"none|new|all" help:"Labels to fetch the forms of: none, new (new or changed in the fetched days) or all (also stored labels without detail) (default: ${default})."`
-	Images  collect.Choice `env:"COLAREGISTRY_FETCH_IMAGES" enum:"none,new,all" default:"none" placeholder:"none|new|all" help:"Labels to fetch images of and read barcodes from: none, new (along with their forms) or all (also stored labels that lack image files) (default: ${default})."`
+	Details collect.Choice `env:"COLAREGISTRY_FETCH_DETAILS" enum:"none,new,all" default:"new" placeholder:"none|new|all" help:"Labels whose forms to fetch: none, new (new or changed in the fetched days) or all (also stored labels without detail) (default: ${default})."`
+	Images  collect.Choice `env:"COLAREGISTRY_FETCH_IMAGES" enum:"none,new,all" default:"none" placeholder:"none|new|all" help:"Labels whose images to fetch and scan for barcodes: none, new (along with their forms) or all (also stored labels that lack image files) (default: ${default})."`
 	Rate    float64        `env:"COLAREGISTRY_FETCH_RATE" default:"1" placeholder:"N" help:"Requests per second across all processes, at most 5 (default: ${default})."`
 	BaseURL string         `env:"COLAREGISTRY_FETCH_BASE_URL" name:"base-url" default:"https://ttbonline.gov/colasonline/" placeholder:"URL" help:"Address of the registry (default: ${default})."`
 
 	quietFlags
 
-	Hold    time.Duration `env:"COLAREGISTRY_FETCH_HOLD" hidden:"" default:"2m" help:"Time after which others take over the work of a killed process."`
+	Hold    time.Duration `env:"COLAREGISTRY_FETCH_HOLD" hidden:"" default:"2m" help:"Time after which other processes take over the work of a killed one."`
 	Backoff time.Duration `env:"COLAREGISTRY_FETCH_BACKOFF" hidden:"" default:"2s" help:"Upper bound of the first wait after a failure."`
 }
 
@@ -53,7 +53,7 @@ func (f *collectorFlags) check(prefix string) error {
 	case !isContact(f.Contact):
 		return fmt.Errorf("%scontact must be an email address or an http or https URL", prefix)
 	case f.Images != collect.None && f.Details == collect.None:
-		return fmt.Errorf("%[1]simages needs %[1]sdetails new or all, because the forms list the images", prefix)
+		return fmt.Errorf("%[1]simages requires %[1]sdetails new or all, because the forms list the images", prefix)
 	}
 	if _, err := ttb.New(f.options().Site); err != nil {
 		return fmt.Errorf("%sbase-url: %w", prefix, err)

@@ -116,8 +116,9 @@ Examples:
 
 // Help describes the command.
 func (*fetchResume) Help() string {
-	return `Clears a block by the site and lifts any pause of requests. Servers with --fetch continue within a minute, or after their own quiet hours. After a block,
-starting fetch ttb does the same; it doesn't lift other pauses. Before you resume, wait a few hours and lower the rate.
+	return `Clears a block by the site and lifts any pause of requests. Servers with --fetch continue within a minute, or once their
+quiet hours end. Starting fetch ttb also clears a block, but doesn't lift other pauses. Before you resume, wait a few hours and
+lower the rate.
 
 Example:
 

@@ -99,7 +99,7 @@ func (c *importCommand) createRejects() (*rejectsFile, error) {
 	case "":
 		return nil, nil
 	case "-":
-		return nil, errors.New("--rejects: pass a file name; standard output has the report")
+		return nil, errors.New("--rejects: pass a file name; the report goes to standard output")
 	}
 	if folder := c.inputAround(c.Rejects); folder != "" {
 		return nil, fmt.Errorf("--rejects: %s is in the input folder %s; pass a file outside it", c.Rejects, folder)

@@ -250,7 +250,7 @@ func (e *enricher) visit(ctx context.Context, id cola.TTBID) error {
 	for range 2 {
 		changed, err := e.enrich(ctx, id)
 		if errors.As(err, new(*postponedError)) {
-			e.o.Logger.Warn("a label is left for later", "label", id.String(), "error", err)
+			e.o.Logger.Warn("label postponed", "label", id.String(), "error", err)
 			e.postponed = err
 			return nil
 		}

@@ -32,7 +32,7 @@ func Follow(ctx context.Context, st Store, o Options, quietUntil func(time.Time)
 			}
 		}
 		if err := follow(ctx, st, o); err != nil && ctx.Err() == nil {
-			o.Logger.Error("fetching reference data failed; it will start again", "error", err)
+			o.Logger.Error("fetching reference data failed; retrying later", "error", err)
 		}
 		_ = sleep(ctx, checkEvery/2+rand.N(checkEvery)) // ctx.Err reports the error
 	}

@@ -65,7 +65,7 @@ func CheckURL(address string) error {
 	case u.Scheme != "https" && u.Scheme != "http" || u.Hostname() == "":
 		return fmt.Errorf("%q is not an http or https URL", address)
 	case u.User != nil:
-		return errors.New("the URL must not contain a user name or password, because reports would show it")
+		return errors.New("the URL must not contain a user name or password, because reports show the URL")
 	}
 	return nil
 }

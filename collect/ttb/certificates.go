@@ -109,7 +109,7 @@ func (v *verifier) fetch(ctx context.Context, missing *missingIssuer) error {
 	full := len(v.issuers) >= maxIssuers
 	v.mu.Unlock()
 	if full {
-		return errors.New("too many certificates were fetched")
+		return errors.New("too many issuer certificates fetched")
 	}
 	ctx, cancel := context.WithTimeout(ctx, issuerTimeout)
 	defer cancel()
@@ -141,7 +141,7 @@ func (v *verifier) fetchFrom(ctx context.Context, address string, cert *x509.Cer
 	q.Header.Set("User-Agent", v.userAgent)
 	client := http.Client{CheckRedirect: func(r *http.Request, via []*http.Request) error {
 		if len(via) > maxIssuerRedirects || r.URL.Scheme != "http" {
-			return errors.New("too many redirects, or not to an http address")
+			return errors.New("too many redirects, or a redirect to a non-http address")
 		}
 		return nil
 	}}
@@ -169,7 +169,7 @@ func (v *verifier) fetchFrom(ctx context.Context, address string, cert *x509.Cer
 			return issuer, nil
 		}
 	}
-	return nil, fmt.Errorf("%s: the certificate there did not issue %q", address, cert.Subject)
+	return nil, fmt.Errorf("%s: the fetched certificate did not issue %q", address, cert.Subject)
 }
 
 // parseCertificates reads certificates in DER, PEM or PKCS #7 (a .p7c file).
