@@ -64,15 +64,15 @@ var open = map[string]bound{
 	"POST /unsubscribe/{token}":                              looked,
 }
 
-// anonymous requests a route without credentials, with unknown tokens.
+// anonymous requests a route without credentials. It fills in unknown tokens.
 func (w *world) anonymous(client *http.Client, method, route string) response {
 	w.t.Helper()
 	request := w.path(strings.ReplaceAll(route, "{token}", strings.ToLower(rand.Text()+rand.Text())))
 	return w.send(client, method, request, nil, nil)
 }
 
-// closed reports whether a response only reports missing credentials. Routes with a token in the
-// path are open, because anyone can try tokens.
+// closed reports whether a response only asks for credentials. Routes with a token in the path are
+// open, because anyone can try tokens.
 func closed(method, route string, a response) bool {
 	switch {
 	case strings.Contains(route, "{token}"):
@@ -112,7 +112,7 @@ func TestOpenRouteBounds(t *testing.T) {
 const (
 	flooders = 16
 	flooding = 640 // requests per route
-	// background is the number of connections per second that the server may take from its pools without requests.
+	// background is the number of connections per second that an idle server may take from its pools.
 	background = 40
 )
 

@@ -84,7 +84,7 @@ func newBareWorld(t *testing.T, start func(*testing.T, program.Options) *site, f
 	return w
 }
 
-// look finds records to request.
+// look stores the IDs of existing records in w.ids.
 func (w *world) look() {
 	w.t.Helper()
 	found := w.data(http.MethodGet, "/colas?approval_date_from=2005-01-01&per_page=50", nil, http.StatusOK).([]any)
@@ -131,7 +131,7 @@ func (w *world) importNewLabels(n int) {
 	})
 }
 
-// tick runs the saved search as of tomorrow and makes its delivery.
+// tick runs the saved search as of tomorrow and sends its delivery.
 func (w *world) tick(flags []string) {
 	w.t.Helper()
 	at := time.Now().UTC().AddDate(0, 0, 1).Truncate(24 * time.Hour).Add(7 * time.Hour)
