@@ -18,8 +18,8 @@ import (
 	"github.com/colaregistry/colaregistry/internal/program"
 )
 
-// world is a server with an account that has one resource of each kind: a saved search with a run
-// and matches, destinations, deliveries, a feed, keys, and a signed-in browser.
+// world is a server with an account that has every kind of resource: a saved search with a run and
+// matches, destinations, deliveries, a feed, keys, and a signed-in browser.
 type world struct {
 	*site
 	account *loadtest.Account

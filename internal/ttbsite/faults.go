@@ -12,7 +12,7 @@ import (
 // Fault is a failure of a request.
 type Fault string
 
-// Faults.
+// Kinds of faults.
 const (
 	None        Fault = ""
 	ServerError Fault = "status 500"

@@ -251,7 +251,7 @@ func TestPages(t *testing.T) {
 	if p := b.parse(b.get(formOf(1))); p.Kind != ttbpage.NoPage {
 		t.Errorf("form of an unknown label = %s", p.Kind)
 	}
-	// The request without a session is extra, but there was no search page.
+	// The tally balances: one request without a session is extra, and the search page was not requested.
 	if tally := s.Tally(); tally.Failed != 0 || tally.Extra() != 0 {
 		t.Errorf("tally = %+v", tally)
 	}
