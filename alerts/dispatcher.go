@@ -226,8 +226,8 @@ func newDispatcherMetrics(registerer prometheus.Registerer, kinds []string) *dis
 	}
 	overdue := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "colaregistry_delivery_overdue_seconds",
-		Help: "How long the earliest due message has been due, as of the latest successful query; 0 while no message " +
-			"is due.",
+		Help: "Time since the most overdue message became due, as of the latest successful query; " +
+			"0 if none is due.",
 	}, func() float64 { return m.due.overdue(time.Now()) })
 	registerer.MustRegister(m.attempts, m.took, overdue)
 	return m

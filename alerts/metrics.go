@@ -42,8 +42,8 @@ func newMetrics(registerer prometheus.Registerer) *metrics {
 	}
 	overdue := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "colaregistry_alert_overdue_seconds",
-		Help: "How long the earliest due saved search has been due, as of the latest successful tick; 0 while no " +
-			"search is due.",
+		Help: "Time since the most overdue saved search became due, as of the latest successful tick; " +
+			"0 if none is due.",
 	}, func() float64 { return m.due.overdue(time.Now()) })
 	registerer.MustRegister(runs, matches, failures, took, overdue)
 	return m

@@ -128,14 +128,14 @@ func (i *signInIssuer) fetchEmail(ctx context.Context, at, accessToken string, w
 	request.Header.Set("Authorization", "Bearer "+accessToken)
 	response, err := i.secretClient.Do(request)
 	if err != nil {
-		i.log.Warn("fetching user info failed", "issuer", i.URL, "error", truncateError(err.Error()))
+		i.log.Warn("fetching userinfo failed", "issuer", i.URL, "error", truncateError(err.Error()))
 		return person{}, i.unavailable()
 	}
 	defer response.Body.Close()
 	kind, _, _ := mime.ParseMediaType(response.Header.Get("Content-Type"))
 	switch {
 	case response.StatusCode >= http.StatusInternalServerError || isTemporary(response.StatusCode):
-		i.log.Warn("fetching user info failed", "issuer", i.URL, "status", response.StatusCode)
+		i.log.Warn("fetching userinfo failed", "issuer", i.URL, "status", response.StatusCode)
 		return person{}, i.unavailable()
 	case response.StatusCode != http.StatusOK || kind != "application/json":
 		return who, nil // no address, or a format that was not requested
@@ -146,10 +146,10 @@ func (i *signInIssuer) fetchEmail(ctx context.Context, at, accessToken string, w
 	}
 	o, err := parseClaims(body)
 	if err != nil {
-		return person{}, i.untrusted("its user info cannot be read")
+		return person{}, i.untrusted("its userinfo response cannot be read")
 	}
 	if subject, err := o.text("sub"); err != nil || subject != who.subject {
-		return person{}, i.untrusted("its user info is for another subject")
+		return person{}, i.untrusted("its userinfo response is for another subject")
 	}
 	return i.withEmail(who, o)
 }

@@ -204,7 +204,7 @@ func (t *Tokens) grant(ctx context.Context, raw string) (g grant, result string,
 	}
 	from, ok := t.issuers[token.issuer]
 	if !ok {
-		return grant{}, "", invalidCredentialf("Unknown issuer of the access token; accepted: %s.", quotedList(t.urls))
+		return grant{}, "", invalidCredentialf("The access token's issuer is unknown; accepted: %s.", quotedList(t.urls))
 	}
 	g, err = t.checkOnce(ctx, from, token)
 	return g, resultAccepted, err

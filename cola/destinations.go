@@ -48,7 +48,7 @@ type Destination struct {
 	Reason          Opt[string]    `json:"reason" nullable:"true" enum:"holder,unsubscribed,failing,gone" doc:"Why it is paused or disabled. holder: paused by the account holder. unsubscribed: by the recipient. failing: messages failed for three days. gone: the receiver responded with 410." example:"failing"`
 	CreatedAt       Timestamp      `json:"created_at" format:"date-time" doc:"Creation time (UTC)." example:"2026-11-20T13:14:15Z"`
 	LastDeliveredAt Opt[Timestamp] `json:"last_delivered_at" nullable:"true" format:"date-time" doc:"Time of the last delivered message (UTC)." example:"2026-11-23T06:00:04Z"`
-	FailingSince    Opt[Timestamp] `json:"failing_since" nullable:"true" format:"date-time" doc:"When deliveries started to fail (UTC); null if they succeed." example:"2026-11-23T06:00:04Z"`
+	FailingSince    Opt[Timestamp] `json:"failing_since" nullable:"true" format:"date-time" doc:"When deliveries started failing (UTC); null if the latest one succeeded." example:"2026-11-23T06:00:04Z"`
 }
 
 // DestinationWithSecret is a destination with its webhook signing secret, which is shown once.

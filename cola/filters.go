@@ -82,7 +82,7 @@ var filters = indexed([]Filter{
 	},
 	{
 		Section: "Place", Param: "origin", Saved: []string{"country"}, Noun: "origin", Phrase: "from %s",
-		Label: "Origin", Hint: "A country or US state, such as France, French or Kentucky.",
+		Label: "Origin", Hint: "A country, US state or adjective, such as France, French or Kentucky.",
 		field: "OriginNames", normalizeSaved: (*Problems).words, fold: vocabulary.FoldText,
 		apply: func(q *Query, v filterValue) { q.OriginNames = vocabulary.OriginNames(v.text) },
 	},

@@ -29,7 +29,7 @@ type PermitteeSummary struct {
 	ActiveReason            Text   `json:"active_reason" nullable:"true" doc:"Why is_active is true; null if it is false." example:"on TTB's list of permittees"`
 	Colas                   int    `json:"colas" doc:"Number of labels." example:"5"`
 	ColasApproved           int    `json:"colas_approved" doc:"Number of labels with status approved." example:"3"`
-	LastColaApplicationDate Date   `json:"last_cola_application_date" nullable:"true" format:"date" doc:"Latest application date of the labels." example:"2025-04-10"`
+	LastColaApplicationDate Date   `json:"last_cola_application_date" nullable:"true" format:"date" doc:"Latest application date among the permittee's labels." example:"2025-04-10"`
 }
 
 // PermitteeDetail is the payload of GET /permittees/{permit_number}.

@@ -153,7 +153,7 @@ func (s Schedule) runsOn(day time.Time) bool {
 type SavedSearch struct {
 	UUID         string             `json:"uuid" format:"uuid" doc:"ID of the search." example:"0b9f8c0e-6a55-4f0e-9a39-2f1f0f9f6d11"`
 	Name         string             `json:"name" doc:"Name of the search." example:"New Oak brands"`
-	Filters      SavedSearchFilters `json:"filters" doc:"Filters of the search; absent ones are omitted."`
+	Filters      SavedSearchFilters `json:"filters" doc:"Filters of the search; only those that are set."`
 	Schedule     *Schedule          `json:"schedule" ornull:"true" doc:"Schedule; null for a search without one."`
 	CreatedAt    Timestamp          `json:"created_at" format:"date-time" doc:"Creation time (UTC)." example:"2026-11-20T13:14:15Z"`
 	ManageURL    string             `json:"manage_url" format:"uri" doc:"Dashboard page of the search." example:"https://example.com/saved-searches/0b9f8c0e-6a55-4f0e-9a39-2f1f0f9f6d11"`

@@ -36,14 +36,14 @@ type SearchParams struct {
 	ProductType            []string     `json:"product_type" enum:"wine,malt beverage,distilled spirits" doc:"Product type. With several values, a label needs to match only one." example:"wine"`
 	Category               []string     `json:"category" enum:"Beer,Wine,Liquor" doc:"Top level of the category path. With several values, a label needs to match only one." example:"Wine"`
 	DerivedSubcategory     string       `json:"derived_subcategory" doc:"Category path prefix, levels joined by ' > '. Former paths with a published alias work too." maxLength:"200" example:"Wine > Red Wine"`
-	Origin                 string       `json:"origin" doc:"Origin or country: name, adjective, US state code or ISO 3166 code, any case. A code that is both a state and a country is read as the state, and notes says so. A country includes its parts: american also finds labels from Kentucky." maxLength:"200" example:"french"`
+	Origin                 string       `json:"origin" doc:"Origin or country: name, adjective, US state code or ISO 3166 code, any case. A code that is both a state and a country is read as the state; the response's notes say so. A country includes its parts: american also finds labels from Kentucky." maxLength:"200" example:"french"`
 	DomesticOrImported     string       `json:"domestic_or_imported" enum:"domestic,imported" doc:"Whether the product is made in the United States." example:"imported"`
 	Status                 string       `json:"status" enum:"approved,expired,surrendered,revoked" doc:"Status of the approval; default: all statuses. expired, surrendered and revoked search all dates." example:"approved"`
 	BrandName              string       `json:"brand_name" doc:"Part of the brand name, any case. Words match as in q." maxLength:"200" example:"oak"`
 	BrandSimilarTo         string       `json:"brand_similar_to" doc:"Labels of brands that a brand check for this name scores 50 or more." maxLength:"100" example:"Ravin and Oak"`
-	BrandFirstSeenFrom     Date         `json:"brand_first_seen_from" format:"date" doc:"Brands whose first label was approved on or after this date. Searches all dates." example:"2025-06-01"`
+	BrandFirstSeenFrom     Date         `json:"brand_first_seen_from" format:"date" doc:"Labels of brands whose first label was approved on or after this date. Searches all dates." example:"2025-06-01"`
 	PermitNumber           string       `json:"permit_number" doc:"Exact permit number of the applicant. The example is a placeholder." maxLength:"200" example:"NJ-I-721"`
-	PermitteeFirstSeenFrom Date         `json:"permittee_first_seen_from" format:"date" doc:"Permits whose first label was approved on or after this date. Searches all dates." example:"2025-06-01"`
+	PermitteeFirstSeenFrom Date         `json:"permittee_first_seen_from" format:"date" doc:"Labels of permits whose first label was approved on or after this date. Searches all dates." example:"2025-06-01"`
 	BarcodeValue           string       `json:"barcode_value" doc:"Exact main barcode; spaces and hyphens are ignored. The example is a placeholder." maxLength:"200" example:"0 36000 29145 2"`
 	ApprovalDateFrom       Date         `json:"approval_date_from" format:"date" doc:"Earliest approval date to include (YYYY-MM-DD), known or estimated." example:"2024-01-01"`
 	ApprovalDateTo         Date         `json:"approval_date_to" format:"date" doc:"Latest approval date to include (YYYY-MM-DD), known or estimated." example:"2024-12-31"`

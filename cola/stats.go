@@ -152,7 +152,7 @@ type LabelGroup struct {
 
 // OtherGroups are the groups that a response leaves out.
 type OtherGroups struct {
-	Groups Opt[int] `json:"groups" nullable:"true" minimum:"0" doc:"Number of groups; null for two dimensions with very many pairs of values." example:"112"`
+	Groups Opt[int] `json:"groups" nullable:"true" minimum:"0" doc:"Number of groups; null if two dimensions have too many pairs of values to count." example:"112"`
 	Labels int      `json:"labels" minimum:"0" doc:"Number of labels in them." example:"3310"`
 }
 

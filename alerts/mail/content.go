@@ -146,7 +146,7 @@ func (s *Sender) paused(m alerts.Message, p *page) {
 	where, host := destinationName(m)
 	p.Subject = "Label alerts paused for " + oneLine(host, maxName)
 	p.Heading = p.Subject
-	why, fix := "The destination was paused.", "To start again, fix the problem and resume the destination."
+	why, fix := "The destination was paused.", "Fix the problem, then resume the destination."
 	switch d.Reason.V {
 	case cola.ReasonGone:
 		why = "The endpoint returned 410 Gone, so we disabled the destination."

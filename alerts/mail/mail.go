@@ -111,9 +111,9 @@ func recipient(m alerts.Message) string {
 }
 
 const (
-	faultNotSent   = "Our mail server couldn’t send the email."
-	faultCompose   = "We couldn’t generate this email."
-	faultAddress   = "Invalid email address."
+	faultNotSent   = "The service could not send the email."
+	faultCompose   = "The service could not create the message."
+	faultAddress   = "The address is not a valid email address."
 	faultNoAddress = "The account has no email address."
 )
 

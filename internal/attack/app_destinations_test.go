@@ -11,10 +11,10 @@ import (
 	"github.com/colaregistry/colaregistry/internal/program"
 )
 
-// hidden are the parts of destinations that an app without the write scope must not see.
+// hidden lists fragments of addresses and secrets that an app without the write scope must not see.
 var hidden = []string{"T0SECRET", "B0SECRET", "carol@", "holder@", "whsec_", "/feeds/"}
 
-// pathParameter is a variable in a path of the OpenAPI document.
+// pathParameter matches a path parameter in the OpenAPI document.
 var pathParameter = regexp.MustCompile(`\{[^}]*\}`)
 
 // TestAppDestinations calls every REST operation and tool as an app without the write scope, and

@@ -27,7 +27,7 @@ func TestEmbeddedPages(t *testing.T) {
 			charged := strings.HasPrefix(page, "/explore") && !free || strings.Contains(page, "/explain?")
 			for i, header := range embedding() {
 				if i > 1 && !charged {
-					break // all combinations would exceed the rate limit of pages
+					break // all combinations would exceed the page rate limit
 				}
 				header.Set("Sec-Fetch-Site", "same-origin")
 				status := s.send(browser, http.MethodGet, page, header, nil).Status
@@ -42,7 +42,7 @@ func TestEmbeddedPages(t *testing.T) {
 	})
 }
 
-// embedding returns headers of requests that browsers make without a person opening the page.
+// embedding returns the headers of browser requests that are not caused by a person opening the page.
 func embedding() (headers []http.Header) {
 	headers = append(headers, http.Header{"Sec-Purpose": {"prefetch"}, "Sec-Fetch-Dest": {"document"}})
 	for _, dest := range []string{
@@ -57,7 +57,7 @@ func embedding() (headers []http.Header) {
 	return append(headers, http.Header{"Accept": {"image/avif,image/webp,image/*,*/*;q=0.8"}})
 }
 
-// pages returns a URL of every dashboard page, with existing labels, permits and saved searches.
+// pages returns one URL for each dashboard page, using existing labels, permits and saved searches.
 func (s *site) pages(key string) (pages []string) {
 	s.t.Helper()
 	label := s.rest(key, http.MethodGet, "/colas?per_page=1", nil).JSON(s.t)["data"].([]any)[0].(map[string]any)

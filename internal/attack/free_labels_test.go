@@ -22,8 +22,7 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// withoutAlerts are the options of a server that leaves runs and deliveries to the test's own
-// commands.
+// withoutAlerts turns off the server's own runs and deliveries; the test makes them with commands.
 var withoutAlerts = program.Options{Flags: []string{"--alerts", "off", "--webhook-allow-private"}}
 
 // TestManualRunLabels manually runs three unscheduled searches, one per product type,
@@ -72,8 +71,8 @@ func TestManualRunLabels(t *testing.T) {
 	})
 }
 
-// TestScheduledMessageLabels runs a search that finds more labels than messages and feeds may name,
-// and then runs further searches on the same day.
+// TestScheduledMessageLabels runs searches that find more labels than a message or feed may name.
+// Messages about further searches on the same day must give only the count.
 func TestScheduledMessageLabels(t *testing.T) {
 	onBoth(t, withoutAlerts, func(t *testing.T, s *site) {
 		a, hook := s.account("alerts@example.com", cola.TierPro), s.receiver("alerts@example.com")
@@ -127,7 +126,7 @@ func TestScheduledMessageLabels(t *testing.T) {
 	})
 }
 
-// TestMatchCharges reads the labels of a run in every possible way.
+// TestMatchCharges checks that each way to read the labels of a run charges for the labels it shows.
 func TestMatchCharges(t *testing.T) {
 	onBoth(t, withoutAlerts, func(t *testing.T, s *site) {
 		a := s.account("matches@example.com", cola.TierStarter)
@@ -182,7 +181,7 @@ func TestMatchCharges(t *testing.T) {
 	})
 }
 
-// checkCutMatches reads the matches of an account that has three list records left.
+// checkCutMatches checks that an account with three list records left gets only three matches.
 func (s *site) checkCutMatches(of string) {
 	s.t.Helper()
 	spent := cola.Used{ListRecords: cola.TierFree.Limits().ListRecords - 3}
@@ -210,7 +209,8 @@ func (s *site) checkCutMatches(of string) {
 	}
 }
 
-// TestDailyManualRuns requests 30 runs at once, and another one after deleting the searches.
+// TestDailyManualRuns requests more concurrent runs than the daily limit allows. Deleting the
+// searches must not restore the allowance.
 func TestDailyManualRuns(t *testing.T) {
 	onBoth(t, withoutAlerts, func(t *testing.T, s *site) {
 		const attempts = 30
@@ -313,7 +313,7 @@ func (s *site) feed(a *loadtest.Account, search string) string {
 	return string(s.send(http.DefaultClient, http.MethodGet, "/feeds/"+token, nil, nil).Body)
 }
 
-// addLabels adds new labels of a brand, approved today. each is the number per product type.
+// addLabels adds labels of a brand, approved today. each is the number per product type.
 func (s *site) addLabels(brand string, each int, types ...vocabulary.ProductType) {
 	s.t.Helper()
 	for _, kind := range types {
@@ -321,7 +321,7 @@ func (s *site) addLabels(brand string, each int, types ...vocabulary.ProductType
 	}
 }
 
-// addLabelsAt adds new labels of a brand and a type, approved today. Their IDs end in consecutive
+// addLabelsAt adds labels of a brand and a type, approved today. Their IDs end in consecutive
 // numbers starting with first.
 func (s *site) addLabelsAt(first int, brand string, labels int, kind vocabulary.ProductType) {
 	s.t.Helper()
@@ -338,7 +338,7 @@ func (s *site) addLabelsAt(first int, brand string, labels int, kind vocabulary.
 	}
 }
 
-// tick runs the searches due at the given time and makes their deliveries.
+// tick runs the searches due at the given time and sends their deliveries.
 func (s *site) tick(at time.Time) {
 	s.t.Helper()
 	s.Run("alerts", "tick", "--webhook-allow-private", "--at", at.UTC().Format(time.RFC3339Nano))

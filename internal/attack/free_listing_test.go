@@ -47,7 +47,7 @@ func TestPreviewLabels(t *testing.T) {
 	})
 }
 
-// previewed finds the count in a preview.
+// previewed matches the count in a preview.
 var previewed = regexp.MustCompile(`([0-9,]+) labels? in the last 30 days`)
 
 // awaitPreview returns the preview of a brand, once the index has its labels.

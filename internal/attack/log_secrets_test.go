@@ -72,7 +72,7 @@ func TestProxyClientLimits(t *testing.T) {
 	}
 	proxy, _ = s.startProxy("", "")
 	large := response{}
-	for n := 0; n < 5 && large.Status == 0; n++ { // a reset of the connection can overtake the response
+	for n := 0; n < 5 && large.Status == 0; n++ { // a connection reset can overtake the response
 		large = s.sendTo(proxy, http.MethodGet, "/healthz", http.Header{"X-Large": {strings.Repeat("x", 20<<10)}})
 	}
 	if large.Status < 400 {

@@ -23,11 +23,11 @@ type bound struct {
 
 var (
 	inMemory = bound{"answered from memory", 0}
-	drawn    = bound{"at most 200 reads of the database a second, none for unknown IDs or recently requested images; a bounded number of drawings, renderings, reads of files and large responses", 250}
+	drawn    = bound{"at most 200 database reads per second, none for unknown IDs or recently requested images; drawing, rendering, file reads and large responses are limited", 250}
 	sealed   = bound{"the attempt is stored only in an encrypted cookie; concurrent requests share one call to the issuer", 0}
 	redeemed = bound{"each sign-in is exchanged once; 10 failed exchanges for an address, then 10 a minute", 0}
 	looked   = bound{"unknown tokens are looked up in batches", 120}
-	probed   = bound{"at most ten database queries a second", 20}
+	probed   = bound{"at most ten database queries per second", 20}
 )
 
 // open lists every route that responds without credentials, with its bound. docs/SECURITY.md has
@@ -64,15 +64,15 @@ var open = map[string]bound{
 	"POST /unsubscribe/{token}":                              looked,
 }
 
-// anonymous requests a route without credentials, with unknown tokens.
+// anonymous requests a route without credentials. It fills in unknown tokens.
 func (w *world) anonymous(client *http.Client, method, route string) response {
 	w.t.Helper()
 	request := w.path(strings.ReplaceAll(route, "{token}", strings.ToLower(rand.Text()+rand.Text())))
 	return w.send(client, method, request, nil, nil)
 }
 
-// closed reports whether a response only reports missing credentials. Routes with a token in the
-// path are open, because anyone can try tokens.
+// closed reports whether a response only asks for credentials. Routes with a token in the path are
+// open, because anyone can try tokens.
 func closed(method, route string, a response) bool {
 	switch {
 	case strings.Contains(route, "{token}"):
@@ -112,7 +112,7 @@ func TestOpenRouteBounds(t *testing.T) {
 const (
 	flooders = 16
 	flooding = 640 // requests per route
-	// background is the number of connections per second that the server may take from its pools without requests.
+	// background is the number of connections per second that an idle server may take from its pools.
 	background = 40
 )
 

@@ -10,14 +10,14 @@ import (
 	"github.com/colaregistry/colaregistry/internal/program"
 )
 
-// operatorPages are the requests of the operator's pages.
+// operatorPages lists the requests that only an operator may make.
 var operatorPages = []string{
 	"GET /collection", "HEAD /collection", "GET /collection/resume", "POST /collection/resume",
 	"POST /collection/retry-labels", "POST /collection/retry-days",
 }
 
-// TestOperatorPages checks that only an operator who proved their address sees and changes the
-// collection of labels, and only from the dashboard's own pages.
+// TestOperatorPages checks that only an operator with a verified address can view and change label
+// collection, and only from the dashboard's own pages.
 func TestOperatorPages(t *testing.T) {
 	const operator = "ops@example.com"
 	i := newIssuer(t)
@@ -41,7 +41,7 @@ func TestOperatorPages(t *testing.T) {
 			status int
 		}{
 			"visitor": {newBrowser(t), http.StatusSeeOther}, "account": {s.signIn("ann@example.com"), http.StatusNotFound},
-			// An identity that a command linked to the operator's account, first without an address, then with another one.
+			// Linked to the operator's account by a command: without an address, then with another one.
 			"linked identity":                  {as(map[string]any{"sub": "helper"}), http.StatusNotFound},
 			"linked identity, another address": {as(person("helper", "owner@example.com")), http.StatusNotFound},
 			"lookalike":                        {as(person("eve", "op\u017f@example.com")), http.StatusNotFound},
@@ -59,7 +59,7 @@ func TestOperatorPages(t *testing.T) {
 				}
 			}
 			if page := s.send(b.client, http.MethodGet, "/coverage", nil, nil); strings.Contains(string(page.Body), `href="/collection`) {
-				t.Errorf("%s: the navigation has the page", name)
+				t.Errorf("%s: the navigation links to the page", name)
 			}
 		}
 		operators := map[string]*http.Client{"link": s.signIn(operator), "issuer": as(person("ops", operator))}
@@ -69,7 +69,7 @@ func TestOperatorPages(t *testing.T) {
 			}
 			for _, header := range []http.Header{{"Origin": {"https://evil.example"}}, {"Sec-Fetch-Site": {"cross-site"}}} {
 				if got := s.send(browser, http.MethodPost, "/collection/resume", header, nil); got.Status != http.StatusForbidden {
-					t.Errorf("operator by %s, form of %v: status %d, want 403", name, header, got.Status)
+					t.Errorf("operator by %s, POST with %v: status %d, want 403", name, header, got.Status)
 				}
 			}
 		}

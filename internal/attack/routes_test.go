@@ -15,8 +15,7 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// free lists the only requests that may show labels without a charge, with the maximum number of
-// labels.
+// free maps the only requests that may show labels without a charge to the maximum number of labels.
 var free = map[string]int{
 	"GET /feeds/{token}":           25,
 	"POST /saved-searches/preview": 5, // and 100 distinct labels per day
@@ -27,7 +26,7 @@ var free = map[string]int{
 	"POST /saved-searches/{uuid}/edit": 5,
 }
 
-// bodies are the bodies of requests that need one. Forms are url.Values.
+// bodies maps requests to their bodies. Forms are url.Values.
 var bodies = map[string]any{
 	"POST /api/v1/saved-searches":         map[string]any{"name": "Wine", "filters": map[string]any{"type_wine": true}},
 	"POST /api/v1/saved-searches/preview": map[string]any{"filters": map[string]any{"type_wine": true}},
@@ -39,7 +38,7 @@ var bodies = map[string]any{
 	"POST /saved-searches/{uuid}/edit":    url.Values{"filters.type_wine": {"true"}, "preview": {"true"}},
 }
 
-// queries are the query strings that GET requests need to show labels.
+// queries maps GET requests to the query strings that make them show labels.
 var queries = map[string]string{
 	"GET /explore":                       "?approval_date_from=2005-01-01",
 	"GET /brands":                        "?q=quokka",
@@ -84,7 +83,7 @@ func (w *world) as(method, route string) (request string, a response) {
 		}
 		wait, err := time.ParseDuration(cmp.Or(a.Header.Get("Retry-After"), "x") + "s")
 		if err != nil || wait > time.Minute {
-			return request, a // not the rate limit; the route has a separate limit
+			return request, a // a separate limit of the route rather than the rate limit
 		}
 		time.Sleep(wait)
 	}
@@ -167,8 +166,7 @@ func TestUncharged(t *testing.T) {
 }
 
 // TestLabelCharges requests every route with every method, and every tool, resource and prompt at
-// /mcp/chatgpt. Only the routes in free may show more labels than they charge for; any other route that
-// does fails the test.
+// /mcp/chatgpt. Only the routes in free may show more labels than they charge for.
 func TestLabelCharges(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		showed := map[string]int{}
@@ -198,8 +196,8 @@ func TestLabelCharges(t *testing.T) {
 	})
 }
 
-// toolArguments are arguments that make each tool show labels, if it can. A missing tool fails the
-// test.
+// toolArguments maps each tool to arguments that make it show labels, if it can. A missing tool
+// fails the test.
 var toolArguments = map[string]string{
 	"search_colas":            `{"approval_date_from":"2005-01-01"}`,
 	"count_labels":            `{"group_by":"brand","approval_date_from":"2005-01-01"}`,
@@ -222,7 +220,8 @@ var toolArguments = map[string]string{
 	"delete_saved_search":     `{"uuid":"00000000-0000-4000-8000-000000000000"}`,
 }
 
-// ask sends a JSON-RPC message to /mcp/chatgpt, which has all tools, with the account's key and returns the result.
+// ask sends a JSON-RPC request with the account's key to /mcp/chatgpt, which has all tools. It
+// returns the message and the response.
 func (w *world) ask(method, params string) (string, response) {
 	w.t.Helper()
 	message := fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":%q,"params":%s}`, method, params)

@@ -60,13 +60,13 @@ func TestSecretsAtRest(t *testing.T) {
 	})
 }
 
-// requireNoneOf checks that the database contains none of the secrets in clear text.
+// requireNoneOf checks that the database contains none of the secrets in plaintext.
 func (s *site) requireNoneOf(secrets map[string]string) {
 	s.t.Helper()
 	content := s.stolen()
 	for what, secret := range secrets {
 		if bytes.Contains(content, []byte(strings.TrimPrefix(secret, "whsec_"))) {
-			s.t.Errorf("database contains the %s in clear text", what)
+			s.t.Errorf("database contains the %s in plaintext", what)
 		}
 	}
 }

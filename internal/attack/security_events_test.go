@@ -23,8 +23,8 @@ func (s *site) post(browser *http.Client, page string, fields url.Values) respon
 	return s.send(browser, http.MethodPost, page, header, fields.Encode())
 }
 
-// TestSecurityEvents checks that an intruder leaves traces: sign-ins and created and revoked keys
-// are logged with the client's address, without secrets or email addresses.
+// TestSecurityEvents checks that an intruder leaves traces: sign-ins and the creation and revocation
+// of keys are logged with the client's address, without secrets or email addresses.
 func TestSecurityEvents(t *testing.T) {
 	onBoth(t, program.Options{Flags: []string{"--trusted-proxy", "127.0.0.1"}}, func(t *testing.T, s *site) {
 		s.account("holder@example.com", cola.TierPro)

@@ -149,8 +149,8 @@ func TestSharedHost(t *testing.T) {
 	})
 }
 
-// TestTestMessageFlood checks that only ten of twelve test messages to one endpoint are accepted,
-// and that the limit does not apply to another endpoint of the same account.
+// TestTestMessageFlood checks that twelve test messages in a row exceed an endpoint's limit of ten,
+// and that another endpoint of the same account has its own limit.
 func TestTestMessageFlood(t *testing.T) {
 	onBoth(t, program.Options{Flags: []string{"--webhook-allow-private"}}, func(t *testing.T, s *site) {
 		e := newEndpoint(t, http.StatusOK)

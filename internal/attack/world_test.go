@@ -18,8 +18,8 @@ import (
 	"github.com/colaregistry/colaregistry/internal/program"
 )
 
-// world is a server with an account that has one resource of each kind: a saved search with a run
-// and matches, destinations, deliveries, a feed, keys, and a signed-in browser.
+// world is a server with an account that has every kind of resource: a saved search with a run and
+// matches, destinations, deliveries, a feed, keys, and a signed-in browser.
 type world struct {
 	*site
 	account *loadtest.Account
@@ -84,7 +84,7 @@ func newBareWorld(t *testing.T, start func(*testing.T, program.Options) *site, f
 	return w
 }
 
-// look finds records to request.
+// look stores the IDs of existing records in w.ids.
 func (w *world) look() {
 	w.t.Helper()
 	found := w.data(http.MethodGet, "/colas?approval_date_from=2005-01-01&per_page=50", nil, http.StatusOK).([]any)
@@ -131,7 +131,7 @@ func (w *world) importNewLabels(n int) {
 	})
 }
 
-// tick runs the saved search as of tomorrow and makes its delivery.
+// tick runs the saved search as of tomorrow and sends its delivery.
 func (w *world) tick(flags []string) {
 	w.t.Helper()
 	at := time.Now().UTC().AddDate(0, 0, 1).Truncate(24 * time.Hour).Add(7 * time.Hour)

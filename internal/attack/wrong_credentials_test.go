@@ -16,7 +16,7 @@ import (
 	"github.com/colaregistry/colaregistry/internal/program"
 )
 
-// wrongText returns the n-th of a series of strings in the format of our tokens.
+// wrongText returns a string in the format of our tokens, a different one for each n.
 func wrongText(n int) string {
 	text := make([]byte, 32)
 	copy(text, strconv.Itoa(n))

@@ -19,8 +19,8 @@ import (
 // tip is the text of the chart's visible tooltip, or "".
 const tip = `(document.querySelector(".tip:not([hidden])")?.textContent ?? "")`
 
-// TestChartTooltips checks that a chart shows the numbers of its table with the pointer and with the
-// keyboard, and what a screen reader announces.
+// TestChartTooltips checks that the pointer and the keyboard show the numbers of a chart's table in
+// tooltips, and that a screen reader announces them.
 func TestChartTooltips(t *testing.T) {
 	s := newSite(t)
 	s.registry.Holder(t, ann, cola.TierFree)

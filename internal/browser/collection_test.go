@@ -12,8 +12,8 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// runCollectors stores the state of collectors in the middle of their work: most days are complete,
-// one and a part of another are not, labels are queued and some have failed.
+// runCollectors stores the state of collectors in the middle of their work. Most days are complete;
+// one day and part of another have failed. Labels are queued, and some have failed.
 func (s *site) runCollectors() {
 	s.t.Helper()
 	f, today := s.registry.Store, cola.DateOf(s.registry.Now())
@@ -44,7 +44,7 @@ func (s *site) runCollectors() {
 	}
 }
 
-// fetchReferences records a download of reference data and one that failed.
+// fetchReferences records a successful and a failed download of reference data.
 func (s *site) fetchReferences() error {
 	for source, failure := range map[string]string{"permits": "", "avas": "status 503"} {
 		_, err := s.registry.Store.ClaimReferenceFetch(s.t.Context(), source, 0)
@@ -61,7 +61,8 @@ func (s *site) fetchReferences() error {
 	return nil
 }
 
-// collectDay completes a day, except that one fails and one is split and fails in part.
+// collectDay records the n-th collected day. It succeeds, except that one day fails, and one is split
+// and fails in part.
 func (s *site) collectDay(f store.Fetches, n int, first, last cola.Date) error {
 	w, err := f.ClaimWindow(s.t.Context(), first, last, time.Minute)
 	switch {
@@ -90,7 +91,7 @@ func (s *site) collectDay(f store.Fetches, n int, first, last cola.Date) error {
 	return f.CompleteWindow(s.t.Context(), w, 400)
 }
 
-// blockCollectors makes the site block the collectors.
+// blockCollectors records that TTB's site blocked the collectors.
 func (s *site) blockCollectors() {
 	s.t.Helper()
 	err := s.registry.Store.BlockSite(s.t.Context(), "the site answered with a block page (support ID 4711471147114711)")
@@ -104,8 +105,8 @@ func blockedCollectionPages() []namedPage {
 	return []namedPage{{"collection-blocked", "/collection", 200}, {"collection-resume", "/collection/resume", 200}}
 }
 
-// TestCollectionUpdates checks that an open page shows new state without a reload, and keeps the
-// focus. It takes as long as the first update.
+// TestCollectionUpdates checks that an open page shows new state without a reload and without losing
+// the focus. It waits for the page's first update.
 func TestCollectionUpdates(t *testing.T) {
 	s := newSite(t)
 	s.registry.Holder(t, registrytest.Operator, cola.TierFree)

@@ -114,7 +114,7 @@ func TestPages(t *testing.T) {
 			{"sign-in-link", strings.TrimPrefix(s.link(ann), registrytest.PublicURL), 200}, {"link-used", "/sign-in/link/used", 401},
 			{"plans-open", "/plans", 200}, {"privacy", "/privacy", 200},
 		}, nil},
-		// Last: the collectors advance the clock beyond the life of sign-in links.
+		// Last, because runCollectors advances the clock beyond the lifetime of sign-in links.
 		{operator, (*tab).open, []namedPage{{"collection-never", "/collection", 200}}, nil},
 		{operator, (*tab).open, []namedPage{{"collection", "/collection", 200}}, s.runCollectors},
 		{operator, (*tab).open, blockedCollectionPages(), s.blockCollectors},
@@ -132,8 +132,8 @@ func TestPages(t *testing.T) {
 	looks.finish(all)
 }
 
-// TestEveryPage checks that the tests above cover every page, except the one that issuers redirect
-// to.
+// TestEveryPage checks that the tests above cover every page except the one to which issuers
+// redirect.
 func TestEveryPage(t *testing.T) {
 	named := recordIDs{"1", "1", "1", "1", "1", "1", "1", "1", "1"}.pages()
 	named = append(named, blockedCollectionPages()...)

@@ -108,8 +108,8 @@ type recordIDs struct {
 	Key, Label, Permittee, Search, Run, Destination, Delivery, App, EndedApp string
 }
 
-// addHistory gives Ann an account with a history: keys, apps and usage over several months, a search
-// with a run, a destination and refusals.
+// addHistory gives Ann an account with a history: keys, apps, usage over several months, a search
+// with a run, a destination, and refused requests.
 func (s *site) addHistory() (ids recordIDs) {
 	t, r := s.t, s.registry
 	t.Helper()
@@ -178,8 +178,8 @@ func (s *site) mustSave(name string, filters cola.SavedSearchFilters, active boo
 	return search.Search
 }
 
-// use makes the callers request labels every day until the clock reaches its starting point, with
-// some refusals, and returns a label.
+// use makes the callers request labels every day until registrytest.StartTime, including some refused
+// requests, and returns a label.
 func (s *site) use(laptop, nightly, app cola.Caller) (label cola.ColaSummary) {
 	t, r := s.t, s.registry
 	t.Helper()
@@ -260,8 +260,8 @@ func (h recordIDs) pages() []namedPage {
 	}
 }
 
-// pagesFromOtherSite lists the pages that cross-site links open. Because they are charged, they ask
-// for confirmation first.
+// pagesFromOtherSite lists charged pages to open through cross-site links. They ask for confirmation
+// first.
 func (h recordIDs) pagesFromOtherSite() []namedPage {
 	return []namedPage{
 		{"explore-ask", "/explore?q=red&product_type=wine", 200}, {"label-ask", "/explore/" + h.Label, 200},

@@ -15,14 +15,14 @@ import (
 	"github.com/colaregistry/colaregistry/internal/registrytest"
 )
 
-// Expressions about the field with the focus and its suggestions.
+// Expressions about the focused field and its suggestions.
 const (
 	attribute = `(name => document.activeElement.getAttribute(name))`
 	options   = `[...document.getElementById(` + attribute + `("aria-controls")).children]`
 	expanded  = attribute + `("aria-expanded") === "true" && ` + options + `.length > 0`
 	closed    = attribute + `("aria-expanded") === "false" && ` + attribute + `("aria-activedescendant") === null && ` +
 		`!` + options + `.some(o => o.checkVisibility())`
-	// active is the number of the option that a screen reader announces, or -1.
+	// active is the index of the option that a screen reader announces, or -1.
 	active = options + `.findIndex(o => o.id === ` + attribute + `("aria-activedescendant") && ` +
 		`o.getAttribute("aria-selected") === "true")`
 	announcement = `document.querySelector("main > [role=status].unseen").textContent`
@@ -31,22 +31,23 @@ const (
 // suggest opens the search form and types text in one of its fields.
 func (s *site) suggest(b *tab, name, text string) {
 	b.t.Helper()
-	s.registry.Advance(time.Minute) // pages and suggestions are limited, and the test's clock stands still
+	s.registry.Advance(time.Minute) // pages and suggestions are rate limited; the test's clock stands still
 	b.open(registrytest.PublicURL + "/explore")
 	b.do(until(`document.querySelector(".explore-form details").open = true`))
 	b.fill("[name="+name+"]", text)
 }
 
-// key presses keys and returns the text of the field with the focus, and the number of its active
-// option.
+// key presses keys and returns the text of the focused field and the index of its active option, or
+// -1.
 func (b *tab) key(keys string) (value string, option int) {
 	b.t.Helper()
 	b.do(chromedp.KeyEvent(keys))
 	return b.state()
 }
 
-// accept presses Enter and returns the same. Unlike KeyEvent, it sends one event for the key and its
-// character, so that a page that handles the key reliably keeps the browser from submitting a form.
+// accept presses Enter and returns the same values as key. Unlike KeyEvent, it sends the key and its
+// character as one event, so that a page that handles the key can reliably prevent the submission of
+// the form.
 func (b *tab) accept() (value string, option int) {
 	b.t.Helper()
 	down := input.DispatchKeyEventParams{
@@ -63,7 +64,7 @@ func (b *tab) state() (value string, option int) {
 	return ask(b, chromedp.Evaluate[string](`document.activeElement.value`)), ask(b, chromedp.Evaluate[int](active))
 }
 
-// TestSuggestions uses the suggestions of a field with the keyboard.
+// TestSuggestions checks the suggestions of a field when used with the keyboard.
 func TestSuggestions(t *testing.T) {
 	s := newSite(t)
 	s.registry.Holder(t, ann, cola.TierFree)
@@ -112,7 +113,7 @@ func TestSuggestions(t *testing.T) {
 	b.checkErrors("suggestions")
 }
 
-// TestCompanySuggestions chooses a company with the mouse, which fills in its permit number.
+// TestCompanySuggestions checks that choosing a company with the mouse fills in its permit number.
 func TestCompanySuggestions(t *testing.T) {
 	s := newSite(t)
 	s.registry.Holder(t, ann, cola.TierFree)
@@ -131,8 +132,8 @@ func TestCompanySuggestions(t *testing.T) {
 	b.checkErrors("suggestions")
 }
 
-// TestStaleSuggestions checks that suggestions are those of the latest text, that they disappear
-// with it, and that the field works if they can't be loaded.
+// TestStaleSuggestions checks that suggestions match the latest text, that they disappear when it is
+// deleted or the field loses the focus, and that the field works if they can't be loaded.
 func TestStaleSuggestions(t *testing.T) {
 	s := newSite(t)
 	s.registry.Holder(t, ann, cola.TierFree)

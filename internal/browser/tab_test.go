@@ -87,8 +87,8 @@ func until(expression string) chromedp.Action[chromedp.Void] {
 	}
 }
 
-// showing returns an expression for the first element that a selector matches, or null while it is
-// not visible.
+// showing returns an expression for the first element that a selector matches. It evaluates to null
+// while the element is not visible.
 func showing(selector string) string {
 	return fmt.Sprintf("(e => e && e.checkVisibility({visibilityProperty: true}) ? e : null)(document.querySelector(%q))", selector)
 }
@@ -196,7 +196,7 @@ func (b *tab) setCookie(url, name, value string) {
 	b.do(command(network.SetCookie, network.SetCookieParams{Name: name, Value: value, URL: url, HTTPOnly: new(true)}))
 }
 
-// waitForPage runs an action that leads to another page, and waits for that page.
+// waitForPage runs steps that lead to another page, and waits for that page.
 func (b *tab) waitForPage(steps ...chromedp.Action[chromedp.Void]) (*network.Response, error) {
 	ctx, cancel := context.WithTimeout(b.ctx, stepTimeout)
 	defer cancel()

@@ -21,7 +21,7 @@ import (
 	"github.com/colaregistry/colaregistry/internal/program"
 )
 
-// online lets tests install the clients, which needs a network the first time.
+// online lets tests install the clients, which requires a network the first time.
 var online = flag.Bool("online", false, "install and run third-party clients")
 
 func TestMain(m *testing.M) { os.Exit(program.Main(m.Run)) }

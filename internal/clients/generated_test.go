@@ -204,8 +204,8 @@ func checkPrism(t *testing.T, b *bench) {
 	}
 }
 
-// callOgen calls every operation with the ogen client. Fixed responses must equal those received
-// without the client.
+// callOgen calls every operation with the ogen client. Fixed responses (see step) must equal those
+// received without the client.
 func (b *bench) callOgen(t *testing.T) {
 	started := time.Now()
 	address := serve(t, b.inModule(t.Context(), filepath.Join(b.goDir, "bin", "ogenproxy"), b.URL+"/api/v1"))

@@ -29,7 +29,7 @@ type step struct {
 	keep      map[string]string // maps names of values to paths in the response
 	until     func(response) bool
 	before    func(*bench, *testing.T) // prepares the call
-	fixed     bool                     // the response depends only on the registry, so it is the same for every client
+	fixed     bool                     // the response is the same for every client
 }
 
 // steps call every operation, each after the steps that it depends on.
@@ -234,7 +234,7 @@ func newRequest(op operation, s step, key string, known map[string]string) reque
 	return r
 }
 
-// typed converts the values of a query parameter to the types that a typed client takes.
+// typed converts the values of a query parameter to the types that a typed client expects.
 func typed(values []string, kind string) any {
 	switch kind {
 	case "array":
@@ -317,7 +317,7 @@ func (b *bench) discover(t *testing.T) map[string]string {
 			"ttb_id": plain(label.at("data.ttb_id")), "permit_number": plain(label.at("data.permit_number")),
 			"barcode_value": plain(label.at("data.barcode_value")),
 			"cursor":        plain(list.at("pagination.next_cursor")), "hook": b.hook.URL,
-			"field": "category", // of suggest_values; others need a text
+			"field": "category", // for suggest_values; other fields require text
 			"query": "oak", "id": plain(label.at("data.ttb_id")),
 		}
 	}

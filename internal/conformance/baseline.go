@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// entry is a check that is expected not to succeed.
+// entry is a check that is expected to fail or to warn.
 type entry struct {
 	scenario, check string
-	reason          string // missing fixture that the check requests, or why a warning is accepted
+	reason          string // missing fixture that the check requires, or why a warning is accepted
 }
 
 func (e entry) String() string { return e.scenario + ":" + e.check }

@@ -7,8 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestExpectedFailures checks that the list contains only checks that request fixtures of the
-// suite.
+// TestExpectedFailures checks that the list contains only checks that require fixtures of the suite.
 func TestExpectedFailures(t *testing.T) {
 	failures, err := readBaseline("expected-failures.yml")
 	if err != nil {

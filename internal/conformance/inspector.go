@@ -111,7 +111,7 @@ func flagTarget(flags []string) string {
 }
 
 // typeArray is the inspector's warning about a schema with several types. Tool arguments have such
-// schemas, because they admit every type that the server accepts (docs/CONFORMANCE.md).
+// schemas, because they list every type that the server accepts (docs/CONFORMANCE.md).
 const typeArray = "`type` is an array"
 
 // complaints counts the type array warnings in the inspector's output and returns the other

@@ -30,7 +30,7 @@ func (r *report) check(name string, err error) bool {
 	return true
 }
 
-// expect records whether a condition is true.
+// expect records a check and reports whether it passed. format and args describe the failure.
 func (r *report) expect(name string, passed bool, format string, args ...any) bool {
 	if !passed {
 		return r.check(name, fmt.Errorf(format, args...))

@@ -18,8 +18,8 @@ import (
 
 const (
 	endpoint = mcp.Path
-	// keyCount is the number of accounts that third-party requests are spread over. Each account may make 120 requests
-	// per minute, and the clients together make several hundred in a few seconds.
+	// keyCount is the number of accounts that share third-party requests. Each account may make 120 requests per
+	// minute, and the clients together make several hundred in a few seconds.
 	keyCount = 8
 
 	// readScope is the scope that apps request when they connect. The issuer requires one; this service ignores it.
@@ -98,7 +98,7 @@ func (s *server) makeKeys(ctx context.Context) (keys []string, err error) {
 	return keys, nil
 }
 
-// stop stops the server if it is running and waits for it. report covers how it ended.
+// stop stops the server if it is running and waits for it. report includes the exit error.
 func (s *server) stop() error {
 	if s.process == nil {
 		return nil

@@ -19,7 +19,7 @@ var revisions = []string{"2025-11-25", "2026-07-28"}
 // suitePackage is the npm package of the suite.
 const suitePackage = "@modelcontextprotocol/conformance"
 
-// baseline lists the checks that are expected not to succeed.
+// baseline lists the checks that are expected to fail or to warn.
 type baseline struct {
 	failures, warnings []entry
 	file               string // file that combines both lists, for the suite

@@ -16,7 +16,7 @@ type answered struct {
 	challenge string
 }
 
-// try makes a request with a token, as any program may.
+// try makes a request with a token, without a client library.
 func (b *bench) try(ctx context.Context, token, method, path, body string) (a answered, err error) {
 	req, err := http.NewRequestWithContext(ctx, method, b.public.origin()+path, strings.NewReader(body))
 	if err != nil {

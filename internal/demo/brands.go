@@ -17,9 +17,9 @@ type brand struct {
 	products    int32  // number of products
 	origin      string // TTB code
 	lang        *language
-	country     *country // nil if domestic
-	from, to    cola.Date
-	established int16 // year on the label, or 0
+	country     *country  // nil if domestic
+	from, to    cola.Date // active period
+	established int16     // year on the label, or 0
 }
 
 // brandLine contains all brands of one product type, most active first, with their weights.
@@ -110,8 +110,8 @@ func (b *brand) setOrigin(d *rng, p *permittee, abroad weights) {
 	}
 }
 
-// setActivePeriod sets the period in which a brand files labels. The most active brands always do;
-// most others come and go.
+// setActivePeriod sets the period in which a brand files labels. The most active brands file over the
+// whole range of dates; most others come and go.
 func (b *brand) setActivePeriod(d *rng, rank, count int, last cola.Date) {
 	b.from, b.to = firstReceipt, last
 	if rank > count/50 {
@@ -125,7 +125,7 @@ func (b *brand) setActivePeriod(d *rng, rank, count int, last cola.Date) {
 	}
 }
 
-// plain removes accents from the words in the lists, as many applicants do.
+// plain replaces accented letters with plain ones, as many applicants do.
 var plain = strings.NewReplacer(
 	"À", "A", "Á", "A", "Â", "A", "Ã", "A", "Ä", "A", "Ç", "C", "Ć", "C", "Č", "C",
 	"È", "E", "É", "E", "Ê", "E", "Í", "I", "Î", "I", "Ï", "I", "Ņ", "N", "Ñ", "N",
@@ -168,7 +168,7 @@ func yearOf(day cola.Date) int { return day.Time().Year() }
 func firstOfMonth(year int, month time.Month) cola.Date { return cola.NewDate(year, month, 1) }
 
 // language contains the material for names in one language: words, syllables for coined names, and
-// patterns in which a placeholder letter in braces stands for a word.
+// patterns. In a pattern, a placeholder in braces stands for a word:
 //
 //	{s} surname  {g} given name  {c} coined name  {a} adjective  {n} land or thing  {t} tree or plant  {k} creature
 //	{p} place    {#} number word  {m} things, more than one

@@ -35,7 +35,7 @@ const MaxColas = 10_000_000
 type Options struct {
 	Colas int       // number of labels
 	Seed  uint64    // different seeds give different registries
-	AsOf  cola.Date // current date: no label is later, and the year before it is never empty
+	AsOf  cola.Date // current date; no label is later, and the year before it has labels
 }
 
 // firstReceipt is the date of the first labels.
@@ -55,8 +55,8 @@ func (o Options) Check() error {
 	return nil
 }
 
-// world contains the data that all labels of one set of options have in common. It is immutable,
-// and its size grows much more slowly than the number of labels.
+// world contains the data shared by all labels of one set of options. It is immutable, and its size
+// grows much more slowly than the number of labels.
 type world struct {
 	o           Options
 	holders     []permittee

@@ -17,7 +17,7 @@ var (
 
 	frontSize = sizeRange{54, 86, 60, 100}
 	backSize  = sizeRange{50, 80, 60, 100}
-	wrapSize  = sizeRange{140, 172, 72, 104} // wrapped around a can
+	wrapSize  = sizeRange{140, 172, 72, 104} // wraps around a can
 	boxSize   = sizeRange{90, 150, 90, 150}
 	neckSize  = sizeRange{50, 84, 18, 32}
 	stripSize = sizeRange{90, 150, 14, 22}

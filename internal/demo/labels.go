@@ -86,8 +86,8 @@ func (m *labelMaker) newFiling(d *rng, received cola.Date) productKey {
 	return productKey{kind, int32(brand), int32(number)}
 }
 
-// earlier picks the label to resubmit, for a small share of labels. It is mostly a recent label,
-// sometimes one that was itself a resubmission.
+// earlier decides whether a label is a resubmission, as a small share are, and picks the earlier
+// label: usually a recent one, sometimes one that was itself a resubmission.
 func (m *labelMaker) earlier(d *rng) (filing, bool) {
 	if m.filed == 0 || !d.chance(0.028) {
 		return filing{}, false

@@ -12,7 +12,7 @@ import (
 
 var testDay = cola.NewDate(2026, 11, 20)
 
-// ordinary is the set of options that most tests use.
+// ordinary contains the options that most tests use.
 var ordinary = Options{Colas: DefaultColas, Seed: 1, AsOf: testDay}
 
 func TestLabels(t *testing.T) {

@@ -14,7 +14,7 @@ import (
 
 // shelf is an in-memory store for Load that can fail at one kind of write.
 type shelf struct {
-	store.Store // other methods are not called
+	store.Store // nil; other methods must not be called
 	colas       map[cola.TTBID]cola.Cola
 	permittees  map[string]cola.Permittee
 	reports     map[cola.ReportKey]int

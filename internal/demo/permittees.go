@@ -22,7 +22,7 @@ const (
 // tradeWeights is the relative frequency of the trades among permittees.
 var tradeWeights = weightedBy([]float64{42, 20, 24, 13, 1}, func(w float64) float64 { return w })
 
-// busiestTrades are the trades of the most active permittees. They are fixed, so that the head of
+// busiestTrades lists the trades of the most active permittees. They are fixed, so that the head of
 // the list does not depend on chance.
 var busiestTrades = []trade{
 	winery, importer, brewery, distillery, importer, winery, importer, brewery, winery, distillery,

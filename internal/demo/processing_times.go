@@ -36,7 +36,7 @@ func snapshots(last cola.Date) []cola.Date {
 }
 
 // ProcessingTimes returns the processing times of COLA applications by commodity, over several
-// years up to the date in the options. They agree with the dates of the labels. If the options fail
+// years up to the date in the options. They match the dates of the labels. If the options fail
 // Check, it returns nil.
 func ProcessingTimes(o Options) []cola.ProcessingTime {
 	if o.Check() != nil {
@@ -63,8 +63,8 @@ func ProcessingTimes(o Options) []cola.ProcessingTime {
 	return rows
 }
 
-// formulaTypes are the types of formula applications and how many days longer than a label each
-// takes.
+// formulaTypes lists the types of formula applications and how many days longer than a label
+// application each takes.
 var formulaTypes = []struct {
 	name  string
 	extra int

@@ -6,8 +6,8 @@ import (
 	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
-// product is one product of a brand. It contains everything that its labels have in common,
-// including the barcode.
+// product is one product of a brand. It contains the data shared by its labels, including the
+// barcode.
 type product struct {
 	kind      vocabulary.ProductType
 	brand     *brand

@@ -16,7 +16,8 @@ import (
 //go:embed tables/*.json
 var tableFiles embed.FS
 
-// tables are the words and numbers that demo data is generated from. They are shared and read-only.
+// tables contains the words and numbers from which demo data is generated. It is shared and
+// read-only.
 type tables struct {
 	Lists         map[string][]string // by name; other tables refer to a list as "@name"
 	Styles        perKind[[]style]
@@ -107,7 +108,7 @@ type region struct {
 	Origin       string
 	Name         string
 	Reds, Whites []string
-	Bubbles      bool // known for sparkling wine
+	Bubbles      bool // the region is known for sparkling wine
 }
 
 // state is a US state where permittees are based: its TTB origin code, the prefixes of its ZIP

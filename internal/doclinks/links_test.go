@@ -57,7 +57,7 @@ func pages(t *testing.T) (paths []string) {
 	return paths
 }
 
-// TestNamedTests checks that the tests that pages name exist.
+// TestNamedTests checks that every test named on a page exists.
 func TestNamedTests(t *testing.T) {
 	declared := map[string]bool{}
 	err := filepath.WalkDir(root, func(path string, _ fs.DirEntry, err error) error {
@@ -81,7 +81,7 @@ func TestNamedTests(t *testing.T) {
 	}
 }
 
-// anchors returns the anchors of a page's headings, as GitHub makes them.
+// anchors returns the anchors that GitHub generates for a page's headings.
 func anchors(page string) map[string]bool {
 	found := map[string]bool{}
 	for _, m := range heading.FindAllStringSubmatch(page, -1) {

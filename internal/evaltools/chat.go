@@ -14,7 +14,7 @@ import (
 	"github.com/colaregistry/colaregistry/internal/retryafter"
 )
 
-// Limits of a request to the model's API.
+// Limits on requests to the model's API.
 const (
 	maxAttempts   = 6
 	maxRetryAfter = 5 * time.Minute
@@ -22,25 +22,25 @@ const (
 	chatTimeout   = 5 * time.Minute
 )
 
-// chat asks a model through the chat completions of an OpenAI-compatible API.
+// chat is a client for the chat completions API of an OpenAI-compatible server.
 type chat struct {
 	url   string // such as https://api.openai.com/v1
 	model string
-	key   string // sent as a bearer token, unless empty
+	key   string // bearer token; empty sends none
 	wait  func(context.Context, time.Duration) error
 }
 
-// apiError is a response of the API other than 200.
+// apiError is an API response with a status other than 200.
 type apiError struct {
 	status  int
-	after   time.Duration // how long the API asks to wait
+	after   time.Duration // requested wait, from Retry-After
 	message string
 }
 
 // Error implements error.
 func (e *apiError) Error() string { return fmt.Sprintf("the API returned %d: %s", e.status, e.message) }
 
-// final reports whether every later request would fail, too.
+// final reports whether to abort the run, because later requests would fail too.
 func (e *apiError) final() bool {
 	switch e.status {
 	case http.StatusUnauthorized, http.StatusPaymentRequired, http.StatusForbidden, http.StatusNotFound,
@@ -57,14 +57,14 @@ func (e *apiError) retriable() bool {
 
 // reply is the model's next message.
 type reply struct {
-	message json.RawMessage // to repeat in the next request, as it is
+	message json.RawMessage // sent back unchanged in the next request
 	text    string
 	calls   []toolCall
 	prompt  int // tokens
 	output  int // tokens
 }
 
-// toolCall is a call that a model requests.
+// toolCall is a tool call that a model requests.
 type toolCall struct {
 	ID       string `json:"id"`
 	Function struct {
@@ -111,7 +111,7 @@ func (c *chat) post(ctx context.Context, body []byte) ([]byte, error) {
 	if c.key != "" {
 		request.Header.Set("Authorization", "Bearer "+c.key)
 	}
-	// A redirect could send the key elsewhere.
+	// Following a redirect could send the key to another host.
 	client := http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	response, err := client.Do(request)
 	if err != nil {
@@ -130,8 +130,8 @@ func (c *chat) post(ctx context.Context, body []byte) ([]byte, error) {
 	return text, nil
 }
 
-// messageOf returns the message of an error response. Some APIs repeat a wrong key, which must not
-// get into reports.
+// messageOf returns the message of an error response without the key. Some APIs echo an invalid key,
+// which must not appear in reports.
 func (c *chat) messageOf(body []byte) string {
 	var r struct {
 		Error struct {
@@ -165,7 +165,7 @@ func parseReply(body []byte) (reply, error) {
 		ToolCalls []toolCall `json:"tool_calls"`
 	}
 	if err := json.Unmarshal(response.Choices[0].Message, &message); err != nil {
-		return reply{}, fmt.Errorf("the message is not readable: %w", err)
+		return reply{}, fmt.Errorf("decode the message: %w", err)
 	}
 	return reply{
 		message: response.Choices[0].Message, text: message.Content, calls: message.ToolCalls,
@@ -173,7 +173,7 @@ func parseReply(body []byte) (reply, error) {
 	}, nil
 }
 
-// sleep waits for a time, or until the context ends.
+// sleep waits for a duration or until the context ends.
 func sleep(ctx context.Context, d time.Duration) error {
 	select {
 	case <-ctx.Done():

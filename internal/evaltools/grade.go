@@ -9,7 +9,7 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// missing returns the facts of a request that a model's answer does not contain.
+// missing returns the facts that a model's answer to the request lacks.
 func (r *request) missing(answer string) (missing []string) {
 	for _, f := range r.facts {
 		if len(f.said) > 0 && !slices.ContainsFunc(f.said, func(text string) bool { return says(answer, text) }) {
@@ -19,8 +19,8 @@ func (r *request) missing(answer string) (missing []string) {
 	return missing
 }
 
-// says reports whether an answer contains a text: a number in any notation, a date in a usual one,
-// or words in any case and with any punctuation.
+// says reports whether an answer contains a text. A number matches with or without thousands
+// separators, a date in any common format, and words in any case and with any punctuation.
 func says(answer, text string) bool {
 	if number, err := strconv.ParseFloat(text, 64); err == nil {
 		return saysNumber(answer, text, number)
@@ -33,8 +33,8 @@ func says(answer, text string) bool {
 
 var numbers = regexp.MustCompile(`\d+(?:,\d{3})*(?:\.\d+)?`)
 
-// saysNumber reports whether an answer contains a number. The digits of an ID must be the same,
-// including zeros at the start.
+// saysNumber reports whether an answer contains a number. Numbers with leading zeros, such as some
+// IDs, must match digit for digit.
 func saysNumber(answer, digits string, number float64) bool {
 	return slices.ContainsFunc(numbers.FindAllString(answer, -1), func(found string) bool {
 		found = strings.ReplaceAll(found, ",", "")

@@ -1,14 +1,14 @@
-// Command evaltools checks how well assistants can use the tools at /mcp. It runs a registry with
-// demo data of a fixed seed and date in this process, and 40 requests that users make:
+// Command evaltools checks how well assistants can use the tools at /mcp. It runs a registry in this
+// process, with demo data from a fixed seed and date, and tries 40 typical user requests:
 //
-//   - For each request, a planner without a model makes the shortest known sequence of tool calls.
-//     The results must contain the facts of the request, which are computed from the demo records
-//     with a linear scan, within a limit of calls and tokens.
+//   - Each request has a plan: the shortest known sequence of tool calls, made without a model. The
+//     results must contain the expected facts, which are computed from the demo records with a linear
+//     scan, and must stay within limits on calls and tokens.
 //   - If COLAREGISTRY_EVAL_URL and COLAREGISTRY_EVAL_MODEL are set, a model behind an
 //     OpenAI-compatible API answers the same requests. Its answers must contain the same facts.
 //
-// It prints a table for each and exits with status 1 if a request fails. docs/CONFORMANCE.md
-// describes the limits and how tokens are counted.
+// It prints one table for the plans and one for the model's answers. It exits with 1 if a request
+// fails. docs/CONFORMANCE.md describes the limits and how tokens are counted.
 package main
 
 import (
@@ -27,7 +27,7 @@ import (
 	protocol "github.com/mark3labs/mcp-go/mcp"
 )
 
-// options configure a run.
+// options configures a run.
 type options struct {
 	only   *regexp.Regexp // IDs of the requests to run
 	report string         // file for a JSON report; may be empty
@@ -35,8 +35,8 @@ type options struct {
 }
 
 func main() {
-	only := flag.String("only", "", "regular expression for the IDs of the requests to run")
-	file := flag.String("report", "", "file for a report as JSON")
+	only := flag.String("only", "", "run only requests whose ID matches this regular expression")
+	file := flag.String("report", "", "write a JSON report to this file")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -63,7 +63,7 @@ func start(ctx context.Context, only, file string, env func(string) string, out 
 	return run(ctx, options{only: ids, report: file, model: model}, out)
 }
 
-// configuredModel returns the model that the environment configures, or nil.
+// configuredModel returns the model configured in the environment, or nil if there is none.
 func configuredModel(env func(string) string) (*chat, error) {
 	c := &chat{url: env("COLAREGISTRY_EVAL_URL"), model: env("COLAREGISTRY_EVAL_MODEL"), wait: sleep}
 	if c.url == "" && c.model == "" {
@@ -82,7 +82,7 @@ func configuredModel(env func(string) string) (*chat, error) {
 	return c, nil
 }
 
-// run starts a server, runs the evaluation and reports whether all requests passed.
+// run starts a server, runs the evaluation on it, and reports whether all requests passed.
 func run(ctx context.Context, o options, out io.Writer) (ok bool, err error) {
 	dir, err := os.MkdirTemp("", "colaregistry-eval")
 	if err != nil {
@@ -101,7 +101,7 @@ func run(ctx context.Context, o options, out io.Writer) (ok bool, err error) {
 	return s.run(ctx, o, requests(w), out)
 }
 
-// run runs the evaluation on a server.
+// run runs the evaluation, prints and writes the report, and reports whether all requests passed.
 func (s *server) run(ctx context.Context, o options, all []request, out io.Writer) (ok bool, err error) {
 	var r report
 	err = s.evaluate(ctx, o, all, &r)
@@ -112,7 +112,7 @@ func (s *server) run(ctx context.Context, o options, all []request, out io.Write
 	return ok, err
 }
 
-// evaluate fills the report. On an error, the report has the outcomes so far.
+// evaluate fills in the report. On error, the report contains the outcomes so far.
 func (s *server) evaluate(ctx context.Context, o options, all []request, r *report) error {
 	if err := s.measureTools(ctx, r); err != nil {
 		return err
@@ -141,7 +141,7 @@ func (s *server) evaluate(ctx context.Context, o options, all []request, r *repo
 	return nil
 }
 
-// measureTools measures the list of tools, which a model reads with every request.
+// measureTools measures the tool list, which a model reads with every request.
 func (s *server) measureTools(ctx context.Context, r *report) error {
 	a, err := s.newAssistant(ctx)
 	if err != nil {

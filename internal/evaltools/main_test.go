@@ -59,7 +59,7 @@ func mustRequest(t *testing.T, id string) request {
 	return request{}
 }
 
-// TestPlans runs every plan.
+// TestPlans checks that every plan passes.
 func TestPlans(t *testing.T) {
 	var r report
 	if err := testServer.evaluate(t.Context(), options{only: regexp.MustCompile("")}, testRequests, &r); err != nil {
@@ -71,15 +71,16 @@ func TestPlans(t *testing.T) {
 	}
 }
 
-// aliases are the names that ChatGPT expects for other tools.
+// aliases lists tools that duplicate others under the names that ChatGPT expects.
 var aliases = []string{"search", "fetch"}
 
-// TestRequests checks that the requests have distinct IDs and facts, and call every tool.
+// TestRequests checks that requests have distinct IDs and at least one fact, and that together they
+// call every tool.
 func TestRequests(t *testing.T) {
 	seen, called := map[string]bool{}, map[string]bool{}
 	for _, r := range testRequests {
 		if seen[r.id] || r.ask == "" || len(r.facts) == 0 {
-			t.Errorf("%s: duplicate, or without words or facts", r.id)
+			t.Errorf("%s: duplicate ID, or no question or facts", r.id)
 		}
 		seen[r.id] = true
 		for _, tool := range append(r.tools(), aliases...) {
@@ -129,7 +130,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// TestRun checks the report and the result of a run of one request.
+// TestRun checks the result and the JSON report of a run with one request.
 func TestRun(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "report.json")
 	o := options{only: regexp.MustCompile("^barcode$"), report: file}
@@ -147,7 +148,7 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// TestOnlyPassingRuns checks when a report passes.
+// TestOnlyPassingRuns checks which reports pass.
 func TestOnlyPassingRuns(t *testing.T) {
 	pass, fail := outcome{ID: "a", Calls: 1, Tokens: 100}, outcome{ID: "b", Fault: "wrong"}
 	long := outcome{ID: "c", Calls: 3, Tokens: 5_000}
@@ -173,7 +174,7 @@ func TestOnlyPassingRuns(t *testing.T) {
 	}
 }
 
-// TestConfiguredModel checks the variables that configure a model.
+// TestConfiguredModel checks the environment variables that configure a model.
 func TestConfiguredModel(t *testing.T) {
 	key := filepath.Join(t.TempDir(), "key")
 	if err := os.WriteFile(key, []byte("secret\n"), 0o600); err != nil {

@@ -10,16 +10,16 @@ import (
 	protocol "github.com/mark3labs/mcp-go/mcp"
 )
 
-// maxModelCalls is the number of calls after which a model that has not answered fails.
+// maxModelCalls is the maximum number of calls that a model may make before it answers.
 const maxModelCalls = 10
 
-// instructions is the system message. It has the date, which clients give to their models.
+// instructions is the system message. It includes the date, as clients usually do.
 var instructions = "You answer questions about US alcohol label approvals (COLAs) with the tools. Today is " +
 	today.Format("Monday, January 2, 2006") + ". Use the tools for every fact. " +
 	"Answer in a few sentences with the exact numbers, names, dates and IDs from the results."
 
-// runModel has a model answer a request with an account of its own. err means that no later request
-// can succeed either.
+// runModel has a model answer a request, using a new account. It returns an error if the whole run
+// must stop; other failures are in the outcome.
 func (s *server) runModel(ctx context.Context, c *chat, r request) (o outcome, err error) {
 	o = outcome{ID: r.id, Ask: r.ask}
 	a, err := s.newAssistant(ctx)
@@ -48,7 +48,7 @@ func (s *server) runModel(ctx context.Context, c *chat, r request) (o outcome, e
 	return o, nil
 }
 
-// converse calls the tools that the model requests until it answers.
+// converse calls the tools that the model requests until the model answers.
 func (a assistant) converse(ctx context.Context, c *chat, o *outcome) error {
 	list, err := a.ListTools(ctx, protocol.ListToolsRequest{})
 	if err != nil {
@@ -79,8 +79,8 @@ func (a assistant) converse(ctx context.Context, c *chat, o *outcome) error {
 	}
 }
 
-// callFunction makes a call for the model and returns the text for it: the result, or why there is
-// none, so that the model can correct the call.
+// callFunction makes a call for the model and returns the result as text. If the call fails, it
+// returns the reason, so that the model can correct the call.
 func (a assistant) callFunction(ctx context.Context, call toolCall) string {
 	arguments := args{}
 	if err := json.Unmarshal([]byte(call.Function.Arguments), &arguments); err != nil && call.Function.Arguments != "" {
@@ -93,7 +93,7 @@ func (a assistant) callFunction(ctx context.Context, call toolCall) string {
 	return text
 }
 
-// functions returns tools in the form of the chat completions API.
+// functions returns tools in the format of the chat completions API.
 func functions(tools []protocol.Tool) (functions []any) {
 	for _, t := range tools {
 		functions = append(functions, map[string]any{"type": "function", "function": map[string]any{

@@ -15,8 +15,8 @@ import (
 	"time"
 )
 
-// fakeModel is an OpenAI-compatible API that sends scripted responses, and the last one again and
-// again. It records requests and the pauses between them.
+// fakeModel is an OpenAI-compatible API that sends scripted responses and then repeats the last one.
+// It records requests and the pauses between them.
 type fakeModel struct {
 	*httptest.Server
 	chat      *chat
@@ -32,7 +32,7 @@ type fakeResponse struct {
 	body       string
 }
 
-// fakeRequest is the part of a request that tests look at.
+// fakeRequest is the part of a request that tests check.
 type fakeRequest struct {
 	Model    string `json:"model"`
 	Messages []struct {
@@ -76,12 +76,12 @@ func newFakeModel(t *testing.T, responses ...fakeResponse) *fakeModel {
 	return m
 }
 
-// answers returns a response with the final answer.
+// answers returns a response with a final answer.
 func answers(text string) fakeResponse {
 	return message(map[string]any{"role": "assistant", "content": text})
 }
 
-// asks returns a response that requests tool calls: names and arguments in turn.
+// asks returns a response that requests tool calls, given as alternating names and arguments.
 func asks(calls ...string) fakeResponse {
 	var list []any
 	for i := 0; i < len(calls); i += 2 {
@@ -118,7 +118,7 @@ func TestModel(t *testing.T) {
 	for name, c := range map[string]struct {
 		request   string
 		responses []fakeResponse
-		want      outcome // Fault: any text, if not empty
+		want      outcome // a nonempty Fault stands for any fault
 	}{
 		"passes": {
 			"similar-brand", []fakeResponse{asks("check_brand", ravinCall), answers(ravinAnswer)},
@@ -193,7 +193,7 @@ func TestModel(t *testing.T) {
 				t.Fatal(err)
 			}
 			if strings.Contains(got.Fault, "secret") {
-				t.Errorf("the fault has the key: %s", got.Fault)
+				t.Errorf("fault contains the key: %s", got.Fault)
 			}
 			if got.Calls != c.want.Calls || got.AsPlanned != c.want.AsPlanned || (got.Fault != "") != (c.want.Fault != "") ||
 				got.Prompt != c.want.Prompt || got.Output != c.want.Output || !slices.Equal(got.Missing, c.want.Missing) ||
@@ -204,7 +204,7 @@ func TestModel(t *testing.T) {
 	}
 }
 
-// TestConversation checks what the model gets.
+// TestConversation checks the messages and tools that the model receives.
 func TestConversation(t *testing.T) {
 	m := newFakeModel(t, asks("check_brand", ravinCall, "check_brand", "[]"), answers(ravinAnswer))
 	if _, err := testServer.runModel(t.Context(), m.chat, mustRequest(t, "similar-brand")); err != nil {
@@ -236,7 +236,7 @@ func TestConversation(t *testing.T) {
 	}
 }
 
-// TestPauses checks how long the client waits between attempts, and when it gives up.
+// TestPauses checks how long the client waits between attempts and when it gives up.
 func TestPauses(t *testing.T) {
 	for name, c := range map[string]struct {
 		responses []fakeResponse
@@ -282,7 +282,7 @@ func TestCanceled(t *testing.T) {
 	}
 }
 
-// TestModelReport checks a run with a model that fails.
+// TestModelReport checks the report of a run in which the model fails.
 func TestModelReport(t *testing.T) {
 	m := newFakeModel(t, answers("I don't know."))
 	var r report

@@ -9,13 +9,13 @@ import (
 	"strings"
 )
 
-// lookUp returns the value at a path in JSON. The steps, separated by slashes, are:
+// lookUp returns the value at a path in decoded JSON. A path consists of steps separated by slashes:
 //
 //   - the name of a member
 //   - the index of an element, from 0
-//   - name=value, the first element whose member has that value; several, separated by semicolons,
-//     must all hold
-//   - *, every element; the result is the list of values at the rest of the path
+//   - name=value: the first element whose member has that value; several conditions, separated by
+//     semicolons, must all hold
+//   - *: every element; the result is the list of their values at the rest of the path
 func lookUp(value any, path string) (any, error) {
 	if path == "" {
 		return value, nil
@@ -53,7 +53,7 @@ func lookUpAll(list []any, path string) (any, error) {
 	return values, nil
 }
 
-// element returns the index of the element that a step of a path selects.
+// element returns the index of the element that a step selects.
 func element(list []any, step string) (int, error) {
 	i, err := strconv.Atoi(step)
 	if strings.Contains(step, "=") {
@@ -77,8 +77,7 @@ func hasMembers(value any, pairs []string) bool {
 
 var errNoText = errors.New("a list or object has no text")
 
-// textOf returns a string, number, boolean or null as text. Values of our types become what they are
-// in JSON.
+// textOf returns a string, number, boolean or null as text, after converting other types to JSON.
 func textOf(v any) (string, error) {
 	v, err := asJSON(v)
 	if err != nil {
@@ -95,7 +94,7 @@ func textOf(v any) (string, error) {
 	return "", errNoText
 }
 
-// asJSON returns a value as the types of package json.
+// asJSON converts a value to the types that json.Unmarshal stores in an any.
 func asJSON(v any) (decoded any, err error) {
 	b, err := json.Marshal(v)
 	if err == nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// bytesPerToken is the assumed size of a token.
+// bytesPerToken is the assumed number of bytes per token.
 const bytesPerToken = 4
 
 // outcome is the result of a request.
@@ -24,7 +24,7 @@ type outcome struct {
 	Ask    string   `json:"ask"`
 	Calls  int      `json:"calls"`
 	Tools  []string `json:"tools"`
-	Tokens int      `json:"tokens"` // of the results of the calls
+	Tokens int      `json:"tokens"` // in the results of the calls
 	Fault  string   `json:"fault,omitempty"`
 
 	AsPlanned bool `json:"as_planned"` // all tools of the plan were called
@@ -36,8 +36,8 @@ type outcome struct {
 	Output  int      `json:"completion_tokens,omitempty"`
 }
 
-// callTool calls a tool and returns the text of its result, which clients show to the model. err is
-// not nil if the call could not be made; failed reports a result that is an error.
+// callTool calls a tool and returns the text of its result, which clients show to the model. failed
+// reports whether the result is a tool error; err is set if there is no result.
 func (a assistant) callTool(ctx context.Context, name string, arguments args) (text string, failed bool, err error) {
 	request := protocol.CallToolRequest{}
 	request.Params.Name, request.Params.Arguments = name, arguments
@@ -54,11 +54,11 @@ func (a assistant) callTool(ctx context.Context, name string, arguments args) (t
 	return strings.Join(parts, "\n"), result.IsError, nil
 }
 
-// tokensOf estimates the tokens of a text.
+// tokensOf estimates the number of tokens in a text.
 func tokensOf(text string) int { return (len(text) + bytesPerToken - 1) / bytesPerToken }
 
-// runPlan makes the calls of a request's plan with an account of its own, and checks the facts and
-// the limits. err reports a fault of the evaluation itself.
+// runPlan makes the calls of a request's plan, using a new account, and checks the facts and the
+// limits. It returns an error if the evaluation itself fails.
 func (s *server) runPlan(ctx context.Context, r request) (o outcome, err error) {
 	o = outcome{ID: r.id, Ask: r.ask, Tools: r.tools(), AsPlanned: true}
 	a, err := s.newAssistant(ctx)
@@ -87,7 +87,7 @@ func (r *request) tools() (names []string) {
 	return names
 }
 
-// callAll makes the calls in order. The result of the first call is element 1 of the list.
+// callAll makes the calls in order and returns their results. The first result is at index 1.
 func (a assistant) callAll(ctx context.Context, plan []call, o *outcome) ([]any, error) {
 	results := []any{nil}
 	for _, c := range plan {
@@ -130,7 +130,7 @@ func resolve(arguments args, results []any) (args, error) {
 	return resolved, nil
 }
 
-// check returns an error with every fact that the results lack.
+// check returns an error that lists every fact that the results lack.
 func (r *request) check(results []any) error {
 	var wrong []error
 	for _, f := range r.facts {
@@ -186,12 +186,12 @@ func sorted(list any) any {
 // checkLimits returns an error if a plan exceeds a limit.
 func checkLimits(o outcome) error {
 	if o.Calls > maxPlanCalls || o.Tokens > maxPlanTokens {
-		return fmt.Errorf("%d calls and %d tokens, more than %d and %d", o.Calls, o.Tokens, maxPlanCalls, maxPlanTokens)
+		return fmt.Errorf("%d calls and %d tokens exceed the limits of %d and %d", o.Calls, o.Tokens, maxPlanCalls, maxPlanTokens)
 	}
 	return nil
 }
 
-// save creates saved searches for the account of an assistant.
+// save creates saved searches for an assistant's account.
 func (s *server) save(ctx context.Context, a assistant, searches []cola.SavedSearchParams) error {
 	for _, p := range searches {
 		if _, _, err := s.service.CreateSavedSearch(ctx, a.caller, p); err != nil {
@@ -201,7 +201,7 @@ func (s *server) save(ctx context.Context, a assistant, searches []cola.SavedSea
 	return nil
 }
 
-// checkEffect checks the saved searches that the account has after a request.
+// checkEffect checks the account's saved searches after a request.
 func (s *server) checkEffect(ctx context.Context, a assistant, r request) error {
 	if r.effect == nil {
 		return nil

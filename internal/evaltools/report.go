@@ -17,7 +17,7 @@ type report struct {
 		Tokens int `json:"tokens"`
 	} `json:"tools_list"`
 	Plans   []outcome `json:"plans"`
-	Answers []outcome `json:"answers,omitempty"` // of the model
+	Answers []outcome `json:"answers,omitempty"` // by the model
 }
 
 // totals sums up outcomes.
@@ -42,14 +42,14 @@ func totalsOf(outcomes []outcome) (t totals) {
 	return t
 }
 
-// average returns the tokens of a request on average.
+// average returns the average number of tokens per request.
 func (t totals) average() int { return t.tokens / max(1, t.requests) }
 
-// ok reports whether every request passed, within the average.
+// ok reports whether every request passed and the average is within its limit.
 func (t totals) ok() bool { return t.failed == 0 && t.passed > 0 && t.average() <= maxAverageTokens }
 
-// print writes the tables and reports whether all requests passed. The average is a limit for the
-// plans only: a model chooses its own calls.
+// print prints the tables and reports whether the run passed. The average is limited for the plans
+// only, because a model chooses its own calls.
 func (r *report) print(out io.Writer) bool {
 	plans := totalsOf(r.Plans)
 	fmt.Fprintf(out, "Plans, without a model\n\n")
@@ -61,9 +61,9 @@ func (r *report) print(out io.Writer) bool {
 		return plans.ok()
 	}
 	answers := totalsOf(r.Answers)
-	fmt.Fprintf(out, "\nAnswers of %s\n\n", r.Model)
+	fmt.Fprintf(out, "\nAnswers from %s\n\n", r.Model)
 	printTable(out, r.Answers)
-	fmt.Fprintf(out, "\n%d passed, %d failed: %d calls, %d tokens of results\n",
+	fmt.Fprintf(out, "\n%d passed, %d failed: %d calls, %d tokens in results\n",
 		answers.passed, answers.failed, answers.calls, answers.tokens)
 	fmt.Fprintf(out, "%d of %d with at most %d calls, %d with the planned tools\n",
 		answers.short, answers.requests, maxPlanCalls, answers.planned)

@@ -6,7 +6,8 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// alertRequests change saved searches. Their effects are read from the registry.
+// alertRequests returns requests that change saved searches. The registry is checked for their
+// effects.
 func alertRequests(*world) []request {
 	alert := func(name, brand string) cola.SavedSearchParams {
 		return cola.SavedSearchParams{

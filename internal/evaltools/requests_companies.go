@@ -1,6 +1,6 @@
 package main
 
-// companyRequests are answered by search_permittees and get_permittee.
+// companyRequests returns requests that search_permittees and get_permittee answer.
 func companyRequests(w *world) []request {
 	const permit, brewery = "NJ-I-15730", "BR-PA-19181"
 	held := w.labels.where(heldBy(permit))

@@ -7,7 +7,7 @@ import (
 	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
-// each returns the facts that a call counted groups, in any order.
+// each returns facts about the counts of groups in the result of a call, in any order.
 func each(call int, dimension string, groups []group) (facts []fact) {
 	for _, g := range groups {
 		facts = append(facts, is(fmt.Sprintf("%d/data/%s=%s/count", call, dimension, g.value), g.count))
@@ -15,7 +15,7 @@ func each(call int, dimension string, groups []group) (facts []fact) {
 	return facts
 }
 
-// ranked returns the facts that the first call ranked the groups in this order.
+// ranked returns facts about groups in the result of the first call, in this order.
 func ranked(dimension string, groups []group) (facts []fact) {
 	for i, g := range groups {
 		at := fmt.Sprintf("1/data/%d/", i)
@@ -24,7 +24,7 @@ func ranked(dimension string, groups []group) (facts []fact) {
 	return facts
 }
 
-// countRequests are answered by count_labels.
+// countRequests returns requests that count_labels answers.
 func countRequests(w *world) []request {
 	year := func(year string) labels { return w.labels.where(inYear(year)) }
 	ciders := w.labels.where(inCategory("Beer > Cider"), between("2021-01-01", "2025-12-31"))
@@ -136,7 +136,7 @@ func countRequests(w *world) []request {
 	}
 }
 
-// saidValues returns the facts about groups such that an answer contains their values rather than
+// saidValues returns facts about groups for which an answer must contain their values rather than
 // their counts.
 func saidValues(facts []fact, groups []group) []fact {
 	for i, g := range groups {

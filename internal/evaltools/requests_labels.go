@@ -6,7 +6,7 @@ import (
 	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
-// listed returns the facts that the first call returned the labels in this order.
+// listed returns facts about the labels in a list at a path, in this order.
 func listed(at string, ids []string) (facts []fact) {
 	for i, id := range ids {
 		facts = append(facts, is(fmt.Sprintf("%s/%d/ttb_id", at, i), id))
@@ -14,7 +14,7 @@ func listed(at string, ids []string) (facts []fact) {
 	return facts
 }
 
-// labelRequests are answered by search_colas, get_cola and lookup_barcode.
+// labelRequests returns requests that search_colas, get_cola and lookup_barcode answer.
 func labelRequests(w *world) []request {
 	const label, barcode, spaced = "26009001000010", "836007269924", "8 36007 26992 4"
 	detail := w.labels.where(withID(label)).first()

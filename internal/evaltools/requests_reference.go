@@ -6,7 +6,7 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// referenceRequests are answered by the tools for reference data and usage.
+// referenceRequests returns requests that the tools for reference data and usage answer.
 func referenceRequests(w *world) []request {
 	limits := cola.TierPro.Limits()
 	var oregon, early []fact
@@ -87,7 +87,7 @@ func referenceRequests(w *world) []request {
 	}
 }
 
-// latestWine returns the newest median days of wine labels.
+// latestWine returns the latest median processing time of wine labels, in days.
 func latestWine(rows []cola.ProcessingTime) (days cola.Opt[int]) {
 	var newest cola.Date
 	for _, r := range rows {
@@ -98,7 +98,7 @@ func latestWine(rows []cola.ProcessingTime) (days cola.Opt[int]) {
 	return days
 }
 
-// latestBrewery returns the newest median days of permits for breweries.
+// latestBrewery returns the latest median processing time of brewery permits, in days.
 func latestBrewery(rows []cola.RegistrationProcessingTime) (days cola.Opt[int]) {
 	var newest cola.Date
 	for _, r := range rows {

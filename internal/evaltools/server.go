@@ -27,8 +27,8 @@ import (
 // today is the fixed time of the registry's clock.
 var today = time.Date(2026, time.November, 20, 12, 0, 0, 0, time.UTC)
 
-// records determines the labels, permittees and reference data of the registry. The facts that
-// answers must contain are computed from the same records.
+// records determines the labels, permittees and reference data of the registry. The expected facts
+// are computed from the same records.
 var records = demo.Options{Colas: demo.DefaultColas, Seed: 1, AsOf: cola.DateOf(today)}
 
 // server is a registry with demo data and its MCP endpoint, in this process.
@@ -36,12 +36,12 @@ type server struct {
 	store   *sqlite.Store
 	service *registry.Service
 	http    *httptest.Server
-	close   []func() error // in the order of opening
+	close   []func() error // in opening order
 
 	accounts int
 }
 
-// newServer returns a server with an empty folder for its database.
+// newServer returns a server with its database in the empty folder dir.
 func newServer(ctx context.Context, dir string) (s *server, err error) {
 	s = &server{}
 	defer func() {
@@ -114,14 +114,14 @@ func (s *server) Close() (err error) {
 	return err
 }
 
-// assistant is an MCP client with an account of its own, so that requests don't share a rate limit,
-// a quota or saved searches.
+// assistant is an MCP client with its own account, so that requests don't share a rate limit, a quota
+// or saved searches.
 type assistant struct {
 	*client.Client
 	caller cola.Caller
 }
 
-// newAssistant creates an account and connects a client to the endpoint with its API key.
+// newAssistant creates an account with an API key and connects a client to the endpoint.
 func (s *server) newAssistant(ctx context.Context) (assistant, error) {
 	s.accounts++
 	account, err := s.store.CreateAccount(ctx, fmt.Sprintf("assistant-%d@example.com", s.accounts), cola.TierPro)

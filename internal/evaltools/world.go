@@ -15,8 +15,8 @@ import (
 	"github.com/colaregistry/colaregistry/internal/demo"
 )
 
-// world is the records of the registry, in the form that a linear scan reads. It shares no code with
-// the search engine, so that facts don't repeat its mistakes.
+// world contains the registry's records for linear scans. It shares no code with the search engine,
+// so that the facts don't repeat its mistakes.
 type world struct {
 	labels     labels // newest first
 	permittees map[string]cola.Permittee
@@ -27,8 +27,8 @@ type world struct {
 	reports []cola.ProductionReport
 }
 
-// newWorld generates the records that the server loaded. The estimated dates of undated labels come
-// from the store, which computes them.
+// newWorld generates the same records that the server loaded. It reads the estimated dates of undated
+// labels from the store, which computes them.
 func newWorld(ctx context.Context, s *server) (*world, error) {
 	w := &world{
 		permittees: map[string]cola.Permittee{}, areas: demo.AVAs(records), times: demo.ProcessingTimes(records),
@@ -57,7 +57,7 @@ func newWorld(ctx context.Context, s *server) (*world, error) {
 // company returns the company that holds a permit.
 func (w *world) company(permit string) string { return string(w.permittees[permit].CompanyName) }
 
-// area returns the current American Viticultural Area with a name, in any case.
+// area returns the current American Viticultural Area with the given name, ignoring case.
 func (w *world) area(name string) cola.AVADetail {
 	for _, a := range w.areas {
 		if strings.EqualFold(a.Name, name) && a.IsCurrent(records.AsOf) {
@@ -67,7 +67,7 @@ func (w *world) area(name string) cola.AVADetail {
 	return cola.AVADetail{}
 }
 
-// firstSeenSince returns the labels approved since a day of brands without an earlier label.
+// firstSeenSince returns the labels approved since a day whose brand has no earlier label.
 func (w *world) firstSeenSince(day string) labels {
 	known := map[string]bool{}
 	for _, c := range w.labels.where(between("2005-01-01", day)) {
@@ -90,7 +90,7 @@ func (l labels) where(conditions ...func(*cola.Cola) bool) (kept labels) {
 	return kept
 }
 
-// ids returns the TTB IDs of the first n labels.
+// ids returns the TTB IDs of the newest n labels.
 func (l labels) ids(n int) (ids []string) {
 	for _, c := range l[:min(n, len(l))] {
 		ids = append(ids, c.TTBID.String())
@@ -109,13 +109,13 @@ func (l labels) first() *cola.Cola {
 // last returns the oldest label, or an empty one.
 func (l labels) last() *cola.Cola { return l[max(0, len(l)-1):].first() }
 
-// group is a value and the number of labels that have it.
+// group is a value and the number of labels with it.
 type group struct {
 	value string
 	count int
 }
 
-// by counts the labels by a value, most frequent first.
+// by counts the labels by a value. The most frequent value comes first.
 func (l labels) by(value func(*cola.Cola) string) (groups []group) {
 	counts := map[string]int{}
 	for _, c := range l {
@@ -144,7 +144,7 @@ func byContainer(c *cola.Cola) string {
 
 // Conditions.
 
-// between holds for labels whose date, known or estimated, is in a range of days.
+// between holds for labels whose approval date, known or estimated, is in a range.
 func between(from, to string) func(*cola.Cola) bool {
 	first, err1 := cola.ParseDate(from)
 	last, err2 := cola.ParseDate(to)
@@ -161,12 +161,12 @@ func ofKind(kind vocabulary.ProductType) func(*cola.Cola) bool {
 	return func(c *cola.Cola) bool { return c.ProductType == kind }
 }
 
-// ofClass holds for labels whose class contains a text.
+// ofClass holds for labels whose class/type name contains a text.
 func ofClass(text string) func(*cola.Cola) bool {
 	return func(c *cola.Cola) bool { return strings.Contains(string(c.ClassName), text) }
 }
 
-// inCategory holds for labels with a category path or one below it.
+// inCategory holds for labels whose category is at or below a path.
 func inCategory(path string) func(*cola.Cola) bool {
 	return func(c *cola.Cola) bool {
 		category := c.EffectiveCategory()
@@ -188,13 +188,13 @@ func withStatus(status cola.Text) func(*cola.Cola) bool {
 	return func(c *cola.Cola) bool { return c.ApplicationStatus == status }
 }
 
-// branded holds for labels whose brand contains the words of a name next to each other.
+// branded holds for labels whose brand name contains the words of a name next to each other.
 func branded(name string) func(*cola.Cola) bool {
 	words := " " + fold(name) + " "
 	return func(c *cola.Cola) bool { return strings.Contains(" "+fold(c.BrandName)+" ", words) }
 }
 
-// mentioning holds for labels that contain every word in the texts that q searches.
+// mentioning holds for labels with every given word in the fields that the parameter q searches.
 func mentioning(words string) func(*cola.Cola) bool {
 	return func(c *cola.Cola) bool {
 		text := strings.Fields(fold(strings.Join([]string{
@@ -226,7 +226,7 @@ func inContainer(types ...cola.Text) func(*cola.Cola) bool {
 	return func(c *cola.Cola) bool { return slices.Contains(types, c.LLMContainerType) }
 }
 
-// ofGrape holds for labels with a grape variety.
+// ofGrape holds for labels that list a grape variety.
 func ofGrape(name string) func(*cola.Cola) bool {
 	return func(c *cola.Cola) bool {
 		return slices.ContainsFunc(c.GrapeVarietals, func(grape string) bool { return strings.EqualFold(grape, name) })
@@ -251,8 +251,8 @@ func withID(id string) func(*cola.Cola) bool {
 	return func(c *cola.Cola) bool { return c.TTBID.String() == id }
 }
 
-// fold returns a name in upper case, without accents, apostrophes and periods, with AND for an
-// ampersand and a space for other punctuation.
+// fold returns a name in upper case, without accents, apostrophes or periods. It replaces an ampersand
+// with AND and other punctuation with a space.
 func fold(name string) string {
 	var b strings.Builder
 	for _, r := range norm.NFD.String(strings.ReplaceAll(strings.ToUpper(name), "&", " AND ")) {

@@ -1,4 +1,4 @@
-// Package golden compares results of tests with files in testdata, which "go test -update"
+// Package golden compares test results with files in testdata, which "go test -update"
 // rewrites. Use it for messages, so that editing a sentence requires no test changes.
 package golden
 
@@ -16,7 +16,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// Update reports whether golden files are to be rewritten.
+// Update reports whether to rewrite golden files.
 func Update() bool { return *update }
 
 // Cases is a golden file with one value per test case: a JSON object keyed by case name.

@@ -1,2 +1,2 @@
-// Package imports tests which package may import which. It contains only the test.
+// Package imports tests which packages may import each other. It contains only tests.
 package imports

@@ -105,7 +105,7 @@ func Load(path string) (*Keyring, error) {
 	return k, nil
 }
 
-// fileComment is the head of a new key file.
+// fileComment is the header of a new key file.
 const fileComment = "# Keys of a colaregistry deployment. The first key encrypts; every key decrypts.\n" +
 	"# Back up this file separately from the database. Without it, webhook secrets are lost.\n"
 

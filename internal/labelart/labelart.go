@@ -60,8 +60,8 @@ func (f Format) ContentType() string {
 	return "image/png"
 }
 
-// Draw writes one image of a label, in the pixel size that its record states or else in a default
-// size. It returns an error if a side is not between 1 and MaxSide pixels, or if a write fails.
+// Draw writes one image of a label, at the pixel size in its record or else at a default size. It
+// returns an error if a side is not between 1 and MaxSide pixels, or if a write fails.
 func Draw(w io.Writer, f Format, c *cola.Cola, img *cola.Image) error {
 	d, err := layout(c, img)
 	if err != nil {
@@ -95,7 +95,7 @@ func layout(c *cola.Cola, img *cola.Image) (*drawing, error) {
 	return p.drawing, nil
 }
 
-// sizeOf returns the size in which to draw an image.
+// sizeOf returns the size at which to draw an image.
 func sizeOf(img *cola.Image) (w, h int, err error) {
 	w, h = usualSize(img.ContainerPosition)
 	w, h = img.WidthPixels.Or(w), img.HeightPixels.Or(h)

@@ -325,8 +325,8 @@ func TestPaletteContrast(t *testing.T) {
 	}
 }
 
-// TestOutlineArea checks that outlines without pixels have an empty area: conversions of infinite
-// and NaN coordinates to integers differ between platforms.
+// TestOutlineArea checks that outlines without pixels have an empty area, even with infinite or NaN
+// coordinates, whose conversion to integers differs between platforms.
 func TestOutlineArea(t *testing.T) {
 	for name, o := range map[string]outline{
 		"empty":     nil,

@@ -202,7 +202,7 @@ func balance(lines []string, text string, width float64, m *textStyle) []string 
 	return lines
 }
 
-// cut truncates text to fit in the smallest size, with an ellipsis.
+// cut truncates text to fit at the smallest size, and adds an ellipsis.
 func cut(text string, b box, m *textStyle) []string {
 	const size = minSize
 	lines := wrap(text, m.face, b.w/size, m.track)
@@ -307,7 +307,7 @@ func (f face) measure(s string, track float64) float64 {
 	return max(0, width-track)
 }
 
-// glyph returns the outline of a glyph in a font size, with its origin at a point.
+// glyph returns the outline of a glyph at a font size, with its origin at a point.
 func (t *typeface) glyph(buffer *sfnt.Buffer, r rune, size float64, at point) outline {
 	index, err := t.font.GlyphIndex(buffer, r)
 	if err != nil {

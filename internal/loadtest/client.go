@@ -18,7 +18,7 @@ import (
 // requestTimeout limits each request. A slower response counts as no response.
 const requestTimeout = time.Minute
 
-// Failure is the reason why a request has no response.
+// Failure is the reason that a request got no response.
 type Failure uint8
 
 // Failures.
@@ -44,8 +44,8 @@ type Exchange struct {
 }
 
 // newTransport returns a transport that sends every request once, over a new connection. With
-// keep-alive, the transport would resend a request when its connection breaks, although the first
-// one may have been charged.
+// keep-alive, the transport would resend a request when its connection breaks, although the original
+// may have been charged.
 func newTransport() http.RoundTripper { return &http.Transport{DisableKeepAlives: true} }
 
 // exchange sends the request to the process at a base URL and records the response.

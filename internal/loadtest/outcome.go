@@ -18,7 +18,7 @@ type Ending struct {
 	Clear time.Time
 }
 
-// Outcome is what an exchange means for its account.
+// Outcome is the effect of an exchange on its account.
 type Outcome uint8
 
 // Outcomes.

@@ -24,7 +24,7 @@ type parameter struct {
 // object is a parameter struct or a struct in it.
 type object struct {
 	prefix  string // of its parameter names: its own name and a dot
-	owner   string // what accepts the parameters, in messages, such as "this endpoint"
+	owner   string // name in messages of what accepts the parameters, such as "this endpoint"
 	fields  map[string]parameter
 	names   []string                 // sorted, without the prefix
 	example string                   // example in JSON

@@ -92,7 +92,7 @@ func (b *bench) importing(ctx context.Context, idle, during time.Duration) error
 	if err := <-done; err != nil {
 		return err
 	}
-	fmt.Printf("Import: %.0f s with a server on the same data, the first %s with a busy ledger.\n\n",
+	fmt.Printf("Import: %.0f s while a server runs on the same data; the ledger is under load for the first %s.\n\n",
 		took.Seconds(), min(during, took.Round(time.Second)))
 	printLedger(before, duringImport)
 	return b.settleAndStop(ctx, s)

@@ -29,8 +29,8 @@ func mustStandby(t *testing.T) (primary, standby *Server) {
 	return primary, standby
 }
 
-// TestPromote loses a primary with a synchronous standby. Every committed row must exist
-// after the promotion.
+// TestPromote promotes a synchronous standby after the loss of its primary. Every committed row must
+// exist afterwards.
 func TestPromote(t *testing.T) {
 	primary, standby := mustStandby(t)
 	if standby.Name() != "standby1" {

@@ -8,8 +8,9 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// Collect leaves the work of collectors: a complete day, an incomplete one before it, and a failed
-// label, with the given failures. The collectors sent one request, at most one every two seconds.
+// Collect stores the state that collectors leave behind: the complete day last, a failed day before
+// it, and a failed label. ofDay and ofLabel are the reasons for the failures. The collectors sent one
+// request, at a rate of at most one every two seconds.
 func (r *Registry) Collect(t testing.TB, last cola.Date, ofDay, ofLabel string) {
 	t.Helper()
 	must := func(err error) {

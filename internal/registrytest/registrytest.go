@@ -76,7 +76,7 @@ func mustTemplate(t testing.TB) []byte {
 	return template.file
 }
 
-// New returns a registry that is closed when the test ends. Its clock stands still until the test
+// New returns a registry that is closed when the test ends. Its clock stands still unless the test
 // advances it.
 func New(t testing.TB) *Registry {
 	t.Helper()

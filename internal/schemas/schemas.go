@@ -72,7 +72,7 @@ func (s *Set) Field(f reflect.StructField) *huma.Schema {
 	return huma.SchemaFromField(s.registry, f, f.Name)
 }
 
-// Finish completes every schema in the Set with what huma does not support:
+// Finish adds features that huma does not support to every schema in the Set:
 //
 // - Nullable enums include null.
 // - Objects with an ornull tag may be null.

@@ -35,10 +35,10 @@ func kinds() []Kind {
 	return []Kind{FailedCredential, NewIdentity, NewKey, RevokedKey, NewSignIn, NewConnection, ChangedScope}
 }
 
-// Options configure Events. All are optional.
+// Options configures Events. Every field is optional.
 type Options struct {
-	Logger  *slog.Logger          // optional
-	Metrics prometheus.Registerer // must not be shared between Events; optional
+	Logger  *slog.Logger
+	Metrics prometheus.Registerer // must not be shared between Events
 	Now     cola.Clock            // default time.Now
 }
 

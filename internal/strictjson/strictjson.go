@@ -1,6 +1,6 @@
-// Package strictjson reads untrusted JSON: it preserves duplicate names, treats names as case
-// sensitive, and checks the size before decoding. encoding/json ignores case and uses the last of
-// two equal names, so two readers of the same bytes could disagree.
+// Package strictjson reads untrusted JSON: it preserves duplicate names, treats names as
+// case-sensitive, and checks the size before decoding. encoding/json ignores case and uses the last of
+// two equal names, so two parsers of the same bytes could disagree.
 package strictjson
 
 import (
@@ -105,7 +105,7 @@ func Text(value json.RawMessage) (s string, ok bool) {
 	return s, len(value) > 0 && value[0] == '"' && json.Unmarshal(value, &s) == nil
 }
 
-// Ambiguity is a name in an object that readers may interpret differently.
+// Ambiguity is a name in an object that parsers may interpret differently.
 type Ambiguity struct {
 	Name    string
 	Correct string // correct spelling; empty for a duplicate

@@ -12,25 +12,25 @@ import (
 // Fault is a failure of a request.
 type Fault string
 
-// The failures of requests.
+// Kinds of faults.
 const (
 	None        Fault = ""
 	ServerError Fault = "status 500"
 	Unavailable Fault = "status 503" // with Retry-After
 	TooMany     Fault = "status 429" // with Retry-After
-	Truncated   Fault = "truncated"  // the connection breaks in the middle of the answer
-	Partial     Fault = "partial"    // a page ends early, but the answer is a valid one
-	Slow        Fault = "slow"       // the answer is late, but complete
+	Truncated   Fault = "truncated"  // the connection breaks in the middle of the response
+	Partial     Fault = "partial"    // the page is cut in half, but the response is valid HTTP
+	Slow        Fault = "slow"       // the response is late but complete
 	ErrorPage   Fault = "error page" // with status 200
 	Block       Fault = "block page"
 	Challenge   Fault = "captcha"
 	Expired     Fault = "expired" // the session ended before the request
 )
 
-// randomFaults are those of Faults.Rate.
+// randomFaults lists the faults that Faults.Rate applies to.
 var randomFaults = []Fault{ServerError, Unavailable, Truncated}
 
-// fault decides whether and how a request fails.
+// fault returns the fault of the request with the given number, or None.
 func (s *Site) fault(number int) Fault {
 	switch {
 	case s.blockAt > 0 && number >= s.blockAt:
@@ -45,8 +45,8 @@ func (s *Site) fault(number int) Fault {
 	return None
 }
 
-// response returns the answer to a request with a fault; ok is false if the request is still
-// served.
+// response returns the response to a request with a fault; ok is false if the fault does not replace
+// the normal response.
 func (f Fault) response(o Faults) (r response, ok bool) {
 	wait := strconv.Itoa(int((o.RetryAfter + time.Second - 1) / time.Second))
 	switch f {
@@ -75,20 +75,20 @@ func (f Fault) response(o Faults) (r response, ok bool) {
 	return response{}, false
 }
 
-// response is an answer of the site.
+// response is a response of the site.
 type response struct {
 	status int
 	kind   string // Content-Type
 	header map[string]string
 	body   []byte
-	file   func() ([]byte, error) // reads or draws the body, without the lock; nil if it is in body
+	file   func() ([]byte, error) // if not nil, reads or draws the body; called without the lock
 }
 
 func htmlPage(status int, body string) response {
 	return response{status: status, kind: "text/html;charset=ISO-8859-1", body: []byte(body)}
 }
 
-// write sends an answer, compressed if it is text, and cuts it off as a fault demands.
+// write sends a response, with text compressed. The faults Partial and Truncated cut it short.
 func (a response) write(w http.ResponseWriter, r *http.Request, f Fault) {
 	body := a.body
 	if a.file != nil {
@@ -113,16 +113,16 @@ func (a response) write(w http.ResponseWriter, r *http.Request, f Fault) {
 	w.WriteHeader(a.status)
 	if f == Truncated {
 		_, _ = w.Write(body[:len(body)/2])
-		_ = http.NewResponseController(w).Flush() // without a part of the answer, clients repeat the request
+		_ = http.NewResponseController(w).Flush() // clients retry a request that got no response bytes
 		panic(http.ErrAbortHandler)
 	}
-	_, _ = w.Write(body) // the client may be gone
+	_, _ = w.Write(body) // fails only if the client disconnected
 }
 
 func compress(body []byte) []byte {
 	var b bytes.Buffer
 	w := gzip.NewWriter(&b)
-	_, _ = w.Write(body) // a buffer does not fail
+	_, _ = w.Write(body) // a buffer never fails
 	_ = w.Close()
 	return b.Bytes()
 }

@@ -17,8 +17,8 @@ import (
 	"github.com/colaregistry/colaregistry/internal/labelart"
 )
 
-// Content returns the bytes of an image. A generated image with a barcode is drawn in full; the others
-// are patterns of colors, different for each label, which are much faster to draw.
+// Content returns the bytes of an image. A generated image with a barcode shows a drawn label. The
+// others are color patterns, different for each label, because patterns are much faster to draw.
 func (i LabelImage) Content(l *Label) ([]byte, error) {
 	switch {
 	case i.file != "":
@@ -66,7 +66,7 @@ func (i LabelImage) draw(l *Label) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// ean13 returns the n-th barcode.
+// ean13 returns the n-th generated EAN-13.
 func ean13(n int) string {
 	digits := fmt.Sprintf("400638%06d", n%1_000_000)
 	return digits + string(vocabulary.CheckDigit(digits))

@@ -25,42 +25,45 @@ type Label struct {
 	Company, Street, City, State  string
 	ZIP                           string
 	Varietal, Appellation         string
-	Vintage, NetContents, Alcohol string // on older forms
-	Old                           bool   // an older version of the form
+	Vintage, NetContents, Alcohol string // only on older versions of the form
+	Old                           bool   // uses an older version of the form
 	Paper                         bool   // filed on paper: the site has no form
-	ForSaleIn                     string // state of an exemption from label approval
+	ForSaleIn                     string // state in which an exempt label may be sold, or empty
 	Images                        []LabelImage
 
 	real *realPages // nil for a generated label
 }
 
-// Real reports whether a label has the pages and images of a real one.
+// Real reports whether a label has real pages and images.
 func (l *Label) Real() bool { return l.real != nil }
 
 // LabelImage is an image of a label.
 type LabelImage struct {
 	FileName      string
-	Position      string // in TTB's words
-	Width, Height int    // of a generated image, in hundredths of an inch and pixels
-	Barcode       string // an EAN-13 that can be read from the image, or empty
-	Missing       bool   // the form lists it, but the site does not have it
+	Position      string // as TTB names it
+	Width, Height int    // size of a generated image, in both pixels and hundredths of an inch
+	Barcode       string // EAN-13 that scans from the image, or empty
+	Missing       bool   // listed on the form but absent from the site
 	Failing       bool   // requests for it fail with status 500
 
 	file string // of a real image
 }
 
-// Dates in the site's notation.
-
+// CompletedText returns the completed date in the site's format.
 func (l *Label) CompletedText() string { return day(l.Completed) }
-func (l *Label) AppliedText() string   { return day(l.Applied) }
-func (l *Label) ApprovedText() string  { return day(l.Approved) }
+
+// AppliedText returns the application date in the site's format.
+func (l *Label) AppliedText() string { return day(l.Applied) }
+
+// ApprovedText returns the approval date in the site's format.
+func (l *Label) ApprovedText() string { return day(l.Approved) }
 
 func day(d cola.Date) string { return d.Time().Format("01/02/2006") }
 
 // Imported reports whether the product is imported.
 func (l *Label) Imported() bool { return !l.Origin.Domestic }
 
-// TypeOfProduct returns the type of product in the words of the form.
+// TypeOfProduct returns the type of product as the form names it.
 func (l *Label) TypeOfProduct() string {
 	switch l.Class.ProductType {
 	case vocabulary.Wine:
@@ -71,7 +74,7 @@ func (l *Label) TypeOfProduct() string {
 	return "Distilled Spirits"
 }
 
-// ApplicationType returns the type of application in the words of the detail page.
+// ApplicationType returns the type of application as the detail page names it.
 func (l *Label) ApplicationType() string {
 	if l.ForSaleIn != "" {
 		return "EXEMPTION FROM LABEL APPROVAL"
@@ -79,12 +82,12 @@ func (l *Label) ApplicationType() string {
 	return "LABEL APPROVAL"
 }
 
-// Inches returns a dimension of an image.
+// Inches formats hundredths of an inch as inches.
 func (LabelImage) Inches(hundredths int) string {
 	return strings.TrimSuffix(strings.TrimRight(fmt.Sprintf("%.2f", float64(hundredths)/100), "0"), ".")
 }
 
-// page returns a page about a label.
+// page returns the form or the detail page of a label.
 func (l *Label) page(kind Kind) response {
 	if l.real != nil {
 		file := l.real.detail
@@ -103,18 +106,18 @@ func (l *Label) page(kind Kind) response {
 	return render("detail", l)
 }
 
-// The words of generated labels.
+// Values of generated labels.
 var (
 	brands    = strings.Fields("CEDAR HARBOR NORTHWIND OAKEN BLUEBIRD GRANITE WILLOW COPPER LANTERN SADDLE JUNIPER FALCON RIVER")
 	nouns     = strings.Fields("RIDGE CREEK CELLARS BARREL HOLLOW ESTATE WORKS BRIDGE MILL FIELD HOUSE POINT")
 	fancies   = strings.Fields("RESERVE HARVEST SUNSET MIDNIGHT ORCHARD SINGLE SPECIAL LIMITED FIRST OLD WILD GOLDEN")
 	varietals = []string{"MERLOT", "PINOT NOIR", "CHARDONNAY", "60% Malbec, 40% Merlot", "ALBARIÑO"}
-	// common are the class/type codes of most labels.
+	// common contains the class/type codes of most labels.
 	common   = strings.Fields("80 80 80 81 81 88 88 906 906 902 901 905 101 141 140 301 649 699 84 80A 82 339 977")
 	statuses = []string{"APPROVED", "APPROVED", "APPROVED", "APPROVED", "SURRENDERED", "EXPIRED", "REVOKED"}
 )
 
-// generate returns labels that were completed on some of the days.
+// generate returns labels that were completed on the given days.
 func generate(o Options, days []cola.Date) (labels []*Label) {
 	random := rand.New(rand.NewPCG(o.Seed, 0))
 	classes, origins := vocabulary.Classes(), vocabulary.Origins()
@@ -140,8 +143,8 @@ func generate(o Options, days []cola.Date) (labels []*Label) {
 	return labels
 }
 
-// perDay spreads labels over days: the busiest gets o.Busy labels; the rest are spread at random
-// over the others.
+// perDay returns the number of labels per day. The busiest day gets o.Busy labels; the rest are
+// spread over the other days at random.
 func perDay(random *rand.Rand, o Options, days int) []int {
 	counts := make([]int, days)
 	busiest, rest := days/2, o.Labels-o.Busy
@@ -175,7 +178,7 @@ func pickClass(random *rand.Rand, classes []vocabulary.Class) vocabulary.Class {
 	}
 }
 
-// describe fills in the rest of a label, the n-th one.
+// describe fills in the other fields of the n-th label.
 func (l *Label) describe(random *rand.Rand, n int) {
 	l.Brand = pick(random, brands) + " " + pick(random, nouns)
 	if random.IntN(5) < 3 {
@@ -184,11 +187,11 @@ func (l *Label) describe(random *rand.Rand, n int) {
 	switch n % 60 {
 	case 7:
 		l.Brand += " & SONS"
-	case 17: // commas that the import repairs
+	case 17: // the import can still parse a row with these commas
 		l.Brand, l.Fanciful = l.Brand+", FATHER & CO", ""
 	case 27:
 		l.Fanciful = "RED, VERY RED"
-	case 37: // a row on two lines
+	case 37: // a line break in the row
 		l.Brand = strings.Replace(l.Brand, " ", "\n", 1)
 	case 47:
 		l.Brand = `THE "` + l.Brand + `" CO`

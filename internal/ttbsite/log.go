@@ -10,10 +10,10 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// Kind is the kind of a request.
+// Kind is a kind of request.
 type Kind string
 
-// The kinds of requests.
+// Kinds of requests.
 const (
 	SearchPage Kind = "search page" // opens a session
 	Search     Kind = "search"
@@ -28,22 +28,22 @@ const (
 type Request struct {
 	Number    int // from 1
 	Kind      Kind
-	Label     cola.TTBID // of a page or image
-	FileName  string     // of an image
-	Window    string     // of a search or export: dates and class/type codes
+	Label     cola.TTBID // label of a page or image
+	FileName  string     // file name of an image
+	Window    string     // dates and class/type codes of a search or export
 	Status    int
 	Fault     Fault
-	Served    bool // whether the response had the requested content
-	Absent    bool // whether the site responded that the content does not exist
+	Served    bool // the response had the requested content
+	Absent    bool // the response said that the content does not exist
 	UserAgent string
 }
 
-// what identifies the subject of a request.
+// what identifies the requested content.
 func (r Request) what() string {
 	return fmt.Sprintf("%s %d %q %s", r.Kind, r.Label, r.FileName, r.Window)
 }
 
-// kindOf returns the kind of a request by its path.
+// kindOf returns the kind of a request, based on its URL.
 func kindOf(r *http.Request) Kind {
 	if !strings.HasPrefix(r.URL.Path, Path) {
 		return Other
@@ -73,19 +73,19 @@ func (s *Site) Log() []Request {
 	return slices.Clone(s.log)
 }
 
-// Tally compares the requests of collectors with those that their work needs.
+// Tally compares the number of requests that collectors sent with the number that they needed.
 type Tally struct {
 	Requests int // all
 	Failed   int // because of faults
-	// Minimum is the number of distinct windows, pages and images that were served or are absent,
-	// and one session per 1,000 of them.
+	// Minimum is the number of necessary requests: one for each distinct window, page and image that
+	// was served or is absent, and one to open a session for every 1,000 of them.
 	Minimum int
 }
 
-// Extra returns the number of requests that neither failed because of a fault nor were needed.
+// Extra returns the number of unnecessary requests, not counting those that failed because of faults.
 func (t Tally) Extra() int { return t.Requests - t.Failed - t.Minimum }
 
-// Tally counts the requests so far.
+// Tally returns the tally of the requests so far.
 func (s *Site) Tally() (t Tally) {
 	distinct := map[string]bool{}
 	for _, r := range s.Log() {

@@ -13,10 +13,11 @@ import (
 	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
-// realPages are the files of a real label's pages.
+// realPages contains the paths of a real label's pages.
 type realPages struct{ form, detail string }
 
-// realLabels returns the labels with pages in a folder of real data, completed on some of the days.
+// realLabels returns the labels with pages in a folder of real data. It spreads their completed dates
+// over the given days.
 func realLabels(folder string, days []cola.Date) (labels []*Label, err error) {
 	rows, err := readExport(filepath.Join(folder, "ttb", "cola_export.csv"))
 	if err != nil {
@@ -48,7 +49,7 @@ func realLabels(folder string, days []cola.Date) (labels []*Label, err error) {
 	return labels, nil
 }
 
-// readExport returns the rows of an export by ID.
+// readExport returns the rows of an export, by TTB ID.
 func readExport(path string) (map[string][]string, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -68,7 +69,7 @@ func readExport(path string) (map[string][]string, error) {
 
 var imageName = regexp.MustCompile(`publicViewAttachment\.do\?filename=(.*?)&filetype=l"`)
 
-// realImages returns the images that a form lists, with their files. Their names on disk have no
+// realImages returns the images that a form lists, with their files. The file names on disk lack
 // special characters.
 func realImages(form string) (images []LabelImage, err error) {
 	text, err := os.ReadFile(form)
@@ -89,7 +90,7 @@ func realImages(form string) (images []LabelImage, err error) {
 	return images, nil
 }
 
-// stem returns the letters and digits of a file name without its extension.
+// stem returns the letters and digits of a file name, in lower case and without the extension.
 func stem(name string) string {
 	return strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' {

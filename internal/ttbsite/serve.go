@@ -12,10 +12,10 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// cookie is the name of the session's cookie.
+// cookie is the name of the session cookie.
 const cookie = "JSESSIONID"
 
-// serve handles a request, and completes its log entry.
+// serve returns the response to a request and completes its log entry.
 func (s *Site) serve(r *http.Request, entry *Request) response {
 	sess := s.session(r, entry)
 	switch entry.Kind {
@@ -34,7 +34,7 @@ func (s *Site) serve(r *http.Request, entry *Request) response {
 	return htmlPage(http.StatusNotFound, "<html><head><title>Error 404</title></head><body>Not Found</body></html>")
 }
 
-// session returns the session of a request, or nil if there is none or it has ended.
+// session returns the session of a request, or nil if there is none or it has expired.
 func (s *Site) session(r *http.Request, entry *Request) *session {
 	c, err := r.Cookie(cookie)
 	if err != nil {
@@ -53,7 +53,8 @@ func (s *Site) session(r *http.Request, entry *Request) *session {
 	return sess
 }
 
-// unexpired returns the fault of a request that does not need the session that ended.
+// unexpired returns the fault of a request that succeeds without a session: an expired session is not
+// a fault.
 func unexpired(f Fault) Fault {
 	if f == Expired {
 		return None
@@ -61,7 +62,7 @@ func unexpired(f Fault) Fault {
 	return f
 }
 
-// opened returns a response that sets the cookie of a session, which it opens if there is none.
+// opened adds the session cookie to a response. If sess is nil, it opens a session.
 func (s *Site) opened(sess *session, a response) response {
 	if sess == nil {
 		sess = s.open()
@@ -77,7 +78,7 @@ func (s *Site) open() *session {
 	return sess
 }
 
-// search puts the labels that a search matches into the session, and shows the first ones.
+// search stores the matching labels in the session and shows the first ones.
 func (s *Site) search(r *http.Request, sess *session, entry *Request) response {
 	if r.Method != http.MethodPost || sess == nil {
 		a := htmlPage(http.StatusFound, "")
@@ -105,7 +106,7 @@ func (s *Site) search(r *http.Request, sess *session, entry *Request) response {
 	return render("results", map[string]any{"Rows": rows, "Listed": listed, "Total": len(sess.results)})
 }
 
-// window is what a search is for.
+// window contains the filters of a search: completed dates and class/type codes.
 type window struct {
 	first, last        cola.Date
 	classFrom, classTo string
@@ -124,7 +125,7 @@ func (q window) String() string {
 	return fmt.Sprintf("%s..%s %q..%q", q.first, q.last, q.classFrom, q.classTo)
 }
 
-// inClasses reports whether a class/type code is in a range; empty ends are open.
+// inClasses reports whether a class/type code is in a range. An empty bound is open.
 func (s *Site) inClasses(code, from, to string) bool {
 	if s.options.NumericClasses {
 		return (from == "" || number(code) >= number(from)) && (to == "" || number(code) <= number(to))
@@ -132,7 +133,7 @@ func (s *Site) inClasses(code, from, to string) bool {
 	return (from == "" || code >= from) && (to == "" || code <= to)
 }
 
-// number returns the number of a class/type code, which a letter may follow.
+// number returns the number in a class/type code, without the letter that some codes end in.
 func number(code string) int {
 	n, err := strconv.Atoi(strings.TrimRight(code, "ABCDEFGHIJKLMNOPQRSTUVWXYZ"))
 	if err != nil {
@@ -141,8 +142,8 @@ func number(code string) int {
 	return n
 }
 
-// export lists the results of the latest search. Like the real site, it puts apostrophes around IDs
-// and quotes nothing: names with commas or line breaks break their row.
+// export lists the results of the latest search as CSV. Like the real site, it encloses IDs in
+// apostrophes and quotes no values, so commas and line breaks in names corrupt the row.
 func (s *Site) export(sess *session, entry *Request) response {
 	if sess == nil || sess.results == nil {
 		return render("session", nil)
@@ -165,10 +166,10 @@ func (s *Site) export(sess *session, entry *Request) response {
 	}}
 }
 
-// page serves the printable form or the detail page of a label, and makes its images available.
+// page serves the form or the detail page of a label and makes its images available to the session.
 func (s *Site) page(r *http.Request, sess *session, entry *Request) response {
 	if sess == nil {
-		sess = s.open() // like the real site
+		sess = s.open() // as the real site does
 	}
 	sess.label = nil
 	id, _ := cola.ParseTTBID(r.URL.Query().Get("ttbid"))
@@ -183,8 +184,8 @@ func (s *Site) page(r *http.Request, sess *session, entry *Request) response {
 	return s.opened(sess, l.page(entry.Kind))
 }
 
-// image serves an image of the session's label. Like the real site, it serves another image of the
-// same label if the file name is wrong.
+// image serves an image of the label whose page the session opened last. Like the real site, it
+// serves another image of that label if the file name is wrong.
 func (s *Site) image(r *http.Request, sess *session, entry *Request) response {
 	entry.FileName = r.URL.Query().Get("filename")
 	if sess == nil || sess.label == nil || len(sess.label.Images) == 0 {

@@ -1,10 +1,10 @@
-// Package ttbsite is a local copy of TTB's Public COLA Registry for tests of collectors.
+// Package ttbsite imitates the website of TTB's Public COLA Registry, for tests of collectors.
 //
 // It behaves like the real site in every way that matters to a client: searches, exports and images
 // depend on a session, exports have at most 1,000 rows, pages have the real layout, and the TLS
-// certificate lacks its intermediate. Its labels are generated. With the optional data folder, it
-// also serves real labels with their real pages and images. It can fail in the same ways as the
-// real site, and keeps a log of requests.
+// server doesn't send its intermediate certificate. Its labels are generated. With the optional data
+// folder, it also serves real labels with their real pages and images. It can fail in the same ways
+// as the real site, and it logs requests.
 package ttbsite
 
 import (
@@ -20,47 +20,47 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// Path is the path of the site on its server.
+// Path is the URL path of the site.
 const Path = "/colasonline/"
 
-// Options configure the labels and faults of a site. Equal options generate equal labels.
+// Options configures a site. Equal options generate equal labels.
 type Options struct {
 	Seed   uint64
-	Labels int // generated ones
+	Labels int // number of generated labels
 	// First and Last are the range of completed dates; by default January 5 to 23, 2026. Labels are
-	// spread over its weekdays.
+	// spread over the weekdays in it.
 	First, Last cola.Date
-	// Busy is the number of generated labels on the busiest day, one in the middle of the range; 0
-	// for a day like the others.
+	// Busy is the number of generated labels on the busiest day, in the middle of the range. If it is
+	// 0, no day is busier than the others.
 	Busy int
 	// Ambiguous is the number of generated labels with a comma in their names. The export doesn't
 	// quote values, so their rows are ambiguous.
 	Ambiguous int
-	// Data is the folder of real data (shareddata.Folder), or empty. The labels there are added,
+	// Data is the folder of real data (shareddata.Folder), or empty. The site adds the labels in it,
 	// with completed dates in the range.
 	Data string
 
-	Limit          int  // rows of an export; 0 for 1,000
-	NumericClasses bool // compare class/type codes as numbers, rather than as text
+	Limit          int  // maximum rows of an export; 0 for 1,000
+	NumericClasses bool // compare class/type codes as numbers rather than as text
 	Faults         Faults
 }
 
-// Faults are failures of a site. Site.Inject adds failures of single requests.
+// Faults configures the failures of a site. Site.Inject adds faults to single requests.
 type Faults struct {
 	Rate        float64       // fraction of requests that fail
-	RetryAfter  time.Duration // of Unavailable; rounded up to seconds
-	Slow        time.Duration // duration of a Slow answer
-	ExpireAfter int           // requests after which a session ends; 0 for never
-	BlockAt     int           // number of the first request that is blocked, like all later ones, until Unblock; 0 for never
+	RetryAfter  time.Duration // Retry-After of Unavailable and TooMany, rounded up to seconds
+	Slow        time.Duration // delay of a Slow response
+	ExpireAfter int           // number of requests after which a session expires; 0 for never
+	BlockAt     int           // number of the first request to block; blocks all until Unblock; 0 for never
 }
 
-// Site is a local copy of the registry's site. It is an http.Handler and safe for concurrent use.
+// Site is an imitation of the registry's website. It is an http.Handler and safe for concurrent use.
 type Site struct {
 	options Options
 
 	mu       sync.Mutex
 	random   *rand.Rand // decides which requests fail
-	labels   []*Label   // by ID
+	labels   []*Label   // sorted by ID
 	byID     map[cola.TTBID]*Label
 	sessions map[string]*session
 	log      []Request
@@ -72,13 +72,13 @@ type Site struct {
 type session struct {
 	id       string
 	requests int
-	window   string   // of the latest search
-	results  []*Label // of the latest search; nil before it
-	label    *Label   // of the page opened last
+	window   string   // window of the latest search
+	results  []*Label // results of the latest search; nil before the first
+	label    *Label   // label whose page was opened last
 }
 
-// New returns a site with generated labels and, if Data is set, real ones. It fails if the range of
-// completed dates has no weekday or the real data can't be read.
+// New returns a site with generated labels and, if Data is set, real ones. It returns an error if the
+// range of completed dates has no weekday or the real data can't be read.
 func New(o Options) (*Site, error) {
 	o.First, o.Last = cmp.Or(o.First, cola.NewDate(2026, 1, 5)), cmp.Or(o.Last, cola.NewDate(2026, 1, 23))
 	o.Limit = cmp.Or(o.Limit, 1000)
@@ -105,7 +105,7 @@ func New(o Options) (*Site, error) {
 	return s, nil
 }
 
-// Labels returns the labels by ID.
+// Labels returns the labels, sorted by ID.
 func (s *Site) Labels() []Label {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -116,18 +116,18 @@ func (s *Site) Labels() []Label {
 	return labels
 }
 
-// Change changes a label, such as its status and its completed date.
+// Change changes fields of a label, such as its status and its completed date.
 func (s *Site) Change(id cola.TTBID, change func(*Label)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	changed := *s.byID[id] // pages that are being served have the old label
+	changed := *s.byID[id] // a copy, because requests in flight may still use the old label
 	change(&changed)
 	s.byID[id] = &changed
 	at, _ := slices.BinarySearchFunc(s.labels, id, func(l *Label, id cola.TTBID) int { return cmp.Compare(l.ID, id) })
 	s.labels[at] = &changed
 }
 
-// Unblock ends a block.
+// Unblock ends a block; see Faults.BlockAt.
 func (s *Site) Unblock() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -148,10 +148,10 @@ func (s *Site) EndSessions() {
 	clear(s.sessions)
 }
 
-// Start serves the site over HTTP. Its base URL is the server's URL and Path.
+// Start serves the site over HTTP. Its base URL is the server's URL followed by Path.
 func (s *Site) Start() *httptest.Server { return httptest.NewServer(s) }
 
-// ServeHTTP serves a request, or fails as planned.
+// ServeHTTP implements http.Handler.
 func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	a, fault := s.answer(r)
 	if fault == Slow {
@@ -164,7 +164,7 @@ func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	a.write(w, r, fault)
 }
 
-// answer handles a request under the lock, and logs it.
+// answer handles a request under the lock and logs it.
 func (s *Site) answer(r *http.Request) (response, Fault) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -182,7 +182,7 @@ func (s *Site) answer(r *http.Request) (response, Fault) {
 	return a, entry.Fault
 }
 
-// weekdays returns the days from first to last without weekends, on which TTB completes no labels.
+// weekdays returns the weekdays from first to last. TTB completes no labels on weekends.
 func weekdays(first, last cola.Date) (days []cola.Date) {
 	for d := first; d <= last; d = d.AddDays(1) {
 		if w := d.Time().Weekday(); w != time.Saturday && w != time.Sunday {

@@ -28,7 +28,7 @@ func mustNew(t *testing.T, o Options) *Site {
 	return s
 }
 
-// browser requests addresses in one session.
+// browser sends requests in one session.
 type browser struct {
 	t    *testing.T
 	base string
@@ -107,7 +107,7 @@ func TestGenerated(t *testing.T) {
 			t.Errorf("label %s was completed on a %s", l.ID, w)
 		}
 		if _, ok := cola.ParseTTBID(l.ID.String()); !ok {
-			t.Errorf("ID %s", l.ID)
+			t.Errorf("invalid ID %s", l.ID)
 		}
 	}
 	if len(labels) != 3000 || len(ids) != 3000 || len(days) != 15 {
@@ -144,7 +144,7 @@ func TestSearch(t *testing.T) {
 		classes += n
 	}
 	if classes != 300 {
-		t.Errorf("labels of all parts by class = %d", classes)
+		t.Errorf("%d labels in all class ranges, want 300", classes)
 	}
 	for d := s.options.First; d <= s.options.Last; d = d.AddDays(1) {
 		p := b.search(d, d, "", "")
@@ -166,7 +166,7 @@ func TestSearch(t *testing.T) {
 	}
 }
 
-// TestNumericClasses checks both orders of class/type codes.
+// TestNumericClasses checks the textual and the numeric order of class/type codes.
 func TestNumericClasses(t *testing.T) {
 	for _, test := range []struct {
 		numeric bool
@@ -180,8 +180,8 @@ func TestNumericClasses(t *testing.T) {
 	}
 }
 
-// TestPages checks that ttbpage reads both pages of every label as it reads real ones, and that
-// images depend on the label whose form is open.
+// TestPages checks that ttbpage parses the form and the detail page of every label, and that an image
+// request returns an image of the label whose form was opened last.
 func TestPages(t *testing.T) {
 	s := mustNew(t, Options{Seed: 2, Labels: 200})
 	b := newBrowser(t, s)
@@ -225,7 +225,7 @@ func TestPages(t *testing.T) {
 			exemptions++
 		}
 		if strings.Contains(strings.ToLower(fmt.Sprint(form, detail)), "secret") {
-			t.Errorf("%s: contact in %+v %+v", l.ID, form, detail)
+			t.Errorf("%s: contact data in %+v %+v", l.ID, form, detail)
 		}
 		if len(form.Images) != len(l.Images) {
 			t.Fatalf("%s: images %+v", l.ID, form.Images)
@@ -251,12 +251,13 @@ func TestPages(t *testing.T) {
 	if p := b.parse(b.get(formOf(1))); p.Kind != ttbpage.NoPage {
 		t.Errorf("form of an unknown label = %s", p.Kind)
 	}
-	if tally := s.Tally(); tally.Failed != 0 || tally.Extra() != 0 { // one request without a session, and no search page
+	// The tally balances: one request without a session is extra, and the search page was not requested.
+	if tally := s.Tally(); tally.Failed != 0 || tally.Extra() != 0 {
 		t.Errorf("tally = %+v", tally)
 	}
 }
 
-// TestBarcodes checks that images have valid barcodes, and that the labels have different images.
+// TestBarcodes checks that barcodes are valid and that every image is different.
 func TestBarcodes(t *testing.T) {
 	barcodes, images := map[string]bool{}, map[string]bool{}
 	n := 0
@@ -278,7 +279,7 @@ func TestBarcodes(t *testing.T) {
 	}
 }
 
-// TestRealLabels checks that the site serves the real labels as they are.
+// TestRealLabels checks that the site serves real labels unchanged.
 func TestRealLabels(t *testing.T) {
 	folder := shareddata.Folder(t)
 	if folder == "" {
@@ -326,7 +327,7 @@ func TestFaults(t *testing.T) {
 	}
 	if r, err := b.http.Get(b.base + formOf(id)); err == nil {
 		if _, err = io.ReadAll(r.Body); err == nil {
-			t.Error("the truncated answer was complete")
+			t.Error("the truncated response was complete")
 		}
 		r.Body.Close()
 	}
@@ -375,7 +376,7 @@ func TestChange(t *testing.T) {
 	}
 }
 
-// TestVintages checks that forms of wines state years and other vintages.
+// TestVintages checks that the forms of wines state the vintage, either a year or NV.
 func TestVintages(t *testing.T) {
 	found := map[bool]int{}
 	for _, l := range mustNew(t, Options{Seed: 6, Labels: 200}).Labels() {

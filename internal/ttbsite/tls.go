@@ -19,31 +19,31 @@ import (
 	"time"
 )
 
-// Certificates choose the certificates of a TLS server. The zero value is the real site's state: a
-// valid certificate whose issuer, an intermediate, is only at the address that the certificate
-// names.
+// Certificates configures the certificates of a TLS server. The zero value is like the real site: the
+// certificate is valid, but the server does not send the intermediate that issued it. Clients must
+// download that issuer from the URL in the certificate.
 type Certificates struct {
-	Host        string // in the certificate; by default 127.0.0.1, the server's
+	Host        string // host in the certificate; default 127.0.0.1, the server's address
 	Expired     bool
 	SelfSigned  bool
-	WrongIssuer bool   // another certificate of the same name is at the issuer's address
-	NoIssuer    bool   // the certificate names no address of its issuer
-	Format      string // of the issuer: "" for DER, "pem" or "p7c"
-	Issuer      []byte // served in place of the issuer, if not nil
-	Padding     int    // spaces after the issuer
+	WrongIssuer bool   // the issuer's URL serves another certificate with the same name
+	NoIssuer    bool   // the certificate has no URL of its issuer
+	Format      string // format of the issuer: "" for DER, "pem" or "p7c"
+	Issuer      []byte // if not nil, served in place of the issuer
+	Padding     int    // number of spaces after the issuer
 }
 
-// TLSServer is the site over TLS.
+// TLSServer is a running TLS server.
 type TLSServer struct {
 	*httptest.Server
 	Roots   *x509.CertPool
 	RootPEM []byte       // for programs that read SSL_CERT_FILE
-	Fetched atomic.Int32 // requests for the issuer
+	Fetched atomic.Int32 // number of requests for the issuer
 
 	issuer *httptest.Server
 }
 
-// Close stops the server, and the one with the issuer.
+// Close stops the server and the one that serves the issuer.
 func (t *TLSServer) Close() {
 	t.Server.Close()
 	t.issuer.Close()
@@ -77,7 +77,7 @@ func StartTLS(h http.Handler, c Certificates) (*TLSServer, error) {
 	t.RootPEM, _ = root.encode("pem")
 	t.issuer = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		t.Fetched.Add(1)
-		_, _ = w.Write(text) // the client may be gone
+		_, _ = w.Write(text) // fails only if the client disconnected
 	}))
 	leaf, err := newLeaf(c, intermediate, t.issuer.URL+"/issuer.crt")
 	if err != nil {
@@ -90,13 +90,13 @@ func StartTLS(h http.Handler, c Certificates) (*TLSServer, error) {
 	return t, nil
 }
 
-// authority is a certificate that issues others.
+// authority is a certificate with its private key, usually of a CA.
 type authority struct {
 	cert *x509.Certificate
 	key  *ecdsa.PrivateKey
 }
 
-// newAuthority returns an authority; parent is nil for a root.
+// newAuthority creates a CA. parent is nil for a root.
 func newAuthority(name string, parent *authority) (*authority, error) {
 	cert := newUnsigned(name)
 	cert.IsCA, cert.BasicConstraintsValid = true, true
@@ -110,7 +110,7 @@ type unsigned struct{ x509.Certificate }
 func newUnsigned(name string) *unsigned {
 	serial, err := rand.Int(rand.Reader, big.NewInt(1<<62))
 	if err != nil {
-		panic(err) // crypto/rand does not fail
+		panic(err) // crypto/rand never fails
 	}
 	return &unsigned{x509.Certificate{
 		SerialNumber: serial, Subject: pkix.Name{CommonName: name},
@@ -118,7 +118,7 @@ func newUnsigned(name string) *unsigned {
 	}}
 }
 
-// sign signs with the key of a parent, or with its own if there is none.
+// sign signs the certificate with the parent's key. Without a parent, it self-signs.
 func (t *unsigned) sign(parent *authority) (*authority, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -135,7 +135,7 @@ func (t *unsigned) sign(parent *authority) (*authority, error) {
 	return &authority{cert, key}, err
 }
 
-// newLeaf returns the certificate of the server.
+// newLeaf creates the certificate of the server.
 func newLeaf(c Certificates, issuer *authority, address string) (tls.Certificate, error) {
 	cert := newUnsigned("ttb.example")
 	cert.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}
@@ -163,7 +163,7 @@ func newLeaf(c Certificates, issuer *authority, address string) (tls.Certificate
 	return tls.Certificate{Certificate: [][]byte{leaf.cert.Raw}, PrivateKey: leaf.key}, nil
 }
 
-// encode returns the certificate in a format.
+// encode returns the certificate in the given format; see Certificates.Format.
 func (a *authority) encode(format string) ([]byte, error) {
 	switch format {
 	case "":
@@ -176,7 +176,7 @@ func (a *authority) encode(format string) ([]byte, error) {
 	return nil, fmt.Errorf("unknown format %q", format)
 }
 
-// pkcs7 returns signed data with a certificate and nothing else (RFC 2315).
+// pkcs7 returns a certificate as PKCS #7 signed data without signers (RFC 2315).
 func pkcs7(cert []byte) ([]byte, error) {
 	type content struct {
 		Type asn1.ObjectIdentifier

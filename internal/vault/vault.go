@@ -47,7 +47,7 @@ const (
 	check Purpose = "key check"
 )
 
-// Options configure a Vault. Keys must be set.
+// Options configures a Vault. Keys must be set.
 type Options struct {
 	Keys *keyring.Keyring
 
@@ -55,7 +55,7 @@ type Options struct {
 	// process finds keys added after its start. If nil, the keys never change.
 	Reload func() (*keyring.Keyring, error)
 	Now    func() time.Time // default time.Now
-	Log    *slog.Logger     // for errors from Reload, but not the same error twice in a row; default slog.Default()
+	Log    *slog.Logger     // for errors from Reload, but not the same one twice in a row; default slog.Default()
 }
 
 // Vault seals and opens strings. It is safe for concurrent use.
@@ -185,7 +185,7 @@ type Box struct {
 	p Purpose
 }
 
-// Box returns the box of a purpose.
+// Box returns the box for a purpose.
 func (v *Vault) Box(p Purpose) Box { return Box{v, p} }
 
 // Seal encrypts a secret under the first key and authenticates bound as additional data; Open needs

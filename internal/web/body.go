@@ -11,9 +11,9 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// ReadBody reads the body of a request, at most maxBytes long. It fails with
-// cola.CodePayloadTooLarge and the message tooLarge, with CodeRequestTimeout if the body does not
-// arrive before the server's deadline, and with CodeValidation if it is truncated.
+// ReadBody reads the body of a request. It fails with cola.CodePayloadTooLarge and the message
+// tooLarge if the body exceeds maxBytes, with CodeRequestTimeout if it does not arrive before the
+// server's deadline, and with CodeValidation if it is truncated.
 func ReadBody(r *http.Request, maxBytes int64, tooLarge string) ([]byte, error) {
 	body, err := io.ReadAll(http.MaxBytesReader(nil, r.Body, maxBytes))
 	switch {

@@ -52,7 +52,7 @@ func newMetrics(registerer prometheus.Registerer, patterns []string) *metrics {
 	}, []string{"method", "route", "status"}))
 	durations := registerOrReuse(registerer, prometheus.NewHistogramVec(prometheus.HistogramOpts{
 		Name:    "colaregistry_http_request_duration_seconds",
-		Help:    "Time from the request's headers until its response was handed to the network.",
+		Help:    "Time from receiving the request headers to writing the response.",
 		Buckets: []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10},
 	}, []string{"route"}))
 	bytes := registerOrReuse(registerer, prometheus.NewCounterVec(prometheus.CounterOpts{
