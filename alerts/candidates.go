@@ -10,8 +10,8 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// candidates is an index of the labels that runs match, from one consistent state of the database.
-// It must be closed.
+// candidates is an index of the labels that runs match, from one consistent view of the database.
+// The caller must close it.
 type candidates struct {
 	since   cola.Date     // earliest effective date
 	upto    cola.Revision // latest revision of arrival
@@ -146,9 +146,9 @@ func idsOf(found []store.RunMatch) []cola.TTBID {
 }
 
 // window is the range of labels that one run matches, by effective date (the approval date or else
-// its estimate): labels approved from From to To, and late labels: those approved from Late up to
-// the day before From that arrived after revision After. All dates are in UTC; From, To and Late
-// are inclusive.
+// its estimate). It includes labels approved from From to To, and late labels: those approved from
+// Late to the day before From that arrived after revision After. All dates are in UTC; From, To and
+// Late are inclusive.
 //
 // For example, a search ran on November 9, when the registry had revision 700. Its run on November
 // 16 matches
@@ -197,9 +197,9 @@ func markAfter(m store.Mark, now time.Time, upto cola.Revision) store.Mark {
 // searches.
 const usualWindow = 31 + cola.LateDays
 
-// readFrom returns the approval date to start reading labels at, for runs that need those since a
-// given date. It goes further back than needed, so that searches with ever older marks don't each
-// cause another read.
+// readFrom returns the approval date from which to read labels, for runs that need those since a
+// given date. It goes back further than needed, so that a series of searches with ever older marks
+// doesn't cause one read each.
 func readFrom(today, need cola.Date) cola.Date {
 	if usual := today.AddDays(-usualWindow); need >= usual {
 		return usual

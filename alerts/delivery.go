@@ -38,7 +38,7 @@ func (d *Dispatcher) Deliver(ctx context.Context, now time.Time) (DeliveryReport
 	return r.report, err
 }
 
-// due reports whether any message is due. It is a cheap query.
+// due reports whether any message is due. The query is cheap.
 func (d *Dispatcher) due(ctx context.Context, now time.Time) (bool, error) {
 	oldest, err := d.store.OldestPending(ctx, d.kinds)
 	if err != nil {
