@@ -40,7 +40,7 @@ const (
 	attemptTimeout = 20 * time.Second
 	// recordTimeout limits the recording of an attempt, with retries.
 	recordTimeout = 20 * time.Second
-	// gracePeriod is how long a stopping dispatcher waits for a message in flight, and then for its
+	// gracePeriod is how long a stopping dispatcher waits for a message in flight, and again for its
 	// result to be recorded.
 	gracePeriod = 3 * time.Second
 	// recordInterval is the pause between attempts to record.

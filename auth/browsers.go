@@ -246,7 +246,7 @@ func displayBrowser(userAgent string) string {
 	return truncate(strings.TrimSpace(userAgent), maxBrowser)
 }
 
-// truncate returns the first characters of a string, up to a number of bytes.
+// truncate returns the longest prefix of text that fits in maxBytes, without a partial character.
 func truncate(text string, maxBytes int) string {
 	if len(text) <= maxBytes {
 		return text

@@ -22,9 +22,9 @@ const (
 )
 
 // CheckEmail returns a readable error unless text is an email address in plain form: ASCII, without
-// a display name, comments, quotes or white space. Only such an address names an account or
-// receives email, because, apart from ASCII letter case, all mail software agrees on which of these
-// addresses are equal.
+// a display name, comments, quotes or white space. Only such addresses may identify accounts or
+// receive email, because all mail software agrees on which of them are equal, apart from ASCII
+// letter case.
 func CheckEmail(text string) error {
 	for _, r := range text {
 		if r > unicode.MaxASCII {

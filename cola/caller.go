@@ -59,8 +59,8 @@ type Caller struct {
 	Channel    Channel
 	Scopes     []Scope
 	Withheld   []Scope // scopes of the credential that the app may not have
-	// VerifiedEmail is the email address that the sign-in proved. It is empty if there was none, and
-	// for other credentials. The account may have another address.
+	// VerifiedEmail is the email address verified at sign-in. It is empty if there was none, and
+	// for other credentials. It may differ from the account's address.
 	VerifiedEmail string
 }
 

@@ -241,7 +241,7 @@ func (d Destination) Asked() Destination {
 }
 
 // Redacted returns the destination as connected apps without ScopeWriteSavedSearches see it: with
-// the scheme and host of a URL, whose path is often a credential, or with the first letter and the
+// only the scheme and host of a URL, whose path is often a credential, or only the first letter and
 // domain of an email address.
 func (d Destination) Redacted() Destination {
 	switch {

@@ -16,8 +16,8 @@ import (
 // known.
 const DefaultProcessingDays = 20
 
-// maxProcessingDays is the longest time from receipt to a completed date that counts as the
-// approval.
+// maxProcessingDays is how many days after receipt a completed date still counts as the approval
+// date.
 const maxProcessingDays = 120
 
 // maxSnapshotAge is how many days after its publication a processing time is used.

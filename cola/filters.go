@@ -13,13 +13,13 @@ import (
 // lists the steps to add one.
 type Filter struct {
 	Param string     // name in SearchParams; empty if only saved searches have the filter
-	Saved []string   // names in SavedSearchFilters: one, or a boolean for each of Words; nil if unset
+	Saved []string   // names in SavedSearchFilters: one, or a boolean per word; nil if saved searches lack the filter
 	Kind  FilterKind // form of its value
 	Words []string   // allowed values; nil for any
 	Max   float64    // highest value of a bound
 	Group string     // of the booleans in saved searches: a label must match at least one of them
 
-	Section string // of forms with many fields
+	Section string // heading of its group in long forms
 	Label   string // of its field in forms
 	Hint    string // accepted values, if not clear from Label
 	Phrase  string // phrase for people; %s is the value
@@ -32,7 +32,7 @@ type Filter struct {
 	apply          func(q *Query, v filterValue)               // sets field, if the value needs a conversion
 	normalize      func(p *Problems, name, text string) string // default: Problems.text
 	normalizeSaved func(p *Problems, name, text string) string // the same in saved searches; normalize if nil
-	fold           func(string) string                         // returns equal strings for equal meanings; default: normalization
+	fold           func(string) string                         // maps equivalent values to equal strings; optional
 	unfolded       bool                                        // cursors of early versions did not fold the text
 	approval       bool                                        // limits the approval date; saved searches have no such filter
 	broad          bool                                        // does not narrow a saved search enough for a schedule
@@ -312,8 +312,8 @@ func (q *Query) IsFiltered() bool {
 	return false
 }
 
-// Known returns variants of a query that together match, exactly once, each label whose field is
-// known. It returns nil for filters that can't express that.
+// Known returns variants of a query such that each matching label whose field is known matches
+// exactly one of them. It returns nil for filters that can't express that.
 func (f *Filter) Known(q Query) (variants []Query) {
 	var values []filterValue
 	switch f.Kind {

@@ -93,7 +93,7 @@ func CompletePatch(p *Patch[Cola]) {
 	}
 }
 
-// Fields and the fields derived from them, by index.
+// Indexes of fields, and of the fields derived from them.
 var (
 	imagesField      = FieldIndex[Cola]("images")
 	fieldsFromImages = fieldIndexes("image_count", "has_front_image", "has_back_image", "has_neck_image",

@@ -80,7 +80,7 @@ type ProductionReport struct {
 	IsRedacted          bool         `json:"is_redacted" doc:"Whether TTB withheld the figure." example:"false"`
 }
 
-// ReportKey identifies one published production report. Its rows have no keys.
+// ReportKey identifies one published production report. Its individual rows have no keys.
 type ReportKey struct {
 	Commodity  string
 	ReportType string
