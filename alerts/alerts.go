@@ -3,13 +3,14 @@
 // # Runs
 //
 // A Runner claims due searches, matches them against recently arrived labels, and records each run
-// together with the search's new mark. Any number of processes may run at the same time: each
-// search is claimed by one process, which records the run only while its claim is valid. If a tick
-// is interrupted, each search has run completely or not at all.
+// together with the search's new mark: the position up to which it has been evaluated. Any number
+// of processes may run at the same time: each search is claimed by one process, which records the
+// run only while its claim is valid. If a tick is interrupted, each search has run completely or
+// not at all.
 //
-// Searches are matched by an index (package search) of recently arrived labels. It is read from one
-// consistent view of the database, so the cost of a run depends on the number of new labels, not on
-// the size of the registry.
+// A Runner matches searches against an index (package search) of only the recently arrived labels,
+// built from one consistent view of the database. So the cost of a run depends on the number of new
+// labels, not on the size of the registry.
 //
 // # Deliveries
 //

@@ -38,12 +38,12 @@ const (
 	slowAfter = 5 * time.Second
 	// attemptTimeout limits one attempt.
 	attemptTimeout = 20 * time.Second
-	// recordTimeout limits the recording of an attempt, with retries.
+	// recordTimeout limits the recording of an attempt, including retries.
 	recordTimeout = 20 * time.Second
 	// gracePeriod is how long a stopping dispatcher waits for a message in flight, and again for its
 	// result to be recorded.
 	gracePeriod = 3 * time.Second
-	// recordInterval is the pause between attempts to record.
+	// recordInterval is the pause before retrying to record an attempt.
 	recordInterval = 500 * time.Millisecond
 )
 

@@ -62,7 +62,7 @@ func recordIdentity(ctx context.Context, events *security.Events, account store.
 	}
 }
 
-// app returns the app with a client ID. It registers an unknown app if any app is allowed
+// app returns the app with the given client ID. It registers an unknown app if any app is allowed
 // (TokenOptions.AnyApp). It rejects other unknown apps, and disabled ones.
 func (t *Tokens) app(ctx context.Context, issuer, clientID string) (store.App, error) {
 	app, err := t.store.AppByClient(ctx, issuer, clientID)

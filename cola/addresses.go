@@ -64,8 +64,8 @@ func (p *Problems) mailbox(name, value string) string {
 }
 
 // webhook normalizes the URL of a webhook: scheme and host in lower case. Unless private addresses
-// are allowed, it must be https with a host that can be public. Resolved addresses are checked when
-// connecting.
+// are allowed, it must be https with a host that can be public. The resolved IP addresses are
+// checked when connecting.
 func (p *Problems) webhook(name, value string, private bool) string {
 	u, err := url.Parse(value)
 	switch {

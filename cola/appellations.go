@@ -84,7 +84,8 @@ func countyName(county string) string {
 	return strings.TrimSuffix(vocabulary.FoldText(county), " county") + " county"
 }
 
-// Within returns an appellation, folded, and all appellations inside it, at any depth.
+// Within returns the folded names of an appellation and of all appellations inside it, at any
+// depth.
 func (a Appellations) Within(name string) []string {
 	found := []string{vocabulary.FoldText(name)}
 	seen := map[string]bool{found[0]: true}

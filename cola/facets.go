@@ -9,7 +9,7 @@ import (
 	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
-// The facets of a search, by the parameter of SearchParams that selects one of their values.
+// The facets of a search. Each is named after the parameter that selects its values, except the year.
 const (
 	FacetProductType = "product_type"
 	FacetStatus      = "status"

@@ -194,7 +194,7 @@ var filters = indexed([]Filter{
 // Filters returns all filters.
 func Filters() []Filter { return slices.Clone(filters) }
 
-// FilterOf returns the filter with the name in SearchParams.
+// FilterOf returns the filter with the given name in SearchParams.
 func FilterOf(param string) (f *Filter, ok bool) {
 	i := slices.IndexFunc(filters, func(f Filter) bool { return f.Param == param && param != "" })
 	if i < 0 {
@@ -203,8 +203,8 @@ func FilterOf(param string) (f *Filter, ok bool) {
 	return &filters[i], true
 }
 
-// SavedFilter returns the filter with the name in SavedSearchFilters. For a boolean, word is the
-// value that it selects; otherwise it is empty.
+// SavedFilter returns the filter with the given name in SavedSearchFilters. For a boolean, word is
+// the value that it selects; otherwise it is empty.
 func SavedFilter(name string) (f *Filter, word string, ok bool) {
 	for i := range filters {
 		f := &filters[i]
@@ -253,7 +253,8 @@ func (f *Filter) withUnit(value, unit string) string {
 	return value
 }
 
-// Condition returns a filter of the search with one of its values, which may be any text.
+// Condition returns a condition of the search: a filter with one of its values, which may be any
+// text.
 func (p SearchParams) Condition(param, value string) (c Condition, ok bool) {
 	f, ok := FilterOf(param)
 	if !ok {

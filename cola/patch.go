@@ -15,8 +15,8 @@ func (f Fields) Has(i int) bool { return f&(1<<i) != 0 }
 // With returns f with the i-th field added.
 func (f Fields) With(i int) Fields { return f | 1<<i }
 
-// Patch is a record from a source and the Fields that it sets; other fields stay unchanged. A
-// listed field with the zero value clears the field. See CompletePatch for implied fields.
+// Patch is a record from a source and the Fields that it sets; other fields stay unchanged. A field
+// in Fields with the zero value is cleared. See CompletePatch for implied fields.
 type Patch[T any] struct {
 	Record T
 	Fields Fields

@@ -29,8 +29,8 @@ type AVADetail struct {
 	CFRIndex       Text     `json:"cfr_index" nullable:"true" doc:"Section of 27 CFR part 9; text, because 9.2 is not 9.20." example:"9.53"`
 }
 
-// IsCurrent reports whether the boundary is in force on a day: neither superseded by a later one
-// nor removed.
+// IsCurrent reports whether the boundary is in force on the given day: neither superseded by a
+// later one nor removed.
 func (a *AVA) IsCurrent(today Date) bool {
 	return (a.ValidEndDate == 0 || a.ValidEndDate >= today) && (a.RemovedDate == 0 || a.RemovedDate > today)
 }

@@ -116,8 +116,8 @@ const (
 	PausedDowngraded = "downgraded"        // the account has too many active schedules, and this is not among the oldest
 )
 
-// Next returns the next run strictly after a time: at RunHour UTC on a day of the cadence. It
-// returns the zero time for an invalid schedule.
+// Next returns the time of the first run strictly after a given time: at RunHour UTC on a day of
+// the cadence. It returns the zero time for an invalid schedule.
 func (s Schedule) Next(after time.Time) time.Time {
 	const longest = 31 // days from one run to the next
 	after = after.UTC()
