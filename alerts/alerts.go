@@ -3,20 +3,21 @@
 // # Runs
 //
 // A Runner claims due searches, matches them against recently arrived labels, and records each run
-// together with the search's new mark. Any number of processes may run at the same time: each
-// search is claimed by one process, which records the run only while its claim is valid. If a tick
-// is interrupted, each search has run completely or not at all.
+// together with the search's new mark: the position up to which it has been evaluated. Any number
+// of processes may run at the same time: each search is claimed by one process, which records the
+// run only while its claim is valid. If a tick is interrupted, each search has run completely or
+// not at all.
 //
-// Searches are matched by an index (package search) of recently arrived labels. It is read from one
-// consistent state of the database, so the cost of a run depends on the number of new labels, not
-// on the size of the registry.
+// A Runner matches searches against an index (package search) of only the recently arrived labels,
+// built from one consistent view of the database. So the cost of a run depends on the number of new
+// labels, not on the size of the registry.
 //
 // # Deliveries
 //
 // The transaction that records a run creates its deliveries. A Dispatcher claims the due ones,
 // passes each to the Sender of its kind (packages alerts/mail and alerts/webhook) and records the
-// attempt. If a dispatcher stops in between, another one sends the message again with the same ID,
-// so every message is sent at least once.
+// attempt. If a dispatcher stops before recording an attempt, another one resends the message with
+// the same ID, so every message is sent at least once.
 package alerts
 
 import (
@@ -41,8 +42,9 @@ type Store interface {
 }
 
 const (
-	// DefaultHold is how long claims last. A batch takes seconds. Claims of a killed process expire
-	// after this time, and a failed search is first retried after it.
+	// DefaultHold is how long a claim lasts. A batch takes only seconds. The claims of a killed
+	// process expire after this time, which is also the delay before the first retry of a failed
+	// search.
 	DefaultHold = 2 * time.Minute
 	// maxHold limits the pause before a failing search is retried.
 	maxHold = 6 * time.Hour
@@ -116,7 +118,7 @@ type Result struct {
 	Final      bool          // don't retry, for example after an SMTP 5xx
 	OurFault   bool          // our error, such as an unreachable mail server; doesn't count against the destination
 	Gone       bool          // the receiver wants no more messages (HTTP 410)
-	Verified   bool          // the endpoint returned the token of a challenge
+	Verified   bool          // the endpoint confirmed by returning the challenge's token
 	RetryAfter time.Duration // minimum pause requested by the receiver; 0 if none
 }
 

@@ -23,7 +23,7 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }
 
-// opener opens the same database repeatedly, like several processes, with the test's clock.
+// opener opens the test's database with the given clock. Each call acts as another process.
 type opener func(t testing.TB, now func() time.Time) store.Store
 
 // onBackends runs a test or benchmark on each kind of database.
@@ -97,7 +97,7 @@ func mustWrite(t testing.TB, st store.Store, label cola.IndexRecord, mode store.
 }
 
 // TestBackendsMatchFake applies the same random events to a real store and to fakeStore, and
-// compares the ticks.
+// compares the results of the ticks.
 func TestBackendsMatchFake(t *testing.T) {
 	onBackends(t, func(t *testing.T, open opener) {
 		fake := newFakeStore(at(3, 1, 0))

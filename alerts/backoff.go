@@ -19,7 +19,7 @@ const challengeRetries = 4
 
 const (
 	// maxAge is how long after its due time a message is still sent. Messages get that old if no
-	// process sends their kind or their account is suspended.
+	// process sends to their kind of destination, or if their account is suspended.
 	maxAge = 3 * 24 * time.Hour
 	// maxRetryAfter limits the pause that a receiver may request.
 	maxRetryAfter = 24 * time.Hour

@@ -34,7 +34,7 @@ func BenchmarkTick(b *testing.B) {
 			b.ReportMetric(float64(report.Matches), "matches/op")
 			b.ReportMetric(float64(report.Labels), "labels/op")
 			b.ReportMetric(float64(mustCountMessages(b, st)), "messages/op")
-			now = now.AddDate(0, 0, 7) // no labels arrive in this week
+			now = now.AddDate(0, 0, 7) // no labels arrive this week
 		}
 	})
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// candidates is an index of the labels that runs match, from one consistent state of the database.
-// It must be closed.
+// candidates is an index of the labels that runs match, from one consistent view of the database.
+// The caller must close it.
 type candidates struct {
 	since   cola.Date     // earliest effective date
 	upto    cola.Revision // latest revision of arrival
@@ -21,7 +21,7 @@ type candidates struct {
 	subsets map[window]*search.Subset
 }
 
-// arrivedLabel is the effective date and revision of arrival of a label.
+// arrivedLabel holds a label's effective date and the revision at which it arrived.
 type arrivedLabel struct {
 	id       cola.TTBID
 	approved cola.Date
@@ -146,9 +146,9 @@ func idsOf(found []store.RunMatch) []cola.TTBID {
 }
 
 // window is the range of labels that one run matches, by effective date (the approval date or else
-// its estimate): labels approved from From to To, and late labels: those approved from Late up to
-// the day before From that arrived after revision After. All dates are in UTC; From, To and Late
-// are inclusive.
+// its estimate). It includes labels approved from From to To, and late labels: those approved from
+// Late to the day before From that arrived after revision After. All dates are in UTC; From, To and
+// Late are inclusive.
 //
 // For example, a search ran on November 9, when the registry had revision 700. Its run on November
 // 16 matches
@@ -164,14 +164,14 @@ type window struct {
 	After    cola.Revision
 }
 
-// windowOf returns the window of a run of a search with a mark. If the mark is later than now,
-// because the clock of another process is ahead, the window is one day.
+// windowOf returns the window of a run at now, for a search with mark m. If the mark is later than
+// now, because the clock of another process is ahead, the window is one day.
 func windowOf(m store.Mark, now time.Time) window {
 	from := cola.DateOf(m.At)
 	return window{From: from, To: max(from, cola.DateOf(now)), Late: from.AddDays(-cola.LateDays), After: m.Revision}
 }
 
-// contains reports whether the window includes a label that was approved on a date and arrived at a
+// contains reports whether the window includes a label with the given approval date and arrival
 // revision.
 func (w window) contains(approved cola.Date, arrived cola.Revision) bool {
 	if w.isLate(approved) {
@@ -180,11 +180,11 @@ func (w window) contains(approved cola.Date, arrived cola.Revision) bool {
 	return approved <= w.To
 }
 
-// isLate reports whether a label with an approval date is late.
+// isLate reports whether a label with the given approval date is late.
 func (w window) isLate(approved cola.Date) bool { return approved < w.From }
 
-// markAfter returns the mark of a search after a run that read arrivals up to a revision. Marks
-// never move back.
+// markAfter returns a search's mark after a run at now that read arrivals up to revision upto.
+// Marks never move back.
 func markAfter(m store.Mark, now time.Time, upto cola.Revision) store.Mark {
 	if now.After(m.At) {
 		m.At = now
@@ -197,9 +197,9 @@ func markAfter(m store.Mark, now time.Time, upto cola.Revision) store.Mark {
 // searches.
 const usualWindow = 31 + cola.LateDays
 
-// readFrom returns the approval date to start reading labels at, for runs that need those since a
-// given date. It goes further back than needed, so that searches with ever older marks don't each
-// cause another read.
+// readFrom returns the approval date from which to read labels, for runs that need those since a
+// given date. It goes back further than needed, so that a series of searches with ever older marks
+// doesn't cause one read each.
 func readFrom(today, need cola.Date) cola.Date {
 	if usual := today.AddDays(-usualWindow); need >= usual {
 		return usual

@@ -38,7 +38,7 @@ func (d *Dispatcher) Deliver(ctx context.Context, now time.Time) (DeliveryReport
 	return r.report, err
 }
 
-// due reports whether any message is due. It is a cheap query.
+// due reports whether any message is due. The query is cheap.
 func (d *Dispatcher) due(ctx context.Context, now time.Time) (bool, error) {
 	oldest, err := d.store.OldestPending(ctx, d.kinds)
 	if err != nil {
@@ -61,7 +61,7 @@ type round struct {
 // currentTime returns the argument of Deliver plus the time since the start of the round.
 func (r *round) currentTime() time.Time { return r.now.Add(r.Dispatcher.now().Sub(r.started)) }
 
-// count updates the report.
+// count updates the report. It is safe for concurrent use.
 func (r *round) count(add func(*DeliveryReport)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -275,7 +275,7 @@ func (r *round) record(ctx context.Context, a store.Attempt) error {
 	return nil
 }
 
-// countRecorded counts a recorded attempt.
+// countRecorded adds a recorded attempt to the report, and logs it if the delivery has failed.
 func (r *round) countRecorded(a store.Attempt) {
 	if a.State == cola.DeliveryFailed {
 		r.log.Warn("delivery failed", "account", a.Due.Destination.Account, "delivery", a.Due.ID, "event", a.Due.Event,

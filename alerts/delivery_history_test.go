@@ -36,12 +36,12 @@ type deliverySim struct {
 	violations []string
 }
 
-// try is an attempt: a delivery under a claim.
+// try identifies an attempt: a delivery and its claim.
 type try struct{ delivery, hold int64 }
 
 func tryOf(d store.DueDelivery) try { return try{d.ID, d.Hold} }
 
-// process is a dispatcher that can be killed. Its store calls fail from then on.
+// process is a dispatcher that can be killed. After that, all its store calls fail.
 type process struct {
 	*deliverySim
 	DispatcherStore

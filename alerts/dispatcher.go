@@ -38,12 +38,12 @@ const (
 	slowAfter = 5 * time.Second
 	// attemptTimeout limits one attempt.
 	attemptTimeout = 20 * time.Second
-	// recordTimeout limits the recording of an attempt, with retries.
+	// recordTimeout limits the recording of an attempt, including retries.
 	recordTimeout = 20 * time.Second
-	// gracePeriod is how long a stopping dispatcher waits for a message in flight, and again for
-	// recording it.
+	// gracePeriod is how long a stopping dispatcher waits for a message in flight, and again for its
+	// result to be recorded.
 	gracePeriod = 3 * time.Second
-	// recordInterval is the pause between attempts to record.
+	// recordInterval is the pause before retrying to record an attempt.
 	recordInterval = 500 * time.Millisecond
 )
 
@@ -56,8 +56,8 @@ type DispatcherOptions struct {
 	Jitter  func() float64    // in [0, 1), for the times of retries; default random
 	Logger  *slog.Logger
 
-	// HostRate is how many webhooks per minute a dispatcher sends to one host; more have to wait.
-	// The default is DefaultHostRate.
+	// HostRate is how many webhooks per minute a dispatcher sends to one host; the rest wait. The
+	// default is DefaultHostRate.
 	HostRate int
 
 	// Metrics registers the dispatcher's metrics; may be nil. A Registerer can serve only one
@@ -165,7 +165,8 @@ func (d *Dispatcher) logErrors(err error) {
 	}
 }
 
-// cleanupDue reports whether to delete old deliveries, at most once per cleanupInterval.
+// cleanupDue reports whether to delete old deliveries now. It returns true at most once per
+// cleanupInterval.
 func (d *Dispatcher) cleanupDue(now time.Time) bool {
 	last := d.lastCleanup.Load()
 	return now.UnixNano()-last >= int64(cleanupInterval) && d.lastCleanup.CompareAndSwap(last, now.UnixNano())

@@ -236,7 +236,7 @@ func TestConcurrentDispatchers(t *testing.T) {
 			return Result{Status: 200}
 		}}
 		mail := &fakeSender{}
-		for range 4 * 24 * 2 { // four days, in steps of half an hour
+		for range 4 * 24 * 2 { // four days, in half-hour steps
 			var all sync.WaitGroup
 			for _, from := range []store.Store{st, other, st} {
 				all.Go(func() {

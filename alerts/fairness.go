@@ -10,19 +10,19 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// An account may have many slow receivers with many messages waiting. They must not delay messages
-// of other accounts:
+// An account may have many slow receivers and many waiting messages. They must not delay other
+// accounts' messages:
 //
-//   - An account has few messages in flight, and fewer while its receivers are slow.
-//   - After a slow attempt, other messages to the same receiver are postponed for a while. If the
-//     delay was ours, such as that of an unresponsive mail server, the whole kind is postponed.
-//   - Requests to one host, across all accounts, are limited in flight and per minute. Many
-//     accounts share the host of a platform, so both limits are divided among the accounts that use
-//     it, with one share left for the next account. A slow endpoint there delays only its own
-//     account.
+//   - The number of an account's messages in flight is limited, more strictly while its receivers are
+//     slow.
+//   - After a slow attempt, other messages to the same receiver are postponed for a while. If our side
+//     was slow, such as the mail server, all messages to that kind of destination are postponed.
+//   - Requests to one host, across all accounts, are limited in flight and per minute. Many accounts
+//     may share a platform's host, so both limits are divided among the accounts that use it, with one
+//     share left for the next account. A slow endpoint there delays only its own account.
 //
-// A postponed message stays claimed and is tried once the claim expires. That is not a failed
-// attempt.
+// A postponed message stays claimed and is tried once the claim expires. That doesn't count as a
+// failed attempt.
 const (
 	// maxPerAccount limits the messages in flight per account; maxPerSlowAccount applies while the
 	// account is slow.
@@ -32,7 +32,7 @@ const (
 	maxPerHost      = 4
 	DefaultHostRate = 120
 	// slowFor is how long an account, accountHost, kind or target counts as slow. It is shorter than
-	// a hold, so that a postponed message is tried at full speed.
+	// a hold, so that one slow attempt doesn't postpone a message twice.
 	slowFor = time.Minute
 	// acquireInterval is how often a waiting message checks for a free slot.
 	acquireInterval = 20 * time.Millisecond
@@ -124,8 +124,8 @@ type target struct{ kind, destination string }
 
 func targetOf(d store.DueDelivery) target { return target{d.Kind, d.Destination.UUID} }
 
-// acquire waits up to slowAfter for a slot for a delivery. If it returns true, the caller must call
-// release.
+// acquire waits up to slowAfter for a free slot for a delivery. If it returns true, the caller must
+// call release.
 func (f *fairness) acquire(ctx context.Context, d store.DueDelivery) bool {
 	for deadline := f.now().Add(slowAfter); ; {
 		a := f.tryAcquire(d)
@@ -230,8 +230,8 @@ func (f *fairness) markSlow(key any) {
 
 func (f *fairness) isSlow(key any) bool { return f.now().Before(f.slow[key]) }
 
-// observe marks the receiver, account and host of a slow attempt, or its kind if the delay was
-// ours.
+// observe marks the receiver, account and host of a slow attempt as slow, or the kind as a whole if
+// the delay was ours.
 func (f *fairness) observe(a store.Attempt, res Result) {
 	switch {
 	case a.Took < slowAfter:

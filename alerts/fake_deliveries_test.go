@@ -23,13 +23,13 @@ type fakeDeliveries struct {
 	paused     map[string]string // reasons by destination UUID
 	recorded   []store.Attempt
 	released   []int64
-	unreadable map[int64]error // errors by run whose content can't be read
+	unreadable map[int64]error // errors of reading a run's content, by run
 	deleted    []time.Time
 	old        int // number of old deliveries still to delete
 	claims     int
 
-	// before, if set, runs at the start of every call, one at a time. The call fails with its
-	// error.
+	// before, if set, runs at the start of every call, one at a time. If it returns an error, the
+	// call fails with it.
 	before func(call string) error
 	hooks  sync.Mutex // serializes before
 }

@@ -26,8 +26,8 @@ type fakeStore struct {
 	aliases  []vocabulary.CategoryAlias
 	reads    int // calls that read arrived labels
 
-	// before and after, if set, run before and after every call, which fails with their error. If
-	// before fails, the call has no effect; if after fails, it does.
+	// before and after, if set, run before and after every call. If one returns an error, the call
+	// fails with it. A call that fails in before has no effect; one that fails in after does.
 	before, after func(call string) error
 	recording     map[string]bool // searches of the current RecordRuns call
 }
@@ -37,7 +37,7 @@ var _ Store = (*fakeStore)(nil)
 // fakeLabel is a label with its history of states.
 type fakeLabel struct {
 	states    []fakeState // oldest first
-	history   bool        // its date was written as history
+	history   bool        // first dated by a bulk load
 	arrived   cola.Revision
 	arrivedAt time.Time
 }

@@ -230,7 +230,7 @@ func (w *world) checkRuns() {
 
 // checkNoneMissed checks the promise to users, with a margin (docs/ALERTS.md says 90 days): a
 // search has found every label that arrived after its creation and within 60 days of approval, and
-// no history.
+// no bulk-loaded history.
 func (w *world) checkNoneMissed() {
 	for uuid, s := range w.store.searches {
 		for id, l := range w.store.labels {
@@ -248,12 +248,12 @@ func (w *world) checkNoneMissed() {
 	}
 }
 
-// always reports whether the label has met the filters since its arrival.
+// always reports whether the label has met the filters ever since its arrival.
 func (l *fakeLabel) always(f cola.SavedSearchFilters) bool {
 	return !slices.ContainsFunc(l.states, func(s fakeState) bool { return s.arrived != 0 && !meets(&s, f) })
 }
 
-// approved returns the effective date of a label whose date never changed; otherwise zero.
+// approved returns the label's effective date, or zero if it has changed since the label's arrival.
 func (l *fakeLabel) approved() cola.Date {
 	day := l.states[len(l.states)-1].label.Summary.EffectiveDate()
 	for _, s := range l.states {

@@ -66,7 +66,7 @@ func (m *metrics) ticked(r *Report, err error, took time.Duration) {
 	}
 }
 
-// nextDue sets when the next search is due, zero for never.
+// nextDue sets the time at which the next search is due; zero means never.
 func (m *metrics) nextDue(at time.Time) {
 	if m != nil {
 		m.due.set(at)

@@ -11,8 +11,8 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// findGrant finds the account and connection of a verified token, and creates missing ones. It
-// creates nothing if the app is rejected (see app).
+// findGrant finds the account and connection of a verified token, creating them if they don't
+// exist. It creates nothing if the app is rejected (see app).
 func (t *Tokens) findGrant(ctx context.Context, issuer string, c tokenClaims) (g grant, err error) {
 	err = withStoreTimeout(ctx, "find account of token", func(ctx context.Context) error {
 		app, err := t.app(ctx, issuer, c.client)
@@ -62,7 +62,7 @@ func recordIdentity(ctx context.Context, events *security.Events, account store.
 	}
 }
 
-// app returns the app with a client ID. It registers an unknown app if any app is allowed
+// app returns the app with the given client ID. It registers an unknown app if any app is allowed
 // (TokenOptions.AnyApp). It rejects other unknown apps, and disabled ones.
 func (t *Tokens) app(ctx context.Context, issuer, clientID string) (store.App, error) {
 	app, err := t.store.AppByClient(ctx, issuer, clientID)

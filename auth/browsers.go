@@ -137,8 +137,9 @@ func (b *Browsers) Caller(ctx context.Context) (c cola.Caller, ok bool) {
 	}, true
 }
 
-// Put stores a string for a later request from the same browser, replacing any with the same key. At
-// most four are stored per browser; Put drops the oldest. Strings are truncated to 2,000 bytes.
+// Put stores a string for a later request from the same browser, replacing any with the same key.
+// At most four are stored per browser; beyond that, Put drops the oldest. Strings are truncated to
+// 2,000 bytes.
 func (b *Browsers) Put(ctx context.Context, key, value string) {
 	s := sessionOf(ctx)
 	s.data.put(key, value)
@@ -246,7 +247,7 @@ func displayBrowser(userAgent string) string {
 	return truncate(strings.TrimSpace(userAgent), maxBrowser)
 }
 
-// truncate returns the first characters of a string, up to a number of bytes.
+// truncate returns the longest prefix of text that fits in maxBytes, without a partial character.
 func truncate(text string, maxBytes int) string {
 	if len(text) <= maxBytes {
 		return text

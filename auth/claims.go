@@ -207,7 +207,7 @@ func (o claims) checkAudience(ours []string) error {
 	return unauthorized("The access token is for another audience; accepted: %s.", quotedList(ours))
 }
 
-// quotedList joins configured values for a message.
+// quotedList quotes configured values and joins them with "or", for a message.
 func quotedList(list []string) string {
 	quoted := make([]string, len(list))
 	for i, s := range list {

@@ -115,10 +115,10 @@ func (i *signInIssuer) withEmail(who person, o claims) (person, error) {
 	return who, nil
 }
 
-// fetchEmail fetches a person's email address from the issuer's user info endpoint, because many
-// issuers leave it out of ID tokens. A response without an address is accepted. If the
-// issuer does not respond, the sign-in fails: without the address, it would create a second account
-// for someone who already has one.
+// fetchEmail fetches a person's email address from the issuer's userinfo endpoint, because many
+// issuers leave it out of ID tokens. A response without an address is accepted. If the issuer does
+// not respond, the sign-in fails: without the address, it would create a second account for someone
+// who already has one.
 func (i *signInIssuer) fetchEmail(ctx context.Context, at, accessToken string, who person) (person, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, at, nil)
 	if err != nil {
@@ -154,8 +154,8 @@ func (i *signInIssuer) fetchEmail(ctx context.Context, at, accessToken string, w
 	return i.withEmail(who, o)
 }
 
-// isTemporary reports whether a retry may succeed. 401 counts, because a fresh access token can be
-// rejected while the issuer's clocks differ.
+// isTemporary reports whether a retry may succeed. 401 counts as temporary, because an issuer whose
+// servers' clocks differ may reject a fresh access token.
 func isTemporary(status int) bool {
 	return status == http.StatusTooManyRequests || status == http.StatusUnauthorized
 }

@@ -56,8 +56,8 @@ func (i *issuer) verify(ctx context.Context, t accessToken, read func(payload []
 	return nil
 }
 
-// singleTokenKeySet is the key set for one token. It reads the verified payload, and keeps the
-// error, which the verifier would convert to a string.
+// singleTokenKeySet verifies one token. It passes the verified payload to read, and keeps the
+// original error, which the verifier would convert to a string.
 type singleTokenKeySet struct {
 	issuer *issuer
 	token  accessToken

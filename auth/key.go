@@ -15,8 +15,8 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// An API key is the prefix, 30 random characters of base 62 (178 bits), and the CRC-32 of those 30
-// in 6 characters of base 62. The checksum identifies mistyped keys without a database lookup.
+// An API key is the prefix, 30 random base-62 characters (178 bits), and their CRC-32 in 6 base-62
+// characters. The checksum identifies mistyped keys without a database lookup.
 const (
 	KeyPrefix        = "lar_"
 	keyRandom        = 30

@@ -64,7 +64,7 @@ func (b *Browsers) openSession(r *http.Request) (*session, error) {
 	}
 	if s.data.SignIn != nil && b.now().Sub(s.data.Seen) >= lastSeenEvery {
 		// Save now rather than with the response, because another request may change the session
-		// in the meantime.
+		// while this one is handled.
 		s.changed = true
 		if _, err := b.saveSession(ctx, s); err != nil {
 			return nil, err
@@ -207,13 +207,13 @@ func (b *Browsers) sentToken(r *http.Request) string {
 // tokens are not stored, so the database, or a copy of it, reveals neither a token nor the content
 // of a session: ID tokens and notices for the next page.
 
-// sessionName returns the name under which the session of a token is stored.
+// sessionName returns the name under which a token's session is stored.
 func sessionName(token string) string {
 	hash := sha256.Sum256([]byte(token))
 	return base64.RawURLEncoding.EncodeToString(hash[:])
 }
 
-// seal encrypts the data of the session of a token.
+// seal encrypts session data under a key derived from the token.
 func seal(token string, data []byte) []byte {
 	return sessionCipher(token).Seal(nil, nil, data, []byte(sessionName(token)))
 }
@@ -224,8 +224,9 @@ func unseal(token string, sealed []byte) (data []byte, ok bool) {
 	return data, err == nil
 }
 
-// sessionCipher returns AES-256-GCM under the key of a token. Each encryption has a random nonce; a
-// key usually encrypts at most once a minute, far below the limit for random nonces.
+// sessionCipher returns AES-256-GCM under the key derived from a token. Each encryption has a
+// random nonce; a key usually encrypts at most once a minute, far below the limit for random
+// nonces.
 func sessionCipher(token string) cipher.AEAD {
 	key, err := hkdf.Key(sha256.New, []byte(token), nil, "colaregistry session", 32)
 	if err != nil {
@@ -329,8 +330,9 @@ func (d *sessionData) pop(key string) (value string, found bool) {
 }
 
 // merged returns the three-way merge of session data that this request changed from base to ours,
-// and others to theirs: the notices that either side added, without those that either side removed.
-// The sign-in of a session never changes, because signing in starts a new session.
+// and other requests from base to theirs: the notices that either side added, without those that
+// either side removed. The sign-in of a session never changes, because signing in starts a new
+// session.
 func merged(base, ours, theirs sessionData) sessionData {
 	m := sessionData{SignIn: ours.SignIn, Seen: ours.Seen}
 	for _, n := range theirs.Notices {

@@ -12,8 +12,8 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// Load gives next the session of the request's browser, and stores changes to it before the response
-// starts. If the session can't be read or stored, OnFault responds instead of next.
+// Load is middleware that loads the browser's session for next, and stores changes to it before the
+// response starts. If the session can't be read or stored, OnFault responds instead of next.
 //
 // A browser without a session gets no cookie and no row. For a signed-in browser, the time of the
 // last request is stored at most once a minute.
@@ -37,7 +37,7 @@ type sessionWriter struct {
 	browsers *Browsers
 	session  *session
 	request  *http.Request // without the session
-	before   http.Header   // before next changed it
+	before   http.Header   // response header before next ran
 	started  bool
 	failed   bool // OnFault has responded: output of next is dropped
 }
@@ -82,7 +82,7 @@ func (w *sessionWriter) end() {
 
 // WriteHeader implements http.ResponseWriter.
 func (w *sessionWriter) WriteHeader(status int) {
-	if !w.started && (status >= http.StatusOK || status == http.StatusSwitchingProtocols) { // others precede a response
+	if !w.started && (status >= http.StatusOK || status == http.StatusSwitchingProtocols) { // other 1xx are interim
 		w.begin()
 	}
 	if !w.failed {

@@ -168,7 +168,7 @@ func (i *signInIssuer) untrusted(reason string) error {
 		"keeps happening, contact your administrator.", i.Name, reason)
 }
 
-// redeem exchanges a code for the identity of the person. It calls done with whether the issuer
+// redeem exchanges a code for the identity of the person. It reports to done whether the issuer
 // accepted the code.
 func (i *signInIssuer) redeem(
 	ctx context.Context, endpoints *endpoints, a attempt, code string, done func(accepted bool),

@@ -147,9 +147,9 @@ func (k attempts) current(sent []*http.Cookie) (list []sentAttempt) {
 	return list
 }
 
-// find returns the attempt with the given state from the cookies of a request, and a cookie that
-// deletes it, or nil. Without https, another host of the same domain may add a cookie of the same
-// name, so find tries each. It fails like open.
+// find returns the attempt with the given state from the cookies of a request. removal is a cookie
+// that deletes the attempt's cookie, or nil if there is none. Without https, another host of the
+// same domain may add a cookie of the same name, so find tries each. It fails like open.
 func (k attempts) find(sent []*http.Cookie, state string) (found attempt, removal *http.Cookie, err error) {
 	name := k.name(state)
 	err = errNoAttempt
@@ -170,12 +170,12 @@ func (k attempts) find(sent []*http.Cookie, state string) (found attempt, remova
 }
 
 const (
-	// exchangesByAddress limits the failed and in-flight exchanges of a client address. The limit
-	// recovers by one every exchangeRefillInterval.
+	// exchangesByAddress limits the failed and in-flight exchanges of a client address. One becomes
+	// available again every exchangeRefillInterval.
 	exchangesByAddress     = 10
 	exchangeRefillInterval = 6 * time.Second
-	// maxExchanges limits the exchanges in flight with one issuer, to several times the limit on an
-	// address. Others wait at most slotTimeout.
+	// maxExchanges limits the exchanges in flight with one issuer. It is several times the limit
+	// per address. Exchanges over the limit wait at most slotTimeout.
 	maxExchanges = 32
 	slotTimeout  = 2 * time.Second
 

@@ -54,7 +54,7 @@ func (b *Browsers) UseLink(ctx context.Context, token, browser string) (err erro
 	return b.startSession(ctx, newSignIn{account: account, browser: browser, verified: account.Email})
 }
 
-// byLink returns the account that find returns for a link.
+// byLink looks up the account of a link with find, and counts invalid links.
 func (b *Browsers) byLink(
 	ctx context.Context, token string, find func(context.Context, store.SignInLinkHash) (store.Account, error),
 ) (store.Account, error) {

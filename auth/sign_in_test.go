@@ -199,8 +199,8 @@ func TestAddresses(t *testing.T) {
 	}
 }
 
-// TestSignInEmail checks that a sign-in has the address that it proved itself, not that of an
-// earlier sign-in or of the account.
+// TestSignInEmail checks that a sign-in has the address verified in that sign-in, not that of an
+// earlier one or of the account.
 func TestSignInEmail(t *testing.T) {
 	d := newBrowserFixture(t, nil)
 	for _, email := range []string{"ann@example.com", "", "other@example.com"} {

@@ -172,9 +172,9 @@ func (t *Tokens) Check(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// caller returns the caller of a token. It fails with CodeUnauthorized and the failed check, with
-// CodeUnavailable if the issuer or the store does not respond, and with the context's error. Errors
-// contain no unverified part of the token.
+// caller returns the caller of a token. It fails with CodeUnauthorized, naming the failed check;
+// with CodeUnavailable if the issuer or the store does not respond; or with the context's error.
+// Errors contain no unverified part of the token.
 func (t *Tokens) caller(ctx context.Context, raw string, ch cola.Channel) (cola.Caller, error) {
 	g, result, err := t.grant(ctx, raw)
 	if ctx.Err() == nil || err == nil {

@@ -16,7 +16,7 @@ import (
 )
 
 // TestTokenAlgorithms checks that a valid token, signed with any accepted algorithm, authenticates
-// as its subject's account, through the link to the app.
+// as its subject's account, through its connection to the app.
 func TestTokenAlgorithms(t *testing.T) {
 	for _, alg := range algorithms() {
 		t.Run(string(alg), func(t *testing.T) {

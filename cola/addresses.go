@@ -22,9 +22,9 @@ const (
 )
 
 // CheckEmail returns a readable error unless text is an email address in plain form: ASCII, without
-// a display name, comments, quotes or white space. Only such an address names an account or
-// receives email, because, apart from ASCII letter case, all mail software agrees on which of these
-// addresses are equal.
+// a display name, comments, quotes or white space. Only such addresses may identify accounts or
+// receive email, because all mail software agrees on which of them are equal, apart from ASCII
+// letter case.
 func CheckEmail(text string) error {
 	for _, r := range text {
 		if r > unicode.MaxASCII {
@@ -64,8 +64,8 @@ func (p *Problems) mailbox(name, value string) string {
 }
 
 // webhook normalizes the URL of a webhook: scheme and host in lower case. Unless private addresses
-// are allowed, it must be https with a host that can be public. Resolved addresses are checked when
-// connecting.
+// are allowed, it must be https with a host that can be public. The resolved IP addresses are
+// checked when connecting.
 func (p *Problems) webhook(name, value string, private bool) string {
 	u, err := url.Parse(value)
 	switch {

@@ -12,7 +12,7 @@ import (
 type Appellations map[string][]string
 
 // NewAppellations returns the appellations of viticultural areas, based on their current
-// boundaries. Former boundaries count if no area of that name is current.
+// boundaries. A former boundary is used only if no area of that name has a current one.
 //
 // An area is inside its parents; inside its state, if it has only one; and inside its county
 // ("sonoma county"), if it has only one. A county is inside its state unless another state has a
@@ -84,7 +84,8 @@ func countyName(county string) string {
 	return strings.TrimSuffix(vocabulary.FoldText(county), " county") + " county"
 }
 
-// Within returns an appellation, folded, and all appellations inside it, at any depth.
+// Within returns the folded names of an appellation and of all appellations inside it, at any
+// depth.
 func (a Appellations) Within(name string) []string {
 	found := []string{vocabulary.FoldText(name)}
 	seen := map[string]bool{found[0]: true}

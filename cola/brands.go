@@ -31,7 +31,7 @@ func Similarities() []string {
 const MaxBrandHolders = 5
 
 // BrandMatch is a brand whose name is similar to the requested one, with statistics of its labels.
-// With a filter by product type, they cover the labels of these types.
+// If the search filters by product type, the statistics cover only labels of those types.
 type BrandMatch struct {
 	BrandName     string        `json:"brand_name" doc:"Brand in its most frequent spelling." example:"RAVEN & OAK"`
 	Similarity    string        `json:"similarity" enum:"exact,same_words,plural,sounds_alike,one_edit,prefix,contains" doc:"How the name is similar." example:"sounds_alike"`

@@ -26,8 +26,8 @@ type CredentialKind string
 // The kinds of credential.
 const (
 	CredentialKey CredentialKind = "key" // an API key
-	// CredentialLink is an access token of a connected app; the ID is that of the account's link to
-	// the app.
+	// CredentialLink is an access token of a connected app; the ID is that of the account's
+	// connection to the app.
 	CredentialLink   CredentialKind = "link"
 	CredentialSignIn CredentialKind = "sign_in" // a signed-in browser
 )
@@ -47,7 +47,7 @@ const ScopeWriteSavedSearches Scope = "saved_searches:write"
 // Scopes lists every scope.
 func Scopes() []Scope { return []Scope{ScopeWriteSavedSearches} }
 
-// ParseScope returns the scope with a name.
+// ParseScope returns the scope with the given name.
 func ParseScope(name string) (s Scope, ok bool) {
 	return Scope(name), slices.Contains(Scopes(), Scope(name))
 }
@@ -59,8 +59,8 @@ type Caller struct {
 	Channel    Channel
 	Scopes     []Scope
 	Withheld   []Scope // scopes of the credential that the app may not have
-	// VerifiedEmail is the email address that the sign-in proved. It is empty if there was none, and
-	// for other credentials. The account may have another address.
+	// VerifiedEmail is the email address verified at sign-in. It is empty if there was none, and
+	// for other credentials. It may differ from the account's address.
 	VerifiedEmail string
 }
 

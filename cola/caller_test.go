@@ -13,7 +13,7 @@ func TestCallerInContext(t *testing.T) {
 	want := Caller{Account: 7, Credential: Credential{CredentialKey, 3}, Channel: ChannelREST, Scopes: []Scope{ScopeWriteSavedSearches}}
 	got, ok := CallerFrom(WithCaller(t.Context(), want))
 	if diff := cmp.Diff(want, got); !ok || diff != "" {
-		t.Errorf("caller %t (-want +got):\n%s", ok, diff)
+		t.Errorf("CallerFrom: ok = %t, caller (-want +got):\n%s", ok, diff)
 	}
 	if !got.Has(ScopeWriteSavedSearches) || got.Has("colas:read") || (Caller{}).Has(ScopeWriteSavedSearches) {
 		t.Error("Has must report exactly the caller's scopes")

@@ -145,8 +145,8 @@ func (c *ColaSummary) SetEstimate(estimate Date) {
 }
 
 // EffectiveCategory returns the category path of the label: the stored one, or else the one that
-// its class implies; empty if neither is known. An implied path is never stored, so that a better
-// table of classes applies to every label.
+// its class implies; empty if neither is known. An implied path is never stored, so that
+// improvements to the class table apply to every label.
 func (c *Cola) EffectiveCategory() string {
 	return effectiveCategory(string(c.LLMCategoryPath), string(c.ClassID), string(c.ClassName))
 }
@@ -220,7 +220,7 @@ func mainImageURL(images []Image) Text {
 
 // Revision identifies a change to a store. Every record carries the revision of its last change. A
 // revision is the time in microseconds since 1970, but always greater than the previous one, so
-// diverging histories of a store have different numbers.
+// copies of a store that diverge get different revisions.
 type Revision int64
 
 // IndexRecord is the part of a label that the search index needs.

@@ -10,8 +10,8 @@ import (
 	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
-// Values of the fields of images and barcodes that are never null, for a record that neither states
-// nor implies them. CheckCola rejects an import that would need unknownType; labels stored before
+// Placeholders for required fields of images and barcodes, used if the record neither states nor
+// implies a value. CheckCola rejects an import that would need unknownType; labels stored before
 // that rule may have it.
 const (
 	otherPosition Text = "other"

@@ -53,8 +53,8 @@ func (c Cursor) Encode() string {
 	return base64.RawURLEncoding.EncodeToString(b)
 }
 
-// DecodeCursor reads the output of Encode and rejects everything else, so a cursor has one encoded
-// form.
+// DecodeCursor reads the output of Encode and rejects everything else, so each cursor has exactly
+// one encoded form.
 func DecodeCursor(s string) (Cursor, error) {
 	if len(s) > cursorMaxText {
 		return Cursor{}, errCursor
@@ -130,8 +130,8 @@ func (s ColaSearch) CursorAfter(p Position) string {
 //
 // The value is the same in every process and, as long as a filter keeps its meaning, in every
 // version, because clients keep cursors across deployments. Each parameter is hashed with its name,
-// and only if given. If early is true, it returns the value of versions that distinguished letter
-// case.
+// and only if given. If early is true, fingerprint returns the value that earlier, case-sensitive
+// versions computed.
 func (p SearchParams) fingerprint(early bool) uint64 {
 	h := fnvOffset
 	for i := range filters {

@@ -152,7 +152,7 @@ type DeliveryListParams struct {
 	PerPage     Opt[int] `json:"per_page" minimum:"1" maximum:"100" default:"20" doc:"Records per page." example:"20"`
 }
 
-// Apply returns a destination with a normalized change. own is true if its address is the account's
+// Apply returns d with a normalized change applied. own is true if its address is the account's
 // own, which needs no consent.
 //
 // Making a destination active lifts any pause. It fails with CodeNotActive if only the recipient can
@@ -241,7 +241,7 @@ func (d Destination) Asked() Destination {
 }
 
 // Redacted returns the destination as connected apps without ScopeWriteSavedSearches see it: with
-// the scheme and host of a URL, whose path is often a credential, or with the first letter and the
+// only the scheme and host of a URL, whose path is often a credential, or only the first letter and
 // domain of an email address.
 func (d Destination) Redacted() Destination {
 	switch {

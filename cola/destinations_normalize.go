@@ -15,7 +15,7 @@ type DestinationRules struct {
 	PrivateWebhooks bool // webhooks may use private addresses and http
 }
 
-// maxAddressLength limits the address of a webhook in bytes, because databases index it.
+// maxAddressLength limits the length of a webhook URL in bytes, because databases index it.
 const maxAddressLength = 1000
 
 // Kinds lists every kind of destination.

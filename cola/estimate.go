@@ -16,17 +16,17 @@ import (
 // known.
 const DefaultProcessingDays = 20
 
-// maxProcessingDays is the longest time from receipt to a completed date that counts as the
-// approval.
+// maxProcessingDays is how many days after receipt a completed date still counts as the approval
+// date.
 const maxProcessingDays = 120
 
 // maxSnapshotAge is how many days after its publication a processing time is used.
 const maxSnapshotAge = 365
 
-// EstimateApproval estimates when a label was approved from its ID and completed date, which is zero
-// if unknown. It returns zero if the ID has no plausible receipt date as of today. processingDays
-// returns the median time from receipt to approval; it is called only if the estimate depends on
-// it.
+// EstimateApproval estimates a label's approval date from its ID and its completed date, which is
+// zero if unknown. It returns zero if the ID has no plausible receipt date as of today.
+// processingDays returns the median time from receipt to approval; it is called only if the
+// estimate depends on it.
 //
 // The estimate is the completed date if that is within 120 days of receipt. Otherwise it is the
 // receipt date plus the median processing time, but never after the completed date. The stores'

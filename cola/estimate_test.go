@@ -62,7 +62,8 @@ func mustParseDate(t *testing.T, s string) Date {
 }
 
 // TestEstimateApprovalBounds checks that an estimate is never after the completed date, nor before
-// receipt unless the completed date is, and that only impossible receipt dates have none.
+// receipt unless the completed date is, and that there is one unless the receipt date is
+// impossible.
 func TestEstimateApprovalBounds(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		today := NewDate(2026, time.November, 21)

@@ -9,7 +9,7 @@ import (
 	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
-// The facets of a search, by the parameter of SearchParams that selects one of their values.
+// The facets of a search. Each is named after the parameter that selects its values, except the year.
 const (
 	FacetProductType = "product_type"
 	FacetStatus      = "status"
@@ -24,7 +24,7 @@ func Facets() []string {
 	return []string{FacetProductType, FacetStatus, FacetCategory, FacetOrigin, FacetContainer, FacetYear}
 }
 
-// Facet counts the labels that a search would find with each value of one parameter, other
+// Facet counts the labels that a search would find with each value of one parameter, with the other
 // parameters unchanged.
 type Facet struct {
 	Name   string       // one of Facets
@@ -35,7 +35,7 @@ type Facet struct {
 // FacetValue is one value of a facet. Values without labels are omitted unless chosen.
 type FacetValue struct {
 	Value  string // in the form of the parameter
-	Count  int    // labels with this value alone (see SearchParams.Choose), exact
+	Count  int    // exact number of labels with this value alone (see SearchParams.Choose)
 	Chosen bool   // the search has the value
 }
 
@@ -134,8 +134,9 @@ type FacetSearch struct {
 	Queries []FacetQuery
 }
 
-// FacetQuery is the query that a facet counts the labels of: the search with a value of the facet
-// chosen, without the condition on the facet itself. Choosing a value may change the dates.
+// FacetQuery finds the labels that a facet groups by value and counts: the search with a value of
+// the facet chosen, but without the condition on the facet itself. Choosing a value may change the
+// dates.
 type FacetQuery struct {
 	Facet  string
 	Status string // the chosen status, which affects the dates; empty for other facets
@@ -151,7 +152,7 @@ func (p SearchParams) FacetSearch(now time.Time) (FacetSearch, error) {
 	found := FacetSearch{Params: p, Query: s.Query}
 	for _, one := range []struct {
 		facet  string
-		values []string // one is enough, except for statuses, which affect the dates
+		values []string // all statuses, because they affect the dates; for other facets, any one value
 	}{
 		{FacetProductType, vocabulary.ProductTypes()[:1]}, {FacetStatus, vocabulary.Statuses()}, {FacetCategory, vocabulary.CategoryRoots()[:1]},
 		{FacetOrigin, []string{"FRANCE"}}, {FacetContainer, ContainerTypes()[:1]}, {FacetYear, []string{"2000"}},

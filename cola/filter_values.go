@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// indexed looks up the struct fields of filters. It panics if a name has no field.
+// indexed sets the struct field indexes of filters. It panics if a name has no field.
 func indexed(filters []Filter) []Filter {
 	for i := range filters {
 		f := &filters[i]

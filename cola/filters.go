@@ -13,13 +13,13 @@ import (
 // lists the steps to add one.
 type Filter struct {
 	Param string     // name in SearchParams; empty if only saved searches have the filter
-	Saved []string   // names in SavedSearchFilters: one, or a boolean for each of Words; nil if unset
+	Saved []string   // names in SavedSearchFilters: one, or a boolean per word; nil if saved searches lack the filter
 	Kind  FilterKind // form of its value
 	Words []string   // allowed values; nil for any
 	Max   float64    // highest value of a bound
 	Group string     // of the booleans in saved searches: a label must match at least one of them
 
-	Section string // of forms with many fields
+	Section string // heading of its group in long forms
 	Label   string // of its field in forms
 	Hint    string // accepted values, if not clear from Label
 	Phrase  string // phrase for people; %s is the value
@@ -32,7 +32,7 @@ type Filter struct {
 	apply          func(q *Query, v filterValue)               // sets field, if the value needs a conversion
 	normalize      func(p *Problems, name, text string) string // default: Problems.text
 	normalizeSaved func(p *Problems, name, text string) string // the same in saved searches; normalize if nil
-	fold           func(string) string                         // returns equal strings for equal meanings; default: normalization
+	fold           func(string) string                         // maps equivalent values to equal strings; optional
 	unfolded       bool                                        // cursors of early versions did not fold the text
 	approval       bool                                        // limits the approval date; saved searches have no such filter
 	broad          bool                                        // does not narrow a saved search enough for a schedule
@@ -194,7 +194,7 @@ var filters = indexed([]Filter{
 // Filters returns all filters.
 func Filters() []Filter { return slices.Clone(filters) }
 
-// FilterOf returns the filter with the name in SearchParams.
+// FilterOf returns the filter with the given name in SearchParams.
 func FilterOf(param string) (f *Filter, ok bool) {
 	i := slices.IndexFunc(filters, func(f Filter) bool { return f.Param == param && param != "" })
 	if i < 0 {
@@ -203,8 +203,8 @@ func FilterOf(param string) (f *Filter, ok bool) {
 	return &filters[i], true
 }
 
-// SavedFilter returns the filter with the name in SavedSearchFilters. For a boolean, word is the
-// value that it selects; otherwise it is empty.
+// SavedFilter returns the filter with the given name in SavedSearchFilters. For a boolean, word is
+// the value that it selects; otherwise it is empty.
 func SavedFilter(name string) (f *Filter, word string, ok bool) {
 	for i := range filters {
 		f := &filters[i]
@@ -253,7 +253,8 @@ func (f *Filter) withUnit(value, unit string) string {
 	return value
 }
 
-// Condition returns a filter of the search with one of its values, which may be any text.
+// Condition returns a condition of the search: a filter with one of its values, which may be any
+// text.
 func (p SearchParams) Condition(param, value string) (c Condition, ok bool) {
 	f, ok := FilterOf(param)
 	if !ok {
@@ -312,8 +313,8 @@ func (q *Query) IsFiltered() bool {
 	return false
 }
 
-// Known returns variants of a query that together match, exactly once, each label whose field is
-// known. It returns nil for filters that can't express that.
+// Known returns variants of a query such that each matching label whose field is known matches
+// exactly one of them. It returns nil for filters that can't express that.
 func (f *Filter) Known(q Query) (variants []Query) {
 	var values []filterValue
 	switch f.Kind {

@@ -15,8 +15,8 @@ func (f Fields) Has(i int) bool { return f&(1<<i) != 0 }
 // With returns f with the i-th field added.
 func (f Fields) With(i int) Fields { return f | 1<<i }
 
-// Patch is a record from a source and the Fields that it sets; other fields stay unchanged. A
-// listed field with the zero value clears the field. See CompletePatch for implied fields.
+// Patch is a record from a source and the Fields that it sets; other fields stay unchanged. A field
+// in Fields with the zero value is cleared. See CompletePatch for implied fields.
 type Patch[T any] struct {
 	Record T
 	Fields Fields
@@ -93,7 +93,7 @@ func CompletePatch(p *Patch[Cola]) {
 	}
 }
 
-// Fields and the fields derived from them, by index.
+// Indexes of fields, and of the fields derived from them.
 var (
 	imagesField      = FieldIndex[Cola]("images")
 	fieldsFromImages = fieldIndexes("image_count", "has_front_image", "has_back_image", "has_neck_image",

@@ -68,7 +68,7 @@ func (d Decoded) problems() *Problems {
 	return p
 }
 
-// text trims free text.
+// text trims and checks free text.
 func (p *Problems) text(name, value string) string { return p.textUpTo(name, value, maxTextLength) }
 
 // AcceptsText reports whether a value is valid for every text parameter.
@@ -78,7 +78,7 @@ func AcceptsText(value string) bool {
 	return len(p) == 0
 }
 
-// textUpTo trims free text of up to maxLength characters.
+// textUpTo trims and checks free text of up to maxLength characters.
 func (p *Problems) textUpTo(name, value string, maxLength int) string {
 	value = strings.TrimSpace(value)
 	switch {

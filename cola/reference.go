@@ -29,8 +29,8 @@ type AVADetail struct {
 	CFRIndex       Text     `json:"cfr_index" nullable:"true" doc:"Section of 27 CFR part 9; text, because 9.2 is not 9.20." example:"9.53"`
 }
 
-// IsCurrent reports whether the boundary is in force on a day: neither superseded by a later one
-// nor removed.
+// IsCurrent reports whether the boundary is in force on the given day: neither superseded by a
+// later one nor removed.
 func (a *AVA) IsCurrent(today Date) bool {
 	return (a.ValidEndDate == 0 || a.ValidEndDate >= today) && (a.RemovedDate == 0 || a.RemovedDate > today)
 }
@@ -80,7 +80,7 @@ type ProductionReport struct {
 	IsRedacted          bool         `json:"is_redacted" doc:"Whether TTB withheld the figure." example:"false"`
 }
 
-// ReportKey identifies one published production report. Its rows have no keys.
+// ReportKey identifies one published production report. Its individual rows have no keys.
 type ReportKey struct {
 	Commodity  string
 	ReportType string

@@ -8,8 +8,8 @@ import (
 // MaxActiveSchedules limits an account's saved searches with an active schedule.
 const MaxActiveSchedules = 10
 
-// Limits on the free use of saved searches. Messages, feeds and previews omit further labels, which
-// cost a list record each when listed. Further manual runs are rejected.
+// Limits on the free use of saved searches. Messages, feeds and previews omit labels beyond their
+// limit; listing those costs one list record each. Further manual runs are rejected.
 const (
 	MaxMessageLabels      = 25                                    // in a message about a scheduled run, and in a feed document
 	MaxDailyMessageLabels = MaxActiveSchedules * MaxMessageLabels // in all messages of an account on a UTC day
@@ -69,7 +69,7 @@ type ScheduleParams struct {
 }
 
 // SavedSearchParams are the body of POST /saved-searches and the arguments of create_saved_search.
-// Filters and Schedule are nil if absent; an empty object is different.
+// Filters and Schedule are nil if absent, which differs from an empty object.
 type SavedSearchParams struct {
 	Decoded
 	Name     string              `json:"name" minLength:"1" maxLength:"200" doc:"Name of the search." example:"New Oak brands"`
@@ -91,12 +91,12 @@ const (
 // Cadences lists every cadence.
 func Cadences() []string { return []string{CadenceDaily, CadenceWeekly, CadenceMonthly} }
 
-// RunHour is the hour, in UTC, at which schedules run. The previous day is then over on the East
-// Coast.
+// RunHour is the hour, in UTC, at which schedules run. By then, the previous day is over on the US
+// East Coast.
 const RunHour = 6
 
-// LateDays is how far before its window a run looks for labels that arrived since the previous run.
-// Approvals are published days, sometimes weeks, after their date.
+// LateDays is how many days before its window a run looks for labels that arrived since the
+// previous run. Approvals are published days, sometimes weeks, after their date.
 const LateDays = 90
 
 // Schedule is when a saved search runs.
@@ -116,8 +116,8 @@ const (
 	PausedDowngraded = "downgraded"        // the account has too many active schedules, and this is not among the oldest
 )
 
-// Next returns the next run strictly after a time: at RunHour UTC on a day of the cadence. It
-// returns the zero time for an invalid schedule.
+// Next returns the time of the first run strictly after a given time: at RunHour UTC on a day of
+// the cadence. It returns the zero time for an invalid schedule.
 func (s Schedule) Next(after time.Time) time.Time {
 	const longest = 31 // days from one run to the next
 	after = after.UTC()

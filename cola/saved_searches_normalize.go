@@ -153,7 +153,7 @@ func (p *Problems) refuseState(name, value string) {
 func (p ScheduleParams) normalize(problems *Problems, now time.Time) *Schedule {
 	s := &Schedule{Active: p.Active.Or(true), Cadence: problems.Choice("schedule.cadence", p.Cadence, Cadences())}
 	switch s.Cadence {
-	case CadenceDaily: // clients send a day with every cadence
+	case CadenceDaily: // clients may send a day, which has no meaning here
 	case CadenceWeekly:
 		s.Day = problems.integer("schedule.day", p.Day, 0, 0, 6)
 	case CadenceMonthly:

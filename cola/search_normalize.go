@@ -11,8 +11,8 @@ import (
 // may be in any letter case. now determines only the default date window.
 //
 // The default window is today and the DefaultWindowDays days before it. It applies if neither an
-// approval date nor a date range is given, unless q is a 14-digit ID, or status or a first-seen date
-// searches all history. Following a cursor keeps the window of the first page.
+// approval date nor a date range is given, unless q is a 14-digit ID, or a status or first-seen
+// date makes the search cover all dates. Following a cursor keeps the window of the first page.
 //
 // Normalize doesn't parse q: any printable text is valid. Text without a letter or digit matches
 // nothing.

@@ -18,7 +18,7 @@ const excludeEstimates = "exclude"
 // DefaultWindowDays is how far back a search looks by default.
 const DefaultWindowDays = 365
 
-// Decoded is embedded in parameter structs. It has the problems found while decoding, to which
+// Decoded is embedded in parameter structs. It holds the problems found while decoding, to which
 // Normalize adds its own.
 type Decoded struct {
 	Problems Problems `json:"-"`

@@ -120,8 +120,8 @@ func (q QuotaState) ListRecordsRemaining() int {
 	return max(0, q.Limits.ListRecords-q.Used.ListRecords)
 }
 
-// Known reports whether the state was read. It isn't if the request is rejected before the account
-// lookup.
+// Known reports whether the state was read. It wasn't if the request was rejected before the
+// account lookup.
 func (q QuotaState) Known() bool { return q.Tier != "" }
 
 // UsageStats is the payload of GET /usage.

@@ -34,7 +34,7 @@ type alertLabel struct {
 	Details        string // class, origin, approval
 	TTBID          string
 	Late           bool
-	MatchedFilters string // matched filters, if known
+	MatchedFilters string // empty if unknown
 	Link           string
 }
 
@@ -79,7 +79,7 @@ func window(r cola.SavedSearchRun) string {
 	return text
 }
 
-// labelOf describes a label.
+// labelOf formats a label for the templates.
 func labelOf(l store.MatchedLabel) alertLabel {
 	c := l.Label
 	f := alertLabel{TTBID: c.TTBID.String(), Late: l.Match.Late, MatchedFilters: strings.Join(l.Match.Met.Words(), ", ")}

@@ -99,7 +99,7 @@ func TestRejected(t *testing.T) {
 		}
 		log := out.String()
 		if !strings.Contains(log, "relay7.internal.example says no") || strings.Contains(log, "alex@") || strings.Contains(log, "p@ss") {
-			t.Errorf("%s: want the response without the address and the password in the log:\n%s", tt.name, log)
+			t.Errorf("%s: want the response in the log, without the address or the password:\n%s", tt.name, log)
 		}
 		delete(p.fail, tt.step)
 		if got := s.Send(t.Context(), ran(0, 0)); got.Fault != "" {
@@ -144,7 +144,7 @@ func TestServerUnavailable(t *testing.T) {
 		}
 		if log := out.String(); strings.Count(log, "level=ERROR") != 1 || strings.Count(log, "level=INFO") != 1 ||
 			strings.Contains(log, "p@ss") {
-			t.Errorf("%s: want one error and one recovery without the password in the log:\n%s", name, log)
+			t.Errorf("%s: want one error and one recovery in the log, without the password:\n%s", name, log)
 		}
 	}
 	if n := len(plain.all()); n != 0 {

@@ -17,7 +17,7 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// message returns the email for a message. If it can't, it returns nil and the result.
+// message returns the email for a message, or nil and the result if it can't be created.
 func (s *Sender) message(m alerts.Message) (*gomail.Msg, alerts.Result) {
 	to := recipient(m)
 	switch {

@@ -187,7 +187,7 @@ func (c *connection) dial(ctx context.Context, network, address string) (net.Con
 	return conn, nil
 }
 
-// shortenDeadline leaves the server a moment for its last reply.
+// shortenDeadline limits the wait for the server's reply to QUIT to closeTimeout.
 func (c *connection) shortenDeadline() { _ = c.conn.SetDeadline(time.Now().Add(closeTimeout)) }
 
 // close closes the connection, if it is open.

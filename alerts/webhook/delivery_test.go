@@ -81,14 +81,14 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// deliver advances the clock, delivers what is due, and checks the report.
+// deliver advances the clock, delivers the due messages, and checks the report.
 func (f *fixture) deliver(t *testing.T, after time.Duration, want alerts.DeliveryReport) {
 	t.Helper()
 	f.clock = f.clock.Add(after)
 	report, err := f.dispatcher.Deliver(t.Context(), f.clock)
 	must(t, err)
 	if diff := cmp.Diff(want, report); diff != "" {
-		t.Errorf("delivery %v later (-want +got):\n%s", after, diff)
+		t.Errorf("delivery after %v (-want +got):\n%s", after, diff)
 	}
 }
 

@@ -6,9 +6,9 @@ type countryCode struct {
 	name           string // a word for the country in places; for georgia, the country of that name
 }
 
-// countryCodes lists the countries and territories in places by ISO 3166 code. The United States
-// and the United Kingdom have further words in countries. Kosovo has no codes in ISO 3166; its
-// codes are the customary ones.
+// countryCodes lists the countries and territories in places by ISO 3166 code. Further words for
+// the United States and the United Kingdom are in countries. Kosovo has no ISO 3166 code; its codes
+// here are the customary ones.
 var countryCodes = [...]countryCode{
 	{"AD", "AND", "andorra"}, {"AE", "ARE", "united arab emirates"}, {"AF", "AFG", "afghanistan"},
 	{"AG", "ATG", "antigua and barbuda"}, {"AI", "AIA", "anguilla"}, {"AL", "ALB", "albania"},

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// decimal is a number as applicants write it. A comma is a decimal comma if one or two digits follow;
-// with three, it could separate thousands.
+// decimal matches a number as applicants write it. A comma is a decimal comma if one or two digits
+// follow; with three, it could separate thousands.
 const decimal = `(\d+(?:\.\d+)?|\.\d+|\d+,\d{1,2})`
 
 // parseDecimal parses a match of decimal.
@@ -17,7 +17,7 @@ func parseDecimal(s string) (float64, bool) {
 	return v, err == nil && !math.IsInf(v, 0)
 }
 
-// abvText is a percentage by volume: "12%", "12.5 % by vol", "ALC. 12.5% BY VOL.", "40% alc/vol".
+// abvText matches percentages by volume: "12%", "12.5 % by vol", "ALC. 12.5% BY VOL.", "40% alc/vol".
 var abvText = regexp.MustCompile(`^(?:alc(?:ohol|\.)? )?` + decimal +
 	` ?(?:%|percent)?(?: ?abv| ?(?:alc(?:ohol|\.)?)?(?: ?/ ?| by | )?(?:vol(?:ume|\.)?))?$`)
 
@@ -33,13 +33,13 @@ func ParseABV(s string) (percent float64, ok bool) {
 
 func foldMeasure(s string) string { return strings.ToLower(strings.Join(strings.Fields(s), " ")) }
 
-// volumePart is one number with its unit. A period after a space belongs to the next number, as in
-// ".9 FL. OZ."
+// volumePart matches one number with its unit. A period after a space belongs to the next number,
+// as in ".9 FL. OZ."
 var volumePart = regexp.MustCompile(`^` + decimal + ` ?([a-z]+(?:\.? ?[a-z]+)*\.?) ?`)
 
 // ParseVolume reads net contents as labels and TTB's forms write them, such as "750 MILLILITERS",
-// "12 FL. OZ." and "1 PINT 9.4 FL. OZ.". Several US measures, from large to small, add up to a
-// volume in the smallest unit. ok is false for any other text, including a number without a unit.
+// "12 FL. OZ." and "1 PINT 9.4 FL. OZ.". US measures that follow each other from large to small are
+// added up in the smallest unit. ok is false for any other text, including a number without a unit.
 func ParseVolume(s string) (v float64, unit string, ok bool) {
 	rest := foldMeasure(s)
 	for rest != "" {

@@ -12,7 +12,7 @@ import (
 
 // Origin is one of TTB's origin codes: a country, a US state, or a region.
 type Origin struct {
-	ID       string // two characters, such as "51" or "6E"; GEORGIA has two codes, the state's and the country's
+	ID       string // two characters, such as "51" or "6E"; GEORGIA has two: the state's and the country's
 	Name     string // TTB's spelling, upper case
 	Domestic bool   // in the United States: by TTB's rules the states, the District of Columbia and Puerto Rico
 }
@@ -86,7 +86,7 @@ func PlaceName(place string) string {
 	return place
 }
 
-// searched returns PlaceOf for the place.
+// searched returns the searched form of the place (see PlaceOf).
 func (p place) searched() string { return PlaceOf(p.name, p.id, "") }
 
 // OriginNote explains how an ambiguous word was read and how to select the other place. It returns
