@@ -121,7 +121,7 @@ type searchRow struct {
 type searchesPage struct {
 	Rows   []searchRow
 	Pager  pager
-	Active meter // schedules
+	Active meter // active schedules
 }
 
 func (req *request) searches() error {
@@ -199,7 +199,7 @@ func ordinal(n int) string {
 	return strconv.Itoa(n) + suffix
 }
 
-// scheduleState describes whether a saved search runs on a schedule.
+// scheduleState says whether a saved search runs on a schedule.
 type scheduleState struct {
 	Word, Class string
 	Why         string // explanation; may be empty
