@@ -161,8 +161,8 @@ func newLabelBarcode(b *cola.Barcode, images []cola.Image) labelBarcode {
 	}
 }
 
-// barcodeHref returns the URL of a search for all labels with a barcode. It uses q, which finds
-// barcodes, unless the value isn't shaped like a barcode or could also be a TTB ID.
+// barcodeHref returns the URL of a search for all labels with a barcode. It uses q if the value looks
+// like a barcode and is not also a TTB ID, otherwise barcode_value.
 func barcodeHref(value string) string {
 	if _, isID := cola.ParseTTBID(value); vocabulary.BarcodeShaped(value) && !isID {
 		return allHistory("q", value)

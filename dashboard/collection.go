@@ -11,7 +11,7 @@ import (
 	"github.com/colaregistry/colaregistry/registry"
 )
 
-// collectionService contains the operators' operations on the collectors.
+// collectionService contains the operations on the collectors, which are reserved for operators.
 type collectionService interface {
 	Collection(context.Context, cola.Caller) (registry.Collection, cola.QuotaState, error)
 	ResumeCollection(context.Context, cola.Caller) (cola.QuotaState, error)

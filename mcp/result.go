@@ -20,7 +20,7 @@ type toolResult struct {
 	notes   []string // messages from this service, kept separate from the data
 	data    []byte   // sanitized JSON
 	extra   []field  // members that this service adds after the data
-	whole   []byte   // sanitized JSON of a whole result, used instead of all others; nil for most tools
+	whole   []byte   // sanitized JSON of the whole result, if another party defines its format; otherwise nil
 	charged *charged
 }
 
