@@ -7,10 +7,11 @@ import (
 	"github.com/colaregistry/colaregistry/registry"
 )
 
-// userAgentToken is a substring of the User-Agent of a browser or an operating system.
+// userAgentToken is a browser or operating system, with the substring of User-Agent that identifies it.
 type userAgentToken struct{ substr, name string }
 
-// browserTokens are in order of precedence: browsers also claim to be those further down the list.
+// browserTokens returns browsers in order of precedence: the User-Agent of one may also contain the
+// substrings of those further down the list.
 func browserTokens() []userAgentToken {
 	return []userAgentToken{
 		{"Edg/", "Edge"}, {"EdgA/", "Edge"}, {"EdgiOS/", "Edge"}, {"OPR/", "Opera"},
@@ -29,7 +30,7 @@ func systemTokens() []userAgentToken {
 	}
 }
 
-// browserName describes the browser of a User-Agent, which clients can set freely.
+// browserName describes the browser in a User-Agent header, which clients can set to anything.
 func browserName(agent string) string {
 	browser, system := firstMatch(agent, browserTokens()), firstMatch(agent, systemTokens())
 	switch {
@@ -60,7 +61,7 @@ const (
 // signInRow is a sign-in with the name of its browser.
 type signInRow struct{ registry.SignIn }
 
-// BrowserName names the browser.
+// BrowserName returns the display name of the browser.
 func (s signInRow) BrowserName() string { return browserName(s.Browser) }
 
 // By returns the sign-in method.

@@ -33,7 +33,7 @@ func accessRoutes() []route {
 	}
 }
 
-// appRow is a connected app with its permissions in words.
+// appRow is a connected app as shown on pages.
 type appRow struct{ registry.Connection }
 
 // Name returns the app's name without hidden characters: apps choose their own names.
@@ -58,8 +58,8 @@ func (a appRow) LostPermissions() []string {
 	return a.permissions("see the host or email domain of each destination")
 }
 
-// permissions lists the app's permissions. masked describes its view of destinations if it may not
-// change them.
+// permissions lists the app's permissions. masked describes what it sees of destinations if it may
+// not change them.
 func (a appRow) permissions(masked string) []string {
 	words := []string{
 		"read labels, permittees and reference data, using your quota",
@@ -108,7 +108,7 @@ func (req *request) connections() ([]appRow, error) {
 	return rows, err
 }
 
-// app returns the connected app that the path names.
+// app returns the connected app identified by the path.
 func (req *request) app() (appRow, error) {
 	apps, err := req.connections()
 	if err != nil {

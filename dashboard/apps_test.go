@@ -141,7 +141,7 @@ func TestSignIns(t *testing.T) {
 	a.shows(t, http.StatusOK, ann, "Pro", "Nov 20, 2026, 12:00 UTC", "Up to 10 ", "Safari on iPhone",
 		"https://issuer.example", "Sign-in link", "Test browser", "<script>alert(1)</script>", "Nov 20, 2027, 12:00 UTC",
 		"2 other sessions")
-	// The count includes the badge and the text for its button.
+	// "current" appears twice: in the badge and in the button's text.
 	if strings.Count(a.body, "current</span>") != 2 || strings.Contains(a.body, "\u202e") {
 		t.Errorf("current session is not marked exactly once, or hidden characters are shown:\n%s", a.body)
 	}

@@ -27,7 +27,7 @@ func brandRoutes() []route {
 	return []route{get(brandsPath, func(req *request) error { return req.brands(reader) })}
 }
 
-// brandsPage is the form and the report, if a name was checked.
+// brandsPage is the form and, if a name was checked, the report.
 type brandsPage struct {
 	Form   brandForm
 	Hints  []string // on ignored URL parameters
@@ -86,7 +86,7 @@ type brandReport struct {
 	Name     string
 	Checked  time.Time
 	DataAsOf cola.Date
-	Limits   []fact     // what the check was limited to
+	Limits   []fact     // filters of the check
 	Notes    []noteLink // how many brands are similar, and how
 	Rows     []brandRow
 	Pager    pager
@@ -151,13 +151,13 @@ func (req *request) brandReport(p cola.BrandParams, found registry.BrandPage) *b
 	return r
 }
 
-// maxSoughtName is the length of the longest name that a search accepts, in characters.
+// maxSoughtName is the maximum length of a brand name in a search, in characters.
 const maxSoughtName = 200
 
-// newBrandRow prepares a brand. types are the product types that the check was limited to.
+// newBrandRow prepares a brand. types are the product types in the check's filter.
 func newBrandRow(m *cola.BrandMatch, types []string) brandRow {
 	name := func(s string) string { return truncate(singleLine(s), maxShownName) }
-	brand := []rune(m.BrandName) // the search finds longer names, too
+	brand := []rune(m.BrandName) // truncated below: a search also finds longer names
 	search := cola.SearchParams{BrandName: string(brand[:min(len(brand), maxSoughtName)]), ProductType: types}
 	r := brandRow{
 		Name: name(m.BrandName), Similarity: similarityName(m.Similarity), Score: m.Score, Types: m.ProductTypes,
@@ -187,7 +187,7 @@ func newBrandRow(m *cola.BrandMatch, types []string) brandRow {
 	return r
 }
 
-// similarityNames returns the display names of ways in which brand names are similar.
+// similarityNames returns the display names of kinds of similarity.
 func similarityNames(kinds []string) (names []string) {
 	for _, kind := range kinds {
 		names = append(names, similarityName(kind))
@@ -195,7 +195,7 @@ func similarityNames(kinds []string) (names []string) {
 	return names
 }
 
-// similarityName returns the display name of a way in which brand names are similar.
+// similarityName returns the display name of a kind of similarity.
 func similarityName(kind string) string {
 	return cmp.Or(map[string]string{
 		cola.SimilarExact: "Identical", cola.SimilarSameWords: "Same words", cola.SimilarPlural: "Other word forms",

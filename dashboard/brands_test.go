@@ -74,7 +74,7 @@ func TestBrandLinks(t *testing.T) {
 	}
 }
 
-// TestBrandPages checks that the pages of a report have each brand once.
+// TestBrandPages checks that each brand appears once across the pages of a report.
 func TestBrandPages(t *testing.T) {
 	s := mustSite(t)
 	s.addBrands()
@@ -153,7 +153,7 @@ func TestExploreToReports(t *testing.T) {
 
 var shownCount = regexp.MustCompile(`<p>([0-9,]+) labels?[ .]`)
 
-// counted returns the total on a page of trends.
+// counted returns the total shown on the Trends page.
 func (a response) counted(t *testing.T) int {
 	t.Helper()
 	found := shownCount.FindStringSubmatch(a.body)

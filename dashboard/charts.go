@@ -81,7 +81,7 @@ const (
 // first, a pattern.
 func seriesClasses() []string { return []string{"one", "two", "three", "four", "five", "six"} }
 
-// row is a table row for one step: the values of the series and their total.
+// row is the table row of a step: the values of the series and their total.
 type row struct {
 	Label  string
 	Values []int
@@ -131,7 +131,7 @@ func newLineChart(id, title, timeUnit, unit string, steps []chartStep, all []ser
 	return p
 }
 
-// newEmptyChart returns a chart without a vertical axis and layers.
+// newEmptyChart returns a chart without a vertical axis or layers.
 func newEmptyChart(id, title, timeUnit, unit string, steps []chartStep, all []series) chart {
 	p := chart{
 		ID:       id,
@@ -160,8 +160,8 @@ func (p *chart) addLevels(highest int) (top int) {
 	return top
 }
 
-// labelSteps chooses the steps whose labels fit below the axis, on wide screens and on phones. Their
-// text has sizes relative to the view box that the style sheet sets for large charts.
+// labelSteps chooses the steps whose labels fit below the axis, on wide screens and on phones. The
+// letter widths, in units of the view box, follow from the text sizes in the style sheet.
 func labelSteps(steps []chartStep) {
 	const wideLetter, phoneLetter, gap = 5, 10, 10
 	longest := 0

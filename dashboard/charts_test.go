@@ -15,7 +15,7 @@ import (
 
 var update = flag.Bool("update", false, "update the golden files")
 
-// TestChartGolden compares a rendered plot with its golden file.
+// TestChartGolden compares a rendered chart with its golden file.
 func TestChartGolden(t *testing.T) {
 	var steps []chartStep
 	for i := range 10 {

@@ -51,7 +51,7 @@ type labelImage struct {
 	Facts   []fact
 }
 
-// labelBarcode is one barcode that was found in an image.
+// labelBarcode is one barcode found in an image.
 type labelBarcode struct {
 	Value, Kind, Image, Size, Orientation, Place string
 	Href                                         string // URL of a search for labels with it
@@ -161,8 +161,8 @@ func newLabelBarcode(b *cola.Barcode, images []cola.Image) labelBarcode {
 	}
 }
 
-// barcodeHref returns the URL of a search for all labels with a barcode. A q that looks like a
-// barcode finds barcodes, unless it is also a TTB ID.
+// barcodeHref returns the URL of a search for all labels with a barcode. It uses q if the value looks
+// like a barcode and is not also a TTB ID, otherwise barcode_value.
 func barcodeHref(value string) string {
 	if _, isID := cola.ParseTTBID(value); vocabulary.BarcodeShaped(value) && !isID {
 		return allHistory("q", value)

@@ -96,8 +96,8 @@ func textFor(name string) string {
 	return "some " + name
 }
 
-// fieldsWithin calls do with the path and value of every leaf field. It follows the first element
-// of struct slices.
+// fieldsWithin calls do with the path and value of every leaf field. In a slice of structs, it
+// visits only the first element.
 func fieldsWithin(v reflect.Value, path string, do func(path string, field reflect.Value)) {
 	if v.Kind() == reflect.Slice && v.Type().Elem().Kind() == reflect.Struct {
 		fieldsWithin(v.Index(0), path, do)
@@ -225,7 +225,8 @@ func TestHostileLabels(t *testing.T) {
 		"alert(1)</script>")
 }
 
-// TestHeavyLabels checks that a label with many parts does not exceed the page size limit.
+// TestHeavyLabels checks that the page of a label with many images and barcodes stays within the
+// size limit.
 func TestHeavyLabels(t *testing.T) {
 	_, show := mustShowLabel(t)
 	c := cola.Cola{ColaSummary: cola.ColaSummary{TTBID: 1, BrandName: "MANY"}}

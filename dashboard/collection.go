@@ -11,7 +11,7 @@ import (
 	"github.com/colaregistry/colaregistry/registry"
 )
 
-// collectionService contains the operations on the collectors, for operators.
+// collectionService contains the operations on the collectors, which are reserved for operators.
 type collectionService interface {
 	Collection(context.Context, cola.Caller) (registry.Collection, cola.QuotaState, error)
 	ResumeCollection(context.Context, cola.Caller) (cola.QuotaState, error)
@@ -42,7 +42,7 @@ func operator(serve func(*request) error) func(*request) error {
 const (
 	updateSeconds = 15
 	// maxUpdates is how many times an open page updates itself: enough for half an hour. Each
-	// update counts as use of the session, which must end if nobody looks at the page.
+	// update keeps the session alive, and an unattended session must expire.
 	maxUpdates = 30 * 60 / updateSeconds
 )
 
@@ -52,7 +52,7 @@ type collectionPage struct {
 	Now           time.Time
 	Holder        cola.AccountID
 	UpdateSeconds int
-	UpdatesLeft   int // of an open page
+	UpdatesLeft   int // automatic updates left while the page is open
 	Stored        []share
 	Imports       []importRow
 	Start         copied // command that starts a collector
@@ -107,7 +107,7 @@ func (p collectionPage) Rate() string {
 // TimeLeft returns the estimated time left in words.
 func (p collectionPage) TimeLeft() string { return aboutDuration(p.Left) }
 
-// aboutDuration rounds a duration for people.
+// aboutDuration formats a duration, rounded for display.
 func aboutDuration(d time.Duration) string {
 	const day = 24 * time.Hour
 	switch {
@@ -121,14 +121,14 @@ func aboutDuration(d time.Duration) string {
 	return "a minute"
 }
 
-// incompleteDay is a day, or a part of one by class, that could not be completed.
+// incompleteDay is a day, or a range of classes on a day, that could not be completed.
 type incompleteDay struct {
 	Day     cola.Date
 	Classes string // empty for the whole day
 	Failure string
 }
 
-// IncompleteDays lists the latest incomplete days and parts.
+// IncompleteDays lists the latest incomplete days and parts of days.
 func (p collectionPage) IncompleteDays() (days []incompleteDay) {
 	for _, w := range p.Incomplete {
 		d := incompleteDay{Day: w.Day, Failure: singleLine(w.Failure)}
@@ -169,10 +169,10 @@ func (p collectionPage) ReferenceSources() (rows []sourceRow) {
 	return rows
 }
 
-// CompleteShare is the share of the planned days that are complete.
+// CompleteShare returns the share of the planned days that are complete.
 func (p collectionPage) CompleteShare() share { return share{"Complete", p.DaysComplete, p.Days()} }
 
-// BlockedText and FailureText are answers of the site, on one line.
+// BlockedText and FailureText return responses of TTB's site, on one line.
 func (p collectionPage) BlockedText() string { return singleLine(p.Blocked) }
 func (p collectionPage) FailureText() string { return singleLine(p.LastFailure) }
 

@@ -23,7 +23,7 @@ func mustOperatorSite(t *testing.T) *site {
 	return s.by(registrytest.Operator)
 }
 
-// mustCollect leaves an incomplete day and a failed label, whose failures are hostile text.
+// mustCollect leaves an incomplete day and a failed label, both with hostile text as the failure.
 func (s *site) mustCollect(last cola.Date) {
 	s.t.Helper()
 	s.registry.Collect(s.t, last, "<b>412\nof 414</b>\u202e", "500 <script>")
@@ -39,7 +39,7 @@ func (s *site) collected() registry.Collection {
 	return c
 }
 
-// collectionRequests are the requests of the operator's pages.
+// collectionRequests returns the method and path of each of the operator's routes.
 func collectionRequests() (requests [][2]string) {
 	for _, r := range collectionRoutes() {
 		requests = append(requests, [2]string{r.method, r.pattern})
@@ -47,8 +47,8 @@ func collectionRequests() (requests [][2]string) {
 	return requests
 }
 
-// TestCollectionAccess checks that the pages exist for operators only. To an account holder who
-// isn't one, they look like an unknown page, and change nothing.
+// TestCollectionAccess checks that the pages exist for operators only. For other account holders,
+// they look like an unknown page and change nothing.
 func TestCollectionAccess(t *testing.T) {
 	s := mustOperatorSite(t)
 	s.mustCollect(cola.DateOf(s.registry.Now()))
@@ -121,9 +121,9 @@ func TestCollection(t *testing.T) {
 		t.Fatal(err)
 	}
 	if text := page(">paused<", "Nov 20, 2026, 13:11 UTC"); strings.Contains(text, "out of date") {
-		t.Error("stale on the day of the newest labels")
+		t.Error("page is marked out of date on the day of the newest labels")
 	}
-	s.registry.Advance(6 * 24 * time.Hour) // Thursday; the newest labels are of a Friday
+	s.registry.Advance(6 * 24 * time.Hour) // Thursday; the newest labels are from the previous Friday
 	page("out of date", "the newest completed date is")
 	if err := s.registry.Store.BlockSite(t.Context(), "a page\nwith <b>ID</b>"); err != nil {
 		t.Fatal(err)
@@ -131,8 +131,8 @@ func TestCollection(t *testing.T) {
 	page("Blocked by TTB", "a page with <b>ID</b>", "Nov 26, 2026, 12:11 UTC", `href="/collection/resume"`)
 }
 
-// TestCollectionUpdates checks that an open page updates itself for a while, and shows when the
-// session ends.
+// TestCollectionUpdates checks that an open page updates itself for a while, and shows that the
+// session has ended.
 func TestCollectionUpdates(t *testing.T) {
 	s := mustOperatorSite(t)
 	update := func(path string) response {
@@ -144,7 +144,7 @@ func TestCollectionUpdates(t *testing.T) {
 	a := update("/collection?updates=120")
 	a.shows(t, http.StatusOK, `hx-get="/collection?updates=119"`)
 	if strings.Contains(a.body, "</nav>") {
-		t.Error("an update has the navigation")
+		t.Error("update contains the navigation")
 	}
 	for _, last := range []string{"1", "0", "-5", "x", ""} {
 		if a := update("/collection?updates=" + last); a.StatusCode != http.StatusOK || strings.Contains(a.body, "hx-get") {

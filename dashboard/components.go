@@ -55,7 +55,7 @@ func approvedHTML(approved, estimate cola.Date) template.HTML {
 		`<span class="unseen"> (estimated)</span></span>`
 }
 
-// timestampHTML is timeHTML for the timestamp types of the API; zero is shown as never.
+// timestampHTML is timeHTML for the API's timestamp types; a zero time is shown as never.
 func timestampHTML(t any) template.HTML {
 	switch t := t.(type) {
 	case cola.Timestamp:
@@ -116,8 +116,8 @@ type apiCall struct {
 	Method, Path string // below /api/v1, with its query
 	Body         any    // sent as JSON; may be nil
 	Tool         string // for assistants; may be empty
-	Arguments    any    // of the tool, as JSON
-	Cost         string // in a sentence
+	Arguments    any    // of the tool, sent as JSON
+	Cost         string // as a sentence
 	base         string
 }
 
@@ -208,7 +208,7 @@ func newPager(u *url.URL, meta cola.PageMeta, rows int) pager {
 	return p
 }
 
-// option is a choice of a select or a group of radio buttons.
+// option is a choice in a select or a group of radio buttons.
 type option struct {
 	Value, Label string
 	Chosen       bool

@@ -8,7 +8,7 @@ import (
 
 func connectRoutes() []route { return []route{get(connectPath, (*request).connect)} }
 
-// serverName is the name of this server in client settings. keyPlaceholder stands for the API key.
+// serverName is the name of this server in client settings; keyPlaceholder stands in for an API key.
 const (
 	serverName     = "colaregistry"
 	keyPlaceholder = "YOUR_KEY"

@@ -9,7 +9,7 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// coverageService contains the operation of the coverage page.
+// coverageService contains the operation for the coverage page.
 type coverageService interface {
 	Coverage(context.Context, cola.Caller) (cola.Coverage, cola.QuotaState, error)
 }
@@ -72,7 +72,7 @@ type yearRow struct {
 	Shares       []share
 }
 
-// importRow is the latest import of a kind.
+// importRow is the latest import of one kind of data.
 type importRow struct {
 	cola.LastImport
 	Name string
@@ -85,7 +85,7 @@ func importRows(imports []cola.LastImport) (rows []importRow) {
 	return rows
 }
 
-// importTitle names a kind of import for readers.
+// importTitle returns the display name of a kind of import.
 func importTitle(kind string) string {
 	switch kind {
 	case "colas":

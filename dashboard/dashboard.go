@@ -123,7 +123,7 @@ func (e *edge) mount(r chi.Router, to route) {
 	}
 }
 
-// routePattern returns the pattern of the route of a request.
+// routePattern returns the pattern of a request's route.
 func routePattern(r *http.Request) string {
 	if c := chi.RouteContext(r.Context()); c != nil && c.RoutePattern() != "" && c.RoutePattern() != "/*" {
 		return c.RoutePattern()

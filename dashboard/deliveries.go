@@ -22,7 +22,7 @@ type deliveryRow struct {
 	cola.Delivery
 	About         string // subject of the message
 	To            string // address of the destination, unless it was deleted
-	Path          string // page of the destination, unless the message goes to another address
+	Path          string // path of the destination's page; empty if the message goes to another address
 	Class         string // CSS class for the state
 	Undeliverable bool   // a pending email on a server that sends no email
 }
@@ -77,7 +77,7 @@ type deliveriesPage struct {
 	Rows                           []deliveryRow
 	Pager                          pager
 	States, Searches, Destinations []option
-	More                           bool // there are searches without an option
+	More                           bool // the options omit some searches
 	Filtered                       bool
 }
 

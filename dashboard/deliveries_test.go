@@ -156,8 +156,8 @@ func TestForeignDeliveries(t *testing.T) {
 	bob.get("/deliveries?destination="+path[14:]).shows(t, http.StatusOK, `class="empty"`)
 }
 
-// TestDeliveryFilterLimit checks that a filter that omits some searches says so and how to
-// reach the others, and that an omitted one stays selected.
+// TestDeliveryFilterLimit checks that a filter that omits some searches says so, explains how to
+// reach the others, and keeps an omitted one selected.
 func TestDeliveryFilterLimit(t *testing.T) {
 	s := mustSite(t)
 	var last string

@@ -171,11 +171,11 @@ func shortStateReason(d cola.Destination) string {
 	return ""
 }
 
-// nameIndex names the destinations and saved searches of an account in lists.
+// nameIndex has the display names of an account's destinations and saved searches.
 type nameIndex struct {
 	all          []cola.Destination
-	destinations map[string]string // address by id
-	searches     map[string]string // name by id
+	destinations map[string]string // address by ID
+	searches     map[string]string // name by ID
 	noMail       bool              // the server sends no email
 }
 

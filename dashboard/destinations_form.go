@@ -17,13 +17,13 @@ var newDestinationReader = params.New[cola.DestinationParams]("this form")
 // maxSearchOptions limits the searches in a select, to keep the page small.
 const maxSearchOptions = 100
 
-// destinationForm is the form of a new destination.
+// destinationForm is the form for a new destination.
 type destinationForm struct {
 	Values    url.Values
 	Problems  map[string][]string
 	Error     string // a problem not tied to a single field
 	Searches  []option
-	More      bool // there are searches without an option
+	More      bool // the options omit some searches
 	SendsMail bool
 }
 

@@ -37,8 +37,8 @@ type errorDetail struct {
 // fail shows an error page.
 func (req *request) fail(err error) { req.showError(err, errorPage{}) }
 
-// failRetryable shows the page of an error that occurred before anything was done. The user is not
-// at fault, so the page contains the form, to submit it again.
+// failRetryable shows the page of an error that occurred before anything was done. If the user is
+// not at fault, the page offers to submit the form again.
 func (req *request) failRetryable(err error) {
 	p := errorPage{}
 	if req.offersResubmit(err) {
@@ -94,7 +94,7 @@ func (req *request) showError(err error, p errorPage) {
 	}
 }
 
-// mentionsRetry matches messages that already say to try again, or when.
+// mentionsRetry matches messages that already say to retry, or when.
 var mentionsRetry = regexp.MustCompile(`(?i)\bagain\b|\bin (a few|\d+) (seconds|minutes)\b`)
 
 // retryURL returns the URL to retry after an error with the given status, or "". The callback of an
@@ -144,8 +144,8 @@ func (req *request) methodNotAllowed() error {
 
 type edgeKey struct{}
 
-// ShowSessionError shows an error page to a visitor whose session can't be read or stored, as if
-// signed out. It is for auth.BrowserOptions.
+// ShowSessionError shows an error page to a visitor whose session can't be read or stored, and
+// treats the visitor as signed out. It is meant for auth.BrowserOptions.
 //
 // The page offers to submit the form again, except:
 //   - a form that was already read: it may have been processed before storing the session failed
@@ -168,7 +168,7 @@ func ShowSessionError(w http.ResponseWriter, r *http.Request, err error) {
 	req.showError(err, p)
 }
 
-// noSession is Browsers for a request without a session and stores no values.
+// noSession is a Browsers for a request without a session. It stores no values.
 type noSession struct{ Browsers }
 
 func (noSession) Put(context.Context, string, string)        {}
@@ -210,8 +210,8 @@ func correctable(err error) (problems map[string][]string, sentence string, ok b
 	return nil, "", false
 }
 
-// formErrors is correctable for saved searches and destinations. Its sentences are worded for
-// pages, and it includes limits that reset over time.
+// formErrors is like correctable, for saved searches and destinations. Its sentences are worded for
+// pages, and errors from limits that reset over time also count as correctable.
 func formErrors(err error) (problems map[string][]string, sentence string, ok bool) {
 	problems, _, ok = correctable(err)
 	apiErr, is := errors.AsType[*cola.Error](err)
@@ -232,7 +232,7 @@ func formErrors(err error) (problems map[string][]string, sentence string, ok bo
 	return nil, errorSentence(apiErr), true
 }
 
-// errorSentence words an error for pages.
+// errorSentence returns the message of an error, reworded for pages.
 func errorSentence(apiErr *cola.Error) string {
 	switch apiErr.Code {
 	case cola.CodeSearchTooBroad:

@@ -33,7 +33,7 @@ func exploreRoutes() []route {
 	}
 }
 
-// explorePage is the search form and the results, if a search was made.
+// explorePage is the search form and, if the URL has a search, its results.
 type explorePage struct {
 	Form     exploreForm
 	Hints    []string // on ignored URL parameters
@@ -173,7 +173,7 @@ func recordPrice() price {
 	return price{"one detail view; free if the record doesn’t exist", "Continue"}
 }
 
-// chargeConfirmation asks before opening a charged page that another site linked to.
+// chargeConfirmation asks for confirmation before opening a charged page that another site linked to.
 type chargeConfirmation struct {
 	price
 	To, Shown string // its URL, in full and as displayed
@@ -189,7 +189,7 @@ type chargeConfirmation struct {
 //   - A link from another site, including a sibling domain, gets a confirmation page. Otherwise
 //     any website could spend the quota of a signed-in visitor.
 //
-// Requests without these headers are charged.
+// All other requests are charged, including those of browsers that don't send the headers above.
 func (req *request) guardCharge(p price) (answered bool, err error) {
 	h := req.http.Header
 	if req.http.Method == http.MethodHead {

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// chargedPages returns pages of each charged kind and the price of each.
+// chargedPages returns pages of every charged kind, each with its price.
 func (s *site) chargedPages() map[string]string {
 	return map[string]string{
 		"/explore?q=":                           "one list record",
@@ -24,7 +24,7 @@ func (s *site) chargedPages() map[string]string {
 	}
 }
 
-// somePermit returns a permit number that has labels.
+// somePermit returns the number of a permit that has labels.
 func (s *site) somePermit() string {
 	s.t.Helper()
 	label, _, err := s.registry.Cola(s.t.Context(), s.browsers.callers[ann], s.someLabel(), "")

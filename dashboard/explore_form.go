@@ -14,7 +14,7 @@ import (
 	"github.com/colaregistry/colaregistry/internal/params"
 )
 
-// maxSearch limits the query of a URL, in bytes, as in the API.
+// maxSearch is the maximum length of a URL's query, in bytes, as in the API.
 const maxSearch = 8192
 
 // addressField is the field name for problems with the URL itself.
@@ -31,8 +31,8 @@ type queryParams[P any] struct {
 // searchRequest is the search in a URL.
 type searchRequest = queryParams[cola.SearchParams]
 
-// readQuery reads the query of a URL. Problems are in params. It ignores unknown parameters, such
-// as those of campaign links, and a unit without volumes, because forms always submit a unit.
+// readQuery reads the query of a URL and records problems in params. It ignores unknown parameters,
+// such as those of campaign links, and a unit without a volume, because forms always submit a unit.
 func readQuery[P any](reader *params.Reader[P], raw string) queryParams[P] {
 	q := queryParams[P]{raw: raw}
 	var problems cola.Problems
@@ -79,7 +79,7 @@ func knownValues[P any](values url.Values) (known url.Values, hints []string) {
 }
 
 // withoutBlanks returns the values without the empty ones that browsers submit, and without a unit
-// that belongs to no volume.
+// if there is no volume.
 func withoutBlanks(values url.Values) url.Values {
 	without := url.Values{}
 	for name, texts := range values {

@@ -94,7 +94,8 @@ func (req *request) searchResults(p cola.SearchParams, r registry.ExploreResult)
 	return f
 }
 
-// trendsOf returns the URL of a chart of a search: by month in the default window, else by year.
+// trendsOf returns the URL of the chart of a search: by month in the default window, otherwise by
+// year.
 func trendsOf(p cola.SearchParams, window bool) string {
 	p.Sort = ""
 	values := queryOf(p)
@@ -118,7 +119,7 @@ func (f *exploreResults) Title() string {
 	return strings.Join(all, ", ") + " · Explore"
 }
 
-// newLabelRow prepares a label of a list. image is the URL of its image, if known.
+// newLabelRow prepares a label for a list. image is the URL of its image, if known.
 func (req *request) newLabelRow(c *cola.ColaSummary, image string) labelRow {
 	name := func(s string) string { return truncate(singleLine(s), maxShownName) }
 	r := labelRow{
@@ -133,8 +134,8 @@ func (req *request) newLabelRow(c *cola.ColaSummary, image string) labelRow {
 	return r
 }
 
-// searchPager links pages by number up to cola.MaxPage, then by cursor. A page cut by the quota
-// continues from the cut, also by cursor.
+// searchPager links pages by number up to cola.MaxPage, then by cursor. If the quota truncated the
+// page, the next one is also linked by cursor, to continue with the omitted labels.
 func searchPager(p cola.SearchParams, at cola.Pagination, rows int, cut bool) pager {
 	next := pager{Page: at.Page, Pages: at.Pages, Total: at.Total}
 	to := func(page int, cursor string) string {
@@ -168,7 +169,7 @@ func filterChips(p cola.SearchParams, address func(url.Values) string) []filterC
 	for _, f := range cola.FieldsOf[cola.SearchParams]() {
 		for _, value := range values[f.Name] {
 			condition, ok := p.Condition(f.Name, truncate(singleLine(value), maxShownName))
-			if !ok || condition.Kind == cola.UnitFilter { // the bounds have the unit
+			if !ok || condition.Kind == cola.UnitFilter { // the volume bounds show the unit
 				continue
 			}
 			chips = append(chips, filterChip{condition.String(), address(withoutValue(values, f.Name, value))})

@@ -289,8 +289,8 @@ func TestExplorePages(t *testing.T) {
 	s.get("/explore?date_range=all&page=100").shows(t, http.StatusOK, `href="/explore?date_range=all"`)
 }
 
-// TestSearchPager checks that paging continues by cursor after the last numbered page, and that a
-// cut page continues where it was cut.
+// TestSearchPager checks that paging continues by cursor after the last numbered page, and that the
+// page after a truncated one starts with the omitted labels.
 func TestSearchPager(t *testing.T) {
 	p := cola.SearchParams{Q: "a", Page: cola.Some(100), Cursor: "old"}
 	at := cola.Pagination{
@@ -344,8 +344,8 @@ func TestSearchPager(t *testing.T) {
 	}
 }
 
-// TestExploreAtLimits checks that a page is cut to the remaining list records, then rejected with a
-// link to larger plans, and that an exceeded rate limit says when to retry.
+// TestExploreAtLimits checks that a page is truncated to the remaining list records, that the next
+// one is rejected with a link to larger plans, and that an exceeded rate limit says when to retry.
 func TestExploreAtLimits(t *testing.T) {
 	s := mustSite(t)
 	c := s.join("free@example.com", cola.TierFree)

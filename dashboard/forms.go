@@ -12,13 +12,13 @@ import (
 	"github.com/colaregistry/colaregistry/internal/web"
 )
 
-// Forms whose result is shown once carry a single-use token: submitting the form again, as reloading
-// the result does, must not create another. See auth.Browsers.OpenForm.
+// Forms whose result is shown only once carry a single-use token, so that submitting them again, for
+// example by reloading the result, creates nothing more. See auth.Browsers.OpenForm.
 
 // formUsed is the message for an invalid form token: used, expired or unknown.
 const formUsed = "This form was already submitted or has expired. "
 
-// formUsedSecret is the message for such a form if its result is shown only once.
+// formUsedSecret is formUsed for forms that create a secret or a URL.
 const formUsedSecret = formUsed + "The secret or URL can’t be shown again. If you didn’t copy it, create a new one."
 
 // newFormToken returns a token for a form.

@@ -27,7 +27,7 @@ type fakeBrowsers struct {
 	ended   []string
 }
 
-// asHeader names the caller.
+// asHeader is the request header that identifies the caller.
 const asHeader = "X-Test-As"
 
 type asKey struct{}

@@ -7,7 +7,7 @@ import (
 	"github.com/colaregistry/colaregistry/registry"
 )
 
-// meter is the used part of a limit.
+// meter is a limit and how much of it is used.
 type meter struct {
 	Name        string
 	Used, Limit int

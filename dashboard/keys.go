@@ -37,7 +37,7 @@ func keyRoutes() []route {
 
 const (
 	keysPerPage       = 25
-	inactiveKeysShown = 5 // on the list of keys
+	inactiveKeysShown = 5 // in the list of keys
 	expirySoon        = 14 * 24 * time.Hour
 )
 
@@ -65,7 +65,7 @@ type keysPage struct {
 	Inactive      []keyRow
 	InactiveTotal int
 	Pager         pager
-	MaxKeys       int // limit of active keys
+	MaxKeys       int // limit on active keys
 }
 
 // keyRows returns the caller's active and inactive keys.
@@ -105,7 +105,7 @@ func (req *request) inactiveKeys() error {
 	return req.show(http.StatusOK, "keys_ended", page{Title: "Inactive API keys", Data: p})
 }
 
-// keyForm is the form of a new key, or of a rotation.
+// keyForm is the form for a new key or a rotation.
 type keyForm struct {
 	Token           string // see newFormToken
 	Name, Expires   string // as entered
@@ -130,7 +130,7 @@ func (req *request) showKeyForm(status int, f keyForm) (err error) {
 	return req.show(status, "key_new", page{Title: "Create API key", Data: f})
 }
 
-// redirectFormUsed redirects after a used form token.
+// redirectFormUsed redirects to the list of keys if a form token is invalid.
 func (req *request) redirectFormUsed() error {
 	return req.redirect(keysPath, formUsed+"If it created a key, the key is listed below but can’t be shown again. "+
 		"If you didn’t copy it, revoke it and create another.")
@@ -192,7 +192,7 @@ func (req *request) showNewKey(p newKeyPage) error {
 	return req.show(http.StatusOK, "key_created", page{Title: "API key created", Data: p})
 }
 
-// key returns the caller's key in the path.
+// key returns the caller's key identified by the path.
 func (req *request) key() (keyRow, error) {
 	keys, state, err := req.svc.Keys(req.ctx(), req.caller)
 	req.recordQuota(state)
@@ -217,7 +217,7 @@ func (req *request) id() int64 {
 	return id
 }
 
-// overlapLabels describes registry.KeyOverlaps, in their order.
+// overlapLabels returns the display names of registry.KeyOverlaps, in the same order.
 func overlapLabels() []string {
 	return []string{
 		"Immediately (if the key leaked)",

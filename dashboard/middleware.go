@@ -32,8 +32,9 @@ func (e *edge) securityHeaders(next http.Handler) http.Handler {
 // https reports whether users reach the service over https.
 func (e *edge) https() bool { return strings.HasPrefix(e.opts.PublicURL, "https://") }
 
-// contentSecurityPolicy is the Content-Security-Policy. Forms may only be sent to this site,
-// redirects included: the URLs that an issuer redirects to can't be listed. See redirectExternal.
+// contentSecurityPolicy returns the Content-Security-Policy. Its form-action allows only this site:
+// browsers also apply it to redirects, and the URLs that an issuer redirects to can't be listed. See
+// redirectExternal.
 func (e *edge) contentSecurityPolicy() string {
 	return "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self' https: " +
 		originOf(e.opts.PublicURL) +
@@ -54,7 +55,7 @@ func (e *edge) crossOriginProtection() *http.CrossOriginProtection {
 	protection := http.NewCrossOriginProtection()
 	if origin := originOf(e.opts.PublicURL); origin != "" {
 		if err := protection.AddTrustedOrigin(origin); err != nil { // a proxy may change Host
-			panic(err) // it is an origin
+			panic(err) // unreachable: originOf returns an origin
 		}
 	}
 	return protection
@@ -95,9 +96,9 @@ func isPrefetch(h http.Header) bool {
 	return false
 }
 
-// rejectEmbedded rejects pages loaded as an image, a frame or another part of a page, or fetched by
-// a script of another origin: some GETs read the session, store a form token or cost quota. It runs
-// before the session is read. Charged pages are stricter; see guardCharge.
+// rejectEmbedded rejects requests for a page as an image, a frame or another part of a page, or from
+// a script of another origin, because some GETs read the session, store a form token or cost quota.
+// It runs before the session is read. Charged pages have stricter checks; see guardCharge.
 func (e *edge) rejectEmbedded(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		reads := r.Method == http.MethodGet || r.Method == http.MethodHead
@@ -109,7 +110,7 @@ func (e *edge) rejectEmbedded(next http.Handler) http.Handler {
 	})
 }
 
-// isOwnFetch reports whether a script of our own page makes the request.
+// isOwnFetch reports whether a script on one of our pages sent the request.
 func isOwnFetch(h http.Header) bool {
 	return h.Get("Sec-Fetch-Dest") == "empty" && h.Get("Sec-Fetch-Site") == "same-origin"
 }
@@ -139,7 +140,7 @@ func newRateLimiter(now cola.Clock) *rateLimiter {
 	return &rateLimiter{ratelimit.New[limitKey](pageBurst, time.Second/pagesPerSecond, maxLimitKeys, now)}
 }
 
-// take admits a page request of a sign-in or an account, or returns an error.
+// take counts a page request of a sign-in or an account, or returns an error if it exceeds the limit.
 func (p *rateLimiter) take(of limitKey) error {
 	if p.keys.Take(of, 1) == 0 {
 		return nil

@@ -132,7 +132,7 @@ func loadAssets() *assets {
 		return err
 	})
 	if err != nil {
-		panic(err) // they are part of the program
+		panic(err) // unreachable: the assets are embedded
 	}
 	a.version = hex.EncodeToString(sum.Sum(nil)[:8])
 	return a
@@ -141,8 +141,8 @@ func loadAssets() *assets {
 // URL returns the URL of an asset.
 func (a *assets) URL(name string) string { return assetsPath + a.version + "/" + name }
 
-// serve serves an asset of any version: a page of the previous version, still open, gets the current
-// file.
+// serve serves the current file of an asset, whatever the version in the URL, so that pages still
+// open from a previous version keep working.
 func (a *assets) serve(w http.ResponseWriter, r *http.Request) {
 	name := chi.URLParam(r, "name")
 	content, ok := a.files[name]

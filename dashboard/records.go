@@ -12,9 +12,9 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// recordLinks turns URLs in records into links and images. Third parties supplied them, so they may
-// point to pages of this server, and opening such a page would charge the signed-in reader. The
-// only URLs on this server that it allows are label images.
+// recordLinks turns URLs in records into links and images. The URLs come from third parties, so they
+// may point to pages of this server, and opening such a page could charge the signed-in reader. The
+// only URLs on this server that it allows are those of label images.
 type recordLinks struct {
 	publicURL string
 	own       []string // hosts where the reader may be signed in; see plainHost
@@ -30,7 +30,7 @@ func (req *request) recordLinks() recordLinks {
 	return recordLinks{req.opts.PublicURL, own}
 }
 
-// ownHosts returns the hosts in the options; see plainHost.
+// ownHosts returns the hosts in the options, normalized by plainHost.
 func ownHosts(o Options) (hosts []string) {
 	named := o.Hosts
 	if u, err := url.Parse(o.PublicURL); err == nil {
@@ -44,7 +44,7 @@ func ownHosts(o Options) (hosts []string) {
 	return hosts
 }
 
-// Display widths of images, in pixels of a screen with two per CSS pixel.
+// Display widths of images, in device pixels of a screen that has two per CSS pixel.
 const (
 	rowPicture   = 2 * 96
 	labelPicture = 2 * 640
@@ -57,9 +57,9 @@ func (l recordLinks) picture(address string, width int) picture {
 		p.Src = p.Href // the content security policy blocks other schemes
 	}
 	if strings.HasPrefix(p.Href, "/") {
-		p.Src += "?width=" + strconv.Itoa(width) // of a stored file
+		p.Src += "?width=" + strconv.Itoa(width) // only affects stored files
 		if path.Ext(p.Href) == "" {
-			p.Src += "&format=svg" // a drawing is cheaper to make than in the format that the record states
+			p.Src += "&format=svg" // only affects drawings: SVG is cheaper than the format in the record
 		}
 	}
 	return p
@@ -69,8 +69,8 @@ func (l recordLinks) picture(address string, width int) picture {
 const maxURLLength = 2048
 
 // href returns a URL that may be linked: relative for a label image of this server, so that it
-// works under any of the server's names; otherwise absolute, with http or https. It returns "" for
-// any other URL.
+// works under any of the server's host names; otherwise absolute, with http or https. It returns ""
+// for any other URL.
 func (l recordLinks) href(address string) string {
 	if id, ok := strings.CutPrefix(address, l.publicURL+"/images/"); ok && l.publicURL != "" && isImageID(id) {
 		return "/images/" + url.PathEscape(id)
@@ -114,7 +114,7 @@ func plainHost(hostport string) (host string, ok bool) {
 	return host, true
 }
 
-// isLocal reports whether a host is the reader's own machine, which hosts no record's images.
+// isLocal reports whether a host is the reader's own machine, which can't host a record's images.
 func isLocal(host string) bool {
 	if addr, err := netip.ParseAddr(host); err == nil {
 		return addr.IsLoopback() || addr.IsUnspecified()
@@ -124,8 +124,8 @@ func isLocal(host string) bool {
 
 // picture is an image of a label.
 type picture struct {
-	Src    string // URL to load it from, if it is displayed
-	Href   string // URL to open it at, if it can be opened
+	Src    string // URL to load it from; empty if it isn't displayed
+	Href   string // URL to open it at; empty if it can't be opened
 	Text   string // URL in the record
 	Alt    string
 	Width  int // pixels, or 0 if unknown
@@ -146,7 +146,7 @@ func codedFact(name string, value, code cola.Text) fact {
 	return textFact(name, value)
 }
 
-// fact is a known property of a record.
+// fact is a property of a record. Without a value, it is unknown; see Known.
 type fact struct {
 	Name     string
 	Values   []string
@@ -159,7 +159,7 @@ type fact struct {
 	Derived  bool      // extracted from the images by a model
 }
 
-// factGroup is facts under a heading.
+// factGroup is a list of facts with a heading.
 type factGroup struct {
 	Title string
 	Facts []fact

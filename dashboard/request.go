@@ -24,7 +24,7 @@ type request struct {
 	account  registry.Account
 }
 
-// ctx is the context of the request.
+// ctx returns the context of the request.
 func (req *request) ctx() context.Context { return req.http.Context() }
 
 // path returns a path parameter, decoded exactly once. chi returns the escaped form if the path
@@ -52,7 +52,7 @@ func (req *request) recordQuota(q cola.QuotaState) {
 	web.EventOf(req.ctx()).Units = req.quota.Charged
 }
 
-// redirect redirects the browser after a form was processed. The next page shows the notice once.
+// redirect redirects the browser after processing a form. The next page shows the notice once.
 func (req *request) redirect(path, notice string) error {
 	if notice != "" {
 		req.browsers.Put(req.ctx(), noticeKey, notice)

@@ -12,8 +12,8 @@ import (
 type runPage struct {
 	Search cola.SavedSearch
 	Run    cola.SavedSearchRun
-	Labels string // page with its labels; viewing it is charged
-	First  int    // labels on the first page there
+	Labels string // path of the list of its labels; viewing it is charged
+	First  int    // number of labels on the first page of that list
 }
 
 func (req *request) searchRun() error {
@@ -73,7 +73,7 @@ func (req *request) runLabels() error {
 		Cut:   list.Meta.TruncatedByQuota,
 	}
 	if p.Cut {
-		p.Pager.Next = "" // it would skip the labels that were cut
+		p.Pager.Next = "" // it would skip the omitted labels
 	}
 	for _, l := range list.Rows {
 		row := runRow{RunLabel: l, Met: filterWords(l.Met)}

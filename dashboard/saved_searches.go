@@ -121,7 +121,7 @@ type searchRow struct {
 type searchesPage struct {
 	Rows   []searchRow
 	Pager  pager
-	Active meter // schedules
+	Active meter // active schedules
 }
 
 func (req *request) searches() error {
@@ -199,7 +199,7 @@ func ordinal(n int) string {
 	return strconv.Itoa(n) + suffix
 }
 
-// scheduleState describes whether a saved search runs on a schedule.
+// scheduleState says whether a saved search runs on a schedule.
 type scheduleState struct {
 	Word, Class string
 	Why         string // explanation; may be empty
@@ -216,7 +216,7 @@ func scheduleStateOf(s *cola.Schedule) scheduleState {
 				"another. This alert’s next run will cover the time it missed."}
 	case s.PausedBecause.OK:
 		return scheduleState{Word: "on hold", Class: "bad",
-			Why: "Your account is suspended. Contact your administrator. Once it’s restored, the next run covers the time it missed."}
+			Why: "Your account is suspended. Contact your administrator. Once your account is restored, the next run covers the time this alert missed."}
 	case !s.Active:
 		return scheduleState{Word: "paused", Class: "soft", Why: "When you resume, the first run covers the time since the last one."}
 	}

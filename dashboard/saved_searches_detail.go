@@ -20,7 +20,7 @@ type searchPage struct {
 	Search       cola.SavedSearch
 	Filters      []filterText
 	UnknownWords []string // notes on filter words that no label has
-	Reading      string   // how an ambiguous country was read
+	Reading      string   // how an ambiguous country was interpreted; may be empty
 	State        scheduleState
 	ScheduleText string
 	Due          bool   // a run is requested or due

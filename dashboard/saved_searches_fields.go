@@ -55,7 +55,7 @@ func lookupField(name string) (field formField, ok bool) {
 	return field, true
 }
 
-// datalists has the ID of the list of suggestions by field.
+// datalists maps a field to the ID of its list of suggestions.
 var datalists = map[string]string{"derived_category": "categories", "country": "origins"}
 
 // checkboxGroup is a group of checkboxes that are combined with OR.
@@ -73,13 +73,13 @@ type formSection struct {
 	Fields []formField
 }
 
-// searchForm is the form of a saved search.
+// searchForm is the form for a saved search.
 type searchForm struct {
 	Action, Submit, Back string
 	Values               url.Values
 	Problems             map[string][]string
 	Error                string // a problem not tied to a single field
-	IdempotencyKey       string // identifies a repeated submission; only for new searches
+	IdempotencyKey       string // detects a repeated submission; only for new searches
 	Fingerprint          string // of the search when the form was opened; see formFingerprint
 	Preview              preview
 	Unsupported          []string // parts of the source search that saved searches don't support
@@ -313,8 +313,8 @@ func (f *searchForm) moveDayProblems() {
 	}
 }
 
-// dayBounds replaces the bounds of schedule.day, which cover weekdays and days of the month, with
-// those of the field.
+// dayBounds replaces the bounds of schedule.day in a message, which cover weekdays and days of the
+// month, with those of the field.
 func dayBounds(name, message string) string {
 	before, found := strings.CutSuffix(message, " from 0 to 28.")
 	switch {

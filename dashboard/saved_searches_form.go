@@ -63,7 +63,8 @@ func (req *request) saveSearch() error {
 	return req.redirect(searchPath(search.Search.UUID), notice)
 }
 
-// idempotencyKey returns the key that the form was created with. Submitting it twice saves once.
+// idempotencyKey returns the key that the form was created with, or a new one if it is missing or
+// invalid. Submitting a form twice with the same key creates one search.
 func idempotencyKey(typed url.Values) string {
 	once := typed.Get(idempotencyField)
 	if strings.Trim(once, idempotencyAlphabet) != "" || once == "" || len(once) > len(idempotencyAlphabet) {
@@ -127,7 +128,7 @@ func (req *request) changeSearch() error {
 // submitted values. It then updates the fingerprint, so that a second submission is accepted.
 func (f *searchForm) changedSince(now url.Values) bool {
 	mark := formFingerprint(now)
-	// The last condition is a double submit.
+	// The last condition detects a double submit.
 	if f.Fingerprint == "" || f.Fingerprint == mark || mark == formFingerprint(f.Values) {
 		return false
 	}
@@ -137,8 +138,8 @@ func (f *searchForm) changedSince(now url.Values) bool {
 	return true
 }
 
-// showSearchForm shows the form with a preview. A correctable error is shown in the form, with
-// its status; any other error is returned.
+// showSearchForm shows the form with a preview. It shows a correctable error in the form, and
+// returns any other error.
 func (req *request) showSearchForm(status int, f *searchForm, formErr error) error {
 	if formErr != nil {
 		if !f.addError(formErr) {

@@ -106,8 +106,8 @@ func TestDayBounds(t *testing.T) {
 	}
 }
 
-// TestFingerprint checks that runs do not change a search's fingerprint, and that any submitted
-// fingerprint is escaped and treated at most as a conflict.
+// TestFingerprint checks that runs do not change a search's fingerprint, and that an arbitrary
+// submitted fingerprint is escaped and causes at most a conflict.
 func TestFingerprint(t *testing.T) {
 	s := mustSite(t)
 	path := s.mustSave(typedSearch("filters.type_malt_beverage", "true", "filters.abv_max", "99"))
@@ -291,8 +291,8 @@ func TestScheduleText(t *testing.T) {
 	}
 }
 
-// TestLimitWords checks that if there are too many category paths, the short ones are offered, in
-// order.
+// TestLimitWords checks that if there are too many category paths, those with the fewest levels are
+// offered, in order.
 func TestLimitWords(t *testing.T) {
 	paths := []string{"Beer"}
 	for i := range maxWordOptions {

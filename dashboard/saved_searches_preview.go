@@ -60,8 +60,8 @@ func (req *request) previewSearch() error {
 	return req.showPart("saved_search_form", "preview", preview)
 }
 
-// preview counts the matches of a form's filters. words is the vocabulary of labels. Invalid filters
-// give no counts; saving the form explains them.
+// preview counts the matches of a form's filters. words is the vocabulary of labels. For invalid
+// filters it returns the first problem; saving the form lists them all.
 func (req *request) preview(
 	typed url.Values, words registry.Vocabulary,
 ) (filters cola.SavedSearchFilters, shown preview, err error) {
@@ -98,7 +98,7 @@ func (req *request) preview(
 	return *p.Filters, shown, nil
 }
 
-// firstProblem returns the first problem with invalid filters, with the label of its field.
+// firstProblem returns the first problem with invalid filters, after the label of its field.
 func firstProblem(err error) string {
 	problems := (&searchForm{Problems: fieldProblems(err)}).ProblemList()
 	if len(problems) == 0 {

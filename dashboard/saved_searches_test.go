@@ -112,7 +112,7 @@ func TestDoubleSubmit(t *testing.T) {
 	}
 }
 
-// cutOut returns the first text between two others.
+// cutOut returns the text between the first occurrence of before and the next one of after.
 func cutOut(text, before, after string) string {
 	_, rest, _ := strings.Cut(text, before)
 	found, _, _ := strings.Cut(rest, after)
@@ -298,8 +298,8 @@ func TestSearchRuns(t *testing.T) {
 	s.costs(before, len(firstPage), 0)
 }
 
-// longRuns is a registry whose runs have three pages of labels. With cut, too few list records
-// remain for a page.
+// longRuns is a registry whose runs have three pages of labels. If cut is set, the quota truncates
+// the pages.
 type longRuns struct {
 	*registry.Service
 	cut bool
@@ -314,8 +314,8 @@ func (l longRuns) RunLabels(ctx context.Context, c cola.Caller, id, run string,
 	return list, state, err
 }
 
-// TestTruncatedRunLabels checks that a page cut by the quota says so and does not link past the
-// missing labels.
+// TestTruncatedRunLabels checks that a page truncated by the quota says so and has no link to the
+// next page, which would skip the missing labels.
 func TestTruncatedRunLabels(t *testing.T) {
 	s := mustSite(t)
 	path := s.mustSave(typedSearch("filters.type_malt_beverage", "true", "filters.abv_max", "99"))

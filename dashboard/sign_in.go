@@ -31,7 +31,7 @@ func (req *request) signIn() error {
 		return req.redirect(to, "")
 	}
 	if to != homePath {
-		req.setReturnCookie(to, int(auth.AttemptLifetime.Seconds())) // for sign-in links, which are opened from elsewhere
+		req.setReturnCookie(to, int(auth.AttemptLifetime.Seconds())) // sign-in links in emails don't contain the path
 	}
 	return req.show(http.StatusOK, "sign_in", page{Title: "Sign in", Data: signInPage{req.browsers.Issuers(), to}})
 }
@@ -48,8 +48,8 @@ func (req *request) beginSignIn() error {
 	return req.redirectExternal(redirect, "Redirecting you to sign in")
 }
 
-// redirectExternal answers a form with a page that redirects to another site. The content security
-// policy would block an HTTP redirect (see contentSecurityPolicy).
+// redirectExternal responds to a form with a page that redirects to another site. The content
+// security policy would block an HTTP redirect (see contentSecurityPolicy).
 func (req *request) redirectExternal(to, title string) error {
 	return req.show(http.StatusOK, "redirect", page{Title: title, Away: to})
 }
@@ -63,8 +63,8 @@ func (req *request) finishSignIn() error {
 	return req.redirect(returnTo, "")
 }
 
-// linkPage asks for confirmation before signing in by a link: opening the link must have no effect,
-// because mail scanners and previews open links too.
+// linkPage asks for confirmation before signing in with a sign-in link. Opening the link must have
+// no effect, because mail scanners and previews open links, too.
 type linkPage struct {
 	Email  string
 	Action string

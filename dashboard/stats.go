@@ -25,7 +25,7 @@ func countRoutes() []route {
 	return []route{get(trendsPath, func(req *request) error { return req.trends(reader) })}
 }
 
-// trendsPage is the form and the counts, if dimensions were chosen.
+// trendsPage is the form and, if dimensions were chosen, the counts.
 type trendsPage struct {
 	Form     countForm
 	Hints    []string // on ignored URL parameters
@@ -108,19 +108,19 @@ func countPrice() price {
 	return price{"one list record per 50 groups counted, up to 20; free if nothing matches", "Show chart"}
 }
 
-// Limits on the values of a page.
+// Limits on the number of rows on a page.
 const (
 	defaultRanking = 30
 	maxRanking     = 100
-	maxGroups      = 1000 // of the API
+	maxGroups      = 1000 // the API's limit
 )
 
-// limitGroups completes a count for the page, and returns the number of rows of a ranking, which is
-// the page's top:
+// limitGroups adapts the parameters of a count to the page. It returns the maximum number of rows in
+// a ranking, which the top parameter sets on the page.
 //
-//   - Dates and ranges, and pairs of values, are counted as far as the API allows.
-//   - With a date or range and another dimension, the other one comes first. If there are too many
-//     groups, the largest values are then complete.
+//   - A count by date, by range or by two dimensions requests as many groups as the API allows.
+//   - If only the first of two dimensions is a date or range, they are swapped. If there are then too
+//     many groups, those of the values with the most labels are still complete.
 func limitGroups(p *cola.CountParams) (rows int) {
 	rows = defaultRanking
 	if p.Top.OK {
@@ -174,7 +174,7 @@ func (req *request) trendResult(
 // LeftOut returns the number of labels that the table doesn't include.
 func (r *trendResult) LeftOut() int { return r.Total - r.Shown }
 
-// countForm is the form of the page.
+// countForm is the form of the Trends page.
 type countForm struct {
 	exploreForm
 }

@@ -57,16 +57,16 @@ const (
 	otherName   = "Other"
 )
 
-// labelCounts are the numbers of labels by one or two dimensions.
+// labelCounts holds the number of labels by one or two dimensions.
 type labelCounts struct {
 	axis, split string // dimensions of the rows and columns; split may be empty
 	rows, names []cola.LabelGroup
 	cells       map[[2]string]int // by value of axis and split
 }
 
-// newTrend prepares groups that were counted by the dimensions. Dates and ranges become rows if
-// only one of two dimensions has them. Otherwise the table is a ranking with up to the given number
-// of rows. cut reports whether groups are missing at the end.
+// newTrend builds the table and chart of groups counted by the dimensions. If only the second
+// dimension is a date or range, it becomes the rows. If neither is, the table is a ranking with up
+// to the given number of rows. cut says whether groups are missing at the end.
 func newTrend(groups []cola.LabelGroup, dimensions []string, rows int, cut bool) trend {
 	c := labelCounts{axis: dimensions[0], cells: map[[2]string]int{}}
 	t := trend{Title: "Labels by " + dimensionName(dimensions[0]), Head: capitalize(dimensionName(c.axis))}
@@ -110,8 +110,8 @@ func (c *labelCounts) sortedFirst() string {
 	return c.axis
 }
 
-// withoutLast removes the groups with the last value of a dimension, some of which may be missing,
-// unless it is the only value.
+// withoutLast removes the groups with the last value of a dimension, because some of that value's
+// groups may be missing. It keeps the groups if it is the only value.
 func withoutLast(groups []cola.LabelGroup, dimension string) []cola.LabelGroup {
 	if len(groups) == 0 {
 		return nil
@@ -202,8 +202,8 @@ type column struct {
 	values []string
 }
 
-// columns returns the values of the second dimension with the most labels. The others are one
-// column, unless their groups are incomplete.
+// columns returns a column for each of the second dimension's values with the most labels. The other
+// values share one column, which is left out if groups are missing.
 func (c *labelCounts) columns(complete bool) []column {
 	if c.split == "" {
 		return []column{{values: []string{""}}}
@@ -359,7 +359,7 @@ func (t *trend) CSV() template.URL {
 		if permits {
 			cells = append(cells, web.InertCell(detail))
 		}
-		_ = w.Write(append(append(cells, counts...), total)) // to memory
+		_ = w.Write(append(append(cells, counts...), total)) // cannot fail: writes to memory
 	}
 	var heads []string
 	if t.Split() {

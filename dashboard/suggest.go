@@ -11,7 +11,7 @@ import (
 // suggestionsPath serves the suggestions of form fields to assets/suggest.js.
 const suggestionsPath = explorePath + "/suggestions"
 
-// suggestFields maps parameters of a search to the values that their fields suggest.
+// suggestFields maps the parameters of a search to the kind of values that their fields suggest.
 var suggestFields = map[string]string{
 	"brand_name": cola.SuggestBrand, "permit_number": cola.SuggestCompany, "derived_subcategory": cola.SuggestCategory,
 	"origin": cola.SuggestOrigin, "appellation": cola.SuggestAppellation,

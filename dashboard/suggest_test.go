@@ -12,8 +12,8 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// TestSuggestions checks that the fields of the search form name the values that they suggest, and
-// that the suggestions are those of the API, at no charge.
+// TestSuggestions checks that the fields of the search form name the kind of values that they
+// suggest, and that the suggestions are those of the API, at no charge.
 func TestSuggestions(t *testing.T) {
 	s := mustSite(t)
 	before, form := s.used(), s.get("/explore")

@@ -30,8 +30,8 @@ type usagePage struct {
 	Reset     time.Time
 	Since     time.Time // when the month began
 	Largest   bool      // the account has the largest plan
-	Channels  []chart   // each day of the month by channel, a chart per meter
-	Sources   []chart   // each day by key and app
+	Channels  []chart   // daily usage by channel, one chart per meter
+	Sources   []chart   // daily usage by key and app, one chart per meter
 	Months    []chart
 	Rows      []usageRow
 	Refusals  []refusalRow
@@ -142,7 +142,7 @@ func refusalRows(r registry.UsageReport, limit int) []refusalRow {
 		refused := r.Refusals[i]
 		rows[i] = refusalText(refused.Reason, r.State)
 		if refused.Reason == registry.RefusedBurst && refused.Channel == cola.ChannelDashboard {
-			rows[i].Do = "Wait one minute, then try again." // people in a browser see no Retry-After
+			rows[i].Do = "Wait one minute, then try again." // browsers don't show Retry-After
 		}
 		rows[i].Refusal, rows[i].Channel = refused, channelName(refused.Channel)
 		rows[i].Source = sourceName(registry.UsageRow{Credential: refused.Credential, Name: refused.Name})

@@ -17,7 +17,7 @@ import (
 	"github.com/colaregistry/colaregistry/registry"
 )
 
-// spend searches for labels as a caller and reads some of them.
+// spend uses a caller's quota: it searches for labels and opens some of them.
 func (s *site) spend(c cola.Caller, list, details int) {
 	s.t.Helper()
 	page, _, err := s.registry.SearchColas(s.t.Context(), c, cola.SearchParams{
@@ -154,14 +154,14 @@ func TestOtherSource(t *testing.T) {
 	}
 	r.Rows[0].Name = othersName
 	for d := range r.Days {
-		r.Days[d].By[0].DetailViews = 2_000 // the most of all
+		r.Days[d].By[0].DetailViews = 2_000 // more than any other source
 		r.Days[d].By[1] = registry.Usage{Requests: 1}
 	}
 	for rows, want := range map[int]int{12: 6, 4: 3} {
 		some := r
 		some.Rows = r.Rows
 		if rows < 12 {
-			some.Rows = append(slices.Clone(r.Rows[:rows-1]), r.Rows[11]) // one of them has no usage of either kind
+			some.Rows = append(slices.Clone(r.Rows[:rows-1]), r.Rows[11]) // one has no detail views or list records
 		}
 		got := sourceSeries(some)
 		rest := 0

@@ -196,7 +196,8 @@ func TestLargeBody(t *testing.T) {
 	}
 }
 
-// TestPathValues checks that identifiers in many encodings are each decoded exactly once.
+// TestPathValues checks that identifiers in the path are decoded exactly once, however they are
+// encoded.
 func TestPathValues(t *testing.T) {
 	tests := []struct{ escaped, want string }{
 		{"NJ-I-721", "NJ-I-721"},
@@ -228,7 +229,7 @@ func TestPathValues(t *testing.T) {
 	}
 	f := newFake()
 	if resp := get(t, mustServe(t, f, io.Discard), "/%61pi/v1/per%6Dittees/NJ-I-721"); resp.StatusCode != http.StatusOK {
-		t.Errorf("escaped letter in the fixed part: status = %d, want 200", resp.StatusCode)
+		t.Errorf("escaped letters outside the path parameter: status = %d, want 200", resp.StatusCode)
 	}
 }
 

@@ -12,9 +12,9 @@ type colaPage struct {
 	Data            []cola.ColaSummary    `json:"data" nullable:"false" doc:"Labels on this page, in the order of sort."`
 	Pagination      cola.Pagination       `json:"pagination" doc:"Position of this page."`
 	DefaultsApplied *cola.DefaultsApplied `json:"defaults_applied,omitempty" doc:"Present only if the default date window was applied."`
-	Notes           []string              `json:"notes,omitempty" nullable:"false" doc:"How an ambiguous origin was read, or why few or no labels match. Omitted if empty." example:"[\"DE was read as Delaware; for Germany use germany or DEU.\"]"`
+	Notes           []string              `json:"notes,omitempty" nullable:"false" doc:"How an ambiguous origin was interpreted, or why few or no labels match. Omitted if empty." example:"[\"DE was interpreted as Delaware; for Germany, use germany or DEU.\"]"`
 
-	fields []string // members of the rows; nil for all
+	fields []string // members of the rows to send; nil for all
 }
 
 // colaParams are the parameters of GET /colas: the search and the members to return.
@@ -33,7 +33,7 @@ func colaOperations(svc Service) []operation {
 				"`defaults_applied` is set. A `q` that is a TTB ID, or a `status` of expired, surrendered or revoked, " +
 				"searches all dates instead.\n\n" +
 				"Totals are exact. For results past page 100, follow `next_cursor`. `notes` explains how an ambiguous " +
-				"origin was read, or why few or no labels match.",
+				"origin was interpreted, or why few or no labels match.",
 			Params: reflect.TypeFor[colaParams](), Sample: "q=oak&product_type=wine&per_page=2",
 			Response: reflect.TypeFor[colaPage](), Example: exampleColas(), Rows: reflect.TypeFor[cola.ColaSummary](),
 			Meter: cola.MeterListRecords,
@@ -62,7 +62,7 @@ func colaOperations(svc Service) []operation {
 	}
 }
 
-// renderColas renders a page of labels with some members of the rows, or all if fields is nil.
+// renderColas renders a page of labels with the given members of the rows, or all if fields is nil.
 func renderColas(p registry.ColaPage, fields []string) result {
 	next := nextPage{cursor: p.Pagination.NextCursor}
 	return result{
@@ -74,8 +74,7 @@ func renderColas(p registry.ColaPage, fields []string) result {
 	}
 }
 
-// appendJSON appends the page as encoding/json would write it, but faster: searches are most of the
-// traffic.
+// appendJSON appends the same JSON as encoding/json, but faster, because most requests are searches.
 func (p colaPage) appendJSON(b []byte) ([]byte, error) {
 	b, err := table{p.Data, p.fields}.appendArray(append(b, `{"data":`...))
 	if err != nil {

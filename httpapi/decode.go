@@ -23,7 +23,8 @@ type decoder[P any] struct{ *params.Reader[P] }
 
 func newDecoder[P any]() decoder[P] { return decoder[P]{params.New[P]("this endpoint")} }
 
-// decode reads a raw query string. It always returns a struct, with the problems in its Problems.
+// decode reads a raw query string. It always returns a struct, whose Problems field lists the
+// problems.
 func (d decoder[P]) decode(rawQuery string) P {
 	var problems cola.Problems
 	values := splitQuery(rawQuery, &problems)
@@ -39,8 +40,8 @@ const (
 // queryField is the field name for problems with the query string itself.
 const queryField = "query"
 
-// splitQuery splits a raw query string. It reports each malformed pair as a problem with its
-// parameter and continues; url.ParseQuery would drop it and report only the first error.
+// splitQuery splits a raw query string. It reports every malformed pair as a problem with its
+// parameter, whereas url.ParseQuery drops malformed pairs and reports only the first.
 func splitQuery(raw string, problems *cola.Problems) []params.Value {
 	if len(raw) > maxQueryBytes {
 		problems.Add(queryField, "The query string is %d bytes; the limit is %d.", len(raw), maxQueryBytes)
@@ -101,8 +102,8 @@ const maxBodyDepth = 8
 // bodyField is the field name for problems with the body itself.
 const bodyField = "body"
 
-// The media types of bodies. A change is a merge patch (RFC 7396), even if it is sent as plain
-// JSON.
+// The media types of bodies. The body of a PATCH is a merge patch (RFC 7396), even if it is sent as
+// plain JSON.
 const (
 	mediaJSON       = "application/json"
 	mediaMergePatch = "application/merge-patch+json"
@@ -150,8 +151,8 @@ func rejectQuery(raw string, problems *cola.Problems) {
 	problems.Merge(wrong)
 }
 
-// readBody returns the members of the JSON object in the body. form is an example, for error
-// messages.
+// readBody returns the members of the JSON object in the body. form is an example of the object, for
+// error messages.
 func readBody(r *http.Request, media []string, form string) ([]strictjson.Member, error) {
 	if !hasMediaType(media, r.Header) {
 		return nil, &cola.Error{Code: cola.CodeUnsupportedMediaType, Message: mediaTypeMessage(media)}

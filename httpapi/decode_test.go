@@ -184,7 +184,7 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-// checkAgainstURL checks a query without problems against the values that net/url parses.
+// checkAgainstURL compares a query decoded without problems with the values that net/url parses.
 func checkAgainstURL(t *testing.T, d decoder[cola.SearchParams], values url.Values) {
 	t.Helper()
 	for name, list := range values {
@@ -319,7 +319,7 @@ func TestChunkedBodies(t *testing.T) {
 	}
 }
 
-// TestBodyFieldsInQuery checks that body fields in the query string are rejected.
+// TestBodyFieldsInQuery checks that fields of the body are rejected in the query string.
 func TestBodyFieldsInQuery(t *testing.T) {
 	f := newFake()
 	got := mustDecode(t, post(t, mustServe(t, f, io.Discard), createPath+"?dry_run=1&name=x&name=y&%zz", goodBody))
@@ -345,8 +345,8 @@ func TestRateLimitBeforeBody(t *testing.T) {
 	}
 }
 
-// TestSavedSearchMethods checks that each path returns its allowed methods for any other
-// method, and that the log has the route.
+// TestSavedSearchMethods checks that each path rejects other methods with a list of the allowed
+// ones, and that the log has the route.
 func TestSavedSearchMethods(t *testing.T) {
 	spec := openapitest.Load(t, goldenOpenAPI)
 	for _, tt := range []struct {

@@ -131,7 +131,7 @@ func createDestination(svc Service) operation {
 			"`webhook-id`. A 410 disables the destination.\n\n" +
 			"A new endpoint is `pending` and receives only a challenge: a signed message of type " +
 			"`destination.confirm`. The endpoint confirms by responding with 2xx and the token in `data.challenge`, as " +
-			"text or as `{\"challenge\": token}`. Or confirm it yourself by sending the message's `data.code` to " +
+			"text or as `{\"challenge\": token}`. Alternatively, confirm it yourself by sending the message's `data.code` to " +
 			"`/destinations/{uuid}/confirm`. A challenge is retried for about half an hour.\n\n" +
 			"An **email** address other than the account's own is `unconfirmed` until its owner confirms with a " +
 			"link sent to it. Every message has an unsubscribe link.\n\n" +

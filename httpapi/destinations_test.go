@@ -72,7 +72,7 @@ func TestCreateDestination(t *testing.T) {
 	}
 }
 
-// TestDestinationOperations checks that each operation performs its action, requires the scope, and
+// TestDestinationOperations checks that each operation reaches the service, requires the scope, and
 // rejects query parameters and unknown IDs.
 func TestDestinationOperations(t *testing.T) {
 	spec := openapitest.Load(t, goldenOpenAPI)
@@ -181,8 +181,8 @@ func TestRejectedDestinations(t *testing.T) {
 	}
 }
 
-// TestExampleDestinations checks that the examples agree with each other, with the delivered
-// run and with the rules.
+// TestExampleDestinations checks that the examples are valid and agree with each other and with the
+// delivered run.
 func TestExampleDestinations(t *testing.T) {
 	settled, err := exampleDestinationBody().Normalize(cola.DestinationRules{})
 	created := exampleNewWebhook()

@@ -40,7 +40,7 @@ func (a *api) discoveryRoutes() map[string]http.HandlerFunc {
 	d := a.opts.Discovery
 	var llms, privacy bytes.Buffer
 	if err := llmsTemplate.Execute(&llms, a.opts); err != nil {
-		panic("httpapi: llms.txt: " + err.Error()) // the template and its data are defined in this package
+		panic("httpapi: llms.txt: " + err.Error()) // a bug: the template is part of the program
 	}
 	if err := privacyTemplate.Execute(&privacy, contactOf(d.Contact)); err != nil {
 		panic("httpapi: privacy page: " + err.Error())
@@ -55,8 +55,8 @@ func (a *api) discoveryRoutes() map[string]http.HandlerFunc {
 	}
 }
 
-// serveChallenge proves to a directory that the operator controls the domain. Without a text, the
-// path doesn't exist.
+// serveChallenge serves the text that proves to a directory that the operator controls the domain.
+// If it is empty, the path doesn't exist.
 func (a *api) serveChallenge(text string) http.HandlerFunc {
 	if text == "" {
 		return func(w http.ResponseWriter, r *http.Request) { web.Fail(w, r, unknownPath(r.URL.Path)) }

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// serveDiscovery returns the API at https://registry.example with these settings.
+// serveDiscovery returns the handler of an API at https://registry.example with these settings.
 func serveDiscovery(d Discovery) http.Handler {
 	return New(newFake(), keys{}, Options{
 		PublicURL: "https://registry.example", Logger: slog.New(slog.DiscardHandler), Discovery: d,
@@ -39,7 +39,8 @@ func TestLLMs(t *testing.T) {
 	}
 }
 
-// TestChallenges checks that the texts for directories are served exactly, and 404 without one.
+// TestChallenges checks that the texts for directories are served verbatim, and that paths without a
+// text return 404.
 func TestChallenges(t *testing.T) {
 	set := serveDiscovery(Discovery{OpenAIChallenge: "token", RegistryAuth: "v=MCPv1; k=ed25519; p=x"})
 	for path, want := range map[string]string{

@@ -108,7 +108,7 @@ func newReference(doc description, publicURL string) reference {
 	return ref
 }
 
-// newGroup gathers the operations of a tag.
+// newGroup returns the operations with a tag.
 func newGroup(doc description, tag *huma.Tag) group {
 	g := group{Name: tag.Name, Anchor: anchor(tag.Name), Description: tag.Description}
 	for _, op := range doc.operations {
@@ -277,7 +277,7 @@ func bounds(s *huma.Schema) string {
 	return ""
 }
 
-// plainText formats an example or default as in a request.
+// plainText formats an example or default value as it is written in a request.
 func plainText(v any) string {
 	switch v := v.(type) {
 	case nil:

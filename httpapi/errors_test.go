@@ -18,7 +18,7 @@ import (
 	"github.com/colaregistry/colaregistry/internal/web"
 )
 
-// decoded is an error as a caller decodes it.
+// decoded is the body of an error response, as decoded by a client.
 type decoded struct {
 	Error struct {
 		Code    string

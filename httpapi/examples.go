@@ -8,8 +8,8 @@ import (
 )
 
 // Examples of responses. Each matches the example call of its operation: rows match the filters,
-// and counts agree with rows. They are written out where examples assembled from those of
-// individual fields would be inconsistent.
+// and counts agree with rows. An operation needs an example here if one assembled from the examples
+// of the individual fields would be inconsistent.
 
 func exampleColas() colaPage {
 	row := func(id cola.TTBID, product, class cola.Text, approved cola.Date, images int) cola.ColaSummary {
@@ -151,7 +151,7 @@ func exampleSuggestions() suggestionList {
 	}}
 }
 
-// examplePermittee is the applicant of exampleLabel, its only label.
+// examplePermittee is the applicant for exampleLabel and has no other labels.
 func examplePermittee() cola.PermitteeDetail {
 	label := exampleLabel()
 	return cola.PermitteeDetail{
@@ -164,7 +164,7 @@ func examplePermittee() cola.PermitteeDetail {
 	}
 }
 
-// exampleUsage agrees with the examples of the quota headers.
+// exampleUsage is consistent with the examples of the quota headers.
 func exampleUsage() cola.UsageStats {
 	state := cola.QuotaState{
 		Tier:   cola.TierFree,
@@ -224,7 +224,7 @@ func exampleSavedSearch() cola.SavedSearch {
 	}
 }
 
-// exampleSavedSearches is the first page of two.
+// exampleSavedSearches is the first of two pages.
 func exampleSavedSearches() pageOf[cola.SavedSearch] {
 	return pageOf[cola.SavedSearch]{
 		Data: []cola.SavedSearch{exampleSavedSearch()},
@@ -232,7 +232,7 @@ func exampleSavedSearches() pageOf[cola.SavedSearch] {
 	}
 }
 
-// exampleChangeBody pauses exampleSavedSearch, which is then examplePausedSearch.
+// exampleChangeBody is the request that pauses exampleSavedSearch; the result is examplePausedSearch.
 func exampleChangeBody() cola.SavedSearchChangeParams {
 	return cola.SavedSearchChangeParams{Schedule: &cola.ScheduleChangeParams{Active: cola.Some(false)}}
 }
@@ -301,7 +301,7 @@ func exampleMailbox() cola.Destination {
 	}
 }
 
-// exampleDestinations is the first page of two.
+// exampleDestinations is the first of two pages.
 func exampleDestinations() pageOf[cola.Destination] {
 	return pageOf[cola.Destination]{
 		Data: []cola.Destination{exampleMailbox()},
@@ -309,7 +309,7 @@ func exampleDestinations() pageOf[cola.Destination] {
 	}
 }
 
-// exampleDestinationChange is a change after which the destination equals exampleWebhook.
+// exampleDestinationChange is the request that changes the destination to exampleWebhook.
 func exampleDestinationChange() cola.DestinationChangeParams {
 	return cola.DestinationChangeParams{Active: cola.Some(true)}
 }
@@ -337,7 +337,7 @@ func exampleDelivery() cola.DeliveryDetail {
 	}
 }
 
-// exampleDeliveries is the first page of two.
+// exampleDeliveries is the first of two pages.
 func exampleDeliveries() pageOf[cola.Delivery] {
 	return pageOf[cola.Delivery]{
 		Data: []cola.Delivery{exampleDelivery().Delivery},
@@ -345,7 +345,7 @@ func exampleDeliveries() pageOf[cola.Delivery] {
 	}
 }
 
-// exampleReplayed is exampleDelivery just after a replay was requested.
+// exampleReplayed is exampleDelivery right after the request to replay it.
 func exampleReplayed() cola.Delivery {
 	d := exampleDelivery().Delivery
 	d.State, d.SettledAt = cola.DeliveryPending, cola.Opt[cola.Timestamp]{}
@@ -353,7 +353,7 @@ func exampleReplayed() cola.Delivery {
 	return d
 }
 
-// exampleNewDelivery is a delivery of an event that was just requested.
+// exampleNewDelivery is a delivery right after the request for it.
 func exampleNewDelivery(event string) cola.Delivery {
 	requested := cola.TimestampOf(time.Date(2026, 11, 20, 13, 21, 0, 0, time.UTC))
 	return cola.Delivery{

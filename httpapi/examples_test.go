@@ -164,7 +164,7 @@ func TestExampleSavedSearches(t *testing.T) {
 	}
 }
 
-// TestExamplePagination covers lists with generated examples, which have one row.
+// TestExamplePagination checks the examples of lists that are generated and have one row.
 func TestExamplePagination(t *testing.T) {
 	s := newComponents()
 	for _, op := range operations(newFake()) {
@@ -177,7 +177,7 @@ func TestExamplePagination(t *testing.T) {
 	}
 }
 
-// checkPage checks the counts of a first page.
+// checkPage checks the pagination of a first page.
 func checkPage(t *testing.T, p cola.Pagination, rows, perPage int) {
 	t.Helper()
 	if p.Page != 1 || p.PerPage != perPage || rows != min(perPage, p.Total) || p.Pages != (p.Total+perPage-1)/perPage || p.HasMore != (p.Pages > 1) {

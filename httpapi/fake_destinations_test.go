@@ -15,8 +15,8 @@ type sending struct {
 	change    cola.DestinationChangeParams // latest, normalized
 	page      cola.DeliveryPage            // latest, normalized
 	done      string                       // latest operation and its target
-	recipient registry.Subscription        // for exampleMailToken
-	feed      registry.Feed                // for exampleFeedToken
+	recipient registry.Subscription        // with exampleMailToken
+	feed      registry.Feed                // with exampleFeedToken
 	err       error                        // error for every recipient request, if set
 }
 
@@ -24,7 +24,7 @@ func newSending() sending {
 	return sending{rules: cola.DestinationRules{SendsMail: true}, recipient: registry.Subscription{Address: "t…@example.com", State: cola.DestinationActive}, feed: exampleShownFeed()}
 }
 
-// exampleShownFeed returns the feed of the one search.
+// exampleShownFeed returns the feed of exampleSavedSearch.
 func exampleShownFeed() registry.Feed {
 	search := exampleSavedSearch()
 	feed := registry.Feed{Search: search, URL: "http://127.0.0.1:8080/feeds/" + exampleFeedToken}

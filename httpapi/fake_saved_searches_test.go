@@ -26,7 +26,7 @@ func (f *fake) CreateSavedSearch(_ context.Context, c cola.Caller, p cola.SavedS
 	return registry.CreatedSavedSearch{Search: made, Repeated: f.repeated}, state, nil
 }
 
-// saved returns the one saved search.
+// saved returns the fake's only saved search.
 func (f *fake) saved() cola.SavedSearch {
 	s := exampleSavedSearch()
 	s.DashboardURL = "http://127.0.0.1:8080/saved-searches"

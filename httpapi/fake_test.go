@@ -24,7 +24,7 @@ var now = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 // counts each call toward the rate limit, charges only for returned records, and returns the quota
 // state with errors too.
 type fake struct {
-	notes     []string // for every response with notes
+	notes     []string // in every response type that has notes
 	label     cola.Cola
 	permittee cola.PermitteeDetail
 	ava       cola.AVADetail
@@ -45,7 +45,7 @@ type fake struct {
 	listed   cola.SavedSearchPage   // latest, normalized
 	changed  cola.SavedSearchChangeParams
 	preview  cola.SavedSearchFilters
-	deleted  string // latest
+	deleted  string // latest ID
 	sending  sending
 
 	imageReads atomic.Int64        // calls to ImageFile

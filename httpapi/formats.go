@@ -12,7 +12,7 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// The media types of lists besides JSON.
+// The media types of lists, other than JSON.
 const (
 	mediaCSV    = "text/csv"
 	mediaNDJSON = "application/x-ndjson"
@@ -21,14 +21,14 @@ const (
 // listMedia returns the media types of lists, preferred ones first.
 func listMedia() []string { return []string{mediaJSON, mediaCSV, mediaNDJSON} }
 
-// Headers that replace the members next to the rows in formats whose body has only rows.
+// Headers for the members that accompany the rows in JSON, in formats whose body has only rows.
 const (
 	totalHeader     = "X-Total-Count"
 	truncatedHeader = "X-Truncated-By-Quota"
 	windowHeader    = "X-Default-Date-From"
 	notesHeader     = "X-Notes"
 
-	// Of counts: what the rows leave out.
+	// Only for counts: the groups that the rows leave out.
 	otherGroupsHeader = "X-Other-Groups"
 	otherLabelsHeader = "X-Other-Labels"
 )
@@ -47,7 +47,7 @@ type list struct {
 	truncated bool
 	defaults  *cola.DefaultsApplied
 	notes     []string
-	others    *cola.OtherGroups // of counts; otherwise nil
+	others    *cola.OtherGroups // for counts; otherwise nil
 }
 
 // pageOfList returns a page of a list without cursors.
@@ -65,9 +65,9 @@ type nextPage struct {
 	number int
 }
 
-// negotiate returns the offered media type that an Accept header prefers: the one with the highest
-// quality, or the first of several. Without a valid media range in the header, that is the first
-// one offered. ok is false if the header accepts none of them.
+// negotiate returns the offered media type with the highest quality in an Accept header, or the
+// first of several. If the header has no valid media range, that is the first one offered. ok is
+// false if the header accepts none of them.
 func negotiate(accept string, offered []string) (mediaType string, ok bool) {
 	ranges := parseAccept(accept)
 	if len(ranges) == 0 {
@@ -88,8 +88,8 @@ type mediaRange struct {
 	quality float64
 }
 
-// parseAccept returns the media ranges of an Accept header without malformed ones. It ignores their
-// parameters except for the quality.
+// parseAccept returns the valid media ranges of an Accept header. It ignores their parameters, except
+// for the quality.
 func parseAccept(accept string) (ranges []mediaRange) {
 	for part := range strings.SplitSeq(accept, ",") {
 		pattern, parameters, err := mime.ParseMediaType(part)
@@ -107,8 +107,8 @@ func parseAccept(accept string) (ranges []mediaRange) {
 	return ranges
 }
 
-// quality returns the quality of a media type, which is given by the most specific range that
-// matches it, or 0.
+// quality returns the quality of a media type: that of the most specific range that matches it, or 0
+// if there is none.
 func quality(ranges []mediaRange, mediaType string) (q float64) {
 	group, _, _ := strings.Cut(mediaType, "/")
 	for _, pattern := range []string{mediaType, group + "/*", "*/*"} {
@@ -167,8 +167,8 @@ func (l *list) setHeaders(h http.Header, base string, u *url.URL) error {
 	return err
 }
 
-// pageAfter returns the page after a page of a list without cursors. A page that the quota cut has
-// none: the next page would skip rows.
+// pageAfter returns the next page of a list without cursors. After a page truncated by the quota
+// there is none, because it would skip rows.
 func pageAfter(page int, more, truncated bool) (next nextPage) {
 	if more && !truncated {
 		next.number = page + 1
@@ -192,7 +192,7 @@ func (p nextPage) link(base string, u *url.URL) string {
 	return base + u.EscapedPath() + "?" + query.Encode()
 }
 
-// asciiJSON escapes the characters of a JSON text that headers can't have.
+// asciiJSON escapes the characters of a JSON text that are not allowed in headers.
 func asciiJSON(text string) string {
 	var b strings.Builder
 	for _, unit := range utf16.Encode([]rune(text)) {

@@ -32,7 +32,7 @@ func TestNegotiate(t *testing.T) {
 		"TEXT/CSV; charset=utf-8; header=x":      mediaCSV,
 		"text/*":                                 mediaCSV,
 		"application/x-ndjson":                   mediaNDJSON,
-		"text/csv, application/json":             mediaJSON, // equal quality: the first offered
+		"text/csv, application/json":             mediaJSON, // equal quality: first one offered
 		"text/csv, */*;q=0.1":                    mediaCSV,
 		"application/json;q=0.5, text/csv;q=0.6": mediaCSV,
 		"text/csv;q=0.2, application/x-ndjson;q=0.3, text/html":           mediaNDJSON,
@@ -173,8 +173,8 @@ func checkCSV(t *testing.T, name, content string, columns []string, want []map[s
 	}
 }
 
-// member returns the decoded value of a CSV column: of a member, of a member of an object, or the
-// list of a member of all objects in a list.
+// member returns the decoded value of a CSV column: a member of the row, a member of an object in the
+// row, or the values of a member in a list of objects.
 func member(row map[string]any, column string) any {
 	name, inner, nested := strings.Cut(column, ".")
 	if !nested {
@@ -190,7 +190,7 @@ func member(row map[string]any, column string) any {
 	return row[name].(map[string]any)[inner]
 }
 
-// cellOf returns the text of a decoded JSON value in CSV.
+// cellOf returns the CSV text of a decoded JSON value.
 func cellOf(v any) string {
 	switch v := v.(type) {
 	case nil:
@@ -210,8 +210,8 @@ type oneMember struct {
 	Name cola.Text `json:"name"`
 }
 
-// TestCSVText checks that CSV readers get any text back, except that text that spreadsheets would
-// run as a formula has an apostrophe before it.
+// TestCSVText checks that a CSV reader gets any text back unchanged, except for an apostrophe before
+// text that spreadsheets would run as a formula.
 func TestCSVText(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		text := rapid.OneOf(rapid.String(), rapid.StringMatching(`[=+@\-\t]?[ ",;\na-z']*`)).Draw(rt, "text")
@@ -224,14 +224,15 @@ func TestCSVText(t *testing.T) {
 		if text != "" && strings.Contains("=+-@\t\r", text[:1]) {
 			want = "'" + text
 		}
-		want = strings.ReplaceAll(want, "\r\n", "\n") // as the reader does
+		want = strings.ReplaceAll(want, "\r\n", "\n") // csv.Reader normalizes line breaks
 		if err != nil || len(rows) != 3 || rows[2][0] != want {
 			rt.Fatalf("%q: rows = %q, %v; want %q", text, rows, err, want)
 		}
 	})
 }
 
-// TestCSVFormulas checks the cells of values that are not plain text.
+// TestCSVFormulas checks the cells of numbers, lists and dates, and of text that looks like a
+// formula.
 func TestCSVFormulas(t *testing.T) {
 	type row struct {
 		Number cola.Opt[float64] `json:"number"`
@@ -256,7 +257,7 @@ func TestCSVFormulas(t *testing.T) {
 	if _, err := (table{rows: []struct {
 		O map[string]int `json:"o"`
 	}{{map[string]int{}}}}).appendCSV(nil); err == nil {
-		t.Error("an object in a cell is no error")
+		t.Error("appendCSV accepted an object in a cell, want an error")
 	}
 }
 
@@ -306,7 +307,7 @@ func TestNotAcceptable(t *testing.T) {
 	}
 }
 
-// pagesOf is a Service whose searches return given pages.
+// pagesOf is a Service whose searches return fixed pages.
 type pagesOf struct {
 	*fake
 	colas      registry.ColaPage

@@ -23,7 +23,7 @@ import (
 type exchange struct {
 	name, target string
 	body         string // empty: no body
-	how          string // the method; default: POST with a body, otherwise GET
+	how          string // method; default: POST if there is a body, otherwise GET
 	accept       string // the Accept header; empty: none
 }
 

@@ -15,10 +15,10 @@ import (
 	"github.com/colaregistry/colaregistry/internal/web"
 )
 
-// maxBodyBytes limits request bodies. Operations without a body never read it.
+// maxBodyBytes limits request bodies, in bytes. Operations that take no body don't read it.
 const maxBodyBytes = 64 << 10
 
-// authenticate identifies the caller, before the response reveals anything about the path or its
+// authenticate identifies the caller before any response reveals something about the path or its
 // parameters.
 func (a *api) authenticate(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -82,8 +82,8 @@ func (a *api) notFoundPublic(w http.ResponseWriter, r *http.Request) {
 	web.Fail(w, r, a.pathNotFoundError(r))
 }
 
-// pathNotFoundError suggests the nearest existing path. The comparison leaves out the common
-// prefix, which would make any two paths similar.
+// pathNotFoundError suggests the most similar existing path. It compares paths without their common
+// prefix, which would make any two look similar.
 func (a *api) pathNotFoundError(r *http.Request) error {
 	full := map[string]string{
 		"/docs":         "/docs",
@@ -179,9 +179,9 @@ func (a *api) withTimeout(next http.Handler) http.Handler {
 	})
 }
 
-// canonicalPath routes by path segments that are decoded and escaped again. Otherwise chi would
-// match the decoded or the escaped path, depending on its escapes, and its parameters would be
-// decoded once or not at all.
+// canonicalPath routes requests by a path whose segments are decoded and escaped again. Otherwise
+// chi would match either the decoded or the escaped path, depending on the escapes in it, and
+// parameters would sometimes be decoded and sometimes not.
 func canonicalPath(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		chi.RouteContext(r.Context()).RoutePath = canonicalRoutePath(r)

@@ -302,7 +302,7 @@ func TestImmediateRejection(t *testing.T) {
 	}
 }
 
-// TestKeepAlive checks that connections are reused if the body was read or is empty.
+// TestKeepAlive checks that a connection is reused if the request body was read or is empty.
 func TestKeepAlive(t *testing.T) {
 	server := httptest.NewServer(mustServe(t, newFake(), io.Discard))
 	defer server.Close()

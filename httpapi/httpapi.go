@@ -3,8 +3,8 @@
 //
 // One table of operations mounts the routes and describes them in the OpenAPI document. The
 // reference page at /docs is rendered from that document, so documentation and implementation can't
-// differ. Requests are decoded here rather than by a framework, because the contract requires all
-// problems with a request to be reported at once, in messages shared with the other edges.
+// differ. Requests are decoded here rather than by a framework, because the API reports all problems
+// with a request at once, in the same words as the MCP server and the dashboard.
 package httpapi
 
 import (
@@ -142,7 +142,7 @@ type api struct {
 	ops            []operation
 	patterns       map[string]bool // of the routes, in chi's syntax
 	recorder       *web.Recorder
-	imageReads     workQueue // for reading the database for images
+	imageReads     workQueue // for looking up images in the database
 	imageReadLimit *rate.Limiter
 	drawings       *imageCache
 	files          *imageCache
@@ -240,8 +240,8 @@ func (a *api) routePatterns() map[string]bool {
 	return all
 }
 
-// routes mounts every route. Pages from any origin may call them: no request is authorized by a
-// cookie.
+// routes mounts every route. Scripts from any origin may call them, because cookies authorize
+// nothing here.
 func (a *api) routes() http.Handler {
 	root := chi.NewRouter()
 	cors := web.CORS{Exposed: append(listHeaders(), "ETag", "Location", replayedHeader)}
@@ -274,8 +274,8 @@ func mount(r chi.Router, op *operation, handler http.HandlerFunc) {
 	r.Method(op.Method, op.Path, handler)
 }
 
-// preferLiteralRoute rejects a path that is another route's literal path, even if that route takes
-// other methods: it is never a value of this route's variable.
+// preferLiteralRoute rejects a request whose path is another route's literal path. Even if that route
+// takes other methods, the path never supplies a value for this route's variable.
 func (a *api) preferLiteralRoute(next http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if path := canonicalRoutePath(r); a.patterns[path] && chi.RouteContext(r.Context()).RoutePattern() != path {
@@ -286,8 +286,8 @@ func (a *api) preferLiteralRoute(next http.HandlerFunc) http.HandlerFunc {
 	}
 }
 
-// getAndHead mounts a handler for GET and HEAD. HEAD is charged like GET, since it does the same
-// work; net/http leaves out the body.
+// getAndHead mounts a handler for GET and HEAD. HEAD is charged like GET, because it does the same
+// work; net/http omits the body.
 func getAndHead(r chi.Router, path string, handler http.HandlerFunc) {
 	r.Get(path, handler)
 	r.Head(path, handler)

@@ -18,26 +18,26 @@ import (
 const (
 	maxQueuedDrawings   = 64       // images waiting to be drawn
 	drawingCacheBytes   = 64 << 20 // bytes of cached drawings
-	maxImageReads       = 4        // concurrent reads of the database for images
-	imageReadRate       = 200      // such reads a second
-	maxQueuedImageReads = 256      // image requests waiting for such a read
+	maxImageReads       = 4        // concurrent database lookups of images
+	imageReadRate       = 200      // such lookups per second
+	maxQueuedImageReads = 256      // image requests waiting for such a lookup
 	maxKnownImages      = 16 << 10
 	knownTTL            = time.Minute
 
-	maxFileReads       = 16       // concurrent reads of stored files, or renderings
+	maxFileReads       = 16       // stored files that are read or resized at a time
 	maxQueuedFileReads = 256      // requests waiting for such a read
 	fileCacheBytes     = 64 << 20 // bytes of cached files
-	largeImage         = 2 << 20  // bytes; few of these are sent at a time, because clients may read slowly
+	largeImage         = 2 << 20  // bytes; maxLargeImages are sent at a time, because clients may read slowly
 	maxLargeImages     = 8
 	maxImageWidth      = 20_000
 )
 
-// defaultMaxDrawings leaves one processor for metered requests.
+// defaultMaxDrawings returns a limit that leaves one processor for metered requests.
 func defaultMaxDrawings() int { return max(1, runtime.NumCPU()-1) }
 
-// imageCache draws or reads images at a bounded cost, since images need no credentials. An image
-// has a key that identifies its content: concurrent requests share one drawing, which is then
-// cached. Reading a stored file counts as drawing it.
+// imageCache draws or reads images at a bounded cost, because image requests need no credentials. A
+// key identifies the content of an image: concurrent requests with the same key share one drawing,
+// which is then cached. Here, "drawing" includes reading a stored file.
 type imageCache struct {
 	queue workQueue
 
@@ -46,7 +46,7 @@ type imageCache struct {
 	kept    *byteCache
 }
 
-// pendingImage is an image that is being drawn or waiting to be drawn. Fields below done are set
+// pendingImage is an image that is being drawn or waiting to be drawn. The fields after done are set
 // before done is closed.
 type pendingImage struct {
 	waiting int // number of waiting requests; like started, guarded by imageCache.mu
@@ -65,15 +65,15 @@ func newImageCache(running, waiting, keep int) *imageCache {
 	}
 }
 
-// cached returns the cached drawing of a key, if any.
+// cached returns the cached drawing for a key, if any.
 func (d *imageCache) cached(key string) ([]byte, bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.kept.get(key)
 }
 
-// get returns the drawing of a key, calling draw if it is not cached. It fails with CodeUnavailable
-// if too many others are waiting. A drawing leaves the queue when its last request is canceled.
+// get returns the drawing for a key, calling draw if it is not cached. It fails with CodeUnavailable
+// if the queue is full. A queued drawing is dropped when the last request for it is canceled.
 func (d *imageCache) get(ctx context.Context, key string, draw func() ([]byte, error)) ([]byte, error) {
 	d.mu.Lock()
 	if content, ok := d.kept.get(key); ok {
@@ -99,8 +99,8 @@ func (d *imageCache) get(ctx context.Context, key string, draw func() ([]byte, e
 	}
 }
 
-// start draws in the background. The drawing outlives the first request, since others may wait for
-// it.
+// start draws in the background. Canceling the first request does not stop it, because others may be
+// waiting for the same drawing.
 func (d *imageCache) start(ctx context.Context, key string, draw func() ([]byte, error)) *pendingImage {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	one := &pendingImage{cancel: cancel, done: make(chan struct{})}
@@ -119,8 +119,8 @@ func (d *imageCache) start(ctx context.Context, key string, draw func() ([]byte,
 	return one
 }
 
-// begin reports whether a request is still waiting for the drawing. If so, the drawing can no
-// longer be canceled.
+// begin reports whether a request is still waiting for the drawing. If so, it marks the drawing as
+// started, after which it can't be canceled.
 func (d *imageCache) begin(one *pendingImage) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -139,8 +139,8 @@ func (d *imageCache) finish(key string, one *pendingImage, draw func() ([]byte, 
 	close(one.done)
 }
 
-// drawRecovered turns a panic into an error. Drawings run outside the request goroutines that
-// web.Recover covers.
+// drawRecovered calls draw and turns a panic into an error, because web.Recover covers only the
+// goroutines of requests.
 func drawRecovered(draw func() ([]byte, error)) (content []byte, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -175,7 +175,7 @@ func newByteCache(maxBytes int) *byteCache {
 	forget := func(_ string, content []byte) { k.bytes -= len(content) + entryOverhead }
 	lru, err := simplelru.NewLRU(max(1, maxBytes/entryOverhead), forget)
 	if err != nil {
-		panic(err) // its size is at least 1
+		panic(err) // unreachable: the size is positive
 	}
 	k.lru = lru
 	return k
@@ -203,19 +203,20 @@ type knownImages struct {
 	lru *simplelru.LRU[string, knownImage]
 }
 
-// knownImage is a stored file, the tag of a drawing, or a missing image.
+// knownImage is the cached metadata of an image: a stored file, a drawing, or an image that is
+// missing.
 type knownImage struct {
 	file    *registry.ImageFile
 	tag     string
 	format  labelart.Format
 	missing error     // why there is no image
-	read    time.Time // when the database was read
+	read    time.Time // time of the database read
 }
 
 func newKnownImages() *knownImages {
 	lru, err := simplelru.NewLRU[string, knownImage](maxKnownImages, nil)
 	if err != nil {
-		panic(err) // its size is at least 1
+		panic(err) // unreachable: the size is positive
 	}
 	return &knownImages{lru: lru}
 }
@@ -229,7 +230,7 @@ func (k *knownImages) get(key string) (known knownImage, recent bool) {
 	return known, ok && time.Since(known.read) < knownTTL
 }
 
-// add remembers an image that was just read.
+// add caches the metadata of an image that was just read from the database.
 func (k *knownImages) add(key string, known knownImage) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -240,15 +241,15 @@ func (k *knownImages) add(key string, known knownImage) {
 // workQueue bounds unauthenticated work: a limited number of tasks run, a limited number wait, and
 // the rest are rejected immediately.
 type workQueue struct {
-	places chan struct{} // one token per running or waiting piece of work
-	slots  chan struct{} // one token per running piece of work
+	places chan struct{} // one token per running or waiting task
+	slots  chan struct{} // one token per running task
 }
 
 func newWorkQueue(running, waiting int) workQueue {
 	return workQueue{places: make(chan struct{}, running+waiting), slots: make(chan struct{}, running)}
 }
 
-// enter takes a place, which leave returns. It reports false if the queue is full.
+// enter takes a place, to be given back by leave. It returns false if the queue is full.
 func (g workQueue) enter() bool {
 	select {
 	case g.places <- struct{}{}:
@@ -260,7 +261,7 @@ func (g workQueue) enter() bool {
 
 func (g workQueue) leave() { <-g.places }
 
-// acquire waits for a slot, which release returns.
+// acquire waits for a slot, to be given back by release.
 func (g workQueue) acquire(ctx context.Context) error {
 	select {
 	case g.slots <- struct{}{}:
@@ -272,7 +273,7 @@ func (g workQueue) acquire(ctx context.Context) error {
 
 func (g workQueue) release() { <-g.slots }
 
-// run does work once a slot is free. It fails with CodeUnavailable if the queue is full.
+// run calls work once a slot is free. It fails with CodeUnavailable if the queue is full.
 func (g workQueue) run(ctx context.Context, work func() error) error {
 	if !g.enter() {
 		return errTooManyImages()

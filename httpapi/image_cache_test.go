@@ -44,7 +44,7 @@ func TestConcurrentRender(t *testing.T) {
 	})
 }
 
-// TestRenderQueue fills the queue. Further requests are rejected until a waiting one is canceled.
+// TestRenderQueue checks that a full queue rejects requests until a waiting one is canceled.
 func TestRenderQueue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const running, waiting = 2, 3
@@ -86,8 +86,8 @@ func TestRenderQueue(t *testing.T) {
 	})
 }
 
-// TestRenderAfterDisconnect checks that a drawing continues for other requests, and that a
-// started one is cached even if no request is waiting.
+// TestRenderAfterDisconnect checks that a drawing that has started continues after its request is
+// canceled, and serves a later request.
 func TestRenderAfterDisconnect(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newImageCache(1, 1, 1<<20)

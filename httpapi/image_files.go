@@ -10,9 +10,9 @@ import (
 	"github.com/colaregistry/colaregistry/registry"
 )
 
-// sendFile sends the stored file of an image, or a rendition of it. A URL whose v names the content
-// may be cached for good. Other URLs may change with the image, so they must be revalidated. Both
-// kinds return the URL with v as Content-Location.
+// sendFile sends the stored file of an image, or a rendition of it. If the v parameter is the current
+// version of the file, caches may keep the response forever. Otherwise they must revalidate it,
+// because the image may change. Content-Location is the URL with the current v.
 func (a *api) sendFile(w http.ResponseWriter, r *http.Request, req imageRequest, file registry.ImageFile) {
 	tag, cacheControl := `"`+file.Tag(req.width)+`"`, revalidate
 	if req.version == file.Version() {
@@ -41,7 +41,7 @@ func (a *api) sendFile(w http.ResponseWriter, r *http.Request, req imageRequest,
 	sendImage(w, http.DetectContentType(content), content)
 }
 
-// permanentPath returns a path to the file whose v names the content.
+// permanentPath returns the path of the file, with its version as v.
 func permanentPath(req imageRequest, file registry.ImageFile) string {
 	query := url.Values{"v": {file.Version()}}
 	if req.width > 0 {

@@ -175,8 +175,8 @@ func TestImageFileOutage(t *testing.T) {
 	})
 }
 
-// TestMissingImageIsCached checks that a missing image of a known label isn't looked up for each
-// request, and that it is served soon after it has been fetched.
+// TestMissingImageIsCached checks that a missing image of a known label isn't looked up for every
+// request, and that the image is served soon after it was fetched.
 func TestMissingImageIsCached(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := withFile(t)
@@ -204,7 +204,7 @@ func TestMissingImageIsCached(t *testing.T) {
 	})
 }
 
-// TestImageFileQueuesFull covers a full queue of reads, and too many large responses.
+// TestImageFileQueuesFull checks the responses to a full read queue and to too many large images.
 func TestImageFileQueuesFull(t *testing.T) {
 	full := workQueue{places: make(chan struct{}), slots: make(chan struct{})}
 	for name, tt := range map[string]struct {

@@ -23,7 +23,7 @@ func (a *api) image(w http.ResponseWriter, r *http.Request) {
 		web.Fail(w, r, err)
 		return
 	}
-	if _, err := a.svc.LabelOfImage(req.id); err != nil { // before queueing for a read
+	if _, err := a.svc.LabelOfImage(req.id); err != nil { // unknown labels don't enter the read queue
 		web.Fail(w, r, err)
 		return
 	}
@@ -72,8 +72,8 @@ const (
 	immutable  = "public, max-age=31536000, immutable"
 )
 
-// notModified sets the headers common to all image responses. If the client has the current
-// version, it responds with 304 and returns true.
+// notModified sets the cache headers of an image. If the client has the current version, it responds
+// with 304 and returns true.
 func notModified(w http.ResponseWriter, r *http.Request, tag, cacheControl string) bool {
 	h := w.Header()
 	h.Set("Etag", tag)
@@ -85,8 +85,8 @@ func notModified(w http.ResponseWriter, r *http.Request, tag, cacheControl strin
 	return false
 }
 
-// sendKnown responds without reading the database. If the image isn't known to be missing, and neither
-// its file is known nor its drawing cached, it returns false without a response.
+// sendKnown responds without reading the database, if known says that the image is missing or has a
+// file, or if its drawing is cached. Otherwise it returns false without a response.
 func (a *api) sendKnown(w http.ResponseWriter, r *http.Request, req imageRequest, known knownImage) bool {
 	if known.missing != nil {
 		web.Fail(w, r, known.missing)
@@ -119,8 +119,8 @@ type foundImage struct {
 	img   cola.Image
 }
 
-// findImage reads the file of an image or, if none is stored, the label of an image that can be
-// drawn. The route needs no credentials, so the concurrency and rate of these reads are limited.
+// findImage looks up the file of an image or, if none is stored, the label of an image that can be
+// drawn. The route needs no credentials, so the concurrency and rate of these lookups are limited.
 func (a *api) findImage(ctx context.Context, id string) (found foundImage, err error) {
 	err = a.imageReads.run(ctx, func() error {
 		if err := a.waitToRead(ctx); err != nil {
@@ -160,7 +160,7 @@ func (a *api) sendDrawing(
 	content, err := a.drawings.get(r.Context(), tag, func() ([]byte, error) {
 		var drawn bytes.Buffer
 		err := labelart.Draw(&drawn, f, label, img)
-		return bytes.Clone(drawn.Bytes()), err // without spare capacity: it may be cached
+		return bytes.Clone(drawn.Bytes()), err // drops spare capacity, because the drawing may be cached
 	})
 	if err != nil {
 		web.Fail(w, r, err)
@@ -192,15 +192,15 @@ type imageParams struct {
 	cola.Decoded
 	Format  string        `json:"format" enum:"jpg,png,svg" doc:"Format of a drawing, unless the path has an extension. Default: the record's extension_type. Stored files keep their format." example:"png"`
 	Width   cola.Opt[int] `json:"width" minimum:"1" maximum:"20000" doc:"Display width of a stored file, in pixels: the response has the smallest width of 160, 320, 640 and 1280 that is at least this, or the width of the file if that is no larger. Ignored for drawings." example:"320"`
-	Version string        `json:"v" doc:"Version of a stored file, from Content-Location. If it is current, the response may be cached for good." example:"9f86d081884c7d65"`
+	Version string        `json:"v" doc:"Version of a stored file, from Content-Location. If it is current, the response may be cached permanently." example:"9f86d081884c7d65"`
 }
 
 // imageRequest is a request for an image.
 type imageRequest struct {
 	id      string
-	format  labelart.Format // of a drawing; empty for that of the record
-	width   int             // of a stored file; 0 for its own
-	version string          // of a stored file, that the client expects; may be empty
+	format  labelart.Format // of a drawing; empty for the format in the record
+	width   int             // of a stored file; 0 for its original width
+	version string          // version of the stored file that the client expects; may be empty
 }
 
 // requestedImage reads the path and the query parameters.

@@ -172,7 +172,7 @@ func TestPanicMetrics(t *testing.T) {
 	h, registry := newMeasuredHandler(t, f)
 	f.panic = "broken"
 	get(t, h, "/api/v1/usage")
-	f.panic = http.ErrAbortHandler // aborts a connection; not a program error
+	f.panic = http.ErrAbortHandler // aborts the connection, and does not count as a panic
 	func() {
 		defer func() {
 			if p := recover(); p != http.ErrAbortHandler {

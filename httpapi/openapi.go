@@ -54,8 +54,8 @@ func describe(ops []operation, publicURL string) description {
 				Description: "Wineries, breweries, distilleries, importers and other permit holders."},
 			{Name: tagAccount, Description: "Usage and limits of the account."},
 			{Name: tagSearches, Description: "Saved searches, alerts, runs and matches."},
-			{Name: tagDestinations, Description: "Email addresses and webhooks that saved searches send messages to, " +
-				"and the deliveries."},
+			{Name: tagDestinations, Description: "Email addresses and webhooks that receive messages from saved " +
+				"searches, and the deliveries to them."},
 			{Name: tagReference, Description: "Processing times, production reports and American Viticultural Areas. " +
 				"Uses no quota."},
 		},
@@ -265,7 +265,7 @@ func idempotencyKeyParam() *huma.Param {
 	}
 }
 
-// parameters describes the query parameters of a struct, in its order.
+// parameters describes the query parameters in a struct, in the order of its fields.
 func (s components) parameters(t reflect.Type) []*huma.Param {
 	var params []*huma.Param
 	for _, f := range reflect.VisibleFields(t) {
@@ -353,8 +353,8 @@ type components struct{ *schemas.Set }
 
 func newComponents() components { return components{schemas.New(schemaName)} }
 
-// schemaName names the components: types of the contract by their own names, response bodies by
-// their content.
+// schemaName returns the component name of a type: its own name for a type of the API, and a name
+// derived from the content for a response body.
 func schemaName(t reflect.Type, hint string) string {
 	if t.Kind() == reflect.Pointer {
 		t = t.Elem()

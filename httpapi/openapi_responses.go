@@ -67,12 +67,12 @@ func headers(s components) map[string]*huma.Param {
 			Description: "CSV and NDJSON: true if the page was truncated because the monthly list records are used up."},
 		windowHeader: {Schema: text(), Example: "2025-11-20",
 			Description: "CSV and NDJSON: first approval date searched, if the default date window was applied."},
-		notesHeader: {Schema: text(), Example: `["DE was read as Delaware; for Germany use germany or DEU."]`,
+		notesHeader: {Schema: text(), Example: `["DE was interpreted as Delaware; for Germany, use germany or DEU."]`,
 			Description: "CSV and NDJSON: notes, as a JSON array of strings in ASCII. Absent without notes."},
 		otherGroupsHeader: {Schema: whole(), Example: 112,
-			Description: "CSV and NDJSON of counts: number of groups that the rows leave out. Absent if unknown."},
+			Description: "CSV and NDJSON of counts: number of groups omitted from the rows. Absent if unknown."},
 		otherLabelsHeader: {Schema: whole(), Example: 3310,
-			Description: "CSV and NDJSON of counts: number of labels in the groups that the rows leave out."},
+			Description: "CSV and NDJSON of counts: number of labels in the groups omitted from the rows."},
 		"WWW-Authenticate": {Required: true, Schema: text(), Example: `Bearer realm="colaregistry"`,
 			Description: "The authentication scheme. If access tokens are accepted, also the metadata URL " +
 				"(resource_metadata, RFC 9728) and the scopes to request."},
@@ -88,7 +88,7 @@ type errorKind struct {
 	examples    map[string]*cola.Error
 }
 
-// codes are the error codes of the kind's examples.
+// codes returns the error codes of the kind's examples.
 func (k errorKind) codes() string {
 	met := map[string]bool{}
 	for _, e := range k.examples {
@@ -97,8 +97,8 @@ func (k errorKind) codes() string {
 	return strings.Join(sortedKeys(met), ", ")
 }
 
-// errorKinds are the errors of operations. A 429, 500 or 503 has the quota headers only if the
-// account is known, so they are not documented.
+// errorKinds returns the errors of operations. The quota headers of a 429, 500 or 503 are not
+// documented, because these responses have them only if the account is known.
 func errorKinds() []errorKind {
 	var invalid cola.Problems
 	invalid.Add("per_page", "500 is too large; use 1 to 100.")
@@ -159,8 +159,8 @@ func exampleSuspended() *cola.Error {
 	}
 }
 
-// retryableExamples returns the quotaExamples that have a Retry-After: those of unmetered
-// operations, which don't depend on a monthly quota.
+// retryableExamples returns the quotaExamples with a Retry-After header: those of free operations,
+// which don't depend on a monthly quota.
 func retryableExamples() map[string]*cola.Error {
 	examples := quotaExamples()
 	delete(examples, "quota")
@@ -249,12 +249,12 @@ func errorResponses(s components) map[string]*huma.Response {
 	return responses
 }
 
-// savedSearchErrors are the errors specific to saved searches.
+// savedSearchErrors returns the errors specific to saved searches.
 func savedSearchErrors() []errorKind {
 	return slices.Concat(invalidSearchErrors(), searchLimitErrors(), searchRunErrors())
 }
 
-// invalidSearchErrors are the errors for invalid searches and for callers without the write scope.
+// invalidSearchErrors returns the errors for invalid searches and for callers without the write scope.
 func invalidSearchErrors() []errorKind {
 	var invalid cola.Problems
 	invalid.Add("filters.brand", "Unknown parameter; did you mean filters.brand_name?")
@@ -285,7 +285,8 @@ func invalidSearchErrors() []errorKind {
 	}
 }
 
-// searchLimitErrors are the errors of the limits on saved searches, and of reused idempotency keys.
+// searchLimitErrors returns the errors for exceeded limits on saved searches and for reused
+// idempotency keys.
 func searchLimitErrors() []errorKind {
 	limit := func(instead string) *cola.Error {
 		return &cola.Error{
@@ -318,7 +319,7 @@ func searchLimitErrors() []errorKind {
 	}
 }
 
-// searchRunErrors are the errors of manual runs.
+// searchRunErrors returns the errors of manual runs.
 func searchRunErrors() []errorKind {
 	manualRuns := retryableExamples()
 	manualRuns["manual_runs"] = &cola.Error{
@@ -349,7 +350,7 @@ func searchRunErrors() []errorKind {
 	}
 }
 
-// destinationErrors are the errors specific to destinations and deliveries.
+// destinationErrors returns the errors specific to destinations and deliveries.
 func destinationErrors() []errorKind {
 	requested := retryableExamples()
 	requested["asked"] = &cola.Error{

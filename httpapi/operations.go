@@ -31,11 +31,11 @@ type operation struct {
 	Body        *requestBody // nil if it takes no body
 	Creates     bool         // responds with 201
 	Idempotent  bool         // accepts an Idempotency-Key
-	Async       bool         // done after the response: 202
+	Async       bool         // responds with 202; the work continues afterward
 	Response    reflect.Type // body of a success; 204 without a body if nil
-	Rows        reflect.Type // of a list in the formats of listMedia; nil for JSON only
+	Rows        reflect.Type // row type of a list in the formats of listMedia; nil for JSON only
 	RowFields   []string     // members of the rows of the example call; nil for all
-	Example     any          // response of the example call; default: built from the examples of the fields
+	Example     any          // response to the example call; default: built from the examples of the fields
 	Meter       cola.Meter   // the charged quota
 	Cost        string       // description of the charge
 	HasETag     bool         // sends an ETag and supports If-None-Match
@@ -116,7 +116,7 @@ type result struct {
 	notModified bool   // 304 without a body
 	location    string // path of the created record: 201; otherwise empty
 	replayed    bool   // an earlier request with the same idempotency key created it
-	async       bool   // done after the response: 202
+	async       bool   // 202: the work continues after the response
 	empty       bool   // 204 without a body
 }
 
@@ -135,9 +135,9 @@ func listCall[P, R any](
 	}
 }
 
-// bareCall returns the call of an endpoint without query parameters. A request with any is rejected
-// and counts toward the rate limit. fetch gets the request so that it can read path values and
-// headers.
+// bareCall returns the call of an endpoint without query parameters. A request with a query string is
+// rejected and counts toward the rate limit. fetch gets the request so that it can read path values
+// and headers.
 func bareCall[R any](
 	svc Service, fetch func(*http.Request, cola.Caller) (R, cola.QuotaState, error), render func(R) result,
 ) call {
@@ -178,7 +178,7 @@ func pathValue(r *http.Request, name string) string {
 	raw := chi.URLParam(r, name)
 	value, err := url.PathUnescape(raw)
 	if err != nil {
-		return raw // unreachable: url.PathEscape wrote it
+		return raw // unreachable: canonicalPath escaped it
 	}
 	return value
 }
@@ -191,7 +191,7 @@ type dataOf[T any] struct {
 // notedOf is the body of a response with one object and notes.
 type notedOf[T any] struct {
 	Data  T        `json:"data" doc:"The record."`
-	Notes []string `json:"notes,omitempty" nullable:"false" doc:"Notes on the filters. Omitted if empty." example:"[\"DE was read as Delaware; for Germany use germany or DEU.\"]"`
+	Notes []string `json:"notes,omitempty" nullable:"false" doc:"Notes on the filters. Omitted if empty." example:"[\"DE was interpreted as Delaware; for Germany, use germany or DEU.\"]"`
 }
 
 // rowsOf is the body of a reference list.
@@ -235,7 +235,7 @@ func nonNilRows[T any](rows []T) []T {
 	return rows
 }
 
-// The groups of the reference.
+// The tags of operations: the sections of the reference page.
 const (
 	tagColas        = "Labels"
 	tagPermittees   = "Permittees"

@@ -12,7 +12,7 @@ type permitteePage struct {
 	Data       []cola.PermitteeSummary `json:"data" nullable:"false" doc:"Permittees on this page, most labels first."`
 	Pagination cola.Pagination         `json:"pagination" doc:"Position of this page."`
 
-	fields []string // members of the rows; nil for all
+	fields []string // members of the rows to send; nil for all
 }
 
 // permitteeParams are the parameters of GET /permittees: the search and the members to return.
@@ -55,8 +55,8 @@ func permitteeOperations(svc Service) []operation {
 	}
 }
 
-// renderPermittees renders a page of permittees with some members of the rows, or all if fields is
-// nil.
+// renderPermittees renders a page of permittees with the given members of the rows, or all if fields
+// is nil.
 func renderPermittees(p registry.PermitteePage, fields []string) result {
 	return result{
 		body: permitteePage{p.Permittees, p.Pagination, fields},
@@ -64,7 +64,7 @@ func renderPermittees(p registry.PermitteePage, fields []string) result {
 	}
 }
 
-// appendJSON appends the page as encoding/json would write it.
+// appendJSON appends the same JSON as encoding/json.
 func (p permitteePage) appendJSON(b []byte) ([]byte, error) {
 	b, err := table{p.Data, p.fields}.appendArray(append(b, `{"data":`...))
 	if err != nil {

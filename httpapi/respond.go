@@ -12,7 +12,7 @@ import (
 	"github.com/colaregistry/colaregistry/internal/web"
 )
 
-// body writes itself as JSON.
+// body is a response body that appends itself as JSON.
 type body interface {
 	appendJSON(b []byte) ([]byte, error)
 }
@@ -63,7 +63,7 @@ func (a *api) write(
 	if err != nil {
 		return err
 	}
-	buf.Write(b) // in place, unless it outgrew the buffer
+	buf.Write(b) // copies nothing unless b outgrew the buffer
 	web.Write(w, status, contentType, buf.Bytes())
 	return nil
 }

@@ -39,7 +39,7 @@ type noticePage struct {
 	Buttons []button
 }
 
-// button sends a POST.
+// button is a button that sends a POST to a path.
 type button struct {
 	Path, Label string
 	Main        bool // the primary button
@@ -50,7 +50,7 @@ var noticeSource string
 
 var noticeTemplate = template.Must(template.New("notice").Parse(noticeSource))
 
-// noticePolicy allows inline styles and forms to our own site, and no scripts.
+// noticePolicy allows inline styles and forms that submit to this site, but no scripts.
 const noticePolicy = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 
 // showUnsubscribe shows the unsubscribe page. A GET has no effect, because programs follow links in
@@ -140,8 +140,8 @@ func subscriptionPage(s registry.Subscription, token, title string) noticePage {
 	return noticePage{title, []string{text}, []button{end}}
 }
 
-// subscriptionTopic describes the messages. The search's name is shown only after the recipient has
-// agreed, because the account holder could write anything in it.
+// subscriptionTopic describes the messages. It includes the search's name only once the recipient has
+// confirmed, because the account holder could put anything in the name.
 func subscriptionTopic(s registry.Subscription) string {
 	switch {
 	case s.Search == "":
@@ -175,8 +175,8 @@ func (a *api) writeErrorNotice(w http.ResponseWriter, r *http.Request, err error
 	})
 }
 
-// reportError logs an error, and calls write with the public error, for responses other than the
-// JSON envelope.
+// reportError records an error for the log and calls write with its public form. It is for responses
+// that don't use the JSON error envelope.
 func reportError(w http.ResponseWriter, r *http.Request, err error, write func(*cola.Error)) {
 	if web.IsClientGone(r, err) {
 		w.WriteHeader(web.StatusClientGone)

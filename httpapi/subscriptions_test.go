@@ -86,7 +86,7 @@ func TestSubscriptionPage(t *testing.T) {
 	}
 }
 
-// TestSubscriptionPages covers each page in each state.
+// TestSubscriptionPages checks each page in each state of a subscription.
 func TestSubscriptionPages(t *testing.T) {
 	const stop, agree, again, no = " [Unsubscribe /unsubscribe/]", " [Subscribe /confirm/]*", " [Subscribe again /confirm/]*", " [No, thanks /unsubscribe/]"
 	const gone, asks, on = "You’re unsubscribed" + again, "Subscribe?" + agree + no, "You’re subscribed" + stop

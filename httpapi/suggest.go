@@ -9,8 +9,8 @@ import (
 
 // suggestionList is the body of GET /suggest.
 type suggestionList struct {
-	Data  []cola.Suggestion `json:"data" nullable:"false" doc:"Values that begin with q first, then those with a word that does; each group with the most frequent first."`
-	Notes []string          `json:"notes,omitempty" nullable:"false" doc:"If no value completes q: which similar text was completed instead, if any. Omitted otherwise." example:"[\"No value has a word that begins with \\\"ravin\\\". These are the values for \\\"raven\\\".\"]"`
+	Data  []cola.Suggestion `json:"data" nullable:"false" doc:"Values that begin with q, then values in which another word does; the most frequent first in each group."`
+	Notes []string          `json:"notes,omitempty" nullable:"false" doc:"If no value completes q, the similar text that was completed instead. Otherwise omitted." example:"[\"No value has a word that begins with \\\"ravin\\\". These are the values for \\\"raven\\\".\"]"`
 }
 
 func suggestOperations(svc Service) []operation {

@@ -23,10 +23,10 @@ type column struct {
 	name      string
 	index     []int
 	omitEmpty bool
-	each      []int // index of the member in each object of a list; otherwise nil
+	each      []int // if the row's member is a list of objects, index of the member in each object
 }
 
-// columns returns the members to send, in the order of encoding/json.
+// columns returns the members to send, in the order in which encoding/json writes them.
 func (t table) columns() []column {
 	all := columnsOf(reflect.TypeOf(t.rows).Elem())
 	if t.fields == nil {
@@ -35,7 +35,7 @@ func (t table) columns() []column {
 	return slices.DeleteFunc(all, func(c column) bool { return !slices.Contains(t.fields, c.name) })
 }
 
-// columnsOf returns the members of a row type, in the order of encoding/json.
+// columnsOf returns the members of a row type, in the order in which encoding/json writes them.
 func columnsOf(row reflect.Type) (columns []column) {
 	for _, f := range reflect.VisibleFields(row) {
 		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
@@ -178,8 +178,8 @@ func (c column) text(row reflect.Value) (text string, err error) {
 	return web.InertCell(text), err
 }
 
-// listText joins a member of all objects of a list. A null leaves an empty position, so that the
-// columns of the list's members correspond.
+// listText joins the values of a member in a list of objects. A null becomes an empty value, so that
+// the columns for the objects' members line up.
 func (c column) listText(list reflect.Value) (string, error) {
 	texts := make([]string, list.Len())
 	for i := range texts {

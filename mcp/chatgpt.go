@@ -25,8 +25,8 @@ type fetchArgs struct {
 	ID string `json:"id" doc:"ID of a search result." example:"11054001000049"`
 }
 
-// document is a label as ChatGPT cites it: a result of search, or, with text and metadata, the
-// result of fetch.
+// document is a label in the form that ChatGPT cites. search returns only the ID, title and URL of
+// each; fetch returns all members.
 type document struct {
 	ID       string            `json:"id"`
 	Title    string            `json:"title"`
@@ -41,20 +41,20 @@ type documentMetadata struct {
 	Notes  []string `json:"notes,omitempty"`
 }
 
-// results are the documents that search found.
+// results is the result of search.
 type results struct {
 	Results []document `json:"results"`
 }
 
 // chatGPTTools returns the tools that ChatGPT requires for deep research and company knowledge.
-// OpenAI defines their names, arguments and results, so they lack the usual members. Other
-// assistants don't need them, and a longer tool list costs tokens.
+// OpenAI defines their names, arguments and results, so the results lack the usual members. Other
+// assistants don't need these tools, and a longer list costs them tokens.
 func chatGPTTools() []tool {
 	found := object{{"id", object{}}, {"title", object{}}, {"url", object{}}}
 	return []tool{
 		newTool(tool{
 			name: "search", title: "Search labels (documents)",
-			description: "Find labels by text over all history, newest first: the ID, title and TTB page of up to 20. For " +
+			description: "Find labels by text across all dates, newest first: the ID, title and TTB page of up to 20. For " +
 				"deep research and company knowledge; otherwise use search_colas, which has filters, notes and more " +
 				"pages. For a label's text, call fetch.",
 			cost: "1 list record per result.", meter: cola.MeterListRecords,
@@ -82,7 +82,7 @@ func chatGPTTools() []tool {
 func searchDocuments(
 	ctx context.Context, svc Service, c cola.Caller, p searchArgs,
 ) (a toolResult, state cola.QuotaState, err error) {
-	// Checked here, so that problems have the name of this argument instead of q.
+	// Checked here so that problems name this argument instead of q.
 	query := p.Problems.Legible("query", p.Query, maxQuery, "This argument is required.")
 	search := cola.SearchParams{Decoded: p.Decoded, Q: query, DateRange: "all"}
 	page, state, err := svc.SearchColasLimited(ctx, c, search, nil)

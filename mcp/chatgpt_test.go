@@ -13,7 +13,8 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// TestChatGPTTools checks that only one endpoint offers search and fetch, besides the tools at Path.
+// TestChatGPTTools checks that only ChatGPT's endpoint offers search and fetch, in addition to the
+// tools at Path.
 func TestChatGPTTools(t *testing.T) {
 	h := mustServe(t, newFake(), io.Discard)
 	want := append(toolNames(tools()), "search", "fetch")
@@ -33,8 +34,8 @@ func TestChatGPTTools(t *testing.T) {
 	}
 }
 
-// TestSearchDocuments checks that search finds the labels of search_colas over all history, at the
-// same cost, as documents.
+// TestSearchDocuments checks that search returns the same labels as search_colas across all dates, as
+// documents and at the same cost.
 func TestSearchDocuments(t *testing.T) {
 	f, same := newFake(), newFake()
 	got := call(t, at(ChatGPTPath, mustServe(t, f, io.Discard)), "search", `{"query":"oak"}`)

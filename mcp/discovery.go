@@ -99,7 +99,8 @@ func discoveryDocuments(o Options) map[string]http.Handler {
 	}
 }
 
-// publicHost returns the host name in the public URL, or localhost if it has none, only an address.
+// publicHost returns the host name in the public URL, or localhost if the URL has an IP address or no
+// host.
 func publicHost(publicURL string) string {
 	u, err := url.Parse(publicURL)
 	if err != nil || u.Hostname() == "" {
@@ -112,7 +113,7 @@ func publicHost(publicURL string) string {
 }
 
 // reverseDNS returns a host name with its labels reversed, such as com.example.registry. The MCP
-// Registry accepts the names of servers only from the owner of the domain.
+// Registry accepts a server name only from the owner of its domain.
 func reverseDNS(host string) string {
 	labels := strings.Split(host, ".")
 	slices.Reverse(labels)

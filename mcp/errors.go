@@ -52,7 +52,7 @@ func newRPCError(shown *cola.Error, req *request) *rpcError {
 	case cola.CodeNotFound:
 		e.Code = protocol.RESOURCE_NOT_FOUND
 		if req.modern {
-			e.Code = protocol.INVALID_PARAMS // the newer revision has no separate code
+			e.Code = protocol.INVALID_PARAMS // the newest protocol version has no separate code
 		}
 	}
 	return e
@@ -92,10 +92,10 @@ func (e *rpcError) response(id json.RawMessage) []byte {
 }
 
 // errorResult returns the result of a failed call: the REST error envelope, and a hint on what to
-// do next. It has no structured content, which would have to match the tool's output schema.
+// do next. It has no structured content, because that would have to match the tool's output schema.
 func errorResult(e *cola.Error, t *tool, state cola.QuotaState) *protocol.CallToolResult {
 	b, err := cola.AppendJSON(nil, web.Envelope(e))
-	if err != nil { // the details cannot be written as JSON
+	if err != nil { // the details can't be encoded as JSON
 		b, _ = cola.AppendJSON(nil, web.Envelope(&cola.Error{Code: e.Code, Message: e.Message}))
 	}
 	content := []protocol.Content{protocol.TextContent{Type: protocol.ContentTypeText, Text: string(b)}}
@@ -130,8 +130,8 @@ func errorHint(e *cola.Error, t *tool, state cola.QuotaState) string {
 	return ""
 }
 
-// quotaHint distinguishes the rate limit, which is worth waiting for, from a used-up quota, which
-// is not.
+// quotaHint returns the hint for an exceeded rate limit, which resets shortly, or for a used-up quota,
+// which doesn't.
 func quotaHint(e *cola.Error, state cola.QuotaState) string {
 	if e.RetryAfter > 0 {
 		return fmt.Sprintf("Wait %s before calling any tool.", cola.WaitWords(e.RetryAfter))
@@ -160,8 +160,8 @@ func remainingTools(state cola.QuotaState) string {
 }
 
 // handleUnserved completes a message that reached no handler, because it needs none or mcp-go
-// refused it. It replaces mcp-go's error messages, and counts the message toward the rate limit if
-// its method counts.
+// rejected it. It replaces mcp-go's error messages, and counts the message toward the rate limit if
+// its method is a counted one.
 func (e *edge) handleUnserved(ctx context.Context, req *request, rpcErr *rpcError) {
 	var refusal *cola.Error
 	switch {
@@ -178,13 +178,13 @@ func (e *edge) handleUnserved(ctx context.Context, req *request, rpcErr *rpcErro
 	}
 }
 
-// countRefused counts a message that mcp-go rejected toward the rate limit. refusal replaces
-// mcp-go's error; nil keeps it.
+// countRefused counts a message toward the rate limit, even though mcp-go rejected it. refusal
+// replaces mcp-go's error; nil keeps it.
 func (e *edge) countRefused(ctx context.Context, req *request, refusal *cola.Error) {
 	public := e.execute(context.WithValue(ctx, requestKey{}, req), cola.MeterNone,
 		func(ctx context.Context, req *request) (cola.QuotaState, error) {
 			if refusal == nil {
-				return e.svc.Refuse(ctx, req.caller, cola.Errorf(cola.CodeNotFound, "refused by the protocol"))
+				return e.svc.Refuse(ctx, req.caller, cola.Errorf(cola.CodeNotFound, "rejected by mcp-go"))
 			}
 			return e.svc.Refuse(ctx, req.caller, refusal)
 		})

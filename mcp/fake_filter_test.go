@@ -37,7 +37,7 @@ func (f *fake) holders(q *cola.PermitteeSearch) []cola.PermitteeSummary {
 	})
 }
 
-// reported returns the production report rows that match a search.
+// reported returns the rows of production reports that match a search.
 func (f *fake) reported(q *cola.ProductionReportSearch) []cola.ProductionReport {
 	return kept(f.reports, func(r cola.ProductionReport) bool {
 		return (!q.Year.OK || r.Year == q.Year.V) && (!q.Month.OK || r.MonthNumber == q.Month) && equal(q.Commodity, r.Commodity) &&

@@ -86,7 +86,7 @@ func mustReply(t testing.TB, resp *http.Response) reply {
 		t.Fatal(err)
 	}
 	r := reply{Response: resp, body: string(b)}
-	_ = json.Unmarshal(b, &r.json) // REST errors have another format; their tests parse the body
+	_ = json.Unmarshal(b, &r.json) // fails for REST errors; their tests parse the body
 	return r
 }
 

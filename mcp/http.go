@@ -69,10 +69,10 @@ func (e *edge) missingScope(req *request) cola.Scope {
 	return t.scope
 }
 
-// refuseForScope rejects a call for a missing scope with an HTTP 403, so that the client asks the
-// account holder for the scope and retries; an error result would not make it do so. If the rate
-// limit already rejects the call, it responds like any other call, without asking the service
-// again.
+// refuseForScope rejects a call for a missing scope with an HTTP 403. Only this status, not an error
+// result, makes clients ask the account holder for the scope and retry. If the service rejects the
+// call for another reason, such as the rate limit, the call gets the usual error result, and the
+// service isn't called again.
 func (e *edge) refuseForScope(w http.ResponseWriter, r *http.Request, req *request, scope cola.Scope) {
 	refused := e.execute(r.Context(), cola.MeterNone, func(ctx context.Context, req *request) (cola.QuotaState, error) {
 		return e.svc.Refuse(ctx, req.caller, req.caller.Lacks(scope))
@@ -85,7 +85,7 @@ func (e *edge) refuseForScope(w http.ResponseWriter, r *http.Request, req *reque
 	e.respond(w, r, req)
 }
 
-// readBody returns the body of a POST request with JSON.
+// readBody returns the body of a request, which must be a POST with JSON.
 func (e *edge) readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	if r.Method != http.MethodPost {
 		w.Header().Set("Allow", http.MethodPost)
@@ -114,8 +114,8 @@ func displayMethod(method string) string {
 	return method
 }
 
-// refuse rejects a request before it reaches the protocol. The request counts toward no limit; only
-// the quota headers are looked up.
+// refuse rejects a request before it reaches mcp-go. The request doesn't count toward the rate limit;
+// the service is called only for the quota headers.
 func (e *edge) refuse(w http.ResponseWriter, r *http.Request, req *request, refusal error) {
 	if state, err := e.svc.Standing(web.Detach(r.Context()), req.caller); err != nil {
 		req.state, refusal = state, err
@@ -175,7 +175,7 @@ func (e *edge) respond(w http.ResponseWriter, r *http.Request, req *request) {
 func (e *edge) respondDirectly(w http.ResponseWriter, r *http.Request, req *request) bool {
 	switch {
 	case req.id == nil:
-		// A notification. It is not passed on: mcp-go would apply a cancellation to any
+		// A notification. It is not passed to mcp-go, which would apply a cancellation to any
 		// caller's request with that ID.
 		web.SetQuota(w.Header(), req.state)
 		w.WriteHeader(http.StatusAccepted)
@@ -194,8 +194,8 @@ func (e *edge) respondDirectly(w http.ResponseWriter, r *http.Request, req *requ
 // first.
 var logLevels = []string{"debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"}
 
-// setLogLevel answers logging/setLevel. The server sends no log messages and does not claim to, so
-// every valid level succeeds without effect. The newest protocol version has no such method.
+// setLogLevel answers logging/setLevel. The server neither sends log messages nor declares the
+// capability, so a valid level has no effect. The newest protocol version has no such method.
 func (e *edge) setLogLevel(w http.ResponseWriter, r *http.Request, req *request) {
 	if !slices.Contains(logLevels, req.target) {
 		e.writeError(w, r, req, &rpcError{

@@ -18,7 +18,7 @@ import (
 	"github.com/colaregistry/colaregistry/internal/web"
 )
 
-// modern returns the parameters of a message in the latest protocol revision.
+// modern returns the parameters of a message in the newest protocol version.
 func modern(params string) string {
 	meta := `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}`
 	if params == "{}" {
@@ -27,7 +27,7 @@ func modern(params string) string {
 	return strings.TrimSuffix(params, "}") + "," + meta + "}"
 }
 
-// modernHeaders returns the headers that the latest protocol revision requires for a message.
+// modernHeaders returns the headers that the newest protocol version requires for a message.
 func modernHeaders(method, name string) []string {
 	return []string{"Mcp-Protocol-Version: 2026-07-28", "Mcp-Method: " + method, "Mcp-Name: " + name}
 }
@@ -52,7 +52,7 @@ func TestHandshake(t *testing.T) {
 	}
 }
 
-// TestEveryRevision calls a tool in each protocol revision, with its header.
+// TestEveryRevision calls a tool in each protocol version, with its header.
 func TestEveryRevision(t *testing.T) {
 	h := mustServe(t, newFake(), io.Discard)
 	for _, revision := range protocolVersions[1:] {
@@ -163,8 +163,8 @@ func checkHeaders(t *testing.T, got reply) {
 	}
 }
 
-// TestModernErrors checks that the latest revision also reports errors in the HTTP status, and
-// requires headers that match the body.
+// TestModernErrors checks that the newest protocol version also reports errors in the HTTP status,
+// and requires headers that match the body.
 func TestModernErrors(t *testing.T) {
 	tests := []struct {
 		name, method, params string
@@ -197,8 +197,8 @@ func TestModernErrors(t *testing.T) {
 	}
 }
 
-// TestFutureRevision checks that an unsupported revision is rejected with the list of supported
-// ones.
+// TestFutureRevision checks that an unsupported protocol version is rejected with the list of
+// supported ones.
 func TestFutureRevision(t *testing.T) {
 	f := newFake()
 	params := strings.Replace(modern(`{"name":"get_usage"}`), "2026-07-28", "2030-01-01", 1)
@@ -288,8 +288,8 @@ func TestRevokedDuringCall(t *testing.T) {
 	}
 }
 
-// TestUnavailable checks that requests fail if metering is unavailable. Calls say when to retry;
-// other messages get a 503.
+// TestUnavailable checks that requests fail if metering is unavailable. The result of a call says
+// when to retry; other messages get a 503.
 func TestUnavailable(t *testing.T) {
 	f := newFake()
 	f.err = cola.Unavailable()
@@ -334,7 +334,7 @@ func TestInternalErrors(t *testing.T) {
 	}
 }
 
-// TestClientDisconnect checks that if the caller disconnects, there is no response and no server
+// TestClientDisconnect checks that a caller that disconnects gets no response and causes no server
 // error.
 func TestClientDisconnect(t *testing.T) {
 	f := newFake()
@@ -352,8 +352,8 @@ func TestClientDisconnect(t *testing.T) {
 	}
 }
 
-// TestLogLines checks the log line of each kind of message. It names the request from a fixed list
-// and never contains the arguments.
+// TestLogLines checks the log line of each kind of message. Its labels for the request are from a
+// fixed list, and it never contains the arguments.
 func TestLogLines(t *testing.T) {
 	tests := []struct {
 		body string

@@ -1,14 +1,14 @@
 // Package mcp is the API for assistants: the registry's operations as tools of the Model Context
 // Protocol, over Streamable HTTP on one path and over standard input and output.
 //
-// One table of tools defines what is offered and documented. A tool decodes its arguments into the
-// same parameters as the REST API and calls the same method of package registry, so the two cannot
-// differ. mcp-go implements the protocol itself. This package keeps what must not depend on it:
-// authentication, strict parsing, charging and error messages.
+// One table defines the tools and their documentation. A tool decodes its arguments into the same
+// parameters as the REST API and calls the same method of package registry, so the two cannot
+// differ. mcp-go implements the protocol itself. This package implements the parts that must not
+// depend on mcp-go: authentication, strict parsing, charging and error messages.
 //
 // The server is stateless: no sessions, no streams, and no per-process state except the message
-// limits. Results are small, because an assistant reads all of them. Label text in them is
-// untrusted third-party data, kept apart from our own notes.
+// limits. Results are small, because an assistant reads all of a result. Label text in them is
+// untrusted third-party data, kept separate from our own notes.
 package mcp
 
 import (
@@ -50,8 +50,8 @@ type Service interface {
 	Standing(context.Context, cola.Caller) (cola.QuotaState, error)
 	// Admit counts a free request toward the rate limit.
 	Admit(context.Context, cola.Caller) (cola.QuotaState, error)
-	// Refuse admits a request that this package rejects itself, and returns the rejection, or the
-	// error if it is not admitted.
+	// Refuse admits a request that this package rejects itself, and returns the rejection, or
+	// another error if the request is not admitted.
 	Refuse(ctx context.Context, c cola.Caller, refusal error) (cola.QuotaState, error)
 
 	SearchColasLimited(
@@ -122,15 +122,15 @@ type Options struct {
 	PublicURL string        // where callers reach the service; may be empty
 	Version   string        // of the program
 	Logger    *slog.Logger  // gets one line per request; default slog.Default
-	Timeout   time.Duration // for the work on one message; default 30 seconds
+	Timeout   time.Duration // per message; default 30 seconds
 	Now       cola.Clock    // default time.Now
 
 	// Hosts are the accepted host names, without ports. Requests with another name in the Host
 	// header are rejected, unless it is the local address of the connection. This prevents DNS
 	// rebinding.
 	Hosts []string
-	// Origins are the origins (scheme, host and port) of pages whose scripts may call. Requests
-	// without an origin don't come from scripts.
+	// Origins are the origins (scheme, host and port) of pages whose scripts may send requests.
+	// Requests without an Origin header are accepted, because they don't come from scripts.
 	Origins []string
 
 	// Resource describes the endpoint at Path to OAuth clients. It is zero if API keys are the only
@@ -141,7 +141,7 @@ type Options struct {
 	Metrics prometheus.Registerer
 }
 
-// edge serves assistants at one path.
+// edge serves the endpoint at one path.
 type edge struct {
 	path         string
 	resource     auth.Resource
@@ -209,7 +209,7 @@ func toolNames(table []tool) (names []string) {
 	return names
 }
 
-// chain wraps a handler, the innermost first.
+// chain wraps a handler in middleware, innermost first.
 func chain(h http.Handler, wraps ...func(http.Handler) http.Handler) http.Handler {
 	for _, wrap := range wraps {
 		h = wrap(h)
@@ -269,7 +269,8 @@ type metadata struct {
 	Documentation string   `json:"resource_documentation"`
 }
 
-// describeResource serves the metadata: an assistant requests it before it has credentials.
+// describeResource serves the metadata without authentication, because assistants request it before
+// they have credentials.
 func (e *edge) describeResource() http.Handler {
 	r := e.resource
 	if len(r.Issuers) == 0 {

@@ -83,7 +83,7 @@ func TestChallenge(t *testing.T) {
 	}
 }
 
-// at sends the requests for Path to the endpoint at another path.
+// at returns a handler that changes the path of every request before passing it to h.
 func at(path string, h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		r.URL.Path = path
@@ -91,8 +91,8 @@ func at(path string, h http.Handler) http.Handler {
 	})
 }
 
-// TestReadOnly checks that the read-only endpoint offers every tool and prompt but those that change
-// data, which it rejects, too.
+// TestReadOnly checks that the read-only endpoint offers every tool and prompt except those that
+// change data, and rejects calls to these.
 func TestReadOnly(t *testing.T) {
 	h := at(ReadOnlyPath, mustServe(t, newFake(), io.Discard))
 	listed := rpc(t, h, "tools/list", "{}")

@@ -28,8 +28,9 @@ const (
 	messageTooLong = "The message is larger than %d bytes."
 )
 
-// message is one JSON-RPC message. parse rejects ambiguous ones: a name given twice or in another
-// letter case. mcp-go gets the decoded parameters, so it and this package act on the same message.
+// message is one JSON-RPC message. parse rejects ambiguous ones, in which a name appears twice or in
+// the wrong letter case. mcp-go gets the decoded parameters, so it and this package act on the same
+// message.
 type message struct {
 	id              json.RawMessage // nil for a notification
 	method          string
@@ -38,7 +39,7 @@ type message struct {
 	arguments       []strictjson.Member // of the call, in the order sent
 	malformed       bool                // the arguments are not an object
 	protocolVersion string              // as stated in the message; may be empty
-	modern          bool                // of a revision without a handshake
+	modern          bool                // the protocol version has no handshake
 }
 
 // messageParams are the parameters of all methods. mcp-go gets all of them except the arguments,
@@ -82,7 +83,7 @@ const (
 	resourceReference = "ref/resource"
 )
 
-// knownNames are the member names that are rejected in another letter case.
+// knownNames are the member names that are rejected if their letter case is wrong.
 var knownNames = map[string][]string{
 	"message": {"jsonrpc", "id", "method", "params", "result", "error"},
 	"params": {
@@ -117,7 +118,8 @@ func parse(body []byte) (m message, err error) {
 	return m, err
 }
 
-// read decodes a message. length is its size with surrounding white space. It fails as parse does.
+// read decodes a message. length is its size with surrounding white space. Its errors are those of
+// parse.
 func (m *message) read(body json.RawMessage, length int) error {
 	all, rpcErr := strictMembers("message", body)
 	if rpcErr != nil {
@@ -201,8 +203,8 @@ func wrongType(err *json.UnmarshalTypeError) *rpcError {
 	return invalidParams("%[2]s.%[1]s must be %[3]s.", name, in, wanted)
 }
 
-// checkTarget reports well-typed requests that can't be met: a further page of a list with a single
-// page, or a completion without a reference or argument.
+// checkTarget reports requests whose parameters have the right types but can't be used: a cursor for
+// a list that has one page, or a completion without a reference or argument.
 func (m *message) checkTarget() *rpcError {
 	switch m.method {
 	case string(protocol.MethodToolsList), string(protocol.MethodResourcesList),
@@ -232,7 +234,7 @@ func (p *messageParams) checkCompletion() *rpcError {
 	return nil
 }
 
-// values turns the arguments of a call into text, and reports problems with their JSON.
+// values converts the arguments of a call to text, and reports problems with their JSON.
 func (m *message) values(f argumentReader) (values []params.Value, problems cola.Problems) {
 	if m.malformed {
 		problems.Add("arguments", "The arguments must be an object, such as {\"q\": \"oak\"}.")
@@ -241,12 +243,12 @@ func (m *message) values(f argumentReader) (values []params.Value, problems cola
 	return f.Values(m.arguments)
 }
 
-// argumentReader turns JSON into text; params.Reader implements it.
+// argumentReader converts JSON to text; params.Reader implements it.
 type argumentReader interface {
 	Values(members []strictjson.Member) ([]params.Value, cola.Problems)
 }
 
-// isRequestID reports whether a value is an id or absent. null is neither.
+// isRequestID reports whether an id is valid or absent; null is neither.
 func isRequestID(id json.RawMessage) bool {
 	if id == nil || id[0] == '"' {
 		return true

@@ -12,8 +12,8 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// FuzzParse checks that encoding/json, which ignores the case of names, reads an accepted message
-// the same way.
+// FuzzParse checks that encoding/json, which ignores the letter case of names, decodes every accepted
+// message to the same values.
 func FuzzParse(f *testing.F) {
 	for _, seed := range []string{
 		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a","arguments":{"q":1}}}`,
@@ -196,13 +196,13 @@ func TestGoldenMessages(t *testing.T) {
 		}
 		newest := rpc(t, h, tt.method, modern(tt.params), modernHeaders(tt.method, nameIn(tt.params))...)
 		if newest.StatusCode != http.StatusBadRequest || newest.json.Error == nil || newest.json.Error.Code == -32002 || strings.Contains(newest.body, "json:") {
-			t.Errorf("%s %s in the newest revision: %d %s", tt.method, tt.params, newest.StatusCode, newest.body)
+			t.Errorf("%s %s in the newest version: %d %s", tt.method, tt.params, newest.StatusCode, newest.body)
 		}
 	}
 	checkGolden(t, filepath.Join("testdata", "messages.golden"), []byte(messages.String()))
 }
 
-// nameIn returns the Mcp-Name header for parameters.
+// nameIn returns the value of the Mcp-Name header for the given parameters.
 func nameIn(params string) string {
 	var p struct{ Name, URI any }
 	_ = json.Unmarshal([]byte(params), &p)

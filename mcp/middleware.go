@@ -14,8 +14,8 @@ import (
 	"github.com/colaregistry/colaregistry/internal/web"
 )
 
-// originPolicy protects against web pages that call the server from a visitor's browser, by their
-// origin or by DNS rebinding. It does not identify callers; credentials do.
+// originPolicy rejects calls that web pages of other sites make from a visitor's browser, directly or
+// by DNS rebinding. It does not identify callers; credentials do.
 type originPolicy struct {
 	hosts   map[string]bool // lower case, without ports
 	origins []string        // lower case
@@ -98,12 +98,12 @@ func (g originPolicy) allowsOrigin(sent []string) bool {
 // completions, pings, notifications and malformed messages. They count every message, including
 // tool calls, per process. A typical client sends a few dozen a minute.
 const (
-	messagesPerMinute        = 600                   // of a credential
-	accountMessagesPerMinute = 5 * messagesPerMinute // across all credentials: an account may have a hundred keys
+	messagesPerMinute        = 600                   // per credential
+	accountMessagesPerMinute = 5 * messagesPerMinute // per account, which may have a hundred keys
 	// messageUnit is the number of bytes that count as one message: long messages take longer to
 	// read.
 	messageUnit       = 64 << 10
-	maxLimitedSenders = 20_000 // credentials, and accounts, in memory
+	maxLimitedSenders = 20_000 // maximum number of credentials, and of accounts, in memory
 	reasonMessages    = "messages"
 )
 
@@ -121,8 +121,8 @@ func newMessageLimiter(now cola.Clock) messageLimiter {
 	}
 }
 
-// take counts a request of a caller, or returns the error that rejects it. The body has not been
-// read yet; a body of unknown length counts as the longest.
+// take counts a caller's request, or returns an error if it exceeds a limit. The body has not been
+// read yet; a body of unknown length counts as one of maximum length.
 func (l messageLimiter) take(c cola.Caller, length int64) *cola.Error {
 	if length < 0 || length > maxMessageBytes {
 		length = maxMessageBytes

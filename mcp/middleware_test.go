@@ -87,7 +87,7 @@ func TestSeveralOrigins(t *testing.T) {
 	}
 }
 
-// TestPreflight sends the requests that browsers send before a page's script may send a message.
+// TestPreflight sends the preflight requests of browsers, which precede a script's first message.
 func TestPreflight(t *testing.T) {
 	f := newFake()
 	got := send(t, mustServe(t, f, io.Discard), "OPTIONS", "", "X-API-Key:", "Origin: https://app.example:8443", "Access-Control-Request-Method: POST",
@@ -273,7 +273,8 @@ func TestMessageBounds(t *testing.T) {
 	}
 }
 
-// TestBridgeLimit checks that an assistant on standard input learns which message was rejected.
+// TestBridgeLimit checks that an error at the message limit has the ID of the rejected message when it
+// reaches an assistant on standard input.
 func TestBridgeLimit(t *testing.T) {
 	h := New(newFake(), keys{}, Options{Logger: slog.New(slog.DiscardHandler), Hosts: []string{"localhost"}, Now: stopped})
 	for range messagesPerMinute {

@@ -22,8 +22,8 @@ var protocolVersions = []string{
 	protocol.ProtocolVersion20250326,
 }
 
-// isUnsupportedVersion reports whether a client names an older revision that is not supported.
-// mcp-go answers newer revisions in the format of the newest one.
+// isUnsupportedVersion reports whether a client requests an older version that is not supported.
+// mcp-go answers requests for unknown newer versions in the newest one that it supports.
 func isUnsupportedVersion(revision string) bool {
 	return revision != "" && !protocol.IsModernProtocol(revision) && !slices.Contains(protocolVersions, revision)
 }
@@ -61,7 +61,7 @@ func (e *edge) newProtocol(table []tool) *server.MCPServer {
 			result.ProtocolVersion = protocol.LATEST_LEGACY_PROTOCOL_VERSION
 		}
 	})
-	const listsHold = 5 * 60 * 1000 // milliseconds that clients may cache lists, which change only with the program
+	const listsHold = 5 * 60 * 1000 // milliseconds that clients may cache lists, which only an upgrade changes
 	s := server.NewMCPServer(serverName, e.opts.Version,
 		server.WithTitle(serverTitle),
 		server.WithDescription(serverDescription),
@@ -109,8 +109,8 @@ func fromJSONRPCError(e protocol.JSONRPCError) *rpcError {
 	return &rpcError{Code: e.Error.Code, Message: e.Error.Message, Data: e.Error.Data}
 }
 
-// checkHeaders compares the headers of the newest revision with the message: they repeat its
-// revision, method and target, so that proxies need not read it.
+// checkHeaders compares a message with its headers. In the newest protocol version, they repeat the
+// version, method and target, so that proxies don't need to read the message.
 func (m *message) checkHeaders(h http.Header, params json.RawMessage) *rpcError {
 	revision := h.Get(protocol.HeaderProtocolVersion)
 	if !protocol.IsModernProtocol(revision) && !m.modern {
@@ -151,8 +151,8 @@ func (e *edge) websiteURL() string {
 	return e.opts.PublicURL + "/docs"
 }
 
-// noteLocalLinks warns of links that the user may be unable to open, because the public URL is that
-// of a local server.
+// noteLocalLinks adds a note if the result has links that the user may be unable to open, because the
+// public URL is a local address.
 func (e *edge) noteLocalLinks(a *toolResult) {
 	if web.IsLocalURL(e.opts.PublicURL) && bytes.Contains(a.data, []byte(`"`+e.opts.PublicURL+"/")) {
 		a.note("Links to %s work only on the server's own computer. The operator can set --public-url to a "+

@@ -122,7 +122,7 @@ func (p *processingTimesArgs) checkFilters(kind string) {
 // maxConciseRows limits the rows of an unpaginated list in the concise format.
 const maxConciseRows = 30
 
-// putList writes as many rows of an unpaginated list as fit. If rows are cut, a note names the
+// putList writes as many rows of an unpaginated list as fit. If rows are omitted, a note suggests the
 // filters that were not set.
 func putList[T any](v view, list registry.List[T], filters []filterValue) (a toolResult) {
 	rows := rowLimiter[T]{view: v}

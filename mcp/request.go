@@ -17,8 +17,8 @@ import (
 	"github.com/colaregistry/colaregistry/internal/web"
 )
 
-// request is one message and its outcome. It travels in the context, through mcp-go, to the handler
-// of a tool, resource or prompt.
+// request is one message and its outcome. The context carries it through mcp-go to the handler of a
+// tool, resource or prompt.
 type request struct {
 	message
 	caller  cola.Caller
@@ -37,14 +37,14 @@ func requestFrom(ctx context.Context) *request {
 }
 
 // countedMethods count toward the rate limit. The handshake and the lists do not, because clients
-// send them on their own.
+// request them automatically.
 var countedMethods = []string{
 	string(protocol.MethodToolsCall), string(protocol.MethodResourcesRead),
 	string(protocol.MethodPromptsGet),
 }
 
-// servedMethods are the supported methods. In the log, other requests share one label, and other
-// notifications another.
+// servedMethods are the supported methods. In the log, all other requests share one label, and all
+// other notifications share another.
 var servedMethods = append([]string{
 	string(protocol.MethodInitialize), string(protocol.MethodPing), string(protocol.MethodServerDiscover),
 	string(protocol.MethodToolsList), string(protocol.MethodResourcesList),
@@ -121,8 +121,8 @@ func (req *request) callRecovered(
 	return work(ctx, req)
 }
 
-// publicError returns the public form of an error, and records it. Credential errors become HTTP
-// errors; handlers return all others.
+// publicError returns the public form of an error, and records it for the log. It makes credential
+// errors HTTP errors; handlers return all others.
 func (req *request) publicError(ctx context.Context, err error) *cola.Error {
 	if err == nil {
 		return nil

@@ -65,8 +65,7 @@ var referenceResources = []referenceResource{
 	},
 }
 
-// filterWords lists the allowed values of every filter that has them, and TTB's
-// tables.
+// filterWords lists the values of every filter that has a fixed set of them, and TTB's tables.
 func filterWords() object {
 	var filters object
 	for _, f := range cola.FieldsOf[cola.SearchParams]() {
@@ -150,8 +149,8 @@ func (e *edge) resourceHandler(
 	}
 }
 
-// setFailure sets and returns the error to report: the HTTP error that is already set, or else
-// shown as a JSON-RPC error.
+// setFailure sets shown, as a JSON-RPC error, as the error to report, unless an HTTP error is already
+// set. It returns the error to report.
 func (req *request) setFailure(shown *cola.Error) error {
 	if req.failure == nil {
 		req.failure = newRPCError(shown, req)

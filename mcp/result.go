@@ -20,7 +20,7 @@ type toolResult struct {
 	notes   []string // messages from this service, kept separate from the data
 	data    []byte   // sanitized JSON
 	extra   []field  // members that this service adds after the data
-	whole   []byte   // sanitized JSON that replaces all of them; nil for most tools
+	whole   []byte   // sanitized JSON of the whole result, if another party defines its format; otherwise nil
 	charged *charged
 }
 
@@ -94,8 +94,8 @@ var (
 	chargedMember    = field{"charged", reflect.TypeFor[charged]()}
 )
 
-// Limits on the size of a result. Clients cut or reject larger ones, and may show both copies of the
-// content to the model.
+// Limits on the size of a result. Clients truncate or reject larger ones, and may show both copies of
+// the content to the model.
 const (
 	maxTokens       = 25_000
 	maxBytes        = maxTokens * 7 / 2 // at three and a half bytes a token
@@ -154,7 +154,7 @@ func (f *rowLimiter[T]) limit(rows []T) int {
 // rowLimit returns the limiter as a registry.RowLimit.
 func (f *rowLimiter[T]) rowLimit() registry.RowLimit[T] { return f.limit }
 
-// noteTruncation adds a note if rows were cut from a page, because of the quota or the size limit.
+// noteTruncation adds a note if the quota or the size limit truncated a page.
 func (f *rowLimiter[T]) noteTruncation(a *toolResult, given int, state cola.QuotaState) {
 	switch {
 	case given < f.kept:
@@ -186,13 +186,13 @@ func (f *rowLimiter[T]) noteNextPage(a *toolResult, given int, at cola.Paginatio
 	}
 }
 
-// putRecord sets the data to one record. If it is too large, its longest lists and strings are cut,
-// with a note.
+// putRecord sets the data to one record. If it is too large, its longest lists and strings are
+// truncated, each with a note.
 func putRecord[T any](a *toolResult, v view, record T) {
 	r := reflect.New(reflect.TypeFor[T]()).Elem()
 	r.Set(reflect.ValueOf(record))
 	fields := outputFields(r.Type(), v.detailed)
-	whole := map[string]int{} // original lengths of cut fields
+	whole := map[string]int{} // original lengths of truncated fields
 	var order []int
 	data := v.append(nil, r.Interface())
 	for encodedSize(data) > maxContentBytes {
@@ -226,8 +226,8 @@ func largestField(v view, r reflect.Value, fields []outputField) (index int) {
 	return index
 }
 
-// halve cuts a list or a string in half. In a list of one string, it cuts the string. It does not
-// modify shared backing arrays.
+// halve drops the second half of a list or a string. In a list of one string, it shortens that
+// string. It does not modify shared backing arrays.
 func halve(v reflect.Value) {
 	switch n := length(v); {
 	case v.Kind() == reflect.String && n < 2:
@@ -272,7 +272,7 @@ func nonNilRows[T any](rows []T) []T {
 	return rows
 }
 
-// resetDay returns the day on which the quota resets.
+// resetDay returns the date on which the quota resets.
 func resetDay(state cola.QuotaState) string { return state.Period.End().Format("January 2, 2006") }
 
 // sanitizeJSON removes hidden characters from the strings in JSON: control characters, and

@@ -209,7 +209,7 @@ func TestThirdPartyText(t *testing.T) {
 // TestServiceNotes checks that results include the service's notes.
 func TestServiceNotes(t *testing.T) {
 	f := newFake()
-	f.notes = []string{"DE was read as Delaware."}
+	f.notes = []string{"DE was interpreted as Delaware."}
 	h := mustServe(t, f, io.Discard)
 	for tool, arguments := range map[string]string{
 		"search_colas": `{"origin":"DE","approval_date_from":"2005-01-01"}`, "get_processing_times": `{"commodity":"beer"}`,

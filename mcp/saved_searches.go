@@ -94,7 +94,7 @@ func updateSavedSearchTool() tool {
 func deleteSavedSearchTool() tool {
 	return newTool(tool{
 		name: "delete_saved_search", title: "Delete a saved search",
-		description: "Delete a saved search for good, with its alert, runs, deliveries, feed and own destinations. " +
+		description: "Permanently delete a saved search, with its alert, runs, deliveries, feed and own destinations. " +
 			"Use it only if the user asked to delete this search; to pause an alert, use update_saved_search. Find the " +
 			"uuid with list_saved_searches. " + needsScope,
 		cost:   free,

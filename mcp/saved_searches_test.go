@@ -226,8 +226,8 @@ func TestSavedSearchScope(t *testing.T) {
 	}
 }
 
-// TestScopeAtTheRateLimit checks that a call that is not admitted returns the usual error, even
-// without the scope, and is neither run nor counted twice.
+// TestScopeAtTheRateLimit checks that a call without the scope that is also rejected for another
+// reason returns the usual error, and is neither run nor counted twice.
 func TestScopeAtTheRateLimit(t *testing.T) {
 	token := []string{"X-API-Key: ", "Authorization: Bearer " + testToken}
 	create := `{"name":"create_saved_search","arguments":` + goodSearch + `}`

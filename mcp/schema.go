@@ -62,14 +62,15 @@ func argumentsOf(set *schemas.Set, t reflect.Type) (all []argument) {
 	return all
 }
 
-// withoutExample removes sentences about the example, which tools don't show.
+// withoutExample removes sentences about the example, which the schemas of tools omit.
 func withoutExample(description string) string {
 	return strings.NewReplacer("; the example is a placeholder", "", " The example is a placeholder.",
 		"").Replace(description)
 }
 
-// inputSchema is the schema of the arguments. It is strict, so that a client that validates reports
-// misspelled names itself, and short, because assistants pay for the tool list with every call.
+// inputSchema returns the schema of the arguments. It is strict, so that a client that validates
+// reports misspelled names itself, and short, because assistants pay for the tool list with every
+// call.
 func (t *tool) inputSchema() json.RawMessage {
 	return mustJSON(append(object{{"type", "object"}}, closedObject(t.input)...))
 }
@@ -157,7 +158,7 @@ func acceptedTypes(s *huma.Schema) []string {
 	return []string{s.Type, huma.TypeNumber}
 }
 
-// schemaType is the value of "type" in a schema.
+// schemaType returns the value of "type" in a schema.
 func schemaType(types []string) any {
 	if len(types) == 1 {
 		return types[0]

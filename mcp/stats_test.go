@@ -34,8 +34,8 @@ func TestCountLabels(t *testing.T) {
 	}
 }
 
-// TestCountLabelsDimensions checks that missing and invalid dimensions are reported with the other
-// problems, and count as one request.
+// TestCountLabelsDimensions checks that missing and invalid dimensions are reported together with
+// other problems, and that the call counts as one request.
 func TestCountLabelsDimensions(t *testing.T) {
 	for _, arguments := range []string{
 		`{"abv_min":"x"}`, `{"group_by":null,"abv_min":"x"}`, `{"group_by":[],"abv_min":"x"}`,

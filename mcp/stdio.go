@@ -19,17 +19,17 @@ import (
 	"github.com/colaregistry/colaregistry/internal/web"
 )
 
-// Bridge relays messages between a local assistant, one per line, and the server's endpoint, one
-// per request. So stdio behaves exactly like HTTP, whether the endpoint is in this process (see
-// InProcess) or remote.
+// Bridge relays messages between a local assistant, which sends one per line, and the server's
+// endpoint, which takes one per request. Stdio therefore behaves exactly like HTTP, whether the
+// endpoint is in this process (see InProcess) or remote.
 type Bridge struct {
 	URL    string       // of the endpoint
 	Key    string       // API key
-	Client *http.Client // how the endpoint is reached
+	Client *http.Client // sends the requests
 	Logger *slog.Logger
 }
 
-// maxResponseBytes limits responses; ours are at most a tenth of it.
+// maxResponseBytes limits responses. This server's are at most a tenth of it.
 const maxResponseBytes = 4 << 20
 
 // maxConcurrentCalls limits the messages in flight.
@@ -106,13 +106,13 @@ func (b *Bridge) send(ctx context.Context, head messageHead, sent []byte) []byte
 		return head.response(rpcErr)
 	}
 	var line bytes.Buffer
-	_ = json.Compact(&line, body) // it is valid
+	_ = json.Compact(&line, body) // cannot fail: the body is valid JSON
 	return line.Bytes()
 }
 
 // anonymousError returns the error in a response without an ID, or nil for any other response. A
-// server that rejects a message unread doesn't know its ID, but the assistant expects a response
-// with that ID.
+// server that rejects a message without reading it doesn't know its ID, but the assistant expects a
+// response with that ID.
 func anonymousError(body []byte) *rpcError {
 	var response struct {
 		ID    any       `json:"id"`
@@ -259,7 +259,7 @@ func (c *responseRecorder) Write(b []byte) (int, error) {
 type lineWriter struct {
 	mu  sync.Mutex
 	w   io.Writer
-	err error // the first
+	err error // first write error
 }
 
 func (l *lineWriter) write(line []byte) {

@@ -65,7 +65,7 @@ func TestBridge(t *testing.T) {
 		t.Errorf("responses = %v, want results for first, 2 and 5", got)
 	}
 	if byID["3"].json.Result["supportedVersions"] == nil || byID["4"].json.Result["resultType"] != "complete" {
-		t.Errorf("in the newest revision: %s and %s", byID["3"].body, byID["4"].body)
+		t.Errorf("in the newest version: %s and %s", byID["3"].body, byID["4"].body)
 	}
 	if len(byID) != 5 || len(without) != 2 || without[0]+without[1] != -32700-32600 {
 		t.Errorf("%d responses with an ID; without: %v", len(byID), without)

@@ -18,7 +18,7 @@ type tool struct {
 	cost               string
 	meter              cola.Meter
 	scope              cola.Scope // required scope; may be empty
-	required           []string   // arguments
+	required           []string   // required arguments
 	effect             effect
 	serviceValidates   bool              // the service reports missing arguments
 	describedElsewhere []string          // arguments whose members or values another tool lists
@@ -37,7 +37,7 @@ type effect int
 
 const (
 	reads   effect = iota
-	creates        // a repeated call may create another
+	creates        // a repeated call may create another record
 	changes        // or deletes; repeating a call has no further effect
 )
 
@@ -45,8 +45,8 @@ const (
 const free = "free; counts toward the rate limit."
 
 // newTool completes a tool with arguments of type P. ask gets the arguments with their problems,
-// missing ones included, and lets the service reject them, so that the caller learns of all
-// problems at once.
+// including missing arguments, and lets the service reject them, so that the caller gets all problems
+// at once.
 func newTool[P any](
 	t tool, ask func(ctx context.Context, svc Service, c cola.Caller, p P) (toolResult, cola.QuotaState, error),
 ) tool {

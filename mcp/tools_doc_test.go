@@ -12,8 +12,8 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 )
 
-// TestGoldenTools compares tools.md with the tool table. Its responses are those of the example
-// calls over a few records.
+// TestGoldenTools compares tools.md with the tool table. The responses in tools.md are those of the
+// example calls to a fake with a few records.
 func TestGoldenTools(t *testing.T) {
 	var b strings.Builder
 	fmt.Fprint(&b, toolsIntroduction)

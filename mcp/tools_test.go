@@ -138,8 +138,8 @@ func TestDataAsOf(t *testing.T) {
 	}
 }
 
-// TestNarrowingNotes checks that a note on a cut list offers exactly the filters that were not
-// given.
+// TestNarrowingNotes checks that the note on a truncated list suggests exactly the filters that were
+// not given.
 func TestNarrowingNotes(t *testing.T) {
 	f := newFake()
 	f.times = slices.Repeat(f.times, 3000)
@@ -208,8 +208,8 @@ func TestLabelRows(t *testing.T) {
 	}
 }
 
-// TestLocalLinks checks that a response with a link that works only on the server's own computer
-// says so.
+// TestLocalLinks checks that a response has a note if it contains a link that works only on the
+// server's own computer.
 func TestLocalLinks(t *testing.T) {
 	const local = "http://127.0.0.1:8080"
 	for publicURL, noted := range map[string]bool{local: true, "https://" + testHost: false} {

@@ -55,7 +55,7 @@ func TestSearchNotes(t *testing.T) {
 		"an unknown permit":  {cola.SearchParams{PermitNumber: "lenz"}, []string{`No label has the permit number "LENZ".`}},
 		"an unknown barcode": {cola.SearchParams{BarcodeValue: "036000291452"}, []string{`No label has the main barcode "036000291452".`}},
 		"a free barcode":     {cola.SearchParams{Q: "036000291452"}, nil},
-		"an ambiguous code":  {cola.SearchParams{Q: "twofold", Origin: "DE"}, []string{"DE was read as Delaware"}},
+		"an ambiguous code":  {cola.SearchParams{Q: "twofold", Origin: "DE"}, []string{"DE was interpreted as Delaware"}},
 		"a clear code":       {cola.SearchParams{Q: "twofold", Origin: "GE"}, nil},
 		"two Georgias":       {cola.SearchParams{Q: "twofold", Origin: "georgian"}, []string{"use GA for the state"}},
 		"an unknown origin":  {cola.SearchParams{Origin: "narnia"}, []string{`No label has the origin "narnia".`}},

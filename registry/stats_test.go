@@ -45,7 +45,7 @@ func TestCountColas(t *testing.T) {
 }
 
 // isTie reports whether a note says that other groups are tied with the last one.
-func isTie(note string) bool { return strings.Contains(note, "as many labels") }
+func isTie(note string) bool { return strings.Contains(note, "the same number of labels") }
 
 // TestCountColasCharge checks the price of groups, and that groups beyond the quota or the size of
 // the response are neither returned nor charged but counted among the others.

@@ -98,7 +98,7 @@ func OriginNote(word, domestic string) string {
 		if domestic != "" {
 			return ""
 		}
-		return fmt.Sprintf("%s was read as both the US state and the country; "+
+		return fmt.Sprintf("%s was interpreted as both the US state and the country; "+
 			"use GA for the state or GE for the country.",
 			strconv.Quote(strings.TrimSpace(word)))
 	}
@@ -112,7 +112,7 @@ func OriginNote(word, domestic string) string {
 	if slices.Contains(OriginNames(c.name), OriginNames(code)[0]) {
 		return "" // the same place, such as Puerto Rico
 	}
-	return fmt.Sprintf("%s was read as %s; for %s use %s or %s.",
+	return fmt.Sprintf("%s was interpreted as %s; for %s, use %s or %s.",
 		code, placeTitle(states[state].Origin), placeTitle(c.name), c.name, c.alpha3)
 }
 
