@@ -819,22 +819,23 @@ func TestFollow(t *testing.T) {
 	today := cola.DateOf(time.Now())
 	s := mustSite(t, ttbsite.Options{Labels: 30, First: today.AddDays(-6), Last: today})
 	st := mustStore(t)
+	noon := time.Until(today.Time().Add(12 * time.Hour)) // so that 25 hours later is the next day
+	days, later := 0, noon
+	now := func() time.Time { return time.Now().Add(later) }
 	old := today.AddDays(-100)
-	if _, err := st.PlanWindows(t.Context(), old, old, time.Now(), false); err != nil {
+	if _, err := st.PlanWindows(t.Context(), old, old, now(), false); err != nil {
 		t.Fatal(err)
 	}
 	o := s.options()
-	o.First, o.Last, o.Follow = 0, 0, true
+	o.First, o.Last, o.Follow, o.Now = 0, 0, true, now
 	ctx, cancel := context.WithCancel(t.Context())
-	days, later := 0, time.Duration(0)
-	o.Now = func() time.Time { return time.Now().Add(later) }
 	o.Progress = func(collect.Progress) {
 		status := mustStatus(t, st)
 		if status.Windows[store.FetchPending]+status.Labels[store.FetchPending] > 0 {
 			return
 		}
 		if days++; days == 1 {
-			later = 25 * time.Hour
+			later = noon + 25*time.Hour
 			return
 		}
 		if s.count(ttbsite.Search) > 10 {

@@ -371,7 +371,7 @@ func TestEstimatedDates(t *testing.T) {
 	if n := all.total(t); n != 3 || strings.Count(all.body, mark) != 2 {
 		t.Errorf("%d labels, %d estimates across all dates, want 3 and 2", n, strings.Count(all.body, mark))
 	}
-	all.shows(t, http.StatusOK, "approval date unknown", `<option value="all" selected>All time`, "all dates")
+	all.shows(t, http.StatusOK, "approval date unknown", `<option value="all" selected>All dates`, "all dates")
 	if known := s.get("/explore?q=guesswork&date_range=all&estimated_dates=exclude"); known.total(t) != 1 {
 		t.Errorf("%d labels without estimates, want the undated one", known.total(t))
 	}

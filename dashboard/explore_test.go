@@ -239,7 +239,7 @@ func TestExploreUnknownParameters(t *testing.T) {
 
 var noteLinkPattern = regexp.MustCompile(`</bdi> <a href="(/explore[^"]*)">Did you mean`)
 
-// TestExploreNotes checks that the page says how an ambiguous origin was read and why a search had
+// TestExploreNotes checks that the page says how an ambiguous origin was interpreted and why a search had
 // no results, without naming parameters of the API, and links to the searches that notes suggest.
 func TestExploreNotes(t *testing.T) {
 	s := mustSite(t)

@@ -89,7 +89,7 @@ func PlaceName(place string) string {
 // searched returns the searched form of the place (see PlaceOf).
 func (p place) searched() string { return PlaceOf(p.name, p.id, "") }
 
-// OriginNote explains how an ambiguous word was read and how to select the other place. It returns
+// OriginNote explains how an ambiguous word was interpreted and how to select the other place. It returns
 // "" for other words. domestic is the search's domestic_or_imported filter, which distinguishes the
 // two Georgias.
 func OriginNote(word, domestic string) string {
