@@ -303,6 +303,13 @@ func (f *Filter) Clear(q *Query) {
 	}
 }
 
+// Remove removes the filter from parameters.
+func (f *Filter) Remove(p *SearchParams) {
+	if f.paramIndex != nil {
+		filterValue{}.writeTo(f.param(p))
+	}
+}
+
 // IsFiltered reports whether a query has a filter other than approval dates.
 func (q *Query) IsFiltered() bool {
 	for i := range filters {

@@ -1,6 +1,7 @@
 package registry
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -72,7 +73,8 @@ func searchNotes(view *search.View, p *cola.SearchParams, q *cola.ColaSearch, to
 	if total > 0 {
 		return notes
 	}
-	notes = append(notes, wordNotes(view, p, q.Query)...)
+	words := wordNotes(view, p, q.Query)
+	notes = append(notes, words...)
 	if number := q.PermitNumber; number != "" && countMatches(view, cola.Query{PermitNumber: number}) == 0 {
 		notes = append(notes, newNote(fmt.Sprintf("No label has the permit number %s. To find a company's permit "+
 			"numbers, search permittees.", cola.Quoted(number))))
@@ -80,7 +82,104 @@ func searchNotes(view *search.View, p *cola.SearchParams, q *cola.ColaSearch, to
 	if code := q.Barcode; code != "" && countMatches(view, cola.Query{Barcode: code}) == 0 {
 		notes = append(notes, newNote(fmt.Sprintf("No label has the main barcode %s.", cola.Quoted(code))))
 	}
-	return append(notes, valueNotes(view, p)...)
+	notes = append(notes, valueNotes(view, p)...)
+	if n, ok := brandNote(view, p, q.Query, len(words) > 0); ok {
+		notes = append(notes, n)
+	}
+	if len(notes) == 0 {
+		notes = combinationNotes(view, p, q)
+	}
+	return notes
+}
+
+// minNearBrand is the minimum score of a brand that a note suggests.
+const minNearBrand = 80
+
+// brandNote suggests the brand that is most similar to the text of a search, or to its brand name if
+// it has no text. ok is false if there is none with labels to find, or if the name is a single word
+// that has a note already.
+func brandNote(view *search.View, p *cola.SearchParams, q cola.Query, noted bool) (n Note, ok bool) {
+	name, field := q.Text, func(p *cola.SearchParams) *string { return &p.Q }
+	if name == "" {
+		name, field = q.BrandName, func(p *cola.SearchParams) *string { return &p.BrandName }
+	}
+	_, isID := cola.ParseTTBID(name)
+	if isID || vocabulary.BarcodeShaped(name) || !hasWord(name) || noted && len(strings.Fields(name)) == 1 {
+		return n, false
+	}
+	var alone cola.SearchParams
+	*field(&alone) = name
+	if countMatches(view, cola.Query{Text: alone.Q, BrandName: alone.BrandName}) > 0 {
+		return n, false // other filters exclude the labels
+	}
+	similar := view.Brands(cola.BrandSearch{Name: name, MinScore: minNearBrand, Page: 1, PerPage: 1}).Rows
+	if len(similar) == 0 || !cola.AcceptsText(similar[0].BrandName) {
+		return n, false
+	}
+	brand := similar[0].BrandName
+	*field(&alone) = brand
+	found := countMatches(view, cola.Query{Text: alone.Q, BrandName: alone.BrandName})
+	if found == 0 {
+		return n, false
+	}
+	n = newNote(fmt.Sprintf("The brand %s has a similar name.", cola.Quoted(brand)))
+	n.didYouMean(fmt.Sprintf("%s (%s)", brand, labels(found)), p, func(changed *cola.SearchParams) { *field(changed) = brand })
+	return n, true
+}
+
+// maxCombinationNotes limits the notes on filters that exclude all labels together.
+const maxCombinationNotes = 3
+
+// combinationNotes returns notes on filters without which labels match, the ones with the most labels
+// first. It never suggests a search without the keywords.
+func combinationNotes(view *search.View, p *cola.SearchParams, q *cola.ColaSearch) []Note {
+	type exclusion struct {
+		noun    string
+		filters []cola.Filter
+		labels  int
+	}
+	var all []exclusion
+	for _, f := range cola.Filters() {
+		if !f.Given(&q.Query) || q.DefaultWindow && strings.HasPrefix(f.Param, "approval_date_") {
+			continue
+		}
+		i := slices.IndexFunc(all, func(e exclusion) bool { return e.noun == f.Noun })
+		if i < 0 {
+			i, all = len(all), append(all, exclusion{noun: f.Noun})
+		}
+		all[i].filters = append(all[i].filters, f)
+	}
+	if len(all) < 2 {
+		return nil
+	}
+	for i := range all {
+		if all[i].filters[0].Param == "q" {
+			continue
+		}
+		without := q.Query
+		for _, f := range all[i].filters {
+			f.Clear(&without)
+		}
+		all[i].labels = countMatches(view, without)
+	}
+	slices.SortStableFunc(all, func(a, b exclusion) int { return cmp.Compare(b.labels, a.labels) })
+	var notes []Note
+	for _, e := range all[:min(len(all), maxCombinationNotes)] {
+		if e.labels == 0 {
+			break
+		}
+		n := newNote(fmt.Sprintf("%s every filter except the %s.", labelsMatch(e.labels), e.noun))
+		n.suggest("Remove the "+e.noun, p, func(changed *cola.SearchParams) {
+			for _, f := range e.filters {
+				f.Remove(changed)
+			}
+			if !changed.VolumeMin.OK && !changed.VolumeMax.OK {
+				changed.VolumeUnit = ""
+			}
+		})
+		notes = append(notes, n)
+	}
+	return notes
 }
 
 // valueNotes returns a note on each filter whose value no label has.

@@ -185,6 +185,9 @@ func (x *brandWords) relateWord(q *similar.Query, i int, r *relatedWords) {
 	if !q.InCore(i) { // only similar to itself
 		return
 	}
+	if w, ok := x.words.Find(similar.WithDoubleS(want.Text)); ok {
+		compare(w, false)
+	}
 	x.like.alike(want, func(length int) int { return similar.EditLimit(want.Length, length) }, compare)
 	if !q.MayBegin(i) {
 		return
@@ -230,7 +233,8 @@ func (x *brandWords) withWords(
 	return w
 }
 
-// withJoined returns the brands whose joined core may be similar to the query's.
+// withJoined returns the brands that may be similar to the query if some of their words are written
+// together.
 func (x *brandWords) withJoined(q *similar.Query, n uint32, sc *postings.Scratch) []uint64 {
 	w := sc.Bitmap(n, postings.AllBlocks(n))
 	limit := func(length int) int { return similar.JoinedEditLimit(q.Joined.Length, length) }
@@ -239,6 +243,20 @@ func (x *brandWords) withJoined(q *similar.Query, n uint32, sc *postings.Scratch
 			postings.SetBit(w, k)
 		}
 	})
+	add := func(word string, words int) {
+		if id, ok := x.words.Find(word); ok {
+			x.brands.At(id).Each(func(k uint32) bool {
+				if len(x.wordsOf(k)) == words {
+					postings.SetBit(w, k)
+				}
+				return true
+			})
+		}
+	}
+	q.GenericSplits(func(rest string) { add(rest, 2) })
+	if len(q.Words) == 2 {
+		add(q.Full(), 1)
+	}
 	return w
 }
 

@@ -64,17 +64,40 @@ func (q *Query) Relate(i int, w *Word) (r Relation) {
 		return r
 	}
 	r = q.compare(have, w, EditLimit(have.Length, w.Length))
+	if differInSS(have.Text, w.Text) && q.allowed.Has(OneEdit) {
+		if percent := editPercent(2, have.Length, w.Length); percent > r.Percent {
+			r = Relation{Percent: percent, Kind: OneEdit}
+		}
+	}
 	r.Begins = q.MayBegin(i) && w.Length >= minBegins &&
 		(strings.HasPrefix(w.Text, have.Text) || strings.HasPrefix(have.Text, w.Text))
 	return r
 }
 
+// differInSS reports whether only one of two texts ends in -ss, such as those of CYPRES and CYPRESS.
+// These words differ by a letter, but WordKey removes only a single s.
+func differInSS(a, b string) bool {
+	return min(len(a), len(b)) >= minEdited-1 && (a == b+doubleS || b == a+doubleS)
+}
+
+const doubleS = "ss"
+
+// WithDoubleS returns the text that differs from a word only in -ss.
+func WithDoubleS(text string) string {
+	if without, ok := strings.CutSuffix(text, doubleS); ok {
+		return without
+	}
+	return text + doubleS
+}
+
+// editPercent returns how similar words of the given lengths are that differ by some edits.
+func editPercent(edits, a, b int) uint8 { return uint8(100 - 80*edits/max(a, b)) }
+
 // compare compares two words that are not the same.
 func (q *Query) compare(a, b *Word, limit int) (r Relation) {
-	longer := max(a.Length, b.Length)
 	if q.allowed.Has(OneEdit) && limit > 0 {
 		if d := distance(a.Text, b.Text, limit); d <= limit {
-			r = Relation{Percent: uint8(100 - 80*d/longer), Kind: OneEdit}
+			r = Relation{Percent: editPercent(d, a.Length, b.Length), Kind: OneEdit}
 		}
 	}
 	if q.allowed.Has(SoundsAlike) && a.Sounds.Overlap(b.Sounds) {

@@ -67,8 +67,13 @@ func (q *Query) improve(m *Match, kind Kind, percent, factor int) {
 }
 
 // CompareJoined compares the cores of a name and the query, each written as one word, unless they
-// have the same number of words. Their keys must differ.
+// have the same number of words. If one of them is a single word and the other has two, it compares
+// all their words in the same way. Their keys must differ.
 func (q *Query) CompareJoined(n *Name) (best Match) {
+	if len(q.Words)+len(n.Words) == 3 && q.full() == n.full() {
+		q.improve(&best, SameWords, sameForms, 10000)
+		return best
+	}
 	if q.Size() == n.Size() {
 		return best
 	}

@@ -15,6 +15,7 @@ package similar
 import (
 	"math"
 	"math/bits"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -177,6 +178,29 @@ func NewName(key string) Name {
 	return n
 }
 
+// full returns all words, written as one.
+func (n *Name) full() string { return strings.ReplaceAll(n.plain, " ", "") }
+
+// Full returns all words of the name, written as one, in the form of Word.Text.
+func (n *Name) Full() string { return vocabulary.WordKey(n.full()) }
+
+// GenericSplits calls yield with the rest of a name of one word without a generic word at its
+// beginning or end, such as MERCER for MERCERWINERY, in the form of Word.Text.
+func (n *Name) GenericSplits(yield func(rest string)) {
+	if len(n.Words) != 1 {
+		return
+	}
+	for i := range n.plain {
+		before, after := vocabulary.WordKey(n.plain[:i]), vocabulary.WordKey(n.plain[i:])
+		if IsGeneric(before) {
+			yield(after)
+		}
+		if IsGeneric(after) {
+			yield(before)
+		}
+	}
+}
+
 // Size returns the number of words in the core.
 func (n *Name) Size() int { return n.size }
 
@@ -187,8 +211,12 @@ func (n *Name) InCore(i int) bool { return n.core[i] }
 const MaxWords = 32
 
 // nameWords returns the first words of a key without connectors, unless it has only connectors.
+// Initials are one word.
 func nameWords(key string) []string {
 	all := strings.Fields(key)
+	if len(all) > 1 && !slices.ContainsFunc(all, func(w string) bool { return len(w) > 1 || w[0] < 'a' }) {
+		return []string{strings.Join(all, "")}
+	}
 	kept := make([]string, 0, len(all))
 	for _, w := range all {
 		if !vocabulary.IsConnector(w) {

@@ -34,8 +34,16 @@ func TestCompare(t *testing.T) {
 		{"d yquem", "chateau dyquem", Match{SameWords, 93}},
 		{"phat", "fat", Match{SoundsAlike, 87}},
 		{"raven", "razen", Match{OneEdit, 84}},
-		{"castle", "catsle", Match{OneEdit, 87}},    // swapped neighbors
-		{"smirnoff", "sarnoff", Match{OneEdit, 80}}, // two letters of eight
+		{"castle", "catsle", Match{OneEdit, 87}},              // swapped neighbors
+		{"smirnoff", "sarnoff", Match{OneEdit, 80}},           // two letters of eight
+		{"cypres forge", "cypress forge", Match{OneEdit, 88}}, // a missing s
+		{"cypress", "cypres", Match{OneEdit, 78}},
+		{"glas", "glass", Match{OneEdit, 68}},
+		{"prince", "princess", Match{OneEdit, 80}}, // two letters
+		{"a b c", "abc", Match{SameWords, 97}},
+		{"xyz", "x y z", Match{SameWords, 97}},
+		{"mercerwinery", "mercer winery", Match{SameWords, 97}},
+		{"the shirashima", "theshirashima", Match{SameWords, 97}},
 		{"raven", "raven hill", Match{Prefix, 73}},
 		{"raven", "the raven hill", Match{Prefix, 71}},
 		{"hill", "raven hill", Match{Contains, 62}},
