@@ -3,7 +3,6 @@ package postgres
 import (
 	"context"
 	"encoding/binary"
-	"fmt"
 	"slices"
 	"time"
 
@@ -12,11 +11,10 @@ import (
 
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/store"
+	"github.com/colaregistry/colaregistry/store/sqlstore"
 )
 
 const (
-	// batchRetention is how long the outcome of a batch is stored.
-	batchRetention = 2 * time.Hour
 	// deletedPerStatement is the number of batches that one statement deletes.
 	deletedPerStatement = 5000
 	// batchLocks is the first half of the advisory lock key of a batch. The second half is derived
@@ -135,51 +133,48 @@ func (s *Store) Void(ctx context.Context, id store.BatchID, entries []store.Entr
 
 // revertEntries undoes the entries of a batch that was settled at the given time.
 func revertEntries(ctx context.Context, tx pgx.Tx, entries []store.Entry, at time.Time) error {
-	t := tally{ledgerState: ledgerState{now: at}}
-	var accounts []cola.AccountID
-	for _, e := range entries {
-		accounts = append(accounts, e.Account)
-		t.states = append(t.states, store.AccountState{Account: e.Account, Exists: true})
+	l, err := sqlstore.NewReversal(entries, at)
+	if err != nil {
+		return err
+	}
+	accounts := make([]cola.AccountID, len(entries))
+	for i, e := range entries {
+		accounts[i] = e.Account
 	}
 	slices.Sort(accounts)
 	if _, err := tx.Exec(ctx, lockAccounts, accountIDs(accounts)); err != nil {
 		return err
 	}
-	for _, e := range entries {
-		if err := t.add(e, -1); err != nil {
-			return fmt.Errorf("revert charge of account %d: %w", e.Account, err)
-		}
-	}
 	b := &pgx.Batch{}
-	t.queueUsage(b)
+	queueUsage(b, l)
 	if b.Len() > 0 {
 		if err := closeBatch(tx.SendBatch(ctx, b), nil); err != nil {
 			return err
 		}
 	}
-	return t.revertGrants(ctx, tx)
+	return revertGrants(ctx, tx, l)
 }
 
 // revertGrants subtracts the batch's requests from its grants that are still in the accounts'
 // windows.
-func (t *tally) revertGrants(ctx context.Context, tx pgx.Tx) error {
-	if len(t.requests.keys) == 0 {
+func revertGrants(ctx context.Context, tx pgx.Tx, l *sqlstore.Settlement) error {
+	if len(l.Requests.Keys) == 0 {
 		return nil
 	}
-	rows, err := tx.Query(ctx, selectWindows, accountIDs(t.requests.keys))
-	windows, err := collect(rows, err, func(r *accountRow) fields { return fields{&r.account.ID, &r.at, &r.requests} })
+	rows, err := tx.Query(ctx, selectWindows, accountIDs(l.Requests.Keys))
+	windows, err := collect(rows, err, func(r *sqlstore.AccountRow) fields { return fields{&r.Account.ID, &r.At, &r.Requests} })
 	if err != nil {
 		return err
 	}
 	for _, w := range windows {
-		i := slices.IndexFunc(w.at, t.now.Equal)
+		i := slices.IndexFunc(w.At, l.Now.Equal)
 		if i < 0 {
 			continue
 		}
-		if w.requests[i] += t.requests.values[w.account.ID]; w.requests[i] <= 0 {
-			w.at, w.requests = slices.Delete(w.at, i, i+1), slices.Delete(w.requests, i, i+1)
+		if w.Requests[i] += l.Requests.Values[w.Account.ID]; w.Requests[i] <= 0 {
+			w.At, w.Requests = slices.Delete(w.At, i, i+1), slices.Delete(w.Requests, i, i+1)
 		}
-		if _, err := tx.Exec(ctx, updateWindow, int64(w.account.ID), w.at, w.requests); err != nil {
+		if _, err := tx.Exec(ctx, updateWindow, int64(w.Account.ID), w.At, w.Requests); err != nil {
 			return err
 		}
 	}
@@ -189,7 +184,7 @@ func (t *tally) revertGrants(ctx context.Context, tx pgx.Tx) error {
 // deleteOldBatches deletes old batches in chunks.
 func (s *Store) deleteOldBatches(ctx context.Context) error {
 	for {
-		done, err := s.general.Exec(ctx, deleteBatches, s.clock(), batchRetention.Seconds(), deletedPerStatement)
+		done, err := s.general.Exec(ctx, deleteBatches, s.clock(), sqlstore.BatchRetention.Seconds(), deletedPerStatement)
 		if err != nil || done.RowsAffected() < deletedPerStatement {
 			return err
 		}

@@ -1,7 +1,6 @@
 package postgres
 
 import (
-	"context"
 	"flag"
 	"fmt"
 	"slices"
@@ -105,21 +104,10 @@ func BenchmarkCola(b *testing.B) {
 	}
 }
 
-// BenchmarkSettle commits batches that charge the given number of accounts each, sequentially.
 func BenchmarkSettle(b *testing.B) {
-	for _, each := range []int{1, 100} {
-		b.Run(fmt.Sprint("accounts=", each), func(b *testing.B) {
-			s := mustOpen(b, migratedDatabase(b), Options{Logger: quiet()})
-			accounts := sampleAccounts(b, s, 1000)
-			for n := 0; b.Loop(); n++ {
-				from := n * each % len(accounts)
-				if err := chargeAll(b.Context(), s, accounts[from:from+each]); err != nil {
-					b.Fatal(err)
-				}
-			}
-			b.ReportMetric(float64(b.N*each)/b.Elapsed().Seconds(), "charges/s")
-		})
-	}
+	storetest.BenchmarkSettle(b, func(b *testing.B) store.Store {
+		return mustOpen(b, migratedDatabase(b), Options{Logger: quiet()})
+	})
 }
 
 // BenchmarkSettleDuringImport commits batches of one charge each, first on an idle database, then
@@ -128,13 +116,13 @@ func BenchmarkSettleDuringImport(b *testing.B) {
 	url := migratedDatabase(b)
 	s := mustOpen(b, url, Options{Logger: quiet()})
 	// Enough accounts that their windows fill up to the tier's limit, but not beyond.
-	accounts := sampleAccounts(b, s, 200)
+	accounts := storetest.SampleAccounts(b, s, 200)
 	measure := func() []time.Duration {
 		var took []time.Duration
 		for end := time.Now().Add(4 * time.Second); time.Now().Before(end); time.Sleep(2 * time.Millisecond) {
 			start := time.Now()
 			n := len(took) % len(accounts)
-			if err := chargeAll(b.Context(), s, accounts[n:n+1]); err != nil {
+			if err := storetest.ChargeAll(b.Context(), s, accounts[n:n+1]); err != nil {
 				b.Fatal(err)
 			}
 			took = append(took, time.Since(start))
@@ -157,48 +145,6 @@ func report(b *testing.B, name string, took []time.Duration) {
 	for unit, q := range map[string]float64{"p50": 0.5, "p99": 0.99, "max": 1} {
 		b.ReportMetric(float64(took[min(int(q*float64(len(took))), len(took)-1)].Microseconds()), name+"-"+unit+"-µs")
 	}
-}
-
-func sampleAccounts(b testing.TB, s *Store, n int) (ids []cola.AccountID) {
-	b.Helper()
-	for i := range n {
-		a, err := s.CreateAccount(b.Context(), fmt.Sprintf("%d@example.com", i), cola.TierPro)
-		if err == nil {
-			_, err = s.CreateKey(b.Context(), store.Key{AccountID: a.ID}, store.KeyHash{byte(i), byte(i >> 8)}, 0)
-		}
-		if err != nil {
-			b.Fatal(err)
-		}
-		ids = append(ids, a.ID)
-	}
-	return ids
-}
-
-// chargeAll charges each account as a request for one page does. The ID of a sample key equals that
-// of its account.
-func chargeAll(ctx context.Context, s *Store, accounts []cola.AccountID) error {
-	batch := store.Batch{ID: storetest.NewBatchID(), Accounts: accounts}
-	for _, id := range accounts {
-		batch.Credentials = append(batch.Credentials, cola.Credential{Kind: cola.CredentialKey, ID: int64(id)})
-	}
-	return s.Settle(ctx, batch, func(_ time.Time, states []store.AccountState) (entries []store.Entry) {
-		for i, state := range states {
-			if state.Valid[batch.Credentials[i]] {
-				requests := 0
-				if len(state.Grants) < cola.TierPro.Limits().PerMinute { // a window never holds more
-					requests = 1
-				}
-				entries = append(entries, store.Entry{Account: state.Account, Requests: requests, Units: []store.Units{{
-					Channel:    cola.ChannelREST,
-					Credential: batch.Credentials[i],
-					Meter:      cola.MeterListRecords,
-					Units:      20,
-					Requests:   1,
-				}}})
-			}
-		}
-		return entries
-	})
 }
 
 func sampleStore(b *testing.B, labels int) *Store {

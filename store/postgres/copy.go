@@ -91,7 +91,7 @@ type filler struct {
 	tx      pgx.Tx
 	tables  []*filledTable // ordered by foreign keys
 	waiting int            // buffered rows
-	windows sums[cola.AccountID, accountRow]
+	windows sqlstore.Sums[cola.AccountID, sqlstore.AccountRow]
 	known   cola.Revision // highest revision of the items
 
 	byKind                          map[store.ItemKind]*filledTable
@@ -134,8 +134,8 @@ func (f *filler) fill(i *store.Item) error {
 	f.known = max(f.known, i.Search.Mark.Revision, i.Arrival.At)
 	switch i.Kind {
 	case store.ItemGrant:
-		f.windows.change(i.Grant.Account, func(w *accountRow) {
-			w.at, w.requests = append(w.at, i.Grant.At), append(w.requests, i.Grant.Requests)
+		f.windows.Change(i.Grant.Account, func(w *sqlstore.AccountRow) {
+			w.At, w.Requests = append(w.At, i.Grant.At), append(w.Requests, i.Grant.Requests)
 		})
 	case store.ItemReferences:
 		_, err := tx{reader{f.tx}, f.tx}.ExecAll(f.ctx, sqlstore.FillReferences(i.References)...)
@@ -197,9 +197,9 @@ func (f *filler) flush() error {
 // finish copies the remaining rows, advances the sequences, and assigns a revision above those of
 // the items. The records get revision 1, since no reader has seen them.
 func (f *filler) finish(rev cola.Revision) error {
-	for _, id := range f.windows.keys {
-		w := f.windows.values[id]
-		f.add(f.bursts, int64(id), w.at, w.requests)
+	for _, id := range f.windows.Keys {
+		w := f.windows.Values[id]
+		f.add(f.bursts, int64(id), w.At, w.Requests)
 	}
 	if err := f.flush(); err != nil {
 		return err

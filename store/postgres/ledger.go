@@ -12,13 +12,7 @@ import (
 
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/store"
-)
-
-const (
-	// window is how long a grant counts against an account's rate limit.
-	window = time.Minute
-	// usedEvery is the minimum interval between records of a credential's last use.
-	usedEvery = time.Minute
+	"github.com/colaregistry/colaregistry/store/sqlstore"
 )
 
 // A batch is settled in two round trips. The first begins the transaction, takes the locks and
@@ -84,14 +78,10 @@ func (s *Store) Settle(
 	if err != nil {
 		return s.failed(ctx, operation, s.outcomeUnknown(err))
 	}
-	entries := decide(l.now, slices.Clone(l.states))
-	t := tally{ledgerState: l}
-	for _, e := range entries {
-		if err := t.add(e, 1); err != nil {
-			return failed(operation, fmt.Errorf("charge account %d: %w", e.Account, err))
-		}
+	if err := l.Add(decide(l.Now, slices.Clone(l.States))); err != nil {
+		return failed(operation, err)
 	}
-	return s.failed(ctx, operation, s.outcomeUnknown(t.commit(ctx, conn, batch.ID)))
+	return s.failed(ctx, operation, s.outcomeUnknown(commitBatch(ctx, conn, batch.ID, l)))
 }
 
 // abandon returns a connection to the pool. It rolls back an open transaction, or closes the
@@ -116,77 +106,15 @@ func (s *Store) outcomeUnknown(err error) error {
 	return inDoubt(err)
 }
 
-// tally totals the changes from a batch's entries, so that each table needs only one statement.
-type tally struct {
-	ledgerState
-	months   sums[cola.AccountID, cola.Used]
-	days     sums[dayKey, dayCount]
-	requests sums[cola.AccountID, int]
-}
-
-type dayKey struct {
-	account    cola.AccountID
-	channel    cola.Channel
-	credential cola.Credential
-	meter      cola.Meter
-}
-
-type dayCount struct{ units, requests int }
-
-// sums are values by key, in insertion order of the keys.
-type sums[K comparable, V any] struct {
-	keys   []K
-	values map[K]V
-}
-
-func (s *sums[K, V]) change(key K, by func(*V)) {
-	v, known := s.values[key]
-	if !known {
-		if s.values == nil {
-			s.values = map[K]V{}
-		}
-		s.keys = append(s.keys, key)
-	}
-	by(&v)
-	s.values[key] = v
-}
-
-// add counts an entry, or reverts it if sign is -1.
-func (t *tally) add(e store.Entry, sign int) error {
-	if err := e.Check(t.states); err != nil {
-		return err
-	}
-	if e.Requests > 0 {
-		t.requests.change(e.Account, func(n *int) { *n += sign * e.Requests })
-	}
-	var used cola.Used
-	for _, u := range e.Units {
-		used.Add(u.Meter, sign*u.Units)
-		if u.Units != 0 || u.Requests != 0 {
-			t.days.change(dayKey{e.Account, u.Channel, u.Credential, u.Meter}, func(c *dayCount) {
-				c.units += sign * u.Units
-				c.requests += sign * u.Requests
-			})
-		}
-	}
-	if used != (cola.Used{}) {
-		t.months.change(e.Account, func(m *cola.Used) {
-			m.DetailViews += used.DetailViews
-			m.ListRecords += used.ListRecords
-		})
-	}
-	return nil
-}
-
-// commit writes all changes and the batch's ID, and commits.
-func (t *tally) commit(ctx context.Context, conn *pgxpool.Conn, id store.BatchID) error {
+// commitBatch writes a settlement and the batch's ID, and commits.
+func commitBatch(ctx context.Context, conn *pgxpool.Conn, id store.BatchID, l *sqlstore.Settlement) error {
 	b := &pgx.Batch{}
-	t.queueWindows(b)
-	t.queueUsage(b)
-	t.queueUses(b, cola.CredentialKey, noteKeyUses)
-	t.queueUses(b, cola.CredentialLink, noteLinkUses)
-	t.queueUses(b, cola.CredentialSignIn, noteSignInUses)
-	b.Queue(insertBatch, [16]byte(id), t.now, false)
+	queueWindows(b, l)
+	queueUsage(b, l)
+	queueUses(b, l, cola.CredentialKey, noteKeyUses)
+	queueUses(b, l, cola.CredentialLink, noteLinkUses)
+	queueUses(b, l, cola.CredentialSignIn, noteSignInUses)
+	b.Queue(insertBatch, [16]byte(id), l.Now, false)
 	b.Queue(`COMMIT`)
 	ending := watchCommit(conn.Conn())
 	results := conn.SendBatch(ctx, b)
@@ -202,45 +130,45 @@ func (t *tally) commit(ctx context.Context, conn *pgxpool.Conn, id store.BatchID
 }
 
 // queueUsage queues the month's counters and the day's rows.
-func (t *tally) queueUsage(b *pgx.Batch) {
-	if n := len(t.months.keys); n > 0 {
-		accounts, views, list := make([]int64, n), make([]int64, n), make([]int64, n)
-		for i, id := range t.months.keys {
-			used := t.months.values[id]
-			accounts[i], views[i], list[i] = int64(id), int64(used.DetailViews), int64(used.ListRecords)
+func queueUsage(b *pgx.Batch, l *sqlstore.Settlement) {
+	if n := len(l.Months.Keys); n > 0 {
+		views, list := make([]int64, n), make([]int64, n)
+		for i, id := range l.Months.Keys {
+			used := l.Months.Values[id]
+			views[i], list[i] = int64(used.DetailViews), int64(used.ListRecords)
 		}
-		b.Queue(upsertMonths, accounts, cola.PeriodOf(t.now).String(), views, list)
+		b.Queue(upsertMonths, accountIDs(l.Months.Keys), cola.PeriodOf(l.Now).String(), views, list)
 	}
-	n := len(t.days.keys)
+	n := len(l.Days.Keys)
 	if n == 0 {
 		return
 	}
 	accounts, credentials, units, requests := make([]int64, n), make([]int64, n), make([]int64, n), make([]int64, n)
 	channels, kinds, meters := make([]string, n), make([]string, n), make([]string, n)
-	for i, k := range t.days.keys {
-		count := t.days.values[k]
-		accounts[i] = int64(k.account)
-		channels[i] = string(k.channel)
-		kinds[i] = string(k.credential.Kind)
-		credentials[i] = k.credential.ID
-		meters[i], units[i], requests[i] = string(k.meter), int64(count.units), int64(count.requests)
+	for i, k := range l.Days.Keys {
+		count := l.Days.Values[k]
+		accounts[i] = int64(k.Account)
+		channels[i] = string(k.Channel)
+		kinds[i] = string(k.Credential.Kind)
+		credentials[i] = k.Credential.ID
+		meters[i], units[i], requests[i] = string(k.Meter), int64(count.Units), int64(count.Requests)
 	}
-	b.Queue(upsertDays, accounts, cola.DateOf(t.now).Time(), channels, kinds, credentials, meters, units, requests)
+	b.Queue(upsertDays, accounts, cola.DateOf(l.Now).Time(), channels, kinds, credentials, meters, units, requests)
 }
 
 // queueWindows queues the windows of accounts with new grants or with grants in the future. It
 // drops expired grants and moves future ones to now.
-func (t *tally) queueWindows(b *pgx.Batch) {
+func queueWindows(b *pgx.Batch, l *sqlstore.Settlement) {
 	var accounts, requests []int64
 	var at []time.Time
-	for i, state := range t.states {
-		n := t.requests.values[state.Account]
-		if n == 0 && !t.ahead[i] {
+	for i, state := range l.States {
+		n := l.Requests.Values[state.Account]
+		if n == 0 && l.Ahead[i] == 0 {
 			continue
 		}
 		grants := slices.Clone(state.Grants)
 		if n > 0 {
-			grants = store.AddGrant(grants, store.Grant{At: t.now, Requests: n})
+			grants = store.AddGrant(grants, store.Grant{At: l.Now, Requests: n})
 		}
 		for _, g := range grants {
 			accounts, at = append(accounts, int64(state.Account)), append(at, g.At)
@@ -252,32 +180,9 @@ func (t *tally) queueWindows(b *pgx.Batch) {
 	}
 }
 
-// queueUses queues updates of the last use of credentials of one kind: the valid and the charged
-// ones, once each, unless a recent use is already recorded.
-func (t *tally) queueUses(b *pgx.Batch, kind cola.CredentialKind, update string) {
-	var ids, accounts []int64
-	noted := map[int64]bool{}
-	use := func(account cola.AccountID, c cola.Credential) {
-		if c.Kind != kind || noted[c.ID] || !t.useIsDue(c) {
-			return
-		}
-		noted[c.ID] = true
-		ids, accounts = append(ids, c.ID), append(accounts, int64(account))
+// queueUses queues an update of the last use of the credentials of one kind.
+func queueUses(b *pgx.Batch, l *sqlstore.Settlement, kind cola.CredentialKind, update string) {
+	if ids, accounts := l.DueUses(kind); len(ids) > 0 {
+		b.Queue(update, l.Now, l.Now.Add(-sqlstore.UseInterval), ids, accountIDs(accounts))
 	}
-	for _, state := range t.states {
-		for c := range state.Valid {
-			use(state.Account, c)
-		}
-	}
-	for _, k := range t.days.keys {
-		use(k.account, k.credential)
-	}
-	if len(ids) > 0 {
-		b.Queue(update, t.now, t.now.Add(-usedEvery), ids, accounts)
-	}
-}
-
-func (t *tally) useIsDue(c cola.Credential) bool {
-	row, known := t.credentials[c]
-	return !known || row.lastUsed.IsZero() || !row.lastUsed.After(t.now.Add(-usedEvery)) || row.lastUsed.After(t.now)
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/colaregistry/colaregistry/cola/vocabulary"
 	"github.com/colaregistry/colaregistry/internal/pgtest"
 	"github.com/colaregistry/colaregistry/store"
+	"github.com/colaregistry/colaregistry/store/sqlstore"
 	"github.com/colaregistry/colaregistry/store/storetest"
 )
 
@@ -115,7 +116,7 @@ func TestBatchRetention(t *testing.T) {
 	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	s := mustOpen(t, url, Options{Logger: quiet(), Now: func() time.Time { return now }})
 	ids := map[time.Duration]store.BatchID{}
-	for _, age := range []time.Duration{batchRetention + time.Minute, batchRetention - time.Minute, 0} {
+	for _, age := range []time.Duration{sqlstore.BatchRetention + time.Minute, sqlstore.BatchRetention - time.Minute, 0} {
 		ids[age] = storetest.NewBatchID()
 		at := now
 		now = now.Add(-age)
@@ -127,7 +128,7 @@ func TestBatchRetention(t *testing.T) {
 	}
 	var n int
 	query(t, url, `WITH old AS (INSERT INTO ledger_batches (id, settled_at)
-		SELECT gen_random_uuid(), $1 FROM generate_series(1, 2 * $2::int + 1) RETURNING 1) SELECT count(*) FROM old`, &n, now.Add(-3*batchRetention), deletedPerStatement)
+		SELECT gen_random_uuid(), $1 FROM generate_series(1, 2 * $2::int + 1) RETURNING 1) SELECT count(*) FROM old`, &n, now.Add(-3*sqlstore.BatchRetention), deletedPerStatement)
 	if err := s.deleteOldBatches(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -136,7 +137,7 @@ func TestBatchRetention(t *testing.T) {
 		t.Errorf("%d batches left, want 2", n)
 	}
 	for age, id := range ids {
-		if known := storetest.IsSettled(t, s, id); known != (age < batchRetention) {
+		if known := storetest.IsSettled(t, s, id); known != (age < sqlstore.BatchRetention) {
 			t.Errorf("batch of age %v: IsSettled = %v, want %v", age, known, !known)
 		}
 	}

@@ -4,15 +4,11 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
 	"time"
 
-	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/store"
+	"github.com/colaregistry/colaregistry/store/sqlstore"
 )
-
-// batchRetention is how long the outcome of a batch is stored.
-const batchRetention = 2 * time.Hour
 
 const (
 	selectBatch = `SELECT settled_at, voided FROM ledger_batches WHERE id = ?`
@@ -48,10 +44,8 @@ func (s *Store) Void(ctx context.Context, id store.BatchID, entries []store.Entr
 		case !b.known:
 			return s.ledger.exec(ctx, insertBatch, id[:], s.currentTime().UnixMicro(), true)
 		}
-		for _, e := range entries {
-			if err := s.revertCharge(ctx, e, b.settledAt); err != nil {
-				return fmt.Errorf("revert charge of account %d: %w", e.Account, err)
-			}
+		if err := s.revert(ctx, entries, b.settledAt); err != nil {
+			return err
 		}
 		return s.ledger.exec(ctx, `UPDATE ledger_batches SET voided = 1 WHERE id = ?`, id[:])
 	})
@@ -72,37 +66,25 @@ func (s *Store) recordBatch(ctx context.Context, id store.BatchID, now time.Time
 	if err := s.ledger.exec(ctx, insertBatch, id[:], now.UnixMicro(), false); err != nil {
 		return err
 	}
-	return s.ledger.exec(ctx, deleteOldBatches, now.Add(-batchRetention).UnixMicro())
+	return s.ledger.exec(ctx, deleteOldBatches, now.Add(-sqlstore.BatchRetention).UnixMicro())
 }
 
-// revertCharge reverts a charge of a batch that was settled at the given time.
-func (s *Store) revertCharge(ctx context.Context, e store.Entry, at time.Time) error {
-	account := int64(e.Account)
-	if err := s.revertGrant(ctx, account, e.Requests, at); err != nil {
-		return err
-	}
-	var used cola.Used
-	for _, u := range e.Units {
-		used.Add(u.Meter, u.Units)
-		err := s.ledger.exec(ctx, `UPDATE usage_days SET units = units - ?, requests = requests - ?
-			WHERE account_id = ? AND day = ? AND channel = ? AND credential_kind = ? AND credential_id = ? AND meter = ?`,
-			u.Units, u.Requests, account, cola.DateOf(at).String(), string(u.Channel), string(u.Credential.Kind),
-			u.Credential.ID, string(u.Meter))
-		if err != nil {
-			return err
-		}
-	}
-	return s.ledger.exec(ctx, `UPDATE usage_months SET detail_views = detail_views - ?, list_records = list_records - ?
-		WHERE account_id = ? AND period = ?`, used.DetailViews, used.ListRecords, account, cola.PeriodOf(at).String())
-}
-
-// revertGrant removes requests from the grant of a given time, if it is still in the window.
-func (s *Store) revertGrant(ctx context.Context, account int64, requests int, at time.Time) error {
-	err := s.ledger.exec(ctx, `UPDATE burst_grants SET requests = requests - ? WHERE account_id = ? AND granted_at = ?`,
-		requests, account, at.UnixMicro())
+// revert undoes the entries of a batch that was settled at the given time.
+func (s *Store) revert(ctx context.Context, entries []store.Entry, at time.Time) error {
+	l, err := sqlstore.NewReversal(entries, at)
 	if err != nil {
 		return err
 	}
-	return s.ledger.exec(ctx, `DELETE FROM burst_grants WHERE account_id = ? AND granted_at = ? AND requests <= 0`,
-		account, at.UnixMicro())
+	if err := s.writeUsage(ctx, l); err != nil {
+		return err
+	}
+	grants := make([][]any, len(l.Requests.Keys))
+	for i, id := range l.Requests.Keys {
+		grants[i] = []any{id, l.Requests.Values[id]}
+	}
+	if err := s.execRows(ctx, upsertGrants, grants, at.UnixMicro()); err != nil {
+		return err
+	}
+	// A grant that is no longer in the window was inserted with a negative number.
+	return s.ledger.exec(ctx, dropEmpty, idList(l.Requests.Keys), at.UnixMicro())
 }

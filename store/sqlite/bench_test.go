@@ -1,9 +1,7 @@
 package sqlite
 
 import (
-	"context"
 	"flag"
-	"fmt"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -97,15 +95,10 @@ func BenchmarkCola(b *testing.B) {
 	}
 }
 
-// BenchmarkSettle commits batches of one charge each, sequentially.
 func BenchmarkSettle(b *testing.B) {
-	s := mustOpen(b, filepath.Join(b.TempDir(), "registry.db"), Options{Logger: quiet()})
-	accounts := sampleAccounts(b, s, 200)
-	for n := 0; b.Loop(); n++ {
-		if err := chargeOne(b.Context(), s, accounts[n%len(accounts)]); err != nil {
-			b.Fatal(err)
-		}
-	}
+	storetest.BenchmarkSettle(b, func(b *testing.B) store.Store {
+		return mustOpen(b, filepath.Join(b.TempDir(), "registry.db"), Options{Logger: quiet()})
+	})
 }
 
 // BenchmarkSettleDuringImport commits batches of one charge each, first on an idle database, then
@@ -114,12 +107,13 @@ func BenchmarkSettleDuringImport(b *testing.B) {
 	path := filepath.Join(b.TempDir(), "registry.db")
 	s := mustOpen(b, path, Options{Logger: quiet()})
 	// Enough accounts that their windows fill up to the tier's limit, but not beyond.
-	accounts := sampleAccounts(b, s, 200)
+	accounts := storetest.SampleAccounts(b, s, 200)
 	measure := func() []time.Duration {
 		var took []time.Duration
 		for end := time.Now().Add(4 * time.Second); time.Now().Before(end); time.Sleep(2 * time.Millisecond) {
 			start := time.Now()
-			if err := chargeOne(b.Context(), s, accounts[len(took)%len(accounts)]); err != nil {
+			n := len(took) % len(accounts)
+			if err := storetest.ChargeAll(b.Context(), s, accounts[n:n+1]); err != nil {
 				b.Fatal(err)
 			}
 			took = append(took, time.Since(start))
@@ -163,7 +157,7 @@ func BenchmarkSettleDuringRuns(b *testing.B) {
 	for i := range charged {
 		charged[i] = cola.AccountID(i + 1)
 	}
-	sampleKeys(b, s, charged)
+	storetest.SampleKeys(b, s, charged)
 	for day := 1; b.Loop(); day++ {
 		over := make(chan error, 1)
 		go func() {
@@ -180,7 +174,8 @@ func BenchmarkSettleDuringRuns(b *testing.B) {
 			default:
 			}
 			start := time.Now()
-			if err := chargeOne(b.Context(), s, charged[len(took)%len(charged)]); err != nil {
+			n := len(took) % len(charged)
+			if err := storetest.ChargeAll(b.Context(), s, charged[n:n+1]); err != nil {
 				b.Fatal(err)
 			}
 			took = append(took, time.Since(start))
@@ -199,53 +194,6 @@ func report(b *testing.B, name string, took []time.Duration) {
 // at returns a quantile of sorted durations.
 func at(sorted []time.Duration, q float64) time.Duration {
 	return sorted[min(int(q*float64(len(sorted))), len(sorted)-1)]
-}
-
-func sampleAccounts(b *testing.B, s *Store, n int) (ids []cola.AccountID) {
-	b.Helper()
-	for i := range n {
-		a, err := s.CreateAccount(b.Context(), fmt.Sprintf("%d@example.com", i), cola.TierPro)
-		if err != nil {
-			b.Fatal(err)
-		}
-		ids = append(ids, a.ID)
-	}
-	sampleKeys(b, s, ids)
-	return ids
-}
-
-// sampleKeys creates a key for each account.
-func sampleKeys(b *testing.B, s *Store, accounts []cola.AccountID) {
-	b.Helper()
-	for i, id := range accounts {
-		if _, err := s.CreateKey(b.Context(), store.Key{AccountID: id}, store.KeyHash{byte(i), byte(i >> 8)},
-			0); err != nil {
-			b.Fatal(err)
-		}
-	}
-}
-
-// chargeOne charges an account as a request for one page does. The ID of a sample key equals that
-// of its account.
-func chargeOne(ctx context.Context, s *Store, account cola.AccountID) error {
-	key := cola.Credential{Kind: cola.CredentialKey, ID: int64(account)}
-	batch := store.Batch{
-		ID:          storetest.NewBatchID(),
-		Accounts:    []cola.AccountID{account},
-		Credentials: []cola.Credential{key},
-	}
-	return s.Settle(ctx, batch, func(_ time.Time, states []store.AccountState) []store.Entry {
-		if !states[0].Valid[key] {
-			return nil
-		}
-		return []store.Entry{{Account: account, Requests: 1, Units: []store.Units{{
-			Channel:    cola.ChannelREST,
-			Credential: key,
-			Meter:      cola.MeterListRecords,
-			Units:      20,
-			Requests:   1,
-		}}}}
-	})
 }
 
 func sampleStore(b *testing.B, labels int) *Store {

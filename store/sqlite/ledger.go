@@ -2,25 +2,48 @@ package sqlite
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"time"
 
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/store"
+	"github.com/colaregistry/colaregistry/store/sqlstore"
 )
 
+// Each statement reads or writes the rows of all accounts of a batch. Lists of rows are JSON arrays
+// of arrays.
 const (
-	// window is how long a grant counts against an account's rate limit.
-	window = time.Minute
-	// usedEvery is the minimum interval between records of a credential's last use.
-	usedEvery = time.Minute
+	dropExpired = `DELETE FROM burst_grants WHERE account_id IN (SELECT value FROM json_each(?1)) AND granted_at <= ?2`
+	dropAhead   = `DELETE FROM burst_grants WHERE account_id IN (SELECT value FROM json_each(?1)) AND granted_at > ?2`
+	dropEmpty   = `DELETE FROM burst_grants
+		WHERE account_id IN (SELECT value FROM json_each(?1)) AND granted_at = ?2 AND requests <= 0`
+	upsertGrants = `INSERT INTO burst_grants (account_id, granted_at, requests)
+		SELECT value ->> 0, ?2, value ->> 1 FROM json_each(?1) WHERE TRUE
+		ON CONFLICT (account_id, granted_at) DO UPDATE SET requests = requests + excluded.requests`
+	upsertMonths = `INSERT INTO usage_months (account_id, period, detail_views, list_records)
+		SELECT value ->> 0, ?2, value ->> 1, value ->> 2 FROM json_each(?1) WHERE TRUE
+		ON CONFLICT (account_id, period) DO UPDATE
+		SET detail_views = detail_views + excluded.detail_views, list_records = list_records + excluded.list_records`
+	upsertDays = `INSERT INTO usage_days (account_id, day, channel, credential_kind, credential_id, meter, units, requests)
+		SELECT value ->> 0, ?2, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5, value ->> 6
+		FROM json_each(?1) WHERE TRUE
+		ON CONFLICT (account_id, day, channel, credential_kind, credential_id, meter) DO UPDATE
+		SET units = units + excluded.units, requests = requests + excluded.requests`
+	setLastUses = ` AS c SET last_used_at = ?2 FROM json_each(?1)
+		WHERE c.id = json_each.value ->> 0 AND c.account_id = json_each.value ->> 1
+		AND (c.last_used_at IS NULL OR c.last_used_at <= ?3 OR c.last_used_at > ?2)`
 )
 
-const (
-	dropGrants = `DELETE FROM burst_grants WHERE account_id = ? AND granted_at <= ?`
-	setLastUse = ` SET last_used_at = ?1
-		WHERE id = ?2 AND account_id = ?3 AND (last_used_at IS NULL OR last_used_at <= ?4 OR last_used_at > ?1)`
-)
+// lastUses lists the statements that record the uses of each kind of credential.
+var lastUses = []struct {
+	kind   cola.CredentialKind
+	update string
+}{
+	{cola.CredentialKey, `UPDATE api_keys` + setLastUses},
+	{cola.CredentialLink, `UPDATE links` + setLastUses},
+	{cola.CredentialSignIn, `UPDATE sign_ins` + setLastUses},
+}
 
 // Settle implements store.Ledger.
 func (s *Store) Settle(
@@ -31,17 +54,20 @@ func (s *Store) Settle(
 		if err := s.recordBatch(ctx, batch.ID, now); err != nil {
 			return err
 		}
-		states, err := s.lockStates(ctx, batch, now)
+		l, err := s.readSettlement(ctx, batch, now)
 		if err != nil {
 			return err
 		}
-		entries := decide(now, states)
-		for _, e := range entries {
-			if err := s.charge(ctx, e, states, now); err != nil {
-				return fmt.Errorf("charge account %d: %w", e.Account, err)
-			}
+		if err := l.Add(decide(now, l.States)); err != nil {
+			return err
 		}
-		return s.recordUses(ctx, states, entries, now)
+		if err := s.writeGrants(ctx, l); err != nil {
+			return err
+		}
+		if err := s.writeUsage(ctx, l); err != nil {
+			return err
+		}
+		return s.writeUses(ctx, l)
 	})
 }
 
@@ -53,99 +79,101 @@ func (s *Store) AccountUsage(ctx context.Context, id cola.AccountID) (store.Acco
 	}
 	defer s.done()
 	var state store.AccountState
-	err := s.read.view(ctx, func(q querier) (err error) {
-		state, _, err = readState(ctx, q, id, s.currentTime())
-		return err
+	err := s.read.view(ctx, func(q querier) error {
+		now := s.currentTime()
+		accounts, err := readAccounts(ctx, q, []cola.AccountID{id}, now)
+		switch {
+		case err != nil:
+			return err
+		case len(accounts) == 0:
+			return store.ErrNotFound
+		}
+		state, _ = accounts[0].State(now)
+		return nil
 	})
-	if err == nil && !state.Exists {
-		err = store.ErrNotFound
-	}
 	return state, failed(operation, err)
 }
 
-// charge writes one entry.
-func (s *Store) charge(ctx context.Context, e store.Entry, states []store.AccountState, now time.Time) error {
-	if err := e.Check(states); err != nil {
-		return err
+// rowList returns rows as a JSON array of arrays, for json_each.
+func rowList(rows [][]any) (string, error) {
+	b, err := json.Marshal(rows)
+	if err != nil {
+		return "", fmt.Errorf("encode rows: %w", err)
 	}
-	account := int64(e.Account)
-	if e.Requests > 0 {
-		if err := s.grant(ctx, account, now, e.Requests); err != nil {
-			return err
-		}
-	}
-	var used cola.Used
-	for _, u := range e.Units {
-		used.Add(u.Meter, u.Units)
-		if err := s.chargeDay(ctx, account, u, now); err != nil {
-			return err
-		}
-	}
-	if used == (cola.Used{}) {
+	return string(b), nil
+}
+
+// execRows runs a statement with rows as its first argument, unless there are none.
+func (s *Store) execRows(ctx context.Context, query string, rows [][]any, args ...any) error {
+	if len(rows) == 0 {
 		return nil
 	}
-	return s.ledger.exec(ctx, `INSERT INTO usage_months (account_id, period, detail_views, list_records) VALUES (?, ?, ?, ?)
-		ON CONFLICT (account_id, period) DO UPDATE
-		SET detail_views = detail_views + excluded.detail_views, list_records = list_records + excluded.list_records`,
-		account, cola.PeriodOf(now).String(), used.DetailViews, used.ListRecords)
-}
-
-// grant adds requests to the window and removes expired grants.
-func (s *Store) grant(ctx context.Context, account int64, now time.Time, requests int) error {
-	if err := s.ledger.exec(ctx, dropGrants, account, now.Add(-window).UnixMicro()); err != nil {
+	list, err := rowList(rows)
+	if err != nil {
 		return err
 	}
-	return s.ledger.exec(ctx, `INSERT INTO burst_grants (account_id, granted_at, requests) VALUES (?, ?, ?)
-		ON CONFLICT (account_id, granted_at) DO UPDATE SET requests = requests + excluded.requests`,
-		account, now.UnixMicro(), requests)
+	return s.ledger.exec(ctx, query, append([]any{list}, args...)...)
 }
 
-// updateUse maps kinds of credentials to the statement that records their use.
-var updateUse = map[cola.CredentialKind]string{
-	cola.CredentialKey:    `UPDATE api_keys` + setLastUse,
-	cola.CredentialLink:   `UPDATE links` + setLastUse,
-	cola.CredentialSignIn: `UPDATE sign_ins` + setLastUse,
-}
-
-// chargeDay adds usage to the row of its day.
-func (s *Store) chargeDay(ctx context.Context, account int64, u store.Units, now time.Time) error {
-	if u.Units == 0 && u.Requests == 0 {
-		return nil
-	}
-	return s.ledger.exec(ctx, `INSERT INTO usage_days
-			(account_id, day, channel, credential_kind, credential_id, meter, units, requests) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
-		ON CONFLICT (account_id, day, channel, credential_kind, credential_id, meter) DO UPDATE
-		SET units = units + excluded.units, requests = requests + excluded.requests`,
-		account, cola.DateOf(now).String(), string(u.Channel),
-		string(u.Credential.Kind), u.Credential.ID, string(u.Meter),
-		u.Units, u.Requests)
-}
-
-// recordUses records the use of the valid and the charged credentials, unless one was recorded less
-// than usedEvery ago.
-func (s *Store) recordUses(
-	ctx context.Context, states []store.AccountState, entries []store.Entry, now time.Time,
-) error {
-	used := map[cola.Credential]cola.AccountID{}
-	for _, e := range entries {
-		for _, u := range e.Units {
-			if u.Units != 0 || u.Requests != 0 {
-				used[u.Credential] = e.Account
-			}
-		}
-	}
-	for _, state := range states {
-		for c := range state.Valid {
-			used[c] = state.Account
-		}
-	}
-	for c, account := range used {
-		update, known := updateUse[c.Kind]
-		if !known {
+// writeGrants adds grants to the windows. It drops expired grants of the same accounts, and moves
+// grants that are ahead of the clock to now.
+func (s *Store) writeGrants(ctx context.Context, l *sqlstore.Settlement) error {
+	var rows [][]any
+	var granted, ahead []cola.AccountID
+	for i := range l.States {
+		account := l.States[i].Account
+		n := l.Requests.Values[account]
+		if n+l.Ahead[i] == 0 {
 			continue
 		}
-		if err := s.ledger.exec(ctx, update, now.UnixMicro(), c.ID, int64(account),
-			now.Add(-usedEvery).UnixMicro()); err != nil {
+		rows, granted = append(rows, []any{account, n + l.Ahead[i]}), append(granted, account)
+		if l.Ahead[i] > 0 {
+			ahead = append(ahead, account)
+		}
+	}
+	if len(rows) == 0 {
+		return nil
+	}
+	err := s.ledger.exec(ctx, dropExpired, idList(granted), l.Now.Add(-sqlstore.Window).UnixMicro())
+	if err == nil && len(ahead) > 0 {
+		err = s.ledger.exec(ctx, dropAhead, idList(ahead), l.Now.UnixMicro())
+	}
+	if err != nil {
+		return err
+	}
+	return s.execRows(ctx, upsertGrants, rows, l.Now.UnixMicro())
+}
+
+// writeUsage adds to the month's counters and the day's rows.
+func (s *Store) writeUsage(ctx context.Context, l *sqlstore.Settlement) error {
+	months := make([][]any, len(l.Months.Keys))
+	for i, id := range l.Months.Keys {
+		used := l.Months.Values[id]
+		months[i] = []any{id, used.DetailViews, used.ListRecords}
+	}
+	if err := s.execRows(ctx, upsertMonths, months, cola.PeriodOf(l.Now).String()); err != nil {
+		return err
+	}
+	days := make([][]any, len(l.Days.Keys))
+	for i, k := range l.Days.Keys {
+		count := l.Days.Values[k]
+		days[i] = []any{
+			k.Account, k.Channel, k.Credential.Kind, k.Credential.ID, k.Meter, count.Units, count.Requests,
+		}
+	}
+	return s.execRows(ctx, upsertDays, days, cola.DateOf(l.Now).String())
+}
+
+// writeUses records the last use of credentials.
+func (s *Store) writeUses(ctx context.Context, l *sqlstore.Settlement) error {
+	for _, of := range lastUses {
+		ids, accounts := l.DueUses(of.kind)
+		rows := make([][]any, len(ids))
+		for i := range ids {
+			rows[i] = []any{ids[i], accounts[i]}
+		}
+		at, due := l.Now.UnixMicro(), l.Now.Add(-sqlstore.UseInterval).UnixMicro()
+		if err := s.execRows(ctx, of.update, rows, at, due); err != nil {
 			return err
 		}
 	}

@@ -47,6 +47,77 @@ func BenchmarkHotPaths(b *testing.B, st store.Store) {
 	}
 }
 
+// BenchmarkSettle commits batches that charge the given number of accounts each, sequentially. open
+// returns an empty store.
+func BenchmarkSettle(b *testing.B, open func(b *testing.B) store.Store) {
+	for _, each := range []int{1, 24, 100} {
+		b.Run(fmt.Sprint("accounts=", each), func(b *testing.B) {
+			st := open(b)
+			accounts := SampleAccounts(b, st, 1200)
+			for n := 0; b.Loop(); n++ {
+				from := n * each % len(accounts)
+				if err := ChargeAll(b.Context(), st, accounts[from:from+each]); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(float64(b.N*each)/b.Elapsed().Seconds(), "charges/s")
+		})
+	}
+}
+
+// SampleAccounts fills an empty store with accounts that have a key each. The ID of a key equals that
+// of its account.
+func SampleAccounts(tb testing.TB, st store.Store, n int) (ids []cola.AccountID) {
+	tb.Helper()
+	for i := range n {
+		a, err := st.CreateAccount(tb.Context(), fmt.Sprintf("%d@example.com", i), cola.TierPro)
+		if err != nil {
+			tb.Fatal(err)
+		}
+		ids = append(ids, a.ID)
+	}
+	SampleKeys(tb, st, ids)
+	return ids
+}
+
+// SampleKeys creates a key for each account.
+func SampleKeys(tb testing.TB, st store.Store, accounts []cola.AccountID) {
+	tb.Helper()
+	for i, id := range accounts {
+		if _, err := st.CreateKey(tb.Context(), store.Key{AccountID: id},
+			store.KeyHash{byte(i), byte(i >> 8), byte(i >> 16)}, 0); err != nil {
+			tb.Fatal(err)
+		}
+	}
+}
+
+// ChargeAll charges each account as a request for one page does, with a key from SampleKeys.
+func ChargeAll(ctx context.Context, st store.Store, accounts []cola.AccountID) error {
+	batch := store.Batch{ID: NewBatchID(), Accounts: accounts}
+	for _, id := range accounts {
+		batch.Credentials = append(batch.Credentials, cola.Credential{Kind: cola.CredentialKey, ID: int64(id)})
+	}
+	return st.Settle(ctx, batch, func(_ time.Time, states []store.AccountState) (entries []store.Entry) {
+		for i, state := range states {
+			if !state.Valid[batch.Credentials[i]] {
+				continue
+			}
+			requests := 0
+			if len(state.Grants) < cola.TierPro.Limits().PerMinute { // a window never holds more
+				requests = 1
+			}
+			entries = append(entries, store.Entry{Account: state.Account, Requests: requests, Units: []store.Units{{
+				Channel:    cola.ChannelREST,
+				Credential: batch.Credentials[i],
+				Meter:      cola.MeterListRecords,
+				Units:      20,
+				Requests:   1,
+			}}})
+		}
+		return entries
+	})
+}
+
 // SampleSearches returns saved searches for an empty store, ten per account. All run daily at the
 // same hour and notify the account's address.
 func SampleSearches(n int) iter.Seq2[*store.Item, error] {

@@ -1,0 +1,241 @@
+package sqlstore
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/colaregistry/colaregistry/cola"
+	"github.com/colaregistry/colaregistry/store"
+)
+
+const (
+	// Window is how long a grant counts against an account's rate limit.
+	Window = time.Minute
+	// UseInterval is the minimum interval between records of a credential's last use.
+	UseInterval = time.Minute
+	// BatchRetention is how long the outcome of a batch is stored.
+	BatchRetention = 2 * time.Hour
+)
+
+// SelectCredentials reads keys, links and sign-ins by their IDs, one list for each kind, in the order
+// of CredentialRow.Columns. A link to a disabled app counts as revoked.
+const SelectCredentials = `SELECT '` + string(cola.CredentialKey) + `', id, account_id, last_used_at, revoked_at, expires_at
+	FROM api_keys WHERE id = ANY($1)
+	UNION ALL SELECT '` + string(cola.CredentialLink) + `', l.id, l.account_id, l.last_used_at, coalesce(l.revoked_at, p.disabled_at), NULL
+	FROM links l JOIN apps p ON p.id = l.app_id WHERE l.id = ANY($2)
+	UNION ALL SELECT '` + string(cola.CredentialSignIn) + `', id, account_id, last_used_at, ended_at, expires_at FROM sign_ins WHERE id = ANY($3)`
+
+// AccountRow is an account's row with its window.
+type AccountRow struct {
+	Account  store.Account // only ID, tier and suspension
+	Used     cola.Used     // in the current month
+	At       []time.Time   // of the grants in the window, ascending; expired ones may be left
+	Requests []int         // in each grant
+}
+
+// State returns the ledger's state of an account at the given time, and the number of requests
+// granted after that time. A clock that was set back, or that of another server after a failover,
+// leaves such grants. They count as of now: left alone, they would fill the window until the clock
+// catches up, which may take hours; dropped, they would let the account exceed its limit.
+func (r *AccountRow) State(now time.Time) (state store.AccountState, ahead int) {
+	state = store.AccountState{
+		Account:   r.Account.ID,
+		Exists:    true,
+		Suspended: r.Account.Suspended(),
+		Tier:      r.Account.Tier,
+		Used:      r.Used,
+	}
+	for i, at := range r.At {
+		switch {
+		case at.After(now):
+			ahead += r.Requests[i]
+		case at.After(now.Add(-Window)):
+			state.Grants = append(state.Grants, store.Grant{At: at, Requests: r.Requests[i]})
+		}
+	}
+	if ahead > 0 {
+		state.Grants = store.AddGrant(state.Grants, store.Grant{At: now, Requests: ahead})
+	}
+	return state, ahead
+}
+
+// CredentialRow is the part of a key, link or sign-in that a settlement needs.
+type CredentialRow struct {
+	cola.Credential
+	Account                      cola.AccountID
+	LastUsed, Revoked, ExpiresAt time.Time // zero if never
+}
+
+// Columns returns pointers to the fields in the order of SelectCredentials.
+func (c *CredentialRow) Columns() []any {
+	return []any{&c.Kind, &c.ID, &c.Account, &c.LastUsed, &c.Revoked, &c.ExpiresAt}
+}
+
+// valid reports whether the credential is valid at now.
+func (c *CredentialRow) valid(now time.Time) bool {
+	return c.Revoked.IsZero() && (c.ExpiresAt.IsZero() || c.ExpiresAt.After(now))
+}
+
+// useIsDue reports whether a use at now must be recorded.
+func (c *CredentialRow) useIsDue(now time.Time) bool {
+	return !c.LastUsed.After(now.Add(-UseInterval)) || c.LastUsed.After(now)
+}
+
+// CredentialIDs returns the IDs of the credentials of each kind, for SelectCredentials.
+func CredentialIDs(credentials []cola.Credential) (keys, links, signIns []int64) {
+	for _, c := range credentials {
+		switch c.Kind {
+		case cola.CredentialKey:
+			keys = append(keys, c.ID)
+		case cola.CredentialLink:
+			links = append(links, c.ID)
+		case cola.CredentialSignIn:
+			signIns = append(signIns, c.ID)
+		}
+	}
+	return keys, links, signIns
+}
+
+// Settlement is the state of a batch's accounts and the sums of its entries. Each table needs only
+// one statement, however many accounts a batch has.
+type Settlement struct {
+	Now    time.Time
+	States []store.AccountState // in the order of the batch's accounts
+	Ahead  []int                // for each state, the requests granted after Now
+
+	Months   Sums[cola.AccountID, cola.Used]
+	Days     Sums[DayKey, DayCount]
+	Requests Sums[cola.AccountID, int] // granted; only positive numbers, or only negative ones
+
+	credentials map[cola.Credential]*CredentialRow
+}
+
+// DayKey identifies a row of daily usage on one day.
+type DayKey struct {
+	Account    cola.AccountID
+	Channel    cola.Channel
+	Credential cola.Credential
+	Meter      cola.Meter
+}
+
+// DayCount is the usage in a row of daily usage.
+type DayCount struct{ Units, Requests int }
+
+// NewSettlement returns the state of a batch's accounts at the given time.
+func NewSettlement(
+	batch store.Batch, now time.Time, accounts []AccountRow, credentials []CredentialRow,
+) *Settlement {
+	n := len(batch.Accounts)
+	s := &Settlement{Now: now, States: make([]store.AccountState, n), Ahead: make([]int, n)}
+	place := make(map[cola.AccountID]int, n)
+	for i, id := range batch.Accounts {
+		s.States[i].Account, place[id] = id, i
+	}
+	for i := range accounts {
+		at := place[accounts[i].Account.ID]
+		s.States[at], s.Ahead[at] = accounts[i].State(now)
+	}
+	for i := range s.States {
+		s.States[i].Valid = map[cola.Credential]bool{}
+	}
+	s.credentials = make(map[cola.Credential]*CredentialRow, len(credentials))
+	for i := range credentials {
+		c := &credentials[i]
+		s.credentials[c.Credential] = c
+		if at, requested := place[c.Account]; requested && c.valid(now) {
+			s.States[at].Valid[c.Credential] = true
+		}
+	}
+	return s
+}
+
+// NewReversal returns the sums that undo the entries of a batch that was settled at the given time.
+func NewReversal(entries []store.Entry, settled time.Time) (*Settlement, error) {
+	s := &Settlement{Now: settled}
+	for _, e := range entries {
+		s.States = append(s.States, store.AccountState{Account: e.Account, Exists: true})
+	}
+	return s, s.addAll(entries, -1)
+}
+
+// Add adds entries to the sums.
+func (s *Settlement) Add(entries []store.Entry) error { return s.addAll(entries, 1) }
+
+func (s *Settlement) addAll(entries []store.Entry, sign int) error {
+	for _, e := range entries {
+		if err := s.add(e, sign); err != nil {
+			return fmt.Errorf("charge account %d: %w", e.Account, err)
+		}
+	}
+	return nil
+}
+
+// add adds an entry to the sums, or subtracts it if sign is -1.
+func (s *Settlement) add(e store.Entry, sign int) error {
+	if err := e.Check(s.States); err != nil {
+		return err
+	}
+	if e.Requests > 0 {
+		s.Requests.Change(e.Account, func(n *int) { *n += sign * e.Requests })
+	}
+	var used cola.Used
+	for _, u := range e.Units {
+		used.Add(u.Meter, sign*u.Units)
+		if u.Units != 0 || u.Requests != 0 {
+			s.Days.Change(DayKey{e.Account, u.Channel, u.Credential, u.Meter}, func(c *DayCount) {
+				c.Units += sign * u.Units
+				c.Requests += sign * u.Requests
+			})
+		}
+	}
+	if used != (cola.Used{}) {
+		s.Months.Change(e.Account, func(m *cola.Used) {
+			m.DetailViews += used.DetailViews
+			m.ListRecords += used.ListRecords
+		})
+	}
+	return nil
+}
+
+// DueUses returns the valid and the charged credentials of one kind whose use must be recorded, and
+// their accounts.
+func (s *Settlement) DueUses(kind cola.CredentialKind) (ids []int64, accounts []cola.AccountID) {
+	seen := map[int64]bool{}
+	use := func(account cola.AccountID, c cola.Credential) {
+		if c.Kind != kind || seen[c.ID] {
+			return
+		}
+		seen[c.ID] = true
+		if row := s.credentials[c]; row == nil || row.useIsDue(s.Now) {
+			ids, accounts = append(ids, c.ID), append(accounts, account)
+		}
+	}
+	for i := range s.States {
+		for c := range s.States[i].Valid {
+			use(s.States[i].Account, c)
+		}
+	}
+	for _, k := range s.Days.Keys {
+		use(k.Account, k.Credential)
+	}
+	return ids, accounts
+}
+
+// Sums are values by key. The zero value is empty.
+type Sums[K comparable, V any] struct {
+	Keys   []K // in the order in which they were added
+	Values map[K]V
+}
+
+// Change changes the value of a key, which is zero at first.
+func (s *Sums[K, V]) Change(key K, by func(*V)) {
+	v, known := s.Values[key]
+	if !known {
+		if s.Values == nil {
+			s.Values = map[K]V{}
+		}
+		s.Keys = append(s.Keys, key)
+	}
+	by(&v)
+	s.Values[key] = v
+}
