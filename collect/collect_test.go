@@ -78,7 +78,7 @@ func TestDetails(t *testing.T) {
 	s.checkRequests(t, 2) // two more sessions
 }
 
-// TestChangedLabel queries recent days again. Only labels whose completed date has changed are
+// TestChangedLabel queries recent days again. Only labels with a changed completed date are
 // fetched.
 func TestChangedLabel(t *testing.T) {
 	t.Parallel()
@@ -252,7 +252,7 @@ func (s *site) mustBreak(t *testing.T, ids ...cola.TTBID) (url string, repair fu
 	return server.URL + ttbsite.Path, func() { repaired.Store(true) }
 }
 
-// TestGivingUp checks that labels whose pages keep failing are not mistaken for an outage of the site.
+// TestGivingUp checks that labels with pages that keep failing are not mistaken for an outage of the site.
 // One run fetches all other labels and gives these up; the next run retries them.
 func TestGivingUp(t *testing.T) {
 	t.Parallel()

@@ -151,7 +151,7 @@ var errEnough = errors.New("enough")
 // backlog is the stored labels that lack data.
 type backlog struct {
 	missing store.Missing
-	lost    bool         // labels whose image files are lost, instead of missing
+	lost    bool         // labels with lost image files, instead of missing
 	ids     []cola.TTBID // the labels with lost files that remain; nil until listed
 	last    cola.TTBID   // the lowest ID queued or found to be complete; 0 before the first
 }

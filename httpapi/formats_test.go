@@ -307,7 +307,7 @@ func TestNotAcceptable(t *testing.T) {
 	}
 }
 
-// pagesOf is a Service whose searches return fixed pages.
+// pagesOf is a Service with searches that return fixed pages.
 type pagesOf struct {
 	*fake
 	colas      registry.ColaPage

@@ -35,7 +35,7 @@ type fetchMetrics struct {
 	gauges []fetchGauge
 
 	mu      sync.Mutex
-	reading chan struct{} // closed when the read in progress ends; nil if there is none
+	reading chan struct{} // closed when the read in progress ends; nil between reads
 	status  store.FetchStatus
 	read    time.Time // when status was read
 	took    time.Duration

@@ -687,7 +687,7 @@ func (f failingImages) Read(context.Context, store.ImageContent, images.Variant)
 }
 
 // TestUnreadImages checks that a label isn't sent without its image while the image store is
-// unavailable, and that a label whose image was damaged is sent again once the image is repaired.
+// unavailable, and that a label with a damaged image is sent again once the image is repaired.
 func TestUnreadImages(t *testing.T) {
 	w := mustWorld(t, func(w http.ResponseWriter, n int, text string) { completion(w, can) })
 	files, err := images.Open(t.Context(), t.TempDir(), images.Options{})

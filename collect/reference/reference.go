@@ -65,7 +65,7 @@ type Result struct {
 	// Imported reports whether the file was imported. If it is false and Err is nil, the file hasn't
 	// changed since it was imported.
 	Imported bool
-	Report   ingest.Report // of the import; empty if there was none
+	Report   ingest.Report // of the import; empty without one
 	Err      error
 }
 

@@ -63,7 +63,7 @@ func start(ctx context.Context, only, file string, env func(string) string, out 
 	return run(ctx, options{only: ids, report: file, model: model}, out)
 }
 
-// configuredModel returns the model configured in the environment, or nil if there is none.
+// configuredModel returns the model configured in the environment, or nil.
 func configuredModel(env func(string) string) (*chat, error) {
 	c := &chat{url: env("COLAREGISTRY_EVAL_URL"), model: env("COLAREGISTRY_EVAL_MODEL"), wait: sleep}
 	if c.url == "" && c.model == "" {

@@ -67,7 +67,7 @@ func (w *world) area(name string) cola.AVADetail {
 	return cola.AVADetail{}
 }
 
-// firstSeenSince returns the labels approved since a day whose brand has no earlier label.
+// firstSeenSince returns the labels approved since a day of brands without an earlier label.
 func (w *world) firstSeenSince(day string) labels {
 	known := map[string]bool{}
 	for _, c := range w.labels.where(between("2005-01-01", day)) {
@@ -144,7 +144,7 @@ func byContainer(c *cola.Cola) string {
 
 // Conditions.
 
-// between holds for labels whose approval date, known or estimated, is in a range.
+// between holds for labels with an approval date, known or estimated, in a range.
 func between(from, to string) func(*cola.Cola) bool {
 	first, err1 := cola.ParseDate(from)
 	last, err2 := cola.ParseDate(to)
@@ -161,12 +161,12 @@ func ofKind(kind vocabulary.ProductType) func(*cola.Cola) bool {
 	return func(c *cola.Cola) bool { return c.ProductType == kind }
 }
 
-// ofClass holds for labels whose class/type name contains a text.
+// ofClass holds for labels with a text in their class/type name.
 func ofClass(text string) func(*cola.Cola) bool {
 	return func(c *cola.Cola) bool { return strings.Contains(string(c.ClassName), text) }
 }
 
-// inCategory holds for labels whose category is at or below a path.
+// inCategory holds for labels with a category at or below a path.
 func inCategory(path string) func(*cola.Cola) bool {
 	return func(c *cola.Cola) bool {
 		category := c.EffectiveCategory()

@@ -97,7 +97,7 @@ func scanner(t *testing.T) string {
 }
 
 // vulnerabilities returns the folder of a new vulnerability database. It has one entry, for the
-// module, or none if module is "".
+// module; empty if module is "".
 func vulnerabilities(t *testing.T, module string) string {
 	t.Helper()
 	const id, date = "GO-2026-9999", "2026-01-01T00:00:00Z"

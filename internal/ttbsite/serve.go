@@ -34,7 +34,7 @@ func (s *Site) serve(r *http.Request, entry *Request) response {
 	return htmlPage(http.StatusNotFound, "<html><head><title>Error 404</title></head><body>Not Found</body></html>")
 }
 
-// session returns the session of a request, or nil if there is none or it has expired.
+// session returns the session of a request, or nil if it is missing or expired.
 func (s *Site) session(r *http.Request, entry *Request) *session {
 	c, err := r.Cookie(cookie)
 	if err != nil {
@@ -184,7 +184,7 @@ func (s *Site) page(r *http.Request, sess *session, entry *Request) response {
 	return s.opened(sess, l.page(entry.Kind))
 }
 
-// image serves an image of the label whose page the session opened last. Like the real site, it
+// image serves an image of the label that the session opened last. Like the real site, it
 // serves another image of that label if the file name is wrong.
 func (s *Site) image(r *http.Request, sess *session, entry *Request) response {
 	entry.FileName = r.URL.Query().Get("filename")

@@ -74,7 +74,7 @@ type session struct {
 	requests int
 	window   string   // window of the latest search
 	results  []*Label // results of the latest search; nil before the first
-	label    *Label   // label whose page was opened last
+	label    *Label   // label that was opened last
 }
 
 // New returns a site with generated labels and, if Data is set, real ones. It returns an error if the
