@@ -370,6 +370,17 @@ func suggest(field string, texts ...string) func(*View, int) int {
 	}
 }
 
+// correction returns a query for the correction of misspelled words.
+func correction(field string, words []string, n int) func(*View, int) int {
+	return func(v *View, i int) int {
+		var typed []string
+		for j := range n {
+			typed = append(typed, words[(i+j)%len(words)]+"x")
+		}
+		return len(v.Correct(field, strings.Join(typed, " ")))
+	}
+}
+
 // suggestClasses returns the completions that are measured.
 func suggestClasses(g *synthetic) []class {
 	common := strings.Fields(commonWords)
@@ -388,6 +399,9 @@ func suggestClasses(g *synthetic) []class {
 		{"suggest: company, 1 letter", suggest(cola.SuggestCompany, letters(1)...)},
 		{"suggest: company, a common word", suggest(cola.SuggestCompany, append(common, "llc", "inc", "company")...)},
 		{"suggest: company, any word", suggest(cola.SuggestCompany, g.words...)},
+		{"suggest: brand, a correction", correction(cola.SuggestBrand, common, 1)},
+		{"suggest: brand, six words", correction(cola.SuggestBrand, common, 6)},
+		{"suggest: company, a correction", correction(cola.SuggestCompany, common, 1)},
 	}
 	for _, field := range []string{cola.SuggestCategory, cola.SuggestOrigin, cola.SuggestClass, cola.SuggestAppellation} {
 		first := suggest(field, letters(1)...)

@@ -132,6 +132,7 @@ type nameIndex struct {
 	keys     text.Substrings // in text.KeyName's form
 	identity []uint32        // identity[i] is i: lists are slices of it
 	byKey    keyGroups       // values by text.BrandKey
+	keyWords keyWords
 }
 
 // buildNameIndex indexes the names of permittees.

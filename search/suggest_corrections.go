@@ -2,6 +2,7 @@ package search
 
 import (
 	"strings"
+	"sync/atomic"
 
 	"github.com/colaregistry/colaregistry/cola"
 	"github.com/colaregistry/colaregistry/cola/vocabulary"
@@ -12,8 +13,9 @@ import (
 // maxCorrected is the maximum number of words in a text to correct.
 const maxCorrected = 6
 
-// eachWord calls yield with each word of the values that starts with first.
-type eachWord func(first string, yield func(w string))
+// eachWord calls yield with each word in a field's values that begins with first, and the number of
+// values that have it. It may repeat words.
+type eachWord func(first string, yield func(w string, values int))
 
 // Correct returns the most likely correction of a text without completions. Each word is
 // replaced by the most similar word of the field's values, or an adjective such as "french" by its
@@ -32,7 +34,7 @@ func (v *View) Correct(field, q string) string {
 
 // Correct corrects a text, as View.Correct does.
 func (l *ValueList) Correct(q string) string {
-	return correct(q, func(first string, yield func(w string)) {
+	return correct(q, func(first string, yield func(w string, values int)) {
 		for i := range l.values {
 			yieldWords(l.values[i].key, first, yield)
 		}
@@ -68,7 +70,7 @@ func nearestWord(word string, incomplete bool, each eachWord) string {
 		return word
 	}
 	found := map[string]text.Nearest{}
-	each(spelling.First(), func(w string) {
+	each(spelling.First(), func(w string, values int) {
 		edits := spelling.Edits(w)
 		if incomplete && edits > 0 {
 			if begin := spelling.Beginning(w); begin != w {
@@ -78,7 +80,7 @@ func nearestWord(word string, incomplete bool, each eachWord) string {
 			}
 		}
 		if edits <= spelling.Limit {
-			found[w] = text.Nearest{Word: w, Edits: edits, Docs: found[w].Docs + 1}
+			found[w] = text.Nearest{Word: w, Edits: edits, Docs: found[w].Docs + values}
 		}
 	})
 	var best text.Nearest
@@ -90,17 +92,18 @@ func nearestWord(word string, incomplete bool, each eachWord) string {
 	return best.Word
 }
 
-// eachBrandWord is an eachWord for the brands.
-func (v *View) eachBrandWord(first string, yield func(w string)) {
+// eachBrandWord is an eachWord of the brands.
+func (v *View) eachBrandWord(first string, yield func(w string, values int)) {
 	for i := range v.segments {
-		eachKeyWord(&v.segments[i].brands.keys, first, yield)
+		s := v.segments[i].segment
+		s.keyWords.of(&s.brands.keys).each(first, yield)
 	}
 }
 
-// eachCompanyWord is an eachWord for the company and operating names.
-func (ps *permittees) eachCompanyWord(first string, yield func(w string)) {
+// eachCompanyWord is an eachWord of the companies and operating names.
+func (ps *permittees) eachCompanyWord(first string, yield func(w string, values int)) {
 	if ps.names != nil {
-		eachKeyWord(&ps.names.byKey.keys, first, yield)
+		ps.names.keyWords.of(&ps.names.byKey.keys).each(first, yield)
 	}
 	for _, i := range ps.unindexed {
 		yieldWords(text.BrandKey(string(ps.records[i].CompanyName)), first, yield)
@@ -108,24 +111,58 @@ func (ps *permittees) eachCompanyWord(first string, yield func(w string)) {
 	}
 }
 
-// eachKeyWord is an eachWord for keys.
-func eachKeyWord(keys *column.Dict, first string, yield func(w string)) {
-	lo, hi := keys.PrefixRange(first)
-	for k := lo; k < hi; k++ {
-		yieldWords(keys.At(k), first, yield)
-	}
-	keys.EachContaining(" "+first, func(k uint32) {
-		if k < lo || k >= hi {
-			yieldWords(keys.At(k), first, yield)
-		}
-	})
-}
-
-// yieldWords calls yield with the words of a key that start with first.
-func yieldWords(key, first string, yield func(w string)) {
+// yieldWords calls yield with the words of a key that begin with first.
+func yieldWords(key, first string, yield func(w string, values int)) {
 	for w := range strings.SplitSeq(key, " ") {
 		if strings.HasPrefix(w, first) {
-			yield(w)
+			yield(w, 1)
 		}
+	}
+}
+
+// keyWords are the words of keys, collected when they are first needed.
+type keyWords struct{ counts atomic.Pointer[wordCounts] }
+
+// of returns the words of keys, which must be the same in each call.
+func (x *keyWords) of(keys *column.Dict) *wordCounts {
+	counts := x.counts.Load()
+	if counts == nil {
+		counts = countWords(keys)
+		x.counts.Store(counts)
+	}
+	return counts
+}
+
+// wordCounts counts the occurrences of words.
+type wordCounts struct {
+	words  column.Dict // sorted
+	counts []uint32
+}
+
+// countWords counts the words of keys.
+func countWords(keys *column.Dict) *wordCounts {
+	in, byID := column.NewInterner(), []uint32{}
+	for k := range keys.Len() {
+		for w := range strings.SplitSeq(keys.At(uint32(k)), " ") {
+			id := in.ID(w)
+			for int(id) >= len(byID) {
+				byID = append(byID, 0)
+			}
+			byID[id]++
+		}
+	}
+	words, number := in.Sorted()
+	c := &wordCounts{words, make([]uint32, words.Len())}
+	for id, n := range byID {
+		c.counts[number[id]] = n
+	}
+	return c
+}
+
+// each is an eachWord.
+func (c *wordCounts) each(first string, yield func(w string, values int)) {
+	lo, hi := c.words.PrefixRange(first)
+	for w := lo; w < hi; w++ {
+		yield(c.words.At(w), int(c.counts[w]))
 	}
 }
