@@ -10,7 +10,7 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// TestRetries checks the times of retries in the middle of their ranges, for a message that is
+// TestRetries checks the retry delays at the midpoint of their jitter ranges, for a message that is
 // never accepted.
 func TestRetries(t *testing.T) {
 	want := []time.Duration{

@@ -122,7 +122,7 @@ func (f *fakeDeliveries) OldestPending(ctx context.Context, kinds []string) (tim
 	return time.Time{}, nil
 }
 
-// foundByFake is the number of matches of each run of fakeDeliveries.
+// foundByFake is the match count of every run in fakeDeliveries.
 const foundByFake = 100
 
 func (f *fakeDeliveries) RunContent(ctx context.Context, run int64) (c store.RunContent, err error) {

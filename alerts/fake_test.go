@@ -37,7 +37,7 @@ var _ Store = (*fakeStore)(nil)
 // fakeLabel is a label with its history of states.
 type fakeLabel struct {
 	states    []fakeState // oldest first
-	history   bool        // first dated by a bulk load
+	history   bool        // its first date came from a bulk load
 	arrived   cola.Revision
 	arrivedAt time.Time
 }
@@ -271,7 +271,7 @@ func (f *fakeStore) runs() []fakeRun {
 	return slices.Clone(f.recorded)
 }
 
-// held returns the search of a claim that is still valid.
+// held returns the search if the claim is still valid, or nil.
 func (f *fakeStore) held(d *store.DueSearch) *fakeSearch {
 	s := f.searches[d.Search.UUID]
 	if s == nil || s.claim != d.Hold || s.claimedUntil.IsZero() {

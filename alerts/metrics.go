@@ -7,7 +7,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// metrics are the metrics of ticks. Methods on nil are no-ops.
+// metrics holds the Prometheus metrics of ticks. Methods on nil are no-ops.
 type metrics struct {
 	runs, matches, late, searchFailures, tickFailures prometheus.Counter
 	took                                              prometheus.Observer

@@ -219,7 +219,7 @@ type browserFixture struct {
 	provider *provider
 	other    *provider
 	log      *lockedBuffer
-	keys     *keyring.Keyring // encrypts attempts, unless the test sets others
+	keys     *keyring.Keyring // encrypts attempts, unless the test sets other keys
 }
 
 type lockedBuffer struct {
@@ -277,7 +277,7 @@ func newBrowserFixture(t testing.TB, change func(*browserFixture, *BrowserOption
 	return d
 }
 
-// browser is a browser that stores cookies.
+// browser simulates a browser with a cookie jar.
 type browser struct {
 	*browserFixture
 	cookies map[string]*http.Cookie

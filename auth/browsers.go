@@ -62,7 +62,7 @@ type BrowserOptions struct {
 	Client    *http.Client          // for requests to issuers; optional
 	Now       cola.Clock            // default time.Now
 	Logger    *slog.Logger          // optional
-	Metrics   prometheus.Registerer // for one Browsers only; optional
+	Metrics   prometheus.Registerer // must not be shared by several Browsers; optional
 	Events    *security.Events      // records failed credentials, new identities and sign-ins; optional
 	// OnFault responds to a request whose session can't be read or stored, before any output. It
 	// should display a *cola.Error and log any other error. The request has no session. The default
@@ -269,7 +269,7 @@ func (b *Browsers) OpenForm(ctx context.Context) (token string, err error) {
 	return token, err
 }
 
-// TakeForm reports whether this is the first submission of a form, by the account that opened it. Of
+// TakeForm reports whether a form is submitted for the first time and by the account that opened it. Of
 // concurrent submissions, to any process, exactly one returns true. It fails with CodeUnavailable if
 // the store does not respond; the form may then count as submitted.
 func (b *Browsers) TakeForm(ctx context.Context, token string) (first bool, err error) {

@@ -40,7 +40,7 @@ func TestConnectBySigningIn(t *testing.T) {
 }
 
 // TestSettings checks that all JSON settings are valid, that all settings contain the URL, and that
-// settings for a key contain it unless the app prompts for it.
+// settings with a key contain the key unless the app prompts for it.
 func TestSettings(t *testing.T) {
 	v := &request{edge: &edge{opts: Options{PublicURL: "https://registry.example:8443"}}}
 	const key = "lar_NAMEMCPKEYBASE"

@@ -35,7 +35,7 @@ func TestUnauthorizedFirst(t *testing.T) {
 				t.Errorf("status = %d, want 401 with code unauthorized", resp.StatusCode)
 			}
 			if f.spent != 0 {
-				t.Errorf("unauthorized request spent %d requests, want 0", f.spent)
+				t.Errorf("unauthorized request counted as %d requests, want 0", f.spent)
 			}
 			for name := range resp.Header {
 				if strings.HasPrefix(name, "X-Detail") || strings.HasPrefix(name, "X-List") || name == "X-Quota-Reset" {
@@ -118,7 +118,7 @@ func TestRequestErrors(t *testing.T) {
 				t.Errorf("Allow = %q, want %q", allow, tt.allow)
 			}
 			if f.spent != 1 || f.used != (cola.Used{}) {
-				t.Errorf("spent %d requests and %+v, want 1 request only", f.spent, f.used)
+				t.Errorf("counted %d requests and used %+v, want 1 request and no quota", f.spent, f.used)
 			}
 			for _, name := range web.QuotaHeaders() {
 				if resp.Header.Get(name) == "" {

@@ -245,7 +245,7 @@ func TestUnknownValuesInPrompts(t *testing.T) {
 	for _, tt := range []struct {
 		prompt, arguments string
 		first             []string // parts of the text before the steps
-		searched, not     string   // parts that the steps have and lack
+		searched, not     string   // parts that the steps must and must not contain
 	}{
 		{"brand_clearance", `{"brand_name":"Oak","origin":"mars"}`, []string{"mars"}, "per_page 20.", `origin "mars"`},
 		{"brand_clearance", `{"brand_name":"Oak","category":"Wine > Wite Wine","origin":"france"}`, []string{"Wine > White Wine"}, `per_page 20 and origin "france".`, "derived_subcategory"},
@@ -274,6 +274,6 @@ func TestUnknownValuesInPrompts(t *testing.T) {
 		}
 	}
 	if f.spent != 3 || f.used != (cola.Used{}) {
-		t.Errorf("three rejected prompts count %d requests and use %+v, want 3 requests and no quota", f.spent, f.used)
+		t.Errorf("three rejected prompts count as %d requests and use %+v, want 3 requests and no quota", f.spent, f.used)
 	}
 }

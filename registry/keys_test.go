@@ -169,7 +169,7 @@ func TestKeyLimit(t *testing.T) {
 }
 
 // TestKeyLimitOnReplacement checks that repeated rotation with an overlap cannot exceed the key
-// limit.
+// limit by more than one key.
 func TestKeyLimitOnReplacement(t *testing.T) {
 	w := mustWorld(t, 0)
 	holder := w.mustHolder(t, "again@example.com", cola.TierFree)

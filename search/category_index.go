@@ -98,7 +98,7 @@ type categoryTree struct {
 // categoryNode is one path.
 type categoryNode struct {
 	folded   string // in vocabulary.FoldPath's form
-	spelling string // the one with the most labels
+	spelling string // from the column value with the most labels
 	labels   int    // with that spelling
 	parent   int32  // or noNode for a root
 }

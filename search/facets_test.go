@@ -131,7 +131,7 @@ func (h *harness) checkFacets(p cola.SearchParams) {
 					p, f.Name, v.Value, v.Count, n)
 			}
 			if v.Count == 0 && !v.Chosen {
-				h.t.Fatalf("%+v: facet %s has %q with count 0, want only values with labels or chosen ones",
+				h.t.Fatalf("%+v: facet %s has %q with count 0, want only values that have labels or are chosen",
 					p, f.Name, v.Value)
 			}
 		}
@@ -167,7 +167,7 @@ func (h *harness) hasSpelling(f cola.Facet, value string) bool {
 		func(v cola.FacetValue) bool { return vocabulary.FoldPath(v.Value) == vocabulary.FoldPath(value) })
 }
 
-// values returns the values of a facet that labels have and that a search can select.
+// values returns the facet values that occur on labels and that a search can select.
 func (r *registry) values(facet string, p cola.SearchParams) map[string]bool {
 	values := map[string]bool{}
 	aliases := vocabulary.AliasTable(r.aliases)

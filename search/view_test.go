@@ -31,7 +31,7 @@ func TestCategories(t *testing.T) {
 	}
 }
 
-// TestOrigins checks that each origin counts once, regardless of letter case and segment.
+// TestOrigins checks that each origin is listed once, regardless of letter case and segment.
 func TestOrigins(t *testing.T) {
 	x := New(Options{ManualCompaction: true})
 	defer x.Close()
@@ -47,7 +47,7 @@ func TestOrigins(t *testing.T) {
 	}
 }
 
-// TestStates checks that a state counts if a permittee is in it, but not if only a permit number on
+// TestStates checks that a state is listed if a permittee is in it, but not if only a permit number on
 // a label suggests it.
 func TestStates(t *testing.T) {
 	x := New(Options{ManualCompaction: true})

@@ -17,7 +17,7 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// message returns the email for a message, or nil and the result if it can't be created.
+// message returns the email for a message, or nil and a failed result if it can't be created.
 func (s *Sender) message(m alerts.Message) (*gomail.Msg, alerts.Result) {
 	to := recipient(m)
 	switch {
@@ -131,7 +131,7 @@ func rendered(execute func(io.Writer, string, any) error, name string, p page) (
 	return b.String(), err
 }
 
-// site returns the host of links.
+// site returns the host used in links.
 func (s *Sender) site() string {
 	if u, err := url.Parse(s.public); err == nil && u.Host != "" {
 		return u.Host

@@ -18,8 +18,8 @@ var errNotPublic = errors.New("address is not on the public internet")
 var registries = ssrf.New(ssrf.WithAnyPort())
 
 // publicOnly rejects connections to addresses outside the public internet. It runs after name
-// resolution, which prevents DNS rebinding. Both registries and cola.IsPublic, which checks new
-// destinations, must allow the address.
+// resolution, which prevents DNS rebinding. An address must pass both the registries check and
+// cola.IsPublic, which also checks new destinations.
 func publicOnly(network, address string, c syscall.RawConn) error {
 	if registries.Safe(network, address, c) != nil {
 		return errNotPublic

@@ -54,7 +54,7 @@ func newReceiver(t *testing.T, https bool, answer http.HandlerFunc) *receiver {
 	r.Server = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		body, err := io.ReadAll(req.Body)
 		if err != nil || req.Method != http.MethodPost {
-			t.Errorf("method = %s, reading the body: %v, want POST", req.Method, err)
+			t.Errorf("method = %s, body read error = %v; want POST, nil", req.Method, err)
 		}
 		r.mu.Lock()
 		r.got = append(r.got, received{req.Header, req.Host, req.URL.RequestURI(), body})

@@ -51,10 +51,10 @@ func OriginNamed(name, domesticOrImported string) (o Origin, ok bool) {
 	return found[0], true
 }
 
-// countyAppellation is a county in TTB's list of appellations.
+// countyAppellation matches a county in TTB's list of appellations.
 var countyAppellation = regexp.MustCompile(`^([A-Z]{2}) - (.+)$`)
 
-// NormalizeAppellation returns an appellation as labels state it. In TTB's forms, a county is the
+// NormalizeAppellation returns an appellation as labels state it. TTB writes a county as the
 // postal code of its state and its name: "CA - SONOMA" is SONOMA COUNTY.
 func NormalizeAppellation(s string) string {
 	m := countyAppellation.FindStringSubmatch(s)

@@ -16,7 +16,7 @@ import (
 	"github.com/colaregistry/colaregistry/internal/retryafter"
 )
 
-// OpenAI asks a model through the chat completions of an OpenAI-compatible API.
+// OpenAI queries a model through an OpenAI-compatible chat completions API.
 type OpenAI struct {
 	URL     string // such as https://api.openai.com/v1
 	Model   string
@@ -24,7 +24,7 @@ type OpenAI struct {
 	Timeout time.Duration // of a request; default: two minutes
 }
 
-// Bounds of the API's responses.
+// Limits and defaults for API calls.
 const (
 	maxResponse    = 1 << 20
 	defaultTimeout = 2 * time.Minute
@@ -164,7 +164,7 @@ func (o *OpenAI) statusError(response *http.Response, body []byte) error {
 	return &StopError{Err: err}
 }
 
-// apiError returns the message and the code in an error response. Some APIs repeat a wrong key, which
+// apiError returns the message and the code in an error response. Some APIs echo an invalid key, which
 // must not get into logs.
 func (o *OpenAI) apiError(body []byte) (message, code string) {
 	var r struct {
@@ -184,7 +184,7 @@ func (o *OpenAI) apiError(body []byte) (message, code string) {
 	return oneLine(message), code
 }
 
-// oneLine returns a text for logs: on one line, printable and short.
+// oneLine formats text for logs: on one line, printable and short.
 func oneLine(s string) string {
 	s = strings.Map(func(r rune) rune {
 		if unicode.IsPrint(r) {

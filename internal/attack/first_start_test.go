@@ -51,7 +51,7 @@ func TestFirstStartSecrets(t *testing.T) {
 func TestFirstStartOnLoopback(t *testing.T) {
 	dir := t.TempDir()
 	markFirstStart(t, dir)
-	for _, want := range []int{5, 1} { // a key, a link and three calls; then the link
+	for _, want := range []int{5, 1} { // first a key, a link and three example calls; later only a link
 		s := program.Start(t, program.Options{Dir: dir})
 		s.AwaitOutput("Dashboard")
 		if found := printedSecret.FindAllString(s.Output(), -1); len(found) != want {
@@ -61,7 +61,7 @@ func TestFirstStartOnLoopback(t *testing.T) {
 	}
 }
 
-// markFirstStart makes the next start in an empty folder a first start with few labels, as after an
+// markFirstStart makes the next start in an empty folder load a few labels, as if resuming an
 // interrupted first start.
 func markFirstStart(t *testing.T, dir string) {
 	t.Helper()

@@ -25,7 +25,7 @@ var (
 	inMemory = bound{"answered from memory", 0}
 	drawn    = bound{"at most 200 database reads per second, none for unknown IDs or recently requested images; drawing, rendering, file reads and large responses are limited", 250}
 	sealed   = bound{"the attempt is stored only in an encrypted cookie; concurrent requests share one call to the issuer", 0}
-	redeemed = bound{"each sign-in is exchanged once; 10 failed exchanges for an address, then 10 a minute", 0}
+	redeemed = bound{"each sign-in is exchanged once; 10 failed exchanges per client address, then 10 a minute", 0}
 	looked   = bound{"unknown tokens are looked up in batches", 120}
 	probed   = bound{"at most ten database queries per second", 20}
 )

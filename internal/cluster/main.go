@@ -6,11 +6,11 @@
 //  2. restarts them one after another,
 //  3. cuts connections,
 //  4. stops the standby,
-//  5. crashes the primary, and
+//  5. crashes the primary, first alone and then together with a process, and
 //  6. loses the primary, so that the standby takes over.
 //
-// Then it compares the ledger with the responses of each account. It exits with 1 if a charge is
-// missing or too high.
+// Then it compares the ledger with the responses that each account received. It exits with 1 if a
+// charge is missing or too high.
 package main
 
 import (

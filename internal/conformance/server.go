@@ -18,8 +18,9 @@ import (
 
 const (
 	endpoint = mcp.Path
-	// keyCount is the number of accounts that share third-party requests. Each account may make 120 requests per
-	// minute, and the clients together make several hundred in a few seconds.
+	// keyCount is the number of accounts that the third-party clients' requests are spread over. Each
+	// account may make 120 requests per minute, and the clients together make several hundred in a few
+	// seconds.
 	keyCount = 8
 
 	// readScope is the scope that apps request when they connect. The issuer requires one; this service ignores it.

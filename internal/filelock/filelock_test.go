@@ -57,7 +57,7 @@ func mustLock(t *testing.T, l *FairLock) {
 func TestMutualExclusion(t *testing.T) {
 	dir := t.TempDir()
 	shared := mustOpen(t, dir)
-	var inside, entries atomic.Int64 // atomic, because the race detector doesn't know the kernel's locks
+	var inside, entries atomic.Int64 // atomic, because the race detector can't see kernel locks
 	var wg sync.WaitGroup
 	for n := range 8 {
 		l := shared
@@ -90,7 +90,7 @@ func TestContended(t *testing.T) {
 	dir := t.TempDir()
 	a := mustOpen(t, dir)
 	if !a.Shared() {
-		t.Skip("the file system has no locks")
+		t.Skip("the file system does not support locks")
 	}
 	for name, b := range map[string]*FairLock{"another FairLock": mustOpen(t, dir), "the same FairLock": a} {
 		mustLock(t, a)

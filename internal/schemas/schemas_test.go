@@ -26,7 +26,7 @@ type drink struct {
 	Met   cola.FilterSet    `json:"met" nullable:"false" example:"brand_name,type_wine"`
 }
 
-// order is a parameter struct. Its default has the type of the alias, not the Go type.
+// order is a parameter struct. Its default has the alias type (int), not the field's Go type.
 type order struct {
 	Years cola.Opt[int] `json:"years" minimum:"1" maximum:"9" default:"3" example:"4"`
 }

@@ -206,7 +206,7 @@ func TestOpenContext(t *testing.T) {
 	}
 }
 
-// TestMultipleHosts checks that the store picks the writable host of several.
+// TestMultipleHosts checks that the store picks the writable one of several hosts.
 func TestMultipleHosts(t *testing.T) {
 	url := migratedDatabase(t)
 	url = strings.Replace(url, "@", "@"+closedPort(t)+",", 1) + "&target_session_attrs=read-write"

@@ -11,7 +11,7 @@ import (
 	"github.com/colaregistry/colaregistry/store/sqlstore"
 )
 
-// Each statement reads or writes the rows of all accounts of a batch. Lists of rows are JSON arrays
+// Each statement writes the rows of all accounts in a batch. Lists of rows are JSON arrays
 // of arrays.
 const (
 	dropExpired = `DELETE FROM burst_grants WHERE account_id IN (SELECT value FROM json_each(?1)) AND granted_at <= ?2`

@@ -108,7 +108,7 @@ func (w *writer) prepared(ctx context.Context, query string) (*sql.Stmt, error) 
 }
 
 // close closes the statements first. A connection with open statements would stay open, and the
-// last connection would then not move the journal into the database.
+// last connection would then not checkpoint the WAL.
 func (w *writer) close() error {
 	var errs []error
 	for _, stmt := range w.stmts {

@@ -72,7 +72,7 @@ func deleteOldest(table, key, condition string) string {
 // DeleteOldDeliveries deletes.
 const deletedPerStatement = 1_000
 
-// DeleteExpired deletes all expired rows in batches. Databases without Options.DeleteWithWrites
+// DeleteExpired deletes all expired rows in batches. Backends that do not set Options.DeleteWithWrites
 // call it periodically.
 func DeleteExpired(ctx context.Context, s *Store) error {
 	var errs []error

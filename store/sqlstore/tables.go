@@ -29,7 +29,7 @@ func (t Table) Insert() string {
 		len(t.Columns)) + `)`
 }
 
-// null points to a field that is NULL while it is zero.
+// null points to a field that is stored as NULL when it is zero.
 type null struct {
 	field  any
 	isZero func() bool
@@ -77,7 +77,7 @@ func table(kind store.ItemKind, name, columns, order string, fields func(i *stor
 // Tables returns the tables of all kinds but labels and reference data, in the order of
 // store.ItemKinds. Each table refers only to earlier ones. Destinations come after runs, because a
 // trigger creates the deliveries of an inserted run for the destinations of its search: copied runs
-// must find none. grants is the table or subquery that holds the last minute's requests.
+// must not create deliveries again. grants is the table or subquery that holds the last minute's requests.
 func Tables(grants string) []Table {
 	return []Table{
 		accountTable(),
@@ -227,7 +227,7 @@ func destinationTable() Table {
 		},
 		Row: func(i *store.Item) ([]any, error) {
 			d := &i.Destination
-			var address, folded cola.Opt[string] // none for the account's own
+			var address, folded cola.Opt[string] // NULL for the account's own address
 			if !d.Own {
 				address, folded = d.Address, cola.Some(cola.FoldAddress(d.Kind, d.Address.V))
 			}

@@ -55,7 +55,7 @@ func firstKeyCheckWins(t *testing.T, st store.Store, _ *clock) {
 	checkEqual(t, "KeyCheck", "another", must(t, check, err))
 }
 
-// sealedHook creates an endpoint with three secrets.
+// sealedHook creates an endpoint with the given secrets.
 func sealedHook(t *testing.T, st store.Store, account cola.AccountID, n int, current, old,
 	challenge string) store.Destination {
 	t.Helper()
