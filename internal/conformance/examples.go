@@ -45,10 +45,14 @@ var examples = []example{
 	{"delete_saved_search", `{"uuid":"$uuid"}`, nil},
 }
 
-// toolNames returns the names of the tools that have examples.
+// chatGPTTools maps the tools that only the endpoint for ChatGPT has to a member of their results.
+// The results of all other tools have the member data.
+var chatGPTTools = map[string]string{"search": "results", "fetch": "text"}
+
+// toolNames returns the names of the tools at /mcp that have examples.
 func toolNames() (names []string) {
 	for _, e := range examples {
-		if !slices.Contains(names, e.tool) {
+		if chatGPTTools[e.tool] == "" && !slices.Contains(names, e.tool) {
 			names = append(names, e.tool)
 		}
 	}

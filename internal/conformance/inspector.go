@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -198,8 +199,9 @@ func (in *inspection) call(ctx context.Context, e example) error {
 		return err
 	}
 	text := len(got.Content) > 0 && json.Valid([]byte(got.Content[0].Text))
-	in.expect(in.era+": response of "+e.tool, !got.IsError && got.StructuredContent["data"] != nil && text,
-		"no structured data, or no JSON text")
+	member := cmp.Or(chatGPTTools[e.tool], "data")
+	in.expect(in.era+": response of "+e.tool, !got.IsError && got.StructuredContent[member] != nil && text,
+		"no structured %s, or no JSON text", member)
 	if e.keep != nil {
 		in.check(in.era+": results of "+e.tool, e.keep(got.StructuredContent, in.known))
 	}

@@ -1,9 +1,11 @@
 package main
 
 import (
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -26,13 +28,14 @@ func TestToolExamples(t *testing.T) {
 }
 
 func TestExamplesFit(t *testing.T) {
+	all := slices.Concat(toolNames(), slices.Collect(maps.Keys(chatGPTTools)))
 	for _, tt := range []struct {
 		listed []string
 		want   string
 	}{
-		{toolNames(), ""},
-		{append(toolNames(), "new_tool"), "new_tool"},
-		{toolNames()[1:], toolNames()[0]},
+		{all, ""},
+		{append(slices.Clip(all), "new_tool"), "new_tool"},
+		{all[1:], all[0]},
 		{nil, "no tools are listed"},
 	} {
 		if err := examplesFit(tt.listed); (err == nil) != (tt.want == "") ||
