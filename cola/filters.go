@@ -112,11 +112,11 @@ var filters = indexed([]Filter{
 	},
 	{
 		Param: "brand_first_seen_from", Kind: DateFilter, Noun: "brand’s first approval",
-		Phrase: "brand new since %s", Label: "Brand first seen on or after", field: "BrandFirstSeen",
+		Phrase: "brand first seen on or after %s", Label: "Brand first seen on or after", field: "BrandFirstSeen",
 	},
 	{
 		Param: "permittee_first_seen_from", Kind: DateFilter, Noun: "permittee’s first approval",
-		Phrase: "permittee new since %s", Label: "Permittee first seen on or after", field: "PermitteeFirstSeen",
+		Phrase: "permittee first seen on or after %s", Label: "Permittee first seen on or after", field: "PermitteeFirstSeen",
 	},
 	{
 		Param: "permit_number", Noun: "permit number", Phrase: "permit %s",

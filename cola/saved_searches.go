@@ -58,7 +58,7 @@ type SavedSearchFilters struct {
 	Grape               string       `json:"grape,omitzero" doc:"Grape variety, any case." maxLength:"200" example:"Zinfandel"`
 	Appellation         string       `json:"appellation,omitzero" doc:"Appellation, including areas inside it." maxLength:"200" example:"Napa Valley"`
 	EstimatedDates      string       `json:"estimated_dates,omitzero" enum:"exclude" doc:"exclude leaves out labels whose approval date is only estimated." example:"exclude"`
-	BrandSimilarTo      string       `json:"brand_similar_to,omitzero" doc:"Labels of brands that a brand check for this name scores 50 or more." maxLength:"100" example:"Ravin and Oak"`
+	BrandSimilarTo      string       `json:"brand_similar_to,omitzero" doc:"Labels of brands that score 50 or more in a brand check for this name." maxLength:"100" example:"Ravin and Oak"`
 }
 
 // ScheduleParams is the schedule of a saved search, as sent.

@@ -32,7 +32,7 @@ type Nulled struct {
 // SearchParams are the parameters of GET /colas and search_colas, as sent. Empty values are absent.
 type SearchParams struct {
 	Decoded
-	Q                      string       `json:"q" doc:"Text in the TTB ID, brand, product, class, permit number, or applicant or company name. Every word must match. Plurals match singulars, \"and\" matches &, and ABC matches A.B.C. \"Quotes\" match adjacent words as written, a trailing * a prefix. A 14-digit TTB ID finds that label. 8 to 14 digits, ignoring spaces and hyphens, are tried as a barcode first." maxLength:"200" example:"oak"`
+	Q                      string       `json:"q" doc:"Text in the TTB ID, brand, product, class, permit number, or applicant or company name. Every word must match. Plurals match singulars, \"and\" matches &, and ABC matches A.B.C. \"Quotes\" match adjacent words as written; a trailing * matches a prefix. A 14-digit TTB ID finds that label. 8 to 14 digits, ignoring spaces and hyphens, are tried as a barcode first." maxLength:"200" example:"oak"`
 	ProductType            []string     `json:"product_type" enum:"wine,malt beverage,distilled spirits" doc:"Product type. With several values, a label needs to match only one." example:"wine"`
 	Category               []string     `json:"category" enum:"Beer,Wine,Liquor" doc:"Top level of the category path. With several values, a label needs to match only one." example:"Wine"`
 	DerivedSubcategory     string       `json:"derived_subcategory" doc:"Category path prefix, levels joined by ' > '. Former paths with a published alias work too." maxLength:"200" example:"Wine > Red Wine"`
@@ -40,14 +40,14 @@ type SearchParams struct {
 	DomesticOrImported     string       `json:"domestic_or_imported" enum:"domestic,imported" doc:"Whether the product is made in the United States." example:"imported"`
 	Status                 string       `json:"status" enum:"approved,expired,surrendered,revoked" doc:"Status of the approval; default: all statuses. expired, surrendered and revoked search all dates." example:"approved"`
 	BrandName              string       `json:"brand_name" doc:"Part of the brand name, any case. Words match as in q." maxLength:"200" example:"oak"`
-	BrandSimilarTo         string       `json:"brand_similar_to" doc:"Labels of brands that a brand check for this name scores 50 or more." maxLength:"100" example:"Ravin and Oak"`
+	BrandSimilarTo         string       `json:"brand_similar_to" doc:"Labels of brands that score 50 or more in a brand check for this name." maxLength:"100" example:"Ravin and Oak"`
 	BrandFirstSeenFrom     Date         `json:"brand_first_seen_from" format:"date" doc:"Labels of brands whose first label was approved on or after this date. Searches all dates." example:"2025-06-01"`
 	PermitNumber           string       `json:"permit_number" doc:"Exact permit number of the applicant. The example is a placeholder." maxLength:"200" example:"NJ-I-721"`
 	PermitteeFirstSeenFrom Date         `json:"permittee_first_seen_from" format:"date" doc:"Labels of permits whose first label was approved on or after this date. Searches all dates." example:"2025-06-01"`
 	BarcodeValue           string       `json:"barcode_value" doc:"Exact main barcode; spaces and hyphens are ignored. The example is a placeholder." maxLength:"200" example:"0 36000 29145 2"`
 	ApprovalDateFrom       Date         `json:"approval_date_from" format:"date" doc:"Earliest approval date to include (YYYY-MM-DD), known or estimated." example:"2024-01-01"`
 	ApprovalDateTo         Date         `json:"approval_date_to" format:"date" doc:"Latest approval date to include (YYYY-MM-DD), known or estimated." example:"2024-12-31"`
-	DateRange              string       `json:"date_range" enum:"all" doc:"all searches all dates, including labels without a date. Don't combine with approval_date_from or approval_date_to." example:"all"`
+	DateRange              string       `json:"date_range" enum:"all" doc:"Set to all to search all dates, including labels without a date. Don't combine with approval_date_from or approval_date_to." example:"all"`
 	EstimatedDates         string       `json:"estimated_dates" enum:"exclude" doc:"exclude leaves out labels whose approval date is only estimated." example:"exclude"`
 	ABVMin                 Opt[float64] `json:"abv_min" minimum:"0" maximum:"100" doc:"Minimum ABV, percent. Excludes labels with unknown ABV." example:"12"`
 	ABVMax                 Opt[float64] `json:"abv_max" minimum:"0" maximum:"100" doc:"Maximum ABV, percent. Excludes labels with unknown ABV." example:"14.5"`

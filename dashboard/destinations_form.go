@@ -34,7 +34,7 @@ var destinationLabels = map[string]string{
 
 var destinationHints = map[string]string{
 	"address":      "A public HTTPS URL or an email address.",
-	"saved_search": "Choose one search, or all. If the same address is set for both, the search’s own settings apply.",
+	"saved_search": "Choose one search, or all. If you add the same address for one search and for all, the settings for the one search apply.",
 }
 
 // Text returns the value of a field.

@@ -233,8 +233,8 @@ func (f countForm) dimensions(i int, preset string) (options []option) {
 // Top returns the field for the number of groups.
 func (f countForm) Top() exploreField {
 	return exploreField{
-		Name: "top", Label: "Values in a ranking", Kind: "number", Problems: f.Problems["top"],
-		Hint:  fmt.Sprintf("Such as permittees or brands. %d by default, up to %d.", defaultRanking, maxRanking),
+		Name: "top", Label: "Ranking size", Kind: "number", Problems: f.Problems["top"],
+		Hint:  fmt.Sprintf("How many permittees, brands or other groups to list. Default: %d. Maximum: %d.", defaultRanking, maxRanking),
 		Value: strings.ToValidUTF8(f.values.Get("top"), "\uFFFD"),
 	}
 }

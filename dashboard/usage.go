@@ -162,7 +162,7 @@ func refusalText(reason string, q cola.QuotaState) refusalRow {
 	case registry.RefusedListRecords:
 		plans.Why, plans.Do = "List records used up", "Wait until the quota resets on the 1st."
 	case registry.RefusedScope:
-		return refusalRow{Why: "Missing permission", Do: "Reconnect the app and grant it.",
+		return refusalRow{Why: "Missing permission", Do: "Reconnect the app and grant the permission.",
 			Link: appsPath, LinkText: "Connected apps"}
 	case registry.RefusedCredential:
 		return refusalRow{Why: "Inactive key, app or session", Do: "Find where it’s still used and replace it.",

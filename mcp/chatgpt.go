@@ -54,7 +54,7 @@ func chatGPTTools() []tool {
 	return []tool{
 		newTool(tool{
 			name: "search", title: "Search labels (documents)",
-			description: "Find labels by text across all dates, newest first: the ID, title and TTB page of up to 20. For " +
+			description: "Find labels by text across all dates, newest first: the ID, title and TTB page of up to 20 labels. For " +
 				"deep research and company knowledge; otherwise use search_colas, which has filters, notes and more " +
 				"pages. For a label's text, call fetch.",
 			cost: "1 list record per result.", meter: cola.MeterListRecords,

@@ -82,7 +82,7 @@ func updateSavedSearchTool() tool {
 		effect: changes, required: []string{"uuid"},
 		docs: map[string]string{
 			"filters":  "Replaces all filters; same fields as in create_saved_search.",
-			"schedule": "Schedule fields to change; all of them if the search has no schedule.",
+			"schedule": "Schedule fields to change. If the search has no schedule, cadence is required.",
 		},
 		describedElsewhere: []string{"filters"},
 		output:             savedSearchOutput(),

@@ -76,13 +76,13 @@ func TestCSVDownload(t *testing.T) {
 	b.do(until(`(document.querySelector("a[download]").click(), true)`))
 	var text []byte
 	for range 100 {
-		if text, err = os.ReadFile(filepath.Join(into, "labels-by-company.csv")); err == nil && len(text) > 0 {
+		if text, err = os.ReadFile(filepath.Join(into, "labels-by-permittee.csv")); err == nil && len(text) > 0 {
 			break
 		}
 		time.Sleep(50 * time.Millisecond)
 	}
-	if !strings.HasPrefix(string(text), "Company,Permit number,Labels\r\n") || strings.Count(string(text), "\r\n") != 31 {
-		t.Errorf("downloaded %q, %v, want a header and 30 companies", text, err)
+	if !strings.HasPrefix(string(text), "Permittee,Permit number,Labels\r\n") || strings.Count(string(text), "\r\n") != 31 {
+		t.Errorf("downloaded %q, %v, want a header and 30 permittees", text, err)
 	}
 	after, err := s.registry.Standing(t.Context(), s.holder)
 	if err != nil || after.Used != state.Used {
