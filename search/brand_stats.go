@@ -49,6 +49,14 @@ func (c *brandCounter) liveGroups(all []similarBrand) []brandGroup {
 			n++
 		}
 		g := brandGroup{similarBrand: all[0], all: all[:n]}
+		for _, b := range all[1:n] {
+			if b.match().Or(g.match()) != g.match() {
+				g.similarBrand = b
+			}
+		}
+		if g.partial && n < len(c.view.segments) {
+			g.all = c.inAllSegments(c.view.brandKey(g.similarBrand))
+		}
 		for _, b := range g.all {
 			g.labels += c.count(b)
 		}
@@ -58,6 +66,16 @@ func (c *brandCounter) liveGroups(all []similarBrand) []brandGroup {
 		all = all[n:]
 	}
 	return groups
+}
+
+// inAllSegments returns a brand in the segments that have it.
+func (c *brandCounter) inAllSegments(key string) (all []similarBrand) {
+	for i := range c.view.segments {
+		if k, ok := c.view.segments[i].brands.keys.Find(key); ok {
+			all = append(all, similarBrand{segment: uint16(i), brand: k})
+		}
+	}
+	return all
 }
 
 // count returns the number of labels of a brand in its segment.

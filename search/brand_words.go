@@ -8,37 +8,54 @@ import (
 	"github.com/colaregistry/colaregistry/search/internal/column"
 	"github.com/colaregistry/colaregistry/search/internal/postings"
 	"github.com/colaregistry/colaregistry/search/internal/similar"
+	"github.com/colaregistry/colaregistry/search/internal/text"
 )
 
-// brandWords indexes the brands of a brandIndex for finding similar names: by word, and by the core
-// of each name written as one word.
+// brandWords indexes the names of the brands of a brandIndex for finding similar ones: by word, and
+// by the core of each name written as one word.
+//
+// Names are numbered. Name k is the key of brand k. The names after those are other readings of
+// spellings with elided articles, such as YQUEM for D'YQUEM.
 type brandWords struct {
 	words   column.Dict    // distinct words, in the form of similar.Word.Text, sorted
 	lengths []uint8        // of the words, in characters
 	generic []uint8        // 1 for generic words
-	brands  postings.Lists // brands with each word
-	first   []uint32       // brand k has the words refs[first[k]:first[k+1]]
+	names   postings.Lists // names with each word
+	first   []uint32       // name k has the words refs[first[k]:first[k+1]]
 	refs    []uint32
 	like    likeIndex // of the words
-	joined  likeIndex // of the joined cores of the brands
-	sizes   []uint8   // words in the core of each brand
+	joined  likeIndex // of the joined cores of the names
+	sizes   []uint8   // words in the core of each name
+	elided  []uint32  // spelling of each name that is not a key: its number in the brand column
 }
 
-// buildBrandWords indexes the words of brands.
-func buildBrandWords(brands *brandIndex) (x brandWords) {
-	n := brands.keys.Len()
+// buildBrandWords indexes the names of brands. spellings are the values of the brand column.
+func buildBrandWords(brands *brandIndex, spellings *column.Dict) (x brandWords) {
 	in := column.NewInterner()
-	x.first, x.sizes = make([]uint32, 1, n+1), make([]uint8, n)
+	x.first = []uint32{0}
 	var joined likeBuilder
-	for k := range uint32(n) {
-		name := similar.NewName(brands.keys.At(k))
+	add := func(name *similar.Name) {
 		for i := range name.Words {
 			x.refs = append(x.refs, in.ID(name.Words[i].Text))
 		}
 		x.first = append(x.first, uint32(len(x.refs)))
 		joined.add(&name.Joined)
-		x.sizes[k] = uint8(name.Size())
+		x.sizes = append(x.sizes, uint8(name.Size()))
 	}
+	for k := range uint32(brands.keys.Len()) {
+		name := similar.NewName(brands.keys.At(k))
+		add(&name)
+	}
+	for v := range uint32(spellings.Len()) {
+		if len(text.BrandReadings(spellings.At(v))) == 1 {
+			continue
+		}
+		for _, name := range brandNames(spellings.At(v))[1:] {
+			add(&name)
+			x.elided = append(x.elided, v)
+		}
+	}
+	x.first, x.sizes = codec.Shrink(x.first), codec.Shrink(x.sizes)
 	x.joined = joined.index()
 	words, number := in.Sorted()
 	for i, id := range x.refs {
@@ -56,15 +73,18 @@ func buildBrandWords(brands *brandIndex) (x brandWords) {
 		}
 	}
 	x.like = like.index()
-	lists := postings.NewBuilder(uint32(n), words.Len())
-	lists.AddGroups(postings.GroupBy(uint32(n), words.Len(), x.eachWord))
-	x.brands = lists.Lists()
+	lists := postings.NewBuilder(x.len(), words.Len())
+	lists.AddGroups(postings.GroupBy(x.len(), words.Len(), x.eachWord))
+	x.names = lists.Lists()
 	return x
 }
 
-// eachWord calls put once for each distinct word of a brand.
-func (x *brandWords) eachWord(brand uint32, put func(word uint32)) {
-	refs := x.wordsOf(brand)
+// len returns the number of names.
+func (x *brandWords) len() uint32 { return uint32(len(x.sizes)) }
+
+// eachWord calls put once for each distinct word of a name.
+func (x *brandWords) eachWord(name uint32, put func(word uint32)) {
+	refs := x.wordsOf(name)
 	for i, w := range refs {
 		if !slices.Contains(refs[:i], w) {
 			put(w)
@@ -72,36 +92,52 @@ func (x *brandWords) eachWord(brand uint32, put func(word uint32)) {
 	}
 }
 
-// wordsOf returns the words of a brand.
-func (x *brandWords) wordsOf(brand uint32) []uint32 { return x.refs[x.first[brand]:x.first[brand+1]] }
+// wordsOf returns the words of a name.
+func (x *brandWords) wordsOf(name uint32) []uint32 { return x.refs[x.first[name]:x.first[name+1]] }
 
 func (x *brandWords) serialize(c codec.Codec) {
 	x.words.Serialize(c)
 	codec.Slice(c, &x.lengths)
 	codec.Slice(c, &x.generic)
-	x.brands.Serialize(c)
+	x.names.Serialize(c)
 	codec.Slice(c, &x.first)
 	codec.Slice(c, &x.refs)
 	x.like.serialize(c)
 	x.joined.serialize(c)
 	codec.Slice(c, &x.sizes)
+	codec.Slice(c, &x.elided)
 }
 
-// similarBrand is a brand of a segment that is similar to a query.
-type similarBrand struct {
-	segment uint16
-	kind    similar.Kind
-	score   uint8
-	brand   uint32
+// nameKey returns the key of a name.
+func (s *segment) nameKey(name uint32) string {
+	if brands := uint32(s.brands.keys.Len()); name >= brands {
+		elided, i := s.brandWords.elided, name-brands
+		reading := 1
+		for ; i > 0 && elided[i-1] == elided[i]; i-- {
+			reading++
+		}
+		return brandNames(s.t.text[colBrand].At(elided[i]))[reading].Key
+	}
+	return s.brands.keys.At(name)
 }
 
-// similarBrands returns the segment's brands that score at least minScore, sorted by key. Some of
+// nameSpellings returns the values of the brand column that have a name.
+func (s *segment) nameSpellings(name uint32) []uint32 {
+	if brands := uint32(s.brands.keys.Len()); name >= brands {
+		return s.brandWords.elided[name-brands:][:1]
+	}
+	return s.brands.spellings(name)
+}
+
+// similarNames calls yield with the brand names of the segment that score at least minScore. Some of
 // them may have no live labels.
-func (s *segment) similarBrands(q *similar.Query, minScore int, sc *postings.Scratch) (found []similarBrand) {
-	x, n := &s.brandWords, uint32(s.brands.keys.Len())
+func (s *segment) similarNames(
+	q *similar.Query, minScore int, sc *postings.Scratch, yield func(name uint32, m similar.Match),
+) {
+	x, brands := &s.brandWords, uint32(s.brands.keys.Len())
 	related := x.relate(q, sc)
 	defer sc.Release(related.set)
-	byWords, byJoined := x.withWords(q, related, n, sc), x.withJoined(q, n, sc)
+	byWords, byJoined := x.withWords(q, related, sc), x.withJoined(q, sc)
 	defer sc.Release(byWords)
 	defer sc.Release(byJoined)
 	if k, ok := s.brands.keys.Find(q.Key); ok {
@@ -111,9 +147,9 @@ func (s *segment) similarBrands(q *similar.Query, minScore int, sc *postings.Scr
 	for i := range byWords {
 		for w := byWords[i] | byJoined[i]; w != 0; w &= w - 1 {
 			k := uint32(i<<6 + bits.TrailingZeros64(w))
-			key := s.brands.keys.At(k)
+			key := s.nameKey(k)
 			var m similar.Match
-			if key == q.Key {
+			if !q.Reading && k < brands && key == q.Key {
 				m = q.CompareSame()
 			} else {
 				parts = x.parts(parts[:0], k, related)
@@ -124,11 +160,10 @@ func (s *segment) similarBrands(q *similar.Query, minScore int, sc *postings.Scr
 				}
 			}
 			if m.Score >= minScore && m.Score > 0 {
-				found = append(found, similarBrand{kind: m.Kind, score: uint8(m.Score), brand: k})
+				yield(k, m)
 			}
 		}
 	}
-	return found
 }
 
 // relatedWords are the words of a segment that are similar to a word of the query.
@@ -203,12 +238,11 @@ func (x *brandWords) relateWord(q *similar.Query, i int, r *relatedWords) {
 	}
 }
 
-// withWords returns the brands with a word in their core that is similar to one in the query's
-// core. Others are not similar, even if they share generic words. A generic word is in a brand's
-// core only if all words of the brand are generic.
-func (x *brandWords) withWords(
-	q *similar.Query, related *relatedWords, n uint32, sc *postings.Scratch,
-) []uint64 {
+// withWords returns the names with a word in their core that is similar to one in the query's core.
+// Others are not similar, even if they share generic words. A generic word is in a name's core only
+// if all its words are generic.
+func (x *brandWords) withWords(q *similar.Query, related *relatedWords, sc *postings.Scratch) []uint64 {
+	n := x.len()
 	all := postings.AllBlocks(n)
 	w, generic := sc.Bitmap(n, all), sc.Bitmap(n, all)
 	defer sc.Release(generic)
@@ -219,7 +253,7 @@ func (x *brandWords) withWords(
 				if x.generic[word] != 0 {
 					into = generic
 				}
-				x.brands.At(word).OrInto(into, all)
+				x.names.At(word).OrInto(into, all)
 				break
 			}
 		}
@@ -233,10 +267,10 @@ func (x *brandWords) withWords(
 	return w
 }
 
-// withJoined returns the brands that may be similar to the query if some of their words are written
+// withJoined returns the names that may be similar to the query if some of their words are written
 // together.
-func (x *brandWords) withJoined(q *similar.Query, n uint32, sc *postings.Scratch) []uint64 {
-	w := sc.Bitmap(n, postings.AllBlocks(n))
+func (x *brandWords) withJoined(q *similar.Query, sc *postings.Scratch) []uint64 {
+	w := sc.Bitmap(x.len(), postings.AllBlocks(x.len()))
 	limit := func(length int) int { return similar.JoinedEditLimit(q.Joined.Length, length) }
 	x.joined.alike(&q.Joined, limit, func(k uint32, _ bool) {
 		if int(x.sizes[k]) != q.Size() {
@@ -245,7 +279,7 @@ func (x *brandWords) withJoined(q *similar.Query, n uint32, sc *postings.Scratch
 	})
 	add := func(word string, words int) {
 		if id, ok := x.words.Find(word); ok {
-			x.brands.At(id).Each(func(k uint32) bool {
+			x.names.At(id).Each(func(k uint32) bool {
 				if len(x.wordsOf(k)) == words {
 					postings.SetBit(w, k)
 				}
@@ -260,9 +294,9 @@ func (x *brandWords) withJoined(q *similar.Query, n uint32, sc *postings.Scratch
 	return w
 }
 
-// parts appends the words of a brand.
-func (x *brandWords) parts(dst []similar.Part, brand uint32, related *relatedWords) []similar.Part {
-	for _, w := range x.wordsOf(brand) {
+// parts appends the words of a name.
+func (x *brandWords) parts(dst []similar.Part, name uint32, related *relatedWords) []similar.Part {
+	for _, w := range x.wordsOf(name) {
 		dst = append(dst, similar.Part{
 			Length:    int(x.lengths[w]),
 			Generic:   x.generic[w] != 0,

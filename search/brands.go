@@ -25,7 +25,7 @@ func (v *View) Brands(s cola.BrandSearch) BrandPage {
 	page := BrandPage{Rows: []cola.BrandMatch{}, Counts: map[string]int{}}
 	counter := newBrandCounter(v, s.ProductTypes)
 	byScore := make([][]brandGroup, 101)
-	for _, g := range counter.liveGroups(v.similarBrands(s)) {
+	for _, g := range counter.liveGroups(counter.similarBrands(s)) {
 		byScore[g.score] = append(byScore[g.score], g)
 		page.Counts[similarity(g.kind)]++
 		page.Total++
@@ -53,8 +53,40 @@ func (v *View) Brands(s cola.BrandSearch) BrandPage {
 // similarity returns the name of a kind in responses.
 func similarity(k similar.Kind) string { return cola.Similarities()[k] }
 
+// brandNames returns the ways to read a brand name: first its key, then other readings of elided
+// articles, unless they have the same words.
+func brandNames(brand string) (all []similar.Name) {
+	for i, key := range text.BrandReadings(brand) {
+		name := similar.NewName(key)
+		name.Reading = i > 0
+		if !slices.ContainsFunc(all, func(other similar.Name) bool { return other.SameWords(&name) }) {
+			all = append(all, name)
+		}
+	}
+	return all
+}
+
+// brandQueries returns a query for each way to read a brand name.
+func brandQueries(brand string, allowed similar.Set) (all []*similar.Query) {
+	for _, name := range brandNames(brand) {
+		all = append(all, similar.NewQuery(name, allowed))
+	}
+	return all
+}
+
+// similarBrand is a brand of a segment that is similar to a query.
+type similarBrand struct {
+	segment uint16
+	kind    similar.Kind
+	score   uint8
+	partial bool // whether only some of its spellings are this similar
+	brand   uint32
+}
+
+func (b *similarBrand) match() similar.Match { return similar.Match{Kind: b.kind, Score: int(b.score)} }
+
 // similarBrands returns the similar brands of every segment, sorted by key.
-func (v *View) similarBrands(s cola.BrandSearch) (all []similarBrand) {
+func (c *brandCounter) similarBrands(s cola.BrandSearch) (all []similarBrand) {
 	allowed := similar.All
 	if len(s.Similarities) > 0 {
 		allowed = 0
@@ -64,17 +96,50 @@ func (v *View) similarBrands(s cola.BrandSearch) (all []similarBrand) {
 			}
 		}
 	}
-	q := similar.NewQuery(text.BrandKey(s.Name), allowed)
-	sc := v.scratch.Get()
-	defer v.scratch.Put(sc)
-	for i := range v.segments {
-		found := v.segments[i].similarBrands(q, s.MinScore, sc)
-		for j := range found {
-			found[j].segment = uint16(i)
-		}
-		all = v.mergeBrands(all, found)
+	queries := brandQueries(s.Name, allowed)
+	for i := range c.view.segments {
+		all = c.view.mergeBrands(all, c.similarInSegment(uint16(i), queries, s.MinScore))
 	}
 	return all
+}
+
+// similarInSegment returns the similar brands of a segment, sorted by key.
+func (c *brandCounter) similarInSegment(segment uint16, queries []*similar.Query, minScore int) (found []similarBrand) {
+	seg := &c.view.segments[segment]
+	sc := c.view.scratch.Get()
+	defer c.view.scratch.Put(sc)
+	brands := uint32(seg.brands.keys.Len())
+	for _, q := range queries {
+		seg.similarNames(q, minScore, sc, func(name uint32, m similar.Match) {
+			b := similarBrand{segment: segment, kind: m.Kind, score: uint8(m.Score), brand: name}
+			if b.partial = name >= brands; b.partial {
+				spelling := seg.nameSpellings(name)[0]
+				if len(c.labels(segment, spelling)) == 0 {
+					return
+				}
+				b.brand = seg.brands.keyOf[spelling]
+			}
+			found = append(found, b)
+		})
+	}
+	// Brands are in the order of their keys, unless some were found in several ways.
+	slices.SortStableFunc(found, func(a, b similarBrand) int { return cmp.Compare(a.brand, b.brand) })
+	return mergeMatches(found)
+}
+
+// mergeMatches merges consecutive matches of one brand into the best.
+func mergeMatches(found []similarBrand) []similarBrand {
+	merged := found[:0]
+	for _, b := range found {
+		last := len(merged) - 1
+		switch {
+		case last < 0 || merged[last].brand != b.brand:
+			merged = append(merged, b)
+		case merged[last].match().Or(b.match()) != merged[last].match():
+			merged[last] = b
+		}
+	}
+	return merged
 }
 
 // brandKey returns the key of a brand.
@@ -98,7 +163,7 @@ func (v *View) mergeBrands(a, b []similarBrand) []similarBrand {
 
 // brandGroup is a similar brand in all segments that have it.
 type brandGroup struct {
-	similarBrand // in the first segment that has it
+	similarBrand // its best match
 	all          []similarBrand
 	labels       int
 }

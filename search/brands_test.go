@@ -41,31 +41,91 @@ func TestSimilarNames(t *testing.T) {
 		"CHRYSANTHEMUM", "CHRISANTEMUM", "ÉTOILE", "ETOILLE", "A", "THE", "THE VINEYARDS", "VINEYARD", "AND", "4", "FOUR ACES",
 		"CYPRESS FORGE", "CYPRES FORGE", "CYPRE", "GLASS", "GLAS", "GLA", "PRINCE", "PRINCESS", "XYZ", "X Y Z", "X.Y.Z. WINES", "A B C", "A & C",
 		"MERCERWINERY", "MERCER WINERY", "MERCER WINES", "THESHIRASHIMA", "THE SHIRASHIMA", "THE SHIRASHIMA WINERY", "WINERYTHE",
+		"CASA DELL'OLMO", "CASA DELL OLMO", "OLMO", "D'ANGELO", "D ANGELO", "ANGELO", "O'BRIEN", "OBRIEN", "BRIEN", "CHATEAU D'YQUEM", "YQUEM",
+		"ROCK'N'ROLL", "ROCK & ROLL", "COOPER'S HAWK", "DON'T", "D'", "L'Été", "ETE",
 	}
 	for _, p := range brandPairs(t) {
 		names = append(names, p.name, p.brand)
 	}
 	v := namedLabels(t, names).view
-	brands := map[string]similar.Name{}
-	for _, name := range names {
-		key := text.BrandKey(name)
-		brands[key] = similar.NewName(key)
-	}
-	for key := range brands {
+	for _, searched := range names {
 		want, got := map[string]similar.Match{}, map[string]similar.Match{}
-		q := similar.NewQuery(key, similar.All)
-		for other, name := range brands {
-			if m := q.Compare(&name); m.Score > 0 {
-				want[other] = m
+		for _, name := range names {
+			if m := compareNames(searched, name, similar.All); m.Score > 0 {
+				want[text.BrandKey(name)] = want[text.BrandKey(name)].Or(m)
 			}
 		}
-		for _, row := range v.Brands(cola.BrandSearch{Name: key, MinScore: 1, Page: 1, PerPage: 1000}).Rows {
+		for _, row := range v.Brands(cola.BrandSearch{Name: searched, MinScore: 1, Page: 1, PerPage: 1000}).Rows {
 			kind := similar.Kind(slices.Index(cola.Similarities(), row.Similarity))
 			got[text.BrandKey(row.BrandName)] = similar.Match{Kind: kind, Score: row.Score}
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("brands similar to %q (-want +got):\n%s", key, diff)
+			t.Errorf("brands similar to %q (-want +got):\n%s", searched, diff)
 		}
+	}
+}
+
+// TestReadings checks the similarity of names with elided articles, in both directions.
+func TestReadings(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		a, b string
+		want similar.Match
+	}{
+		{"Dell'Olmo", "DELL’OLMO", similar.Match{Kind: similar.Exact, Score: 100}},
+		{"Casa Dell Olmo", "CASA DELL'OLMO", similar.Match{Kind: similar.SameWords, Score: 97}},
+		{"Casa d Angelo", "CASA DANGELO", similar.Match{Kind: similar.SameWords, Score: 97}},
+		{"Angelo", "D'ANGELO", similar.Match{Kind: similar.SameWords, Score: 97}},
+		{"Brien", "O'BRIEN", similar.Match{Kind: similar.SameWords, Score: 97}},
+		{"Arte", "DELL'ARTE", similar.Match{Kind: similar.Prefix, Score: 96}},
+		{"Yquem", "CHATEAU D'YQUEM", similar.Match{Kind: similar.Prefix, Score: 95}},
+		{"Angelo Hill", "D'ANGELO", similar.Match{Kind: similar.Prefix, Score: 75}},
+		{"Angelo", "DANGELO", similar.Match{Kind: similar.OneEdit, Score: 89}},
+		{"Cooper Hawk", "COOPER'S HAWK", similar.Match{Kind: similar.Plural, Score: 97}},
+	} {
+		for _, names := range [][2]string{{tt.a, tt.b}, {tt.b, tt.a}} {
+			if got := compareNames(names[0], names[1], similar.All); got != tt.want {
+				t.Errorf("%q and %q: %+v, want %+v", names[0], names[1], got, tt.want)
+			}
+		}
+	}
+}
+
+// TestElidedSpellings checks that the similarity of a brand depends on the spellings of its live
+// labels, and that its row counts all of them.
+func TestElidedSpellings(t *testing.T) {
+	t.Parallel()
+	x := New(Options{ManualCompaction: true})
+	defer x.Close()
+	last := cola.TTBID(24_001_002_000_000)
+	set := func(number cola.TTBID, brand string) { // in a segment with a label that stays live
+		u := x.Begin()
+		last++
+		u.Label(&cola.IndexRecord{Summary: cola.ColaSummary{TTBID: 24_001_001_000_000 + number, BrandName: brand}})
+		u.Label(&cola.IndexRecord{Summary: cola.ColaSummary{TTBID: last, BrandName: "ZINNIA"}})
+		mustCommit(t, u, Marks{})
+	}
+	check := func(kind string, colas int) {
+		t.Helper()
+		rows := x.View().Brands(cola.BrandSearch{Name: "Arte", MinScore: 1, Page: 1, PerPage: 10}).Rows
+		if len(rows) != 1 || rows[0].Similarity != kind || rows[0].Colas != colas {
+			t.Errorf("rows %+v, want one of kind %s with %d labels", rows, kind, colas)
+		}
+	}
+	set(1, "D'ARTE")
+	set(2, "DARTE")
+	set(3, "d’Arte")
+	check("same_words", 3)
+	set(1, "DARTE")
+	check("same_words", 3)
+	set(3, "DARTE")
+	check("one_edit", 3)
+
+	set(4, "DELL'ARTE") // DELLARTE alone is not similar
+	set(5, "DELLARTE")
+	found := x.View().Brands(cola.BrandSearch{Name: "Arte", MinScore: 90, Page: 1, PerPage: 10})
+	if len(found.Rows) != 1 || found.Rows[0].Colas != 2 {
+		t.Errorf("rows %+v, want one with 2 labels", found.Rows)
 	}
 }
 
@@ -147,16 +207,18 @@ func (r *registry) similarBrands(s cola.BrandSearch) BrandPage {
 			}
 		}
 	}
-	q := similar.NewQuery(text.BrandKey(s.Name), allowed)
 	page := BrandPage{Rows: []cola.BrandMatch{}, Counts: map[string]int{}}
 	type row struct {
 		key string
 		cola.BrandMatch
 	}
 	var rows []row
-	for key, of := range labels {
-		name := similar.NewName(key)
-		if m := q.Compare(&name); m.Score >= s.MinScore && m.Score > 0 {
+	for key, of := range labels { // the best match of any spelling
+		var m similar.Match
+		for _, l := range of {
+			m = m.Or(compareNames(s.Name, l.Summary.BrandName, allowed))
+		}
+		if m.Score >= s.MinScore && m.Score > 0 {
 			match := r.brandMatch(of)
 			match.Similarity, match.Score = cola.Similarities()[m.Kind], m.Score
 			rows = append(rows, row{key, match})
@@ -180,6 +242,16 @@ func (r *registry) similarBrands(s cola.BrandSearch) BrandPage {
 		page.HasMore = page.HasMore || i/s.PerPage >= s.Page
 	}
 	return page
+}
+
+// compareNames returns the best match of any reading of a searched name and a brand name.
+func compareNames(searched, brand string, allowed similar.Set) (best similar.Match) {
+	for _, q := range brandQueries(searched, allowed) {
+		for _, name := range brandNames(brand) {
+			best = best.Or(q.Compare(&name))
+		}
+	}
+	return best
 }
 
 // brandMatch returns the statistics of the labels of a brand.

@@ -168,13 +168,11 @@ func (r *registry) amongBrands(q *cola.Query) func(s *cola.ColaSummary) bool {
 	if q.SimilarTo == "" && q.BrandFirstSeen == 0 && q.PermitteeFirstSeen == 0 {
 		return func(*cola.ColaSummary) bool { return true }
 	}
-	name := similar.NewQuery(text.BrandKey(q.SimilarTo), similar.All)
 	first := r.firstSeen()
 	return func(s *cola.ColaSummary) bool {
 		brand := text.BrandKey(s.BrandName)
 		if q.SimilarTo != "" {
-			other := similar.NewName(brand)
-			if brand == "" || name.Compare(&other).Score < cola.DefaultMinScore {
+			if brand == "" || compareNames(q.SimilarTo, s.BrandName, similar.All).Score < cola.DefaultMinScore {
 				return false
 			}
 		}

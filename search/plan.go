@@ -20,7 +20,7 @@ type query struct {
 	phrases  []text.Phrase       // of the text, unless lookup is by ID
 	contains [textColumns]string // parts of values, folded
 	names    []text.Phrase       // ways to read the part of the brand name
-	similar  *similar.Query      // brand name that brands are similar to, or nil
+	similar  []*similar.Query    // brand name that brands are similar to, or nil
 	category string              // resolved
 
 	appellations []string // the requested one and those inside it
@@ -43,7 +43,7 @@ func (v *View) resolveQuery(q *cola.Query) (r query, ok bool) {
 	}
 	r.names = text.ParseName(q.BrandName)
 	if q.SimilarTo != "" {
-		r.similar = similar.NewQuery(text.BrandKey(q.SimilarTo), similar.All)
+		r.similar = brandQueries(q.SimilarTo, similar.All)
 	}
 	if q.CategoryPath != "" {
 		r.category = vocabulary.ResolveCategory(q.CategoryPath, v.aliases)
@@ -332,10 +332,12 @@ func (p *plan) addSimilarBrands(q *query, _ int) {
 		return
 	}
 	lists := p.emptyLists()
-	for _, b := range p.seg.similarBrands(q.similar, cola.DefaultMinScore, p.scratch) {
-		for _, spelling := range p.seg.brands.spellings(b.brand) {
-			lists = append(lists, p.seg.texts.DocsOf(colBrand, spelling))
-		}
+	for _, reading := range q.similar {
+		p.seg.similarNames(reading, cola.DefaultMinScore, p.scratch, func(name uint32, _ similar.Match) {
+			for _, spelling := range p.seg.nameSpellings(name) {
+				lists = append(lists, p.seg.texts.DocsOf(colBrand, spelling))
+			}
+		})
 	}
 	p.addLists(lists)
 }

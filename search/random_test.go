@@ -36,7 +36,7 @@ var someWords = []string{
 	"OAK", "Oak's", "OAKEN", "red", "WINE", "Château", "CHATEAU", "maker’s", "Mark", "straße",
 	"Øl", "12",
 	"b", "old", "Stone-Brewing", "A.B.", "&", "l", "036000291452", "12345678",
-	"and", "y", "Oaks", "d'Oak", "L’Étés", "rock'n'roll", "don't", "twelve", "berries", "Berry", "roses", "geese",
+	"and", "y", "Oaks", "d'Oak", "DOAK", "dell’Oak", "L’Étés", "rock'n'roll", "don't", "twelve", "berries", "Berry", "roses", "geese",
 }
 
 func pick[T any](d *draws, of ...T) T { return of[d.IntN(len(of))] }

@@ -64,7 +64,7 @@ func buildSegment(ctx context.Context, t *table, names companyNames) (*segment, 
 		func() { s.categories = buildCategoryIndex(t) },
 		func() { s.barcodes = buildBarcodeIndex(t) },
 		func() { s.brands = buildBrandIndex(t) },
-		func() { s.brandWords = buildBrandWords(&s.brands) },
+		func() { s.brandWords = buildBrandWords(&s.brands, &s.t.text[colBrand].Dict) },
 		func() { s.knownDates = findKnownDates(t) },
 		s.sortPermits,
 	}

@@ -3,9 +3,9 @@ package vocabulary
 import "strings"
 
 // WordKey returns the key of a folded word. Words that people use interchangeably have the same
-// key: singular and plural, possessives (whose apostrophe folding removes), numbers from one to
-// twelve in letters and digits, and a few other spellings. A key is for comparison only; it need
-// not be a word.
+// key: singular and plural, possessives (whose apostrophe folding removes), numbers up to twenty and
+// multiples of ten in letters and digits, and a few other spellings. A key is for comparison only;
+// it need not be a word.
 //
 //	rivers, river → river    houses, house → hous    geese, goose → goos    four, 4 → 4
 //
@@ -73,7 +73,10 @@ func singularE(word string) string {
 var spellings = map[string]string{
 	"saint": "st", "mount": "mt", "whiskey": "whisky",
 	"one": "1", "two": "2", "three": "3", "four": "4", "five": "5", "six": "6",
-	"seven": "7", "eight": "8", "nine": "9", "ten": "10", "eleven": "11", "twelve": "12",
+	"seven": "7", "eight": "8", "nine": "9", "ten": "10", "eleven": "11", "twelve": "12", "thirteen": "13",
+	"fourteen": "14", "fifteen": "15", "sixteen": "16", "seventeen": "17", "eighteen": "18", "nineteen": "19",
+	"twenty": "20", "thirty": "30", "forty": "40", "fifty": "50", "sixty": "60", "seventy": "70", "eighty": "80",
+	"ninety": "90",
 }
 
 var irregularPlurals = map[string]string{

@@ -18,12 +18,13 @@ type Query struct {
 	allowed Set
 }
 
-// NewQuery returns a query for names that are similar in one of the allowed ways.
-func NewQuery(key string, allowed Set) *Query { return &Query{NewName(key), allowed} }
+// NewQuery returns a query for names that are similar to a name in one of the allowed ways.
+func NewQuery(name Name, allowed Set) *Query { return &Query{name, allowed} }
 
 // Minimum lengths of words, in characters.
 const (
-	minEdited       = 4 // the shorter of two words that differ by one edit
+	minSwapped      = 3 // two words that differ by a swap of neighbors
+	minEdited       = 4 // the shorter of two words that differ by another edit
 	minTwiceEdited  = 8 // the longer of two words that differ by two edits
 	minJoinedEdited = 5 // the shorter of two joined words that differ by one edit
 	minBegins       = 4 // a word that begins another
@@ -35,6 +36,8 @@ const MaxEdits = 2
 // EditLimit returns by how many edits similar words of the given lengths may differ.
 func EditLimit(a, b int) int {
 	switch {
+	case a == b && a == minSwapped: // only a swap
+		return 1
 	case min(a, b) < minEdited:
 		return 0
 	case max(a, b) < minTwiceEdited:
@@ -96,7 +99,8 @@ func editPercent(edits, a, b int) uint8 { return uint8(100 - 80*edits/max(a, b))
 // compare compares two words that are not the same.
 func (q *Query) compare(a, b *Word, limit int) (r Relation) {
 	if q.allowed.Has(OneEdit) && limit > 0 {
-		if d := distance(a.Text, b.Text, limit); d <= limit {
+		d := distance(a.Text, b.Text, limit)
+		if d <= limit && (a.Length >= minEdited || lettersOf(a.Text) == lettersOf(b.Text)) {
 			r = Relation{Percent: editPercent(d, a.Length, b.Length), Kind: OneEdit}
 		}
 	}
@@ -141,8 +145,15 @@ func soundPercent(a, b *Word) uint8 {
 	return uint8(min(maxSound, 60+25*same/longer+15*shared/most))
 }
 
+// Vowels in the sets of vowelGroups, numbered in the order of "aeiou".
+const (
+	vowelI = 1 << 2
+	vowelU = 1 << 4
+)
+
 // vowelGroups returns the sets of vowels between the consonants of a word, without a silent e at the
-// end. y counts as i, and w after a vowel as u.
+// end. y counts as i, and w after a vowel as u. ee includes i and oo includes u: TEETO sounds like
+// TITO, and LOOPO like LUPO.
 func vowelGroups(word string) (groups []uint8) {
 	within := false
 	for i := range len(word) {
@@ -162,6 +173,14 @@ func vowelGroups(word string) (groups []uint8) {
 		}
 		if !within {
 			groups = append(groups, 0)
+		}
+		if within {
+			switch word[i-1 : i+1] {
+			case "ee":
+				groups[len(groups)-1] |= vowelI
+			case "oo":
+				groups[len(groups)-1] |= vowelU
+			}
 		}
 		groups[len(groups)-1] |= 1 << v
 		within = true

@@ -28,7 +28,7 @@ const (
 
 // Compare compares a name with the query.
 func (q *Query) Compare(n *Name) Match {
-	if q.Key == n.Key {
+	if q.Key == n.Key && !q.Reading && !n.Reading {
 		return q.CompareSame()
 	}
 	parts := make([]Part, len(n.Words))
@@ -42,9 +42,9 @@ func (q *Query) Compare(n *Name) Match {
 	return q.CompareWords(parts, n.Key).Or(q.CompareJoined(n))
 }
 
-// Or returns the better of two matches.
+// Or returns the better of two matches: the one with the higher score, or else the stronger kind.
 func (m Match) Or(other Match) Match {
-	if other.Score > m.Score {
+	if other.Score > m.Score || other.Score == m.Score && other.Kind < m.Kind {
 		return other
 	}
 	return m
@@ -68,7 +68,7 @@ func (q *Query) improve(m *Match, kind Kind, percent, factor int) {
 
 // CompareJoined compares the cores of a name and the query, each written as one word, unless they
 // have the same number of words. If one of them is a single word and the other has two, it compares
-// all their words in the same way. Their keys must differ.
+// all their words in the same way. The name must not be an exact match.
 func (q *Query) CompareJoined(n *Name) (best Match) {
 	if len(q.Words)+len(n.Words) == 3 && q.full() == n.full() {
 		q.improve(&best, SameWords, sameForms, 10000)
@@ -93,7 +93,7 @@ func (q *Query) CompareJoined(n *Name) (best Match) {
 }
 
 // CompareWords compares the words of a name with the query. key is the key of the name, which must
-// differ from the key of the query.
+// not be an exact match.
 func (q *Query) CompareWords(parts []Part, key string) (best Match) {
 	m := q.pairWords(parts)
 	switch all := m.paired == q.size && m.paired == m.size; {

@@ -62,10 +62,7 @@ const MaxLength = 255
 
 // NewWord returns a word with a text in the form of vocabulary.WordKey.
 func NewWord(text string) Word {
-	w := Word{Text: text, Length: min(utf8.RuneCountInString(text), MaxLength)}
-	for _, r := range text {
-		w.Letters = w.Letters.with(r)
-	}
+	w := Word{Text: text, Length: min(utf8.RuneCountInString(text), MaxLength), Letters: lettersOf(text)}
 	w.Sounds = newSounds(doubleMetaphone(text))
 	return w
 }
@@ -73,6 +70,14 @@ func NewWord(text string) Word {
 // Letters is a bitmap of the characters of a word, modulo 32. The lower half has every character,
 // the upper half the repeated ones.
 type Letters uint64
+
+// lettersOf returns the letters of a text.
+func lettersOf(text string) (l Letters) {
+	for _, r := range text {
+		l = l.with(r)
+	}
+	return l
+}
 
 // with returns the letters with another character.
 func (l Letters) with(r rune) Letters {
@@ -135,15 +140,16 @@ func (s Sounds) Overlap(o Sounds) bool {
 
 // Name is a brand name, prepared for comparison.
 type Name struct {
-	Key    string // in the form of text.BrandKey
-	Words  []Word // without connectors
-	Joined Word   // the core written as one word
-	core   []bool // whether each word is in the core
-	first  int    // the first word of the core, or -1
-	size   int    // words in the core
-	weight int    // of all words, in quarters of a letter
-	within int    // weight of the core
-	plain  string // the words as written
+	Key     string // in the form of text.BrandKey
+	Reading bool   // whether Key is another way to read the name, and never an exact match
+	Words   []Word // without connectors
+	Joined  Word   // the core written as one word
+	core    []bool // whether each word is in the core
+	first   int    // the first word of the core, or -1
+	size    int    // words in the core
+	weight  int    // of all words, in quarters of a letter
+	within  int    // weight of the core
+	plain   string // the words as written
 }
 
 // NewName returns the name with a key in the form of text.BrandKey.
@@ -199,6 +205,11 @@ func (n *Name) GenericSplits(yield func(rest string)) {
 			yield(before)
 		}
 	}
+}
+
+// SameWords reports whether two names have the same words, in the form of Word.Text.
+func (n *Name) SameWords(o *Name) bool {
+	return slices.EqualFunc(n.Words, o.Words, func(a, b Word) bool { return a.Text == b.Text })
 }
 
 // Size returns the number of words in the core.

@@ -56,6 +56,25 @@ func BrandKey(name string) string {
 	return strings.Join(kept, " ")
 }
 
+// BrandReadings returns the keys of the ways to read a brand name that may have elided articles: its
+// BrandKey; with words split at apostrophes and without articles and other parts of one letter; and
+// with the articles joined to the next word.
+//
+//	D'Yquem → dyquem, yquem    Casa d Angelo → casa d angelo, casa dangelo
+func BrandReadings(name string) []string {
+	keys := []string{BrandKey(name)}
+	add := func(key string) {
+		if !slices.Contains(keys, key) {
+			keys = append(keys, key)
+		}
+	}
+	if marked := foldMarked(name); strings.IndexByte(marked, mark) >= 0 {
+		add(BrandKey(splitApostrophes(marked)))
+	}
+	add(JoinElided(keys[0]))
+	return keys
+}
+
 // SpelledKey is like BrandKey, but keeps the word "and", also for & and +.
 func SpelledKey(name string) string { return FoldName(spelledConnectors.Replace(name)) }
 

@@ -1,6 +1,9 @@
 package text
 
-import "testing"
+import (
+	"slices"
+	"testing"
+)
 
 // TestFold lists spellings that compare equal.
 func TestFold(t *testing.T) {
@@ -49,6 +52,22 @@ func TestContains(t *testing.T) {
 	} {
 		if got := Contains(c.text, c.part); got != c.want {
 			t.Errorf("Contains(%q, %q) = %v, want %v", c.text, c.part, got, c.want)
+		}
+	}
+}
+
+func TestBrandReadings(t *testing.T) {
+	for name, want := range map[string][]string{
+		"Copper & Kings":  {"copper kings"},
+		"CHÂTEAU D’YQUEM": {"chateau dyquem", "chateau yquem"},
+		"Chateau d Yquem": {"chateau d yquem", "chateau dyquem"},
+		"Dell'Olmo":       {"dellolmo", "dell olmo"},
+		"Cooper's Hawk":   {"coopers hawk", "cooper hawk"},
+		"Don't":           {"dont"},
+		"+++":             {"+++"},
+	} {
+		if got := BrandReadings(name); !slices.Equal(got, want) {
+			t.Errorf("BrandReadings(%q) = %q, want %q", name, got, want)
 		}
 	}
 }
