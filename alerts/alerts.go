@@ -98,7 +98,7 @@ type Report struct {
 	Runs      int       // runs recorded
 	Matches   int       // new matches
 	Late      int       // late ones among them
-	Missed    int       // searches changed, paused, deleted or taken over after the claim; they run later if still due
+	Missed    int       // searches changed, paused, deleted or claimed elsewhere meanwhile; they run later if still due
 	Released  int       // searches released because the tick was interrupted
 	Failed    int       // searches that failed; they are retried with increasing pauses
 	Labels    int       // labels in the index
@@ -111,14 +111,14 @@ type Message struct {
 	Content *store.RunContent // for cola.EventRan, with the labels to include; otherwise nil
 }
 
-// Result is the result of sending a message.
+// Result is the outcome of one attempt to send a message.
 type Result struct {
 	Status     int           // HTTP or SMTP status; 0 without a response
 	Fault      string        // error for the account holder, without details of our network; empty if accepted
 	Final      bool          // don't retry, for example after an SMTP 5xx
 	OurFault   bool          // our error, such as an unreachable mail server; doesn't count against the destination
 	Gone       bool          // the receiver wants no more messages (HTTP 410)
-	Verified   bool          // the endpoint confirmed by returning the challenge's token
+	Verified   bool          // the endpoint returned the challenge's token
 	RetryAfter time.Duration // minimum pause requested by the receiver; 0 if none
 }
 

@@ -7,7 +7,7 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// retryGaps are the pauses between attempts. Their sum is 24 minutes short of three days.
+// retryGaps are the pauses between attempts. They add up to just under three days.
 var retryGaps = [...]time.Duration{
 	10 * time.Second, time.Minute, 5 * time.Minute, 30 * time.Minute,
 	2 * time.Hour, 5 * time.Hour, 10 * time.Hour, 14 * time.Hour, 20 * time.Hour, 20 * time.Hour,
@@ -26,8 +26,8 @@ const (
 )
 
 // retryDelay returns the pause between a failed attempt and the next one, or false if there is no
-// next one. tried is the time from the first attempt to this one. retries is how many of the
-// retryGaps apply.
+// next one. tried is the time from the first attempt to this one. Only the first retries elements
+// of retryGaps apply.
 //
 // Each retry has a fixed time after the first attempt, plus or minus a fifth of its gap; random, in
 // [0, 1), selects the time within that range. Times don't drift, and missed retries are skipped.

@@ -33,8 +33,9 @@ func TestRetries(t *testing.T) {
 	}
 }
 
-// TestRetryJitter checks that there are ten retries, each within its range after the first attempt
-// and the last 67 to 76 hours after it, for any jitter and for attempts up to half a minute late.
+// TestRetryJitter checks that there are ten retries, that each falls within its range, and that the
+// last comes 67 to 77 hours after the first attempt. It uses random jitter, and attempts up to 30
+// seconds late.
 func TestRetryJitter(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var tried, nominal time.Duration
@@ -60,7 +61,7 @@ func TestRetryJitter(t *testing.T) {
 	})
 }
 
-// challenged turns a delivery into a challenge with the given first attempt.
+// challenged returns a change that makes a delivery a challenge first attempted at the given time.
 func challenged(first time.Time) func(*store.DueDelivery) {
 	return func(d *store.DueDelivery) {
 		d.Event, d.Kind, d.FirstAttemptAt, d.Destination.State = cola.EventConfirm, cola.KindWebhook, first, cola.DestinationPending

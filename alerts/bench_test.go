@@ -148,15 +148,16 @@ func weekly(n int, now time.Time) store.StoredSearch {
 		ID: int64(n + 1), Account: cola.AccountID(n/searchesPerAccount + 1),
 		Mark: store.Mark{At: lastRun, Revision: revisionOf(cola.DateOf(lastRun))},
 		SavedSearch: cola.SavedSearch{
-			UUID: searchUUID(n), Name: "weekly", Filters: watched(n),
+			UUID: searchUUID(n), Name: "weekly", Filters: typicalFilters(n),
 			Schedule: &schedule, CreatedAt: cola.TimestampOf(now.AddDate(0, 0, -14)),
 		},
 	}
 }
 
-// watched returns the filters of a typical customer: mostly a brand or part of one; otherwise a
-// permittee, an origin, words, or a product type in a state.
-func watched(n int) cola.SavedSearchFilters {
+// typicalFilters returns filters that users typically save. Half of them search for a brand or part
+// of one, the others for permit numbers, for an origin and category, for words, or for a product
+// type in a state.
+func typicalFilters(n int) cola.SavedSearchFilters {
 	words := []string{
 		"oak", "raven", "quarry", "hollow", "silent", "sleepy", "river", "stone", "black", "lind", "fox", "mill",
 	}

@@ -14,7 +14,7 @@ import (
 // The caller must close it.
 type candidates struct {
 	since   cola.Date     // earliest effective date
-	upto    cola.Revision // latest revision of arrival
+	upto    cola.Revision // latest arrival revision
 	arrived []arrivedLabel
 	index   *search.Index
 	view    *search.View
@@ -88,8 +88,8 @@ func (c *candidates) subset(w window) *search.Subset {
 }
 
 // match returns the labels in a window that match the filters, latest approval first, with the
-// filters that each matches. It returns a panic in the index as an error, so that one search can't
-// block the others.
+// filters that each matches. It turns a panic in the index into an error, so that one search can't
+// block others.
 func (c *candidates) match(f cola.SavedSearchFilters, w window) (found []store.RunMatch, err error) {
 	defer func() {
 		if p := recover(); p != nil {

@@ -38,7 +38,8 @@ func (d *Dispatcher) Deliver(ctx context.Context, now time.Time) (DeliveryReport
 	return r.report, err
 }
 
-// due reports whether any message is due. The query is cheap.
+// due reports whether any message is due, and updates the metric of overdue messages. The query is
+// cheap.
 func (d *Dispatcher) due(ctx context.Context, now time.Time) (bool, error) {
 	oldest, err := d.store.OldestPending(ctx, d.kinds)
 	if err != nil {
@@ -68,7 +69,7 @@ func (r *round) count(add func(*DeliveryReport)) {
 	add(&r.report)
 }
 
-// abandon marks claimed deliveries to be released.
+// abandon marks claimed deliveries for release.
 func (r *round) abandon(claimed ...store.DueDelivery) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -142,8 +143,8 @@ func (r *round) release(ctx context.Context) {
 	r.report.Released += len(r.abandoned)
 }
 
-// withGrace returns a context with a timeout that ends gracePeriod after its parent, so that work
-// in flight can finish. The caller must call the returned function.
+// withGrace returns a context that ends gracePeriod after its parent, so that work in flight can
+// finish, or after the timeout if that is earlier. The caller must call the returned function.
 func withGrace(ctx context.Context, timeout time.Duration) (context.Context, func()) {
 	graceful, cancel := context.WithTimeout(context.WithoutCancel(ctx), timeout)
 	stop := context.AfterFunc(ctx, func() {
@@ -202,7 +203,8 @@ func (r *round) process(ctx context.Context, d store.DueDelivery) error {
 	return r.record(ctx, a)
 }
 
-// postpone leaves a delivery claimed until its hold expires, unless the round is ending.
+// postpone leaves a delivery claimed until its claim expires, or abandons it if the round is
+// ending.
 func (r *round) postpone(ctx context.Context, d store.DueDelivery) {
 	if ctx.Err() != nil {
 		r.abandon(d)

@@ -31,7 +31,7 @@ type deliverySim struct {
 	outage     time.Time // end of the database outage
 	processes  []*process
 	accepted   map[try]int  // number of times the receiver accepted each attempt's message
-	lost       map[try]bool // attempts that could not be recorded
+	lost       map[try]bool // attempts that the process could not record, or may not have recorded
 	replays    map[int64]int
 	violations []string
 }
@@ -57,7 +57,7 @@ func TestDeliveryGuarantee(t *testing.T) {
 		var stopped any
 		synctest.Test(t, func(*testing.T) {
 			defer func() { stopped = recover() }()
-			checkSettled(r)
+			simulateDeliveries(r)
 		})
 		if stopped != nil {
 			panic(stopped) // on the goroutine on which rapid recovers
@@ -65,7 +65,7 @@ func TestDeliveryGuarantee(t *testing.T) {
 	})
 }
 
-func checkSettled(t *rapid.T) {
+func simulateDeliveries(t *rapid.T) {
 	ctx, end := context.WithCancel(context.Background())
 	p := &deliverySim{
 		T: t, ctx: ctx, fates: rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "fates"), 1)),
@@ -138,7 +138,7 @@ func (s *deliverySim) kill(i int) {
 	s.start()
 }
 
-// fail returns the error of a store call, if any.
+// fail returns the error that a store call must return, if any.
 func (proc *process) fail() error {
 	fails := proc.chance(2)
 	proc.mu.Lock()
@@ -250,7 +250,7 @@ func (s *deliverySim) settle() {
 	s.Fatal("deliveries are still pending after 100000 rounds")
 }
 
-// check compares the recorded attempts with what receivers accepted.
+// check compares the recorded attempts with the messages that receivers accepted.
 func (s *deliverySim) check() {
 	for _, b := range s.violations {
 		s.Error(b)

@@ -73,7 +73,7 @@ func TestDeliver(t *testing.T) {
 		}
 		for _, m := range s.messages() {
 			if m.ID != 103 &&
-				(m.Content == nil || m.Content.Run.ID != m.Run || m.Content.Run.MatchCount != foundByFake) {
+				(m.Content == nil || m.Content.Run.ID != m.Run || m.Content.Run.MatchCount != fakeMatchCount) {
 				t.Errorf("message %d: content = %+v, want that of run %d", m.ID, m.Content, m.Run)
 			}
 		}
@@ -211,8 +211,8 @@ func TestLongDatabaseOutage(t *testing.T) {
 	})
 }
 
-// TestAttemptRejected checks that an attempt that the database rejects is logged and doesn't stop
-// the others.
+// TestAttemptRejected checks that an attempt rejected by the database is logged and doesn't stop
+// others.
 func TestAttemptRejected(t *testing.T) {
 	withDeliveries(t, 20, func(t *testing.T, f *fakeDeliveries) {
 		first := true
@@ -231,8 +231,8 @@ func TestAttemptRejected(t *testing.T) {
 	})
 }
 
-// TestSlowReceivers checks that an unresponsive receiver with many pending messages delays others
-// by only one attempt, and that our own mail server, if unresponsive, delays only mail.
+// TestSlowReceivers checks that an unresponsive receiver with many pending messages barely delays
+// others, and that an unresponsive mail server of ours delays only mail.
 func TestSlowReceivers(t *testing.T) {
 	withDeliveries(t, 0, func(t *testing.T, f *fakeDeliveries) {
 		for range 200 {

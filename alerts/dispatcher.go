@@ -56,8 +56,8 @@ type DispatcherOptions struct {
 	Jitter  func() float64    // in [0, 1), for the times of retries; default random
 	Logger  *slog.Logger
 
-	// HostRate is how many webhooks per minute a dispatcher sends to one host; the rest wait. The
-	// default is DefaultHostRate.
+	// HostRate limits the webhooks that a dispatcher sends to one host per minute; excess messages
+	// wait. The default is DefaultHostRate.
 	HostRate int
 
 	// Metrics registers the dispatcher's metrics; may be nil. A Registerer can serve only one
@@ -77,7 +77,7 @@ type Dispatcher struct {
 	metrics     *dispatcherMetrics
 	fairness    *fairness
 	failing     atomic.Bool  // the latest round failed
-	lastCleanup atomic.Int64 // time of the last cleanup, in nanoseconds since 1970
+	lastCleanup atomic.Int64 // Unix time of the last cleanup, in nanoseconds
 }
 
 // NewDispatcher returns a Dispatcher.
@@ -108,7 +108,7 @@ type DeliveryReport struct {
 	Delivered  int // accepted by the receiver
 	Retried    int // failed; will be retried
 	Failed     int // failed permanently
-	Missed     int // sent, but replayed, taken over by another process or deleted in the meantime
+	Missed     int // sent, but replayed, claimed by another process or deleted in the meantime
 	Unrecorded int // sent, but not recorded; will be sent again with the same ID once the claim expires
 	Postponed  int // not tried, because the receiver is slow or a limit is reached; will be tried once the claim expires
 	Released   int // released for another round, because this one ended early or the run was deleted
@@ -128,9 +128,9 @@ const (
 	cleanupInterval = time.Hour
 )
 
-// Run delivers every few seconds, and deletes deliveries older than 90 days, until the context
-// ends. A round doesn't wait for the previous one, which may be waiting for slow receivers. Run
-// logs the first of consecutive failures.
+// Run delivers due messages every few seconds, and deletes deliveries older than 90 days, until the
+// context ends. A round doesn't wait for the previous one, which may be waiting for slow receivers.
+// Run logs the first of consecutive failures.
 func (d *Dispatcher) Run(ctx context.Context) {
 	var rounds sync.WaitGroup
 	defer rounds.Wait()
@@ -202,8 +202,8 @@ type dispatcherMetrics struct {
 	due      dueTime
 }
 
-// newDispatcherMetrics registers the metrics for the kinds of destination. It returns nil without a
-// registerer.
+// newDispatcherMetrics registers the metrics for the kinds of destination. It returns nil if
+// registerer is nil.
 func newDispatcherMetrics(registerer prometheus.Registerer, kinds []string) *dispatcherMetrics {
 	if registerer == nil {
 		return nil
@@ -234,7 +234,7 @@ func newDispatcherMetrics(registerer prometheus.Registerer, kinds []string) *dis
 	return m
 }
 
-// attempted counts an attempt.
+// attempted records the outcome and duration of an attempt.
 func (m *dispatcherMetrics) attempted(a store.Attempt) {
 	if m == nil {
 		return
@@ -243,7 +243,7 @@ func (m *dispatcherMetrics) attempted(a store.Attempt) {
 	m.took.WithLabelValues(a.Due.Kind).Observe(a.Took.Seconds())
 }
 
-// oldest sets the due time of the earliest due message, zero if there is none.
+// oldest sets the due time of the earliest pending message; zero means that there is none.
 func (m *dispatcherMetrics) oldest(at time.Time) {
 	if m != nil {
 		m.due.set(at)

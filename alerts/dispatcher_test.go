@@ -125,8 +125,8 @@ func TestHourlyCleanup(t *testing.T) {
 	})
 }
 
-// TestRunShutdown stops a dispatcher in the middle of a round. Within seconds, messages that are
-// accepted soon are recorded, and slow or untried ones are released.
+// TestRunShutdown stops a dispatcher in the middle of a round. The round must end within seconds,
+// record the messages accepted by then, and release slow and untried ones.
 func TestRunShutdown(t *testing.T) {
 	withDeliveries(t, 40, func(t *testing.T, f *fakeDeliveries) {
 		sending := make(chan struct{}, 100)
@@ -209,8 +209,8 @@ func mustCreateDestination(t *testing.T, st store.Store, account cola.AccountID,
 }
 
 // TestConcurrentDispatchers delivers with the dispatchers of two processes. Every run is delivered
-// once by email and once by webhook. A receiver that always fails is retried until it is paused and
-// its account is notified.
+// once by email and once by webhook. Messages to a receiver that always fails are retried until its
+// destination is paused and the account is notified.
 func TestConcurrentDispatchers(t *testing.T) {
 	onBackends(t, func(t *testing.T, open opener) {
 		const searches = 50

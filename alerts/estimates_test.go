@@ -7,19 +7,19 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// TestDetailAfterEstimate checks that a search that matches only the detail of a label reports it
-// once the detail is imported, even if a run has already covered the estimated date.
-func TestDetailAfterEstimate(t *testing.T) {
+// TestExcludedEstimate checks that a search that excludes estimated dates reports a label once its
+// approval date is known, even if a run has already covered the estimate.
+func TestExcludedEstimate(t *testing.T) {
 	for desc, tt := range map[string]struct {
 		known   cola.Date
 		history bool
 		found   int
 	}{
-		"the estimated date":     {known: date(11, 9), found: 1},
-		"a slow approval":        {known: date(11, 10), found: 1},
-		"before the late window": {known: date(11, 9).AddDays(-2 * cola.LateDays)},
-		"detail of history":      {known: date(11, 9), history: true},
-		"detail does not match":  {},
+		"the estimated date":       {known: date(11, 9), found: 1},
+		"a day after the estimate": {known: date(11, 10), found: 1},
+		"before the late window":   {known: date(11, 9).AddDays(-2 * cola.LateDays)},
+		"bulk-loaded estimate":     {known: date(11, 9), history: true},
+		"still unknown":            {},
 	} {
 		f := withSearches(0)
 		f.save("detail", cola.SavedSearchFilters{EstimatedDates: "exclude"}, daily)

@@ -10,13 +10,14 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// An account may have many slow receivers and many waiting messages. They must not delay other
-// accounts' messages:
+// An account may have many slow receivers and many waiting messages. The following limits keep it
+// from delaying other accounts' messages:
 //
 //   - The number of an account's messages in flight is limited, more strictly while its receivers are
 //     slow.
-//   - After a slow attempt, other messages to the same receiver are postponed for a while. If our side
-//     was slow, such as the mail server, all messages to that kind of destination are postponed.
+//   - After a slow attempt, other messages to the same receiver are postponed for a while. If the
+//     delay was ours, for example because our mail server was slow, all messages to that kind of
+//     destination are postponed.
 //   - Requests to one host, across all accounts, are limited in flight and per minute. Many accounts
 //     may share a platform's host, so both limits are divided among the accounts that use it, with one
 //     share left for the next account. A slow endpoint there delays only its own account.
@@ -46,7 +47,7 @@ type fairness struct {
 	mu       sync.Mutex
 	inFlight map[cola.AccountID]int
 	hosts    map[host]*hostUsage
-	slow     map[any]time.Time // by account, accountHost, kind or target: when it stops counting as slow
+	slow     map[any]time.Time // end of the slow state, by account, accountHost, kind or target
 }
 
 func newFairness(now func() time.Time, hostRate int) *fairness {
@@ -81,7 +82,7 @@ type hostUsage struct {
 	since     time.Time // start of the current minute
 	all       requestCount
 	byAccount map[cola.AccountID]requestCount
-	previous  int // accounts in the previous minute
+	previous  int // number of accounts in the previous minute
 }
 
 // share returns one account's share of a limit on the host.
@@ -183,7 +184,8 @@ func (f *fairness) tryAcquire(d store.DueDelivery) admission {
 	return admission{admitted: true}
 }
 
-// usage returns the usage of a host in the current minute. It drops unused hosts when it adds one.
+// usage returns the usage of a host in the current minute. When it adds a host, it drops unused
+// ones.
 func (f *fairness) usage(to host) *hostUsage {
 	now := f.now()
 	if use := f.hosts[to]; use != nil {
@@ -230,8 +232,8 @@ func (f *fairness) markSlow(key any) {
 
 func (f *fairness) isSlow(key any) bool { return f.now().Before(f.slow[key]) }
 
-// observe marks the receiver, account and host of a slow attempt as slow, or the kind as a whole if
-// the delay was ours.
+// observe marks the receiver and the account of a slow attempt as slow, and the account's requests
+// to the host. If the delay was ours, it marks the kind of destination instead.
 func (f *fairness) observe(a store.Attempt, res Result) {
 	switch {
 	case a.Took < slowAfter:

@@ -10,8 +10,8 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// TestSlowAccounts checks that accounts with many unresponsive receivers and many messages don't
-// delay others for long, even repeatedly, and that all their messages are tried.
+// TestSlowAccounts repeatedly adds many messages to unresponsive receivers of a few accounts. Other
+// accounts' messages must not be delayed for long, and every message must be tried.
 func TestSlowAccounts(t *testing.T) {
 	withDeliveries(t, 0, func(t *testing.T, f *fakeDeliveries) {
 		const accounts, receivers, messages = 4, 19, 5
@@ -59,7 +59,7 @@ func TestSlowAccounts(t *testing.T) {
 			time.Sleep(5 * time.Minute)
 		}
 		if ids := untried(); len(ids) > 0 {
-			t.Errorf("%d deliveries were not tried in six hours, such as %d", len(ids), ids[0])
+			t.Errorf("%d deliveries were not tried in six hours, for example delivery %d", len(ids), ids[0])
 		}
 	})
 }

@@ -23,9 +23,9 @@ type fakeDeliveries struct {
 	paused     map[string]string // reasons by destination UUID
 	recorded   []store.Attempt
 	released   []int64
-	unreadable map[int64]error // errors of reading a run's content, by run
-	deleted    []time.Time
-	old        int // number of old deliveries still to delete
+	unreadable map[int64]error // RunContent errors, by run
+	deleted    []time.Time     // arguments of DeleteOldDeliveries
+	old        int             // number of old deliveries still to delete
 	claims     int
 
 	// before, if set, runs at the start of every call, one at a time. If it returns an error, the
@@ -49,7 +49,7 @@ func newFakeDeliveries(now func() time.Time) *fakeDeliveries {
 	}
 }
 
-// add adds a due message to an active destination and returns it for further changes.
+// add adds a message to an active destination and returns it for further changes.
 func (f *fakeDeliveries) add(kind, event string, due time.Time) *fakeDelivery {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -68,7 +68,7 @@ func (f *fakeDeliveries) add(kind, event string, due time.Time) *fakeDelivery {
 	return d
 }
 
-// call starts a store call.
+// call returns the error of a store call: the context's or the hook's.
 func (f *fakeDeliveries) call(ctx context.Context, name string) error {
 	f.hooks.Lock()
 	defer f.hooks.Unlock()
@@ -122,8 +122,8 @@ func (f *fakeDeliveries) OldestPending(ctx context.Context, kinds []string) (tim
 	return time.Time{}, nil
 }
 
-// foundByFake is the match count of every run in fakeDeliveries.
-const foundByFake = 100
+// fakeMatchCount is the match count of every run in fakeDeliveries.
+const fakeMatchCount = 100
 
 func (f *fakeDeliveries) RunContent(ctx context.Context, run int64) (c store.RunContent, err error) {
 	if err := f.call(ctx, "RunContent"); err != nil {
@@ -134,11 +134,11 @@ func (f *fakeDeliveries) RunContent(ctx context.Context, run int64) (c store.Run
 	if err := f.unreadable[run]; err != nil {
 		return c, fmt.Errorf("run %d: %w", run, err)
 	}
-	c.Run.ID, c.Run.MatchCount = run, foundByFake
+	c.Run.ID, c.Run.MatchCount = run, fakeMatchCount
 	return c, nil
 }
 
-// held returns the delivery of a claim that is still valid.
+// held returns a claimed delivery, or nil if the claim is no longer valid.
 func (f *fakeDeliveries) held(d *store.DueDelivery) *fakeDelivery {
 	if h := f.all[d.ID]; h != nil && h.Hold == d.Hold && !h.claimedUntil.IsZero() {
 		return h

@@ -24,7 +24,7 @@ type fakeStore struct {
 	searches map[string]*fakeSearch
 	recorded []fakeRun
 	aliases  []vocabulary.CategoryAlias
-	reads    int // calls that read arrived labels
+	reads    int // number of ArrivedSince calls
 
 	// before and after, if set, run before and after every call. If one returns an error, the call
 	// fails with it. A call that fails in before has no effect; one that fails in after does.
@@ -73,7 +73,7 @@ func (s *fakeSearch) due() time.Time {
 	return s.requested
 }
 
-// withDueTime returns the search with its due time.
+// withDueTime returns the search with its due time as the time of the next run.
 func (s *fakeSearch) withDueTime() cola.SavedSearch {
 	search := s.search
 	if search.Schedule != nil {

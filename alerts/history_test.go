@@ -193,8 +193,8 @@ func (w *world) settle() {
 	}
 }
 
-// checkRuns compares every run with the rules, applied to the labels at the revision that the run
-// read.
+// checkRuns recomputes the matches of every run from the labels at the revision that the run read,
+// and compares them.
 func (w *world) checkRuns() {
 	seen := map[string]bool{}
 	for _, r := range w.store.recorded {

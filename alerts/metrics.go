@@ -14,7 +14,7 @@ type metrics struct {
 	due                                               dueTime
 }
 
-// newMetrics registers the metrics. It returns nil without a registerer.
+// newMetrics registers the metrics. It returns nil if registerer is nil.
 func newMetrics(registerer prometheus.Registerer) *metrics {
 	if registerer == nil {
 		return nil
@@ -49,7 +49,7 @@ func newMetrics(registerer prometheus.Registerer) *metrics {
 	return m
 }
 
-// ticked counts the results of a tick.
+// ticked records the results of a tick.
 func (m *metrics) ticked(r *Report, err error, took time.Duration) {
 	if m == nil {
 		return
@@ -73,9 +73,9 @@ func (m *metrics) nextDue(at time.Time) {
 	}
 }
 
-// dueTime is the time when something is due. The zero value means never.
+// dueTime is a due time that can be read and set concurrently. The zero value means never.
 type dueTime struct {
-	at atomic.Int64 // nanoseconds since 1970; 0 for never or unknown
+	at atomic.Int64 // Unix time in nanoseconds; 0 for never or unknown
 }
 
 func (d *dueTime) set(at time.Time) {

@@ -250,7 +250,7 @@ func (t *tick) postpone(ctx context.Context, d *store.DueSearch, reason error) {
 }
 
 // postponement returns the pause after a number of consecutive failures. It doubles with each, up
-// to maxHold.
+// to maxHold or a longer hold.
 func (r *Runner) postponement(failures int) time.Duration {
 	wait, limit := r.hold, max(r.hold, maxHold)
 	for range failures - 1 {

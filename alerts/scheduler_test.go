@@ -147,7 +147,7 @@ func TestRequestedRuns(t *testing.T) {
 	for _, run := range f.runs() {
 		if run.Manual != (run.MaxNamed == 0) || !run.Manual && run.MaxNamed != cola.MaxMessageLabels ||
 			run.MaxNamedOfAccount != cola.MaxDailyMessageLabels {
-			t.Errorf("run record = %+v, want labels named only in scheduled runs", run.RunRecord)
+			t.Errorf("run record = %+v, want labels included only in scheduled runs", run.RunRecord)
 		}
 		if run.Manual {
 			manual++

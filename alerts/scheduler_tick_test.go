@@ -30,8 +30,8 @@ func oak(number int, approved cola.Date) cola.IndexRecord {
 	}}
 }
 
-// withSearches returns a store with searches created on 9 November, due the next morning, and one
-// label that matches them all.
+// withSearches returns a store with n searches, created on November 9 and due the next morning, and
+// one label that matches them all.
 func withSearches(n int) *fakeStore {
 	f := newFakeStore(at(11, 9, 12))
 	for i := range n {
@@ -142,8 +142,8 @@ func TestTickCanceled(t *testing.T) {
 	}
 }
 
-// TestFailingSearches checks that searches that fail don't block others, are not retried
-// immediately, and keep their windows.
+// TestFailingSearches checks that failing searches don't block others, are not retried immediately,
+// and keep their windows.
 func TestFailingSearches(t *testing.T) {
 	for name, spoil := range map[string]func(*fakeStore, *fakeSearch){
 		"filters from a newer version":   func(_ *fakeStore, s *fakeSearch) { s.fault = errors.New(`unknown field "color"`) },

@@ -41,7 +41,7 @@ func (t *Tokens) findGrant(ctx context.Context, issuer string, c tokenClaims) (g
 	return g, err
 }
 
-// recordLink records a change made by Connect.
+// recordLink records a connection that Connect created or changed as a security event.
 func (t *Tokens) recordLink(ctx context.Context, link store.Link) {
 	kind := security.NewConnection
 	switch link.Change {
@@ -55,7 +55,7 @@ func (t *Tokens) recordLink(ctx context.Context, link store.Link) {
 	t.events.Record(ctx, kind, link.Account, credential, slog.Int64("app", link.App.ID), slog.Any("scopes", link.Scopes))
 }
 
-// recordIdentity records a new identity.
+// recordIdentity records the identity of an account as a security event, if it is new.
 func recordIdentity(ctx context.Context, events *security.Events, account store.Account, issuer string) {
 	if account.NewIdentity {
 		events.Record(ctx, security.NewIdentity, account.ID, cola.Credential{}, slog.String("issuer", issuer))
@@ -69,8 +69,7 @@ func (t *Tokens) app(ctx context.Context, issuer, clientID string) (store.App, e
 	if errors.Is(err, store.ErrNotFound) {
 		if !t.anyApp {
 			return store.App{}, unauthorized("The app %s is not registered with this service. Ask the operator to "+
-				"register it "+
-				"(app register).", cola.Quoted(clientID))
+				"register it (app register).", cola.Quoted(clientID))
 		}
 		app, err = t.store.EnsureApp(ctx, store.App{Issuer: issuer, ClientID: clientID, Name: clientID, Scopes: cola.Scopes()})
 	}

@@ -71,7 +71,7 @@ func (s *browserStore) called(name string) int {
 	return n
 }
 
-// isActive reports whether a sign-in is active, as the ledger does.
+// isActive reports whether a sign-in is active, by the same rules as the ledger.
 func (s *browserStore) isActive(id int64) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -79,7 +79,7 @@ func (s *browserStore) isActive(id int64) bool {
 	return ok && signIn.EndedAt.IsZero() && s.now().Before(signIn.ExpiresAt)
 }
 
-// link creates a sign-in link for an account.
+// link creates a sign-in link for an account and returns its token.
 func (s *browserStore) link(account store.Account) string {
 	token, hash := NewSignInLink()
 	s.set(func(s *browserStore) { s.links[hash] = account })
@@ -285,7 +285,7 @@ type browser struct {
 
 func (d *browserFixture) browser() *browser { return &browser{d, map[string]*http.Cookie{}} }
 
-// visit requests a page with a handler.
+// visit requests a page with the browser's cookies, and applies the cookies in the response.
 func (b *browser) visit(page http.HandlerFunc) *http.Response {
 	r := httptest.NewRequest(http.MethodGet, ourURL+"/", nil)
 	for _, c := range b.cookies {
@@ -374,7 +374,7 @@ func (b *browser) session(t testing.TB) string {
 	t.Helper()
 	data, ok := unseal(b.cookie(), b.store.sessions[sessionName(b.cookie())].data)
 	if !ok {
-		t.Fatal("no stored session that the cookie decrypts")
+		t.Fatal("no stored session, or the cookie does not decrypt it")
 	}
 	return string(data)
 }

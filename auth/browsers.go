@@ -26,7 +26,8 @@ import (
 const (
 	// SignInLifetime is the absolute lifetime of a sign-in.
 	SignInLifetime = 14 * 24 * time.Hour
-	// SignInIdle is how long a sign-in lasts without a request, give or take lastSeenEvery.
+	// SignInIdle is how long a sign-in lasts without a request. It may end up to lastSeenEvery
+	// earlier.
 	SignInIdle = 24 * time.Hour
 	// AttemptLifetime is how long a sign-in with an issuer may take, and how long the session of a
 	// browser that is not signed in lasts.
@@ -120,8 +121,8 @@ func NewBrowsers(o BrowserOptions) (*Browsers, error) {
 	return b, nil
 }
 
-// Caller returns the account holder who is signed in with the browser of a request; ok is false if
-// the browser is not signed in. The ledger checks whether the sign-in is still active.
+// Caller returns the account holder who sent a request; ok is false if the browser is not signed
+// in. The ledger checks whether the sign-in is still active.
 func (b *Browsers) Caller(ctx context.Context) (c cola.Caller, ok bool) {
 	s, ok := ctx.Value(sessionKey{}).(*session)
 	if !ok || s.data.SignIn == nil {
@@ -269,9 +270,9 @@ func (b *Browsers) OpenForm(ctx context.Context) (token string, err error) {
 	return token, err
 }
 
-// TakeForm reports whether a form is submitted for the first time and by the account that opened it. Of
-// concurrent submissions, to any process, exactly one returns true. It fails with CodeUnavailable if
-// the store does not respond; the form may then count as submitted.
+// TakeForm reports whether a form is submitted for the first time, and by the account that opened
+// it. Of concurrent submissions, to any process, exactly one returns true. It fails with
+// CodeUnavailable if the store does not respond; the form may then count as submitted.
 func (b *Browsers) TakeForm(ctx context.Context, token string) (first bool, err error) {
 	err = withStoreTimeout(ctx, "take form", func(ctx context.Context) (err error) {
 		first, err = b.store.DeleteSession(ctx, formName(ctx, b, token))

@@ -94,7 +94,7 @@ func (o claims) texts(name string) (list []string, err error) {
 // lastSecond is the end of the year 9999. Later times are most likely in milliseconds.
 const lastSecond = 253402300799
 
-// timestamp returns a claim that is a time in seconds since 1970; ok is false if it is missing.
+// timestamp returns a claim that is a Unix time; ok is false if it is missing.
 func (o claims) timestamp(name string) (at time.Time, ok bool, err error) {
 	raw, ok := o[name]
 	if !ok {
@@ -275,7 +275,7 @@ func isName(s string) bool {
 }
 
 // scopes returns the scopes of this service, sorted, without the prefix. Issuers send scopes as a
-// space-separated string or as an array, in either claim.
+// space-separated string or as an array, in the claim scope or scp.
 func (o claims) scopes(prefix string) (known []cola.Scope, err error) {
 	name := "scope"
 	if !o.has(name) {

@@ -209,7 +209,8 @@ func (d *cachedDocument[T]) get(ctx context.Context) (*documentVersion[T], error
 	return f.wait(ctx)
 }
 
-// fetchNewer returns a version that was fetched after old, or old if it was fetched too recently.
+// fetchNewer returns a version that was fetched after old. If the last fetch was too recent, it
+// returns old, or an error if that fetch failed.
 func (d *cachedDocument[T]) fetchNewer(ctx context.Context, old *documentVersion[T]) (*documentVersion[T], error) {
 	d.mu.Lock()
 	e, failing := d.usable(), d.failing
@@ -278,8 +279,8 @@ func (d *cachedDocument[T]) fetch() *pendingFetch[T] {
 	return d.startFetch()
 }
 
-// startFetch returns the running fetch, or starts one. It continues after its callers have left,
-// for at most requestTimeout.
+// startFetch returns the running fetch, or starts one. The fetch continues after its callers have
+// left, for at most requestTimeout.
 func (d *cachedDocument[T]) startFetch() *pendingFetch[T] {
 	if d.running != nil {
 		return d.running

@@ -80,8 +80,8 @@ func FuzzReadTokenClaims(f *testing.F) {
 	})
 }
 
-// FuzzAccountOfClaims checks that for any verified address, a new identity gets an account with that
-// address in some ASCII letter case, or one without an address.
+// FuzzAccountOfClaims checks that a new identity with a verified address gets an account with the
+// same address, ignoring ASCII case, or an account without an address.
 func FuzzAccountOfClaims(f *testing.F) {
 	st, err := sqlite.Open(f.Context(), filepath.Join(f.TempDir(), "registry.db"), sqlite.Options{Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {

@@ -110,7 +110,7 @@ func (b *tokenFixture) garbled() []hostile {
 	}
 }
 
-// forged returns tokens without an issuer's signature.
+// forged returns tokens without a valid signature.
 func (b *tokenFixture) forged(t *testing.T) []hostile {
 	good := b.token()
 	cut := strings.LastIndexByte(good, '.') + 1

@@ -21,7 +21,7 @@ type person struct {
 }
 
 // identify verifies an ID token that the issuer has just returned for a code, in the same way as an
-// access token. It must also be for this service and have the attempt's nonce.
+// access token. The token must also be for this service and have the attempt's nonce.
 func (i *signInIssuer) identify(ctx context.Context, raw, nonce string) (person, error) {
 	token, err := parseToken(raw)
 	switch {
@@ -101,7 +101,7 @@ func (i *signInIssuer) checkTimes(o claims, now time.Time) error {
 //   - An address that the policy does not link counts as missing.
 //   - An address that the issuer marks as unverified is an error: ignoring it would create a second
 //     account for someone who already has one, and they can verify the address with the issuer.
-//   - If the issuer doesn't say, the address counts as missing, as in access tokens.
+//   - An address without email_verified counts as missing, as in access tokens.
 func (i *signInIssuer) withEmail(who person, o claims) (person, error) {
 	who.hasEmail = o.has("email")
 	if claimed, err := o.text("email"); err == nil && !i.links.allows(claimed) {

@@ -47,8 +47,7 @@ func parseToken(raw string) (accessToken, error) {
 	parts := strings.SplitN(raw, ".", 4)
 	if len(parts) != 3 {
 		return accessToken{}, unauthorized("The credential is neither an API key of this service (%s…) nor a signed "+
-			"access "+
-			"token (a JWT). Request a token for this service's audience.", KeyPrefix)
+			"access token (a JWT). Request a token for this service's audience.", KeyPrefix)
 	}
 	t := accessToken{raw: raw}
 	header, err := decodePart(parts, 0)

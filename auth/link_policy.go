@@ -16,7 +16,7 @@ import (
 // all addresses.
 type LinkPolicy struct {
 	never   bool
-	domains []string // folded; every domain if empty
+	domains []string // in lower case; empty for every domain
 }
 
 // ParseLinkPolicy reads a policy: "verified" links every verified address,

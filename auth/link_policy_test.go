@@ -61,8 +61,9 @@ func TestTokenLinking(t *testing.T) {
 	}
 }
 
-// TestSignInLinking checks the same for dashboard sign-ins. An address that would not link does not
-// have to be verified. With the policy never, it is not requested either.
+// TestSignInLinking checks that the issuer's policy limits linking by the address of a dashboard
+// sign-in. An address that would not link does not have to be verified. With the policy never, the
+// address is not requested either.
 func TestSignInLinking(t *testing.T) {
 	verified := map[string]any{"email": "ann@example.com", "email_verified": true}
 	unverified := map[string]any{"email": "ann@example.com", "email_verified": false}

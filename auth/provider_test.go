@@ -24,18 +24,18 @@ type provider struct {
 
 	mu        sync.Mutex
 	codes     map[string]ticket
-	document  map[string]any // overrides for the discovery document
-	idToken   []change       // changes to ID tokens
-	raw       string         // replaces the ID token
-	info      map[string]any // extra claims in the userinfo response
-	infoKind  string
+	document  map[string]any           // overrides for the discovery document
+	idToken   []change                 // changes to ID tokens
+	raw       string                   // replaces the ID token
+	info      map[string]any           // extra claims in the userinfo response
+	infoKind  string                   // Content-Type of the userinfo response
 	status    map[string]int           // response status by path
 	answer    map[string]string        // response body by path
 	err       error                    // returned for every request
 	delay     map[string]time.Duration // by path
 	requests  map[string]int
-	basic     bool // the secret was in the Authorization header
-	presented string
+	basic     bool   // the last client secret was in the Authorization header
+	presented string // the last client secret
 }
 
 // ticket is the authorization behind a code.

@@ -271,7 +271,7 @@ type signedIn struct {
 	SignOutAt string         `json:"sign_out_at,omitempty"` // the issuer's end_session_endpoint
 	ClientID  string         `json:"client_id,omitempty"`
 	IDToken   string         `json:"id_token,omitempty"`
-	// VerifiedEmail is missing in sessions of earlier versions, which then count as unverified.
+	// VerifiedEmail is missing in sessions of earlier versions; their address counts as unverified.
 	VerifiedEmail string `json:"verified_email,omitempty"`
 }
 

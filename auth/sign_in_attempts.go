@@ -25,8 +25,8 @@ import (
 const (
 	// maxAttempts limits a browser's concurrent attempts, one per tab.
 	maxAttempts = 5
-	// maxAttemptBytes limits the total size of their cookies. Proxies commonly accept 8 KiB of
-	// cookies.
+	// maxAttemptBytes limits the total size of a browser's attempt cookies. Proxies commonly accept
+	// 8 KiB of cookies.
 	maxAttemptBytes = 5_000
 	// maxAttemptsRead limits the cookies read from a request.
 	maxAttemptsRead = 20
@@ -90,9 +90,9 @@ func (k attempts) seal(a attempt) *http.Cookie {
 // errNoAttempt means that a cookie contains no attempt, or an expired one.
 var errNoAttempt = errors.New("no current sign-in attempt")
 
-// open returns the attempt in a cookie. It fails with errNoAttempt or keyring.ErrUnknownKey. An
-// attempt that lasts longer than AttemptLifetime was sealed before the clock was set back, and
-// counts as expired.
+// open returns the attempt in a cookie. It fails with errNoAttempt or keyring.ErrUnknownKey. If
+// more than AttemptLifetime is left, the clock was set back after the attempt started, and the
+// attempt counts as expired.
 func (k attempts) open(c *http.Cookie) (a attempt, err error) {
 	sealed, err := base64.RawURLEncoding.Strict().DecodeString(c.Value)
 	if err != nil {

@@ -71,8 +71,8 @@ func TestAttemptCookies(t *testing.T) {
 	}
 }
 
-// TestAttemptsAcrossProcesses checks that another process can finish a sign-in if its key file
-// contains the same key, even an older one after a rotation, and only then.
+// TestAttemptsAcrossProcesses checks that another process can finish a sign-in if and only if its
+// key file contains the same key, which may be an older one after a rotation.
 func TestAttemptsAcrossProcesses(t *testing.T) {
 	first, second := keyring.NewKey(), keyring.NewKey()
 	for name, tt := range map[string]struct {
@@ -208,7 +208,7 @@ func TestAttemptExpiry(t *testing.T) {
 	}
 }
 
-// TestAttemptCookieLimit checks that the cookies stay within proxy limits despite long return pages
+// TestAttemptCookieLimit checks that the cookies stay within proxy limits despite long return URLs
 // and many stray attempt cookies, and that a new sign-in can still start.
 func TestAttemptCookieLimit(t *testing.T) {
 	d := newBrowserFixture(t, nil)
@@ -235,8 +235,8 @@ func TestAttemptCookieLimit(t *testing.T) {
 	}
 }
 
-// TestPreviousSessionFormat checks that a session in the earlier format, with its expiry and
-// attempts inside, is still signed in. It has no verified address.
+// TestPreviousSessionFormat checks that a session in the earlier format, which contains its expiry
+// and attempts but no verified address, is still signed in.
 func TestPreviousSessionFormat(t *testing.T) {
 	b := newBrowserFixture(t, nil).browser()
 	c := b.signIn(t, "ann")

@@ -72,8 +72,8 @@ func TestHostileDiscovery(t *testing.T) {
 	}
 }
 
-// TestUnavailableIssuer checks that not every click sends a request to an unavailable issuer, and
-// that sign-ins work soon after it recovers.
+// TestUnavailableIssuer checks that repeated sign-ins don't flood an unavailable issuer with
+// requests, and that sign-ins work soon after it recovers.
 func TestUnavailableIssuer(t *testing.T) {
 	d := newBrowserFixture(t, nil)
 	b := d.browser()
@@ -102,7 +102,7 @@ func TestUnavailableIssuer(t *testing.T) {
 	}
 }
 
-// TestSlowIssuers checks that each step waits for an issuer for at most five seconds.
+// TestSlowIssuers checks that a sign-in with a slow issuer fails within five seconds.
 func TestSlowIssuers(t *testing.T) {
 	for path, delay := range map[string]map[string]time.Duration{
 		"discovery":    {"/.well-known/openid-configuration": time.Hour},
@@ -153,8 +153,8 @@ func TestRequestedScopes(t *testing.T) {
 	}
 }
 
-// TestSignInWithGoOIDCIssuer signs in over a real connection at an issuer whose documents and
-// signatures come from go-oidc.
+// TestSignInWithGoOIDCIssuer signs in over a real connection, with an issuer whose documents and
+// signatures come from go-oidc's test server.
 func TestSignInWithGoOIDCIssuer(t *testing.T) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

@@ -46,8 +46,8 @@ func TestSignInSequences(t *testing.T) {
 	})
 }
 
-// walk is two browsers and all responses and links that an attacker who sees everything could
-// send to either.
+// walk holds two browsers, and all responses and links that an attacker who sees everything could
+// send to either of them.
 type walk struct {
 	*browserFixture
 	t        *testing.T

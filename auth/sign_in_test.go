@@ -15,7 +15,7 @@ import (
 )
 
 // TestIssuerSignIn checks that a person returning from the issuer is signed in to their account
-// and redirected to the page they wanted.
+// and redirected to the page that they requested first.
 func TestIssuerSignIn(t *testing.T) {
 	d := newBrowserFixture(t, nil)
 	b := d.browser()
@@ -119,7 +119,7 @@ func with(query url.Values, name string, values ...string) url.Values {
 	return changed
 }
 
-// TestValidResponses covers valid differences between issuers.
+// TestValidResponses checks that valid differences between issuers' responses are accepted.
 func TestValidResponses(t *testing.T) {
 	for name, setup := range map[string]func(*browserFixture){
 		"audience in an array":  idToken(claim("aud", []string{"dashboard"})),
@@ -297,7 +297,7 @@ func TestRemovedIssuer(t *testing.T) {
 	}
 }
 
-// TestOutsideLoad checks that session methods panic in a handler outside Load, except Caller.
+// TestOutsideLoad checks that session methods other than Caller panic outside Load.
 func TestOutsideLoad(t *testing.T) {
 	d := newBrowserFixture(t, nil)
 	if _, ok := d.Caller(t.Context()); ok {

@@ -249,8 +249,8 @@ type tokenFixture struct {
 	now    func() time.Time
 }
 
-// newTokenFixture returns a tokenFixture whose issuer has its own signing key. In a synctest bubble it uses the
-// bubble's clock.
+// newTokenFixture returns a tokenFixture whose issuer has its own signing key. In a synctest bubble
+// it uses the bubble's clock.
 func newTokenFixture(t testing.TB, change func(*TokenOptions)) *tokenFixture {
 	t.Helper()
 	b := &tokenFixture{key: newSigner(t, "ES256", "k1"), store: newFakeStore(ourApp()), now: time.Now}

@@ -62,9 +62,9 @@ type TokenOptions struct {
 // now.
 //
 // The grant of a valid token is cached for a minute. The rejection of a valid token whose app is
-// disabled or whose connection is revoked is cached for up to a second if it is sent repeatedly,
-// which limits database reads. Other rejections are not cached: a forged token costs at most five
-// signature checks and no additional fetch of keys.
+// unregistered or disabled, or whose connection is revoked, is cached for up to a second if the
+// token is sent repeatedly, which limits database reads. Other rejections are not cached: a forged
+// token costs at most five signature checks and no additional fetch of keys.
 type Tokens struct {
 	store        TokenStore
 	issuers      map[string]*issuer // by URL
@@ -211,7 +211,7 @@ func (t *Tokens) grant(ctx context.Context, raw string) (g grant, result string,
 }
 
 // checkOnce checks a token once for all concurrent requests. The check continues after a request is
-// canceled, because others may wait for it; its parts have timeouts.
+// canceled, because others may wait for it; each step has a timeout.
 func (t *Tokens) checkOnce(ctx context.Context, from *issuer, token accessToken) (grant, error) {
 	hash := tokenHash(sha256.Sum256([]byte(token.raw)))
 	result := t.checks.DoChan(string(hash[:]), func() (_ any, err error) {

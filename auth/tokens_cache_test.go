@@ -15,8 +15,8 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// TestTokenCache checks that a token is checked again after a minute, which picks
-// up changes.
+// TestTokenCache checks that a token is cached for a minute and then checked again, which applies
+// changes to its app.
 func TestTokenCache(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *tokenFixture) {
 		token := b.token()
@@ -98,8 +98,8 @@ func TestMovedIdentity(t *testing.T) {
 	})
 }
 
-// TestDisabledApp checks that the error states the reason. While the token is still cached, the
-// ledger rejects the app.
+// TestDisabledApp checks that the error for a disabled app states the reason. While the token is
+// still cached, the ledger rejects the app.
 func TestDisabledApp(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *tokenFixture) {
 		token := b.token()
@@ -143,7 +143,8 @@ func TestRejectedApp(t *testing.T) {
 	})
 }
 
-// TestConcurrentToken covers an assistant that opens several connections.
+// TestConcurrentToken checks that a new token is checked once for concurrent requests, as when an
+// assistant opens several connections.
 func TestConcurrentToken(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *tokenFixture) {
 		hold := make(chan struct{})

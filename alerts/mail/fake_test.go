@@ -35,7 +35,7 @@ type fakeServer struct {
 	greetings []string
 
 	mu       sync.Mutex
-	fail     map[string]error // errors by step: connect, mail, rcpt, data
+	fail     map[string]error // errors by step: connect, auth, mail, rcpt, data
 	hang     string           // step from which the server stops responding
 	hung     chan struct{}
 	received []receivedEmail

@@ -12,8 +12,8 @@ import (
 	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
-// oneLine returns untrusted text on one line, without invisible characters, such as bidirectional
-// controls, and truncated to maxRunes.
+// oneLine puts untrusted text on one line, removes invisible characters (including bidirectional
+// controls), and truncates it to maxRunes.
 func oneLine(text string, maxRunes int) string {
 	text = strings.Map(func(r rune) rune {
 		switch {

@@ -141,11 +141,11 @@ func (s *Sender) options(c *connection, msg *gomail.Msg) []gomail.Option {
 	switch s.server.security {
 	case startTLS:
 		o = append(o, gomail.WithTLSPolicy(gomail.TLSMandatory))
-	default: // implicit TLS is part of dial
+	default: // plain text, or implicit TLS, which dial sets up
 		o = append(o, gomail.WithTLSPolicy(gomail.NoTLS))
 	}
 	if ascii(msg) {
-		o = append(o, gomail.WithoutSMTPUTF8()) // servers further along the route may not support it
+		o = append(o, gomail.WithoutSMTPUTF8()) // later servers on the route may not support it
 	}
 	if s.server.user == "" {
 		return o

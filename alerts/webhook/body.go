@@ -63,7 +63,8 @@ func (s *Sender) challenge(m alerts.Message) (cola.Challenge, error) {
 	return cola.Challenge(token), err
 }
 
-// body returns the body of a message. All attempts have the same body unless the content changes.
+// body returns the body of a message. All attempts have the same body unless the saved search or
+// the labels change in between.
 func (s *Sender) body(m alerts.Message) ([]byte, error) {
 	p := payload{Type: m.Event, Timestamp: cola.TimestampOf(m.CreatedAt)}
 	switch {

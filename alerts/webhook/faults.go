@@ -76,7 +76,7 @@ func isLocal(err error) bool {
 	})
 }
 
-// faultOf describes a failed request for the account holder. It does not reveal details of our network.
+// faultOf describes to the account holder why a request failed, without details of our network.
 func faultOf(ctx context.Context, timeout time.Duration, err error) string {
 	var (
 		lookup *net.DNSError

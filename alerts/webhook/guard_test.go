@@ -59,8 +59,7 @@ func checkGuard(t *testing.T, address string, want bool) {
 	}
 }
 
-// TestPrivateAddresses checks that only addresses on the public internet are allowed, in any
-// notation.
+// TestPrivateAddresses checks that requests to private addresses are rejected, in any notation.
 func TestPrivateAddresses(t *testing.T) {
 	r := newReceiver(t, true, answers(200))
 	port := ":" + strconv.Itoa(r.Listener.Addr().(*net.TCPAddr).Port)

@@ -4,7 +4,7 @@
 // the name for each connection. It doesn't follow redirects, never uses a proxy, and reads only the
 // start of a response.
 //
-// An unconfirmed endpoint only gets challenges, which are signed messages with a random token. The
+// An unconfirmed endpoint gets only challenges, which are signed messages with a random token. The
 // endpoint confirms by returning the token.
 package webhook
 
@@ -29,7 +29,7 @@ const (
 	// maxDropped and maxHeader limit the bytes of a response's body and header that are read.
 	maxDropped = 64 << 10
 	maxHeader  = 64 << 10
-	// maxEcho limits the bytes of the response to a challenge.
+	// maxEcho limits the bytes read from the response to a challenge.
 	maxEcho = 4 << 10
 )
 

@@ -25,7 +25,7 @@ const (
 )
 
 // admin is the admin listener: metrics, probes and profiles. It has a separate address because it
-// requires no authentication. A nil *admin is disabled.
+// requires no authentication. A nil *admin means that the listener is disabled.
 type admin struct {
 	log     *slog.Logger
 	address net.Addr

@@ -176,7 +176,7 @@ func TestAdminListener(t *testing.T) {
 		"go_goroutines ", "go_gc_duration_seconds", "process_resident_memory_bytes ", "colaregistry_build_info{",
 	} {
 		if !strings.Contains(text, always) {
-			t.Errorf("/metrics without %s", always)
+			t.Errorf("/metrics lacks %s", always)
 		}
 	}
 	problems, err := promlint.New(strings.NewReader(text)).Lint()

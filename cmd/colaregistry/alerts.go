@@ -74,7 +74,7 @@ func (c *alertsTick) Run(env *environment) (err error) {
 	dispatcher := alerts.NewDispatcher(alerts.DispatcherOptions{
 		Store: st, Senders: senders, Hold: c.Hold, Now: time.Now, Logger: env.log,
 	})
-	delivered, err := dispatcher.Deliver(env, latest(at, time.Now()))
+	delivered, err := dispatcher.Deliver(env, later(at, time.Now()))
 	if summary := summarizeDeliveries(delivered); summary != "" {
 		fmt.Fprintln(env.stdout, summary)
 	}
@@ -93,8 +93,9 @@ func (c *alertsTick) openSenders(env *environment, st database, publicURL string
 	return c.senders(v, publicURL, env.log)
 }
 
-// latest returns the later of two times. With --at in the future, deliveries are due only then.
-func latest(a, b time.Time) time.Time {
+// later returns the later of two times. With --at in the future, the deliveries aren't due until
+// then.
+func later(a, b time.Time) time.Time {
 	if a.After(b) {
 		return a
 	}

@@ -15,9 +15,9 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// mustNews writes a file of new labels of one brand, all approved on one day and numbered from
-// first.
-func mustNews(t *testing.T, brand string, first, labels int, approved cola.Date) string {
+// mustWriteLabels writes a file of new labels of one brand, all approved on one day and numbered
+// from first.
+func mustWriteLabels(t *testing.T, brand string, first, labels int, approved cola.Date) string {
 	t.Helper()
 	var b bytes.Buffer
 	for i := range labels {
@@ -47,7 +47,7 @@ func TestAlerts(t *testing.T) {
 			`{"name":"News","filters":{"brand_name":"zyzzyva"},"schedule":{"cadence":"daily"}}`)
 		uuid, _ := created.at("data", "uuid").(string)
 		now := time.Now().UTC()
-		h.run(t, "import", "colas", mustNews(t, "ZYZZYVA HILL", 1, 3, cola.DateOf(now)))
+		h.run(t, "import", "colas", mustWriteLabels(t, "ZYZZYVA HILL", 1, 3, cola.DateOf(now)))
 		tomorrow := now.AddDate(0, 0, 1).Format(time.RFC3339)
 		if out := h.run(t, "alerts", "tick", "--at", tomorrow); !strings.HasPrefix(out, "1 search ran and found 3 labels. Next due 2") {
 			t.Errorf("first tick printed %q, want 1 search and 3 labels", out)
@@ -122,10 +122,10 @@ func TestTickKilled(t *testing.T) {
 		const searches, labels = 2_500, 20
 		st := mustOpen(t, h)
 		// so that the next import is not an initial load
-		h.run(t, "import", "colas", mustNews(t, "EMU", 900, 1, cola.DateOf(time.Now())))
+		h.run(t, "import", "colas", mustWriteLabels(t, "EMU", 900, 1, cola.DateOf(time.Now())))
 		now := time.Now()
 		account := mustSaveMany(t, st, searches, now.Add(time.Minute))
-		h.run(t, "import", "colas", mustNews(t, "ZYZZYVA", 1, labels, cola.DateOf(now)))
+		h.run(t, "import", "colas", mustWriteLabels(t, "ZYZZYVA", 1, labels, cola.DateOf(now)))
 		tick := append([]string{
 			"alerts", "tick", "--hold", "3s", "--at", now.AddDate(0, 0, 1).UTC().Format(time.RFC3339),
 		}, slices.Concat(h.flags(), h.keyFlags(t))...)

@@ -47,7 +47,7 @@ func (c *appRegister) Run(env *environment) (err error) {
 	return nil
 }
 
-// app reads the flags.
+// app returns the app that the flags describe.
 func (c *appRegister) app() (app store.App, err error) {
 	if err := checkIssuer(c.Issuer); err != nil {
 		return app, err

@@ -65,9 +65,9 @@ func (c *copyCommand) Run(env *environment) (err error) {
 	return err
 }
 
-// rejectClearText returns an error if a database has clear-text secrets, as it does between a
-// migration and the next serve. A copy would store them too, and break the links in email already
-// sent.
+// rejectClearText returns an error if a database has clear-text secrets, which an earlier version
+// stored and the next serve encrypts. A copy would also store them in clear text, and break the
+// links in email already sent.
 func rejectClearText(env *environment, source database) error {
 	keys, err := source.SecretKeys(env)
 	if n := keys[""]; err == nil && n > 0 {
@@ -78,7 +78,7 @@ func rejectClearText(env *environment, source database) error {
 	return err
 }
 
-// places parses source and target before opening either.
+// places parses the flags and checks that the source exists, before either database is opened.
 func (c *copyCommand) places(env *environment) (from, to place, err error) {
 	if from, err = parsePlace(c.From); err != nil {
 		return from, to, fmt.Errorf("--from: %w", err)
@@ -170,8 +170,8 @@ func checkEmpty(env *environment, to place, target database) error {
 	return err
 }
 
-// observed returns the items and calls observe with each before yielding it. An error of observe
-// ends the sequence.
+// observed yields the items, after calling observe with each. An error from observe ends the
+// sequence.
 func observed(items iter.Seq2[*store.Item, error], observe func(*store.Item) error) iter.Seq2[*store.Item, error] {
 	return func(yield func(*store.Item, error) bool) {
 		for i, err := range items {

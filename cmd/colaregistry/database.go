@@ -99,17 +99,17 @@ type place struct {
 }
 
 // parsePlace reads the URL of a database.
-func parsePlace(given string) (place, error) {
-	scheme, rest, _ := strings.Cut(given, ":")
+func parsePlace(text string) (place, error) {
+	scheme, rest, _ := strings.Cut(text, ":")
 	switch scheme {
 	case "sqlite":
 		if path := strings.TrimPrefix(rest, "//"); path != "" && !strings.Contains(path, "?") {
 			return place{path: path}, nil
 		}
-		return place{}, fmt.Errorf("%q must be sqlite: followed by a file path, without options", given)
+		return place{}, fmt.Errorf("%q must be sqlite: followed by a file path, without options", text)
 	case "postgres", "postgresql":
 		if strings.HasPrefix(rest, "//") {
-			return place{url: given}, nil
+			return place{url: text}, nil
 		}
 		return place{}, errors.New("a PostgreSQL URL starts with postgres://")
 	}
@@ -223,8 +223,8 @@ func list[T any](
 	return nil
 }
 
-// change updates the record with the given ID and prints done. If the record does not exist, the
-// error is missing.
+// change updates the record with the given ID and prints done. If the record does not exist, it
+// returns an error with the text missing.
 func (f *storeFlags) change(
 	env *environment, update func(store.Store, context.Context, int64) error, id int64, done, missing string,
 ) (err error) {
@@ -243,7 +243,8 @@ func (f *storeFlags) change(
 	return nil
 }
 
-// ofAny adapts a method that changes a record of a given account to change one of any account.
+// ofAny adapts a method that changes a record of one account, so that it changes the record of any
+// account.
 func ofAny(
 	update func(store.Store, context.Context, cola.AccountID, int64) error,
 ) func(store.Store, context.Context, int64) error {

@@ -78,7 +78,7 @@ func TestDeliveries(t *testing.T) {
 			return http.StatusNoContent
 		})
 		uuids := first.watch(t, key, "quokka", searches, receiver, nil)
-		h.run(t, "import", "colas", mustNews(t, "QUOKKA", 1, 3, cola.DateOf(time.Now())))
+		h.run(t, "import", "colas", mustWriteLabels(t, "QUOKKA", 1, 3, cola.DateOf(time.Now())))
 		for _, uuid := range uuids {
 			makeDue(t, st, account.ID, uuid)
 		}
@@ -204,7 +204,7 @@ func TestSenderKilled(t *testing.T) {
 			uuids = append(uuids, s.watch(t, secret.Reveal(), "numbat", 1, receiver,
 				func() { h.run(t, "alerts", "tick", "--webhook-allow-private") })...)
 		}
-		h.run(t, "import", "colas", mustNews(t, "NUMBAT", 1, 2, cola.DateOf(time.Now())))
+		h.run(t, "import", "colas", mustWriteLabels(t, "NUMBAT", 1, 2, cola.DateOf(time.Now())))
 		tick := append([]string{
 			"alerts", "tick", "--webhook-allow-private", "--hold", "6s",
 			"--at", time.Now().AddDate(0, 0, 1).UTC().Format(time.RFC3339),
@@ -251,7 +251,7 @@ func TestSenderKilled(t *testing.T) {
 }
 
 // TestSuspendedAlerts checks that a suspended account's requests are rejected with the reason and
-// its searches wait, and that both resume afterwards.
+// its searches wait, and that both resume afterward.
 func TestSuspendedAlerts(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, h testRegistry) {
@@ -259,7 +259,7 @@ func TestSuspendedAlerts(t *testing.T) {
 		_, secret, _ := mustAccount(t, mustOpen(t, h), "late@example.com", cola.TierPro)
 		key := secret.Reveal()
 		s.create(t, key, `{"name":"Bilby","filters":{"brand_name":"bilby"},"schedule":{"cadence":"daily"}}`)
-		h.run(t, "import", "colas", mustNews(t, "BILBY", 1, 1, cola.DateOf(time.Now())))
+		h.run(t, "import", "colas", mustWriteLabels(t, "BILBY", 1, 1, cola.DateOf(time.Now())))
 		if out := h.run(t, "account", "suspend", "--account", "late@example.com", "--reason", "The invoice is unpaid"); !strings.Contains(out, "The invoice is unpaid.") {
 			t.Errorf("account suspend printed %q, want the reason", out)
 		}

@@ -50,7 +50,7 @@ func (f *enricherFlags) check(prefix string) error {
 }
 
 // requireImageStore returns an error if images are sent and the database is PostgreSQL, but
-// --image-store is not set.
+// --image-store is not set (see collectorFlags.requireImageStore).
 func (f *enricherFlags) requireImageStore(prefix string, database storeFlags, location imageFlags) error {
 	p, err := database.place()
 	if err == nil && p.path == "" && f.Images && location.ImageStore == "" {
@@ -85,7 +85,7 @@ type enrichCommand struct {
 	Follow bool `env:"COLAREGISTRY_ENRICH_FOLLOW" help:"Continue with new labels, and on the next day, until stopped."`
 }
 
-// Validate implements kong's check of flags.
+// Validate checks the flags. Kong calls it after parsing.
 func (c *enrichCommand) Validate() error {
 	if err := c.check("--"); err != nil {
 		return err

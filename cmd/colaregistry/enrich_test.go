@@ -109,7 +109,7 @@ func TestServeEnrich(t *testing.T) {
 	s.stop(t)
 }
 
-// TestEnrichFlags checks which flags are invalid.
+// TestEnrichFlags checks that invalid flags are rejected.
 func TestEnrichFlags(t *testing.T) {
 	h := embedded(t)
 	for _, args := range [][]string{

@@ -120,7 +120,8 @@ func singleExamples(op answer) (queries []string) {
 	return queries
 }
 
-// checkSent sends the POST request in a curl line and checks that it creates or counts something.
+// checkSent sends the POST request in a curl line and checks that it creates a record or counts
+// labels.
 func checkSent(t *testing.T, s *serverProcess, source string) {
 	t.Helper()
 	_, rest, _ := strings.Cut(source, "-d '")

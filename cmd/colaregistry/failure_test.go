@@ -18,7 +18,7 @@ import (
 	"github.com/colaregistry/colaregistry/internal/pgtest"
 )
 
-// longOutage is slightly longer than the retry limit of a batch, so it leaves batches in doubt.
+// longOutage is slightly longer than a batch is retried, so it leaves batches in doubt.
 const longOutage = 6 * time.Second
 
 var withAdmin = []string{"--admin-listen", "127.0.0.1:0"}
@@ -211,7 +211,7 @@ func requireShown(t *testing.T, h testRegistry, servers []*serverProcess, key st
 	t.Helper()
 	const all = "/colas?per_page=1&approval_date_from=2005-01-01"
 	before, _ := servers[0].get(t, all, key).at("pagination", "total").(float64)
-	h.run(t, "import", "colas", mustNewLabel(t))
+	h.run(t, "import", "colas", mustWriteLabel(t))
 	for _, s := range servers {
 		await(t, "an imported label is shown",
 			func() bool { return s.get(t, all, key).at("pagination", "total") == before+1 })
@@ -230,8 +230,8 @@ func bothHosts(t *testing.T, database string, standby *pgtest.Server) string {
 	return u.String()
 }
 
-// mustNewLabel writes a file with one new label.
-func mustNewLabel(t *testing.T) string {
+// mustWriteLabel writes a file with one new label.
+func mustWriteLabel(t *testing.T) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "new.jsonl")
 	label := `{"ttb_id":"99001001000001","brand_name":"AFTERWARDS","product_type":"wine","permit_number":"CA-W-99001","application_status":"approved","approval_date":"2024-05-06"}`
@@ -319,7 +319,8 @@ func TestSharedRateLimit(t *testing.T) {
 	}
 }
 
-// TestConcurrentMigration starts three processes concurrently on an empty database.
+// TestConcurrentMigration starts three processes concurrently on an empty database, and checks that
+// one of them migrates it.
 func TestConcurrentMigration(t *testing.T) {
 	t.Parallel()
 	h := onPostgres(t)

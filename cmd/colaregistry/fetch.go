@@ -33,7 +33,7 @@ type fetchTTB struct {
 	DryRun  bool      `env:"COLAREGISTRY_FETCH_DRY_RUN" help:"Print the plan without sending a request."`
 }
 
-// Validate implements kong's check of flags.
+// Validate checks the flags. Kong calls it after parsing.
 func (c *fetchTTB) Validate() error {
 	today := cola.DateOf(time.Now())
 	switch err := c.check("--"); {
@@ -173,7 +173,7 @@ func (c *fetchTTB) printPlan(w io.Writer, p collect.Plan) {
 	fmt.Fprintln(w)
 }
 
-// roughly formats a duration, rounded, for people.
+// roughly formats a duration, rounded to one unit.
 func roughly(d time.Duration) string {
 	const day = 24 * time.Hour
 	switch {

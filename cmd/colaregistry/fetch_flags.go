@@ -61,7 +61,7 @@ func (f *collectorFlags) check(prefix string) error {
 	return nil
 }
 
-// onThisMachine reports whether a URL points to this machine, as in tests.
+// onThisMachine reports whether the host of a URL is a loopback address.
 func onThisMachine(u *url.URL) bool {
 	address, err := netip.ParseAddr(u.Hostname())
 	return err == nil && address.IsLoopback()
@@ -84,8 +84,9 @@ func userAgent(contact string) string {
 	return fmt.Sprintf("colaregistry/%s (+%s)", version(), contact)
 }
 
-// requireImageStore returns an error if the database is PostgreSQL and no location for images is
-// set: the default is a folder on this machine, which other servers may not be able to read.
+// requireImageStore returns an error if images are fetched and the database is PostgreSQL, but
+// --image-store is not set: the default is a folder on this machine, which other servers may not be
+// able to read.
 func (f *collectorFlags) requireImageStore(prefix string, database storeFlags, location imageFlags) error {
 	p, err := database.place()
 	if err == nil && p.path == "" && f.Images != collect.None && location.ImageStore == "" {
@@ -94,14 +95,14 @@ func (f *collectorFlags) requireImageStore(prefix string, database storeFlags, l
 	return err
 }
 
-// warnRate warns of a rate that the site may not accept.
+// warnRate warns about a rate that the site may not accept.
 func (f *collectorFlags) warnRate(log *slog.Logger) {
 	if f.Rate > politeRate {
 		log.Warn(fmt.Sprintf("the site may block clients that send more than %d request per second", politeRate), "rate", f.Rate)
 	}
 }
 
-// options returns the options of a run. The caller sets the days, the log and the store of images.
+// options returns the options of a run. The caller sets the days, the logger and the image store.
 func (f *collectorFlags) options() collect.Options {
 	return collect.Options{
 		Site:    ttb.Options{BaseURL: f.BaseURL, UserAgent: userAgent(f.Contact)},

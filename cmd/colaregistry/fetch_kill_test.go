@@ -20,8 +20,8 @@ import (
 
 var wholeSite = flag.Bool("whole-site", false, "let TestFetchKilled fetch 5,000 labels and the real ones (make collect-test)")
 
-// TestFetchKilled fetches a site with two collectors, which are killed again and again. Requests
-// fail, sessions expire, one day has more labels than an export can list, and the site blocks the
+// TestFetchKilled fetches a site with two collectors, which are killed repeatedly. Requests fail,
+// sessions expire, one day has more labels than an export can list, and the site blocks the
 // collectors once.
 func TestFetchKilled(t *testing.T) {
 	t.Parallel()
@@ -181,7 +181,7 @@ func (f *fetchers) check() {
 	status, err := st.FetchStatus(f.t.Context())
 	queued := status.Labels[store.FetchPending] + status.Labels[store.FetchFailed]
 	if err != nil || status.Windows[store.FetchComplete] != 19 || queued > 0 {
-		f.t.Errorf("status = %+v, %v, want 19 complete days, and no label in the queue except for its missing image", status, err)
+		f.t.Errorf("status = %+v, %v, want 19 complete days, and no queued labels except those with missing images", status, err)
 	}
 }
 

@@ -31,7 +31,7 @@ type fetchReference struct {
 	Backoff time.Duration `env:"COLAREGISTRY_FETCH_BACKOFF" hidden:"" default:"2s" help:"Upper bound of the first wait after a failure."`
 }
 
-// Validate implements kong's check of flags.
+// Validate checks the flags. Kong calls it after parsing.
 func (c *fetchReference) Validate() error {
 	if !isContact(c.Contact) {
 		return errors.New("--contact must be an email address or an http or https URL")

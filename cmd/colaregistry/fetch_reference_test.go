@@ -75,7 +75,8 @@ func mustFetchReference(t *testing.T, args []string) (code int, out, errs string
 	return c.ProcessState.ExitCode(), stdout.String(), stderr.String()
 }
 
-// TestFetchReference fetches a list and a file of processing times, then makes one of them fail.
+// TestFetchReference fetches a permit list and a file of processing times, then removes the file
+// and fetches them again.
 func TestFetchReference(t *testing.T) {
 	t.Parallel()
 	for kind, empty := range map[string]func(*testing.T) testRegistry{"sqlite": embedded, "postgres": onPostgres} {

@@ -18,7 +18,7 @@ type fetchStatus struct {
 	JSON bool `name:"json" help:"Print JSON."`
 }
 
-// Run prints the state of the work.
+// Run prints the status.
 func (c *fetchStatus) Run(env *environment) (err error) {
 	st, err := c.openExisting(env)
 	if err != nil {

@@ -22,17 +22,17 @@ const (
 	demoSeed    = 1
 	demoEmail   = "demo@example.com"
 	demoKeyName = "first start"
-	// demoMarker is a file next to the database that exists while demo data is incomplete,
-	// so that the next start completes it.
+	// demoMarker is a file next to the database that exists while the demo data is incomplete, so
+	// that the next start completes it.
 	demoMarker = "demo.loading"
 	// demoLock is the file that a process locks while it loads the data.
 	demoLock = "registry.db-demo.lock"
 )
 
-// firstStart loads the demo data and creates the demo account if the embedded
-// database is new or an earlier first start was interrupted. Otherwise it returns nil. If several
-// servers start at once, the others wait until the first has printed its key. If the output is not
-// private, it creates no key.
+// firstStart loads the demo data and creates the demo account if the embedded database is new or an
+// earlier first start was interrupted. Otherwise it returns nil. If several servers start at once,
+// the others wait until the first has printed its key. If the output is not private, firstStart
+// creates no key.
 func (c *serveCommand) firstStart(env *environment, st database, private bool) (made *demoLoad, err error) {
 	if !c.embedded() {
 		return nil, nil

@@ -89,12 +89,12 @@ Examples:
 // Help describes the command.
 func (*enrichCommand) Help() string {
 	return `Asks a model about labels that have detail, newest first, and fills their llm_ fields, except those with a value from
-another source. Each label is sent once, and again only if its data, its image or the model changes. The command ends when no label
-is left or the daily limit is reached. You can interrupt it at any time; to continue, run the same command again.
-Several processes share the work and the limits.
+another source. Each label is sent once, and again only if its data, its image or the model changes. The command ends
+when no label is left or the daily limit is reached. You can interrupt it at any time; to continue, run the same command
+again. Several processes share the work and the limits.
 
-The labels' public data is sent to the API and, with --images, the main image of each label. Using the API may cost money:
-start with a small --limit and check the results.
+The labels' public data and, with --images, their main images are sent to the API. Using the API may cost money: start
+with a small --limit and check the results.
 
 Examples:
 
@@ -117,8 +117,8 @@ Examples:
 // Help describes the command.
 func (*fetchResume) Help() string {
 	return `Clears a block by the site and lifts any pause of requests. Servers with --fetch continue within a minute, or once their
-quiet hours end. Starting fetch ttb also clears a block, but doesn't lift other pauses. Before you resume, wait a few hours and
-lower the rate.
+quiet hours end. Starting fetch ttb also clears a block, but doesn't lift other pauses. Before you resume, wait a few
+hours and lower the rate.
 
 Example:
 
@@ -231,8 +231,8 @@ Example:
 
 // Help describes the command.
 func (*accountAddIdentity) Help() string {
-	return `If the identity belongs to another account, it is moved to this one. The other account keeps its usage, saved searches, keys and
-app links.
+	return `If the identity belongs to another account, it is moved to this one. The other account keeps its usage, saved searches,
+keys and app links.
 
 Example:
 

@@ -60,7 +60,8 @@ func (p *twoAccounts) mustUse(t *testing.T, path, credential string) answer {
 	return got
 }
 
-// checkUsage checks the account of a credential, by its tier, and the list records it has used.
+// checkUsage checks the tier of a credential's account, and how many list records the account has
+// used.
 func (p *twoAccounts) checkUsage(t *testing.T, when, credential string, tier cola.Tier, used float64) {
 	t.Helper()
 	got := p.mustUse(t, "/usage", credential)

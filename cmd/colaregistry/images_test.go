@@ -18,7 +18,7 @@ import (
 	"github.com/colaregistry/colaregistry/store/images"
 )
 
-// mustSaveImage stores an image as the first of a demo label, and returns the label's ID.
+// mustSaveImage stores an image as the first image of a demo label, and returns the label's ID.
 func mustSaveImage(t *testing.T, h testRegistry, location string, content []byte) cola.TTBID {
 	t.Helper()
 	st := mustOpen(t, h)

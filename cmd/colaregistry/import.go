@@ -92,7 +92,7 @@ type rejectsFile struct {
 	written bool
 }
 
-// createRejects creates the file of rejected rows, if one is wanted. It does not replace an
+// createRejects creates the file of rejected rows, if --rejects is set. It does not replace an
 // existing file, which may be an input or contain rows that have not been corrected yet.
 func (c *importCommand) createRejects() (*rejectsFile, error) {
 	switch c.Rejects {
@@ -151,7 +151,7 @@ func (f *rejectsFile) Write(p []byte) (int, error) {
 	return f.File.Write(p)
 }
 
-// close closes the file. It removes an empty one and otherwise reports where the rows are.
+// close closes the file. If the file is empty, close removes it; otherwise it prints the name.
 func (f *rejectsFile) close(env *environment) error {
 	if f == nil {
 		return nil

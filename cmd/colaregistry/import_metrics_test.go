@@ -19,7 +19,8 @@ import (
 	"github.com/colaregistry/colaregistry/internal/demo"
 )
 
-// TestImportMetrics imports three sources, one of them without a known size.
+// TestImportMetrics checks the metrics after each progress report of an import of three sources,
+// one of them of unknown size.
 func TestImportMetrics(t *testing.T) {
 	m := newImportMetrics([]ingest.Source{{Size: 100}, {Size: -1}, {Size: 50}})
 	counts := func(added, changed, unchanged, refused int) ingest.Counts {

@@ -23,12 +23,12 @@ func TestRealData(t *testing.T) {
 	for name, h := range map[string]func(*testing.T) testRegistry{"sqlite": embedded, "postgres": onPostgres} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			realData(t, h(t))
+			testRealData(t, h(t))
 		})
 	}
 }
 
-func realData(t *testing.T, h testRegistry) {
+func testRealData(t *testing.T, h testRegistry) {
 	export, records := sharedData(t, "ttb/cola_export.csv"), sharedData(t, "ttb/cola_records.jsonl")
 	areas, producers := sharedData(t, "ava/avas.jsonl"), sharedData(t, "ttb/wine_producers_napa.csv")
 	geo, err := filepath.Glob(filepath.Join(filepath.Dir(areas), "*.geojson"))

@@ -89,10 +89,10 @@ func charged(t *testing.T, st store.Ledger, a store.Account) (rows, requests int
 // and, beyond those, at most the in-flight ones.
 func TestKillUnderLoad(t *testing.T) {
 	t.Parallel()
-	onBoth(t, killLosesNothing)
+	onBoth(t, testKillUnderLoad)
 }
 
-func killLosesNothing(t *testing.T, h testRegistry) {
+func testKillUnderLoad(t *testing.T, h testRegistry) {
 	s := startServer(t, h)
 	st := mustOpen(t, h)
 	const accounts = 24
@@ -135,14 +135,14 @@ func killLosesNothing(t *testing.T, h testRegistry) {
 	}
 }
 
-// TestSharedLedger checks that two servers on one database together enforce an
-// account's exact limits.
+// TestSharedLedger checks that two servers on one database together enforce an account's exact
+// limits.
 func TestSharedLedger(t *testing.T) {
 	t.Parallel()
-	onBoth(t, twoProcessesShareOneLedger)
+	onBoth(t, testSharedLedger)
 }
 
-func twoProcessesShareOneLedger(t *testing.T, h testRegistry) {
+func testSharedLedger(t *testing.T, h testRegistry) {
 	servers := []*serverProcess{startServer(t, h), nil}
 	servers[1] = startServer(t, h)
 	st := mustOpen(t, h)
@@ -176,17 +176,17 @@ func twoProcessesShareOneLedger(t *testing.T, h testRegistry) {
 	}
 }
 
-// TestRateLimitWindow sends as many requests as it can from a free account through
-// two processes for longer than a rate-limit window.
+// TestRateLimitWindow sends requests from a free account through two processes, as fast as they are
+// answered, for longer than a rate-limit window. No minute may have more grants than the limit.
 func TestRateLimitWindow(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes 75 seconds")
 	}
 	t.Parallel()
-	onBoth(t, rateLimitInAnyMinute)
+	onBoth(t, testRateLimitWindow)
 }
 
-func rateLimitInAnyMinute(t *testing.T, h testRegistry) {
+func testRateLimitWindow(t *testing.T, h testRegistry) {
 	servers := []*serverProcess{startServer(t, h), nil}
 	servers[1] = startServer(t, h)
 	_, secret, _ := mustAccount(t, mustOpen(t, h), "minute@example.com", cola.TierFree)
@@ -204,7 +204,8 @@ func rateLimitInAnyMinute(t *testing.T, h testRegistry) {
 		t.Errorf("%d requests granted in 75 seconds, want ten, and then one to ten more after a minute", len(grants))
 	}
 	for i := range max(0, len(grants)-10) {
-		// Each grant lies between its request and its response, so this is an upper bound on the span of eleven grants.
+		// A request is granted between its sending and its response, so this is an upper bound on
+		// the time between the first and the eleventh grant.
 		if span := grants[i+10].answered.Sub(grants[i].sent); span < time.Minute {
 			t.Errorf("eleven requests granted within %v", span)
 		}
@@ -215,10 +216,10 @@ func rateLimitInAnyMinute(t *testing.T, h testRegistry) {
 // charges no others.
 func TestGracefulShutdown(t *testing.T) {
 	t.Parallel()
-	onBoth(t, stopDrains)
+	onBoth(t, testGracefulShutdown)
 }
 
-func stopDrains(t *testing.T, h testRegistry) {
+func testGracefulShutdown(t *testing.T, h testRegistry) {
 	s := startServer(t, h)
 	st := mustOpen(t, h)
 	client := newClient()
@@ -241,7 +242,7 @@ func stopDrains(t *testing.T, h testRegistry) {
 		if rows, _ := charged(t, st, owners[i]); rows != c.rows {
 			t.Errorf("account %d: charged %d records, returned %d", i, rows, c.rows)
 		}
-		// The server closes accepted connections that it has not read from yet. Those requests were never read and are
+		// The server closes accepted connections that it has not read from yet. Their requests are
 		// not charged.
 		if slices.ContainsFunc(c.errs, func(err error) bool {
 			return !errors.Is(err, syscall.ECONNREFUSED) && !errors.Is(err, syscall.ECONNRESET) &&

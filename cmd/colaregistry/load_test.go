@@ -178,7 +178,7 @@ func (s *serverProcess) awaitReady(t *testing.T, key string) {
 	await(t, "the server charges", func() bool { return s.get(t, "/usage", key).StatusCode == http.StatusOK })
 }
 
-// awaitDown waits until the server correctly rejects a request with the key and reports not ready.
+// awaitDown waits until the server rejects a request with a well-formed 503 and is not ready.
 func (s *serverProcess) awaitDown(t *testing.T, key string) {
 	t.Helper()
 	await(t, "the server returns 503", func() bool {

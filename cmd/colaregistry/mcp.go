@@ -58,8 +58,8 @@ func (c *mcpCommand) Run(env *environment) error {
 	return bridge.Serve(env, env.stdin, env.stdout)
 }
 
-// endpoint returns the URL of one of the server's MCP endpoints. The flag is that URL or the
-// server's root.
+// endpoint returns the URL of the MCP endpoint to use. --url is that URL, or the server's root for
+// the default endpoint.
 func (c *mcpCommand) endpoint() (string, error) {
 	path := mcp.Path
 	root, readOnly := strings.CutSuffix(strings.TrimRight(c.URL, "/"), mcp.ReadOnlyPath)

@@ -108,7 +108,7 @@ func TestAssistants(t *testing.T) {
 	})
 }
 
-// TestReadOnlyEndpoint connects a relay to the read-only endpoint.
+// TestReadOnlyEndpoint checks that a relay to the read-only endpoint offers only tools that read.
 func TestReadOnlyEndpoint(t *testing.T) {
 	t.Parallel()
 	s := startServer(t, embedded(t))

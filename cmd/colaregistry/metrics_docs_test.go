@@ -25,7 +25,7 @@ var (
 	labelName  = regexp.MustCompile(`(\w+)="`)
 )
 
-// postgresOnly starts the table row of a metric that exists only with PostgreSQL.
+// postgresOnly starts the description of a metric that exists only with PostgreSQL.
 const postgresOnly = "(PostgreSQL)"
 
 // documentedMetrics reads the table in the operations guide.

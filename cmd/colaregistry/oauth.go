@@ -59,7 +59,7 @@ func isScope(s string) bool {
 	return s != ""
 }
 
-// resource describes the server to OAuth clients.
+// resource returns the description of the server for OAuth clients.
 func (f *oauthFlags) resource(publicURL string) auth.Resource {
 	r := mcp.Resource(publicURL, f.Issuers, f.Scopes)
 	r.ScopePrefix = f.ScopePrefix

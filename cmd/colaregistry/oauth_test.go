@@ -44,7 +44,7 @@ func (s *serverProcess) rest(t *testing.T, method, path, token, body string, lin
 	return do(t, req)
 }
 
-// onEach sends the same request, as far as possible, to REST and MCP.
+// onEach requests the usage over REST and over MCP.
 func (s *serverProcess) onEach(t *testing.T, token string) map[string]answer {
 	t.Helper()
 	return map[string]answer{
@@ -53,7 +53,7 @@ func (s *serverProcess) onEach(t *testing.T, token string) map[string]answer {
 	}
 }
 
-// expect checks the status and the challenge of both responses.
+// expect checks the status, the body and the challenge of both responses.
 func (s *serverProcess) expect(t *testing.T, when, token string, status int, want string) {
 	t.Helper()
 	for edge, got := range s.onEach(t, token) {
@@ -79,7 +79,7 @@ func registerApp(t *testing.T, h testRegistry, i issuer, scopes ...string) {
 }
 
 // TestTokens checks that a connected app reads and is metered like an API key of the same account,
-// on REST and MCP, until its link or the app is disabled.
+// on REST and MCP, until its link is revoked or the app is disabled.
 func TestTokens(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, h testRegistry) {
@@ -136,8 +136,8 @@ func TestTokens(t *testing.T) {
 	})
 }
 
-// TestStepUp checks that REST and MCP reject a token without the write scope with a challenge that
-// names it, and accept one with it.
+// TestStepUp checks that REST and MCP reject a token that lacks the write scope with a challenge
+// that names the scope, and accept a token with the scope.
 func TestStepUp(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, h testRegistry) {

@@ -67,7 +67,7 @@ func parityCases(t *testing.T) (cases []parityCase) {
 			if example == "" {
 				t.Errorf("%s of %s has no example", name, l.params)
 			}
-			for _, value := range []string{example, unacceptable(f)} {
+			for _, value := range []string{example, invalidValue(f)} {
 				arguments := map[string]string{name: value}
 				if strings.HasPrefix(name, "volume_m") {
 					arguments["volume_unit"] = "milliliters"
@@ -115,8 +115,8 @@ func parityCases(t *testing.T) (cases []parityCase) {
 	)
 }
 
-// unacceptable returns an invalid value for a parameter.
-func unacceptable(f reflect.StructField) string {
+// invalidValue returns an invalid value for a parameter.
+func invalidValue(f reflect.StructField) string {
 	switch {
 	case f.Type == reflect.TypeFor[cola.Date]():
 		return "2024-02-30"
@@ -126,14 +126,14 @@ func unacceptable(f reflect.StructField) string {
 	return strings.Repeat("x", 201)
 }
 
-// newParityCase encodes the given values as a query string and as JSON in the parameters' types.
-func newParityCase(path, tool string, fixed map[string]any, params reflect.Type, given map[string]string) parityCase {
+// newParityCase encodes values as a query string, and as JSON of the parameters' types.
+func newParityCase(path, tool string, fixed map[string]any, params reflect.Type, values map[string]string) parityCase {
 	c := parityCase{tool: tool, arguments: map[string]any{}}
 	query := url.Values{}
 	for name, value := range fixed {
 		c.arguments[name] = value
 	}
-	for name, value := range given {
+	for name, value := range values {
 		query.Set(name, value)
 		c.arguments[name] = value
 		for _, f := range reflect.VisibleFields(params) {
@@ -240,7 +240,7 @@ func checkParity(t *testing.T, s *serverProcess, st store.Store, account store.A
 	got, _ := withoutRowFields(structured).(map[string]any)
 	for _, name := range []string{"data", "pagination", "meta", "total", "others", "defaults_applied"} {
 		want := rest.at(name)
-		if rows, isList := want.([]any); isList && !takesPages(c.tool) { // an unpaged list is cut to the response limit
+		if rows, isList := want.([]any); isList && !takesPages(c.tool) { // an unpaged list is truncated to the response limit
 			want = rows[:min(len(rows), len(got["data"].([]any)))]
 			if len(rows) > 0 && len(got["data"].([]any)) == 0 {
 				t.Errorf("%s: %s returns no records", path, c.tool)

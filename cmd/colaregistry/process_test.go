@@ -157,7 +157,7 @@ func startServer(t *testing.T, h testRegistry, args ...string) *serverProcess {
 	return s
 }
 
-// launch starts serve.
+// launch starts serve without waiting until it responds.
 func launch(t *testing.T, h testRegistry, args ...string) *serverProcess {
 	t.Helper()
 	s := &serverProcess{key: h.key, done: make(chan error, 1)}

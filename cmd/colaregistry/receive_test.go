@@ -16,8 +16,8 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// TestReceiver checks that signed messages are accepted and printed once, duplicates are marked as
-// such, and others are rejected.
+// TestReceiver checks that signed messages are accepted and printed, that duplicates are marked,
+// that challenges are answered, and that other messages are rejected.
 func TestReceiver(t *testing.T) {
 	signer, err := webhooks.NewWebhook(cola.NewWebhookSecret())
 	if err != nil {

@@ -62,8 +62,7 @@ func TestDoubleOptIn(t *testing.T) {
 	})
 }
 
-// TestFeed checks that a feed needs no key and that replacing its URL disables the old
-// one.
+// TestFeed checks that a feed needs no key, and that replacing its URL disables the old one.
 func TestFeed(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, h testRegistry) {
@@ -76,7 +75,7 @@ func TestFeed(t *testing.T) {
 		place := "/saved-searches/" + created.at("data", "uuid").(string)
 		address := func() string { return s.mustAnswer(t, 201, "POST", place+"/feed", key, "").at("data", "url").(string) }
 		first := address()
-		h.run(t, "import", "colas", mustNews(t, "BETTONG", 1, 2, cola.DateOf(time.Now())))
+		h.run(t, "import", "colas", mustWriteLabels(t, "BETTONG", 1, 2, cola.DateOf(time.Now())))
 		makeDue(t, st, account.ID, created.at("data", "uuid").(string))
 		var feed answer
 		for range 90 { // the next tick comes within a minute
@@ -112,7 +111,7 @@ func (s *serverProcess) expectState(t *testing.T, place, key, state string, reas
 	}
 }
 
-// visit requests a page as a browser without cookies does and checks that it exists.
+// visit requests a page without cookies and checks that the status is 200.
 func visit(t *testing.T, method, address string) answer {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), method, address, nil)

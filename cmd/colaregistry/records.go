@@ -23,7 +23,7 @@ type recordsList struct {
 // errEnough stops a list at its limit.
 var errEnough = errors.New("limit reached")
 
-// Validate implements kong's check of flags.
+// Validate checks the flags. Kong calls it after parsing.
 func (c *recordsList) Validate() error {
 	if c.Limit != nil && *c.Limit < 1 {
 		return errors.New("--limit must be positive")

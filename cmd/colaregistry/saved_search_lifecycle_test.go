@@ -24,7 +24,8 @@ func (s *serverProcess) mustAnswer(t *testing.T, status int, method, path, key, 
 }
 
 // TestSavedSearchLifecycle creates a saved search, reads it from its Location, lists, changes,
-// pauses, resumes and deletes it. All of this is free, and another account never sees the search.
+// pauses, resumes and deletes it. None of this uses quota, and another account never sees the
+// search.
 func TestSavedSearchLifecycle(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, h testRegistry) {

@@ -37,7 +37,7 @@ func (s *serverProcess) createByTool(t *testing.T, key, arguments string) answer
 	return s.post(t, key, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"create_saved_search","arguments":`+arguments+`}}`)
 }
 
-// savedCase is one saved search in its REST form and its tool form.
+// savedCase is a request to create a saved search, for REST and the tool alike.
 type savedCase struct {
 	sent  string
 	field string // expected filters of the created search, in Go syntax; not checked if empty
@@ -228,8 +228,8 @@ func withoutSelf(t *testing.T, search map[string]any) map[string]any {
 	return search
 }
 
-// TestRepeatedCreation checks that a repeated creation creates no second search. REST
-// identifies it by its idempotency key, the tool by its content.
+// TestRepeatedCreation checks that a repeated request creates no second search. REST recognizes the
+// repetition by its idempotency key, the tool by its content.
 func TestRepeatedCreation(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, h testRegistry) {

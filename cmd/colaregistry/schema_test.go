@@ -99,8 +99,8 @@ func (h testRegistry) latest(t *testing.T) int64 {
 	return latest
 }
 
-// withSchema lists the arguments of every command that uses a database, split by how it treats an
-// older schema: it migrates it or refuses to run.
+// withSchema returns the arguments of every command that uses a database: those that migrate an
+// older schema, and those that refuse to run on one.
 func withSchema(labels, source string) (migrating, refusing map[string][]string) {
 	const who = "ada@example.com"
 	return map[string][]string{
@@ -151,7 +151,7 @@ func noReferences() (flags []string) {
 	return flags
 }
 
-// TestSchemaPolicy checks that every command is in one of the two lists.
+// TestSchemaPolicy checks that withSchema lists every command that uses a database.
 func TestSchemaPolicy(t *testing.T) {
 	parser, err := kong.New(&cli{}, kong.Name("colaregistry"))
 	if err != nil {
@@ -219,7 +219,7 @@ func TestOlderSchema(t *testing.T) {
 	}
 }
 
-// requireRefused runs a command and checks that it names the remedy and leaves the schema
+// requireRefused runs a command and checks that it fails, names the remedy, and leaves the schema
 // unchanged.
 func (h testRegistry) requireRefused(t *testing.T, version int64, command string, args []string) {
 	t.Helper()

@@ -25,7 +25,7 @@ const (
 	maxSecretFile    = 64 << 10
 )
 
-// readSecretFiles sets the flags with values in files.
+// readSecretFiles sets the flags whose values are in files.
 func readSecretFiles(flags []*kong.Flag, log *slog.Logger) error {
 	byName := map[string]*kong.Flag{}
 	for _, f := range flags {

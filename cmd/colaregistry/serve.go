@@ -43,8 +43,9 @@ type serveCommand struct {
 const (
 	drainTimeout = 30 * time.Second // limit for in-flight requests after a signal
 	gcPercent    = 20               // the index is large and long-lived; the default would let the heap double
-	// Merging or building the index keeps a thread busy for seconds. Without a spare thread, a request waits 10 ms until
-	// the runtime preempts the busy one; with a spare thread, the operating system runs the request immediately.
+	// Merging or building the index keeps a thread busy for seconds. Without a spare thread, a
+	// request waits 10 ms until the runtime preempts the busy one; with a spare thread, the
+	// operating system runs the request immediately.
 	spareThreads  = 2
 	maxHeader     = 64 << 10
 	headerTimeout = 10 * time.Second
@@ -125,8 +126,9 @@ func (c *serveCommand) Run(env *environment) (err error) {
 	return s.serve(env, limited)
 }
 
-// servedImages opens the store of image files. The default folder may be missing, because the data
-// directory may be read-only with PostgreSQL; then it returns nil, unless images are fetched.
+// servedImages opens the store of image files. With PostgreSQL, the data directory may be
+// read-only, so opening the default folder may fail; then servedImages returns nil, unless images
+// are fetched.
 func (c *serveCommand) servedImages(env *environment, processors int) (*images.Store, error) {
 	files, err := c.openImages(env, c.storeFlags, max(1, processors-1))
 	if err == nil || c.ImageStore != "" || c.Fetch && c.Collector.Images != collect.None {
@@ -185,26 +187,26 @@ func (c *serveCommand) check() (publicURL string, err error) {
 }
 
 // checkedRoot parses the URL of a host's root and returns it without a trailing slash, or "".
-func checkedRoot(flag, given string) (string, error) {
-	u, err := checkedURL(flag, given)
+func checkedRoot(flag, text string) (string, error) {
+	u, err := checkedURL(flag, text)
 	if err != nil || u == nil {
 		return "", err
 	}
 	if strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.Fragment != "" || u.User != nil {
 		return "", fmt.Errorf("%s: %q must contain only a scheme and host, such as https://registry.example.com",
-			flag, given)
+			flag, text)
 	}
 	return u.Scheme + "://" + u.Host, nil
 }
 
 // checkedURL parses an http or https URL. It returns nil for "".
-func checkedURL(flag, given string) (*url.URL, error) {
-	if given == "" {
+func checkedURL(flag, text string) (*url.URL, error) {
+	if text == "" {
 		return nil, nil
 	}
-	u, err := url.Parse(given)
+	u, err := url.Parse(text)
 	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
-		return nil, fmt.Errorf("%s: %q is not an http:// or https:// URL with a host", flag, given)
+		return nil, fmt.Errorf("%s: %q is not an http:// or https:// URL with a host", flag, text)
 	}
 	return u, nil
 }

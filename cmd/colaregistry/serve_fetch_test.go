@@ -82,7 +82,7 @@ func TestServeFetch(t *testing.T) {
 			}
 			labels := site.Labels()
 			await(t, "searches find all labels", func() bool { return s.labels(t, key, "") == len(labels) })
-			await(t, "all is fetched", func() bool { return len(fetchStatusOf(t, h).Labels) > 0 && fetchStatusOf(t, h).SecondsLeft == 0 })
+			await(t, "everything is fetched", func() bool { return len(fetchStatusOf(t, h).Labels) > 0 && fetchStatusOf(t, h).SecondsLeft == 0 })
 			label := s.get(t, "/colas/"+labels[7].ID.String(), key)
 			if label.at("data", "application_status") == nil {
 				t.Errorf("label without detail: %s", label.body)
@@ -106,7 +106,8 @@ func TestServeFetch(t *testing.T) {
 	}
 }
 
-// TestServersShareFetching runs two servers that fetch into one database.
+// TestServersShareFetching runs two servers that fetch into one database, and checks that they
+// don't duplicate requests.
 func TestServersShareFetching(t *testing.T) {
 	t.Parallel()
 	h, site := onPostgres(t), recentTTBSite(t, 60)
@@ -121,7 +122,7 @@ func TestServersShareFetching(t *testing.T) {
 	for _, s := range servers {
 		await(t, "searches find all labels", func() bool { return s.labels(t, key, "") == len(site.Labels()) })
 	}
-	await(t, "all is fetched", func() bool { return fetchStatusOf(t, h).SecondsLeft == 0 })
+	await(t, "everything is fetched", func() bool { return fetchStatusOf(t, h).SecondsLeft == 0 })
 	for _, s := range servers {
 		s.stop(t)
 	}
@@ -166,7 +167,7 @@ func TestServeFetchStops(t *testing.T) {
 	}
 }
 
-// TestServeFetchDemo checks that --fetch neither creates demo data nor fetches into it.
+// TestServeFetchDemo checks that --fetch rejects a registry with demo data, and creates none.
 func TestServeFetchDemo(t *testing.T) {
 	t.Parallel()
 	h, site := seeded(t), recentTTBSite(t, 5)
@@ -189,8 +190,8 @@ func TestServeFetchDemo(t *testing.T) {
 	}
 }
 
-// TestServeFetchFlags checks flags that must be rejected before the server starts. Without --fetch,
-// they don't matter.
+// TestServeFetchFlags checks that invalid flags are rejected before the server starts, and that
+// they are ignored without --fetch.
 func TestServeFetchFlags(t *testing.T) {
 	t.Parallel()
 	for name, args := range map[string][]string{
@@ -246,7 +247,7 @@ func TestFetchStatusStale(t *testing.T) {
 	}
 }
 
-// TestFetchMetrics checks the samples that are exported for a status, also after the store has
+// TestFetchMetrics checks the samples that are exported for a status, including after the store has
 // become unavailable.
 func TestFetchMetrics(t *testing.T) {
 	t.Parallel()
@@ -305,7 +306,7 @@ func TestFetchMetrics(t *testing.T) {
 	check("unavailable for an hour", nil)
 }
 
-// statusStore returns a status.
+// statusStore returns a fixed status or error.
 type statusStore struct {
 	store.Fetches
 	status store.FetchStatus

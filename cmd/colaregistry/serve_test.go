@@ -176,10 +176,10 @@ func TestInterruptedFirstStart(t *testing.T) {
 // key.
 func TestFreeAccount(t *testing.T) {
 	t.Parallel()
-	onBoth(t, freeAccount)
+	onBoth(t, testFreeAccount)
 }
 
-func freeAccount(t *testing.T, h testRegistry) {
+func testFreeAccount(t *testing.T, h testRegistry) {
 	s := startServer(t, h)
 	st := mustOpen(t, h)
 	left := func(a answer) [2]int {
@@ -350,7 +350,7 @@ func TestRestoredBackup(t *testing.T) {
 		t.Helper()
 		return s.get(t, "/colas?approval_date_from=2005-01-01&brand_name="+brand, key).ids()
 	}
-	h.run(t, "import", "colas", mustNewLabel(t))
+	h.run(t, "import", "colas", mustWriteLabel(t))
 	await(t, "an imported label is shown", func() bool { return len(ids(s, "afterwards", s.key)) == 1 })
 	s.stop(t)
 	if _, err := os.Stat(filepath.Join(h.DataDir, "registry.index")); err != nil {

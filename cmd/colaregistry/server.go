@@ -35,7 +35,7 @@ type server struct {
 	env        *environment
 	http       *http.Server
 	onReady    func() error          // called once the index is built
-	enrich     func(context.Context) // enriches labels; nil without --enrich-url
+	enrich     func(context.Context) // enriches labels; nil if disabled
 	delay      time.Duration         // between the signal and closing the listener
 	events     *security.Events
 	tokens     *auth.Tokens // nil if only API keys are accepted
@@ -43,7 +43,7 @@ type server struct {
 	alerts     *alerts.Scheduler     // nil with --alerts off
 	dispatcher *alerts.Dispatcher    // nil with --alerts off
 	collector  *collect.Follower     // nil without --fetch
-	references func(context.Context) // fetches reference data; nil without --fetch
+	references func(context.Context) // fetches reference data; nil if disabled
 }
 
 // deployment groups the dependencies and settings of a server.

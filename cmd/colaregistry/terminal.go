@@ -54,7 +54,7 @@ func newProgress(w io.Writer, title, unit string) *progress {
 	return p
 }
 
-// describe sets a text that a terminal shows after the bar.
+// describe sets the text shown after the bar. Without a terminal, it has no effect.
 func (p *progress) describe(text string) { p.note.Store(&text) }
 
 func (p *progress) suffix(decor.Statistics) string {

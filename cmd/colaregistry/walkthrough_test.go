@@ -15,7 +15,8 @@ var (
 	outcome    = regexp.MustCompile(`(?m)^> (.*)$`)
 )
 
-// TestWalkthroughs runs the commands in guides as printed, on the demo data, and checks the documented output.
+// TestWalkthroughs runs the commands in guides as printed, on the demo data, and checks the
+// documented output.
 func TestWalkthroughs(t *testing.T) {
 	t.Parallel()
 	for guide, want := range map[string][]string{
@@ -33,8 +34,8 @@ func TestWalkthroughs(t *testing.T) {
 }
 
 // checkWalkthrough runs the shell blocks of a guide in one shell. The output must contain the
-// guide's quoted lines in order, and every wanted string.
-func checkWalkthrough(t *testing.T, name string, wanted []string) {
+// guide's quoted lines in order, and every string in parts.
+func checkWalkthrough(t *testing.T, name string, parts []string) {
 	t.Parallel()
 	shell, err := exec.LookPath("bash")
 	if err != nil {
@@ -73,7 +74,7 @@ func checkWalkthrough(t *testing.T, name string, wanted []string) {
 				t.Fatalf("no %q at this point in the output:\n%s", want, out)
 			}
 		}
-		for _, want := range wanted {
+		for _, want := range parts {
 			if !strings.Contains(string(out), want) {
 				t.Errorf("no %s in the output:\n%s", want, out)
 			}

@@ -21,8 +21,8 @@ type webhookReceiver struct {
 
 	mu       sync.Mutex
 	secrets  map[string]*webhooks.Webhook // by path
-	attempts map[string]int               // by id
-	accepted map[string]hook              // by ID; only messages answered with a 2xx status
+	attempts map[string]int               // by message ID
+	accepted map[string]hook              // by message ID; only messages answered with a 2xx status
 	rejected []string
 }
 
@@ -61,7 +61,7 @@ func (h *webhookReceiver) destination(t *testing.T, s *serverProcess, key, searc
 }
 
 // confirm waits until every destination of an account is confirmed. If no server sends the
-// challenges, tick must; otherwise it is nil.
+// challenges, tick must send them; otherwise it is nil.
 func (h *webhookReceiver) confirm(t *testing.T, s *serverProcess, key string, tick func()) {
 	t.Helper()
 	if tick != nil {

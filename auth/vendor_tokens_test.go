@@ -12,8 +12,8 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// shape is an access token in the format of a real issuer. The test adds its times.
-type shape struct {
+// vendorToken is an access token in the format of a real issuer. The test adds its times.
+type vendorToken struct {
 	name     string
 	header   string // %s is the key ID
 	claims   string // %s is the issuer
@@ -23,11 +23,11 @@ type shape struct {
 	scopes   []cola.Scope
 }
 
-// shapesJWT returns tokens that follow the issuers' documentation, reduced to the relevant claims.
-// The type in their header is JWT or missing.
-func shapesJWT() []shape {
+// vendorTokensJWT returns tokens that follow the issuers' documentation, reduced to the relevant
+// claims. The type in their header is JWT or missing.
+func vendorTokensJWT() []vendorToken {
 	write := []cola.Scope{cola.ScopeWriteSavedSearches}
-	return []shape{
+	return []vendorToken{
 		{
 			name:   "Keycloak",
 			header: `{"alg":"ES256","typ":"JWT","kid":%q}`,
@@ -75,10 +75,10 @@ func shapesJWT() []shape {
 	}
 }
 
-// shapesTyped returns tokens with an access token type in their header.
-func shapesTyped() []shape {
+// vendorTokensTyped returns tokens with an access token type in their header.
+func vendorTokensTyped() []vendorToken {
 	write := []cola.Scope{cola.ScopeWriteSavedSearches}
-	return []shape{
+	return []vendorToken{
 		{
 			name:   "Auth0, RFC 9068 profile",
 			header: `{"alg":"ES256","typ":"at+jwt","kid":%q}`,
@@ -108,7 +108,7 @@ func shapesTyped() []shape {
 
 // TestVendorTokens checks that access tokens from real issuers are accepted and understood.
 func TestVendorTokens(t *testing.T) {
-	for _, tt := range append(shapesJWT(), shapesTyped()...) {
+	for _, tt := range append(vendorTokensJWT(), vendorTokensTyped()...) {
 		t.Run(tt.name, func(t *testing.T) {
 			b := newTokenFixture(t, nil)
 			b.store.put(store.App{Issuer: ourIssuer, ClientID: tt.client, Scopes: cola.Scopes()})
