@@ -2,7 +2,7 @@
 # Run:   docker run --publish 8080:8080 --volume colaregistry-data:/data --read-only --cap-drop ALL \
 #          --security-opt no-new-privileges --memory 4g colaregistry
 #
-# Tags name exact versions. Pin the digest next to the tag and refresh both: docs/OPERATIONS.md, "Containers".
+# Tags name exact versions. Pin a digest next to the tag and update them together (docs/OPERATIONS.md, "Containers").
 FROM golang:1.26.8 AS build
 WORKDIR /src
 COPY go.mod go.sum ./

@@ -4,10 +4,11 @@ GOVULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.9.0
 REDOCLY     := @redocly/cli@2.77.0
 SPECTRAL    := @stoplight/spectral-cli@6.16.3
 
-# SQLite is C translated to Go, with its own memory. The race detector and checkptr don't understand that memory and make the tests several times
-# slower, so they skip the translated packages. GORACE=atexit_sleep_ms avoids a one-second pause whenever a process exits.
+# SQLite is C translated to Go, with its own memory. The race detector and checkptr don't understand that memory and make the
+# tests several times slower, so they skip the translated packages. GORACE=atexit_sleep_ms avoids a one-second pause whenever a
+# process exits.
 TRANSLATED := modernc.org/sqlite/lib modernc.org/libc
-# The barcode reader runs in a single goroutine, and its tests would take minutes with the race detector.
+# The barcode reader uses a single goroutine, and its tests would take minutes with the race detector.
 SERIAL     := github.com/colaregistry/colaregistry/collect/barcode github.com/makiuchi-d/gozxing/...
 RACE       := -race -gcflags='modernc.org/...=-d=checkptr=0' $(foreach p,$(TRANSLATED),-gcflags='$(p)=-d=checkptr=0 -race=false') \
               $(foreach p,$(SERIAL),-gcflags='$(p)=-race=false')
@@ -43,7 +44,7 @@ vuln: ## scan for known vulnerabilities (COLAREGISTRY_VULNDB=file:///mirror)
 vuln-strict: ## like vuln, but fail if the scan can't run; required for a release
 	@./scripts/vulnerabilities --strict $(GOVULNCHECK)
 
-cluster-test: tools ## check that three processes charge correctly while processes and PostgreSQL fail (CLUSTER_TEST=flags)
+cluster-test: tools ## check that charges are exact while three processes and PostgreSQL fail (CLUSTER_TEST=flags)
 	go run ./internal/cluster $(CLUSTER_TEST)
 
 collect-test: ## fetch 5,000 labels from a local copy of TTB's site while requests fail and processes are killed
@@ -55,7 +56,7 @@ conformance: tools ## run the MCP conformance suite, inspector and official clie
 clients: tools ## test generated REST clients, MCP clients and Chromium (CLIENTS=TestClients/browser)
 	go test ./internal/clients -count=1 -v -timeout 15m -run '$(or $(CLIENTS),TestClients)' -args -online
 
-eval-tools: ## answer 40 requests with the MCP tools, by plan and by a model if one is configured (EVAL=flags)
+eval-tools: ## answer 40 requests with the MCP tools: by plan, or by a model if one is configured (EVAL=flags)
 	go run ./internal/evaltools $(EVAL)
 
 screenshots: tools ## update dashboard screenshots in docs/ and tests; write all pages to a folder (SCREENSHOTS=dist/screenshots)
@@ -68,10 +69,10 @@ fuzz: ## run every fuzz target (FUZZTIME=10s each)
 bench: ## run all benchmarks, with an index of 200,000 labels
 	go test -run '^$$' -bench . -benchmem ./...
 
-perf: ## measure the figures in docs/PERFORMANCE.md with 3,000,000 labels (15 minutes, 6 GB of disk)
+perf: ## measure the numbers in docs/PERFORMANCE.md with 3,000,000 labels (15 minutes, 6 GB of disk)
 	@./scripts/perf
 
-generate: ## update generated files: OpenAPI document and tools.md
+generate: ## update generated files: OpenAPI document, tool schemas and tools.md
 	go test ./httpapi ./mcp -run Golden -update
 
 run: ## run the server on 127.0.0.1:8080 with demo data in ./data

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Runs once, when the primary's database is created: lets the standby replicate and makes commits wait for it.
+# Runs once, when the primary's database is created. It lets the standby replicate and makes commits wait for it.
 set -eu
 psql --username "$POSTGRES_USER" --dbname "$POSTGRES_DB" --set ON_ERROR_STOP=1 --set password="$POSTGRES_PASSWORD" <<'SQL'
 CREATE ROLE replicator LOGIN REPLICATION PASSWORD :'password';
