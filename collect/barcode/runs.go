@@ -1,6 +1,6 @@
 package barcode
 
-// edgeBlock is the length in samples of the stretches over which contrast is measured.
+// edgeBlock is the length, in samples, of the blocks over which contrast is measured.
 const edgeBlock = 32
 
 // minStep is the smallest difference between light and dark, out of 255, that counts as an edge.
@@ -17,9 +17,9 @@ type profile struct {
 }
 
 // split finds the runs of the line. An edge is where the values cross the middle between two
-// neighboring extremes, with a precision below one sample. A fixed threshold would lose narrow
-// bars, which blur makes gray. Extremes differ by at least a fifth of the local contrast, so that
-// noise causes no edges but such bars still do.
+// neighboring extremes, with subsample precision. A fixed threshold would lose narrow bars, which
+// blur makes gray. Extremes must differ by at least a fifth of the local contrast, which filters
+// noise but keeps such bars.
 func (p *profile) split() {
 	p.measure()
 	p.findTurns()

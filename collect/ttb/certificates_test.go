@@ -36,18 +36,18 @@ func TestMissingIssuer(t *testing.T) {
 				t.Fatalf("format %q: %v", format, err)
 			}
 			if waits != before+1 {
-				t.Errorf("%d waits", waits-before)
+				t.Errorf("format %q: %d waits, want 1", format, waits-before)
 			}
 			c.http.CloseIdleConnections() // force a new handshake
 		}
 		if n := server.Fetched.Load(); n != 1 {
-			t.Errorf("format %q: the issuer was fetched %d times", format, n)
+			t.Errorf("format %q: the issuer was fetched %d times, want once", format, n)
 		}
 	}
 }
 
-// TestBadCertificates checks that nothing but a complete chain to a trusted root, for the right name
-// and time, is accepted.
+// TestBadCertificates checks that the client accepts only a complete chain to a trusted root that
+// is valid for the site's name and the current time.
 func TestBadCertificates(t *testing.T) {
 	is := func(target any) func(error) bool { return func(err error) bool { return errors.As(err, target) } }
 	var (

@@ -232,7 +232,7 @@ func is(target error) func(error) bool {
 	return func(err error) bool { return errors.Is(err, target) }
 }
 
-// TestLimits checks that larger files are rejected.
+// TestLimits checks that files over the size limits are rejected.
 func TestLimits(t *testing.T) {
 	c := fake(t, func(w http.ResponseWriter, _ *http.Request) {
 		part := []byte(strings.Repeat("TTB ID, ", 1<<17))
