@@ -180,8 +180,8 @@ func (r *recordReader) array(f *schemaField, field any, in place) error {
 		*list = []cola.Image{}
 		return r.elements(f.name, func(in place) error {
 			var image cola.Image
-			carried, err := r.object(r.images, reflect.ValueOf(&image).Elem(), in)
-			if index := r.images.byName["image_index"]; !carried.Has(index) {
+			present, err := r.object(r.images, reflect.ValueOf(&image).Elem(), in)
+			if index := r.images.byName["image_index"]; !present.Has(index) {
 				image.ImageIndex = in.index
 			}
 			setPosition(&image)
