@@ -41,7 +41,7 @@ func (e *waitError) Unwrap() error { return e.err }
 // do runs work for a claim and extends the claim meanwhile. If the work fails, do releases the claim
 // or records the failure. failure is set if there are no more attempts. err ends the run.
 func (c *collector) do(cl claim, work func(ctx context.Context) error) (failure string, err error) {
-	ctx, end := c.keep(cl)
+	ctx, end := c.keepClaim(cl)
 	err = catch(c.o.Logger, func() error { return work(ctx) })
 	lost := errors.Is(context.Cause(ctx), store.ErrNotFound)
 	end()
@@ -108,8 +108,9 @@ func fatal(err error) error {
 	return &fatalError{err}
 }
 
-// keep extends a claim until end is called. If the claim has ended, the cause of ctx is ErrNotFound.
-func (c *collector) keep(cl claim) (ctx context.Context, end func()) {
+// keepClaim extends a claim until end is called. If the claim has ended, the cause of ctx is
+// ErrNotFound.
+func (c *collector) keepClaim(cl claim) (ctx context.Context, end func()) {
 	ctx, cancel := context.WithCancelCause(c.ctx)
 	done := make(chan struct{})
 	go func() {
@@ -202,7 +203,7 @@ func isSiteFailure(err error) bool {
 // without one, a search. It extends the claim meanwhile. An error ends the run, unless quiet hours
 // have begun.
 func (c *collector) probe(ctx context.Context, cl claim) (up bool, err error) {
-	held, end := c.keep(cl)
+	held, end := c.keepClaim(cl)
 	defer end()
 	if c.served != 0 {
 		_, err = c.site.Form(held, c.served)

@@ -157,7 +157,7 @@ type backlog struct {
 	last    cola.TTBID   // the last label queued or found to be complete; 0 before the first
 }
 
-// String returns what the labels lack.
+// String names the missing data.
 func (b *backlog) String() string {
 	if b.lost {
 		return "files of fetched images"

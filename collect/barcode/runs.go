@@ -9,7 +9,7 @@ const minStep = 14
 // profile is a line of gray values and its light and dark runs.
 type profile struct {
 	gray   []uint8
-	steps  []int     // least step of an edge, per block
+	steps  []int     // minimum step of an edge, per block
 	turns  []int     // indexes of local extremes, alternately light and dark
 	runs   []float64 // widths in samples; the first and last reach the ends of the line
 	starts []float64 // where each run starts
@@ -37,7 +37,7 @@ func (p *profile) split() {
 	p.runs, p.starts = append(p.runs, float64(len(p.gray))-last), append(p.starts, last)
 }
 
-// measure sets the least step of an edge for each block, from the contrast around it.
+// measure sets the minimum step of an edge for each block, from the contrast around it.
 func (p *profile) measure() {
 	blocks := (len(p.gray) + edgeBlock - 1) / edgeBlock
 	lows, highs := make([]uint8, blocks), make([]uint8, blocks)

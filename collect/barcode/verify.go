@@ -45,8 +45,8 @@ func (b *box) code(bounds image.Rectangle, scale int) Code {
 	}
 }
 
-// verified returns the candidates that pass verification; of those that overlap, only the one that
-// most lines read.
+// verified returns the candidates that pass verification. If candidates overlap, it returns only
+// the one that most lines read.
 func verified(p *plane, found []candidate) []box {
 	var boxes, kept []box
 	for i := range found {

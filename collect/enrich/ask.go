@@ -12,7 +12,7 @@ import (
 
 // unanswered counts a label's consecutive requests without an answer.
 type unanswered struct {
-	requests int // whose failure the label may have caused
+	requests int // unanswered requests that the label may have caused
 	answered int // enricher.answered before these requests
 }
 

@@ -103,9 +103,9 @@ const (
 	// maxBusy is the number of failed requests in a row that ends a run without Follow, and the
 	// number of failed image reads in a row that ends any run.
 	maxBusy = 8
-	// maxUnanswered is the number of requests without an answer after which a label is left for the
-	// next pass. If the model has answered about other labels meanwhile, the label fails after as many
-	// requests again.
+	// maxUnanswered is the number of unanswered requests after which a label is postponed to the
+	// next pass. If the model answers about other labels meanwhile, the label fails after twice as
+	// many.
 	maxUnanswered = 3
 	// maxFailed is the number of failed labels in a row that ends a run: in that case, the model or
 	// the API is at fault, not the labels.
@@ -142,7 +142,7 @@ type enricher struct {
 
 var errRefresh = errors.New("the list of labels is old")
 
-// postponedError means that a label is left for the next pass.
+// postponedError means that a label is postponed to the next pass.
 type postponedError struct{ cause error }
 
 // Error returns the cause.
@@ -351,7 +351,8 @@ func (e *enricher) apply(
 	return true, e.save(ctx, r)
 }
 
-// save records a result, even if the context was canceled meanwhile: it has been paid for.
+// save records a result even if the context was canceled meanwhile, because the request has been
+// paid for.
 func (e *enricher) save(ctx context.Context, r store.Enrichment) error {
 	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTimeout)
 	defer cancel()

@@ -103,7 +103,7 @@ func endOfChain(cert *x509.Certificate, known []*x509.Certificate) *x509.Certifi
 	return cert
 }
 
-// fetch fetches and keeps the missing issuer of a certificate.
+// fetch fetches and caches the missing issuer of a certificate.
 func (v *verifier) fetch(ctx context.Context, missing *missingIssuer) error {
 	v.mu.Lock()
 	full := len(v.issuers) >= maxIssuers

@@ -76,7 +76,7 @@ func TestBadCertificates(t *testing.T) {
 			server, c := startTLS(t, test.certs)
 			err := c.openSession(t.Context())
 			if !test.want(err) || !isTemporary(err, 0, 0) {
-				t.Errorf("error = %v", err)
+				t.Errorf("error = %v (%T)", err, err)
 			}
 			if n := server.Fetched.Load(); n != test.fetches {
 				t.Errorf("the issuer was fetched %d times, want %d", n, test.fetches)
@@ -93,7 +93,7 @@ func TestOtherRoot(t *testing.T) {
 	var unknown x509.UnknownAuthorityError
 	for range 2 {
 		if err := c.openSession(t.Context()); !errors.As(err, &unknown) {
-			t.Errorf("error = %v", err)
+			t.Errorf("error = %v, want an UnknownAuthorityError", err)
 		}
 	}
 	if c = mustClient(t, server.Server, Options{}); c.openSession(t.Context()) == nil {
