@@ -19,7 +19,7 @@ import (
 // adviceResults says what to import instead of result pages.
 const adviceResults = "search results don't include label details; import the CSV file of the search instead"
 
-// adviceSession is the advice for pages of a session that has expired.
+// adviceSession is the advice for pages from an expired session.
 const adviceSession = "the session had expired; download the page again in a new session"
 
 // pageProblems are the reasons why pages without a label are rejected.
@@ -38,8 +38,8 @@ var pageProblems = map[ttbpage.Kind]string{
 // and would replace a complete one.
 const problemCutOff = "the page is incomplete: it has no </html>; download it again"
 
-// pageDecoder decodes pages of TTB's registry. A page sets the fields that it states; it never clears
-// a field.
+// pageDecoder decodes pages of TTB's registry. A page sets the fields that it shows; it never
+// clears a field.
 func pageDecoder() decodeFunc[cola.Cola] {
 	r := newRecordReader()
 	return func(raw []byte, patch *cola.Patch[cola.Cola], notes notes) string {
