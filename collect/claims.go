@@ -24,7 +24,7 @@ type claim struct {
 	fail func(ctx context.Context, failure string, wait time.Duration) error
 }
 
-// permanentError is a failure that another attempt would only repeat.
+// permanentError is a failure that a retry can't fix.
 type permanentError struct{ error }
 
 func (e *permanentError) Unwrap() error { return e.error }
@@ -41,7 +41,7 @@ func (e *waitError) Unwrap() error { return e.err }
 // do runs work for a claim and extends the claim meanwhile. If the work fails, do releases the claim
 // or records the failure. failure is set if there are no more attempts. err ends the run.
 func (c *collector) do(cl claim, work func(ctx context.Context) error) (failure string, err error) {
-	ctx, end := c.keep(cl)
+	ctx, end := c.keepClaim(cl)
 	err = catch(c.o.Logger, func() error { return work(ctx) })
 	lost := errors.Is(context.Cause(ctx), store.ErrNotFound)
 	end()
@@ -79,8 +79,8 @@ func catch(log *slog.Logger, f func() error) (err error) {
 }
 
 // retryFatal counts a failed attempt after an error that the site did not cause. The cause may be
-// this day or label, for example an image file that can't be read, which must not stop all others.
-// If the image store is down, or too many errors follow each other, the run ends.
+// this day or label, such as an image file that can't be read, and must not stop all others. If the
+// image store is down, or there are too many such errors in a row, the run ends.
 func (c *collector) retryFatal(ctx context.Context, cl claim, cause error) (failure string, err error) {
 	if err := c.checkImages(ctx); err != nil {
 		return "", errors.Join(err, cl.release(ctx))
@@ -93,14 +93,14 @@ func (c *collector) retryFatal(ctx context.Context, cl claim, cause error) (fail
 	return failure, err
 }
 
-// fatalError is an error that the site did not cause. It ends the run, unless the run follows the
-// site.
+// fatalError is an error that the site did not cause. It ends the run or, with Follow, counts as a
+// failed attempt (see retryFatal).
 type fatalError struct{ err error }
 
 func (e *fatalError) Error() string { return e.err.Error() }
 func (e *fatalError) Unwrap() error { return e.err }
 
-// fatal marks an error of the store; nil and ErrNotFound, a lost claim, stay as they are.
+// fatal marks a store error. It returns nil and ErrNotFound, which means a lost claim, unchanged.
 func fatal(err error) error {
 	if err == nil || errors.Is(err, store.ErrNotFound) {
 		return err
@@ -108,8 +108,9 @@ func fatal(err error) error {
 	return &fatalError{err}
 }
 
-// keep extends a claim until end is called. If the claim has ended, the cause of ctx is ErrNotFound.
-func (c *collector) keep(cl claim) (ctx context.Context, end func()) {
+// keepClaim extends a claim until end is called. If the claim has ended, the cause of ctx is
+// ErrNotFound.
+func (c *collector) keepClaim(cl claim) (ctx context.Context, end func()) {
 	ctx, cancel := context.WithCancelCause(c.ctx)
 	done := make(chan struct{})
 	go func() {
@@ -191,18 +192,18 @@ func (c *collector) retry(ctx context.Context, cl claim, cause error) (failure s
 	return failure, nil
 }
 
-// isSiteFailure reports whether the whole site may have caused a failure. Content that is wrong,
+// isSiteFailure reports whether an outage of the site may have caused a failure. Wrong content,
 // such as a page that can't be read, shows that the site works.
 func isSiteFailure(err error) bool {
 	temporary := (*ttb.TemporaryError)(nil)
 	return errors.As(err, &temporary) || errors.Is(err, ttb.ErrSessionExpired) || errors.Is(err, ttb.ErrNoLabel)
 }
 
-// probe reports whether the site serves a request that has nothing to do with failing work: the
-// form that it served last or, without one, a search. It extends the claim meanwhile. An error ends
-// the run, unless quiet hours have begun.
+// probe reports whether the site answers an unrelated request: for the form that it served last or,
+// without one, a search. It extends the claim meanwhile. An error ends the run, unless quiet hours
+// have begun.
 func (c *collector) probe(ctx context.Context, cl claim) (up bool, err error) {
-	held, end := c.keep(cl)
+	held, end := c.keepClaim(cl)
 	defer end()
 	if c.served != 0 {
 		_, err = c.site.Form(held, c.served)
@@ -227,8 +228,8 @@ func (c *collector) probe(ctx context.Context, cl claim) (up bool, err error) {
 	return false, nil
 }
 
-// siteDown releases a claim without counting an attempt, and pauses all requests. It ends the run if
-// the site has been down for too long, unless it follows the site.
+// siteDown releases a claim without counting an attempt, and pauses all requests. Without Follow,
+// it ends the run if the site has been down for too long.
 func (c *collector) siteDown(ctx context.Context, cl claim, cause error) error {
 	if c.failures == downFailures || time.Since(c.loggedDown) >= time.Hour {
 		c.o.Logger.Warn("the site keeps failing", "failures", c.failures, "work", cl.what, "error", cause)

@@ -9,15 +9,15 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// allClasses are the parts of a day: wine, spirits, malt beverages and the rest. The codes of each
-// part have the same number of digits, and no code of another part is between them, so it doesn't
-// matter whether the site compares codes as numbers or as text. There are no codes below 80 or from
-// 800 to 899; if there were, the totals of the parts would not add up, and the day would be
-// incomplete.
+// allClasses are the parts of a day: wine, distilled spirits, and all other classes, mostly malt
+// beverages. The codes of each part have the same number of digits, and no code of another part is
+// between them, so it doesn't matter whether the site compares codes as numbers or as text. There
+// are no codes below 80 or from 800 to 899; if there were, the totals of the parts would not add
+// up, and the day would be incomplete.
 var allClasses = []store.ClassRange{{From: "80", To: "89Z"}, {From: "100", To: "799Z"}, {From: "900", To: "999Z"}}
 
 // splitClasses splits a range of class/type codes into parts that cover it, or returns nil if it is
-// a single code. Codes have a number of two or three digits, some with a letter after it.
+// a single code. A code is a number of two or three digits, optionally followed by a letter.
 func splitClasses(r store.ClassRange) []store.ClassRange {
 	if r == (store.ClassRange{}) {
 		return allClasses

@@ -10,7 +10,7 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// contains returns whether a range has a code, by text and by number.
+// contains reports whether a range contains a code, compared as text and as numbers.
 func contains(r store.ClassRange, code string) (text, number bool) {
 	n, _ := splitCode(code)
 	from, _ := splitCode(r.From)
@@ -19,8 +19,8 @@ func contains(r store.ClassRange, code string) (text, number bool) {
 }
 
 // TestSplitClasses checks that every code is in exactly one part, however often a range is split
-// and whether codes are compared as text or as numbers. As numbers, codes in a part that was split
-// by letter are exempt.
+// and whether codes are compared as text or as numbers. The comparison as numbers exempts parts
+// that were split by letter.
 func TestSplitClasses(t *testing.T) {
 	var codes []string
 	for _, class := range vocabulary.Classes() {
@@ -48,7 +48,7 @@ func TestSplitClasses(t *testing.T) {
 				text, number := contains(p, code)
 				from, _ := splitCode(p.From)
 				to, _ := splitCode(p.To)
-				shared = shared || number && from == to // a part of the codes with one number
+				shared = shared || number && from == to // codes that differ only in the letter
 				texts += count(text)
 				numbers += count(number)
 			}

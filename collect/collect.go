@@ -41,26 +41,26 @@ type Choice string
 // The choices.
 const (
 	None Choice = "none"
-	New  Choice = "new" // of labels that exports show to be new or changed
-	All  Choice = "all" // also of stored labels that lack them
+	New  Choice = "new" // labels that are new or changed in an export
+	All  Choice = "all" // also stored labels without a form or images
 )
 
 // Options configures Run.
 type Options struct {
 	// Site configures the client; Run sets its Wait and Logger.
 	Site ttb.Options
-	// First and Last are the completed dates to collect. With Follow, zero dates mean the trailing
-	// days, and First only extends the first plan.
+	// First and Last are the range of completed dates to collect. With Follow, plans cover the
+	// trailing days instead: Last is ignored, and First, if set, extends the first plan.
 	First, Last cola.Date
 	// Follow plans the trailing days once a day until the context is canceled.
 	Follow bool
-	// Details selects the labels to fetch the forms of, Images the labels to fetch images of as
-	// well. Images requires ImageStore.
+	// Details selects the labels whose forms are fetched, and Images those whose images are
+	// fetched, too. Images requires ImageStore.
 	Details, Images Choice
 	ImageStore      Images
 	// History marks the labels of all days as history, like ingest.Options.History.
 	History bool
-	// Interval is the time between requests across all processes. Default: one second.
+	// Interval is the minimum time between requests across all processes. Default: one second.
 	Interval time.Duration
 	// QuietHours is the time of day without requests. When it begins, Run pauses the requests of all
 	// processes.
@@ -115,8 +115,8 @@ const (
 	// maxStoreFailures is how many times in a row the database may be unavailable, except with Follow.
 	// With MaxBackoff, that takes about an hour.
 	maxStoreFailures = 30
-	// downFailures is the number of failures in a row after which a probe shows whether the site is
-	// down. If it is, failures are not the fault of a day or label.
+	// downFailures is the number of failures in a row after which a probe checks whether the site
+	// is down. If it is, the failure doesn't count as an attempt.
 	downFailures = 5
 	// maxSiteFailures is the number of failures in a row that ends a run without Follow while the
 	// site is down. With MaxBackoff, that takes about an hour.
@@ -169,16 +169,16 @@ type collector struct {
 
 // Run collects the labels of the planned days, until all are complete or, with Follow, until ctx is
 // canceled. It first clears a block that an earlier run recorded, which also ends a pause. A pause
-// without a block stays. If ctx is canceled, Run finishes the request in flight, releases its claim
-// and returns without an error. If the site blocks the collector, the error is a
+// without a block remains in effect. If ctx is canceled, Run finishes the request in flight,
+// releases its claim and returns without an error. If the site blocks the collector, the error is a
 // store.SiteBlockedError. The report is valid even with an error.
 func Run(ctx context.Context, st Store, o Options) (Report, error) {
 	o.setDefaults()
 	return run(ctx, st, o, &process{})
 }
 
-// process is the state that the runs of a process share. A run that follows one that failed
-// continues its plan and backlogs: otherwise, it would retry all failed labels.
+// process is the state that the runs of a process share. After a failed run, the next one continues
+// its plan and backlogs, so that it doesn't retry all failed labels.
 type process struct {
 	keepsBlock  bool // runs don't clear a block
 	metrics     *metrics
@@ -236,7 +236,7 @@ func (c *collector) begin() error {
 	return c.plan()
 }
 
-// checkImages fails if images are wanted but can't be stored.
+// checkImages fails if images are to be fetched but can't be stored.
 func (c *collector) checkImages(ctx context.Context) error {
 	if c.o.Images == None {
 		return nil
@@ -247,7 +247,7 @@ func (c *collector) checkImages(ctx context.Context) error {
 	return nil
 }
 
-// work takes steps until there is nothing left to do.
+// work takes steps until no work is left.
 func (c *collector) work() error {
 	unavailable := 0
 	for c.stop.Err() == nil {
@@ -267,8 +267,8 @@ func (c *collector) work() error {
 	return nil
 }
 
-// step does one piece of work: a window, a label or, if none is due, a short wait. more is false if
-// there is nothing left to do.
+// step does one unit of work, such as a window or a label, or waits briefly if none is due. more is
+// false if no work is left.
 func (c *collector) step() (more bool, err error) {
 	if c.o.Follow && !c.o.Now().Before(c.nextPlan) {
 		return true, c.plan()
@@ -298,8 +298,8 @@ func (c *collector) step() (more bool, err error) {
 	return c.idle()
 }
 
-// quiet reports whether it is a quiet hour. When quiet hours begin, it pauses the requests of all
-// processes, which also shows in the status.
+// quiet reports whether quiet hours are in effect. When they begin, it pauses the requests of all
+// processes, so that the status shows the pause.
 func (c *collector) quiet() bool {
 	now := c.o.Now()
 	until := c.o.QuietHours.Until(now)
@@ -315,8 +315,8 @@ func (c *collector) quiet() bool {
 	return true
 }
 
-// idle queues part of a backlog or waits for work that is not due or that others have claimed.
-// more is false if there is none.
+// idle queues part of a backlog, or waits for work that is not due yet or that others have claimed.
+// more is false if no work is left.
 func (c *collector) idle() (more bool, err error) {
 	open, err := c.st.CountWindows(c.ctx, c.earliest(), c.last, c.o.Now())
 	if err != nil {

@@ -38,7 +38,7 @@ func TestRun(t *testing.T) {
 				t.Errorf("report = %+v", report)
 			}
 			if arrivals(t, st) != 0 {
-				t.Error("labels of an initial load arrived")
+				t.Error("labels of an initial load counted as arrivals")
 			}
 			last := mustLastImport(t, st)
 			if last.Failed || last.Read != 120 || last.Added != 5 || last.Kind != "colas" {
@@ -235,8 +235,8 @@ func TestBacklogWithoutPage(t *testing.T) {
 	}
 }
 
-// mustBreak returns the URL of a server that answers like the site, except for pages about some
-// labels, which fail until repaired.
+// mustBreak returns the URL of a server that answers like the site, except that the pages of some
+// labels fail until repair is called.
 func (s *site) mustBreak(t *testing.T, ids ...cola.TTBID) (url string, repair func()) {
 	t.Helper()
 	var repaired atomic.Bool
@@ -252,8 +252,8 @@ func (s *site) mustBreak(t *testing.T, ids ...cola.TTBID) (url string, repair fu
 	return server.URL + ttbsite.Path, func() { repaired.Store(true) }
 }
 
-// TestGivingUp checks that labels with pages that keep failing are not mistaken for an outage of the site.
-// One run fetches all other labels and gives these up; the next run retries them.
+// TestGivingUp checks that labels whose pages keep failing are not mistaken for a site outage. One
+// run fetches all other labels and gives up on these; the next run retries them.
 func TestGivingUp(t *testing.T) {
 	t.Parallel()
 	s := mustSite(t, ttbsite.Options{Labels: 30})
@@ -278,8 +278,8 @@ func TestGivingUp(t *testing.T) {
 	checkEnded(t, st)
 }
 
-// TestSiteDown checks that no day or label fails because the whole site does, and that a run ends
-// if the outage lasts.
+// TestSiteDown checks that an outage of the site fails no day or label, and that a run ends if the
+// outage lasts.
 func TestSiteDown(t *testing.T) {
 	t.Parallel()
 	s := mustSite(t, ttbsite.Options{Labels: 20})
@@ -406,7 +406,7 @@ func TestStopWhileWaiting(t *testing.T) {
 }
 
 // TestStartKeepsPause checks that a new run waits for the end of a pause, such as quiet hours of
-// another process. If the site is blocked, the run ends the pause with the block.
+// another process. If the site is blocked, the run clears both the block and the pause.
 func TestStartKeepsPause(t *testing.T) {
 	t.Parallel()
 	for _, blocked := range []bool{false, true} {

@@ -81,8 +81,8 @@ func (f *Follower) awaitResumed(ctx context.Context) bool {
 	return false
 }
 
-// poll is the interval at which a collector that must not send requests checks whether it may again:
-// a minute, or less with a shorter Backoff.
+// poll returns how often a paused collector checks whether it may send requests again: every
+// minute, or more often with a shorter Backoff.
 func (o *Options) poll() time.Duration { return min(time.Minute, 30*o.Backoff) }
 
 // sleep waits for d or until ctx is canceled.

@@ -26,7 +26,7 @@ import (
 
 // following is a follower in the background, with its log.
 type following struct {
-	cancel, stop func() // stop waits until it has ended
+	cancel, stop func() // stop also waits until it has ended
 
 	mu  sync.Mutex
 	log bytes.Buffer
@@ -86,8 +86,8 @@ func (s *site) ended(t *testing.T, st store.Store) bool {
 		status.Labels[store.FetchPending] == 0
 }
 
-// TestFollowerBlocked blocks a follower. It sends no request, even if it is started again, until
-// the block is cleared. Meanwhile it warns that labels are out of date.
+// TestFollowerBlocked blocks a follower. It sends no request, even after a restart, until the block
+// is cleared. Meanwhile, it warns that labels are out of date.
 func TestFollowerBlocked(t *testing.T) {
 	t.Parallel()
 	s, o := recentSite(t, ttbsite.Options{Labels: 40})
@@ -147,7 +147,7 @@ func TestFollowerKeepsPause(t *testing.T) {
 	}
 }
 
-// TestFollowerWarns checks that a follower warns in each plan that labels are out of date.
+// TestFollowerWarns checks that a follower that is not blocked warns that labels are out of date.
 func TestFollowerWarns(t *testing.T) {
 	t.Parallel()
 	_, o := recentSite(t, ttbsite.Options{Labels: 5})
@@ -167,7 +167,7 @@ func TestFollowerWarns(t *testing.T) {
 	await(t, "the follower warns", func() bool { return f.logged("out of date") && f.logged(old.String()) })
 }
 
-// brokenStore fails the first calls of ClaimLabel; the first of them panics.
+// brokenStore panics in the first call of ClaimLabel and fails the next two.
 type brokenStore struct {
 	store.Store
 	failures atomic.Int64
@@ -223,8 +223,8 @@ func (p *poisonedStore) UpsertColas(
 	return p.Store.UpsertColas(ctx, patches, m)
 }
 
-// TestFollowerPoison checks that a label that always fails, or causes a panic, is given up after
-// MaxAttempts, and that the other labels are fetched meanwhile.
+// TestFollowerPoison checks that a follower gives up on a label that always fails or causes a panic
+// after MaxAttempts, and fetches the other labels meanwhile.
 func TestFollowerPoison(t *testing.T) {
 	t.Parallel()
 	for _, panics := range []bool{false, true} {
@@ -291,8 +291,8 @@ func TestFollowerBrokenStore(t *testing.T) {
 	}
 }
 
-// restartingStore fails a call of ClaimLabel after the first label has been given up, which ends the
-// run.
+// restartingStore ends the run when the first label has failed for good: the next ClaimLabel
+// returns an error.
 type restartingStore struct {
 	poisonedStore
 	retries, givenUp, idle atomic.Int64
@@ -321,7 +321,7 @@ func (r *restartingStore) ClaimLabel(ctx context.Context, images bool, hold time
 	return l, err
 }
 
-// TestFollowerRestart checks that a run after one that failed continues its plan and backlog, and
+// TestFollowerRestart checks that a run after a failed one continues its plan and backlog, and
 // doesn't retry failed labels.
 func TestFollowerRestart(t *testing.T) {
 	t.Parallel()
@@ -343,14 +343,14 @@ func TestFollowerRestart(t *testing.T) {
 	}
 }
 
-// forgetfulSite fails the first calls of BlockSite.
-type forgetfulSite struct {
+// failingBlockStore fails the first calls of BlockSite.
+type failingBlockStore struct {
 	store.Store
 	err   error
 	calls atomic.Int64
 }
 
-func (f *forgetfulSite) BlockSite(ctx context.Context, reason string) error {
+func (f *failingBlockStore) BlockSite(ctx context.Context, reason string) error {
 	if f.calls.Add(1) <= 3 {
 		return f.err
 	}
@@ -367,7 +367,7 @@ func TestFollowerBlockNotStored(t *testing.T) {
 			s.Inject(ttbsite.None)
 		}
 		s.Inject(ttbsite.Block)
-		st := &forgetfulSite{Store: mustStore(t), err: err}
+		st := &failingBlockStore{Store: mustStore(t), err: err}
 		registry := prometheus.NewPedanticRegistry()
 		f := follow(t, st, o, registry)
 		await(t, "the block is stored", func() bool { return mustStatus(t, st).Blocked != "" })
@@ -378,7 +378,7 @@ func TestFollowerBlockNotStored(t *testing.T) {
 	}
 }
 
-// failingImages can't store images, starting with the first.
+// failingImages is an image store that goes down when the first image is saved.
 type failingImages struct {
 	savedImages
 	failed atomic.Bool
@@ -475,8 +475,8 @@ func (c *testClock) mustStore(t *testing.T) store.Store {
 	return st
 }
 
-// TestQuietHours starts quiet hours in the middle of a day's requests and of a label's. The run
-// releases its claim, sends no requests until they end, and then finishes.
+// TestQuietHours starts quiet hours in the middle of the requests for a day or a label. The run
+// releases its claim, sends no requests until the quiet hours end, and then finishes.
 func TestQuietHours(t *testing.T) {
 	t.Parallel()
 	noon := time.Date(2026, time.January, 12, 12, 0, 0, 0, time.UTC)

@@ -58,7 +58,7 @@ func mustStore(t *testing.T) store.Store {
 	return mustStoreAt(t, new(time.Duration))
 }
 
-// mustStoreAt returns a store whose clock is ahead.
+// mustStoreAt returns a store whose clock is ahead by *ahead.
 func mustStoreAt(t *testing.T, ahead *time.Duration) store.Store {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "registry.db")
@@ -115,8 +115,8 @@ func (s *site) checkLabels(t *testing.T, st store.Store, detail bool) {
 	}
 }
 
-// checkRequests checks that the site got at most extra unnecessary requests, not counting those for
-// forms of labels that have none.
+// checkRequests checks that the site got at most extra requests more than the minimum, not counting
+// those for forms of labels that have no form.
 func (s *site) checkRequests(t *testing.T, extra int) {
 	t.Helper()
 	for _, l := range s.Labels() {
@@ -150,7 +150,7 @@ func mustStatus(t *testing.T, st store.Fetches) store.FetchStatus {
 	return status
 }
 
-// checkEnded checks that no window is open and no label queued.
+// checkEnded checks that no window or label is pending or failed.
 func checkEnded(t *testing.T, st store.Fetches) {
 	t.Helper()
 	status := mustStatus(t, st)

@@ -79,7 +79,8 @@ func TestImages(t *testing.T) {
 				content = nil
 			}
 			if got := saved.files[fmt.Sprintf("%s-%d", l.ID, i+1)]; err != nil || !bytes.Equal(got, content) {
-				t.Errorf("label %s: image %q has %d bytes, want other %d, %v", l.ID, image.FileName, len(got), len(content), err)
+				t.Errorf("label %s, image %q: stored %d bytes, want the site's %d, error %v",
+					l.ID, image.FileName, len(got), len(content), err)
 			}
 		}
 	}
@@ -174,7 +175,7 @@ func TestImagesOfOthers(t *testing.T) {
 }
 
 // TestFailingImage fetches a label whose first image the site fails to send. The label and its other
-// images are stored, and a run on the next day fetches the image.
+// images are stored, and a run on the next day fetches the first.
 func TestFailingImage(t *testing.T) {
 	s := mustSite(t, ttbsite.Options{Labels: 6})
 	var id cola.TTBID
@@ -279,7 +280,7 @@ func TestLostImages(t *testing.T) {
 	}
 }
 
-// returnedImages lists labels as having lost images, some of which are back by now.
+// returnedImages reports labels with lost images, some of which have been fetched again since.
 type returnedImages struct {
 	savedImages
 	lost []cola.TTBID
@@ -296,7 +297,7 @@ func (r *returnedImages) HasImage(_ context.Context, image *cola.Image) (bool, e
 	return r.back[image.TTBImageID] || r.files[image.TTBImageID] != nil, nil
 }
 
-// completeStore lacks no data except lost files.
+// completeStore reports no missing data, so that lost files are the only backlog.
 type completeStore struct{ store.Store }
 
 func (completeStore) ColasMissing(context.Context, store.Missing, func(cola.TTBID) error) error {
@@ -342,7 +343,7 @@ func TestReturnedImages(t *testing.T) {
 	}
 }
 
-// busyStore stores an image while its images are being listed.
+// busyStore calls save before it lists the images.
 type busyStore struct {
 	store.Store
 	save func()
@@ -353,8 +354,8 @@ func (s *busyStore) FetchedImages(ctx context.Context, yield func(store.FetchedI
 	return s.Store.FetchedImages(ctx, yield)
 }
 
-// TestImagesStoredWhileListing checks that an image that another process stores after the files were
-// listed isn't reported as lost, and that one with an earlier record is.
+// TestImagesStoredWhileListing checks that LostImages doesn't report images that another process
+// stores after the files were listed.
 func TestImagesStoredWhileListing(t *testing.T) {
 	t.Parallel()
 	s := mustSite(t, ttbsite.Options{Labels: 12})

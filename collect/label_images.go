@@ -118,12 +118,12 @@ func (l *LabelImages) fetchedSince(ctx context.Context, i store.FetchedImage, si
 // fileURL returns the URL of an image whose file is stored.
 func fileURL(image *cola.Image) cola.Text { return cola.Text("/images/" + image.TTBImageID) }
 
-// SaveImage stores the file of an image of a label, reads its barcodes and QR codes, and writes size,
-// URL and codes to the label. usable is false if the content is not a usable image; the label then
-// stays as it is.
+// SaveImage stores the file of an image of a label, reads its barcodes and QR codes, and writes
+// size, URL and codes to the label. usable is false if the content is not a usable image; the label
+// is then unchanged.
 //
-// Saving the same image again changes nothing. Each step is durable before the next one, so a crash
-// leaves at most a file without a label, which the next SaveImage completes.
+// Saving the same image again changes nothing. Each step is durable before the next one starts, so
+// a crash leaves at most a file without a label, which the next SaveImage completes.
 func (l *LabelImages) SaveImage(
 	ctx context.Context, id cola.TTBID, image *cola.Image, content []byte,
 ) (usable bool, err error) {
@@ -149,7 +149,7 @@ func (l *LabelImages) SaveImage(
 		return false, fmt.Errorf("read label %s: %w", id, err)
 	}
 	// An import may have changed the label since the image was fetched. Forms have no image IDs, so
-	// images are numbered; the file name shows whether the number still means the same image.
+	// images are numbered; the file name shows whether the number still refers to the same image.
 	at := slices.IndexFunc(label.Images, func(m cola.Image) bool {
 		return m.TTBImageID == image.TTBImageID && m.FileName == image.FileName
 	})
@@ -207,15 +207,15 @@ func setFile(image *cola.Image, file store.ImageContent) {
 	image.ImageURL = fileURL(image)
 }
 
-// setCodes replaces the codes of an image of a label. Afterwards, the main barcode is again the
-// label's first, unless it came from another source.
+// setCodes replaces the codes of an image of a label. It then sets the main barcode to the label's
+// first, unless the main barcode came from another source.
 func setCodes(label *cola.Cola, at int, codes []barcode.Code) {
 	image := &label.Images[at]
 	found, qrcodes, address := barcode.Describe(image.TTBImageID, codes)
 	label.QRCodeURL = qrcodeURL(label, at, address)
 	image.BarcodeCount, image.QRCodeCount = cola.Some(len(found)), cola.Some(qrcodes)
 
-	// Imported barcodes may lack a position. They may be on this image then, even if they name another.
+	// A barcode without a size was imported. It may be on this image even if it names another.
 	imported := func(b cola.Barcode) bool { return !b.WidthPixels.OK }
 	if len(label.Barcodes) > 0 && !imported(label.Barcodes[0]) &&
 		label.Barcodes[0].BarcodeValue == string(label.BarcodeValue) {
@@ -237,8 +237,9 @@ func setCodes(label *cola.Cola, at int, codes []barcode.Code) {
 	}
 }
 
-// qrcodeURL returns the URL of a label after one of its images was read again. address is the first
-// in the image's QR codes. The first image with QR codes counts as the source of the current URL.
+// qrcodeURL returns the URL of a label after its image at an index was read again. address is the
+// first URL in that image's QR codes. The first image with QR codes counts as the source of the
+// label's current URL.
 func qrcodeURL(label *cola.Cola, at int, address cola.Text) cola.Text {
 	hasCodes := func(m cola.Image) bool { return m.QRCodeCount.V > 0 }
 	source := slices.IndexFunc(label.Images, hasCodes)

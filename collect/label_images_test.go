@@ -91,7 +91,8 @@ func newGIF(t *testing.T, width, height int) []byte {
 	return b.Bytes()
 }
 
-// TestSaveImages saves a PNG that is named .jpg, a missing image, a broken one and a GIF.
+// TestSaveImages saves a PNG with the extension .jpg, a broken image and a GIF. The label has a
+// fourth image, which is not saved.
 func TestSaveImages(t *testing.T) {
 	l, st := newLabelImages(t)
 	label := mustLabel(t, st, "front.jpg", "missing.jpg", "broken.jpg", "back.gif")
@@ -147,7 +148,7 @@ func TestSaveImages(t *testing.T) {
 	}
 }
 
-// TestSaveImagesOfChangedLabel has an import replace an image while the previous one is fetched.
+// TestSaveImagesOfChangedLabel replaces an image by an import while the previous one is fetched.
 func TestSaveImagesOfChangedLabel(t *testing.T) {
 	l, st := newLabelImages(t)
 	fetched := mustLabel(t, st, "front.jpg", "back.jpg")
@@ -244,8 +245,8 @@ func TestSaveBarcodes(t *testing.T) {
 	}
 }
 
-// TestSaveImportedBarcode reads the barcode that an import stated without an image. It stays the
-// main one.
+// TestSaveImportedBarcode reads a barcode that an import had listed without an image. It remains
+// the main barcode.
 func TestSaveImportedBarcode(t *testing.T) {
 	const imported, other = "4006381333931", "5901234123457"
 	l, st := newLabelImages(t)
@@ -283,11 +284,11 @@ func TestQRCodeURL(t *testing.T) {
 	}{
 		"in order":             {"", []step{{0, []string{a}}, {1, []string{b}}}, a},
 		"first image last":     {"", []step{{1, []string{b}}, {0, []string{a}}}, a},
-		"first image without":  {"", []step{{1, []string{b}}, {0, nil}}, b},
-		"first of an image":    {"", []step{{0, []string{"text", a, b}}}, a},
+		"only in the second":   {"", []step{{1, []string{b}}, {0, nil}}, b},
+		"several in an image":  {"", []step{{0, []string{"text", a, b}}}, a},
 		"replaced":             {"", []step{{0, []string{a}}, {0, []string{b}}}, b},
-		"gone":                 {"", []step{{0, []string{a}}, {1, nil}, {0, nil}}, ""},
-		"of another source":    {a, []step{{0, []string{b}}}, a},
+		"removed":              {"", []step{{0, []string{a}}, {1, nil}, {0, nil}}, ""},
+		"from another source":  {a, []step{{0, []string{b}}}, a},
 		"none in any image":    {a, []step{{0, nil}, {1, nil}}, a},
 		"only text in another": {"", []step{{0, []string{a}}, {1, []string{"text"}}, {0, []string{a}}}, a},
 	} {

@@ -46,7 +46,7 @@ func (c *collector) label(l store.FetchLabel) error {
 
 // The wait before collectors fetch the images of a label that an earlier attempt didn't store.
 const (
-	never        time.Duration = -1                  // all are stored, or none are wanted
+	never        time.Duration = -1                  // all are stored, or the label was queued without images
 	atOnce       time.Duration = 0                   // this collector fetches no images
 	retryFailing               = 24 * time.Hour      // requests for an image failed
 	retryMissing               = 30 * 24 * time.Hour // the site lacks an image, or it is unusable
@@ -114,8 +114,8 @@ func (c *collector) setCompleted(ctx context.Context, patches []cola.Patch[cola.
 // fetchImages stores the images of the label whose form was opened last, one by one. It skips images
 // that are already stored. Images that the site lacks don't fail the label; fetchImages returns the
 // wait before they are requested again. If requests for an image fail, it fetches the others before
-// it returns the error, unless the site asks for fewer requests. In the label's last attempt, such an
-// image counts as missing.
+// it returns the error, unless the site asks for fewer requests. In the label's last attempt, an
+// image whose requests fail counts as missing.
 func (c *collector) fetchImages(
 	ctx context.Context, l store.FetchLabel, form []byte,
 ) (postpone time.Duration, err error) {

@@ -15,16 +15,16 @@ type Plan struct {
 	First, Last cola.Date
 	Days        int // days to fetch
 	Stored      int // labels to fetch that are stored or queued already
-	New         int // further labels to fetch
+	New         int // estimated number of labels not yet known
 	Images      int // images of these labels
 	Requests    int
 	Duration    time.Duration
 }
 
 const (
-	// labelsPerDay is the number of labels completed on a day: 150,000 a year.
+	// labelsPerDay is the average number of labels completed per day: 150,000 a year.
 	labelsPerDay = 410
-	// ImageBytes is the average size of an image of the real labels that tests use.
+	// ImageBytes is the average size of an image, measured on the real labels used in tests.
 	ImageBytes = 220_000
 )
 
@@ -44,7 +44,7 @@ func PlanOf(ctx context.Context, st Store, o Options) (p Plan, err error) {
 		if counts, err = st.CountWindows(ctx, p.First, p.Last, now.Add(-refreshAfter)); err != nil {
 			return p, err
 		}
-		if o.Follow { // which also works on the days of earlier plans
+		if o.Follow { // followers also work on the days of earlier plans
 			if earlier, err = st.CountWindows(ctx, EarliestDay, p.First.AddDays(-1), now); err != nil {
 				return p, err
 			}
@@ -138,8 +138,9 @@ func (c *collector) countPlanned() error {
 	return err
 }
 
-// backlogChunk is how many labels of a backlog are queued at a time. lostChunk is how many labels with
-// lost files are checked at a time; it is small, because other collectors fetch them meanwhile.
+// backlogChunk is how many labels of a backlog are queued at a time. lostChunk is how many labels
+// with lost files are checked at a time. It is small, because other collectors may fetch the files
+// before this one does.
 const (
 	backlogChunk = 10_000
 	lostChunk    = 100
@@ -148,15 +149,15 @@ const (
 // errEnough stops the listing of a backlog.
 var errEnough = errors.New("enough")
 
-// backlog is the stored labels that lack data.
+// backlog lists stored labels that lack data: either missing data or lost image files.
 type backlog struct {
 	missing store.Missing
-	lost    bool         // labels with lost image files, instead of missing
-	ids     []cola.TTBID // the labels with lost files that remain; nil until listed
-	last    cola.TTBID   // the lowest ID queued or found to be complete; 0 before the first
+	lost    bool         // whether the labels lack image files; missing is then empty
+	ids     []cola.TTBID // remaining labels with lost files; nil until listed
+	last    cola.TTBID   // the last label queued or found to be complete; 0 before the first
 }
 
-// String returns what the labels lack.
+// String names the missing data.
 func (b *backlog) String() string {
 	if b.lost {
 		return "files of fetched images"
@@ -201,8 +202,8 @@ func (o *Options) backlogs() (all []*backlog) {
 	return all
 }
 
-// queueBacklog queues the next labels of the first backlog, newest first. It skips labels that it has
-// queued before: those have failed, or the site lacks their images.
+// queueBacklog queues the next labels of the first backlog, latest first. It skips labels that it
+// has queued before, because they failed or the site lacks their images.
 func (c *collector) queueBacklog() error {
 	b := c.backlogs[0]
 	var labels []store.FetchLabel
@@ -238,8 +239,8 @@ func (c *collector) queueBacklog() error {
 	}
 	switch {
 	case err == nil, errors.Is(err, errEnough):
-	case b.lost && !errors.Is(err, store.ErrUnavailable): // a repair; the rest of the run doesn't need it
-		c.o.Logger.Warn("checking for lost image files failed; they are not fetched again", "error", err)
+	case b.lost && !errors.Is(err, store.ErrUnavailable): // the run can continue without this repair
+		c.o.Logger.Warn("checking for lost image files failed; skipping their repair", "error", err)
 		c.backlogs = c.backlogs[1:]
 		return nil
 	default:
@@ -261,9 +262,9 @@ func (c *collector) queueBacklog() error {
 	return nil
 }
 
-// lacksImage reports whether a label still lacks an image. Other collectors may have fetched all
-// since the lost files were listed. An unreadable file counts as missing, because fetching the
-// label will hit the same error.
+// lacksImage reports whether a label still lacks an image. Since the lost files were listed, other
+// collectors may have fetched them. A file that can't be read counts as missing: fetching the label
+// reports the error.
 func (c *collector) lacksImage(id cola.TTBID) (bool, error) {
 	label, err := c.st.Cola(c.stop, id)
 	if errors.Is(err, store.ErrNotFound) {
@@ -280,8 +281,8 @@ func (c *collector) lacksImage(id cola.TTBID) (bool, error) {
 	return false, nil
 }
 
-// receiptOrder orders IDs as ColasMissing does, which lists the highest first: IDs that start with
-// 80 or more are from the last century.
+// receiptOrder returns a key that sorts IDs by year of receipt. ColasMissing lists the highest key
+// first. IDs that start with 80 to 99 are from the last century.
 func receiptOrder(id cola.TTBID) int64 {
 	const ids, lastCentury = 100_000_000_000_000, 80_000_000_000_000
 	if id >= lastCentury {

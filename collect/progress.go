@@ -19,8 +19,8 @@ type Progress struct {
 	QuietUntil   time.Time     // end of the quiet hours, or zero
 }
 
-// The work of all processes is counted every second, or less often if that takes more than one
-// fiftieth of the time.
+// The work of all processes is counted every second, or less often if counting would take more than
+// one fiftieth of the time.
 const (
 	refreshEvery = time.Second
 	refreshShare = 50

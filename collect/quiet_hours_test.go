@@ -16,7 +16,7 @@ func mustQuiet(t *testing.T, s string) (q QuietHours) {
 	return q
 }
 
-// at returns a time on November 23, 2026, such as 13:00, or on a later day.
+// at returns a time of day, such as 13:00, on November 23, 2026, or a number of days later.
 func at(t *testing.T, clock string, days int) time.Time {
 	t.Helper()
 	c, err := time.Parse("2006-01-02 15:04", "2026-11-23 "+clock)
@@ -74,7 +74,7 @@ func TestQuietUntil(t *testing.T) {
 	}
 }
 
-// TestExtend compares estimates with a simulation by the minute.
+// TestExtend compares estimates with a minute-by-minute simulation.
 func TestExtend(t *testing.T) {
 	for _, hours := range []string{"", "13:00-21:00", "22:00-06:00", "00:00-23:59"} {
 		q := mustQuiet(t, hours)
@@ -91,7 +91,7 @@ func TestExtend(t *testing.T) {
 					now = now.Add(time.Minute)
 				}
 				if got, want := q.Extend(at(t, start, 0), work), now.Sub(at(t, start, 0)); got != want {
-					t.Errorf("%q: %v of work from %s take %v, want %v", hours, work, start, got, want)
+					t.Errorf("%q: %v of work from %s takes %v, want %v", hours, work, start, got, want)
 				}
 			}
 		}
@@ -111,7 +111,7 @@ func TestLeft(t *testing.T) {
 		{"", -time.Hour, 30 * time.Hour},
 		{"", 2 * time.Hour, 32 * time.Hour},
 		{"13:00-21:00", 0, 46 * time.Hour},
-		{"13:00-21:00", 9 * time.Hour, 47 * time.Hour}, // until 21:00
+		{"13:00-21:00", 9 * time.Hour, 47 * time.Hour}, // paused until 21:00
 	} {
 		s := status
 		if s.PausedUntil = now.Add(test.paused); test.paused == 0 {

@@ -9,7 +9,7 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// target stores the labels of one import. It leaves the record of the import to the recorder.
+// target stores the labels of one import. It passes the record of the import to the recorder.
 type target struct {
 	ingest.Target
 	before func([]cola.Patch[cola.Cola]) error // called before a batch is stored; may change it
@@ -32,8 +32,9 @@ func (t target) RecordImport(_ context.Context, i cola.Import) error {
 	return nil
 }
 
-// recorder adds up imports. The store keeps few, and operators want to know when data was last
-// updated, so one import is recorded after the windows of a plan, then one a day and one at the end.
+// recorder sums up imports, because the store keeps only store.KeptImports of them. It records one
+// import after the windows of a plan, then one a day and one at the end, so that operators see when
+// data was last updated.
 type recorder struct {
 	st      store.Imports
 	sum     cola.Import
@@ -60,7 +61,7 @@ func (r *recorder) addPage(i cola.Import) {
 	r.sum.Refused += i.Refused
 }
 
-// old reports whether a day has passed since the first import of the sum.
+// old reports whether the sum spans at least a day.
 func (r *recorder) old() bool {
 	return r.sum.FinishedAt.Time().Sub(r.sum.StartedAt.Time()) >= recordEvery
 }

@@ -76,8 +76,9 @@ func (c *collector) fetchWindow(ctx context.Context, w store.FetchWindow) (compl
 	return true, nil
 }
 
-// export searches for a window's labels and downloads the export. If the export can't list all of
-// them, it returns the parts into which to split the window instead, unless it can't be split.
+// export searches for a window's labels and downloads the export. If the export can't list all
+// labels, export returns the parts into which to split the window instead, unless the window is a
+// single class.
 func (c *collector) export(ctx context.Context, w store.FetchWindow) (
 	matches ttb.Matches, export []byte, parts []store.ClassRange, err error,
 ) {

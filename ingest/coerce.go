@@ -282,8 +282,8 @@ func isNormalized(s string) bool {
 	return !space || s == ""
 }
 
-// splitList splits a string into normalized, nonempty values. The separator is the first of the
-// given ones that occurs in the text; without separators it is a comma.
+// splitList splits a string into normalized, nonempty values. The separator is the first of
+// separators that occurs in the text, or a comma if separators is empty.
 func splitList(s, separators string) []string {
 	separator := ","
 	for i := range len(separators) {

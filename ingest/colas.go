@@ -13,8 +13,8 @@ import (
 // colaWork imports labels.
 type colaWork struct {
 	pipeline[cola.Cola]
-	st   Target
-	keep func(context.Context, []cola.Patch[cola.Cola]) ([]refusedRow, error)
+	st     Target
+	upsert func(context.Context, []cola.Patch[cola.Cola]) ([]refusedRow, error)
 	// undated is the set of labels in the input without an approval date. Its memory grows with the
 	// number of such labels.
 	undated   map[cola.TTBID]struct{}
@@ -29,7 +29,7 @@ func newColaWork(r *run, st Target) *colaWork {
 		w.outcomes, err = st.UpsertColas(ctx, patches, mode)
 		return w.outcomes, err
 	}
-	w.keep = upsert(r, upsertColas, missingFields)
+	w.upsert = upsert(r, upsertColas, rejectionReason)
 	w.pipeline = pipeline[cola.Cola]{run: r, detect: detectColas, write: w.write}
 	w.pages = format[cola.Cola]{decoder: pageDecoder, complete: w.keepImageData}
 	return w
@@ -39,7 +39,7 @@ func (w *colaWork) finish(context.Context) error { return nil }
 
 // write stores a batch and adds warnings about its labels.
 func (w *colaWork) write(ctx context.Context, patches []cola.Patch[cola.Cola]) ([]refusedRow, error) {
-	rejected, err := w.keep(ctx, patches)
+	rejected, err := w.upsert(ctx, patches)
 	for i, outcome := range w.outcomes[:min(len(w.outcomes), len(patches))] {
 		if outcome == store.Refused {
 			continue
@@ -162,36 +162,36 @@ func detectColas(in *input) (format[cola.Cola], error) {
 // finishColaJSON is finishCola for JSON. In API responses, a path derived from the class has a null
 // llm_category, unlike a stored path. A derived path must not be stored, whatever the class of the
 // record.
-func finishColaJSON(r *recordReader, c *cola.Cola, carried cola.Fields, patch *cola.Patch[cola.Cola]) {
-	finishCola(r, c, carried, patch)
-	if carried.Has(llmCategory) && c.LLMCategory == "" {
+func finishColaJSON(r *recordReader, c *cola.Cola, present cola.Fields, patch *cola.Patch[cola.Cola]) {
+	finishCola(r, c, present, patch)
+	if present.Has(llmCategory) && c.LLMCategory == "" {
 		patch.Record.LLMCategoryPath = ""
 	}
 }
 
 // finishColaCSV is finishCola for CSV. A file made from API responses has an empty cell for null, so
 // a path without a category counts as derived if it is the category of the class.
-func finishColaCSV(r *recordReader, c *cola.Cola, carried cola.Fields, patch *cola.Patch[cola.Cola]) {
-	finishCola(r, c, carried, patch)
+func finishColaCSV(r *recordReader, c *cola.Cola, present cola.Fields, patch *cola.Patch[cola.Cola]) {
+	finishCola(r, c, present, patch)
 	if c.LLMCategory == "" && string(c.LLMCategoryPath) == vocabulary.CategoryOfClass(string(c.ClassID), string(c.ClassName)) {
 		patch.Record.LLMCategoryPath = ""
 	}
 }
 
 // finishCola normalizes and checks a label and creates its patch, including derived fields.
-func finishCola(r *recordReader, c *cola.Cola, carried cola.Fields, patch *cola.Patch[cola.Cola]) {
+func finishCola(r *recordReader, c *cola.Cola, present cola.Fields, patch *cola.Patch[cola.Cola]) {
 	if r.problems.empty() {
-		carried = normalizeCola(r, c, carried)
+		present = normalizeCola(r, c, present)
 	}
-	patch.Record, patch.Fields = *c, carried
+	patch.Record, patch.Fields = *c, present
 	cola.CompletePatch(patch)
 }
 
-// normalizeCola converts a label's values to their stored form and checks them. It returns carried
+// normalizeCola converts a label's values to their stored form and checks them. It returns present
 // with the implied fields added.
-func normalizeCola(r *recordReader, c *cola.Cola, carried cola.Fields) cola.Fields {
-	setWords(c)
-	carried = deriveCodes(c, setUnit(r, c, carried))
+func normalizeCola(r *recordReader, c *cola.Cola, present cola.Fields) cola.Fields {
+	normalizeVocabulary(c)
+	present = deriveCodes(c, setUnit(r, c, present))
 	for i, grape := range c.GrapeVarietals {
 		c.GrapeVarietals[i] = grapeShare.ReplaceAllString(grape, "")
 	}
@@ -199,14 +199,14 @@ func normalizeCola(r *recordReader, c *cola.Cola, carried cola.Fields) cola.Fiel
 		r.problems.add("", errors.New("missing required field: ttb_id"))
 	}
 	for _, field := range neverNull {
-		if carried.Has(field.index) && field.empty(c) {
+		if present.Has(field.index) && field.empty(c) {
 			r.problems.add(field.name, errors.New("must not be null or empty"))
 		}
 	}
 	if err := cola.CheckCola(c); err != nil {
 		r.problems.add("", err)
 	}
-	return carried
+	return present
 }
 
 // neverNull are the fields that no row may clear. Rows for stored labels may omit them.
@@ -220,8 +220,8 @@ var neverNull = []struct {
 	{"permit_number", cola.FieldIndex[cola.Cola]("permit_number"), func(c *cola.Cola) bool { return c.PermitNumber == "" }},
 }
 
-// missingFields returns the reason why the store rejected a label.
-func missingFields(patch *cola.Patch[cola.Cola]) string {
+// rejectionReason returns the reason why the store rejected a label.
+func rejectionReason(patch *cola.Patch[cola.Cola]) string {
 	c := &patch.Record
 	err := cola.CheckNew(c)
 	if err == nil {

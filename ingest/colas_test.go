@@ -13,8 +13,8 @@ import (
 	"github.com/colaregistry/colaregistry/internal/golden"
 )
 
-// TestTTBWords checks that values and keys in TTB's terms are stored in the API's terms.
-func TestTTBWords(t *testing.T) {
+// TestTTBTerms checks that values and keys in TTB's terms are stored in the API's terms.
+func TestTTBTerms(t *testing.T) {
 	for _, test := range []struct {
 		row  string           // members added to newRow
 		want func(*cola.Cola) // their effect

@@ -235,9 +235,9 @@ type csvHeader struct {
 // maxPreamble is the number of lines searched for a header, which may follow lines such as titles.
 const maxPreamble = 20
 
-// readHeader reads through the first line that has the wanted column names when split at one of the
-// delimiters.
-func readHeader(in *input, wanted func(names []string) bool) (csvHeader, error) {
+// readHeader reads up to and including the first line whose column names satisfy isHeader when the
+// line is split at one of the delimiters.
+func readHeader(in *input, isHeader func(names []string) bool) (csvHeader, error) {
 	var first []byte
 	for range maxPreamble {
 		line, _, _, ok := in.readLine(nil)
@@ -252,7 +252,7 @@ func readHeader(in *input, wanted func(names []string) bool) (csvHeader, error) 
 		}
 		for i := range len(delimiters) {
 			header, ok := parseHeader(line, delimiters[i])
-			if ok && wanted(header.names) {
+			if ok && isHeader(header.names) {
 				return header, nil
 			}
 		}
@@ -299,8 +299,8 @@ func parseHeader(line []byte, delimiter byte) (h csvHeader, ok bool) {
 	return h, true
 }
 
-// again reports whether a line repeats the header, as in concatenated files.
-func (h csvHeader) again(line []byte) bool { return bytes.Equal(line, h.line) }
+// matches reports whether a line repeats the header, as in concatenated files.
+func (h csvHeader) matches(line []byte) bool { return bytes.Equal(line, h.line) }
 
 // foldColumn converts a column name to the form of field names.
 func foldColumn(name string) string {

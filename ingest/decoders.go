@@ -11,15 +11,15 @@ import (
 
 // finishFunc normalizes and checks a decoded row and creates its patch. It adds problems to
 // r.problems. If r.problems already has some, it need only copy the readable fields.
-type finishFunc[R, T any] func(r *recordReader, row *R, carried cola.Fields, patch *cola.Patch[T])
+type finishFunc[R, T any] func(r *recordReader, row *R, present cola.Fields, patch *cola.Patch[T])
 
 // same returns a finishFunc that calls check on rows that are records themselves.
-func same[T any](check func(r *recordReader, row *T, carried cola.Fields)) finishFunc[T, T] {
-	return func(r *recordReader, row *T, carried cola.Fields, patch *cola.Patch[T]) {
+func same[T any](check func(r *recordReader, row *T, present cola.Fields)) finishFunc[T, T] {
+	return func(r *recordReader, row *T, present cola.Fields, patch *cola.Patch[T]) {
 		if r.problems.empty() {
-			check(r, row, carried)
+			check(r, row, present)
 		}
-		patch.Record, patch.Fields = *row, carried
+		patch.Record, patch.Fields = *row, present
 	}
 }
 
@@ -41,11 +41,11 @@ func jsonDecoder[R, T any](s *schema, finish finishFunc[R, T]) func() decodeFunc
 			*row = *new(R)
 			r.begin(notes)
 			r.reset(bytes.TrimLeft(raw, "\x1e")) // record separator of JSON text sequences
-			carried, err := r.object(s, value, place{})
+			present, err := r.object(s, value, place{})
 			if err = r.end(err); err != nil {
 				return err.Error()
 			}
-			finish(r, row, carried, patch)
+			finish(r, row, present, patch)
 			return r.problems.String()
 		}
 	}
@@ -74,16 +74,16 @@ func csvDecoder[R, T any](s *schema, delimiter byte, columns []int, finish finis
 			if problem := r.split(raw, delimiter, len(columns)); problem != "" {
 				return problem
 			}
-			var carried cola.Fields
+			var present cola.Fields
 			for i, column := range columns {
 				if column < 0 || len(r.cells[i].text) == 0 || s.fields[column].omit {
 					continue
 				}
 				f := &s.fields[column]
-				carried = carried.With(column)
+				present = present.With(column)
 				r.cell(f, value.FieldByIndex(f.index).Addr().Interface(), r.cells[i].text)
 			}
-			finish(r, row, carried, patch)
+			finish(r, row, present, patch)
 			return r.problems.String()
 		}
 	}
@@ -164,7 +164,7 @@ func isList(field any) bool {
 	return false
 }
 
-// detect detects the format of contract records: JSON, or CSV with a key column.
+// detect detects the format of records with API field names: JSON, or CSV with a key column.
 func detect[R, T any](in *input, s *schema, key string, finish finishFunc[R, T]) (format[T], error) {
 	json, err := isJSON(in)
 	switch {
@@ -184,7 +184,7 @@ func detect[R, T any](in *input, s *schema, key string, finish finishFunc[R, T])
 func csvFormat[R, T any](in *input, s *schema, header csvHeader, finish finishFunc[R, T]) format[T] {
 	columns, unknown := s.columns(header.names)
 	return format[T]{
-		rows:    &csvRows{in: in, delimiter: header.delimiter, skip: header.again},
+		rows:    &csvRows{in: in, delimiter: header.delimiter, skip: header.matches},
 		decoder: csvDecoder(s, header.delimiter, columns, finish),
 		header:  header.line,
 		done:    func() []string { return unknown },

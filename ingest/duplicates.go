@@ -26,7 +26,7 @@ type repeatedIDs struct {
 	examples []string
 }
 
-// maxExamples is the number of examples in a warning or for a reason.
+// maxExamples is the maximum number of examples in a warning or for a rejection reason.
 const maxExamples = 3
 
 // noteID records the TTB ID of a stored row.

@@ -11,7 +11,7 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// fakeStore is an in-memory store that follows the contract as far as imports need it.
+// fakeStore is an in-memory store with the methods that imports use.
 type fakeStore struct {
 	Target // nil, for methods that imports don't call
 

@@ -47,7 +47,7 @@ func (s Source) files() (files, error) {
 }
 
 // filesAt lists the files of a folder or archive, or a single page. It returns nil for anything
-// else. It inspects only regular files, because others can be read only once.
+// else. It inspects only regular files, because other files, such as pipes, can be read only once.
 func filesAt(path string) (files, error) {
 	info, err := os.Stat(path)
 	switch {
@@ -194,7 +194,7 @@ func isHidden(name string) bool {
 	return false
 }
 
-// errWorkbook is the error about an Excel workbook, which is a ZIP archive too.
+// errWorkbook is the error for an Excel workbook, which is also a ZIP archive.
 var errWorkbook = errors.New("an Excel workbook; save the sheet as CSV")
 
 var errPackedZIP = errors.New("a ZIP archive inside another compressed file; decompress the outer file first")

@@ -26,7 +26,7 @@ type folderReader struct {
 	imported        int      // pages and other files
 	images, results int      // skipped files
 	others          int      // skipped files of other formats
-	otherNames      []string // names of the first of them
+	otherNames      []string // names of the first skipped files of other formats
 	failures        fileFailures
 	err             error // why the list of files ended early; nil if it didn't
 }
@@ -168,8 +168,8 @@ func counted(n int, noun string) string {
 	return fmt.Sprintf("%d %ss", n, noun)
 }
 
-// fileFailures are the files of a folder or archive that could not be read. Only the first ones are
-// kept for each reason, so that a failed download of many files does not fill the report.
+// fileFailures are the files of a folder or archive that could not be read. It lists only the first
+// files for each reason, so that a failed download of many files does not fill the report.
 type fileFailures struct {
 	list     []error
 	byReason map[string]int

@@ -324,8 +324,8 @@ func TestImportUndated(t *testing.T) {
 	}
 }
 
-// TestImportEstimated checks which labels count as having an estimated date, and that the computed
-// fields of our own API are accepted.
+// TestImportEstimated checks which labels count as having an estimated date, and that an import
+// accepts the fields that the API computes.
 func TestImportEstimated(t *testing.T) {
 	undated := strings.Replace(labelRow(1), `"2024-01-01"`, `null,"approval_date_estimate":"2024-05-05","date_is_estimated":true`, 1)
 	future := strings.Replace(undated, "24001001000001", "24002001000001", 1)

@@ -19,7 +19,7 @@ import (
 // adviceResults says what to import instead of result pages.
 const adviceResults = "search results don't include label details; import the CSV file of the search instead"
 
-// adviceSession is the advice for pages of a session that has expired.
+// adviceSession is the advice for pages from an expired session.
 const adviceSession = "the session had expired; download the page again in a new session"
 
 // pageProblems are the reasons why pages without a label are rejected.
@@ -38,8 +38,8 @@ var pageProblems = map[ttbpage.Kind]string{
 // and would replace a complete one.
 const problemCutOff = "the page is incomplete: it has no </html>; download it again"
 
-// pageDecoder decodes pages of TTB's registry. A page sets the fields that it states; it never clears
-// a field.
+// pageDecoder decodes pages of TTB's registry. A page sets the fields that it shows; it never
+// clears a field.
 func pageDecoder() decodeFunc[cola.Cola] {
 	r := newRecordReader()
 	return func(raw []byte, patch *cola.Patch[cola.Cola], notes notes) string {
@@ -225,7 +225,8 @@ func extensionOf(fileName string) cola.Text {
 var imagesField = cola.FieldIndex[cola.Cola]("images")
 
 // keepImageData keeps stored image data that the form lacks, such as URLs and pixel sizes. Images
-// are matched by ID and file name. If no ID matches, but a stored image has a URL, all stored images are kept.
+// are matched by ID and file name. If no ID matches, but a stored image has a URL, all stored
+// images are kept.
 func (w *colaWork) keepImageData(ctx context.Context, patches []cola.Patch[cola.Cola]) error {
 	for i := range patches {
 		patch := &patches[i]
@@ -237,7 +238,7 @@ func (w *colaWork) keepImageData(ctx context.Context, patches []cola.Patch[cola.
 			return err
 		}
 		found, replaced := mergeImages(patch.Record.Images, label.Images)
-		if !found && slices.ContainsFunc(label.Images, hasAddress) {
+		if !found && slices.ContainsFunc(label.Images, hasURL) {
 			patch.Record.Images = nil
 			patch.Fields &^= cola.Fields(0).With(imagesField)
 		}
@@ -248,7 +249,7 @@ func (w *colaWork) keepImageData(ctx context.Context, patches []cola.Patch[cola.
 	return nil
 }
 
-func hasAddress(m cola.Image) bool { return m.ImageURL != "" }
+func hasURL(m cola.Image) bool { return m.ImageURL != "" }
 
 // mergeImages copies stored data into the images of a form. It reports whether it found any, and
 // returns the IDs of images that the form replaces: with the same ID, but another file name. Their

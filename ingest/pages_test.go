@@ -354,7 +354,7 @@ func TestRejectedPages(t *testing.T) {
 				t.Fatalf("report = %s, %v, want a rejected page", report.Summary(), err)
 			}
 			if r := report.Refusals[0]; r.Source != path || r.Line != 1 {
-				t.Errorf("place = %s:%d", r.Source, r.Line)
+				t.Errorf("rejected row = %s:%d, want %s:1", r.Source, r.Line, path)
 			}
 			reasons.Check(t, name, report.Refusals[0].Reason)
 			again, err := Import(t.Context(), st, Colas, []Source{PageSource(path, []byte(text))}, Options{})

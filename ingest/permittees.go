@@ -85,7 +85,7 @@ func detectPermittees(in *input) (format[cola.Permittee], error) {
 
 // normalizePermittee converts a permittee to its stored form and checks it. Listed is true unless
 // is_active is false.
-func normalizePermittee(r *recordReader, row *permitteeRow, carried cola.Fields, patch *cola.Patch[cola.Permittee]) {
+func normalizePermittee(r *recordReader, row *permitteeRow, present cola.Fields, patch *cola.Patch[cola.Permittee]) {
 	if !r.problems.empty() {
 		return
 	}
@@ -100,7 +100,7 @@ func normalizePermittee(r *recordReader, row *permitteeRow, carried cola.Fields,
 		r.problems.add("", errors.New("missing required field: permit_number"))
 	}
 	checkTexts(r, permitteeSchema, row)
-	patch.Record, patch.Fields = *p, carried&permitteeFields
+	patch.Record, patch.Fields = *p, present&permitteeFields
 }
 
 // permitteeFields are the fields of a permittee. They are also the first fields of permitteeRow.
@@ -110,19 +110,19 @@ var permitteeFields = cola.Fields(1)<<len(cola.FieldsOf[cola.Permittee]()) - 1
 // type. The total in the last line is checked against the number of permits.
 func ttbList(in *input, header csvHeader) format[cola.Permittee] {
 	list := &permitList{permits: map[string]struct{}{}}
-	finish := func(r *recordReader, row *permitteeRow, carried cola.Fields, patch *cola.Patch[cola.Permittee]) {
+	finish := func(r *recordReader, row *permitteeRow, present cola.Fields, patch *cola.Patch[cola.Permittee]) {
 		if kind := vocabulary.PermitteeTypeOf(row.PermitNumber); kind != "" && row.PermitteeType == "" {
 			row.PermitteeType = cola.Text(kind)
-			carried = carried.With(permitteeType)
+			present = present.With(permitteeType)
 		}
-		normalizePermittee(r, row, carried, patch)
+		normalizePermittee(r, row, present, patch)
 		if r.problems.empty() {
 			list.read(patch.Record.PermitNumber)
 		}
 	}
 	f := csvFormat(in, permitteeSchema, header, finish)
 	warnings := f.done
-	skip := func(line []byte) bool { return header.again(line) || list.total(line) }
+	skip := func(line []byte) bool { return header.matches(line) || list.total(line) }
 	f.rows = &csvRows{in: in, delimiter: header.delimiter, skip: skip}
 	f.done = func() []string { return append(warnings(), list.warnings()...) }
 	return f
@@ -133,9 +133,9 @@ var permitteeType = cola.FieldIndex[cola.Permittee]("permittee_type")
 // permitList counts the permits of a list to compare them with its stated total. It is safe for
 // concurrent use.
 type permitList struct {
-	mu        sync.Mutex
-	permits   map[string]struct{}
-	announced int // sum of the totals in the file, or zero
+	mu          sync.Mutex
+	permits     map[string]struct{}
+	statedTotal int // sum of the totals in the file, or zero
 }
 
 func (l *permitList) read(permit string) {
@@ -157,15 +157,15 @@ func (l *permitList) total(line []byte) bool {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.announced += n
+	l.statedTotal += n
 	return true
 }
 
 func (l *permitList) warnings() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.announced == 0 || l.announced == len(l.permits) {
+	if l.statedTotal == 0 || l.statedTotal == len(l.permits) {
 		return nil
 	}
-	return []string{fmt.Sprintf("the file states a total of %d permits, but contains %d", l.announced, len(l.permits))}
+	return []string{fmt.Sprintf("the file states a total of %d permits, but contains %d", l.statedTotal, len(l.permits))}
 }

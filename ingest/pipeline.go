@@ -37,8 +37,8 @@ type format[T any] struct {
 }
 
 // pipeline reads sources of records of one type. One goroutine splits rows, several decode them,
-// and the caller's stores batches in the order of the source. The number of batches in flight is
-// fixed, which bounds memory.
+// and the caller's goroutine stores batches in the order of the source. The number of batches in
+// flight is fixed, which bounds memory.
 type pipeline[T any] struct {
 	run    *run
 	detect func(*input) (format[T], error)

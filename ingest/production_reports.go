@@ -166,7 +166,7 @@ func (w *productionWork) refuse(incoming *report, why func(source string) string
 	}
 }
 
-// productionCommodities are the commodities of production reports in the contract's spelling.
+// productionCommodities are the commodities of production reports in the API's spelling.
 var productionCommodities = []string{"Beer", "Wine", "Distilled Spirits"}
 
 // productionSchema has the API field names and the columns of TTB's statistics.
@@ -176,12 +176,12 @@ var productionSchema = newSchema[cola.ProductionReport]().
 
 // normalizeProduction checks a row of a production report. A missing report date is derived from
 // year and month.
-func normalizeProduction(r *recordReader, p *cola.ProductionReport, carried cola.Fields) {
+func normalizeProduction(r *recordReader, p *cola.ProductionReport, present cola.Fields) {
 	normalizeCommodity(&p.Commodity, productionCommodities...)
 	p.ReportType = strings.ToLower(p.ReportType)
 	r.require("commodity", p.Commodity != "")
-	r.require("year", carried.Has(productionYear))
-	if carried.Has(productionYear) && (p.Year < firstYear || p.Year > lastYear) {
+	r.require("year", present.Has(productionYear))
+	if present.Has(productionYear) && (p.Year < firstYear || p.Year > lastYear) {
 		r.problems.add("year", fmt.Errorf("%d is not between %d and %d", p.Year, firstYear, lastYear))
 	}
 	month := 12
@@ -262,7 +262,7 @@ func (r *report) hasRowsOf(source string) bool {
 }
 
 // refusedFor returns the reason for not importing rows of source: the row at p was rejected. It
-// names p's source if that is a different one.
+// names p's source if it differs.
 func (p rowPosition) refusedFor(source string) string {
 	if p.source == source {
 		return fmt.Sprintf("line %d was rejected", p.line)

@@ -87,8 +87,8 @@ func keptReports(st *fakeStore) string {
 	return strings.Join(kept, ",")
 }
 
-// TestProductionRejectedRowOtherSource checks that a rejected row blocks the report that it
-// identifies in all sources. A row that identifies no report blocks only those in its own source.
+// TestProductionRejectedRowOtherSource checks that a rejected row that identifies its report blocks
+// that report in all sources. Any other rejected row blocks only reports in its own source.
 func TestProductionRejectedRowOtherSource(t *testing.T) {
 	row := func(month, value string) string {
 		return `{"commodity":"Wine","report_type":"monthly","year":2024,"month_number":` + month + `,"value":` + value + `}` + "\n"

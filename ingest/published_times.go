@@ -153,7 +153,7 @@ type formStatsRow struct {
 var formStatsSchema = newSchema[formStatsRow]()
 
 // formStats is the finishFunc for TTB's formula processing times.
-func formStats(r *recordReader, row *formStatsRow, carried cola.Fields, patch *cola.Patch[cola.FormulaProcessingTime]) {
+func formStats(r *recordReader, row *formStatsRow, present cola.Fields, patch *cola.Patch[cola.FormulaProcessingTime]) {
 	t := cola.FormulaProcessingTime{
 		Commodity: row.ApplicationType, FormulaType: "Formula Approval",
 		TurnaroundDaysMedian: row.ProcessingTime,
@@ -178,7 +178,7 @@ func formStats(r *recordReader, row *formStatsRow, carried cola.Fields, patch *c
 		t.QueueDepthDays = cola.Some(depth)
 	}
 	if r.problems.empty() {
-		checkFormulaTime(r, &t, carried)
+		checkFormulaTime(r, &t, present)
 	}
-	patch.Record, patch.Fields = t, carried
+	patch.Record, patch.Fields = t, present
 }

@@ -66,7 +66,7 @@ type recordReader struct {
 	unknown  map[string]string // warnings by unknown key
 	images   *schema
 	barcodes *schema
-	unit     string // of a volume that the row states together with its unit
+	unit     string // from the text of a volume, such as 750 mL; empty if it has no unit
 }
 
 func newRecordReader() *recordReader {
@@ -180,8 +180,8 @@ func (r *recordReader) array(f *schemaField, field any, in place) error {
 		*list = []cola.Image{}
 		return r.elements(f.name, func(in place) error {
 			var image cola.Image
-			carried, err := r.object(r.images, reflect.ValueOf(&image).Elem(), in)
-			if index := r.images.byName["image_index"]; !carried.Has(index) {
+			present, err := r.object(r.images, reflect.ValueOf(&image).Elem(), in)
+			if index := r.images.byName["image_index"]; !present.Has(index) {
 				image.ImageIndex = in.index
 			}
 			setPosition(&image)

@@ -24,7 +24,7 @@ func newAVAWork(r *run, st Target) *avaWork {
 func (w *avaWork) finish(context.Context) error { return nil }
 
 var (
-	// avaSchema has the contract's names. A GeoJSON feature has its fields in properties.
+	// avaSchema has the API field names. A GeoJSON feature has its fields in properties.
 	avaSchema = func() *schema {
 		s := newSchema[cola.AVADetail]("type", "geometry", "bbox", "id", "crs")
 		s.within = map[string]*schema{"properties": featureSchema}
@@ -65,7 +65,7 @@ func checkAVA(r *recordReader, a *cola.AVADetail, _ cola.Fields) {
 	checkTexts(r, avaSchema, a)
 }
 
-// aliasWork imports published category aliases.
+// aliasWork imports category aliases.
 type aliasWork struct {
 	pipeline[vocabulary.CategoryAlias]
 	st    Target
@@ -169,7 +169,7 @@ type timesWork[T any] struct{ pipeline[T] }
 type timesKind[T any] struct {
 	schema *schema
 	key    string // a column that identifies CSV of this kind
-	check  func(r *recordReader, row *T, carried cola.Fields)
+	check  func(r *recordReader, row *T, present cola.Fields)
 	// detect detects the format if TTB publishes a file of this kind; nil if it does not.
 	detect func(in *input) (format[T], error)
 }
@@ -251,8 +251,8 @@ func checkFormulaTime(r *recordReader, t *cola.FormulaProcessingTime, _ cola.Fie
 	checkTexts(r, formulaSchema, t)
 }
 
-// normalizeCommodity converts a commodity to the contract's spelling, from any letter case and from
-// the plural on TTB's pages. It returns other values unchanged.
+// normalizeCommodity converts a commodity to the API's spelling, from any letter case and from the
+// plural on TTB's pages. It leaves other values unchanged.
 func normalizeCommodity(s *string, known ...string) {
 	for _, k := range known {
 		if strings.EqualFold(*s, k) || strings.EqualFold(*s, k+"s") {

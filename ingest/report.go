@@ -20,7 +20,7 @@ const maxReason = 1000
 // maxWarnings bounds the warnings of a report.
 const maxWarnings = 100
 
-// Counts counts rows by outcome. Read is the sum of the others.
+// Counts counts rows by outcome. Read is the sum of the other counts.
 type Counts struct {
 	Read      int // rows processed
 	Added     int // added a record
@@ -38,8 +38,8 @@ type Report struct {
 	// History is true if the labels trigger no alerts. Initial is true if the store had no labels
 	// before, which implies History. They are only set for Colas.
 	History, Initial bool
-	// Undated is the number of labels in the input that have no approval date after the import (in
-	// a dry run, would have none). It is only set for Colas.
+	// Undated is the number of labels in the input that have no approval date after the import or,
+	// in a dry run, would have none. It is only set for Colas.
 	Undated int
 	// Estimated is the number of labels in Undated that have an estimated date. The others have an
 	// ID without a plausible receipt date.

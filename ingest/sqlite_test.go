@@ -19,7 +19,7 @@ import (
 	"github.com/colaregistry/colaregistry/store/sqlite"
 )
 
-// mustOpen opens a new embedded store.
+// mustOpen opens a new SQLite store.
 func mustOpen(tb testing.TB) store.Store {
 	tb.Helper()
 	st, _ := mustOpenAt(tb)
@@ -79,7 +79,7 @@ func checkSummary(t *testing.T, what string, report ingest.Report, want string) 
 	}
 }
 
-// TestRealDataIntoSQLite is the acceptance test of imports with real files and the embedded store.
+// TestRealDataIntoSQLite checks imports of real files into a SQLite store.
 func TestRealDataIntoSQLite(t *testing.T) {
 	export, records := realData(t, "ttb/cola_export.csv"), realData(t, "ttb/cola_records.jsonl")
 	st := mustOpen(t)
@@ -194,7 +194,7 @@ func wholeLabel(n int) cola.Cola {
 	return c
 }
 
-// BenchmarkImportSQLite measures an import of new labels into the embedded store.
+// BenchmarkImportSQLite measures an import of new labels into a SQLite store.
 func BenchmarkImportSQLite(b *testing.B) {
 	const labels = 5000
 	var text strings.Builder

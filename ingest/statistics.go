@@ -16,7 +16,8 @@ import (
 )
 
 // detectProduction detects the format of production reports: JSON or CSV with API field names, or
-// one of the files that TTB publishes. The name of the source may name the commodity of a table.
+// one of the files that TTB publishes. If the title of a report with tables doesn't name the
+// commodity, the name of the source must.
 func detectProduction(in *input) (format[cola.ProductionReport], error) {
 	isJSON, err := isJSON(in)
 	switch {
@@ -54,10 +55,10 @@ func statistics(in *input, header csvHeader) (format[cola.ProductionReport], err
 		reportType = "monthly"
 	}
 	type row = cola.ProductionReport
-	finish := func(r *recordReader, p *row, carried cola.Fields, patch *cola.Patch[row]) {
+	finish := func(r *recordReader, p *row, present cola.Fields, patch *cola.Patch[row]) {
 		p.ReportType = reportType
 		if r.problems.empty() {
-			normalizeProduction(r, p, carried)
+			normalizeProduction(r, p, present)
 		}
 		if p.ValueUnit == "" {
 			p.ValueUnit = unitOf(p)
@@ -65,7 +66,7 @@ func statistics(in *input, header csvHeader) (format[cola.ProductionReport], err
 		if p.IsRedacted {
 			p.Value = cola.Opt[float64]{}
 		}
-		patch.Record, patch.Fields = *p, carried
+		patch.Record, patch.Fields = *p, present
 	}
 	return csvFormat(in, productionSchema, header, finish), nil
 }

@@ -63,7 +63,7 @@ func ttbExport(in *input, header csvHeader) (format[cola.Cola], error) {
 		return format[cola.Cola]{}, err
 	}
 	return format[cola.Cola]{
-		rows:    &csvRows{in: in, delimiter: header.delimiter, skip: header.again},
+		rows:    &csvRows{in: in, delimiter: header.delimiter, skip: header.matches},
 		decoder: ttbDecoder(layout.read),
 		header:  header.line,
 		done:    func() []string { return warnings },
@@ -273,9 +273,9 @@ func ttbDecoder(read func(r *recordReader, raw []byte) (row ttbRow, problem stri
 			if err != nil {
 				return err.Error()
 			}
-			carried := statedFields(&label)
-			carried = normalizeCola(r, &label, carried)
-			patch.Record, patch.Fields = label, carried
+			present := statedFields(&label)
+			present = normalizeCola(r, &label, present)
+			patch.Record, patch.Fields = label, present
 			return r.problems.String()
 		}
 	}

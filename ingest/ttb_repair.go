@@ -123,8 +123,8 @@ func lastTTBCodes(cells []csvField, first int) (origin, class int, err error) {
 }
 
 // findTTBBrand returns the index of the first cell of the brand name, among those between date and
-// origin; the fanciful name comes before. A delimiting comma is not followed by a space, and a
-// comma within a field is never adjacent to it. So a field doesn't start with a space, or start or
+// origin. The fanciful name precedes it. A comma that separates fields is neither followed by a
+// space nor adjacent to a comma within a field, so a field doesn't start with a space, or start or
 // end with an empty cell.
 func findTTBBrand(cells []csvField) (brand int, err error) {
 	if len(cells) < 2 {
@@ -156,7 +156,7 @@ func wholeField(cells []csvField, mayBeEmpty bool) bool {
 	return !quoted && len(first.text) > 0 && len(last.text) > 0
 }
 
-// unwrapCode removes what spreadsheets add to a code to mark it as text: ="…" or a leading
+// unwrapCode removes the characters with which spreadsheets mark a code as text: ="…" or a leading
 // apostrophe.
 func unwrapCode(code []byte) []byte {
 	return bytes.TrimSpace(bytes.Trim(bytes.TrimPrefix(code, []byte{'='}), `"'`))

@@ -134,7 +134,7 @@ func covered(img *image.Gray, x0, y0, x1, y1 float64) *image.Gray {
 	})
 }
 
-// curved returns an image as if wrapped around a cylinder, with a third of the circumference
+// curved returns an image as if wrapped around a cylinder, with about 30% of the circumference
 // visible.
 func curved(img *image.Gray) *image.Gray {
 	p := planeOf(img)

@@ -35,7 +35,8 @@ type layout struct {
 	quiet         float64
 }
 
-// EAN-8 and UPC-E are short, so text and ornaments resemble them more often.
+// EAN-8 and UPC-E are short, so text and ornaments resemble them more often. Their limits are
+// therefore stricter.
 var (
 	ean13Layout = newLayout(6, 5, 6, 3, 0.34, quietZone)
 	ean8Layout  = newLayout(4, 5, 4, 3, 0.24, 6)

@@ -17,7 +17,7 @@ import (
 	"golang.org/x/image/math/fixed"
 )
 
-// textures draw things on labels that are not codes. None of them may be read as a code.
+// textures draw patterns that resemble the contents of labels, but aren't codes.
 var textures = map[string]func(rng *rand.Rand) *image.Gray{
 	"noise": func(rng *rand.Rand) *image.Gray {
 		return changed(blank(260, 220), func(x, y int) float64 { return 255 * rng.Float64() })
@@ -177,7 +177,8 @@ func TestReadOtherSymbologies(t *testing.T) {
 	}
 }
 
-// TestDecodersAreStrict checks that every single-digit change to a correct symbol is detected.
+// TestDecodersAreStrict checks that moving any edge of a symbol by a module never yields another
+// value.
 func TestDecodersAreStrict(t *testing.T) {
 	for _, d := range samples {
 		if d.typ == QR {
@@ -189,7 +190,6 @@ func TestDecodersAreStrict(t *testing.T) {
 			t.Fatalf("%s: decoded %q, want %q", d.typ, values, d.value)
 		}
 		for i := 1; i < len(runs)-2; i++ {
-			// Move an edge by a whole module, as if one digit were another.
 			for _, by := range []float64{-1, 1} {
 				moved := append([]float64(nil), runs...)
 				moved[i] += by
@@ -207,7 +207,8 @@ func TestDecodersAreStrict(t *testing.T) {
 	}
 }
 
-// TestQuietZones checks that bars close to a symbol make it unreadable: it may be part of another.
+// TestQuietZones checks that a symbol with bars too close to it is not read, because it may be part
+// of another symbol.
 func TestQuietZones(t *testing.T) {
 	for _, d := range samples[:6] {
 		runs := runsOf(t, d)

@@ -64,7 +64,7 @@ func TestWebAddress(t *testing.T) {
 	}
 }
 
-// TestReadDemoLabels reads the drawn images of demo labels. The records say which codes they have.
+// TestReadDemoLabels compares the codes in drawn images of demo labels with those of the records.
 func TestReadDemoLabels(t *testing.T) {
 	count := make(map[cola.Text]int)
 	for c := range demo.Labels(demo.Options{Colas: 4000, Seed: 1, AsOf: cola.NewDate(2026, 11, 1)}) {

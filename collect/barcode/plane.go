@@ -14,7 +14,7 @@ const (
 )
 
 // plane is a grayscale image, scaled down by a whole number. Label images have up to 600 dots per
-// inch, and a fifth of that suffices to read a code, so scaling down loses nothing.
+// inch, and a fifth of that suffices to read a code, so scaling down loses no codes.
 type plane struct {
 	pix   []uint8 // 0 is black
 	w, h  int

@@ -23,8 +23,8 @@ type finder struct {
 	lines  int  // that found it
 }
 
-// maxFinders bounds the memory for images of textures, per direction, and maxCorners the time to
-// combine patterns.
+// maxFinders bounds the patterns per direction, to limit memory on textured images. maxCorners
+// limits the time to combine patterns.
 const (
 	maxFinders = 100_000
 	maxCorners = 40
@@ -120,7 +120,7 @@ func (f *finder) same(o *finder) bool {
 		f.module < 1.5*o.module && o.module < 1.5*f.module
 }
 
-// square is the square in which three finder patterns suggest a QR code.
+// square is a possible QR code, located by three finder patterns.
 type square struct {
 	finders     [3]vec // centers of the patterns; the first is at the right angle
 	right, down vec    // from the first center to the others; one module long after fit
@@ -146,7 +146,8 @@ func squareOf(a, b, c finder) (square, bool) {
 }
 
 // fit finds the size in modules at which all three corners look like finder patterns. Their centers
-// are 14 modules apart, or 4 more for each version after the first. The module is known roughly.
+// are 14 modules apart, or 4 more for each version after the first. The module size is only an
+// estimate, so fit also tries the neighboring versions.
 func (sq *square) fit(p *plane) bool {
 	side := (sq.right.length() + sq.down.length()) / 2
 	version := math.Round((side/sq.module - 10) / 4)
@@ -251,8 +252,8 @@ const (
 	maxQRSide  = 1200
 )
 
-// readQR returns the QR codes at the finder patterns. It tries every three of them, in all orders,
-// as top left, top right and bottom left, so that an image can have several codes.
+// readQR returns the QR codes at the finder patterns. It tries every ordered triple of them as top
+// left, top right and bottom left, so that an image can have several codes.
 func readQR(p *plane, found []finder, bounds image.Rectangle) []Code {
 	list := corners(found)
 	var codes []Code

@@ -1,6 +1,6 @@
 package barcode
 
-// edgeBlock is the length in samples of the stretches over which contrast is measured.
+// edgeBlock is the length, in samples, of the blocks over which contrast is measured.
 const edgeBlock = 32
 
 // minStep is the smallest difference between light and dark, out of 255, that counts as an edge.
@@ -9,7 +9,7 @@ const minStep = 14
 // profile is a line of gray values and its light and dark runs.
 type profile struct {
 	gray   []uint8
-	steps  []int     // least step of an edge, per block
+	steps  []int     // minimum step of an edge, per block
 	turns  []int     // indexes of local extremes, alternately light and dark
 	runs   []float64 // widths in samples; the first and last reach the ends of the line
 	starts []float64 // where each run starts
@@ -17,9 +17,9 @@ type profile struct {
 }
 
 // split finds the runs of the line. An edge is where the values cross the middle between two
-// neighboring extremes, with a precision below one sample. A fixed threshold would lose narrow
-// bars, which blur makes gray. Extremes differ by at least a fifth of the local contrast, so that
-// noise causes no edges but such bars still do.
+// neighboring extremes, with subsample precision. A fixed threshold would lose narrow bars, which
+// blur makes gray. Extremes must differ by at least a fifth of the local contrast, which filters
+// noise but keeps such bars.
 func (p *profile) split() {
 	p.measure()
 	p.findTurns()
@@ -37,7 +37,7 @@ func (p *profile) split() {
 	p.runs, p.starts = append(p.runs, float64(len(p.gray))-last), append(p.starts, last)
 }
 
-// measure sets the least step of an edge for each block, from the contrast around it.
+// measure sets the minimum step of an edge for each block, from the contrast around it.
 func (p *profile) measure() {
 	blocks := (len(p.gray) + edgeBlock - 1) / edgeBlock
 	lows, highs := make([]uint8, blocks), make([]uint8, blocks)

@@ -11,9 +11,9 @@ type symbol struct {
 	misfit float64 // root mean square of the deviations from the pattern, in modules
 }
 
-// quietZone is the least space beside a symbol, in modules. Standards ask for 7 to 11; real labels
-// have less. A tightly cropped code is close to the image's border, which counts as space if it is
-// at least borderZone modules away.
+// quietZone is the minimum space beside a symbol, in modules. Standards require 7 to 11, but real
+// labels have less. If an image is cropped tightly, borderZone modules between the symbol and the
+// image's border suffice.
 const (
 	quietZone  = 4.5
 	borderZone = 2
@@ -28,7 +28,8 @@ var decoders = []func(runs []float64, i int) (symbol, bool){
 // bars, because some labels print light bars on a dark background.
 func symbols(runs []float64, found func(i int, s symbol)) {
 	for i := 1; i+shortest < len(runs); i++ {
-		// All symbologies begin with bars of 1 or 2 modules, which excludes most runs early.
+		// In all symbologies, the first bar and space have at most 3 modules together. This
+		// excludes most runs early.
 		if first := runs[i] + runs[i+1]; runs[i-1]*3 < first*quietZone && (i > 1 || runs[0]*3 < first*borderZone) {
 			continue
 		}
@@ -73,8 +74,8 @@ func (f *fit) add(deviation float64) {
 
 func (f *fit) misfit() float64 { return math.Sqrt(f.squares / float64(f.n)) }
 
-// growth returns by how much bars are wider than their modules, on average, given the single-module
-// runs of guards. Printing and blur widen bars and narrow spaces by the same amount.
+// growth returns by how much bars are wider than their modules, on average, measured on runs of a
+// single module. Printing and blur widen bars and narrow spaces by the same amount.
 func growth(runs []float64, module float64, singles ...int) float64 {
 	g := 0.0
 	for _, i := range singles {

@@ -49,7 +49,7 @@ func readFile(t testing.TB, path string) image.Image {
 	return img
 }
 
-// TestReadRealLabels reads all codes on the real label images, and no other.
+// TestReadRealLabels checks that exactly the codes on the real label images are read.
 func TestReadRealLabels(t *testing.T) {
 	var got []seen
 	for _, path := range shareddata.Files(t, "ttb/pages/*/images/*") {

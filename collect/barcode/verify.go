@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// demand is how much evidence a symbology needs: the less a symbol's own check excludes, the more.
+// demand is how much evidence a symbology needs. The weaker its own check, the more it needs.
 type demand struct {
 	lines  int     // that read the value, at each scale
 	height float64 // between the first and the last of them, in modules
@@ -30,7 +30,7 @@ const maxOthers = 5
 // second is the average of neighboring samples and tests that the reading survives blur.
 var scales = [...]struct{ samples, blur int }{{4, 1}, {3, 2}}
 
-// box is a verified symbol: the corners of the part of its bars that was read.
+// box is a verified symbol, with the corners of the part of its bars that was read.
 type box struct {
 	symbol
 	axis    vec
@@ -45,8 +45,8 @@ func (b *box) code(bounds image.Rectangle, scale int) Code {
 	}
 }
 
-// verified returns the candidates that pass verification; of those that overlap, only the one that
-// most lines read.
+// verified returns the candidates that pass verification. If candidates overlap, it returns only
+// the one that most lines read.
 func verified(p *plane, found []candidate) []box {
 	var boxes, kept []box
 	for i := range found {

@@ -30,7 +30,7 @@ type field struct {
 	name  string
 	of    func(*cola.Cola) any   // *cola.Text, *cola.Opt[int] or *[]string
 	only  vocabulary.ProductType // the product type that has the field; empty for all
-	about string                 // for the model
+	about string                 // description for the model
 	words []string               // allowed values of a text, if limited
 	limit int                    // characters of a text
 	// check returns the stored form of a text. Optional.

@@ -12,7 +12,7 @@ import (
 
 // unanswered counts a label's consecutive requests without an answer.
 type unanswered struct {
-	requests int // whose failure the label may have caused
+	requests int // unanswered requests that the label may have caused
 	answered int // enricher.answered before these requests
 }
 
@@ -125,7 +125,7 @@ func (e *enricher) request(ctx context.Context, in Input, r *store.Enrichment, u
 }
 
 // noAnswer counts a request without an answer against its label if the label may be the cause. It
-// returns an error if the label should not be requested again now.
+// returns an error if the model should not be asked about the label again now.
 func (e *enricher) noAnswer(id cola.TTBID, busy *BusyError) error {
 	u, ok := e.unanswered[id]
 	if !ok {

@@ -1,5 +1,5 @@
-// Package enrich fills fields of labels that only a reader of the label can know, such as flavors
-// or the kind of container, by asking a model. It is optional and off by default.
+// Package enrich asks a model for label fields that no other source has, such as flavors or the
+// type of container. It is optional and off by default.
 //
 // # Flow
 //
@@ -11,16 +11,16 @@
 //  2. It counts each request toward the daily limits on requests and tokens, which all processes
 //     share.
 //  3. It asks the model. If the answer isn't usable, it asks once more; after a second unusable
-//     answer, the label has failed until its input or the model changes. If there is no answer, the
-//     label is postponed, so that it doesn't keep others waiting.
-//  4. It records the answer, so that a crash doesn't lose what was paid for.
+//     answer, the label fails and is skipped until its input or the model changes. If the model
+//     doesn't respond, the label is postponed, so that it doesn't delay others.
+//  4. It records the answer, so that a crash doesn't lose a paid answer.
 //  5. It fills fields of the label that are empty, or that an earlier answer filled. Values from
 //     other sources are kept.
 //
 // # Trust
 //
 // The text on a label is written by its applicant and may contain instructions to the model. An
-// answer can't do more than fill the fields in this package's table: they are checked for type,
-// length, range and allowed words, and everything else in an answer is dropped. The model has no
-// tools and sees one label at a time.
+// answer can only fill the fields in this package's table. Its values are checked for type, length,
+// range and allowed words, and other fields are dropped. The model has no tools and sees one label
+// at a time.
 package enrich

@@ -35,8 +35,8 @@ type BusyError struct {
 	Err   error
 }
 
-// RejectedError means that the model has no usable answer about a label. With Final, it won't have
-// one if it is asked again.
+// RejectedError means that there is no usable answer about a label. If Final is set, asking again
+// won't help.
 type RejectedError struct {
 	Reason string
 	Final  bool
@@ -100,12 +100,12 @@ const (
 	refresh = 10 * time.Minute
 	// maxAnswers is the number of unusable answers after which a label fails.
 	maxAnswers = 2
-	// maxBusy is how many requests in a row may fail before a run without Follow ends, and how many
-	// reads of images before any run ends.
+	// maxBusy is the number of failed requests in a row that ends a run without Follow, and the
+	// number of failed image reads in a row that ends any run.
 	maxBusy = 8
-	// maxUnanswered is the number of requests without an answer after which a label is left for the
-	// next pass. If the model has answered about other labels meanwhile, the label fails after as many
-	// requests again.
+	// maxUnanswered is the number of unanswered requests after which a label is postponed to the
+	// next pass. If the model answers about other labels meanwhile, the label fails after twice as
+	// many.
 	maxUnanswered = 3
 	// maxFailed is the number of failed labels in a row that ends a run: in that case, the model or
 	// the API is at fault, not the labels.
@@ -137,12 +137,12 @@ type enricher struct {
 
 	answered   int // requests with an answer
 	unanswered map[cola.TTBID]unanswered
-	postponed  error // why the latest pass has left a label for the next one; nil if it left none
+	postponed  error // why the latest pass postponed a label; nil if it postponed none
 }
 
 var errRefresh = errors.New("the list of labels is old")
 
-// postponedError means that a label is left for the next pass.
+// postponedError means that a label is postponed to the next pass.
 type postponedError struct{ cause error }
 
 // Error returns the cause.
@@ -330,7 +330,7 @@ func recorded(label *cola.Cola, r store.Enrichment) (earlier, answer cola.Cola, 
 	return earlier, answer, err
 }
 
-// apply fills the label from an answer and records what was filled.
+// apply fills the label from an answer and records the filled values.
 func (e *enricher) apply(
 	ctx context.Context, label, earlier, answer *cola.Cola, r store.Enrichment,
 ) (changed bool, err error) {
@@ -351,7 +351,8 @@ func (e *enricher) apply(
 	return true, e.save(ctx, r)
 }
 
-// save records a result, even if the context was canceled meanwhile: it has been paid for.
+// save records a result even if the context was canceled meanwhile, because the request has been
+// paid for.
 func (e *enricher) save(ctx context.Context, r store.Enrichment) error {
 	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTimeout)
 	defer cancel()

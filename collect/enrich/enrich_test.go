@@ -68,13 +68,13 @@ func TestRun(t *testing.T) {
 }
 
 // TestChanges checks that a changed input or model causes a new request, whose answer replaces only
-// values of the earlier one, and that other changes cost nothing.
+// values of the earlier one, and that other changes cause no request.
 func TestChanges(t *testing.T) {
 	answer := `{"llm_container_type":"can","llm_beer_ibu":"60","llm_tasting_note_flavors":["pine"]}`
 	w := mustWorld(t, func(w http.ResponseWriter, n int, text string) { completion(w, answer) })
 	w.mustStore(t, newLabel(1))
 	w.mustRun(t)
-	// Another source changes one of the values. Only a field that the model isn't given changes.
+	// Another source changes an enriched value and a field outside the model's input.
 	w.mustStore(t, newLabel(1, func(c *cola.Cola) { c.LLMBeerIBU, c.SerialNumber = "45", "X" }))
 	if report := w.mustRun(t); report.Asked != 0 {
 		t.Errorf("unchanged input: %+v, want no request", report)
@@ -97,7 +97,7 @@ func TestChanges(t *testing.T) {
 	}
 }
 
-// TestCrash checks that an answer that was recorded, but not applied, is not paid for again.
+// TestCrash checks that an answer that was recorded but not applied is not requested again.
 func TestCrash(t *testing.T) {
 	w := mustWorld(t, func(w http.ResponseWriter, n int, text string) { completion(w, can) })
 	w.mustStore(t, newLabel(1))
@@ -112,17 +112,17 @@ func TestCrash(t *testing.T) {
 
 var errBroken = errors.New("broken")
 
-// brokenStore is a store that doesn't change labels.
+// brokenStore is a store that fails to change labels.
 type brokenStore struct{ Store }
 
 func (brokenStore) UpsertColas(context.Context, []cola.Patch[cola.Cola], store.Mode) ([]store.Outcome, error) {
 	return nil, errBroken
 }
 
-// TestCrashAfterChange checks that an answer that replaces an earlier one is still applied after a
-// crash, whether it came before or after the label was changed, and that a value of another source
-// that equals the answer stays that source's.
-func TestCrashAfterChange(t *testing.T) {
+// TestCrashWhileApplying checks that an answer that replaces an earlier one is still applied if the
+// process crashes before or after it changes the label. A later answer doesn't replace a value from
+// another source, even if the earlier answers had the same value.
+func TestCrashWhileApplying(t *testing.T) {
 	for name, crash := range map[string]func(w *world) Store{
 		"before the change": func(w *world) Store { return brokenStore{w.Store} },
 		"after the change":  func(w *world) Store { return &crashStore{Store: w.Store} },
@@ -237,8 +237,8 @@ func TestFencedAnswer(t *testing.T) {
 	}
 }
 
-// TestForeignCategory checks that a category with another root than the class's is ignored, and
-// that the rest of the answer counts.
+// TestForeignCategory checks that a category whose root differs from the class's is ignored, and
+// that the rest of the answer is applied.
 func TestForeignCategory(t *testing.T) {
 	w := mustWorld(t, func(w http.ResponseWriter, n int, text string) {
 		completion(w, `{"llm_category_path":"Wine > Red Wine","llm_container_type":"can"}`)
@@ -253,7 +253,7 @@ func TestForeignCategory(t *testing.T) {
 	}
 }
 
-// TestSecondAnswer checks that the second answer counts if the first is unusable.
+// TestSecondAnswer checks that the second answer is applied if the first is unusable.
 func TestSecondAnswer(t *testing.T) {
 	w := mustWorld(t, func(w http.ResponseWriter, n int, text string) {
 		completion(w, []string{"no", can}[n])
@@ -364,8 +364,8 @@ func TestBusy(t *testing.T) {
 	}
 }
 
-// TestUnansweredLabel checks that a label about which the model never answers doesn't keep others
-// from being enriched, and fails once the model has answered about others.
+// TestUnansweredLabel checks that a label about which the model never answers doesn't block others,
+// and fails once the model has answered about others.
 func TestUnansweredLabel(t *testing.T) {
 	w := mustWorld(t, func(w http.ResponseWriter, n int, text string) {
 		if strings.Contains(text, `"BRAND 9"`) {
@@ -387,8 +387,8 @@ func TestUnansweredLabel(t *testing.T) {
 	}
 }
 
-// TestOutage checks that an outage of hours doesn't make labels fail, and that its requests count
-// toward the daily limit.
+// TestOutage checks that an outage of several hours fails no labels, and that requests during the
+// outage count toward the daily limit.
 func TestOutage(t *testing.T) {
 	up := start.Add(5 * time.Hour)
 	w := mustWorld(t, nil)
@@ -534,7 +534,7 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// TestFollow checks that Follow waits for new labels, and at the limit for the next day.
+// TestFollow checks that Follow waits for new labels and, at the daily limit, for the next day.
 func TestFollow(t *testing.T) {
 	w := mustWorld(t, func(w http.ResponseWriter, n int, text string) { completion(w, can) })
 	w.mustStore(t, newLabel(1), newLabel(2))
@@ -667,7 +667,7 @@ func TestImages(t *testing.T) {
 	if w.mustRun(t, withImages); len(w.api.requests) != 1 {
 		t.Errorf("%d requests; the label has not changed", len(w.api.requests))
 	}
-	w.mustStore(t, newLabel(1, func(c *cola.Cola) { c.SerialNumber = "1" })) // as saving an image does
+	w.mustStore(t, newLabel(1, func(c *cola.Cola) { c.SerialNumber = "1" })) // changes the revision, as saving an image does
 	w.mustRun(t, withImages)
 	if len(w.api.requests) != 2 {
 		t.Fatalf("%d requests, want another one with the image", len(w.api.requests))

@@ -28,8 +28,8 @@ func fill(label, earlier, answer *cola.Cola) (cola.Patch[cola.Cola], cola.Cola) 
 	return patch, filled
 }
 
-// adopt copies the values that the label already shares with the answer into earlier: the answer
-// was applied, but that wasn't recorded.
+// adopt copies the values that the label shares with the answer into earlier. They show that the
+// answer was applied, although a crash kept that from being recorded.
 func adopt(label, earlier, answer *cola.Cola) {
 	for _, f := range fields {
 		if have := f.of(label); !isEmpty(have) && same(have, f.of(answer)) {
@@ -50,7 +50,7 @@ func encode(c *cola.Cola) (string, error) {
 	return string(b), err
 }
 
-// decode reads what encode wrote.
+// decode parses the output of encode.
 func decode(encoded string) (c cola.Cola, err error) {
 	if encoded == "" {
 		return c, nil

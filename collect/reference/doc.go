@@ -5,16 +5,16 @@
 //
 // Run handles the sources one after another:
 //
-//  1. It claims the source in the store, which returns the validators and the hash of the content
-//     imported last.
+//  1. It claims the source in the store, which returns the validators and the hash of the last
+//     imported content.
 //  2. It requests the file with these validators. If the file hasn't changed (status 304), the
 //     source is done.
-//  3. Otherwise it downloads the file to a temporary folder. If its hash is that of the content
-//     imported last, the source is done.
-//  4. It checks the file with a dry run of package ingest, so that no part of a truncated file, or
-//     of one in another format, is imported.
+//  3. Otherwise, it downloads the file to a temporary folder. If the hash hasn't changed, the
+//     source is done.
+//  4. It checks the file with a dry run of package ingest, so that a file that is truncated or in
+//     another format is not imported in part.
 //  5. It imports the file, then stores the new validators and the hash.
 //
-// A run that is killed before the last step repeats the source, and importing a file again changes
-// nothing. A source that fails doesn't stop the others.
+// If a run is killed before the last step, the next run fetches the source again. Importing a file
+// again changes nothing. A source that fails doesn't stop the others.
 package reference

@@ -58,7 +58,7 @@ func newClient(o *Options) *client {
 // errRedirect is wrapped by the errors of redirects that are not followed.
 var errRedirect = errors.New("redirect")
 
-// checkRedirect limits redirects. It never leaves TLS.
+// checkRedirect limits the number of redirects and rejects those that leave TLS.
 func checkRedirect(r *http.Request, via []*http.Request) error {
 	switch {
 	case len(via) > maxRedirects:
@@ -169,7 +169,7 @@ var (
 	errStalled = errors.New("the download stalled")
 )
 
-// checkStatus returns the error of a response without the file.
+// checkStatus returns an error unless the response has the file.
 func (c *client) checkStatus(response *http.Response, s Source) error {
 	status := response.StatusCode
 	err := fmt.Errorf("the server returned status %s", response.Status)
@@ -185,7 +185,8 @@ func (c *client) checkStatus(response *http.Response, s Source) error {
 	return err
 }
 
-// validator returns a header for later requests to repeat, or "" if that would be unsafe.
+// validator returns a header's value, which later requests send back, or "" if that would be
+// unsafe.
 func validator(response *http.Response, name string) string {
 	value := response.Header.Get(name)
 	if len(value) > maxValidator || strings.ContainsFunc(value, func(r rune) bool { return r < ' ' || r > '~' }) {
@@ -224,7 +225,7 @@ func (c *client) save(body io.Reader, path string, cancel context.CancelCauseFun
 	}
 }
 
-// check recognizes files that are not data before package ingest reads them.
+// check rejects empty files and web pages before package ingest reads them.
 func (d *download) check() error {
 	f, err := os.Open(d.path)
 	if err != nil {
@@ -246,7 +247,7 @@ func (d *download) check() error {
 }
 
 // withoutURL removes the method and the URL from an error of http.Client, for messages that already
-// have it.
+// include the URL.
 func withoutURL(err error) error {
 	if failed := (*url.Error)(nil); errors.As(err, &failed) {
 		return failed.Err

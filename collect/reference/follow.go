@@ -16,8 +16,8 @@ const (
 	checkEvery = time.Hour
 )
 
-// Follow fetches every source once a day until ctx is canceled. If several processes follow, one of
-// them fetches a source; the others take over if it is killed. No run starts during quiet hours.
+// Follow fetches every source once a day until ctx is canceled. If several processes follow, only
+// one fetches each source; another takes over if it is killed. No run starts during quiet hours.
 // quietUntil returns the end of the quiet hours at a time, or the zero time; it may be nil.
 // Outcomes are logged.
 func Follow(ctx context.Context, st Store, o Options, quietUntil func(time.Time) time.Time) {

@@ -54,7 +54,7 @@ func TestFollow(t *testing.T) {
 		t.Errorf("%d requests, %d imports, want 2 and 1", n, imports(t, st))
 	}
 	if err := follow(t.Context(), st, Options{MinAge: followAge, UserAgent: "test", Sources: o.Sources}); err != nil || len(web.requests()) > 0 {
-		t.Errorf("second follower: %v, and requests", err)
+		t.Errorf("second follower: error = %v, want nil and no requests", err)
 	}
 }
 
@@ -70,6 +70,6 @@ func TestFollowPanics(t *testing.T) {
 	var out bytes.Buffer
 	o := Options{Sources: []Source{{Name: "a", URL: "https://example.com/"}}, Logger: slog.New(slog.NewTextHandler(&out, nil))}
 	if err := follow(t.Context(), panickingStore{}, o); err == nil || !strings.Contains(out.String(), "follow_test.go") {
-		t.Errorf("error = %v, log without the stack:\n%s", err, out.String())
+		t.Errorf("error = %v, want an error and the stack in the log:\n%s", err, out.String())
 	}
 }

@@ -21,7 +21,7 @@ type Store interface {
 
 // Options configures Run.
 type Options struct {
-	Sources   []Source // those without a URL are left out
+	Sources   []Source // those without a URL are skipped
 	UserAgent string   // required: names the program and the operator's contact
 	// MinAge excludes sources that any process is fetching or has fetched more recently than this.
 	MinAge time.Duration
@@ -117,7 +117,7 @@ func Run(ctx context.Context, st Store, o Options) (report Report, err error) {
 	return report, err
 }
 
-// fetch is the fetch of one source.
+// fetch fetches one source.
 type fetch struct {
 	*Options
 	st     Store
@@ -154,7 +154,7 @@ func (f *fetch) run(ctx context.Context, report *Report) error {
 	return nil
 }
 
-// sourceError is a failure of a source, unlike one of the store.
+// sourceError is a failure of a source, as opposed to one of the store.
 type sourceError struct{ err error }
 
 func (e *sourceError) Error() string { return e.err.Error() }

@@ -125,7 +125,7 @@ func run(t *testing.T, st Store, o Options) (Report, map[string]Result) {
 	return report, results
 }
 
-// state returns what the store knows about a source.
+// state returns the stored state of a source.
 func state(t *testing.T, st Store, source string) store.ReferenceFetch {
 	t.Helper()
 	list, err := st.ReferenceFetches(t.Context())
@@ -204,7 +204,7 @@ func TestUnchanged(t *testing.T) {
 	}
 }
 
-// TestLastModified checks that Last-Modified is a condition as well.
+// TestLastModified checks conditional requests for a file that has a Last-Modified but no ETag.
 func TestLastModified(t *testing.T) {
 	st := mustOpen(t)
 	at := time.Date(2026, time.November, 20, 6, 0, 0, 0, time.UTC)
@@ -257,8 +257,8 @@ func TestOtherAddress(t *testing.T) {
 	}
 }
 
-// TestFailures checks that a source that fails imports nothing, keeps no validators and leaves the
-// others alone, and that it is imported once it works.
+// TestFailures checks that a failing source imports nothing, stores no validators and doesn't
+// affect other sources, and that it is imported once it works.
 func TestFailures(t *testing.T) {
 	redirect := func(to string) http.HandlerFunc {
 		return func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, to, http.StatusFound) }
@@ -269,7 +269,7 @@ func TestFailures(t *testing.T) {
 	}{
 		"web page": {func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "text/html; charset=utf-8")
-			fmt.Fprint(w, permitList) // even if it could be read
+			fmt.Fprint(w, permitList) // rejected for its type, although the content is valid
 		}, 1},
 		"web page without a type": {text("\n<!DOCTYPE html><html><body>Not found</body></html>"), 1},
 		"empty":                   {text(""), 1},
@@ -355,7 +355,7 @@ func TestFailureKeepsContent(t *testing.T) {
 	}
 }
 
-// TestSomeRowsRejected checks that a few invalid rows don't keep the others out.
+// TestSomeRowsRejected checks that a few invalid rows don't prevent the import of the others.
 func TestSomeRowsRejected(t *testing.T) {
 	st := mustOpen(t)
 	web := newSite(t, map[string]http.HandlerFunc{"/a": text(longerList + ",A,,,,,,,,\n")})
@@ -451,8 +451,8 @@ func (b brokenStore) SaveReferenceFetch(ctx context.Context, source string, c st
 
 func (b brokenStore) RecordImport(context.Context, cola.Import) error { return b.record }
 
-// TestStoreFails checks that an unavailable store ends the run, unlike an import that fails, and
-// that a run that ends before the validators are stored imports the file again.
+// TestStoreFails checks that a store that is unavailable or can't save the validators ends the run,
+// unlike an import that fails, and that the next run imports the file again.
 func TestStoreFails(t *testing.T) {
 	st := mustOpen(t)
 	web := newSite(t, map[string]http.HandlerFunc{"/a": versioned(permitList, `"1"`)})

@@ -34,7 +34,7 @@ const (
 )
 
 // Sources returns all sources with their default addresses (docs/DATA.md, "Reference data"), in the
-// order in which Run fetches them. For sources without an address, no file is known that package
+// order in which Run fetches them. Sources without an address have no known file that package
 // ingest can read.
 func Sources() []Source {
 	return []Source{

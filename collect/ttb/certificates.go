@@ -103,7 +103,7 @@ func endOfChain(cert *x509.Certificate, known []*x509.Certificate) *x509.Certifi
 	return cert
 }
 
-// fetch fetches and keeps the missing issuer of a certificate.
+// fetch fetches and caches the missing issuer of a certificate.
 func (v *verifier) fetch(ctx context.Context, missing *missingIssuer) error {
 	v.mu.Lock()
 	full := len(v.issuers) >= maxIssuers
@@ -128,8 +128,8 @@ func (v *verifier) fetch(ctx context.Context, missing *missingIssuer) error {
 	return failure
 }
 
-// fetchFrom fetches the certificate that issued cert. It goes over plain HTTP, as RFC 5280
-// requires: the chain proves the certificate.
+// fetchFrom fetches the certificate that issued cert. It uses plain HTTP, as RFC 5280 §8
+// recommends: the signature check authenticates the issuer.
 func (v *verifier) fetchFrom(ctx context.Context, address string, cert *x509.Certificate) (*x509.Certificate, error) {
 	if u, err := url.Parse(address); err != nil || u.Scheme != "http" {
 		return nil, fmt.Errorf("%q is not an http address", address)

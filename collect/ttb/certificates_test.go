@@ -36,18 +36,18 @@ func TestMissingIssuer(t *testing.T) {
 				t.Fatalf("format %q: %v", format, err)
 			}
 			if waits != before+1 {
-				t.Errorf("%d waits", waits-before)
+				t.Errorf("format %q: %d waits, want 1", format, waits-before)
 			}
 			c.http.CloseIdleConnections() // force a new handshake
 		}
 		if n := server.Fetched.Load(); n != 1 {
-			t.Errorf("format %q: the issuer was fetched %d times", format, n)
+			t.Errorf("format %q: the issuer was fetched %d times, want once", format, n)
 		}
 	}
 }
 
-// TestBadCertificates checks that nothing but a complete chain to a trusted root, for the right name
-// and time, is accepted.
+// TestBadCertificates checks that the client accepts only a complete chain to a trusted root that
+// is valid for the site's name and the current time.
 func TestBadCertificates(t *testing.T) {
 	is := func(target any) func(error) bool { return func(err error) bool { return errors.As(err, target) } }
 	var (
@@ -76,7 +76,7 @@ func TestBadCertificates(t *testing.T) {
 			server, c := startTLS(t, test.certs)
 			err := c.openSession(t.Context())
 			if !test.want(err) || !isTemporary(err, 0, 0) {
-				t.Errorf("error = %v", err)
+				t.Errorf("error = %v (%T)", err, err)
 			}
 			if n := server.Fetched.Load(); n != test.fetches {
 				t.Errorf("the issuer was fetched %d times, want %d", n, test.fetches)
@@ -93,7 +93,7 @@ func TestOtherRoot(t *testing.T) {
 	var unknown x509.UnknownAuthorityError
 	for range 2 {
 		if err := c.openSession(t.Context()); !errors.As(err, &unknown) {
-			t.Errorf("error = %v", err)
+			t.Errorf("error = %v, want an UnknownAuthorityError", err)
 		}
 	}
 	if c = mustClient(t, server.Server, Options{}); c.openSession(t.Context()) == nil {

@@ -12,17 +12,17 @@ import (
 // Errors of single requests. Any other error is a permanent problem with the request, or comes from
 // the context or Options.Wait.
 var (
-	// ErrSessionExpired reports that the session no longer has what the request needs: search or
-	// open the form again.
+	// ErrSessionExpired reports that the session no longer has the state that the request needs:
+	// search or open the form again.
 	ErrSessionExpired = errors.New("the session has expired")
 	// ErrNoLabel reports that the site has no such page for the label. The site answers with a
-	// generic error page, so a label without any page may also be due to a failure of the site.
+	// generic error page, so if all of a label's pages are missing, the site itself may be failing.
 	ErrNoLabel = errors.New("the site has no such page for the label")
 	// ErrNoImage reports that the site does not have an image that the form lists.
 	ErrNoImage = errors.New("the site does not have the image")
 )
 
-// BlockedError reports that the site refuses to serve this client. Requests must stop until its
+// BlockedError reports that the site refuses to serve this client. Send no more requests until an
 // operator has found out why.
 type BlockedError struct {
 	Page      ttbpage.Kind // ttbpage.Blocked or ttbpage.Captcha
@@ -37,7 +37,7 @@ func (e *BlockedError) Error() string {
 	return fmt.Sprintf("the site returned a %s", e.Page)
 }
 
-// TemporaryError reports a failure of the site or of the network: the request may be repeated.
+// TemporaryError reports a failure of the site or the network. The request may be retried.
 type TemporaryError struct {
 	Status int           // the HTTP status, or 0 without an answer
 	After  time.Duration // how long the site asks to wait (Retry-After), or 0

@@ -59,8 +59,8 @@ func (c *Client) label(ctx context.Context, id cola.TTBID, query string, kind tt
 // returns ErrSessionExpired if the form must be opened again, and ErrNoImage if the site does not
 // have the image.
 //
-// The site answers with an error page in both cases. An image counts as missing when that happens
-// again after its form was opened again.
+// The site answers with an error page in both cases. If it does so again after the form was
+// reopened, the image counts as missing.
 func (c *Client) Image(ctx context.Context, fileName string) ([]byte, error) {
 	if c.form == 0 {
 		return nil, ErrSessionExpired
@@ -90,7 +90,7 @@ func (c *Client) Image(ctx context.Context, fileName string) ([]byte, error) {
 	return nil, ErrSessionExpired
 }
 
-// imageQuery returns the query of an image. The addresses on a form are not escaped.
+// imageQuery returns the query of an image. It escapes the file name, which forms don't.
 func imageQuery(fileName string) string {
 	return "filename=" + strings.ReplaceAll(url.QueryEscape(fileName), "+", "%20") + "&filetype=l"
 }

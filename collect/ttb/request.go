@@ -17,7 +17,7 @@ import (
 	"github.com/colaregistry/colaregistry/internal/retryafter"
 )
 
-// Limits of answers, without compression.
+// Limits on the size of answers, after decompression.
 const (
 	maxPage   = 1 << 20
 	maxExport = 16 << 20
@@ -229,7 +229,7 @@ func isHTML(response *http.Response, body []byte) bool {
 	return kind == "text/html" || kind == "application/xhtml+xml" || ttbpage.IsHTML(body)
 }
 
-// maxRetryAfter limits what a wrong Retry-After can do.
+// maxRetryAfter limits the effect of a wrong Retry-After.
 const maxRetryAfter = 24 * time.Hour
 
 // complete checks that an answer is a complete page of the given kind. The site sometimes sends

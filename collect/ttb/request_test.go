@@ -232,7 +232,7 @@ func is(target error) func(error) bool {
 	return func(err error) bool { return errors.Is(err, target) }
 }
 
-// TestLimits checks that larger files are rejected.
+// TestLimits checks that files over the size limits are rejected.
 func TestLimits(t *testing.T) {
 	c := fake(t, func(w http.ResponseWriter, _ *http.Request) {
 		part := []byte(strings.Repeat("TTB ID, ", 1<<17))
@@ -315,7 +315,7 @@ func TestContext(t *testing.T) {
 	_, err := c.Form(ctx, anID)
 	var temporary *TemporaryError
 	if !errors.Is(err, context.Canceled) || errors.As(err, &temporary) {
-		t.Errorf("error = %v", err)
+		t.Errorf("error = %v, want context.Canceled, not in a TemporaryError", err)
 	}
 }
 
@@ -327,9 +327,9 @@ func TestStalled(t *testing.T) {
 		<-r.Context().Done()
 	}, Options{})
 	c.idle = 10 * time.Millisecond
-	for range 3 { // until the session is open
+	for range 3 { // first without a session, then in one
 		if _, err := c.Form(t.Context(), anID); !errors.Is(err, errStalled) || !isTemporary(err, 0, 0) {
-			t.Errorf("error = %v", err)
+			t.Errorf("error = %v, want errStalled in a TemporaryError", err)
 		}
 	}
 }
@@ -340,7 +340,7 @@ func TestUnreachable(t *testing.T) {
 	c := mustClient(t, server, Options{})
 	server.Close()
 	if _, err := c.Form(t.Context(), anID); !isTemporary(err, 0, 0) {
-		t.Errorf("error = %v", err)
+		t.Errorf("error = %v, want a TemporaryError", err)
 	}
 }
 

@@ -7,7 +7,7 @@ import (
 	"github.com/colaregistry/colaregistry/ingest/ttbpage"
 )
 
-// inSession sends a request in a session. It opens a session if there is none, and another if it has
+// inSession sends a request in a session. It opens a session if there is none or the session has
 // expired.
 func (c *Client) inSession(ctx context.Context, r request) (answer, error) {
 	for range 2 {

@@ -26,13 +26,13 @@ import (
 // DefaultBaseURL is the address of the site.
 const DefaultBaseURL = "https://ttbonline.gov/colasonline/"
 
-// Options configure a Client.
+// Options configures a Client.
 type Options struct {
 	BaseURL   string                          // by default DefaultBaseURL
 	UserAgent string                          // required: names the program and the operator's contact
 	Wait      func(ctx context.Context) error // called before every request to the site; its error ends the call
 	RootCAs   *x509.CertPool                  // nil for the system's
-	Logger    *slog.Logger                    // nil for none
+	Logger    *slog.Logger                    // nil discards
 }
 
 // Client sends requests to the site in a session, which it opens when needed and again when it has
@@ -50,10 +50,10 @@ type Client struct {
 	open     bool
 	searched bool        // the session has the results of a search
 	form     cola.TTBID  // the label of the form opened last, or 0
-	failed   failedImage // the image last answered with a page
+	failed   failedImage // the last image for which the site returned a page
 }
 
-// failedImage is an image of a label.
+// failedImage identifies an image that the site failed to return.
 type failedImage struct {
 	label    cola.TTBID
 	fileName string

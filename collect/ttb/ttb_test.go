@@ -72,10 +72,11 @@ func TestNew(t *testing.T) {
 	}
 }
 
-// rowsOf returns the number of labels in an export. Their IDs are in apostrophes.
+// rowsOf returns the number of labels in an export, which puts their IDs in apostrophes.
 func rowsOf(export []byte) int { return bytes.Count(export, []byte("\n'")) }
 
-// TestSearch checks the total and the export of every day, and of parts of the busiest by class.
+// TestSearch checks the total and the export of every day, and the totals of the busiest day's
+// parts by class.
 func TestSearch(t *testing.T) {
 	ctx := t.Context()
 	site, c := mustSite(t, ttbsite.Options{Seed: 1, Labels: 400, Busy: 150, Limit: 100})
@@ -212,7 +213,7 @@ func checkLabels(t *testing.T, c *Client, site *ttbsite.Site) {
 				t.Errorf("%s: image %q: %v", l.ID, listed.FileName, err)
 			}
 			if want := l.Images[i].Width; want > 0 && config.Width != want {
-				t.Errorf("%s: image %q is another one: width %d, want %d", l.ID, listed.FileName, config.Width, want)
+				t.Errorf("%s: wrong image for %q: width %d, want %d", l.ID, listed.FileName, config.Width, want)
 			}
 		}
 	}
@@ -222,12 +223,12 @@ func checkLabels(t *testing.T, c *Client, site *ttbsite.Site) {
 		}
 	}
 	if missing > 0 {
-		t.Errorf("%d missing images were not asked for", missing)
+		t.Errorf("%d missing images were not requested", missing)
 	}
 }
 
-// TestExpiredSessions checks that a session is opened again when it has expired, and that the
-// caller learns when its state is lost.
+// TestExpiredSessions checks that the client replaces an expired session, and that it reports the
+// loss of search results and opened forms.
 func TestExpiredSessions(t *testing.T) {
 	ctx := t.Context()
 	site, c := mustSite(t, ttbsite.Options{Seed: 3, Labels: 50})
@@ -252,7 +253,7 @@ func TestExpiredSessions(t *testing.T) {
 		t.Errorf("search after an expired session: %v", err)
 	}
 	if _, err := c.Export(ctx); err != nil {
-		t.Errorf("export after it: %v", err)
+		t.Errorf("export in the new session: %v", err)
 	}
 
 	site.EndSessions()
@@ -346,14 +347,14 @@ func TestFaults(t *testing.T) {
 	if err := calls["export"](); !errors.Is(err, ErrSessionExpired) {
 		t.Errorf("export after a failed search: %v", err)
 	}
-	// An injected failure of the request that opens a session.
+	// Fail the request that opens a session.
 	c.close()
 	site.Inject(ttbsite.Unavailable)
 	if err := calls["form"](); !isTemporary(err, 503, 7*time.Second) {
 		t.Errorf("opening a session: %v", err)
 	}
 	if err := calls["form"](); err != nil {
-		t.Errorf("after it: %v", err)
+		t.Errorf("form after the failure: %v", err)
 	}
 }
 

@@ -139,9 +139,9 @@ const (
 	boxDistinctive = "Distinctive Liquor Bottle Approval"
 )
 
-// applicationType returns the type of application in the words of the detail page. It knows the words
-// only for a label approval without an exemption or a distinctive bottle, which nearly all labels
-// have, whether resubmitted or not. For other types it returns "".
+// applicationType returns the type of application in the wording of the detail page. That wording
+// is known only for a label approval without an exemption or a distinctive bottle, which nearly all
+// labels have, resubmitted or not. For other types, it returns "".
 func applicationType(checked map[string]bool) string {
 	if checked[boxApproval] && !checked[boxExemption] && !checked[boxDistinctive] {
 		return "LABEL APPROVAL"

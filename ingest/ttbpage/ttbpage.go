@@ -19,8 +19,8 @@ import (
 // Kind is the kind of a page.
 type Kind string
 
-// The kinds of pages. If the site does not serve a request, it answers with SearchForm or a kind
-// below it, often with status 200.
+// The kinds of pages. If the site does not serve a request, it answers with SearchForm or one of
+// the kinds after it, often with status 200.
 const (
 	Detail       Kind = "detail page"    // viewColaDetails.do?action=publicDisplaySearchBasic
 	Printable    Kind = "printable form" // viewColaDetails.do?action=publicFormDisplay

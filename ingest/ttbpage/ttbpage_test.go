@@ -201,7 +201,7 @@ func TestIsHTML(t *testing.T) {
 	}
 }
 
-// crashers are pages with boxes in a cell without a row.
+// crashers are pages that once crashed Label: they have boxes in a cell without a row.
 var crashers = []string{
 	`<title>OMB No. 1513-0020</title><template><td><div class="label">TYPE OF APPLICATION</div><input checked alt="Previous TTB Id"></td></template>`,
 	`<title>OMB No. 1513-0020</title><svg><td><foreignObject><div class="label">TYPE OF APPLICATION</div><input checked alt="Previous TTB Id">`,

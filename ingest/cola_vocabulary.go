@@ -43,8 +43,9 @@ var colaSynonyms = map[string]string{
 	"net_contents":           "volume",
 }
 
-// setWords converts a label's vocabulary values, which may use TTB's terms, to their stored form.
-func setWords(c *cola.Cola) {
+// normalizeVocabulary converts a label's values that have a fixed vocabulary, which may be in TTB's
+// terms, to their stored form.
+func normalizeVocabulary(c *cola.Cola) {
 	c.PermitNumber = vocabulary.NormalizePermit(c.PermitNumber)
 	c.ProductType = vocabulary.ProductTypeNamed(string(c.ProductType))
 	c.LLMCategoryPath = cola.Text(vocabulary.NormalizeCategory(string(c.LLMCategoryPath)))
@@ -69,19 +70,19 @@ func setPosition(image *cola.Image) {
 func lower(t *cola.Text) { *t = cola.Text(strings.ToLower(string(*t))) }
 
 // setUnit sets volume_unit to the unit that was part of the volume text.
-func setUnit(r *recordReader, c *cola.Cola, carried cola.Fields) cola.Fields {
+func setUnit(r *recordReader, c *cola.Cola, present cola.Fields) cola.Fields {
 	switch {
 	case r.unit == "":
-		return carried
+		return present
 	case c.VolumeUnit != "" && string(c.VolumeUnit) != r.unit:
 		r.problems.add("volume_unit", fmt.Errorf("%s differs from the unit in volume, %s", quote(c.VolumeUnit), r.unit))
-		return carried
+		return present
 	}
 	c.VolumeUnit = cola.Text(r.unit)
-	return carried.With(volumeUnit)
+	return present.With(volumeUnit)
 }
 
-// The fields that imply each other.
+// The fields that deriveCodes sets.
 var (
 	classID            = cola.FieldIndex[cola.Cola]("class_id")
 	className          = cola.FieldIndex[cola.Cola]("class_name")
@@ -94,11 +95,11 @@ var (
 // deriveCodes sets the fields that a label's class and origin imply, unless the row has them: code
 // and name imply each other, the class implies the product type, and the origin implies whether the
 // product is imported. A name that several codes share implies only the values that they all imply.
-func deriveCodes(c *cola.Cola, carried cola.Fields) cola.Fields {
+func deriveCodes(c *cola.Cola, present cola.Fields) cola.Fields {
 	set := func(field int, to *cola.Text, value string) {
-		if value != "" && !carried.Has(field) {
+		if value != "" && !present.Has(field) {
 			*to = cola.Text(value)
-			carried = carried.With(field)
+			present = present.With(field)
 		}
 	}
 	var kind vocabulary.ProductType
@@ -109,16 +110,16 @@ func deriveCodes(c *cola.Cola, carried cola.Fields) cola.Fields {
 		kind = class.ProductType
 		set(classID, &c.ClassID, class.ID)
 	}
-	if kind != "" && !carried.Has(productType) {
+	if kind != "" && !present.Has(productType) {
 		c.ProductType = kind
-		carried = carried.With(productType)
+		present = present.With(productType)
 	}
 	origin, known := ttbOrigins[string(c.OriginID)]
 	if c.OriginID == "" {
 		origin, known = vocabulary.OriginNamed(string(c.OriginName), string(c.DomesticOrImported))
 	}
 	if !known {
-		return carried
+		return present
 	}
 	set(originID, &c.OriginID, origin.ID)
 	set(originName, &c.OriginName, origin.Name)
@@ -127,5 +128,5 @@ func deriveCodes(c *cola.Cola, carried cola.Fields) cola.Fields {
 	} else {
 		set(domesticOrImported, &c.DomesticOrImported, vocabulary.Imported)
 	}
-	return carried
+	return present
 }
