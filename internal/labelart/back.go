@@ -119,7 +119,7 @@ func (p *page) statements(b box) {
 	p.stack(b, items...)
 }
 
-// join joins two strings with a dot if neither is empty.
+// join joins two strings with a middle dot if neither is empty.
 func join(a, b string) string {
 	if a == "" || b == "" {
 		return a + b
