@@ -57,7 +57,8 @@ func (p *page) sidePanel(b box) {
 	)
 }
 
-// legalStrip draws the bottom of a front label that has no back label.
+// legalStrip draws the bottom of a front label with a barcode: the mandatory statements and the
+// barcode.
 func (p *page) legalStrip(b box) {
 	p.fill(p.paper, rectangle(b))
 	p.fill(p.accent, rectangle(box{b.x, b.y, b.w, max(0.6, b.h*0.015)}))

@@ -32,7 +32,7 @@ const (
 	Failed     // no response for an unknown reason: may have been charged
 )
 
-// outcome classifies an exchange. endings are in chronological order.
+// outcome classifies an exchange. The endings of each process are in chronological order.
 func (e *Exchange) outcome(endings []Ending) Outcome {
 	switch {
 	case e.Failure == Refused:
