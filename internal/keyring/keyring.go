@@ -110,7 +110,8 @@ const fileComment = "# Keys of a colaregistry deployment. The first key encrypts
 	"# Back up this file separately from the database. Without it, webhook secrets are lost.\n"
 
 // Create writes a key file with one new key, readable by its owner only, and syncs it to disk. The
-// file appears under its name once it is complete. The error wraps fs.ErrExist if the file exists.
+// file appears under its name only when it is complete. The error wraps fs.ErrExist if the file
+// exists.
 func Create(path string) error {
 	// Unlike a rename, a link never replaces a file.
 	if err := write(path, fileComment+NewKey()+"\n", os.Link, nil); err != nil {
