@@ -123,7 +123,7 @@ func (s *site) sendTo(server, method, path string, header http.Header) response 
 	}
 	req.URL.Opaque, req.URL.RawQuery, _ = strings.Cut(path, "?") // unchanged, including escapes
 	if strings.HasPrefix(path, "//") {
-		// Otherwise, the first path segment would be taken for the host.
+		// Otherwise, the first path segment would be parsed as the host.
 		req.URL.Opaque = strings.TrimPrefix(server, "http:") + req.URL.Opaque
 	}
 	if header != nil {

@@ -102,7 +102,7 @@ func (w *world) once(method, route, request string) response {
 	return w.send(w.browser, method, request, header, body)
 }
 
-// destructive reports whether a request changes a resource so that other requests to it would fail.
+// destructive reports whether a request changes a resource in a way that can break later requests.
 func destructive(method, route string) bool {
 	return method == http.MethodDelete || route == "/sign-out" || strings.HasPrefix(route, "/unsubscribe") ||
 		method == http.MethodPost && ending.MatchString(route)
