@@ -10,8 +10,8 @@ import (
 	"github.com/colaregistry/colaregistry/internal/program"
 )
 
-// lookalikes are addresses that Unicode folding, normalization or lenient parsing turns into
-// mike@github.com.
+// lookalikes returns email addresses that Unicode folding, normalization or lenient parsing could
+// turn into mike@github.com.
 func lookalikes() map[string]string {
 	return map[string]string{
 		"Kelvin sign":           "mi\u212ae@github.com",
@@ -33,8 +33,8 @@ func lookalikes() map[string]string {
 	}
 }
 
-// TestLookalikeAddresses checks that an address that only resembles the victim's never reaches the
-// victim's account, by access token or dashboard sign-in.
+// TestLookalikeAddresses checks that an address that resembles the victim's gives no access to the
+// victim's account, neither by access token nor by dashboard sign-in.
 func TestLookalikeAddresses(t *testing.T) {
 	i := newIssuer(t)
 	onBoth(t, program.Options{Flags: i.flags()}, func(t *testing.T, s *site) {
@@ -55,7 +55,7 @@ func TestLookalikeAddresses(t *testing.T) {
 					}
 				}
 				if id := s.accountOf(i, subject); id == 0 || id == victim.ID {
-					t.Errorf("%s, by %s: account %d, want one other than the victim's, %d", name, by, id, victim.ID)
+					t.Errorf("%s, by %s: account %d, want a new one, not the victim's (%d)", name, by, id, victim.ID)
 				}
 			}
 		}
@@ -63,7 +63,7 @@ func TestLookalikeAddresses(t *testing.T) {
 			subject := fmt.Sprint("mike ", n)
 			got := s.bearer(i.accessToken(person(subject, email)), "/usage")
 			if got.Status != http.StatusOK || s.accountOf(i, subject) != victim.ID {
-				t.Errorf("%s: own account: %d %s", email, got.Status, got.Body)
+				t.Errorf("%s: want 200 in the victim's account: status %d: %s", email, got.Status, got.Body)
 			}
 		}
 	})
@@ -79,7 +79,7 @@ func TestSquattedAddress(t *testing.T) {
 			t.Fatalf("status %d, want 200: %s", got.Status, got.Body)
 		}
 		if eve, mike := s.accountOf(i, "eve"), s.accountOf(i, "mike"); eve == 0 || mike == 0 || eve == mike {
-			t.Errorf("attacker has account %d, victim %d", eve, mike)
+			t.Errorf("attacker has account %d, victim %d; want separate accounts", eve, mike)
 		}
 		for _, email := range []string{"mi\u212ae@github.com", "m\u0130ke@github.com"} {
 			if out, err := s.Try("account", "create", "--email", email, "--tier", "free"); err == nil {
@@ -106,7 +106,7 @@ func TestLinkPolicy(t *testing.T) {
 				s.signInAt(newBrowser(t), i, person("dashboard", "mike@github.com"))
 				for _, by := range []string{"token", "dashboard"} {
 					if id := s.accountOf(i, by); id == 0 || (id == victim.ID) != links {
-						t.Errorf("by %s: account %d, victim %d", by, id, victim.ID)
+						t.Errorf("by %s: account %d, victim's account %d; want a link: %t", by, id, victim.ID, links)
 					}
 				}
 			})

@@ -17,8 +17,9 @@ var hidden = []string{"T0SECRET", "B0SECRET", "carol@", "holder@", "whsec_", "/f
 // pathParameter matches a path parameter in the OpenAPI document.
 var pathParameter = regexp.MustCompile(`\{[^}]*\}`)
 
-// TestAppDestinations calls every REST operation and tool as an app without the write scope, and
-// checks that no response reveals the addresses of destinations.
+// TestAppDestinations calls every REST operation on destinations, deliveries and saved searches,
+// and every MCP list method, as an app without the write scope. No response may reveal the address
+// of a destination.
 func TestAppDestinations(t *testing.T) {
 	issuer := newIssuer(t)
 	o := program.Options{Flags: append(issuer.flags(), "--smtp", "smtp://127.0.0.1:1",
@@ -32,7 +33,7 @@ func TestAppDestinations(t *testing.T) {
 			return s.send(http.DefaultClient, method, path, header, body)
 		}
 		if got := read(http.MethodGet, "/api/v1/destinations", nil); !strings.Contains(string(got.Body), `"https://hooks.slack.com"`) {
-			t.Errorf("host missing in the response for an app: %d %s", got.Status, got.Body)
+			t.Errorf("destinations of an app's account: status %d, want 200 with the host: %s", got.Status, got.Body)
 		}
 		calls := 0
 		for path, methods := range s.rest(a.Key.Reveal(), http.MethodGet, "/openapi.json", nil).JSON(t)["paths"].(map[string]any) {
@@ -65,7 +66,7 @@ func TestAppDestinations(t *testing.T) {
 	})
 }
 
-// requireHidden checks that a response contains no hidden parts.
+// requireHidden checks that a response contains none of the hidden fragments.
 func requireHidden(t *testing.T, operation string, got response) {
 	t.Helper()
 	for _, part := range hidden {
@@ -76,7 +77,7 @@ func requireHidden(t *testing.T, operation string, got response) {
 }
 
 // addDestinations adds a webhook, an email destination, a delivery and a saved search with a feed
-// to an account, and returns an ID for each area of the API.
+// to an account. It returns one ID for each resource, keyed by the first path segment.
 func (s *site) addDestinations(key string) map[string]string {
 	s.t.Helper()
 	create := func(path string, body any) map[string]any {

@@ -43,14 +43,15 @@ func TestConditionalRequests(t *testing.T) {
 				got := s.send(http.DefaultClient, http.MethodGet, "/api/v1"+path,
 					http.Header{"X-Api-Key": {other.Key.Reveal()}, "If-None-Match": {forged}}, nil)
 				if used := s.used(other).DetailViews - before.DetailViews; got.Status != http.StatusOK || used != 1 {
-					t.Errorf("%s, If-None-Match: %s: %d, %d detail views", path, forged, got.Status, used)
+					t.Errorf("%s, If-None-Match: %s: status %d, %d detail views; want 200 and 1", path, forged, got.Status, used)
 				}
 			}
 			before := s.used(reader)
 			again := s.send(http.DefaultClient, http.MethodGet, "/api/v1"+path,
 				http.Header{"X-Api-Key": {reader.Key.Reveal()}, "If-None-Match": {tag}}, nil)
 			if after := s.used(reader); again.Status != http.StatusNotModified || after != before {
-				t.Errorf("%s with its own tag: %d, used %+v, then %+v", path, again.Status, before, after)
+				t.Errorf("%s with its own tag: status %d, used %+v, then %+v; want 304 without a charge",
+					path, again.Status, before, after)
 			}
 		}
 	})

@@ -42,7 +42,7 @@ func TestEmbeddedPages(t *testing.T) {
 	})
 }
 
-// embedding returns the headers of browser requests that are not caused by a person opening the page.
+// embedding returns the headers that browsers send when they load a page without the user opening it.
 func embedding() (headers []http.Header) {
 	headers = append(headers, http.Header{"Sec-Purpose": {"prefetch"}, "Sec-Fetch-Dest": {"document"}})
 	for _, dest := range []string{

@@ -22,7 +22,7 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// withoutAlerts turns off the server's own runs and deliveries; the test makes them with commands.
+// withoutAlerts turns off scheduled runs and deliveries; tests trigger them with alerts tick.
 var withoutAlerts = program.Options{Flags: []string{"--alerts", "off", "--webhook-allow-private"}}
 
 // TestManualRunLabels manually runs three unscheduled searches, one per product type,
@@ -95,13 +95,14 @@ func TestScheduledMessageLabels(t *testing.T) {
 		s.tick(tomorrow)
 		feed := s.feed(a, first[0])
 		if n := len(distinct(feed)); n != cola.MaxMessageLabels {
-			t.Errorf("feed names %d labels", n)
+			t.Errorf("feed names %d labels, want %d", n, cola.MaxMessageLabels)
 		}
 		before := hook.messages()
 		for _, m := range before {
 			if len(m.Data.Labels) != cola.MaxMessageLabels || m.Data.More != 15 ||
 				!maps.Equal(distinct(m.body), distinct(feed)) {
-				t.Errorf("message names %d labels and counts %d more", len(m.Data.Labels), m.Data.More)
+				t.Errorf("message names %d labels and counts %d more, want the %d labels of the feed and 15 more",
+					len(m.Data.Labels), m.Data.More, cola.MaxMessageLabels)
 			}
 		}
 		s.mustPost(a, fmt.Sprintf("/deliveries/%.0f/replay", s.list(a, "/deliveries")[0]["id"]), http.StatusAccepted)
@@ -120,7 +121,8 @@ func TestScheduledMessageLabels(t *testing.T) {
 		}
 		for _, m := range more {
 			if len(m.Data.Labels) > 0 || m.Data.Run.MatchCount != 40 {
-				t.Errorf("beyond the daily limit, a message names %d of %d", len(m.Data.Labels), m.Data.Run.MatchCount)
+				t.Errorf("beyond the daily limit, a message names %d of %d labels, want 0 of 40",
+					len(m.Data.Labels), m.Data.Run.MatchCount)
 			}
 		}
 	})
@@ -177,12 +179,13 @@ func TestMatchCharges(t *testing.T) {
 				t.Errorf("%s: used %+v, want %d list records", step.what, used, spent)
 			}
 		}
-		s.checkCutMatches(search)
+		s.checkTruncatedMatches(search)
 	})
 }
 
-// checkCutMatches checks that an account with three list records left gets only three matches.
-func (s *site) checkCutMatches(of string) {
+// checkTruncatedMatches checks that an account with three list records left gets only three matches,
+// and none of the matches of another account's search.
+func (s *site) checkTruncatedMatches(othersSearch string) {
 	s.t.Helper()
 	spent := cola.Used{ListRecords: cola.TierFree.Limits().ListRecords - 3}
 	poor, err := loadtest.NewAccount(s.t.Context(), s.Store, "poor@example.com", cola.TierFree, spent)
@@ -198,13 +201,14 @@ func (s *site) checkCutMatches(of string) {
 	meta := cut.JSON(s.t)["meta"].(map[string]any)
 	if n := len(distinct(string(cut.Body))); n != 3 || meta["has_more"] != true || meta["truncated_by_quota"] != true ||
 		cut.Header.Get("X-List-Records-Remaining") != "0" {
-		s.t.Errorf("with 3 list records left: %d matches, %v, %v", n, meta, cut.Header)
+		s.t.Errorf("with 3 list records left: %d matches, meta %v, headers %v; want 3 matches, truncated by the quota",
+			n, meta, cut.Header)
 	}
 	if rejected := s.rest(poor.Key.Reveal(), http.MethodGet, path, nil); rejected.Status != http.StatusTooManyRequests ||
 		ttbID.Match(rejected.Body) {
-		s.t.Errorf("without quota: %d %s", rejected.Status, rejected.Body)
+		s.t.Errorf("without quota: status %d, want 429 without labels: %s", rejected.Status, rejected.Body)
 	}
-	if other := s.rest(poor.Key.Reveal(), http.MethodGet, "/saved-searches/"+of+"/matches", nil); other.Status != http.StatusNotFound {
+	if other := s.rest(poor.Key.Reveal(), http.MethodGet, "/saved-searches/"+othersSearch+"/matches", nil); other.Status != http.StatusNotFound {
 		s.t.Errorf("matches of another account: status %d, want 404", other.Status)
 	}
 }
@@ -304,7 +308,7 @@ func (s *site) list(a *loadtest.Account, path string) (rows []map[string]any) {
 	return rows
 }
 
-// feed creates a feed of a search and reads it.
+// feed creates a feed for a saved search and returns its content.
 func (s *site) feed(a *loadtest.Account, search string) string {
 	s.t.Helper()
 	created := s.rest(a.Key.Reveal(), http.MethodPost, "/saved-searches/"+search+"/feed", nil)
@@ -362,7 +366,7 @@ type message struct {
 	body string
 }
 
-// receiver adds an active webhook to an account.
+// receiver adds an active webhook to an account and returns its receiver.
 func (s *site) receiver(email string) *receiver {
 	s.t.Helper()
 	r := &receiver{}

@@ -38,7 +38,7 @@ func TestIdleConnections(t *testing.T) {
 		client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: 2 * time.Minute}
 		for range 3 {
 			if a := s.send(client, http.MethodGet, "/api/v1/usage", http.Header{"X-Api-Key": {key}}, nil); a.Status != http.StatusOK {
-				t.Errorf("request with idle connections: %d", a.Status)
+				t.Errorf("request with idle connections: status %d, want 200", a.Status)
 			}
 		}
 	})
@@ -87,7 +87,7 @@ func TestSlowBodies(t *testing.T) {
 			started := time.Now()
 			a := s.send(client, http.MethodGet, "/api/v1/usage", http.Header{"X-Api-Key": {key}}, nil)
 			if took := time.Since(started); a.Status != http.StatusOK || took > fast {
-				t.Errorf("request with slow connections: %d after %v", a.Status, took)
+				t.Errorf("request with slow connections: status %d after %v, want 200 within %v", a.Status, took, fast)
 			}
 		}
 		close(stop)
@@ -96,7 +96,7 @@ func TestSlowBodies(t *testing.T) {
 		for path, status := range map[string]int{
 			"/sign-in":  http.StatusRequestTimeout,
 			"/sign-out": http.StatusSeeOther, "/keys": http.StatusMethodNotAllowed,
-			"/unsubscribe/" + wrongText(1): web.StatusClientGone, "/confirm/" + wrongText(2): http.StatusNotFound,
+			"/unsubscribe/" + wrongToken(1): web.StatusClientGone, "/confirm/" + wrongToken(2): http.StatusNotFound,
 		} {
 			conn, started := slow(path+" HTTP/1.1\r\nContent-Type: application/x-www-form-urlencoded"), time.Now()
 			forms.Go(func() {

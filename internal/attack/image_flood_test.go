@@ -64,7 +64,7 @@ func TestImageFlood(t *testing.T) {
 				break
 			}
 			if try == 100 {
-				t.Fatalf("image after the flood: %d %s", image.Status, image.Body)
+				t.Fatalf("image after the flood: status %d, want 200: %s", image.Status, image.Body)
 			}
 			time.Sleep(50 * time.Millisecond) // until the server notices the canceled requests
 		}

@@ -208,7 +208,7 @@ func (s *site) signInAt(browser *http.Client, i *testIssuer, claims map[string]a
 	return s.send(browser, http.MethodGet, i.approve(authorize, claims), nil, nil)
 }
 
-// accountOf returns the account of an issuer's subject, or zero.
+// accountOf returns the ID of the account linked to an issuer's subject, or zero.
 func (s *site) accountOf(i *testIssuer, subject string) (id cola.AccountID) {
 	s.t.Helper()
 	all, err := s.Store.IdentitiesOf(s.t.Context(), 0)

@@ -32,8 +32,8 @@ func TestServerLogSecrets(t *testing.T) {
 	})
 }
 
-// TestProxyLogSecrets repeats the test through HAProxy with deploy/haproxy.cfg, whose log
-// must contain only route names.
+// TestProxyLogSecrets repeats TestServerLogSecrets through HAProxy with deploy/haproxy.cfg. The log
+// of HAProxy must contain route names instead of paths.
 func TestProxyLogSecrets(t *testing.T) {
 	s := startOnSQLite(t, program.Options{})
 	proxy, log := s.startProxy("", "")
@@ -80,8 +80,8 @@ func TestProxyClientLimits(t *testing.T) {
 	}
 }
 
-// sendSecrets sends a secret to every route of the server, as each path variable and in the query,
-// and returns the number of requests.
+// sendSecrets sends the secret to every route, in each path variable, the query and several headers.
+// It returns the number of requests.
 func (s *site) sendSecrets(to string) (sent int) {
 	s.t.Helper()
 	var spec struct{ Paths map[string]any }
@@ -113,8 +113,8 @@ func (s *site) sendSecrets(to string) (sent int) {
 	return sent
 }
 
-// sendTo sends a request to any server without following redirects. For an incomplete response it
-// returns the zero response.
+// sendTo sends a request to any server without following redirects. It returns the zero response if
+// no complete response arrives.
 func (s *site) sendTo(server, method, path string, header http.Header) response {
 	s.t.Helper()
 	req, err := http.NewRequestWithContext(s.t.Context(), method, server, nil)
@@ -123,8 +123,8 @@ func (s *site) sendTo(server, method, path string, header http.Header) response 
 	}
 	req.URL.Opaque, req.URL.RawQuery, _ = strings.Cut(path, "?") // unchanged, including escapes
 	if strings.HasPrefix(path, "//") {
-		req.URL.Opaque = strings.TrimPrefix(server,
-			"http:") + req.URL.Opaque // makes the target absolute, including the host
+		// Otherwise, the first path segment would be parsed as the host.
+		req.URL.Opaque = strings.TrimPrefix(server, "http:") + req.URL.Opaque
 	}
 	if header != nil {
 		req.Header = header.Clone()
@@ -157,7 +157,7 @@ func (s *site) startProxy(old, replace string) (url, log string) {
 	}
 	config, address, dir := string(content), program.Address(s.t), s.t.TempDir()
 	if !strings.Contains(config, old) {
-		s.t.Fatalf("deploy/haproxy.cfg without %q", old)
+		s.t.Fatalf("deploy/haproxy.cfg does not contain %q", old)
 	}
 	if old != "" {
 		config = strings.ReplaceAll(config, old, replace)
@@ -209,7 +209,7 @@ func linesOf(t *testing.T, file string, least int) string {
 	return ""
 }
 
-// linesWith returns the lines that contain text.
+// linesWith returns the lines of text that contain part.
 func linesWith(text, part string) string {
 	var found strings.Builder
 	for line := range strings.Lines(text) {

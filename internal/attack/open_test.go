@@ -71,8 +71,8 @@ func (w *world) anonymous(client *http.Client, method, route string) response {
 	return w.send(client, method, request, nil, nil)
 }
 
-// closed reports whether a response only asks for credentials. Routes with a token in the path are
-// open, because anyone can try tokens.
+// closed reports whether a route denied access to a client without credentials. Routes with a token
+// in the path count as open, because anyone can try tokens.
 func closed(method, route string, a response) bool {
 	switch {
 	case strings.Contains(route, "{token}"):

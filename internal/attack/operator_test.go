@@ -32,7 +32,7 @@ func TestOperatorPages(t *testing.T) {
 		as := func(claims map[string]any) *http.Client {
 			browser := newBrowser(t)
 			if page := s.signInAt(browser, i, claims); page.Status != http.StatusOK {
-				t.Fatalf("sign-in of %v: status %d: %s", claims, page.Status, page.Body)
+				t.Fatalf("sign-in of %v: status %d, want 200: %s", claims, page.Status, page.Body)
 			}
 			return browser
 		}
@@ -41,7 +41,8 @@ func TestOperatorPages(t *testing.T) {
 			status int
 		}{
 			"visitor": {newBrowser(t), http.StatusSeeOther}, "account": {s.signIn("ann@example.com"), http.StatusNotFound},
-			// Linked to the operator's account by a command: without an address, then with another one.
+			// Linked to the operator's account by a command: without an address, then with another
+			// address.
 			"linked identity":                  {as(map[string]any{"sub": "helper"}), http.StatusNotFound},
 			"linked identity, another address": {as(person("helper", "owner@example.com")), http.StatusNotFound},
 			"lookalike":                        {as(person("eve", "op\u017f@example.com")), http.StatusNotFound},
@@ -65,7 +66,7 @@ func TestOperatorPages(t *testing.T) {
 		operators := map[string]*http.Client{"link": s.signIn(operator), "issuer": as(person("ops", operator))}
 		for name, browser := range operators {
 			if page := s.send(browser, http.MethodGet, "/collection", nil, nil); !strings.Contains(string(page.Body), "Blocked") {
-				t.Errorf("operator by %s: status %d: %s", name, page.Status, page.Body)
+				t.Errorf("operator by %s: status %d, want 200 with the block: %s", name, page.Status, page.Body)
 			}
 			for _, header := range []http.Header{{"Origin": {"https://evil.example"}}, {"Sec-Fetch-Site": {"cross-site"}}} {
 				if got := s.send(browser, http.MethodPost, "/collection/resume", header, nil); got.Status != http.StatusForbidden {

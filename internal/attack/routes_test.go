@@ -102,13 +102,13 @@ func (w *world) once(method, route, request string) response {
 	return w.send(w.browser, method, request, header, body)
 }
 
-// destructive reports whether a request deletes or invalidates a resource that other requests need.
+// destructive reports whether a request changes a resource in a way that can break later requests.
 func destructive(method, route string) bool {
 	return method == http.MethodDelete || route == "/sign-out" || strings.HasPrefix(route, "/unsubscribe") ||
 		method == http.MethodPost && ending.MatchString(route)
 }
 
-// ending matches routes that delete, invalidate or replace a resource.
+// ending matches routes that delete, invalidate, pause or replace a resource.
 var ending = regexp.MustCompile(`/(delete|end|end-others|feed|pause|revoke|rotate|secret)$`)
 
 // methods returns the methods to try for a route.
@@ -122,7 +122,7 @@ func (w *world) methods(documented map[string]map[string]any, route string) []st
 	return slices.DeleteFunc(all, func(method string) bool { return operations[strings.ToLower(method)] == nil })
 }
 
-// visits lists all routes with each of their methods, destructive requests last.
+// visits lists all routes except /mcp with each of their methods, destructive requests last.
 func (w *world) visits() (visits [][2]string) {
 	w.t.Helper()
 	var api struct{ Paths map[string]map[string]any }
@@ -145,8 +145,8 @@ func (w *world) visits() (visits [][2]string) {
 // recent labels, or a label's earlier application.
 const related = 10
 
-// uncharged returns how many labels in a response its charge does not cover. Each label costs a
-// list record unless it is part of a detail view.
+// uncharged returns the number of labels in a response that its charge does not cover. Each label
+// costs a list record unless it is part of a detail view.
 func uncharged(labels int, before, after cola.Used) int {
 	paid := after.ListRecords - before.ListRecords + (1+related)*(after.DetailViews-before.DetailViews)
 	return max(0, labels-paid)

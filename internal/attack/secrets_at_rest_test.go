@@ -129,7 +129,7 @@ func TestWrongKeyFile(t *testing.T) {
 			o.Flags = nil
 			err := program.Launch(t, o).ExitError()
 			if err == nil || !strings.Contains(err.Error(), "secret create") {
-				t.Errorf("no key file: %v", err)
+				t.Errorf("start without a key file: %v, want a rejection that mentions secret create", err)
 			}
 		}
 		program.Start(t, program.Options{Dir: s.Dir, DatabaseURL: s.DatabaseURL}) // with its own keys

@@ -33,7 +33,7 @@ func TestSecurityEvents(t *testing.T) {
 		created := s.post(browser, "/keys/new", url.Values{"name": {"intruder"}})
 		secret := regexp.MustCompile(`lar_[0-9A-Za-z]{36}`).FindString(string(created.Body))
 		if created.Status != http.StatusOK || secret == "" {
-			t.Fatalf("no key created: %d %s", created.Status, created.Body)
+			t.Fatalf("creating a key: status %d, want 200 with the key: %s", created.Status, created.Body)
 		}
 		list := s.send(browser, http.MethodGet, "/keys", nil, nil)
 		revoke := regexp.MustCompile(`/keys/\d+/revoke`).FindString(string(list.Body))
@@ -60,7 +60,7 @@ func TestSecurityEvents(t *testing.T) {
 	})
 }
 
-// forwarded sends requests as a proxy for a client.
+// forwarded is an http.RoundTripper that sends requests as a proxy does for a client at this address.
 type forwarded string
 
 // RoundTrip implements http.RoundTripper.

@@ -43,7 +43,7 @@ func TestSignInFlood(t *testing.T) {
 			t.Errorf("%d sessions stored, want one for each of %d sign-ins", n, honest)
 		}
 		if n := i.reads.Load(); n > 10 {
-			t.Errorf("%d requests for the issuer's documents", n)
+			t.Errorf("%d requests for the issuer's documents, want at most 10", n)
 		}
 	})
 }
@@ -122,7 +122,7 @@ func TestCallbackFlood(t *testing.T) {
 			}
 		}
 		if n := strings.Count(s.Log(), "rejected a code"); n > 3 {
-			t.Errorf("%d warnings about made-up codes", n)
+			t.Errorf("%d warnings about made-up codes, want at most 3", n)
 		}
 	})
 }

@@ -17,10 +17,10 @@ func TestSite(t *testing.T) {
 			t.Fatalf("search: status %d, want 200: %s", found.Status, found.Body)
 		}
 		if used := s.used(a); used.ListRecords != 3 {
-			t.Errorf("used %+v after a page of 3", used)
+			t.Errorf("used %+v after a page of 3, want 3 list records", used)
 		}
 		if page := s.send(s.signIn("holder@example.com"), http.MethodGet, "/usage", nil, nil); !strings.Contains(string(page.Body), "holder@example.com") {
-			t.Errorf("usage page without the account: %d", page.Status)
+			t.Errorf("usage page: status %d, want one with the account's address", page.Status)
 		}
 	})
 }

@@ -110,7 +110,7 @@ var quiet = slog.New(slog.DiscardHandler)
 type template struct {
 	once sync.Once
 	open func(t *testing.T) (dsn string, st store.Store, err error)
-	dsn  string // file, or URL
+	dsn  string // file name or URL
 	err  error
 }
 
@@ -185,7 +185,7 @@ func (a response) JSON(t *testing.T) (body map[string]any) {
 	return body
 }
 
-// rest calls the REST API. It sends the body as JSON unless it is nil.
+// rest calls the REST API with an API key. A body that is not nil is sent as application/json.
 func (s *site) rest(key, method, path string, body any) response {
 	s.t.Helper()
 	header := http.Header{"X-Api-Key": {key}}

@@ -120,7 +120,7 @@ func TestWebhookFlood(t *testing.T) {
 		awaitTrue(t, "the challenges",
 			func() bool { return len(victim.of(cola.EventConfirm)) == statuses[http.StatusCreated] })
 		if n, all := len(victim.of(cola.EventConfirm)), victim.all(); all != n || n > 5 {
-			t.Errorf("victim got %d requests, %d of them challenges", all, n)
+			t.Errorf("victim got %d requests, %d of them challenges; want at most 5 challenges only", all, n)
 		}
 	})
 }
@@ -172,7 +172,7 @@ func TestTestMessageFlood(t *testing.T) {
 			case got.Status == http.StatusAccepted:
 				accepted++
 			case got.Status != http.StatusTooManyRequests || got.Header.Get("Retry-After") == "" || !bytes.Contains(got.Body, []byte(`"reason":"tests"`)):
-				t.Errorf("%d %s", got.Status, got.Body)
+				t.Errorf("test message: status %d, want 202 or 429 with Retry-After: %s", got.Status, got.Body)
 			}
 		}
 		if most := 10 + int(time.Since(started)/(6*time.Second)) + 1; accepted < 10 || accepted > most {
@@ -222,7 +222,7 @@ func TestEndpointConfirmation(t *testing.T) {
 			t.Errorf("wrong code: status %d, want 400: %s", got.Status, got.Body)
 		}
 		if got := state(second); got != cola.DestinationPending {
-			t.Errorf("endpoint that did not answer the challenge: %s", got)
+			t.Errorf("endpoint that did not answer the challenge: state %s, want pending", got)
 		}
 		if got := s.rest(key, http.MethodPost, confirm, map[string]any{"code": code}); got.Status != http.StatusOK {
 			t.Errorf("correct code: status %d, want 200: %s", got.Status, got.Body)

@@ -25,7 +25,7 @@ type world struct {
 	account *loadtest.Account
 	browser *http.Client
 	admin   string            // URL of the admin listener
-	ids     map[string]string // values of path parameters, by area and name, such as "destinations/{uuid}"
+	ids     map[string]string // values of path parameters, such as "{ttb_id}" or "destinations/{uuid}"
 	labels  map[string]bool   // every TTB ID in the registry
 }
 
@@ -55,13 +55,13 @@ func newWorld(t *testing.T, start func(*testing.T, program.Options) *site) *worl
 	hook := w.create("/destinations",
 		map[string]any{"kind": "webhook", "address": receiver.URL + "/hook"})["uuid"].(string)
 	w.ids["destinations/{uuid}"] = hook
-	awaitTrue(w.t, "the endpoint confirms", func() bool {
+	awaitTrue(w.t, "the endpoint's confirmation", func() bool {
 		d := w.data(http.MethodGet, "/destinations/"+hook, nil, http.StatusOK).(map[string]any)
 		return d["state"] == cola.DestinationActive
 	})
 	w.importNewLabels(30)
 	w.tick(append([]string{"--public-url", w.URL}, sending...))
-	w.collect(mail)
+	w.storeResourceIDs(mail)
 	return w
 }
 
@@ -80,12 +80,12 @@ func newBareWorld(t *testing.T, start func(*testing.T, program.Options) *site, f
 	for c := range demo.Labels(demo.Options{Colas: labels, Seed: 1, AsOf: cola.DateOf(time.Now())}) {
 		w.labels[c.TTBID.String()] = true
 	}
-	w.look()
+	w.storeRecordIDs()
 	return w
 }
 
-// look stores the IDs of existing records in w.ids.
-func (w *world) look() {
+// storeRecordIDs stores the IDs of existing public records in w.ids.
+func (w *world) storeRecordIDs() {
 	w.t.Helper()
 	found := w.data(http.MethodGet, "/colas?approval_date_from=2005-01-01&per_page=50", nil, http.StatusOK).([]any)
 	at := slices.IndexFunc(found, func(row any) bool { return row.(map[string]any)["has_barcode"] == true })
@@ -126,7 +126,7 @@ func (w *world) importNewLabels(n int) {
 			id, i+1, cola.DateOf(time.Now()))
 	}
 	w.importLabels(lines.Bytes())
-	awaitTrue(w.t, "the server lists the new labels", func() bool {
+	awaitTrue(w.t, "the new labels in the index", func() bool {
 		return len(w.data(http.MethodGet, "/colas?brand_name=quokka&per_page=1", nil, http.StatusOK).([]any)) == 1
 	})
 }
@@ -140,8 +140,8 @@ func (w *world) tick(flags []string) {
 
 var tokenInMail = regexp.MustCompile(`/(confirm|unsubscribe)/([\w-]+)`)
 
-// collect stores the IDs of the created resources.
-func (w *world) collect(mail *mailtest.Server) {
+// storeResourceIDs stores the IDs of the account's resources in w.ids.
+func (w *world) storeResourceIDs(mail *mailtest.Server) {
 	w.t.Helper()
 	search := "/saved-searches/" + w.ids["saved-searches/{uuid}"]
 	runs := w.data(http.MethodGet, search+"/runs", nil, http.StatusOK).([]any)
@@ -151,14 +151,14 @@ func (w *world) collect(mail *mailtest.Server) {
 	w.ids["{run}"] = fmt.Sprint(runs[0].(map[string]any)["id"])
 	feed := w.data(http.MethodPost, search+"/feed", nil, http.StatusCreated).(map[string]any)
 	w.ids["feeds/{token}"] = filepath.Base(feed["url"].(string))
-	awaitTrue(w.t, "a delivery is listed", func() bool {
+	awaitTrue(w.t, "a delivery", func() bool {
 		deliveries := w.data(http.MethodGet, "/deliveries", nil, http.StatusOK).([]any)
 		if len(deliveries) > 0 {
 			w.ids["deliveries/{id}"] = fmt.Sprint(deliveries[0].(map[string]any)["id"])
 		}
 		return len(deliveries) > 0
 	})
-	awaitTrue(w.t, "an email arrives", func() bool { return len(mail.Messages()) > 0 })
+	awaitTrue(w.t, "an email", func() bool { return len(mail.Messages()) > 0 })
 	for _, m := range mail.Messages() {
 		for _, token := range tokenInMail.FindAllStringSubmatch(fmt.Sprint(m.Header)+m.Text, -1) {
 			w.ids[token[1]+"/{token}"] = token[2]

@@ -59,7 +59,7 @@ func TestChartTooltips(t *testing.T) {
 	}
 }
 
-// TestCSVDownload checks that the browser saves the table of a chart without a request.
+// TestCSVDownload checks that the browser saves the table of a chart as CSV at no charge.
 func TestCSVDownload(t *testing.T) {
 	s := newSite(t)
 	s.holder = s.registry.Holder(t, ann, cola.TierFree)
@@ -91,7 +91,7 @@ func TestCSVDownload(t *testing.T) {
 	b.checkErrors("download")
 }
 
-// TestPrintedReport checks that a printed report has the result without navigation and controls.
+// TestPrintedReport checks that a printed report has the results but no navigation or controls.
 func TestPrintedReport(t *testing.T) {
 	s := newSite(t)
 	s.registry.Holder(t, ann, cola.TierFree)

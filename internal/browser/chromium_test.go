@@ -68,7 +68,7 @@ func newChromium(t *testing.T, resolve string) context.Context {
 	t.Cleanup(cancel)
 	ctx, cancel := chromedp.NewContext(allocated)
 	t.Cleanup(func() {
-		if err := chromedp.Cancel(ctx); err != nil { // wait for its exit, so that its folder can be removed
+		if err := chromedp.Cancel(ctx); err != nil { // wait for Chromium to exit, so that its profile can be removed
 			t.Logf("Chromium: %v", err)
 		}
 		cancel()
@@ -108,10 +108,10 @@ func (c *errorLog) take() []string {
 	return list
 }
 
-// in returns the tab for use in another test.
+// in returns the tab for use in another test, such as a subtest.
 func (b *tab) in(t *testing.T) *tab { return &tab{t, b.ctx, b.errors} }
 
-// watching makes pages report every content security policy violation.
+// watching is a script that logs every content security policy violation as an error.
 const watching = `document.addEventListener("securitypolicyviolation", e => console.error("content security policy: " + e.violatedDirective + " " + e.blockedURI + " " + e.sample));`
 
 // newTab opens a tab. If separate is set, the tab has its own cookies, as in another browser.

@@ -12,9 +12,9 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// runCollectors stores the state of collectors in the middle of their work. Most days are complete;
-// one day and part of another have failed. Labels are queued, and some have failed.
-func (s *site) runCollectors() {
+// simulateCollection stores the state of an unfinished collection. Most days are complete; one day
+// and part of another have failed. Labels are queued, and some have failed.
+func (s *site) simulateCollection() {
 	s.t.Helper()
 	f, today := s.registry.Store, cola.DateOf(s.registry.Now())
 	first := today.AddDays(-40)
@@ -61,8 +61,8 @@ func (s *site) fetchReferences() error {
 	return nil
 }
 
-// collectDay records the n-th collected day. It succeeds, except that one day fails, and one is split
-// and fails in part.
+// collectDay records the outcome of the n-th day. Day 4 fails. Day 9 is split into two parts, the
+// second of which fails. The other days succeed.
 func (s *site) collectDay(f store.Fetches, n int, first, last cola.Date) error {
 	w, err := f.ClaimWindow(s.t.Context(), first, last, time.Minute)
 	switch {
@@ -105,8 +105,8 @@ func blockedCollectionPages() []namedPage {
 	return []namedPage{{"collection-blocked", "/collection", 200}, {"collection-resume", "/collection/resume", 200}}
 }
 
-// TestCollectionUpdates checks that an open page shows new state without a reload and without losing
-// the focus. It waits for the page's first update.
+// TestCollectionUpdates checks that an open page updates without a reload and without losing the
+// focus.
 func TestCollectionUpdates(t *testing.T) {
 	s := newSite(t)
 	s.registry.Holder(t, registrytest.Operator, cola.TierFree)

@@ -12,7 +12,7 @@ import (
 )
 
 // TestIssuer signs in at a real issuer, connects an app with one of its tokens, revokes the app's
-// access, and signs out here and at the issuer.
+// access, and signs out of the dashboard and the issuer.
 func TestIssuer(t *testing.T) {
 	address := program.Address(t)
 	base := "http://" + address
@@ -64,8 +64,8 @@ func TestIssuer(t *testing.T) {
 	b.signOut(base, issuer)
 }
 
-// signOut signs out here and at the issuer, and checks that the issuer then asks for credentials
-// again.
+// signOut signs out of the dashboard and the issuer, and checks that the issuer then asks for
+// credentials again.
 func (b *tab) signOut(base, issuer string) {
 	b.t.Helper()
 	b.press("Sign out")

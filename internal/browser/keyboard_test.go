@@ -43,7 +43,7 @@ func (b *tab) tabTo(text string) {
 	b.t.Fatalf("Tab does not reach %q, only %q\n%s", text, way, b.dump())
 }
 
-// enter presses the activation key of the focused element and waits for the next page.
+// enter presses Enter and waits for the next page.
 func (b *tab) enter() {
 	b.t.Helper()
 	if _, err := b.waitForPage(chromedp.KeyEvent(kb.Enter)); err != nil {
@@ -107,7 +107,7 @@ func TestLocalTime(t *testing.T) {
 	}
 }
 
-// TestWithoutScript creates a key and a saved search, with its preview, with scripts disabled.
+// TestWithoutScript creates a key and previews a saved search with scripts disabled.
 func TestWithoutScript(t *testing.T) {
 	s := newSite(t)
 	s.registry.Holder(t, ann, cola.TierFree)

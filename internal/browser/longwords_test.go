@@ -14,8 +14,8 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// TestLongWords checks that a very long word in a name makes no page wider than the window and no
-// table scroll sideways.
+// TestLongWords checks that a very long word in a name does not make a page wider than the window or
+// a table scroll horizontally.
 func TestLongWords(t *testing.T) {
 	s := newSite(t)
 	s.holder = s.registry.Holder(t, ann, cola.TierStarter)

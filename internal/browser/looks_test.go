@@ -26,11 +26,12 @@ type looks struct {
 
 const (
 	committedLooks = "testdata/looks"
-	// cell is the side length, in page pixels, of the squares in which screenshots are compared. Committed screenshots
-	// have one pixel per cell: they show a page's layout and colors but not font rendering.
+	// cell is the side length, in page pixels, of the squares in which screenshots are compared.
+	// Committed screenshots have one pixel per cell: they show a page's layout and colors but not font
+	// rendering.
 	cell = 8
-	// minDifference is the minimum color difference, out of 255, at which two cells differ. maxDifferent is the maximum
-	// percentage of different cells.
+	// minDifference is the minimum color difference, out of 255, at which two cells differ.
+	// maxDifferent is the maximum percentage of different cells.
 	minDifference = 40
 	maxDifferent  = 2.0
 )
@@ -92,8 +93,8 @@ func (l *looks) compare(b *tab, name string) {
 	}
 }
 
-// finish fails the test if a committed screenshot belongs to no page. It does nothing if only some
-// pages were opened.
+// finish fails the test if a committed screenshot belongs to no page; with -update, it deletes the
+// screenshot instead. It does nothing if only some pages were opened.
 func (l *looks) finish(pages int) {
 	l.t.Helper()
 	if len(l.seen) < pages {

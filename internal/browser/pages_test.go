@@ -114,9 +114,9 @@ func TestPages(t *testing.T) {
 			{"sign-in-link", strings.TrimPrefix(s.link(ann), registrytest.PublicURL), 200}, {"link-used", "/sign-in/link/used", 401},
 			{"plans-open", "/plans", 200}, {"privacy", "/privacy", 200},
 		}, nil},
-		// Last, because runCollectors advances the clock beyond the lifetime of sign-in links.
+		// Last, because simulateCollection advances the clock beyond the lifetime of sign-in links.
 		{operator, (*tab).open, []namedPage{{"collection-never", "/collection", 200}}, nil},
-		{operator, (*tab).open, []namedPage{{"collection", "/collection", 200}}, s.runCollectors},
+		{operator, (*tab).open, []namedPage{{"collection", "/collection", 200}}, s.simulateCollection},
 		{operator, (*tab).open, blockedCollectionPages(), s.blockCollectors},
 	} {
 		all += len(visitor.pages) * len(views())
@@ -132,8 +132,7 @@ func TestPages(t *testing.T) {
 	looks.finish(all)
 }
 
-// TestEveryPage checks that the tests above cover every page except the one to which issuers
-// redirect.
+// TestEveryPage checks that TestPages opens every page that requires a session.
 func TestEveryPage(t *testing.T) {
 	named := recordIDs{"1", "1", "1", "1", "1", "1", "1", "1", "1"}.pages()
 	named = append(named, blockedCollectionPages()...)
@@ -210,8 +209,8 @@ func TestFormResponses(t *testing.T) {
 	}
 }
 
-// TestSignedOutForm checks that form input survives while the user signs in again and is
-// then submitted once.
+// TestSignedOutForm checks that a form submitted after the session has ended keeps its input, and
+// that it can be submitted again after signing in.
 func TestSignedOutForm(t *testing.T) {
 	s := newSite(t)
 	s.registry.Holder(t, ann, cola.TierFree)
@@ -251,7 +250,7 @@ func (s *site) try(b *tab, p namedPage, open func(b *tab, url string), axe strin
 	for _, view := range views() {
 		where := fmt.Sprintf("%s, %d wide, %s", p.name, view.width, view.scheme)
 		b.setSize(view.width, view.scheme)
-		s.registry.Advance(time.Second) // pages are rate limited, and the test's clock stands still
+		s.registry.Advance(time.Second) // pages are rate limited, and the clock is frozen
 		open(b, registrytest.PublicURL+p.path)
 		if status := ask(b, chromedp.Evaluate[int](statusCode)); status != p.status {
 			b.t.Errorf("%s: status %d, want %d", where, status, p.status)
@@ -283,7 +282,7 @@ const widest = `(() => {
 		.slice(-3).map(e => e.outerHTML.slice(0, 200)).join("\n");
 })()`
 
-// mustAxe returns the axe accessibility checker.
+// mustAxe returns the script of the axe accessibility checker.
 func mustAxe(t *testing.T) string {
 	t.Helper()
 	script, err := os.ReadFile(mustKit(t).Script("node_modules", "axe-core", "axe.min.js"))

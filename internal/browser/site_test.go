@@ -23,16 +23,16 @@ import (
 // allHistory is a date before all labels.
 var allHistory = cola.DateOf(time.Date(2005, time.January, 1, 0, 0, 0, 0, time.UTC))
 
-// ann is the account holder of a site.
+// ann is the email address of a site's account holder.
 const ann = "ann@example.com"
 
-// site is a small registry with a dashboard and a REST API. Its clock stands still, and the browser
+// site is a small registry with a dashboard and a REST API. Its clock is frozen, and the browser
 // reaches it at the public URL.
 type site struct {
 	t        *testing.T
 	registry *registrytest.Registry
 	browser  context.Context
-	holder   cola.Caller // Ann, signed in with another browser
+	holder   cola.Caller // Ann
 }
 
 // newSite starts a site in front of a new registry.

@@ -31,7 +31,7 @@ const (
 // suggest opens the search form and types text in one of its fields.
 func (s *site) suggest(b *tab, name, text string) {
 	b.t.Helper()
-	s.registry.Advance(time.Minute) // pages and suggestions are rate limited; the test's clock stands still
+	s.registry.Advance(time.Minute) // pages and suggestions are rate limited, and the clock is frozen
 	b.open(registrytest.PublicURL + "/explore")
 	b.do(until(`document.querySelector(".explore-form details").open = true`))
 	b.fill("[name="+name+"]", text)
@@ -88,7 +88,7 @@ func TestSuggestions(t *testing.T) {
 	last := ask(b, chromedp.Evaluate[int](options+`.length`)) - 1
 	announced := ask(b, chromedp.Evaluate[string](announcement))
 	if !strings.HasPrefix(announced, fmt.Sprint(last+1)) || last < 1 {
-		t.Errorf("announced %q with %d suggestions", announced, last+1)
+		t.Errorf("announced %q, want the number of suggestions, %d", announced, last+1)
 	}
 	if _, option := b.key(kb.ArrowUp); option != last {
 		t.Errorf("option %d is active after Up from the first, want the last, %d", option, last)
@@ -108,7 +108,7 @@ func TestSuggestions(t *testing.T) {
 	b.enter() // the list is closed, so Enter searches
 	b.shows("label")
 	if !strings.Contains(b.at(), "origin=") {
-		t.Errorf("the search is at %s", b.at())
+		t.Errorf("search redirects to %s, want a URL with origin", b.at())
 	}
 	b.checkErrors("suggestions")
 }
@@ -154,6 +154,6 @@ func TestStaleSuggestions(t *testing.T) {
 	b.errors.take() // the browser reports the blocked request
 	b.enter()
 	if !strings.Contains(b.at(), "brand_name=oak") {
-		t.Errorf("the search is at %s", b.at())
+		t.Errorf("search redirects to %s, want a URL with brand_name=oak", b.at())
 	}
 }

@@ -31,7 +31,7 @@ func TestWalk(t *testing.T) {
 	replayed.shows("used")
 	replayed.open(p.base + "/keys")
 	if at := replayed.at(); !strings.HasPrefix(at, p.base+"/sign-in") {
-		t.Errorf("used link signed in: at %s", at)
+		t.Errorf("used link signed in again: at %s", at)
 	}
 
 	key := walkKey(t, p, b)
@@ -121,7 +121,7 @@ func walkSearch(t *testing.T, p *server, b *tab) {
 	_, body := p.call("GET", "/saved-searches/"+search, key)
 	schedule, _ := body["data"].(map[string]any)["schedule"].(map[string]any)
 	if schedule["active"] != false || schedule["cadence"] != "daily" {
-		t.Errorf("paused search has schedule %v", schedule)
+		t.Errorf("paused search has schedule %v, want an inactive daily one", schedule)
 	}
 }
 

@@ -11,7 +11,7 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// fetched is the part of a response that a script on a page could read.
+// fetched is the part of a response that a script on a page can read.
 type fetched struct {
 	Status  int               `json:"status"`
 	Headers map[string]string `json:"headers"`

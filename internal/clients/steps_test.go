@@ -157,7 +157,7 @@ func (r response) problem() error {
 	return nil
 }
 
-// walk takes all steps with a client. It returns the outcomes by operation and the responses of the
+// walk runs all steps with a client. It returns the outcomes by operation and the responses of the
 // fixed steps.
 func (b *bench) walk(
 	t *testing.T, client string, call func(request) response,

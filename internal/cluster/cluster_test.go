@@ -42,7 +42,7 @@ func TestReportFailures(t *testing.T) {
 	} {
 		r := good()
 		if !r.ok() {
-			t.Fatal("valid run failed")
+			t.Fatal("run without problems failed")
 		}
 		spoil(r)
 		if r.ok() {

@@ -180,7 +180,7 @@ func (d *drive) losePrimary(ctx context.Context) error {
 	return d.standby.Promote(ctx)
 }
 
-// audit reads the ledger directly from the remaining server.
+// audit compares the responses with the ledger, which it reads directly from the remaining server.
 func (d *drive) audit(ctx context.Context, r *report) (err error) {
 	var endings []loadtest.Ending
 	for _, p := range d.processes {

@@ -17,16 +17,18 @@ import (
 )
 
 const (
-	// restartPause is the delay before restarting a process that exited, for example because the database was down.
+	// restartPause is the delay before restarting a process that exited, for example because the
+	// database was down.
 	restartPause = 500 * time.Millisecond
-	// drainDelay is how long a stopping process continues to serve, long enough for the balancer to notice.
+	// drainDelay is how long a stopping process continues to serve, long enough for the balancer to
+	// notice.
 	drainDelay = 500 * time.Millisecond
 	// maxLogTail is the length of log excerpts in errors.
 	maxLogTail = 4 << 10
 )
 
-// process is a supervised process of the cluster, with fixed addresses and a fixed folder. If its
-// current instance exits, it starts another one.
+// process is a supervised process of the cluster, with fixed addresses and a fixed folder. An
+// instance that exits unexpectedly is replaced by a new one.
 type process struct {
 	number  int
 	program string
@@ -36,11 +38,11 @@ type process struct {
 	admin   string
 	log     *slog.Logger
 
-	mu      sync.Mutex
-	running *instance
-	wanted  bool              // an instance should be running
-	endings []loadtest.Ending // of past instances
-	faults  []error           // unexpected exits
+	mu          sync.Mutex
+	running     *instance
+	keepRunning bool              // restart an instance that exits
+	endings     []loadtest.Ending // of past instances
+	faults      []error           // unexpected exits and unclean shutdowns
 }
 
 // instance is one run of the program.
@@ -49,8 +51,8 @@ type instance struct {
 	gone      chan struct{} // closed when it has exited or failed to start
 	err       error         // start or exit error
 	started   time.Time
-	signaled  time.Time // when it was signaled to stop
-	lastClear time.Time // when it was last known to have no batch in doubt; zero before it served
+	signaled  time.Time // time of the signal to stop
+	lastClear time.Time // last time with no batch in doubt; zero if the instance never served
 }
 
 // newProcess prepares a process. Call start to run it.
@@ -79,7 +81,7 @@ func (p *process) address() string { return "http://" + p.listen }
 func (p *process) start() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.wanted = true
+	p.keepRunning = true
 	p.launch()
 }
 
@@ -107,18 +109,18 @@ func (p *process) supervise(r *instance) {
 	time.Sleep(restartPause)
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.wanted && p.running == r {
+	if p.keepRunning && p.running == r {
 		p.launch()
 	}
 }
 
-// recordEnd records the exit of an instance. An unintended exit is a fault if the instance has
-// served requests.
+// recordEnd records the exit of an instance. An unexpected exit is a fault if the instance has served
+// requests, and so is an unclean shutdown.
 func (p *process) recordEnd(r *instance) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	e := loadtest.Ending{Process: p.number, At: r.signaled, Gone: time.Now(), Killed: killed(r.cmd), Clear: r.lastClear}
-	if !p.wanted {
+	if !p.keepRunning {
 		p.endings = append(p.endings, e)
 		if r.err != nil && !e.Killed {
 			p.faults = append(p.faults, fmt.Errorf("process %d: unclean shutdown: %w", p.number+1, r.err))
@@ -144,7 +146,7 @@ func killed(cmd *exec.Cmd) bool {
 // end sends a signal to the current instance and waits until it has exited.
 func (p *process) end(ctx context.Context, signal os.Signal) error {
 	p.mu.Lock()
-	p.wanted = false
+	p.keepRunning = false
 	r := p.running
 	r.signaled = time.Now()
 	p.mu.Unlock()
@@ -165,7 +167,7 @@ func (p *process) end(ctx context.Context, signal os.Signal) error {
 // close kills the current instance.
 func (p *process) close() {
 	p.mu.Lock()
-	p.wanted = false
+	p.keepRunning = false
 	r := p.running
 	p.mu.Unlock()
 	if r != nil && r.cmd.Process != nil {
@@ -174,7 +176,7 @@ func (p *process) close() {
 	}
 }
 
-// history returns the exits of all instances, and an error for unexpected ones.
+// history returns the exits of all instances, and an error if there were faults.
 func (p *process) history() ([]loadtest.Ending, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -46,9 +46,9 @@ type bench struct {
 	kit    *nodetest.Kit
 	issuer *issuer
 	server *server
-	keyed  *recorder // proxy to the server for clients that cannot send credentials
-	public *recorder // proxy to the server at its public URL
-	count  atomic.Int64
+	keyed  *recorder    // proxy to the server for clients that cannot send credentials
+	public *recorder    // proxy to the server at its public URL
+	count  atomic.Int64 // exchanges across all recorders
 }
 
 // run runs the parts and reports whether all passed. Every process it starts has ended when it

@@ -12,7 +12,7 @@ import (
 // as $ttb_id.
 type example struct {
 	tool, arguments string
-	// stores the values that later examples need
+	// keep stores the values that later examples need. It may be nil.
 	keep func(content map[string]any, known map[string]string) error
 }
 
@@ -45,8 +45,8 @@ var examples = []example{
 	{"delete_saved_search", `{"uuid":"$uuid"}`, nil},
 }
 
-// chatGPTTools maps the tools that only the endpoint for ChatGPT has to a member of their results.
-// The results of all other tools have the member data.
+// chatGPTTools lists the tools that exist only at the ChatGPT endpoint, each with a required member
+// of its results. The results of all other tools have the member data.
 var chatGPTTools = map[string]string{"search": "results", "fetch": "text"}
 
 // toolNames returns the names of the tools at /mcp that have examples.
@@ -98,11 +98,11 @@ func keepBarcode(content map[string]any, known map[string]string) error {
 	return keepAll(label, known, "barcode_value")
 }
 
-// keepArea stores an area.
+// keepArea stores the ID of an AVA.
 func keepArea(content map[string]any, known map[string]string) error {
 	rows, _ := content["data"].([]any)
 	if len(rows) == 0 {
-		return errors.New("no areas")
+		return errors.New("no AVAs")
 	}
 	area, _ := rows[0].(map[string]any)
 	return keepAll(area, known, "ava_id")

@@ -14,8 +14,7 @@ import (
 	"github.com/colaregistry/colaregistry/mcp"
 )
 
-// eras are the two families of revisions, under the inspector's names, with the revision that the
-// inspector uses in each.
+// eras are the inspector's protocol eras, with the revision that it uses in each.
 var eras = []struct{ name, revision string }{{"legacy", "2025-11-25"}, {"modern", "2026-07-28"}}
 
 // isErrorStatus is the inspector's exit status for a tool error.

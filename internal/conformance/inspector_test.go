@@ -63,7 +63,7 @@ func TestFill(t *testing.T) {
 	}
 	if _, err := (example{arguments: `{"a":"$ttb_id","b":"$ava_id"}`}).fill(known); err == nil ||
 		!strings.Contains(err.Error(), "$ava_id") {
-		t.Errorf("unknown: %v", err)
+		t.Errorf("unknown reference: %v, want an error that names it", err)
 	}
 	if got, err := fillTemplate("a://{ttb_id}/x", map[string]string{"ttb_id": "1"}); got != "a://1/x" || err != nil {
 		t.Errorf("fillTemplate = %s, %v; want a://1/x", got, err)

@@ -13,21 +13,21 @@ import (
 	"github.com/colaregistry/colaregistry/internal/nodetest"
 )
 
-// walker is an official client and the user it acts for.
-type walker struct {
+// oauthClient is an official client and the user it acts for.
+type oauthClient struct {
 	library, script string
 	revision        string // protocol revision that it negotiates
 	user            string
 	known           bool // the user already has an account
 }
 
-var walkers = []walker{
+var oauthClients = []oauthClient{
 	{"@modelcontextprotocol/sdk", "client-sdk.mjs", "2025-11-25", "alice", false},
 	{"@modelcontextprotocol/client", "client-2.mjs", "2026-07-28", "bob", true},
 }
 
-// facts are the results that a client reports.
-type facts struct {
+// stepResults are the results that a client reports after a step.
+type stepResults struct {
 	Step     string
 	ClientID string `json:"client_id"`
 	Tools    []string
@@ -40,7 +40,7 @@ type facts struct {
 // runOAuth connects the official clients using OAuth and then uses their tokens directly.
 func runOAuth(ctx context.Context, b *bench) (*report, error) {
 	r := newReport("oauth", "official clients against oidc-provider and the server")
-	for _, w := range walkers {
+	for _, w := range oauthClients {
 		if w.known {
 			if _, err := b.server.cli(ctx, "account", "create", "--email", w.email(), "--tier", "pro"); err != nil {
 				return nil, err
@@ -53,10 +53,10 @@ func runOAuth(ctx context.Context, b *bench) (*report, error) {
 	return r, nil
 }
 
-func (w walker) email() string { return w.user + "@example.com" }
+func (w oauthClient) email() string { return w.user + "@example.com" }
 
 // walk runs a client and checks its exchanges and its tokens.
-func (b *bench) walk(ctx context.Context, r *report, w walker) error {
+func (b *bench) walk(ctx context.Context, r *report, w oauthClient) error {
 	started := b.count.Load()
 	out, err := nodetest.Finish(b.kit.Command(ctx, b.kit.Script(w.script), "--url", b.resource(), "--user", w.user))
 	if err != nil {
@@ -74,7 +74,7 @@ func (b *bench) walk(ctx context.Context, r *report, w walker) error {
 	r.check(w.library+": takes every step", missing)
 	r.check(w.library+": uses revision "+w.revision, checkRevision(w.revision, exchanges))
 	r.check(w.library+": registers once", registeredOnce(exchanges))
-	reported, err := readFacts(out.Stdout)
+	reported, err := parseResults(out.Stdout)
 	if r.check(w.library+": reports its results", errors.Join(err, reported.check())) {
 		if err := b.tryTokens(ctx, r, w, reported); err != nil {
 			return err
@@ -98,13 +98,13 @@ func registeredOnce(exchanges []exchange) error {
 	return nil
 }
 
-// story lists the facts that a client reported, step by step.
-type story struct{ signedIn, read, created facts }
+// clientResults contains the results of each step of a client.
+type clientResults struct{ signedIn, read, created stepResults }
 
-// readFacts parses the lines that a client printed.
-func readFacts(printed []byte) (s story, err error) {
+// parseResults parses the lines that a client printed.
+func parseResults(printed []byte) (s clientResults, err error) {
 	for line := range bytes.Lines(printed) {
-		var f facts
+		var f stepResults
 		if err := json.Unmarshal(line, &f); err != nil {
 			return s, fmt.Errorf("unexpected output: %w", err)
 		}
@@ -122,8 +122,8 @@ func readFacts(printed []byte) (s story, err error) {
 	return s, nil
 }
 
-// check returns an error if a story is incomplete or wrong.
-func (s story) check() error {
+// check returns an error if results are missing or wrong.
+func (s clientResults) check() error {
 	var errs []error
 	for _, wrong := range []struct {
 		is     bool

@@ -112,14 +112,14 @@ func TestChallengeScopes(t *testing.T) {
 	}
 }
 
-// wholeStory is the output of a client that completed every step.
-const wholeStory = `{"step":"signed in","client_id":"c"}
+// completeOutput is the output of a client that completed every step.
+const completeOutput = `{"step":"signed in","client_id":"c"}
 {"step":"read","tools":TOOLS,"total":3,"token":"a.b.c"}
 {"step":"created","uuid":"u","token":"a.b.d","asked":2}
 `
 
-func TestStory(t *testing.T) {
-	whole := strings.Replace(wholeStory, "TOOLS", `["`+strings.Join(toolNames(), `","`)+`"]`, 1)
+func TestClientResults(t *testing.T) {
+	whole := strings.Replace(completeOutput, "TOOLS", `["`+strings.Join(toolNames(), `","`)+`"]`, 1)
 	for _, tt := range []struct{ old, new, want string }{
 		{"", "", ""},
 		{`"client_id":"c"`, `"x":1`, "no client ID"},
@@ -132,7 +132,7 @@ func TestStory(t *testing.T) {
 		{`"step":"created"`, `"step":"made"`, `unknown step "made"`},
 		{`{"step":"created"`, `Error: {`, "unexpected output"},
 	} {
-		s, err := readFacts([]byte(strings.Replace(whole, tt.old, tt.new, 1)))
+		s, err := parseResults([]byte(strings.Replace(whole, tt.old, tt.new, 1)))
 		if err == nil {
 			err = s.check()
 		}

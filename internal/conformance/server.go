@@ -23,7 +23,8 @@ const (
 	// seconds.
 	keyCount = 8
 
-	// readScope is the scope that apps request when they connect. The issuer requires one; this service ignores it.
+	// readScope is the scope that apps request when they connect. The issuer requires one; the server
+	// ignores it.
 	readScope = "registry.read"
 
 	stopTimeout = 45 * time.Second // draining takes up to 30 seconds

@@ -73,19 +73,19 @@ func (b *bench) runRevision(
 	if err := os.WriteFile(dir+".log", out.Stdout, 0o600); err != nil {
 		return nil, err
 	}
-	wanted, err := required(b.kit, revision)
+	scenarios, err := required(b.kit, revision)
 	if err != nil {
 		return nil, err
 	}
-	results, err := readResults(dir, wanted)
+	results, err := readResults(dir, scenarios)
 	if err != nil {
 		return nil, fmt.Errorf("%w%s", err, out.Tail())
 	}
 	r.expect(revision+": the suite reports the expected results", out.Code == 0,
 		"exit status %d%s", out.Code, verdict(string(out.Stdout)))
 	t := tallyOf(results)
-	r.expect(revision+": the suite ran every required scenario", t.scenarios == len(wanted) && t.passed > 0,
-		"%d of %d scenarios, %d checks passed", t.scenarios, len(wanted), t.passed)
+	r.expect(revision+": the suite ran every required scenario", t.scenarios == len(scenarios) && t.passed > 0,
+		"%d of %d scenarios, %d checks passed", t.scenarios, len(scenarios), t.passed)
 	r.say("%s: %d scenarios: %d checks passed, %d failed or warned as expected%s",
 		revision, t.scenarios, t.passed, t.failed, t.optional())
 	return results, nil

@@ -62,7 +62,7 @@ const (
 
 // tryTokens checks that a client's tokens work on the REST API and stop working when its link to
 // the user is revoked.
-func (b *bench) tryTokens(ctx context.Context, r *report, w walker, reported story) error {
+func (b *bench) tryTokens(ctx context.Context, r *report, w oauthClient, reported clientResults) error {
 	read, write := reported.read.Token, reported.created.Token
 	if err := b.attempts(ctx, r, w,
 		attempt{"REST reads with the first token", read, http.MethodGet, usage, "", 200, ""},
@@ -95,7 +95,7 @@ func (b *bench) tryTokens(ctx context.Context, r *report, w walker, reported sto
 }
 
 // attempts makes requests in sequence and checks each outcome.
-func (b *bench) attempts(ctx context.Context, r *report, w walker, all ...attempt) error {
+func (b *bench) attempts(ctx context.Context, r *report, w oauthClient, all ...attempt) error {
 	for _, a := range all {
 		got, err := b.try(ctx, a.token, a.method, a.path, a.body)
 		if err != nil {
@@ -113,7 +113,7 @@ func (b *bench) attempts(ctx context.Context, r *report, w walker, all ...attemp
 
 // linkOf returns the ID of the link between a user and a client, using operator commands. There
 // must be exactly one link, to one account.
-func (b *bench) linkOf(ctx context.Context, r *report, w walker, client string) (id string, err error) {
+func (b *bench) linkOf(ctx context.Context, r *report, w oauthClient, client string) (id string, err error) {
 	links, err := b.server.cli(ctx, "app", "links", "--account", w.email())
 	if err != nil {
 		return "", err
@@ -128,9 +128,9 @@ func (b *bench) linkOf(ctx context.Context, r *report, w walker, client string) 
 	return id, b.oneAccount(ctx, r, w)
 }
 
-// oneAccount checks that the user has exactly one account, on its previous tier or else on the
-// smallest.
-func (b *bench) oneAccount(ctx context.Context, r *report, w walker) error {
+// oneAccount checks that the user has exactly one account: an existing account on its previous tier,
+// or a new one on the free tier.
+func (b *bench) oneAccount(ctx context.Context, r *report, w oauthClient) error {
 	accounts, err := b.server.cli(ctx, "account", "list")
 	if err != nil {
 		return err

@@ -91,8 +91,8 @@ func newLine(o Options, kind vocabulary.ProductType, holders []permittee) brandL
 	return l
 }
 
-// setOrigin sets the origin of a brand's products. Importers bring them in from abroad. The others
-// produce them domestically, sometimes from purchased grapes or grain.
+// setOrigin sets the origin of a brand's products. Importers' brands and half of the wholesalers'
+// are foreign. All other brands are domestic, some of them made from purchased grapes or grain.
 func (b *brand) setOrigin(d *rng, p *permittee, abroad weights) {
 	b.origin, b.lang = p.home.Origin, english()
 	switch {
@@ -171,7 +171,7 @@ func firstOfMonth(year int, month time.Month) cola.Date { return cola.NewDate(ye
 // patterns. In a pattern, a placeholder in braces stands for a word:
 //
 //	{s} surname  {g} given name  {c} coined name  {a} adjective  {n} land or thing  {t} tree or plant  {k} creature
-//	{p} place    {#} number word  {m} things, more than one
+//	{p} place    {#} number word  {m} plural noun
 type language struct {
 	Surnames, Given      []string
 	Coin                 [3][]string // first, middle (may be empty) and last syllables

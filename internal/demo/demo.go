@@ -1,5 +1,5 @@
 // Package demo generates a registry for demos and benchmarks: labels, permittees, barcodes and
-// reference data structured like the real ones. Every record depends on Options only, so the same
+// reference data structured like the real ones. Every record depends only on Options, so the same
 // options produce the same bytes on every machine. Labels are generated one at a time, so memory
 // use does not depend on their number.
 //

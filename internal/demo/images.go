@@ -26,7 +26,7 @@ var (
 
 func (s sizeRange) draw(d *rng) (w, h int) { return d.between(s.loW, s.hiW), d.between(s.loH, s.hiH) }
 
-// addImages adds one to five label images and the barcode on one of them.
+// addImages adds one to five label images and, on one of them, the product's barcode if it has one.
 func addImages(d *rng, c *cola.Cola, p *product) {
 	positions := imagePositions(d, p)
 	coded := codedPosition(positions)
@@ -150,7 +150,7 @@ func addBarcode(d *rng, c *cola.Cola, img *cola.Image, bars code) {
 	}
 	if d.chance(0.14) {
 		b.Orientation, b.RelativeImagePosition = "vertical", pick(d, uprightSides)
-		b.WidthPixels, b.HeightPixels = b.HeightPixels, b.WidthPixels // of its bounding box
+		b.WidthPixels, b.HeightPixels = b.HeightPixels, b.WidthPixels // dimensions of the bounding box
 	}
 	img.BarcodeCount = cola.Some(1)
 	c.Barcodes = append(c.Barcodes, b)
@@ -183,7 +183,7 @@ func (c code) modules() int {
 
 // barcodeFor returns the barcode of a product, if it has one. The company part identifies the
 // permittee and the item part the product. Most barcodes of imports start with the producing
-// country's GS1 prefix; the rest are UPC numbers.
+// country's GS1 prefix; all other barcodes are UPC numbers.
 func barcodeFor(d *rng, p *product, key productKey) code {
 	if d.chance(0.16) || p.contents.Kind == "keg" || p.contents.Kind == "cask" {
 		return code{}

@@ -108,7 +108,7 @@ func fill(t *testing.T, v reflect.Value) {
 	case reflect.Float64:
 		v.SetFloat(0.1)
 	default:
-		t.Fatalf("fill does not know %s", v.Type())
+		t.Fatalf("fill does not support %s", v.Type())
 	}
 }
 

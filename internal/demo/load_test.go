@@ -12,8 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// shelf is an in-memory store for Load that can fail at one kind of write.
-type shelf struct {
+// fakeStore is an in-memory store for Load that can fail at one kind of write.
+type fakeStore struct {
 	store.Store // nil; other methods must not be called
 	colas       map[cola.TTBID]cola.Cola
 	permittees  map[string]cola.Permittee
@@ -25,24 +25,24 @@ type shelf struct {
 	news        bool   // a label was written as new rather than as history
 }
 
-func newShelf() *shelf {
-	return &shelf{
+func newFakeStore() *fakeStore {
+	return &fakeStore{
 		colas: map[cola.TTBID]cola.Cola{}, permittees: map[string]cola.Permittee{},
 		reports: map[cola.ReportKey]int{}, rows: map[string]int{},
 	}
 }
 
-var errShelf = errors.New("shelf is full")
+var errWrite = errors.New("write failed")
 
-func (s *shelf) write(kind string, n int) ([]store.Outcome, error) {
+func (s *fakeStore) write(kind string, n int) ([]store.Outcome, error) {
 	if s.fails == kind {
-		return nil, errShelf
+		return nil, errWrite
 	}
 	s.rows[kind] += n
 	return make([]store.Outcome, n), nil
 }
 
-func (s *shelf) UpsertColas(
+func (s *fakeStore) UpsertColas(
 	_ context.Context, patches []cola.Patch[cola.Cola], mode store.Mode,
 ) ([]store.Outcome, error) {
 	s.news = s.news || mode != store.History
@@ -59,7 +59,7 @@ func (s *shelf) UpsertColas(
 	return outcomes, err
 }
 
-func (s *shelf) UpsertPermittees(
+func (s *fakeStore) UpsertPermittees(
 	_ context.Context, patches []cola.Patch[cola.Permittee], _ store.Mode,
 ) ([]store.Outcome, error) {
 	for i := range patches {
@@ -70,13 +70,13 @@ func (s *shelf) UpsertPermittees(
 	return s.write("permittees", len(patches))
 }
 
-func (s *shelf) UpsertAVAs(
+func (s *fakeStore) UpsertAVAs(
 	_ context.Context, patches []cola.Patch[cola.AVADetail], _ store.Mode,
 ) ([]store.Outcome, error) {
 	return s.write("avas", len(patches))
 }
 
-func (s *shelf) ReplaceProductionReport(
+func (s *fakeStore) ReplaceProductionReport(
 	_ context.Context, key cola.ReportKey, rows []cola.ProductionReport, _ store.Mode,
 ) ([]store.Outcome, error) {
 	for _, r := range rows {
@@ -88,25 +88,25 @@ func (s *shelf) ReplaceProductionReport(
 	return s.write("reports", len(rows))
 }
 
-func (s *shelf) UpsertProcessingTimes(
+func (s *fakeStore) UpsertProcessingTimes(
 	_ context.Context, rows []cola.ProcessingTime, _ store.Mode,
 ) ([]store.Outcome, error) {
 	return s.write("times", len(rows))
 }
 
-func (s *shelf) UpsertFormulaProcessingTimes(
+func (s *fakeStore) UpsertFormulaProcessingTimes(
 	_ context.Context, rows []cola.FormulaProcessingTime, _ store.Mode,
 ) ([]store.Outcome, error) {
 	return s.write("formula times", len(rows))
 }
 
-func (s *shelf) UpsertRegistrationProcessingTimes(
+func (s *fakeStore) UpsertRegistrationProcessingTimes(
 	_ context.Context, rows []cola.RegistrationProcessingTime, _ store.Mode,
 ) ([]store.Outcome, error) {
 	return s.write("registration times", len(rows))
 }
 
-func (s *shelf) UpsertCategoryAliases(
+func (s *fakeStore) UpsertCategoryAliases(
 	_ context.Context, rows []vocabulary.CategoryAlias, _ store.Mode,
 ) ([]store.Outcome, error) {
 	return s.write("aliases", len(rows))
@@ -114,7 +114,7 @@ func (s *shelf) UpsertCategoryAliases(
 
 func TestLoad(t *testing.T) {
 	o := Options{Colas: 1_234, Seed: 4, AsOf: testDay}
-	s := newShelf()
+	s := newFakeStore()
 	var seen []int
 	err := Load(context.Background(), s, o, func(done, total int) {
 		if total != o.Colas {
@@ -174,26 +174,26 @@ func TestLoadErrors(t *testing.T) {
 		"formula times":      "formula processing times",
 		"registration times": "registration processing times", "reports": "report Beer of 2014-01-31",
 	} {
-		s := newShelf()
+		s := newFakeStore()
 		s.fails = kind
 		err := Load(context.Background(), s, o, nil)
-		if !errors.Is(err, errShelf) || !strings.Contains(err.Error(), words) {
+		if !errors.Is(err, errWrite) || !strings.Contains(err.Error(), words) {
 			t.Errorf("%s: %v, want an error about %q", kind, err, words)
 		}
 	}
-	s := newShelf()
+	s := newFakeStore()
 	s.rejectFirst = true
 	if err := Load(context.Background(), s, o, nil); err == nil || !strings.Contains(err.Error(), "refused") {
 		t.Errorf("Load with a rejected label = %v, want an error", err)
 	}
-	if err := Load(context.Background(), newShelf(), Options{Colas: -1, AsOf: testDay}, nil); err == nil {
+	if err := Load(context.Background(), newFakeStore(), Options{Colas: -1, AsOf: testDay}, nil); err == nil {
 		t.Error("Load accepted options that fail Check")
 	}
 }
 
 func TestLoadCanceled(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
-	s := newShelf()
+	s := newFakeStore()
 	err := Load(ctx, s, Options{Colas: 5_000, Seed: 4, AsOf: testDay}, func(done, _ int) {
 		if done == 1000 {
 			cancel()
@@ -205,7 +205,7 @@ func TestLoadCanceled(t *testing.T) {
 }
 
 func TestLoadNoLabels(t *testing.T) {
-	s := newShelf()
+	s := newFakeStore()
 	if err := Load(context.Background(), s, Options{AsOf: testDay}, nil); err != nil || len(s.colas) != 0 ||
 		s.rows["avas"] == 0 {
 		t.Errorf("Load = %v, wrote %v; want reference data and no labels", err, s.rows)

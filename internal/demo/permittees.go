@@ -36,8 +36,8 @@ type permittee struct {
 	home      *state
 	zip       string
 	trade     trade
-	known     bool // on a list of permittees, rather than only on labels
-	listed    bool // on the current list
+	known     bool // is or was on TTB's list, rather than only on labels
+	listed    bool // is on the current list
 }
 
 // affinity returns the relative rate at which a permittee files for a product type. It depends only
@@ -70,7 +70,8 @@ func (p *permittee) affinity(kind vocabulary.ProductType) float64 {
 	return 0
 }
 
-// permitteeCount grows more slowly than the number of labels, because active permittees file more.
+// permitteeCount returns the number of permittees. It grows more slowly than the number of labels,
+// because the most active permittees file more.
 func permitteeCount(colas int) int { return max(24, int(2.2*math.Pow(float64(colas), 0.65))) }
 
 // newPermittees generates the permittees of a world, most active first.

@@ -76,7 +76,7 @@ func (w *world) grow(d *rng, p *product) {
 		p.region = pick(d, grown)
 		if leaf := strings.ToUpper(vocabulary.CategoryLeaf(p.style.Path)); leaf != p.region.Name &&
 			p.style.Only != nil {
-			p.region = grownAs(grown, leaf, p.region)
+			p.region = regionNamed(grown, leaf, p.region)
 		}
 	}
 	if from := p.region; d.chance(0.8) {
@@ -99,9 +99,9 @@ func (p *product) grapesOf(r *region) []string {
 	return r.Reds
 }
 
-// grownAs returns the region with the given name, such as that of a sparkling wine category, or
+// regionNamed returns the region with the given name, such as that of a sparkling wine category, or
 // other if there is none.
-func grownAs(regions []*region, name string, other *region) *region {
+func regionNamed(regions []*region, name string, other *region) *region {
 	for _, r := range regions {
 		if r.Name == name {
 			return r

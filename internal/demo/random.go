@@ -21,8 +21,8 @@ const (
 )
 
 // newRNG returns a generator for one item of a stream.
-func newRNG(seed, stream, thing uint64) rng {
-	return rng(mix(seed ^ mix(stream^mix(thing+0x9e3779b97f4a7c15))))
+func newRNG(seed, stream, item uint64) rng {
+	return rng(mix(seed ^ mix(stream^mix(item+0x9e3779b97f4a7c15))))
 }
 
 func mix(z uint64) uint64 {

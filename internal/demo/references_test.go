@@ -110,7 +110,8 @@ func TestAVAs(t *testing.T) {
 	}
 }
 
-// sharedData returns the path of a file in the optional data folder beside the module.
+// sharedData returns the path of a file in the optional data folder beside the module. It skips the
+// test if the file is missing.
 func sharedData(t *testing.T, name string) string {
 	t.Helper()
 	root := os.Getenv("COLAREGISTRY_SHARED_DATA")
@@ -256,6 +257,6 @@ func TestProductionReports(t *testing.T) {
 		t.Errorf("%d rows, %d redacted, kinds %v; want 6 kinds with a few redacted rows", len(rows), redacted, kinds)
 	}
 	if last := rows[len(rows)-1].ReportDate; last < testDay-120 {
-		t.Errorf("last report is for %s", last)
+		t.Errorf("last report is for %s, want one from the last 120 days", last)
 	}
 }

@@ -32,11 +32,12 @@ type tables struct {
 	Yearly        map[string][]figure    // columns of each commodity's yearly report by state
 	Registrations []registration
 
-	// AVAs are about fifty real American Viticultural Areas: names, places, dates and sections of 27 CFR part 9.
-	// Parents and children are given if both are in the file. Three areas have boundaries that a later rule replaced.
+	// AVAs are about fifty real American Viticultural Areas: names, places, dates and sections of
+	// 27 CFR part 9. Parents and children are given if both are in the file. Three areas have
+	// boundaries that a later rule replaced.
 	AVAs []cola.AVADetail
-	// Aliases map former category paths to current ones. The prefix of some current paths has moved
-	// too, so a reader must follow aliases repeatedly.
+	// Aliases map former category paths to newer ones. Some newer paths are below a path that has also
+	// moved, so readers must resolve aliases repeatedly.
 	Aliases []vocabulary.CategoryAlias
 }
 

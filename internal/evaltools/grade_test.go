@@ -30,7 +30,7 @@ func TestSays(t *testing.T) {
 		{"", "RAVEN & OAK", false},
 	} {
 		if got := says(c.answer, c.text); got != c.want {
-			t.Errorf("says(%q, %q) = %t", c.answer, c.text, got)
+			t.Errorf("says(%q, %q) = %t, want %t", c.answer, c.text, got, c.want)
 		}
 	}
 }

@@ -103,7 +103,8 @@ func TestRequests(t *testing.T) {
 	}
 }
 
-// TestFaults checks that a plan fails if its results lack a fact, or if it exceeds a limit.
+// TestFaults checks that a plan fails if a call is invalid, a fact is missing from the results, the
+// effect is wrong, or a limit is exceeded.
 func TestFaults(t *testing.T) {
 	for name, change := range map[string]func(*request){
 		"value":    func(r *request) { r.facts = append(r.facts, is("1/data/0/colas", 1)) },

@@ -81,7 +81,7 @@ func answers(text string) fakeResponse {
 	return message(map[string]any{"role": "assistant", "content": text})
 }
 
-// asks returns a response that requests tool calls, given as alternating names and arguments.
+// asks returns a response that requests tool calls. calls alternates names and arguments.
 func asks(calls ...string) fakeResponse {
 	var list []any
 	for i := 0; i < len(calls); i += 2 {
@@ -211,15 +211,16 @@ func TestConversation(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(m.requests) != 2 {
-		t.Fatalf("%d requests", len(m.requests))
+		t.Fatalf("%d requests to the API, want 2", len(m.requests))
 	}
 	last := m.requests[1]
 	if last.Model != "fake" || last.key != "Bearer secret" || len(last.Tools) < 17 {
-		t.Errorf("model %s, key %s, %d tools", last.Model, last.key, len(last.Tools))
+		t.Errorf("model %s, key %s, %d tools; want fake, Bearer secret and at least 17 tools",
+			last.Model, last.key, len(last.Tools))
 	}
 	for _, tool := range last.Tools {
 		if tool.Type != "function" || tool.Function.Name == "" || tool.Function.Parameters["type"] != "object" {
-			t.Errorf("tool %+v", tool)
+			t.Errorf("invalid tool: %+v", tool)
 		}
 	}
 	var roles []string
@@ -232,7 +233,7 @@ func TestConversation(t *testing.T) {
 	asked, result, malformed := last.Messages[2], last.Messages[3], last.Messages[4]
 	if len(asked.ToolCalls) != 2 || result.ToolCallID != "call-0" || malformed.ToolCallID != "call-2" ||
 		!strings.Contains(result.Content, `"RAVEN & OAK"`) || strings.Contains(malformed.Content, "RAVEN") {
-		t.Errorf("messages %+v", last.Messages[2:])
+		t.Errorf("tool calls and results = %+v, want a result and an error", last.Messages[2:])
 	}
 }
 
@@ -278,7 +279,7 @@ func TestCanceled(t *testing.T) {
 		return sleep(ctx, d)
 	}
 	if _, err := testServer.runModel(ctx, m.chat, mustRequest(t, "similar-brand")); !errors.Is(err, context.Canceled) {
-		t.Errorf("runModel = %v", err)
+		t.Errorf("runModel = %v, want context.Canceled", err)
 	}
 }
 
@@ -291,6 +292,6 @@ func TestModelReport(t *testing.T) {
 		t.Fatal(err)
 	}
 	if r.print(io.Discard) || r.Model != "fake" || len(r.Plans) != 2 || len(r.Answers) != 2 || r.Answers[0].Fault == "" {
-		t.Errorf("report %+v", r)
+		t.Errorf("report = %+v, want a failure with two plans and two answers", r)
 	}
 }

@@ -15,7 +15,7 @@ import (
 //   - the index of an element, from 0
 //   - name=value: the first element whose member has that value; several conditions, separated by
 //     semicolons, must all hold
-//   - *: every element; the result is the list of their values at the rest of the path
+//   - *: every element; the rest of the path applies to each, and the result is the list of values
 func lookUp(value any, path string) (any, error) {
 	if path == "" {
 		return value, nil

@@ -29,7 +29,7 @@ type outcome struct {
 
 	AsPlanned bool `json:"as_planned"` // all tools of the plan were called
 
-	// Results with a model only.
+	// Set only if a model answered.
 	Missing []string `json:"missing,omitempty"`
 	Answer  string   `json:"answer,omitempty"`
 	Prompt  int      `json:"prompt_tokens,omitempty"` // as the API reports them, over all turns

@@ -48,8 +48,8 @@ func (t totals) average() int { return t.tokens / max(1, t.requests) }
 // ok reports whether every request passed and the average is within its limit.
 func (t totals) ok() bool { return t.failed == 0 && t.passed > 0 && t.average() <= maxAverageTokens }
 
-// print prints the tables and reports whether the run passed. The average is limited for the plans
-// only, because a model chooses its own calls.
+// print prints the tables and reports whether the run passed. The average is limited only for the
+// plans, because a model chooses its own calls.
 func (r *report) print(out io.Writer) bool {
 	plans := totalsOf(r.Plans)
 	fmt.Fprintf(out, "Plans, without a model\n\n")

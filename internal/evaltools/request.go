@@ -40,10 +40,10 @@ type fact struct {
 	at   string // number of the call and path in its result, such as 1/data/0/count; see lookUp
 	want any
 	kind factKind
-	said []string // an answer must contain one of these texts, usually want; empty if it need not
+	said []string // an answer must contain one of these texts, usually want; empty if any answer passes
 }
 
-// factKind is the way to compare the value at a fact's path with want.
+// factKind determines how the value at a fact's path is compared with want.
 type factKind int
 
 // Kinds of facts.

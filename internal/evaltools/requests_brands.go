@@ -1,7 +1,7 @@
 package main
 
-// brandRequests returns requests about brand names. The closest brand and its similarity are given
-// rather than computed, because a scan would have to repeat the ranking of package search.
+// brandRequests returns requests about brand names. The closest brand and its similarity are
+// hardcoded, because a scan would have to repeat the ranking of package search.
 func brandRequests(w *world) []request {
 	ravens, cypres := w.labels.where(branded("raven and oak")), w.labels.where(branded("domaine des cypres"))
 	hills, cuatros := w.labels.where(branded("high hill")), w.labels.where(branded("cuatro cerros"))

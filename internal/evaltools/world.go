@@ -67,7 +67,7 @@ func (w *world) area(name string) cola.AVADetail {
 	return cola.AVADetail{}
 }
 
-// firstSeenSince returns the labels approved since a day of brands without an earlier label.
+// firstSeenSince returns the labels of brands whose first label was approved on or after a day.
 func (w *world) firstSeenSince(day string) labels {
 	known := map[string]bool{}
 	for _, c := range w.labels.where(between("2005-01-01", day)) {

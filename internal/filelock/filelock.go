@@ -1,5 +1,5 @@
-// Package filelock excludes other processes with locked files. Waiters block in the kernel instead
-// of polling, and the kernel releases the lock when its holder dies.
+// Package filelock provides locks between processes, based on locked files. Waiters block in the
+// kernel instead of polling, and the kernel releases the lock when its holder dies.
 //
 // SQLite's own lock goes to the first process that retries after its release. A [FairLock] in front
 // of it serves processes in order, and a long-running holder, such as an import, can check for
@@ -53,7 +53,7 @@ func (l *Lock) Lock(ctx context.Context) error {
 }
 
 // wait blocks on the file. A blocked system call can't be canceled: if ctx ends first, a goroutine
-// releases the lock once it arrives and keeps the token until then.
+// keeps the token, waits for the file lock, and then releases both.
 func (l *Lock) wait(ctx context.Context) error {
 	locked := make(chan error, 1)
 	go func() {

@@ -90,12 +90,12 @@ var table = map[string][]string{
 	"internal/evaltools":    {everything}, // runs a registry and calls its tools
 }
 
-// edges render responses. They get their data from the registry only.
+// edges render responses. They get their data only from the registry.
 var edges = []string{"httpapi", "mcp", "dashboard"}
 
 // mayImport reports whether a package may import another; both names are relative to the module.
-// Tests may also import any internal package and, if the package may import the store, its backends
-// and their test suite.
+// Tests may also import any internal package and, if the package may import the store, the store's
+// backends and their test suite.
 func mayImport(from, to string, test bool) bool {
 	allowed, listed := table[from]
 	switch {

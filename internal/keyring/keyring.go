@@ -110,7 +110,8 @@ const fileComment = "# Keys of a colaregistry deployment. The first key encrypts
 	"# Back up this file separately from the database. Without it, webhook secrets are lost.\n"
 
 // Create writes a key file with one new key, readable by its owner only, and syncs it to disk. The
-// file appears under its name once it is complete. The error wraps fs.ErrExist if the file exists.
+// file appears under its name only when it is complete. The error wraps fs.ErrExist if the file
+// exists.
 func Create(path string) error {
 	// Unlike a rename, a link never replaces a file.
 	if err := write(path, fileComment+NewKey()+"\n", os.Link, nil); err != nil {
@@ -161,9 +162,9 @@ func addFirst(path string, rename func(from, to string) error) (ID, error) {
 	return k.keys[0].id, nil
 }
 
-// write writes a temporary file, syncs it, and calls place to give it its name. The file is
-// readable by its owner only, unless prepare, which may be nil, changes that before anything is
-// written.
+// write writes a temporary file, syncs it, and calls place to give it its final name. The file is
+// readable only by its owner, unless prepare changes the mode before the content is written. prepare
+// may be nil.
 func write(path, content string, place func(from, to string) error, prepare func(*os.File) error) error {
 	dir := filepath.Dir(path)
 	file, err := os.CreateTemp(dir, ".key-*") // mode 0600

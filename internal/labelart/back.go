@@ -57,7 +57,8 @@ func (p *page) sidePanel(b box) {
 	)
 }
 
-// legalStrip draws the bottom of a front label that has no back label.
+// legalStrip draws the bottom of a front label with a barcode: the mandatory statements and the
+// barcode.
 func (p *page) legalStrip(b box) {
 	p.fill(p.paper, rectangle(b))
 	p.fill(p.accent, rectangle(box{b.x, b.y, b.w, max(0.6, b.h*0.015)}))
@@ -119,7 +120,7 @@ func (p *page) statements(b box) {
 	p.stack(b, items...)
 }
 
-// join joins two strings with a dot if neither is empty.
+// join joins two strings with a middle dot if neither is empty.
 func join(a, b string) string {
 	if a == "" || b == "" {
 		return a + b

@@ -8,7 +8,7 @@ import (
 
 // symbol is a barcode: its bars and its human-readable digits.
 type symbol struct {
-	bars   string // one character per module: 1 dark, 0 light; none if the value has no bars
+	bars   string // one character per module: 1 dark, 0 light; empty if the value is shown only as text
 	guards string // for each module, 1 if its bar is longer
 	digits string
 	quiet  [2]int // light modules required on each side
@@ -114,8 +114,8 @@ func (s *symbol) modules() int { return s.quiet[0] + len(s.bars) + s.quiet[1] }
 const minAspect = 0.2
 
 // bars draws the page's barcode on a white panel in the center of a box. It aligns bars to whole
-// pixels, because an edge inside a pixel blurs and reduces a scanner's tolerance. If the bars do
-// not fit, it draws the digits only.
+// pixels, because a blurred edge within a pixel reduces a scanner's tolerance. If the bars do not
+// fit, it draws only the digits.
 func (p *page) bars(b box, upright bool) {
 	s := p.barcode
 	length, breadth := b.w, b.h

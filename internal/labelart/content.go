@@ -129,7 +129,7 @@ func contents(c *cola.Cola) string {
 	return clean(strconv.FormatFloat(c.Volume.V, 'f', -1, 64)+" "+unit, 40)
 }
 
-// details returns the ingredients, a few of each kind.
+// details returns the ingredients and other particulars, at most six of each kind.
 func details(c *cola.Cola) string {
 	var parts []string
 	add := func(name string, values []string) {

@@ -52,7 +52,7 @@ func (p *page) brandLine(weight float64, k ink) item {
 		textStyle{face: p.bold, maxSize: p.unit * 0.16, lines: 3, track: 0.02, leading: 1.06})
 }
 
-// particulars returns the items below the brand: kind, origin and age.
+// particulars returns the items below the brand name, from the fanciful name to the age.
 func (p *page) particulars(k, faint ink) []item {
 	s := p.unit
 	quiet := textStyle{face: sans, maxSize: s * 0.042, lines: 2, track: 0.14}

@@ -5,7 +5,8 @@ import (
 	"math"
 )
 
-// neck draws a neck label: the brand between two ornaments.
+// neck draws a neck label: the brand between an ornament and the vintage, or a second ornament if
+// there is no vintage. A tall label shows a medallion instead.
 func (p *page) neck(b box) {
 	p.fill(p.panel, rectangle(b))
 	if b.h > b.w {
@@ -30,7 +31,8 @@ func (p *page) neck(b box) {
 	}
 }
 
-// strip draws a strip over the cork or around the shoulder: the brand repeated along its length.
+// strip draws a strip over the cork or around the shoulder: the brand, alternating with the vintage
+// if there is one, repeated along its length.
 func (p *page) strip(b box) {
 	p.fill(p.panel, rectangle(b))
 	long, short := math.Max(b.w, b.h), b.side()

@@ -140,7 +140,7 @@ func fit(text string, b box, m *textStyle) (size float64, lines []string) {
 	}
 	low, high := minSize, most
 	if _, ok := fits(low); !ok {
-		return low, cut(text, b, m)
+		return low, truncate(text, b, m)
 	}
 	for range 12 {
 		middle := (low + high) / 2
@@ -202,8 +202,8 @@ func balance(lines []string, text string, width float64, m *textStyle) []string 
 	return lines
 }
 
-// cut truncates text to fit at the smallest size, and adds an ellipsis.
-func cut(text string, b box, m *textStyle) []string {
+// truncate shortens text to fit at the smallest size, and adds an ellipsis.
+func truncate(text string, b box, m *textStyle) []string {
 	const size = minSize
 	lines := wrap(text, m.face, b.w/size, m.track)
 	if lines == nil {

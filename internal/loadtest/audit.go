@@ -64,11 +64,11 @@ type Statement struct {
 	grants []span
 }
 
-// span is the period from request to response in which a request was granted.
+// span is the period from a granted request to its response.
 type span struct{ sent, answered time.Time }
 
-// Audit compares the ledger with the exchanges of each account. endings lists the process exits
-// caused by the test, in chronological order. since is the start of the traffic.
+// Audit compares the ledger with the exchanges of each account. endings lists the exits of the
+// processes, in chronological order for each process. since is the start of the traffic.
 func Audit(
 	ctx context.Context, st store.Ledger, accounts []*Account, exchanges []Exchange, endings []Ending, since time.Time,
 ) ([]Statement, error) {
@@ -119,7 +119,8 @@ func (s *Statement) readLedger(ctx context.Context, st store.Ledger, since time.
 	if err != nil {
 		return err
 	}
-	// Start a day early, for usage before the run that falls on the previous day and for small clock differences.
+	// Start a day early, for usage before the run that falls on the previous day and for small clock
+	// differences.
 	today := cola.DateOf(time.Now())
 	days, err := st.DailyUsage(ctx, s.Account.ID, cola.DateOf(since)-1, today+1)
 	if err != nil {
@@ -139,7 +140,7 @@ func (s *Statement) readLedger(ctx context.Context, st store.Ledger, since time.
 	}
 	if b := months[cola.PeriodOf(time.Now())]; b.DetailViews != state.Used.DetailViews ||
 		b.ListRecords != state.Used.ListRecords {
-		s.find(Over, "the days add up to %d views and %d records, but the month's counters are %+v",
+		s.addProblem(Over, "the days add up to %d views and %d records, but the month's counters are %+v",
 			b.DetailViews, b.ListRecords, state.Used)
 	}
 	return nil
@@ -148,13 +149,13 @@ func (s *Statement) readLedger(ctx context.Context, st store.Ledger, since time.
 func (s *Statement) checkMonth(period cola.Period, c Cost) {
 	limits := s.Account.Tier.Limits()
 	if c.DetailViews > limits.DetailViews || c.ListRecords > limits.ListRecords {
-		s.find(Over, "%d views and %d records in %s exceed the limits of %d and %d",
+		s.addProblem(Over, "%d views and %d records in %s exceed the limits of %d and %d",
 			c.DetailViews, c.ListRecords, period, limits.DetailViews, limits.ListRecords)
 	}
 }
 
-// find adds a problem.
-func (s *Statement) find(v Verdict, format string, args ...any) {
+// addProblem adds a problem and raises the verdict to at least v.
+func (s *Statement) addProblem(v Verdict, format string, args ...any) {
 	s.Verdict = max(s.Verdict, v)
 	s.Problems = append(s.Problems, fmt.Sprintf(format, args...))
 }
@@ -165,13 +166,13 @@ func (s *Statement) judge() {
 		s.Verdict = max(s.Verdict, Bounds)
 	}
 	if !s.Answered.within(s.Charged) {
-		s.find(Lost, "charged %v, less than the %v answered (views/records/requests)", s.Charged, s.Answered)
+		s.addProblem(Lost, "charged %v, less than the %v answered (views/records/requests)", s.Charged, s.Answered)
 	}
 	if most := s.Answered.Plus(s.Open); !s.Charged.within(most) {
-		s.find(Over, "charged %v, more than the %v answered or unknown (views/records/requests)", s.Charged, most)
+		s.addProblem(Over, "charged %v, more than the %v answered or unknown (views/records/requests)", s.Charged, most)
 	}
 	if n, limit := mostInWindow(s.grants), s.Account.Tier.Limits().PerMinute; n > limit {
-		s.find(Over, "%d requests granted in less than %v, limit %d", n, quota.Window, limit)
+		s.addProblem(Over, "%d requests granted in less than %v, limit %d", n, quota.Window, limit)
 	}
 }
 

@@ -122,8 +122,8 @@ func (q Request) units(body []byte) (int, error) {
 	return 0, nil
 }
 
-// refusal parses a 429 or 503 response. Both give a reason and, unless the monthly quota is used
-// up, a retry time.
+// refusal checks a 429 or 503 response and reports whether it is from the rate limit. A 503 and the
+// rate limit must have a Retry-After header, and a used-up quota must have an upgrade URL.
 func refusal(resp *http.Response, body []byte) (burst bool, err error) {
 	var answer struct {
 		Error struct {

@@ -129,7 +129,7 @@ func TestBalancerRetries(t *testing.T) {
 	refused := NewBalancer(log, mustClosedAddress(t), answering)
 	for range 20 {
 		if e := refused.Send(caller(), asksList); e.Status != http.StatusOK || e.Process != 1 {
-			t.Fatalf("with one of two processes: %+v", e)
+			t.Fatalf("with one of two processes running: %+v, want 200 from process 1", e)
 		}
 	}
 	tried := len(log.Exchanges())
@@ -138,7 +138,7 @@ func TestBalancerRetries(t *testing.T) {
 	}
 	broken := NewBalancer(log, cutting, cutting, cutting)
 	if e := broken.Send(caller(), asksList); e.Failure != Reset || cut.Load() != 1 || len(log.Exchanges()) != tried+1 {
-		t.Errorf("closed connection: %+v, sent %d times", e, cut.Load())
+		t.Errorf("closed connection: %+v, sent %d times; want a reset after one attempt", e, cut.Load())
 	}
 }
 

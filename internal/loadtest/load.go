@@ -42,7 +42,8 @@ type Load struct {
 	Accounts []*Account
 	Material Material
 	Balancer *Balancer
-	// request rate of an account, as a multiple of its tier's rate limit; every heavyEvery-th sends more
+	// Rate is the request rate of an account, as a multiple of its tier's rate limit. Every
+	// heavyEvery-th account sends more.
 	Rate float64
 }
 

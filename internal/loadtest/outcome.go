@@ -13,8 +13,8 @@ type Ending struct {
 	// Otherwise it finished its in-flight requests: it was asked to stop, or exited before it
 	// accepted any.
 	Killed bool
-	// Clear is the latest time at which a killed process is known to have had no commit in doubt. Its 503s up to then
-	// cost nothing. Zero means unknown.
+	// Clear is the latest time at which a killed process is known to have had no commit in doubt. Its
+	// 503s up to then were not charged. Zero means unknown.
 	Clear time.Time
 }
 
@@ -32,7 +32,7 @@ const (
 	Failed     // no response for an unknown reason: may have been charged
 )
 
-// outcome classifies an exchange. endings are in chronological order.
+// outcome classifies an exchange. The endings of each process are in chronological order.
 func (e *Exchange) outcome(endings []Ending) Outcome {
 	switch {
 	case e.Failure == Refused:
@@ -62,7 +62,7 @@ func (e *Exchange) mayBeInDoubt(endings []Ending) bool {
 	return next != nil && next.Killed && e.Answered.After(next.Clear) && e.Answered.Sub(e.Sent) > immediateRefusal
 }
 
-// lost classifies an exchange whose connection ended.
+// lost classifies an exchange without a complete response.
 func (e *Exchange) lost(endings []Ending) Outcome {
 	next := e.ending(endings)
 	switch {

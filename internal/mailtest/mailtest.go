@@ -1,5 +1,5 @@
-// Package mailtest provides an SMTP server for tests that records messages. It listens on the
-// loopback interface only.
+// Package mailtest provides an SMTP server for tests that records messages. It listens only on the
+// loopback interface.
 package mailtest
 
 import (

@@ -90,7 +90,7 @@ type Daemon struct {
 	err    error
 }
 
-// Launch starts a daemon that writes to a log. When the context ends, the daemon is killed.
+// Launch starts a daemon that writes to a log. When the context of cmd ends, the daemon is killed.
 func Launch(cmd *exec.Cmd, log io.Writer) (*Daemon, error) {
 	cmd.Stderr = log
 	if cmd.Stdout == nil {

@@ -43,7 +43,7 @@ func mustGone(t *testing.T, pidFile string) {
 		}
 		time.Sleep(10 * time.Millisecond)
 	}
-	t.Errorf("process %d still runs", pid)
+	t.Errorf("process %d is still running", pid)
 }
 
 // running reports whether a process exists and has not ended.

@@ -96,8 +96,8 @@ func scanner(t *testing.T) string {
 	return ""
 }
 
-// vulnerabilities returns the folder of a new vulnerability database. It has one entry, for the
-// module; empty if module is "".
+// vulnerabilities returns the folder of a new vulnerability database. It has one entry for the
+// module, or none if module is empty.
 func vulnerabilities(t *testing.T, module string) string {
 	t.Helper()
 	const id, date = "GO-2026-9999", "2026-01-01T00:00:00Z"

@@ -12,7 +12,7 @@ import (
 
 const description = "../../httpapi/openapi.json"
 
-// recorder is a testing.TB that notes failures instead of failing.
+// recorder is a testing.TB that records failures instead of failing.
 type recorder struct {
 	testing.TB
 	failures []string
@@ -28,7 +28,7 @@ const usage = `{"data":{"tier":"free","current_period":"2026-11","detail_views":
 
 const notFound = `{"error":{"code":"not_found","message":"No.","details":{"anything":1}}}`
 
-// answer returns a valid response to GET /api/v1/usage.
+// answer returns a response with the headers of GET /api/v1/usage.
 func answer(status int, body string) *http.Response {
 	h := http.Header{
 		"Content-Type": {"application/json"}, "X-Request-Id": {"r"}, "X-Quota-Reset": {"1796083200"},
@@ -176,7 +176,7 @@ func TestValidate(t *testing.T) {
 				t.Errorf("failures %q, want %q", r.failures, tt.fails)
 			}
 			if again, err := io.ReadAll(resp.Body); err != nil || string(again) != tt.body {
-				t.Errorf("reading the body again: %q, %v", again, err)
+				t.Errorf("reading the body again: %q, %v, want %q", again, err, tt.body)
 			}
 		})
 	}

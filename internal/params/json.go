@@ -72,12 +72,12 @@ func (f *flattener) object(o *object, members []strictjson.Member) {
 			f.object(field.object, strictjson.Members(m.Value))
 		case field.object != nil:
 			f.problems.Add(v.Name, "%s", field.object.wrongType(kindOf(m.Value)))
-		case f.strict && !field.takes(m.Value), field.wanted == aString && kindOf(m.Value) == aBoolean:
-			f.problems.Add(v.Name, "Must be %s, not %s.", field.wanted, kindOf(m.Value))
+		case f.strict && !field.takes(m.Value), field.jsonType == aString && kindOf(m.Value) == aBoolean:
+			f.problems.Add(v.Name, "Must be %s, not %s.", field.jsonType, kindOf(m.Value))
 		case field.list && m.Value[0] == '[':
 			f.elements(v, m.Value)
 		default:
-			f.scalar(v, m.Value, field.wanted)
+			f.scalar(v, m.Value, field.jsonType)
 		}
 	}
 }
@@ -85,7 +85,7 @@ func (f *flattener) object(o *object, members []strictjson.Member) {
 // takes reports whether a JSON value has the type of the parameter.
 func (p parameter) takes(value json.RawMessage) bool {
 	kind := kindOf(value)
-	return kind == p.wanted || kind == aNumber && p.wanted == anInteger || kind == anArray && p.list
+	return kind == p.jsonType || kind == aNumber && p.jsonType == anInteger || kind == anArray && p.list
 }
 
 // JSON types as named in messages.
@@ -113,15 +113,15 @@ func kindOf(value json.RawMessage) string {
 	return aNumber
 }
 
-// scalar reads one non-null value. wanted is the type of its parameter.
-func (f *flattener) scalar(v Value, value json.RawMessage, wanted string) {
+// scalar reads one non-null value. jsonType is the type of its parameter.
+func (f *flattener) scalar(v Value, value json.RawMessage, jsonType string) {
 	switch value[0] {
 	case '"':
 		v.Text, _ = strictjson.Text(value)
 	case 't', 'f':
 		v.Text = string(value)
 	case '{', '[':
-		f.problems.Add(v.Name, "Must be %s, not %s.", wanted, kindOf(value))
+		f.problems.Add(v.Name, "Must be %s, not %s.", jsonType, kindOf(value))
 		return
 	default:
 		v.Text = digits(value)

@@ -66,7 +66,7 @@ func TestNumberForAnID(t *testing.T) {
 	r := New[labelParams]("a test")
 	for input, want := range map[string]string{`11054001000049`: "11054001000049", `5054001000049`: "05054001000049", `"5054001000049"`: "5054001000049"} {
 		if got := readJSON(r, `{"ttb_id":`+input+`}`); got.TTBID != want || got.Problems != nil {
-			t.Errorf("ttb_id %s = %+v", input, got)
+			t.Errorf("ttb_id %s = %+v, want %s", input, got, want)
 		}
 	}
 	for _, input := range []string{`1`, `-11054001000049`, `110540010000490`, `1.5`, `1e13000`} {

@@ -18,13 +18,13 @@ type parameter struct {
 	list     bool    // can be repeated, and has comma-separated values
 	set      func(field reflect.Value, value string) (problem string)
 	min, max string // documented bounds; empty if unset
-	wanted   string // JSON type as named by wantedType; empty for an object
+	jsonType string // JSON type as named by jsonTypeOf; empty for an object
 }
 
 // object is a parameter struct or a struct in it.
 type object struct {
 	prefix  string // of its parameter names: its own name and a dot
-	owner   string // name in messages of what accepts the parameters, such as "this endpoint"
+	owner   string // what accepts the parameters, as named in messages: "this endpoint"
 	fields  map[string]parameter
 	names   []string                 // sorted, without the prefix
 	example string                   // example in JSON
@@ -51,7 +51,7 @@ func addObject[P any](r *Reader[P], t reflect.Type, index []int, prefix, owner s
 			continue
 		}
 		p := parameter{index: slices.Concat(index, f.Index), min: f.Tag.Get("minimum"), max: f.Tag.Get("maximum")}
-		p.list, p.wanted = f.Type == reflect.TypeFor[[]string](), wantedType(f.Type)
+		p.list, p.jsonType = f.Type == reflect.TypeFor[[]string](), jsonTypeOf(f.Type)
 		switch p.set = setter(p, f.Type); {
 		case p.set != nil:
 		case isObject(f.Type):
@@ -66,8 +66,8 @@ func addObject[P any](r *Reader[P], t reflect.Type, index []int, prefix, owner s
 	return o
 }
 
-// wantedType names the JSON type of a field, as in OpenAPI.
-func wantedType(t reflect.Type) string {
+// jsonTypeOf names the JSON type of a field, as in OpenAPI.
+func jsonTypeOf(t reflect.Type) string {
 	switch t {
 	case reflect.TypeFor[string](), reflect.TypeFor[cola.Date]():
 		return aString

@@ -95,7 +95,7 @@ func TestProblemLimit(t *testing.T) {
 	}
 	search := New[cola.SearchParams]("a test")
 	if got := readJSON(search, `{"category":[`+strings.Repeat(`1,`, 1000)+`1]}`).Problems["category"]; len(got) != maxElements {
-		t.Errorf("1001 invalid elements: %d problems", len(got))
+		t.Errorf("1001 invalid elements: %d problems, want %d", len(got), maxElements)
 	}
 }
 
@@ -108,14 +108,14 @@ func TestQueryStringObjects(t *testing.T) {
 	}
 }
 
-func TestForm(t *testing.T) {
-	forms := map[string]string{
+func TestExample(t *testing.T) {
+	examples := map[string]string{
 		savedSearch.Example():                      `{"name": "New Oak brands", "filters": {"query": "barrel aged", "brand_name": "oak"}}`,
 		New[cola.SearchParams]("a test").Example(): `{"q": "oak", "product_type": ["wine"]}`,
 	}
-	for got, want := range forms {
+	for got, want := range examples {
 		if got != want || !json.Valid([]byte(got)) {
-			t.Errorf("form = %s, want %s", got, want)
+			t.Errorf("Example() = %s, want %s", got, want)
 		}
 	}
 }

@@ -108,7 +108,7 @@ func setBoolean(field reflect.Value, value string) string {
 	return ""
 }
 
-// MaxTextLength limits the characters of a caller's text in a message.
+// MaxTextLength is the maximum number of characters of a caller's text in a message.
 const MaxTextLength = 60
 
 // Truncate shortens a caller's text and makes it valid UTF-8, for use in a message or as a name.

@@ -81,7 +81,7 @@ func (s *Server) settings() map[string]string {
 		"unix_socket_directories":     "",
 		"max_connections":             "300",
 		"shared_buffers":              "64MB",
-		"dynamic_shared_memory_type":  "mmap", // in the data folder; a killed server leaves nothing elsewhere
+		"dynamic_shared_memory_type":  "mmap", // in the data folder, so that a killed server leaves no files elsewhere
 		"wal_retrieve_retry_interval": "200ms",
 		"timezone":                    "America/Los_Angeles",
 		"datestyle":                   "SQL, DMY",

@@ -12,8 +12,8 @@ import (
 // processes.
 const folderPrefix = "colaregistry-postgres-"
 
-// folder contains the files of one server. The data folder belongs to the server's user, the rest
-// to the current user.
+// folder contains the files of one server. The server's user owns the data folder, and the current
+// user owns the other files.
 type folder struct {
 	path      string
 	temporary bool     // remove it on close

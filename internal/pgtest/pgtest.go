@@ -2,9 +2,9 @@
 // servers with separate data folders. Callers can stop, crash and restart them, add a standby, and
 // promote it.
 //
-// The servers listen on the loopback interface only and accept every user. Close stops the server
+// The servers listen only on the loopback interface and accept every user. Close stops the server
 // and removes its files, except Options.Dir. If the process that started the server is killed, the
-// kernel ends the server (on Linux only), and the next Start removes a temporary folder.
+// kernel ends the server (on Linux only), and the next Start removes its temporary folder.
 //
 // PostgreSQL refuses to run as root. If the tests run as root, the servers run as the user
 // postgres, or as nobody if there is no such user.
@@ -35,14 +35,15 @@ var errTimeout = fmt.Errorf("timed out after %s", timeout)
 
 // Options configures a server. The zero value suits most tests.
 type Options struct {
-	// Durable turns on fsync, synchronous_commit and full_page_writes. Without it a server is faster, but a crash may
-	// lose committed data.
+	// Durable turns on fsync, synchronous_commit and full_page_writes. Without it, a server is faster,
+	// but a crash may lose committed data.
 	Durable bool
-	// Settings are additional postgresql.conf settings. They override those of this package. cluster_name sets the
-	// server's name (see Name). The port cannot be set.
+	// Settings are additional postgresql.conf settings. They override those of this package.
+	// cluster_name sets the server's name (see Name). The port cannot be set.
 	Settings map[string]string
-	// Dir is the folder for the data and the log. Start creates it if necessary; it must not contain data. Close leaves
-	// it in place. If Dir is empty, Start uses a temporary folder, which Close removes.
+	// Dir is the folder for the data and the log. Start creates it if necessary; it must not contain
+	// data. Close leaves it in place. If Dir is empty, Start uses a temporary folder, which Close
+	// removes.
 	Dir string
 }
 

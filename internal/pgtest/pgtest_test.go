@@ -191,8 +191,8 @@ func TestStartCanceled(t *testing.T) {
 	}
 }
 
-// TestPortInUse checks that Start tries another port if the first one is taken, and that Restart
-// fails.
+// TestPortInUse checks that Start tries another port if the first one is taken, and that Restart,
+// which must keep the port, fails.
 func TestPortInUse(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	mustDo(t, err)

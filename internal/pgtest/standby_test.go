@@ -17,7 +17,8 @@ import (
 func mustStandby(t *testing.T) (primary, standby *Server) {
 	t.Helper()
 	primary = mustStart(t, Options{Durable: true, Settings: map[string]string{"max_connections": "310"}})
-	// The base backup copies this setting. If it were not cleared, the promoted server would wait for itself.
+	// The base backup copies this setting. If it were not cleared, the promoted server would wait for
+	// itself.
 	mustExecute(t, primary, `ALTER SYSTEM SET synchronous_standby_names = 'standby1'`)
 	standby, err := primary.StartStandby(t.Context(), Options{Durable: true})
 	mustDo(t, err)
@@ -118,7 +119,7 @@ func requireWaiting(t *testing.T, s *Server, committed <-chan error) {
 			err := conn.QueryRow(t.Context(),
 				`SELECT EXISTS (SELECT FROM pg_stat_activity WHERE wait_event = 'SyncRep')`).Scan(&waiting)
 			if err == nil && !waiting {
-				err = errors.New("nothing waits yet")
+				err = errors.New("no commit is waiting yet")
 			}
 			return err
 		})

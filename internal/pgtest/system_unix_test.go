@@ -53,14 +53,14 @@ func TestMayPass(t *testing.T) {
 		want     bool
 	}{
 		{0o700, 5, 6, true},
-		{0o077, 5, 6, false}, // the owner bits apply to the owner only
+		{0o077, 5, 6, false}, // for the owner, only the owner bits count
 		{0o010, 0, 6, true},
 		{0o701, 0, 6, false},
 		{0o001, 0, 0, true},
 		{0o776, 0, 0, false},
 	} {
 		if got := i.mayPass(tt.mode, tt.uid, tt.gid); got != tt.want {
-			t.Errorf("mayPass, folder of %d:%d with mode %o: %t", tt.uid, tt.gid, tt.mode, got)
+			t.Errorf("mayPass(folder of %d:%d with mode %o) = %t, want %t", tt.uid, tt.gid, tt.mode, got, tt.want)
 		}
 	}
 }

@@ -75,7 +75,7 @@ type Server struct {
 	out, log output
 }
 
-// Address returns a free address on loopback.
+// Address returns a free loopback address.
 func Address(t testing.TB) string {
 	t.Helper()
 	address, err := loadtest.QuietAddress()

@@ -8,10 +8,10 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// Collect stores the state that collectors leave behind: the complete day last, a failed day before
-// it, and a failed label. ofDay and ofLabel are the reasons for the failures. The collectors sent one
-// request, at a rate of at most one every two seconds.
-func (r *Registry) Collect(t testing.TB, last cola.Date, ofDay, ofLabel string) {
+// Collect stores the state of a collection in which day last is complete and the day before it and
+// one label have failed. dayFailure and labelFailure are the reasons for the failures. The collectors
+// have sent one request, at a rate of at most one every two seconds.
+func (r *Registry) Collect(t testing.TB, last cola.Date, dayFailure, labelFailure string) {
 	t.Helper()
 	must := func(err error) {
 		t.Helper()
@@ -26,11 +26,11 @@ func (r *Registry) Collect(t testing.TB, last cola.Date, ofDay, ofLabel string) 
 	must(r.Store.CompleteWindow(t.Context(), w, 3))
 	w, err = r.Store.ClaimWindow(t.Context(), last-1, last-1, time.Minute)
 	must(err)
-	must(r.Store.FailWindow(t.Context(), w, ofDay, -1))
+	must(r.Store.FailWindow(t.Context(), w, dayFailure, -1))
 	r.QueueLabel(t, 26_001_001_000_001)
 	l, err := r.Store.ClaimLabel(t.Context(), true, time.Minute)
 	must(err)
-	must(r.Store.FailLabel(t.Context(), l, ofLabel, -1))
+	must(r.Store.FailLabel(t.Context(), l, labelFailure, -1))
 	_, err = r.Store.ReserveRequest(t.Context(), 2*time.Second)
 	must(err)
 }

@@ -29,7 +29,7 @@ import (
 // PublicURL is the public URL of the registry.
 const PublicURL = "https://registry.example"
 
-// Operator is the email address of the registry's operator, who has no account yet.
+// Operator is the email address of the registry's operator. New creates no account for it.
 const Operator = "operator@example.com"
 
 // StartTime is the initial time of a registry's clock.
@@ -76,8 +76,7 @@ func mustTemplate(t testing.TB) []byte {
 	return template.file
 }
 
-// New returns a registry that is closed when the test ends. Its clock stands still unless the test
-// advances it.
+// New returns a registry that is closed when the test ends. Its clock is frozen; use Advance.
 func New(t testing.TB) *Registry {
 	t.Helper()
 	r := &Registry{}

@@ -60,7 +60,7 @@ func (s *Set) Close(types ...reflect.Type) {
 }
 
 // OrNull reports whether a field is an object or null. It has its own tag because huma supports
-// null for scalars only.
+// null only for scalars.
 func OrNull(tag reflect.StructTag) bool { return tag.Get("ornull") == "true" }
 
 // Field returns the schema of one field of a parameter struct. It replaces the field's type with

@@ -1,8 +1,8 @@
-// Package security records security events: failed, created, changed and revoked credentials. Each
-// is a log line with event=security, and a count. Events contain no secrets, tokens or email
+// Package security records security events: failed, created, changed and revoked credentials. It
+// counts them and logs them with event=security. Events contain no secrets, tokens or email
 // addresses.
 //
-// Failed credentials are summarized in one line a minute, so that a flood does not fill the log,
+// Failed credentials are summarized in one log line a minute, so that a flood does not fill the log,
 // and limited by client address. Because addresses are shared, the limit applies only to
 // credentials that are already known to be invalid.
 package security

@@ -100,7 +100,7 @@ func Find(all []Member, name string) json.RawMessage {
 	return nil
 }
 
-// Text returns a JSON string; ok is false for anything else.
+// Text decodes a JSON string; ok is false for anything else.
 func Text(value json.RawMessage) (s string, ok bool) {
 	return s, len(value) > 0 && value[0] == '"' && json.Unmarshal(value, &s) == nil
 }

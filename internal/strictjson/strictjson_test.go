@@ -14,7 +14,7 @@ func TestValid(t *testing.T) {
 		"\"\xff\"": false, `{a:1}`: false, `NaN`: false, "\ufeff{}": false,
 	} {
 		if got := Valid([]byte(text)); got != want {
-			t.Errorf("Valid(%q) = %t", text, got)
+			t.Errorf("Valid(%q) = %t, want %t", text, got, want)
 		}
 	}
 }

@@ -143,8 +143,8 @@ func generate(o Options, days []cola.Date) (labels []*Label) {
 	return labels
 }
 
-// perDay returns the number of labels per day. The busiest day gets o.Busy labels; the rest are
-// spread over the other days at random.
+// perDay returns the number of labels per day. The busiest day gets o.Busy labels; the remaining
+// labels are spread randomly over the other days.
 func perDay(random *rand.Rand, o Options, days int) []int {
 	counts := make([]int, days)
 	busiest, rest := days/2, o.Labels-o.Busy

@@ -38,8 +38,8 @@ type Request struct {
 	UserAgent string
 }
 
-// what identifies the requested content.
-func (r Request) what() string {
+// content identifies the requested content.
+func (r Request) content() string {
 	return fmt.Sprintf("%s %d %q %s", r.Kind, r.Label, r.FileName, r.Window)
 }
 
@@ -94,7 +94,7 @@ func (s *Site) Tally() (t Tally) {
 			t.Failed++
 		}
 		if (r.Served || r.Absent) && r.Kind != SearchPage {
-			distinct[r.what()] = true
+			distinct[r.content()] = true
 		}
 	}
 	t.Minimum = len(distinct) + (len(distinct)+999)/1000

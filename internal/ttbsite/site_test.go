@@ -128,10 +128,10 @@ func TestSearch(t *testing.T) {
 	s := mustNew(t, Options{Seed: 1, Labels: 300, Busy: 120, Limit: 100})
 	b := newBrowser(t, s)
 	if p := b.parse(b.get("publicSearchColasBasic.do")); p.Kind != ttbpage.SearchForm {
-		t.Errorf("search page = %s", p.Kind)
+		t.Errorf("search page = %s, want %s", p.Kind, ttbpage.SearchForm)
 	}
 	if p := b.parse(b.export()); p.Kind != ttbpage.SessionEnded {
-		t.Errorf("export before a search = %s", p.Kind)
+		t.Errorf("export before a search = %s, want %s", p.Kind, ttbpage.SessionEnded)
 	}
 	perDay := map[cola.Date]int{}
 	for _, l := range s.Labels() {
@@ -157,12 +157,12 @@ func TestSearch(t *testing.T) {
 		}
 		text := b.export()
 		if rows := strings.Count(text, "\r\n") - 1; rows != listed || !strings.HasPrefix(text, "TTB ID,Permit No.,") || !strings.Contains(text, "\r\n'2") {
-			t.Errorf("%s: export of %d rows:\n%.200s", d, rows, text)
+			t.Errorf("%s: export of %d rows, want %d with IDs in apostrophes:\n%.200s", d, rows, listed, text)
 		}
 	}
 	s.EndSessions()
 	if p := b.search(s.options.First, s.options.Last, "", ""); p.Kind != ttbpage.SearchForm {
-		t.Errorf("search without a session = %s", p.Kind)
+		t.Errorf("search without a session = %s, want %s", p.Kind, ttbpage.SearchForm)
 	}
 }
 
@@ -175,7 +175,7 @@ func TestNumericClasses(t *testing.T) {
 	}{{false, "100", true}, {true, "100", false}, {false, "81", false}, {true, "80", true}} {
 		s := mustNew(t, Options{NumericClasses: test.numeric})
 		if got := s.inClasses("80A", test.from, "90"); got != test.want {
-			t.Errorf("numeric = %t: 80A in %s..90 = %t", test.numeric, test.from, got)
+			t.Errorf("numeric = %t: 80A in %s..90 = %t, want %t", test.numeric, test.from, got, test.want)
 		}
 	}
 }
@@ -193,7 +193,7 @@ func TestPages(t *testing.T) {
 		}
 		if l.Paper {
 			if p := b.parse(b.get(formOf(l.ID))); p.Kind != ttbpage.NoPage {
-				t.Errorf("form of %s = %s", l.ID, p.Kind)
+				t.Errorf("form of %s, filed on paper = %s, want %s", l.ID, p.Kind, ttbpage.NoPage)
 			}
 			continue
 		}
@@ -246,14 +246,15 @@ func TestPages(t *testing.T) {
 	}
 	s.EndSessions()
 	if p := b.parse(b.get("publicViewAttachment.do?filename=front.jpg&filetype=l")); p.Kind != ttbpage.NoPage {
-		t.Errorf("image without a session = %s", p.Kind)
+		t.Errorf("image without a session = %s, want %s", p.Kind, ttbpage.NoPage)
 	}
 	if p := b.parse(b.get(formOf(1))); p.Kind != ttbpage.NoPage {
-		t.Errorf("form of an unknown label = %s", p.Kind)
+		t.Errorf("form of an unknown label = %s, want %s", p.Kind, ttbpage.NoPage)
 	}
-	// The tally balances: one request without a session is extra, and the search page was not requested.
+	// The tally balances: one request without a session is extra, and the search page was not
+	// requested.
 	if tally := s.Tally(); tally.Failed != 0 || tally.Extra() != 0 {
-		t.Errorf("tally = %+v", tally)
+		t.Errorf("tally = %+v, want no failed or extra requests", tally)
 	}
 }
 
@@ -275,7 +276,7 @@ func TestBarcodes(t *testing.T) {
 		}
 	}
 	if len(images) != n || len(barcodes) != 3 || slices.Contains(slices.Collect(maps.Values(barcodes)), false) {
-		t.Errorf("%d images of %d, barcodes %v", len(images), n, barcodes)
+		t.Errorf("%d distinct images, barcodes %v; want %d images and 3 valid barcodes", len(images), barcodes, n)
 	}
 }
 
@@ -347,17 +348,17 @@ func TestFaults(t *testing.T) {
 		t.Errorf("%d requests found the session expired, want 1: %+v", expired, s.Log())
 	}
 	if tally := s.Tally(); tally.Requests != 9 || tally.Failed != 6 {
-		t.Errorf("tally = %+v", tally)
+		t.Errorf("tally = %+v, want 9 requests, 6 of them failed", tally)
 	}
 	s.mu.Lock()
 	s.blockAt = 1
 	s.mu.Unlock()
 	if p := b.parse(b.get(formOf(id))); p.Kind != ttbpage.Blocked || p.SupportID() == "" {
-		t.Errorf("page while blocked = %s", p.Kind)
+		t.Errorf("page while blocked = %s, want %s with a support ID", p.Kind, ttbpage.Blocked)
 	}
 	s.Unblock()
 	if p := b.parse(b.get(formOf(id))); p.Kind != ttbpage.Printable {
-		t.Errorf("page after the block = %s", p.Kind)
+		t.Errorf("page after the block = %s, want %s", p.Kind, ttbpage.Printable)
 	}
 }
 
@@ -369,10 +370,10 @@ func TestChange(t *testing.T) {
 	id, later := s.Labels()[3].ID, s.options.Last.AddDays(10)
 	s.Change(id, func(l *Label) { l.Completed, l.Status = later, "SURRENDERED" })
 	if total, _, _ := b.search(later, later, "", "").Total(); total != 1 || !strings.Contains(b.export(), id.String()) {
-		t.Errorf("%d labels on the new day", total)
+		t.Errorf("%d labels on the new day, want 1, which the export lists", total)
 	}
 	if l, err := b.parse(b.get(formOf(id))).Label(); err != nil || l.Status != "SURRENDERED" {
-		t.Errorf("status = %q, %v", l.Status, err)
+		t.Errorf("status = %q, %v, want SURRENDERED", l.Status, err)
 	}
 }
 

@@ -27,7 +27,7 @@ type Certificates struct {
 	Expired     bool
 	SelfSigned  bool
 	WrongIssuer bool   // the issuer's URL serves another certificate with the same name
-	NoIssuer    bool   // the certificate has no URL of its issuer
+	NoIssuer    bool   // the certificate has no issuer URL
 	Format      string // format of the issuer: "" for DER, "pem" or "p7c"
 	Issuer      []byte // if not nil, served in place of the issuer
 	Padding     int    // number of spaces after the issuer

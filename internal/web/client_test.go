@@ -42,7 +42,7 @@ func TestClient(t *testing.T) {
 		{"two proxies", trusted, "10.0.0.1:4000", []string{"192.0.2.1, 198.51.100.1, 10.0.0.2"}, "198.51.100.1"},
 		{"several lines", trusted, "10.0.0.1:4000", []string{"192.0.2.1", "198.51.100.1", "10.0.0.2"}, "198.51.100.1"},
 		{"only proxies", trusted, "10.0.0.1:4000", []string{"10.0.0.3, 10.0.0.2"}, "10.0.0.3"},
-		{"no address", trusted, "10.0.0.1:4000", []string{"192.0.2.1, unknown"}, "10.0.0.1"},
+		{"not an address", trusted, "10.0.0.1:4000", []string{"192.0.2.1, unknown"}, "10.0.0.1"},
 		{"not an address, behind another proxy", trusted, "10.0.0.1:4000", []string{"192.0.2.1", "_hidden, 10.0.0.2"}, "10.0.0.2"},
 		{"empty", trusted, "10.0.0.1:4000", []string{""}, "10.0.0.1"},
 		{"port", trusted, "10.0.0.1:4000", []string{"198.51.100.1:5000"}, "198.51.100.1"},

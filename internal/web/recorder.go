@@ -32,7 +32,7 @@ type Event struct {
 	Code      cola.Code   // error code of the response
 	Fault     error       // server fault, not the caller's error
 	Stack     []byte      // of a panic
-	Attrs     []slog.Attr // further attributes; values from fixed lists only
+	Attrs     []slog.Attr // further attributes, whose values must come from fixed lists
 
 	resource        auth.Resource // for challenges
 	bodyRead        bool          // completely

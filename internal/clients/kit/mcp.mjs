@@ -1,5 +1,5 @@
-// run makes calls through a client and writes their outcomes. connect returns the names of the tools;
-// call, which returns structured content or throws; and close.
+// run makes calls through a client and writes their outcomes. connect returns an object with the
+// tools' names and two functions: call, which returns structured content or throws, and close.
 import { readFileSync, writeFileSync } from "node:fs";
 
 export async function run(connect) {

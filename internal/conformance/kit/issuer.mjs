@@ -3,7 +3,7 @@
 //
 //   node issuer.mjs ISSUER RESOURCE PORT
 //
-// ISSUER is its public URL, in front of a proxy. It listens on PORT of the loopback interface.
+// ISSUER is its public URL, which is the URL of a proxy. It listens on PORT of the loopback interface.
 import { generateKeyPairSync } from 'node:crypto';
 import { createServer } from 'node:http';
 
@@ -20,7 +20,7 @@ const provider = new Provider(issuer, {
   scopes: ['openid', 'offline_access', ...scopes],
   pkce: { required: () => true },
   findAccount: (_, subject) => ({ accountId: subject, claims: () => ({ sub: subject, ...addressOf(subject) }) }),
-  // Clients register with the scopes they know then and request more later, so drop the limit.
+  // Clients register with the scopes they know at that time and request more later, so drop the limit.
   extraClientMetadata: { properties: ['scope'], validator: (_, __, ___, metadata) => void delete metadata.scope },
   extraTokenClaims: (_, token) => addressOf(token.accountId),
   ttl: { AccessToken: 3600, AuthorizationCode: 60, Grant: 3600, IdToken: 3600, Interaction: 600, RefreshToken: 3600, Session: 3600 },

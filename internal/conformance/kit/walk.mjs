@@ -5,7 +5,7 @@
 //   3. write, get a challenge for the missing scope, sign in again, and write
 //
 // The library implements the protocol and OAuth; this script stores the app's state and plays the user. It prints one line of JSON
-// per step. The recorder checks the requests.
+// per step. The program that runs it checks the recorded requests.
 import { randomUUID } from 'node:crypto';
 import { parseArgs } from 'node:util';
 
@@ -59,7 +59,7 @@ async function denied(UnauthorizedError, call) {
   throw new Error('the call succeeded');
 }
 
-// walk takes all steps. connect creates a client and a transport; finish passes the issuer's parameters to the transport.
+// walk runs all steps. connect creates a client and a transport; finish passes the issuer's parameters to the transport.
 export async function walk({ library, grants, UnauthorizedError, connect, finish }) {
   const { values: { url, user } } = parseArgs({ options: { url: { type: 'string' }, user: { type: 'string' } } });
   const app = new App(library, grants);

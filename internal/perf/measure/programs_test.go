@@ -37,7 +37,7 @@ func TestImport(t *testing.T) {
 func TestImportFailure(t *testing.T) {
 	program := mustScript(t, `if [ "$1" = demo ]; then yes; else exit 3; fi`)
 	if err := Import(t.Context(), program, 7); err == nil || !strings.Contains(err.Error(), "exit status 3") {
-		t.Errorf("failed import: err = %v", err)
+		t.Errorf("failed import: err = %v, want exit status 3", err)
 	}
 }
 
@@ -45,7 +45,7 @@ func TestServeFailure(t *testing.T) {
 	log := filepath.Join(t.TempDir(), "log")
 	_, err := Serve(t.Context(), mustScript(t, `echo "no $1" >&2; exit 4`), log)
 	if err == nil || !strings.Contains(err.Error(), "exit status 4") || !strings.Contains(err.Error(), log) {
-		t.Errorf("server that exits: err = %v", err)
+		t.Errorf("server that exits: err = %v, want exit status 4 and the log file", err)
 	}
 	if got, err := os.ReadFile(log); err != nil || string(got) != "no serve\n" {
 		t.Errorf("log = %q, %v; want its output", got, err)
