@@ -159,7 +159,7 @@ func (r *SavedSearch) withoutFilters() cola.SavedSearch {
 	return s
 }
 
-// In rows, the zero time stands for an unknown time.
+// In rows, the zero time stands for an unset time.
 
 func timeOf(t cola.Opt[cola.Timestamp]) time.Time {
 	if !t.OK {
