@@ -47,7 +47,7 @@ func checkEmpty(ctx context.Context, tx pgx.Tx, latest cola.Revision) error {
 	return err
 }
 
-// fillChunk is the number of buffered rows at which they are copied.
+// fillChunk is the number of rows to buffer before copying them.
 const fillChunk = 5_000
 
 // Fill implements store.Copier in one transaction. It does not retry, because the items can be read

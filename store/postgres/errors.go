@@ -45,7 +45,8 @@ func failed(operation string, err error) error {
 	return fmt.Errorf("%s: %w", operation, err)
 }
 
-// wrapContextError adds the error of an ended context to an error that it caused.
+// wrapContextError returns an error that wraps ctx.Err if the end of ctx may have caused err. It
+// returns other errors unchanged.
 func wrapContextError(ctx context.Context, err error) error {
 	if errors.Is(err, ctx.Err()) {
 		return err

@@ -35,8 +35,8 @@ import (
 //     ClaimDeliveries), and no account after those.
 //   - Deletions of old rows skip locked rows.
 //
-// Every other method that locks an account locks only that account, before anything else (see
-// package sqlstore).
+// Any other method that locks an account locks only one, before its other locks (see package
+// sqlstore).
 
 const (
 	upsertMonths = `INSERT INTO usage_months AS m (account_id, period, detail_views, list_records)

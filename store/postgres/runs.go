@@ -156,7 +156,7 @@ func (r *runRecorder) recordMatches(ctx context.Context, tx pgx.Tx) error {
 	return flush()
 }
 
-// grantNames decides how many labels of each run messages may name.
+// grantNames decides how many labels the messages about each run may name.
 func (r *runRecorder) grantNames(ctx context.Context, tx pgx.Tx) error {
 	r.named = make([]int, len(r.held))
 	requested := map[accountDate]int{}

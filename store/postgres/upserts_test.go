@@ -92,7 +92,7 @@ func TestSchemaBeforeRevisions(t *testing.T) {
 	checkRevisionKnown(t, s, 501, true)
 	before := time.Now().Add(-time.Second).UnixMicro() // the server runs on this machine
 	if rev := mustImport(t, s, 0, 1); int64(rev) < before {
-		t.Errorf("revision = %d, want at least the current time, %d", rev, before)
+		t.Errorf("revision = %d, want at least %d, the time before the import", rev, before)
 	}
 	checkRevisionKnown(t, s, 501, true)
 }

@@ -108,7 +108,7 @@ func (s *Store) record(ctx context.Context, r *store.RunRecord) (store.RunOutcom
 	return o, s.ledger.exec(ctx, countMatches, o.New, o.Late, named, o.Run)
 }
 
-// grantNames decides how many labels of a run messages may name.
+// grantNames returns how many labels the messages about a run may name.
 func (s *Store) grantNames(ctx context.Context, account cola.AccountID, r *store.RunRecord, found int) (int, error) {
 	requested := min(found, r.MaxNamed)
 	if requested <= 0 {
