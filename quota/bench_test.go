@@ -14,11 +14,10 @@ import (
 	"github.com/colaregistry/colaregistry/store/sqlite"
 )
 
-// BenchmarkCharge measures committed charges on the embedded store: by one caller that waits for
-// each, and by many concurrent callers that share commits. The store's clock runs fast, so that no
-// window fills.
+// BenchmarkCharge measures committed charges on SQLite, by one caller per processor and by many,
+// which share commits. The store's clock runs fast, so that no window fills.
 func BenchmarkCharge(b *testing.B) {
-	for _, callers := range []int{1, 64, 1024} {
+	for _, callers := range []int{1, 64, 1024} { // per processor; see SetParallelism
 		b.Run(fmt.Sprintf("callers=%d", callers), func(b *testing.B) {
 			var ticks atomic.Int64
 			start := time.Now()

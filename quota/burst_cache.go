@@ -8,8 +8,8 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// burstCacheTTL limits how long a full window is rejected from the cache, so that a revocation or an
-// upgrade takes effect within a second.
+// burstCacheTTL limits how long a cached rejection is used, so that a revocation or an upgrade
+// takes effect within a second.
 const burstCacheTTL = time.Second
 
 // burstCache caches accounts whose rate-limit window the store just found full, so that a client in

@@ -22,9 +22,9 @@ const (
 	upMessage   = "INFO ledger up"
 )
 
-// TestFailFast checks that, after the first charge has timed out, charges fail
-// immediately, that the store gets only an occasional probe, and that charges succeed again soon
-// after the store recovers.
+// TestFailFast checks that, after the first charge has timed out, charges fail immediately, that
+// the store gets only an occasional probe, and that charges succeed again soon after the store
+// recovers.
 func TestFailFast(t *testing.T) {
 	const outage = time.Minute
 	tests := []struct {
@@ -102,8 +102,8 @@ func TestQueueBehindFailingBatch(t *testing.T) {
 	})
 }
 
-// TestShortFailure checks that a failure of under a second delays charges but rejects
-// none.
+// TestShortFailure checks that a failure of under a second delays charges, but that none is
+// rejected.
 func TestShortFailure(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b, log := newFakeLedger(cola.TierPro), newLogCounter()
@@ -127,8 +127,7 @@ func TestShortFailure(t *testing.T) {
 	})
 }
 
-// TestRejectedBatch checks that a batch that the store rejects does not affect the next
-// one.
+// TestRejectedBatch checks that a batch that the store rejects does not affect the next one.
 func TestRejectedBatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newFakeLedger(cola.TierPro)
@@ -254,13 +253,13 @@ func (p *logRecorder) withoutInDoubt() (list []string) {
 	return list
 }
 
-// failingStore is a store that fails with reason before the time until. From silent on, it does not
-// respond and fails only when the context ends.
+// failingStore is a store that fails for a while.
 type failingStore struct {
 	*fakeLedger
-	until, silent time.Time
-	reason        error
-	probed        bool // probes (empty batches) succeed
+	until  time.Time // when it recovers
+	silent time.Time // from this time until it recovers, it does not respond before the context ends
+	reason error     // returned before silent
+	probed bool      // whether probes (empty batches) succeed meanwhile
 }
 
 func (r failingStore) Settle(

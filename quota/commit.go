@@ -93,9 +93,10 @@ func reject(batch []*pending) {
 	}
 }
 
-// markInDoubt queues a rejected batch for voiding if it may have been committed, and opens the
-// circuit breaker if so or if the time ran out. Later charges do not wait for the void: until then,
-// the batch's units may count as used, so an account may get less than it has left, never more.
+// markInDoubt queues a batch whose charges are rejected for voiding if it may have been committed.
+// In that case, or if the time ran out, it also opens the circuit breaker. Later charges do not
+// wait for the void. Until then, the batch's units may count as used, so an account may be granted
+// less than its remaining quota, but never more.
 func (l *Ledger) markInDoubt(ctx context.Context, g *group, err error) {
 	maybeCommitted := !g.finished() || g.mayBeCommitted()
 	if maybeCommitted {
@@ -138,9 +139,9 @@ func (l *Ledger) commit(ctx context.Context, g *group) {
 	}
 }
 
-// await returns nil once the group's batch is committed, or why it isn't. It returns when ctx ends,
-// even if the store ignores ctx. If the store keeps failing, await opens the circuit while the
-// batch is still being retried.
+// await returns nil once the group's batch is committed, or the reason why it isn't. It returns
+// when ctx ends, even if the store ignores ctx. If the store keeps failing, await opens the circuit
+// breaker while the batch is still being retried.
 func (l *Ledger) await(ctx context.Context, g *group) error {
 	failing := g.failing
 	var long <-chan time.Time

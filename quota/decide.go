@@ -42,7 +42,7 @@ type outcome struct {
 // Rules decide charges. A decision is a pure function of the account's state, the current time and
 // the requests, so it is the same on every database and testable without one.
 type Rules struct {
-	UpgradeURL string // for quota errors
+	UpgradeURL string // upgrade page, for quota errors
 }
 
 // decide decides an account's queued requests in order of arrival, and returns the outcomes and the
@@ -76,7 +76,7 @@ func (r Rules) decide(now time.Time, state store.AccountState, requests []Reques
 			outcomes[i] = outcome{grant: Grant{State: d.quota}}
 			continue
 		}
-		outcomes[i] = d.one(q)
+		outcomes[i] = d.decideOne(q)
 	}
 	return outcomes, d.entry
 }
@@ -116,8 +116,8 @@ type decision struct {
 	entry    store.Entry     // to charge
 }
 
-// one applies steps 3 to 5 of decide to one request.
-func (d *decision) one(q Request) outcome {
+// decideOne applies steps 3 to 5 of decide to one request.
+func (d *decision) decideOne(q Request) outcome {
 	if d.inWindow >= d.quota.Limits.PerMinute {
 		return outcome{Grant{State: d.quota}, d.burst()}
 	}
@@ -150,8 +150,8 @@ func (d *decision) spend(q Request) (int, error) {
 	return 0, nil
 }
 
-// count adds the request to the entry, merged with requests of the same channel, credential and
-// meter.
+// count adds the request to the entry, and merges it with requests of the same channel, credential
+// and meter.
 func (d *decision) count(q Request, units int) {
 	u := store.Units{Channel: q.Caller.Channel, Credential: q.Caller.Credential, Meter: q.Meter}
 	for i := range d.entry.Units {

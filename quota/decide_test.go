@@ -154,8 +154,8 @@ func TestRejectionDetails(t *testing.T) {
 	}
 }
 
-// TestQuotaErrorLargerPlan checks that quota errors mention a larger plan only if there is
-// one. They always contain the upgrade URL.
+// TestQuotaErrorLargerPlan checks that quota errors mention a larger plan only if there is one, and
+// that they always contain the upgrade URL.
 func TestQuotaErrorLargerPlan(t *testing.T) {
 	rules := Rules{UpgradeURL: "https://registry.example/upgrade"}
 	for i, tier := range cola.Tiers() {
@@ -211,7 +211,7 @@ func TestExactRetryAfter(t *testing.T) {
 			t.Fatalf("error after waiting %v = %v, want nil", e.RetryAfter, err)
 		}
 		if try(noon.Add(e.RetryAfter-time.Microsecond)) == nil {
-			t.Fatalf("request %v before RetryAfter was granted", time.Microsecond)
+			t.Fatalf("a request was granted %v before RetryAfter ended", time.Microsecond)
 		}
 	})
 }

@@ -67,27 +67,27 @@ func drawCharge(t *rapid.T) planned {
 
 // tally totals the responses to callers.
 type tally struct {
-	mu       sync.Mutex
-	used     map[cola.AccountID]cola.Used
-	requests map[cola.AccountID]int // admitted requests
-	faults   []string               // invalid responses
+	mu         sync.Mutex
+	used       map[cola.AccountID]cola.Used
+	requests   map[cola.AccountID]int // admitted requests
+	violations []string               // invalid responses
 }
 
 func (y *tally) add(q Request, g Grant, err error, took time.Duration) {
 	y.mu.Lock()
 	defer y.mu.Unlock()
 	if took > chargeTimeout {
-		y.faults = append(y.faults, fmt.Sprintf("charge took %v, want at most %v", took, chargeTimeout))
+		y.violations = append(y.violations, fmt.Sprintf("charge took %v, want at most %v", took, chargeTimeout))
 	}
 	switch {
 	case err == nil, reason(err) == string(cola.MeterDetailViews), reason(err) == string(cola.MeterListRecords):
 		y.requests[q.Caller.Account]++
 	case reason(err) == reasonBurst, cola.CodeOf(err) == cola.CodeUnavailable, errors.Is(err, context.DeadlineExceeded):
 	default:
-		y.faults = append(y.faults, fmt.Sprintf("unexpected error %v", err))
+		y.violations = append(y.violations, fmt.Sprintf("unexpected error %v", err))
 	}
 	if err != nil && g.Units != 0 {
-		y.faults = append(y.faults, fmt.Sprintf("%d units granted with error %v", g.Units, err))
+		y.violations = append(y.violations, fmt.Sprintf("%d units granted with error %v", g.Units, err))
 	}
 	used := y.used[q.Caller.Account]
 	used.Add(q.Meter, g.Units)
@@ -123,18 +123,18 @@ func (p plan) run() []string {
 	time.Sleep(10 * time.Minute)
 	for _, l := range processes {
 		if n := l.inDoubt.len(); n != 0 {
-			y.faults = append(y.faults, fmt.Sprintf("%d batches in doubt after ten minutes", n))
+			y.violations = append(y.violations, fmt.Sprintf("%d batches in doubt after ten minutes", n))
 		}
 		if l.breaker.isOpen() {
-			y.faults = append(y.faults, "circuit breaker open although the store works")
+			y.violations = append(y.violations, "circuit breaker open although the store works")
 		}
 		l.Close()
 	}
-	return append(append(y.faults, b.violations...), y.differences(b)...)
+	return append(append(y.violations, b.violations...), y.differences(b)...)
 }
 
 // differences compares the responses with the fakeLedger, and the fakeLedger with the limits.
-func (y *tally) differences(b *fakeLedger) (faults []string) {
+func (y *tally) differences(b *fakeLedger) (violations []string) {
 	limits := b.tier.Limits()
 	for id := cola.AccountID(7); id <= 9; id++ {
 		used, requests := b.used(id), 0
@@ -148,19 +148,19 @@ func (y *tally) differences(b *fakeLedger) (faults []string) {
 				}
 			}
 			if inWindow > limits.PerMinute {
-				faults = append(faults, fmt.Sprintf("account %d: %d requests in the window, limit %d",
+				violations = append(violations, fmt.Sprintf("account %d: %d requests in the window, limit %d",
 					id, inWindow, limits.PerMinute))
 			}
 		}
 		if used != y.used[id] || requests != y.requests[id] {
-			faults = append(faults, fmt.Sprintf("account %d: granted %+v in %d requests, charged %+v in %d",
+			violations = append(violations, fmt.Sprintf("account %d: granted %+v in %d requests, charged %+v in %d",
 				id, y.used[id], y.requests[id], used, requests))
 		}
 		if used.DetailViews > limits.DetailViews || used.ListRecords > limits.ListRecords {
-			faults = append(faults, fmt.Sprintf("account %d: charged %+v, over the limit %+v", id, used, limits))
+			violations = append(violations, fmt.Sprintf("account %d: charged %+v, over the limit %+v", id, used, limits))
 		}
 	}
-	return faults
+	return violations
 }
 
 // TestLedgerConsistency checks that, under any faults, every charge gets an outcome in time, no
@@ -168,10 +168,10 @@ func (y *tally) differences(b *fakeLedger) (faults []string) {
 func TestLedgerConsistency(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		p := drawPlan(rt)
-		var faults []string
-		synctest.Test(t, func(*testing.T) { faults = p.run() })
-		for _, f := range faults {
-			rt.Error(f)
+		var violations []string
+		synctest.Test(t, func(*testing.T) { violations = p.run() })
+		for _, v := range violations {
+			rt.Error(v)
 		}
 	})
 }

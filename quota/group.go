@@ -40,7 +40,7 @@ func newGroup(batch []*pending) *group {
 		failing: make(chan struct{}), done: make(chan struct{}),
 		outcomes: make([]outcome, len(batch)),
 	}
-	notDecided := cola.Unavailable() // the outcome if the store leaves out an account
+	notDecided := cola.Unavailable() // the outcome if the store omits the account from the decision
 	seen := map[cola.Credential]bool{}
 	for i, p := range batch {
 		g.outcomes[i] = outcome{err: notDecided}
@@ -89,8 +89,8 @@ func (g *group) decide(rules Rules, now time.Time, states []store.AccountState) 
 	return entries
 }
 
-// late returns why the batch was not committed in time: the store's latest error, if any, because
-// the error of the canceled attempt is less specific.
+// late returns the reason why the batch was not committed in time. It prefers the store's latest
+// error, if any, because the error of the canceled attempt is less specific.
 func (g *group) late() error {
 	if cause := g.cause.Load(); cause != nil {
 		return *cause
@@ -98,7 +98,7 @@ func (g *group) late() error {
 	return fmt.Errorf("no response from the store within %v", chargeTimeout)
 }
 
-// result returns why a finished group was not committed, or nil if it was.
+// result returns the reason why a finished group was not committed, or nil if it was.
 func (g *group) result(ctx context.Context) error {
 	if ctx.Err() != nil && (errors.Is(g.err, store.ErrUnavailable) || errors.Is(g.err, ctx.Err())) {
 		return g.late()

@@ -97,8 +97,8 @@ func signal(c chan<- struct{}) {
 	}
 }
 
-// close waits up to closeTimeout for the remaining batches to be voided, and logs those that
-// remain.
+// close waits up to closeTimeout for all batches to be voided, and logs those that are still in
+// doubt.
 func (d *inDoubt) close() {
 	close(d.closing)
 	d.retryNow()
@@ -121,7 +121,7 @@ func (d *inDoubt) close() {
 	d.log.Error("ledger batches left in doubt; refused charges may still be counted", "batches", len(ids), "ids", ids)
 }
 
-// run voids batches until the list is empty and closing, or ctx ends.
+// run voids batches until the ledger is closing and the list is empty, or until ctx ends.
 func (d *inDoubt) run(ctx context.Context) {
 	defer close(d.stopped)
 	pause := minVoidPause

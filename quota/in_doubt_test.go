@@ -87,7 +87,7 @@ func TestVoidedDecision(t *testing.T) {
 		}
 		time.Sleep(time.Second)
 		if got := b.used(7).ListRecords; got != 9_990 {
-			t.Errorf("usage = %d, want 9990, the start and the other process's grant", got)
+			t.Errorf("usage = %d, want 9990, the initial usage plus the other process's grant", got)
 		}
 	})
 }
@@ -178,8 +178,8 @@ func TestTooManyInDoubt(t *testing.T) {
 	})
 }
 
-// TestCloseInDoubt checks that Close voids batches within its time limit and logs the
-// remaining ones.
+// TestCloseInDoubt checks that Close voids batches within its time limit, and logs the remaining
+// ones.
 func TestCloseInDoubt(t *testing.T) {
 	tests := []struct {
 		name  string

@@ -106,9 +106,9 @@ func New(st store.Ledger, o Options) *Ledger {
 	return l
 }
 
-// Close settles the queued charges and stops the worker. Later charges are rejected. Batches in
-// doubt get a few seconds to be voided; the IDs of the remaining ones are logged. Further calls are
-// no-ops.
+// Close settles the queued charges and stops the worker. Later charges are rejected. Close waits a
+// few seconds for batches in doubt to be voided, and logs the IDs of the remaining ones. Further
+// calls are no-ops.
 func (l *Ledger) Close() {
 	l.closing.Do(func() {
 		l.closed.Store(true)

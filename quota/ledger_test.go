@@ -77,8 +77,8 @@ func TestBurstCache(t *testing.T) {
 	})
 }
 
-// TestSuspension checks that a suspension and its end take effect with the next request,
-// and that nothing is charged in between.
+// TestSuspension checks that a suspension and its end take effect with the next request, and that
+// nothing is charged in between.
 func TestSuspension(t *testing.T) {
 	b := newFakeLedger(cola.TierFree)
 	l := newLedger(t, b)
@@ -107,8 +107,7 @@ func TestSuspension(t *testing.T) {
 	}
 }
 
-// TestPeekAndBurstCache checks that a peek does not remove the account from the burst
-// cache.
+// TestPeekAndBurstCache checks that a peek does not remove the account from the burst cache.
 func TestPeekAndBurstCache(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newFakeLedger(cola.TierFree)

@@ -7,7 +7,7 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// Account is a paying, metered customer.
+// Account is a metered customer.
 type Account struct {
 	ID        cola.AccountID
 	Email     string // unique, ignoring ASCII letter case; or an Identity.Name
@@ -91,10 +91,10 @@ type Keys interface {
 	// processes.
 	CreateKey(ctx context.Context, key Key, hash KeyHash, maxKeys int) (Key, error)
 	// ReplaceKey creates a key that replaces one of the account's keys, in one transaction. The old
-	// key stays valid until the given time at the latest. The new key gets its AccountID and Name.
-	// ReplaceKey fails with ErrNotFound if the account has no such key, with ErrNotActive if that
-	// key is no longer valid, and with a LimitError if the account has maxKeys other valid keys, so
-	// that repeated replacements cannot exceed the limit.
+	// key expires at the given time, unless it expires earlier anyway. The new key gets the old
+	// key's AccountID and Name. ReplaceKey fails with ErrNotFound if the account has no such key,
+	// with ErrNotActive if that key is no longer valid, and with a LimitError if the account has
+	// maxKeys other valid keys, so that repeated replacements cannot exceed the limit.
 	ReplaceKey(ctx context.Context, account cola.AccountID, id int64,
 		key Key, hash KeyHash, until time.Time, maxKeys int) (Key, error)
 	// KeyByHash returns a key by its hash, revoked or not, or ErrNotFound.

@@ -58,7 +58,7 @@ type App struct {
 	Issuer     string
 	ClientID   string // unique together with Issuer
 	Name       string
-	Scopes     []cola.Scope // scopes that it may have besides reading; sorted
+	Scopes     []cola.Scope // allowed in addition to reading; sorted
 	CreatedAt  time.Time
 	DisabledAt time.Time // zero if enabled
 }
@@ -105,7 +105,7 @@ const (
 	LinkScopesChanged LinkChange = "rescoped"
 )
 
-// Effective returns those scopes of the latest token that the app may have.
+// Effective returns the scopes of the latest token that the app is allowed to have.
 func (l Link) Effective() []cola.Scope {
 	return slices.DeleteFunc(slices.Clone(l.Scopes),
 		func(s cola.Scope) bool { return !slices.Contains(l.App.Scopes, s) })

@@ -14,12 +14,12 @@ import (
 // their ImageFiles are copied.
 //
 // Some data stays behind: browser sessions, sign-in links, the outcomes of recent batches, all
-// claims, failure counts of searches, daily allowances and limits, and the request slots, pause and
-// block for TTB's site.
+// claims, failure counts of searches, counts against daily allowances and limits, and the request
+// slots, pause and block for TTB's site.
 type Copier interface {
 	// Dump calls yield with every item in the store, from one consistent snapshot, in the order of
-	// ItemKinds: an item comes after those it refers to. An item is only valid during the
-	// call. If yield fails, Dump stops and returns its error.
+	// ItemKinds: an item comes after those it refers to. An item is valid only during the call. If
+	// yield fails, Dump stops and returns its error.
 	Dump(ctx context.Context, yield func(*Item) error) error
 	// Fill writes items, in the order of Dump, into an empty store. They keep their IDs and times.
 	// Labels and permittees are written as they are, without merging, and no label arrives.
@@ -127,7 +127,7 @@ type Item struct {
 	Arrival      StoredArrival
 }
 
-// Records returns how many records the item counts as in Sizes.
+// Records returns the number of records that Sizes counts for the item.
 func (i *Item) Records() int {
 	if i.Kind != ItemReferences {
 		return 1
@@ -154,7 +154,7 @@ type StoredSearch struct {
 	ID      int64 // ascending by creation
 	Account cola.AccountID
 	Mark    Mark
-	Feed    *FeedHash // nil when it has none
+	Feed    *FeedHash // nil if it has none
 	cola.SavedSearch
 
 	// Due is the due time of a requested run of a search without a schedule, or zero.
@@ -190,14 +190,14 @@ type StoredAttempt struct {
 	Error    string // empty if delivered
 }
 
-// StoredCreation records a request that created a saved search, so that a repeated request creates
-// none.
+// StoredCreation records a request that created a saved search, so that repeating the request
+// doesn't create another.
 type StoredCreation struct {
 	Account     cola.AccountID
 	Key         string
 	Fingerprint [32]byte
-	UUID        string // of the search, which may be deleted
-	Until       time.Time
+	UUID        string    // of the search, which may be deleted
+	Until       time.Time // when the record may be deleted
 }
 
 // StoredConfirmation records a request to confirm a destination.
@@ -224,10 +224,10 @@ type StoredMatch struct {
 // StoredArrival records the arrival of a label, or that it never arrives.
 type StoredArrival struct {
 	TTBID cola.TTBID
-	// At is 0 if the label never arrives, because its first approval date was loaded as history or
+	// At is 0 if the label never arrives, because its first effective date was loaded as history or
 	// was cleared.
 	At           cola.Revision
-	ApprovalDate cola.Date // of the label; zero if unset
+	ApprovalDate cola.Date // effective date of the label, which may be an estimate; zero if unset
 }
 
 // StoredFetchWindow is a window with its state, without its claim.
@@ -262,7 +262,7 @@ type AccountDay struct {
 	DayUsage
 }
 
-// AccountGrant is a grant with its account. It may have left the rate limit window.
+// AccountGrant is a grant with its account. It may be too old for the rate limit window.
 type AccountGrant struct {
 	Account cola.AccountID
 	Grant
@@ -271,5 +271,5 @@ type AccountGrant struct {
 // StoredPermittee is a permittee with its internal fields.
 type StoredPermittee struct {
 	cola.Permittee
-	FromLabels bool // only known from labels, which may fill in its empty fields
+	FromLabels bool // known only from labels, which may fill in its empty fields
 }

@@ -36,8 +36,8 @@ type Deliveries interface {
 	// It returns false, and does not write, if the delivery is gone or the claim has ended: it was
 	// released, recorded, taken over or replayed. A delivery that was skipped in the meantime gets
 	// the attempt's outcome, but is not retried if its destination is paused or disabled: it stays
-	// skipped. A destination is only paused as failing if no message got through since the delivery
-	// was created.
+	// skipped. A destination is paused as failing only if no message has been delivered since the
+	// delivery was created.
 	RecordAttempt(ctx context.Context, a Attempt) (recorded bool, err error)
 	// ReleaseDeliveries releases claimed deliveries that were not tried. It ignores claims that
 	// have ended.
@@ -52,9 +52,9 @@ type Deliveries interface {
 		which DeliveryFilter, page Slice) ([]cola.Delivery, int, error)
 	// DeliveryOf returns an account's delivery with its attempts, or ErrNotFound.
 	DeliveryOf(ctx context.Context, account cola.AccountID, id int64) (cola.DeliveryDetail, error)
-	// Replay makes a delivery in any state pending again, due at the given time. Its attempts
-	// stay, its retries start over, and the outcome of an attempt in progress is not recorded. It
-	// fails with ErrNotFound, and with ErrNotActive if the destination is not active.
+	// Replay makes a delivery in any state pending again, due at the given time. It keeps the
+	// recorded attempts, restarts the retries, and discards the outcome of an attempt in progress.
+	// It fails with ErrNotFound, and with ErrNotActive if the destination is not active.
 	Replay(ctx context.Context, account cola.AccountID, id int64, due time.Time) (cola.Delivery, error)
 	// ReplayUndelivered replays the failed and skipped deliveries of runs to a destination, oldest
 	// first, up to limit, and returns their number. It fails as Replay does.
@@ -68,8 +68,8 @@ type Deliveries interface {
 	DeleteOldDeliveries(ctx context.Context, before time.Time) (int, error)
 }
 
-// DeliveryFilter selects deliveries. Empty fields select all; a UUID that the account does not have
-// selects none.
+// DeliveryFilter selects deliveries. An empty field matches all; a UUID that doesn't belong to the
+// account matches none.
 type DeliveryFilter struct{ Destination, SavedSearch, State string }
 
 // DueDelivery is a claimed delivery.
@@ -91,7 +91,7 @@ type DueDelivery struct {
 // RunContent is the content of a message about a run.
 type RunContent struct {
 	Account cola.AccountID
-	Search  cola.SavedSearch // without its addresses
+	Search  cola.SavedSearch // without its URLs
 	RunLabels
 }
 

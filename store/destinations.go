@@ -18,9 +18,9 @@ type Destinations interface {
 	// message in the same transaction, or fails with ErrConfirmationLimit if a limit is reached. It
 	// locks the account, so limits hold across all processes. It fails with ErrNotFound if the
 	// account, or its search, does not exist; with ErrLimit if the account has its maximum number
-	// of destinations; with ErrExists if it has one of the same kind and address for the same
-	// search, or for all; and with ErrMalformed for invalid text. Email addresses are compared
-	// regardless of ASCII letter case.
+	// of destinations; with ErrExists if the account has one with the same kind, address and scope
+	// (a search, or all searches); and with ErrMalformed for invalid text. Email addresses are
+	// compared regardless of ASCII letter case.
 	//
 	// An endpoint that is created active counts as verified. The schema makes any unverified
 	// endpoint pending, regardless of the state that a caller or an earlier version of the program
@@ -44,11 +44,11 @@ type Destinations interface {
 	UpdateDestination(ctx context.Context, account cola.AccountID,
 		uuid string, change func(*Destination) error) (Destination, error)
 	// RequestConfirmation changes an account's destination as UpdateDestination does, and adds an
-	// EventConfirm message, in one transaction. It fails as UpdateDestination does, with a
-	// ConfirmationLimitError, which wraps ErrConfirmationLimit, if a limit is reached, and with
-	// ErrNotActive if the destination has no address. A failed call has no effect.
+	// EventConfirm message, in one transaction. In addition to the errors of UpdateDestination, it
+	// fails with a ConfirmationLimitError if a limit is reached, and with ErrNotActive if the
+	// destination has no address. A failed call has no effect.
 	RequestConfirmation(ctx context.Context, account cola.AccountID, uuid string,
-		ask ConfirmationRequest, change func(*Destination) error) (cola.Delivery, error)
+		request ConfirmationRequest, change func(*Destination) error) (cola.Delivery, error)
 	// DeleteDestination deletes a destination with its deliveries, or fails with ErrNotFound.
 	DeleteDestination(ctx context.Context, account cola.AccountID, uuid string) error
 
@@ -104,7 +104,7 @@ type NewDestination struct {
 	Secret          string               // sealed; empty for an email address
 	Challenge       string               // sealed; empty if unset
 	MaxDestinations int                  // maximum number of the account's destinations
-	Confirm         *ConfirmationRequest // if nil, the recipient is not asked
+	Confirm         *ConfirmationRequest // nil to request no confirmation
 }
 
 // Verified reports whether the new destination is an endpoint that counts as verified.
@@ -157,7 +157,7 @@ func (d Destination) Skipping() string {
 
 // Feed is the content of a search's feed.
 type Feed struct {
-	Search cola.SavedSearch // without its addresses
+	Search cola.SavedSearch // without its URLs
 	Runs   []RunLabels      // newest first
 }
 

@@ -14,9 +14,9 @@ type Enrichments interface {
 	// model, or one that may not cover the label's latest change. Labels come newest receipt first.
 	// It reads in pages, like Colas.ColasMissing.
 	LabelsToEnrich(ctx context.Context, model string, yield func(cola.TTBID) error) error
-	// ClaimEnrichment claims a label and returns its latest result, which is zero if there is none,
-	// with the label's current Revision. It fails with ErrNotFound if there is no such label, or if
-	// another process has claimed it.
+	// ClaimEnrichment claims a label and returns its latest result, with Revision set to the
+	// label's current revision. If there is no result, only TTBID, Revision and Hold are set. It
+	// fails with ErrNotFound if there is no such label, or if another process has claimed it.
 	ClaimEnrichment(ctx context.Context, id cola.TTBID, hold time.Duration) (Enrichment, error)
 	// SaveEnrichment records a result. The claim remains. It fails with ErrNotFound if the claim
 	// has ended.
@@ -27,14 +27,14 @@ type Enrichments interface {
 	// ReserveEnrichment counts a request against the limits of the current UTC day. It fails with
 	// ErrLimit if one is used up.
 	ReserveEnrichment(ctx context.Context, limit EnrichmentLimit) error
-	// CountEnrichmentTokens adds tokens to the current day.
+	// CountEnrichmentTokens adds tokens to the count of the current UTC day.
 	CountEnrichmentTokens(ctx context.Context, tokens int) error
 }
 
 // Enrichment is the result of asking a model about a label.
 type Enrichment struct {
 	TTBID     cola.TTBID
-	Model     string    // empty if none was asked
+	Model     string    // empty if no model was asked
 	InputHash []byte    // SHA-256 of the model's input
 	Fields    string    // JSON object of the fields that results filled
 	Answer    string    // JSON object of the fields that the result will fill; empty once it is applied
@@ -44,7 +44,8 @@ type Enrichment struct {
 	TokensOut int
 	At        time.Time // of the last request
 
-	// Revision is the label's revision once the result has been applied to it; zero before.
+	// Revision is the revision of the label that the result covers. If it is zero when saved,
+	// LabelsToEnrich lists the label again.
 	Revision cola.Revision
 	Hold     int64 // identifies the claim
 }

@@ -88,7 +88,7 @@ type FetchWindow struct {
 	Day      cola.Date
 	Class    ClassRange // the zero value for all classes
 	History  bool       // whether its labels are history, from an initial load
-	Attempts int        // failed ones since it became pending
+	Attempts int        // failed attempts since it became pending
 	Hold     int64      // identifies the claim
 }
 
@@ -110,7 +110,7 @@ type FetchLabel struct {
 	Completed cola.Date // zero if unknown
 	Images    bool      // whether to fetch its images, too
 	History   bool      // whether a history window listed it
-	Attempts  int       // failed ones since it was queued
+	Attempts  int       // failed attempts since it was queued
 	Hold      int64     // identifies the claim
 }
 
@@ -120,7 +120,7 @@ type FetchStatus struct {
 	Labels     map[string]int // labels in the queue by state
 	WithImages int            // pending labels whose images are to be fetched, too
 	ImagesDue  int            // labels with postponed images that are due
-	// FirstDay and LastDay are the range of complete days; zero if there are none.
+	// FirstDay and LastDay are the first and the last complete day; zero if there is none.
 	FirstDay, LastDay cola.Date
 	Requests          int64         // so far, including failed ones
 	FirstRequest      time.Time     // zero if there are none

@@ -24,9 +24,10 @@ type Ledger interface {
 	//  6. Commit. If Settle returns nil, the entries are durable.
 	//
 	// If an error wraps ErrUnavailable, it is unknown whether the batch was committed; settle it
-	// again to find out. Settling a committed ID changes nothing and fails with ErrExists; a voided
-	// ID fails with ErrVoid. Neither calls decide, and both wait for an open transaction with the
-	// same ID. IDs are stored for at least an hour. Other errors mean that nothing was committed.
+	// again to find out. Settle waits for an open transaction with the same ID. If the ID was
+	// already committed or voided, it doesn't call decide, changes nothing, and fails with
+	// ErrExists or ErrVoid. IDs are stored for at least an hour. Other errors mean that nothing was
+	// committed.
 	Settle(ctx context.Context, batch Batch, decide func(now time.Time, accounts []AccountState) []Entry) error
 
 	// Void makes sure that a batch is not charged. A batch that was not committed never will be.
@@ -68,7 +69,7 @@ type AccountState struct {
 	Used      cola.Used // in the current month
 	// Grants are the requests granted in the previous 60 seconds, oldest first.
 	Grants []Grant
-	// Valid has the batch's credentials that belong to the account and are valid.
+	// Valid contains the batch's credentials that belong to the account and are valid.
 	Valid map[cola.Credential]bool
 }
 
@@ -104,8 +105,8 @@ type DayUsage struct {
 	Requests   int
 }
 
-// Check rejects entries that would corrupt the ledger: entries of an account that is not in the
-// batch, negative numbers, and units without a known meter.
+// Check fails for an entry that would corrupt the ledger, because its account is missing or not in
+// the batch, a number is negative, or units have no known meter.
 func (e Entry) Check(states []AccountState) error {
 	same := func(s AccountState) bool { return s.Exists && s.Account == e.Account }
 	if !slices.ContainsFunc(states, same) {

@@ -22,7 +22,8 @@ type ReferenceFetches interface {
 	ReferenceFetches(ctx context.Context) ([]ReferenceFetch, error)
 }
 
-// ReferenceFetchHold is the time after which others take over the source of a killed process.
+// ReferenceFetchHold is the time after which another process may take over the source of a killed
+// process.
 const ReferenceFetchHold = time.Hour
 
 // ReferenceFetch is the state of a source of reference data.

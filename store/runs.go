@@ -15,7 +15,7 @@ import (
 type Arrivals interface {
 	// ArrivedSince calls yield with every label that arrived and whose current effective date is on
 	// or after the given day, in no particular order. It returns the revision up to which the list
-	// is complete. It reads one consistent snapshot. Arguments of yield are only valid during the
+	// is complete. It reads one consistent snapshot. Arguments of yield are valid only during the
 	// call. ArrivedSince stops when yield returns an error, and returns that error.
 	ArrivedSince(ctx context.Context, approved cola.Date, yield func(Arrival) error) (cola.Revision, error)
 }
@@ -78,13 +78,13 @@ type Runs interface {
 	NextDue(ctx context.Context) (time.Time, error)
 
 	// RequestRun makes an account's search due at the given time, with or without a schedule, and
-	// returns it without its addresses. After that run, the search returns to its schedule. The run
+	// returns it without its URLs. After that run, the search returns to its schedule. The run
 	// counts against AllowManualRuns on the UTC day of that time. If the search is already due or
 	// running, RequestRun has no effect.
 	//
 	// It fails with ErrNotFound if the account has no such search, with ErrNotActive if the search
-	// was paused because of the account, and with ErrLimit, as a LimitError, if limit runs were
-	// counted that day.
+	// was paused because of the account, and with ErrLimit, as a LimitError, if the count for that
+	// day has reached limit.
 	RequestRun(ctx context.Context, account cola.AccountID, uuid string,
 		due time.Time, limit int) (cola.SavedSearch, error)
 
@@ -106,7 +106,7 @@ type Runs interface {
 
 // Trace is the state of a label in a search.
 type Trace struct {
-	Search   cola.SavedSearch // without its addresses
+	Search   cola.SavedSearch // without its URLs
 	Mark     Mark
 	Match    *cola.SavedSearchMatch // nil if no run found it
 	Arrived  cola.Revision          // revision of its latest arrival; 0 if it has not arrived
@@ -126,7 +126,7 @@ type Mark struct {
 // DueSearch is a claimed search.
 type DueSearch struct {
 	Account cola.AccountID
-	Search  cola.SavedSearch // without its addresses
+	Search  cola.SavedSearch // without its URLs
 	Mark    Mark
 	Hold    int64 // identifies the claim
 	// Fault is the reason why this version of the program cannot run the search, such as filters

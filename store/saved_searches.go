@@ -21,26 +21,25 @@ type SavedSearches interface {
 	// transaction that locks the account, so an account's searches are created one after another,
 	// in all processes. The search's mark has its creation time and the latest revision.
 	//
-	// If a search was created with the same Once.Key within Once.Within, the result depends on the
-	// fingerprint. If it is the same, CreateSavedSearch returns that search in its current state
-	// with repeated set, and does not write; if it differs, it fails with ErrReused. If that search
-	// was deleted, it creates a new one.
+	// If the account created a search with the same Once.Key within Once.Within, and that search
+	// still exists, CreateSavedSearch does not write. It returns the existing search in its current
+	// state with repeated set if the fingerprint is the same, and fails with ErrReused otherwise.
 	//
 	// It fails with ErrLimit, as a LimitError, if the new search has an active schedule and the
 	// account already has as many as MaxActive or its ActiveLimit allows, or if it has MaxSearches
 	// of any kind. It fails with ErrNotFound if the account does not exist, with ErrExists if the
 	// UUID is taken, and with ErrMalformed for an invalid search.
 	CreateSavedSearch(ctx context.Context, s NewSavedSearch) (created cola.SavedSearch, repeated bool, err error)
-	// SavedSearch returns an account's search, without its addresses, or ErrNotFound if it is
+	// SavedSearch returns an account's search, without its URLs, or ErrNotFound if it is
 	// missing or belongs to another account.
 	SavedSearch(ctx context.Context, account cola.AccountID, uuid string) (cola.SavedSearch, error)
-	// SavedSearches skips offset of an account's searches, oldest first, and returns up to limit of
-	// the next, without their addresses, and the total number of searches, from one consistent
-	// snapshot. Neither number is negative.
+	// SavedSearches returns a page of an account's searches, oldest first and without their URLs,
+	// and their total number, from one consistent snapshot. Neither offset nor limit may be
+	// negative.
 	SavedSearches(ctx context.Context, account cola.AccountID, offset,
 		limit int) (page []cola.SavedSearch, total int, err error)
 	// UpdateSavedSearch stores the result of change for an account's search, and returns it,
-	// without its addresses. It runs in one transaction that locks the account; change is called
+	// without its URLs. It runs in one transaction that locks the account; change is called
 	// within it, perhaps more than once, and must not block. The UUID and the creation time never
 	// change.
 	//
@@ -58,7 +57,7 @@ type SavedSearches interface {
 // NewSavedSearch is a saved search to be created.
 type NewSavedSearch struct {
 	Account   cola.AccountID
-	Search    cola.SavedSearch // without CreatedAt and addresses; the UUID is in lower case
+	Search    cola.SavedSearch // without CreatedAt and URLs; the UUID is in lower case
 	MaxActive int              // maximum number of the account's active schedules
 	Once      Once
 

@@ -35,7 +35,7 @@ type SealedSecret struct {
 	Text        string
 }
 
-// SecretKind is a kind of secret in requests.
+// SecretKind is a kind of secret that requests contain.
 type SecretKind string
 
 // Kinds of secrets. Each comment gives the form of the names passed to KnownSecrets: the bytes of a
@@ -60,7 +60,7 @@ type SecretFinder interface {
 	KnownSecrets(ctx context.Context, kind SecretKind, names []string) ([]string, error)
 }
 
-// StorableTexts returns the strings that can be stored.
+// StorableTexts returns the strings that can be stored as keys.
 func StorableTexts(texts []string) []string {
 	return slices.DeleteFunc(slices.Clone(texts), func(text string) bool { return checkKeyText("name", text) != nil })
 }

@@ -22,11 +22,11 @@ func TestStaleSince(t *testing.T) {
 		status := FetchStatus{NewestDay: cola.NewDate(2026, time.November, newest)}
 		want := cola.NewDate(2026, time.November, since).Time()
 		if got := status.StaleSince(want.Add(-time.Nanosecond)); !got.IsZero() {
-			t.Errorf("newest on the %dth: stale since %v just before the %dth", newest, got, since)
+			t.Errorf("newest on November %d: stale since %v just before November %d", newest, got, since)
 		}
 		for _, now := range []time.Time{want, want.AddDate(0, 1, 0)} {
 			if got := status.StaleSince(now); !got.Equal(want) {
-				t.Errorf("newest on the %dth: stale since %v on %v, want %v", newest, got, now, want)
+				t.Errorf("newest on November %d: stale since %v on %v, want %v", newest, got, now, want)
 			}
 		}
 	}

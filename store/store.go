@@ -35,7 +35,7 @@ var (
 	// ErrUnavailable means that the database cannot be read or written now; retry later. A write
 	// may or may not have happened.
 	ErrUnavailable = errors.New("database unavailable")
-	// ErrDiskFull is an ErrUnavailable caused by a full disk of the database.
+	// ErrDiskFull is an ErrUnavailable that means that the database's disk is full.
 	ErrDiskFull error = diskFullError{}
 	// ErrVoid means that the batch was voided and will never be charged.
 	ErrVoid = errors.New("batch voided")
@@ -50,7 +50,7 @@ var (
 
 type diskFullError struct{}
 
-// Error names the problem, which the operator has to solve.
+// Error implements error.
 func (diskFullError) Error() string { return "the database's disk is full" }
 
 // Is makes the error an ErrUnavailable.
@@ -142,9 +142,9 @@ type Colas interface {
 	// permit number creates a permittee with the name and place of the label's applicant address; a
 	// permittee that is only known from labels gets a missing name or place from a later label.
 	//
-	// A patch is Refused if its label would lack a required field, because the label is new and the
-	// patch does not have it or because the patch clears it. It is not written, but other patches
-	// are; cola.CheckNew of the merged label gives the reason. A later patch sees the earlier ones.
+	// A patch is Refused, and not written, if the merged label would lack a required field;
+	// cola.CheckNew of the merged label returns the reason. The other patches are written anyway. A
+	// later patch sees the earlier ones.
 	//
 	// A call uses several short transactions of whole labels, so it doesn't block other writers for
 	// long. On an error, the outcomes are those of the first patches, which are stored.
@@ -196,8 +196,8 @@ type References interface {
 	// report is new.
 	ReplaceProductionReport(ctx context.Context, key cola.ReportKey,
 		rows []cola.ProductionReport, mode Mode) ([]Outcome, error)
-	// The key of processing times is all fields but the figures and, for registrations, the
-	// snapshot date.
+	// The key of processing times consists of all fields except the figures and, for registrations,
+	// the snapshot date.
 	UpsertProcessingTimes(ctx context.Context, rows []cola.ProcessingTime, mode Mode) ([]Outcome, error)
 	UpsertFormulaProcessingTimes(ctx context.Context, rows []cola.FormulaProcessingTime, mode Mode) ([]Outcome, error)
 	UpsertRegistrationProcessingTimes(ctx context.Context,
@@ -235,14 +235,14 @@ type ReferenceSets struct {
 type Changes interface {
 	// Revision returns the latest committed revision. It is cheap, for polling.
 	Revision(ctx context.Context) (cola.Revision, error)
-	// HasRevision reports whether a revision is in this database's history. It is false for a
-	// revision of another database, or of a state from before a backup was restored. A revision is
-	// remembered for 30 days after a newer one replaces it. Revision 0, before any write, is in
-	// every history.
+	// HasRevision reports whether a revision is in this database's history. It returns false for a
+	// revision of another database, or one that was lost when a backup was restored. A revision
+	// stays in the history for 30 days after a newer one replaces it. Revision 0, before any write,
+	// is in every history.
 	HasRevision(ctx context.Context, rev cola.Revision) (bool, error)
 	// ColasSince calls yield with every label that changed after a revision, in no particular
 	// order, and returns the revision up to which the list is complete. It reads one consistent
-	// snapshot. The record is only valid during the call. ColasSince stops when yield returns an
+	// snapshot. The record is valid only during the call. ColasSince stops when yield returns an
 	// error, and returns that error.
 	ColasSince(ctx context.Context, after cola.Revision, yield func(*cola.IndexRecord) error) (cola.Revision, error)
 	// PermitteesSince is ColasSince for permittees.

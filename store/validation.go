@@ -11,7 +11,8 @@ import (
 	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
-// MaxKeyText is the maximum length in bytes of indexed text, since index entries are limited.
+// MaxKeyText is the maximum length in bytes of indexed text, since databases limit the size of
+// index entries.
 const MaxKeyText = 1000
 
 // FoldEmail returns the form in which email addresses are compared: ASCII letters in lower case,

@@ -14,8 +14,8 @@ import (
 	"testing"
 )
 
-// limitedFolder makes the test binary write an image into a folder with a limit on the size of files,
-// so that the write fails in the middle, as on a full disk.
+// limitedFolder is an environment variable. If it names a folder, the test binary writes an image
+// there with a limit on file sizes, so that the write fails in the middle, as on a full disk.
 const limitedFolder = "COLAREGISTRY_TEST_IMAGE_LIMIT"
 
 func init() {

@@ -75,7 +75,7 @@ func Open(ctx context.Context, location string, o Options) (*Store, error) {
 	}, nil
 }
 
-// CheckLocation returns an error if a location is malformed. It doesn't open it.
+// CheckLocation returns an error if a location is malformed. It doesn't open the location.
 func CheckLocation(location string) error {
 	scheme, rest, isURL := strings.Cut(location, "://")
 	switch {
@@ -129,9 +129,8 @@ func (s *Store) Put(ctx context.Context, content []byte) (store.ImageContent, er
 // checkName is the file that CheckWritable writes.
 const checkName = "write-check"
 
-// CheckWritable fails if files can't be written and read, for example because a bucket doesn't
-// exist or a folder is read-only. It leaves its file behind, because it may lack the permission to
-// delete files.
+// CheckWritable fails if files can't be written and read, for example because the bucket doesn't
+// exist or the folder is read-only. It doesn't delete its file, because it may lack the permission.
 func (s *Store) CheckWritable(ctx context.Context) error {
 	content := []byte("colaregistry writes this file to check that it can store label images.\n")
 	if err := s.write(ctx, checkName, content, recreated); err != nil {
@@ -147,7 +146,7 @@ func (s *Store) Check(ctx context.Context, c store.ImageContent) error {
 	return err
 }
 
-// DamagedError means that a file is missing, or that its content isn't the one that was stored.
+// DamagedError means that a file is missing, or that its content has changed since it was stored.
 // Put repairs it.
 type DamagedError struct {
 	Key     string
@@ -189,13 +188,13 @@ func (s *Store) served(ctx context.Context, c store.ImageContent) ([]byte, error
 		return content, nil
 	}
 	if damaged := (*DamagedError)(nil); errors.As(err, &damaged) && !damaged.Missing {
-		return nil, errors.Join(err, s.rename(ctx, damaged.Key, damaged.Key+".damaged"))
+		return nil, errors.Join(err, s.renameDamaged(ctx, damaged.Key, damaged.Key+".damaged"))
 	}
 	return nil, err
 }
 
-// rename copies a file and deletes the original, because buckets can't rename.
-func (s *Store) rename(ctx context.Context, from, to string) error {
+// renameDamaged copies a file and deletes the original, because buckets can't rename.
+func (s *Store) renameDamaged(ctx context.Context, from, to string) error {
 	err := s.bucket.Copy(ctx, to, from, nil)
 	if err == nil {
 		err = s.bucket.Delete(ctx, from)

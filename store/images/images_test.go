@@ -29,7 +29,8 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// writerFolder makes the test binary write images into a folder until it is killed.
+// writerFolder is an environment variable. If it names a folder, the test binary writes images
+// there until it is killed.
 const writerFolder = "COLAREGISTRY_TEST_IMAGE_WRITER"
 
 func TestMain(m *testing.M) {
@@ -164,8 +165,8 @@ func TestUnusableImages(t *testing.T) {
 	}
 }
 
-// pngHeader returns a PNG that consists of a header with a size and, optionally, a bit depth and
-// color type, and no pixels.
+// pngHeader returns a one-pixel PNG whose header declares another size and, optionally, another bit
+// depth and color type.
 func pngHeader(t *testing.T, width, height int, form ...byte) []byte {
 	t.Helper()
 	b := mustPNG(t, stripes(1, 1))
@@ -330,7 +331,7 @@ func noise() []byte {
 	return b.Bytes()
 }
 
-// TestConcurrentUse has two stores in one folder write and read the same images.
+// TestConcurrentUse writes and reads the same images through two stores in one folder.
 func TestConcurrentUse(t *testing.T) {
 	dir := t.TempDir()
 	contents := [][]byte{mustPNG(t, stripes(400, 40)), mustPNG(t, stripes(500, 40))}
@@ -378,8 +379,8 @@ func TestLocations(t *testing.T) {
 	}
 }
 
-// TestRealImages stores label images as TTB's site serves them, and makes the narrowest and the
-// widest rendition.
+// TestRealImages stores label images as TTB's site serves them, and makes their narrowest and
+// widest renditions.
 func TestRealImages(t *testing.T) {
 	s := mustOpen(t, t.TempDir())
 	for _, path := range shareddata.Files(t, "ttb/pages/*/images/*") {

@@ -18,7 +18,7 @@ import (
 // share these bytes is one in a million.
 type Names struct{ sorted []uint64 }
 
-// Has reports whether the file with a SHA-256 was in the store.
+// Has reports whether the store had a file with the given SHA-256.
 func (n *Names) Has(hash [32]byte) bool {
 	_, found := slices.BinarySearch(n.sorted, binary.BigEndian.Uint64(hash[:]))
 	return found
@@ -65,7 +65,8 @@ func (s *Store) listBucket(ctx context.Context, n *Names) error {
 	}
 }
 
-// listFolder lists a folder directly: the driver reads the whole folder for every thousand files.
+// listFolder walks the folder itself, because the driver would read the whole folder again for
+// every thousand files.
 func (s *Store) listFolder(ctx context.Context, n *Names) error {
 	return filepath.WalkDir(s.folder, func(_ string, entry fs.DirEntry, err error) error {
 		if err == nil && !entry.IsDir() {

@@ -34,8 +34,9 @@ func TestNames(t *testing.T) {
 				t.Fatal(err)
 			}
 			if names.Len() != want || !names.Has(ofKept.Hash) || names.Has(ofLost.Hash) || names.Has(ofDamaged.Hash) != hasDamaged {
-				t.Errorf("%s: %d names %s, want %d; those of kept, lost and damaged files: %t, %t, %t", where, names.Len(), desc, want,
-					names.Has(ofKept.Hash), names.Has(ofLost.Hash), names.Has(ofDamaged.Hash))
+				t.Errorf("%s, %s: Names has %d files, kept: %t, lost: %t, damaged: %t; want %d, true, false, %t",
+					where, desc, names.Len(), names.Has(ofKept.Hash), names.Has(ofLost.Hash), names.Has(ofDamaged.Hash),
+					want, hasDamaged)
 			}
 		}
 		check("before the damaged file is read", 2, true)

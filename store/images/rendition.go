@@ -142,9 +142,9 @@ func (s *Store) render(ctx context.Context, c store.ImageContent, content []byte
 	return rendered, err
 }
 
-// Decode calls use with the pixels of an image that Put accepts. It waits until they fit into the
-// memory that all calls share; use must not keep them. It fails with a FormatError if the image is
-// damaged, and returns the error of use.
+// Decode calls use with the pixels of an image that Put accepts, and returns its error. It first
+// waits until the pixels fit into the memory that all calls share; use must not retain them. It
+// fails with a FormatError if the image can't be decoded.
 func (s *Store) Decode(ctx context.Context, content []byte, use func(image.Image) error) error {
 	config, format, err := decodeConfig(content)
 	if err != nil {
@@ -201,21 +201,21 @@ func encode(m *image.RGBA) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// shrink scales an image to a size that is not larger. Each new pixel is the average of the area
-// that it covers. The image is converted to sRGB a row at a time, so little memory is needed
-// besides the result; CMYK is converted without a color profile.
+// shrink scales an image to a size no larger than its own. Each new pixel is the average of the
+// area that it covers. The image is converted to sRGB a row at a time, so shrink needs little
+// memory besides the result. CMYK is converted without a color profile.
 func shrink(m image.Image, size image.Point) *image.RGBA {
 	bounds := m.Bounds()
 	result := image.NewRGBA(image.Rectangle{Max: size})
 	row := image.NewRGBA(image.Rect(0, 0, bounds.Dx(), 1))
 	columns := newSpans(bounds.Dx(), size.X)
 	narrow := make([]float32, size.X*4) // the current row in the new width
-	sum := make([]float32, size.X*4)    // of the rows of the new pixel, weighted
+	sum := make([]float32, size.X*4)    // weighted sum of the rows that the new row covers
 	for y, lines := range newSpans(bounds.Dy(), size.Y) {
 		clear(sum)
 		for i := range lines.weights {
 			line := lines.first + i
-			// A row on the edge of two new pixels is converted for each.
+			// A row that two new rows share is converted for each of them.
 			draw.Draw(row, row.Rect, m, image.Pt(bounds.Min.X, bounds.Min.Y+line), draw.Src)
 			average(narrow, row.Pix, columns)
 			for j, v := range narrow {

@@ -21,9 +21,9 @@ func crc(b []byte) uint32 { return crc32.ChecksumIEEE(b) }
 
 func TestVariantOf(t *testing.T) {
 	for _, tt := range []struct {
-		contentType  string
-		width, asked int
-		want         string
+		contentType    string
+		width, display int
+		want           string
 	}{
 		{"image/jpeg", 2000, 0, ""},
 		{"image/jpeg", 2000, 1, "160"},
@@ -42,8 +42,8 @@ func TestVariantOf(t *testing.T) {
 		{"image/bmp", 100, 0, "full"},
 	} {
 		c := store.ImageContent{ContentType: tt.contentType, Width: tt.width, Height: 10}
-		if got := VariantOf(c, tt.asked); got.name != tt.want {
-			t.Errorf("VariantOf(%s, %d wide, %d) = %q, want %q", tt.contentType, tt.width, tt.asked, got.name, tt.want)
+		if got := VariantOf(c, tt.display); got.name != tt.want {
+			t.Errorf("VariantOf(%s, %d wide, %d) = %q, want %q", tt.contentType, tt.width, tt.display, got.name, tt.want)
 		}
 	}
 }
@@ -141,7 +141,7 @@ func TestRenditions(t *testing.T) {
 	}
 }
 
-// checkColor allows for the losses of JPEG.
+// checkColor compares two colors, with a tolerance for JPEG's losses.
 func checkColor(t *testing.T, what string, c color.Color, want color.RGBA) {
 	t.Helper()
 	got := color.RGBAModel.Convert(c).(color.RGBA)
@@ -249,8 +249,8 @@ func TestUndecodableImage(t *testing.T) {
 	}
 }
 
-// TestDecodePanic checks that a panic in the callback isn't taken for a damaged image, and that the
-// memory is released.
+// TestDecodePanic checks that a panic in the callback isn't reported as a damaged image, and that
+// the memory is released.
 func TestDecodePanic(t *testing.T) {
 	s := mustOpen(t, t.TempDir())
 	content := mustPNG(t, stripes(3, 2))

@@ -34,7 +34,7 @@ type gate struct {
 	mu      sync.Mutex
 	queue   []*request // in order of arrival
 	queued  map[string]*request
-	running bool // a goroutine processes the queue
+	running bool // whether a goroutine processes the queue
 }
 
 // request is a secret to look up in a batch. Several callers may wait for its result.

@@ -15,7 +15,7 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// fake is a database with keys and sessions that counts its queries. Each query takes some time.
+// fake is a database with keys and sessions that counts its queries.
 type fake struct {
 	store.Store
 	mu       sync.Mutex
@@ -23,7 +23,7 @@ type fake struct {
 	sessions map[string]bool // by name: whether it is valid
 	batches  []int           // size of each batch
 	reads    int
-	takes    time.Duration
+	takes    time.Duration // per batch
 	err      error
 }
 

@@ -62,8 +62,8 @@ func TestSchemaBeforeEmailFolding(t *testing.T) {
 	storetest.CheckRowsBeforeEmailFolding(t, mustOpen(t, url, Options{Logger: quiet()}))
 }
 
-// TestUnicodeFoldedEmails checks the folding of addresses that a process with Unicode
-// folding writes after the migration.
+// TestUnicodeFoldedEmails checks the folding of addresses that a process with Unicode folding
+// writes after the migration.
 func TestUnicodeFoldedEmails(t *testing.T) {
 	url := migratedDatabase(t)
 	s := mustOpen(t, url, Options{Logger: quiet()})

@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	// deletedPerStatement is the number of batches that one statement deletes.
+	// deletedPerStatement is the maximum number of batches that one statement deletes.
 	deletedPerStatement = 5000
 	// batchLocks is the first half of the advisory lock key of a batch. The second half is derived
 	// from the batch's ID.

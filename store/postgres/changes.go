@@ -125,8 +125,9 @@ func eachRow(ctx context.Context, q querier, query string, args []any, row func(
 
 var indexNames = records.Names(records.IndexColumns(new(cola.IndexRecord), new(string)))
 
-// One query joins labels with their barcodes, of which most labels have one. The result streams
-// through one connection, and the database merges two tables that are already in the same order.
+// One query joins labels with their barcodes. Few labels have more than one barcode, so the join
+// repeats few labels. The result streams through one connection, and the database merges two tables
+// that are already in the same order.
 var (
 	indexRows = `SELECT c.` + strings.Join(indexNames, ", c.") + `, b.position, b.barcode_value, b.barcode_type
 		FROM colas c LEFT JOIN cola_barcodes b ON b.ttb_id = c.ttb_id`

@@ -75,8 +75,8 @@ func TestCanceledStandbyWait(t *testing.T) {
 	checkUsage(t, s, account.ID, 1, "after recovery")
 }
 
-// cancelStandbyWait cancels a commit that has been waiting for a standby for long, as an operator
-// would.
+// cancelStandbyWait cancels a commit that has been waiting for a standby for over a second, as an
+// operator would.
 func cancelStandbyWait(t *testing.T, url string, done <-chan error) {
 	t.Helper()
 	for deadline := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {

@@ -221,8 +221,8 @@ func (l lines) Handle(_ context.Context, r slog.Record) error {
 	return nil
 }
 
-// TestListenerLog checks that the store logs once that its listening connection is lost, regardless
-// of the number of attempts, and once that it is back.
+// TestListenerLog checks that the store logs the loss of its listening connection once, regardless
+// of the number of failed attempts to reconnect, and its recovery once.
 func TestListenerLog(t *testing.T) {
 	url := migratedDatabase(t)
 	name := url[strings.LastIndex(url, "/")+1:]

@@ -35,9 +35,8 @@ const selectFilled = `SELECT EXISTS (SELECT 1 FROM accounts) OR EXISTS (SELECT 1
 	OR EXISTS (SELECT 1 FROM image_files) OR EXISTS (SELECT 1 FROM fetch_windows) OR EXISTS (SELECT 1 FROM fetch_labels)
 	OR EXISTS (SELECT 1 FROM reference_fetches)`
 
-// checkEmpty fails with store.ErrExists unless the store is empty and has never had records. Every
-// record except apps, imports, image files and the state of fetches implies an account or a
-// revision.
+// checkEmpty fails with store.ErrExists unless the store is empty and has never had records.
+// Records in tables that selectFilled omits require an account or a revision.
 func checkEmpty(ctx context.Context, tx pgx.Tx, latest cola.Revision) error {
 	var filled bool
 	err := tx.QueryRow(ctx,
@@ -48,7 +47,7 @@ func checkEmpty(ctx context.Context, tx pgx.Tx, latest cola.Revision) error {
 	return err
 }
 
-// fillChunk is the number of rows that are copied at a time.
+// fillChunk is the number of rows to buffer before copying them.
 const fillChunk = 5_000
 
 // Fill implements store.Copier in one transaction. It does not retry, because the items can be read

@@ -51,8 +51,8 @@ func TestRejectedClaims(t *testing.T) {
 	}
 }
 
-// TestLockedDeliveries checks that claiming, releasing and deleting deliveries skip rows
-// that another transaction has locked, such as while it records an attempt.
+// TestLockedDeliveries checks that claiming, releasing and deleting deliveries skip rows that
+// another transaction has locked, for example to record an attempt.
 func TestLockedDeliveries(t *testing.T) {
 	s := mustOpen(t, migratedDatabase(t), Options{Logger: quiet()})
 	if err := s.Fill(t.Context(), storetest.SampleSearches(10)); err != nil {

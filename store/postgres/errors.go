@@ -45,7 +45,8 @@ func failed(operation string, err error) error {
 	return fmt.Errorf("%s: %w", operation, err)
 }
 
-// wrapContextError wraps err with the error of an ended context that caused it.
+// wrapContextError returns an error that wraps ctx.Err if the end of ctx may have caused err. It
+// returns other errors unchanged.
 func wrapContextError(ctx context.Context, err error) error {
 	if errors.Is(err, ctx.Err()) {
 		return err
@@ -175,7 +176,7 @@ func failedToOpen(ctx context.Context, operation string, err error) error {
 		err = fmt.Errorf("%s: %w", hint, err)
 	}
 	if code != "" && !isUnavailableState(code) {
-		return fmt.Errorf("%s: %w", operation, oneLine(err)) // may never have worked, so waiting may not help
+		return fmt.Errorf("%s: %w", operation, oneLine(err)) // probably a configuration error, so retrying may not help
 	}
 	return failed(operation, err)
 }

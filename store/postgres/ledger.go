@@ -35,8 +35,8 @@ import (
 //     ClaimDeliveries), and no account after those.
 //   - Deletions of old rows skip locked rows.
 //
-// SetTier, CreateKey, ReplaceKey, EndOtherSignIns and CreateSavedSearch lock one account and then
-// only its rows.
+// Any other method that locks an account locks only one, before its other locks (see package
+// sqlstore).
 
 const (
 	upsertMonths = `INSERT INTO usage_months AS m (account_id, period, detail_views, list_records)
@@ -53,10 +53,10 @@ const (
 		SELECT account, array_agg(at ORDER BY at), array_agg(requests ORDER BY at)
 		FROM unnest($1::bigint[], $2::timestamptz[], $3::integer[]) AS u (account, at, requests) GROUP BY account
 		ON CONFLICT (account_id) DO UPDATE SET granted_at = excluded.granted_at, requests = excluded.requests`
-	noteKeyUses    = `UPDATE api_keys c` + setLastUses
-	noteLinkUses   = `UPDATE links c` + setLastUses
-	noteSignInUses = `UPDATE sign_ins c` + setLastUses
-	setLastUses    = ` SET last_used_at = $1 FROM unnest($3::bigint[], $4::bigint[]) AS u (id, account)
+	updateKeyUses    = `UPDATE api_keys c` + setLastUses
+	updateLinkUses   = `UPDATE links c` + setLastUses
+	updateSignInUses = `UPDATE sign_ins c` + setLastUses
+	setLastUses      = ` SET last_used_at = $1 FROM unnest($3::bigint[], $4::bigint[]) AS u (id, account)
 		WHERE c.id = u.id AND c.account_id = u.account AND (c.last_used_at IS NULL OR c.last_used_at <= $2 OR c.last_used_at > $1)`
 )
 
@@ -96,9 +96,9 @@ func abandon(ctx context.Context, conn *pgxpool.Conn) {
 	_, _ = conn.Exec(ctx, `ROLLBACK`)
 }
 
-// outcomeUnknown wraps errors of a transaction that has begun: the end of a context becomes
-// store.ErrUnavailable, because the outcome is unknown. It reconnects if the connection may be
-// lost.
+// outcomeUnknown wraps an error of a transaction that has begun. The end of a context becomes
+// store.ErrUnavailable, because the outcome is unknown. If the connection may be lost,
+// outcomeUnknown reconnects.
 func (s *Store) outcomeUnknown(err error) error {
 	if isConnectionLost(err) || isEnded(err) {
 		s.reconnect()
@@ -111,9 +111,9 @@ func commitBatch(ctx context.Context, conn *pgxpool.Conn, id store.BatchID, l *s
 	b := &pgx.Batch{}
 	queueWindows(b, l)
 	queueUsage(b, l)
-	queueUses(b, l, cola.CredentialKey, noteKeyUses)
-	queueUses(b, l, cola.CredentialLink, noteLinkUses)
-	queueUses(b, l, cola.CredentialSignIn, noteSignInUses)
+	queueUses(b, l, cola.CredentialKey, updateKeyUses)
+	queueUses(b, l, cola.CredentialLink, updateLinkUses)
+	queueUses(b, l, cola.CredentialSignIn, updateSignInUses)
 	b.Queue(insertBatch, [16]byte(id), l.Now, false)
 	b.Queue(`COMMIT`)
 	ending := watchCommit(conn.Conn())
@@ -129,7 +129,7 @@ func commitBatch(ctx context.Context, conn *pgxpool.Conn, id store.BatchID, l *s
 	return ending.result(err)
 }
 
-// queueUsage queues the month's counters and the day's rows.
+// queueUsage queues the updates of the month's counters and the day's rows.
 func queueUsage(b *pgx.Batch, l *sqlstore.Settlement) {
 	if n := len(l.Months.Keys); n > 0 {
 		views, list := make([]int64, n), make([]int64, n)
@@ -156,8 +156,8 @@ func queueUsage(b *pgx.Batch, l *sqlstore.Settlement) {
 	b.Queue(upsertDays, accounts, cola.DateOf(l.Now).Time(), channels, kinds, credentials, meters, units, requests)
 }
 
-// queueWindows queues the windows of accounts with new grants or with grants in the future. It
-// drops expired grants and moves future ones to now.
+// queueWindows queues the updates of the windows of accounts with new grants or with grants ahead
+// of the clock. It drops expired grants, and moves those ahead of the clock to now.
 func queueWindows(b *pgx.Batch, l *sqlstore.Settlement) {
 	var accounts, requests []int64
 	var at []time.Time

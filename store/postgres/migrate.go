@@ -100,8 +100,8 @@ func migrate(ctx context.Context, db *sql.DB, opts Options) (from, to int64, err
 	return applied[0].Source.Version - 1, to, nil
 }
 
-// checkPrivilege reports missing privileges before the migration would fail on them after several
-// attempts.
+// checkPrivilege reports missing privileges immediately. The migration would fail only after
+// several attempts.
 func checkPrivilege(ctx context.Context, db *sql.DB) error {
 	var user, schema sql.NullString
 	var allowed sql.NullBool

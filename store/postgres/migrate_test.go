@@ -10,8 +10,8 @@ import (
 	"github.com/colaregistry/colaregistry/internal/pgtest"
 )
 
-// TestMigrateDuringImport checks that the migration from schema 20 waits for an import by a process
-// of the previous version, without blocking such processes.
+// TestMigrateDuringImport checks that the migration from schema 20 waits for a running import by a
+// process of the previous version, and does not block further ones.
 func TestMigrateDuringImport(t *testing.T) {
 	url := pgtest.NewDatabase(t)
 	config, err := pgx.ParseConfig(url)

@@ -19,8 +19,8 @@ import (
 )
 
 const (
-	// ledgerConnections serves one worker that settles and one that voids, with a spare for each
-	// while a lost connection is being closed.
+	// ledgerConnections is enough for one worker that settles and one that voids, with a spare for
+	// each while a lost connection is being closed.
 	ledgerConnections = 4
 	// connectTimeout bounds connecting to each host, so that a dead host does not delay a failover.
 	connectTimeout = 5 * time.Second
@@ -50,7 +50,7 @@ var (
 		"tcp_keepalives_count":       "3",
 	}
 	generalSettings = map[string]string{
-		"statement_timeout":                   "0", // reading the whole registry may take long
+		"statement_timeout":                   "0", // reading the whole registry may take a long time
 		"idle_in_transaction_session_timeout": "60s",
 	}
 	ledgerSettings = map[string]string{

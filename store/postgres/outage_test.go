@@ -154,7 +154,7 @@ func TestImportOverBrokenConnections(t *testing.T) {
 }
 
 // TestSilentConnection checks that a silently dead connection delays a charge only until its
-// context ends, and the next attempt until the server ends the abandoned transaction.
+// context ends, and the next attempt only until the server ends the abandoned transaction.
 func TestSilentConnection(t *testing.T) {
 	p, proxied, direct, account := openWithProxy(t, map[string]string{"idle_in_transaction_session_timeout": "700ms"})
 	mustSettle(t, proxied, account)
@@ -195,8 +195,8 @@ func TestSettleContext(t *testing.T) {
 	checkUsage(t, s, account, 0, "after Void")
 }
 
-// TestSettleLockWait checks that a batch waits for an account locked by another
-// transaction, but only until its context ends.
+// TestSettleLockWait checks that a batch waits for an account locked by another transaction, but
+// only until its context ends.
 func TestSettleLockWait(t *testing.T) {
 	_, s, direct, account := openWithProxy(t, nil)
 	held, err := direct.general.Begin(t.Context())
@@ -221,8 +221,8 @@ func TestSettleLockWait(t *testing.T) {
 	checkUsage(t, s, account, 1, "after the lock is released")
 }
 
-// TestTransactionRetries checks that conflicts with concurrent transactions are retried, up
-// to a limit.
+// TestTransactionRetries checks that transactions that conflict with others are retried, up to a
+// limit.
 func TestTransactionRetries(t *testing.T) {
 	s := mustOpen(t, migratedDatabase(t), Options{Logger: quiet()})
 	for name, c := range map[string]struct {

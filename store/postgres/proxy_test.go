@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// direction says which way a message travels.
+// direction is the direction in which a message travels.
 type direction uint8
 
 const (

@@ -62,8 +62,7 @@ func readMethods(s *Store, account cola.AccountID, label cola.TTBID) map[string]
 	}
 }
 
-// TestReadRetry checks that a read succeeds on another connection, wherever the
-// first is cut.
+// TestReadRetry checks that a read succeeds on another connection, wherever the first is cut.
 func TestReadRetry(t *testing.T) {
 	p, proxied, direct, account := openWithProxy(t, nil)
 	samples := storetest.Samples(0, 1)
@@ -92,8 +91,8 @@ func TestReadRetry(t *testing.T) {
 	})
 }
 
-// TestReadRetryLimit checks that a read is retried once, and not at all after its
-// context has ended.
+// TestReadRetryLimit checks that a read is retried once, and not at all after its context has
+// ended.
 func TestReadRetryLimit(t *testing.T) {
 	s := mustOpen(t, migratedDatabase(t), Options{Logger: quiet()})
 	lose := func() error {

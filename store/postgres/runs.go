@@ -59,7 +59,7 @@ type runRecorder struct {
 	runs     []store.RunRecord
 	outcomes []store.RunOutcome
 	held     []heldSearch  // searches of the recorded runs
-	named    []int         // for each held search, how many labels messages about the run may name
+	named    []int         // for each held search, the number of labels that messages about the run may name
 	index    map[int64]int // outcome index by run ID
 }
 
@@ -156,29 +156,29 @@ func (r *runRecorder) recordMatches(ctx context.Context, tx pgx.Tx) error {
 	return flush()
 }
 
-// grantNames decides how many of each run's labels messages may name.
+// grantNames decides how many labels the messages about each run may name.
 func (r *runRecorder) grantNames(ctx context.Context, tx pgx.Tx) error {
 	r.named = make([]int, len(r.held))
-	wanted := map[accountDate]int{}
+	requested := map[accountDate]int{}
 	dateOf := func(h heldSearch) accountDate { return accountDate{h.account, cola.DateOf(r.runs[h.n].Mark.At.UTC())} }
 	for i, h := range r.held {
 		if r.named[i] = min(r.outcomes[h.n].New, r.runs[h.n].MaxNamed); r.named[i] > 0 {
-			wanted[dateOf(h)] += r.named[i]
+			requested[dateOf(h)] += r.named[i]
 		}
 	}
-	if len(wanted) == 0 {
+	if len(requested) == 0 {
 		return nil
 	}
-	days := slices.SortedFunc(maps.Keys(wanted), func(a, b accountDate) int {
+	days := slices.SortedFunc(maps.Keys(requested), func(a, b accountDate) int {
 		return cmp.Or(cmp.Compare(a.account, b.account), cmp.Compare(a.day, b.day))
 	})
 	units := make([]int, len(days))
 	for i, d := range days {
-		units[i] = wanted[d]
+		units[i] = requested[d]
 	}
 	used, err := useAllowances(ctx, tx, store.AllowMessageLabels, days, units)
 	for d := range used {
-		used[d] -= wanted[d]
+		used[d] -= requested[d]
 	}
 	for i, h := range r.held {
 		if r.named[i] > 0 {
@@ -223,9 +223,9 @@ func (r *runRecorder) queueMarks(b *pgx.Batch) {
 	b.Queue(updateMarks, searches, at, revisions, next)
 }
 
-// heldSearch is a search whose claim, the nth of a list, is still valid.
+// heldSearch is a search whose claim is still valid.
 type heldSearch struct {
-	n       int
+	n       int // index in the list of claims
 	search  int64
 	account cola.AccountID
 }

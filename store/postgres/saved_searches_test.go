@@ -69,8 +69,8 @@ func TestRunRows(t *testing.T) {
 	})
 }
 
-// TestSchemaBeforeRuns checks that existing searches are marked at their last run or
-// creation, and that existing labels are history.
+// TestSchemaBeforeRuns checks that existing searches are marked at their last run or creation, and
+// that existing labels are history.
 func TestSchemaBeforeRuns(t *testing.T) {
 	url := pgtest.NewDatabase(t)
 	config, err := pgx.ParseConfig(url)
@@ -87,7 +87,7 @@ func TestSchemaBeforeRuns(t *testing.T) {
 }
 
 // TestClaimDueLockedSearches checks that a claim skips a search that another transaction has
-// locked, such as while changing it.
+// locked, for example to change it.
 func TestClaimDueLockedSearches(t *testing.T) {
 	s := mustOpen(t, migratedDatabase(t), Options{Logger: quiet()})
 	if err := s.Fill(t.Context(), storetest.SampleSearches(2)); err != nil {

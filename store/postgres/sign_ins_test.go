@@ -46,8 +46,8 @@ func TestSessionRetention(t *testing.T) {
 	}
 }
 
-// TestUnsyncedCommit checks that an unsynced transaction turns off synchronous_commit, and that a
-// later transaction has it on again.
+// TestUnsyncedCommit checks that an unsynced transaction turns off synchronous_commit, but not for
+// later transactions.
 func TestUnsyncedCommit(t *testing.T) {
 	s := mustOpen(t, withParams(t, migratedDatabase(t), map[string]string{"synchronous_commit": "on"}),
 		Options{Logger: quiet()})

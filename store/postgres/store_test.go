@@ -55,7 +55,7 @@ func TestOpenMigrates(t *testing.T) {
 	}
 }
 
-// openDatabase opens a store as child processes do.
+// openDatabase opens a store for package storetest.
 func openDatabase(ctx context.Context, url string) (storetest.Database, error) {
 	return Open(ctx, url, Options{Logger: quiet()})
 }
@@ -77,8 +77,8 @@ func mustOpen(t testing.TB, url string, o Options) *Store {
 
 func quiet() *slog.Logger { return slog.New(slog.DiscardHandler) }
 
-// template is a migrated database that tests copy, which takes a fifth of the time of a migration.
-// Like the shared server, it lives as long as the test binary.
+// template is the state of a migrated database that tests copy: copying takes a fifth of the time
+// of a migration. Like the shared server, the database lives as long as the test binary.
 var template struct {
 	once   sync.Once
 	err    error

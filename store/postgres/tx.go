@@ -106,9 +106,9 @@ func rollback(ctx context.Context, tx pgx.Tx) {
 	_ = tx.Rollback(ctx) // the transaction or its connection may have ended
 }
 
-// read runs a method that reads from the general pool. If its connection is lost, as when a server
-// or proxy restarts, it runs do once more on another connection. A failed do must therefore not have
-// passed results to the caller.
+// read runs do, which reads from the general pool. If the connection is lost, for example because a
+// server or proxy restarts, read runs do once more on another connection. So do must not pass
+// results to the caller before it succeeds.
 func (s *Store) read(ctx context.Context, operation string, do func() error) error {
 	if err := s.start(); err != nil {
 		return failed(operation, err)
@@ -122,7 +122,7 @@ func (s *Store) read(ctx context.Context, operation string, do func() error) err
 	return s.failed(ctx, operation, err)
 }
 
-// view runs read within one consistent state of the database.
+// view runs read on one consistent snapshot of the database.
 func (s *Store) view(ctx context.Context, read func(q querier) error) error {
 	tx, err := s.general.BeginTx(ctx, reading)
 	if err != nil {

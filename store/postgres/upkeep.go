@@ -82,8 +82,8 @@ func (u *upkeep) follow(ctx context.Context) {
 	}
 }
 
-// listen passes on notifications until the connection is lost. It calls started once it listens. It
-// starts with a wake-up, since earlier notifications may be lost.
+// listen turns notifications into wake-ups until the connection is lost. It calls started when it
+// is listening, and then sends a wake-up, since earlier notifications may have been lost.
 func (u *upkeep) listen(ctx context.Context, started func()) error {
 	conn, err := pgx.ConnectConfig(ctx, u.config)
 	if err != nil {

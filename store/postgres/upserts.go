@@ -24,21 +24,21 @@ const (
 	statementsPerBatch = 1000 // for statements that run once per row
 )
 
-// plan is the outcome for each record of a write, and the write itself, or nil if nothing changes.
+// plan is a planned write of records.
 type plan struct {
-	outcomes []store.Outcome
-	write    func(ctx context.Context, tx pgx.Tx, rev cola.Revision) error
+	outcomes []store.Outcome                                               // one for each record
+	write    func(ctx context.Context, tx pgx.Tx, rev cola.Revision) error // nil if nothing changes
 }
 
 // change describes a write of records.
 type change struct {
 	mode      store.Mode
 	reference bool // reference data: also advances the reference revision
-	// plan computes the plan. It may be called again.
+	// plan computes the plan. It may be called more than once.
 	plan func(ctx context.Context, q querier) (plan, error)
 }
 
-// upsert implements a store method with apply.
+// upsert runs a whole method that writes records.
 func (s *Store) upsert(ctx context.Context, operation string, c change) ([]store.Outcome, error) {
 	if err := s.start(); err != nil {
 		return nil, failed(operation, err)

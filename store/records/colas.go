@@ -34,12 +34,13 @@ type Colas struct {
 type ColaChange struct {
 	Label                  *cola.Cola
 	Exists                 bool       // the label has a stored row
-	Row                    bool       // its row changes
+	Row                    bool       // the row changes
 	Images, Barcodes       bool       // these parts change
-	HadImages, HadBarcodes bool       // it has stored rows of these parts
-	HadDate, LosesDate     bool       // it had an effective date; the change clears it
-	Arrives                bool       // it gets its first effective date, judging by its row
-	ArrivesAgain           bool       // its approval date becomes known, replacing an estimate
+	HadImages, HadBarcodes bool       // these parts have stored rows
+	HadDate                bool       // the label had an effective date
+	LosesDate              bool       // the change clears the effective date
+	Arrives                bool       // the row gets an effective date; the label arrives if it is the first
+	ArrivesAgain           bool       // the approval date becomes known, replacing an estimate
 	Permittee              *Permittee // also to be written; nil if unchanged
 }
 
@@ -158,7 +159,7 @@ type Permittee struct {
 	Exists bool
 }
 
-// Permittees are the loaded permittees by permit number. The zero value is empty.
+// Permittees caches loaded permittees by permit number. The zero value is empty.
 type Permittees struct{ known map[string]Permittee }
 
 // Load reads the permittees with the given numbers, unless they are loaded already.
@@ -219,7 +220,7 @@ func (ps *Permittees) SeenOn(c *cola.Cola) *Permittee {
 	return &p
 }
 
-// fill sets a string if it is empty.
+// fill sets a field if it is empty.
 func fill(t *cola.Text, from cola.Text) {
 	if *t == "" {
 		*t = from

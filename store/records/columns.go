@@ -125,8 +125,8 @@ func ColaColumns(c *cola.Cola) []Column {
 	}
 }
 
-// IndexColumns lists the columns that the search index needs, which come first in the schema. The
-// type of the main barcode is not a field of the record.
+// IndexColumns lists the columns that the search index needs. The type of the main barcode is not a
+// field of the record.
 func IndexColumns(r *cola.IndexRecord, mainBarcodeType *string) []Column {
 	s := &r.Summary
 	return []Column{

@@ -17,7 +17,7 @@ func TestColumnsComplete(t *testing.T) {
 		columns       []Column
 		record        reflect.Value
 		fields        []cola.Field
-		withoutColumn []string // in separate tables, derived, or the key
+		withoutColumn []string // fields in separate tables, derived fields, and the key
 	}{
 		{
 			"colas", ColaColumns(&c), reflect.ValueOf(&c), cola.FieldsOf[cola.Cola](),

@@ -19,7 +19,7 @@ type ConfirmationHistory struct {
 	PerAccount time.Time // by the account to any recipient
 	PerAddress time.Time // by any account to the recipient
 
-	Latest    time.Time // when the account last asked the recipient
+	Latest    time.Time // of the account's latest request to the recipient
 	Confirmed []string  // addresses of the account's confirmed endpoints
 }
 
@@ -64,7 +64,7 @@ func CheckConfirmable(d *store.Destination) error {
 	return nil
 }
 
-// DestinationUUID returns the UUID of a destination to be created.
+// DestinationUUID returns the UUID for a new destination: its own or, if it has none, a random one.
 func DestinationUUID(n store.NewDestination) string {
 	if n.UUID != "" {
 		return n.UUID
@@ -80,7 +80,8 @@ func CheckTestable(d *store.Destination) error {
 	return nil
 }
 
-// DestinationsPerBatch is how many destinations RewriteSecrets and HashLinks lock at a time.
+// DestinationsPerBatch is the number of destinations that RewriteSecrets and HashLinks lock at a
+// time.
 const DestinationsPerBatch = 100
 
 // DestinationSecrets are the secrets of a destination; missing ones are empty.
@@ -90,8 +91,7 @@ type DestinationSecrets struct {
 	Current, Old, LastChallenge string
 }
 
-// Rewrite rewrites each secret that does not have skipPrefix, and returns the number of
-// changes.
+// Rewrite rewrites each secret that does not have skipPrefix, and returns the number of changes.
 func (d *DestinationSecrets) Rewrite(
 	skipPrefix string, rewrite func(store.SealedSecret) (string, error),
 ) (changed int, err error) {

@@ -142,11 +142,11 @@ func (m *Merger[T]) Merge(into func(row *T)) (store.Outcome, *T) {
 
 // CompareReports compares the stored rows of a production report with their replacement. It returns
 // an outcome per new row, and whether the report is the same, including its order. Each stored row
-// matches one new row. The database treats a report as one record: it is written whole, or not at
-// all if it is the same.
-func CompareReports(held, rows []cola.ProductionReport) (outcomes []store.Outcome, same bool) {
-	count := make(map[cola.ProductionReport]int, len(held))
-	for _, r := range held {
+// matches at most one new row. The database treats a report as one record: it is written whole, or
+// not at all if it is the same.
+func CompareReports(stored, rows []cola.ProductionReport) (outcomes []store.Outcome, same bool) {
+	count := make(map[cola.ProductionReport]int, len(stored))
+	for _, r := range stored {
 		count[r]++
 	}
 	for _, r := range rows {
@@ -155,10 +155,10 @@ func CompareReports(held, rows []cola.ProductionReport) (outcomes []store.Outcom
 		case count[r] > 0:
 			count[r]--
 			outcome = store.Unchanged
-		case len(held) > 0:
+		case len(stored) > 0:
 			outcome = store.Changed
 		}
 		outcomes = append(outcomes, outcome)
 	}
-	return outcomes, slices.Equal(held, rows)
+	return outcomes, slices.Equal(stored, rows)
 }

@@ -118,7 +118,7 @@ func (r *SavedSearch) Change(change func(cola.SavedSearch) (cola.SavedSearch, er
 	return activated, nil
 }
 
-// Search returns the search, without its addresses and without filters that only a newer version of
+// Search returns the search, without its URLs and without filters that only a newer version of
 // the program knows.
 func (r *SavedSearch) Search() (cola.SavedSearch, error) {
 	s := r.withoutFilters()
@@ -128,7 +128,7 @@ func (r *SavedSearch) Search() (cola.SavedSearch, error) {
 	return s, nil
 }
 
-// Due returns the search, without its addresses, and a fault if this version of the program cannot
+// Due returns the search, without its URLs, and a fault if this version of the program cannot
 // run it because of an unknown filter or cadence.
 func (r *SavedSearch) Due() (s cola.SavedSearch, fault error) {
 	s = r.withoutFilters()
@@ -159,7 +159,7 @@ func (r *SavedSearch) withoutFilters() cola.SavedSearch {
 	return s
 }
 
-// In rows, the zero time stands for an unknown time.
+// In rows, the zero time stands for an unset time.
 
 func timeOf(t cola.Opt[cola.Timestamp]) time.Time {
 	if !t.OK {

@@ -8,9 +8,9 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// Granted returns how many of the wanted units an allowance grants. used is its count including the
-// wanted units, and may exceed the limit.
-func Granted(wanted, used, limit int) int { return max(0, min(wanted, limit-(used-wanted))) }
+// Granted returns how many of the requested units an allowance grants. used is its count including
+// the requested units, and may exceed the limit.
+func Granted(requested, used, limit int) int { return max(0, min(requested, limit-(used-requested))) }
 
 // PreviewLabels is the result of deciding which labels a preview may name.
 type PreviewLabels struct {

@@ -7,18 +7,18 @@ import (
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// TestGranted checks that an allowance grants the limit in total, or all wanted units if fewer.
+// TestGranted checks that an allowance grants the limit in total, or all requested units if fewer.
 func TestGranted(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 1_000 {
 		limit, used, granted := r.IntN(60), 0, 0
 		for range r.IntN(12) {
-			wanted := r.IntN(26)
-			used += wanted
-			got := Granted(wanted, used, limit)
+			requested := r.IntN(26)
+			used += requested
+			got := Granted(requested, used, limit)
 			granted += got
-			if got < 0 || got > wanted || granted != min(used, limit) {
-				t.Fatalf("Granted(%d, %d, %d) = %d, total %d; want total %d", wanted, used, limit, got, granted, min(used, limit))
+			if got < 0 || got > requested || granted != min(used, limit) {
+				t.Fatalf("Granted(%d, %d, %d) = %d, total %d; want total %d", requested, used, limit, got, granted, min(used, limit))
 			}
 		}
 	}

@@ -58,8 +58,8 @@ func TestSchemaBeforeEmailFolding(t *testing.T) {
 	storetest.CheckRowsBeforeEmailFolding(t, mustOpen(t, path, Options{Logger: quiet()}))
 }
 
-// TestUnicodeFoldedEmails checks the folding of addresses that a process with Unicode
-// folding writes after the migration.
+// TestUnicodeFoldedEmails checks the folding of addresses that a process with Unicode folding
+// writes after the migration.
 func TestUnicodeFoldedEmails(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "registry.db")
 	s := mustOpen(t, path, Options{Logger: quiet()})

@@ -13,7 +13,7 @@ import (
 const (
 	selectBatch = `SELECT settled_at, voided FROM ledger_batches WHERE id = ?`
 	insertBatch = `INSERT INTO ledger_batches (id, settled_at, voided) VALUES (?, ?, ?)`
-	// deleteOldBatches only reads the oldest few.
+	// deleteOldBatches reads only the oldest few.
 	deleteOldBatches = `DELETE FROM ledger_batches WHERE number IN (
 		SELECT number FROM (SELECT number, settled_at FROM ledger_batches ORDER BY number LIMIT 8) WHERE settled_at < ?)`
 )

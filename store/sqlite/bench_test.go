@@ -106,7 +106,7 @@ func BenchmarkSettle(b *testing.B) {
 func BenchmarkSettleDuringImport(b *testing.B) {
 	path := filepath.Join(b.TempDir(), "registry.db")
 	s := mustOpen(b, path, Options{Logger: quiet()})
-	// Enough accounts that their windows fill up to the tier's limit, but not beyond.
+	// Spread the charges over enough accounts that no window exceeds the tier's rate limit.
 	accounts := storetest.SampleAccounts(b, s, 200)
 	measure := func() []time.Duration {
 		var took []time.Duration

@@ -28,9 +28,8 @@ const selectFilled = `SELECT EXISTS (SELECT 1 FROM accounts) OR EXISTS (SELECT 1
 	OR EXISTS (SELECT 1 FROM image_files) OR EXISTS (SELECT 1 FROM fetch_windows) OR EXISTS (SELECT 1 FROM fetch_labels)
 	OR EXISTS (SELECT 1 FROM reference_fetches)`
 
-// checkEmpty fails with store.ErrExists unless the store is empty and has never had records. Every
-// record except apps, imports, image files and the state of fetches implies an account or a
-// revision.
+// checkEmpty fails with store.ErrExists unless the store is empty and has never had records.
+// Records in tables that selectFilled omits require an account or a revision.
 func checkEmpty(ctx context.Context, q querier) error {
 	var rev cola.Revision
 	if err := q.row(ctx, `SELECT revision FROM meta`).Scan(&rev); err != nil {
@@ -44,8 +43,8 @@ func checkEmpty(ctx context.Context, q querier) error {
 	return err
 }
 
-// fillChunk is the number of items per transaction. A single transaction would make the journal as
-// large as the database.
+// fillChunk is the maximum number of items per transaction. A single transaction would make the
+// journal as large as the database.
 const fillChunk = 5_000
 
 // Fill implements store.Copier in several transactions. After the first one, an error includes
@@ -85,9 +84,9 @@ func (s *Store) Fill(ctx context.Context, items iter.Seq2[*store.Item, error]) e
 	return failed(operation, s.journal.sync())
 }
 
-// fillSome writes the next items and reports whether there are more. It stores the highest revision
-// of the items in known and, with the last items, takes a higher one, which wakes followers. The
-// records get revision 1, since no reader has seen them.
+// fillSome writes the next items and reports whether there are more. It records the highest
+// revision of the items in known. After the last item, it assigns the store a higher revision, so
+// that followers see a change. The records get revision 1, since no reader has seen them.
 func (s *Store) fillSome(
 	ctx context.Context, next func() (*store.Item, error, bool), known *cola.Revision,
 ) (more bool, err error) {

@@ -23,8 +23,8 @@ const (
 	grants = "burst_grants"
 )
 
-// database runs the statements of the control plane: durable transactions on the ledger's
-// connection, others on that of the records.
+// database runs the statements of the control plane. It runs durable transactions on the ledger's
+// connection, and unsynced ones on the connection for records.
 type database struct{ s *Store }
 
 var _ sqlstore.Database = database{}
@@ -218,8 +218,8 @@ func jsonList[T any](list []T, text func(T) string) string {
 	return string(append(b, ']'))
 }
 
-// dialect lists the replacements that turn a PostgreSQL statement into one for SQLite, in order. An
-// INNER JOIN marks tables that SQLite must read in the order of the statement.
+// dialect lists the replacements that turn a PostgreSQL statement into one for SQLite, in the order
+// in which they apply. INNER JOIN marks tables that SQLite must read in the order of the statement.
 var dialect = []struct {
 	from *regexp.Regexp
 	to   string

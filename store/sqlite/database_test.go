@@ -17,7 +17,7 @@ func TestRewrite(t *testing.T) {
 		`FROM a INNER JOIN b ON a.id = b.id JOIN c ON c.id = b.id`: `FROM a CROSS JOIN b ON a.id = b.id JOIN c ON c.id = b.id`,
 	} {
 		if got := rewritten(from); got != want {
-			t.Errorf("rewrite(%s) =\n%s\nwant\n%s", from, got, want)
+			t.Errorf("rewritten(%s) =\n%s\nwant\n%s", from, got, want)
 		}
 	}
 }

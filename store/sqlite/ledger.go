@@ -11,8 +11,8 @@ import (
 	"github.com/colaregistry/colaregistry/store/sqlstore"
 )
 
-// Each statement writes the rows of all accounts in a batch. Lists of rows are JSON arrays
-// of arrays.
+// Each statement writes the rows of all accounts in a batch. Lists of rows are JSON arrays of
+// arrays.
 const (
 	dropExpired = `DELETE FROM burst_grants WHERE account_id IN (SELECT value FROM json_each(?1)) AND granted_at <= ?2`
 	dropAhead   = `DELETE FROM burst_grants WHERE account_id IN (SELECT value FROM json_each(?1)) AND granted_at > ?2`
@@ -144,7 +144,7 @@ func (s *Store) writeGrants(ctx context.Context, l *sqlstore.Settlement) error {
 	return s.execRows(ctx, upsertGrants, rows, l.Now.UnixMicro())
 }
 
-// writeUsage adds to the month's counters and the day's rows.
+// writeUsage adds the usage to the month's counters and the day's rows.
 func (s *Store) writeUsage(ctx context.Context, l *sqlstore.Settlement) error {
 	months := make([][]any, len(l.Months.Keys))
 	for i, id := range l.Months.Keys {

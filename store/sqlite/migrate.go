@@ -54,7 +54,7 @@ func Versions(ctx context.Context, path string) (current, latest int64, err erro
 	return current, latest, failed(operation, err)
 }
 
-// migrate applies the missing migrations. prepare has taken the lock.
+// migrate applies the missing migrations. The caller must hold the records lock.
 func migrate(ctx context.Context, db *sql.DB, opts Options) (from, to int64, err error) {
 	if from, err = schemaVersion(ctx, db); err != nil {
 		return 0, 0, err
@@ -72,8 +72,8 @@ func migrate(ctx context.Context, db *sql.DB, opts Options) (from, to int64, err
 	case from < to && opts.NoMigrate:
 		return from, from, fmt.Errorf("schema version %d, this program needs %d: %w", from, to, store.ErrOlderSchema)
 	}
-	// Even if the schema is current: a restored backup may have another journal mode.
-	if err := useJournal(ctx, db); err != nil || from == to {
+	// Do this even if the schema is current: a restored backup may have another journal mode.
+	if err := enableWAL(ctx, db); err != nil || from == to {
 		return from, from, err
 	}
 	if _, err := p.Up(ctx); err != nil {
@@ -82,8 +82,8 @@ func migrate(ctx context.Context, db *sql.DB, opts Options) (from, to int64, err
 	return from, to, nil
 }
 
-// useJournal switches a database to write-ahead logging permanently.
-func useJournal(ctx context.Context, db *sql.DB) error {
+// enableWAL switches a database to write-ahead logging permanently.
+func enableWAL(ctx context.Context, db *sql.DB) error {
 	var mode string
 	if err := db.QueryRowContext(ctx, `PRAGMA journal_mode = WAL`).Scan(&mode); err != nil {
 		return err

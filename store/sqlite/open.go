@@ -19,8 +19,8 @@ import (
 
 const (
 	readConnections = 8
-	// busyMilliseconds bounds the polling for SQLite's own lock, which is always free for the
-	// holder of the fair lock. Polling matters where files cannot be locked, or while another
+	// busyMilliseconds bounds the polling for SQLite's own lock, which is normally free for the
+	// holder of the fair lock. Polling matters only where files cannot be locked, or while another
 	// program, such as a backup, uses the file.
 	busyMilliseconds = 5000
 	// maxJournalSize is the size in bytes to which SQLite truncates the journal when it starts over.
@@ -47,7 +47,7 @@ func (o Options) withDefaults() Options {
 // Open opens the database in a file, creates it if necessary, and upgrades its schema. If several
 // processes open it concurrently, one migrates and the others wait. It fails with
 // store.ErrNewerSchema if a newer version of the program has migrated the database. A new folder
-// has mode 0700, a new file 0600. Files belong to the database if their names start with its name.
+// has mode 0700, a new file 0600. All files whose names start with its name belong to the database.
 func Open(ctx context.Context, path string, opts Options) (*Store, error) {
 	opts = opts.withDefaults()
 	const operation = "open database"

@@ -184,8 +184,8 @@ func TestFullDatabase(t *testing.T) {
 	checkFile(t, s)
 }
 
-// TestJournalSize checks that an import checkpoints as it goes, so that the journal file
-// stays much smaller than the imported data.
+// TestJournalSize checks that an import runs checkpoints as it goes, so that the journal file stays
+// much smaller than the imported data.
 func TestJournalSize(t *testing.T) {
 	journal := func(backlog int) int64 {
 		path := filepath.Join(t.TempDir(), "registry.db")

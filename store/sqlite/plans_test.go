@@ -73,8 +73,8 @@ func explain(t *testing.T, s *Store, query string) (steps []string) {
 	return steps
 }
 
-// cheapScans lists tables that a statement may scan or sort, by the start of the statement: small
-// tables, and those that it reads up to a limit. The entry "" applies to all statements.
+// cheapScans lists the steps that may scan or sort rows, by the start of their statement. They read
+// a small table, or a few rows of a large one. The entry "" applies to all statements.
 var cheapScans = map[string][]string{
 	"": {
 		"SCAN json_each", "SCAN old", "SCAN due", "SCAN changed", "SCAN arrived",

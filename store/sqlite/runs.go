@@ -47,7 +47,7 @@ func (s *Store) RecordRuns(ctx context.Context, runs []store.RunRecord) ([]store
 	return outcomes, nil
 }
 
-// recordSome records as many runs as fit into the turn, at least one.
+// recordSome records as many runs as fit into one turn (see upserts.go), at least one.
 func (s *Store) recordSome(ctx context.Context, runs []store.RunRecord) (outcomes []store.RunOutcome, err error) {
 	start := time.Now() // real time, since it bounds how long others wait
 	for i := range runs {
@@ -108,15 +108,15 @@ func (s *Store) record(ctx context.Context, r *store.RunRecord) (store.RunOutcom
 	return o, s.ledger.exec(ctx, countMatches, o.New, o.Late, named, o.Run)
 }
 
-// grantNames returns how many of a run's labels its messages may name.
+// grantNames returns how many labels the messages about a run may name.
 func (s *Store) grantNames(ctx context.Context, account cola.AccountID, r *store.RunRecord, found int) (int, error) {
-	wanted := min(found, r.MaxNamed)
-	if wanted <= 0 {
+	requested := min(found, r.MaxNamed)
+	if requested <= 0 {
 		return 0, nil
 	}
 	used, err := sqlstore.UseAllowance(ctx, s.control, tx{reader{s.ledger}, s.ledger},
-		account, cola.DateOf(r.Mark.At.UTC()), store.AllowMessageLabels, wanted)
-	return records.Granted(wanted, used, r.MaxNamedOfAccount), err
+		account, cola.DateOf(r.Mark.At.UTC()), store.AllowMessageLabels, requested)
+	return records.Granted(requested, used, r.MaxNamedOfAccount), err
 }
 
 // matchKind holds the values shared by all matches of one INSERT statement.

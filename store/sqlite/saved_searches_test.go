@@ -81,8 +81,8 @@ func TestRunRows(t *testing.T) {
 	})
 }
 
-// TestSchemaBeforeRuns checks that existing searches are marked at their last run or
-// creation, and that existing labels are history.
+// TestSchemaBeforeRuns checks that existing searches are marked at their last run or creation, and
+// that existing labels are history.
 func TestSchemaBeforeRuns(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "registry.db")
 	db, err := sql.Open("sqlite", path)

@@ -22,8 +22,8 @@ func checkCount(t *testing.T, s *Store, table string, want int, when string) {
 	}
 }
 
-// TestSessionRetention checks that a new session deletes some expired ones, and that a page
-// view, which rewrites a session, deletes none.
+// TestSessionRetention checks that a new session deletes some expired ones, and that a page view,
+// which rewrites a session, deletes none.
 func TestSessionRetention(t *testing.T) {
 	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	s := mustOpen(t, filepath.Join(t.TempDir(), "registry.db"),
@@ -75,8 +75,8 @@ func TestSignInLinkRetention(t *testing.T) {
 	checkCount(t, s, "sign_in_links", 2, "after using one")
 }
 
-// TestSessionsDuringImport checks that a page view does not wait for the end of an import,
-// which releases the database between transactions.
+// TestSessionsDuringImport checks that a page view does not wait for the end of an import, which
+// releases the database between transactions.
 func TestSessionsDuringImport(t *testing.T) {
 	s := mustOpen(t, filepath.Join(t.TempDir(), "registry.db"), Options{Logger: quiet()})
 	if err := s.recordsLock.Lock(t.Context()); err != nil {

@@ -1,10 +1,14 @@
 // Package sqlite stores the registry in one SQLite file. It is the default backend.
 //
-// Any number of processes may open the file. In each, one connection writes data that must be exact
-// and durable: accounts, credentials and the ledger. It syncs every commit to disk before the call
-// returns. Another connection writes records, which can be imported again. It syncs once per call,
-// and before a follower sees a revision, so imports don't use the disk while the ledger waits. All
-// writers in all processes queue on one fair lock (package filelock). Readers never wait.
+// Any number of processes may open the file. All writers in all processes queue on one fair lock
+// (package filelock). Readers never wait. In each process, two connections write:
+//
+//   - One writes data that must be exact and durable: accounts, credentials and the ledger. It
+//     syncs every commit to disk.
+//   - The other writes data that can be lost, such as sessions, and records, which can be imported
+//     again. It commits without a sync. Records are synced later, outside the fair lock: at the end
+//     of a call, before a follower sees a revision, and after each transaction of an import while
+//     other writers are busy.
 package sqlite
 
 import (
@@ -130,7 +134,7 @@ func (s *Store) transact(ctx context.Context, operation string, work func(ctx co
 }
 
 // transactUnsynced is transact for data that may be lost if the machine fails: it does not wait for
-// the disk. The next settlement syncs it.
+// the disk. The next durable transaction also syncs this data.
 func (s *Store) transactUnsynced(ctx context.Context, operation string, work func(ctx context.Context) error) error {
 	if err := s.start(); err != nil {
 		return failed(operation, err)

@@ -41,7 +41,7 @@ func TestProcesses(t *testing.T) {
 	})
 }
 
-// openDatabase opens a store as child processes do.
+// openDatabase opens a store for package storetest.
 func openDatabase(ctx context.Context, path string) (storetest.Database, error) {
 	return Open(ctx, path, Options{Logger: quiet()})
 }
@@ -77,8 +77,8 @@ func checkFile(t *testing.T, s *Store) {
 	}
 }
 
-// TestConcurrentViews checks that views that use up all connections and each need an
-// unprepared statement do not deadlock.
+// TestConcurrentViews checks that views do not deadlock if they use up all connections and each
+// need a statement that is not prepared.
 func TestConcurrentViews(t *testing.T) {
 	s := mustOpen(t, t.TempDir()+"/registry.db", Options{})
 	const query = `SELECT 40 + 2`

@@ -24,9 +24,9 @@ type writer struct {
 	stmts map[string]*sql.Stmt // guarded by the gate
 }
 
-// transact runs work in a write transaction and commits it, unless work fails or panics, or the
-// context ends before the transaction begins. After that it ignores the context: the work is short,
-// and the outcome of an interrupted commit would be unknown.
+// transact runs work in a write transaction and commits it, unless work fails or panics. It fails
+// if the context ends before the transaction begins, and ignores the context afterwards: the work
+// is short, and the outcome of an interrupted commit would be unknown.
 func (w *writer) transact(ctx context.Context, work func(ctx context.Context) error) error {
 	if err := w.gate.Lock(ctx); err != nil {
 		return err
@@ -123,7 +123,7 @@ type readers struct {
 	stmts sync.Map // query → *sql.Stmt, prepared once per pool
 }
 
-// view runs read on one consistent state of the database.
+// view runs read on one consistent snapshot of the database.
 func (r *readers) view(ctx context.Context, read func(q querier) error) error {
 	tx, err := r.db.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
 	if err != nil {
@@ -190,7 +190,7 @@ func (r *readers) row(ctx context.Context, query string, args ...any) *sql.Row {
 	return stmt.QueryRowContext(ctx, args...)
 }
 
-// close closes the statements first, like a writer.
+// close closes the statements first, as writer.close does.
 func (r *readers) close() error {
 	var errs []error
 	r.stmts.Range(func(_, stmt any) bool {

@@ -17,10 +17,10 @@ import (
 )
 
 // Committed pages stay in the journal (SQLite's write-ahead log) until a checkpoint moves them into
-// the database file. By default, SQLite does that within the commit that reaches 1,000 pages, which
-// delays that commit. Here, a background task, or an import between its transactions, runs
-// checkpoints while others write. Writers wait only for the last few pages, so that the journal
-// starts over instead of growing.
+// the database file. By default, SQLite runs the checkpoint within the commit that reaches 1,000
+// pages, which delays that commit. Here, a background task, or an import between its transactions,
+// runs checkpoints while others write. Writers wait only for the last few pages; without that wait,
+// the journal would keep growing instead of starting over.
 const (
 	pageSize           = 4096                // SQLite's default
 	importBacklog      = 16 << 20 / pageSize // number of journal pages at which an import runs a checkpoint
@@ -34,7 +34,7 @@ const (
 type upkeep struct {
 	db    *sql.DB
 	gate  *filelock.FairLock
-	wrote atomic.Bool // there were commits since the background task last checked
+	wrote atomic.Bool // whether there were commits since the background task last checked
 
 	mu    sync.Mutex // serializes checkpoints
 	stuck int        // pages that a long read kept in the journal
@@ -101,7 +101,7 @@ func (u *upkeep) checkpointIfDue(ctx context.Context, atLeast int) error {
 	case err != nil || backlog == 0:
 		return err
 	case backlog > maxBlockingBacklog:
-		u.stuck = backlog // a long read blocks it: retry once there is much more to move
+		u.stuck = backlog // a long read blocks the checkpoint: retry once there is much more to move
 		return nil
 	}
 	if err := u.gate.Lock(ctx); err != nil {
@@ -140,15 +140,15 @@ const (
 // HashLinks implements store.SealedSecrets.
 func (s *Store) HashLinks(ctx context.Context) (hashed int, err error) {
 	if hashed, err = s.control.HashLinks(ctx); err == nil {
-		err = s.eraseFree(ctx)
+		err = s.eraseFreePages(ctx)
 	}
 	return hashed, err
 }
 
-// eraseFree rewrites the file once after an upgrade from a version that stored secrets in clear
-// text, since free space in the file may hold copies. A failure, such as a full disk, is logged;
-// the next start tries again.
-func (s *Store) eraseFree(ctx context.Context) error {
+// eraseFreePages rewrites the file once after an upgrade from a version that stored secrets in
+// clear text, since free pages of the file may contain copies. A failure, such as a full disk, is
+// logged; the next start tries again.
+func (s *Store) eraseFreePages(ctx context.Context) error {
 	var due bool
 	if err := s.start(); err != nil {
 		return failed("erase free pages", err)

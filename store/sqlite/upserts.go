@@ -16,11 +16,15 @@ import (
 // A write of records first reads, merges and compares, outside any write transaction and under a
 // lock that only other writers of records wait for. Its transactions then only insert and update.
 //
-// A split write uses short transactions, called turns. If another writer waits, such as the ledger,
-// it commits after the current record and queues again. While the database is shared like this,
-// turns are very short, since a commit cannot be interrupted; each turn is synced before the next,
-// so that a commit of the ledger only has to sync its own pages; and a pause follows. So a busy
-// ledger slows an import down to a fraction of its speed, and is hardly slowed itself.
+// A split write uses short transactions, called turns. If another writer is waiting, such as the
+// ledger, a turn ends after the current record, and the split write queues again. The database then
+// counts as shared for a while. While it is shared:
+//
+//   - Turns are very short, since a commit cannot be interrupted.
+//   - Each turn is synced, so that a commit of the ledger has to sync only its own pages.
+//   - A pause follows each turn.
+//
+// So a busy ledger slows an import down to a fraction of its speed, and is hardly slowed itself.
 const (
 	// maxTurnAlone bounds a turn of a split write while no other writer waits, so that readers see
 	// progress and a crash loses little.
@@ -32,9 +36,9 @@ const (
 	// sharedFor is how long the database counts as shared after another writer waited.
 	sharedFor = time.Second
 	// turnPause is the pause between turns while the database is shared. Where files cannot be
-	// locked it always applies, since waiting writers only poll there.
+	// locked, it always applies, since waiting writers can only poll there.
 	turnPause = 4 * time.Millisecond
-	// attempts bounds the restarts of a write after conflicts, which only occur where files cannot
+	// attempts bounds the restarts of a write after conflicts, which occur only where files cannot
 	// be locked.
 	attempts = 10
 )
@@ -47,12 +51,11 @@ type step interface {
 	write(ctx context.Context, w *writer, rev cola.Revision) error
 }
 
-// plan is the outcome for each record of a write, and the steps that write them. A split write has
-// one step per record, nil if it does not change.
+// plan is a planned write of records.
 type plan struct {
-	base     cola.Revision // revision of the state that the plan is based on
-	outcomes []store.Outcome
-	steps    []step
+	base     cola.Revision   // revision of the state that the plan is based on
+	outcomes []store.Outcome // one for each record
+	steps    []step          // in a split write, one for each record, nil if it does not change
 }
 
 func (p *plan) add(o store.Outcome, s step) {
@@ -68,7 +71,8 @@ type change struct {
 	plan func(ctx context.Context, q querier, done int) (*plan, error)
 }
 
-// upsert implements a store method with apply, then checkpoints and syncs the journal.
+// upsert runs a whole method that writes records, and then runs a checkpoint if due and syncs the
+// journal.
 func (s *Store) upsert(ctx context.Context, operation string, c change) ([]store.Outcome, error) {
 	if err := s.start(); err != nil {
 		return nil, failed(operation, err)
@@ -82,8 +86,8 @@ func (s *Store) upsert(ctx context.Context, operation string, c change) ([]store
 	return outcomes, failed(operation, err)
 }
 
-// apply plans and writes. It returns the outcomes of the stored records, which are all of them
-// unless it fails.
+// apply plans and writes. It returns the outcomes of all records or, on an error, of the stored
+// ones.
 func (s *Store) apply(ctx context.Context, c change) (outcomes []store.Outcome, err error) {
 	if err := s.recordsLock.Lock(ctx); err != nil {
 		return nil, err
@@ -145,7 +149,7 @@ func (s *Store) write(ctx context.Context, p *plan, c change) (done int, err err
 	return done, nil
 }
 
-// afterTurn lets other writers in between two turns.
+// afterTurn syncs and pauses between two turns, if necessary, to let other writers in.
 func (s *Store) afterTurn(split bool) error {
 	switch {
 	case !split:
@@ -198,7 +202,7 @@ const revisionRetention = 30 * 24 * time.Hour
 const (
 	setRevision = `UPDATE meta SET revision = ?1 WHERE revision = ?2`
 	setBoth     = `UPDATE meta SET revision = ?1, reference_revision = ?1 WHERE revision = ?2`
-	// deleteRevisions only looks at the oldest few. It keeps the one that was the latest at the
+	// deleteRevisions looks only at the oldest few. It keeps the one that was the latest at the
 	// given time.
 	deleteRevisions = `DELETE FROM revisions WHERE revision IN (SELECT revision FROM revisions ORDER BY revision LIMIT 8)
 		AND revision < (SELECT max(revision) FROM revisions WHERE revision <= ?)`

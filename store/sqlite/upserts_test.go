@@ -21,7 +21,7 @@ type noStep struct{}
 func (noStep) write(context.Context, *writer, cola.Revision) error { return nil }
 
 // TestWriteConflict checks writes on systems without file locks, where records may change between
-// planning and writing. The write is re-planned from the first unstored record, and gives up after
+// planning and writing. The write is planned again from the first unstored record, and fails after
 // too many conflicts.
 func TestWriteConflict(t *testing.T) {
 	now := time.Date(2026, time.November, 20, 12, 0, 0, 0, time.UTC)
@@ -88,8 +88,8 @@ func mustImport(t *testing.T, s *Store, from, count int) cola.Revision {
 	return rev
 }
 
-// TestRevisionRetention checks that old revisions are deleted gradually, except the one that
-// was the latest 30 days ago.
+// TestRevisionRetention checks that old revisions are deleted gradually, except the one that was
+// the latest 30 days ago.
 func TestRevisionRetention(t *testing.T) {
 	now := time.Date(2026, time.November, 20, 12, 0, 0, 0, time.UTC)
 	s := mustOpen(t, filepath.Join(t.TempDir(), "registry.db"),
