@@ -28,7 +28,7 @@ func (w *world) mustHolder(t testing.TB, email string, tier cola.Tier) cola.Call
 	return w.mustSignIn(t, account.ID, "Firefox")
 }
 
-// mustSignIn signs an account holder in with another browser.
+// mustSignIn signs an account holder in with a browser.
 func (w *world) mustSignIn(t testing.TB, account cola.AccountID, browser string) cola.Caller {
 	t.Helper()
 	s, err := w.store.CreateSignIn(t.Context(), store.SignIn{Account: account, Via: "https://issuer.example", Browser: browser, ExpiresAt: w.now().AddDate(0, 0, 14)})
@@ -100,7 +100,7 @@ type outcome struct {
 	err   error
 }
 
-// managed adds an account with a key, a connection and two signed-in browsers to the world.
+// managed creates an account with a key, a connection and two signed-in browsers.
 func managed(t *testing.T, w *world, email string) (holder, second cola.Caller, on target) {
 	t.Helper()
 	holder = w.mustHolder(t, email, cola.TierPro)
@@ -155,9 +155,9 @@ func TestManagementChannel(t *testing.T) {
 	w.checkIntact(t, holder, "afterwards")
 }
 
-// TestManagementScope checks that a caller who is signed out, suspended, or using another account's
-// sign-in cannot change anything.
-func TestManagementScope(t *testing.T) {
+// TestManagementAccess checks that a caller who is signed out, suspended, or using another
+// account's sign-in cannot change anything.
+func TestManagementAccess(t *testing.T) {
 	w := mustWorld(t, 0)
 	holder, second, on := managed(t, w, "holder@example.com")
 	other := w.mustHolder(t, "other@example.com", cola.TierFree)
@@ -322,7 +322,7 @@ func TestManagementOutage(t *testing.T) {
 	w.checkIntact(t, holder, "afterwards")
 }
 
-// TestAccount checks the account view. A placeholder is not shown as an email address.
+// TestAccount checks the account view. It does not show an identity name as an email address.
 func TestAccount(t *testing.T) {
 	w := mustWorld(t, 0)
 	holder := w.mustHolder(t, "Holder@example.com", cola.TierStarter)

@@ -66,7 +66,7 @@ func TestSearchBrands(t *testing.T) {
 			t.Errorf("%s: %q, charged %d, data as of %v, %v; want %q", name, got, state.Charged, page.DataAsOf, err, tt.want)
 		}
 		if !strings.Contains(fmt.Sprint(page.Notes), tt.note) {
-			t.Errorf("%s: notes %q, want %q in them", name, page.Notes, tt.note)
+			t.Errorf("%s: notes = %q, want one that contains %q", name, page.Notes, tt.note)
 		}
 	}
 	beyond := cola.BrandParams{Q: "zanzibar quagga", Page: cola.Some(9)}
@@ -74,7 +74,7 @@ func TestSearchBrands(t *testing.T) {
 		t.Errorf("page beyond the last: charged %d, notes %q, %v; want none", state.Charged, page.Notes, err)
 	}
 	if _, state, err := w.SearchBrands(t.Context(), c, cola.BrandParams{}); cola.CodeOf(err) != cola.CodeValidation || state.Charged != 0 {
-		t.Errorf("no name: charged %d, %v", state.Charged, err)
+		t.Errorf("no name: charged %d, %v; want 0, validation_error", state.Charged, err)
 	}
 }
 

@@ -14,7 +14,7 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// TestRowLimit checks that a page cut to fit the response size is charged only for the rows
+// TestRowLimit checks that a page truncated to fit the response size is charged only for the rows
 // returned, and that the cursor continues at the next row.
 func TestRowLimit(t *testing.T) {
 	w := mustWorld(t, 300)
@@ -35,17 +35,17 @@ func TestRowLimit(t *testing.T) {
 		t.Fatalf("second page: %d rows, %d list records, %v", len(second.Colas), state.Used.ListRecords, err)
 	}
 	if diff := cmp.Diff(whole.Colas, append(first.Colas, second.Colas[:13]...)); diff != "" {
-		t.Errorf("walk (-page +walk):\n%s", diff)
+		t.Errorf("labels (-page +cursors):\n%s", diff)
 	}
 
-	holders, state, err := w.SearchPermitteesLimited(t.Context(), c, cola.PermitteeParams{}, func([]cola.PermitteeSummary) int { return 3 })
-	if err != nil || len(holders.Permittees) != 3 || state.Used.ListRecords != 50 || !holders.Pagination.HasMore {
-		t.Errorf("permittees: %d rows, %d list records, %v", len(holders.Permittees), state.Used.ListRecords, err)
+	permittees, state, err := w.SearchPermitteesLimited(t.Context(), c, cola.PermitteeParams{}, func([]cola.PermitteeSummary) int { return 3 })
+	if err != nil || len(permittees.Permittees) != 3 || state.Used.ListRecords != 50 || !permittees.Pagination.HasMore {
+		t.Errorf("permittees: %d rows, %d list records, %v", len(permittees.Permittees), state.Used.ListRecords, err)
 	}
 }
 
-// TestSortedCursors checks that following cursors returns the same labels as page numbers in every
-// order, although each page is cut.
+// TestSortedCursors checks that in every order, following cursors returns the same labels as one
+// large page, even if each page is truncated.
 func TestSortedCursors(t *testing.T) {
 	w := mustWorld(t, 300)
 	c := w.mustCaller(t, "sort@example.com", cola.TierPro)
@@ -65,7 +65,7 @@ func TestSortedCursors(t *testing.T) {
 			params.Cursor = page.Pagination.NextCursor
 		}
 		if diff := cmp.Diff(whole.Colas, walked[:100]); diff != "" {
-			t.Errorf("%s (-page +walk):\n%s", sort, diff)
+			t.Errorf("%s (-page +cursors):\n%s", sort, diff)
 		}
 		params.Sort = map[string]string{"brand": "approval_date"}[sort]
 		if sort == "-approval_date" {
@@ -141,8 +141,8 @@ func TestClassCategory(t *testing.T) {
 	}
 }
 
-// TestStanding checks that reading the quota state does not use the rate limit, works when the
-// limit is exhausted, and requires a valid key.
+// TestStanding checks that reading the quota state does not count toward the rate limit, works when
+// the limit is exhausted, and requires a valid key.
 func TestStanding(t *testing.T) {
 	w := mustWorld(t, 0)
 	c := w.mustCaller(t, "standing@example.com", cola.TierFree)

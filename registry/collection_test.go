@@ -25,7 +25,7 @@ func collections(ctx context.Context, s *registry.Service, c cola.Caller) map[st
 }
 
 // TestOperator checks who is an operator: the holder of the account with an operator's address, in
-// the dashboard, with a sign-in that proved the address.
+// the dashboard, with a sign-in that verified the address.
 func TestOperator(t *testing.T) {
 	w := mustWorldOf(t, 0, func(o *registry.Options) { o.Operators = []string{"Ops@Example.com", "nobody@example.com"} })
 	ops, other := w.mustHolder(t, operator, cola.TierFree), w.mustHolder(t, "ann@example.com", cola.TierFree)
@@ -44,10 +44,10 @@ func TestOperator(t *testing.T) {
 		want   cola.Code
 	}{
 		"operator":                       {as(ops, "OPS@example.com"), ""},
-		"unproven address":               {as(ops, ""), cola.CodeNotFound},
-		"another proven address":         {as(ops, "nobody@example.com"), cola.CodeNotFound},
+		"unverified address":             {as(ops, ""), cola.CodeNotFound},
+		"another verified address":       {as(ops, "nobody@example.com"), cola.CodeNotFound},
 		"another account":                {as(other, "ann@example.com"), cola.CodeNotFound},
-		"another account, proven":        {as(other, operator), cola.CodeNotFound},
+		"another account, verified":      {as(other, operator), cola.CodeNotFound},
 		"key of the operator":            {onREST, cola.CodeForbidden},
 		"key of the operator, dashboard": {inDashboard, cola.CodeForbidden},
 		"sign-in on another channel":     {signInOnMCP, cola.CodeForbidden},
@@ -103,7 +103,7 @@ func TestCollectionBeforeIndex(t *testing.T) {
 	}
 }
 
-// downCollectors is a store whose collectors can't be read or changed.
+// downCollectors is a store that can't read or change the state of the collectors.
 type downCollectors struct{ registry.Store }
 
 func (downCollectors) FetchStatus(context.Context) (store.FetchStatus, error) {
@@ -159,7 +159,7 @@ func TestCollectionState(t *testing.T) {
 	advance(10 * time.Minute)
 	check("ten minutes after a request", registry.CollectionRunning)
 	advance(time.Microsecond)
-	check("later", registry.CollectionStopped)
+	check("more than ten minutes after a request", registry.CollectionStopped)
 	request(time.Hour)
 	advance(3 * time.Hour)
 	check("at one request an hour", registry.CollectionRunning)
@@ -172,5 +172,5 @@ func TestCollectionState(t *testing.T) {
 	}
 	check("no work", registry.CollectionIdle)
 	advance(23 * time.Hour)
-	check("for a day", registry.CollectionStopped)
+	check("no request for a day", registry.CollectionStopped)
 }

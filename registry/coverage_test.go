@@ -53,7 +53,8 @@ func TestCoverage(t *testing.T) {
 	}
 }
 
-// TestCoverageImports checks that imports are listed and measured, and cached briefly.
+// TestCoverageImports checks that the latest imports are listed and exported as metrics, and cached
+// briefly.
 func TestCoverageImports(t *testing.T) {
 	w := mustWorld(t, 0)
 	c := w.mustCaller(t, "coverage@example.com", cola.TierFree)

@@ -177,8 +177,8 @@ func TestSecretRotation(t *testing.T) {
 	}
 }
 
-// TestDeletedDestination checks that deleting a destination deletes its past and pending
-// deliveries.
+// TestDeletedDestination checks who may read and change a destination, and that deleting it deletes
+// its past and pending deliveries.
 func TestDeletedDestination(t *testing.T) {
 	w := mustWorld(t, 0)
 	c, other := w.mustWriter(t, "delete@example.com", cola.TierPro), w.mustWriter(t, "other@example.com", cola.TierPro)
@@ -190,7 +190,7 @@ func TestDeletedDestination(t *testing.T) {
 	reader.Scopes = nil
 	for name, err := range w.everyDestinationCall(t.Context(), other, created.UUID) {
 		switch name {
-		case "list", "deliveries", "make a webhook", "make a mailbox":
+		case "list", "deliveries", "create a webhook", "create a mailbox":
 		default:
 			if code(err) != cola.CodeNotFound {
 				t.Errorf("%s of another account: error = %v, want not_found", name, err)

@@ -105,8 +105,8 @@ func TestChallengeLimit(t *testing.T) {
 	}
 }
 
-// TestDailyChallengeLimit checks that an account cannot exceed its hourly limit of challenges to a
-// host or its own daily limit.
+// TestDailyChallengeLimit checks that an account cannot exceed the hourly limit on challenges to
+// one host, or the daily limit on all of its challenges.
 func TestDailyChallengeLimit(t *testing.T) {
 	w := mustWorld(t, 0)
 	c := w.mustWriter(t, "flood@example.com", cola.TierPro)
@@ -117,7 +117,7 @@ func TestDailyChallengeLimit(t *testing.T) {
 		switch {
 		case err == nil:
 			created++
-			if _, err := w.DeleteDestination(t.Context(), c, d.UUID); err != nil { // does not restore a challenge
+			if _, err := w.DeleteDestination(t.Context(), c, d.UUID); err != nil { // does not reset the limit
 				t.Fatal(err)
 			}
 		case !errors.As(err, &refusal) || refusal.Code != cola.CodeQuotaExceeded || refusal.Details["reason"] != "confirmations" || refusal.RetryAfter <= 0:
@@ -167,7 +167,7 @@ func TestSharedHosts(t *testing.T) {
 }
 
 // TestTestMessageLimit checks that a destination gets at most ten test messages a minute, and that
-// each has its own limit.
+// each destination has its own limit.
 func TestTestMessageLimit(t *testing.T) {
 	w := mustWorld(t, 0)
 	c := w.mustWriter(t, "flood@example.com", cola.TierPro)
@@ -213,8 +213,8 @@ func reaches(from, to reflect.Type) bool {
 	return false
 }
 
-// TestRedactedDestinations covers every operation that returns destinations or deliveries. An app
-// without the write scope is rejected or sees no address. Add new operations here.
+// TestRedactedDestinations checks every operation that returns destinations or deliveries: an app
+// without the write scope is rejected or sees only redacted addresses. Add new operations here.
 func TestRedactedDestinations(t *testing.T) {
 	w := mustWorld(t, 0)
 	writer := w.mustWriter(t, "holder@example.com", cola.TierPro)

@@ -88,8 +88,8 @@ func (f flaky) DeliveryOf(ctx context.Context, a cola.AccountID, id int64) (cola
 	return f.Store.DeliveryOf(ctx, a, id)
 }
 
-// maxAskedOne is the daily limit on confirmation emails to one address.
-const maxAskedOne = 3
+// maxDailyConfirmations is the daily limit on confirmation emails to one address.
+const maxDailyConfirmations = 3
 
 // TestDestinationOutage checks that errors with an unknown outcome say what to do next.
 func TestDestinationOutage(t *testing.T) {
@@ -107,7 +107,7 @@ func TestDestinationOutage(t *testing.T) {
 	w.destinationsReadOnly.Store(true)
 	for name, err := range w.everyDestinationCall(t.Context(), c, created.UUID) {
 		switch reads := name == "list" || name == "read" || name == "deliveries"; {
-		case strings.HasPrefix(name, "make"), name == "ask", name == "delivery": // may fail for another reason
+		case strings.HasPrefix(name, "create"), name == "resend", name == "delivery": // may fail for another reason
 		case reads != (err == nil), err != nil && (code(err) != cola.CodeUnavailable || !strings.Contains(err.Error(), "same request again")):
 			t.Errorf("%s without writes: error = %v", name, err)
 		}
@@ -144,7 +144,7 @@ func TestConfirmationOutage(t *testing.T) {
 	created := w.mustAdd(t, c, mailTo("stranger@example.com"))
 	w.advance(time.Hour)
 	w.destinationsReadOnly.Store(true)
-	for range maxAskedOne + 1 {
+	for range maxDailyConfirmations + 1 {
 		_, _, err := w.ResendConfirmation(t.Context(), c, created.UUID)
 		if code(err) != cola.CodeUnavailable || !strings.Contains(err.Error(), "deliveries") {
 			t.Errorf("ResendConfirmation without writes: error = %v, want unavailable", err)
@@ -162,14 +162,14 @@ func (w *world) everyDestinationCall(ctx context.Context, c cola.Caller, id stri
 	errs := map[string]error{}
 	_, _, errs["list"] = w.Destinations(ctx, c, cola.SavedSearchListParams{})
 	_, _, errs["read"] = w.Destination(ctx, c, id, "")
-	_, _, errs["make a webhook"] = w.CreateDestination(ctx, c, webhookTo(hook+"/new"))
-	_, _, errs["make a mailbox"] = w.CreateDestination(ctx, c, mailTo("stranger@example.com"))
+	_, _, errs["create a webhook"] = w.CreateDestination(ctx, c, webhookTo(hook+"/new"))
+	_, _, errs["create a mailbox"] = w.CreateDestination(ctx, c, mailTo("stranger@example.com"))
 	_, _, errs["change"] = w.ChangeDestination(ctx, c, id, cola.DestinationChangeParams{Active: cola.Some(false)})
 	_, errs["delete"] = w.DeleteDestination(ctx, c, id)
 	_, _, errs["rotate"] = w.RotateSecret(ctx, c, id)
 	_, _, errs["test"] = w.TestDestination(ctx, c, id)
 	_, _, errs["confirm"] = w.ConfirmDestination(ctx, c, id, cola.DestinationConfirmParams{Code: "KX7Q-2MFA"})
-	_, _, errs["ask"] = w.ResendConfirmation(ctx, c, id)
+	_, _, errs["resend"] = w.ResendConfirmation(ctx, c, id)
 	_, _, errs["replay all"] = w.ReplayDestination(ctx, c, id)
 	_, _, errs["deliveries"] = w.Deliveries(ctx, c, cola.DeliveryListParams{})
 	_, _, errs["delivery"] = w.Delivery(ctx, c, "1", "")

@@ -163,7 +163,7 @@ func TestAddWebhook(t *testing.T) {
 }
 
 // TestOwnAddress checks that every account has its own address as a destination, which needs no
-// consent and cannot be deleted.
+// confirmation and cannot be deleted.
 func TestOwnAddress(t *testing.T) {
 	w := mustWorld(t, 0)
 	c := w.mustWriter(t, "Own@example.com", cola.TierPro)
@@ -192,8 +192,8 @@ func TestOwnAddress(t *testing.T) {
 	}
 }
 
-// TestOtherAddresses checks that an address other than the account's own gets only a
-// confirmation request until its owner agrees.
+// TestOtherAddresses checks that an address other than the account's own gets only a confirmation
+// request until its owner confirms it.
 func TestOtherAddresses(t *testing.T) {
 	w := mustWorld(t, 0)
 	c := w.mustWriter(t, "asker@example.com", cola.TierPro)
@@ -225,7 +225,7 @@ func TestOtherAddresses(t *testing.T) {
 	if diff := cmp.Diff([]string{"destination.test skipped", "destination.confirm skipped"}, w.sent(t, c, created.UUID)); diff != "" {
 		t.Errorf("deliveries after unsubscribing (-want +got):\n%s", diff)
 	}
-	for _, p := range []cola.DestinationChangeParams{{Active: cola.Some(false)}, resume} { // pausing it first does not bypass consent
+	for _, p := range []cola.DestinationChangeParams{{Active: cola.Some(false)}, resume} { // pausing it first does not bypass the confirmation
 		got, _, err := w.ChangeDestination(t.Context(), c, created.UUID, p)
 		if p.Active.V && code(err) != cola.CodeNotActive || !p.Active.V && (err != nil || got.Reason != cola.Some(cola.ReasonUnsubscribed)) {
 			t.Errorf("ChangeDestination(%+v) = %+v, %v", p, got, err)
@@ -307,7 +307,7 @@ func TestDailyConfirmationLimit(t *testing.T) {
 			t.Errorf("duplicate address: error = %v, want destination_exists", err)
 		}
 	}
-	for range maxAskedOne - 1 {
+	for range maxDailyConfirmations - 1 {
 		w.advance(time.Hour)
 		if _, _, err := w.ResendConfirmation(t.Context(), other, first.UUID); err != nil {
 			t.Fatal(err)

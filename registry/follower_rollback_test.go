@@ -21,8 +21,8 @@ import (
 	"github.com/colaregistry/colaregistry/store/sqlite"
 )
 
-// switching is a store that is restored from a backup while it is followed: reads switch from one
-// database to another. The ledger does not switch.
+// switching simulates a store that is restored from a backup while it is followed: reads switch
+// from one database to another. The ledger does not switch.
 type switching struct {
 	*sqlite.Store
 	other *sqlite.Store
@@ -134,7 +134,7 @@ func mustName(t *testing.T, st store.Store, name string, ids ...cola.TTBID) {
 	must(t, func() error { return err })
 }
 
-// mustTime writes reference data.
+// mustTime writes a processing time.
 func mustTime(t *testing.T, st store.Store, commodity string) {
 	t.Helper()
 	_, err := st.UpsertProcessingTimes(t.Context(), []cola.ProcessingTime{{Commodity: commodity, SnapshotDate: cola.DateOf(testNow)}}, store.Commit)
@@ -168,7 +168,7 @@ func stored(t *testing.T, st store.Store) content {
 type observed struct {
 	*registry.Service
 	index *search.Index
-	build registry.Build // state when the service first became ready
+	build registry.Build // how the index was first built
 
 	store  *switching
 	caller cola.Caller
@@ -240,8 +240,8 @@ func (o *observed) eventuallyShows(t *testing.T, want content) {
 	t.Errorf("index differs from the store (-want +got):\n%s", diff)
 }
 
-// TestSnapshotAfterRestore starts from a snapshot saved before the database was restored from a
-// backup.
+// TestSnapshotAfterRestore checks that a start ignores a snapshot that was saved before the
+// database was restored from a backup.
 func TestSnapshotAfterRestore(t *testing.T) {
 	t.Parallel()
 	s, snapshot := mustForkBackup(t), filepath.Join(t.TempDir(), "registry.index")
@@ -268,8 +268,8 @@ func TestSnapshotAfterRestore(t *testing.T) {
 	}
 }
 
-// TestStoreRollbackWhileFollowing restores the database from a backup at each point of the first
-// build and of an update.
+// TestStoreRollbackWhileFollowing checks that the index follows a database that is restored from a
+// backup, at any step of the first build or of an update.
 func TestStoreRollbackWhileFollowing(t *testing.T) {
 	for _, method := range []string{"Revision", "ColasSince", "PermitteesSince", "ReferenceRevision", "AllReferences", "HasRevision"} {
 		for when, building := range map[string]bool{"while it is built": true, "later": false} {

@@ -196,8 +196,8 @@ func follow(t *testing.T, ctx context.Context, st store.Store) {
 	}
 }
 
-// TestReadinessWithoutCommits uses a database that answers reads but does not commit, like a
-// primary without its standby.
+// TestReadinessWithoutCommits checks that a service is not ready while its database answers reads
+// but does not commit, like a primary without its standby.
 func TestReadinessWithoutCommits(t *testing.T) {
 	w := mustWorld(t, 1)
 	c := w.mustCaller(t, "stuck@example.com", cola.TierFree)

@@ -18,7 +18,7 @@ import (
 	"github.com/colaregistry/colaregistry/store/images"
 )
 
-// mustStoreImage stores a file of an image.
+// mustStoreImage stores the file of an image.
 func mustStoreImage(t *testing.T, w *world, files *images.Store, id string, content []byte) store.ImageFile {
 	t.Helper()
 	c, err := files.Put(t.Context(), content)

@@ -68,8 +68,8 @@ func TestClassNames(t *testing.T) {
 	}
 }
 
-// TestFollowerStats covers a follower that is up to date, behind, still behind, up to date again,
-// and one whose store was restored from a backup.
+// TestFollowerStats checks when a follower counts as behind: as new revisions appear and are
+// applied, and after the store is restored from a backup.
 func TestFollowerStats(t *testing.T) {
 	at := func(second int) time.Time { return time.Date(2026, 11, 20, 12, 0, second, 0, time.UTC) }
 	marks := func(at cola.Revision) search.Marks { return search.Marks{Labels: at, Permittees: at, References: at} }

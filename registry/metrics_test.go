@@ -15,7 +15,7 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// ColasSince fails while the database is mute.
+// ColasSince fails while mute is set.
 func (f flaky) ColasSince(ctx context.Context, after cola.Revision, yield func(*cola.IndexRecord) error) (cola.Revision, error) {
 	if f.w.mute.Load() {
 		return 0, fmt.Errorf("read: %w", store.ErrUnavailable)

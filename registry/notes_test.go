@@ -13,7 +13,7 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// labelOf returns a label of this year whose only text is "hapax", changed by edit.
+// labelOf returns a label of this year whose only text is "hapax", and applies edit to it.
 func labelOf(id cola.TTBID, edit func(c *cola.Cola)) cola.Cola {
 	var c cola.Cola
 	c.TTBID, c.BrandName, c.ProductType, c.PermitNumber = id, "HAPAX", vocabulary.Wine, "NJ-I-721"
@@ -46,21 +46,21 @@ func TestSearchNotes(t *testing.T) {
 		want   []string // a fragment of each note
 	}{
 		"found":               {cola.SearchParams{Q: "hapax"}, nil},
-		"a free name":         {cola.SearchParams{BrandName: "hapax vitis"}, nil},
+		"an unused name":      {cola.SearchParams{BrandName: "hapax vitis"}, nil},
 		"an unknown word":     {cola.SearchParams{Q: "hapax ornithorhynchus"}, []string{`No label contains "ornithorhynchus".`}},
-		"a misspelt word":     {cola.SearchParams{Q: "hapx"}, []string{`No label contains "hapx". Did you mean hapax (2 labels)?`}},
-		"a misspelt brand":    {cola.SearchParams{BrandName: "twofld"}, []string{`No brand name contains "twofld". Did you mean twofold (2 labels)?`}},
+		"a misspelled word":   {cola.SearchParams{Q: "hapx"}, []string{`No label contains "hapx". Did you mean hapax (2 labels)?`}},
+		"a misspelled brand":  {cola.SearchParams{BrandName: "twofld"}, []string{`No brand name contains "twofld". Did you mean twofold (2 labels)?`}},
 		"a brand with &":      {cola.SearchParams{BrandName: "hapax & twofld"}, []string{`No brand name contains "twofld".`}},
 		"no word":             {cola.SearchParams{Q: "&"}, []string{`No label matches "&", because it has no letters or digits.`}},
 		"no word in a brand":  {cola.SearchParams{Q: "hapax", BrandName: "--"}, []string{`No label matches "--"`}},
 		"an unknown permit":   {cola.SearchParams{PermitNumber: "lenz"}, []string{`No label has the permit number "LENZ".`}},
 		"an unknown barcode":  {cola.SearchParams{BarcodeValue: "036000291452"}, []string{`No label has the main barcode "036000291452".`}},
-		"a free barcode":      {cola.SearchParams{Q: "036000291452"}, nil},
+		"an unused barcode":   {cola.SearchParams{Q: "036000291452"}, nil},
 		"an ambiguous code":   {cola.SearchParams{Q: "twofold", Origin: "DE"}, []string{"DE was interpreted as Delaware"}},
-		"a clear code":        {cola.SearchParams{Q: "twofold", Origin: "GE"}, nil},
+		"an unambiguous code": {cola.SearchParams{Q: "twofold", Origin: "GE"}, nil},
 		"two Georgias":        {cola.SearchParams{Q: "twofold", Origin: "georgian"}, []string{"use GA for the state"}},
 		"an unknown origin":   {cola.SearchParams{Origin: "narnia"}, []string{`No label has the origin "narnia".`}},
-		"a misspelt origin":   {cola.SearchParams{Origin: "frrance"}, []string{"Did you mean france?"}},
+		"a misspelled origin": {cola.SearchParams{Origin: "frrance"}, []string{"Did you mean france?"}},
 		"an unknown path":     {cola.SearchParams{DerivedSubcategory: "Wine > Rde Wine"}, []string{"Did you mean Wine > Red Wine?", "the category is unknown"}},
 		"before the window":   {cola.SearchParams{Q: "bygone"}, []string{"1 label matches outside the default window"}},
 		"after the window":    {cola.SearchParams{Q: "tomorrow"}, []string{"1 label matches outside the default window"}},
@@ -92,13 +92,13 @@ func TestSearchNotes(t *testing.T) {
 		}
 		for _, want := range tt.want {
 			if !strings.Contains(text, want) {
-				t.Errorf("%s: notes = %q, want %q in them", name, page.Notes, want)
+				t.Errorf("%s: notes = %q, want one that contains %q", name, page.Notes, want)
 			}
 		}
 	}
 }
 
-// TestSuggestedSearches checks that following a note's suggestion finds the labels that it promises.
+// TestSuggestedSearches checks that the search that a note suggests finds labels.
 func TestSuggestedSearches(t *testing.T) {
 	w := mustWorld(t, 100)
 	c := w.mustCaller(t, "advice@example.com", cola.TierPro)
@@ -211,7 +211,7 @@ func TestTruncatedByQuota(t *testing.T) {
 	}
 }
 
-// TestQueryWords checks that the vocabulary matches the records, for every spelling that filters
+// TestQueryWords checks that the vocabulary matches the records, in the spellings that filters
 // accept.
 func TestQueryWords(t *testing.T) {
 	w := mustWorld(t, 500)
@@ -240,8 +240,8 @@ func TestQueryWords(t *testing.T) {
 	}
 }
 
-// TestFormerPaths checks that the vocabulary knows a renamed category path if labels have
-// it, as searches do.
+// TestFormerPaths checks that the vocabulary has a former category path if and only if it has the
+// current one.
 func TestFormerPaths(t *testing.T) {
 	w := mustWorld(t, 200)
 	o := demo.Options{Colas: 200, Seed: 1, AsOf: cola.DateOf(testNow)}
@@ -260,8 +260,8 @@ func TestFormerPaths(t *testing.T) {
 	}
 }
 
-// TestListWords checks that each value appears once, in order, and that values with rows are
-// reported as having rows.
+// TestListWords checks that each value appears once, in order, and that the vocabulary has exactly
+// the values with rows.
 func TestListWords(t *testing.T) {
 	w := mustWorld(t, 10)
 	words, err := w.Vocabulary(t.Context())

@@ -74,8 +74,8 @@ func newSilent(t *testing.T) *Service {
 	return s
 }
 
-// TestUnresponsiveStore checks that reading a label from an unresponsive store fails after
-// three seconds, or earlier if the context ends, and returns a retry time.
+// TestUnresponsiveStore checks that reading a label or an image from an unresponsive store fails
+// after three seconds, or earlier if the context ends, and returns a retry time.
 func TestUnresponsiveStore(t *testing.T) {
 	for name, request := range map[string]func(context.Context, *Service) error{
 		"a label": func(ctx context.Context, s *Service) error {
@@ -169,8 +169,8 @@ func TestFollowerUnresponsiveStore(t *testing.T) {
 	})
 }
 
-// TestReadsWithoutCommits checks that once the ledger knows that the store does not
-// commit, reads fail immediately too.
+// TestReadsWithoutCommits checks that reads fail immediately once the ledger has found that the
+// store does not commit.
 func TestReadsWithoutCommits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSilent(t)

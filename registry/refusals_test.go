@@ -125,8 +125,8 @@ func TestRejectionReason(t *testing.T) {
 	}
 }
 
-// TestRejectionTotals checks that refusals are summed by account, minute, channel, credential
-// and reason, and written after two seconds. There are no earlier writes and no empty ones.
+// TestRejectionTotals checks that refusals are summed by account, minute, channel, credential and
+// reason, and written after flushInterval, with no earlier or empty writes.
 func TestRejectionTotals(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := &fakeRefusalStore{}
@@ -295,7 +295,7 @@ func TestCloseFlush(t *testing.T) {
 		start := time.Now()
 		silent.close()
 		if took := time.Since(start); took != flushTimeout || testutil.ToFloat64(silent.metrics.dropped) != 2 {
-			t.Errorf("closed after %v, %v dropped", took, testutil.ToFloat64(silent.metrics.dropped))
+			t.Errorf("closed after %v, %v dropped; want %v, 2", took, testutil.ToFloat64(silent.metrics.dropped), flushTimeout)
 		}
 	})
 }

@@ -38,10 +38,10 @@ type world struct {
 	store                *sqlite.Store
 	index                *search.Index
 	clock                atomic.Int64
-	down                 atomic.Bool // the database does not respond
-	mute                 atomic.Bool // reading changes fails
+	down                 atomic.Bool // the database is unavailable
+	mute                 atomic.Bool // reading changes and imports fails
 	stuck                atomic.Bool // reads work, commits fail
-	full                 atomic.Bool // saved search operations fail
+	full                 atomic.Bool // operations on saved searches, destinations and deliveries fail
 	destinationsReadOnly atomic.Bool // changing destinations fails, reading them works
 	// earlier finds destinations by the link hashes of earlier versions. Default: the store.
 	earlier func(hash []byte) (store.Destination, error)
@@ -256,8 +256,8 @@ func TestReferenceDataCharge(t *testing.T) {
 	}
 }
 
-// TestETagPerAccount checks that an account that has read a record cannot compute the tag for
-// another account, and that the record alone is not enough to compute one.
+// TestETagPerAccount checks that an account's ETag is not valid for another account, and that an
+// ETag cannot be computed from the record.
 func TestETagPerAccount(t *testing.T) {
 	w := mustWorld(t, 50)
 	reader, other := w.mustCaller(t, "reader@example.com", cola.TierPro), w.mustCaller(t, "other@example.com", cola.TierPro)
@@ -281,8 +281,8 @@ func TestETagPerAccount(t *testing.T) {
 	}
 }
 
-// TestCommitOutage checks that if the database cannot commit, requests return no data and errors do
-// not reveal the cause.
+// TestCommitOutage checks that while the database is unavailable, requests fail, return no data and
+// are not charged.
 func TestCommitOutage(t *testing.T) {
 	w := mustWorld(t, 50)
 	c := w.mustCaller(t, "closed@example.com", cola.TierPro)

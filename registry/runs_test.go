@@ -94,8 +94,8 @@ func (w *world) checkMatches(t *testing.T, c cola.Caller, id, latest string) {
 	}
 }
 
-// TestMatchCharge checks that each returned match costs a list record, and that a page is cut to
-// the remaining quota.
+// TestMatchCharge checks that each returned match costs a list record, and that a page is truncated
+// to the remaining quota.
 func TestMatchCharge(t *testing.T) {
 	w := mustWorld(t, 0)
 	c := w.mustWriter(t, "matches@example.com", cola.TierFree)

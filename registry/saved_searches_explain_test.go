@@ -72,21 +72,21 @@ func (w *world) mustExplain(t *testing.T, c cola.Caller, uuid string, label cola
 }
 
 // traced returns the trace of a label that arrived on November 18, for a search that was created on
-// the 2nd and last ran on the 16th.
+// the 2nd and last ran on the 16th, and applies change to it.
 func traced(change func(*store.Trace)) store.Trace {
 	ran := time.Date(2026, 11, 16, 6, 0, 0, 0, time.UTC)
 	plan := cola.Schedule{Active: true, Cadence: cola.CadenceWeekly, Day: 1, NextRunAt: cola.Some(cola.TimestampOf(ran.AddDate(0, 0, 7)))}
 	t := store.Trace{
 		Search:  cola.SavedSearch{Filters: cola.SavedSearchFilters{BrandName: "oak"}, Schedule: &plan, CreatedAt: cola.TimestampOf(ran.AddDate(0, 0, -14))},
-		Mark:    store.Mark{At: ran, Revision: arrivedOn(16)},
-		Arrived: arrivedOn(18),
+		Mark:    store.Mark{At: ran, Revision: revisionOn(16)},
+		Arrived: revisionOn(18),
 	}
 	change(&t)
 	return t
 }
 
-// arrivedOn returns the revision of a run on a day in November, or of labels that arrived then.
-func arrivedOn(day int) cola.Revision {
+// revisionOn returns a revision of a day in November, for a mark or an arrival.
+func revisionOn(day int) cola.Revision {
 	return cola.Revision(time.Date(2026, 11, day, 6, 0, 0, 0, time.UTC).UnixMicro())
 }
 
@@ -157,12 +157,12 @@ func idleCases() []verdictCase {
 	}
 }
 
-// timedCases differ in when a label was approved and arrived, and in the runs since then.
+// timedCases vary when a label was approved and arrived, and which runs followed.
 func timedCases() []verdictCase {
 	unchanged := func(*store.Trace) {}
 	seen := func(arrived, ran, from int) func(*store.Trace) {
 		return func(t *store.Trace) {
-			t.Arrived, t.Seen, t.SeenFrom = arrivedOn(arrived), time.UnixMicro(int64(arrivedOn(ran))), cola.NewDate(2026, 11, from)
+			t.Arrived, t.Seen, t.SeenFrom = revisionOn(arrived), time.UnixMicro(int64(revisionOn(ran))), cola.NewDate(2026, 11, from)
 		}
 	}
 	return []verdictCase{
@@ -180,14 +180,14 @@ func timedCases() []verdictCase {
 		{"2026-11-03", seen(5, 9, 2), "passed"},
 		{"2026-11-15", seen(16, 16, 9), "passed"},
 		{"2026-11-12", seen(5, 9, 2), "passed"},
-		{"2026-11-12", func(t *store.Trace) { t.Arrived = arrivedOn(5) }, "passed"},
+		{"2026-11-12", func(t *store.Trace) { t.Arrived = revisionOn(5) }, "passed"},
 		{"2026-11-01", seen(1, 9, 2), "before_search"},
 		{"2026-11-02", seen(1, 9, 2), "passed"},
 		{"2026-11-01", func(t *store.Trace) { t.Mark.At, t.Mark.Revision = t.Search.CreatedAt.Time(), t.Arrived }, "before_search"},
 	}
 }
 
-// TestExplanations explains labels for a search as it is created, run and changed.
+// TestExplanations checks the explanations of labels after a search is created, run and changed.
 func TestExplanations(t *testing.T) {
 	w := mustWorld(t, 0)
 	c := w.mustWriter(t, "explain@example.com", cola.TierPro)

@@ -15,10 +15,10 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// filterCase is a saved search's filters as JSON and a plain predicate with the same meaning.
+// filterCase is a saved search's filters as JSON and an equivalent predicate.
 type filterCase struct {
 	filters string
-	holds   func(r *cola.IndexRecord) bool
+	match   func(r *cola.IndexRecord) bool
 }
 
 // TestSavedSearchFilters checks that each filter, alone and combined, finds exactly the
@@ -40,7 +40,7 @@ func TestSavedSearchFilters(t *testing.T) {
 				t.Fatal(err)
 			}
 			note(covered, k.filters)
-			want := idsOf(labels, k.holds)
+			want := idsOf(labels, k.match)
 			if len(want) == 0 || len(want) == len(labels) {
 				t.Errorf("filters match %d of %d labels, want some but not all", len(want), len(labels))
 			}
@@ -197,7 +197,7 @@ func (w *world) filterCases(labels []cola.IndexRecord) []filterCase {
 	return slices.Concat(cases, placeCases(), optionCases())
 }
 
-// categoryOf returns a label's category path, which without a stored one follows from its class.
+// categoryOf returns a label's category path. If none is stored, the class determines it.
 func categoryOf(r *cola.IndexRecord) string {
 	if r.CategoryPath == "" {
 		return vocabulary.CategoryOfClass(r.ClassID, string(r.Summary.ClassName))
@@ -267,7 +267,8 @@ func optionCases() []filterCase {
 }
 
 // TestBothGeorgias checks that terms for the United States never find labels from the country
-// Georgia, although the origin names are the same. The name finds both; each has its own code.
+// Georgia, although the origin names are the same. The name finds labels from both; each has its
+// own code.
 func TestBothGeorgias(t *testing.T) {
 	w := mustWorld(t, 50)
 	w.mustAddBothGeorgias(t)

@@ -47,7 +47,7 @@ func (f flaky) SavedSearches(ctx context.Context, a cola.AccountID, offset, limi
 	return f.Store.SavedSearches(ctx, a, offset, limit)
 }
 
-// setActive pauses a search or resumes it.
+// setActive returns a change that pauses or resumes a search.
 func setActive(active bool) cola.SavedSearchChangeParams {
 	return cola.SavedSearchChangeParams{Schedule: &cola.ScheduleChangeParams{Active: cola.Some(active)}}
 }
@@ -61,8 +61,8 @@ func (w *world) mustChange(t *testing.T, c cola.Caller, uuid string, p cola.Save
 	return changed
 }
 
-// TestChangeSavedSearch pauses, resumes and renames a search, and checks that the response
-// matches later reads and lists, including its URLs.
+// TestChangeSavedSearch checks that a search can be paused, resumed and renamed, and that the
+// response matches later reads and lists, including its URLs.
 func TestChangeSavedSearch(t *testing.T) {
 	w := mustWorld(t, 0)
 	c := w.mustWriter(t, "change@example.com", cola.TierPro)

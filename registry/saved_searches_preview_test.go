@@ -66,9 +66,9 @@ func TestPreviewLabelsChannel(t *testing.T) {
 	}
 }
 
-// foundAndGone records a run one week after testNow. Its matches are labels in the registry and one
-// deleted label, which is first by ID.
-func (w *world) foundAndGone(t *testing.T, c cola.Caller, labels int) {
+// mustRecordWithDeleted records a run one week after testNow. Its matches are labels in the
+// registry and one deleted label, which is first by ID.
+func (w *world) mustRecordWithDeleted(t *testing.T, c cola.Caller, labels int) {
 	t.Helper()
 	at := testNow.AddDate(0, 0, 7)
 	due, err := w.store.ClaimDue(t.Context(), at, 1, time.Minute)
@@ -90,7 +90,7 @@ func TestRunLabels(t *testing.T) {
 	w := mustWorld(t, 300)
 	c := onDashboard(w.mustWriter(t, "runs@example.com", cola.TierPro))
 	id := w.mustSave(t, c, alert("Oaks")).Search.UUID
-	w.foundAndGone(t, c, 44)
+	w.mustRecordWithDeleted(t, c, 44)
 	spent := 44 // charged by the search
 	for page, rows := range []int{20, 20, 5, 0} {
 		list, state, err := w.RunLabels(t.Context(), c, id, "1", cola.SavedSearchListParams{Page: cola.Some(page + 1)})
@@ -110,7 +110,7 @@ func TestRunLabels(t *testing.T) {
 	}
 }
 
-// TestRunRecord checks that the count of a run's matches is free.
+// TestRunRecord checks that reading a run, including its match count, is free.
 func TestRunRecord(t *testing.T) {
 	w := mustWorld(t, 0)
 	c, other := w.mustWriter(t, "run@example.com", cola.TierPro), w.mustWriter(t, "other@example.com", cola.TierPro)

@@ -22,7 +22,8 @@ func (f flaky) DestinationByLink(ctx context.Context, hash []byte) (store.Destin
 	return f.Store.DestinationByLink(ctx, hash)
 }
 
-// TestSubscription follows a subscription from the confirmation request to unsubscribing and back.
+// TestSubscription checks the state of a subscription as its recipient declines, confirms and
+// unsubscribes.
 func TestSubscription(t *testing.T) {
 	w := mustWorld(t, 0)
 	c := w.mustWriter(t, "holder@example.com", cola.TierPro)
@@ -34,13 +35,13 @@ func TestSubscription(t *testing.T) {
 		do            func(context.Context, string) (registry.Subscription, error)
 		state, reason string
 	}{
-		{"looked at", w.Subscription, cola.DestinationUnconfirmed, ""},
-		{"refused", w.Unsubscribe, cola.DestinationPaused, cola.ReasonUnsubscribed},
+		{"viewed", w.Subscription, cola.DestinationUnconfirmed, ""},
+		{"declined", w.Unsubscribe, cola.DestinationPaused, cola.ReasonUnsubscribed},
 		{"confirmed", w.Confirm, cola.DestinationActive, ""},
 		{"confirmed again", w.Confirm, cola.DestinationActive, ""},
-		{"looked at again", w.Subscription, cola.DestinationActive, ""},
-		{"ended", w.Unsubscribe, cola.DestinationPaused, cola.ReasonUnsubscribed},
-		{"ended again", w.Unsubscribe, cola.DestinationPaused, cola.ReasonUnsubscribed},
+		{"viewed again", w.Subscription, cola.DestinationActive, ""},
+		{"unsubscribed", w.Unsubscribe, cola.DestinationPaused, cola.ReasonUnsubscribed},
+		{"unsubscribed again", w.Unsubscribe, cola.DestinationPaused, cola.ReasonUnsubscribed},
 	}
 	for _, step := range steps {
 		got, err := step.do(t.Context(), token)
@@ -51,9 +52,9 @@ func TestSubscription(t *testing.T) {
 	}
 }
 
-// TestConsentFields checks that confirming an address does not undo the account
-// holder's settings.
-func TestConsentFields(t *testing.T) {
+// TestConfirmWhilePaused checks that confirming an address does not resume a destination that the
+// account holder paused, and that unsubscribing works while the account is suspended.
+func TestConfirmWhilePaused(t *testing.T) {
 	w := mustWorld(t, 0)
 	c := w.mustWriter(t, "holder@example.com", cola.TierPro)
 	own := w.mustOwn(t, c)
@@ -77,7 +78,7 @@ func TestRejectedSubscriptions(t *testing.T) {
 	c := w.mustWriter(t, "holder@example.com", cola.TierPro)
 	stranger, webhook := w.mustAdd(t, c, mailTo("stranger@example.com")), w.mustAdd(t, c, webhookTo(hook))
 	token, hooks := w.token(t, c, stranger.UUID), w.token(t, c, webhook.UUID)
-	calls := map[string]func(context.Context, string) (registry.Subscription, error){"show": w.Subscription, "end": w.Unsubscribe, "agree": w.Confirm}
+	calls := map[string]func(context.Context, string) (registry.Subscription, error){"Subscription": w.Subscription, "Unsubscribe": w.Unsubscribe, "Confirm": w.Confirm}
 	for name, do := range calls {
 		for _, wrong := range []string{"", "x", hooks, strings.ToUpper(token) + "x", token[1:], strings.Repeat("0", 40), strings.Repeat("x", 5000), "%00" + token, stranger.UUID} {
 			got, err := do(t.Context(), wrong)

@@ -13,8 +13,8 @@ import (
 	"github.com/colaregistry/colaregistry/registry"
 )
 
-// TestSuggestionsAreFilters checks that the filter of a suggestion finds as many records as its
-// count.
+// TestSuggestionsAreFilters checks that using a suggestion as a filter finds as many records as it
+// counts.
 func TestSuggestionsAreFilters(t *testing.T) {
 	w := mustWorld(t, 2_000)
 	c := w.mustCaller(t, "filters@example.com", cola.TierPro)
@@ -63,8 +63,8 @@ func TestSuggestionsAreFilters(t *testing.T) {
 	}
 }
 
-// TestSuggestCorrections checks that a note names the text that was completed instead of one without
-// completions.
+// TestSuggestCorrections checks that text without completions gets those of a correction, if there
+// is one, and a note.
 func TestSuggestCorrections(t *testing.T) {
 	w := mustWorld(t, 500)
 	c := w.mustCaller(t, "corrections@example.com", cola.TierFree)
@@ -136,9 +136,9 @@ func TestSuggestLimit(t *testing.T) {
 	}
 }
 
-// TestSuggestLimitAtOnce checks that exactly the burst succeeds when many callers ask at once, and
-// that every refusal has the quota state.
-func TestSuggestLimitAtOnce(t *testing.T) {
+// TestSuggestLimitConcurrent checks that exactly 60 of an account's concurrent requests succeed,
+// and that every response has the quota state.
+func TestSuggestLimitConcurrent(t *testing.T) {
 	w := mustWorld(t, 0)
 	c := w.mustCaller(t, "atonce@example.com", cola.TierFree)
 	var granted atomic.Int64

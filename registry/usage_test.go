@@ -69,8 +69,8 @@ func (w *world) mustSpend(t *testing.T, c cola.Caller, labels int) {
 	}
 }
 
-// TestUsageReport covers keys, apps, browsers, all three channels, several days and an earlier
-// month.
+// TestUsageReport checks a report with keys, apps, browsers, all three channels, several days and
+// an earlier month.
 func TestUsageReport(t *testing.T) {
 	w := mustWorld(t, 300)
 	holder := w.mustHolder(t, "report@example.com", cola.TierPro)

@@ -92,8 +92,8 @@ func (s *Store) SetActiveLimit(ctx context.Context, id cola.AccountID, limit int
 	return s.changeAccount(ctx, "set active search limit", id, setActiveLimit, limit)
 }
 
-// changeAccount runs a statement that changes an account, which locks its row, and then updates
-// which of its searches are paused. The statement's first parameter is the account.
+// changeAccount runs a statement that updates an account and so locks its row, and then pauses and
+// resumes its searches to match. The statement's first parameter is the account.
 func (s *Store) changeAccount(ctx context.Context, operation string, id cola.AccountID, query string,
 	args ...any) error {
 	return s.db.Transact(ctx, operation, func(ctx context.Context, tx Tx) error {
@@ -113,16 +113,16 @@ func lockAccountRow(ctx context.Context, tx Tx, account cola.AccountID) error {
 	return err
 }
 
-// An identity gets its account in one transaction without a global lock:
+// AccountOf links a new identity to an account in one transaction without a global lock:
 //
-//  1. Insert the account's email address unless it exists. This waits for a transaction that
-//     inserted the same address.
-//  2. Insert the identity unless it exists. This waits in the same way, and takes the last lock.
-//  3. If the identity exists after all, roll back, including the new account, and run again: the
-//     next run finds the other transaction's rows.
+//  1. Insert an account, unless one with the email address exists. This waits for a transaction
+//     that inserted the same address.
+//  2. Insert the identity. This waits in the same way, and takes the last lock.
+//  3. If another transaction inserted either row first, roll back and run again: the next run finds
+//     its rows.
 //
-// Every transaction locks the address before the identity and nothing after it, so there are no
-// deadlocks. For the same reason AddIdentity locks the account first and the identity last.
+// Every transaction locks the address before the identity, and nothing afterwards, so there are no
+// deadlocks. For the same reason, AddIdentity locks the account first and the identity last.
 const (
 	// accountOfIdentity also reports whether any account has the verified address.
 	accountOfIdentity = `SELECT ` + accountNames + `, EXISTS (SELECT 1 FROM accounts WHERE email_folded = $3)
@@ -146,7 +146,8 @@ func identityAccountColumns(i *identityAccount) []any {
 	return append(accountColumns(&i.Account), &i.emailTaken)
 }
 
-// upToDate reports whether an identity with a verified address needs no write.
+// upToDate reports whether the account keeps its email address when its identity has the given
+// verified address, which may be empty.
 func (i identityAccount) upToDate(verified string) bool {
 	return verified == "" || i.emailTaken || !store.IsIdentityName(i.Email)
 }

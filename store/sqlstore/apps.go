@@ -37,15 +37,15 @@ func (s *Store) EnsureApp(ctx context.Context, app store.App) (store.App, error)
 	return s.upsertApp(ctx, "ensure app", app, `NOTHING`)
 }
 
-// upsertApp inserts an app, or runs the action on an existing one, and returns the stored app.
-func (s *Store) upsertApp(ctx context.Context, operation string, app store.App, otherwise string) (store.App, error) {
+// upsertApp inserts an app and returns the stored app. onConflict is the action if the app exists.
+func (s *Store) upsertApp(ctx context.Context, operation string, app store.App, onConflict string) (store.App, error) {
 	app, err := app.Normalize()
 	if err != nil {
 		return store.App{}, s.db.Failed(operation, err)
 	}
 	var stored store.App
 	err = s.db.Transact(ctx, operation, func(ctx context.Context, tx Tx) error {
-		_, err := tx.Exec(ctx, insertApp+otherwise, app.Issuer, app.ClientID, app.Name, &app.Scopes, s.clock())
+		_, err := tx.Exec(ctx, insertApp+onConflict, app.Issuer, app.ClientID, app.Name, &app.Scopes, s.clock())
 		if err != nil {
 			return err
 		}

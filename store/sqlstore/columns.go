@@ -9,7 +9,7 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// Value returns the column value of the field that a pointer refers to: NULL if it is unknown,
+// Value returns the column value of the field that a pointer refers to: nil if the column is NULL,
 // otherwise a string, int64, float64, bool, []byte, []string, time.Time or cola.Date.
 func Value(field any) any {
 	switch f := field.(type) {

@@ -11,12 +11,13 @@ import (
 	"github.com/colaregistry/colaregistry/store/records"
 )
 
-// Lock order of deliveries:
+// Lock order for deliveries:
 //
-//   - A transaction that changes deliveries and may wait for others locks their destination first.
+//   - A transaction that changes deliveries and may wait for another transaction locks their
+//     destination first.
 //   - Deleting a search locks it, and then all destinations of its account by ascending ID.
-//   - Recording runs locks the searches, and then by ascending ID the destinations that get a
-//     message.
+//   - Recording runs locks the searches, and then the destinations that get a message, by ascending
+//     ID.
 //   - Claiming, releasing and deleting deliveries skip locked rows.
 //
 // Schema triggers lock the destinations when searches are deleted and runs are recorded.
@@ -52,7 +53,7 @@ func deliveryColumns(d *cola.Delivery) []any {
 	}
 }
 
-// deliveryConditions returns the WHERE clause of a filter, and its arguments.
+// deliveryConditions returns the WHERE clause for a filter, and its arguments.
 func deliveryConditions(account cola.AccountID, f store.DeliveryFilter) (where string, args []any) {
 	conditions, args := []string{`v.account_id = $1`}, []any{int64(account)}
 	for _, c := range []struct{ format, value string }{

@@ -13,12 +13,13 @@ import (
 	"github.com/colaregistry/colaregistry/store/records"
 )
 
-// Claims of deliveries work like claims of searches: a claim has the delivery's hold number, which
-// increases with every event that ends a claim. See the package comment for the states of a delivery.
+// Claims on deliveries work like claims on searches: a claim carries the delivery's hold number,
+// which every event that ends a claim increments. See the package comment for the states of a
+// delivery.
 
 const (
-	// sendable selects deliveries of a kind that have a recipient: not those of a suspended
-	// account, for an account without an email address, or to a destination that isn't active.
+	// sendable selects deliveries of a kind, except those of suspended accounts, those without a
+	// recipient address, and run and test messages to inactive destinations.
 	sendable = ` FROM deliveries v INNER JOIN destinations d ON d.id = v.destination_id INNER JOIN accounts a ON a.id = d.account_id
 		WHERE v.kind = $1 AND a.suspended_at IS NULL AND (d.state = '` + cola.DestinationActive + `' OR v.event NOT IN ('` + cola.EventRan + `', '` + cola.EventTest + `'))
 			AND (a.email NOT LIKE '%://%#%' OR d.address IS NOT NULL AND v.event <> '` + cola.EventPaused + `')`
@@ -61,8 +62,8 @@ func (s *Store) ClaimDeliveries(ctx context.Context, due time.Time, kinds []stri
 	})
 }
 
-// claimInChunks claims up to limit rows, in transactions of at most Options.MaxRows. After an
-// error, the claims of earlier transactions expire.
+// claimInChunks claims up to limit rows, in transactions of at most Options.MaxRows. If one fails,
+// the claims of earlier ones are left to expire.
 func claimInChunks[T any](s *Store, limit int, claim func(most int) ([]T, error)) ([]T, error) {
 	var all []T
 	for len(all) < limit {
@@ -146,7 +147,7 @@ func (s *Store) RecordAttempt(ctx context.Context, a store.Attempt) (recorded bo
 	return recorded && err == nil, err
 }
 
-// recordAttempt records an attempt. It locks the destination before it reads it.
+// recordAttempt records an attempt. It locks the destination before reading it.
 func recordAttempt(ctx context.Context, tx Tx, a *store.Attempt) (recorded bool, err error) {
 	destination, err := value[int64](ctx, tx, lockDestinationOf, a.Due.ID)
 	var r records.AttemptedDelivery
@@ -182,8 +183,8 @@ func recordAttempt(ctx context.Context, tx Tx, a *store.Attempt) (recorded bool,
 	return err == nil, err
 }
 
-// ReleaseDeliveries implements store.Deliveries. It skips locked rows: their transaction records,
-// replays or deletes them.
+// ReleaseDeliveries implements store.Deliveries. It skips locked rows, because another transaction
+// is recording, replaying or deleting them.
 func (s *Store) ReleaseDeliveries(ctx context.Context, claimed []store.DueDelivery) error {
 	for some := range slices.Chunk(claimed, s.opts.maxRows(max(1, len(claimed)))) {
 		statements := make([]Statement, len(some))

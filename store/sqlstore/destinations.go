@@ -10,7 +10,7 @@ import (
 	"github.com/colaregistry/colaregistry/store/records"
 )
 
-// Lock order of destinations:
+// Lock order for destinations:
 //
 //   - Creating a destination locks the account first.
 //   - Changing or deleting a destination, and recording a delivery attempt, locks the destination
@@ -18,7 +18,7 @@ import (
 //   - Recording runs and deleting a search lock searches first, and then destinations by ascending
 //     ID. Schema triggers do that.
 const (
-	// destinationNames are the columns of destinationTables for destinationColumns.
+	// destinationNames are the columns that destinationColumns scans from destinationTables.
 	destinationNames = `d.uuid, d.account_id, o.uuid, d.kind, coalesce(d.address, CASE WHEN a.email NOT LIKE '%://%#%' THEN a.email END), d.address IS NULL,
 		d.send_empty, d.state, d.reason, d.verified_at, d.secret, d.old_secret, d.old_secret_until, d.challenge, d.challenge_tries,
 		d.created_at, d.last_delivered_at, d.failing_since`
@@ -57,8 +57,8 @@ func destinationColumns(d *store.Destination) []any {
 	}
 }
 
-// findDestination returns the destination of a query. It returns ErrNotFound if there is none or if
-// an argument is text that the database can't store.
+// findDestination returns the destination that a query selects. It returns ErrNotFound if there is
+// none or if an argument is text that the database can't store.
 func (s *Store) findDestination(ctx context.Context, q Querier, query string, args ...any) (store.Destination, error) {
 	d, err := one(ctx, q, destinationColumns, query, args...)
 	return d, s.notFoundIfInvalid(err)
@@ -118,9 +118,9 @@ func (s *Store) createDestination(ctx context.Context, tx Tx,
 	return s.findDestination(ctx, tx, destinationByUUID, int64(n.Account), id)
 }
 
-// checkDestinationLimit fails with ErrExists if an account has the same destination for the search
-// with the ID, or for all searches if the ID is zero, and with ErrLimit if the account has reached
-// its maximum.
+// checkDestinationLimit fails with ErrExists if the account already has the destination, and with
+// ErrLimit if it has reached its maximum. search is the ID of the destination's search, or zero for
+// all searches.
 func checkDestinationLimit(ctx context.Context, tx Tx, n store.NewDestination, search int64) error {
 	exists, err := value[bool](ctx, tx, sameDestination, int64(n.Account),
 		n.Kind, cola.FoldAddress(n.Kind, n.Address), search)
@@ -172,7 +172,7 @@ func (s *Store) UpdateDestination(ctx context.Context, account cola.AccountID, u
 	return changed, nil
 }
 
-// updateDestination changes a destination, which it locks before it reads it.
+// updateDestination locks a destination and then changes it.
 func (s *Store) updateDestination(ctx context.Context, tx Tx, account cola.AccountID, uuid string,
 	change func(*store.Destination) error) (store.Destination, error) {
 	d, err := s.findDestination(ctx, tx, lockDestination, int64(account), uuid)
@@ -211,8 +211,8 @@ func (s *Store) SetFeed(ctx context.Context, account cola.AccountID, uuid string
 }
 
 // recipientLocks is the class of the advisory locks on recipients of confirmation requests. A
-// transaction takes one after the account and the destination, and waits for no other lock after
-// it.
+// transaction takes such a lock after those on the account and the destination, and waits for no
+// lock afterwards.
 const recipientLocks int32 = 0x61736b // "ask"
 
 const (
@@ -289,8 +289,8 @@ func (s *Store) requestConfirmation(
 	return addMessage(ctx, tx, d, cola.EventConfirm, ask.Due)
 }
 
-// recipientLock returns the key of a recipient's advisory lock. Recipients with the same key wait
-// for each other.
+// recipientLock returns the key of a recipient's advisory lock. Recipients whose hashes collide
+// share a lock.
 func recipientLock(recipient string) int32 {
 	h := fnv.New32a()
 	h.Write([]byte(recipient))

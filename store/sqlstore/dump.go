@@ -36,9 +36,10 @@ var countReferences = `SELECT (SELECT count(*) FROM ` + strings.Join([]string{
 	records.FormulaProcessingTimes.Table, records.RegistrationProcessingTimes.Table, records.CategoryAliases.Table,
 }, `) + (SELECT count(*) FROM `) + `)`
 
-// Dump calls yield with everything that a database holds, in the order of store.ItemKinds.
+// Dump calls yield with every item in the database, in the order of store.ItemKinds (see
+// store.Copier).
 func Dump(ctx context.Context, s *Store, q Querier, yield func(*store.Item) error) error {
-	of := map[store.ItemKind]func() error{
+	dumps := map[store.ItemKind]func() error{
 		store.ItemReferences: func() error {
 			sets, err := readReferences(ctx, q)
 			if err != nil {
@@ -49,10 +50,10 @@ func Dump(ctx context.Context, s *Store, q Querier, yield func(*store.Item) erro
 		store.ItemCola: func() error { return s.dumpLabels(ctx, q, yield) },
 	}
 	for _, t := range Tables(s.opts.Grants) {
-		of[t.Kind] = func() error { return t.dump(ctx, q, yield) }
+		dumps[t.Kind] = func() error { return t.dump(ctx, q, yield) }
 	}
 	for _, kind := range store.ItemKinds() {
-		if err := of[kind](); err != nil {
+		if err := dumps[kind](); err != nil {
 			return err
 		}
 	}

@@ -37,7 +37,7 @@ const (
 		ON CONFLICT (day) DO UPDATE SET tokens = enrichment_days.tokens + excluded.tokens`
 )
 
-// enrichmentColumns returns the columns in enrichmentNames.
+// enrichmentColumns returns the scan targets for enrichmentNames.
 func enrichmentColumns(e *store.Enrichment) []any {
 	return []any{
 		&e.Model, &e.InputHash, &e.Fields, &e.Answer, &e.Failure, &e.Attempts, &e.TokensIn, &e.TokensOut, &e.At,
@@ -94,7 +94,8 @@ func (s *Store) CountEnrichmentTokens(ctx context.Context, tokens int) error {
 	return s.changeDay(ctx, "count tokens", countTokens, max(tokens, 0))
 }
 
-// changeDay runs a statement that writes the current day, its first argument.
+// changeDay runs a statement whose first argument is the current day. It fails with ErrNotFound if
+// the statement writes no row.
 func (s *Store) changeDay(ctx context.Context, operation, query string, args ...any) error {
 	return s.db.Transact(ctx, operation, func(ctx context.Context, tx Tx) error {
 		now, err := s.currentTime(ctx, tx)

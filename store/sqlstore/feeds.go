@@ -87,7 +87,8 @@ func ownedSearchColumns(s *ownedSearch) []any {
 	return append([]any{&s.id, &s.account}, savedSearchColumns(&s.row)...)
 }
 
-// namedRunColumns are the columns of a run with the number of labels that messages name.
+// namedRunColumns returns the scan targets for a run, its search and the number of labels that
+// messages name.
 func namedRunColumns(r *store.StoredRun) []any {
 	return append([]any{&r.Search, &r.Named}, runColumns(&r.SavedSearchRun)...)
 }

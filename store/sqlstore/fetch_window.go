@@ -14,7 +14,8 @@ import (
 )
 
 // The row of a day has an empty class. If the day is split, it also has a row per part; splitting a
-// part replaces its row. So the parts of a day never overlap, and their totals add up to the day's.
+// part replaces its row. So the parts of a day never overlap, and their totals must add up to the
+// day's.
 //
 // On PostgreSQL a transaction that ends a part locks the part, then its day, then the site.
 // PlanWindows locks days before their parts, but only days without claimed parts.
@@ -26,8 +27,8 @@ const (
 	wholeDay    = `class_from = '' AND class_to = ''`
 	partOfDay   = `(class_from <> '' OR class_to <> '')`
 	windowClaim = ` WHERE day = $2 AND class_from = $3 AND class_to = $4 AND hold = $5 AND held_until > ` + fetchClock
-	// replannedWindows selects the days that PlanWindows makes pending again. They keep their totals,
-	// which show that they have labels.
+	// replannedWindows selects the days that PlanWindows makes pending again. Their totals don't
+	// change, so FetchStatus.NewestDay still includes them.
 	replannedWindows = ` WHERE day BETWEEN $1 AND $2 AND ` + wholeDay + `
 		AND (state = '` + store.FetchIncomplete + `' OR state = '` + store.FetchComplete + `' AND completed_at < least(settled_at, $3))`
 
@@ -39,7 +40,7 @@ const (
 	deleteParts  = `DELETE FROM fetch_windows WHERE day = $1 AND ` + partOfDay
 	plannedDays  = `SELECT day FROM fetch_windows WHERE day BETWEEN $1 AND $2 AND ` + wholeDay
 	insertPart   = `INSERT INTO fetch_windows (day, class_from, class_to, due_at, settled_at, history) VALUES ($2, $3, $4, ` + fetchClock + `, $5, $6)`
-	insertDay    = insertPart + ` ON CONFLICT (day, class_from, class_to) DO NOTHING` // another process may plan, too
+	insertDay    = insertPart + ` ON CONFLICT (day, class_from, class_to) DO NOTHING` // plans may run concurrently
 	markHistory  = `UPDATE fetch_windows SET history = TRUE WHERE day BETWEEN $1 AND $2 AND NOT history AND state <> '` + store.FetchComplete + `'`
 	countPending = `SELECT count(*) FROM fetch_windows WHERE state = '` + store.FetchPending + `' AND day BETWEEN $1 AND $2`
 	claimWindow  = `WITH due AS MATERIALIZED (
@@ -235,7 +236,7 @@ func (s *Store) endSplitDay(ctx context.Context, tx Tx, day cola.Date) error {
 	case parts.incomplete > 0:
 		_, err = tx.Exec(ctx, endSplitDay, day, store.FetchIncomplete, nil, nil)
 	case parts.total != total:
-		failure := fmt.Sprintf("the parts have %d labels in all, the day has %d", parts.total, total)
+		failure := fmt.Sprintf("the parts have %d labels in all, but the day has %d", parts.total, total)
 		_, err = tx.Exec(ctx, endSplitDay, day, store.FetchIncomplete, nil, failure)
 		if err == nil {
 			err = s.recordFailure(ctx, tx, failure)

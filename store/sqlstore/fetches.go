@@ -66,7 +66,7 @@ func (s *Store) ReserveRequest(ctx context.Context, interval time.Duration) (wai
 		}
 		slot := now
 		if !st.last.IsZero() {
-			// A process that asked for a longer interval also expects it after its own slot.
+			// A process that requested a longer interval also expects it after its own slot.
 			slot = latest(slot, st.last.Add(time.Duration(max(micros, st.spacing))*time.Microsecond))
 		}
 		slot = latest(slot, st.pausedUntil)
@@ -103,7 +103,7 @@ func (s *Store) UnblockSite(ctx context.Context) error {
 	return s.affectOne(ctx, "unblock site", unblockSite, s.clock)
 }
 
-// recordFailure records the latest failure of a window or label. It locks the site until the
+// recordFailure records the latest failure of a window or label. It locks the site's row until the
 // transaction ends.
 func (s *Store) recordFailure(ctx context.Context, tx Tx, failure string) error {
 	_, err := tx.Exec(ctx, recordFailure, s.clock(), records.StorableText(failure))

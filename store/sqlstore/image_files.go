@@ -59,7 +59,7 @@ func (s *Store) FetchedImages(ctx context.Context, yield func(store.FetchedImage
 	columns := func(i *image) []any { return []any{&i.id, &i.position, &i.hash} }
 	for _, century := range idsByReceipt {
 		for first, end, position := century[0], century[1], 0; ; {
-			page, err := readList(ctx, s, operation, columns, fetchedImages, first, end, position, missingPage)
+			page, err := readList(ctx, s, operation, columns, fetchedImages, first, end, position, pageSize)
 			if err != nil {
 				return err
 			}
@@ -70,7 +70,7 @@ func (s *Store) FetchedImages(ctx context.Context, yield func(store.FetchedImage
 					return fmt.Errorf("%s: %w", operation, err)
 				}
 			}
-			if len(page) < missingPage {
+			if len(page) < pageSize {
 				break
 			}
 			last := page[len(page)-1]

@@ -71,13 +71,13 @@ var missingConditions = map[store.Missing]string{
 	store.MissingBarcodes: `barcode_value IS NULL`,
 }
 
-// imagesPostponed returns the condition for rows of a table with labels whose images are postponed.
+// imagesPostponed returns the condition for rows of a table whose label has postponed images.
 func imagesPostponed(table string) string {
 	return `EXISTS (SELECT 1 FROM fetch_labels WHERE fetch_labels.ttb_id = ` + table + `.ttb_id AND fetch_labels.state = '` + store.FetchImages + `')`
 }
 
-// missingPage is how many IDs of incomplete labels are read at a time.
-const missingPage = 1000
+// pageSize is how many rows eachID and FetchedImages read at a time.
+const pageSize = 1000
 
 // ColasMissing implements store.Colas. Each page continues after the last ID of the previous one, so
 // that no read takes longer than one pass over the primary key.
@@ -97,7 +97,7 @@ func (s *Store) eachID(ctx context.Context, operation, query string, yield func(
 	for _, century := range idsByReceipt {
 		for first, end := century[0], century[1]; ; {
 			page, err := readList(ctx, s, operation, column[cola.TTBID], query,
-				append([]any{first, end, missingPage}, args...)...)
+				append([]any{first, end, pageSize}, args...)...)
 			if err != nil {
 				return err
 			}
@@ -106,7 +106,7 @@ func (s *Store) eachID(ctx context.Context, operation, query string, yield func(
 					return fmt.Errorf("%s: %w", operation, err)
 				}
 			}
-			if len(page) < missingPage {
+			if len(page) < pageSize {
 				break
 			}
 			end = int64(page[len(page)-1])
@@ -115,6 +115,6 @@ func (s *Store) eachID(ctx context.Context, operation, query string, yield func(
 	return nil
 }
 
-// idsByReceipt are ranges of IDs, latest receipt first. An ID starts with two digits of the year:
-// 00 to 79 are this century, 80 to 99 the last one.
+// idsByReceipt are ranges of IDs, latest receipt first. An ID starts with the last two digits of
+// the year: 00 to 79 are in this century, 80 to 99 in the previous one.
 var idsByReceipt = [][2]int64{{0, 80_000_000_000_000}, {80_000_000_000_000, 100_000_000_000_000}}

@@ -16,7 +16,7 @@ type expiring struct {
 	query    string        // deletes up to $2 of the oldest rows before the given time or day
 	age      time.Duration // age at which a row is deleted
 	daily    bool          // the age counts from the end of a day
-	perWrite int           // maximum number of rows that one write adds
+	perWrite int           // at least the number of rows that one write adds
 }
 
 var (
@@ -99,8 +99,8 @@ func (s *Store) deleteAllExpired(ctx context.Context, o expiring) error {
 	}
 }
 
-// deleteSomeExpired deletes a few expired rows with a write, if the database uses
-// Options.DeleteWithWrites. It deletes more rows than the write adds, so that they don't pile up.
+// deleteSomeExpired deletes a few expired rows along with a write, if Options.DeleteWithWrites is
+// set. It deletes more rows than the write adds, so that they don't pile up.
 func (s *Store) deleteSomeExpired(ctx context.Context, tx Tx, o expiring) error {
 	if s.opts.DeleteWithWrites == 0 {
 		return nil

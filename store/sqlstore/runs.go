@@ -117,8 +117,8 @@ func (s *Store) NextDue(ctx context.Context) (due time.Time, err error) {
 	return due, err
 }
 
-// RequestRun implements store.Runs. A held search is already due, so it and its claim stay
-// unchanged.
+// RequestRun implements store.Runs. A claimed search is already due, so RequestRun changes neither
+// the search nor its claim.
 func (s *Store) RequestRun(ctx context.Context, account cola.AccountID, uuid string, due time.Time,
 	limit int) (found cola.SavedSearch, err error) {
 	err = s.db.Transact(ctx, "request run", func(ctx context.Context, tx Tx) error {
@@ -219,7 +219,7 @@ func (s *Store) MatchesOf(ctx context.Context, account cola.AccountID, uuid stri
 	return all, total, err
 }
 
-// ofSearch reads data of an account's search from one consistent state.
+// ofSearch reads data of an account's search from one consistent snapshot.
 func (s *Store) ofSearch(ctx context.Context, operation string, account cola.AccountID, uuid string,
 	read func(q Querier, search int64) error) error {
 	return s.db.View(ctx, operation, func(q Querier) error {

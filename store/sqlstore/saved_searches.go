@@ -88,7 +88,8 @@ func (s *Store) createOnce(ctx context.Context, tx Tx, n store.NewSavedSearch,
 	return created, false, err
 }
 
-// updatePausesReturning updates which searches of a locked account are paused, and returns one of them.
+// updatePausesReturning calls updatePauses for a locked account and returns the search with the
+// UUID.
 func (s *Store) updatePausesReturning(ctx context.Context, tx Tx, account cola.AccountID,
 	uuid string) (cola.SavedSearch, error) {
 	if err := updatePauses(ctx, tx, account); err != nil {
@@ -127,13 +128,13 @@ func checkActiveLimit(ctx context.Context, tx Tx, account cola.AccountID, maxAct
 	return err
 }
 
-// createdBefore returns the search that an earlier request with the same key created, or
-// ErrNotFound.
+// createdBefore returns the search that an earlier request with the same key created. It fails with
+// ErrNotFound if there is none, and with ErrReused if the requests differ.
 func (s *Store) createdBefore(ctx context.Context, tx Tx, n store.NewSavedSearch,
 	now time.Time) (cola.SavedSearch, error) {
 	type creation struct {
 		uuid string
-		same bool // it has the same fingerprint as this request
+		same bool // has the same fingerprint as this request
 	}
 	before, err := one(ctx, tx, func(c *creation) []any { return []any{&c.uuid, &c.same} },
 		selectCreation, int64(n.Account), n.Once.Key, now, n.Once.Fingerprint[:])
@@ -150,7 +151,7 @@ func (s *Store) createdBefore(ctx context.Context, tx Tx, n store.NewSavedSearch
 	return found.Search()
 }
 
-// insertSearchRow inserts a search and its creation request.
+// insertSearchRow inserts a search and records the request that created it.
 func (s *Store) insertSearchRow(ctx context.Context, tx Tx, n store.NewSavedSearch, row *records.SavedSearch) error {
 	_, err := tx.Exec(ctx, insertSavedSearch, append([]any{int64(n.Account)}, targets(row.Columns())...)...)
 	if s.db.IsDuplicate(err) {
@@ -198,7 +199,7 @@ func (s *Store) SavedSearches(ctx context.Context, account cola.AccountID, offse
 	return page, total, nil
 }
 
-// listPage reads a page of a list and the length of the list.
+// listPage reads a page of a list and the total number of rows.
 func listPage[T any](ctx context.Context, q Querier, columns func(*T) []any, count, query string, args []any,
 	page store.Slice) ([]T, int, error) {
 	total, err := value[int](ctx, q, count, args...)
@@ -239,7 +240,6 @@ func (s *Store) updateSavedSearch(ctx context.Context, tx Tx, account cola.Accou
 	if err != nil {
 		return cola.SavedSearch{}, err
 	}
-	// The row may have been deleted by hand in the meantime.
 	if err := execOne(ctx, tx, updateSearch,
 		append([]any{int64(account), uuid}, targets(row.Changeable())...)...); err != nil {
 		return cola.SavedSearch{}, err
@@ -273,9 +273,9 @@ func (s *Store) DeleteSavedSearch(ctx context.Context, account cola.AccountID, u
 	})
 }
 
-// A transaction that updates which searches of an account are paused locks the account, and then,
-// by ascending ID, the searches that may change: the active ones and the changed one, or all of
-// them if the account changes.
+// Before it calls updatePauses, a transaction locks the account and then, by ascending ID, the
+// searches that may change: all searches if the account changes, otherwise the active ones and the
+// one being changed.
 const (
 	lockAllSearches     = `SELECT id FROM saved_searches WHERE account_id = $1 ORDER BY id FOR NO KEY UPDATE`
 	lockActiveSearches  = `SELECT id FROM saved_searches WHERE account_id = $1 AND (active OR uuid = $2) ORDER BY id FOR NO KEY UPDATE`
@@ -286,8 +286,8 @@ const (
 		WHERE s.id = r.id AND s.paused_because IS DISTINCT FROM r.because`
 )
 
-// updatePauses updates which of an account's searches are paused because of the account, and ends
-// the claims of those that change.
+// updatePauses pauses and resumes an account's searches according to its suspension and limit, and
+// ends the claims on those that change.
 func updatePauses(ctx context.Context, tx Tx, account cola.AccountID) error {
 	_, err := tx.Exec(ctx, updatePausedBecause, int64(account))
 	return err

@@ -11,11 +11,11 @@ import (
 )
 
 const (
-	keepKeyCheck    = `UPDATE meta SET key_check = $1 WHERE key_check IS NULL`
+	initKeyCheck    = `UPDATE meta SET key_check = $1 WHERE key_check IS NULL`
 	selectKeyCheck  = `SELECT coalesce(key_check, '') FROM meta`
 	replaceKeyCheck = `UPDATE meta SET key_check = $1`
-	// sealedKey is the ID of the key that sealed a secret; empty for clear text, link tokens
-	// included.
+	// sealedKey is an expression for the ID of the key that sealed a secret. It is empty for clear
+	// text, including link tokens.
 	sealedKey  = `CASE WHEN u.text LIKE 'sealed:%' THEN substr(u.text, 8, 8) ELSE '' END`
 	secretKeys = `SELECT ` + sealedKey + `, count(*) FROM (SELECT secret AS text FROM destinations UNION ALL SELECT old_secret FROM destinations
 		UNION ALL SELECT challenge FROM destinations UNION ALL SELECT token FROM destinations WHERE ` + clearLink + `) u WHERE u.text IS NOT NULL GROUP BY 1`
@@ -23,7 +23,7 @@ const (
 		WHERE id > $1 AND (substr(secret, 1, length($2::text)) <> $2 OR substr(old_secret, 1, length($2)) <> $2 OR substr(challenge, 1, length($2)) <> $2)
 		ORDER BY id LIMIT $3 FOR NO KEY UPDATE`
 	rewriteSecrets = `UPDATE destinations SET secret = nullif($2, ''), old_secret = nullif($3, ''), challenge = nullif($4, '') WHERE id = $1`
-	// clearLink selects destinations whose token an earlier version wrote.
+	// clearLink selects destinations with a clear-text token from an earlier version.
 	clearLink   = `token NOT LIKE '` + unused + `%'`
 	unused      = `unused:`
 	linksToHash = `SELECT id, token FROM destinations WHERE ` + clearLink + ` ORDER BY id LIMIT $1 FOR NO KEY UPDATE`
@@ -34,7 +34,7 @@ const (
 func (s *Store) KeyCheck(ctx context.Context, first string) (check string, err error) {
 	err = s.db.Transact(ctx, "read key check", func(ctx context.Context, tx Tx) error {
 		if first != "" {
-			if _, err := tx.Exec(ctx, keepKeyCheck, first); err != nil {
+			if _, err := tx.Exec(ctx, initKeyCheck, first); err != nil {
 				return err
 			}
 		}
@@ -70,7 +70,7 @@ func (s *Store) RewriteSecrets(ctx context.Context, skipPrefix string,
 	var after int64
 	for more := true; more && err == nil; {
 		var n int
-		var all []records.DestinationSecrets // of the last run: the database may run it again
+		var all []records.DestinationSecrets // from the last run, because the transaction may run again
 		err = s.db.TransactErasing(ctx, "rewrite secrets", func(ctx context.Context, tx Tx) (err error) {
 			all, err = list(ctx, tx, func(d *records.DestinationSecrets) []any {
 				return []any{&d.ID, &d.UUID, &d.Current, &d.Old, &d.LastChallenge}

@@ -11,14 +11,15 @@ import (
 const (
 	// Window is how long a grant counts against an account's rate limit.
 	Window = time.Minute
-	// UseInterval is the minimum interval between records of a credential's last use.
+	// UseInterval is the minimum interval between updates of a credential's last use.
 	UseInterval = time.Minute
 	// BatchRetention is how long the outcome of a batch is stored.
 	BatchRetention = 2 * time.Hour
 )
 
-// SelectCredentials reads keys, links and sign-ins by their IDs, one list for each kind, in the order
-// of CredentialRow.Columns. A link to a disabled app counts as revoked.
+// SelectCredentials reads keys, links and sign-ins by ID. Its parameters are the three lists of
+// CredentialIDs, and its columns those of CredentialRow.Columns. A link to a disabled app counts as
+// revoked.
 const SelectCredentials = `SELECT '` + string(cola.CredentialKey) + `', id, account_id, last_used_at, revoked_at, expires_at
 	FROM api_keys WHERE id = ANY($1)
 	UNION ALL SELECT '` + string(cola.CredentialLink) + `', l.id, l.account_id, l.last_used_at, coalesce(l.revoked_at, p.disabled_at), NULL
@@ -29,14 +30,15 @@ const SelectCredentials = `SELECT '` + string(cola.CredentialKey) + `', id, acco
 type AccountRow struct {
 	Account  store.Account // only ID, tier and suspension
 	Used     cola.Used     // in the current month
-	At       []time.Time   // of the grants in the window, ascending; expired ones may be left
+	At       []time.Time   // of the grants in the window, ascending; may include expired ones
 	Requests []int         // in each grant
 }
 
 // State returns the ledger's state of an account at the given time, and the number of requests
-// granted after that time. A clock that was set back, or that of another server after a failover,
-// leaves such grants. They count as of now: left alone, they would fill the window until the clock
-// catches up, which may take hours; dropped, they would let the account exceed its limit.
+// granted after that time. Such grants exist if the clock was set back, or after a failover to a
+// server whose clock is behind. They count as granted now: if their times were kept, they would
+// fill the window until the clock catches up, which may take hours; if they were dropped, the
+// account could exceed its limit.
 func (r *AccountRow) State(now time.Time) (state store.AccountState, ahead int) {
 	state = store.AccountState{
 		Account:   r.Account.ID,
@@ -96,8 +98,8 @@ func CredentialIDs(credentials []cola.Credential) (keys, links, signIns []int64)
 	return keys, links, signIns
 }
 
-// Settlement is the state of a batch's accounts and the sums of its entries. Each table needs only
-// one statement, however many accounts a batch has.
+// Settlement is the state of a batch's accounts and the sums of its entries. With the sums, writing
+// a batch takes one statement per table, however many accounts it has.
 type Settlement struct {
 	Now    time.Time
 	States []store.AccountState // in the order of the batch's accounts
@@ -105,7 +107,7 @@ type Settlement struct {
 
 	Months   Sums[cola.AccountID, cola.Used]
 	Days     Sums[DayKey, DayCount]
-	Requests Sums[cola.AccountID, int] // granted; only positive numbers, or only negative ones
+	Requests Sums[cola.AccountID, int] // granted; all positive, or all negative in a reversal
 
 	credentials map[cola.Credential]*CredentialRow
 }
@@ -197,8 +199,8 @@ func (s *Settlement) add(e store.Entry, sign int) error {
 	return nil
 }
 
-// DueUses returns the valid and the charged credentials of one kind whose use must be recorded, and
-// their accounts.
+// DueUses returns the credentials of one kind whose use must be recorded, with their accounts. It
+// considers the batch's valid credentials and those that its entries charge.
 func (s *Settlement) DueUses(kind cola.CredentialKind) (ids []int64, accounts []cola.AccountID) {
 	seen := map[int64]bool{}
 	use := func(account cola.AccountID, c cola.Credential) {
@@ -227,7 +229,7 @@ type Sums[K comparable, V any] struct {
 	Values map[K]V
 }
 
-// Change changes the value of a key, which is zero at first.
+// Change changes the value of a key, which starts at zero.
 func (s *Sums[K, V]) Change(key K, by func(*V)) {
 	v, known := s.Values[key]
 	if !known {

@@ -31,8 +31,8 @@
 //
 // # Deliveries
 //
-// A delivery is created with a run, a test or a confirmation request. Senders claim due deliveries
-// and record each attempt:
+// A delivery is created for a run, a test, a confirmation request, or a notice that a destination
+// was paused. Senders claim due deliveries and record each attempt:
 //
 //	                  ┌─────── retry ────────┐
 //	                  ▼                      │
@@ -44,7 +44,7 @@
 //	               │ replay (from delivered, failed or skipped)
 //
 // A pending delivery becomes skipped if its destination is paused or disabled. A claim is not a
-// state of its own: it is a hold number and a time until which others leave the delivery alone.
+// state of its own: it is a hold number and a time until which no one else may claim the delivery.
 package sqlstore
 
 import (
@@ -73,7 +73,7 @@ type Database interface {
 	TransactErasing(ctx context.Context, operation string, work func(ctx context.Context, tx Tx) error) error
 	// Read runs a read-only operation. It may run read again after a lost connection.
 	Read(ctx context.Context, operation string, read func(q Querier) error) error
-	// View is Read within one consistent state of the database. read must not wait for another
+	// View is Read from one consistent snapshot of the database. read must not wait for another
 	// connection.
 	View(ctx context.Context, operation string, read func(q Querier) error) error
 	// ChangeReferences plans a change to reference data and writes it, unless mode is DryRun. It
@@ -181,8 +181,8 @@ func (s *Store) affectOne(ctx context.Context, operation, query string, args ...
 	})
 }
 
-// resolveClocks replaces clocks among arguments with the current time. A transaction calls it once
-// it holds its locks.
+// resolveClocks replaces clocks among arguments with the current time. Call it within the
+// transaction, which on SQLite holds the write lock.
 func resolveClocks(args []any) []any {
 	args = slices.Clone(args)
 	for i, arg := range args {
@@ -250,7 +250,7 @@ func one[T any](ctx context.Context, q Querier, columns func(*T) []any, query st
 	return row, err
 }
 
-// value reads a row of one column, or fails with ErrNotFound.
+// value is one for queries with a single column.
 func value[T any](ctx context.Context, q Querier, query string, args ...any) (T, error) {
 	return one(ctx, q, column[T], query, args...)
 }
@@ -314,7 +314,8 @@ func assignments(columns []records.Column, first int) string {
 	return strings.Join(all, ", ")
 }
 
-// unwrapRefusal returns the caller's error from a records.Refusal, and other errors unchanged.
+// unwrapRefusal returns the error of the caller's change function from a records.Refusal, and other
+// errors unchanged.
 func unwrapRefusal(err error) error {
 	if refusal, ok := errors.AsType[records.Refusal](err); ok {
 		return refusal.Reason

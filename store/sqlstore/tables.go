@@ -74,10 +74,11 @@ func table(kind store.ItemKind, name, columns, order string, fields func(i *stor
 	}
 }
 
-// Tables returns the tables of all kinds but labels and reference data, in the order of
-// store.ItemKinds. Each table refers only to earlier ones. Destinations come after runs, because a
-// trigger creates the deliveries of an inserted run for the destinations of its search: copied runs
-// must not create deliveries again. grants is the table or subquery that holds the last minute's requests.
+// Tables returns the tables of all kinds except labels and reference data, in the order of
+// store.ItemKinds. Each table refers only to earlier ones. Destinations come after runs so that
+// copied runs don't create deliveries again: when a run is inserted, a trigger creates deliveries
+// for the destinations of its search. grants is the table or subquery with the last minute's
+// requests.
 func Tables(grants string) []Table {
 	return []Table{
 		accountTable(),

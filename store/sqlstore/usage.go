@@ -73,7 +73,7 @@ func UseAllowance(ctx context.Context, s *Store, tx Tx, account cola.AccountID, 
 	return value[int](ctx, tx, countAllowance, int64(account), day, string(a), units)
 }
 
-// NamePreviewLabels implements store.Allowances. It locks the count to record new labels.
+// NamePreviewLabels implements store.Allowances. It locks the count before it records new labels.
 func (s *Store) NamePreviewLabels(ctx context.Context, account cola.AccountID, day cola.Date, labels []cola.TTBID,
 	limit int) ([]cola.TTBID, error) {
 	const operation = "name preview labels"
@@ -123,8 +123,8 @@ func choosePreviewLabels(ctx context.Context, q Querier, account cola.AccountID,
 	return records.NewPreviewLabels(labels, known, used, limit), err
 }
 
-// refusalLocks is the class of the advisory lock for writing refusals: one transaction at a time,
-// because two that delete old refusals of the same accounts could deadlock.
+// refusalLocks is the class of the advisory lock for writing refusals. One transaction writes at a
+// time, because two that delete old refusals of the same accounts could deadlock.
 const refusalLocks int32 = 0x72656675 // "refu"
 
 const (
@@ -134,8 +134,8 @@ const (
 	updateRefusal  = `UPDATE refusals SET count = count + $7, last_at = greatest(last_at, $8)
 		WHERE account_id = $1 AND minute = $2 AND channel = $3 AND credential_kind = $4 AND credential_id = $5 AND reason = $6`
 	insertRefusal = `INSERT INTO refusals (account_id, ` + refusalNames + `) SELECT id, $2, $3, $4, $5, $6, $7, $8 FROM accounts WHERE id = $1`
-	// pruneRefusals reads only the account's part of the index, which has few more refusals than
-	// are kept.
+	// pruneRefusals reads only the account's part of the index, where few refusals exceed the
+	// maximum.
 	pruneRefusals = `DELETE FROM refusals WHERE (account_id, minute, channel, credential_kind, credential_id, reason) IN (
 		SELECT account_id, minute, channel, credential_kind, credential_id, reason FROM refusals WHERE account_id = $1` + latestRefusals + `
 		LIMIT 1000000 OFFSET $2)`

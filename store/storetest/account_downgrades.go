@@ -15,7 +15,7 @@ import (
 func downgradePausesNewest(t *testing.T, st store.Store, _ *clock) {
 	a := mustAccount(t, st, "a@example.com", cola.TierFree)
 	uuids := map[int]string{}
-	for _, n := range []int{4, 2, 3, 1, 5} { // creation order matters
+	for _, n := range []int{4, 2, 3, 1, 5} { // in order of creation; the newest are paused first
 		uuids[n] = mustCreate(t, st, dueSearch(a.ID, n, epoch)).UUID
 	}
 	mustCreatePaused(t, st, a.ID, 6)
@@ -159,7 +159,7 @@ func requestedRunSurvivesChanges(t *testing.T, st store.Store, _ *clock) {
 }
 
 // concurrentAccountChanges checks that concurrent suspensions, limit changes, creations, updates,
-// deletions and runs do not deadlock, and that the right searches are paused in the end.
+// deletions and runs do not deadlock, and that the right searches are paused afterwards.
 func concurrentAccountChanges(t *testing.T, st store.Store, _ *clock) {
 	a := mustAccount(t, st, "a@example.com", cola.TierFree)
 	for n := range 6 {
@@ -189,8 +189,8 @@ func concurrentAccountChanges(t *testing.T, st store.Store, _ *clock) {
 	}
 }
 
-// searchOperations returns operations on the searches of an account that has six. Each operation
-// takes the number of the round.
+// searchOperations returns operations on the searches of an account with six searches. Each takes
+// the number of the round.
 func searchOperations(ctx context.Context, st store.Store, account cola.AccountID) []func(n int) error {
 	uuid := func(n int) string { return newSearch(account, n).Search.UUID }
 	return []func(n int) error{

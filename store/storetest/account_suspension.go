@@ -17,7 +17,7 @@ func testSuspension(t *testing.T, open Opener) {
 		{"suspend and restore", suspendRestore},
 		{"Settle reports the suspension", settleReportsSuspension},
 		{"suspended searches are not due", suspendedSearchesNotDue},
-		{"suspension drops claims", suspensionDropsClaims},
+		{"suspension ends claims", suspensionEndsClaims},
 		{"changes to suspended searches", changeSuspendedSearches},
 		{"downgrade pauses the newest searches first", downgradePausesNewest},
 		{"active limit on create and resume", activeLimitOnCreateAndResume},
@@ -96,7 +96,7 @@ func settleReportsSuspension(t *testing.T, st store.Store, _ *clock) {
 		err := st.Settle(t.Context(), batch, func(_ time.Time, states []store.AccountState) []store.Entry {
 			checkEqual(t, "Suspended in the account states", []string{k.want, ""},
 				[]string{states[0].Suspended, states[1].Suspended})
-			if !states[0].Valid[keyCredential(key.ID)] || !states[0].Exists { // the key still belongs to the account
+			if !states[0].Valid[keyCredential(key.ID)] || !states[0].Exists { // suspension does not revoke keys
 				t.Errorf("suspension %q: account state = %+v, want key %d valid", k.want, states[0], key.ID)
 			}
 			return nil
@@ -162,7 +162,7 @@ func suspendedSearchesNotDue(t *testing.T, st store.Store, _ *clock) {
 	checkEqual(t, "due searches and their marks after Restore", before, withHolds(after, before))
 }
 
-func suspensionDropsClaims(t *testing.T, st store.Store, _ *clock) {
+func suspensionEndsClaims(t *testing.T, st store.Store, _ *clock) {
 	a := mustAccount(t, st, "a@example.com", cola.TierFree)
 	mustCreate(t, st, dueSearch(a.ID, 1, epoch))
 	d := mustClaimOne(t, st)

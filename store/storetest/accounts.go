@@ -73,14 +73,14 @@ func uniqueEmail(t *testing.T, st store.Store, _ *clock) {
 	a := mustAccount(t, st, "Ann.O@Example.com", cola.TierFree)
 	for _, email := range []string{"Ann.O@Example.com", "ann.o@example.com", "ANN.O@EXAMPLE.COM"} {
 		if _, err := st.CreateAccount(t.Context(), email, cola.TierPro); !errors.Is(err, store.ErrExists) {
-			t.Errorf("CreateAccount(%q): %v, want ErrExists", email, err)
+			t.Errorf("CreateAccount(%q) error = %v, want ErrExists", email, err)
 		}
 		found, err := st.AccountByEmail(t.Context(), email)
 		checkEqual(t, "AccountByEmail("+email+")", a, must(t, found, err))
 	}
 	for _, email := range []string{"ann_o@example.com", "ann.ö@example.com", "%", "ann.o@example.com\x00", "\xff"} {
 		if _, err := st.AccountByEmail(t.Context(), email); !errors.Is(err, store.ErrNotFound) {
-			t.Errorf("AccountByEmail(%q): %v, want ErrNotFound", email, err)
+			t.Errorf("AccountByEmail(%q) error = %v, want ErrNotFound", email, err)
 		}
 	}
 }
@@ -106,7 +106,7 @@ func testKeys(t *testing.T, open Opener) {
 	})
 }
 
-// mustKey creates a key with a hash of one repeated byte.
+// mustKey creates a key whose hash repeats one byte.
 func mustKey(t tb, st store.Store, account cola.AccountID, fill byte) store.Key {
 	t.Helper()
 	k, err := st.CreateKey(context.Background(),
@@ -136,7 +136,7 @@ func keyRoundTrip(t *testing.T, st store.Store, c *clock) {
 	got, err := st.CreateKey(t.Context(), want, keyHash(0), 0)
 	must(t, got, err)
 	want.ID, want.CreatedAt, want.RevokedAt, want.LastUsedAt = got.ID, c.now(), time.Time{}, time.Time{}
-	got.Email = "" // backends may or may not fill it
+	got.Email = "" // optional
 	checkEqual(t, "CreateKey", want, got)
 	found, err := st.KeyByHash(t.Context(), keyHash(0))
 	found.Email = ""

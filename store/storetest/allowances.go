@@ -185,12 +185,12 @@ func getRun(t *testing.T, st store.Store, _ *clock) {
 	}
 }
 
-// recordNamed records one run at duePast for each pair of limits, each matching three labels. It
-// returns how many labels each message names.
-func recordNamed(t *testing.T, st store.Store, account cola.AccountID, first int, named ...[2]int) (counts []int) {
+// recordNamed records a run at duePast for each pair of MaxNamed and MaxNamedOfAccount. Each run
+// matches three labels. recordNamed returns how many labels each message names.
+func recordNamed(t *testing.T, st store.Store, account cola.AccountID, first int, pairs ...[2]int) (counts []int) {
 	t.Helper()
 	var runs []store.RunRecord
-	for i, limits := range named {
+	for i, limits := range pairs {
 		mustCreate(t, st, dueSearch(account, first+i, duePast))
 		run := runOf(t, st, mustClaimOne(t, st), 1, 2, 3)
 		run.MaxNamed, run.MaxNamedOfAccount = limits[0], limits[1]
@@ -216,7 +216,7 @@ func messageLabelLimit(t *testing.T, st store.Store, _ *clock) {
 	limit := [2]int{2, 5}
 	checkEqual(t, "labels per message", []int{2, 2}, recordNamed(t, st, a.ID, 1, limit, limit))
 	list, _, err := st.SavedSearches(t.Context(), a.ID, 0, 10)
-	for _, s := range must(t, list, err) { // does not restore the allowance
+	for _, s := range must(t, list, err) { // deleting searches does not restore the allowance
 		mustDo(t, st.DeleteSavedSearch(t.Context(), a.ID, s.UUID))
 	}
 	checkEqual(t, "labels per message after deleting searches", []int{1, 0}, recordNamed(t, st, a.ID, 3, limit, limit))

@@ -37,7 +37,7 @@ func testArrivals(t *testing.T, open Opener) {
 	})
 }
 
-// dayOne is an approval date.
+// dayOne is an arbitrary approval date.
 var dayOne = cola.NewDate(2026, time.November, 16)
 
 // dated returns a small label with an approval date. A zero date means none.
@@ -85,7 +85,7 @@ func noArrivals(t *testing.T, st store.Store, _ *clock) {
 		t.Error("HasColas(empty store) = true, want false")
 	}
 	mustWriteColas(t, st, store.DryRun, dated(1, dayOne))
-	// This label is rejected.
+	// This label lacks required fields.
 	mustWriteColas(t, st, store.Commit, cola.Cola{ColaSummary: cola.ColaSummary{TTBID: firstID, ApprovalDate: dayOne}})
 	if has, err = st.HasColas(t.Context()); must(t, has, err) {
 		t.Error("HasColas = true after a dry run and a rejected write, want false")
@@ -101,7 +101,7 @@ func noArrivals(t *testing.T, st store.Store, _ *clock) {
 func arrivalOnFirstDate(t *testing.T, st store.Store, c *clock) {
 	mustAddColas(t, st, dated(1, dayOne))
 	first := mustRevision(t, st)
-	mustAddColas(t, st, label(2)) // separately: a slow write of both may take two revisions
+	mustAddColas(t, st, label(2)) // in a separate call, because a slow write of both may take two revisions
 	want := map[cola.TTBID]cola.Revision{firstID + 1: first}
 	checkArrived(t, st, "after a write with a date", want)
 	c.advance(time.Second)
@@ -196,7 +196,7 @@ func arrivalRevisionIsStable(t *testing.T, st store.Store, c *clock) {
 
 // arrivalModel is the expected state of one label.
 type arrivalModel struct {
-	known, had, arrived bool // had: it has had a date before
+	known, had, arrived bool // had: it has ever had a date
 	date                cola.Date
 }
 

@@ -12,8 +12,8 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// BenchmarkHotPaths measures the store calls on the path of requests and page views. It starts with
-// an empty store.
+// BenchmarkHotPaths measures store calls that requests and page views make. It starts with an empty
+// store.
 func BenchmarkHotPaths(b *testing.B, st store.Store) {
 	account, err := st.CreateAccount(b.Context(), "ann@example.com", cola.TierPro)
 	if err != nil {
@@ -47,8 +47,8 @@ func BenchmarkHotPaths(b *testing.B, st store.Store) {
 	}
 }
 
-// BenchmarkSettle commits batches that charge the given number of accounts each, sequentially. open
-// returns an empty store.
+// BenchmarkSettle measures sequential batches that charge 1, 24 or 100 accounts each. open returns
+// an empty store.
 func BenchmarkSettle(b *testing.B, open func(b *testing.B) store.Store) {
 	for _, each := range []int{1, 24, 100} {
 		b.Run(fmt.Sprint("accounts=", each), func(b *testing.B) {
@@ -65,8 +65,8 @@ func BenchmarkSettle(b *testing.B, open func(b *testing.B) store.Store) {
 	}
 }
 
-// SampleAccounts fills an empty store with accounts that have a key each. The ID of a key equals that
-// of its account.
+// SampleAccounts creates n accounts in an empty store, each with one key. A key has the same ID as
+// its account.
 func SampleAccounts(tb testing.TB, st store.Store, n int) (ids []cola.AccountID) {
 	tb.Helper()
 	for i := range n {
@@ -91,7 +91,7 @@ func SampleKeys(tb testing.TB, st store.Store, accounts []cola.AccountID) {
 	}
 }
 
-// ChargeAll charges each account as a request for one page does, with a key from SampleKeys.
+// ChargeAll charges each account for a page of 20 list records, with a key from SampleKeys.
 func ChargeAll(ctx context.Context, st store.Store, accounts []cola.AccountID) error {
 	batch := store.Batch{ID: NewBatchID(), Accounts: accounts}
 	for _, id := range accounts {
@@ -118,8 +118,8 @@ func ChargeAll(ctx context.Context, st store.Store, accounts []cola.AccountID) e
 	})
 }
 
-// SampleSearches returns saved searches for an empty store, ten per account. All run daily at the
-// same hour and notify the account's address.
+// SampleSearches returns n saved searches and their accounts, for Fill. Each account has ten. All
+// searches run daily at the same hour and notify the account's address.
 func SampleSearches(n int) iter.Seq2[*store.Item, error] {
 	return func(yield func(*store.Item, error) bool) {
 		for i := 0; i < n; i += 10 {
@@ -168,8 +168,8 @@ func SampleSearches(n int) iter.Seq2[*store.Item, error] {
 	}
 }
 
-// RunSampleSearches claims and records everything due on day n, in batches of 1,000. Each run has
-// zero to two new matches. It returns the number of runs.
+// RunSampleSearches runs all searches that are due on the given day, in batches of 1,000. Each run
+// has zero to two new matches. RunSampleSearches returns the number of runs.
 func RunSampleSearches(ctx context.Context, st store.Store, day int) (runs int, err error) {
 	rev, err := st.Revision(ctx)
 	if err != nil {

@@ -157,8 +157,8 @@ func followerWithConcurrentWriters(t *testing.T, st store.Store, _ *clock) {
 	checkEqual(t, "records seen by the follower", all, seen)
 }
 
-// noLostUpdates has two writers patch different fields of the same labels repeatedly, in calls
-// that a backend may split.
+// noLostUpdates checks that no update is lost when two writers repeatedly patch different fields of
+// the same labels, in calls that a backend may split.
 func noLostUpdates(t *testing.T, st store.Store, _ *clock) {
 	const labels, rounds = 3, 700
 	for i := range labels {
@@ -191,7 +191,8 @@ func noLostUpdates(t *testing.T, st store.Store, _ *clock) {
 	}
 }
 
-// atomicReads switches a label between two states while others read it.
+// atomicReads checks that a reader never sees a mix of two states while a writer switches a label
+// between them.
 func atomicReads(t *testing.T, st store.Store, _ *clock) {
 	states := [2]cola.Cola{label(0), fullLabel()}
 	states[1].TTBID = states[0].TTBID

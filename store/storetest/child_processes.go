@@ -18,8 +18,8 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// childRole is an environment variable. If set, the test binary acts as another process on the
-// database at childDSN.
+// If the environment variable childRole is set, the test binary acts as a child process on the
+// database that childDSN names.
 const (
 	childRole = "COLAREGISTRY_TEST_STORE_CHILD"
 	childDSN  = "COLAREGISTRY_TEST_STORE_DSN"
@@ -100,7 +100,7 @@ const (
 )
 
 // chargeNext charges an account one list record unless it is at the limit, and returns the number
-// of records granted so far.
+// of records charged.
 func chargeNext(ctx context.Context, st store.Store, account cola.AccountID) (granted int, err error) {
 	err = st.Settle(ctx, store.Batch{ID: NewBatchID(), Accounts: []cola.AccountID{account}},
 		func(_ time.Time, states []store.AccountState) []store.Entry {
@@ -138,7 +138,7 @@ func childImport(ctx context.Context, st store.Store, out io.Writer) error {
 	}
 }
 
-// Process is a child process on a database.
+// Process is a child process that works on a database.
 type Process struct {
 	cmd  *exec.Cmd
 	out  *bufio.Reader
@@ -237,16 +237,17 @@ func (p *Process) Kill() {
 	_ = p.cmd.Wait()
 }
 
-// shortClaim is the duration of claims of processes that will be killed. No other process works at
-// the same time.
+// shortClaim is the duration of claims in processes that will be killed. It is safe because no
+// other process works at the same time.
 const shortClaim = 2 * time.Second
 
 // sharedWork is work that processes compete to claim. Each job is done once; other processes take
 // over the jobs of a killed one.
 type sharedWork struct {
 	jobs                 int
-	work, briefly, claim string // roles of child processes: all work, all work with short claims, only claiming
-	share                func(t *testing.T, db Database) cola.AccountID
+	work, briefly, claim string // roles: do all work, do all work with short claims, only claim it
+	// create creates the jobs and returns the account that done checks.
+	create func(t *testing.T, db Database) cola.AccountID
 	// done checks that all work was done exactly once.
 	done func(t *testing.T, db Database, account cola.AccountID)
 	// untilDone claims and works until nothing is due, reporting the running total to progress. It
@@ -265,7 +266,7 @@ func (w *sharedWork) child(hold time.Duration) func(ctx context.Context, st stor
 	}
 }
 
-// childClaim claims all due work, prints how much that is, and then neither does nor releases it.
+// childClaim claims all due work, prints the number of claims, and then waits to be killed.
 func (w *sharedWork) childClaim(ctx context.Context, st store.Store, out io.Writer) error {
 	n, err := w.claimAll(ctx, st)
 	if err != nil {
@@ -276,11 +277,11 @@ func (w *sharedWork) childClaim(ctx context.Context, st store.Store, out io.Writ
 	return errors.New("process was not killed")
 }
 
-// runTogether checks that two processes, and goroutines of a third, do everything exactly once.
+// runTogether checks that two processes, and goroutines of a third, do all work exactly once.
 func (w *sharedWork) runTogether(t *testing.T, b Backend) {
 	dsn := b.New(t)
 	db := b.mustOpen(t, dsn)
-	account := w.share(t, db)
+	account := w.create(t, db)
 	total := runTogether(t, dsn, w.work, "done %d",
 		func(int) (int, error) { return w.untilDone(t.Context(), db, anHour, func(int) {}) })
 	if total != w.jobs {
@@ -289,12 +290,12 @@ func (w *sharedWork) runTogether(t *testing.T, b Backend) {
 	w.done(t, db, account)
 }
 
-// killed checks that others do the work that a killed process had claimed once its claims expire,
-// and that finished work is not repeated.
+// killed checks that when the claims of a killed process expire, another process takes over its
+// work, and that finished work is not repeated.
 func (w *sharedWork) killed(t *testing.T, b Backend) {
 	dsn := b.New(t)
 	db := b.mustOpen(t, dsn)
-	account := w.share(t, db)
+	account := w.create(t, db)
 	for round := range 3 {
 		p := start(t, w.briefly, dsn)
 		for p.number(t, "done %d") < 10+15*round {
@@ -321,7 +322,7 @@ func (w *sharedWork) killed(t *testing.T, b Backend) {
 }
 
 // runTogether runs two processes in a role and four goroutines of this process on one database. It
-// returns how much work they did in all. The last line of a process is its total.
+// returns how much work they did in all. Each process prints its total in its last line.
 func runTogether(t *testing.T, dsn, role, format string, do func(i int) (int, error)) int {
 	t.Helper()
 	var total atomic.Int64

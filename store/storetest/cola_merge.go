@@ -13,7 +13,7 @@ import (
 func testColaMerge(t *testing.T, open Opener) {
 	runChecks(t, open, []check{
 		{"patch keeps other fields", patchKeepsOtherFields},
-		{"incomplete labels are rejected one by one", rejectIncompleteLabels},
+		{"incomplete labels are rejected individually", rejectIncompleteLabels},
 		{"later patches see earlier ones", laterPatchesSeeEarlier},
 		{"dry run", dryRun},
 		{"unchanged label keeps its revision", unchangedKeepsRevision},
@@ -144,7 +144,7 @@ func unchangedKeepsRevision(t *testing.T, st store.Store, _ *clock) {
 	}
 }
 
-// mergeMatchesModel checks outcomes and records of arbitrary calls against the merge rules of
+// mergeMatchesModel checks the outcomes and records of random calls against the merge rules of
 // package cola.
 func mergeMatchesModel(t *testing.T, st store.Store, _ *clock) {
 	run := 0

@@ -156,8 +156,7 @@ func replaceParts(t *testing.T, st store.Store, _ *clock) {
 	}
 }
 
-// cancelDuringUpsert cancels the context when the reader sees the first label, in the middle of the
-// call.
+// cancelDuringUpsert cancels the context as soon as a reader sees the first write of the call.
 func cancelDuringUpsert(t *testing.T, st store.Store, _ *clock) {
 	var labels []cola.Cola
 	for i := range 5_000 {

@@ -28,8 +28,8 @@ func testConfirmations(t *testing.T, open Opener) {
 	})
 }
 
-// newConfirmation returns a confirmation request that is within all limits. Its message is due at
-// the given time.
+// newConfirmation returns a confirmation request that no limit rejects. Its message is due at the
+// given time.
 func newConfirmation(due time.Time) store.ConfirmationRequest {
 	return store.ConfirmationRequest{
 		Due:    due,
@@ -244,8 +244,8 @@ func confirmWithoutEmail(t *testing.T, st store.Store, _ *clock) {
 	checkEqual(t, "store contents", before, storeContents(t, st))
 }
 
-// processConfirmLimits limits only the requests per address. The limit is high enough for all
-// processes to overlap.
+// processConfirmLimits limits only the requests per address. The limit is high enough that all
+// processes send requests at the same time.
 var processConfirmLimits = store.ConfirmationLimits{Window: time.Hour, MaxPerAccount: noLimit, MaxPerAddress: 120}
 
 // confirmUntilLimit requests confirmations of one address from one account until the limit, and

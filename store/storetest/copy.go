@@ -34,8 +34,8 @@ func testCopy(t *testing.T, open Opener) {
 				checkKnown(t, one.st, one.rev, one.known)
 			}
 		}},
-		{"copy to a slower clock", func(t *testing.T, st store.Store, c *clock) {
-			copyToSlowClock(t, st, c, func() store.Store { return open(t, c.now) })
+		{"copy to a store whose clock is behind", func(t *testing.T, st store.Store, c *clock) {
+			copyToEarlierClock(t, st, c, func() store.Store { return open(t, c.now) })
 		}},
 		{"empty store", func(t *testing.T, st store.Store, c *clock) {
 			to := open(t, c.now)
@@ -203,8 +203,8 @@ func checkCopy(t *testing.T, from, to store.Store) {
 	checkEqual(t, "list records used", 25, mustUsage(t, to, k.AccountID).Used.ListRecords)
 }
 
-// checkInterruptedFill checks that Fill, if the items end in an error after some have been read,
-// leaves the store empty or returns store.ErrHalfFilled.
+// checkInterruptedFill checks that if reading the items fails after the given number, Fill leaves
+// the store empty or fails with store.ErrHalfFilled.
 func checkInterruptedFill(t *testing.T, from, to store.Store, after int) {
 	broken := func(yield func(*store.Item, error) bool) {
 		n := 0

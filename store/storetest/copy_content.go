@@ -46,8 +46,8 @@ func checkCopiedRuns(t *testing.T, from, to store.Store) {
 	original, err := from.ClaimDue(t.Context(), duePast.Add(2*week), noLimit, anHour)
 	source := must(t, original, err)
 	if len(claimed) != 2 || len(source) != 1 {
-		t.Fatalf("ClaimDue = %v in the copy, %v in the source; want 2 and the unclaimed one", names(claimed),
-			names(source))
+		t.Fatalf("ClaimDue = %v in the copy, %v in the source; want 2 and the one that was not claimed",
+			names(claimed), names(source))
 	}
 	checkEqual(t, "search that has run", source, withHolds(claimed[1:], source))
 
@@ -80,9 +80,9 @@ func checkCopiedRuns(t *testing.T, from, to store.Store) {
 	}
 }
 
-// copyToSlowClock checks that a new store whose clock is behind still assigns revisions after
+// copyToEarlierClock checks that a new store whose clock is behind still assigns revisions after
 // every mark and arrival.
-func copyToSlowClock(t *testing.T, st store.Store, c *clock, another func() store.Store) {
+func copyToEarlierClock(t *testing.T, st store.Store, c *clock, another func() store.Store) {
 	a := mustAccount(t, st, "a@example.com", cola.TierFree)
 	mustAddColas(t, st, dated(1, dayOne))
 	mustCreate(t, st, newSearch(a.ID, 1))
@@ -109,8 +109,8 @@ func copyToSlowClock(t *testing.T, st store.Store, c *clock, another func() stor
 // copiedFeed is the feed hash in the copied registry.
 var copiedFeed = store.FeedHash{7, 31: 9}
 
-// copiedAddress is an address with a confirmation request before the copy. Its destination was
-// deleted.
+// copiedAddress is an address whose confirmation was requested before the copy. Its destination has
+// been deleted.
 const copiedAddress = "Stranger@example.com"
 
 // populateDestinations creates destinations of every kind and of every state except disabled.
@@ -145,7 +145,7 @@ func populateAttempts(t *testing.T, st store.Store, account cola.AccountID) {
 	attempt(t, st, claimed, list[0], cola.EventRan, receiverError, cola.DeliveryPending)
 	attempt(t, st, claimed, list[1], cola.EventRan, "", cola.DeliveryDelivered)
 	if _, ok := claimed[list[1].UUID+" "+cola.EventTest]; !ok {
-		t.Fatal("no delivery claimed; the test needs one")
+		t.Fatal("no test message claimed; the test needs one")
 	}
 }
 
@@ -166,7 +166,7 @@ func populateSuspended(t *testing.T, st store.Store) {
 	mustDo(t, st.SetActiveLimit(t.Context(), d.ID, 0))
 }
 
-// checkCopiedDeliveries checks that past deliveries are known and that pending ones, claimed or
+// checkCopiedDeliveries checks that past deliveries are copied and that pending ones, claimed or
 // not, are still pending.
 func checkCopiedDeliveries(t *testing.T, from, to store.Store, account cola.AccountID) {
 	list := mustDestinations(t, to, account)
@@ -192,7 +192,7 @@ func checkCopiedDeliveries(t *testing.T, from, to store.Store, account cola.Acco
 	}
 	slices.Sort(claimed)
 	if checkEqual(t, "sent deliveries", unsent, claimed); len(unsent) < 2 {
-		t.Errorf("pending deliveries = %v, want at least the failed and the claimed one", unsent)
+		t.Errorf("pending deliveries = %v, want at least the retried one and the claimed one", unsent)
 	}
 	err = confirmOnce(t.Context(), to, unconfirmedMailbox(account, copiedAddress, confirmLimits))
 	if !errors.Is(err, store.ErrConfirmationLimit) {

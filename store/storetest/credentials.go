@@ -188,13 +188,13 @@ func lastUsedWithoutCharge(t *testing.T, st store.Store, c *clock) {
 			fmt.Sprint("key ", other.ID): {},
 			fmt.Sprint("key ", ended.ID): {},
 		}
-		checkEqual(t, fmt.Sprintf("last uses after lookup %d", i), want, uses)
+		checkEqual(t, fmt.Sprintf("last uses after batch %d", i), want, uses)
 	}
 	day := cola.DateOf(c.now())
 	days, err := st.DailyUsage(t.Context(), a.ID, day-1, day)
 	if got := mustUsage(t, st, a.ID); len(must(t, days, err)) != 0 || len(got.Grants) != 0 ||
 		got.Used != (cola.Used{}) {
-		t.Errorf("usage after lookups = %+v, %+v; want an empty result", days, got)
+		t.Errorf("usage after batches without charges = %+v, %+v; want none", days, got)
 	}
 }
 

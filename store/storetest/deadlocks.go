@@ -16,8 +16,7 @@ import (
 // operations that change an account's deliveries: recording runs and attempts, releasing and
 // replaying deliveries, pausing and activating destinations, and deleting searches, destinations
 // and old deliveries. No call may fail except with ErrNotFound or ErrNotActive, and the result must
-// be consistent. A backend may check more afterwards, such as that the database reported no
-// deadlocks.
+// be consistent. Afterwards, a backend may also check that the database reported no deadlocks.
 func CheckDeadlocks(t *testing.T, st store.Store) {
 	a := roomyAccount(t, st, "a@example.com")
 	m := deadlockTest{

@@ -175,7 +175,7 @@ func goneDestinationDisabled(t *testing.T, st store.Store, _ *clock) {
 	claimed := claimDeliveries(t, st, 2)
 	mustSetActive(t, st, a.hook, false) // a permanent rejection by the receiver takes precedence
 	mustRecordAttempt(t, st, failedAttempt(claimed[0], duePast, cola.ReasonGone))
-	mustRecordAttempt(t, st, failedAttempt(claimed[1], duePast, cola.ReasonGone)) // already known
+	mustRecordAttempt(t, st, failedAttempt(claimed[1], duePast, cola.ReasonGone)) // already disabled
 	now := mustReload(t, st, a.hook)
 	checkEqual(t, "destination state", cola.DestinationDisabled, now.State)
 	checkEqual(t, "pause reason", cola.Some(cola.ReasonGone), now.Reason)

@@ -24,7 +24,7 @@ func testClaimedDeliveries(t *testing.T, open Opener) {
 		{"inactive destination", inactiveDestinationNotClaimed},
 		{"oldest pending", oldestPending},
 		{"deleted while claimed", deleteClaimedDeliveries},
-		{"expired claim records no attempt", expiredClaimRecordsNoAttempt},
+		{"claim taken over", takenOverClaimRecordsNoAttempt},
 	})
 }
 
@@ -46,7 +46,7 @@ func dueDeliveries(t *testing.T, st store.Store, _ *clock) {
 	}
 	checkEqual(t, "claimed webhooks", []int64{second, fourth}, kinds(cola.KindWebhook))
 	checkEqual(t, "claimed emails", []int64{first, third}, kinds(cola.KindEmail))
-	checkEqual(t, "claimed emails, kind given twice", []int64{first, third}, kinds(cola.KindEmail, cola.KindEmail))
+	checkEqual(t, "claimed emails, with a duplicate kind", []int64{first, third}, kinds(cola.KindEmail, cola.KindEmail))
 	checkEqual(t, "claimed without a kind", []int64{}, kinds())
 	checkEqual(t, "claimed with an unknown kind", []int64{}, kinds("pigeon"))
 	checkEqual(t, "first two", []int64{first, second}, deliveryIDs(claimDeliveries(t, st, 2)))
@@ -255,7 +255,7 @@ func oldestPending(t *testing.T, st store.Store, _ *clock) {
 }
 
 // deleteClaimedDeliveries checks that an attempt is not recorded if its delivery was deleted in the
-// meantime, and that releasing it is not an error.
+// meantime, and that releasing the claim is not an error.
 func deleteClaimedDeliveries(t *testing.T, st store.Store, _ *clock) {
 	for n, remove := range []func(a notified) error{
 		func(a notified) error { return st.DeleteSavedSearch(t.Context(), a.ID, a.search.UUID) },
@@ -283,7 +283,9 @@ func deleteClaimedDeliveries(t *testing.T, st store.Store, _ *clock) {
 	checkEqual(t, "remaining attempts", 0, must(t, sizes, err)[store.ItemAttempt])
 }
 
-func expiredClaimRecordsNoAttempt(t *testing.T, st store.Store, c *clock) {
+// takenOverClaimRecordsNoAttempt checks that a claim that another sender took over records no
+// attempt, unlike one that merely expired.
+func takenOverClaimRecordsNoAttempt(t *testing.T, st store.Store, c *clock) {
 	mustNotify(t, st, "a@example.com", 1, 1)
 	first := mustClaimDelivery(t, st)
 	c.advance(anHour)
@@ -296,13 +298,14 @@ func expiredClaimRecordsNoAttempt(t *testing.T, st store.Store, c *clock) {
 		checkAttemptRejected(t, st, desc+" under the first claim", a)
 	}
 	mustDo(t, st.ReleaseDeliveries(t.Context(), []store.DueDelivery{first}))
-	c.advance(100 * anHour) // no other process has claimed it
+	c.advance(100 * anHour) // the second claim expires, but no one takes it over
 	mustRecordAttempt(t, st, deliveredAttempt(second, duePast))
 	checkAttemptRejected(t, st, "second claim, again", deliveredAttempt(second, duePast))
 	checkAttemptRejected(t, st, "first claim, later", deliveredAttempt(first, duePast))
 }
 
-// sharedMessages is the number of messages that processes share, enough for all of them to overlap.
+// sharedMessages is the number of messages that processes share, large enough that all of them send
+// at the same time.
 const sharedMessages = 300
 
 // deliverUntilDone claims messages and records successful attempts until none is due, reporting the
@@ -359,7 +362,7 @@ var delivering = sharedWork{
 	work:      "deliver",
 	briefly:   "deliver briefly",
 	claim:     "claim deliveries",
-	share:     mustShareMessages,
+	create:    mustShareMessages,
 	done:      checkDeliveredOnce,
 	untilDone: deliverUntilDone,
 	claimAll: func(ctx context.Context, st store.Store) (int, error) {

@@ -35,7 +35,7 @@ type notified struct {
 	store.Account
 	search cola.SavedSearch
 	hook   store.Destination
-	run    int64
+	run    int64 // ID of the latest run
 }
 
 // mustNotify creates an account whose search has had the given number of runs with matches.
@@ -51,7 +51,7 @@ func mustNotify(t tb, st store.Store, email string, n, runs int) notified {
 	return a
 }
 
-// mustSetActive activates a destination, or pauses it on behalf of its holder.
+// mustSetActive activates a destination, or pauses it on behalf of the account holder.
 func mustSetActive(t tb, st store.Store, d store.Destination, active bool) store.Destination {
 	t.Helper()
 	if active {
@@ -164,14 +164,14 @@ func mustReload(t tb, st store.Store, d store.Destination) store.Destination {
 	return must(t, d, err)
 }
 
-// mustSendTest sends a test message to a destination.
+// mustSendTest adds a test message to a destination, due at the given time.
 func mustSendTest(t tb, st store.Store, to store.Destination, due time.Time) cola.Delivery {
 	t.Helper()
 	d, err := st.AddTest(context.Background(), to.Account, to.UUID, due)
 	return must(t, d, err)
 }
 
-// populateDelivered creates an account with two searches that have run, one of them with its own
+// populateDelivered creates an account with two searches that have run, the first with its own
 // destination, and attempts each delivery once.
 func populateDelivered(t *testing.T, st store.Store) (account cola.AccountID, first, second cola.SavedSearch) {
 	t.Helper()
@@ -236,7 +236,7 @@ func deleteSearchDestinations(t *testing.T, st store.Store, _ *clock) {
 }
 
 // deleteWhileRecording checks that the run is recorded and that a deleted destination has no
-// pending deliveries, whichever comes first.
+// pending deliveries, whether the run or the deletion comes first.
 func deleteWhileRecording(t *testing.T, st store.Store, _ *clock) {
 	a := roomyAccount(t, st, "a@example.com")
 	for round := range 15 {

@@ -208,7 +208,7 @@ func oneMessagePerRun(t *testing.T, st store.Store, _ *clock) {
 	named := mustAccountOf(t, st, testIssuer, "1", "")
 	mailbox := mustDestination(t, st, newMailbox(named.ID, "Me@example.com"))
 	runWithMatch(t, st, named.ID, 1)
-	mustAccountOf(t, st, testIssuer, "1", "me@example.com") // now it is also the account's own
+	mustAccountOf(t, st, testIssuer, "1", "me@example.com") // now also the account's own address
 	runWithMatch(t, st, named.ID, 2)
 	var recipients []string
 	for _, d := range mustDeliveries(t, st, named.ID) {
@@ -297,7 +297,7 @@ func setFeed(t *testing.T, st store.Store, _ *clock) {
 		{a.ID, newSearch(a.ID, 3).Search.UUID},
 	} {
 		if err := st.SetFeed(t.Context(), k.account, k.uuid, hashes[2]); !errors.Is(err, store.ErrNotFound) {
-			t.Errorf("SetFeed(%d, %q): %v, want ErrNotFound", k.account, k.uuid, err)
+			t.Errorf("SetFeed(%d, %q) error = %v, want ErrNotFound", k.account, k.uuid, err)
 		}
 	}
 	mustDo(t, st.DeleteSavedSearch(t.Context(), a.ID, two.UUID))

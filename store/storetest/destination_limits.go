@@ -51,8 +51,8 @@ func addUntilLimit(
 	}
 }
 
-// processDestinationLimit is the limit in tests with several processes, high enough for all of them
-// to overlap.
+// processDestinationLimit is the limit in tests with several processes. It is high enough that they
+// all add destinations at the same time.
 const processDestinationLimit = 120
 
 // childAdd adds destinations to the account up to the limit and prints how many it added.

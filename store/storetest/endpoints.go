@@ -87,7 +87,7 @@ func pendingReceivesChallenges(t *testing.T, st store.Store, _ *clock) {
 	_, errReplay := st.ReplayUndelivered(t.Context(), a.ID, dest.UUID, duePast, 10)
 	for desc, err := range map[string]error{"AddTest": errTest, "ReplayUndelivered": errReplay} {
 		if !errors.Is(err, store.ErrNotActive) {
-			t.Errorf("%s: %v, want ErrNotActive", desc, err)
+			t.Errorf("%s error = %v, want ErrNotActive", desc, err)
 		}
 	}
 	checkEqual(t, "event of the claimed delivery", cola.EventConfirm, mustClaimDelivery(t, st).Event)
@@ -152,8 +152,8 @@ func confirmLimitsPerHost(t *testing.T, st store.Store, clock *clock) {
 const earlierToken = "3f6c1f1f0a9b4c52a52e84b60a1f4c2d07be8365"
 
 // RowsBeforeSecrets returns statements that write an account with an email destination and three
-// endpoints to the schema that predates sealed secrets. One endpoint has accepted a message; of the
-// other two, one is paused. created is a time in the format of the backend.
+// endpoints to the schema that predates sealed secrets. One endpoint has accepted a message, one is
+// new, and one is paused. created is an SQL expression for a time.
 func RowsBeforeSecrets(created string) string {
 	return fmt.Sprintf(`INSERT INTO accounts (id, email, email_folded, tier, created_at) VALUES (1, 'ann@example.com', 'ann@example.com', 'pro', %[1]s);
 		INSERT INTO destinations (uuid, account_id, kind, address, address_folded, state, reason, token, secret, old_secret, created_at, last_delivered_at) VALUES
@@ -207,7 +207,7 @@ func CheckRowsBeforeSecrets(t *testing.T, st store.Store, created string, run fu
 			t.Errorf("token of %s, written by the previous version = %s, want a random one", uuid, token)
 		}
 	}
-	for _, hashed := range []int{5, 0} { // includes the account's own address
+	for _, hashed := range []int{5, 0} { // including the token of the account's own address
 		n, err := st.HashLinks(t.Context())
 		checkEqual(t, "number of hashed tokens", hashed, must(t, n, err))
 	}

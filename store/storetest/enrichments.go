@@ -64,8 +64,8 @@ func mustToEnrich(t tb, st store.Store, model string) (ids []cola.TTBID) {
 	return ids
 }
 
-// labelsToEnrich checks which labels are listed: those with detail whose latest change no result of
-// the model covers.
+// labelsToEnrich checks that the list has the labels with detail, unless a result of the model
+// covers their latest change.
 func labelsToEnrich(t *testing.T, st store.Store, _ *clock) {
 	mustAddColas(t, st, label(1), detailed(2), detailed(3), detailed(4))
 	checkEqual(t, "at first", []cola.TTBID{detailed(4).TTBID, detailed(3).TTBID, detailed(2).TTBID},
@@ -108,11 +108,12 @@ func enrichmentResults(t *testing.T, st store.Store, _ *clock) {
 	failed.Failure, failed.Hold, failed.Revision = got.Failure, got.Hold, first.Revision
 	checkEqual(t, "failure", failed, got)
 	if got.Failure == "" {
-		t.Error("the failure was not stored")
+		t.Error("Failure is empty, want the stored reason")
 	}
 }
 
-// enrichmentClaims checks that a label has one claim at a time, and that only its holder can save.
+// enrichmentClaims checks that a label has at most one claim, and that only its holder can save a
+// result.
 func enrichmentClaims(t *testing.T, st store.Store, c *clock) {
 	mustAddColas(t, st, detailed(1))
 	id := detailed(1).TTBID
@@ -156,8 +157,8 @@ func enrichmentLimits(t *testing.T, st store.Store, c *clock) {
 	reserve(limit, store.ErrLimit)
 }
 
-// concurrentEnrichments checks that only one of several concurrent callers gets a claim, and that the
-// limit holds.
+// concurrentEnrichments checks that only one of several concurrent callers gets a claim, and that
+// the limit holds.
 func concurrentEnrichments(t *testing.T, st store.Store, _ *clock) {
 	mustAddColas(t, st, detailed(1))
 	var claims, reserved atomic.Int32
@@ -181,7 +182,7 @@ func concurrentEnrichments(t *testing.T, st store.Store, _ *clock) {
 	checkEqual(t, "reserved requests", int32(3), reserved.Load())
 }
 
-// populateEnrichments records results for two labels, one of them claimed.
+// populateEnrichments records results for two labels and leaves one of them claimed.
 func populateEnrichments(t *testing.T, st store.Store) {
 	t.Helper()
 	mustUpsert(t, st, []store.Outcome{store.Changed, store.Changed}, patchesOf(detailed(1), detailed(2))...)
@@ -194,14 +195,14 @@ func populateEnrichments(t *testing.T, st store.Store) {
 	mustDo(t, st.ReleaseEnrichment(t.Context(), failed))
 }
 
-// checkCopiedEnrichments checks that the copy has the results and lists their labels for comparison
-// again, because copied labels have new revisions. The use of the daily limits is not copied.
+// checkCopiedEnrichments checks that the copy has the results and lists their labels again, because
+// copied labels have new revisions. Daily usage is not copied.
 func checkCopiedEnrichments(t *testing.T, to store.Store) {
 	t.Helper()
 	ids := mustToEnrich(t, to, "small")
 	for _, n := range []int{1, 2} {
 		if !slices.Contains(ids, detailed(n).TTBID) {
-			t.Errorf("label %d of the copy is not compared again", n)
+			t.Errorf("LabelsToEnrich in the copy omits label %d", n)
 		}
 	}
 	got := mustClaimEnrichment(t, to, detailed(1).TTBID)

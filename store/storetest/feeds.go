@@ -18,8 +18,7 @@ func testFeeds(t *testing.T, open Opener) {
 	})
 }
 
-// latestRun returns the latest run of a search with those of its matches that are still in the
-// store.
+// latestRun returns the latest run of a search with the matches whose labels are still stored.
 func latestRun(t *testing.T, st store.Store, account cola.AccountID, search cola.SavedSearch) store.RunLabels {
 	t.Helper()
 	runs, _, err := st.RunsOf(t.Context(), account, search.UUID, store.Slice{Limit: 1})

@@ -13,7 +13,7 @@ import (
 // fetchWork is a kind of work that collectors claim.
 type fetchWork struct {
 	name string
-	// add adds work that is claimed before all other work with a lower number.
+	// add adds work that is claimed before all work with a lower n.
 	add   func(t tb, st store.Store, n int)
 	claim func(st store.Store) (fetchClaim, error)
 }
@@ -24,7 +24,7 @@ type fetchClaim struct {
 	work    any // the window or label without its hold number
 	extend  func() error
 	release func() error
-	ends    map[string]func() error // other methods, which all end the claim
+	ends    map[string]func() error // the other methods, which end the claim
 }
 
 var fetchWorks = []fetchWork{
@@ -82,13 +82,13 @@ func claimOfLabel(st store.Store, l store.FetchLabel) fetchClaim {
 
 func testFetchClaims(t *testing.T, open Opener) {
 	for _, work := range fetchWorks {
-		of := func(run func(*testing.T, store.Store, *clock, fetchWork)) func(*testing.T, store.Store, *clock) {
+		with := func(run func(*testing.T, store.Store, *clock, fetchWork)) func(*testing.T, store.Store, *clock) {
 			return func(t *testing.T, st store.Store, c *clock) { run(t, st, c, work) }
 		}
 		runChecks(t, open, []check{
-			{work.name + " expire", of(fetchClaimsExpire)},
-			{work.name + " are released", of(releaseFetchClaims)},
-			{work.name + " write nothing once the claim has ended", of(endedFetchClaims)},
+			{"claims of " + work.name + " expire", with(fetchClaimsExpire)},
+			{"claims of " + work.name + " are released", with(releaseFetchClaims)},
+			{"ended claims of " + work.name + " write nothing", with(endedFetchClaims)},
 		})
 	}
 }
@@ -130,17 +130,17 @@ func releaseFetchClaims(t *testing.T, st store.Store, c *clock, work fetchWork) 
 	first := work.mustClaim(t, st)
 	mustDo(t, first.release())
 	second := work.mustClaim(t, st)
-	checkEqual(t, "work after a release", first.work, second.work) // no attempt counts
+	checkEqual(t, "work after a release", first.work, second.work) // no attempt is counted
 	mustDo(t, first.release())                                     // no longer the current claim
 	work.checkNone(t, st, "after releasing an ended claim")
 	mustDo(t, second.release())
 	work.mustClaim(t, st)
 }
 
-// endedFetchClaims checks every way in which a claim ends.
+// endedFetchClaims ends claims in every possible way and checks that none is accepted afterwards.
 func endedFetchClaims(t *testing.T, st store.Store, c *clock, work fetchWork) {
 	ways := []string{"expire", "take over", "release"}
-	for way := range claimOfAny(work, st).ends {
+	for way := range emptyClaim(work, st).ends {
 		ways = append(ways, way)
 	}
 	for n, way := range ways {
@@ -161,13 +161,13 @@ func endedFetchClaims(t *testing.T, st store.Store, c *clock, work fetchWork) {
 	}
 }
 
-// claimOfAny returns a claim of work that doesn't exist.
-func claimOfAny(work fetchWork, st store.Store) fetchClaim {
+// emptyClaim returns a claim from a store without work, for the names of its methods.
+func emptyClaim(work fetchWork, st store.Store) fetchClaim {
 	claimed, _ := work.claim(st)
 	return claimed
 }
 
-// checkEndedClaim checks that no method accepts a claim.
+// checkEndedClaim checks that no method accepts the claim or changes the store.
 func checkEndedClaim(t *testing.T, st store.Store, desc string, claimed fetchClaim) {
 	t.Helper()
 	before, status := storeContents(t, st), mustFetchStatus(t, st)

@@ -7,8 +7,8 @@ import (
 	"github.com/colaregistry/colaregistry/store"
 )
 
-// populateFetches creates windows and queued labels in every state, some of them claimed. The site
-// is blocked.
+// populateFetches creates windows in every state, and pending and failed labels, some of them
+// claimed. It blocks the site.
 func populateFetches(t *testing.T, st store.Store) {
 	t.Helper()
 	mustPlan(t, st, fetchDay-3, fetchDay-1, never)

@@ -45,9 +45,9 @@ func historyWindows(t *testing.T, st store.Store, _ *clock) {
 	checkEqual(t, "history of the last window", true, w.History)
 }
 
-// replannedHistory checks that a complete window that is still marked as history, because a process
-// of an older version completed it, is not history when it is planned again, while an incomplete one
-// stays history.
+// replannedHistory checks that planning a window again removes its history mark if it is complete,
+// but not if it is incomplete. Complete windows have the mark only if a process of an older version
+// completed them.
 func replannedHistory(t *testing.T, st store.Store, c *clock) {
 	items := func(yield func(*store.Item, error) bool) {
 		for n, state := range []string{store.FetchComplete, store.FetchIncomplete} {
@@ -69,8 +69,8 @@ func replannedHistory(t *testing.T, st store.Store, c *clock) {
 	checkEqual(t, "history after the plan", []cola.Date{fetchDay + 1}, historyDays(t, st))
 }
 
-// historyParts checks that parts inherit history from their day, which keeps it until all are
-// complete.
+// historyParts checks that the parts of a history day are history, and that the day stays history
+// until all parts are complete.
 func historyParts(t *testing.T, st store.Store, _ *clock) {
 	mustPlanHistory(t, st, fetchDay, fetchDay)
 	mustDo(t, st.SplitWindow(t.Context(), mustClaimWindow(t, st), 10, testParts[:2]))
@@ -99,7 +99,7 @@ func historyParts(t *testing.T, st store.Store, _ *clock) {
 	checkEqual(t, "history of a part of another day", false, mustClaimWindow(t, st).History)
 }
 
-// historyLabels checks that a label listed by a history window stays history.
+// historyLabels checks that a label queued twice is history if either window was.
 func historyLabels(t *testing.T, st store.Store, _ *clock) {
 	for n, history := range [][2]bool{{true, false}, {false, true}, {false, false}} {
 		l := queued(n, fetchDay)

@@ -23,7 +23,7 @@ func testFetchLabels(t *testing.T, open Opener) {
 		{"postponed images", postponedImages},
 		{"latest failed labels", latestFailed},
 		{"malformed labels", malformedFetchLabels},
-		{"concurrent queues of the same labels", concurrentQueues},
+		{"same labels queued concurrently", concurrentQueues},
 		{"concurrent claims", concurrentFetchClaims},
 	})
 }
@@ -33,7 +33,7 @@ func mustQueue(t tb, st store.Store, labels ...store.FetchLabel) {
 	mustDo(t, st.QueueLabels(context.Background(), labels))
 }
 
-// queued returns the nth label, without images.
+// queued returns the nth label for the queue, without images.
 func queued(n int, completed cola.Date) store.FetchLabel {
 	return store.FetchLabel{TTBID: firstID + cola.TTBID(n), Completed: completed}
 }
@@ -85,7 +85,7 @@ func labelClaimOrder(t *testing.T, st store.Store, _ *clock) {
 		mustDo(t, st.FinishLabel(t.Context(), l))
 	}
 	checkNoLabel(t, st, "after all are finished")
-	checkQueue(t, st, "in the end", map[string]int{})
+	checkQueue(t, st, "at the end", map[string]int{})
 }
 
 func queueAgain(t *testing.T, st store.Store, c *clock) {
@@ -94,7 +94,7 @@ func queueAgain(t *testing.T, st store.Store, c *clock) {
 	mustQueue(t, st, wanted)
 	mustDo(t, st.FailLabel(t.Context(), mustClaimLabel(t, st), "x", anHour))
 	checkNoLabel(t, st, "that is not due")
-	mustQueue(t, st, queued(1, 0)) // keeps the date and still wants images
+	mustQueue(t, st, queued(1, 0)) // keeps the date and Images
 	again := checkClaim(t, st, "label queued again", wanted)
 	mustDo(t, st.FailLabel(t.Context(), again, "x", -1))
 	checkQueue(t, st, "after giving up", map[string]int{store.FetchFailed: 1})
@@ -108,11 +108,11 @@ func queueAgain(t *testing.T, st store.Store, c *clock) {
 	newer.Images = true
 	mustQueue(t, st, newer)
 	checkClaim(t, st, "label with a new date and images", newer)
-	checkQueue(t, st, "in the end", map[string]int{store.FetchPending: 1})
+	checkQueue(t, st, "at the end", map[string]int{store.FetchPending: 1})
 }
 
-// queuedWhileClaimed checks that a collector doesn't remove a label that was queued after it had
-// claimed it.
+// queuedWhileClaimed checks that a collector doesn't remove a label that was queued again after the
+// collector had claimed it.
 func queuedWhileClaimed(t *testing.T, st store.Store, c *clock) {
 	mustQueue(t, st, queued(1, fetchDay))
 	first := mustClaimLabel(t, st)
@@ -126,7 +126,7 @@ func queuedWhileClaimed(t *testing.T, st store.Store, c *clock) {
 	checkEndedClaim(t, st, "being finished, queued and claimed again", claimOfLabel(st, second))
 	mustDo(t, st.FinishLabel(t.Context(), third))
 	checkEndedClaim(t, st, "a missing label", claimOfLabel(st, store.FetchLabel{TTBID: 5}))
-	checkQueue(t, st, "in the end", map[string]int{})
+	checkQueue(t, st, "at the end", map[string]int{})
 }
 
 func failLabels(t *testing.T, st store.Store, c *clock) {
@@ -210,7 +210,7 @@ func postponedImages(t *testing.T, st store.Store, c *clock) {
 	}
 	l, other := store.FetchLabel{TTBID: first.TTBID, Completed: fetchDay, Images: true}, store.FetchLabel{TTBID: second.TTBID}
 	mustQueue(t, st, l)
-	mustDo(t, st.FailLabel(t.Context(), mustClaimLabel(t, st), "x", 0)) // attempts start over
+	mustDo(t, st.FailLabel(t.Context(), mustClaimLabel(t, st), "x", 0)) // one attempt; postponing resets the count
 	mustDo(t, st.PostponeImages(t.Context(), mustClaimLabel(t, st), 10*anHour))
 	checkQueue(t, st, "after postponing", map[string]int{store.FetchImages: 1})
 	checkWaiting("after postponing", 1, 0)
@@ -235,7 +235,7 @@ func postponedImages(t *testing.T, st store.Store, c *clock) {
 	mustQueue(t, st, l) // because its status changed
 	checkWaiting("after it is queued again", 0, 0)
 	mustDo(t, st.FinishLabel(t.Context(), mustClaimLabel(t, st)))
-	checkQueue(t, st, "in the end", map[string]int{})
+	checkQueue(t, st, "at the end", map[string]int{})
 	checkEqual(t, "fetched images", 2, fetched())
 }
 
@@ -273,9 +273,10 @@ func malformedFetchLabels(t *testing.T, st store.Store, _ *clock) {
 	checkQueue(t, st, "after malformed labels", map[string]int{})
 }
 
-// concurrentQueues checks that concurrent calls with the same labels in different orders don't fail.
+// concurrentQueues checks that QueueLabels doesn't fail if called concurrently with the same labels
+// in different orders.
 func concurrentQueues(t *testing.T, st store.Store, _ *clock) {
-	const labels = 199 // prime, so that every step size visits all
+	const labels = 199 // prime, so that every step size visits all labels
 	var wg sync.WaitGroup
 	for n := range 6 {
 		list := make([]store.FetchLabel, labels)
@@ -289,7 +290,7 @@ func concurrentQueues(t *testing.T, st store.Store, _ *clock) {
 		})
 	}
 	wg.Wait()
-	checkQueue(t, st, "in the end", map[string]int{store.FetchPending: labels})
+	checkQueue(t, st, "at the end", map[string]int{store.FetchPending: labels})
 }
 
 // concurrentFetchClaims checks that concurrent claims get different labels and windows.

@@ -27,7 +27,7 @@ func testFetchParts(t *testing.T, open Opener) {
 	})
 }
 
-// testParts are in order of class, which is the order of bytes.
+// testParts are ordered by class, in byte order.
 var testParts = []store.ClassRange{
 	{From: "", To: "09"}, {From: "80", To: "80A"}, {From: "Z", To: "Z"}, {From: "a", To: ""},
 }
@@ -89,14 +89,14 @@ func splitPart(t *testing.T, st store.Store, _ *clock) {
 	mustDo(t, st.CompleteWindow(t.Context(), mustClaimWindow(t, st), 4))
 	again := mustClaimWindow(t, st)
 	smaller := []store.ClassRange{{From: "80", To: "80"}, {From: "800", To: "80A"}}
-	mustDo(t, st.SplitWindow(t.Context(), again, 7, smaller)) // its total at that time, which differs from the final one
+	mustDo(t, st.SplitWindow(t.Context(), again, 7, smaller)) // only the totals of the day and its remaining parts count
 	for n, want := range smaller {
 		w := mustClaimWindow(t, st)
 		checkEqual(t, "claimed part", want, w.Class)
 		checkDays(t, st, "before the last part", map[string]int{store.FetchSplit: 1})
 		mustDo(t, st.CompleteWindow(t.Context(), w, 1+4*n))
 	}
-	checkDays(t, st, "in the end", map[string]int{store.FetchComplete: 1})
+	checkDays(t, st, "at the end", map[string]int{store.FetchComplete: 1})
 }
 
 // incompletePart checks that the other parts of a day are still fetched when one is given up.
@@ -175,7 +175,7 @@ func invalidParts(t *testing.T, st store.Store, _ *clock) {
 	mustDo(t, st.CompleteWindow(t.Context(), w, 5)) // still claimed
 }
 
-// concurrentLastParts checks that a day ends when all of its parts end concurrently.
+// concurrentLastParts checks that a day is completed if all its parts are completed concurrently.
 func concurrentLastParts(t *testing.T, st store.Store, _ *clock) {
 	const days, parts = 12, 4
 	for n := range cola.Date(days) {
@@ -194,7 +194,7 @@ func concurrentLastParts(t *testing.T, st store.Store, _ *clock) {
 		}
 		wg.Wait()
 	}
-	checkDays(t, st, "in the end", map[string]int{store.FetchComplete: days})
+	checkDays(t, st, "at the end", map[string]int{store.FetchComplete: days})
 }
 
 func latestIncomplete(t *testing.T, st store.Store, _ *clock) {

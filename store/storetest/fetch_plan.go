@@ -69,11 +69,11 @@ func planLeavesOthers(t *testing.T, st store.Store, c *clock) {
 	mustDo(t, st.CompleteWindow(t.Context(), part, 3))
 	c.advance(anHour)
 	checkEqual(t, "attempts of the failed window", 1, mustClaimWindow(t, st).Attempts)
-	checkDays(t, st, "in the end", map[string]int{store.FetchComplete: 2, store.FetchPending: 2})
+	checkDays(t, st, "at the end", map[string]int{store.FetchComplete: 2, store.FetchPending: 2})
 }
 
-// countWindows checks that days are counted by state, parts of days are not, and that Stale counts
-// the days that a plan would reopen.
+// countWindows checks that CountWindows counts days by state, but not their parts, and that Stale
+// counts the days that a plan would reopen.
 func countWindows(t *testing.T, st store.Store, c *clock) {
 	count := func(first, last cola.Date, before time.Time) store.WindowCounts {
 		t.Helper()
@@ -103,8 +103,8 @@ func invalidFailureOfWindow(t *testing.T, st store.Store, _ *clock) {
 	checkEqual(t, "incomplete", []store.IncompleteWindow{{Day: fetchDay, Failure: "a\uFFFDb\uFFFDc"}}, status.Incomplete)
 }
 
-// newestAndOldestDays checks the newest day with labels, which is neither an empty day nor one whose
-// parts are not stored yet, and the oldest pending day.
+// newestAndOldestDays checks the oldest pending day and the newest day with labels. Empty days and
+// split days don't count as the newest.
 func newestAndOldestDays(t *testing.T, st store.Store, c *clock) {
 	check := func(desc string, newest, oldest cola.Date) {
 		t.Helper()

@@ -74,7 +74,7 @@ func mixedIntervals(t *testing.T, st store.Store, c *clock) {
 func pauseRequests(t *testing.T, st store.Store, c *clock) {
 	mustReserve(t, st, time.Second)
 	mustDo(t, st.PauseRequests(t.Context(), time.Minute))
-	mustDo(t, st.PauseRequests(t.Context(), time.Second)) // the longer pause counts
+	mustDo(t, st.PauseRequests(t.Context(), time.Second)) // does not shorten the pause
 	checkEqual(t, "wait in a pause", time.Minute, mustReserve(t, st, time.Second))
 	checkEqual(t, "second wait in a pause", time.Minute+time.Second, mustReserve(t, st, time.Second))
 	mustDo(t, st.PauseRequests(t.Context(), time.Minute)) // pauses don't add up
@@ -104,12 +104,12 @@ func blockSite(t *testing.T, st store.Store, c *clock) {
 	checkEqual(t, "end of the pause", epoch.Add(time.Hour), before.PausedUntil)
 	before.Blocked, before.BlockedAt, before.PausedUntil = "", time.Time{}, time.Time{}
 	checkEqual(t, "status after unblocking", before, mustFetchStatus(t, st))
-	checkEqual(t, "wait after the pause from before", time.Duration(0), mustReserve(t, st, time.Second))
+	checkEqual(t, "wait after unblocking", time.Duration(0), mustReserve(t, st, time.Second))
 	mustDo(t, st.PauseRequests(t.Context(), anHour))
 	checkEqual(t, "wait in a pause", anHour, mustReserve(t, st, time.Second))
 	mustDo(t, st.UnblockSite(t.Context()))
 	checkEqual(t, "latest slot after unblocking", c.now(), mustFetchStatus(t, st).LastRequest)
-	checkEqual(t, "wait after a slot from before", time.Second, mustReserve(t, st, time.Second))
+	checkEqual(t, "wait after the latest slot", time.Second, mustReserve(t, st, time.Second))
 	mustDo(t, st.BlockSite(t.Context(), ""))
 	if status := mustFetchStatus(t, st); status.Blocked == "" || !status.BlockedAt.Equal(c.now()) {
 		t.Errorf("status = %+v, want a reason and time of the second block", status)

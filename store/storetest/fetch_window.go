@@ -29,7 +29,7 @@ func testFetchWindows(t *testing.T, open Opener) {
 	})
 }
 
-// fetchDay is a day whose labels no longer change at epoch.
+// fetchDay is a day whose labels no longer change as of epoch.
 var fetchDay = cola.NewDate(2026, time.November, 2)
 
 // never is a time for PlanWindows that reopens no complete window.
@@ -170,7 +170,7 @@ func claimDay(t tb, st store.Store, day cola.Date) store.FetchWindow {
 	return must(t, w, err)
 }
 
-// endedWindowClaims checks ended and invalid claims that exist only for windows.
+// endedWindowClaims checks claims that end or are invalid in ways that only windows have.
 func endedWindowClaims(t *testing.T, st store.Store, _ *clock) {
 	mustPlan(t, st, fetchDay, fetchDay, never)
 	w := mustClaimWindow(t, st)

@@ -78,8 +78,8 @@ func claimAllFetches(ctx context.Context, st store.Store) (n int, err error) {
 
 func checkFetchedAll(t *testing.T, db Database, _ cola.AccountID) {
 	t.Helper()
-	checkDays(t, db, "in the end", map[string]int{store.FetchComplete: sharedDays})
-	checkQueue(t, db, "in the end", map[string]int{})
+	checkDays(t, db, "at the end", map[string]int{store.FetchComplete: sharedDays})
+	checkQueue(t, db, "at the end", map[string]int{})
 }
 
 // fetching defines the work of collectors as shared work for RunProcesses.
@@ -88,7 +88,7 @@ var fetching = sharedWork{
 	work:      "fetch",
 	briefly:   "fetch briefly",
 	claim:     "claim fetches",
-	share:     mustShareFetches,
+	create:    mustShareFetches,
 	done:      checkFetchedAll,
 	untilDone: fetchUntilDone,
 	claimAll:  claimAllFetches,

@@ -106,10 +106,10 @@ func lookalikeEmails(t *testing.T, st store.Store, _ *clock) {
 	mike := mustAccount(t, st, "mike@github.com", cola.TierPro)
 	for _, email := range lookalikes() {
 		if _, err := st.AccountByEmail(t.Context(), email); !errors.Is(err, store.ErrNotFound) {
-			t.Errorf("AccountByEmail(%+q): %v, want ErrNotFound", email, err)
+			t.Errorf("AccountByEmail(%+q) error = %v, want ErrNotFound", email, err)
 		}
 		if _, err := st.CreateAccount(t.Context(), email, cola.TierFree); !errors.Is(err, store.ErrMalformed) {
-			t.Errorf("CreateAccount(%+q): %v, want ErrMalformed", email, err)
+			t.Errorf("CreateAccount(%+q) error = %v, want ErrMalformed", email, err)
 		}
 		if _, err := st.AccountOf(t.Context(), identity("eve"), email); !errors.Is(err, store.ErrMalformed) {
 			t.Errorf("AccountOf with email %+q: error = %v, want ErrMalformed", email, err)
@@ -119,9 +119,9 @@ func lookalikeEmails(t *testing.T, st store.Store, _ *clock) {
 	checkIdentities(t, st, 0)
 }
 
-// RowsBeforeEmailFolding returns statements that write accounts with Unicode-folded addresses, as
-// earlier versions did: one has a Kelvin sign in its address, one has an identity name instead of
-// an address. The first also has destinations.
+// RowsBeforeEmailFolding returns statements that write three accounts with Unicode-folded
+// addresses, as earlier versions did. The first has a Kelvin sign in its address, and destinations.
+// The second has an identity name instead of an address. created is an SQL expression for a time.
 func RowsBeforeEmailFolding(created string) string {
 	const kelvin, umlaut = "Mi\u212ae@GitHub.com", testIssuer + "#\u00c4"
 	return fmt.Sprintf(`INSERT INTO accounts (id, email, email_folded, tier, created_at) VALUES
@@ -170,7 +170,7 @@ func CheckFolding(t *testing.T, st store.Store, created string, run func(stateme
 }
 
 // CheckRowsBeforeEmailFolding checks that each account that RowsBeforeEmailFolding writes is found
-// by its own address, and that the ASCII address is free.
+// by its own address, and that the ASCII address is available.
 func CheckRowsBeforeEmailFolding(t *testing.T, st store.Store) {
 	t.Helper()
 	for email, want := range map[string]cola.AccountID{

@@ -65,7 +65,8 @@ func tryAccountOf(t *testing.T, st store.Store, subject, verified string) store.
 	return a
 }
 
-// concurrentEmail checks sign-ups while an operator creates an account with the same address.
+// concurrentEmail checks that identities that sign up with one address share an account, even if an
+// operator creates that account at the same time.
 func concurrentEmail(t *testing.T, st store.Store, _ *clock) {
 	for round := range 10 {
 		address := fmt.Sprintf("a%d@example.com", round)
@@ -92,7 +93,8 @@ func concurrentEmail(t *testing.T, st store.Store, _ *clock) {
 	}
 }
 
-// concurrentEmailAdoption checks that two identities and an operator can compete for one address.
+// concurrentEmailAdoption checks that exactly one account gets an address for which two identities
+// and an operator compete.
 func concurrentEmailAdoption(t *testing.T, st store.Store, _ *clock) {
 	for round := range 10 {
 		address := fmt.Sprintf("a%d@example.com", round)
@@ -130,8 +132,8 @@ func concurrentEmailAdoption(t *testing.T, st store.Store, _ *clock) {
 // signUps is the number of identities that sign up in each process.
 const signUps = 120
 
-// signUpIdentity returns the n-th identity and its verified address. Every other identity has no
-// address; the rest share addresses in groups of three.
+// signUpIdentity returns the n-th identity and its verified address. Even-numbered identities have
+// no address; odd-numbered ones share addresses in groups of three.
 func signUpIdentity(n int) (id store.Identity, verified string) {
 	if n%2 == 0 {
 		return store.Identity{Issuer: testIssuer, Subject: fmt.Sprint(n)}, ""

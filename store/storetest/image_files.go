@@ -19,7 +19,7 @@ func testImageFiles(t *testing.T, open Opener) {
 	})
 }
 
-// newImageFile returns the nth file of an image, with different content.
+// newImageFile returns a file of an image. Its content depends on n.
 func newImageFile(id string, n int) store.ImageFile {
 	f := store.ImageFile{TTBImageID: id, FetchedAt: epoch.Add(time.Duration(n) * time.Second)}
 	f.Hash, f.ContentType = [32]byte{byte(n), 31: 0xff}, "image/png"
@@ -63,7 +63,7 @@ func replacedImageFile(t *testing.T, st store.Store, _ *clock) {
 	checkEqual(t, "number of image files", 2, mustSizes(t, st)[store.ItemImageFile])
 }
 
-// drawnImages checks that images with a file name or another URL aren't taken for those of demo
+// drawnImages checks that images with a file name or another URL aren't mistaken for those of demo
 // labels.
 func drawnImages(t *testing.T, st store.Store, _ *clock) {
 	fetched, elsewhere, drawn := label(1), label(2), label(3)

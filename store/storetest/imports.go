@@ -18,7 +18,7 @@ func testImports(t *testing.T, open Opener) {
 	})
 }
 
-// newImport returns the nth import of a kind, with different counts.
+// newImport returns the nth import of a kind. Its times and counts depend on n.
 func newImport(kind string, n int) cola.Import {
 	at := epoch.Add(time.Duration(n) * time.Hour)
 	return cola.Import{
@@ -43,7 +43,7 @@ func lastImports(t *testing.T, st store.Store, _ *clock) {
 	for _, i := range []cola.Import{newImport("permittees", 3), newImport("colas", 2), newImport("colas", 1)} {
 		mustDo(t, st.RecordImport(t.Context(), i))
 	}
-	// The latest to be recorded, even if clocks differ.
+	// The last import recorded counts as the latest, even if clocks differ.
 	colas := succeeded(newImport("colas", 1))
 	colas.SucceededAt = cola.Some(newImport("colas", 2).FinishedAt)
 	checkEqual(t, "LastImports", []cola.LastImport{colas, succeeded(newImport("permittees", 3))}, mustLastImports(t, st))

@@ -77,12 +77,12 @@ func keyLimit(t *testing.T, st store.Store, c *clock) {
 	}
 }
 
-// processKeyLimit is the limit in tests with several processes, high enough for all of them to
-// overlap.
+// processKeyLimit is the limit in tests with several processes. It is high enough that they all
+// create keys at the same time.
 const processKeyLimit = 120
 
 // createKeysUntilLimit creates keys, starting at number n, up to the limit, and returns how many it
-// created. It also replaces keys, which does not make room.
+// created. It also replaces each key, which does not make room for another.
 func createKeysUntilLimit(
 	ctx context.Context, st store.Store, account cola.AccountID, n, maxKeys int,
 ) (created int, err error) {
@@ -184,7 +184,7 @@ func replaceKey(t *testing.T, st store.Store, c *clock) {
 	}
 	found, err := st.KeyByHash(t.Context(), keyHash(3))
 	checkEqual(t, "KeyByHash", created, must(t, found, err))
-	created.Email = a.Email // backends may or may not set it
+	created.Email = a.Email // optional
 	checkEqual(t, "ReplaceKey", want, created)
 	old.ExpiresAt = until
 	list, err := st.Keys(t.Context(), 0)
@@ -264,8 +264,8 @@ func replaceInvalidKey(t *testing.T, st store.Store, c *clock) {
 	checkEqual(t, "Keys", before, must(t, after, err)) // all or nothing: the old keys are unchanged
 }
 
-// replacedKeyLimit checks that an account at its limit can replace one key, and exceeds the limit
-// by at most that one.
+// replacedKeyLimit checks that an account at its limit can replace one key, and that it cannot
+// exceed the limit by more than that one.
 func replacedKeyLimit(t *testing.T, st store.Store, c *clock) {
 	a := mustAccount(t, st, "a@example.com", cola.TierFree)
 	first, err := createNumberedKey(t.Context(), st, a.ID, 1, 2)

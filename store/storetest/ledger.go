@@ -152,7 +152,7 @@ func monthChange(t *testing.T, st store.Store, c *clock) {
 	got := mustUsage(t, st, a.ID)
 	checkEqual(t, "usage after a charge", cola.Used{DetailViews: 1}, got.Used)
 	if len(got.Grants) != 2 {
-		t.Errorf("grants = %v, want 2: the burst window spans months", got.Grants)
+		t.Errorf("grants = %v, want 2: the rate limit window spans months", got.Grants)
 	}
 	days, err := st.DailyUsage(t.Context(), a.ID, cola.DateOf(newYear)-1, cola.DateOf(newYear))
 	checkEqual(t, "DailyUsage", []store.DayUsage{
@@ -237,7 +237,8 @@ func keyLastUsed(t *testing.T, st store.Store, c *clock) {
 	}
 }
 
-// chargesStopAtLimit has many workers charge one account up to its limit.
+// chargesStopAtLimit checks that concurrent workers together charge an account exactly up to its
+// limit.
 func chargesStopAtLimit(t *testing.T, st store.Store, _ *clock) {
 	const limit, workers = 500, 50
 	a, b := mustAccount(t, st, "a@example.com", cola.TierFree), mustAccount(t, st, "b@example.com", cola.TierFree)

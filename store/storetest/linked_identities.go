@@ -121,15 +121,15 @@ func addIdentityErrors(t *testing.T, st store.Store, _ *clock) {
 	checkAccounts(t, st, a)
 }
 
-// tryAddIdentity calls AddIdentity outside the test goroutine.
+// tryAddIdentity calls AddIdentity. It may run outside the test goroutine.
 func tryAddIdentity(t *testing.T, st store.Store, account cola.AccountID, subject string) {
 	if err := st.AddIdentity(t.Context(), account, identity(subject)); err != nil {
 		t.Errorf("AddIdentity(%q): %v", subject, err)
 	}
 }
 
-// concurrentAddAndSignIn adds an identity to an account while the identity signs in. The sign-ins
-// create at most one other account.
+// concurrentAddAndSignIn checks that an identity that signs in while it is added to an account ends
+// up in that account, and that its sign-ins create at most one other account.
 func concurrentAddAndSignIn(t *testing.T, st store.Store, _ *clock) {
 	for round := range 10 {
 		subject := fmt.Sprint(round)
@@ -181,8 +181,8 @@ func concurrentAddToTwo(t *testing.T, st store.Store, _ *clock) {
 	checkAccounts(t, st, a, b)
 }
 
-// concurrentAddAndAdoption adds a second identity to an account without an address while both
-// identities sign in with the same address. Both must end up in that account.
+// concurrentAddAndAdoption checks that two identities end up in one account if the second is added
+// to it while both sign in with an address that the account doesn't have yet.
 func concurrentAddAndAdoption(t *testing.T, st store.Store, _ *clock) {
 	for round := range 10 {
 		first := fmt.Sprint(round, " first")
@@ -210,8 +210,8 @@ func concurrentAddAndAdoption(t *testing.T, st store.Store, _ *clock) {
 	}
 }
 
-// addIdentityAcrossProcesses has one process add identities to an account while two others sign in
-// with them.
+// addIdentityAcrossProcesses checks that a process can add identities to an account while two
+// others sign in with them.
 func addIdentityAcrossProcesses(t *testing.T, b Backend) {
 	dsn := b.New(t)
 	db := b.mustOpen(t, dsn)

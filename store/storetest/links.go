@@ -180,8 +180,8 @@ func restoreLink(t *testing.T, st store.Store, c *clock) {
 	}
 }
 
-// concurrentConnects checks that concurrent tokens with different scopes make one link, and that
-// its scopes come from the tokens.
+// concurrentConnects checks that concurrent tokens with different scopes create one link, and that
+// each call returns the scopes of its own token.
 func concurrentConnects(t *testing.T, st store.Store, _ *clock) {
 	a := mustAccount(t, st, "a@example.com", cola.TierFree)
 	for round := range 5 {

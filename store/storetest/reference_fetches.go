@@ -11,7 +11,7 @@ import (
 func testReferenceFetches(t *testing.T, open Opener) {
 	runChecks(t, open, []check{
 		{"claim, save and fail", referenceFetches},
-		{"claim only after a while", referenceFetchAge},
+		{"minimum age", referenceFetchAge},
 		{"unknown source", unknownReferenceFetch},
 	})
 }
@@ -79,9 +79,9 @@ func checkReferenceClaim(t *testing.T, st store.Store, c *clock, desc string, mi
 	f, err := st.ClaimReferenceFetch(t.Context(), "permits", minAge)
 	switch {
 	case !want && !errors.Is(err, store.ErrNotFound):
-		t.Errorf("%s: claim = %+v, %v, want ErrNotFound", desc, f, err)
+		t.Errorf("%s: claim = %+v, %v; want ErrNotFound", desc, f, err)
 	case want && (err != nil || !f.ClaimedAt.Equal(c.now())):
-		t.Errorf("%s: claim = %+v, %v, want one at %v", desc, f, err, c.now())
+		t.Errorf("%s: claim = %+v, %v; want one at %v", desc, f, err, c.now())
 	}
 }
 
@@ -116,7 +116,7 @@ func unknownReferenceFetch(t *testing.T, st store.Store, _ *clock) {
 		"fail": st.FailReferenceFetch(t.Context(), "permits", "timeout"),
 	} {
 		if !errors.Is(err, store.ErrNotFound) {
-			t.Errorf("%s: %v, want ErrNotFound", name, err)
+			t.Errorf("%s: error = %v, want ErrNotFound", name, err)
 		}
 	}
 	checkEqual(t, "number of fetches", 0, len(mustReferenceFetches(t, st)))

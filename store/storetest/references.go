@@ -83,8 +83,8 @@ func mergeAVAs(t *testing.T, st store.Store, _ *clock) {
 	checkEqual(t, "merged AVA", full, mustReferences(t, st).AVAs[4])
 }
 
-// upsertTwice writes rows, then the same rows followed by a changed one twice. It checks the
-// outcomes of each write, first in a dry run.
+// upsertTwice writes rows, and then the same rows followed by two copies of a changed one. It
+// checks the outcomes of each write, first in a dry run.
 func upsertTwice[T any](t *testing.T, upsert func([]T, store.Mode) ([]store.Outcome, error), rows []T, changed T) {
 	t.Helper()
 	added, unchanged := make([]store.Outcome, len(rows)), make([]store.Outcome, len(rows))
@@ -161,7 +161,7 @@ func registrationTimes(t *testing.T, st store.Store, _ *clock) {
 		},
 		{Category: "Alcohol", ApplicationType: "Winery", ReportMonth: june, SnapshotDate: june},
 	}
-	changed := rows[0] // the publication date is not part of the key
+	changed := rows[0] // the snapshot date is not part of the key
 	changed.SnapshotDate, changed.TurnaroundDaysMedian = june.AddDays(30), cola.Some(0)
 	upsertTwice(t, func(r []cola.RegistrationProcessingTime, m store.Mode) ([]store.Outcome, error) {
 		return st.UpsertRegistrationProcessingTimes(t.Context(), r, m)

@@ -114,7 +114,7 @@ func refusalLimit(t *testing.T, st store.Store, _ *clock) {
 	for minute := range store.MaxRefusals + 50 {
 		all = append(all, newRefusal(a.ID, minute, "burst", 1), newRefusal(a.ID, minute, "quota", 1))
 	}
-	// A late refusal older than all retained ones is dropped at once.
+	// Late refusals that are older than all retained ones are dropped immediately.
 	half := len(all) / 2
 	mustRecordRefusals(t, st, all[half:]...)
 	mustRecordRefusals(t, st, all[:half]...)
@@ -125,7 +125,7 @@ func refusalLimit(t *testing.T, st store.Store, _ *clock) {
 			t.Fatalf("refusal %d: LastAt = %v, want %v", i, r.LastAt, want)
 		}
 	}
-	// A late refusal that adds to a retained one stays.
+	// Adding to a retained refusal makes it recent again.
 	again := newRefusal(a.ID, store.MaxRefusals, "burst", 1)
 	again.LastAt = again.LastAt.Add(anHour * 10)
 	mustRecordRefusals(t, st, again)

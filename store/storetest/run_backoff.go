@@ -39,7 +39,7 @@ func postponeClaimed(t *testing.T, st store.Store, c *clock) {
 	checkEqual(t, "failures", 1, mustPostpone(t, st, claimed[0]))
 	checkEqual(t, "store contents", before, storeContents(t, st))
 	c.advance(time.Hour - time.Microsecond)
-	checkEqual(t, "claimed meanwhile", []string{"search 2"}, names(mustClaim(t, st, noLimit, anHour)))
+	checkEqual(t, "claimed in the meantime", []string{"search 2"}, names(mustClaim(t, st, noLimit, anHour)))
 	c.advance(time.Microsecond)
 	again := mustClaimOne(t, st)
 	checkEqual(t, "claimed later", "search 1", again.Search.Name)
@@ -211,7 +211,8 @@ func checkRunRejected(t tb, st store.Store, desc string, run store.RunRecord) {
 	checkEqual(t, desc+": store contents", before, storeContents(t, st))
 }
 
-// storeContents describes all searches, runs, matches, destinations and deliveries in a dump.
+// storeContents describes all searches, runs, matches, destinations, deliveries and attempts in a
+// dump.
 func storeContents(t tb, st store.Store) (all []string) {
 	t.Helper()
 	err := st.Dump(context.Background(), func(i *store.Item) error {

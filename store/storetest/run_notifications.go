@@ -65,8 +65,8 @@ func runCreatesDeliveries(t *testing.T, st store.Store, _ *clock) {
 		}, own[1])
 }
 
-// deliveredTo returns the names of the destinations of a run's messages. A minus marks skipped
-// ones.
+// deliveredTo returns the names of the destinations of a run's messages. A leading minus marks
+// skipped messages.
 func deliveredTo(t *testing.T, st store.Store, account cola.AccountID, run int64, names map[string]string) []string {
 	t.Helper()
 	list := []string{}

@@ -15,7 +15,7 @@ func recordingChecks() []check {
 		{"a label matches a search once", matchOnce},
 		{"runs of many searches", recordManyRuns},
 		{"record once", recordOnce},
-		{"claim taken over", expiredClaimRecordsNoRun},
+		{"claim taken over", takenOverClaimRecordsNoRun},
 		{"expired claim that was not taken over", expiredClaimStillCurrent},
 		{"interrupted run", interruptedRun},
 		{"unknown mark", unknownMark},
@@ -54,7 +54,7 @@ func recordRun(t *testing.T, st store.Store, c *clock) {
 	empty := runOf(t, st, claimed[0])
 	empty.Mark.At = duePast.Add(week)
 	if o := mustRecord(t, st, empty); o.New != 0 || o.Late != 0 {
-		t.Errorf("RecordRuns without matches = %+v, want none new and none late", o)
+		t.Errorf("RecordRuns without matches = %+v, want no new and no late matches", o)
 	}
 	want := []cola.SavedSearchRun{
 		{ID: o.Run + 1, RanAt: cola.TimestampOf(duePast.Add(week)), DateFrom: empty.From, DateTo: empty.To},
@@ -141,7 +141,7 @@ func recordOnce(t *testing.T, st store.Store, _ *clock) {
 	checkRunRejected(t, st, "second recording", run)
 }
 
-func expiredClaimRecordsNoRun(t *testing.T, st store.Store, c *clock) {
+func takenOverClaimRecordsNoRun(t *testing.T, st store.Store, c *clock) {
 	a := mustAccount(t, st, "a@example.com", cola.TierFree)
 	mustCreate(t, st, newSearch(a.ID, 1))
 	first := mustClaimOne(t, st)
@@ -163,8 +163,8 @@ func expiredClaimStillCurrent(t *testing.T, st store.Store, c *clock) {
 	mustRecord(t, st, runOf(t, st, d, 1))
 }
 
-// interruptedRun checks that another claim repeats the run if a process dies or gives up before
-// recording it.
+// interruptedRun checks that if a run is never recorded, the next claim has the same mark, so that
+// it repeats the run.
 func interruptedRun(t *testing.T, st store.Store, c *clock) {
 	a := mustAccount(t, st, "a@example.com", cola.TierFree)
 	mustCreate(t, st, newSearch(a.ID, 1))

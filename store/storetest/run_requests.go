@@ -177,7 +177,7 @@ func traceErrors(t *testing.T, st store.Store, _ *clock) {
 	}
 }
 
-// traceFirstRun checks that Trace finds the earliest of several runs that had seen the arrival.
+// traceFirstRun checks that Trace finds the earliest of several runs that covered the arrival.
 func traceFirstRun(t *testing.T, st store.Store, _ *clock) {
 	a := mustAccount(t, st, "a@example.com", cola.TierFree)
 	search := mustCreate(t, st, newSearch(a.ID, 1))

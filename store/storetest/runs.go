@@ -175,7 +175,7 @@ func releaseSearches(t *testing.T, st store.Store, c *clock) {
 	checkEqual(t, "claims after the hold", both, withHolds(mustClaim(t, st, noLimit, anHour), both))
 }
 
-// withHolds returns claims with the hold numbers of others.
+// withHolds returns a copy of claims with the hold numbers of others.
 func withHolds(claimed, others []store.DueSearch) []store.DueSearch {
 	claimed = slices.Clone(claimed)
 	for i := range min(len(claimed), len(others)) {
@@ -212,8 +212,8 @@ func nextDue(t *testing.T, st store.Store, _ *clock) {
 	next("first one run", duePast)
 }
 
-// concurrentRunAndChange records a run while its search is being changed. Neither is lost,
-// whichever comes first.
+// concurrentRunAndChange checks that when a run is recorded while its search is being changed,
+// neither is lost.
 func concurrentRunAndChange(t *testing.T, st store.Store, _ *clock) {
 	a := mustAccount(t, st, "a@example.com", cola.TierPro)
 	mustCreate(t, st, dueSearch(a.ID, 1, epoch.Add(time.Hour)))
@@ -245,11 +245,12 @@ func recordAny(t tb, st store.Store, run store.RunRecord) store.RunOutcome {
 	return outcomes[0]
 }
 
-// sharedSearches is the number of searches that processes share, enough for all of them to overlap.
+// sharedSearches is the number of searches that processes share, large enough that all of them run
+// searches at the same time.
 const sharedSearches = 300
 
-// runUntilDone claims and records until no search is due, reporting the running total to progress.
-// It returns the total.
+// runUntilDone claims searches and records runs until none is due, reporting the running total to
+// progress. It returns the total.
 func runUntilDone(
 	ctx context.Context, st store.Store, hold time.Duration, progress func(n int),
 ) (recorded int, err error) {
@@ -309,7 +310,7 @@ var running = sharedWork{
 	work:      "run",
 	briefly:   "run briefly",
 	claim:     "claim",
-	share:     mustShareSearches,
+	create:    mustShareSearches,
 	done:      checkRunOnce,
 	untilDone: runUntilDone,
 	claimAll: func(ctx context.Context, st store.Store) (int, error) {

@@ -14,8 +14,8 @@ import (
 )
 
 // Sample returns the n-th sample label. The same n always returns the same label. Samples are about
-// as large as real labels: each has two images and a barcode. They belong to up to 150,000
-// permittees, a few of which own most labels.
+// as large as real labels: each has two images and a barcode. They have up to 150,000 permittees, a
+// few of which have most of the labels.
 func Sample(n int) cola.Patch[cola.Cola] {
 	r := rand.New(rand.NewPCG(uint64(n), 7))
 	c := cola.Cola{ColaSummary: cola.ColaSummary{
@@ -39,7 +39,7 @@ func Sample(n int) cola.Patch[cola.Cola] {
 	c.WineAppellation = "NAPA VALLEY"
 	c.ABV, c.Volume, c.VolumeUnit = cola.Some(13.5), cola.Some(750.0), "milliliters"
 	c.LLMContainerType = "bottle"
-	if n%8 != 0 { // others have the category of their class
+	if n%8 != 0 { // the other samples have the category of their class
 		c.LLMCategoryPath = "Wine > Red Wine > Cabernet Sauvignon"
 	}
 	c.LLMProductDescription = "A full-bodied red wine with notes of black cherry, cedar and vanilla, aged in French oak for eighteen months."
@@ -113,7 +113,7 @@ func CheckSamples(t testing.TB, st store.Store) (stored int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for n := max(0, stored-100); n < stored; n++ { // the last ones, including all parts
+	for n := max(0, stored-100); n < stored; n++ { // the last ones, with images and barcodes
 		want := Sample(n).Record
 		want.Derive()
 		got, err := st.Cola(t.Context(), want.TTBID)
@@ -134,7 +134,7 @@ func LegacyNulls() []string {
 	}
 }
 
-// CheckLegacyNulls checks that a label stored before LegacyNulls is read without nulls and that
+// CheckLegacyNulls checks that a label that LegacyNulls changed is read without nulls and that
 // storing it again completes its rows.
 func CheckLegacyNulls(t *testing.T, st store.Store, patch cola.Patch[cola.Cola]) {
 	t.Helper()

@@ -98,15 +98,15 @@ func searchLimitConcurrent(t *testing.T, st store.Store, _ *clock) {
 	}
 }
 
-// processActiveLimit is the limit on active schedules in tests with several processes, high enough
-// for all of them to overlap.
+// processActiveLimit is the limit on active schedules in tests with several processes. It is high
+// enough that they all change searches at the same time.
 const processActiveLimit = 150
 
 // isActive reports whether a search has an active schedule.
 func isActive(s cola.SavedSearch) bool { return s.Schedule != nil && s.Schedule.Active }
 
 // resumeUntilLimit resumes an account's searches, starting at number n, up to the limit, and
-// returns how many it resumed. Others may resume the same searches concurrently.
+// returns how many it resumed. Other callers may resume the same searches concurrently.
 func resumeUntilLimit(
 	ctx context.Context, st store.Store, account cola.AccountID, n, maxActive int,
 ) (resumed int, err error) {

@@ -177,7 +177,7 @@ func searchOfAnotherAccount(t *testing.T, st store.Store, _ *clock) {
 		{a.ID, newSearch(a.ID, 2).Search.UUID},
 	} {
 		if _, err := st.SavedSearch(t.Context(), k.account, k.uuid); !errors.Is(err, store.ErrNotFound) {
-			t.Errorf("SavedSearch(%d, %q): %v, want ErrNotFound", k.account, k.uuid, err)
+			t.Errorf("SavedSearch(%d, %q) error = %v, want ErrNotFound", k.account, k.uuid, err)
 		}
 	}
 	if list := mustSearches(t, st, b.ID); len(list) != 0 {

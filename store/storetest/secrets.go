@@ -121,8 +121,8 @@ func rewriteSecrets(t *testing.T, st store.Store, _ *clock) {
 	checkEqual(t, "store contents", before, storeContents(t, st))
 }
 
-// concurrentRewrites checks that a rewrite and a concurrent change of a destination do
-// not undo each other.
+// concurrentRewrites checks that rewrites and concurrent changes to a destination don't undo each
+// other.
 func concurrentRewrites(t *testing.T, st store.Store, _ *clock) {
 	a := mustAccount(t, st, "a@example.com", cola.TierFree)
 	created := sealedHook(t, st, a.ID, 1, "", ".", "")

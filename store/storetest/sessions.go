@@ -122,8 +122,8 @@ func expiredSessionsDeleted(t *testing.T, st store.Store, c *clock) {
 	}
 }
 
-// concurrentSessions has writers save and delete one shared session while each also saves and reads
-// its own.
+// concurrentSessions checks that concurrently saving and deleting one session doesn't fail and
+// doesn't affect other sessions.
 func concurrentSessions(t *testing.T, st store.Store, c *clock) {
 	until := c.now().Add(time.Hour)
 	concurrently(6, func(i int) {
@@ -156,8 +156,8 @@ func childSaveSessions(ctx context.Context, st store.Store, out io.Writer) error
 	}
 }
 
-// killedSessions checks that every session that a killed process reported as saved is there. Only a
-// machine failure may lose sessions.
+// killedSessions checks that every session that a killed process reported as saved is stored. Only
+// a machine failure may lose sessions.
 func killedSessions(t *testing.T, b Backend) {
 	dsn := b.New(t)
 	p := start(t, "save sessions", dsn)
@@ -218,7 +218,7 @@ func useSignInLinkOnce(t *testing.T, st store.Store, _ *clock) {
 	mustDo(t, st.CreateSignInLink(t.Context(), a.ID, linkHash(1), anHour))
 	mustDo(t, st.CreateSignInLink(t.Context(), b.ID, linkHash(2), anHour))
 	mustDo(t, st.CreateSignInLink(t.Context(), a.ID, linkHash(3), anHour))
-	for range 2 { // reading does not use it up
+	for range 2 { // reading a link does not use it up
 		found, err := st.SignInLink(t.Context(), linkHash(1))
 		checkEqual(t, "SignInLink", a, must(t, found, err))
 	}
@@ -248,7 +248,7 @@ func checkLinkUnusable(t tb, st store.Store, desc string, n int) {
 func signInLinkExpiry(t *testing.T, st store.Store, c *clock) {
 	a := mustAccount(t, st, "a@example.com", cola.TierFree)
 	const lifetime = 15*time.Minute + 7*time.Microsecond
-	for n := range 20 { // more expired links than creating a new one deletes
+	for n := range 20 { // more than creating a link deletes
 		mustDo(t, st.CreateSignInLink(t.Context(), a.ID, linkHash(n), lifetime))
 	}
 	c.advance(lifetime - time.Microsecond)
@@ -300,8 +300,8 @@ func concurrentLinkUse(t *testing.T, st store.Store, _ *clock) {
 // manyLinks is the number of links that processes race for.
 const manyLinks = 200
 
-// useLinks tries to use every link, in order so that all callers race for the same ones, and
-// returns how many it used.
+// useLinks tries to use every link and returns how many it used. It goes in order, so that all
+// callers race for the same links.
 func useLinks(ctx context.Context, st store.Store) (used int, err error) {
 	for n := range manyLinks {
 		_, err := st.UseSignInLink(ctx, linkHash(n))

@@ -16,7 +16,7 @@ func testSignIns(t *testing.T, open Opener) {
 		{"create and list", signInRoundTrip},
 		{"malformed", malformedSignIn},
 		{"list valid sign-ins", listSignIns},
-		{"end once", endSignInTwice},
+		{"end is idempotent", endSignInTwice},
 		{"end all others", endOtherSignIns},
 		{"validity", signInValidity},
 		{"last use, once a minute", signInLastUsed},
@@ -41,7 +41,7 @@ func mustSignIns(t tb, st store.Store, account cola.AccountID) []store.SignIn {
 	return must(t, list, err)
 }
 
-// everySignIn returns all sign-ins, including expired ones, ordered by ID.
+// everySignIn returns all sign-ins, including ended and expired ones, ordered by ID.
 func everySignIn(t tb, st store.Store) (list []store.SignIn) {
 	t.Helper()
 	mustDo(t, st.Dump(context.Background(), func(i *store.Item) error {
@@ -170,7 +170,7 @@ func endOtherSignIns(t *testing.T, st store.Store, c *clock) {
 		c.advance(time.Minute)
 	}
 	checkEqual(t, "sign-ins", []store.SignIn{expired, ended, current, first, second, other}, everySignIn(t, st))
-	// The sign-in to keep belongs to another account, so all of this account's are ended.
+	// The exception is another account's sign-in, so all of this account's end.
 	n, err := st.EndOtherSignIns(t.Context(), a.ID, other.ID)
 	checkEqual(t, "EndOtherSignIns with another account's sign-in", 1, must(t, n, err))
 	checkEqual(t, "SignIns of the other account", []store.SignIn{other}, mustSignIns(t, st, b.ID))
@@ -235,7 +235,7 @@ func signInLastUsed(t *testing.T, st store.Store, c *clock) {
 	}
 }
 
-// signInCharges checks that a key and a sign-in may have the same ID.
+// signInCharges checks that usage of a key and a sign-in with the same ID is counted separately.
 func signInCharges(t *testing.T, st store.Store, c *clock) {
 	a := mustAccount(t, st, "a@example.com", cola.TierFree)
 	key, signIn := keyCredential(mustKey(t, st, a.ID, 1).ID), signInCredential(mustSignIn(t, st, a.ID).ID)

@@ -32,8 +32,8 @@ type runRows struct {
 	account cola.AccountID
 }
 
-// changesInvalidateClaims checks that a change of filters or schedule releases the search and
-// invalidates its claim.
+// changesInvalidateClaims checks that a change to the filters or schedule ends the claim and makes
+// the search claimable again.
 func (c runRows) changesInvalidateClaims() {
 	for n, set := range []string{
 		`filters = '{"brand_name":"elm"}'`, `cadence = 'daily', day = NULL`, `day = 3`, `active = FALSE`,
@@ -59,8 +59,8 @@ func (c runRows) renameKeepsClaim() {
 	mustRecord(c, c.st, runOf(c, c.st, d, 1))
 }
 
-// deleteCascades checks that deleting a search deletes its runs, matches and deliveries, and
-// invalidates its claim.
+// deleteCascades checks that deleting a search deletes its runs, matches and deliveries, and ends
+// its claim.
 func (c runRows) deleteCascades() {
 	c.execute(`DELETE FROM saved_searches`)
 	sizes := mustSizes(c.T, c.st)
@@ -144,9 +144,8 @@ func (c runRows) manualDateChanges() {
 	checkArrived(c, c.st, "after deleting the row", map[cola.TTBID]cola.Revision{})
 }
 
-// RowsBeforeRuns returns statements that write two searches and a label to the schema
-// without runs. created and ran are 2025-11-20 12:00:00 and 14:46:40 UTC in the format of the
-// backend.
+// RowsBeforeRuns returns statements that write two searches and a label to the schema without runs.
+// created and ran are SQL expressions for 2025-11-20 12:00:00 and 14:46:40 UTC.
 func RowsBeforeRuns(created, ran string) string {
 	return fmt.Sprintf(`INSERT INTO accounts (id, email, email_folded, tier, created_at) VALUES (1, 'a@example.com', 'a@example.com', 'free', %[1]s);
 		INSERT INTO saved_searches (uuid, account_id, name, filters, cadence, active, next_run_at, last_run_at, created_at) VALUES
@@ -183,7 +182,7 @@ func CheckSearchRows(t *testing.T, st store.Store, execute func(sql string)) {
 	set := func(filters string) {
 		execute(fmt.Sprintf(`UPDATE saved_searches SET filters = '%s' WHERE uuid = '%s'`, filters, want.UUID))
 	}
-	set(`{"scent": {"of": ["rose"]}, "brand_name": "elm", "mood": null}`) // a newer version knows more filters
+	set(`{"scent": {"of": ["rose"]}, "brand_name": "elm", "mood": null}`) // written by a newer version, with more filters
 	want.Filters.BrandName = "elm"
 	found, err := st.SavedSearch(t.Context(), a.ID, want.UUID)
 	checkEqual(t, "SavedSearch with unknown filters", want, must(t, found, err))
@@ -218,10 +217,13 @@ func CheckSearchRows(t *testing.T, st store.Store, execute func(sql string)) {
 	checkEqual(t, "repeated creation", search, mustRepeat(t, st, withKey(newSearch(a.ID, 4), "key", 2)))
 }
 
-// RowsBeforeDeliveries returns statements that write to the schema without deliveries: two
-// accounts, one of them without an email address; three searches of the first account, one active,
-// one paused with a next run, one unscheduled; and a label that only the active search has seen.
-// created and due are 2025-11-20 12:00:00 and 14:46:40 UTC in the format of the backend.
+// RowsBeforeDeliveries returns statements that write these rows to the schema without deliveries:
+//
+//   - two accounts, the second without an email address
+//   - three searches of the first account: active, paused with a next run, and unscheduled
+//   - a label that only the active search has seen
+//
+// created and due are SQL expressions for 2025-11-20 12:00:00 and 14:46:40 UTC.
 func RowsBeforeDeliveries(created, due string) string {
 	return fmt.Sprintf(`INSERT INTO accounts (id, email, email_folded, tier, created_at) VALUES
 			(1, 'Ann@example.com', 'ann@example.com', 'pro', %[1]s), (2, '%[3]s#1', '%[3]s#1', 'free', %[2]s);
@@ -268,7 +270,7 @@ func CheckRowsBeforeDeliveries(t *testing.T, st store.Store) {
 		{UUID: "2", Name: "paused", Schedule: &paused, CreatedAt: cola.TimestampOf(created)},
 		{UUID: "3", Name: "unscheduled", CreatedAt: cola.TimestampOf(created)},
 	}, mustSearches(t, st, 1))
-	// Seen by the latest run, which covered arrivals up to the mark.
+	// Only the latest run of the active search covered the label.
 	for uuid, seen := range map[string]time.Time{"1": due, "2": {}} {
 		trace, err := st.Trace(t.Context(), 1, uuid, firstID+1)
 		checkEqual(t, "Trace.Seen", seen, must(t, trace, err).Seen)

@@ -239,7 +239,7 @@ func grantsExpire(t *testing.T, st store.Store, c *clock) {
 	}
 }
 
-// clockSetBack checks that grants ahead of the clock count as of now, for another 60 seconds.
+// clockSetBack checks that grants ahead of the clock count as granted now, for another 60 seconds.
 func clockSetBack(t *testing.T, st store.Store, c *clock) {
 	a := mustAccount(t, st, "a@example.com", cola.TierFree)
 	early := c.now()
@@ -253,7 +253,7 @@ func clockSetBack(t *testing.T, st store.Store, c *clock) {
 	c.set(back)
 	want := []store.Grant{{At: back, Requests: 5}}
 	checkEqual(t, "grants in AccountUsage", want, mustUsage(t, st, a.ID).Grants)
-	checkEqual(t, "grants in the account state", want, settle(t, st, a.ID)[0].Grants) // this batch is free
+	checkEqual(t, "grants in the account state", want, settle(t, st, a.ID)[0].Grants) // charges nothing
 	c.set(back.Add(time.Minute - time.Microsecond))
 	checkEqual(t, "grants within the minute", want, settle(t, st, a.ID, charge(a.ID, 1))[0].Grants)
 	c.set(back.Add(time.Minute))
