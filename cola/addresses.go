@@ -114,15 +114,15 @@ func (p *Problems) host(name string, u *url.URL, private bool) {
 // isFullName reports whether text is a fully qualified host name.
 func isFullName(text string) bool { return isHost(text) && strings.Contains(text, ".") }
 
-// isHost reports whether text can be a host name. A name whose last label is a number can't: some
-// programs treat it as an IP address.
+// isHost reports whether text can be a host name. A name whose last label is a number can't be one,
+// because some programs treat it as an IP address.
 func isHost(text string) bool {
 	labels := strings.Split(text, ".")
 	last := labels[len(labels)-1]
-	return len(text) <= maxHost && !slices.ContainsFunc(labels, notALabel) && strings.Trim(last, "0123456789") != "" && !strings.HasPrefix(last, "0x")
+	return len(text) <= maxHost && !slices.ContainsFunc(labels, isInvalidLabel) && strings.Trim(last, "0123456789") != "" && !strings.HasPrefix(last, "0x")
 }
 
-func notALabel(label string) bool {
+func isInvalidLabel(label string) bool {
 	other := func(r rune) bool {
 		return r != '-' && r != '_' && (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z')
 	}
@@ -139,12 +139,12 @@ func IsPublic(address netip.Addr) bool {
 	if address.Is6() && !netip.MustParsePrefix("2000::/3").Contains(address) {
 		return false
 	}
-	return !slices.ContainsFunc(setAside(), func(block netip.Prefix) bool { return block.Contains(address) })
+	return !slices.ContainsFunc(reservedBlocks(), func(block netip.Prefix) bool { return block.Contains(address) })
 }
 
-// setAside returns address blocks that look public but are reserved by the special-purpose
+// reservedBlocks returns address blocks that look public but are reserved by the special-purpose
 // registries (RFC 6890 and its updates), or embed IPv4 addresses.
-func setAside() []netip.Prefix {
+func reservedBlocks() []netip.Prefix {
 	var blocks []netip.Prefix
 	for _, block := range [...]string{
 		"0.0.0.0/8",       // this network

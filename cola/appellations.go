@@ -12,7 +12,7 @@ import (
 type Appellations map[string][]string
 
 // NewAppellations returns the appellations of viticultural areas, based on their current
-// boundaries. A former boundary is used only if no area of that name has a current one.
+// boundaries. It uses a former boundary only if no area of that name has a current one.
 //
 // An area is inside its parents; inside its state, if it has only one; and inside its county
 // ("sonoma county"), if it has only one. A county is inside its state unless another state has a

@@ -80,7 +80,7 @@ type BrandParams struct {
 type BrandSearch struct {
 	Name         string
 	ProductTypes []string
-	Similarities []string // accepted ones; empty for all
+	Similarities []string // accepted kinds of similarity; empty for all
 	MinScore     int
 	Page         int
 	PerPage      int

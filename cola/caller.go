@@ -58,9 +58,9 @@ type Caller struct {
 	Credential Credential
 	Channel    Channel
 	Scopes     []Scope
-	Withheld   []Scope // scopes of the credential that the app may not have
-	// VerifiedEmail is the email address verified at sign-in. It is empty if there was none, and
-	// for other credentials. It may differ from the account's address.
+	Withheld   []Scope // scopes of the credential that the operator has not granted the app
+	// VerifiedEmail is the email address verified at sign-in. It may differ from the account's
+	// address. It is empty without a verified address, and for other credentials.
 	VerifiedEmail string
 }
 

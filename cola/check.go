@@ -8,7 +8,7 @@ import (
 	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
-// CheckCola returns an error that names each invalid field and its value. It accepts whole labels
+// CheckCola returns an error that lists each invalid field with its value. It accepts whole labels
 // and patches: fields without a value are valid. See CheckNew for required fields.
 func CheckCola(c *Cola) error {
 	var f recordErrors

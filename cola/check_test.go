@@ -44,8 +44,8 @@ func fullCola() *Cola {
 	return c
 }
 
-// isEstimate reports whether a field is computed by the store, and absent if the approval date is
-// known.
+// isEstimate reports whether a field is derived from the date estimate. Such a field is absent if
+// the approval date is known.
 func isEstimate(name string) bool {
 	return name == "approval_date_estimate" || name == "date_is_estimated"
 }
@@ -150,7 +150,7 @@ func TestCheckColaMessages(t *testing.T) {
 			t.Errorf("CheckCola(%s) succeeded, want an error", tt.name)
 			continue
 		}
-		messages.Check(t, tt.name, err.Error()[:min(len(err.Error()), 300)]) // later ones are repetitions
+		messages.Check(t, tt.name, err.Error()[:min(len(err.Error()), 300)]) // the rest is repetitive
 	}
 }
 
@@ -183,7 +183,7 @@ func TestCheckColaTextFields(t *testing.T) {
 	}
 }
 
-// TestCheckColaNumberFields does the same with a number that is invalid in every field.
+// TestCheckColaNumberFields does the same for numbers and dates.
 func TestCheckColaNumberFields(t *testing.T) {
 	spoil := func(name string, c *Cola, field any) {
 		switch v := field.(type) {

@@ -6,7 +6,7 @@ import (
 	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
-// ContainerTypes lists every value of llm_container_type that can be searched for.
+// ContainerTypes lists every searchable value of llm_container_type.
 func ContainerTypes() []string {
 	return []string{"bag", "bottle", "box", "can", "carton", "cask", "jug", "keg", "pod", "pouch"}
 }
@@ -163,9 +163,9 @@ func effectiveCategory(stored, classID, className string) string {
 	return vocabulary.CategoryOfClass(classID, className)
 }
 
-// Derive sets the fields that follow from others: estimated date, image count and positions, main
-// image, main barcode, has_barcode, category name, required fields of images and barcodes, and
-// empty arrays in place of nil. Other fields are unchanged. Derive is idempotent.
+// Derive sets the fields that are derived from others: estimated date, image count and positions,
+// main image, main barcode, has_barcode, category name, and required fields of images and barcodes.
+// It replaces nil lists with empty ones. Derive is idempotent.
 func (c *Cola) Derive() {
 	c.SetEstimate(c.DateEstimate)
 	c.completeImages()
@@ -218,9 +218,9 @@ func mainImageURL(images []Image) Text {
 	return ""
 }
 
-// Revision identifies a change to a store. Every record carries the revision of its last change. A
+// Revision identifies a change to a store. Every record has the revision of its last change. A
 // revision is the time in microseconds since 1970, but always greater than the previous one, so
-// copies of a store that diverge get different revisions.
+// diverging copies of a store get different revisions.
 type Revision int64
 
 // IndexRecord is the part of a label that the search index needs.
@@ -276,8 +276,8 @@ func (c *Cola) IndexRecord() IndexRecord {
 	return r
 }
 
-// AddBarcode adds a barcode unless it is empty or already present. Without a type it takes the one
-// implied by the digits.
+// AddBarcode adds a barcode unless it is empty or already present. An empty type is derived from
+// the digits.
 func (r *IndexRecord) AddBarcode(value, kind string) {
 	if value == "" {
 		return

@@ -68,7 +68,7 @@ func known(value, placeholder Text) Text {
 }
 
 // barcodeImage returns the ID of the image that barcodes must be on: the only image, or the only
-// one with a barcode count. It is empty unless exactly one qualifies.
+// one with barcodes. It returns "" unless exactly one image qualifies.
 func (c *Cola) barcodeImage() (id Text) {
 	if len(c.Images) == 1 {
 		return Text(c.Images[0].TTBImageID)

@@ -8,8 +8,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestDeriveImagesAndBarcodes checks that fields documented as never null are derived from the
-// record.
+// TestDeriveImagesAndBarcodes checks that required fields of images and barcodes are derived from
+// the record.
 func TestDeriveImagesAndBarcodes(t *testing.T) {
 	const id TTBID = 11054001000049
 	counted := func(n int) Image { return Image{TTBImageID: "b", ExtensionType: "png", BarcodeCount: Some(n)} }
@@ -76,7 +76,7 @@ func TestDeriveImagesAndBarcodes(t *testing.T) {
 	}
 }
 
-// TestDerivedPartsNotNull checks the same for any stored images and barcodes.
+// TestDerivedPartsNotNull checks that required fields of random images and barcodes are never null.
 func TestDerivedPartsNotNull(t *testing.T) {
 	text := rapid.SampledFrom([]string{"", "unknown", "other", "jpg", "11054001000049", "036000291452", "/a.png", "x"})
 	rapid.Check(t, func(t *rapid.T) {

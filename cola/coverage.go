@@ -10,7 +10,7 @@ type Coverage struct {
 	LastImports   []LastImport   `json:"last_imports" nullable:"false" doc:"The latest import of each kind of data."`
 }
 
-// CoverageCounts counts labels by the data that they have.
+// CoverageCounts counts labels by their available data.
 type CoverageCounts struct {
 	Labels         int `json:"labels" doc:"Number of labels." example:"150000"`
 	WithDetail     int `json:"with_detail" doc:"Labels with a known status, which only TTB's detail pages have." example:"149000"`

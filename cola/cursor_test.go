@@ -217,7 +217,8 @@ func TestCursorWithAPage(t *testing.T) {
 	}
 }
 
-// TestStableFingerprints pins the hashed text, because cursors must remain valid across versions.
+// TestStableFingerprints checks the text that is hashed. It must not change, because cursors must
+// remain valid across versions.
 func TestStableFingerprints(t *testing.T) {
 	for _, tt := range []struct {
 		params SearchParams
@@ -241,8 +242,8 @@ func TestStableFingerprints(t *testing.T) {
 	}
 }
 
-// TestEarlierFingerprints checks that cursors from versions with case-sensitive
-// fingerprints still work.
+// TestEarlierFingerprints checks that cursors from versions with case-sensitive fingerprints still
+// work.
 func TestEarlierFingerprints(t *testing.T) {
 	h := fnvhash.New64a()
 	h.Write([]byte("q\x00Lenz\x00brand_name\x00OAK\x00"))

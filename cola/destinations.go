@@ -85,7 +85,7 @@ type SavedSearchFeed struct {
 	URL string `json:"url" format:"uri" doc:"URL of the Atom feed, shown only once. Anyone with the URL can read it." example:"https://example.com/feeds/2hZ0mJ7c0cT1rK9vQxYp3sVbN8eLwGdUoF5iMa4tXyE"`
 }
 
-// Replayed counts the deliveries that will be sent again.
+// Replayed counts the deliveries that will be resent.
 type Replayed struct {
 	Count int `json:"count" doc:"Number of deliveries that will be resent." example:"2"`
 }
@@ -155,9 +155,9 @@ type DeliveryListParams struct {
 // Apply returns d with a normalized change applied. own is true if its address is the account's
 // own, which needs no consent.
 //
-// Making a destination active lifts any pause. It fails with CodeNotActive if only the recipient can
-// do that, because they have not agreed or have unsubscribed. Pausing an inactive destination keeps
-// its reason.
+// Activating a destination lifts any pause. It fails with CodeNotActive if the recipient has not
+// agreed or has unsubscribed, because then only the recipient can activate it. Pausing an inactive
+// destination keeps its reason.
 func (p DestinationChangeParams) Apply(d Destination, own bool) (Destination, error) {
 	d.SendEmpty = p.SendEmpty.Or(d.SendEmpty)
 	switch {
@@ -203,8 +203,8 @@ func inactive(d Destination, message string) *Error {
 	return refusal
 }
 
-// CheckActive fails with CodeNotActive, and says how to fix it, unless the destination is active.
-// own is as for Apply.
+// CheckActive returns nil if the destination is active, otherwise a CodeNotActive error that says
+// how to activate it. own is as for Apply.
 func (d Destination) CheckActive(own bool) error {
 	switch {
 	case d.State == DestinationActive:

@@ -10,7 +10,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// public is the rules of a server that sends email and rejects private webhook addresses.
+// public contains the rules of a server that sends email and rejects private webhook addresses.
 var public = DestinationRules{SendsMail: true}
 
 func TestDestinationParams(t *testing.T) {
@@ -43,7 +43,7 @@ func TestDestinationProblems(t *testing.T) {
 	for name, tt := range map[string]struct {
 		params DestinationParams
 		rules  DestinationRules
-		want   map[string]string // substring of the only message, by parameter
+		want   map[string]string // by parameter: a substring of its only message
 	}{
 		"empty": {DestinationParams{}, public, map[string]string{"kind": "email, webhook", "address": "URL"}},
 		"all parameters": {
@@ -70,7 +70,8 @@ func TestDestinationProblems(t *testing.T) {
 	}
 }
 
-// checkProblems compares a validation error with one message part per parameter.
+// checkProblems checks that a validation error has one message per parameter of want, which
+// contains the given substring.
 func checkProblems(t *testing.T, name string, err error, want map[string]string) {
 	t.Helper()
 	refusal, ok := err.(*Error)
@@ -99,7 +100,7 @@ func TestMailboxes(t *testing.T) {
 	} {
 		got, err := DestinationParams{Kind: KindEmail, Address: address}.Normalize(public)
 		if good && (err != nil || got.Address != Some(address)) {
-			t.Errorf("email address %s: error = %v", address, err)
+			t.Errorf("email address %s: Normalize = %v, %v; want it unchanged", address, got.Address, err)
 		}
 		if !good && CodeOf(err) != CodeValidation {
 			t.Errorf("invalid email address %s is accepted: %v", address, got.Address)
@@ -108,7 +109,7 @@ func TestMailboxes(t *testing.T) {
 }
 
 func TestWebhookURLs(t *testing.T) {
-	// always accepted, accepted if private addresses are allowed, never accepted
+	// Always accepted, accepted only if private addresses are allowed, and never accepted.
 	const good, private, bad = "good", "private", "bad"
 	for address, want := range map[string]string{
 		"https://example.com": good, "https://example.com/": good, "https://a.b.example.com:443/x?y=z&key=%20": good, "https://93.184.216.34/": good,
@@ -284,8 +285,8 @@ func TestStandings(t *testing.T) {
 	}
 }
 
-// TestConsentRequired checks that no action of the account holder activates a destination
-// without its recipient's consent.
+// TestConsentRequired checks that the account holder can't activate a destination without its
+// recipient's consent.
 func TestConsentRequired(t *testing.T) {
 	for _, from := range []standing{unconfirmed, pending, unsubscribed} {
 		d := from.destination()
@@ -335,7 +336,7 @@ func TestDestinationChangeParams(t *testing.T) {
 	_, err := DestinationChangeParams{}.Normalize()
 	checkProblems(t, "an empty change", err, map[string]string{"body": "active"})
 	_, err = DestinationChangeParams{Decoded: Decoded{Problems: Problems{"activ": {"Unknown parameter."}}}}.Normalize()
-	checkProblems(t, "a misspelt change", err, map[string]string{"activ": "Unknown parameter."})
+	checkProblems(t, "a misspelled field", err, map[string]string{"activ": "Unknown parameter."})
 }
 
 func TestRedacted(t *testing.T) {

@@ -16,11 +16,11 @@ import (
 // known.
 const DefaultProcessingDays = 20
 
-// maxProcessingDays is how many days after receipt a completed date still counts as the approval
-// date.
+// maxProcessingDays is the number of days after receipt up to which a completed date counts as the
+// approval date.
 const maxProcessingDays = 120
 
-// maxSnapshotAge is how many days after its publication a processing time is used.
+// maxSnapshotAge is the number of days after publication for which a processing time is used.
 const maxSnapshotAge = 365
 
 // EstimateApproval estimates a label's approval date from its ID and its completed date, which is

@@ -61,8 +61,8 @@ func mustParseDate(t *testing.T, s string) Date {
 	return d
 }
 
-// TestEstimateApprovalBounds checks that an estimate is never after the completed date, nor before
-// receipt unless the completed date is, and that there is one unless the receipt date is
+// TestEstimateApprovalBounds checks that an estimate is never after the completed date, and never
+// before receipt unless the completed date is. There must be an estimate unless the receipt date is
 // impossible.
 func TestEstimateApprovalBounds(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
@@ -130,8 +130,7 @@ func TestMedianProcessingDays(t *testing.T) {
 	}
 }
 
-// TestSetEstimate checks that an estimate is only in use, and in JSON, while the approval date is
-// unknown.
+// TestSetEstimate checks that an estimate is used and encoded only if the approval date is unknown.
 func TestSetEstimate(t *testing.T) {
 	day := NewDate(2026, time.November, 21)
 	for _, tt := range []struct {

@@ -9,7 +9,8 @@ import (
 	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
-// The facets of a search. Each is named after the parameter that selects its values, except the year.
+// The facets of a search. Each is named after the parameter that selects its values, except the
+// year.
 const (
 	FacetProductType = "product_type"
 	FacetStatus      = "status"
@@ -94,8 +95,8 @@ func (p SearchParams) Toggle(facet, value string) SearchParams {
 	return p.Choose(facet, value)
 }
 
-// Chosen reports whether the search has a value of a facet. An origin is chosen by any word with
-// the same meaning, a category only by its current path.
+// Chosen reports whether the search has a value of a facet. Origins are equal if they mean the same
+// places. Categories are compared without resolving aliases.
 func (p SearchParams) Chosen(facet, value string) bool {
 	if facet == FacetYear {
 		first, last, ok := daysOfYear(value)
@@ -134,9 +135,9 @@ type FacetSearch struct {
 	Queries []FacetQuery
 }
 
-// FacetQuery finds the labels that a facet groups by value and counts: the search with a value of
-// the facet chosen, but without the condition on the facet itself. Choosing a value may change the
-// dates.
+// FacetQuery finds the labels that a facet counts by value: those of the search without the facet's
+// own condition. Its dates are those of the search with a value chosen, because choosing a value
+// may change them.
 type FacetQuery struct {
 	Facet  string
 	Status string // the chosen status, which affects the dates; empty for other facets

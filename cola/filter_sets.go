@@ -34,7 +34,7 @@ func FilterSetOf(names ...string) (s FilterSet) {
 	return s
 }
 
-// Names returns the names in the set, never nil. It omits bits of newer versions.
+// Names returns the names in the set, never nil. It omits filters of newer versions.
 func (s FilterSet) Names() []string {
 	names := make([]string, 0, bits.OnesCount64(uint64(s)))
 	for i, name := range filterNames {
@@ -45,7 +45,7 @@ func (s FilterSet) Names() []string {
 	return names
 }
 
-// Words describes the set for people: a boolean by its meaning, other filters by their field.
+// Words describes the set for people: booleans by their meaning, other filters by their field.
 func (s FilterSet) Words() (words []string) {
 	for _, name := range s.Names() {
 		f, value, ok := SavedFilter(name)
@@ -94,7 +94,8 @@ type FilterPart struct {
 
 // Parts returns the normalized filters one by one, in the order of FilterNames. A label matches the
 // filters if it matches one part of every group and every part without a group. A volume bound
-// includes its unit. Both origins together exclude no label, so they are omitted.
+// includes its unit. The origins are omitted if both are set, because together they exclude no
+// label.
 func (f SavedSearchFilters) Parts() (parts []FilterPart) {
 	for i := range filters {
 		c := &filters[i]

@@ -9,8 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestFilterBits checks that the fields of SavedSearchFilters are the filters of a
-// FilterSet, in the same order.
+// TestFilterBits checks that the fields of SavedSearchFilters are the filters of a FilterSet, in
+// the same order.
 func TestFilterBits(t *testing.T) {
 	var names []string
 	fields := reflect.TypeFor[SavedSearchFilters]()
@@ -84,8 +84,8 @@ func TestFilterParts(t *testing.T) {
 	}
 }
 
-// everyFilter returns filters with every field set except one origin, because both origins together
-// are not a filter.
+// everyFilter returns filters with every field set except origin_imported, because both origins
+// together don't filter.
 func everyFilter() SavedSearchFilters {
 	var f SavedSearchFilters
 	v := reflect.ValueOf(&f).Elem()

@@ -141,8 +141,8 @@ func (f *Filter) save(s *SavedSearchFilters, v filterValue) {
 	}
 }
 
-// excludesNothing reports whether a value contains every word of a choice: domestic and imported
-// together also match labels of unknown origin.
+// excludesNothing reports whether the value of a choice contains all its words. Domestic and
+// imported together also match labels of unknown origin.
 func (f *Filter) excludesNothing(v filterValue) bool {
 	return f.Kind == ChoiceFilter && len(v.words) == len(f.Words)
 }

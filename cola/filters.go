@@ -230,8 +230,8 @@ type Condition struct {
 // String phrases the condition.
 func (c Condition) String() string { return c.Describe(c.Value) }
 
-// Conditions returns the conditions of normalized filters. It omits both origins together: they
-// exclude no label.
+// Conditions returns the conditions of normalized filters. It omits the origins if both are set,
+// because together they exclude no label.
 func (f SavedSearchFilters) Conditions() (all []Condition) {
 	for i := range filters {
 		c := &filters[i]
@@ -253,8 +253,8 @@ func (f *Filter) withUnit(value, unit string) string {
 	return value
 }
 
-// Condition returns a condition of the search: a filter with one of its values, which may be any
-// text.
+// Condition returns the condition of a filter with the given value, which may be any text. ok is
+// false if there is no such filter.
 func (p SearchParams) Condition(param, value string) (c Condition, ok bool) {
 	f, ok := FilterOf(param)
 	if !ok {
@@ -320,8 +320,8 @@ func (q *Query) IsFiltered() bool {
 	return false
 }
 
-// Known returns variants of a query such that each matching label whose field is known matches
-// exactly one of them. It returns nil for filters that can't express that.
+// Known returns variants of a query. Each label that matches the query and whose field is known
+// matches exactly one of them. It returns nil for filters that can't express that.
 func (f *Filter) Known(q Query) (variants []Query) {
 	var values []filterValue
 	switch f.Kind {

@@ -11,7 +11,7 @@ import (
 	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
-// encode returns the reference output for AppendJSON.
+// encode returns the expected output of AppendJSON.
 func encode(t interface{ Fatal(...any) }, v any) []byte {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -116,8 +116,7 @@ func TestColaSummaryAppendJSONAllocations(t *testing.T) {
 	}
 }
 
-// TestTextJSON compares the encoding of Text with that of a string, with and without
-// HTML escaping.
+// TestTextJSON compares the encoding of Text with that of a string, with and without HTML escaping.
 func TestTextJSON(t *testing.T) {
 	for _, s := range trickyStrings[1:] {
 		if got, want := encode(t, Text(s)), encode(t, s); !bytes.Equal(got, want) {

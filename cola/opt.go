@@ -23,7 +23,8 @@ func (o Opt[T]) Or(fallback T) T {
 	return fallback
 }
 
-// MarshalJSON writes the value, or null when it is unknown. It leaves <, > and & to the encoder.
+// MarshalJSON writes the value, or null if it is unknown. It leaves escaping <, > and & to the
+// encoder.
 func (o Opt[T]) MarshalJSON() ([]byte, error) {
 	if !o.OK {
 		return []byte("null"), nil
@@ -47,7 +48,7 @@ func (o *Opt[T]) UnmarshalJSON(b []byte) error {
 // Text is a string; empty means unknown and is JSON null.
 type Text string
 
-// MarshalJSON writes the text, or null if empty. It leaves <, > and & to the encoder.
+// MarshalJSON writes the text, or null if empty. It leaves escaping <, > and & to the encoder.
 func (t Text) MarshalJSON() ([]byte, error) { return t.appendJSON(nil), nil }
 
 // UnmarshalJSON reads a string; null makes it empty.

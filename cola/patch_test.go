@@ -84,7 +84,7 @@ func TestFieldsOfJSON(t *testing.T) {
 	if i := FieldIndex[Permittee]("-"); i >= 0 {
 		t.Errorf("FieldIndex(-) = %d, want -1", i)
 	}
-	if i := FieldIndex[Cola]("colour"); i >= 0 {
+	if i := FieldIndex[Cola]("color"); i >= 0 {
 		t.Errorf("FieldIndex(unknown name) = %d, want -1", i)
 	}
 }

@@ -20,8 +20,8 @@ const (
 )
 
 // Problems maps the names of a request's invalid parameters to messages. The zero value is ready to
-// use. Its validating methods return the normalized value, or the zero value after adding a
-// problem.
+// use. Its validating methods return the normalized value, or add a problem and return the zero
+// value or the default.
 type Problems map[string][]string
 
 // Add adds a problem with a parameter. The message is a sentence without the parameter's name.
@@ -71,7 +71,7 @@ func (d Decoded) problems() *Problems {
 // text trims and checks free text.
 func (p *Problems) text(name, value string) string { return p.textUpTo(name, value, maxTextLength) }
 
-// AcceptsText reports whether a value is valid for every text parameter.
+// AcceptsText reports whether text parameters accept a value.
 func AcceptsText(value string) bool {
 	var p Problems
 	p.text("", value)
@@ -190,7 +190,7 @@ func (p *Problems) integer(name string, v Opt[int], fallback, minimum, maximum i
 	return fallback
 }
 
-// page checks a page number. further is the advice for reading beyond MaxPage.
+// page checks a page number. further says how to read beyond MaxPage.
 func (p *Problems) page(v Opt[int], further string) int {
 	if v.V > MaxPage {
 		p.Add("page", "%d is too large; use 1 to %d. %s", v.V, MaxPage, further)

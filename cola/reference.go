@@ -141,8 +141,8 @@ type AVAParams struct {
 // NoParams are the parameters of an operation without parameters.
 type NoParams struct{ Decoded }
 
-// ProductionReportSearch is a normalized request for one page of production reports. Empty and
-// unknown fields do not filter.
+// ProductionReportSearch is a normalized request for one page of production reports. Zero fields do
+// not filter.
 type ProductionReportSearch struct {
 	Year              Opt[int]
 	Month             Opt[int] // 1 to 12
@@ -185,7 +185,7 @@ func (p ProductionReportParams) Normalize() (ProductionReportSearch, error) {
 type AVASearch struct {
 	Q       string // part of the name, any case
 	State   string // two letters, upper case
-	Current bool   // only areas that AVADetail.IsCurrent
+	Current bool   // only areas that are current (see AVA.IsCurrent)
 }
 
 // Normalize returns the search, or a validation Error that lists all problems.

@@ -96,7 +96,7 @@ func Cadences() []string { return []string{CadenceDaily, CadenceWeekly, CadenceM
 const RunHour = 6
 
 // LateDays is how many days before its window a run looks for labels that arrived since the
-// previous run. Approvals are published days, sometimes weeks, after their date.
+// previous run. TTB publishes approvals days, sometimes weeks, after their date.
 const LateDays = 90
 
 // Schedule is when a saved search runs.
@@ -211,7 +211,7 @@ type SavedSearchListParams struct {
 	PerPage Opt[int] `json:"per_page" minimum:"1" maximum:"100" default:"20" doc:"Records per page." example:"20"`
 }
 
-// SavedSearchPage is a normalized request for one page of such a list.
+// SavedSearchPage is a normalized request for one page of saved searches, runs or matches.
 type SavedSearchPage struct {
 	Page    int // from 1
 	PerPage int // 1 to MaxPerPage

@@ -24,7 +24,7 @@ type ScheduleChangeParams struct {
 	Active  Opt[bool] `json:"active,omitzero" doc:"false pauses the search, true resumes it." example:"false"`
 }
 
-// changeable describes valid changes.
+// changeable describes how to send a valid change.
 const changeable = "Send at least one of name, filters and schedule, such as {\"schedule\": {\"active\": false}}."
 
 // Apply returns the changed search, or a validation Error that lists all problems under dotted
@@ -108,7 +108,8 @@ func (p SavedSearchChangeParams) schedule(problems *Problems, before *Schedule, 
 	return after
 }
 
-// onto merges the change into a schedule. A new cadence drops the day, because its meaning differs.
+// onto merges the change into a schedule. A new cadence drops the day, because its meaning depends
+// on the cadence.
 func (p ScheduleChangeParams) onto(s *Schedule, withoutDay bool) ScheduleParams {
 	merged := ScheduleParams(p)
 	if strings.TrimSpace(merged.Cadence) == "" {

@@ -13,14 +13,14 @@ import (
 	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
-// weekly returns a weekly search that last ran at testNow, active or paused.
+// weekly returns a weekly search that last ran at testNow. If active, it is overdue.
 func weekly(active bool) SavedSearch {
 	s := SavedSearch{
 		UUID: "u", Name: "Oaks", Filters: SavedSearchFilters{BrandName: "oak"}, CreatedAt: 7,
 		Schedule: &Schedule{Active: active, Cadence: CadenceWeekly, Day: 1, LastRunAt: Some(TimestampOf(testNow))},
 	}
 	if active {
-		s.Schedule.NextRunAt = Some(TimestampOf(testNow.Add(-time.Hour))) // overdue
+		s.Schedule.NextRunAt = Some(TimestampOf(testNow.Add(-time.Hour)))
 	}
 	return s
 }
@@ -30,7 +30,7 @@ func unscheduled(s SavedSearch) SavedSearch {
 	return s
 }
 
-// scheduledAs returns a search with another schedule. If active, it is due after testNow.
+// scheduledAs returns a search with another schedule. If active, it next runs after testNow.
 func scheduledAs(s SavedSearch, cadence string, day int, active bool) SavedSearch {
 	last := Opt[Timestamp]{}
 	if s.Schedule != nil {
@@ -194,8 +194,7 @@ func TestSavedSearchChangeProperties(t *testing.T) {
 	})
 }
 
-// checkSettled checks that creating the same search gives the same result, except for its run
-// times.
+// checkSettled checks that creating the same search gives the same result, except for run times.
 func checkSettled(t *rapid.T, s SavedSearch) {
 	p := SavedSearchParams{Name: s.Name, Filters: &s.Filters}
 	if s.Schedule != nil {

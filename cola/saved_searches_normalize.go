@@ -39,7 +39,7 @@ func (p SavedSearchParams) Normalize(now time.Time) (SavedSearch, error) {
 	return s, nil
 }
 
-// tooBroad returns the error for a scheduled search that is too broad. instead is how to save it
+// tooBroad returns the error for a scheduled search that is too broad. instead says how to save it
 // without a schedule.
 func tooBroad(instead string) error {
 	return Errorf(CodeSearchTooBroad, "A search with a schedule needs a filter that narrows it. "+
@@ -113,7 +113,8 @@ func (p *Problems) searchable(name, value string) string {
 	return value
 }
 
-// stateWord checks a word that means one or more US states and returns it as sent.
+// stateWord checks that text names one or more US states, and returns it with white space
+// normalized.
 func (p *Problems) stateWord(name, value string) string {
 	value = p.words(name, value)
 	if value != "" && len(vocabulary.StatesNamed(value)) == 0 {
@@ -153,7 +154,7 @@ func (p *Problems) refuseState(name, value string) {
 func (p ScheduleParams) normalize(problems *Problems, now time.Time) *Schedule {
 	s := &Schedule{Active: p.Active.Or(true), Cadence: problems.Choice("schedule.cadence", p.Cadence, Cadences())}
 	switch s.Cadence {
-	case CadenceDaily: // clients may send a day, which has no meaning here
+	case CadenceDaily: // ignores the day
 	case CadenceWeekly:
 		s.Day = problems.integer("schedule.day", p.Day, 0, 0, 6)
 	case CadenceMonthly:
@@ -209,8 +210,8 @@ func inMilliliters(v Opt[float64], unit string) Opt[float64] {
 	return Some(ml)
 }
 
-// Narrow reports whether normalized filters are narrow enough for a schedule. A status alone isn't,
-// nor are bounds that exclude no value, nor all booleans of a group.
+// Narrow reports whether normalized filters are narrow enough for a schedule. A status,
+// estimated_dates, bounds that exclude no value, and all booleans of a group are not.
 func (f SavedSearchFilters) Narrow() bool {
 	for i := range filters {
 		if c := &filters[i]; c.Saved != nil && c.narrows(c.saved(&f)) {

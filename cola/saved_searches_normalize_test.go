@@ -14,7 +14,7 @@ import (
 	"github.com/colaregistry/colaregistry/internal/golden"
 )
 
-// saved returns parameters with a narrowing filter.
+// saved returns the parameters of a narrow search after a change.
 func saved(change func(p *SavedSearchParams)) SavedSearchParams {
 	p := SavedSearchParams{Name: "New oak", Filters: &SavedSearchFilters{BrandName: "oak"}}
 	change(&p)
@@ -157,7 +157,7 @@ func TestInvalidSavedSearches(t *testing.T) {
 	}
 }
 
-// broadnessTest has filters and whether they are narrow enough for a schedule.
+// broadnessTest is a set of filters and whether it is narrow enough for a schedule.
 type broadnessTest struct {
 	name    string
 	filters SavedSearchFilters
@@ -242,7 +242,7 @@ func TestTooBroadToRun(t *testing.T) {
 	}
 }
 
-// FuzzNormalizeSavedSearch checks that any input is rejected with a message or normalized, and that
+// FuzzNormalizeSavedSearch checks that invalid input is rejected with a message, and that
 // normalization is idempotent.
 func FuzzNormalizeSavedSearch(f *testing.F) {
 	f.Add("n", "oak", "ohio", "NY", "weekly", 1, 1.5, 2.5, "liters", "key")
@@ -269,7 +269,7 @@ func FuzzNormalizeSavedSearch(f *testing.F) {
 	})
 }
 
-// TestScheduleDay checks that every cadence accepts a missing day. Daily ignores a day; the
+// TestScheduleDay checks that every cadence accepts a missing day: daily ignores the day, the
 // others have a default.
 func TestScheduleDay(t *testing.T) {
 	for _, tt := range []struct {

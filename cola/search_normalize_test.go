@@ -83,7 +83,7 @@ func TestNormalizeZeroValue(t *testing.T) {
 	}
 	blank := mustNormalize(t, SearchParams{Q: " ", ProductType: []string{"", " "}, Origin: "\t", Status: " ", VolumeUnit: " ", Cursor: " "})
 	if diff := cmp.Diff(want, blank); diff != "" {
-		t.Errorf("blank values are not treated as absent (-want +got):\n%s", diff)
+		t.Errorf("search with blank values (-want +got):\n%s", diff)
 	}
 }
 
@@ -128,7 +128,7 @@ func TestDefaultWindow(t *testing.T) {
 	}
 }
 
-// refusal is a set of parameters with one problem, and strings that its message must contain.
+// refusal is a search with one invalid parameter, and strings that the message must contain.
 type refusal struct {
 	name      string
 	params    SearchParams
@@ -144,10 +144,10 @@ func refusals() []refusal {
 		{"negative page", SearchParams{Page: Some(-1)}, "page", []string{"-1"}},
 		{"per_page 0", SearchParams{PerPage: Some(0)}, "per_page", []string{"0", "1 to 100"}},
 		{"per_page 101", SearchParams{PerPage: Some(101)}, "per_page", []string{"101", "1 to 100"}},
-		{"a misspelt status", SearchParams{Status: "aproved"}, "status", []string{`"aproved"`, "expired", "Did you mean approved?"}},
+		{"a misspelled status", SearchParams{Status: "aproved"}, "status", []string{`"aproved"`, "expired", "Did you mean approved?"}},
 		{"an unknown status", SearchParams{Status: "xyz"}, "status", []string{`"xyz"`, "approved, expired, surrendered, revoked"}},
 		{"an unknown product type", SearchParams{ProductType: []string{"wine", "cider"}}, "product_type", []string{`"cider"`, "malt beverage"}},
-		{"a misspelt category", SearchParams{Category: []string{"wines"}}, "category", []string{`"wines"`, "Did you mean Wine?"}},
+		{"a misspelled category", SearchParams{Category: []string{"wines"}}, "category", []string{`"wines"`, "Did you mean Wine?"}},
 		{"a category path", SearchParams{Category: []string{"Wine > Red"}}, "category", []string{`"Wine > Red"`}},
 		{"an unknown date range", SearchParams{DateRange: "year"}, "date_range", []string{`"year"`, "all"}},
 		{"date_range with approval_date_from", SearchParams{DateRange: "all", ApprovalDateFrom: 730000}, "approval_date_from", []string{"date_range"}},
@@ -271,8 +271,8 @@ func TestSort(t *testing.T) {
 	}
 }
 
-// TestSortInSavedSearches checks that saving a search drops its order: runs report labels in their
-// own order.
+// TestSortInSavedSearches checks that saving a search drops its sort order, because runs have a
+// fixed order.
 func TestSortInSavedSearches(t *testing.T) {
 	p := SearchParams{Q: "oak", Sort: "brand"}
 	if diff := cmp.Diff(SearchParams{Q: "oak"}.ForSavedSearch(), p.ForSavedSearch()); diff != "" || len(p.NotForSavedSearch()) > 0 {

@@ -73,7 +73,7 @@ type Query struct {
 	Domestic     string   // Domestic, Imported or empty
 	Status       string
 	BrandName    string // part of the brand name, trimmed
-	SimilarTo    string // brand name that brands are similar to, trimmed
+	SimilarTo    string // name that the brand must be similar to, trimmed
 	PermitNumber string // exact, upper case
 	PermitPart   string // part of the permit number, any case (saved searches)
 	AddressState string // applicant's state, two letters, upper case (saved searches)
@@ -102,7 +102,7 @@ type ColaSearch struct {
 	CursorMode    bool // with a cursor: the page starts after After and ignores Page
 	After         Position
 	DefaultWindow bool   // the default date window applies; From is its first day
-	Fingerprint   uint64 // of the parameters without page, per_page and cursor; binds cursors
+	Fingerprint   uint64 // of the parameters except page, per_page and cursor; a cursor must have the same one
 }
 
 // Sort is an order of labels. Undated labels come last, in SortBrand within their brand.
@@ -129,8 +129,8 @@ type Position struct {
 	Brand string // only in SortBrand: the sort key of the brand, up to MaxBrandPosition bytes
 }
 
-// MaxBrandPosition is the number of bytes of a brand that determine its place in SortBrand. It limits
-// the length of cursors.
+// MaxBrandPosition is the number of bytes of a brand that determine its place in SortBrand. It
+// limits the length of cursors.
 const MaxBrandPosition = 96
 
 // Clock returns the current time: time.Now except in tests.

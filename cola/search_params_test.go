@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestDocumentedBounds checks that each parameter is rejected just outside the
-// bounds in its tags, which the API reference shows, and accepted just inside.
+// TestDocumentedBounds checks that each parameter is accepted at the bounds in its tags, which the
+// API reference shows, and rejected just outside them.
 func TestDocumentedBounds(t *testing.T) {
 	for _, tt := range []struct {
 		params    any // pointer to a new struct
@@ -116,7 +116,7 @@ func enumTrials(f reflect.StructField) (found []trial) {
 	return found
 }
 
-// TestDocumentedDefaults checks the paging defaults against the tags.
+// TestDocumentedDefaults checks the pagination defaults against the tags.
 func TestDocumentedDefaults(t *testing.T) {
 	s := mustNormalize(t, SearchParams{})
 	for name, got := range map[string]int{"Page": s.Page, "PerPage": s.PerPage} {

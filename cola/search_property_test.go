@@ -86,8 +86,8 @@ func anyParams(t *rapid.T) SearchParams {
 	return p
 }
 
-// TestNormalizeRandom checks that the result is a search within all bounds or a validation
-// error that names parameters.
+// TestNormalizeRandom checks that the result is a search within all bounds, or a validation error
+// with details.
 func TestNormalizeRandom(t *testing.T) {
 	accepted, rejected := 0, 0
 	rapid.Check(t, func(t *rapid.T) {
@@ -123,8 +123,8 @@ func TestNormalizeRandom(t *testing.T) {
 	}
 }
 
-// TestNormalizeIdempotent checks that normalized parameters normalize to the same
-// search at any time of day.
+// TestNormalizeIdempotent checks that normalized parameters normalize to the same search,
+// regardless of the time of day.
 func TestNormalizeIdempotent(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := goodParams(t)

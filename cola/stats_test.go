@@ -52,8 +52,8 @@ func TestCountParamsNormalize(t *testing.T) {
 	}
 }
 
-// TestCountParamsFilters checks that counts have the filters of searches, with the same meaning, and
-// no other parameters but their own.
+// TestCountParamsFilters checks that counts have the filters of searches, with the same meaning,
+// and otherwise only their own parameters.
 func TestCountParamsFilters(t *testing.T) {
 	var want, got []string
 	for _, f := range Filters() {
@@ -80,8 +80,8 @@ func TestCountParamsFilters(t *testing.T) {
 	}
 }
 
-// TestDimensions checks that every dimension is documented, and is a member of groups: absent if not
-// requested, and null for labels without a value.
+// TestDimensions checks that every dimension is documented and is a field of LabelGroup: absent if
+// not requested, and null for labels without a value.
 func TestDimensions(t *testing.T) {
 	f, _ := reflect.TypeFor[CountParams]().FieldByName("GroupBy")
 	if got := f.Tag.Get("enum"); got != strings.Join(Dimensions(), ",") {
@@ -99,7 +99,7 @@ func TestDimensions(t *testing.T) {
 	}
 }
 
-// TestBand checks that a band includes its lower bound and not its upper one.
+// TestBand checks that a band includes its lower bound but not its upper one.
 func TestBand(t *testing.T) {
 	for _, tt := range []struct {
 		dimension string
@@ -124,7 +124,7 @@ func TestBand(t *testing.T) {
 	}
 }
 
-// TestLeave checks that groups left out are added to the others, whose number may be unknown.
+// TestLeave checks that omitted groups are added to the other groups, whose number may be unknown.
 func TestLeave(t *testing.T) {
 	groups := []LabelGroup{{Count: 5}, {Count: 3}, {Count: 1}}
 	for known, want := range map[Opt[int]]Opt[int]{Some(4): Some(6), {}: {}} {

@@ -100,7 +100,8 @@ func (u *Used) Add(m Meter, units int) {
 	}
 }
 
-// QuotaState is an account's state right after a request, for the quota headers and GET /usage.
+// QuotaState is the state of an account's quotas right after a request, for the quota headers and
+// GET /usage.
 type QuotaState struct {
 	Tier   Tier
 	Period Period
@@ -120,7 +121,7 @@ func (q QuotaState) ListRecordsRemaining() int {
 	return max(0, q.Limits.ListRecords-q.Used.ListRecords)
 }
 
-// Known reports whether the state was read. It wasn't if the request was rejected before the
+// Known reports whether the state was read. It returns false if the request was rejected before the
 // account lookup.
 func (q QuotaState) Known() bool { return q.Tier != "" }
 

@@ -8,7 +8,7 @@ import (
 	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
-// class is a class of queries that the index must serve in under a millisecond.
+// class is a class of queries whose latency is measured.
 type class struct {
 	name string
 	ask  func(v *View, i int) int // runs variant i and returns the total
@@ -43,7 +43,7 @@ func letters(n int) (all []string) {
 	return all
 }
 
-// edged returns the strings with before and after added.
+// edged returns the strings with a prefix and a suffix.
 func edged(before string, of []string, after string) []string {
 	out := slices.Clone(of)
 	for i := range out {
@@ -69,7 +69,7 @@ type samples struct {
 	today  cola.Date
 	common []string
 	pairs  []string // pairs of common words
-	spaced []string // the end of one word and the beginning of another
+	spaced []string // the end of one word, a space and the beginning of another
 }
 
 func newSamples(g *synthetic, sample []cola.IndexRecord) *samples {
@@ -209,8 +209,8 @@ func (a *samples) filters() []class {
 	}
 }
 
-// sorted returns searches that few, many or all labels match. Some start near the end of the order
-// or have all their results there.
+// sorted returns searches in the given order, which few, many or all labels match. Some start, or
+// have all their results, near the end of the order.
 func (a *samples) sorted(by cola.Sort) []class {
 	in := func(name string, edit func(s *cola.ColaSearch, i int)) class {
 		return class{"sort " + string(by) + ": " + name, search(func(s *cola.ColaSearch, i int) {
@@ -384,7 +384,7 @@ func correction(field string, words []string, n int) func(*View, int) int {
 // suggestClasses returns the completions that are measured.
 func suggestClasses(g *synthetic) []class {
 	common := strings.Fields(commonWords)
-	ends := make([]string, 0, len(common)) // words that begin few brands but are in many
+	ends := make([]string, 0, len(common)) // a word and the first letter of the next
 	for i, word := range common {
 		ends = append(ends, word+" "+common[(i+1)%len(common)][:1])
 	}

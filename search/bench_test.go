@@ -26,7 +26,7 @@ func heapBytes() uint64 {
 	return m.HeapInuse
 }
 
-// peak returns the peak heap size while f runs.
+// peak returns the peak heap size in bytes while f runs.
 func peak(f func()) (bytes uint64) {
 	done, watched := make(chan struct{}), make(chan struct{})
 	go func() {
@@ -50,7 +50,7 @@ func peak(f func()) (bytes uint64) {
 
 const mib = 1 << 20
 
-// built returns the index of the benchmarks, which it builds once.
+// built returns the index that all benchmarks share. It builds it on the first call.
 var built = sync.OnceValue(func() (b struct {
 	index  *Index
 	g      *synthetic
@@ -86,12 +86,12 @@ var built = sync.OnceValue(func() (b struct {
 	})
 	s := b.index.View().Stats()
 	save(b.index)
-	fmt.Fprintf(os.Stderr, "held %d MiB, heap %d MiB more than before, %d MiB at the peak: %+v\n",
+	fmt.Fprintf(os.Stderr, "segments %d MiB, heap growth %d MiB, %d MiB at the peak: %+v\n",
 		s.Bytes/mib, (heapBytes()-before)/mib, (high-before)/mib, s)
 	return b
 })
 
-// save prints the time to write and to read a snapshot.
+// save prints how long it takes to write and to read a snapshot.
 func save(x *Index) {
 	dir, err := os.MkdirTemp("", "snapshot")
 	if err != nil {
@@ -136,20 +136,19 @@ func BenchmarkSuggest(b *testing.B) {
 	measure(b, suggestClasses(built().g), 500, 5*time.Millisecond)
 }
 
-// measure prints the latency of classes with one segment, and with eight after changes. It marks
-// those with a p99 above the limit.
-func measure(b *testing.B, all []class, rounds int, limit time.Duration) {
+// measure prints the latency of classes before and after churn.
+func measure(b *testing.B, all []class, queries int, limit time.Duration) {
 	x := built()
 	for _, shape := range []string{"one segment", "eight segments"} {
 		if shape != "one segment" {
 			churn(b, x.index, x.g)
 		}
-		report(b, shape, x.index.View(), all, rounds, limit)
+		report(b, shape, x.index.View(), all, queries, limit)
 	}
 }
 
-// BenchmarkFirstSeen prints how long the first search for new brands in a view takes, and the
-// memory that its index uses.
+// BenchmarkFirstSeen prints how long it takes to compute the first-seen dates of brands for a view,
+// and how much memory they use.
 func BenchmarkFirstSeen(b *testing.B) {
 	x := built()
 	search := func(shape string) {
@@ -209,10 +208,10 @@ func churn(b *testing.B, x *Index, g *synthetic) {
 	fmt.Fprintf(os.Stderr, "commits of %d labels, halving each time: %v\n", n/16, took)
 }
 
-// report runs a number of queries of each class in each of three rounds and prints the latencies
-// and the CPU time of the querying thread. It counts each query's fastest round and marks classes
-// with a p99 slower than promised.
-func report(b *testing.B, shape string, v *View, all []class, queries int, promised time.Duration) {
+// report runs the queries of each class in three rounds. It prints the latencies of the last round,
+// and the latency and CPU time of the querying thread in each query's fastest round. It marks
+// classes whose fastest p99 is above the limit.
+func report(b *testing.B, shape string, v *View, all []class, queries int, limit time.Duration) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	w := tabwriter.NewWriter(os.Stderr, 0, 0, 2, ' ', 0)
@@ -237,7 +236,7 @@ func report(b *testing.B, shape string, v *View, all []class, queries int, promi
 			slices.Sort(d)
 		}
 		late := ""
-		if quick.wall[queries*99/100] > promised {
+		if quick.wall[queries*99/100] > limit {
 			late = "LATE"
 		}
 		fmt.Fprintf(w, "%s\t%v\t%v\t%v\t%v\t%v\t%d\t%s\n", c.name, took[2].wall[queries/2],
@@ -248,7 +247,7 @@ func report(b *testing.B, shape string, v *View, all []class, queries int, promi
 	b.ReportMetric(float64(v.Stats().Bytes)/mib, "MiB")
 }
 
-// spent is the time that the queries took.
+// spent contains the wall and CPU time of each query.
 type spent struct{ wall, cpu []time.Duration }
 
 func newSpent(queries int) spent {
@@ -309,8 +308,8 @@ func BenchmarkImport(b *testing.B) {
 		searches[len(searches)/2], searches[len(searches)*99/100], maxSegments, high/mib, heapBytes()/mib)
 }
 
-// BenchmarkCoverage counts all labels by the data that they have, as the first request after a
-// change does.
+// BenchmarkCoverage counts all labels by their available data, as the first request after a change
+// does.
 func BenchmarkCoverage(b *testing.B) {
 	x := built()
 	for _, shape := range []string{"one segment", "eight segments"} {

@@ -7,7 +7,7 @@ import (
 	"github.com/colaregistry/colaregistry/search/internal/text"
 )
 
-// keyGroups groups strings by key: those with the same text.BrandKey are spellings of one name.
+// keyGroups groups strings by text.BrandKey. Strings with the same key are spellings of one name.
 type keyGroups struct {
 	keys   column.Dict // distinct keys, sorted
 	keyOf  []uint32    // number of the key of each string
@@ -40,7 +40,7 @@ func (x *keyGroups) spellings(k uint32) []uint32 { return x.values[x.start[k]:x.
 // brandIndex groups the values of the brand column by brand, and sorts the documents by brand.
 type brandIndex struct {
 	keyGroups
-	labels []uint32 // number of labels of each brand
+	labels []uint32 // number of labels of each brand, including those with tombstones
 
 	// cola.SortBrand orders documents by the rank of their brand.
 	rank  []uint32 // of the brand of each value of the column
@@ -61,7 +61,7 @@ func buildBrandIndex(t *table) brandIndex {
 	return x
 }
 
-// sortDocs sorts the documents by brand. Brands with the same place in the order have the same rank.
+// sortDocs sorts the documents by brand. Brands with the same brandPosition have the same rank.
 func (x *brandIndex) sortDocs(t *table) {
 	ranks, last := make([]uint32, x.keys.Len()), uint32(0)
 	for k := 1; k < len(ranks); k++ {

@@ -16,7 +16,7 @@ import (
 // The required quality of the search for similar brands.
 const (
 	minFound       = 57 // similar pairs of 60 whose brand is among the first 20 rows
-	maxDissimilar  = 3  // dissimilar pairs of 60 that score at least 50
+	maxDissimilar  = 3  // dissimilar pairs of 60 that score at least cola.DefaultMinScore
 	pairsOfVerdict = 60
 )
 
@@ -101,7 +101,7 @@ func plantPairs(t testing.TB, x *Index, pairs []brandPair) {
 }
 
 // checkPairs returns the number of similar pairs whose brand is among the first 20 rows, the number
-// of dissimilar pairs whose brand is found at all, and the failures.
+// of dissimilar pairs whose brand is in any row, and the failures.
 func checkPairs(v *View, pairs []brandPair) (found, scored int, failures []string) {
 	for _, p := range pairs {
 		confusing := p.verdict == verdictSimilar

@@ -12,14 +12,14 @@ import (
 // brandCounter computes statistics of brands over the live labels of a view.
 type brandCounter struct {
 	view  *View
-	types [][]bool // for each segment, the values of the type column that count; nil if all do
+	types [][]bool // by segment: which values of the type column are counted; nil for all
 
 	holders holderTally
 	docs    []uint32 // working memory
 	values  []uint32 // working memory
 }
 
-// newBrandCounter returns a counter for labels of some product types, or of all if there are none.
+// newBrandCounter returns a counter for labels of the given product types; nil means all.
 func newBrandCounter(v *View, productTypes []string) *brandCounter {
 	c := &brandCounter{view: v, types: make([][]bool, len(v.segments))}
 	c.holders.counts = make([]uint32, len(v.permittees.records))
@@ -40,7 +40,8 @@ func newBrandCounter(v *View, productTypes []string) *brandCounter {
 	return c
 }
 
-// liveGroups groups brands, which must be in the order of their keys, and drops those without labels.
+// liveGroups groups brands, which must be sorted by key, across segments and drops those without
+// labels.
 func (c *brandCounter) liveGroups(all []similarBrand) []brandGroup {
 	groups := make([]brandGroup, 0, len(all))
 	for len(all) > 0 {
@@ -68,7 +69,7 @@ func (c *brandCounter) liveGroups(all []similarBrand) []brandGroup {
 	return groups
 }
 
-// inAllSegments returns a brand in the segments that have it.
+// inAllSegments returns the brand with the given key in each segment that has it.
 func (c *brandCounter) inAllSegments(key string) (all []similarBrand) {
 	for i := range c.view.segments {
 		if k, ok := c.view.segments[i].brands.keys.Find(key); ok {
@@ -78,7 +79,7 @@ func (c *brandCounter) inAllSegments(key string) (all []similarBrand) {
 	return all
 }
 
-// count returns the number of labels of a brand in its segment.
+// count returns the number of counted labels of a brand in its segment.
 func (c *brandCounter) count(b similarBrand) (n int) {
 	seg := &c.view.segments[b.segment]
 	all := c.types[b.segment] == nil && seg.tombstones == nil
@@ -92,8 +93,8 @@ func (c *brandCounter) count(b similarBrand) (n int) {
 	return n
 }
 
-// labels returns the labels in a segment that count and that have a value of the brand column, in
-// result order. The result is valid until the next call.
+// labels returns the live labels of a segment with the given spelling of the brand and a counted
+// product type, in result order. The result is valid until the next call.
 func (c *brandCounter) labels(segment uint16, spelling uint32) []uint32 {
 	seg, types := &c.view.segments[segment], c.types[segment]
 	c.docs = seg.texts.DocsOf(colBrand, spelling).AppendTo(c.docs[:0])

@@ -14,8 +14,8 @@ import (
 // brandWords indexes the names of the brands of a brandIndex for finding similar ones: by word, and
 // by the core of each name written as one word.
 //
-// Names are numbered. Name k is the key of brand k. The names after those are other readings of
-// spellings with elided articles, such as YQUEM for D'YQUEM.
+// Names are numbered: name k is the key of brand k. After the keys come other readings of spellings
+// with elided articles, such as YQUEM for D'YQUEM.
 type brandWords struct {
 	words   column.Dict    // distinct words, in the form of similar.Word.Text, sorted
 	lengths []uint8        // of the words, in characters
@@ -129,8 +129,8 @@ func (s *segment) nameSpellings(name uint32) []uint32 {
 	return s.brands.spellings(name)
 }
 
-// similarNames calls yield with the brand names of the segment that score at least minScore. Some of
-// them may have no live labels.
+// similarNames calls yield with the brand names of the segment that score at least minScore. They
+// may have no live labels.
 func (s *segment) similarNames(
 	q *similar.Query, minScore int, sc *postings.Scratch, yield func(name uint32, m similar.Match),
 ) {
@@ -239,8 +239,8 @@ func (x *brandWords) relateWord(q *similar.Query, i int, r *relatedWords) {
 }
 
 // withWords returns the names with a word in their core that is similar to one in the query's core.
-// Others are not similar, even if they share generic words. A generic word is in a name's core only
-// if all its words are generic.
+// No other name is similar, even if it shares generic words with the query. A generic word is in a
+// name's core only if all words of the name are generic.
 func (x *brandWords) withWords(q *similar.Query, related *relatedWords, sc *postings.Scratch) []uint64 {
 	n := x.len()
 	all := postings.AllBlocks(n)
@@ -267,8 +267,7 @@ func (x *brandWords) withWords(q *similar.Query, related *relatedWords, sc *post
 	return w
 }
 
-// withJoined returns the names that may be similar to the query if some of their words are written
-// together.
+// withJoined returns the names that may be similar to the query if words are written together.
 func (x *brandWords) withJoined(q *similar.Query, sc *postings.Scratch) []uint64 {
 	w := sc.Bitmap(x.len(), postings.AllBlocks(x.len()))
 	limit := func(length int) int { return similar.JoinedEditLimit(q.Joined.Length, length) }

@@ -12,15 +12,15 @@ import (
 // BrandPage is one page of brands.
 type BrandPage struct {
 	Rows    []cola.BrandMatch
-	Total   int            // similar brands, over all pages; exact
+	Total   int            // similar brands on all pages; exact
 	Counts  map[string]int // similar brands by kind of similarity
 	HasMore bool           // whether brands follow this page
 }
 
 // Brands returns one page of the brands whose names are similar to a given name: highest score
 // first, then most labels, then by name. Spellings with the same text.BrandKey are one brand. With
-// a filter by product type, only labels of these types count. Labels without a brand name belong to
-// no brand.
+// a filter by product type, only labels of these types count. Labels without a brand name are
+// ignored.
 func (v *View) Brands(s cola.BrandSearch) BrandPage {
 	page := BrandPage{Rows: []cola.BrandMatch{}, Counts: map[string]int{}}
 	counter := newBrandCounter(v, s.ProductTypes)
@@ -79,7 +79,7 @@ type similarBrand struct {
 	segment uint16
 	kind    similar.Kind
 	score   uint8
-	partial bool // whether only some of its spellings are this similar
+	partial bool // whether the match may apply only to some of its spellings
 	brand   uint32
 }
 

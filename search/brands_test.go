@@ -14,8 +14,8 @@ import (
 	"github.com/colaregistry/colaregistry/search/internal/text"
 )
 
-// TestBrands compares pages of similar brands with the reference implementation across builds, changes,
-// renames, compactions and snapshots.
+// TestBrands compares pages of similar brands with the reference implementation across builds,
+// changes, renames, compactions and snapshots.
 func TestBrands(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		d := newDraws(rapid.Uint64().Draw(rt, "seed"), 60, 60)
@@ -98,7 +98,7 @@ func TestElidedSpellings(t *testing.T) {
 	x := New(Options{ManualCompaction: true})
 	defer x.Close()
 	last := cola.TTBID(24_001_002_000_000)
-	set := func(number cola.TTBID, brand string) { // in a segment with a label that stays live
+	set := func(number cola.TTBID, brand string) { // in a new segment with another label that stays live
 		u := x.Begin()
 		last++
 		u.Label(&cola.IndexRecord{Summary: cola.ColaSummary{TTBID: 24_001_001_000_000 + number, BrandName: brand}})
@@ -152,7 +152,7 @@ func TestManyBrands(t *testing.T) {
 	}
 }
 
-// checkBrands compares one random page of similar brands with the registry's.
+// checkBrands compares one random page of similar brands with the reference implementation.
 func (h *harness) checkBrands() {
 	h.t.Helper()
 	s := h.brandSearch()
@@ -301,8 +301,7 @@ func (r *registry) brandMatch(labels []cola.IndexRecord) cola.BrandMatch {
 	return m
 }
 
-// mostFrequent returns the value with the highest count, the first alphabetically if there are
-// several.
+// mostFrequent returns the value with the highest count. Ties go to the first alphabetically.
 func mostFrequent(counts map[string]int) (value string) {
 	for v, n := range counts {
 		if n > counts[value] || n == counts[value] && v < value {

@@ -124,7 +124,8 @@ func (s *segment) newCategoryTree(redirected []redirectedCategory) *categoryTree
 	return t
 }
 
-// add adds a path with the number of its labels, and returns its node.
+// add adds a path and its ancestors, and returns the node of the path. labels is the number of
+// labels with the path. known has the nodes by folded path.
 func (t *categoryTree) add(path string, labels int, known map[string]int32) int32 {
 	spelling := vocabulary.NormalizeCategory(path)
 	node := int32(noNode)

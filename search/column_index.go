@@ -49,7 +49,7 @@ func buildTextIndex(t *table, col int) valueIndex {
 	})
 }
 
-// buildListIndex indexes a column of lists, except for values that fold to the empty string, which is
+// buildListIndex indexes a column of lists. It omits values that fold to the empty string, which is
 // key 0.
 func buildListIndex(t *table, col int) valueIndex {
 	c := &t.lists[col]
@@ -134,8 +134,9 @@ func (f *valueIndex) serialize(c codec.Codec) {
 // rangeIndex finds documents by bounds on a column of numbers. Documents without a number are in no
 // range.
 //
-// A cumulative list holds all documents below some value, so a range is the difference of two of
-// them plus or minus the few values in between.
+// A cumulative list contains all documents below a checkpoint. A range is the difference between
+// two cumulative lists, corrected by the lists of the values between its bounds and the
+// checkpoints.
 type rangeIndex struct {
 	values      []float64      // distinct, ascending
 	lists       postings.Lists // documents with each value
@@ -143,9 +144,8 @@ type rangeIndex struct {
 	cumulative  postings.Lists // documents below each checkpoint
 }
 
-// checkpointCost is the estimated time, in nanoseconds, after which another checkpoint is added:
-// the time to compute the union of the lists since the last one. It bounds the cost of the values
-// that a range needs beyond its checkpoints.
+// checkpointCost is the estimated time, in nanoseconds, to compute the union of the lists since the
+// last checkpoint, above which another one is added. It bounds the cost of correcting a range.
 const checkpointCost = 60_000
 
 // buildRangeIndex indexes a column.

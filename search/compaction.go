@@ -72,9 +72,9 @@ func (f *compactions) wait(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// Compact merges all segments into one while the index is searched and updated. Search results do
-// not change. Labels added meanwhile stay in segments of their own. It stops early with the
-// context's error.
+// Compact merges all segments into one without blocking searches or updates. Search results do not
+// change. Labels added during compaction stay in separate segments. If ctx is canceled, Compact
+// stops and returns its error.
 func (x *Index) Compact(ctx context.Context) error {
 	if err := x.compactions.wait(ctx); err != nil {
 		return fmt.Errorf("wait for compactions: %w", err)
@@ -102,13 +102,13 @@ func (x *Index) wakeCompactors() {
 // separately, because many of them arrive while large ones are compacted.
 const smallSegment = 1 << 16
 
-// pickSmall chooses among the small segments.
+// pickSmall is pickCompaction for the small segments.
 func pickSmall(segments []segmentView) []segmentView {
 	isLarge := func(seg segmentView) bool { return seg.t.n >= smallSegment }
 	return pickCompaction(slices.DeleteFunc(slices.Clone(segments), isLarge))
 }
 
-// pickLarge chooses among all segments, unless it would only choose small ones.
+// pickLarge is pickCompaction for all segments, but returns nil if only small ones are chosen.
 func pickLarge(segments []segmentView) []segmentView {
 	chosen := pickCompaction(segments)
 	if slices.ContainsFunc(chosen, func(seg segmentView) bool { return seg.t.n >= smallSegment }) {
@@ -139,9 +139,9 @@ func (x *Index) compactInBackground(ctx context.Context, wake chan struct{}, cho
 	}
 }
 
-// pickCompaction chooses the segments to compact next: the smallest ones, up to the largest that is
-// no larger than all smaller ones together. A segment with more tombstones than labels is compacted
-// alone.
+// pickCompaction returns the segments to compact next: the smallest ones, up to the largest that is
+// no larger than all smaller ones together. If there are none, it returns a single segment with
+// more tombstones than live labels, or nil.
 func pickCompaction(segments []segmentView) []segmentView {
 	bySize := slices.Clone(segments)
 	size := func(seg *segmentView) int { return max(minTierLabels, seg.liveCount()) }
@@ -185,8 +185,8 @@ func (x *Index) compact(ctx context.Context, choose func([]segmentView) []segmen
 	return true, nil
 }
 
-// releaseMemory returns memory to the operating system after a large segment was built. Building
-// one takes as much memory as the segment itself, and the runtime would keep it for minutes.
+// releaseMemory returns memory to the operating system after a large segment is built. Building one
+// temporarily takes as much memory as the segment itself, which the runtime would keep for minutes.
 func releaseMemory(labels uint32) {
 	if labels >= 8*postings.BlockDocs {
 		debug.FreeOSMemory()
@@ -216,9 +216,9 @@ func compactSegments(ctx context.Context, segments []segmentView, ps *permittees
 	return s, nil
 }
 
-// replaceSegments publishes a segment in place of those it was compacted from. Labels replaced
-// since the compaction began get tombstones in it; so do those indexed again because their
-// permittee was renamed.
+// replaceSegments publishes a segment in place of those it was compacted from. Labels that were
+// replaced since the compaction began get tombstones in it, as do labels that were indexed again
+// because their permittee was renamed.
 func (x *Index) replaceSegments(old []segmentView, s *segment) {
 	x.publishing.Lock()
 	defer x.publishing.Unlock()

@@ -133,7 +133,7 @@ func TestConcurrentCompactions(t *testing.T) {
 	}
 }
 
-// lateContext is canceled while its error is read for the first time, which still returns nil.
+// lateContext is canceled during the first call of Err, which still returns nil.
 type lateContext struct {
 	context.Context
 	cancel context.CancelFunc
@@ -142,7 +142,7 @@ type lateContext struct {
 func (c lateContext) Err() error {
 	err := c.Context.Err()
 	if c.cancel(); err == nil {
-		time.Sleep(50 * time.Millisecond) // until functions waiting for the cancellation run
+		time.Sleep(50 * time.Millisecond) // let context.AfterFunc run
 	}
 	return err
 }

@@ -15,11 +15,11 @@ const (
 	noMatch
 )
 
-// completion is a text to complete, in the forms in which values may begin with it.
+// completion is a text to complete, in the forms that are compared with the beginnings of values.
 type completion struct {
-	keys []string // of the text, and with elided words joined to the next: "d yquem", "dyquem"
-	// If the last word may become "and", which keys lack, head is the part before it, with a space,
-	// and spelled is the text with connectors. Otherwise both are empty.
+	keys []string // the text's BrandKey, and, if different, with elided words joined: "d yquem", "dyquem"
+	// If the last word may be the beginning of "and", which keys omit, head is the part before it,
+	// with a space, and spelled is the text with connectors. Otherwise both are empty.
 	head, spelled string
 }
 
@@ -69,13 +69,13 @@ func matchOf(name, key string) int {
 	return noMatch
 }
 
-// maySpell reports whether a value may contain a connector, which its key lacks.
+// maySpell reports whether a value may contain "and", & or +, which its key omits.
 func maySpell(value string) bool {
 	return strings.ContainsAny(value, "&+") || strings.Contains(text.Fold(value), "and")
 }
 
-// eachCandidate calls yield with the numbers of the keys whose values may complete the text in a
-// given way, once each and in ascending order.
+// eachCandidate calls yield with the numbers of the keys whose values may complete the text in the
+// given way, without duplicates and in ascending order.
 func (c *completion) eachCandidate(keys *column.Dict, match int, yield func(k uint32)) {
 	visit, parts := yield, c.keys
 	var found []uint32

@@ -17,7 +17,7 @@ type coverageCache struct {
 	counts dailyValue[*cola.Coverage]
 }
 
-// dailyValue computes a value once a day.
+// dailyValue caches a value that depends on the date.
 type dailyValue[T any] struct {
 	mu       sync.Mutex
 	computed bool
@@ -40,7 +40,7 @@ func (v *View) DataAsOf(today cola.Date) cola.Date {
 	return v.coverage.asOf.on(today, func() cola.Date { return v.dataAsOf(today) })
 }
 
-// Coverage counts the labels by the data that they have. The caller must not modify the result.
+// Coverage counts the labels by their available data. The caller must not modify the result.
 // LastImports is not set.
 func (v *View) Coverage(today cola.Date) *cola.Coverage {
 	return v.coverage.counts.on(today, func() *cola.Coverage {
@@ -90,8 +90,8 @@ func (seg *segmentView) liveCounts(c *column.Numeric) []uint32 {
 	return counts
 }
 
-// countCoverage reads all labels. Documents are ordered by effective date, so those of a year form
-// a range.
+// countCoverage counts all labels by year. Documents are ordered by effective date, so those of a
+// year form a range.
 func (v *View) countCoverage() *cola.Coverage {
 	years, differences, c := map[int]cola.CoverageCounts{}, map[int]int{}, &cola.Coverage{Years: []cola.YearCoverage{}}
 	for i := range v.segments {
@@ -183,11 +183,12 @@ func (seg *segmentView) countErrors(differences map[int]int) {
 	}
 }
 
-// goodEstimate is the difference in days up to which an estimate counts as good.
+// goodEstimate is the maximum error, in days, of an estimate that counts as good.
 const goodEstimate = 25
 
-// summarizeErrors returns nil if there are no differences. The median of an even number is the
-// lower of the middle two.
+// summarizeErrors returns statistics of estimation errors, given the number of labels by absolute
+// error in days, or nil if there are none. The median of an even number is the lower of the middle
+// two.
 func summarizeErrors(differences map[int]int) *cola.EstimateError {
 	if len(differences) == 0 {
 		return nil

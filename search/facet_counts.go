@@ -9,8 +9,8 @@ import (
 	"github.com/colaregistry/colaregistry/search/internal/postings"
 )
 
-// facetCounts holds the number of labels found for each value of the requested facets. The map of a
-// facet that was not requested is nil.
+// facetCounts contains the number of labels found for each value of the requested facets. The map
+// of a facet that was not requested is nil.
 type facetCounts struct {
 	values [textColumns]map[string]int // by column of the facet and folded value
 	paths  map[string]*pathCount       // by folded path; a path includes its descendants
@@ -151,7 +151,7 @@ func newYearCounter(t *table) *yearCounter {
 	return y
 }
 
-// add counts block b. A nil counter is a no-op.
+// add counts the documents in w, the bitmap of block b. It is a no-op on a nil counter.
 func (y *yearCounter) add(b uint32, w []uint64) {
 	if y == nil {
 		return
@@ -181,9 +181,9 @@ func (y *yearCounter) addTo(into map[int]int) {
 	}
 }
 
-// valueCounter counts documents by their value in a column, block by block. In a block with few
-// documents it looks up the value of each one. In a block with many it intersects the block with
-// the posting list of each value.
+// valueCounter counts documents by their value in a column, block by block. If a block has few
+// documents, it looks up the value of each. Otherwise, it intersects the block with the posting
+// list of each value.
 type valueCounter struct {
 	column   *column.Packed
 	lists    *postings.Lists
@@ -208,10 +208,10 @@ func newValueCounter(column *column.Text, lists *postings.Lists) *valueCounter {
 const (
 	lookupCost  = 2   // to look up the value of a document
 	advanceCost = 4   // to advance a list to a block
-	maxLookups  = 512 // with up to this many documents in a block, look them up without opening the lists
+	maxLookups  = 512 // up to this many documents in a block are looked up without opening the lists
 )
 
-// add counts block b. The n documents in w were found.
+// add counts the n documents in w, the bitmap of block b.
 func (t *valueCounter) add(b uint32, w []uint64, n int) {
 	if n > maxLookups && t.cursors == nil {
 		t.openCursors()

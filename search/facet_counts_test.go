@@ -37,7 +37,7 @@ func TestValueCounter(t *testing.T) {
 	}
 }
 
-// tally contains the expected counts and the number of documents counted by each method.
+// tally contains the expected count of each value, and how many documents each method counted.
 type tally struct {
 	want            []uint32
 	byValue, byList uint32

@@ -11,7 +11,7 @@ import (
 	"github.com/colaregistry/colaregistry/cola/vocabulary"
 )
 
-// The maximum number of values that a facet shows. Those with the fewest labels are left out.
+// The maximum number of values that a facet shows. Those with the fewest labels are omitted.
 const (
 	maxOrigins    = 12
 	maxCategories = 50
@@ -41,11 +41,12 @@ type facetCounter struct {
 	byFacet map[facetKey]*facetQuery
 }
 
-// facetKey is a facet, with a status if the dates depend on it.
+// facetKey identifies a cola.FacetQuery: one per facet, except one per status for the status facet,
+// because the status determines the default dates.
 type facetKey struct{ facet, status string }
 
-// facetQuery is the query that facets are counted for: the search without conditions on those
-// facets.
+// facetQuery is a query that one or more facets are counted with: the search without conditions on
+// these facets.
 type facetQuery struct {
 	query cola.Query
 	facetCounts
@@ -194,9 +195,8 @@ func (c *facetCounter) categories(counts map[string]*pathCount) cola.Facet {
 	return f
 }
 
-// isSearchable reports whether a search for path finds the folded path. It does not if path is
-// still an alias after resolution, which can happen with cyclic aliases, or if no parameter accepts
-// it.
+// isSearchable reports whether a search for path finds the folded path. It returns false if no
+// parameter accepts path, or if path resolves to another one, which cyclic aliases can cause.
 func (c *facetCounter) isSearchable(path, folded string) bool {
 	return cola.AcceptsText(path) &&
 		vocabulary.FoldPath(vocabulary.ResolveCategory(vocabulary.NormalizePath(path), c.view.aliases)) == folded
@@ -244,8 +244,8 @@ func (c *facetCounter) origins(b *facetQuery) cola.Facet {
 	return f
 }
 
-// topValues returns up to limit values, those with the most labels, and the number of values left
-// out.
+// topValues returns up to limit values, those with the most labels, and the number of omitted
+// values.
 func topValues(values []cola.FacetValue, limit int) (top []cola.FacetValue, more int) {
 	slices.SortFunc(values, byCount)
 	limit = min(max(limit, 0), len(values))

@@ -12,12 +12,12 @@ import (
 	"pgregory.net/rapid"
 )
 
-// asOf is the date of the random searches. The default date window then contains half of the random
-// labels.
+// asOf is the current time of the random searches. It is chosen so that about half of the random
+// labels are in the default date window.
 var asOf = cola.NewDate(2025, 9, 1).Time()
 
-// TestFacets checks that choosing a facet value finds exactly as many labels as its
-// count, for any search and registry.
+// TestFacets checks that choosing a facet value finds exactly as many labels as its count, for any
+// search and registry.
 func TestFacets(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		d := newDraws(rapid.Uint64().Draw(rt, "seed"), 60, 40)
@@ -32,8 +32,8 @@ func TestFacets(t *testing.T) {
 	})
 }
 
-// TestLargeFacets repeats the check with enough labels for every kind of posting
-// list and both counting methods.
+// TestLargeFacets repeats the check with enough labels for every kind of posting list and both
+// counting methods.
 func TestLargeFacets(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
@@ -167,7 +167,7 @@ func (h *harness) hasSpelling(f cola.Facet, value string) bool {
 		func(v cola.FacetValue) bool { return vocabulary.FoldPath(v.Value) == vocabulary.FoldPath(value) })
 }
 
-// values returns the facet values that occur on labels and that a search can select.
+// values returns the values of a facet that labels have and a search can select.
 func (r *registry) values(facet string, p cola.SearchParams) map[string]bool {
 	values := map[string]bool{}
 	aliases := vocabulary.AliasTable(r.aliases)
@@ -317,8 +317,8 @@ func describe(f cola.Facet) string {
 	return strings.Join(values, ", ")
 }
 
-// TestFacetLimit checks that a facet with many origins lists the largest ones and the
-// chosen one, and counts the others.
+// TestFacetLimit checks that a facet with many values lists the ones with the most labels and the
+// chosen one, and counts the omitted ones.
 func TestFacetLimit(t *testing.T) {
 	x := New(Options{ManualCompaction: true})
 	defer x.Close()

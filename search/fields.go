@@ -40,11 +40,11 @@ const (
 // textField describes a column of text.
 type textField struct {
 	read func(r *cola.IndexRecord) string
-	// anyOf returns the values that a query asks for, ignoring letter case; nil if it has no
-	// such condition.
+	// anyOf returns the values that a query accepts, in any letter case; nil if it has no such
+	// condition.
 	anyOf func(q *cola.Query) []string
 	group []string // values whose union is precomputed, because queries often ask for them together
-	// contains returns the part of the value that a query asks for, if any. Only searched columns
+	// contains returns the substring that a query requires, if any. Only columns up to lastSearched
 	// can have it.
 	contains  func(q *cola.Query) string
 	fold      func(string) string // form in which parts are compared

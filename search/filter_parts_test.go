@@ -44,8 +44,8 @@ func TestFilterParts(t *testing.T) {
 }
 
 // matching returns the labels of a subset that match a part of each group and every ungrouped part.
-// It applies the query last, to the labels that match the other parts, because they determine
-// whether the text is a barcode or words.
+// It applies the query last, because the labels that match the other parts determine whether its
+// text is a barcode or words.
 func matching(v *View, parts []cola.FilterPart, among *Subset) []cola.Position {
 	if i := slices.IndexFunc(parts, func(p cola.FilterPart) bool { return p.Filter == "query" }); i >= 0 {
 		query := parts[i].Alone.AsQuery()
@@ -91,7 +91,7 @@ func (h *harness) savedFilters() cola.SavedSearchFilters {
 	return normalized.Filters
 }
 
-// savedFilter sets one random filter, or two that belong together.
+// savedFilter sets one random filter or a few related ones.
 func (h *harness) savedFilter(f *cola.SavedSearchFilters) {
 	some := func(options ...*cola.Opt[bool]) {
 		for range 1 + h.IntN(3) {

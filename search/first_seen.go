@@ -18,19 +18,19 @@ type firstSeen struct {
 // firstSeenCache holds the first-seen dates of the brands and permits of one view.
 type firstSeenCache struct{ brands, permits firstSeen }
 
-// segmentFirstSeen is the part of firstSeen for one segment. The segment keeps it for later views,
-// because an update changes the first-seen dates of few of its brands.
+// segmentFirstSeen is the part of firstSeen for one segment. The segment caches it for later views,
+// because an update changes few first-seen dates.
 type segmentFirstSeen struct {
-	docs    *column.Packed // brand or permit number of each document
-	dates   []cola.Date    // of each of these values, over all segments; zero if unknown
-	indexed []cola.Date    // dates when the index was built
+	docs    *column.Packed // value of the brand or permit column of each document
+	dates   []cola.Date    // first-seen date of each value, over all segments; zero if unknown
+	indexed []cola.Date    // dates that the index was built from
 	index   rangeIndex     // documents by the indexed dates
-	changed []uint32       // values whose date has changed since then
+	changed []uint32       // values whose date differs from the indexed one
 	own     []cola.Date    // first-seen date of each value within this segment
 	deleted int            // number of tombstones that own takes into account
 }
 
-// maxChanged is the number of changed dates after which the documents are indexed again.
+// maxChanged is the number of changed dates above which the documents are reindexed.
 const maxChanged = 500
 
 // firstSeenCheckpoints replaces checkpointCost in these indexes. They have many lists that span the
@@ -47,7 +47,7 @@ func (v *View) firstSeenBy(dimension string) []*segmentFirstSeen {
 	return f.segments
 }
 
-// findFirstSeen returns the earliest effective dates of groups.
+// findFirstSeen returns the earliest effective dates of groups and caches them in the segments.
 func (v *View) findFirstSeen(g *grouping) []*segmentFirstSeen {
 	found := make([]*segmentFirstSeen, len(v.segments))
 	first := make([]cola.Date, g.n)
@@ -71,7 +71,7 @@ func (v *View) findFirstSeen(g *grouping) []*segmentFirstSeen {
 	return found
 }
 
-// firstSeenBy returns where the segment keeps the first-seen dates of its brands or permits.
+// firstSeenBy returns the segment's cache of the first-seen dates of its brands or permits.
 func (s *segment) firstSeenBy(dimension string) *atomic.Pointer[segmentFirstSeen] {
 	if dimension == cola.ByPermit {
 		return &s.permitsSeen
@@ -79,8 +79,8 @@ func (s *segment) firstSeenBy(dimension string) *atomic.Pointer[segmentFirstSeen
 	return &s.brandsSeen
 }
 
-// findOwnFirstSeen returns a new segmentFirstSeen with the dates in the segment, and with the index
-// of an earlier view if there is one.
+// findOwnFirstSeen returns a new segmentFirstSeen with the dates within the segment, and the index
+// of an earlier view if the segment has cached one.
 func (seg *segmentView) findOwnFirstSeen(g *grouping, i int) *segmentFirstSeen {
 	f := &segmentFirstSeen{docs: g.segments[i].docs, deleted: seg.deleted}
 	if kept := seg.firstSeenBy(g.dimension).Load(); kept != nil {

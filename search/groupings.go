@@ -68,7 +68,7 @@ func (g *grouping) groupValues(i, values int, keys *column.Interner, keyOf func(
 	g.segments[i].groupOf = groupOf
 }
 
-// useKeys completes a grouping whose groups are named by their keys.
+// useKeys completes a grouping whose keys are also the names of its groups.
 func (g *grouping) useKeys(keys *column.Interner) {
 	g.n, g.key = keys.Len(), keys.At
 	g.name = func(group uint32) cola.Text { return cola.Text(keys.At(group)) }
@@ -106,7 +106,7 @@ func (v *View) groupByPeriod(g *grouping) {
 	})
 }
 
-// periodOf returns the name of the year, quarter or month of a date, and its position: the newest
+// periodOf returns the name of the year, quarter or month of a date, and its position, newest
 // first.
 func periodOf(dimension string, date cola.Date) (name string, position int) {
 	year, month, _ := date.Time().Date()
@@ -142,9 +142,9 @@ func (v *View) groupByNumber(g *grouping, col int, of func(number float64) (name
 	})
 }
 
-// groupInOrder groups by the name that of returns for a value of a segment, and orders the groups by
-// position. Groups without a name are last. columnOf returns a segment's documents by value and the
-// number of values.
+// groupInOrder groups by the name that of returns for a value of a segment, and orders the groups
+// by position. The group without a name is last. columnOf returns the value of each document of a
+// segment, and the number of values.
 func (v *View) groupInOrder(
 	g *grouping, columnOf func(i int) (docs *column.Packed, values int),
 	of func(i int, value uint32) (name string, position int),
@@ -186,8 +186,8 @@ func (v *View) groupByCategory(g *grouping) {
 	g.name = nil
 }
 
-// levels returns the first levels of the path of a node, folded, or the empty string if it has
-// fewer. Zero levels stand for the whole path.
+// levels returns the first levels of the folded path of a node, or the empty string if it has
+// fewer. Zero levels mean the whole path.
 func (t *categoryTree) levels(node int32, levels int) string {
 	if node == noNode {
 		return ""
@@ -281,8 +281,8 @@ func (v *View) groupByAppellation(g *grouping) {
 	g.name = nil
 }
 
-// appellationOf returns the appellation of each document, which has at most one, as a value of the
-// column. It collects them once.
+// appellationOf returns the appellation of each document, as a value of the column. A document has
+// at most one. The result is cached.
 func (s *segment) appellationOf() *column.Packed {
 	if values := s.appellations.Load(); values != nil {
 		return values

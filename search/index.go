@@ -14,8 +14,8 @@
 // written to a new segment and gets a tombstone in the old one. Compaction merges segments in the
 // background, using their own columns rather than the store.
 //
-// A segment consists of columns, dictionaries and posting lists. Their contents are free of
-// pointers, so the garbage collector does not scan them.
+// A segment consists of columns, dictionaries and posting lists. Their slices contain no pointers,
+// so the garbage collector does not scan them.
 package search
 
 import (
@@ -76,7 +76,7 @@ func (x *Index) publish(v *View) {
 // View returns the published view.
 func (x *Index) View() *View { return x.view.Load() }
 
-// Reset empties the index. It waits for an update to end.
+// Reset empties the index. It waits for a running update to end.
 func (x *Index) Reset() {
 	x.updating.Lock()
 	defer x.updating.Unlock()
@@ -85,8 +85,8 @@ func (x *Index) Reset() {
 	x.publish(x.emptyView())
 }
 
-// Close stops background compaction and waits for it. Views and updates keep working, but segments
-// are no longer compacted.
+// Close stops background compaction and waits until it has stopped. Views and updates keep working,
+// but segments are no longer compacted automatically.
 func (x *Index) Close() {
 	x.stop()
 	x.stopped.Wait()

@@ -34,8 +34,8 @@ func TestIndex(t *testing.T) {
 	})
 }
 
-// TestLargeIndex repeats the comparison with enough labels for every kind of
-// posting list and more than one block.
+// TestLargeIndex repeats the comparison with enough labels for every kind of posting list and more
+// than one block.
 func TestLargeIndex(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
@@ -58,7 +58,7 @@ type failer interface {
 	Fatalf(format string, args ...any)
 }
 
-// harness updates an index and a registry in parallel.
+// harness applies the same changes to an index and its reference implementation.
 type harness struct {
 	t        failer
 	index    *Index
@@ -69,7 +69,7 @@ type harness struct {
 	interrupted *resumption
 }
 
-// newHarness returns a harness for an empty index. Failed checks are reported to f.
+// newHarness returns a harness with an empty index. It reports failed checks to f.
 func newHarness(t *testing.T, f failer, d *draws) *harness {
 	return &harness{
 		t: f, index: New(Options{ManualCompaction: true}), registry: newRegistry(), draws: d, dir: t.TempDir(),
@@ -168,7 +168,7 @@ func (h *harness) restore() {
 }
 
 // checkSearch compares the total and the rows of all pages of one random search, by page number and
-// by position.
+// by cursor.
 func (h *harness) checkSearch() {
 	h.t.Helper()
 	s, want := h.search()
@@ -200,15 +200,15 @@ func (h *harness) expected(s cola.ColaSearch, want []text.Phrase) []cola.ColaSum
 	return expected
 }
 
-// resumption is a search to continue after a label, which may change or disappear in the meantime.
+// resumption is a search to resume after a label, which may have changed or disappeared by then.
 type resumption struct {
 	search cola.ColaSearch
 	want   []text.Phrase
 	last   cola.ColaSummary
 }
 
-// checkResume continues an earlier search where it stopped, even if the index has changed since,
-// and remembers this search.
+// checkResume resumes an earlier search where it stopped, although the index may have changed
+// since, and may keep this search to resume later.
 func (h *harness) checkResume(s cola.ColaSearch, want []text.Phrase, rows []cola.ColaSummary) {
 	h.t.Helper()
 	if earlier := h.interrupted; earlier != nil {
@@ -252,7 +252,7 @@ func TestRowsMissingLabel(t *testing.T) {
 	}
 }
 
-// TestCountByDayEmptyWindow checks that a window that ends before it begins has no days.
+// TestCountByDayEmptyWindow checks that a window that ends before it starts has no days.
 func TestCountByDayEmptyWindow(t *testing.T) {
 	day := cola.NewDate(2024, 1, 1)
 	for days := range 3 {

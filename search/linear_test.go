@@ -14,7 +14,8 @@ import (
 )
 
 // registry is the reference implementation for the index: records in maps, filtered one by one. It
-// shares no search code with the index, only the vocabulary.
+// shares only the vocabulary, brand keys, completion matching and the similarity of two names with
+// the index.
 type registry struct {
 	labels     map[cola.TTBID]cola.IndexRecord
 	permittees map[string]cola.Permittee
@@ -47,7 +48,7 @@ func (r *registry) sorted(found []cola.IndexRecord, by cola.Sort) []cola.IndexRe
 	return found
 }
 
-// compare compares two labels in an order.
+// compare compares two labels in the given sort order.
 func (r *registry) compare(a, b *cola.ColaSummary, by cola.Sort) int {
 	undated := func(s *cola.ColaSummary) int {
 		if effective(s) == 0 {
@@ -85,8 +86,8 @@ func brandKeyOf(name string) string {
 	return key[:min(len(key), 96)]
 }
 
-// search returns every label that matches, in result order. want is the meaning of the query's
-// text.
+// search returns every label that matches, in result order. want contains the phrases that the
+// query's text must be parsed into.
 func (r *registry) search(q *cola.Query, want []text.Phrase) []cola.IndexRecord {
 	return r.searchAmong(q, want, func(cola.TTBID) bool { return true })
 }
@@ -133,7 +134,7 @@ var (
 	stateOf = map[string]string{"napa_valley": "California", "oakville": "California", "to_kalon": "California"}
 )
 
-// liesIn reports whether one appellation equals or lies in another, in up to depth steps.
+// liesIn reports whether an appellation is outer or inside it, at most depth-1 levels down.
 func (r *registry) liesIn(name, outer string, depth int) bool {
 	if name == "" || plain(name) == "" || depth == 0 {
 		return false
@@ -162,8 +163,8 @@ func (r *registry) filter(q *cola.Query, wanted func(l *cola.IndexRecord) bool) 
 	return found
 }
 
-// amongBrands returns the condition that a label's brand is similar to a name, and that its brand and
-// its permit are new.
+// amongBrands returns the condition that the query's SimilarTo, BrandFirstSeen and
+// PermitteeFirstSeen set on a label.
 func (r *registry) amongBrands(q *cola.Query) func(s *cola.ColaSummary) bool {
 	if q.SimilarTo == "" && q.BrandFirstSeen == 0 && q.PermitteeFirstSeen == 0 {
 		return func(*cola.ColaSummary) bool { return true }
@@ -205,8 +206,8 @@ func hasBarcode(l *cola.IndexRecord, text string) bool {
 		slices.ContainsFunc(l.Barcodes, func(b cola.IndexBarcode) bool { return vocabulary.SameBarcode(b.Value, text) })
 }
 
-// containsAll reports whether the label's searchable fields contain every phrase. words are those of
-// the phrases.
+// containsAll reports whether the label's searchable fields contain every phrase of want. words
+// contains the words of each phrase with their keys.
 func (r *registry) containsAll(l *cola.IndexRecord, want []text.Phrase, words [][]keyedWord) bool {
 	texts := r.searchable(l)
 	for i, w := range want {

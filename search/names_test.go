@@ -15,8 +15,8 @@ import (
 	"github.com/colaregistry/colaregistry/internal/shareddata"
 )
 
-// TestNamesAsTyped searches for names as people type them. Each query must find the named labels and
-// no others.
+// TestNamesAsTyped searches for names as people type them. Each query must find exactly the listed
+// labels.
 func TestNamesAsTyped(t *testing.T) {
 	t.Parallel()
 	names := []string{
@@ -101,7 +101,7 @@ func TestUnknownWords(t *testing.T) {
 	}
 }
 
-// namedIndex is an index of labels with names.
+// namedIndex is a view of labels that the tests identify by name.
 type namedIndex struct {
 	view *View
 	name map[cola.TTBID]string

@@ -15,7 +15,7 @@ import (
 // PermitteePage is one page of permittees.
 type PermitteePage struct {
 	Rows    []cola.PermitteeSummary
-	Total   int  // permittees that match, over all pages; exact
+	Total   int  // matching permittees on all pages; exact
 	HasMore bool // whether permittees follow this page
 }
 
@@ -31,7 +31,8 @@ type permittees struct {
 	unindexed []uint32 // permittees renamed since names was built, ascending
 }
 
-// permittee is an immutable record of a permittee, or a permit number that only labels mention.
+// permittee is an immutable record of a permittee, or of a permit number that appears only on
+// labels.
 type permittee struct {
 	cola.Permittee      // PermitNumber is in vocabulary.NormalizePermit's form
 	known          bool // false for a permit number without a permittee
@@ -52,8 +53,8 @@ type permitteeStats struct {
 // activeDays is the number of days for which an approval keeps a permittee active.
 const activeDays = 365
 
-// activeReason returns why a permittee is active on a day; empty if it is not. Later approvals do
-// not count.
+// activeReason returns why a permittee is active on the given day; empty if it is not. Approvals
+// after that day don't count.
 func (v *View) activeReason(i uint32, today cola.Date) cola.Text {
 	f := &v.permittees.stats[i]
 	if f.listed {
@@ -258,7 +259,7 @@ func (ps *permittees) named(name namePart, sc *postings.Scratch) []uint64 {
 }
 
 // keepMatching clears the bits of permit numbers without a permittee and of permittees that do not
-// match the other filters.
+// match the filters other than the name.
 func (v *View) keepMatching(w []uint64, s *cola.PermitteeSearch) {
 	ps := v.permittees
 	kinds, states := make([]bool, len(ps.types)), make([]bool, len(ps.states))
@@ -284,8 +285,9 @@ func (v *View) keepMatching(w []uint64, s *cola.PermitteeSearch) {
 	}
 }
 
-// Permittee returns a permittee by permit number, in any letter case, as of a day, with up to
-// recent of its newest labels, in result order. ok is false if there is no such permittee.
+// Permittee returns a permittee by permit number, in any letter case, as of the given day. It
+// includes the first labels in result order, at most recent of them. ok is false if there is no
+// such permittee.
 func (v *View) Permittee(number string, today cola.Date, recent int) (d cola.PermitteeDetail, ok bool) {
 	number = vocabulary.NormalizePermit(number)
 	i, ok := v.permittees.find(number)

@@ -174,7 +174,7 @@ func (b *permitteesBuilder) sortNumbers() {
 	})
 }
 
-// rank moves permittees to their place in lists.
+// rank moves permittees to their new places in the ranked list.
 func (b *permitteesBuilder) rank() {
 	moved := make([]uint32, 0, len(b.rerank))
 	for i := range b.rerank {
@@ -216,14 +216,14 @@ func mergeInto(sorted, more []uint32, less func(a, b uint32) bool) []uint32 {
 	return append(out, sorted...)
 }
 
-// Limits on the number of permittees whose names are not indexed. Each search compares those names
+// Limits on the number of permittees whose names are not indexed. Each search by name compares them
 // one by one.
 const (
 	minUnindexed   = 512
 	unindexedShare = 32 // at most one in 32 of all permittees
 )
 
-// indexNames rebuilds the index of names if too many changed since it was built.
+// indexNames rebuilds the index of names if too many have changed since it was built.
 func (b *permitteesBuilder) indexNames() {
 	if len(b.renamed) == 0 {
 		return

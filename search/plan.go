@@ -19,8 +19,8 @@ type query struct {
 	barcode  bool                // lookup is by barcode; phrases apply if none of its documents match the filters
 	phrases  []text.Phrase       // of the text, unless lookup is by ID
 	contains [textColumns]string // parts of values, folded
-	names    []text.Phrase       // ways to read the part of the brand name
-	similar  []*similar.Query    // brand name that brands are similar to, or nil
+	names    []text.Phrase       // ways to read the requested part of the brand name
+	similar  []*similar.Query    // ways to read the name that the brand must be similar to; nil for none
 	category string              // resolved
 
 	appellations []string // the requested one and those inside it

@@ -16,7 +16,7 @@ import (
 type draws struct {
 	*rand.Rand
 	ids     int // upper bound of random IDs
-	permits int // upper bound of numbers in random permit numbers
+	permits int // upper bound of the numbers at the end of random permit numbers
 	words   []string
 }
 
@@ -131,7 +131,7 @@ func (d *draws) label() cola.IndexRecord {
 	return c.IndexRecord()
 }
 
-// longBrand returns a brand longer than the part by which brands are sorted.
+// longBrand returns a brand longer than cola.MaxBrandPosition.
 func (d *draws) longBrand() string {
 	return strings.Repeat(d.words[0]+" ", 30) + d.word()
 }
@@ -148,7 +148,7 @@ func (d *draws) permittee() cola.Permittee {
 	}
 }
 
-// text returns a random query text and its meaning.
+// text returns a random query text and the phrases that it must be parsed into.
 func (d *draws) text() (q string, want []text.Phrase) {
 	switch d.IntN(10) {
 	case 0:
@@ -208,7 +208,8 @@ func (d *draws) bounds(limit int) (minV, maxV cola.Opt[float64]) {
 	return minV, maxV
 }
 
-// search returns a random query with a few filters, and the meaning of its text.
+// search returns a random query with a few filters, and the phrases that its text must be parsed
+// into.
 func (d *draws) search() (s cola.ColaSearch, want []text.Phrase) {
 	for range 1 + d.IntN(3) {
 		switch d.IntN(5) {

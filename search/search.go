@@ -11,7 +11,7 @@ import (
 // Page is one page of labels.
 type Page struct {
 	Rows    []cola.ColaSummary
-	Total   int           // labels that match, over all pages; exact
+	Total   int           // matching labels on all pages; exact
 	HasMore bool          // whether labels follow this page
 	Next    cola.Position // of the last row; zero when the page is empty
 }
@@ -97,7 +97,7 @@ func (v *View) addDays(counts []int, r *query) {
 }
 
 // addDays adds the labels that a plan finds in the segment to the counts of days, latest first.
-// Documents are in the order of the days, so the cursors of the plan are read once.
+// Documents are in the same order, so each cursor of the plan is read only once.
 func (seg *segmentView) addDays(counts []int, latest cola.Date, p *plan, sc *postings.Scratch) {
 	for i := range counts {
 		day := latest.AddDays(-i)
@@ -119,8 +119,8 @@ func pageOffset(page, perPage int) int {
 	return (page - 1) * perPage
 }
 
-// rows merges the documents found in each segment, which are in the given order, and returns take
-// rows after the first skip. more reports whether others follow.
+// rows merges the documents found in each segment, which are in the given order, and returns up to
+// take rows after the first skip. more reports whether more rows follow.
 func (v *View) rows(found [][]uint32, by cola.Sort, skip, take int) (rows []cola.ColaSummary, more bool) {
 	rows = make([]cola.ColaSummary, 0, min(take, 100))
 	next := newResultMerger(v.segments, found, by)
@@ -141,7 +141,7 @@ type Subset struct {
 	docs [][]uint32 // of each segment, ascending
 }
 
-// Subset returns the labels with the IDs. It ignores IDs that the view does not have.
+// Subset returns the labels with the given IDs. It ignores IDs without a label in the view.
 func (v *View) Subset(ids []cola.TTBID) *Subset {
 	s := &Subset{docs: make([][]uint32, len(v.segments))}
 	for _, id := range ids {
@@ -156,8 +156,9 @@ func (v *View) Subset(ids []cola.TTBID) *Subset {
 	return s
 }
 
-// Matches returns the labels of a subset that match, in result order. It matches as Search does,
-// but a barcode that no label of the subset has is searched as text.
+// Matches returns the labels of a subset that match, in result order. It interprets the text like
+// Search, except that a barcode must match a label of the subset; otherwise it is searched as
+// words.
 func (v *View) Matches(query cola.Query, among *Subset) []cola.Position {
 	q, ok := v.resolveQuery(&query)
 	if !ok {
@@ -276,6 +277,6 @@ func (m *resultMerger) next() (segment int, doc uint32, ok bool) {
 	return segment, doc, true
 }
 
-// Contains reports whether part occurs in s, both folded. A non-empty part that folds to the empty
-// string never occurs.
+// Contains reports whether s contains part after folding both. It returns false for a non-empty
+// part that folds to the empty string.
 func Contains(s, part string) bool { return text.Contains(s, part) }

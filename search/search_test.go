@@ -8,8 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// checkMatches runs one random query on some of the labels and compares the matches with the
-// registry's.
+// checkMatches compares the labels of a subset that match one random query with the reference
+// implementation.
 func (h *harness) checkMatches() {
 	h.t.Helper()
 	s, want := h.search()
@@ -97,7 +97,7 @@ func TestBarcodeFallback(t *testing.T) {
 		"no filter":       {cola.Query{Text: code}, []cola.TTBID{11054001000001}},
 		"hyphens":         {cola.Query{Text: "0-36000-29145-2"}, []cola.TTBID{11054001000001}},
 		"matching filter": {cola.Query{Text: code, ProductTypes: []string{"wine"}}, []cola.TTBID{11054001000001}},
-		"filter of the other label": {
+		"filter for another label": {
 			cola.Query{Text: code, ProductTypes: []string{"malt beverage"}},
 			[]cola.TTBID{11054001000002},
 		},

@@ -27,7 +27,7 @@ type segment struct {
 	barcodes    barcodeIndex
 	brands      brandIndex
 	brandWords  brandWords
-	knownDates  postings.Lists // one list: documents with a known date; none if no date is
+	knownDates  postings.Lists // see findKnownDates
 	permitOrder []uint32       // values of the permit column, sorted by permitKey
 	permittees  []uint32       // see findPermittees; not in snapshots
 	bytes       int64
@@ -96,7 +96,8 @@ func buildSegment(ctx context.Context, t *table, names companyNames) (*segment, 
 	return s, nil
 }
 
-// findKnownDates returns the documents with a known date, unless that is all of them.
+// findKnownDates returns one list: the documents whose date is not an estimate. It returns no list
+// if no date is an estimate.
 func findKnownDates(t *table) postings.Lists {
 	docs := make([]uint32, 0, t.n)
 	for doc := range t.n {
@@ -112,8 +113,8 @@ func findKnownDates(t *table) postings.Lists {
 	return b.Lists()
 }
 
-// companyNames returns the names of the permittee with a permit number in vocabulary.NormalizePermit's form;
-// empty if there is none.
+// companyNames returns the names of the permittee with a permit number, which must be in
+// vocabulary.NormalizePermit's form. The names are empty if there is no such permittee.
 type companyNames func(permit string) (company, operating string)
 
 // searchedFields returns the fields of full-text queries, in the order of their columns. The
@@ -177,8 +178,8 @@ func (s *segment) sortPermits() {
 }
 
 // findPermittees sets permittees: for each value of the permit column, the index of the permittee
-// plus 1, or 0 if there is none. find returns the index for a permit number, which stays the same in
-// later views.
+// plus 1, or 0 if there is none. find returns the index of the permittee with a permit number.
+// Later views use the same indexes.
 func (s *segment) findPermittees(find func(number string) (uint32, bool)) {
 	s.permittees = make([]uint32, s.t.text[colPermit].Len())
 	for value := range s.permittees {
@@ -207,7 +208,7 @@ func (s *segment) measure() {
 	s.bytes = int64(sc)
 }
 
-// serialize transfers the segment.
+// serialize writes, reads or measures the segment, depending on the codec.
 func (s *segment) serialize(c codec.Codec) {
 	if s.t == nil {
 		s.t = &table{}

@@ -51,7 +51,7 @@ func (s *segment) redirectedCategories(aliases map[string]string) (redirected []
 	return redirected
 }
 
-// withTombstones returns a copy with more documents deleted.
+// withTombstones returns a copy with tombstones for more documents.
 func (seg segmentView) withTombstones(docs []uint32) segmentView {
 	if len(docs) == 0 {
 		return seg

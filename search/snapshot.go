@@ -125,8 +125,8 @@ func (h *header) serialize(c codec.Codec) {
 	codec.String(c, &h.store)
 }
 
-// savedView is the part of a view that a snapshot holds; the rest is derived from it. It is not
-// inspected before the checksum has been verified.
+// savedView is the part of a view that a snapshot contains; the rest is derived from it. Don't
+// inspect it until the checksum is verified.
 type savedView struct {
 	marks      Marks
 	aliases    column.Dict // former and current path of each alias
@@ -145,7 +145,7 @@ const (
 // textsPerPermittee is the number of strings per permittee.
 const textsPerPermittee = 6
 
-// toSaved returns the part of the view that a snapshot holds.
+// toSaved returns the part of the view that a snapshot contains.
 func (v *View) toSaved() *savedView {
 	s := &savedView{marks: v.marks, segments: v.segments}
 	aliases, areas, permittees := column.NewDictBuilder(), column.NewDictBuilder(), column.NewDictBuilder()

@@ -69,7 +69,7 @@ func (seg *segmentView) oldest(w []uint64, s *cola.ColaSearch, take int) []uint3
 	undated, n := seg.t.undated()
 	dated := undated
 	if s.CursorMode {
-		end := seg.t.notAfter(s.After)
+		end := seg.t.countBefore(s.After)
 		if s.After.Date == 0 {
 			dated, n = 0, end
 		} else {
@@ -80,8 +80,8 @@ func (seg *segmentView) oldest(w []uint64, s *cola.ColaSearch, take int) []uint3
 	return postings.AppendBitsBackward(docs, w, undated, n, take)
 }
 
-// notAfter returns the number of documents before a position, without the label at the position.
-func (t *table) notAfter(p cola.Position) uint32 {
+// countBefore returns the number of documents before a position, excluding the label at it.
+func (t *table) countBefore(p cola.Position) uint32 {
 	end := t.after(p)
 	if end > 0 && t.position(end-1) == (cola.Position{Date: p.Date, TTBID: p.TTBID}) {
 		end--
@@ -114,7 +114,7 @@ func (seg *segmentView) byBrand(w []uint64, total int, s *cola.ColaSearch, take 
 	return seg.selectByBrand(w, order[0], take)
 }
 
-// Cost of a selection in steps of a walk: for each matching document, and for each returned one.
+// The cost of a selection, in steps of a walk, per matching document and per returned document.
 const (
 	stepsPerMatch  = 2
 	stepsPerResult = 64

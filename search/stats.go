@@ -14,7 +14,7 @@ type GroupCounts struct {
 
 // CountGroups counts the matching labels by one or two dimensions. Groups are ordered by the first
 // dimension, then by the second: periods newest first, bands lowest first, and other values by
-// their number of labels, then alphabetically. Labels without a period or band are last.
+// number of labels, then alphabetically. Labels without a period or band come last.
 func (v *View) CountGroups(s cola.CountSearch) GroupCounts {
 	return v.countGroups(&s, countLimits{cells: 1 << 20, sorted: 400_000})
 }

@@ -63,8 +63,8 @@ func (c *groupCounter) tabulate(groups []uint32) [][]uint32 {
 	return rows
 }
 
-// numbers returns the number of each value's group among some groups of the first dimension, from
-// 1, by segment. Values in other groups have the number 0.
+// numbers returns, by segment, the position in groups, from 1, of the group of each value of the
+// first dimension. Values in other groups have position 0.
 func (c *groupCounter) numbers(groups []uint32) [][]uint32 {
 	first := c.dimensions[0]
 	number := make([]uint32, first.n)
@@ -157,8 +157,8 @@ func withOthers(groups, counts []uint32) []uint32 {
 	return groups
 }
 
-// sortLabels returns, for each of some groups of the first dimension, the groups of its labels in
-// the second dimension. counts has the number of labels in each group.
+// sortLabels returns, for each of the given groups of the first dimension, the groups of its labels
+// in the second dimension. counts has the number of labels in each group.
 func (c *groupCounter) sortLabels(groups, counts []uint32) [][]uint32 {
 	first, second, numbers := c.dimensions[0], c.dimensions[1], c.numbers(groups)
 	ends, total := make([]uint32, 1+len(groups)), uint32(0)

@@ -31,7 +31,7 @@ type ranking[T any] struct {
 	first   []T
 }
 
-// add adds a value if it is among the first.
+// add adds a value if it ranks among the first limit values.
 func (r *ranking[T]) add(v T) {
 	if len(r.first) == r.limit {
 		if r.limit == 0 || r.compare(v, r.first[r.limit-1]) >= 0 {

@@ -64,8 +64,8 @@ func (v *View) topCompanies(c *completion, match, limit int) *ranking[namedValue
 	return top
 }
 
-// eachNamed calls yield with the permittees that may have a name with the given match, once for each
-// such name, and whether that is the company name.
+// eachNamed calls yield with each name that may match in the given way: the index of its permittee,
+// and whether it is the company name.
 func (x *nameIndex) eachNamed(c *completion, match int, yield func(i uint32, byCompany bool)) {
 	n := uint32(len(x.identity))
 	c.eachCandidate(&x.byKey.keys, match, func(name uint32) {

@@ -61,9 +61,9 @@ func correct(q string, each eachWord) string {
 	return ""
 }
 
-// nearestWord returns the word that is most similar to a given word, or "" if there is none. For an
-// incomplete word, it may be the beginning of one. Words too short to correct are returned as they
-// are.
+// nearestWord returns the word that is most similar to the given word, or "" if there is none. For
+// an incomplete word, it may return only the beginning of the most similar word. Words too short to
+// correct are returned unchanged.
 func nearestWord(word string, incomplete bool, each eachWord) string {
 	spelling := text.NewSpelling(word)
 	if spelling.Limit == 0 {

@@ -16,8 +16,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestSuggest compares suggestions with the reference implementation across builds, changes, renames,
-// compactions and snapshots.
+// TestSuggest compares suggestions with the reference implementation across builds, changes,
+// renames, compactions and snapshots.
 func TestSuggest(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		d := newDraws(rapid.Uint64().Draw(rt, "seed"), 60, 40)
@@ -309,7 +309,7 @@ func TestSuggestAcrossSegments(t *testing.T) {
 	}
 }
 
-// TestSuggestWhileUpdating checks that a view's suggestions stay those of its labels, even with
+// TestSuggestWhileUpdating checks that an older view's suggestions don't change, even with
 // concurrent callers.
 func TestSuggestWhileUpdating(t *testing.T) {
 	x := New(Options{ManualCompaction: true})

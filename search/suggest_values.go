@@ -12,7 +12,7 @@ import (
 // spellings counts the labels of each spelling of a value.
 type spellings map[string]int
 
-// mostFrequent returns the spelling of most labels, the first alphabetically if there are several.
+// mostFrequent returns the spelling with the most labels. Ties go to the first alphabetically.
 func (s spellings) mostFrequent() (most string) {
 	for spelling, n := range s {
 		if of := s[most]; n > of || n == of && spelling < most {

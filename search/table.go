@@ -17,8 +17,8 @@ const (
 	flagEstimated               // its date is an estimate
 )
 
-// table contains the indexed data of some labels, by column. All other parts of a segment are
-// derived from it, so compaction reads tables only.
+// table contains the indexed data of some labels, by column. The rest of a segment is derived from
+// it and the names of permittees, so compaction does not read labels from the store.
 type table struct {
 	n     uint32
 	ids   []uint64
@@ -155,7 +155,7 @@ func (t *table) idsWithPrefix(digits string) []uint32 {
 
 // window returns the range [lo, hi) of documents with an effective date from one date to another,
 // both included. A zero date leaves that end open. If either date is set, undated documents are
-// left out.
+// excluded.
 func (t *table) window(from, to cola.Date) (lo, hi uint32) {
 	if from == 0 && to == 0 {
 		return 0, t.n

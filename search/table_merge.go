@@ -13,7 +13,7 @@ import (
 	"github.com/colaregistry/colaregistry/search/internal/postings"
 )
 
-// errTooLarge is returned if offsets within a segment need more than 32 bits.
+// errTooLarge is returned if offsets in a segment would exceed 32 bits.
 var errTooLarge = errors.New("search: more than 4 GiB of text in one segment")
 
 // mergeInput is a table to merge. live is a bitmap of the rows to take; nil means all of them.
@@ -74,7 +74,8 @@ func mergeTables(ctx context.Context, inputs []mergeInput) (*table, error) {
 	return t, nil
 }
 
-// orderRows assigns rows to documents and sets the columns that follow from the order.
+// orderRows returns the row of each document, in result order. It sets t.n and the fields of t that
+// depend on the order.
 func (t *table) orderRows(inputs []mergeInput) []rowRef {
 	type keyed struct {
 		id uint64

@@ -6,8 +6,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// threadTime returns the CPU time of the calling thread, which other programs on a busy machine do
-// not affect.
+// threadTime returns the CPU time of the calling thread. Unlike wall time, it excludes the time in
+// which other programs run on the CPU.
 func threadTime() time.Duration {
 	var t unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &t); err != nil {

@@ -4,5 +4,5 @@ package search
 
 import "time"
 
-// threadTime is not available on this system.
+// threadTime returns 0, because it is implemented only for Linux.
 func threadTime() time.Duration { return 0 }

@@ -128,7 +128,8 @@ func (u *Update) apply(v *View) (*View, error) {
 	return &next, nil
 }
 
-// renamedLabels returns the live labels of renamed permittees. They have to be indexed again.
+// renamedLabels returns the live labels of renamed permittees. They must be indexed again, because
+// full-text queries search the names of a label's permittee.
 func renamedLabels(segments []segmentView, pb *permitteesBuilder) (inputs []mergeInput) {
 	for i := range segments {
 		seg := &segments[i]
@@ -151,7 +152,7 @@ func renamedLabels(segments []segmentView, pb *permitteesBuilder) (inputs []merg
 	return inputs
 }
 
-// addSegment adds a segment with the inputs' labels, and tombstones where the labels were before.
+// addSegment adds a segment with the inputs' labels, and tombstones for their older versions.
 func (v *View) addSegment(inputs []mergeInput, pb *permitteesBuilder) error {
 	ctx := context.Background()
 	t, err := mergeTables(ctx, inputs)
@@ -178,8 +179,8 @@ func (v *View) addSegment(inputs []mergeInput, pb *permitteesBuilder) error {
 	return nil
 }
 
-// addTombstones returns the segments with tombstones for the labels, without the segments that have
-// no live labels left. It calls onDelete with the new tombstones of each segment.
+// addTombstones adds tombstones for the labels with the given IDs. It returns the segments that
+// still have live labels, and calls onDelete with the new tombstones of each segment.
 func addTombstones(segments []segmentView, ids []uint64, onDelete func(seg *segmentView, docs []uint32)) []segmentView {
 	left := make([]segmentView, 0, len(segments)+1)
 	for i := range segments {

@@ -165,7 +165,7 @@ func TestCommitAndAbort(t *testing.T) {
 	}
 }
 
-// TestCopiedArguments modifies the arguments after the call.
+// TestCopiedArguments checks that an update copies its arguments.
 func TestCopiedArguments(t *testing.T) {
 	x := New(Options{ManualCompaction: true})
 	defer x.Close()
@@ -188,7 +188,7 @@ func TestCopiedArguments(t *testing.T) {
 	}
 }
 
-// TestImmutableView reads one view across changes and compactions.
+// TestImmutableView checks that changes and compactions don't affect an existing view.
 func TestImmutableView(t *testing.T) {
 	x := New(Options{ManualCompaction: true})
 	defer x.Close()
@@ -285,7 +285,7 @@ func checkOneCommit(t *testing.T, v *View, labels int) {
 	}
 }
 
-// TestLatestDates removes a permittee's latest labels.
+// TestLatestDates checks that removing a permittee's latest labels updates its latest dates.
 func TestLatestDates(t *testing.T) {
 	x := New(Options{ManualCompaction: true})
 	defer x.Close()

@@ -96,7 +96,7 @@ func (v *View) Rows(labels []cola.ColaSummary) []cola.ColaRow {
 }
 
 // Barcode returns up to limit labels with the given barcode, in result order, and their exact
-// total. It looks at all of a label's barcodes. ok is false if there are no labels.
+// total. Any barcode of a label counts, not only the main one. ok is false if there are no labels.
 func (v *View) Barcode(value string, limit int) (r cola.BarcodeResult, ok bool) {
 	found := make([][]uint32, len(v.segments))
 	total := v.findBarcode(value, found)
@@ -112,7 +112,7 @@ func (v *View) Barcode(value string, limit int) (r cola.BarcodeResult, ok bool) 
 }
 
 // Categories returns the category paths of labels, with aliases applied, and their ancestors, in
-// alphabetical order. A path remains until compaction after its last label was changed or replaced.
+// alphabetical order. A path without live labels is listed until compaction removes it.
 func (v *View) Categories() []string {
 	paths := map[string]string{} // by folded path, so that equivalent spellings count once
 	for i := range v.segments {
@@ -135,7 +135,7 @@ func (v *View) Categories() []string {
 func (v *View) Resolve(path string) string { return vocabulary.ResolveCategory(path, v.aliases) }
 
 // Origins returns the places of origin of labels as vocabulary.PlaceOf returns them, in upper case
-// and sorted. A place remains until compaction after its last label was changed or replaced.
+// and sorted. A place without live labels is listed until compaction removes it.
 func (v *View) Origins() []string {
 	met := map[string]bool{}
 	for i := range v.segments {
@@ -166,8 +166,8 @@ func (v *View) States() []string {
 	return slices.Sorted(maps.Keys(met))
 }
 
-// UnknownWords returns the words of a query text that occur in no label, folded. A prefix is not a
-// word.
+// UnknownWords returns the words of a query text that occur in no label, folded. It ignores
+// prefixes, such as oak*.
 func (v *View) UnknownWords(query string) (unknown []string) {
 	for _, p := range text.ParseQuery(query) {
 		if p.Prefix {

@@ -47,8 +47,8 @@ func TestOrigins(t *testing.T) {
 	}
 }
 
-// TestStates checks that a state is listed if a permittee is in it, but not if only a permit number on
-// a label suggests it.
+// TestStates checks that a state is listed if a permittee is in it, but not if it appears only in
+// the permit number of a label.
 func TestStates(t *testing.T) {
 	x := New(Options{ManualCompaction: true})
 	defer x.Close()

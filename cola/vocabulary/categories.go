@@ -28,8 +28,8 @@ func NormalizeCategory(path string) string {
 // FoldPath returns the form in which paths are compared: normalized and folded.
 func FoldPath(path string) string { return FoldText(NormalizePath(path)) }
 
-// pathLevels returns the normalized, non-empty levels of a path. A level with only combining marks
-// counts as empty, because folding would remove it and must not change the number of levels.
+// pathLevels returns the normalized, non-empty levels of a path. A level that consists of combining
+// marks counts as empty, so that folding, which would remove it, keeps the number of levels.
 func pathLevels(path string) []string {
 	levels := make([]string, 0, strings.Count(path, ">")+1)
 	for level := range strings.SplitSeq(path, ">") {
@@ -115,9 +115,9 @@ func AliasTable(aliases []CategoryAlias) map[string]string {
 }
 
 // ResolveCategory returns the current path for a path that may be a former one. It replaces the
-// longest former prefix with its current path, keeps the rest, and repeats while an alias applies.
-// An alias to a path below itself applies once. A path in a cycle of aliases is only normalized.
-// ResolveCategory is idempotent.
+// longest former prefix with its current path, keeps the rest, and repeats until no alias applies.
+// An alias to a path below itself applies once. A path that leads to a cycle of aliases is only
+// normalized. ResolveCategory is idempotent.
 func ResolveCategory(path string, aliases map[string]string) string {
 	normalized := NormalizePath(path)
 	if len(aliases) == 0 || normalized == "" {

@@ -10,7 +10,8 @@ import (
 // class:
 //
 //   - TTB's "dessert wine" is wine above 14% alcohol, which includes dry red wine. So class 88
-//     implies just Wine, and the other dessert classes imply the same as the matching table wines.
+//     implies just Wine, and the other dessert classes, except cider, imply the same as the
+//     matching table wines.
 //   - Class 901, BEER, includes lagers and other beers.
 //   - Hard seltzer is not a class: its labels are among flavored malt beverages, beers and
 //     specialties.
@@ -24,7 +25,8 @@ type CategoryRange struct {
 	Category string
 }
 
-// CategoryRanges lists the categories of codes that are not in Classes, in ascending order.
+// CategoryRanges lists the categories of codes that are not in Classes, in ascending order of
+// codes.
 func CategoryRanges() []CategoryRange {
 	return []CategoryRange{
 		{80, 89, "Wine"},
@@ -68,7 +70,7 @@ func CategoryOfClass(id, name string) string {
 }
 
 // CategoryTableVersion identifies the content of the table, so that data derived from another
-// version of it can be recognized.
+// version can be detected.
 func CategoryTableVersion() string {
 	sum := crc32.NewIEEE()
 	for _, c := range classTable {

@@ -63,9 +63,9 @@ func parseClass(id string) (n int, letter byte, ok bool) {
 	return n, letter, true
 }
 
-// classTable lists TTB's class/type codes and names, as TTB spells them, with the category path that
-// a class implies (see CategoryOfClass). TTB publishes no complete list, so labels may have other
-// codes.
+// classTable lists TTB's class/type codes and names, as TTB spells them, with the category path
+// that a class implies (see CategoryOfClass). TTB does not publish a complete list, so labels may
+// have other codes.
 var classTable = [...]struct{ id, name, category string }{
 	{"80", "TABLE RED WINE", "Wine > Red Wine"},
 	{"80A", "ROSE WINE", "Wine > Rosé Wine"},

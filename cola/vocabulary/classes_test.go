@@ -60,7 +60,7 @@ func TestClassesMatchTTB(t *testing.T) {
 	}
 }
 
-// TestClassRulesRealLabels compares values derived from codes with the values in full records.
+// TestClassRulesRealLabels compares values derived from codes with those in real records.
 func TestClassRulesRealLabels(t *testing.T) {
 	f, err := os.Open(shareddata.File(t, "ttb/cola_records.jsonl"))
 	if err != nil {

@@ -40,8 +40,8 @@ func BarcodeShaped(s string) bool {
 
 // GTINs returns the numbers that a barcode value may stand for, or nil if it is not BarcodeShaped.
 // The first is the value itself. Eight digits that form a UPC-E symbol with a correct check digit
-// also stand for the UPC-A number that it abbreviates. Without the check, most EAN-8 values would
-// match an unrelated item too.
+// also stand for the UPC-A number that it abbreviates. If the check digit were ignored, most EAN-8
+// values would also match an unrelated item.
 func GTINs(value string) []GTIN {
 	var d [maxBarcodeDigits]byte
 	n, ok := barcodeDigits(value, &d)

@@ -8,7 +8,7 @@ import (
 )
 
 // decimal matches a number as applicants write it. A comma is a decimal comma if one or two digits
-// follow; with three, it could separate thousands.
+// follow. With three digits, which could be thousands, there is no match.
 const decimal = `(\d+(?:\.\d+)?|\.\d+|\d+,\d{1,2})`
 
 // parseDecimal parses a match of decimal.
@@ -17,7 +17,7 @@ func parseDecimal(s string) (float64, bool) {
 	return v, err == nil && !math.IsInf(v, 0)
 }
 
-// abvText matches percentages by volume: "12%", "12.5 % by vol", "ALC. 12.5% BY VOL.", "40% alc/vol".
+// abvText matches percentages by volume, such as "12%", "ALC. 12.5% BY VOL." and "40% alc/vol".
 var abvText = regexp.MustCompile(`^(?:alc(?:ohol|\.)? )?` + decimal +
 	` ?(?:%|percent)?(?: ?abv| ?(?:alc(?:ohol|\.)?)?(?: ?/ ?| by | )?(?:vol(?:ume|\.)?))?$`)
 
@@ -33,8 +33,8 @@ func ParseABV(s string) (percent float64, ok bool) {
 
 func foldMeasure(s string) string { return strings.ToLower(strings.Join(strings.Fields(s), " ")) }
 
-// volumePart matches one number with its unit. A period after a space belongs to the next number,
-// as in ".9 FL. OZ."
+// volumePart matches one number with its unit. A period after a space is part of the next number,
+// as in "1 PINT .9 FL. OZ."
 var volumePart = regexp.MustCompile(`^` + decimal + ` ?([a-z]+(?:\.? ?[a-z]+)*\.?) ?`)
 
 // ParseVolume reads net contents as labels and TTB's forms write them, such as "750 MILLILITERS",
@@ -67,14 +67,15 @@ func ParseVolume(s string) (v float64, unit string, ok bool) {
 
 func usMeasure(unit string) bool { return unit != "liters" && unit != "milliliters" }
 
-// VolumeUnitNamed returns the unit in VolumeUnits that a word such as "mL" or "FL. OZ." stands for. ok
-// is false for other words.
+// VolumeUnitNamed returns the unit in VolumeUnits that a word such as "mL" or "FL. OZ." stands for.
+// ok is false for other words.
 func VolumeUnitNamed(word string) (unit string, ok bool) {
 	unit, scale := volumeUnit(foldMeasure(word))
 	return unit, unit != "" && scale == 1
 }
 
-// volumeUnit returns the unit that a folded word stands for, and its size in that unit.
+// volumeUnit returns the unit that a folded word is converted to, and the factor. It returns "" for
+// an unknown word.
 func volumeUnit(word string) (unit string, scale float64) {
 	word = strings.Join(strings.Fields(strings.ReplaceAll(word, ".", " ")), " ")
 	switch word {

@@ -14,7 +14,7 @@ import (
 type Origin struct {
 	ID       string // two characters, such as "51" or "6E"; GEORGIA has two: the state's and the country's
 	Name     string // TTB's spelling, upper case
-	Domestic bool   // in the United States: by TTB's rules the states, the District of Columbia and Puerto Rico
+	Domestic bool   // in the United States, which for TTB includes the District of Columbia and Puerto Rico
 }
 
 // Origins lists TTB's origin codes in TTB's order.
@@ -29,7 +29,7 @@ func Origins() []Origin {
 }
 
 // OriginNames returns the places (see PlaceOf) that a word stands for. The word is a name, an
-// adjective, a US postal code or an ISO 3166 code; letter case, accents and punctuation are ignored.
+// adjective, a US postal code or an ISO 3166 code. It ignores letter case, accents and punctuation.
 // A two-letter code of both a state and a country stands for the state.
 //
 // A word may stand for several places ("carolinian"). A place may have several names in the data
@@ -89,9 +89,9 @@ func PlaceName(place string) string {
 // searched returns the searched form of the place (see PlaceOf).
 func (p place) searched() string { return PlaceOf(p.name, p.id, "") }
 
-// OriginNote explains how an ambiguous word was interpreted and how to select the other place. It returns
-// "" for other words. domestic is the search's domestic_or_imported filter, which distinguishes the
-// two Georgias.
+// OriginNote explains how an ambiguous word was interpreted and how to select the other place. It
+// returns "" for other words. domestic is the search's domestic_or_imported filter, which
+// distinguishes the two Georgias.
 func OriginNote(word, domestic string) string {
 	key := foldPlace(word)
 	if names := originsByWord()[key]; slices.Contains(names, georgiaState) && slices.Contains(names, georgiaCountry) {
@@ -154,7 +154,7 @@ var originsByWord = sync.OnceValue(func() map[string][]string {
 	parts := map[string][]string{}
 	for _, p := range places {
 		for _, word := range p.allNames() {
-			add(word, []string{p.name, p.searched()}) // an ambiguous GEORGIA has the bare name
+			add(word, []string{p.name, p.searched()}) // PlaceOf returns the bare name for an ambiguous GEORGIA
 		}
 		parts[p.country] = append(parts[p.country], p.searched())
 	}

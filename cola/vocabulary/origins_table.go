@@ -1,12 +1,12 @@
 package vocabulary
 
-// place is one origin and the words that mean it.
+// place is an origin and the words for it.
 type place struct {
 	id      string // TTB's code, if it has one
 	name    string // TTB's name, in TTB's spelling
-	country string // the country whose name covers this place too: US or GB
-	also    string // other names that records may carry, separated by semicolons
-	words   string // other names: adjectives and demonyms, separated by commas
+	country string // US or GB if words for that country include this place
+	also    string // other names in records, separated by semicolons
+	words   string // adjectives, demonyms and other words, separated by commas
 }
 
 // places lists TTB's origin codes in TTB's order, then origins that appear on labels but have no
@@ -262,7 +262,7 @@ var places = [...]place{
 	{name: "UNITED ARAB EMIRATES", words: "uae, emirati"},
 }
 
-// countries lists the words that mean every place of a country.
+// countries lists the words for all places of a country.
 var countries = [...]struct{ code, words string }{
 	{"US", "united states, united states of america, usa, us, america, american"},
 	{"GB", "united kingdom, united kingdom of great britain and northern ireland, uk, great britain, britain, british"},

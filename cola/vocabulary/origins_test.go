@@ -105,9 +105,9 @@ func TestOriginByNameAnyCase(t *testing.T) {
 	}
 }
 
-// TestPlaceAdjectives checks that every place can be found by adjective, as the
-// parameter's documentation promises. Exceptions are names that are not places, and places whose
-// adjective belongs to the country that they are part of.
+// TestPlaceAdjectives checks that every place can be found by adjective, as the parameter's
+// documentation promises. Exceptions are names that are not places, and names of whole countries,
+// whose adjectives are in countries.
 func TestPlaceAdjectives(t *testing.T) {
 	without := []string{"AMERICAN", "GREAT BRITAIN", "UNITED KINGDOM", "SINGANI", "MULTIPLE COUNTRIES", "ADMIN CODE"}
 	for _, p := range places {
@@ -205,8 +205,8 @@ func FuzzFoldText(f *testing.F) {
 	})
 }
 
-// TestPlaceOf checks that TTB's code, or else domestic_or_imported, distinguishes the two Georgias.
-// Without either, both remain possible.
+// TestPlaceOf checks that TTB's code, or else domestic_or_imported, distinguishes the two Georgias,
+// and that the name is unchanged without either.
 func TestPlaceOf(t *testing.T) {
 	for _, tt := range []struct{ name, id, domestic, want string }{
 		{"GEORGIA", "08", "", georgiaState},
@@ -232,7 +232,7 @@ func TestPlaceOf(t *testing.T) {
 	}
 }
 
-// TestOriginNote checks that exactly the ambiguous names have a note, which names the other place.
+// TestOriginNote checks that only ambiguous words have a note, which says how to select each place.
 func TestOriginNote(t *testing.T) {
 	for word, want := range map[string][]string{
 		"DE": {"Delaware", "germany", "DEU"}, "ca": {"California", "canada", "CAN"}, "GA": {"Georgia", "gabon", "GAB"},
@@ -252,8 +252,8 @@ func TestOriginNote(t *testing.T) {
 	}
 }
 
-// TestOriginNoteGeorgia checks that there is no note if the search says which Georgia it
-// means.
+// TestOriginNoteGeorgia checks that there is no note if domestic_or_imported selects one of the
+// Georgias.
 func TestOriginNoteGeorgia(t *testing.T) {
 	for _, domestic := range []string{Domestic, Imported} {
 		if got := OriginNote("georgia", domestic); got != "" {

@@ -9,8 +9,8 @@ func NormalizePermit(s string) string { return strings.ToUpper(strings.TrimSpace
 // doesn't imply one.
 //
 // Permit numbers have two to four parts. Those of plants start with the type (DSP-KY-113,
-// BWN-CA-5412, BR-ME-MAI-7); the others start with the state, followed by a letter for the type
-// (CA-I-881, AK-S-20002).
+// BWN-CA-5412, BR-ME-MAI-7); others start with the state, followed by one or two letters for the
+// type (CA-I-881, CA-WS-2956).
 func PermitteeTypeOf(permit string) string {
 	parts := strings.Split(NormalizePermit(permit), "-")
 	if len(parts) < 2 || len(parts) > 4 || parts[len(parts)-1] == "" {
@@ -38,8 +38,8 @@ var permitTypes = map[string]string{
 	"W": "Wine Producer", "WS": "Wine Producer",
 }
 
-// NormalizePermitteeType returns TTB's spelling of the type of a permittee. ok is false, and the
-// type unchanged, if it is unknown.
+// NormalizePermitteeType returns TTB's spelling of a permittee type. If the type is unknown, it
+// returns it unchanged, and ok is false.
 func NormalizePermitteeType(s string) (name string, ok bool) {
 	for _, types := range []map[string]string{plantTypes, permitTypes} {
 		for _, name := range types {

@@ -6,12 +6,12 @@ import (
 	"unicode/utf8"
 )
 
-// Nearest corrects a misspelled word to one of the allowed words, ignoring letter case. It tries, in
-// this order:
+// Nearest corrects a misspelled word to one of the allowed words, ignoring letter case. It tries,
+// in order:
 //
 //  1. the word with the smallest edit distance, if at most a third of the letters differ;
-//  2. the shortest word that starts with the given one, if that has two letters or more;
-//  3. the shortest word that contains it ("spirits"), if it has four letters or more.
+//  2. the shortest word that starts with the given one, if that has at least two letters;
+//  3. the shortest word that contains the given one ("spirits"), if that has at least four letters.
 //
 // Ties go to the first word. ok is false if no word is similar enough.
 func Nearest(word string, allowed []string) (nearest string, ok bool) {
@@ -36,8 +36,8 @@ func Nearest(word string, allowed []string) (nearest string, ok bool) {
 	return shortest(allowed, string(folded), 4, strings.Contains)
 }
 
-// NearestSpelling corrects a word that may well be correct but unknown, so it is stricter than
-// Nearest: the first letter must match, and there are at most MaxEdits edits. Ties go to the first
+// NearestSpelling corrects a word that may be correct but unknown, so it is stricter than Nearest:
+// the first letter must match, and the words differ by at most MaxEdits edits. Ties go to the first
 // candidate.
 func NearestSpelling(word string, candidates []string) (nearest string, ok bool) {
 	folded := []rune(FoldText(word))
@@ -57,9 +57,9 @@ func NearestSpelling(word string, candidates []string) (nearest string, ok bool)
 	return nearest, ok
 }
 
-// MaxEdits returns the number of edits by which a word may differ from its correction: one for a word
-// of at least four letters, two for seven, three for ten. A shorter word has no corrections, nor does
-// one of more than 64 letters.
+// MaxEdits returns the number of edits by which a word may differ from its correction: one for a
+// word of at least four letters, two for at least seven, three for at least ten. It returns 0 for a
+// shorter word, and for one of more than 64 letters.
 func MaxEdits(word string) int { return maxEdits(utf8.RuneCountInString(word)) }
 
 func maxEdits(letters int) int {
@@ -83,9 +83,9 @@ func shortest(candidates []string, part string, minLength int, match func(s, par
 	return found, ok
 }
 
-// EditDistance counts the insertions, deletions, substitutions and swaps of neighbors (each
-// position edited once) that turn a into b. It returns limit+1 without counting if the lengths
-// differ by more than limit.
+// EditDistance returns the minimum number of insertions, deletions, substitutions and swaps of
+// adjacent letters that turn a into b, editing each position at most once. It returns limit+1
+// without counting if the lengths differ by more than limit.
 func EditDistance(a, b []rune, limit int) int {
 	if len(a)-len(b) > limit || len(b)-len(a) > limit {
 		return limit + 1

@@ -9,7 +9,7 @@ import (
 // State is a US state, the District of Columbia, Puerto Rico, the US Virgin Islands or Guam.
 type State struct {
 	Code   string // two letters, upper case
-	Origin string // its name among TTB's origins, upper case
+	Origin string // name in Origins, upper case
 }
 
 // StatesNamed returns the states that a code, name or adjective stands for, ignoring letter case,

@@ -32,8 +32,8 @@ func TestStates(t *testing.T) {
 	}
 }
 
-// TestDomesticStates checks that alerts can filter by every place in the United States,
-// except for the country itself.
+// TestDomesticStates checks that saved searches can filter by every domestic origin except
+// AMERICAN.
 func TestDomesticStates(t *testing.T) {
 	for _, o := range Origins() {
 		if o.Domestic && o.Name != "AMERICAN" && len(StatesNamed(o.Name)) == 0 {

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// ProductTypeNamed returns the product type that a word stands for, in the singular or plural and in
-// any letter case. Other words are returned in lower case.
+// ProductTypeNamed returns the product type with the given name, in the singular or plural and in
+// any letter case. It returns other words in lower case.
 func ProductTypeNamed(word string) ProductType {
 	word = strings.ToLower(word)
 	for _, kind := range []ProductType{Wine, MaltBeverage, DistilledSpirits} {
@@ -54,8 +54,8 @@ func OriginNamed(name, domesticOrImported string) (o Origin, ok bool) {
 // countyAppellation matches a county in TTB's list of appellations.
 var countyAppellation = regexp.MustCompile(`^([A-Z]{2}) - (.+)$`)
 
-// NormalizeAppellation returns an appellation as labels state it. TTB writes a county as the
-// postal code of its state and its name: "CA - SONOMA" is SONOMA COUNTY.
+// NormalizeAppellation returns an appellation as labels state it. TTB writes a county as the postal
+// code of its state and its name: "CA - SONOMA" for SONOMA COUNTY.
 func NormalizeAppellation(s string) string {
 	m := countyAppellation.FindStringSubmatch(s)
 	if m == nil || len(StatesNamed(m[1])) != 1 {

@@ -1,6 +1,6 @@
-// Package vocabulary defines the words of labels and searches and how to compare them: product
+// Package vocabulary defines the words of labels and searches, and how to compare them: product
 // types, statuses, TTB's origins and class/type codes, category paths, US states, units of volume,
-// permit numbers, barcodes, and the folding and correction of spelling. It uses only the standard
+// permit numbers, barcodes, and the folding and correction of text. It uses only the standard
 // library.
 package vocabulary
 

@@ -14,8 +14,8 @@ func VolumeUnits() []string {
 // usGallon is 231 cubic inches, in milliliters, by definition.
 const usGallon = 3785.411784
 
-// millilitersIn returns the milliliters in a unit, or 0 for an unknown unit. It ignores letter
-// case.
+// millilitersIn returns the size of a unit in milliliters, or 0 for an unknown unit. It ignores
+// letter case.
 func millilitersIn(unit string) float64 {
 	switch strings.ToLower(unit) {
 	case "milliliters":

@@ -3,15 +3,15 @@ package vocabulary
 import "strings"
 
 // WordKey returns the key of a folded word. Words that people use interchangeably have the same
-// key: singular and plural, possessives (whose apostrophe folding removes), numbers up to twenty and
-// multiples of ten in letters and digits, and a few other spellings. A key is for comparison only;
-// it need not be a word.
+// key: singular and plural; possessives, whose apostrophe folding removes; numbers up to twenty and
+// multiples of ten, in letters or digits; and a few alternative spellings. A key is for comparison
+// only; it need not be a word.
 //
 //	rivers, river → river    houses, house → hous    geese, goose → goos    four, 4 → 4
 //
 // The rules are for English. They rarely merge different words of other languages, because they
-// change only the endings -s, -e and -x. A change to the rules requires a new version of index
-// snapshots (package search), which contain keys.
+// change only the endings -s, -e and -x. Index snapshots contain keys: if the rules change,
+// snapshotMagic in package search must change, too.
 func WordKey(word string) string {
 	if singular, ok := irregularPlurals[word]; ok {
 		word = singular
@@ -48,8 +48,8 @@ func withoutS(word string) string {
 }
 
 // singularE removes the e that some plurals add before the s (boxes, churches, heroes). It also
-// removes an e that belongs to the singular (houses), because the plural alone doesn't distinguish
-// the two.
+// removes an e that is part of the singular (houses), because the plural doesn't show the
+// difference.
 func singularE(word string) string {
 	base, ok := strings.CutSuffix(word, "e")
 	if !ok || len(base) < 3 {
@@ -86,7 +86,7 @@ var irregularPlurals = map[string]string{
 	"shelves": "shelf", "teeth": "tooth", "thieves": "thief", "wives": "wife", "wolves": "wolf", "women": "woman",
 }
 
-// IsConnector reports whether a folded word only connects others, as & and + do. Searches treat all
+// IsConnector reports whether a folded word means "and", as & and + do. Searches treat all
 // connectors alike.
 func IsConnector(word string) bool {
 	switch word {

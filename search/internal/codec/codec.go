@@ -18,7 +18,7 @@ import (
 	"unsafe"
 )
 
-// Codec is the destination or the source of a structure's slices.
+// Codec is the destination or source of a structure's slices.
 type Codec interface {
 	// Length writes the length of a slice and returns it, or reads the length. size is the width of
 	// an element in bytes.
@@ -29,7 +29,7 @@ type Codec interface {
 	OK() bool
 }
 
-// Number is the element type of slices. Slices of numbers hold no pointers.
+// Number is the element type of slices. Slices of numbers contain no pointers.
 type Number interface {
 	~uint8 | ~uint16 | ~int32 | ~uint32 | ~uint64 | ~float64
 }
@@ -122,10 +122,10 @@ func (w *Writer) Close() error {
 	return w.err
 }
 
-// ErrInvalid is wrapped by a Reader's errors for a file that is damaged or that no Writer wrote.
+// ErrInvalid is wrapped by a Reader's errors for a file that is damaged or not from a Writer.
 var ErrInvalid = errors.New("invalid snapshot")
 
-// Reader is a Codec that reads what a Writer wrote. Don't use the data before Close has verified
+// Reader is a Codec that reads the output of a Writer. Don't use the data until Close has verified
 // the checksum.
 type Reader struct {
 	r    io.Reader
@@ -140,8 +140,8 @@ func NewReader(r io.Reader, size int64) *Reader { return &Reader{r: r, left: siz
 // Err returns the first error.
 func (r *Reader) Err() error { return r.err }
 
-// Length reads the length of a slice. It fails, before anything is allocated, if the rest of the
-// file is shorter.
+// Length reads the length of a slice. It fails if the rest of the file is shorter, so a damaged
+// length can't exhaust memory.
 func (r *Reader) Length(_, size int) int {
 	var n uint64
 	r.Bytes(unsafe.Slice((*byte)(unsafe.Pointer(&n)), 8))
@@ -170,7 +170,7 @@ func (r *Reader) Bytes(b []byte) {
 // OK reports whether every read succeeded.
 func (r *Reader) OK() bool { return r.err == nil }
 
-// Close verifies the checksum and that the file ends here.
+// Close verifies the checksum and that no data follows it.
 func (r *Reader) Close() error {
 	want := r.sum
 	var sum uint32

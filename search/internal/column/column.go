@@ -1,6 +1,6 @@
 // Package column stores the columns of a table: strings, numbers and lists of strings.
 //
-// A column keeps each distinct value once and a small number for each row. The data of a column
+// A column stores each distinct value once and the value's number in each row. The data of a column
 // contains no pointers, so the garbage collector does not scan it.
 package column
 
@@ -54,7 +54,7 @@ func NewNumberInterner() *NumberInterner {
 	return &NumberInterner{Values: []float64{0}, ids: map[float64]uint32{}}
 }
 
-// ID returns the ID of v, or 0 if v is not known.
+// ID returns the ID of v, adding v if it is new. It returns 0 if v is not known or NaN.
 func (n *NumberInterner) ID(v float64, known bool) uint32 {
 	if !known || math.IsNaN(v) {
 		return 0

@@ -53,8 +53,8 @@ func TestPairs(t *testing.T) {
 	}
 }
 
-// TestSeek checks that Seek finds the first string that is not below a given one, from any start at
-// or before it.
+// TestSeek checks that Seek finds the first string that is not below the given one, from any start
+// at or before it.
 func TestSeek(t *testing.T) {
 	b := NewDictBuilder()
 	for _, s := range []string{"", "b", "d", "dd", "f", "h", "j", "l"} {

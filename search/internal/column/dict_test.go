@@ -8,8 +8,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestEachContaining compares the strings found with those that contain the text, one by one. With
-// few letters, matches that cross the end of a string are likely.
+// TestEachContaining compares EachContaining with strings.Contains. The alphabet is small, so that
+// matches across the end of a string are likely.
 func TestEachContaining(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		all := rapid.SliceOf(rapid.StringMatching(`[ab ]{0,6}`)).Draw(t, "strings")

@@ -87,7 +87,7 @@ func KeepRange(w []uint64, lo, hi int) {
 	}
 }
 
-// AppendBits appends base plus the number of each set bit, until out holds limit numbers.
+// AppendBits appends base plus the number of each set bit, until out has limit numbers.
 func AppendBits(out []uint32, w []uint64, base uint32, limit int) []uint32 {
 	for i, x := range w {
 		for ; x != 0; x &= x - 1 {
@@ -100,7 +100,7 @@ func AppendBits(out []uint32, w []uint64, base uint32, limit int) []uint32 {
 	return out
 }
 
-// AppendBitsBackward appends the numbers of the set bits in [lo, hi), highest first, until out holds
+// AppendBitsBackward appends the numbers of the set bits in [lo, hi), highest first, until out has
 // limit numbers.
 func AppendBitsBackward(out []uint32, w []uint64, lo, hi uint32, limit int) []uint32 {
 	if lo >= hi {
@@ -144,7 +144,7 @@ func EachBit(w []uint64, base uint32, yield func(uint32) bool) bool {
 // bit returns bit i as a number.
 func bit(w []uint64, i uint32) uint32 { return uint32(w[i>>6]>>(i&63)) & 1 }
 
-// commonBits returns the number of bits that are set in both.
+// commonBits returns the number of bits that are set in both a and b.
 func commonBits(a, b []uint64) (n int) {
 	b = b[:len(a)]
 	for i, x := range a {

@@ -56,7 +56,7 @@ func (b *Builder) addContainer(block uint32, docs []uint32) {
 	}
 }
 
-// addBits appends a list from a bitmap over all documents. It only reads the blocks of the span.
+// addBits appends a list from a bitmap over all documents. It reads only the blocks of the span.
 func (b *Builder) addBits(w []uint64, s Span) {
 	p := &b.p
 	end := min(int(s.last+1)*BlockWords, len(w))
@@ -89,7 +89,7 @@ func (b *Builder) addBits(w []uint64, s Span) {
 	b.endList()
 }
 
-// beginLong begins a list that is kept in containers.
+// beginLong begins a long list of count documents.
 func (b *Builder) beginLong(count int) {
 	p := &b.p
 	p.long = append(p.long, uint32(p.Len()))

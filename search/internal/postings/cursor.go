@@ -119,7 +119,7 @@ func SortBySelectivity(cursors []Cursor) {
 }
 
 // CountIn returns the number of documents of the cursor's list that are in w, the bitmap of block
-// b. Set all if w contains every document of the block.
+// b. Set all only if w contains every document of the block.
 func (c *Cursor) CountIn(b uint32, w []uint64, all bool) (n uint32) {
 	if c.p == nil {
 		for _, d := range c.seek(b) {

@@ -8,7 +8,7 @@ import (
 	"github.com/colaregistry/colaregistry/search/internal/codec"
 )
 
-// maxShort is the longest list kept as plain numbers. Containers take less memory for longer ones.
+// maxShort is the maximum length of a short list. Containers take less memory for longer lists.
 const maxShort = 256
 
 // Lists holds numbered posting lists. A short list is an array of documents. A long one has a
@@ -41,7 +41,7 @@ type List struct {
 // Len returns the number of lists.
 func (p *Lists) Len() int { return max(0, len(p.off)-1) }
 
-// NumDocs returns n: documents are numbered below it.
+// NumDocs returns the number of documents that the lists are over.
 func (p *Lists) NumDocs() uint32 { return p.n }
 
 // At returns list i.
@@ -186,12 +186,11 @@ func (l List) AndNotInto(w []uint64, s Span) {
 	}
 }
 
-// countBitmapCost is the estimated time, in nanoseconds, to count the bits common to a block and a
-// bitmap.
+// countBitmapCost is the estimated time, in nanoseconds, to count the common bits of two bitmaps of
+// a block.
 const countBitmapCost = 300
 
-// CountCost estimates, in nanoseconds, how long Cursor.CountIn takes for all blocks of the list
-// together.
+// CountCost estimates, in nanoseconds, how long Cursor.CountIn takes for all blocks of the list.
 func (l List) CountCost() int {
 	cost := len(l.docs)
 	for c := l.lo; c < l.hi; c++ {

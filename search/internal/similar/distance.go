@@ -5,9 +5,9 @@ import "unicode/utf8"
 // maxCompared is the length, in characters, of the longest words that are compared by letters.
 const maxCompared = 64
 
-// distance counts the insertions, deletions, substitutions and swaps of neighbors that turn a into
-// b, editing each position at most once. It returns limit+1 if there are more than limit, or if a
-// word is longer than maxCompared.
+// distance returns the minimum number of insertions, deletions, substitutions and swaps of adjacent
+// characters that turn a into b, editing each position at most once. It returns limit+1 if there
+// are more than limit, or if a word is longer than maxCompared.
 func distance(a, b string, limit int) int {
 	if len(a) > maxCompared || len(b) > maxCompared || !isASCII(a) || !isASCII(b) {
 		return countEdits([]rune(a), []rune(b), limit)
@@ -25,7 +25,7 @@ func isASCII(s string) bool {
 	return true
 }
 
-// countEdits is distance for words as characters.
+// countEdits implements distance for slices of characters.
 func countEdits[T byte | rune](x, y []T, limit int) int {
 	if len(x)-len(y) > limit || len(y)-len(x) > limit || len(x) > maxCompared || len(y) > maxCompared {
 		return limit + 1

@@ -34,7 +34,7 @@ func doubleMetaphone(word string) (primary, alternate string) {
 type metaphone struct {
 	word               string
 	at                 int  // position
-	slavic             bool // the spelling looks Slavic or German
+	slavic             bool // whether the spelling looks Slavic or German
 	primary, alternate []byte
 }
 

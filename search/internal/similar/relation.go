@@ -12,7 +12,7 @@ type Relation struct {
 	Begins  bool  // one word begins with the other
 }
 
-// Query is a name to compare others with.
+// Query is a name that other names are compared with.
 type Query struct {
 	Name
 	allowed Set
@@ -27,7 +27,7 @@ const (
 	minEdited       = 4 // the shorter of two words that differ by another edit
 	minTwiceEdited  = 8 // the longer of two words that differ by two edits
 	minJoinedEdited = 5 // the shorter of two joined words that differ by one edit
-	minBegins       = 4 // a word that begins another
+	minBegins       = 4 // a word that begins another, and the word that it begins
 )
 
 // MaxEdits is the largest EditLimit.
@@ -77,15 +77,15 @@ func (q *Query) Relate(i int, w *Word) (r Relation) {
 	return r
 }
 
-// differInSS reports whether only one of two texts ends in -ss, such as those of CYPRES and CYPRESS.
-// These words differ by a letter, but WordKey removes only a single s.
+// differInSS reports whether two texts differ only in a final -ss, as those of CYPRES (cypre) and
+// CYPRESS (cypress) do: the words differ by one letter, but WordKey removes only a single s.
 func differInSS(a, b string) bool {
 	return min(len(a), len(b)) >= minEdited-1 && (a == b+doubleS || b == a+doubleS)
 }
 
 const doubleS = "ss"
 
-// WithDoubleS returns the text that differs from a word only in -ss.
+// WithDoubleS adds a final -ss to the text of a word, or removes it.
 func WithDoubleS(text string) string {
 	if without, ok := strings.CutSuffix(text, doubleS); ok {
 		return without
@@ -93,7 +93,7 @@ func WithDoubleS(text string) string {
 	return text + doubleS
 }
 
-// editPercent returns how similar words of the given lengths are that differ by some edits.
+// editPercent returns how similar two words of the given lengths are that differ by edits.
 func editPercent(edits, a, b int) uint8 { return uint8(100 - 80*edits/max(a, b)) }
 
 // compare compares two words that are not the same.
@@ -114,7 +114,7 @@ func (q *Query) compare(a, b *Word, limit int) (r Relation) {
 
 const (
 	maxSound      = 96 // highest percentage for words that sound alike
-	maxShortSound = 4  // words up to this length must have equally many vowels
+	maxShortSound = 4  // words up to this length must have the same number of vowel groups
 )
 
 // soundPercent returns how similar two words with a common code are. Codes barely distinguish
@@ -151,9 +151,9 @@ const (
 	vowelU = 1 << 4
 )
 
-// vowelGroups returns the sets of vowels between the consonants of a word, without a silent e at the
-// end. y counts as i, and w after a vowel as u. ee includes i and oo includes u: TEETO sounds like
-// TITO, and LOOPO like LUPO.
+// vowelGroups returns the sets of vowels between the consonants of a word, without a silent e at
+// the end. An initial y is a consonant; otherwise, y counts as i, and w after a vowel as u. ee
+// includes i and oo includes u: TEETO sounds like TITO, and LOOPO like LUPO.
 func vowelGroups(word string) (groups []uint8) {
 	within := false
 	for i := range len(word) {

@@ -21,8 +21,8 @@ const (
 	leadingCore  = 45 // minimum if all words of one core do, at the beginning of the other
 	containsCore = 40 // minimum if all words of one core do, elsewhere in the other
 	maxCoverage  = 50 // what coverage adds to leadingCore and containsCore
-	minContained = 3  // minimum number of letters of a core that the other name contains
-	perLetter    = 3  // for each letter of a word that begins a longer one
+	minContained = 3  // minimum number of letters of a core that is contained in the other name
+	perLetter    = 3  // for each letter of a word that begins a longer one, up to maxLetters
 	maxLetters   = 8
 )
 
@@ -66,9 +66,9 @@ func (q *Query) improve(m *Match, kind Kind, percent, factor int) {
 	}
 }
 
-// CompareJoined compares the cores of a name and the query, each written as one word, unless they
-// have the same number of words. If one of them is a single word and the other has two, it compares
-// all their words in the same way. The name must not be an exact match.
+// CompareJoined compares the cores of a name and the query, each written as one word, unless the
+// cores have the same number of words. If one name has one word and the other has two, it first
+// compares all their words, written as one. The name must not be an exact match.
 func (q *Query) CompareJoined(n *Name) (best Match) {
 	if len(q.Words)+len(n.Words) == 3 && q.full() == n.full() {
 		q.improve(&best, SameWords, sameForms, 10000)
@@ -77,9 +77,9 @@ func (q *Query) CompareJoined(n *Name) (best Match) {
 	if q.Size() == n.Size() {
 		return best
 	}
-	covered := 100 * q.within / max(q.weight, 1)
+	covered := 100 * q.coreWeight / max(q.weight, 1)
 	if n.weight > q.weight {
-		covered = 100 * n.within / n.weight
+		covered = 100 * n.coreWeight / n.weight
 	}
 	factor := 100*fullCore + (100-fullCore)*covered
 	if q.Joined.Text == n.Joined.Text {
@@ -124,7 +124,7 @@ func (q *Query) CompareWords(parts []Part, key string) (best Match) {
 // pairing pairs the words of the query and a name.
 type pairing struct {
 	name    [MaxWords]int8 // the counterpart of each word of the query, or -1
-	taken   uint32         // words of the name that are a counterpart
+	taken   uint32         // words of the name that are counterparts
 	core    uint32         // words of the name that are in its core
 	size    int            // words in its core
 	weight  int            // of the name
@@ -135,7 +135,7 @@ type pairing struct {
 	covered int            // percentage of the heavier name that has a counterpart
 	ordered bool           // whether the pairs are in the same order in both names
 	leading bool           // whether the pairs are also the beginning of both cores
-	begun   int            // characters of the word that begins the first word of the longer core; 0 if there is none
+	begun   int            // length of the one-word core that begins the first word of the other core, or 0
 }
 
 // same reports whether all pairs are of the same words.
@@ -149,8 +149,8 @@ func (m *pairing) kindOr(other Kind) Kind {
 	return m.kind
 }
 
-// pairWords pairs the words of the query and a name: first the same words, then the most similar
-// ones. At most one pair differs by letters.
+// pairWords pairs the words of the query and a name: first identical words, then the most similar
+// ones. At most one pair is of kind OneEdit.
 func (q *Query) pairWords(parts []Part) (m pairing) {
 	m.measure(parts)
 	for i := range q.Words {
@@ -213,7 +213,7 @@ func (m *pairing) measure(parts []Part) {
 
 func (m *pairing) inCore(j int) bool { return m.core>>j&1 != 0 }
 
-// free reports whether a word of the name is not a counterpart yet.
+// free reports whether a word of the name is not paired yet.
 func (m *pairing) free(j int) bool { return m.taken>>j&1 == 0 }
 
 func (m *pairing) pair(q *Query, i, j int) {
@@ -267,8 +267,8 @@ func (m *pairing) coreRank(j int) (n int) {
 	return n
 }
 
-// beginning returns the length of the word that is the core of one name and begins the core of the
-// other.
+// beginning returns the length of the one-word core of one name if it begins the first word of the
+// other core, or 0.
 func (m *pairing) beginning(q *Query, parts []Part) int {
 	if q.first < 0 || q.size > 1 && m.size > 1 {
 		return 0

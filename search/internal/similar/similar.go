@@ -3,13 +3,13 @@
 // A Name is a list of words without connectors. Words that describe the trade, such as VINEYARDS,
 // are generic; the others are the core of the name. Two names are similar if every word of one core
 // has a counterpart in the other core: the same word, one that sounds alike, or one that differs by
-// a letter or two. They are also similar if the cores are, each written as one word.
+// a letter or two. They are also similar if their cores, each written as one word, are similar.
 //
-// The score depends on the two names only, not on the other brands of the registry, so it is the
+// The score depends only on the two names, not on the other brands of the registry, so it is the
 // same in every process and at any time. docs/SEARCH.md has the formula and examples.
 //
-// Index snapshots contain the data of words and names. If their analysis changes, the version of
-// snapshots (package search) must change.
+// Index snapshots contain words and names as analyzed here. If the analysis changes, snapshotMagic
+// in package search must change, too.
 package similar
 
 import (
@@ -31,7 +31,7 @@ const (
 	SameWords               // the same words in another order, or written together or apart
 	Plural                  // the same words in other forms: plurals, possessives, numbers
 	SoundsAlike             // with words that sound alike
-	OneEdit                 // with a word that differs by a letter
+	OneEdit                 // with a word that differs by a letter, or by two if it is long
 	Prefix                  // one begins with the other
 	Contains                // one contains the other
 	NumKinds
@@ -67,8 +67,8 @@ func NewWord(text string) Word {
 	return w
 }
 
-// Letters is a bitmap of the characters of a word, modulo 32. The lower half has every character,
-// the upper half the repeated ones.
+// Letters is a bitmap of the characters of a word, modulo 32. The lower half contains every
+// character, the upper half the repeated ones.
 type Letters uint64
 
 // lettersOf returns the letters of a text.
@@ -79,7 +79,7 @@ func lettersOf(text string) (l Letters) {
 	return l
 }
 
-// with returns the letters with another character.
+// with adds a character.
 func (l Letters) with(r rune) Letters {
 	bit := Letters(1) << (r & 31)
 	if l&bit != 0 {
@@ -95,11 +95,12 @@ func (l Letters) MayDiffer(o Letters, edits int) bool {
 }
 
 // Sounds are hashes of the primary and the alternate code of a pronunciation. Both are zero for a
-// word that has only vowels.
+// word without a code or with only vowels.
 type Sounds [2]uint32
 
-// minCode is the length of a code that identifies a pronunciation. A shorter one, which is a single
-// consonant, counts only if the vowels are the same, and only for words without longer codes.
+// minCode is the minimum length of a code that identifies a pronunciation. A shorter code is a
+// single sound. It is used only for words without a longer code, and then the vowels must be the
+// same.
 const minCode = 2
 
 // newSounds returns the sounds of a word with the given codes.
@@ -140,16 +141,16 @@ func (s Sounds) Overlap(o Sounds) bool {
 
 // Name is a brand name, prepared for comparison.
 type Name struct {
-	Key     string // in the form of text.BrandKey
-	Reading bool   // whether Key is another way to read the name, and never an exact match
-	Words   []Word // without connectors
-	Joined  Word   // the core written as one word
-	core    []bool // whether each word is in the core
-	first   int    // the first word of the core, or -1
-	size    int    // words in the core
-	weight  int    // of all words, in quarters of a letter
-	within  int    // weight of the core
-	plain   string // the words as written
+	Key        string // in the form of text.BrandKey
+	Reading    bool   // whether Key is an alternative reading of the name, which is never an exact match
+	Words      []Word // without connectors
+	Joined     Word   // the core written as one word
+	core       []bool // whether each word is in the core
+	first      int    // the first word of the core, or -1
+	size       int    // words in the core
+	weight     int    // of all words, in quarters of a letter
+	coreWeight int    // weight of the core
+	plain      string // the words as written
 }
 
 // NewName returns the name with a key in the form of text.BrandKey.
@@ -175,7 +176,7 @@ func NewName(key string) Name {
 			continue
 		}
 		joined += w
-		n.within += 4 * n.Words[i].Length
+		n.coreWeight += 4 * n.Words[i].Length
 		if n.first < 0 {
 			n.first = i
 		}
@@ -190,8 +191,8 @@ func (n *Name) full() string { return strings.ReplaceAll(n.plain, " ", "") }
 // Full returns all words of the name, written as one, in the form of Word.Text.
 func (n *Name) Full() string { return vocabulary.WordKey(n.full()) }
 
-// GenericSplits calls yield with the rest of a name of one word without a generic word at its
-// beginning or end, such as MERCER for MERCERWINERY, in the form of Word.Text.
+// GenericSplits splits a one-word name that begins or ends with a generic word, such as
+// MERCERWINERY, and calls yield with the rest (MERCER), in the form of Word.Text.
 func (n *Name) GenericSplits(yield func(rest string)) {
 	if len(n.Words) != 1 {
 		return
@@ -221,8 +222,8 @@ func (n *Name) InCore(i int) bool { return n.core[i] }
 // MaxWords is the maximum number of words of a name that are compared.
 const MaxWords = 32
 
-// nameWords returns the first words of a key without connectors, unless it has only connectors.
-// Initials are one word.
+// nameWords returns the words of a key, at most MaxWords. It drops connectors unless there are only
+// connectors, and joins initials into one word.
 func nameWords(key string) []string {
 	all := strings.Fields(key)
 	if len(all) > 1 && !slices.ContainsFunc(all, func(w string) bool { return len(w) > 1 || w[0] < 'a' }) {
@@ -240,7 +241,8 @@ func nameWords(key string) []string {
 	return kept[:min(len(kept), MaxWords)]
 }
 
-// weight returns the weight of a word, in quarters of a letter: generic words count a quarter.
+// weight returns the weight of a word, in quarters of a letter. The letters of words outside the
+// core count a quarter.
 func weight(length int, core bool) int {
 	if core {
 		return 4 * length

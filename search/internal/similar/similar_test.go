@@ -81,7 +81,8 @@ func TestCompare(t *testing.T) {
 	}
 }
 
-// TestAllowed checks that only the allowed kinds are found, even if a name is similar in a better way.
+// TestAllowed checks that only the allowed kinds are found, even if a name is also similar in a
+// stronger way.
 func TestAllowed(t *testing.T) {
 	for _, tt := range []struct {
 		a, b    string
@@ -107,7 +108,7 @@ func TestAllowed(t *testing.T) {
 	}
 }
 
-// TestSounds checks codes of words that illustrate the rules of the algorithm.
+// TestSounds checks the codes of words that exercise the rules of the algorithm.
 func TestSounds(t *testing.T) {
 	for word, want := range map[string][2]string{
 		"smith": {"SM0", "XMT"}, "schmidt": {"XMT", "SMT"}, "thomas": {"TMS", "TMS"}, "knight": {"NT", "NT"},
@@ -134,7 +135,8 @@ func TestSounds(t *testing.T) {
 	}
 }
 
-// TestSoundsOfAnything checks that every word has a finite code of known sounds.
+// TestSoundsOfAnything checks that the codes of random words contain only known sounds and are not
+// too long.
 func TestSoundsOfAnything(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		word := rapid.StringMatching(`[a-z]{1,12}`).Draw(rt, "word")
@@ -151,8 +153,8 @@ func codesOf(word string) []string {
 	return []string{primary, alternate}
 }
 
-// TestDistance compares distance with its recursive definition, and checks that the letters of similar
-// words are similar.
+// TestDistance compares distance with its recursive definition, and checks that MayDiffer is true
+// for that number of edits.
 func TestDistance(t *testing.T) {
 	words := rapid.StringMatching(`[abcé]{0,7}`)
 	rapid.Check(t, func(rt *rapid.T) {
@@ -190,7 +192,7 @@ func editsBetween(a, b []rune) int {
 	return least
 }
 
-// TestBounds checks scores of random names: from 0 to 100, and 100 only for the same name.
+// TestBounds checks that random names score 0 to 100, and that equal names are exact matches.
 func TestBounds(t *testing.T) {
 	word := rapid.SampledFrom([]string{
 		"raven", "ravens", "ravin", "oak", "ravenoak", "winery", "the", "et", "4", "four", "hill", "krd", "ß漢", "a",
@@ -207,7 +209,7 @@ func TestBounds(t *testing.T) {
 	})
 }
 
-// TestGenericWords checks that the generic words have the form in which words are looked up.
+// TestGenericWords checks that the generic words are in the form of vocabulary.WordKey.
 func TestGenericWords(t *testing.T) {
 	for w := range generic {
 		if key := vocabulary.WordKey(w); key != w {

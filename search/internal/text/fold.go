@@ -56,9 +56,14 @@ func BrandKey(name string) string {
 	return strings.Join(kept, " ")
 }
 
-// BrandReadings returns the keys of the ways to read a brand name that may have elided articles: its
-// BrandKey; with words split at apostrophes and without articles and other parts of one letter; and
-// with the articles joined to the next word.
+// BrandReadings returns the distinct keys of the ways to read a brand name that may have elided
+// articles:
+//
+//   - its BrandKey;
+//   - with words split at apostrophes (see splitApostrophes), which drops short articles;
+//   - with elided articles joined to the next word (see JoinElided).
+//
+// Examples:
 //
 //	D'Yquem → dyquem, yquem    Casa d Angelo → casa d angelo, casa dangelo
 func BrandReadings(name string) []string {
@@ -75,19 +80,19 @@ func BrandReadings(name string) []string {
 	return keys
 }
 
-// SpelledKey is like BrandKey, but keeps the word "and", also for & and +.
+// SpelledKey is like BrandKey, but spells connectors: "and", & and + all become "and".
 func SpelledKey(name string) string { return FoldName(spelledConnectors.Replace(name)) }
 
 var spelledConnectors = strings.NewReplacer("&", " and ", "+", " and ")
 
-// Contains reports whether part occurs in text, both folded. A part that folds to the empty string
-// occurs nowhere, unless it is empty itself.
+// Contains reports whether text contains part after folding both. It returns false for a non-empty
+// part that folds to the empty string.
 func Contains(text, part string) bool {
 	needle := Fold(part)
 	return strings.Contains(Fold(text), needle) && (needle != "" || part == "")
 }
 
-// folded reports whether s is ASCII and its own folded form, which needs no copy.
+// folded reports whether s is ASCII and already folded, so that Fold needs no copy.
 func folded(s string) bool {
 	space := true // leading spaces are trimmed as well
 	for i := range len(s) {
@@ -126,7 +131,7 @@ func foldASCII(s string) string {
 func foldRunes(s string) string {
 	b := make([]byte, 0, len(s)+8)
 	gap := false
-	// A spacing accent decomposes into a space and a mark, so apostrophes go first.
+	// NFKD decomposes a spacing accent into a space and a mark, so apostrophes are dropped first.
 	for _, r := range norm.NFKD.String(strings.Map(dropApostrophe, s)) {
 		switch {
 		case unicode.IsSpace(r):
@@ -144,7 +149,7 @@ func foldRunes(s string) string {
 	return codec.UnsafeString(b)
 }
 
-// dropApostrophe removes apostrophes and the characters used for them.
+// dropApostrophe returns -1 for apostrophes and characters used as such, and other runes unchanged.
 func dropApostrophe(r rune) rune {
 	switch r {
 	case '\'', '`', '´', '‘', '’', '‛', '′', '‵', 'ʹ', 'ʻ', 'ʼ', 'ʽ', '＇':
@@ -180,8 +185,7 @@ func appendPlain(b []byte, r rune) []byte {
 	return utf8.AppendRune(b, r)
 }
 
-// isWord reports whether a rune of a folded text belongs to a word: whether it is a letter or
-// digit.
+// isWord reports whether a rune is part of a word: a letter or digit.
 func isWord(r rune) bool {
 	if r < utf8.RuneSelf {
 		return r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r >= 'A' && r <= 'Z'

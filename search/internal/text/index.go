@@ -12,8 +12,8 @@ import (
 // Index is a full-text index over several fields. A value is a distinct string of a field: one or
 // more sequences of words, and connectors (see analysis).
 //
-// A word, in any field, is looked up in its posting list of documents. Words with the same key,
-// such as singular and plural, find each other; a query for such a word is the union of their
+// Each word has a posting list of the documents that contain it in any field. A query for a word
+// finds all words with the same key, such as singular and plural, and takes the union of their
 // lists. The words of a phrase must be next to each other in one value, so a phrase is matched
 // against the values that have all its words.
 type Index struct {
@@ -25,7 +25,7 @@ type Index struct {
 
 	wordValues postings.Lists // values by word
 	wordDocs   postings.Lists // documents by word
-	byValue    postings.Lists // documents by value, without the empty values
+	byValue    postings.Lists // documents by value; none for the empty string
 
 	// Precomputed unions.
 	prefixDocs   unions // documents by prefix of a word or ID
@@ -58,20 +58,19 @@ func (t *Index) DocsOf(field int, value uint32) postings.List {
 // sequence returns the sequences of words of a value, with the empty word between them.
 func (t *Index) sequence(value uint32) []uint32 { return t.seq[t.off[value]:t.off[value+1]] }
 
-// position is the condition on a word of a phrase: it is one of the words, or in [lo, hi).
-type position struct {
+// condition is the condition on a word of a phrase: it is one of the words, or in [lo, hi).
+type condition struct {
 	words  []uint32
 	lo, hi uint32
 }
 
-func (p *position) has(word uint32) bool {
-	return p.lo <= word && word < p.hi || slices.Contains(p.words, word)
+func (c *condition) metBy(word uint32) bool {
+	return c.lo <= word && word < c.hi || slices.Contains(c.words, word)
 }
 
-// positions returns the conditions of a phrase; ok is false if there is a condition that no word
-// meets.
-func (t *Index) positions(p Phrase) (all []position, ok bool) {
-	all = make([]position, len(p.Words))
+// conditions returns the conditions of a phrase; ok is false if no word meets one of them.
+func (t *Index) conditions(p Phrase) (all []condition, ok bool) {
+	all = make([]condition, len(p.Words))
 	for i, w := range p.Words {
 		at := &all[i]
 		switch {
@@ -93,8 +92,8 @@ func (t *Index) positions(p Phrase) (all []position, ok bool) {
 
 // MatchPhrase appends lists of the documents that contain p, a phrase of several words.
 func (t *Index) MatchPhrase(p Phrase, sc *postings.Scratch, dst []postings.List) []postings.List {
-	if all, ok := t.positions(p); ok {
-		t.matchPositions(all, p, 0, t.wordValues.NumDocs(), sc, func(v uint32) { dst = append(dst, t.byValue.At(v)) })
+	if all, ok := t.conditions(p); ok {
+		t.matchConditions(all, p, 0, t.wordValues.NumDocs(), sc, func(v uint32) { dst = append(dst, t.byValue.At(v)) })
 	}
 	return dst
 }
@@ -106,9 +105,9 @@ func (t *Index) MatchName(p Phrase, sc *postings.Scratch, dst []postings.List) [
 			return append(dst, l)
 		}
 	}
-	if all, ok := t.positions(p); ok {
+	if all, ok := t.conditions(p); ok {
 		field := uint32(nameField)
-		t.matchPositions(all, p, t.base[field], t.base[field+1], sc, func(v uint32) { dst = append(dst, t.byValue.At(v)) })
+		t.matchConditions(all, p, t.base[field], t.base[field+1], sc, func(v uint32) { dst = append(dst, t.byValue.At(v)) })
 	}
 	return dst
 }
@@ -116,10 +115,10 @@ func (t *Index) MatchName(p Phrase, sc *postings.Scratch, dst []postings.List) [
 // nameField is the field that MatchName searches.
 const nameField = 0
 
-// matchPositions calls yield with each value in [from, to) that has consecutive words that meet the
-// conditions, or any word that meets the only one.
-func (t *Index) matchPositions(
-	all []position, p Phrase, from, to uint32, sc *postings.Scratch, yield func(value uint32),
+// matchConditions calls yield with each value in [from, to) that has consecutive words that meet
+// the conditions. If there is only one, any word may meet it, including a connector.
+func (t *Index) matchConditions(
+	all []condition, p Phrase, from, to uint32, sc *postings.Scratch, yield func(value uint32),
 ) {
 	cursors := make([]postings.Cursor, len(all))
 	for i := range all {
@@ -143,11 +142,11 @@ func (t *Index) matchPositions(
 }
 
 // valuesWith returns the values with a word that meets a condition. word is the word of the phrase.
-func (t *Index) valuesWith(p *position, word string, sc *postings.Scratch) postings.Cursor {
-	if len(p.words) == 1 {
-		return postings.NewCursor(t.wordValues.At(p.words[0]))
+func (t *Index) valuesWith(c *condition, word string, sc *postings.Scratch) postings.Cursor {
+	if len(c.words) == 1 {
+		return postings.NewCursor(t.wordValues.At(c.words[0]))
 	}
-	if l, ok := t.prefixValues.find(word); ok && p.lo < p.hi {
+	if l, ok := t.prefixValues.find(word); ok && c.lo < c.hi {
 		return postings.NewCursor(l)
 	}
 	all := postings.AllBlocks(t.wordValues.NumDocs())
@@ -157,20 +156,20 @@ func (t *Index) valuesWith(p *position, word string, sc *postings.Scratch) posti
 		l.OrInto(w, all)
 		n += l.Len()
 	}
-	for tok := p.lo; tok < p.hi; tok++ {
+	for tok := c.lo; tok < c.hi; tok++ {
 		add(tok)
 	}
-	for _, tok := range p.words {
+	for _, tok := range c.words {
 		add(tok)
 	}
 	return postings.NewBitmapCursor(w, n)
 }
 
-// inSequence reports whether words that meet the conditions follow one another in seq.
-func inSequence(seq []uint32, all []position) bool {
+// inSequence reports whether seq has consecutive words that meet the conditions.
+func inSequence(seq []uint32, all []condition) bool {
 	for i := 0; i+len(all) <= len(seq); i++ {
 		n := 0
-		for n < len(all) && all[n].has(seq[i+n]) {
+		for n < len(all) && all[n].metBy(seq[i+n]) {
 			n++
 		}
 		if n == len(all) {

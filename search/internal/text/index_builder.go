@@ -126,8 +126,8 @@ func (b *indexBuilder) groupByKey() {
 	}
 }
 
-// uniteKeys precomputes costly unions: the documents of keys with several words, and the documents
-// whose names have a word with a given key.
+// uniteKeys precomputes costly unions by key: the documents with a word of the key, if it has
+// several words, and the documents whose name has a word of the key.
 func (b *indexBuilder) uniteKeys() {
 	docs, names := newUnionsBuilder(b.n), newUnionsBuilder(b.n)
 	from, to := b.base[nameField], b.base[nameField+1]

@@ -10,7 +10,7 @@ import (
 // Nearest is the word that is most similar to a misspelled word.
 type Nearest struct {
 	Word string // empty if none is similar enough
-	// Edits is the number of insertions, deletions, substitutions and swaps of neighbors.
+	// Edits is the number of insertions, deletions, substitutions and swaps of adjacent letters.
 	Edits int
 	Docs  int // documents with the word
 }
@@ -50,7 +50,7 @@ func (t *Index) Nearest(word string) (best Nearest) {
 	return best
 }
 
-// Spelling compares words with a word that may be misspelled.
+// Spelling compares a word that may be misspelled with other words.
 type Spelling struct {
 	Limit   int // edits of a correction, as in vocabulary.NearestSpelling; 0 if there are none
 	word    string

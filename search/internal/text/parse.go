@@ -15,7 +15,7 @@ type Phrase struct {
 	Words  []string // folded, at least one
 	Prefix bool     // the last word matches every word that begins with it
 	Exact  bool     // words match only themselves, not words with the same key
-	// Also matches instead of the word of a phrase, if not empty: "yquem" for "d'yquem".
+	// Also, if not empty, is an alternative to the only word of the phrase: "yquem" for "d'yquem".
 	Also string
 }
 
@@ -25,7 +25,7 @@ type Phrase struct {
 //   - Words joined by hyphens, such as a permit number, are one phrase.
 //   - Initials with periods are one word.
 //   - Words in double quotes are one exact phrase.
-//   - A * right after the last word of a phrase makes it a prefix.
+//   - A * right after the last word of a phrase makes that word a prefix.
 //
 // All other characters, and a quote that is never closed, separate words. Connectors are dropped
 // unless there are only connectors. A query without letters or digits has no phrases.
@@ -56,8 +56,8 @@ func ParseQuery(q string) []Phrase {
 	return phrases
 }
 
-// ParseName parses part of a name. It returns one phrase for each way to read words with
-// apostrophes, or none if the part has no words.
+// ParseName parses part of a name. It returns a phrase for each way to read words with apostrophes,
+// or none if the part has no words.
 func ParseName(part string) (all []Phrase) {
 	folded := Fold(part)
 	all = appendPhrase(all, newPhrase(folded))

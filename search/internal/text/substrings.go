@@ -12,10 +12,10 @@ import (
 
 // Substrings finds the documents with a string, the needle, in their value. Values are folded.
 //
-// A needle of letters and digits lies within one word. The words that contain it are found in the
-// sorted array of all suffixes of words, and the result is the union of their documents. A needle
-// with separators is matched against the values that have all its words. Needles whose unions are
-// costly are precomputed.
+// A needle of letters and digits can match only within one word. The words that contain it are
+// found in a suffix array of all words, and the result is the union of their documents. A needle
+// with separators is matched against the values that have all its words. The documents of needles
+// with costly unions are precomputed.
 type Substrings struct {
 	values       column.Dict
 	words        column.Dict    // sorted
@@ -50,8 +50,7 @@ func (s *Substrings) Match(
 	return dst
 }
 
-// MatchWord appends the list of the documents with a word in their value, not just as part of
-// another word.
+// MatchWord appends the list of the documents with the given whole word in their value.
 func (s *Substrings) MatchWord(word string, dst []postings.List) []postings.List {
 	if tok, ok := s.words.Find(word); ok {
 		dst = append(dst, s.wordDocs.At(tok))
@@ -91,7 +90,7 @@ func (s *Substrings) matchValues(needle string, sc *postings.Scratch, yield func
 	defer sc.Release(candidates)
 	for _, set := range sets[1:] {
 		if set.len() > count {
-			break // checking a candidate costs about as much as adding a list to a union
+			break // checking a candidate costs about as much as adding a list to the union
 		}
 		more, _ := s.valuesWithAny(sc, set, all)
 		postings.AndWords(candidates, more)

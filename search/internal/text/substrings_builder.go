@@ -21,15 +21,15 @@ type substringsBuilder struct {
 	union  *postings.Union
 }
 
-// costlyNeedle is a needle whose documents are precomputed: those of some words or values.
+// costlyNeedle is a needle whose documents are precomputed: those of its words and values.
 type costlyNeedle struct {
 	needle string
 	words  []uint32
 	values []uint32
 }
 
-// BuildSubstrings indexes the values of n documents, folded. docsOf returns the documents of a value.
-// Unions that take longer than limit, in estimated nanoseconds, are precomputed.
+// BuildSubstrings indexes the folded values of n documents. docsOf returns the documents of a
+// value. It precomputes the unions whose estimated time exceeds limit, in nanoseconds.
 func BuildSubstrings(
 	values int, value func(i uint32) string, fold func(string) string, n uint32, docsOf func(uint32) postings.List, limit int,
 ) Substrings {

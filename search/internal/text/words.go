@@ -31,15 +31,14 @@ func foldMarked(s string) string {
 // unmark removes the marks of a text.
 func unmark(s string) string { return strings.ReplaceAll(s, string(mark), "") }
 
-// analysis splits text into words. Its slices are valid until the next call of split.
+// analysis splits text into words. Its slices are valid until the next call to split.
 type analysis struct {
-	// sequence has the words in the order that phrases compare. Initials are one word (A.B.C. is
-	// abc). There are no connectors, unless there are no other words. If parts of the text can be
-	// read in another way, other sequences follow, each after an empty string: with initials as
-	// words of their own, and with the parts of words with apostrophes (d'Yquem is also yquem).
+	// sequence has the words in order, as phrases match them. Initials are one word (A.B.C. is abc).
+	// Connectors are omitted unless there are no other words. If the text can be read in another
+	// way, alternative sequences follow, each after an empty string: one with initials as separate
+	// words, and one with words split at apostrophes (d'Yquem is also yquem).
 	sequence []string
-	// connectors has the connectors that are not in the sequence. Queries for them also find
-	// the text.
+	// connectors has the connectors omitted from the sequences. A query for a connector finds them.
 	connectors []string
 }
 
@@ -84,14 +83,14 @@ func (a *analysis) add(folded string, join bool) (initials bool) {
 	return initials
 }
 
-// joinsInitials reports whether a separator can be between initials. All separators between the
-// initials of a name must be the same: P.S. I LOVE YOU has the initials P.S.
+// joinsInitials reports whether a separator can be between initials. All separators of a run of
+// initials must be the same: P.S. I LOVE YOU has the initials P.S.
 func joinsInitials(between string) bool {
 	return between == "." || between == ". " || between == " " || between == "-"
 }
 
-// joinInitials reports whether there are several words from index from on. If so and join is true,
-// it joins them into one.
+// joinInitials reports whether the run of initials that begins at index from has several words. If
+// so and join is true, it joins them into one word.
 func (a *analysis) joinInitials(from int, join bool) bool {
 	if len(a.sequence)-from < 2 {
 		return false
@@ -201,8 +200,8 @@ func KeyName(name string) string {
 	return string(b)
 }
 
-// KeyParts returns substrings, one of which is in the KeyName of every name that contains part's
-// words in sequence: one for each way to read part, none if it has no words.
+// KeyParts returns a substring for each way to read part, or none if it has no words. If a name
+// contains the words of part in sequence, its KeyName contains at least one of the substrings.
 func KeyParts(part string) (all []string) {
 	for _, p := range ParseName(part) {
 		keys := "|"
