@@ -17,7 +17,7 @@ const (
 
 // completion is a text to complete, in the forms in which values may begin with it.
 type completion struct {
-	keys []string // of the text, and with elided words joined to the next: "d yquem", "dyquem"
+	keys []string // of the text, and with words that lack an apostrophe joined: "d yquem", "dyquem"
 	// If the last word may become "and", which keys lack, head is the part before it, with a space,
 	// and spelled is the text with connectors. Otherwise both are empty.
 	head, spelled string
@@ -26,7 +26,7 @@ type completion struct {
 func newCompletion(q string) *completion {
 	key := text.BrandKey(q)
 	c := &completion{keys: []string{key}}
-	if joined := text.JoinElided(key); joined != key {
+	if joined := text.JoinDetached(key); joined != key {
 		c.keys = append(c.keys, joined)
 	}
 	if at := strings.LastIndexByte(key, ' ') + 1; at > 0 && (key[at:] == "a" || key[at:] == "an") {
