@@ -109,6 +109,24 @@ func TestUnknownWords(t *testing.T) {
 	}
 }
 
+// TestUnknownPrefixes checks which prefixes of a query begin no word, and their corrections.
+func TestUnknownPrefixes(t *testing.T) {
+	t.Parallel()
+	v := namedLabels(t, []string{"RAVENSWOOD", "RAVENNA", "RAVINE", "CHÂTEAU"}).view
+	for query, want := range map[string][]string{
+		"rav* oak": nil, "oak": nil, "2400*": nil, "2401*": {"2401"}, "RAVX* ravx* chatau*": {"ravx", "chatau"}, `"raven oak*"`: {"oak"},
+	} {
+		if diff := cmp.Diff(want, v.UnknownPrefixes(query)); diff != "" {
+			t.Errorf("UnknownPrefixes(%s) (-want +got):\n%s", query, diff)
+		}
+	}
+	for prefix, want := range map[string]string{"ravemn": "ravenn", "ravxn": "raven", "chatau": "chateau", "xyz": "", "qqqq": ""} {
+		if got := v.NearestPrefix(prefix); got != want {
+			t.Errorf("NearestPrefix(%s) = %q, want %q", prefix, got, want)
+		}
+	}
+}
+
 // namedIndex is an index of labels with names.
 type namedIndex struct {
 	view *View
