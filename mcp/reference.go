@@ -164,7 +164,9 @@ func productionReportTools() []tool {
 		name: "list_production_reports", title: "List production reports",
 		description: "List TTB's statistical reports on beer, wine and spirits, newest first: one row per " +
 			"figure, such as a quantity produced, removed or in stock. Rows of one report share " +
-			"commodity, year and month. A withheld figure has is_redacted true and no value.",
+			"commodity, year and month. A withheld figure has is_redacted true and no value.\n\n" +
+			"A year's national production is the sum of its monthly rows: for beer, those with statistical_group Barrels " +
+			"Produced and statistical_detail Production. Yearly reports are mostly by state.",
 		cost:        free,
 		output:      outputSchema(true, []string{"meta"}, reflect.TypeFor[cola.ProductionReport]()),
 		undescribed: pageArguments,

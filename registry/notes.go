@@ -283,7 +283,8 @@ func wordNotes(view *search.View, p *cola.SearchParams, q cola.Query) (notes []N
 	for word := range strings.FieldsSeq(q.BrandName) {
 		inBrand := func(word string) cola.Query { return cola.Query{BrandName: word} }
 		if hasWord(word) && countMatches(view, inBrand(word)) == 0 {
-			add("No brand name contains", word, view.NearestWord(word), "", inBrand, func(p *cola.SearchParams) *string { return &p.BrandName })
+			add("No brand name contains", word, view.NearestWord(word), "", inBrand,
+				func(p *cola.SearchParams) *string { return &p.BrandName })
 		}
 	}
 	return notes
@@ -477,6 +478,9 @@ func didYouMean(near string, ok bool) string {
 // listFilter is a filter of a reference list and its value.
 type listFilter struct{ name, value string }
 
+// noCombination is the note on filters whose values all exist.
+const noCombination = "Each filter alone has matching rows, but no row matches all of them."
+
 // maxListedWords limits the values that a note lists.
 const maxListedWords = 20
 
@@ -497,7 +501,7 @@ func (w ListVocabulary) notes(filters ...listFilter) (notes []string) {
 		}
 	}
 	if conditions > 1 && notes == nil {
-		notes = []string{"Each filter alone has matching rows, but no row matches all of them."}
+		notes = []string{noCombination}
 	}
 	return notes
 }

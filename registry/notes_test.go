@@ -193,6 +193,16 @@ func TestListNotes(t *testing.T) {
 	if err != nil || len(reports.Notes) != 1 || !strings.Contains(reports.Notes[0], "1901") {
 		t.Errorf("notes for reports = %q, %v", reports.Notes, err)
 	}
+	beer := cola.ProductionReportParams{Year: cola.Some(2015), Commodity: "beer", ReportType: "yearly", StatisticalGroup: "barrels produced"}
+	reports, _, err = w.ProductionReports(t.Context(), c, beer)
+	if got := strings.Join(reports.Notes, " "); err != nil || len(reports.Notes) != 3 ||
+		!strings.Contains(got, "report_type can be: monthly.") || !strings.Contains(got, "statistical_group can be: Taxable removals by state.") {
+		t.Errorf("notes for yearly beer = %q, %v", reports.Notes, err)
+	}
+	beer.ReportType, beer.StatisticalDetail = "monthly", "production"
+	if reports, _, err = w.ProductionReports(t.Context(), c, beer); err != nil || reports.Meta.Total != 12 || reports.Notes != nil {
+		t.Errorf("%d rows for monthly beer, notes = %q, %v", reports.Meta.Total, reports.Notes, err)
+	}
 	areas, _, err := w.AVAs(t.Context(), c, cola.AVAParams{State: "AK"})
 	if err != nil || len(areas.Notes) != 1 || !strings.Contains(areas.Notes[0], `"AK"`) {
 		t.Errorf("notes for areas = %q, %v", areas.Notes, err)
