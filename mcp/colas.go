@@ -36,7 +36,9 @@ func colaTools() []tool {
 				"Next page: the same filters and sort plus cursor. Brand name check: check_brand. Details: get_cola. " +
 				"Permittee: get_permittee. Labels with a barcode: lookup_barcode.",
 			cost: "1 list record per label returned.", meter: cola.MeterListRecords,
-			docs: map[string]string{"sort": "-approval_date: newest first. approval_date: oldest first. brand: A to Z. Undated labels come last."},
+			docs: map[string]string{
+				"sort": "-approval_date: newest first. approval_date: oldest first. brand: A to Z. Undated labels come last.",
+			},
 			output: outputSchema(true, []string{"pagination", "defaults_applied", "data_as_of", "charged"},
 				reflect.TypeFor[cola.ColaRow]()),
 			example: `{"q":"oak","product_type":["wine"],"date_range":"all","per_page":2}`,

@@ -307,7 +307,8 @@ func operatorNote(text string, total int) string {
 			return fmt.Sprintf("%s was read as the word without the hyphen. ", cola.Quoted(word)) + every +
 				"Search without it, and skip the labels that have it."
 		case word == "NOT" && inside:
-			return "NOT was read as a word. " + every + "Search without NOT and the words to exclude, and skip the labels that have them."
+			return "NOT was read as a word. " + every +
+				"Search without NOT and the words to exclude, and skip the labels that have them."
 		case word == "OR" && inside && i > 0:
 			return "OR was read as a word. " + every + "Search for each alternative separately."
 		}
