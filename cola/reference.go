@@ -98,7 +98,7 @@ type ProductionReportParams struct {
 	Year              Opt[int]  `json:"year" minimum:"1" maximum:"9999" doc:"Year of the report." example:"2019"`
 	Month             Opt[int]  `json:"month" minimum:"1" maximum:"12" doc:"Month of the report." example:"3"`
 	Commodity         string    `json:"commodity" doc:"Commodity, any case." maxLength:"200" example:"Beer"`
-	ReportType        string    `json:"report_type" doc:"Report type, any case." maxLength:"200" example:"monthly"`
+	ReportType        string    `json:"report_type" doc:"Report type, such as monthly or yearly, any case." maxLength:"200" example:"monthly"`
 	StatisticalGroup  string    `json:"statistical_group" doc:"Group of figures, any case." maxLength:"200" example:"Barrels Produced"`
 	StatisticalDetail string    `json:"statistical_detail" doc:"Detail within a category, any case." maxLength:"200" example:"Production"`
 	Latest            Opt[bool] `json:"latest" doc:"true: only the newest matching report per commodity and report type." example:"true"`

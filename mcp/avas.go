@@ -31,7 +31,7 @@ func avaTools() []tool {
 				"regulation, call get_ava.",
 			cost:     free,
 			defaults: map[string]any{"current": true},
-			output:   outputSchema(true, []field{metaMember}, reflect.TypeFor[cola.AVA]()),
+			output:   outputSchema(true, []string{"meta"}, reflect.TypeFor[cola.AVA]()),
 			example:  `{"q":"alexander","state":"CA"}`,
 		}, searchAVAs),
 		newTool(tool{
@@ -41,7 +41,7 @@ func avaTools() []tool {
 				"with search_avas. For its wines, call search_colas with its name as appellation.",
 			cost:     free,
 			required: []string{"ava_id"},
-			output:   outputSchema(false, nil, reflect.TypeFor[cola.AVADetail]()),
+			output:   outputSchema(false, nil),
 			notFound: "Find area IDs with search_avas.",
 			example:  `{"ava_id":"alexander_valley"}`,
 		}, getAVA),

@@ -18,13 +18,14 @@ func brandTools() []tool {
 		name: "check_brand", title: "Check a brand name",
 		description: "Find brands whose names are identical or similar to a name, most similar first: same words, " +
 			"plurals, names that sound alike or differ by a letter or two, and names that contain it or are part of it. " +
-			"Use it to check whether a name is available; notes summarizes the result. Covers all dates, statuses and product types, " +
-			"because names also conflict across types. It covers labels, not trademarks, and is not legal advice.\n\n" +
+			"Use it to check whether a name is available; notes summarizes the result. Covers all dates and statuses. " +
+			"It covers labels, not trademarks, and is not legal advice.\n\n" +
 			"For a brand's labels, call search_colas with brand_name and date_range all; for its newest label, " +
 			"get_cola with example_ttb_id.",
 		cost: "1 list record per brand returned.", meter: cola.MeterListRecords,
 		required: []string{"q"}, serviceValidates: true,
-		output: outputSchema(true, []field{paginationMember, dataAsOfMember, chargedMember},
+		undescribed: pageArguments,
+		output: outputSchema(true, []string{"pagination", "data_as_of", "charged"},
 			reflect.TypeFor[cola.BrandMatch]()),
 		example: `{"q":"Ravin and Oak","per_page":5}`,
 	}, checkBrand)}

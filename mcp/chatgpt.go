@@ -41,13 +41,15 @@ type documentMetadata struct {
 	Notes  []string `json:"notes,omitempty"`
 }
 
-// results is the result of search.
+// results is the result of search. OpenAI documents only the member results; there are notes only if
+// the list alone could mislead.
 type results struct {
 	Results []document `json:"results"`
+	Notes   []string   `json:"notes,omitempty"`
 }
 
 // chatGPTTools returns the tools that ChatGPT requires for deep research and company knowledge.
-// OpenAI defines their names, arguments and results, so the results lack the usual members. Other
+// OpenAI defines their names, arguments and results, so most results lack the usual members. Other
 // assistants don't need these tools, and a longer list costs them tokens.
 func chatGPTTools() []tool {
 	found := object{{"id", object{}}, {"title", object{}}, {"url", object{}}}
@@ -55,13 +57,13 @@ func chatGPTTools() []tool {
 		newTool(tool{
 			name: "search", title: "Search labels (documents)",
 			description: "Find labels by text across all dates, newest first: the ID, title and TTB page of up to 20 labels. For " +
-				"deep research and company knowledge; otherwise use search_colas, which has filters, notes and more " +
-				"pages. For a label's text, call fetch.",
+				"deep research and company knowledge; otherwise use search_colas, which has filters and more pages. " +
+				"For a label's text, call fetch.",
 			cost: "1 list record per result.", meter: cola.MeterListRecords,
 			required: []string{"query"},
 			output: object{{"type", "object"}, {"properties", object{{"results", object{
 				{"type", "array"}, {"items", object{{"type", "object"}, {"properties", found}}},
-			}}}}, {"required", []string{"results"}}},
+			}}, {"notes", object{}}}}, {"required", []string{"results"}}},
 			example: `{"query":"oak"}`,
 		}, searchDocuments),
 		newTool(tool{
@@ -85,7 +87,8 @@ func searchDocuments(
 	// Checked here so that problems name this argument instead of q.
 	query := p.Problems.Legible("query", p.Query, maxQuery, "This argument is required.")
 	search := cola.SearchParams{Decoded: p.Decoded, Q: query, DateRange: "all"}
-	page, state, err := svc.SearchColasLimited(ctx, c, search, nil)
+	rows := newLabelLimiter(view{}, svc)
+	page, state, err := svc.SearchColasLimited(ctx, c, search, rows.rowLimit())
 	if err != nil {
 		return a, state, err
 	}
@@ -93,7 +96,8 @@ func searchDocuments(
 	for i := range page.Colas {
 		found[i] = documentOf(&page.Colas[i])
 	}
-	a.setWhole(results{found})
+	rows.noteTruncation(&a, len(found), state)
+	a.setWhole(results{found, append(a.notes, page.Notes...)})
 	return a, state, nil
 }
 

@@ -62,6 +62,13 @@ func TestSearchDocuments(t *testing.T) {
 	if none.texts[0] != `{"results":[]}` {
 		t.Errorf("no results = %s", none.texts[0])
 	}
+	f.notes = []string{"No label contains \"ravin\"."}
+	f.limits, f.used = cola.Limits{DetailViews: 200, ListRecords: 1, PerMinute: 10}, cola.Used{}
+	noted := call(t, at(ChatGPTPath, mustServe(t, f, io.Discard)), "search", `{"query":"oak"}`)
+	checkNotes(t, "an incomplete list", noted, "list records are used up", "ravin")
+	if len(noted.texts) != 1 || len(noted.content["results"].([]any)) != 1 {
+		t.Errorf("incomplete list = %s, want one result in one text", noted.texts)
+	}
 }
 
 // TestFetchDocument checks that fetch returns the record of get_cola at the same cost.
@@ -102,7 +109,7 @@ func TestDocumentTitle(t *testing.T) {
 		}
 	}
 	var a toolResult
-	a.setWhole(results{[]document{{ID: "1", Title: "a\u202eb\u0007c"}}})
+	a.setWhole(results{Results: []document{{ID: "1", Title: "a\u202eb\u0007c"}}})
 	if got := string(a.json()); got != `{"results":[{"id":"1","title":"abc","url":""}]}` {
 		t.Errorf("result = %s", got)
 	}

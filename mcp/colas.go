@@ -36,7 +36,10 @@ func colaTools() []tool {
 				"Next page: the same filters and sort plus cursor. Brand name check: check_brand. Details: get_cola. " +
 				"Permittee: get_permittee. Labels with a barcode: lookup_barcode.",
 			cost: "1 list record per label returned.", meter: cola.MeterListRecords,
-			output: outputSchema(true, []field{paginationMember, defaultsMember, dataAsOfMember, chargedMember},
+			docs: map[string]string{
+				"sort": "-approval_date: newest first. approval_date: oldest first. brand: A to Z. Undated labels come last.",
+			},
+			output: outputSchema(true, []string{"pagination", "defaults_applied", "data_as_of", "charged"},
 				reflect.TypeFor[cola.ColaRow]()),
 			example: `{"q":"oak","product_type":["wine"],"date_range":"all","per_page":2}`,
 		}, searchColas),
@@ -48,7 +51,7 @@ func colaTools() []tool {
 				"For the permittee, pass permit_number to get_permittee.",
 			cost: "1 detail view; free if not found.", meter: cola.MeterDetailViews,
 			required: []string{"ttb_id"},
-			output:   outputSchema(false, []field{chargedMember}, reflect.TypeFor[cola.Cola]()),
+			output:   outputSchema(false, []string{"charged"}),
 			notFound: findColasHint,
 			example:  `{"ttb_id":"11054001000049"}`,
 		}, getCola),

@@ -36,7 +36,8 @@ func permitteeTools() []tool {
 				"have several. For details, call get_permittee; for all labels, search_colas with " +
 				"permit_number.",
 			cost: "1 list record per permittee returned.", meter: cola.MeterListRecords,
-			output: outputSchema(true, []field{paginationMember, chargedMember},
+			undescribed: pageArguments,
+			output: outputSchema(true, []string{"pagination", "charged"},
 				reflect.TypeFor[cola.PermitteeSummary]()),
 			example: `{"q":"vineyards","state":"CA","per_page":2}`,
 		}, searchPermittees),
@@ -48,7 +49,7 @@ func permitteeTools() []tool {
 				"permit_number.",
 			cost: "1 detail view, including its labels; free if not found.", meter: cola.MeterDetailViews,
 			required: []string{"permit_number"},
-			output:   outputSchema(false, []field{chargedMember}, reflect.TypeFor[permitteeRecord]()),
+			output:   outputSchema(false, []string{"charged"}),
 			notFound: "Find permittees by name with search_permittees.",
 			example:  `{"permit_number":"NJ-I-721"}`,
 		}, getPermittee),

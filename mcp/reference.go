@@ -39,7 +39,7 @@ func processingTimeTools() []tool {
 			"cola), formula applications (formula) or original permits (registration). Set latest to true for only " +
 			"the newest figures.",
 		cost: free,
-		output: outputSchema(true, []field{metaMember}, reflect.TypeFor[cola.ProcessingTime](),
+		output: outputSchema(true, []string{"meta"}, reflect.TypeFor[cola.ProcessingTime](),
 			reflect.TypeFor[cola.FormulaProcessingTime](), reflect.TypeFor[cola.RegistrationProcessingTime]()),
 		example: `{"kind":"cola","commodity":"wine","latest":true}`,
 	}, getProcessingTimes)}
@@ -164,10 +164,13 @@ func productionReportTools() []tool {
 		name: "list_production_reports", title: "List production reports",
 		description: "List TTB's statistical reports on beer, wine and spirits, newest first: one row per " +
 			"figure, such as a quantity produced, removed or in stock. Rows of one report share " +
-			"commodity, year and month. A withheld figure has is_redacted true and no value.",
-		cost:    free,
-		output:  outputSchema(true, []field{pageMetaMember}, reflect.TypeFor[cola.ProductionReport]()),
-		example: `{"commodity":"beer","year":2019,"month":3,"per_page":2}`,
+			"commodity, year and month. A withheld figure has is_redacted true and no value.\n\n" +
+			"A year's national production is the sum of its monthly rows: for beer, those with statistical_group Barrels " +
+			"Produced and statistical_detail Production. Yearly reports are mostly by state.",
+		cost:        free,
+		output:      outputSchema(true, []string{"meta"}, reflect.TypeFor[cola.ProductionReport]()),
+		undescribed: pageArguments,
+		example:     `{"commodity":"beer","year":2019,"month":3,"per_page":2}`,
 	}, listProductionReports)}
 }
 

@@ -84,16 +84,6 @@ func (a *toolResult) callResult() *protocol.CallToolResult {
 	}
 }
 
-// Members besides the data, with their types.
-var (
-	paginationMember = field{"pagination", reflect.TypeFor[cola.Pagination]()}
-	defaultsMember   = field{"defaults_applied", reflect.TypeFor[cola.DefaultsApplied]()}
-	metaMember       = field{"meta", reflect.TypeFor[cola.Meta]()}
-	pageMetaMember   = field{"meta", reflect.TypeFor[cola.PageMeta]()}
-	dataAsOfMember   = field{"data_as_of", reflect.TypeFor[cola.Date]()}
-	chargedMember    = field{"charged", reflect.TypeFor[charged]()}
-)
-
 // Limits on the size of a result. Clients truncate or reject larger ones, and may show both copies of
 // the content to the model.
 const (

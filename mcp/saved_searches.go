@@ -2,7 +2,7 @@ package mcp
 
 import (
 	"context"
-	"reflect"
+	"strings"
 
 	"github.com/colaregistry/colaregistry/cola"
 )
@@ -47,9 +47,10 @@ func listSavedSearchesTool() tool {
 		description: "List the account's saved searches, oldest first: filters, schedule, last and next " +
 			"run, and why a schedule is on hold. Use it to find the uuid for update_saved_search or " +
 			"delete_saved_search.",
-		cost:    free,
-		output:  outputSchema(true, []field{pageMetaMember}, reflect.TypeFor[cola.SavedSearch]()),
-		example: `{}`,
+		cost:        free,
+		output:      outputSchema(true, []string{"meta"}),
+		undescribed: pageArguments,
+		example:     `{}`,
 	}, listSavedSearches)
 }
 
@@ -66,9 +67,26 @@ func createSavedSearchTool() tool {
 		cost:   free,
 		scope:  cola.ScopeWriteSavedSearches,
 		effect: creates, required: []string{"name", "filters"}, serviceValidates: true,
-		output:  savedSearchOutput(),
-		example: `{"name":"Wines called oak","filters":{"brand_name":"oak","type_wine":true},"schedule":{"cadence":"weekly","day":1}}`,
+		docs: map[string]string{
+			"filters": "Filters with the name of a search_colas argument mean the same. There is no date filter: each scheduled " +
+				"run covers the time since the previous one.",
+		},
+		undescribed: undescribedFilters(),
+		output:      outputSchema(false, nil),
+		example:     `{"name":"Wines called oak","filters":{"brand_name":"oak","type_wine":true},"schedule":{"cadence":"weekly","day":1}}`,
 	}, createSavedSearch)
+}
+
+// undescribedFilters returns the filters of a saved search that search_colas describes, and flags whose
+// name says which labels match.
+func undescribedFilters() []string {
+	names := searchArguments()
+	for _, f := range cola.FieldsOf[cola.SavedSearchFilters]() {
+		if strings.HasPrefix(f.Name, "container_") || strings.HasPrefix(f.Name, "type_") {
+			names = append(names, f.Name)
+		}
+	}
+	return names
 }
 
 func updateSavedSearchTool() tool {
@@ -85,7 +103,7 @@ func updateSavedSearchTool() tool {
 			"schedule": "Schedule fields to change. If the search has no schedule, cadence is required.",
 		},
 		describedElsewhere: []string{"filters"},
-		output:             savedSearchOutput(),
+		output:             outputSchema(false, nil),
 		notFound:           findSavedSearchesHint,
 		example:            `{"uuid":"0b9f8c0e-6a55-4f0e-9a39-2f1f0f9f6d11","schedule":{"active":false}}`,
 	}, updateSavedSearch)
@@ -100,14 +118,11 @@ func deleteSavedSearchTool() tool {
 		cost:   free,
 		scope:  cola.ScopeWriteSavedSearches,
 		effect: changes, required: []string{"uuid"},
-		output:   outputSchema(false, nil, reflect.TypeFor[deletedSearch]()),
+		output:   outputSchema(false, nil),
 		notFound: findSavedSearchesHint,
 		example:  `{"uuid":"0b9f8c0e-6a55-4f0e-9a39-2f1f0f9f6d11"}`,
 	}, deleteSavedSearch)
 }
-
-// savedSearchOutput is the output schema of tools that return a saved search.
-func savedSearchOutput() object { return outputSchema(false, nil, reflect.TypeFor[cola.SavedSearch]()) }
 
 func listSavedSearches(
 	ctx context.Context, svc Service, c cola.Caller, p listSavedSearchesArgs,

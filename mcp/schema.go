@@ -21,6 +21,7 @@ type argument struct {
 	required bool
 
 	describedElsewhere bool // the description names the tool that lists the members or values
+	undescribed        bool // the list of tools omits the description
 }
 
 // inputArguments derives the arguments of a tool from the fields of their struct.
@@ -35,7 +36,10 @@ func inputArguments[P any](t *tool) []argument {
 		if doc, ok := t.docs[a.name]; ok {
 			a.schema.Description = doc
 		}
-		a.describedElsewhere = slices.Contains(t.describedElsewhere, a.name)
+		a.describedElsewhere, a.undescribed = slices.Contains(t.describedElsewhere, a.name), slices.Contains(t.undescribed, a.name)
+		for j := range a.members {
+			a.members[j].undescribed = slices.Contains(t.undescribed, a.members[j].name)
+		}
 	}
 	return input
 }
@@ -56,17 +60,16 @@ func argumentsOf(set *schemas.Set, t reflect.Type) (all []argument) {
 			a.schema = set.Field(f)
 			a.schema.Nullable = false
 		}
-		a.schema.Description = withoutExample(a.schema.Description)
+		a.schema.Description = shortened.Replace(a.schema.Description)
 		all = append(all, a)
 	}
 	return all
 }
 
-// withoutExample removes sentences about the example, which the schemas of tools omit.
-func withoutExample(description string) string {
-	return strings.NewReplacer("; the example is a placeholder", "", " The example is a placeholder.",
-		"").Replace(description)
-}
+// shortened removes sentences about the example, which the schemas of tools omit, and about arrays,
+// which the descriptions of the tools have.
+var shortened = strings.NewReplacer("; the example is a placeholder", "", " The example is a placeholder.", "",
+	" With several values, a label needs to match only one.", "")
 
 // inputSchema returns the schema of the arguments. It is strict, so that a client that validates
 // reports misspelled names itself, and short, because assistants pay for the tool list with every
@@ -101,7 +104,7 @@ func (a *argument) publishedSchema() object {
 		types = append(types, "null")
 	}
 	o := object{{"type", schemaType(types)}}
-	if s.Description != "" {
+	if s.Description != "" && !a.undescribed {
 		o = append(o, field{"description", s.Description})
 	}
 	switch {
@@ -199,27 +202,27 @@ func mustJSON(v any) []byte {
 }
 
 // outputSchema describes the structured content of a tool: data with a record, or a list of
-// records, of one of the types, and the members next to it. It names the fields but omits their
-// types, which are in the OpenAPI document, because assistants pay for the tool list with every
-// call.
-func outputSchema(list bool, beside []field, types ...reflect.Type) object {
+// records, of one of the types, and the members next to it. It names the fields of the records, unless
+// the tool's description does, but omits all types and the fields of the other members, which are in
+// the OpenAPI document, because assistants pay for the tool list with every call.
+func outputSchema(list bool, beside []string, types ...reflect.Type) object {
 	data := namedFields(types...)
 	if list {
 		data = object{{"type", "array"}, {"items", data}}
 	}
 	properties := object{{"notes", object{}}, {"data", data}}
-	for _, m := range beside {
-		value := object{} // a date, for example
-		if t := m.value.(reflect.Type); isRecord(t) {
-			value = namedFields(t)
-		}
-		properties = append(properties, field{m.name, value})
+	for _, name := range beside {
+		properties = append(properties, field{name, object{}})
 	}
 	return object{{"type", "object"}, {"properties", properties}, {"required", []string{"data"}}}
 }
 
-// namedFields describes an object with the concise fields of all the types. {} admits any value.
+// namedFields describes an object with the concise fields of all the types, or any object if there are
+// none. {} admits any value.
 func namedFields(types ...reflect.Type) object {
+	if len(types) == 0 {
+		return object{{"type", "object"}}
+	}
 	var properties object
 	for _, t := range types {
 		for _, f := range outputFields(t, false) {

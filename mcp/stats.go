@@ -2,22 +2,20 @@ package mcp
 
 import (
 	"context"
-	"reflect"
 
 	"github.com/colaregistry/colaregistry/cola"
 )
 
-// filterDocs returns the arguments that a tool shares with search_colas, and their descriptions.
-func filterDocs() (names []string, docs map[string]string) {
-	docs = map[string]string{}
+// searchArguments returns the names of the arguments that search_colas describes.
+func searchArguments() (names []string) {
 	for _, f := range cola.FieldsOf[cola.SearchParams]() {
-		names, docs[f.Name] = append(names, f.Name), "Filter."
+		names = append(names, f.Name)
 	}
-	return names, docs
+	return names
 }
 
 func countTools() []tool {
-	filters, docs := filterDocs()
+	filters := searchArguments()
 	return []tool{newTool(tool{
 		name: "count_labels", title: "Count labels",
 		description: "Count labels by one or two dimensions, exactly: labels per year, the companies (permit) or brands " +
@@ -26,11 +24,8 @@ func countTools() []tool {
 			"newest first, abv and volume lowest first, other values by number of labels; null means no value. others " +
 			"counts groups beyond top.",
 		cost: "1 list record per 50 groups returned.", meter: cola.MeterListRecords,
-		required: []string{"group_by"}, serviceValidates: true, describedElsewhere: filters, docs: docs,
-		output: outputSchema(true, []field{
-			{"total", reflect.TypeFor[int]()}, {"others", reflect.TypeFor[cola.OtherGroups]()},
-			defaultsMember, dataAsOfMember, chargedMember,
-		}, reflect.TypeFor[cola.LabelGroup]()),
+		required: []string{"group_by"}, serviceValidates: true, describedElsewhere: filters, undescribed: filters,
+		output:  outputSchema(true, []string{"total", "others", "defaults_applied", "data_as_of", "charged"}),
 		example: `{"group_by":["year","product_type"],"q":"oak","date_range":"all","top":4}`,
 	}, countLabels)}
 }

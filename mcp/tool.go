@@ -22,6 +22,7 @@ type tool struct {
 	effect             effect
 	serviceValidates   bool              // the service reports missing arguments
 	describedElsewhere []string          // arguments whose members or values another tool lists
+	undescribed        []string          // arguments and members that another tool or their name describes
 	defaults           map[string]any    // of arguments, where they differ from REST
 	docs               map[string]string // descriptions of arguments, where they differ from REST
 	output             object            // schema of the structured content
@@ -77,7 +78,11 @@ func isGiven(values []params.Value, name string) bool {
 
 // describe returns the tool's entry in the list of tools.
 func (t *tool) describe() protocol.Tool {
-	no, onlyReads, destroys, repeatable := false, t.effect == reads, t.effect == changes, t.effect != creates
+	no, onlyReads, destroys := false, t.effect == reads, t.effect == changes
+	var repeatable *bool // has no meaning for a tool that only reads
+	if !onlyReads {
+		repeatable = &destroys
+	}
 	return protocol.Tool{
 		Name:            t.name,
 		Title:           t.title,
@@ -85,7 +90,7 @@ func (t *tool) describe() protocol.Tool {
 		RawInputSchema:  t.inputSchema(),
 		RawOutputSchema: mustJSON(t.output),
 		Annotations: protocol.ToolAnnotation{
-			Title: t.title, ReadOnlyHint: &onlyReads, DestructiveHint: &destroys, IdempotentHint: &repeatable,
+			Title: t.title, ReadOnlyHint: &onlyReads, DestructiveHint: &destroys, IdempotentHint: repeatable,
 			OpenWorldHint: &no,
 		},
 	}
@@ -93,10 +98,13 @@ func (t *tool) describe() protocol.Tool {
 
 // formatArgs are the arguments of a tool with two response formats.
 type formatArgs struct {
-	ResponseFormat string `json:"response_format" enum:"concise,detailed" default:"concise" doc:"detailed adds rarely needed and empty fields." example:"concise"`
+	ResponseFormat string `json:"response_format" enum:"concise,detailed" default:"concise" doc:"detailed adds rare and empty fields." example:"concise"`
 }
 
 var responseFormats = []string{"concise", "detailed"}
+
+// pageArguments are the arguments of pages, in tools in which their names say enough.
+var pageArguments = []string{"page", "per_page"}
 
 // detailed reports whether the detailed format was requested. It adds a problem for an unknown
 // format.

@@ -61,11 +61,11 @@ func newNotes(texts ...string) (notes []Note) {
 	return notes
 }
 
-// searchNotes returns notes on a search: how an ambiguous origin was interpreted; if few labels
-// match, which labels are left out because of their dates or unknown fields; and if none match,
+// searchNotes returns notes on a search: how an ambiguous origin and operators were interpreted; if
+// few labels match, which labels are left out because of their dates or unknown fields; and if none match,
 // possible reasons.
 func searchNotes(view *search.View, p *cola.SearchParams, q *cola.ColaSearch, total int) []Note {
-	notes := newNotes(vocabulary.OriginNote(p.Origin, q.Domestic))
+	notes := newNotes(vocabulary.OriginNote(p.Origin, q.Domestic), operatorNote(p.Q, total))
 	if total < fewLabels {
 		notes = append(notes, dateNotes(view, p, q, total)...)
 		notes = append(notes, newNotes(unknownFieldNotes(view, q.Query)...)...)
@@ -245,15 +245,15 @@ func dateNotes(view *search.View, p *cola.SearchParams, q *cola.ColaSearch, tota
 // maxWordNotes limits the notes on words of one search.
 const maxWordNotes = 5
 
-// wordNotes returns a note on each word of the text that no label has, and on each word of the
-// brand name that no brand has, with the most similar word. A text or brand name without any word
+// wordNotes returns a note on each word and prefix of the text that no label has, and on each word of
+// the brand name that no brand has, with the most similar one. A text or brand name without any word
 // gets a single note instead.
 func wordNotes(view *search.View, p *cola.SearchParams, q cola.Query) (notes []Note) {
-	add := func(where, word string, withWord func(word string) cola.Query, field func(*cola.SearchParams) *string) {
-		n := newNote(fmt.Sprintf("No %s contains %s.", where, cola.Quoted(word)))
-		if near := view.NearestWord(word); near != "" {
-			if found := countMatches(view, withWord(near)); found > 0 {
-				n.didYouMean(fmt.Sprintf("%s (%s)", near, labels(found)), p, func(changed *cola.SearchParams) {
+	add := func(finding, word, near, star string, query func(text string) cola.Query, field func(*cola.SearchParams) *string) {
+		n := newNote(fmt.Sprintf("%s %s.", finding, cola.Quoted(word)))
+		if near != "" {
+			if found := countMatches(view, query(near+star)); found > 0 {
+				n.didYouMean(fmt.Sprintf("%s%s (%s)", near, star, labels(found)), p, func(changed *cola.SearchParams) {
 					*field(changed) = replaceWord(*field(changed), word, near)
 				})
 				if *field(n.Search) == *field(p) {
@@ -271,18 +271,49 @@ func wordNotes(view *search.View, p *cola.SearchParams, q cola.Query) (notes []N
 		}
 	}
 	if _, isID := cola.ParseTTBID(q.Text); !isID && !vocabulary.BarcodeShaped(q.Text) {
+		withText := func(text string) cola.Query { return cola.Query{Text: text} }
+		text := func(p *cola.SearchParams) *string { return &p.Q }
 		for _, word := range view.UnknownWords(q.Text) {
-			add("label", word, func(word string) cola.Query { return cola.Query{Text: word} },
-				func(p *cola.SearchParams) *string { return &p.Q })
+			add("No label contains", word, view.NearestWord(word), "", withText, text)
+		}
+		for _, prefix := range view.UnknownPrefixes(q.Text) {
+			add("No label has a word that begins with", prefix, view.NearestPrefix(prefix), "*", withText, text)
 		}
 	}
 	for word := range strings.FieldsSeq(q.BrandName) {
 		inBrand := func(word string) cola.Query { return cola.Query{BrandName: word} }
 		if hasWord(word) && countMatches(view, inBrand(word)) == 0 {
-			add("brand name", word, inBrand, func(p *cola.SearchParams) *string { return &p.BrandName })
+			add("No brand name contains", word, view.NearestWord(word), "", inBrand,
+				func(p *cola.SearchParams) *string { return &p.BrandName })
 		}
 	}
 	return notes
+}
+
+var (
+	quotation = regexp.MustCompile(`["“”„‟«»][^"“”„‟«»]*["“”„‟«»]`)
+	exclusion = regexp.MustCompile(`^-\pL`) // unlike the name -196
+)
+
+// operatorNote returns a note if a text seems to have operators, which searches don't support, and ""
+// otherwise. AND changes nothing, and the name TRICK OR TREAT is no operation if labels match.
+func operatorNote(text string, total int) string {
+	const every = "Searches have no operators: every word must occur. "
+	words := strings.Fields(quotation.ReplaceAllString(text, " quoted "))
+	name := total > 0 && text == strings.ToUpper(text)
+	for i, word := range words {
+		switch inside := i < len(words)-1 && !name; {
+		case exclusion.MatchString(word):
+			return fmt.Sprintf("%s was read as the word without the hyphen. ", cola.Quoted(word)) + every +
+				"Search without it, and skip the labels that have it."
+		case word == "NOT" && inside:
+			return "NOT was read as a word. " + every +
+				"Search without NOT and the words to exclude, and skip the labels that have them."
+		case word == "OR" && inside && i > 0:
+			return "OR was read as a word. " + every + "Search for each alternative separately."
+		}
+	}
+	return ""
 }
 
 // replaceWord replaces a word in a text, ignoring case.
@@ -428,9 +459,9 @@ func (w Vocabulary) UnknownWords(f cola.SavedSearchFilters) []string {
 }
 
 // SavedSearchNotes returns notes on the filters of a saved search: how an ambiguous country was
-// interpreted, and which words no label has yet.
+// interpreted, operators in the text, and which words no label has yet.
 func (w Vocabulary) SavedSearchNotes(f cola.SavedSearchFilters) []string {
-	notes := nonEmpty(vocabulary.OriginNote(f.Country, f.AsQuery().Domestic))
+	notes := nonEmpty(vocabulary.OriginNote(f.Country, f.AsQuery().Domestic), operatorNote(f.Query, 1))
 	for _, u := range w.UnknownWords(f) {
 		notes = append(notes, u+" The search has no matches yet.")
 	}
@@ -447,6 +478,9 @@ func didYouMean(near string, ok bool) string {
 
 // listFilter is a filter of a reference list and its value.
 type listFilter struct{ name, value string }
+
+// noCombination is the note on filters whose values all exist.
+const noCombination = "Each filter alone has matching rows, but no row matches all of them."
 
 // maxListedWords limits the values that a note lists.
 const maxListedWords = 20
@@ -468,7 +502,7 @@ func (w ListVocabulary) notes(filters ...listFilter) (notes []string) {
 		}
 	}
 	if conditions > 1 && notes == nil {
-		notes = []string{"Each filter alone has matching rows, but no row matches all of them."}
+		notes = []string{noCombination}
 	}
 	return notes
 }

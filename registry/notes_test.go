@@ -37,6 +37,7 @@ func TestSearchNotes(t *testing.T) {
 			c.BrandName, c.GrapeVarietals, c.WineAppellation = "VITIS", []string{"Zinfandel"}, "NAPA VALLEY"
 		}),
 		labelOf(26001001000011, func(c *cola.Cola) { c.BrandName = "GINGER'S HAWK" }),
+		labelOf(26001001000012, func(c *cola.Cola) { c.BrandName = "TRICK OR TREAT" }),
 		labelOf(26001001000008, func(c *cola.Cola) { c.BrandName, c.ApprovalDate = "GUESSED", 0 }),
 		labelOf(15001001000009, func(c *cola.Cola) { c.BrandName, c.ApprovalDate = "GUESSED LONG AGO", 0 }),
 		labelOf(15999001000010, func(c *cola.Cola) { c.BrandName, c.ApprovalDate = "DATELESS", 0 }),
@@ -49,6 +50,19 @@ func TestSearchNotes(t *testing.T) {
 		"an unused name":      {cola.SearchParams{BrandName: "hapax vitis"}, nil},
 		"an unknown word":     {cola.SearchParams{Q: "hapax ornithorhynchus"}, []string{`No label contains "ornithorhynchus".`}},
 		"a misspelled word":   {cola.SearchParams{Q: "hapx"}, []string{`No label contains "hapx". Did you mean hapax (2 labels)?`}},
+		"an unknown prefix":   {cola.SearchParams{Q: "hapx*"}, []string{`No label has a word that begins with "hapx". Did you mean hapax* (2 labels)?`}},
+		"a far prefix":        {cola.SearchParams{Q: "hapax zyxwv*"}, []string{`No label has a word that begins with "zyxwv".`}},
+		"an excluded word":    {cola.SearchParams{Q: "hapax -hapax"}, []string{`"-hapax" was read as the word without the hyphen.`}},
+		"a hyphen":            {cola.SearchParams{Q: "hapax - hapax-hapax"}, nil},
+		"a quoted hyphen":     {cola.SearchParams{Q: `hapax "-hapax"`}, nil},
+		"a number":            {cola.SearchParams{Q: "hapax -196"}, []string{`No label contains "196".`}},
+		"alternatives":        {cola.SearchParams{Q: "hapax OR hapax"}, []string{"OR was read as a word."}},
+		"lower-case words":    {cola.SearchParams{Q: "hapax or not hapax"}, []string{`No label contains "not".`}},
+		"NOT":                 {cola.SearchParams{Q: "NOT bygone", DateRange: cola.AllDates}, []string{"NOT was read as a word.", `No label contains "not".`}},
+		"Oregon":              {cola.SearchParams{Q: "Trick OR"}, nil},
+		"AND":                 {cola.SearchParams{Q: "hapax AND hapax"}, nil},
+		"a name with OR":      {cola.SearchParams{Q: "TRICK OR TREAT"}, nil},
+		"a search like that":  {cola.SearchParams{Q: "trick OR treat"}, []string{"OR was read as a word."}},
 		"a misspelled brand":  {cola.SearchParams{BrandName: "twofld"}, []string{`No brand name contains "twofld". Did you mean twofold (2 labels)?`}},
 		"a brand with &":      {cola.SearchParams{BrandName: "hapax & twofld"}, []string{`No brand name contains "twofld".`}},
 		"no word":             {cola.SearchParams{Q: "&"}, []string{`No label matches "&", because it has no letters or digits.`}},
@@ -114,6 +128,7 @@ func TestSuggestedSearches(t *testing.T) {
 		"a word":          {Q: "HAPX!"},
 		"a quoted word":   {Q: `"hapx" hapax`, Page: cola.Some(1)},
 		"a repeated word": {Q: "hapx hapx, hapx"},
+		"a prefix":        {Q: "HAPX*"},
 		"a brand":         {BrandName: "hapx"},
 		"a grape":         {Grape: "zinfandal", Q: "hapax"},
 		"a place":         {Appellation: "napa vally", Q: "hapax"},
@@ -178,6 +193,16 @@ func TestListNotes(t *testing.T) {
 	if err != nil || len(reports.Notes) != 1 || !strings.Contains(reports.Notes[0], "1901") {
 		t.Errorf("notes for reports = %q, %v", reports.Notes, err)
 	}
+	beer := cola.ProductionReportParams{Year: cola.Some(2015), Commodity: "beer", ReportType: "yearly", StatisticalGroup: "barrels produced"}
+	reports, _, err = w.ProductionReports(t.Context(), c, beer)
+	if got := strings.Join(reports.Notes, " "); err != nil || len(reports.Notes) != 3 ||
+		!strings.Contains(got, "report_type can be: monthly.") || !strings.Contains(got, "statistical_group can be: Taxable removals by state.") {
+		t.Errorf("notes for yearly beer = %q, %v", reports.Notes, err)
+	}
+	beer.ReportType, beer.StatisticalDetail = "monthly", "production"
+	if reports, _, err = w.ProductionReports(t.Context(), c, beer); err != nil || reports.Meta.Total != 12 || reports.Notes != nil {
+		t.Errorf("%d rows for monthly beer, notes = %q, %v", reports.Meta.Total, reports.Notes, err)
+	}
 	areas, _, err := w.AVAs(t.Context(), c, cola.AVAParams{State: "AK"})
 	if err != nil || len(areas.Notes) != 1 || !strings.Contains(areas.Notes[0], `"AK"`) {
 		t.Errorf("notes for areas = %q, %v", areas.Notes, err)
@@ -231,6 +256,11 @@ func TestQueryWords(t *testing.T) {
 		found := len(w.newest(t, c, cola.SearchParams{DerivedSubcategory: path, ApprovalDateFrom: always, PerPage: cola.Some(1)})) > 0
 		if words.HasCategory(path) != found {
 			t.Errorf("category %s: HasCategory = %t, search finds any = %t", path, words.HasCategory(path), found)
+		}
+	}
+	for query, want := range map[string]int{"raven OR oak": 1, "raven -oak": 1, "TRICK OR TREAT": 0, "raven oak": 0} {
+		if notes := words.SavedSearchNotes(cola.SavedSearchFilters{Query: query}); len(notes) != want {
+			t.Errorf("notes on a saved search for %s = %q, want %d", query, notes, want)
 		}
 	}
 	for state, has := range map[string]bool{"CA": true, "california": true, "Guam": false} {

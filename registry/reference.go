@@ -2,6 +2,8 @@ package registry
 
 import (
 	"context"
+	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -164,8 +166,36 @@ func (s *Service) ProductionReports(
 			listFilter{"month", formatOptInt(q.Month)},
 			listFilter{"commodity", q.Commodity}, listFilter{"report_type", q.ReportType},
 			listFilter{"statistical_group", q.StatisticalGroup}, listFilter{"statistical_detail", q.StatisticalDetail})
+		if slices.Equal(list.Notes, []string{noCombination}) {
+			list.Notes = append(list.Notes, otherValues(s.references.Load().ProductionReports, q)...)
+		}
 	}
 	return list, state, nil
+}
+
+// otherValues returns a note on each filter without which rows match: the values that these have.
+func otherValues(rows []cola.ProductionReport, q cola.ProductionReportSearch) (notes []string) {
+	for _, f := range []struct {
+		name  string
+		given *string
+		of    func(r *cola.ProductionReport) string
+	}{
+		{"commodity", &q.Commodity, func(r *cola.ProductionReport) string { return r.Commodity }},
+		{"report_type", &q.ReportType, func(r *cola.ProductionReport) string { return r.ReportType }},
+		{"statistical_group", &q.StatisticalGroup, func(r *cola.ProductionReport) string { return string(r.StatisticalGroup) }},
+		{"statistical_detail", &q.StatisticalDetail, func(r *cola.ProductionReport) string { return string(r.StatisticalDetail) }},
+	} {
+		value := *f.given
+		*f.given = ""
+		words := collectWords(reports(rows, &q), func(r *cola.ProductionReport, add func(filter, word string)) {
+			add(f.name, f.of(r))
+		})[f.name]
+		*f.given = value
+		if value != "" && len(words) > 0 {
+			notes = append(notes, fmt.Sprintf("With the other filters, %s can be: %s.", f.name, joinWords(f.name, words)))
+		}
+	}
+	return notes
 }
 
 // formatOptInt formats n, or returns "" if it is not set.

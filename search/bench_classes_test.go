@@ -134,6 +134,7 @@ func (a *samples) texts() []class {
 		{"text: plurals of common words", searchText(edged("", a.common, "s")...)},
 		{"text: hyphenated common words", searchText(hyphenated(a.pairs)...)},
 		{"text: long chain of hyphens", searchText(strings.Join(a.common[:20], "-"), "table-red-wine-"+a.common[0])},
+		{"text: space for an apostrophe", searchText(slices.Concat(edged("d ", a.common, ""), edged("", a.common, " s"))...)},
 		{"text: misspelled word", func(v *View, i int) int { return len(v.NearestWord(a.common[i%len(a.common)] + "x")) }},
 		{"text: dense phrases", searchText(`"table red"`, `"red wine"`, `"table red wine"`, `"cabernet sauvignon"`, `"wine red"`,
 			`"straight bourbon"`, `"red w*"`, `"cabernet s*"`)},

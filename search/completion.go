@@ -17,7 +17,7 @@ const (
 
 // completion is a text to complete, in the forms that are compared with the beginnings of values.
 type completion struct {
-	keys []string // the text's BrandKey, and, if different, with elided words joined: "d yquem", "dyquem"
+	keys []string // the text's BrandKey, and, if different, with words that lack an apostrophe joined: "d yquem", "dyquem"
 	// If the last word may be the beginning of "and", which keys omit, head is the part before it,
 	// with a space, and spelled is the text with connectors. Otherwise both are empty.
 	head, spelled string
@@ -26,7 +26,7 @@ type completion struct {
 func newCompletion(q string) *completion {
 	key := text.BrandKey(q)
 	c := &completion{keys: []string{key}}
-	if joined := text.JoinElided(key); joined != key {
+	if joined := text.JoinDetached(key); joined != key {
 		c.keys = append(c.keys, joined)
 	}
 	if at := strings.LastIndexByte(key, ' ') + 1; at > 0 && (key[at:] == "a" || key[at:] == "an") {

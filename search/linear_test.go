@@ -211,7 +211,10 @@ func hasBarcode(l *cola.IndexRecord, text string) bool {
 func (r *registry) containsAll(l *cola.IndexRecord, want []text.Phrase, words [][]keyedWord) bool {
 	texts := r.searchable(l)
 	for i, w := range want {
-		if !slices.ContainsFunc(texts, func(have wordList) bool { return containsPhrase(have, w, words[i]) }) {
+		also := text.Phrase{Words: []string{w.Also}}
+		if !slices.ContainsFunc(texts, func(have wordList) bool {
+			return containsPhrase(have, w, words[i]) || w.Also != "" && containsPhrase(have, also, keyed(also.Words))
+		}) {
 			return false
 		}
 	}
@@ -269,7 +272,7 @@ func (r *registry) wordsOf(text string) wordList {
 	var list wordList
 	list.spaced = strings.Join(wordPattern.FindAllString(strings.ReplaceAll(plain(text), ".", ""), -1), " ")
 	raw := wordPattern.FindAllString(plain(text), -1)
-	for _, words := range [][]string{sequenceOf(text), withoutConnectors(raw), sequenceOf(apart(text))} {
+	for _, words := range [][]string{sequenceOf(text), withoutConnectors(raw), sequenceOf(apart(text)), sequenceOf(attached(text))} {
 		list.sequences = append(list.sequences, keyed(words))
 		list.all = append(list.all, keyed(words)...)
 	}
@@ -296,6 +299,26 @@ func apart(text string) string {
 		}
 		return strings.Join(kept, " ")
 	})
+}
+
+// attached joins words that have a space in place of an apostrophe.
+func attached(text string) string {
+	joined := ""
+	for _, word := range strings.Fields(plain(text)) {
+		if !attaches(joined[strings.LastIndex(joined, " ")+1:], word) {
+			joined += " "
+		}
+		joined += word
+	}
+	return joined
+}
+
+var attachedPattern = regexp.MustCompile(
+	`^([a-z0-9]{3,} s|[a-z0-9]{2,}n t|(c|d|j|l|m|n|o|qu|s|t|all|dall|degl|dell|gl|nell|sant|sull|un) [a-z0-9]{2,})$`)
+
+// attaches reports whether the space between two words may stand for an apostrophe.
+func attaches(word, next string) bool {
+	return attachedPattern.MatchString(word+" "+next) && !vocabulary.IsConnector(next)
 }
 
 // sequenceOf returns the words that phrases compare.
@@ -411,7 +434,7 @@ func (r *registry) hasNamePart(part, name string) bool {
 	if strings.Contains(have.spaced, want.spaced) && want.spaced != "" {
 		return true
 	}
-	for _, words := range [][]keyedWord{want.sequences[0], want.sequences[2]} { // as typed and without elided articles
+	for _, words := range [][]keyedWord{want.sequences[0], want.sequences[2], want.sequences[3]} { // not with single initials
 		if len(words) > 0 && have.contains(len(words), func(w keyedWord, i int) bool { return w.key == words[i].key }) {
 			return true
 		}

@@ -24,7 +24,7 @@ func TestNamesAsTyped(t *testing.T) {
 		"A.B.C.", "RAVEN & OAK", "SNAKE RIVER", "GEESE ISLAND", "O'BRIEN", "ROCK'N'ROLL", "J. P. WISER'S", "Y SERIES",
 		"PROSPER", "ÉTOILES DE L’OR", "BERRY HOUSES", "ST. GEORGE", "19 CRIMES", "DON'T PANIC", "A & W", "TWELVE 5",
 		"CHÂTEAU L'ANGÉLUS", "MOSCATO D'ASTI", "MEN'S CLUB", "ALL SAINTS", "LUCKY SEVENS", "MOUNTS BAY", "J.W. DANT",
-		"P.S. I LOVE YOU", "YSARN",
+		"P.S. I LOVE YOU", "YSARN", "D'ANGELO", "JACK DANIEL'S", "JIM BEAM S WHITE", "D ARENBERG", "ANGELO & DAUGHTER",
 	}
 	h := namedLabels(t, names)
 	for query, want := range map[string][]string{
@@ -48,6 +48,12 @@ func TestNamesAsTyped(t *testing.T) {
 		"all st": {"ALL SAINTS"}, "lucky seven": {"LUCKY SEVENS"}, "lucky 7": {"LUCKY SEVENS"}, "mount bay": {"MOUNTS BAY"},
 		`"w dant"`: {"J.W. DANT"}, "jw dant": {"J.W. DANT"}, "j w dant": {"J.W. DANT"}, "ps i love you": {"P.S. I LOVE YOU"},
 		"d'ysarn": {"YSARN"}, "dysarn d'ysarn": {}, `"moscato asti"`: {"MOSCATO D'ASTI"},
+		"d angelo": {"D'ANGELO"}, `"d angelo"`: {}, "d-angelo": {}, "D. angelo": {}, "d* angelo": {"ANGELO & DAUGHTER", "D'ANGELO"},
+		"jack daniel s": {"JACK DANIEL'S"}, "o brien": {"O'BRIEN"}, "o brien s": {"O'BRIEN"}, "l esprit du temps": {"L'ESPRIT DU TEMPS"},
+		"don t panic": {"DON'T PANIC"}, "cooper s hawk": {"COOPER'S HAWK"}, "chateau d yquem d": {"CHÂTEAU D'YQUEM"},
+		"jim beam's": {"JIM BEAM S WHITE"}, "jim beams": {"JIM BEAM S WHITE"}, `"jim beams"`: {"JIM BEAM S WHITE"}, "jim beam s": {"JIM BEAM S WHITE"},
+		"darenberg": {"D ARENBERG"}, "d'arenberg": {"D ARENBERG"}, "darenb*": {"D ARENBERG"}, "d arenberg": {"D ARENBERG"},
+		"m club": {}, "d and angelo": {}, "d angelo s daughter": {},
 	} {
 		slices.Sort(want)
 		q := cola.Query{Text: query}
@@ -63,6 +69,8 @@ func TestNamesAsTyped(t *testing.T) {
 		"oak raven": {}, "esprit du temp": {"L'ESPRIT DU TEMPS"}, "jp wiser": {"J. P. WISER'S"}, "!": {},
 		"chateau yquem": {"CHÂTEAU D'YQUEM"}, "chateau angelus": {"CHÂTEAU L'ANGÉLUS"}, "moscato asti": {"MOSCATO D'ASTI"},
 		"d'ysarn": {"YSARN"}, "men club": {"MEN'S CLUB"}, "w dant": {"J.W. DANT"}, "all saint": {"ALL SAINTS"},
+		"d angelo": {"D'ANGELO"}, "jack daniel s": {"JACK DANIEL'S"}, "l esprit du": {"L'ESPRIT DU TEMPS"}, "o brien": {"O'BRIEN"},
+		"jim beam's": {"JIM BEAM S WHITE"}, "darenberg": {"D ARENBERG"}, "d'arenberg": {"D ARENBERG"}, "cooper s hawk": {"COOPER'S HAWK"},
 	} {
 		slices.Sort(want)
 		if diff := cmp.Diff(want, h.names(cola.Query{BrandName: part})); diff != "" {
@@ -97,6 +105,24 @@ func TestUnknownWords(t *testing.T) {
 	} {
 		if got := v.NearestWord(word); got != want {
 			t.Errorf("NearestWord(%s) = %q, want %q", word, got, want)
+		}
+	}
+}
+
+// TestUnknownPrefixes checks which prefixes of a query begin no word, and their corrections.
+func TestUnknownPrefixes(t *testing.T) {
+	t.Parallel()
+	v := namedLabels(t, []string{"RAVENSWOOD", "RAVENNA", "RAVINE", "CHÂTEAU"}).view
+	for query, want := range map[string][]string{
+		"rav* oak": nil, "oak": nil, "2400*": nil, "2401*": {"2401"}, "RAVX* ravx* chatau*": {"ravx", "chatau"}, `"raven oak*"`: {"oak"},
+	} {
+		if diff := cmp.Diff(want, v.UnknownPrefixes(query)); diff != "" {
+			t.Errorf("UnknownPrefixes(%s) (-want +got):\n%s", query, diff)
+		}
+	}
+	for prefix, want := range map[string]string{"ravemn": "ravenn", "ravxn": "raven", "chatau": "chateau", "xyz": "", "qqqq": ""} {
+		if got := v.NearestPrefix(prefix); got != want {
+			t.Errorf("NearestPrefix(%s) = %q, want %q", prefix, got, want)
 		}
 	}
 }

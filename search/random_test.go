@@ -36,7 +36,8 @@ var someWords = []string{
 	"OAK", "Oak's", "OAKEN", "red", "WINE", "Château", "CHATEAU", "maker’s", "Mark", "straße",
 	"Øl", "12",
 	"b", "old", "Stone-Brewing", "A.B.", "&", "l", "036000291452", "12345678",
-	"and", "y", "Oaks", "d'Oak", "DOAK", "dell’Oak", "L’Étés", "rock'n'roll", "don't", "twelve", "berries", "Berry", "roses", "geese",
+	"and", "y", "s", "d", "oak s", "D OAK", "Oaks", "d'Oak", "DOAK", "dell’Oak", "L’Étés", "rock'n'roll", "don't", "twelve", "berries", "Berry", "roses",
+	"geese",
 }
 
 func pick[T any](d *draws, of ...T) T { return of[d.IntN(len(of))] }
@@ -158,7 +159,7 @@ func (d *draws) text() (q string, want []text.Phrase) {
 		return d.permit(), nil
 	}
 	var parts []string
-	for range 1 + d.IntN(2) {
+	for range 1 + d.IntN(3) {
 		p := text.Phrase{}
 		for range 1 + d.IntN(10)/8 {
 			p.Words = append(p.Words, wordPattern.FindAllString(plain(d.word()), -1)...)
@@ -167,24 +168,48 @@ func (d *draws) text() (q string, want []text.Phrase) {
 			continue
 		}
 		p.Words = sequenceOf(strings.Join(p.Words, " "))
-		query := strings.Join(p.Words, " ")
+		query, several := strings.Join(p.Words, " "), len(p.Words) > 1
 		if p.Prefix = d.chance(30); p.Prefix {
 			last := &p.Words[len(p.Words)-1]
 			*last = (*last)[:1+d.IntN(len(*last))]
 			query = strings.Join(p.Words, " ") + "*"
 			p.Words = sequenceOf(strings.Join(p.Words, " ")) // single letters may have become initials
 		}
-		if p.Exact = len(p.Words) > 1 || d.chance(20); p.Exact {
+		if p.Exact = several || d.chance(20); p.Exact {
 			query = `"` + query + `"`
 		}
 		want = append(want, p)
 		parts = append(parts, strings.ToUpper(query))
 	}
+	orAttached(want)
 	isConnector := func(p text.Phrase) bool { return !p.Exact && !p.Prefix && vocabulary.IsConnector(p.Words[0]) }
 	if others := slices.DeleteFunc(slices.Clone(want), isConnector); len(others) > 0 {
 		want = others
 	}
 	return strings.Join(parts, " "), want
+}
+
+// orAttached makes single words of a query also match as one, if the space between them may stand
+// for an apostrophe.
+func orAttached(want []text.Phrase) {
+	single := func(p text.Phrase) bool { return len(p.Words) == 1 && !p.Exact && !p.Prefix }
+	joined := ""
+	for i, b := range want {
+		switch {
+		case !single(b):
+			joined = ""
+			continue
+		case !attaches(joined, b.Words[0]):
+			joined = b.Words[0]
+			continue
+		}
+		joined += b.Words[0]
+		for j, p := range want {
+			if single(p) && p.Also == "" && (p.Words[0] == want[i-1].Words[0] || p.Words[0] == b.Words[0]) {
+				want[j].Also = joined
+			}
+		}
+	}
 }
 
 // cut returns a random part of a name.

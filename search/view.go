@@ -203,6 +203,34 @@ func (v *View) NearestWord(word string) string {
 	return best.Word
 }
 
+// UnknownPrefixes returns the prefixes in a query text with which no word of a label begins, folded.
+func (v *View) UnknownPrefixes(query string) (unknown []string) {
+	for _, p := range text.ParseQuery(query) {
+		prefix := p.Words[len(p.Words)-1]
+		if !p.Prefix || slices.Contains(unknown, prefix) {
+			continue
+		}
+		if v.Search(cola.ColaSearch{Query: cola.Query{Text: prefix + "*"}, Page: 1}).Total == 0 {
+			unknown = append(unknown, prefix)
+		}
+	}
+	return unknown
+}
+
+// NearestPrefix returns the beginning of indexed words that an unknown prefix most likely stands
+// for, or "".
+func (v *View) NearestPrefix(prefix string) string {
+	near := nearestWord(prefix, true, func(first string, yield func(w string, docs int)) {
+		for i := range v.segments {
+			v.segments[i].texts.EachWord(first, yield)
+		}
+	})
+	if near == prefix {
+		return "" // too short to correct
+	}
+	return near
+}
+
 // KnowsGrape reports whether any label has the given grape variety. If not, nearest is a similar
 // one, or "".
 func (v *View) KnowsGrape(name string) (known bool, nearest string) {

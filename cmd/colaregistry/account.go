@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -279,7 +280,7 @@ const linkLifetime = 15 * time.Minute
 type accountLink struct {
 	storeFlags
 	Account   string `required:"" placeholder:"EMAIL" help:"Email address of the account."`
-	PublicURL string `name:"public-url" default:"http://127.0.0.1:8080" placeholder:"URL" help:"Scheme and host at which users reach the server (default: ${default})."`
+	PublicURL string `name:"public-url" placeholder:"URL" help:"Scheme and host at which users reach the server (default: those of the server last started with this database and data directory)."`
 }
 
 // Run creates a link and prints it on standard output.
@@ -297,6 +298,9 @@ func (c *accountLink) Run(env *environment) (err error) {
 	if err != nil {
 		return err
 	}
+	if publicURL == "" {
+		publicURL = c.recordedURL(env)
+	}
 	link, err := makeLink(env, st, account, publicURL)
 	if err != nil {
 		return err
@@ -305,6 +309,16 @@ func (c *accountLink) Run(env *environment) (err error) {
 	fmt.Fprintf(env.stderr,
 		"Open this link within 15 minutes to sign in as %s. It works once, and anyone who has it can use it.\n", account.Email)
 	return nil
+}
+
+// recordedURL returns the public URL that a server recorded, or else the default one, with advice.
+func (c *accountLink) recordedURL(env *environment) string {
+	if recorded, err := os.ReadFile(c.urlFile()); err == nil && len(recorded) > 0 {
+		return string(recorded)
+	}
+	const usual = "http://127.0.0.1:8080"
+	fmt.Fprintf(env.stderr, "No server has started with this data directory. If its address isn't %s, set --public-url.\n", usual)
+	return usual
 }
 
 func makeLink(env *environment, st store.SignInLinks, account store.Account, publicURL string) (string, error) {

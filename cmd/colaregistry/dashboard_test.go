@@ -57,11 +57,16 @@ func TestAccountLink(t *testing.T) {
 		if err := st.Close(); err != nil {
 			t.Fatal(err)
 		}
+		command := append([]string{"account", "link", "--account", "ANN@example.com"}, h.flags()...)
+		if link := mustRun(t, command...); !strings.HasPrefix(link, "http://127.0.0.1:8080/sign-in/link/") {
+			t.Errorf("link without a server = %s, want one to the default address", link)
+		}
 		one, two := startServer(t, h), startServer(t, h)
 		at := func(s *serverProcess) string { return strings.TrimSuffix(s.base, "/api/v1") }
-		link := strings.TrimSpace(mustRun(t, append([]string{
-			"account", "link", "--account", "ANN@example.com", "--public-url", at(one),
-		}, h.flags()...)...))
+		if link := mustRun(t, command...); !strings.HasPrefix(link, at(two)+"/sign-in/link/") {
+			t.Errorf("link = %s, want one to the server that started last, at %s", link, at(two))
+		}
+		link := strings.TrimSpace(mustRun(t, append(command, "--public-url", at(one))...))
 		b := visitor(t)
 		for range 2 { // GET does not use up the link
 			if status, text := browse(t, b, "GET", link); status != http.StatusOK ||

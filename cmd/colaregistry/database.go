@@ -89,6 +89,10 @@ func (f storeFlags) snapshot() string {
 	return filepath.Join(f.DataDir, "registry.index")
 }
 
+// urlFile returns the path of the file with the public URL of the server that was last started with
+// the database, next to the index snapshot.
+func (f storeFlags) urlFile() string { return strings.TrimSuffix(f.snapshot(), ".index") + ".url" }
+
 // embedded reports whether the database is the default one in the data directory.
 func (f storeFlags) embedded() bool { return f.DatabaseURL == "" }
 

@@ -120,7 +120,12 @@ func (c *serveCommand) Run(env *environment) (err error) {
 	if s.enrich, err = c.enricher(env, st); err != nil {
 		return err
 	}
-	s.onReady = func() error { return c.welcome(env, st, publicURL, account, private, s.index) }
+	s.onReady = func() error {
+		if err := os.WriteFile(c.urlFile(), []byte(publicURL), 0o600); err != nil {
+			env.log.Warn("recording the public URL failed; account link needs --public-url", "error", err)
+		}
+		return c.welcome(env, st, publicURL, account, private, s.index)
+	}
 	limited := connlimit.New(listener, c.connections(env), admin.registerer())
 	limited.Attach(s.http)
 	return s.serve(env, limited)

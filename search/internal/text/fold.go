@@ -61,7 +61,7 @@ func BrandKey(name string) string {
 //
 //   - its BrandKey;
 //   - with words split at apostrophes (see splitApostrophes), which drops short articles;
-//   - with elided articles joined to the next word (see JoinElided).
+//   - with words that lack an apostrophe joined (see JoinDetached).
 //
 // Examples:
 //
@@ -76,7 +76,7 @@ func BrandReadings(name string) []string {
 	if marked := foldMarked(name); strings.IndexByte(marked, mark) >= 0 {
 		add(BrandKey(splitApostrophes(marked)))
 	}
-	add(JoinElided(keys[0]))
+	add(JoinDetached(keys[0]))
 	return keys
 }
 

@@ -50,6 +50,14 @@ func (t *Index) Nearest(word string) (best Nearest) {
 	return best
 }
 
+// EachWord calls yield with each word that begins with first, and the number of documents with it.
+func (t *Index) EachWord(first string, yield func(word string, docs int)) {
+	lo, hi := t.vocab.PrefixRange(first)
+	for tok := lo; tok < hi; tok++ {
+		yield(t.vocab.At(tok), t.wordDocs.At(tok).Len())
+	}
+}
+
 // Spelling compares a word that may be misspelled with other words.
 type Spelling struct {
 	Limit   int // edits of a correction, as in vocabulary.NearestSpelling; 0 if there are none

@@ -15,7 +15,8 @@ type Phrase struct {
 	Words  []string // folded, at least one
 	Prefix bool     // the last word matches every word that begins with it
 	Exact  bool     // words match only themselves, not words with the same key
-	// Also, if not empty, is an alternative to the only word of the phrase: "yquem" for "d'yquem".
+	// Also, if not empty, is an alternative to the only word of the phrase: "yquem" for "d'yquem",
+	// and "dangelo" for both words of "d angelo".
 	Also string
 }
 
@@ -24,6 +25,7 @@ type Phrase struct {
 //   - A word is a phrase. It matches words with the same key, such as its plural.
 //   - Words joined by hyphens, such as a permit number, are one phrase.
 //   - Initials with periods are one word.
+//   - Words with a space in place of an apostrophe also match as one word.
 //   - Words in double quotes are one exact phrase.
 //   - A * right after the last word of a phrase makes that word a prefix.
 //
@@ -56,12 +58,13 @@ func ParseQuery(q string) []Phrase {
 	return phrases
 }
 
-// ParseName parses part of a name. It returns a phrase for each way to read words with apostrophes,
-// or none if the part has no words.
+// ParseName parses part of a name. It returns a phrase for each way to read words with apostrophes or
+// with a space in place of one, or none if the part has no words.
 func ParseName(part string) (all []Phrase) {
 	folded := Fold(part)
 	all = appendPhrase(all, newPhrase(folded))
-	return appendPhrase(all, newPhrase(splitApostrophes(foldMarked(part))))
+	all = appendPhrase(all, newPhrase(splitApostrophes(foldMarked(part))))
+	return appendPhrase(all, newPhrase(JoinDetached(folded)))
 }
 
 // indexQuote returns the position and the width of the first double quote; the position is -1 if
@@ -86,7 +89,8 @@ func appendQuoted(phrases []Phrase, s string) []Phrase {
 
 // appendUnquoted adds the phrases of marked text outside quotes.
 func appendUnquoted(phrases []Phrase, s string) []Phrase {
-	for chunk := range strings.FieldsSeq(s) {
+	chunks := strings.Fields(s)
+	for _, chunk := range chunks {
 		star := endsWithStar(chunk)
 		if word, ok := initials(strings.TrimRight(chunk, "*")); ok {
 			phrases = appendPhrase(phrases, Phrase{Words: []string{word}, Prefix: star})
@@ -103,7 +107,27 @@ func appendUnquoted(phrases []Phrase, s string) []Phrase {
 			phrases = appendPhrase(phrases, p)
 		}
 	}
+	joinDetached(phrases, chunks)
 	return phrases
+}
+
+// joinDetached makes the phrases of two words with a space in place of an apostrophe also match the
+// words as one: d and angelo, or else dangelo, is (d or dangelo) and (angelo or dangelo).
+func joinDetached(phrases []Phrase, chunks []string) {
+	last := "" // the previous word as joined
+	for i, word := range chunks {
+		if !detached(last, word) {
+			last = word
+			continue
+		}
+		last += word
+		for j := range phrases {
+			p := &phrases[j]
+			if len(p.Words) == 1 && !p.Prefix && !p.Exact && p.Also == "" && slices.Contains(chunks[i-1:i+1], p.Words[0]) {
+				p.Also = last
+			}
+		}
+	}
 }
 
 // initials joins single letters that are separated by periods; ok is false for other text.

@@ -47,6 +47,9 @@ func TestParseQuery(t *testing.T) {
 		`and*`:                   {prefix("and")},
 		`d'Yquem`:                {{Words: []string{"dyquem"}, Also: "yquem"}},
 		`cooper's`:               {{Words: []string{"coopers"}, Also: "cooper"}},
+		`d Angelo`:               {{Words: []string{"d"}, Also: "dangelo"}, {Words: []string{"angelo"}, Also: "dangelo"}},
+		`D. Angelo "d" ng* d`:    {word("d"), word("angelo"), exact("d"), prefix("ng")},
+		`o and b`:                {word("o"), word("b")},
 		`red "table wine`:        {word("red"), word("table"), word("wine")}, // never closed
 		`11054001000049`:         {word("11054001000049")},
 	} {

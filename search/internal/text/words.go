@@ -36,7 +36,8 @@ type analysis struct {
 	// sequence has the words in order, as phrases match them. Initials are one word (A.B.C. is abc).
 	// Connectors are omitted unless there are no other words. If the text can be read in another
 	// way, alternative sequences follow, each after an empty string: one with initials as separate
-	// words, and one with words split at apostrophes (d'Yquem is also yquem).
+	// words, one with words split at apostrophes (d'Yquem is also yquem), and one with words that
+	// lack their apostrophe joined (Jack Daniel S is also jack daniels).
 	sequence []string
 	// connectors has the connectors omitted from the sequences. A query for a connector finds them.
 	connectors []string
@@ -52,6 +53,10 @@ func (a *analysis) split(s string) {
 	if apart := splitApostrophes(foldMarked(s)); apart != folded {
 		a.sequence = append(a.sequence, "")
 		a.add(apart, true)
+	}
+	if joined := JoinDetached(folded); joined != folded {
+		a.sequence = append(a.sequence, "")
+		a.add(joined, true)
 	}
 }
 
@@ -171,18 +176,43 @@ func elidesNext(word string) bool {
 	return false
 }
 
-// JoinElided joins elided words of a key to the next word, as spellings with an apostrophe do.
+// JoinDetached joins the words of a folded text that have a space in place of an apostrophe.
 //
-//	chateau d yquem → chateau dyquem    o zimmerman → ozimmerman
-func JoinElided(key string) string {
-	words := strings.Split(key, " ")
-	for i := len(words) - 2; i >= 0; i-- {
-		if elidesNext(words[i]) && utf8.RuneCountInString(words[i+1]) > 1 {
-			words[i] += words[i+1]
-			words = slices.Delete(words, i+1, i+2)
+//	chateau d yquem → chateau dyquem    jack daniel s → jack daniels    don t panic → dont panic
+func JoinDetached(folded string) string {
+	var b strings.Builder
+	word, begin, kept := "", 0, 0 // the previous word as joined, and where this one and the uncopied text begin
+	for begin < len(folded) {
+		end := len(folded)
+		if n := strings.IndexByte(folded[begin:], ' '); n >= 0 {
+			end = begin + n
 		}
+		next := folded[begin:end]
+		if detached(word, next) {
+			b.WriteString(folded[kept : begin-1])
+			kept, next = begin, word+next
+		}
+		word, begin = next, end+1
 	}
-	return strings.Join(words, " ")
+	if kept == 0 {
+		return folded
+	}
+	b.WriteString(folded[kept:])
+	return b.String()
+}
+
+// detached reports whether the space between two folded words may stand for an apostrophe.
+func detached(word, next string) bool {
+	joins := false
+	switch next {
+	case "s":
+		joins = utf8.RuneCountInString(word) > 2
+	case "t":
+		joins = len(word) > 2 && strings.HasSuffix(word, "n")
+	default:
+		joins = elidesNext(word) && utf8.RuneCountInString(next) > 1 && !vocabulary.IsConnector(next)
+	}
+	return joins && strings.IndexFunc(word+next, func(r rune) bool { return !isWord(r) }) < 0
 }
 
 // KeyName returns the keys of a name's words, each between bars, for finding names in which words
