@@ -50,9 +50,9 @@ func (f *fake) reported(q *cola.ProductionReportSearch) []cola.ProductionReport 
 func equal(filter, value string) bool { return filter == "" || strings.EqualFold(filter, value) }
 
 // kept returns the matching rows.
-func kept[T any](rows []T, wanted func(T) bool) (found []T) {
+func kept[T any](rows []T, matches func(T) bool) (found []T) {
 	for _, row := range rows {
-		if wanted(row) {
+		if matches(row) {
 			found = append(found, row)
 		}
 	}

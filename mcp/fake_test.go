@@ -31,7 +31,8 @@ const (
 var errBroken = errors.New("disk full of secrets")
 
 // fake is a Service over a few records. Like the real one, it validates parameters with Normalize,
-// counts each call except Standing toward the rate limit, and charges only for returned records.
+// counts calls toward the rate limit, and charges only for returned records. Unlike the real one,
+// it also counts Suggest.
 type fake struct {
 	notes      []string // added to every response type that has notes
 	labels     []cola.ColaSummary
@@ -49,7 +50,7 @@ type fake struct {
 	used   cola.Used
 	limits cola.Limits
 	spent  int   // requests counted toward the rate limit
-	looks  int   // calls to Standing
+	looks  int   // calls of Standing
 	err    error // error for every call, if set
 	panic  any
 	wait   bool // calls block until canceled
