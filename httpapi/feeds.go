@@ -64,7 +64,7 @@ func feedOperations(svc Service) []operation {
 	}
 }
 
-// feedPolicy blocks everything in a feed but its text.
+// feedPolicy blocks everything in a feed except its text.
 const feedPolicy = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; sandbox"
 
 // feed returns the latest runs of a saved search as Atom. The token in the path is the credential.
@@ -139,7 +139,8 @@ var feedEntrySource string
 // HTML. encoding/xml escapes the result for XML, and replaces characters that XML can't represent.
 var feedEntry = template.Must(template.New("entry").Parse(feedEntrySource))
 
-// renderFeed writes a feed. A run's entry and its ID never change.
+// renderFeed renders a feed. A run's entry keeps its ID and dates, but shows the current records of
+// its labels.
 func renderFeed(feed registry.Feed) ([]byte, error) {
 	page := atomLink{Rel: "alternate", Type: "text/html", Href: feed.Search.ManageURL}
 	out := atomFeed{
