@@ -21,7 +21,8 @@ type destinationPage struct {
 	Code        formField // for the code of a pending endpoint's challenge
 }
 
-// destination returns the destination in the path, with the names to describe it and its deliveries.
+// destination returns the destination in the path, with the names to describe it and its
+// deliveries.
 func (req *request) destination() (cola.Destination, nameIndex, error) {
 	found, state, err := req.svc.Destination(req.ctx(), req.caller, req.path("uuid"), "")
 	if err != nil {

@@ -113,7 +113,7 @@ func (f *searchForm) Field(name string) formField {
 	return field
 }
 
-// Sections returns the fields of all filters.
+// Sections returns the sections of the form, which contain the fields of all filters.
 func (f *searchForm) Sections() (sections []formSection) {
 	at := map[string]int{}
 	for _, c := range cola.Filters() {
@@ -167,8 +167,8 @@ func changeParams(typed url.Values) cola.SavedSearchChangeParams {
 	return p
 }
 
-// apiFields converts the fields of the form to those of the API: the day depends on the cadence, and
-// an unchecked box means false.
+// apiFields converts the fields of the form to those of the API: the day depends on the cadence,
+// and an unchecked box means false.
 func apiFields(typed url.Values) url.Values {
 	fields := maps.Clone(typed)
 	for _, name := range []string{
@@ -209,7 +209,7 @@ func formValues(s cola.SavedSearch) url.Values {
 	return typed
 }
 
-// fillFilters sets the fields of filters that are given.
+// fillFilters fills in the fields of the filters that are set.
 func fillFilters(typed url.Values, f cola.SavedSearchFilters) {
 	all := reflect.ValueOf(f)
 	for _, field := range cola.FieldsOf[cola.SavedSearchFilters]() {
@@ -230,8 +230,8 @@ func fillFilters(typed url.Values, f cola.SavedSearchFilters) {
 	}
 }
 
-// formFingerprint returns a hash of the name, filters and schedule in a form. It ignores differences
-// in spacing and number formats.
+// formFingerprint returns a hash of the name, filters and schedule in a form. It ignores
+// differences in spacing and number formats.
 func formFingerprint(typed url.Values) string {
 	normalized := url.Values{}
 	for name, values := range apiFields(typed) {
@@ -251,7 +251,7 @@ func formFingerprint(typed url.Values) string {
 var exploredReader = params.New[cola.SearchParams]("this page")
 
 // fillFromSearch fills the form from a search with the query parameters of GET /colas. It notes
-// filters that saved searches lack, and ignores unknown parameters.
+// filters that saved searches don't support, and ignores unknown parameters.
 func (f *searchForm) fillFromSearch(query url.Values) {
 	if from := query.Get("from"); from != "" {
 		query, _ = url.ParseQuery(strings.TrimPrefix(from, "?")) // malformed parts are dropped

@@ -128,7 +128,7 @@ func (req *request) changeSearch() error {
 // submitted values. It then updates the fingerprint, so that a second submission is accepted.
 func (f *searchForm) changedSince(now url.Values) bool {
 	mark := formFingerprint(now)
-	// The last condition detects a double submit.
+	// The last condition detects a double submission.
 	if f.Fingerprint == "" || f.Fingerprint == mark || mark == formFingerprint(f.Values) {
 		return false
 	}
@@ -180,8 +180,8 @@ func (f *searchForm) addError(formErr error) (ok bool) {
 // maxWordOptions limits the words in a datalist, to keep the page small.
 const maxWordOptions = 200
 
-// limitWords returns at most maxWordOptions words. It prefers category paths with fewer levels, which
-// are prefixes of the others.
+// limitWords returns at most maxWordOptions words. It prefers category paths with fewer levels,
+// which are prefixes of the others.
 func limitWords(words []string) []string {
 	if len(words) <= maxWordOptions {
 		return words
