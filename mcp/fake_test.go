@@ -370,13 +370,15 @@ func rowsFor[T any](ctx context.Context, f *fake, invalid error, rows ...T) (reg
 
 func (f *fake) ProcessingTimes(ctx context.Context, _ cola.Caller, p cola.ProcessingTimeParams) (registry.List[cola.ProcessingTime], cola.QuotaState, error) {
 	q, err := p.Normalize()
-	return rowsFor(ctx, f, err, kept(f.times, func(t cola.ProcessingTime) bool { return equal(q.Commodity, t.Commodity) })...)
+	return rowsFor(ctx, f, err, filterRows(f.times, func(t cola.ProcessingTime) bool {
+		return equal(q.Commodity, t.Commodity)
+	})...)
 }
 
 func (f *fake) FormulaProcessingTimes(ctx context.Context, _ cola.Caller, p cola.FormulaProcessingTimeParams) (registry.List[cola.FormulaProcessingTime], cola.QuotaState, error) {
 	q, err := p.Normalize()
 	row := cola.FormulaProcessingTime{Commodity: "Wine", FormulaType: "Formula Approval", SnapshotDate: cola.NewDate(2026, 11, 16)}
-	return rowsFor(ctx, f, err, kept([]cola.FormulaProcessingTime{row}, func(t cola.FormulaProcessingTime) bool {
+	return rowsFor(ctx, f, err, filterRows([]cola.FormulaProcessingTime{row}, func(t cola.FormulaProcessingTime) bool {
 		return equal(q.Commodity, t.Commodity) && equal(q.FormulaType, t.FormulaType)
 	})...)
 }
@@ -422,7 +424,7 @@ func (f *fake) AVAs(ctx context.Context, _ cola.Caller, p cola.AVAParams) (regis
 	q, err := p.Normalize()
 	superseded := f.ava.AVA
 	superseded.AVAID, superseded.ValidEndDate = "alexander_valley_19841123", cola.NewDate(2008, 4, 9)
-	return rowsFor(ctx, f, err, kept([]cola.AVA{superseded, f.ava.AVA}, func(a cola.AVA) bool {
+	return rowsFor(ctx, f, err, filterRows([]cola.AVA{superseded, f.ava.AVA}, func(a cola.AVA) bool {
 		return (!q.Current || a.IsCurrent(cola.DateOf(now))) && containsFold(a.Name, q.Q) && (q.State == "" || slices.Contains(a.States, q.State))
 	})...)
 }
