@@ -23,7 +23,7 @@ import (
 )
 
 func feedOperations(svc Service) []operation {
-	type made struct {
+	type createdFeed struct {
 		feed   cola.SavedSearchFeed
 		search string
 	}
@@ -39,14 +39,14 @@ func feedOperations(svc Service) []operation {
 			Response: reflect.TypeFor[dataOf[cola.SavedSearchFeed]](),
 			Example:  dataOf[cola.SavedSearchFeed]{exampleFeed()}, Cost: free,
 			Errors: []string{"InsufficientScope"},
-			call: bareCall(svc, func(r *http.Request, c cola.Caller) (m made, state cola.QuotaState, err error) {
-				m.search = pathValue(r, "uuid")
-				m.feed, state, err = svc.CreateFeed(r.Context(), c, m.search)
-				return m, state, err
-			}, func(m made) result { // Location omits the URL's token: it is a secret, and proxies log headers
+			call: bareCall(svc, func(r *http.Request, c cola.Caller) (f createdFeed, state cola.QuotaState, err error) {
+				f.search = pathValue(r, "uuid")
+				f.feed, state, err = svc.CreateFeed(r.Context(), c, f.search)
+				return f, state, err
+			}, func(f createdFeed) result { // Location omits the URL's token: it is a secret, and proxies log headers
 				return result{
-					body:     jsonBody(dataOf[cola.SavedSearchFeed]{m.feed}),
-					location: basePath + savedSearchesPath + "/" + m.search + "/feed",
+					body:     jsonBody(dataOf[cola.SavedSearchFeed]{f.feed}),
+					location: basePath + savedSearchesPath + "/" + f.search + "/feed",
 				}
 			}),
 		},
