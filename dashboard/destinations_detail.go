@@ -98,11 +98,11 @@ func (req *request) resumeDestination() error {
 
 // setSendEmpty turns messages about runs without matches on or off.
 func (req *request) setSendEmpty() error {
-	typed, err := req.form()
+	form, err := req.form()
 	if err != nil {
 		return err
 	}
-	on := typed.Get("send_empty") == "true"
+	on := form.Get("send_empty") == "true"
 	notice := "This destination no longer gets alerts about runs without new labels."
 	if on {
 		notice = "This destination now also gets alerts about runs without new labels."
@@ -137,12 +137,12 @@ func (req *request) resendConfirmation() error {
 var confirmReader = params.New[cola.DestinationConfirmParams]("this form")
 
 func (req *request) confirmDestination() error {
-	typed, err := req.form()
+	form, err := req.form()
 	if err != nil {
 		return err
 	}
 	changed, state, err := req.svc.ConfirmDestination(req.ctx(), req.caller, req.path("uuid"),
-		confirmReader.Read(confirmReader.Fields(typed), nil))
+		confirmReader.Read(confirmReader.Fields(form), nil))
 	req.recordQuota(state)
 	if cola.CodeOf(err) == cola.CodeNotActive {
 		return req.showDestination(http.StatusConflict, "Too many wrong codes. Send a new challenge.", nil)
@@ -205,11 +205,11 @@ func (req *request) confirmDestinationAction(template, title, method, below stri
 }
 
 func (req *request) rotateSecret() error {
-	typed, err := req.form()
+	form, err := req.form()
 	if err != nil {
 		return err
 	}
-	first, err := req.useFormToken(typed.Get("form"))
+	first, err := req.useFormToken(form.Get("form"))
 	if err != nil {
 		return err
 	}
